@@ -80,6 +80,21 @@ func TestSmallSite(t *testing.T) {
 	}
 }
 
+// An export is measured and checked.
+func TestExportSite(t *testing.T) {
+	var out, talk bytes.Buffer
+	o := options{bin: "../bin", data: t.TempDir(), programs: []string{"sqlite"}, out: &out, talk: &talk}
+	if err := exportSite(t.Context(), o, 1000); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "; 1000 lines, none twice, none missing") || strings.Contains(out.String(), "mariadb") {
+		t.Errorf("%s\n%s", out.String(), talk.String())
+	}
+	if left, err := os.ReadDir(o.data); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
 func TestFailedRun(t *testing.T) {
 	web := smallSite(t, 1)
 	o := options{runs: 1, data: t.TempDir(), talk: &bytes.Buffer{}}

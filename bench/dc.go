@@ -28,12 +28,11 @@ const (
 // dcPrograms are the variants of the real system.
 func dcPrograms(bin, ini string) []program {
 	var list []program
-	for _, processing := range []bool{false, true} {
-		for _, database := range []string{"sqlite", "mariadb"} {
+	for _, what := range []string{"stored", "processed"} {
+		for _, stores := range []string{"sqlite", "mariadb", "files"} {
 			for _, concurrency := range []int{1, 4} {
-				d := dc{bin: bin, ini: ini, mariadb: database == "mariadb", processing: processing, concurrency: concurrency}
-				what := map[bool]string{false: "stored", true: "processed"}[processing]
-				p := program{name: fmt.Sprintf("dc-%s-%s-%d", what, database, concurrency), process: processing, crawl: d.crawl}
+				d := dc{bin: bin, ini: ini, mariadb: stores == "mariadb", files: stores == "files", processing: what == "processed", concurrency: concurrency}
+				p := program{name: fmt.Sprintf("dc-%s-%s-%d", what, stores, concurrency), process: d.processing, crawl: d.crawl}
 				if d.mariadb {
 					p.needs = mariadbNames
 				}
@@ -48,6 +47,7 @@ func dcPrograms(bin, ini string) []program {
 type dc struct {
 	bin, ini    string
 	mariadb     bool
+	files       bool // raw_store = files
 	processing  bool
 	concurrency int    // HostConcurrency of the site
 	profiles    string // folder for profiles; "" for none
@@ -94,6 +94,9 @@ func (d dc) start(ctx context.Context, dir string) (r *rig.Rig, pids []int, stop
 		}
 		pids, stopServer = append(pids, s.pid), s.stop
 		o.Env = append(o.Env, "DC_TasksManager_db_driver=mysql", "DC_TasksManager_db_dsn="+s.dsn)
+	}
+	if d.files {
+		o.Env = append(o.Env, "DC_TasksManager_raw_store=files")
 	}
 	if !d.processing {
 		o.Env = append(o.Env, "DC_BatchTasksManagerProcess_ProcessingMode=0")

@@ -145,10 +145,7 @@ func runCommand(ctx context.Context, dir, name string, args ...string) (crawl, [
 	var out, talk bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &talk
 	cmd.Env = append(os.Environ(), "HOME="+dir)
-	ended, err := childprocess.Start(cmd)
-	if err == nil {
-		err = <-ended
-	}
+	err := childprocess.Run(cmd)
 	c := crawl{end: time.Now()}
 	if cmd.ProcessState != nil {
 		c.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()

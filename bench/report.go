@@ -14,6 +14,8 @@ import (
 var ratios = [][2]string{
 	{"dc-stored-sqlite-4", "floor"},
 	{"dc-stored-sqlite-1", "floor"},
+	{"dc-stored-files-4", "floor"},
+	{"dc-stored-files-1", "floor"},
 	{"dc-stored-sqlite-4", "colly"},
 	{"dc-stored-sqlite-1", "colly"},
 	{"dc-stored-sqlite-4", "wget2"},

@@ -27,8 +27,9 @@ const (
 	nearLinks, nearPages = 20, 1000
 	farLinks             = 5
 	linksOfPage          = hubLinks + nearLinks + farLinks
-	// At each size this many pages are measured: several times what is stored with a delay.
-	measuredPages = 20_000
+	// At each size at most this many pages are measured: longer than the minute for which a
+	// crawler-task keeps what it adds to the Freq of links.
+	measuredPages = 300_000
 )
 
 // scale crawls a site that grows to a number of known URLs and prints the cost of a page at
@@ -57,6 +58,7 @@ func scale(ctx context.Context, o options, most int, d dc) error {
 	fmt.Fprint(w, "known URLs\tpages/s\tCPU ms/page\tratio of pages/s\t\n")
 	first := 0.0
 	for size := smallestSize; size <= most; size *= 10 {
+		begin := time.Now()
 		web.grow(size)
 		rate, cpu, err := measureSize(ctx, r, id, pids, size, min(measuredPages, size*4/5))
 		if err != nil {
@@ -66,7 +68,7 @@ func scale(ctx context.Context, o options, most int, d dc) error {
 			first = rate
 		}
 		fmt.Fprintf(w, "%d\t%.1f\t%.3f\t%.3f\t\n", size, rate, cpu.Seconds()*1000, rate/first)
-		fmt.Fprintf(o.talk, "%d URLs: %.1f pages/s\n", size, rate)
+		fmt.Fprintf(o.talk, "%d URLs: %.1f pages/s; grown and measured in %v\n", size, rate, time.Since(begin).Round(time.Second))
 	}
 	if err := w.Flush(); err != nil {
 		return err

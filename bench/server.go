@@ -18,7 +18,6 @@ import (
 	"text/template"
 	"time"
 
-	"hce/dc/examples/rig"
 	siteserver "hce/dc/examples/siteserver/site"
 	"hce/dc/internal/childprocess"
 )
@@ -58,10 +57,11 @@ func startNginx(ctx context.Context, folder, dir string) (server, error) {
 	if err != nil {
 		return server{}, fmt.Errorf("%w; run scripts/setup.sh bench", err)
 	}
-	ports, err := rig.FreePorts(1)
+	ports, release, err := childprocess.FreePorts(1)
 	if err != nil {
 		return server{}, fmt.Errorf("start nginx: %w", err)
 	}
+	defer release() // nginx listens, or has ended
 	var config bytes.Buffer
 	if err := nginxConfig.Execute(&config, map[string]any{"Dir": dir, "Root": folder, "Port": ports[0]}); err != nil {
 		return server{}, fmt.Errorf("start nginx: %w", err)

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"hce/dc/examples/rig"
 	"hce/dc/internal/storage/sqldb/mariadbtest"
@@ -18,14 +17,15 @@ import (
 func TestDatabaseServerDown(t *testing.T) {
 	t.Parallel()
 	server := mariadbtest.New(t, mariadbtest.Options{Durable: true})
-	w := newWitness(t, slowly(tree(200), 3*time.Millisecond))
+	content := tree(100)
+	w := newWitness(t, content)
 	data := t.TempDir()
 	// One attempt is all that the URLs have, because they are not the cause of the failures.
 	r := start(t, data, "DC_TasksManager_db_driver=mysql", "DC_TasksManager_db_socket="+server.Socket, "DC_TasksManager_db_user="+server.User,
 		"DC_BatchTasksManager_BatchDefaultMaxAttempts=1", "DC_BatchTasksManagerProcess_BatchDefaultMaxAttempts=1")
 	id := newSite(t, r, rig.Site{Root: w.URL + "/"})
 	for range 2 {
-		w.awaitRequests(t, 40)
+		content.awaitRequests(t, w, 20)
 		server.Kill()
 		file := filepath.Join(t.TempDir(), "request.json")
 		if err := os.WriteFile(file, []byte(`{"id":"`+id+`"}`), 0o600); err != nil {
@@ -44,6 +44,7 @@ func TestDatabaseServerDown(t *testing.T) {
 			t.Errorf("after the restart of the server: %v", err)
 		}
 	}
+	content.slowFrom(0, 0)
 	finish(t, r, id)
-	checkTree(t, r, data, id, w.URL, 200)
+	checkTree(t, r, data, id, w.URL, 100)
 }

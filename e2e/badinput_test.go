@@ -79,7 +79,7 @@ func TestWrongRequests(t *testing.T) {
 		status                 int
 		want                   []string // in the message
 	}{
-		{"invalid JSON", "SITE_NEW", `{"id": `, 1, []string{"Wrong JSON format"}},
+		{"invalid JSON", "SITE_NEW", `{"id": `, 1, []string{"request.json is not JSON"}},
 		{"wrong type", "SITE_NEW", `{"id":"abc","maxURLs":"many"}`, 1, []string{"Site.maxURLs", "many"}},
 		{"unknown command", "SITE_MAKE", `{}`, 2, []string{"SITE_MAKE"}},
 		{"id with a slash", "SITE_NEW", `{"id":"a/b","urls":["http://h/"]}`, 0, []string{"Site.id", "a/b"}},

@@ -4,12 +4,10 @@ package e2e
 
 import (
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,13 +21,13 @@ import (
 
 const (
 	crowdSites = 1000 // small sites
-	crowdPages = 10   // of each
-	crowdFull  = 5    // maxURLs of some small sites
+	crowdPages = 5    // of each
+	crowdFull  = 3    // maxURLs of some small sites
 	crowdBatch = 500  // BatchDefaultMaxURLs of the shipped ini
 	crowdDelay = 200 * time.Millisecond
 	// bigDefault is the number of pages of the big site: more than all small sites and a
 	// batch together. CROWD_PAGES overrides it; the complete test has 100000.
-	bigDefault = 14000
+	bigDefault = 7000
 	bigFan     = 50 // links of a page of the big site
 	// crowdGrowth limits the growth of memory from the second quarter of the crawl to the
 	// last one.
@@ -130,7 +128,7 @@ func newCrowd(t *testing.T, big int) *crowd {
 // store creates all sites before the daemon starts, so that they start at once.
 func (c *crowd) store(t *testing.T, env []string) {
 	t.Helper()
-	var requests strings.Builder
+	var sites []map[string]any
 	for _, h := range c.hosts {
 		site := map[string]any{
 			"id": rig.SiteID(h.root), "state": 1, "priority": 100, "urls": []string{h.root},
@@ -142,16 +140,9 @@ func (c *crowd) store(t *testing.T, env []string) {
 		if h.want < h.pages {
 			site["maxURLs"] = h.want
 		}
-		text, err := json.Marshal([]any{"SITE_NEW", site})
-		if err != nil {
-			t.Fatal(err)
-		}
-		requests.Write(text)
+		sites = append(sites, site)
 	}
-	stdout, stderr, code := run(t, "db-task", []string{"-c", filepath.Join(ini, "db-task.ini")}, requests.String(), env...)
-	if n := strings.Count(stdout, `"errorCode":0`); code != 0 || n != len(c.hosts) {
-		t.Fatalf("%d of %d sites created, status %d, stderr %.1000q", n, len(c.hosts), code, stderr)
-	}
+	newTaskSites(t, env, sites...)
 }
 
 // sample is the memory of the daemon and all its tasks at one moment.

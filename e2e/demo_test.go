@@ -30,11 +30,11 @@ func TestDemo(t *testing.T) {
 		pages string
 		want  []string // in the output
 	}{
-		{"the example site", nil, "", []string{"A small site full of trouble", "HTTP_ERROR", "Harrow Bay"}},
-		{"a folder", []string{"-dir", folder}, "2", []string{"First", "Second"}},
+		{"the example site", nil, "", []string{"complete, with errors", "HTTP_ERROR", "title     The tide mill"}},
+		{"a folder", []string{"-dir", folder}, "2", []string{"complete", "b.html", "title     First"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			args := append([]string{"-bin", bin, "-ini", ini}, c.args...)
+			args := append([]string{"-bin", bin}, c.args...)
 			stdout, stderr, status := run(t, "demo", args, "")
 			m := closing.FindStringSubmatch(stdout)
 			if status != 0 || m == nil {
@@ -48,7 +48,7 @@ func TestDemo(t *testing.T) {
 					t.Errorf("no %q in\n%s", want, stdout)
 				}
 			}
-			if !strings.Contains(stderr, "crawled") {
+			if !strings.Contains(stderr, " waiting, ") {
 				t.Errorf("no progress in %q", stderr)
 			}
 		})

@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -31,57 +33,111 @@ func documentation(t *testing.T, name string) string {
 	return ""
 }
 
-// Every page that a recursive wget fetches has one row, is crawled and has the md5 of its
-// body. Every HTML page is processed and has a title and a text.
+// hce crawl of three documentation packages gives exactly the pages that a recursive wget fetches, with
+// the md5 of the same bytes, and requests each once. Every HTML page is processed and has a title and a text.
 func TestDocumentationIsComplete(t *testing.T) {
-	for _, doc := range []struct {
-		name  string
-		dir   string
-		least int // pages at least, to detect an empty folder
+	docs := []struct {
+		name, ip, dir string
+		least         int // pages at least, to detect an empty folder
+		w             *witness
+		judged        map[string]string
 	}{
-		{"postgresql-doc-15", "postgresql-doc-15/html", 1100},
-		{"python3.11-doc", "python3.11/html", 400},
-		{"apache2-doc", "apache2-doc/manual", 200},
-	} {
-		t.Run(doc.name, func(t *testing.T) {
-			dir := documentation(t, doc.dir)
-			w := newWitness(t, site.Handler(site.Options{Dir: dir}))
-			judged := judge(t, w)
-			if len(judged) < doc.least {
-				t.Fatalf("wget found only %d pages", len(judged))
+		{name: "postgresql-doc-15", ip: "127.0.3.1", dir: "postgresql-doc-15/html", least: 1100},
+		{name: "python3.11-doc", ip: "127.0.3.2", dir: "python3.11/html", least: 400},
+		{name: "apache2-doc", ip: "127.0.3.3", dir: "apache2-doc/manual", least: 200},
+	}
+	folder := t.TempDir()
+	data, table, raw := filepath.Join(folder, "hce"), filepath.Join(folder, "pages.jsonl"), filepath.Join(folder, "raw")
+	args := []string{"crawl", "--data", data, loopback, "--delay", "0s", "--name", "docs", "--property", "HTML_REDIRECTS_MAX=0"}
+	for i := range docs {
+		d := &docs[i]
+		d.w = newWitnessAt(t, d.ip, site.Handler(site.Options{Dir: documentation(t, d.dir)}))
+		args = append(args, d.w.URL+"/")
+	}
+	crawl := startHCE(t, args...)
+	// Meanwhile wget fetches the same folders from other servers.
+	t.Run("wget", func(t *testing.T) {
+		for i := range docs {
+			d := &docs[i]
+			t.Run(d.name, func(t *testing.T) {
+				t.Parallel()
+				d.judged = judge(t, newWitnessAt(t, d.ip, site.Handler(site.Options{Dir: documentation(t, d.dir)})), "")
+			})
+		}
+	})
+	crawl.end(t, 1) // the documentation has links to pages that are missing
+	hce(t, 0, "export", "docs", "--data", data, "--format", "files", "--out", raw)
+	hce(t, 0, "export", "docs", "--data", data, "--all", "--fields", "url,urlMd5,contentMd5,title,text,status,contentType", "--out", table)
+	exported := exportedPages(t, table, raw)
+	for _, d := range docs {
+		t.Run(d.name, func(t *testing.T) {
+			if len(d.judged) < d.least {
+				t.Fatalf("wget found only %d pages", len(d.judged))
 			}
-
-			r := start(t, t.TempDir())
-			id := newSite(t, r, rig.Site{Root: w.URL + "/", Properties: refreshIsALink})
-			finish(t, r, id)
-			crawled := rows(t, r, id)
-
-			requested := map[string]int{}
-			for _, v := range w.requests() {
-				requested[v.URL]++
-			}
-			for url, n := range requested {
-				if n > 1 && url != "/robots.txt" {
-					t.Errorf("%s was requested %d times", url, n)
+			d.w.eachOnce(t)
+			var differ []string
+			for path, sum := range d.judged {
+				if got := exported[d.w.URL+path]; got != sum {
+					differ = append(differ, fmt.Sprintf("%s: md5 %q, wget got %q", path, got, sum))
 				}
 			}
-			compare(t, w.URL, judged, crawled)
-			checkContents(t, r, id, crawled)
+			for url := range exported {
+				if path, of := strings.CutPrefix(url, d.w.URL); of && d.judged[path] == "" {
+					differ = append(differ, path+": wget did not get it")
+				}
+			}
+			slices.Sort(differ)
+			if len(differ) > 0 {
+				t.Errorf("%d differences to the %d pages of wget:\n%s", len(differ), len(d.judged), strings.Join(differ[:min(len(differ), 20)], "\n"))
+			}
 		})
 	}
 }
 
-// refreshIsALink treats a meta refresh as a link, like wget. As a redirect, its target
-// would be requested twice: for the page and for itself.
-var refreshIsALink = map[string]string{"HTML_REDIRECTS_MAX": "0"}
+// exportedPages reads an export of all rows, and returns the md5 of each page that has a file in an
+// export of files, by URL.
+func exportedPages(t *testing.T, table, raw string) map[string]string {
+	t.Helper()
+	files := map[string]bool{} // by the part of the key that is in the name
+	err := filepath.WalkDir(raw, func(path string, entry os.DirEntry, err error) error {
+		name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+		files[name[max(0, len(name)-8):]] = true
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		var page struct{ URL, URLMd5, ContentMd5, Title, Text, Status, ContentType string }
+		if err := json.Unmarshal([]byte(line), &page); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if _, twice := pages[page.URL]; twice {
+			t.Errorf("%s is exported twice", page.URL)
+		}
+		if !files[page.URLMd5[:8]] {
+			continue
+		}
+		pages[page.URL] = page.ContentMd5
+		if page.ContentType == "text/html" && (page.Status != "processed" || page.Title == "" || page.Text == "") {
+			t.Errorf("%s: %s, title %q, %d bytes of text", page.URL, page.Status, page.Title, len(page.Text))
+		}
+	}
+	return pages
+}
 
 // judge fetches everything with wget and returns the md5 of each page with code 200, by
 // path.
-func judge(t *testing.T, w *witness) map[string]string {
+func judge(t *testing.T, w *witness, first string) map[string]string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), crawlLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "wget", "-q", "-r", "-l", "inf", "--no-parent", "-e", "robots=off", "-P", t.TempDir(), w.URL+"/")
+	cmd := exec.CommandContext(ctx, "wget", "-q", "-r", "-l", "inf", "--no-parent", "-e", "robots=off", "-P", t.TempDir(), w.URL+"/"+first)
 	if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != 8 { // 8: some pages are missing
 		t.Fatalf("wget: %v\n%s", err, out)
 	}
@@ -120,38 +176,14 @@ func compare(t *testing.T, root string, judged map[string]string, crawled map[st
 			t.Errorf("%s: md5 %s, wget got %s", path, u.RawContentMd5, sum)
 		}
 	}
+	for url, u := range crawled {
+		if path := strings.TrimPrefix(url, root); u.HTTPCode == 200 && judged[path] == "" {
+			t.Errorf("%s: wget did not get it", path)
+		}
+	}
 	slices.Sort(missing)
 	if len(missing) > 0 {
 		t.Errorf("%d of %d pages are missing: %v", len(missing), len(judged), missing[:min(len(missing), 20)])
-	}
-}
-
-func checkContents(t *testing.T, r *rig.Rig, id string, crawled map[string]wire.URL) {
-	t.Helper()
-	var pages []rig.Row
-	for _, u := range crawled {
-		if u.ContentType != "text/html" || u.HTTPCode != 200 {
-			continue
-		}
-		if u.Status != wire.StatusProcessed || u.Processed != 1 {
-			t.Errorf("%s: status %d, processed %d times, errors %v", u.URL, u.Status, u.Processed, u.ErrorMask.Names())
-			continue
-		}
-		pages = append(pages, rig.Row{URL: u.URL, MD5: u.URLMd5})
-	}
-	for batch := range slices.Chunk(pages, 200) {
-		contents, err := r.Contents(t.Context(), id, batch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(contents) != len(batch) {
-			t.Errorf("%d contents of %d pages", len(contents), len(batch))
-		}
-		for _, c := range contents {
-			if c.Title == "" || c.Text == "" {
-				t.Errorf("page %s: title %q, %d bytes of text", c.MD5, c.Title, len(c.Text))
-			}
-		}
 	}
 }
 

@@ -57,8 +57,8 @@ func TestHostileWeb(t *testing.T) {
 		"DC_CrawlerTask_max_resource_size=16777216", "SSL_CERT_FILE=" + authority,
 	}
 	id := rig.SiteID(w.Root())
-	newTaskSite(t, map[string]any{"urls": []string{w.Root()}, "requestDelay": 0,
-		"properties": []map[string]any{{"name": "CONNECTION_TIMEOUT", "value": "3"}}}, env)
+	newTaskSites(t, env, map[string]any{"urls": []string{w.Root()}, "requestDelay": 0,
+		"properties": []map[string]any{{"name": "CONNECTION_TIMEOUT", "value": "3"}}})
 
 	var items []any
 	for _, trap := range web.Traps() {
@@ -159,16 +159,19 @@ func requestsIn(t *testing.T, path string) []site.Request {
 	return list
 }
 
-// newTaskSite creates a site with db-task.
-func newTaskSite(t *testing.T, request map[string]any, env []string) {
+// newTaskSites creates sites with db-task.
+func newTaskSites(t *testing.T, env []string, requests ...map[string]any) {
 	t.Helper()
-	text, err := json.Marshal([]any{"SITE_NEW", request})
-	if err != nil {
-		t.Fatal(err)
+	var all bytes.Buffer
+	encoder := json.NewEncoder(&all)
+	for _, r := range requests {
+		if err := encoder.Encode([]any{"SITE_NEW", r}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	stdout, stderr, code := run(t, "db-task", []string{"-c", filepath.Join(ini, "db-task.ini")}, string(text), env...)
-	if code != 0 || strings.Contains(stdout, `"errorCode":2`) {
-		t.Fatalf("SITE_NEW: status %d, answer %q, stderr %q", code, stdout, stderr)
+	stdout, stderr, code := run(t, "db-task", []string{"-c", filepath.Join(ini, "db-task.ini")}, all.String(), env...)
+	if n := strings.Count(stdout, `"errorCode":0`); code != 0 || n != len(requests) {
+		t.Fatalf("%d of %d sites created, status %d, answer %.1000q, stderr %.1000q", n, len(requests), code, stdout, stderr)
 	}
 }
 

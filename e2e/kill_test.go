@@ -15,25 +15,24 @@ import (
 	"time"
 
 	"hce/dc/examples/rig"
+	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
 // The daemon is killed four times during a crawl and restarted: the crawl ends with the
-// same pages as without kills.
+// same pages as without kills. TestRestarts does it on SQLite.
 func TestKilledDaemon(t *testing.T) {
 	t.Parallel()
-	onBothDatabases(t, testKilledDaemon)
-}
-
-func testKilledDaemon(t *testing.T, env []string) {
-	w := newWitness(t, slowly(tree(300), 3*time.Millisecond))
+	env := databaseOf(t, sqldb.DriverMySQL)
+	content := tree(150)
+	w := newWitness(t, content)
 	data := t.TempDir()
 	r := start(t, data, env...)
 	id := newSite(t, r, rig.Site{Root: w.URL + "/"})
 	random := rand.New(rand.NewPCG(seed(t)))
 	for range 4 {
-		w.awaitRequests(t, 10+random.IntN(40))
+		content.awaitRequests(t, w, 5+random.IntN(20))
 		children := descendants(r.PID())
 		if err := syscall.Kill(r.PID(), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
@@ -42,14 +41,16 @@ func testKilledDaemon(t *testing.T, env []string) {
 		gone(t, children)
 		r = start(t, data, env...)
 	}
+	content.slowFrom(0, 0)
 	finish(t, r, id)
-	checkTree(t, r, data, id, w.URL, 300)
+	checkTree(t, r, data, id, w.URL, 150)
 }
 
 // Task processes are killed: their batches run again in parts, and no URL is given up.
 func TestKilledTasks(t *testing.T) {
 	t.Parallel()
-	w := newWitness(t, slowly(tree(300), 3*time.Millisecond))
+	content := tree(150)
+	w := newWitness(t, content)
 	data := t.TempDir()
 	r := start(t, data)
 	id := newSite(t, r, rig.Site{Root: w.URL + "/"})
@@ -58,7 +59,7 @@ func TestKilledTasks(t *testing.T) {
 	// Only two rounds wait for the crawl. The others kill what runs meanwhile.
 	for round := range 8 {
 		if round < 2 {
-			w.awaitRequests(t, 5+random.IntN(20))
+			content.awaitRequests(t, w, 5+random.IntN(20))
 		}
 		testwait.Until(t, "a task process runs", func() bool { return len(descendants(r.PID())) > 0 })
 		for _, pid := range descendants(r.PID()) {
@@ -70,27 +71,10 @@ func TestKilledTasks(t *testing.T) {
 	if killed == 0 {
 		t.Fatal("no process was killed")
 	}
+	content.slowFrom(0, 0)
 	finish(t, r, id)
-	checkTree(t, r, data, id, w.URL, 300)
+	checkTree(t, r, data, id, w.URL, 150)
 	t.Logf("%d processes killed", killed)
-}
-
-// SIGTERM leaves no process, and the next daemon completes the crawl.
-func TestStoppedDaemon(t *testing.T) {
-	t.Parallel()
-	w := newWitness(t, slowly(tree(200), 3*time.Millisecond))
-	data := t.TempDir()
-	r := start(t, data)
-	id := newSite(t, r, rig.Site{Root: w.URL + "/"})
-	w.awaitRequests(t, 30)
-	children := descendants(r.PID())
-	if err := r.Stop(limited(t)); err != nil {
-		t.Fatal(err)
-	}
-	gone(t, children)
-	r = start(t, data)
-	finish(t, r, id)
-	checkTree(t, r, data, id, w.URL, 200)
 }
 
 func seed(t *testing.T) (uint64, uint64) {

@@ -38,7 +38,7 @@ func TestDaemonLeavesNothing(t *testing.T) {
 			}
 		}
 	}
-	const n = 300
+	const n = 100
 	tests := []struct {
 		name string
 		end  func(*testing.T, *rig.Rig)
@@ -76,9 +76,11 @@ func TestDaemonLeavesNothing(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWitness(t, slowly(tree(n), 5*time.Millisecond))
+			content := tree(n)
+			w := newWitness(t, content)
 			data, temporary := t.TempDir(), t.TempDir()
 			r := start(t, data, "TMPDIR="+temporary)
+			content.slowFrom(20, 500*time.Millisecond) // the crawl does not end before the daemon
 			id := newSite(t, r, rig.Site{Root: w.URL + "/"})
 			testwait.Until(t, "the crawl runs", func() bool {
 				return len(tasksOf(t, data, r.PID())) > 0 && w.count() > 20
@@ -97,6 +99,7 @@ func TestDaemonLeavesNothing(t *testing.T) {
 			}
 			nothingIsLeft(t, r, data, temporary, tt.gentle)
 
+			content.slowFrom(0, 0)
 			r = start(t, data, "TMPDIR="+temporary)
 			finish(t, r, id)
 			checkTree(t, r, data, id, w.URL, n)
@@ -111,12 +114,13 @@ func TestDaemonLeavesNothing(t *testing.T) {
 // A daemon that is stopped while it starts or recovers ends and leaves nothing.
 func TestStoppedWhileItStarts(t *testing.T) {
 	t.Parallel()
-	w := newWitness(t, slowly(tree(100), 5*time.Millisecond))
+	content := slowly(tree(100), 300*time.Millisecond) // the crawl does not end before the last kill
+	w := newWitness(t, content)
 	data, temporary := t.TempDir(), t.TempDir()
 	r := start(t, data, "TMPDIR="+temporary)
 	id := newSite(t, r, rig.Site{Root: w.URL + "/"})
 	random := rand.New(rand.NewPCG(seed(t)))
-	for range 12 {
+	for range 6 {
 		testwait.Until(t, "a batch runs", func() bool { return len(tasksOf(t, data, r.PID())) > 0 })
 		if err := syscall.Kill(r.PID(), syscall.SIGKILL); err != nil { // so that the next start has to recover
 			t.Fatal(err)
@@ -137,6 +141,7 @@ func TestStoppedWhileItStarts(t *testing.T) {
 		}
 		r = start(t, data, "TMPDIR="+temporary)
 	}
+	content.slowFrom(0, 0)
 	finish(t, r, id)
 	checkTree(t, r, data, id, w.URL, 100)
 }

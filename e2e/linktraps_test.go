@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"database/sql"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +13,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// A crawl of an endless web, in batches until no row is New, ends at the limits of the
-// site: the number of rows or their depth.
+// A crawl of an endless web, in batches of all sites until no row is New, ends at the limits of
+// each site: the number of rows or their depth.
 func TestLinkTraps(t *testing.T) {
 	t.Parallel()
 	w, err := web.Start(web.Options{})
@@ -29,7 +30,7 @@ func TestLinkTraps(t *testing.T) {
 		}
 		return list
 	}
-	for name, c := range map[string]struct {
+	cases := map[string]struct {
 		path       string
 		maxURLs    int
 		filters    []any
@@ -53,61 +54,70 @@ func TestLinkTraps(t *testing.T) {
 		"sitemap that explodes": {path: "/trap/grow/", maxURLs: 90, filters: []any{below, byDepth}, rows: 13, depth: 2, properties: property("SITEMAPS", w.Root()+"sitemap/bomb.xml.gz")},
 		"feed of entities":      {path: "/feed/laughs.xml", maxURLs: 90, filters: []any{below}, rows: 2, properties: property("PROCESSOR_NAME", "RSS")},
 		"feed of many items":    {path: "/feed/items.xml", maxURLs: 90, filters: []any{below}, rows: 2, properties: property("PROCESSOR_NAME", "RSS")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			data := t.TempDir()
-			env := []string{"DC_Application_data_dir=" + data, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8"}
-			root := w.Root() + strings.TrimPrefix(c.path, "/")
-			id := rig.SiteID(root)
-			newTaskSite(t, map[string]any{
-				"urls": []string{root}, "requestDelay": 0, "maxURLs": c.maxURLs, "maxURLsFromPage": 1000, "filters": c.filters,
-				"properties": append(property("ROBOTS_MODE", "0"), c.properties...),
-			}, env)
-			d := database(t, data)
-			peak, batches := int64(0), 0
-			for ; batches < 100; batches++ {
-				rows, err := d.Query(`SELECT URL, ParentMd5, Depth, Type FROM "dc_urls.urls" WHERE Site_Id=? AND Status=1 LIMIT 100`, id)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var items []any
-				for rows.Next() {
-					var url, parent string
-					var depth, kind int
-					if err := rows.Scan(&url, &parent, &depth, &kind); err != nil {
-						t.Fatal(err)
-					}
-					it := batchItem(id, url, 20_000, 0)
-					u := it["urlObj"].(map[string]any)
-					u["parentMd5"], u["depth"], u["type"] = parent, depth, kind
-					items = append(items, it)
-				}
-				if err := rows.Close(); err != nil {
-					t.Fatal(err)
-				}
-				if len(items) == 0 {
-					break
-				}
-				peak = max(peak, crawl(t, batchOf(items, 120), env).memory)
-			}
-			all := number(t, d, `SELECT count(*) FROM "dc_urls.urls" WHERE Site_Id=?`, id)
-			deepest := number(t, d, `SELECT max(Depth) FROM "dc_urls.urls" WHERE Site_Id=?`, id)
-			left := number(t, d, `SELECT count(*) FROM "dc_urls.urls" WHERE Site_Id=? AND Status<>4`, id)
-			t.Logf("%d rows in %d batches, depth %d, peak of %d MiB", all, batches, deepest, peak>>20)
-			if all != c.rows {
-				t.Errorf("%d rows, want %d", all, c.rows)
-			}
-			if c.depth > 0 && deepest != c.depth {
-				t.Errorf("rows of depth %d, want %d", deepest, c.depth)
-			}
-			if left > 0 {
-				t.Errorf("%d rows not crawled after %d batches", left, batches)
-			}
-			if peak > hostileMemory {
-				t.Errorf("the crawler used %d MiB, want at most %d", peak>>20, hostileMemory>>20)
-			}
+	}
+	data := t.TempDir()
+	env := []string{"DC_Application_data_dir=" + data, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8"}
+	var sites []map[string]any
+	for name, c := range cases {
+		sites = append(sites, map[string]any{
+			"id": wire.Md5(name), "urls": []string{w.Root() + strings.TrimPrefix(c.path, "/")}, "requestDelay": 0, "maxURLs": c.maxURLs, "maxURLsFromPage": 1000,
+			"filters": c.filters, "properties": append(property("ROBOTS_MODE", "0"), c.properties...),
 		})
 	}
+	newTaskSites(t, env, sites...)
+	d := database(t, data)
+	peak, batches := int64(0), 0
+	for ; batches < 100; batches++ {
+		items := newItems(t, d)
+		if len(items) == 0 {
+			break
+		}
+		peak = max(peak, crawl(t, batchOf(items, 240), env).memory)
+	}
+	t.Logf("%d batches, peak of %d MiB", batches, peak>>20)
+	if peak > hostileMemory {
+		t.Errorf("the crawler used %d MiB, want at most %d", peak>>20, hostileMemory>>20)
+	}
+	for name, c := range cases {
+		id := wire.Md5(name)
+		all := number(t, d, `SELECT count(*) FROM "dc_urls.urls" WHERE Site_Id=?`, id)
+		deepest := number(t, d, `SELECT max(Depth) FROM "dc_urls.urls" WHERE Site_Id=?`, id)
+		left := number(t, d, `SELECT count(*) FROM "dc_urls.urls" WHERE Site_Id=? AND Status<>4`, id)
+		if all != c.rows {
+			t.Errorf("%s: %d rows, want %d", name, all, c.rows)
+		}
+		if c.depth > 0 && deepest != c.depth {
+			t.Errorf("%s: rows of depth %d, want %d", name, deepest, c.depth)
+		}
+		if left > 0 {
+			t.Errorf("%s: %d rows not crawled after %d batches", name, left, batches)
+		}
+	}
+}
+
+// newItems returns up to 500 new rows of all sites for a batch.
+func newItems(t *testing.T, d *sql.DB) (items []any) {
+	t.Helper()
+	rows, err := d.Query(`SELECT Site_Id, URL, ParentMd5, Depth, Type FROM "dc_urls.urls" WHERE Status=1 LIMIT 500`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var site, url, parent string
+		var depth, kind int
+		if err := rows.Scan(&site, &url, &parent, &depth, &kind); err != nil {
+			t.Fatal(err)
+		}
+		it := batchItem(site, url, 20_000, 0)
+		u := it["urlObj"].(map[string]any)
+		u["parentMd5"], u["depth"], u["type"] = parent, depth, kind
+		items = append(items, it)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return items
 }
 
 // With fetchType browser, pages that a script writes are complete, and endless scripts end
@@ -122,8 +132,8 @@ func TestHostileScripts(t *testing.T) {
 	data := t.TempDir()
 	env := []string{"DC_Application_data_dir=" + data, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8"}
 	id := rig.SiteID(w.Root())
-	newTaskSite(t, map[string]any{"urls": []string{w.Root()}, "requestDelay": 0, "fetchType": 2,
-		"properties": []map[string]any{{"name": "ROBOTS_MODE", "value": "0"}}}, env)
+	newTaskSites(t, env, map[string]any{"urls": []string{w.Root()}, "requestDelay": 0, "fetchType": 2,
+		"properties": []map[string]any{{"name": "ROBOTS_MODE", "value": "0"}}})
 	ends := map[string]func(wire.ErrorMask) bool{
 		"markup/script-only":     func(m wire.ErrorMask) bool { return m == 0 },
 		"markup/script-endless":  func(m wire.ErrorMask) bool { return m != 0 },

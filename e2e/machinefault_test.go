@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -20,17 +19,6 @@ import (
 	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
-
-// freePort returns a TCP port that nobody uses now.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
 
 // page reads a page of the status server.
 func page(t *testing.T, port int, path string) (status int, body string) {
@@ -98,14 +86,15 @@ func smallDisk(t *testing.T, dir string) (fill, empty func(), reason string) {
 // there is room again, the crawl completes by itself.
 func TestFullRawFolder(t *testing.T) {
 	t.Parallel()
-	w := newWitness(t, slowly(tree(200), 5*time.Millisecond))
-	data, raw, port := t.TempDir(), filepath.Join(t.TempDir(), "raw"), freePort(t)
+	content := tree(200)
+	w := newWitness(t, content)
+	data, raw, port := t.TempDir(), filepath.Join(t.TempDir(), "raw"), freePorts(t, 1)[0]
 	fill, empty, reason := smallDisk(t, raw)
 	r := start(t, data, "DC_TasksManager_raw_data_dir="+raw, fmt.Sprint("DC_StatusServer_StatusPort=", port),
 		"DC_StatusServer_StatusMinFree=0", "DC_BatchTasksManager_BatchDefaultMaxAttempts=1", "DC_BatchTasksManagerProcess_BatchDefaultMaxAttempts=1")
 	testwait.Until(t, "the daemon is ready", func() bool { status, _ := page(t, port, "/readyz"); return status == 200 })
 	id := newSite(t, r, rig.Site{Root: w.URL + "/"})
-	w.awaitRequests(t, 50)
+	content.awaitRequests(t, w, 50)
 	fill()
 	if status, body := page(t, port, "/readyz"); status != 503 || !strings.Contains(body, "raw_data_dir "+raw) || !strings.Contains(body, reason) {
 		t.Errorf("/readyz of a full disk: %d %s", status, body)
@@ -136,6 +125,7 @@ func TestFullRawFolder(t *testing.T) {
 		t.Errorf("%d URLs were given up or have an attempt", n)
 	}
 	empty()
+	content.slowFrom(0, 0)
 	finish(t, r, id)
 	testwait.Until(t, "the daemon is ready again", func() bool { status, _ := page(t, port, "/readyz"); return status == 200 })
 	checkTree(t, r, data, id, w.URL, 200)

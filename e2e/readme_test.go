@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/examples/rig"
 	"hce/dc/internal/wire"
 )
 
@@ -33,22 +32,53 @@ const readmeLimit = 3 * time.Minute
 const readmePort = "8080"
 
 func TestReadme(t *testing.T) {
-	tree := newReadmeTree(t)
-	commands := readmeCommands(t)
+	commands := readmeCommands(t, "../README.md", "../docs/getting-started.md")
+	outputs := newReadmeTree(t).run(t, commands)
+	answers := func(i int) [][]byte { return bytes.Split(bytes.TrimSpace(outputs[i]), []byte("\n")) }
+	checkFacts(t, readmeFacts, commands, outputs)
 	for i, command := range commands {
-		// Other tests run the targets of the Makefile.
-		if target, ok := strings.CutPrefix(command, "make "); ok {
-			if !readmeTarget(t, target) {
-				t.Errorf("README: the Makefile has no target %s", target)
-			}
-			commands[i] = ""
+		if strings.Contains(command, "< examples/") && len(answers(i)) != 1 {
+			t.Errorf("%s: %d lines, want one", command, len(answers(i)))
+		}
+		if strings.HasPrefix(command, "cat ") && len(answers(i)) != 2 {
+			t.Errorf("%s: %d lines, want two", command, len(answers(i)))
 		}
 	}
-	outputs := tree.run(t, commands)
-	answers := func(i int) [][]byte { return bytes.Split(bytes.TrimSpace(outputs[i]), []byte("\n")) }
+}
+
+// The commands of the tutorial work, and their outputs are what it says.
+func TestTutorial(t *testing.T) {
+	commands := readmeCommands(t, "../docs/tutorial.md")
+	checkFacts(t, tutorialFacts, commands, newReadmeTree(t).run(t, commands))
+}
+
+var tutorialFacts = facts{
+	"hce crawl":        func(out []byte) error { return readmeHas(out, "9 URLs, 9 pages") },
+	"hce site ls":      func(out []byte) error { return readmeHas(out, "town") },
+	"hce url ls":       func(out []byte) error { return readmeHas(out, "processed   200") },
+	"--markdown":       func(out []byte) error { return readmeHas(out, "# The tide mill") },
+	"--headers":        func(out []byte) error { return readmeHas(out, "Content-Type: text/html") },
+	"hce explain":      func(out []byte) error { return readmeHas(out, "is not due") },
+	"--try-template":   func(out []byte) error { return readmeHas(out, "word               tide") },
+	"--site leads":     func(out []byte) error { return readmeHas(out, "The miller therefore") },
+	"grep -a -m 3":     func(out []byte) error { return readmeHas(out, "/town/") },
+	"head -c 2":        func(out []byte) error { return readmeHas(out, "PK") }, // a ZIP file
+	"head -n 3":        func(out []byte) error { return readmeHas(out, `"title":"The`) },
+	"-cmd SITE_STATUS": func(out []byte) error { return readmeHas(out, `"recrawlPeriod": 1440`) },
+	"base64 -d":        func(out []byte) error { return readmeHas(out, `"name":"word"`) },
+	"dc-admin top":     func(out []byte) error { return readmeHas(out, "BatchTasksManager") },
+	"--cmd DRAIN":      func(out []byte) error { return readmeHas(out, `"AdminInterfaceServer"`) },
+}
+
+// facts check the output of commands, by a part of the command.
+type facts map[string]func(out []byte) error
+
+// checkFacts checks the outputs. Each fact has a command.
+func checkFacts(t *testing.T, all facts, commands []string, outputs [][]byte) {
+	t.Helper()
 	checked := map[string]bool{}
 	for i, command := range commands {
-		for name, check := range readmeFacts {
+		for name, check := range all {
 			if !strings.Contains(command, name) {
 				continue
 			}
@@ -57,22 +87,15 @@ func TestReadme(t *testing.T) {
 				t.Errorf("%s: %v\n%s", command, err, readmeStart(outputs[i]))
 			}
 		}
-		if strings.Contains(command, "< examples/") && len(answers(i)) != 1 {
-			t.Errorf("%s: %d lines, want one", command, len(answers(i)))
-		}
-		if strings.HasPrefix(command, "cat ") && len(answers(i)) != 2 {
-			t.Errorf("%s: %d lines, want two", command, len(answers(i)))
-		}
 	}
-	for name := range readmeFacts {
+	for name := range all {
 		if !checked[name] {
-			t.Errorf("README has no command with %q", name)
+			t.Errorf("no command has %q", name)
 		}
 	}
 }
 
-// readmeFacts check the output of commands, by a part of the command.
-var readmeFacts = map[string]func(out []byte) error{
+var readmeFacts = facts{
 	"-cmd SITE_NEW": func(out []byte) error {
 		var answer wire.GeneralResponse
 		if err := readmeObject(out, &answer); err != nil {
@@ -126,7 +149,7 @@ var readmeFacts = map[string]func(out []byte) error{
 	"--explain":           func(out []byte) error { return readmeHas(out, `"canonical": "http`) },
 	"bin/processor-task":  func(out []byte) error { return readmeBatch(out, wire.StatusProcessed) },
 	"bin/db-task":         func(out []byte) error { return readmeHas(out, `["SITE_STATUS",{`) },
-	"dc_urls.urls":        func(out []byte) error { return readmeHas(out, "7|200|") },
+	"FROM urls":           func(out []byte) error { return readmeHas(out, "processed|200|") },
 	"FROM articles":       func(out []byte) error { return readmeHas(out, `"tagList"`) },
 	"dc_rdata/.segments":  func(out []byte) error { return readmeHas(out, "WARC-Target-URI: http") },
 }
@@ -175,34 +198,54 @@ func readmeObject(out []byte, into any) error {
 
 func readmeStart(out []byte) []byte { return out[:min(len(out), 2000)] }
 
-// readmeCommands returns the lines of the sh blocks of the README.
-func readmeCommands(t *testing.T) []string {
+// readmeCommands returns the lines of the sh blocks of pages. Other tests run the targets of the
+// Makefile; here they are checked and empty.
+func readmeCommands(t *testing.T, pages ...string) (commands []string) {
 	t.Helper()
-	var text []byte
-	for _, page := range []string{"../README.md", "../docs/getting-started.md"} {
-		part, err := os.ReadFile(page)
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text = append(text, part...)
+		for _, block := range shellBlocks(t, string(text)) {
+			commands = append(commands, block...)
+		}
 	}
-	var commands []string
+	if len(commands) < 10 {
+		t.Fatalf("%v have %d commands in their sh blocks", pages, len(commands))
+	}
+	for i, command := range commands {
+		if target, ok := strings.CutPrefix(command, "make "); ok {
+			if !readmeTarget(t, target) {
+				t.Errorf("the Makefile has no target %s", target)
+			}
+			commands[i] = ""
+		}
+	}
+	return commands
+}
+
+// shellBlocks returns the lines of the sh blocks of a page.
+func shellBlocks(t *testing.T, text string) (blocks [][]string) {
+	t.Helper()
 	inside := false
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
 		switch {
 		case line == "```sh":
 			inside = true
+			blocks = append(blocks, nil)
 		case line == "```":
 			inside = false
 		case inside && strings.TrimSpace(line) != "":
-			commands = append(commands, line)
+			last := &blocks[len(blocks)-1]
+			*last = append(*last, line)
 		}
 	}
-	if inside || len(commands) < 10 {
-		t.Fatalf("README has %d commands in its sh blocks", len(commands))
+	if inside {
+		t.Fatal("an sh block has no end")
 	}
-	return commands
+	return blocks
 }
 
 // readmeTarget reports whether the Makefile has a target.
@@ -231,10 +274,7 @@ var readmeURL = regexp.MustCompile(`http://127\.0\.0\.1:` + readmePort + `[^"\\]
 func newReadmeTree(t *testing.T) readmeTree {
 	t.Helper()
 	f := readmeTree{dir: t.TempDir()}
-	ports, err := rig.FreePorts(3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ports := freePorts(t, 3)
 	f.site = strconv.Itoa(ports[0])
 	clients, operators := strconv.Itoa(ports[1]), strconv.Itoa(ports[2])
 	f.env = append(os.Environ(),

@@ -18,6 +18,7 @@ import (
 
 	"hce/dc/examples/rig"
 	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/storage/sqldb/mariadbtest"
 	"hce/dc/internal/wire"
 )
 
@@ -33,7 +34,8 @@ const (
 // (such as 1s) is the time between two requests of a client; by default each client sends
 // the next request at once, which saturates the daemon.
 func TestRequestsDuringACrawl(t *testing.T) {
-	limit, pace := setting(t, "REQUESTS_TIME", 10*time.Second), setting(t, "REQUESTS_PACE", 0)
+	limit, pace := setting(t, "REQUESTS_TIME", 5*time.Second), setting(t, "REQUESTS_PACE", 0)
+	mariadbtest.Start(t).Usual(t)
 	onBothDatabases(t, func(t *testing.T, env []string) {
 		known := newWitness(t, tree(requestPages))
 		r := start(t, t.TempDir(), env...)

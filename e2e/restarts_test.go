@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,7 +22,8 @@ import (
 )
 
 const (
-	restarts = 200
+	// restarts is the number of ends in a test run; RESTARTS overrides it.
+	restarts = 50
 	// chunk is the number of pages that a crawler-task stores at once. A kill loses
 	// fetched pages that are not stored.
 	chunk = 8
@@ -33,12 +35,19 @@ const (
 // being parsed or waiting for it, a chunk being filled and one being stored.
 func lostAtAKill() int { return 1 + 4*runtime.GOMAXPROCS(0) + 2*chunk }
 
-// A daemon ends 200 times at random moments of a crawl, two thirds by SIGKILL and one
-// third by SIGTERM. It loses no URL, and fetches only those twice that were in a batch at
+// A daemon ends many times at random moments of a crawl, two thirds by SIGKILL and one third by
+// SIGTERM. It loses no URL, and fetches only those twice that were in a batch at
 // an end. After each end the counters are exact. At the end the stored pages equal those
 // of the origin, byte for byte (checkTree).
-func TestTwoHundredRestarts(t *testing.T) {
+func TestRestarts(t *testing.T) {
 	t.Parallel()
+	times := restarts
+	if text := os.Getenv("RESTARTS"); text != "" {
+		var err error
+		if times, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
 	const n = 1000
 	data := t.TempDir()
 	settings := []string{
@@ -62,7 +71,7 @@ func TestTwoHundredRestarts(t *testing.T) {
 		}
 	}
 	var ends []restart
-	for len(ends) < restarts {
+	for len(ends) < times {
 		moreInTime() // a fast crawl may have got on during the start of the daemon
 		// A third of the ends hits the start of the daemon, the others the crawl. At
 		// least n/10 requests of the last site are still to come.
@@ -205,7 +214,7 @@ func onDeadDatabase(t *testing.T, data string, look func(*sql.DB)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir) // 200 copies would need much space
+	defer os.RemoveAll(dir) // a copy for each end would need much space
 	for _, name := range []string{"dc.db", "dc.db-wal"} {
 		from, err := os.Open(filepath.Join(data, name))
 		if os.IsNotExist(err) {

@@ -54,6 +54,8 @@ type soakedSite struct {
 	kills int
 }
 
+func init() { peerLimit = time.Second }
+
 // Hundreds of SIGKILLs (SOAK_KILLS, 300) hit all programs at random moments of real crawls, on both
 // databases and with both kinds of raw storage. At the end nothing is lost, torn, doubled or left.
 func TestSoak(t *testing.T) {

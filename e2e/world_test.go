@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +22,7 @@ import (
 	_ "github.com/mattn/go-sqlite3"
 
 	"hce/dc/examples/rig"
+	"hce/dc/internal/childprocess"
 	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
@@ -50,6 +52,17 @@ func start(t *testing.T, data string, env ...string) *rig.Rig {
 		}
 	})
 	return r
+}
+
+// freePorts reserves ports for the programs of a test.
+func freePorts(t *testing.T, n int) []int {
+	t.Helper()
+	ports, release, err := childprocess.FreePorts(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	return ports
 }
 
 func tail(path string) string {
@@ -166,6 +179,7 @@ type witness struct {
 	mu     sync.Mutex
 	visits []visit // since the last call of requests
 	taken  int     // visits that requests has returned
+	open   int     // connections
 }
 
 func newWitness(t *testing.T, h http.Handler) *witness {
@@ -195,6 +209,16 @@ func newWitnessAt(t *testing.T, ip string, h http.Handler) *witness {
 		}()
 		h.ServeHTTP(seen, r)
 	}))
+	w.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		switch state {
+		case http.StateNew:
+			w.open++
+		case http.StateClosed, http.StateHijacked:
+			w.open--
+		}
+	}
 	w.Listener.Close()
 	w.Listener = l
 	w.Start()
@@ -207,6 +231,29 @@ func (w *witness) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.taken + len(w.visits)
+}
+
+// awaitHangup waits until the requests of all clients that have ended are counted: those that wait
+// for their connection and those that are being answered.
+func (w *witness) awaitHangup(t *testing.T) {
+	t.Helper()
+	last, err := net.Dial("tcp", w.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer last.Close()
+	// Connections are accepted in order: with the answer to this one, the others are known.
+	if _, err := io.WriteString(last, "no request\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(last); err != nil {
+		t.Fatal(err)
+	}
+	testwait.Until(t, w.URL+" has no connection", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.open == 0
+	})
 }
 
 // awaitRequests waits for n further requests.
@@ -223,6 +270,20 @@ func (w *witness) requests() []visit {
 	list := w.visits
 	w.visits, w.taken = nil, w.taken+len(list)
 	return list
+}
+
+// eachOnce checks that no URL but robots.txt was requested twice since the last call of requests.
+func (w *witness) eachOnce(t *testing.T) {
+	t.Helper()
+	requested := map[string]int{}
+	for _, v := range w.requests() {
+		requested[v.URL]++
+	}
+	for url, n := range requested {
+		if n > 1 && url != "/robots.txt" {
+			t.Errorf("%s was requested %d times", url, n)
+		}
+	}
 }
 
 type seenWriter struct {
@@ -250,7 +311,24 @@ func (s *seenWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 type pages struct {
 	mu    sync.Mutex
 	texts map[string]string
-	delay time.Duration // before each answer
+	asked int
+	quick int           // answers without delay
+	delay time.Duration // before each other answer
+}
+
+// awaitRequests waits for n further requests. Each answer after them takes so long that the crawl
+// does not end before the test acts; slowFrom(0, 0) ends that.
+func (p *pages) awaitRequests(t *testing.T, w *witness, n int) {
+	t.Helper()
+	p.slowFrom(n-1, 300*time.Millisecond)
+	w.awaitRequests(t, n)
+}
+
+// slowFrom delays the answers after the next n.
+func (p *pages) slowFrom(n int, delay time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.quick, p.delay = p.asked+n, delay
 }
 
 func (p *pages) set(path, text string) {
@@ -266,8 +344,12 @@ func (p *pages) set(path, text string) {
 func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	text, ok := p.texts[r.URL.Path]
+	delay := p.delay
+	if p.asked++; p.asked <= p.quick {
+		delay = 0
+	}
 	p.mu.Unlock()
-	time.Sleep(p.delay)
+	time.Sleep(delay)
 	if !ok {
 		http.NotFound(w, r)
 		return

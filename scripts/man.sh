@@ -8,13 +8,23 @@ set -eu
 bin=$1 out=$2
 here=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$out/man/man1" "$out/completions/bash" "$out/completions/zsh" "$out/completions/fish"
+
+# page PROGRAM [SUB-COMMAND...] writes the pages of a command and of its sub-commands, which its
+# help lists.
+page() {
+	program=$1
+	name=$(echo "$*" | tr ' ' -)
+	shift
+	"$bin/$program" "$@" --man >"$out/man/man1/$name.1"
+	for sub in $("$bin/$program" "$@" --help | sed -n '/^Commands, each/,/^$/s/^  \([a-z][a-z-]*\)  .*/\1/p'); do
+		page "$program" "$@" "$sub"
+	done
+}
+
 for folder in "$here"/cmd/*/; do
 	program=$(basename "$folder")
-	"$bin/$program" --man >"$out/man/man1/$program.1"
+	page "$program"
 	"$bin/$program" --completion bash >"$out/completions/bash/$program"
 	"$bin/$program" --completion zsh >"$out/completions/zsh/_$program"
 	"$bin/$program" --completion fish >"$out/completions/fish/$program.fish"
-done
-for command in top keygen; do
-	"$bin/dc-admin" $command --man >"$out/man/man1/dc-admin-$command.1"
 done

@@ -59,5 +59,9 @@ cp "$here/packaging/systemd/dc.sysusers" "$root/usr/lib/sysusers.d/dc.conf"
 cp "$here/packaging/systemd/dc.tmpfiles" "$root/usr/lib/tmpfiles.d/dc.conf"
 cp "$here/packaging/logrotate/dc" "$root/etc/logrotate.d/dc"
 cp "$here"/docs/*.md "$root/usr/share/doc/dc/"
+mkdir -p "$root/usr/share/doc/dc/prometheus" "$root/usr/share/doc/dc/grafana" "$root/usr/share/doc/dc/captures"
+cp "$here"/docs/captures/*.svg "$root/usr/share/doc/dc/captures/"
+cp "$here"/packaging/prometheus/*.yml "$root/usr/share/doc/dc/prometheus/"
+cp "$here/packaging/grafana/dc.json" "$root/usr/share/doc/dc/grafana/"
 # Fixed owners and modes: unpacking into / must not change the modes of system folders.
 tar -C "$root" --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w -czf "$out/dc.tar.gz" etc usr

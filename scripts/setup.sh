@@ -5,13 +5,16 @@
 # and exits 1. It prints nothing if nothing is missing.
 #
 #   scripts/setup.sh          Go, a C compiler, pkg-config, libzmq
-#   scripts/setup.sh test     also the programs in test_programs below, and the
-#                             documentation packages that the tests crawl
+#   scripts/setup.sh test     also the programs in test_programs below, the
+#                             documentation packages that the tests crawl, and the
+#                             JavaScript packages in npm_packages
 #   scripts/setup.sh bench    also nginx, and the crawlers that make bench compares; it
 #                             names those that it cannot install
 #
 # Files that it has to keep go to .cache/: .cache/go is a Go toolchain (the Makefile
-# looks there first), .cache/docs is documentation that the package manager left out.
+# looks there first), .cache/docs is documentation that the package manager left out,
+# .cache/promtool is a program whose package is too large to install, .cache/node_modules
+# has the JavaScript packages.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -173,7 +176,8 @@ zsh: zsh
 fish: fish
 systemd-analyze: systemd
 systemd-sysusers: systemd
-strace: strace'
+strace: strace
+node nodejs: nodejs'
 
 # found NAME...: one of the programs is there. Servers are not in everyone's PATH.
 found() {
@@ -257,6 +261,51 @@ ensure_docs() {
 	have_docs "$2" || fail "the package $1 holds no $2"
 }
 
+# --- Prometheus ---------------------------------------------------------------------
+
+# ensure_promtool unpacks promtool into .cache: its Debian package is a whole server.
+ensure_promtool() {
+	! found promtool || return 0
+	[ ! -x "$cache/promtool" ] || return 0
+	command -v apt-get >/dev/null 2>&1 || fail "the tests need promtool, in PATH or as .cache/promtool; install Prometheus, then try again"
+	say "unpacking promtool into .cache"
+	! may_install || update_lists
+	rm -rf "$cache/deb"
+	mkdir -p "$cache/deb"
+	(cd "$cache/deb" && quietly apt-get download -qq prometheus &&
+		dpkg-deb --fsys-tarfile prometheus_*.deb | tar -xO ./usr/bin/promtool >promtool && chmod +x promtool && mv promtool ..) ||
+		fail "promtool could not be unpacked from the Debian package prometheus"
+	rm -rf "$cache/deb"
+}
+
+# --- JavaScript -----------------------------------------------------------------------
+
+# npm_packages lists the packages that the tests load: a line for each, with name, version and
+# the SHA-256 of its archive. What the tests load of them needs no other package.
+npm_packages='hyparquet 1.31.5 5fb6b118fcbc4575771204acd0aa5cab532f40be92339094b7cc756d79830ab5
+fzstd 0.1.1 5ed2ee2d3439067be211d0093292c708a831045372342c897437e5a4997c45c5
+replaywebpage 2.5.3 b7d35c39c4da9b7121c5a393911d8675d4cc6f19513c380191e16b086bea812c
+warcio 2.4.11 144a55b7bf093071300123e581c42978912ea600cda252074f6ddecc3a3a6ce5'
+
+# ensure_npm_packages unpacks them into .cache/node_modules. It runs none of their scripts.
+ensure_npm_packages() {
+	while read -r module version sum; do
+		[ ! -e "$cache/node_modules/$module/version-$version" ] || continue
+		found npm || install_packages npm
+		say "unpacking $module $version into .cache/node_modules"
+		rm -rf "$cache/npm" "$cache/node_modules/$module"
+		mkdir -p "$cache/npm" "$cache/node_modules"
+		(cd "$cache/npm" && quietly npm pack "$module@$version" &&
+			echo "$sum  $module-$version.tgz" | quietly sha256sum -c && tar -xzf "$module-$version.tgz") ||
+			fail "the npm package $module $version could not be fetched, or has another SHA-256 than $sum"
+		touch "$cache/npm/package/version-$version"
+		mv "$cache/npm/package" "$cache/node_modules/$module"
+		rm -rf "$cache/npm"
+	done <<-END
+		$npm_packages
+	END
+}
+
 # --- Benchmark ----------------------------------------------------------------------
 
 # ensure_bench installs the web server, and the crawlers as far as that is possible.
@@ -282,6 +331,8 @@ check_build
 ensure_go
 if [ -n "${1:-}" ]; then
 	ensure_programs
+	ensure_promtool
+	ensure_npm_packages
 	command -v apt-get >/dev/null 2>&1 ||
 		have_docs postgresql-doc-15/html/index.html ||
 		fail "the tests need the documentation in Debian's packages postgresql-doc-15, python3.11-doc, apache2-doc and openjdk-17-doc, below $docs_root or .cache/docs"

@@ -61,8 +61,13 @@ func (m *machine) stub(name, text string) {
 	m.write(filepath.Join(m.path, name), "#!/bin/sh\n"+text+"\n", 0o755)
 }
 
-// complete puts in all that the build needs.
+// complete puts in all that the build needs, and promtool and the JavaScript packages, which have
+// tests of their own.
 func (m *machine) complete() {
+	m.stub("promtool", "")
+	for _, name := range npmPackages {
+		m.write(filepath.Join(m.repo, ".cache/node_modules", name), "", 0o644)
+	}
 	m.stub("go", "echo go1.26.3")
 	m.stub("cc", "")
 	m.stub("pkg-config", "")
@@ -78,8 +83,11 @@ func (m *machine) debian(install string) {
 // testPrograms are the programs that the tests start.
 var testPrograms = []string{
 	"wget", "sqlite3", "chromium", "mariadbd", "mariadb-install-db", "resolveip", "my_print_defaults",
-	"groff", "man", "zsh", "fish", "systemd-analyze", "systemd-sysusers", "strace",
+	"groff", "man", "zsh", "fish", "systemd-analyze", "systemd-sysusers", "strace", "node",
 }
+
+// npmPackages are the JavaScript packages of the tests, with their versions.
+var npmPackages = []string{"hyparquet/version-1.31.5", "fzstd/version-0.1.1", "replaywebpage/version-2.5.3", "warcio/version-2.4.11"}
 
 // testTools puts in the programs that the tests start.
 func (m *machine) testTools() {
@@ -207,7 +215,7 @@ func TestOldGoFetchesTheToolchain(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	if entries, err := os.ReadDir(filepath.Join(m.repo, ".cache")); err != nil || len(entries) != 1 {
+	if entries, err := os.ReadDir(filepath.Join(m.repo, ".cache")); err != nil || len(entries) != 2 { // and node_modules
 		t.Errorf("left in .cache: %v, %v", entries, err)
 	}
 	if code, said, _ := m.run(); code != 0 || said != "" {
@@ -270,7 +278,7 @@ func TestDocumentation(t *testing.T) {
 		m.debian(`for p in ` + strings.Join(firstPages, " ") + `; do mkdir -p "$DOCS_ROOT/$(dirname $p)"; touch "$DOCS_ROOT/$p"; done; ` + mirror)
 		m.stub("dpkg", "exit 1")
 		m.root()
-		if code, said, log := m.run("test"); code != 0 || !strings.Contains(log, "--no-install-recommends wget sqlite3 chromium mariadb-server-core mariadb-client-core groff-base man-db zsh fish systemd strace\n") || strings.Contains(log, "download") {
+		if code, said, log := m.run("test"); code != 0 || !strings.Contains(log, "--no-install-recommends wget sqlite3 chromium mariadb-server-core mariadb-client-core groff-base man-db zsh fish systemd strace nodejs\n") || strings.Contains(log, "download") {
 			t.Errorf("exit %d, said %q, called %q", code, said, log)
 		}
 	})
@@ -316,6 +324,7 @@ const mirror = `for package; do
 	groff-base) programs=groff ;;
 	man-db) programs=man ;;
 	systemd) programs="systemd-analyze systemd-sysusers" ;;
+	nodejs) programs=node ;;
 	wget | sqlite3 | chromium | zsh | fish | strace) programs=$package ;;
 	*) programs= ;;
 	esac
@@ -327,6 +336,7 @@ func TestMissingProgram(t *testing.T) {
 	packages := map[string]string{
 		"mariadbd": "mariadb-server-core", "mariadb-install-db": "mariadb-server-core", "resolveip": "mariadb-server-core",
 		"my_print_defaults": "mariadb-client-core", "groff": "groff-base", "man": "man-db", "systemd-analyze": "systemd", "systemd-sysusers": "systemd",
+		"node": "nodejs",
 	}
 	for _, program := range testPrograms {
 		t.Run(program, func(t *testing.T) {
@@ -402,6 +412,28 @@ func newTestMachine(t *testing.T) *machine {
 	return m
 }
 
+// promtool is taken out of its package: nothing is installed, and no server is started.
+func TestPromtool(t *testing.T) {
+	m := newTestMachine(t)
+	os.Remove(filepath.Join(m.path, "promtool"))
+	if code, said, _ := m.run("test"); code != 1 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "promtool") {
+		t.Errorf("without apt-get: exit %d, said %q", code, said)
+	}
+	m.stub("apt-get", `echo "apt-get $*" >>"$LOG"; [ "$1" != download ] || touch prometheus_1.0_amd64.deb`)
+	m.stub("dpkg-deb", "")
+	m.stub("tar", "echo '#!/bin/sh'")
+	code, said, log := m.run("test")
+	if code != 0 || said != "setup: unpacking promtool into .cache\n" || log != "apt-get update -qq\napt-get download -qq prometheus\n" {
+		t.Errorf("exit %d, said %q, called %q", code, said, log)
+	}
+	if info, err := os.Stat(filepath.Join(m.repo, ".cache/promtool")); err != nil || info.Mode()&0o100 == 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if code, said, _ := m.run("test"); code != 0 || said != "" {
+		t.Errorf("second run: exit %d, said %q", code, said)
+	}
+}
+
 func TestBenchmark(t *testing.T) {
 	for name, c := range map[string]struct {
 		install    string // what apt-get install does
@@ -424,5 +456,39 @@ func TestBenchmark(t *testing.T) {
 				t.Errorf("said %q", said)
 			}
 		})
+	}
+}
+
+// The JavaScript packages are fetched once, compared with their sums, and unpacked.
+func TestNpmPackages(t *testing.T) {
+	m := newTestMachine(t)
+	modules := filepath.Join(m.repo, ".cache/node_modules")
+	if err := os.RemoveAll(modules); err != nil {
+		t.Fatal(err)
+	}
+	if code, said, _ := m.run("test"); code != 1 || !strings.Contains(said, "missing: npm") {
+		t.Errorf("without npm: exit %d, said %q", code, said)
+	}
+	m.stub("npm", `echo "npm $*" >>"$LOG"`)
+	m.stub("tar", `echo "tar $*" >>"$LOG"; mkdir package`)
+	m.stub("sha256sum", "cat; exit 1")
+	if code, said, _ := m.run("test"); code != 1 || !strings.Contains(said, "hyparquet-1.31.5.tgz") || !strings.Contains(said, "another SHA-256") {
+		t.Errorf("another archive: exit %d, said %q", code, said)
+	}
+	if _, err := os.Stat(filepath.Join(modules, "hyparquet")); !os.IsNotExist(err) {
+		t.Errorf("another archive is unpacked: %v", err)
+	}
+	m.stub("sha256sum", "cat")
+	code, said, log := m.run("test")
+	if code != 0 || strings.Count(said, "\n") != len(npmPackages) || !strings.Contains(log, "npm pack fzstd@0.1.1\ntar -xzf fzstd-0.1.1.tgz\n") {
+		t.Errorf("exit %d, said %q, called %q", code, said, log)
+	}
+	for _, name := range npmPackages {
+		if _, err := os.Stat(filepath.Join(modules, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if code, said, _ := m.run("test"); code != 0 || said != "" {
+		t.Errorf("second run: exit %d, said %q", code, said)
 	}
 }

@@ -75,9 +75,9 @@ func TestStoredFeed(t *testing.T) {
 			for range 2 { // the second crawl finds nothing new
 				n.crawl(site, passes, w.URL+"/feed.xml")
 				one := n.row(site, w.URL+"/1")
-				raw, err := n.repo.RawContent(t.Context(), site, one.URLMd5)
+				raw, err := n.repo.RawContent(t.Context(), site, one.URLMd5, wire.ContentRaw)
 				n.must(err)
-				feed, err := n.repo.RawContent(t.Context(), site, site)
+				feed, err := n.repo.RawContent(t.Context(), site, site, wire.ContentRaw)
 				n.must(err)
 				if one.Status != wire.StatusCrawled || one.Crawled != 1 || one.ErrorMask != 0 || one.HTTPCode != 200 || one.ParentMd5 != site {
 					t.Errorf("entry %+v", one)
@@ -458,6 +458,9 @@ func TestBatchesOfTheOriginal(t *testing.T) {
 			moved := string(text)
 			urls := map[string]bool{}
 			for _, it := range batch.Items {
+				if it.URL.URL == "" {
+					continue // the request has its content
+				}
 				scheme, rest, _ := strings.Cut(it.URL.URL, "://")
 				host, path, _ := strings.Cut(rest, "/")
 				moved = strings.ReplaceAll(moved, scheme+"://"+host+"/", s.URL+"/")

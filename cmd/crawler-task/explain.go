@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -55,8 +54,5 @@ func (e *explanation) run(ctx context.Context, f *config.File, app config.Applic
 	if err != nil {
 		return err
 	}
-	out := json.NewEncoder(os.Stdout)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	return out.Encode(answer)
+	return command.PrintJSON(os.Stdout, answer)
 }

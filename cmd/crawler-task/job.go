@@ -92,7 +92,8 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 	}, closeAll, nil
 }
 
-// freqDelay is how long the Freq of a link may lag behind. A killed crawler-task loses that.
+// freqDelay is how long the Freq of a link may lag behind, up to a minute on large sites
+// (sqlstore.Options). A killed crawler-task loses that.
 const freqDelay = 5 * time.Second
 
 // sweepState removes the temporary files of killed processes from the folders of state files.

@@ -74,10 +74,20 @@ func BenchmarkRefill(b *testing.B) {
 // refilling returns a batch of one URL that selects more, as the daemon makes it.
 func (n *node) refilling(site, url string, batch, most int64, limit time.Duration) json.RawMessage {
 	n.Helper()
-	row := n.row(site, url)
-	row.Status, row.BatchID = wire.StatusSelectedCrawling, batch
+	return n.refillingAll([][2]string{{site, url}}, batch, most, limit)
+}
+
+// refillingAll is refilling that begins with the roots of several sites.
+func (n *node) refillingAll(roots [][2]string, batch, most int64, limit time.Duration) json.RawMessage {
+	n.Helper()
+	var items []wire.BatchItem
+	for _, root := range roots {
+		row := n.row(root[0], root[1])
+		row.Status, row.BatchID = wire.StatusSelectedCrawling, batch
+		items = append(items, wire.BatchItem{SiteID: root[0], URLID: row.URLMd5, URL: row})
+	}
 	raw, err := json.Marshal(wire.Batch{ID: batch, CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead | wire.DBWrite, MaxIterations: 1, MaxHostWait: 10000,
-		Items: []wire.BatchItem{{SiteID: site, URLID: row.URLMd5, URL: row}}})
+		Items: items})
 	n.must(err)
 	return append(raw[:len(raw)-1], fmt.Sprintf(`,"refill":{"sitesCriterions":{"WHERE":"State=1","ORDER BY":"Priority DESC, TcDate ASC"},"urlsCriterions":{"WHERE":"Status=1 AND State=0","ORDER BY":"LENGTH(ParentMd5) ASC, Priority DESC, Depth ASC, UDate DESC"},`+
 		`"maxURLs":%d,"algorithm":1,"attributeNames":[],"skipBusySites":true,"paceTime":10000,"siteUpdate":{"tcDate":"NOW()"},"urlUpdate":{"status":2,"batchId":%d,"tcDate":"NOW()","UDate":"NOW()"}},"refillTime":%d}`, most, batch, limit.Milliseconds())...)

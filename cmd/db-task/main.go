@@ -35,7 +35,7 @@ Stop the daemon before a move, and set content_storage_type or raw_store afterwa
   db-task --check`,
 	ExitStatus: `0 every answer can be trusted; 1 critical failure: ini file, unreadable input, database,
 disk. With a move: 0 everything is moved; 1 not everything is moved.
-Nothing is lost; start the command again and it continues.
+Nothing is lost; start the command again and it continues; 4 interrupted.
 With --check: 0 no fault is left; 1 there are faults.`,
 }
 

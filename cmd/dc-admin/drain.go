@@ -21,8 +21,8 @@ const (
 )
 
 // drain runs DRAIN.
-func (r request) drain(ctx context.Context, i installation) client.Outcome {
-	d := client.Drain{Server: i.server, Stop: i.stop, Limit: drainLimit, Force: r.force}
+func (r request) drain(ctx context.Context, i client.Installation) client.Outcome {
+	d := client.Drain{Server: i.Admin, Stop: i.Stop, Limit: drainLimit, Force: r.force}
 	if r.classes != "" || r.fields != "" {
 		return wrong(errors.New("DRAIN is for the whole daemon: it takes neither --classes nor --fields"))
 	}

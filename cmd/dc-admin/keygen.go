@@ -8,19 +8,18 @@ import (
 	"os"
 	"path/filepath"
 
-	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/daemon/curvekeys"
 )
 
 var keygenText = command.Text{
-	Name: "keygen", Summary: "creates the keys of one side of a connection", UsageError: client.AdminWrong,
+	Name: "keygen", Summary: "creates the keys of one side of a connection", UsageError: command.ExitRefused,
 	Description: `Creates a pair of keys for the daemon, or for a user who connects from another machine:
 NAME.key is secret and readable by its owner only; NAME.pub is public.`,
 	Examples: `  dc-admin keygen --out /etc/dc-daemon/keys --name daemon
   dc-admin keygen --out ~/.dc --name alice
   dc-admin keygen --public ~/.dc/alice.key`,
-	ExitStatus: "0 success; 1 failure; 2 wrong options.",
+	ExitStatus: "0 success; 2 wrong options, or files that exist, or cannot be read or written.",
 }
 
 // keygenNext explains where the files of a pair belong.
@@ -61,14 +60,14 @@ func keygenCommand() *command.Command {
 // run creates the keys, or prints a public key, and returns the exit status.
 func (r keyRequest) run(public bool) int {
 	var text string
-	err, status := error(nil), client.AdminFailed
+	var err error
 	switch {
 	case public && (r.name != "" || r.out != "" || r.force):
-		err, status = errors.New("--public cannot be combined with other options"), client.AdminWrong
+		err = errors.New("--public cannot be combined with other options")
 	case public:
 		text, err = publicOf(r.secret)
 	case r.name == "":
-		err, status = errors.New("--name is missing; try --help"), client.AdminWrong
+		err = errors.New("--name is missing; try --help")
 	default:
 		text, err = makeKeys(r.out, r.name, r.force)
 	}
@@ -77,9 +76,9 @@ func (r keyRequest) run(public bool) int {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "dc-admin keygen:", err)
-		return status
+		return command.ExitRefused
 	}
-	return client.AdminOK
+	return command.ExitDone
 }
 
 func publicOf(path string) (string, error) {

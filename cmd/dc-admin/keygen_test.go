@@ -22,7 +22,7 @@ func TestKeysOfTheIniFile(t *testing.T) {
 	text := "[dtma]\nclientPort = " + port + "\ntimeout = 20000\n"
 	clitest.Write(t, folder, "dc-admin.ini", text+"serverPublicKey = server.pub\nclientSecretKey = own.key\n")
 	stdout, _, status := clitest.Run(t, folder, "--cmd", "STAT", "--classes", "X")
-	if status != 1 || !strings.Contains(stdout, "uses no keys") {
+	if status != 3 || !strings.Contains(stdout, "uses no keys") {
 		t.Errorf("status %d, %s", status, stdout)
 	}
 	clitest.Write(t, folder, "half.ini", text+"serverPublicKey = server.pub\n")
@@ -66,15 +66,15 @@ func TestKeygen(t *testing.T) {
 		stderr string
 	}{
 		"public key of a secret key": {args: []string{"--public", secret}, stdout: pair.Public + "\n"},
-		"exists":                     {args: []string{"--out", "new/keys", "--name", "alice"}, status: 1, stderr: "--force"},
+		"exists":                     {args: []string{"--out", "new/keys", "--name", "alice"}, status: 2, stderr: "--force"},
 		"no name":                    {args: []string{"--out", "new"}, status: 2, stderr: "--name is missing"},
 		"no options":                 {status: 2, stderr: "--name is missing"},
-		"name is a path":             {args: []string{"--name", "../alice"}, status: 1, stderr: "letters"},
-		"folder is a file":           {args: []string{"--out", "new/keys/alice.pub", "--name", "bob"}, status: 1, stderr: "alice.pub"},
+		"name is a path":             {args: []string{"--name", "../alice"}, status: 2, stderr: "letters"},
+		"folder is a file":           {args: []string{"--out", "new/keys/alice.pub", "--name", "bob"}, status: 2, stderr: "alice.pub"},
 		"unknown option":             {args: []string{"--nam", "x", "--what"}, status: 2, stderr: "--what is unknown"},
 		"public with others":         {args: []string{"--public", secret, "--name", "x"}, status: 2, stderr: "cannot be combined"},
-		"public of a public key":     {args: []string{"--public", public}, status: 1, stderr: "alice.pub"},
-		"public of missing file":     {args: []string{"--public", "none.key"}, status: 1, stderr: "none.key"},
+		"public of a public key":     {args: []string{"--public", public}, status: 2, stderr: "alice.pub"},
+		"public of missing file":     {args: []string{"--public", "none.key"}, status: 2, stderr: "none.key"},
 		"help":                       {args: []string{"-h"}, stdout: ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 )
 
 var text = command.Text{
-	Name: "dc-admin", Summary: "controls a running dc-daemon", UsageError: client.AdminWrong,
+	Name: "dc-admin", Summary: "controls a running dc-daemon", UsageError: command.ExitRefused,
 	Description: `Values of --cmd:
   STAT     print statistics: the names in --fields, or all
   GET      print variables: the names in --fields, * for all
@@ -25,8 +25,8 @@ var text = command.Text{
   RESUME   start new work again
   STOP     stop the managers of --classes, or all managers and the daemon
   DRAIN    SUSPEND, wait until no work runs, then STOP. After --timeout seconds, or
-           Ctrl-C, DRAIN resumes the managers and exits with 1; with --force it
-           stops the daemon instead. stderr shows the remaining work
+           Ctrl-C, DRAIN resumes the managers and exits with 1 or 4; with --force it
+           stops the daemon after the timeout. stderr shows the remaining work
 
 The daemon asks for a key (admin_auth in dc-daemon.ini). It creates the key of dc-admin at its
 first start; the key keys in dc-admin.ini names the folder. Run dc-admin as the user of the
@@ -40,7 +40,8 @@ class did not answer.`,
   dc-admin --cmd DRAIN --timeout 600
   dc-admin top`,
 	ExitStatus: `0 all classes answered; 1 a class did not answer or refused, no ini file was found, or
-the command is unknown; 2 wrong options, fields or classes, or an unreadable ini file.`,
+the command is unknown; 2 wrong options, fields or classes, or an unreadable ini file; 3 the daemon
+cannot be reached; 4 interrupted.`,
 }
 
 func main() {
@@ -51,7 +52,7 @@ func main() {
 	c.Config(&r.config, text.Name)
 	c.Choice(&r.command, "cmd", "", "NAME", "command, see above", strings.Split(client.Commands, ", ")...)
 	c.Text(&r.fields, "fields", "f", "LIST", "names or name:value pairs, separated by commas")
-	c.Choices(&r.classes, "classes", "", "LIST", "managers, separated by commas: "+strings.Join(sequence, ", ")+"; default for STAT, STOP, SUSPEND and RESUME: all", sequence...)
+	c.Choices(&r.classes, "classes", "", "LIST", "managers, separated by commas: "+strings.Join(client.Managers, ", ")+"; default for STAT, STOP, SUSPEND and RESUME: all", client.Managers...)
 	c.Text(&r.timeout, "timeout", "", "SECONDS", "DRAIN: time to wait, 1 to 604800 (default 1500)")
 	c.Flag(&r.force, "force", "", "DRAIN: stop after the timeout although work still runs")
 	c.Add(topCommand(ctx))

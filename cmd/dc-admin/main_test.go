@@ -53,6 +53,7 @@ func TestExitStatus(t *testing.T) {
 	folder := t.TempDir()
 	clitest.Write(t, folder, "dc-admin.ini", "[dtma]\nclientPort = "+port+"\ntimeout = 20000\n[Server]\ninstantiateSequence = One, Two\n")
 	clitest.Write(t, folder, "quick.ini", "[dtma]\nclientPort = "+port+"\ntimeout = 100\n[Server]\ninstantiateSequence = One, Two\nshutdownSequence = Last\n")
+	clitest.Write(t, folder, "away.ini", "[dtma]\nclientPort = 1\ntimeout = 90000\n[Server]\ninstantiateSequence = One, Two\n")
 	clitest.Write(t, folder, "bad.ini", "[dtma]\nclientPort = many\ntimeout = soon\n")
 	clitest.Write(t, folder, "broken.ini", "[dtma\n")
 	cases := map[string]struct {
@@ -84,12 +85,13 @@ func TestExitStatus(t *testing.T) {
 		"unknown class":           {args: []string{"--cmd", "STAT", "--classes", "A,Unknown"}, status: 1, classes: "A 0 Unknown 0"},
 		"a class does not answer": {args: []string{"-c", "quick.ini", "--cmd", "STAT", "--classes", "Silent,A"}, status: 1, classes: "Silent 1 A 0"},
 		"no command":              {status: 1, says: `"errorCode": 1`},
-		"unknown command":         {args: []string{"--cmd", "EVAL"}, status: 1, says: "EVAL"},
+		"unknown command":         {args: []string{"--cmd", "STAT_"}, status: 1, says: `--cmd \"STAT_\" is unknown; did you mean STAT?`},
 		"no classes":              {args: []string{"--cmd", "GET", "--fields", "a"}, status: 2, says: `"errorCode": 2`, stderr: "--classes is missing"},
 		"no fields":               {args: []string{"--cmd", "SET", "--classes", "A"}, status: 2, says: `"errorCode": 2`, stderr: "--fields is missing"},
 		"malformed fields":        {args: []string{"--cmd", "SET", "--classes", "A", "--fields", "a"}, status: 2, says: `"errorCode": 2`, stderr: "not name:value"},
 		"malformed JSON":          {args: []string{"--cmd", "SET", "--classes", "A", "--fields", `{"a":1}}`}, status: 2, stderr: "more than one value"},
 		"wrong argument":          {args: []string{"--no-such", "1"}, status: 2, stderr: "--no-such is unknown"},
+		"no daemon":               {args: []string{"-c", "away.ini", "--cmd", "STAT"}, status: 3, classes: "One 1 Two 1", says: "cannot reach the daemon at 127.0.0.1:1: connection refused; start dc-daemon"},
 		"ini file cannot be read": {args: []string{"-c", "none.ini", "--cmd", "STAT"}, status: 2, says: `"errorCode": 2`, stderr: "none.ini"},
 		"ini file is broken":      {args: []string{"-c", "broken.ini", "--cmd", "STAT"}, status: 2, stderr: "broken.ini"},
 		"ini file is wrong":       {args: []string{"-c", "bad.ini", "--cmd", "STAT"}, status: 2, stderr: "clientPort"},
@@ -136,6 +138,7 @@ func TestTop(t *testing.T) {
 	port := clitest.Serve(t, manager)
 	folder := t.TempDir()
 	clitest.Write(t, folder, "dc-admin.ini", "[dtma]\nclientPort = "+port+"\ntimeout = 20000\n[dcc]\nclientPort = 1\n[Server]\ninstantiateSequence = One, Busy\n")
+	clitest.Write(t, folder, "patient.ini", "[dtma]\nclientPort = 1\ntimeout = 90000\n[dcc]\nclientPort = 1\n")
 	clitest.Write(t, folder, "unreachable.ini", "[dtma]\nclientPort = 1\ntimeout = 50\n[dcc]\nclientPort = 1\n")
 	for name, c := range map[string]struct {
 		args         []string
@@ -145,8 +148,9 @@ func TestTop(t *testing.T) {
 	}{
 		"one screen":         {args: []string{"top", "-i", "0.1"}, says: "MANAGER"},
 		"JSON":               {args: []string{"top", "--json", "--count", "2", "--interval", "0.1"}, says: `"rates":{"urls":0`, lines: 2},
-		"no daemon":          {args: []string{"top", "-c", "unreachable.ini"}, status: 1, says: "Cannot reach the daemon: no answer from 127.0.0.1:1"},
-		"no daemon, JSON":    {args: []string{"top", "-c", "unreachable.ini", "--json", "-n", "2", "-i", "0.1"}, status: 1, says: `"away":"no answer from 127.0.0.1:1"`, lines: 2},
+		"no daemon":          {args: []string{"top", "-c", "unreachable.ini"}, status: 3, says: "Cannot reach the daemon: no answer from 127.0.0.1:1"},
+		"no daemon, JSON":    {args: []string{"top", "-c", "unreachable.ini", "--json", "-n", "2", "-i", "0.1"}, status: 3, says: `"away":"no answer from 127.0.0.1:1"`, lines: 2},
+		"no daemon, in time": {args: []string{"top", "-c", "patient.ini"}, status: 3, says: "Cannot reach the daemon: 127.0.0.1:1: connection refused; start dc-daemon, or"},
 		"help":               {args: []string{"top", "--help"}, says: "Usage: dc-admin top"},
 		"wrong interval":     {args: []string{"top", "-i", "0"}, status: 2, stderr: "0.1 to 3600 seconds"},
 		"not a number":       {args: []string{"top", "-i", "NaN"}, status: 2, stderr: "0.1 to 3600 seconds"},

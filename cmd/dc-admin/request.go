@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/config"
 )
 
@@ -25,7 +26,7 @@ func (r request) main(ctx context.Context) int {
 	}
 	if err != nil {
 		complain(err)
-		return client.AdminFailed
+		return command.ExitFailed
 	}
 	return out.Exit
 }
@@ -35,25 +36,23 @@ func complain(err error) { fmt.Fprintln(os.Stderr, "dc-admin:", err) }
 // wrong reports a usage or configuration error on stderr and in the answer.
 func wrong(err error) client.Outcome {
 	complain(err)
-	return client.AdminFailure(client.AdminWrong, err.Error())
+	return client.AdminFailure(command.ExitRefused, err.Error())
 }
 
 func (r request) run(ctx context.Context) client.Outcome {
-	i, err := load(r.config)
+	i, err := client.ReadInstallation(r.config)
 	switch {
-	case errors.Is(err, config.ErrNoFile):
-		complain(err)
-		return client.AdminFailure(client.AdminFailed, err.Error())
 	case err != nil:
-		return wrong(err)
+		complain(err)
+		return client.AdminFailure(exitOfLoad(err), err.Error())
 	case r.command == "":
-		return client.AdminFailure(client.AdminFailed, "--cmd is missing; it is one of "+client.Commands)
+		return client.AdminFailure(command.ExitErrors, "--cmd is missing; it is one of "+client.Commands)
 	case r.command == "DRAIN":
 		return r.drain(ctx, i)
 	case r.force || r.timeout != "":
 		return wrong(errors.New("--force and --timeout are for DRAIN alone"))
 	}
-	c := client.Command{Name: r.command, Server: i.server, Classes: config.Names(r.classes)}
+	c := client.Command{Name: r.command, Server: i.Admin, Classes: config.Names(r.classes)}
 	if c.Fields, err = client.Fields(r.command, r.fields); err != nil {
 		return wrong(err)
 	}
@@ -63,9 +62,9 @@ func (r request) run(ctx context.Context) client.Outcome {
 		return wrong(fmt.Errorf("--fields is %q: RESUME takes none", r.fields))
 	case len(c.Classes) > 0:
 	case r.command == "STAT":
-		c.Classes = i.start
+		c.Classes = i.Start
 	case r.command == "STOP":
-		c.Classes = i.stop
+		c.Classes = i.Stop
 	case needsNames:
 		return wrong(fmt.Errorf("--classes is missing: %s needs the names of managers", r.command))
 	}
@@ -73,4 +72,12 @@ func (r request) run(ctx context.Context) client.Outcome {
 		return wrong(fmt.Errorf("--fields is missing: %s needs names", r.command))
 	}
 	return c.Do(ctx)
+}
+
+// exitOfLoad is the exit status after an error of client.ReadInstallation (docs/spec/daemon.md 4.3).
+func exitOfLoad(err error) int {
+	if errors.Is(err, config.ErrNoFile) {
+		return command.ExitErrors
+	}
+	return command.ExitRefused
 }

@@ -6,17 +6,15 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/livescreen"
-	"hce/dc/internal/config"
 )
 
 var topText = command.Text{
-	Name: "top", Summary: "shows a running dc-daemon as a live screen", UsageError: client.AdminWrong,
+	Name: "top", Summary: "shows a running dc-daemon as a live screen", UsageError: command.ExitRefused,
 	Description: `Keys: q quits, p pauses the screen and resumes it. Without a terminal on stdout, top
 prints one screen as text. It prints no colours or lines if NO_COLOR is set or the
 terminal does not support them.
@@ -27,7 +25,7 @@ daemon cannot be reached, the object has the reason in "away", and top tries aga
 the next interval.`,
 	Examples: `  dc-admin top
   dc-admin top --json --interval 10 --count 6`,
-	ExitStatus: "0 success; 1 the last query did not reach the daemon; 2 wrong options or ini file.",
+	ExitStatus: "0 success; 1 no ini file; 2 wrong options or ini file; 3 the last query did not reach the daemon.",
 }
 
 const longestInterval = time.Hour
@@ -58,64 +56,40 @@ func topCommand(ctx context.Context) *command.Command {
 func (r topRequest) run(ctx context.Context) (exit int, err error) {
 	seconds, err := strconv.ParseFloat(r.interval, 64)
 	if err != nil || !(seconds >= 0.1 && seconds <= longestInterval.Seconds()) {
-		return client.AdminWrong, fmt.Errorf("--interval is %q, must be 0.1 to %d seconds", r.interval, int(longestInterval.Seconds()))
+		return command.ExitRefused, fmt.Errorf("--interval is %q, must be 0.1 to %d seconds", r.interval, int(longestInterval.Seconds()))
 	}
 	every := time.Duration(seconds * float64(time.Second))
 	count, err := strconv.Atoi(r.count)
 	if err != nil || count < 0 || r.count != "0" && !r.json {
-		return client.AdminWrong, fmt.Errorf("--count is %q, must be a number from 0, and is for --json", r.count)
+		return command.ExitRefused, fmt.Errorf("--count is %q, must be a number from 0, and is for --json", r.count)
 	}
-	i, err := load(r.config)
-	if errors.Is(err, config.ErrNoFile) {
-		return client.AdminFailed, err
-	}
+	i, err := client.ReadInstallation(r.config)
 	if err != nil {
-		return client.AdminWrong, err
+		return exitOfLoad(err), err
 	}
-	source, err := livescreen.Open(i.server, i.clients, i.start)
+	source, err := livescreen.Open(i.Admin, i.Start)
 	if err != nil {
-		return client.AdminFailed, err
+		return command.ExitFailed, err
 	}
 	defer source.Close()
-	style := livescreen.Style{Title: fmt.Sprintf("%s:%d", i.server.Host, i.server.Port), Plain: plain(os.Getenv)}
-	term := os.Getenv("TERM")
+	source.SumSites(i.Clients)
+	read := func(ctx context.Context) livescreen.Sample { return source.Read(ctx) }
+	style := livescreen.Style{Program: "dc-admin top", Title: fmt.Sprintf("%s:%d", i.Admin.Host, i.Admin.Port), Plain: livescreen.Plain(os.Getenv)}
 	switch {
 	case r.json:
-		err = livescreen.JSON(ctx, os.Stdout, source.Read, every, count)
-	case !livescreen.IsTerminal(os.Stdout), !livescreen.IsTerminal(os.Stdin), term == "", term == "dumb":
-		err = livescreen.Once(ctx, os.Stdout, source.Read, style, every)
+		err = livescreen.JSON(ctx, os.Stdout, read, every, count)
+	case !livescreen.Interactive(os.Stdin, os.Stdout, os.Getenv):
+		err = livescreen.Once(ctx, os.Stdout, read, style, every)
 	default:
-		err = live(ctx, source, style, every)
+		err = livescreen.OnTerminal(ctx, os.Stdin, os.Stdout, read, style, every)
 	}
 	switch {
 	case errors.Is(err, livescreen.ErrUnreachable):
-		return client.AdminFailed, nil // the output says so
+		return command.ExitFailed, nil // the output says so
+	case errors.Is(err, context.Canceled):
+		return command.ExitInterrupted, nil
 	case err != nil:
-		return client.AdminFailed, err
+		return command.ExitFailed, err
 	}
-	return client.AdminOK, nil
-}
-
-func live(ctx context.Context, source *livescreen.Source, style livescreen.Style, every time.Duration) error {
-	terminal, err := livescreen.OpenTerminal(os.Stdin, os.Stdout)
-	if err != nil {
-		return err
-	}
-	defer terminal.Close()
-	return livescreen.Live(ctx, terminal, source.Read, style, every)
-}
-
-// plain reports whether the screen is ASCII without colours: NO_COLOR is set, the
-// terminal has no colours, or its character set is not UTF-8.
-func plain(env func(string) string) bool {
-	term := env("TERM")
-	if env("NO_COLOR") != "" || term == "" || term == "dumb" || strings.HasPrefix(term, "vt") {
-		return true
-	}
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if locale := strings.ToUpper(env(name)); locale != "" {
-			return !strings.Contains(locale, "UTF-8") && !strings.Contains(locale, "UTF8")
-		}
-	}
-	return true // the C locale
+	return command.ExitDone, nil
 }

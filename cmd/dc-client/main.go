@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"hce/dc/internal/cli/command"
@@ -24,21 +25,32 @@ var text = command.Text{
   SQL         SQL_CUSTOM, if SQLCustom of db-task.ini allows it
   real time   BATCH: crawl and process pages at once and return their contents
 
-The answer is one JSON text on stdout.`,
+The answer is one JSON text on stdout. Keys, properties and filters without effect are named in
+warnings on stderr. With --strict they are refused before anything is sent, as are addresses that
+cannot be crawled; and an answer that says that something was refused, failed or is not known
+has error_code and error_message.`,
 	Examples: `  dc-client -cmd SITE_NEW -f site.json
   dc-client -cmd SITE_STATUS -ff '{"id":"<site id>"}'
   dc-client -cmd SITE_UPDATE -ff '{"id":"<site id>","state":3,"updateType":2}'
   dc-client -cmd URL_FETCH -ff '{"sitesList":["<site id>"],"maxURLs":5}'
-  dc-client -cmd URL_DELETE -ff '{"siteId":"<site id>","url":"http://h/old.html"}'`,
+  dc-client -cmd URL_DELETE -ff '{"siteId":"<site id>","url":"http://h/old.html"}'
+  dc-client --strict -cmd SITE_NEW -f site.json`,
 	ExitStatus: `0 an answer of the service (see errorCode in it); 1 a refused request, an unreadable ini
-file or no answer in time; 2 wrong or missing arguments; 3 to 5 transport and other
-failures. error_code in the answer is the same number.`,
+file or no answer in time; 2 wrong or missing arguments; 3 and 5 transport and other
+failures; 4 interrupted. error_code in the answer is the same number, 5 for the ini file.
+
+With --strict: 0 everything in the answer succeeded; 1 a part of it failed; 2 refused: wrong
+arguments, request or ini file, or nothing in the answer succeeded; 3 no daemon or node answers,
+or a failure of the machine; 4 interrupted.`,
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var o options
+	if slices.Contains(os.Args[1:], "--strict") {
+		text.UsageError = command.ExitRefused
+	}
 	c := command.New(text, func() int { return o.print(o.run(ctx)) })
 	c.Config(&o.config, text.Name)
 	c.Choice(&o.command, "command", "cmd", "NAME", "operation, see above", operations()...)
@@ -51,6 +63,7 @@ func main() {
 	c.Text(&o.port, "dcc_clientPort", "", "PORT", "port of the daemon; default: clientPort of the ini file")
 	c.Text(&o.output, "output_file", "o", "FILE", "write the answer to this file instead of stdout")
 	c.Text(&o.errorFile, "error_file", "e", "FILE", "write errorCode and errorMessage of this run to this file too")
+	c.Flag(&o.strict, "strict", "", "refuse what the service would ignore; exit with 0 only if everything in the answer succeeded")
 	c.Text(&o.verbose, "verbose", "v", "LEVEL", "print the operation and the server on stderr; any value")
 	os.Exit(c.Main(os.Args[1:]))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/cli/clitest"
+	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/daemon/curvekeys"
 	"hce/dc/internal/wire"
 )
@@ -45,7 +46,7 @@ func TestExitStatus(t *testing.T) {
 	clitest.Write(t, folder, "dc-client.ini", "[dcc]\nclientHost = \"127.0.0.1\"\nclientPort = "+port+"\ntimeout = 20000\n")
 	clitest.Write(t, folder, "bad.ini", "[dcc]\nclientPort = many\ntimeout = soon\n")
 	clitest.Write(t, folder, "broken.ini", "[dcc\n")
-	clitest.Write(t, folder, "site.json", `{"id":"a","description":"ü"}`)
+	clitest.Write(t, folder, "site.json", `{"id":"a","excludeList":["ü"]}`)
 	clitest.Write(t, folder, "broken.json", `{"id":`)
 	status := func(more ...string) []string { return append([]string{"-cmd", "SITE_STATUS"}, more...) }
 	cases := map[string]struct {
@@ -69,19 +70,21 @@ func TestExitStatus(t *testing.T) {
 		"ini file is wrong":      {args: status("-c", "bad.ini", "-f", "site.json"), status: 1, code: 5, says: "clientPort", stderr: "timeout"},
 		"bad host":               {args: status("-f", "site.json", "-dcc_clientHost", "no such host"), status: 5, code: 5},
 		"bad port":               {args: status("-f", "site.json", "-dcc_clientPort", "99999"), status: 5, code: 5, says: "99999"},
-		"no command":             {args: []string{"-f", "site.json"}, status: 2, code: 2, says: "Not present [--help] or [--command] mandatory args"},
-		"unknown command":        {args: []string{"-cmd", "site_status", "-f", "site.json"}, status: 2, code: 2, says: "[--command] arg's value not present in value's list"},
-		"internal command":       {args: []string{"-cmd", "URL_RETURN", "-ff", "{}"}, status: 2, code: 2, says: "not present in value's list"},
-		"neither file nor field": {args: status(), status: 2, code: 2, says: "Absent [--file] or [--fields] arg with [--commands] arg"},
-		"wrong mode":             {args: status("-f", "site.json", "-mode", "3"), status: 2, code: 2, says: "[--mode]"},
-		"file is missing":        {args: status("-f", "none.json"), status: 1, code: 1, says: "[--file] wrong filename"},
-		"file is not JSON":       {args: status("-f", "broken.json"), status: 1, code: 1, says: "Wrong JSON format"},
-		"fields are not JSON":    {args: status("-ff", "{"), status: 1, code: 1, says: "DCC exception msg="},
-		"object is refused":      {args: []string{"-cmd", "URL_STATUS", "-f", "site.json"}, status: 1, code: 1, says: "DCC exception msg="},
-		"no answer in time":      {args: []string{"-cmd", "SITE_FIND", "-ff", `{"url":"http://x"}`, "--dcc_timeout", "100"}, status: 1, code: 1, says: "Network communicate timeout=100 mls"},
+		"no command":             {args: []string{"-f", "site.json"}, status: 2, code: 2, says: "--command is missing"},
+		"unknown command":        {args: []string{"-cmd", "site_status", "-f", "site.json"}, status: 2, code: 2, says: "did you mean SITE_STATUS?"},
+		"internal command":       {args: []string{"-cmd", "URL_RETURN", "-ff", "{}"}, status: 2, code: 2, says: `--command \"URL_RETURN\" is not an operation`},
+		"neither file nor field": {args: status(), status: 2, code: 2, says: "the request is missing; give it with --file"},
+		"wrong mode":             {args: status("-f", "site.json", "-mode", "3"), status: 2, code: 2, says: `--mode \"3\" is not 0, 1 or 2`},
+		"file is missing":        {args: status("-f", "none.json"), status: 1, code: 1, says: "none.json: no such file"},
+		"file is not JSON":       {args: status("-f", "broken.json"), status: 1, code: 1, says: "broken.json is not JSON: at byte"},
+		"fields are not JSON":    {args: status("-ff", "{"), status: 1, code: 1, says: `--fields \"{\" is not a JSON object`},
+		"object is refused":      {args: []string{"-cmd", "URL_STATUS", "-f", "site.json"}, status: 1, code: 1, says: "URL_STATUS: "},
+		"no answer in time":      {args: []string{"-cmd", "SITE_FIND", "-ff", `{"url":"http://x"}`, "--dcc_timeout", "100"}, status: 1, code: 1, says: "within 100 ms"},
 		"timeout is not digits":  {args: status("-f", "site.json", "--dcc_timeout", "-1"), says: `"id": "a"`},
 		"timeout is too long":    {args: status("-f", "site.json", "--dcc_timeout", "9223372036854775807"), says: `"id": "a"`},
-		"answer has wrong shape": {args: []string{"-cmd", "SITE_CLEANUP", "-ff", `{"id":"a"}`}, status: 1, code: 1, says: "Wrong Response eventObject type for SITE_CLEANUP must be ClientResponse"},
+		"answer has wrong shape": {args: []string{"-cmd", "SITE_CLEANUP", "-ff", `{"id":"a"}`}, status: 1, code: 1, says: "the answer to SITE_CLEANUP is no ClientResponse"},
+		"no daemon":              {args: status("-f", "site.json", "-dcc_clientPort", "1"), status: 1, code: 1, says: "cannot reach the daemon at 127.0.0.1:1: connection refused; start dc-daemon"},
+		"a key without effect":   {args: status("-ff", `{"id":"a","excludeLst":[]}`), says: `"id": "a"`, stderr: "warning: SiteStatus.excludeLst is unknown; did you mean excludeList?"},
 		"output not writable":    {args: status("-f", "site.json", "-o", "no/such/folder/x"), status: 5, stderr: "no/such/folder"},
 	}
 	for name, c := range cases {
@@ -133,7 +136,7 @@ func TestFiles(t *testing.T) {
 		message      string
 	}{
 		"success": {`{"id":"a"}`, 0, 0, ""},
-		"refused": {`[]`, 1, 1, "DCC exception msg="},
+		"refused": {`[]`, 1, 1, "--fields"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, stderr, status := clitest.Run(t, folder, "-cmd", "SITE_STATUS", "-ff", c.fields, "-dcc_clientPort", port, "-o", "out.json", "-e", "error.json")
@@ -208,5 +211,81 @@ func TestKeysOfTheIniFile(t *testing.T) {
 	stdout, stderr, status := clitest.Run(t, folder, "-c", "half.ini", "-cmd", "SITE_STATUS", "-ff", `{"id":"a"}`)
 	if status != 1 || !strings.Contains(stderr, "serverPublicKey") || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("status %d, %s%s", status, stdout, stderr)
+	}
+}
+
+// With --strict the exit statuses are those of hce, every failure has error_code and error_message, and
+// stderr has the message too.
+func TestStrict(t *testing.T) {
+	stores := storestest.Open(t)
+	site := stores.NewSite("https://example.org/")
+	stores.AddPage(site, "https://example.org/a.html", "The mill", "It works twice a day.")
+	folder := t.TempDir()
+	clitest.Write(t, folder, "dc-client.ini", "[dcc]\nclientPort = "+stores.Port+"\ntimeout = 90000\n")
+	clitest.Write(t, folder, "away.ini", "[dcc]\nclientPort = 1\ntimeout = 90000\n")
+	near := site[:len(site)-1] + "_"
+	for _, c := range []struct {
+		op, fields string
+		status     int
+		says       string // on stderr and in error_message; "": neither exists
+	}{
+		{"SITE_STATUS", `{"id":"` + site + `"}`, 0, ""},
+		{"SITE_STATUS", `{"id":"` + near + `"}`, 2, `SITE_STATUS.id = "` + near + `" is not known; list the sites with SITE_FIND; did you mean ` + site + `?`},
+		{"SITE_STATUS", `{"idd":"x"}`, 2, "SiteStatus"},
+		{"SITE_NEW", `{"urls":["https://example.org/"]}`, 2, "exists already; change it with SITE_UPDATE"},
+		{"SITE_NEW", `{"id":"` + site + `","urls":["https://example.org/"]}`, 2, `SITE_NEW.id = "` + site + `" exists already`},
+		{"SITE_NEW", `{"urls":["example.org"]}`, 2, "did you mean https://example.org/?"},
+		{"SITE_NEW", `{"urls":["https://a.example/","https://a.example/"]}`, 2, `Site.urls[1] = "https://a.example/" is given twice`},
+		{"SITE_NEW", `{"urls":["https://a.example/"],"properties":{"HTTP_HEADRES":"x"}}`, 2, "did you mean HTTP_HEADERS?"},
+		{"SITE_NEW", `{"urls":["https://a.example/"],"filters":[{"pattern":"("}]}`, 2, `Site.filters[0].pattern = "(" does not compile`},
+		{"SITE_NEW", `{"urls":["https://a.example/"],"requestDelya":1}`, 2, "did you mean requestDelay?"},
+		{"SITE_UPDATE", `{"id":"` + near + `","priority":1}`, 2, "did you mean " + site + "?"},
+		{"SITE_CLEANUP", `{"id":"` + near + `"}`, 2, `SITE_CLEANUP.id = "` + near + `" is not known`},
+		{"SITE_DELETE", `{"id":"` + near + `"}`, 2, `SITE_DELETE.id = "` + near + `" is not known`},
+		{"URL_NEW", `{"siteId":"` + site + `","url":"https://example.org/a.html"}`, 2, `URL_NEW[0].url = "https://example.org/a.html" is known already; change it with URL_UPDATE`},
+		{"URL_NEW", `{"siteId":"` + site + `","url":"ftp://example.org/"}`, 2, "only http and https"},
+		{"URL_STATUS", `{"siteId":"` + site + `","url":"https://example.org/a.html","urlType":0}`, 0, ""},
+		{"URL_STATUS", `{"siteId":"` + site + `","url":"https://example.org/b.html","urlType":0}`, 2, `URL_STATUS[0].url = "https://example.org/b.html" is not known`},
+		{"URL_STATUS", `{"siteId":"` + near + `","url":"https://example.org/a.html","urlType":0}`, 2, `URL_STATUS[0].siteId = "` + near + `" is not known`},
+		{"URL_FETCH", `{"sitesList":["` + site + `"]}`, 0, ""},
+		{"URL_FETCH", `{"sitesList":["` + near + `"]}`, 2, `URL_FETCH[0].sitesList = "` + near + `" is not known`},
+		{"URL_FETCH", `{"sitesList":["` + site + `"],"urlsCriterions":{"WHERE":"Foo=1"}}`, 2, "column `Foo` is not known"},
+		{"URL_CONTENT", `{"siteId":"` + site + `","url":"https://example.org/a.html","contentTypeMask":3}`, 0, ""},
+		{"URL_CONTENT", `{"siteId":"` + site + `","url":"https://example.org/b.html","contentTypeMask":3}`, 2, "is not known"},
+		{"URL_DELETE", `{"siteId":"` + near + `","url":"https://example.org/a.html","urlType":0}`, 2, `URL_DELETE[0].siteId = "` + near + `" is not known`},
+	} {
+		stdout, stderr, status := clitest.Run(t, folder, "--strict", "-cmd", c.op, "-ff", c.fields)
+		var answer struct {
+			Code    int    `json:"error_code"`
+			Message string `json:"error_message"`
+			List    []any  `json:"itemsList"`
+		}
+		if err := json.Unmarshal([]byte(stdout), &answer); err != nil || answer.List == nil {
+			t.Errorf("%s %s: %v in %q", c.op, c.fields, err, stdout)
+		}
+		if status != c.status || answer.Code != status || !strings.Contains(answer.Message, c.says) || !strings.Contains(stderr, c.says) || (c.says == "") != (answer.Message+stderr == "") {
+			t.Errorf("%s %s: status %d, error_code %d\n%q\nstderr %q\nwant %d %q", c.op, c.fields, status, answer.Code, answer.Message, stderr, c.status, c.says)
+		}
+	}
+	clitest.Write(t, folder, "two.json", `[{"siteId":"`+site+`","url":"https://example.org/a.html"},{"siteId":"`+site+`","url":"https://example.org/b.html"}]`)
+	for _, c := range []struct {
+		args   []string
+		status int
+		says   string
+	}{
+		{[]string{"-cmd", "URL_STATUS", "-f", "two.json"}, 1, `URL_STATUS[1].url = "https://example.org/b.html" is not known`},
+		{[]string{"-cmd", "URL_STATUS", "-f", "two.json", "-c", "away.ini"}, 3, "cannot reach the daemon at 127.0.0.1:1"},
+		{[]string{"-cmd", "URL_STATUS", "-f", "two.json", "-c", "none.ini"}, 2, "none.ini"},
+		{[]string{"-cmd", "URL_STATSU", "-f", "two.json"}, 2, "did you mean URL_STATS?"},
+		{[]string{"-cmd", "URL_STATUS", "-f", "none.json"}, 2, "none.json: no such file"},
+		{[]string{"-cmd", "URL_STATUS", "--comand", "URL_STATUS"}, 2, "option --comand is unknown; did you mean --command?"},
+	} {
+		_, stderr, status := clitest.Run(t, folder, append([]string{"--strict"}, c.args...)...)
+		if status != c.status || !strings.Contains(stderr, c.says) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%v: status %d, %q; want %d %q", c.args, status, stderr, c.status, c.says)
+		}
+	}
+	if answer, status := stores.Asked[wire.SiteDelete], stores.Asked[wire.URLDelete]; answer != 0 || status != 1 {
+		t.Errorf("%d SITE_DELETE, %d URL_DELETE", answer, status)
 	}
 }

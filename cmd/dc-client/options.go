@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/strict"
 	"hce/dc/internal/config"
 	"hce/dc/internal/wire"
 )
@@ -20,6 +22,7 @@ type options struct {
 	config, command, file, fields, mode, merge string
 	timeout, host, port, output, errorFile     string
 	verbose                                    string
+	strict                                     bool
 }
 
 // operations returns the names of the operations that clients may send.
@@ -37,30 +40,27 @@ func (o options) run(ctx context.Context) client.Outcome {
 	server, err := o.server()
 	switch {
 	case errors.Is(err, errPort):
-		return client.Failure(client.ExitFailure, err.Error())
+		return client.WrongPort.Outcome(err.Error())
 	case err != nil:
 		err = errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
-		fmt.Fprintln(os.Stderr, "dc-client:", err)
-		return client.Outcome{JSON: client.Failure(client.ExitFailure, "Error loading application config file. "+err.Error()).JSON, Exit: 1}
+		if !o.strict { // which prints every error
+			fmt.Fprintln(os.Stderr, "dc-client:", err)
+		}
+		return client.WrongConfig.Outcome("Error loading application config file. " + err.Error())
 	}
-	if o.command == "" {
-		return client.Failure(client.ExitArguments, "Not present [--help] or [--command] mandatory args")
-	}
-	op, ok := wire.ParseOp(o.command)
-	if !ok || !op.Client() {
-		return client.Failure(client.ExitArguments, fmt.Sprintf("[--command] arg's value not present in value's list: %q", o.command))
-	}
-	if o.file == "" && o.fields == "" {
-		return client.Failure(client.ExitArguments, "Absent [--file] or [--fields] arg with [--commands] arg")
-	}
-	mode, err := strconv.Atoi(o.mode)
-	if o.mode != "" && (err != nil || mode < client.Replace || mode > client.Append) {
-		return client.Failure(client.ExitArguments, fmt.Sprintf("[--mode] arg's value %q is not 0, 1 or 2", o.mode))
+	op, mode, err := o.arguments()
+	if err != nil {
+		return client.WrongArguments.Outcome(err.Error())
 	}
 	object, err := client.Request(op, o.file, o.fields, mode)
 	if err != nil {
-		return client.Failure(client.ExitRefused, err.Error())
+		return client.RefusedRequest.Outcome(err.Error())
 	}
+	problems := strict.Check(op, object)
+	if o.strict && len(problems) > 0 {
+		return client.RefusedRequest.Outcome(strict.Error(problems).Error())
+	}
+	warn(problems)
 	call := client.Call{Op: op, Object: object, Server: server}
 	if o.merge != "" {
 		merge := o.merge != "0" && !strings.EqualFold(o.merge, "false")
@@ -69,10 +69,42 @@ func (o options) run(ctx context.Context) client.Outcome {
 	if o.verbose != "" {
 		fmt.Fprintf(os.Stderr, "dc-client: %s to %s:%d\n", op, server.Host, server.Port)
 	}
+	if o.strict {
+		return judged(ctx, call)
+	}
 	return call.Do(ctx)
 }
 
-var errPort = errors.New("[--dcc_clientPort] is not a number from 1 to 65535")
+// warn prints what has no effect in the request.
+func warn(problems []strict.Problem) {
+	for _, p := range problems {
+		if !p.Refused { // the request fails
+			fmt.Fprintln(os.Stderr, "dc-client: warning:", p)
+		}
+	}
+}
+
+// arguments reads --command and --mode, and refuses missing options.
+func (o options) arguments() (op wire.Op, mode int, err error) {
+	op, known := wire.ParseOp(o.command)
+	switch {
+	case o.command == "":
+		return op, 0, errors.New("--command is missing; --help lists the operations")
+	case !known || !op.Client():
+		return op, 0, fmt.Errorf("--command %q is not an operation%s; --help lists them", o.command, config.Suggestion(config.Nearest(o.command, operations())))
+	case o.file == "" && o.fields == "":
+		return op, 0, errors.New("the request is missing; give it with --file FILE, --fields JSON, or both")
+	case o.mode == "":
+		return op, client.Replace, nil
+	}
+	mode, err = strconv.Atoi(o.mode)
+	if err != nil || mode < client.Replace || mode > client.Append {
+		return op, 0, fmt.Errorf("--mode %q is not 0, 1 or 2", o.mode)
+	}
+	return op, mode, nil
+}
+
+var errPort = errors.New("--dcc_clientPort is not a number from 1 to 65535")
 
 // server is the server of the ini file, with the overrides of the options.
 func (o options) server() (client.Server, error) {
@@ -84,6 +116,9 @@ func (o options) server() (client.Server, error) {
 	server := client.ReadServer(s, 5504, client.Timeout(s))
 	if err := f.Err(); err != nil {
 		return server, err
+	}
+	if unknown := f.Unknown(); o.strict && len(unknown) > 0 {
+		return server, fmt.Errorf("%s has names without effect: %s; dc-client.ini has the section [dcc] only", cmp.Or(o.config, "dc-client.ini"), strings.Join(unknown, "; "))
 	}
 	if o.host != "" {
 		server.Host = strings.Trim(o.host, `"'`)
@@ -102,14 +137,29 @@ func (o options) server() (client.Server, error) {
 	return server, nil
 }
 
+// complain prints the error of an outcome of --strict for a person.
+func complain(out client.Outcome) {
+	failure, failed := out.JSON.(map[string]any)
+	if !failed {
+		return
+	}
+	for line := range strings.SplitSeq(fmt.Sprint(failure["error_message"]), "\n") {
+		fmt.Fprintln(os.Stderr, "dc-client:", line)
+	}
+}
+
 // print writes the outcome without a final newline (docs/spec/objects.md 3) and returns
 // the exit status.
 func (o options) print(out client.Outcome) int {
+	unwritten := client.Unexpected.Outcome("")
+	if o.strict {
+		out, unwritten = out.Strict(), unwritten.Strict()
+		complain(out)
+	}
 	text, err := client.Text(out.JSON)
 	if err != nil {
-		failure := client.Failure(client.ExitArguments, "Error: JSON serialize error: "+err.Error())
-		out.Exit = failure.Exit
-		text, _ = client.Text(failure.JSON) // strings and numbers: cannot fail
+		out = client.Unexpected.Outcome(err.Error())
+		text, _ = client.Text(out.JSON) // strings and numbers: cannot fail
 	}
 	if o.output != "" {
 		err = os.WriteFile(o.output, text, 0o644)
@@ -118,7 +168,7 @@ func (o options) print(out client.Outcome) int {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "dc-client:", err)
-		return client.ExitFailure
+		return unwritten.Exit
 	}
 	if o.errorFile != "" {
 		var e struct {
@@ -129,7 +179,7 @@ func (o options) print(out client.Outcome) int {
 		report, _ := client.Text(map[string]any{"errorCode": e.Code, "errorMessage": e.Message})
 		if err := os.WriteFile(o.errorFile, report, 0o644); err != nil {
 			fmt.Fprintln(os.Stderr, "dc-client:", err)
-			return client.ExitFailure
+			return unwritten.Exit
 		}
 	}
 	return out.Exit

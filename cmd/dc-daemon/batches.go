@@ -15,9 +15,7 @@ import (
 const (
 	modesFlag    = "IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='MODES_FLAG' LIMIT 1), 255) & "
 	crawlSites   = "`State`=1 AND " + modesFlag + "1 > 0"
-	crawlURLs    = "`Status`=1 AND `State`=0"
 	processSites = "`State`=1 AND " + modesFlag + "2 > 0"
-	processURLs  = "`Status`=4 AND `State`=0 AND `Type` NOT IN (4,6) AND `Crawled`>0 AND `Size`>0 AND `ErrorMask` & 4198399 = 0 AND `HTTPCode`=200 AND `ContentType` IN ('text/html','application/xhtml+xml','text/json')"
 	orderURLs    = "LENGTH(`ParentMd5`) ASC, `Priority` DESC, `Depth` ASC, `UDate` DESC"
 	orderSites   = "`Priority` DESC, `TcDate` ASC"
 
@@ -59,7 +57,7 @@ func crawl(f *config.File) batches.CrawlConfig {
 		SitesCriterion: wire.Criterion{
 			Where: s.Text("BatchDefaultWhereSites", crawlSites), OrderBy: s.Text("BatchDefaultOrderBySites", orderSites),
 		},
-		URLsCriterion: wire.Criterion{Where: s.Text("BatchDefaultWhereURLs", crawlURLs), OrderBy: s.Text("BatchDefaultOrderByURLs", orderURLs)},
+		URLsCriterion: wire.Criterion{Where: s.Text("BatchDefaultWhereURLs", wire.DueCrawl), OrderBy: s.Text("BatchDefaultOrderByURLs", orderURLs)},
 		DBTask:        stage(f, s, "DRCEDBAppName", "db-task"),
 		Return: batches.ReturnConfig{
 			Mode:    s.Bool("ReturnURLsMode", true),
@@ -91,7 +89,8 @@ func crawl(f *config.File) batches.CrawlConfig {
 	if c.FetchTypes, err = batches.ReadFetchTypes(s.Text("BatchDefaultFetchTypeOptions", "")); err != nil {
 		s.Fail("BatchDefaultFetchTypeOptions", err.Error())
 	}
-	s.Below("BatchMaxExecutionTime", c.BatchTime, "BatchDefaultMaxExecutionTime", c.TaskTime)
+	// The rest of the time is for handing back what was not started.
+	c.BatchTime = s.Below("BatchMaxExecutionTime", c.BatchTime, "BatchDefaultMaxExecutionTime", c.TaskTime, c.TaskTime*4/5)
 	return c
 }
 
@@ -108,7 +107,7 @@ func process(f *config.File) batches.ProcessConfig {
 		SitesCriterion: wire.Criterion{
 			Where: s.Text("BatchDefaultWhereSites", processSites), OrderBy: s.Text("BatchDefaultOrderBySites", "`Priority` DESC, `TcDateProcess` ASC"),
 		},
-		URLsCriterion: wire.Criterion{Where: s.Text("BatchDefaultWhereURLs", processURLs), OrderBy: s.Text("BatchDefaultOrderByURLs", orderURLs)},
+		URLsCriterion: wire.Criterion{Where: s.Text("BatchDefaultWhereURLs", wire.DueProcess), OrderBy: s.Text("BatchDefaultOrderByURLs", orderURLs)},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/daemon"
 	"hce/dc/internal/daemon/batches"
+	"hce/dc/internal/wire"
 )
 
 // iniKey is a key of one of the two sections: its default, another value and its effect, and an
@@ -79,7 +80,7 @@ func crawlKeys() []iniKey {
 		{"CrawledURLStrategy", f(func(c *batches.CrawlConfig) any { return c.CrawledStrategy }), int64(0), "1", int64(1), "2", "0 to 1"},
 		{"BatchDefaultWhereSites", f(func(c *batches.CrawlConfig) any { return c.SitesCriterion.Where }), crawlSites, "1", "1", "", ""},
 		{"BatchDefaultOrderBySites", f(func(c *batches.CrawlConfig) any { return c.SitesCriterion.OrderBy }), orderSites, "`Id`", "`Id`", "", ""},
-		{"BatchDefaultWhereURLs", f(func(c *batches.CrawlConfig) any { return c.URLsCriterion.Where }), crawlURLs, "1", "1", "", ""},
+		{"BatchDefaultWhereURLs", f(func(c *batches.CrawlConfig) any { return c.URLsCriterion.Where }), wire.DueCrawl, "1", "1", "", ""},
 		{"BatchDefaultOrderByURLs", f(func(c *batches.CrawlConfig) any { return c.URLsCriterion.OrderBy }), orderURLs, "`URL`", "`URL`", "", ""},
 		{"BatchDefaultFetchTypeOptions", f(func(c *batches.CrawlConfig) any { return c.FetchTypes }), batches.FetchTypes{}, `{"splitter":1.5}`, batches.FetchTypes{Splitter: 1.5}, `{"splitter":5}`, "must be 1 to 2"},
 		{"ReturnURLsMode", f(func(c *batches.CrawlConfig) any { return c.Return.Mode }), true, "0", false, "x", "0 or 1"},
@@ -113,7 +114,7 @@ func processKeys() []iniKey {
 		{"ProcessingMode", f(func(c *batches.ProcessConfig) any { return c.Mode }), true, "0", false, "2", "0 or 1"},
 		{"BatchDefaultWhereSites", f(func(c *batches.ProcessConfig) any { return c.SitesCriterion.Where }), processSites, "1", "1", "", ""},
 		{"BatchDefaultOrderBySites", f(func(c *batches.ProcessConfig) any { return c.SitesCriterion.OrderBy }), "`Priority` DESC, `TcDateProcess` ASC", "`Id`", "`Id`", "", ""},
-		{"BatchDefaultWhereURLs", f(func(c *batches.ProcessConfig) any { return c.URLsCriterion.Where }), processURLs, "1", "1", "", ""},
+		{"BatchDefaultWhereURLs", f(func(c *batches.ProcessConfig) any { return c.URLsCriterion.Where }), wire.DueProcess, "1", "1", "", ""},
 		{"BatchDefaultOrderByURLs", f(func(c *batches.ProcessConfig) any { return c.URLsCriterion.OrderBy }), orderURLs, "`URL`", "`URL`", "", ""},
 	}, commonKeys(func(c *daemon.Config) *batches.Common { return &c.Process.Common }, 300, 1)...)
 }

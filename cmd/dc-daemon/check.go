@@ -30,11 +30,7 @@ func classes(sequence []string) (faults []error) {
 	for i, class := range sequence {
 		switch {
 		case !slices.Contains(known, class):
-			err := fmt.Errorf("[Application] instantiateSequence: class %s is unknown", class)
-			if near := config.Nearest(class, known); near != "" {
-				err = fmt.Errorf("%w; did you mean %s?", err, near)
-			}
-			faults = append(faults, err)
+			faults = append(faults, fmt.Errorf("[Application] instantiateSequence: class %s is unknown%s", class, config.Suggestion(config.Nearest(class, known))))
 		case slices.Contains(sequence[:i], class):
 			faults = append(faults, fmt.Errorf("[Application] instantiateSequence: class %s is there twice", class))
 		}

@@ -66,7 +66,7 @@ func run(path, name string, checkOnly bool) error {
 	}
 	defer out.Close()
 	for _, unknown := range f.Unknown() {
-		log.Warn("configuration", "file", f.Path, "warning", unknown)
+		log.Warn("configuration", "warning", unknown)
 	}
 	cfg.Name, cfg.DataDir, cfg.Log, cfg.Level = app.Name, app.DataDir, log, level
 	if name != "" {

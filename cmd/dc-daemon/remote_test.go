@@ -15,6 +15,7 @@ import (
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/clitest"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon/admin"
 	"hce/dc/internal/daemon/bus"
@@ -177,15 +178,18 @@ func TestDaemonWithKeys(t *testing.T) {
 		return client.Call{Op: wire.SiteStatus, Object: json.RawMessage(`{"id":"a"}`), Server: at(clientsAt, p)}.Do(t.Context()).Exit
 	}
 	for name, p := range map[string]*curvekeys.Pair{"alice": &alice, "bob": &bob, "nobody": nil} {
-		want := map[bool]int{true: 0, false: 1}[name == "alice"]
-		if got := [2]int{stat(p), call(p)}; got != [2]int{want, want} {
-			t.Errorf("%s: exits %v", name, got)
+		want := [2]int{command.ExitFailed, command.ExitErrors} // dc-client has the status of the original
+		if name == "alice" {
+			want = [2]int{}
+		}
+		if got := [2]int{stat(p), call(p)}; got != want {
+			t.Errorf("%s: exits %v, want %v", name, got, want)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(folder, "clients"), []byte(bob.Public+" bob\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got := [2]int{stat(&bob), call(&bob)}; got != [2]int{1, 0} {
+	if got := [2]int{stat(&bob), call(&bob)}; got != [2]int{command.ExitFailed, 0} {
 		t.Errorf("bob, listed as a client: exits %v", got)
 	}
 	for end := time.Now().Add(managertest.Patience); call(&alice) == 0; {

@@ -2,6 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"hce/dc/internal/cli/command"
@@ -79,10 +83,21 @@ func settings(f *config.File, dataDir string) daemon.Config {
 }
 
 // stage reads a task program. It runs in the folder of the ini file, so that relative arguments
-// start there.
+// start there. The program of a default is the one next to dc-daemon, or else in PATH.
 func stage(f *config.File, s *config.Section, key, def string) executor.Stage {
+	if self, err := os.Executable(); err == nil {
+		name, args, _ := strings.Cut(def, " ")
+		if near := filepath.Join(filepath.Dir(self), name); executable(near) {
+			def = strings.TrimSpace(`"` + near + `" ` + args)
+		}
+	}
 	program, args := s.Command(key, def)
 	return executor.Stage{Program: program, Args: args, Dir: f.Dir()}
+}
+
+func executable(path string) bool {
+	_, err := exec.LookPath(path)
+	return err == nil
 }
 
 // port reads serverPort. 0 means a port that the system chooses, which is -1 for a manager: its

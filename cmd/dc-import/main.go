@@ -25,8 +25,8 @@ var text = command.Text{
 services first. Set the password in the environment variable ` + passwordVariable + `.
 Stdout has one JSON line with the result. See docs/switching.md.`,
 	Examples: `  dc-import -c db-task.ini --import-from reader@127.0.0.1:3306 --import-zone Europe/Berlin`,
-	ExitStatus: `0 everything is imported; 1 not everything is imported. Start the command again and it
-continues where it stopped.`,
+	ExitStatus: `0 everything is imported; 1 not everything is imported; 4 interrupted. Start the command again and
+it continues where it stopped.`,
 }
 
 func main() {

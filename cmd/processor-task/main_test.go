@@ -59,3 +59,21 @@ func TestStartIsSmall(t *testing.T) {
 		t.Errorf("status %d, packages allocate %d bytes before main:\n%s", status, total, trace)
 	}
 }
+
+// A file of the original is accepted, with one warning for its log.
+func TestOriginalFile(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"db-task.ini": "[Application]\ndata_dir = " + folder + "\n[TasksManager]\ndb_driver = sqlite\n",
+		"processor-task.ini": "[Application]\nlog = ../ini/processor-task_log.ini\ndata_dir = " + folder +
+			"\n[ProcessorTask]\nraw_data_dir = data\ndb-task_ini = db-task.ini\nalgorithmsModel = 0\ndb_host = 127.0.0.1\ndb_port = 3306\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, stderr, status := clitest.Output(t, clitest.Command(t, "", "-c", filepath.Join(folder, "processor-task.ini"), "--check-config"))
+	if status != 0 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "processor-task.ini, line 2: key log") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+}

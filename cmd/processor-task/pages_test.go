@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,15 +42,33 @@ func openStores(t testing.TB, home string) (*storage.Repository, func()) {
 	return repo, closeAll
 }
 
-// storePages stores pages of a new site as crawled.
-func storePages(t testing.TB, home, site string, pages map[string][]byte) {
+// typeOf returns the content type of a page by the ending of its URL.
+func typeOf(url string) string {
+	switch path.Ext(url) {
+	case ".pdf":
+		return "application/pdf"
+	case ".docx":
+		return "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+	case ".txt":
+		return "text/plain"
+	case ".png":
+		return "image/png"
+	case ".bin":
+		return "application/octet-stream"
+	}
+	return "text/html"
+}
+
+// storePages stores pages of a new site as crawled. more is the end of the object of SITE_NEW.
+func storePages(t testing.TB, home, site string, pages map[string][]byte, more ...string) {
 	t.Helper()
 	repo, closeAll := openStores(t, home)
 	defer closeAll()
 	ctx := context.Background()
 	job := storage.Job{Repository: repo}
-	if _, err := job.Run(ctx, json.RawMessage(`["SITE_NEW", {"id":"`+site+`","urls":[]}]`)); err != nil {
-		t.Fatal(err)
+	answer, err := job.Run(ctx, json.RawMessage(`["SITE_NEW", {"id":"`+site+`","urls":[]`+strings.Join(more, "")+`}]`))
+	if text, _ := json.Marshal(answer); err != nil || !strings.Contains(string(text), `"errorCode":0`) {
+		t.Fatal(err, string(text))
 	}
 	var rows []wire.URL
 	var results []wire.Fetched
@@ -58,7 +77,7 @@ func storePages(t testing.TB, home, site string, pages map[string][]byte) {
 		rows = append(rows, row)
 		results = append(results, wire.Fetched{
 			URLMd5: row.URLMd5, Crawled: true, At: time.Now(),
-			Set:   wire.Patch{"Status": int64(wire.StatusCrawled), "HTTPCode": int64(200), "ContentType": "text/html", "Size": int64(len(text))},
+			Set:   wire.Patch{"Status": int64(wire.StatusCrawled), "HTTPCode": int64(200), "ContentType": typeOf(url), "Size": int64(len(text)), "RequestDelay": int64(0), "ProcessingDelay": int64(0)},
 			Files: []wire.File{{Type: wire.ContentRaw, Data: text}},
 		})
 	}

@@ -1,17 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"time"
 
-	"hce/dc/examples/rig"
 	"hce/dc/examples/siteserver/site"
+	"hce/dc/internal/childprocess"
 )
 
 // demo is one run.
@@ -19,7 +24,6 @@ type demo struct {
 	options
 	out  io.Writer // data
 	talk io.Writer // everything else
-	live bool      // out and talk are terminals
 }
 
 // run does all steps. Everything that it started has ended when it returns.
@@ -45,43 +49,107 @@ func (d *demo) run(ctx context.Context) (err error) {
 		defer closeServer()
 		fmt.Fprintln(d.talk, "serving", root)
 	}
-	target, err := d.target(root)
-	if err != nil {
-		return err
-	}
-
-	fmt.Fprintln(d.talk, "starting dc-daemon")
-	r, err := rig.Start(ctx, rig.Options{Bin: d.bin, Ini: d.ini, Data: data, AllowLoopback: d.site == ""})
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-
+	node, file := filepath.Join(data, "hce"), filepath.Join(data, "pages.jsonl")
 	start := time.Now()
-	id, err := r.NewSite(ctx, target)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(d.talk, "crawling", target.Root)
-	if err := d.follow(ctx, r, id, start); err != nil {
+	crawl := append([]string{"crawl", root, "--data", node, "--out", file}, d.crawlOptions()...)
+	if err := d.show(ctx, crawl...); err != nil && !errors.Is(err, errWithErrors) {
 		return err
 	}
 	took := time.Since(start)
-
-	summary, err := d.report(ctx, r, id)
+	for _, command := range [][]string{{"url", "ls", root, "--data", node, "--limit", "0"}, {"page", d.shownPage(root), "--data", node}} {
+		if err := d.show(ctx, command...); err != nil {
+			return err
+		}
+	}
+	var rows bytes.Buffer
+	if err := d.hce(ctx, &rows, "url", "ls", root, "--data", node, "--limit", "0", "--json"); err != nil {
+		return err
+	}
+	s, err := count(&rows)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(d.talk, "stopping dc-daemon")
-	if err := r.Stop(ctx); err != nil {
-		return err
-	}
-	if summary.pages == 0 {
-		return errors.New("no page was crawled")
-	}
-	_, err = fmt.Fprintf(d.out, "pages=%d urls=%d errors=%d bytes=%d seconds=%.1f\n",
-		summary.pages, summary.urls, summary.errors, summary.bytes, took.Seconds())
+	_, err = fmt.Fprintf(d.out, "pages=%d urls=%d errors=%d bytes=%d seconds=%.1f\n", s.pages, s.urls, s.errors, s.bytes, took.Seconds())
 	return err
+}
+
+// crawlOptions are politeness and limits on a foreign site, and speed on our own server.
+func (d *demo) crawlOptions() []string {
+	switch {
+	case d.site != "":
+		return []string{"--scope", "prefix", "--max-pages", "500"}
+	case d.dir != "":
+		return []string{"--delay", "0s", "--allow-network", "127.0.0.0/8"}
+	}
+	// Two pages of the example site never end: one sends single bytes, one sends many.
+	return []string{"--delay", "0s", "--allow-network", "127.0.0.0/8", "--set", "httpTimeout=5000", "--set", "maxResourceSize=10000000"}
+}
+
+// shownPage is the page that is read back.
+func (d *demo) shownPage(root string) string {
+	if d.site == "" && d.dir == "" {
+		return root + "town/mill.html"
+	}
+	return root
+}
+
+// errWithErrors is the end of a hce that did its work, with pages that failed.
+var errWithErrors = errors.New("pages failed")
+
+// show runs hce like a user at a terminal, and shows the command.
+func (d *demo) show(ctx context.Context, args ...string) error {
+	fmt.Fprintln(d.talk, "$ hce", strings.Join(args, " "))
+	return d.hce(ctx, d.out, args...)
+}
+
+// hce runs hce to its end. When ctx ends, hce stops in order.
+func (d *demo) hce(ctx context.Context, out io.Writer, args ...string) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(d.bin, "hce"), args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Stdout, cmd.Stderr = out, d.talk
+	err := childprocess.Run(cmd)
+	if cmd.ProcessState.ExitCode() == 1 {
+		return errWithErrors
+	}
+	if err != nil {
+		return fmt.Errorf("hce %s: %w", args[0], err)
+	}
+	return nil
+}
+
+// summary counts the URLs for the last line.
+type summary struct {
+	pages  int // fetched with code 200 and without an error
+	urls   int
+	errors int // URLs with an error bit
+	bytes  int64
+}
+
+// count reads the lines of hce url ls --json. A crawl without a page is an error.
+func count(rows io.Reader) (s summary, err error) {
+	for d := json.NewDecoder(rows); ; {
+		var row struct {
+			HTTPCode int
+			Size     int64
+			Errors   []string
+		}
+		if err := d.Decode(&row); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return s, fmt.Errorf("read the list of URLs: %w", err)
+		}
+		s.urls++
+		s.bytes += row.Size
+		if len(row.Errors) > 0 {
+			s.errors++
+		} else if row.HTTPCode == http.StatusOK {
+			s.pages++
+		}
+	}
+	if s.pages == 0 {
+		return s, errors.New("no page was crawled")
+	}
+	return s, nil
 }
 
 // serve serves dir, or the example site if dir is "", on a free loopback port.

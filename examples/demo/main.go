@@ -1,12 +1,11 @@
-// Command demo is what "make demo" runs: it starts a daemon on a new data folder, crawls
-// one site to the end with a progress line, prints a table of the pages, reads one page
-// back and stops the daemon.
+// Command demo is what "make demo" runs: it serves a site, and lets hce crawl it into a new
+// data folder, list its URLs and show one page. It prints each command of hce.
 //
 //	demo                                crawls the example site on loopback
 //	demo -dir /some/html/folder         serves that folder and crawls it without delay
 //	demo -site https://example.org/     crawls that site, politely
 //
-// Stdout has the table, the page and, as the last line, "pages=<n> urls=<n> errors=<n>
+// Stdout has the summary, the list, the page and, as the last line, "pages=<n> urls=<n> errors=<n>
 // bytes=<n> seconds=<s>". Stderr has messages. The exit code is 0 on success, 1 on failure,
 // 2 for wrong flags. No process that it starts outlives it.
 package main
@@ -36,7 +35,7 @@ func main() {
 	case err != nil:
 		os.Exit(2)
 	}
-	d := demo{options: options, out: os.Stdout, talk: os.Stderr, live: isTerminal(os.Stdout) && isTerminal(os.Stderr)}
+	d := demo{options: options, out: os.Stdout, talk: os.Stderr}
 	if err := d.run(ctx); err != nil {
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
@@ -49,7 +48,7 @@ func main() {
 // options are the flags of the demo.
 type options struct {
 	site, dir string
-	bin, ini  string
+	bin       string
 	keep      bool
 }
 
@@ -61,8 +60,7 @@ func parseFlags(args []string, talk io.Writer) (options, error) {
 	flags.StringVar(&o.site, "site", "", "crawl this `URL`, politely")
 	flags.StringVar(&o.dir, "dir", "", "serve this `folder` on loopback and crawl it")
 	flags.StringVar(&o.bin, "bin", "bin", "`folder` of the programs")
-	flags.StringVar(&o.ini, "ini", "ini", "`folder` of the ini files")
-	flags.BoolVar(&o.keep, "keep", false, "keep the data folder")
+	flags.BoolVar(&o.keep, "keep", false, "keep the data folder, with pages.jsonl")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
 	}
@@ -88,10 +86,4 @@ func parseFlags(args []string, talk io.Writer) (options, error) {
 		}
 	}
 	return o, nil
-}
-
-// isTerminal reports whether progress can be rewritten in place.
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
 }

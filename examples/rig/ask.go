@@ -112,10 +112,7 @@ func (r *Rig) run(ctx context.Context, program string, args ...string) ([]byte, 
 	cmd.WaitDelay = time.Second
 	var out, talk bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &talk
-	ended, err := childprocess.Start(cmd)
-	if err == nil {
-		err = <-ended
-	}
+	err := childprocess.Run(cmd)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()

@@ -17,8 +17,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,6 +53,7 @@ type Rig struct {
 	options    Options
 	clientPort int
 	adminPort  int
+	release    func() // of the ports
 	daemon     *exec.Cmd
 	ended      chan struct{} // closed when the daemon has ended
 	endErr     error         // the error of Wait; valid after ended is closed
@@ -74,16 +73,17 @@ func Start(ctx context.Context, o Options) (*Rig, error) {
 	if err := os.MkdirAll(o.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
-	ports, err := FreePorts(2)
+	ports, release, err := childprocess.FreePorts(2)
 	if err != nil {
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
 	r := &Rig{
-		options: o, clientPort: ports[0], adminPort: ports[1],
+		options: o, clientPort: ports[0], adminPort: ports[1], release: release,
 		ended: make(chan struct{}), talk: filepath.Join(o.Data, "daemon.out"),
 	}
 	out, err := os.Create(r.talk)
 	if err != nil {
+		release()
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
 	defer out.Close() // the daemon has its own copy
@@ -93,6 +93,7 @@ func Start(ctx context.Context, o Options) (*Rig, error) {
 	r.daemon.Stdout, r.daemon.Stderr = out, out
 	ended, err := childprocess.Start(r.daemon)
 	if err != nil {
+		release()
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
 	go func() { // ends with the daemon
@@ -172,8 +173,9 @@ func (r *Rig) Stop(ctx context.Context) error {
 }
 
 // Close ends a running daemon: SIGTERM first, then SIGKILL to it and all its descendants.
-// It may be called more than once, and after Stop.
+// It may be called more than once, and after Stop. Until Close no other rig gets the ports.
 func (r *Rig) Close() {
+	defer r.release()
 	select {
 	case <-r.ended:
 		return
@@ -210,24 +212,4 @@ func (r *Rig) lastWords() string {
 	}
 	const most = 2000
 	return "\ndc-daemon wrote: " + string(text[max(0, len(text)-most):])
-}
-
-// FreePorts returns n different free ports of 127.0.0.1 between 10,000 and 32,767. The
-// kernel gives no port of that range to a connection by itself, so a program can be
-// stopped and started again on its port.
-func FreePorts(n int) ([]int, error) {
-	var ports []int
-	for tries := 0; len(ports) < n; tries++ {
-		port := 10_000 + rand.IntN(22_768)
-		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err != nil {
-			if tries > 1000 {
-				return nil, err
-			}
-			continue
-		}
-		defer listener.Close() // open until all are found, so that they differ
-		ports = append(ports, port)
-	}
-	return ports, nil
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+
+	"hce/dc/internal/wire"
 )
 
 // Site holds the options of a site. Other fields have the defaults of docs/spec/objects.md
@@ -86,11 +88,6 @@ func (r *Rig) NewSite(ctx context.Context, s Site) (id string, err error) {
 	return request.ID, nil
 }
 
-// DeleteSite deletes the site with all its URLs and contents at once.
-func (r *Rig) DeleteSite(ctx context.Context, id string) error {
-	return r.Ask(ctx, "SITE_DELETE", []any{map[string]any{"id": id, "taskType": 1, "delayedType": 1}}, nil)
-}
-
 // Status is the answer of SITE_STATUS.
 type Status struct {
 	State         int   `json:"state"` // 1 active, 3 suspended, 9 not found
@@ -167,11 +164,10 @@ func (r *Rig) AllRows(ctx context.Context, id string) ([]Row, error) {
 	}
 }
 
-// Conditions of rows with pending work. The mask holds the error bits that prevent the
-// processing of a page: docs/spec/objects.md 5.1.
+// Conditions of rows with pending work.
 const (
 	waitsForCrawling   = "(`Status` = 1 AND `State` = 0) OR `Status` IN (2,3,8)"
-	waitsForProcessing = "`Status` IN (5,6) OR (`Status` = 4 AND `State` = 0 AND `Type` NOT IN (4,6) AND `Crawled` > 0 AND `Size` > 0 AND `HTTPCode` = 200 AND `ContentType` = 'text/html' AND (`ErrorMask` & 4198399) = 0)"
+	waitsForProcessing = "`Status` IN (5,6) OR (" + wire.DueProcess + ")"
 	isInFlight         = "`Status` IN (2,3,5,6,8)"
 )
 

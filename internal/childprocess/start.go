@@ -1,4 +1,4 @@
-// Package childprocess starts programs that never outlive this process.
+// Package childprocess starts programs that never outlive this process, and reserves ports for them.
 //
 //	ended, err := childprocess.Start(exec.Command("mariadbd", args...))
 //	...
@@ -46,4 +46,13 @@ func Start(cmd *exec.Cmd) (ended <-chan error, err error) {
 		}
 	}()
 	return result, <-started
+}
+
+// Run starts cmd and waits for its end, as cmd.Run does.
+func Run(cmd *exec.Cmd) error {
+	ended, err := Start(cmd)
+	if err != nil {
+		return err
+	}
+	return <-ended
 }

@@ -85,7 +85,7 @@ func TestValues(t *testing.T) {
 	if err := f.Err(); err != nil {
 		t.Error(err)
 	}
-	want := []string{"key Modus of section [Batch] is unknown; did you mean Mode?", "section [Other] is unknown"}
+	want := []string{"/opt/dc/ini/dc.ini, line 12: section [Other] is unknown", "/opt/dc/ini/dc.ini, line 8: key Modus of section [Batch] is unknown; did you mean Mode?"}
 	if got := f.Unknown(); !reflect.DeepEqual(got, want) {
 		t.Errorf("unknown = %q", got)
 	}

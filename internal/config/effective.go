@@ -90,8 +90,8 @@ func (f *File) place(section, key string) string {
 	return f.Path
 }
 
-// lineNumbers returns the line of each key of an ini text. Its map keys are section, zero
-// byte, key. The last line of a repeated key counts.
+// lineNumbers returns the line of each section and key of an ini text. Its map keys are section,
+// zero byte, key; the key of a section is "". The last line of a repeated key counts.
 func lineNumbers(text []byte) map[string]int {
 	lines := map[string]int{}
 	section, goesOn := "DEFAULT", false
@@ -104,6 +104,7 @@ func lineNumbers(text []byte) map[string]int {
 		case line[0] == '[':
 			section, _, _ = strings.Cut(line[1:], "]")
 			section = strings.TrimSpace(section)
+			lines[section+"\x00"] = i + 1
 		default:
 			if key, _, ok := strings.Cut(line, "="); ok {
 				lines[section+"\x00"+strings.TrimSpace(key)] = i + 1

@@ -146,8 +146,8 @@ func (f *File) Err() error {
 	return errors.Join(f.errs...)
 }
 
-// Unknown lists the sections and keys of the file that the program did not read, with the
-// nearest known name, and values without effect. Call it after the program has read all values.
+// Unknown lists the sections and keys of the file that the program did not read, with their line and
+// the nearest known name, and values without effect. Call it after the program has read all values.
 func (f *File) Unknown() []string {
 	list := slices.Clone(f.warnings)
 	for section, keys := range f.values {
@@ -156,12 +156,12 @@ func (f *File) Unknown() []string {
 		}
 		known, ok := f.known[section]
 		if !ok {
-			list = append(list, fmt.Sprintf("section [%s] is unknown%s", section, suggestion(Nearest(section, names(f.known)))))
+			list = append(list, fmt.Sprintf("%s: section [%s] is unknown%s", f.place(section, ""), section, Suggestion(Nearest(section, names(f.known)))))
 			continue
 		}
 		for key := range keys {
 			if !known[key] {
-				list = append(list, fmt.Sprintf("key %s of section [%s] is unknown%s", key, section, suggestion(f.nearestKey(section, key))))
+				list = append(list, fmt.Sprintf("%s: key %s of section [%s] is unknown%s", f.place(section, key), key, section, Suggestion(f.nearestKey(section, key))))
 			}
 		}
 	}
@@ -187,10 +187,3 @@ func (f *File) nearestKey(section, key string) string {
 }
 
 func names[V any](known map[string]V) []string { return slices.Collect(maps.Keys(known)) }
-
-func suggestion(name string) string {
-	if name == "" {
-		return ""
-	}
-	return "; did you mean " + name + "?"
-}

@@ -45,3 +45,12 @@ func Nearest(name string, known []string) string {
 	}
 	return part
 }
+
+// Suggestion is the end of a message about an unknown name: "; did you mean near?", or "" without
+// a near one.
+func Suggestion(near string) string {
+	if near == "" {
+		return ""
+	}
+	return "; did you mean " + near + "?"
+}

@@ -45,10 +45,10 @@ func TestUnknownKeysAndSections(t *testing.T) {
 	f.Section("A").Bool("mode", false)
 	f.Section("Environment").Int("slots_crawl", 1, 0, 9)
 	want := []string{
-		"key MODE of section [A] is unknown; did you mean mode?",
-		"key peroid of section [A] is unknown; did you mean period?",
-		"key slots_crawl of section [A] is unknown; did you mean slots_crawl of section [Environment]?",
-		"section [Enviroment] is unknown; did you mean Environment?",
+		f.Path + ", line 2: key slots_crawl of section [A] is unknown; did you mean slots_crawl of section [Environment]?",
+		f.Path + ", line 3: key peroid of section [A] is unknown; did you mean period?",
+		f.Path + ", line 4: key MODE of section [A] is unknown; did you mean mode?",
+		f.Path + ", line 5: section [Enviroment] is unknown; did you mean Environment?",
 	}
 	if got := f.Unknown(); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("unknown:\n%s", strings.Join(got, "\n"))

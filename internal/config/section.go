@@ -62,7 +62,7 @@ func (s *Section) Fail(key, reason string) {
 
 // warn adds a warning about the value of a key, which File.Unknown returns.
 func (s *Section) warn(key, reason string) {
-	s.file.warnings = append(s.file.warnings, fmt.Sprintf("key %s of section [%s] %s", key, s.name, reason))
+	s.file.warnings = append(s.file.warnings, fmt.Sprintf("%s: key %s of section [%s] %s", s.origin(key, s.file.place(s.name, key)), key, s.name, reason))
 }
 
 // Accept marks keys as known and without effect.
@@ -153,11 +153,20 @@ func (s *Section) Duration(key string, unit, def, lowest, highest time.Duration)
 	return d
 }
 
-// Below adds an error if the duration of key is not below that of limitKey.
-func (s *Section) Below(key string, value time.Duration, limitKey string, limit time.Duration) {
-	if value >= limit {
-		s.refuse(key, value.String(), fmt.Sprintf("is not below %s = %v", limitKey, limit))
+// Below returns the value of key, which must be below that of limitKey. It replaces a larger value
+// by less and adds a warning: ini files of the original have such values.
+func (s *Section) Below(key string, value time.Duration, limitKey string, limit, less time.Duration) time.Duration {
+	if value < limit {
+		return value
 	}
+	s.warn(key, fmt.Sprintf("= %v is not below %s = %v; %v is used", value, limitKey, limit, less))
+	return less
+}
+
+// Given reports whether the file or the environment sets key.
+func (s *Section) Given(key string) bool {
+	_, ok := s.get(key)
+	return ok
 }
 
 // Path returns the path of a file or folder. A relative path starts from the folder of the

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"slices"
 	"sync"
 	"time"
 )
@@ -48,7 +47,6 @@ func (j *Job) addresses(ctx context.Context, name string) []netip.Addr {
 	case err != nil:
 		list = nil
 	}
-	list = slices.Compact(slices.SortedFunc(slices.Values(list), netip.Addr.Compare))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.names == nil || len(c.names) >= maxAddressed {

@@ -38,7 +38,7 @@ func (c *collection) continueChain(target string) {
 	it := c.page.item
 	first := it.chainKey()
 	row := c.row
-	row.URL, row.URLMd5, row.Type = target, wire.Md5(target), wire.TypeChain
+	row.URL, row.URLMd5, row.Type = target, wire.KeyOfURL(target), wire.TypeChain
 	if row.URLMd5 == first.url {
 		return
 	}

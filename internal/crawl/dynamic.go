@@ -76,6 +76,9 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 			kind = fetch.Timeout
 		}
 		v.hold = v.troubles.after(v.host, nil, kind, v.Config.Backoff, v.Now())
+		if seen, _ := faultsOf(err); seen != nil && seen.Kind != browser.Guard && seen.Kind != browser.Cancelled {
+			v.tally.requested(&fetch.Response{Code: seen.Code}, err)
+		}
 		if v.cut && browser.KindOf(err) == browser.TimeOver {
 			return nil, errNoTime
 		}
@@ -89,6 +92,7 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 	for _, hop := range page.Redirects {
 		response.Redirects = append(response.Redirects, fetch.Hop{URL: hop.URL, Code: hop.Code})
 	}
+	v.tally.requested(response, nil)
 	if set := newCookies(page.Cookies, r.Cookie); len(set) > 0 {
 		if final, err := url.Parse(page.FinalURL); err == nil {
 			plain.Jar.SetCookies(final, http.Header{"Set-Cookie": set})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
@@ -148,7 +149,7 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 		e.Reasons = append(e.Reasons, "the URL has no canonical form; give an absolute one of http or https: "+err.Error())
 		return e, nil
 	}
-	e.Canonical, e.URLMd5 = text, wire.Md5(text)
+	e.Canonical, e.URLMd5 = text, wire.KeyOfURL(text)
 	if siteID == "" {
 		if siteID, err = j.Data.SiteOf(ctx, text); err != nil {
 			return nil, fmt.Errorf("explain %s: %w", raw, err)
@@ -212,7 +213,7 @@ func (r *batchRun) explained(ctx context.Context, e *Explanation, stored *wire.S
 	}
 	site := &siteWork{Site: *stored, settings: map[string]*settings{}}
 	var problems []error
-	site.filters, problems = filter.Compile(rules(site.Filters))
+	site.filters, problems = filter.Compile(filter.Rules(site.Filters))
 	cfg := r.Config
 	cfg.dry = true
 	set, more := readSettings(&site.Site, nil, cfg)
@@ -255,7 +256,7 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 		return nil
 	}
 	err := v.throughProxy(ctx, nil)
-	var answer *robotsAnswer
+	var answer *robotscache.Answer
 	if err == nil {
 		answer, err = v.rules(ctx, v.item.target)
 	}
@@ -266,7 +267,7 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 		e.Robots.Allowed, e.Robots.Error = false, err.Error()
 		return nil
 	}
-	found := answer.rules
+	found := answer.Rules
 	e.Robots.Allowed, e.Robots.Line = found.Allowed(v.Config.RobotsAgent, path)
 	e.Robots.Sitemaps = append(e.Robots.Sitemaps, found.Sitemaps()...)
 	if delay, ok := found.Delay(v.Config.RobotsAgent); ok {

@@ -101,11 +101,11 @@ func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entrie
 		}
 		u := &l.URL
 		u.Type, u.Status, u.Crawled, u.HTTPCode, u.ProcessingDelay = wire.TypeFetched, wire.StatusCrawled, 1, int64(p.Code), 0
-		u.ContentType, u.Size, u.ContentMask = clipTo(e.ContentType, 32), int64(len(document)), 1
+		u.ContentType, u.Size, u.ContentMask = clipTo(e.ContentType, maxType), int64(len(document)), 1
 		if u.ContentType == "" {
 			u.ContentType = "text/html" // type of the page of an entry
 		}
-		u.BatchID, u.RawContentMd5 = r.batch.ID, md5Of(document)
+		u.BatchID, u.RawContentMd5 = r.batch.ID, wire.Md5(document)
 		l.Files, l.At = []wire.File{{Type: wire.ContentRaw, Data: document}}, now
 		if r.realTime() {
 			p.item.extra = append(p.item.extra, p.item.next(*u))

@@ -72,7 +72,8 @@ func (q *hostQueues) turned(host string) {
 	}
 }
 
-// add queues the items of work that have to be fetched. Items without an HTTP host fail at once.
+// add queues the items of work that have to be fetched. Items without an HTTP host fail at once,
+// unless the client supplied their content.
 func (q *hostQueues) add(work []*item) {
 	for _, it := range work {
 		if !it.todo {
@@ -84,7 +85,7 @@ func (q *hostQueues) add(work []*item) {
 			continue
 		}
 		name := webHost(it.target)
-		if name == "" {
+		if name == "" && !wire.HasData(it.put) {
 			it.started = true
 			q.refuse(it, wire.ErrBadURL)
 			continue

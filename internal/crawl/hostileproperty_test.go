@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
@@ -52,7 +53,7 @@ func TestHostileExpressions(t *testing.T) {
 			w.run(batchOf(it))
 			took := time.Since(start)
 			runtime.ReadMemStats(&after)
-			if n := after.TotalAlloc - before.TotalAlloc; n > 100<<20 || took > 5*time.Second {
+			if n := after.TotalAlloc - before.TotalAlloc; n > 100<<20 || took > testwait.Deadline {
 				t.Errorf("%d MiB in %v", n>>20, took)
 			}
 			if row := w.row(it); row.Status != wire.StatusCrawled || row.ErrorMask != 0 {

@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/crawl/hostgate"
+	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
 )
@@ -134,7 +135,7 @@ type Job struct {
 	// ProjectLog opens the log of a site's project by the suffix of its file. It may be nil.
 	ProjectLog func(suffix string) *slog.Logger
 
-	robots    robotsCache
+	robots    robotscache.Cache
 	addressed addressCache
 }
 
@@ -176,6 +177,7 @@ type batchRun struct {
 	last                   bool          // this is the last pass
 	flow                   *flow         // nil: the batch does not select URLs while it fetches
 	seen                   seenLinks
+	tally                  tally
 	dry                    bool // usage is not counted
 
 	sites map[string]*wire.Site // of the items that are planned now; nil: unknown site
@@ -258,6 +260,7 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 		crawled += len(last.Items)
 		answer.Refilled += int64(len(rows))
 		answer.ErrorMask |= last.ErrorMask
+		answer.Tally = answer.Tally.Plus(last.Tally)
 	}
 	if answer.Folder != "" {
 		answer.Spent += j.Now().Sub(start).Milliseconds()
@@ -290,7 +293,7 @@ func (j *Job) crawl(ctx context.Context, batch wire.Batch, start time.Time, log 
 	if err != nil {
 		return wire.Batch{}, task.Critical(fmt.Errorf("crawl batch %d: %w", batch.ID, err))
 	}
-	r.batch.Items = items
+	r.batch.Items, r.batch.Tally = items, r.tally.counts
 	return r.batch, nil
 }
 
@@ -355,7 +358,7 @@ func (r *batchRun) over(ctx context.Context) bool {
 
 // writes reports whether the batch may change stored rows. A real-time batch never does,
 // whatever its dbMode, because its sites may not be stored (docs/spec/crawling.md 1.4, F39).
-func (r *batchRun) writes() bool { return r.batch.DBMode&wire.DBWrite != 0 && !r.realTime() }
+func (r *batchRun) writes() bool { return r.batch.Writes() }
 
 // brokenBy returns the failure that ended the batch, or nil.
 func (r *batchRun) brokenBy() error {

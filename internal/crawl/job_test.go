@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hce/dc/internal/task"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
@@ -497,11 +498,5 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	for range 20 {
 		crawlOnce()
 	}
-	for range 100 { // connections close asynchronously
-		if runtime.NumGoroutine() <= before+2 {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Errorf("%d goroutines before, %d after", before, runtime.NumGoroutine())
+	testwait.Until(t, "the goroutines of the batches end", func() bool { return runtime.NumGoroutine() <= before+2 })
 }

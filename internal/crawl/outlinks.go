@@ -29,7 +29,7 @@ func (r *batchRun) gather(ctx context.Context, out *outcome, p page, text []byte
 		}
 	}
 	if p.item.sitemap() {
-		r.gatherSitemap(ctx, out, p, now)
+		r.gatherSitemap(out, p, now)
 		return true
 	}
 	if !asked.NoFollow && (content.IsText(kind) || content.IsXML(kind)) && p.url.Type != wire.TypeFetched {
@@ -263,7 +263,7 @@ type collection struct {
 func (r *batchRun) collection(out *outcome, p page, now time.Time) *collection {
 	c := &collection{
 		batchRun: r, page: p, home: siteOf(p.item.baseURL), now: now, env: filter.Env{Now: now, Depth: int(p.url.Depth)},
-		row: p.discovered(now), met: map[string]bool{p.url.URL: true}, origins: map[string]*origin{}, out: out,
+		row: p.discovered(now), met: map[string]bool{wire.NormalEscapes(p.url.URL): true}, origins: map[string]*origin{}, out: out,
 	}
 	wire.Apply(&c.row, wire.URLColumns, p.settings.fieldsInit.Patch(&p.site.Site, &p.item.url), wire.DateOf(now))
 	c.limit = p.url.MaxURLsFromPage
@@ -292,7 +292,7 @@ func (c *collection) take(list []candidate) {
 	u := &c.page.item.url
 	if len(c.met) == 1 && len(list) > 1 { // the usual call with all links of a page
 		c.met = make(map[string]bool, 1+len(list))
-		c.met[u.URL] = true
+		c.met[wire.NormalEscapes(u.URL)] = true
 		c.taken = slices.Grow(c.taken, min(len(list), mostGrown))
 	}
 	var text [2 * md5.Size]byte
@@ -304,10 +304,14 @@ func (c *collection) take(list []candidate) {
 		if err == nil && set.mask != canonical.Main {
 			target, err = set.schemes.Normalize(target, set.mask)
 		}
-		if err != nil || c.met[target] {
+		if err != nil {
 			continue
 		}
-		c.met[target] = true
+		name := wire.NormalEscapes(target)
+		if c.met[name] {
+			continue
+		}
+		c.met[name] = true
 		if set.chain != nil && set.chain.MatchString(target) {
 			c.continueChain(target)
 			continue
@@ -326,7 +330,7 @@ func (c *collection) take(list []candidate) {
 		} else {
 			u.LinksE++
 		}
-		key := md5.Sum([]byte(target))
+		key := wire.SumOfURL(target)
 		if !c.seen.has(c.page.SiteID, key) && !c.passes(target, path, o) { // a link that was seen has passed
 			continue
 		}

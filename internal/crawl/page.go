@@ -52,7 +52,7 @@ func (r *batchRun) read(requests context.Context, p page) (out *outcome) {
 		}
 	}()
 	kind := p.mediaType()
-	p.url.ContentType = clipTo(kind, 32)
+	p.url.ContentType = clipTo(kind, maxType)
 	if p.item.sitemap() {
 		p.url.ContentType = sitemapType // or its next crawl would not recognise it
 	}
@@ -166,7 +166,7 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	now := r.Now()
 	date := wire.DateOf(now)
 	u := &p.item.url
-	bodyMd5 := md5Of(p.Body)
+	bodyMd5 := wire.Md5(p.Body)
 	out := &outcome{item: p.item, result: wire.Fetched{
 		URLMd5: p.URLID, URL: u.URL, Crawled: true, First: p.row.Crawled == 0, At: p.at(now),
 		Same:     p.row.Crawled > 0 && p.row.RawContentMd5 == bodyMd5,
@@ -188,7 +188,7 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 		return r.refused(p, wire.ErrFiltersBreak)
 	}
 	u.LastModified = wire.DateOf(lastModified)
-	u.PDate = wire.DateOf(content.PDate(p.settings.dateSources, p.settings.dateKept, content.Sources{
+	u.PDate = wire.DateOf(content.PDate(p.settings.dates, content.Sources{
 		URL: u.URL, Feed: timeOf(p.row.PDate), Header: p.Header, Modified: lastModified,
 	}))
 	p.item.baseURL = p.FinalURL
@@ -301,8 +301,7 @@ func (r *batchRun) passes(ctx context.Context, p page, text []byte, lastModified
 // condition evaluates filter expressions over the page's row; %PDATE% is date.
 func (r *batchRun) condition(ctx context.Context, p page, date string) func(string) (bool, error) {
 	return func(expression string) (bool, error) {
-		expression = strings.ReplaceAll(expression, "%PDATE%", "'"+date+"'")
-		ok, err := r.holds(ctx, p.item, expression)
+		ok, err := r.holds(ctx, p.item, wire.DateMacro(expression, "'"+date+"'"))
 		if err != nil {
 			r.log.Warn("refused SQL expression of a filter", "site", p.SiteID, "url", p.url.URL, "error", err)
 		}
@@ -401,6 +400,9 @@ func headerText(h http.Header, first string) []byte {
 	}
 	return b.Bytes()
 }
+
+// maxType is the size of the column ContentType; the types of office documents have 73 bytes.
+const maxType = 255
 
 // clipTo cuts a text of a server to the size of a column, in bytes.
 func clipTo(s string, most int) string {

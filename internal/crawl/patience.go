@@ -2,8 +2,6 @@ package crawl
 
 import (
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -43,21 +41,9 @@ func (t *troubles) after(host string, response *fetch.Response, kind fetch.Kind,
 	}
 	t.hosts[host]++
 	if response != nil {
-		if hold, ok := retryAfter(response.Header.Get("Retry-After"), now); ok {
+		if hold, ok := response.RetryAfter(now); ok {
 			return min(hold, longestHold)
 		}
 	}
 	return first * time.Duration(min(1<<min(t.hosts[host]-1, 30), backoffTimes))
-}
-
-// retryAfter parses the seconds or the date of the header.
-func retryAfter(value string, now time.Time) (time.Duration, bool) {
-	value = strings.TrimSpace(value)
-	if n, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(n) * time.Second, true
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(at.Sub(now), 0), true
-	}
-	return 0, false
 }

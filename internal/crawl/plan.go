@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -83,7 +82,7 @@ type siteKey struct{ id, object string }
 func (r *batchRun) newSiteWork(s wire.Site) *siteWork {
 	work := &siteWork{Site: s, settings: map[string]*settings{}}
 	var problems []error
-	work.filters, problems = filter.Compile(rules(s.Filters))
+	work.filters, problems = filter.Compile(filter.Rules(s.Filters))
 	for _, p := range problems {
 		r.log.Warn("left out invalid filter", "site", s.ID, "error", p)
 		work.bits |= wire.ErrInitialization
@@ -112,11 +111,11 @@ func (r *batchRun) readSite(ctx context.Context, id string) (*wire.Site, error) 
 // planItems plans items with the same site and siteObj. now is the site with its present state and
 // counters; its other fields count as they were when the batch first read it.
 func (r *batchRun) planItems(ctx context.Context, site *siteWork, now *wire.Site, items []*item) error {
-	if !r.active(now) {
+	if !r.batch.Allows(now) {
 		r.log.Info("site is not active; skipped its items", "site", site.ID, "state", now.State)
 		return r.refuse(ctx, site, items, wire.ErrSiteState)
 	}
-	if bits := overLimits(now); bits != 0 {
+	if bits := now.OverLimits(wire.ErrSiteMaxErrors, wire.ErrSiteMaxResources); bits != 0 {
 		r.log.Warn("suspended site: it exceeded a limit", "site", site.ID, "errors", bits.Names())
 		if r.writes() {
 			if err := r.Data.Suspend(ctx, site.ID, bits, len(items)); err != nil && !gone(err) {
@@ -126,11 +125,7 @@ func (r *batchRun) planItems(ctx context.Context, site *siteWork, now *wire.Site
 		return r.refuse(ctx, site, items, bits)
 	}
 	for _, it := range items {
-		set, err := r.settingsOf(site, it)
-		if err != nil {
-			return err
-		}
-		it.site, it.settings = site, set
+		it.site, it.settings = site, r.settingsOf(site, it)
 	}
 	if err := r.mark(ctx, site.ID, items); err != nil {
 		return err
@@ -176,43 +171,15 @@ func (r *batchRun) unknown(id string, items []*item) {
 	r.log.Warn("unknown site; dropped its items", "site", id, "items", len(items))
 }
 
-// active reports whether the site may be crawled. Real-time batches may use a suspended site
-// (docs/spec/crawling.md 2.1 step 8).
-func (r *batchRun) active(s *wire.Site) bool {
-	if r.realTime() {
-		return s.State != wire.SiteDisabled
-	}
-	return s.State == wire.SiteActive
-}
-
 // realTime reports whether a client waits for the batch.
 func (r *batchRun) realTime() bool { return r.batch.CrawlerType == wire.CrawlRealTime }
 
-// overLimits returns the bits of the limits that a site exceeded. A limit of 0 is unlimited
-// (docs/spec/DECISIONS.md 3.2).
-func overLimits(s *wire.Site) (bits wire.ErrorMask) {
-	if s.MaxErrors > 0 && s.Errors > s.MaxErrors {
-		bits |= wire.ErrSiteMaxErrors
-	}
-	if s.MaxResources > 0 && s.Resources > s.MaxResources {
-		bits |= wire.ErrSiteMaxResources
-	}
-	return bits
-}
-
 // settingsOf returns the settings of an item, parsed once for all items of a site with the
 // same properties.
-func (r *batchRun) settingsOf(site *siteWork, it *item) (*settings, error) {
-	key := ""
-	if len(it.Properties) > 0 {
-		text, err := json.Marshal(it.Properties) // sorted by name
-		if err != nil {
-			return nil, err
-		}
-		key = string(text)
-	}
+func (r *batchRun) settingsOf(site *siteWork, it *item) *settings {
+	key := it.PropertiesKey()
 	if set := site.settings[key]; set != nil {
-		return set, nil
+		return set
 	}
 	set, problems := readSettings(&site.Site, it.Properties, r.Config)
 	for _, p := range problems {
@@ -220,7 +187,7 @@ func (r *batchRun) settingsOf(site *siteWork, it *item) (*settings, error) {
 		set.bits |= wire.ErrInitialization
 	}
 	site.settings[key] = set
-	return set, nil
+	return set
 }
 
 // refuse hands all items of a site back. They are selected again when the site is active
@@ -306,15 +273,4 @@ func cached(u *wire.URL, properties map[string]string) bool {
 
 func crawlable(status int64) bool {
 	return slices.Contains([]int64{wire.StatusNew, wire.StatusSelectedCrawling, wire.StatusSelectedIncremental, wire.StatusCrawling}, status)
-}
-
-func rules(filters []wire.SiteFilter) []filter.Rule {
-	list := make([]filter.Rule, 0, len(filters))
-	for _, f := range filters {
-		list = append(list, filter.Rule{
-			Pattern: f.Pattern, Subject: f.Subject, OpCode: int(f.OpCode), Stage: int(f.Stage),
-			Action: int(f.Action), Type: int(f.Type), Mode: int(f.Mode), State: int(f.State), Group: int(f.GroupID),
-		})
-	}
-	return list
 }

@@ -108,18 +108,18 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 		if set.autoDetect.HeadsLinks() && !set.contentTypes.Holds(kind) {
 			return l, kind, false, nil
 		}
-		l.URL.ContentType = clipTo(kind, 32)
+		l.URL.ContentType = clipTo(kind, maxType)
 	}
 	if how == nil || !followed(answer, how.Types) {
 		return l, kind, true, nil
 	}
 	final, err := set.schemes.Resolve(target, withoutFragment(answer.FinalURL))
-	if err != nil || c.met[final] && final != target {
+	if err != nil || c.met[wire.NormalEscapes(final)] && final != target {
 		return l, kind, false, nil
 	}
-	c.met[final] = true
+	c.met[wire.NormalEscapes(final)] = true
 	found := l.URL.URLMd5
-	l.URL.URL, l.URL.URLMd5 = final, wire.Md5(final)
+	l.URL.URL, l.URL.URLMd5 = final, wire.KeyOfURL(final)
 	if c.resolved == nil {
 		c.resolved = map[string]string{}
 	}

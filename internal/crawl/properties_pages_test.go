@@ -1,6 +1,7 @@
 package crawl_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -64,9 +65,7 @@ func TestLinkProperties(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			replies := map[string]reply{"/list/": tt.page}
-			for path, r := range tt.more {
-				replies[path] = r
-			}
+			maps.Copy(replies, tt.more)
 			sc := newScene(t, replies, withHeader(""))
 			w := newWorld(t)
 			w.job.Now = func() time.Time { return time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC) }
@@ -211,6 +210,8 @@ func TestContentProperties(t *testing.T) {
 		{name: "headers are wanted", page: reply{header: map[string]string{"X-A": "yes"}}, change: filters(wire.SiteFilter{Pattern: "(?i)x-a: yes", Action: 1, Type: 1, Subject: "HEADERS_ALL"})},
 		{name: "headers are not there", change: filters(wire.SiteFilter{Pattern: "(?i)x-a: yes", Action: 1, Type: 1, Subject: "HEADERS_ALL"}), bits: wire.ErrFiltersBreak, raw: "-"},
 		{name: "young enough", page: reply{header: dated}, change: filters(wire.SiteFilter{Pattern: "%PDATE% > '2026-02-01 00:00:00'", Action: 1, Type: 1, OpCode: 7, Subject: "LAST_MODIFIED"})},
+		{name: "young enough, macro in quotes", page: reply{header: dated}, change: filters(wire.SiteFilter{Pattern: "'%PDATE%' > '2026-02-01 00:00:00' AND \"%PDATE%\" > '2026-02-01'", Action: 1, Type: 1, OpCode: 7, Subject: "LAST_MODIFIED"})},
+		{name: "too old, macro in quotes", page: reply{header: dated}, change: filters(wire.SiteFilter{Pattern: "'%PDATE%' > '2026-03-01 00:00:00'", Action: 1, Type: 1, OpCode: 7, Subject: "LAST_MODIFIED"}), bits: wire.ErrFiltersBreak, raw: "-"},
 		{name: "too old", page: reply{header: dated}, change: filters(wire.SiteFilter{Pattern: "%PDATE% > '2026-03-01 00:00:00'", Action: 1, Type: 1, OpCode: 7, Subject: "LAST_MODIFIED"}), bits: wire.ErrFiltersBreak, raw: "-"},
 		{name: "filters of other stages do not apply", change: func(s *wire.Site, _ *wire.URL) {
 			s.Filters = append(s.Filters, wire.SiteFilter{Pattern: "a p", Stage: 2, Action: -1, Type: 1, State: 1})

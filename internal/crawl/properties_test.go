@@ -11,6 +11,7 @@ import (
 
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/property"
 )
 
 // propertiesPage is the table for users.
@@ -66,10 +67,10 @@ func readPage(t *testing.T) map[string]documented {
 
 // asked returns the properties that readSettings reads.
 func asked() []string {
-	p := propertiesOf(&wire.Site{ID: "s"}, nil)
-	p.settings("s", Config{})
-	slices.Sort(p.names)
-	return slices.Compact(p.names)
+	p := property.Of(&wire.Site{ID: "s"}, nil)
+	settingsOf(p, "s", Config{})
+	slices.Sort(p.Names)
+	return slices.Compact(p.Names)
 }
 
 func siteOfProperties(values map[string]string) *wire.Site {
@@ -123,7 +124,7 @@ func TestPageDefaults(t *testing.T) {
 		"URL_TEMPLATE_REALTIME_URLENCODE": s.templates[true].encode, "TLSVerify": !s.insecureTLS, "HostConcurrency": s.concurrency,
 		"ROBOTS_MODE": s.robots, "ROBOTS_COLLECT": s.robotsLinks, "ROBOTS_CACHE": s.robotsCache, "ROBOTS_META": s.robotsMeta,
 		"ROBOTS_HEADER": s.robotsHeader, "DYNAMIC_FETCH_ONLY_FOR_ROOT_URL": s.dynamicRoots, "HTML_RECOVER": s.recover,
-		"PDATE_SOURCES_MASK": s.dateSources, "PDATE_SOURCES_MASK_OVERWRITE": s.dateKept, "STORE_HTTP_HEADERS": s.storeHeaders,
+		"PDATE_SOURCES_MASK": s.dates.Sources, "PDATE_SOURCES_MASK_OVERWRITE": s.dates.Overwrite, "STORE_HTTP_HEADERS": s.storeHeaders,
 		"STORE_HTTP_REQUEST": s.storeRequest, "STORE_COOKIES": s.storeCookies, "URL_NORMALIZE_MASK": int(s.mask),
 		"RECRAWL_NO_ROOT_URLS": !s.rules.KeepKnown, "RECRAWL_URL_UPDATE_STATUS": s.rules.Status, "RSS_FEEDPARSER_MODE": s.standardFeeds,
 		"RSS_FEED_ZERO_ITEM": s.feedAsEntry, "SITEMAPS": s.robotsSitemaps, "SITEMAP_DEFAULT": s.defaultSitemap,

@@ -3,6 +3,7 @@ package crawl_test
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -76,9 +77,7 @@ func TestProxyRotation(t *testing.T) {
 	at := func(host string) func(*relay) string { return func(*relay) string { return host } }
 	check := func(more map[string]any) map[string]any {
 		c := map[string]any{"patterns": []string{"Denied by"}}
-		for name, v := range more {
-			c[name] = v
-		}
+		maps.Copy(c, more)
 		return map[string]any{"raw_content_check": c, "tries_count": 1}
 	}
 	for _, tt := range []struct {

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
-	"hce/dc/internal/web/robots"
 	"hce/dc/internal/wire"
 )
 
@@ -24,8 +24,8 @@ func reader(t testing.TB) (*batchRun, *item) {
 		Job: &Job{Config: Config{MaxLinks: 500, RobotsAgent: "HCE-DC"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)},
 		log: slog.New(slog.DiscardHandler),
 	}
-	r.robots.entry("http://page.test").stored.Store(&robotsAnswer{
-		rules: robots.FromStatus(200, []byte("User-agent: *\nDisallow: /closed")), ends: now.Add(time.Hour),
+	_, _ = r.robots.Get("http://page.test", r.valid, func() (*robotscache.Answer, error) {
+		return robotscache.NewAnswer(&fetch.Response{Code: 200, Body: []byte("User-agent: *\nDisallow: /closed")}, nil, now, time.Hour), nil
 	})
 	site := &siteWork{Site: wire.Site{ID: "s", MaxURLsFromPage: 200}}
 	var problems []error

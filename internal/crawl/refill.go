@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,6 +48,7 @@ type flow struct {
 	starved   int                  // sites whose items all wait to be stored
 	paces     map[string]int64     // by site: ms of its last request, 0 for a quick one
 	progress  bool                 // a page of a site without items was stored since the last selection
+	emptied   map[string]bool      // such sites that are not slow, at most mostOwn
 	mask      wire.ErrorMask       // of items that were selected during the fetch
 }
 
@@ -68,7 +70,7 @@ func newFlow(most int64) *flow {
 	}
 	return &flow{
 		news: make(chan struct{}, 1), hunger: make(chan struct{}, 1), low: int(min(max(most/2, 1), mostLow)),
-		sites: map[string]*siteFlow{}, paces: map[string]int64{},
+		sites: map[string]*siteFlow{}, paces: map[string]int64{}, emptied: map[string]bool{},
 	}
 }
 
@@ -93,6 +95,9 @@ func (f *flow) change(it *item, unfetched, open int, more func(*siteFlow)) {
 	}
 	if s.open == 0 && s.unfetched == 0 {
 		f.progress = f.progress || s.progress
+		if s.progress && !s.patient && len(f.emptied) < mostOwn {
+			f.emptied[it.SiteID] = true
+		}
 		delete(f.sites, it.SiteID)
 	}
 	if s.unfetched < f.low {
@@ -184,6 +189,7 @@ func (f *flow) add(bits wire.ErrorMask) {
 // demand is what a batch wants to select.
 type demand struct {
 	own     []string // sites with few waiting items whose rows in flight belong to this batch
+	emptied []string // sites without items that had some
 	others  bool     // other sites may have rows
 	room    int      // how many more items may wait
 	idle    bool     // no item waits
@@ -191,8 +197,9 @@ type demand struct {
 	empty   bool     // all items are stored
 }
 
-// wants returns what may be selected now: own sites with few waiting items of which a page was
-// stored since their last selection, and other sites after a page of a site without items.
+// wants returns what may be selected now: own sites with few or no waiting items of which a page
+// was stored since their last selection, sites that just ran out of items, and other sites after a
+// page of such a site. Only the others wait for lookGap: the sites of a batch have equal chances.
 func (f *flow) wants() (d demand) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -203,6 +210,11 @@ func (f *flow) wants() (d demand) {
 			patient += s.unfetched
 		case s.progress && s.unfetched < f.low && len(d.own) < mostOwn:
 			d.own = append(d.own, id)
+		}
+	}
+	for id := range f.emptied {
+		if f.sites[id] == nil {
+			d.emptied = append(d.emptied, id)
 		}
 	}
 	d.others, d.idle, d.patient, d.empty = f.progress, f.unfetched == 0, patient > 0, f.open == 0
@@ -216,6 +228,9 @@ func (f *flow) selects(d demand) {
 	defer f.mu.Unlock()
 	if d.others {
 		f.progress = false
+	}
+	for _, id := range d.emptied {
+		delete(f.emptied, id)
 	}
 	for _, id := range d.own {
 		if s := f.sites[id]; s != nil {
@@ -267,7 +282,7 @@ func (r *batchRun) refill(ctx context.Context, q *hostQueues) {
 		if soon := lookGap - now.Sub(looked); d.others && !d.idle && soon > 0 {
 			d.others, wait = false, soon
 		}
-		if r.refillOver(ctx) && !lingers || !d.others && len(d.own) == 0 {
+		if r.refillOver(ctx) && !lingers || !d.others && len(d.own)+len(d.emptied) == 0 {
 			if d.empty {
 				return
 			}
@@ -318,8 +333,8 @@ func (r *batchRun) selectMore(ctx context.Context, d demand, room int) ([]wire.U
 	switch {
 	case d.others && room > 0:
 		selection.MaxURLs = min(selection.MaxURLs, int64(room))
-	case len(d.own) > 0:
-		selection.Sites = d.own
+	case len(d.own)+len(d.emptied) > 0:
+		selection.Sites = slices.Concat(d.own, d.emptied)
 	default:
 		return nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/wire"
 )
 
@@ -188,12 +189,12 @@ func TestUnavailableRobots(t *testing.T) {
 		pause time.Duration
 		gate  bool // the whole host pauses too
 	}{
-		{"500", 500, "", robotsRetry, false},
-		{"599", 599, "", robotsRetry, false},
+		{"500", 500, "", robotscache.Retry, false},
+		{"599", 599, "", robotscache.Retry, false},
 		{"500 with Retry-After", 500, "40", 40 * time.Second, true},
 		{"503 with a date", 503, clock.Add(time.Hour).Format(http.TimeFormat), time.Hour, true},
 		{"503 with a time beyond all limits", 503, "99999999", 24 * time.Hour, true},
-		{"429", 429, "", robotsRetry, false},
+		{"429", 429, "", robotscache.Retry, false},
 		{"429 with Retry-After", 429, "7200", 2 * time.Hour, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -250,9 +251,6 @@ func TestUnavailableRobots(t *testing.T) {
 		})
 	}
 }
-
-// robotsRetry is the pause of a robots.txt that is not available.
-const robotsRetry = 5 * time.Minute
 
 // A redirect to an origin without a robots.txt puts the item off, too.
 func TestRedirectToUnavailableRobots(t *testing.T) {

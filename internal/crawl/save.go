@@ -83,6 +83,9 @@ func (r *batchRun) storeChunks(ctx context.Context, chunks <-chan []*outcome) {
 				r.fail(err)
 			}
 		}
+		if !failed {
+			r.tally.stored(chunk)
+		}
 		for _, out := range chunk {
 			out.item.releaseMemory()
 		}

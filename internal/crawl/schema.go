@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/urlschema"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/property"
 )
 
 // An item whose URL is a template (URLS_SCHEMA) is replaced before the first pass by the URLs
@@ -69,10 +70,10 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 	}
 	view := *site
 	bi.Site.Apply(&view)
-	if !r.active(&view) || overLimits(&view) != 0 {
+	if !r.batch.Allows(&view) || view.OverLimits(wire.ErrSiteMaxErrors, wire.ErrSiteMaxResources) != 0 {
 		return nil, nil
 	}
-	key := schemaKey{site.ID, propertiesOf(&view, bi.Properties).text("URLS_SCHEMA")}
+	key := schemaKey{site.ID, property.Of(&view, bi.Properties).Text("URLS_SCHEMA")}
 	if key.text == "" {
 		return nil, nil
 	}

@@ -18,11 +18,13 @@ import (
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/linkrules"
+	"hce/dc/internal/web/pdate"
 	"hce/dc/internal/web/pyregexp"
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/web/urlschema"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"
+	"hce/dc/internal/wire/property"
 )
 
 // settings are the site properties that the crawler uses for one item. docs/properties.md
@@ -72,8 +74,7 @@ type settings struct {
 	autoDetect     content.AutoDetect
 	replace        content.Replace
 	recover        int64
-	dateSources    int64
-	dateKept       int64
+	dates          pdate.Masks // PDATE_SOURCES_MASK, PDATE_SOURCES_MASK_OVERWRITE
 	modified       revalidate.Rule
 	statuses       content.Statuses
 	storeHeaders   bool
@@ -128,136 +129,136 @@ const maxRedirects = 50
 // readSettings reads the properties of a site, overridden by the item's. Each error names a
 // property that is left out.
 func readSettings(site *wire.Site, over map[string]string, def Config) (*settings, []error) {
-	p := propertiesOf(site, over)
-	return p.settings(site.ID, def), p.errs
+	p := property.Of(site, over)
+	return settingsOf(p, site.ID, def), p.Errs
 }
 
-// settings reads the properties of a site.
-func (p *properties) settings(site string, def Config) *settings {
+// settingsOf reads the properties of a site.
+func settingsOf(p *property.Values, site string, def Config) *settings {
 	s := &settings{}
 	s.readRequests(p, def)
 	s.readRobots(p)
 	s.readContent(p)
 	s.readLinks(p)
-	s.fetchers = parsed(p, "FETCHER_TYPE", linkrules.ParseFetcherTypes)
-	s.dynamicRoots = p.on("DYNAMIC_FETCH_ONLY_FOR_ROOT_URL", false)
-	s.macro = parsed(p, "FETCHER_MACRO", browser.ParseMacro)
-	s.processor = p.text("PROCESSOR_NAME")
-	s.suffix = strings.ReplaceAll(parsed(p, "LOGGER", parseLogger), "%PROJECT_ID%", site)
-	if p.failed("FETCHER_MACRO") {
+	s.fetchers = property.Parsed(p, "FETCHER_TYPE", linkrules.ParseFetcherTypes)
+	s.dynamicRoots = p.On("DYNAMIC_FETCH_ONLY_FOR_ROOT_URL", false)
+	s.macro = property.Parsed(p, "FETCHER_MACRO", browser.ParseMacro)
+	s.processor = p.Text("PROCESSOR_NAME")
+	s.suffix = strings.ReplaceAll(property.Parsed(p, "LOGGER", parseLogger), "%PROJECT_ID%", site)
+	if p.Failed("FETCHER_MACRO") {
 		s.bits, s.badMacro = s.bits|wire.ErrMacroDeserialization, true
 	}
 	return s
 }
 
-func (s *settings) readRequests(p *properties, def Config) {
-	s.headers = parsedInPart(p, "HTTP_HEADERS", headerrotation.Parse)
+func (s *settings) readRequests(p *property.Values, def Config) {
+	s.headers = property.ParsedInPart(p, "HTTP_HEADERS", headerrotation.Parse)
 	rule, err := s.headers.Resolve(def.HeaderSourceDir)
 	if err != nil {
-		p.fail("HTTP_HEADERS", err.Error())
+		p.Fail("HTTP_HEADERS", err.Error())
 	}
 	s.headers = rule
-	s.cookie = parsed(p, "HTTP_COOKIE", cookies.ParseProperty)
-	if p.text("HTTP_COOKIE") == "" || p.failed("HTTP_COOKIE") {
+	s.cookie = property.Parsed(p, "HTTP_COOKIE", cookies.ParseProperty)
+	if p.Text("HTTP_COOKIE") == "" || p.Failed("HTTP_COOKIE") {
 		s.cookie = def.Cookie
 	}
-	s.referer = p.within("REFERER_SELF_URL", refererSelf, refererNone, refererParent)
-	s.user, s.password = p.text("HTTP_AUTH_NAME"), p.text("HTTP_AUTH_PWD")
-	s.form = p.prefixed(formPrefix)
-	s.collectForms = p.on("COLLECT_POST_DATA", false)
-	s.connectTimeout = p.seconds("CONNECTION_TIMEOUT", 10*time.Second)
-	s.redirects = int(min(max(p.int("HTTP_REDIRECTS_MAX", 5), 0), maxRedirects))
-	s.htmlRedirects = int(min(p.int("HTML_REDIRECTS_MAX", 1), maxRedirects))
+	s.referer = p.Within("REFERER_SELF_URL", refererSelf, refererNone, refererParent)
+	s.user, s.password = p.Text("HTTP_AUTH_NAME"), p.Text("HTTP_AUTH_PWD")
+	s.form = p.Prefixed(formPrefix)
+	s.collectForms = p.On("COLLECT_POST_DATA", false)
+	s.connectTimeout = p.Seconds("CONNECTION_TIMEOUT", 10*time.Second)
+	s.redirects = int(min(max(p.Int("HTTP_REDIRECTS_MAX", 5), 0), maxRedirects))
+	s.htmlRedirects = int(min(p.Int("HTML_REDIRECTS_MAX", 1), maxRedirects))
 	s.schemes = canonical.Web
-	if list := parsed(p, "PROTOCOLS", parseSchemes); len(list) > 0 {
+	if list := property.Parsed(p, "PROTOCOLS", parseSchemes); len(list) > 0 {
 		s.schemes = list
 	}
 	s.templates = map[bool]template{
-		false: {parsed(p, "URL_TEMPLATE_REGULAR", parseTemplate), p.on("URL_TEMPLATE_REGULAR_URLENCODE", false)},
-		true:  {parsed(p, "URL_TEMPLATE_REALTIME", parseTemplate), p.on("URL_TEMPLATE_REALTIME_URLENCODE", false)},
+		false: {property.Parsed(p, "URL_TEMPLATE_REGULAR", parseTemplate), p.On("URL_TEMPLATE_REGULAR_URLENCODE", false)},
+		true:  {property.Parsed(p, "URL_TEMPLATE_REALTIME", parseTemplate), p.On("URL_TEMPLATE_REALTIME_URLENCODE", false)},
 	}
-	s.external = parsed(p, "EXTERNAL_URL", parseTemplate)
-	s.alive = parsed(p, "HOST_ALIVE_CHECK", proxypool.ParseAliveCheck)
-	if p.text("HTTP_FREQ_LIMITS") != "" {
-		limits := parsed(p, "HTTP_FREQ_LIMITS", quota.Parse)
+	s.external = property.Parsed(p, "EXTERNAL_URL", parseTemplate)
+	s.alive = property.Parsed(p, "HOST_ALIVE_CHECK", proxypool.ParseAliveCheck)
+	if p.Text("HTTP_FREQ_LIMITS") != "" {
+		limits := property.Parsed(p, "HTTP_FREQ_LIMITS", quota.Parse)
 		limiter, err := quota.Open(limits, def.FreqDir, quota.Options{ReadOnly: def.dry})
 		if err != nil {
-			p.fail("HTTP_FREQ_LIMITS", err.Error())
+			p.Fail("HTTP_FREQ_LIMITS", err.Error())
 		}
 		s.freq = limiter
 	}
-	s.insecureTLS = p.int("TLSVerify", 1) == 0
-	s.concurrency = int(min(max(p.int("HostConcurrency", 1), 1), 1<<20))
-	s.proxy = parsed(p, "USER_PROXY", proxypool.Parse)
-	host, port := p.text("HTTP_PROXY_HOST"), ""
-	if n := p.within("HTTP_PROXY_PORT", 0, 0, math.MaxUint16); n > 0 {
+	s.insecureTLS = p.Int("TLSVerify", 1) == 0
+	s.concurrency = int(min(max(p.Int("HostConcurrency", 1), 1), 1<<20))
+	s.proxy = property.Parsed(p, "USER_PROXY", proxypool.Parse)
+	host, port := p.Text("HTTP_PROXY_HOST"), ""
+	if n := p.Within("HTTP_PROXY_PORT", 0, 0, math.MaxUint16); n > 0 {
 		port = strconv.FormatInt(n, 10)
 	}
 	fixed, err := proxypool.Fixed(host, port)
-	if err != nil && !p.failed("HTTP_PROXY_PORT") { // otherwise the port is the reason
-		p.fail("HTTP_PROXY_HOST", err.Error())
+	if err != nil && !p.Failed("HTTP_PROXY_PORT") { // otherwise the port is the reason
+		p.Fail("HTTP_PROXY_HOST", err.Error())
 	}
-	if p.text("USER_PROXY") == "" || p.failed("USER_PROXY") {
+	if p.Text("USER_PROXY") == "" || p.Failed("USER_PROXY") {
 		s.proxy = fixed
 	}
-	s.proxyAlive = parsed(p, "HOST_ALIVE_CHECK_PROXY", proxypool.ParseAliveCheck)
+	s.proxyAlive = property.Parsed(p, "HOST_ALIVE_CHECK_PROXY", proxypool.ParseAliveCheck)
 }
 
-func (s *settings) readRobots(p *properties) {
-	s.robots = p.on("ROBOTS_MODE", true)
-	s.robotsLinks = p.on("ROBOTS_COLLECT", true)
-	s.robotsCache = p.on("ROBOTS_CACHE", false)
-	s.robotsMeta = p.on("ROBOTS_META", true)
-	s.robotsHeader = p.on("ROBOTS_HEADER", true)
+func (s *settings) readRobots(p *property.Values) {
+	s.robots = p.On("ROBOTS_MODE", true)
+	s.robotsLinks = p.On("ROBOTS_COLLECT", true)
+	s.robotsCache = p.On("ROBOTS_CACHE", false)
+	s.robotsMeta = p.On("ROBOTS_META", true)
+	s.robotsHeader = p.On("ROBOTS_HEADER", true)
 	s.refusedRel = []string{"nofollow", "ugc", "sponsored"}
-	s.refusedRel = parsedOr(p, "ROBOTS_REL", s.refusedRel, parseRel)
+	s.refusedRel = property.ParsedOr(p, "ROBOTS_REL", s.refusedRel, parseRel)
 }
 
-func (s *settings) readContent(p *properties) {
-	s.contentTypes = parsed(p, "ALLOWED_CTYPES", content.ParseTypes)
-	s.storedTypes = parsed(p, "MIME_TYPE_STORE_ON_DISK", content.ParseTypes)
-	s.typeMap = parsed(p, "CONTENT_TYPE_MAP", content.ParseTypeMap)
-	s.autoDetect = parsed(p, "MIME_TYPE_AUTO_DETECT", content.ParseAutoDetect)
-	s.replace = parsed(p, "REPLACE", content.ParseReplace)
-	s.recover = p.within("HTML_RECOVER", 0, 0, 2)
-	s.dateSources = parsedOr(p, "PDATE_SOURCES_MASK", content.DefaultSources, content.ParseMask)
-	s.dateKept = parsedOr(p, "PDATE_SOURCES_MASK_OVERWRITE", content.DefaultOverwrite, content.ParseMask)
-	s.modified = parsed(p, "DETECT_MODIFIED", revalidate.Parse)
-	s.statuses = parsed(p, "HTTP_CODE_STATUS_UPDATE", content.ParseStatuses)
-	s.storeHeaders = p.int("STORE_HTTP_HEADERS", 1) != 0
-	s.storeRequest = p.int("STORE_HTTP_REQUEST", 1) != 0
-	s.storeCookies = p.on("STORE_COOKIES", true)
-	s.expressions = parsedInPart(p, "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER", wire.ReadFieldExpressions)
-	s.standardFeeds = p.on("RSS_FEEDPARSER_MODE", false)
-	s.feedAsEntry = p.on("RSS_FEED_ZERO_ITEM", false)
-	s.defaultSitemap = p.on("SITEMAP_DEFAULT", true)
-	switch text := p.text("SITEMAPS"); text {
+func (s *settings) readContent(p *property.Values) {
+	s.contentTypes = property.Parsed(p, "ALLOWED_CTYPES", content.ParseTypes)
+	s.storedTypes = property.Parsed(p, "MIME_TYPE_STORE_ON_DISK", content.ParseTypes)
+	s.typeMap = property.Parsed(p, "CONTENT_TYPE_MAP", content.ParseTypeMap)
+	s.autoDetect = property.Parsed(p, "MIME_TYPE_AUTO_DETECT", content.ParseAutoDetect)
+	s.replace = property.Parsed(p, "REPLACE", content.ParseReplace)
+	s.recover = p.Within("HTML_RECOVER", 0, 0, 2)
+	s.dates.Sources = property.ParsedOr(p, "PDATE_SOURCES_MASK", pdate.Default.Sources, pdate.ParseMask)
+	s.dates.Overwrite = property.ParsedOr(p, "PDATE_SOURCES_MASK_OVERWRITE", pdate.Default.Overwrite, pdate.ParseMask)
+	s.modified = property.Parsed(p, "DETECT_MODIFIED", revalidate.Parse)
+	s.statuses = property.Parsed(p, "HTTP_CODE_STATUS_UPDATE", content.ParseStatuses)
+	s.storeHeaders = p.Int("STORE_HTTP_HEADERS", 1) != 0
+	s.storeRequest = p.Int("STORE_HTTP_REQUEST", 1) != 0
+	s.storeCookies = p.On("STORE_COOKIES", true)
+	s.expressions = property.ParsedInPart(p, "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER", wire.ReadFieldExpressions)
+	s.standardFeeds = p.On("RSS_FEEDPARSER_MODE", false)
+	s.feedAsEntry = p.On("RSS_FEED_ZERO_ITEM", false)
+	s.defaultSitemap = p.On("SITEMAP_DEFAULT", true)
+	switch text := p.Text("SITEMAPS"); text {
 	case "", "1":
 		s.robotsSitemaps = true
 	case "0":
 	default:
-		s.sitemaps = parsed(p, "SITEMAPS", parseSitemaps)
-		s.robotsSitemaps = p.failed("SITEMAPS")
+		s.sitemaps = property.Parsed(p, "SITEMAPS", parseSitemaps)
+		s.robotsSitemaps = p.Failed("SITEMAPS")
 	}
 }
 
-func (s *settings) readLinks(p *properties) {
-	s.xpaths = parsed(p, "COLLECT_URLS_XPATH_LIST", linkrules.ParseXPaths)
-	s.collectLimits = parsed(p, "COLLECT_URLS_LIMITS", linkrules.ParseCollectLimits)
-	s.urlLimits = parsed(p, "URL_LIMITS", linkrules.ParseURLLimits)
-	s.normalize = parsed(p, "URL_NORMALIZE", linkrules.ParseNormalize)
-	s.mask = canonical.Mask(p.within("URL_NORMALIZE_MASK", int64(canonical.Main), 0, int64(canonical.SkipWWW|canonical.Validate|canonical.Main)))
+func (s *settings) readLinks(p *property.Values) {
+	s.xpaths = property.Parsed(p, "COLLECT_URLS_XPATH_LIST", linkrules.ParseXPaths)
+	s.collectLimits = property.Parsed(p, "COLLECT_URLS_LIMITS", linkrules.ParseCollectLimits)
+	s.urlLimits = property.Parsed(p, "URL_LIMITS", linkrules.ParseURLLimits)
+	s.normalize = property.Parsed(p, "URL_NORMALIZE", linkrules.ParseNormalize)
+	s.mask = canonical.Mask(p.Within("URL_NORMALIZE_MASK", int64(canonical.Main), 0, int64(canonical.SkipWWW|canonical.Validate|canonical.Main)))
 	if mask, given := s.normalize.Mask(); given {
 		s.mask = canonical.Mask(mask)
 	}
-	s.fieldsInit = parsed(p, "URLS_FIELDS_INIT", linkrules.ParseFieldsInit)
-	s.chain = parsed(p, "URL_CHAIN", linkrules.ParseChain)
-	s.resolver = parsed(p, "HTTP_REDIRECT_RESOLVER", linkrules.ParseResolver)
-	s.schema = parsed(p, "URLS_SCHEMA", urlschema.Parse)
-	s.recrawl = parsed(p, "RECRAWL_URL_UPDATE", linkrules.ParseRecrawlUpdates)
-	rules, errs := wire.ReadLinkRules(p.lookup)
+	s.fieldsInit = property.Parsed(p, "URLS_FIELDS_INIT", linkrules.ParseFieldsInit)
+	s.chain = property.Parsed(p, "URL_CHAIN", linkrules.ParseChain)
+	s.resolver = property.Parsed(p, "HTTP_REDIRECT_RESOLVER", linkrules.ParseResolver)
+	s.schema = property.Parsed(p, "URLS_SCHEMA", urlschema.Parse)
+	s.recrawl = property.Parsed(p, "RECRAWL_URL_UPDATE", linkrules.ParseRecrawlUpdates)
+	rules, errs := wire.ReadLinkRules(p.Lookup)
 	s.rules = rules
-	p.errs = append(p.errs, errs...)
+	p.Errs = append(p.Errs, errs...)
 }
 
 // parseSchemes reads PROTOCOLS: the schemes of the list that can be crawled.

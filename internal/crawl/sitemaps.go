@@ -3,7 +3,6 @@ package crawl
 import (
 	"cmp"
 	"context"
-	"crypto/md5"
 	"encoding/hex"
 	"errors"
 	"maps"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/web/feed"
 	"hce/dc/internal/web/sitemap"
 	"hce/dc/internal/wire"
@@ -77,7 +77,7 @@ func (v *visit) findSitemap(ctx context.Context, target string) {
 	}
 	defer v.leave()
 	r := v.request(origin+defaultSitemap, v.stage())
-	r.MaxBytes = robotsBytes
+	r.MaxBytes = robotscache.MaxBytes
 	r.Allow = v.hop
 	response, err := v.get(ctx, r)
 	if err != nil {
@@ -91,7 +91,7 @@ func (v *visit) findSitemap(ctx context.Context, target string) {
 	if response.Code != http.StatusOK {
 		return
 	}
-	_, err = sitemap.Parse(response.Body, sitemap.Options{MaxEntries: 1, MaxBytes: robotsBytes, ContentType: declaredType(response.Header)})
+	_, err = sitemap.Parse(response.Body, sitemap.Options{MaxEntries: 1, MaxBytes: robotscache.MaxBytes, ContentType: declaredType(response.Header)})
 	found, bad := set.schemes.Canonical(response.FinalURL)
 	if (err == nil || errors.Is(err, sitemap.ErrFeed)) && bad == nil && siteOf(found) == siteOf(target) {
 		v.item.mapFound = found
@@ -110,7 +110,7 @@ func (r *batchRun) addSitemapRows(out *outcome, p page, urls []string, now time.
 	row := p.discovered(now)
 	row.Depth, row.ContentType = p.item.url.Depth, sitemapType
 	for _, target := range urls {
-		key := md5.Sum([]byte(target))
+		key := wire.SumOfURL(target)
 		row.URL, row.URLMd5 = target, hex.EncodeToString(key[:])
 		r.seen.add(p.SiteID, key)
 		i, there := at[row.URLMd5]
@@ -130,7 +130,7 @@ func (r *batchRun) addSitemapRows(out *outcome, p page, urls []string, now time.
 // gatherSitemap creates rows for the entries of a sitemap, by the rules of links. An entry
 // brings its date and its priority (0 to 100, added to the priority of the sitemap's row).
 // Entries of an index become sitemaps.
-func (r *batchRun) gatherSitemap(ctx context.Context, out *outcome, p page, now time.Time) {
+func (r *batchRun) gatherSitemap(out *outcome, p page, now time.Time) {
 	p.item.url.ContentType = sitemapType
 	list, err := sitemap.Parse(p.Body, sitemap.Options{
 		MaxBytes: r.Config.MaxResourceSize, ContentType: declaredType(p.Header), URL: p.item.baseURL,

@@ -2,12 +2,9 @@ package crawl
 
 import (
 	"context"
-	"crypto/md5"
-	"encoding/base64"
-	"encoding/hex"
+	"maps"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/web/content"
@@ -25,9 +22,7 @@ func (v *visit) static(ctx context.Context, target string) (*answer, error) {
 		return &answer{Response: response}, err
 	}
 	r.Method = rule.Method(row)
-	for name, values := range rule.Headers(row) {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, rule.Headers(row))
 	response, err := v.follow(ctx, r)
 	if err != nil {
 		return nil, err
@@ -58,42 +53,20 @@ func summary(response *fetch.Response, method string) revalidate.Answer {
 		return a
 	}
 	if response.Code != http.StatusNotModified {
-		a.Length, a.MD5 = int64(len(response.Body)), md5Of(response.Body)
+		a.Length, a.MD5 = int64(len(response.Body)), wire.Md5(response.Body)
 	}
 	return a
-}
-
-func md5Of(body []byte) string {
-	sum := md5.Sum(body)
-	return hex.EncodeToString(sum[:])
 }
 
 // given returns the content that the client supplied with the item, or nil
 // (docs/spec/crawling.md 1.3, 4.9 "URL put"). No request is sent.
 func (it *item) given() (*answer, error) {
-	if len(it.put) == 0 || it.put[0] != '{' {
-		return nil, nil
-	}
-	r, err := wire.ReadURLPutObject("urlPut", it.put, it.SiteID, it.URLID)
-	if err != nil {
+	body, err := wire.SuppliedContent(it.put, it.SiteID, it.URLID)
+	if body == nil {
 		return nil, err
 	}
-	body := plainOrBase64(*r.PutDict.Data)
 	return &answer{supplied: true, Response: &fetch.Response{
 		FinalURL: it.url.URL, Code: http.StatusOK, Header: http.Header{}, RequestHeader: http.Header{},
 		Body: body,
 	}}, nil
-}
-
-// plainOrBase64 decodes a text that is base64 as a whole, ignoring line ends. Any other text,
-// and any text with markup, is returned as it is.
-func plainOrBase64(text string) []byte {
-	if strings.IndexByte(text, '<') >= 0 {
-		return []byte(text)
-	}
-	data, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || len(data) == 0 {
-		return []byte(text)
-	}
-	return data
 }

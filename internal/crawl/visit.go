@@ -184,6 +184,7 @@ func (v *visit) get(ctx context.Context, r fetch.Request) (*fetch.Response, erro
 		r.Memory = &waitingMemory{v.memory, waiting}
 	}
 	response, err := v.Fetch.Get(ctx, r)
+	v.tally.requested(response, err)
 	v.hold = v.troubles.after(v.host, response, fetch.KindOf(err), v.Config.Backoff, v.Now())
 	if v.cut && fetch.KindOf(err) == fetch.Timeout {
 		return nil, fmt.Errorf("%w: %w", errNoTime, err)
@@ -328,6 +329,7 @@ func (v *visit) enter(ctx context.Context, target string) error {
 	if err := v.gateTooLate(); err != nil {
 		return err
 	}
+	asked := v.Now()
 	pass, err := v.Gates.Acquire(waiting, v.host, v.delay, v.settings.concurrency)
 	switch {
 	case err == nil:
@@ -344,6 +346,7 @@ func (v *visit) enter(ctx context.Context, target string) error {
 		return err
 	}
 	v.admitted = true
+	v.tally.waited(v.Now().Sub(asked))
 	if v.slot, err = v.slots.acquire(waiting, v.host); err != nil {
 		v.leaveGate()
 		return errNoTime

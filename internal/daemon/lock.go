@@ -15,7 +15,7 @@ const lockName = "dc-daemon.lock"
 // kernel frees the lock when the process ends. The error names the process of another daemon.
 func lockFolder(folder string) (unlock func(), err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, fmt.Errorf("create data folder: %w", err)
+		return nil, fmt.Errorf("create data folder (data_dir): %w", err)
 	}
 	unlock, err = files.TryLockPID(filepath.Join(folder, lockName))
 	if errors.Is(err, files.ErrLocked) {

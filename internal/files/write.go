@@ -94,3 +94,11 @@ func removeOrphans(dir, base string) {
 		}
 	}
 }
+
+// IgnoreMissing returns err, but nil for a file that does not exist.
+func IgnoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

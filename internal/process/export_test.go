@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"hce/dc/internal/process/scraper"
 )
 
 var eaten [][]byte
@@ -12,7 +14,7 @@ var eaten [][]byte
 // RunIfTestWorker is RunIfWorker, with pages that misbehave: their text is one of the words
 // below.
 func RunIfTestWorker() {
-	runIfWorker(func(p *page) extracted {
+	runIfWorker(func(p *scraper.Page, rules *scraper.Rules) scraper.Output {
 		word, file, _ := strings.Cut(string(p.Text), " ")
 		switch word {
 		case "burn":
@@ -43,6 +45,6 @@ func RunIfTestWorker() {
 				time.Sleep(time.Millisecond)
 			}
 		}
-		return p.extract()
-	})
+		return scraper.Scrape(p, rules)
+	}, func(text string) (string, error) { return text, nil })
 }

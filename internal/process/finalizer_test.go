@@ -22,7 +22,7 @@ type fakeScratch struct {
 	fails   error
 }
 
-func (s *fakeScratch) RawContent(_ context.Context, folder, _, md5 string) ([]byte, error) {
+func (s *fakeScratch) RawContent(_ context.Context, folder, _, md5 string, _ int) ([]byte, error) {
 	return []byte(s.raw[folder+" "+md5]), s.fails
 }
 
@@ -93,6 +93,7 @@ func TestFinalizer(t *testing.T) {
 }
 
 // The answer asks for a retry of poor pages in a browser.
+// docs/spec/processing.md 2.7.
 func TestFinalizerRetriesPoorPages(t *testing.T) {
 	f := newFixture(t)
 	job := *f.job

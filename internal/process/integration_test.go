@@ -88,6 +88,7 @@ func (n *node) crawl(id int) int {
 
 // The jobs crawl and process a small web. Then rows, site, raw files and contents are
 // checked in the real storage.
+// docs/spec/processing.md 1.2 #12, #21, #22, 6.1 #7 to #11, #13.
 func TestJobsOnRealStorage(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

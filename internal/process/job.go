@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"hce/dc/internal/process/remote"
+	"hce/dc/internal/process/scraper"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/realtimeresponse"
@@ -26,10 +28,13 @@ type Repository interface {
 	// MarkProcessing marks rows Processing for batch. It returns the rows as they were
 	// before, by key, without those that another batch holds.
 	MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]wire.URL, error)
-	// RawContent reads the newest raw content. It returns nil if there is no content. A critical
-	// error of package task is a fault of the machine and ends the batch. Any other error concerns
-	// this item only.
-	RawContent(ctx context.Context, site, md5 string) ([]byte, error)
+	// Condition evaluates an SQL expression over a row. The error of the verdict says why the
+	// expression is refused.
+	Condition(ctx context.Context, site, md5, expression string) (wire.Verdict, error)
+	// RawContent reads the newest raw content of a type, such as wire.ContentRaw. It returns nil
+	// without one. A critical error of package task is a fault of the machine and ends the
+	// batch. Any other error concerns this item only.
+	RawContent(ctx context.Context, site, md5 string, kind int) ([]byte, error)
 	// SaveProcess stores results: contents first, then rows and counters.
 	SaveProcess(ctx context.Context, site string, batch int64, results []wire.Extracted) error
 }
@@ -37,8 +42,8 @@ type Repository interface {
 // Scratch gives access to the raw files of a real-time batch, and to stored contents of
 // URLs that the batch did not fetch. storage.Scratch implements it.
 type Scratch interface {
-	// RawContent reads the raw content of a URL that the batch fetched.
-	RawContent(ctx context.Context, folder, site, md5 string) ([]byte, error)
+	// RawContent reads the newest raw content of a URL that the batch fetched.
+	RawContent(ctx context.Context, folder, site, md5 string, kind int) ([]byte, error)
 	// AddFiles adds the raw files that mask selects to answer, from the folder of the batch,
 	// or from the node if folder is "".
 	AddFiles(ctx context.Context, folder, site, md5 string, mask int64, answer *wire.URLContentResponse) error
@@ -58,11 +63,13 @@ type Config struct {
 	MaxContentSize   int64         // bytes; the rest of a longer page is ignored; 0: no limit
 }
 
-// Job processes batches one after the other. Create it with all fields except Scratch.
+// Job processes batches one after the other. Create it with all fields except Scratch and
+// Remote. Without Remote, sources of templates and links give their error bits.
 type Job struct {
 	Repository Repository
 	Workers    *Workers // extract the pages; not nil
-	Scratch    Scratch  // for real-time batches; nil: their raw files are in Repository
+	Remote     *remote.Reader
+	Scratch    Scratch // for real-time batches; nil: their raw files are in Repository
 	Config     Config
 	Now        func() time.Time
 	Log        *slog.Logger
@@ -71,10 +78,17 @@ type Job struct {
 // item is one URL of the batch on its way through the stages.
 type item struct {
 	wire.BatchItem
-	row    wire.URL
-	taken  bool // the row is marked Processing
-	late   bool // handed back, because it was not started in time
-	result wire.Extracted
+	row      wire.URL
+	taken    bool // the row is marked Processing
+	settings *settings
+	late     bool // handed back, because it was not started in time
+	result   wire.Extracted
+	copies   []wire.File // raw contents for the rows of extra
+	extra    []*item     // further items that the page gives
+	parts    []*item     // pages in which this page continues
+
+	answers   []remote.TemplateAnswer  // of TEMPLATE_SOURCE
+	templates []scraper.SourceTemplate // those of answers
 
 	live *live // nil: not a real-time batch
 }
@@ -85,7 +99,8 @@ const leastTime = 2 * time.Second
 
 // Run processes a Batch and returns it with the new state of its items
 // (docs/spec/processing.md 1.1). A batch that refills itself also processes rows that it
-// selects, which are not in the answer. If ctx ends, Run stores the extracted results and
+// selects, which are not in the answer. Items of a real-time batch have their processed
+// contents as urlPutObj. If ctx ends, Run stores the extracted results and
 // hands the other items back. An error of the Repository is critical; URL_RETURN recovers
 // the rows that were not stored.
 func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
@@ -98,7 +113,12 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	if len(notes.Unknown) > 0 {
 		log.Warn("unknown keys ignored", "keys", notes.Unknown)
 	}
-	_, err = j.process(ctx, &batch, log)
+	work, err := j.process(ctx, &batch, log)
+	for i, it := range work {
+		if it.live != nil && it.live.content.Data != nil {
+			batch.Items[i].Put = it.live.put(it)
+		}
+	}
 	return batch, err
 }
 
@@ -134,6 +154,12 @@ func (j *Job) process(ctx context.Context, batch *wire.Batch, log *slog.Logger) 
 		}
 		it.URL = it.row
 		batch.Items, kept = append(batch.Items, it.BatchItem), append(kept, it)
+	}
+	for _, it := range kept {
+		for _, more := range it.extra {
+			more.URL = more.row
+			batch.Items, kept = append(batch.Items, more.BatchItem), append(kept, more)
+		}
 	}
 	return kept, nil
 }

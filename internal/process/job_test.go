@@ -14,10 +14,12 @@ import (
 
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/result"
 )
 
 func bitNames(m wire.ErrorMask) string { return strings.Join(m.Names(), " ") }
 
+// docs/spec/processing.md 1.1.
 func TestInvalidRequests(t *testing.T) {
 	f := newFixture(t)
 	for _, raw := range []string{`[]`, `{"items": [{}]}`} {
@@ -28,6 +30,7 @@ func TestInvalidRequests(t *testing.T) {
 }
 
 // Processing a page sets its row, its content and the answer.
+// docs/spec/processing.md 1.2 #13, #17, 1.3, 2.1.
 func TestPage(t *testing.T) {
 	f := newFixture(t)
 	it := f.item("s", "a", article)
@@ -82,6 +85,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// docs/spec/processing.md 1.2 #11, #14, #16, 1.9 #34, #37, 6.1 #5, #6, #15, 6.2 #29.
 func TestContents(t *testing.T) {
 	const cut = "<p>" // and a page that MaxContentSize cuts inside a letter
 	tests := []struct {
@@ -94,7 +98,7 @@ func TestContents(t *testing.T) {
 		{"not 200", article, func(u *wire.URL) { u.HTTPCode = 404 }, 0, ""},
 		{"plain text", "one line\nand another", func(u *wire.URL) { u.ContentType = "text/plain" }, 0, "and another"},
 		{"JSON", `{"a": "b"}`, func(u *wire.URL) { u.ContentType = "application/json" }, 0, `{\"a\": \"b\"}`},
-		{"an image", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", func(u *wire.URL) { u.ContentType = "image/png" }, wire.ErrRawDecoding, ""},
+		{"an image", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", func(u *wire.URL) { u.ContentType = "image/png" }, wire.ErrUnsupportedType, ""},
 		{"declares another charset", `<meta charset="koi8-r"><title>Заголовок</title><p>Текст`, func(*wire.URL) {}, 0, "Заголовок"},
 		{"invalid content type", "<p>text", func(u *wire.URL) { u.ContentType = "html;;" }, 0, "text"},
 		{"too long", cut + strings.Repeat("я", 600_000), func(*wire.URL) {}, 0, "яяя"},
@@ -122,6 +126,7 @@ func TestContents(t *testing.T) {
 	}
 }
 
+// docs/spec/processing.md 1.2 #3, #4, 1.9 #32, #33, #41, 6.1 #1, #2, #4, #14.
 func TestSites(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -165,6 +170,7 @@ func TestSites(t *testing.T) {
 	}
 }
 
+// docs/spec/processing.md 1.5 PROCESS_CTYPES, 6.1 #3.
 func TestContentTypes(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -203,6 +209,7 @@ func TestContentTypes(t *testing.T) {
 }
 
 // The siteObj of an item changes the site for this item only.
+// docs/spec/processing.md 1.2 #1.
 func TestOverlay(t *testing.T) {
 	f := newFixture(t)
 	one, two, three := f.item("s", "1", article), f.item("s", "2", article), f.item("s", "3", article)
@@ -254,6 +261,7 @@ func TestReadOnly(t *testing.T) {
 }
 
 // After the time limit or a stop, items that were not started are handed back as Crawled.
+// docs/spec/processing.md 1.1, 1.9 #52, 6.2 #10.
 func TestTimeLimitAndStop(t *testing.T) {
 	for _, how := range []string{"limit", "limit of the ini", "limit, items removed", "stop"} {
 		t.Run(how, func(t *testing.T) {
@@ -316,6 +324,7 @@ func TestTimeLimitAndStop(t *testing.T) {
 	}
 }
 
+// docs/spec/processing.md 1.9 #53: a fault of the database ends the batch, and no row gets a bit.
 func TestRepositoryFails(t *testing.T) {
 	broken := errors.New("disk is full")
 	for _, method := range []string{"Site", "Suspend", "MarkProcessing", "SaveProcess"} {
@@ -381,18 +390,86 @@ func TestRawContentIsAway(t *testing.T) {
 	}
 }
 
-// The content of a feed entry is JSON, whatever its row says. It is refused if a condition of the
-// ini file selects it.
-func TestFeedEntriesAreRefused(t *testing.T) {
+// The content of a feed entry is JSON, whatever the type in its row says: its fields become tags
+// (docs/spec/processing.md 4.1).
+func TestFeedEntries(t *testing.T) {
 	f := newFixture(t)
-	it := f.item("s", "1", `{"entry":{"title":"<p>a"}}`, func(u *wire.URL) { u.Type = wire.TypeFetched })
+	f.Sites["s"].Properties = []wire.SiteProperty{{Name: "PROCESS_CTYPES", Value: "text/plain"}}
+	it := f.item("s", "1", `{"entry":{"title":"A & B"},"pubdate":"2026-01-03 10:00:00"}`, func(u *wire.URL) { u.Type = wire.TypeFetched })
 	f.run(batchOf(it))
-	if row := f.row(it); row.Status != wire.StatusCrawled || row.ErrorMask != wire.ErrUnsupportedType || row.Processed != 0 {
-		t.Errorf("status %d, processed %d, %s", row.Status, row.Processed, bitNames(row.ErrorMask))
+	row := f.row(it)
+	if row.Status != wire.StatusProcessed || row.ErrorMask != 0 || row.Processed != 1 || row.PDate != "2026-01-03 10:00:00" || row.TagsMask != 1<<3|1<<25 {
+		t.Errorf("status %d, processed %d, %s, PDate %s, mask %b", row.Status, row.Processed, bitNames(row.ErrorMask), row.PDate, row.TagsMask)
+	}
+	if got := result.Decode(f.Contents["s "+it.URLID]); got.Default.First("title") != "A & B" {
+		t.Errorf("title %q", got.Default.First("title"))
+	}
+}
+
+// The items of a page become rows with contents of their own, and are in the answer
+// (docs/spec/processing.md 1.7, 3.7).
+func TestItemsOfAPage(t *testing.T) {
+	f := newFixture(t)
+	f.Sites["s"].Properties = []wire.SiteProperty{
+		{Name: "PROCESSOR_NAME", Value: "SCRAPER_MULTI_ITEMS"},
+		{Name: "template", Value: `{"templates":[{"tags":{"product":[{"target":"//li/b","type":"text","join":"concat","mandatory":1}]}}]}`},
+	}
+	it := f.item("s", "list", "<ul><li><b>Rope</b></li><li><b>Anchor</b></li><li><b>Buoy</b></li></ul>")
+	for range 2 { // a second run changes the same rows
+		answer := f.run(batchOf(it))
+		if len(answer.Items) != 3 || answer.Items[2].URL.URL != it.URL.URL+"#2" || answer.Items[2].URLID != wire.Md5(it.URL.URL+"#2") {
+			t.Fatalf("%d items in the answer", len(answer.Items))
+		}
+		if len(f.URLs) != 3 || len(f.Contents) != 3 {
+			t.Errorf("%d rows, %d contents", len(f.URLs), len(f.Contents))
+		}
+		for i, name := range []string{"Rope", "Anchor", "Buoy"} {
+			id := answer.Items[i].URLID
+			row, content := f.URLs["s "+id], result.Decode(f.Contents["s "+id])
+			if row.Status != wire.StatusProcessed || content.Default.First("product") != name || content.Default.ID != id || len(f.Files["s "+id]) == 0 {
+				t.Errorf("item %d: status %d, %q", i, row.Status, content.Default.First("product"))
+			}
+		}
+		row := f.URLs["s "+it.URLID]
+		row.Status = wire.StatusSelectedProcessing
+		f.URLs["s "+it.URLID] = row
+	}
+}
+
+// A page that continues in others becomes one content, and the others are processed without one
+// (docs/spec/processing.md 1.7).
+// docs/spec/processing.md 1.2 #20, 1.5 URL_CHAIN, 6.1 #16.
+func TestChain(t *testing.T) {
+	f := newFixture(t)
+	f.Sites["s"].Properties = []wire.SiteProperty{
+		{Name: "URL_CHAIN", Value: `{"url_pattern":"page=","tags_name":["content_encoded"],"delimiter":" + "}`},
+		{Name: "template", Value: `{"templates":[{"tags":{"content_encoded":[{"target":"//p","type":"text"}]},
+			"output_format":{"name":"text","item":"[%content_encoded%]"}}]}`},
+		{Name: "PROCESSOR_PROPERTIES", Value: `{"SCRAPER_TEXT_MARKUP":{}}`},
+	}
+	part := func(u *wire.URL) { u.Type, u.Status = wire.TypeChain, wire.StatusCrawled }
+	head := f.item("s", "1", "<p>one</p>")
+	second, third := f.item("s", "2", "<p>two</p>", part), f.item("s", "3", "<p>three</p>", part)
+	gone := f.item("s", "4", "", part) // its raw content is missing
+	key := "s " + head.URLID
+	f.Files[key] = append(f.Files[key], wire.File{Type: wire.ContentChain, Data: []byte(head.URLID + "\n" + second.URLID + "\n" + third.URLID + "\n" + gone.URLID + "\n")})
+	f.run(batchOf(head))
+	got := result.Decode(f.Contents[key])
+	if len(got.Custom) != 1 || got.Custom[0] != "[one + two + three]" || len(f.Contents) != 1 {
+		t.Errorf("%d contents, custom %q", len(f.Contents), got.Custom)
+	}
+	for i, it := range []wire.BatchItem{head, second, third, gone} {
+		if row := f.row(it); row.Status != wire.StatusProcessed || row.Processed != 1 {
+			t.Errorf("part %d: status %d, processed %d", i, row.Status, row.Processed)
+		}
+	}
+	if row := f.row(head); row.ErrorMask != wire.ErrRawMissing {
+		t.Errorf("errors of the page: %s", bitNames(row.ErrorMask))
 	}
 }
 
 // A panic while processing a page gives its item bit 51 and fails no other item.
+// docs/spec/processing.md 1.9 #51.
 func TestPanicFailsOneItem(t *testing.T) {
 	f := newFixture(t)
 	bad, good := f.item("s", "bad", article), f.item("s", "good", article)

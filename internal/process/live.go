@@ -2,10 +2,13 @@ package process
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"log/slog"
 	"strings"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/result"
 )
 
 // live is the state of an item of a real-time batch. It holds what other batches store.
@@ -25,10 +28,6 @@ func newLive(batch *wire.Batch, item *wire.BatchItem) *live {
 	return &live{folder: batch.Folder, fetched: batch.ID != 0 && item.URL.BatchID == batch.ID}
 }
 
-// noProcessor as PROCESSOR_NAME of an item skips processing
-// (docs/spec/processing.md 1.2 step 5).
-const noProcessor = "NONE"
-
 // processable reports whether an item can be processed: the batch fetched its page with
 // code 200, or did not fetch it and no error is known.
 func (l *live) processable(item *wire.BatchItem) bool {
@@ -42,13 +41,30 @@ func (l *live) processable(item *wire.BatchItem) bool {
 	return u.Status == wire.StatusCrawled && u.State != wire.URLError && u.HTTPCode == 200
 }
 
-// raw reads the newest raw content of an item: from the batch if it fetched the page,
-// otherwise from the node.
-func (j *Job) raw(ctx context.Context, it *item) ([]byte, error) {
-	if it.live != nil && it.live.fetched && it.live.folder != "" && j.Scratch != nil {
-		return j.Scratch.RawContent(ctx, it.live.folder, it.SiteID, it.URLID)
+// put returns urlPutObj: the first text of the output format, or the default result
+// (docs/spec/processing.md 1.3, 2.8).
+func (l *live) put(it *item) json.RawMessage {
+	data, ok := result.Main(l.content.Data)
+	if !ok {
+		return nil
 	}
-	return j.Repository.RawContent(ctx, it.SiteID, it.URLID)
+	text, err := json.Marshal(map[string]any{
+		"siteId": it.SiteID, "urlMd5": it.URLID, "contentType": wire.ContentProcessed,
+		"putDict": map[string]any{"id": it.URLID, "data": base64.StdEncoding.EncodeToString(data), "cDate": wire.DateOf(l.content.CDate)},
+	})
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// raw reads the newest raw content of an item that has this type: from the batch if it fetched the page,
+// otherwise from the node.
+func (j *Job) raw(ctx context.Context, it *item, kind int) ([]byte, error) {
+	if it.live != nil && it.live.fetched && it.live.folder != "" && j.Scratch != nil {
+		return j.Scratch.RawContent(ctx, it.live.folder, it.SiteID, it.URLID, kind)
+	}
+	return j.Repository.RawContent(ctx, it.SiteID, it.URLID, kind)
 }
 
 // useStored sets the content of a real-time item to the stored processed content, and
@@ -59,7 +75,7 @@ func (j *Job) useStored(ctx context.Context, it *item, log *slog.Logger) bool {
 		return false
 	}
 	if strings.TrimSpace(it.Properties["reprocess"]) != "0" {
-		if raw, err := j.raw(ctx, it); err != nil || len(raw) > 0 {
+		if raw, err := j.raw(ctx, it, wire.ContentRaw); err != nil || len(raw) > 0 {
 			return false
 		}
 	}

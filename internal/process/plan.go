@@ -1,12 +1,14 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 
+	"hce/dc/internal/process/chain"
+	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 )
 
@@ -47,6 +49,7 @@ func (j *Job) planSite(ctx context.Context, batch *wire.Batch, id string, items 
 	for _, same := range wire.Groups(items, func(it *item) string { return it.Site.Key() }) {
 		site := *stored
 		same[0].Site.Apply(&site)
+		j.readSettings(&site, same, log)
 		taken := slices.DeleteFunc(same, func(it *item) bool {
 			if it.live != nil {
 				it.live.site = &site
@@ -56,8 +59,59 @@ func (j *Job) planSite(ctx context.Context, batch *wire.Batch, id string, items 
 		if err := j.judge(ctx, batch, &site, taken, log); err != nil {
 			return err
 		}
+		if err := j.planParts(ctx, batch, taken); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// planParts marks the pages in which items continue, which the crawler lists in a .chain file. A part
+// that another batch holds is left out.
+func (j *Job) planParts(ctx context.Context, batch *wire.Batch, items []*item) error {
+	for _, it := range items {
+		if !it.taken || !it.settings.needs.Chain || !batch.Writes() {
+			continue
+		}
+		file, err := j.raw(ctx, it, wire.ContentChain)
+		if err != nil {
+			return err
+		}
+		ids := slices.DeleteFunc(chain.Parts(file), func(id string) bool { return id == it.URLID })
+		if len(ids) == 0 {
+			continue
+		}
+		rows, err := j.Repository.MarkProcessing(ctx, it.SiteID, batch.ID, ids)
+		if err != nil && !deleted(err) {
+			return err
+		}
+		for _, id := range ids {
+			if row, ok := rows[id]; ok {
+				row.BatchID = batch.ID
+				it.parts = append(it.parts, &item{
+					BatchItem: wire.BatchItem{SiteID: it.SiteID, URLID: id, URL: row}, row: row, taken: true, settings: it.settings,
+				})
+			}
+		}
+	}
+	return nil
+}
+
+// readSettings sets the settings of items of one site, read once for all items with the same
+// properties.
+func (j *Job) readSettings(site *wire.Site, items []*item, log *slog.Logger) {
+	read := map[string]*settings{}
+	for _, it := range items {
+		key := it.PropertiesKey()
+		if read[key] == nil {
+			set, problems := readSettings(site, it.Properties)
+			for _, err := range problems {
+				log.Warn("left out invalid property or filter", "site", site.ID, "error", err)
+			}
+			read[key] = set
+		}
+		it.settings = read[key]
+	}
 }
 
 // judge refuses items of one site: all if the site is not active or exceeds a limit, and
@@ -70,15 +124,15 @@ func (j *Job) judge(ctx context.Context, batch *wire.Batch, site *wire.Site, ite
 			it.refuse(bits, wire.URLEnabled, now)
 		}
 	}
-	if !active(batch, site) {
+	if !batch.Allows(site) {
 		log.Info("items skipped: the site is not active", "site", site.ID, "state", site.State)
 		refuse(wire.ErrSiteState)
 		return nil
 	}
-	if bits := overLimits(site); bits != 0 {
+	if bits := site.OverLimits(wire.ErrProcessorMaxErrors, wire.ErrProcessorMaxResources); bits != 0 {
 		log.Warn("suspend the site: it exceeds a limit", "site", site.ID, "errors", bits.Names())
 		refuse(bits)
-		if batch.DBMode&wire.DBWrite == 0 {
+		if !batch.Writes() {
 			return nil
 		}
 		if err := j.Repository.Suspend(ctx, site.ID, bits, len(items)); !deleted(err) {
@@ -87,23 +141,60 @@ func (j *Job) judge(ctx context.Context, batch *wire.Batch, site *wire.Site, ite
 		return nil
 	}
 	for _, it := range items {
-		if it.row.Type == wire.TypeFetched {
-			// The content is a feed entry as JSON, which no extractor reads yet.
-			it.refuse(wire.ErrUnsupportedType, wire.URLError, now)
-		} else if !typeAllowed(site, it.Properties, it.row.ContentType) {
-			it.refuse(wire.ErrUnsupportedType, wire.URLError, now)
+		if err := j.judgeItem(ctx, it, now); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// active reports whether the state of the site allows processing. Real-time batches also
-// process suspended sites (docs/spec/processing.md 6.1 #1).
-func active(batch *wire.Batch, site *wire.Site) bool {
-	if batch.CrawlerType == wire.CrawlRealTime {
-		return site.State != wire.SiteDisabled
+// judgeItem ends an item that its settings exclude from processing (docs/spec/processing.md 1.2
+// #5 to #13).
+func (j *Job) judgeItem(ctx context.Context, it *item, now wire.Date) error {
+	set, kind := it.settings, it.row.ContentType
+	env := filter.Env{Now: j.Now(), Depth: int(it.row.Depth)}
+	it.row.ErrorMask |= set.bits
+	switch {
+	case set.processor(kind) == noProcessor && it.live != nil:
+		it.taken = false // its raw content is the answer
+		return nil
+	case set.processor(kind) == noProcessor, !set.reprocess && it.live == nil:
+		it.skip(now)
+		return nil
+	case it.row.Type != wire.TypeFetched && !set.allows(kind):
+		it.refuse(wire.ErrUnsupportedType, wire.URLError, now)
+		return nil
+	case !it.accepted(env):
+		it.refuse(wire.ErrProcessorFilters, wire.URLError, now)
+		return nil
+	case !set.filters.HasSQL(filter.StageBeforeProcessor):
+		return nil
 	}
-	return site.State == wire.SiteActive
+	var failed error
+	env.SQL = j.condition(ctx, it, &failed)
+	if !set.filters.AcceptSQL(filter.StageBeforeProcessor, env) {
+		it.refuse(wire.ErrProcessorFilters, wire.URLError, now)
+	}
+	return failed
+}
+
+// condition returns the function that evaluates SQL expressions over the row of an item. It sets failed
+// to an error of the stores.
+func (j *Job) condition(ctx context.Context, it *item, failed *error) func(string) (bool, error) {
+	return func(expression string) (bool, error) {
+		// The row is as the crawler left it, not as the batch has marked it.
+		row := it.row
+		row.Status = wire.StatusCrawled
+		expression = wire.FieldMacros(&row, wire.URLColumns).Replace(expression)
+		verdict, err := j.Repository.Condition(ctx, it.SiteID, it.URLID, expression)
+		if err != nil && !deleted(err) {
+			*failed = err
+		}
+		if verdict.Err != nil {
+			j.Log.Warn("refused SQL expression of a filter", "site", it.SiteID, "url", it.row.URL, "error", verdict.Err)
+		}
+		return verdict.True, cmp.Or(verdict.Err, err)
+	}
 }
 
 // unknown adds an error bit to the items of an unknown or deleted site. They stay in the
@@ -118,7 +209,7 @@ func unknown(id string, items []*item, log *slog.Logger) {
 // mark marks the rows of a site Processing. An item whose row another batch holds stays
 // in the batch unchanged.
 func (j *Job) mark(ctx context.Context, batch *wire.Batch, id string, items []*item, log *slog.Logger) error {
-	if batch.DBMode&wire.DBWrite == 0 {
+	if !batch.Writes() {
 		for _, it := range items {
 			it.taken = it.live == nil || it.live.processable(&it.BatchItem)
 		}
@@ -148,47 +239,30 @@ func (j *Job) mark(ctx context.Context, batch *wire.Batch, id string, items []*i
 // deleted reports whether a call failed because the site was deleted after it was read.
 func deleted(err error) bool { return wire.CodeOf(err) == wire.CodeNotFound }
 
-// overLimits returns the bits of the limits that a site exceeds. A limit of 0 means no
-// limit (docs/spec/DECISIONS.md 3.2).
-func overLimits(s *wire.Site) (bits wire.ErrorMask) {
-	if s.MaxErrors > 0 && s.Errors > s.MaxErrors {
-		bits |= wire.ErrProcessorMaxErrors
-	}
-	if s.MaxResources > 0 && s.Resources > s.MaxResources {
-		bits |= wire.ErrProcessorMaxResources
-	}
-	return bits
+// accepted reports whether the filters before processing let the URL pass. Rules of every stage
+// were applied when the link was collected, where they know its depth (docs/spec/DECISIONS.md 7).
+func (it *item) accepted(env filter.Env) bool {
+	return it.settings.filters.AcceptSubject(filter.StageBeforeProcessor, filter.RawContent, it.row.URL, env)
 }
 
-// typeAllowed reports whether PROCESS_CTYPES contains the content type. Each value is a
-// list of types separated by commas; without a value all types are allowed
-// (docs/spec/processing.md 1.5).
-func typeAllowed(site *wire.Site, over map[string]string, contentType string) bool {
-	var lists []string
-	if v, ok := over["PROCESS_CTYPES"]; ok {
-		lists = []string{v}
-	} else {
-		for _, p := range site.Properties {
-			if p.Name == "PROCESS_CTYPES" {
-				lists = append(lists, p.Value)
-			}
-		}
-	}
-	var types []string
-	for t := range strings.SplitSeq(strings.ToLower(strings.Join(lists, ",")), ",") {
-		if t = strings.TrimSpace(t); t != "" {
-			types = append(types, t)
-		}
-	}
-	return len(types) == 0 || slices.ContainsFunc(types, func(t string) bool {
-		return t == strings.ToLower(contentType) || t == "*" || t == "*/*"
-	})
+// skip ends an item that needs no processing: it is Processed, and its stored content stays
+// (docs/spec/processing.md 1.2 #5, #6).
+func (it *item) skip(now wire.Date) {
+	it.taken = false
+	it.row.Status, it.row.State = wire.StatusProcessed, wire.URLEnabled
+	it.row.UDate, it.row.TcDate = now, now
+	it.result = wire.Extracted{URLMd5: it.URLID, Set: wire.Patch{
+		"Status": it.row.Status, "State": it.row.State, "ErrorMask": int64(it.row.ErrorMask), "UDate": string(now), "TcDate": string(now),
+	}}
 }
 
 // refuse ends an item that may not be processed: Status is Crawled as before, with an
 // error bit. State Error excludes it from later selections (docs/spec/processing.md 6.1
 // #14).
 func (it *item) refuse(bits wire.ErrorMask, state int64, now wire.Date) {
+	for _, part := range it.parts {
+		part.handBack(now)
+	}
 	it.taken = false
 	it.row.ErrorMask |= bits
 	it.row.Status, it.row.State = wire.StatusCrawled, state
@@ -201,6 +275,9 @@ func (it *item) refuse(bits wire.ErrorMask, state int64, now wire.Date) {
 
 // handBack ends an item that was not started in time (docs/spec/processing.md 1.1).
 func (it *item) handBack(now wire.Date) {
+	for _, part := range it.parts {
+		part.handBack(now)
+	}
 	it.taken, it.late = false, true
 	it.row.Status = wire.StatusCrawled
 	it.row.ErrorMask |= wire.ErrMaxExecutionTime

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hce/dc/internal/process/remote"
 	"hce/dc/internal/wire"
 )
 
@@ -28,6 +30,8 @@ type run struct {
 	workers  sync.WaitGroup
 	slow     atomic.Int64          // pages that were replaced, see replace
 	fault    atomic.Pointer[error] // why no page can be extracted
+	remote   *remote.Batch
+	web      context.Context // of requests for the pages; ends with a stop and at the deadline
 	// storing does not end with a stop: rows must still be marked to hand them back, and
 	// results must still be stored.
 	storing context.Context
@@ -35,9 +39,14 @@ type run struct {
 
 func newRun(j *Job, batch *wire.Batch, start, deadline time.Time, log *slog.Logger) *run {
 	return &run{
-		Job: j, batch: batch, log: log, start: start, deadline: deadline,
+		Job: j, batch: batch, remote: j.elsewhere(log).Batch(), log: log, start: start, deadline: deadline,
 		planned: make(chan *item, max(j.Config.ChunkItems, 1)), done: newResults(max(j.Config.ChunkItems, 1)),
 	}
+}
+
+// elsewhere returns the reader of templates and links.
+func (j *Job) elsewhere(log *slog.Logger) *remote.Reader {
+	return cmp.Or(j.Remote, &remote.Reader{Now: j.Now, Log: log})
 }
 
 // run returns one item for each item of the batch, in order, and sets batch.ErrorMask and
@@ -46,19 +55,27 @@ func (r *run) run(ctx context.Context) ([]*item, error) {
 	r.storing = context.WithoutCancel(ctx)
 	ctx, r.cancel = context.WithCancel(ctx)
 	defer r.cancel()
+	r.web = ctx
+	if !r.deadline.IsZero() {
+		var cancel context.CancelFunc
+		r.web, cancel = context.WithTimeout(ctx, r.deadline.Sub(r.start))
+		defer cancel()
+	}
 	var saving sync.WaitGroup
 	var mask wire.ErrorMask
 	var saveErr error
 	for range runtime.GOMAXPROCS(0) {
 		r.workers.Go(func() { r.work(ctx) })
 	}
-	saving.Go(func() { mask, saveErr = r.save() })
+	tally := wire.Tally{}
+	saving.Go(func() { mask, saveErr = r.save(tally) })
 	work, err := r.feed(ctx)
 	close(r.planned)
 	r.workers.Wait()
 	r.done.close()
 	saving.Wait()
 	r.batch.ErrorMask |= mask
+	r.batch.Tally = tally
 	if saveErr != nil {
 		return nil, saveErr
 	}
@@ -108,7 +125,7 @@ func (r *run) push(items []*item) (taken bool) {
 // first ones in any case.
 func (r *run) refills(ctx context.Context) bool {
 	b := r.batch
-	if len(b.Refill) == 0 || b.CrawlerType != wire.CrawlProcess || b.DBMode&wire.DBWrite == 0 || r.over(ctx) {
+	if len(b.Refill) == 0 || b.CrawlerType != wire.CrawlProcess || !b.Writes() || r.over(ctx) {
 		return false
 	}
 	return len(b.Items) == 0 && b.Refilled == 0 || r.Now().Sub(r.start) < time.Duration(b.RefillTime)*time.Millisecond
@@ -135,6 +152,7 @@ func (r *run) work(ctx context.Context) {
 			err := r.extract(r.storing, it, watch{
 				over: func() bool { return r.over(ctx) },
 				slow: func() { replaced = replaced || r.replace(ctx) },
+				web:  r.web, remote: r.remote,
 			}, r.log)
 			if err != nil && !errors.Is(err, errOver) {
 				r.fault.Store(&err)
@@ -160,14 +178,17 @@ func (r *run) replace(ctx context.Context) bool {
 	return true
 }
 
-// save stores results in chunks and joins the errors of their items. After an error it
-// cancels the batch, stores nothing more and returns the error.
-func (r *run) save() (mask wire.ErrorMask, failed error) {
+// save stores results in chunks, joins the errors of their items and counts the new ones. After
+// an error it cancels the batch, stores nothing more and returns the error.
+func (r *run) save(tally wire.Tally) (mask wire.ErrorMask, failed error) {
 	for chunk := r.done.take(); len(chunk) > 0; chunk = r.done.take() {
 		for _, it := range chunk {
 			mask |= it.row.ErrorMask
+			if !it.late {
+				tally.Errors(it.row.ErrorMask &^ it.URL.ErrorMask)
+			}
 		}
-		if failed == nil && r.batch.DBMode&wire.DBWrite != 0 {
+		if failed == nil && r.batch.Writes() {
 			if failed = r.saveChunk(chunk); failed != nil {
 				r.cancel()
 			}
@@ -187,6 +208,9 @@ func (r *run) saveChunk(chunk []*item) error {
 		for _, it := range same {
 			if it.result.URLMd5 != "" {
 				list = append(list, it.result)
+			}
+			for _, part := range it.parts {
+				list = append(list, part.result)
 			}
 		}
 		if len(list) == 0 {
@@ -230,7 +254,7 @@ func (r *results) put(it *item) {
 		r.changed.Wait()
 	}
 	r.items = append(r.items, it)
-	r.bytes += len(it.result.Content)
+	r.bytes += it.result.Weight()
 	r.changed.Broadcast()
 }
 
@@ -254,7 +278,7 @@ func (r *results) take() []*item {
 	chunk := r.items[:n:n]
 	r.items = append([]*item(nil), r.items[n:]...)
 	for _, it := range chunk {
-		r.bytes -= len(it.result.Content)
+		r.bytes -= it.result.Weight()
 	}
 	r.changed.Broadcast()
 	return chunk

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"hce/dc/internal/childprocess"
+	"hce/dc/internal/process/remote"
+	"hce/dc/internal/process/scraper"
 	"hce/dc/internal/wire"
 )
 
@@ -36,22 +39,33 @@ const (
 const workerArgument = "extract-pages"
 
 // RunIfWorker extracts the pages of stdin and ends the process, if Workers started it. A
-// program that uses Workers calls it first.
-func RunIfWorker() { runIfWorker((*page).extract) }
+// program that uses Workers calls it first. evaluate returns the value of an SQL expression without
+// columns; "" for NULL.
+func RunIfWorker(evaluate func(expression string) (string, error)) {
+	runIfWorker(scraper.Scrape, evaluate)
+}
 
-func runIfWorker(extract func(*page) extracted) {
+func runIfWorker(scrape func(*scraper.Page, *scraper.Rules) scraper.Output, evaluate func(string) (string, error)) {
 	if len(os.Args) != 2 || os.Args[1] != workerArgument {
 		return
 	}
 	in, out := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
+	rules := known[*scraper.Rules]{}
 	for {
-		var p page
-		err := in.Decode(&p)
+		var r request
+		err := in.Decode(&r)
 		if err == io.EOF {
 			os.Exit(0)
 		}
-		if err == nil {
-			err = out.Encode(extract(&p))
+		if err == nil && r.Trial != nil {
+			err = out.Encode(r.Trial.output())
+		} else if err == nil {
+			if r.New != nil {
+				compiled, _ := scraper.Compile(r.New) // the process that asks reports the problems
+				compiled.Evaluate = evaluate
+				rules.add(r.Rules, compiled)
+			}
+			err = out.Encode(scrape(&r.Page, rules[r.Rules]))
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -83,22 +97,29 @@ func (w *Workers) Close() {
 // errOver means that a page was ended because its batch is over.
 var errOver = errors.New("the batch is over")
 
-// watch is told about a page that takes long.
+// watch connects a page to its batch.
 type watch struct {
-	over func() bool // reports whether the batch is over
-	slow func()      // called once, after slowAfter
+	over   func() bool     // reports whether the batch is over
+	slow   func()          // called after slowAfter, and before requests
+	web    context.Context // of requests; it ends with the batch
+	remote *remote.Batch
 }
 
 // extract extracts a page. A page beyond the budget, and one that ends two processes, gives
 // its error bit. The error is errOver, or that no worker can be started.
-func (w *Workers) extract(p page, watch watch) (extracted, error) {
+func (w *Workers) extract(p *scraper.Page, rules *scraper.Source, watch watch) (scraper.Output, error) {
+	return w.run(func(k *worker) request { return k.request(p, rules) }, watch)
+}
+
+// run sends a request to a worker. See extract.
+func (w *Workers) run(request func(*worker) request, watch watch) (scraper.Output, error) {
 	start := w.take
 	for again := false; ; again = true {
 		k, err := start()
 		if err != nil {
-			return extracted{}, fmt.Errorf("start a worker for pages: %w", err)
+			return scraper.Output{}, fmt.Errorf("start a worker for pages: %w", err)
 		}
-		x, err := k.ask(&p, w.Budget, watch)
+		x, err := k.ask(request(k), w.Budget, watch)
 		if err == nil {
 			w.put(k)
 			return x, nil
@@ -107,11 +128,11 @@ func (w *Workers) extract(p page, watch watch) (extracted, error) {
 		var over overBudget
 		switch {
 		case errors.As(err, &over):
-			return extracted{Bits: wire.ErrProcessorBudget, Message: over.Error()}, nil
+			return scraper.Output{Bits: wire.ErrProcessorBudget, Message: over.Error()}, nil
 		case errors.Is(err, errOver):
-			return extracted{}, err
+			return scraper.Output{}, err
 		case again:
-			return extracted{Bits: wire.ErrBatchItem, Message: "the page ended two processes: " + died}, nil
+			return scraper.Output{Bits: wire.ErrBatchItem, Message: "the page ended two processes: " + died}, nil
 		}
 		start = w.start // somebody may have killed the worker
 	}
@@ -152,15 +173,16 @@ type worker struct {
 	in      *gob.Encoder
 	out     *gob.Decoder
 	errs    firstBytes
+	rules   known[bool]
 	meter   *childprocess.Meter // nil: this system has none
 	ended   <-chan error
 	reniced bool // it has the lowest priority
 }
 
 func (w *Workers) start() (*worker, error) {
-	k := &worker{cmd: childprocess.Self(workerArgument)}
+	k := &worker{cmd: childprocess.Self(workerArgument), rules: known[bool]{}}
 	// The memory limit makes the garbage collector work harder before the budget is used up.
-	k.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=300", fmt.Sprintf("GOMEMLIMIT=%d", w.Budget.Memory/4*3))
+	k.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=500", fmt.Sprintf("GOMEMLIMIT=%d", w.Budget.Memory/4*3))
 	k.cmd.Stderr = &k.errs
 	stdin, err := k.cmd.StdinPipe()
 	if err != nil {
@@ -193,12 +215,22 @@ func (k *worker) end() (reason string) {
 	return strings.TrimSpace(reason + " " + k.errs.String())
 }
 
-// ask extracts one page. It kills the worker if the page exceeds its budget or the batch is
+// request returns the request for a page. It has the rules that the worker does not know.
+func (k *worker) request(p *scraper.Page, rules *scraper.Source) request {
+	r := request{Page: *p, Rules: rules.ID}
+	if !k.rules[rules.ID] {
+		r.New = rules
+		k.rules.add(rules.ID, true)
+	}
+	return r
+}
+
+// ask sends a request. It kills the worker if the page exceeds its budget or the batch is
 // over.
-func (k *worker) ask(p *page, b Budget, w watch) (x extracted, err error) {
+func (k *worker) ask(r request, b Budget, w watch) (x scraper.Output, err error) {
 	done, killed := make(chan struct{}), make(chan error, 1)
 	go func() { killed <- k.watch(b, w, done) }()
-	if err = k.in.Encode(p); err == nil {
+	if err = k.in.Encode(&r); err == nil {
 		err = k.out.Decode(&x)
 	}
 	close(done)

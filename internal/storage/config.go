@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"slices"
 	"time"
 
 	"hce/dc/internal/config"
@@ -79,6 +80,11 @@ func ReadConfig(f *config.File, dataDir string) Config {
 		}
 		server.Statement, server.Conns = c.DB.Server.Statement, c.DB.Server.Conns
 		c.DB.Server = server
+	}
+	servers := []string{"db_host", "db_socket", "db_dsn"}
+	if i := slices.IndexFunc(servers, s.Given); i >= 0 && !s.Given("db_driver") && !s.Given("db_path") {
+		// The original knew no other database. An empty SQLite file in its place would hide the sites.
+		s.Fail(servers[i], `names a MySQL server, but the key db_driver is missing: add the line "db_driver = mysql", or "db_driver = sqlite" for a file without a server`)
 	}
 	c.InSQL = s.Choice("content_storage_type", "0", "0", "1") == "1"
 	s.Accept("third_db", "stat_domains_db", "mutexLockTTL", "dc_site_template",

@@ -53,3 +53,24 @@ func TestSQLCustomSetting(t *testing.T) {
 		})
 	}
 }
+
+// A file of the original names a server and no driver: the error says which line is missing.
+func TestServerWithoutDriver(t *testing.T) {
+	const original = "[TasksManager]\ndb_host = 127.0.0.1\ndb_port = 3306\ndb_user = hce\ndb_pwd = x\nprimary_db = dc_sites\nsecondary_db = dc_urls\nthird_db =\n" +
+		"stat_domains_db = dc_stat_domains\ncontent_storage_type = 1\ndc_site_template = ../ini/site.sql\nkey_value_default_file = ../ini/x.db\nmutexLockTTL = 600\n"
+	for added, refused := range map[string]bool{"": true, "db_driver = mysql\n": false, "db_driver = sqlite\n": false, "db_path = dc.db\n": false} {
+		f, err := config.Parse("/x/db-task.ini", []byte(original+added))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ReadConfig(f, t.TempDir())
+		err = f.Err()
+		if (err != nil) != refused || len(f.Unknown()) > 0 {
+			t.Errorf("%q: %v, %q", added, err, f.Unknown())
+		}
+		const want = `/x/db-task.ini: [TasksManager] db_host names a MySQL server, but the key db_driver is missing: add the line "db_driver = mysql"`
+		if refused && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", added, err)
+		}
+	}
+}

@@ -84,10 +84,10 @@ const (
 	PlaceSQL   = "sql"   // the SQL database: content_storage_type 1
 )
 
-const (
-	movePage       = 4 << 20 // bytes of data of one step
-	progressPeriod = 3 * time.Second
-)
+const movePage = 4 << 20 // bytes of data of one step
+
+// progressPeriod is the time between two reports of progress. Only a test changes it.
+var progressPeriod = 3 * time.Second
 
 // Moved is the summary of a move.
 type Moved struct {
@@ -114,7 +114,7 @@ func MoveContents(ctx context.Context, c Config, to string, out, progress io.Wri
 		return fmt.Errorf("contents can be moved to %q or %q, not to %q", PlaceFiles, PlaceSQL, to)
 	}
 	c.DB.Synchronous = "FULL" // the new place must be durable before the old one is removed
-	s, closeAll, err := open(ctx, c, log, exclude)
+	s, closeAll, err := openedAlone(ctx, c, log)
 	if err != nil {
 		return err
 	}

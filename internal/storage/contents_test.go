@@ -121,6 +121,7 @@ func equal(t testing.TB, what string, got, want any) {
 }
 
 // Both places behave as Contents says.
+// docs/spec/processing.md 4.3, 6.1 #10.
 func TestContents(t *testing.T) {
 	binary := make([]byte, 256)
 	for i := range binary {

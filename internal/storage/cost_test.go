@@ -18,7 +18,7 @@ func TestCostOfAPage(t *testing.T) {
 	limits := []struct {
 		name string
 		most float64
-	}{{"transactions", 0.05}, {"statements", 1.7}, {"changed rows", 17}, {"allocations", 350}}
+	}{{"transactions", 0.05}, {"statements", 0.6}, {"changed rows", 17}, {"allocations", 270}}
 	n := newNode(t)
 	n.Store = sqlstore.Open(n.db, sqlstore.Options{Now: func() time.Time { return n.now }, FreqDelay: 5 * time.Second})
 	n.good(fmt.Sprintf(`["SITE_NEW",{"id":%q,"urls":[%q],"requestDelay":0}]`, site, root))

@@ -29,7 +29,7 @@ func feedEntry(text, body string, at time.Time) wire.Link {
 
 func (n *node) rawText(text string) string {
 	n.t.Helper()
-	data, err := n.RawContent(n.t.Context(), site, wire.Md5(text))
+	data, err := n.RawContent(n.t.Context(), site, wire.Md5(text), wire.ContentRaw)
 	n.must(err)
 	return string(data)
 }
@@ -116,7 +116,7 @@ func TestAutoRemovedFiles(t *testing.T) {
 func TestPutRawAndContents(t *testing.T) {
 	n := withPage(t)
 	n.must(n.PutRaw(t.Context(), "", map[string][]wire.File{md5: {{Type: wire.ContentRaw, Data: []byte("x")}, {Type: wire.ContentHeaders, Data: []byte("H: 1")}}}, n.now))
-	if data, err := n.RawContent(t.Context(), "0", md5); err != nil || string(data) != "x" {
+	if data, err := n.RawContent(t.Context(), "0", md5, wire.ContentRaw); err != nil || string(data) != "x" {
 		t.Errorf("%q, %v", data, err)
 	}
 	if err := n.PutRaw(t.Context(), "../x", map[string][]wire.File{md5: {{Data: []byte("x")}}}, n.now); err == nil {
@@ -256,7 +256,7 @@ func TestSaveCrawl(t *testing.T) {
 	if got := texts(t, n.content(1024+8).RawContents); got != "0:one 0:two 0:three" {
 		t.Errorf("versions %s: an unchanged body makes no version", got)
 	}
-	data, err := n.RawContent(t.Context(), site, md5)
+	data, err := n.RawContent(t.Context(), site, md5, wire.ContentRaw)
 	if err != nil || string(data) != "three" {
 		t.Errorf("%s %v", data, err)
 	}
@@ -265,7 +265,7 @@ func TestSaveCrawl(t *testing.T) {
 	if row := n.row(); row.Crawled != 4 {
 		t.Errorf("row %+v", row)
 	}
-	if data, err := n.RawContent(t.Context(), site, wire.Md5("unknown")); data != nil || err != nil {
+	if data, err := n.RawContent(t.Context(), site, wire.Md5("unknown"), wire.ContentRaw); data != nil || err != nil {
 		t.Errorf("%q %v of a URL without content", data, err)
 	}
 }

@@ -24,14 +24,17 @@ var handlers = map[wire.Op]handler{
 	wire.SiteDelete:  emptyingTrash(onList("SiteDelete", wire.ReadSiteDelete, (*Repository).SiteDelete)),
 	wire.SiteCleanup: emptyingTrash(onList("SiteCleanup", wire.ReadSiteCleanup, (*Repository).SiteCleanup)),
 	wire.SiteRecrawl: on(wire.ReadSiteRecrawl, (*Repository).siteRecrawl),
+	wire.SiteTotals: func(repo *Repository, ctx context.Context, _ json.RawMessage, _ *wire.Notes) (any, error) {
+		return repo.SiteTotals(ctx)
+	},
 
 	wire.URLNew:      onList("URLNew", wire.ReadURLNew, (*Repository).urlNew),
 	wire.URLStatus:   onList("URLStatus", wire.ReadURLStatus, (*Repository).URLStatus),
 	wire.URLUpdate:   onList("URLUpdate", wire.ReadURLUpdate, (*Repository).urlUpdate),
 	wire.URLFetch:    onList("URLFetch", wire.ReadURLFetch, (*Repository).urlFetch),
 	wire.URLContent:  onList("URLContentObject", wire.ReadURLContent, (*Repository).urlContent),
-	wire.URLDelete:   emptyingTrash(onList("URLDelete", wire.ReadURLDelete, (*Repository).URLDelete)),
-	wire.URLCleanup:  emptyingTrash(onList("URLCleanup", wire.ReadURLCleanup, (*Repository).URLCleanup)),
+	wire.URLDelete:   emptyingTrash(on(wire.ReadURLDelete, (*Repository).URLDelete)),
+	wire.URLCleanup:  emptyingTrash(on(wire.ReadURLCleanup, (*Repository).URLCleanup)),
 	wire.URLPurge:    compacting(emptyingTrash(onList("URLPurge", wire.ReadURLPurge, (*Repository).URLPurge))),
 	wire.URLAge:      emptyingTrash(on(wire.ReadURLAge, (*Repository).URLAge)),
 	wire.URLPut:      onList("URLPutObj", wire.ReadURLPut, (*Repository).urlPut),
@@ -68,6 +71,9 @@ func (j Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	answer, err := do(j.Repository, ctx, call.Object, notes)
 	if len(notes.Unknown) > 0 {
 		j.Repository.Log.Warn("unknown keys ignored", "op", call.Op.String(), "keys", notes.Unknown)
+	}
+	if len(notes.Ignored) > 0 {
+		j.Repository.Log.Warn("parts of a request have no effect", "op", call.Op.String(), "parts", notes.Ignored)
 	}
 	switch {
 	case err == nil:

@@ -111,26 +111,3 @@ func TestRefusedPutTouchesNothing(t *testing.T) {
 		t.Errorf("the first URL is stored: %s", answer)
 	}
 }
-
-// Requests in all spellings of clients are accepted.
-func TestSampleRequests(t *testing.T) {
-	folder := filepath.Join("..", "wire", "testdata", "requests")
-	for _, op := range []wire.Op{wire.SiteNew, wire.SiteUpdate, wire.SiteStatus, wire.SiteFind, wire.SiteDelete, wire.SiteCleanup, wire.URLNew, wire.URLStatus, wire.URLUpdate, wire.URLFetch, wire.URLContent} {
-		samples, err := filepath.Glob(filepath.Join(folder, op.String(), "*.json"))
-		if err != nil || len(samples) == 0 {
-			t.Fatalf("no samples of %s: %v", op, err)
-		}
-		for _, sample := range samples {
-			t.Run(op.String()+"/"+filepath.Base(sample), func(t *testing.T) {
-				t.Parallel()
-				raw, err := os.ReadFile(sample)
-				if err != nil {
-					t.Fatal(err)
-				}
-				raw = []byte(strings.TrimPrefix(string(raw), "\xef\xbb\xbf"))
-				n := newNode(t)
-				n.good(fmt.Sprintf("[%d,%s]", int(op), raw))
-			})
-		}
-	}
-}

@@ -46,13 +46,13 @@ func TestRawDiskIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.must(n.Raw.Close()) // another process reads
-	if data, err := n.RawContent(t.Context(), site, md5); !task.IsCritical(err) || !Machine(err) {
+	if data, err := n.RawContent(t.Context(), site, md5, wire.ContentRaw); !task.IsCritical(err) || !Machine(err) {
 		t.Errorf("%q, %v", data, err)
 	}
 	if err := os.Rename(segments+".away", segments); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := n.RawContent(t.Context(), site, md5); err != nil || string(data) != "one" {
+	if data, err := n.RawContent(t.Context(), site, md5, wire.ContentRaw); err != nil || string(data) != "one" {
 		t.Errorf("%q, %v", data, err)
 	}
 }

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -303,7 +304,7 @@ func moveInChild(order string) error {
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return err
 	}
-	s, closeAll, err := open(context.Background(), c, slog.New(slog.DiscardHandler), exclude)
+	s, closeAll, err := open(context.Background(), c, slog.New(slog.DiscardHandler), alone)
 	if err != nil {
 		return err
 	}
@@ -335,10 +336,10 @@ func TestMoveKilled(t *testing.T) {
 			if to == PlaceSQL {
 				source = p[PlaceFiles]
 			}
-			want := fillBoth(r, source, target, 5, 120)
+			want := fillBoth(r, source, target, 5, 100)
 			kills := 0
 			for done := false; !done; {
-				done = !killMove(t, h, to, r.IntN(6), time.Duration(r.IntN(3000))*time.Microsecond)
+				done = !killMove(t, h, to, r.IntN(4), time.Duration(r.IntN(3000))*time.Microsecond)
 				got := source.all()
 				for k, text := range target.all() {
 					// The move replaces an older entry of the new place and keeps a newer one.
@@ -374,6 +375,13 @@ func killMove(t *testing.T, h home, to string, steps int, pause time.Duration) (
 	}
 	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMoveKilled$")
 	c.Env = append(os.Environ(), moveVariable+"="+to+" "+string(config), "GORACE=atexit_sleep_ms=0")
+	return killAfter(t, c, steps, pause)
+}
+
+// killAfter starts c and kills it a pause after it has printed some lines. killed is false if it
+// ended before.
+func killAfter(t *testing.T, c *exec.Cmd, lines int, pause time.Duration) (killed bool) {
+	t.Helper()
 	var failed bytes.Buffer
 	c.Stderr = &failed
 	out, err := c.StdoutPipe()
@@ -383,15 +391,15 @@ func killMove(t *testing.T, h home, to string, steps int, pause time.Duration) (
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	line := make([]byte, len("step\n"))
-	for range steps {
-		if _, err := io.ReadFull(out, line); err != nil || string(line) != "step\n" {
-			break // the move has ended
+	said := bufio.NewReader(out)
+	for range lines {
+		if _, err := said.ReadString('\n'); err != nil {
+			break // it has ended
 		}
 	}
-	time.Sleep(pause) // a random moment within the step
+	time.Sleep(pause) // a random moment within the next steps
 	_ = c.Process.Signal(syscall.SIGKILL)
-	_, _ = io.Copy(io.Discard, out)
+	_, _ = io.Copy(io.Discard, said)
 	err = c.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && !exit.Sys().(syscall.WaitStatus).Signaled() {

@@ -32,6 +32,13 @@ func TestMain(m *testing.M) {
 		fmt.Println("error:", feedForever(config))
 		os.Exit(1)
 	}
+	if renewal := os.Getenv(renewVariable); renewal != "" {
+		if err := renewUntilKilled(renewal); err != nil {
+			fmt.Println("error:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	code := m.Run()
 	backend = sqldb.DriverMySQL
 	os.Exit(max(code, mariadbtest.Main(m)))

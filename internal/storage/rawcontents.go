@@ -66,7 +66,7 @@ func MoveRaw(ctx context.Context, c Config, to string, out, progress io.Writer, 
 	}
 	m := segments.Mover{Older: c.RawFiles == (to == RawFiles)}
 	c.DB.Synchronous, c.NoSync, c.RawFiles = "FULL", false, to == RawFiles
-	s, closeAll, err := open(ctx, c, log, exclude)
+	s, closeAll, err := openedAlone(ctx, c, log)
 	if err != nil {
 		return err
 	}
@@ -101,11 +101,11 @@ type RawChecked struct {
 // a line on report, and the summary on out as one line of JSON. The error is ErrFaults if there
 // are faults. With fix it corrects wrong counters and needs the stores for itself.
 func CheckRaw(ctx context.Context, c Config, fix bool, out, report io.Writer, log *slog.Logger) error {
-	lock := share
+	use := opened
 	if fix {
-		lock = exclude
+		use = openedAlone
 	}
-	s, closeAll, err := open(ctx, c, log, lock)
+	s, closeAll, err := use(ctx, c, log)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"math/rand/v2"
@@ -14,7 +15,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -133,7 +133,7 @@ func TestMoveRaw(t *testing.T) {
 		t.Run(fmt.Sprintf("files=%t", files), func(t *testing.T) {
 			c := newHome(t).stores()
 			c.RawFiles, c.Segment = files, 256<<10
-			wanted := rawHome(t, c, 1, 90)
+			wanted := rawHome(t, c, 1, 40)
 			sameRaw(t, "before", readRaw(t, c, wanted), wanted)
 			for _, to := range []string{RawSegments, RawFiles, RawFiles, RawSegments, RawSegments} {
 				var out, progress bytes.Buffer
@@ -172,15 +172,16 @@ func TestMoveRawKilled(t *testing.T) {
 		to, text, _ := strings.Cut(order, " ")
 		var c Config
 		must(t, json.Unmarshal([]byte(text), &c))
-		var out, progress bytes.Buffer
-		must(t, MoveRaw(context.Background(), c, to, &out, &progress, quiet))
+		progressPeriod = 0 // a line after each step: the parent kills between them
+		fmt.Println("begins")
+		must(t, MoveRaw(context.Background(), c, to, io.Discard, os.Stdout, quiet))
 		os.Exit(0)
 	}
 	for _, to := range []string{RawSegments, RawFiles} {
 		t.Run(to, func(t *testing.T) {
 			c := newHome(t).stores()
 			c.RawFiles, c.Segment = to == RawSegments, 256<<10
-			wanted := rawHome(t, c, 2, 250)
+			wanted := rawHome(t, c, 2, 150)
 			config, err := json.Marshal(c)
 			must(t, err)
 			r := rand.New(rand.NewPCG(4, 4))
@@ -188,28 +189,19 @@ func TestMoveRawKilled(t *testing.T) {
 			for done := false; !done; {
 				cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMoveRawKilled$")
 				cmd.Env = append(os.Environ(), moveRawVariable+"="+to+" "+string(config), "GORACE=atexit_sleep_ms=0")
-				out, err := cmd.StdoutPipe()
-				must(t, err)
-				must(t, cmd.Start())
-				pause := time.Duration(10+r.IntN(30+4*kills)) * time.Millisecond // longer, so that the moves end
-				timer := time.AfterFunc(pause, func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
-				text := new(bytes.Buffer)
-				_, _ = text.ReadFrom(out)
-				err = cmd.Wait()
-				timer.Stop()
-				var exit *exec.ExitError
-				if errors.As(err, &exit) && !exit.Sys().(syscall.WaitStatus).Signaled() {
-					t.Fatalf("the move fails: %v %s", err, text)
-				}
-				if done = err == nil; !done {
+				done = !killAfter(t, cmd, 1+r.IntN(2), time.Duration(r.IntN(50))*time.Millisecond)
+				if !done {
 					kills++
 				}
 				if kills%5 == 0 || done {
 					sameRaw(t, fmt.Sprint("after kill ", kills), readRaw(t, c, wanted), wanted)
 				}
-				if kills > 500 {
-					t.Fatal("500 kills and no end")
+				if kills > 200 {
+					t.Fatal("200 kills and no end")
 				}
+			}
+			if kills < 5 {
+				t.Errorf("only %d kills", kills)
 			}
 			c.RawFiles = to == RawFiles
 			sameRaw(t, "at the end", readRaw(t, c, wanted), wanted)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"slices"
 	"syscall"
 	"time"
@@ -70,17 +71,18 @@ func (repo *Repository) TakeSchema(ctx context.Context, site string, batch int64
 	return repo.Store.TakeSchema(ctx, site, batch, template, first, others)
 }
 
-// RawContent reads the newest raw content of a URL. It returns nil without one. An error that
-// other contents would meet too is critical (package task).
-func (repo *Repository) RawContent(ctx context.Context, site, md5 string) ([]byte, error) {
-	v, ok, err := repo.Raw.Newest(ctx, site, md5, rawfiles.Raw)
+// RawContent reads the newest raw content of a URL that has this type, such as
+// wire.ContentRaw. It returns nil without one. An error that other contents would meet too is
+// critical (package task).
+func (repo *Repository) RawContent(ctx context.Context, site, md5 string, kind int) ([]byte, error) {
+	v, ok, err := repo.Raw.Newest(ctx, site, md5, rawfiles.Kind(kind))
 	if err != nil && Machine(err) {
 		return nil, task.Critical(err)
 	}
 	if err != nil || !ok {
 		return nil, err
 	}
-	data, err := repo.Raw.Read(ctx, v)
+	data, err := repo.read(ctx, v)
 	switch {
 	case errors.Is(err, segments.ErrAway), isOneOf(err, busyReads):
 		return nil, task.Critical(err)
@@ -111,8 +113,9 @@ func (repo *Repository) HasContents(ctx context.Context, site string, md5s []str
 	return has, nil
 }
 
-// SaveProcess stores results of processing: first the contents, then the rows, each in
-// one transaction. SaveCrawl describes the treatment of deleted rows and sites.
+// SaveProcess stores results of processing: first the contents, then the rows of further items,
+// then the rows of the batch, each in one transaction. After a kill the pages are processed again,
+// which changes the same items. SaveCrawl describes the treatment of deleted rows and sites.
 func (repo *Repository) SaveProcess(ctx context.Context, site string, batch int64, results []wire.Extracted) error {
 	var (
 		entries []wire.Entry
@@ -123,10 +126,23 @@ func (repo *Repository) SaveProcess(ctx context.Context, site string, batch int6
 			entries = append(entries, wire.Entry{ID: r.URLMd5, Data: r.Content})
 			written = append(written, r.URLMd5)
 		}
+		for _, item := range r.Items {
+			if item.Content != nil {
+				entries = append(entries, wire.Entry{ID: item.Row.URLMd5, Data: item.Content})
+				written = append(written, item.Row.URLMd5)
+			}
+		}
 	}
 	_, err := repo.Contents.PutAll(ctx, site, entries)
 	if err == nil {
-		err = repo.FinishProcess(ctx, site, batch, results)
+		err = repo.saveItems(ctx, site, results)
+	}
+	if err == nil {
+		var refused []error
+		refused, err = repo.FinishProcess(ctx, site, batch, results)
+		for _, reason := range refused {
+			repo.Log.Warn("left out invalid property", "site", site, "error", reason)
+		}
 		if err == nil || wire.CodeOf(err) == wire.CodeNotFound {
 			err = errors.Join(err, repo.dropDeleted(ctx, site, written))
 		}
@@ -135,6 +151,38 @@ func (repo *Repository) SaveProcess(ctx context.Context, site string, batch int6
 		return fmt.Errorf("save processing results of site %s: %w", site, err)
 	}
 	return nil
+}
+
+// saveItems inserts the rows of further items of pages, or updates those of an earlier run, with
+// copies of the raw contents of the page.
+func (repo *Repository) saveItems(ctx context.Context, site string, results []wire.Extracted) error {
+	var list []wire.URLNewRequest
+	files := map[string][]wire.File{}
+	for _, r := range results {
+		for _, item := range r.Items {
+			row := wire.PatchOf(&item.Row, wire.URLColumns)
+			set := maps.Clone(row)
+			for _, column := range []string{"Site_Id", "URLMd5", "URL", "CDate"} {
+				delete(set, column)
+			}
+			list = append(list, wire.URLNewRequest{Row: row, SiteSelect: wire.SelectNone,
+				Update: &wire.URLUpdateRequest{SiteID: site, URLMd5: item.Row.URLMd5, Set: set}})
+			if len(r.Files) > 0 {
+				files[item.Row.URLMd5] = r.Files
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	answer, _, err := repo.URLNew(ctx, list)
+	if err == nil && answer.ErrorCode != 0 {
+		err = &wire.Error{Op: "store the items of pages", Code: answer.ErrorCode, Err: errors.New(answer.ErrorMessage)}
+	}
+	if err == nil && len(files) > 0 {
+		err = repo.PutRaw(ctx, site, files, repo.Now())
+	}
+	return err
 }
 
 // dropDeleted removes the contents that were written for rows that are gone: contents

@@ -63,11 +63,11 @@ func (s *Scratch) PutFiles(ctx context.Context, folder, site string, files map[s
 	return nil
 }
 
-// RawContent reads the newest raw content of a URL that a batch fetched. It returns nil
-// without one.
-func (s *Scratch) RawContent(ctx context.Context, folder, site, md5 string) (data []byte, err error) {
+// RawContent reads the newest raw content of a URL that a batch fetched, like
+// Repository.RawContent.
+func (s *Scratch) RawContent(ctx context.Context, folder, site, md5 string, kind int) (data []byte, err error) {
 	err = s.with(folder, func(files *Repository) (err error) {
-		data, err = files.RawContent(ctx, site, md5)
+		data, err = files.RawContent(ctx, site, md5, kind)
 		return err
 	})
 	return data, err

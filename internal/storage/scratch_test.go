@@ -39,7 +39,7 @@ func TestScratch(t *testing.T) {
 		}
 	}
 	raw := func(folder string) string {
-		data, err := s.RawContent(ctx, folder, "s", key)
+		data, err := s.RawContent(ctx, folder, "s", key, wire.ContentRaw)
 		if err != nil {
 			t.Error(err)
 		}
@@ -48,7 +48,7 @@ func TestScratch(t *testing.T) {
 	if raw("run1-a") != "run1-a" || raw("run1-b") != "run1-b" || raw("run1-c") != "" {
 		t.Errorf("contents %q %q %q", raw("run1-a"), raw("run1-b"), raw("run1-c"))
 	}
-	if data, err := repo.RawContent(ctx, "s", key); len(data) > 0 || err != nil {
+	if data, err := repo.RawContent(ctx, "s", key, wire.ContentRaw); len(data) > 0 || err != nil {
 		t.Errorf("the node stores %q, %v", data, err)
 	}
 	answer := wire.NewURLContentResponse("http://h/")

@@ -22,17 +22,19 @@ import (
 )
 
 // Open opens all stores of the node. The caller calls closeAll at the end. Open removes
-// the contents that a killed process left in the trash, and its unfinished files. It fails while OpenExclusive of
-// another process is in use.
+// the contents that a killed process left in the trash, and its unfinished files. The first
+// Open of this version renews the keys of URLs (renewKeys); others wait for it. It fails while
+// OpenExclusive of another process is in use.
 func Open(ctx context.Context, c Config, log *slog.Logger) (repo *Repository, closeAll func(), err error) {
-	s, closeAll, err := open(ctx, c, log, share)
+	s, closeAll, err := opened(ctx, c, log)
 	return s.repo, closeAll, err
 }
 
 // OpenExclusive is Open for a program that must be the only user of the stores. It fails
-// while another process has them open.
+// while another process has them open. It does not renew keys: dc-import brings keys of the
+// old rule, and raw files may follow it.
 func OpenExclusive(ctx context.Context, c Config, log *slog.Logger) (repo *Repository, closeAll func(), err error) {
-	s, closeAll, err := open(ctx, c, log, exclude)
+	s, closeAll, err := open(ctx, c, log, importer)
 	return s.repo, closeAll, err
 }
 
@@ -43,9 +45,22 @@ type stores struct {
 	table *sqlstore.Contents
 }
 
-// open opens all stores after lock has locked the folder of the key-value files. After an
-// error it closes them again.
-func open(ctx context.Context, c Config, log *slog.Logger, lock func(folder string) (unlock func(), err error)) (s stores, _ func(), err error) {
+// users says which processes may use the stores at the same time.
+type users struct {
+	lock  func(folder string) (unlock func(), err error) // of the folder of the key-value files
+	alone bool                                           // no other process has them open
+	old   bool                                           // the process works with keys of the old rule
+}
+
+var (
+	shared   = users{lock: share}
+	alone    = users{lock: exclude, alone: true}
+	importer = users{lock: exclude, alone: true, old: true}
+)
+
+// open opens all stores. After an error it closes them again. The error is errOldKeys if keys
+// must be renewed and the process is not alone.
+func open(ctx context.Context, c Config, log *slog.Logger, with users) (s stores, _ func(), err error) {
 	var closers []func() error
 	closeAll := func() {
 		for _, closeStore := range slices.Backward(closers) {
@@ -63,7 +78,7 @@ func open(ctx context.Context, c Config, log *slog.Logger, lock func(folder stri
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	unlock, err := lock(c.KeyDir)
+	unlock, err := with.lock(c.KeyDir)
 	if err != nil {
 		return s, nil, err
 	}
@@ -98,7 +113,7 @@ func open(ctx context.Context, c Config, log *slog.Logger, lock func(folder stri
 	}
 	closers = append(closers, s.files.Close)
 	rows := sqlstore.Open(database, sqlstore.Options{Now: c.Now, Log: log, StatsFreq: c.StatFreq, StatsLog: c.StatLog, FreqDelay: c.FreqDelay})
-	closers = append(closers, func() error { return rows.Flush(context.WithoutCancel(ctx)) })
+	closers = append(closers, func() error { return rows.FlushAll(context.WithoutCancel(ctx)) })
 	s.table = rows.Contents()
 	s.repo = &Repository{
 		Store: rows, Raw: contents, Contents: s.files, Now: c.Now, Log: log,
@@ -113,7 +128,17 @@ func open(ctx context.Context, c Config, log *slog.Logger, lock func(folder stri
 	if err := s.repo.EmptyTrash(ctx); err != nil {
 		return s, nil, err
 	}
-	return s, closeAll, nil
+	if with.old {
+		return s, closeAll, nil
+	}
+	old, err := rows.OldKeys(ctx)
+	if err == nil && old && !with.alone {
+		err = errOldKeys
+	}
+	if err == nil && old {
+		err = s.renewKeys(ctx, rows, log)
+	}
+	return s, closeAll, err
 }
 
 const contentsLock = ".move.lock" // in the folder of the key-value files

@@ -205,7 +205,7 @@ func chosen(versions []rawfiles.Version, mask int64) []rawfiles.Version {
 
 // file reads a version. It returns nil if the version was deleted since it was listed.
 func (repo *Repository) file(ctx context.Context, v rawfiles.Version) (*wire.Content, error) {
-	data, err := repo.Raw.Read(ctx, v)
+	data, err := repo.read(ctx, v)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -222,56 +222,84 @@ func (repo *Repository) file(ctx context.Context, v rawfiles.Version) (*wire.Con
 // processed returns the parts of a stored value that the mask selects
 // (docs/spec/storage.md 3.3). A value of unknown shape has no parts.
 func processed(entry wire.Entry, mask int64) []any {
-	text := entry.Data
-	if data, err := base64.StdEncoding.DecodeString(string(text)); err == nil {
-		text = data
-	}
-	content := func(data []byte) wire.Content {
-		return wire.Content{Buffer: base64.StdEncoding.EncodeToString(data), CDate: entry.CDate.UTC().Format(time.DateTime), TypeID: wire.ContentProcessed}
+	p := parts{text: entry.Data, cDate: entry.CDate.UTC().Format(time.DateTime)}
+	if data, err := base64.StdEncoding.DecodeString(string(p.text)); err == nil {
+		p.text = data
 	}
 	list := []any{}
 	var array []json.RawMessage
-	if json.Unmarshal(text, &array) == nil && array != nil {
+	if json.Unmarshal(p.text, &array) == nil && array != nil {
 		if mask&wire.MaskProcessed != 0 {
-			list = append(list, content(text))
+			list = append(list, p.content(p.text))
 		}
 		return list
 	}
 	var value struct {
 		Internal *[]json.RawMessage `json:"internal"`
-		Custom   *[]string          `json:"custom"`
+		Custom   *[]json.RawMessage `json:"custom"`
 	}
-	if json.Unmarshal(text, &value) != nil || value.Internal == nil || value.Custom == nil {
+	if json.Unmarshal(p.text, &value) != nil || value.Internal == nil || value.Custom == nil {
 		return list
 	}
-	internal, custom := *value.Internal, *value.Custom
+	p.internal, p.custom = *value.Internal, *value.Custom
 	if mask&wire.MaskProcessed != 0 {
-		if len(custom) > 0 {
-			list = append(list, content([]byte(custom[0])))
-		} else {
-			list = append(list, content(withoutLists(text)))
-		}
+		list = append(list, p.best())
 	}
+	return p.add(list, mask)
+}
+
+// parts is a stored value with lists of results and of texts.
+type parts struct {
+	text             []byte
+	cDate            string
+	internal, custom []json.RawMessage
+}
+
+func (p *parts) content(data []byte) wire.Content {
+	return wire.Content{Buffer: base64.StdEncoding.EncodeToString(data), CDate: p.cDate, TypeID: wire.ContentProcessed}
+}
+
+// customText returns the content of a custom text, or nil for null and for a missing one. An
+// element that is not a text is its JSON.
+func (p *parts) customText(i int) any {
+	if i >= len(p.custom) || string(p.custom[i]) == "null" {
+		return nil
+	}
+	var one string
+	if json.Unmarshal(p.custom[i], &one) != nil {
+		return p.content(p.custom[i])
+	}
+	return p.content([]byte(one))
+}
+
+// best returns the first custom text, or else the value without its lists.
+func (p *parts) best() any {
+	if text := p.customText(0); text != nil {
+		return text
+	}
+	return p.content(withoutLists(p.text))
+}
+
+// add appends the results and texts that the mask selects.
+func (p *parts) add(list []any, mask int64) []any {
 	limit := 1
 	if mask&wire.MaskAll != 0 {
-		limit = max(len(internal), len(custom))
+		limit = max(len(p.internal), len(p.custom))
 	}
 	switch {
 	case mask&wire.MaskInternal != 0 && mask&wire.MaskCustom != 0:
-		for i, in := range internal {
-			pair := []any{content(in), nil}
-			if i < len(custom) {
-				pair[1] = content([]byte(custom[i]))
-			}
-			list = append(list, pair)
+		for i, in := range p.internal {
+			list = append(list, []any{p.content(in), p.customText(i)})
 		}
 	case mask&wire.MaskInternal != 0:
-		for _, in := range internal[:min(limit, len(internal))] {
-			list = append(list, content(in))
+		for _, in := range p.internal[:min(limit, len(p.internal))] {
+			list = append(list, p.content(in))
 		}
 	case mask&wire.MaskCustom != 0:
-		for _, c := range custom[:min(limit, len(custom))] {
-			list = append(list, content([]byte(c)))
+		for i := range min(limit, len(p.custom)) {
+			if one := p.customText(i); one != nil {
+				list = append(list, one)
+			}
 		}
 	}
 	return list

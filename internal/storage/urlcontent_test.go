@@ -10,6 +10,7 @@ import (
 
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/result"
 )
 
 // content sends URL_CONTENT for the page.
@@ -51,6 +52,7 @@ func texts(t testing.TB, list []wire.Content) string {
 
 // The examples of docs/spec/storage.md 4.24: four versions of a page, two with a tidy
 // file, three with headers.
+// docs/spec/processing.md 4.2, 6.1 #17.
 func TestContentMasks(t *testing.T) {
 	n := withPage(t)
 	stage := n.Raw.Stage()
@@ -129,23 +131,13 @@ func TestProcessedMasks(t *testing.T) {
 		{`{"internal":{},"custom":7}`, 1 + 4096 + 8192, ""},
 		{`no JSON`, 1, ""},
 		{`null`, 1, ""},
+		{`{"default":{"t":1},"internal":[{"i":0},{"i":1}],"custom":[null,{"c":1}]}`, 1 + 4096 + 8192, `{"default":{"t":1}} [{"i":0} null] [{"i":1} {"c":1}]`},
+		{`{"internal":[],"custom":[null,"c1"]}`, 8192 + 16384, "c1"},
+		{`{"internal":[],"custom":["c0"]}`, 4096 + 8192, ""}, // a pair belongs to a result
 	} {
 		t.Run(fmt.Sprint(c.stored, " ", c.mask), func(t *testing.T) {
 			for name, data := range map[string][]byte{"plain": []byte(c.stored), "base64": []byte(base64.StdEncoding.EncodeToString([]byte(c.stored)))} {
-				var got []string
-				for _, p := range processed(wire.Entry{Data: data}, int64(c.mask)) {
-					switch x := p.(type) {
-					case wire.Content:
-						got = append(got, strings.TrimPrefix(texts(t, []wire.Content{x}), "10:"))
-					case []any:
-						second := "null"
-						if x[1] != nil {
-							second = strings.TrimPrefix(texts(t, []wire.Content{x[1].(wire.Content)}), "10:")
-						}
-						got = append(got, "["+strings.TrimPrefix(texts(t, []wire.Content{x[0].(wire.Content)}), "10:")+" "+second+"]")
-					}
-				}
-				if text := strings.Join(got, " "); text != c.want {
+				if text := describe(t, processed(wire.Entry{Data: data}, int64(c.mask))); text != c.want {
 					t.Errorf("%s: %s, want %s", name, text, c.want)
 				}
 			}
@@ -153,8 +145,81 @@ func TestProcessedMasks(t *testing.T) {
 	}
 }
 
+// docs/spec/processing.md 4.2, for the values that processor-task stores, and for the same as the
+// original service stored them: base64, also with line ends.
+func TestProcessedMasksOfResults(t *testing.T) {
+	r := func(title string) result.Result {
+		return result.Result{ID: md5, Tags: []result.Tag{{Name: "title", Data: []string{title}, Extractor: "MLExtractor"}}}
+	}
+	one, two := r("one"), r("two")
+	encoded := func(text []byte, err error) string {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	inner := func(r *result.Result) string {
+		return strings.TrimSuffix(strings.TrimPrefix(encoded(r.EncodeDefault()), `{"default":`), "}")
+	}
+	both := encoded(result.Encode([]result.Result{one, two}, []string{"text one", "text two"}))
+	plain := encoded(result.Encode([]result.Result{one, two}, nil))
+	raw := encoded(result.EncodeRaw(result.Result{ID: md5}, []byte("<p>page</p>")))
+	for _, c := range []struct {
+		row, stored string
+		mask        int64
+		want        string
+	}{
+		{"PROCESSED", both, wire.MaskProcessed, "text one"},
+		{"PROCESSED without custom texts", plain, wire.MaskProcessed, encoded(one.EncodeDefault())},
+		{"PROCESSED of raw-data", raw, wire.MaskProcessed, "PHA+cGFnZTwvcD4="}, // 6.2 #26
+		{"INTERNAL and CUSTOM", both, wire.MaskInternal | wire.MaskCustom, "[" + inner(&one) + " text one] [" + inner(&two) + " text two]"},
+		{"INTERNAL and CUSTOM without custom texts", plain, wire.MaskInternal | wire.MaskCustom, "[" + inner(&one) + " null] [" + inner(&two) + " null]"},
+		{"INTERNAL", both, wire.MaskInternal, inner(&one)},
+		{"CUSTOM", both, wire.MaskCustom, "text one"},
+		{"CUSTOM without custom texts", plain, wire.MaskCustom, ""},
+		{"INTERNAL with PROCESSED_ALL", both, wire.MaskInternal | wire.MaskAll, inner(&one) + " " + inner(&two)},
+		{"CUSTOM with PROCESSED_ALL", both, wire.MaskCustom | wire.MaskAll, "text one text two"},
+		{"PROCESSED_ALL alone", both, wire.MaskAll, ""},
+		{"list with PROCESSED", `[{"a":1}, "b"]`, wire.MaskProcessed, `[{"a":1}, "b"]`},
+		{"list with PROCESSED_ALL", `[{"a":1}]`, wire.MaskInternal | wire.MaskCustom | wire.MaskAll, ""},
+	} {
+		lines := base64.StdEncoding.EncodeToString([]byte(c.stored))
+		for i := 76; i < len(lines); i += 77 {
+			lines = lines[:i] + "\n" + lines[i:]
+		}
+		for form, data := range map[string]string{"JSON": c.stored, "base64": base64.StdEncoding.EncodeToString([]byte(c.stored)), "lines of base64": lines + "\n"} {
+			t.Run(c.row+", "+form, func(t *testing.T) {
+				if got := describe(t, processed(wire.Entry{Data: []byte(data)}, c.mask)); got != c.want {
+					t.Errorf("got %s, want %s", got, c.want)
+				}
+			})
+		}
+	}
+}
+
+// describe joins texts of contents by spaces; a pair is in brackets.
+func describe(t testing.TB, list []any) string {
+	t.Helper()
+	var got []string
+	for _, p := range list {
+		switch x := p.(type) {
+		case nil:
+			got = append(got, "null")
+		case wire.Content:
+			got = append(got, strings.TrimPrefix(texts(t, []wire.Content{x}), "10:"))
+		case []any:
+			got = append(got, "["+describe(t, x)+"]")
+		}
+	}
+	return strings.Join(got, " ")
+}
+
 func FuzzProcessed(f *testing.F) {
-	f.Add([]byte(`{"default":1,"internal":[null],"custom":["x"]}`), int64(0x7fff))
+	for _, seed := range []string{
+		`{"default":1,"internal":[null],"custom":["x"]}`, `{"internal":[],"custom":[null,{},[],7,"\ud800"]}`, `[`, `bnVsbA==`, `{"internal":null,"custom":null}`, "\xff{}",
+	} {
+		f.Add([]byte(seed), int64(0x7fff))
+	}
 	f.Fuzz(func(t *testing.T, data []byte, mask int64) {
 		if _, err := json.Marshal(processed(wire.Entry{Data: data}, mask)); err != nil {
 			t.Error(err)

@@ -39,7 +39,7 @@ type AttributeRequest struct {
 // element name[i]. The attribute's name is mandatory.
 func ReadAttributes(name string, raw json.RawMessage, n *Notes) ([]AttributeRequest, error) {
 	return readList(name, raw, n, func(o *object) AttributeRequest {
-		r := AttributeRequest{SiteID: o.text("siteId"), Name: o.textOrNil("name"), URLMd5: o.textOrNil("urlMd5"), Value: o.textOrNil("value")}
+		r := AttributeRequest{SiteID: o.text("siteId"), Name: o.textOrNil("name"), URLMd5: o.md5OrNil("urlMd5"), Value: o.textOrNil("value")}
 		o.accept("cDate")
 		if r.Name == nil || *r.Name == "" {
 			o.fail("name", "is missing")
@@ -55,7 +55,7 @@ func ReadAttributes(name string, raw json.RawMessage, n *Notes) ([]AttributeRequ
 func ReadAttributeSelections(name string, raw json.RawMessage, n *Notes) ([]AttributeRequest, error) {
 	return readList(name, raw, n, func(o *object) AttributeRequest {
 		return AttributeRequest{
-			SiteID: o.text("siteId"), Name: o.textOrNil("name"), URLMd5: o.textOrNil("urlMd5"),
+			SiteID: o.text("siteId"), Name: o.textOrNil("name"), URLMd5: o.md5OrNil("urlMd5"),
 			Criterion: o.criterion("criterions", Criterion{}),
 		}
 	})

@@ -27,12 +27,15 @@ type Batch struct {
 	RefillTime int64
 	Refilled   int64
 
+	Tally Tally // in the answer: what the task counted
+
 	// The manager sets these for the tasks of a real-time batch.
 	Folder string // of its raw files; "": those of the node
 	Spent  int64  // ms of MaxExecutionTime that earlier tasks used
 }
 
-// BatchItem is one URL of a Batch. Its key is (SiteID, URLID).
+// BatchItem is one URL of a Batch. Its key is (SiteID, URLID). An item whose URL.URLPut has the
+// content needs no URL text.
 type BatchItem struct {
 	SiteID     string
 	URLID      string
@@ -44,6 +47,9 @@ type BatchItem struct {
 
 	// BaseURL is the base URL of the fetched page, from one task to the next.
 	BaseURL string
+	// Put is urlPutObj in an answer of processor-task to a real-time batch: the processed
+	// content. It is not read.
+	Put json.RawMessage `json:"-"`
 }
 
 // SiteOverlay is the siteObj of a batch item. Row replaces columns of the stored site;
@@ -76,7 +82,7 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 		if b.Folder != "" && !FolderName(b.Folder) {
 			o.fail("contentFolder", "is not the name of a folder")
 		}
-		o.accept("errorNames", "refilled")
+		o.accept("errorNames", "refilled", "tally")
 		if o.has("refill") {
 			b.Refill = readObject(o.reading, "Batch.refill", o.fields["refill"], func(o *object) []URLFetchRequest { return readRefill(o, &b) })
 			b.RefillTime = o.bounded("refillTime", 0, Bounds{Max: math.MaxInt32})
@@ -127,7 +133,7 @@ func batchID(o *object) int64 {
 }
 
 func readBatchItem(o *object) BatchItem {
-	item := BatchItem{SiteID: o.siteID(), URLID: o.text("urlId"), Depth: o.int("depth", 0), BaseURL: o.text("baseUrl")}
+	item := BatchItem{SiteID: o.siteID(), URLID: o.md5("urlId"), Depth: o.int("depth", 0), BaseURL: o.text("baseUrl")}
 	o.accept("urlPutObj", "urlContentResponse", "siteProperties")
 	if !o.has("urlObj") {
 		o.fail("urlObj", "is missing")
@@ -137,19 +143,22 @@ func readBatchItem(o *object) BatchItem {
 	u.loose = true // its values come from another task, not from a client
 	item.Given = u.columns(URLColumns)
 	text := item.Given.Text("URL")
-	if text == "" {
-		u.fail("url", "is missing")
-	}
 	item.URL = NewURL(item.SiteID, text)
 	item.URL.ContentMask = u.int("contentMask", 0)
 	item.URL.URLPut = u.raw("urlPut")
 	item.URL.Attributes = attributesOf(u)
 	Apply(&item.URL, URLColumns, item.Given, "")
-	item.URLID = cmp.Or(item.URLID, item.URL.URLMd5, Md5(text))
+	if item.URLID = cmp.Or(item.URLID, item.Given.Text("URLMd5")); text != "" {
+		item.URLID = keyFor(item.URLID, text)
+	} else if !HasData(item.URL.URLPut) {
+		u.fail("url", "is missing, and so is urlPut.putDict.data")
+	} else if item.URLID == "" {
+		item.URLID = Md5(string(item.URL.URLPut)) // contents differ, so keys must
+	}
 	item.URL.SiteID, item.URL.URLMd5 = item.SiteID, item.URLID
 	if o.isObject("properties") {
 		item.Properties = map[string]string{}
-		for _, row := range readProperties(o, "properties", item.SiteID, true) {
+		for _, row := range readProperties(o, item.SiteID, true) {
 			item.Properties[row.Text("Name")] = row.Text("Value")
 		}
 	}
@@ -181,7 +190,7 @@ func readOverlay(o *object, siteID string) SiteOverlay {
 	o.accept("moveURLs", "urls")
 	o.accept(siteExtras...)
 	s.Filters = listOf(o, "filters", func(o *object) Patch { return readFilter(o, siteID) })
-	s.Properties = readProperties(o, "properties", siteID, true)
+	s.Properties = readProperties(o, siteID, true)
 	return s
 }
 
@@ -210,6 +219,24 @@ func (o *SiteOverlay) Apply(site *Site) {
 func (o *SiteOverlay) Key() string {
 	text, _ := json.Marshal(o) // a Patch holds only numbers and texts
 	return string(text)
+}
+
+// PropertiesKey returns the same text for items with the same properties.
+func (it *BatchItem) PropertiesKey() string {
+	if len(it.Properties) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(it.Properties) // a map of texts: sorted, and never an error
+	return string(text)
+}
+
+// Allows reports whether the state of a site permits its crawling and processing. Real-time batches
+// also use a suspended site (docs/spec/crawling.md 2.1 step 8, docs/spec/processing.md 6.1 #1).
+func (b *Batch) Allows(s *Site) bool {
+	if b.CrawlerType == CrawlRealTime {
+		return s.State != SiteDisabled
+	}
+	return s.State == SiteActive
 }
 
 // Groups returns the items with the same key together, in the order of their first items.
@@ -252,11 +279,18 @@ func (b Batch) MarshalJSON() ([]byte, error) {
 	if b.Refilled > 0 {
 		object["refilled"] = b.Refilled
 	}
+	if len(b.Tally) > 0 {
+		object["tally"] = b.Tally
+	}
 	if b.Folder != "" {
 		object["contentFolder"], object["spentTime"] = b.Folder, b.Spent
 	}
 	return json.Marshal(object)
 }
+
+// Writes reports whether the tasks of the batch change rows and stored contents. Those of a
+// real-time batch never do.
+func (b *Batch) Writes() bool { return b.DBMode&DBWrite != 0 && b.CrawlerType != CrawlRealTime }
 
 // MarshalJSON writes the item without siteObj.
 func (i BatchItem) MarshalJSON() ([]byte, error) { return i.encode(false) }
@@ -271,8 +305,12 @@ func (i BatchItem) encode(withSite bool) ([]byte, error) {
 	if properties == nil {
 		properties = map[string]string{}
 	}
-	return json.Marshal(map[string]any{
+	object := map[string]any{
 		"siteId": i.SiteID, "urlId": i.URLID, "urlObj": i.URL, "properties": properties,
 		"siteObj": site, "depth": i.Depth, "baseUrl": i.BaseURL,
-	})
+	}
+	if i.Put != nil {
+		object["urlPutObj"] = i.Put
+	}
+	return json.Marshal(object)
 }

@@ -13,7 +13,8 @@ type Column struct {
 	Kind Kind
 	Bounds
 
-	index int // of the struct field; -1: the struct has no such field
+	key   bool // an md5: its digits become lower case
+	index int  // of the struct field; -1: the struct has no such field
 }
 
 // The columns of the tables, in the order of the fields of Site, URL, SiteFilter and
@@ -40,7 +41,7 @@ func columnsOf(row any) []Column {
 			continue
 		}
 		jsonName, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		c := Column{JSON: jsonName, Name: name, Bounds: boundsOf(f.Tag.Get("fit")), index: i}
+		c := Column{JSON: jsonName, Name: name, Bounds: boundsOf(f.Tag.Get("fit")), key: strings.HasSuffix(name, "Md5"), index: i}
 		switch {
 		case f.Type == reflect.TypeFor[Date]():
 			c.Kind = KindDate
@@ -80,21 +81,10 @@ func Apply(row any, columns []Column, p Patch, now Date) {
 		if !ok || c.index < 0 {
 			continue
 		}
-		f := v.Field(c.index)
-		switch x := value.(type) {
-		case nil:
-			f.SetZero()
-		case int64:
-			setInt(f, x)
-		case float64:
-			f.SetFloat(x)
-		case string:
-			f.SetString(x)
-		case Expr:
-			if c.Kind == KindDate && strings.EqualFold(strings.ReplaceAll(string(x), " ", ""), "NOW()") {
-				f.SetString(string(now))
-			}
+		if x, computed := value.(Expr); computed && c.Kind == KindDate && strings.EqualFold(strings.ReplaceAll(string(x), " ", ""), "NOW()") {
+			value = string(now)
 		}
+		setField(v.Field(c.index), value)
 	}
 }
 
@@ -119,36 +109,30 @@ func FitRow(row any, columns []Column) []any {
 		}
 		f := v.Field(c.index)
 		value := c.value(f)
-		switch fitted := c.Fit(value).(type) {
-		case nil:
-			f.SetZero()
-			value = nil
-		case int64:
-			if fitted != value {
-				value = fitted
-				setInt(f, fitted)
-			}
-		case float64:
-			if fitted != value {
-				value = fitted
-				f.SetFloat(fitted)
-			}
-		case string:
-			if fitted != value {
-				value = fitted
-				f.SetString(fitted)
-			}
+		if fitted := c.Fit(value); fitted != value {
+			value = fitted
+			setField(f, fitted)
 		}
 		values = append(values, value)
 	}
 	return values
 }
 
-func setInt(f reflect.Value, n int64) {
-	if f.CanUint() {
-		f.SetUint(uint64(n))
-	} else {
-		f.SetInt(n)
+// setField sets a field to a value of a Patch. An Expr changes nothing.
+func setField(f reflect.Value, value any) {
+	switch x := value.(type) {
+	case nil:
+		f.SetZero()
+	case int64:
+		if f.CanUint() {
+			f.SetUint(uint64(x))
+		} else {
+			f.SetInt(x)
+		}
+	case float64:
+		f.SetFloat(x)
+	case string:
+		f.SetString(x)
 	}
 }
 

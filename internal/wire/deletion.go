@@ -50,9 +50,9 @@ func (o *object) urlOrKey() (text *string, kind int64, md5 string) {
 	switch {
 	case text == nil:
 	case kind == ByURL:
-		md5 = Md5(*text)
+		md5 = KeyOfURL(*text)
 	default:
-		md5 = *text
+		md5 = lowerMd5(*text)
 	}
 	return text, kind, md5
 }

@@ -1,6 +1,9 @@
 package wire
 
-import "math/bits"
+import (
+	"errors"
+	"math/bits"
+)
 
 // ErrorMask is a set of error bits of a URL or a Site (docs/spec/DECISIONS.md 2).
 type ErrorMask uint64
@@ -122,7 +125,7 @@ var errorBits = [...]ErrorBit{
 	{41, "SITE_STATE", "the site is not active", true},
 	{42, "MAX_ITEMS", "the batch has more items than allowed", true},
 	{43, "MAX_URLS_FROM_PAGE", "the page has more URLs than allowed", false},
-	{44, "TEMPLATE_SOURCE", "a template source is not usable", false},
+	{44, "TEMPLATE_SOURCE", "a template, or its source or format, is not usable", false},
 	{45, "RSS_EMPTY", "the feed has no entries", true},
 	{46, "URLS_SCHEMA_EXTERNAL", "an external source of a URL schema failed", true},
 	{47, "NOT_EXIST_ANY_VALID_PROXY", "no valid proxy", true},
@@ -159,4 +162,23 @@ func (m ErrorMask) Names() []string {
 		names = append(names, b.Name)
 	}
 	return names
+}
+
+// MaskError is an error that sets bits of the row it belongs to.
+type MaskError struct {
+	Mask ErrorMask
+	Err  error
+}
+
+func (e *MaskError) Error() string { return e.Err.Error() }
+
+func (e *MaskError) Unwrap() error { return e.Err }
+
+// MaskOf returns the bits of the MaskError in err, or 0.
+func MaskOf(err error) ErrorMask {
+	var e *MaskError
+	if errors.As(err, &e) {
+		return e.Mask
+	}
+	return 0
 }

@@ -1,14 +1,12 @@
 package wire
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite the table of error bits in docs/errors.md")
+	"hce/dc/internal/testgolden"
+)
 
 // The table of error bits in docs/errors.md is between these lines.
 const (
@@ -18,25 +16,7 @@ const (
 )
 
 func TestErrorsPageIsUpToDate(t *testing.T) {
-	page, err := os.ReadFile(errorsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(page), tableBegin)
-	_, after, ended := strings.Cut(rest, tableEnd)
-	if !found || !ended {
-		t.Fatalf("%s has no lines %q and %q", errorsPage, tableBegin, tableEnd)
-	}
-	want := before + tableBegin + bitTable() + tableEnd + after
-	if *update {
-		if err := os.WriteFile(errorsPage, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if string(page) != want {
-		t.Errorf("the table of error bits in %s is out of date; run go test ./internal/wire -run ErrorsPage -update", errorsPage)
-	}
+	testgolden.Part(t, errorsPage, tableBegin, tableEnd, bitTable())
 }
 
 // bitTable returns all error bits as a Markdown table.

@@ -5,13 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"hce/dc/internal/wire/prop"
 )
 
-// ExpressionsProperty is the property that ReadFieldExpressions reads.
-const ExpressionsProperty = "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER"
+// The properties that ReadFieldExpressions reads.
+const (
+	CrawlerExpressions   = "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER"
+	ProcessorExpressions = "SQL_EXPRESSION_FIELDS_UPDATE_PROCESSOR"
+)
 
 // FieldExpression sets a column of a crawled URL or of its site to the value of an SQL
 // expression. Macros are the fields of that object in upper case, such as %URLMD5%.
@@ -100,8 +104,9 @@ func readObjectExpressions(o prop.Member) (all []FieldExpression, errs []error) 
 		return nil, []error{fmt.Errorf("at %q: %w", object, err)}
 	}
 	for _, field := range fields {
-		column := columnNamed(columns, field.Name)
-		if column == "" {
+		named, ok := ColumnNamed(columns, field.Name)
+		column := named.Name
+		if !ok {
 			errs = append(errs, fmt.Errorf("has %q at %q, which is not a column", clip([]byte(field.Name)), object))
 			continue
 		}
@@ -122,13 +127,45 @@ func readObjectExpressions(o prop.Member) (all []FieldExpression, errs []error) 
 	return all, errs
 }
 
-// columnNamed returns the SQL name of a column, given its name in SQL or in JSON in any
-// case. It returns "" for an unknown name.
-func columnNamed(columns []Column, name string) string {
+// ColumnNamed finds a column by its name in SQL or in JSON, in any letter case.
+func ColumnNamed(columns []Column, name string) (Column, bool) {
 	for _, c := range columns {
 		if strings.EqualFold(c.Name, name) || strings.EqualFold(c.JSON, name) {
-			return c.Name
+			return c, true
 		}
 	}
-	return ""
+	return Column{}, false
+}
+
+// FieldMacros replaces %FIELD%, with or without quotes around it, by the value of the row as
+// an SQL literal in the MySQL dialect. FIELD is the name in JSON, in upper case. row points to the
+// struct of the columns.
+func FieldMacros(row any, columns []Column) *strings.Replacer {
+	values := PatchOf(row, columns)
+	var quoted, bare []string
+	for _, c := range columns {
+		literal := "NULL"
+		switch x := values[c.Name].(type) {
+		case string:
+			literal = QuotedSQL(x)
+		case int64:
+			literal = "(" + strconv.FormatInt(x, 10) + ")"
+		case float64:
+			literal = "(" + strconv.FormatFloat(x, 'f', -1, 64) + ")"
+		}
+		name := "%" + strings.ToUpper(c.JSON) + "%"
+		quoted = append(quoted, "'"+name+"'", literal, `"`+name+`"`, literal)
+		bare = append(bare, name, literal)
+	}
+	return strings.NewReplacer(append(quoted, bare...)...)
+}
+
+// DateMacro replaces %PDATE%, with or without quotes around it, by an SQL literal.
+func DateMacro(expression, literal string) string {
+	return strings.NewReplacer("'%PDATE%'", literal, `"%PDATE%"`, literal, "%PDATE%", literal).Replace(expression)
+}
+
+// QuotedSQL returns a text as a MySQL string literal.
+func QuotedSQL(text string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(text) + "'"
 }

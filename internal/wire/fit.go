@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -157,9 +158,7 @@ func storable(date string) bool {
 // Fit returns a copy of p with Column.Fit applied to each value.
 func Fit(p Patch, columns []Column) Patch {
 	fitted := make(Patch, len(p)+1)
-	for name, value := range p {
-		fitted[name] = value
-	}
+	maps.Copy(fitted, p)
 	for _, c := range columns {
 		if value, ok := p[c.Name]; ok {
 			fitted[c.Name] = c.Fit(value)

@@ -166,6 +166,9 @@ func (o *object) text(field string) string {
 	return s
 }
 
+// md5 is text for the key of a URL, with lower-case digits.
+func (o *object) md5(field string) string { return lowerMd5(o.text(field)) }
+
 // textOrNil returns nil for an absent or null text.
 func (o *object) textOrNil(field string) *string {
 	if !o.has(field) {
@@ -173,6 +176,15 @@ func (o *object) textOrNil(field string) *string {
 	}
 	s := o.text(field)
 	return &s
+}
+
+// md5OrNil is textOrNil for the key of a URL, with lower-case digits.
+func (o *object) md5OrNil(field string) *string {
+	text := o.textOrNil(field)
+	if text != nil {
+		*text = lowerMd5(*text)
+	}
+	return text
 }
 
 // bytesOrNil is textOrNil for the content of a file, which may hold any character.
@@ -239,6 +251,20 @@ func (o *object) columns(table []Column) Patch {
 	return p
 }
 
+// tagNumbers turns the texts of number columns that are no number into {"str": text}. Clients of the
+// original write the name of a column there, which means the value that it has.
+func (o *object) tagNumbers(table []Column) {
+	for _, c := range table {
+		raw := o.fields[c.JSON]
+		if len(raw) == 0 || raw[0] != '"' || c.Kind != KindInt && c.Kind != KindFloat {
+			continue
+		}
+		if _, ok := c.number(raw); !ok {
+			o.fields[c.JSON] = slices.Concat([]byte(`{"str":`), raw, []byte("}"))
+		}
+	}
+}
+
 // bounded is int with a range.
 func (o *object) bounded(field string, def int64, b Bounds) int64 {
 	n := o.int(field, def)
@@ -255,7 +281,7 @@ func (o *object) end() {
 	}
 	for _, field := range slices.Sorted(maps.Keys(o.fields)) {
 		if !o.used[field] {
-			o.notes.unknown(o.name, field)
+			o.notes.unknown(o.name, field, o.used)
 		}
 	}
 }

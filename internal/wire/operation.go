@@ -65,7 +65,7 @@ var opNames = map[Op]string{
 	ProxyDelete: "PROXY_DELETE", ProxyStatus: "PROXY_STATUS", ProxyFind: "PROXY_FIND",
 	AttributeSet: "ATTRIBUTE_SET", AttributeUpdate: "ATTRIBUTE_UPDATE",
 	AttributeDelete: "ATTRIBUTE_DELETE", AttributeFetch: "ATTRIBUTE_FETCH",
-	URLReturn: "URL_RETURN", SiteRecrawl: "SITE_RECRAWL",
+	URLReturn: "URL_RETURN", SiteRecrawl: "SITE_RECRAWL", SiteTotals: "SITE_TOTALS",
 }
 
 var opsByName = func() map[string]Op {
@@ -92,12 +92,12 @@ func (o Op) String() string {
 func (o Op) Known() bool { _, ok := opNames[o]; return ok }
 
 // Client reports whether clients may call o.
-func (o Op) Client() bool { return o.Known() && o != URLReturn && o != SiteRecrawl }
+func (o Op) Client() bool { return o.Known() && o != URLReturn && o != SiteRecrawl && o != SiteTotals }
 
 // Reads reports whether o never changes data.
 func (o Op) Reads() bool {
 	switch o {
-	case SiteStatus, SiteFind, URLStatus, URLContent, URLHistory, URLStats, ProxyStatus, ProxyFind, AttributeFetch:
+	case SiteStatus, SiteFind, SiteTotals, URLStatus, URLContent, URLHistory, URLStats, ProxyStatus, ProxyFind, AttributeFetch:
 		return true
 	}
 	return false
@@ -124,7 +124,7 @@ func ParseOp(name string) (Op, bool) {
 // and SITE_CLEANUP accept one object or a list: for them it returns false.
 func (o Op) ListRequest() bool {
 	switch o {
-	case SiteNew, SiteUpdate, SiteStatus, SiteDelete, SiteCleanup, SiteFind, SQLCustom, BatchRun, URLReturn, SiteRecrawl:
+	case SiteNew, SiteUpdate, SiteStatus, SiteDelete, SiteCleanup, SiteFind, SQLCustom, BatchRun, URLReturn, SiteRecrawl, SiteTotals:
 		return false
 	}
 	return true

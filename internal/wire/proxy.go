@@ -15,7 +15,7 @@ type Proxy struct {
 	Domains     string  `json:"domains" col:"Domains" fit:"8192"`
 	Priority    int64   `json:"priority" col:"Priority" fit:"u32"`
 	State       int64   `json:"state" col:"State" fit:"u32"` // 1: in use
-	CountryCode string  `json:"countryCode" col:"CountryCode" fit:"2"`
+	CountryCode string  `json:"countryCode" col:"CountryCode" fit:"64"`
 	CountryName string  `json:"countryName" col:"CountryName" fit:"64"`
 	RegionCode  int64   `json:"regionCode" col:"RegionCode" fit:"u32"`
 	RegionName  string  `json:"regionName" col:"RegionName" fit:"64"`

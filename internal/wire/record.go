@@ -58,7 +58,7 @@ func ReadURLStats(raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
 func readRecords(name, criterion string, raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
 	return readNullable(name, raw, n, URLRecordsRequest{Null: true}, func(o *object) URLRecordsRequest {
 		return URLRecordsRequest{
-			SiteID: o.siteID(), URLMd5: o.text("urlMd5"),
+			SiteID: o.siteID(), URLMd5: o.md5("urlMd5"),
 			URLsCriterion: o.criterion("urlCriterions", Criterion{}), Criterion: o.criterion(criterion, Criterion{}),
 		}
 	})

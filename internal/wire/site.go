@@ -39,11 +39,13 @@ type Site struct {
 	FetchType       int64     `json:"fetchType" col:"FetchType" fit:"u8"`
 	CategoryID      int64     `json:"categoryId" col:"Category_Id" fit:"u32"`
 
-	RecrawlLock bool           `json:"recrawlLock"` // a recrawl is running (docs/spec/DECISIONS.md 3.6)
-	MoveURLs    bool           `json:"moveURLs"`    // always true in answers
-	URLs        []SiteURL      `json:"urls"`
-	Filters     []SiteFilter   `json:"filters"`
-	Properties  []SiteProperty `json:"properties"`
+	RecrawlLock    bool           `json:"recrawlLock"`    // a recrawl is running (docs/spec/DECISIONS.md 3.6)
+	CrawlingURLs   int64          `json:"crawlingURLs"`   // in crawl batches: Status 2, 3, 8 (docs/spec/DECISIONS.md 3.8)
+	ProcessingURLs int64          `json:"processingURLs"` // in processing batches: Status 5, 6
+	MoveURLs       bool           `json:"moveURLs"`       // always true in answers
+	URLs           []SiteURL      `json:"urls"`
+	Filters        []SiteFilter   `json:"filters"`
+	Properties     []SiteProperty `json:"properties"`
 }
 
 // MarshalJSON adds errorNames (docs/spec/DECISIONS.md 1.8).
@@ -66,18 +68,21 @@ func (s *Site) UnmarshalJSON(b []byte) error {
 	}
 	Apply(s, SiteColumns, patch, "")
 	var lists struct {
-		RecrawlLock bool            `json:"recrawlLock"`
-		MoveURLs    json.RawMessage `json:"moveURLs"`
-		URLs        []SiteURL       `json:"urls"`
-		Filters     []SiteFilter    `json:"filters"`
+		RecrawlLock    bool            `json:"recrawlLock"`
+		CrawlingURLs   int64           `json:"crawlingURLs"`
+		ProcessingURLs int64           `json:"processingURLs"`
+		MoveURLs       json.RawMessage `json:"moveURLs"`
+		URLs           []SiteURL       `json:"urls"`
+		Filters        []SiteFilter    `json:"filters"`
 	}
 	if err := json.Unmarshal(b, &lists); err != nil {
 		return &FieldError{Object: "Site", Reason: err.Error()}
 	}
 	s.RecrawlLock, s.MoveURLs = lists.RecrawlLock, true
+	s.CrawlingURLs, s.ProcessingURLs = lists.CrawlingURLs, lists.ProcessingURLs
 	s.URLs, s.Filters = lists.URLs, lists.Filters
 	if o.has("properties") {
-		s.Properties = rowsOf[SiteProperty](PropertyColumns, readProperties(o, "properties", s.ID, false))
+		s.Properties = rowsOf[SiteProperty](PropertyColumns, readProperties(o, s.ID, false))
 	}
 	return o.err
 }
@@ -102,6 +107,9 @@ func (u SiteURL) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object, or a text that is the URL.
 func (u *SiteURL) UnmarshalJSON(b []byte) error {
+	if isNull(b) {
+		return nil
+	}
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, &u.URL.URL)
 	}
@@ -157,4 +165,16 @@ func (s *Site) Property(name string) (value string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// OverLimits returns these bits for the limits that the site exceeds. A limit of 0 is unlimited
+// (docs/spec/DECISIONS.md 3.2).
+func (s *Site) OverLimits(errors, resources ErrorMask) (bits ErrorMask) {
+	if s.MaxErrors > 0 && s.Errors > s.MaxErrors {
+		bits |= errors
+	}
+	if s.MaxResources > 0 && s.Resources > s.MaxResources {
+		bits |= resources
+	}
+	return bits
 }

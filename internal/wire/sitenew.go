@@ -16,7 +16,7 @@ type SiteNewRequest struct {
 }
 
 // siteExtras are keys of site requests that have no effect.
-var siteExtras = []string{"updateType", "criterions", "host", "errorNames", "recrawlLock", "_urlNormalizeMask"}
+var siteExtras = []string{"updateType", "criterions", "host", "errorNames", "recrawlLock", "crawlingURLs", "processingURLs", "_urlNormalizeMask"}
 
 // ReadSiteNew reads the object of SITE_NEW. It requires an id or one root URL only
 // (docs/spec/DECISIONS.md 1.7).
@@ -37,7 +37,7 @@ func readSiteNew(o *object) SiteNewRequest {
 	}
 	r.Site["Id"] = r.ID
 	r.Filters = listOf(o, "filters", func(o *object) Patch { return readFilter(o, r.ID) })
-	r.Properties = readProperties(o, "properties", r.ID, false)
+	r.Properties = readProperties(o, r.ID, false)
 	return r
 }
 
@@ -75,6 +75,7 @@ func (r *reading) rootURL(name string, raw json.RawMessage, mask int64) (Patch, 
 		return Patch{"URL": text}, mask
 	}
 	o := r.object(name, raw)
+	o.tagNumbers(RootURLColumns)
 	row := o.columns(RootURLColumns)
 	mask = o.int("_normalizeMask", 0)
 	o.accept("siteSelect", "attributes", "urlUpdate", "urlPut", "chainId", "contentMask", "errorNames", "host")

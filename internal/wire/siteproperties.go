@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// readProperties reads the three forms of docs/spec/objects.md 2.4 in field. Rows without a
-// site get siteID. It returns nil if field is absent or null. A value that is a list is
+// readProperties reads the three forms of docs/spec/objects.md 2.4 of properties. Rows without a
+// site get siteID. It returns nil if they are absent or null. A value that is a list is
 // [siteId, value, urlMd5]. With listsAreValues, for batch items and their siteObj, a value
 // may also be a JSON list (docs/spec/crawling.md 3, F8): then only a list that passes
 // isPropertyTriple is [siteId, value, urlMd5].
-func readProperties(parent *object, field, siteID string, listsAreValues bool) []Patch {
+func readProperties(parent *object, siteID string, listsAreValues bool) []Patch {
+	const field = "properties"
 	if !parent.has(field) {
 		return nil
 	}
@@ -20,7 +21,7 @@ func readProperties(parent *object, field, siteID string, listsAreValues bool) [
 		return listOf(parent, field, func(o *object) Patch {
 			row := o.columns(PropertyColumns)
 			if row.Text("Name") == "" {
-				o.fail("name", "is missing")
+				o.notes.remark(o.name, "has no name, so nothing reads it")
 			}
 			return propertyRow(row, siteID)
 		})
@@ -80,7 +81,7 @@ func isPropertyTriple(value json.RawMessage) bool {
 		if isNull(list[i]) {
 			continue
 		}
-		if text, ok := readText(list[i]); !ok || checkGiven(check, "", "", text) != nil {
+		if text, ok := readText(list[i]); !ok || checkGiven(check, "", "", lowerMd5(text)) != nil {
 			return false
 		}
 	}
@@ -91,10 +92,11 @@ func propertyRow(row Patch, siteID string) Patch {
 	if row.Text("Site_Id") == "" {
 		row["Site_Id"] = siteID
 	}
-	for _, column := range []string{"URLMd5", "Value"} {
+	for _, column := range []string{"Name", "URLMd5", "Value"} {
 		if _, ok := row[column]; !ok {
 			row[column] = ""
 		}
 	}
+	row["URLMd5"] = lowerMd5(row.Text("URLMd5"))
 	return row
 }

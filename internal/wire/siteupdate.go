@@ -60,7 +60,7 @@ func readSiteUpdate(o *object) SiteUpdateRequest {
 		row["Status"] = int64(StatusProcessed)
 	}
 	r.Filters = listOf(o, "filters", r.readFilter)
-	r.Properties = readProperties(o, "properties", "", false)
+	r.Properties = readProperties(o, "", false)
 	for i, p := range r.Properties {
 		o.dropSiteID(fmt.Sprintf("%s.properties[%d]", o.name, i), p)
 	}
@@ -77,13 +77,20 @@ func (l *SiteLists) readURLs(o *object, site Patch) {
 	}
 	l.URLs = []Patch{}
 	for name, raw := range o.elements(o.name+".urls", o.fields["urls"]) {
+		if isNull(raw) {
+			o.notes.remark(name, "is null, so it is left out")
+			continue
+		}
 		row, mask := o.rootURL(name, raw, siteMask)
 		if l.UpdateType != UpdateRows || row.Text("URLMd5") == "" {
 			text := row.Text("URL")
-			if text == "" {
-				o.refuse(&FieldError{Object: name, Field: "url", Reason: "is missing"})
+			if text == "" && o.err == nil {
+				o.notes.remark(name, "has no url, so it is left out")
+				continue
 			}
-			row["URLMd5"] = Md5(text)
+			row["URLMd5"] = KeyOfURL(text)
+		} else if text := row.Text("URL"); text != "" {
+			row["URLMd5"] = keyFor(row.Text("URLMd5"), text)
 		}
 		row["ParentMd5"] = ""
 		if l.UpdateType != UpdateRows {
@@ -126,8 +133,8 @@ func (l *SiteLists) Normalize(object string, form func(text string, mask int64) 
 			reason := "cannot be normalized: " + err.Error()
 			return &FieldError{Object: fmt.Sprintf("%s.urls[%d]", object, i), Field: "url", Value: clip(quoteJSON(text)), Reason: reason}
 		}
-		if row["URLMd5"] == Md5(text) {
-			row["URLMd5"] = Md5(normal)
+		if row["URLMd5"] == KeyOfURL(text) {
+			row["URLMd5"] = KeyOfURL(normal)
 		}
 		row["URL"] = normal
 	}

@@ -83,6 +83,9 @@ func (u *URL) UnmarshalJSON(b []byte) error {
 	u.URLUpdate = o.raw("urlUpdate")
 	if o.err == nil {
 		Apply(u, URLColumns, p, "")
+		if u.URL != "" {
+			u.URLMd5 = keyFor(u.URLMd5, u.URL)
+		}
 	}
 	return o.err
 }
@@ -91,7 +94,7 @@ func (u *URL) UnmarshalJSON(b []byte) error {
 // (docs/spec/objects.md 2.7, column "auto"), except MaxURLsFromPage: the limit of the site.
 func NewURL(siteID, text string) URL {
 	return URL{
-		SiteID: siteID, URL: text, URLMd5: Md5(text), Status: StatusNew, HTTPMethod: "get",
+		SiteID: siteID, URL: text, URLMd5: KeyOfURL(text), Status: StatusNew, HTTPMethod: "get",
 		RequestDelay: 500, ProcessingDelay: 500, HTTPTimeout: 30000,
 		SiteSelect: SelectNone,
 	}
@@ -100,8 +103,9 @@ func NewURL(siteID, text string) URL {
 // Root reports whether u is a root URL of its site (docs/spec/storage.md 4.0.7).
 func (u *URL) Root() bool { return u.ParentMd5 == "" }
 
-// Md5 returns the key of a URL: the md5 of its bytes in lower-case hexadecimal.
-func Md5(text string) string {
-	sum := md5.Sum([]byte(text))
+// Md5 returns the md5 of a text or of bytes in lower-case hexadecimal. It is the id of a site; the
+// key of a URL is KeyOfURL.
+func Md5[T string | []byte](data T) string {
+	sum := md5.Sum([]byte(data))
 	return hex.EncodeToString(sum[:])
 }

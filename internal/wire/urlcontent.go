@@ -30,7 +30,7 @@ func ReadURLContent(raw json.RawMessage, n *Notes) ([]URLContentRequest, error) 
 		r := URLContentRequest{
 			SiteID:         o.text("siteId"),
 			URL:            o.text("url"),
-			URLMd5:         o.text("urlMd5"),
+			URLMd5:         o.md5("urlMd5"),
 			Mask:           o.int("contentTypeMask", MaskProcessed|MaskRawLast),
 			AttributeNames: o.texts("attributeNames", []string{"*"}),
 			DBFields:       DBFields,
@@ -45,7 +45,7 @@ func ReadURLContent(raw json.RawMessage, n *Notes) ([]URLContentRequest, error) 
 			}
 			r.Fetch = &f
 		}
-		r.SiteID, r.URLMd5 = cmp.Or(r.SiteID, GeneralSite), cmp.Or(r.URLMd5, Md5(r.URL))
+		r.SiteID, r.URLMd5 = cmp.Or(r.SiteID, GeneralSite), keyFor(r.URLMd5, r.URL)
 		return r
 	})
 }

@@ -2,9 +2,11 @@ package wire
 
 import (
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // URLPutRequest is one element of URL_PUT (docs/spec/objects.md 2.9, docs/spec/storage.md 4.16).
@@ -49,9 +51,45 @@ func ReadURLPutObject(name string, raw json.RawMessage, siteID, urlMd5 string) (
 	return r, cmp.Or(err, CheckMd5(name, "urlMd5", r.URLMd5), r.Check(name))
 }
 
+// SuppliedContent returns the content in urlPut of a batch item: plain, or base64 as a whole. It
+// returns nil if put is no object.
+func SuppliedContent(put json.RawMessage, siteID, urlMd5 string) ([]byte, error) {
+	if len(put) == 0 || put[0] != '{' {
+		return nil, nil
+	}
+	r, err := ReadURLPutObject("urlPut", put, siteID, urlMd5)
+	if err != nil {
+		return nil, err
+	}
+	return plainOrBase64(*r.PutDict.Data), nil
+}
+
+// HasData reports whether put, the urlPut of a batch item, holds a content.
+func HasData(put json.RawMessage) bool {
+	var content struct {
+		PutDict struct {
+			Data *string `json:"data"`
+		} `json:"putDict"`
+	}
+	return json.Unmarshal(put, &content) == nil && content.PutDict.Data != nil
+}
+
+// plainOrBase64 decodes a text that is base64 as a whole, ignoring line ends. Any other text,
+// and any text with markup, is returned as it is.
+func plainOrBase64(text string) []byte {
+	if strings.IndexByte(text, '<') >= 0 {
+		return []byte(text)
+	}
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(data) == 0 {
+		return []byte(text)
+	}
+	return data
+}
+
 func readURLPut(o *object) URLPutRequest {
 	r := URLPutRequest{
-		SiteID: o.siteID(), URLMd5: o.text("urlMd5"), Criterion: o.criterion("criterions", Criterion{}),
+		SiteID: o.siteID(), URLMd5: o.md5("urlMd5"), Criterion: o.criterion("criterions", Criterion{}),
 		ContentType: o.int("contentType", ContentRaw), Suffix: o.text("fileStorageSuffix"),
 	}
 	if !o.has("putDict") {
@@ -60,7 +98,7 @@ func readURLPut(o *object) URLPutRequest {
 	}
 	r.PutDict = readObject(o.reading, o.name+".putDict", o.fields["putDict"], func(o *object) PutDict {
 		o.accept("cDate", "properties")
-		return PutDict{ID: o.text("id"), Data: o.bytesOrNil("data"), CDate: o.moment("CDate")}
+		return PutDict{ID: o.md5("id"), Data: o.bytesOrNil("data"), CDate: o.moment("CDate")}
 	})
 	return r
 }

@@ -24,7 +24,7 @@ func ReadURLNew(raw json.RawMessage, n *Notes) ([]URLNewRequest, error) {
 		if text == "" {
 			o.fail("url", "is missing")
 		}
-		r.Row["URLMd5"] = cmp.Or(r.Row.Text("URLMd5"), Md5(text))
+		r.Row["URLMd5"] = keyFor(r.Row.Text("URLMd5"), text)
 		r.Attributes = o.attributes()
 		if o.isObject("urlUpdate") {
 			u := readObject(o.reading, o.name+".urlUpdate", o.fields["urlUpdate"], readURLUpdate)
@@ -88,8 +88,8 @@ func readURLUpdate(o *object) URLUpdateRequest {
 	r := URLUpdateRequest{Set: o.columns(URLColumns)}
 	r.SiteID = cmp.Or(r.Set.Text("Site_Id"), GeneralSite)
 	r.URLMd5 = r.Set.Text("URLMd5")
-	if text := r.Set.Text("URL"); r.URLMd5 == "" && text != "" {
-		r.URLMd5 = Md5(text)
+	if text := r.Set.Text("URL"); text != "" {
+		r.URLMd5 = keyFor(r.URLMd5, text)
 	}
 	delete(r.Set, "URL")
 	delete(r.Set, "URLMd5")

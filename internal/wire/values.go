@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -102,15 +104,28 @@ var (
 	md5Pattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
 )
 
+// ValidSiteID reports whether id can be that of a site.
+func ValidSiteID(id string) bool { return idPattern.MatchString(id) }
+
 // CheckSiteID refuses an invalid site id (docs/spec/DECISIONS.md 4). Ids are part of
 // table and file names. Errors are *FieldError with the given object and field.
 func CheckSiteID(object, field, id string) error {
 	return checkPattern(idPattern, object, field, id, "is not a site id: 1 to 32 letters, digits, - or _")
 }
 
-// CheckMd5 accepts 32 lower-case hexadecimal digits. Errors are *FieldError.
+// CheckMd5 accepts 32 lower-case hexadecimal digits: readers of requests write keys so. Errors
+// are *FieldError.
 func CheckMd5(object, field, md5 string) error {
-	return checkPattern(md5Pattern, object, field, md5, "is not an md5: 32 lower-case hexadecimal digits")
+	return checkPattern(md5Pattern, object, field, md5, "is not an md5: 32 hexadecimal digits")
+}
+
+// lowerMd5 returns an md5 with lower-case digits, and any other text unchanged. Keys ignore
+// case, as they did in the tables of the original.
+func lowerMd5(text string) string {
+	if lower := strings.ToLower(text); md5Pattern.MatchString(lower) {
+		return lower
+	}
+	return text
 }
 
 func checkPattern(p *regexp.Regexp, object, field, text, reason string) error {
@@ -260,13 +275,7 @@ func readDate(raw json.RawMessage) (value any, set, ok bool) {
 			return nil, false, false
 		}
 	case '{':
-		var tagged struct {
-			Str json.RawMessage `json:"str"`
-		}
-		if json.Unmarshal(raw, &tagged) != nil || len(tagged.Str) == 0 || tagged.Str[0] != '"' {
-			return nil, false, false
-		}
-		if text, ok = readText(tagged.Str); !ok {
+		if text, ok = taggedText(raw); !ok {
 			return nil, false, false
 		}
 	default:
@@ -311,12 +320,17 @@ func (c Column) read(raw json.RawMessage, loose bool) (value any, set bool, reas
 	ok := true
 	set = true
 	switch c.Kind {
-	case KindInt:
-		value, ok = ReadInt(raw)
-	case KindFloat:
-		value, ok = readFloat(raw)
+	case KindInt, KindFloat:
+		value, ok = c.number(raw)
+		if _, computed := value.(Expr); loose && (computed || !ok) {
+			return nil, false, "" // of the request that made the row; only a database can compute it
+		}
 	case KindText:
-		value, ok = readText(raw)
+		var text string
+		if text, ok = readText(raw); c.key {
+			text = lowerMd5(text)
+		}
+		value = text
 	default:
 		value, set, ok = readDate(raw)
 	}
@@ -334,15 +348,70 @@ func (c Column) read(raw json.RawMessage, loose bool) (value any, set bool, reas
 	return value, set, c.refusal(value)
 }
 
-// Notes collects the unknown keys of a request, such as Site.parentMD5, at most 50 of
-// them. A nil *Notes collects nothing. Not safe for concurrent use.
-type Notes struct {
-	Unknown []string
+// number reads a number, or {"str": text}, whose text is a number or an SQL expression.
+func (c Column) number(raw json.RawMessage) (value any, ok bool) {
+	if raw[0] == '{' {
+		text, ok := taggedText(raw)
+		if !ok {
+			return nil, false
+		}
+		if plain := quoteJSON(strings.TrimSpace(text)); len(plain) > 2 {
+			if value, ok := c.number(plain); ok {
+				return value, true
+			}
+		}
+		// The parentheses keep NOW() from being taken for a date.
+		return Expr("(" + text + ")"), strings.TrimSpace(text) != ""
+	}
+	if c.Kind == KindFloat {
+		return readFloat(raw)
+	}
+	return ReadInt(raw)
 }
 
-func (n *Notes) unknown(object, field string) {
-	if n == nil || len(n.Unknown) >= 50 {
+// taggedText reads {"str": text}.
+func taggedText(raw json.RawMessage) (string, bool) {
+	var tagged struct {
+		Str json.RawMessage `json:"str"`
+	}
+	if json.Unmarshal(raw, &tagged) != nil || len(tagged.Str) == 0 || tagged.Str[0] != '"' {
+		return "", false
+	}
+	return readText(tagged.Str)
+}
+
+// Notes collects the parts of a request that have no effect, at most 50 of each kind. A nil
+// *Notes collects nothing. Not safe for concurrent use.
+type Notes struct {
+	Unknown []string // unknown keys, such as Site.parentMD5
+	// Known has the keys that exist in an object with an unknown key, by its name, such as
+	// Site.filters[0].
+	Known   map[string][]string
+	Ignored []Remark
+}
+
+// Remark is about a known part of a request.
+type Remark struct{ Part, Text string } // "Site.urls[1]", "has no url"
+
+func (r Remark) String() string { return r.Part + " " + r.Text }
+
+const mostNotes = 50
+
+func (n *Notes) unknown(object, field string, known map[string]bool) {
+	if n == nil || len(n.Unknown) >= mostNotes {
 		return
 	}
 	n.Unknown = append(n.Unknown, fmt.Sprintf("%s.%s", object, field))
+	if n.Known == nil {
+		n.Known = map[string][]string{}
+	}
+	if n.Known[object] == nil {
+		n.Known[object] = slices.Sorted(maps.Keys(known))
+	}
+}
+
+func (n *Notes) remark(part, text string) {
+	if n != nil && len(n.Ignored) < mostNotes {
+		n.Ignored = append(n.Ignored, Remark{part, text})
+	}
 }

@@ -52,7 +52,8 @@ func TestErrorsNameTheFieldAndTheValue(t *testing.T) {
 		"id too long":      {siteNew, `{"id":"` + strings.Repeat("a", 33) + `"}`, []string{"Site.id", "1 to 32"}},
 		"invalid number":   {siteNew, `{"id":"a","maxURLs":"many"}`, []string{"Site.maxURLs", "many"}},
 		"urls not a list":  {siteNew, `{"id":"a","urls":{}}`, []string{"Site.urls", "not a list"}},
-		"url without url":  {siteNew, `{"id":"a","urls":[{"type":1}]}`, []string{"Site.urls[0].url", "missing"}},
+		"url, no number":   {siteNew, `{"id":"a","urls":[{"url":"u","type":[1]}]}`, []string{"Site.urls[0].type", "[1]"}},
+		"no expression":    {siteNew, `{"id":"a","maxURLs":{"str":" "}}`, []string{"Site.maxURLs", "not a whole number"}},
 		"property list":    {siteNew, `{"id":"a","properties":{"P":["1"]}}`, []string{"Site.properties.P", "three"}},
 		"invalid md5":      {urlNew, `[{"url":"u","urlMd5":"XYZ"}]`, []string{"URLNew[0].urlMd5", "XYZ"}},
 		"not a list":       {urlNew, `{}`, []string{"URLNew", "not a list"}},
@@ -115,6 +116,21 @@ func TestBatchRoundTrip(t *testing.T) {
 	b.URLPut, b.URLUpdate = nil, nil
 	if !reflect.DeepEqual(a, b) {
 		t.Errorf("got %+v, want %+v", b, a)
+	}
+}
+
+// Contents without a URL and without a key are different items.
+func TestContentsWithoutURL(t *testing.T) {
+	const item = `{"siteId":"s","urlObj":{"url":null,"urlPut":{"putDict":{"data":%q}}}}`
+	raw := fmt.Sprintf(`{"items":[`+item+`,`+item+`,`+item+`]}`, "a", "b", "a")
+	b, err := ReadBatch(json.RawMessage(raw), nil)
+	if err != nil || len(b.Items) != 2 || b.Items[0].URLID == b.Items[1].URLID || b.Items[0].URL.URL != "" {
+		t.Errorf("%+v, %v", b.Items, err)
+	}
+	for _, put := range []string{`null`, `{}`, `{"putDict":{"data":null}}`} {
+		if _, err := ReadBatch(json.RawMessage(`{"items":[{"siteId":"s","urlObj":{"url":null,"urlPut":`+put+`}}]}`), nil); err == nil || !strings.Contains(err.Error(), "urlObj.url") {
+			t.Errorf("%s: %v", put, err)
+		}
 	}
 }
 

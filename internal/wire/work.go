@@ -95,6 +95,26 @@ type Extracted struct {
 	Set       Patch  // columns of the URL's row, except Processed
 	Processed bool   // increment Processed
 	Content   []byte // JSON for the key-value store; nil: store nothing
+
+	Expressions []FieldExpression // columns to compute after the row is stored
+	Items       []ExtractedItem   // further rows, of the items of the page
+	Files       []File            // raw contents of Items: copies of those of the page
+}
+
+// Weight returns the bytes of the contents.
+func (e *Extracted) Weight() int {
+	n := len(e.Content)
+	for _, item := range e.Items {
+		n += len(item.Content)
+	}
+	return n
+}
+
+// ExtractedItem is a further row that a page gives, with its content (docs/spec/processing.md
+// 1.7).
+type ExtractedItem struct {
+	Row     URL
+	Content []byte // as in Extracted
 }
 
 // Entry is one stored processed content. Source: docs/spec/storage.md 3.

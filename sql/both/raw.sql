@@ -14,6 +14,12 @@ DELETE FROM {dc_sites.raw_records} WHERE Site_Id = ? AND URLMd5 = ? AND Name = ?
 -- name: raw_move
 UPDATE {dc_sites.raw_records} SET Segment = ?, Start = ? WHERE Site_Id = ? AND URLMd5 = ? AND Name = ? AND Part = ? AND Segment = ? AND Start = ?;
 
+-- name: raw_next_part
+SELECT COALESCE(MAX(Part) + 1, 0) FROM {dc_sites.raw_records} WHERE Site_Id = ? AND URLMd5 = ?;
+
+-- name: raw_rename
+UPDATE {dc_sites.raw_records} SET URLMd5 = ?, Part = Part + ? WHERE Site_Id = ? AND URLMd5 = ?;
+
 -- name: raw_last_of
 -- The last key of the next page of a site's records.
 SELECT MAX(URLMd5) FROM (SELECT URLMd5 FROM {dc_sites.raw_records} WHERE Site_Id = ? AND URLMd5 > ? ORDER BY URLMd5 LIMIT 1000) page;

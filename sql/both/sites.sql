@@ -112,3 +112,8 @@ SELECT Id FROM {dc_sites.sites} WHERE Contents > 0;
 
 -- name: sites_all
 SELECT Id FROM {dc_sites.sites};
+
+-- name: site_totals
+-- See Store.SiteTotals.
+SELECT Category_Id, State, COUNT(*), SUM(NewURLs), SUM(InFlight), SUM(Resources), SUM(InProcess)
+FROM {dc_sites.sites} WHERE Id <> '0' GROUP BY Category_Id, State;

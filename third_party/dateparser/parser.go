@@ -1,6 +1,6 @@
 // Package dateparser takes the place of github.com/markusmobius/go-dateparser, which go-htmldate
 // imports for its extensive search. processor-task never starts that search: it reads dates
-// with package hce/dc/internal/web/dates and the fast search of go-htmldate. The real
+// with package hce/dc/internal/web/datetext and the fast search of go-htmldate. The real
 // package compiles the words of 200 languages when a program starts: 0.3 s and 95 MB in
 // each processor-task. This one has the names that go-htmldate uses, and no code of it.
 //

@@ -7,17 +7,32 @@ import (
 	"fmt"
 	"strings"
 
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/config"
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/wire"
 )
 
-// Exit codes of dc-admin (docs/spec/daemon.md 4.3).
-const (
-	AdminOK      = 0
-	AdminFailed  = 1 // a class did not answer or refused, or the command is unknown
-	AdminWrong   = 2 // ini, fields or classes are missing or malformed
-	adminTimeout = 1 // code in a pair, no exit code
-)
+// adminTimeout is the code of a class without an answer in its pair; it is no exit status.
+const adminTimeout = 1
+
+// lost reports whether no request can reach the daemon.
+func lost(err error) bool {
+	return errors.Is(err, errAway) || errors.Is(err, errKeys) || errors.Is(err, errAddress)
+}
+
+// adminExit is the exit status of dc-admin after an error of the connection or of a manager.
+func adminExit(ctx context.Context, err error) int {
+	switch {
+	case err == nil:
+		return command.ExitDone
+	case ctx.Err() != nil:
+		return command.ExitInterrupted
+	case lost(err):
+		return command.ExitFailed
+	}
+	return command.ExitErrors
+}
 
 // Command is one command of dc-admin for its classes.
 type Command struct {
@@ -82,50 +97,61 @@ var notServed = map[string]string{
 // (docs/spec/daemon.md 4.3).
 func (c Command) Do(ctx context.Context) Outcome {
 	if why, ok := notServed[c.Name]; ok {
-		return AdminFailure(AdminFailed, why)
+		return AdminFailure(command.ExitErrors, why)
 	}
 	eventType, ok := adminTypes[c.Name]
 	whole := c.Name == suspend || c.Name == resume
 	if !ok && !whole {
-		return AdminFailure(AdminFailed, fmt.Sprintf("command %q is unknown; it is one of %s", c.Name, Commands))
+		return AdminFailure(command.ExitErrors, fmt.Sprintf("--cmd %q is unknown%s; it is one of %s", c.Name, config.Suggestion(config.Nearest(c.Name, strings.Split(Commands, ", "))), Commands))
 	}
 	b, err := bus.New()
 	if err != nil {
-		return AdminFailure(AdminFailed, err.Error())
+		return AdminFailure(command.ExitFailed, err.Error())
 	}
 	defer b.Term(0)
 	if whole {
 		answer, code, err := c.Server.suspend(ctx, b, c.suspendType(), c.Classes)
-		exit := AdminOK
-		if err != nil {
-			exit = AdminFailed
-		}
-		return Outcome{Exit: exit, JSON: []any{[]any{answer, code}}}
+		return Outcome{Exit: adminExit(ctx, err), JSON: []any{[]any{answer, code}}}
 	}
-	exit := AdminOK
+	var gone error // of the connection: the other classes are not asked
+	exit := command.ExitDone
 	pairs := []any{}
 	for _, class := range c.Classes {
-		object, code := c.one(ctx, b, eventType, class)
-		if code != 0 || refused(object) {
-			exit = AdminFailed
+		object, err := c.one(ctx, b, eventType, class, gone)
+		if ctx.Err() != nil || lost(err) {
+			gone = err
 		}
+		code := 0
+		if err != nil {
+			code = adminTimeout
+		}
+		if err == nil && refused(object) {
+			err = errRefused
+		}
+		exit = max(exit, adminExit(ctx, err))
 		pairs = append(pairs, []any{object, code})
 	}
 	return Outcome{JSON: pairs, Exit: exit}
 }
 
-func (c Command) one(ctx context.Context, b *bus.Bus, eventType int, class string) (object any, code int) {
+var errRefused = errors.New("a manager refused")
+
+// one asks one class, unless the connection is lost. The error means that it did not answer.
+func (c Command) one(ctx context.Context, b *bus.Bus, eventType int, class string, gone error) (object any, err error) {
 	var request any = wire.AdminFields{ClassName: class, Fields: c.Fields}
 	var empty any = wire.AdminFields{ClassName: class, Fields: map[string]any{}}
 	if eventType == wire.AdminState {
 		request = wire.AdminCommand{ClassName: class, Command: wire.CommandShutdown}
 		empty = wire.AdminCommand{ClassName: class}
 	}
-	answer, err := c.Server.ask(ctx, b, adminEvent(eventType, request))
-	if err != nil {
-		return withError(empty, c.Server.reason(err)), adminTimeout
+	var answer wire.Event
+	if err = gone; err == nil {
+		answer, err = c.Server.ask(ctx, b, adminEvent(eventType, request))
 	}
-	return answer.Object, 0
+	if err != nil {
+		return withError(empty, c.Server.reason(err)), err
+	}
+	return answer.Object, nil
 }
 
 // adminEvent is a request to the admin port.
@@ -153,7 +179,7 @@ func (s Server) suspend(ctx context.Context, b *bus.Bus, kind int, classes []str
 		Classes     []string `json:"classes,omitempty"`
 	}{kind, classes}))
 	if err != nil {
-		return withError(wire.GeneralResponse{}, s.reason(err)), adminTimeout, errors.New(s.reason(err))
+		return withError(wire.GeneralResponse{}, s.reason(err)), adminTimeout, err
 	}
 	var response wire.GeneralResponse
 	if answer.Type != wire.AdminSuspendAns || json.Unmarshal(answer.Object, &response) != nil || response.ErrorCode != 0 {

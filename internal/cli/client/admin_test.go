@@ -1,12 +1,14 @@
 package client
 
 import (
+	"context"
 	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/wire"
 )
 
@@ -99,15 +101,29 @@ func TestCommand(t *testing.T) {
 		quick.Timeout = 200 * time.Millisecond
 		out := Command{Name: "STAT", Classes: []string{"Silent"}, Server: quick}.Do(t.Context())
 		got := text(t, out)
-		if out.Exit != AdminFailed || !strings.Contains(got, `"className": "Silent"`) || !strings.Contains(got, "within 200 ms") || !strings.HasSuffix(got, "        1\n    ]\n]") {
+		if out.Exit != command.ExitErrors || !strings.Contains(got, `"className": "Silent"`) || !strings.Contains(got, "within 200 ms") || !strings.HasSuffix(got, "        1\n    ]\n]") {
 			t.Errorf("exit %d\n%s", out.Exit, got)
 		}
 	})
 	t.Run("unknown command", func(t *testing.T) {
 		out := Command{Name: "EVAL", Server: server}.Do(t.Context())
 		var list [][]map[string]any
-		if err := json.Unmarshal([]byte(text(t, out)), &list); err != nil || len(list) != 1 || len(list[0]) != 1 || list[0][0]["errorCode"] != 1.0 || out.Exit != AdminFailed {
+		if err := json.Unmarshal([]byte(text(t, out)), &list); err != nil || len(list) != 1 || len(list[0]) != 1 || list[0][0]["errorCode"] != 1.0 || out.Exit != command.ExitErrors {
 			t.Errorf("exit %d %v %v", out.Exit, list, err)
+		}
+	})
+	t.Run("no daemon", func(t *testing.T) {
+		out := Command{Name: "STAT", Classes: []string{"A", "B"}, Server: Server{Host: "127.0.0.1", Port: 1, Timeout: 24 * time.Hour}}.Do(t.Context())
+		if got := text(t, out); out.Exit != command.ExitFailed || strings.Count(got, "connection refused; start dc-daemon") != 2 {
+			t.Errorf("exit %d\n%s", out.Exit, got)
+		}
+	})
+	t.Run("interrupted", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		out := Command{Name: "STAT", Classes: []string{"A", "B"}, Server: server}.Do(ctx)
+		if got := text(t, out); out.Exit != command.ExitInterrupted || strings.Count(got, `"errorMessage": "interrupted"`) != 2 {
+			t.Errorf("exit %d\n%s", out.Exit, got)
 		}
 	})
 }

@@ -10,15 +10,6 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Exit codes of dc-client, equal to error_code of the answer (docs/spec/objects.md 6.3).
-const (
-	ExitOK        = 0
-	ExitRefused   = 1 // wrong input, or no answer in time
-	ExitArguments = 2
-	ExitTransport = 3
-	ExitFailure   = 5
-)
-
 // Call is one operation that is sent to the daemon.
 type Call struct {
 	Op     wire.Op
@@ -27,27 +18,14 @@ type Call struct {
 	Server Server
 }
 
-// Outcome is the output and the exit code of dc-client or dc-admin.
-type Outcome struct {
-	JSON any
-	Exit int
-}
-
-// Failure is an empty response with an error of the client (docs/spec/objects.md 3.1).
-func Failure(code int, message string) Outcome {
-	return Outcome{Exit: code, JSON: map[string]any{
-		"errorCode": 0, "errorMessage": "", "itemsList": []any{}, "error_code": code, "error_message": message,
-	}}
-}
-
 // Do sends the operation and returns the daemon's answer, or a failure.
 func (c Call) Do(ctx context.Context) Outcome {
-	if err := Check(c.Op, c.Object); err != nil {
-		return Failure(ExitRefused, "DCC exception msg="+err.Error())
+	if err := Check(c.Op, c.Object, nil); err != nil {
+		return RefusedRequest.Outcome(fmt.Sprintf("%s: %v", c.Op, err))
 	}
 	b, err := bus.New()
 	if err != nil {
-		return Failure(ExitRefused, "Connection error: "+err.Error())
+		return Unexpected.Outcome(err.Error())
 	}
 	defer b.Term(0)
 	e := wire.Event{Class: wire.ClassClient, UID: bus.NewUID(), Type: int(c.Op), Object: c.Object}
@@ -59,36 +37,38 @@ func (c Call) Do(ctx context.Context) Outcome {
 	}
 	answer, err := c.Server.ask(ctx, b, e)
 	switch {
-	case errors.Is(err, errTimeout):
-		return Failure(ExitRefused, fmt.Sprintf("Network communicate timeout=%d mls: %s", c.Server.Timeout.Milliseconds(), c.Server.noAnswer("")))
-	case errors.Is(err, errKeys):
-		return Failure(ExitRefused, "Connection error: "+err.Error())
+	case ctx.Err() != nil:
+		return Interrupted.Outcome("interrupted; the daemon may still do the work")
+	case errors.Is(err, errTimeout), errors.Is(err, errAway), errors.Is(err, errKeys):
+		return NoAnswer.Outcome(c.Server.reason(err))
 	case errors.Is(err, errAddress):
-		return Failure(ExitFailure, err.Error())
+		return Unexpected.Outcome(err.Error())
 	case err != nil:
-		return Failure(ExitTransport, "Error: "+err.Error())
+		return Transport.Outcome(err.Error())
 	}
 	var shape struct {
 		ItemsList *[]json.RawMessage `json:"itemsList"`
 	}
 	if answer.Type != e.Type+wire.ResponseOffset || json.Unmarshal(answer.Object, &shape) != nil || shape.ItemsList == nil {
-		return Failure(ExitRefused, fmt.Sprintf("Wrong Response eventObject type for %s must be ClientResponse", c.Op))
+		return NoAnswer.Outcome(fmt.Sprintf("the answer to %s is no ClientResponse; is %s:%d the client port of a dc-daemon?", c.Op, c.Server.Host, c.Server.Port))
 	}
 	return Outcome{JSON: answer.Object}
 }
 
 // Check returns an error if raw cannot be a request of op: wrong shape, wrong types or
-// missing fields.
-func Check(op wire.Op, raw json.RawMessage) error {
+// missing fields. It adds unknown keys to notes, which may be nil.
+func Check(op wire.Op, raw json.RawMessage, notes *wire.Notes) error {
 	read, ok := readers[op]
 	if !ok {
 		return fmt.Errorf("%s is not an operation of clients", op)
 	}
-	return read(raw)
+	return read(raw, notes)
 }
 
+type reader func(json.RawMessage, *wire.Notes) error
+
 // readers parse the request of each operation.
-var readers = map[wire.Op]func(json.RawMessage) error{
+var readers = map[wire.Op]reader{
 	wire.SiteNew: reads(wire.ReadSiteNew), wire.SiteUpdate: reads(wire.ReadSiteUpdate), wire.SiteStatus: reads(wire.ReadSiteStatus),
 	wire.SiteFind: reads(wire.ReadSiteFind), wire.SiteDelete: reads(wire.ReadSiteDelete), wire.SiteCleanup: reads(wire.ReadSiteCleanup),
 	wire.URLNew: reads(wire.ReadURLNew), wire.URLStatus: reads(wire.ReadURLStatus), wire.URLUpdate: reads(wire.ReadURLUpdate),
@@ -104,18 +84,18 @@ var readers = map[wire.Op]func(json.RawMessage) error{
 	wire.BatchRun: reads(wire.ReadBatch),
 }
 
-func reads[R any](read func(json.RawMessage, *wire.Notes) (R, error)) func(json.RawMessage) error {
-	return func(raw json.RawMessage) error {
-		_, err := read(raw, nil)
+func reads[R any](read func(json.RawMessage, *wire.Notes) (R, error)) reader {
+	return func(raw json.RawMessage, notes *wire.Notes) error {
+		_, err := read(raw, notes)
 		return err
 	}
 }
 
 // readsAs is reads for a reader of several operations; object is the name of the list in
 // errors.
-func readsAs[R any](object string, read func(string, json.RawMessage, *wire.Notes) (R, error)) func(json.RawMessage) error {
-	return func(raw json.RawMessage) error {
-		_, err := read(object, raw, nil)
+func readsAs[R any](object string, read func(string, json.RawMessage, *wire.Notes) (R, error)) reader {
+	return func(raw json.RawMessage, notes *wire.Notes) error {
+		_, err := read(object, raw, notes)
 		return err
 	}
 }

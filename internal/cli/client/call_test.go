@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/wire"
@@ -95,23 +96,23 @@ func TestCall(t *testing.T) {
 		},
 		"wrong shape": {
 			answer: func(e wire.Event) []wire.Event { return []wire.Event{reply(e, e.Type+100, `{"errorCode":0}`)} },
-			exit:   ExitRefused, has: "Wrong Response eventObject type for SITE_STATUS must be ClientResponse",
+			exit:   1, has: "the answer to SITE_STATUS is no ClientResponse",
 		},
 		"a list": {
 			answer: func(e wire.Event) []wire.Event { return []wire.Event{reply(e, e.Type+100, `[]`)} },
-			exit:   ExitRefused, has: "Wrong Response",
+			exit:   1, has: "is no ClientResponse",
 		},
 		"reply of another operation": {
 			answer: func(e wire.Event) []wire.Event { return []wire.Event{reply(e, 101, oneItem)} },
-			exit:   ExitRefused, has: "Wrong Response",
+			exit:   1, has: "is no ClientResponse",
 		},
 		"no answer": {
 			answer: func(wire.Event) []wire.Event { return nil }, limit: 50 * time.Millisecond,
-			exit: ExitRefused, has: "Network communicate timeout=50 mls",
+			exit: 1, has: "within 50 ms",
 		},
 		"wrong request": {
 			call: Call{Object: json.RawMessage(`[]`)},
-			exit: ExitRefused, has: "DCC exception msg=",
+			exit: 1, has: "SITE_STATUS: ",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,13 +141,13 @@ func TestCall(t *testing.T) {
 	}
 	t.Run("wrong address", func(t *testing.T) {
 		out := Call{Op: wire.SiteStatus, Object: json.RawMessage(`{"id":"a"}`), Server: Server{Host: "no such host", Port: 1, Timeout: time.Second}}.Do(t.Context())
-		if out.Exit != ExitFailure {
+		if out.Exit != 5 {
 			t.Errorf("exit %d %s", out.Exit, text(t, out))
 		}
 	})
 	t.Run("no daemon", func(t *testing.T) {
-		out := Call{Op: wire.SiteStatus, Object: json.RawMessage(`{"id":"a"}`), Server: Server{Host: "127.0.0.1", Port: 1, Timeout: 50 * time.Millisecond}}.Do(t.Context())
-		if out.Exit != ExitRefused {
+		out := Call{Op: wire.SiteStatus, Object: json.RawMessage(`{"id":"a"}`), Server: Server{Host: "127.0.0.1", Port: 1, Timeout: 24 * time.Hour}}.Do(t.Context())
+		if out.Exit != 1 || out.Status != command.ExitFailed || !strings.Contains(text(t, out), "cannot reach the daemon at 127.0.0.1:1: connection refused; start dc-daemon") {
 			t.Errorf("exit %d %s", out.Exit, text(t, out))
 		}
 	})
@@ -154,7 +155,7 @@ func TestCall(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		out := Call{Op: wire.SiteStatus, Object: json.RawMessage(`{"id":"a"}`), Server: Server{Host: "127.0.0.1", Port: 1, Timeout: time.Minute}}.Do(ctx)
-		if out.Exit != ExitTransport {
+		if out.Exit != command.ExitInterrupted || !strings.Contains(text(t, out), "interrupted") {
 			t.Errorf("exit %d %s", out.Exit, text(t, out))
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/daemon/bus"
 )
 
@@ -71,19 +72,19 @@ func (r Remaining) String() string {
 }
 
 // Do drains the daemon. The output is that of STOP, or one failure. The exit status is
-// AdminOK if all work ended, or Force is set, and every class stopped; else AdminFailed.
+// command.ExitDone if all work ended, or Force is set, and every class stopped.
 func (d Drain) Do(ctx context.Context) Outcome {
 	if d.Every <= 0 {
 		d.Every = time.Second
 	}
 	b, err := bus.New()
 	if err != nil {
-		return AdminFailure(AdminFailed, err.Error())
+		return AdminFailure(command.ExitFailed, err.Error())
 	}
 	defer b.Term(0)
 	classes, err := d.running(ctx, b)
 	if err != nil {
-		return AdminFailure(AdminFailed, "cannot drain: "+err.Error())
+		return AdminFailure(adminExit(ctx, err), "cannot drain: "+d.Server.reason(err))
 	}
 	resuming := d.Server
 	resuming.Timeout = min(resuming.Timeout, 10*time.Second) // a person waits at the terminal
@@ -93,9 +94,9 @@ func (d Drain) Do(ctx context.Context) Outcome {
 		if len(classes.running) == 0 {
 			result = "they stay suspended, as they were before"
 		} else if _, _, err := resuming.suspend(context.WithoutCancel(ctx), b, 1, classes.running); err != nil {
-			result = "they may still be suspended (dc-admin --cmd RESUME): " + err.Error()
+			result = "they may still be suspended (dc-admin --cmd RESUME): " + d.Server.reason(err)
 		}
-		return AdminFailure(AdminFailed, fmt.Sprintf("the managers are not drained: %v; %s", cause, result))
+		return AdminFailure(adminExit(ctx, cause), fmt.Sprintf("the managers are not drained: %s; %s", d.Server.reason(cause), result))
 	}
 	if _, _, err := d.Server.suspend(ctx, b, 0, classes.all); err != nil {
 		return abort(err)
@@ -118,7 +119,7 @@ func (d Drain) running(ctx context.Context, b *bus.Bus) (managers, error) {
 		err = server[0].Err
 	}
 	if err != nil {
-		return managers{}, errors.New(d.Server.reason(err))
+		return managers{}, err
 	}
 	var m managers
 	list, _ := server[0].Fields["clients"].([]any)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/daemon/admin"
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/manager"
@@ -122,7 +123,7 @@ func TestDrain(t *testing.T) {
 		t.Errorf("seen %q", seen)
 	}
 	p.stopped(1)
-	if out.Exit != AdminOK || strings.Count(string(text(t, out)), `"command": 2`) != 4 {
+	if out.Exit != command.ExitDone || strings.Count(string(text(t, out)), `"command": 2`) != 4 {
 		t.Errorf("exit %d, %s", out.Exit, text(t, out))
 	}
 }
@@ -137,7 +138,7 @@ func TestDrainFails(t *testing.T) {
 		states string
 	}{
 		"at the limit":  {func(d *Drain, _ context.CancelFunc) { d.Limit = time.Millisecond }, 1, "not in time, after", 0, "running running suspended"},
-		"at the signal": {func(d *Drain, cancel context.CancelFunc) { d.Progress = func(Remaining) { cancel() } }, 1, "Crawl batches_crawl_queue 2", 0, "running running suspended"},
+		"at the signal": {func(d *Drain, cancel context.CancelFunc) { d.Progress = func(Remaining) { cancel() } }, 4, "Crawl batches_crawl_queue 2", 0, "running running suspended"},
 		"force":         {func(d *Drain, _ context.CancelFunc) { d.Limit, d.Force = time.Millisecond, true }, 0, `"command": 2`, 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,8 +159,8 @@ func TestDrainFails(t *testing.T) {
 		})
 	}
 	t.Run("no daemon", func(t *testing.T) {
-		out := Drain{Server: Server{Host: "127.0.0.1", Port: 1, Timeout: 50 * time.Millisecond}, Limit: time.Hour}.Do(t.Context())
-		if out.Exit != AdminFailed || !strings.Contains(string(text(t, out)), "does dc-daemon run there?") {
+		out := Drain{Server: Server{Host: "127.0.0.1", Port: 1, Timeout: 24 * time.Hour}, Limit: time.Hour}.Do(t.Context())
+		if out.Exit != command.ExitFailed || !strings.Contains(string(text(t, out)), "cannot reach the daemon at 127.0.0.1:1") {
 			t.Errorf("exit %d %s", out.Exit, text(t, out))
 		}
 	})
@@ -185,7 +186,7 @@ func TestDrainNeedsEveryManager(t *testing.T) {
 	})
 	var seen []string
 	d := Drain{Server: server, Stop: []string{"A"}, Limit: time.Hour, Every: time.Millisecond, Progress: func(r Remaining) { seen = append(seen, r.String()) }}
-	if out := d.Do(t.Context()); out.Exit != AdminOK {
+	if out := d.Do(t.Context()); out.Exit != command.ExitDone {
 		t.Errorf("exit %d %s", out.Exit, text(t, out))
 	}
 	if len(seen) != 2 || !strings.Contains(seen[0], "class A gave no answer") || !strings.HasSuffix(seen[1], "A 0") {

@@ -2,16 +2,13 @@ package client
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"hce/dc/internal/testgolden"
 	"hce/dc/internal/wire"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // Scripts address the output of dc-admin by position: class, 0, fields, name
 // (docs/spec/daemon.md 4.3). There is one file for each command and outcome.
@@ -59,16 +56,7 @@ func TestAdminGolden(t *testing.T) {
 			if out.Exit != c.exit {
 				t.Errorf("exit %d, want %d", out.Exit, c.exit)
 			}
-			path := filepath.Join("testdata", "admin", name+".json")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil || got != string(want) {
-				t.Errorf("%v\n%s\nwant\n%s", err, got, want)
-			}
+			testgolden.Equal(t, filepath.Join("testdata", "admin", name+".json"), got)
 		})
 	}
 }

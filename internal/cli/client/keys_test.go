@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/clitest"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon/admin"
 	"hce/dc/internal/daemon/bus"
@@ -134,7 +135,7 @@ func TestServersWithKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := Command{Name: "STAT", Classes: []string{admin.Name}, Server: at(t, adminAt, c.curve)}.Do(ctx)
-			if got := text(t, out); (out.Exit == AdminOK) != c.admin || !c.admin && (!strings.Contains(got, "the keys do not fit") || !strings.Contains(got, c.says)) {
+			if got := text(t, out); (out.Exit == command.ExitDone) != c.admin || !c.admin && (!strings.Contains(got, "the keys do not fit") || !strings.Contains(got, c.says)) {
 				t.Errorf("dc-admin: exit %d %s", out.Exit, got)
 			}
 			if c.admin {
@@ -146,7 +147,7 @@ func TestServersWithKeys(t *testing.T) {
 			call := Call{Op: wire.SiteStatus, Object: json.RawMessage(`{"id":"a"}`), Server: at(t, clientsAt, c.curve)}
 			out = call.Do(ctx)
 			got := text(t, out)
-			if (out.Exit == ExitOK) != c.client || !c.client && (out.Exit != ExitRefused || !strings.Contains(got, "the keys do not fit") || !strings.Contains(got, c.says)) {
+			if (out.Exit == command.ExitDone) != c.client || !c.client && (out.Exit != 1 || !strings.Contains(got, "the keys do not fit") || !strings.Contains(got, c.says)) {
 				t.Errorf("dc-client: exit %d %s", out.Exit, got)
 			}
 		})
@@ -165,17 +166,17 @@ func TestKeysWithoutServerKeys(t *testing.T) {
 	plain := daemon(t, func(wire.Event) []wire.Event { return nil })
 	plain.Curve, plain.Timeout = curve, 24*time.Hour
 	call := Call{Op: wire.SiteStatus, Object: json.RawMessage(`{"id":"a"}`), Server: plain}
-	if out := call.Do(t.Context()); out.Exit != ExitRefused || !strings.Contains(text(t, out), "uses no keys") {
+	if out := call.Do(t.Context()); out.Exit != 1 || !strings.Contains(text(t, out), "uses no keys") {
 		t.Errorf("exit %d %s", out.Exit, text(t, out))
 	}
 	for name, keys := range map[string]*bus.Curve{"with": curve, "without": nil} {
 		down := Server{Host: map[bool]string{true: "127.0.0.1", false: "198.51.100.1"}[keys != nil], Port: 1, Timeout: 50 * time.Millisecond, Curve: keys}
 		call.Server = down
-		if out := call.Do(t.Context()); out.Exit != ExitRefused || !strings.Contains(text(t, out), "timeout=50 mls") || !strings.Contains(text(t, out), "check the keys") {
+		if out := call.Do(t.Context()); out.Exit != 1 || !strings.Contains(text(t, out), "within 50 ms") || !strings.Contains(text(t, out), "check the keys") {
 			t.Errorf("%s: exit %d %s", name, out.Exit, text(t, out))
 		}
 		out := Command{Name: "STAT", Classes: []string{"X"}, Server: down}.Do(t.Context())
-		if out.Exit != AdminFailed || !strings.Contains(text(t, out), "within 50 ms") || !strings.Contains(text(t, out), "check the keys") {
+		if out.Exit != command.ExitErrors || !strings.Contains(text(t, out), "within 50 ms") || !strings.Contains(text(t, out), "check the keys") {
 			t.Errorf("%s: exit %d %s", name, out.Exit, text(t, out))
 		}
 	}

@@ -22,9 +22,8 @@ const (
 
 // ErrFile means that a request file cannot be read, ErrJSON that it is not one JSON value.
 var (
-	ErrFile = errors.New("[--file] wrong filename")
-	//lint:ignore ST1005 the specification gives the text (docs/spec/objects.md 6.3)
-	ErrJSON = errors.New("Wrong JSON format")
+	ErrFile = errors.New("--file cannot be read")
+	ErrJSON = errors.New("is not JSON")
 )
 
 // Request builds the object of an operation from a file and from fields, either of which
@@ -38,7 +37,7 @@ func Request(op wire.Op, file, fields string, mode int) (json.RawMessage, error)
 			err = errors.New("it is null")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("DCC exception msg=--fields is not a JSON object: %w", err)
+			return nil, fmt.Errorf("--fields %.200q is not a JSON object: %w", fields, err)
 		}
 		if err := readFileValues(over); err != nil {
 			return nil, err
@@ -51,7 +50,7 @@ func Request(op wire.Op, file, fields string, mode int) (json.RawMessage, error)
 			return nil, fmt.Errorf("%w: %w", ErrFile, err)
 		}
 		if err := decode(text, &object); err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrJSON, file, err)
+			return nil, fmt.Errorf("--file %s %w: %w", file, ErrJSON, err)
 		}
 	}
 	switch x := object.(type) {
@@ -75,7 +74,11 @@ func decode(text []byte, into any) error {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
-	if err := d.Decode(into); err != nil {
+	err := d.Decode(into)
+	switch {
+	case err == io.EOF:
+		return errors.New("it is empty")
+	case err != nil:
 		return fmt.Errorf("at byte %d: %w", d.InputOffset(), err)
 	}
 	end := d.InputOffset()
@@ -130,7 +133,7 @@ func readFileValues(m map[string]any) error {
 			}
 			text, err := os.ReadFile(path)
 			if err != nil {
-				return fmt.Errorf("DCC exception msg=--fields %s: %w", key, err)
+				return fmt.Errorf("--fields %s: %w", key, err)
 			}
 			m[key] = string(text)
 		case map[string]any:

@@ -31,7 +31,7 @@ func TestRequest(t *testing.T) {
 		"two values":               {op: wire.SiteStatus, file: `{"id":"a"} {"id":"b"}`, err: ErrJSON, says: "more than one value"},
 		"a bracket too many":       {op: wire.SiteStatus, file: `{"id":"a"}}`, err: ErrJSON, says: "more than one value"},
 		"a list bracket too many":  {op: wire.SiteStatus, file: `{"id":"a"}]`, err: ErrJSON, says: "more than one value"},
-		"empty file":               {op: wire.SiteStatus, file: ``, err: ErrJSON},
+		"empty file":               {op: wire.SiteStatus, file: ``, err: ErrJSON, says: "it is empty"},
 		"invalid JSON":             {op: wire.SiteStatus, file: "{'id':1}", err: ErrJSON, says: "at byte"},
 		"no file":                  {op: wire.SiteStatus, file: "missing", err: ErrFile},
 		"fields alone":             {op: wire.SiteStatus, file: "-", fields: `{"id":"a"}`, want: `{"id":"a"}`},
@@ -39,9 +39,9 @@ func TestRequest(t *testing.T) {
 		"fields alone, one of two": {op: wire.SiteDelete, file: "-", fields: `{"id":"a"}`, want: `{"id":"a"}`},
 		// Missing fields stay missing: without state there is no restart.
 		"fields alone, site update": {op: wire.SiteUpdate, file: "-", fields: `{"id":"a","priority":3}`, want: `{"id":"a","priority":3}`},
-		"fields are a list":         {op: wire.URLNew, file: "-", fields: `[{"url":"u"}]`, says: "--fields is not a JSON object"},
-		"fields are null":           {op: wire.URLNew, file: "-", fields: `null`, says: "--fields is not a JSON object: it is null"},
-		"fields: invalid JSON":      {op: wire.URLNew, file: "-", fields: `{`, says: "--fields is not a JSON object"},
+		"fields are a list":         {op: wire.URLNew, file: "-", fields: `[{"url":"u"}]`, says: "is not a JSON object: at byte"},
+		"fields are null":           {op: wire.URLNew, file: "-", fields: `null`, says: "--fields \"null\" is not a JSON object: it is null"},
+		"fields: invalid JSON":      {op: wire.URLNew, file: "-", fields: `{`, says: "is not a JSON object: at byte"},
 		"fields are two":            {op: wire.URLNew, file: "-", fields: `{} {}`, says: "more than one value"},
 		"mode 0":                    {op: wire.SiteNew, file: `{"a":{"x":1,"y":2},"l":[1],"k":1}`, fields: `{"a":{"z":3},"l":[2],"n":null}`, want: `{"a":{"z":3},"k":1,"l":[2],"n":null}`},
 		"mode 1":                    {op: wire.SiteNew, mode: 1, file: `{"a":{"x":1,"y":{"p":1}},"l":[1]}`, fields: `{"a":{"x":9,"z":3,"y":{"p":2,"q":3}},"l":[2]}`, want: `{"a":{"x":9,"y":{"p":2}},"l":[2]}`},
@@ -122,7 +122,7 @@ func TestCheck(t *testing.T) {
 		{"batch", wire.BatchRun, `{"id":1,"items":[]}`, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if err := Check(c.op, json.RawMessage(c.raw)); (err == nil) != c.ok {
+			if err := Check(c.op, json.RawMessage(c.raw), nil); (err == nil) != c.ok {
 				t.Errorf("error %v", err)
 			}
 		})

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,7 +45,8 @@ func Timeout(s *config.Section) time.Duration {
 }
 
 var (
-	errTimeout = errors.New("no answer in time") // also if the server is down
+	errTimeout = errors.New("no answer in time")
+	errAway    = errors.New("cannot reach the daemon")
 	errKeys    = errors.New("the keys do not fit")
 	errAddress = errors.New("wrong address")
 )
@@ -57,8 +60,16 @@ func (s Server) ask(ctx context.Context, b *bus.Bus, e wire.Event) (answer wire.
 	return answer, err
 }
 
+// A server that does not answer at once is dialled: libzmq itself tries again for ever and does not say
+// that nobody listens. A daemon that is starting has until giveUp.
+const (
+	probeAfter = 300 * time.Millisecond
+	giveUp     = 900 * time.Millisecond
+)
+
 // exchange sends events over one connection and passes on each answer, with the index of its
-// event. It returns errTimeout if an answer is missing after the server's timeout.
+// event. It returns errAway if nobody listens, and errTimeout if an answer is missing after the
+// server's timeout.
 func (s Server) exchange(ctx context.Context, b *bus.Bus, events []wire.Event, answered func(i int, answer wire.Event)) error {
 	socket, err := b.Connect(bus.TCP(s.Host, s.Port), bus.Options{Linger: -1, MaxFrame: maxAnswer, Curve: s.Curve, Watch: true})
 	if err != nil {
@@ -73,13 +84,21 @@ func (s Server) exchange(ctx context.Context, b *bus.Bus, events []wire.Event, a
 		waiting[e.UID] = i
 	}
 	poller := bus.NewPoller(socket)
-	for deadline := time.Now().Add(s.Timeout); len(waiting) > 0; {
-		left := time.Until(deadline)
+	began, reached := time.Now(), false
+	for len(waiting) > 0 {
+		passed := time.Since(began)
+		left := s.Timeout - passed
 		if left <= 0 {
 			return errTimeout
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if !reached && passed >= probeAfter {
+			err := s.dial(ctx, max(giveUp-passed, 100*time.Millisecond))
+			if reached = err == nil; !reached && (passed >= giveUp || errors.Is(err, errAddress)) {
+				return err
+			}
 		}
 		if _, err := poller.Wait(min(left, 100*time.Millisecond)); err != nil {
 			return fmt.Errorf("wait for the answer: %w", err)
@@ -99,10 +118,35 @@ func (s Server) exchange(ctx context.Context, b *bus.Bus, events []wire.Event, a
 	return nil
 }
 
+// dial reports whether somebody listens: nil, errAway or errAddress.
+func (s Server) dial(ctx context.Context, limit time.Duration) error {
+	host := strings.Trim(s.Host, "[]")
+	if strings.EqualFold(host, "localhost") {
+		host = "127.0.0.1" // as package bus does
+	}
+	dialer := net.Dialer{Timeout: limit}
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(s.Port)))
+	if err == nil {
+		return conn.Close()
+	}
+	var dns *net.DNSError
+	var cause *os.SyscallError
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return fmt.Errorf("%w: %w", errAddress, err)
+	case errors.As(err, &cause):
+		err = cause.Err
+	}
+	return fmt.Errorf("%w at %s:%d: %w; start dc-daemon, or correct clientHost and clientPort of the ini file", errAway, s.Host, s.Port, err)
+}
+
 // reason describes an error of exchange for the user.
 func (s Server) reason(err error) string {
-	if errors.Is(err, errTimeout) {
+	switch {
+	case errors.Is(err, errTimeout):
 		return s.noAnswer(fmt.Sprintf(" within %d ms", s.Timeout.Milliseconds()))
+	case errors.Is(err, context.Canceled):
+		return "interrupted"
 	}
 	return err.Error()
 }
@@ -119,7 +163,7 @@ func (s Server) explain(err error) error {
 // suggests to check the keys, except for a client without keys on this machine: there a
 // daemon with keys refuses the client at once.
 func (s Server) noAnswer(within string) string {
-	words := fmt.Sprintf("no answer from %s:%d%s; does dc-daemon run there?", s.Host, s.Port, within)
+	words := fmt.Sprintf("no answer from %s:%d%s; does dc-daemon run there? If it is busy, set a longer timeout.", s.Host, s.Port, within)
 	if ip := net.ParseIP(s.Host); s.Curve != nil || s.Host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		words += " If it does, check the keys: " + s.keysHint()
 	}

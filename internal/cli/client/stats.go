@@ -33,7 +33,7 @@ func (s Server) Stats(ctx context.Context, b *bus.Bus, classes, names []string) 
 	}
 	err := s.exchange(ctx, b, events, func(i int, answer wire.Event) { all[i].Fields, all[i].Err = statFields(answer) })
 	if err != nil && !errors.Is(err, errTimeout) {
-		return nil, fmt.Errorf("request statistics: %w", err)
+		return nil, err
 	}
 	return all, nil
 }

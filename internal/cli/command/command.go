@@ -7,9 +7,13 @@
 //		func() int { return run(path) })
 //	c.Text(&path, "config", "c", "FILE", "ini file")
 //	os.Exit(c.Main(os.Args[1:]))
+//
+// A command with Words takes arguments that are no options. A command without a run function is
+// a group of sub-commands, which may be groups themselves ("hce site ls").
 package command
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -17,6 +21,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"hce/dc/internal/config"
 )
 
 // Text is what --help and the manual page say in addition to the options. Paragraphs
@@ -38,23 +44,37 @@ type Command struct {
 	removed map[string]string // hints for options of earlier versions
 	aliases map[string]string // multi-letter short names such as "cmd", to long names
 	subs    []*Command
+	words   *words // nil: the command takes options only
 	man     bool
 	shell   string
 }
 
-// New returns a command whose work is run, which returns the exit status.
+// words are the arguments of a command that are no options.
+type words struct {
+	list        *[]string
+	name        string
+	least, most int // most 0: no limit
+}
+
+// New returns a command whose work is run, which returns the exit status. A command without run
+// needs a sub-command.
 func New(text Text, run func() int) *Command {
 	c := &Command{text: text, aliases: map[string]string{}, removed: map[string]string{}}
 	c.cobra = &cobra.Command{
 		Use: text.Name + " [options]", Short: text.Summary, Long: text.Description, Example: text.Examples,
 		Version: describeBuild(), DisableFlagsInUseLine: true, DisableAutoGenTag: true,
 		SilenceErrors: true, SilenceUsage: true, Annotations: map[string]string{},
-		RunE: func(*cobra.Command, []string) error {
+		Args: cobra.ArbitraryArgs, // canonical has checked them
+		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case c.man:
 				return c.writePage(os.Stdout)
 			case c.Given(completion):
 				return c.writeCompletion(os.Stdout)
+			case run == nil:
+				return errors.New("a command is missing; try --help")
+			case c.words != nil:
+				*c.words.list = args
 			}
 			c.status = run()
 			return nil
@@ -63,6 +83,9 @@ func New(text Text, run func() int) *Command {
 	}
 	if text.ExitStatus != "" {
 		c.cobra.Annotations["Exit status"] = text.ExitStatus
+	}
+	if run == nil {
+		c.cobra.Use = text.Name + " COMMAND [options]"
 	}
 	c.cobra.CompletionOptions.DisableDefaultCmd = true
 	c.cobra.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true})
@@ -78,6 +101,13 @@ func (c *Command) Config(path *string, program string) {
 	c.Text(path, "config", "c", "FILE", "ini file; without it "+program+".ini in the current folder, then in /etc/"+program+"/")
 	c.cobra.Annotations["Files"] = "/etc/" + program + "/" + program + ".ini"
 	c.cobra.Annotations["Environment"] = "DC_<section>_<key> overrides a key of the ini file. An empty value counts as not set."
+}
+
+// Words declares arguments that are no options, at least least and at most most of them; most 0
+// means any number. name is their name in the help, such as "URL...".
+func (c *Command) Words(p *[]string, name string, least, most int) {
+	c.words = &words{p, name, least, most}
+	c.cobra.Use = c.text.Name + " [options] " + name
 }
 
 // Add makes sub a sub-command of c. It is named by the first argument of c.
@@ -129,6 +159,22 @@ func (c *Command) Choices(p *string, long, short, value, help string, known ...s
 	})
 }
 
+// listValue is an option that may be given several times.
+type listValue struct {
+	list *[]string
+	name string
+}
+
+func (v listValue) String() string        { return "" }
+func (v listValue) Set(text string) error { *v.list = append(*v.list, text); return nil }
+func (v listValue) Type() string          { return v.name }
+
+// List declares the option --long VALUE, which may be given several times.
+func (c *Command) List(p *[]string, long, short, value, help string) {
+	c.declare(listValue{p, value}, long, short, help)
+	c.complete(long, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp))
+}
+
 // Flag declares the option --long, which takes no value.
 func (c *Command) Flag(p *bool, long, short, help string) {
 	c.cobra.Flags().BoolVarP(p, long, short, *p, help)
@@ -173,30 +219,35 @@ func (c *Command) Given(long string) bool { return c.cobra.Flags().Changed(long)
 // exit status. Wrong arguments are reported in one line on stderr. --help, --man,
 // --completion and --version print to stdout and win over wrong arguments.
 func (c *Command) Main(args []string) int {
-	for _, each := range append(c.subs, c) {
-		each.declareCommon()
-	}
-	run, rest := c, args
+	c.declareCommon()
 	if isCompletion(args) {
 		c.cobra.SetArgs(c.completionArgs(args))
 		return c.execute(c)
 	}
-	if len(args) > 0 && len(c.subs) > 0 && !strings.HasPrefix(args[0], "-") {
-		if run = c.sub(args[0]); run == nil {
-			return c.fail(fmt.Errorf("sub-command %q is unknown; try --help", args[0]))
+	run, rest, path := c, args, []string(nil)
+	for len(rest) > 0 && len(run.subs) > 0 && !strings.HasPrefix(rest[0], "-") {
+		sub := run.sub(rest[0])
+		if sub == nil {
+			return run.fail(fmt.Errorf("sub-command %q is unknown%s; try --help", rest[0], run.nearest(rest[0])))
 		}
-		rest = args[1:]
+		run, rest, path = sub, rest[1:], append(path, rest[0])
 	}
 	rest, err := run.canonical(rest)
 	if err != nil {
 		return run.fail(err)
 	}
-	if run != c {
-		rest = append([]string{run.text.Name}, rest...)
-	}
-	c.cobra.SetArgs(rest)
+	c.cobra.SetArgs(append(path, rest...))
 	defer startProfile(c.text.Name)()
 	return c.execute(run)
+}
+
+// nearest suggests the sub-command that name probably means.
+func (c *Command) nearest(name string) string {
+	var known []string
+	for _, sub := range c.subs {
+		known = append(known, sub.text.Name)
+	}
+	return config.Suggestion(config.Nearest(name, known))
 }
 
 // sub returns the sub-command of that name, or nil.
@@ -233,8 +284,15 @@ const completion = "completion"
 var switches = []string{"man", "version", "help"}
 
 func (c *Command) declareCommon() {
+	for _, sub := range c.subs {
+		sub.declareCommon()
+	}
 	c.Flag(&c.man, "man", "", "print the manual page and exit; man -l - shows it")
 	c.Choice(&c.shell, completion, "", strings.Join(Shells, "|"), "print the shell completion and exit", Shells...)
-	c.Flag(new(bool), "version", "", "print the version and exit")
+	if c.cobra.Flags().Lookup("version") != nil { // a sub-command may have an option of its own
+		c.cobra.Version = ""
+	} else {
+		c.Flag(new(bool), "version", "", "print the version and exit")
+	}
 	c.Flag(new(bool), "help", "h", "print this text and exit")
 }

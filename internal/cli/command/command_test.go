@@ -245,3 +245,61 @@ func TestProfile(t *testing.T) {
 		t.Errorf("without the folder: exit status %d", status)
 	}
 }
+
+// A group has sub-commands that take words and lists.
+func TestWords(t *testing.T) {
+	type seen struct {
+		words, list []string
+		verbose     bool
+	}
+	newTree := func(got *seen) *Command {
+		root := New(Text{Name: "x", Summary: "does x", UsageError: 2}, nil)
+		site := New(Text{Name: "site", Summary: "manages sites", UsageError: 2}, nil)
+		add := New(Text{Name: "add", Summary: "adds", UsageError: 2}, func() int { return 5 })
+		add.Words(&got.words, "URL [NAME]", 1, 2)
+		add.List(&got.list, "include", "", "PATTERN", "pages")
+		add.Flag(&got.verbose, "verbose", "v", "print more")
+		site.Add(add)
+		root.Add(site)
+		return root
+	}
+	cases := map[string]struct {
+		args   string
+		status int
+		words  string
+		list   string
+		says   string // on stderr, or on stdout with status 0
+	}{
+		"words":              {args: "site add a b", status: 5, words: "a,b"},
+		"options in between": {args: "site add a -v b --include x", status: 5, words: "a,b", list: "x"},
+		"a repeated option":  {args: "site add --include x --inc=y,z a", status: 5, words: "a", list: "x,y,z"},
+		"behind dashes":      {args: "site add -- -v a", status: 5, words: "-v,a"},
+		"one dash":           {args: "site add -", status: 5, words: "-"},
+		"missing":            {args: "site add -v", status: 2, says: "argument URL [NAME] is missing"},
+		"too many":           {args: "site add a b c", status: 2, says: `"c" is one too many`},
+		"no sub-command":     {args: "site", status: 2, says: "a command is missing"},
+		"unknown":            {args: "site ad", status: 2, says: `x site: sub-command "ad" is unknown; did you mean add?`},
+		"option of a group":  {args: "--include x site add", status: 2, says: "--include is unknown"},
+		"help of a group":    {args: "site --help", says: "Usage: x site COMMAND [options]\n\nCommands"},
+		"help":               {args: "site add --help", says: "Usage: x site add [options] URL [NAME]\n"},
+		"page":               {args: "site add --man", says: "x-site-add"},
+		"completion":         {args: "__completeNoDesc site a", says: "add\n"},
+		"completed option":   {args: "__completeNoDesc site add --inc", says: "--include\n"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got seen
+			status, stdout, stderr := mainOf(t, newTree(&got), strings.Fields(c.args)...)
+			said := stderr
+			if c.status == 0 {
+				said = stdout
+			}
+			if status != c.status || !strings.Contains(said, c.says) {
+				t.Errorf("status %d, %q, %q", status, stdout, stderr)
+			}
+			if strings.Join(got.words, ",") != c.words || strings.Join(got.list, ",") != c.list {
+				t.Errorf("words %q, list %q", got.words, got.list)
+			}
+		})
+	}
+}

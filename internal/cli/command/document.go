@@ -17,9 +17,11 @@ import (
 // helpTemplate is the text of --help. The annotations of a command are its sections.
 const helpTemplate = `{{.CommandPath}} {{.Short}}
 
-Usage: {{.CommandPath}} [options]
+Usage: {{.UseLine}}
 {{- if .HasAvailableSubCommands}}
+{{- if ne .Use (printf "%s COMMAND [options]" .Name)}}
        {{.CommandPath}} COMMAND [options]
+{{- end}}
 
 Commands, each with its own --help:
 {{- range .Commands}}{{if .IsAvailableCommand}}
@@ -40,7 +42,7 @@ Examples:
 {{end}}`
 
 // programs are all programs with a manual page, for SEE ALSO.
-var programs = []string{"crawler-task", "db-task", "dc-admin", "dc-client", "dc-daemon", "dc-import", "processor-task"}
+var programs = []string{"crawler-task", "db-task", "dc-admin", "dc-client", "dc-daemon", "dc-import", "hce", "processor-task"}
 
 // version is set by the Makefile: -X hce/dc/internal/cli/command.version=...
 var version string

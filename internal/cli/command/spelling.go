@@ -7,16 +7,28 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"hce/dc/internal/config"
 )
 
 // canonical rewrites args to --long and --long=value, the forms that pflag reads. It
 // accepts one dash or two, multi-letter short names (-cmd), unique prefixes of long
 // names, combined letters (-vcFILE), "--long=value" and "--long value".
-// It returns the first error. A common option wins over errors and other options.
+// Words follow the options, after "--". It returns the first error. A common option wins
+// over errors and other options.
 func (c *Command) canonical(args []string) (canonical []string, failed error) {
+	var plain []string
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
+		if c.words != nil && (!strings.HasPrefix(arg, "-") || arg == "-" || arg == "--") {
+			if arg == "--" {
+				plain, args = append(plain, args...), nil
+			} else {
+				plain = append(plain, arg)
+			}
+			continue
+		}
 		name, value, hasValue := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
 		found := c.find(name)
 		var err error
@@ -30,10 +42,10 @@ func (c *Command) canonical(args []string) (canonical []string, failed error) {
 		case len(found) == 0:
 			split := c.splitLetters(arg)
 			if split == nil {
-				err = fmt.Errorf("option --%s is unknown; try --help", name)
+				err = fmt.Errorf("option --%s is unknown%s; try --help", name, c.nearestOption(name))
 			}
 			args = append(split, args...)
-		case slices.Contains(switches, found[0].Name):
+		case slices.Contains(switches, found[0].Name) && found[0].NoOptDefVal != "":
 			return []string{"--" + found[0].Name}, nil
 		case found[0].NoOptDefVal != "" && hasValue:
 			err = fmt.Errorf("option --%s takes no value", found[0].Name)
@@ -54,7 +66,24 @@ func (c *Command) canonical(args []string) (canonical []string, failed error) {
 			failed = err
 		}
 	}
-	return canonical, failed
+	if c.words == nil {
+		return canonical, failed
+	}
+	if failed == nil {
+		failed = c.words.check(plain)
+	}
+	return append(append(canonical, "--"), plain...), failed
+}
+
+// check refuses a wrong number of words.
+func (w *words) check(given []string) error {
+	switch {
+	case len(given) < w.least:
+		return fmt.Errorf("argument %s is missing; try --help", w.name)
+	case w.most > 0 && len(given) > w.most:
+		return fmt.Errorf("argument %q is one too many; try --help", given[w.most])
+	}
+	return nil
 }
 
 // find returns the options that name can mean: the one of that long or short name, or
@@ -78,6 +107,16 @@ func (c *Command) find(name string) (found []*pflag.Flag) {
 		}
 	})
 	return found
+}
+
+// nearestOption suggests the option that name probably means.
+func (c *Command) nearestOption(name string) string {
+	var known []string
+	c.cobra.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	if near := config.Nearest(name, known); near != "" {
+		return "; did you mean --" + near + "?"
+	}
+	return ""
 }
 
 // splitLetters separates the first letter of combined options: -vcFILE becomes -v

@@ -9,11 +9,15 @@ import (
 
 // Style is the form of a screen.
 type Style struct {
+	Program       string // such as "dc-admin top"
 	Title         string // name of the daemon
 	Width, Height int    // of the screen; 0 means 80 and 24
 	Plain         bool   // ASCII without colours
 	Paused        bool
-	Keys          bool // the last line lists the keys
+	Keys          bool     // the last line lists the keys
+	Pages         []string // names of the pages that the keys 1, 2 and so on show; nil: one page
+	Page          int      // index of the page
+	Offset        int      // rows of the page's list above the screen
 }
 
 // Colours are of the terminal's own sixteen, so that they fit its theme.
@@ -31,97 +35,30 @@ type screen struct {
 	lines []string
 }
 
-// Draw renders a sample as at most Height lines of at most Width columns, separated by
-// newlines. Texts of the daemon are shown without control characters.
-func Draw(s Sample, style Style) string {
+// newScreen returns a screen without lines.
+func newScreen(style Style) *screen {
 	if style.Width <= 0 {
 		style.Width = 80
 	}
 	if style.Height <= 0 {
 		style.Height = 24
 	}
-	d := &screen{style: style}
-	state := span{green, "up"}
-	switch {
-	case s.Away != "":
-		state = span{red, "unreachable"}
-	case style.Paused:
+	return &screen{style: style}
+}
+
+// head adds the first line. A pause replaces a good state.
+func (d *screen) head(time string, state span) {
+	if d.style.Paused && state.colour != red {
 		state = span{yellow, "paused"}
 	}
-	d.line(span{bold, "dc-admin top  " + style.Title + "  "}, span{"", s.Time + " UTC  "}, state)
+	d.line(span{bold, d.style.Program + "  " + d.style.Title + "  "}, span{"", time + " UTC  "}, state)
 	d.rule()
-	if s.Away != "" {
-		d.line(span{red, "Cannot reach the daemon: " + s.Away})
-		d.line(span{"", "Trying again at each interval."})
-		return d.text()
-	}
-	d.line(span{bold, fmt.Sprintf("%-26s %-10s %12s  %s", "MANAGER", "STATE", "UP", "QUEUES")})
-	for _, m := range s.Managers {
-		d.manager(m)
-	}
-	d.rule()
-	b := s.Batches
-	d.line(span{"", fmt.Sprintf("batches    crawling %d, processing %d, in real time %d", b.Crawling, b.Processing, b.RealTime)})
-	d.line(span{"", fmt.Sprintf("in all     crawl %d (failed %d), process %d (failed %d)", b.CrawlTotal, b.CrawlFaults, b.ProcessTotal, b.ProcessFaults)})
-	if r := s.Rates; r != nil {
-		d.line(span{"", fmt.Sprintf("per second URLs %.1f  pages %.1f  ", r.URLs, r.Pages)}, errorsSpan(r.Errors),
-			span{"", fmt.Sprintf("  batches %.1f  requests %.1f", r.Batches, r.Requests)})
-	} else {
-		d.line(span{"", "per second -"})
-	}
-	d.line(span{"", "sites      " + totals(s.Sites)})
-	cpu := "-"
-	if s.Rates != nil {
-		cpu = fmt.Sprintf("%.0f %%", 100*s.Rates.CPU)
-	}
-	d.line(span{"", fmt.Sprintf("daemon     memory %s (virtual %s), CPU %s, threads %d", size(s.Process.Resident), size(s.Process.Virtual), cpu, s.Process.Threads)})
-	d.rule()
-	d.line(span{bold, fmt.Sprintf("%-26s %-16s %12s  %s", "NEXT DUE", "SCHEDULE", "IN", "EVERY")})
-	if len(s.Schedules) == 0 {
-		d.line(span{"", "no schedule is active"})
-	}
-	for _, next := range s.Schedules {
-		d.line(span{"", fmt.Sprintf("%-26s %-16s %12s  %s", clean(next.Class), clean(next.Name), duration(next.In), duration(int64(next.Period)))})
-	}
-	return d.text()
 }
 
-func (d *screen) manager(m Manager) {
-	if m.Error != "" {
-		d.line(span{"", fmt.Sprintf("%-26s ", clean(m.Class))}, span{red, m.Error})
-		return
-	}
-	colour := green
-	if m.State != "running" {
-		colour = yellow
-	}
-	var words []string
-	for _, q := range queues[m.Class] {
-		if n, ok := m.Queues[q[0]]; ok {
-			words = append(words, fmt.Sprintf("%s %d", q[1], n))
-		}
-	}
-	d.line(span{"", fmt.Sprintf("%-26s ", clean(m.Class))}, span{colour, fmt.Sprintf("%-10s", clean(m.State))},
-		span{"", fmt.Sprintf(" %12s  %s", duration(m.Uptime), strings.Join(words, ", "))})
-}
-
-func errorsSpan(perSecond float64) span {
-	s := span{"", fmt.Sprintf("errors %.1f", perSecond)}
-	if perSecond > 0 {
-		s.colour = red
-	}
-	return s
-}
-
-func totals(t *Totals) string {
-	if t == nil {
-		return "-"
-	}
-	more := ""
-	if t.More {
-		more = " and more"
-	}
-	return fmt.Sprintf("%d%s: pages %d, contents %d, new %d, errors %d, %s", t.Sites, more, t.Resources, t.Contents, t.New, t.Errors, size(t.Size))
+// unreachable explains that the daemon did not answer.
+func (d *screen) unreachable(why string) {
+	d.paragraph(span{red, "Cannot reach the daemon: " + strings.TrimPrefix(why, "cannot reach the daemon at ")})
+	d.line(span{"", "Trying again at each interval."})
 }
 
 // line adds a line, truncated to the screen's width.
@@ -152,6 +89,19 @@ func (d *screen) line(spans ...span) {
 	d.lines = append(d.lines, text)
 }
 
+// paragraph adds a text in as many lines as it needs.
+func (d *screen) paragraph(s span) {
+	line := ""
+	for _, word := range strings.Fields(clean(s.text)) {
+		if line != "" && len(line)+1+len(word) > d.style.Width {
+			d.line(span{s.colour, line})
+			line = ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	d.line(span{s.colour, line})
+}
+
 func (d *screen) rule() {
 	stroke := "─"
 	if d.style.Plain {
@@ -170,8 +120,29 @@ func (d *screen) text() string {
 	for len(d.lines) < height-1 {
 		d.lines = append(d.lines, "")
 	}
-	d.line(span{bold, "q quit   p pause"})
+	d.line(span{bold, d.keys()})
 	return strings.Join(d.lines, "\n")
+}
+
+// keys lists the keys.
+func (d *screen) keys() string {
+	keys := "q quit   p pause"
+	for i, name := range d.style.Pages {
+		keys += fmt.Sprintf("   %d %s", i+1, name)
+	}
+	if len(d.style.Pages) > 0 {
+		keys += "   Tab next page   j k scroll"
+	}
+	return keys
+}
+
+// left is the number of lines that fit above the line of the keys.
+func (d *screen) left() int {
+	left := d.style.Height - len(d.lines)
+	if d.style.Keys {
+		left--
+	}
+	return max(0, left)
 }
 
 // clean replaces control and format characters by spaces.

@@ -7,24 +7,35 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"runtime/debug"
 	"sync"
 	"time"
 )
 
-// Reader reads the daemon once: the Read of a Source.
-type Reader func(ctx context.Context) Reading
+// Sample is one look at what runs. Its JSON is a line of --json.
+type Sample interface {
+	// Draw renders the page of style as at most Height lines of at most Width columns, separated
+	// by newlines, without control characters of the daemon or of sites. It reduces an Offset
+	// beyond the end of the page's list.
+	Draw(style *Style) string
+	// Reached returns ErrUnreachable if the daemon did not answer.
+	Reached() error
+}
 
-// readings reads the daemon at once and then once per interval until ctx is done. It yields
-// each reading with the one before, which is zero at first.
-func (read Reader) readings(ctx context.Context, every time.Duration) iter.Seq2[Reading, Reading] {
-	return func(yield func(before, now Reading) bool) {
-		var before Reading
+// ErrUnreachable means that the last sample did not reach the daemon.
+var ErrUnreachable = errors.New("cannot reach the daemon")
+
+// Reader takes a sample. It is called by one goroutine at a time, and remembers what it needs to
+// compute rates.
+type Reader func(ctx context.Context) Sample
+
+// samples takes a sample at once and then once per interval until ctx is done.
+func (read Reader) samples(ctx context.Context, every time.Duration) iter.Seq[Sample] {
+	return func(yield func(Sample) bool) {
 		for {
-			now := read(ctx)
-			if !yield(before, now) {
+			if !yield(read(ctx)) {
 				return
 			}
-			before = now
 			select {
 			case <-ctx.Done():
 				return
@@ -41,37 +52,41 @@ type Screen interface {
 	Size() (width, height int)
 	// Show replaces the current page.
 	Show(page string) error
-	// Key waits for a key. It returns an error at the end of the input.
+	// Key waits for a byte of a key. It returns an error at the end of the input.
 	Key() (byte, error)
 }
 
-const ctrlC = 3
-
 // Live shows the screen on a terminal until q, Ctrl-C, the end of its input or of ctx. A
-// goroutine may still wait for a key when it returns.
+// goroutine may still wait for a key when it returns. A panic of read continues in the caller,
+// which restores the terminal.
 func Live(ctx context.Context, t Screen, read Reader, style Style, every time.Duration) error {
 	style.Keys = true
 	ctx, cancel := context.WithCancel(ctx)
 	var reader sync.WaitGroup
 	defer reader.Wait() // the caller closes the source
 	defer cancel()
-	keys, readings := make(chan byte), make(chan Reading)
+	keys, samples, broken := make(chan byte), make(chan Sample), make(chan string, 1)
 	go sendKeys(ctx, t, keys)
 	reader.Go(func() {
-		for _, now := range read.readings(ctx, every) {
+		defer func() {
+			if p := recover(); p != nil {
+				broken <- fmt.Sprintf("%v\n%s", p, debug.Stack())
+			}
+		}()
+		for s := range read.samples(ctx, every) {
 			select {
-			case readings <- now:
+			case samples <- s:
 			case <-ctx.Done():
 			}
 		}
 	})
 
-	var before, now Reading
+	var now Sample
 	for {
 		style.Width, style.Height = t.Size()
-		page := "dc-admin top: asking " + clean(style.Title)
-		if !now.At.IsZero() {
-			page = Draw(Compare(before, now), style)
+		page := style.Program + ": asking " + clean(style.Title)
+		if now != nil {
+			page = now.Draw(&style)
 		}
 		if err := t.Show(page); err != nil {
 			return fmt.Errorf("show the screen: %w", err)
@@ -79,81 +94,84 @@ func Live(ctx context.Context, t Screen, read Reader, style Style, every time.Du
 		select {
 		case <-ctx.Done():
 			return nil
+		case p := <-broken:
+			panic(p)
 		case key, open := <-keys:
-			switch {
-			case !open, key == 'q', key == ctrlC:
+			if !open || key == 'q' || key == ctrlC {
 				return nil
-			case key == 'p':
-				style.Paused = !style.Paused
 			}
-		case r := <-readings:
+			style.press(key)
+		case s := <-samples:
 			if !style.Paused {
-				before, now = now, r
+				now = s
 			}
 		}
 	}
 }
 
-// sendKeys sends keys until ctx is done or the input ends; then it closes keys.
-func sendKeys(ctx context.Context, t Screen, keys chan<- byte) {
-	defer close(keys)
-	for {
-		key, err := t.Key()
-		if err != nil {
-			return
-		}
-		select {
-		case keys <- key:
-		case <-ctx.Done():
-			return
-		}
+// Once writes one screen as text. It takes two samples, one interval apart, because the first
+// one has no rates. It returns ErrUnreachable if the daemon does not answer.
+func Once(ctx context.Context, w io.Writer, read Reader, style Style, every time.Duration) error {
+	now := read.second(ctx, every)
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
+	style.Plain, style.Height = true, mostLines
+	if _, err := fmt.Fprintln(w, now.Draw(&style)); err != nil {
+		return fmt.Errorf("write the screen: %w", err)
+	}
+	return now.Reached()
 }
 
-// ErrUnreachable means that the last reading did not reach the daemon.
-var ErrUnreachable = errors.New("cannot reach the daemon")
+// mostLines is the height of a screen that is written as text.
+const mostLines = 1000
 
-// Once writes one screen as text. It takes two readings, one interval apart, to compute
-// rates. It returns ErrUnreachable if the daemon does not answer.
-func Once(ctx context.Context, w io.Writer, read Reader, style Style, every time.Duration) error {
-	var before, now Reading
-	for before, now = range read.readings(ctx, every) {
-		if now.Away != "" || !before.At.IsZero() {
+// second returns the second sample, or the first one if it did not reach the daemon.
+func (read Reader) second(ctx context.Context, every time.Duration) (now Sample) {
+	n := 0
+	for now = range read.samples(ctx, every) {
+		if n++; n == 2 || now.Reached() != nil {
 			break
 		}
 	}
-	style.Plain, style.Height = true, 1000
-	if _, err := fmt.Fprintln(w, Draw(Compare(before, now), style)); err != nil {
-		return fmt.Errorf("write the screen: %w", err)
-	}
-	return now.reached()
+	return now
 }
 
-// JSON writes count Samples, one line per interval, or until ctx is done if count is 0. It
-// returns ErrUnreachable if the last reading did not reach the daemon.
-func JSON(ctx context.Context, w io.Writer, read Reader, every time.Duration, count int) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	var last Reading
-	for before, now := range read.readings(ctx, every) {
+// JSON writes count samples, one line per interval, or until ctx is done if count is 0. It
+// returns ErrUnreachable if the last sample did not reach the daemon.
+func JSON(ctx context.Context, w io.Writer, read Reader, every time.Duration, count int) (err error) {
+	for s := range read.samples(ctx, every) {
 		if ctx.Err() != nil {
-			break // the reading is incomplete
+			break // the sample is incomplete
 		}
-		if err := e.Encode(Compare(before, now)); err != nil {
-			return fmt.Errorf("write a sample: %w", err)
+		if err := encode(w, s); err != nil {
+			return err
 		}
-		last = now
+		err = s.Reached()
 		if count--; count == 0 {
 			break
 		}
 	}
-	return last.reached()
+	return err
 }
 
-// reached returns ErrUnreachable if the daemon did not answer.
-func (r Reading) reached() error {
-	if r.Away != "" {
-		return ErrUnreachable
+// OnceJSON writes one sample with rates, as Once does.
+func OnceJSON(ctx context.Context, w io.Writer, read Reader, every time.Duration) error {
+	now := read.second(ctx, every)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err := encode(w, now); err != nil {
+		return err
+	}
+	return now.Reached()
+}
+
+func encode(w io.Writer, s Sample) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return fmt.Errorf("write a sample: %w", err)
 	}
 	return nil
 }

@@ -5,23 +5,21 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/testgolden"
 	"hce/dc/internal/testwait"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden screens")
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
@@ -102,37 +100,43 @@ var colours = regexp.MustCompile("\x1b\\[[0-9]+m")
 func TestScreens(t *testing.T) {
 	sample := Compare(reading(t, 0), reading(t, 10))
 	for name, c := range map[string]struct {
-		sample Sample
+		sample ManagersSample
 		style  Style
 	}{
-		"plain":       {sample, Style{Title: "127.0.0.1:5503", Plain: true, Keys: true}},
-		"colours":     {sample, Style{Title: "127.0.0.1:5503", Width: 80, Height: 24, Keys: true}},
-		"first":       {Compare(Reading{}, reading(t, 0)), Style{Title: "127.0.0.1:5503", Plain: true}},
-		"paused":      {sample, Style{Title: "127.0.0.1:5503", Plain: true, Paused: true, Keys: true}},
-		"small":       {sample, Style{Title: "127.0.0.1:5503", Width: 30, Height: 10, Plain: true, Keys: true}},
-		"unreachable": {Compare(reading(t, 0), Reading{At: noon.Add(time.Second), Away: "no answer from 127.0.0.1:5503"}), Style{Title: "127.0.0.1:5503", Plain: true, Keys: true}},
+		"plain":       {sample, Style{Program: "dc-admin top", Title: "127.0.0.1:5503", Plain: true, Keys: true}},
+		"colours":     {sample, Style{Program: "dc-admin top", Title: "127.0.0.1:5503", Width: 80, Height: 24, Keys: true}},
+		"first":       {Compare(Reading{}, reading(t, 0)), Style{Program: "dc-admin top", Title: "127.0.0.1:5503", Plain: true}},
+		"paused":      {sample, Style{Program: "dc-admin top", Title: "127.0.0.1:5503", Plain: true, Paused: true, Keys: true}},
+		"small":       {sample, Style{Program: "dc-admin top", Title: "127.0.0.1:5503", Width: 30, Height: 10, Plain: true, Keys: true}},
+		"unreachable": {Compare(reading(t, 0), Reading{At: noon.Add(time.Second), Away: "no answer from 127.0.0.1:5503"}), Style{Program: "dc-admin top", Title: "127.0.0.1:5503", Plain: true, Keys: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Draw(c.sample, c.style) + "\n"
-			width, height := max(c.style.Width, 30), max(c.style.Height, 10)
-			if c.style.Width == 0 {
-				width, height = 80, 24
-			}
-			lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
-			if len(lines) > height {
-				t.Errorf("%d lines", len(lines))
-			}
-			for _, line := range lines {
-				bare := colours.ReplaceAllString(line, "")
-				if utf8.RuneCountInString(bare) > width || strings.ContainsRune(bare, '\x1b') {
-					t.Errorf("line %q", line)
-				}
-				if c.style.Plain && strings.ContainsFunc(line, func(r rune) bool { return r > 126 || r < 32 }) {
-					t.Errorf("not ASCII: %q", line)
-				}
-			}
-			golden(t, name+".txt", got)
+			got := c.sample.Draw(&c.style)
+			checkScreen(t, got, c.style)
+			testgolden.Equal(t, filepath.Join("testdata", name+".txt"), got+"\n")
 		})
+	}
+}
+
+// checkScreen checks that a screen fits its style.
+func checkScreen(t *testing.T, page string, style Style) {
+	t.Helper()
+	width, height := style.Width, style.Height
+	if width == 0 {
+		width, height = 80, 24
+	}
+	lines := strings.Split(page, "\n")
+	if len(lines) > height {
+		t.Errorf("%d lines", len(lines))
+	}
+	for _, line := range lines {
+		bare := colours.ReplaceAllString(line, "")
+		if utf8.RuneCountInString(bare) > width || strings.ContainsFunc(bare, unicode.IsControl) {
+			t.Errorf("line %q", line)
+		}
+		if style.Plain && strings.ContainsFunc(line, func(r rune) bool { return r > 126 || r < 32 }) {
+			t.Errorf("not ASCII: %q", line)
+		}
 	}
 }
 
@@ -145,7 +149,7 @@ func TestJSONLine(t *testing.T) {
 	if n := strings.Count(out.String(), "\n"); n != 3 {
 		t.Errorf("%d lines", n)
 	}
-	golden(t, "lines.json", out.String())
+	testgolden.Equal(t, filepath.Join("testdata", "lines.json"), out.String())
 }
 
 func TestOnce(t *testing.T) {
@@ -159,32 +163,22 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil || got != string(want) {
-		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
-	}
-}
-
-// script returns its readings one after the other and repeats the last one.
+// script gives samples of its readings one after the other and repeats the last one.
 type script struct {
 	mu       sync.Mutex
 	readings []Reading
 	given    int
+	before   Reading
 }
 
-func (s *script) Read(context.Context) Reading {
+func (s *script) Read(context.Context) Sample {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.given++
-	return s.readings[min(s.given, len(s.readings))-1]
+	now := s.readings[min(s.given, len(s.readings))-1]
+	sample := Compare(s.before, now)
+	s.before = now
+	return sample
 }
 
 // fakeScreen records pages and returns the keys of a channel.
@@ -241,15 +235,18 @@ func TestLive(t *testing.T) {
 			defer close(g.over)
 			next := make(chan Reading)
 			done := make(chan error, 1)
+			var before Reading
 			go func() {
-				done <- Live(ctx, g, func(ctx context.Context) Reading {
+				done <- Live(ctx, g, func(ctx context.Context) Sample {
 					select {
-					case r := <-next:
-						return r
+					case now := <-next:
+						sample := Compare(before, now)
+						before = now
+						return sample
 					case <-ctx.Done():
-						return Reading{Away: "cancelled"}
+						return ManagersSample{Away: "cancelled"}
 					}
-				}, Style{Title: "here", Plain: true}, time.Nanosecond)
+				}, Style{Program: "dc-admin top", Title: "here", Plain: true}, time.Nanosecond)
 			}()
 			g.waitFor(t, "asking here")
 			next <- reading(t, 0)
@@ -275,5 +272,54 @@ func TestLive(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A panic while a sample is taken continues in the caller of Live.
+func TestPanic(t *testing.T) {
+	g := &fakeScreen{keys: make(chan byte), over: make(chan struct{})}
+	defer close(g.over)
+	defer func() {
+		if p := recover(); p == nil || !strings.Contains(p.(string), "a defect") || !strings.Contains(p.(string), "livescreen_test.go") {
+			t.Errorf("recovered %v", p)
+		}
+	}()
+	err := Live(t.Context(), g, func(context.Context) Sample { panic("a defect") }, Style{}, time.Hour)
+	t.Error("Live returned", err)
+}
+
+// Keys choose pages and scroll; unknown keys and sequences change nothing.
+func TestKeys(t *testing.T) {
+	for typed, want := range map[string]Style{
+		"2":              {Page: 1},
+		"\t":             {Page: 1},
+		"\t\t":           {Page: 0},
+		"3":              {},
+		"p":              {Paused: true},
+		"pp":             {},
+		"jj":             {Offset: 2},
+		"jjk":            {Offset: 1},
+		"k":              {},
+		"\x1b[B\x1b[B":   {Offset: 2},
+		"\x1bOB":         {Offset: 1},
+		"jj\x1b[A":       {Offset: 1},
+		"\x1b[6~":        {Offset: pageRows},
+		"\x1b[6~\x1b[5~": {},
+		"\x1b[1;5Cj":     {Offset: 1},
+		"\x1bj":          {Offset: 1},
+		"\x1b\x1b[B":     {Offset: 1},
+		"jj2":            {Page: 1},
+		"xyz":            {},
+	} {
+		got := Style{Pages: SitesPages}
+		var d decoder
+		for _, b := range []byte(typed) {
+			if key, whole := d.key(b); whole {
+				got.press(key)
+			}
+		}
+		if got.Page != want.Page || got.Offset != want.Offset || got.Paused != want.Paused {
+			t.Errorf("%q: page %d, offset %d, paused %t", typed, got.Page, got.Offset, got.Paused)
+		}
 	}
 }

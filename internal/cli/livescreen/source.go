@@ -2,7 +2,6 @@ package livescreen
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 const (
 	maxTimeout  = 2 * time.Second  // for the answers of one reading
 	totalsEvery = 10 * time.Second // sums over all sites load the database
-	maxSites    = 1000             // in the sums
+	maxSites    = 1000             // of one request
 )
 
 // Reading is the answers of the managers at one time.
@@ -37,33 +36,47 @@ type Totals struct {
 	Size      int64 `json:"size"` // bytes
 }
 
-// Source reads a daemon. Not safe for concurrent use.
+// Source reads the managers of a daemon. Not safe for concurrent use.
 type Source struct {
 	bus     *bus.Bus
 	admin   client.Server
-	clients client.Server
 	classes []string
+	clients client.Service // for the totals; nil: none
+	before  Reading
 	totals  *Totals
 	summed  time.Time // time of the totals
 }
 
-// Open returns a source that reads the managers classes through the ports admin and clients
-// of a daemon. It limits their timeouts to two seconds and opens no connection. Close the
-// source after use.
-func Open(admin, clients client.Server, classes []string) (*Source, error) {
+// Open returns a source that reads the managers classes through the admin port of a daemon. It
+// limits the timeout to two seconds and opens no connection. Close the source after use.
+func Open(admin client.Server, classes []string) (*Source, error) {
 	b, err := bus.New()
 	if err != nil {
 		return nil, fmt.Errorf("open the message bus: %w", err)
 	}
-	admin.Timeout, clients.Timeout = min(admin.Timeout, maxTimeout), min(clients.Timeout, maxTimeout)
-	return &Source{bus: b, admin: admin, clients: clients, classes: classes}, nil
+	admin.Timeout = min(admin.Timeout, maxTimeout)
+	return &Source{bus: b, admin: admin, classes: classes}, nil
+}
+
+// SumSites lets the samples have totals of the sites, which clients is asked for.
+func (s *Source) SumSites(clients client.Server) {
+	clients.Timeout = min(clients.Timeout, maxTimeout)
+	s.clients = clients
 }
 
 // Close releases the source.
 func (s *Source) Close() { _ = s.bus.Term(maxTimeout) }
 
-// Read requests the statistics of all managers at once.
-func (s *Source) Read(ctx context.Context) Reading {
+// Read returns a sample, with rates since the one before.
+func (s *Source) Read(ctx context.Context) ManagersSample {
+	now := s.read(ctx)
+	sample := Compare(s.before, now)
+	s.before = now
+	return sample
+}
+
+// read requests the statistics of all managers at once.
+func (s *Source) read(ctx context.Context) Reading {
 	r := Reading{}
 	stats, err := s.admin.Stats(ctx, s.bus, s.classes, nil)
 	r.At, r.Managers = time.Now(), stats
@@ -77,7 +90,7 @@ func (s *Source) Read(ctx context.Context) Reading {
 			r.Away = ""
 		}
 	}
-	if r.Away == "" && r.At.Sub(s.summed) >= totalsEvery {
+	if r.Away == "" && s.clients != nil && r.At.Sub(s.summed) >= totalsEvery {
 		s.summed = r.At
 		s.totals = s.sum(ctx)
 	}
@@ -87,34 +100,29 @@ func (s *Source) Read(ctx context.Context) Reading {
 
 // sum adds up the counters of the sites. It returns nil if the daemon does not answer.
 func (s *Source) sum(ctx context.Context) *Totals {
-	request := fmt.Sprintf("{\"criterions\":{\"WHERE\":\"`Id`<>'0'\",\"LIMIT\":\"%d\"},\"excludeList\":[\"urls\",\"properties\",\"filters\"]}", maxSites)
-	out := client.Call{Op: wire.SiteFind, Object: json.RawMessage(request), Server: s.clients}.Do(ctx)
-	raw, ok := out.JSON.(json.RawMessage)
-	if !ok {
+	sites, more, err := Sites(ctx, s.clients)
+	if err != nil {
 		return nil
 	}
-	var answer struct {
-		ItemsList []struct {
-			Object []struct {
-				Totals
-			} `json:"itemObject"`
-		} `json:"itemsList"`
+	sum := &Totals{Sites: len(sites), More: more}
+	for _, site := range sites {
+		sum.Resources += site.Resources
+		sum.Contents += site.Contents
+		sum.New += site.NewURLs
+		sum.Collected += site.CollectedURLs
+		sum.Errors += site.Errors
+		sum.Size += site.Size
 	}
-	if json.Unmarshal(raw, &answer) != nil || len(answer.ItemsList) == 0 {
-		return nil
-	}
-	sum := &Totals{}
-	for _, item := range answer.ItemsList {
-		for _, site := range item.Object {
-			sum.Sites++
-			sum.Resources += site.Resources
-			sum.Contents += site.Contents
-			sum.New += site.New
-			sum.Collected += site.Collected
-			sum.Errors += site.Errors
-			sum.Size += site.Size
-		}
-	}
-	sum.More = sum.Sites >= maxSites
 	return sum
+}
+
+// Sites returns the counters of the sites without lists, active ones first, then those that were
+// crawled last: at most maxSites, in one request. more is set if there are others.
+func Sites(ctx context.Context, service client.Service) (sites []wire.Site, more bool, err error) {
+	err = service.Ask(ctx, wire.SiteFind, map[string]any{
+		"excludeList": []string{"urls", "properties", "filters"},
+		"criterions":  map[string]any{"WHERE": "`Id`<>'" + wire.GeneralSite + "'", "ORDER BY": "`State` ASC, `TcDate` DESC, `Id` ASC", "LIMIT": maxSites + 1},
+	}, &sites)
+	more = len(sites) > maxSites
+	return sites[:min(len(sites), maxSites)], more, err
 }

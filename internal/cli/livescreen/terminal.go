@@ -1,10 +1,14 @@
 package livescreen
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -17,6 +21,40 @@ const (
 	clearLine   = "\x1b[K" // from the cursor
 	clearBelow  = "\x1b[J"
 )
+
+// Interactive reports whether in and out are a terminal that can show a live screen. env is os.Getenv.
+func Interactive(in, out *os.File, env func(string) string) bool {
+	term := env("TERM")
+	return IsTerminal(in) && IsTerminal(out) && term != "" && term != "dumb"
+}
+
+// Plain reports whether a screen must be ASCII without colours: NO_COLOR is set, the terminal has no
+// colours, or its character set is not UTF-8. env is os.Getenv.
+func Plain(env func(string) string) bool {
+	term := env("TERM")
+	if env("NO_COLOR") != "" || term == "" || term == "dumb" || strings.HasPrefix(term, "vt") {
+		return true
+	}
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale := strings.ToUpper(env(name)); locale != "" {
+			return !strings.Contains(locale, "UTF-8") && !strings.Contains(locale, "UTF8")
+		}
+	}
+	return true // the C locale
+}
+
+// OnTerminal is Live on the terminal of in and out. It restores the terminal at the end, also after
+// SIGHUP, SIGQUIT and a panic. ctx is for the other signals.
+func OnTerminal(ctx context.Context, in, out *os.File, read Reader, style Style, every time.Duration) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
+	defer stop()
+	terminal, err := OpenTerminal(in, out)
+	if err != nil {
+		return err
+	}
+	defer terminal.Close()
+	return Live(ctx, terminal, read, style, every)
+}
 
 // IsTerminal reports whether f is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
@@ -78,7 +116,7 @@ func (t *Terminal) Show(page string) error {
 	return err
 }
 
-// Key waits for a key. It returns io.EOF if the terminal is gone.
+// Key waits for a byte of a key. It returns io.EOF if the terminal is gone.
 func (t *Terminal) Key() (byte, error) {
 	var key [1]byte
 	_, err := t.in.Read(key[:])

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -46,9 +47,15 @@ type Program struct {
 type Command struct {
 	Option, Value, Help string                 // --Option VALUE; without a value if Value is ""
 	More                func(*command.Command) // declares further options of the command; may be nil
-	// Run writes its result, if any, to stdout. An error is a critical failure.
+	// Run writes its result, if any, to stdout. An error is a critical failure, except
+	// Status. After a signal the exit status is that of an interruption.
 	Run func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, value string) error
 }
+
+// Status as the error of a command is the exit status of the program, without a message.
+type Status int
+
+func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 // A task creates many short-lived objects. Less frequent garbage collection saves time
 // and costs memory, up to the limit.
@@ -133,7 +140,16 @@ func (p Program) run(c *command.Command, args arguments) (status int, err error)
 	defer stop()
 	for i, work := range p.Commands {
 		if c.Given(work.Option) {
-			return task.ExitTrusted, work.Run(ctx, f, app, log, args.commands[i])
+			err := work.Run(ctx, f, app, log, args.commands[i])
+			var status Status
+			switch {
+			case errors.As(err, &status):
+				return int(status), nil
+			case err != nil && ctx.Err() != nil:
+				fmt.Fprintf(os.Stderr, "%s: interrupted; the same command continues\n", p.Name)
+				return command.ExitInterrupted, nil
+			}
+			return task.ExitTrusted, err
 		}
 	}
 	job, closeJob, err := p.Open(ctx, f, app, log, maxTime)

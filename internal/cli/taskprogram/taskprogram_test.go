@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -49,13 +50,20 @@ func open(_ context.Context, f *config.File, app config.Application, log *slog.L
 }
 
 // turn is the command of the test program.
-func turn(_ context.Context, f *config.File, _ config.Application, log *slog.Logger, word string) error {
+func turn(ctx context.Context, f *config.File, _ config.Application, log *slog.Logger, word string) error {
 	n := f.Section("Task").Int("n", 1, 1, 9)
 	if err := Checked(f, log); err != nil {
 		return err
 	}
 	if word == "" {
 		return errors.New("no word to turn")
+	}
+	if word == "on" { // until a signal
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
 	}
 	fmt.Println(n, word)
 	fmt.Fprintln(os.Stderr, "turned")
@@ -91,6 +99,7 @@ func TestRun(t *testing.T) {
 		"maxtime without batches":    {ini: good, args: []string{"--maxtime", "9"}, status: 1, says: "--maxtime is unknown"},
 		"command":                    {ini: good, args: []string{"--turn", "it"}, out: "3 it", says: "turned"},
 		"command that fails":         {ini: good, args: []string{"--turn="}, status: 1, says: "test-task: no word to turn"},
+		"command, interrupted":       {ini: good, args: []string{"--turn", "on"}, status: 4, says: "test-task: interrupted; the same command continues"},
 		"command without a value":    {ini: good, args: []string{"--turn"}, status: 1, says: "--turn needs a value (WORD)"},
 		"unknown option":             {ini: good, args: []string{"--no-such"}, status: 1, says: "--no-such is unknown"},
 		"no ini file":                {status: 1, says: "no configuration file"},
@@ -164,7 +173,7 @@ func TestCheckConfig(t *testing.T) {
 	}{
 		"fine":    {"[Task]\nn = 3\n", "line 2\nn = 3\n", "", 0},
 		"wrong":   {"[Task]\nn = 33\nm = x\n", "n = 33", "m = \"x\" is not a whole number from 1 to 9", 1},
-		"unknown": {"[Task]\nnn = 3\n", "unknown, without effect: nn", "warning: key nn of section [Task] is unknown; did you mean n?", 0},
+		"unknown": {"[Task]\nnn = 3\n", "unknown, without effect: nn", "test-task.ini, line 2: key nn of section [Task] is unknown; did you mean n?", 0},
 		"no data": {"[Application]\ndata_dir = test-task.ini\n", "[Application]", "error: [Application] data_dir: ", 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/childprocess"
 	"hce/dc/internal/testwait"
 )
 
@@ -342,11 +343,12 @@ func TestRedirects(t *testing.T) {
 }
 
 func TestNetworkFaults(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, release, err := childprocess.FreePorts(1) // nobody listens
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed.Close()
+	t.Cleanup(release)
+	closed := fmt.Sprintf("127.0.0.1:%d", ports[0])
 	tls := httptest.NewUnstartedServer(http.NotFoundHandler())
 	tls.Config.ErrorLog = nil
 	tls.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
@@ -372,7 +374,7 @@ func TestNetworkFaults(t *testing.T) {
 		"forbidden address": {"http://10.0.0.1/", Guard}, "forbidden address, TLS": {"https://10.0.0.1/", Guard},
 		"forbidden name": {"http://forbidden.test/", Guard}, "metadata": {"http://169.254.169.254/latest/", Guard},
 		"loopback v6": {"http://[::1]/", Guard}, "localhost is a name": {"http://localhost/", NameNotResolved},
-		"closed port": {"http://" + closed.Addr().String() + "/", Connect}, "closed port, TLS": {"https://" + closed.Addr().String() + "/", Connect},
+		"closed port": {"http://" + closed + "/", Connect}, "closed port, TLS": {"https://" + closed + "/", Connect},
 		"unknown authority": {tls.URL, Connect},
 		"empty":             {where + "/empty", Empty}, "no content": {where + "/204", Empty},
 		"dropped": {where + "/drop", Empty}, "too large": {where + "/large", TooLarge}, "declared too large": {where + "/long", TooLarge}, "grows too large": {where + "/grows", TooLarge},

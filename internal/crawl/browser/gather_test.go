@@ -11,6 +11,10 @@ import (
 
 // TestGatherIsBounded: pages that try to make their parts and requests large, or to hide them.
 func TestGatherIsBounded(t *testing.T) {
+	var scripts strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&scripts, `<script src="/x?%d"></script>`, i)
+	}
 	where := site(t, map[string]any{
 		"/deep": `<body><script>let at = document.body;
 			for (let i = 0; i < 200; i++) { const d = document.createElement("div"); (at.shadowRoot ?? at).append(d); d.attachShadow({mode: "open"}); at = d; }
@@ -27,7 +31,8 @@ func TestGatherIsBounded(t *testing.T) {
 			document.getElementById("a").href = "new"; document.write("made")</script>`,
 		"/frames": `<body><script>for (let i = 0; i < 80; i++) { const f = document.createElement("iframe"); f.srcdoc = "<a href=f" + i + ">"; document.body.append(f); }
 			document.body.append("made")</script>`,
-		"/loads": `<body><script>for (let i = 0; i < 30; i++) fetch("/x?" + i).catch(() => {}); fetch("/" + "l".repeat(9000)).catch(() => {});
+		// The page waits for its scripts, but not for other requests.
+		"/loads": "<body>" + scripts.String() + `<script>fetch("/" + "l".repeat(9000)).catch(() => {});
 			new Image().src = "data:image/gif;base64,R0"; document.write("made")</script>`,
 		"/x": "ok",
 	})

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+
+	"hce/dc/internal/web/coding"
 )
 
 const (
@@ -73,7 +75,7 @@ func readBody(resp *http.Response, limit int64, m *meter) (body []byte, kind Kin
 	if m.rate != nil {
 		w.r = m.rate
 	}
-	codings := contentCodings(resp.Header)
+	codings := coding.Of(resp.Header["Content-Encoding"])
 	switch {
 	case len(codings) > 0:
 		body, err = readCoded(w, codings, limit, m)
@@ -110,7 +112,7 @@ func readBody(resp *http.Response, limit int64, m *meter) (body []byte, kind Kin
 // readCoded reads the decoded body.
 func readCoded(w *wire, codings []string, limit int64, m *meter) ([]byte, error) {
 	w.most = hollowSize
-	r, done, err := decode(w, codings, m)
+	r, done, err := coding.Decode(w, codings, m.window)
 	if err != nil {
 		return []byte{}, err
 	}

@@ -18,6 +18,8 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
+
+	"hce/dc/internal/web/coding"
 )
 
 // compress encodes data; "raw" is deflate without the zlib header.
@@ -137,6 +139,33 @@ func TestBrokenCodings(t *testing.T) {
 	second := append(compress(t, "gzip", page), compress(t, "gzip", page)[:5]...)
 	fails(t, c, Request{URL: coded(t, "gzip", second)}, BadEncoding)
 	fails(t, c, Request{URL: coded(t, "gzip, gzip, gzip, gzip", compress(t, "gzip", page))}, BadEncoding)
+}
+
+// memberReader returns one gzip member with each Read, as a slow network does.
+type memberReader []byte
+
+func (m memberReader) Read(p []byte) (int, error) { return copy(p, m), nil }
+
+// A fault between two members is not the end of the body.
+func TestFaultBetweenMembers(t *testing.T) {
+	member := compress(t, "gzip", nil)
+	w := &wire{r: memberReader(member), most: int64(1000 * len(member))}
+	r, release, err := coding.Decode(w, []string{"gzip"}, func(int64) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if n, err := r.Read(make([]byte, 10)); n != 0 || !errors.Is(err, errHollow) {
+		t.Errorf("%d bytes, error %v, want %v", n, err, errHollow)
+	}
+	silent := serveRaw(t, func(conn net.Conn) {
+		fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n%s", compress(t, "gzip", []byte("first")))
+		_, _ = io.Copy(io.Discard, conn) // until the client hangs up
+	})
+	f := fails(t, newClient(t, Config{}), Request{URL: silent, Timeout: 300 * time.Millisecond}, Timeout)
+	if f.Partial == nil || string(f.Partial.Body) != "first" {
+		t.Errorf("%+v", f)
+	}
 }
 
 func TestBombs(t *testing.T) {

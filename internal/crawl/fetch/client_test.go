@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"hce/dc/internal/testwait"
+	"hce/dc/internal/web/coding"
 )
 
 func TestGet(t *testing.T) {
@@ -67,8 +68,8 @@ func TestRequestHeader(t *testing.T) {
 		req  Request
 		want map[string]string
 	}{
-		{"defaults", Request{}, map[string]string{"User-Agent": DefaultUserAgent, "Accept": "*/*", "Accept-Encoding": acceptEncoding}},
-		{"given", Request{Header: given}, map[string]string{"Accept-Language": "en", "X-Two": "a", "Connection": "", "Accept-Encoding": acceptEncoding}},
+		{"defaults", Request{}, map[string]string{"User-Agent": DefaultUserAgent, "Accept": "*/*", "Accept-Encoding": coding.Accept}},
+		{"given", Request{Header: given}, map[string]string{"Accept-Language": "en", "X-Two": "a", "Connection": "", "Accept-Encoding": coding.Accept}},
 		{"own agent", Request{Header: http.Header{"User-Agent": {"mine"}}}, map[string]string{"User-Agent": "mine"}},
 		{"cookie", Request{Header: http.Header{"Cookie": {"a=1; b=2"}}}, map[string]string{"Cookie": "a=1; b=2"}},
 		{"post", Request{Method: "post", Body: []byte("x=1")}, map[string]string{"Content-Length": "3", "Content-Type": "application/x-www-form-urlencoded"}},
@@ -255,14 +256,9 @@ func TestNoConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	dead, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead.Close()
 	c := newClient(t, Config{Resolver: names{"two.test": {"127.0.0.3", "127.0.0.1"}},
 		AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
-	fails(t, c, Request{URL: "http://" + dead.Addr().String()}, Connect)
+	fails(t, c, Request{URL: "http://127.0.0.1:1/"}, Connect)
 	fails(t, c, Request{URL: "http://unknown.test"}, Connect)
 	// A server that accepts connections and never answers.
 	fails(t, c, Request{URL: "http://" + l.Addr().String(), Timeout: 50 * time.Millisecond}, Timeout)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -175,9 +176,12 @@ func (c *Client) Resolve(ctx context.Context, host string) error {
 	return err
 }
 
-// Addresses is Resolve, and returns the addresses that may be dialled, at most maxAddresses.
+// Addresses is Resolve, and returns the addresses that may be dialled, at most maxAddresses, each
+// once and in ascending order.
 func (c *Client) Addresses(ctx context.Context, host string) ([]netip.Addr, error) {
 	ctx, cancel := c.limit(ctx, DefaultConnectTimeout)
 	defer cancel()
-	return c.permitted(ctx, host)
+	list, err := c.permitted(ctx, host)
+	slices.SortFunc(list, netip.Addr.Compare)
+	return slices.Compact(list), err
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"hce/dc/internal/web/coding"
 )
 
 // notSent are the fields of Request.Header that the Client sets or that belong to a
@@ -43,7 +45,7 @@ func (ch *chain) header() http.Header {
 		}
 	}
 	h["Host"] = []string{ch.url.Host}
-	h["Accept-Encoding"] = []string{acceptEncoding}
+	h["Accept-Encoding"] = []string{coding.Accept}
 	set("User-Agent", DefaultUserAgent)
 	set("Accept", "*/*")
 	if len(ch.body) > 0 {

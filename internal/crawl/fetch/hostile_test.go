@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"hce/dc/internal/web/coding"
 )
 
 // Whatever a server sends, the fault is reported, and memory stays within the limits.
@@ -241,7 +243,7 @@ func FuzzHeaders(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, line string) {
 		h := http.Header{"Content-Encoding": {text}, "Location": {text}, "Set-Cookie": {text}}
-		for _, coding := range contentCodings(h) {
+		for _, coding := range coding.Of(h["Content-Encoding"]) {
 			if !slices.Contains([]string{"gzip", "deflate", "br", "zstd"}, coding) {
 				t.Fatalf("coding %q", coding)
 			}

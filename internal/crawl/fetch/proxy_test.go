@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -57,9 +58,7 @@ func (p *proxyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer resp.Body.Close()
-	for name, values := range resp.Header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), resp.Header)
 	w.WriteHeader(resp.StatusCode)
 	io.Copy(w, resp.Body)
 }
@@ -77,25 +76,8 @@ func splice(client net.Conn, from io.Reader, target net.Conn) {
 // serveSOCKS starts a SOCKS5 proxy that requires login ("name:password") unless it is
 // empty, and answers requests with reply. It returns host and port.
 func serveSOCKS(t testing.TB, login string, reply byte) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				conn.SetDeadline(time.Now().Add(time.Minute))
-				talkSOCKS(conn, login, reply)
-			}()
-		}
-	}()
-	return l.Addr().String()
+	t.Helper()
+	return listen(t, func(conn net.Conn) { talkSOCKS(conn, login, reply) })
 }
 
 // talkSOCKS speaks RFC 1928 and RFC 1929 as a proxy.
@@ -262,28 +244,11 @@ func TestProxies(t *testing.T) {
 // A proxy that accepts the connection and never answers costs the connect timeout and leaks
 // nothing.
 func TestSilentProxies(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				conn.SetDeadline(time.Now().Add(time.Minute))
-				io.Copy(io.Discard, conn) // until the client disconnects
-			}()
-		}
-	}()
+	silent := listen(t, func(conn net.Conn) { io.Copy(io.Discard, conn) }) // until the client disconnects
 	before := runtime.NumGoroutine()
 	c := newClient(t, Config{})
 	for _, scheme := range []string{"http", "https", "socks5"} {
-		proxy := scheme + "://" + l.Addr().String()
+		proxy := scheme + "://" + silent
 		f := fails(t, c, Request{URL: "https://127.0.0.1:1/", Proxy: proxy, ConnectTimeout: 100 * time.Millisecond}, Proxy)
 		if f.Partial != nil {
 			t.Errorf("%s: %+v", scheme, f)
@@ -291,7 +256,7 @@ func TestSilentProxies(t *testing.T) {
 		fails(t, c, Request{URL: "https://127.0.0.1:1/", Proxy: proxy, ConnectTimeout: 300 * time.Millisecond, Timeout: 50 * time.Millisecond}, Timeout)
 	}
 	// Close ends running dials.
-	fails(t, c, Request{URL: "http://127.0.0.1:1/", Proxy: "socks5://" + l.Addr().String(), ConnectTimeout: time.Minute, Timeout: 50 * time.Millisecond}, Timeout)
+	fails(t, c, Request{URL: "http://127.0.0.1:1/", Proxy: "socks5://" + silent, ConnectTimeout: time.Minute, Timeout: 50 * time.Millisecond}, Timeout)
 	c.Close()
 	testwait.Until(t, "the goroutines of the client end", func() bool { return runtime.NumGoroutine() <= before })
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -88,4 +90,17 @@ type Response struct {
 	// byte, without time inside Allow and Memory.
 	Started time.Time
 	Total   time.Duration
+}
+
+// RetryAfter returns the pause that the server asks for, in seconds or until a date, and whether
+// it asks for one. It is not bounded (RFC 9110 10.2.3).
+func (r *Response) RetryAfter(now time.Time) (time.Duration, bool) {
+	value := strings.TrimSpace(r.Header.Get("Retry-After"))
+	if n, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(n) * time.Second, true
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(at.Sub(now), 0), true
+	}
+	return 0, false
 }

@@ -76,9 +76,8 @@ func serveTLS(t testing.TB, h http.HandlerFunc) (string, *x509.CertPool) {
 	return srv.URL, pool
 }
 
-// serveRaw calls talk for each connection after its request header. It closes the
-// connection when talk returns.
-func serveRaw(t testing.TB, talk func(conn net.Conn)) string {
+// listen calls talk for each connection and closes it then. It returns host and port.
+func listen(t testing.TB, talk func(conn net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -94,20 +93,29 @@ func serveRaw(t testing.TB, talk func(conn net.Conn)) string {
 			go func() {
 				defer conn.Close()
 				conn.SetDeadline(time.Now().Add(time.Minute))
-				var head []byte
-				buf := make([]byte, 4096)
-				for !bytes.Contains(head, []byte("\r\n\r\n")) {
-					n, err := conn.Read(buf)
-					if err != nil {
-						return
-					}
-					head = append(head, buf[:n]...)
-				}
 				talk(conn)
 			}()
 		}
 	}()
-	return "http://" + l.Addr().String()
+	return l.Addr().String()
+}
+
+// serveRaw calls talk for each connection after its request header. It closes the
+// connection when talk returns.
+func serveRaw(t testing.TB, talk func(conn net.Conn)) string {
+	t.Helper()
+	return "http://" + listen(t, func(conn net.Conn) {
+		var head []byte
+		buf := make([]byte, 4096)
+		for !bytes.Contains(head, []byte("\r\n\r\n")) {
+			n, err := conn.Read(buf)
+			if err != nil {
+				return
+			}
+			head = append(head, buf[:n]...)
+		}
+		talk(conn)
+	})
 }
 
 // say is serveRaw with a fixed response.

@@ -15,8 +15,8 @@ import (
 const maxURL = 32 << 10
 
 // parseURL parses an absolute http or https URL as browsers do. It accepts and repairs what
-// net/url refuses: surrounding spaces, bytes beyond ASCII, bare percent signs and Unicode
-// host names.
+// net/url refuses: surrounding spaces, bytes beyond ASCII, bare percent signs in a path and
+// Unicode host names.
 func parseURL(text string) (*url.URL, error) {
 	return resolveURL(nil, text)
 }
@@ -90,7 +90,7 @@ func repair(text string) string {
 			b.WriteByte(c)
 		case c == '\\' && (query < 0 || i < rest+query):
 			b.WriteByte('/')
-		case c <= ' ' || c >= 0x7f || c == '%' && !isEscape(text[i:]):
+		case c <= ' ' || c >= 0x7f || c == '%' && (query < 0 || i < rest+query) && !isEscape(text[i:]):
 			fmt.Fprintf(&b, "%%%02X", c)
 		default:
 			b.WriteByte(c)

@@ -99,7 +99,7 @@ func (g *gate) join(ctx context.Context, name string, limit int, now time.Time) 
 	if err != nil {
 		return false, err
 	}
-	if at := place(list, key, now); list[at].Name != key || now.UnixNano()-list[at].Last > int64(nameRefresh) {
+	if at := place(list, key); list[at].Name != key || now.UnixNano()-list[at].Last > int64(nameRefresh) {
 		if list, err = g.addName(ctx, key, now); err != nil {
 			return false, err
 		}
@@ -118,7 +118,7 @@ func (g *gate) addName(ctx context.Context, key uint64, now time.Time) ([]nameEn
 	if err != nil {
 		return nil, err
 	}
-	at := place(list, key, now)
+	at := place(list, key)
 	e := &list[at]
 	if e.Name != key || !e.fresh(now) {
 		e.First = now.UnixNano()
@@ -132,7 +132,7 @@ func (g *gate) addName(ctx context.Context, key uint64, now time.Time) ([]nameEn
 }
 
 // place returns the index of a name, or of the place that it may take.
-func place(list []nameEntry, key uint64, now time.Time) int {
+func place(list []nameEntry, key uint64) int {
 	at := 0
 	for i, e := range list {
 		switch {

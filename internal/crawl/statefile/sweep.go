@@ -38,16 +38,9 @@ func Sweep(ctx context.Context, folder string) (removed int, err error) {
 		if err = os.Remove(path); err == nil {
 			removed++
 		}
-		return ignoreMissing(err)
+		return files.IgnoreMissing(err)
 	})
 	return removed, err
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 // temporaryOf returns the state file that a temporary file of package files belongs to.

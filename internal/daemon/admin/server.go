@@ -142,7 +142,7 @@ func (s *Server) pass(from manager.Peer, e wire.Event, own manager.Handler) {
 	}
 	to, ok := s.classes[class]
 	if !ok {
-		s.ReplyError(from, e, fmt.Sprintf("class %q is unknown", class))
+		s.ReplyError(from, e, fmt.Sprintf("class %q is unknown; clients in the STAT of AdminInterfaceServer lists the classes", class))
 		return
 	}
 	s.Forward(to, e, s.cfg.Timeout, func(answer wire.Event, err error) {

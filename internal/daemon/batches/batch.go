@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/wire"
 )
 
 // key identifies a URL.
@@ -76,9 +77,10 @@ type outcome struct {
 	State   executor.State
 	Reason  string
 	Exit    int
-	Batch   bool  // the answer is valid: a Batch, or what tasks of the queue answer
-	Items   int   // of the answer
-	More    int   // URLs that the batch selected by itself
+	Batch   bool // the answer is valid: a Batch, or what tasks of the queue answer
+	Items   int  // of the answer
+	More    int  // URLs that the batch selected by itself
+	Tally   wire.Tally
 	Crawled []key // crawled items of the answer, if other nodes must learn of them
 
 	Unsubmitted bool // the executor did not accept the task

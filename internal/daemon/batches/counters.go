@@ -18,6 +18,7 @@ func (c *Crawl) counters() {
 	c.Counter("batches_crawl_delete_fault", &c.deleteFaults)
 	c.Counter("batches_crawl_check_fault", &c.checkFaults)
 	c.pauses("batches_crawl")
+	c.Tally("batches_crawl_tally", &c.tally)
 	c.Gauge("batches_crawl_queue", func() any { return len(c.batches) })
 	c.Gauge("batches_crawl_url_fetch_requests", func() any { return len(c.open) })
 	c.Gauge("batches_crawl_items_avg", func() any {
@@ -67,5 +68,6 @@ func (p *Process) counters() {
 	p.Counter("batches_process_delete_fault", &p.deleteFaults)
 	p.Counter("batches_process_check_fault", &p.checkFaults)
 	p.pauses("batches_process")
+	p.Tally("batches_process_tally", &p.tally)
 	p.Gauge("batches_process_queue", func() any { return len(p.batches) })
 }

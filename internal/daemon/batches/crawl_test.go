@@ -25,6 +25,7 @@ func TestNothingIsDue(t *testing.T) {
 	}
 	r.work() // a hint, as of a new site
 	testwait.Until(r.t, "a second selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 2 })
+	r.settled() // a period that begins before the answer selects nothing
 	r.clock.pass(time.Hour)
 	testwait.Until(r.t, "a third selection", func() (answered bool) {
 		r.inside(func() { answered = c.total == 3 })
@@ -128,11 +129,11 @@ func TestBatchThatRefillsItself(t *testing.T) {
 					row.status = wire.StatusCrawled
 				}
 			})
-			r.env.end(task.ID, executor.Finished, `{"items":[],"refilled":7}`)
+			r.env.end(task.ID, executor.Finished, `{"items":[],"refilled":7,"tally":{"responses.2xx":9}}`)
 			r.empty()
 			r.inside(func() {
-				if c.items != 3+7 || c.faults != 0 {
-					t.Errorf("%d items, %d faults", c.items, c.faults)
+				if c.items != 3+7 || c.faults != 0 || c.tally["responses.2xx"] != 9 {
+					t.Errorf("%d items, %d faults, tally %v", c.items, c.faults, c.tally)
 				}
 			})
 			if got := r.world.returns(t, b.ID); len(got) != 1 || len(got[0].Sites) != 0 {
@@ -454,7 +455,7 @@ func TestRestart(t *testing.T) {
 		case id := <-r.env.submitted:
 			r.finish(r.env.task(id), 0, 100)
 		case <-time.After(time.Millisecond):
-			r.clock.pass(time.Second)
+			r.pass(time.Second)
 		}
 	}
 	r.inside(func() {
@@ -544,7 +545,7 @@ func TestReturnFailsThenWorks(t *testing.T) {
 		t.Errorf("%d retries in a minute", n)
 	}
 	testwait.Until(r.t, "more tries", func() bool {
-		r.clock.pass(time.Second)
+		r.pass(time.Second)
 		return len(r.world.returns(t, id)) >= 4
 	})
 	r.world.set(func() { r.world.broken[wire.URLReturn] = false })
@@ -552,7 +553,7 @@ func TestReturnFailsThenWorks(t *testing.T) {
 	testwait.Until(r.t, "the rows are returned", func() (done bool) {
 		r.inside(func() { done = c.batches[task.ID] == nil || c.batches[task.ID].stage > returning })
 		if !done {
-			r.clock.pass(time.Second)
+			r.pass(time.Second)
 		}
 		return done
 	})
@@ -652,7 +653,7 @@ func TestStopInTheMiddle(t *testing.T) {
 				case id := <-r.env.submitted:
 					r.finish(r.env.task(id), 0, 12)
 				case <-time.After(time.Millisecond):
-					r.clock.pass(time.Minute)
+					r.pass(time.Minute)
 				}
 			}
 			r.drained()

@@ -105,6 +105,7 @@ func readBatch(res executor.Result, keys bool) outcome {
 	}
 	var answer struct {
 		Refilled int
+		Tally    wire.Tally
 		Items    []struct {
 			SiteID string `json:"siteId"`
 			URLID  string `json:"urlId"`
@@ -117,7 +118,7 @@ func readBatch(res executor.Result, keys bool) outcome {
 		o.Reason = "the answer is not a batch: " + clip(res.Stdout)
 		return o
 	}
-	o.Batch, o.Items, o.More = true, len(answer.Items), answer.Refilled
+	o.Batch, o.Items, o.More, o.Tally = true, len(answer.Items), answer.Refilled, answer.Tally
 	for _, it := range answer.Items {
 		if keys && it.URL.Status == wire.StatusCrawled {
 			o.Crawled = append(o.Crawled, key{it.SiteID, it.URLID})
@@ -134,6 +135,7 @@ func (q *queue) conclude(b *batch, o outcome) {
 	b.busy = true
 	b.end = o
 	c := o.cause()
+	q.tally = q.tally.Plus(o.Tally)
 	if !o.good() {
 		q.faults++
 		q.urlsFault += int64(b.urls)

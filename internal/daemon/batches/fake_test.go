@@ -249,6 +249,7 @@ type world struct {
 	objs   []json.RawMessage
 	broken map[wire.Op]bool // down until the test mends it
 	due    int              // URLs that a look finds
+	mute   int              // requests without an answer
 }
 
 func newWorld(nodes, sites, urls int) *world {
@@ -335,6 +336,7 @@ func (w *world) serve(op wire.Op, object json.RawMessage) *wire.ClientResponse {
 	}
 	switch f {
 	case deafen:
+		w.mute++
 		return nil
 	case down:
 		return &wire.ClientResponse{ErrorCode: wire.ResponseNoAnswer, ErrorMessage: "no answer"}
@@ -351,6 +353,7 @@ func (w *world) serve(op wire.Op, object json.RawMessage) *wire.ClientResponse {
 		response.ItemsList = append(response.ItemsList, item)
 	}
 	if f == silent {
+		w.mute++
 		return nil
 	}
 	return &response
@@ -755,19 +758,35 @@ func (r *rig) recovered() {
 func (r *rig) drained() {
 	r.t.Helper()
 	testwait.Until(r.t, "all is at its end", func() bool {
-		r.clock.pass(time.Second)
+		r.pass(time.Second)
 		left := true
 		r.inside(func() { left = len(r.queue.batches) > 0 || r.selecting() })
 		return !left && r.env.left() == 0
 	})
 }
 
-// settled waits until the manager has handled all earlier messages and their timers, so that a
+// settled waits until the manager has handled all earlier messages, answers and timers, so that a
 // wrong reaction would show.
 func (r *rig) settled() {
 	r.t.Helper()
+	testwait.Until(r.t, "every answer has arrived", r.answered)
 	for range 5 {
 		r.inside(func() {})
+	}
+}
+
+// answered reports whether the manager waits for no answer of the world but those that never come.
+func (r *rig) answered() bool {
+	waiting, mute := 0, 0
+	r.inside(func() { waiting = r.queue.Waiting() })
+	r.world.set(func() { mute = r.world.mute })
+	return waiting <= mute
+}
+
+// pass advances the clock, but not while an answer is on its way: the manager would give it up.
+func (r *rig) pass(d time.Duration) {
+	if r.answered() {
+		r.clock.pass(d)
 	}
 }
 

@@ -146,12 +146,19 @@ func (p *Process) selection(id int64) map[string]any {
 	return r
 }
 
-// criterions returns a URL_FETCH that reads at most this many URLs to process.
+// criterions returns a URL_FETCH that reads at most this many URLs to process. A URL whose
+// processingDelay runs is left for a later look. Rows hold all that decides it, so a restart
+// changes nothing.
 func (p *Process) criterions(most int64) map[string]any {
+	urls := p.cfg.URLsCriterion
+	if urls.Where != "" {
+		urls.Where = " AND (" + urls.Where + ")"
+	}
+	urls.Where = wire.ProcessingDelayOver + urls.Where
 	return map[string]any{
 		"sitesList":       []string{},
 		"sitesCriterions": p.cfg.SitesCriterion,
-		"urlsCriterions":  p.cfg.URLsCriterion,
+		"urlsCriterions":  urls,
 		"maxURLs":         most,
 		"algorithm":       1,
 		"attributeNames":  []string{},

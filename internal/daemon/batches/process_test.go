@@ -44,7 +44,7 @@ func TestProcessingTask(t *testing.T) {
 	}
 	q := b.Refill[0]
 	if q.AsBatch != batchOf(task.ID) || q.MaxURLs != 30 || q.Algorithm != 1 || q.SkipBusySites ||
-		q.SitesCriterion.Where != "`State`=1" || q.URLsCriterion.Where != "`Status`=4" ||
+		q.SitesCriterion.Where != "`State`=1" || q.URLsCriterion.Where != wire.ProcessingDelayOver+" AND (`Status`=4)" ||
 		q.URLUpdate["Status"] != int64(wire.StatusSelectedProcessing) || q.URLUpdate["Batch_Id"] != q.AsBatch {
 		t.Errorf("selection %+v", q)
 	}
@@ -117,6 +117,7 @@ func TestProcessingLooks(t *testing.T) {
 	looks := func() int { return len(w.requests(wire.URLFetch)) }
 	testwait.Until(t, "the first look", func() bool { return looks() == 1 })
 	for n := 2; n < 6; n++ {
+		r.settled() // a period that begins before the answer has no look
 		r.clock.pass(time.Hour)
 		testwait.Until(t, "a look in the next period", func() bool { return looks() >= n })
 	}
@@ -125,7 +126,7 @@ func TestProcessingLooks(t *testing.T) {
 		t.Errorf("%d tasks, %d returns", submits, len(w.requests(wire.URLReturn)))
 	}
 	list, err := wire.ReadURLFetch(w.requests(wire.URLFetch)[0], &wire.Notes{})
-	if err != nil || list[0].MaxURLs != 1 || list[0].URLsCriterion.Where != "`Status`=4" || len(list[0].URLUpdate)+len(list[0].SiteUpdate) > 0 || list[0].AsBatch != 0 {
+	if err != nil || list[0].MaxURLs != 1 || list[0].URLsCriterion.Where != wire.ProcessingDelayOver+" AND (`Status`=4)" || len(list[0].URLUpdate)+len(list[0].SiteUpdate) > 0 || list[0].AsBatch != 0 {
 		t.Errorf("look %+v, %v", list, err)
 	}
 	w.set(func() { w.due = 1 })

@@ -76,6 +76,8 @@ type queue struct {
 
 	faults, urlsFault, expired, deleteFaults, checkFaults int64
 	unsubmitted                                           int64 // faults of tasks that the executor refused
+
+	tally wire.Tally // sum of the batches
 }
 
 // Limits of the rest after consecutive faults.

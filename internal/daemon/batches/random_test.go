@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/wire"
 )
 
@@ -125,7 +126,7 @@ func randomOrder(t *testing.T, rnd *rand.Rand) {
 	// All faults end here: everything must finish.
 	r.env.set(func() { r.env.deaf, r.env.refuse = false, nil })
 	w.set(func() { w.faults = map[wire.Op][]fault{} })
-	for end := time.Now().Add(20 * time.Second); w.count(wire.StatusCrawled) < randomURLs; {
+	for end := time.Now().Add(managertest.Patience); w.count(wire.StatusCrawled) < randomURLs; {
 		if time.Now().After(end) {
 			t.Fatalf("%d of %d URLs are crawled; New %d, selected %d, crawling %d", w.count(wire.StatusCrawled), randomURLs,
 				w.count(wire.StatusNew), w.count(wire.StatusSelectedCrawling), w.count(wire.StatusCrawling))

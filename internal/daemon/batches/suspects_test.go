@@ -38,7 +38,7 @@ func (r *rig) play(guilty []key, death func(task executor.Task)) (tasks int) {
 			r.world.work(task.Stdin, 0, at)
 			death(task)
 		default:
-			r.clock.pass(longestRest / 10)
+			r.pass(longestRest / 10)
 		}
 		return done()
 	})
@@ -127,7 +127,7 @@ func TestProgramDiesOfEveryItem(t *testing.T) {
 			r.world.work(r.env.task(id).Stdin, 0, 0)
 			r.env.exit(id, 139, "")
 		default:
-			r.clock.pass(longestRest / 10)
+			r.pass(longestRest / 10)
 		}
 		r.inside(func() { rests = c.rested > 3 })
 		return rests
@@ -223,7 +223,7 @@ func TestGuiltyPageIsFound(t *testing.T) {
 		case id := <-r.env.submitted:
 			r.processAll(id, guilty)
 		default:
-			r.clock.pass(longestRest / 10)
+			r.pass(longestRest / 10)
 		}
 		var state int64
 		w.set(func() { state = w.nodes[0][guilty].state })

@@ -15,7 +15,7 @@ import (
 )
 
 // patience bounds a test that hangs; no result depends on it.
-const patience = 20 * time.Second
+const patience = testwait.Deadline
 
 func newBus(t *testing.T) *Bus {
 	t.Helper()

@@ -251,11 +251,11 @@ func (p *peer) serve() {
 			p.write()
 		}()
 		err = p.read()
-		if refused == nil && err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
+		p.l.mu.Lock()
+		if refused == nil && err != nil && !p.l.closed && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
 			p.l.auth.warn("connection closed", "address", p.address, "error", err)
 		}
-		p.l.mu.Lock()
-		if !p.l.closed {
+		if !p.l.closed { // close ends the reads of all peers
 			p.end()
 		}
 		p.l.mu.Unlock()

@@ -85,11 +85,7 @@ func (l *Local) look(j *job) bool {
 	}
 	st.State, st.Ended = Refused, l.cfg.Now()
 	st.Reason = fmt.Sprintf("schedule tries exceeded: %d looks, at the last one %s", j.looks, h.reason)
-	l.work.Add(1)
-	go func() { // this goroutine owns j now
-		defer l.work.Done()
-		l.finish(j, st, nil, nil)
-	}()
+	l.work.Go(func() { l.finish(j, st, nil, nil) }) // this goroutine owns j now
 	return false
 }
 

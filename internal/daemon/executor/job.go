@@ -154,12 +154,10 @@ func (l *Local) begin(j *job) {
 	st := j.status
 	st.State, st.Node, st.Started, st.Reason = Running, l.cfg.NodeName, l.cfg.Now(), ""
 	l.publish(j, st)
-	l.work.Add(1)
-	go func() {
-		defer l.work.Done()
+	l.work.Go(func() {
 		defer cancel(nil)
 		l.run(ctx, j, st)
-	}()
+	})
 }
 
 // run runs j, stores the outcome and releases the slot.

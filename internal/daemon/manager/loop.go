@@ -110,7 +110,7 @@ func New(cfg Config) *Loop {
 		classes:  map[classKey]Handler{},
 		pending:  pending{limit: cfg.MaxPending},
 		vars:     variables{},
-		stats:    statistics{counters: map[string]*int64{}, shown: map[string]func() any{}},
+		stats:    statistics{kept: map[string]any{}, shown: map[string]func() any{}},
 	}
 	l.workers.init(l)
 	if cfg.Admin != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -276,7 +277,7 @@ func TestWorkersAreJoined(t *testing.T) {
 func TestOperator(t *testing.T) {
 	b := managertest.Bus(t)
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "Sites_stat_vars.json"), []byte(`{"served": 40, "old": 1}`), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "Sites_stat_vars.json"), []byte(`{"served": 40, "old": 1, "seen": {"a.b": 7}, "broken": "x"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	admin, err := b.Bind(bus.Inproc("Admin"), bus.Options{})
@@ -289,6 +290,11 @@ func TestOperator(t *testing.T) {
 	period, mode, text := 20*time.Second, true, "a"
 	l := New(Config{Name: "Sites", Bus: b, Admin: bus.Inproc("Admin"), StatDir: folder, Log: managertest.Quiet()})
 	l.Counter("served", &served)
+	var seen, unseen wire.Tally
+	l.Tally("seen", &seen)
+	l.Tally("unseen", &unseen)
+	var broken int64
+	l.Counter("broken", &broken)
 	l.Var(
 		Int("MaxURLs", &maxURLs, 1, 100), Span("Period", &period, time.Second, 0, time.Hour),
 		Switch("Mode", &mode), Text("Text", &text, func(s string) error {
@@ -340,6 +346,9 @@ func TestOperator(t *testing.T) {
 			if all[name] == nil {
 				t.Errorf("no %s", name)
 			}
+		}
+		if fmt.Sprint(all["seen"], all["unseen"], all["broken"]) != "map[a.b:7] map[] 0" {
+			t.Errorf("seen %v, unseen %v, broken %v", all["seen"], all["unseen"], all["broken"])
 		}
 		if all["served"] != 40.0 {
 			t.Errorf("served %v, want the saved 40", all["served"])
@@ -415,7 +424,7 @@ func TestOperator(t *testing.T) {
 			t.Error(err)
 		}
 		saved, err := os.ReadFile(filepath.Join(folder, "Sites_stat_vars.json"))
-		if err != nil || !strings.Contains(string(saved), `"served": 41`) {
+		if err != nil || !strings.Contains(string(saved), `"served": 41`) || !strings.Contains(string(saved), `"a.b": 7`) {
 			t.Errorf("saved %s, %v", saved, err)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hce/dc/internal/files"
+	"hce/dc/internal/wire"
 )
 
 const (
@@ -20,15 +21,22 @@ const (
 
 // statistics are the named values of STAT.
 type statistics struct {
-	counters map[string]*int64     // kept over restarts
-	shown    map[string]func() any // counters and gauges
+	kept  map[string]any        // pointers to counters and tallies
+	shown map[string]func() any // all
 }
 
 // Counter declares a counter. The manager increments it in place; it is kept over restarts
 // if Config.StatDir is set.
 func (l *Loop) Counter(name string, p *int64) {
 	l.Gauge(name, func() any { return *p })
-	l.stats.counters[name] = p
+	l.stats.kept[name] = p
+}
+
+// Tally declares counters that have names of their own: STAT shows them as an object. They are
+// kept like a counter.
+func (l *Loop) Tally(name string, p *wire.Tally) {
+	l.Gauge(name, func() any { return wire.Tally{}.Plus(*p) })
+	l.stats.kept[name] = p
 }
 
 // Gauge declares a value that is computed for each STAT: a number, a text, a list.
@@ -86,7 +94,7 @@ func (l *Loop) loadStats() {
 	if l.cfg.StatDir == "" {
 		return
 	}
-	saved := map[string]int64{}
+	saved := map[string]json.RawMessage{}
 	b, err := os.ReadFile(l.statFile())
 	if err == nil {
 		err = json.Unmarshal(b, &saved)
@@ -97,8 +105,12 @@ func (l *Loop) loadStats() {
 		}
 		return
 	}
-	for name, p := range l.stats.counters {
-		*p = saved[name]
+	for name, p := range l.stats.kept {
+		if value, ok := saved[name]; ok {
+			if err := json.Unmarshal(value, p); err != nil {
+				l.log.Warn("cannot read a saved statistic", "name", name, "error", err)
+			}
+		}
 	}
 }
 
@@ -106,7 +118,7 @@ func (l *Loop) saveStats() {
 	if l.cfg.StatDir == "" {
 		return
 	}
-	b, err := json.MarshalIndent(l.stats.counters, "", "\t")
+	b, err := json.MarshalIndent(l.stats.kept, "", "\t")
 	if err == nil {
 		err = os.MkdirAll(l.cfg.StatDir, 0o755)
 	}

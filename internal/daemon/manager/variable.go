@@ -194,7 +194,7 @@ func (vs variables) set(wanted map[string]any) (values map[string]any, refused m
 		err := errFixed
 		switch {
 		case !ok:
-			err = fmt.Errorf("is not a variable of this class%s", vs.suggestion(name))
+			err = fmt.Errorf("is not a variable of this class%s", config.Suggestion(config.Nearest(name, slices.Collect(maps.Keys(vs)))))
 		case v.Set != nil:
 			err = v.Set(to)
 		}
@@ -205,14 +205,6 @@ func (vs variables) set(wanted map[string]any) (values map[string]any, refused m
 		values[name] = v.Get()
 	}
 	return values, refused
-}
-
-// suggestion returns a hint with the nearest known name, or "".
-func (vs variables) suggestion(name string) string {
-	if near := config.Nearest(name, slices.Collect(maps.Keys(vs))); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
 }
 
 // levels maps the numbers of LOG_LEVEL (docs/spec/daemon.md 3.1) to slog levels.

@@ -3,7 +3,6 @@ package realtime_test
 import (
 	"encoding/base64"
 	"encoding/json"
-	"flag"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,11 +19,10 @@ import (
 	"hce/dc/internal/daemon/gateway"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/daemon/realtime"
+	"hce/dc/internal/testgolden"
 	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden answers")
 
 // title returns the title in processed contents.
 func title(t *testing.T, list []wire.Content) string {
@@ -129,19 +127,7 @@ func TestGoldenAnswer(t *testing.T) {
 	for _, m := range moving {
 		got = m.find.ReplaceAllString(got, m.put)
 	}
-	golden := filepath.Join("testdata", "answer.json")
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("the answer is\n%s\nwant\n%s", got, want)
-	}
+	testgolden.Equal(t, filepath.Join("testdata", "answer.json"), got)
 }
 
 // TestContentMask: each bit of contentMask adds its contents.

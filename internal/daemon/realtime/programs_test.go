@@ -30,7 +30,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	process.RunIfWorker()
+	process.RunIfWorker(storage.Evaluate)
 	switch name := os.Getenv(asProgram); name {
 	case "":
 		os.Exit(m.Run())

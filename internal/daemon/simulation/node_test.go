@@ -42,7 +42,7 @@ func (d dated) Get(ctx context.Context, r fetch.Request) (*fetch.Response, error
 }
 
 func TestMain(m *testing.M) {
-	process.RunIfWorker()
+	process.RunIfWorker(storage.Evaluate)
 	os.Exit(m.Run())
 }
 

@@ -63,7 +63,7 @@ func (r *recrawler) ask(ctx context.Context, op wire.Op, object func(again bool)
 			return nil, err
 		}
 		r.report.Requests++
-		results, err := r.run(ctx, op, stdin)
+		results, err := r.run(ctx, stdin)
 		if err == nil && len(results) == 0 {
 			err = executor.ErrNode
 		}

@@ -31,7 +31,7 @@ type runner struct {
 }
 
 // run returns the result of each node. It ends at most killGrace after the limit.
-func (r runner) run(ctx context.Context, op wire.Op, stdin []byte) ([]executor.Result, error) {
+func (r runner) run(ctx context.Context, stdin []byte) ([]executor.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.limit+killGrace)
 	defer cancel()
 	return r.executor.Run(ctx, executor.Task{
@@ -57,7 +57,7 @@ func (r runner) do(ctx context.Context, call wire.Call) wire.ClientResponse {
 	if err != nil {
 		return wire.ErrorItem(fmt.Sprintf("the request is not JSON: %v", err))
 	}
-	results, err := r.run(ctx, call.Op, stdin)
+	results, err := r.run(ctx, stdin)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return r.noAnswer()

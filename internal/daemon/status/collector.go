@@ -20,14 +20,14 @@ type collector struct{ server *Server }
 // Describe describes nothing: the statistics are known only with the answers.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// collectLimit covers this round and a running one before it.
-const collectLimit = 3 * patience
+// collectLimit covers this round and a running one before it, each with a wait for the stores.
+const collectLimit = 5 * patience
 
 // Collect requests STAT of all managers.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectLimit)
 	defer cancel()
-	t, _ := c.server.state(ctx, false) // after an error no manager is up
+	t, _ := c.server.ask(ctx, query{totals: true}) // after an error no manager is up
 	s := sink{out}
 	processed := false
 	for _, class := range c.server.cfg.Classes {
@@ -48,6 +48,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		}
 		processed = true
 	}
+	s.totals(t.totals)
 	if free, err := files.Free(c.server.cfg.DataDir); err == nil {
 		s.send("dc_data_free_bytes", "Bytes that are free on the disk of the data folder.", level, float64(free))
 	}
@@ -99,6 +100,7 @@ var others = map[string]string{
 	"START_DATE": "dc_start_timestamp_seconds", "VERSION": "dc_build_info", "clients": "dc_managers_registered",
 	"schedules": "dc_schedule_period_seconds", "state": "dc_suspended",
 	"batches_crawl_pause": pauseMetric, "batches_process_pause": pauseMetric,
+	"batches_crawl_tally": crawlResponses, "batches_process_tally": processErrors,
 }
 
 // pauses are the statistics with the reason of a pause after a fault, and their queue.
@@ -147,6 +149,10 @@ func (s sink) field(class, stat string, value any) {
 			truth(reason != ""), "manager", class, "queue", pauses[stat], "reason", reason)
 	case "schedules":
 		s.schedules(class, value)
+	case "batches_crawl_tally":
+		s.crawlTally(tallyOf(value))
+	case "batches_process_tally":
+		s.errors(processErrors, "Processed pages, by error bit.", tallyOf(value))
 	default:
 		s.unknown(class, stat, value)
 	}

@@ -3,18 +3,24 @@ package status
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/wire"
 )
 
-// probe checks the stores of all data nodes with a small request: the status of site 0, which
-// need not exist. It belongs to one goroutine.
+// probe repeats one small request to SitesManager and keeps the last answer. It belongs to one
+// goroutine.
 type probe struct {
 	socket *bus.Socket
 	poller *bus.Poller
 	now    func() time.Time
+
+	op    wire.Op
+	gap   time.Duration                   // between two requests
+	judge func(wire.Event) (fault string) // of an answer
 
 	uid   string    // of the pending request; "" for none
 	sent  time.Time // of the last request
@@ -25,24 +31,32 @@ type probe struct {
 }
 
 const (
-	probeGap   = 10 * time.Second // between two requests
+	probeGap   = 10 * time.Second // between two requests for the health
+	totalsGap  = 30 * time.Second // between two sums of all sites
 	probeLimit = 90 * time.Second // a missing answer then counts as a fault
 )
 
+// newProbe returns a probe of the stores of all data nodes: the status of site 0, which need not
+// exist.
 func newProbe(b *bus.Bus, endpoint string) (*probe, error) {
+	return newQuestion(b, endpoint, wire.SiteStatus, probeGap, storesFault)
+}
+
+// newQuestion returns a probe that judges answers to op.
+func newQuestion(b *bus.Bus, endpoint string, op wire.Op, gap time.Duration, judge func(wire.Event) string) (*probe, error) {
 	s, err := b.Connect(endpoint, bus.Options{Linger: -1})
 	if err != nil {
 		return nil, fmt.Errorf("connect status server: %w", err)
 	}
-	return &probe{socket: s, poller: bus.NewPoller(s), now: time.Now}, nil
+	return &probe{socket: s, poller: bus.NewPoller(s), now: time.Now, op: op, gap: gap, judge: judge}, nil
 }
 
-// stores returns the fault of the stores in the last answer, or "". It sends a new request if
-// the answer is old. It waits only for the first answer, at most limit.
+// stores returns the fault of the last answer, or "". It sends a new request if the answer is
+// old. It waits only for the first answer, at most limit.
 func (p *probe) stores(limit time.Duration) string {
 	p.receive()
 	start := p.now()
-	if p.uid == "" && (!p.known || start.Sub(p.sent).Abs() >= probeGap) {
+	if p.uid == "" && (!p.known || start.Sub(p.sent).Abs() >= p.gap) {
 		p.send(start)
 	}
 	for !p.known {
@@ -64,7 +78,7 @@ func (p *probe) stores(limit time.Duration) string {
 
 func (p *probe) send(now time.Time) {
 	uid := bus.NewUID()
-	e := wire.Event{Class: wire.ClassClient, UID: uid, Type: int(wire.SiteStatus), Object: json.RawMessage(`{"id":"0"}`)}
+	e := wire.Event{Class: wire.ClassClient, UID: uid, Type: int(p.op), Object: json.RawMessage(`{"id":"0"}`)}
 	p.sent = now
 	if _, err := p.socket.Send(nil, e); err != nil {
 		p.fault, p.known = err.Error(), true
@@ -76,9 +90,54 @@ func (p *probe) send(now time.Time) {
 func (p *probe) receive() {
 	drain(p.socket, func(e wire.Event) {
 		if e.UID == p.uid {
-			p.uid, p.known, p.fault = "", true, storesFault(e)
+			p.uid, p.known, p.fault = "", true, p.judge(e)
 		}
 	})
+}
+
+// totals are the sums over sites of all nodes, as of the last good answer.
+type totals struct {
+	*probe
+	sums []wire.SiteTotal // nil: unknown
+}
+
+func newTotals(b *bus.Bus, endpoint string) (t *totals, err error) {
+	t = &totals{}
+	t.probe, err = newQuestion(b, endpoint, wire.SiteTotals, totalsGap, t.read)
+	return t, err
+}
+
+// latest returns the last sums. It waits only for the first ones, at most limit.
+func (t *totals) latest(limit time.Duration) []wire.SiteTotal {
+	if t.stores(limit) != "" {
+		return nil
+	}
+	return t.sums
+}
+
+// read adds up the answers of the nodes.
+func (t *totals) read(e wire.Event) (fault string) {
+	if fault := storesFault(e); fault != "" {
+		return fault
+	}
+	var r struct {
+		ItemsList []struct {
+			Object []wire.SiteTotal `json:"itemObject"`
+		} `json:"itemsList"`
+	}
+	if err := json.Unmarshal(e.Object, &r); err != nil {
+		return "the stores gave an invalid answer"
+	}
+	type group struct{ category, state int64 }
+	sums := map[group]wire.SiteTotal{}
+	for _, node := range r.ItemsList {
+		for _, one := range node.Object {
+			k := group{one.Category, one.State}
+			sums[k] = one.Plus(sums[k])
+		}
+	}
+	t.sums = slices.Collect(maps.Values(sums))
+	return ""
 }
 
 // storesFault returns the fault in an answer, or "": every node must have answered well.

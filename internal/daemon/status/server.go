@@ -23,6 +23,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/wire"
 )
 
 // Config is the section [StatusServer] and the daemon's additions.
@@ -83,12 +84,14 @@ type Server struct {
 // query is one request for the state of the managers.
 type query struct {
 	stores bool // also of the stores
+	totals bool // also the sums over sites
 	answer chan snapshot
 }
 
 type snapshot struct {
 	round
 	stores string // fault of the stores
+	totals []wire.SiteTotal
 }
 
 // Start opens the address and serves. Without a port and Beat it opens nothing. A port in use,
@@ -114,9 +117,13 @@ func Start(cfg Config) (*Server, error) {
 	}
 	a, err := newStatReader(cfg.Bus, cfg.Endpoint, cfg.Classes)
 	var p *probe
+	var sums *totals
 	if err == nil && cfg.Sites != "" {
 		if p, err = newProbe(cfg.Bus, cfg.Sites); err != nil {
 			a.socket.Close()
+		} else if sums, err = newTotals(cfg.Bus, cfg.Sites); err != nil {
+			a.socket.Close()
+			p.socket.Close()
 		}
 	}
 	if err != nil {
@@ -133,7 +140,7 @@ func Start(cfg Config) (*Server, error) {
 			return false
 		}
 	}
-	s.ended.Go(func() { s.serveQueries(a, p) })
+	s.ended.Go(func() { s.serveQueries(a, p, sums) })
 	if listener != nil {
 		s.http = &http.Server{
 			Handler: s.handler(), MaxHeaderBytes: maxHeader, ReadTimeout: readLimit, ReadHeaderTimeout: readLimit,
@@ -186,10 +193,11 @@ func (s *Server) Stop() {
 }
 
 // serveQueries owns the sockets. It runs rounds for waiting queries and for the heartbeat.
-func (s *Server) serveQueries(a *statReader, p *probe) {
+func (s *Server) serveQueries(a *statReader, p *probe, sums *totals) {
 	defer a.socket.Close()
 	if p != nil {
 		defer p.socket.Close()
+		defer sums.socket.Close()
 	}
 	var beats <-chan time.Time
 	if s.cfg.Beat != nil && s.cfg.BeatEvery > 0 {
@@ -209,11 +217,12 @@ func (s *Server) serveQueries(a *statReader, p *probe) {
 		case first := <-s.queries:
 			waiting := s.collect(first)
 			t := snapshot{round: a.round()}
-			for _, w := range waiting {
-				if w.stores && p != nil {
-					t.stores = p.stores(patience)
-					break
-				}
+			wants := func(what func(query) bool) bool { return p != nil && slices.ContainsFunc(waiting, what) }
+			if wants(func(q query) bool { return q.stores }) {
+				t.stores = p.stores(patience)
+			}
+			if wants(func(q query) bool { return q.totals }) {
+				t.totals = sums.latest(patience)
 			}
 			for _, w := range waiting {
 				w.answer <- t
@@ -237,9 +246,9 @@ func (s *Server) collect(first query) []query {
 
 var errStops = errors.New("the daemon stops")
 
-// state returns the state of the managers and, on request, of the stores.
-func (s *Server) state(ctx context.Context, stores bool) (snapshot, error) {
-	one := query{stores: stores, answer: make(chan snapshot, 1)}
+// ask returns the state of the managers and what else the query asks for.
+func (s *Server) ask(ctx context.Context, one query) (snapshot, error) {
+	one.answer = make(chan snapshot, 1)
 	select {
 	case s.queries <- one:
 	case <-ctx.Done():
@@ -333,7 +342,7 @@ func (c condition) write(w http.ResponseWriter, good bool) {
 }
 
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
-	t, err := s.state(r.Context(), false)
+	t, err := s.ask(r.Context(), query{})
 	if err != nil {
 		condition{Status: "unhealthy", Reasons: []string{err.Error()}}.write(w, false)
 		return
@@ -354,7 +363,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	case stopping:
 		reasons = append(reasons, "the daemon stops")
 	default:
-		t, err := s.state(r.Context(), true)
+		t, err := s.ask(r.Context(), query{stores: true})
 		if err != nil {
 			reasons = append(reasons, err.Error())
 		}

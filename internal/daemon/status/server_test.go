@@ -398,7 +398,7 @@ func TestBeat(t *testing.T) {
 	stuck.Store(true)
 	round := func() {
 		t.Helper()
-		if r, err := s.state(t.Context(), false); err != nil || !r.silent() {
+		if r, err := s.ask(t.Context(), query{}); err != nil || !r.silent() {
 			t.Fatalf("%+v, %v", r, err)
 		}
 	}

@@ -1,7 +1,6 @@
 package article
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,9 +8,8 @@ import (
 
 	"golang.org/x/net/html"
 
-	"hce/dc/internal/web/links"
-	"hce/dc/internal/web/tidy"
-	"hce/dc/internal/web/treesize"
+	"hce/dc/internal/process/author"
+	"hce/dc/internal/process/language"
 )
 
 // ErrParser means that a parser or the engine failed. The returned Article has the visible
@@ -36,6 +34,13 @@ type Article struct {
 	// Date is the publication date that the page states, or the zero time. The zone is UTC if
 	// the page states none.
 	Date time.Time
+
+	// Dates are the texts from which a publication date can be read, most credible first: those
+	// of JSON-LD, meta and time elements, then visible ones near the title.
+	Dates []string
+
+	DateText   string // the text that gave Date, or else the first of Dates
+	DublinDate string // the date in Dublin Core, as written
 
 	Canonical string   // absolute URL
 	Keywords  []string // keywords, tags and categories, each once
@@ -62,166 +67,193 @@ const (
 	// fewBytes is the shortest credible text of the engine: in a list of links, it finds a
 	// footer or a caption only.
 	fewBytes = 200
+
+	// leastProse is the shortest article: the prose of a page with nothing else.
+	leastProse = 60
 )
 
-// Extract reads an HTML page. text is UTF-8. pageURL is the absolute URL of the page: the
-// base of its links and the last source of a title.
+// Extract reads an HTML page with the Default engine. text is UTF-8. pageURL is the absolute
+// URL of the page: the base of its links and the last source of a title.
 //
 // Title and Text are empty only if the page and pageURL are. An error wraps ErrParser; the
 // Article is still usable. Goroutines may call Extract concurrently.
 func Extract(text []byte, pageURL string) (Article, error) {
-	page := links.HTML(text, maxLinks)
-	p := extraction{text: text, page: page, base: newBase(pageURL, page.Base), url: pageURL}
-	err := p.run()
-	if err != nil {
-		p.article = Article{}
-		p.wholeFromTokens()
-	}
-	p.complete()
-	return p.article, err
+	return NewPage(text, pageURL, "").Article(Default)
 }
 
-// extraction is the state of one Extract.
+// Article finds the article of the page with an engine, as Extract.
+func (p *Page) Article(e Engine) (Article, error) {
+	p.load()
+	x := extraction{Page: p}
+	err := p.err
+	switch {
+	case err != nil || p.doc == nil || p.large:
+		x.wholeFromTokens()
+	default:
+		if err = x.run(e); err != nil {
+			x.article = Article{}
+			x.wholeFromTokens()
+		}
+	}
+	x.complete()
+	return x.article, err
+}
+
+// extraction is the state of one Article.
 type extraction struct {
-	text    []byte
-	page    links.Page
-	base    base
-	url     string
-	head    head
+	*Page
 	article Article
 }
 
-// run fills the article from the tree of the page. A panic of a parser becomes an error.
-func (p *extraction) run() (err error) {
+func panicked(reason any) error { return fmt.Errorf("%w: panic: %v", ErrParser, reason) }
+
+// run fills the article from the tree of the page: what the engine chose, or the whole page
+// if it found almost nothing.
+func (x *extraction) run(e Engine) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: panic: %v", ErrParser, r)
+			err = panicked(r)
 		}
 	}()
-	if len(p.text) > maxBytes {
-		if doc, err := parse(p.text[:min(len(p.text), headBytes)]); err == nil {
-			p.head = readHead(doc)
+	var f found
+	if e != Visible {
+		if f, err = x.Page.run(e); err != nil {
+			return err
 		}
-		p.wholeFromTokens()
-		return nil
+		x.article = f.meta
 	}
-	doc, err := parse(p.text)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrParser, err)
+	c := f.choice
+	if e == Default {
+		c = x.choose(&f)
 	}
-	p.head = readHead(doc)
-	if size := measure(doc); size.elements > maxElements || size.joining > maxJoining {
-		p.wholeFromTokens()
-		return nil
+	switch {
+	case c != nil:
+		x.take(c)
+	case f.node != nil:
+		x.article.Text = nodeText(f.node)
+		x.markdown(f.node)
 	}
-	flattenCode(doc)
-	p.choose(doc)
+	if len(x.article.Text) < fewBytes && !x.short(c) {
+		x.whole()
+	}
 	return nil
 }
 
-// maxNodes is the largest tree, as estimated by package treesize.
-const maxNodes = 512 << 10
-
-// parse builds the tree of a page with scripting off. It first tidies a page whose tree
-// would be too large.
-func parse(text []byte) (*html.Node, error) {
-	if treesize.HTML(text, maxNodes) > maxNodes {
-		tidied, err := tidy.Tidy(text)
-		if err != nil {
-			return nil, err
-		}
-		if treesize.HTML(tidied, maxNodes) > maxNodes {
-			return nil, errCostly
-		}
-		text = tidied
+// short reports whether the choice is an article although it is short: it has most of the prose
+// of the page.
+func (x *extraction) short(c choice) bool {
+	if c == nil {
+		return false
 	}
-	return html.ParseWithOptions(bytes.NewReader(text), html.ParseOptionEnableScripting(false))
+	o := x.outline()
+	n := o.prose(c)
+	return n >= leastProse && float64(n) >= doubtShare*float64(o.prose(nil))
 }
 
-// choose takes the article of the engine, or the whole page if the engine found almost
-// nothing.
-func (p *extraction) choose(doc *html.Node) {
-	a, c, node := findArticle(doc, p.base.url, p.head)
-	p.article = a
-	text := ""
-	switch {
-	case node != nil:
-		text = nodeText(node)
-	case c != nil:
-		text = c.text(doc)
-	}
-	switch {
-	case len(text) < fewBytes:
-		p.article.Whole = true
-		if text = nodeText(doc); text == "" {
-			text = tokenText(p.text) // includes noscript and noframes
+// take sets the texts from the chosen blocks.
+func (x *extraction) take(c choice) {
+	o := x.outline()
+	drop := c.dropped(o)
+	x.markdown(copyChosen(x.doc, drop))
+	if o.title >= 0 && c[o.title] {
+		for _, n := range o.blocks[o.title].texts {
+			drop[n] = true
 		}
-	case node != nil:
-		doc = node
-	default:
-		c.prune(doc)
 	}
-	p.article.Text = text
-	p.article.Markdown = p.markdown(doc, text)
+	l := lines{drop: drop}
+	l.node(x.doc, false)
+	x.article.Text = l.b.String()
 }
 
-// markdown converts node to Markdown. It returns text if that fails.
-func (p *extraction) markdown(node *html.Node, text string) string {
-	p.base.resolveAll(node)
-	if md := markdown(node); md != "" {
-		return md
+// whole sets the visible text of the page.
+func (x *extraction) whole() {
+	x.article.Whole = true
+	if x.compared != nil {
+		x.compared.Whole = true
 	}
-	return text
+	if x.article.Text = nodeText(x.doc); x.article.Text == "" {
+		x.article.Text = tokenText(x.Page.Text) // includes noscript and noframes
+	}
+	x.markdown(copyChosen(x.doc, nil))
+}
+
+// markdown sets the Markdown of node, or the text if that fails. It changes node.
+func (x *extraction) markdown(node *html.Node) {
+	x.article.Markdown = ""
+	if node != nil {
+		x.base.resolveAll(node)
+		x.article.Markdown = markdown(node)
+	}
+	if x.article.Markdown == "" {
+		x.article.Markdown = x.article.Text
+	}
 }
 
 // wholeFromTokens sets the visible text of the page, without a tree.
-func (p *extraction) wholeFromTokens() {
-	p.article.Whole = true
-	p.article.Text = tokenText(p.text)
-	p.article.Markdown = p.article.Text
+func (x *extraction) wholeFromTokens() {
+	x.article.Whole = true
+	x.article.Text = tokenText(x.Page.Text)
+	x.article.Markdown = x.article.Text
 }
 
 // complete fills empty fields from the metadata of the page.
-func (p *extraction) complete() {
-	a, h := &p.article, &p.head
-	a.Title = oneLine(first(a.Title, h.title, p.page.Title, h.heading, titleOfURL(p.url)))
+func (x *extraction) complete() {
+	a, h := &x.article, &x.head
+	a.Title = oneLine(first(a.Title, h.title, x.links.Title, h.heading, titleOfURL(x.URL)))
 	a.Description = oneLine(first(a.Description, h.description))
-	a.Author = oneLine(first(a.Author, h.author))
+	a.Author = first(author.Names(h.authors), x.visibleAuthor())
 	if a.Text == "" {
 		a.Text = first(h.alternative, a.Description, a.Title)
 	}
 	if a.Markdown == "" {
 		a.Markdown = a.Text
 	}
+	a.Dates, a.DublinDate = h.dates, h.dublinDate
 	if !h.date.IsZero() {
-		a.Date = h.date
+		a.Date, a.DateText = h.date, h.dateText
 	}
-	a.Language = first(languageTag(p.page.Lang), languageTag(h.language), a.Language)
+	switch {
+	case a.DateText == "" && !a.Date.IsZero():
+		a.DateText = a.Date.Format(time.DateTime)
+	case a.DateText == "" && len(a.Dates) > 0:
+		a.DateText = a.Dates[0]
+	}
+	a.Language = first(language.Tag(x.links.Lang), language.Tag(h.language), a.Language)
 	if a.Language == "" {
-		a.Language = guessLanguage(a.Text)
+		a.Language = language.Detect(a.Text)
 	}
-	a.Canonical = p.base.resolve(p.page.Canonical)
+	a.Canonical = x.Canonical()
 	a.Keywords = unique(append(a.Keywords, h.keywords...))
-	p.collect()
+	x.collect()
+}
+
+// visibleAuthor returns the author in the text of the page, or the one of the engine.
+func (x *extraction) visibleAuthor() string {
+	if x.contents != nil {
+		if name, many := x.contents.author(); name != "" || many {
+			return name
+		}
+	}
+	return author.Names([]string{x.article.Author})
 }
 
 // collect sorts the URLs of the page into links and media.
-func (p *extraction) collect() {
-	media := []string{p.base.resolve(p.head.image)}
+func (x *extraction) collect() {
+	media := []string{x.base.resolve(x.head.image)}
 	var out []string
-	for _, l := range p.page.Links {
+	for _, l := range x.links.Links {
 		switch l.Tag {
 		case "a", "area":
 			if l.Attr != "ping" {
-				out = append(out, p.base.resolve(l.URL))
+				out = append(out, x.base.resolve(l.URL))
 			}
 		case "img", "image", "source", "video", "audio", "embed", "track":
 			if l.Attr != "longdesc" && l.Attr != "usemap" {
-				media = append(media, p.base.resolve(l.URL))
+				media = append(media, x.base.resolve(l.URL))
 			}
 		}
 	}
-	p.article.Links, p.article.Media = unique(out), unique(media)
+	x.article.Links, x.article.Media = unique(out), unique(media)
 }
 
 // unique returns the trimmed, non-empty texts, each once, in order.

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -320,21 +319,6 @@ func TestTitleOfURL(t *testing.T) {
 			t.Errorf("%q: %q, want %q", url, got, want)
 		}
 	}
-}
-
-func TestConcurrentUse(t *testing.T) {
-	want, _ := Extract(page20k(1), pageURL)
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for range 2 {
-				if got, err := Extract(page20k(1), pageURL); err != nil || got.Markdown != want.Markdown || got.Text != want.Text {
-					t.Errorf("another result: %v", err)
-				}
-			}
-		})
-	}
-	wg.Wait()
 }
 
 func FuzzExtract(f *testing.F) {

@@ -38,6 +38,12 @@ func FuzzCost(f *testing.F) {
 		f.Add(words, unit, "")
 	}
 	f.Add(`<script type="application/ld+json">`, `"datePublished" : "`, "</script>")
+	f.Add("<title>"+strings.Repeat("long title ", 1000)+"</title>", "<h1>long title", "")
+	f.Add(words, "<div class=ad>x", "")
+	f.Add(words, "<div class=author>x", "")
+	f.Add(words, "x<br>", "")
+	f.Add(words, "<table><tr><td>x<td>y", "")
+	f.Add(`<script type="application/ld+json">{"@type":"Article","articleBody":"`+strings.Repeat("Words of an article that goes on. ", 300)+`"}</script>`, "<p>Words of an article that goes on.", "")
 	f.Add("<meta name=author content='", "Ann Bell; ", "'>")
 	f.Fuzz(func(t *testing.T, before, unit, after string) {
 		if unit == "" || len(unit) > 1<<10 || len(before)+len(after) > 16<<10 {

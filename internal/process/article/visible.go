@@ -33,7 +33,16 @@ type lines struct {
 	space bool // write a space before the next word
 	line  bool // write a line break before the next word
 
-	drop map[*html.Node]bool // texts to leave out
+	drop map[*html.Node]bool   // texts to leave out
+	skip func(*html.Node) bool // elements to leave out; nil: none
+}
+
+// VisibleText returns the visible text below node, one line for each block. skip names
+// elements to leave out; nil: none.
+func VisibleText(node *html.Node, skip func(*html.Node) bool) string {
+	l := lines{skip: skip}
+	l.node(node, false)
+	return l.b.String()
 }
 
 // write adds text of the current block.
@@ -107,13 +116,13 @@ func (l *lines) node(n *html.Node, pre bool) {
 	case html.CommentNode, html.DoctypeNode, html.RawNode:
 		return
 	case html.ElementNode:
-		if silent[n.DataAtom] || hidden(n) {
+		if silent[n.DataAtom] || hidden(n) || l.skip != nil && l.skip(n) {
 			return
 		}
 	}
 	element := n.Type == html.ElementNode
 	cell := n.DataAtom == atom.Td || n.DataAtom == atom.Th
-	block := element && !inline[n.DataAtom] && !cell
+	block := element && !flows(n) && !cell
 	l.line = l.line || block
 	l.space = l.space || cell
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -133,10 +142,19 @@ func hidden(n *html.Node) bool {
 			if strings.Contains(a.Val, "display") && strings.Contains(strings.ReplaceAll(a.Val, " ", ""), "display:none") {
 				return true
 			}
+		case "class":
+			for name := range strings.FieldsSeq(a.Val) {
+				if unseen[name] {
+					return true
+				}
+			}
 		}
 	}
 	return false
 }
+
+// unseen are classes of texts for machines, and of marks that lead to a heading.
+var unseen = wordSet("headerlink anchorlink anchor-link heading-anchor mw-editsection sr-only visually-hidden visuallyhidden screen-reader-text screen-reader-only")
 
 // tokenText returns the visible text of a page without a tree, in linear time.
 func tokenText(text []byte) string {

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"hce/dc/internal/testwait"
 )
 
 // One test for each fault of the original (docs/spec/storage.md 6.2) that db-task could
@@ -62,7 +64,7 @@ func TestFault02NoHalfMadeSite(t *testing.T) {
 			`{"id":"half","properties":{"P":"1"},"filters":[{"pattern":"x"}],"urls":["http://h.test/","http://h.test/rep(x,5000)"]}`,
 			`{"id":"half","properties":{"P":"1"},"filters":[{"pattern":"x","uDate":"NOSUCH()"}],"urls":["http://h.test/"]}`,
 			`{"id":"half","properties":{"P":"1"},"urls":["http://h.test/",{"url":"http://h.test/2","tcDate":"NOSUCH()"}]}`,
-			`{"id":"half","properties":[{"name":"P","value":"1"},{"value":"2"}],"urls":["http://h.test/"]}`,
+			`{"id":"half","properties":[{"name":"P","value":"1"},{"name":"Q","value":[2]}],"urls":["http://h.test/"]}`,
 		} {
 			answer := n.call("SITE_NEW", expand(request))
 			var r refusal
@@ -457,7 +459,7 @@ func TestFault27RacesHaveOneWinner(t *testing.T) {
 func TestFault28FetchesDoNotWaitForEachOther(t *testing.T) {
 	forEachBackend(t, func(t *testing.T, n *Node) {
 		n.run(`> SITE_NEW {"id":"a","urls":["http://a.test/"]}`)
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), testwait.Deadline)
 		defer cancel()
 		var all sync.WaitGroup
 		for i := range 8 {

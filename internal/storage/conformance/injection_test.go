@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
+
+	"hce/dc/internal/testwait"
 )
 
 // hostileSQL are invalid conditions, orders, limits and expressions (docs/spec/DECISIONS.md
@@ -29,9 +30,9 @@ var hostileSQL = []string{
 	"1=1 PROCEDURE ANALYSE()",
 	"1=1 FOR UPDATE",
 	"1=1 GROUP BY 1 HAVING 1=1",
-	"SLEEP(9)",
-	"IF(1, SLEEP(9), 1)",
-	"BENCHMARK(1000000000, 1)",
+	"SLEEP(900)",
+	"IF(1, SLEEP(900), 1)",
+	"BENCHMARK(1000000000000, 1)",
 	"LOAD_FILE('/etc/passwd') IS NULL",
 	"GET_LOCK('x', 9)",
 	"load_extension('x')",
@@ -51,7 +52,7 @@ var hostileSQL = []string{
 	"\"",
 	"1=1\x00",
 	"../../etc/passwd",
-	"/*!50000 SLEEP(9) */ 1=1",
+	"/*!50000 SLEEP(900) */ 1=1",
 	strings.Repeat("(", 20000) + "1" + strings.Repeat(")", 20000),
 	strings.Repeat("NOT ", 20000) + "1",
 	strings.Repeat("IF(1,", 3000) + "1" + strings.Repeat(",1)", 3000),
@@ -264,16 +265,12 @@ func refusals(t *testing.T, places []field, texts []string) {
 					if strings.Contains(f.request, `":"HOSTILE/"`) && text == "" {
 						continue
 					}
-					ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-					begun := time.Now()
+					ctx, cancel := context.WithTimeout(t.Context(), testwait.Deadline) // less than the texts sleep
 					answer, err := n.ask(ctx, f.op, strings.ReplaceAll(expand(f.request), "HOSTILE", inside(text)))
 					cancel()
 					if err != nil {
 						t.Errorf("%s ends the task: %.300v", clipped(text), err)
 						continue
-					}
-					if took := time.Since(begun); took > 5*time.Second {
-						t.Errorf("%s took %v", clipped(text), took)
 					}
 					message := complaint(answer)
 					if message == "" {
@@ -519,19 +516,17 @@ func secondOrder(t *testing.T, n *Node, text, properties string) bool {
 		return false
 	}
 	before := n.fingerprint()
-	begun := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Deadline) // less than the texts sleep
+	defer cancel()
 	for _, use := range []struct{ op, request string }{
 		{"SITE_STATUS", `{"id":"evil"}`},
 		{"F_RECALC", `[{"siteId":"evil","recalcType":0}]`},
 		{"URL_AGE", `[{"urlsCriterions":{"WHERE":"1=2"},"sitesCriterions":{"WHERE":"` + "`Id`='evil'" + `"},"maxURLs":5}]`},
 		{"URL_UPDATE", `[{"siteId":"evil","url":"http://e.test/","priority":1}]`},
 	} {
-		if _, err := n.ask(context.Background(), use.op, use.request); err != nil {
+		if _, err := n.ask(ctx, use.op, use.request); err != nil {
 			t.Errorf("%s: %s ends the task: %.300v", clipped(text), use.op, err)
 		}
-	}
-	if took := time.Since(begun); took > 8*time.Second {
-		t.Errorf("%s took %v", clipped(text), took)
 	}
 	for _, change := range before.changes(n.fingerprint()) {
 		if change != "table dc_sites.sites is changed" && change != "table dc_urls.urls is changed" && !strings.HasPrefix(change, "table dc_stat_") {

@@ -83,6 +83,8 @@ func (c *converter) expr(e ast.ExprNode, depth int) node {
 		return &exists{sub: c.subquery(e.Sel, depth), not: e.Not}
 	case *ast.SubqueryExpr:
 		return &scalar{sub: c.subquery(e, depth)}
+	case *ast.CaseExpr:
+		return c.choice(e, depth)
 	}
 	return c.fail(refuse(construct(e)))
 }
@@ -108,8 +110,6 @@ func construct(e ast.ExprNode) string {
 		return "function DEFAULT"
 	case *driver.ParamMarkerExpr:
 		return "parameter ?"
-	case *ast.CaseExpr:
-		return "CASE"
 	case *ast.IsTruthExpr:
 		return "operator IS TRUE or IS FALSE"
 	case *ast.PatternRegexpExpr:
@@ -240,6 +240,29 @@ func (c *converter) like(e *ast.PatternLikeOrIlikeExpr, depth int) node {
 		return c.fail(refuse("ESCAPE"))
 	}
 	return &like{x: c.expr(e.Expr, depth), pattern: c.expr(e.Pattern, depth), not: e.Not}
+}
+
+// maxWhens limits the WHENs of a CASE, which become IFs within each other.
+const maxWhens = 20
+
+// choice turns CASE into IF. Each further WHEN is one level deeper.
+func (c *converter) choice(e *ast.CaseExpr, depth int) node {
+	if len(e.WhenClauses) > maxWhens {
+		return c.fail(&Error{Part: "CASE", Reason: fmt.Sprintf("has more than %d WHENs", maxWhens)})
+	}
+	var other node = &literal{}
+	if e.ElseClause != nil {
+		other = c.expr(e.ElseClause, depth+len(e.WhenClauses))
+	}
+	for i := len(e.WhenClauses) - 1; i >= 0; i-- {
+		when := e.WhenClauses[i]
+		condition := c.expr(when.Expr, depth+i)
+		if e.Value != nil {
+			condition = &binary{op: "=", l: c.expr(e.Value, depth+i), r: condition}
+		}
+		other = &call{name: "IF", args: []node{condition, c.expr(when.Result, depth+i), other}}
+	}
+	return other
 }
 
 // units are the units of an INTERVAL.

@@ -20,10 +20,12 @@ func refuse(part string) *Error { return &Error{Part: part, Reason: "is not allo
 // no replacement.
 const forbidden = " SLEEP BENCHMARK LOAD_FILE GET_LOCK IS_FREE_LOCK IS_USED_LOCK RELEASE_LOCK RELEASE_ALL_LOCKS "
 
+const notSupported = "is not supported; docs/spec/storage.md 5.4 lists the functions"
+
 // unsupported returns the *Error of a function that is missing in the table functions.
 func unsupported(name string) *Error {
 	if strings.Contains(forbidden, " "+name+" ") {
 		return refuse("function " + name)
 	}
-	return &Error{Part: "function " + lead(name), Reason: "is not supported; supported: " + strings.Join(Supported(), ", ")}
+	return &Error{Part: "function " + lead(name), Reason: notSupported}
 }

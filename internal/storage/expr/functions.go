@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"time"
 )
@@ -26,6 +24,7 @@ func init() {
 		recrawl   = "ini/dc-daemon.ini, RecrawlSiteRecrawlDateExpression"
 		ages      = "docs/properties.md, RECRAWL_URL_AGE_EXPRESSION; URLs of an incremental crawl"
 		agingSort = "order of the sites of an aging task"
+		reports   = "reports of clients with SQL_CUSTOM"
 	)
 	functions = map[string]rule{
 		"NOW":               {0, 1, instant, spec},
@@ -34,7 +33,7 @@ func init() {
 		"CURTIME":           {0, 1, instant, recrawl},
 
 		"IF":     {3, 3, ifFunction, spec},
-		"IFNULL": {2, 2, ifNull, spec},
+		"IFNULL": {2, 2, coalesce, spec},
 		"CAST":   {1, 1, nil, casts},
 
 		"CEIL":      {1, 1, ceil, spec},
@@ -64,11 +63,50 @@ func init() {
 		"MIN":    {1, 1, nil, spec},
 		"MAX":    {1, 1, nil, spec},
 		"BIT_OR": {1, 1, nil, spec},
+
+		"CURRENT_DATE":  {0, 0, instant, reports},
+		"UTC_DATE":      {0, 0, instant, reports},
+		"UTC_TIMESTAMP": {0, 1, instant, reports},
+
+		"COALESCE": {1, maxArgs, coalesce, reports},
+		"NULLIF":   {2, 2, nullIf, reports},
+		"ISNULL":   {1, 1, isNullFunction, reports},
+		"GREATEST": {2, maxArgs, extreme("max"), reports},
+		"LEAST":    {2, maxArgs, extreme("min"), reports},
+
+		"ABS":     {1, 1, absolute, reports},
+		"CEILING": {1, 1, ceil, reports},
+		"FLOOR":   {1, 1, floor, reports},
+		"ROUND":   {1, 2, round, reports},
+
+		"CHAR_LENGTH":      {1, 1, native("length", classInt, asText), reports},
+		"CHARACTER_LENGTH": {1, 1, native("length", classInt, asText), reports},
+		"CONCAT_WS":        {2, maxArgs, native("concat_ws", classText, asText), reports},
+		"INSTR":            {2, 2, position(1, 0), reports},
+		"LOCATE":           {2, 2, position(0, 1), reports},
+		"LCASE":            {1, 1, native("my_lower", classText, asText), reports},
+		"LEFT":             {2, 2, native("my_left", classText, asText, asNumber), reports},
+		"LOWER":            {1, 1, native("my_lower", classText, asText), reports},
+		"LTRIM":            {1, 1, native("ltrim", classText, asText), reports},
+		"MID":              {3, 3, native("my_substring", classText, asText, asNumber), reports},
+		"REPLACE":          {3, 3, native("replace", classText, asText), reports},
+		"RIGHT":            {2, 2, native("my_right", classText, asText, asNumber), reports},
+		"RTRIM":            {1, 1, native("rtrim", classText, asText), reports},
+		"SUBSTR":           {2, 3, native("my_substring", classText, asText, asNumber), reports},
+		"SUBSTRING_INDEX":  {3, 3, native("my_substring_index", classText, asText, asText, asNumber), reports},
+		"TRIM":             {1, 1, native("trim", classText, asText), reports},
+		"UCASE":            {1, 1, native("my_upper", classText, asText), reports},
+		"UPPER":            {1, 1, native("my_upper", classText, asText), reports},
+
+		"DATEDIFF":       {2, 2, native("my_datediff", classInt, asIs), reports},
+		"DAYOFMONTH":     {1, 1, datePart, reports},
+		"DAYOFWEEK":      {1, 1, datePart, reports},
+		"DAYOFYEAR":      {1, 1, datePart, reports},
+		"WEEKDAY":        {1, 1, datePart, reports},
+		"FROM_UNIXTIME":  {1, 1, fromUnix, reports},
+		"UNIX_TIMESTAMP": {1, 1, native("my_unix_timestamp", classInt, asIs), reports},
 	}
 }
-
-// Supported lists the functions that a text may call, sorted by name.
-func Supported() []string { return slices.Sorted(maps.Keys(functions)) }
 
 // conversion prepares an argument for a call.
 type conversion func(w *sqliteWriter, p piece) piece
@@ -77,21 +115,26 @@ func asText(w *sqliteWriter, p piece) piece   { return w.text(p) }
 func asNumber(w *sqliteWriter, p piece) piece { return w.number(p) }
 func asIs(_ *sqliteWriter, p piece) piece     { return p }
 
-// native calls a function of SQLiteFunctions. The last conversion applies to all
-// further arguments.
+// native calls a function of SQLiteFunctions.
 func native(name string, c class, conversions ...conversion) func(*sqliteWriter, *call) piece {
 	return func(w *sqliteWriter, n *call) piece {
-		args := make([]piece, len(n.args))
-		for i, arg := range n.args {
-			args[i] = conversions[min(i, len(conversions)-1)](w, w.value(arg))
-		}
-		return w.form(c, name+"(", w.joined(c, ", ", args), ")")
+		return w.form(c, name+"(", w.joined(c, ", ", w.arguments(n, conversions...)), ")")
 	}
+}
+
+// arguments returns the arguments of a call. The last conversion applies to all further ones.
+func (w *sqliteWriter) arguments(n *call, conversions ...conversion) []piece {
+	args := make([]piece, len(n.args))
+	for i, arg := range n.args {
+		args[i] = conversions[min(i, len(conversions)-1)](w, w.value(arg))
+	}
+	return args
 }
 
 // instants are the functions that read Scope.Now.
 var instants = map[string]class{
 	"NOW": classDateTime, "CURRENT_TIMESTAMP": classDateTime, "CURDATE": classDate, "CURTIME": classTime,
+	"UTC_TIMESTAMP": classDateTime, "CURRENT_DATE": classDate, "UTC_DATE": classDate,
 }
 
 func instant(w *sqliteWriter, n *call) piece {
@@ -122,34 +165,109 @@ func ifFunction(w *sqliteWriter, n *call) piece {
 	return shared(w.form(classNull, "CASE WHEN ", w.condition(n.args[0]), " THEN ", r[0], " ELSE ", r[1], " END"), r)
 }
 
-func ifNull(w *sqliteWriter, n *call) piece {
-	args := w.unify([]piece{w.value(n.args[0]), w.value(n.args[1])})
-	return shared(w.form(classNull, "coalesce(", w.joined(classNull, ", ", args), ")"), args)
-}
+func ceil(w *sqliteWriter, n *call) piece  { return w.whole("my_ceil", n) }
+func floor(w *sqliteWriter, n *call) piece { return w.whole("my_floor", n) }
 
-// ceil returns integers unchanged and keeps the type of doubles.
-func ceil(w *sqliteWriter, n *call) piece {
+// whole returns integers unchanged and keeps the type of doubles.
+func (w *sqliteWriter) whole(function string, n *call) piece {
 	p := w.number(w.value(n.args[0]))
 	if p.class == classInt {
 		return p
 	}
-	q := w.form(classInt, "my_ceil(", p, ")")
+	q := w.form(classInt, function+"(", p, ")")
 	if q.float = p.float; q.float {
 		q.class = classReal
 	}
 	return q
 }
 
+func coalesce(w *sqliteWriter, n *call) piece {
+	args := w.unify(w.arguments(n, asIs))
+	if len(args) == 1 {
+		return args[0]
+	}
+	return shared(w.form(classNull, "coalesce(", w.joined(classNull, ", ", args), ")"), args)
+}
+
+func nullIf(w *sqliteWriter, n *call) piece {
+	x := w.value(n.args[0])
+	return shared(w.form(classNull, "CASE WHEN ", w.compare("=", x, w.value(n.args[1])), " THEN NULL ELSE ", x, " END"), []piece{x})
+}
+
+func isNullFunction(w *sqliteWriter, n *call) piece {
+	return w.form(classInt, "(", w.value(n.args[0]), " IS NULL)")
+}
+
+// extreme writes GREATEST and LEAST with SQLite's max and min of several values, unless case does not
+// count.
+func extreme(function string) func(*sqliteWriter, *call) piece {
+	return func(w *sqliteWriter, n *call) piece {
+		args := w.unify(w.arguments(n, asIs))
+		p := shared(w.form(classNull, function+"(", w.joined(classNull, ", ", args), ")"), args)
+		if p.class == classText && !p.exact {
+			return w.form(classText, "my_"+function+"(", w.joined(classText, ", ", args), ")")
+		}
+		return p
+	}
+}
+
+// absolute keeps the type of its argument.
+func absolute(w *sqliteWriter, n *call) piece {
+	x := w.number(w.value(n.args[0]))
+	p := w.form(x.class, "abs(", x, ")")
+	p.traits = x.traits
+	return p
+}
+
+// round writes ROUND. The number of digits is a literal, because it is the scale of the result.
+func round(w *sqliteWriter, n *call) piece {
+	digits := int64(0)
+	if len(n.args) == 2 {
+		l, ok := n.args[1].(*literal)
+		if !ok || l.kind != litInt || l.i < -18 || l.i > 18 {
+			return w.fail(refuse("ROUND to digits that are not a number from -18 to 18"))
+		}
+		digits = l.i
+	}
+	x := w.value(n.args[0])
+	precise, scale := x.precise(), x.scale
+	x = w.number(x)
+	if x.class == classInt && digits >= 0 {
+		return x
+	}
+	p := w.form(x.class, "my_round(", x, ", ", bindValue(classInt, digits), ", ", bindValue(classInt, bit(precise)), ")")
+	if p.float = x.float; precise && x.class == classReal {
+		p.decimal, p.scale = true, int(max(0, min(digits, int64(scale))))
+	}
+	return p
+}
+
+// position writes INSTR and LOCATE, given the places of the text and of its part.
+func position(part, text int) func(*sqliteWriter, *call) piece {
+	return func(w *sqliteWriter, n *call) piece {
+		p, t := w.value(n.args[part]), w.value(n.args[text])
+		exact := bindValue(classInt, bit(p.exact || t.exact))
+		return w.form(classInt, "my_position(", w.text(p), ", ", w.text(t), ", ", exact, ")")
+	}
+}
+
+func bit(on bool) int64 {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+func fromUnix(w *sqliteWriter, n *call) piece {
+	return w.form(classDateTime, "my_from_unixtime(", w.bits(w.value(n.args[0])), ")")
+}
+
 func byteLength(w *sqliteWriter, n *call) piece {
-	return w.form(classInt, "octet_length(", w.text(w.value(n.args[0])), ")")
+	return w.form(classInt, "length(CAST(", w.text(w.value(n.args[0])), " AS BLOB))") // as in the index of urls
 }
 
 func concat(w *sqliteWriter, n *call) piece {
-	args := make([]piece, len(n.args))
-	for i, arg := range n.args {
-		args[i] = w.text(w.value(arg))
-	}
-	return w.form(classText, "(", w.joined(classText, " || ", args), ")")
+	return w.form(classText, "(", w.joined(classText, " || ", w.arguments(n, asText)), ")")
 }
 
 // addInterval writes DATE_ADD and DATE_SUB. As in MySQL, a text plus an interval is
@@ -180,7 +298,7 @@ func addInterval(w *sqliteWriter, n *call) piece {
 	return p
 }
 
-// datePart writes YEAR, MONTH, DAY, HOUR, MINUTE and SECOND.
+// datePart writes YEAR, MONTH, DAY, HOUR, MINUTE, SECOND and days of the week, month and year.
 func datePart(w *sqliteWriter, n *call) piece {
 	return w.form(classInt, "my_date_part('"+n.name+"', ", w.value(n.args[0]), ")")
 }

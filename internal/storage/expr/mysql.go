@@ -182,7 +182,7 @@ func (w *mysqlWriter) plain(n node) (resolved, bool) {
 }
 
 // worded counts the leading text arguments of functions that return a text.
-var worded = map[string]int{"SUBSTRING": 1, "CONCAT": maxArgs}
+var worded = map[string]int{"SUBSTRING": 1, "SUBSTR": 1, "MID": 1, "LEFT": 1, "RIGHT": 1, "CONCAT": maxArgs, "CONCAT_WS": maxArgs}
 
 // call writes a function. It binds instants, so that both databases see one time.
 func (w *mysqlWriter) call(n *call) piece {

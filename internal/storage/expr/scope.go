@@ -3,6 +3,8 @@ package expr
 import (
 	"strings"
 	"time"
+
+	"hce/dc/internal/wire"
 )
 
 // Dialect is the SQL language of the written text.
@@ -118,7 +120,7 @@ func (s Scope) Assign(column, text string) (SQL, error) {
 	case err != nil:
 		return SQL{}, err
 	case ok:
-		text = Quoted(m)
+		text = wire.QuotedSQL(m)
 	}
 	return s.expression(text, func(w *writer, n node) piece { return w.emit.assign(kind, n) })
 }
@@ -184,11 +186,6 @@ func (s Scope) expression(text string, write func(*writer, node) piece) (SQL, er
 	}
 	w := newWriter(s)
 	return w.result(write(w, root))
-}
-
-// Quoted returns a text as a MySQL string literal, for values of Macros.
-func Quoted(text string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(text) + "'"
 }
 
 // column finds a column, ignoring ASCII case, and returns its kind and spelling.

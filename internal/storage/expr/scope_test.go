@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/pingcap/tidb/pkg/parser"
+
+	"hce/dc/internal/wire"
 )
 
 func TestParseLimit(t *testing.T) {
@@ -53,8 +55,8 @@ func TestMacros(t *testing.T) {
 		want       string // "!" refused
 	}{
 		{"field", "%STATUS% = 4", map[string]string{"STATUS": "4"}, "1"},
-		{"text", "%CTYPE% = 'text/html'", map[string]string{"CTYPE": Quoted("text/html")}, "1"},
-		{"hostile text", "%URL% = 'x'", map[string]string{"URL": Quoted(`a' OR 1=1 \' -- `)}, "0"},
+		{"text", "%CTYPE% = 'text/html'", map[string]string{"CTYPE": wire.QuotedSQL("text/html")}, "1"},
+		{"hostile text", "%URL% = 'x'", map[string]string{"URL": wire.QuotedSQL(`a' OR 1=1 \' -- `)}, "0"},
 		{"value unquoted by mistake", "'%URL%' = 'x'", map[string]string{"URL": "' OR SLEEP(1) OR '"}, "!"},
 		{"unknown in a string", "'a%NAME%b' LIKE '%NAME%'", map[string]string{"X": "1"}, "1"},
 		{"value is not expanded again", "'%A%' = '%B%'", map[string]string{"A": "%B%", "B": "x"}, "0"},

@@ -116,6 +116,20 @@ var scalars = map[string]scalarFunction{
 	"my_timestampdiff": {3, 3, timestampDifference},
 	"my_timediff":      {2, 2, timeDiff},
 	"my_time":          {1, 1, func(a []any) any { return clocked(a[0], func(d span) any { return d.String() }) }},
+
+	"my_datediff":        {2, 2, dateDifference},
+	"my_floor":           {1, 1, func(a []any) any { return integral(math.Floor(numberOf(a[0]))) }},
+	"my_from_unixtime":   {1, 1, fromUnixTime},
+	"my_left":            {2, 2, func(a []any) any { return cut(textOf(a[0]), 0, intOf(a[1])) }},
+	"my_max":             {2, maxArgs, func(a []any) any { return extremeText(a, 1) }},
+	"my_min":             {2, maxArgs, func(a []any) any { return extremeText(a, -1) }},
+	"my_lower":           {1, 1, func(a []any) any { return strings.ToLower(textOf(a[0])) }},
+	"my_position":        {3, 3, positionOf}, // of a part in a text; 1: case counts
+	"my_right":           {2, 2, rightOf},
+	"my_round":           {3, 3, roundTo}, // to digits; 1: a decimal
+	"my_substring_index": {3, 3, substringIndex},
+	"my_unix_timestamp":  {1, 1, unixTimestamp},
+	"my_upper":           {1, 1, func(a []any) any { return strings.ToUpper(textOf(a[0])) }},
 }
 
 func mod(a []any) any {
@@ -221,6 +235,12 @@ func datePartOf(a []any) any {
 			return m.t.Year()
 		case "MONTH":
 			return int(m.t.Month())
+		case "DAYOFYEAR":
+			return m.t.YearDay()
+		case "DAYOFWEEK": // 1 is Sunday
+			return int(m.t.Weekday()) + 1
+		case "WEEKDAY": // 0 is Monday
+			return (int(m.t.Weekday()) + 6) % 7
 		}
 		return m.t.Day()
 	})

@@ -43,6 +43,18 @@ var valueCases = map[string]any{
 	"CONCAT('a', 1, 'b')": "a1b", "CONCAT('a', NULL)": null, "CONCAT(1.5)": "1.5",
 	"MD5('a')": "0cc175b9c0f1b6a831c399e269772661", "'a' 'b'": "ab",
 	`"double ""quoted"" 'x'"`: `double "quoted" 'x'`, `'it''s \'q\''`: `it's 'q'`, "'what?'": "what?", "'a;b -- c /* d */ # @e'": "a;b -- c /* d */ # @e",
+	// reports
+	"COALESCE(NULL, NULL, 'x')": "x", "COALESCE(NULL)": null, "COALESCE(1, 'a')": "1", "NULLIF(1, 1)": null, "NULLIF('a', 'A')": null, "NULLIF('a', 'b')": "a", "ISNULL(NULL)": 1, "ISNULL('')": 0,
+	"GREATEST(1, 3, 2)": 3, "GREATEST('b', 'C', 'a')": "C", "LEAST(1, 3, NULL)": null, "LEAST(2.5, 1)": 1, "ABS(-3)": 3, "ABS('-1.5')": 1.5, "CEILING(-1.2)": -1, "FLOOR(-1.2)": -2, "FLOOR(7)": 7,
+	"ROUND(2.5)": 3, "ROUND(-2.5)": -3, "ROUND(1.005, 2)": 1.01, "ROUND(155, -1)": 160, "ROUND(7)": 7, "ROUND('2.5')": 2, "ROUND(NULL)": null,
+	"CHAR_LENGTH('é')": 1, "CHARACTER_LENGTH('ab')": 2, "CONCAT_WS('-', 'a', NULL, 'b', '')": "a-b-", "CONCAT_WS(NULL, 'a', 'b')": null, "INSTR('abc', 'C')": 3, "LOCATE('B', 'éabc')": 3, "LOCATE('x', 'abc')": 0,
+	"LCASE('X')": "x", "LOWER('ÉA')": "éa", "UCASE('x')": "X", "UPPER('éa')": "ÉA", "LEFT('abc', 2)": "ab", "LEFT('abc', -1)": "", "RIGHT('abc', 2)": "bc", "RIGHT('abc', 9)": "abc", "RIGHT('abc', 0)": "",
+	"LTRIM(' a ')": "a ", "RTRIM(' a ')": " a", "TRIM(' a ')": "a", "MID('abc', 2, 1)": "b", "SUBSTR('abc', 2)": "bc", "REPLACE('aXa', 'X', 'b')": "aba", "REPLACE('aXa', 'x', 'b')": "aXa",
+	"SUBSTRING_INDEX('www.x.org', '.', 2)": "www.x", "SUBSTRING_INDEX('www.x.org', '.', -2)": "x.org", "SUBSTRING_INDEX('www.x.org', '.', 9)": "www.x.org", "SUBSTRING_INDEX('a', '', 1)": "",
+	"CURRENT_DATE()": "2026-01-05", "CURRENT_DATE": "2026-01-05", "UTC_DATE()": "2026-01-05", "UTC_TIMESTAMP()": "2026-01-05 14:30:45",
+	"DATEDIFF('2026-01-05 23:59:59', '2026-01-04')": 1, "DATEDIFF(NOW(), '2025-12-31')": 5, "DAYOFMONTH(NOW())": 5, "DAYOFWEEK(NOW())": 2, "DAYOFYEAR('2026-02-01')": 32, "WEEKDAY(NOW())": 0,
+	"FROM_UNIXTIME(86400)": "1970-01-02 00:00:00", "FROM_UNIXTIME(-1)": null, "UNIX_TIMESTAMP('1970-01-02')": 86400, "UNIX_TIMESTAMP(NOW())": 1767623445,
+	"CASE 2 WHEN 1 THEN 'a' WHEN 2 THEN 'b' END": "b", "CASE WHEN NULL THEN 1 WHEN 0 THEN 2 ELSE 3 END": 3, "CASE 5 WHEN 1 THEN 'a' END": null,
 	// casts
 	"CAST('12abc' AS SIGNED)": 12, "CAST(1.5 AS SIGNED)": 2, "CAST(12 AS CHAR)": "12", "CAST('2026-01-05 10:00:00' AS DATE)": "2026-01-05", "CAST('2026-01-05' AS DATETIME)": "2026-01-05 00:00:00",
 	// instants

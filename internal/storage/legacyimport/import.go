@@ -1,6 +1,7 @@
 package legacyimport
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -298,8 +299,20 @@ func (im *importer) copyKeyFile(ctx context.Context, site string, from wire.Book
 	return next, im.store.ImportMark(ctx, site, sqlstore.PartFiles, next)
 }
 
-// put stores contents, except those that are newer here.
+// put stores contents, except those that are newer here. The keys of their rows may have been
+// renewed since an earlier run.
 func (im *importer) put(ctx context.Context, site string, page []wire.Entry) error {
+	ids := make([]string, len(page))
+	for i, e := range page {
+		ids[i] = e.ID
+	}
+	current, err := im.store.CurrentKeys(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i, e := range page {
+		page[i].ID = cmp.Or(current[e.ID], e.ID)
+	}
 	fresh, err := storage.NotOlder(ctx, im.contents, site, page)
 	if err != nil {
 		return err

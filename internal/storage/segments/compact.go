@@ -197,15 +197,11 @@ func (s *Store) move(ctx context.Context, seg *segment, step []record, done *Com
 	err := s.db.View(ctx, func(tx *sqldb.Tx) error {
 		live = live[:0]
 		for _, r := range step {
-			list, err := find(tx, unlocked, r.site, r.md5, r.name)
+			found, err := findRun(tx, seg.id, r)
 			if err != nil {
 				return err
 			}
-			for _, found := range list {
-				if found.segment == seg.id && found.start == r.start {
-					live = append(live, found)
-				}
-			}
+			live = append(live, found...)
 		}
 		return nil
 	})

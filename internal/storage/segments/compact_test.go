@@ -198,3 +198,49 @@ func TestCompactDuringWork(t *testing.T) {
 		})
 	}
 }
+
+// Compact keeps runs whose rows have new keys, although their records say the old ones.
+// Contents that the new key had before stay too, also of the same time.
+func TestCompactAfterRename(t *testing.T) {
+	for _, backend := range dbtest.Backends {
+		t.Run(backend, func(t *testing.T) {
+			h := newHome(t, backend)
+			s, closeStore := h.open(Options{Size: 1 << 20})
+			keys := fillSegments(t, s, 100, 10000)
+			closeStore()
+			s, _ = h.open(Options{Size: 1 << 20})
+			renamed := map[string]string{keys[0]: strings.Repeat("a", 32), keys[10]: strings.Repeat("b", 32), keys[20]: keys[30]}
+			must(t, s.db.Update(ctx, func(tx *sqldb.Tx) error {
+				for old, key := range renamed {
+					if _, err := tx.Exec("INSERT INTO "+tx.DB.Table(sqldb.Sites, "new_keys")+" (Old_Md5, New_Md5) VALUES (?, ?)", old, key); err != nil {
+						return err
+					}
+				}
+				return nil
+			}))
+			for range 2 { // the second time there is nothing left to do
+				must(t, s.Rename(ctx, "s", renamed))
+			}
+			var dead []string
+			for i, md5 := range keys {
+				if i%10 != 0 {
+					dead = append(dead, md5)
+				}
+			}
+			must(t, s.DeleteURLs(ctx, "s", dead))
+			done, err := s.Compact(ctx, 0)
+			must(t, err)
+			if done.Segments == 0 {
+				t.Errorf("%+v", done)
+			}
+			for old, key := range renamed {
+				want(t, len(rawTexts(t, s, old)), 0)
+				if key != keys[30] {
+					want(t, rawTexts(t, s, key) == pageText(old, 10000), true)
+				}
+			}
+			want(t, rawTexts(t, s, keys[30]) == pageText(keys[30], 10000), true)
+			h.sound(s)
+		})
+	}
+}

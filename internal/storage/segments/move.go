@@ -88,7 +88,7 @@ func (m *Mover) toSegment(ctx context.Context, files []rawfiles.Version) error {
 		if err != nil {
 			return err
 		}
-		keep, err := m.has(ctx, v, data, func() (rawfiles.Version, bool, error) {
+		keep, err := m.has(ctx, data, func() (rawfiles.Version, bool, error) {
 			r, found, err := s.record(ctx, v, v.Kind)
 			c := v
 			c.Record = r.place
@@ -126,7 +126,7 @@ func (m *Mover) toSegment(ctx context.Context, files []rawfiles.Version) error {
 }
 
 // has reports whether the new place keeps its content instead of data.
-func (m *Mover) has(ctx context.Context, v rawfiles.Version, data []byte, find func() (rawfiles.Version, bool, error)) (bool, error) {
+func (m *Mover) has(ctx context.Context, data []byte, find func() (rawfiles.Version, bool, error)) (bool, error) {
 	there, found, err := find()
 	if err != nil || !found {
 		return false, err
@@ -203,7 +203,7 @@ func (m *Mover) toFilesStep(ctx context.Context, step []record) error {
 			if err != nil {
 				return fmt.Errorf("site %s, content %d of %s_%s: %w", v.Site, v.Kind, v.MD5, v.Name, err)
 			}
-			keep, err := m.has(ctx, v, data, func() (rawfiles.Version, bool, error) { return s.files.Companion(v, v.Kind) })
+			keep, err := m.has(ctx, data, func() (rawfiles.Version, bool, error) { return s.files.Companion(v, v.Kind) })
 			if err != nil {
 				return err
 			}

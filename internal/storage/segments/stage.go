@@ -3,11 +3,10 @@ package segments
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
+	"hce/dc/internal/files"
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/storage/sqldb"
 )
@@ -60,20 +59,13 @@ func (s *Store) Left(site, md5 string, body []byte) (at time.Time, found bool, e
 		return at, false, err
 	}
 	if size, err := s.files.Size(v); err != nil || size != int64(len(body)) {
-		return at, false, ignoreMissing(err)
+		return at, false, files.IgnoreMissing(err)
 	}
 	data, err := s.files.Read(v)
 	if err != nil {
-		return at, false, ignoreMissing(err)
+		return at, false, files.IgnoreMissing(err)
 	}
 	return v.Time, bytes.Equal(data, body), nil
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 // PutLabelled adds a content with a name instead of a time. It replaces the content of that

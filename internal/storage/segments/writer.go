@@ -11,6 +11,7 @@ import (
 
 	"hce/dc/internal/files"
 	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/warc"
 )
 
 // segment is the segment that a process writes. The process holds its lock.
@@ -98,14 +99,14 @@ func (w *writer) run(r *run) place {
 	}
 	first := ""
 	for _, part := range r.parts {
-		id := newID()
+		id := warc.NewID()
 		from := len(w.buffer)
 		w.buffer = r.appendHead(w.buffer, part, id, first)
 		p.digest = crc32.Update(p.digest, castagnoli, w.buffer[from:])
 		w.buffer = append(w.buffer, part.data...)
 		p.digest = crc32.Update(p.digest, castagnoli, part.data)
-		w.buffer = append(w.buffer, recordEnd...)
-		p.digest = crc32.Update(p.digest, castagnoli, []byte(recordEnd))
+		w.buffer = append(w.buffer, warc.RecordEnd...)
+		p.digest = crc32.Update(p.digest, castagnoli, []byte(warc.RecordEnd))
 		if first == "" {
 			first = id
 		}

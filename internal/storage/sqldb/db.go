@@ -50,6 +50,7 @@ type DB struct {
 	dialect  expr.Dialect
 	texts    map[string]statement // named statements
 	counts   struct{ transactions, statements, rows atomic.Int64 }
+	copies   checkpoints // SQLite
 }
 
 // Counts returns the numbers of transactions, of their statements without those that begin
@@ -123,6 +124,7 @@ func (d *DB) Close() error {
 			}
 		}
 	}
+	d.copies.running.Wait()
 	for _, pool := range []*sql.DB{d.readers, d.writers, d.definers} {
 		if pool != nil {
 			list = append(list, pool.Close())

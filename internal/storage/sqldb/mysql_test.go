@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -32,23 +31,7 @@ func openMySQLTest(t testing.TB, c Config) *DB {
 
 func TestMySQLStatementsCanBePrepared(t *testing.T) {
 	d := openMySQLTest(t, mysqlConfig(t, mariadbtest.Start(t)))
-	names := slices.Sorted(maps.Keys(d.texts))
-	if len(names) < 20 {
-		t.Fatalf("only %d statements", len(names))
-	}
-	must(t, d.Update(ctx, func(tx *Tx) error {
-		for _, name := range names {
-			text, err := d.Text(name, "0")
-			must(t, err)
-			s, err := tx.conn.PrepareContext(ctx, text)
-			if err != nil {
-				t.Errorf("%s: %v\n%s", name, err, text)
-				continue
-			}
-			s.Close()
-		}
-		return nil
-	}))
+	prepareAll(t, d, d.Update)
 	if _, err := d.Text("urls_delete", ""); err == nil {
 		t.Error("a statement about a site's tables has a text without a site")
 	}

@@ -81,6 +81,15 @@ func (d *DB) BitOr() string {
 	return "my_bit_or"
 }
 
+// Upsert returns the clause behind the rows of an INSERT that changes rows with an existing key
+// instead, up to its assignments, and the value of a column in the row of the INSERT.
+func (d *DB) Upsert(key ...string) (clause string, given func(column string) string) {
+	if d.dialect == expr.MySQL {
+		return " ON DUPLICATE KEY UPDATE ", func(column string) string { return "VALUES(`" + column + "`)" }
+	}
+	return " ON CONFLICT (" + strings.Join(key, ", ") + ") DO UPDATE SET ", func(column string) string { return "excluded.`" + column + "`" }
+}
+
 // ForUpdate returns the end of a SELECT whose rows the transaction will change. It is
 // empty on SQLite, where the transaction already holds the lock.
 func (d *DB) ForUpdate() string {

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
@@ -43,9 +45,37 @@ func (d *DB) openSQLite(context.Context) error {
 	d.writer <- nil
 	d.writers, d.readers = sql.OpenDB(w), sql.OpenDB(r)
 	d.writers.SetMaxOpenConns(1)
-	d.readers.SetMaxOpenConns(readers)
-	d.readers.SetMaxIdleConns(readers)
+	d.readers.SetMaxOpenConns(readers + 1) // and one for checkpoints
+	d.readers.SetMaxIdleConns(readers + 1)
 	return nil
+}
+
+const (
+	// walPages is the number of pages in the log from which a commit copies them into the file.
+	walPages = 16000
+	// checkpointRows is the number of changed rows after which the log is copied while others write, so
+	// that a commit finds little to copy. In a large table most changed rows are on pages of their own.
+	checkpointRows = 2000
+)
+
+// checkpoints are the copies of the log into the file that run while others write.
+type checkpoints struct {
+	running sync.WaitGroup
+	busy    atomic.Bool
+	rows    int64 // counts.rows at the start of the last one; the writer guards it
+}
+
+// checkpoint starts a copy if enough rows were changed. A failed one leaves its work to a commit.
+func (d *DB) checkpoint() {
+	rows := d.counts.rows.Load()
+	if rows-d.copies.rows < checkpointRows || !d.copies.busy.CompareAndSwap(false, true) {
+		return
+	}
+	d.copies.rows = rows
+	d.copies.running.Go(func() {
+		defer d.copies.busy.Store(false)
+		_, _ = d.readers.Exec("PRAGMA wal_checkpoint(PASSIVE)")
+	})
 }
 
 // FileOptions are the options of OpenFile.
@@ -56,6 +86,15 @@ type FileOptions struct {
 	CacheKB     int           // page cache of one connection; 0 means 2048
 
 	queryOnly bool // may create the file but not change it
+}
+
+// OpenMemory opens an empty SQLite database in memory, with one connection, to evaluate
+// expressions. The caller closes the pool.
+func OpenMemory() *sql.DB {
+	o := FileOptions{}
+	pool := sql.OpenDB(&connector{driver: &sqlite3.SQLiteDriver{ConnectHook: o.setUp}, dsn: "file::memory:"})
+	pool.SetMaxOpenConns(1)
+	return pool
 }
 
 // OpenFile opens one SQLite file in WAL mode, with one connection, for other stores. It creates
@@ -158,7 +197,7 @@ func (o FileOptions) setUp(c *sqlite3.SQLiteConn) error {
 			return fmt.Errorf("register function %s: %w", f.Name, err)
 		}
 	}
-	pragmas := "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 16000;"
+	pragmas := fmt.Sprintf("PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = %d;", walPages)
 	if o.ReadOnly || o.queryOnly {
 		pragmas += "PRAGMA query_only = 1;"
 	}

@@ -126,6 +126,7 @@ func (d *DB) Update(ctx context.Context, change func(*Tx) error) (err error) {
 		return fmt.Errorf("commit: %w", err)
 	}
 	done = true
+	d.checkpoint()
 	return nil
 }
 

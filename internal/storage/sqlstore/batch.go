@@ -94,22 +94,33 @@ func keysOf(urls []wire.URL) []string {
 func (s *Store) FinishCrawl(ctx context.Context, batchID int64, list []wire.SiteFetched, also func(*sqldb.Tx) error) ([]wire.Saved, error) {
 	now := s.o.Now()
 	done := make([]*finishing, len(list))
-	waited := make([]map[linkKey]int64, len(list))
+	waited := make([][]raised, len(list))
+	giveBack := func() {
+		for i := range list {
+			s.freq.giveBack(list[i].Site, waited[i], now)
+		}
+	}
+	saved := make([]wire.Saved, len(list))
 	order := make([]int, len(list)) // of the sites' locks, the same for all processes
 	for i := range list {
-		order[i], waited[i] = i, s.links.take(list[i].Site, s.o.FreqDelay, now)
+		var err error
+		order[i] = i
+		if waited[i], err = s.duePart(ctx, list[i].Site, now); err != nil {
+			giveBack()
+			return saved, err
+		}
 	}
 	slices.SortFunc(order, func(i, j int) int { return strings.Compare(list[i].Site, list[j].Site) })
 	err := s.update(ctx, "FinishCrawl", func(t *tx) error {
 		for _, i := range order {
 			site := list[i].Site
-			f := &finishing{hold: hold{tx: t, batchID: batchID, status: wire.StatusCrawling, counter: "Crawled"}}
+			f := &finishing{hold: hold{tx: t, batchID: batchID, status: wire.StatusCrawling, counter: "Crawled"}, expressions: wire.CrawlerExpressions}
 			if err := f.open(site); err != nil {
 				return err
 			}
 			f.removes = slices.ContainsFunc(list[i].Results, func(r wire.Fetched) bool { return r.Rules != nil && r.Rules.RemoveMost > 0 })
 			if f.removes || s.links.stale(site, f.epoch) { // before a deleted row is inserted again
-				waited[i] = added(waited[i], s.links.take(site, 0, now))
+				waited[i] = append(waited[i], byKey(s.freq.all(site))...)
 			}
 			f.waited, done[i] = waited[i], f
 			if err := f.run(list[i].Results); err != nil {
@@ -121,12 +132,9 @@ func (s *Store) FinishCrawl(ctx context.Context, batchID int64, list []wire.Site
 		}
 		return also(t.Tx)
 	})
-	saved := make([]wire.Saved, len(list))
 	if err != nil {
-		for i := range list {
-			if !errors.Is(err, sqldb.ErrUncertain) { // then it may be stored
-				s.links.giveBack(list[i].Site, waited[i], now)
-			}
+		if !errors.Is(err, sqldb.ErrUncertain) { // then it may be stored
+			giveBack()
 		}
 		return saved, err
 	}
@@ -145,13 +153,15 @@ type finishing struct {
 	removes bool            // AUTO_REMOVE_* may remove rows
 	removed bool            // autoRemove has run
 	full    wire.ErrorMask  // limits of the site that left links out
+	// expressions is the property with the expressions of the results.
+	expressions string
 
 	id     string            // of the site in the request
 	limits capacity          // of the site at the start
 	epoch  int64             // see linkMemory
 	has    map[string]bool   // keys of links with rows
 	freq   map[string]int64  // on how many pages a link was found
-	waited map[linkKey]int64 // additions to Freq of earlier calls
+	waited []raised          // additions to Freq of earlier calls
 	raise  map[linkKey]int64 // additions to Freq that are left for later calls
 }
 
@@ -183,7 +193,8 @@ func (f *finishing) remember(now time.Time) {
 			known = append(known, key)
 		}
 	}
-	f.s.links.keep(f.id, f.epoch, known, f.raise, now)
+	f.s.links.keep(f.id, f.epoch, known)
+	f.s.freq.add(f.id, f.limits.urls, f.raise, now)
 }
 
 func (f *finishing) run(results []wire.Fetched) error {
@@ -201,6 +212,9 @@ func (f *finishing) run(results []wire.Fetched) error {
 				held = append(held, r)
 				mask |= r.SiteBits
 			}
+		}
+		if err := f.write(); err != nil {
+			return false, err
 		}
 		return len(withExpressions(held, wire.ObjectURL)) == 0, f.evaluateURLs(held)
 	})
@@ -282,21 +296,36 @@ type hold struct {
 	site            string
 	batchID, status int64
 	counter         string               // the column that counts finished rows
-	rows            map[string]*wire.URL // the rows of the results; only their tallyColumns are known
+	rows            map[string]*wire.URL // the rows of the results; only their heldColumns are known
 	unknown         bool                 // only the database knows the rows after a change
+	changes         []*rowChange         // of rows that are not written yet
 }
+
+// rowChange is the same change of several rows with values of their own.
+type rowChange struct {
+	columns, extra []string // that are set, and more assignments
+	rows           [][]any  // Site_Id, URLMd5, and the values of columns
+}
+
+// heldColumns are the columns that the counters and the claim of a batch depend on.
+var heldColumns = slices.DeleteFunc(slices.Clone(wire.URLColumns), func(c wire.Column) bool {
+	return c.Name != "Batch_Id" && !slices.ContainsFunc(tallyColumns, func(t wire.Column) bool { return t.Name == c.Name })
+})
 
 // changeRows reads the rows of keys and counts what change does to them. Known is false if
 // change did more than finish.
 func (h *hold) changeRows(keys []string, change func() (known bool, err error)) error {
 	h.rows = make(map[string]*wire.URL, len(keys))
 	rows := make([]*wire.URL, 0, len(keys))
-	err := eachIn(h.tx, unique(keys), "SELECT URLMd5, "+columnList(tallyColumns)+" FROM "+h.table(sqldb.URLs, h.site)+ofKeys, []any{h.site},
-		eachRow(func(u *wire.URL) []any { return append([]any{&u.URLMd5}, wire.Targets(u, tallyColumns)...) }, func(u wire.URL) error {
-			h.rows[u.URLMd5] = &u
-			rows = append(rows, &u)
-			return nil
-		}))
+	read := eachRow(func(u *wire.URL) []any { return append([]any{&u.URLMd5}, wire.Targets(u, heldColumns)...) }, func(u wire.URL) error {
+		h.rows[u.URLMd5] = &u
+		rows = append(rows, &u)
+		return nil
+	})
+	err := chunks(unique(keys), func(in string, args []any) error {
+		text := "SELECT URLMd5, " + columnList(heldColumns) + " FROM " + h.table(sqldb.URLs, h.site) + ofKeys + in + h.DB.ForUpdate()
+		return h.Each(text, slices.Concat([]any{h.site}, args), read)
+	})
 	if err != nil {
 		return err
 	}
@@ -306,12 +335,12 @@ func (h *hold) changeRows(keys []string, change func() (known bool, err error)) 
 	})
 }
 
-// finish changes a row that the batch holds, and reports whether it holds the row. A row
-// at the end of its stage has its Attempts reset; an unfinished one does not. Values are
-// adapted to their columns, because they come from pages and servers.
+// finish changes a row that the batch holds, and reports whether it holds the row; write must
+// follow. A row at the end of its stage has its Attempts reset; an unfinished one does not. Values
+// are adapted to their columns, because they come from pages and servers.
 func (h *hold) finish(md5 string, set wire.Patch, count bool) (held bool, err error) {
 	row := h.rows[md5]
-	if row == nil {
+	if row == nil || row.Status != h.status || row.BatchID != h.batchID {
 		return false, nil
 	}
 	set = wire.Fit(set, wire.URLColumns)
@@ -327,16 +356,15 @@ func (h *hold) finish(md5 string, set wire.Patch, count bool) (held bool, err er
 	if given && status >= wire.StatusCrawled && status > h.status {
 		extra = append(extra, "Attempts = 0")
 	}
-	const where = "Site_Id = ? AND URLMd5 = ? AND Status = ? AND Batch_Id = ?"
-	if len(set)+len(extra) == 0 { // the result may still have links
-		return h.Row("SELECT 1 FROM "+h.table(sqldb.URLs, h.site)+" WHERE "+where, []any{h.site, md5, h.status, h.batchID}, new(int))
-	}
-	n, err := h.set(h.urlsTarget("result", h.site), set, extra, where, h.site, md5, h.status, h.batchID)
-	if err != nil || n == 0 {
-		return false, err
+	if hasExpressions(set) {
+		if err := h.setRow(h.urlsTarget("result", h.site), md5, set, extra...); err != nil {
+			return false, err
+		}
+	} else if len(set)+len(extra) > 0 { // otherwise the result may still have links
+		h.change(md5, set, extra)
 	}
 	h.unknown = h.unknown || !plain(set)
-	wire.Apply(row, tallyColumns, set, "")
+	wire.Apply(row, heldColumns, set, "")
 	switch {
 	case count && h.counter == "Crawled":
 		row.Crawled++
@@ -347,6 +375,49 @@ func (h *hold) finish(md5 string, set wire.Patch, count bool) (held bool, err er
 		err = h.statistics(h.site).reached(md5, status, set)
 	}
 	return true, err
+}
+
+// change notes a change without expressions.
+func (h *hold) change(md5 string, set wire.Patch, extra []string) {
+	columns := names(set)
+	values := make([]any, 0, len(columns)+3)
+	values = append(values, h.site, md5)
+	for _, name := range columns {
+		values = append(values, h.valueOf(name, set[name]))
+	}
+	for _, c := range h.changes {
+		if slices.Equal(c.columns, columns) && slices.Equal(c.extra, extra) {
+			c.rows = append(c.rows, values)
+			return
+		}
+	}
+	h.changes = append(h.changes, &rowChange{columns, extra, [][]any{values}})
+}
+
+// write writes what finish has changed, many rows with one statement.
+func (h *hold) write() error {
+	for _, c := range h.changes {
+		if err := h.setRows(h.site, c); err != nil {
+			return err
+		}
+	}
+	h.changes = nil
+	return nil
+}
+
+// setRows changes rows that exist and are locked. One INSERT for them all, which finds its rows in
+// the table, is several times faster on MySQL than an UPDATE of each.
+func (t *tx) setRows(site string, c *rowChange) error {
+	clause, given := t.DB.Upsert("Site_Id", "URLMd5")
+	columns := slices.Concat([]string{"Site_Id", "URLMd5"}, c.columns)
+	if !slices.Contains(columns, "CDate") { // an INSERT needs it
+		columns = append(columns, "CDate")
+		for i := range c.rows {
+			c.rows[i] = append(c.rows[i], t.now)
+		}
+	}
+	assign := mapped(c.columns, func(name string) string { return "`" + name + "` = " + given(name) })
+	return t.writeRows("INSERT INTO "+t.table(sqldb.URLs, site)+" (`"+strings.Join(columns, "`, `")+"`)", c.rows, clause+strings.Join(append(assign, c.extra...), ", "))
 }
 
 // storableURL reports whether a URL can be stored unchanged. A changed URL would name
@@ -403,30 +474,46 @@ func (t *tx) markProcessing(site string, batchID int64, md5s []string) (map[stri
 }
 
 // FinishProcess stores results of a batch for the rows that it still holds (Status 6).
-// The site's TcDateProcess becomes the current time. An unknown site is an error with
+// The site's TcDateProcess becomes the current time. It returns the expressions of the results
+// that cannot be followed, in at most maxRefused messages. An unknown site is an error with
 // CodeNotFound.
-func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, results []wire.Extracted) error {
-	return s.update(ctx, "FinishProcess", func(t *tx) error {
-		site, err := t.openSite(site)
-		if err != nil {
+func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, results []wire.Extracted) (refused []error, err error) {
+	err = s.update(ctx, "FinishProcess", func(t *tx) error {
+		f := &finishing{
+			hold:        hold{tx: t, batchID: batchID, status: wire.StatusProcessing, counter: "Processed"},
+			expressions: wire.ProcessorExpressions,
+		}
+		if f.site, err = t.openSite(site); err != nil {
 			return err
 		}
-		h := hold{tx: t, site: site, batchID: batchID, status: wire.StatusProcessing, counter: "Processed"}
+		var held []*wire.Fetched // those with expressions
 		keys := mapped(results, func(r wire.Extracted) string { return r.URLMd5 })
-		err = h.changeRows(keys, func() (bool, error) {
+		err = f.changeRows(keys, func() (bool, error) {
 			for _, r := range results {
-				if _, err := h.finish(r.URLMd5, r.Set, r.Processed); err != nil {
+				found, err := f.finish(r.URLMd5, r.Set, r.Processed)
+				if err != nil {
 					return false, err
 				}
+				if found && len(r.Expressions) > 0 {
+					held = append(held, &wire.Fetched{URLMd5: r.URLMd5, Expressions: r.Expressions})
+				}
 			}
-			return true, nil
+			if err := f.write(); err != nil {
+				return false, err
+			}
+			return len(withExpressions(held, wire.ObjectURL)) == 0, f.evaluateURLs(held)
 		})
+		if err == nil {
+			err = f.evaluateSite(held)
+		}
 		if err != nil {
 			return err
 		}
-		_, err = t.Do("site_touch_process", t.now, site)
+		refused = f.saved.Refused
+		_, err = t.Do("site_touch_process", t.now, f.site)
 		return err
 	})
+	return refused, err
 }
 
 // Fields of forms become properties of their site (docs/spec/crawling.md 5.2). Pages

@@ -139,7 +139,7 @@ func TestCountersEqualTheRows(t *testing.T) {
 			if _, err := b.MarkProcessing(ctx, "s", 1, []string{md5}); err != nil {
 				return err
 			}
-			return b.FinishProcess(ctx, "s", 1, []wire.Extracted{{URLMd5: md5, Set: row(), Processed: r.IntN(2) == 0}})
+			return b.process("s", 1, []wire.Extracted{{URLMd5: md5, Set: row(), Processed: r.IntN(2) == 0}})
 		}},
 		{"URL_RETURN", func() error {
 			_, err := b.URLReturn(ctx, wire.URLReturnRequest{BatchID: 1, Fault: r.IntN(2) == 0, MaxAttempts: 2})
@@ -195,6 +195,7 @@ func TestCountersEqualTheRows(t *testing.T) {
 	b.checkCounters("s", "recount")
 }
 
+// docs/spec/processing.md 1.5 COUNTER_CRIT_CONTENTS.
 func TestCounterProperties(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","properties":{"COUNTER_CRIT_RESOURCES":"Site_Id='%SITE_ID%' AND Status>3","COUNTER_CRIT_NURLS":"","COUNTER_CRIT_CONTENTS":"SLEEP(1)"}}`)

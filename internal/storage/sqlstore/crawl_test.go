@@ -136,6 +136,60 @@ func TestFinishCrawl(t *testing.T) {
 	same(t, "unknown site", wire.CodeOf(err), wire.CodeNotFound)
 }
 
+// Rows of many results with different columns are written with few statements, and each has its
+// own values.
+func TestManyResults(t *testing.T) {
+	const pages = 150
+	b := newBench(t)
+	b.newSite(`{"id":"s"}`)
+	var items []wire.URL
+	for i := range pages {
+		items = append(items, wire.NewURL("s", fmt.Sprint("page", i)))
+	}
+	etag := func(i int) string { return fmt.Sprint(`tag'"\`, i) }
+	set := func(i int, status int64) wire.Patch {
+		p := wire.Patch{"Status": status, "Size": int64(i), "ETag": etag(i), "PDate": nil, "UDate": wire.Expr("NOW()")}
+		switch {
+		case i%5 == 1:
+			p["Charset"], p["CDate"] = "utf-8", nil
+		case i%25 == 3:
+			p["Depth"] = wire.Expr("Size + 1") // of the stored row
+		}
+		return p
+	}
+	check := func(status, depth int64, count func(wire.URL) int64, store func()) {
+		t.Helper()
+		b.now = b.now.Add(time.Minute)
+		_, before, _ := b.db.Counts()
+		store()
+		if _, after, _ := b.db.Counts(); after-before > 50 {
+			t.Errorf("%d statements for %d results", after-before, pages)
+		}
+		for i, item := range items {
+			counted, deep := int64(min(i%7, 1)), int64(0)
+			if i%25 == 3 {
+				deep = 1 + depth*int64(i)
+			}
+			u := b.row("s", item.URL)
+			same(t, item.URL, []any{u.Status, count(u), u.Size, u.ETag, u.UDate, u.Depth},
+				[]any{status, counted, int64(i), etag(i), wire.DateOf(b.now), deep})
+		}
+		b.checkCounters("s", fmt.Sprint("Status ", status))
+	}
+	_, err := b.MarkCrawling(ctx, "s", 7, items)
+	b.must(err)
+	var crawled []wire.Fetched
+	var processed []wire.Extracted
+	for i, u := range items {
+		crawled = append(crawled, wire.Fetched{URLMd5: u.URLMd5, Crawled: i%7 > 0, Set: set(i, 4)})
+		processed = append(processed, wire.Extracted{URLMd5: u.URLMd5, Processed: i%7 > 0, Set: set(i, 7)})
+	}
+	check(4, 0, func(u wire.URL) int64 { return u.Crawled }, func() { b.saved(b.FinishCrawl(ctx, "s", 7, append(crawled, crawled[1]))) })
+	_, err = b.MarkProcessing(ctx, "s", 8, keysOf(items))
+	b.must(err)
+	check(7, 1, func(u wire.URL) int64 { return u.Processed }, func() { b.must(b.process("s", 8, append(processed, processed[1]))) })
+}
+
 // Results of several sites are stored together or, if one of them is gone, not at all.
 func TestFinishCrawlOfSites(t *testing.T) {
 	b := newBench(t)
@@ -223,8 +277,8 @@ func TestProcessing(t *testing.T) {
 			row, taken := rows[md5]
 			same(t, "taken", []any{taken, len(rows) == 1}, []any{c.taken, c.taken})
 			results := []wire.Extracted{{URLMd5: md5, Processed: true, Set: wire.Patch{"Status": int64(7), "TagsCount": int64(2), "Processed": int64(9), "Site_Id": "0"}}, {URLMd5: wire.Md5("none"), Set: wire.Patch{"Status": int64(7)}}}
-			b.must(b.FinishProcess(ctx, "s", 9, results))
-			b.must(b.FinishProcess(ctx, "s", 9, results))
+			b.must(b.process("s", 9, results))
+			b.must(b.process("s", 9, results))
 			u, s := b.row("s", "u"), b.site("s")
 			if !c.taken {
 				same(t, "left alone", []int64{u.Status, u.BatchID, u.Processed}, []int64{c.status, c.batch, 0})

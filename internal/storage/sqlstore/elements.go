@@ -74,6 +74,7 @@ func reportFirst(answer *wire.GeneralResponse, err error) {
 type element struct {
 	site, md5 string
 	criterion wire.Criterion
+	check     func(object string) error // refuses invalid ids and keys
 	change    func(t *tx, site string, md5s []string) error
 }
 
@@ -130,6 +131,9 @@ func (t *tx) changeSome(op string, list []element, p *progress) error {
 
 // changePage changes at most limit rows of an element.
 func (t *tx) changePage(object string, e element, p *keyPages, limit int) (n int, done bool, err error) {
+	if err := e.check(object); err != nil {
+		return 0, false, err
+	}
 	site, err := t.storedID(e.site)
 	if err != nil {
 		return 0, false, err

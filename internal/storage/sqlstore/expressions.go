@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,9 +14,9 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER (docs/spec/crawling.md 2.6 #43): the value of each
-// expression is read, adapted to its column and stored. All expressions see the row as
-// the crawl left it.
+// SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER and _PROCESSOR (docs/spec/crawling.md 2.6 #43,
+// docs/spec/processing.md 1.6): the value of each expression is read, adapted to its column and
+// stored. All expressions see the row as the batch left it.
 
 // evaluateURLs sets columns of the rows of pages. The caller updates the counters.
 func (f *finishing) evaluateURLs(pages []*wire.Fetched) error {
@@ -30,7 +31,7 @@ func (f *finishing) evaluateURLs(pages []*wire.Fetched) error {
 	g := f.urlsTarget("URL", f.site)
 	for _, page := range pages {
 		row := rows[page.URLMd5]
-		e := evaluation{finishing: f, target: g, fixed: fixedColumns, macros: macros(&row, wire.URLColumns),
+		e := evaluation{finishing: f, target: g, fixed: fixedColumns, macros: wire.FieldMacros(&row, wire.URLColumns),
 			from: expr.SQL{Text: " FROM " + g.table + g.as + " WHERE Site_Id = ? AND URLMd5 = ?", Args: []any{f.site, page.URLMd5}}}
 		set, err := e.values(page.Expressions, wire.ObjectURL)
 		if err != nil {
@@ -54,7 +55,7 @@ func (f *finishing) evaluateSite(pages []*wire.Fetched) error {
 		g.site = f.site
 		g.scope = f.scope(sitesInfo.expr(""), append(lists(), siteTable(sqldb.URLs, f.site))...)
 		g.scope.Macros = map[string]string{"SITE_ID": f.site}
-		e := evaluation{finishing: f, target: g, fixed: append([]string{"Id"}, countedColumns...), macros: macros(site, wire.SiteColumns),
+		e := evaluation{finishing: f, target: g, fixed: append([]string{"Id"}, countedColumns...), macros: wire.FieldMacros(site, wire.SiteColumns),
 			from: expr.SQL{Text: " FROM " + g.table + " WHERE Id = ?", Args: []any{f.site}}}
 		set, err := e.values(page.Expressions, wire.ObjectSite)
 		if err != nil {
@@ -102,7 +103,7 @@ func (e *evaluation) values(list []wire.FieldExpression, object string) (wire.Pa
 			reason = message(refusalOf(err))
 		}
 		if reason != "" {
-			e.record(wire.ExpressionsProperty, fmt.Sprintf("has an expression for %s of %s that cannot be followed: %s", clip(x.Column), x.Object, reason))
+			e.record(e.expressions, fmt.Sprintf("has an expression for %s of %s that cannot be followed: %s", clip(x.Column), x.Object, reason))
 			continue
 		}
 		set[x.Column] = value
@@ -173,35 +174,16 @@ func columnValue(raw any, kind wire.Kind) (value any, ok bool) {
 		if n, is := raw.(int64); is {
 			return n, true
 		}
-		n, err := strconv.ParseInt(text, 10, 64)
-		return n, err == nil
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return n, true
+		}
+		f, err := strconv.ParseFloat(text, 64) // a DECIMAL of MySQL
+		return int64(math.Round(f)), err == nil && math.Abs(f) < math.MaxInt64
 	case wire.KindFloat:
 		n, err := strconv.ParseFloat(text, 64)
 		return n, err == nil
 	}
 	return text, true
-}
-
-// macros replaces %FIELD%, with or without quotes around it, by the value of the row as
-// an SQL literal.
-func macros(row any, columns []wire.Column) *strings.Replacer {
-	values := wire.PatchOf(row, columns)
-	var quoted, bare []string
-	for _, c := range columns {
-		literal := "NULL"
-		switch x := values[c.Name].(type) {
-		case string:
-			literal = expr.Quoted(x)
-		case int64:
-			literal = "(" + strconv.FormatInt(x, 10) + ")"
-		case float64:
-			literal = "(" + strconv.FormatFloat(x, 'f', -1, 64) + ")"
-		}
-		name := "%" + strings.ToUpper(c.JSON) + "%"
-		quoted = append(quoted, "'"+name+"'", literal, `"`+name+`"`, literal)
-		bare = append(bare, name, literal)
-	}
-	return strings.NewReplacer(append(quoted, bare...)...)
 }
 
 // recrawlScope is the scope of the recrawl properties of a site. Their macros are the

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"hce/dc/internal/storage/sqldb"
@@ -108,7 +109,8 @@ func (t *tx) importSite(id string, row wire.Patch) error {
 
 // ImportRows stores rows of one part of a site and its bookmark in one transaction. The
 // site must exist (ImportSite). Values must fit their columns. It skips rows whose key
-// exists, and returns the number of stored rows.
+// exists, and returns the number of stored rows. The keys are those of the original, the md5
+// of the text; the next program that opens the stores renews them.
 func (s *Store) ImportRows(ctx context.Context, id, part string, rows []wire.Patch, next wire.Bookmark) (stored int, err error) {
 	return result(ctx, s.update, "ImportRows", func(t *tx) (int, error) {
 		id, err := t.openSite(id)
@@ -117,6 +119,9 @@ func (s *Store) ImportRows(ctx context.Context, id, part string, rows []wire.Pat
 		}
 		var fresh []wire.Patch
 		if len(rows) > 0 {
+			if rows, err = t.importKeys(id, part, rows); err != nil {
+				return 0, err
+			}
 			if fresh, err = t.importRows(id, part, rows); err != nil {
 				return 0, err
 			}
@@ -134,6 +139,28 @@ var importColumns = map[string][]string{
 	PartFreqs: {"Site_Id", "URLMd5", "FIns", "FDel", "FUpd", "FNew", "FCrawled", "FProcessed", "FAged", "FDeleted", "FPurged",
 		"CDate", "MDate"},
 	PartLog: {"Site_Id", "URLMd5", "OpCode", "Object", "CDate", "ODate"},
+}
+
+// importKeys prepares the keys of rows: NewKeys has to look at URLs with escapes, and may
+// have renewed those of an earlier run.
+func (t *tx) importKeys(id, part string, rows []wire.Patch) ([]wire.Patch, error) {
+	switch part {
+	case PartRoots, PartURLs, PartDeleted:
+		old := slices.ContainsFunc(rows, func(p wire.Patch) bool { return wire.NormalEscapes(p.Text("URL")) != p.Text("URL") })
+		if !old {
+			return rows, nil
+		}
+		_, err := t.Do("keys_site", id, oldRows)
+		return rows, err
+	}
+	current, err := t.currentKeys(mapped(rows, func(p wire.Patch) string { return p.Text("URLMd5") }))
+	return mapped(rows, func(p wire.Patch) wire.Patch {
+		if key := current[p.Text("URLMd5")]; key != "" {
+			p = clone(p)
+			p["URLMd5"] = key
+		}
+		return p
+	}), err
 }
 
 func columnNames(columns []wire.Column) []string {

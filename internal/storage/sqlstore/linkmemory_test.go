@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -35,6 +34,12 @@ func testMemoryOfLinks(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(20260105, seed))
 	with, without := newBench(t), newBench(t)
 	with.o.FreqDelay = 20 * time.Second
+	with.freq.freqLimits = []freqLimits{
+		defaultFreqLimits,
+		{few: 3, longest: time.Minute, most: 100, part: 2},
+		{few: 1, longest: time.Hour, most: 30, part: 5},
+		{few: 10, longest: 40 * time.Second, most: 1000, part: 1},
+	}[seed]
 	both := func(do func(b *bench) any) {
 		t.Helper()
 		without.links = linkMemory{}
@@ -104,16 +109,16 @@ func testMemoryOfLinks(t *testing.T, seed uint64) {
 				return answer
 			})
 		case n < 38:
-			with.must(with.Flush(ctx))
+			with.must(with.FlushAll(ctx))
 		case n == 38:
-			with.must(with.Flush(ctx))
+			with.must(with.FlushAll(ctx))
 			both(func(b *bench) any {
 				answer, err := b.SiteCleanup(ctx, []wire.SiteCleanupRequest{{ID: "s", DelayedType: 1, SaveRootURLs: step%2 == 0, State: 1}})
 				b.must(err)
 				return answer
 			})
 		default:
-			with.must(with.Flush(ctx))
+			with.must(with.FlushAll(ctx))
 			both(func(b *bench) any {
 				_, err := b.SiteDelete(ctx, []wire.SiteDeleteRequest{{ID: "s", DelayedType: 1}})
 				b.must(err)
@@ -121,7 +126,7 @@ func testMemoryOfLinks(t *testing.T, seed uint64) {
 			})
 		}
 		if step%6 == 5 {
-			with.must(with.Flush(ctx))
+			with.must(with.FlushAll(ctx))
 			got, want := with.allRows("s"), without.allRows("s")
 			same(t, "number of rows", len(got), len(want))
 			for i := range min(len(got), len(want)) {
@@ -133,53 +138,4 @@ func testMemoryOfLinks(t *testing.T, seed uint64) {
 			t.Fatalf("at step %d", step)
 		}
 	}
-}
-
-// FinishCrawl raises Freq at once, after FreqDelay or at Flush; a transaction that failed
-// raises it the next time.
-func TestFreqIsRaisedLater(t *testing.T) {
-	b := newBench(t)
-	b.o.FreqDelay = 5 * time.Second
-	b.newSite(`{"id":"s"}`)
-	batch := int64(0)
-	page := func() {
-		batch++
-		u := wire.NewURL("s", fmt.Sprint("page", batch))
-		_, err := b.MarkCrawling(ctx, "s", batch, []wire.URL{u})
-		b.must(err)
-		b.saved(b.FinishCrawl(ctx, "s", batch, []wire.Fetched{{URLMd5: u.URLMd5, First: true, Set: wire.Patch{"Status": int64(4)}, Links: linksOf(wire.NewURL("s", "x"), wire.NewURL("s", "y"))}}))
-	}
-	freq := func(what string, want int64) {
-		t.Helper()
-		same(t, what, []int64{b.row("s", "x").Freq, b.row("s", "y").Freq}, []int64{want, want})
-	}
-	page()
-	freq("new", 1)
-	page()
-	page()
-	freq("kept", 1)
-	b.now = b.now.Add(5 * time.Second)
-	page()
-	freq("those that waited", 3)
-	b.must(b.Flush(ctx))
-	freq("flushed", 4)
-	b.must(b.Flush(ctx))
-	freq("nothing is left", 4)
-	page()
-	b.must(b.db.Close())
-	if err := b.Flush(ctx); !errors.Is(err, sqldb.ErrClosed) && err == nil {
-		t.Error("no error")
-	}
-	d, err := sqldb.Open(ctx, b.config)
-	b.must(err)
-	defer d.Close()
-	b.db = d
-	_, err = b.FinishCrawl(ctx, "nobody", 1, nil)
-	same(t, "unknown site", wire.CodeOf(err), wire.CodeNotFound)
-	b.must(b.Flush(ctx))
-	freq("after a failure", 5)
-	page()
-	b.links = linkMemory{} // the process is killed
-	b.must(b.Flush(ctx))
-	freq("lost once", 5)
 }

@@ -174,26 +174,9 @@ func (f *finishing) keepFreq() error {
 	if f.s.o.FreqDelay > 0 {
 		return nil
 	}
-	err := f.raiseFreq(f.site, f.raise)
+	err := f.raiseFreq(f.site, byKey(f.raise))
 	f.raise = nil
 	return err
-}
-
-// raiseFreq adds to the Freq of rows, with one UPDATE for each distinct number and list of
-// keys. Missing rows are ignored.
-func (t *tx) raiseFreq(site string, raise map[linkKey]int64) error {
-	byNumber := map[int64][]string{}
-	for key, n := range raise {
-		byNumber[n] = append(byNumber[n], key.text())
-	}
-	for _, n := range slices.Sorted(maps.Keys(byNumber)) {
-		keys := byNumber[n]
-		slices.Sort(keys) // the order of the index
-		if _, err := execIn(t, keys, "UPDATE "+t.table(sqldb.URLs, site)+" SET Freq = Freq + ?"+ofKeys, n, site); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // resettable is the condition of rows that a link may reset: rows of this node that no

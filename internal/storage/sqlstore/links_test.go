@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -72,9 +73,7 @@ func TestKnownLinks(t *testing.T) {
 	done := wire.Patch{"Status": int64(4), "Crawled": int64(1), "UDate": longAgo, "TcDate": longAgo, "CDate": longAgo, "Batch_Id": int64(3)}
 	with := func(more wire.Patch) wire.Patch {
 		p := clone(done)
-		for name, value := range more {
-			p[name] = value
-		}
+		maps.Copy(p, more)
 		return p
 	}
 	type properties = map[string]string
@@ -216,9 +215,7 @@ func TestLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b.TB = t
 			set := wire.Patch{"MaxURLs": int64(0), "MaxResources": int64(0), "RecrawlPeriod": int64(0)}
-			for column, limit := range c.limits {
-				set[column] = limit
-			}
+			maps.Copy(set, c.limits)
 			b.empty(set)
 			for i := range 4 {
 				b.put(fmt.Sprint("old", i), wire.Patch{"Status": int64(4), "Crawled": int64(1), "Size": int64(10 + i + i/2), "ContentType": "text/html", "ParentMd5": wire.Md5("u")})
@@ -244,6 +241,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// docs/spec/processing.md 1.6, 6.2 #32.
 func TestFieldExpressions(t *testing.T) {
 	cases := map[string]struct {
 		property string

@@ -118,7 +118,7 @@ func (t *tx) set(g target, p wire.Patch, extra []string, where string, args ...a
 	if len(assign) == 0 {
 		return 0, nil
 	}
-	if t.DB.Dialect() == expr.MySQL && hasExpressions(p) {
+	if hasExpressions(p) && (t.DB.Dialect() == expr.MySQL || g.computesNumbers(p)) {
 		return t.setEvaluated(g, p, extra, where, args)
 	}
 	text := "UPDATE " + g.table + g.as + " SET " + strings.Join(assign, ", ") + " WHERE " + where
@@ -142,9 +142,38 @@ func (t *tx) setKeys(g target, md5s []string, p wire.Patch, extra ...string) err
 	})
 }
 
-// setEvaluated is set with expressions on MySQL. MySQL evaluates an assignment with the
-// new values of the columns before it, and refuses one that reads the changed table. So
-// the values are read first, then rows with equal values are changed together.
+// computesNumbers reports whether p has an expression for a number.
+func (g target) computesNumbers(p wire.Patch) bool {
+	return slices.ContainsFunc(names(p), func(name string) bool {
+		_, ok := needsParser(p[name])
+		return ok && g.number(name)
+	})
+}
+
+// number reports whether a column holds numbers.
+func (g target) number(name string) bool {
+	return slices.ContainsFunc(g.columns, func(c wire.Column) bool {
+		return c.Name == name && (c.Kind == wire.KindInt || c.Kind == wire.KindFloat)
+	})
+}
+
+// fitting returns a value that an expression gave for a column. It refuses a number that the column
+// cannot hold: SQLite would store it.
+func (g target) fitting(name, text string, value any) (any, error) {
+	if !g.number(name) {
+		return value, nil
+	}
+	c := g.columns[slices.IndexFunc(g.columns, func(c wire.Column) bool { return c.Name == name })]
+	stored, ok := columnValue(value, c.Kind)
+	if !ok || stored == nil || c.Fit(stored) != stored {
+		return nil, g.fail(name, text, fmt.Errorf("gives %v, which the column cannot hold", value))
+	}
+	return stored, nil
+}
+
+// setEvaluated is set with expressions on MySQL, and on SQLite with expressions for numbers. MySQL
+// evaluates an assignment with the new values of the columns before it, and refuses one that reads
+// the changed table. So the values are read first, then rows with equal values are changed together.
 func (t *tx) setEvaluated(g target, p wire.Patch, extra []string, where string, args []any) (int64, error) {
 	key := t.DB.RowID()
 	if g.key != nil {
@@ -168,6 +197,9 @@ func (t *tx) setEvaluated(g target, p wire.Patch, extra []string, where string, 
 			continue
 		}
 		columns = append(columns, name)
+		if g.number(name) {
+			v.Text += " + 0" // a date becomes a number
+		}
 		s.add(", "+v.Text, v.Args...)
 	}
 	s.add(" FROM "+g.table+g.as+" WHERE "+where+t.DB.ForUpdate(), args...)
@@ -179,7 +211,10 @@ func (t *tx) setEvaluated(g target, p wire.Patch, extra []string, where string, 
 	for _, group := range groups {
 		values := clone(plain)
 		for i, name := range columns {
-			values[name] = group.values[i]
+			e, _ := p[name].(wire.Expr)
+			if values[name], err = g.fitting(name, string(e), group.values[i]); err != nil {
+				return changed, err
+			}
 		}
 		err := chunks(group.keys, func(in string, keys []any) error {
 			n, err := t.set(g, values, extra, "("+where+") AND "+key+" IN "+in, slices.Concat(args, keys)...)
@@ -246,11 +281,16 @@ func (t *tx) assignments(g target, p wire.Patch) (assign []string, args []any, e
 			}
 			continue
 		}
-		if _, now := value.(wire.Expr); now || value == nil && name == "CDate" {
-			value = t.now
-		}
 		assign = append(assign, "`"+name+"` = ?")
-		args = append(args, value)
+		args = append(args, t.valueOf(name, value))
 	}
 	return assign, args, nil
+}
+
+// valueOf is the value of a column that needs no parser.
+func (t *tx) valueOf(name string, value any) any {
+	if _, now := value.(wire.Expr); now || value == nil && name == "CDate" {
+		return t.now
+	}
+	return value
 }

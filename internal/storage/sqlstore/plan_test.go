@@ -56,9 +56,12 @@ func TestHotStatementsUseIndexes(t *testing.T) {
 		text, index string
 		args        int
 	}{
-		"crawl":       {selection(wire.Criterion{Where: "Status=1 AND State=0", OrderBy: crawlOrder, Limit: "500"}), "urls.status (Site_Id=? AND Status=? AND State=?)", 5},
-		"process":     {selection(wire.Criterion{Where: "Type<>6 AND Status=4 AND State=0 AND Crawled>0 AND Size>0 AND (ErrorMask & 4198399)=0 AND HTTPCode=200", OrderBy: crawlOrder, Limit: "500"}), "urls.status (Site_Id=? AND Status=? AND State=?)", 11},
-		"fetch":       {selection(wire.Criterion{OrderBy: "CDate ASC", Limit: "20"}), "urls.cdate (Site_Id=?)", 3},
+		"crawl":   {selection(wire.Criterion{Where: "Status=1 AND State=0", OrderBy: crawlOrder, Limit: "500"}), "urls.status (Site_Id=? AND Status=? AND State=?)", 5},
+		"process": {selection(wire.Criterion{Where: "Type<>6 AND Status=4 AND State=0 AND Crawled>0 AND Size>0 AND (ErrorMask & 4198399)=0 AND HTTPCode=200", OrderBy: crawlOrder, Limit: "500"}), "urls.status (Site_Id=? AND Status=? AND State=?)", 11},
+		"fetch":   {selection(wire.Criterion{OrderBy: "CDate ASC", Limit: "20"}), "urls.cdate (Site_Id=?)", 3},
+		"export": {selection(wire.Criterion{Where: "`URLMd5` > 'aa' AND (`State`=0 AND `Crawled`>0 AND `HTTPCode` BETWEEN 200 AND 299)", OrderBy: "`URLMd5` ASC", Limit: "100"}),
+			"(Site_Id=? AND URLMd5>?)", 8},
+		"exported":    {selection(wire.Criterion{Where: "`URLMd5` IN ('aa','bb') AND (`State`=0 AND `Crawled`>0 AND `HTTPCode` BETWEEN 200 AND 299)", Limit: "100"}), "(Site_Id=? AND URLMd5=?)", 9},
 		"batch":       {named("urls_in_work"), "urls.status (Site_Id=? AND Status=?)", 1},
 		"masks":       {named("site_mask_above"), "COVERING INDEX dc_urls.urls.errors (Site_Id=? AND ErrorMask>?", 2},
 		"known links": {"SELECT URLMd5 FROM " + urls + " WHERE Site_Id = ? AND URLMd5 IN (" + holes(500) + ")", "COVERING INDEX sqlite_autoindex_dc_urls.urls_1 (Site_Id=? AND URLMd5=?)", 501},

@@ -184,7 +184,7 @@ func (t *tx) doAll(site string, names ...string) error {
 
 // rowSizes are the numbers of rows in one INSERT. Few numbers give few statement
 // texts, which stay prepared.
-var rowSizes = []int{64, 8, 1}
+var rowSizes = []int{64, 32, 16, 8, 4, 2, 1}
 
 // maxInsert bounds the bytes of text in one INSERT of several rows.
 const maxInsert = 1 << 20
@@ -216,10 +216,13 @@ func textSize(rows [][]any) (size int) {
 }
 
 // insertRows inserts rows of the same columns, several with one statement.
-func (t *tx) insertRows(head string, rows [][]any) error {
+func (t *tx) insertRows(head string, rows [][]any) error { return t.writeRows(head, rows, "") }
+
+// writeRows is insertRows with the end of the statement.
+func (t *tx) writeRows(head string, rows [][]any, end string) error {
 	for len(rows) > 0 {
 		text, args, n := insertText(head, rows)
-		if _, err := t.Exec(text, args...); err != nil {
+		if _, err := t.Exec(text+end, args...); err != nil {
 			return err
 		}
 		rows = rows[n:]
@@ -269,7 +272,8 @@ func (t *tx) addURLs(site string, urls []*wire.URL) error {
 			u.CDate, rows[i][createdAt] = wire.Date(t.now), t.now
 		}
 	}
-	if err := t.insertRows("INSERT INTO "+t.table(sqldb.URLs, site)+" ("+urlColumns+")", rows); err != nil {
+	columns, rows := withoutDefaults(rows)
+	if err := t.insertRows("INSERT INTO "+t.table(sqldb.URLs, site)+" ("+columnList(columns)+")", rows); err != nil {
 		return err
 	}
 	added, err := t.tallyOf(site, urls)
@@ -285,6 +289,37 @@ func (t *tx) addURLs(site string, urls []*wire.URL) error {
 		}
 	}
 	return nil
+}
+
+// ownDefaults are the columns of URLs whose default in the database is not 0, ” or NULL.
+var ownDefaults = []string{"Site_Id", "Status", "RequestDelay", "ProcessingDelay", "HTTPTimeout", "CDate", "MaxURLsFromPage"}
+
+// withoutDefaults leaves out the columns in which all rows have the default of the database: most
+// columns of a new link. To pass and to parse them is half of the work of an INSERT.
+func withoutDefaults(rows [][]any) (columns []wire.Column, short [][]any) {
+	var kept []int
+	for i, c := range wire.URLColumns {
+		differs := func(row []any) bool { return !isZero(row[i]) }
+		if slices.Contains(ownDefaults, c.Name) || slices.ContainsFunc(rows, differs) {
+			columns, kept = append(columns, c), append(kept, i)
+		}
+	}
+	short = mapped(rows, func(row []any) []any { return mapped(kept, func(i int) any { return row[i] }) })
+	return columns, short
+}
+
+func isZero(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case int64:
+		return v == 0
+	case float64:
+		return v == 0
+	case string:
+		return v == ""
+	}
+	return false
 }
 
 // missing returns the URLs whose keys have no row, each key once, in their order.

@@ -61,7 +61,7 @@ func (t *tx) changeRoot(object, id string, item wire.Patch) error {
 	old := item.Text("URLMd5")
 	key := old
 	if text := item.Text("URL"); text != "" {
-		key = wire.Md5(text)
+		key = wire.KeyOfURL(text)
 	}
 	set := clone(item)
 	set["URLMd5"] = key
@@ -148,12 +148,15 @@ func (t *tx) putRoots(object, id string, rows []wire.Patch, defaults wire.Patch)
 // (docs/spec/storage.md 4.1 step 8).
 func (t *tx) moveRoots(id string, given wire.Patch) error {
 	return t.addRoots(id, func(u *wire.URL) {
-		u.URLMd5 = wire.Md5(u.URL)
+		u.URLMd5 = wire.KeyOfURL(u.URL)
 		if n, ok := given["URLType"].(int64); ok {
 			u.Type = n
 		}
 		if n, ok := given["RequestDelay"].(int64); ok {
 			u.RequestDelay = n
+		}
+		if n, ok := given["ProcessingDelay"].(int64); ok {
+			u.ProcessingDelay = n
 		}
 		if f, ok := given["HTTPTimeout"].(float64); ok {
 			u.HTTPTimeout = f

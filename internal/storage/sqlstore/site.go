@@ -215,8 +215,8 @@ const (
 // site reads a site with the lists that are not excluded; nil for an unknown site.
 func (t *tx) site(id string, exclude []string) (*wire.Site, error) {
 	site := wire.Site{MoveURLs: true}
-	targets := append(wire.Targets(&site, wire.SiteColumns), &site.RecrawlLock)
-	found, err := t.Row("SELECT "+columnList(wire.SiteColumns)+", RecrawlLock FROM "+t.sites()+" WHERE Id = ?", []any{id}, targets...)
+	targets := append(wire.Targets(&site, wire.SiteColumns), &site.RecrawlLock, &site.CrawlingURLs, &site.ProcessingURLs)
+	found, err := t.Row("SELECT "+columnList(wire.SiteColumns)+", RecrawlLock, InFlight, InProcess FROM "+t.sites()+" WHERE Id = ?", []any{id}, targets...)
 	if err != nil || !found {
 		return nil, err
 	}

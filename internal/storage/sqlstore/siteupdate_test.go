@@ -347,7 +347,7 @@ func TestResultsFitTheirColumns(t *testing.T) {
 	same(t, "a URL that cannot be stored", b.row("s", "http://a/\xff").URL, "")
 	_, err = b.MarkProcessing(ctx, "s", 8, []string{u.URLMd5})
 	b.must(err)
-	b.must(b.FinishProcess(ctx, "s", 8, []wire.Extracted{{URLMd5: u.URLMd5, Set: wire.Patch{"Status": int64(7), "TagsCount": int64(-5), "PDate": "0999-01-01 00:00:00"}}}))
+	b.must(b.process("s", 8, []wire.Extracted{{URLMd5: u.URLMd5, Set: wire.Patch{"Status": int64(7), "TagsCount": int64(-5), "PDate": "0999-01-01 00:00:00"}}}))
 	u = b.row("s", "http://a/")
 	same(t, "processed", []any{u.Status, u.TagsCount, u.PDate}, []any{int64(7), int64(0), wire.Date("")})
 	b.checkCounters("s", t.Name())

@@ -41,8 +41,9 @@ type Options struct {
 	StatsLog   bool             // write events to the journal log_<site>
 	CustomTime time.Duration    // time limit of one SQL_CUSTOM; 30 s if 0
 	// FreqDelay is how long FinishCrawl may keep what it adds to the Freq of known links,
-	// until a later FinishCrawl or Flush stores it. A kill loses what was kept. 0: it is
-	// stored at once.
+	// until a later FinishCrawl or Flush stores it; up to a minute for sites with many known
+	// links. A kill loses what was kept. 0: it is stored at once. The owner then calls
+	// FlushAll before it closes the database.
 	FreqDelay time.Duration
 }
 
@@ -51,6 +52,7 @@ type Store struct {
 	db    *sqldb.DB
 	o     Options
 	links linkMemory
+	freq  freqMemory
 }
 
 // Open returns a Store on an open database. The caller closes the database.
@@ -64,7 +66,7 @@ func Open(d *sqldb.DB, o Options) *Store {
 	if o.CustomTime == 0 {
 		o.CustomTime = 30 * time.Second
 	}
-	return &Store{db: d, o: o}
+	return &Store{db: d, o: o, freq: freqMemory{freqLimits: defaultFreqLimits}}
 }
 
 // tx is a transaction with a fixed time.

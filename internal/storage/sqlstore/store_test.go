@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -126,3 +127,9 @@ func same(t testing.TB, what string, got, want any) {
 }
 
 func statuses(list ...any) []any { return append([]any{}, list...) }
+
+// process stores results of a processing batch, whose expressions must be valid.
+func (b *bench) process(site string, batch int64, results []wire.Extracted) error {
+	refused, err := b.FinishProcess(b.Context(), site, batch, results)
+	return errors.Join(append(refused, err)...)
+}

@@ -2,12 +2,29 @@ package sqlstore
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 )
+
+// The columns that withoutDefaults leaves out are 0, empty or NULL in a row that does not set them.
+func TestDefaultsOfColumns(t *testing.T) {
+	b := newBench(t)
+	b.newSite(`{"id":"s"}`)
+	b.must(b.update(ctx, "test", func(t *tx) error {
+		_, err := t.Exec("INSERT INTO "+t.table(sqldb.URLs, "s")+" (Site_Id, URLMd5, CDate) VALUES (?, ?, ?)", "s", wire.Md5("u"), t.now)
+		return err
+	}))
+	u := b.row("s", "u")
+	for name, value := range wire.PatchOf(&u, wire.URLColumns) {
+		if own := slices.Contains(append(ownDefaults, "URLMd5"), name); !isZero(value) != own {
+			t.Errorf("%s = %v", name, value)
+		}
+	}
+}
 
 func TestURLNewSelectsTheSite(t *testing.T) {
 	cases := map[string]struct {
@@ -177,7 +194,7 @@ func TestStatistics(t *testing.T) {
 		b.saved(b.FinishCrawl(ctx, site, 1, []wire.Fetched{{URLMd5: wire.Md5("u"), Set: wire.Patch{"Status": int64(4)}, Crawled: true, Links: linksOf(wire.NewURL(site, "v"))}}))
 		_, err = b.MarkProcessing(ctx, site, 2, []string{wire.Md5("u")})
 		b.must(err)
-		b.must(b.FinishProcess(ctx, site, 2, []wire.Extracted{{URLMd5: wire.Md5("u"), Set: wire.Patch{"Status": int64(7)}, Processed: true}}))
+		b.must(b.process(site, 2, []wire.Extracted{{URLMd5: wire.Md5("u"), Set: wire.Patch{"Status": int64(7)}, Processed: true}}))
 	}
 	var freq []int64
 	var codes []string

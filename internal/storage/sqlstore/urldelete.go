@@ -19,7 +19,7 @@ import (
 // deletes at most pageRows URLs.
 func (s *Store) URLDelete(ctx context.Context, list []wire.URLDeleteRequest) (wire.GeneralResponse, error) {
 	return s.changeElements(ctx, "URLDelete", mapped(list, func(r wire.URLDeleteRequest) element {
-		return element{r.SiteID, r.URLMd5, r.Criterion, func(t *tx, site string, md5s []string) error { return t.deleteURLs(site, md5s, r) }}
+		return element{r.SiteID, r.URLMd5, r.Criterion, r.Check, func(t *tx, site string, md5s []string) error { return t.deleteURLs(site, md5s, r) }}
 	}))
 }
 
@@ -79,7 +79,7 @@ func (t *tx) trash(site string, md5s []string) error {
 // and the contents, until URL_PURGE. Statuses are as for URLDelete.
 func (s *Store) URLCleanup(ctx context.Context, list []wire.URLCleanupRequest) (wire.GeneralResponse, error) {
 	return s.changeElements(ctx, "URLCleanup", mapped(list, func(r wire.URLCleanupRequest) element {
-		return element{r.SiteID, r.URLMd5, r.Criterion, func(t *tx, site string, md5s []string) error { return t.cleanURLs(site, md5s, r) }}
+		return element{r.SiteID, r.URLMd5, r.Criterion, r.Check, func(t *tx, site string, md5s []string) error { return t.cleanURLs(site, md5s, r) }}
 	}))
 }
 

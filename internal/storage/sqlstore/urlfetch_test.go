@@ -68,6 +68,61 @@ func TestURLFetchSelects(t *testing.T) {
 	}
 }
 
+// A site whose PROCESS_CTYPES is text/html leaves other types as they are. All other sites
+// have pages of all types processed or marked.
+func TestDueProcess(t *testing.T) {
+	b := newBench(t)
+	sites := map[string]string{
+		"default": `{"PROCESS_CTYPES":"text/html"}`, "list": `{"PROCESS_CTYPES":"text/html,application/pdf"}`, "all": `{"PROCESS_CTYPES":"*"}`, "none": `{}`,
+	}
+	for site, properties := range sites {
+		b.newSite(`{"id":"` + site + `","urls":[],"properties":` + properties + `}`)
+		for _, kind := range []string{"text/html", "application/pdf", "image/png"} {
+			b.putIn(site, site+"/"+kind, wire.Patch{"Status": int64(4), "State": int64(0), "Crawled": int64(1), "Size": int64(9), "HTTPCode": int64(200), "ContentType": kind})
+		}
+	}
+	var got []string
+	for _, u := range b.fetch(fmt.Sprintf(`[{"maxURLs":0,"urlsCriterions":{"WHERE":%q}}]`, wire.DueProcess)) {
+		got = append(got, u.URL)
+	}
+	slices.Sort(got)
+	same(t, "due", strings.Join(got, " "), "all/application/pdf all/image/png all/text/html default/text/html "+
+		"list/application/pdf list/image/png list/text/html none/application/pdf none/image/png none/text/html")
+}
+
+// A row is processed no sooner than its processingDelay after its crawl. A kill loses nothing:
+// only the row and the clock decide.
+func TestProcessingDelay(t *testing.T) {
+	b := newBench(t)
+	b.newSite(`{"id":"s","urls":[]}`)
+	crawled := string(wire.DateOf(b.now))
+	for url, c := range map[string]struct {
+		delay int64
+		date  any
+	}{
+		"none": {0, crawled}, "500": {500, crawled}, "1000": {1000, crawled}, "1001": {1001, crawled}, "long": {3600_000, crawled},
+		"no date": {9000, nil}, "clock set back": {9000, string(wire.DateOf(b.now.Add(24 * time.Hour)))},
+	} {
+		b.putIn("s", url, wire.Patch{"Status": int64(4), "ProcessingDelay": c.delay, "TcDate": c.date})
+	}
+	begin, always := b.now, "clock set back,no date,none"
+	for _, c := range []struct {
+		after time.Duration
+		want  string
+	}{
+		{0, always}, {time.Second, always}, {2 * time.Second, "1000,500," + always}, {3 * time.Second, "1000,1001,500," + always},
+		{time.Hour, "1000,1001,500," + always}, {time.Hour + time.Second, "1000,1001,500,clock set back,long,no date,none"},
+	} {
+		b.now = begin.Add(c.after)
+		var got []string
+		for _, u := range b.fetch(fmt.Sprintf(`[{"sitesList":["s"],"maxURLs":0,"urlsCriterions":{"WHERE":%q}}]`, wire.ProcessingDelayOver)) {
+			got = append(got, u.URL)
+		}
+		slices.Sort(got)
+		same(t, fmt.Sprintf("due after %v", c.after), strings.Join(got, ","), c.want)
+	}
+}
+
 func TestURLFetchMarks(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"empty","priority":1000}`)

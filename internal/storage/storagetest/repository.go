@@ -330,15 +330,15 @@ func (r *Repository) MarkProcessing(ctx context.Context, site string, batch int6
 	return taken, nil
 }
 
-// RawContent returns the raw content of a URL, or nil.
-func (r *Repository) RawContent(ctx context.Context, site, md5 string) ([]byte, error) {
+// RawContent returns the raw content of a URL that has this type, or nil.
+func (r *Repository) RawContent(ctx context.Context, site, md5 string, kind int) ([]byte, error) {
 	if r.OnRead != nil {
 		r.OnRead(md5)
 	}
 	end, err := r.begin(ctx, "RawContent")
 	defer end()
 	for _, f := range r.Files[site+" "+md5] {
-		if f.Type == wire.ContentRaw {
+		if f.Type == kind {
 			return f.Data, err
 		}
 	}
@@ -366,6 +366,13 @@ func (r *Repository) SaveProcess(ctx context.Context, site string, batch int64, 
 		r.URLs[key] = row
 		if result.Content != nil {
 			r.Contents[key] = result.Content
+		}
+		for _, item := range result.Items {
+			key := site + " " + item.Row.URLMd5
+			r.URLs[key], r.Files[key] = item.Row, result.Files
+			if item.Content != nil {
+				r.Contents[key] = item.Content
+			}
 		}
 	}
 	return nil

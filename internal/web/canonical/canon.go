@@ -1,7 +1,9 @@
 // Package canonical converts URL text to a canonical form.
 //
-// Every URL passes through this package before it is compared, stored or hashed, so that
-// two texts for one page give one row, one file and one fetch.
+// Every link passes through this package before it is compared, stored or hashed, so that
+// two texts for one page give one row, one file and one fetch. The canonical form keeps the
+// escapes of a link, because a request sends them as they were written; wire.KeyOfURL, the key
+// of a row, does not depend on them.
 //
 //	u, err := canonical.Web.Resolve("http://example.com/a/b.html", "../c?d=1#top")
 //	// u == "http://example.com/c?d=1"
@@ -12,17 +14,18 @@
 // docs/spec/objects.md 4.2 adds:
 //
 //   - a text without a scheme gets "http://" (Canonical only);
-//   - "#!" becomes "?_escaped_fragment_="; any other fragment is dropped;
-//   - trailing dots of the host, empty path segments and an empty query are removed;
+//   - the fragment is dropped;
+//   - trailing dots of the host and an empty query are removed;
 //   - characters that RFC 3986 does not allow in a path or query are percent-encoded.
 //
-// The package departs from that table in four places:
+// The package departs from that table in six places:
 //
+//   - It keeps empty path segments: a server may serve other pages at /a//b and /a/b.
+//   - "#!" begins a fragment like any other: no server reads _escaped_fragment_ any more.
 //   - It does not normalise path and query to NFC, because that changes the bytes that a
 //     browser would send.
 //   - An apostrophe in a query becomes %27, as in the standard.
-//   - It removes all trailing dots of a host, because removing one is not idempotent. It
-//     resolves dot segments before it removes empty segments.
+//   - It removes all trailing dots of a host, because removing one is not idempotent.
 //   - Canonical keeps a bare final "#", as in the table. Resolve drops it: the link "#" names
 //     the page that contains it, and keeping it would fetch such a page twice.
 //

@@ -82,14 +82,14 @@ func TestOtherSchemes(t *testing.T) {
 	for raw, want := range map[string]string{
 		"mailto:x@y":                      "mailto:x@y",
 		"mailto:x@y #z":                   "mailto:x@y",
-		"FTP://Ex.com.:021/a//b/../c#f":   "ftp://ex.com/a/c",
+		"FTP://Ex.com.:021/a//b/../c#f":   "ftp://ex.com/a//c",
 		"gopher://h:70/x":                 "gopher://h/x",
 		"gopher://h:71":                   "gopher://h:71",
 		"snews://h:563/x?":                "snews://h/x",
-		"file:///C|/a//b":                 "file:///C:/a/b",
+		"file:///C|/a//b":                 "file:///C:/a//b",
 		"https://ex.com/a?b=\"<>":         "https://ex.com/a?b=%22%3C%3E",
 		"news:comp.lang.go":               "news:comp.lang.go",
-		"http://\u3042.example/\u3042#!a": "http://xn--l8j.example/%E3%81%82?_escaped_fragment_=a",
+		"http://\u3042.example/\u3042#!a": "http://xn--l8j.example/%E3%81%82",
 	} {
 		got, err := Schemes(nil).Canonical(raw)
 		check(t, got, err, want)

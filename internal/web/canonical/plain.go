@@ -6,9 +6,9 @@ import (
 )
 
 // A URL is plain if its text without the fragment is already canonical: http or https, a
-// lower-case ASCII host, no user, no default port, and a path and query without empty or
-// dot segments and without characters that need encoding. If the scan is in doubt it
-// answers no, and the parser decides.
+// lower-case ASCII host, no user, no default port, and a path and query without dot segments
+// and without characters that need encoding. If the scan is in doubt it answers no, and the
+// parser decides.
 
 // Classes of bytes in a plain URL.
 const (
@@ -137,15 +137,15 @@ func scanPort(text string, https bool) (int, bool) {
 	return i, true
 }
 
-// scanPath returns the length of the path at the start of text, which begins with "/". Only
-// the last segment may be empty, and none may be a possible dot segment.
+// scanPath returns the length of the path at the start of text, which begins with "/". No
+// segment may be a possible dot segment.
 func scanPath(text string) (int, bool) {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if classes[c]&inPath == 0 {
 			return i, c == '?' || c == '#'
 		}
-		if c == '/' && i+1 < len(text) && (text[i+1] == '/' || oddSegment(text[i+1:])) {
+		if c == '/' && i+1 < len(text) && oddSegment(text[i+1:]) {
 			return 0, false
 		}
 	}
@@ -170,13 +170,12 @@ func scanQuery(text string) (int, bool) {
 	return i, i > 1 && (i == len(text) || text[i] == '#')
 }
 
-// scanFragment reports whether text is empty or a fragment to drop: not "#" alone, not
-// "#!".
+// scanFragment reports whether text is empty or a fragment to drop: not "#" alone.
 func scanFragment(text string) bool {
 	if text == "" {
 		return true
 	}
-	if len(text) == 1 || text[1] == '!' {
+	if len(text) == 1 {
 		return false
 	}
 	for i := range len(text) {

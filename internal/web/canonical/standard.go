@@ -60,12 +60,11 @@ var defaultPorts = map[string]string{
 	"gopher": "70", "news": "119", "nntp": "119", "prospero": "191", "snews": "563", "snntp": "563",
 }
 
-// maxPasses bounds how often adjust parses: once for "#!", and twice for a numeric host
-// with trailing dots.
-const maxPasses = 4
+// maxPasses bounds how often adjust parses: twice for a numeric host with trailing dots.
+const maxPasses = 3
 
-// adjust applies docs/spec/objects.md 4.2 to a serialised URL. If a step gives a new query
-// or host, the URL is parsed again, so that the result is idempotent.
+// adjust applies docs/spec/objects.md 4.2 to a serialised URL. If a step gives a new host,
+// the URL is parsed again, so that the result is idempotent.
 func adjust(href string) (string, error) {
 	for range maxPasses {
 		next, reparse, err := adjustOnce(href)
@@ -83,9 +82,6 @@ func adjust(href string) (string, error) {
 }
 
 func adjustOnce(href string) (u string, reparse bool, err error) {
-	if strings.Contains(href, "#!") {
-		return strings.ReplaceAll(href, "#!", "?_escaped_fragment_="), true, nil
-	}
 	scheme, rest, _ := strings.Cut(href, ":")
 	rest, fragment, hasFragment := strings.Cut(rest, "#")
 	if !strings.HasPrefix(rest, "//") {
@@ -107,9 +103,6 @@ func adjustOnce(href string) (u string, reparse bool, err error) {
 				return "", false, fmt.Errorf("%w: empty host", ErrSyntax)
 			}
 			return strings.Replace(href, authority, dotless, 1), true, nil
-		}
-		for strings.Contains(path, "//") { // drop empty segments; the parser has resolved dots
-			path = strings.ReplaceAll(path, "//", "/")
 		}
 	} else if port := defaultPorts[scheme]; port != "" {
 		authority = strings.TrimSuffix(authority, ":"+port)

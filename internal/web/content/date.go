@@ -1,7 +1,6 @@
 package content
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -10,36 +9,8 @@ import (
 	"time"
 
 	"hce/dc/internal/web/dates"
-	"hce/dc/internal/wire/prop"
+	"hce/dc/internal/web/pdate"
 )
-
-// Bits of PDATE_SOURCES_MASK: the sources of a publication date, in the order in which
-// PDate uses them. Higher bits belong to processing.
-const (
-	SourceURL      = 1 // a date in the path of the URL
-	SourceFeed     = 2 // the date of the feed entry
-	SourceDate     = 4 // the header Date
-	SourceModified = 8 // the result of LastModified
-)
-
-// Defaults of the properties: a later source replaces the date of an earlier one.
-const (
-	DefaultSources   = 255
-	DefaultOverwrite = 192
-)
-
-// ParseMask parses PDATE_SOURCES_MASK and PDATE_SOURCES_MASK_OVERWRITE: a whole number of
-// at least 0.
-func ParseMask(text string) (int64, error) {
-	mask := prop.Int(-1)
-	if err := prop.Decode(text, &mask); err != nil {
-		return 0, err
-	}
-	if mask < 0 {
-		return 0, fmt.Errorf("has %.80q; expected a number of at least 0", strings.TrimSpace(text))
-	}
-	return int64(mask), nil
-}
 
 // Sources are the inputs of PDate. A zero value is a source without a date.
 type Sources struct {
@@ -49,33 +20,26 @@ type Sources struct {
 	Modified time.Time // as LastModified returned it
 }
 
-// PDate returns the publication date by the sources whose bits are in mask, in UTC; zero if
-// none has a date. A source whose bit is in overwrite counts only if no date was found
-// before; any other source replaces an earlier date.
-func PDate(mask, overwrite int64, s Sources) time.Time {
-	var found time.Time
-	for _, bit := range [...]int64{SourceURL, SourceFeed, SourceDate, SourceModified} {
-		if mask&bit == 0 || overwrite&bit != 0 && !found.IsZero() {
-			continue
-		}
-		if t := s.date(bit); !t.IsZero() {
-			found = t.UTC()
-		}
-	}
+// PDate returns the publication date by the sources that the crawler has, in UTC; zero if
+// none has a date.
+func PDate(masks pdate.Masks, s Sources) time.Time {
+	found, _ := masks.Choose(s.date)
 	return found
 }
 
 func (s Sources) date(bit int64) time.Time {
 	switch bit {
-	case SourceURL:
+	case pdate.URL:
 		return URLDate(s.URL)
-	case SourceFeed:
-		return s.Feed
-	case SourceDate:
+	case pdate.Feed:
+		return s.Feed.UTC()
+	case pdate.HTTPDate:
 		t, _ := ParseDate(s.Header.Get("Date"))
 		return t
+	case pdate.Modified:
+		return s.Modified.UTC()
 	}
-	return s.Modified
+	return time.Time{}
 }
 
 // datePath finds /2024/05/17 and 2024-05-17 that no digit touches.

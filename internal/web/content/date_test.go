@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hce/dc/internal/web/pdate"
 )
 
 func at(text string) time.Time {
@@ -122,7 +124,7 @@ func TestPDate(t *testing.T) {
 		s               Sources
 		want            int // year, 0 for no date
 	}{
-		{"defaults: last source wins", DefaultSources, DefaultOverwrite, all, 2004},
+		{"defaults: last source wins", pdate.Default.Sources, pdate.Default.Overwrite, all, 2004},
 		{"mask 0", 0, 0, all, 0},
 		{"URL", 1, 0, all, 2001},
 		{"feed", 2, 0, all, 2002},
@@ -135,19 +137,11 @@ func TestPDate(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := PDate(tt.mask, tt.overwrite, tt.s)
+			got := PDate(pdate.Masks{Sources: tt.mask, Overwrite: tt.overwrite}, tt.s)
 			if got.IsZero() != (tt.want == 0) || tt.want != 0 && got.Year() != tt.want {
 				t.Errorf("%v, want %d", got, tt.want)
 			}
 		})
-	}
-	if mask, err := ParseMask(` "255" `); mask != 255 || err != nil {
-		t.Errorf("%d, %v", mask, err)
-	}
-	for _, text := range []string{"", "-1", "x", "null", "1.5"} {
-		if _, err := ParseMask(text); err == nil {
-			t.Errorf("ParseMask(%q): no error", text)
-		}
 	}
 }
 

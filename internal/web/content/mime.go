@@ -33,7 +33,8 @@ const (
 //
 // The declared type counts, with four exceptions. A type without meaning, such as
 // "application/unknown", is replaced by Detect. "text/plain" becomes the detected binary
-// type if the body has binary bytes, but never HTML. "text/html" may be a feed. For images,
+// type if the body has binary bytes, but never HTML. "text/html" may be a feed, and, unlike in
+// the standard, a PDF or a ZIP archive: decoded as text, they would be destroyed. For images,
 // audio and video the body decides on the exact type.
 func Sniff(declared string, body []byte) string {
 	kind, full := declaredType(declared)
@@ -44,6 +45,8 @@ func Sniff(declared string, body []byte) string {
 		return textOrBinary(body)
 	case IsXML(kind):
 		return kind
+	case kind == typeHTML && isDocument(body):
+		return magic(body)
 	case kind == typeHTML:
 		if feed := feedType(body); feed != "" {
 			return feed
@@ -58,6 +61,11 @@ func Sniff(declared string, body []byte) string {
 		}
 	}
 	return kind
+}
+
+// isDocument reports whether body is a PDF or a ZIP archive.
+func isDocument(body []byte) bool {
+	return bytes.HasPrefix(body, []byte("%PDF-")) || bytes.HasPrefix(body, []byte("PK\x03\x04"))
 }
 
 // Detect returns the type of the first bytes of a body: "text/plain" for an empty body and

@@ -9,7 +9,6 @@ package dates
 import (
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -107,7 +106,7 @@ func splitZone(parts []string) (text string, zone time.Duration) {
 		break
 	}
 	for i := len(parts) - 1; i > 0; i-- { // of "+0900 JST" the number counts
-		if z, known := zoneOffset(parts[i]); known {
+		if z, known := Zone(parts[i]); known {
 			zone, parts = z, slices.Delete(parts, i, i+1)
 		}
 	}
@@ -115,48 +114,3 @@ func splitZone(parts []string) (text string, zone time.Duration) {
 }
 
 func endsClock(r rune) bool { return r != ':' && r != '.' && (r < '0' || r > '9') }
-
-// zones maps the abbreviations in use to minutes east of UTC. For an ambiguous one it has
-// the most common meaning.
-var zones = map[string]int{
-	"Z": 0, "UT": 0, "UTC": 0, "GMT": 0, "WET": 0, "WEST": 60, "BST": 60,
-	"CET": 60, "CEST": 120, "MET": 60, "MEST": 120, "EET": 120, "EEST": 180, "MSK": 180, "MSD": 240,
-	"EST": -300, "EDT": -240, "CST": -360, "CDT": -300, "MST": -420, "MDT": -360, "PST": -480, "PDT": -420,
-	"AKST": -540, "AKDT": -480, "HST": -600, "AST": -240, "ADT": -180, "NST": -210, "NDT": -150,
-	"BRT": -180, "BRST": -120, "ART": -180, "SAST": 120, "IST": 330, "PKT": 300, "ICT": 420, "WIB": 420,
-	"SGT": 480, "HKT": 480, "PHT": 480, "AWST": 480, "JST": 540, "KST": 540, "ACST": 570, "ACDT": 630,
-	"AEST": 600, "AEDT": 660, "NZST": 720, "NZDT": 780,
-}
-
-// zoneOffset parses a zone: a name, "+0900", "+09:00", "-7", "GMT+9", "--0700".
-func zoneOffset(zone string) (time.Duration, bool) {
-	zone = strings.ToUpper(zone)
-	if minutes, known := zones[zone]; known {
-		return time.Duration(minutes) * time.Minute, true
-	}
-	zone = strings.TrimPrefix(strings.TrimPrefix(zone, "GMT"), "UTC")
-	zone = strings.TrimLeft(zone, ":")
-	if len(zone) < 2 || zone[0] != '+' && zone[0] != '-' {
-		return 0, false
-	}
-	negative := zone[0] == '-'
-	digits := strings.ReplaceAll(strings.TrimLeft(zone, "+-"), ":", "")
-	if len(digits) == 6 { // with seconds
-		digits = digits[:4]
-	}
-	n, err := strconv.ParseUint(digits, 10, 16)
-	if err != nil || len(digits) > 4 {
-		return 0, false
-	}
-	if len(digits) <= 2 {
-		n *= 100
-	}
-	if n/100 > 15 || n%100 > 59 {
-		return 0, false
-	}
-	offset := time.Duration(n/100)*time.Hour + time.Duration(n%100)*time.Minute
-	if negative {
-		offset = -offset
-	}
-	return offset, true
-}

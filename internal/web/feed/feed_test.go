@@ -3,16 +3,15 @@ package feed
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-)
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+	"hce/dc/internal/testgolden"
+)
 
 // TestGolden parses each feed in testdata in both modes with its zero item, and compares
 // the result with the golden file.
@@ -46,19 +45,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden := file + ".golden"
-			if *update {
-				if err := os.WriteFile(golden, append(got, '\n'), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.TrimSpace(string(want)) != string(got) {
-				t.Errorf("differs from %s; run with -update and review the difference\ngot %s", golden, got)
-			}
+			testgolden.Equal(t, file+".golden", string(got)+"\n")
 		})
 	}
 }

@@ -41,6 +41,7 @@ func mustCompile(t testing.TB, rules []Rule) *Set {
 	return set
 }
 
+// docs/spec/processing.md 1.8, 6.2 #2, #3.
 func TestAccept(t *testing.T) {
 	depth := on(Rule{Pattern: "%MAX_DEPTH%", Subject: "3", OpCode: OpGreaterEqual, Action: 1, Stage: StageAll})
 	cases := []struct {
@@ -271,5 +272,31 @@ func TestAcceptSubject(t *testing.T) {
 		if got := set.AcceptSubject(StageRaw, tt.subject, tt.value, Env{}); got != tt.want {
 			t.Errorf("%s %q: %t", tt.subject, tt.value, got)
 		}
+	}
+}
+
+func TestExcludes(t *testing.T) {
+	cases := []struct {
+		name  string
+		rules []Rule
+		want  bool
+	}{
+		{"no rules", nil, false},
+		{"exclude matches", []Rule{exclude(`\.gif$`)}, true},
+		{"exclude does not match", []Rule{exclude(`\.png$`)}, false},
+		{"include does not match", []Rule{include(`^http://b/`)}, false},
+		{"include and exclude match", []Rule{include(`^http://a/`), exclude(`gif`)}, true},
+		{"another stage", []Rule{in(StageRaw, exclude(`gif`))}, false},
+		{"another mode", []Rule{on(Rule{Pattern: "gif", Action: -1, Stage: StageAll, Mode: 1})}, false},
+		{"group: one matches", []Rule{grouped(2, exclude("gif")), grouped(2, exclude("b"))}, false},
+		{"group: both match", []Rule{grouped(2, exclude("gif")), grouped(2, exclude("a"))}, true},
+	}
+	for _, c := range cases {
+		if got := mustCompile(t, c.rules).Excludes(StageLinks, "http://a/x.gif", Env{}); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+	if (*Set)(nil).Excludes(StageLinks, "x", Env{}) {
+		t.Error("a nil set excludes")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hce/dc/internal/wire"
 )
 
 // Stages of a Rule (docs/spec/crawling.md 5.5).
@@ -93,4 +95,16 @@ func compare(op int, left, right string) bool {
 	default:
 		return l > r
 	}
+}
+
+// Rules returns the filters of a site as rules.
+func Rules(filters []wire.SiteFilter) []Rule {
+	list := make([]Rule, 0, len(filters))
+	for _, f := range filters {
+		list = append(list, Rule{
+			Pattern: f.Pattern, Subject: f.Subject, OpCode: int(f.OpCode), Stage: int(f.Stage),
+			Action: int(f.Action), Type: int(f.Type), Mode: int(f.Mode), State: int(f.State), Group: int(f.GroupID),
+		})
+	}
+	return list
 }

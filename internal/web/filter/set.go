@@ -124,7 +124,12 @@ const (
 // parts do not apply. Rules with a literal Subject apply to the raw content
 // (docs/spec/crawling.md 5.5, 5.6).
 func (s *Set) AcceptSubject(stage int, subject, value string, env Env) bool {
-	return s.accept(value, &env, func(c *compiled) bool {
+	return s.accept(value, &env, about(stage, subject))
+}
+
+// about selects the rules of a stage on one part of a response.
+func about(stage int, subject string) func(*compiled) bool {
+	return func(c *compiled) bool {
 		if c.Stage != stage {
 			return false
 		}
@@ -132,12 +137,20 @@ func (s *Set) AcceptSubject(stage int, subject, value string, env Env) bool {
 			return c.Subject == subject
 		}
 		return subject == RawContent
-	})
+	}
+}
+
+// HasSQL reports whether an enabled rule has exactly this stage and is OpSQL.
+func (s *Set) HasSQL(stage int) bool {
+	return s != nil && slices.ContainsFunc(s.rules, func(c compiled) bool { return c.Stage == stage && c.OpCode == OpSQL })
 }
 
 // AcceptSQL applies only the OpSQL rules of exactly this stage. env.SQL must be set.
-func (s *Set) AcceptSQL(stage int, env Env) bool {
-	return s.accept("", &env, func(c *compiled) bool { return c.Stage == stage && c.OpCode == OpSQL })
+func (s *Set) AcceptSQL(stage int, env Env) bool { return s.accept("", &env, conditions(stage)) }
+
+// conditions selects the OpSQL rules of a stage.
+func conditions(stage int) func(*compiled) bool {
+	return func(c *compiled) bool { return c.Stage == stage && c.OpCode == OpSQL }
 }
 
 // group is the combined result of the rules with one group and one effect.
@@ -145,6 +158,16 @@ type group struct {
 	id     int
 	effect string
 	holds  bool
+}
+
+// Excludes reports whether an exclude rule matches url at the stage. Unlike Accept it lets a
+// url pass that no include rule matches.
+func (s *Set) Excludes(stage int, url string, env Env) bool {
+	if s == nil {
+		return false
+	}
+	excluding := &Set{rules: slices.DeleteFunc(slices.Clone(s.rules), func(c compiled) bool { return c.effect == includes })}
+	return !excluding.Accept(stage, url, env)
 }
 
 func (s *Set) accept(value string, env *Env, applies func(*compiled) bool) bool {
@@ -220,18 +243,32 @@ type Verdict struct {
 // Explain returns the verdict of each enabled rule on url at the stage, in their order, and
 // the result of Accept.
 func (s *Set) Explain(stage int, url string, env Env) ([]Verdict, bool) {
+	return s.explain(url, &env, func(c *compiled) bool { return appliesAt(stage, c.Stage) })
+}
+
+// ExplainSubject is Explain for AcceptSubject.
+func (s *Set) ExplainSubject(stage int, subject, value string, env Env) ([]Verdict, bool) {
+	return s.explain(value, &env, about(stage, subject))
+}
+
+// ExplainSQL is Explain for AcceptSQL.
+func (s *Set) ExplainSQL(stage int, env Env) ([]Verdict, bool) {
+	return s.explain("", &env, conditions(stage))
+}
+
+func (s *Set) explain(value string, env *Env, applies func(*compiled) bool) ([]Verdict, bool) {
 	if s == nil {
 		return nil, true
 	}
 	verdicts := make([]Verdict, len(s.rules))
 	for i := range s.rules {
 		c := &s.rules[i]
-		v := Verdict{Rule: c.Rule, Effect: c.effect, Applies: appliesAt(stage, c.Stage) && c.Mode == env.Mode && (c.OpCode != OpSQL || env.SQL != nil)}
+		v := Verdict{Rule: c.Rule, Effect: c.effect, Applies: applies(c) && c.Mode == env.Mode && (c.OpCode != OpSQL || env.SQL != nil)}
 		if c.broken {
 			v.Effect = "broken"
 		}
-		v.Matches = v.Applies && c.match(url, &env)
+		v.Matches = v.Applies && c.match(value, env)
 		verdicts[i] = v
 	}
-	return verdicts, s.Accept(stage, url, env)
+	return verdicts, s.accept(value, env, applies)
 }

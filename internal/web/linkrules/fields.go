@@ -119,7 +119,7 @@ func parseCondition(text string) (condition, error) {
 	if strings.EqualFold(m[1], "parent") {
 		c.row, columns = ofParent, wire.URLColumns
 	}
-	column, ok := columnNamed(columns, m[2])
+	column, ok := wire.ColumnNamed(columns, m[2])
 	if !ok {
 		return condition{}, fmt.Errorf("has the condition %.80q, whose field is unknown", text)
 	}
@@ -183,19 +183,9 @@ func unquoted(text string) string {
 	return text
 }
 
-// columnNamed finds a column by its name on the wire or in the table, in any letter case.
-func columnNamed(columns []wire.Column, name string) (wire.Column, bool) {
-	for _, c := range columns {
-		if strings.EqualFold(c.JSON, name) || strings.EqualFold(c.Name, name) {
-			return c, true
-		}
-	}
-	return wire.Column{}, false
-}
-
 // settable returns the URL column of that name, if a property may set it.
 func settable(name string) (wire.Column, error) {
-	c, ok := columnNamed(wire.URLColumns, name)
+	c, ok := wire.ColumnNamed(wire.URLColumns, name)
 	if !ok {
 		return c, fmt.Errorf("has %.80q, which is not a field of a URL", name)
 	}

@@ -9,12 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ncruces/go-strftime"
-
+	"hce/dc/internal/web/dates"
 	"hce/dc/internal/wire/prop"
 )
 
-// maxXPath bounds an XPath expression and a date format, in bytes.
+// maxXPath bounds an XPath expression, in bytes.
 const maxXPath = 4 << 10
 
 // XPaths is the property COLLECT_URLS_XPATH_LIST: the XPath expressions that find the links
@@ -42,8 +41,8 @@ func ParseXPaths(text string) (*XPaths, error) {
 	}
 	if v.Dates != nil && *v.Dates != "" {
 		x.dates = *v.Dates
-		if len(x.dates) > maxXPath {
-			return nil, fmt.Errorf(`has %d bytes at "date_format"; the limit is %d`, len(x.dates), maxXPath)
+		if _, err := dates.Format(x.dates, time.Time{}); err != nil {
+			return nil, fmt.Errorf(`%w at "date_format"`, err)
 		}
 	}
 	count := 0
@@ -108,7 +107,8 @@ func (x *XPaths) expand(text string, now time.Time) string {
 		if !ok {
 			format = x.dates
 		}
-		return strftime.Format(format, now.UTC().Add(time.Duration(hours)*time.Hour))
+		text, _ := dates.Format(format, now.UTC().Add(time.Duration(hours)*time.Hour)) // it was checked
+		return text
 	})
 }
 

@@ -116,3 +116,25 @@ func (r *Regexp) Replace(value string, t Template, limit int) (string, bool) {
 	}
 	return b.String() + value[end:], true
 }
+
+// FindAll returns the groups of all matches in value, in order and without empty ones, or
+// the matches themselves if the expression has no groups. It returns at most limit texts,
+// and false if there are more or the search times out.
+func (r *Regexp) FindAll(value string, limit int) (texts []string, whole bool) {
+	fits := true
+	whole = r.each(value, func(spans []int) bool {
+		if r.count > 0 {
+			spans = spans[2:]
+		}
+		for i := 0; i+1 < len(spans) && fits; i += 2 {
+			if spans[i] < 0 || spans[i] == spans[i+1] {
+				continue
+			}
+			if fits = len(texts) < limit; fits {
+				texts = append(texts, value[spans[i]:spans[i+1]])
+			}
+		}
+		return fits
+	})
+	return texts, whole && fits
+}

@@ -63,6 +63,9 @@ func HTML(text []byte, most int) int {
 		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
 			continue
 		}
+		if name == "noscript" {
+			z.NextIsNotRawText() // its content is elements where scripting is off
+		}
 		run = 0
 		if name == "body" || name == "html" {
 			merged += len(tag)

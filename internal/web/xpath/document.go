@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"golang.org/x/net/html"
 
@@ -26,11 +27,33 @@ const (
 // ErrCostly says that a document or an evaluation exceeds its bounds.
 var ErrCostly = errors.New("too costly")
 
-// Document is a parsed page. It is immutable, so goroutines may share it.
-type Document struct{ root *html.Node }
+// Document is a parsed page. Nobody may change its tree, so goroutines may share it.
+type Document struct {
+	root   *html.Node
+	number sync.Once
+	order  map[*html.Node]int
+}
 
-// HTML parses a UTF-8 page as in the HTML standard, with implied elements such as tbody. It
-// returns ErrCostly if the text exceeds MaxText, is nested too deep or needs too many
+// Of returns the document of a tree of package html, which nobody may change afterwards.
+func Of(root *html.Node) *Document { return &Document{root: root} }
+
+// Root returns the document node of the tree.
+func (d *Document) Root() *html.Node { return d.root }
+
+// place returns the place of a node in document order.
+func (d *Document) place(n *html.Node) int {
+	d.number.Do(func() {
+		d.order = map[*html.Node]int{}
+		for n := range d.root.Descendants() {
+			d.order[n] = len(d.order)
+		}
+		d.order[d.root] = -1
+	})
+	return d.order[n]
+}
+
+// HTML parses a UTF-8 page as in the HTML standard, with implied elements such as tbody.
+// Scripting is off: the content of noscript is elements. It returns ErrCostly if the text exceeds MaxText, is nested too deep or needs too many
 // nodes.
 func HTML(text []byte) (doc *Document, err error) {
 	if len(text) > MaxText {
@@ -44,11 +67,11 @@ func HTML(text []byte) (doc *Document, err error) {
 			doc, err = nil, fmt.Errorf("parse HTML: %v", r)
 		}
 	}()
-	root, err := html.Parse(bytes.NewReader(text))
+	root, err := html.ParseWithOptions(bytes.NewReader(text), html.ParseOptionEnableScripting(false))
 	if err != nil {
 		return nil, fmt.Errorf("parse HTML: %w: %w", ErrCostly, err)
 	}
-	return &Document{root}, nil
+	return &Document{root: root}, nil
 }
 
 // XML parses a UTF-8 feed or another XML document, up to the first error that it cannot
@@ -68,7 +91,7 @@ func XML(text []byte) (*Document, error) {
 		}
 		token, err := d.RawToken()
 		if err != nil {
-			return &Document{root}, nil // the end, or an error
+			return &Document{root: root}, nil // the end, or an error
 		}
 		switch t := token.(type) {
 		case xml.StartElement:

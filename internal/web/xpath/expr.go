@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
+	"strings"
 
 	"github.com/antchfx/htmlquery"
 	"github.com/antchfx/xpath"
@@ -28,6 +30,7 @@ type Expr struct {
 	text  string
 	x     *xpath.Expr
 	nodes bool // the result is a node set
+	sort  bool // the nodes may be found out of document order
 }
 
 // Compile compiles an expression of at most MaxExpr bytes.
@@ -44,18 +47,42 @@ func Compile(text string) (e *Expr, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile XPath %.80q: %w", text, err)
 	}
-	e = &Expr{text: text, x: x}
-	empty := &Document{&html.Node{Type: html.DocumentNode}}
-	_, e.nodes = x.Evaluate(&cursor{htmlquery.CreateXPathNavigator(empty.root), &budget{context.Background(), maxSteps}}).(*xpath.NodeIterator)
+	e = &Expr{text: text, x: x, sort: strings.Contains(text, "|") || strings.Contains(text, "::") || strings.Contains(text, "..")}
+	empty := &html.Node{Type: html.DocumentNode}
+	_, e.nodes = x.Evaluate(&cursor{htmlquery.CreateXPathNavigator(empty), &budget{context.Background(), maxSteps}}).(*xpath.NodeIterator)
 	return e, nil
 }
 
 // Texts returns at most max texts: the values of attributes and the texts of other nodes
-// that the expression finds, in document order. It skips empty texts and those above 64
-// KiB. A string or number is one text; a boolean gives none. If the evaluation exceeds its
-// bounds or ctx ends, Texts returns the texts so far with ErrCostly or the error of ctx.
+// that the expression finds, in the order of the evaluation. It skips empty texts and those
+// above 64 KiB. A string or number is one text; a boolean gives none. If the evaluation
+// exceeds its bounds or ctx ends, Texts returns the texts so far with ErrCostly or the error
+// of ctx.
 func (e *Expr) Texts(ctx context.Context, doc *Document, max int) (texts []string, err error) {
+	if max <= 0 {
+		return nil, nil
+	}
+	sum := 0
+	add := func(text string) bool {
+		if text == "" || len(text) > maxResult {
+			return true
+		}
+		if sum += len(text); sum > maxSum {
+			panic(stop{ErrCostly})
+		}
+		texts = append(texts, text)
+		return len(texts) < max
+	}
+	_, err = e.evaluate(ctx, doc, maxSteps, func(c *cursor) bool { return add(c.Value()) }, func(text string) { add(text) })
+	return texts, err
+}
+
+// evaluate calls node for each node that the expression finds until it returns false, or
+// value with its string or number. It returns how many of the steps are left.
+func (e *Expr) evaluate(ctx context.Context, doc *Document, steps int, node func(*cursor) bool, value func(string)) (left int, err error) {
+	b := &budget{ctx, steps}
 	defer func() {
+		left = max(b.left, 0)
 		switch r := recover().(type) {
 		case nil:
 		case stop:
@@ -64,39 +91,32 @@ func (e *Expr) Texts(ctx context.Context, doc *Document, max int) (texts []strin
 			err = fmt.Errorf("evaluate XPath %.80q: %v", e.text, r)
 		}
 	}()
-	root := &cursor{htmlquery.CreateXPathNavigator(doc.root), &budget{ctx, maxSteps}}
-	root.step(checkEvery) // check ctx at once
-	if !e.nodes {
-		// An evaluation for a value changes the library's expression, so each needs its
-		// own.
-		x, err := xpath.Compile(e.text)
-		if err != nil {
-			return nil, fmt.Errorf("evaluate XPath %.80q: %w", e.text, err)
-		}
-		switch v := x.Evaluate(root).(type) {
-		case string:
-			if v != "" && len(v) <= maxResult && max > 0 {
-				texts = append(texts, v)
-			}
-		case float64:
-			if max > 0 {
-				texts = append(texts, strconv.FormatFloat(v, 'f', -1, 64))
+	if err := ctx.Err(); err != nil {
+		panic(stop{err})
+	}
+	root := &cursor{htmlquery.CreateXPathNavigator(doc.root), b}
+	if e.nodes {
+		for it := e.x.Select(root); it.MoveNext(); {
+			if !node(it.Current().(*cursor)) {
+				break
 			}
 		}
-		return texts, nil
+		return
 	}
-	sum := 0
-	for it := e.x.Select(root); len(texts) < max && it.MoveNext(); {
-		text := it.Current().Value()
-		if text == "" || len(text) > maxResult {
-			continue
-		}
-		if sum += len(text); sum > maxSum {
-			panic(stop{ErrCostly})
-		}
-		texts = append(texts, text)
+	// An evaluation for a value changes the library's expression, so each needs its own.
+	x, err := xpath.Compile(e.text)
+	if err != nil {
+		panic(err)
 	}
-	return texts, nil
+	switch v := x.Evaluate(root).(type) {
+	case string:
+		value(v)
+	case float64:
+		if !math.IsNaN(v) {
+			value(strconv.FormatFloat(v, 'f', -1, 64))
+		}
+	}
+	return
 }
 
 // stop is the panic that ends an evaluation, because the library has no other way.
@@ -160,6 +180,9 @@ func (c *cursor) MoveToFirst() bool {
 	}
 	return moved
 }
+
+// attribute reports whether the cursor is at an attribute.
+func (c *cursor) attribute() bool { return c.NodeType() == xpath.AttributeNode }
 
 func (c *cursor) MoveToParent() bool        { c.step(1); return c.NodeNavigator.MoveToParent() }
 func (c *cursor) MoveToNextAttribute() bool { c.step(1); return c.NodeNavigator.MoveToNextAttribute() }

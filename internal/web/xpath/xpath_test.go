@@ -117,6 +117,7 @@ func TestHostilePages(t *testing.T) {
 		"reopened elements":   "<p>" + tags.String() + strings.Repeat("</p><p>x", 200_000),
 		"formatting elements": strings.Repeat("<b x=1><i>", 300) + strings.Repeat(tags.String(), 3),
 		"merged attributes":   bodies.String(),
+		"in noscript":         "<noscript><p>" + tags.String() + strings.Repeat("</p><p>x", 200_000),
 		"split text":          strings.Repeat("</x>a", 800_000),
 		"too long":            strings.Repeat("a", MaxText+1),
 	} {

@@ -10,7 +10,7 @@ import (
 // folds computes a field of a Site from the values of two nodes. Each node has a share of
 // the limits (docs/spec/objects.md 2.1), so limits are sums.
 var folds = map[string]func(a, b int64) int64{
-	"resources": sum, "contents": sum, "collectedURLs": sum, "newURLs": sum, "deletedURLs": sum, "errors": sum, "size": sum,
+	"resources": sum, "contents": sum, "collectedURLs": sum, "newURLs": sum, "crawlingURLs": sum, "processingURLs": sum, "deletedURLs": sum, "errors": sum, "size": sum,
 	"maxURLs": sum, "maxResources": sum, "maxErrors": sum,
 	"iterations": func(a, b int64) int64 { return max(a, b) },
 	"errorMask":  func(a, b int64) int64 { return a | b },

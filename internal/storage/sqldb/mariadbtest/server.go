@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"hce/dc/internal/childprocess"
 )
 
 // patience is the longest wait for an answer of the server.
@@ -40,6 +41,7 @@ type Server struct {
 
 	folder  string
 	flush   int
+	release func() // of the port
 	keeper  *keeper
 	process *process
 	stopped bool
@@ -138,6 +140,22 @@ func (s *Server) Stop() {
 	}
 }
 
+// Usual gives the server the memory and the log that a new installation of MariaDB has, until its next
+// start. The small ones of tests start quickly, but a full log stops all writers while pages are flushed.
+func (s *Server) Usual(t testing.TB) {
+	t.Helper()
+	db, err := sql.Open("mysql", s.DSN(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, set := range []string{"innodb_log_file_size = 96 << 20", "innodb_buffer_pool_size = 128 << 20"} {
+		if _, err := db.ExecContext(t.Context(), "SET GLOBAL "+set); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Restart restarts a killed or stopped server with the same socket, port and data, and waits
 // until it answers. It kills a running server first.
 func (s *Server) Restart() error {
@@ -170,16 +188,17 @@ func start(o Options) (*Server, error) {
 		s.close()
 		return nil, err
 	}
-	for range 3 { // another process may take the free port first
-		if s.Port, err = freePort(); err == nil {
-			err = s.run()
-		}
-		if err == nil {
-			return s, nil
-		}
+	ports, release, err := childprocess.FreePorts(1)
+	if err != nil {
+		s.close()
+		return nil, err
 	}
-	s.close()
-	return nil, err
+	s.Port, s.release = ports[0], release
+	if err := s.run(); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // base returns the folder for temporary files, or /tmp if its path is too long for a socket.
@@ -189,20 +208,6 @@ func base() string {
 		return dir
 	}
 	return "/tmp"
-}
-
-// freePort finds a free port below the range of outgoing connections, so that it is still
-// free after a Kill.
-func freePort() (int, error) {
-	var err error
-	for range 100 {
-		port := 20000 + rand.IntN(12000)
-		var l net.Listener
-		if l, err = net.Listen("tcp4", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
-			return port, l.Close()
-		}
-	}
-	return 0, err
 }
 
 // run starts the program and waits until it answers.
@@ -284,6 +289,9 @@ func (s *Server) log() string {
 func (s *Server) close() {
 	if s.process != nil {
 		s.process.kill()
+	}
+	if s.release != nil {
+		s.release()
 	}
 	s.keeper.finish()
 }

@@ -1,0 +1,126 @@
+package export
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/parquetfile"
+	"hce/dc/internal/wire"
+)
+
+// field is a column of jsonl, csv and parquet.
+type field struct {
+	kind  parquetfile.Kind // text, unless set
+	needs pages.Needs
+	// value returns a string, an int64, a moment, a list of strings, or nil for a missing moment.
+	value func(p *pages.Page, s Settings) any
+}
+
+// fields are all columns by name.
+var fields = map[string]field{
+	"url":          {value: func(p *pages.Page, _ Settings) any { return p.URL.URL }},
+	"urlMd5":       {value: func(p *pages.Page, _ Settings) any { return p.URLMd5 }},
+	"site":         {value: func(p *pages.Page, _ Settings) any { return p.SiteID }},
+	"status":       {value: func(p *pages.Page, _ Settings) any { return StatusName(p.Status) }},
+	"httpCode":     {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.HTTPCode }},
+	"contentType":  {value: func(p *pages.Page, _ Settings) any { return p.ContentType }},
+	"charset":      {value: func(p *pages.Page, _ Settings) any { return p.Charset }},
+	"size":         {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.Size }},
+	"depth":        {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.Depth }},
+	"parentMd5":    {value: func(p *pages.Page, _ Settings) any { return p.ParentMd5 }},
+	"contentMd5":   {value: func(p *pages.Page, _ Settings) any { return p.RawContentMd5 }}, // of what the server sent
+	"crawled":      {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.UDate) }},
+	"found":        {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.CDate) }},
+	"modified":     {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.LastModified) }},
+	"errors":       {kind: parquetfile.Texts, value: func(p *pages.Page, _ Settings) any { return p.ErrorMask.Names() }},
+	"milliseconds": {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.CrawlingTime }},
+	"linksInside":  {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.LinksI }},
+	"linksOutside": {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.LinksE }},
+
+	"title":       text("title"),
+	"markdown":    text("content_markdown"),
+	"description": text("description"),
+	"author":      text("author"),
+	"language":    text("html_lang"),
+	"keywords":    text("keywords"),
+	"canonical":   text("link"),
+	"text": {needs: pages.Processed, value: func(p *pages.Page, s Settings) any {
+		if s.Markdown {
+			return p.Text("content_markdown")
+		}
+		return p.Text("content_encoded")
+	}},
+	"date": {kind: parquetfile.Time, needs: pages.Processed, value: func(p *pages.Page, _ Settings) any {
+		if date := wire.Date(p.Text("pubdate")); date != "" {
+			return stamp(date)
+		}
+		return stamp(p.PDate)
+	}},
+	"links": values("links"),
+	"html":  {needs: pages.Raw, value: func(p *pages.Page, _ Settings) any { return strings.ToValidUTF8(string(p.Raw), "\uFFFD") }},
+}
+
+// tagPrefix begins the names of further columns, one for each tag of a processed page.
+const tagPrefix = "tag:"
+
+// fieldOf returns the column with a name: one of fields, or tag:NAME. An unknown one has no value
+// function.
+func fieldOf(name string) field {
+	if tag, is := strings.CutPrefix(name, tagPrefix); is && tag != "" {
+		return values(tag)
+	}
+	return fields[name]
+}
+
+// Columns of the tables, unless the user chooses.
+var (
+	jsonFields = []string{"url", "title", "text", "author", "date", "language", "description", "status", "httpCode", "contentType", "size", "depth", "crawled", "errors", "urlMd5"}
+	csvFields  = []string{"url", "title", "author", "date", "language", "status", "httpCode", "contentType", "size", "depth", "crawled", "errors"}
+)
+
+// FieldNames are the names of all columns but those of tags.
+func FieldNames() []string { return slices.Sorted(maps.Keys(fields)) }
+
+func text(tag string) field {
+	return field{needs: pages.Processed, value: func(p *pages.Page, _ Settings) any { return p.Text(tag) }}
+}
+
+// values has all values of a tag.
+func values(tag string) field {
+	return field{kind: parquetfile.Texts, needs: pages.Processed, value: func(p *pages.Page, _ Settings) any {
+		if p.Result == nil {
+			return []string{}
+		}
+		if t := p.Result.Tag(tag); t != nil {
+			return t.Data
+		}
+		return []string{}
+	}}
+}
+
+// moment is a time in UTC and whole seconds. It prints itself in RFC 3339.
+type moment struct{ time.Time }
+
+func (m moment) String() string { return m.Format(time.RFC3339) }
+
+// stamp returns the moment of a date, nil without one.
+func stamp(d wire.Date) any {
+	if at, ok := d.Time(); ok {
+		return moment{at.UTC().Truncate(time.Second)}
+	}
+	return nil
+}
+
+// statusNames are the names of the status of a URL (docs/spec/objects.md 5.3).
+var statusNames = [...]string{"undefined", "new", "selected", "crawling", "crawled", "selected", "processing", "processed", "selected"}
+
+// StatusName returns the name of a URL's status.
+func StatusName(status int64) string {
+	if status >= 0 && status < int64(len(statusNames)) {
+		return statusNames[status]
+	}
+	return "unknown"
+}

@@ -1,0 +1,124 @@
+package export
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hce/dc/internal/cli/pages"
+)
+
+// markdown writes one file for each page, with its values in front of the text (YAML in JSON form).
+type markdown struct{ folder string }
+
+func newMarkdown(out Output, _ Settings) (Writer, error) { return markdown{out.Folder}, nil }
+
+func (m markdown) Page(p *pages.Page) error {
+	if p.Result == nil {
+		return nil
+	}
+	var b strings.Builder
+	b.WriteString("---\n")
+	for _, name := range []string{"url", "title", "author", "date", "language", "description", "crawled"} {
+		value, err := json.Marshal(fieldOf(name).value(p, Settings{})) // JSON texts are YAML texts
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "%s: %s\n", name, value)
+	}
+	b.WriteString("---\n\n")
+	b.WriteString(strings.TrimSpace(p.Text("content_markdown")))
+	b.WriteString("\n")
+	return write(m.folder, FileName(p.URL.URL, p.URLMd5, ".md"), []byte(b.String()))
+}
+
+func (m markdown) Flush() error { return nil }
+func (m markdown) End() error   { return nil }
+
+// received writes the pages as the server sent them.
+type received struct{ folder string }
+
+func newFiles(out Output, _ Settings) (Writer, error) { return received{out.Folder}, nil }
+
+func (r received) Page(p *pages.Page) error {
+	if p.Raw == nil {
+		return nil
+	}
+	return write(r.folder, FileName(p.URL.URL, p.URLMd5, suffix(p.ContentType)), p.Raw)
+}
+
+func (r received) Flush() error { return nil }
+func (r received) End() error   { return nil }
+
+// suffixes of content types for URLs without one.
+var suffixes = map[string]string{
+	"text/html": ".html", "application/xhtml+xml": ".html", "text/plain": ".txt", "application/pdf": ".pdf", "text/css": ".css",
+	"application/json": ".json", "text/xml": ".xml", "application/xml": ".xml", "application/rss+xml": ".xml", "image/png": ".png", "image/jpeg": ".jpg",
+}
+
+func suffix(contentType string) string { return suffixes[strings.ToLower(contentType)] }
+
+const (
+	longestPart = 80 // bytes of a folder or file name
+	mostFolders = 12
+)
+
+// FileName returns the relative path of a page: host, folders and name of its URL, without
+// characters that a file system or a shell reads in another way, then 8 letters of its key, which
+// make it unique, then the suffix.
+func FileName(text, md5, suffix string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return md5 + suffix
+	}
+	parts := []string{plain(u.Host)}
+	name := "index"
+	for part := range strings.SplitSeq(strings.Trim(u.EscapedPath(), "/"), "/") {
+		if part != "" {
+			parts = append(parts, plain(part))
+		}
+	}
+	if !strings.HasSuffix(u.Path, "/") && len(parts) > 1 {
+		name, parts = parts[len(parts)-1], parts[:len(parts)-1]
+	}
+	if len(parts) > mostFolders {
+		parts = parts[:mostFolders]
+	}
+	for _, known := range []string{filepath.Ext(name), suffix} {
+		if known != "" && len(known) <= 6 && strings.HasSuffix(name, known) {
+			name = strings.TrimSuffix(name, known)
+			if suffix == "" {
+				suffix = known
+			}
+			break
+		}
+	}
+	return filepath.Join(append(parts, name+"-"+md5[:min(8, len(md5))]+suffix)...)
+}
+
+// plain keeps letters, digits and a few signs of a part of a path. It never returns "", "." or "..".
+func plain(part string) string {
+	safe := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-_.", c) {
+			return c
+		}
+		return '_'
+	}, part)
+	safe = strings.TrimLeft(safe[:min(len(safe), longestPart)], ".-")
+	if safe == "" {
+		return "_"
+	}
+	return safe
+}
+
+// write writes a file below folder.
+func write(folder, name string, text []byte) error {
+	path := filepath.Join(folder, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o644)
+}

@@ -1,0 +1,138 @@
+package export
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/config"
+)
+
+// Writer writes pages in one format. The caller flushes and closes the output itself.
+type Writer interface {
+	// Page writes one page.
+	Page(p *pages.Page) error
+	// Flush passes on everything that the writer has buffered.
+	Flush() error
+	// End writes what follows the last page. It is not called if the export is interrupted.
+	End() error
+}
+
+// Grouped is a Writer whose output can be continued only at the end of a group of pages. Flush ends a
+// group. The output of a writer that is never full begins again.
+type Grouped interface {
+	Writer
+	// Full reports whether the group has its size.
+	Full() bool
+}
+
+// Settings are the choices of the user that a format may use.
+type Settings struct {
+	Fields   []string // columns; empty: the default of the format
+	Markdown bool     // the field text is Markdown
+}
+
+// Output is where a format writes: w for a file, folder for a format of many files. The other one
+// is not set.
+type Output struct {
+	W      io.Writer
+	Folder string
+	Name   string // of the file; "" if it is not known
+	// Scratch is a folder that the format may create. It is removed at the end. "" if there is no
+	// place for one.
+	Scratch string
+	// Prior is what an earlier run has written to the same file; nil if it has written nothing.
+	Prior *io.SectionReader
+}
+
+// Format is a kind of output.
+type Format struct {
+	Name   string
+	About  string
+	Folder bool // the output is a folder
+	File   bool // the output is a file, not a pipe
+	Fields bool // --fields applies
+	// Where is the condition of pages that the format takes by default; "" for those that were
+	// fetched well.
+	Where string
+	// Needs are the contents that the format wants with these fields.
+	Needs func(s Settings) pages.Needs
+	Open  func(out Output, s Settings) (Writer, error)
+}
+
+// Formats are all formats by name.
+var Formats = []Format{
+	{Name: "jsonl", About: "one JSON object for each page and line", Fields: true, Needs: needsOf(jsonFields), Open: newJSONL},
+	{Name: "csv", About: "a table with a header line (RFC 4180)", Fields: true, Needs: needsOf(csvFields), Open: newCSV},
+	{Name: "parquet", About: "a table in Apache Parquet, with typed columns", Fields: true, Needs: needsOf(jsonFields), Open: newParquet},
+	{Name: "md", About: "a folder with one Markdown file for each processed page", Folder: true, Needs: needs(pages.Processed), Open: newMarkdown, Where: processed},
+	{Name: "files", About: "a folder with all that was received, images too, named by the URLs; text is in UTF-8", Folder: true, Needs: needs(pages.Raw), Open: newFiles, Where: asReceived},
+	{Name: "sitemap", About: "a sitemap (sitemaps.org) of the HTML pages", Needs: needs(0), Open: newSitemap, Where: html},
+	{Name: "warc", About: "an archive (WARC 1.1) of all that was received, images too; compressed if the name ends with .gz", Needs: needs(pages.Raw | pages.Headers | pages.Requests), Open: newWARC, Where: asReceived},
+	{Name: "wacz", About: "an archive (WACZ 1.1.1) that a browser shows: the file of warc with an index", File: true, Needs: needs(pages.Raw | pages.Headers | pages.Requests | pages.Processed), Open: newWACZ, Where: asReceived},
+}
+
+// Conditions of pages, in the MySQL dialect. A page that is due again, or being fetched, still has the
+// version of its last fetch; so has one that the server calls not modified (304).
+const (
+	well       = "(`HTTPCode` BETWEEN 200 AND 299 OR `HTTPCode`=304)"
+	Fetched    = "`State`=0 AND `Crawled`>0 AND " + well
+	processed  = "`State`=0 AND `Processed`>0"
+	asReceived = "`State`<>1 AND `Crawled`>0 AND " + well + " AND (`ErrorMask` & 4198399) = 0" // docs/errors.md: the bits of a failed fetch
+	html       = Fetched + " AND `ContentType` IN ('text/html','application/xhtml+xml')"
+)
+
+func needs(n pages.Needs) func(Settings) pages.Needs { return func(Settings) pages.Needs { return n } }
+
+// Names are the names of all formats.
+func Names() []string {
+	var names []string
+	for _, f := range Formats {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// Find returns the format with a name.
+func Find(name string) (Format, error) {
+	for _, f := range Formats {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return Format{}, fmt.Errorf("format %q is not one of %s%s", name, strings.Join(Names(), ", "), config.Suggestion(config.Nearest(name, Names())))
+}
+
+// CheckFields refuses unknown fields, and fields that are named twice.
+func CheckFields(names []string) error {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return fmt.Errorf("field %q is there twice", name)
+		}
+		if fieldOf(name).value != nil {
+			continue
+		}
+		return fmt.Errorf("field %q is unknown%s; the fields are %s, and %sNAME for a tag of a template", name, config.Suggestion(config.Nearest(name, FieldNames())), strings.Join(FieldNames(), ", "), tagPrefix)
+	}
+	return nil
+}
+
+// needsOf returns the contents that the fields of a table need.
+func needsOf(def []string) func(Settings) pages.Needs {
+	return func(s Settings) (n pages.Needs) {
+		for _, name := range s.chosen(def) {
+			n |= fieldOf(name).needs
+		}
+		return n
+	}
+}
+
+// chosen returns the fields to write.
+func (s Settings) chosen(def []string) []string {
+	if len(s.Fields) > 0 {
+		return s.Fields
+	}
+	return slices.Clone(def)
+}

@@ -1,0 +1,264 @@
+package export
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/files"
+)
+
+// Job is one export.
+type Job struct {
+	Reader   pages.Reader // Needs is set by Run
+	Format   Format
+	Settings Settings
+	Out      string    // file or folder; "" writes to Stdout
+	Stdout   io.Writer // not continued
+	Force    bool      // replace an output that exists
+	// Choice is what the user typed to choose pages, such as "since 7d". An interrupted export with
+	// the same choice continues with its own condition.
+	Choice string
+}
+
+// position is where an export that was interrupted continues. It is stored next to the output.
+type position struct {
+	Site     string   `json:"site"`
+	Format   string   `json:"format"`
+	Choice   string   `json:"choice"`
+	Where    string   `json:"where"`
+	Settings Settings `json:"settings"`
+	After    string   `json:"after"` // key of the last page
+	Bytes    int64    `json:"bytes"` // of the output
+	Pages    int64    `json:"pages"`
+}
+
+// StateSuffix ends the name of the file with the position, next to the output.
+const StateSuffix = ".hce-export.json"
+
+// scratchSuffix ends the name of the folder for temporary files, next to the output.
+const scratchSuffix = ".hce-export.tmp"
+
+// ErrExists means that the output exists and is not an interrupted export.
+var ErrExists = errors.New("it exists")
+
+// Run exports the pages and returns their number, with those of the interrupted run that it
+// continues. progress, if not nil, is called after each portion.
+func Run(ctx context.Context, job Job, progress func(pages int64)) (int64, error) {
+	job.Reader.Needs = job.Format.Needs(job.Settings)
+	if job.Out == "" && (job.Format.Folder || job.Format.File) {
+		return 0, fmt.Errorf("format %s does not write to a pipe; give its output with --out", job.Format.Name)
+	}
+	target, err := open(job)
+	if err != nil {
+		return 0, err
+	}
+	defer target.close()
+	err = target.run(ctx, job, progress)
+	return target.at.Pages, err
+}
+
+// output is an opened output with its position.
+type output struct {
+	at      position
+	state   string // file of the position; "" for none
+	scratch string // folder for temporary files; "" for none
+	file    *os.File
+	writer  Writer
+}
+
+// run reads and writes all pages behind the position.
+func (o *output) run(ctx context.Context, job Job, progress func(int64)) error {
+	write := func(p *pages.Page) error {
+		if o.at.Pages == 0 { // a kill before the first portion is continued, too
+			if err := o.store(); err != nil {
+				return err
+			}
+		}
+		o.at.Pages++
+		return o.writer.Page(p)
+	}
+	job.Reader.Where = o.at.Where
+	err := job.Reader.Read(ctx, o.at.After, write, func(last string) error {
+		o.at.After = last
+		if progress != nil {
+			progress(o.at.Pages)
+		}
+		if grouped, is := o.writer.(Grouped); is && !grouped.Full() {
+			return nil
+		}
+		return o.save()
+	})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(o.writer.Flush(), o.writer.End()); err != nil {
+		return fmt.Errorf("write the export: %w", err)
+	}
+	return o.finish()
+}
+
+// open opens the output, at its start or where an interrupted run of the same job has ended.
+func open(job Job) (*output, error) {
+	o := &output{at: position{Site: job.Reader.Site, Format: job.Format.Name, Choice: job.Choice, Where: job.Reader.Where, Settings: job.Settings}}
+	out := Output{W: job.Stdout}
+	if job.Out != "" {
+		o.state = statePath(job)
+		if err := o.resume(job); err != nil {
+			return nil, fmt.Errorf("open %s: %w", job.Out, err)
+		}
+		out = Output{Folder: job.Out}
+	}
+	if job.Out != "" && !job.Format.Folder {
+		if err := o.openFile(job.Out); err != nil {
+			return nil, fmt.Errorf("open %s: %w", job.Out, err)
+		}
+		out = Output{W: o.file, Name: job.Out, Scratch: o.scratch}
+		if o.at.After != "" {
+			out.Prior = io.NewSectionReader(o.file, 0, o.at.Bytes)
+		}
+	}
+	var err error
+	if o.writer, err = job.Format.Open(out, job.Settings); err != nil {
+		o.close()
+		return nil, fmt.Errorf("open %s: %w", job.Out, err)
+	}
+	return o, nil
+}
+
+func statePath(job Job) string {
+	if job.Format.Folder {
+		return filepath.Join(job.Out, StateSuffix)
+	}
+	return job.Out + StateSuffix
+}
+
+// resume reads the position of an interrupted run.
+func (o *output) resume(job Job) error {
+	if job.Format.Folder {
+		if err := os.MkdirAll(job.Out, 0o755); err != nil {
+			return err
+		}
+	}
+	text, err := os.ReadFile(o.state)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o.begin(job)
+	}
+	var saved position
+	if err == nil {
+		err = json.Unmarshal(text, &saved)
+	}
+	if err != nil {
+		return err
+	}
+	same := saved
+	same.After, same.Bytes, same.Pages = "", 0, 0
+	same.Where = o.at.Where
+	switch {
+	case reflect.DeepEqual(same, o.at):
+		o.at = saved
+		return nil
+	case job.Force:
+		return nil
+	}
+	return fmt.Errorf("%w, as an interrupted export with other settings; repeat that command, or replace it with --force", ErrExists)
+}
+
+// begin refuses to replace an output that has contents.
+func (o *output) begin(job Job) error {
+	if job.Force {
+		return nil
+	}
+	if job.Format.Folder {
+		if entries, err := os.ReadDir(job.Out); err != nil || len(entries) == 0 {
+			return err
+		}
+		return fmt.Errorf("%w; give an empty folder, or write into this one with --force", ErrExists)
+	}
+	if info, err := os.Lstat(job.Out); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+		return fmt.Errorf("%w; give another name, or replace it with --force", ErrExists)
+	}
+	return nil
+}
+
+// openFile opens the file and cuts off what was written after the position.
+func (o *output) openFile(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return err
+	}
+	o.file = file
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() { // a pipe or a device has no position
+		o.state = ""
+		return err
+	}
+	if info.Size() < o.at.Bytes {
+		return fmt.Errorf("it has %d bytes, but the interrupted export had written %d; replace it with --force after removing %s", info.Size(), o.at.Bytes, o.state)
+	}
+	if err := file.Truncate(o.at.Bytes); err != nil {
+		return err
+	}
+	o.scratch = path + scratchSuffix
+	_, err = file.Seek(o.at.Bytes, io.SeekStart)
+	return err
+}
+
+// save makes what is written durable enough to continue, and then the position.
+func (o *output) save() error {
+	if err := o.writer.Flush(); err != nil {
+		return fmt.Errorf("write the export: %w", err)
+	}
+	if o.file != nil && o.state != "" {
+		at, err := o.file.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return fmt.Errorf("write the export: %w", err)
+		}
+		o.at.Bytes = at
+	}
+	return o.store()
+}
+
+// store stores the position, if there is a file for it.
+func (o *output) store() error {
+	if o.state == "" {
+		return nil
+	}
+	text, err := json.Marshal(o.at)
+	if err != nil {
+		return err
+	}
+	return files.WriteUnsynced(o.state, text, 0o644)
+}
+
+// finish syncs a whole export and removes its position.
+func (o *output) finish() error {
+	if o.state == "" {
+		return nil
+	}
+	if o.file != nil {
+		if err := o.file.Sync(); err != nil {
+			return fmt.Errorf("write the export: %w", err)
+		}
+	}
+	if err := os.Remove(o.state); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (o *output) close() {
+	if o.file != nil {
+		_ = o.file.Close() // finish has synced a whole export
+	}
+	if o.scratch != "" {
+		_ = os.RemoveAll(o.scratch) // nothing in it is needed again
+	}
+}

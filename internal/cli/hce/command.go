@@ -1,0 +1,121 @@
+package hce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/export"
+	"hce/dc/internal/cli/strict"
+)
+
+const exitText = `0 done; 1 done, with errors: pages failed, or doctor found faults; 2 refused: wrong arguments or
+values, nothing was changed; 3 failed: no daemon, a full disk, a failure of a program;
+4 interrupted: the same command continues. All sub-commands use these numbers.`
+
+// errWithErrors means that the work is done, with errors that were already reported.
+var errWithErrors = errors.New("done, with errors")
+
+// refusal is a mistake of the user.
+type refusal struct{ error }
+
+func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
+
+// exitOf returns the exit status of an error.
+func exitOf(err error) int {
+	var (
+		byUs      refusal
+		byService *client.Refusal
+		problems  strict.Error
+	)
+	switch {
+	case err == nil:
+		return command.ExitDone
+	case errors.Is(err, errWithErrors):
+		return command.ExitErrors
+	case errors.Is(err, context.Canceled):
+		return command.ExitInterrupted
+	case errors.As(err, &byUs), errors.As(err, &byService), errors.As(err, &problems), errors.Is(err, export.ErrExists):
+		return command.ExitRefused
+	}
+	return command.ExitFailed
+}
+
+// program is hce.
+type program struct {
+	ctx       context.Context
+	out, talk io.Writer
+}
+
+// Command returns hce with all sub-commands. When ctx is done, they end in order.
+func Command(ctx context.Context, out, talk io.Writer) *command.Command {
+	p := program{ctx, out, talk}
+	root := command.New(command.Text{
+		Name: "hce", Summary: "crawls sites, and shows and exports their pages", UsageError: command.ExitRefused,
+		Description: `hce talks to the dc-daemon of --server, of --config, or of this machine. If none runs, hce
+works in a folder of its own ($XDG_DATA_HOME/hce, or --data) and starts a daemon there while
+it crawls.
+
+It refuses what the service would ignore: unknown properties, filters that do not compile,
+addresses without a scheme, sites and URLs that are not known.`,
+		Examples: `  hce crawl example.org
+  hce crawl https://example.org/docs/ --scope prefix --out pages.jsonl
+  hce top
+  hce site ls
+  hce page https://example.org/ --markdown
+  hce export example.org --format csv --out pages.csv
+  hce doctor`,
+		ExitStatus: exitText,
+	}, nil)
+	for _, sub := range []*command.Command{
+		p.crawlCommand(), p.siteCommand(), p.urlCommand(), p.pageCommand(), p.explainCommand(), p.statusCommand(), p.topCommand(), p.exportCommand(), p.importCommand(), p.doctorCommand(),
+	} {
+		root.Add(sub)
+	}
+	return root
+}
+
+// leaf returns a sub-command with the common options.
+func (p program) leaf(text command.Text, o *options, do func(s *session) error) *command.Command {
+	text.UsageError, text.ExitStatus = command.ExitRefused, exitText
+	c := command.New(text, func() int {
+		s := &session{ctx: p.ctx, options: *o, out: p.out, talk: p.talk}
+		err := do(s)
+		s.end()
+		if err != nil && !errors.Is(err, errWithErrors) {
+			for line := range strings.SplitSeq(describe(err), "\n") {
+				fmt.Fprintf(p.talk, "hce: %s\n", line)
+			}
+		}
+		return exitOf(err)
+	})
+	c.Text(&o.server, "server", "", "HOST:PORT", "client port of the daemon to talk to")
+	c.Text(&o.config, "config", "c", "FILE", "ini file of dc-client, for address and keys of the daemon")
+	c.Text(&o.data, "data", "", "DIR", "data folder of hce, instead of a daemon")
+	c.Flag(&o.json, "json", "", "print JSON for machines instead of tables")
+	c.Flag(&o.showRequest, "show-request", "", "print each operation on stderr as it is sent")
+	return c
+}
+
+// group returns a command that has only sub-commands.
+func group(name, summary, description, examples string, subs ...*command.Command) *command.Command {
+	c := command.New(command.Text{
+		Name: name, Summary: summary, Description: description, Examples: examples, ExitStatus: exitText, UsageError: command.ExitRefused,
+	}, nil)
+	for _, sub := range subs {
+		c.Add(sub)
+	}
+	return c
+}
+
+// describe returns the message of an error for a person.
+func describe(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
+	return err.Error()
+}

@@ -1,0 +1,396 @@
+package hce
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/export"
+	"hce/dc/internal/cli/node"
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/target"
+	"hce/dc/internal/files"
+	"hce/dc/internal/wire"
+)
+
+// crawlOptions are those of hce crawl.
+type crawlOptions struct {
+	options
+	settings
+	words           []string
+	out, networks   string
+	markdown, force bool
+}
+
+func (p program) crawlCommand() *command.Command {
+	var o crawlOptions
+	c := p.leaf(command.Text{
+		Name: "crawl", Summary: "crawls a site to its end",
+		Description: `Fetches the URLs and everything that they lead to within the scope, politely: one request to a
+host at a time, with a pause, and robots.txt is obeyed. A URL without a scheme gets https://,
+or http:// if the host does not speak HTTPS. The id of a known site continues that site with
+its own settings.
+
+If no daemon runs, hce starts one in its data folder for the time of the crawl. Progress is on
+stderr, the summary on stdout. Ctrl-C stops; the same command continues. If the site exists
+with other settings, the command is refused.
+
+--out writes the pages at the end, one JSON object for each line; "hce export" writes other
+formats.`,
+		Examples: `  hce crawl example.org
+  hce crawl https://example.org/docs/ --scope prefix --depth 5 --out docs.jsonl --markdown
+  hce crawl example.org --exclude '*.pdf' --exclude 're:[?&]sort=' --max-pages 1000 --delay 1s`,
+	}, &o.options, func(s *session) error {
+		s.options = o.options
+		return (&crawl{session: s, o: o}).run()
+	})
+	c.Words(&o.words, "URL...", 1, 0)
+	o.settings.declare(c)
+	c.Text(&o.name, "name", "", "ID", "id of the site; default: the md5 of the first URL")
+	c.Text(&o.out, "out", "o", "FILE", "write the pages to this file at the end; -: to stdout")
+	c.Flag(&o.markdown, "markdown", "", "with --out: the field text is Markdown")
+	c.Flag(&o.force, "force", "", "with --out: replace the file")
+	networksOption(c, &o.networks)
+	return c
+}
+
+// networksOption adds --allow-network.
+func networksOption(c *command.Command, list *string) {
+	c.Text(list, "allow-network", "", "LIST", "networks that are not public and may be fetched, such as 127.0.0.0/8; without a running daemon")
+}
+
+// crawl is one run of hce crawl.
+type crawl struct {
+	*session
+	o      crawlOptions
+	site   wire.Site
+	daemon *node.Daemon // of our own; nil with a daemon that runs already
+	began  time.Time
+}
+
+func (c *crawl) run() error {
+	if err := c.checkOut(); err != nil {
+		return err
+	}
+	if err := c.connectOrCreate(); err != nil {
+		return err
+	}
+	if c.node != nil {
+		if err := c.reserve(); err != nil {
+			return err
+		}
+	}
+	if err := c.prepare(); err != nil {
+		return err
+	}
+	if c.node != nil {
+		if err := c.pauseOthers(); err != nil {
+			return err
+		}
+	}
+	if err := c.tryAgain(); err != nil {
+		return err
+	}
+	if err := c.activate(); err != nil {
+		return err
+	}
+	c.say("crawling %s (site %s)", cut(rootOf(c.site), longestURL), c.site.ID)
+	c.began = time.Now()
+	followed := c.follow()
+	stopped := c.stopDaemon()
+	if errors.Is(followed, context.Canceled) {
+		return c.interrupted()
+	}
+	if err := cmp.Or(followed, stopped); err != nil {
+		return err
+	}
+	result, err := c.summarize()
+	if err != nil {
+		return err
+	}
+	if err := c.write(); err != nil {
+		return err
+	}
+	if err := c.print(result); err != nil {
+		return err
+	}
+	if result.bad() {
+		return errWithErrors
+	}
+	return nil
+}
+
+// reserve refuses a second crawl in the folder.
+func (c *crawl) reserve() error {
+	release, err := c.node.Reserve()
+	if errors.Is(err, files.ErrLocked) {
+		return refuse("another crawl works in %s (%w); wait for its end, or use another folder with --data", c.node.Dir, err)
+	}
+	if err != nil {
+		return err
+	}
+	c.closers = append(c.closers, release)
+	return nil
+}
+
+// checkOut refuses an output that cannot be written, before the crawl.
+func (c *crawl) checkOut() error {
+	if c.o.out == "" || c.o.out == "-" {
+		if c.o.markdown && c.o.out == "" {
+			return refuse("--markdown is for --out FILE; show one page with: hce page URL --markdown")
+		}
+		return nil
+	}
+	if info, err := os.Stat(c.o.out); err == nil && info.Mode().IsRegular() && info.Size() > 0 && !c.o.force {
+		if _, err := os.Stat(c.o.out + export.StateSuffix); err != nil {
+			return refuse("--out %s: it exists; give another name, or replace it with --force", c.o.out)
+		}
+	}
+	return nil
+}
+
+// prepare finds or creates the site.
+func (c *crawl) prepare() error {
+	if len(c.o.words) == 1 {
+		site, found, err := c.status(c.o.words[0])
+		if err != nil {
+			return err
+		}
+		if found {
+			c.site = site
+			return c.checkNetworks()
+		}
+	}
+	roots, err := c.roots()
+	if err != nil {
+		return err
+	}
+	object, err := c.o.newSite(roots)
+	if err != nil {
+		return err
+	}
+	if err := c.checkBrowser(); err != nil {
+		return err
+	}
+	site, found, err := c.status(object["id"].(string))
+	if err != nil {
+		return err
+	}
+	if c.site = site; !found {
+		return c.create(object, roots)
+	}
+	if list := differences(site, object); len(list) > 0 {
+		return refuse("site %s exists with other settings: %s. Continue it as it is with: hce crawl %s. Change it with hce site edit, delete it with hce site rm, or use another id with --name",
+			site.ID, strings.Join(list, "; "), site.ID)
+	}
+	return c.checkNetworks()
+}
+
+// create sends SITE_NEW. The site is not active until the daemon runs.
+func (c *crawl) create(object map[string]any, roots []string) error {
+	for _, root := range roots {
+		c.site.URLs = append(c.site.URLs, wire.SiteURL{URL: wire.URL{URL: root}})
+	}
+	c.site.ID = object["id"].(string)
+	if err := c.checkNetworks(); err != nil {
+		return err
+	}
+	return c.ask(wire.SiteNew, object, nil)
+}
+
+// roots reads the URLs. For those without a scheme it looks which one the host speaks.
+func (c *crawl) roots() (roots []string, err error) {
+	for _, word := range c.o.words {
+		u, err := target.Parse(word)
+		if err != nil {
+			return nil, refusal{err}
+		}
+		if u.Guessed {
+			if u, err = c.guess(u); err != nil {
+				return nil, err
+			}
+		}
+		if slices.Contains(roots, u.Text) {
+			return nil, refuse("URL %s is given twice", u.Text)
+		}
+		roots = append(roots, u.Text)
+	}
+	return roots, nil
+}
+
+// guess chooses the scheme: that of a known site, else https if the host speaks it.
+func (c *crawl) guess(u target.URL) (target.URL, error) {
+	for _, known := range []target.URL{u, u.HTTP()} {
+		if _, found, err := c.status(cmp.Or(c.o.name, wire.Md5(known.Text)), "urls", "filters", "properties"); err != nil {
+			return u, err
+		} else if found && c.o.name == "" {
+			return known, nil
+		}
+	}
+	dialer := tls.Dialer{NetDialer: &net.Dialer{Timeout: dialLimit}, Config: &tls.Config{InsecureSkipVerify: true}} // only whether it speaks TLS
+	ctx, cancel := context.WithTimeout(c.ctx, 2*dialLimit)
+	defer cancel()
+	conn, err := dialer.DialContext(ctx, "tcp", target.HostPort(u.Text))
+	var dns *net.DNSError
+	switch {
+	case c.ctx.Err() != nil:
+		return u, c.ctx.Err()
+	case err == nil:
+		conn.Close()
+		return u, nil
+	case errors.As(err, &dns) && dns.IsNotFound && c.node != nil:
+		return u, refuse("the name %s is not known (%v); check its spelling, or give a URL with https:// to try anyway", target.Hostname(u.Text), err)
+	}
+	c.say("%s does not speak HTTPS (%v); using %s", target.Hostname(u.Text), err, u.HTTP().Text)
+	return u.HTTP(), nil
+}
+
+// checkNetworks refuses root URLs that the egress guard will not let pass.
+func (c *crawl) checkNetworks() error {
+	if c.node == nil {
+		if c.o.networks != "" {
+			return refuse("--allow-network is for a crawl without a running daemon; set AllowedNetworks in crawler-task.ini of %s", c.service)
+		}
+		return nil
+	}
+	if c.o.networks != "" || os.Getenv("DC_CrawlerTask_AllowedNetworks") != "" {
+		return nil
+	}
+	for _, u := range c.site.URLs {
+		if target.Private(u.URL.URL) {
+			return refuse("%s is not public, and the crawler connects to public addresses only; if you mean it, add --allow-network 127.0.0.0/8 (or its network)", u.URL.URL)
+		}
+	}
+	return nil
+}
+
+// checkBrowser refuses --browser without a Chromium on this machine.
+func (c *crawl) checkBrowser() error {
+	if !c.o.browser || c.node == nil || node.Browser() != "" {
+		return nil
+	}
+	return refuse("--browser needs Chromium; install it, or set path of [Browser] in %s/ini/crawler-task.ini", c.node.Dir)
+}
+
+// pauseOthers pauses the other sites of our folder that have work left: a daemon would crawl them
+// too. They are left active if hce was killed.
+func (c *crawl) pauseOthers() error {
+	list, err := c.sites("filters", "properties")
+	if err != nil {
+		return err
+	}
+	for _, site := range list {
+		if site.ID == c.site.ID || site.State != wire.SiteActive || site.NewURLs == 0 {
+			continue
+		}
+		if err := c.update(map[string]any{"id": site.ID, "state": wire.SiteSuspended}); err != nil {
+			return err
+		}
+		c.say("paused site %s (%s), which has %s left; continue it with: hce crawl %s", site.ID, rootOf(site), count(site.NewURLs, "URL", "URLs"), site.ID)
+	}
+	return nil
+}
+
+// tryAgain lets the URLs of a site be fetched again if it has no page: its last crawl has failed.
+func (c *crawl) tryAgain() error {
+	site, _, err := c.status(c.site.ID, "urls", "filters", "properties")
+	if err != nil || site.Contents > 0 || site.NewURLs > 0 || site.Errors == 0 {
+		return err
+	}
+	n, err := c.renew(site.ID, "`Status` IN (4,7) AND `ErrorMask`<>0")
+	if err == nil && n > 0 {
+		c.say("the last crawl fetched no page; trying %s again", count(n, "URL", "URLs"))
+	}
+	return err
+}
+
+// activate lets the site be crawled, and starts the daemon of our own.
+func (c *crawl) activate() error {
+	if c.site.State != 0 && c.site.State != wire.SiteActive {
+		if err := c.update(map[string]any{"id": c.site.ID, "state": wire.SiteActive}); err != nil {
+			return err
+		}
+	}
+	if c.node == nil {
+		return nil
+	}
+	daemon, err := c.node.Start(c.ctx, node.Options{AllowNetworks: c.o.networks})
+	if err != nil {
+		return err
+	}
+	c.daemon = daemon
+	c.closers = append(c.closers, func() { _ = daemon.Stop() }) // its error was reported by stopDaemon
+	return nil
+}
+
+func (c *crawl) stopDaemon() error {
+	if c.daemon == nil {
+		return nil
+	}
+	return c.daemon.Stop()
+}
+
+// interrupted pauses the site and says how to continue.
+func (c *crawl) interrupted() error {
+	s := *c.session
+	s.ctx = context.WithoutCancel(c.ctx)
+	if err := s.update(map[string]any{"id": c.site.ID, "state": wire.SiteSuspended}); err != nil {
+		return err
+	}
+	c.say("stopped; nothing is lost. Continue with the same command, or with: hce crawl %s", c.site.ID)
+	return context.Canceled
+}
+
+// write writes the pages of --out.
+func (c *crawl) write() error {
+	if c.o.out == "" {
+		return nil
+	}
+	format, err := export.Find("jsonl")
+	if err != nil {
+		return err
+	}
+	job := export.Job{
+		Reader: pages.Reader{Service: c.service, Site: c.site.ID, Where: export.Fetched}, Format: format, Force: c.o.force,
+		Settings: export.Settings{Markdown: c.o.markdown}, Out: c.o.out, Stdout: c.out,
+	}
+	if c.o.out == "-" {
+		job.Out = ""
+	}
+	n, err := export.Run(c.ctx, job, nil)
+	if err != nil {
+		return err
+	}
+	if c.o.out != "-" {
+		c.say("wrote %s to %s", count(n, "page", "pages"), c.o.out)
+	}
+	return nil
+}
+
+// summaryTo is where the summary goes: stdout, unless the pages are there.
+func (c *crawl) summaryTo() io.Writer {
+	if c.o.out == "-" {
+		return c.talk
+	}
+	return c.session.out
+}
+
+// print prints the summary.
+func (c *crawl) print(r summary) error {
+	if c.json {
+		s := *c.session
+		s.out = c.summaryTo()
+		return s.printJSON(r)
+	}
+	_, err := fmt.Fprint(c.summaryTo(), r.text())
+	return err
+}

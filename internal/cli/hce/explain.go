@@ -1,0 +1,181 @@
+package hce
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/node"
+	"hce/dc/internal/cli/target"
+)
+
+func (p program) explainCommand() *command.Command {
+	var o options
+	var words []string
+	var e explanation
+	c := p.leaf(command.Text{
+		Name: "explain", Summary: "shows what crawling and processing decide about a URL, and why",
+		Description: `Prints the decisions of crawler-task --explain: canonical form, site, filters, robots.txt, pause,
+and whether the URL is due. For a crawled page, those of processor-task --explain follow as
+"processing": filters, processor, the scores of templates and extractors, the source of the date,
+errors. Nothing is stored. It runs on the machine of the data: in the folder
+of hce, or with the crawler-task.ini of the daemon.`,
+		Examples: `  hce explain https://example.org/a
+  hce explain http://127.0.0.1:8080/a --allow-network 127.0.0.0/8
+  hce explain https://example.org/a --ini /etc/dc-daemon/crawler-task.ini`,
+	}, &o, func(s *session) error { return s.explain(words[0], e) })
+	c.Words(&words, "URL", 1, 1)
+	c.Text(&e.site, "site", "", "SITE", "treat the URL as a page of this site; default: the site whose root URL is a prefix of the URL")
+	c.Text(&e.ini, "ini", "", "FILE", "crawler-task.ini of the daemon; default: that of the folder of hce")
+	c.Flag(&e.fetch, "fetch", "", "send the request too and show the result")
+	networksOption(c, &e.AllowNetworks)
+	return c
+}
+
+// explanation is the options of hce explain alone.
+type explanation struct {
+	node.Options
+	site, ini string
+	fetch     bool
+}
+
+// task runs a task program with --explain and args.
+func (e explanation) task(s *session, program string, args ...string) ([]byte, error) {
+	return node.Explain(s.ctx, s.node, e.Options, e.ini, program, args...)
+}
+
+func (s *session) explain(typed string, e explanation) error {
+	u, err := target.Parse(typed)
+	if err != nil {
+		return refusal{err}
+	}
+	args := []string{"--explain", u.Text}
+	if e.fetch {
+		args = append(args, "--fetch")
+	}
+	if e.ini != "" && e.AllowNetworks != "" {
+		return refuse("--allow-network is for a folder of hce; set AllowedNetworks in %s", e.ini)
+	}
+	if e.ini == "" {
+		at, err := s.find()
+		if err != nil {
+			return err
+		}
+		if at.server != nil {
+			return refuse("a daemon runs at %s:%d; give its crawler-task.ini with --ini, or a folder of hce with --data", at.server.Host, at.server.Port)
+		}
+		if !node.Exists(at.dir) {
+			return refuse("%s", at.nothing())
+		}
+		if err := s.openFolder(at.dir); err != nil {
+			return err
+		}
+	}
+	if e.site != "" {
+		if s.service != nil {
+			found, err := s.site(e.site)
+			if err != nil {
+				return err
+			}
+			e.site = found.ID
+		}
+		args = append(args, "--site", e.site)
+	}
+	text, err := e.task(s, "crawler-task", args...)
+	if err != nil {
+		return err
+	}
+	if text, err = s.withProcessing(text, u.Text, e); err != nil {
+		return err
+	}
+	if s.json {
+		_, err := s.out.Write(text)
+		return err
+	}
+	var answer map[string]any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // masks in full
+	if err := d.Decode(&answer); err != nil {
+		return fmt.Errorf("read the answers of crawler-task and processor-task: %w", err)
+	}
+	printExplained(s.out, answer)
+	return nil
+}
+
+// withProcessing adds the decisions of processor-task to those of crawler-task, if the page is crawled.
+func (s *session) withProcessing(text []byte, url string, e explanation) ([]byte, error) {
+	var known struct {
+		Site *struct{ ID string }
+		Row  *struct{ Crawled int64 }
+	}
+	answer := map[string]json.RawMessage{}
+	if err := errors.Join(json.Unmarshal(text, &known), json.Unmarshal(text, &answer)); err != nil {
+		return nil, fmt.Errorf("read the answer of crawler-task: %w", err)
+	}
+	if known.Site == nil || known.Row == nil || known.Row.Crawled == 0 {
+		return text, nil
+	}
+	processing, err := e.task(s, "processor-task", "--explain", url, "--site", known.Site.ID)
+	if err != nil {
+		return nil, err
+	}
+	answer["processing"] = processing
+	var out bytes.Buffer
+	err = command.PrintJSON(&out, answer)
+	return out.Bytes(), err
+}
+
+// printExplained prints the verdict and the reasons first, then everything else as a tree.
+func printExplained(w io.Writer, answer map[string]any) {
+	fmt.Fprintf(w, "%v\n", answer["canonical"])
+	verdict := "is not due"
+	if answer["due"] == true {
+		verdict = "is due"
+	}
+	fmt.Fprintf(w, "%s\n", verdict)
+	if reasons, ok := answer["reasons"].([]any); ok {
+		for _, reason := range reasons {
+			fmt.Fprintf(w, "  %s\n", clean(fmt.Sprint(reason)))
+		}
+	}
+	for _, name := range []string{"url", "canonical", "due", "reasons"} {
+		delete(answer, name)
+	}
+	printTree(w, answer, 0)
+}
+
+// printTree prints an object with one value on each line. Empty values are left out.
+func printTree(w io.Writer, value map[string]any, depth int) {
+	pad := strings.Repeat("  ", depth)
+	for _, name := range slices.Sorted(maps.Keys(value)) {
+		switch v := value[name].(type) {
+		case nil:
+		case map[string]any:
+			fmt.Fprintf(w, "%s%s\n", pad, name)
+			printTree(w, v, depth+1)
+		case []any:
+			printList(w, name, v, depth)
+		default:
+			if text := clean(fmt.Sprint(v)); text != "" {
+				fmt.Fprintf(w, "%s%s: %s\n", pad, name, text)
+			}
+		}
+	}
+}
+
+func printList(w io.Writer, name string, list []any, depth int) {
+	for _, element := range list {
+		if object, ok := element.(map[string]any); ok {
+			fmt.Fprintf(w, "%s%s\n", strings.Repeat("  ", depth), name)
+			printTree(w, object, depth+1)
+			continue
+		}
+		fmt.Fprintf(w, "%s%s: %s\n", strings.Repeat("  ", depth), name, clean(fmt.Sprint(element)))
+	}
+}

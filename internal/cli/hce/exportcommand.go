@@ -1,0 +1,171 @@
+package hce
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/export"
+	"hce/dc/internal/cli/livescreen"
+	"hce/dc/internal/cli/pages"
+)
+
+// exportOptions are those of hce export.
+type exportOptions struct {
+	format, since, where, fields, out string
+	all, markdown, force              bool
+}
+
+func (p program) exportCommand() *command.Command {
+	var o options
+	var words []string
+	e := exportOptions{format: "jsonl"}
+	var about strings.Builder
+	for _, f := range export.Formats {
+		fmt.Fprintf(&about, "  %-8s %s\n", f.Name, f.About)
+	}
+	c := p.leaf(command.Text{
+		Name: "export", Summary: "writes the pages of a site in a format for other programs",
+		Description: `Formats:
+` + about.String() + `
+Only pages that were fetched well are written, unless --all or --where say otherwise. Memory does
+not grow with the site. After an interruption the same command continues the output.
+
+The crawl may go on meanwhile. A page that exists during the whole export is written exactly
+once, as it was when its portion was read; pages that are added meanwhile may be missing.`,
+		Examples: `  hce export example.org --format csv --out pages.csv
+  hce export example.org --fields url,title,date --since 7d
+  hce export example.org --format parquet --out pages.parquet
+  hce export example.org --format md --out pages/
+  hce export example.org --where 'Depth < 3' | jq -r .title`,
+	}, &o, func(s *session) error { return s.export(words[0], e) })
+	c.Words(&words, "SITE", 1, 1)
+	c.Choice(&e.format, "format", "", "NAME", "format of the output", export.Names()...)
+	c.Text(&e.out, "out", "o", "FILE", "file or folder to write; default: stdout")
+	c.Choices(&e.fields, "fields", "", "LIST", "fields of jsonl, csv and parquet, separated by commas: "+strings.Join(export.FieldNames(), ", ")+", and tag:NAME for a tag of a template", export.FieldNames()...)
+	c.Text(&e.since, "since", "", "TIME", "only pages fetched since then: a date (2026-01-31, 2026-01-31T12:00:00Z) or an age (12h, 7d)")
+	c.Text(&e.where, "where", "", "SQL", "only URLs that fulfil this condition on the columns of docs/spec/objects.md 4.5, MySQL dialect")
+	c.Flag(&e.all, "all", "", "all URLs, also failed and waiting ones")
+	c.Flag(&e.markdown, "markdown", "", "the field text is Markdown")
+	c.Flag(&e.force, "force", "", "replace a file, or write into a folder that has files")
+	return c
+}
+
+// job reads the options.
+func (e exportOptions) job(now time.Time) (export.Job, error) {
+	format, err := export.Find(e.format)
+	if err != nil {
+		return export.Job{}, refuse("--format: %w", err)
+	}
+	job := export.Job{Format: format, Out: e.out, Force: e.force, Settings: export.Settings{Markdown: e.markdown}}
+	if format.Folder && e.out == "" {
+		return job, refuse("format %s writes a folder; give it with --out DIR", format.Name)
+	}
+	if format.File && e.out == "" {
+		return job, refuse("format %s does not write to a pipe; give a file with --out FILE", format.Name)
+	}
+	if e.fields != "" {
+		if !format.Fields {
+			return job, refuse("--fields is for jsonl, csv and parquet; format %s has its own", format.Name)
+		}
+		job.Settings.Fields = splitList(e.fields)
+		if err := export.CheckFields(job.Settings.Fields); err != nil {
+			return job, refuse("--fields: %w", err)
+		}
+	}
+	where, err := e.condition(format, now)
+	job.Reader = pages.Reader{Where: where}
+	job.Choice = fmt.Sprintf("all %t, since %q, where %q", e.all, e.since, e.where)
+	return job, err
+}
+
+func splitList(text string) (list []string) {
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+// condition returns the condition of the pages.
+func (e exportOptions) condition(format export.Format, now time.Time) (string, error) {
+	var parts []string
+	switch {
+	case e.all:
+	case format.Where != "":
+		parts = append(parts, format.Where)
+	default:
+		parts = append(parts, export.Fetched)
+	}
+	if e.since != "" {
+		at, err := since(e.since, now)
+		if err != nil {
+			return "", refusal{err}
+		}
+		parts = append(parts, "`UDate`>='"+at.UTC().Format(time.DateTime)+"'")
+	}
+	if e.where != "" {
+		parts = append(parts, "("+e.where+")")
+	}
+	return strings.Join(parts, " AND "), nil
+}
+
+var age = regexp.MustCompile(`^(\d{1,6})([mhdw])$`)
+
+// since reads a date or an age.
+func since(text string, now time.Time) (time.Time, error) {
+	if m := age.FindStringSubmatch(text); m != nil {
+		n, _ := strconv.Atoi(m[1]) // at most six digits
+		unit := map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}[m[2]]
+		return now.Add(-time.Duration(n) * unit), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("--since %q is not a date such as 2026-01-31 or an age such as 12h or 7d", text)
+}
+
+func (s *session) export(typed string, e exportOptions) error {
+	job, err := e.job(time.Now())
+	if err != nil {
+		return err
+	}
+	site, err := s.openSite(typed)
+	if err != nil {
+		return err
+	}
+	job.Reader.Service, job.Reader.Site, job.Stdout = s.service, site.ID, s.out
+	n, err := export.Run(s.ctx, job, s.exportProgress(site.CollectedURLs+int64(len(site.URLs))))
+	if err != nil {
+		return err
+	}
+	if s.json && e.out != "" {
+		return s.printJSON(map[string]any{"site": site.ID, "pages": n, "out": e.out})
+	}
+	if e.out != "" {
+		s.say("wrote %s to %s", count(n, "page", "pages"), e.out)
+	}
+	return nil
+}
+
+// exportProgress shows the number of pages on a terminal.
+func (s *session) exportProgress(known int64) func(int64) {
+	file, ok := s.talk.(*os.File)
+	if !ok || livescreen.Width(file) == 0 {
+		return nil
+	}
+	last := time.Now()
+	return func(n int64) {
+		if time.Since(last) >= pollEvery {
+			last = time.Now()
+			fmt.Fprintf(s.talk, "\r%d pages of %d URLs\x1b[K\r", n, known)
+		}
+	}
+}

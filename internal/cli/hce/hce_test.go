@@ -1,0 +1,254 @@
+package hce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/export"
+	"hce/dc/internal/cli/storestest"
+	"hce/dc/internal/cli/strict"
+	"hce/dc/internal/wire"
+)
+
+func TestExitStatus(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want int
+	}{
+		"nothing":            {nil, command.ExitDone},
+		"errors":             {errWithErrors, command.ExitErrors},
+		"a mistake":          {refuse("no %s", "URL"), command.ExitRefused},
+		"of the service":     {fmt.Errorf("x: %w", &client.Refusal{Op: wire.SiteNew}), command.ExitRefused},
+		"problems":           {strict.Error{{Field: "x"}}, command.ExitRefused},
+		"an existing output": {fmt.Errorf("open: %w", export.ErrExists), command.ExitRefused},
+		"no daemon":          {fmt.Errorf("x: %w", client.ErrUnreachable), command.ExitFailed},
+		"a full disk":        {errors.New("no space left on device"), command.ExitFailed},
+		"Ctrl-C":             {fmt.Errorf("start: %w", context.Canceled), command.ExitInterrupted},
+	} {
+		if got := exitOf(c.err); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+func TestSince(t *testing.T) {
+	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"2026-01-31": "2026-01-31 00:00:00", "2026-01-31T10:00:00+02:00": "2026-01-31 08:00:00", "2026-01-31 10:11": "2026-01-31 10:11:00",
+		"12h": "2026-03-10 00:00:00", "7d": "2026-03-03 12:00:00", "2w": "2026-02-24 12:00:00", "90m": "2026-03-10 10:30:00",
+		"yesterday": "", "7": "", "-7d": "", "2026-13-01": "",
+	} {
+		at, err := since(text, now)
+		if want == "" {
+			if err == nil {
+				t.Errorf("%s is %s", text, at)
+			}
+			continue
+		}
+		if got := at.UTC().Format(time.DateTime); err != nil || got != want {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+}
+
+func TestDelay(t *testing.T) {
+	for text, want := range map[string]string{"500ms": "500", "2s": "2000", "1.5s": "1500", "0s": "0", "0": "0", "5": "write 5ms or 5s", "1.5": "write 1.5ms", "-1s": "is not a time", "25h": "is not a time", "x": "is not a time", "": "is not a time"} {
+		n, err := delay(text)
+		got := fmt.Sprint(n)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// The same options give no difference, and each other option is named.
+func TestDifferences(t *testing.T) {
+	stores := storestest.Open(t)
+	s := &session{ctx: t.Context(), service: stores, out: io.Discard, talk: io.Discard}
+	roots := []string{"https://example.org/", "https://example.net/a"}
+	first := settings{depth: "3", delay: "2s", maxPages: "50", exclude: []string{"*.zip"}, include: []string{"/a/**", "re:b+"}, properties: []string{"ROBOTS_META=0"}}
+	object, err := first.newSite(roots)
+	if err == nil {
+		err = s.ask(wire.SiteNew, object, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(*settings)
+		roots  []string
+		want   string // "": no difference
+	}{
+		"the same":  {func(*settings) {}, roots, ""},
+		"depth":     {func(o *settings) { o.depth = "4" }, roots, "filters"},
+		"scope":     {func(o *settings) { o.scope = "domain" }, roots, "filters"},
+		"exclude":   {func(o *settings) { o.exclude = nil }, roots, "filters"},
+		"delay":     {func(o *settings) { o.delay = "" }, roots, "delay in ms is 2000, not 500"},
+		"max-pages": {func(o *settings) { o.maxPages = "" }, roots, "max-pages is 50, not 0"},
+		"browser":   {func(o *settings) { o.browser = true }, roots, "fetchType is 1, not 2"},
+		"property":  {func(o *settings) { o.properties = []string{"ROBOTS_META=1"} }, roots, `property ROBOTS_META is "0", not "1"`},
+		"a URL":     {func(*settings) {}, roots[:1], "URLs"},
+	} {
+		o := first
+		c.change(&o)
+		object, err := o.newSite(c.roots)
+		if err != nil {
+			t.Fatal(err)
+		}
+		site, found, err := s.status(wire.Md5(roots[0]))
+		if err != nil || !found {
+			t.Fatal(found, err)
+		}
+		list := strings.Join(differences(site, object), "; ")
+		if (list == "") != (c.want == "") || !strings.Contains(list, c.want) {
+			t.Errorf("%s: %q", name, list)
+		}
+	}
+}
+
+// Progress over a minute of counters, as an owner of the clock sees it.
+func TestProgress(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	f := &follower{c: &crawl{site: wire.Site{URLs: make([]wire.SiteURL, 1)}}, hosts: hostTimes{}}
+	for i := range 61 {
+		n := int64(i)
+		f.add(wire.Site{Contents: 2 * n, Errors: n, NewURLs: 240, CrawlingURLs: 5, CollectedURLs: 3*n + 244}, start.Add(time.Duration(i)*time.Second))
+	}
+	for _, row := range []wire.URL{
+		{URL: "https://fast.example/", CrawlingTime: 10}, {URL: "https://slow.example/", CrawlingTime: 900}, {URL: "https://slow.example/b", CrawlingTime: 700}, {URL: "https://fast.example/b", CrawlingTime: 1500},
+	} {
+		f.hosts.add(row)
+	}
+	f.now.SlowHost, f.now.SlowTime = f.hosts.slowest()
+	f.now.Causes = causes([]wire.URL{{ErrorMask: wire.ErrHTTP}, {ErrorMask: wire.ErrHTTP | wire.ErrForbidden}, {ErrorMask: wire.ErrTimeout}})
+	want := "180 done, 120 pages, 240 waiting, 3.0/s, 60 errors (HTTP_ERROR 2, FETCH_FORBIDDEN 1, REQUEST_TIMEOUT 1), slowest slow.example 800ms, about 1m20s left"
+	if got := f.now.line(); got != strings.Replace(want, "1m20s", "1m0s", 1) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if err := f.stalled(); err != nil {
+		t.Error(err)
+	}
+	f.now.at = f.now.at.Add(stallLimit)
+	f.now.Why = "robots.txt unreachable"
+	if err := f.stalled(); err == nil || !strings.Contains(err.Error(), "for 15m0s, and 240 URLs wait: robots.txt unreachable. Look") || exitOf(err) != command.ExitFailed {
+		t.Error(err)
+	}
+	f.now = progress{at: f.changed.Add(beginLimit), Site: wire.Site{NewURLs: 1}} // no page yet
+	if err := f.stalled(); err == nil || !strings.Contains(err.Error(), "for 2m0s, and 1 URL waits: the host may be down") {
+		t.Error(err)
+	}
+	if got := (progress{Site: wire.Site{NewURLs: 1}, Rate: 1, Why: "disk full"}).line(); !strings.HasSuffix(got, ", 1.0/s, waiting because: disk full") {
+		t.Error(got)
+	}
+}
+
+func TestSummaryText(t *testing.T) {
+	base := summary{Site: "s", Root: "https://example.org/\x1b", URLs: 3, Pages: 1, Bytes: 12345, Seconds: 2.5, State: "active"}
+	with := func(change func(*summary)) summary {
+		s := base
+		change(&s)
+		return s
+	}
+	for want, s := range map[string]summary{
+		"https://example.org/: complete\n  3 URLs, 1 page, 12.3 kB in 2.5s\n": base,
+		"complete, with errors\n":                      with(func(s *summary) { s.Failed, s.Causes = 2, map[string]int64{"HTTP_ERROR": 2} }),
+		"no page could be fetched":                     with(func(s *summary) { s.Failed, s.Pages = 1, 0 }),
+		"       2  HTTP_ERROR: the server answered":    with(func(s *summary) { s.Failed, s.Causes = 2, map[string]int64{"HTTP_ERROR": 2} }),
+		"not complete: the site is paused, 1 URL wait": with(func(s *summary) { s.Left, s.State = 1, "paused" }),
+		"limits of the site: MAX_ITEMS":                with(func(s *summary) { s.SiteBits = []string{"MAX_ITEMS"} }),
+		"4 left out by robots.txt":                     with(func(s *summary) { s.LeftOut = 4 }),
+		"/: no page could be fetched and processed\n":  with(func(s *summary) { s.LeftOut, s.Pages = 1, 0 }),
+		"no link leads to another URL in the scope":    with(func(s *summary) { s.alone = true }),
+		"the last error: no route to host\n":           with(func(s *summary) { s.Failed, s.Pages, s.cause = 1, 0, "no route to host" }),
+	} {
+		if got := s.text(); !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	tab := table{head: []string{"A", " N", "LAST"}}
+	tab.add("x\x1b[31m\ny", "5", "end")
+	tab.add("a long cell", "12345", "")
+	var b strings.Builder
+	tab.print(&b)
+	want := "A                N  LAST\nx[31m y          5  end\na long cell  12345\n"
+	if got := b.String(); got != want {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1500: "1.5 kB", 2e12: "2.0 TB", 3e15: "3000.0 TB"} {
+		if got := bytesText(n); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+	if got := cut("äöüß", 3); got != "äö…" {
+		t.Error(got)
+	}
+}
+
+// Lists of more than one portion are complete.
+func TestManySites(t *testing.T) {
+	stores := storestest.Open(t)
+	s := &session{ctx: t.Context(), service: stores}
+	for i := range 5 {
+		stores.NewSite(fmt.Sprintf("https://h%d.example/", i))
+	}
+	list, err := s.sites()
+	if err != nil || len(list) != 5 {
+		t.Errorf("%d sites, %v", len(list), err)
+	}
+	if site, err := s.site("h3.example"); err != nil || rootOf(site) != "https://h3.example/" {
+		t.Errorf("%+v, %v", site, err)
+	}
+	if _, err := s.site("h3.exampel"); err == nil || !strings.Contains(err.Error(), "did you mean https://h") {
+		t.Error(err)
+	}
+}
+
+// Each fault of doctor has a remedy.
+func TestDoctorFaults(t *testing.T) {
+	open := filepath.Join(t.TempDir(), "keys")
+	if err := os.Mkdir(open, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(open, 0o755); err != nil { // whatever the umask is
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		check func(d *doctor)
+		state string
+		says  string
+	}{
+		"open keys":    {func(d *doctor) { d.keys(open) }, fault, "other users can read"},
+		"no keys":      {func(d *doctor) { d.keys(filepath.Join(t.TempDir(), "none")) }, fine, "created with the first crawl"},
+		"no such disk": {func(d *doctor) { d.disk("/no/such/folder") }, fault, "no such file"},
+		"a file":       {func(d *doctor) { d.folder(place{dir: "/dev/null/x"}, "/") }, fault, "not a"},
+		"nobody there": {func(d *doctor) {
+			d.use(client.Server{Host: "127.0.0.1", Port: 1, Timeout: 50 * time.Millisecond})
+			d.answers("daemon", "", "start it")
+		}, fault, "no answer"},
+		"the clock":     {func(d *doctor) { d.clock(t.TempDir()) }, fine, "20"},
+		"a good answer": {func(d *doctor) { d.use(storestest.Open(t)); d.answers("database", "it answers", "") }, fine, "it answers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &doctor{session: &session{ctx: t.Context(), talk: io.Discard}}
+			c.check(d)
+			if len(d.found) != 1 || d.found[0].State != c.state || !strings.Contains(d.found[0].Text, c.says) {
+				t.Errorf("%+v", d.found)
+			}
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package hce
+
+import (
+	"fmt"
+	"strings"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/export"
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/wire"
+)
+
+// version is a line of hce url history, as it is printed with --json.
+type version struct {
+	Version int    `json:"version"` // from 1, the oldest
+	Stored  string `json:"stored"`  // UTC
+	Size    int    `json:"size"`    // bytes
+	Md5     string `json:"md5"`
+}
+
+func (p program) urlHistoryCommand() *command.Command {
+	var o options
+	var words []string
+	var site string
+	c := p.leaf(command.Text{
+		Name: "history", Summary: "lists the stored versions of a page",
+		Description: `A crawl adds a version if the body has changed. RAW_VERSIONS_MAX of the site limits their number
+(0, the default: all). Print a version with "hce page URL --version N".`,
+		Examples: "  hce url history https://example.org/a",
+	}, &o, func(s *session) error { return s.history(words[0], site) })
+	c.Words(&words, "URL", 1, 1)
+	c.Text(&site, "site", "", "SITE", "site of the URL, if several have it")
+	return c
+}
+
+func (s *session) history(typed, site string) error {
+	_, list, err := s.versions(typed, site)
+	if err != nil {
+		return err
+	}
+	rows := make([]version, len(list))
+	t := table{head: []string{" VERSION", "STORED", " SIZE", "MD5"}}
+	for i, v := range list {
+		rows[i] = version{v.Number, v.Stored, len(v.Raw), wire.Md5(v.Raw)}
+		t.add(fmt.Sprint(v.Number), v.Stored, bytesText(int64(len(v.Raw))), rows[i].Md5)
+	}
+	if s.json {
+		return s.printJSON(rows)
+	}
+	t.print(s.out)
+	return nil
+}
+
+// versions returns the stored versions of a page, at least one.
+func (s *session) versions(typed, site string) (wire.URL, []pages.Version, error) {
+	row, err := s.openRow(typed, site)
+	if err != nil {
+		return row, nil, err
+	}
+	list, err := pages.Versions(s.ctx, s.service, row)
+	if err == nil && len(list) == 0 {
+		err = withoutContent(row)
+	}
+	return row, list, err
+}
+
+// withoutContent refuses to show what is not stored.
+func withoutContent(row wire.URL) error {
+	return refuse("URL %s has no such content: it is %s, with HTTP code %d %s; see hce url show", row.URL, export.StatusName(row.Status), row.HTTPCode, strings.Join(row.ErrorMask.Names(), " "))
+}
+
+// version prints one version of a page.
+func (s *session) version(typed string, o pageOptions) error {
+	if o.text || o.markdown || s.json {
+		return refuse("--version goes with --html and --headers: only the newest version is processed")
+	}
+	n, err := number("--version", o.version, 1, 1<<31)
+	if err != nil {
+		return refusal{err}
+	}
+	row, list, err := s.versions(typed, o.site)
+	if err != nil {
+		return err
+	}
+	if n > int64(len(list)) {
+		return refuse("--version %d: URL %s has %s; list them with: hce url history %s", n, row.URL, count(int64(len(list)), "version", "versions"), row.URL)
+	}
+	v := list[n-1]
+	if !o.headers {
+		_, err = s.out.Write(v.Raw)
+		return err
+	}
+	if v.Headers == nil {
+		return refuse("--version %d of %s has no stored headers; the property STORE_HTTP_HEADERS of the site stores them", n, row.URL)
+	}
+	_, err = fmt.Fprintln(s.out, strings.TrimSpace(string(v.Headers)))
+	return err
+}

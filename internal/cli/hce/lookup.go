@@ -1,0 +1,219 @@
+package hce
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/target"
+	"hce/dc/internal/config"
+	"hce/dc/internal/wire"
+)
+
+// sitesAtOnce is the number of sites of one SITE_FIND.
+const sitesAtOnce = 500
+
+// status returns a site with its counters. found is false if the id is not known.
+func (s *session) status(id string, exclude ...string) (site wire.Site, found bool, err error) {
+	if !wire.ValidSiteID(id) {
+		return site, false, nil
+	}
+	err = s.ask(wire.SiteStatus, map[string]any{"id": id, "deleteTaskId": nil, "excludeList": append([]string{}, exclude...)}, &site)
+	return site, err == nil && site.State != wire.SiteNotFound, err
+}
+
+// openSites connects and returns all sites with their counters and root URLs.
+func (s *session) openSites() ([]wire.Site, error) {
+	if err := s.connect(); err != nil {
+		return nil, err
+	}
+	return s.sites("filters", "properties")
+}
+
+// sites returns all sites by id, without the general one.
+func (s *session) sites(exclude ...string) (list []wire.Site, err error) {
+	after := ""
+	for {
+		var part []wire.Site
+		err := s.ask(wire.SiteFind, map[string]any{
+			"url": nil, "excludeList": append([]string{}, exclude...),
+			"criterions": map[string]any{"WHERE": "`Id`<>'" + wire.GeneralSite + "' AND `Id`>'" + after + "'", "ORDER BY": "`Id` ASC", "LIMIT": sitesAtOnce},
+		}, &part)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, part...)
+		if len(part) < sitesAtOnce {
+			return list, nil
+		}
+		after = part[len(part)-1].ID
+	}
+}
+
+// site finds a site by its id or by a root URL, with or without scheme.
+func (s *session) site(typed string) (wire.Site, error) {
+	if site, found, err := s.status(typed); found || err != nil {
+		return site, err
+	}
+	wanted := rootsOf(typed)
+	for _, root := range wanted {
+		if site, found, err := s.status(wire.Md5(root)); found || err != nil {
+			return site, err
+		}
+	}
+	all, err := s.sites("filters", "properties")
+	if err != nil {
+		return wire.Site{}, err
+	}
+	var known []string
+	for _, site := range all {
+		for _, u := range site.URLs {
+			if slices.Contains(wanted, u.URL.URL) {
+				found, _, err := s.status(site.ID)
+				return found, err
+			}
+			known = append(known, u.URL.URL)
+		}
+		known = append(known, site.ID)
+	}
+	return wire.Site{}, refuse("site %q is not known in %s%s; list the sites with: hce site ls", typed, s.service, config.Suggestion(nearestAddress(typed, known)))
+}
+
+// rootsOf returns the root URLs that an address may mean.
+func rootsOf(typed string) []string {
+	u, err := target.Parse(typed)
+	switch {
+	case err != nil:
+		return nil
+	case u.Guessed:
+		return []string{u.Text, u.HTTP().Text}
+	}
+	return []string{u.Text}
+}
+
+// nearestAddress compares without the scheme, which people often leave out.
+func nearestAddress(typed string, known []string) string {
+	short := map[string]string{}
+	var names []string
+	for _, name := range known {
+		_, rest, found := strings.Cut(name, "://")
+		if !found {
+			rest = name
+		}
+		rest = strings.TrimSuffix(rest, "/")
+		short[rest] = name
+		names = append(names, rest)
+	}
+	_, rest, found := strings.Cut(typed, "://")
+	if !found {
+		rest = typed
+	}
+	return short[config.Nearest(strings.TrimSuffix(rest, "/"), names)]
+}
+
+// row finds a stored URL. site may be "": then all sites are searched.
+func (s *session) row(typed, site string) (wire.URL, error) {
+	texts := rootsOf(typed)
+	if len(texts) == 0 {
+		_, err := target.Parse(typed)
+		return wire.URL{}, refusal{err}
+	}
+	if !slices.Contains(texts, typed) { // stored as it was given
+		texts = append([]string{typed}, texts...)
+	}
+	var ids []string
+	if site != "" {
+		found, err := s.site(site)
+		if err != nil {
+			return wire.URL{}, err
+		}
+		ids = []string{found.ID}
+	} else {
+		all, err := s.sites("urls", "filters", "properties")
+		if err != nil {
+			return wire.URL{}, err
+		}
+		for _, found := range all {
+			ids = append(ids, found.ID)
+		}
+	}
+	rows, err := s.rowsOf(ids, texts)
+	switch {
+	case err != nil:
+		return wire.URL{}, err
+	case len(rows) == 0:
+		last := texts[len(texts)-1]
+		return wire.URL{}, refuse("URL %q is not known in %s%s; see what a crawl decides about it with: hce explain %s", typed, s.service, config.Suggestion(s.nearURL(ids, last)), last)
+	case len(rows) > 1 && rows[0].SiteID != rows[1].SiteID:
+		return wire.URL{}, refuse("URL %q is in the sites %s and %s; choose one with --site", typed, rows[0].SiteID, rows[1].SiteID)
+	}
+	return rows[0], nil
+}
+
+const (
+	nearSites = 20  // in which a similar URL is searched
+	nearRows  = 200 // that are compared
+	nearEnd   = 6   // letters at the end of a URL that may be wrong
+)
+
+// nearURL returns a stored URL that begins like text, "" if there is no similar one.
+func (s *session) nearURL(ids []string, text string) string {
+	start := text[:max(0, len(text)-nearEnd)]
+	if strings.ContainsAny(start, `'\`) || strings.Count(start, "/") < 3 {
+		start = text[:strings.LastIndexByte(text, '/')+1]
+	}
+	if strings.ContainsAny(start, `'\`) {
+		return ""
+	}
+	like := strings.NewReplacer("%", `\%`, "_", `\_`).Replace(start) + "%"
+	var known []string
+	for _, id := range ids[:min(len(ids), nearSites)] {
+		rows, err := pages.Rows(s.ctx, s.service, id, "`URL` LIKE '"+like+"'", "", nearRows)
+		if err != nil {
+			return "" // only a hint
+		}
+		for _, row := range rows {
+			known = append(known, row.URL)
+		}
+	}
+	return config.Nearest(text, known)
+}
+
+// rowsOf asks for each of the URLs in each of the sites.
+func (s *session) rowsOf(ids, texts []string) (rows []wire.URL, err error) {
+	for part := range slices.Chunk(ids, 200) {
+		var requests []any
+		for _, id := range part {
+			for _, text := range texts {
+				requests = append(requests, map[string]any{"siteId": id, "url": text, "urlType": wire.ByURL})
+			}
+		}
+		var found []wire.URL
+		if err := s.ask(wire.URLStatus, requests, &found); err != nil {
+			return nil, err
+		}
+		rows = append(rows, found...)
+	}
+	return rows, nil
+}
+
+// stateName returns the name of a site's state.
+func stateName(state int64) string {
+	names := map[int64]string{
+		wire.SiteActive: "active", wire.SiteDisabled: "disabled", wire.SiteSuspended: "paused", wire.SiteDeleted: "deleted",
+		wire.SiteCleaned: "cleaned", wire.SiteNotFound: "unknown",
+	}
+	if name, ok := names[state]; ok {
+		return name
+	}
+	return fmt.Sprint(state)
+}
+
+// rootOf returns the first root URL of a site, or its id.
+func rootOf(site wire.Site) string {
+	if len(site.URLs) > 0 {
+		return site.URLs[0].URL.URL
+	}
+	return site.ID
+}

@@ -1,0 +1,127 @@
+package hce
+
+import (
+	"fmt"
+	"strings"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/export"
+	"hce/dc/internal/cli/pages"
+)
+
+// pageOptions choose what hce page prints.
+type pageOptions struct {
+	site, version                 string
+	text, markdown, html, headers bool
+}
+
+func (p program) pageCommand() *command.Command {
+	var o options
+	var words []string
+	var what pageOptions
+	c := p.leaf(command.Text{
+		Name: "page", Summary: "prints the stored page of a URL",
+		Description: `Without an option it prints title, author, date and text. Only one option applies; --version goes
+with --html (default then) and --headers.`,
+		Examples: "  hce page https://example.org/ --markdown\n  hce page example.org --headers\n  hce page example.org --version 1 --html",
+	}, &o, func(s *session) error { return s.page(words[0], what) })
+	c.Words(&words, "URL", 1, 1)
+	c.Flag(&what.text, "text", "", "print the plain text")
+	c.Flag(&what.markdown, "markdown", "", "print the text as Markdown")
+	c.Flag(&what.html, "html", "", "print the page as it was received")
+	c.Flag(&what.headers, "headers", "", "print the headers of the answer")
+	c.Text(&what.version, "version", "", "NUMBER", "print this version of the page as it was received; hce url history lists them")
+	c.Text(&what.site, "site", "", "SITE", "site of the URL, if several have it")
+	return c
+}
+
+// needs returns the contents for the options, or a refusal of several options.
+func (o pageOptions) needs(json bool) (pages.Needs, error) {
+	n, needs := 0, pages.Processed
+	for _, choice := range []struct {
+		given bool
+		needs pages.Needs
+	}{{o.text, pages.Processed}, {o.markdown, pages.Processed}, {o.html, pages.Raw}, {o.headers, pages.Headers}, {json, pages.Processed}} {
+		if choice.given {
+			n, needs = n+1, choice.needs
+		}
+	}
+	if n > 1 {
+		return 0, refuse("choose one of --text, --markdown, --html, --headers and --json")
+	}
+	return needs, nil
+}
+
+func (s *session) page(typed string, o pageOptions) error {
+	needs, err := o.needs(s.json)
+	if err != nil {
+		return err
+	}
+	if o.version != "" {
+		return s.version(typed, o)
+	}
+	row, err := s.openRow(typed, o.site)
+	if err != nil {
+		return err
+	}
+	var page *pages.Page
+	reader := pages.Reader{Service: s.service, Site: row.SiteID, Where: "`URLMd5`='" + row.URLMd5 + "'", Needs: needs}
+	err = reader.Read(s.ctx, "", func(p *pages.Page) error { page = p; return nil }, nil)
+	switch {
+	case err != nil:
+		return err
+	case page == nil:
+		return refuse("URL %s was deleted at this moment", row.URL)
+	}
+	return s.printPage(page, o)
+}
+
+func (s *session) printPage(p *pages.Page, o pageOptions) error {
+	switch {
+	case o.html && p.Raw == nil, o.headers && p.Headers == nil, !o.html && !o.headers && p.Result == nil:
+		return withoutContent(p.URL)
+	case o.html:
+		_, err := s.out.Write(p.Raw)
+		return err
+	case o.headers:
+		_, err := fmt.Fprintln(s.out, strings.TrimSpace(string(p.Headers)))
+		return err
+	case o.text:
+		_, err := fmt.Fprintln(s.out, p.Text("content_encoded"))
+		return err
+	case o.markdown:
+		_, err := fmt.Fprintln(s.out, p.Text("content_markdown"))
+		return err
+	case s.json:
+		return s.pageJSON(p)
+	}
+	for _, line := range [][2]string{{"title", p.Text("title")}, {"url", p.URL.URL}, {"author", p.Text("author")}, {"date", p.Text("pubdate")}, {"language", p.Text("html_lang")}} {
+		if line[1] != "" {
+			fmt.Fprintf(s.out, "%-9s %s\n", line[0], clean(line[1]))
+		}
+	}
+	_, err := fmt.Fprintf(s.out, "\n%s\n", p.Text("content_encoded"))
+	return err
+}
+
+// pageJSON prints all processed fields of the page.
+func (s *session) pageJSON(p *pages.Page) error {
+	format, err := export.Find("jsonl")
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, name := range export.FieldNames() {
+		if name != "html" {
+			names = append(names, name)
+		}
+	}
+	w, err := format.Open(export.Output{W: s.out}, export.Settings{Fields: names})
+	if err != nil {
+		return err
+	}
+	if err := w.Page(p); err != nil {
+		return err
+	}
+	return w.Flush()
+}

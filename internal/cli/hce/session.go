@@ -1,0 +1,223 @@
+package hce
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/node"
+	"hce/dc/internal/config"
+	"hce/dc/internal/wire"
+)
+
+const (
+	defaultPort = 5504
+	dialLimit   = 3 * time.Second
+)
+
+// options are those of every sub-command.
+type options struct {
+	config, server, data string
+	json, showRequest    bool
+}
+
+// session is one run of a sub-command.
+type session struct {
+	options
+	ctx       context.Context
+	out, talk io.Writer
+	service   client.Service // set by connect
+	clients   client.Server  // the client port of the daemon; zero if the service is a folder
+	node      *node.Node     // set if the service is a folder of hce
+	closers   []func()
+}
+
+// end closes what the run has opened.
+func (s *session) end() {
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		s.closers[i]()
+	}
+}
+
+// place is where the data are.
+type place struct {
+	server *client.Server // a daemon; nil: the folder
+	dir    string
+	tried  string // the daemon that did not answer, for messages
+}
+
+// find returns the daemon of --server or --config, the folder of --data, the daemon of this machine,
+// or the user's folder, in this order.
+func (o options) find() (place, error) {
+	if o.data != "" {
+		if o.server != "" || o.config != "" {
+			return place{}, refuse("--data is a folder without a running daemon; it does not go with --server and --config")
+		}
+		return place{dir: o.data}, nil
+	}
+	server, err := o.readServer()
+	if err != nil {
+		return place{}, refusal{err}
+	}
+	address := net.JoinHostPort(server.Host, strconv.Itoa(server.Port))
+	conn, err := net.DialTimeout("tcp", address, dialLimit)
+	if err == nil {
+		conn.Close()
+		return place{server: &server}, nil
+	}
+	if o.server != "" || o.config != "" {
+		return place{}, fmt.Errorf("cannot reach the daemon at %s: %w; start dc-daemon, or leave out --server and --config to use a folder of hce", address, err)
+	}
+	dir, err := node.DefaultDir(os.Getenv)
+	if err != nil {
+		return place{}, refusal{err}
+	}
+	return place{dir: dir, tried: address}, nil
+}
+
+// readServer reads the address and the keys of the daemon: the ini file of dc-client, if there is
+// one, and --server.
+func (o options) readServer() (client.Server, error) {
+	f, err := config.Open("dc-client", o.config)
+	if errors.Is(err, config.ErrNoFile) {
+		f, err = config.Parse(filepath.Join("/etc", "dc-client", "dc-client.ini"), nil)
+	}
+	if err != nil {
+		return client.Server{}, err
+	}
+	section := f.Section("dcc")
+	server := client.ReadServer(section, defaultPort, client.Timeout(section))
+	if err := f.Err(); err != nil {
+		return client.Server{}, err
+	}
+	if o.server == "" {
+		return server, nil
+	}
+	host, port, err := net.SplitHostPort(o.server)
+	n, numberErr := strconv.ParseUint(port, 10, 16)
+	if err != nil || numberErr != nil || n == 0 {
+		return client.Server{}, fmt.Errorf("--server %q is not HOST:PORT; the client port of a daemon is usually %d", o.server, defaultPort)
+	}
+	server.Host, server.Port = cmp.Or(host, "127.0.0.1"), int(n)
+	return server, nil
+}
+
+// connect opens the service for a sub-command that needs stored data.
+func (s *session) connect() error {
+	at, err := s.find()
+	if err != nil {
+		return err
+	}
+	if at.server != nil {
+		s.clients = *at.server
+		s.use(s.clients)
+		return nil
+	}
+	if !node.Exists(at.dir) {
+		return errors.New(at.nothing())
+	}
+	return s.openFolder(at.dir)
+}
+
+// openSite connects and finds a site (see site).
+func (s *session) openSite(typed string) (wire.Site, error) {
+	if err := s.connect(); err != nil {
+		return wire.Site{}, err
+	}
+	return s.site(typed)
+}
+
+// openRow connects and finds a stored URL (see row).
+func (s *session) openRow(typed, site string) (wire.URL, error) {
+	if err := s.connect(); err != nil {
+		return wire.URL{}, err
+	}
+	return s.row(typed, site)
+}
+
+// nothing is the message for a folder without data.
+func (p place) nothing() string {
+	text := "the folder " + p.dir + " has no crawl yet; start with: hce crawl URL"
+	if p.tried != "" {
+		text = "no daemon answers at " + p.tried + ", and " + text
+	}
+	return text
+}
+
+// openFolder makes the stores of a folder the service.
+func (s *session) openFolder(dir string) error {
+	programs, err := node.Programs()
+	if err != nil {
+		return err
+	}
+	if s.node, err = node.Open(dir, programs); err != nil {
+		return err
+	}
+	stores, err := s.node.Stores()
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, stores.Close)
+	s.use(stores)
+	return nil
+}
+
+// use makes service the service of the session.
+func (s *session) use(service client.Service) {
+	if s.showRequest {
+		service = shown{service, s.talk}
+	}
+	s.service = service
+}
+
+func (s *session) ask(op wire.Op, request, answer any) error {
+	return s.service.Ask(s.ctx, op, request, answer)
+}
+
+// shown prints each operation in the form that db-task reads.
+type shown struct {
+	client.Service
+	talk io.Writer
+}
+
+func (s shown) Ask(ctx context.Context, op wire.Op, request, answer any) error {
+	if text, err := json.Marshal(request); err == nil {
+		fmt.Fprintf(s.talk, "[\"%s\",%s]\n", op, text)
+	}
+	return s.Service.Ask(ctx, op, request, answer)
+}
+
+// say prints a line for the person at the terminal.
+func (s *session) say(format string, args ...any) { fmt.Fprintf(s.talk, format+"\n", args...) }
+
+// line prints a named value for a person.
+func (s *session) line(name, format string, args ...any) {
+	fmt.Fprintf(s.out, "%-12s %s\n", name, clean(fmt.Sprintf(format, args...)))
+}
+
+// printJSON prints a value for a machine.
+func (s *session) printJSON(value any) error { return command.PrintJSON(s.out, value) }
+
+// connectOrCreate is connect for a sub-command that may create the folder of hce.
+func (s *session) connectOrCreate() error {
+	at, err := s.find()
+	switch {
+	case err != nil:
+		return err
+	case at.server != nil:
+		s.clients = *at.server
+		s.use(s.clients)
+		return nil
+	}
+	return s.openFolder(at.dir)
+}

@@ -1,0 +1,260 @@
+package hce
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/strict"
+	"hce/dc/internal/cli/target"
+	"hce/dc/internal/wire"
+)
+
+// settings are the options that describe a site, as typed.
+type settings struct {
+	depth, maxPages, delay, scope, name string
+	include, exclude                    []string
+	properties, fields                  []string // NAME=VALUE
+	browser                             bool
+}
+
+// declare declares the options. With edit, only what is given changes.
+func (o *settings) declare(c *command.Command) {
+	c.Choice(&o.scope, "scope", "", strings.Join(target.Scopes, "|"), "how far to follow links: host (default; with and without www), domain (with sub-domains), prefix (below the folder of the URL), any", target.Scopes...)
+	c.List(&o.include, "include", "", "PATTERN", "follow only matching links; a glob (/docs/**, *.html) or re:REGEXP; may be repeated")
+	c.List(&o.exclude, "exclude", "", "PATTERN", "do not follow matching links; may be repeated")
+	c.Text(&o.depth, "depth", "", "NUMBER", "follow links up to this distance from the URL; 0: only the URL; default: no limit")
+	c.Text(&o.maxPages, "max-pages", "", "NUMBER", "fetch at most this number of URLs, failed ones included; default: no limit")
+	c.Text(&o.delay, "delay", "", "TIME", "pause between two requests to a host, such as 500ms (default) or 2s; robots.txt may require more")
+	c.Flag(&o.browser, "browser", "", "load pages in a headless Chromium")
+	c.List(&o.properties, "property", "", "NAME=VALUE", "property of the site (docs/properties.md); may be repeated")
+	c.List(&o.fields, "set", "", "FIELD=VALUE", "field of the site, such as maxErrors=100 (docs/site-properties.md); may be repeated")
+}
+
+// limits reads the options about links.
+func (o settings) limits() (target.Limits, error) {
+	l := target.Limits{Scope: target.Host, Include: o.include, Exclude: o.exclude, Depth: -1}
+	if o.scope != "" {
+		var err error
+		if l.Scope, err = target.ParseScope(o.scope); err != nil {
+			return l, fmt.Errorf("--scope: %w", err)
+		}
+	}
+	if o.depth != "" {
+		n, err := number("--depth", o.depth, 0, 1000000)
+		if err != nil {
+			return l, err
+		}
+		l.Depth = int(n)
+	}
+	return l, nil
+}
+
+// given reports whether the options change the filters of a site.
+func (o settings) given() bool {
+	return o.scope != "" || o.depth != "" || len(o.include) > 0 || len(o.exclude) > 0
+}
+
+func number(option, text string, lowest, highest int64) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < lowest || n > highest {
+		return 0, fmt.Errorf("%s %q is not a number from %d to %d", option, text, lowest, highest)
+	}
+	return n, nil
+}
+
+func delay(text string) (milliseconds int64, err error) {
+	d, err := duration("--delay", text, bounds{0, 24 * time.Hour, "0s to 24h"})
+	return d.Milliseconds(), err
+}
+
+// bounds are the least and the most time that an option takes, and both as a text.
+type bounds struct {
+	least, most time.Duration
+	text        string
+}
+
+// duration reads an option that is a time with a unit.
+func duration(option, text string, b bounds) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil && text != "" && strings.Trim(text, "0123456789.") == "" {
+		return 0, fmt.Errorf("%s %q has no unit; write %sms or %ss", option, text, text, text)
+	}
+	if err != nil || d < b.least || d > b.most {
+		return 0, fmt.Errorf("%s %q is not a time from %s, such as 500ms or 2s", option, text, b.text)
+	}
+	return d, nil
+}
+
+// fetchBrowser is fetchType of a site whose pages are loaded in a browser (docs/spec/objects.md 5.2).
+const fetchBrowser = 2
+
+// apply puts the options into the object of SITE_NEW or SITE_UPDATE, all but filters and properties.
+func (o settings) apply(object map[string]any) error {
+	if o.maxPages != "" {
+		n, err := number("--max-pages", o.maxPages, 1, 1<<40)
+		if err != nil {
+			return err
+		}
+		object["maxURLs"] = n
+	}
+	if o.delay != "" {
+		n, err := delay(o.delay)
+		if err != nil {
+			return err
+		}
+		object["requestDelay"] = n
+	}
+	if o.browser {
+		object["fetchType"] = fetchBrowser
+	}
+	for _, pair := range o.fields {
+		if err := setField(object, pair); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listFields are the fields of a site that are no columns; options set them.
+var listFields = map[string]string{"urls": "the URL arguments", "filters": "--include, --exclude and --scope", "properties": "--property", "id": "--name"}
+
+// setField reads FIELD=VALUE of --set.
+func setField(object map[string]any, pair string) error {
+	name, value, found := strings.Cut(pair, "=")
+	if !found {
+		return fmt.Errorf("--set %q is not FIELD=VALUE", pair)
+	}
+	if use, listed := listFields[name]; listed {
+		return fmt.Errorf("--set %s: set it with %s", name, use)
+	}
+	column, problem := strict.Field(name)
+	if problem != nil {
+		return fmt.Errorf("--set %s", problem)
+	}
+	object[name] = value
+	if column.Kind == wire.KindInt || column.Kind == wire.KindFloat {
+		if _, err := strconv.ParseFloat(value, 64); err != nil || column.Kind == wire.KindInt && strings.ContainsAny(value, ".eExXpP") {
+			return fmt.Errorf("--set %s: %q is not a number", name, value)
+		}
+		object[name] = json.Number(value)
+	}
+	return nil
+}
+
+// propertyMap reads NAME=VALUE of --property. Unknown names are refused.
+func (o settings) propertyMap() (map[string]string, error) {
+	all := map[string]string{}
+	var problems strict.Error
+	for _, pair := range o.properties {
+		name, value, found := strings.Cut(pair, "=")
+		if !found {
+			return nil, fmt.Errorf("--property %q is not NAME=VALUE", pair)
+		}
+		problems = append(problems, strict.Property("--property", name)...)
+		all[name] = value
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return all, nil
+}
+
+// newSite returns the object of SITE_NEW for root URLs, checked.
+func (o settings) newSite(roots []string) (map[string]any, error) {
+	limits, err := o.limits()
+	if err != nil {
+		return nil, refusal{err}
+	}
+	filters, err := target.Filters(roots, limits)
+	if err != nil {
+		return nil, refusal{err}
+	}
+	if limits.Scope == target.Any && limits.Depth < 0 && o.maxPages == "" {
+		return nil, refuse("--scope any follows links to every host and has no end; add --max-pages or --depth")
+	}
+	properties := map[string]string{"STORE_HTTP_HEADERS": "1", "STORE_HTTP_REQUEST": "1"}
+	own, err := o.propertyMap()
+	if err != nil {
+		return nil, refusal{err}
+	}
+	maps.Copy(properties, own)
+	if filters == nil {
+		filters = []target.Filter{}
+	}
+	object := map[string]any{
+		"id": wire.Md5(roots[0]), "urls": roots, "filters": filters, "properties": properties, "requestDelay": 500, "processingDelay": 0,
+		"description": cut("hce: "+target.Hostname(roots[0]), 64),
+	}
+	if o.name != "" {
+		if !wire.ValidSiteID(o.name) || o.name == wire.GeneralSite {
+			return nil, refuse("--name %q is not 1 to 32 letters, digits, - and _", o.name)
+		}
+		object["id"] = o.name
+	}
+	if err := o.apply(object); err != nil {
+		return nil, refusal{err}
+	}
+	return object, check(wire.SiteNew, object)
+}
+
+// check refuses an object with problems.
+func check(op wire.Op, object any) error {
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	if problems := strict.Check(op, raw); len(problems) > 0 {
+		return strict.Error(problems)
+	}
+	return nil
+}
+
+// differences lists in which settings a stored site differs from the object of SITE_NEW.
+func differences(site wire.Site, object map[string]any) (list []string) {
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	wanted := wire.Site{RequestDelay: site.RequestDelay, MaxURLs: 0, FetchType: 1}
+	if err := json.Unmarshal(raw, &wanted); err != nil {
+		return []string{err.Error()}
+	}
+	differ := func(name string, stored, asked any) {
+		if fmt.Sprint(stored) != fmt.Sprint(asked) {
+			list = append(list, fmt.Sprintf("%s is %v, not %v", name, stored, asked))
+		}
+	}
+	differ("URLs", urlTexts(site), urlTexts(wanted))
+	differ("filters", filterTexts(site), filterTexts(wanted))
+	differ("delay in ms", site.RequestDelay, wanted.RequestDelay)
+	differ("max-pages", site.MaxURLs, wanted.MaxURLs)
+	differ("fetchType", site.FetchType, wanted.FetchType)
+	for _, p := range wanted.Properties {
+		if value, _ := site.Property(p.Name); value != p.Value {
+			list = append(list, fmt.Sprintf("property %s is %q, not %q", p.Name, value, p.Value))
+		}
+	}
+	return list
+}
+
+func urlTexts(site wire.Site) (list []string) {
+	for _, u := range site.URLs {
+		list = append(list, u.URL.URL)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func filterTexts(site wire.Site) (list []string) {
+	for _, f := range site.Filters {
+		list = append(list, fmt.Sprintf("%s (type %d, group %d)%s", f.Pattern, f.Type, f.GroupID, f.Subject))
+	}
+	slices.Sort(list)
+	return list
+}

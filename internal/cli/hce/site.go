@@ -1,0 +1,397 @@
+package hce
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/livescreen"
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/target"
+	"hce/dc/internal/wire"
+)
+
+func (p program) siteCommand() *command.Command {
+	return group("site", "lists, shows and changes sites",
+		`SITE is the id of a site or one of its root URLs, with or without scheme.`,
+		`  hce site ls
+  hce site show example.org
+  hce site new https://example.org/ --depth 3 --property ROBOTS_META=0
+  hce site edit example.org --delay 2s
+  hce site rm example.org --yes`,
+		p.siteLsCommand(), p.siteShowCommand(), p.siteNewCommand(), p.siteEditCommand(), p.siteStateCommand("pause", "stops the crawl of a site", wire.SiteSuspended),
+		p.siteStateCommand("resume", "continues the crawl of a site", wire.SiteActive), p.siteRecrawlCommand(), p.siteRmCommand())
+}
+
+func (p program) siteLsCommand() *command.Command {
+	var o options
+	return p.leaf(command.Text{
+		Name: "ls", Summary: "lists the sites",
+		Description: "The columns are the counters of SITE_STATUS: known URLs, URLs that wait, processed pages, errors,\nand the size of the raw pages.",
+		Examples:    "  hce site ls\n  hce site ls --json",
+	}, &o, func(s *session) error {
+		list, err := s.openSites()
+		if err != nil {
+			return err
+		}
+		if s.json {
+			if list == nil {
+				list = []wire.Site{}
+			}
+			return s.printJSON(list)
+		}
+		t := table{head: []string{"SITE", "STATE", " URLS", " WAITING", " PAGES", " ERRORS", " SIZE", "ROOT"}}
+		for _, site := range list {
+			t.add(site.ID, stateName(site.State), fmt.Sprint(site.CollectedURLs+int64(len(site.URLs))), fmt.Sprint(site.NewURLs),
+				fmt.Sprint(site.Contents), fmt.Sprint(site.Errors), bytesText(site.Size), rootOf(site))
+		}
+		t.print(s.out)
+		return nil
+	})
+}
+
+func (p program) siteShowCommand() *command.Command {
+	var o options
+	var words []string
+	c := p.leaf(command.Text{
+		Name: "show", Summary: "shows the settings and counters of a site",
+		Examples: "  hce site show example.org",
+	}, &o, func(s *session) error {
+		site, err := s.openSite(words[0])
+		if err != nil {
+			return err
+		}
+		if s.json {
+			return s.printJSON(site)
+		}
+		s.showSite(site)
+		return nil
+	})
+	c.Words(&words, "SITE", 1, 1)
+	return c
+}
+
+func (s *session) showSite(site wire.Site) {
+	s.line("site", "%s", site.ID)
+	s.line("description", "%s", site.Description)
+	s.line("state", "%s", stateName(site.State))
+	for _, u := range site.URLs {
+		s.line("root", "%s", u.URL.URL)
+	}
+	s.line("pages", "%d processed, %d waiting to be processed", site.Contents, site.Resources)
+	s.line("URLs", "%d collected, %d waiting", site.CollectedURLs, site.NewURLs)
+	s.line("errors", "%d %s", site.Errors, strings.Join(site.ErrorMask.Names(), " "))
+	s.line("size", "%s", bytesText(site.Size))
+	s.line("delay", "%d ms", site.RequestDelay)
+	s.line("limits", "%d URLs, %d pages, %d errors, %d bytes (0: no limit)", site.MaxURLs, site.MaxResources, site.MaxErrors, site.MaxResourceSize)
+	s.line("recrawl", "every %d minutes, next %s", site.RecrawlPeriod, cmp.Or(string(site.RecrawlDate), "never"))
+	s.line("browser", "%t", site.FetchType == fetchBrowser)
+	for _, f := range site.Filters {
+		verb := "include"
+		if f.Action < 0 || f.Action == 0 && f.Type == 0 {
+			verb = "exclude"
+		}
+		if f.OpCode != 0 {
+			verb, f.Pattern = "condition", fmt.Sprintf("%s (operation %d) %s", f.Subject, f.OpCode, f.Pattern)
+		}
+		s.line("filter", "%s %s", verb, f.Pattern)
+	}
+	for _, p := range site.Properties {
+		s.line("property", "%s=%s", p.Name, p.Value)
+	}
+}
+
+func (p program) siteNewCommand() *command.Command {
+	var o options
+	var set settings
+	var words []string
+	var file string
+	c := p.leaf(command.Text{
+		Name: "new", Summary: "creates a site, which a running daemon crawls at once",
+		Description: `Creates a site from its root URLs, or from a file with the object of SITE_NEW
+(docs/site-properties.md). Unknown keys, unknown properties, filters that do not compile and
+sites that exist are refused. "hce crawl URL" creates the site itself.`,
+		Examples: "  hce site new https://example.org/ --depth 3\n  hce site new --file my-site.json",
+	}, &o, func(s *session) error { return s.newSite(set, file, words) })
+	c.Words(&words, "[URL...]", 0, 0)
+	set.declare(c)
+	c.Text(&set.name, "name", "", "ID", "id of the site; default: the md5 of the first URL")
+	c.Text(&file, "file", "f", "FILE", "JSON file with the object of SITE_NEW, instead of URLs and options")
+	return c
+}
+
+func (s *session) newSite(set settings, file string, words []string) error {
+	object, err := s.siteObject(set, file, words)
+	if err != nil {
+		return err
+	}
+	if err := s.connectOrCreate(); err != nil {
+		return err
+	}
+	var answer wire.GeneralResponse
+	if err := s.ask(wire.SiteNew, object, &answer); err != nil {
+		return existsHint(err)
+	}
+	if len(answer.Statuses) != 1 {
+		return errors.New("SITE_NEW: the answer names no site")
+	}
+	if s.json {
+		return s.printJSON(map[string]any{"id": answer.Statuses[0]})
+	}
+	fmt.Fprintln(s.out, answer.Statuses[0])
+	if s.node != nil {
+		s.say("no daemon runs in %s; crawl the site with: hce crawl %v", s.node.Dir, answer.Statuses[0])
+	}
+	return nil
+}
+
+// siteObject returns the checked object of SITE_NEW from a file or from the arguments.
+func (s *session) siteObject(set settings, file string, words []string) (any, error) {
+	if file == "" && len(words) == 0 {
+		return nil, refuse("give a URL, or a file with --file")
+	}
+	if file != "" {
+		if len(words) > 0 {
+			return nil, refuse("--file does not go with URL %q", words[0])
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, refusal{err}
+		}
+		var object any
+		if err := json.Unmarshal(text, &object); err != nil {
+			return nil, refuse("%s is not JSON: %w", file, err)
+		}
+		return json.RawMessage(text), check(wire.SiteNew, json.RawMessage(text))
+	}
+	roots, err := parseRoots(words)
+	if err != nil {
+		return nil, err
+	}
+	return set.newSite(roots)
+}
+
+// parseRoots reads root URLs, which need a scheme.
+func parseRoots(words []string) (roots []string, err error) {
+	for _, word := range words {
+		u, err := target.Parse(word)
+		switch {
+		case err != nil:
+			return nil, refusal{err}
+		case u.Guessed:
+			return nil, refuse("URL %q has no scheme; did you mean %s or %s?", word, u.Text, u.HTTP().Text)
+		case slices.Contains(roots, u.Text):
+			return nil, refuse("URL %s is given twice", u.Text)
+		}
+		roots = append(roots, u.Text)
+	}
+	return roots, nil
+}
+
+// existsHint adds a remedy to the refusal of a site that exists.
+func existsHint(err error) error {
+	if exitOf(err) == command.ExitRefused && strings.Contains(err.Error(), "Duplicate site") {
+		return refuse("the site exists already; change it with hce site edit, or choose another id with --name")
+	}
+	return err
+}
+
+func (p program) siteEditCommand() *command.Command {
+	var o options
+	var set settings
+	var words, unset []string
+	c := p.leaf(command.Text{
+		Name: "edit", Summary: "changes settings of a site",
+		Description: `Only what is given changes. --scope, --depth, --include and --exclude together replace all
+filters of the site.`,
+		Examples: "  hce site edit example.org --delay 2s --property ROBOTS_META=0\n  hce site edit example.org --unset ROBOTS_META",
+	}, &o, func(s *session) error { return s.editSite(set, unset, words[0]) })
+	c.Words(&words, "SITE", 1, 1)
+	set.declare(c)
+	c.List(&unset, "unset", "", "NAME", "remove this property; may be repeated")
+	return c
+}
+
+func (s *session) editSite(set settings, unset []string, typed string) error {
+	properties, err := set.propertyMap()
+	if err != nil {
+		return refusal{err}
+	}
+	limits, err := set.limits()
+	if err != nil {
+		return refusal{err}
+	}
+	site, err := s.openSite(typed)
+	if err != nil {
+		return err
+	}
+	object := map[string]any{"id": site.ID, "updateType": wire.UpdateOverwrite}
+	if err := set.apply(object); err != nil {
+		return refusal{err}
+	}
+	if set.given() {
+		if object["filters"], err = target.Filters(urlTexts(site), limits); err != nil {
+			return refusal{err}
+		}
+	}
+	if len(properties)+len(unset) > 0 {
+		if object["properties"], err = merged(site, properties, unset); err != nil {
+			return err
+		}
+	}
+	if len(object) == 2 {
+		return refuse("nothing to change; give an option, see --help")
+	}
+	if err := check(wire.SiteUpdate, object); err != nil {
+		return err
+	}
+	return s.update(object)
+}
+
+// merged returns all properties of the site with the changes: SITE_UPDATE replaces the list.
+func merged(site wire.Site, changes map[string]string, unset []string) ([]map[string]any, error) {
+	list := []map[string]any{}
+	for _, p := range site.Properties {
+		if _, changed := changes[p.Name]; !changed && !slices.Contains(unset, p.Name) {
+			list = append(list, map[string]any{"name": p.Name, "value": p.Value, "urlMd5": p.URLMd5})
+		}
+	}
+	for _, name := range unset {
+		if _, has := site.Property(name); !has {
+			return nil, refuse("--unset %s: the site has no such property", name)
+		}
+	}
+	for name, value := range changes {
+		list = append(list, map[string]any{"name": name, "value": value})
+	}
+	return list, nil
+}
+
+// update sends SITE_UPDATE of one site.
+func (s *session) update(object map[string]any) error {
+	var answer wire.GeneralResponse
+	if err := s.ask(wire.SiteUpdate, object, &answer); err != nil {
+		return err
+	}
+	if len(answer.Statuses) != 1 || fmt.Sprint(answer.Statuses[0]) != "0" {
+		return refuse("SITE_UPDATE: site %v is not known", object["id"])
+	}
+	return nil
+}
+
+func (p program) siteStateCommand(name, summary string, state int64) *command.Command {
+	var o options
+	var words []string
+	c := p.leaf(command.Text{
+		Name: name, Summary: summary,
+		Description: "Pages that are being fetched are finished.",
+		Examples:    "  hce site " + name + " example.org",
+	}, &o, func(s *session) error {
+		site, err := s.openSite(words[0])
+		if err != nil {
+			return err
+		}
+		return s.update(map[string]any{"id": site.ID, "state": state})
+	})
+	c.Words(&words, "SITE", 1, 1)
+	return c
+}
+
+func (p program) siteRecrawlCommand() *command.Command {
+	var o options
+	var words []string
+	var failed bool
+	c := p.leaf(command.Text{
+		Name: "recrawl", Summary: "lets all pages of a site be fetched again",
+		Description: `Each URL that was fetched becomes due (Status 1). Pages that did not change are not processed
+again. Contents stay until a new version is stored. In a folder of hce, "hce crawl SITE" does
+the work.`,
+		Examples: "  hce site recrawl example.org\n  hce site recrawl example.org --failed",
+	}, &o, func(s *session) error { return s.recrawl(words[0], failed) })
+	c.Words(&words, "SITE", 1, 1)
+	c.Flag(&failed, "failed", "", "only URLs with an error")
+	return c
+}
+
+// updatesAtOnce is the number of rows of one URL_UPDATE.
+const updatesAtOnce = 200
+
+func (s *session) recrawl(typed string, failed bool) error {
+	site, err := s.openSite(typed)
+	if err != nil {
+		return err
+	}
+	where := "`Status` IN (4,7)"
+	if failed {
+		where += " AND `ErrorMask`<>0"
+	}
+	n, err := s.renew(site.ID, where)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.printJSON(map[string]any{"id": site.ID, "urls": n})
+	}
+	s.say("%s will be fetched again", count(n, "URL", "URLs"))
+	if s.node != nil && n > 0 {
+		s.say("no daemon runs in %s; fetch them with: hce crawl %s", s.node.Dir, site.ID)
+	}
+	return nil
+}
+
+// renew makes the URLs of a site that match a condition due again, and returns their number.
+func (s *session) renew(site, where string) (n int64, err error) {
+	for after := ""; ; {
+		rows, err := pages.Rows(s.ctx, s.service, site, where+" AND `URLMd5`>'"+after+"'", "`URLMd5` ASC", updatesAtOnce)
+		if err != nil || len(rows) == 0 {
+			return n, err
+		}
+		var requests []any
+		for _, row := range rows {
+			requests = append(requests, map[string]any{"siteId": site, "urlMd5": row.URLMd5, "status": wire.StatusNew, "state": wire.URLEnabled, "errorMask": 0})
+		}
+		if err := s.ask(wire.URLUpdate, requests, nil); err != nil {
+			return n, err
+		}
+		n, after = n+int64(len(rows)), rows[len(rows)-1].URLMd5
+	}
+}
+
+func (p program) siteRmCommand() *command.Command {
+	var o options
+	var words []string
+	var yes bool
+	c := p.leaf(command.Text{
+		Name: "rm", Summary: "deletes a site with all its pages",
+		Description: "On a terminal it asks first. There is no way back.",
+		Examples:    "  hce site rm example.org --yes",
+	}, &o, func(s *session) error {
+		site, err := s.openSite(words[0])
+		if err != nil {
+			return err
+		}
+		if !yes && !s.confirm(fmt.Sprintf("delete site %s (%s) with %s?", site.ID, clean(rootOf(site)), count(site.Contents, "page", "pages"))) {
+			return refuse("nothing was deleted; confirm with --yes")
+		}
+		return s.ask(wire.SiteDelete, map[string]any{"id": site.ID, "taskType": 1, "delayedType": wire.Immediate}, nil)
+	})
+	c.Words(&words, "SITE", 1, 1)
+	c.Flag(&yes, "yes", "y", "do not ask")
+	return c
+}
+
+// confirm asks the person at the terminal; without a terminal the answer is no.
+func (s *session) confirm(question string) bool {
+	if !livescreen.IsTerminal(os.Stdin) {
+		return false
+	}
+	fmt.Fprintf(s.talk, "%s [y/N] ", question)
+	answer, _ := bufio.NewReader(os.Stdin).ReadString('\n') // no answer is no
+	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y")
+}

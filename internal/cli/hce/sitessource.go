@@ -1,0 +1,273 @@
+package hce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/livescreen"
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/config"
+	"hce/dc/internal/wire"
+)
+
+// Bounds of one sample: they keep a sample cheap, however many sites there are.
+const (
+	looksAtOnce  = 4   // sites whose pages and errors are looked at
+	lookedAt     = 40  // of the busiest sites; the others have no causes and no slowest host
+	pagesOfLook  = 20  // pages of a site, for the slowest host
+	errorsOfLook = 200 // failed URLs of a site, for the causes
+	rootsAtOnce  = 500 // new sites whose root URLs are read
+)
+
+// sitesSource reads the sites and the managers for hce top.
+type sitesSource struct {
+	s      *session
+	before livescreen.SitesReading
+	roots  map[string]root
+	looks  map[string]*siteLook
+	order  []string // ids of the last sample, the busiest first
+	admin  adminPort
+}
+
+// root is the root URLs of a site.
+type root struct {
+	url string // the first one
+	n   int64
+}
+
+// siteLook is what was seen of a site so far.
+type siteLook struct {
+	at      time.Time
+	pages   int64 // timed pages and errors of the site at that time
+	counted int64 // errors of the site at that time
+	hosts   hostTimes
+	causes  map[string]int64
+}
+
+// sitesSource prepares the source for the service of the session. adminFile may be "".
+func (s *session) sitesSource(adminFile string) (*sitesSource, error) {
+	f := &sitesSource{s: s, roots: map[string]root{}, looks: map[string]*siteLook{}}
+	f.admin.s = s
+	return f, f.admin.find(adminFile)
+}
+
+func (f *sitesSource) close() { f.admin.close() }
+
+// read takes a sample (livescreen.Reader).
+func (f *sitesSource) read(ctx context.Context) livescreen.Sample {
+	now := f.reading(ctx)
+	sample := livescreen.CompareSites(f.before, now)
+	f.before, f.order = now, nil
+	for _, site := range sample.Sites {
+		f.order = append(f.order, site.ID)
+	}
+	return sample
+}
+
+func (f *sitesSource) reading(ctx context.Context) livescreen.SitesReading {
+	r := livescreen.SitesReading{Service: f.s.service.String()}
+	sites, more, err := livescreen.Sites(ctx, f.s.service)
+	r.At, r.More = time.Now(), more
+	if err == nil {
+		err = f.readRoots(ctx, sites)
+	}
+	if err == nil {
+		err = f.look(ctx, sites, r.At)
+	}
+	if err != nil {
+		r.Away = err.Error()
+		return r
+	}
+	for _, site := range sites {
+		r.Sites = append(r.Sites, f.counters(site))
+	}
+	r.Managers, r.NoManagers = f.admin.read(ctx)
+	if f.s.node != nil && r.Managers == nil {
+		r.Idle = r.NoManagers
+	}
+	return r
+}
+
+// counters adds what is known of a site to its counters.
+func (f *sitesSource) counters(site wire.Site) livescreen.SiteCounters {
+	c := livescreen.SiteCounters{Site: site, StateName: stateName(site.State), Root: f.roots[site.ID].url, Roots: f.roots[site.ID].n}
+	if look := f.looks[site.ID]; look != nil {
+		c.Causes = look.causes
+		c.SlowHost, c.SlowTime = look.hosts.slowest()
+	}
+	return c
+}
+
+// readRoots reads the root URLs of sites that are new here. They hardly change.
+func (f *sitesSource) readRoots(ctx context.Context, sites []wire.Site) error {
+	var ids []string
+	for _, site := range sites {
+		if _, known := f.roots[site.ID]; !known && len(ids) < rootsAtOnce {
+			ids = append(ids, "'"+site.ID+"'")
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var found []wire.Site
+	err := f.s.service.Ask(ctx, wire.SiteFind, map[string]any{
+		"excludeList": []string{"filters", "properties"}, "criterions": map[string]any{"WHERE": "`Id` IN (" + strings.Join(ids, ",") + ")"},
+	}, &found)
+	for _, site := range found {
+		f.roots[site.ID] = root{rootOf(site), int64(len(site.URLs))}
+	}
+	return err
+}
+
+// look looks at pages and errors of some of the busiest sites, those first that it has not seen for
+// the longest time.
+func (f *sitesSource) look(ctx context.Context, sites []wire.Site, at time.Time) error {
+	chosen := f.choose(sites)
+	if len(chosen) == 0 {
+		return nil
+	}
+	var sampled, failed []pages.Query
+	for _, site := range chosen {
+		sampled = append(sampled, pages.Sample(site.ID, site.AVGSpeedCounter, pagesOfLook))
+		if f.looks[site.ID].counted != site.Errors {
+			failed = append(failed, pages.Query{Site: site.ID, Where: "`ErrorMask`<>0", Most: errorsOfLook})
+		}
+	}
+	rows, err := pages.RowsOf(ctx, f.s.service, sampled)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		f.looks[row.SiteID].hosts.add(row)
+	}
+	if rows, err = pages.RowsOf(ctx, f.s.service, failed); err != nil {
+		return err
+	}
+	bySite := map[string][]wire.URL{}
+	for _, row := range rows {
+		bySite[row.SiteID] = append(bySite[row.SiteID], row)
+	}
+	for _, site := range chosen {
+		look := f.looks[site.ID]
+		if look.counted != site.Errors {
+			look.causes = causes(bySite[site.ID])
+		}
+		look.at, look.pages, look.counted = at, site.AVGSpeedCounter+site.Errors, site.Errors
+	}
+	return nil
+}
+
+// choose returns the sites to look at. Sites that have not changed since the last look are left out.
+func (f *sitesSource) choose(sites []wire.Site) (chosen []wire.Site) {
+	byID := map[string]wire.Site{}
+	for _, site := range sites {
+		byID[site.ID] = site
+	}
+	order := f.order
+	if order == nil { // the first sample: as the service has ordered them
+		for _, site := range sites {
+			order = append(order, site.ID)
+		}
+	}
+	for _, id := range order[:min(len(order), lookedAt)] {
+		site, there := byID[id]
+		look := f.looks[id]
+		if look == nil {
+			look = &siteLook{hosts: hostTimes{}}
+			f.looks[id] = look
+		}
+		if there && look.pages != site.AVGSpeedCounter+site.Errors {
+			chosen = append(chosen, site)
+		}
+	}
+	slices.SortStableFunc(chosen, func(a, b wire.Site) int { return f.looks[a.ID].at.Compare(f.looks[b.ID].at) })
+	return chosen[:min(len(chosen), looksAtOnce)]
+}
+
+// adminPort reads the managers of the daemon.
+type adminPort struct {
+	s       *session
+	source  *livescreen.Source // nil: none
+	port    int                // of the source
+	classes []string
+	unknown string // why it is missing
+}
+
+// find looks for the ini file of dc-admin: the given one, or that of this machine if it is for the same
+// daemon. In a folder of hce, read finds the daemon.
+func (a *adminPort) find(file string) error {
+	if a.s.node != nil {
+		if file != "" {
+			return refuse("--admin is for --server and --config; the folder %s has its own dc-admin.ini", a.s.node.Dir)
+		}
+		return nil
+	}
+	i, err := client.ReadInstallation(file)
+	switch {
+	case errors.Is(err, config.ErrNoFile) && file == "":
+		a.unknown = "no dc-admin.ini was found; give one with --admin FILE"
+		return nil
+	case err != nil:
+		return refusal{err}
+	case file == "" && address(i.Clients) != address(a.s.clients):
+		a.unknown = fmt.Sprintf("dc-admin.ini is for the daemon at %s; give another ini file with --admin FILE", address(i.Clients))
+		return nil
+	}
+	return a.open(i)
+}
+
+func address(s client.Server) string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
+
+func (a *adminPort) open(i client.Installation) (err error) {
+	a.close()
+	a.port, a.classes = i.Admin.Port, i.Start
+	a.source, err = livescreen.Open(i.Admin, i.Start)
+	return err
+}
+
+func (a *adminPort) close() {
+	if a.source != nil {
+		a.source.Close()
+		a.source = nil
+	}
+}
+
+// read returns a sample of the managers, or the reason why it is missing.
+func (a *adminPort) read(ctx context.Context) (*livescreen.ManagersSample, string) {
+	if a.s.node != nil {
+		if err := a.follow(); err != nil {
+			return nil, err.Error()
+		}
+	}
+	if a.source == nil {
+		return nil, a.unknown
+	}
+	if a.s.showRequest {
+		a.s.say("dc-admin --cmd STAT --classes %s", strings.Join(a.classes, ","))
+	}
+	sample := a.source.Read(ctx)
+	return &sample, ""
+}
+
+// follow opens the admin port of the daemon that runs in the folder. Each crawl has another one.
+func (a *adminPort) follow() error {
+	i, found, err := a.s.node.Running()
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		a.close()
+		a.unknown = fmt.Sprintf("hce crawl does not run in %s; start it with: hce crawl URL", a.s.node.Dir)
+		return nil
+	case a.source != nil && a.port == i.Admin.Port:
+		return nil
+	}
+	return a.open(i)
+}

@@ -1,0 +1,119 @@
+package hce
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hce/dc/internal/cli/export"
+	"hce/dc/internal/cli/livescreen"
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/wire"
+)
+
+// summary is the end of hce crawl, as it is printed with --json.
+type summary struct {
+	Site     string           `json:"site"`
+	Root     string           `json:"root"`
+	State    string           `json:"state"`    // of the site
+	URLs     int64            `json:"urls"`     // known, the root URLs included
+	Pages    int64            `json:"pages"`    // processed
+	Left     int64            `json:"left"`     // URLs that still wait: a limit has suspended the site
+	Failed   int64            `json:"failed"`   // URLs with errors
+	LeftOut  int64            `json:"leftOut"`  // URLs that robots.txt, a filter or a limit left out
+	Bytes    int64            `json:"bytes"`    // of the raw pages
+	Seconds  float64          `json:"seconds"`  // of this run
+	Causes   map[string]int64 `json:"causes"`   // URLs by error bit
+	SiteBits []string         `json:"siteBits"` // error bits of the site as a whole
+
+	alone bool   // pages were fetched, and none led to another URL
+	cause string // error of the last request that failed, if no page was fetched
+}
+
+// siteBits are error bits that a site has itself, not from its URLs.
+const siteBits = wire.ErrMaxItems | wire.ErrSiteMaxErrors | wire.ErrSiteMaxResources | wire.ErrProcessorMaxErrors | wire.ErrProcessorMaxResources | wire.ErrInitialization
+
+// summarize counts what the crawl has stored.
+func (c *crawl) summarize() (summary, error) {
+	site, _, err := c.status(c.site.ID, "filters", "properties")
+	if err != nil {
+		return summary{}, err
+	}
+	r := summary{
+		Site: site.ID, Root: rootOf(site), State: stateName(site.State), URLs: site.CollectedURLs + int64(len(site.URLs)), Pages: site.Contents,
+		Left: site.NewURLs, Bytes: site.Size, Seconds: time.Since(c.began).Round(100 * time.Millisecond).Seconds(), Causes: map[string]int64{},
+		SiteBits: (site.ErrorMask & siteBits).Names(),
+	}
+	bounded := len(r.SiteBits) > 0 || slices.ContainsFunc(c.site.Filters, func(f wire.SiteFilter) bool { return f.OpCode != 0 })
+	r.alone = r.Pages > 0 && r.URLs <= int64(len(site.URLs)) && !bounded
+	if r.Pages == 0 && c.daemon != nil {
+		r.cause = c.daemon.Fault(site.ID)
+	}
+	reader := pages.Reader{Service: c.service, Site: site.ID, Where: "`ErrorMask`<>0"}
+	err = reader.Read(c.ctx, "", func(p *pages.Page) error {
+		for _, name := range p.ErrorMask.Names() {
+			r.Causes[name]++
+		}
+		if p.ErrorMask&^leftOut != 0 {
+			r.Failed++
+		} else {
+			r.LeftOut++
+		}
+		return nil
+	}, nil)
+	return r, err
+}
+
+// bad reports whether the exit status is 1.
+func (r summary) bad() bool { return r.Failed > 0 || r.Left > 0 || r.Pages == 0 }
+
+// meaning is the message of an error bit.
+func meaning(name string) string {
+	for _, bit := range (^wire.ErrorMask(0)).Bits() {
+		if bit.Name == name {
+			return bit.Message
+		}
+	}
+	return ""
+}
+
+// text is the summary for a person.
+func (r summary) text() string {
+	var b strings.Builder
+	verdict := "complete"
+	switch {
+	case r.Left > 0:
+		verdict = fmt.Sprintf("not complete: the site is %s, %s wait", r.State, count(r.Left, "URL", "URLs"))
+	case r.Pages == 0:
+		verdict = "no page could be fetched and processed"
+	case r.Failed > 0:
+		verdict = "complete, with errors"
+	}
+	fmt.Fprintf(&b, "%s: %s\n", cut(clean(r.Root), longestURL), verdict)
+	fmt.Fprintf(&b, "  %s, %s, %s in %s\n", count(r.URLs, "URL", "URLs"), count(r.Pages, "page", "pages"), bytesText(r.Bytes), time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
+	if r.Failed > 0 {
+		fmt.Fprintf(&b, "  %d failed; list them with: hce url ls %s --failed\n", r.Failed, r.Site)
+	}
+	if r.LeftOut > 0 {
+		fmt.Fprintf(&b, "  %d left out by robots.txt, filters, types or limits\n", r.LeftOut)
+	}
+	for _, name := range livescreen.CauseNames(r.Causes) {
+		fmt.Fprintf(&b, "  %6d  %s: %s\n", r.Causes[name], name, meaning(name))
+	}
+	if r.cause != "" {
+		fmt.Fprintf(&b, "  the last error: %s\n", clean(r.cause))
+	}
+	if r.alone {
+		b.WriteString("  no link leads to another URL in the scope; see --scope, and hce explain URL\n")
+	}
+	if len(r.SiteBits) > 0 {
+		fmt.Fprintf(&b, "  limits of the site: %s (docs/errors.md)\n", strings.Join(r.SiteBits, ", "))
+	}
+	if r.Pages == 0 {
+		fmt.Fprintf(&b, "  the same command tries again\n")
+		return b.String()
+	}
+	fmt.Fprintf(&b, "  pages: hce export %s --format %s, hce page URL\n", r.Site, strings.Join(export.Names(), "|"))
+	return b.String()
+}

@@ -1,0 +1,91 @@
+package hce
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// table prints rows in columns. Numbers are set right if their column's name starts with a blank.
+type table struct {
+	head []string
+	rows [][]string
+}
+
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+// longestURL bounds the length of a URL in messages.
+const longestURL = 200
+
+// longestCell bounds the width of all columns but the last one.
+const longestCell = 60
+
+func (t *table) print(w io.Writer) {
+	widths := make([]int, len(t.head))
+	for _, row := range append([][]string{t.head}, t.rows...) {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(clean(cell)))
+		}
+	}
+	for _, row := range append([][]string{t.head}, t.rows...) {
+		var line strings.Builder
+		for i, cell := range row {
+			cell = clean(cell)
+			pad := strings.Repeat(" ", max(0, min(widths[i], longestCell)-utf8.RuneCountInString(cell)))
+			switch {
+			case strings.HasPrefix(t.head[i], " "):
+				line.WriteString(pad + cell)
+			case i == len(row)-1:
+				line.WriteString(cell)
+			default:
+				line.WriteString(cell + pad)
+			}
+			line.WriteString("  ")
+		}
+		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+	}
+}
+
+// clean makes text of a site safe for a terminal: one line without control characters.
+func clean(text string) string {
+	return strings.TrimSpace(strings.Map(func(c rune) rune {
+		switch {
+		case unicode.IsSpace(c):
+			return ' '
+		case !unicode.IsPrint(c):
+			return -1
+		}
+		return c
+	}, text))
+}
+
+// cut shortens text to most characters.
+func cut(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:max(0, most-1)]) + "…"
+}
+
+// bytesText formats a number of bytes.
+func bytesText(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	value, unit := float64(n), 0
+	for value >= 1000 && unit < 4 {
+		value /= 1000
+		unit++
+	}
+	return fmt.Sprintf("%.1f %s", value, [...]string{"B", "kB", "MB", "GB", "TB"}[unit])
+}
+
+// count formats a number with its noun.
+func count(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,69 @@
+package hce
+
+import (
+	"os"
+	"time"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/livescreen"
+)
+
+// topOptions are those of hce top.
+type topOptions struct {
+	interval, admin string
+	once            bool
+}
+
+func (p program) topCommand() *command.Command {
+	var o options
+	r := topOptions{interval: "2s"}
+	c := p.leaf(command.Text{
+		Name: "top", Summary: "shows the crawl of all sites as a live screen",
+		Description: `The first page has the sites, active and busy ones first: state, URLs that are done, wait and are
+in flight, URLs done per second since the last sample, errors with their most frequent causes,
+and the host with the slowest pages of a sample. The second page has the managers and queues of
+the daemon, as dc-admin top.
+
+Keys: 1, 2 and Tab choose the page, the arrows or j and k scroll, p pauses the screen, q quits.
+Without a terminal, or with --once, one table is printed. With --json each interval prints one
+line with a JSON object. There are no colours if NO_COLOR is set.
+
+In a folder of hce, top shows the crawl of "hce crawl", and waits for one if none runs. It sends
+at most four operations per interval, however many sites there are.`,
+		Examples: "  hce top\n  hce top --once\n  hce top --json --interval 10s",
+	}, &o, func(s *session) error { return r.run(s) })
+	c.Text(&r.interval, "interval", "i", "TIME", "time between two samples, 500ms to 1h")
+	c.Flag(&r.once, "once", "", "print one table, after one interval, and exit")
+	c.Text(&r.admin, "admin", "", "FILE", "ini file of dc-admin, for the managers; default: dc-admin.ini of this machine if it is for the same daemon")
+	return c
+}
+
+func (r topOptions) run(s *session) error {
+	every, err := duration("--interval", r.interval, bounds{500 * time.Millisecond, time.Hour, "500ms to 1h"})
+	if err != nil {
+		return refusal{err}
+	}
+	out, _ := s.out.(*os.File)
+	live := !r.once && !s.json && out != nil && livescreen.Interactive(os.Stdin, out, os.Getenv)
+	if talk, is := s.talk.(*os.File); live && s.showRequest && is && livescreen.IsTerminal(talk) {
+		return refuse("--show-request would write into the live screen; add --once or --json, or redirect stderr")
+	}
+	if err := s.connect(); err != nil {
+		return err
+	}
+	source, err := s.sitesSource(r.admin)
+	if err != nil {
+		return err
+	}
+	defer source.close()
+	style := livescreen.Style{Program: "hce top", Title: s.service.String(), Plain: livescreen.Plain(os.Getenv), Pages: livescreen.SitesPages}
+	switch {
+	case live:
+		return livescreen.OnTerminal(s.ctx, os.Stdin, out, source.read, style, every)
+	case s.json && r.once:
+		return livescreen.OnceJSON(s.ctx, s.out, source.read, every)
+	case s.json:
+		return livescreen.JSON(s.ctx, s.out, source.read, every, 0)
+	}
+	return livescreen.Once(s.ctx, s.out, source.read, style, every)
+}

@@ -1,0 +1,254 @@
+package hce
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/export"
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/target"
+	"hce/dc/internal/config"
+	"hce/dc/internal/wire"
+)
+
+func (p program) urlCommand() *command.Command {
+	return group("url", "lists, shows, adds and deletes the URLs of a site, and lists versions of their pages", "SITE is the id of a site or one of its root URLs.",
+		`  hce url ls example.org --failed
+  hce url show https://example.org/a
+  hce url history https://example.org/a
+  hce url add example.org https://example.org/hidden.html
+  hce url rm example.org https://example.org/old.html`,
+		p.urlLsCommand(), p.urlShowCommand(), p.urlHistoryCommand(), p.urlAddCommand(), p.urlRmCommand())
+}
+
+// statusCodes are the words of --status.
+var statusCodes = map[string]string{
+	"new": "`Status`=1", "crawling": "`Status` IN (2,3,8)", "crawled": "`Status`=4", "processing": "`Status` IN (5,6)", "processed": "`Status`=7",
+}
+
+// urlLs are the options of hce url ls.
+type urlLs struct {
+	status, where, limit string
+	failed               bool
+}
+
+func (p program) urlLsCommand() *command.Command {
+	var o options
+	var words []string
+	ls := urlLs{limit: "1000"}
+	c := p.leaf(command.Text{
+		Name: "ls", Summary: "lists the URLs of a site",
+		Description: "The order is that of the keys (md5 of the URL), so --limit gives the same URLs each time. --where is\na condition on the columns of docs/spec/objects.md 4.5, in the MySQL dialect.",
+		Examples:    "  hce url ls example.org --status new\n  hce url ls example.org --where 'Size > 1000000' --json",
+	}, &o, func(s *session) error { return s.urlLs(ls, words[0]) })
+	c.Words(&words, "SITE", 1, 1)
+	c.Choice(&ls.status, "status", "", "STATUS", "only URLs in this status", statusNames()...)
+	c.Flag(&ls.failed, "failed", "", "only URLs with an error")
+	c.Text(&ls.where, "where", "", "SQL", "only URLs that fulfil this condition")
+	c.Text(&ls.limit, "limit", "", "NUMBER", "at most this number of URLs; 0: all")
+	return c
+}
+
+func statusNames() []string { return slices.Sorted(maps.Keys(statusCodes)) }
+
+// condition returns the condition of the options.
+func (ls urlLs) condition() (string, error) {
+	var parts []string
+	if ls.status != "" {
+		code, known := statusCodes[ls.status]
+		if !known {
+			names := statusNames()
+			return "", refuse("--status %q is not one of %s%s", ls.status, strings.Join(names, ", "), config.Suggestion(config.Nearest(ls.status, names)))
+		}
+		parts = append(parts, code)
+	}
+	if ls.failed {
+		parts = append(parts, "`ErrorMask`<>0")
+	}
+	if ls.where != "" {
+		parts = append(parts, "("+ls.where+")")
+	}
+	return strings.Join(parts, " AND "), nil
+}
+
+// errEnough ends a reading at --limit.
+var errEnough = errors.New("enough")
+
+func (s *session) urlLs(ls urlLs, typed string) error {
+	limit, err := number("--limit", ls.limit, 0, 1<<40)
+	if err != nil {
+		return refusal{err}
+	}
+	where, err := ls.condition()
+	if err != nil {
+		return err
+	}
+	site, err := s.openSite(typed)
+	if err != nil {
+		return err
+	}
+	n := int64(0)
+	if !s.json {
+		fmt.Fprintf(s.out, "%-10s %4s %9s  %s\n", "STATUS", "CODE", "SIZE", "URL")
+	}
+	format, _ := export.Find("jsonl") // it exists
+	writer, err := format.Open(export.Output{W: s.out}, export.Settings{Fields: urlFields})
+	if err != nil {
+		return err
+	}
+	err = pages.Reader{Service: s.service, Site: site.ID, Where: where}.Read(s.ctx, "", func(p *pages.Page) error {
+		if limit > 0 && n == limit {
+			return errEnough
+		}
+		n++
+		if s.json {
+			return writer.Page(p)
+		}
+		return s.urlLine(p.URL)
+	}, nil)
+	if errors.Is(err, errEnough) {
+		s.say("only the first %d; see more with --limit", limit)
+		err = nil
+	}
+	return errors.Join(err, writer.Flush())
+}
+
+// urlFields are the fields of a line of hce url ls --json.
+var urlFields = []string{"url", "urlMd5", "site", "status", "httpCode", "contentType", "size", "depth", "crawled", "found", "errors", "milliseconds"}
+
+func (s *session) urlLine(row wire.URL) error {
+	text := row.URL
+	if names := row.ErrorMask.Names(); len(names) > 0 {
+		text += "  " + strings.Join(names, " ")
+	}
+	_, err := fmt.Fprintf(s.out, "%-10s %4d %9s  %s\n", export.StatusName(row.Status), row.HTTPCode, bytesText(row.Size), clean(text))
+	return err
+}
+
+func (p program) urlShowCommand() *command.Command {
+	var o options
+	var words []string
+	var site string
+	c := p.leaf(command.Text{
+		Name: "show", Summary: "shows what is stored about a URL",
+		Examples: "  hce url show https://example.org/a",
+	}, &o, func(s *session) error {
+		row, err := s.openRow(words[0], site)
+		if err != nil {
+			return err
+		}
+		if s.json {
+			return s.printJSON(row)
+		}
+		s.showURL(row)
+		return nil
+	})
+	c.Words(&words, "URL", 1, 1)
+	c.Text(&site, "site", "", "SITE", "site of the URL, if several have it")
+	return c
+}
+
+func (s *session) showURL(row wire.URL) {
+	s.line("url", "%s", row.URL)
+	s.line("site", "%s", row.SiteID)
+	s.line("key", "%s", row.URLMd5)
+	s.line("status", "%s", export.StatusName(row.Status))
+	s.line("answer", "%d %s %s, %s in %d ms", row.HTTPCode, row.ContentType, row.Charset, bytesText(row.Size), row.CrawlingTime)
+	s.line("found", "%s, depth %d", row.CDate, row.Depth)
+	s.line("crawled", "%s, %d times", cmp.Or(string(row.UDate), "never"), row.Crawled)
+	s.line("processed", "%d times, %d values", row.Processed, row.TagsCount)
+	s.line("links", "%d inside, %d outside", row.LinksI, row.LinksE)
+	for _, bit := range row.ErrorMask.Bits() {
+		s.line("error", "%s: %s", bit.Name, bit.Message)
+	}
+}
+
+func (p program) urlAddCommand() *command.Command {
+	var o options
+	var words []string
+	c := p.leaf(command.Text{
+		Name: "add", Summary: "adds URLs to a site, to be crawled",
+		Description: "The filters of the site do not apply to them. A URL that is known already is refused.",
+		Examples:    "  hce url add example.org https://example.org/hidden.html",
+	}, &o, func(s *session) error { return s.urlAdd(words[0], words[1:]) })
+	c.Words(&words, "SITE URL...", 2, 0)
+	return c
+}
+
+func (s *session) urlAdd(typed string, words []string) error {
+	texts, err := parseRoots(words)
+	if err != nil {
+		return err
+	}
+	site, err := s.openSite(typed)
+	if err != nil {
+		return err
+	}
+	known, err := s.rowsOf([]string{site.ID}, texts)
+	if err != nil {
+		return err
+	}
+	if len(known) > 0 {
+		return refuse("URL %s is known already (%s); let it be fetched again with: hce site recrawl", known[0].URL, export.StatusName(known[0].Status))
+	}
+	var requests []any
+	for _, text := range texts {
+		request := map[string]any{"siteId": site.ID, "url": text, "siteSelect": wire.SelectExplicit}
+		if len(site.URLs) > 0 { // like a link of the root page; without a parent it would be a root URL
+			request["parentMd5"], request["depth"] = site.URLs[0].URLMd5, 1
+		}
+		requests = append(requests, request)
+	}
+	var answer wire.GeneralResponse
+	if err := s.ask(wire.URLNew, requests, &answer); err != nil {
+		return err
+	}
+	for i, status := range answer.Statuses {
+		if fmt.Sprint(status) != "0" && i < len(texts) {
+			return fmt.Errorf("URL_NEW did not add %s (status %v)", texts[i], status)
+		}
+	}
+	s.say("added %s to site %s", count(int64(len(texts)), "URL", "URLs"), site.ID)
+	return nil
+}
+
+func (p program) urlRmCommand() *command.Command {
+	var o options
+	var words []string
+	c := p.leaf(command.Text{
+		Name: "rm", Summary: "deletes URLs of a site with their pages",
+		Description: "A URL that a page of the site links to may be found again.",
+		Examples:    "  hce url rm example.org https://example.org/old.html",
+	}, &o, func(s *session) error { return s.urlRm(words[0], words[1:]) })
+	c.Words(&words, "SITE URL...", 2, 0)
+	return c
+}
+
+func (s *session) urlRm(typed string, words []string) error {
+	for _, word := range words {
+		if _, err := target.Parse(word); err != nil {
+			return refusal{err}
+		}
+	}
+	if err := s.connect(); err != nil {
+		return err
+	}
+	var requests []any
+	for _, word := range words { // all are looked up before the first one is deleted
+		row, err := s.row(word, typed)
+		if err != nil {
+			return err
+		}
+		requests = append(requests, map[string]any{"siteId": row.SiteID, "url": row.URLMd5, "urlType": wire.ByMd5, "delayedType": wire.Immediate})
+	}
+	if err := s.ask(wire.URLDelete, requests, nil); err != nil {
+		return err
+	}
+	s.say("deleted %s", count(int64(len(words)), "URL", "URLs"))
+	return nil
+}

@@ -1,0 +1,85 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hce/dc/internal/childprocess"
+)
+
+// Explain runs a task program with --explain and args and returns its JSON. It works in the folder of
+// n with the options, or with the ini file of the program next to crawlerIni, a crawler-task.ini, if n is
+// nil.
+func Explain(ctx context.Context, n *Node, o Options, crawlerIni, program string, args ...string) ([]byte, error) {
+	var cmd *exec.Cmd
+	if n == nil {
+		programs, err := Programs()
+		if err != nil {
+			return nil, err
+		}
+		ini := crawlerIni
+		if program != "crawler-task" {
+			ini = filepath.Join(filepath.Dir(crawlerIni), program+".ini")
+		}
+		cmd = exec.CommandContext(ctx, filepath.Join(programs, program), append([]string{"-c", ini}, args...)...)
+	} else {
+		cmd = exec.CommandContext(ctx, n.program(program), append([]string{"-c", filepath.Join(n.ini(), program+".ini")}, args...)...)
+		cmd.Env = append(n.environment(), o.environment()...)
+	}
+	return output(ctx, cmd)
+}
+
+// output runs a program of ctx to its end and returns its stdout.
+func output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
+	var out, talk bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &talk
+	err := childprocess.Run(cmd)
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.As(err, &exit):
+		return nil, errors.New(filepath.Base(cmd.Path) + ": " + string(bytes.TrimSpace(talk.Bytes())))
+	case err != nil:
+		return nil, fmt.Errorf("run %s: %w", filepath.Base(cmd.Path), err)
+	}
+	return out.Bytes(), nil
+}
+
+// CheckConfig runs a program of the node with --check-config and returns the lines of its stderr:
+// errors and warnings, none if the configuration is good.
+func (n *Node) CheckConfig(ctx context.Context, program string) (lines []string, err error) {
+	cmd := exec.CommandContext(ctx, n.program(program), "--check-config", "-c", filepath.Join(n.ini(), program+".ini"))
+	cmd.Env = n.environment()
+	var talk bytes.Buffer
+	cmd.Stderr = &talk
+	err = childprocess.Run(cmd) // the exit status is 1 if there are errors
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	for line := range strings.Lines(talk.String()) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return lines, fmt.Errorf("run %s: %w", program, err)
+	}
+	return lines, nil
+}
+
+// Version returns the line that a program prints with --version.
+func Version(ctx context.Context, dir, program string) (string, error) {
+	text, err := output(ctx, exec.CommandContext(ctx, filepath.Join(dir, program), "--version"))
+	return string(bytes.TrimSpace(text)), err
+}
+
+// Names are the programs that a node starts.
+func Names() []string { return slices.Clone(programs) }

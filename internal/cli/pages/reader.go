@@ -1,0 +1,297 @@
+package pages
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/result"
+)
+
+// Needs says which contents a reader fetches, in addition to the row.
+type Needs uint
+
+// Contents of a page.
+const (
+	Processed Needs = 1 << iota // title, text and so on
+	Raw                         // the page as received
+	Headers                     // of the answer
+	Requests                    // the request that was sent
+)
+
+const (
+	rowsAtOnce     = 100
+	contentsAtOnce = 50
+	bytesAtOnce    = 4 << 20 // of raw pages, unless one page is larger
+)
+
+// Reader reads the pages of a site.
+type Reader struct {
+	Service client.Service
+	Site    string
+	Where   string // condition on columns, in the MySQL dialect; "" for all
+	Needs   Needs
+}
+
+// Page is one stored URL of a site.
+type Page struct {
+	wire.URL
+	// Result has the processed values; nil if the page is not processed or Processed is not needed.
+	Result *result.Result
+	// Raw, Headers and Request are nil if they are not stored or not needed.
+	Raw, Headers, Request []byte
+	Stored                wire.Date // time of the version that Raw is, with milliseconds; "" without Raw
+}
+
+// Text returns a processed value such as title or content_encoded, "" without one.
+func (p *Page) Text(name string) string {
+	if p.Result == nil {
+		return ""
+	}
+	return p.Result.First(name)
+}
+
+// Read calls each for every page with a key greater than after; "" starts at the first one. Row and
+// contents of a page are of one moment. portion, if not nil, is called after each portion with the
+// key of its last page: reading may continue there. An error of a call ends the reading.
+func (r Reader) Read(ctx context.Context, after string, each func(*Page) error, portion func(last string) error) error {
+	for {
+		rows, err := r.rows(ctx, after, rowsAtOnce)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		for start := 0; start < len(rows); {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			n := r.together(rows[start:])
+			list, err := r.whole(ctx, rows[start:start+n])
+			if err != nil {
+				return err
+			}
+			for i := range list {
+				if err := each(&list[i]); err != nil {
+					return err
+				}
+			}
+			start += n
+			after = rows[start-1].URLMd5
+			if portion != nil {
+				if err := portion(after); err != nil {
+					return err
+				}
+			}
+		}
+		if len(rows) < rowsAtOnce {
+			return nil
+		}
+	}
+}
+
+// rows returns the rows behind a key.
+func (r Reader) rows(ctx context.Context, after string, most int) ([]wire.URL, error) {
+	return Rows(ctx, r.Service, r.Site, r.condition("`URLMd5` > '"+after+"'"), "`URLMd5` ASC", most)
+}
+
+func (r Reader) condition(keys string) string {
+	if r.Where == "" {
+		return keys
+	}
+	return keys + " AND (" + r.Where + ")"
+}
+
+// whole returns the pages of rows. A crawl may store another version of a page between its row and
+// its contents: rows that have changed meanwhile are read again, with their contents, and those that
+// have gone are left out.
+func (r Reader) whole(ctx context.Context, rows []wire.URL) ([]Page, error) {
+	list, err := r.contents(ctx, rows)
+	if r.Needs == 0 || err != nil {
+		return list, err
+	}
+	at := make(map[string]int, len(list))
+	for i := range list {
+		at[list[i].URLMd5] = i
+	}
+	gone := map[string]bool{}
+	for check := rows; len(check) > 0; {
+		var keys []string
+		for i := range check {
+			keys = append(keys, "'"+check[i].URLMd5+"'")
+			gone[check[i].URLMd5] = true
+		}
+		now, err := Rows(ctx, r.Service, r.Site, r.condition("`URLMd5` IN ("+strings.Join(keys, ",")+")"), "", len(keys))
+		if err != nil {
+			return nil, err
+		}
+		check = nil
+		for i := range now {
+			delete(gone, now[i].URLMd5)
+			if version(now[i]) != version(list[at[now[i].URLMd5]].URL) {
+				check = append(check, now[i])
+			}
+		}
+		again, err := r.contents(ctx, check)
+		if err != nil {
+			return nil, err
+		}
+		for i := range again {
+			list[at[again[i].URLMd5]] = again[i]
+		}
+	}
+	return slices.DeleteFunc(list, func(p Page) bool { return gone[p.URLMd5] }), nil
+}
+
+// version changes with each fetch and each processing of a page.
+func version(u wire.URL) [4]any { return [4]any{u.Status, u.Crawled, u.Processed, u.RawContentMd5} }
+
+// Query selects rows of a site.
+type Query struct {
+	Site  string
+	Where string // condition on columns, in the MySQL dialect
+	Order string // "" for any
+	Most  int
+}
+
+// Rows returns at most most rows of a site that match a condition.
+func Rows(ctx context.Context, service client.Service, site, where, order string, most int) ([]wire.URL, error) {
+	return RowsOf(ctx, service, []Query{{site, where, order, most}})
+}
+
+// RowsOf returns the rows of all queries, in one request; none without a query.
+func RowsOf(ctx context.Context, service client.Service, queries []Query) (rows []wire.URL, err error) {
+	if len(queries) == 0 {
+		return nil, nil
+	}
+	var requests []any
+	for _, q := range queries {
+		requests = append(requests, map[string]any{
+			"sitesList": []string{q.Site}, "sitesCriterions": map[string]any{"WHERE": "1=1"},
+			// Without ORDER BY the rows would have the order of their dates, which may read the whole site.
+			"urlsCriterions": map[string]any{"WHERE": q.Where, "ORDER BY": q.Order, "LIMIT": q.Most},
+			"maxURLs":        q.Most, "algorithm": 0, "isLocking": false, "attributeNames": []string{},
+		})
+	}
+	err = service.Ask(ctx, wire.URLFetch, requests, &rows)
+	return rows, err
+}
+
+// Sample is a query for most crawled pages of a site, from a random key on: the index of the keys gives
+// them at once. of is about the number of crawled pages; behind the key there are enough of them.
+func Sample(site string, of int64, most int) Query {
+	var from string
+	if int64(most) < of {
+		share := rand.Float64() * (1 - float64(most)/float64(of)) // of the keys, before the first page
+		from = fmt.Sprintf("%08x", uint32(share*(1<<32)))
+	}
+	return Query{site, "`URLMd5`>'" + from + "' AND `Crawled`>0", "`URLMd5` ASC", most}
+}
+
+// together returns how many rows one request for contents takes.
+func (r Reader) together(rows []wire.URL) int {
+	if r.Needs == 0 {
+		return len(rows)
+	}
+	n, sum := 0, int64(0)
+	for n < len(rows) && n < contentsAtOnce && (n == 0 || sum+rows[n].Size <= bytesAtOnce) {
+		sum += rows[n].Size
+		n++
+	}
+	return n
+}
+
+// mask returns the contentTypeMask of URL_CONTENT.
+func (n Needs) mask() (mask int) {
+	if n&Processed != 0 {
+		mask |= wire.MaskProcessed
+	}
+	if n&(Raw|Headers|Requests) != 0 {
+		mask |= wire.MaskRaw | wire.MaskRawLast
+	}
+	if n&Headers != 0 {
+		mask |= wire.MaskHeaders
+	}
+	if n&Requests != 0 {
+		mask |= wire.MaskRequests
+	}
+	return mask
+}
+
+// answer is the part of URLContentResponse that a page takes.
+type answer struct {
+	URLMd5    string            `json:"urlMd5"`
+	Raw       []wire.Content    `json:"rawContents"`
+	Processed []json.RawMessage `json:"processedContents"`
+	Headers   []*wire.Content   `json:"headers"`
+	Requests  []*wire.Content   `json:"requests"`
+}
+
+// contents returns the pages of rows. A row that was deleted meanwhile has no contents.
+func (r Reader) contents(ctx context.Context, rows []wire.URL) ([]Page, error) {
+	list := make([]Page, len(rows))
+	var requests []any
+	at := map[string]int{}
+	for i := range rows {
+		list[i].URL = rows[i]
+		at[rows[i].URLMd5] = i
+		if rows[i].Crawled > 0 {
+			requests = append(requests, map[string]any{
+				"siteId": r.Site, "url": rows[i].URL, "urlMd5": rows[i].URLMd5, "contentTypeMask": r.Needs.mask(),
+				"attributeNames": []string{}, "dbFieldsList": []string{"Status"},
+			})
+		}
+	}
+	if r.Needs == 0 || len(requests) == 0 {
+		return list, nil
+	}
+	var answers []answer
+	if err := r.Service.Ask(ctx, wire.URLContent, requests, &answers); err != nil {
+		return nil, err
+	}
+	for _, a := range answers {
+		i, known := at[a.URLMd5]
+		if !known {
+			continue
+		}
+		if err := list[i].fill(a, r.Needs); err != nil {
+			return nil, fmt.Errorf("content of %s: %w", list[i].URL.URL, err)
+		}
+	}
+	return list, nil
+}
+
+// fill sets the contents of a page.
+func (p *Page) fill(a answer, needs Needs) (err error) {
+	if len(a.Processed) > 0 && needs&Processed != 0 {
+		var c wire.Content
+		if err := json.Unmarshal(a.Processed[0], &c); err != nil {
+			return err
+		}
+		text, err := base64.StdEncoding.DecodeString(c.Buffer)
+		if err != nil {
+			return err
+		}
+		decoded := result.Decode(text)
+		p.Result = &decoded.Default
+	}
+	if len(a.Raw) > 0 && needs&Raw != 0 {
+		if p.Raw, err = base64.StdEncoding.DecodeString(a.Raw[0].Buffer); err != nil {
+			return err
+		}
+		p.Stored = wire.Date(a.Raw[0].CDate)
+	}
+	if len(a.Headers) > 0 && a.Headers[0] != nil {
+		if p.Headers, err = base64.StdEncoding.DecodeString(a.Headers[0].Buffer); err != nil {
+			return err
+		}
+	}
+	if len(a.Requests) > 0 && a.Requests[0] != nil {
+		p.Request, err = base64.StdEncoding.DecodeString(a.Requests[0].Buffer)
+	}
+	return err
+}

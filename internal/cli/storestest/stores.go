@@ -1,0 +1,246 @@
+// Package storestest has real stores for tests of programs that talk to a daemon: in a temporary
+// folder, with pages that a test puts there.
+//
+//	stores := storestest.Open(t)
+//	site := stores.NewSite("https://example.org/")
+//	stores.AddPage(site, "https://example.org/a", "Title", "text")
+//	address := "127.0.0.1:" + stores.Port // a daemon with one node
+package storestest
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/clitest"
+	"hce/dc/internal/config"
+	"hce/dc/internal/storage"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/result"
+)
+
+// Stores answer operations themselves (client.Service) and as a daemon at Port.
+type Stores struct {
+	t   testing.TB
+	job storage.Job
+	// Port of the loopback address that answers clients like a daemon with one node.
+	Port string
+	// Asked counts the operations by name.
+	Asked map[wire.Op]int
+
+	mu    sync.Mutex // guards onAsk and Asked
+	onAsk func(op wire.Op)
+	runs  sync.Mutex // job has one operation at a time
+}
+
+// Open opens empty stores until the test ends.
+func Open(t testing.TB) *Stores {
+	t.Helper()
+	s := &Stores{t: t, Asked: map[wire.Op]int{}}
+	s.Port = clitest.Serve(t, s.serve) // first: it ends last, after the connections of the stores
+	f, err := config.Parse(t.TempDir()+"/db-task.ini", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := storage.ReadConfig(f, t.TempDir())
+	c.NoSync = true
+	repo, closeAll, err := storage.Open(t.Context(), c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(closeAll)
+	s.job = storage.Job{Repository: repo}
+	return s
+}
+
+// String names the stores in messages.
+func (s *Stores) String() string { return "the stores of the test" }
+
+// Ask answers an operation.
+func (s *Stores) Ask(ctx context.Context, op wire.Op, request, answer any) error {
+	object, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	raw, err := s.run(ctx, op, object)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	var refused wire.Refusal
+	if json.Unmarshal(raw, &refused) == nil && refused.Refused {
+		return &client.Refusal{Op: op, Code: refused.ErrorCode, Message: refused.ErrorMessage}
+	}
+	return client.Decode(op, raw, answer)
+}
+
+func (s *Stores) run(ctx context.Context, op wire.Op, object json.RawMessage) (json.RawMessage, error) {
+	s.mu.Lock()
+	s.Asked[op]++
+	onAsk := s.onAsk
+	s.mu.Unlock()
+	if onAsk != nil {
+		onAsk(op)
+	}
+	line, err := json.Marshal(wire.Call{Op: op, ByName: true, Object: object})
+	if err != nil {
+		return nil, err
+	}
+	s.runs.Lock()
+	defer s.runs.Unlock()
+	reply, err := s.job.Run(ctx, line)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(reply)
+	if err != nil {
+		return nil, err
+	}
+	var pair []json.RawMessage
+	if err := json.Unmarshal(text, &pair); err != nil || len(pair) != 2 {
+		return nil, fmt.Errorf("the reply is no pair: %.200s", text)
+	}
+	return pair[1], nil
+}
+
+// serve answers one request of a client.
+func (s *Stores) serve(e wire.Event) []wire.Event {
+	raw, err := s.run(s.t.Context(), wire.Op(e.Type), e.Object)
+	response := wire.ErrorItem(fmt.Sprint(err))
+	var refused wire.Refusal
+	switch {
+	case err != nil:
+	case json.Unmarshal(raw, &refused) == nil && refused.Refused:
+		response = wire.ErrorItem(refused.ErrorMessage)
+	default:
+		response = wire.ClientResponse{ItemsList: []wire.ClientResponseItem{{ErrorCode: 0, ItemObject: raw}}}
+	}
+	answer := wire.Event{Class: e.Class, UID: e.UID, Type: e.Type + wire.ResponseOffset}
+	if answer.Object, err = json.Marshal(response); err != nil {
+		s.t.Error(err)
+	}
+	return []wire.Event{answer}
+}
+
+// OnAsk lets f be called before each operation, after it was counted. f may use the stores; nil ends
+// that.
+func (s *Stores) OnAsk(f func(op wire.Op)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onAsk = f
+}
+
+// NewSite creates a site that is not crawled and returns its id.
+func (s *Stores) NewSite(root string) (id string) {
+	s.t.Helper()
+	s.must(wire.SiteNew, map[string]any{"urls": []string{root}, "description": "a site of a test", "moveURLs": false})
+	return wire.Md5(root)
+}
+
+// AddPage stores a processed page.
+func (s *Stores) AddPage(site, url, title, text string) {
+	s.t.Helper()
+	raw := "<title>" + title + "</title><p>" + text
+	s.must(wire.URLNew, []any{row(site, url, raw)})
+	s.must(wire.URLPut, s.contents(site, url, title, text, raw))
+}
+
+// AddPages stores n processed pages, root0 and so on, with the titles "Title 0" and so on.
+func (s *Stores) AddPages(site, root string, n int) {
+	s.t.Helper()
+	const atOnce = 500
+	for first := 0; first < n; first += atOnce {
+		var rows, contents []any
+		for i := first; i < min(first+atOnce, n); i++ {
+			url, title := fmt.Sprint(root, i), fmt.Sprint("Title ", i)
+			rows = append(rows, row(site, url, title))
+			contents = append(contents, s.contents(site, url, title, "text of "+title, title)...)
+		}
+		s.must(wire.URLNew, rows)
+		s.must(wire.URLPut, contents)
+	}
+}
+
+// ChangePage stores a new version of a page: first its contents, then its row, which counts another
+// fetch.
+func (s *Stores) ChangePage(site, url, title, text string, fetches int) {
+	s.t.Helper()
+	raw := "<title>" + title + "</title><p>" + text
+	s.must(wire.URLPut, s.contents(site, url, title, text, raw))
+	s.must(wire.URLUpdate, []any{map[string]any{"siteId": site, "urlMd5": wire.KeyOfURL(url), "crawled": fetches, "processed": fetches, "size": len(raw)}})
+}
+
+// DeletePage deletes a URL with its contents.
+func (s *Stores) DeletePage(site, url string) {
+	s.t.Helper()
+	s.must(wire.URLDelete, []any{map[string]any{"siteId": site, "url": wire.KeyOfURL(url), "urlType": wire.ByMd5, "delayedType": wire.Immediate}})
+}
+
+// row is a processed page for URL_NEW.
+func row(site, url, raw string) map[string]any {
+	return map[string]any{
+		"siteId": site, "url": url, "siteSelect": wire.SelectExplicit, "status": wire.StatusProcessed, "crawled": 1, "processed": 1,
+		"httpCode": 200, "contentType": "text/html", "size": len(raw), "tagsCount": 2, "parentMd5": wire.Md5("parent"),
+		"UDate": "'2026-03-04 05:06:07'", "crawlingTime": 12,
+	}
+}
+
+// contents are those of a page for URL_PUT.
+func (s *Stores) contents(site, url, title, text, raw string) []any {
+	return []any{put(site, url, "1", wire.ContentRaw, raw), put(site, url, "1", wire.ContentHeaders, "Content-Type: text/html\r\n"), s.processed(site, url, title, text)}
+}
+
+func (s *Stores) processed(site, url, title, text string) any {
+	s.t.Helper()
+	r := result.Result{ID: wire.KeyOfURL(url)}
+	for name, value := range map[string]string{"title": title, "content_encoded": text, "content_markdown": "# " + title + "\n\n" + text, "pubdate": "2026-01-02 03:04:05"} {
+		r.Add(result.Tag{Name: name, Data: []string{value}, Extractor: "NewspaperExtractor"})
+	}
+	processed, err := result.Encode([]result.Result{r}, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return put(site, url, "1", wire.ContentProcessed, string(processed))
+}
+
+// AddVersion stores a further body of a page, without headers.
+func (s *Stores) AddVersion(site, url, raw string) {
+	s.t.Helper()
+	s.must(wire.URLPut, []any{put(site, url, "2", wire.ContentRaw, raw)})
+}
+
+func put(site, url, suffix string, kind int, data string) map[string]any {
+	return map[string]any{
+		"siteId": site, "urlMd5": wire.KeyOfURL(url), "contentType": kind, "fileStorageSuffix": suffix,
+		"putDict": map[string]any{"data": base64.StdEncoding.EncodeToString([]byte(data))},
+	}
+}
+
+// NotModified makes a recrawl that found the page as it was (304).
+func (s *Stores) NotModified(site, url string) {
+	s.t.Helper()
+	s.must(wire.URLUpdate, []any{map[string]any{"siteId": site, "urlMd5": wire.KeyOfURL(url), "crawled": 2, "status": wire.StatusCrawled, "httpCode": 304}})
+}
+
+// AddFailed stores a URL that could not be fetched.
+func (s *Stores) AddFailed(site, url string, code int, mask wire.ErrorMask) {
+	s.t.Helper()
+	s.must(wire.URLNew, []any{map[string]any{
+		"siteId": site, "url": url, "siteSelect": wire.SelectExplicit, "status": wire.StatusCrawled, "state": wire.URLError, "crawled": 1,
+		"httpCode": code, "errorMask": mask, "parentMd5": wire.Md5("parent"), "UDate": "'2026-03-04 05:06:07'",
+	}})
+}
+
+func (s *Stores) must(op wire.Op, request any) {
+	s.t.Helper()
+	if err := s.Ask(s.t.Context(), op, request, nil); err != nil {
+		s.t.Fatal(err)
+	}
+}

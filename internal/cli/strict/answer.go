@@ -1,0 +1,383 @@
+package strict
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/wire"
+)
+
+// Verdict is what an answer says about its request.
+type Verdict struct {
+	Problems []Problem
+	Done     int  // elements of the request that succeeded
+	NoNode   bool // no node answered
+}
+
+// Status returns the exit status: command.ExitDone, ExitErrors if only a part was done, ExitRefused
+// if nothing was, and ExitFailed if no node answered.
+func (v Verdict) Status() int {
+	switch {
+	case v.NoNode:
+		return command.ExitFailed
+	case len(v.Problems) == 0:
+		return command.ExitDone
+	case v.Done == 0:
+		return command.ExitRefused
+	}
+	return command.ExitErrors
+}
+
+// Lookup reports whether a site exists, and else the nearest known id.
+type Lookup func(id string) (known bool, near string)
+
+// Answer judges the answer to a request. A message of the service is the reason of its problem.
+// lookup is called only for elements that failed.
+func Answer(op wire.Op, request, answer json.RawMessage, lookup Lookup) Verdict {
+	var response wire.ClientResponse
+	if err := json.Unmarshal(answer, &response); err != nil {
+		return Verdict{NoNode: true, Problems: []Problem{{Field: op.String(), Reason: "has an answer that cannot be read: " + err.Error()}}}
+	}
+	if response.ErrorCode != wire.ResponseOK || len(response.ItemsList) == 0 {
+		return Verdict{NoNode: true, Problems: []Problem{{Field: op.String(), Reason: fmt.Sprintf("failed with errorCode %d: %s", response.ErrorCode, response.ErrorMessage)}}}
+	}
+	j := judge{op: op, lookup: lookup}
+	j.elements, j.list = elements(request)
+	for _, item := range response.ItemsList {
+		if code := fmt.Sprint(item.ErrorCode); code != "0" {
+			j.add(Problem{Field: op.String(), Reason: "is refused: " + item.ErrorMessage})
+			continue
+		}
+		if err := j.item(item.ItemObject); err != nil {
+			j.add(Problem{Field: op.String(), Reason: "has an answer that cannot be read: " + err.Error()})
+		}
+	}
+	return j.verdict
+}
+
+// Sites returns the problems of SITE_DELETE: the service deletes what is left of a site without asking
+// whether the site exists.
+func Sites(op wire.Op, request json.RawMessage, lookup Lookup) (list []Problem) {
+	if op != wire.SiteDelete {
+		return nil
+	}
+	j := judge{op: op, lookup: lookup}
+	j.elements, j.list = elements(request)
+	for i := range j.elements {
+		if p, unknown := j.site(i); unknown {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// elements returns the objects of a request, and whether they are in a list. Other values are empty
+// objects.
+func elements(request json.RawMessage) (all []map[string]any, list bool) {
+	var one map[string]any
+	if json.Unmarshal(request, &one) == nil {
+		return []map[string]any{one}, false
+	}
+	var many []json.RawMessage
+	_ = json.Unmarshal(request, &many) // the service has accepted it
+	for _, raw := range many {
+		var element map[string]any
+		_ = json.Unmarshal(raw, &element)
+		all = append(all, element)
+	}
+	return all, true
+}
+
+// judge collects the verdict about one answer.
+type judge struct {
+	op       wire.Op
+	elements []map[string]any
+	list     bool
+	lookup   Lookup
+	verdict  Verdict
+}
+
+func (j *judge) add(p Problem) { j.verdict.Problems = append(j.verdict.Problems, p) }
+
+// value returns a text of element i, "" without one, and its name in messages. An
+// element with criterions may have several results: those beyond the list belong to its last element.
+func (j *judge) value(i int, key string) (field, value string) {
+	i = max(0, min(i, len(j.elements)-1))
+	field = j.op.String()
+	if j.list {
+		field += fmt.Sprintf("[%d]", i)
+	}
+	if i < len(j.elements) {
+		value, _ = j.elements[i][key].(string)
+	}
+	return field + "." + key, value
+}
+
+// site returns the problem of element i if its site is unknown.
+func (j *judge) site(i int) (Problem, bool) {
+	for _, key := range []string{"id", "siteId"} {
+		field, id := j.value(i, key)
+		if id == "" {
+			continue
+		}
+		if known, near := j.lookup(id); !known {
+			return Problem{Field: field, Value: id, Reason: "is not known; list the sites with SITE_FIND", Near: near}, true
+		}
+	}
+	return Problem{}, false
+}
+
+// unknown adds the problem of element i, whose site or URL does not exist.
+func (j *judge) unknown(i int) {
+	if p, found := j.site(i); found {
+		j.add(p)
+		return
+	}
+	j.fail(i, "is not known; list the URLs of the site with URL_FETCH")
+}
+
+// fail adds the problem of element i.
+func (j *judge) fail(i int, reason string) {
+	for _, key := range []string{"url", "urlMd5", "host", "name", "id", "siteId"} {
+		if field, value := j.value(i, key); value != "" {
+			j.add(Problem{Field: field, Value: value, Reason: reason})
+			return
+		}
+	}
+	field, _ := j.value(i, "")
+	j.add(Problem{Field: strings.TrimSuffix(field, "."), Reason: reason})
+}
+
+// item judges the object of one node.
+func (j *judge) item(object json.RawMessage) error {
+	switch j.op {
+	case wire.SiteFind, wire.ProxyStatus, wire.ProxyFind, wire.AttributeFetch:
+		j.verdict.Done++
+		return nil
+	case wire.SiteStatus:
+		return j.siteStatus(object)
+	case wire.URLFetch:
+		return j.fetched(object)
+	case wire.URLStatus:
+		return j.rows(object)
+	case wire.URLContent:
+		return each(j, object, j.content)
+	case wire.URLPut:
+		return each(j, object, j.put)
+	case wire.URLVerify, wire.URLHistory, wire.URLStats:
+		return each(j, object, j.present)
+	case wire.SQLCustom:
+		return j.query(object)
+	case wire.BatchRun:
+		return each(j, object, j.page)
+	}
+	return j.general(object)
+}
+
+func (j *judge) siteStatus(object json.RawMessage) error {
+	var site struct {
+		State int64 `json:"state"`
+	}
+	if err := json.Unmarshal(object, &site); err != nil {
+		return err
+	}
+	if site.State == wire.SiteNotFound {
+		j.unknown(0)
+		return nil
+	}
+	j.verdict.Done++
+	return nil
+}
+
+// fetched looks for unknown sites of URL_FETCH: they have no URL.
+func (j *judge) fetched(object json.RawMessage) error {
+	var rows []wire.URL
+	if err := json.Unmarshal(object, &rows); err != nil {
+		return err
+	}
+	for i, element := range j.elements {
+		before := len(j.verdict.Problems)
+		ids, _ := element["sitesList"].([]any)
+		for _, value := range ids {
+			id, text := value.(string)
+			if !text || slices.ContainsFunc(rows, func(row wire.URL) bool { return row.SiteID == id }) {
+				continue
+			}
+			if known, near := j.lookup(id); !known {
+				field, _ := j.value(i, "sitesList")
+				j.add(Problem{Field: field, Value: id, Reason: "is not known; list the sites with SITE_FIND", Near: near})
+			}
+		}
+		if len(j.verdict.Problems) == before {
+			j.verdict.Done++
+		}
+	}
+	return nil
+}
+
+func (j *judge) rows(object json.RawMessage) error {
+	var rows []wire.URL
+	if err := json.Unmarshal(object, &rows); err != nil {
+		return err
+	}
+	for i := range j.elements {
+		_, asked := j.value(i, "url")
+		key := wire.KeyOfURL(asked)
+		if slices.ContainsFunc(rows, func(row wire.URL) bool { return row.URL == asked || row.URLMd5 == asked || row.URLMd5 == key }) {
+			j.verdict.Done++
+		} else {
+			j.unknown(i)
+		}
+	}
+	return nil
+}
+
+// each judges a list of answers. An answer for which check adds no problem is done.
+func each[T any](j *judge, object json.RawMessage, check func(i int, answer T)) error {
+	var answers []T
+	if err := json.Unmarshal(object, &answers); err != nil {
+		return err
+	}
+	for i, a := range answers {
+		before := len(j.verdict.Problems)
+		if check(i, a); len(j.verdict.Problems) == before {
+			j.verdict.Done++
+		}
+	}
+	return nil
+}
+
+// content judges an answer of URL_CONTENT, which are one for each element without a urlFetch.
+func (j *judge) content(i int, a *struct {
+	Key *string `json:"urlMd5"`
+}) {
+	if a != nil && a.Key == nil {
+		j.unknown(i)
+	}
+}
+
+func (j *judge) put(i int, a wire.URLPutResponse) {
+	if a.ErrCode != 0 {
+		j.fail(i, "failed: "+a.ErrMessage)
+	}
+}
+
+func (j *judge) present(i int, a any) {
+	if a == nil {
+		j.unknown(i)
+	}
+}
+
+func (j *judge) query(object json.RawMessage) error {
+	var answer struct {
+		Error *string `json:"errString"`
+	}
+	if err := json.Unmarshal(object, &answer); err != nil {
+		return err
+	}
+	if answer.Error == nil {
+		j.verdict.Done++
+		return nil
+	}
+	field, query := j.value(0, "query")
+	j.add(Problem{Field: field, Value: query, Reason: "failed: " + *answer.Error})
+	return nil
+}
+
+// page judges a page of BATCH.
+func (j *judge) page(_ int, page struct {
+	URL    string `json:"url"`
+	Fields struct {
+		Code  int64          `json:"HttpCode"`
+		Mask  wire.ErrorMask `json:"ErrorMask"`
+		Names []string       `json:"errorNames"`
+	} `json:"dbFields"`
+}) {
+	if page.Fields.Mask != 0 {
+		j.add(Problem{Field: "BATCH.items", Value: page.URL, Reason: fmt.Sprintf("failed with HTTP code %d: %s (docs/errors.md)", page.Fields.Code, strings.Join(page.Fields.Names, ", "))})
+	}
+}
+
+// general judges a GeneralResponse: a status for each element.
+func (j *judge) general(object json.RawMessage) error {
+	var g struct {
+		Code     any    `json:"errorCode"` // a number, or numbers of several nodes
+		Message  string `json:"errorMessage"`
+		Statuses []any  `json:"statuses"`
+	}
+	if err := json.Unmarshal(object, &g); err != nil {
+		return err
+	}
+	before := len(j.verdict.Problems)
+	if j.op == wire.SiteNew && g.Code == float64(wire.CodeDuplicateSite) {
+		j.duplicate()
+		return nil
+	}
+	for i, status := range g.Statuses {
+		switch reason := j.reason(i, status, g.Message); reason {
+		case "":
+			j.verdict.Done++
+		case notKnown:
+			j.unknown(i)
+		default:
+			j.fail(i, reason)
+		}
+	}
+	switch {
+	case len(j.verdict.Problems) > before:
+	case g.Code != float64(wire.CodeOK) && strings.Trim(fmt.Sprint(g.Code), "0;") != "":
+		j.add(Problem{Field: j.op.String(), Reason: "failed: " + g.Message})
+	case len(g.Statuses) == 0:
+		j.verdict.Done++
+	}
+	return nil
+}
+
+// duplicate adds the problem of SITE_NEW of a site that exists.
+func (j *judge) duplicate() {
+	field, value := j.value(0, "id")
+	if value == "" && len(j.elements) > 0 { // the service takes the md5 of the first URL
+		field, value = "SITE_NEW.urls", fmt.Sprint(j.elements[0]["urls"])
+	}
+	j.add(Problem{Field: field, Value: value, Reason: "exists already; change it with SITE_UPDATE, or choose another id"})
+}
+
+// Statuses of single elements (docs/spec/storage.md 4.7, 4.22, 4.23).
+const (
+	statusExists = 2
+	statusNoSite = 3 // of ATTRIBUTE_SET
+)
+
+// notKnown is the reason of a site or URL that does not exist.
+const notKnown = "is not known"
+
+// reason returns why a status is no success, "" if it is one.
+func (j *judge) reason(i int, status any, message string) string {
+	if status == nil {
+		return "is refused: " + message
+	}
+	if done, isBool := status.(bool); isBool && !done {
+		return notKnown
+	}
+	code, isNumber := status.(float64)
+	if !isNumber || code == wire.CodeOK { // true, an id or a count
+		return ""
+	}
+	switch {
+	case j.op == wire.URLNew && code == statusExists:
+		if i < len(j.elements) && j.elements[i]["urlUpdate"] != nil {
+			return ""
+		}
+		return "is known already; change it with URL_UPDATE"
+	case j.op == wire.ProxyNew && code == statusExists:
+		return "is known already; change it with PROXY_UPDATE"
+	case j.op == wire.AttributeSet && code == statusExists:
+		return ""
+	case j.op == wire.SiteUpdate && code == wire.CodeDuplicateSite, j.op == wire.SiteCleanup && code == wire.CodeNotFound, j.op == wire.AttributeSet && code == statusNoSite:
+		return notKnown
+	}
+	return fmt.Sprintf("failed with status %v: %s", code, message)
+}

@@ -1,0 +1,185 @@
+package strict
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/target"
+	"hce/dc/internal/config"
+	"hce/dc/internal/web/filter"
+	"hce/dc/internal/wire"
+)
+
+// Problem is a mistake in a request.
+type Problem struct {
+	Field  string // such as Site.properties.HTTP_HEADERS
+	Value  string // "" if it does not matter
+	Reason string
+	Near   string // what the user probably meant; "" if unknown
+	// Refused means that the service refuses the request by itself.
+	Refused bool
+}
+
+// String describes the problem in one line.
+func (p Problem) String() string {
+	text := p.Field
+	if p.Value != "" {
+		text += fmt.Sprintf(" = %.200q", p.Value)
+	}
+	return text + " " + p.Reason + config.Suggestion(p.Near)
+}
+
+// Error is several problems as one error.
+type Error []Problem
+
+// Error has one line for each problem.
+func (e Error) Error() string {
+	lines := make([]string, len(e))
+	for i, p := range e {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Check returns the problems of a request, none if it is good. A request that the service refuses
+// has one problem: the message of the refusal.
+func Check(op wire.Op, raw json.RawMessage) []Problem {
+	notes := &wire.Notes{}
+	if err := client.Check(op, raw, notes); err != nil {
+		return []Problem{{Field: op.String(), Reason: err.Error(), Refused: true}}
+	}
+	var list []Problem
+	for _, path := range notes.Unknown {
+		object, name := path, ""
+		if dot := strings.LastIndexByte(path, '.'); dot >= 0 {
+			object, name = path[:dot], path[dot+1:]
+		}
+		list = append(list, Problem{Field: path, Reason: "is unknown", Near: config.Nearest(name, notes.Known[object])})
+	}
+	for _, remark := range notes.Ignored {
+		list = append(list, Problem{Field: remark.Part, Reason: remark.Text})
+	}
+	switch op {
+	case wire.SiteNew, wire.SiteUpdate:
+		list = append(list, checkSite(raw)...)
+	case wire.URLNew:
+		list = append(list, checkURLs(raw)...)
+	}
+	return list
+}
+
+// checkURLs checks the addresses of URL_NEW. Their shape is good.
+func checkURLs(raw json.RawMessage) (list []Problem) {
+	var rows []struct {
+		SiteID string `json:"siteId"`
+		URL    string `json:"url"`
+	}
+	if err := json.Unmarshal(raw, &rows); err != nil {
+		return []Problem{{Field: "URL", Reason: err.Error()}}
+	}
+	given := map[string]bool{}
+	for i, row := range rows {
+		field := fmt.Sprintf("URL[%d].url", i)
+		list = append(list, RootURL(field, row.URL)...)
+		if key := row.SiteID + " " + row.URL; given[key] {
+			list = append(list, Problem{Field: field, Value: row.URL, Reason: "is given twice"})
+		} else {
+			given[key] = true
+		}
+	}
+	return list
+}
+
+// checkSite checks the lists of a site. Their shape is good.
+func checkSite(raw json.RawMessage) (list []Problem) {
+	var site struct {
+		URLs       []wire.SiteURL    `json:"urls"`
+		Filters    []wire.SiteFilter `json:"filters"`
+		Properties json.RawMessage   `json:"properties"`
+	}
+	if err := json.Unmarshal(raw, &site); err != nil {
+		return []Problem{{Field: "Site", Reason: err.Error()}}
+	}
+	given := map[string]bool{}
+	for i, u := range site.URLs {
+		field := fmt.Sprintf("Site.urls[%d]", i)
+		list = append(list, RootURL(field, u.URL.URL)...)
+		if given[u.URL.URL] {
+			list = append(list, Problem{Field: field, Value: u.URL.URL, Reason: "is given twice"})
+		}
+		given[u.URL.URL] = true
+	}
+	for i, f := range site.Filters {
+		list = append(list, Filter(fmt.Sprintf("Site.filters[%d].pattern", i), f)...)
+	}
+	for _, name := range propertyNames(site.Properties) {
+		list = append(list, Property("Site.properties", name)...)
+	}
+	return list
+}
+
+// RootURL checks a root URL: scheme, host, form.
+func RootURL(field, text string) []Problem {
+	u, err := target.Parse(text)
+	switch {
+	case err != nil:
+		return []Problem{{Field: field, Reason: "cannot be crawled: " + err.Error()}}
+	case u.Guessed:
+		return []Problem{{Field: field, Value: text, Reason: "has no scheme", Near: u.Text}}
+	}
+	return nil
+}
+
+// Filter checks that a rule compiles.
+func Filter(field string, f wire.SiteFilter) []Problem {
+	_, errs := filter.Compile([]filter.Rule{{
+		Pattern: f.Pattern, Subject: f.Subject, OpCode: int(f.OpCode), Stage: int(f.Stage), Action: int(f.Action), Type: int(f.Type), State: 1, Group: int(f.GroupID),
+	}})
+	var list []Problem
+	for _, err := range errs {
+		list = append(list, Problem{Field: field, Value: f.Pattern, Reason: "does not compile: " + err.Error()})
+	}
+	return list
+}
+
+// Property checks the name of a property.
+func Property(field, name string) []Problem {
+	if known, near := KnownProperty(name); !known {
+		return []Problem{{Field: field + "." + name, Reason: "is unknown", Near: near}}
+	}
+	return nil
+}
+
+// propertyNames returns the names of the properties in the object form or the list form.
+func propertyNames(raw json.RawMessage) (names []string) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) == nil {
+		for name := range object {
+			names = append(names, name)
+		}
+		return names
+	}
+	var rows []struct {
+		Name string `json:"name"`
+	}
+	if json.Unmarshal(raw, &rows) == nil {
+		for _, row := range rows {
+			names = append(names, row.Name)
+		}
+	}
+	return names
+}
+
+// Field returns the JSON name of a column of a site, or a problem if there is no such field.
+func Field(name string) (wire.Column, *Problem) {
+	var known []string
+	for _, c := range wire.SiteColumns {
+		if c.JSON == name {
+			return c, nil
+		}
+		known = append(known, c.JSON)
+	}
+	return wire.Column{}, &Problem{Field: name, Reason: "is not a field of a site", Near: config.Nearest(name, known)}
+}

@@ -1,0 +1,75 @@
+package strict
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"hce/dc/internal/wire"
+)
+
+func TestProperties(t *testing.T) {
+	names := Properties()
+	if len(names) < 110 {
+		t.Errorf("only %d names: %q", len(names), names)
+	}
+	for _, want := range []string{
+		"HTTP_HEADERS", "TLSVerify", "HostConcurrency", "URL_TEMPLATE_REALTIME_URLENCODE", "RECRAWL_PERIOD_STEP", "COUNTER_CRIT_DURLS",
+		"COUNTER_CRIT_CONTENTS", "MODES_FLAG", "AGING_URL_CRITERION", "template", "RECRAWL_DELETE_WHERE", "PROCESS_CTYPES", "LOGGER", "PDATE_SOURCES_MASK",
+	} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is missing in %q", want, names)
+		}
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, "_") || name == "and" {
+			t.Errorf("%q is no property", name)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	cases := map[string]struct {
+		op   wire.Op
+		raw  string
+		want []string // part of each problem, in order
+	}{
+		"a good site":      {wire.SiteNew, `{"urls":["https://a.org/"],"requestDelay":1,"filters":[{"pattern":"^https://a\\.org/"}],"properties":{"HTTP_HEADERS":"A: b","HTTP_POST_FORM_q":"x"}}`, nil},
+		"unknown key":      {wire.SiteNew, `{"urls":["https://a.org/"],"requestDelya":1}`, []string{"Site.requestDelya is unknown; did you mean requestDelay?"}},
+		"unknown list":     {wire.SiteNew, `{"urls":["https://a.org/"],"filter":[]}`, []string{"did you mean filters?"}},
+		"key of a filter":  {wire.SiteNew, `{"urls":["https://a.org/"],"filters":[{"pattern":"a","patern":"b"}]}`, []string{"Site.filters[0].patern is unknown; did you mean pattern?"}},
+		"unknown property": {wire.SiteNew, `{"urls":["https://a.org/"],"properties":{"HTTP_HEADRES":"x"}}`, []string{"Site.properties.HTTP_HEADRES is unknown; did you mean HTTP_HEADERS?"}},
+		"listed property":  {wire.SiteNew, `{"urls":["https://a.org/"],"properties":[{"name":"Robots_Mode","value":"1"}]}`, []string{"did you mean ROBOTS_MODE?"}},
+		"filter":           {wire.SiteNew, `{"urls":["https://a.org/"],"filters":[{"pattern":"("}]}`, []string{`Site.filters[0].pattern = "(" does not compile`}},
+		"no scheme":        {wire.SiteNew, `{"urls":["a.org"]}`, []string{`Site.urls[0] = "a.org" has no scheme; did you mean https://a.org/?`}},
+		"another scheme":   {wire.SiteNew, `{"urls":[{"url":"ftp://a.org/"}]}`, []string{"only http and https"}},
+		"several":          {wire.SiteNew, `{"urls":["a.org"],"nonsense":1,"properties":{"X":"y"}}`, []string{"Site.nonsense is unknown", "Site.urls[0]", "Site.properties.X is unknown"}},
+		"refused":          {wire.SiteNew, `{"urls":5}`, []string{"is not a list"}},
+		"an update":        {wire.SiteUpdate, `{"id":"a","stat":3}`, []string{"SiteUpdate.stat is unknown; did you mean state?"}},
+		"a URL":            {wire.URLNew, `[{"url":"https://a.org/x","prioriti":1}]`, []string{"did you mean priority?"}},
+		"not checked":      {wire.ProxyNew, `[]`, nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Check(c.op, json.RawMessage(c.raw))
+			if len(got) != len(c.want) {
+				t.Fatalf("%v", got)
+			}
+			for i, want := range c.want {
+				if !strings.Contains(got[i].String(), want) {
+					t.Errorf("%s, want %s", got[i], want)
+				}
+			}
+		})
+	}
+}
+
+func TestField(t *testing.T) {
+	if c, p := Field("requestDelay"); p != nil || c.Kind != wire.KindInt {
+		t.Error(c, p)
+	}
+	if _, p := Field("RequestDelay"); p == nil || p.Near != "requestDelay" {
+		t.Error(p)
+	}
+}

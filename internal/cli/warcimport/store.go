@@ -1,0 +1,268 @@
+package warcimport
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/warc"
+	"hce/dc/internal/wire"
+)
+
+const (
+	pagesAtOnce = 50
+	bytesAtOnce = 4 << 20 // of bodies, unless one is larger
+)
+
+// store collects pages of a site and stores them in portions.
+type store struct {
+	service client.Service
+	site    string
+	roots   []string // keys of the root URLs
+	done    *Summary
+
+	waiting []*page // of different URLs
+	keys    map[string]bool
+	bytes   int
+}
+
+// add adds a page, and stores the portion if it is full or has another version of the page.
+func (s *store) add(ctx context.Context, p *page) error {
+	if s.keys[p.key] || len(s.waiting) > 0 && s.bytes+len(p.raw) > bytesAtOnce || len(s.waiting) == pagesAtOnce {
+		if err := s.flush(ctx); err != nil {
+			return err
+		}
+	}
+	s.waiting, s.keys[p.key], s.bytes = append(s.waiting, p), true, s.bytes+len(p.raw)
+	return nil
+}
+
+// flush stores the portion: first the contents, then the rows. If it is interrupted between them, the
+// next import puts the same versions again.
+func (s *store) flush(ctx context.Context) error {
+	list := s.waiting
+	s.waiting, s.keys, s.bytes = nil, map[string]bool{}, 0
+	if len(list) == 0 {
+		return nil
+	}
+	rows, err := s.rows(ctx, list)
+	if err != nil {
+		return err
+	}
+	var contents, changes []any
+	for _, p := range list {
+		row, exists := rows[p.key]
+		fate := fresh
+		if exists && row.Crawled > 0 {
+			if fate, err = s.compare(ctx, p, row); err != nil {
+				return err
+			}
+		}
+		if fate == known {
+			s.done.Known++
+			continue
+		}
+		contents = append(contents, s.contents(p)...)
+		if fate == older {
+			s.done.Versions++
+			continue
+		}
+		if exists && row.Crawled > 0 {
+			s.done.Versions++
+		} else {
+			s.done.Pages++
+		}
+		changes = append(changes, s.change(p, row, exists))
+	}
+	return errors.Join(s.put(ctx, contents), s.write(ctx, changes))
+}
+
+// rows returns the stored rows of pages by key.
+func (s *store) rows(ctx context.Context, list []*page) (map[string]wire.URL, error) {
+	keys := make([]string, len(list))
+	for i, p := range list {
+		keys[i] = p.key
+	}
+	found, err := pages.Rows(ctx, s.service, s.site, "`URLMd5` IN ('"+strings.Join(keys, "','")+"')", "", len(keys))
+	rows := make(map[string]wire.URL, len(found))
+	for _, row := range found {
+		rows[row.URLMd5] = row
+	}
+	return rows, err
+}
+
+// fate says what happens to a page whose URL has a page already.
+type fate int
+
+const (
+	fresh fate = iota // it is the newest version
+	older             // there is a newer version: the row stays
+	known             // it is stored
+)
+
+// compare compares a page with the stored versions of its URL. Another body of the same second gets
+// the next one as its date.
+func (s *store) compare(ctx context.Context, p *page, row wire.URL) (fate, error) {
+	if row.RawContentMd5 == p.md5 {
+		return known, nil
+	}
+	list, err := pages.Versions(ctx, s.service, row)
+	if err != nil {
+		return fresh, err
+	}
+	result := fresh
+	for {
+		taken := false
+		for _, v := range list {
+			switch at := second(v); {
+			case at.Equal(p.at) && bytes.Equal(v.Raw, p.raw):
+				return known, nil
+			case at.Equal(p.at):
+				taken = true
+			}
+		}
+		if !taken {
+			break
+		}
+		p.at = p.at.Add(time.Second)
+	}
+	if slices.ContainsFunc(list, func(v pages.Version) bool { return second(v).After(p.at) }) {
+		result = older
+	}
+	return result, nil
+}
+
+// second returns the date of a version in whole seconds.
+func second(v pages.Version) time.Time {
+	at, _ := wire.Date(v.Stored).Time() // the service has written it
+	return at.Truncate(time.Second)
+}
+
+// contents returns the elements of URL_PUT.
+func (s *store) contents(p *page) (list []any) {
+	for _, c := range []struct {
+		kind int
+		data []byte
+	}{{wire.ContentRaw, p.raw}, {wire.ContentHeaders, p.headers}, {wire.ContentRequests, p.request}} {
+		if c.data != nil {
+			list = append(list, map[string]any{
+				"siteId": s.site, "urlMd5": p.key, "contentType": c.kind, "fileStorageSuffix": p.at.Format("20060102150405"),
+				"putDict": map[string]any{"data": base64.StdEncoding.EncodeToString(c.data)},
+			})
+		}
+	}
+	return list
+}
+
+// change returns the element of URL_NEW. It also changes a row that exists.
+func (s *store) change(p *page, row wire.URL, exists bool) any {
+	set := map[string]any{"siteId": s.site, "status": wire.StatusCrawled, "state": wire.URLEnabled, "crawled": row.Crawled + 1, "rawContentMd5": p.md5, "errorMask": 0}
+	for name, value := range p.row {
+		set[name] = value
+	}
+	object := map[string]any{"url": p.url, "urlMd5": p.key, "siteSelect": wire.SelectExplicit, "type": wire.TypeRegular}
+	if exists {
+		for _, name := range []string{"parentMd5", "depth", "CDate"} { // of the first time it was found
+			delete(set, name)
+		}
+		set["urlMd5"] = p.key
+		object["siteId"], object["urlUpdate"] = s.site, set
+		return object
+	}
+	for name, value := range set {
+		object[name] = value
+	}
+	switch _, given := object["parentMd5"]; {
+	case slices.Contains(s.roots, p.key):
+		object["parentMd5"], object["depth"] = "", 0
+	case !given: // like a link of the root page; without a parent it would be a root URL
+		object["parentMd5"], object["depth"] = s.roots[0], 1
+	}
+	return object
+}
+
+// put sends URL_PUT.
+func (s *store) put(ctx context.Context, list []any) error {
+	if len(list) == 0 {
+		return nil
+	}
+	var answers []wire.URLPutResponse
+	if err := s.service.Ask(ctx, wire.URLPut, list, &answers); err != nil {
+		return err
+	}
+	for _, a := range answers {
+		if a.ErrCode != wire.CodeOK {
+			return fmt.Errorf("%s: %s", wire.URLPut, a.ErrMessage)
+		}
+	}
+	if len(answers) != len(list) {
+		return fmt.Errorf("%s: %d answers for %d contents", wire.URLPut, len(answers), len(list))
+	}
+	return nil
+}
+
+// write sends URL_NEW.
+func (s *store) write(ctx context.Context, list []any) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return s.service.Ask(ctx, wire.URLNew, list, nil)
+}
+
+// original makes the page of a revisit: the body is that of the version that it refers to.
+func (s *store) original(ctx context.Context, c *capture) (*page, Reason, error) {
+	if s.keys[c.revisit.key] {
+		if err := s.flush(ctx); err != nil {
+			return nil, "", err
+		}
+	}
+	rows, err := s.rows(ctx, []*page{{key: c.revisit.key}})
+	row, found := rows[c.revisit.key]
+	if err != nil || !found || row.Crawled == 0 {
+		return nil, NoOriginal, err
+	}
+	list, err := pages.Versions(ctx, s.service, row)
+	if err != nil {
+		return nil, "", err
+	}
+	v := c.version(list)
+	if v == nil {
+		return nil, NoOriginal, nil
+	}
+	code, reason := c.code()
+	if reason != "" {
+		return nil, reason, nil
+	}
+	p := c.stored(row.ContentType, row.Charset, code)
+	p.raw, p.md5, p.row["size"] = v.Raw, wire.Md5(v.Raw), len(v.Raw)
+	if v.Number == len(list) {
+		p.md5, p.row["size"] = row.RawContentMd5, row.Size
+	}
+	c.describe(p)
+	return p, "", nil
+}
+
+// version returns the version that a revisit refers to, nil if it is not there.
+func (c *capture) version(list []pages.Version) *pages.Version {
+	for i := range list {
+		if warc.Digest(list[i].Raw) == c.revisit.digest {
+			return &list[i]
+		}
+	}
+	for i := range list {
+		if second(list[i]).Equal(c.revisit.at) {
+			return &list[i]
+		}
+	}
+	if c.revisit.at.IsZero() && len(list) > 0 {
+		return &list[len(list)-1]
+	}
+	return nil
+}

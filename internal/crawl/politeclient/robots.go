@@ -1,0 +1,59 @@
+package politeclient
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/robotscache"
+)
+
+// allowed returns an error if robots.txt forbids target or is not available, and applies its
+// Crawl-delay.
+func (v *visit) allowed(ctx context.Context, target string) error {
+	u, err := url.Parse(target)
+	if err != nil {
+		return fmt.Errorf("%.200q is not a URL with a host", target)
+	}
+	origin := u.Scheme + "://" + u.Host
+	valid := func(a *robotscache.Answer) bool { return v.Now().Before(a.Ends) }
+	answer, err := v.robots.Get(origin, valid, func() (*robotscache.Answer, error) {
+		response, err := v.askRobots(ctx, origin)
+		if err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+		return robotscache.NewAnswer(response, err, v.Now(), v.Config.RobotsTTL), nil
+	})
+	if err == nil {
+		err = answer.Err
+	}
+	if err != nil {
+		return fmt.Errorf("robots.txt of %s cannot be read: %w", origin, err)
+	}
+	if delay, ok := answer.Rules.Delay(v.Config.RobotsAgent); ok {
+		v.delay = max(v.delay, delay)
+	}
+	if ok, line := answer.Rules.Allowed(v.Config.RobotsAgent, u.RequestURI()); !ok {
+		return fmt.Errorf("robots.txt forbids %s: %s", target, line)
+	}
+	return nil
+}
+
+// askRobots requests the robots.txt of an origin.
+func (v *visit) askRobots(ctx context.Context, origin string) (*fetch.Response, error) {
+	own := &visit{Client: v.Client, request: Request{Delay: v.request.Delay}, delay: v.delay}
+	if err := own.acquire(ctx, origin); err != nil {
+		return nil, err
+	}
+	defer func() { _ = own.leave() }() // the next Acquire reports a broken gate
+	return own.send(ctx, fetch.Request{
+		URL: origin + "/robots.txt", MaxBytes: robotscache.MaxBytes, MaxRedirects: robotscache.MaxRedirects, InsecureTLS: v.request.InsecureTLS,
+		Allow: func(ctx context.Context, next *url.URL) error {
+			if err := own.leave(); err != nil {
+				return err
+			}
+			return own.acquire(ctx, next.String())
+		},
+	})
+}

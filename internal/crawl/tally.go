@@ -1,0 +1,69 @@
+package crawl
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/wire"
+)
+
+// tally counts what a batch does, for the metrics of the daemon. Goroutines may share it.
+type tally struct {
+	mu     sync.Mutex
+	counts wire.Tally // nil: nothing happened
+}
+
+func (t *tally) add(count func(wire.Tally)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.counts == nil {
+		t.counts = wire.Tally{}
+	}
+	count(t.counts)
+}
+
+// unsent are the faults of requests that were not sent.
+var unsent = map[fetch.Kind]bool{fetch.Other: true, fetch.BadURL: true, fetch.Guard: true, fetch.Cancelled: true}
+
+// requested counts a request with its redirects. response is nil after an error.
+func (t *tally) requested(response *fetch.Response, err error) {
+	if fault, ok := errors.AsType[*fetch.Fault](err); ok && response == nil {
+		response = fault.Partial
+	}
+	if response == nil && unsent[fetch.KindOf(err)] {
+		return
+	}
+	t.add(func(counts wire.Tally) {
+		if response == nil {
+			counts.Response(0)
+			return
+		}
+		for _, hop := range response.Redirects {
+			counts.Response(hop.Code)
+		}
+		counts.Response(response.Code)
+		counts[wire.TallyBytes] += int64(len(response.Body))
+		if response.Code > 0 && err == nil {
+			counts.Latency(response.Total)
+		}
+	})
+}
+
+// waited counts the wait for a host's gate.
+func (t *tally) waited(wait time.Duration) {
+	t.add(func(counts wire.Tally) {
+		counts[wire.TallyWaits]++
+		counts[wire.TallyWaitMs] += max(wait, 0).Milliseconds()
+	})
+}
+
+// stored counts the errors of a chunk.
+func (t *tally) stored(chunk []*outcome) {
+	for _, out := range chunk {
+		if mask := out.item.url.ErrorMask; mask != 0 && !out.item.handedBack {
+			t.add(func(counts wire.Tally) { counts.Errors(mask) })
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package author
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// find returns the name of a person or an account in a text, or "": two words with a
+// capital, one word with a capital, the account of a mail address, a glued name, the parts
+// of an account (docs/spec/processing.md 2.5).
+func (r Rules) find(text string) string {
+	words := strings.Fields(text)
+	for i, w := range words {
+		words[i] = strings.Trim(w, `,;:"()|`)
+	}
+	if name := pair(words); name != "" {
+		return name
+	}
+	if r.cleanNonAlpha {
+		if name := pair(lettersOnly(words)); name != "" {
+			return name
+		}
+	}
+	for i, w := range words {
+		if i > 0 && isTitle(w) && Plausible(w) {
+			return w
+		}
+	}
+	for _, w := range words {
+		if account, _, ok := strings.Cut(w, "@"); ok && mailAddress.MatchString(w) {
+			return account
+		}
+	}
+	for _, w := range words {
+		if name := unglued(w); name != "" {
+			return name
+		}
+	}
+	for _, w := range words {
+		if parts := strings.Split(w, "_"); len(parts) > 1 && isLetters(parts[0]) {
+			return strings.Join(parts[:leading(parts)], " ")
+		}
+	}
+	if Plausible(text) && uncased(text) {
+		return strings.TrimSpace(text)
+	}
+	return ""
+}
+
+var mailAddress = regexp.MustCompile(`^[\w.+-]+@[\w-]+(\.[\w-]+)+$`)
+
+// pair returns the first two words with a capital that follow each other, with initials
+// and particles between them: "Ludwig van Beethoven".
+func pair(words []string) string {
+	for i, w := range words {
+		if !capital(w) {
+			continue
+		}
+		next := i + 1
+		for next < len(words) && next <= i+3 && (isInitial(words[next]) || particles[words[next]]) {
+			next++
+		}
+		if next == len(words) || !capital(words[next]) || !isTitle(w) && !isTitle(words[next]) {
+			continue
+		}
+		if name := strings.Join(words[i:next+1], " "); Plausible(name) && Name(name) == name {
+			return name
+		}
+	}
+	return ""
+}
+
+// particles are the words in small letters inside of names.
+var particles = wordSet("von van der den de la le di da dos do du del zu ter ten bin ibn al el af av y e")
+
+func isInitial(w string) bool {
+	c, size := utf8.DecodeRuneInString(w)
+	return unicode.IsUpper(c) && (w[size:] == "." || w[size:] == "")
+}
+
+func capital(w string) bool { return isTitle(w) || isUpper(w) }
+
+func isUpper(w string) bool {
+	return utf8.RuneCountInString(w) > 1 && !strings.ContainsFunc(w, func(c rune) bool { return !unicode.IsUpper(c) })
+}
+
+// isTitle reports whether a word, or each part of O'Neil and Jean-Luc, is a capital with small
+// letters behind it. The second capital of McDonald may be there.
+func isTitle(w string) bool {
+	small := false
+	for part := range strings.FieldsFuncSeq(w, func(c rune) bool { return c == '-' || c == '\'' || c == '’' }) {
+		for _, prefix := range []string{"Mc", "Mac"} {
+			if rest, ok := strings.CutPrefix(part, prefix); ok && rest != "" && unicode.IsUpper([]rune(rest)[0]) {
+				part = rest
+			}
+		}
+		c, size := utf8.DecodeRuneInString(part)
+		if !unicode.IsUpper(c) || strings.ContainsFunc(part[size:], func(c rune) bool { return !unicode.IsLower(c) }) {
+			return false
+		}
+		small = small || len(part) > size
+	}
+	return small
+}
+
+func isLetters(w string) bool {
+	return w != "" && !strings.ContainsFunc(w, func(c rune) bool { return !unicode.IsLetter(c) })
+}
+
+// lettersOnly returns the words without other characters, and without empty words.
+func lettersOnly(words []string) []string {
+	var out []string
+	for _, w := range words {
+		w = strings.Map(func(c rune) rune {
+			if unicode.IsLetter(c) {
+				return c
+			}
+			return -1
+		}, w)
+		if w != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// unglued separates AnnBell into two words.
+func unglued(w string) string {
+	at := strings.LastIndexFunc(w, unicode.IsUpper)
+	if at <= 0 || !isTitle(w[:at]) || !isTitle(w[at:]) || strings.HasPrefix(w, "Mc") {
+		return ""
+	}
+	return w[:at] + " " + w[at:]
+}
+
+// leading returns how many of the first two parts are letters.
+func leading(parts []string) int {
+	n := slices.IndexFunc(parts, func(p string) bool { return !isLetters(p) })
+	if n < 0 || n > 2 {
+		return min(len(parts), 2)
+	}
+	return n
+}
+
+// uncased reports whether a text has letters, all of a script without capitals.
+func uncased(text string) bool {
+	return !strings.ContainsFunc(text, func(c rune) bool { return unicode.IsUpper(c) || unicode.IsLower(c) || unicode.IsDigit(c) })
+}

@@ -1,0 +1,90 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+	"mime"
+	"regexp"
+
+	"hce/dc/internal/process/article"
+	"hce/dc/internal/process/markup"
+	"hce/dc/internal/process/office"
+	"hce/dc/internal/process/pdf"
+	"hce/dc/internal/web/charset"
+	"hce/dc/internal/web/content"
+)
+
+// ErrType means that nothing reads contents of this type.
+var ErrType = errors.New("no reader for this type of content")
+
+// ErrDamaged means that the content cannot be read.
+var ErrDamaged = errors.New("the content cannot be read")
+
+// Read reads a raw content. kind is its declared type. The result is nil with an error that
+// wraps ErrType or ErrDamaged. With another error it is incomplete.
+func Read(kind string, body []byte, pageURL string) (*article.Article, error) {
+	switch FormatOf(kind, body) {
+	case HTML, Text:
+		text, err := Decode(kind, body)
+		if err != nil {
+			return nil, err
+		}
+		a := article.Plain(text, kind, pageURL)
+		return &a, nil
+	case PDF:
+		page, err := pdf.Read(body)
+		return finish(page, err, pageURL)
+	case ZIP:
+		page, err := office.Read(body)
+		if errors.Is(err, office.ErrOther) {
+			return nil, unread(kind, body)
+		}
+		return finish(page, err, pageURL)
+	case Broken:
+		return nil, fmt.Errorf("%w: it is declared as %.80q, but is not of that type", ErrDamaged, kind)
+	}
+	return nil, unread(kind, body)
+}
+
+// unread returns an ErrType that names the declared type, and the detected one if it differs.
+func unread(kind string, body []byte) error {
+	if found := content.Detect(body); found != content.Normal(kind) {
+		return fmt.Errorf("%w: %.80q, detected as %q", ErrType, kind, found)
+	}
+	return fmt.Errorf("%w: %.80q", ErrType, kind)
+}
+
+// Decode returns a text. The crawler stores texts as UTF-8, whatever charset the page declares.
+func Decode(kind string, body []byte) ([]byte, error) {
+	text, _, err := charset.Decode(body, mime.FormatMediaType(kind, map[string]string{"charset": "utf-8"}))
+	if err != nil && text == nil {
+		return nil, fmt.Errorf("%w: it is not a text, but %.80q: %w", ErrDamaged, kind, err)
+	}
+	return text, nil
+}
+
+// heading finds the headings that package article takes as a title.
+var heading = regexp.MustCompile(`<h[1-3]>`)
+
+// finish makes an Article of the page of a document. page is nil only after an error.
+func finish(page *markup.Page, failed error, pageURL string) (*article.Article, error) {
+	if page == nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, failed)
+	}
+	text := page.HTML()
+	a, err := article.NewPage(text, pageURL, "").Article(article.Visible)
+	if line := article.FirstLine(a.Text); page.Title == "" && line != "" && !heading.Match(text) {
+		a.Title = line
+	}
+	switch {
+	case failed != nil && page.Cut:
+		err = fmt.Errorf("the document is read in part: %w; it exceeds a limit, see docs/documents.md", failed)
+	case failed != nil:
+		err = fmt.Errorf("the document is read in part: %w", failed)
+	case page.Cut:
+		err = errors.New("the document is read in part: it exceeds a limit, see docs/documents.md")
+	case err != nil:
+		err = fmt.Errorf("the document has no Markdown: %w", err)
+	}
+	return &a, err
+}

@@ -1,0 +1,206 @@
+package office
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"hce/dc/internal/process/document/documenttest"
+	"hce/dc/internal/process/markup"
+)
+
+// bodyOf returns the body of the page of a document.
+func bodyOf(t *testing.T, file []byte) string {
+	t.Helper()
+	page, err := Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(page.HTML()), "<body>\n")
+	body, _, _ = strings.Cut(body, "</body>")
+	return strings.ReplaceAll(strings.TrimSpace(body), "\n", "")
+}
+
+func run(text string) string { return `<w:r><w:t xml:space="preserve">` + text + `</w:t></w:r>` }
+
+func par(properties, text string) string {
+	return "<w:p><w:pPr>" + properties + "</w:pPr>" + run(text) + "</w:p>"
+}
+
+func item(list, level int, text string) string {
+	return par(fmt.Sprintf(`<w:numPr><w:ilvl w:val="%d"/><w:numId w:val="%d"/></w:numPr>`, level, list), text)
+}
+
+var parts = map[string]string{
+	"word/styles.xml": `<w:styles><w:style w:styleId="H2"><w:name w:val="heading 2"/></w:style><w:style w:styleId="T"><w:name w:val="Title"/></w:style>
+<w:style w:styleId="Mine"><w:name w:val="Mine"/><w:basedOn w:val="H2"/></w:style><w:style w:styleId="Loop"><w:basedOn w:val="Loop"/></w:style>
+<w:style w:styleId="Outline"><w:pPr><w:outlineLvl w:val="2"/></w:pPr></w:style><w:style w:styleId="Bullets"><w:pPr><w:numPr><w:numId w:val="2"/></w:numPr></w:pPr></w:style></w:styles>`,
+	"word/numbering.xml": `<w:numbering><w:abstractNum w:abstractNumId="7"><w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/></w:lvl><w:lvl w:ilvl="1"><w:numFmt w:val="bullet"/></w:lvl></w:abstractNum>
+<w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num></w:numbering>`,
+	"word/footnotes.xml": `<w:footnotes><w:footnote w:type="separator"><w:p>` + run("no") + `</w:p></w:footnote><w:footnote w:id="2"><w:p>` + run("A note.") + `</w:p></w:footnote></w:footnotes>`,
+}
+
+func TestDOCX(t *testing.T) {
+	const note = "<p>A note.</p>"
+	tests := []struct{ name, body, want string }{
+		{"paragraphs", par("", "One") + par("", "Two"), "<p>One</p><p>Two</p>"},
+		{"headings", par(`<w:pStyle w:val="T"/>`, "A") + par(`<w:pStyle w:val="H2"/>`, "B") + par(`<w:pStyle w:val="Mine"/>`, "C") + par(`<w:pStyle w:val="Outline"/>`, "D") +
+			par(`<w:outlineLvl w:val="0"/>`, "E") + par(`<w:pStyle w:val="Loop"/>`, "F"), "<h1>A</h1><h2>B</h2><h2>C</h2><h3>D</h3><h1>E</h1><p>F</p>"},
+		{"lists", item(1, 0, "a") + item(1, 1, "b") + item(1, 0, "c") + item(2, 0, "d") + item(0, 0, "e"),
+			"<ol><li>a<ul><li>b</li></ul></li><li>c</li></ol><ul><li>d</li></ul><p>e</p>"},
+		{"list of a style", par(`<w:pStyle w:val="Bullets"/>`, "a"), "<ul><li>a</li></ul>"},
+		{"list that begins deep", item(1, 2, "a"), "<ul><li><ul><li><ul><li>a</li></ul></li></ul></li></ul>"},
+		{"table", "<w:tbl><w:tr><w:tc>" + par("", "A") + par("", "B") + "</w:tc><w:tc/></w:tr><w:tr><w:tc>" + par("", "C") + "</w:tc></w:tr></w:tbl>",
+			"<table><tr><th>A<br>B</th><th></th></tr><tr><td>C</td></tr></table>"},
+		{"table in a table", "<w:tbl><w:tr><w:tc><w:tbl><w:tr><w:tc>" + par("", "A") + "</w:tc></w:tr></w:tbl>" + par("", "B") + "</w:tc></w:tr></w:tbl>",
+			"<table><tr><th>A<br>B</th></tr></table>"},
+		{"link", `<w:p>` + run("See ") + `<w:hyperlink r:id="rL">` + run("the ") + run("tables") + `</w:hyperlink>` + run(".") + `</w:p>`,
+			`<p>See <a href="http://tables.example/t?a=1&amp;b=2">the tables</a>.</p>`},
+		{"link without a target", `<w:p><w:hyperlink w:anchor="x">` + run("here") + `</w:hyperlink></w:p>`, "<p>here</p>"},
+		{"breaks and tabs", `<w:p><w:pPr><w:tabs><w:tab w:val="left"/></w:tabs></w:pPr><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:noBreakHyphen/><w:t>d</w:t></w:r></w:p>`, "<p>a b<br>c-d</p>"},
+		{"changes", `<w:p><w:del><w:r><w:delText>no</w:delText></w:r></w:del><w:ins>` + run("yes") + `</w:ins><w:moveFrom>` + run("no") + `</w:moveFrom></w:p>`, "<p>yes</p>"},
+		{"hidden text", `<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>no</w:t></w:r><w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>yes</w:t></w:r></w:p>`, "<p>yes</p>"},
+		{"text box", `<w:p>` + run("a") + `<w:r><mc:AlternateContent><mc:Choice><w:txbxContent>` + par("", "box") + `</w:txbxContent></mc:Choice><mc:Fallback>` + par("", "box") + `</mc:Fallback></mc:AlternateContent></w:r>` + run("b") + `</w:p>`,
+			"<p>ab</p><p>box</p>"},
+		{"field", `<w:p><w:r><w:instrText>PAGE</w:instrText></w:r>` + run("7") + `</w:p>`, "<p>7</p>"},
+		{"mark-up", par("", "&lt;b&gt; &amp;amp; &#x1;"), "<p>&lt;b&gt; &amp;amp;</p>"},
+		{"declared entity", `<!DOCTYPE x [<!ENTITY a "boom">]>` + par("", "&a;"), "<p>&amp;a;</p>"},
+		{"cut", par("", "One") + "<w:p><w:r><w:t>Two", "<p>One</p><p>Two</p>"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := bodyOf(t, documenttest.OOXML(tt.body, parts))
+			if got = strings.TrimSuffix(got, note); got != tt.want {
+				t.Errorf(" got %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+	if got := bodyOf(t, documenttest.OOXML(par("", "One"), parts)); got != "<p>One</p>"+note {
+		t.Errorf("with a note: %s", got)
+	}
+}
+
+func TestODF(t *testing.T) {
+	content := func(body string) []byte {
+		return documenttest.ZIP(map[string]string{
+			"mimetype": "application/vnd.oasis.opendocument.text",
+			"meta.xml": `<office:document-meta><office:meta><meta:initial-creator>Ann Bell</meta:initial-creator><dc:creator>Carl Dorn</dc:creator><dc:title>Tides</dc:title>
+<meta:keyword>sea</meta:keyword><meta:keyword>moon</meta:keyword><meta:creation-date>2024-05-17T10:11:12.123456789</meta:creation-date></office:meta></office:document-meta>`,
+			"content.xml": `<office:document-content><office:automatic-styles><text:list-style style:name="L1"><text:list-level-style-number text:level="1" style:num-format="1"/>
+<text:list-level-style-bullet text:level="2"/></text:list-style></office:automatic-styles><office:body><office:text>` + body + `</office:text></office:body></office:document-content>`,
+		})
+	}
+	tests := []struct{ name, body, want string }{
+		{"headings", `<text:h text:outline-level="2">A</text:h><text:h>B</text:h><text:p text:style-name="Title">C</text:p>`, "<h2>A</h2><h1>B</h1><h1>C</h1>"},
+		{"spaces", `<text:p>a<text:s text:c="1000000000"/>b<text:tab/>c<text:line-break/>d</text:p>`, "<p>a b c<br>d</p>"},
+		{"lists", `<text:list text:style-name="L1"><text:list-item><text:p>a</text:p><text:list><text:list-item><text:p>b</text:p></text:list-item></text:list></text:list-item></text:list>`,
+			"<ol><li>a<ul><li>b</li></ul></li></ol>"},
+		{"table", `<table:table><table:table-row><table:table-cell table:number-columns-repeated="1000000000"><text:p>a</text:p></table:table-cell></table:table-row></table:table>`,
+			"<table><tr><th>a</th></tr></table>"},
+		{"link", `<text:p><text:a xlink:href="https://a.example/">a</text:a> <text:a xlink:href="../b">b</text:a></text:p>`, `<p><a href="https://a.example/">a</a> b</p>`},
+		{"note", `<text:p>a<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>note</text:p></text:note-body></text:note>b</text:p>`, "<p>ab</p><p>note</p>"},
+		{"comment", `<text:p>a<office:annotation><dc:creator>x</dc:creator><text:p>no</text:p></office:annotation></text:p>`, "<p>a</p>"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := bodyOf(t, content(tt.body)); got != tt.want {
+				t.Errorf(" got %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+	page, err := Read(content(""))
+	if err != nil || page.Title != "Tides" || page.Author != "Carl Dorn" || page.Keywords != "sea;moon" || page.Date.Format("2006-01-02 15:04:05") != "2024-05-17 10:11:12" {
+		t.Errorf("%+v, %v", page, err)
+	}
+}
+
+func TestPPTX(t *testing.T) {
+	slide := func(title, text string) string {
+		return `<p:sld><p:sp><p:nvSpPr><p:nvPr><p:ph type="title"/></p:nvPr></p:nvSpPr><p:txBody><a:p><a:r><a:t>` + title + `</a:t></a:r></a:p></p:txBody></p:sp><p:sp><p:txBody>` + text + `</p:txBody></p:sp></p:sld>`
+	}
+	relation := func(id, kind, target string) string {
+		return `<Relationship Id="` + id + `" Type="http://x/relationships/` + kind + `" Target="` + target + `"/>`
+	}
+	file := documenttest.ZIP(map[string]string{
+		"[Content_Types].xml":              "<Types/>",
+		"_rels/.rels":                      "<Relationships>" + relation("a", "officeDocument", "/ppt/presentation.xml") + "</Relationships>",
+		"ppt/presentation.xml":             `<p:presentation><p:sldIdLst><p:sldId id="1" r:id="r2"/><p:sldId id="2" r:id="r1"/><p:sldId id="2" r:id="r1"/></p:sldIdLst></p:presentation>`,
+		"ppt/_rels/presentation.xml.rels":  "<Relationships>" + relation("r1", "slide", "slides/slide1.xml") + relation("r2", "slide", "slides/slide2.xml") + "</Relationships>",
+		"ppt/slides/slide1.xml":            slide("Last", `<a:p><a:pPr lvl="0"><a:buChar char="-"/></a:pPr><a:r><a:t>x</a:t></a:r></a:p><a:p><a:fld><a:t>9</a:t></a:fld></a:p>`),
+		"ppt/slides/slide2.xml":            slide("First", `<a:p><a:r><a:rPr><a:hlinkClick r:id="h"/></a:rPr><a:t>link</a:t></a:r><a:r><a:t> text</a:t></a:r></a:p>`),
+		"ppt/slides/_rels/slide2.xml.rels": `<Relationships><Relationship Id="h" Type="http://x/relationships/hyperlink" Target="http://a.example/" TargetMode="External"/></Relationships>`,
+	})
+	want := `<h2>First</h2><p><a href="http://a.example/">link</a> text</p><h2>Last</h2><ul><li>x</li></ul>`
+	if got := bodyOf(t, file); got != want {
+		t.Errorf(" got %s\nwant %s", got, want)
+	}
+}
+
+func TestOtherArchives(t *testing.T) {
+	tests := []struct {
+		name string
+		file []byte
+		want error
+	}{
+		{"no archive", []byte("PK\x03\x04"), ErrDamaged},
+		{"other files", documenttest.ZIP(map[string]string{"a": "b"}), ErrOther},
+		{"workbook", documenttest.OOXML("", map[string]string{"word/document.xml": "<workbook/>"}), ErrOther},
+		{"encrypted", func() []byte {
+			file := documenttest.DOCX("a")
+			at := strings.Index(string(file), "PK\x01\x02")
+			file[at+8] |= 1
+			return file
+		}(), ErrDamaged},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if page, err := Read(tt.file); !errors.Is(err, tt.want) || page != nil {
+				t.Errorf("%v, error %v", page, err)
+			}
+		})
+	}
+}
+
+// A damaged part leaves the text of the others, with an error that names it.
+func TestDamagedPart(t *testing.T) {
+	file := documenttest.OOXML(par("", "One"), map[string]string{"docProps/core.xml": strings.Repeat("<dc:title>Tides</dc:title>", 50)})
+	at := strings.Index(string(file), "docProps/core.xml") + len("docProps/core.xml")
+	for i := range 12 {
+		file[at+i] ^= 0xff
+	}
+	page, err := Read(file)
+	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "core.xml") || page == nil || !strings.Contains(string(page.HTML()), "<p>One</p>") {
+		t.Errorf("%v, error %v", page, err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(documenttest.DOCX("Tides", "The moon"))
+	f.Add(documenttest.OOXML(item(1, 8, "a")+"<w:tbl><w:tr><w:tc>", parts))
+	f.Add(documenttest.ZIP(map[string]string{"content.xml": "<office:document-content><text:p><text:p><table:table><text:list>"}))
+	f.Add([]byte("PK\x03\x04PK\x05\x06"))
+	f.Add(documenttest.OOXML("</w:p></w:tbl><w:hyperlink r:id='rL'><w:p><w:hyperlink r:id='rL'><w:p>", map[string]string{"word/_rels/document.xml.rels": "<Relationship Target='../../../x'/>"}))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		page, err := Read(file)
+		if page == nil && err == nil || err != nil && !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrOther) {
+			t.Errorf("%v, error %v", page, err)
+		}
+	})
+}
+
+// FuzzParts reads parts without an archive around them.
+func FuzzParts(f *testing.F) {
+	for _, seed := range []string{item(1, 3, "a"), "<w:p><w:p></w:p></w:tc>", "<text:list><text:h outline-level='99999999999'>", "<a:p><a:pPr lvl='-1'><a:buChar/>", "<w:tbl><w:tbl></w:tbl><w:p>"} {
+		f.Add(seed, parts["word/styles.xml"])
+	}
+	f.Fuzz(func(t *testing.T, body, styles string) {
+		a, err := open(documenttest.OOXML(body, map[string]string{"word/styles.xml": styles, "word/numbering.xml": styles, "content.xml": body}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.write(&markup.Page{})
+		delete(a.files, "content.xml")
+		a.write(&markup.Page{})
+	})
+}

@@ -1,0 +1,306 @@
+package office
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hce/dc/internal/process/markup"
+	"hce/dc/internal/web/loosexml"
+)
+
+// writeDOCX writes the text of a DOCX file, and its notes behind it. text is the part main.
+func (a *archive) writeDOCX(main string, text []byte, page *markup.Page) {
+	links := a.relations(main)
+	d := docx{flow: flow{page: page}, links: links}
+	var notes []string
+	for _, rel := range links {
+		switch rel.kind {
+		case "styles":
+			d.styles = readStyles(a.read(rel.target))
+		case "numbering":
+			d.numbers = readNumbers(a.read(rel.target))
+		case "footnotes", "endnotes":
+			notes = append(notes, rel.target)
+		}
+	}
+	d.write(text)
+	slices.Sort(notes)
+	for _, name := range notes {
+		d.links = a.relations(name)
+		d.write(a.read(name))
+	}
+}
+
+// writeSlides writes the slides of a PPTX file in the order of the presentation.
+func (a *archive) writeSlides(main string, text []byte, page *markup.Page) {
+	slides := a.relations(main)
+	r := loosexml.NewReader(text)
+	for t, ok := r.Next(); ok; t, ok = r.Next() {
+		if t.Kind != loosexml.Start || t.Local() != "sldid" {
+			continue
+		}
+		for _, at := range t.Attrs {
+			if rel := slides[at.Value]; rel.kind == "slide" {
+				d := docx{flow: flow{page: page}, links: a.relations(rel.target)}
+				d.write(a.read(rel.target))
+				delete(slides, at.Value)
+			}
+		}
+	}
+}
+
+// docx reads the text of one part: WordprocessingML, or DrawingML in slides.
+type docx struct {
+	flow
+	links   map[string]relation
+	styles  map[string]style
+	numbers map[string]bool // by key of a list: it is numbered
+
+	text, run, hidden, title bool   // inside of w:t, a run, a hidden run, the title of a slide
+	runLink                  bool   // the link ends with the run
+	level                    string // of the list of the paragraph
+}
+
+func (d *docx) write(text []byte) {
+	r := loosexml.NewReader(text)
+	for t, ok := r.Next(); ok; t, ok = r.Next() {
+		switch t.Kind {
+		case loosexml.Text:
+			if d.text && !d.hidden {
+				d.words(t.Text)
+			}
+		case loosexml.End:
+			d.close(t.Local())
+		case loosexml.Start:
+			if omitted(t) {
+				skip(r, t)
+			} else {
+				d.start(t)
+			}
+		}
+	}
+	d.finish()
+}
+
+// omitted reports whether an element has no text of the document: deleted and moved text, earlier
+// properties, the second form of a drawing, separators of notes.
+func omitted(t loosexml.Token) bool {
+	switch t.Local() {
+	case "del", "movefrom", "pprchange", "rprchange", "fallback", "rt", "fld", "tabs":
+		return true
+	case "footnote", "endnote":
+		return attr(t, "type") != "" && attr(t, "type") != "normal"
+	}
+	return false
+}
+
+func (d *docx) start(t loosexml.Token) {
+	switch t.Local() {
+	case "p":
+		p := d.begin()
+		d.level = "0"
+		if d.title {
+			p.heading = 2
+		}
+	case "r":
+		d.run, d.hidden = true, false
+	case "t":
+		d.text = true
+	case "br", "cr":
+		d.lineBreak()
+	case "tab", "ptab":
+		d.words(" ")
+	case "nobreakhyphen":
+		d.words("-")
+	case "vanish":
+		d.hidden = d.run && attr(t, "val") != "0" && attr(t, "val") != "false"
+	case "hyperlink", "hlinkclick":
+		if rel := d.links[attr(t, "id")]; rel.kind == "hyperlink" {
+			d.link(rel.target)
+			d.runLink = t.Local() == "hlinkclick"
+		}
+	case "ph":
+		d.title = strings.EqualFold(attr(t, "type"), "title") || strings.EqualFold(attr(t, "type"), "ctrtitle")
+	case "tbl":
+		d.table()
+	case "tr":
+		d.row()
+	case "tc":
+		d.cell()
+	default:
+		d.property(t)
+	}
+}
+
+// property reads a property of the current paragraph.
+func (d *docx) property(t loosexml.Token) {
+	p := d.current()
+	if p == nil || d.run {
+		return
+	}
+	switch t.Local() {
+	case "ppr":
+		d.level = cmp.Or(attr(t, "lvl"), d.level)
+	case "pstyle":
+		s := d.styles[attr(t, "val")]
+		p.heading = s.heading
+		if p.item == 0 {
+			d.setList(p, s.list, s.level)
+		}
+	case "outlinelvl":
+		p.heading = heading(attr(t, "val"))
+	case "ilvl":
+		d.level = attr(t, "val")
+	case "numid":
+		d.setList(p, attr(t, "val"), d.level)
+	case "buchar", "buautonum":
+		d.setList(p, t.Local(), d.level)
+	}
+}
+
+// setList makes p an item of a list. The list "0" means none.
+func (d *docx) setList(p *paragraph, list, level string) {
+	if p.item = 0; list == "" || list == "0" {
+		return
+	}
+	n, _ := strconv.Atoi(level)
+	p.item, p.ordered = max(n, 0)+1, list == "buautonum" || d.numbers[list+" "+cmp.Or(level, "0")]
+}
+
+func (d *docx) close(name string) {
+	switch name {
+	case "p":
+		d.end()
+	case "r":
+		if d.runLink {
+			d.endLink()
+		}
+		d.run, d.hidden, d.runLink = false, false, false
+	case "t":
+		d.text = false
+	case "hyperlink":
+		d.endLink()
+	case "sp":
+		d.title = false
+	case "tbl":
+		d.endTable()
+	case "tr":
+		d.endRow()
+	case "tc":
+		d.endCell()
+	}
+}
+
+// heading returns the level of a heading for an outline level: "0" is level 1, "9" is text.
+func heading(outline string) int {
+	if n, err := strconv.Atoi(outline); err == nil && n >= 0 && n < 9 {
+		return n + 1
+	}
+	return 0
+}
+
+// style is what a paragraph style says about its paragraphs.
+type style struct {
+	heading     int
+	list, level string
+	base        string // the style that it extends
+}
+
+// readStyles reads styles.xml: paragraph styles by their keys.
+func readStyles(text []byte) map[string]style {
+	styles := map[string]style{}
+	var id string
+	var s style
+	r := loosexml.NewReader(text)
+	for t, ok := r.Next(); ok; t, ok = r.Next() {
+		switch {
+		case t.Kind == loosexml.End && t.Local() == "style":
+			styles[id] = s
+		case t.Kind != loosexml.Start:
+		case t.Local() == "style":
+			id, s = attr(t, "styleid"), style{level: "0"}
+		default:
+			s.read(t)
+		}
+	}
+	for id, s := range styles {
+		styles[id] = s.extended(styles)
+	}
+	return styles
+}
+
+func (s *style) read(t loosexml.Token) {
+	value := attr(t, "val")
+	switch t.Local() {
+	case "name":
+		name := strings.ToLower(value)
+		if level, found := strings.CutPrefix(name, "heading "); found {
+			s.heading, _ = strconv.Atoi(level)
+		} else if name == "title" {
+			s.heading = 1
+		}
+	case "outlinelvl":
+		s.heading = heading(value)
+	case "numid":
+		s.list = value
+	case "ilvl":
+		s.level = value
+	case "basedon":
+		s.base = value
+	}
+}
+
+// extended returns s with what it inherits.
+func (s style) extended(styles map[string]style) style {
+	base := s.base
+	for range 10 { // styles may extend each other in a circle
+		from, found := styles[base]
+		if !found {
+			break
+		}
+		s.heading = cmp.Or(s.heading, from.heading)
+		if s.list == "" {
+			s.list, s.level = from.list, from.level
+		}
+		base = from.base
+	}
+	return s
+}
+
+// readNumbers reads numbering.xml. The keys are a list and a level, such as "3 0"; the value
+// says that the level is numbered.
+func readNumbers(text []byte) map[string]bool {
+	var definition, level, list string
+	formats, lists := map[string]string{}, map[string]string{}
+	r := loosexml.NewReader(text)
+	for t, ok := r.Next(); ok; t, ok = r.Next() {
+		if t.Kind != loosexml.Start {
+			continue
+		}
+		switch t.Local() {
+		case "abstractnum":
+			definition, list = attr(t, "abstractnumid"), ""
+		case "lvl":
+			level = attr(t, "ilvl")
+		case "numfmt":
+			if list == "" {
+				formats[definition+" "+level] = attr(t, "val")
+			}
+		case "num":
+			list = attr(t, "numid")
+		case "abstractnumid":
+			lists[list] = attr(t, "val")
+		}
+	}
+	numbers := map[string]bool{}
+	for list, definition := range lists {
+		for level := range maxLevel {
+			key := " " + strconv.Itoa(level)
+			format := formats[definition+key]
+			numbers[list+key] = format != "" && format != "bullet" && format != "none"
+		}
+	}
+	return numbers
+}

@@ -1,0 +1,251 @@
+package pdf
+
+import (
+	"math"
+	"strings"
+
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+)
+
+// matrix is a transformation [a b c d e f] (ISO 32000-1 8.3.3).
+type matrix [6]float64
+
+var identity = matrix{1, 0, 0, 1, 0, 0}
+
+// times returns the transformation m followed by n.
+func (m matrix) times(n matrix) matrix {
+	return matrix{
+		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
+		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
+		m[4]*n[0] + m[5]*n[2] + n[4], m[4]*n[1] + m[5]*n[3] + n[5],
+	}
+}
+
+// state is the graphics state that has to do with text.
+type state struct {
+	ctm                       matrix
+	font                      *font
+	size, scale               float64
+	char, word, leading, rise float64
+}
+
+func newState() state { return state{ctm: identity, scale: 1} }
+
+const (
+	maxOperands = 512 // of one operator; the elements of an array count
+	maxStates   = 64  // saved graphics states
+)
+
+// interpreter draws the text of content streams (ISO 32000-1 8, 9).
+type interpreter struct {
+	*document
+	state
+	saved      []state
+	text, line matrix
+	marked     int     // open marked contents
+	actual     *string // text of the marked content that actualAt began; nil: as drawn
+	actualAt   int
+}
+
+// run interprets the content of a page or a form.
+func (in *interpreter) run(content []byte, resources types.Dict, depth int) {
+	l := lexer{text: content}
+	var operands []token
+	dicts := 0
+	actual := false // ActualText comes next
+	for {
+		t := l.next()
+		switch {
+		case t.kind == ended || in.layout.full():
+			in.cut = in.cut || t.kind != ended
+			return
+		case t.kind == opened && t.text == "<":
+			dicts++
+		case t.kind == closed && dicts > 0:
+			dicts--
+		case dicts > 0:
+			if actual && t.kind == text && in.actual == nil {
+				s := drawn(textOf(t.text))
+				in.actual, in.actualAt = &s, in.marked
+			}
+			actual = t.kind == name && t.text == "ActualText"
+		case t.kind == opened, t.kind == closed:
+		case t.kind != operator:
+			if len(operands) < maxOperands {
+				operands = append(operands, t)
+			}
+		case t.text == "TJ":
+			in.showAll(operands)
+			operands = operands[:0]
+		case t.text == "ID":
+			l.skipImage()
+			operands = operands[:0]
+		case t.text == "Do":
+			if len(operands) > 0 && depth < maxDepth {
+				in.form(operands[len(operands)-1].text, resources, depth)
+			}
+			operands = operands[:0]
+		default:
+			in.execute(t.text, operands, resources)
+			operands = operands[:0]
+		}
+	}
+}
+
+// form draws a form (ISO 32000-1 8.10).
+func (in *interpreter) form(key string, resources types.Dict, depth int) {
+	object := in.dict(resources["XObject"])[key]
+	form := in.dict(object)
+	if form == nil || in.name(form["Subtype"]) != "Form" || !in.charge(0) {
+		return
+	}
+	if own := in.dict(form["Resources"]); own != nil {
+		resources = own
+	}
+	before, saved, text, line := in.state, in.saved, in.text, in.line
+	in.saved = nil
+	if m := in.array(form["Matrix"]); len(m) == 6 {
+		var x matrix
+		for i := range x {
+			x[i], _ = in.number(m[i])
+		}
+		in.ctm = x.times(in.ctm)
+	}
+	in.run(in.stream(object), resources, depth+1)
+	in.state, in.saved, in.text, in.line = before, saved, text, line
+}
+
+// execute executes an operator. Missing operands are 0.
+func (in *interpreter) execute(op string, operands []token, resources types.Dict) {
+	n := func(i int) float64 {
+		if i < len(operands) {
+			return operands[i].value
+		}
+		return 0
+	}
+	matrixOf := func() matrix { return matrix{n(0), n(1), n(2), n(3), n(4), n(5)} }
+	switch op {
+	case "q":
+		if len(in.saved) < maxStates {
+			in.saved = append(in.saved, in.state)
+		}
+	case "Q":
+		if last := len(in.saved) - 1; last >= 0 {
+			in.state, in.saved = in.saved[last], in.saved[:last]
+		}
+	case "BMC", "BDC":
+		in.marked++
+	case "EMC":
+		if in.marked--; in.marked <= in.actualAt {
+			in.actual = nil
+		}
+	case "cm":
+		in.ctm = matrixOf().times(in.ctm)
+	case "BT":
+		in.text, in.line = identity, identity
+	case "Tf":
+		if len(operands) == 2 {
+			in.font, in.size = in.fontOf(resources, operands[0].text), n(1)
+		}
+	case "Tc":
+		in.char = n(0)
+	case "Tw":
+		in.word = n(0)
+	case "Tz":
+		in.scale = n(0) / 100
+	case "TL":
+		in.leading = n(0)
+	case "Ts":
+		in.rise = n(0)
+	case "Tm":
+		in.text = matrixOf()
+		in.line = in.text
+	case "Td":
+		in.move(n(0), n(1))
+	case "TD":
+		in.leading = -n(1)
+		in.move(n(0), n(1))
+	case "T*":
+		in.move(0, -in.leading)
+	case "Tj":
+		in.showAll(operands)
+	case "'":
+		in.move(0, -in.leading)
+		in.showAll(operands)
+	case `"`:
+		in.word, in.char = n(0), n(1)
+		in.move(0, -in.leading)
+		in.showAll(operands[min(2, len(operands)):])
+	}
+}
+
+// move begins a line at an offset from the current one.
+func (in *interpreter) move(x, y float64) {
+	in.line = matrix{1, 0, 0, 1, x, y}.times(in.line)
+	in.text = in.line
+}
+
+// showAll shows strings. Numbers between them move the position.
+func (in *interpreter) showAll(operands []token) {
+	for _, o := range operands {
+		switch o.kind {
+		case text:
+			in.show(o.text)
+		case number:
+			in.advance(-o.value / 1000 * in.size * in.scale)
+		}
+	}
+}
+
+func (in *interpreter) advance(x float64) { in.text = matrix{1, 0, 0, 1, x, 0}.times(in.text) }
+
+// show shows a string with the current font. Where the distance of letters is as large as a
+// space, each letter is a piece of its own.
+func (in *interpreter) show(s string) {
+	if in.font == nil {
+		return
+	}
+	if in.char <= 0.2*in.size {
+		in.piece(s)
+		return
+	}
+	for len(s) > 0 {
+		n := in.font.length(s)
+		in.piece(s[:n])
+		s = s[n:]
+	}
+}
+
+// piece shows a string and adds its text to the layout.
+func (in *interpreter) piece(s string) {
+	words, glyphs, width := in.font.decode(s)
+	x := width/1000*in.size + float64(glyphs)*in.char
+	if spaces := strings.Count(s, " "); spaces > 0 && !in.font.wide {
+		x += float64(spaces) * in.word
+		if in.font.widthOf(' ')/1000*in.size+in.char+in.word < 0.1*in.size { // it is not visible
+			words = strings.ReplaceAll(words, " ", "")
+		}
+	}
+	if in.actual != nil { // instead of all pieces
+		words, *in.actual = *in.actual, ""
+	}
+	start := matrix{in.size * in.scale, 0, 0, in.size, 0, in.rise}.times(in.text).times(in.ctm)
+	end := matrix{1, 0, 0, 1, (x - in.char) * in.scale, in.rise}.times(in.text).times(in.ctm)
+	in.advance(x * in.scale)
+	switch {
+	case !finite(start) || !finite(end):
+	case words != "":
+		in.layout.add(words, start, end[4], end[5])
+	case in.actual != nil:
+		in.layout.moveTo(end[4], end[5])
+	}
+}
+
+func finite(m matrix) bool {
+	for _, v := range m {
+		if math.IsNaN(v) || math.Abs(v) > 1e9 {
+			return false
+		}
+	}
+	return true
+}

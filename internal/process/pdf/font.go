@@ -1,0 +1,189 @@
+package pdf
+
+import (
+	"strings"
+
+	corefont "github.com/pdfcpu/pdfcpu/pkg/font"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+	"golang.org/x/text/unicode/norm"
+)
+
+// font decodes the strings that a page shows (ISO 32000-1 9.5 to 9.10).
+type font struct {
+	wide      bool                // codes have two bytes
+	toUnicode *cmap               // the map of the file; may be nil
+	table     *[256]string        // texts of codes of one byte, without a map; nil for wide
+	decoder   func(string) string // for wide codes of a known character set
+	widths    map[int]float64     // of codes, in thousandths of the size
+	width     float64             // of other codes
+}
+
+// fontOf returns a font of the resources. It returns nil for a missing one.
+func (d *document) fontOf(resources types.Dict, key string) *font {
+	object := d.dict(resources["Font"])[key]
+	number := -1
+	if ref, ok := object.(types.IndirectRef); ok {
+		number = ref.ObjectNumber.Value()
+		if f := d.fonts[number]; f != nil {
+			return f
+		}
+	}
+	dict := d.dict(object)
+	if dict == nil || !d.charge(0) {
+		return nil
+	}
+	f := d.newFont(dict)
+	if number >= 0 {
+		d.fonts[number] = f
+	}
+	return f
+}
+
+func (d *document) newFont(dict types.Dict) *font {
+	f := &font{widths: map[int]float64{}}
+	if d.isStream(dict["ToUnicode"]) {
+		f.toUnicode = d.readCmap(d.stream(dict["ToUnicode"]))
+	}
+	if d.name(dict["Subtype"]) == "Type0" {
+		f.wide = true
+		f.decoder = decoderOf(d.name(dict["Encoding"]))
+		if list := d.array(dict["DescendantFonts"]); len(list) > 0 {
+			d.readWideWidths(f, d.dict(list[0]))
+		}
+		return f
+	}
+	f.table = d.readEncoding(dict)
+	d.readWidths(f, dict)
+	return f
+}
+
+// readWidths reads the widths of a font with codes of one byte.
+func (d *document) readWidths(f *font, dict types.Dict) {
+	unit := 1.0
+	if m := d.array(dict["FontMatrix"]); len(m) == 6 && d.name(dict["Subtype"]) == "Type3" {
+		if v, _ := d.number(m[0]); v > 0 {
+			unit = v * 1000
+		}
+	}
+	f.width, _ = d.number(d.dict(dict["FontDescriptor"])["MissingWidth"])
+	first := d.integer(dict["FirstChar"])
+	widths := d.array(dict["Widths"])
+	for i, o := range widths[:min(len(widths), 256)] {
+		w, _ := d.number(o)
+		f.widths[first+i] = w * unit
+	}
+	if len(widths) > 0 {
+		return
+	}
+	f.width = 500
+	base := d.name(dict["BaseFont"])
+	if !corefont.IsCoreFont(base) {
+		return
+	}
+	for code, s := range f.table {
+		for _, r := range s {
+			if w, err := corefont.CharWidth(base, r); err == nil && w > 0 {
+				f.widths[code] = float64(w)
+			}
+		}
+	}
+}
+
+// readWideWidths reads the widths of a composite font (ISO 32000-1 9.7.4.3): [c [w w ...] c1 c2 w ...].
+func (d *document) readWideWidths(f *font, dict types.Dict) {
+	f.width = 1000
+	if w, ok := d.number(dict["DW"]); ok {
+		f.width = w
+	}
+	list := d.array(dict["W"])
+	for i := 0; i+1 < len(list) && len(f.widths) < maxFontCodes; {
+		first := d.integer(list[i])
+		if widths := d.array(list[i+1]); widths != nil {
+			for k, o := range widths[:min(len(widths), maxFontCodes)] {
+				f.widths[first+k], _ = d.number(o)
+			}
+			i += 2
+			continue
+		}
+		if i+2 >= len(list) {
+			return
+		}
+		w, _ := d.number(list[i+2])
+		for code := max(first, 0); code <= min(d.integer(list[i+1]), maxFontCodes) && len(f.widths) < maxFontCodes; code++ {
+			f.widths[code] = w
+		}
+		i += 3
+	}
+}
+
+// decode returns the text of a string, the number of its glyphs, and its width in
+// thousandths of the size.
+func (f *font) decode(s string) (words string, glyphs int, width float64) {
+	var b strings.Builder
+	for len(s) > 0 {
+		n := f.length(s)
+		code := 0
+		for i := range n {
+			code = code<<8 | int(s[i])
+		}
+		b.WriteString(drawn(f.unicode(s[:n], code)))
+		width += f.widthOf(code)
+		glyphs++
+		s = s[n:]
+	}
+	return b.String(), glyphs, width
+}
+
+func (f *font) widthOf(code int) float64 {
+	if w, ok := f.widths[code]; ok {
+		return w
+	}
+	return f.width
+}
+
+// length returns the bytes of the first code of s.
+func (f *font) length(s string) int {
+	switch {
+	case !f.wide:
+		return 1
+	case f.toUnicode != nil:
+		return f.toUnicode.length(s, min(2, len(s)))
+	}
+	return min(2, len(s))
+}
+
+// unicode returns the text of one code. It is empty if the font does not tell.
+func (f *font) unicode(bytes string, code int) string {
+	if f.toUnicode != nil {
+		if s, ok := f.toUnicode.texts[code]; ok {
+			return symbols(s)
+		}
+	}
+	switch {
+	case f.table != nil:
+		return symbols(f.table[code&0xff])
+	case f.decoder != nil:
+		return f.decoder(bytes)
+	}
+	return ""
+}
+
+// symbols replaces ligatures and other forms of letters by the letters, and characters of the
+// private use area, where Symbol fonts have their letters. Only bullets are known.
+func symbols(s string) string {
+	if len(s) == 0 || s[0] < 0xEE || s[0] > 0xEF {
+		return s
+	}
+	if s >= "\uFB00" && s < "\uFE00" || s >= "\uFE70" && s < "\uFEFF" {
+		return norm.NFKC.String(s)
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == 0xF0B7 || r == 0xF0A7 || r == 0xF06E || r == 0xF0D8:
+			return '•'
+		case r >= 0xE000 && r <= 0xF8FF:
+			return -1
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,100 @@
+package pdf
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+
+	"hce/dc/internal/web/dates"
+	"hce/dc/internal/web/loosexml"
+)
+
+// readMeta reads the information dictionary, and the XMP packet for what is missing there.
+func (d *document) readMeta(root types.Dict) {
+	var info types.Dict
+	if d.table.Info != nil {
+		info = d.dict(*d.table.Info)
+	}
+	xmp := readXMP(d.stream(root["Metadata"]))
+	p := d.page
+	p.Title = title(cmp.Or(d.text(info["Title"]), xmp["title"]))
+	p.Author = cmp.Or(d.text(info["Author"]), xmp["creator"])
+	p.Description = cmp.Or(d.text(info["Subject"]), xmp["description"])
+	p.Keywords = cmp.Or(d.text(info["Keywords"]), xmp["subject"], xmp["keywords"])
+	p.Language = cmp.Or(d.text(root["Lang"]), xmp["language"])
+	if p.Date = parseDate(d.text(info["CreationDate"])); p.Date.IsZero() {
+		p.Date, _ = dates.Parse(xmp["createdate"])
+	}
+}
+
+// producerTitle matches titles that a program made from the name of a file.
+var producerTitle = regexp.MustCompile(`(?i)^(?:untitled.*|microsoft (?:word|powerpoint|excel) - .*|[^ ]+\.(?:docx?|dvi|indd|odt|pdf|pptx?|ps|qxd|rtf|tex|txt|xlsx?))$`)
+
+// title returns a title. It returns "" for the name of a file.
+func title(text string) string {
+	if text = strings.TrimSpace(text); producerTitle.MatchString(text) {
+		return ""
+	}
+	return text
+}
+
+// readXMP reads the properties of an XMP packet by their local names. Values of lists are
+// joined by "; ".
+func readXMP(text []byte) map[string]string {
+	found := map[string]string{}
+	var names []string // of the open elements
+	add := func(name, value string) {
+		if value = strings.TrimSpace(value); value == "" || len(found) > 200 {
+			return
+		}
+		if before := found[name]; before != "" && name != "title" && name != "description" && len(before) < 4<<10 {
+			value = before + "; " + value
+		} else if before != "" {
+			return
+		}
+		found[name] = value
+	}
+	r := loosexml.NewReader(text)
+	for t, ok := r.Next(); ok; t, ok = r.Next() {
+		switch t.Kind {
+		case loosexml.Start:
+			names = append(names, t.Local())
+			if t.Local() == "description" {
+				for _, a := range t.Attrs {
+					add(loosexml.Local(a.Name), a.Value)
+				}
+			}
+		case loosexml.End:
+			names = names[:max(len(names)-1, 0)]
+		case loosexml.Text:
+			for i := len(names) - 1; i >= 0; i-- {
+				if n := names[i]; n != "li" && n != "alt" && n != "seq" && n != "bag" {
+					add(n, t.Text)
+					break
+				}
+			}
+		}
+	}
+	return found
+}
+
+// pdfDate matches D:YYYYMMDDHHmmSSOHH'mm' (ISO 32000-1 7.9.4).
+var pdfDate = regexp.MustCompile(`^(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(?:Z|([+-]\d{2})'?(\d{2})?)?`)
+
+// parseDate returns the zero time for an invalid date. A date without a zone is UTC.
+func parseDate(text string) time.Time {
+	m := pdfDate.FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil {
+		return time.Time{}
+	}
+	zone := cmp.Or(m[7], "+00") + cmp.Or(m[8], "00")
+	date := m[1] + cmp.Or(m[2], "01") + cmp.Or(m[3], "01") + cmp.Or(m[4], "00") + cmp.Or(m[5], "00") + cmp.Or(m[6], "00")
+	t, err := time.Parse("20060102150405-0700", date+zone)
+	if err != nil || t.Year() < 1970 {
+		return time.Time{}
+	}
+	return t
+}

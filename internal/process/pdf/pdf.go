@@ -1,0 +1,144 @@
+package pdf
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
+
+	"hce/dc/internal/process/markup"
+)
+
+// ErrDamaged means that the file cannot be read.
+var ErrDamaged = errors.New("damaged PDF")
+
+// errPassword means that a password is needed.
+var errPassword = fmt.Errorf("%w: it is encrypted with a password", ErrDamaged)
+
+// ErrNoText means that the file has pages, but no text on them: they are pictures, or their fonts have no
+// map to Unicode. The page has the metadata.
+var ErrNoText = errors.New("the pages of the PDF have no text")
+
+// Read reads a PDF. An error wraps ErrDamaged or ErrNoText. Without an error the page may be
+// cut.
+func Read(body []byte) (page *markup.Page, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			page, err = nil, fmt.Errorf("%w: panic: %v", ErrDamaged, r)
+		}
+	}()
+	page, err = read(body)
+	if errors.Is(err, ErrDamaged) && !errors.Is(err, errPassword) {
+		// The library searches the objects of a file without cross-references, not of one with wrong ones.
+		if again, e := read(bytes.ReplaceAll(body, []byte("startxref"), []byte("startless"))); e == nil || errors.Is(e, ErrNoText) {
+			return again, e
+		}
+	}
+	return page, err
+}
+
+func read(body []byte) (*markup.Page, error) {
+	f, err := open(body)
+	if err != nil {
+		return nil, err
+	}
+	root, err := f.table.Catalog()
+	if err != nil || root == nil {
+		return nil, fmt.Errorf("%w: it has no catalog", ErrDamaged)
+	}
+	d := document{file: f, page: &markup.Page{}, fonts: map[int]*font{}}
+	d.readMeta(root)
+	d.pages(root["Pages"])
+	if d.drawn == 0 {
+		return nil, fmt.Errorf("%w: it has no pages", ErrDamaged)
+	}
+	d.layout.writeTo(d.page)
+	d.page.Cut = d.page.Cut || f.cut
+	if d.page.Len() == d.linkBytes {
+		return d.page, ErrNoText
+	}
+	return d.page, nil
+}
+
+// document is the state of one Read.
+type document struct {
+	*file
+	page      *markup.Page
+	layout    layout
+	fonts     map[int]*font // by number of the object
+	drawn     int           // pages
+	links     int
+	linkBytes int
+}
+
+// pages draws all pages of a page tree, in their order.
+func (d *document) pages(tree types.Object) {
+	seen := map[int]bool{}
+	var walk func(o types.Object, inherited types.Dict, depth int)
+	walk = func(o types.Object, inherited types.Dict, depth int) {
+		if ref, ok := o.(types.IndirectRef); ok {
+			if seen[ref.ObjectNumber.Value()] {
+				return
+			}
+			seen[ref.ObjectNumber.Value()] = true
+		}
+		node := d.dict(o)
+		if node == nil {
+			return
+		}
+		if r := d.dict(node["Resources"]); r != nil {
+			inherited = r
+		}
+		kids := d.array(node["Kids"])
+		if kids == nil || d.name(node["Type"]) == "Page" {
+			d.draw(node, inherited)
+			return
+		}
+		for _, kid := range kids {
+			if d.drawn >= maxPages || depth >= maxDepth || d.objects < 0 {
+				d.cut = true
+				return
+			}
+			walk(kid, inherited, depth+1)
+		}
+	}
+	walk(tree, nil, 0)
+}
+
+// draw interprets the content of one page.
+func (d *document) draw(page, resources types.Dict) {
+	d.drawn++
+	d.layout.newPage()
+	var content []byte
+	if parts := d.array(page["Contents"]); parts != nil {
+		for _, part := range parts {
+			content = append(append(content, d.stream(part)...), '\n')
+		}
+	} else {
+		content = d.stream(page["Contents"])
+	}
+	in := interpreter{document: d, state: newState()}
+	in.run(content, resources, 0)
+	d.annotations(d.array(page["Annots"]))
+}
+
+// annotations writes the links of a page to the web.
+func (d *document) annotations(list types.Array) {
+	for _, o := range list {
+		if d.links >= maxLinks {
+			d.cut = true
+			return
+		}
+		d.links++
+		action := d.dict(d.dict(o)["A"])
+		if d.name(action["S"]) != "URI" {
+			continue
+		}
+		if tag := markup.Anchor(d.text(action["URI"])); tag != "" {
+			d.page.Raw("<area" + strings.TrimPrefix(tag, "<a"))
+			d.linkBytes = d.page.Len()
+		}
+	}
+}

@@ -1,0 +1,525 @@
+package scraper
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"hce/dc/internal/process/article"
+	"hce/dc/internal/process/document"
+	"hce/dc/internal/process/entry"
+	"hce/dc/internal/process/extractor"
+	"hce/dc/internal/process/fallback"
+	"hce/dc/internal/process/linkresolve"
+	"hce/dc/internal/process/media"
+	"hce/dc/internal/process/multiitem"
+	"hce/dc/internal/process/pubdate"
+	"hce/dc/internal/process/ranking"
+	"hce/dc/internal/process/render"
+	"hce/dc/internal/process/template"
+	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/web/filter"
+	"hce/dc/internal/web/pdate"
+	"hce/dc/internal/web/xpath"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/result"
+)
+
+// scrape is the extraction of one page.
+type scrape struct {
+	*Page
+	rules *Rules
+	start time.Time
+	out   Output
+	page  *article.Page         // nil: not HTML
+	sizes map[string]media.Size // see imageSizes
+}
+
+// part is what is stored for the page, or for one of its items: its results, the default first.
+type part struct {
+	results  []result.Result
+	template *template.Template // nil: none
+	found    pubdate.Resolved
+	escaped  bool                   // the values are escaped for the output format
+	from     map[*result.Tag]string // see origins
+}
+
+// Scrape extracts a page (docs/spec/steps.md 2 #9, #10; docs/spec/processing.md 1.2 #13 to
+// #18, 2.2).
+func Scrape(p *Page, rules *Rules) Output {
+	s := &scrape{Page: p, rules: rules, start: time.Now()}
+	if p.Explain {
+		s.out.Explained = &Explanation{Algorithm: rules.algorithm, Metric: rules.best, Problems: []ExplainedProblem{}}
+	}
+	if len(p.Templates) > 0 {
+		s.addTemplates()
+	}
+	if len(p.Chain) > 0 && rules.chain != nil {
+		s.fold()
+		return s.out
+	}
+	parts := s.parts()
+	if len(parts) == 0 {
+		return s.out
+	}
+	for i := range parts {
+		s.complete(&parts[i])
+	}
+	s.explain(&parts[0])
+	s.store(parts)
+	return s.out
+}
+
+// addTemplates adds the templates of TEMPLATE_SOURCE to those of the site, for this page.
+func (s *scrape) addTemplates() {
+	rules := *s.rules
+	rules.templates, rules.formats = rules.templates.Clone(), maps.Clone(rules.formats)
+	for _, source := range s.Templates {
+		if err := rules.templates.Merge(source.Name, source.Text); err != nil {
+			s.fail(wire.ErrTemplateSource, "property TEMPLATE_SOURCE, %s: the template %v", source.Source, err)
+		}
+	}
+	for _, t := range rules.templates.Templates {
+		if slices.Contains(s.rules.templates.Templates, t) {
+			continue
+		}
+		f, err := render.Parse(t.OutputFormat)
+		if err != nil {
+			s.fail(wire.ErrTemplateSource, "property TEMPLATE_SOURCE, %s: %v", t.Label(), err)
+		}
+		if f != nil {
+			rules.formats[t] = f
+		}
+	}
+	s.rules = &rules
+}
+
+// fold stores the joined results of the parts of a page (docs/spec/processing.md 1.7).
+func (s *scrape) fold() {
+	results := make([]result.Result, len(s.Chain))
+	for i, content := range s.Chain {
+		results[i] = result.Decode(content).Default
+	}
+	r := s.rules.chain.Fold(results)
+	ranking.Again(&r)
+	published, _ := time.Parse(time.DateTime, r.First("pubdate"))
+	s.put(&part{results: []result.Result{r}, template: s.firstTemplate(), found: pubdate.Resolved{Date: wire.DateOf(published)}, escaped: true})
+}
+
+// fail adds error bits and their reason.
+func (s *scrape) fail(bits wire.ErrorMask, format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
+	s.out.Fail(bits, errors.New(message))
+	if x := s.out.Explained; x != nil {
+		x.Problems = append(x.Problems, ExplainedProblem{bits.Names(), message})
+	}
+}
+
+// failed is fail for an error, which may have bits of its own.
+func (s *scrape) failed(err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, document.ErrType):
+		s.fail(wire.ErrUnsupportedType, "%v", err)
+	case errors.Is(err, document.ErrDamaged):
+		s.fail(wire.ErrRawDecoding, "%v", err)
+	default:
+		s.fail(cmp.Or(wire.MaskOf(err), wire.ErrScraper), "%v", err)
+	}
+}
+
+// problems adds the problems of a template.
+func (s *scrape) problems(list []template.Problem) {
+	for _, p := range list {
+		s.fail(p.Bits, "%s", p)
+	}
+}
+
+// parts extracts the page: the first part belongs to it, the others are further items. It is
+// empty if there is nothing to store.
+func (s *scrape) parts() []part {
+	switch {
+	case s.Entry:
+		s.readBy("feed entry")
+		r, published, err := entry.Feed(s.ID, s.Text)
+		if s.failed(err); err != nil {
+			return nil
+		}
+		return []part{{results: []result.Result{r}, template: s.firstTemplate(), found: pubdate.Resolved{Date: published}}}
+	case s.rules.algorithm == rawData, s.Processor == storeRaw:
+		return s.raw()
+	case s.Processor == customJSON:
+		s.readBy("custom JSON")
+		list, err := entry.Custom(s.ID, s.URL, s.Text)
+		s.failed(err)
+		return split(list, s.firstTemplate())
+	}
+	if document.FormatOf(s.Type, s.Text) != document.HTML {
+		if !s.accepted(s.Text) {
+			return nil
+		}
+		return s.document()
+	}
+	text, err := document.Decode(s.Type, s.Text)
+	if s.failed(err); err != nil || !s.accepted(text) {
+		return nil
+	}
+	return s.extract(text)
+}
+
+// document reads a content that is no HTML. Templates give it an output format only.
+func (s *scrape) document() []part {
+	s.readBy("document")
+	a, err := document.Read(s.Type, s.Text, s.URL)
+	if s.failed(err); a == nil {
+		return nil
+	}
+	return []part{{results: []result.Result{{Tags: extractor.ArticleTags(*a, extractor.Newspaper, nil)}}, template: s.firstTemplate()}}
+}
+
+// split makes a part of each result.
+func split(list []result.Result, t *template.Template) []part {
+	parts := make([]part, len(list))
+	for i := range list {
+		parts[i] = part{results: list[i : i+1 : i+1], template: t}
+	}
+	return parts
+}
+
+// raw stores the raw content as base64, as the custom text of a result without tags.
+func (s *scrape) raw() []part {
+	s.readBy("raw content")
+	r := result.Result{ID: s.ID}
+	r.Add(result.Tag{Name: "source_url", Data: []string{s.URL}, Extractor: result.Service})
+	content, err := result.EncodeRaw(r, s.Text)
+	if s.failed(err); err == nil {
+		s.out.Item = Item{Content: content, TagsCount: r.Count(), TagsMask: r.Mask(nil)}
+	}
+	return nil
+}
+
+// accepted reports whether the filters of stages 7 and 2 let the raw content pass
+// (docs/spec/processing.md 1.2 #15).
+func (s *scrape) accepted(text []byte) bool {
+	env := filter.Env{Now: s.Now, Depth: s.Depth}
+	for _, stage := range []int{filter.StageBeforeProcessor, filter.StagePrepared} {
+		if !s.rules.filters.Has(stage) {
+			continue
+		}
+		if x := s.out.Explained; x != nil {
+			verdicts, accepted := s.rules.filters.ExplainSubject(stage, filter.RawContent, string(text), env)
+			x.Filters = append(x.Filters, Verdict(stage, "raw content", verdicts, accepted))
+		}
+		if !s.rules.filters.AcceptSubject(stage, filter.RawContent, string(text), env) {
+			s.out.Refused = true
+			s.fail(wire.ErrProcessorFilters, "a filter of stage %d refuses the raw content", stage)
+			return false
+		}
+	}
+	return true
+}
+
+// firstTemplate returns the first template whose condition holds, for its output format.
+func (s *scrape) firstTemplate() *template.Template {
+	if list := s.selected(); len(list) > 0 {
+		return list[0]
+	}
+	return nil
+}
+
+// selected returns the templates whose condition holds.
+func (s *scrape) selected() []*template.Template {
+	list, problems := s.rules.templates.For(func(name string) (string, bool) {
+		value, known := s.Fields[name]
+		return value, known
+	})
+	s.problems(problems)
+	return list
+}
+
+// extract runs the templates and keeps the results of one of them.
+func (s *scrape) extract(text []byte) []part {
+	s.page = article.NewPage(s.rules.text.Prepare(text), s.URL, s.Base)
+	list := s.selected()
+	candidates := make([][]part, len(list))
+	firsts := make([]result.Result, len(list))
+	for i, t := range list {
+		candidates[i] = s.byTemplate(t)
+		firsts[i] = candidates[i][0].results[0]
+	}
+	s.readBy("extractors")
+	if len(list) == 0 { // all are disabled, or no condition holds
+		s.explainTemplates(nil, nil, -1)
+		return []part{{results: s.dynamic(nil)}}
+	}
+	chosen, problems := s.rules.templates.Choose(list, firsts)
+	s.problems(problems)
+	s.explainTemplates(list, firsts, max(chosen, 0))
+	return candidates[max(chosen, 0)]
+}
+
+// byRules reports whether the rules of a template give the results. Otherwise the extractors do.
+func (s *scrape) byRules(t *template.Template) bool {
+	return t != nil && t.HasTags() && (s.rules.algorithm == extractor.DefaultAlgorithm || s.Processor == multiItems)
+}
+
+// byTemplate returns the parts that a template gives, at least one.
+func (s *scrape) byTemplate(t *template.Template) []part {
+	switch {
+	case !s.byRules(t):
+		return []part{{results: s.dynamic(t), template: t}}
+	case s.Processor == multiItems:
+		items, problems := t.Items(context.Background(), s.tree(), s.options())
+		s.problems(problems)
+		return split(items, t)
+	}
+	r, problems := t.Apply(context.Background(), s.tree(), s.options())
+	s.problems(problems)
+	return []part{{results: []result.Result{r}, template: t}}
+}
+
+// tree returns the tree of the page. A page without one is empty.
+func (s *scrape) tree() *xpath.Document {
+	root, err := s.page.Tree()
+	if err != nil {
+		s.fail(wire.ErrScraper, "templates see an empty page: %v", err)
+		empty, _ := xpath.HTML(nil)
+		return empty
+	}
+	return xpath.Of(root)
+}
+
+func (s *scrape) options() template.Options {
+	return template.Options{
+		URL: s.URL, Base: s.page.Base().String(), Now: s.Now, Text: s.rules.text,
+		Resolve: func(base, ref string) string {
+			u, err := canonical.Web.Resolve(base, ref)
+			if err != nil {
+				return ""
+			}
+			u, err = canonical.Web.Normalize(u, s.rules.mask)
+			if err != nil {
+				return ""
+			}
+			return u
+		},
+	}
+}
+
+// dynamic runs the extractors. A single one needs no result of its own besides the merged one.
+func (s *scrape) dynamic(t *template.Template) []result.Result {
+	results, err := s.rules.dynamic.Dynamic(context.Background(), s.page)
+	s.failed(err)
+	if len(results) == 2 {
+		results = results[:1]
+	}
+	for i := range results {
+		if t != nil && t.HasTags() {
+			s.problems(t.PostProcess(&results[i], s.options()))
+		}
+	}
+	return results
+}
+
+// header returns a line of the response header, or "".
+func (s *scrape) header(name string) string {
+	for line := range bytes.Lines(s.Header) {
+		key, value, ok := strings.Cut(string(line), ":")
+		if ok && textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(key)) == textproto.CanonicalMIMEHeaderKey(name) {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// complete adds what every result has: dates, service tags, metrics (docs/spec/processing.md
+// 2.2 #3), and puts the best one first.
+func (s *scrape) complete(p *part) {
+	for i := range p.results {
+		r := &p.results[i]
+		r.ID = s.ID
+		s.clean(r, p.template)
+		found := s.dates(r, p)
+		if i == 0 {
+			p.found = found
+		}
+		if feed := s.header("X-feed_url"); feed != "" {
+			r.Add(result.Tag{Name: "feed_url", Data: []string{feed}, Extractor: result.Service})
+		}
+		if s.rules.languages != nil {
+			s.rules.languages.Apply(r)
+		}
+		if t := r.Tag("content_encoded"); t != nil && s.rules.reduces {
+			for i := range t.Data {
+				t.Data[i] = s.rules.text.Reduce(t.Data[i])
+			}
+		}
+		s.rules.redirect.Apply(r, s.URL, s.header("Location"))
+		s.resolve(r)
+		r.Time = cmp.Or(r.Time, time.Since(s.start))
+	}
+	p.from = s.origins(p)
+	ranking.Measure(p.results, s.rules.metrics)
+	if s.rules.best != "" && len(p.results) > 1 {
+		s.failed(ranking.Sort(p.results, s.rules.best))
+	}
+}
+
+// resolve replaces the links of the tag link by where they lead, or asks for that. A feed entry
+// has its links escaped.
+func (s *scrape) resolve(r *result.Result) {
+	t := r.Tag("link")
+	if s.rules.Links == nil || t == nil {
+		return
+	}
+	base, err := url.Parse(cmp.Or(s.Base, s.URL))
+	if err != nil {
+		return
+	}
+	if s.page != nil {
+		base = s.page.Base()
+	}
+	data := slices.Clone(t.Data)
+	for i, value := range data {
+		data[i] = linkresolve.Replace(value, base, func(link string) string {
+			if s.Entry {
+				link = strings.ReplaceAll(link, "&amp;", "&")
+			}
+			if s.Resolved == nil && !slices.Contains(s.out.Links, link) {
+				s.out.Links = append(s.out.Links, link)
+			}
+			found := s.Resolved[link]
+			if s.Entry {
+				found = strings.ReplaceAll(found, "&", "&amp;")
+			}
+			return found
+		})
+	}
+	t.Data = data
+}
+
+// clean completes and cleans the tags title, author and media (docs/spec/processing.md 2.2, 2.5).
+func (s *scrape) clean(r *result.Result, t *template.Template) {
+	r.Add(result.Tag{Name: "source_url", Data: []string{s.URL}, Extractor: result.Service})
+	if s.page == nil {
+		return
+	}
+	if s.rules.algorithm != extractor.DefaultAlgorithm {
+		fallback.Link(r, s.URL)
+	}
+	if t != nil && slices.Contains(t.Names(), "title") {
+		fallback.Title(r, true, s.page.Metadata().Title)
+	}
+	if s.rules.authors != nil {
+		s.rules.authors.Apply(r)
+	}
+	if s.rules.media.Limits == nil && !s.rules.mediaFilters {
+		return
+	}
+	page := media.Page{Base: s.page.Base(), Env: filter.Env{Now: s.Now, Depth: s.Depth}}
+	if s.rules.media.Limits != nil {
+		page.Known = func(url string) (media.Size, bool) {
+			size, known := s.imageSizes()[url]
+			return size, known
+		}
+	}
+	for _, reason := range s.rules.media.Apply(r, page) {
+		s.out.Dropped = append(s.out.Dropped, reason.Error())
+	}
+}
+
+// dates sets pubdate and pubdate_tz of a result. An entry of a feed has its date already.
+func (s *scrape) dates(r *result.Result, p *part) pubdate.Resolved {
+	if s.Entry {
+		return p.found
+	}
+	sources := pubdate.Sources{URL: s.URL, Now: s.Now, Evaluate: s.evaluate()}
+	if feed := s.header("X-pubdateRssFeed"); feed != "" {
+		sources.Feed, _ = time.Parse(time.DateTime, feed)
+	}
+	found := pubdate.Apply(r, sources, s.rules.dates)
+	for _, err := range found.Errs {
+		s.fail(wire.ErrScraper, "%v", err)
+	}
+	if found.Source == pdate.Now && !s.rules.dateAsked { // the page has no date
+		r.Remove("pubdate")
+		r.Remove("pubdate_tz")
+		found.Date = ""
+		found.Steps = append(found.Steps, "the page has no date, so no tag pubdate is stored")
+	}
+	return found
+}
+
+// evaluate returns the function that evaluates SQL expressions over the fields of the row.
+func (s *scrape) evaluate() func(string) (string, error) {
+	if s.rules.Evaluate == nil || s.Row == nil {
+		return nil
+	}
+	macros := wire.FieldMacros(s.Row, wire.URLColumns)
+	return func(expression string) (string, error) { return s.rules.Evaluate(macros.Replace(expression)) }
+}
+
+// store renders and encodes the parts.
+func (s *scrape) store(parts []part) {
+	s.put(&parts[0])
+	if len(parts) < 2 || s.Row == nil || s.Limits == nil {
+		return
+	}
+	list := make([]multiitem.Part, len(parts))
+	for i := range parts {
+		p, r := &parts[i], &parts[i].results[0]
+		list[i] = multiitem.Part{
+			TagsCount: r.Count(), TagsMask: r.Mask(s.rules.mapping), Published: p.found.Date, Hash: s.rules.hash.Sum(r, ""),
+			Content: func(row *wire.URL) ([]byte, error) { return s.encode(p, row.URLMd5, row.ErrorMask) },
+		}
+	}
+	items, bits := multiitem.Split(s.Row, s.Limits, list, multiitem.Options{Now: wire.DateOf(s.Now), Room: s.Room})
+	s.out.Items = items
+	if bits != 0 {
+		s.fail(bits, "not all of the %d items of the page are stored", len(parts))
+	}
+}
+
+// put sets the item of the page.
+func (s *scrape) put(p *part) {
+	r := &p.results[0]
+	item := Item{TagsCount: r.Count(), TagsMask: r.Mask(s.rules.mapping), Published: p.found.Date, Hash: s.rules.hash.Sum(r, "")}
+	content, err := s.encode(p, s.ID, s.Mask|s.out.Bits)
+	s.failed(err)
+	item.Content = content
+	s.out.Item = item
+}
+
+// encode renders the results of a part in the output format of its template, and encodes them.
+func (s *scrape) encode(p *part, id string, mask wire.ErrorMask) ([]byte, error) {
+	format := s.rules.formats[p.template]
+	var custom []string
+	for i := range p.results {
+		p.results[i].ID = id
+		if format == nil {
+			continue
+		}
+		text, err := format.Render(&p.results[i], s.values(p, mask))
+		if err != nil {
+			return nil, fmt.Errorf("render result %d: %w", i, err)
+		}
+		custom = append(custom, text)
+	}
+	if !p.escaped {
+		format.Escape(p.results)
+	}
+	return result.Encode(p.results, custom)
+}
+
+// values are the macros of an output format that no tag has.
+func (s *scrape) values(p *part, mask wire.ErrorMask) render.Values {
+	return render.Values{CrawlingTime: s.CrawlingTime, Errors: mask, EachTag: p.template == nil || !p.template.HasTags(), Escaped: p.escaped}
+}

@@ -1,0 +1,309 @@
+package template
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+)
+
+// void are the elements without an end tag.
+var void = setOf("area base br col embed hr img input link meta param source track wbr")
+
+// inline are the elements within a line; the texts around them belong together.
+var inline = setOf("a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q s samp small span strike strong sub sup time tt u var wbr")
+
+// hidden are the elements without text.
+var hidden = setOf("script style template")
+
+// rawText are the elements whose text has no character references.
+var rawText = setOf("script style xmp iframe noembed noframes plaintext")
+
+func setOf(names string) map[string]bool {
+	set := map[string]bool{}
+	for _, name := range strings.Fields(names) {
+		set[name] = true
+	}
+	return set
+}
+
+// passes reports whether an element is kept.
+func (e *exclusion) passes(n *html.Node) bool {
+	if e == nil || n.Type != html.ElementNode {
+		return true
+	}
+	if len(n.Attr) == 0 {
+		return !e.include || e.bare
+	}
+	for _, a := range n.Attr {
+		if e.any != nil && e.any.MatchString(a.Val) {
+			return e.include
+		}
+		if re := e.named[a.Key]; re != nil && re.MatchString(a.Val) {
+			return e.include
+		}
+	}
+	return !e.include
+}
+
+// builder collects a value of at most room bytes.
+type builder struct {
+	strings.Builder
+	room int
+	full bool
+}
+
+func (b *builder) write(text string) {
+	if b.full = b.full || b.Len()+len(text) > b.room; !b.full {
+		b.WriteString(text)
+	}
+}
+
+// texts writes the text of an element, with or without its tags.
+type texts struct {
+	builder
+	options *Text
+	exclude *exclusion
+	inner   *string // between texts; nil: a space where an element other than inline begins or ends
+	any     bool    // a text was written
+	apart   bool    // the next text needs a space before it
+	last    rune    // the end of what was written
+}
+
+// children writes what is inside of n.
+func (w *texts) children(n *html.Node) {
+	for c := n.FirstChild; c != nil && !w.full; c = c.NextSibling {
+		w.node(c)
+	}
+}
+
+func (w *texts) node(n *html.Node) {
+	switch n.Type {
+	case html.TextNode:
+		w.text(n.Data)
+	case html.ElementNode:
+		if hidden[n.Data] || !w.exclude.passes(n) {
+			w.apart = w.apart || !inline[n.Data]
+			return
+		}
+		w.tag(n, n.Data)
+		w.children(n)
+		if !void[n.Data] {
+			w.tag(n, "/"+n.Data)
+		}
+	}
+}
+
+// tag writes a start or end tag, or what replaces it.
+func (w *texts) tag(n *html.Node, name string) {
+	replacement, replaced := w.options.Markup[name]
+	switch {
+	case replaced:
+		w.mark(withAttributes(replacement, w.kept(n)))
+	case w.options.Markup != nil:
+		w.apart = w.apart || !inline[n.Data]
+	case name[0] == '/':
+		w.mark("<" + name + ">")
+	default:
+		w.mark("<" + name + w.kept(n) + closing(n, w.options.CloseVoid))
+	}
+}
+
+// mark writes a tag.
+func (w *texts) mark(text string) {
+	w.write(text)
+	w.apart = false
+	if r, size := utf8.DecodeLastRuneInString(text); size > 0 {
+		w.last = r
+	}
+}
+
+// closing is the end of a start tag.
+func closing(n *html.Node, mode int) string {
+	if void[n.Data] && (mode == closeAlways || mode == closeAsInPage && hasAttr(n, closedMark)) {
+		return "/>"
+	}
+	return ">"
+}
+
+// kept returns the attributes of an element that are kept, each after a space.
+func (w *texts) kept(n *html.Node) string {
+	names := w.options.Keep[n.Data]
+	if len(names) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, a := range n.Attr {
+		if names[a.Key] || names["*"] && a.Key != closedMark {
+			fmt.Fprintf(&b, ` %s="%s"`, a.Key, escapedAttr.Replace(a.Val))
+		}
+	}
+	return b.String()
+}
+
+const attributesMacro = "%ATTRIBUTES%"
+
+// withAttributes replaces the macro of attributes, with one space before them.
+func withAttributes(text, attributes string) string {
+	if !strings.Contains(text, attributesMacro) {
+		return text
+	}
+	text = strings.ReplaceAll(text, " "+attributesMacro, attributesMacro)
+	return strings.ReplaceAll(text, attributesMacro, attributes)
+}
+
+// text writes a text node. Where tags are kept, a text that looks like a tag does not become
+// one.
+func (w *texts) text(text string) {
+	if w.inner != nil {
+		if text = strings.TrimSpace(text); text == "" {
+			return
+		}
+		if w.any {
+			w.write(*w.inner)
+		}
+	} else if w.apart && w.any && text != "" {
+		first, _ := utf8.DecodeRuneInString(text)
+		if !unicode.IsSpace(first) && !unicode.IsSpace(w.last) {
+			w.write(" ")
+		}
+	}
+	if text == "" {
+		return
+	}
+	w.any, w.apart = true, false
+	w.last, _ = utf8.DecodeLastRuneInString(text)
+	if w.options.Markup == nil {
+		text = notATag(text)
+	}
+	w.write(text)
+}
+
+// notATag escapes each "<" that a parser would read as a tag.
+func notATag(text string) string {
+	at := strings.IndexByte(text, '<')
+	if at < 0 {
+		return text
+	}
+	var b strings.Builder
+	for ; at >= 0; at = strings.IndexByte(text, '<') {
+		b.WriteString(text[:at])
+		text = text[at+1:]
+		if text != "" && (text[0]|0x20 >= 'a' && text[0]|0x20 <= 'z' || strings.IndexByte("/!?", text[0]) >= 0) {
+			b.WriteString("&lt;")
+		} else {
+			b.WriteByte('<')
+		}
+	}
+	return b.String() + text
+}
+
+// source writes elements as HTML, without comments.
+type source struct {
+	builder
+	flags   htmlFlags
+	void    int
+	exclude *exclusion
+}
+
+var (
+	escapedText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+	escapedAttr = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;")
+)
+
+func (w *source) node(n *html.Node) {
+	switch {
+	case w.full:
+	case n.Type == html.TextNode && n.Parent != nil && rawText[n.Parent.Data]:
+		w.write(n.Data)
+	case n.Type == html.TextNode:
+		w.write(w.encoded(escapedText.Replace(n.Data)))
+	case n.Type == html.DocumentNode:
+		w.children(n)
+	case n.Type == html.ElementNode && w.keeps(n):
+		w.element(n)
+	}
+}
+
+func (w *source) children(n *html.Node) {
+	for c := n.FirstChild; c != nil && !w.full; c = c.NextSibling {
+		w.node(c)
+	}
+}
+
+func (w *source) keeps(n *html.Node) bool {
+	if w.flags.noScript && n.Data == "script" || w.flags.noMeta && n.Data == "meta" {
+		return false
+	}
+	return w.exclude.passes(n)
+}
+
+func (w *source) element(n *html.Node) {
+	w.write("<" + n.Data)
+	for _, a := range n.Attr {
+		if a.Key == closedMark || w.flags.noScript && isScript(a) {
+			continue
+		}
+		name := a.Key
+		if a.Namespace != "" {
+			name = a.Namespace + ":" + name
+		}
+		w.write(" " + name + `="` + w.encoded(escapedAttr.Replace(a.Val)) + `"`)
+	}
+	w.write(closing(n, w.void))
+	w.children(n)
+	if !void[n.Data] {
+		w.write("</" + n.Data + ">")
+	}
+}
+
+// isScript reports whether an attribute runs a script.
+func isScript(a html.Attribute) bool {
+	value := strings.Map(func(r rune) rune {
+		if r <= ' ' {
+			return -1
+		}
+		return r
+	}, a.Val)
+	return strings.HasPrefix(a.Key, "on") || len(value) >= 11 && strings.EqualFold(value[:11], "javascript:")
+}
+
+// encoded writes characters outside of ASCII as references, if the rule asks for that.
+func (w *source) encoded(text string) string {
+	if !w.flags.encoded {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if r < utf8.RuneSelf {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "&#%d;", r)
+		}
+	}
+	return b.String()
+}
+
+func hasAttr(n *html.Node, name string) bool {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return true
+		}
+	}
+	return false
+}
+
+// attr returns an attribute of an element, and whether it has the attribute.
+func attr(n *html.Node, name string) (string, bool) {
+	if n == nil {
+		return "", false
+	}
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,193 @@
+package template
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"hce/dc/internal/web/pyregexp"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/prop"
+)
+
+// Types of rules.
+const (
+	typeText      = "text"
+	typeHTML      = "html"
+	typeDatetime  = "datetime"
+	typeImage     = "image"
+	typeLink      = "link"
+	typeAttribute = "attribute"
+)
+
+// Joins of rules.
+const (
+	joinFirst  = "first"
+	joinBest   = "best"
+	joinConcat = "concat"
+)
+
+// rule says what to take from a page for a tag (docs/spec/processing.md 3.2).
+type rule struct {
+	path         string // its target
+	kind, join   string
+	format       format
+	alternative  string // value if nothing is found
+	mandatory    bool
+	delimiter    *string // between matches; nil: the default
+	inner        *string // between texts of a match; nil: the default
+	post         *pyregexp.Regexp
+	exclude      *exclusion
+	canonicalize bool
+
+	target *target // nil: the target cannot be followed
+	faults []fault
+}
+
+// fault is a part of a rule that cannot be followed on any page.
+type fault struct {
+	bits    wire.ErrorMask
+	message string
+}
+
+func (r *rule) fail(bits wire.ErrorMask, format string, args ...any) {
+	r.faults = append(r.faults, fault{bits, fmt.Sprintf(format, args...)})
+}
+
+// readRule reads a rule: an object, or the text of its target.
+func (s *Set) readRule(t *Template, tag string, number int, raw json.RawMessage) (*rule, error) {
+	r := &rule{kind: typeText, join: joinFirst}
+	var kind, join, options, post string
+	if raw[0] == '"' {
+		if err := text(&r.path)(raw); err != nil {
+			return nil, err
+		}
+	} else {
+		keys := readers{
+			"target": text(&r.path), "join": text(&join), "format": text(&options), "default": text(&r.alternative),
+			"mandatory": truth(&r.mandatory), "delimiter": optional(&r.delimiter), "delimiter_sub_items": optional(&r.inner),
+			"postProcessing": text(&post), "canonicalizeURLs": truth(&r.canonicalize), "begin": unused, "end": unused,
+			"type":              func(raw json.RawMessage) error { return readType(raw, &kind, &options) },
+			"attributesExclude": func(raw json.RawMessage) error { return r.readExclusion(raw) },
+		}
+		if err := keys.read(raw, func(key string) { s.note(t.label, tag, number, key) }); err != nil {
+			return nil, err
+		}
+	}
+	r.compile(kind, join, options, post)
+	return r, nil
+}
+
+// readType reads the type of a rule, also in its old form {"name", "format"}.
+func readType(raw json.RawMessage, kind, options *string) error {
+	if raw[0] != '{' {
+		return text(kind)(raw)
+	}
+	inner := ""
+	keys := readers{"name": text(kind), "format": text(&inner)}
+	if err := keys.read(raw, func(string) {}); err != nil {
+		return err
+	}
+	if *options == "" {
+		*options = inner
+	}
+	return nil
+}
+
+// compile sets the compiled parts of a rule. What cannot be followed is a fault.
+func (r *rule) compile(kind, join, options, post string) {
+	switch kind = strings.ToLower(strings.TrimSpace(kind)); kind {
+	case "":
+	case typeText, typeHTML, typeDatetime, typeImage, typeLink, typeAttribute:
+		r.kind = kind
+	default:
+		r.fail(wire.ErrScraper, `"type" has %.80q; expected text, html, datetime, image, link or attribute; text is used`, kind)
+	}
+	switch join = strings.ToLower(strings.TrimSpace(join)); join {
+	case "":
+	case joinFirst, joinBest, joinConcat:
+		r.join = join
+	default:
+		r.fail(wire.ErrScraper, `"join" has %.80q; expected first, best or concat; first is used`, join)
+	}
+	r.setFormat(options)
+	if post != "" {
+		re, err := pyregexp.Compile(post)
+		if err != nil {
+			r.fail(wire.ErrRegexp, `"postProcessing" has an invalid expression %.80q: %v; the value stays as it is`, post, err)
+		}
+		r.post = re
+	}
+	var err error
+	if r.target, err = newTarget(r.path); err != nil {
+		r.fail(wire.ErrScraper, `"target": %v`, err)
+	}
+}
+
+// exclusion drops or keeps elements by their attributes.
+type exclusion struct {
+	include bool
+	bare    bool // elements without attributes pass, if include is set
+	any     *pyregexp.Regexp
+	named   map[string]*pyregexp.Regexp
+}
+
+// readExclusion reads attributesExclude: an object, or its JSON text.
+func (r *rule) readExclusion(raw json.RawMessage) error {
+	if raw[0] == '"' {
+		inner := ""
+		if err := text(&inner)(raw); err != nil {
+			return err
+		}
+		if inner = strings.TrimSpace(inner); inner == "" {
+			return nil
+		}
+		raw = json.RawMessage(inner)
+	}
+	var members prop.Members
+	if err := prop.Decode(string(raw), &members); err != nil {
+		return err
+	}
+	e := &exclusion{named: map[string]*pyregexp.Regexp{}}
+	for _, m := range members {
+		if err := r.readExcluded(e, m); err != nil {
+			return err
+		}
+	}
+	if e.any != nil || len(e.named) > 0 || e.bare {
+		r.exclude = e
+	}
+	return nil
+}
+
+func (r *rule) readExcluded(e *exclusion, m prop.Member) error {
+	if m.Name == "NO_ATTRIBUTES" {
+		text := string(m.Value)
+		e.bare = text != "0" && text != `"0"` && text != "false" && text != "null"
+		return nil
+	}
+	value, err := optionalText(m.Value)
+	if err != nil {
+		return fmt.Errorf("%w at %.80q", err, m.Name)
+	}
+	if m.Name == "TYPE" {
+		switch kind := strings.ToLower(strings.TrimSpace(value)); kind {
+		case "include", "exclude":
+			e.include = kind == "include"
+		default:
+			r.fail(wire.ErrScraper, `"attributesExclude" has the TYPE %.80q; expected include or exclude; exclude is used`, value)
+		}
+		return nil
+	}
+	re, err := pyregexp.Compile(value)
+	if err != nil {
+		r.fail(wire.ErrRegexp, `"attributesExclude" has an invalid expression %.80q at %.80q: %v; it is ignored`, value, m.Name, err)
+		return nil
+	}
+	if m.Name == "*" {
+		e.any = re
+	} else {
+		e.named[strings.ToLower(m.Name)] = re
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package template
+
+import (
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"hce/dc/internal/web/dates"
+	"hce/dc/internal/web/xpath"
+)
+
+// take returns the values of one match, by the type of the rule (docs/spec/processing.md 3.3).
+func (x *run) take(r *rule, m xpath.Match) []string {
+	if m.Attr == "" && m.Node != nil && !r.exclude.passes(m.Node) {
+		return nil
+	}
+	switch r.kind {
+	case typeHTML:
+		return one(x.markup(r, m))
+	case typeDatetime:
+		return one(x.dateText(r, m))
+	case typeImage:
+		return one(x.image(r, m))
+	case typeLink:
+		return x.link(r, m)
+	case typeAttribute:
+		value := m.Text
+		if m.Attr == "" && m.Node != nil {
+			value, _ = attr(m.Node, r.format.name)
+		}
+		return one(value)
+	}
+	return one(x.text(r, m, x.o.Text))
+}
+
+// one returns a value without outer spaces, or nothing if it is blank.
+func one(value string) []string {
+	if value = strings.TrimSpace(value); value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+// plain is the options of texts without tags.
+var plain = &Text{Markup: map[string]string{}}
+
+// text returns the inner text of a match.
+func (x *run) text(r *rule, m xpath.Match, o *Text) string {
+	if m.Node == nil || m.Attr != "" {
+		return m.Text
+	}
+	w := &texts{options: o, exclude: r.exclude, inner: r.inner}
+	if w.inner == nil {
+		w.inner = o.Inner
+	}
+	w.room = x.room
+	switch {
+	case m.Node.Type == html.TextNode:
+		w.text(m.Node.Data)
+	case m.Node.Type == html.CommentNode:
+		return m.Node.Data
+	case !hidden[m.Node.Data]:
+		w.children(m.Node)
+	}
+	x.full(&w.builder)
+	return w.String()
+}
+
+// markup returns the outer HTML of a match.
+func (x *run) markup(r *rule, m xpath.Match) string {
+	if m.Node == nil || m.Attr != "" {
+		return m.Text
+	}
+	w := &source{flags: r.format.html, void: x.o.Text.CloseVoid, exclude: r.exclude}
+	w.room = x.room
+	w.node(m.Node)
+	x.full(&w.builder)
+	return w.String()
+}
+
+// full notes that a value did not fit.
+func (x *run) full(b *builder) {
+	if b.full {
+		x.room = 0
+	}
+}
+
+// dateText returns the text of a date.
+func (x *run) dateText(r *rule, m xpath.Match) string {
+	if m.Node != nil && m.Attr == "" {
+		if value, ok := attr(m.Node, "content"); ok && m.Node.Data == "meta" {
+			return value
+		}
+		if value, ok := attr(m.Node, "datetime"); ok && strings.TrimSpace(value) != "" {
+			return value
+		}
+	}
+	return x.text(r, m, plain)
+}
+
+// isoDate and isoZoned are the formats "" and FULL.
+const (
+	isoDate  = "2006-01-02 15:04:05"
+	isoZoned = "2006-01-02 15:04:05-07:00"
+)
+
+// date writes a date in the format of the rule. It returns false for a text that is no date.
+func (x *run) date(r *rule, text string) (string, bool) {
+	t, zoned, ok := x.o.Date(text)
+	if !ok {
+		return text, false
+	}
+	if r.format.dates != "" {
+		written, err := dates.Format(r.format.dates, t)
+		return written, err == nil
+	}
+	if zoned {
+		return t.Format(isoZoned), true
+	}
+	return t.Format(isoDate), true
+}
+
+// image returns a part of an image.
+func (x *run) image(r *rule, m xpath.Match) string {
+	if m.Node == nil || m.Attr != "" {
+		return x.absolute(r, m.Text, r.format.name == "URL")
+	}
+	switch r.format.name {
+	case "DATA":
+		return x.markup(r, m)
+	case "ALT", "TITLE":
+		value, _ := attr(m.Node, strings.ToLower(r.format.name))
+		return value
+	}
+	for _, name := range []string{"src", "srcset", "image-src"} {
+		value, _ := attr(m.Node, name)
+		if name == "srcset" {
+			value = firstCandidate(value)
+		}
+		if value = strings.TrimSpace(value); value != "" {
+			return x.absolute(r, value, true)
+		}
+	}
+	return ""
+}
+
+// firstCandidate returns the first URL of a srcset.
+func firstCandidate(srcset string) string {
+	if list := strings.Fields(strings.TrimLeft(srcset, ", \t\r\n")); len(list) > 0 {
+		return strings.TrimRight(list[0], ",")
+	}
+	return ""
+}
+
+// absolute resolves and normalizes a URL if the rule asks for that. A text that is no URL
+// stays.
+func (x *run) absolute(r *rule, value string, isURL bool) string {
+	if !r.canonicalize || !isURL || strings.TrimSpace(value) == "" {
+		return value
+	}
+	if resolved := x.o.Resolve(x.o.Base, strings.TrimSpace(value)); resolved != "" {
+		return resolved
+	}
+	return value
+}
+
+// link returns the URL of a link, or parts of its e-mail addresses.
+func (x *run) link(r *rule, m xpath.Match) []string {
+	href := m.Text
+	if m.Node != nil && m.Attr == "" {
+		href, _ = attr(m.Node, "href")
+	}
+	if r.format.name == "" {
+		return one(x.absolute(r, href, true))
+	}
+	href = strings.TrimSpace(href)
+	if len(href) < len(mailto) || !strings.EqualFold(href[:len(mailto)], mailto) {
+		return nil
+	}
+	if r.format.name == emailText {
+		if m.Node == nil {
+			return nil
+		}
+		return one(x.text(r, xpath.Match{Node: m.Node}, plain))
+	}
+	return addresses(href[len(mailto):], r.format.name == emailTo)
+}
+
+const mailto = "mailto:"
+
+// addresses returns the addresses of a mailto URL, or their local parts.
+func addresses(text string, local bool) (list []string) {
+	text, _, _ = strings.Cut(text, "?")
+	for address := range strings.SplitSeq(text, ",") {
+		if decoded, err := url.PathUnescape(address); err == nil {
+			address = decoded
+		}
+		if local {
+			if at := strings.LastIndexByte(address, '@'); at >= 0 {
+				address = address[:at]
+			}
+		}
+		list = append(list, one(address)...)
+	}
+	return list
+}

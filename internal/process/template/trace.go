@@ -1,0 +1,85 @@
+package template
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"hce/dc/internal/wire/result"
+)
+
+// Trace says what each rule of a template found and why its value was used or not.
+type Trace struct {
+	Template  string     `json:"template"` // its name in quotes, or its number
+	Tags      []TagTrace `json:"tags"`
+	Problems  []Problem  `json:"problems,omitempty"`
+	Container string     `json:"container,omitempty"` // of items: the path of the element around them
+	Items     int        `json:"items,omitempty"`
+	Notes     []string   `json:"notes,omitempty"` // about items: what was dropped, and why
+}
+
+// TagTrace is the trace of one tag.
+type TagTrace struct {
+	Name    string      `json:"name"`
+	Value   string      `json:"value"`   // at most 2000 characters; "": the tag has none
+	Default bool        `json:"default"` // the value is a default, which does not count
+	Rules   []RuleTrace `json:"rules"`
+}
+
+// RuleTrace is the trace of one rule.
+type RuleTrace struct {
+	Target    string  `json:"target"`
+	Type      string  `json:"type"`
+	Join      string  `json:"join"`
+	Mandatory bool    `json:"mandatory"`
+	Matches   int     `json:"matches"`
+	Found     string  `json:"found"`          // the value before postProcessing
+	Post      *string `json:"postProcessing"` // the value after it; null: it was not applied
+	Outcome   string  `json:"outcome"`
+	Remark    string  `json:"remark,omitempty"`
+}
+
+// maxShown bounds a value in a trace, in characters.
+const maxShown = 2000
+
+func shown(value string) string {
+	if utf8.RuneCountInString(value) <= maxShown {
+		return value
+	}
+	return string([]rune(value)[:maxShown]) + "…"
+}
+
+// trace records one tag.
+func (x *run) trace(g *tag, list []finding, tag *result.Tag) {
+	if x.o.Trace == nil {
+		return
+	}
+	t := TagTrace{Name: g.name}
+	if tag != nil {
+		t.Value, t.Default = shown(strings.Join(tag.Data, " ")), tag.Default
+	}
+	for i := range list {
+		t.Rules = append(t.Rules, list[i].trace())
+	}
+	x.o.Trace.Tags = append(x.o.Trace.Tags, t)
+}
+
+func (f *finding) trace() RuleTrace {
+	r := RuleTrace{
+		Target: f.path, Type: f.kind, Join: f.join, Mandatory: f.mandatory,
+		Matches: f.count, Found: shown(f.raw), Outcome: f.outcome, Remark: f.reason,
+	}
+	if f.posted {
+		value := shown(f.value)
+		r.Post = &value
+	}
+	switch {
+	case r.Outcome != "":
+	case !f.done:
+		r.Outcome = "not evaluated"
+	case !f.matched:
+		r.Outcome = "no value"
+	default:
+		r.Outcome = "not used"
+	}
+	return r
+}

@@ -1,0 +1,208 @@
+package pseudoterminal
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Cell is one place of a screen.
+type Cell struct {
+	Rune   rune
+	Colour int // 0 the terminal's own, 1 red, 2 green, 3 yellow
+	Bold   bool
+}
+
+// Screen is what a terminal shows. Its zero value has no size; see NewScreen. Not safe for concurrent use.
+type Screen struct {
+	Cells [][]Cell // rows of equal length
+	// Alternate is set while the program has the alternate screen, and Hidden while it hides the cursor.
+	Alternate, Hidden bool
+
+	row, col int
+	pen      Cell
+	main     *Screen // while the alternate screen is shown
+	rest     []byte  // of a sequence or a character that has begun
+	err      error
+}
+
+// NewScreen returns an empty screen.
+func NewScreen(width, height int) *Screen {
+	s := &Screen{Cells: make([][]Cell, height), pen: Cell{Rune: ' '}}
+	for i := range s.Cells {
+		s.Cells[i] = blank(width)
+	}
+	return s
+}
+
+func blank(width int) []Cell { return slices.Repeat([]Cell{{Rune: ' '}}, width) }
+
+// Text returns the rows without blanks at their ends, separated by newlines.
+func (s *Screen) Text() string {
+	var rows []string
+	for _, cells := range s.Cells {
+		var b strings.Builder
+		for _, c := range cells {
+			b.WriteRune(c.Rune)
+		}
+		rows = append(rows, strings.TrimRight(b.String(), " "))
+	}
+	return strings.TrimRight(strings.Join(rows, "\n"), "\n")
+}
+
+// Err is the first control sequence that is not understood.
+func (s *Screen) Err() error { return s.err }
+
+// copy returns a copy that does not change.
+func (s *Screen) copy() Screen {
+	c := *s
+	c.Cells = make([][]Cell, len(s.Cells))
+	for i := range s.Cells {
+		c.Cells[i] = slices.Clone(s.Cells[i])
+	}
+	return c
+}
+
+// Write shows output of a program. It never fails.
+func (s *Screen) Write(output []byte) (int, error) {
+	b := append(s.rest, output...)
+	for len(b) > 0 {
+		n := s.step(b)
+		if n == 0 {
+			break
+		}
+		b = b[n:]
+	}
+	s.rest = slices.Clone(b)
+	return len(output), nil
+}
+
+// step shows one character or sequence, and returns its length, 0 if it is not complete.
+func (s *Screen) step(b []byte) int {
+	switch b[0] {
+	case '\r':
+		s.col = 0
+	case '\n':
+		s.down()
+	case '\b':
+		s.col = max(0, s.col-1)
+	case 0x1b:
+		return s.sequence(b)
+	default:
+		return s.character(b)
+	}
+	return 1
+}
+
+// character shows a character at the cursor. Behind the last column it begins a row.
+func (s *Screen) character(b []byte) int {
+	if !utf8.FullRune(b) {
+		return 0
+	}
+	r, n := utf8.DecodeRune(b)
+	if r < ' ' || r == 0x7f {
+		s.fail(b[:n])
+		return n
+	}
+	if s.col == len(s.Cells[s.row]) {
+		s.col = 0
+		s.down()
+	}
+	cell := s.pen
+	cell.Rune = r
+	s.Cells[s.row][s.col] = cell
+	s.col++
+	return n
+}
+
+// down moves the cursor down; at the last row all rows move up.
+func (s *Screen) down() {
+	if s.row+1 < len(s.Cells) {
+		s.row++
+		return
+	}
+	s.Cells = append(s.Cells[1:], blank(len(s.Cells[0])))
+}
+
+// sequence obeys ESC [ parameters final.
+func (s *Screen) sequence(b []byte) int {
+	if len(b) < 2 {
+		return 0
+	}
+	end := slices.IndexFunc(b[2:], func(c byte) bool { return c >= '@' && c <= '~' })
+	switch {
+	case b[1] != '[':
+		s.fail(b[:2])
+		return 2
+	case end < 0:
+		return 0
+	}
+	parameters, final := string(b[2:2+end]), b[2+end]
+	if !s.obey(parameters, final) {
+		s.fail(b[:3+end])
+	}
+	return 3 + end
+}
+
+// obey reports whether the sequence is known.
+func (s *Screen) obey(parameters string, final byte) bool {
+	switch parameters + string(final) {
+	case "H":
+		s.row, s.col = 0, 0
+	case "J":
+		s.clearLine()
+		for i := s.row + 1; i < len(s.Cells); i++ {
+			s.Cells[i] = blank(len(s.Cells[i]))
+		}
+	case "K":
+		s.clearLine()
+	case "?25h":
+		s.Hidden = false
+	case "?25l":
+		s.Hidden = true
+	case "?1049h":
+		before := s.copy()
+		*s = *NewScreen(len(s.Cells[0]), len(s.Cells))
+		s.main, s.Alternate, s.Hidden = &before, true, before.Hidden
+	case "?1049l":
+		if s.main != nil {
+			hidden, err := s.Hidden, s.err
+			*s = *s.main
+			s.Hidden, s.err = hidden, err
+		}
+	default:
+		return final == 'm' && s.paint(parameters)
+	}
+	return true
+}
+
+// clearLine clears the cursor's row from the cursor on.
+func (s *Screen) clearLine() {
+	for i := s.col; i < len(s.Cells[s.row]); i++ {
+		s.Cells[s.row][i] = Cell{Rune: ' '}
+	}
+}
+
+// paint changes colour and weight of what follows.
+func (s *Screen) paint(parameters string) bool {
+	n, err := strconv.Atoi(parameters)
+	switch {
+	case parameters == "" || err == nil && n == 0:
+		s.pen = Cell{Rune: ' '}
+	case err == nil && n == 1:
+		s.pen.Bold = true
+	case err == nil && n >= 31 && n <= 33:
+		s.pen.Colour = n - 30
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *Screen) fail(sequence []byte) {
+	if s.err == nil {
+		s.err = fmt.Errorf("control sequence %q is not known", sequence)
+	}
+}

@@ -1,0 +1,363 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hce/dc/internal/storage/expr"
+	"hce/dc/internal/storage/sqldb"
+)
+
+// The Freq of known links is raised later, for many pages together (Options.FreqDelay): the links
+// of a page lie all over the table, and each raised row rewrites a page of the database. So a
+// site is stored when its additions are few, or when they are so many that they meet most pages
+// of the table. They are stored in the order of the rows, a part with each FinishCrawl: a page of
+// the database is rewritten once, and no transaction is long.
+//
+// A row that is deleted, or reset by SITE_CLEANUP, and made again in the meantime may be raised
+// by pages from before.
+
+// raised is an addition to the Freq of a row.
+type raised struct {
+	md5 string
+	row int64 // rowid in SQLite, to be checked by the key; 0: not known
+	n   int64
+}
+
+// sumOf is the sum of a list by key.
+func sumOf(list []raised) map[linkKey]int64 {
+	sum := make(map[linkKey]int64, len(list))
+	for _, r := range list {
+		key, _ := linkKeyOf(r.md5)
+		sum[key] += r.n
+	}
+	return sum
+}
+
+// freqLimits say when additions are stored.
+type freqLimits struct {
+	few     int           // a site with at most that many is stored after FreqDelay and by Flush
+	longest time.Duration // a site with more, for less than half of its rows, waits that long
+	most    int           // of all sites
+	part    int           // at least that many are stored together
+}
+
+var defaultFreqLimits = freqLimits{few: 1 << 12, longest: time.Minute, most: 1 << 19, part: 1 << 10}
+
+// freqMemory holds additions to the Freq of rows. Goroutines may share it.
+type freqMemory struct {
+	freqLimits
+	flushing sync.Mutex // held by FlushAll
+	mu       sync.Mutex
+	sites    map[string]*siteFreq // those with additions
+	size     int                  // of all sites
+	idle     *time.Timer          // runs FlushAll
+}
+
+// siteFreq are the additions of a site.
+type siteFreq struct {
+	sum   map[linkKey]int64
+	since time.Time // of the oldest in sum
+	rows  int64     // of the site
+	queue []raised  // earlier ones in the order of the rows
+}
+
+func (s *siteFreq) size() int { return len(s.sum) + len(s.queue) }
+
+// add adds to what waits for a site with that many rows.
+func (m *freqMemory) add(site string, rows int64, sum map[linkKey]int64, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.idle != nil {
+		m.idle.Stop()
+	}
+	if len(sum) == 0 {
+		return
+	}
+	s := m.site(site)
+	m.size -= s.size()
+	if len(s.sum) == 0 {
+		s.sum, s.since = map[linkKey]int64{}, now
+	}
+	for key, n := range sum {
+		s.sum[key] += n
+	}
+	s.rows = max(s.rows, rows)
+	m.size += s.size()
+}
+
+func (m *freqMemory) site(id string) *siteFreq {
+	s := m.sites[id]
+	if s == nil {
+		if m.sites == nil {
+			m.sites = map[string]*siteFreq{}
+		}
+		s = &siteFreq{}
+		m.sites[id] = s
+	}
+	return s
+}
+
+// ripe removes and returns the sum of a site whose queue is empty, if it should be stored now.
+func (m *freqMemory) ripe(site string, delay time.Duration, now time.Time) map[linkKey]int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sites[site]
+	if s == nil || len(s.queue) > 0 {
+		return nil
+	}
+	n, age := len(s.sum), now.Sub(s.since)
+	if n > m.few && int64(2*n) < s.rows {
+		delay = m.longest
+	}
+	if age < delay && m.size < m.most {
+		return nil
+	}
+	return m.remove(site, s)
+}
+
+// remove removes and returns all additions of a site.
+func (m *freqMemory) remove(site string, s *siteFreq) map[linkKey]int64 {
+	m.size -= s.size()
+	delete(m.sites, site)
+	if len(s.queue) == 0 {
+		return s.sum
+	}
+	sum := sumOf(s.queue)
+	for key, n := range s.sum {
+		sum[key] += n
+	}
+	return sum
+}
+
+// all removes and returns all additions of a site.
+func (m *freqMemory) all(site string) map[linkKey]int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.sites[site]; s != nil {
+		return m.remove(site, s)
+	}
+	return nil
+}
+
+// put adds a list in the order of the rows to the queue of a site.
+func (m *freqMemory) put(site string, list []raised) {
+	if len(list) == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.site(site)
+	s.queue = append(s.queue, list...)
+	m.size += len(list)
+}
+
+// next removes and returns the first part of a site's queue, of least additions if it has as
+// many. The more additions wait, the larger is the part, so that the memory does not grow without
+// end.
+func (m *freqMemory) next(site string, least int) []raised {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sites[site]
+	if s == nil || len(s.queue) == 0 {
+		return nil
+	}
+	n := min(max(least, m.size/64), len(s.queue))
+	part := s.queue[:n]
+	s.queue = s.queue[n:]
+	m.size -= n
+	if s.size() == 0 {
+		delete(m.sites, site)
+	}
+	return part
+}
+
+// giveBack adds a list that could not be stored.
+func (m *freqMemory) giveBack(site string, list []raised, now time.Time) {
+	m.add(site, 0, sumOf(list), now)
+}
+
+// waiting lists the sites with at most that many additions; 0: all sites.
+func (m *freqMemory) waiting(most int) (sites []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, site := range slices.Sorted(maps.Keys(m.sites)) {
+		if most == 0 || m.sites[site].size() <= most {
+			sites = append(sites, site)
+		}
+	}
+	return sites
+}
+
+// byKey is sum in the order of its keys.
+func byKey(sum map[linkKey]int64) []raised {
+	list := make([]raised, 0, len(sum))
+	for key, n := range sum {
+		list = append(list, raised{md5: key.text(), n: n})
+	}
+	slices.SortFunc(list, func(a, b raised) int { return strings.Compare(a.md5, b.md5) })
+	return list
+}
+
+// byRow is sum in the order of the rows of a site, without missing rows. MySQL orders them by
+// their keys, and the pages of a few rows fit into the cache in any order.
+func (s *Store) byRow(ctx context.Context, id string, sum map[linkKey]int64) ([]raised, error) {
+	list := byKey(sum)
+	if s.db.Dialect() == expr.MySQL || len(list) <= s.freq.few {
+		return list, nil
+	}
+	list, err := result(ctx, s.view, "FreqRows", func(t *tx) ([]raised, error) {
+		site, err := t.storedID(id)
+		if err != nil || site == "" {
+			return nil, err
+		}
+		return t.places(site, list)
+	})
+	slices.SortFunc(list, func(a, b raised) int { return cmp.Compare(a.row, b.row) })
+	return list, err
+}
+
+// places returns the additions of a list whose rows exist, with their rowids.
+func (t *tx) places(site string, list []raised) ([]raised, error) {
+	numbers := make(map[string]int64, len(list))
+	for _, r := range list {
+		numbers[r.md5] = r.n
+	}
+	placed := make([]raised, 0, len(list))
+	var r raised
+	targets := []any{&r.md5, &r.row}
+	keys := mapped(list, func(r raised) string { return r.md5 })
+	err := eachIn(t, keys, "SELECT URLMd5, rowid FROM "+t.table(sqldb.URLs, site)+ofKeys, []any{site}, func(scan func(...any) error) error {
+		err := scan(targets...)
+		r.n = numbers[r.md5]
+		placed = append(placed, r)
+		return err
+	})
+	return placed, err
+}
+
+// duePart removes and returns additions that the next transaction should store.
+func (s *Store) duePart(ctx context.Context, site string, now time.Time) ([]raised, error) {
+	if sum := s.freq.ripe(site, s.o.FreqDelay, now); len(sum) > 0 {
+		list, err := s.byRow(ctx, site, sum)
+		if err != nil {
+			s.freq.add(site, 0, sum, now)
+			return nil, err
+		}
+		s.freq.put(site, list)
+	}
+	return s.freq.next(site, s.freq.part), nil
+}
+
+// raiseFreq adds to the Freq of rows, with one UPDATE for each distinct number and list of
+// keys. Missing rows are ignored.
+func (t *tx) raiseFreq(site string, list []raised) error {
+	groups := map[raised][]*raised{} // by n, and whether row is known
+	for i := range list {
+		r := &list[i]
+		g := raised{n: r.n, row: min(r.row, 1)}
+		groups[g] = append(groups[g], r)
+	}
+	for _, g := range slices.SortedFunc(maps.Keys(groups), func(a, b raised) int { return cmp.Compare(a.n, b.n) }) {
+		raise := t.raiseKeys
+		if g.row != 0 {
+			raise = t.raiseRows
+		}
+		if err := raise(site, g.n, groups[g]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) raiseText(site string) string {
+	return "UPDATE " + t.table(sqldb.URLs, site) + " SET Freq = Freq + ?"
+}
+
+func (t *tx) raiseKeys(site string, n int64, list []*raised) error {
+	_, err := execIn(t, mapped(list, func(r *raised) string { return r.md5 }), t.raiseText(site)+ofKeys, n, site)
+	return err
+}
+
+// raiseRows is raiseKeys without a look-up of the keys. It skips rowids that now belong to other
+// keys.
+func (t *tx) raiseRows(site string, n int64, list []*raised) error {
+	return chunks(list, func(in string, links []any) error {
+		args := make([]any, 0, 2*len(links)+2)
+		args = append(args, n)
+		for _, r := range links {
+			args = append(args, r.(*raised).row)
+		}
+		args = append(args, site)
+		for _, r := range links {
+			args = append(args, r.(*raised).md5)
+		}
+		_, err := t.Exec(t.raiseText(site)+" WHERE rowid IN "+in+" AND +Site_Id = ? AND +URLMd5 IN "+in, args...)
+		return err
+	})
+}
+
+// Flush stores what FinishCrawl has not yet added to the Freq of rows; see
+// Options.FreqDelay. Call it at the end of a batch. What waits for a large site is stored
+// by the next FinishCrawl or, if none follows within FreqDelay, in the background.
+func (s *Store) Flush(ctx context.Context) error {
+	err := s.flush(ctx, s.freq.few)
+	s.freq.mu.Lock()
+	defer s.freq.mu.Unlock()
+	switch {
+	case len(s.freq.sites) == 0:
+	case s.freq.idle != nil:
+		s.freq.idle.Reset(s.o.FreqDelay)
+	default:
+		s.freq.idle = time.AfterFunc(s.o.FreqDelay, func() {
+			if err := s.FlushAll(context.Background()); err != nil {
+				s.o.Log.Warn("cannot count links", "error", err) // the next batch does
+			}
+		})
+	}
+	return err
+}
+
+// FlushAll is Flush for all sites. Call it before the database is closed.
+func (s *Store) FlushAll(ctx context.Context) error { return s.flush(ctx, 0) }
+
+// flush stores what waits for sites with at most few additions; 0: for all sites.
+func (s *Store) flush(ctx context.Context, few int) error {
+	s.freq.flushing.Lock()
+	defer s.freq.flushing.Unlock()
+	for _, id := range s.freq.waiting(few) {
+		if err := s.flushSite(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) flushSite(ctx context.Context, id string) error {
+	sum := s.freq.all(id)
+	list, err := s.byRow(ctx, id, sum)
+	if err != nil {
+		s.freq.add(id, 0, sum, s.o.Now())
+		return err
+	}
+	s.freq.put(id, list)
+	for part := s.freq.next(id, s.freq.few); len(part) > 0; part = s.freq.next(id, s.freq.few) {
+		err := s.update(ctx, "Flush", func(t *tx) error {
+			site, err := t.storedID(id)
+			if err != nil || site == "" {
+				return err
+			}
+			return t.raiseFreq(site, part)
+		})
+		if err != nil {
+			s.freq.giveBack(id, part, s.o.Now())
+			return err
+		}
+	}
+	return nil
+}

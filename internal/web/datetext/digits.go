@@ -1,0 +1,57 @@
+package datetext
+
+import (
+	"strconv"
+	"time"
+)
+
+// ofDigits reads a text of digits: Unix seconds or milliseconds, or a date without
+// separators.
+func ofDigits(text string) (time.Time, bool) {
+	switch len(text) {
+	case 10, 13:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if len(text) == 13 {
+			n /= 1000
+		}
+		return time.Unix(n, 0).In(Fixed(0)), err == nil
+	case 8, 12, 14:
+		t, err := time.Parse("20060102150405"[:len(text)], text)
+		return t, err == nil
+	}
+	return time.Time{}, false
+}
+
+// isCode reports whether the text is one run of ASCII letters and digits, such as a hash,
+// and neither 20160324T0410Z nor 05MAR2024.
+func (p *parser) isCode() bool {
+	letters, digits, month := false, false, false
+	for i, t := range p.tokens {
+		if t.space && i > 0 || t.kind == symbol && t.text != "_" || t.east {
+			return false
+		}
+		letters = letters || t.kind == word
+		digits = digits || t.kind == number
+		month = month || t.kind == word && months.of(t.text) != 0
+	}
+	if !letters || !digits {
+		return false
+	}
+	_, compact := p.compact(0)
+	return !compact && !(month && len(p.tokens) <= 3)
+}
+
+// compact reads a date without separators, before a clock time: 20160324T0410.
+func (p *parser) compact(i int) (date, bool) {
+	if p.token(i).digits() != 8 || p.token(i+1).text != "t" || p.token(i+1).space {
+		return date{}, false
+	}
+	return ofEight(p.token(i).text)
+}
+
+// ofEight reads YYYYMMDD.
+func ofEight(text string) (date, bool) {
+	n, err := strconv.Atoi(text)
+	d := date{n / 10000, n / 100 % 100, n % 100}
+	return d, err == nil && len(text) == 8 && d.year >= firstYear && d.year <= lastYear && d.valid()
+}

@@ -1,0 +1,173 @@
+package datetext
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// relative reads times relative to now: "3 hours ago", "vor 3 Stunden", "2 days left",
+// "3日前", and days such as "yesterday, 18:59".
+func (p *parser) relative() (time.Time, bool) {
+	for i, t := range p.tokens {
+		if t.used || t.kind == symbol {
+			continue
+		}
+		if span, behind := p.elapsed(i); span != (elapsedTime{}) {
+			if sign := p.direction(i, behind); sign != 0 {
+				return p.shifted(span, sign), true
+			}
+		}
+		if t.kind != word {
+			continue
+		}
+		if justNow.of(t.text) != 0 || t.text == "just" && p.token(i+1).text == "now" {
+			return p.plain(p.Now), true
+		}
+		if n := p.dayWord(i); n != 0 {
+			d := p.today()
+			d.day += n - dayShift // p.at normalizes it
+			return p.at(d), true
+		}
+	}
+	return time.Time{}, false
+}
+
+// dayWord returns the number of a day word, shifted by dayShift, or 0.
+func (p *parser) dayWord(i int) int {
+	t := p.token(i)
+	n := days.of(t.text)
+	if t.east {
+		n = days.prefix(t.text)
+	}
+	switch {
+	case t.text == "day" && p.token(i+1).text == "before" && p.token(i+2).text == "yesterday",
+		t.text == "avant" && p.token(i+1).is("-") && p.token(i+2).text == "hier":
+		return dayShift - 2
+	}
+	return n
+}
+
+// elapsedTime is the sum of "1 day, 3 hours".
+type elapsedTime struct {
+	months, days int
+	time         time.Duration
+}
+
+// maxElapsed is the largest number of units.
+const maxElapsed = 99999
+
+// elapsed reads a number and a unit, and more of them behind. behind is the token after it.
+func (p *parser) elapsed(i int) (span elapsedTime, behind int) {
+	for {
+		n := p.token(i).value
+		if p.token(i).kind == word {
+			n = one.of(p.token(i).text) // 1, or 0 for other words
+		}
+		u := unit(0)
+		if next := p.token(i + 1); next.kind == word {
+			u = unit(units.of(next.text))
+			if next.east {
+				u, i = p.eastUnit(i)
+			}
+		}
+		if n <= 0 || n > maxElapsed || u == 0 {
+			return span, behind
+		}
+		span.add(n, u)
+		behind = i + 2
+		for i = behind; p.token(i).is(",") || p.token(i).is(".") || p.token(i).text == "and" || p.token(i).text == "und"; {
+			i++
+		}
+	}
+}
+
+func (e *elapsedTime) add(n int, u unit) {
+	switch u {
+	case second:
+		e.time += time.Duration(n) * time.Second
+	case minute:
+		e.time += time.Duration(n) * time.Minute
+	case hour:
+		e.time += time.Duration(n) * time.Hour
+	case day:
+		e.days += n
+	case week:
+		e.days += 7 * n
+	case month:
+		e.months += n
+	case year:
+		e.months += 12 * n
+	}
+}
+
+// eastUnit returns the unit of the words behind the number at token i, such as 時間前, or 0.
+// It returns i + 1 if they are two words, such as 시간 전.
+func (p *parser) eastUnit(i int) (unit, int) {
+	text, words := p.token(i+1).text, i
+	if p.token(i + 2).east {
+		text, words = text+p.token(i+2).text, i+1
+	}
+	for _, u := range eastUnits {
+		if strings.HasPrefix(text, u.text) {
+			return u.unit, words
+		}
+	}
+	return 0, i
+}
+
+// direction returns -1 if the elapsed time of the tokens from i to behind is in the past, 1
+// if it is in the future, and 0 if nothing says so.
+func (p *parser) direction(i, behind int) int {
+	next := p.token(behind)
+	if next.is(".") {
+		next = p.token(behind + 1)
+	}
+	before := p.token(i - 1)
+	switch {
+	case p.token(behind - 1).east, ago.of(next.text) != 0, agoBefore.of(before.text) != 0:
+		return -1
+	case before.text == "a" && p.token(i-2).text == "y" && p.token(i-3).text == "il":
+		return -1
+	case later.of(next.text) != 0, before.text == "in", before.text == "через":
+		return 1
+	}
+	return 0
+}
+
+// shifted returns now plus or minus a span. A clock time of the text replaces that of
+// whole days.
+func (p *parser) shifted(span elapsedTime, sign int) time.Time {
+	t := p.Now.AddDate(0, sign*span.months, sign*span.days).Add(time.Duration(sign) * span.time)
+	if p.hasClock && span.time == 0 {
+		return p.at(date{t.Year(), int(t.Month()), t.Day()})
+	}
+	return p.plain(t)
+}
+
+// plain returns the clock on the wall at t, without a zone and in whole seconds.
+func (*parser) plain(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
+}
+
+// prefix returns the number of the longest word of the table that text begins with, or 0.
+func (t *table) prefix(text string) (n int) {
+	longest := 0
+	for w, value := range t.words {
+		if len(w) > longest && strings.HasPrefix(text, w) {
+			longest, n = len(w), value
+		}
+	}
+	return n
+}
+
+// suffix returns the number of a word of the table that text ends with, or 0.
+func (t *table) suffix(text string) int {
+	runes := []rune(text)
+	for from := range slices.Backward(runes) {
+		if n := t.words[string(runes[from:])]; n != 0 {
+			return n
+		}
+	}
+	return 0
+}

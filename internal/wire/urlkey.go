@@ -1,0 +1,134 @@
+package wire
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"strings"
+)
+
+// KeyOfURL returns the key of a URL: the md5, in lower-case hexadecimal, of its text with
+// canonical escapes (NormalEscapes). So two texts that differ only in their escapes are one
+// row, while the row keeps the text that came first and requests send it. For a text
+// without escapes it is the md5 of the text. Source: docs/spec/DECISIONS.md 6.11.
+func KeyOfURL(text string) string {
+	sum := SumOfURL(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// SumOfURL is KeyOfURL in bytes.
+func SumOfURL(text string) [md5.Size]byte {
+	if normal(text) {
+		return md5.Sum([]byte(text))
+	}
+	var room [256]byte
+	return md5.Sum(appendNormal(room[:0], text))
+}
+
+// NormalEscapes returns text with canonical escapes (RFC 3986 6.2.2.1, 6.2.2.2): upper-case
+// digits, none for an unreserved character, and one for each byte of a character that is not
+// ASCII. A percent sign that begins no escape stays, and gets no digits from what follows. It
+// is idempotent and allocates nothing for a text that has this form.
+func NormalEscapes(text string) string {
+	if normal(text) {
+		return text
+	}
+	return string(appendNormal(nil, text))
+}
+
+// keyFor returns the key of text if a message gives none, or the md5 of the text as it is.
+// Else it returns the given key.
+func keyFor(given, text string) string {
+	if given == "" || !normal(text) && given == Md5(text) {
+		return KeyOfURL(text)
+	}
+	return given
+}
+
+// normal reports whether text has no byte that appendNormal may change.
+func normal(text string) bool {
+	for i := range len(text) {
+		if text[i] >= 0x80 || text[i] == '%' && escapeAt(text, i) != keptEscape {
+			return false
+		}
+	}
+	return true
+}
+
+// What appendNormal does with a percent sign.
+type escape int
+
+const (
+	keptEscape  escape = iota // canonical, or no escape
+	upperEscape               // its digits become upper case
+	plainEscape               // its character takes its place
+)
+
+const (
+	upperHex   = "0123456789ABCDEF"
+	unreserved = "-._~"
+)
+
+// escapeAt classifies the percent sign at i.
+func escapeAt(text string, i int) escape {
+	if i+2 >= len(text) {
+		return keptEscape
+	}
+	high, low := digit(text[i+1]), digit(text[i+2])
+	switch {
+	case high < 0 || low < 0 || bare(text, i-1) || bare(text, i-2) && digit(text[i-1]) >= 0:
+		return keptEscape
+	case isUnreserved(byte(high<<4 | low)):
+		return plainEscape
+	case text[i+1] >= 'a' || text[i+2] >= 'a':
+		return upperEscape
+	}
+	return keptEscape
+}
+
+// bare reports whether the character at i is a percent sign that begins no escape. What
+// follows it must not become its digits.
+func bare(text string, i int) bool {
+	return i >= 0 && text[i] == '%' && (i+2 >= len(text) || digit(text[i+1]) < 0 || digit(text[i+2]) < 0)
+}
+
+func appendNormal(to []byte, text string) []byte {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c >= 0x80 {
+			to = append(to, '%', upperHex[c>>4], upperHex[c&15])
+			continue
+		}
+		if c != '%' {
+			to = append(to, c)
+			continue
+		}
+		switch escapeAt(text, i) {
+		case plainEscape:
+			to = append(to, byte(digit(text[i+1])<<4|digit(text[i+2])))
+			i += 2
+		case upperEscape:
+			to = append(to, '%', upperHex[digit(text[i+1])], upperHex[digit(text[i+2])])
+			i += 2
+		default:
+			to = append(to, c)
+		}
+	}
+	return to
+}
+
+// digit returns the value of a hexadecimal digit, -1 for another character.
+func digit(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'a' <= c && c <= 'f':
+		return int(c - 'a' + 10)
+	case 'A' <= c && c <= 'F':
+		return int(c - 'A' + 10)
+	}
+	return -1
+}
+
+func isUnreserved(c byte) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte(unreserved, c) >= 0
+}
