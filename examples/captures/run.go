@@ -108,12 +108,14 @@ func (c *capturing) top() error {
 	for _, step := range steps {
 		err := p.Type(step.key)
 		if err == nil {
-			err = p.Await(c.ctx, func(s pseudoterminal.Screen) bool { return step.shows(s.Text()) })
+			err = p.Await(c.ctx, func(s pseudoterminal.Screen) bool {
+				c.screens[step.name] = s
+				return step.shows(s.Text())
+			})
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
-		c.screens[step.name] = p.Screen()
 	}
 	if err := p.Type("q"); err != nil {
 		return err

@@ -23,12 +23,16 @@ func TestScreen(t *testing.T) {
 		"back from it":    {"abc\x1b[?1049hxyz\x1b[?1049ld", "abcd"},
 		"other letters":   {"äö…", "äö…"},
 		"broken sequence": {"a\x1b[3", "a"},
+		"half an update":  {"abc\x1b[?2026h\x1b[Hx\x1b[J", "abc"},
+		"whole update":    {"abc\x1b[?2026h\x1b[Hx\x1b[J\x1b[?2026l", "x"},
+		"second update":   {"abc\x1b[?2026h\x1b[Hxy\x1b[?2026l\x1b[?2026hz", "xyc"},
 	} {
 		s := NewScreen(6, 3)
 		for i := range len(c.output) { // a byte at a time
 			_, _ = s.Write([]byte{c.output[i]})
 		}
-		if got := s.Text(); got != c.want || s.Err() != nil {
+		shown := s.copy()
+		if got := shown.Text(); got != c.want || s.Err() != nil {
 			t.Errorf("%s: %q, %v", name, got, s.Err())
 		}
 	}

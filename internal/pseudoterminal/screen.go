@@ -24,6 +24,7 @@ type Screen struct {
 	row, col int
 	pen      Cell
 	main     *Screen // while the alternate screen is shown
+	before   *Screen // what is shown during a synchronized update
 	rest     []byte  // of a sequence or a character that has begun
 	err      error
 }
@@ -55,8 +56,11 @@ func (s *Screen) Text() string {
 // Err is the first control sequence that is not understood.
 func (s *Screen) Err() error { return s.err }
 
-// copy returns a copy that does not change.
+// copy returns a copy of what is shown. It does not change: an update that has begun is not in it.
 func (s *Screen) copy() Screen {
+	if s.before != nil {
+		s = s.before
+	}
 	c := *s
 	c.Cells = make([][]Cell, len(s.Cells))
 	for i := range s.Cells {
@@ -162,6 +166,11 @@ func (s *Screen) obey(parameters string, final byte) bool {
 		s.Hidden = false
 	case "?25l":
 		s.Hidden = true
+	case "?2026h":
+		before := s.copy()
+		s.before = &before
+	case "?2026l":
+		s.before = nil
 	case "?1049h":
 		before := s.copy()
 		*s = *NewScreen(len(s.Cells[0]), len(s.Cells))

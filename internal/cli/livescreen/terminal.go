@@ -20,6 +20,8 @@ const (
 	home        = "\x1b[H"
 	clearLine   = "\x1b[K" // from the cursor
 	clearBelow  = "\x1b[J"
+	beginUpdate = "\x1b[?2026h" // shown as one from here ...
+	endUpdate   = "\x1b[?2026l" // ... to here, by terminals that can
 )
 
 // Interactive reports whether in and out are a terminal that can show a live screen. env is os.Getenv.
@@ -108,11 +110,11 @@ func (t *Terminal) Size() (width, height int) {
 	return width, height
 }
 
-// Show replaces the current page in one write, which avoids flicker. Each line is cleared
-// before it is written: after a full line the cursor may still be on its last column.
+// Show replaces the current page in one write and one update, so that nobody sees half of it. Each line
+// is cleared before it is written: after a full line the cursor may still be on its last column.
 func (t *Terminal) Show(page string) error {
 	lines := strings.Split(page, "\n")
-	_, err := io.WriteString(t.out, home+clearLine+strings.Join(lines, "\r\n"+clearLine)+clearBelow)
+	_, err := io.WriteString(t.out, beginUpdate+home+clearLine+strings.Join(lines, "\r\n"+clearLine)+clearBelow+endUpdate)
 	return err
 }
 
