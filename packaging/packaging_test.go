@@ -86,11 +86,20 @@ func settings(t *testing.T, path string) map[string][]string {
 	return all
 }
 
-const unitPath = "/usr/lib/systemd/system/dc-daemon.service"
+const unitFolder = "/usr/lib/systemd/system/"
 
-// The paths and options of the unit exist and agree with the ini files.
-func TestUnit(t *testing.T) {
-	unit := settings(t, installed(unitPath))
+// services are the programs with a unit.
+var services = []string{"dc-daemon", "dc-node"}
+
+// The paths and options of the units exist and agree with the ini files.
+func TestUnits(t *testing.T) {
+	for _, service := range services {
+		t.Run(service, func(t *testing.T) { checkUnit(t, service) })
+	}
+}
+
+func checkUnit(t *testing.T, service string) {
+	unit := settings(t, installed(unitFolder+service+".service"))
 	one := func(key string) string {
 		t.Helper()
 		if len(unit[key]) != 1 {
@@ -114,11 +123,11 @@ func TestUnit(t *testing.T) {
 			exists(t, "ExecStart", w)
 		}
 	}
-	f, err := config.Load(installed("/etc/dc-daemon/dc-daemon.ini"))
+	f, err := config.Load(installed("/etc/" + service + "/" + service + ".ini"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	app := f.Application("dc-daemon", "stderr")
+	app := f.Application(service, "stderr")
 	if want := "/var/lib/" + one("StateDirectory"); app.DataDir != want || one("WorkingDirectory") != want {
 		t.Errorf("data in %s, the unit has %s", app.DataDir, want)
 	}
@@ -143,7 +152,7 @@ func TestUnit(t *testing.T) {
 		}
 	}
 	rotation := text(t, installed("/etc/logrotate.d/dc"))
-	if !strings.Contains(rotation, "\n"+logs+"*.log {") || !strings.Contains(rotation, " dc-daemon.service") || strings.Contains(rotation, "copytruncate") {
+	if !strings.Contains(rotation, "\n"+logs+"*.log {") || !strings.Contains(rotation, " "+service+".service") || strings.Contains(rotation, "copytruncate") {
 		t.Error("logrotate does not rotate these logs")
 	}
 	for _, key := range []string{"NoNewPrivileges", "PrivateTmp", "ProtectSystem", "SystemCallFilter", "RestrictAddressFamilies", "LimitNOFILE", "WatchdogSec"} {
@@ -158,7 +167,7 @@ func TestUnit(t *testing.T) {
 // the programs create it. No path is relative.
 func TestInstalledIniFiles(t *testing.T) {
 	files, err := filepath.Glob(installed("/etc/*/*.ini"))
-	if err != nil || len(files) != 9 { // six files and three links
+	if err != nil || len(files) != 10 { // seven files and three links
 		t.Fatalf("%q %v", files, err)
 	}
 	path := regexp.MustCompile(`(^|[ =])(/[\w./-]+|\.\.?/[\w./-]+)`)
@@ -189,14 +198,20 @@ func TestInstalledIniFiles(t *testing.T) {
 	}
 }
 
-// systemd-analyze accepts the unit, with and without the drop-in for the browser.
+// systemd-analyze accepts the units, with and without the drop-in for the browser.
 func TestSystemdAnalyze(t *testing.T) {
 	requireProgram(t, "systemd-analyze")
+	for _, service := range services {
+		t.Run(service, func(t *testing.T) { analyze(t, service) })
+	}
+}
+
+func analyze(t *testing.T, service string) {
 	folder := t.TempDir()
 	// systemd-analyze checks that the program exists.
-	unit := strings.ReplaceAll(text(t, installed(unitPath)), "ExecStart=/usr/bin/", "ExecStart="+installed("/usr/bin")+"/")
-	name := filepath.Join(folder, "dc-daemon.service")
-	dropIn := filepath.Join(folder, "dc-daemon.service.d", "browser.conf")
+	unit := strings.ReplaceAll(text(t, installed(unitFolder+service+".service")), "ExecStart=/usr/bin/", "ExecStart="+installed("/usr/bin")+"/")
+	name := filepath.Join(folder, service+".service")
+	dropIn := filepath.Join(folder, service+".service.d", "browser.conf")
 	if err := os.WriteFile(name, []byte(unit), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +227,7 @@ func TestSystemdAnalyze(t *testing.T) {
 		out, err := exec.Command("systemd-analyze", "verify", "--man=no", name).CombinedOutput()
 		var complaints []string
 		for _, line := range strings.Split(string(out), "\n") {
-			if strings.Contains(line, "dc-daemon") || strings.Contains(line, "browser.conf") {
+			if strings.Contains(line, service) || strings.Contains(line, "browser.conf") {
 				complaints = append(complaints, line)
 			}
 		}
@@ -246,20 +261,24 @@ func TestSysusers(t *testing.T) {
 // Each program accepts its ini file from ini/ and the installed one. In the latter only
 // folders and programs are missing, because they are not installed on this system.
 func TestProgramsCheckTheirIniFiles(t *testing.T) {
-	for _, name := range []string{"dc-daemon", "db-task", "crawler-task", "processor-task"} {
+	for _, name := range []string{"dc-daemon", "dc-node", "db-task", "crawler-task", "processor-task"} {
 		c := exec.Command(installed("/usr/bin/"+name), "--check-config", "-c", filepath.Join("..", "ini", name+".ini"))
 		var out, errs strings.Builder
 		c.Stdout, c.Stderr = &out, &errs
 		_ = c.Run() // fails if the programs of dc-daemon.ini are not built
 		for _, line := range strings.Split(strings.TrimSpace(errs.String()), "\n") {
-			if line != "" && line != "dc-daemon: the configuration is invalid" && !strings.Contains(line, "no such file or directory") {
+			if line != "" && line != name+": the configuration is invalid" && !strings.Contains(line, "no such file or directory") {
 				t.Errorf("%s: %s", name, line)
 			}
 		}
 		if !strings.Contains(out.String(), "data_dir = ") || strings.Contains(out.String(), "unknown") {
 			t.Errorf("%s:\n%s", name, out.String())
 		}
-		c = exec.Command(installed("/usr/bin/"+name), "--check-config", "-c", installed("/etc/dc-daemon/"+name+".ini"))
+		folder := "/etc/dc-daemon/"
+		if name == "dc-node" {
+			folder = "/etc/dc-node/"
+		}
+		c = exec.Command(installed("/usr/bin/"+name), "--check-config", "-c", installed(folder+name+".ini"))
 		text, _ := c.Output() // fails: its paths do not exist
 		for _, want := range []string{"data_dir = /var/lib/dc\n"} {
 			if !strings.Contains(string(text), want) {

@@ -4,6 +4,7 @@
 #
 #   /usr/bin                  programs
 #   /etc/dc-daemon            ini files of the daemon and its tasks
+#   /etc/dc-node              ini file of a data node, which uses those of the tasks, too
 #   /etc/dc-client, dc-admin  their ini files
 #   /var/lib/dc               data
 #   /var/log/dc               logs of the task programs; the daemon's is the journal
@@ -46,6 +47,7 @@ for name in dc-daemon db-task crawler-task processor-task; do
 	ini $name.ini dc-daemon
 done
 cp "$here/ini/crawler-task_headers.txt" "$here/ini/crawler-task_cookie.txt" "$root/etc/dc-daemon/"
+ini dc-node.ini dc-node
 ini dc-client.ini dc-client
 ini dc-admin.ini dc-admin
 # Task programs that are started by hand look for /etc/<program>/<program>.ini.
@@ -53,7 +55,7 @@ for name in db-task crawler-task processor-task; do
 	mkdir -p "$root/etc/$name"
 	ln -s ../dc-daemon/$name.ini "$root/etc/$name/$name.ini"
 done
-cp "$here/packaging/systemd/dc-daemon.service" "$root/usr/lib/systemd/system/"
+cp "$here/packaging/systemd/dc-daemon.service" "$here/packaging/systemd/dc-node.service" "$root/usr/lib/systemd/system/"
 cp "$here/packaging/systemd/browser.conf" "$root/usr/share/doc/dc/systemd/"
 cp "$here/packaging/systemd/dc.sysusers" "$root/usr/lib/sysusers.d/dc.conf"
 cp "$here/packaging/systemd/dc.tmpfiles" "$root/usr/lib/tmpfiles.d/dc.conf"

@@ -88,7 +88,7 @@ func openJob(ctx context.Context, f *config.File, app config.Application, log *s
 	}
 	return &crawl.Job{
 		Data: repo, Scratch: storage.NewScratch(repo, data), Fetch: client, Browser: chromium, Gates: hosts, Rotator: rotator, Config: cfg,
-		Now: time.Now, Log: log, ProjectLog: projects.log,
+		Now: time.Now, Log: log, ProjectLog: projects.log, Placement: repo.Placement,
 	}, closeAll, nil
 }
 

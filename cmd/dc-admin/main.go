@@ -57,5 +57,6 @@ func main() {
 	c.Flag(&r.force, "force", "", "DRAIN: stop after the timeout although work still runs")
 	c.Add(topCommand(ctx))
 	c.Add(keygenCommand())
+	c.Add(nodeCommand(ctx))
 	os.Exit(c.Main(os.Args[1:]))
 }

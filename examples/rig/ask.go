@@ -29,7 +29,7 @@ type response struct {
 
 // Ask runs dc-client with one command and decodes the itemObject of the first node into
 // answer (a pointer, or nil). The request goes through a file, like an operator's. An
-// errorCode at any level is an error.
+// errorCode at any level, also of one node of several, is an error.
 func (r *Rig) Ask(ctx context.Context, command string, request, answer any) error {
 	text, err := json.MarshalIndent(request, "", "  ")
 	if err != nil {
@@ -63,10 +63,12 @@ func (r *Rig) Ask(ctx context.Context, command string, request, answer any) erro
 	case len(got.ItemsList) == 0:
 		return fmt.Errorf("send %s: no node answered", command)
 	}
-	item := got.ItemsList[0]
-	if item.ErrorCode != 0 {
-		return fmt.Errorf("send %s: %s (%d)", command, item.ErrorMessage, item.ErrorCode)
+	for _, item := range got.ItemsList {
+		if item.ErrorCode != 0 {
+			return fmt.Errorf("send %s: %s (%d)", command, item.ErrorMessage, item.ErrorCode)
+		}
 	}
+	item := got.ItemsList[0]
 	if answer == nil {
 		return nil
 	}
@@ -104,9 +106,15 @@ func (r *Rig) admin(ctx context.Context, args ...string) ([]byte, error) {
 
 // run runs an operator program and returns its stdout, even with an error.
 func (r *Rig) run(ctx context.Context, program string, args ...string) ([]byte, error) {
+	return r.runWith(ctx, program, append([]string{"--config", r.iniOf(program)}, args...))
+}
+
+func (r *Rig) iniOf(program string) string { return filepath.Join(r.options.Ini, program+".ini") }
+
+// runWith is run with all arguments of the program.
+func (r *Rig) runWith(ctx context.Context, program string, args []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	args = append([]string{"--config", filepath.Join(r.options.Ini, program+".ini")}, args...)
 	cmd := exec.CommandContext(ctx, filepath.Join(r.options.Bin, program), args...)
 	cmd.Env = r.Env()
 	cmd.WaitDelay = time.Second

@@ -18,10 +18,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 
 	"hce/dc/internal/childprocess"
@@ -50,61 +48,55 @@ type Options struct {
 
 // Rig is a running daemon. Not safe for concurrent use.
 type Rig struct {
+	*program
 	options    Options
 	clientPort int
 	adminPort  int
 	release    func() // of the ports
-	daemon     *exec.Cmd
-	ended      chan struct{} // closed when the daemon has ended
-	endErr     error         // the error of Wait; valid after ended is closed
-	talk       string        // file with stdout and stderr of the daemon
 }
 
 // Start starts the daemon and waits until dc-admin STAT answers. On an error nothing keeps
 // running. Cancelling ctx ends the wait, not a running daemon.
 func Start(ctx context.Context, o Options) (*Rig, error) {
-	for _, path := range []*string{&o.Bin, &o.Ini, &o.Data} {
-		full, err := filepath.Abs(*path)
-		if err != nil {
-			return nil, fmt.Errorf("start daemon: %w", err)
-		}
-		*path = full
-	}
-	if err := os.MkdirAll(o.Data, 0o700); err != nil {
+	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
 	ports, release, err := childprocess.FreePorts(2)
 	if err != nil {
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
-	r := &Rig{
-		options: o, clientPort: ports[0], adminPort: ports[1], release: release,
-		ended: make(chan struct{}), talk: filepath.Join(o.Data, "daemon.out"),
-	}
-	out, err := os.Create(r.talk)
-	if err != nil {
+	r := &Rig{options: o, clientPort: ports[0], adminPort: ports[1], release: release}
+	if err := r.start(ctx); err != nil {
 		release()
-		return nil, fmt.Errorf("start daemon: %w", err)
-	}
-	defer out.Close() // the daemon has its own copy
-
-	r.daemon = exec.Command(filepath.Join(o.Bin, "dc-daemon"), "-c", filepath.Join(o.Ini, "dc-daemon.ini"))
-	r.daemon.Env = append(r.Env(), o.Env...)
-	r.daemon.Stdout, r.daemon.Stderr = out, out
-	ended, err := childprocess.Start(r.daemon)
-	if err != nil {
-		release()
-		return nil, fmt.Errorf("start daemon: %w", err)
-	}
-	go func() { // ends with the daemon
-		r.endErr = <-ended
-		close(r.ended)
-	}()
-	if err := r.await(ctx); err != nil {
-		r.Close()
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
 	return r, nil
+}
+
+// start starts the program and waits for its answer.
+func (r *Rig) start(ctx context.Context) (err error) {
+	r.program, err = startProgram(r.options.Bin, "dc-daemon", r.options.Data, append(r.Env(), r.options.Env...),
+		"-c", filepath.Join(r.options.Ini, "dc-daemon.ini"))
+	if err != nil {
+		return err
+	}
+	if err := r.await(ctx); err != nil {
+		r.program.close()
+		return err
+	}
+	return nil
+}
+
+// complete makes the paths absolute and creates the data folder.
+func (o *Options) complete() error {
+	for _, path := range []*string{&o.Bin, &o.Ini, &o.Data} {
+		full, err := filepath.Abs(*path)
+		if err != nil {
+			return err
+		}
+		*path = full
+	}
+	return os.MkdirAll(o.Data, 0o700)
 }
 
 // Env is the environment of daemon, client and admin tool.
@@ -144,14 +136,8 @@ func (r *Rig) await(ctx context.Context) error {
 	}
 }
 
-// PID is the process id of the daemon, the root of all processes of this rig.
-func (r *Rig) PID() int { return r.daemon.Process.Pid }
-
 // ClientPort is the port of 127.0.0.1 on which the daemon answers clients.
 func (r *Rig) ClientPort() int { return r.clientPort }
-
-// Ended is closed when the daemon has ended.
-func (r *Rig) Ended() <-chan struct{} { return r.ended }
 
 // Stop stops the daemon with dc-admin STOP and waits for its end. It is an error if the
 // daemon does not end in time or exits with another code than 0.
@@ -176,40 +162,5 @@ func (r *Rig) Stop(ctx context.Context) error {
 // It may be called more than once, and after Stop. Until Close no other rig gets the ports.
 func (r *Rig) Close() {
 	defer r.release()
-	select {
-	case <-r.ended:
-		return
-	default:
-	}
-	// An error means that the process has already ended.
-	_ = r.daemon.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-r.ended:
-		return
-	case <-time.After(closeLimit):
-	}
-	family := descendants(r.PID())
-	_ = syscall.Kill(-r.PID(), syscall.SIGKILL)
-	for _, pid := range family {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
-	<-r.ended
-}
-
-// endError is never nil: a daemon that ends by itself is an error even with code 0.
-func (r *Rig) endError() error {
-	if r.endErr != nil {
-		return r.endErr
-	}
-	return errors.New("exit status 0")
-}
-
-// lastWords returns the end of the daemon's output, for error messages.
-func (r *Rig) lastWords() string {
-	text, err := os.ReadFile(r.talk)
-	if err != nil || len(text) == 0 {
-		return ""
-	}
-	const most = 2000
-	return "\ndc-daemon wrote: " + string(text[max(0, len(text)-most):])
+	r.program.close()
 }

@@ -21,8 +21,9 @@ type Explanation struct {
 	URL        string               `json:"url"` // as requested by the caller
 	Canonical  string               `json:"canonical"`
 	URLMd5     string               `json:"urlMd5"`
-	Due        bool                 `json:"due"`     // the next batch of its site may include it
-	Reasons    []string             `json:"reasons"` // why, or why not
+	Node       string               `json:"node,omitempty"` // of the cluster, which owns the host
+	Due        bool                 `json:"due"`            // the next batch of its site may include it
+	Reasons    []string             `json:"reasons"`        // why, or why not
 	Site       *ExplainedSite       `json:"site"`
 	Row        *ExplainedRow        `json:"row"`
 	Filters    *ExplainedFilters    `json:"filters"`
@@ -150,6 +151,14 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 		return e, nil
 	}
 	e.Canonical, e.URLMd5 = text, wire.KeyOfURL(text)
+	place, err := j.placement()
+	if err != nil {
+		return nil, fmt.Errorf("explain %s: %w", raw, err)
+	}
+	if e.Node = place.OwnerOfURL(text); !place.Mine(text) {
+		e.Reasons = append(e.Reasons, fmt.Sprintf("its host belongs to node %s of the cluster, and this is node %s: only %s has its row and requests it", e.Node, place.Self, e.Node))
+		return e, nil
+	}
 	if siteID == "" {
 		if siteID, err = j.Data.SiteOf(ctx, text); err != nil {
 			return nil, fmt.Errorf("explain %s: %w", raw, err)
@@ -164,7 +173,7 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 		return e, nil
 	}
 	r := j.newRun(wire.Batch{CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead}, j.Log, cancel)
-	r.last, r.dry, r.rotator = true, true, j.Rotator.Unsaved()
+	r.last, r.dry, r.rotator, r.place = true, true, j.Rotator.Unsaved(), place
 	site, it, err := r.explained(ctx, e, stored)
 	if err != nil {
 		return nil, fmt.Errorf("explain %s: %w", raw, err)

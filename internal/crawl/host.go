@@ -205,6 +205,7 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 		it.releaseMemory()
 	}
 	var refused refusal
+	var away otherNode
 	switch {
 	case cutOff(ctx, err):
 		it.started = false
@@ -213,6 +214,9 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 			out.result.HeldUntil = wire.DateOf(later.at)
 		}
 		r.saves <- out
+	case errors.As(err, &away):
+		r.logOf(it).Info("left to another node", "site", it.SiteID, "url", it.url.URL, "target", away.target, "node", away.owner)
+		r.saves <- r.moved(it, away, err)
 	case errors.As(err, &refused) && refused.back:
 		r.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "errors", refused.bits.Names(), "error", err)
 		it.started = false

@@ -20,6 +20,7 @@ import (
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/placement"
 )
 
 // Data is the repository as the crawler sees it. An error means that the call stored
@@ -132,6 +133,8 @@ type Job struct {
 	Config  Config
 	Now     func() time.Time
 	Log     *slog.Logger
+	// Placement returns which node of a cluster owns which host. Nil: there is no cluster.
+	Placement func() (placement.Placement, error)
 	// ProjectLog opens the log of a site's project by the suffix of its file. It may be nil.
 	ProjectLog func(suffix string) *slog.Logger
 
@@ -158,7 +161,8 @@ func (r *batchRun) overtime() time.Duration {
 type batchRun struct {
 	*Job
 	batch wire.Batch
-	cut   bool // the batch had more items than its maxItems
+	place placement.Placement // of the start of the batch
+	cut   bool                // the batch had more items than its maxItems
 	log   *slog.Logger
 
 	start    time.Time
@@ -279,6 +283,10 @@ func (j *Job) crawl(ctx context.Context, batch wire.Batch, start time.Time, log 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := j.newRun(batch, log, cancel)
+	var err error
+	if r.place, err = j.placement(); err != nil {
+		return wire.Batch{}, task.Critical(fmt.Errorf("crawl batch %d: %w", batch.ID, err))
+	}
 	if limit := cmp.Or(time.Duration(batch.MaxExecutionTime)*time.Second, j.Config.MaxExecutionTime); limit > 0 {
 		r.deadline = start.Add(limit)
 	}

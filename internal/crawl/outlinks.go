@@ -312,7 +312,7 @@ func (c *collection) take(list []candidate) {
 			continue
 		}
 		c.met[name] = true
-		if set.chain != nil && set.chain.MatchString(target) {
+		if set.chain != nil && set.chain.MatchString(target) && c.mine(target) {
 			c.continueChain(target)
 			continue
 		}

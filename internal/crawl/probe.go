@@ -74,6 +74,9 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 	if how == nil && !set.autoDetect.HeadsLinks() && !set.urlLimits.NeedsContentTypes() {
 		return l, "", true, nil
 	}
+	if !c.mine(l.URL.URL) {
+		return l, "", true, nil // its node requests it
+	}
 	v := c.visit(c.page.item)
 	v.admitted = true // the page is half read: wait for the host, however long
 	defer v.leave()
@@ -101,6 +104,9 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 	if cutOff(ctx, err) {
 		return l, "", false, err
 	}
+	if away, ok := errors.AsType[otherNode](err); ok && how != nil {
+		return c.resolvedTo(l, away.target)
+	}
 	if err != nil || answer.Code != http.StatusOK {
 		return l, "", how == nil, nil
 	}
@@ -114,8 +120,17 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 		return l, kind, true, nil
 	}
 	final, err := set.schemes.Resolve(target, withoutFragment(answer.FinalURL))
-	if err != nil || c.met[wire.NormalEscapes(final)] && final != target {
+	if err != nil {
 		return l, kind, false, nil
+	}
+	l, _, ok, err = c.resolvedTo(l, final)
+	return l, kind, ok, err
+}
+
+// resolvedTo is ask for a link that redirects to final. A URL that the page has already is left out.
+func (c *collection) resolvedTo(l wire.Link, final string) (resolved wire.Link, kind string, ok bool, err error) {
+	if c.met[wire.NormalEscapes(final)] && final != l.URL.URL {
+		return l, "", false, nil
 	}
 	c.met[wire.NormalEscapes(final)] = true
 	found := l.URL.URLMd5
@@ -124,7 +139,7 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 		c.resolved = map[string]string{}
 	}
 	c.resolved[l.URL.URLMd5] = found
-	return l, kind, true, nil
+	return l, "", true, nil
 }
 
 // followed reports whether the link was redirected, with accepted codes only.

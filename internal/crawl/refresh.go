@@ -3,6 +3,7 @@ package crawl
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -43,7 +44,12 @@ func (v *visit) follow(ctx context.Context, r fetch.Request) (*fetch.Response, e
 			return nil, refusal{bits: wire.ErrBadRedirection, reason: err.Error()}
 		}
 		response.Body = nil // returns its memory
-		if err := v.hop(ctx, u); err != nil {
+		err = v.hop(ctx, u)
+		if away, ok := errors.AsType[otherNode](err); ok {
+			away.code = response.Code
+			return nil, away
+		}
+		if err != nil {
 			return nil, err
 		}
 		before = append(response.Redirects, fetch.Hop{URL: response.FinalURL, Code: response.Code})

@@ -104,6 +104,7 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 	if len(urls) == 0 {
 		return nil, nil
 	}
+	urls = r.ownFirst(urls)
 	rows := make([]wire.URL, len(urls))
 	for i, text := range urls {
 		rows[i] = schemaRow(bi, text)
@@ -124,6 +125,9 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 	joins := map[int]int{urlschema.BatchAll: len(rows), urlschema.BatchFirst: min(2, len(rows))}[loaded.BatchInsert]
 	var made []wire.BatchItem
 	for i, row := range rows[:max(1, joins)] {
+		if i > 0 && !r.mine(row.URL) {
+			break // links of other nodes
+		}
 		next := bi
 		next.URL, next.URLID = row, row.URLMd5
 		if i == 0 {
@@ -132,6 +136,19 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 		made = append(made, next)
 	}
 	return made, nil
+}
+
+// ownFirst returns the URLs of this node, then those of others.
+func (r *batchRun) ownFirst(urls []string) []string {
+	var own, others []string
+	for _, text := range urls {
+		if r.mine(text) {
+			own = append(own, text)
+		} else {
+			others = append(others, text)
+		}
+	}
+	return append(own, others...)
 }
 
 // schemaRow returns the row of a generated URL. It copies the settings of the template's row,

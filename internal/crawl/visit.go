@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"runtime/debug"
 	"time"
@@ -109,6 +110,9 @@ func (v *visit) fetch(ctx context.Context) (a *answer, err error) {
 	}()
 	v.item.started = true
 	if err := v.admit(v.item.url.URL); err != nil {
+		return nil, err
+	}
+	if err := v.own(v.item.target, http.StatusMisdirectedRequest); err != nil {
 		return nil, err
 	}
 	if v.settings.proxy.Used() {
@@ -276,8 +280,8 @@ func (v *visit) frequency(ctx context.Context, target string) error {
 	}
 }
 
-// hop checks a redirect: filters of the site unless the item is a root, robots.txt of the new
-// host, then its gate (docs/spec/crawling.md 4.4, docs/spec/DECISIONS.md 6.1).
+// hop checks a redirect: filters of the site unless the item is a root, the node of the new host, its
+// robots.txt, then its gate (docs/spec/crawling.md 4.4, docs/spec/DECISIONS.md 6.1).
 func (v *visit) hop(ctx context.Context, next *url.URL) error {
 	v.leave()
 	target, err := v.settings.schemes.Canonical(next.String())
@@ -288,6 +292,9 @@ func (v *visit) hop(ctx context.Context, next *url.URL) error {
 		if err := v.admit(target); err != nil {
 			return err
 		}
+	}
+	if err := v.own(target, 0); err != nil {
+		return err
 	}
 	return v.again(ctx, target)
 }

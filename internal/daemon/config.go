@@ -18,7 +18,9 @@ import (
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/gateway"
+	"hce/dc/internal/daemon/head"
 	"hce/dc/internal/daemon/load"
+	"hce/dc/internal/daemon/node"
 	"hce/dc/internal/daemon/realtime"
 	"hce/dc/internal/daemon/sites"
 	"hce/dc/internal/daemon/status"
@@ -40,12 +42,22 @@ type Config struct {
 	Executor executor.LocalConfig
 	// OpenExecutor opens another executor instead; nil for the local one.
 	OpenExecutor func() (Pool, error)
+	// Cluster makes this daemon the head of a cluster: its tasks run on the nodes, and the class
+	// Cluster is a part of Sequence. nil: one machine.
+	Cluster *head.Config
+	// Node makes this daemon a data node of a cluster: the class NodeAgent is a part of Sequence. Only
+	// Join, Placement, DrainFile, Address, Version and Lease are read. nil: a machine without a head.
+	Node *node.Config
 	// PollTimeout is PollingTimeout by class name; default a minute.
 	PollTimeout map[string]time.Duration
 
 	// PeersMemory limits the bytes of requests of all clients and operators that are under way
 	// ([Application] PeersMemory); default a 256th of the machine's memory, 24 to 32 MiB.
 	PeersMemory int64
+
+	// Endpoint is a file to which Run writes host:port of the operators' port, for dc-admin; "" for
+	// none. It is removed at the end.
+	Endpoint string
 
 	// OperatorKeys makes the operators' port ask for a key ([AdminInterfaceServer] admin_auth),
 	// unless Admin.Curve is set. Run creates the keys in <DataDir>/keys at the first start.
@@ -81,6 +93,15 @@ var DefaultSequence = []string{
 	admin.Name, sites.Name, batches.CrawlName, batches.ProcessName, realtime.Name, gateway.Name,
 }
 
+// inCluster is a sequence of managers with Cluster after the operators' port. With hosts the nodes
+// have the batch managers.
+func inCluster(sequence []string, hosts bool) []string {
+	list := slices.DeleteFunc(slices.Clone(sequence), func(name string) bool {
+		return name == head.Name || hosts && (name == batches.CrawlName || name == batches.ProcessName)
+	})
+	return slices.Insert(list, slices.Index(list, admin.Name)+1, head.Name)
+}
+
 // urlManager is a class of older ini files; it is part of SitesManager.
 const urlManager = "URLManager"
 
@@ -106,6 +127,9 @@ func (c Config) withDefaults() (Config, error) {
 		realtime.TaskType:   c.RealTime.MaxThreads,
 		sites.RecrawlTask:   int(c.Sites.Recrawl.MaxThreads) + 1, // and one that selects sites
 	})
+	if c.Node != nil {
+		c.asNode()
+	}
 	if c.OpenExecutor == nil {
 		local := c.Executor
 		c.OpenExecutor = func() (Pool, error) { return executor.OpenLocal(local) }
@@ -114,6 +138,13 @@ func (c Config) withDefaults() (Config, error) {
 		c.Sequence = DefaultSequence
 	}
 	c.Sequence = slices.DeleteFunc(slices.Clone(c.Sequence), func(name string) bool { return name == urlManager })
+	switch {
+	case c.Cluster == nil && slices.Contains(c.Sequence, head.Name):
+		return c, fmt.Errorf("class %s of instantiateSequence needs engine = embedded or nats in [Cluster]; leave it out: it is added by itself", head.Name)
+	case c.Cluster != nil:
+		c.Sequence = inCluster(c.Sequence, c.Cluster.Hosts)
+		c.Sites.Journal, c.Sites.Hosts = true, c.Cluster.Hosts
+	}
 	for i, name := range c.Sequence {
 		if slices.Contains(c.Sequence[:i], name) {
 			return c, fmt.Errorf("class %s is twice in instantiateSequence", name)

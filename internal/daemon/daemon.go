@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"hce/dc/internal/daemon/admin"
@@ -15,10 +17,13 @@ import (
 	"hce/dc/internal/daemon/curvekeys"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/gateway"
+	"hce/dc/internal/daemon/head"
 	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/daemon/node"
 	"hce/dc/internal/daemon/realtime"
 	"hce/dc/internal/daemon/sites"
 	"hce/dc/internal/daemon/status"
+	"hce/dc/internal/files"
 )
 
 // termLimit limits the time of the bus to send its last messages.
@@ -26,9 +31,14 @@ const termLimit = 5 * time.Second
 
 // builders returns the function that creates the manager of each class. base has everything
 // except its name.
-func builders(cfg Config, pool executor.Executor, stop func()) map[string]func(base manager.Config) runner {
+func builders(cfg Config, pool executor.Executor, cluster *head.Head, stop func()) map[string]func(base manager.Config) runner {
 	cfg.Admin.Stop = stop
 	cfg.Sites.Executor, cfg.Crawl.Executor, cfg.Process.Executor, cfg.RealTime.Executor = pool, pool, pool, pool
+	agent := node.Config{}
+	if cfg.Node != nil {
+		agent = *cfg.Node
+		agent.Pool = pool
+	}
 	return map[string]func(base manager.Config) runner{
 		admin.Name:          func(base manager.Config) runner { return admin.New(base, cfg.Admin) },
 		sites.Name:          func(base manager.Config) runner { return sites.New(base, cfg.Sites) },
@@ -36,7 +46,26 @@ func builders(cfg Config, pool executor.Executor, stop func()) map[string]func(b
 		batches.ProcessName: func(base manager.Config) runner { return batches.NewProcess(base, cfg.Process) },
 		realtime.Name:       func(base manager.Config) runner { return realtime.New(base, cfg.RealTime) },
 		gateway.Name:        func(base manager.Config) runner { return gateway.New(base, cfg.Gateway) },
+		node.Name:           func(base manager.Config) runner { return node.New(base, agent) },
+		head.Name:           func(base manager.Config) runner { return head.NewManager(base, cluster) },
 	}
+}
+
+// openCluster opens the cluster of a head and makes it the executor. nil for one machine.
+func openCluster(ctx context.Context, cfg *Config) (*head.Head, error) {
+	if cfg.Cluster == nil {
+		return nil, nil
+	}
+	cfg.Cluster.Log = cfg.Log
+	h, err := head.Open(ctx, *cfg.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	cfg.OpenExecutor = func() (Pool, error) { return h, nil }
+	if cfg.Cluster.Hosts {
+		cfg.RealTime.Owner = h.Owner
+	}
+	return h, nil
 }
 
 // Run runs the daemon until ctx ends, an operator stops it, all managers were stopped, or one
@@ -56,6 +85,10 @@ func Run(ctx context.Context, cfg Config) (err error) {
 		if cfg.Admin.Curve, err = operatorKeys(cfg); err != nil {
 			return err
 		}
+	}
+	cluster, err := openCluster(ctx, &cfg)
+	if err != nil {
+		return err
 	}
 	pool, err := cfg.OpenExecutor()
 	if err != nil {
@@ -88,11 +121,17 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	g := newGroup(cfg.Log, cfg.StopLimit)
-	err = startAll(running, g, cfg, b, builders(cfg, pool, stop))
+	err = startAll(running, g, cfg, b, builders(cfg, pool, cluster, stop))
 	if err == nil {
 		watch.Running()
 		if watch.Addr() != "" {
 			g.endpoints[StatusName] = "http://" + watch.Addr()
+		}
+		if cfg.Endpoint != "" {
+			if err := writeEndpoint(cfg.Endpoint, g.endpoints[admin.Name]); err != nil {
+				return errors.Join(err, g.stopAll())
+			}
+			defer os.Remove(cfg.Endpoint)
 		}
 		cfg.Log.Info("daemon runs", "endpoints", g.endpoints)
 		if cfg.Ready != nil {
@@ -105,6 +144,18 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	cfg.Log.Info("daemon stops")
 	watch.Stopping()
 	return errors.Join(err, g.stopAll())
+}
+
+// writeEndpoint writes host:port of the operators' port to a file.
+func writeEndpoint(path, endpoint string) error {
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = files.Write(path, []byte(strings.TrimPrefix(endpoint, "tcp://")+"\n"), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("write the endpoint of the operators' port: %w", err)
+	}
+	return nil
 }
 
 // operatorKeys returns the keys of the operators' port.
@@ -136,7 +187,7 @@ func (c Config) status(b *bus.Bus) status.Config {
 // startAll starts the managers in the configured order, each after the one before is ready.
 func startAll(ctx context.Context, g *group, cfg Config, b *bus.Bus, known map[string]func(manager.Config) runner) error {
 	for _, class := range cfg.Sequence {
-		if known[class] == nil {
+		if known[class] == nil || class == node.Name && cfg.Node == nil {
 			return fmt.Errorf("class %q of instantiateSequence is unknown", class)
 		}
 	}
@@ -144,6 +195,7 @@ func startAll(ctx context.Context, g *group, cfg Config, b *bus.Bus, known map[s
 		base := manager.Config{
 			Bus: b, Admin: admin.Endpoint, PollTimeout: cfg.PollTimeout[class],
 			StatDir: filepath.Join(cfg.DataDir, "stat"), Log: cfg.Log, Level: cfg.Level,
+			Held: cfg.Node != nil && slices.Contains(cfg.Node.Held, class),
 		}
 		if err := g.start(ctx, class, base, known[class]); err != nil {
 			return err

@@ -14,6 +14,8 @@
 //	admin  gateway             the managers that serve operators and clients on TCP
 //	sites  batches  realtime   the managers of the work
 //	executor  load             runs task programs within the limits of the machine
+//	broker  jetstream          messages, streams and tables of a cluster; tasks on its nodes
+//	head  node                 the managers of the head of a cluster, and of a data node
 //	bus  curvekeys             messages between managers and machines, and their keys
 //	status                     HTTP: health, readiness, metrics
 //	simulation                 a test of all managers over a simulated week

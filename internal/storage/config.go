@@ -25,6 +25,8 @@ type Config struct {
 	Custom   sqlstore.CustomMode
 	// FreqDelay is for a program that calls Repository.Flush; see sqlstore.Options.
 	FreqDelay time.Duration `json:"-"`
+	// Placement is the file with the owners of hosts (package placement); "": there is no cluster.
+	Placement string
 	// Now is the clock of all stores; nil means time.Now.
 	Now func() time.Time `json:"-"`
 }
@@ -57,14 +59,15 @@ func ReadConfig(f *config.File, dataDir string) Config {
 			Synchronous: s.Choice("db_synchronous", "FULL", "FULL", "NORMAL"),
 			Names:       map[string]string{},
 		},
-		RawDir:   s.PathIn(dataDir, "raw_data_dir", "dc_rdata"),
-		KeyDir:   s.PathIn(dataDir, "key_value_storage_dir", "dc_dbdata"),
-		RawFiles: s.Choice("raw_store", RawSegments, RawSegments, RawFiles) == RawFiles,
-		Segment:  s.Int("raw_segment_size", segments.DefaultSize, 1<<20, 1<<40),
-		MaxFile:  s.Int("raw_file_max", 64<<20, 1<<10, 1<<30),
-		NoSync:   !s.Bool("raw_sync", true),
-		StatFreq: s.Bool("stats_freq_enabled", false),
-		StatLog:  s.Bool("stats_log_enabled", false),
+		RawDir:    s.PathIn(dataDir, "raw_data_dir", "dc_rdata"),
+		KeyDir:    s.PathIn(dataDir, "key_value_storage_dir", "dc_dbdata"),
+		RawFiles:  s.Choice("raw_store", RawSegments, RawSegments, RawFiles) == RawFiles,
+		Segment:   s.Int("raw_segment_size", segments.DefaultSize, 1<<20, 1<<40),
+		MaxFile:   s.Int("raw_file_max", 64<<20, 1<<10, 1<<30),
+		NoSync:    !s.Bool("raw_sync", true),
+		StatFreq:  s.Bool("stats_freq_enabled", false),
+		StatLog:   s.Bool("stats_log_enabled", false),
+		Placement: s.PathIn(dataDir, "placement", ""),
 		Custom: sqlstore.CustomMode(s.Choice("SQLCustom", string(sqlstore.CustomOff),
 			string(sqlstore.CustomOff), string(sqlstore.CustomRead), string(sqlstore.CustomAll))),
 	}

@@ -42,7 +42,11 @@ var handlers = map[wire.Op]handler{
 	wire.URLHistory:  onList("URLHistoryRequest", wire.ReadURLHistory, (*Repository).URLHistory),
 	wire.URLStats:    onList("URLStatsRequest", wire.ReadURLStats, (*Repository).URLStats),
 	wire.FieldRecalc: onList("FieldRecalculator", wire.ReadRecalc, (*Repository).Recalculate),
-	wire.URLReturn:   on(readURLReturn, (*Repository).urlReturn),
+	wire.URLReturn:   on(readPlain[wire.URLReturnRequest]("URLReturn"), (*Repository).urlReturn),
+
+	wire.LinksTake:  on(readPlain[wire.LinksTakeRequest]("LinksTake"), (*Repository).LinksTake),
+	wire.LinksSent:  on(readPlain[wire.LinksSentRequest]("LinksSent"), (*Repository).linksSent),
+	wire.LinksStore: on(readPlain[wire.LinksStoreRequest]("LinksStore"), (*Repository).LinksStore),
 
 	wire.ProxyNew:        onNamedList("ProxyNew", wire.ReadProxies, (*Repository).ProxyNew),
 	wire.ProxyUpdate:     onNamedList("ProxyUpdate", wire.ReadProxies, (*Repository).ProxyUpdate),

@@ -124,6 +124,9 @@ func CheckRaw(ctx context.Context, c Config, fix bool, out, report io.Writer, lo
 		err = s.repo.checkContents(ctx, more)
 	}
 	if err == nil {
+		err = s.repo.CheckLinks(ctx, more)
+	}
+	if err == nil {
 		done.Without, err = s.repo.withoutRaw(ctx)
 	}
 	if e := summary(out, done); err == nil {

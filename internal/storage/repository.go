@@ -29,6 +29,8 @@ type Repository struct {
 	Log       *slog.Logger
 	TrashLock string              // file that lets one process of the node at a time empty the trash
 	SQLCustom sqlstore.CustomMode // what SQL_CUSTOM may do; "" means nothing
+
+	place *placementFile // nil: there is no cluster
 }
 
 // MarkCrawling marks rows as being crawled; see sqlstore.Store.MarkCrawling. It empties
@@ -175,7 +177,7 @@ func (repo *Repository) saveItems(ctx context.Context, site string, results []wi
 	if len(list) == 0 {
 		return nil
 	}
-	answer, _, err := repo.URLNew(ctx, list)
+	answer, err := repo.ItemsNew(ctx, list)
 	if err == nil && answer.ErrorCode != 0 {
 		err = &wire.Error{Op: "store the items of pages", Code: answer.ErrorCode, Err: errors.New(answer.ErrorMessage)}
 	}

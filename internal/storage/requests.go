@@ -169,11 +169,19 @@ func asBatch(id int64, urls []wire.URL) wire.Batch {
 	return wire.Batch{ID: id, CrawlerType: wire.CrawlProcess, Items: wire.BatchItems(urls), DBMode: wire.DBRead | wire.DBWrite, MaxIterations: 1}
 }
 
-func readURLReturn(raw json.RawMessage, _ *wire.Notes) (r wire.URLReturnRequest, err error) {
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return r, fmt.Errorf("URLReturn: %w", err)
+// readPlain reads an operation of our own, which has the exact types of its fields.
+func readPlain[R checker](object string) func(raw json.RawMessage, _ *wire.Notes) (R, error) {
+	return func(raw json.RawMessage, _ *wire.Notes) (r R, err error) {
+		if err := json.Unmarshal(raw, &r); err != nil {
+			return r, fmt.Errorf("%s: %w", object, err)
+		}
+		return r, r.Check(object)
 	}
-	return r, r.Check("URLReturn")
+}
+
+func (repo *Repository) linksSent(ctx context.Context, r wire.LinksSentRequest) (wire.GeneralResponse, error) {
+	n, err := repo.LinksSent(ctx, r)
+	return wire.GeneralResponse{Statuses: []any{n}}, err
 }
 
 func (repo *Repository) urlReturn(ctx context.Context, r wire.URLReturnRequest) (wire.GeneralResponse, error) {

@@ -19,6 +19,7 @@ import (
 	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore"
+	"hce/dc/internal/wire/placement"
 )
 
 // Open opens all stores of the node. The caller calls closeAll at the end. Open removes
@@ -112,12 +113,20 @@ func open(ctx context.Context, c Config, log *slog.Logger, with users) (s stores
 		return s, nil, err
 	}
 	closers = append(closers, s.files.Close)
-	rows := sqlstore.Open(database, sqlstore.Options{Now: c.Now, Log: log, StatsFreq: c.StatFreq, StatsLog: c.StatLog, FreqDelay: c.FreqDelay})
+	options := sqlstore.Options{Now: c.Now, Log: log, StatsFreq: c.StatFreq, StatsLog: c.StatLog, FreqDelay: c.FreqDelay}
+	place := newPlacementFile(c.Placement)
+	if place != nil {
+		options.Placement = place.read
+		if _, err := place.read(); err != nil {
+			return s, nil, err
+		}
+	}
+	rows := sqlstore.Open(database, options)
 	closers = append(closers, func() error { return rows.FlushAll(context.WithoutCancel(ctx)) })
 	s.table = rows.Contents()
 	s.repo = &Repository{
 		Store: rows, Raw: contents, Contents: s.files, Now: c.Now, Log: log,
-		TrashLock: filepath.Join(filepath.Dir(c.DB.Path), "trash.lock"), SQLCustom: c.Custom,
+		TrashLock: filepath.Join(filepath.Dir(c.DB.Path), "trash.lock"), SQLCustom: c.Custom, place: place,
 	}
 	if c.InSQL {
 		s.repo.Contents = s.table
@@ -172,7 +181,7 @@ func lockContents(folder string, try func(path string) (func(), error), locked e
 // Critical reports errors of the disk or the database after which no answer of this
 // process can be trusted.
 func Critical(err error) bool {
-	return sqldb.Critical(err) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) ||
+	return sqldb.Critical(err) || errors.Is(err, placement.ErrInvalid) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) ||
 		errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EDQUOT) ||
 		errors.Is(err, syscall.EFBIG)
 }

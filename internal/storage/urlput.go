@@ -85,6 +85,9 @@ func (w *writer) element(ctx context.Context, object string, r wire.URLPutReques
 	case r.PutDict.Data == nil:
 		return []wire.URLPutResponse{answer(&wire.FieldError{Object: object + ".putDict", Field: "data", Reason: "is missing"})}, nil
 	case r.URLMd5 != "":
+		if here, err := w.repo.storesHere(ctx, r); err != nil || !here {
+			return []wire.URLPutResponse{answer(nil)}, err
+		}
 		refusal, err := w.put(ctx, r, r.URLMd5)
 		return []wire.URLPutResponse{answer(refusal)}, err
 	case r.Criterion.Empty():

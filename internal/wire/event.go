@@ -32,7 +32,13 @@ const (
 	InternalReady    = 1 // a manager to AdminInterfaceServer: it has started
 	InternalTaskDone = 2 // a worker to its manager: the task has ended
 	InternalWork     = 4 // a manager to another: check for new work
+	InternalHold     = 5 // NodeAgent to a manager: start no new work, or go on; a Hold
 )
+
+// Hold is the object of InternalHold. The answer is a GeneralResponse.
+type Hold struct {
+	Held bool `json:"held"`
+}
 
 // Event is one message: one JSON frame after any routing frames. Values of Cookie return
 // unchanged with the answer.

@@ -66,6 +66,7 @@ var opNames = map[Op]string{
 	AttributeSet: "ATTRIBUTE_SET", AttributeUpdate: "ATTRIBUTE_UPDATE",
 	AttributeDelete: "ATTRIBUTE_DELETE", AttributeFetch: "ATTRIBUTE_FETCH",
 	URLReturn: "URL_RETURN", SiteRecrawl: "SITE_RECRAWL", SiteTotals: "SITE_TOTALS",
+	LinksTake: "LINKS_TAKE", LinksSent: "LINKS_SENT", LinksStore: "LINKS_STORE",
 }
 
 var opsByName = func() map[string]Op {
@@ -92,7 +93,13 @@ func (o Op) String() string {
 func (o Op) Known() bool { _, ok := opNames[o]; return ok }
 
 // Client reports whether clients may call o.
-func (o Op) Client() bool { return o.Known() && o != URLReturn && o != SiteRecrawl && o != SiteTotals }
+func (o Op) Client() bool {
+	switch o {
+	case URLReturn, SiteRecrawl, SiteTotals, LinksTake, LinksSent, LinksStore:
+		return false
+	}
+	return o.Known()
+}
 
 // Reads reports whether o never changes data.
 func (o Op) Reads() bool {
@@ -124,7 +131,8 @@ func ParseOp(name string) (Op, bool) {
 // and SITE_CLEANUP accept one object or a list: for them it returns false.
 func (o Op) ListRequest() bool {
 	switch o {
-	case SiteNew, SiteUpdate, SiteStatus, SiteDelete, SiteCleanup, SiteFind, SQLCustom, BatchRun, URLReturn, SiteRecrawl, SiteTotals:
+	case SiteNew, SiteUpdate, SiteStatus, SiteDelete, SiteCleanup, SiteFind, SQLCustom, BatchRun, URLReturn, SiteRecrawl, SiteTotals,
+		LinksTake, LinksSent, LinksStore:
 		return false
 	}
 	return true

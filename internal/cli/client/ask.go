@@ -56,11 +56,12 @@ func (s Server) Ask(ctx context.Context, op wire.Op, request, answer any) error 
 	if response.ErrorCode != wire.ResponseOK || len(response.ItemsList) == 0 {
 		return &Refusal{op, response.ErrorCode, response.ErrorMessage}
 	}
-	item := response.ItemsList[0]
-	if fmt.Sprint(item.ErrorCode) != "0" {
-		return &Refusal{op, wire.ItemFailed, item.ErrorMessage}
+	for _, item := range response.ItemsList { // in a cluster, each node without an answer is a further item
+		if fmt.Sprint(item.ErrorCode) != "0" {
+			return &Refusal{op, wire.ItemFailed, item.ErrorMessage}
+		}
 	}
-	return Decode(op, item.ItemObject, answer)
+	return Decode(op, response.ItemsList[0].ItemObject, answer)
 }
 
 // Decode reads the object of an answer. A GeneralResponse with a code other than 0 is a *Refusal.

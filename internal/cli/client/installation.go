@@ -2,11 +2,17 @@ package client
 
 import (
 	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"hce/dc/internal/config"
+	"hce/dc/internal/daemon/curvekeys"
 )
 
 // Managers are the classes of the managers in the order of their start (docs/spec/DECISIONS.md 8.1).
@@ -28,7 +34,7 @@ func ReadInstallation(path string) (Installation, error) {
 	}
 	dtma := f.Section("dtma")
 	i := Installation{
-		Admin:   ReadServer(dtma, 5503, Timeout(dtma)).OperatorKeys(dtma),
+		Admin:   readServer(dtma, 5503, 0, Timeout(dtma)).OperatorKeys(dtma).chosenPort(dtma),
 		Clients: ReadServer(f.Section("dcc"), 5504, 2*time.Second),
 	}
 	managers := f.Section("Server")
@@ -40,4 +46,29 @@ func ReadInstallation(path string) (Installation, error) {
 		return i, errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	return i, nil
+}
+
+// chosenPort sets the address to that which a daemon with a chosen port has written to its folder of
+// keys, if clientPort is 0. Errors are collected in the Err of the file.
+func (s Server) chosenPort(section *config.Section) Server {
+	if s.Port != 0 {
+		return s
+	}
+	path := filepath.Join(s.keysFolder, curvekeys.EndpointFile)
+	text, err := os.ReadFile(path)
+	if err == nil {
+		s.Host, s.Port, err = hostPort(strings.TrimSpace(string(text)))
+	}
+	if err != nil {
+		section.Fail("clientPort", fmt.Sprintf("= 0 needs a running daemon with serverPort = 0, which writes its port there: %v", err))
+	}
+	return s
+}
+
+func hostPort(address string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(address)
+	if err == nil {
+		port, err = strconv.Atoi(text)
+	}
+	return host, port, err
 }

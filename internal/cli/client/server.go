@@ -31,9 +31,14 @@ const LongestTimeout = 24 * time.Hour
 // ReadServer reads clientHost, clientPort and the keys from a section of an ini file.
 // port is the default port. Errors are collected in the Err of the file.
 func ReadServer(s *config.Section, port int64, timeout time.Duration) Server {
+	return readServer(s, port, 1, timeout)
+}
+
+// readServer is ReadServer with the least value of clientPort.
+func readServer(s *config.Section, port, least int64, timeout time.Duration) Server {
 	return Server{
 		Host:    strings.Trim(s.Text("clientHost", "127.0.0.1"), `"'`),
-		Port:    int(s.Int("clientPort", port, 1, 65535)),
+		Port:    int(s.Int("clientPort", port, least, 65535)),
 		Timeout: timeout,
 		Curve:   readKeys(s),
 	}

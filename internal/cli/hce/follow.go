@@ -243,7 +243,9 @@ func (f *follower) done(site wire.Site) (bool, error) {
 		if site.NewURLs > 0 {
 			return false, f.stalled()
 		}
-		conditions = []string{wire.DueCrawl, wire.InFlight, wire.DueProcess}
+		// In the order in which rows move on: a row that a selection takes between two looks is
+		// seen by the second one.
+		conditions = []string{"(" + wire.DueCrawl + ") OR " + wire.InFlight, wire.InFlight + " OR (" + wire.DueProcess + ")"}
 	}
 	for _, where := range conditions {
 		rows, err := pages.Rows(f.c.ctx, f.ask, site.ID, where, "", 1)

@@ -88,6 +88,9 @@ func New(base manager.Config, cfg Config) *Server {
 		s.Handle(s.tcp, wire.ClassAdmin, eventType, func(from manager.Peer, e wire.Event) { s.pass(from, e, answer) })
 	}
 	s.Handle(s.tcp, wire.ClassAdmin, wire.AdminSuspend, s.suspend)
+	s.Handle(s.tcp, wire.ClassAdmin, wire.AdminCluster, func(from manager.Peer, e wire.Event) {
+		s.pass(from, e, func(from manager.Peer, e wire.Event) { s.ReplyError(from, e, "only the class Cluster serves this") })
+	})
 	for eventType, why := range notServed {
 		s.Handle(s.tcp, wire.ClassAdmin, eventType, func(from manager.Peer, e wire.Event) { s.ReplyError(from, e, why) })
 	}

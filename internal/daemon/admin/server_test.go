@@ -111,7 +111,7 @@ func TestRefusals(t *testing.T) {
 	h.refused(wire.AdminGet, fields("Gone"), "unknown")
 	h.refused(1028, nil, "SYSTEM is not served")
 	h.refused(1029, nil, "SQL_CUSTOM is not served")
-	h.refused(1030, nil, "does not serve")
+	h.refused(1040, nil, "does not serve")
 	h.refused(-1, nil, "does not serve")
 	h.refused(wire.AdminState, wire.AdminCommand{ClassName: Name, Command: 5}, "only command 2")
 	h.refused(wire.AdminSuspend, nil, "suspendType")

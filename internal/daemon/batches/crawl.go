@@ -60,8 +60,9 @@ func NewCrawl(base manager.Config, cfg CrawlConfig) *Crawl {
 	c.Connect(SitesSocket, bus.Inproc(cfg.Sites), bus.Options{})
 	c.Connect(ProcessName, bus.Inproc(ProcessName), bus.Options{Linger: -1})
 	c.Handle(CrawlName, wire.ClassInternal, wire.InternalWork, c.hint)
+	c.ServeHold(CrawlName)
 	c.watch()
-	c.Every(crawlTimer, every(&c.cfg.Mode, &c.cfg.Period), func(time.Time) { c.fill() })
+	c.Every(crawlTimer, c.lookPeriod(&c.cfg.Mode, &c.cfg.Period), func(time.Time) { c.fill() })
 	c.declare()
 	c.declareReturn()
 	c.declareIncremental()
@@ -89,7 +90,7 @@ func (c *Crawl) declare() {
 
 // hint handles a message that there may be work.
 func (c *Crawl) hint(manager.Peer, wire.Event) {
-	c.again = c.selecting()
+	c.again, c.found = c.selecting(), c.Now()
 	c.Kick(crawlTimer)
 }
 
@@ -217,7 +218,7 @@ func (c *Crawl) start(r round, nodes []nodeAnswer) {
 	if g.unread {
 		b.sites = nil // rows that cannot be read may belong to any site
 	}
-	b.urls = len(g.items)
+	b.urls, c.found = len(g.items), c.Now()
 	c.filled++
 	c.items += int64(len(g.items))
 	c.counted(r.fetch)

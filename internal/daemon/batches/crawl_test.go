@@ -42,6 +42,24 @@ func TestNothingIsDue(t *testing.T) {
 	}
 }
 
+// A queue that finds nothing for a minute looks less often, until a hint.
+func TestIdleQueueLooksLessOften(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 0))
+	c := r.crawl(func(cfg *CrawlConfig) { cfg.Period = 2 * time.Second })
+	period := func(want time.Duration) func() bool {
+		return func() (is bool) {
+			r.inside(func() { is = c.lookPeriod(&c.cfg.Mode, &c.cfg.Period)() == want })
+			return is
+		}
+	}
+	r.work()
+	testwait.Until(t, "regular looks after a hint", period(2*time.Second))
+	r.clock.pass(idleAfter + time.Second)
+	testwait.Until(t, "fewer looks", period(idlePeriod))
+	r.work()
+	testwait.Until(t, "regular looks after another hint", period(2*time.Second))
+}
+
 func TestBatchOfSelectedURLs(t *testing.T) {
 	r := newRig(t, newWorld(1, 2, 4))
 	c := r.crawl(func(cfg *CrawlConfig) {

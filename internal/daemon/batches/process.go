@@ -40,8 +40,9 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 	p.Bind(ProcessName, bus.Inproc(ProcessName), bus.Options{})
 	p.Connect(SitesSocket, bus.Inproc(cfg.Sites), bus.Options{})
 	p.Handle(ProcessName, wire.ClassInternal, wire.InternalWork, p.hint)
+	p.ServeHold(ProcessName)
 	p.watch()
-	p.Every(processTimer, every(&p.cfg.Mode, &p.cfg.Period), func(time.Time) { p.fill() })
+	p.Every(processTimer, p.lookPeriod(&p.cfg.Mode, &p.cfg.Period), func(time.Time) { p.fill() })
 	p.variables(&p.cfg.Period, "ProcessingPeriod", &p.cfg.Mode, "ProcessingMode")
 	p.Var(
 		manager.Span("BatchRefillTime", &p.cfg.RefillTime, time.Second, 0, time.Hour),
@@ -56,7 +57,7 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 
 // hint handles a message that there may be work.
 func (p *Process) hint(manager.Peer, wire.Event) {
-	p.again = p.looking || p.slots() > 0
+	p.again, p.found = p.looking || p.slots() > 0, p.Now()
 	p.Kick(processTimer)
 }
 
@@ -171,7 +172,7 @@ func (p *Process) finished(b *batch, next func()) {
 	p.idle = !b.end.good() || n == 0
 	if n > 0 {
 		b.urls = n
-		p.filled++
+		p.filled, p.found = p.filled+1, p.Now()
 		p.items += int64(n)
 		p.Log().Info("batch", "batch", b.id, "urls", n)
 	}

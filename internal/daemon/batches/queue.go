@@ -73,6 +73,7 @@ type queue struct {
 	rested int64                // faults so far
 	goods  int64                // batches with items that succeeded
 	alone  map[wire.URLKey]bool // items that died alone since the last success
+	found  time.Time            // the last hint, or the last look that found work
 
 	faults, urlsFault, expired, deleteFaults, checkFaults int64
 	unsubmitted                                           int64 // faults of tasks that the executor refused
@@ -88,6 +89,25 @@ const (
 
 // suspendedLimit is how long a task of a suspended queue may run that selects more by itself.
 const suspendedLimit = 20 * time.Second
+
+// A queue that found nothing for idleAfter looks for work once per idlePeriod at most.
+const (
+	idleAfter  = time.Minute
+	idlePeriod = 4 * time.Second
+)
+
+// lookPeriod returns the period of the looks for work; 0 while they are off. Most work comes with a
+// hint. A look finds what has become due by time, or what a program wrote without the daemon.
+func (q *queue) lookPeriod(mode *bool, period *time.Duration) func() time.Duration {
+	regular := every(mode, period)
+	return func() time.Duration {
+		d := regular()
+		if d > 0 && q.ready && len(q.batches) == 0 && q.Now().Sub(q.found) > idleAfter {
+			d = max(d, idlePeriod)
+		}
+		return d
+	}
+}
 
 // rests pauses the queue after a fault of the machine or of the program. Faults of batches that
 // ran side by side count once.

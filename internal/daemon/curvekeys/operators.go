@@ -15,6 +15,10 @@ import (
 //	keys/operators/*.pub                               may connect
 const OperatorsFolder = "keys"
 
+// EndpointFile is the file in OperatorsFolder with host:port of a daemon whose port the system
+// has chosen.
+const EndpointFile = "endpoint"
+
 const operators = "operators"
 
 // EnsureOperators returns the daemon's pair and the list of operators in folder. It creates what

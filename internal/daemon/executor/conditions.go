@@ -39,6 +39,14 @@ func (c Conditions) shortage(f load.Figures) shortage {
 	return shortage{}
 }
 
+// Shortage returns why a task may not start on a machine with those figures, "" if it may, and the
+// time until the next look. measuring: only because there is no measurement yet, which does not
+// count as a look. An unknown figure passes.
+func (c Conditions) Shortage(f load.Figures) (reason string, pause time.Duration, measuring bool) {
+	h := c.shortage(f)
+	return h.reason, c.pause(h), h.measuring
+}
+
 // pause returns the time until the next look after a look with result h.
 func (c Conditions) pause(h shortage) time.Duration {
 	if h.measuring {

@@ -22,10 +22,12 @@ type Executor interface {
 	// with an error state for a node that does not answer. A task that failed, was killed or
 	// timed out is a Result. The error is for a task that did not start: ErrRefused, ErrNode,
 	// ErrClosed, or the end of ctx before a slot was free. A later end of ctx kills the task.
-	// Run is not durable. Other calls do not see its id. QueueTTL and Start have no effect.
+	// Run is not durable. Other calls do not see its id. QueueTTL, Start and Attempts have no
+	// effect.
 	Run(ctx context.Context, t Task) ([]Result, error)
 
-	// Submit accepts t. After nil, t survives a crash of the executor. A known id is accepted
+	// Submit accepts t for one node: a target of several nodes is ErrRefused, because there is
+	// one Result. A task for a named node never moves. After nil, t survives a crash of the executor. A known id is accepted
 	// again but does not run twice until it is deleted. Errors: ErrRefused, ErrClosed, or a
 	// disk error, after which nothing of t remains.
 	Submit(ctx context.Context, t Task) error
@@ -59,13 +61,21 @@ type Executor interface {
 // Node is a machine that runs tasks.
 type Node struct {
 	Name  string         // stable, because nodes own data
-	State string         // NodeReady or NodeClosing
+	State string         // one of the states below
 	Busy  map[string]int // by task type: running tasks
+	Slots map[string]int // by task type: tasks that may run at once; "" is each other type
 	Load  float64        // load average over one minute; load.Unknown (-1) if not known
+
+	Address string    // shown to people; empty for this machine
+	Version string    // of its programs; empty if not known
+	Seen    time.Time // the last sign of life, UTC
 }
 
 // States of a node.
 const (
-	NodeReady   = "ready"
-	NodeClosing = "closing"
+	NodeReady    = "ready"
+	NodeDraining = "draining"    // runs no new submitted tasks; a person asked for it
+	NodeCatching = "catching-up" // runs the tasks of the journal that it missed
+	NodeClosing  = "closing"
+	NodeSilent   = "silent" // gives no sign of life
 )

@@ -1,180 +1,45 @@
 package executor
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"hce/dc/internal/daemon/executor/fakeworker"
 	"hce/dc/internal/testlog"
-	"hce/dc/internal/testwait"
 )
 
-// grown keeps the memory of "grow" alive.
-var grown []byte
-
-// asFake names the variable that makes the test binary another program: "worker" is a task
-// program that follows its requests, "pool" opens a pool and waits to be killed.
+// asFake names the variable that makes the test binary another program: "pool" opens a pool
+// and waits to be killed.
 const asFake = "EXECUTOR_TEST_FAKE"
 
 func TestMain(m *testing.M) {
-	switch os.Getenv(asFake) {
-	case "worker":
-		fakeWorker()
-	case "pool":
+	fakeworker.Main()
+	if os.Getenv(asFake) == "pool" {
 		fakePool()
 	}
 	os.Exit(m.Run())
 }
 
-// request is a request to the fake worker.
-type request struct {
-	Do   string `json:"do"`
-	Text string `json:"text,omitempty"`
-	N    int    `json:"n,omitempty"`
-}
+type (
+	request = fakeworker.Request
+	reply   = fakeworker.Reply
+)
 
-// reply is the answer of the fake worker.
-type reply struct {
-	Pid, Child int
-	Text       string
-	Args       []string
-	Dir, Var   string
-}
-
-// fakeWorker serves one request per line.
-func fakeWorker() {
-	in := bufio.NewReaderSize(os.Stdin, 1<<20)
-	for {
-		line, err := in.ReadBytes('\n')
-		if err != nil {
-			os.Exit(0)
-		}
-		var a request
-		if err := json.Unmarshal(line, &a); err != nil {
-			fmt.Fprintln(os.Stderr, "bad request:", err)
-			os.Exit(1)
-		}
-		dir, _ := os.Getwd()
-		answer := reply{Pid: os.Getpid(), Text: a.Text, Args: os.Args[1:], Dir: dir, Var: os.Getenv("FAKE_VAR")}
-		switch a.Do {
-		case "stderr": // N bytes and the text, then answer
-			os.Stderr.WriteString(strings.Repeat("x", a.N) + a.Text)
-		case "exit":
-			os.Stderr.WriteString(a.Text)
-			os.Exit(a.N)
-		case "exit later": // answer, then exit
-			os.Stdout.Write(append(mustJSON(answer), '\n'))
-			os.Exit(0)
-		case "half":
-			os.Stdout.WriteString(`{"text":"ha`)
-			os.Exit(3)
-		case "kill self":
-			syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		case "garbage":
-			os.Stdout.WriteString("Traceback: no JSON\n")
-			continue
-		case "empty line":
-			os.Stdout.WriteString("\n")
-			continue
-		case "two lines":
-			os.Stdout.WriteString("{}\n{}\n")
-			continue
-		case "huge":
-			os.Stdout.WriteString(`"` + strings.Repeat("x", a.N) + "\"\n")
-			continue
-		case "flood":
-			for {
-				os.Stdout.WriteString(strings.Repeat("x", 4096))
-			}
-		case "close stdout":
-			os.Stdout.Close()
-			sleepForever()
-		case "grow":
-			block := bytes.Repeat([]byte{1}, a.N)
-			answer.Text = fmt.Sprint(len(block), block[len(block)-1])
-			grown = block
-		case "burn": // N ms of processor time
-			var r syscall.Rusage
-			for r.Utime.Nano() < int64(a.N)*1e6 {
-				syscall.Getrusage(syscall.RUSAGE_SELF, &r)
-			}
-		case "gate": // wait until the file is removed
-			os.WriteFile(a.Text+".begun", nil, 0o600)
-			await(func() bool { return !fileExists(a.Text) })
-		case "sleep":
-			os.WriteFile(a.Text, mustJSON(answer), 0o600)
-			sleepForever()
-		case "hand back": // wait for SIGTERM, then answer
-			term := make(chan os.Signal, 1)
-			signal.Notify(term, syscall.SIGTERM)
-			os.WriteFile(a.Text, mustJSON(answer), 0o600)
-			<-term
-			os.Stdout.Write(append(mustJSON(answer), '\n'))
-			os.Exit(0)
-		case "stubborn": // ignore SIGTERM, with a child that does the same
-			signal.Ignore(syscall.SIGTERM)
-			child := exec.Command("sleep", "3600") // inherits the ignored signals
-			if err := child.Start(); err != nil {
-				os.Exit(9)
-			}
-			answer.Child = child.Process.Pid
-			os.WriteFile(a.Text+".new", mustJSON(answer), 0o600)
-			os.Rename(a.Text+".new", a.Text)
-			sleepForever()
-		case "leave a child": // in its own session for N = 1
-			child := exec.Command("sleep", "3600")
-			child.Stdout, child.Stderr = os.Stdout, os.Stderr
-			child.SysProcAttr = &syscall.SysProcAttr{Setsid: a.N == 1}
-			if err := child.Start(); err != nil {
-				os.Exit(9)
-			}
-			answer.Child = child.Process.Pid
-			os.WriteFile(a.Text, mustJSON(answer), 0o600)
-			os.Exit(5)
-		case "late line":
-			os.Stdout.Write(append(mustJSON(answer), '\n'))
-			await(func() bool { return fileExists(a.Text + ".go") }) // otherwise it would be "two lines"
-			os.Stdout.WriteString("{}\n")
-			os.WriteFile(a.Text, mustJSON(answer), 0o600)
-			continue
-		case "fail until": // fails while the file has fewer bytes than N
-			f, _ := os.OpenFile(a.Text, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
-			f.WriteString("x")
-			if st, _ := f.Stat(); st.Size() < int64(a.N) {
-				os.Exit(4)
-			}
-			f.Close()
-		}
-		os.Stdout.Write(append(mustJSON(answer), '\n'))
-	}
-}
-
-// await polls in a fake worker. The worker exits if the condition fails for a minute.
-func await(condition func() bool) {
-	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			os.Exit(8)
-		}
-	}
-}
-
-func sleepForever() {
-	for {
-		time.Sleep(time.Hour)
-	}
-}
+var (
+	fileExists = fakeworker.Exists
+	mustJSON   = fakeworker.JSON
+	alive      = fakeworker.Alive
+	announced  = fakeworker.Announced
+	children   = fakeworker.Children
+)
 
 // fakePool runs a pool in $FAKE_DIR with one slot and two tasks, and waits to be killed.
 func fakePool() {
@@ -242,51 +107,13 @@ func submitOnFullDisk(dir string) {
 	l.Close(context.Background())
 }
 
-func fileExists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
-}
-
-func mustJSON(v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return b
-}
-
 // stage returns a stage that runs the fake worker.
 func stage(args ...string) Stage {
-	exe, err := os.Executable()
-	if err != nil {
-		panic(err)
-	}
-	// A program built with -race would sleep for a second before it exits.
-	return Stage{Program: exe, Args: args, Env: []string{asFake + "=worker", "GORACE=atexit_sleep_ms=0"}}
+	program, env := fakeworker.Command()
+	return Stage{Program: program, Args: args, Env: env}
 }
 
 // worker returns a task with one request to the fake worker.
 func worker(id string, a request) Task {
 	return Task{ID: id, Type: "test", Stages: []Stage{stage()}, Stdin: mustJSON(a)}
-}
-
-// alive reports whether a process exists and is not a zombie.
-func alive(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	i := bytes.LastIndexByte(stat, ')')
-	return i > 0 && len(stat) > i+2 && stat[i+2] != 'Z' && stat[i+2] != 'X'
-}
-
-// announced waits for the file that a fake worker writes and decodes it.
-func announced(t testing.TB, name string) reply {
-	t.Helper()
-	var v reply
-	testwait.Until(t, "file "+name, func() bool {
-		b, err := os.ReadFile(name)
-		return err == nil && json.Unmarshal(b, &v) == nil
-	})
-	return v
 }

@@ -49,9 +49,7 @@ func (l *Local) publish(j *job, st Status) {
 	if st.State.Over() {
 		j.task.Stdin = nil // may be large and is not needed any more
 	}
-	for w := range l.watchers {
-		w.add(st)
-	}
+	l.feed.Publish(st)
 	if st.State.Over() {
 		close(j.over)
 	}
@@ -65,7 +63,7 @@ func (l *Local) publish(j *job, st Status) {
 
 // Submit implements Executor.
 func (l *Local) Submit(ctx context.Context, t Task) error {
-	t, err := t.prepare()
+	t, err := t.Prepare()
 	if err != nil {
 		return err
 	}

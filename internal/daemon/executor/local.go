@@ -62,7 +62,9 @@ func (c LocalConfig) withDefaults() (LocalConfig, error) {
 	c.MaxRequests = cmp.Or(c.MaxRequests, 1000)
 	c.IdleTimeout = cmp.Or(c.IdleTimeout, time.Minute)
 	c.KillGrace = cmp.Or(c.KillGrace, 5*time.Second)
-	c.Slots = maps.Clone(c.Slots)
+	slots := map[string]int{"": c.DefaultSlots}
+	maps.Copy(slots, c.Slots)
+	c.Slots = slots
 	if c.Load == nil {
 		c.Load = load.New(load.Config{})
 	}
@@ -87,20 +89,20 @@ type Local struct {
 	ctx    context.Context // ends with a cause when Close begins
 	end    context.CancelCauseFunc
 	work   sync.WaitGroup // attempts, runs and everything that uses the spool
-	pumps  sync.WaitGroup // watchers, the clock and the load sampler
+	feed   Feed
+	pumps  sync.WaitGroup // the clock and the load sampler
 	wake   chan struct{}  // holds a token if a deadline may have moved closer
 	closed chan struct{}  // closed when Close is done
 
 	needLoad chan struct{} // holds a token if the load must be sampled often again
 
-	mu       sync.Mutex
-	closing  bool
-	jobs     map[string]*job
-	lanes    map[string]*lane
-	watchers map[*watcher]struct{}
-	age      uint64
-	looked   time.Time // the last look at a task with start conditions
-	queued   int       // jobs in state Queued or Waiting, and those being saved
+	mu      sync.Mutex
+	closing bool
+	jobs    map[string]*job
+	lanes   map[string]*lane
+	age     uint64
+	looked  time.Time // the last look at a task with start conditions
+	queued  int       // jobs in state Queued or Waiting, and those being saved
 }
 
 var _ Executor = (*Local)(nil)
@@ -122,7 +124,7 @@ func OpenLocal(cfg LocalConfig) (*Local, error) {
 	l := &Local{
 		cfg: cfg, log: cfg.Log, spool: s,
 		wake: make(chan struct{}, 1), needLoad: make(chan struct{}, 1), closed: make(chan struct{}),
-		jobs: map[string]*job{}, lanes: map[string]*lane{}, watchers: map[*watcher]struct{}{},
+		jobs: map[string]*job{}, lanes: map[string]*lane{},
 	}
 	l.ctx, l.end = context.WithCancelCause(context.Background())
 	if err := l.restore(); err != nil {
@@ -163,6 +165,7 @@ func (l *Local) Close(ctx context.Context) error {
 	l.work.Wait()
 	l.warm.close()
 	l.pumps.Wait()
+	l.feed.Wait()
 	l.spool.unlock()
 	return nil
 }
@@ -239,7 +242,7 @@ func (l *Local) foreign(t Target) []string {
 // Run implements Executor. It has one result, because there is one node. A target with other
 // nodes is refused with ErrNode.
 func (l *Local) Run(ctx context.Context, t Task) ([]Result, error) {
-	t, err := t.prepare()
+	t, err := t.Prepare()
 	if err != nil {
 		return nil, err
 	}
@@ -349,20 +352,12 @@ func (l *Local) Status(_ context.Context, ids ...string) ([]Status, error) {
 // Watch implements Executor. A reader that is more than 1024 changes behind gets only the
 // latest change of each task.
 func (l *Local) Watch(ctx context.Context, kind string) (<-chan Status, error) {
-	w := newWatcher(kind)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closing {
 		return nil, ErrClosed
 	}
-	l.watchers[w] = struct{}{}
-	l.pumps.Go(func() {
-		w.deliver(ctx, l.ctx)
-		l.mu.Lock()
-		delete(l.watchers, w)
-		l.mu.Unlock()
-	})
-	return w.to, nil
+	return l.feed.Watch(ctx, l.ctx, kind), nil
 }
 
 // Nodes implements Executor.
@@ -372,7 +367,8 @@ func (l *Local) Nodes(context.Context) ([]Node, error) {
 	if l.closing {
 		return nil, ErrClosed
 	}
-	n := Node{Name: l.cfg.NodeName, State: NodeReady, Busy: map[string]int{}, Load: l.cfg.Load.Figures().Average}
+	n := Node{Name: l.cfg.NodeName, State: NodeReady, Busy: map[string]int{}, Slots: maps.Clone(l.cfg.Slots),
+		Load: l.cfg.Load.Figures().Average, Seen: l.cfg.Now().UTC()}
 	for kind, ln := range l.lanes {
 		if ln.busy > 0 {
 			n.Busy[kind] = ln.busy

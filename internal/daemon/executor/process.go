@@ -31,6 +31,12 @@ type stopped struct {
 
 func (s *stopped) Error() string { return s.reason }
 
+// Stop returns a cause for the context of Run: the task ends with the state and the reason.
+// grace is the time between SIGTERM and SIGKILL.
+func Stop(state State, reason string, grace time.Duration) error {
+	return &stopped{state, reason, grace}
+}
+
 // causeOf returns why ctx ended. The end of a caller's own context has the given grace.
 func causeOf(ctx context.Context, grace time.Duration) *stopped {
 	cause := context.Cause(ctx)

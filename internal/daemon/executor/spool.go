@@ -187,7 +187,7 @@ func (s *spool) loadTask(id string) saved {
 		return bad(fmt.Errorf("task.json: %w", err))
 	}
 	r.Task.Stdin = r.Stdin
-	if r.Task, err = r.Task.prepare(); err != nil {
+	if r.Task, err = r.Task.Prepare(); err != nil {
 		return bad(fmt.Errorf("task.json: %w", err))
 	}
 	if r.Task.ID != id {

@@ -49,9 +49,22 @@ type Task struct {
 	Stdin  []byte // the first stage's input: one JSON value
 	Target Target
 
+	// Journal marks a changing task for all nodes (Target.All) that a node must also run if it
+	// was away: before other work, in the order of the journal. It has an effect on Run of an
+	// executor with several nodes; its Result of a node that is away is Lost, and Reason says
+	// that the node runs the task later.
+	Journal bool
+	// Epoch of the placement that a node must have before it runs a task of the journal: the
+	// placement says which rows it stores. 0: any.
+	Epoch int64 `json:",omitempty"`
+
 	TimeLimit time.Duration // for all stages; 0: none
 	QueueTTL  time.Duration // longest wait for the start, over restarts; 0: no limit
 	ResultTTL time.Duration // how long the result is kept; 0: until Delete
+
+	// Attempts is how often a submitted task may start on one node after another because its node
+	// died; 0: the executor's default. A task for a named node does not start twice.
+	Attempts int
 
 	// Start is what the node must have available.
 	Start Conditions
@@ -75,9 +88,9 @@ const (
 	maxStages = 16
 )
 
-// prepare checks t and returns a deep copy with Stdin compacted to one line. Errors wrap
+// Prepare checks t and returns a deep copy with Stdin compacted to one line. Errors wrap
 // ErrRefused.
-func (t Task) prepare() (Task, error) {
+func (t Task) Prepare() (Task, error) {
 	refuse := func(format string, args ...any) (Task, error) {
 		return Task{}, fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
 	}
@@ -101,6 +114,12 @@ func (t Task) prepare() (Task, error) {
 	}
 	if t.Start.RetryDelay < 0 || t.Start.Retries < 0 {
 		return refuse("task %s has impossible start conditions", t.ID)
+	}
+	if t.Attempts < 0 {
+		return refuse("task %s has %d attempts", t.ID, t.Attempts)
+	}
+	if t.Journal && (!t.Target.All || len(t.Target.Nodes) > 0) {
+		return refuse("task %s of the journal is not for all nodes", t.ID)
 	}
 	if t.TimeLimit < 0 || t.QueueTTL < 0 || t.ResultTTL < 0 {
 		return refuse("task %s has a negative limit", t.ID)

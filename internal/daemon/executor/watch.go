@@ -82,3 +82,42 @@ func (w *watcher) deliver(reader, pool context.Context) {
 		}
 	}
 }
+
+// Feed passes changes of state to any number of readers, as Executor.Watch must: in order, and
+// never waiting for a slow reader, which gets only the latest change of each task. The zero value is
+// ready. It is safe for concurrent use.
+type Feed struct {
+	mu       sync.Mutex
+	watchers map[*watcher]struct{}
+	pumps    sync.WaitGroup
+}
+
+// Publish passes a change on without blocking.
+func (f *Feed) Publish(st Status) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for w := range f.watchers {
+		w.add(st)
+	}
+}
+
+// Watch returns the later changes of a type, "" for all, until one of the contexts ends.
+func (f *Feed) Watch(reader, owner context.Context, kind string) <-chan Status {
+	w := newWatcher(kind)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.watchers == nil {
+		f.watchers = map[*watcher]struct{}{}
+	}
+	f.watchers[w] = struct{}{}
+	f.pumps.Go(func() {
+		w.deliver(reader, owner)
+		f.mu.Lock()
+		delete(f.watchers, w)
+		f.mu.Unlock()
+	})
+	return w.to
+}
+
+// Wait returns when no reader is left. The context of the owner must have ended.
+func (f *Feed) Wait() { f.pumps.Wait() }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/wire"
@@ -90,7 +89,7 @@ func (s *Service) refuseAll() {
 // mergingOf prepares the merging of the answer to a request. It returns nil for a single node,
 // and if the client refuses merging.
 func (s *Service) mergingOf(from manager.Peer, op wire.Op, e wire.Event) *merging {
-	if s.cfg.Nodes < 2 || !wantsMerging(e.Cookie) {
+	if s.cfg.Nodes < 2 || !merge.Wanted(e.Cookie) {
 		return nil
 	}
 	m := &merging{from: from, event: e, merger: merge.For(op, e.Object)}
@@ -111,14 +110,4 @@ func merged(m merge.Merger, object json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("encode merged answer: %w", err)
 	}
 	return raw, nil
-}
-
-// wantsMerging reads the cookie MERGE_RESULTS. 0 and false, as JSON or text, mean no; every
-// other value and no cookie mean yes (docs/spec/objects.md 6.4).
-func wantsMerging(cookie map[string]json.RawMessage) bool {
-	switch strings.ToLower(string(cookie["MERGE_RESULTS"])) {
-	case `0`, `"0"`, `false`, `"false"`:
-		return false
-	}
-	return true
 }

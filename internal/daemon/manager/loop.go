@@ -33,6 +33,8 @@ type Config struct {
 	PollTimeout time.Duration
 	MaxWorkers  int // workers that run at once; default 16
 	MaxPending  int // requests of Ask without an answer; default 10000
+	// Held starts the manager suspended, until a message on a socket of ServeHold releases it.
+	Held bool
 	// StatDir keeps the counters over restarts in <StatDir>/<Name>_stat_vars.json; "" for none.
 	StatDir string
 	// Ready, if not nil, is called once from the loop's goroutine when all sockets are open.
@@ -71,7 +73,8 @@ type Loop struct {
 	onStop   []func()
 
 	started   time.Time
-	suspended bool
+	suspended bool // by an operator
+	held      bool // by another manager
 	leaving   bool
 	throttle  bus.Throttle
 }
@@ -112,6 +115,7 @@ func New(cfg Config) *Loop {
 		vars:     variables{},
 		stats:    statistics{kept: map[string]any{}, shown: map[string]func() any{}},
 	}
+	l.held = cfg.Held
 	l.workers.init(l)
 	if cfg.Admin != "" {
 		l.Connect(AdminSocket, cfg.Admin, bus.Options{})
@@ -130,8 +134,9 @@ func (l *Loop) Log() *slog.Logger { return l.log }
 // Now returns the time of the loop's clock.
 func (l *Loop) Now() time.Time { return l.cfg.Now() }
 
-// Suspended reports whether an operator has suspended the manager. Its Every timers pause.
-func (l *Loop) Suspended() bool { return l.suspended }
+// Suspended reports whether an operator has suspended the manager, or another manager holds it. Its
+// Every timers pause.
+func (l *Loop) Suspended() bool { return l.suspended || l.held }
 
 // Leave makes Run return nil after this turn.
 func (l *Loop) Leave() { l.leaving = true }

@@ -111,9 +111,26 @@ func (l *Loop) Suspend(on bool) {
 	}
 }
 
+// ServeHold lets another manager suspend and resume this one with InternalHold on a socket,
+// independent of operators: the manager works if neither of them has suspended it.
+func (l *Loop) ServeHold(socket string) {
+	l.Handle(socket, wire.ClassInternal, wire.InternalHold, func(from Peer, e wire.Event) {
+		var h wire.Hold
+		if err := json.Unmarshal(e.Object, &h); err != nil {
+			l.ReplyError(from, e, "the object is not {held}: "+err.Error())
+			return
+		}
+		if l.held != h.Held {
+			l.held = h.Held
+			l.log.Info("hold changed", "held", l.held)
+		}
+		l.Reply(from, e, wire.InternalHold+wire.ResponseOffset, wire.GeneralResponse{})
+	})
+}
+
 // SuspendedText returns the state of the manager, "suspended" or "running".
 func (l *Loop) SuspendedText() string {
-	if l.suspended {
+	if l.Suspended() {
 		return "suspended"
 	}
 	return "running"

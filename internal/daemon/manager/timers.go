@@ -55,7 +55,7 @@ func (l *Loop) timer(name string) *timer {
 func (l *Loop) due(t *timer, now time.Time) (time.Duration, bool) {
 	period := t.period()
 	switch {
-	case period <= 0, l.suspended && !t.always:
+	case period <= 0, l.Suspended() && !t.always:
 		return 0, false
 	case t.last.IsZero():
 		return 0, true

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,6 +63,11 @@ type Config struct {
 	MaxIterations int64         // maximum of the batch's own value (BatchMaxIterations)
 	MaxThreads    int           // batches that run at once; 0: one, and others wait
 	Routing       int           // node of a batch with one item (DRCERequestRouting)
+
+	// Owner returns the node that owns the host of a URL, "" if the cluster has no members
+	// ([Cluster] placement = hosts). An item runs on its owner only; Routing has no effect. The
+	// answer is one item in the order of the batch. nil: any node runs any item.
+	Owner func(url string) string
 }
 
 // Manager is BatchTasksManagerRealTime. Create it with New.
@@ -300,8 +306,12 @@ func (m *Manager) clean(time.Time) {
 	m.Go(func(ctx context.Context) error {
 		return w.forget(ctx, executor.Target{All: true}, forgetting{Others: m.run})
 	}, func(err error) {
-		if m.cleaned = err == nil; err != nil {
-			m.Log().Warn("cannot remove the files of earlier batches", "error", err)
+		m.cleaned = err == nil
+		switch {
+		case errors.Is(err, executor.ErrNode):
+			m.Log().Info("no node is there yet; files of earlier batches are removed later")
+		case err != nil:
+			m.Log().Warn("cannot remove the files of earlier batches; trying again in a minute", "error", err)
 		}
 	})
 }

@@ -9,6 +9,23 @@ import (
 	"hce/dc/internal/wire"
 )
 
+// owned divides items among the owners of their hosts, so that no host is asked by two nodes. The
+// share of an item without an owner has no node.
+func owned(items []wire.BatchItem, owner func(url string) string) []share {
+	var list []share
+	at := map[string]int{}
+	for _, item := range items {
+		node := owner(item.URL.URL)
+		i, known := at[node]
+		if !known {
+			i, at[node] = len(list), len(list)
+			list = append(list, share{node: node})
+		}
+		list[i].items = append(list[i].items, item)
+	}
+	return list
+}
+
 // share is the part of a batch for one node.
 type share struct {
 	node  string

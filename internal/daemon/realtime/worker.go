@@ -101,6 +101,9 @@ func (w worker) all(ctx context.Context, batch wire.Batch, start time.Time) (wir
 		return wire.ClientResponse{ErrorCode: wire.ResponseNoAnswer, ErrorMessage: "cannot list the nodes: " + err.Error()}, figures{}
 	}
 	list := shares(batch.Items, nodes, w.Routing, w.turn)
+	if w.Owner != nil && len(list) > 0 {
+		list = owned(batch.Items, w.Owner)
+	}
 	if len(list) == 0 {
 		return wire.ClientResponse{ErrorCode: wire.ResponseNoNodes, ErrorMessage: "empty list of nodes"}, figures{}
 	}
@@ -110,6 +113,10 @@ func (w worker) all(ctx context.Context, batch wire.Batch, start time.Time) (wir
 		group.Go(func() {
 			b := batch
 			b.Items = s.items
+			if why := absent(s.node, nodes); w.Owner != nil && why != "" {
+				done[i] = failedNode(b, s.node, why)
+				return
+			}
 			done[i] = w.node(ctx, s.node, b, start, limit)
 		})
 	}
@@ -122,6 +129,9 @@ func (w worker) all(ctx context.Context, batch wire.Batch, start time.Time) (wir
 		f.URLs += d.urls
 		f.URLFaults += d.faults
 		response.ItemsList = append(response.ItemsList, d.item)
+	}
+	if w.Owner != nil {
+		response.ItemsList = together(batch.Items, response.ItemsList)
 	}
 	if silent == len(done) {
 		response.ErrorCode, response.ErrorMessage = wire.ResponseNoAnswer, fmt.Sprintf("no answer within %d ms", limit.Milliseconds())

@@ -34,6 +34,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/merge"
 )
 
 // Name is the class name and the default inproc name.
@@ -61,6 +62,14 @@ type Config struct {
 	Nodes    int           // data nodes that share a site's limits ([Application] DRCENodes); default 1
 	Route    Route         // nodes that run requests (DRCERoute); default all nodes
 	Recrawl  RecrawlConfig // keys RecrawlSite* and DefaultRecraw*
+
+	// Journal makes nodes that are away run the changes of clients when they are back: the
+	// executor is that of a cluster ([Cluster] engine).
+	Journal bool
+	// Hosts means that each node stores the URLs of its own hosts ([Cluster] placement = hosts).
+	// Answers to clients are merged here, as if one machine had all the data; limits are not
+	// divided, and recrawling is the nodes' own.
+	Hosts bool
 }
 
 // Manager is SitesManager. Create it with New.
@@ -83,6 +92,9 @@ func New(base manager.Config, cfg Config) *Manager {
 	cfg.Workers = manager.Default(cfg.Workers, DefaultWorkers)
 	cfg.MaxQueue = manager.Default(cfg.MaxQueue, 1000)
 	cfg.Nodes = manager.Default(cfg.Nodes, 1)
+	if cfg.Hosts {
+		cfg.Nodes, cfg.Recrawl.Mode = 1, false
+	}
 	base.Name, base.MaxWorkers = Name, maxWorkers+maxRecrawlWorkers
 	m := &Manager{Loop: manager.New(base), cfg: cfg, running: map[*job]bool{}}
 	m.Bind(Name, bus.Inproc(cfg.Server), bus.Options{})
@@ -172,12 +184,16 @@ func (m *Manager) mayRun(s stream) bool {
 func (m *Manager) start(j *job) {
 	call := wire.Call{Op: wire.Op(j.event.Type), Object: j.event.Object}
 	run := m.runner(TaskType, j.deadline.Sub(m.Now()))
+	serve := run.do
+	if m.cfg.Hosts && merge.HostsMerges(call.Op) && merge.Wanted(j.event.Cookie) {
+		serve = run.merged
+	}
 	m.nodeRequests++
 	m.workersCreated++
 	m.running[j] = true
 	j.event.Object = nil // the worker has it
 	manager.Work(m.Loop, func(ctx context.Context) (result, error) {
-		response := run.do(ctx, call)
+		response := serve(ctx, call)
 		raw, err := json.Marshal(response)
 		return result{raw, changed(call.Op, response)}, err
 	}, func(r result, err error) { m.ended(j, r, err) })
@@ -191,7 +207,7 @@ type result struct {
 
 // runner returns a runner of db-task for a task type.
 func (m *Manager) runner(kind string, limit time.Duration) runner {
-	return runner{executor: m.cfg.Executor, program: m.cfg.DBTask, kind: kind, target: m.cfg.Route.target(), limit: limit, nodes: m.cfg.Nodes}
+	return runner{executor: m.cfg.Executor, program: m.cfg.DBTask, kind: kind, target: m.cfg.Route.target(), limit: limit, nodes: m.cfg.Nodes, journal: m.cfg.Journal}
 }
 
 // ended answers a request and starts the next one.

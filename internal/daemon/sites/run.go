@@ -27,20 +27,30 @@ type runner struct {
 	kind     string // task type
 	target   executor.Target
 	limit    time.Duration
-	nodes    int // that share a site's limits
+	nodes    int  // that share a site's limits
+	journal  bool // nodes that are away run changes later
 }
 
 // run returns the result of each node. It ends at most killGrace after the limit.
 func (r runner) run(ctx context.Context, stdin []byte) ([]executor.Result, error) {
+	return r.runTask(ctx, stdin, false)
+}
+
+func (r runner) runTask(ctx context.Context, stdin []byte, journal bool) ([]executor.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.limit+killGrace)
 	defer cancel()
+	target := r.target
+	if journal {
+		target = executor.Target{All: true} // the journal is one for all nodes
+	}
 	return r.executor.Run(ctx, executor.Task{
 		ID:        bus.NewUID(),
 		Type:      r.kind,
 		Stages:    []executor.Stage{r.program},
 		Stdin:     stdin,
-		Target:    r.target,
+		Target:    target,
 		TimeLimit: r.limit,
+		Journal:   journal,
 	})
 }
 
@@ -57,7 +67,7 @@ func (r runner) do(ctx context.Context, call wire.Call) wire.ClientResponse {
 	if err != nil {
 		return wire.ErrorItem(fmt.Sprintf("the request is not JSON: %v", err))
 	}
-	results, err := r.run(ctx, stdin)
+	results, err := r.runTask(ctx, stdin, r.journal && journaled(call.Op))
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return r.noAnswer()
@@ -72,9 +82,13 @@ func (r runner) do(ctx context.Context, call wire.Call) wire.ClientResponse {
 		if result.State == executor.TimedOut {
 			timedOut++
 		}
-		response.ItemsList = append(response.ItemsList, item(call.Op, result))
+		one := item(call.Op, result)
+		if r.journal && (result.State == executor.Lost || result.State == executor.TimedOut) {
+			one.ErrorMessage = r.silent(call.Op, result, len(results))
+		}
+		response.ItemsList = append(response.ItemsList, one)
 	}
-	if timedOut == len(results) {
+	if timedOut == len(results) && !r.journal {
 		return r.noAnswer()
 	}
 	return response

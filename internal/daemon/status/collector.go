@@ -99,6 +99,7 @@ const (
 var others = map[string]string{
 	"START_DATE": "dc_start_timestamp_seconds", "VERSION": "dc_build_info", "clients": "dc_managers_registered",
 	"schedules": "dc_schedule_period_seconds", "state": "dc_suspended",
+	"nodes": nodeUp, "nodes_silent": nodeUp,
 	"batches_crawl_pause": pauseMetric, "batches_process_pause": pauseMetric,
 	"batches_crawl_tally": crawlResponses, "batches_process_tally": processErrors,
 }
@@ -149,6 +150,9 @@ func (s sink) field(class, stat string, value any) {
 			truth(reason != ""), "manager", class, "queue", pauses[stat], "reason", reason)
 	case "schedules":
 		s.schedules(class, value)
+	case "nodes":
+		s.nodes(value)
+	case "nodes_silent": // in dc_node_up
 	case "batches_crawl_tally":
 		s.crawlTally(tallyOf(value))
 	case "batches_process_tally":
@@ -204,6 +208,28 @@ func (s sink) schedules(class string, value any) {
 		}
 		if at, ok := moment(one["next"]); ok {
 			s.send("dc_schedule_next_timestamp_seconds", "When a schedule is due; absent when it is off or rests.", level, at, labels...)
+		}
+	}
+}
+
+const nodeUp = "dc_node_up"
+
+// nodes sends the nodes of a cluster.
+func (s sink) nodes(value any) {
+	all, _ := value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		node, _ := all[name].(map[string]any)
+		state, _ := node["state"].(string)
+		s.send(nodeUp, "1 while a node of the cluster gives signs of life, with its state.", level,
+			truth(state != "silent" && state != "added"), "node", name, "state", state)
+		for _, m := range []struct{ stat, name, help string }{
+			{"busy", "dc_node_busy", "Tasks of the head that run on a node."},
+			{"load", "dc_node_load", "Load average of a node over one minute."},
+			{"lag", "dc_node_journal_lag", "Changes of clients that a node has not applied yet."},
+		} {
+			if n, ok := number(node[m.stat]); ok && n >= 0 {
+				s.send(m.name, m.help, level, n, "node", name)
+			}
 		}
 	}
 }

@@ -37,6 +37,10 @@ func families(t *testing.T) map[string]*dto.MetricFamily {
 	fields := map[string]any{
 		"START_DATE": "2026-11-22 03:59:22", "VERSION": "1", "clients": []string{"A"}, "odd": 1, "state": "running", "Admin_send_cnt": 1, "Admin_send_bytes": 1,
 		"batches_crawl_pause": "disk full", "batches_crawl_tally": crawlTally, "batches_process_tally": wire.Tally{"errors.SCRAPER_ERROR": 1},
+		"nodes": map[string]any{
+			"n1": wire.ClusterNode{Name: "n1", State: "ready", Member: true, Load: 0.5, Busy: 2},
+			"n2": wire.ClusterNode{Name: "n2", State: "silent", Member: true, Load: -1, Lag: -1},
+		},
 		"schedules": map[string]any{"crawl": map[string]any{"periodSeconds": 2, "last": "2026-11-22 04:00:00", "next": "2026-11-22 04:00:02"}},
 	}
 	for stat := range metrics {
@@ -76,6 +80,8 @@ func families(t *testing.T) map[string]*dto.MetricFamily {
 		`dc_crawl_gate_wait_seconds_sum 1.5`, `dc_crawl_gate_wait_seconds_count 4`,
 		`dc_sites{category="7",state="active"} 4`, `dc_site_urls{category="7",queue="new",state="active"} 80`,
 		`dc_site_urls{category="7",queue="processing",state="active"} 2`, `dc_site_urls{category="other",queue="new",state="suspended"} 10`,
+		`dc_node_up{node="n1",state="ready"} 1`, `dc_node_up{node="n2",state="silent"} 0`, `dc_node_busy{node="n1"} 2`,
+		`dc_node_load{node="n1"} 0.5`, `dc_node_journal_lag{node="n1"} 0`,
 	} {
 		if !strings.Contains(body, want+"\n") {
 			t.Errorf("no %s", want)

@@ -294,6 +294,17 @@ func (r round) pauses() map[string]string {
 	return all
 }
 
+// silentNodes returns the names of the members of a cluster without a sign of life.
+func (r round) silentNodes() (names []string) {
+	for _, a := range r.classes {
+		list, _ := a.fields["nodes_silent"].([]any)
+		for _, name := range list {
+			names = append(names, fmt.Sprint(name))
+		}
+	}
+	return names
+}
+
 // silent reports whether a manager is silent.
 func (r round) silent() bool {
 	for _, a := range r.classes {
@@ -387,6 +398,9 @@ func unready(t snapshot) []string {
 		case a.fields["state"] == suspended:
 			reasons = append(reasons, class+" is suspended")
 		}
+	}
+	for _, node := range t.silentNodes() {
+		reasons = append(reasons, fmt.Sprintf("node %s gives no sign of life", node))
 	}
 	for class, reason := range t.pauses() {
 		reasons = append(reasons, class+" pauses: "+reason)

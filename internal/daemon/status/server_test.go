@@ -100,6 +100,12 @@ func node(code int, message string) wire.ClientResponse {
 }
 
 func TestHealthAndReadiness(t *testing.T) {
+	lonely := func(class string) any {
+		if class == "B" {
+			return map[string]any{"state": "running", "nodes_silent": []string{"n2"}}
+		}
+		return map[string]any{}
+	}
 	resting := func(class string) any {
 		if class == "B" {
 			return map[string]any{"state": "suspended"}
@@ -120,6 +126,7 @@ func TestHealthAndReadiness(t *testing.T) {
 		{"enough free disk", good, fine, 1, (*Server).Running, true, nil},
 		{"starting", good, fine, 0, func(*Server) {}, true, []string{"the daemon starts"}},
 		{"stopping", good, fine, 0, func(s *Server) { s.Running(); s.Stopping() }, true, []string{"the daemon stops"}},
+		{"silent node", lonely, fine, 0, (*Server).Running, true, []string{"node n2 gives no sign of life"}},
 		{"suspended manager", resting, fine, 0, (*Server).Running, true, []string{"B is suspended"}},
 		{"stopped manager", func(class string) any {
 			if class == "A" {

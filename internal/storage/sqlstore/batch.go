@@ -156,13 +156,15 @@ type finishing struct {
 	// expressions is the property with the expressions of the results.
 	expressions string
 
-	id     string            // of the site in the request
-	limits capacity          // of the site at the start
-	epoch  int64             // see linkMemory
-	has    map[string]bool   // keys of links with rows
-	freq   map[string]int64  // on how many pages a link was found
-	waited []raised          // additions to Freq of earlier calls
-	raise  map[linkKey]int64 // additions to Freq that are left for later calls
+	id      string               // of the site in the request
+	limits  capacity             // of the site at the start
+	epoch   int64                // see linkMemory
+	has     map[string]bool      // keys of links with rows
+	freq    map[string]int64     // on how many pages a link was found
+	waited  []raised             // additions to Freq of earlier calls
+	raise   map[linkKey]int64    // additions to Freq that are left for later calls
+	away    []*wire.URL          // links of other nodes
+	leaving map[string]*wire.URL // those of away, by key
 }
 
 // open locks the site and reads what the links need. An unknown site is an error with
@@ -187,9 +189,14 @@ func (f *finishing) room() (capacity, error) {
 
 // remember keeps the links of a transaction that is committed.
 func (f *finishing) remember(now time.Time) {
-	known := make([]linkKey, 0, len(f.has))
+	known := make([]linkKey, 0, len(f.has)+len(f.away))
 	for md5 := range f.has {
 		if key, ok := linkKeyOf(md5); ok {
+			known = append(known, key)
+		}
+	}
+	for _, u := range f.away { // one that is queued is not looked up again either
+		if key, ok := linkKeyOf(u.URLMd5); ok {
 			known = append(known, key)
 		}
 	}

@@ -17,6 +17,9 @@ import (
 // TestMain.
 const killVariable = "DC_STORE_TEST_DATABASE"
 
+// killLinksVariable is the same for TestKillWithLinksOut.
+const killLinksVariable = "DC_STORE_TEST_LINKS_DATABASE"
+
 // The number of links of each page of crawlForever.
 const linksOfPage = 20
 

@@ -49,6 +49,11 @@ func (f *finishing) keepLinks(pages []*wire.Fetched) error {
 			if !storableURL(l.URL.URL) {
 				continue
 			}
+			if f.foreign(l) {
+				f.leave(l, page.First && !seen[l.URL.URLMd5])
+				seen[l.URL.URLMd5] = true
+				continue
+			}
 			if !settled || l.Chain || !f.has[l.URL.URLMd5] {
 				g.links = append(g.links, l)
 			}
@@ -57,6 +62,9 @@ func (f *finishing) keepLinks(pages []*wire.Fetched) error {
 				f.freq[l.URL.URLMd5]++
 			}
 		}
+	}
+	if err := f.queueLinks(f.site, f.away); err != nil {
+		return err
 	}
 	for _, g := range groups {
 		if len(g.links) == 0 {
@@ -67,6 +75,26 @@ func (f *finishing) keepLinks(pages []*wire.Fetched) error {
 		}
 	}
 	return f.keepFreq()
+}
+
+// leave adds a link to those of other nodes. Its Freq is the number of pages with it that were
+// never crawled before.
+func (f *finishing) leave(l *wire.Link, first bool) {
+	if f.has[l.URL.URLMd5] {
+		return // queued before
+	}
+	if f.leaving == nil {
+		f.leaving = map[string]*wire.URL{}
+	}
+	u := f.leaving[l.URL.URLMd5]
+	if u == nil {
+		row := l.URL // the caller's link is not changed
+		u = &row
+		f.leaving[u.URLMd5], f.away = u, append(f.away, u)
+	}
+	if first {
+		u.Freq++
+	}
 }
 
 // remembered returns the keys of links that the memory knows.

@@ -10,7 +10,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// The shipped criterion and date of [SitesManager]. A test of cmd/dc-daemon compares them
+// The shipped criterion and date of [SitesManager]. A test of internal/cli/daemonprogram compares them
 // with the shipped file.
 const (
 	dueSites = "`State`=1 AND IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='MODES_FLAG' LIMIT 1), 255) & 8 > 0 AND `RecrawlDate` IS NOT NULL AND `RecrawlDate`<=NOW()"

@@ -69,6 +69,9 @@ func (t *tx) changeRoot(object, id string, item wire.Patch) error {
 		return err
 	}
 	delete(set, "User_Id")
+	if text := item.Text("URL"); old != key && t.place.Active() {
+		return t.replaceRoot(id, old, text)
+	}
 	return t.counted(id, []string{old, key}, func() error {
 		found, err := t.changeKey(t.urlsTarget(object, id), id, old, key, set)
 		if err != nil || !found {
@@ -87,6 +90,16 @@ func (t *tx) changeRoot(object, id string, item wire.Patch) error {
 		}
 		return t.statistics(id).reached(key, wire.StatusProcessed, item)
 	})
+}
+
+// replaceRoot replaces the row of a root URL whose text has changed in sites_urls. Its old and its
+// new host may belong to different nodes, so the new row begins as new.
+func (t *tx) replaceRoot(id, old, text string) error {
+	err := t.deleteURLs(id, []string{old}, wire.URLDeleteRequest{SiteID: id, DelayedType: wire.Immediate, Reason: wire.ReasonRootUpdate})
+	if err != nil || !t.owned(text) {
+		return err
+	}
+	return t.copyRoots(id, true)
 }
 
 // changeKey changes the row of a key, which may get a new key.
@@ -175,16 +188,16 @@ func (t *tx) copyRoots(id string, fresh bool) error {
 	})
 }
 
-// addRoots inserts the root URLs whose keys have no row, after change.
+// addRoots inserts the root URLs of this node whose keys have no row, after change.
 func (t *tx) addRoots(id string, change func(*wire.URL)) error {
 	roots, err := t.roots(id)
 	if err != nil {
 		return err
 	}
-	fresh, err := t.missing(id, mapped(roots, func(root wire.SiteURL) *wire.URL {
+	fresh, err := t.missing(id, t.ownOnly(mapped(roots, func(root wire.SiteURL) *wire.URL {
 		change(&root.URL)
 		return &root.URL
-	}))
+	})))
 	if err != nil {
 		return err
 	}

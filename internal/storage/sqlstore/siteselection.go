@@ -126,7 +126,7 @@ const (
 // loses no link.
 func (s *Store) PutElsewhere(ctx context.Context, results []wire.Fetched) (skipped int, err error) {
 	return result(ctx, s.update, "PutElsewhere", func(t *tx) (int, error) {
-		e := elsewhere{newURLs: newURLs{tx: t}, links: map[string][]*wire.Link{}, newSites: map[string]bool{}}
+		e := newElsewhere(t)
 		for i := range results {
 			r := &results[i]
 			for j := range r.Elsewhere {
@@ -143,17 +143,14 @@ func (s *Store) PutElsewhere(ctx context.Context, results []wire.Fetched) (skipp
 				}
 			}
 		}
-		for _, site := range e.order {
-			if err := e.insertLinks(site); err != nil {
-				return 0, err
-			}
-		}
-		return e.skipped, nil
+		_, err := e.insert()
+		return e.skipped, err
 	})
 }
 
 // elsewhere groups links by their sites.
 type elsewhere struct {
+	away int // links of other nodes
 	newURLs
 	links    map[string][]*wire.Link
 	order    []string
@@ -162,8 +159,30 @@ type elsewhere struct {
 	skipped  int
 }
 
-// add finds the site of a link.
+func newElsewhere(t *tx) *elsewhere {
+	return &elsewhere{newURLs: newURLs{tx: t}, links: map[string][]*wire.Link{}, newSites: map[string]bool{}}
+}
+
+// insert inserts the links of all sites.
+func (e *elsewhere) insert() (added int, err error) {
+	for _, site := range e.order {
+		n, err := e.insertLinks(site)
+		if err != nil {
+			return 0, err
+		}
+		added += n
+	}
+	return added, nil
+}
+
+// add finds the site of a link. Links of other nodes are queued for them.
 func (e *elsewhere) add(l *wire.Link, sel int64) error {
+	if e.foreign(l) {
+		row := l.URL
+		row.SiteSelect = sel
+		e.away++
+		return e.queueLinks("", []*wire.URL{&row})
+	}
 	if sel == wire.SelectAuto {
 		base, err := baseOf(l.URL.URL)
 		if err != nil {
@@ -191,14 +210,14 @@ func (e *elsewhere) add(l *wire.Link, sel int64) error {
 }
 
 // insertLinks inserts the links of one site.
-func (e *elsewhere) insertLinks(site string) error {
+func (e *elsewhere) insertLinks(site string) (added int, err error) {
 	defaults, err := e.urlDefaults(site)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	limits, err := e.capacity(site)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	fresh, err := e.missing(site, mapped(e.links[site], func(l *wire.Link) *wire.URL {
 		row := l.URL
@@ -206,9 +225,9 @@ func (e *elsewhere) insertLinks(site string) error {
 		return &row
 	}))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	n := min(len(fresh), limits.left())
 	e.skipped += len(fresh) - n
-	return e.addURLs(site, fresh[:n])
+	return n, e.addURLs(site, fresh[:n])
 }

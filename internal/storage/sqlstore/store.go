@@ -30,6 +30,7 @@ import (
 
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/placement"
 )
 
 // Options of a Store. STATS_* properties of a site override StatsFreq and StatsLog
@@ -45,6 +46,9 @@ type Options struct {
 	// links. A kill loses what was kept. 0: it is stored at once. The owner then calls
 	// FlushAll before it closes the database.
 	FreqDelay time.Duration
+	// Placement returns which node of a cluster owns which host, at the start of each change. Its
+	// error is that of the change. Nil: there is no cluster.
+	Placement func() (placement.Placement, error)
 }
 
 // Store holds sites and URLs in an open database.
@@ -76,6 +80,8 @@ type tx struct {
 	time time.Time
 	now  string // time in the format of the database
 	lock bool   // storedID locks the site
+	// place has the owners of hosts. In a view it has none.
+	place placement.Placement
 	// size of the answer of URL_HISTORY or URL_STATS
 	records, recordBytes int
 	stats                map[string]*statistics // by site
@@ -97,9 +103,16 @@ func (s *Store) view(ctx context.Context, op string, read func(*tx) error) error
 // update runs change in a transaction. The database may run change several times, so
 // change must reset its results first.
 func (s *Store) update(ctx context.Context, op string, change func(*tx) error) error {
-	err := s.db.Update(ctx, func(dt *sqldb.Tx) error {
+	var place placement.Placement
+	var err error
+	if s.o.Placement != nil {
+		if place, err = s.o.Placement(); err != nil {
+			return fmt.Errorf("change the database for %s: %w", op, err)
+		}
+	}
+	err = s.db.Update(ctx, func(dt *sqldb.Tx) error {
 		t := s.tx(dt)
-		t.lock = true
+		t.lock, t.place = true, place
 		return change(t)
 	})
 	if err != nil {

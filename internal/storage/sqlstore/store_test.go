@@ -25,6 +25,10 @@ func TestMain(m *testing.M) {
 		fmt.Println("error:", crawlForever(config))
 		os.Exit(1)
 	}
+	if config := os.Getenv(killLinksVariable); config != "" {
+		fmt.Println("error:", pagesForever(config))
+		os.Exit(1)
+	}
 	code := m.Run()
 	backend = sqldb.DriverMySQL
 	os.Exit(max(code, mariadbtest.Main(m)))

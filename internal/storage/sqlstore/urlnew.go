@@ -8,10 +8,21 @@ import (
 
 // URLNew inserts URLs (docs/spec/storage.md 4.7). Statuses has 0 inserted, 1 failed or 2
 // exists for each element; ErrorMessage has the first reason. Keys has the key of each
-// stored URL, for the URL_PUT of the element; the key of a failed element is zero.
+// stored URL, for the URL_PUT of the element; the key of a failed element is zero. So is that of
+// an element whose host another node owns: that node stores it, here its status is 0.
 func (s *Store) URLNew(ctx context.Context, list []wire.URLNewRequest) (wire.GeneralResponse, []Key, error) {
+	return s.urlNew(ctx, list, false)
+}
+
+// ItemsNew is URLNew for further items of pages, which stay on the node that processed the page.
+func (s *Store) ItemsNew(ctx context.Context, list []wire.URLNewRequest) (wire.GeneralResponse, error) {
+	answer, _, err := s.urlNew(ctx, list, true)
+	return answer, err
+}
+
+func (s *Store) urlNew(ctx context.Context, list []wire.URLNewRequest, all bool) (wire.GeneralResponse, []Key, error) {
 	n, err := result(ctx, s.update, "URLNew", func(t *tx) (*newURLs, error) {
-		n := &newURLs{tx: t, list: list, statuses: make([]any, len(list)), keys: make([]Key, len(list)), errs: make([]error, len(list))}
+		n := &newURLs{tx: t, list: list, all: all, statuses: make([]any, len(list)), keys: make([]Key, len(list)), errs: make([]error, len(list))}
 		return n, n.run()
 	})
 	if err != nil {
@@ -31,6 +42,7 @@ func (s *Store) URLNew(ctx context.Context, list []wire.URLNewRequest) (wire.Gen
 type newURLs struct {
 	*tx
 	list     []wire.URLNewRequest
+	all      bool // also those of other nodes
 	statuses []any
 	keys     []Key
 	errs     []error
@@ -47,6 +59,10 @@ func (n *newURLs) object(i int) string { return elementName("URLNew", i) }
 
 func (n *newURLs) run() error {
 	for i, r := range n.list {
+		if text := r.Row.Text("URL"); !n.all && !n.owned(text) && len(text) <= maxURL {
+			n.statuses[i] = statusInserted
+			continue
+		}
 		site, err := n.siteOfElement(i, r)
 		if err != nil {
 			if err := n.fail(i, err); err != nil {

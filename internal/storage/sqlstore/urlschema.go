@@ -131,9 +131,17 @@ func (c *schema) insert(template, first wire.URL, others []wire.URL) error {
 		return err
 	}
 	rows = nil
+	var away []*wire.URL
 	for _, u := range others {
 		u.Status, u.State, u.BatchID = wire.StatusNew, wire.URLEnabled, 0
+		if !c.owned(u.URL) {
+			away = append(away, &u)
+			continue
+		}
 		add(u)
+	}
+	if err := c.queueLinks(c.site, away); err != nil {
+		return err
 	}
 	limits, err := c.capacity(c.site)
 	if err != nil {

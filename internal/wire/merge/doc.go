@@ -30,5 +30,8 @@
 // objects to merge does not change. An invalid list element keeps its place. Numbers of
 // 64 bits stay exact, and unknown keys are kept.
 //
+// Nodes of a cluster that each store the URLs of their own hosts answer parts of what one machine
+// would answer: see Hosts and Fetch.
+//
 // Source: docs/spec/objects.md 6.4, 3.1 to 3.3.
 package merge

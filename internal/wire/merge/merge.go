@@ -104,3 +104,13 @@ func text(v any) string {
 	}
 	return fmt.Sprint(v)
 }
+
+// Wanted reads the cookie MERGE_RESULTS of a request. 0 and false, as JSON or text, mean no; every
+// other value and no cookie mean yes (docs/spec/objects.md 6.4).
+func Wanted(cookie map[string]json.RawMessage) bool {
+	switch strings.ToLower(string(cookie["MERGE_RESULTS"])) {
+	case `0`, `"0"`, `false`, `"false"`:
+		return false
+	}
+	return true
+}

@@ -32,6 +32,12 @@ func sum(a, b int64) int64 {
 // fold merges a site of a later node into that of earlier nodes. An absent or null value
 // is replaced by the other value. If a value is not a whole number, the earlier one stays.
 func fold(into, later object) {
+	foldCounters(into, later)
+	into["host"] = later["host"]
+}
+
+// foldCounters is fold without the host.
+func foldCounters(into, later object) {
 	for key, join := range folds {
 		a, b := into[key], later[key]
 		x, xOK := wire.ReadInt(a)
@@ -44,7 +50,6 @@ func fold(into, later object) {
 		}
 	}
 	nameErrors(into)
-	into["host"] = later["host"]
 }
 
 // nameErrors updates errorNames, if present, from errorMask (docs/spec/DECISIONS.md 1.8).

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"text/tabwriter"
+
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/files"
+	"hce/dc/internal/wire"
+)
+
+const nodeExit = `0 done; 1 the daemon refused the command, or is no head of a cluster; 2 wrong options or ini
+file; 3 the daemon cannot be reached, or the join file cannot be written; 4 interrupted.`
+
+// nodeRequest is the options of dc-admin node.
+type nodeRequest struct {
+	config, out string
+	names       []string
+	json, off   bool
+}
+
+// nodeCommand is the sub-command node with its own sub-commands.
+func nodeCommand(ctx context.Context) *command.Command {
+	c := command.New(command.Text{
+		Name: "node", Summary: "lists, adds and removes the nodes of a cluster", UsageError: command.ExitRefused,
+		Description: `These commands are for the head of a cluster: a dc-daemon with engine = embedded or nats in
+the section [Cluster] of its ini file.`,
+		Examples: `  dc-admin node add n1 --out n1.join
+  dc-admin node ls
+  dc-admin node drain n1
+  dc-admin node remove n1`,
+		ExitStatus: nodeExit,
+	}, nil)
+	for _, sub := range []nodeSub{nodeList, nodeAdd, nodeDrain, nodeRemove} {
+		c.Add(sub.command(ctx))
+	}
+	return c
+}
+
+// nodeSub is one command about nodes.
+type nodeSub struct {
+	text  command.Text
+	named bool // it needs the name of a node
+	add   func(c *command.Command, r *nodeRequest)
+	run   func(ctx context.Context, s client.Server, r *nodeRequest) (exit int, err error)
+}
+
+func (n nodeSub) command(ctx context.Context) *command.Command {
+	r := &nodeRequest{}
+	n.text.UsageError, n.text.ExitStatus = command.ExitRefused, nodeExit
+	c := command.New(n.text, func() int {
+		exit, err := n.do(ctx, r)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "dc-admin node "+n.text.Name+":", err)
+		}
+		return exit
+	})
+	c.Config(&r.config, text.Name)
+	c.Flag(&r.json, "json", "", "print JSON")
+	if n.named {
+		c.Words(&r.names, "NAME", 1, 1)
+	}
+	if n.add != nil {
+		n.add(c, r)
+	}
+	return c
+}
+
+func (n nodeSub) do(ctx context.Context, r *nodeRequest) (exit int, err error) {
+	i, err := client.ReadInstallation(r.config)
+	if err != nil {
+		return command.ExitRefused, err
+	}
+	return n.run(ctx, i.Admin, r)
+}
+
+var nodeList = nodeSub{
+	text: command.Text{
+		Name: "ls", Summary: "lists the nodes of a cluster",
+		Description: `STATE is added (it has a key and was never here), ready, draining, catching-up (it applies
+changes that it missed), closing or silent. LAG is the number of changes that the node has not
+applied yet. MEMBER no: the node owns no hosts.`,
+		Examples: "  dc-admin node ls\n  dc-admin node ls --json",
+	},
+	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
+		answer, exit, err := s.Cluster(ctx, wire.ClusterCommand{Command: wire.ClusterList})
+		if err != nil {
+			return exit, err
+		}
+		if r.json {
+			if answer.Nodes == nil {
+				answer.Nodes = []wire.ClusterNode{}
+			}
+			return exit, printJSON(answer.Nodes)
+		}
+		return exit, printNodes(answer.Nodes)
+	},
+}
+
+func printJSON(v any) error {
+	e := json.NewEncoder(os.Stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+func printNodes(list []wire.ClusterNode) error {
+	t := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "NAME\tADDRESS\tSTATE\tMEMBER\tLOAD\tBUSY\tLAG\tSEEN\tVERSION")
+	known := func(n float64, form string) string {
+		if n < 0 {
+			return "-"
+		}
+		return fmt.Sprintf(form, n)
+	}
+	for _, n := range list {
+		member := "yes"
+		if !n.Member {
+			member = "no"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d/%d\t%s\t%s\t%s\n", n.Name, dash(n.Address), n.State, member,
+			known(n.Load, "%.2f"), n.Busy, n.Slots, known(float64(n.Lag), "%.0f"), dash(n.Seen), dash(n.Version))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, n := range list {
+		if n.Reason != "" {
+			fmt.Printf("%s: %s\n", n.Name, n.Reason)
+		}
+	}
+	return nil
+}
+
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+var nodeAdd = nodeSub{
+	named: true,
+	text: command.Text{
+		Name: "add", Summary: "creates the join file of a new node",
+		Description: `The join file has the addresses of the broker, its certificate, and the secret key of the
+node: with it, anybody can act as this node. Copy it to the node, then run there
+"dc-node --join FILE". The file is readable by its owner only (0600). The key is not stored by the
+head: if the file is lost, remove the node and add it again.
+
+Add all nodes before the first site: a node that joins later owns no hosts.`,
+		Examples: "  dc-admin node add n1 --out n1.join",
+	},
+	add: func(c *command.Command, r *nodeRequest) {
+		c.Text(&r.out, "out", "o", "FILE", "join file to write; default NAME.join in the current folder")
+	},
+	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
+		name, path := r.names[0], r.out
+		if path == "" {
+			path = name + ".join"
+		}
+		if _, err := os.Lstat(path); err == nil {
+			return command.ExitRefused, fmt.Errorf("%s exists; choose another file with --out", path)
+		}
+		answer, exit, err := s.Cluster(ctx, wire.ClusterCommand{Command: wire.ClusterAdd, Node: name})
+		if err != nil {
+			return exit, err
+		}
+		if len(answer.Join) == 0 {
+			return command.ExitErrors, errors.New("the daemon sent no join file")
+		}
+		if err := files.Write(path, append(answer.Join, '\n'), 0o600); err != nil {
+			return command.ExitFailed, fmt.Errorf("write the join file: %w; remove the node before you add it again", err)
+		}
+		if r.json {
+			return exit, printJSON(map[string]string{"name": name, "join": path})
+		}
+		fmt.Printf("%s\nCopy it to the node and run there: dc-node --join %s\n", path, path)
+		return exit, nil
+	},
+}
+
+var nodeDrain = nodeSub{
+	named: true,
+	text: command.Text{
+		Name: "drain", Summary: "stops the crawling of a node",
+		Description: `The node starts no new work, finishes what runs and sends its links. It still answers
+requests about its pages. "dc-admin node ls" shows it as draining. With --off it works again.`,
+		Examples: "  dc-admin node drain n1\n  dc-admin node drain n1 --off",
+	},
+	add: func(c *command.Command, r *nodeRequest) { c.Flag(&r.off, "off", "", "end draining") },
+	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
+		what := wire.ClusterCommand{Command: wire.ClusterDrain, Node: r.names[0]}
+		if r.off {
+			what.Command = wire.ClusterUndrain
+		}
+		answer, exit, err := s.Cluster(ctx, what)
+		if err != nil {
+			return exit, err
+		}
+		if r.json {
+			return exit, printJSON(map[string]string{"name": what.Node, "state": answer.State})
+		}
+		fmt.Printf("%s: %s\n", what.Node, answer.State)
+		return exit, nil
+	},
+}
+
+var nodeRemove = nodeSub{
+	named: true,
+	text: command.Text{
+		Name: "remove", Summary: "revokes the key of a node",
+		Description: `The node is disconnected and cannot connect again. A node that owns hosts is refused: its
+pages would be lost.`,
+		Examples: "  dc-admin node remove n1",
+	},
+	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
+		_, exit, err := s.Cluster(ctx, wire.ClusterCommand{Command: wire.ClusterRemove, Node: r.names[0]})
+		if err == nil && r.json {
+			err = printJSON(map[string]string{"name": r.names[0], "state": "removed"})
+		}
+		return exit, err
+	},
+}

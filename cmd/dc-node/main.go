@@ -1,0 +1,69 @@
+// dc-node runs the managers of a data node: it stores, crawls and processes the sites of a cluster
+// whose hosts it owns, or all of its sites if it runs alone.
+package main
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/daemonprogram"
+	"hce/dc/internal/config"
+	"hce/dc/internal/daemon"
+	"hce/dc/internal/daemon/admin"
+	"hce/dc/internal/daemon/batches"
+	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/daemon/node"
+	"hce/dc/internal/daemon/sites"
+)
+
+var text = command.Text{
+	Name: "dc-node", Summary: "runs the managers of a data node",
+	Description: `A data node has stores of its own, and task programs that select, crawl and process what
+it stores. It has no port for clients: they talk to dc-daemon. Several nodes run on one machine if
+each has its own folder of ini files and its own data_dir.
+
+SIGTERM and SIGINT stop the node, as dc-admin --cmd STOP does. A second signal ends the node and its
+tasks at once. SIGHUP reopens the log file.`,
+	Examples: `  dc-node -c /etc/dc-node/dc-node.ini
+  dc-node -c /etc/dc-node/dc-node.ini --join n1.join
+  dc-node --check-config`,
+	ExitStatus: `0 the node was stopped; 1 it did not start or a manager failed. With --check-config: 0
+the configuration is valid; 1 it is not.`,
+}
+
+// sequence are the managers of a node.
+var sequence = []string{admin.Name, sites.Name, batches.CrawlName, batches.ProcessName}
+
+func main() {
+	var join string
+	p := daemonprogram.Program{
+		Text: text, Sequence: sequence, AdminPort: -1,
+		Options: func(c *command.Command) {
+			c.Text(&join, "join", "", "FILE", "join file of dc-admin node add; overrides join of [Node]")
+		},
+		Settings: func(f *config.File, app config.Application, cfg *daemon.Config) { cluster(f, app, join, cfg) },
+	}
+	os.Exit(p.Main(os.Args[1:]))
+}
+
+// cluster reads [Node]. Errors are collected in f.Err.
+func cluster(f *config.File, app config.Application, join string, cfg *daemon.Config) {
+	s := f.Section("Node")
+	path := cmp.Or(join, s.Path("join", ""))
+	hosts := s.Choice("placement", "hosts", "hosts", "propagate") == "hosts"
+	address := s.Text("address", "")
+	if path == "" {
+		return
+	}
+	j, err := broker.ReadJoin(path)
+	if err != nil {
+		s.Fail("join", "does not serve: "+err.Error()+"; create one with \"dc-admin node add NAME\" on the head")
+		return
+	}
+	cfg.Node = &node.Config{Join: j, Address: address, Version: command.Version(), DrainFile: filepath.Join(app.DataDir, "draining")}
+	if hosts {
+		cfg.Node.Placement = filepath.Join(app.DataDir, "placement.json")
+	}
+}

@@ -1,0 +1,159 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/examples/rig"
+)
+
+// cluster starts a head with nodes and a web, and creates the site of all hosts of the web.
+func cluster(t *testing.T, hosts, pages int, delay time.Duration, nodes ...string) (*rig.Cluster, *rig.Web, string) {
+	t.Helper()
+	web, err := rig.StartWeb(hosts, pages, delay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(web.Close)
+	c, err := rig.StartCluster(t.Context(), rig.Options{Bin: bin, Ini: ini, Data: t.TempDir(), AllowLoopback: true}, nodes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			for _, name := range nodes {
+				t.Logf("output of node %s:\n%s", name, tail(c.NodeOutput(name)))
+			}
+			t.Logf("output of the head:\n%s", tail(c.Output()))
+		}
+		c.Close()
+	})
+	id, err := c.NewSite(t.Context(), rig.Site{Root: web.Root(), Filter: web.Filter(), RequestDelay: int(delay.Milliseconds())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, web, id
+}
+
+// crawled waits until the cluster has stored all pages of a web.
+func crawled(t *testing.T, c *rig.Cluster, web *rig.Web, id string, limit time.Duration) rig.Status {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	var last rig.Status
+	for ctx.Err() == nil {
+		// A node that is away makes an error item, which is no answer.
+		if s, err := c.Status(ctx, id); err == nil {
+			last = s
+			if s.Resources+s.Contents >= web.Hosts*web.Pages && s.NewURLs == 0 {
+				return s
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	t.Fatalf("not crawled after %v: %+v, %+v", limit, last, web.Record())
+	return last
+}
+
+// Clusters of one, two and four nodes fetch every page once, none faster than the delay, and no
+// host from two nodes. Their pages are the same.
+func TestClusterIsOneCrawler(t *testing.T) {
+	const hosts, pages = 24, 40
+	for _, names := range [][]string{{"n1"}, {"n1", "n2"}, {"n1", "n2", "n3", "n4"}} {
+		t.Run(fmt.Sprintf("%d nodes", len(names)), func(t *testing.T) {
+			c, web, id := cluster(t, hosts, pages, 20*time.Millisecond, names...)
+			status := crawled(t, c, web, id, 3*time.Minute)
+			for _, fault := range web.Faults() {
+				t.Error(fault)
+			}
+			record := web.Record()
+			if len(record.Nodes) != len(names) {
+				t.Errorf("requests by node: %v, want requests from all of %v", record.Nodes, names)
+			}
+			if status.CollectedURLs != hosts*pages-1 {
+				t.Errorf("collected %d URLs, want %d", status.CollectedURLs, hosts*pages-1)
+			}
+			rows, err := c.AllRows(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(rows) != hosts*pages {
+				t.Errorf("%d rows, want %d", len(rows), hosts*pages)
+			}
+			seen := map[string]bool{}
+			for _, row := range rows {
+				if row.HTTPCode != 200 || seen[row.URL] {
+					t.Errorf("row %+v, seen before: %v", row, seen[row.URL])
+				}
+				seen[row.URL] = true
+			}
+			t.Logf("smallest gap %v; requests by node %v", record.Gap, record.Nodes)
+		})
+	}
+}
+
+// Nodes and the head are killed in the middle of a crawl. No page is lost, a page is fetched again
+// only if it was in flight, and the counters are exact.
+func TestClusterSurvivesKills(t *testing.T) {
+	const hosts, pages, kills = 24, 60, 9
+	names := []string{"n1", "n2", "n3"}
+	c, web, id := cluster(t, hosts, pages, 20*time.Millisecond, names...)
+	for i := range kills {
+		want := hosts * pages * (i + 1) / (kills + 2)
+		deadline := time.Now().Add(time.Minute)
+		for web.Record().Requests < want {
+			if time.Now().After(deadline) {
+				t.Fatalf("kill %d: %+v", i, web.Record())
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		var err error
+		if i%3 == 2 {
+			err = c.RestartHead(t.Context())
+		} else {
+			name := names[i%len(names)]
+			c.KillNode(name)
+			err = c.StartNode(t.Context(), name)
+		}
+		if err != nil {
+			t.Fatalf("kill %d: %v", i, err)
+		}
+	}
+	status := crawled(t, c, web, id, 3*time.Minute)
+	record := web.Record()
+	if record.Missing > 0 || len(record.Shared) > 0 {
+		t.Errorf("%+v", record)
+	}
+	// A killed node loses at most two chunks that wait for their transaction, and a request to each
+	// of its hosts.
+	const chunk = 64
+	if most := kills * (2*chunk + hosts); record.Doubles > most {
+		t.Errorf("%d pages were fetched twice, at most %d were in flight", record.Doubles, most)
+	}
+	if status.CollectedURLs != hosts*pages-1 || status.Resources+status.Contents != hosts*pages {
+		t.Errorf("%+v", status)
+	}
+	t.Logf("%d kills, %d pages fetched twice, longest pause of a host %v", kills, record.Doubles, record.Longest)
+}
+
+// A node that is away is an explicit error of each answer, never a smaller number.
+func TestSilentNodeIsAnError(t *testing.T) {
+	c, web, id := cluster(t, 6, 10, 10*time.Millisecond, "n1", "n2")
+	crawled(t, c, web, id, time.Minute)
+	c.KillNode("n2")
+	if status, err := c.Status(t.Context(), id); err == nil || !strings.Contains(err.Error(), "n2") {
+		t.Errorf("status %+v, %v; want an error that names n2", status, err)
+	}
+	if err := c.StartNode(t.Context(), "n2"); err != nil {
+		t.Fatal(err)
+	}
+	crawled(t, c, web, id, time.Minute) // pages that were being processed count again
+}

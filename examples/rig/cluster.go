@@ -1,0 +1,199 @@
+package rig
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"hce/dc/internal/childprocess"
+	"hce/dc/internal/wire"
+)
+
+// joinLimit is how long a node may take until the head lists it as ready.
+const joinLimit = time.Minute
+
+// Cluster is a head and its data nodes on this machine. Each is a process with a data folder of
+// its own. Its Rig is the head, to which clients and operators talk.
+//
+//	c, err := rig.StartCluster(ctx, rig.Options{Bin: "bin", Ini: "ini", Data: dir, AllowLoopback: true}, "n1", "n2")
+//	if err != nil { ... }
+//	defer c.Close()
+//	id, err := c.NewSite(ctx, rig.Site{Root: web.Root(), Filter: web.Filter()})
+type Cluster struct {
+	*Rig
+	nodes map[string]*node
+}
+
+// node is one data node.
+type node struct {
+	*program
+	name, data string
+	adminPort  int
+	release    func() // of the port
+}
+
+// StartCluster starts a head with the NATS server in it, and nodes, and waits until they are ready.
+// On an error nothing keeps running.
+func StartCluster(ctx context.Context, o Options, names ...string) (*Cluster, error) {
+	data := o.Data
+	ports, release, err := childprocess.FreePorts(1)
+	if err != nil {
+		return nil, fmt.Errorf("start cluster: %w", err)
+	}
+	o.Data = filepath.Join(data, "head")
+	o.Env = append(slices.Clone(o.Env), "DC_Cluster_engine=embedded", "DC_Cluster_listen=127.0.0.1:"+strconv.Itoa(ports[0]))
+	head, err := Start(ctx, o)
+	if err != nil {
+		release()
+		return nil, fmt.Errorf("start cluster: %w", err)
+	}
+	free := head.release
+	head.release = func() { free(); release() }
+	c := &Cluster{Rig: head, nodes: map[string]*node{}}
+	for _, name := range names {
+		if err := c.AddNode(ctx, name, filepath.Join(data, name)); err != nil {
+			c.Close()
+			return nil, fmt.Errorf("start cluster: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// AddNode makes the join file of a node, starts the node, and waits until it is ready.
+func (c *Cluster) AddNode(ctx context.Context, name, data string) error {
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return err
+	}
+	if _, err := c.nodeCommand(ctx, "add", name, "--out", filepath.Join(data, "node.join")); err != nil {
+		return fmt.Errorf("add node %s: %w%s", name, err, c.lastWords())
+	}
+	headers := "User-Agent: Mozilla/5.0 (compatible; HCE-DC/3.0)\n" + NodeHeader + ": " + name + "\n"
+	if err := os.WriteFile(filepath.Join(data, "headers.txt"), []byte(headers), 0o600); err != nil {
+		return err
+	}
+	ports, release, err := childprocess.FreePorts(1)
+	if err != nil {
+		return err
+	}
+	c.nodes[name] = &node{name: name, data: data, adminPort: ports[0], release: release}
+	return c.StartNode(ctx, name)
+}
+
+// StartNode starts a node that was added and does not run, and waits until it is ready.
+func (c *Cluster) StartNode(ctx context.Context, name string) (err error) {
+	n := c.nodes[name]
+	n.program, err = startProgram(c.options.Bin, "dc-node", n.data, c.nodeEnv(n),
+		"-c", filepath.Join(c.options.Ini, "dc-node.ini"), "--join", filepath.Join(n.data, "node.join"))
+	if err != nil {
+		return err
+	}
+	return c.awaitNode(ctx, n)
+}
+
+// nodeEnv is the environment of a node and its tasks.
+func (c *Cluster) nodeEnv(n *node) []string {
+	return append(c.Env(),
+		"DC_Application_data_dir="+n.data,
+		"DC_AdminInterfaceServer_serverPort="+strconv.Itoa(n.adminPort),
+		"DC_StatusServer_StatusPort=0",
+		"DC_CrawlerTask_headers_file="+filepath.Join(n.data, "headers.txt"),
+	)
+}
+
+// awaitNode waits until the head lists a node as ready.
+func (c *Cluster) awaitNode(ctx context.Context, n *node) error {
+	ctx, cancel := context.WithTimeout(ctx, joinLimit)
+	defer cancel()
+	began := time.Now()
+	for {
+		states, err := c.Nodes(ctx)
+		// What the head shows may be from before a kill.
+		if s := states[n.name]; err == nil && s.State == "ready" && s.Seen.After(began) {
+			return nil
+		}
+		select {
+		case <-n.ended:
+			return fmt.Errorf("dc-node %s ended: %w%s", n.name, n.endError(), n.lastWords())
+		case <-ctx.Done():
+			return fmt.Errorf("node %s is not ready: %v %v%s%s", n.name, states, err, n.lastWords(), c.lastWords())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// NodeState is what the head knows about a node.
+type NodeState struct {
+	State string    // ready, draining, catching-up, closing, silent or added
+	Seen  time.Time // the last sign of life; zero: none
+}
+
+// Nodes returns the states of the known nodes by name.
+func (c *Cluster) Nodes(ctx context.Context) (map[string]NodeState, error) {
+	out, err := c.nodeCommand(ctx, "ls", "--json")
+	if err != nil {
+		return nil, err
+	}
+	var list []wire.ClusterNode
+	if err := json.Unmarshal(out, &list); err != nil {
+		return nil, fmt.Errorf("read list of nodes: %w", err)
+	}
+	states := map[string]NodeState{}
+	for _, n := range list {
+		one := NodeState{State: n.State}
+		if n.Seen != "" {
+			if one.Seen, err = time.Parse(time.DateTime, n.Seen); err != nil {
+				return nil, fmt.Errorf("read list of nodes: %w", err)
+			}
+		}
+		states[n.Name] = one
+	}
+	return states, nil
+}
+
+// nodeCommand runs dc-admin node.
+func (c *Cluster) nodeCommand(ctx context.Context, args ...string) ([]byte, error) {
+	return c.runWith(ctx, "dc-admin", append(append([]string{"node"}, args...), "--config", c.iniOf("dc-admin")))
+}
+
+// PIDs are the process ids of the head and the running nodes.
+func (c *Cluster) PIDs() []int {
+	pids := []int{c.PID()}
+	for _, name := range slices.Sorted(maps.Keys(c.nodes)) {
+		if n := c.nodes[name]; n.program != nil {
+			pids = append(pids, n.PID())
+		}
+	}
+	return pids
+}
+
+// KillNode ends a node and its children with SIGKILL.
+func (c *Cluster) KillNode(name string) { c.nodes[name].Kill() }
+
+// RestartHead kills the head and starts it again.
+func (c *Cluster) RestartHead(ctx context.Context) error {
+	c.Kill()
+	return c.Rig.start(ctx)
+}
+
+// NodeOutput is the file with what a node wrote.
+func (c *Cluster) NodeOutput(name string) string { return c.nodes[name].talk }
+
+// Output is the file with what the head wrote.
+func (c *Cluster) Output() string { return c.talk }
+
+// Close ends all nodes and the head.
+func (c *Cluster) Close() {
+	for _, n := range c.nodes {
+		if n.program != nil {
+			n.close()
+		}
+		n.release()
+	}
+	c.Rig.Close()
+}

@@ -1,0 +1,80 @@
+package daemonprogram
+
+import (
+	"fmt"
+	"time"
+
+	"hce/dc/internal/config"
+	"hce/dc/internal/daemon/sites"
+	"hce/dc/internal/wire"
+)
+
+// Defaults of the recrawl criteria (docs/spec/daemon.md 2.14, 3.5).
+const (
+	recrawlSites = "`State`=1 AND " + modesFlag + "8 > 0 AND `RecrawlDate` IS NOT NULL AND `RecrawlDate`<=NOW()"
+	// The second next point of a grid of periods from midnight: one to two periods ahead, at
+	// the same times for all sites with that period.
+	recrawlDate   = "DATE_ADD(CURDATE(), INTERVAL (CEIL(TIME_TO_SEC(CURTIME())/(60*`RecrawlPeriod`))+1)*`RecrawlPeriod` MINUTE)"
+	recrawlURLs   = "`ParentMd5`=''"
+	recrawlDelete = "`ParentMd5`<>'' AND ((`Status`=4 AND `Crawled`=0) OR (`Status`=4 AND `ErrorMask`<>0 AND `Processed`=0) OR (`Status`=7 AND `TagsCount`=0))"
+)
+
+// sitesManager reads [SitesManager] (docs/spec/daemon.md 3.5).
+func sitesManager(f *config.File, nodes int) sites.Config {
+	s := f.Section(sites.Name)
+	s.Accept("DRCEHost", "DRCEPort", "DRCENodes", "DRCEConnectionsPool", "CommonCommandsThreadingMode", "RecrawlSiteLockState")
+	c := sites.Config{
+		Server:   s.Text("server", ""),
+		DBTask:   stage(f, s, "DRCEDBAppName", "db-task"),
+		Timeout:  s.Duration("DRCETimeout", time.Millisecond, 0, time.Millisecond, longest),
+		Workers:  int(s.Int("CommonWorkers", 0, 1, 64)),
+		MaxQueue: int(s.Int("CommonQueueMax", 0, 1, 100000)),
+		Nodes:    nodes,
+		Recrawl:  recrawl(s),
+	}
+	checked(s, "DRCERoute", "", func(text string) (err error) {
+		c.Route, err = sites.ParseRoute(text)
+		return err
+	})
+	return c
+}
+
+// checked reads a text and refuses it if check returns an error.
+func checked(s *config.Section, key, def string, check func(string) error) string {
+	text := s.Text(key, def)
+	if err := check(text); err != nil {
+		s.Fail(key, fmt.Sprintf("= %.200q %v", text, err))
+	}
+	return text
+}
+
+// recrawl reads the keys of recrawling.
+func recrawl(s *config.Section) sites.RecrawlConfig {
+	c := sites.RecrawlConfig{
+		Mode:       s.Bool("RecrawlSiteMode", true),
+		Period:     s.Duration("RecrawlSiteIterationPeriod", time.Second, time.Minute, 0, longest),
+		Max:        s.Int("RecrawlSiteMax", 1, 1, wire.MostRecrawl),
+		MaxThreads: s.Int("RecrawlSiteMaxThreads", 2, 1, 64),
+		Criterion: wire.Criterion{
+			Where:   checked(s, "RecrawlSiteSelectCriterion", recrawlSites, sites.CheckSitesWhere),
+			OrderBy: checked(s, "RecrawlSiteSelectOrder", "`RecrawlDate` ASC", sites.CheckSitesOrder),
+		},
+		DateExpression: checked(s, "RecrawlSiteRecrawlDateExpression", recrawlDate, sites.CheckRecrawlDate),
+		Timeout:        s.Duration("RecrawlSiteDRCETimeout", time.Second, time.Hour, time.Second, longest),
+		DelayBefore:    s.Duration("RecrawlDelayBefore", time.Second, 0, 0, longest),
+		DelayAfter:     s.Duration("RecrawlDelayAfter", time.Second, 0, 0, longest),
+		Renew:          checked(s, "DefaultRecrawUpdatelCriterion", recrawlURLs, sites.CheckURLsWhere),
+		DeleteOld:      s.Bool("DefaultRecrawDeleteOld", false),
+		DeleteWhere:    checked(s, "DefaultRecrawDeleteOldCriterion", recrawlDelete, sites.CheckURLsWhere),
+		PurgeMethod:    s.Int("PurgeMethod", 0, 0, 1),
+		Optimize:       s.Bool("RecrawlSiteOptimize", true),
+		PeriodMode:     s.Int("RecrawlSitePeriodMode", 0, 0, 1),
+		PeriodMin:      s.Int("RecrawlSitePeriodMin", 15, 1, wire.MaxRecrawlPeriod),
+		PeriodMax:      s.Int("RecrawlSitePeriodMax", 1440, 1, wire.MaxRecrawlPeriod),
+		PeriodStep:     s.Int("RecrawlSitePeriodStep", 15, 1, wire.MaxRecrawlPeriod),
+	}
+	if c.PeriodMin > c.PeriodMax {
+		s.Fail("RecrawlSitePeriodMin", fmt.Sprintf("= %d is not from 1 to RecrawlSitePeriodMax, %d (minutes)", c.PeriodMin, c.PeriodMax))
+	}
+	return c
+}

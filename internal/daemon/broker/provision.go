@@ -1,0 +1,169 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// ProvisionConfig says what the broker must have.
+type ProvisionConfig struct {
+	Nodes    []string
+	Replicas int           // copies of each stream; default 1; 3 for an external cluster of three
+	MaxStore int64         // bytes for all streams; default 8 GiB; not above that of the server
+	AckWait  time.Duration // of all consumers; default DefaultAckWait
+	Any      int           // unfinished tasks of a shared consumer; default 1024
+	Own      int           // unfinished tasks of a node's own consumer; default 256
+
+	// Links is how many unfinished messages of links a node may take; default 8.
+	Links int
+}
+
+const (
+	deduplication = 2 * time.Minute
+	largeLife     = 48 * time.Hour
+)
+
+// Provision creates or changes all streams, tables and consumers of the cluster; only the head may
+// call it, at its start and after each change of the nodes, before it publishes for a new node. It
+// may be repeated: it loses nothing. A full stream refuses messages; it deletes none.
+func (c *Conn) Provision(ctx context.Context, p ProvisionConfig) error {
+	if p.Replicas <= 0 {
+		p.Replicas = 1
+	}
+	if p.MaxStore <= 0 {
+		p.MaxStore = defaultMaxStore
+	}
+	for _, s := range p.streams() {
+		if _, err := c.js.CreateOrUpdateStream(ctx, s); err != nil {
+			return fmt.Errorf("provision stream %s: %w", s.Name, err)
+		}
+	}
+	for _, bucket := range []string{TableNodes, TableCluster, TableTasks} {
+		if _, err := c.Table(ctx, bucket, TableConfig{Replicas: p.Replicas, Memory: bucket == TableNodes, MaxBytes: p.MaxStore / 32}); err != nil {
+			return err
+		}
+	}
+	for _, t := range TaskTypes {
+		if err := c.provide(ctx, StreamTasks, AnyDurable(t), "tasks.any."+t, ConsumeOptions{AckWait: p.AckWait, MaxUnfinished: orDefault(p.Any, 1024)}); err != nil {
+			return err
+		}
+	}
+	for _, node := range p.Nodes {
+		if err := c.provideNode(ctx, node, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p ProvisionConfig) streams() []jetstream.StreamConfig {
+	share := p.MaxStore / 16 * 3 // four streams; the tables take another sixteenth
+	common := func(name, subject string, retention jetstream.RetentionPolicy) jetstream.StreamConfig {
+		return jetstream.StreamConfig{
+			Name: name, Subjects: []string{subject}, Retention: retention, Discard: jetstream.DiscardNew,
+			MaxBytes: share, MaxMsgSize: MaxPayload + 4096, Duplicates: deduplication, Replicas: p.Replicas, Storage: jetstream.FileStorage,
+		}
+	}
+	large := common(streamLarge, "large.>", jetstream.LimitsPolicy)
+	large.AllowDirect, large.MaxAge = true, largeLife
+	return []jetstream.StreamConfig{
+		common(StreamJournal, "journal.>", jetstream.InterestPolicy), // kept until all nodes have applied it
+		common(StreamTasks, "tasks.>", jetstream.WorkQueuePolicy),
+		common(StreamLinks, "links.*", jetstream.WorkQueuePolicy),
+		large,
+	}
+}
+
+func (c *Conn) provideNode(ctx context.Context, node string, p ProvisionConfig) error {
+	if err := CheckName(node); err != nil {
+		return fmt.Errorf("provision: %w", err)
+	}
+	name := NodeDurable(node)
+	if err := c.provide(ctx, StreamJournal, name, "journal.>", ConsumeOptions{AckWait: p.AckWait}); err != nil {
+		return err
+	}
+	if err := c.provide(ctx, StreamTasks, name, "tasks.node."+node+".>", ConsumeOptions{AckWait: p.AckWait, MaxUnfinished: orDefault(p.Own, 256)}); err != nil {
+		return err
+	}
+	return c.provide(ctx, StreamLinks, name, "links."+node, ConsumeOptions{AckWait: p.AckWait, MaxUnfinished: orDefault(p.Links, 8)})
+}
+
+func (c *Conn) provide(ctx context.Context, stream, durable, subject string, o ConsumeOptions) error {
+	if _, err := c.js.CreateOrUpdateConsumer(ctx, stream, o.config(durable, subject)); err != nil {
+		return fmt.Errorf("provision consumer %s of %s: %w", durable, stream, err)
+	}
+	return nil
+}
+
+// Forget deletes the consumers of a removed node and its key in the table "nodes". What only this node
+// had not applied or taken is lost, so the head asks for confirmation before. It may be repeated.
+func (c *Conn) Forget(ctx context.Context, node string) error {
+	for _, stream := range []string{StreamJournal, StreamTasks, StreamLinks} {
+		if err := c.js.DeleteConsumer(ctx, stream, NodeDurable(node)); err != nil && !isMissing(err) {
+			return fmt.Errorf("forget node %s: %s: %w", node, stream, err)
+		}
+	}
+	for stream, subject := range map[string]string{StreamTasks: "tasks.node." + node + ".>", StreamLinks: "links." + node} {
+		if err := c.purge(ctx, stream, subject); err != nil {
+			return fmt.Errorf("forget node %s: %w", node, err)
+		}
+	}
+	table, err := c.Table(ctx, TableNodes, TableConfig{})
+	if err == nil {
+		err = table.Delete(ctx, node)
+	}
+	if err != nil {
+		return fmt.Errorf("forget node %s: %w", node, err)
+	}
+	return nil
+}
+
+func (c *Conn) purge(ctx context.Context, stream, subject string) error {
+	s, err := c.js.Stream(ctx, stream)
+	if err == nil {
+		err = s.Purge(ctx, jetstream.WithPurgeSubject(subject))
+	}
+	if err != nil && !isMissing(err) {
+		return fmt.Errorf("purge %s of %s: %w", subject, stream, err)
+	}
+	return nil
+}
+
+// StreamState is the state of a stream or of one consumer of it.
+type StreamState struct {
+	Last    uint64 // sequence of the newest message ever stored; 0: none was
+	Pending uint64 // messages that are stored, or for a consumer: not delivered or not acknowledged
+}
+
+// StreamState returns the state of a stream; only the head may call it.
+func (c *Conn) StreamState(ctx context.Context, stream string) (StreamState, error) {
+	s, err := c.js.Stream(ctx, stream)
+	if err != nil {
+		return StreamState{}, fmt.Errorf("state of stream %s: %w", stream, err)
+	}
+	state := s.CachedInfo().State
+	return StreamState{Last: state.LastSeq, Pending: state.Msgs}, nil
+}
+
+// ConsumerState returns the state of a consumer, as the head or as its taker.
+func (c *Conn) ConsumerState(ctx context.Context, stream, durable string) (StreamState, error) {
+	consumer, err := c.js.Consumer(ctx, stream, durable)
+	if err != nil {
+		if isMissing(err) {
+			err = fmt.Errorf("%w (%w)", ErrNotFound, err)
+		}
+		return StreamState{}, fmt.Errorf("state of consumer %s of %s: %w", durable, stream, err)
+	}
+	info := consumer.CachedInfo()
+	return StreamState{Last: info.AckFloor.Stream, Pending: info.NumPending + uint64(info.NumAckPending)}, nil
+}
+
+func orDefault(n, otherwise int) int {
+	if n <= 0 {
+		return otherwise
+	}
+	return n
+}

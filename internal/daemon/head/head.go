@@ -1,0 +1,254 @@
+package head
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/files"
+	"hce/dc/internal/wire/placement"
+)
+
+// Config configures the head ([Cluster] of dc-daemon.ini). Folder, Executor and Log are mandatory.
+type Config struct {
+	// Folder has the keys of the cluster, and the streams of an embedded broker. It is created if
+	// missing, mode 0700.
+	Folder string
+	// Listen is host:port of the embedded broker; default broker.DefaultAddress. Any other host
+	// than loopback turns TLS on.
+	Listen string
+	// URLs are the addresses of the broker as nodes see it. Default: that of the embedded one.
+	URLs []string
+	// External uses the broker at URLs instead of an embedded one, with the certificates CAFile
+	// ("" for those of the system) and the secret SeedFile of the head ("": Folder/keys/head.seed).
+	// Its servers must have the configuration in Folder/UsersFile, which changes with the nodes.
+	External         bool
+	CAFile, SeedFile string
+	// Hosts is placement = hosts: each member owns hosts.
+	Hosts bool
+	// Silence is how long a node may give no sign of life; default DefaultSilence.
+	Silence time.Duration
+	// Replicas are the copies of each stream of an external broker; default 1.
+	Replicas int
+
+	// Executor opens the executor of the cluster. known returns the names of its nodes.
+	Executor func(conn *broker.Conn, known func() []string, silence time.Duration) (Executor, error)
+	Log      *slog.Logger
+}
+
+// DefaultSilence is the default of Config.Silence.
+const DefaultSilence = 15 * time.Second
+
+// Executor runs tasks on the nodes of a cluster.
+type Executor interface {
+	executor.Executor
+	Close() error
+}
+
+// Head is the head of a cluster. Its methods may be called from any goroutine.
+type Head struct {
+	executor.Executor
+	cfg    Config
+	pool   Executor
+	server *broker.Server // nil for an external broker
+	keys   *broker.Keys
+	ca     string // of an external broker
+	conn   *broker.Conn
+
+	ctx  context.Context
+	end  context.CancelFunc
+	work sync.WaitGroup
+
+	mu      sync.RWMutex
+	members members
+	sealed  bool              // there is a change in the journal
+	refused map[string]string // nodes that may not join, and why
+}
+
+const (
+	openLimit = time.Minute
+	callLimit = 10 * time.Second
+)
+
+// Open starts or joins the broker, provides its streams and opens the executor. The caller calls
+// Close.
+func Open(ctx context.Context, cfg Config) (*Head, error) {
+	cfg.Silence = cmp.Or(cfg.Silence, DefaultSilence)
+	h := &Head{cfg: cfg, refused: map[string]string{}}
+	h.ctx, h.end = context.WithCancel(context.Background())
+	ctx, cancel := context.WithTimeout(ctx, openLimit)
+	defer cancel()
+	if err := h.open(ctx); err != nil {
+		closing, cancel := context.WithTimeout(context.Background(), callLimit)
+		defer cancel()
+		return nil, errors.Join(fmt.Errorf("open the cluster: %w", err), h.Close(closing))
+	}
+	return h, nil
+}
+
+func (h *Head) open(ctx context.Context) error {
+	if err := os.MkdirAll(h.cfg.Folder, 0o700); err != nil {
+		return err
+	}
+	dial, err := h.broker()
+	if err != nil {
+		return err
+	}
+	if h.conn, err = broker.Dial(ctx, dial); err != nil {
+		return err
+	}
+	if err := h.provision(ctx); err != nil {
+		return err
+	}
+	if err := h.readMembers(ctx); err != nil {
+		return err
+	}
+	if h.pool, err = h.cfg.Executor(h.conn, h.Members, h.cfg.Silence); err != nil {
+		return err
+	}
+	h.Executor = h.pool
+	h.work.Go(h.followNodes)
+	return nil
+}
+
+// broker starts the embedded broker, and returns how to connect to it or to the external one.
+func (h *Head) broker() (broker.DialConfig, error) {
+	var err error
+	if h.keys, err = broker.OpenKeys(filepath.Join(h.cfg.Folder, "keys")); err != nil {
+		return broker.DialConfig{}, err
+	}
+	if h.cfg.External {
+		return h.external()
+	}
+	h.server, err = broker.StartServer(broker.ServerConfig{Folder: h.cfg.Folder, Address: h.cfg.Listen, Keys: h.keys, Log: h.cfg.Log})
+	if err != nil {
+		return broker.DialConfig{}, err
+	}
+	return h.server.Local(), nil
+}
+
+// external returns how to connect to an external broker.
+func (h *Head) external() (broker.DialConfig, error) {
+	if err := h.describeKeys(); err != nil {
+		return broker.DialConfig{}, err
+	}
+	seed, err := broker.ReadSeed(cmp.Or(h.cfg.SeedFile, h.keys.HeadSeed()))
+	if err != nil {
+		return broker.DialConfig{}, fmt.Errorf("seed_file: %w", err)
+	}
+	if h.cfg.CAFile != "" {
+		ca, err := os.ReadFile(h.cfg.CAFile)
+		if err != nil {
+			return broker.DialConfig{}, fmt.Errorf("ca_file: %w", err)
+		}
+		h.ca = string(ca)
+	}
+	return broker.DialConfig{Join: h.join(broker.Head, seed), Log: h.cfg.Log}, nil
+}
+
+// UsersFile is the file in Folder with the configuration of the keys for an external broker.
+const UsersFile = "nats-users.conf"
+
+// describeKeys writes the configuration of an external broker, which the operator gives to the NATS
+// servers.
+func (h *Head) describeKeys() error {
+	if !h.cfg.External {
+		return nil
+	}
+	keys, err := h.keys.List()
+	if err != nil {
+		return err
+	}
+	return files.Write(filepath.Join(h.cfg.Folder, UsersFile), []byte(broker.ExternalConfig(keys)), 0o600)
+}
+
+// join is what a node, or the head, needs to connect.
+func (h *Head) join(name, seed string) broker.Join {
+	if h.server != nil {
+		return h.server.Join(name, seed, h.cfg.URLs...)
+	}
+	return broker.Join{Name: name, URLs: h.cfg.URLs, CA: h.ca, Seed: seed}
+}
+
+// provision provides the streams, and the consumers of all nodes with a key.
+func (h *Head) provision(ctx context.Context) error {
+	names, err := h.keys.Nodes()
+	if err != nil {
+		return err
+	}
+	return h.conn.Provision(ctx, broker.ProvisionConfig{Nodes: names, Replicas: h.cfg.Replicas})
+}
+
+// Run runs a task on the nodes. The first change for the journal closes the list of members.
+func (h *Head) Run(ctx context.Context, t executor.Task) ([]executor.Result, error) {
+	if t.Journal {
+		epoch, some := h.seal()
+		if !some {
+			return nil, fmt.Errorf("%w: %w: the cluster has no members; start a node", executor.ErrRefused, executor.ErrNode)
+		}
+		t.Epoch = epoch
+	}
+	return h.Executor.Run(ctx, wired(t))
+}
+
+// Submit submits a task to a node.
+func (h *Head) Submit(ctx context.Context, t executor.Task) error {
+	return h.Executor.Submit(ctx, wired(t))
+}
+
+// Extra are the arguments that the head adds to those that a node has configured for a program. A
+// node accepts no others.
+var Extra = []string{"--finalize"}
+
+// wired returns a task without the arguments of the head's own ini file: a node has its own.
+func wired(t executor.Task) executor.Task {
+	t.Stages = slices.Clone(t.Stages)
+	for i, stage := range t.Stages {
+		t.Stages[i] = executor.Stage{
+			Program: stage.Program,
+			Args:    slices.DeleteFunc(slices.Clone(stage.Args), func(arg string) bool { return !slices.Contains(Extra, arg) }),
+		}
+	}
+	return t
+}
+
+// Owner returns the member that owns the host of a URL, "" without members.
+func (h *Head) Owner(url string) string {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return placement.Placement{Members: h.members.Members}.OwnerOfURL(url)
+}
+
+// Close ends the executor, the connection and the embedded broker.
+func (h *Head) Close(ctx context.Context) error {
+	h.end()
+	var failures []error
+	if h.pool != nil {
+		failures = append(failures, h.pool.Close())
+	}
+	if h.conn != nil {
+		h.conn.Close()
+	}
+	h.work.Wait()
+	if h.server != nil {
+		failures = append(failures, h.server.Close(ctx))
+	}
+	return errors.Join(failures...)
+}
+
+// wide reports whether an address means all addresses of the machine, which no node can connect to.
+func wide(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "" || ip != nil && ip.IsUnspecified())
+}

@@ -1,0 +1,120 @@
+package head
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/wire"
+)
+
+// Name is the class name.
+const Name = "Cluster"
+
+// viewPeriod is how old the nodes in STAT may be.
+const viewPeriod = 5 * time.Second
+
+// Manager is the class Cluster. It serves the operators' port only. Create it with NewManager.
+type Manager struct {
+	*manager.Loop
+	head    *Head
+	nodes   []wire.ClusterNode // the last view
+	looking bool
+}
+
+// NewManager returns the manager of a head; it opens nothing.
+func NewManager(base manager.Config, h *Head) *Manager {
+	base.Name, base.MaxWorkers = Name, 8
+	m := &Manager{Loop: manager.New(base), head: h}
+	m.Handle(manager.AdminSocket, wire.ClassAdmin, wire.AdminCluster, m.request)
+	m.Maintain("nodes", func() time.Duration { return viewPeriod }, func(time.Time) { m.look() })
+	m.Gauge("nodes", func() any { return byName(m.nodes) })
+	m.Gauge("nodes_silent", func() any { return m.silent() })
+	return m
+}
+
+// byName are the nodes for STAT.
+func byName(list []wire.ClusterNode) map[string]wire.ClusterNode {
+	all := map[string]wire.ClusterNode{}
+	for _, n := range list {
+		all[n.Name] = n
+	}
+	return all
+}
+
+// silent returns the names of the members without a sign of life.
+func (m *Manager) silent() []string {
+	names := []string{}
+	for _, n := range m.nodes {
+		if n.Member && n.State == executor.NodeSilent {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+// look renews the view of the nodes.
+func (m *Manager) look() {
+	if m.looking {
+		return
+	}
+	m.looking = true
+	manager.Work(m.Loop, func(ctx context.Context) ([]wire.ClusterNode, error) {
+		ctx, cancel := context.WithTimeout(ctx, callLimit)
+		defer cancel()
+		return m.head.list(ctx)
+	}, func(list []wire.ClusterNode, err error) {
+		m.looking = false
+		if err != nil {
+			m.Log().Warn("cannot list the nodes", "error", err)
+			return
+		}
+		m.nodes = list
+	})
+}
+
+// request answers one command of an operator.
+func (m *Manager) request(from manager.Peer, e wire.Event) {
+	var r wire.ClusterCommand
+	if err := json.Unmarshal(e.Object, &r); err != nil {
+		m.ReplyError(from, e, "the object is not {className, command, node}: "+err.Error())
+		return
+	}
+	manager.Work(m.Loop, func(ctx context.Context) (wire.ClusterAnswer, error) {
+		ctx, cancel := context.WithTimeout(ctx, 3*callLimit)
+		defer cancel()
+		return m.head.command(ctx, r)
+	}, func(answer wire.ClusterAnswer, err error) {
+		if err != nil {
+			m.Log().Warn("command refused", "op", r.Command, "node", r.Node, "error", err)
+			m.ReplyError(from, e, err.Error())
+			return
+		}
+		if r.Command != wire.ClusterList {
+			m.Log().Info("command done", "op", r.Command, "node", r.Node)
+		}
+		m.Reply(from, e, wire.AdminClusterAns, answer)
+	})
+}
+
+func (h *Head) command(ctx context.Context, r wire.ClusterCommand) (answer wire.ClusterAnswer, err error) {
+	answer.ClassName = Name
+	switch r.Command {
+	case wire.ClusterList:
+		answer.Nodes, err = h.list(ctx)
+	case wire.ClusterAdd:
+		answer.Join, err = h.add(ctx, r.Node)
+	case wire.ClusterDrain:
+		answer.State, err = h.drain(ctx, r.Node, true, false)
+	case wire.ClusterUndrain:
+		answer.State, err = h.drain(ctx, r.Node, false, false)
+	case wire.ClusterRemove:
+		err = h.remove(ctx, r.Node)
+	default:
+		err = fmt.Errorf("command %.40q is not list, add, drain, undrain or remove", r.Command)
+	}
+	return answer, err
+}

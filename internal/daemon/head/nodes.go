@@ -1,0 +1,132 @@
+package head
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/load"
+	"hce/dc/internal/wire"
+)
+
+// nodeAdded is the state of a node that has a key and was never here.
+const nodeAdded = "added"
+
+// list lists the members and all other nodes with a key, in the order of their names.
+func (h *Head) list(ctx context.Context) ([]wire.ClusterNode, error) {
+	all, err := h.pool.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := h.Members()
+	keyed, err := h.keys.Nodes()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range keyed {
+		if !slices.ContainsFunc(all, func(n executor.Node) bool { return n.Name == name }) {
+			all = append(all, executor.Node{Name: name, State: nodeAdded, Load: load.Unknown})
+		}
+	}
+	var list []wire.ClusterNode
+	for _, n := range all {
+		one := wire.ClusterNode{
+			Name: n.Name, Address: n.Address, State: n.State, Member: slices.Contains(known, n.Name),
+			Load: n.Load, Version: n.Version, Busy: sum(n.Busy), Slots: sum(n.Slots), Lag: -1,
+		}
+		if !n.Seen.IsZero() {
+			one.Seen = n.Seen.UTC().Format(time.DateTime + ".000")
+		}
+		h.mu.RLock()
+		one.Reason = h.refused[n.Name]
+		h.mu.RUnlock()
+		if state, err := h.conn.ConsumerState(ctx, broker.StreamJournal, broker.NodeDurable(n.Name)); err == nil {
+			one.Lag = int64(state.Pending)
+		}
+		list = append(list, one)
+	}
+	slices.SortFunc(list, func(a, b wire.ClusterNode) int { return compare(a.Name, b.Name) })
+	return list, nil
+}
+
+func sum(counts map[string]int) (n int) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
+func compare(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// add creates the key of a node and its consumers. It returns its join file.
+func (h *Head) add(ctx context.Context, name string) (json.RawMessage, error) {
+	if len(h.cfg.URLs) == 0 && wide(h.cfg.Listen) {
+		return nil, fmt.Errorf("listen = %s names no address that nodes can connect to: set urls of [Cluster], for example tls://10.0.0.5:4222", h.cfg.Listen)
+	}
+	seed, err := h.keys.AddNode(name)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("node %s exists; \"dc-admin node remove %s\" first gives it a new key", name, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(h.provision(ctx), h.describeKeys()); err != nil {
+		return nil, errors.Join(err, h.keys.RemoveNode(name))
+	}
+	return json.MarshalIndent(h.join(name, seed), "", "  ")
+}
+
+// remove revokes the key of a node and forgets it.
+func (h *Head) remove(ctx context.Context, name string) error {
+	if err := broker.CheckName(name); err != nil {
+		return err
+	}
+	if err := h.leave(ctx, name); err != nil {
+		return err
+	}
+	if err := h.keys.RemoveNode(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return errors.Join(h.describeKeys(), h.conn.Forget(ctx, name))
+}
+
+// drain starts or ends draining of a node and returns its state.
+func (h *Head) drain(ctx context.Context, name string, on, only bool) (string, error) {
+	if err := broker.CheckName(name); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	request, err := json.Marshal(map[string]bool{"on": on, "only": only})
+	if err != nil {
+		return "", err
+	}
+	replies, err := h.conn.Request(ctx, broker.NodeSubject(name, "drain"), request, 1)
+	if err == nil && len(replies) == 0 {
+		err = context.DeadlineExceeded
+	}
+	if err != nil {
+		return "", fmt.Errorf("node %s does not answer; is it running and connected? (%w)", name, err)
+	}
+	var answer struct {
+		State string `json:"state"`
+	}
+	if err := json.Unmarshal(replies[0].Data, &answer); err != nil {
+		return "", fmt.Errorf("answer of node %s: %w", name, err)
+	}
+	return answer.State, nil
+}

@@ -1,0 +1,143 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/daemon/executor"
+)
+
+// journalTries is how often a node runs a task of the journal that fails, before it goes on.
+const journalTries = 3
+
+// followJournal runs the tasks of the journal in order, one at a time. It calls caughtUp once, when
+// there are no more that it missed.
+func (n *Node) followJournal(caughtUp func()) {
+	durable := broker.NodeDurable(n.cfg.Name)
+	p, err := n.conn.Pull(n.ctx, broker.StreamJournal, durable)
+	if err != nil {
+		return // the node closes
+	}
+	for behind := true; n.ctx.Err() == nil; {
+		if behind && n.journalEmpty(durable) {
+			behind = false
+			caughtUp()
+		}
+		ctx, cancel := context.WithCancel(n.ctx)
+		if behind { // look again whether anything is missing
+			ctx, cancel = context.WithTimeout(n.ctx, 2*time.Second)
+		}
+		d, err := p.Next(ctx)
+		cancel()
+		if err != nil {
+			if n.ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
+				n.log.Warn("cannot read the journal; trying again", "op", "jetstream.followJournal", "error", err)
+				n.pause(time.Second)
+			}
+			continue
+		}
+		n.apply(p.AckWait, d)
+	}
+}
+
+// journalEmpty reports whether no task of the journal waits for this node.
+func (n *Node) journalEmpty(durable string) bool {
+	ctx, cancel := context.WithTimeout(n.ctx, callTimeout)
+	defer cancel()
+	state, err := n.conn.ConsumerState(ctx, broker.StreamJournal, durable)
+	if err != nil && n.ctx.Err() == nil {
+		n.log.Warn("cannot read the state of the journal; trying again", "op", "jetstream.followJournal", "error", err)
+	}
+	return err == nil && state.Pending == 0
+}
+
+// apply runs one task of the journal, sends its result, and acknowledges it. Until then the next
+// one does not come. After a kill it comes again: such tasks are idempotent.
+func (n *Node) apply(ackWait time.Duration, d broker.Delivery) {
+	var o order
+	if err := json.Unmarshal(d.Data, &o); err != nil {
+		n.log.Error("dropped an unreadable entry of the journal", "op", "jetstream.apply", "sequence", d.Sequence, "error", err)
+		_ = d.Term("unreadable")
+		return
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(ackWait / 3):
+				_ = d.InProgress() // otherwise it comes again, to this node
+			}
+		}
+	}()
+	r := n.applyUntil(&o)
+	if r == nil {
+		return // the node closes
+	}
+	a := n.answerOf(n.ctx, *r)
+	if _, err := n.ask(n.ctx, askDone, question{ID: o.Key, Result: &a}); err != nil {
+		n.log.Debug("the head does not wait for the result of the journal", "op", "jetstream.apply", "task", o.Task.ID, "error", err)
+	}
+	for n.ctx.Err() == nil {
+		ctx, cancel := context.WithTimeout(n.ctx, callTimeout)
+		err := d.Ack(ctx)
+		cancel()
+		if err == nil {
+			n.position.Store(int64(d.Sequence))
+			break
+		}
+		n.log.Warn("cannot acknowledge an entry of the journal; trying again", "op", "jetstream.apply", "sequence", d.Sequence, "error", err)
+		n.pause(time.Second)
+	}
+	n.cfg.Done(o.Task, *r)
+}
+
+// applyUntil runs a task until it finishes, or has failed journalTries times; nil: the node closes.
+func (n *Node) applyUntil(o *order) *executor.Result {
+	stdin, ok := n.journalInput(o)
+	if !ok {
+		return nil
+	}
+	o.Stdin, o.Parts = stdin, 0
+	if reason := n.prepare(n.ctx, o); reason != "" {
+		return n.failed(o, executor.Refused, reason)
+	}
+	n.cfg.Before(n.ctx, o.Task)
+	for try := 1; ; try++ {
+		rs, err := n.cfg.Pool.Run(n.ctx, o.Task)
+		if n.ctx.Err() != nil || errors.Is(err, executor.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return n.failed(o, executor.Refused, err.Error())
+		}
+		if rs[0].State == executor.Finished {
+			return &rs[0]
+		}
+		n.log.Error("a task of the journal failed", "op", "jetstream.apply", "task", o.Task.ID, "try", try, "of", journalTries, "reason", rs[0].Reason)
+		if try == journalTries {
+			return &rs[0]
+		}
+		n.pause(time.Second)
+	}
+}
+
+// journalInput reads a large input, as long as that takes.
+func (n *Node) journalInput(o *order) (stdin []byte, ok bool) {
+	for n.ctx.Err() == nil {
+		stdin, err := n.input(n.ctx, o.Key, o.Stdin, o.Parts)
+		if err == nil {
+			return stdin, true
+		}
+		if n.ctx.Err() == nil {
+			n.log.Warn("cannot read an input of the journal; trying again", "op", "jetstream.apply", "task", o.Task.ID, "error", err)
+		}
+		n.pause(time.Second)
+	}
+	return nil, false
+}

@@ -1,0 +1,463 @@
+package jetstream
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/load"
+)
+
+// ServeConfig configures the node's side. Name, Pool and Programs are mandatory.
+type ServeConfig struct {
+	Name     string
+	Pool     executor.Executor         // runs the tasks: this node's executor.Local
+	Programs map[string]executor.Stage // by base name: the only programs that the head can start
+	Extra    []string                  // arguments that the head may add to those of Programs
+
+	Address, Version string        // shown to people
+	State            func() string // overrides executor.NodeReady if it is not empty; NodeDraining: take no submitted tasks
+	Heartbeat        time.Duration // between signs of life; default 5 s
+	Load             *load.Sampler // figures for start conditions; default this machine's
+
+	// Before is called before a task of the journal runs. It returns when the node may run it
+	// (Task.Epoch), or when ctx ends.
+	Before func(context.Context, executor.Task)
+	// Done is called after the result of a submitted task, or of one of the journal, is stored or sent.
+	// It must not block.
+	Done func(executor.Task, executor.Result)
+	Log  *slog.Logger // default: discard
+}
+
+func (c ServeConfig) withDefaults() (ServeConfig, error) {
+	if err := broker.CheckName(c.Name); err != nil {
+		return c, err
+	}
+	if c.Pool == nil || len(c.Programs) == 0 {
+		return c, errors.New("no pool or no programs")
+	}
+	c.Heartbeat = orDefault(c.Heartbeat, 5*time.Second)
+	if c.Load == nil {
+		c.Load = load.New(load.Config{})
+	}
+	if c.Before == nil {
+		c.Before = func(context.Context, executor.Task) {}
+	}
+	if c.Done == nil {
+		c.Done = func(executor.Task, executor.Result) {}
+	}
+	if c.State == nil {
+		c.State = func() string { return "" }
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c, nil
+}
+
+// sign is a node's key of the table "nodes".
+type sign struct {
+	executor.Node
+	Instance string // of Serve: it differs after a restart
+}
+
+// Node is the node's side of the executor, from Serve to Close.
+type Node struct {
+	cfg      ServeConfig
+	log      *slog.Logger
+	conn     *broker.Conn
+	tasks    *broker.Table
+	nodes    *broker.Table
+	slots    slots
+	instance string
+
+	ctx    context.Context // ends with a cause when Close begins
+	end    context.CancelCauseFunc
+	work   sync.WaitGroup
+	stop   func() // of the requests
+	caught chan struct{}
+	closed chan struct{}
+	close  sync.Once
+
+	confirmed, position atomic.Int64 // see Confirmed and Position
+
+	mu   sync.Mutex
+	runs map[string]*running
+}
+
+// running is a task that runs here.
+type running struct {
+	gen  int64
+	stop context.CancelCauseFunc
+}
+
+// errClosing stops the tasks of a node that closes.
+var errClosing = executor.Stop(executor.Lost, "the node was closed", defaultGrace)
+
+// Serve joins the cluster: it answers Runs, applies the journal, and then takes submitted tasks,
+// until Close. ctx bounds the start.
+func Serve(ctx context.Context, conn *broker.Conn, cfg ServeConfig) (*Node, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("serve the cluster: %w", err)
+	}
+	n := &Node{cfg: cfg, log: cfg.Log, conn: conn, instance: rand.Text(), caught: make(chan struct{}), closed: make(chan struct{}), runs: map[string]*running{}}
+	n.ctx, n.end = context.WithCancelCause(context.Background())
+	if err := n.open(ctx); err != nil {
+		n.end(nil)
+		return nil, fmt.Errorf("serve the cluster as node %s: %w", cfg.Name, err)
+	}
+	return n, nil
+}
+
+func (n *Node) open(ctx context.Context) (err error) {
+	if n.tasks, err = n.conn.Table(ctx, broker.TableTasks, broker.TableConfig{}); err != nil {
+		return err
+	}
+	if n.nodes, err = n.conn.Table(ctx, broker.TableNodes, broker.TableConfig{}); err != nil {
+		return err
+	}
+	pool, err := n.cfg.Pool.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	n.slots.limits = pool[0].Slots
+	if err := n.beat(ctx); err != nil {
+		return err
+	}
+	if n.stop, err = n.conn.Serve(broker.NodeSubject(n.cfg.Name, "task.*"), "", n.request); err != nil {
+		return err
+	}
+	n.work.Go(n.heartbeats)
+	n.work.Go(func() {
+		n.followJournal(func() {
+			close(n.caught)
+			n.log.Info("the node has applied the journal", "op", "jetstream.Serve", "node", n.cfg.Name)
+			if err := n.beat(n.ctx); err != nil {
+				n.log.Warn("cannot send a sign of life", "op", "jetstream.Serve", "error", err)
+			}
+			n.takeAll()
+		})
+	})
+	return nil
+}
+
+// CaughtUp is closed when the node has run all tasks of the journal that it missed.
+func (n *Node) CaughtUp() <-chan struct{} { return n.caught }
+
+// Confirmed is the time at which the last sign of life was sent that the broker has confirmed.
+func (n *Node) Confirmed() time.Time { return time.Unix(0, n.confirmed.Load()) }
+
+// Position is the number of the last entry of the journal that was applied since Serve; 0 for none.
+func (n *Node) Position() int64 { return n.position.Load() }
+
+// Close takes no new tasks, ends the running ones and gives them back to the head. It returns when
+// no task runs here; ctx bounds only the last sign of life. Close the pool and the
+// connection afterwards.
+func (n *Node) Close(ctx context.Context) {
+	n.close.Do(func() {
+		defer close(n.closed)
+		n.stop()
+		n.end(errClosing)
+		n.work.Wait()
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_ = n.beat(short) // says that the node closes
+	})
+	<-n.closed
+}
+
+// state is what the sign of life says.
+func (n *Node) state() string {
+	if n.ctx.Err() != nil {
+		return executor.NodeClosing
+	}
+	select {
+	case <-n.caught:
+	default:
+		return executor.NodeCatching
+	}
+	if state := n.cfg.State(); state != "" {
+		return state
+	}
+	return executor.NodeReady
+}
+
+// beat sends one sign of life.
+func (n *Node) beat(ctx context.Context) error {
+	s := sign{Node: executor.Node{Load: load.Unknown}, Instance: n.instance}
+	if pool, err := n.cfg.Pool.Nodes(ctx); err == nil && len(pool) == 1 {
+		s.Node = pool[0]
+	}
+	s.Name, s.State, s.Address, s.Version, s.Seen = n.cfg.Name, n.state(), n.cfg.Address, n.cfg.Version, time.Now().UTC()
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Heartbeat)
+	defer cancel()
+	_, err := n.nodes.Put(ctx, n.cfg.Name, encode(s))
+	if err == nil {
+		n.confirmed.Store(s.Seen.UnixNano())
+	}
+	return err
+}
+
+func (n *Node) heartbeats() {
+	tick := time.NewTicker(n.cfg.Heartbeat)
+	defer tick.Stop()
+	failed := false
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := n.beat(n.ctx)
+		if err != nil && !failed && n.ctx.Err() == nil {
+			n.log.Warn("cannot send a sign of life; trying again", "op", "jetstream.beat", "error", err)
+		}
+		failed = err != nil
+	}
+}
+
+// request serves the orders and stops of the head.
+func (n *Node) request(m broker.Message) {
+	switch m.Subject {
+	case broker.NodeSubject(n.cfg.Name, "task.run"):
+		var o order
+		if err := json.Unmarshal(m.Data, &o); err != nil {
+			n.log.Warn("ignored an unreadable order", "op", "jetstream.request", "error", err)
+			return
+		}
+		ctx, done, ok := n.register(o.Key, 0)
+		if !ok {
+			return
+		}
+		n.work.Go(func() {
+			defer done()
+			n.respond(m, encode(n.runOrder(ctx, &o)))
+		})
+	case broker.NodeSubject(n.cfg.Name, "task.stop"):
+		var s stopping
+		if err := json.Unmarshal(m.Data, &s); err != nil {
+			n.log.Warn("ignored an unreadable stop", "op", "jetstream.request", "error", err)
+			return
+		}
+		n.stopRun(&s)
+		n.respond(m, nil)
+	}
+}
+
+// respond tries again while the connection is lost.
+func (n *Node) respond(m broker.Message, data []byte) {
+	var err error
+	for range 30 {
+		if err = m.Respond(data); err == nil || n.ctx.Err() != nil {
+			return
+		}
+		n.pause(time.Second)
+	}
+	n.log.Warn("cannot answer the head", "op", "jetstream.respond", "subject", m.Subject, "error", err)
+}
+
+func (n *Node) pause(d time.Duration) {
+	select {
+	case <-n.ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// register returns the context of a task that begins, or false if it runs here or the node closes.
+func (n *Node) register(key string, gen int64) (ctx context.Context, done func(), ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.runs[key] != nil || n.ctx.Err() != nil {
+		return nil, nil, false
+	}
+	ctx, cancel := context.WithCancelCause(n.ctx)
+	n.runs[key] = &running{gen, cancel}
+	return ctx, func() {
+		n.mu.Lock()
+		delete(n.runs, key)
+		n.mu.Unlock()
+		cancel(nil)
+	}, true
+}
+
+// stopRun stops a task that runs here.
+func (n *Node) stopRun(s *stopping) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if r := n.runs[s.Key]; r != nil && r.gen == s.Gen {
+		state := executor.Cancelled
+		if s.Reason == "deadline of the caller" {
+			state = executor.TimedOut
+		}
+		r.stop(executor.Stop(state, s.Reason, orDefault(s.Grace, defaultGrace)))
+	}
+}
+
+// defaultGrace is the time from SIGTERM to SIGKILL if the head names none.
+const defaultGrace = 5 * time.Second
+
+// runOrder runs a task of Run.
+func (n *Node) runOrder(ctx context.Context, o *order) answer {
+	select {
+	case <-n.caught:
+	default:
+		return answer{Result: n.failed(o, executor.Lost, "node "+n.cfg.Name+" runs the tasks of the journal first; try again later")}
+	}
+	if o.Left > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.Left)
+		defer cancel()
+	}
+	if reason := n.prepare(ctx, o); reason != "" {
+		return answer{Result: n.failed(o, executor.Refused, reason)}
+	}
+	ctx, end := n.keepLease(ctx, question{ID: o.Key}, broker.DefaultAckWait, nil)
+	defer end()
+	rs, err := n.cfg.Pool.Run(ctx, o.Task)
+	if err != nil {
+		return answer{Error: err.Error()}
+	}
+	return n.answerOf(ctx, rs[0])
+}
+
+// answerOf puts a large output into an object.
+func (n *Node) answerOf(ctx context.Context, r executor.Result) answer {
+	out, ref, err := n.pack(ctx, &r)
+	if err != nil {
+		r.State, r.Reason = executor.Lost, "cannot send the answer: "+err.Error()
+	}
+	r.Stdout, r.Stderr = out.Stdout, out.Stderr
+	return answer{Result: &r, Ref: ref}
+}
+
+// pack returns the output of a result, or the reference of an object that has it.
+func (n *Node) pack(ctx context.Context, r *executor.Result) (small output, ref string, err error) {
+	all := output{r.Stdout, r.Stderr}
+	if outputSize(r) <= inline {
+		return all, "", nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	objects, err := n.conn.Objects(ctx, "large")
+	if err == nil {
+		ref, err = objects.Put(ctx, broker.Head, encode(all))
+	}
+	return output{}, ref, err
+}
+
+// failed is the Result of a task that this node does not run.
+func (n *Node) failed(o *order, state executor.State, reason string) *executor.Result {
+	now := time.Now().UTC()
+	return &executor.Result{Status: executor.Status{ID: o.Task.ID, Type: o.Task.Type, State: state, Node: n.cfg.Name, Reason: reason, Queued: now, Ended: now}}
+}
+
+// prepare sets the stages and the input of a task and returns why that is impossible, or "".
+func (n *Node) prepare(ctx context.Context, o *order) (reason string) {
+	stages, err := n.stages(o.Task.Stages)
+	if err != nil {
+		n.log.Warn("refused a task of the head", "op", "jetstream.prepare", "task", o.Task.ID, "error", err)
+		return err.Error()
+	}
+	if o.Task.Stdin, err = n.input(ctx, o.Key, o.Stdin, o.Parts); err != nil {
+		return "cannot read the input: " + err.Error()
+	}
+	o.Task.Stages, o.Task.Target, o.Task.Journal = stages, executor.Target{}, false
+	return ""
+}
+
+// input returns the input of a task, from the head if the order does not have it.
+func (n *Node) input(ctx context.Context, key string, small json.RawMessage, parts int) ([]byte, error) {
+	if parts == 0 {
+		return small, nil
+	}
+	var data []byte
+	for part := range parts {
+		reply, err := n.request1(ctx, askInput, question{ID: key, Part: part})
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, reply...)
+	}
+	return data, nil
+}
+
+// askTimeout bounds one request to the head.
+const askTimeout = 3 * time.Second
+
+// request1 asks the head and returns its reply.
+func (n *Node) request1(ctx context.Context, what string, q question) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	replies, err := n.conn.Request(ctx, broker.HeadSubject(n.cfg.Name, "task."+what), encode(q), 1)
+	if err != nil {
+		return nil, err
+	}
+	return replies[0].Data, nil
+}
+
+// ask asks the head for a decision.
+func (n *Node) ask(ctx context.Context, what string, q question) (d decision, err error) {
+	reply, err := n.request1(ctx, what, q)
+	if err == nil {
+		err = json.Unmarshal(reply, &d)
+	}
+	return d, err
+}
+
+// keepLease tells the head three times per ack wait that a task runs here. If the head does not
+// confirm it for two thirds of the ack wait, or says that the task is not this node's, the context
+// ends and the processes are killed at once: before the head lets another node start the task.
+// progress, if not nil, prolongs the delivery.
+func (n *Node) keepLease(parent context.Context, q question, ackWait time.Duration, progress func() error) (ctx context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	var done sync.WaitGroup
+	confirmed := time.Now()
+	done.Go(func() {
+		for pause := ackWait / 3; ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(min(pause, max(time.Until(confirmed.Add(ackWait*2/3)), 0))):
+			}
+			asked := time.Now()
+			short, stop := context.WithDeadline(ctx, confirmed.Add(ackWait*2/3))
+			d, err := n.ask(short, askLease, q)
+			stop()
+			switch {
+			case ctx.Err() != nil:
+				return
+			case err == nil && d.Stop != nil:
+				n.stopRun(d.Stop)
+				confirmed, pause = asked, ackWait/3
+			case err == nil && d.Do == doDrop:
+				cancel(errLease)
+				return
+			case err == nil:
+				confirmed, pause = asked, ackWait/3
+			default:
+				pause = ackWait / 30
+			}
+			if time.Since(confirmed) >= ackWait*2/3 {
+				n.log.Warn("killed a task: the head did not confirm its lease", "op", "jetstream.keepLease", "task", q.ID, "error", err)
+				cancel(errLease)
+				return
+			}
+			if progress != nil && err == nil {
+				_ = progress() // otherwise the message comes again, and the head refuses a second run
+			}
+		}
+	})
+	return ctx, func() { cancel(nil); done.Wait() }
+}
+
+// errLease stops a task whose lease is lost: SIGTERM and SIGKILL follow each other at once.
+var errLease = executor.Stop(executor.Lost, "the lease of the task is lost", time.Nanosecond)

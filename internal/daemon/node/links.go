@@ -1,0 +1,177 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/wire"
+)
+
+// outgoing sends the links that belong to other nodes. It belongs to the loop.
+type outgoing struct {
+	backoff
+	wanted   bool // there may be unsent links
+	sending  bool
+	watching bool
+	sent     int64 // cumulative
+	left     int64 // unsent links after the last round
+}
+
+func (a *Agent) declareLinks() {
+	o := &a.out
+	a.Maintain("links", func() time.Duration {
+		if a.cfg.Placement == "" || !o.wanted || o.sending || !a.session.connected || a.session.member == nil {
+			return 0
+		}
+		return time.Second
+	}, a.sendLinks)
+	a.Maintain("watch", whileFalse(&o.watching), func(time.Time) {
+		o.watching = true
+		a.watchTasks(func(ctx context.Context) (<-chan executor.Status, error) { return a.cfg.Pool.Watch(ctx, "") })
+	})
+	a.Counter("links_sent", &o.sent)
+	a.Counter("links_received", &a.received)
+	a.Gauge("links_waiting", func() any { return o.left })
+}
+
+// wantSend starts a round as soon as the broker is there.
+func (a *Agent) wantSend() {
+	a.out.wanted = true
+	a.Kick("links")
+}
+
+// watchTasks keeps one worker that waits for the end of a task of the batch managers, which may
+// have found links.
+func (a *Agent) watchTasks(open func(context.Context) (<-chan executor.Status, error)) {
+	manager.Work(a.Loop, func(ctx context.Context) (<-chan executor.Status, error) {
+		changes, err := open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for s := range changes {
+			if s.State.Over() && isOwn(s.Type) {
+				return changes, nil
+			}
+		}
+		return nil, nil
+	}, func(changes <-chan executor.Status, err error) {
+		if a.out.watching = changes != nil; a.out.watching {
+			a.watchTasks(func(context.Context) (<-chan executor.Status, error) { return changes, nil })
+			a.wantSend()
+		}
+	})
+}
+
+// sendLinks starts a round.
+func (a *Agent) sendLinks(now time.Time) {
+	o := &a.out
+	if now.Before(o.due) {
+		return
+	}
+	o.wanted, o.sending = false, true
+	conn := a.session.conn
+	manager.Work(a.Loop, func(ctx context.Context) (round, error) { return a.store().sendAll(ctx, conn) }, func(r round, err error) {
+		o.sending = false
+		o.sent += r.sent
+		o.left = r.left
+		if err != nil {
+			o.wanted = true
+			o.failed(a.Log(), a.Now(), "cannot send links to their owners", err)
+			return
+		}
+		o.worked()
+		a.drainStep()
+	})
+}
+
+// round is what one round has done; it is valid also after an error.
+type round struct{ sent, left int64 }
+
+// publisher appends messages to a stream: broker.Conn.
+type publisher interface {
+	Publish(ctx context.Context, subject, id string, data []byte) error
+}
+
+// sendAll sends links until none is left.
+func (s store) sendAll(ctx context.Context, to publisher) (r round, err error) {
+	for {
+		t, err := s.take(ctx)
+		if err != nil || len(t.Owners) == 0 {
+			return r, err
+		}
+		for _, g := range t.Owners {
+			if err := s.send(ctx, to, g); err != nil {
+				return round{r.sent, t.Left + 1}, err
+			}
+			r.sent += int64(len(g.IDs))
+		}
+	}
+}
+
+// send appends one group to the stream and then marks it as sent. The message id is the key under
+// which the owner knows the group.
+func (s store) send(ctx context.Context, to publisher, g wire.LinkGroup) error {
+	request := wire.LinksStoreRequest{Links: g.Links}
+	data, err := json.Marshal(request)
+	if err == nil {
+		err = to.Publish(ctx, "links."+g.Owner, request.Key(), data)
+	}
+	if err != nil {
+		return err
+	}
+	return s.markSent(ctx, g.IDs)
+}
+
+// receiveWhenReady stores the links of other nodes from the time at which the journal is applied,
+// because their sites are known then, until ctx ends.
+func (a *Agent) receiveWhenReady(ctx context.Context, conn *broker.Conn, member Member) error {
+	select {
+	case <-member.CaughtUp():
+		a.post(func() { a.caughtUp(member) })
+	case <-ctx.Done():
+		return nil
+	}
+	name := a.cfg.Join.Name
+	c, err := conn.Consume(ctx, broker.StreamLinks, broker.NodeDurable(name), "links."+name, broker.ConsumeOptions{}, func(d broker.Delivery) { a.take(ctx, d) })
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	c.Stop()
+	return nil
+}
+
+// take stores the links of one delivery and acknowledges it.
+func (a *Agent) take(ctx context.Context, d broker.Delivery) {
+	stored, err := a.store().storeLinks(ctx, d.Data)
+	switch {
+	case errors.Is(err, errUnusable):
+		a.Log().Error("links of another node cannot be stored", "message", d.Sequence, "error", err)
+		_ = d.Term(err.Error())
+		return
+	case err != nil:
+		pause := min(firstPause<<min(d.Count, 6), longestPause)
+		if ctx.Err() == nil && d.Count == 1 {
+			a.Log().Warn("cannot store links of another node", "message", d.Sequence, "pause", pause, "error", err)
+		}
+		_ = d.Nak(pause)
+		return
+	}
+	if err := d.Ack(ctx); err != nil && ctx.Err() == nil {
+		a.Log().Info("links will come again: they are stored, but not acknowledged", "message", d.Sequence, "error", err)
+	}
+	if stored.Dropped > 0 {
+		a.Log().Info("links were dropped: their sites are full or unknown here", "links", stored.Dropped, "unknown", stored.Unknown)
+	}
+	a.post(func() {
+		a.received += int64(stored.New + stored.Known + stored.Dropped)
+		if stored.New > 0 {
+			a.hint()
+		}
+	})
+}

@@ -1,0 +1,53 @@
+package node
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/jetstream"
+	"hce/dc/internal/daemon/sites"
+)
+
+// extra are the arguments that the head may add to those of a program.
+var extra = []string{"--finalize"}
+
+// serve joins the executor of the cluster.
+func (c Config) serve(ctx context.Context, conn *broker.Conn, changed func(), draining func() bool) (Member, error) {
+	return jetstream.Serve(ctx, conn, jetstream.ServeConfig{
+		Name: c.Join.Name, Pool: c.Pool, Programs: c.Programs, Extra: extra,
+		Address: c.Address, Version: c.Version, Heartbeat: c.Lease / 3, Log: c.log,
+		State: func() string {
+			if draining() {
+				return executor.NodeDraining
+			}
+			return ""
+		},
+		Before: func(ctx context.Context, t executor.Task) { c.awaitPlacement(ctx, t.Epoch) },
+		Done: func(t executor.Task, r executor.Result) {
+			if sites.MadeWork(t, r) {
+				changed()
+			}
+		},
+	})
+}
+
+// awaitPlacement waits until placement.json has an epoch. watchPlacement writes it. Otherwise the
+// task programs would store rows of other nodes.
+func (c Config) awaitPlacement(ctx context.Context, epoch int64) {
+	for c.Placement != "" && epoch > 0 && ctx.Err() == nil {
+		if text, err := os.ReadFile(c.Placement); err == nil {
+			if p, err := readMembers(text, c.Join.Name); err == nil && p.Epoch >= epoch {
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(memberPause):
+		}
+	}
+}
+
+var _ Member = (*jetstream.Node)(nil)

@@ -1,0 +1,237 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/files"
+	"hce/dc/internal/wire/placement"
+)
+
+const (
+	dialLimit  = 10 * time.Second
+	closeLimit = 10 * time.Second
+
+	memberLimit = 15 * time.Second // until the head gives a new node its place
+	memberPause = 200 * time.Millisecond
+)
+
+// session is the connection to the broker and the membership. It belongs to the loop.
+type session struct {
+	backoff
+	running   bool // a worker dials, or is connected
+	conn      *broker.Conn
+	member    Member // nil: not joined
+	connected bool
+	caughtUp  bool
+}
+
+func (a *Agent) declareSession() {
+	s := &a.session
+	a.Maintain("session", whileFalse(&s.running), func(now time.Time) {
+		if !now.Before(s.due) {
+			s.running = true
+			a.Go(a.connect, a.disconnected)
+		}
+	})
+	a.Gauge("cluster_connected", func() any { return truth(s.connected) })
+	a.Gauge("cluster_caught_up", func() any { return truth(s.caughtUp) })
+	a.Gauge("journal_position", func() any {
+		if s.member == nil {
+			return 0
+		}
+		return s.member.Position()
+	})
+}
+
+// connect dials the broker, joins, and returns when ctx ends or the membership breaks. The
+// connection itself comes back after faults of the network. It runs in a worker.
+func (a *Agent) connect(ctx context.Context) error {
+	dialing, cancel := context.WithTimeout(ctx, dialLimit)
+	defer cancel()
+	conn, err := broker.Dial(dialing, broker.DialConfig{
+		Join: a.cfg.Join, Log: a.Log(),
+		OnState: func(connected bool) { go a.post(func() { a.linkChanged(connected) }) },
+	})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if a.cfg.Placement != "" {
+		if err := a.becomeMember(ctx, conn); err != nil {
+			return err
+		}
+	}
+	member, err := a.cfg.Enter(ctx, conn, func() { go a.post(a.hint) }, a.draining.Load)
+	if err != nil {
+		return fmt.Errorf("join the cluster: %w", err)
+	}
+	defer func() {
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
+		defer cancel()
+		member.Close(limited)
+	}()
+	a.post(func() { a.joined(conn, member) })
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	parts := []func(context.Context) error{
+		func(ctx context.Context) error { return a.watchPlacement(ctx, conn) },
+		func(ctx context.Context) error { return a.serveDrain(ctx, conn) },
+		func(ctx context.Context) error { return a.receiveWhenReady(ctx, conn, member) },
+	}
+	var running sync.WaitGroup
+	for _, part := range parts {
+		running.Go(func() {
+			if err := part(ctx); err != nil && ctx.Err() == nil {
+				end(err)
+			}
+		})
+	}
+	<-ctx.Done()
+	running.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+// disconnected plans the next session.
+func (a *Agent) disconnected(err error) {
+	s := &a.session
+	back := s.backoff
+	*s = session{backoff: back}
+	if err != nil {
+		s.failed(a.Log(), a.Now(), "not connected to the cluster", err)
+	}
+	a.checkLease(a.Now())
+}
+
+func (a *Agent) joined(conn *broker.Conn, member Member) {
+	s := &a.session
+	s.conn, s.member, s.connected = conn, member, conn.Connected()
+	s.worked()
+	a.Log().Info("joined the cluster", "node", a.cfg.Join.Name)
+	a.wantSend()
+	a.checkLease(a.Now())
+}
+
+func (a *Agent) linkChanged(connected bool) {
+	if a.session.connected == connected {
+		return
+	}
+	a.session.connected = connected
+	a.Log().Info("link to the broker changed", "connected", connected)
+	if connected {
+		a.wantSend()
+	}
+}
+
+// caughtUp notes that the sites of all links are known now.
+func (a *Agent) caughtUp(member Member) {
+	if a.session.member != member {
+		return
+	}
+	a.session.caughtUp = true
+	a.Log().Info("the journal is applied", "position", member.Position())
+	a.checkLease(a.Now())
+}
+
+// watchPlacement writes placement.json at each change, until ctx ends. It runs outside of the loop.
+func (a *Agent) watchPlacement(ctx context.Context, conn *broker.Conn) error {
+	if a.cfg.Placement == "" {
+		return nil
+	}
+	table, err := conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
+	if err != nil {
+		return err
+	}
+	return table.Watch(ctx, "placement", func(e broker.Entry) {
+		if _, err := a.place(e.Value); err != nil {
+			a.Log().Error("cannot use the placement of the cluster", "error", err)
+		}
+	})
+}
+
+// place writes placement.json for the placement of the cluster, {"epoch", "members"}.
+func (a *Agent) place(value []byte) (placement.Placement, error) {
+	p, err := readMembers(value, a.cfg.Join.Name)
+	if err != nil {
+		return p, err
+	}
+	text, err := encodePlacement(p)
+	if err != nil {
+		return p, err
+	}
+	if old, err := os.ReadFile(a.cfg.Placement); err == nil && string(old) == string(text) {
+		return p, nil
+	}
+	if err := files.Write(a.cfg.Placement, text, 0o600); err != nil {
+		return p, fmt.Errorf("write placement: %w", err)
+	}
+	a.Log().Info("placement written", "epoch", p.Epoch, "members", len(p.Members))
+	return p, nil
+}
+
+// becomeMember writes placement.json before the node applies the journal: task programs need it. A
+// node without a place sends a sign of life, so that the head gives it one.
+func (a *Agent) becomeMember(ctx context.Context, conn *broker.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, memberLimit)
+	defer cancel()
+	name := a.cfg.Join.Name
+	nodes, err := conn.Table(ctx, broker.TableNodes, broker.TableConfig{})
+	if err == nil {
+		err = a.readPlacement(ctx, conn)
+	}
+	if !errors.Is(err, errNoMember) {
+		return err
+	}
+	sign, err := json.Marshal(executor.Node{Name: name, State: executor.NodeCatching, Address: a.cfg.Address, Version: a.cfg.Version, Seen: time.Now().UTC()})
+	if err == nil {
+		_, err = nodes.Put(ctx, name, sign)
+	}
+	if err != nil {
+		return err
+	}
+	for {
+		err := a.readPlacement(ctx, conn)
+		if !errors.Is(err, errNoMember) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(memberPause):
+		}
+	}
+}
+
+// errNoMember means that the cluster has no place for this node yet.
+var errNoMember = errors.New("this node owns no hosts yet: a head with placement = hosts gives it a place while the cluster has no sites; \"dc-admin node ls\" on the head says more")
+
+// readPlacement writes placement.json if this node is a member.
+func (a *Agent) readPlacement(ctx context.Context, conn *broker.Conn) error {
+	table, err := conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
+	if err != nil {
+		return err
+	}
+	e, err := table.Get(ctx, "placement")
+	if errors.Is(err, broker.ErrNotFound) {
+		return errNoMember
+	}
+	if err != nil {
+		return err
+	}
+	p, err := a.place(e.Value)
+	if err == nil && !slices.Contains(p.Members, a.cfg.Join.Name) {
+		return errNoMember
+	}
+	return err
+}

@@ -1,0 +1,80 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/sites"
+	"hce/dc/internal/wire"
+)
+
+// store runs the operations on links with db-task.
+type store struct {
+	pool    executor.Executor
+	program executor.Stage
+}
+
+func (a *Agent) store() store { return store{a.cfg.Pool, a.cfg.DBTask} }
+
+// storeLimit limits one operation. It is below the ack wait of the stream.
+const storeLimit = 20 * time.Second
+
+// errUnusable means links that can never be stored.
+var errUnusable = errors.New("unusable links")
+
+// take returns unsent links, none if all are sent.
+func (s store) take(ctx context.Context) (t wire.LinksTaken, err error) {
+	object, err := s.call(ctx, wire.LinksTake, wire.LinksTakeRequest{})
+	if err == nil {
+		err = json.Unmarshal(object, &t)
+	}
+	return t, err
+}
+
+func (s store) markSent(ctx context.Context, ids []int64) error {
+	_, err := s.call(ctx, wire.LinksSent, wire.LinksSentRequest{IDs: ids})
+	return err
+}
+
+// storeLinks stores the links of a message, a LinksStoreRequest. The error is errUnusable if no
+// repetition can succeed.
+func (s store) storeLinks(ctx context.Context, message []byte) (stored wire.LinksStored, err error) {
+	var request wire.LinksStoreRequest
+	err = json.Unmarshal(message, &request)
+	if err == nil {
+		err = request.Check("links")
+	}
+	if err != nil {
+		return stored, fmt.Errorf("%w: %w", errUnusable, err)
+	}
+	object, err := s.call(ctx, wire.LinksStore, json.RawMessage(message))
+	if err == nil {
+		err = json.Unmarshal(object, &stored)
+	}
+	return stored, err
+}
+
+// call runs an operation and returns the object of its answer.
+func (s store) call(ctx context.Context, op wire.Op, object any) (json.RawMessage, error) {
+	raw, err := json.Marshal(object)
+	if err == nil {
+		raw, err = json.Marshal(wire.Call{Op: op, Object: raw})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
+	limited, cancel := context.WithTimeout(ctx, storeLimit)
+	defer cancel()
+	results, err := s.pool.Run(limited, executor.Task{
+		ID: bus.NewUID(), Type: sites.TaskType, Stages: []executor.Stage{s.program}, Stdin: raw, TimeLimit: storeLimit,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
+	return sites.Answer(op, results)
+}

@@ -1,0 +1,39 @@
+package sites
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/wire"
+)
+
+// Answer returns the object of db-task's answer to op, for managers that run db-task themselves.
+// The error says that the task failed, refused the request, or answered something else.
+func Answer(op wire.Op, results []executor.Result) (json.RawMessage, error) {
+	if len(results) != 1 {
+		return nil, fmt.Errorf("%s has %d results, want 1", op, len(results))
+	}
+	i := item(op, results[0])
+	if i.ErrorCode != wire.ResponseOK {
+		return nil, fmt.Errorf("%s: %s", op, i.ErrorMessage)
+	}
+	var g struct {
+		ErrorCode    int    `json:"errorCode"`
+		ErrorMessage string `json:"errorMessage"`
+	}
+	if json.Unmarshal(i.ItemObject, &g) == nil && g.ErrorCode != wire.CodeOK {
+		return nil, fmt.Errorf("%s: error %d: %s", op, g.ErrorCode, g.ErrorMessage)
+	}
+	return i.ItemObject, nil
+}
+
+// MadeWork reports whether a task of db-task succeeded and may have created work for the crawler.
+// It is false for a task of another program.
+func MadeWork(t executor.Task, r executor.Result) bool {
+	var call wire.Call
+	if len(t.Stages) != 1 || r.State != executor.Finished || json.Unmarshal(t.Stdin, &call) != nil {
+		return false
+	}
+	return changed(call.Op, wire.ClientResponse{ItemsList: []wire.ClientResponseItem{item(call.Op, r)}})
+}

@@ -1,0 +1,193 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/property"
+)
+
+// keptGroups is the number of groups that LinksStore remembers. More are never under way from all
+// nodes together.
+const keptGroups = 100_000
+
+// siteWait is the age up to which links of unknown sites are refused. Then SITE_NEW may still be on
+// its way, and the sender tries again. Later the site is deleted, and they are dropped.
+const siteWait = 24 * time.Hour
+
+// LinksStore stores links that another node has found, in one transaction: new rows while the site
+// has room, and the Freq and the reset of known ones, as for links of a page here
+// (docs/spec/crawling.md 5.7, 5.8). The properties of the site are those of now. A group that was
+// stored before changes nothing. A link whose host belongs to a third node is queued for it. If a site
+// is unknown, nothing is stored and the error has CodeNotFound, unless the links are older than
+// siteWait: then those of the site are dropped.
+func (s *Store) LinksStore(ctx context.Context, r wire.LinksStoreRequest) (wire.LinksStored, error) {
+	now := s.o.Now()
+	var done []*finishing
+	answer, err := result(ctx, s.update, "LinksStore", func(t *tx) (wire.LinksStored, error) {
+		done = nil
+		k := receiving{tx: t, answer: wire.LinksStored{Unknown: []string{}}}
+		first, err := t.receive(r.Key())
+		if err != nil || !first {
+			k.answer.Repeated = err == nil
+			return k.answer, err
+		}
+		err = k.store(r.Links)
+		done = k.done
+		return k.answer, err
+	})
+	if err != nil {
+		return wire.LinksStored{}, err
+	}
+	for _, f := range done {
+		f.remember(now)
+		for _, reason := range f.saved.Refused {
+			s.o.Log.Warn("left out invalid property", "site", f.id, "reason", reason)
+		}
+	}
+	return answer, nil
+}
+
+// receive notes the key of a group. First is false if it was noted before.
+func (t *tx) receive(key string) (first bool, err error) {
+	text, err := t.DB.Text("links_received", "")
+	if err != nil {
+		return false, err
+	}
+	id, first, err := t.Insert(text, key)
+	if err == nil && first && id > keptGroups && id%1000 == 0 {
+		_, err = t.Do("links_forget", id-keptGroups)
+	}
+	return first, err
+}
+
+// receiving is the state of one LinksStore.
+type receiving struct {
+	*tx
+	answer wire.LinksStored
+	done   []*finishing
+}
+
+func (k *receiving) store(links []wire.LinkOut) error {
+	bySite := wire.Groups(links, func(l wire.LinkOut) string { return l.URL.SiteID })
+	slices.SortFunc(bySite, func(a, b []wire.LinkOut) int { // all requests lock sites in this order
+		return strings.Compare(a[0].URL.SiteID, b[0].URL.SiteID)
+	})
+	for _, same := range bySite {
+		urls := make([]*wire.URL, 0, len(same))
+		for i := range same {
+			if u := &same[i].URL; storableURL(u.URL) {
+				u.BatchID = 0
+				urls = append(urls, u)
+				continue
+			}
+			k.answer.Dropped++
+		}
+		store := k.storeSite
+		if same[0].URL.SiteID == "" {
+			store = k.storeElsewhere
+		}
+		if err := store(same[0].URL.SiteID, urls); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storeSite stores links of one site.
+func (k *receiving) storeSite(id string, urls []*wire.URL) error {
+	f := &finishing{hold: hold{tx: k.tx}}
+	err := f.open(id)
+	recent := func(u *wire.URL) bool {
+		found, known := u.CDate.Time()
+		return known && k.time.Sub(found) < siteWait
+	}
+	if wire.CodeOf(err) == wire.CodeNotFound && !slices.ContainsFunc(urls, recent) {
+		k.answer.Unknown = append(k.answer.Unknown, id)
+		k.answer.Dropped += len(urls)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	rules, err := f.linkRules()
+	if err != nil {
+		return err
+	}
+	f.removes = rules.RemoveMost > 0
+	f.freq, f.has = map[string]int64{}, map[string]bool{}
+	g := &linkGroup{rules: rules}
+	for _, u := range urls {
+		l := &wire.Link{URL: *u}
+		if k.foreign(l) {
+			f.away = append(f.away, &l.URL)
+			continue
+		}
+		f.freq[u.URLMd5] += u.Freq
+		g.links = append(g.links, l)
+	}
+	if err := f.queueLinks(f.site, f.away); err != nil {
+		return err
+	}
+	if len(g.links) > 0 {
+		if err := f.keepGroup(g); err != nil {
+			return err
+		}
+	}
+	known := f.knownOf()
+	k.answer.New += len(f.has) - known
+	k.answer.Known += known
+	k.answer.Dropped += len(f.freq) - known // no room
+	if err := f.keepFreq(); err != nil {
+		return err
+	}
+	if f.full != 0 {
+		if _, err := f.Do("site_touch", f.now, int64(f.full), int64(f.full), f.site); err != nil {
+			return err
+		}
+	}
+	k.done = append(k.done, f)
+	return nil
+}
+
+// knownOf counts the links that had a row: keepGroup takes new ones out of freq.
+func (f *finishing) knownOf() (n int) {
+	for md5 := range f.freq {
+		if f.has[md5] {
+			n++
+		}
+	}
+	return n
+}
+
+// storeElsewhere stores links whose site this node chooses.
+func (k *receiving) storeElsewhere(_ string, urls []*wire.URL) error {
+	e := newElsewhere(k.tx)
+	for _, u := range urls {
+		if err := e.add(&wire.Link{URL: *u}, u.SiteSelect); err != nil {
+			return err
+		}
+	}
+	added, err := e.insert()
+	k.answer.New += added
+	k.answer.Dropped += e.skipped
+	k.answer.Known += len(urls) - added - e.skipped - e.away
+	return err
+}
+
+// linkRules reads the rules of the site's links.
+func (f *finishing) linkRules() (*wire.LinkRules, error) {
+	site := &wire.Site{}
+	err := f.All("site_link_rules", []any{f.site}, pair(func(name, value string) {
+		site.Properties = append(site.Properties, wire.SiteProperty{Name: name, Value: value})
+	}))
+	if err != nil {
+		return nil, err
+	}
+	rules, errs := wire.ReadLinkRules(property.Of(site, nil).Lookup)
+	f.saved.Refused = append(f.saved.Refused, errs...)
+	return rules, nil
+}

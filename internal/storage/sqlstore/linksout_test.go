@@ -1,0 +1,425 @@
+package sqlstore
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/placement"
+)
+
+// hostOf returns a host that a member of the placement of the tests owns.
+func hostOf(t testing.TB, member string, n int) string {
+	t.Helper()
+	p := pair2("")
+	for i := 0; ; i++ {
+		host := fmt.Sprintf("h%d.example", i)
+		if p.Owner(host) == member {
+			if n--; n < 0 {
+				return host
+			}
+		}
+	}
+}
+
+func pair2(self string) placement.Placement {
+	return placement.Placement{Epoch: 1, Self: self, Members: []string{"n1", "n2"}}
+}
+
+// member returns a store on a fresh database that is a node of a cluster.
+func member(t testing.TB, self string) *bench {
+	b := newBench(t)
+	b.Store.o.Placement = func() (placement.Placement, error) { return pair2(self), nil }
+	return b
+}
+
+func (b *bench) take(max int64) []wire.LinkGroup {
+	b.Helper()
+	taken, err := b.LinksTake(ctx, wire.LinksTakeRequest{Max: max})
+	b.must(err)
+	return taken.Owners
+}
+
+// receive passes a group of a node as the agents do, by JSON.
+func (b *bench) receive(from string, g wire.LinkGroup) wire.LinksStored {
+	b.Helper()
+	stored, err := b.tryReceive(from, g)
+	b.must(err)
+	return stored
+}
+
+func (b *bench) tryReceive(from string, g wire.LinkGroup) (wire.LinksStored, error) {
+	b.Helper()
+	for i := range g.Links {
+		g.Links[i].From = from
+	}
+	text, err := json.Marshal(wire.LinksStoreRequest{Links: g.Links})
+	b.must(err)
+	var r wire.LinksStoreRequest
+	b.must(json.Unmarshal(text, &r))
+	b.must(r.Check("LinksStore"))
+	return b.LinksStore(ctx, r)
+}
+
+func (b *bench) count(table, where string, args ...any) (n int) {
+	b.Helper()
+	b.must(b.view(ctx, "test", func(t *tx) error {
+		_, err := t.Row("SELECT COUNT(*) FROM "+t.DB.Table(sqldb.Sites, table)+" WHERE "+where, args, &n)
+		return err
+	}))
+	return n
+}
+
+func linkAt(parent, url string) wire.Link {
+	u := wire.NewURL("s", url)
+	u.ParentMd5, u.Depth, u.Priority = parent, 3, 17
+	return wire.Link{URL: u}
+}
+
+// crawled stores one page of site s with links.
+func (b *bench) crawled(url string, batch int64, first bool, links ...wire.Link) wire.Saved {
+	b.Helper()
+	item := wire.NewURL("s", url)
+	item.ParentMd5 = wire.Md5("p")
+	_, err := b.MarkCrawling(ctx, "s", batch, []wire.URL{item})
+	b.must(err)
+	return b.saved(b.FinishCrawl(ctx, "s", batch, []wire.Fetched{{
+		URLMd5: item.URLMd5, Crawled: true, First: first, Set: wire.Patch{"Status": int64(4)}, Links: links,
+	}}))
+}
+
+// Each node of a cluster stores the roots and the URLs of its own hosts; a client gets the answer
+// of a success from all of them.
+func TestOwnRowsOnly(t *testing.T) {
+	mine, other := "http://"+hostOf(t, "n1", 0)+"/", "http://"+hostOf(t, "n2", 0)+"/"
+	for self, want := range map[string]string{"n1": mine, "n2": other, "n3": ""} {
+		b := member(t, self)
+		same(t, "answer of "+self, b.newSite(fmt.Sprintf(`{"id":"s","urls":[%q,%q]}`, mine, other)).ErrorCode, 0)
+		same(t, "answer of "+self, b.newURLs(fmt.Sprintf(`[{"siteId":"s","url":%q},{"siteId":"s","url":%q,"attributes":[{"siteId":"s","name":"a","value":"1"}]}]`, mine+"a", other+"a")).Statuses, statuses(0, 0))
+		for _, url := range []string{mine, other, mine + "a", other + "a"} {
+			owner := pair2(self).OwnerOfURL(url)
+			if found := b.row("s", url).URL != ""; found != (owner == self) {
+				t.Errorf("%s has a row of %s, which %s owns: %v", self, url, owner, found)
+			}
+		}
+		if want != "" {
+			same(t, "URLs of "+self, b.site("s").NewURLs, int64(2))
+		}
+		same(t, "roots of "+self, len(b.site("s").URLs), 2)
+		b.checkCounters("s", "placement")
+		same(t, "queued links", b.count("links_waiting", "1=1"), 0)
+	}
+}
+
+// A root URL that changes its text moves to the node of its new host.
+func TestRootMoves(t *testing.T) {
+	mine, other := "http://"+hostOf(t, "n1", 0)+"/", "http://"+hostOf(t, "n2", 0)+"/"
+	for _, self := range []string{"n1", "n2"} {
+		b := member(t, self)
+		b.newSite(fmt.Sprintf(`{"id":"s","urls":[%q]}`, mine))
+		r, err := wire.ReadSiteUpdate(json.RawMessage(fmt.Sprintf(`{"id":"s","updateType":2,"urls":[{"url":%q,"urlMd5":%q}]}`, other, wire.KeyOfURL(mine))), nil)
+		b.must(err)
+		answer, err := b.SiteUpdate(ctx, r)
+		b.must(err)
+		same(t, "answer", answer.ErrorCode, 0)
+		if b.row("s", mine).URL != "" || (b.row("s", other).URL != "") != (self == "n2") {
+			t.Errorf("%s: rows %q and %q", self, b.row("s", mine).URL, b.row("s", other).URL)
+		}
+		b.checkCounters("s", "root")
+	}
+}
+
+// A link that another node owns is queued once, sent once, and stored by its owner with its depth,
+// parent and Freq. Each operation may be repeated.
+func TestLinksToOwner(t *testing.T) {
+	a, b := member(t, "n1"), member(t, "n2")
+	home, there := "http://"+hostOf(t, "n1", 0)+"/", "http://"+hostOf(t, "n2", 0)+"/"
+	for _, n := range []*bench{a, b} {
+		n.newSite(fmt.Sprintf(`{"id":"s","urls":[%q]}`, home))
+	}
+	parent := wire.KeyOfURL(home + "page1")
+	links := []wire.Link{linkAt(parent, there+"x"), linkAt(parent, home+"own"), linkAt(parent, there+"x"), linkAt(parent, there+"y")}
+	a.crawled(home+"page1", 7, true, links...)
+	a.crawled(home+"page2", 8, true, links...)
+	a.Store.links = linkMemory{} // as after a restart
+	a.crawled(home+"page3", 9, true, links...)
+	same(t, "rows of the other node", a.row("s", there+"x").URL, "")
+	same(t, "row of this node", a.row("s", home+"own").Freq, int64(3))
+	same(t, "queued links", a.count("links_waiting", "1=1"), 2)
+	same(t, "keys", a.count("links_out", "Site_Id = ?", "s"), 2)
+	a.checkCounters("s", "links")
+	same(t, "URLs without the foreign ones", a.site("s").CollectedURLs, int64(4))
+
+	groups := a.take(0)
+	same(t, "groups", len(groups), 1)
+	same(t, "the same groups again", fmt.Sprint(a.take(1)), fmt.Sprint(groups))
+	same(t, "owner", []string{groups[0].Owner, groups[0].Links[0].From}, []string{"n2", "n1"})
+	stored := b.receive("n1", groups[0])
+	same(t, "stored", stored, wire.LinksStored{New: 2, Unknown: []string{}})
+	same(t, "repeated", b.receive("n1", groups[0]), wire.LinksStored{Repeated: true, Unknown: []string{}})
+	row := b.row("s", there+"x")
+	same(t, "row", []any{row.URL, row.ParentMd5, row.Depth, row.Priority, row.Status, row.BatchID, row.Freq, row.CDate},
+		[]any{there + "x", parent, int64(3), int64(17), int64(1), int64(0), int64(1), wire.DateOf(a.now)})
+	b.checkCounters("s", "received")
+
+	for range 2 { // the second one has no effect
+		_, err := a.LinksSent(ctx, wire.LinksSentRequest{IDs: groups[0].IDs})
+		a.must(err)
+	}
+	same(t, "left", len(a.take(0)), 0)
+	a.crawled(home+"page4", 10, true, links...)
+	same(t, "queued again", a.count("links_waiting", "1=1"), 0)
+	same(t, "keys", a.count("links_out", "1=1"), 2)
+
+	// A third node's link to the same URL raises its Freq.
+	groups[0].Links[0].URL.Freq = 4
+	same(t, "known", b.receive("n3", groups[0]), wire.LinksStored{Known: 2, Unknown: []string{}})
+	same(t, "Freq", b.row("s", there+"x").Freq, int64(5))
+}
+
+// Groups have one owner and a bounded size.
+func TestLinkGroups(t *testing.T) {
+	b := member(t, "n3")
+	b.newSite(`{"id":"s"}`)
+	var links []wire.Link
+	for i := range 30 {
+		links = append(links, linkAt("", fmt.Sprintf("http://%s/%d", hostOf(t, []string{"n1", "n2"}[i%2], 0), i)))
+	}
+	b.crawled("http://"+hostOf(t, "n1", 0)+"/page", 7, true, links...)
+	taken, err := b.LinksTake(ctx, wire.LinksTakeRequest{Max: 20, MaxBytes: 5000})
+	b.must(err)
+	groups := taken.Owners
+	same(t, "left", taken.Left, int64(10))
+	met := map[int64]bool{}
+	for _, g := range groups {
+		size := 0
+		for _, l := range g.Links {
+			met[l.ID] = true
+			text, _ := json.Marshal(l)
+			size += len(text)
+			if owner := pair2("").OwnerOfURL(l.URL.URL); owner != g.Owner {
+				t.Errorf("a link of %s is in a group of %s", owner, g.Owner)
+			}
+		}
+		if size > 5500 || len(g.IDs) != len(g.Links) {
+			t.Errorf("a group of %s has %d links, %d ids, %d bytes", g.Owner, len(g.Links), len(g.IDs), size)
+		}
+	}
+	if len(groups) < 4 || len(met) != 20 {
+		t.Errorf("%d groups of %d links", len(groups), len(met))
+	}
+	_, err = b.LinksSent(ctx, wire.LinksSentRequest{IDs: groups[0].IDs})
+	b.must(err)
+	again := b.take(1)
+	same(t, "left groups", fmt.Sprint(again), fmt.Sprint(groups[1:]))
+}
+
+// The owner applies the limits of the site, and tells which sites it does not know.
+func TestLinksOfFullAndUnknownSites(t *testing.T) {
+	b := member(t, "n2")
+	there := "http://" + hostOf(t, "n2", 0) + "/"
+	b.newSite(`{"id":"s","maxURLs":2}`)
+	group := wire.LinkGroup{Owner: "n2"}
+	for i := range 4 {
+		group.Links = append(group.Links, wire.LinkOut{ID: int64(i), URL: linkAt("", fmt.Sprint(there, i)).URL})
+	}
+	same(t, "full", b.receive("n1", group), wire.LinksStored{New: 2, Dropped: 2, Unknown: []string{}})
+	b.checkCounters("s", "full")
+	if b.site("s").ErrorMask&wire.ErrMaxItems == 0 {
+		t.Error("a full site has no bit")
+	}
+	strange := wire.LinkGroup{Links: slices.Clone(group.Links[:2])}
+	for i := range strange.Links {
+		strange.Links[i].ID += 10
+		strange.Links[i].URL.CDate = wire.DateOf(b.now.Add(-time.Hour))
+	}
+	strange.Links[1].URL.SiteID = "later"
+	for range 2 {
+		if _, err := b.tryReceive("n1", strange); wire.CodeOf(err) != wire.CodeNotFound {
+			t.Errorf("links of an unknown site: %v", err)
+		}
+	}
+	b.newSite(`{"id":"later"}`)
+	same(t, "site that came later", b.receive("n1", strange), wire.LinksStored{New: 1, Known: 1, Unknown: []string{}})
+	strange.Links[0].ID, strange.Links[1].URL.SiteID = 20, "deleted"
+	b.now = b.now.Add(siteWait)
+	same(t, "deleted site", b.receive("n1", strange), wire.LinksStored{Known: 1, Dropped: 1, Unknown: []string{"deleted"}})
+}
+
+// A link that reaches a node that does not own it goes on to its owner.
+func TestLinkGoesOn(t *testing.T) {
+	b := member(t, "n1")
+	b.newSite(`{"id":"s"}`)
+	there := "http://" + hostOf(t, "n2", 0) + "/"
+	g := wire.LinkGroup{Links: []wire.LinkOut{{ID: 1, URL: linkAt("", there).URL}}}
+	same(t, "stored", b.receive("n3", g), wire.LinksStored{Unknown: []string{}})
+	groups := b.take(0)
+	same(t, "groups", []any{len(groups), groups[0].Owner, groups[0].Links[0].URL.URL}, []any{1, "n2", there})
+}
+
+// Links to other sites choose their site on the node that owns their host.
+func TestElsewhereOfOtherNodes(t *testing.T) {
+	a, b := member(t, "n1"), member(t, "n2")
+	there := "http://" + hostOf(t, "n2", 0) + "/"
+	result := wire.Fetched{Select: wire.SelectAuto, Elsewhere: []wire.Link{linkAt("", there+"x"), linkAt("", "http://"+hostOf(t, "n1", 0)+"/")}}
+	for range 2 {
+		skipped, err := a.PutElsewhere(ctx, []wire.Fetched{result})
+		a.must(err)
+		same(t, "skipped", skipped, 0)
+	}
+	groups := a.take(0)
+	same(t, "groups", []any{len(groups), len(groups[0].Links), groups[0].Links[0].URL.SiteID}, []any{1, 1, ""})
+	same(t, "stored", b.receive("n1", groups[0]), wire.LinksStored{New: 1, Unknown: []string{}})
+	same(t, "site", b.row(wire.Md5(there), there+"x").Depth, int64(3))
+}
+
+// URLs that a schema generates for hosts of other nodes are links to them.
+func TestSchemaOfTwoNodes(t *testing.T) {
+	b := member(t, "n1")
+	b.newSite(`{"id":"s"}`)
+	home, there := "http://"+hostOf(t, "n1", 0)+"/", "http://"+hostOf(t, "n2", 0)+"/"
+	template := wire.NewURL("s", home+"%q%")
+	others := []wire.URL{wire.NewURL("s", there+"1"), wire.NewURL("s", home+"2"), wire.NewURL("s", there+"1")}
+	taken, err := b.TakeSchema(ctx, "s", 7, template, wire.NewURL("s", home+"1"), others)
+	b.must(err)
+	same(t, "taken", taken, true)
+	same(t, "rows", []string{b.row("s", home+"1").URL, b.row("s", home+"2").URL, b.row("s", there+"1").URL}, []string{home + "1", home + "2", ""})
+	groups := b.take(0)
+	same(t, "groups", []any{len(groups), groups[0].Owner, len(groups[0].Links), groups[0].Links[0].URL.URL}, []any{1, "n2", 1, there + "1"})
+	b.checkCounters("s", "schema")
+}
+
+// A site that is deleted or cleaned takes its links with it.
+func TestLinksOfDeletedSite(t *testing.T) {
+	b := member(t, "n1")
+	home, there := "http://"+hostOf(t, "n1", 0)+"/", "http://"+hostOf(t, "n2", 0)+"/"
+	for _, remove := range []func() error{
+		func() error {
+			_, err := b.SiteCleanup(ctx, []wire.SiteCleanupRequest{{ID: "s", State: wire.SiteActive}})
+			return err
+		},
+		func() error {
+			_, err := b.SiteDelete(ctx, []wire.SiteDeleteRequest{{ID: "s", DelayedType: wire.Immediate}})
+			return err
+		},
+	} {
+		b.newSite(fmt.Sprintf(`{"id":"s","urls":[%q]}`, home))
+		b.crawled(home+"page", 7, true, linkAt("", there))
+		same(t, "queued", b.count("links_waiting", "Site_Id = ?", "s"), 1)
+		b.must(remove())
+		same(t, "left", b.count("links_waiting", "1=1")+b.count("links_out", "1=1"), 0)
+	}
+}
+
+func TestCheckLinks(t *testing.T) {
+	b := member(t, "n1")
+	b.newSite(`{"id":"s"}`)
+	b.crawled("http://"+hostOf(t, "n1", 0)+"/page", 7, true, linkAt("", "http://"+hostOf(t, "n2", 0)+"/"))
+	faults := func() (list []string) {
+		b.must(b.CheckLinks(ctx, func(fault string) { list = append(list, fault) }))
+		return list
+	}
+	same(t, "faults", len(faults()), 0)
+	b.must(b.update(ctx, "test", func(t *tx) error {
+		_, err := t.Exec("DELETE FROM " + t.DB.Table(sqldb.Sites, "links_out"))
+		if err == nil {
+			_, err = t.Exec("UPDATE " + t.DB.Table(sqldb.Sites, "links_waiting") + " SET Link = '{'")
+		}
+		return err
+	}))
+	b.Store.o.Placement = nil
+	same(t, "faults", len(faults()), 3)
+}
+
+// pagesForever crawls pages of site s with links to hosts of both nodes. It prints the number of
+// each stored page.
+func pagesForever(config string) error {
+	var c sqldb.Config
+	if err := json.Unmarshal([]byte(config), &c); err != nil {
+		return err
+	}
+	d, err := sqldb.Open(ctx, c)
+	if err != nil {
+		return err
+	}
+	s := Open(d, Options{Placement: func() (placement.Placement, error) { return pair2("n1"), nil }})
+	for page := 0; ; page++ {
+		item := wire.NewURL("s", fmt.Sprint("http://h0.example/page", page))
+		if _, err := s.MarkCrawling(ctx, "s", 1, []wire.URL{item}); err != nil {
+			return err
+		}
+		r := wire.Fetched{URLMd5: item.URLMd5, Set: wire.Patch{"Status": int64(4)}, Crawled: true}
+		for i := range linksOfPage {
+			link := wire.NewURL("s", fmt.Sprintf("http://h%d.example/%d/%d", i, page, i))
+			link.ParentMd5 = item.URLMd5
+			r.Links = append(r.Links, wire.Link{URL: link})
+		}
+		if _, err := s.FinishCrawl(ctx, 1, []wire.SiteFetched{{Site: "s", Results: []wire.Fetched{r}}}, nil); err != nil {
+			return err
+		}
+		fmt.Println(page)
+		if page%5 == 4 { // the agent works at the same time
+			taken, err := s.LinksTake(ctx, wire.LinksTakeRequest{})
+			if err != nil {
+				return err
+			}
+			for _, g := range taken.Owners {
+				if _, err := s.LinksSent(ctx, wire.LinksSentRequest{IDs: g.IDs}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// When a process is killed, each stored page has all its links, here or in the queue.
+func TestKillWithLinksOut(t *testing.T) {
+	b := member(t, "n1")
+	b.newSite(`{"id":"s"}`)
+	config, err := json.Marshal(b.config)
+	b.must(err)
+	own := 0
+	for i := range linksOfPage {
+		if pair2("n1").Owner(fmt.Sprintf("h%d.example", i)) == "n1" {
+			own++
+		}
+	}
+	for _, lines := range []int{1, 7, 30} {
+		c := exec.Command(os.Args[0])
+		c.Env = append(os.Environ(), killLinksVariable+"="+string(config))
+		out, err := c.StdoutPipe()
+		b.must(err)
+		b.must(c.Start())
+		said := bufio.NewScanner(out)
+		for i := 0; i < lines && said.Scan(); i++ {
+			if len(said.Text()) > 3 {
+				t.Errorf("the crawler printed %q", said.Text())
+			}
+		}
+		b.must(c.Process.Signal(syscall.SIGKILL))
+		c.Wait()
+		b.checkCounters("s", "kill")
+		_, err = b.URLReturn(ctx, wire.URLReturnRequest{BatchID: 1})
+		b.must(err)
+		_, err = b.URLUpdate(ctx, []wire.URLUpdateRequest{{SiteID: "s", Set: wire.Patch{"Batch_Id": int64(0)}, Criterion: wire.Criterion{Where: "Batch_Id=1"}}})
+		b.must(err) // the next run uses a new batch
+	}
+	var pages, links int
+	b.must(b.view(ctx, "test", func(t *tx) error {
+		_, err := t.Row("SELECT SUM(Status = 4), SUM(ParentMd5 <> '') FROM "+t.table(sqldb.URLs, "s"), nil, &pages, &links)
+		return err
+	}))
+	keys, waiting := b.count("links_out", "1=1"), b.count("links_waiting", "1=1")
+	if pages < 30 || own == 0 || own == linksOfPage || links != pages*own || keys != pages*(linksOfPage-own) || waiting > keys {
+		t.Errorf("%d pages with %d own links of %d; %d links, %d keys, %d wait", pages, own, linksOfPage, links, keys, waiting)
+	}
+	b.must(b.CheckLinks(ctx, func(fault string) { t.Error(fault) }))
+}
