@@ -22,6 +22,17 @@ import (
 	"hce/dc/internal/wire"
 )
 
+// shortDir is t.TempDir without the name of the test: the path of a profile has a maximum.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "b-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // newBrowser starts a browser behind the guard of the tests, with its files in folder.
 func newBrowser(t *testing.T, folder string, change func(*browser.Config)) *browser.Browser {
 	t.Helper()
@@ -110,7 +121,7 @@ func scripted(t *testing.T) *server {
 // TestDynamic renders pages in a real browser. The cases share one, because its start takes a
 // second.
 func TestDynamic(t *testing.T) {
-	folder := t.TempDir()
+	folder := shortDir(t)
 	seen := newBrowser(t, folder, nil)
 	s := scripted(t)
 	world := func(t *testing.T, properties ...string) *world {
@@ -417,7 +428,7 @@ func TestRenderedLinks(t *testing.T) {
 		}
 	})
 	w := newWorld(t)
-	w.job.Browser = newBrowser(t, t.TempDir(), nil)
+	w.job.Browser = newBrowser(t, shortDir(t), nil)
 	w.addSite("s").FetchType = 2
 	it := w.item("s", s.URL+"/dir/page")
 	w.run(batchOf(it))

@@ -115,7 +115,7 @@ func TestMovedByBrowser(t *testing.T) {
 	})
 	w := newWorld(t)
 	w.join()
-	w.job.Browser = newBrowser(t, t.TempDir(), nil)
+	w.job.Browser = newBrowser(t, shortDir(t), nil)
 	w.addSite("s").FetchType = 2
 	for path, target := range map[string]string{"/": "/x", "/script": "/y"} {
 		it := w.item("s", sc.URL+path)

@@ -28,7 +28,7 @@ import (
 func TestRemote(t *testing.T) {
 	folder := t.TempDir()
 	server, alice := clitest.Pair(t, folder, "server"), clitest.Pair(t, folder, "alice")
-	if err := os.WriteFile(filepath.Join(folder, "broken"), []byte(alice.Public+"\n"+alice.Public[1:]+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "broken"), []byte(alice.Public+"\n0"+alice.Public[2:]+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(folder, "nobody"), 0o755); err != nil {
