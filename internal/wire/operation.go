@@ -67,6 +67,7 @@ var opNames = map[Op]string{
 	AttributeDelete: "ATTRIBUTE_DELETE", AttributeFetch: "ATTRIBUTE_FETCH",
 	URLReturn: "URL_RETURN", SiteRecrawl: "SITE_RECRAWL", SiteTotals: "SITE_TOTALS",
 	LinksTake: "LINKS_TAKE", LinksSent: "LINKS_SENT", LinksStore: "LINKS_STORE",
+	HostsPack: "HOSTS_PACK", HostsUnpack: "HOSTS_UNPACK", HostsDrop: "HOSTS_DROP", HostsAdopt: "HOSTS_ADOPT",
 }
 
 var opsByName = func() map[string]Op {
@@ -95,7 +96,7 @@ func (o Op) Known() bool { _, ok := opNames[o]; return ok }
 // Client reports whether clients may call o.
 func (o Op) Client() bool {
 	switch o {
-	case URLReturn, SiteRecrawl, SiteTotals, LinksTake, LinksSent, LinksStore:
+	case URLReturn, SiteRecrawl, SiteTotals, LinksTake, LinksSent, LinksStore, HostsPack, HostsUnpack, HostsDrop, HostsAdopt:
 		return false
 	}
 	return o.Known()
@@ -132,7 +133,7 @@ func ParseOp(name string) (Op, bool) {
 func (o Op) ListRequest() bool {
 	switch o {
 	case SiteNew, SiteUpdate, SiteStatus, SiteDelete, SiteCleanup, SiteFind, SQLCustom, BatchRun, URLReturn, SiteRecrawl, SiteTotals,
-		LinksTake, LinksSent, LinksStore:
+		LinksTake, LinksSent, LinksStore, HostsPack, HostsUnpack, HostsDrop, HostsAdopt:
 		return false
 	}
 	return true

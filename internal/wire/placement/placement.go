@@ -19,10 +19,15 @@
 // node keeps the delay of that address for its own names only (shared_address_names of
 // crawler-task.ini).
 //
+// While the members change, hosts move in groups, in the order of the groups: a host belongs to its
+// old owner until its group has moved, then to its new one. So the state of a change is one number,
+// and all hosts of a group change their owner at one place of the journal.
+//
 // Values are not changed after they are made, so goroutines may share them.
 package placement
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,13 +46,21 @@ type Placement struct {
 	Epoch   int64    `json:"epoch"`   // grows with each change of the members
 	Self    string   `json:"self"`    // name of this node; it need not be a member
 	Members []string `json:"members"` // names of the nodes that own hosts
+
+	// Of a change of the members that is under way; otherwise Groups is 0.
+	Previous []string `json:"previous,omitempty"` // the members before it
+	Groups   int      `json:"groups,omitempty"`   // number of groups of hosts
+	Moved    int      `json:"moved,omitempty"`    // groups below Moved belong to Members, the others to Previous
 }
 
 // ErrInvalid is the kind of errors about a placement that cannot be used.
 var ErrInvalid = errors.New("invalid placement")
 
-// MaxMembers bounds the members of a placement.
-const MaxMembers = 1000
+// MaxMembers bounds the members of a placement, MaxGroups the groups of a change.
+const (
+	MaxMembers = 1000
+	MaxGroups  = 4096
+)
 
 const maxName = 64 // bytes
 
@@ -70,12 +83,23 @@ func (p Placement) Check() error {
 		return fmt.Errorf("%w: self, the name of this node, is missing", ErrInvalid)
 	case len(p.Members) == 0:
 		return fmt.Errorf("%w: members is empty", ErrInvalid)
-	case len(p.Members) > MaxMembers:
-		return fmt.Errorf("%w: %d members; at most %d are possible", ErrInvalid, len(p.Members), MaxMembers)
+	case p.Groups < 0 || p.Groups > MaxGroups:
+		return fmt.Errorf("%w: %d groups; at most %d are possible", ErrInvalid, p.Groups, MaxGroups)
+	case p.Moved < 0 || p.Moved > p.Groups:
+		return fmt.Errorf("%w: %d of %d groups have moved", ErrInvalid, p.Moved, p.Groups)
+	case (p.Groups > 0) != (len(p.Previous) > 0):
+		return fmt.Errorf("%w: previous without groups, or groups without previous", ErrInvalid)
 	}
-	for i, name := range p.Members {
-		if name == "" || len(name) > maxName || slices.Contains(p.Members[:i], name) {
-			return fmt.Errorf("%w: members has the name %.70q twice, or it has not 1 to %d bytes", ErrInvalid, name, maxName)
+	return cmp.Or(checkNames("members", p.Members), checkNames("previous", p.Previous))
+}
+
+func checkNames(field string, names []string) error {
+	if len(names) > MaxMembers {
+		return fmt.Errorf("%w: %d %s; at most %d are possible", ErrInvalid, len(names), field, MaxMembers)
+	}
+	for i, name := range names {
+		if name == "" || len(name) > maxName || slices.Contains(names[:i], name) {
+			return fmt.Errorf("%w: %s has the name %.70q twice, or it has not 1 to %d bytes", ErrInvalid, field, name, maxName)
 		}
 	}
 	return nil
@@ -94,9 +118,38 @@ func (p Placement) OwnerOfURL(url string) string { return p.ownerOf(Host(url)) }
 // Mine reports whether this node owns the host of a URL. Without members it does.
 func (p Placement) Mine(url string) bool { return len(p.Members) == 0 || p.OwnerOfURL(url) == p.Self }
 
+// GroupOfURL returns the group of the host of a URL, below Groups; 0 without a change.
+func (p Placement) GroupOfURL(url string) int { return p.groupOf(fnv(Host(url))) }
+
+// Begun returns the placement at the begin of a change from p to members, in so many groups.
+func (p Placement) Begun(epoch int64, members []string, groups int) Placement {
+	return Placement{Epoch: epoch, Self: p.Self, Members: members, Previous: p.Members, Groups: groups}
+}
+
+// After returns the placement after the groups below moved have moved. After the last group the
+// change is over.
+func (p Placement) After(moved int) Placement {
+	if p.Moved = moved; moved >= p.Groups {
+		return Placement{Epoch: p.Epoch, Self: p.Self, Members: p.Members}
+	}
+	return p
+}
+
+// groupOf mixes the hash of a host once more than ownerOf does, so that a group has hosts of all owners.
+func (p Placement) groupOf(h uint64) int {
+	if p.Groups == 0 {
+		return 0
+	}
+	return int(mix(mix(h)) % uint64(p.Groups))
+}
+
 func (p Placement) ownerOf(host string) (owner string) {
 	h, best := fnv(host), uint64(0)
-	for _, name := range p.Members {
+	members := p.Members
+	if p.Groups > 0 && p.groupOf(h) >= p.Moved {
+		members = p.Previous
+	}
+	for _, name := range members {
 		score := mix(h ^ mix(fnv(name)))
 		if owner == "" || score > best || score == best && name < owner {
 			owner, best = name, score
