@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -37,10 +38,49 @@ type stay struct {
 	path       string
 	start, end time.Time
 	gone       bool // the client left before the answer; the origin notices it late
+	link       *link
+}
+
+// link is a connection to an origin.
+type link struct {
+	mu     sync.Mutex
+	closed time.Time // zero: open
+}
+
+// left reports whether the connection closed with the answer of s: perhaps before it, because its
+// client was killed.
+func (s stay) left() bool {
+	s.link.mu.Lock()
+	defer s.link.mu.Unlock()
+	return s.gone || !s.link.closed.IsZero() && s.link.closed.Sub(s.end) < lag
+}
+
+type linkKey struct{}
+
+// serve serves o and notes the ends of its connections.
+func (o *origin) serve(t *testing.T, l net.Listener) {
+	links := sync.Map{}
+	server := &http.Server{
+		Handler: o,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			k := &link{}
+			links.Store(c, k)
+			return context.WithValue(ctx, linkKey{}, k)
+		},
+		ConnState: func(c net.Conn, state http.ConnState) {
+			if k, ok := links.Load(c); ok && state == http.StateClosed {
+				k.(*link).mu.Lock()
+				defer k.(*link).mu.Unlock()
+				k.(*link).closed = time.Now()
+			}
+		},
+	}
+	go server.Serve(l)
+	t.Cleanup(func() { server.Close() })
 }
 
 func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s := stay{path: r.URL.Path, start: time.Now()}
+	s := stay{path: r.URL.Path, start: time.Now(), link: r.Context().Value(linkKey{}).(*link)}
 	defer func() {
 		s.end, s.gone = time.Now(), r.Context().Err() != nil
 		o.mu.Lock()
@@ -85,7 +125,7 @@ func (o *origin) judge(t *testing.T) (requests, cut int) {
 			want = o.rowDelay // Crawl-delay is not known yet
 		}
 		from := a.end
-		if a.gone { // the origin does not know when its client died
+		if a.left() { // the origin does not know when its client died
 			from, want = a.start, want-lag
 		}
 		if gap := b.start.Sub(from); gap < want {
@@ -110,9 +150,7 @@ func TestFiftyHosts(t *testing.T) {
 		if i%5 == 0 {
 			o.crawlDelay = 500 * time.Millisecond
 		}
-		server := &http.Server{Handler: o}
-		go server.Serve(l)
-		t.Cleanup(func() { server.Close() })
+		o.serve(t, l)
 		origins[i] = o
 	}
 	data := t.TempDir()

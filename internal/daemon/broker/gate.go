@@ -45,7 +45,7 @@ func (g *gate) Check(c server.ClientAuthentication) bool {
 			c.RegisterUser(&server.User{Username: name, Account: account, Permissions: toServer(PermissionsOf(name))})
 			return true
 		}
-		g.log.Error("broker: cannot create the account of a node", "node", name, "err", err)
+		g.log.Error("broker: cannot create the account of a node", "node", name, "error", err)
 		return false
 	}
 	if suppressed, ok := g.throttle.Allow(why, time.Now()); ok {
