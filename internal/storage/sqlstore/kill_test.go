@@ -52,23 +52,22 @@ func crawlForever(config string) error {
 	}
 }
 
-// When a process is killed, each page is either stored with all its links and counted, or
-// still held by its batch, which can be returned.
-func TestKillDuringCrawl(t *testing.T) {
-	b := newBench(t)
-	b.newSite(`{"id":"s"}`)
+// killCrawlers starts crawlers of site "s", kills each after some pages, and returns what it held.
+// variable gives the crawler the configuration of the store.
+func (b *bench) killCrawlers(variable string) {
+	b.Helper()
 	config, err := json.Marshal(b.config)
 	b.must(err)
 	for _, lines := range []int{1, 7, 30} {
 		c := exec.Command(os.Args[0])
-		c.Env = append(os.Environ(), killVariable+"="+string(config))
+		c.Env = append(os.Environ(), variable+"="+string(config))
 		out, err := c.StdoutPipe()
 		b.must(err)
 		b.must(c.Start())
 		said := bufio.NewScanner(out)
 		for i := 0; i < lines && said.Scan(); i++ {
 			if len(said.Text()) > 3 {
-				t.Errorf("the crawler printed %q", said.Text())
+				b.Errorf("the crawler printed %q", said.Text())
 			}
 		}
 		b.must(c.Process.Signal(syscall.SIGKILL))
@@ -80,6 +79,14 @@ func TestKillDuringCrawl(t *testing.T) {
 		_, err = b.URLUpdate(ctx, []wire.URLUpdateRequest{{SiteID: "s", Set: wire.Patch{"Batch_Id": int64(0)}, Criterion: wire.Criterion{Where: "Batch_Id=1"}}})
 		b.must(err) // the next run uses a new batch
 	}
+}
+
+// When a process is killed, each page is either stored with all its links and counted, or
+// still held by its batch, which can be returned.
+func TestKillDuringCrawl(t *testing.T) {
+	b := newBench(t)
+	b.newSite(`{"id":"s"}`)
+	b.killCrawlers(killVariable)
 	var pages, links, loose int64
 	b.must(b.view(ctx, "test", func(t *tx) error {
 		_, err := t.Row("SELECT SUM(Status = 4), SUM(ParentMd5 <> ''), (SELECT COUNT(*) FROM "+t.table(sqldb.URLs, "s")+" p WHERE Status = 4 AND (SELECT COUNT(*) FROM "+

@@ -1,13 +1,9 @@
 package sqlstore
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
@@ -384,34 +380,13 @@ func pagesForever(config string) error {
 func TestKillWithLinksOut(t *testing.T) {
 	b := member(t, "n1")
 	b.newSite(`{"id":"s"}`)
-	config, err := json.Marshal(b.config)
-	b.must(err)
 	own := 0
 	for i := range linksOfPage {
 		if pair2("n1").Owner(fmt.Sprintf("h%d.example", i)) == "n1" {
 			own++
 		}
 	}
-	for _, lines := range []int{1, 7, 30} {
-		c := exec.Command(os.Args[0])
-		c.Env = append(os.Environ(), killLinksVariable+"="+string(config))
-		out, err := c.StdoutPipe()
-		b.must(err)
-		b.must(c.Start())
-		said := bufio.NewScanner(out)
-		for i := 0; i < lines && said.Scan(); i++ {
-			if len(said.Text()) > 3 {
-				t.Errorf("the crawler printed %q", said.Text())
-			}
-		}
-		b.must(c.Process.Signal(syscall.SIGKILL))
-		c.Wait()
-		b.checkCounters("s", "kill")
-		_, err = b.URLReturn(ctx, wire.URLReturnRequest{BatchID: 1})
-		b.must(err)
-		_, err = b.URLUpdate(ctx, []wire.URLUpdateRequest{{SiteID: "s", Set: wire.Patch{"Batch_Id": int64(0)}, Criterion: wire.Criterion{Where: "Batch_Id=1"}}})
-		b.must(err) // the next run uses a new batch
-	}
+	b.killCrawlers(killLinksVariable)
 	var pages, links int
 	b.must(b.view(ctx, "test", func(t *tx) error {
 		_, err := t.Row("SELECT SUM(Status = 4), SUM(ParentMd5 <> '') FROM "+t.table(sqldb.URLs, "s"), nil, &pages, &links)
