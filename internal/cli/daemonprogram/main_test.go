@@ -31,6 +31,19 @@ func program(t *testing.T, folder string, args ...string) *exec.Cmd {
 	return clitest.Command(t, folder, args...)
 }
 
+// started starts c and returns the lines of its log.
+func started(t *testing.T, c *exec.Cmd) *bufio.Scanner {
+	t.Helper()
+	stderr, err := c.StderrPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bufio.NewScanner(stderr)
+}
+
 const ini = `[Application]
 name = one
 data_dir = data
@@ -62,15 +75,9 @@ func TestSignalEndsIt(t *testing.T) {
 			folder := t.TempDir()
 			write(t, folder, ini) // found in the current folder
 			c := program(t, folder, "--name", "two")
-			stderr, err := c.StderrPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
+			lines := started(t, c)
 			var log strings.Builder
-			for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			for lines.Scan() {
 				log.WriteString(lines.Text() + "\n")
 				if strings.Contains(lines.Text(), "daemon runs") {
 					if err := c.Process.Signal(signal); err != nil {
@@ -100,14 +107,7 @@ func TestSecondSignal(t *testing.T) {
 DRCEDBAppName = sh -c "trap '' TERM; echo $$ > `+pidFile+`; while :; do read x; done"
 `)
 	c := program(t, folder)
-	stderr, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(stderr)
+	lines := started(t, c)
 	endpoint := regexp.MustCompile(`ClientInterfaceService:(tcp://[0-9.:]+)`)
 	for lines.Scan() {
 		if found := endpoint.FindStringSubmatch(lines.Text()); found != nil {

@@ -1,7 +1,6 @@
 package daemonprogram
 
 import (
-	"bufio"
 	"encoding/json"
 	"net"
 	"os"
@@ -120,14 +119,7 @@ func TestDaemonWithKeys(t *testing.T) {
 	text = strings.Replace(text, "[ClientInterfaceService]\n", "[ClientInterfaceService]\nserverHost = 0.0.0.0\nserverSecretKey = server.key\nallowedClients = clients\nRequestTimeout = 50\n", 1)
 	write(t, folder, text)
 	c := program(t, folder)
-	stderr, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(stderr)
+	lines := started(t, c)
 	var log strings.Builder
 	var adminAt, clientsAt string
 	for (adminAt == "" || clientsAt == "") && lines.Scan() {

@@ -1,7 +1,6 @@
 package daemonprogram
 
 import (
-	"bufio"
 	"fmt"
 	"net"
 	"os"
@@ -67,18 +66,12 @@ func TestServiceManager(t *testing.T) {
 	defer l.Close()
 	c := program(t, folder)
 	c.Env = append(c.Env, "NOTIFY_SOCKET="+socket, "WATCHDOG_USEC=2000000")
-	stderr, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	lines := started(t, c)
 	defer func() { _ = c.Process.Kill() }()
 	var log []string
 	logged := make(chan struct{})
 	go func() {
-		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		for lines.Scan() {
 			log = append(log, lines.Text())
 		}
 		close(logged)
