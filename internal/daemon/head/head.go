@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -198,28 +197,7 @@ func (h *Head) Run(ctx context.Context, t executor.Task) ([]executor.Result, err
 		}
 		t.Epoch = epoch
 	}
-	return h.Executor.Run(ctx, wired(t))
-}
-
-// Submit submits a task to a node.
-func (h *Head) Submit(ctx context.Context, t executor.Task) error {
-	return h.Executor.Submit(ctx, wired(t))
-}
-
-// Extra are the arguments that the head adds to those that a node has configured for a program. A
-// node accepts no others.
-var Extra = []string{"--finalize"}
-
-// wired returns a task without the arguments of the head's own ini file: a node has its own.
-func wired(t executor.Task) executor.Task {
-	t.Stages = slices.Clone(t.Stages)
-	for i, stage := range t.Stages {
-		t.Stages[i] = executor.Stage{
-			Program: stage.Program,
-			Args:    slices.DeleteFunc(slices.Clone(stage.Args), func(arg string) bool { return !slices.Contains(Extra, arg) }),
-		}
-	}
-	return t
+	return h.Executor.Run(ctx, t)
 }
 
 // Owner returns the member that owns the host of a URL, "" without members.

@@ -229,18 +229,3 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 }
-
-// A node gets the names of programs, and only arguments that it accepts from the head.
-func TestWired(t *testing.T) {
-	own := executor.Task{Stages: []executor.Stage{
-		{Program: "/usr/bin/db-task", Args: []string{"-c", "db-task.ini"}, Dir: "/etc", Env: []string{"A=1"}},
-		{Program: "processor-task", Args: []string{"-c", "x.ini", "--finalize"}},
-	}}
-	got := wired(own).Stages
-	if fmt.Sprint(got) != "[{/usr/bin/db-task [] [] } {processor-task [--finalize] [] }]" {
-		t.Errorf("%v", got)
-	}
-	if len(own.Stages[0].Args) != 2 || len(own.Stages[1].Args) != 3 {
-		t.Error("the task itself has changed")
-	}
-}

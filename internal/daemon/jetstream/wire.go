@@ -137,8 +137,8 @@ func subjectOf(t *executor.Task) string {
 	return "tasks.any." + laneOf(t.Type)
 }
 
-// onWire returns t without its input and with programs by base name: a node has its own
-// configuration of each program.
+// onWire returns t without its input, with programs by base name and without ini files: a node has its
+// own configuration of each program.
 func onWire(t executor.Task) executor.Task {
 	t.Stages = slices.Clone(t.Stages)
 	for i, s := range t.Stages {
