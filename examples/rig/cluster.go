@@ -28,6 +28,7 @@ const joinLimit = time.Minute
 type Cluster struct {
 	*Rig
 	nodes map[string]*node
+	env   []string // of the nodes
 }
 
 // node is one data node.
@@ -41,7 +42,7 @@ type node struct {
 // StartCluster starts a head with the NATS server in it, and nodes, and waits until they are ready.
 // On an error nothing keeps running.
 func StartCluster(ctx context.Context, o Options, names ...string) (*Cluster, error) {
-	data := o.Data
+	data, env := o.Data, o.Env
 	ports, release, err := childprocess.FreePorts(1)
 	if err != nil {
 		return nil, fmt.Errorf("start cluster: %w", err)
@@ -55,7 +56,7 @@ func StartCluster(ctx context.Context, o Options, names ...string) (*Cluster, er
 	}
 	free := head.release
 	head.release = func() { free(); release() }
-	c := &Cluster{Rig: head, nodes: map[string]*node{}}
+	c := &Cluster{Rig: head, nodes: map[string]*node{}, env: env}
 	for _, name := range names {
 		if err := c.AddNode(ctx, name, filepath.Join(data, name)); err != nil {
 			c.Close()
@@ -98,7 +99,7 @@ func (c *Cluster) StartNode(ctx context.Context, name string) (err error) {
 
 // nodeEnv is the environment of a node and its tasks.
 func (c *Cluster) nodeEnv(n *node) []string {
-	return append(c.Env(),
+	return append(append(c.Env(), c.env...),
 		"DC_Application_data_dir="+n.data,
 		"DC_AdminInterfaceServer_serverPort="+strconv.Itoa(n.adminPort),
 		"DC_StatusServer_StatusPort=0",

@@ -2,7 +2,9 @@ package wire
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 )
 
@@ -53,6 +55,39 @@ type LinkOut struct {
 	// URL has the site, or no site and a SiteSelect (SelectAuto or SelectQualify): then the owner
 	// chooses the site as for URL_NEW. Freq is the number of pages of one chunk that named it.
 	URL URL `json:"url"`
+}
+
+// linkURL has the fields of URL. Zero values are left out: a link sets a quarter of them.
+var linkURL = func() reflect.Type {
+	fields := reflect.VisibleFields(reflect.TypeFor[URL]())
+	for i, f := range fields {
+		fields[i].Tag = reflect.StructTag(fmt.Sprintf(`json:"%s,omitzero"`, f.Tag.Get("json")))
+	}
+	return reflect.StructOf(fields)
+}()
+
+// linkText is the JSON of a LinkOut.
+type linkText struct {
+	ID   int64  `json:"id,omitzero"`
+	From string `json:"from,omitzero"`
+	URL  any    `json:"url"`
+}
+
+// MarshalJSON leaves out fields of the URL that are zero.
+func (l LinkOut) MarshalJSON() ([]byte, error) {
+	return json.Marshal(linkText{l.ID, l.From, reflect.ValueOf(l.URL).Convert(linkURL).Interface()})
+}
+
+// UnmarshalJSON reads what MarshalJSON has written. Unlike URL.UnmarshalJSON it does not change values
+// to fit: another node has done so.
+func (l *LinkOut) UnmarshalJSON(data []byte) error {
+	u := reflect.New(linkURL)
+	text := linkText{URL: u.Interface()}
+	if err := json.Unmarshal(data, &text); err != nil {
+		return err
+	}
+	*l = LinkOut{ID: text.ID, From: text.From, URL: u.Elem().Convert(reflect.TypeFor[URL]()).Interface().(URL)}
+	return nil
 }
 
 // LinksSentRequest is the object of LINKS_SENT: links that are stored durably elsewhere. The

@@ -133,9 +133,11 @@ func (t *tx) takeLinks(r wire.LinksTakeRequest) ([]wire.LinkGroup, error) {
 	for _, same := range wire.Groups(rows, func(w waitingLink) string { return fmt.Sprint(w.group) }) {
 		var g wire.LinkGroup
 		for _, w := range same {
-			if err := t.join(&g, w); err != nil {
+			l, err := w.link()
+			if err != nil {
 				return nil, err
 			}
+			t.join(&g, l)
 		}
 		groups = append(groups, g)
 	}
@@ -149,17 +151,12 @@ func (t *tx) takeLinks(r wire.LinksTakeRequest) ([]wire.LinkGroup, error) {
 }
 
 // join adds a link to a group. The first one gives it its owner.
-func (t *tx) join(g *wire.LinkGroup, w waitingLink) error {
-	l, err := w.link()
-	if err != nil {
-		return err
-	}
+func (t *tx) join(g *wire.LinkGroup, l wire.LinkOut) {
 	if len(g.Links) == 0 {
 		g.Owner = t.place.OwnerOfURL(l.URL.URL)
 	}
 	l.From = t.place.Self
-	g.Links, g.IDs = append(g.Links, l), append(g.IDs, w.id)
-	return nil
+	g.Links, g.IDs = append(g.Links, l), append(g.IDs, l.ID)
 }
 
 func (w waitingLink) link() (l wire.LinkOut, err error) {
@@ -187,9 +184,7 @@ func (t *tx) newGroups(rows []waitingLink, size int) ([]wire.LinkGroup, error) {
 			open[owner] = at
 			groups = append(groups, wire.LinkGroup{})
 		}
-		if err := t.join(&groups[at], w); err != nil {
-			return nil, err
-		}
+		t.join(&groups[at], l)
 		bytes[at] += len(w.text)
 	}
 	for _, g := range groups {

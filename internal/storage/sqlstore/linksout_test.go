@@ -190,7 +190,7 @@ func TestLinkGroups(t *testing.T) {
 		links = append(links, linkAt("", fmt.Sprintf("http://%s/%d", hostOf(t, []string{"n1", "n2"}[i%2], 0), i)))
 	}
 	b.crawled("http://"+hostOf(t, "n1", 0)+"/page", 7, true, links...)
-	taken, err := b.LinksTake(ctx, wire.LinksTakeRequest{Max: 20, MaxBytes: 5000})
+	taken, err := b.LinksTake(ctx, wire.LinksTakeRequest{Max: 20, MaxBytes: 1500})
 	b.must(err)
 	groups := taken.Owners
 	same(t, "left", taken.Left, int64(10))
@@ -205,7 +205,7 @@ func TestLinkGroups(t *testing.T) {
 				t.Errorf("a link of %s is in a group of %s", owner, g.Owner)
 			}
 		}
-		if size > 5500 || len(g.IDs) != len(g.Links) {
+		if size > 1700 || len(g.IDs) != len(g.Links) {
 			t.Errorf("a group of %s has %d links, %d ids, %d bytes", g.Owner, len(g.Links), len(g.IDs), size)
 		}
 	}
