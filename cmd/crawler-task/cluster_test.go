@@ -71,10 +71,8 @@ func pass(from, to *node, owner string) wire.LinksStored {
 	if len(groups) != 1 || groups[0].Owner != owner {
 		from.Fatalf("%d groups of links; want one for %s", len(groups), owner)
 	}
-	request, err := json.Marshal(wire.LinksStoreRequest{Links: groups[0].Links})
-	from.must(err)
 	job := storage.Job{Repository: to.repo}
-	answer, err := job.Run(to.Context(), json.RawMessage(`["LINKS_STORE",`+string(request)+`]`))
+	answer, err := job.Run(to.Context(), json.RawMessage(`["LINKS_STORE",`+string(groups[0].Request)+`]`))
 	from.must(err)
 	_, err = from.repo.LinksSent(from.Context(), wire.LinksSentRequest{IDs: groups[0].IDs})
 	from.must(err)

@@ -103,11 +103,11 @@ func TestLinkOperations(t *testing.T) {
 	if answer := n.good(`["LINKS_SENT",{"ids":[1]}]`); !strings.Contains(answer, `"statuses":[0]`) {
 		t.Errorf("LINKS_SENT: %s", answer)
 	}
-	request := `["LINKS_STORE",{"links":[{"id":1,"from":"n9","url":{"siteId":"nowhere","url":"http://a.example/"}}]}]`
+	request := `["LINKS_STORE",{"bundles":[{"id":1,"from":"n9","links":[{"siteId":"nowhere","url":"http://a.example/"}]}]}]`
 	if answer := n.good(request); !strings.Contains(answer, `"unknown":["nowhere"]`) {
 		t.Errorf("LINKS_STORE: %s", answer)
 	}
-	for _, bad := range []string{`["LINKS_TAKE",{"max":-1}]`, `["LINKS_STORE",{"links":[{"id":1}]}]`, `["LINKS_STORE",[]]`} {
+	for _, bad := range []string{`["LINKS_TAKE",{"max":-1}]`, `["LINKS_STORE",{"bundles":[{"id":1}]}]`, `["LINKS_STORE",{"links":[{"id":1}]}]`, `["LINKS_STORE",[]]`} {
 		if answer := n.run(bad); !strings.Contains(answer, `"refused":true`) {
 			t.Errorf("%s: %s", bad, answer)
 		}
@@ -121,7 +121,7 @@ func TestCostOfAForeignLink(t *testing.T) {
 	limits := []struct {
 		name string
 		most float64
-	}{{"transactions", 0.005}, {"statements", 0.05}, {"changed rows", 2.1}, {"allocations", 40}}
+	}{{"transactions", 0.005}, {"statements", 0.03}, {"changed rows", 1.1}, {"allocations", 20}}
 	n := newNode(t)
 	inCluster(t, n, "n1")
 	n.good(fmt.Sprintf(`["SITE_NEW",{"id":%q,"requestDelay":0}]`, site))

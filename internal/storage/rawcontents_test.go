@@ -189,7 +189,7 @@ func TestMoveRawKilled(t *testing.T) {
 			for done := false; !done; {
 				cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMoveRawKilled$")
 				cmd.Env = append(os.Environ(), moveRawVariable+"="+to+" "+string(config), "GORACE=atexit_sleep_ms=0")
-				done = !killAfter(t, cmd, 1+r.IntN(2), time.Duration(r.IntN(50))*time.Millisecond)
+				done = !killAfter(t, cmd, 1+r.IntN(2), time.Duration(r.IntN(20))*time.Millisecond)
 				if !done {
 					kills++
 				}

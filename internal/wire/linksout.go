@@ -11,13 +11,12 @@ import (
 // Our own operations for links to hosts that other nodes of a cluster own (package placement). A
 // node's agent sends them to its db-task; clients cannot call them.
 //
-//	LINKS_TAKE on the node that found links   {"max":1000} -> {"owners":[{"owner":"n2","ids":[1,2],"links":[...]}],"left":0}
-//	LINKS_STORE on the owner                  {"links":[...]} -> {"new":2,...}
-//	LINKS_SENT on the node that found them    {"ids":[1,2]}
+//	LINKS_TAKE on the node that found links   {"max":1000} -> {"owners":[{"owner":"n2","ids":[7],"count":30,"request":{...}}],"left":0}
+//	LINKS_STORE on the owner                  {"bundles":[{"id":7,"from":"n1","links":[{"url":...},...]}]} -> {"new":2,...}
+//	LINKS_SENT on the node that found them    {"ids":[7]}
 //
-// Each of them may be repeated, and each may be lost: a group is taken again until LINKS_SENT, with
-// the same links in the same order; an owner that has stored it answers "repeated" and stores
-// nothing.
+// Each of them may be repeated, and each may be lost: a bundle is taken again until LINKS_SENT, with
+// the same links; an owner that has stored it skips it.
 const (
 	LinksTake  Op = 63
 	LinksSent  Op = 64
@@ -26,7 +25,7 @@ const (
 
 // LinksTakeRequest is the object of LINKS_TAKE. The answer is a LinksTaken.
 type LinksTakeRequest struct {
-	Max      int64 `json:"max"`      // most links of all groups; 0: 1000
+	Max      int64 `json:"max"`      // most bundles of all groups; 0: 1000
 	MaxBytes int64 `json:"maxBytes"` // about the most JSON of one group (bytes); 0: 256 KiB
 }
 
@@ -38,24 +37,33 @@ func (r LinksTakeRequest) Check(object string) error {
 // LinksTaken are links for other nodes. Without links it has no owners.
 type LinksTaken struct {
 	Owners []LinkGroup `json:"owners"` // perhaps several groups of one owner
-	Left   int64       `json:"left"`   // links that wait and are not in a group; at most 100000 are counted
+	Left   int64       `json:"left"`   // links that wait and are not in a group; those of 10000 bundles are counted
 }
 
-// LinkGroup are links for one owner. The group stays the same until LINKS_SENT.
+// LinkGroup are bundles for one owner.
 type LinkGroup struct {
-	Owner string    `json:"owner"`
-	IDs   []int64   `json:"ids"` // of Links
+	Owner   string          `json:"owner"`
+	IDs     []int64         `json:"ids"`     // of the bundles
+	Count   int64           `json:"count"`   // of their links
+	Request json.RawMessage `json:"request"` // a LinksStoreRequest
+}
+
+// LinksStoreRequest is the object of LINKS_STORE.
+type LinksStoreRequest struct {
+	Bundles []LinkBundle `json:"bundles"`
+}
+
+// LinkBundle are links of one site that one transaction found, all for one owner. It never changes.
+type LinkBundle struct {
+	ID    int64     `json:"id"`   // on the node that found them; never used again
+	From  string    `json:"from"` // that node
 	Links []LinkOut `json:"links"`
 }
 
-// LinkOut is a link for its owner: the row as the node that found it would insert it.
-type LinkOut struct {
-	ID   int64  `json:"id"`   // on the node that found it; never used again
-	From string `json:"from"` // that node
-	// URL has the site, or no site and a SiteSelect (SelectAuto or SelectQualify): then the owner
-	// chooses the site as for URL_NEW. Freq is the number of pages of one chunk that named it.
-	URL URL `json:"url"`
-}
+// LinkOut is a link for its owner: the row as the node that found it would insert it. It has the
+// site, or no site and a SiteSelect (SelectAuto or SelectQualify): then the owner chooses the site as
+// for URL_NEW. Freq is the number of pages of one chunk that named it.
+type LinkOut URL
 
 // linkURL has the fields of URL. Zero values are left out: a link sets a quarter of them.
 var linkURL = func() reflect.Type {
@@ -66,27 +74,19 @@ var linkURL = func() reflect.Type {
 	return reflect.StructOf(fields)
 }()
 
-// linkText is the JSON of a LinkOut.
-type linkText struct {
-	ID   int64  `json:"id,omitzero"`
-	From string `json:"from,omitzero"`
-	URL  any    `json:"url"`
-}
-
-// MarshalJSON leaves out fields of the URL that are zero.
+// MarshalJSON leaves out fields that are zero.
 func (l LinkOut) MarshalJSON() ([]byte, error) {
-	return json.Marshal(linkText{l.ID, l.From, reflect.ValueOf(l.URL).Convert(linkURL).Interface()})
+	return json.Marshal(reflect.ValueOf(l).Convert(linkURL).Interface())
 }
 
 // UnmarshalJSON reads what MarshalJSON has written. Unlike URL.UnmarshalJSON it does not change values
 // to fit: another node has done so.
 func (l *LinkOut) UnmarshalJSON(data []byte) error {
 	u := reflect.New(linkURL)
-	text := linkText{URL: u.Interface()}
-	if err := json.Unmarshal(data, &text); err != nil {
+	if err := json.Unmarshal(data, u.Interface()); err != nil {
 		return err
 	}
-	*l = LinkOut{ID: text.ID, From: text.From, URL: u.Elem().Convert(reflect.TypeFor[URL]()).Interface().(URL)}
+	*l = u.Elem().Convert(reflect.TypeFor[LinkOut]()).Interface().(LinkOut)
 	return nil
 }
 
@@ -99,30 +99,31 @@ type LinksSentRequest struct {
 // Check accepts all ids.
 func (r LinksSentRequest) Check(string) error { return nil }
 
-// LinksStoreRequest is the object of LINKS_STORE: the links of one LinkGroup.
-type LinksStoreRequest struct {
-	Links []LinkOut `json:"links"`
-}
-
-// Check refuses links without a sender and invalid site ids.
-func (r LinksStoreRequest) Check(object string) (err error) {
-	for _, l := range r.Links {
-		if l.From == "" && err == nil {
-			err = &FieldError{Object: object + ".links", Field: "from", Reason: "is missing"}
+// Check refuses a request without bundles, bundles without a sender and invalid site ids.
+func (r LinksStoreRequest) Check(object string) error {
+	if len(r.Bundles) == 0 {
+		return &FieldError{Object: object, Field: "bundles", Reason: "is missing or empty"}
+	}
+	for _, b := range r.Bundles {
+		if b.From == "" {
+			return &FieldError{Object: object + ".bundles", Field: "from", Reason: "is missing"}
 		}
-		if l.URL.SiteID != "" {
-			err = cmp.Or(err, CheckSiteID(object+".links", "siteId", l.URL.SiteID))
+		for _, l := range b.Links {
+			if err := CheckSiteID(object+".links", "siteId", l.SiteID); l.SiteID != "" && err != nil {
+				return err
+			}
 		}
 	}
-	return err
+	return nil
 }
 
-// Key identifies a group of links among all that an owner ever gets. It depends on the URLs too,
-// because a node that was restored from a backup uses ids again.
-func (r LinksStoreRequest) Key() string {
+// Key identifies a bundle among all that an owner ever gets. It depends on the URLs too, because a
+// node that was restored from a backup uses ids again.
+func (b LinkBundle) Key() string {
 	var text strings.Builder
-	for _, l := range r.Links {
-		fmt.Fprintf(&text, "%s %d %s %s\n", l.From, l.ID, l.URL.SiteID, l.URL.URLMd5)
+	fmt.Fprintf(&text, "%s %d\n", b.From, b.ID)
+	for _, l := range b.Links {
+		fmt.Fprintf(&text, "%s %s\n", l.SiteID, l.URLMd5)
 	}
 	return Md5(text.String())
 }
@@ -132,7 +133,7 @@ type LinksStored struct {
 	New      int      `json:"new"`      // inserted
 	Known    int      `json:"known"`    // had a row
 	Dropped  int      `json:"dropped"`  // the site is full or unknown, or the URL cannot be stored
-	Repeated bool     `json:"repeated"` // the group was stored before
+	Repeated bool     `json:"repeated"` // all bundles were stored before
 	Unknown  []string `json:"unknown"`  // sites whose links were dropped
 }
 

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -108,20 +107,15 @@ func (s store) sendAll(ctx context.Context, to publisher) (r round, err error) {
 			if err := s.send(ctx, to, g); err != nil {
 				return round{r.sent, t.Left + 1}, err
 			}
-			r.sent += int64(len(g.IDs))
+			r.sent += g.Count
 		}
 	}
 }
 
-// send appends one group to the stream and then marks it as sent. The message id is the key under
-// which the owner knows the group.
+// send appends one group to the stream and then marks it as sent. The message id is that of its bytes:
+// a group of the same bundles is the same message.
 func (s store) send(ctx context.Context, to publisher, g wire.LinkGroup) error {
-	request := wire.LinksStoreRequest{Links: g.Links}
-	data, err := json.Marshal(request)
-	if err == nil {
-		err = to.Publish(ctx, "links."+g.Owner, request.Key(), data)
-	}
-	if err != nil {
+	if err := to.Publish(ctx, "links."+g.Owner, wire.Md5(string(g.Request)), g.Request); err != nil {
 		return err
 	}
 	return s.markSent(ctx, g.IDs)

@@ -98,8 +98,8 @@ func serveStore(folder string) {
 
 func (r rows) answer(call wire.Call) any {
 	var request struct {
-		IDs   []int64        `json:"ids"`
-		Links []wire.LinkOut `json:"links"`
+		IDs []int64 `json:"ids"`
+		wire.LinksStoreRequest
 	}
 	if err := json.Unmarshal(call.Object, &request); err != nil {
 		panic(err)
@@ -116,13 +116,15 @@ func (r rows) answer(call wire.Call) any {
 	case wire.LinksStore:
 		list := r.stored()
 		answer := wire.LinksStored{Unknown: []string{}}
-		for _, link := range request.Links {
-			if slices.Contains(list, link.URL.URL) {
-				answer.Known++
-				continue
+		for _, bundle := range request.Bundles {
+			for _, link := range bundle.Links {
+				if slices.Contains(list, link.URL) {
+					answer.Known++
+					continue
+				}
+				answer.New++
+				list = append(list, link.URL)
 			}
-			answer.New++
-			list = append(list, link.URL.URL)
 		}
 		r.write("stored.json", list)
 		var deliveries int
@@ -146,11 +148,13 @@ func (r rows) take() (t wire.LinksTaken) {
 		}
 	}
 	for owner, list := range byOwner {
-		g := wire.LinkGroup{Owner: owner}
+		g := wire.LinkGroup{Owner: owner, Count: int64(len(list))}
+		var request wire.LinksStoreRequest
 		for _, row := range list {
 			g.IDs = append(g.IDs, int64(row.ID))
-			g.Links = append(g.Links, wire.LinkOut{ID: int64(row.ID), From: "alpha", URL: wire.URL{URL: row.Link}})
+			request.Bundles = append(request.Bundles, wire.LinkBundle{ID: int64(row.ID), From: "alpha", Links: []wire.LinkOut{{URL: row.Link}}})
 		}
+		g.Request, _ = json.Marshal(request)
 		t.Owners = append(t.Owners, g)
 	}
 	return t

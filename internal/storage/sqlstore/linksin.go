@@ -10,9 +10,9 @@ import (
 	"hce/dc/internal/wire/property"
 )
 
-// keptGroups is the number of groups that LinksStore remembers. More are never under way from all
+// keptBundles is the number of bundles that LinksStore remembers. More are never under way from all
 // nodes together.
-const keptGroups = 100_000
+const keptBundles = 1_000_000
 
 // siteWait is the age up to which links of unknown sites are refused. Then SITE_NEW may still be on
 // its way, and the sender tries again. Later the site is deleted, and they are dropped.
@@ -20,7 +20,7 @@ const siteWait = 24 * time.Hour
 
 // LinksStore stores links that another node has found, in one transaction: new rows while the site
 // has room, and the Freq and the reset of known ones, as for links of a page here
-// (docs/spec/crawling.md 5.7, 5.8). The properties of the site are those of now. A group that was
+// (docs/spec/crawling.md 5.7, 5.8). The properties of the site are those of now. A bundle that was
 // stored before changes nothing. A link whose host belongs to a third node is queued for it. If a site
 // is unknown, nothing is stored and the error has CodeNotFound, unless the links are older than
 // siteWait: then those of the site are dropped.
@@ -30,12 +30,12 @@ func (s *Store) LinksStore(ctx context.Context, r wire.LinksStoreRequest) (wire.
 	answer, err := result(ctx, s.update, "LinksStore", func(t *tx) (wire.LinksStored, error) {
 		done = nil
 		k := receiving{tx: t, answer: wire.LinksStored{Unknown: []string{}}}
-		first, err := t.receive(r.Key())
-		if err != nil || !first {
+		links, err := t.unstored(r.Bundles)
+		if err != nil || len(links) == 0 {
 			k.answer.Repeated = err == nil
 			return k.answer, err
 		}
-		err = k.store(r.Links)
+		err = k.store(links)
 		done = k.done
 		return k.answer, err
 	})
@@ -51,15 +51,29 @@ func (s *Store) LinksStore(ctx context.Context, r wire.LinksStoreRequest) (wire.
 	return answer, nil
 }
 
-// receive notes the key of a group. First is false if it was noted before.
+// unstored notes the keys of bundles and returns the links of those that were not noted before.
+func (t *tx) unstored(bundles []wire.LinkBundle) (links []wire.LinkOut, err error) {
+	for _, b := range bundles {
+		first, err := t.receive(b.Key())
+		if err != nil {
+			return nil, err
+		}
+		if first {
+			links = append(links, b.Links...)
+		}
+	}
+	return links, nil
+}
+
+// receive notes the key of a bundle. First is false if it was noted before.
 func (t *tx) receive(key string) (first bool, err error) {
 	text, err := t.DB.Text("links_received", "")
 	if err != nil {
 		return false, err
 	}
 	id, first, err := t.Insert(text, key)
-	if err == nil && first && id > keptGroups && id%1000 == 0 {
-		_, err = t.Do("links_forget", id-keptGroups)
+	if err == nil && first && id > keptBundles && id%1000 == 0 {
+		_, err = t.Do("links_forget", id-keptBundles)
 	}
 	return first, err
 }
@@ -72,14 +86,14 @@ type receiving struct {
 }
 
 func (k *receiving) store(links []wire.LinkOut) error {
-	bySite := wire.Groups(links, func(l wire.LinkOut) string { return l.URL.SiteID })
+	bySite := wire.Groups(links, func(l wire.LinkOut) string { return l.SiteID })
 	slices.SortFunc(bySite, func(a, b []wire.LinkOut) int { // all requests lock sites in this order
-		return strings.Compare(a[0].URL.SiteID, b[0].URL.SiteID)
+		return strings.Compare(a[0].SiteID, b[0].SiteID)
 	})
 	for _, same := range bySite {
 		urls := make([]*wire.URL, 0, len(same))
 		for i := range same {
-			if u := &same[i].URL; storableURL(u.URL) {
+			if u := (*wire.URL)(&same[i]); storableURL(u.URL) {
 				u.BatchID = 0
 				urls = append(urls, u)
 				continue
@@ -87,10 +101,10 @@ func (k *receiving) store(links []wire.LinkOut) error {
 			k.answer.Dropped++
 		}
 		store := k.storeSite
-		if same[0].URL.SiteID == "" {
+		if same[0].SiteID == "" {
 			store = k.storeElsewhere
 		}
-		if err := store(same[0].URL.SiteID, urls); err != nil {
+		if err := store(same[0].SiteID, urls); err != nil {
 			return err
 		}
 	}

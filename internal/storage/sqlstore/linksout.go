@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"hce/dc/internal/storage/sqldb"
@@ -18,8 +19,8 @@ import (
 //     the others answer as if they had stored them. The lists of a site (sites_urls, filters,
 //     properties) are on all nodes.
 //   - Links of pages, of sitemaps, to other sites and of URL schemas that other nodes own are queued
-//     here, in the transaction of their page: links_waiting has the link, links_out has its key for
-//     ever. So a link is sent once; a known link adds nothing to the Freq of its row, and does not
+//     here, in the transaction of their page: links_waiting has them in bundles, one for each owner,
+//     links_out has their keys for ever. So a link is sent once; a known link adds nothing to the Freq of its row, and does not
 //     reset it (RECRAWL_URL_*), when a further page names it.
 //   - A link with contents of its own (the entry of a feed) stays with its page: nobody has to
 //     request it. So do further items of a page that processing finds, and the URL of a batch.
@@ -27,9 +28,9 @@ import (
 // Deleting or cleaning a site removes its links here. A link that is on its way at that time arrives
 // later: the owner drops it if the site is gone.
 //
-// What a kill leaves: before the commit nothing; after it the page and its links. LINKS_TAKE gives
-// links a group and writes that down, so it takes the same groups again until LINKS_SENT removes
-// them. LINKS_STORE writes the key of the group in the transaction of the rows.
+// What a kill leaves: before the commit nothing; after it the page and its links. LINKS_TAKE takes
+// the same bundles again until LINKS_SENT removes them. LINKS_STORE writes the key of each bundle in
+// the transaction of its rows.
 //
 // Links to other sites (TypeRegularExt, TypeNewSite) have no site here: the owner chooses it, as
 // for URL_NEW, and makes it if need be. Such a site exists on the owner of its host only, because it
@@ -58,177 +59,210 @@ func (t *tx) queueLinks(site string, links []*wire.URL) error {
 	if len(links) == 0 {
 		return nil
 	}
-	out := t.DB.Table(sqldb.Sites, "links_out")
-	met := map[string]bool{}
-	err := eachIn(t, mapped(links, urlKey), "SELECT URLMd5 FROM "+out+ofKeys, []any{site}, func(scan func(...any) error) error {
-		var md5 string
-		err := scan(&md5)
-		met[md5] = true
-		return err
-	})
+	met, err := t.queuedKeys(site, mapped(links, urlKey))
 	if err != nil {
 		return err
 	}
-	var keys, waiting [][]any
+	var keys [][]any
+	var fresh []wire.LinkOut
 	for _, u := range links {
 		if met[u.URLMd5] {
 			continue
 		}
 		met[u.URLMd5] = true
-		row := *u
+		row := wire.LinkOut(*u)
 		row.SiteID, row.BatchID = site, 0
 		row.CDate = cmp.Or(row.CDate, wire.Date(t.now))
-		text, err := json.Marshal(wire.LinkOut{URL: row})
-		if err != nil {
-			return fmt.Errorf("queue link %s: %w", u.URLMd5, err)
-		}
-		keys = append(keys, []any{site, u.URLMd5})
-		waiting = append(waiting, []any{site, u.URLMd5, string(text)})
+		keys, fresh = append(keys, []any{site, u.URLMd5}), append(fresh, row)
 	}
 	if len(keys) == 0 {
 		return nil
 	}
-	if err := t.insertRows("INSERT INTO "+out+" (Site_Id, URLMd5)", keys); err != nil {
+	if err := t.insertRows("INSERT INTO "+t.DB.Table(sqldb.Sites, "links_out")+" (Site_Id, URLMd5)", keys); err != nil {
 		return err
 	}
-	return t.insertRows("INSERT INTO "+t.DB.Table(sqldb.Sites, "links_waiting")+" (Site_Id, URLMd5, Link)", waiting)
+	return t.bundle(site, fresh)
 }
 
-// waitingLink is a row of links_waiting.
-type waitingLink struct {
-	id, group int64
-	text      string
+// queuedKeys returns those keys whose links wait or were sent.
+func (t *tx) queuedKeys(site string, md5s []string) (map[string]bool, error) {
+	queued := map[string]bool{}
+	err := eachIn(t, md5s, "SELECT URLMd5 FROM "+t.DB.Table(sqldb.Sites, "links_out")+ofKeys, []any{site}, func(scan func(...any) error) error {
+		var md5 string
+		err := scan(&md5)
+		queued[md5] = true
+		return err
+	})
+	return queued, err
 }
 
-func (w *waitingLink) fields() []any { return []any{&w.id, &w.group, &w.text} }
+// bundle stores links, in bundles of one owner and at most maxBundle bytes, or of one link.
+func (t *tx) bundle(site string, links []wire.LinkOut) error {
+	texts, counts := map[string][]byte{}, map[string]int{}
+	var rows [][]any
+	keep := func(owner string) {
+		rows = append(rows, []any{site, owner, counts[owner], "[" + string(texts[owner]) + "]"})
+		delete(texts, owner)
+		delete(counts, owner)
+	}
+	for _, l := range links {
+		text, err := json.Marshal(l)
+		if err != nil {
+			return fmt.Errorf("queue link %s: %w", l.URLMd5, err)
+		}
+		owner := t.place.OwnerOfURL(l.URL)
+		if old := texts[owner]; len(old) > 0 {
+			if len(old)+len(text) >= maxBundle {
+				keep(owner)
+			} else {
+				text = append(append(old, ','), text...)
+			}
+		}
+		texts[owner] = text
+		counts[owner]++
+	}
+	for _, owner := range slices.Sorted(maps.Keys(texts)) {
+		keep(owner)
+	}
+	return t.insertRows("INSERT INTO "+t.DB.Table(sqldb.Sites, "links_waiting")+" (Site_Id, Owner, N, Links)", rows)
+}
+
+// waitingBundle is a row of links_waiting.
+type waitingBundle struct {
+	id, n             int64
+	site, owner, text string
+}
+
+func (w *waitingBundle) fields() []any { return []any{&w.id, &w.site, &w.owner, &w.n, &w.text} }
+
+func (w *waitingBundle) links() (list []wire.LinkOut, err error) {
+	if err = json.Unmarshal([]byte(w.text), &list); err != nil {
+		err = fmt.Errorf("read waiting bundle %d: %w", w.id, err)
+	}
+	return list, err
+}
 
 const (
-	defaultTake  = 1000
-	defaultGroup = 256 << 10 // bytes
+	maxBundle    = 64 << 10 // bytes
+	defaultTake  = 200      // bundles
+	defaultGroup = 256 << 10
 )
 
-// LinksTake returns links that wait for other nodes, in groups of one owner. Groups that were taken
-// before and not sent come first, and alone; otherwise the oldest links get groups. Without links it
-// writes nothing.
+// LinksTake returns the oldest bundles that wait for other nodes, in groups of one owner. Without
+// links it writes nothing.
 func (s *Store) LinksTake(ctx context.Context, r wire.LinksTakeRequest) (wire.LinksTaken, error) {
 	waits, err := result(ctx, s.view, "LinksTake", func(t *tx) (bool, error) { return t.Get("links_any", nil, new(int)) })
 	if err != nil || !waits {
 		return wire.LinksTaken{Owners: []wire.LinkGroup{}}, err
 	}
 	return result(ctx, s.update, "LinksTake", func(t *tx) (taken wire.LinksTaken, err error) {
-		taken.Owners, err = t.takeLinks(r)
-		if err == nil {
-			_, err = t.Get("links_count_free", nil, &taken.Left)
+		for len(taken.Owners) == 0 { // until no bundle got another owner
+			rows, err := t.bundlesAfter(0, cmp.Or(r.Max, defaultTake))
+			if err == nil {
+				taken.Owners, err = t.groups(rows, int(cmp.Or(r.MaxBytes, defaultGroup)))
+			}
+			if err != nil || len(rows) == 0 {
+				return taken, err
+			}
+			if _, err = t.Get("links_count_after", []any{rows[len(rows)-1].id}, &taken.Left); err != nil {
+				return taken, err
+			}
 		}
-		return taken, err
+		return taken, nil
 	})
 }
 
-func (t *tx) takeLinks(r wire.LinksTakeRequest) ([]wire.LinkGroup, error) {
-	groups := []wire.LinkGroup{}
-	var rows []waitingLink
-	if err := t.All("links_taken", nil, appendTo(&rows, (*waitingLink).fields)); err != nil {
-		return nil, err
-	}
-	for _, same := range wire.Groups(rows, func(w waitingLink) string { return fmt.Sprint(w.group) }) {
-		var g wire.LinkGroup
-		for _, w := range same {
-			l, err := w.link()
-			if err != nil {
-				return nil, err
-			}
-			t.join(&g, l)
-		}
-		groups = append(groups, g)
-	}
-	if len(groups) > 0 {
-		return groups, nil
-	}
-	if err := t.All("links_free", []any{cmp.Or(r.Max, defaultTake)}, appendTo(&rows, (*waitingLink).fields)); err != nil {
-		return nil, err
-	}
-	return t.newGroups(rows, int(cmp.Or(r.MaxBytes, defaultGroup)))
+func (t *tx) bundlesAfter(id, limit int64) (rows []waitingBundle, err error) {
+	err = t.All("links_bundles", []any{id, limit}, appendTo(&rows, (*waitingBundle).fields))
+	return rows, err
 }
 
-// join adds a link to a group. The first one gives it its owner.
-func (t *tx) join(g *wire.LinkGroup, l wire.LinkOut) {
-	if len(g.Links) == 0 {
-		g.Owner = t.place.OwnerOfURL(l.URL.URL)
-	}
-	l.From = t.place.Self
-	g.Links, g.IDs = append(g.Links, l), append(g.IDs, l.ID)
-}
-
-func (w waitingLink) link() (l wire.LinkOut, err error) {
-	if err = json.Unmarshal([]byte(w.text), &l); err != nil {
-		return l, fmt.Errorf("read waiting link %d: %w", w.id, err)
-	}
-	l.ID = w.id
-	return l, nil
-}
-
-// newGroups divides links by their owners into groups of at most size bytes, or of one link.
-func (t *tx) newGroups(rows []waitingLink, size int) ([]wire.LinkGroup, error) {
+// groups joins bundles of one owner to requests of at most size bytes, or of one bundle. Bundles of a
+// node that has left go to the new owners of their hosts.
+func (t *tx) groups(rows []waitingBundle, size int) ([]wire.LinkGroup, error) {
 	groups := []wire.LinkGroup{}
 	open := map[string]int{} // place of the group of an owner
-	bytes := map[int]int{}
 	for _, w := range rows {
-		l, err := w.link()
-		if err != nil {
-			return nil, err
+		if !slices.Contains(t.place.Members, w.owner) && !slices.Contains(t.place.Previous, w.owner) {
+			if err := t.rebundle(w); err != nil {
+				return nil, err
+			}
+			continue
 		}
-		owner := t.place.OwnerOfURL(l.URL.URL)
-		at, ok := open[owner]
-		if !ok || bytes[at]+len(w.text) > size {
+		at, ok := open[w.owner]
+		if !ok || len(groups[at].Request)+len(w.text) > size {
 			at = len(groups)
-			open[owner] = at
-			groups = append(groups, wire.LinkGroup{})
+			open[w.owner] = at
+			groups = append(groups, wire.LinkGroup{Owner: w.owner})
 		}
-		t.join(&groups[at], l)
-		bytes[at] += len(w.text)
+		g := &groups[at]
+		begin := ","
+		if len(g.IDs) == 0 {
+			begin = `{"bundles":[`
+		}
+		g.IDs, g.Count = append(g.IDs, w.id), g.Count+w.n
+		g.Request = fmt.Appendf(g.Request, `%s{"id":%d,"from":%q,"links":%s}`, begin, w.id, t.place.Self, w.text)
 	}
-	for _, g := range groups {
-		_, err := execIn(t, g.IDs, "UPDATE "+t.DB.Table(sqldb.Sites, "links_waiting")+" SET Group_Id = ? WHERE Id IN ", g.IDs[0])
-		if err != nil {
-			return nil, err
-		}
+	for i := range groups {
+		groups[i].Request = append(groups[i].Request, "]}"...)
 	}
 	return groups, nil
 }
 
-// LinksSent removes links of LinksTake that are stored elsewhere. It returns their number.
+// rebundle queues the links of a bundle for their owners of now. LINKS_TAKE takes them the next time.
+func (t *tx) rebundle(w waitingBundle) error {
+	links, err := w.links()
+	if err == nil {
+		err = t.bundle(w.site, links)
+	}
+	if err == nil {
+		_, err = t.removeBundles([]int64{w.id})
+	}
+	return err
+}
+
+func (t *tx) removeBundles(ids []int64) (int64, error) {
+	return execIn(t, ids, "DELETE FROM "+t.DB.Table(sqldb.Sites, "links_waiting")+" WHERE Id IN ")
+}
+
+// LinksSent removes bundles of LinksTake that are stored elsewhere. It returns their number.
 func (s *Store) LinksSent(ctx context.Context, r wire.LinksSentRequest) (removed int64, err error) {
-	return result(ctx, s.update, "LinksSent", func(t *tx) (int64, error) {
-		return execIn(t, r.IDs, "DELETE FROM "+t.DB.Table(sqldb.Sites, "links_waiting")+" WHERE Id IN ")
-	})
+	return result(ctx, s.update, "LinksSent", func(t *tx) (int64, error) { return t.removeBundles(r.IDs) })
 }
 
 // CheckLinks reports faults of the queue of links to other nodes.
 func (s *Store) CheckLinks(ctx context.Context, report func(fault string)) error {
 	return s.view(ctx, "CheckLinks", func(t *tx) error {
-		var faults []string
-		err := t.All("links_without_key", nil, pair(func(id int64, site string) {
-			faults = append(faults, fmt.Sprintf("link %d of site %s waits for another node and has no key: it may be sent twice", id, site))
-		}))
-		last := int64(0)
-		for err == nil {
-			var rows []waitingLink
-			if err = t.All("links_page", []any{last, defaultTake}, appendTo(&rows, (*waitingLink).fields)); len(rows) == 0 {
-				break
+		for last := int64(0); ; {
+			rows, err := t.bundlesAfter(last, defaultTake)
+			if err != nil {
+				return err
+			}
+			if len(rows) == 0 {
+				if last > 0 && s.o.Placement == nil {
+					report("links wait for other nodes, but the key placement of db-task.ini is empty: set it to the file that the node's agent writes")
+				}
+				return nil
 			}
 			for _, w := range rows {
-				if _, bad := w.link(); bad != nil {
-					faults = append(faults, fmt.Sprintf("link %d waits for another node and cannot be read: delete its row of links_waiting", w.id))
-				}
 				last = w.id
+				if err := t.checkBundle(w, report); err != nil {
+					return err
+				}
 			}
 		}
-		if err == nil && last > 0 && s.o.Placement == nil {
-			faults = append(faults, "links wait for other nodes, but the key placement of db-task.ini is empty: set it to the file that the node's agent writes")
-		}
-		for _, fault := range faults {
-			report(fault)
-		}
-		return err
 	})
+}
+
+func (t *tx) checkBundle(w waitingBundle, report func(fault string)) error {
+	links, bad := w.links()
+	if bad != nil {
+		report(fmt.Sprintf("bundle %d of links waits for node %s and cannot be read: delete its row of links_waiting", w.id, w.owner))
+		return nil
+	}
+	known, err := t.queuedKeys(w.site, mapped(links, func(l wire.LinkOut) string { return l.URLMd5 }))
+	if missing := len(links) - len(known); err == nil && missing > 0 {
+		report(fmt.Sprintf("%d links of site %s in bundle %d wait for another node and have no key: they may be sent twice", missing, w.site, w.id))
+	}
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,25 +45,37 @@ func (b *bench) take(max int64) []wire.LinkGroup {
 	return taken.Owners
 }
 
-// receive passes a group of a node as the agents do, by JSON.
-func (b *bench) receive(from string, g wire.LinkGroup) wire.LinksStored {
+// request is what the owner of a group gets.
+func (b *bench) request(g wire.LinkGroup) (r wire.LinksStoreRequest) {
 	b.Helper()
-	stored, err := b.tryReceive(from, g)
+	b.must(json.Unmarshal(g.Request, &r))
+	b.must(r.Check("LinksStore"))
+	return r
+}
+
+// linksOf returns the links of a group of one bundle.
+func (b *bench) linksOf(g wire.LinkGroup) []wire.LinkOut {
+	b.Helper()
+	bundles := b.request(g).Bundles
+	if len(bundles) != 1 || int64(len(bundles[0].Links)) != g.Count {
+		b.Fatalf("%d bundles", len(bundles))
+	}
+	return bundles[0].Links
+}
+
+// receive stores a bundle of a node.
+func (b *bench) receive(from string, id int64, links []wire.LinkOut) wire.LinksStored {
+	b.Helper()
+	stored, err := b.tryReceive(from, id, links)
 	b.must(err)
 	return stored
 }
 
-func (b *bench) tryReceive(from string, g wire.LinkGroup) (wire.LinksStored, error) {
+func (b *bench) tryReceive(from string, id int64, links []wire.LinkOut) (wire.LinksStored, error) {
 	b.Helper()
-	for i := range g.Links {
-		g.Links[i].From = from
-	}
-	text, err := json.Marshal(wire.LinksStoreRequest{Links: g.Links})
+	text, err := json.Marshal(wire.LinksStoreRequest{Bundles: []wire.LinkBundle{{ID: id, From: from, Links: links}}})
 	b.must(err)
-	var r wire.LinksStoreRequest
-	b.must(json.Unmarshal(text, &r))
-	b.must(r.Check("LinksStore"))
-	return b.LinksStore(ctx, r)
+	return b.LinksStore(ctx, b.request(wire.LinkGroup{Request: text}))
 }
 
 func (b *bench) count(table, where string, args ...any) (n int) {
@@ -149,7 +162,7 @@ func TestLinksToOwner(t *testing.T) {
 	a.crawled(home+"page3", 9, true, links...)
 	same(t, "rows of the other node", a.row("s", there+"x").URL, "")
 	same(t, "row of this node", a.row("s", home+"own").Freq, int64(3))
-	same(t, "queued links", a.count("links_waiting", "1=1"), 2)
+	same(t, "bundles", a.count("links_waiting", "N = 2"), 1)
 	same(t, "keys", a.count("links_out", "Site_Id = ?", "s"), 2)
 	a.checkCounters("s", "links")
 	same(t, "URLs without the foreign ones", a.site("s").CollectedURLs, int64(4))
@@ -157,10 +170,13 @@ func TestLinksToOwner(t *testing.T) {
 	groups := a.take(0)
 	same(t, "groups", len(groups), 1)
 	same(t, "the same groups again", fmt.Sprint(a.take(1)), fmt.Sprint(groups))
-	same(t, "owner", []string{groups[0].Owner, groups[0].Links[0].From}, []string{"n2", "n1"})
-	stored := b.receive("n1", groups[0])
-	same(t, "stored", stored, wire.LinksStored{New: 2, Unknown: []string{}})
-	same(t, "repeated", b.receive("n1", groups[0]), wire.LinksStored{Repeated: true, Unknown: []string{}})
+	request := b.request(groups[0])
+	same(t, "owner", []string{groups[0].Owner, request.Bundles[0].From}, []string{"n2", "n1"})
+	for _, want := range []wire.LinksStored{{New: 2, Unknown: []string{}}, {Repeated: true, Unknown: []string{}}} {
+		stored, err := b.LinksStore(ctx, request)
+		b.must(err)
+		same(t, "stored", stored, want)
+	}
 	row := b.row("s", there+"x")
 	same(t, "row", []any{row.URL, row.ParentMd5, row.Depth, row.Priority, row.Status, row.BatchID, row.Freq, row.CDate},
 		[]any{there + "x", parent, int64(3), int64(17), int64(1), int64(0), int64(1), wire.DateOf(a.now)})
@@ -176,46 +192,74 @@ func TestLinksToOwner(t *testing.T) {
 	same(t, "keys", a.count("links_out", "1=1"), 2)
 
 	// A third node's link to the same URL raises its Freq.
-	groups[0].Links[0].URL.Freq = 4
-	same(t, "known", b.receive("n3", groups[0]), wire.LinksStored{Known: 2, Unknown: []string{}})
+	request.Bundles[0].Links[0].Freq = 4
+	same(t, "known", b.receive("n3", 1, request.Bundles[0].Links), wire.LinksStored{Known: 2, Unknown: []string{}})
 	same(t, "Freq", b.row("s", there+"x").Freq, int64(5))
 }
 
-// Groups have one owner and a bounded size.
+// Bundles and groups have one owner and a bounded size. A bundle is taken until it is sent.
 func TestLinkGroups(t *testing.T) {
 	b := member(t, "n3")
 	b.newSite(`{"id":"s"}`)
-	var links []wire.Link
-	for i := range 30 {
-		links = append(links, linkAt("", fmt.Sprintf("http://%s/%d", hostOf(t, []string{"n1", "n2"}[i%2], 0), i)))
+	for page := range 3 {
+		var links []wire.Link
+		for i := range 40 {
+			l := linkAt("", fmt.Sprintf("http://%s/%d/%d", hostOf(t, []string{"n1", "n2"}[i%2], 0), page, i))
+			if page == 0 {
+				l.URL.URL += strings.Repeat("x", 3500) // two bundles of one owner
+				l.URL.URLMd5 = wire.KeyOfURL(l.URL.URL)
+			}
+			links = append(links, l)
+		}
+		b.crawled(fmt.Sprintf("http://%s/page%d", hostOf(t, "n1", 0), page), 7, true, links...)
 	}
-	b.crawled("http://"+hostOf(t, "n1", 0)+"/page", 7, true, links...)
-	taken, err := b.LinksTake(ctx, wire.LinksTakeRequest{Max: 20, MaxBytes: 1500})
+	taken, err := b.LinksTake(ctx, wire.LinksTakeRequest{Max: 6, MaxBytes: 10_000})
 	b.must(err)
 	groups := taken.Owners
-	same(t, "left", taken.Left, int64(10))
-	met := map[int64]bool{}
+	same(t, "left", taken.Left, int64(40))
+	met := map[string]bool{}
 	for _, g := range groups {
-		size := 0
-		for _, l := range g.Links {
-			met[l.ID] = true
-			text, _ := json.Marshal(l)
-			size += len(text)
-			if owner := pair2("").OwnerOfURL(l.URL.URL); owner != g.Owner {
-				t.Errorf("a link of %s is in a group of %s", owner, g.Owner)
+		r := b.request(g)
+		for _, bundle := range r.Bundles {
+			for _, l := range bundle.Links {
+				met[l.URLMd5] = true
+				if owner := pair2("").OwnerOfURL(l.URL); owner != g.Owner {
+					t.Errorf("a link of %s is in a group of %s", owner, g.Owner)
+				}
 			}
 		}
-		if size > 1700 || len(g.IDs) != len(g.Links) {
-			t.Errorf("a group of %s has %d links, %d ids, %d bytes", g.Owner, len(g.Links), len(g.IDs), size)
+		if len(r.Bundles) > 1 && len(g.Request) > 10_100 || len(g.Request) > maxBundle+100 || len(g.IDs) != len(r.Bundles) {
+			t.Errorf("a group of %s has %d bundles, %d ids, %d bytes", g.Owner, len(r.Bundles), len(g.IDs), len(g.Request))
 		}
 	}
-	if len(groups) < 4 || len(met) != 20 {
+	if len(groups) < 4 || len(met) != 80 {
 		t.Errorf("%d groups of %d links", len(groups), len(met))
 	}
+	same(t, "again", b.take(6)[0].IDs[0], groups[0].IDs[0])
 	_, err = b.LinksSent(ctx, wire.LinksSentRequest{IDs: groups[0].IDs})
 	b.must(err)
-	again := b.take(1)
-	same(t, "left groups", fmt.Sprint(again), fmt.Sprint(groups[1:]))
+	same(t, "the next one", fmt.Sprint(b.take(1)[0].IDs), fmt.Sprint(groups[1].IDs[:1]))
+}
+
+// What waits for a node that has left goes to the new owners.
+func TestBundlesOfGoneNode(t *testing.T) {
+	b := member(t, "n1")
+	b.newSite(`{"id":"s"}`)
+	there := "http://" + hostOf(t, "n2", 0) + "/"
+	b.crawled("http://"+hostOf(t, "n1", 0)+"/page", 7, true, linkAt("", there), linkAt("", there+"x"))
+	b.Store.o.Placement = func() (placement.Placement, error) {
+		return placement.Placement{Epoch: 2, Self: "n1", Members: []string{"n1", "n4"}}, nil
+	}
+	groups := b.take(0)
+	count := int64(0)
+	for _, g := range groups {
+		count += g.Count
+		if g.Owner == "n2" {
+			t.Error("links wait for a node that has left")
+		}
+	}
+	same(t, "links", count, int64(2))
+	b.must(b.CheckLinks(ctx, func(fault string) { t.Error(fault) }))
 }
 
 // The owner applies the limits of the site, and tells which sites it does not know.
@@ -223,31 +267,30 @@ func TestLinksOfFullAndUnknownSites(t *testing.T) {
 	b := member(t, "n2")
 	there := "http://" + hostOf(t, "n2", 0) + "/"
 	b.newSite(`{"id":"s","maxURLs":2}`)
-	group := wire.LinkGroup{Owner: "n2"}
+	var links []wire.LinkOut
 	for i := range 4 {
-		group.Links = append(group.Links, wire.LinkOut{ID: int64(i), URL: linkAt("", fmt.Sprint(there, i)).URL})
+		links = append(links, wire.LinkOut(linkAt("", fmt.Sprint(there, i)).URL))
 	}
-	same(t, "full", b.receive("n1", group), wire.LinksStored{New: 2, Dropped: 2, Unknown: []string{}})
+	same(t, "full", b.receive("n1", 1, links), wire.LinksStored{New: 2, Dropped: 2, Unknown: []string{}})
 	b.checkCounters("s", "full")
 	if b.site("s").ErrorMask&wire.ErrMaxItems == 0 {
 		t.Error("a full site has no bit")
 	}
-	strange := wire.LinkGroup{Links: slices.Clone(group.Links[:2])}
-	for i := range strange.Links {
-		strange.Links[i].ID += 10
-		strange.Links[i].URL.CDate = wire.DateOf(b.now.Add(-time.Hour))
+	strange := slices.Clone(links[:2])
+	for i := range strange {
+		strange[i].CDate = wire.DateOf(b.now.Add(-time.Hour))
 	}
-	strange.Links[1].URL.SiteID = "later"
+	strange[1].SiteID = "later"
 	for range 2 {
-		if _, err := b.tryReceive("n1", strange); wire.CodeOf(err) != wire.CodeNotFound {
+		if _, err := b.tryReceive("n1", 2, strange); wire.CodeOf(err) != wire.CodeNotFound {
 			t.Errorf("links of an unknown site: %v", err)
 		}
 	}
 	b.newSite(`{"id":"later"}`)
-	same(t, "site that came later", b.receive("n1", strange), wire.LinksStored{New: 1, Known: 1, Unknown: []string{}})
-	strange.Links[0].ID, strange.Links[1].URL.SiteID = 20, "deleted"
+	same(t, "site that came later", b.receive("n1", 2, strange), wire.LinksStored{New: 1, Known: 1, Unknown: []string{}})
+	strange[1].SiteID = "deleted"
 	b.now = b.now.Add(siteWait)
-	same(t, "deleted site", b.receive("n1", strange), wire.LinksStored{Known: 1, Dropped: 1, Unknown: []string{"deleted"}})
+	same(t, "deleted site", b.receive("n1", 3, strange), wire.LinksStored{Known: 1, Dropped: 1, Unknown: []string{"deleted"}})
 }
 
 // A link that reaches a node that does not own it goes on to its owner.
@@ -255,10 +298,9 @@ func TestLinkGoesOn(t *testing.T) {
 	b := member(t, "n1")
 	b.newSite(`{"id":"s"}`)
 	there := "http://" + hostOf(t, "n2", 0) + "/"
-	g := wire.LinkGroup{Links: []wire.LinkOut{{ID: 1, URL: linkAt("", there).URL}}}
-	same(t, "stored", b.receive("n3", g), wire.LinksStored{Unknown: []string{}})
+	same(t, "stored", b.receive("n3", 1, []wire.LinkOut{wire.LinkOut(linkAt("", there).URL)}), wire.LinksStored{Unknown: []string{}})
 	groups := b.take(0)
-	same(t, "groups", []any{len(groups), groups[0].Owner, groups[0].Links[0].URL.URL}, []any{1, "n2", there})
+	same(t, "groups", []any{len(groups), groups[0].Owner, b.linksOf(groups[0])[0].URL}, []any{1, "n2", there})
 }
 
 // Links to other sites choose their site on the node that owns their host.
@@ -272,8 +314,9 @@ func TestElsewhereOfOtherNodes(t *testing.T) {
 		same(t, "skipped", skipped, 0)
 	}
 	groups := a.take(0)
-	same(t, "groups", []any{len(groups), len(groups[0].Links), groups[0].Links[0].URL.SiteID}, []any{1, 1, ""})
-	same(t, "stored", b.receive("n1", groups[0]), wire.LinksStored{New: 1, Unknown: []string{}})
+	links := b.linksOf(groups[0])
+	same(t, "groups", []any{len(groups), len(links), links[0].SiteID}, []any{1, 1, ""})
+	same(t, "stored", b.receive("n1", 1, links), wire.LinksStored{New: 1, Unknown: []string{}})
 	same(t, "site", b.row(wire.Md5(there), there+"x").Depth, int64(3))
 }
 
@@ -289,7 +332,7 @@ func TestSchemaOfTwoNodes(t *testing.T) {
 	same(t, "taken", taken, true)
 	same(t, "rows", []string{b.row("s", home+"1").URL, b.row("s", home+"2").URL, b.row("s", there+"1").URL}, []string{home + "1", home + "2", ""})
 	groups := b.take(0)
-	same(t, "groups", []any{len(groups), groups[0].Owner, len(groups[0].Links), groups[0].Links[0].URL.URL}, []any{1, "n2", 1, there + "1"})
+	same(t, "groups", []any{len(groups), groups[0].Owner, groups[0].Count, b.linksOf(groups[0])[0].URL}, []any{1, "n2", int64(1), there + "1"})
 	b.checkCounters("s", "schema")
 }
 
@@ -324,15 +367,17 @@ func TestCheckLinks(t *testing.T) {
 		return list
 	}
 	same(t, "faults", len(faults()), 0)
-	b.must(b.update(ctx, "test", func(t *tx) error {
-		_, err := t.Exec("DELETE FROM " + t.DB.Table(sqldb.Sites, "links_out"))
-		if err == nil {
-			_, err = t.Exec("UPDATE " + t.DB.Table(sqldb.Sites, "links_waiting") + " SET Link = '{'")
-		}
-		return err
-	}))
+	change := func(statement, table, rest string) {
+		b.must(b.update(ctx, "test", func(t *tx) error {
+			_, err := t.Exec(statement + t.DB.Table(sqldb.Sites, table) + rest)
+			return err
+		}))
+	}
+	change("DELETE FROM ", "links_out", "")
+	same(t, "faults without keys", len(faults()), 1)
+	change("UPDATE ", "links_waiting", " SET Links = '{'")
 	b.Store.o.Placement = nil
-	same(t, "faults", len(faults()), 3)
+	same(t, "faults", len(faults()), 2)
 }
 
 // pagesForever crawls pages of site s with links to hosts of both nodes. It prints the number of

@@ -7,20 +7,19 @@ CREATE TABLE IF NOT EXISTS {dc_sites.links_out} (
   PRIMARY KEY (Site_Id, URLMd5)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET ascii COLLATE ascii_general_ci;
 
--- The links that wait, as JSON (wire.LinkOut). LINKS_TAKE gives them a group, LINKS_SENT removes
--- them.
+-- The links that wait, in bundles: those of one transaction, site and owner, as JSON (a list of
+-- wire.LinkOut). LINKS_SENT removes them.
 CREATE TABLE IF NOT EXISTS {dc_sites.links_waiting} (
-  Id       BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
-  Group_Id BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT '0: none; otherwise the first Id of the group',
-  Site_Id  VARCHAR(32) NOT NULL,
-  URLMd5   CHAR(32) NOT NULL,
-  Link     MEDIUMTEXT NOT NULL,
-  KEY taken (Group_Id, Id)
+  Id      BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  Site_Id VARCHAR(32) NOT NULL,
+  Owner   VARCHAR(64) NOT NULL,
+  N       INT UNSIGNED NOT NULL COMMENT 'number of links',
+  Links   MEDIUMTEXT NOT NULL
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci;
 
--- The groups that LINKS_STORE has stored: the newest ones, so that a repeated one does nothing.
+-- The bundles that LINKS_STORE has stored: the newest ones, so that a repeated one does nothing.
 CREATE TABLE IF NOT EXISTS {dc_sites.links_in} (
   Id       BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
-  GroupKey CHAR(32) NOT NULL,
-  UNIQUE KEY group_key (GroupKey)
+  BundleKey CHAR(32) NOT NULL,
+  UNIQUE KEY bundle_key (BundleKey)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET ascii COLLATE ascii_bin;
