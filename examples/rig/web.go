@@ -97,7 +97,7 @@ func (w *Web) url(host, page int) string {
 // Links of a page, besides those to its children.
 const (
 	webNear = 10 // to pages of the same host
-	webFar  = 4  // to pages of other hosts
+	webFar  = 4  // to other hosts: three to start pages, one to any page
 )
 
 // links returns the links of a page. The pages of a host form a tree of two children each, and so
@@ -120,10 +120,10 @@ func (w *Web) links(host, page int) []string {
 	for range webNear {
 		urls = append(urls, w.url(host, draw(w.Pages)))
 	}
-	for range webFar {
-		urls = append(urls, w.url(draw(w.Hosts), draw(w.Pages)))
+	for range webFar - 1 {
+		urls = append(urls, w.url(draw(w.Hosts), 0))
 	}
-	return urls
+	return append(urls, w.url(draw(w.Hosts), draw(w.Pages)))
 }
 
 func (h *webHost) ServeHTTP(rw http.ResponseWriter, r *http.Request) {

@@ -44,15 +44,13 @@ func (s store) markSent(ctx context.Context, ids []int64) error {
 // storeLinks stores the links of a message, a LinksStoreRequest. The error is errUnusable if no
 // repetition can succeed.
 func (s store) storeLinks(ctx context.Context, message []byte) (stored wire.LinksStored, err error) {
-	var request wire.LinksStoreRequest
-	err = json.Unmarshal(message, &request)
-	if err == nil {
-		err = request.Check("links")
-	}
-	if err != nil {
-		return stored, fmt.Errorf("%w: %w", errUnusable, err)
+	if !json.Valid(message) {
+		return stored, fmt.Errorf("%w: no JSON", errUnusable)
 	}
 	object, err := s.call(ctx, wire.LinksStore, json.RawMessage(message))
+	if errors.Is(err, sites.ErrRefused) {
+		err = fmt.Errorf("%w: %w", errUnusable, err)
+	}
 	if err == nil {
 		err = json.Unmarshal(object, &stored)
 	}

@@ -126,10 +126,10 @@ func (r rows) answer(call wire.Call) any {
 				list = append(list, link.URL)
 			}
 		}
-		r.write("stored.json", list)
 		var deliveries int
 		r.read("deliveries.json", &deliveries)
 		r.write("deliveries.json", deliveries+1)
+		r.write("stored.json", list) // last: tests wait for it
 		return answer
 	}
 	return wire.GeneralResponse{}

@@ -2,20 +2,28 @@ package sites
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/wire"
 )
 
+// ErrRefused means that db-task refuses a request for ever: it is invalid.
+var ErrRefused = errors.New("invalid request")
+
 // Answer returns the object of db-task's answer to op, for managers that run db-task themselves.
-// The error says that the task failed, refused the request, or answered something else.
+// The error says that the task failed, refused the request (ErrRefused), or answered something else.
 func Answer(op wire.Op, results []executor.Result) (json.RawMessage, error) {
 	if len(results) != 1 {
 		return nil, fmt.Errorf("%s has %d results, want 1", op, len(results))
 	}
 	i := item(op, results[0])
 	if i.ErrorCode != wire.ResponseOK {
+		var refusal wire.Refusal
+		if object, err := answerObject(op, results[0].Stdout); err == nil && json.Unmarshal(object, &refusal) == nil && refusal.Refused {
+			return nil, fmt.Errorf("%w: %s: %s", ErrRefused, op, refusal.ErrorMessage)
+		}
 		return nil, fmt.Errorf("%s: %s", op, i.ErrorMessage)
 	}
 	var g struct {
