@@ -27,6 +27,8 @@ type Config struct {
 	FreqDelay time.Duration `json:"-"`
 	// Placement is the file with the owners of hosts (package placement); "": there is no cluster.
 	Placement string
+	// Moves is the folder of the files of hosts that move to another node, or from one.
+	Moves string
 	// Now is the clock of all stores; nil means time.Now.
 	Now func() time.Time `json:"-"`
 }
@@ -68,6 +70,7 @@ func ReadConfig(f *config.File, dataDir string) Config {
 		StatFreq:  s.Bool("stats_freq_enabled", false),
 		StatLog:   s.Bool("stats_log_enabled", false),
 		Placement: s.PathIn(dataDir, "placement", ""),
+		Moves:     s.PathIn(dataDir, "moves", "dc_moves"),
 		Custom: sqlstore.CustomMode(s.Choice("SQLCustom", string(sqlstore.CustomOff),
 			string(sqlstore.CustomOff), string(sqlstore.CustomRead), string(sqlstore.CustomAll))),
 	}

@@ -48,6 +48,11 @@ var handlers = map[wire.Op]handler{
 	wire.LinksSent:  on(readPlain[wire.LinksSentRequest]("LinksSent"), (*Repository).linksSent),
 	wire.LinksStore: on(readPlain[wire.LinksStoreRequest]("LinksStore"), (*Repository).LinksStore),
 
+	wire.HostsPack:   on(readPlain[wire.HostsPackRequest]("HostsPack"), (*Repository).HostsPack),
+	wire.HostsUnpack: on(readPlain[wire.HostsUnpackRequest]("HostsUnpack"), (*Repository).HostsUnpack),
+	wire.HostsDrop:   emptyingTrash(on(readPlain[wire.HostsPackRequest]("HostsDrop"), (*Repository).HostsDrop)),
+	wire.HostsAdopt:  on(readPlain[wire.HostsAdoptRequest]("HostsAdopt"), (*Repository).HostsAdopt),
+
 	wire.ProxyNew:        onNamedList("ProxyNew", wire.ReadProxies, (*Repository).ProxyNew),
 	wire.ProxyUpdate:     onNamedList("ProxyUpdate", wire.ReadProxies, (*Repository).ProxyUpdate),
 	wire.ProxyDelete:     onNamedList("ProxyDelete", wire.ReadProxySelections, (*Repository).ProxyDelete),

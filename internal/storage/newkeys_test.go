@@ -221,12 +221,12 @@ func (w keysWorld) takeBack() {
 	w.must(err)
 	defer d.Close()
 	w.must(d.Update(w.Context(), func(tx *sqldb.Tx) error {
-		for _, name := range []string{"new_keys", "new_key_sites", "new_key_moves", "links_out", "links_waiting", "links_in"} {
+		for _, name := range []string{"new_keys", "new_key_sites", "new_key_moves", "links_out", "links_waiting", "links_in", "hosts_in", "hosts_out"} {
 			if _, err := tx.Exec("DROP TABLE " + d.Table(sqldb.Sites, name)); err != nil {
 				return err
 			}
 		}
-		_, err := tx.Exec("DELETE FROM " + d.Table(sqldb.Sites, "schema_steps") + " WHERE Name IN ('keys', 'analysis', 'country', 'links')")
+		_, err := tx.Exec("DELETE FROM " + d.Table(sqldb.Sites, "schema_steps") + " WHERE Name IN ('keys', 'analysis', 'country', 'links', 'hosts')")
 		return err
 	}))
 }

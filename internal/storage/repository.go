@@ -29,6 +29,7 @@ type Repository struct {
 	Log       *slog.Logger
 	TrashLock string              // file that lets one process of the node at a time empty the trash
 	SQLCustom sqlstore.CustomMode // what SQL_CUSTOM may do; "" means nothing
+	Moves     string              // folder of the packs of hosts that move
 
 	place *placementFile // nil: there is no cluster
 }

@@ -126,7 +126,7 @@ func open(ctx context.Context, c Config, log *slog.Logger, with users) (s stores
 	s.table = rows.Contents()
 	s.repo = &Repository{
 		Store: rows, Raw: contents, Contents: s.files, Now: c.Now, Log: log,
-		TrashLock: filepath.Join(filepath.Dir(c.DB.Path), "trash.lock"), SQLCustom: c.Custom, place: place,
+		TrashLock: filepath.Join(filepath.Dir(c.DB.Path), "trash.lock"), SQLCustom: c.Custom, Moves: c.Moves, place: place,
 	}
 	if c.InSQL {
 		s.repo.Contents = s.table

@@ -90,6 +90,20 @@ func (st *Stage) PutLabelled(site, md5, name string, kind rawfiles.Kind, data []
 	return err
 }
 
+// PutVersion adds a content of another node with its name and its time. It replaces the content of that
+// name and kind.
+func (st *Stage) PutVersion(v rawfiles.Version, data []byte) (err error) {
+	if st.files != nil {
+		err = st.files.PutLabelled(v.Site, v.MD5, v.Name, v.Kind, data)
+	} else {
+		err = st.put(v.Site, v.MD5, v.Name, v.Time, v.Kind, data)
+	}
+	if err == nil {
+		st.labelled = append(st.labelled, rawfiles.Version{Site: v.Site, MD5: v.MD5, Name: v.Name, Time: v.Time, Kind: v.Kind})
+	}
+	return err
+}
+
 // Name tells the URL of a version that was put before. The segment tells it to other readers.
 func (st *Stage) Name(site, md5 string, at time.Time, url string) {
 	if r := st.byName[[3]string{orGeneral(site), md5, rawfiles.TimeName(at)}]; r != nil {
@@ -164,7 +178,7 @@ func (st *Stage) Commit(ctx context.Context) error {
 	if st.files == nil {
 		return st.hideFiles()
 	}
-	return nil
+	return st.dateFiles()
 }
 
 // Abort finishes the stage. It drops the contents unless they are stored.
@@ -196,6 +210,23 @@ func (st *Stage) hideFiles() error {
 		file, found, err := st.s.files.Companion(v, v.Kind)
 		if err == nil && found {
 			err = st.s.files.Remove([]rawfiles.Version{file})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dateFiles gives labelled files the time of PutVersion.
+func (st *Stage) dateFiles() error {
+	for _, v := range st.labelled {
+		if v.Time.IsZero() || v.Label() == "" && v.Name != "" {
+			continue
+		}
+		file, found, err := st.s.files.Companion(v, v.Kind)
+		if err == nil && found {
+			err = st.s.files.SetTime(file, v.Time)
 		}
 		if err != nil {
 			return err

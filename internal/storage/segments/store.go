@@ -177,19 +177,37 @@ func find(tx *sqldb.Tx, mode lockMode, site, md5 string, name ...string) (list [
 
 // List returns all contents of a URL, oldest first.
 func (s *Store) List(ctx context.Context, site, md5 string) ([]rawfiles.Version, error) {
-	list, err := s.files.List(site, md5)
-	if err != nil || s.db == nil {
-		return list, err
+	lists, err := s.Lists(ctx, site, []string{md5})
+	return lists[md5], err
+}
+
+// Lists is List for several URLs of a site, by key.
+func (s *Store) Lists(ctx context.Context, site string, md5s []string) (map[string][]rawfiles.Version, error) {
+	lists := make(map[string][]rawfiles.Version, len(md5s))
+	for _, md5 := range md5s {
+		list, err := s.files.List(site, md5)
+		if err != nil {
+			return nil, err
+		}
+		lists[md5] = list
 	}
-	var records []record
-	err = s.db.View(ctx, func(tx *sqldb.Tx) (err error) {
-		records, err = find(tx, unlocked, orGeneral(site), md5)
+	if s.db == nil {
+		return lists, nil
+	}
+	records := make(map[string][]record, len(md5s))
+	err := s.db.View(ctx, func(tx *sqldb.Tx) (err error) {
+		for i := 0; i < len(md5s) && err == nil; i++ {
+			records[md5s[i]], err = find(tx, unlocked, orGeneral(site), md5s[i])
+		}
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find raw contents: %w", err)
 	}
-	return s.merge(list, records), nil
+	for _, md5 := range md5s {
+		lists[md5] = s.merge(lists[md5], records[md5])
+	}
+	return lists, nil
 }
 
 func orGeneral(site string) string {
