@@ -65,5 +65,6 @@ func cluster(f *config.File, app config.Application, join string, cfg *daemon.Co
 	cfg.Node = &node.Config{Join: j, Address: address, Version: command.Version(), DrainFile: filepath.Join(app.DataDir, "draining")}
 	if hosts {
 		cfg.Node.Placement = filepath.Join(app.DataDir, "placement.json")
+		cfg.Node.Moves = filepath.Join(app.DataDir, "dc_moves")
 	}
 }

@@ -12,6 +12,9 @@ import (
 // placementKey overrides the key placement of [TasksManager] in db-task.ini, for all task programs.
 const placementKey = "DC_TasksManager_placement="
 
+// movesKey does so for the key moves.
+const movesKey = "DC_TasksManager_moves="
+
 // asNode completes the configuration of a data node: its agent comes last, task programs know the
 // placement, and the batch managers wait for the agent. Without a placement (placement = propagate
 // of the head) the head's batch managers submit the batches, and this node has none.
@@ -33,7 +36,7 @@ func (c *Config) asNode() {
 	n.Programs = map[string]executor.Stage{}
 	for _, stage := range []*executor.Stage{&c.Sites.DBTask, &c.Crawl.DBTask, &c.Crawl.Crawler, &c.Process.Processor} {
 		if n.Placement != "" {
-			stage.Env = append(slices.Clone(stage.Env), placementKey+n.Placement)
+			stage.Env = append(slices.Clone(stage.Env), placementKey+n.Placement, movesKey+n.Moves)
 		}
 		n.Programs[filepath.Base(stage.Program)] = *stage
 	}

@@ -26,6 +26,9 @@ const (
 	HostsAdopt  Op = 69
 )
 
+// MoveTask is the type of the task of the journal that makes a step.
+const MoveTask = "move"
+
 // HostsMove is one step of a change of members: the hosts of group Moved of the placement go from
 // their owners among Previous to their owners among Members.
 type HostsMove struct {

@@ -9,7 +9,3 @@ INSERT INTO {dc_sites.hosts_out} (Epoch, Grp) VALUES (?, ?);
 
 -- name: hosts_out_find
 SELECT 1 FROM {dc_sites.hosts_out} WHERE Epoch = ? AND Grp = ?;
-
--- name: hosts_links_again
--- Keys of links that wait. Those that were sent have none afterwards.
-INSERT INTO {dc_sites.links_out} (Site_Id, URLMd5) SELECT DISTINCT Site_Id, URLMd5 FROM {dc_sites.links_waiting} WHERE Site_Id = ?;

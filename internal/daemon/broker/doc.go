@@ -20,6 +20,7 @@
 //	tasks.any.TYPE    stream TASKS: tasks for any node, durable consumer any-TYPE
 //	tasks.node.NAME.> stream TASKS: tasks for one node, durable consumer node-NAME
 //	links.NAME        stream LINKS: links to hosts of NAME, durable consumer node-NAME
+//	moves.NAME        stream LINKS: hosts that move to NAME, durable consumer moves-NAME
 //	large.BY.TO.ID.N  stream LARGE: chunks of objects, see Objects
 //	$KV.BUCKET.KEY    tables: nodes (a node writes its own key), cluster (the head writes), tasks
 //

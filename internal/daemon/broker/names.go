@@ -48,5 +48,8 @@ func HeadSubject(node, what string) string { return "dc.head." + node + "." + wh
 // NodeDurable is the name of the consumer of one node, in each of the streams.
 func NodeDurable(node string) string { return "node-" + node }
 
+// MovesDurable is the name of the consumer of one node for hosts that move to it, in StreamLinks.
+func MovesDurable(node string) string { return "moves-" + node }
+
 // AnyDurable is the name of the consumer that all nodes share for tasks of a type.
 func AnyDurable(taskType string) string { return "any-" + taskType }

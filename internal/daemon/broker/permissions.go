@@ -17,13 +17,14 @@ func inbox(name string) string { return "_INBOX_" + name }
 // consumer any-TYPE, because the subject of an acknowledgement does not name the taker.
 func PermissionsOf(name string) Permissions {
 	if name == Head {
-		all := []string{"dc.>", "journal.>", "tasks.>", "links.>", "large.>", "$KV.>", "$JS.API.>", "$JS.ACK.>", "$JS.FC.>", "_R_.>"} // _R_: answers to nodes
+		all := []string{"dc.>", "journal.>", "tasks.>", "links.>", "moves.>", "large.>", "$KV.>", "$JS.API.>", "$JS.ACK.>", "$JS.FC.>", "_R_.>"} // _R_: answers to nodes
 		return Permissions{Publish: all, Subscribe: []string{"dc.>", inbox(Head) + ".>"}}
 	}
 	publish := []string{
 		"dc.reply.*.*." + name,
 		"dc.head." + name + ".>",
 		"links.*",
+		"moves.*",
 		"large." + name + "." + Head + ".>",
 		"$KV.nodes." + name,
 		"$KV.tasks." + name + ".>",
@@ -38,6 +39,7 @@ func PermissionsOf(name string) Permissions {
 	for _, stream := range []string{StreamJournal, StreamTasks, StreamLinks} {
 		publish = append(publish, take(stream, NodeDurable(name))...)
 	}
+	publish = append(publish, take(StreamLinks, MovesDurable(name))...)
 	for _, taskType := range TaskTypes {
 		publish = append(publish, take(StreamTasks, AnyDurable(taskType))...)
 	}

@@ -61,18 +61,18 @@ func (c *Conn) Provision(ctx context.Context, p ProvisionConfig) error {
 
 func (p ProvisionConfig) streams() []jetstream.StreamConfig {
 	share := p.MaxStore / 16 * 3 // four streams; the tables take another sixteenth
-	common := func(name, subject string, retention jetstream.RetentionPolicy) jetstream.StreamConfig {
+	common := func(name string, retention jetstream.RetentionPolicy, subjects ...string) jetstream.StreamConfig {
 		return jetstream.StreamConfig{
-			Name: name, Subjects: []string{subject}, Retention: retention, Discard: jetstream.DiscardNew,
+			Name: name, Subjects: subjects, Retention: retention, Discard: jetstream.DiscardNew,
 			MaxBytes: share, MaxMsgSize: MaxPayload + 4096, Duplicates: deduplication, Replicas: p.Replicas, Storage: jetstream.FileStorage,
 		}
 	}
-	large := common(streamLarge, "large.>", jetstream.LimitsPolicy)
+	large := common(streamLarge, jetstream.LimitsPolicy, "large.>")
 	large.AllowDirect, large.MaxAge = true, largeLife
 	return []jetstream.StreamConfig{
-		common(StreamJournal, "journal.>", jetstream.InterestPolicy), // kept until all nodes have applied it
-		common(StreamTasks, "tasks.>", jetstream.WorkQueuePolicy),
-		common(StreamLinks, "links.*", jetstream.WorkQueuePolicy),
+		common(StreamJournal, jetstream.InterestPolicy, "journal.>"), // kept until all nodes have applied it
+		common(StreamTasks, jetstream.WorkQueuePolicy, "tasks.>"),
+		common(StreamLinks, jetstream.WorkQueuePolicy, "links.*", "moves.*"),
 		large,
 	}
 }
@@ -88,7 +88,10 @@ func (c *Conn) provideNode(ctx context.Context, node string, p ProvisionConfig) 
 	if err := c.provide(ctx, StreamTasks, name, "tasks.node."+node+".>", ConsumeOptions{AckWait: p.AckWait, MaxUnfinished: orDefault(p.Own, 256)}); err != nil {
 		return err
 	}
-	return c.provide(ctx, StreamLinks, name, "links."+node, ConsumeOptions{AckWait: p.AckWait, MaxUnfinished: orDefault(p.Links, 8)})
+	if err := c.provide(ctx, StreamLinks, name, "links."+node, ConsumeOptions{AckWait: p.AckWait, MaxUnfinished: orDefault(p.Links, 8)}); err != nil {
+		return err
+	}
+	return c.provide(ctx, StreamLinks, MovesDurable(node), "moves."+node, ConsumeOptions{AckWait: p.AckWait})
 }
 
 func (c *Conn) provide(ctx context.Context, stream, durable, subject string, o ConsumeOptions) error {
@@ -101,13 +104,19 @@ func (c *Conn) provide(ctx context.Context, stream, durable, subject string, o C
 // Forget deletes the consumers of a removed node and its key in the table "nodes". What only this node
 // had not applied or taken is lost, so the head asks for confirmation before. It may be repeated.
 func (c *Conn) Forget(ctx context.Context, node string) error {
-	for _, stream := range []string{StreamJournal, StreamTasks, StreamLinks} {
-		if err := c.js.DeleteConsumer(ctx, stream, NodeDurable(node)); err != nil && !isMissing(err) {
-			return fmt.Errorf("forget node %s: %s: %w", node, stream, err)
+	for _, own := range []struct{ stream, durable, subject string }{
+		{StreamJournal, NodeDurable(node), ""},
+		{StreamTasks, NodeDurable(node), "tasks.node." + node + ".>"},
+		{StreamLinks, NodeDurable(node), "links." + node},
+		{StreamLinks, MovesDurable(node), "moves." + node},
+	} {
+		if err := c.js.DeleteConsumer(ctx, own.stream, own.durable); err != nil && !isMissing(err) {
+			return fmt.Errorf("forget node %s: %s: %w", node, own.stream, err)
 		}
-	}
-	for stream, subject := range map[string]string{StreamTasks: "tasks.node." + node + ".>", StreamLinks: "links." + node} {
-		if err := c.purge(ctx, stream, subject); err != nil {
+		if own.subject == "" {
+			continue // other nodes need the journal
+		}
+		if err := c.purge(ctx, own.stream, own.subject); err != nil {
 			return fmt.Errorf("forget node %s: %w", node, err)
 		}
 	}

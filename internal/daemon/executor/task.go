@@ -54,6 +54,8 @@ type Task struct {
 	// executor with several nodes; its Result of a node that is away is Lost, and Reason says
 	// that the node runs the task later.
 	Journal bool
+	// Agent marks a task of the journal without stages: the agent of each node runs it.
+	Agent bool `json:",omitempty"`
 	// Epoch of the placement that a node must have before it runs a task of the journal: the
 	// placement says which rows it stores. 0: any.
 	Epoch int64 `json:",omitempty"`
@@ -97,7 +99,10 @@ func (t Task) Prepare() (Task, error) {
 	if !validID(t.ID) {
 		return refuse("id %.80q is not 1 to %d letters, digits, _ or -", t.ID, maxID)
 	}
-	if len(t.Stages) == 0 || len(t.Stages) > maxStages {
+	if t.Agent && (!t.Journal || len(t.Stages) > 0) {
+		return refuse("task %s of the agents is not in the journal, or has stages", t.ID)
+	}
+	if len(t.Stages) == 0 && !t.Agent || len(t.Stages) > maxStages {
 		return refuse("task %s has %d stages, want 1 to %d", t.ID, len(t.Stages), maxStages)
 	}
 	stages := slices.Clone(t.Stages)

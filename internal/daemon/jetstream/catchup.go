@@ -97,6 +97,24 @@ func (n *Node) apply(ackWait time.Duration, d broker.Delivery) {
 	n.cfg.Done(o.Task, *r)
 }
 
+// handle lets the agent run a task until it succeeds; nil: the node closes.
+func (n *Node) handle(o *order) *executor.Result {
+	o.Task.Stdin = o.Stdin
+	for pause := agentPause; ; pause = min(2*pause, maxAgentPause) {
+		err := n.cfg.Handle(n.ctx, o.Task)
+		if n.ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
+			return n.failed(o, executor.Finished, "")
+		}
+		n.log.Warn("a task of the agent failed; trying again", "op", "jetstream.handle", "task", o.Task.ID, "pause", pause, "error", err)
+		n.pause(pause)
+	}
+}
+
+const agentPause, maxAgentPause = time.Second, 30 * time.Second
+
 // applyUntil runs a task until it finishes, or has failed journalTries times; nil: the node closes.
 func (n *Node) applyUntil(o *order) *executor.Result {
 	stdin, ok := n.journalInput(o)
@@ -104,6 +122,12 @@ func (n *Node) applyUntil(o *order) *executor.Result {
 		return nil
 	}
 	o.Stdin, o.Parts = stdin, 0
+	if o.Task.Agent {
+		return n.handle(o)
+	}
+	if n.cfg.Skip() {
+		return n.failed(o, executor.Refused, "node "+n.cfg.Name+" is no member")
+	}
 	if reason := n.prepare(n.ctx, o); reason != "" {
 		return n.failed(o, executor.Refused, reason)
 	}

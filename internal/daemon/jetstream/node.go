@@ -31,6 +31,12 @@ type ServeConfig struct {
 	// Before is called before a task of the journal runs. It returns when the node may run it
 	// (Task.Epoch), or when ctx ends.
 	Before func(context.Context, executor.Task)
+	// Handle runs a task of the journal with Task.Agent. It is called again after an error, until ctx
+	// ends. Nil: such tasks wait.
+	Handle func(context.Context, executor.Task) error
+	// Skip reports whether this node acknowledges tasks of the journal without running them, but for
+	// those with Task.Agent. Nil: never.
+	Skip func() bool
 	// Done is called after the result of a submitted task, or of one of the journal, is stored or sent.
 	// It must not block.
 	Done func(executor.Task, executor.Result)
@@ -50,6 +56,12 @@ func (c ServeConfig) withDefaults() (ServeConfig, error) {
 	}
 	if c.Before == nil {
 		c.Before = func(context.Context, executor.Task) {}
+	}
+	if c.Handle == nil {
+		c.Handle = func(context.Context, executor.Task) error { return errors.New("this node has no agent") }
+	}
+	if c.Skip == nil {
+		c.Skip = func() bool { return false }
 	}
 	if c.Done == nil {
 		c.Done = func(executor.Task, executor.Result) {}

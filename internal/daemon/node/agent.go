@@ -33,6 +33,7 @@ type Config struct {
 	// Placement is the path of placement.json; "" if hosts have no owners (placement = propagate
 	// of the head): then the node has no batch managers and no links.
 	Placement string
+	Moves     string // folder of hosts that move, the key moves of db-task.ini
 	// DrainFile is a file that exists while the node drains; "": a restart ends draining.
 	DrainFile string
 	// Programs are what the head may start, by base name.
@@ -65,7 +66,10 @@ type Agent struct {
 	lease   lease
 	out     outgoing
 	drain   drain
+	moves   moves
+	moving  bool // a step of a change of members runs
 
+	owner    atomic.Bool // the node has hosts, by placement.json
 	draining atomic.Bool // drain.on for other goroutines
 	received int64       // links, cumulative
 }
@@ -75,10 +79,11 @@ func New(base manager.Config, cfg Config) *Agent {
 	cfg.Lease = manager.Default(cfg.Lease, DefaultLease)
 	base.Name = Name
 	cfg.log = base.Log.With("manager", Name)
-	if cfg.Enter == nil {
-		cfg.Enter = cfg.serve
-	}
 	a := &Agent{Loop: manager.New(base), cfg: cfg, news: make(chan func(), 64), stopped: make(chan struct{})}
+	a.moves = moves{changed: make(chan struct{}), arrived: map[string]string{}, stored: map[string]bool{}}
+	if cfg.Enter == nil {
+		a.cfg.Enter = a.serve
+	}
 	for _, name := range cfg.Held {
 		a.Connect(name, bus.Inproc(name), bus.Options{Linger: -1})
 	}

@@ -43,7 +43,16 @@ func (a *Agent) confirmed(now time.Time) bool {
 
 // mustHold reports whether the batch managers may not work now.
 func (a *Agent) mustHold() bool {
-	return !a.lease.good || !a.session.caughtUp || a.drain.on
+	return !a.lease.good || !a.session.caughtUp || a.drain.on || a.moving || a.cfg.Placement != "" && !a.owner.Load()
+}
+
+// setMoving holds the batch managers during a step of a change of members.
+func (a *Agent) setMoving(on bool) {
+	a.moving = on
+	a.checkLease(a.Now())
+	if !on {
+		a.wantSend()
+	}
 }
 
 // checkLease holds or releases the batch managers, and cancels their tasks without a lease.

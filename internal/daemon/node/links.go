@@ -142,6 +142,11 @@ func (a *Agent) receiveWhenReady(ctx context.Context, conn *broker.Conn, member 
 
 // take stores the links of one delivery and acknowledges it.
 func (a *Agent) take(ctx context.Context, d broker.Delivery) {
+	if !a.moves.storing.TryRLock() { // hosts move
+		_ = d.Nak(firstPause)
+		return
+	}
+	defer a.moves.storing.RUnlock()
 	stored, err := a.store().storeLinks(ctx, d.Data)
 	switch {
 	case errors.Is(err, errUnusable):

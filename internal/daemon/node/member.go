@@ -15,7 +15,8 @@ import (
 var extra = []string{"--finalize"}
 
 // serve joins the executor of the cluster.
-func (c Config) serve(ctx context.Context, conn *broker.Conn, changed func(), draining func() bool) (Member, error) {
+func (a *Agent) serve(ctx context.Context, conn *broker.Conn, changed func(), draining func() bool) (Member, error) {
+	c := a.cfg
 	return jetstream.Serve(ctx, conn, jetstream.ServeConfig{
 		Name: c.Join.Name, Pool: c.Pool, Programs: c.Programs, Extra: extra,
 		Address: c.Address, Version: c.Version, Heartbeat: c.Lease / 3, Log: c.log,
@@ -26,6 +27,8 @@ func (c Config) serve(ctx context.Context, conn *broker.Conn, changed func(), dr
 			return ""
 		},
 		Before: func(ctx context.Context, t executor.Task) { c.awaitPlacement(ctx, t.Epoch) },
+		Handle: func(ctx context.Context, t executor.Task) error { return a.step(ctx, conn, t) },
+		Skip:   func() bool { return c.Placement != "" && !a.owner.Load() },
 		Done: func(t executor.Task, r executor.Result) {
 			if sites.MadeWork(t, r) {
 				changed()

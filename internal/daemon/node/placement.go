@@ -21,3 +21,16 @@ func encodePlacement(p placement.Placement) ([]byte, error) {
 	text, err := json.Marshal(p)
 	return append(text, '\n'), err
 }
+
+// view is the value of the key "placement": the placement as the head sees it.
+type view struct {
+	placement.Placement
+	Sealed bool `json:"sealed"` // there are changes in the journal
+}
+
+func readView(value []byte) (v view, err error) {
+	if err = json.Unmarshal(value, &v); err != nil {
+		err = fmt.Errorf("read placement: %w", err)
+	}
+	return v, err
+}

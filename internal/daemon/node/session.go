@@ -86,6 +86,7 @@ func (a *Agent) connect(ctx context.Context) error {
 		func(ctx context.Context) error { return a.watchPlacement(ctx, conn) },
 		func(ctx context.Context) error { return a.serveDrain(ctx, conn) },
 		func(ctx context.Context) error { return a.receiveWhenReady(ctx, conn, member) },
+		func(ctx context.Context) error { return a.receiveMoves(ctx, conn) },
 	}
 	var running sync.WaitGroup
 	for _, part := range parts {
@@ -154,6 +155,9 @@ func (a *Agent) watchPlacement(ctx context.Context, conn *broker.Conn) error {
 		return err
 	}
 	return table.Watch(ctx, "placement", func(e broker.Entry) {
+		if v, err := readView(e.Value); err == nil && v.Sealed {
+			return // it changes at places of the journal
+		}
 		if _, err := a.place(e.Value); err != nil {
 			a.Log().Error("cannot use the placement of the cluster", "error", err)
 		}
@@ -166,18 +170,29 @@ func (a *Agent) place(value []byte) (placement.Placement, error) {
 	if err != nil {
 		return p, err
 	}
+	return p, a.writePlacement(p)
+}
+
+// writePlacement writes placement.json if it changes.
+func (a *Agent) writePlacement(p placement.Placement) error {
 	text, err := encodePlacement(p)
 	if err != nil {
-		return p, err
+		return err
 	}
+	a.own(p)
 	if old, err := os.ReadFile(a.cfg.Placement); err == nil && string(old) == string(text) {
-		return p, nil
+		return nil
 	}
 	if err := files.Write(a.cfg.Placement, text, 0o600); err != nil {
-		return p, fmt.Errorf("write placement: %w", err)
+		return fmt.Errorf("write placement: %w", err)
 	}
 	a.Log().Info("placement written", "epoch", p.Epoch, "members", len(p.Members))
-	return p, nil
+	return nil
+}
+
+// own notes whether this node has hosts.
+func (a *Agent) own(p placement.Placement) {
+	a.owner.Store(slices.Contains(p.Members, p.Self) || slices.Contains(p.Previous, p.Self))
 }
 
 // becomeMember writes placement.json before the node applies the journal: task programs need it. A
@@ -229,9 +244,52 @@ func (a *Agent) readPlacement(ctx context.Context, conn *broker.Conn) error {
 	if err != nil {
 		return err
 	}
+	v, err := readView(e.Value)
+	if err != nil {
+		return err
+	}
+	if v.Sealed {
+		return a.readSealed(ctx, conn, table, v)
+	}
 	p, err := a.place(e.Value)
 	if err == nil && !slices.Contains(p.Members, a.cfg.Join.Name) {
 		return errNoMember
 	}
 	return err
+}
+
+// readSealed finds the placement of this node in a cluster with data. Only the journal changes it,
+// so the node goes on with its own one, or begins with that of the first entry, or as one that owns
+// nothing until a change gives it hosts.
+func (a *Agent) readSealed(ctx context.Context, conn *broker.Conn, table *broker.Table, v view) error {
+	name := a.cfg.Join.Name
+	gone, err := readGone(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(gone.Lost, name) || slices.Contains(gone.Removed, name) {
+		return fmt.Errorf("node %s was removed from the cluster, and its name cannot come back: stop it; to use this machine again, empty its data folder and add it with another name", name)
+	}
+	e, err := table.Get(ctx, "base")
+	if err != nil {
+		return fmt.Errorf("read the first placement: %w", err)
+	}
+	base, err := readMembers(e.Value, name)
+	if err != nil {
+		return err
+	}
+	first := slices.Contains(base.Members, name)
+	p, err := a.placed()
+	switch {
+	case err == nil && (p.Epoch >= base.Epoch || !first):
+		a.own(p)
+		return nil
+	case files.IgnoreMissing(err) != nil:
+		return err
+	case first:
+		return a.writePlacement(base)
+	case slices.Contains(v.Members, name) || slices.Contains(v.Previous, name):
+		return fmt.Errorf("node %s owns hosts, but %s is missing: its data are gone; restore them, or give the node up with \"dc-admin node lost %s\" on the head", name, a.cfg.Placement, name)
+	}
+	return a.writePlacement(placement.Placement{Epoch: v.Epoch, Self: name, Members: v.Members})
 }

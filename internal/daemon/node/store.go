@@ -57,8 +57,21 @@ func (s store) storeLinks(ctx context.Context, message []byte) (stored wire.Link
 	return stored, err
 }
 
+// hosts runs an operation that moves hosts.
+func (s store) hosts(ctx context.Context, op wire.Op, request, answer any) error {
+	object, err := s.within(ctx, packLimit, op, request)
+	if err == nil {
+		err = json.Unmarshal(object, answer)
+	}
+	return err
+}
+
 // call runs an operation and returns the object of its answer.
 func (s store) call(ctx context.Context, op wire.Op, object any) (json.RawMessage, error) {
+	return s.within(ctx, storeLimit, op, object)
+}
+
+func (s store) within(ctx context.Context, limit time.Duration, op wire.Op, object any) (json.RawMessage, error) {
 	raw, err := json.Marshal(object)
 	if err == nil {
 		raw, err = json.Marshal(wire.Call{Op: op, Object: raw})
@@ -66,10 +79,10 @@ func (s store) call(ctx context.Context, op wire.Op, object any) (json.RawMessag
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
-	limited, cancel := context.WithTimeout(ctx, storeLimit)
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	results, err := s.pool.Run(limited, executor.Task{
-		ID: bus.NewUID(), Type: sites.TaskType, Stages: []executor.Stage{s.program}, Stdin: raw, TimeLimit: storeLimit,
+		ID: bus.NewUID(), Type: sites.TaskType, Stages: []executor.Stage{s.program}, Stdin: raw, TimeLimit: limit,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)

@@ -376,7 +376,7 @@ func (s *Store) HostsAdopt(ctx context.Context, r wire.HostsAdoptRequest) (wire.
 }
 
 func (t *tx) adopt(site string, p placement.Placement) (rows int64, err error) {
-	if err := t.doAll(site, "links_out_delete", "hosts_links_again"); err != nil || site == "" {
+	if err := t.doAll(site, "links_out_delete"); err != nil || site == "" {
 		return 0, err
 	}
 	if site, err = t.storedID(site); err != nil || site == "" {
