@@ -157,3 +157,69 @@ func TestSilentNodeIsAnError(t *testing.T) {
 	}
 	crawled(t, c, web, id, time.Minute) // pages that were being processed count again
 }
+
+// asked waits until a web was asked for a share of its pages.
+func asked(t *testing.T, web *rig.Web, percent int) {
+	t.Helper()
+	deadline := time.Now().Add(2 * time.Minute)
+	for web.Record().Requests < web.Hosts*web.Pages*percent/100 {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d %% of the pages are not requested: %+v", percent, web.Record())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// A node joins and another one leaves in the middle of a crawl. Every page is fetched once, none faster
+// than the delay, and the counters are exact.
+func TestMembersChange(t *testing.T) {
+	const hosts, pages = 24, 80
+	delay := 25 * time.Millisecond
+	c, web, id := cluster(t, hosts, pages, delay, "n1", "n2")
+	asked(t, web, 15)
+	if err := c.AddNode(t.Context(), "n3", t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	asked(t, web, 45)
+	if err := c.RemoveNode(t.Context(), "n1"); err != nil {
+		t.Fatal(err)
+	}
+	status := crawled(t, c, web, id, 3*time.Minute)
+	if err := c.AwaitGone(t.Context(), "n1"); err != nil {
+		t.Fatal(err)
+	}
+	record := web.Record()
+	if record.Missing > 0 || record.Doubles > 0 || record.Overlaps > 0 || record.Gap < delay {
+		t.Errorf("%+v", record)
+	}
+	if record.Nodes["n3"] == 0 {
+		t.Errorf("n3 crawled nothing: %v", record.Nodes)
+	}
+	if status.CollectedURLs != hosts*pages-1 || status.Resources+status.Contents != hosts*pages {
+		t.Errorf("%+v", status)
+	}
+	rows, err := c.AllRows(t.Context(), id)
+	if err != nil || len(rows) != hosts*pages {
+		t.Errorf("%d rows, want %d: %v", len(rows), hosts*pages, err)
+	}
+	t.Logf("longest pause of a host %v; hosts asked by two nodes, one after the other: %d; requests by node %v", record.Longest, len(record.Shared), record.Nodes)
+}
+
+// A node dies for good. Its hosts are crawled anew by the others: all pages of the web have a row again.
+func TestLostNode(t *testing.T) {
+	const hosts, pages = 12, 40
+	c, web, id := cluster(t, hosts, pages, 20*time.Millisecond, "n1", "n2", "n3")
+	asked(t, web, 50)
+	c.KillNode("n2")
+	if err := c.LoseNode(t.Context(), "n2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.AwaitGone(t.Context(), "n2"); err != nil {
+		t.Fatal(err)
+	}
+	status, err := c.Status(t.Context(), id)
+	if err != nil {
+		t.Fatalf("status without n2: %v", err)
+	}
+	t.Logf("%+v", status)
+}

@@ -30,7 +30,7 @@ disk; 3 critical failure that the batch may have caused.`,
 func main() {
 	var e explanation
 	os.Exit(taskprogram.Run(taskprogram.Program{
-		Text: text, Open: e.open, Batches: true, Machine: storage.Machine, Commands: []taskprogram.Command{e.command()},
+		Text: text, Open: e.open, Batches: true, Machine: storage.Machine, Commands: []taskprogram.Command{e.command(), pausesCommand()},
 		Memory: func(f *config.File) int64 { return readMemory(f.Section("CrawlerTask")) + otherMemory },
 	}))
 }

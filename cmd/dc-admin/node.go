@@ -33,10 +33,11 @@ the section [Cluster] of its ini file.`,
 		Examples: `  dc-admin node add n1 --out n1.join
   dc-admin node ls
   dc-admin node drain n1
-  dc-admin node remove n1`,
+  dc-admin node remove n1
+  dc-admin node lost n2`,
 		ExitStatus: nodeExit,
 	}, nil)
-	for _, sub := range []nodeSub{nodeList, nodeAdd, nodeDrain, nodeRemove} {
+	for _, sub := range []nodeSub{nodeList, nodeAdd, nodeDrain, nodeRemove, nodeLost} {
 		c.Add(sub.command(ctx))
 	}
 	return c
@@ -84,7 +85,8 @@ var nodeList = nodeSub{
 		Name: "ls", Summary: "lists the nodes of a cluster",
 		Description: `STATE is added (it has a key and was never here), ready, draining, catching-up (it applies
 changes that it missed), closing or silent. LAG is the number of changes that the node has not
-applied yet. MEMBER no: the node owns no hosts.`,
+applied yet. MEMBER no: the node owns no hosts. Lines below the table say why, and how far the hosts of
+a node that joins or leaves have moved.`,
 		Examples: "  dc-admin node ls\n  dc-admin node ls --json",
 	},
 	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
@@ -152,7 +154,7 @@ node: with it, anybody can act as this node. Copy it to the node, then run there
 "dc-node --join FILE". The file is readable by its owner only (0600). The key is not stored by the
 head: if the file is lost, remove the node and add it again.
 
-Add all nodes before the first site: a node that joins later owns no hosts.`,
+A new node takes hosts of the others: with their pages, and while the crawl goes on.`,
 		Examples: "  dc-admin node add n1 --out n1.join",
 	},
 	add: func(c *command.Command, r *nodeRequest) {
@@ -194,35 +196,64 @@ requests about its pages. "dc-admin node ls" shows it as draining. With --off it
 	},
 	add: func(c *command.Command, r *nodeRequest) { c.Flag(&r.off, "off", "", "end draining") },
 	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
-		what := wire.ClusterCommand{Command: wire.ClusterDrain, Node: r.names[0]}
+		name := wire.ClusterDrain
 		if r.off {
-			what.Command = wire.ClusterUndrain
+			name = wire.ClusterUndrain
 		}
-		answer, exit, err := s.Cluster(ctx, what)
-		if err != nil {
-			return exit, err
-		}
-		if r.json {
-			return exit, printJSON(map[string]string{"name": what.Node, "state": answer.State})
-		}
-		fmt.Printf("%s: %s\n", what.Node, answer.State)
-		return exit, nil
+		return r.state(ctx, s, name, nil)
 	},
 }
 
 var nodeRemove = nodeSub{
 	named: true,
 	text: command.Text{
-		Name: "remove", Summary: "revokes the key of a node",
-		Description: `The node is disconnected and cannot connect again. A node that owns hosts is refused: its
-pages would be lost.`,
+		Name: "remove", Summary: "moves the hosts of a node to the others, and revokes its key",
+		Description: `A node that owns hosts is leaving until they have moved, with their pages, to the other
+nodes: it must run. The crawl goes on meanwhile. "dc-admin node ls" shows the progress, and no longer
+lists the node when it has left. Then stop it. Its name cannot be used again.
+
+A node without hosts is removed at once: it is disconnected and cannot connect again.`,
 		Examples: "  dc-admin node remove n1",
 	},
 	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
-		_, exit, err := s.Cluster(ctx, wire.ClusterCommand{Command: wire.ClusterRemove, Node: r.names[0]})
-		if err == nil && r.json {
-			err = printJSON(map[string]string{"name": r.names[0], "state": "removed"})
-		}
-		return exit, err
+		return r.state(ctx, s, wire.ClusterRemove, map[string]string{
+			"leaving": "its hosts move to the other nodes; \"dc-admin node ls\" shows the progress",
+		})
 	},
+}
+
+var nodeLost = nodeSub{
+	named: true,
+	text: command.Text{
+		Name: "lost", Summary: "gives up a node that is dead for good",
+		Description: `The pages, contents and counters of the hosts of the node are lost. The other nodes own these
+hosts from now on and crawl them anew: from the root URLs of the sites, and from links that wait for them
+or that they find from now on. Links on pages that were crawled before count when such a page is
+crawled again; "hce site recrawl" does that for a site.
+
+The node must be silent. Its key is revoked, and its name cannot be used again. If its disk can be
+saved, start the node with it instead.`,
+		Examples: "  dc-admin node lost n2",
+	},
+	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
+		return r.state(ctx, s, wire.ClusterLost, map[string]string{
+			"lost": "its pages are gone; its hosts begin again on the other nodes, from the roots of the sites",
+		})
+	},
+}
+
+// state runs a command about a node and prints its state, with what that means.
+func (r *nodeRequest) state(ctx context.Context, s client.Server, name string, meanings map[string]string) (exit int, err error) {
+	what := wire.ClusterCommand{Command: name, Node: r.names[0]}
+	answer, exit, err := s.Cluster(ctx, what)
+	switch {
+	case err != nil:
+	case r.json:
+		err = printJSON(map[string]string{"name": what.Node, "state": answer.State})
+	case meanings[answer.State] == "":
+		fmt.Printf("%s: %s\n", what.Node, answer.State)
+	default:
+		fmt.Printf("%s: %s: %s\n", what.Node, answer.State, meanings[answer.State])
+	}
+	return exit, err
 }

@@ -162,6 +162,44 @@ func (c *Cluster) nodeCommand(ctx context.Context, args ...string) ([]byte, erro
 	return c.runWith(ctx, "dc-admin", append(append([]string{"node"}, args...), "--config", c.iniOf("dc-admin")))
 }
 
+// RemoveNode makes a node leave: its hosts move to the others. AwaitGone waits until they have.
+func (c *Cluster) RemoveNode(ctx context.Context, name string) error {
+	_, err := c.nodeCommand(ctx, "remove", name)
+	return err
+}
+
+// LoseNode gives up a node that was killed, as soon as the head finds it silent.
+func (c *Cluster) LoseNode(ctx context.Context, name string) error {
+	for {
+		states, err := c.Nodes(ctx)
+		if err == nil && states[name].State == "silent" {
+			_, err = c.nodeCommand(ctx, "lost", name)
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("node %s is not silent: %v %w", name, states, err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// AwaitGone waits until the head does not list a node any more, and ends its process.
+func (c *Cluster) AwaitGone(ctx context.Context, name string) error {
+	for {
+		states, err := c.Nodes(ctx)
+		if _, listed := states[name]; err == nil && !listed {
+			c.nodes[name].close()
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("node %s is still there: %v %w", name, states, err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
 // PIDs are the process ids of the head and the running nodes.
 func (c *Cluster) PIDs() []int {
 	pids := []int{c.PID()}

@@ -56,7 +56,7 @@ func openCluster(ctx context.Context, cfg *Config) (*head.Head, error) {
 	if cfg.Cluster == nil {
 		return nil, nil
 	}
-	cfg.Cluster.Log = cfg.Log
+	cfg.Cluster.Log, cfg.Cluster.DBTask = cfg.Log, cfg.Sites.DBTask
 	h, err := head.Open(ctx, *cfg.Cluster)
 	if err != nil {
 		return nil, err

@@ -40,6 +40,6 @@ func (c *Config) asNode() {
 		}
 		n.Programs[filepath.Base(stage.Program)] = *stage
 	}
-	n.DBTask = c.Sites.DBTask
+	n.DBTask, n.Crawler = c.Sites.DBTask, c.Crawl.Crawler
 	n.Programs[filepath.Base(n.DBTask.Program)] = n.DBTask
 }

@@ -91,7 +91,7 @@ var arrows = map[string][]string{
 	"daemon/node":                  {"daemon/batches", "daemon/broker", "daemon/bus", "daemon/executor", "daemon/jetstream", "daemon/manager", "daemon/sites"},
 	"daemon/realtime":              {"daemon/bus", "daemon/executor", "daemon/manager"},
 	"daemon/status":                {"daemon/bus"},
-	"daemon/head":                  {"daemon/broker", "daemon/executor", "daemon/load", "daemon/manager"},
+	"daemon/head":                  {"daemon/broker", "daemon/bus", "daemon/executor", "daemon/load", "daemon/manager", "daemon/sites"},
 
 	"cli/client":        {"cli/command"},
 	"cli/daemonprogram": {"cli/command"},

@@ -236,8 +236,11 @@ func (p *packing) raw(ctx context.Context, w *packWriter, v rawfiles.Version) er
 
 // HostsUnpack stores a pack of another node: first the contents, which a repetition replaces, then
 // the rows and the note of it in one transaction. A row that exists is replaced, and so are its
-// contents. The file is removed then.
+// contents. The file is removed then. Without a file it only makes the note.
 func (repo *Repository) HostsUnpack(ctx context.Context, r wire.HostsUnpackRequest) (moved wire.HostsMoved, err error) {
+	if r.File == "" {
+		return repo.HostsArrive(ctx, r, func(*sqlstore.Arriving) error { return nil })
+	}
 	path := filepath.Join(repo.Moves, r.File)
 	came, err := repo.HostsCame(ctx, r)
 	if err != nil {

@@ -51,6 +51,7 @@ var handlers = map[wire.Op]handler{
 	wire.HostsPack:   on(readPlain[wire.HostsPackRequest]("HostsPack"), (*Repository).HostsPack),
 	wire.HostsUnpack: on(readPlain[wire.HostsUnpackRequest]("HostsUnpack"), (*Repository).HostsUnpack),
 	wire.HostsDrop:   emptyingTrash(on(readPlain[wire.HostsPackRequest]("HostsDrop"), (*Repository).HostsDrop)),
+	wire.HostsState:  on(readPlain[wire.HostsStateRequest]("HostsState"), (*Repository).HostsState),
 	wire.HostsAdopt:  on(readPlain[wire.HostsAdoptRequest]("HostsAdopt"), (*Repository).HostsAdopt),
 
 	wire.ProxyNew:        onNamedList("ProxyNew", wire.ReadProxies, (*Repository).ProxyNew),

@@ -14,7 +14,8 @@ const (
 	ClusterAdd     = "add"     // the answer has Join
 	ClusterDrain   = "drain"   // the answer has State
 	ClusterUndrain = "undrain" // the answer has State
-	ClusterRemove  = "remove"
+	ClusterRemove  = "remove"  // the answer has State: removed, or leaving while its hosts move
+	ClusterLost    = "lost"    // the answer has State
 )
 
 // ClusterCommand is the object of AdminCluster.
@@ -30,7 +31,7 @@ type ClusterAnswer struct {
 	ClassName string          `json:"className"`
 	Nodes     []ClusterNode   `json:"nodes,omitempty"`
 	Join      json.RawMessage `json:"join,omitempty"`  // the join file, with the secret of the node
-	State     string          `json:"state,omitempty"` // working, draining or drained
+	State     string          `json:"state,omitempty"` // working, draining, drained, leaving, lost or removed
 }
 
 // ClusterNode is one node of a cluster, as the head sees it.
@@ -39,7 +40,7 @@ type ClusterNode struct {
 	Address string  `json:"address,omitempty"`
 	State   string  `json:"state"`            // added, ready, draining, catching-up, closing or silent
 	Member  bool    `json:"member"`           // it owns hosts, or may get batches
-	Reason  string  `json:"reason,omitempty"` // why it is no member
+	Reason  string  `json:"reason,omitempty"` // why it is no member, or how far its hosts have moved
 	Load    float64 `json:"load"`             // load average over one minute; -1: not known
 	Busy    int     `json:"busy"`             // running tasks of the head
 	Slots   int     `json:"slots"`

@@ -17,6 +17,7 @@ import (
 //	HOSTS_UNPACK on the new owner   {"epoch":7,"group":0,"from":"n1","file":"7-0-n1-n3.pack"} -> {"rows":812}
 //	HOSTS_DROP on the old owner     {"move":{...}}  -> {"rows":812}
 //	HOSTS_ADOPT on each other node  {"placement":{...}} -> {"rows":3}, after a node was lost
+//	HOSTS_STATE on any node         {"epoch":7,"group":0} -> {"rows":81200,"came":["n1"]}; it changes nothing
 //
 // Each of them may be repeated after a kill at any place, and then changes nothing more.
 const (
@@ -24,6 +25,7 @@ const (
 	HostsUnpack Op = 67
 	HostsDrop   Op = 68
 	HostsAdopt  Op = 69
+	HostsState  Op = 70
 )
 
 // MoveTask is the type of the task of the journal that makes a step.
@@ -90,13 +92,13 @@ type HostsUnpackRequest struct {
 	Epoch int64  `json:"epoch"`
 	Group int    `json:"group"`
 	From  string `json:"from"`
-	File  string `json:"file"` // base name of a file in the folder of moves of this node
+	File  string `json:"file"` // base name of a file in the folder of moves of this node; "": nothing came
 }
 
 // Check refuses a file with a folder.
 func (r HostsUnpackRequest) Check(object string) error {
 	var err error
-	if r.File == "" || r.File != filepath.Base(r.File) || r.File[0] == '.' {
+	if r.File != "" && (r.File != filepath.Base(r.File) || r.File[0] == '.') {
 		err = &FieldError{Object: object, Field: "file", Value: r.File, Reason: "is not the base name of a file"}
 	}
 	if r.From == "" {
@@ -124,4 +126,40 @@ func (r HostsAdoptRequest) Check(object string) error {
 type HostsMoved struct {
 	Rows     int64 `json:"rows"`     // URLs that came, went, or were adopted
 	Repeated bool  `json:"repeated"` // the step was done before, and Rows is 0
+}
+
+// HostsStateRequest is the object of HOSTS_STATE: a step.
+type HostsStateRequest struct {
+	Epoch int64 `json:"epoch"`
+	Group int   `json:"group"`
+}
+
+// Check accepts all steps.
+func (r HostsStateRequest) Check(string) error { return nil }
+
+// HostsCounted is the answer to HOSTS_STATE.
+type HostsCounted struct {
+	Rows int64    `json:"rows"` // URLs of this node
+	Came []string `json:"came"` // nodes whose hosts HOSTS_UNPACK has stored in the step
+}
+
+// Keys of the table "cluster" of the broker. The head writes them, nodes read them.
+const (
+	PlacementKey = "placement" // ClusterPlacement
+	BaseKey      = "base"      // the placement at the first entry of the journal
+	GoneKey      = "gone"      // ClusterGone
+)
+
+// ClusterPlacement says who owns which host, as the head sees it. Once there is data (Sealed), the
+// placement of a node changes at places of the journal only, and may be one step ahead.
+type ClusterPlacement struct {
+	placement.Placement
+	Sealed bool `json:"sealed"` // there are changes in the journal
+}
+
+// ClusterGone has the names of nodes that leave or have left. None of them can come back.
+type ClusterGone struct {
+	Lost    []string `json:"lost"`    // nobody waits for their hosts
+	Leaving []string `json:"leaving"` // their hosts move to others
+	Removed []string `json:"removed"` // their hosts have moved
 }

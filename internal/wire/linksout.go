@@ -133,6 +133,7 @@ type LinksStored struct {
 	New      int      `json:"new"`      // inserted
 	Known    int      `json:"known"`    // had a row
 	Dropped  int      `json:"dropped"`  // the site is full or unknown, or the URL cannot be stored
+	Passed   int      `json:"passed"`   // queued for a third node, which owns their hosts
 	Repeated bool     `json:"repeated"` // all bundles were stored before
 	Unknown  []string `json:"unknown"`  // sites whose links were dropped
 }

@@ -68,6 +68,7 @@ var opNames = map[Op]string{
 	URLReturn: "URL_RETURN", SiteRecrawl: "SITE_RECRAWL", SiteTotals: "SITE_TOTALS",
 	LinksTake: "LINKS_TAKE", LinksSent: "LINKS_SENT", LinksStore: "LINKS_STORE",
 	HostsPack: "HOSTS_PACK", HostsUnpack: "HOSTS_UNPACK", HostsDrop: "HOSTS_DROP", HostsAdopt: "HOSTS_ADOPT",
+	HostsState: "HOSTS_STATE",
 }
 
 var opsByName = func() map[string]Op {
@@ -96,7 +97,7 @@ func (o Op) Known() bool { _, ok := opNames[o]; return ok }
 // Client reports whether clients may call o.
 func (o Op) Client() bool {
 	switch o {
-	case URLReturn, SiteRecrawl, SiteTotals, LinksTake, LinksSent, LinksStore, HostsPack, HostsUnpack, HostsDrop, HostsAdopt:
+	case URLReturn, SiteRecrawl, SiteTotals, LinksTake, LinksSent, LinksStore, HostsPack, HostsUnpack, HostsDrop, HostsAdopt, HostsState:
 		return false
 	}
 	return o.Known()
@@ -105,7 +106,7 @@ func (o Op) Client() bool {
 // Reads reports whether o never changes data.
 func (o Op) Reads() bool {
 	switch o {
-	case SiteStatus, SiteFind, SiteTotals, URLStatus, URLContent, URLHistory, URLStats, ProxyStatus, ProxyFind, AttributeFetch:
+	case SiteStatus, SiteFind, SiteTotals, HostsState, URLStatus, URLContent, URLHistory, URLStats, ProxyStatus, ProxyFind, AttributeFetch:
 		return true
 	}
 	return false
@@ -133,7 +134,7 @@ func ParseOp(name string) (Op, bool) {
 func (o Op) ListRequest() bool {
 	switch o {
 	case SiteNew, SiteUpdate, SiteStatus, SiteDelete, SiteCleanup, SiteFind, SQLCustom, BatchRun, URLReturn, SiteRecrawl, SiteTotals,
-		LinksTake, LinksSent, LinksStore, HostsPack, HostsUnpack, HostsDrop, HostsAdopt:
+		LinksTake, LinksSent, LinksStore, HostsPack, HostsUnpack, HostsDrop, HostsAdopt, HostsState:
 		return false
 	}
 	return true

@@ -29,6 +29,9 @@ const (
 	nameSettle = 10 * time.Second
 )
 
+// addressLabel begins what stands for the host of an address. No host has a space.
+const addressLabel = "address "
+
 // MaxSharedNames is the highest limit of AcquireAddress.
 const MaxSharedNames = maxNames - 1
 
@@ -48,7 +51,7 @@ const nameSize = 24
 // The caller holds the Pass of the host already. It acquires the addresses of a host in ascending
 // order, so that no two callers wait for each other.
 func (gs *Gates) AcquireAddress(ctx context.Context, name string, addr netip.Addr, limit int, delay time.Duration, concurrency int) (*Pass, error) {
-	host := "address " + addr.String()
+	host := addressLabel + addr.String()
 	g, err := gs.use(host)
 	if err != nil {
 		return nil, err

@@ -22,8 +22,8 @@ import "time"
 // for more does not want to be crawled.
 const MaxDelay = 24 * time.Hour
 
-// keptDelay bounds the gap of the last request that still holds if the next one has no end.
-const keptDelay = time.Minute
+// KeptDelay bounds the gap of the last request that still holds if the next one has no end.
+const KeptDelay = time.Minute
 
 // State is what is stored for a host between two requests. The zero State is a host without
 // requests. Times are wall clock times, since other processes read them.
@@ -66,9 +66,9 @@ func (s State) WaitStart(now time.Time, delay time.Duration) time.Duration {
 
 // Begin returns the State to store before a request that starts at now. It contains delay, or what
 // the host asked for last if that is longer, in case the end is never recorded. A pause longer than
-// keptDelay was obeyed once, and a kill does not repeat it.
+// KeptDelay was obeyed once, and a kill does not repeat it.
 func (s State) Begin(now time.Time, delay time.Duration) State {
-	return State{Start: now, End: s.End, Delay: max(clamp(delay), min(clamp(s.Delay), keptDelay)), InFlight: true}
+	return State{Start: now, End: s.End, Delay: max(clamp(delay), min(clamp(s.Delay), KeptDelay)), InFlight: true}
 }
 
 // Finish returns the State to store after a request that ended at now. delay is the gap

@@ -71,7 +71,7 @@ func TestWaitStart(t *testing.T) {
 
 func TestStates(t *testing.T) {
 	began := State{End: at(0), Delay: time.Hour}.Begin(at(1), time.Second)
-	if want := (State{Start: at(1), End: at(0), Delay: keptDelay, InFlight: true}); began != want {
+	if want := (State{Start: at(1), End: at(0), Delay: KeptDelay, InFlight: true}); began != want {
 		t.Errorf("Begin = %+v, want %+v", began, want)
 	}
 	ended := began.Finish(at(2), -1)

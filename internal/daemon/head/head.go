@@ -15,7 +15,6 @@ import (
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/files"
-	"hce/dc/internal/wire/placement"
 )
 
 // Config configures the head ([Cluster] of dc-daemon.ini). Folder, Executor and Log are mandatory.
@@ -40,6 +39,8 @@ type Config struct {
 	// Replicas are the copies of each stream of an external broker; default 1.
 	Replicas int
 
+	// DBTask answers HOSTS_STATE on the nodes.
+	DBTask executor.Stage
 	// Executor opens the executor of the cluster. known returns the names of its nodes.
 	Executor func(conn *broker.Conn, known func() []string, silence time.Duration) (Executor, error)
 	Log      *slog.Logger
@@ -63,6 +64,9 @@ type Head struct {
 	keys   *broker.Keys
 	ca     string // of an external broker
 	conn   *broker.Conn
+	table  *broker.Table // "cluster"
+	gate   gate
+	wake   chan struct{} // settle has something to do
 
 	ctx  context.Context
 	end  context.CancelFunc
@@ -70,8 +74,11 @@ type Head struct {
 
 	mu      sync.RWMutex
 	members members
-	sealed  bool              // there is a change in the journal
-	refused map[string]string // nodes that may not join, and why
+	refused map[string]string    // nodes that may not join, and why
+	joining map[string]time.Time // last signs of life of nodes that are no members yet
+	awaited string               // what a change waits for
+
+	forgotten map[string]bool // nodes that are gone; of settle
 }
 
 const (
@@ -83,7 +90,7 @@ const (
 // Close.
 func Open(ctx context.Context, cfg Config) (*Head, error) {
 	cfg.Silence = cmp.Or(cfg.Silence, DefaultSilence)
-	h := &Head{cfg: cfg, refused: map[string]string{}}
+	h := &Head{cfg: cfg, wake: make(chan struct{}, 1), refused: map[string]string{}, joining: map[string]time.Time{}, forgotten: map[string]bool{}}
 	h.ctx, h.end = context.WithCancel(context.Background())
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
@@ -109,14 +116,21 @@ func (h *Head) open(ctx context.Context) error {
 	if err := h.provision(ctx); err != nil {
 		return err
 	}
+	if h.table, err = h.conn.Table(ctx, broker.TableCluster, broker.TableConfig{}); err != nil {
+		return err
+	}
 	if err := h.readMembers(ctx); err != nil {
 		return err
+	}
+	if h.members.Groups > 0 {
+		h.gate.shut() // until settle has finished the step
 	}
 	if h.pool, err = h.cfg.Executor(h.conn, h.Members, h.cfg.Silence); err != nil {
 		return err
 	}
 	h.Executor = h.pool
 	h.work.Go(h.followNodes)
+	h.work.Go(h.settle)
 	return nil
 }
 
@@ -188,10 +202,17 @@ func (h *Head) provision(ctx context.Context) error {
 	return h.conn.Provision(ctx, broker.ProvisionConfig{Nodes: names, Replicas: h.cfg.Replicas})
 }
 
-// Run runs a task on the nodes. The first change for the journal closes the list of members.
+// Run runs a task on the nodes. It waits while a step moves hosts.
 func (h *Head) Run(ctx context.Context, t executor.Task) ([]executor.Result, error) {
+	if err := h.gate.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer h.gate.leave()
 	if t.Journal {
-		epoch, some := h.seal()
+		epoch, some, err := h.seal(ctx)
+		if err != nil {
+			return nil, err
+		}
 		if !some {
 			return nil, fmt.Errorf("%w: %w: the cluster has no members; start a node", executor.ErrRefused, executor.ErrNode)
 		}
@@ -204,7 +225,7 @@ func (h *Head) Run(ctx context.Context, t executor.Task) ([]executor.Result, err
 func (h *Head) Owner(url string) string {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	return placement.Placement{Members: h.members.Members}.OwnerOfURL(url)
+	return h.members.OwnerOfURL(url)
 }
 
 // Close ends the executor, the connection and the embedded broker.

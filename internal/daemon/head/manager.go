@@ -112,9 +112,11 @@ func (h *Head) command(ctx context.Context, r wire.ClusterCommand) (answer wire.
 	case wire.ClusterUndrain:
 		answer.State, err = h.drain(ctx, r.Node, false, false)
 	case wire.ClusterRemove:
-		err = h.remove(ctx, r.Node)
+		answer.State, err = h.remove(ctx, r.Node)
+	case wire.ClusterLost:
+		answer.State, err = h.lose(ctx, r.Node)
 	default:
-		err = fmt.Errorf("command %.40q is not list, add, drain, undrain or remove", r.Command)
+		err = fmt.Errorf("command %.40q is not list, add, drain, undrain, remove or lost", r.Command)
 	}
 	return answer, err
 }

@@ -1,6 +1,7 @@
 package head
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,69 +10,143 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/placement"
 )
 
-// members is the value of the key of the members in the table "cluster".
+// members is what the table "cluster" says. Head.mu guards it.
 type members struct {
-	Epoch   int64    `json:"epoch"`
-	Members []string `json:"members"`
-
+	wire.ClusterPlacement
 	revision uint64 // 0: there is no key
+
+	base    int64 // epoch of the base: that of the first entry of the journal
+	gone    wire.ClusterGone
+	goneRev uint64
 }
 
 // key is the key of the members. Nodes follow the first one: it says who owns a host.
 func (h *Head) key() string {
 	if h.cfg.Hosts {
-		return "placement"
+		return wire.PlacementKey
 	}
 	return "members"
 }
 
-// Members returns the names of the members, sorted.
+// Members returns the names of the nodes that have data, sorted. During a change these are the nodes
+// before it, and from its first step on also those that come.
 func (h *Head) Members() []string {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	return slices.Clone(h.members.Members)
-}
-
-// readMembers reads the members, and whether the list is closed.
-func (h *Head) readMembers(ctx context.Context) error {
-	table, err := h.conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
-	if err != nil {
-		return err
-	}
-	e, err := table.Get(ctx, h.key())
+	p := h.members.Placement
 	switch {
-	case errors.Is(err, broker.ErrNotFound):
-	case err != nil:
-		return err
-	default:
-		if err := json.Unmarshal(e.Value, &h.members); err != nil {
-			return fmt.Errorf("read the members of the cluster: %w", err)
-		}
-		h.members.revision = e.Revision
+	case p.Groups == 0:
+		return slices.Clone(p.Members)
+	case p.Moved == 0:
+		return slices.Clone(p.Previous)
 	}
-	journal, err := h.conn.StreamState(ctx, broker.StreamJournal)
-	h.sealed = journal.Last > 0
-	return err
+	return union(p.Members, p.Previous)
 }
 
-// seal closes the list of members before the first change of the journal, and returns the epoch of
-// the placement. It returns false without members.
-func (h *Head) seal() (epoch int64, some bool) {
+// union returns the names of both lists, sorted, each once.
+func union(a, b []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
+}
+
+// without returns the names of a that are not in b.
+func without(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(name string) bool { return slices.Contains(b, name) })
+}
+
+// readMembers reads the table "cluster".
+func (h *Head) readMembers(ctx context.Context) error {
+	m := &h.members
+	var base placement.Placement
+	for _, part := range []struct {
+		key      string
+		value    any
+		revision *uint64
+	}{
+		{h.key(), &m.ClusterPlacement, &m.revision},
+		{wire.BaseKey, &base, new(uint64)},
+		{wire.GoneKey, &m.gone, &m.goneRev},
+	} {
+		e, err := h.table.Get(ctx, part.key)
+		if errors.Is(err, broker.ErrNotFound) {
+			continue
+		}
+		if err == nil {
+			err = json.Unmarshal(e.Value, part.value)
+		}
+		if err != nil {
+			return fmt.Errorf("read the %s of the cluster: %w", part.key, err)
+		}
+		*part.revision = e.Revision
+	}
+	m.base, m.Self = base.Epoch, broker.Head
+	return nil
+}
+
+// store writes a value with the revision that was read, and returns the new one.
+func (h *Head) store(ctx context.Context, key string, value any, revision uint64) (uint64, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return 0, err
+	}
+	if revision == 0 {
+		return h.table.Create(ctx, key, text)
+	}
+	return h.table.Update(ctx, key, text, revision)
+}
+
+// place stores a placement. Call it with h.mu held.
+func (h *Head) place(ctx context.Context, next wire.ClusterPlacement) error {
+	next.Self = broker.Head
+	revision, err := h.store(ctx, h.key(), next, h.members.revision)
+	if err != nil {
+		return fmt.Errorf("store the placement: %w", err)
+	}
+	h.members.ClusterPlacement, h.members.revision = next, revision
+	return nil
+}
+
+// keepGone stores the names of nodes that leave. Call it with h.mu held.
+func (h *Head) keepGone(ctx context.Context, next wire.ClusterGone) error {
+	revision, err := h.store(ctx, wire.GoneKey, next, h.members.goneRev)
+	if err != nil {
+		return fmt.Errorf("store the names of nodes that leave: %w", err)
+	}
+	h.members.gone, h.members.goneRev = next, revision
+	return nil
+}
+
+// seal notes that there is data before the first change of the journal: from now on hosts move only with
+// their rows. It returns the epoch that nodes need for a task of the journal, and false without members.
+func (h *Head) seal(ctx context.Context) (epoch int64, some bool, err error) {
 	h.mu.RLock()
-	sealed, epoch, some := h.sealed, h.members.Epoch, len(h.members.Members) > 0
+	m := h.members
 	h.mu.RUnlock()
-	if sealed || !some {
-		return epoch, some
+	if len(m.Members) == 0 || m.Sealed || !h.cfg.Hosts {
+		return m.base, len(m.Members) > 0, nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.sealed = true
-	return h.members.Epoch, true
+	if m = h.members; m.Sealed {
+		return m.base, true, nil
+	}
+	text, err := json.Marshal(m.Placement)
+	if err == nil {
+		_, err = h.table.Put(ctx, wire.BaseKey, text)
+	}
+	if err != nil {
+		return 0, true, err
+	}
+	h.members.base = m.Epoch
+	next := m.ClusterPlacement
+	next.Sealed = true
+	return m.Epoch, true, h.place(ctx, next)
 }
 
-// followNodes makes each node with a sign of life a member, until Close.
+// followNodes notes the signs of life of all nodes, until Close.
 func (h *Head) followNodes() {
 	for h.ctx.Err() == nil {
 		err := h.watchNodes()
@@ -79,10 +154,7 @@ func (h *Head) followNodes() {
 			return
 		}
 		h.cfg.Log.Warn("cannot follow the nodes of the cluster; trying again", "error", err)
-		select {
-		case <-h.ctx.Done():
-		case <-time.After(time.Second):
-		}
+		h.sleep(time.Second)
 	}
 }
 
@@ -97,67 +169,142 @@ func (h *Head) watchNodes() error {
 		}
 		ctx, cancel := context.WithTimeout(h.ctx, callLimit)
 		defer cancel()
-		if err := h.admit(ctx, e.Key); err != nil && h.ctx.Err() == nil {
+		if err := h.admit(ctx, e.Key, e.Changed); err != nil && h.ctx.Err() == nil {
 			h.cfg.Log.Warn("cannot add a node to the members", "node", e.Key, "error", err)
 		}
 	})
 }
 
-// closedReason is why a node cannot join any more.
-const closedReason = "it is no member: the cluster had sites when it joined, and moving hosts to new nodes is not possible yet"
+// goneReason is why a node cannot come back.
+const goneReason = "it was removed, and its name cannot come back; add the machine with another name and an empty data folder"
 
-// admit makes a node a member, or notes why not.
-func (h *Head) admit(ctx context.Context, name string) error {
+// admit makes a node with a sign of life a member. If there is data, hosts move to it (Head.settle).
+func (h *Head) admit(ctx context.Context, name string, seen time.Time) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if slices.Contains(h.members.Members, name) || h.refused[name] != "" {
-		return nil
+	m := h.members
+	switch {
+	case slices.Contains(m.Members, name):
+	case slices.Contains(m.gone.Lost, name) || slices.Contains(m.gone.Removed, name):
+		h.refuse(name, goneReason)
+	case slices.Contains(m.gone.Leaving, name):
+	case h.cfg.Hosts && m.Sealed:
+		h.joining[name] = seen
+		h.hurry()
+	default:
+		return h.change(ctx, union(m.Members, []string{name}), "node joined", name)
 	}
-	if h.cfg.Hosts && h.sealed {
-		h.refused[name] = closedReason
-		h.cfg.Log.Warn("a node may not join", "node", name, "reason", closedReason)
-		return nil
-	}
-	list := append(slices.Clone(h.members.Members), name)
-	slices.Sort(list)
-	return h.change(ctx, list, "node joined", name)
+	return nil
 }
 
-// change writes the members. Call it with h.mu held.
+// refuse notes why a node is no member. Call it with h.mu held.
+func (h *Head) refuse(name, reason string) {
+	if h.refused[name] != reason {
+		h.refused[name] = reason
+		h.cfg.Log.Warn("a node may not join", "node", name, "reason", reason)
+	}
+}
+
+// change writes members that have no data yet. Call it with h.mu held.
 func (h *Head) change(ctx context.Context, list []string, what, name string) error {
-	table, err := h.conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
-	if err != nil {
+	next := wire.ClusterPlacement{Placement: placement.Placement{Epoch: h.members.Epoch + 1, Members: list}}
+	if err := h.place(ctx, next); err != nil {
 		return err
 	}
-	next := members{Epoch: h.members.Epoch + 1, Members: list}
-	value, err := json.Marshal(next)
-	if err != nil {
-		return err
-	}
-	if h.members.revision == 0 {
-		next.revision, err = table.Create(ctx, h.key(), value)
-	} else {
-		next.revision, err = table.Update(ctx, h.key(), value, h.members.revision)
-	}
-	if err != nil {
-		return err
-	}
-	h.members = next
 	h.cfg.Log.Info(what, "node", name, "epoch", next.Epoch, "members", len(list))
 	return nil
 }
 
-// leave removes a node from the members, if it owns nothing.
-func (h *Head) leave(ctx context.Context, name string) error {
+// leave removes a node from the members. If there is data, its hosts move first: then it is leaving, and
+// Head.settle removes it.
+func (h *Head) leave(ctx context.Context, name string) (leaving bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.cfg.Hosts && h.sealed && slices.Contains(h.members.Members, name) {
-		return fmt.Errorf("node %s owns hosts with their pages, and moving hosts to other nodes is not possible yet: keep it; \"dc-admin node drain %s\" stops its crawling", name, name)
-	}
+	m := h.members
 	delete(h.refused, name)
-	if !slices.Contains(h.members.Members, name) {
+	delete(h.joining, name)
+	switch {
+	case slices.Contains(m.gone.Leaving, name):
+		return true, nil
+	case !slices.Contains(union(m.Members, m.Previous), name):
+		return false, nil
+	case !h.cfg.Hosts || !m.Sealed:
+		return false, h.change(ctx, without(m.Members, []string{name}), "node removed", name)
+	}
+	next := m.gone
+	next.Leaving = union(next.Leaving, []string{name})
+	if len(h.wanted(next)) == 0 {
+		return false, fmt.Errorf("node %s is the only one: no other node can take its hosts; add one first", name)
+	}
+	if err := h.keepGone(ctx, next); err != nil {
+		return false, err
+	}
+	h.cfg.Log.Info("a node leaves: its hosts move to the others", "node", name)
+	h.hurry()
+	return true, nil
+}
+
+// wanted returns the members that the cluster should have. Call it with h.mu held.
+func (h *Head) wanted(gone wire.ClusterGone) []string {
+	list := h.members.Members
+	for name, seen := range h.joining {
+		if time.Since(seen) < h.cfg.Silence {
+			list = union(list, []string{name})
+		}
+	}
+	return without(without(list, gone.Leaving), gone.Lost)
+}
+
+// giveUp notes that a node is lost: nobody waits for it, and its hosts begin again on the others.
+func (h *Head) giveUp(ctx context.Context, name string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m := h.members
+	if slices.Contains(m.gone.Lost, name) {
 		return nil
 	}
-	list := slices.DeleteFunc(slices.Clone(h.members.Members), func(m string) bool { return m == name })
-	return h.change(ctx, list, "node removed", name)
+	if !slices.Contains(union(m.Members, m.Previous), name) && !slices.Contains(m.gone.Leaving, name) {
+		return fmt.Errorf("node %s owns no hosts; \"dc-admin node remove %s\" revokes its key", name, name)
+	}
+	next := m.gone
+	next.Lost, next.Leaving = union(next.Lost, []string{name}), without(next.Leaving, []string{name})
+	if len(h.wanted(next)) == 0 {
+		return fmt.Errorf("node %s is the only one: no other node can take its hosts; add one first", name)
+	}
+	if err := h.keepGone(ctx, next); err != nil {
+		return err
+	}
+	h.cfg.Log.Warn("a node is given up: its pages are lost, and its hosts begin again on the other nodes", "node", name)
+	h.hurry()
+	return nil
+}
+
+// standing says how far the hosts of a node have moved; "" if none of them move.
+func (h *Head) standing(name string) string {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	m := h.members
+	member, before := slices.Contains(m.Members, name), slices.Contains(m.Previous, name)
+	_, waits := h.joining[name]
+	progress := fmt.Sprintf("%d of %d groups of hosts have moved", m.Moved, m.Groups)
+	if m.Groups > 0 && h.awaited != "" {
+		progress += "; " + h.awaited
+	}
+	switch lost, leaving := slices.Contains(m.gone.Lost, name), slices.Contains(m.gone.Leaving, name); {
+	case lost && (member || before):
+		return "lost: " + progress
+	case lost:
+		return "lost"
+	case m.Groups > 0 && before && !member:
+		return "leaving: " + progress
+	case leaving && member:
+		return "leaving: waits for another change of the members"
+	case leaving:
+		return "leaving: its hosts have moved; it sends its last links"
+	case m.Groups > 0 && member && !before:
+		return "joining: " + progress
+	case waits && !member:
+		return "joining: waits for another change of the members"
+	}
+	return cmp.Or(h.refused[name], "")
 }

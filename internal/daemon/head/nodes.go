@@ -29,9 +29,9 @@ func (h *Head) list(ctx context.Context) ([]wire.ClusterNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range keyed {
+	for _, name := range union(keyed, h.leavers()) {
 		if !slices.ContainsFunc(all, func(n executor.Node) bool { return n.Name == name }) {
-			all = append(all, executor.Node{Name: name, State: nodeAdded, Load: load.Unknown})
+			all = append(all, executor.Node{Name: name, State: h.stateOf(name), Load: load.Unknown})
 		}
 	}
 	var list []wire.ClusterNode
@@ -43,9 +43,7 @@ func (h *Head) list(ctx context.Context) ([]wire.ClusterNode, error) {
 		if !n.Seen.IsZero() {
 			one.Seen = n.Seen.UTC().Format(time.DateTime + ".000")
 		}
-		h.mu.RLock()
-		one.Reason = h.refused[n.Name]
-		h.mu.RUnlock()
+		one.Reason = h.standing(n.Name)
 		if state, err := h.conn.ConsumerState(ctx, broker.StreamJournal, broker.NodeDurable(n.Name)); err == nil {
 			one.Lag = int64(state.Pending)
 		}
@@ -53,6 +51,29 @@ func (h *Head) list(ctx context.Context) ([]wire.ClusterNode, error) {
 	}
 	slices.SortFunc(list, func(a, b wire.ClusterNode) int { return compare(a.Name, b.Name) })
 	return list, nil
+}
+
+// leavers are nodes that leave or are lost, while anything is left to do about them.
+func (h *Head) leavers() []string {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.members.gone.Leaving
+}
+
+// stateOf is the state of a node without data.
+func (h *Head) stateOf(name string) string {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	seen, joins := h.joining[name]
+	switch {
+	case slices.Contains(h.members.gone.Leaving, name):
+		return executor.NodeDraining
+	case joins && time.Since(seen) < h.cfg.Silence:
+		return executor.NodeCatching
+	case joins:
+		return executor.NodeSilent
+	}
+	return nodeAdded
 }
 
 func sum(counts map[string]int) (n int) {
@@ -77,6 +98,12 @@ func (h *Head) add(ctx context.Context, name string) (json.RawMessage, error) {
 	if len(h.cfg.URLs) == 0 && wide(h.cfg.Listen) {
 		return nil, fmt.Errorf("listen = %s names no address that nodes can connect to: set urls of [Cluster], for example tls://10.0.0.5:4222", h.cfg.Listen)
 	}
+	h.mu.RLock()
+	gone := h.members.gone
+	h.mu.RUnlock()
+	if slices.Contains(gone.Lost, name) || slices.Contains(gone.Removed, name) {
+		return nil, fmt.Errorf("node %s was in this cluster, and %s", name, goneReason)
+	}
 	seed, err := h.keys.AddNode(name)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("node %s exists; \"dc-admin node remove %s\" first gives it a new key", name, name)
@@ -90,18 +117,56 @@ func (h *Head) add(ctx context.Context, name string) (json.RawMessage, error) {
 	return json.MarshalIndent(h.join(name, seed), "", "  ")
 }
 
-// remove revokes the key of a node and forgets it.
-func (h *Head) remove(ctx context.Context, name string) error {
+// remove revokes the key of a node and forgets it. If the node owns hosts, they move first, and the state
+// is leaving.
+func (h *Head) remove(ctx context.Context, name string) (state string, err error) {
 	if err := broker.CheckName(name); err != nil {
-		return err
+		return "", err
 	}
-	if err := h.leave(ctx, name); err != nil {
-		return err
+	if silent := h.silent([]string{name}); len(silent) > 0 && h.owns(name) {
+		return "", fmt.Errorf("node %s owns hosts and is silent: start it, so that they can move to other nodes, or give it up with \"dc-admin node lost %s\"", name, name)
+	}
+	leaving, err := h.leave(ctx, name)
+	if err != nil || leaving {
+		return "leaving", err
 	}
 	if err := h.keys.RemoveNode(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return "", err
 	}
-	return errors.Join(h.describeKeys(), h.conn.Forget(ctx, name))
+	return "removed", errors.Join(h.describeKeys(), h.conn.Forget(ctx, name))
+}
+
+// owns reports whether a node has hosts with data.
+func (h *Head) owns(name string) bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.cfg.Hosts && h.members.Sealed && slices.Contains(union(h.members.Members, h.members.Previous), name)
+}
+
+// lose gives a node up that is dead for good. Its key is revoked at once.
+func (h *Head) lose(ctx context.Context, name string) (state string, err error) {
+	if err := broker.CheckName(name); err != nil {
+		return "", err
+	}
+	if !h.owns(name) && !h.leaves(name) {
+		return h.remove(ctx, name)
+	}
+	if silent := h.silent([]string{name}); len(silent) == 0 && slices.Contains(h.Members(), name) {
+		return "", fmt.Errorf("node %s gives signs of life: \"dc-admin node remove %s\" moves its hosts to other nodes; to give it up all the same, stop it and wait until it is silent", name, name)
+	}
+	if err := h.giveUp(ctx, name); err != nil {
+		return "", err
+	}
+	if err := h.keys.RemoveNode(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return "lost", h.describeKeys()
+}
+
+func (h *Head) leaves(name string) bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return slices.Contains(h.members.gone.Leaving, name)
 }
 
 // drain starts or ends draining of a node and returns its state.

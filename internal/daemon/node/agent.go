@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,11 +30,13 @@ type Member interface {
 type Config struct {
 	Join   broker.Join
 	Pool   executor.Executor // the executor of this machine
-	DBTask executor.Stage    // answers LINKS_TAKE, LINKS_SENT and LINKS_STORE
+	DBTask executor.Stage    // answers LINKS_TAKE, LINKS_SENT, LINKS_STORE, and the operations on hosts
 	// Placement is the path of placement.json; "" if hosts have no owners (placement = propagate
 	// of the head): then the node has no batch managers and no links.
 	Placement string
 	Moves     string // folder of hosts that move, the key moves of db-task.ini
+	// Crawler answers --host-pauses; it is not needed without Placement.
+	Crawler executor.Stage
 	// DrainFile is a file that exists while the node drains; "": a restart ends draining.
 	DrainFile string
 	// Programs are what the head may start, by base name.
@@ -66,9 +69,10 @@ type Agent struct {
 	lease   lease
 	out     outgoing
 	drain   drain
-	moves   moves
+	moves   *moves
 	moving  bool // a step of a change of members runs
 
+	placing  sync.Mutex  // guards placement.json
 	owner    atomic.Bool // the node has hosts, by placement.json
 	draining atomic.Bool // drain.on for other goroutines
 	received int64       // links, cumulative
@@ -79,8 +83,7 @@ func New(base manager.Config, cfg Config) *Agent {
 	cfg.Lease = manager.Default(cfg.Lease, DefaultLease)
 	base.Name = Name
 	cfg.log = base.Log.With("manager", Name)
-	a := &Agent{Loop: manager.New(base), cfg: cfg, news: make(chan func(), 64), stopped: make(chan struct{})}
-	a.moves = moves{changed: make(chan struct{}), arrived: map[string]string{}, stored: map[string]bool{}}
+	a := &Agent{Loop: manager.New(base), cfg: cfg, news: make(chan func(), 64), stopped: make(chan struct{}), moves: newMoves()}
 	if cfg.Enter == nil {
 		a.cfg.Enter = a.serve
 	}

@@ -24,7 +24,7 @@ type outgoing struct {
 func (a *Agent) declareLinks() {
 	o := &a.out
 	a.Maintain("links", func() time.Duration {
-		if a.cfg.Placement == "" || !o.wanted || o.sending || !a.session.connected || a.session.member == nil {
+		if a.cfg.Placement == "" || !o.wanted || o.sending || a.moving || !a.session.connected || a.session.member == nil {
 			return 0
 		}
 		return time.Second
@@ -161,16 +161,23 @@ func (a *Agent) take(ctx context.Context, d broker.Delivery) {
 		_ = d.Nak(pause)
 		return
 	}
-	if err := d.Ack(ctx); err != nil && ctx.Err() == nil {
-		a.Log().Info("links will come again: they are stored, but not acknowledged", "message", d.Sequence, "error", err)
-	}
 	if stored.Dropped > 0 {
 		a.Log().Info("links were dropped: their sites are full or unknown here", "links", stored.Dropped, "unknown", stored.Unknown)
 	}
-	a.post(func() {
-		a.received += int64(stored.New + stored.Known + stored.Dropped)
-		if stored.New > 0 {
-			a.hint()
-		}
-	})
+	// Before the acknowledgement: the head asks whether this node has links to send when all are acknowledged.
+	a.post(func() { a.linksStored(stored) })
+	if err := d.Ack(ctx); err != nil && ctx.Err() == nil {
+		a.Log().Info("links will come again: they are stored, but not acknowledged", "message", d.Sequence, "error", err)
+	}
+}
+
+func (a *Agent) linksStored(stored wire.LinksStored) {
+	a.received += int64(stored.New + stored.Known + stored.Dropped)
+	if stored.New > 0 {
+		a.hint()
+	}
+	if stored.Passed > 0 { // their hosts have moved
+		a.drain.done, a.drain.flushed = false, false
+		a.wantSend()
+	}
 }

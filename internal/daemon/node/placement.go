@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
 )
 
-// readMembers reads the value of the key "placement": {"epoch": n, "members": [names]}, for one node.
+// readMembers reads a placement for one node.
 func readMembers(value []byte, self string) (placement.Placement, error) {
 	var p placement.Placement
 	if err := json.Unmarshal(value, &p); err != nil {
@@ -22,13 +23,7 @@ func encodePlacement(p placement.Placement) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// view is the value of the key "placement": the placement as the head sees it.
-type view struct {
-	placement.Placement
-	Sealed bool `json:"sealed"` // there are changes in the journal
-}
-
-func readView(value []byte) (v view, err error) {
+func readView(value []byte) (v wire.ClusterPlacement, err error) {
 	if err = json.Unmarshal(value, &v); err != nil {
 		err = fmt.Errorf("read placement: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/files"
+	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
 )
 
@@ -154,11 +155,8 @@ func (a *Agent) watchPlacement(ctx context.Context, conn *broker.Conn) error {
 	if err != nil {
 		return err
 	}
-	return table.Watch(ctx, "placement", func(e broker.Entry) {
-		if v, err := readView(e.Value); err == nil && v.Sealed {
-			return // it changes at places of the journal
-		}
-		if _, err := a.place(e.Value); err != nil {
+	return table.Watch(ctx, wire.PlacementKey, func(e broker.Entry) {
+		if err := a.usePlacement(ctx, conn, table, e.Value); err != nil && !errors.Is(err, errNoMember) && ctx.Err() == nil {
 			a.Log().Error("cannot use the placement of the cluster", "error", err)
 		}
 	})
@@ -175,6 +173,13 @@ func (a *Agent) place(value []byte) (placement.Placement, error) {
 
 // writePlacement writes placement.json if it changes.
 func (a *Agent) writePlacement(p placement.Placement) error {
+	a.placing.Lock()
+	defer a.placing.Unlock()
+	return a.keepPlacement(p)
+}
+
+// keepPlacement is writePlacement with a.placing held.
+func (a *Agent) keepPlacement(p placement.Placement) error {
 	text, err := encodePlacement(p)
 	if err != nil {
 		return err
@@ -229,7 +234,7 @@ func (a *Agent) becomeMember(ctx context.Context, conn *broker.Conn) error {
 }
 
 // errNoMember means that the cluster has no place for this node yet.
-var errNoMember = errors.New("this node owns no hosts yet: a head with placement = hosts gives it a place while the cluster has no sites; \"dc-admin node ls\" on the head says more")
+var errNoMember = errors.New("this node has no place in the cluster yet; \"dc-admin node ls\" on the head says why")
 
 // readPlacement writes placement.json if this node is a member.
 func (a *Agent) readPlacement(ctx context.Context, conn *broker.Conn) error {
@@ -237,21 +242,26 @@ func (a *Agent) readPlacement(ctx context.Context, conn *broker.Conn) error {
 	if err != nil {
 		return err
 	}
-	e, err := table.Get(ctx, "placement")
+	e, err := table.Get(ctx, wire.PlacementKey)
 	if errors.Is(err, broker.ErrNotFound) {
 		return errNoMember
 	}
 	if err != nil {
 		return err
 	}
-	v, err := readView(e.Value)
+	return a.usePlacement(ctx, conn, table, e.Value)
+}
+
+// usePlacement writes placement.json for the value of the key "placement".
+func (a *Agent) usePlacement(ctx context.Context, conn *broker.Conn, table *broker.Table, value []byte) error {
+	v, err := readView(value)
 	if err != nil {
 		return err
 	}
 	if v.Sealed {
 		return a.readSealed(ctx, conn, table, v)
 	}
-	p, err := a.place(e.Value)
+	p, err := a.place(value)
 	if err == nil && !slices.Contains(p.Members, a.cfg.Join.Name) {
 		return errNoMember
 	}
@@ -261,7 +271,7 @@ func (a *Agent) readPlacement(ctx context.Context, conn *broker.Conn) error {
 // readSealed finds the placement of this node in a cluster with data. Only the journal changes it,
 // so the node goes on with its own one, or begins with that of the first entry, or as one that owns
 // nothing until a change gives it hosts.
-func (a *Agent) readSealed(ctx context.Context, conn *broker.Conn, table *broker.Table, v view) error {
+func (a *Agent) readSealed(ctx context.Context, conn *broker.Conn, table *broker.Table, v wire.ClusterPlacement) error {
 	name := a.cfg.Join.Name
 	gone, err := readGone(ctx, conn)
 	if err != nil {
@@ -270,7 +280,7 @@ func (a *Agent) readSealed(ctx context.Context, conn *broker.Conn, table *broker
 	if slices.Contains(gone.Lost, name) || slices.Contains(gone.Removed, name) {
 		return fmt.Errorf("node %s was removed from the cluster, and its name cannot come back: stop it; to use this machine again, empty its data folder and add it with another name", name)
 	}
-	e, err := table.Get(ctx, "base")
+	e, err := table.Get(ctx, wire.BaseKey)
 	if err != nil {
 		return fmt.Errorf("read the first placement: %w", err)
 	}
@@ -279,6 +289,8 @@ func (a *Agent) readSealed(ctx context.Context, conn *broker.Conn, table *broker
 		return err
 	}
 	first := slices.Contains(base.Members, name)
+	a.placing.Lock()
+	defer a.placing.Unlock()
 	p, err := a.placed()
 	switch {
 	case err == nil && (p.Epoch >= base.Epoch || !first):
@@ -287,9 +299,9 @@ func (a *Agent) readSealed(ctx context.Context, conn *broker.Conn, table *broker
 	case files.IgnoreMissing(err) != nil:
 		return err
 	case first:
-		return a.writePlacement(base)
+		return a.keepPlacement(base)
 	case slices.Contains(v.Members, name) || slices.Contains(v.Previous, name):
 		return fmt.Errorf("node %s owns hosts, but %s is missing: its data are gone; restore them, or give the node up with \"dc-admin node lost %s\" on the head", name, a.cfg.Placement, name)
 	}
-	return a.writePlacement(placement.Placement{Epoch: v.Epoch, Self: name, Members: v.Members})
+	return a.keepPlacement(placement.Placement{Epoch: v.Epoch, Self: name, Members: v.Members})
 }

@@ -79,13 +79,29 @@ func (s store) within(ctx context.Context, limit time.Duration, op wire.Op, obje
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	results, err := s.pool.Run(limited, executor.Task{
-		ID: bus.NewUID(), Type: sites.TaskType, Stages: []executor.Stage{s.program}, Stdin: raw, TimeLimit: limit,
-	})
+	results, err := s.task(ctx, s.program, limit, raw)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
 	return sites.Answer(op, results)
+}
+
+// run returns the answer of another program.
+func (s store) run(ctx context.Context, program executor.Stage, limit time.Duration, request []byte) ([]byte, error) {
+	results, err := s.task(ctx, program, limit, request)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(results) != 1 || results[0].State != executor.Finished:
+		return nil, fmt.Errorf("it failed: %+v", results)
+	}
+	return results[0].Stdout, nil
+}
+
+func (s store) task(ctx context.Context, program executor.Stage, limit time.Duration, request []byte) ([]executor.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return s.pool.Run(ctx, executor.Task{
+		ID: bus.NewUID(), Type: sites.TaskType, Stages: []executor.Stage{program}, Stdin: request, TimeLimit: limit,
+	})
 }

@@ -9,7 +9,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// ErrRefused means that db-task refuses a request for ever: it is invalid.
+// ErrRefused means that db-task refuses a request for ever: it is invalid. What names an object that is
+// not known is not: the object may still come.
 var ErrRefused = errors.New("invalid request")
 
 // Answer returns the object of db-task's answer to op, for managers that run db-task themselves.
@@ -21,7 +22,7 @@ func Answer(op wire.Op, results []executor.Result) (json.RawMessage, error) {
 	i := item(op, results[0])
 	if i.ErrorCode != wire.ResponseOK {
 		var refusal wire.Refusal
-		if object, err := answerObject(op, results[0].Stdout); err == nil && json.Unmarshal(object, &refusal) == nil && refusal.Refused {
+		if object, err := answerObject(op, results[0].Stdout); err == nil && json.Unmarshal(object, &refusal) == nil && refusal.Refused && refusal.ErrorCode != wire.CodeNotFound {
 			return nil, fmt.Errorf("%w: %s: %s", ErrRefused, op, refusal.ErrorMessage)
 		}
 		return nil, fmt.Errorf("%s: %s", op, i.ErrorMessage)

@@ -150,6 +150,17 @@ func (s *Store) HostsCame(ctx context.Context, r wire.HostsUnpackRequest) (bool,
 	})
 }
 
+// HostsState counts the rows of this node, and names the nodes whose hosts came in a step.
+func (s *Store) HostsState(ctx context.Context, r wire.HostsStateRequest) (wire.HostsCounted, error) {
+	return result(ctx, s.view, "HostsState", func(t *tx) (c wire.HostsCounted, err error) {
+		c.Came = []string{}
+		if _, err = t.Get("hosts_rows", nil, &c.Rows); err != nil {
+			return c, err
+		}
+		return c, t.All("hosts_came", []any{r.Epoch, r.Group}, appendTo(&c.Came, single[string]))
+	})
+}
+
 // HostsLeft reports whether HostsDrop has ended a step.
 func (s *Store) HostsLeft(ctx context.Context, m wire.HostsMove) (bool, error) {
 	return result(ctx, s.view, "HostsLeft", func(t *tx) (bool, error) {
@@ -167,6 +178,9 @@ func (s *Store) HostsArrive(ctx context.Context, r wire.HostsUnpackRequest, read
 		}
 		if _, first, err := t.Insert(text, r.Epoch, r.Group, r.From); err != nil || !first {
 			return wire.HostsMoved{Repeated: err == nil}, err
+		}
+		if _, err := t.Do("hosts_in_forget", r.Epoch); err != nil {
+			return moved, err
 		}
 		a := &Arriving{tx: t}
 		if err = read(a); err == nil {
@@ -334,7 +348,10 @@ func (s *Store) HostsDrop(ctx context.Context, r wire.HostsPackRequest) (wire.Ho
 		return wire.HostsMoved{}, err
 	}
 	return moved, s.update(ctx, "HostsDrop", func(t *tx) error {
-		_, err := t.Do("hosts_out_put", r.Move.Epoch, r.Move.Moved)
+		if _, err := t.Do("hosts_out_put", r.Move.Epoch, r.Move.Moved); err != nil {
+			return err
+		}
+		_, err := t.Do("hosts_out_forget", r.Move.Epoch)
 		return err
 	})
 }

@@ -146,6 +146,7 @@ func (k *receiving) storeSite(id string, urls []*wire.URL) error {
 	if err := f.queueLinks(f.site, f.away); err != nil {
 		return err
 	}
+	k.answer.Passed += len(f.away)
 	if len(g.links) > 0 {
 		if err := f.keepGroup(g); err != nil {
 			return err
@@ -188,6 +189,7 @@ func (k *receiving) storeElsewhere(_ string, urls []*wire.URL) error {
 	added, err := e.insert()
 	k.answer.New += added
 	k.answer.Dropped += e.skipped
+	k.answer.Passed += e.away
 	k.answer.Known += len(urls) - added - e.skipped - e.away
 	return err
 }

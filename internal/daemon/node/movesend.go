@@ -1,0 +1,207 @@
+package node
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/files"
+	"hce/dc/internal/wire"
+)
+
+// journey is what one node gives to another in one step.
+type journey struct {
+	Epoch int64  `json:"epoch"`
+	Group int    `json:"group"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+}
+
+// parcel is one file of a journey. A journey has one of each kind, which may be empty.
+type parcel struct {
+	journey
+	Kind string `json:"kind"`
+}
+
+// Kinds of parcels.
+const (
+	packParcel   = "pack"   // of HOSTS_PACK
+	pausesParcel = "pauses" // hosts that may not be asked yet, as crawler-task --host-pauses answers
+)
+
+// name is the name of its file on the sender.
+func (p parcel) name() string {
+	return fmt.Sprintf("%d-%d-%s-%s.%s", p.Epoch, p.Group, p.From, p.To, p.Kind)
+}
+
+// moveMessage is the head line of a message to "moves.NAME". The bytes of a part follow the line.
+type moveMessage struct {
+	parcel
+	Stored bool `json:"stored,omitempty"` // To confirms the journey to From; there are no parts
+
+	Sending int64  `json:"sending,omitempty"` // number of this sending of the parcel
+	Part    int    `json:"part,omitempty"`
+	Parts   int    `json:"parts,omitempty"` // 0: the parcel is empty
+	Digest  string `json:"digest,omitempty"`
+}
+
+const (
+	partSize    = 480 << 10 // bytes; with the head line below broker.MaxPayload
+	publishWait = 10 * time.Second
+)
+
+// giveHosts sends the hosts of this node that leave, and deletes them when all receivers have them.
+func (a *Agent) giveHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
+	var packed wire.HostsPacked
+	if err := a.store().hosts(ctx, wire.HostsPack, wire.HostsPackRequest{Move: m}, &packed); err != nil {
+		return err
+	}
+	if !packed.Done { // otherwise all receivers had confirmed
+		if err := a.sendHosts(ctx, conn, m, packed); err != nil {
+			return err
+		}
+	}
+	var gone wire.HostsMoved
+	return a.store().hosts(ctx, wire.HostsDrop, wire.HostsPackRequest{Move: m}, &gone)
+}
+
+// sendHosts sends all parcels until each receiver has confirmed or is lost.
+func (a *Agent) sendHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove, packed wire.HostsPacked) error {
+	parcels := map[parcel]bool{} // whether it has a file
+	to := func(name, kind string) parcel { return parcel{journey{m.Epoch, m.Moved, m.Self, name}, kind} }
+	for _, p := range packed.Packs {
+		parcels[to(p.To, packParcel)] = true
+		a.Log().Info("hosts leave", "to", p.To, "epoch", m.Epoch, "group", m.Moved, "rows", p.Rows, "bytes", p.Bytes)
+	}
+	waiting, err := a.leavingPauses(ctx, m)
+	if err != nil {
+		return err
+	}
+	for name, hosts := range waiting {
+		p := to(name, pausesParcel)
+		text, _ := json.Marshal(map[string]any{"hosts": hosts})
+		if err := files.Write(filepath.Join(a.cfg.Moves, p.name()), text, 0o600); err != nil {
+			return err
+		}
+		defer os.Remove(filepath.Join(a.cfg.Moves, p.name()))
+		parcels[p] = true
+	}
+	open := func() (names []string) {
+		for _, name := range m.Members {
+			if name != m.Self && !a.moves.stored[to(name, "").journey] && !slices.Contains(a.moves.lost, name) {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	for {
+		a.moves.mu.Lock()
+		names := open()
+		a.moves.mu.Unlock()
+		for _, name := range names {
+			for _, kind := range []string{pausesParcel, packParcel} {
+				if err := a.sendParcel(ctx, conn, to(name, kind), parcels[to(name, kind)]); err != nil {
+					return err
+				}
+			}
+		}
+		limited, cancel := context.WithTimeout(ctx, 2*a.cfg.Lease)
+		err := a.moves.await(limited, func() bool { return len(open()) == 0 })
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		a.Log().Warn("hosts are not confirmed; sending them again", "epoch", m.Epoch, "group", m.Moved)
+	}
+}
+
+// leavingPauses returns the hosts that leave and may not be asked yet, by their new owner.
+func (a *Agent) leavingPauses(ctx context.Context, m wire.HostsMove) (map[string][]json.RawMessage, error) {
+	answer, err := a.hostPauses(ctx, []byte(`{"hosts":[]}`))
+	if err != nil {
+		return nil, err
+	}
+	var list struct{ Hosts []json.RawMessage }
+	if err := json.Unmarshal(answer, &list); err != nil {
+		return nil, err
+	}
+	byOwner := map[string][]json.RawMessage{}
+	for _, raw := range list.Hosts {
+		var one struct{ Host string }
+		if err := json.Unmarshal(raw, &one); err != nil {
+			return nil, err
+		}
+		if to := m.Target("http://" + one.Host + "/"); to != "" {
+			byOwner[to] = append(byOwner[to], raw)
+		}
+	}
+	return byOwner, nil
+}
+
+// sendParcel publishes a parcel in parts, or an empty one.
+func (a *Agent) sendParcel(ctx context.Context, conn *broker.Conn, p parcel, file bool) error {
+	message := moveMessage{parcel: p, Sending: time.Now().UnixNano()}
+	if !file {
+		return publishMove(ctx, conn, p.To, message, nil)
+	}
+	f, err := os.Open(filepath.Join(a.cfg.Moves, p.name()))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var size int64
+	if message.Digest, size, err = digestOf(f); err != nil {
+		return err
+	}
+	message.Parts = int((size + partSize - 1) / partSize)
+	part := make([]byte, partSize)
+	for message.Part = range message.Parts {
+		n, err := f.ReadAt(part, int64(message.Part)*partSize)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if err := publishMove(ctx, conn, p.To, message, part[:n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// digestOf returns the SHA-256 of a file from its beginning, and its size.
+func digestOf(f *os.File) (string, int64, error) {
+	digest := sha256.New()
+	size, err := io.Copy(digest, f)
+	return hex.EncodeToString(digest.Sum(nil)), size, err
+}
+
+// publishMove appends a message for a node to the stream. It repeats while the stream is full or away.
+func publishMove(ctx context.Context, conn *broker.Conn, to string, message moveMessage, part []byte) error {
+	head, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	data := slices.Concat(head, []byte("\n"), part)
+	id := fmt.Sprintf("%s-%t-%d-%d", message.name(), message.Stored, message.Sending, message.Part)
+	for {
+		limited, cancel := context.WithTimeout(ctx, publishWait)
+		err := conn.Publish(limited, "moves."+to, id, data)
+		cancel()
+		if err == nil || ctx.Err() != nil || errors.Is(err, broker.ErrTooLarge) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Second):
+		}
+	}
+}

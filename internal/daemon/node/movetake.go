@@ -1,0 +1,240 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/files"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/placement"
+)
+
+// takeHosts stores the hosts that come, and confirms them. It does not wait for nodes that are lost.
+func (a *Agent) takeHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
+	var before wire.HostsCounted
+	if err := a.store().hosts(ctx, wire.HostsState, wire.HostsStateRequest{Epoch: m.Epoch, Group: m.Moved}, &before); err != nil {
+		return err
+	}
+	for _, from := range m.Previous {
+		if from == m.Self {
+			continue
+		}
+		j := journey{m.Epoch, m.Moved, from, m.Self}
+		if !slices.Contains(before.Came, from) {
+			here, err := a.takeFrom(ctx, j)
+			if err != nil {
+				return err
+			}
+			if !here {
+				a.Log().Warn("the hosts of a lost node are not waited for", "from", from, "epoch", m.Epoch, "group", m.Moved)
+				continue
+			}
+		}
+		a.moves.note(func() { a.moves.came[j] = true })
+		if err := confirm(ctx, conn, j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// confirm tells the sender that its hosts are stored here.
+func confirm(ctx context.Context, conn *broker.Conn, j journey) error {
+	return publishMove(ctx, conn, j.From, moveMessage{parcel: parcel{journey: j}, Stored: true, Sending: time.Now().UnixNano()}, nil)
+}
+
+// takeFrom stores what one node sends: first the delays, which may be kept twice, then the rows. here is
+// false if the node is lost.
+func (a *Agent) takeFrom(ctx context.Context, j journey) (here bool, err error) {
+	var pausesFile, packFile string
+	err = a.moves.await(ctx, func() bool {
+		var first, second bool
+		pausesFile, first = a.moves.arrived[parcel{j, pausesParcel}]
+		packFile, second = a.moves.arrived[parcel{j, packParcel}]
+		here = first && second
+		return here || slices.Contains(a.moves.lost, j.From)
+	})
+	if err != nil || !here {
+		return false, err
+	}
+	if pausesFile != "" {
+		text, err := os.ReadFile(filepath.Join(a.cfg.Moves, pausesFile))
+		if err == nil {
+			_, err = a.hostPauses(ctx, text)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	var came wire.HostsMoved
+	if err := a.store().hosts(ctx, wire.HostsUnpack, wire.HostsUnpackRequest{Epoch: j.Epoch, Group: j.Group, From: j.From, File: packFile}, &came); err != nil {
+		return false, err
+	}
+	if packFile != "" {
+		a.Log().Info("hosts came", "from", j.From, "epoch", j.Epoch, "group", j.Group, "rows", came.Rows, "repeated", came.Repeated)
+	}
+	return true, a.unstage(parcel{j, pausesParcel}, parcel{j, packParcel})
+}
+
+// unstage forgets parcels that are stored.
+func (a *Agent) unstage(list ...parcel) (err error) {
+	for _, p := range list {
+		file := ""
+		a.moves.note(func() {
+			file = a.moves.arrived[p]
+			delete(a.moves.arrived, p)
+		})
+		if file != "" {
+			err = errors.Join(err, files.IgnoreMissing(os.Remove(filepath.Join(a.cfg.Moves, file))))
+		}
+	}
+	return err
+}
+
+// receiveMoves stages the parcels of other nodes and takes their confirmations until ctx ends.
+func (a *Agent) receiveMoves(ctx context.Context, conn *broker.Conn) error {
+	if a.cfg.Placement == "" {
+		return nil
+	}
+	if err := os.MkdirAll(a.cfg.Moves, 0o700); err != nil {
+		return err
+	}
+	if err := a.findStaged(); err != nil {
+		return err
+	}
+	name := a.cfg.Join.Name
+	c, err := conn.Consume(ctx, broker.StreamLinks, broker.MovesDurable(name), "moves."+name, broker.ConsumeOptions{}, func(d broker.Delivery) {
+		if err := a.takeMove(ctx, conn, d.Data); err != nil {
+			if ctx.Err() == nil {
+				a.Log().Warn("cannot take a part of moving hosts", "message", d.Sequence, "error", err)
+			}
+			_ = d.Nak(firstPause)
+			return
+		}
+		if err := d.Ack(ctx); err != nil && ctx.Err() == nil {
+			a.Log().Info("a part of moving hosts will come again", "message", d.Sequence, "error", err)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	c.Stop()
+	return nil
+}
+
+// whole ends the name of a parcel that has come whole; partial that of one that has not.
+const whole, partial = ".in", ".part"
+
+// findStaged finds whole parcels from before a restart, and removes parts, and parcels of steps that
+// are done.
+func (a *Agent) findStaged() error {
+	found, err := os.ReadDir(a.cfg.Moves)
+	place, placeErr := a.placed()
+	for _, f := range found {
+		name, isWhole := strings.CutSuffix(f.Name(), whole)
+		p, known := parcelOf(name, a.cfg.Join.Name)
+		switch {
+		case isWhole && known && (placeErr != nil || !passed(place, p.Epoch, p.Group)):
+			a.moves.note(func() { a.moves.arrived[p] = f.Name() })
+		case isWhole, strings.HasSuffix(f.Name(), partial):
+			err = errors.Join(err, os.Remove(filepath.Join(a.cfg.Moves, f.Name())))
+		}
+	}
+	return err
+}
+
+// parcelOf reads the name of a parcel to a node.
+func parcelOf(name, self string) (p parcel, ok bool) {
+	rest, kind, _ := strings.Cut(name, ".")
+	p.To, p.Kind = self, kind
+	rest, ok = strings.CutSuffix(rest, "-"+self)
+	if n, _ := fmt.Sscanf(rest, "%d-%d-", &p.Epoch, &p.Group); !ok || n != 2 {
+		return p, false
+	}
+	p.From = rest[len(fmt.Sprintf("%d-%d-", p.Epoch, p.Group)):]
+	return p, p.name() == name
+}
+
+// takeMove takes one message. What belongs to no sending that is under way is dropped: its sender
+// sends everything again.
+func (a *Agent) takeMove(ctx context.Context, conn *broker.Conn, data []byte) error {
+	head, part, _ := bytes.Cut(data, []byte("\n"))
+	var m moveMessage
+	if err := json.Unmarshal(head, &m); err != nil {
+		a.Log().Error("dropped an unreadable message of moving hosts", "error", err)
+		return nil
+	}
+	self := a.cfg.Join.Name
+	switch {
+	case m.Stored && m.From == self && broker.CheckName(m.To) == nil:
+		a.moves.note(func() { a.moves.stored[m.journey] = true })
+		return nil
+	case m.Stored, m.To != self, broker.CheckName(m.From) != nil, m.Kind != packParcel && m.Kind != pausesParcel:
+		a.Log().Error("dropped a message of moving hosts with wrong names", "from", m.From, "to", m.To, "kind", m.Kind)
+		return nil
+	}
+	a.moves.mu.Lock()
+	came := a.moves.came[m.journey]
+	a.moves.mu.Unlock()
+	place, err := a.placed()
+	switch {
+	case came, err == nil && passed(place, m.Epoch, m.Group): // the confirmation was lost
+		return confirm(ctx, conn, m.journey)
+	case m.Parts == 0:
+		a.moves.note(func() { a.moves.arrived[m.parcel] = "" })
+		return nil
+	}
+	return a.stage(m, part)
+}
+
+// stage writes a part to the file of its sending. The last part completes the file.
+func (a *Agent) stage(m moveMessage, part []byte) error {
+	path := filepath.Join(a.cfg.Moves, fmt.Sprintf("%s.%d%s", m.name(), m.Sending, partial))
+	flags := os.O_RDWR
+	if m.Part == 0 {
+		flags |= os.O_CREATE
+	}
+	f, err := os.OpenFile(path, flags, 0o600)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // its beginning is lost
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err = f.WriteAt(part, int64(m.Part)*partSize); err != nil || m.Part < m.Parts-1 {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if digest, _, err := digestOf(f); err != nil || digest != m.Digest {
+		a.Log().Warn("a file of moving hosts is incomplete; it comes again", "from", m.From, "epoch", m.Epoch, "group", m.Group, "error", err)
+		return os.Remove(path)
+	}
+	name := m.name() + whole
+	if err := errors.Join(os.Rename(path, filepath.Join(a.cfg.Moves, name)), files.SyncFolder(a.cfg.Moves)); err != nil {
+		return err
+	}
+	a.moves.note(func() { a.moves.arrived[m.parcel] = name })
+	return nil
+}
+
+// placed reads placement.json.
+func (a *Agent) placed() (placement.Placement, error) {
+	text, err := os.ReadFile(a.cfg.Placement)
+	if err != nil {
+		return placement.Placement{}, err
+	}
+	return readMembers(text, a.cfg.Join.Name)
+}
