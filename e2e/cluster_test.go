@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,9 @@ func cluster(t *testing.T, hosts, pages int, delay time.Duration, nodes ...strin
 		t.Fatal(err)
 	}
 	t.Cleanup(web.Close)
-	c, err := rig.StartCluster(t.Context(), rig.Options{Bin: bin, Ini: ini, Data: t.TempDir(), AllowLoopback: true}, nodes...)
+	c, err := rig.StartCluster(t.Context(), rig.Options{
+		Bin: bin, Ini: ini, Data: t.TempDir(), AllowLoopback: true, Env: []string{"DC_Cluster_move_urls=200"},
+	}, nodes...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +208,57 @@ func TestMembersChange(t *testing.T) {
 	t.Logf("longest pause of a host %v; hosts asked by two nodes, one after the other: %d; requests by node %v", record.Longest, len(record.Shared), record.Nodes)
 }
 
-// A node dies for good. Its hosts are crawled anew by the others: all pages of the web have a row again.
+// Nodes and the head are killed while hosts move to a node that joins and from one that leaves. No page is
+// lost or on two nodes, no host is asked by two nodes at once, and the counters are exact.
+func TestKillsWhileHostsMove(t *testing.T) {
+	const hosts, pages, kills = 24, 80, 8
+	delay := 25 * time.Millisecond
+	c, web, id := cluster(t, hosts, pages, delay, "n1", "n2")
+	asked(t, web, 15)
+	if err := c.AddNode(t.Context(), "n3", t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
+	for i := range kills {
+		time.Sleep(time.Duration(random.IntN(700)) * time.Millisecond) // a random moment
+		var err error
+		if i%4 == 3 {
+			err = c.RestartHead(t.Context())
+		} else {
+			name := []string{"n1", "n2", "n3"}[i%4]
+			c.KillNode(name)
+			err = c.StartNode(t.Context(), name)
+		}
+		if err != nil {
+			t.Fatalf("kill %d: %v", i, err)
+		}
+		if i == kills/2 {
+			if err := c.RemoveNode(t.Context(), "n1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := c.AwaitGone(t.Context(), "n1"); err != nil {
+		t.Fatal(err)
+	}
+	status := crawled(t, c, web, id, 3*time.Minute)
+	record := web.Record()
+	const chunk = 64
+	if most := kills * (2*chunk + hosts); record.Missing > 0 || record.Overlaps > 0 || record.Doubles > most {
+		t.Errorf("%+v; at most %d doubles were in flight", record, most)
+	}
+	if status.CollectedURLs != hosts*pages-1 || status.Resources+status.Contents != hosts*pages {
+		t.Errorf("%+v", status)
+	}
+	rows, err := c.AllRows(t.Context(), id)
+	if err != nil || len(rows) != hosts*pages {
+		t.Errorf("%d rows, want %d: %v", len(rows), hosts*pages, err)
+	}
+	t.Logf("%d kills, %d pages fetched twice, longest pause of a host %v", kills, record.Doubles, record.Longest)
+}
+
+// A node dies for good. Its hosts begin again on the others, and the crawl ends without it. When the
+// pages that are left are crawled again, their links find all others.
 func TestLostNode(t *testing.T) {
 	const hosts, pages = 12, 40
 	c, web, id := cluster(t, hosts, pages, 20*time.Millisecond, "n1", "n2", "n3")
@@ -217,9 +270,39 @@ func TestLostNode(t *testing.T) {
 	if err := c.AwaitGone(t.Context(), "n2"); err != nil {
 		t.Fatal(err)
 	}
-	status, err := c.Status(t.Context(), id)
+	ended(t, c, id)
+	rows, err := c.AllRows(t.Context(), id)
 	if err != nil {
-		t.Fatalf("status without n2: %v", err)
+		t.Fatal(err)
 	}
-	t.Logf("%+v", status)
+	t.Logf("%d of %d pages are left, or were found again", len(rows), hosts*pages)
+	var again []map[string]any
+	for _, row := range rows {
+		again = append(again, map[string]any{"siteId": id, "urlMd5": row.MD5, "status": 1, "state": 0})
+	}
+	if err := c.Ask(t.Context(), "URL_UPDATE", again, nil); err != nil {
+		t.Fatal(err)
+	}
+	crawled(t, c, web, id, 2*time.Minute)
+	if overlaps := web.Record().Overlaps; overlaps > 0 {
+		t.Errorf("%d requests came before the end of another one to the same host", overlaps)
+	}
+}
+
+// ended waits until no URL of a site is to be crawled or processed.
+func ended(t *testing.T, c *rig.Cluster, id string) {
+	t.Helper()
+	deadline := time.Now().Add(2 * time.Minute)
+	for {
+		s, err := c.Status(t.Context(), id)
+		if err == nil {
+			if done, err := c.Done(t.Context(), id, s); err == nil && done {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the crawl has not ended: %+v %v", s, err)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
 }

@@ -10,12 +10,15 @@
 //
 // # Members
 //
-// A node with a key becomes a member at its first sign of life: the head adds its name to the key
-// "placement" of the table "cluster", {"epoch", "members"}, with a new epoch. All members follow
-// that key, because it says who owns which host. So a node may join only while the journal of
-// changes is empty, that is before the first site: later its hosts belong to other members
-// already. The head refuses it then, and says so in "dc-admin node ls" and in its log. Members
-// stay members while they are away.
+// A node with a key becomes a member at its first sign of life. Until the journal of changes has an
+// entry, the head adds its name to the key "placement" of the table "cluster" with a new epoch, and all
+// nodes follow that key. The first entry seals it: the key "base" keeps the placement, and from then on
+// hosts move together with their rows, in steps that are entries of the journal. One goroutine
+// (Head.settle) makes the members those that are wanted: all that have joined, without those that leave
+// or are lost (key "gone"). Members stay members while they are away, and a change waits for them.
+//
+// Requests wait while a step moves hosts, because a host can be on two nodes then, or on none. They do
+// not wait while a node is silent: their answers have an error for it anyway.
 //
 // With Hosts = false (placement = propagate) any node holds any row. Nodes are then members in the
 // key "members", which no node follows, and may join at any time.
@@ -23,7 +26,8 @@
 // # Kill
 //
 // The placement is one key, written with the revision that was read: a kill leaves the old or the
-// new one. A node whose key was created although the head was killed before the answer has no join
+// new one. Within a change the head appends the same step again, which does nothing on nodes that have
+// done it. A node whose key was created although the head was killed before the answer has no join
 // file: "dc-admin node remove" and "add" again give it one. Remove revokes the key first, then
 // deletes consumers and records; a second remove finishes what a kill left.
 package head

@@ -38,6 +38,8 @@ type Config struct {
 	Silence time.Duration
 	// Replicas are the copies of each stream of an external broker; default 1.
 	Replicas int
+	// MoveURLs is the number of URLs that move in one step of a change, about; default DefaultMoveURLs.
+	MoveURLs int64
 
 	// DBTask answers HOSTS_STATE on the nodes.
 	DBTask executor.Stage
@@ -45,6 +47,9 @@ type Config struct {
 	Executor func(conn *broker.Conn, known func() []string, silence time.Duration) (Executor, error)
 	Log      *slog.Logger
 }
+
+// DefaultMoveURLs is the default of Config.MoveURLs. A step takes a few seconds then.
+const DefaultMoveURLs = 10_000
 
 // DefaultSilence is the default of Config.Silence.
 const DefaultSilence = 15 * time.Second
@@ -89,7 +94,7 @@ const (
 // Open starts or joins the broker, provides its streams and opens the executor. The caller calls
 // Close.
 func Open(ctx context.Context, cfg Config) (*Head, error) {
-	cfg.Silence = cmp.Or(cfg.Silence, DefaultSilence)
+	cfg.Silence, cfg.MoveURLs = cmp.Or(cfg.Silence, DefaultSilence), cmp.Or(cfg.MoveURLs, DefaultMoveURLs)
 	h := &Head{cfg: cfg, wake: make(chan struct{}, 1), refused: map[string]string{}, joining: map[string]time.Time{}, forgotten: map[string]bool{}}
 	h.ctx, h.end = context.WithCancel(context.Background())
 	ctx, cancel := context.WithTimeout(ctx, openLimit)

@@ -32,7 +32,6 @@ import (
 // step does nothing.
 
 const (
-	groupURLs   = 10_000 // that move in one step, about
 	stepLook    = 100 * time.Millisecond
 	stepRun     = 10 * time.Second
 	settleLook  = 2 * time.Second
@@ -117,7 +116,8 @@ func (h *Head) begin(m members, wanted []string) error {
 	if err != nil {
 		return err
 	}
-	groups := min(max(int(rows*int64(changed(m.Members, wanted))/int64(len(wanted))/groupURLs), 1), placement.MaxGroups)
+	moving := rows * int64(changed(m.Members, wanted)) / int64(max(len(wanted), len(m.Members)))
+	groups := int(min(max(moving/h.cfg.MoveURLs, 1), placement.MaxGroups))
 	h.gate.shut()
 	ctx, cancel := context.WithTimeout(h.ctx, callLimit)
 	defer cancel()

@@ -39,7 +39,23 @@
 //
 // # Placement
 //
-// The agent writes placement.json, which task programs read, when the key "placement" of the table
-// "cluster" changes. It is replaced atomically; a kill leaves the old or the new one. A node that
-// starts without the broker has the file of its last run, and works only when it has its lease.
+// The agent writes placement.json, which task programs read. It is replaced atomically; a kill leaves
+// the old or the new one. Until the first entry of the journal it follows the key "placement" of the
+// table "cluster". From then on only entries of the journal change it, each by one step of a change of
+// the members, after the hosts of that step have moved (docs/decisions/0018-moving-hosts.md). A node
+// that owns no hosts acknowledges other entries unread. A node that starts without the broker has the
+// file of its last run, and works only when it has its lease.
+//
+// # Moving hosts
+//
+// In a step the node holds its batch managers and stores no links. It sends a pack and the delays of
+// the hosts that leave to each member, stores what the members before the change send, confirms that,
+// and deletes what it gave when all have confirmed. What a kill does, at each point:
+//
+//	before the packs are written      the entry comes again, and they are written again
+//	while parcels are sent or staged  half ones are removed at the start; the sender repeats all
+//	after HOSTS_UNPACK                the note in the store says that the hosts came; the node confirms again
+//	before HOSTS_DROP                 the sender sends again, and is confirmed at once
+//	after it, before placement.json   the note in the store says that they left; nothing is sent
+//	after placement.json              a repeated entry does nothing; late parcels are confirmed
 package node
