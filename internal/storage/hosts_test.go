@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -45,7 +46,7 @@ func newMovesWorld(t testing.TB, name string, members []string, change func(*Con
 	w := movesWorld{t, Config{DB: dbtest.Config(t, backend), RawDir: filepath.Join(folder, "raw"), KeyDir: filepath.Join(folder, "keys"),
 		Moves: filepath.Join(folder, "moves"), Placement: filepath.Join(folder, "placement.json"), MaxFile: 1 << 20, NoSync: true, StatFreq: true,
 		Now: func() time.Time { return movesNow }}, name}
-	w.DB.Synchronous = "NORMAL"
+	w.DB.Synchronous, w.DB.Path = "NORMAL", cmp.Or(w.DB.Path, filepath.Join(folder, "dc.db")) // the lock of the trash is next to it
 	change(&w.Config)
 	w.place(placement.Placement{Epoch: 1, Members: members})
 	return w
