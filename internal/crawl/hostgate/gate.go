@@ -36,6 +36,7 @@ const paceLimit = time.Second
 // processes.
 type gate struct {
 	host, path string
+	clock      clock
 
 	users int           // guarded by Gates.mu
 	place *list.Element // in Gates.idle; guarded by Gates.mu
@@ -54,9 +55,9 @@ type gate struct {
 	lease     lease
 }
 
-func newGate(host, path string) *gate {
+func newGate(host, path string, c clock) *gate {
 	return &gate{
-		host: host, path: path,
+		host: host, path: path, clock: c,
 		turn:  make(chan struct{}, 1),
 		freed: make(chan struct{}, 1),
 	}
@@ -240,11 +241,11 @@ func (g *gate) tryBegin(ctx context.Context, delay time.Duration, m mode) (polit
 		}
 		defer unlock(g.file, pace)
 	}
-	stored, fresh, err := readRecord(g.file)
+	stored, fresh, err := g.clock.read(g.file)
 	if err != nil {
 		return politeness.State{}, 0, err
 	}
-	now := time.Now()
+	now := g.clock.now()
 	state := stored.Settle(now)
 	wait := state.Wait(now, delay)
 	if m == shared {
@@ -255,15 +256,15 @@ func (g *gate) tryBegin(ctx context.Context, delay time.Duration, m mode) (polit
 		if state != stored {
 			// Store the settled state. A second look would settle it again, and the gap
 			// would never end.
-			err = writeRecord(g.file, state)
+			err = g.clock.write(g.file, state)
 		}
 		return state, wait, err
 	}
 	state = state.Begin(now, delay)
 	if fresh {
-		return state, 0, writeNewRecord(g.file, state, g.host)
+		return state, 0, g.clock.writeNew(g.file, state, g.host)
 	}
-	return state, 0, writeRecord(g.file, state)
+	return state, 0, g.clock.write(g.file, state)
 }
 
 // close closes the file. The gate must have no users.

@@ -49,7 +49,8 @@ var ErrClosed = errors.New("hostgate: closed")
 // Gates gives out passes from one folder. Goroutines may share it, and any number of Gates,
 // in this and other processes, may share the folder.
 type Gates struct {
-	dir string
+	dir   string
+	clock clock
 
 	mu     sync.Mutex
 	byHost map[string]*gate
@@ -63,7 +64,7 @@ func Open(dir string) (*Gates, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("open host gates: %w", err)
 	}
-	return &Gates{dir: dir, byHost: make(map[string]*gate), idle: list.New()}, nil
+	return &Gates{dir: dir, clock: machine(), byHost: make(map[string]*gate), idle: list.New()}, nil
 }
 
 // Acquire waits until a request to host may begin and returns its Pass.
@@ -118,7 +119,7 @@ func (gs *Gates) use(host string) (*gate, error) {
 	}
 	g := gs.byHost[host]
 	if g == nil {
-		g = newGate(host, filepath.Join(gs.dir, fileName(host)))
+		g = newGate(host, filepath.Join(gs.dir, fileName(host)), gs.clock)
 		gs.byHost[host] = g
 	}
 	if g.place != nil {
@@ -180,7 +181,7 @@ func (gs *Gates) Next(host string, delay time.Duration, concurrency int, now tim
 		return now, false, fmt.Errorf("read gate of host %q: %w", host, err)
 	}
 	defer f.Close()
-	state, fresh, err := readRecord(f)
+	state, fresh, err := gs.clock.read(f)
 	if err != nil {
 		return now, false, fmt.Errorf("read gate of host %q: %w", host, err)
 	}
@@ -188,10 +189,11 @@ func (gs *Gates) Next(host string, delay time.Duration, concurrency int, now tim
 		return now, false, nil
 	}
 	inFlight = state.InFlight
-	state = state.Settle(now)
-	wait := state.Wait(now, delay)
+	steady := gs.clock.now()
+	state = state.Settle(steady)
+	wait := state.Wait(steady, delay)
 	if concurrency > 1 {
-		wait = state.WaitStart(now, delay)
+		wait = state.WaitStart(steady, delay)
 	}
 	return now.Add(wait), inFlight, nil
 }

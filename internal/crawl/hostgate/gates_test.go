@@ -22,8 +22,44 @@ func open(t testing.TB, dir string) *Gates {
 	if err != nil {
 		t.Fatal(err)
 	}
+	gs.clock = clock{} // that of synctest
 	t.Cleanup(func() { gs.Close() })
 	return gs
+}
+
+// openAt opens the gates as a process does whose wall clock differs by jump.
+func openAt(t *testing.T, dir string, jump time.Duration) *Gates {
+	t.Helper()
+	gs := open(t, dir)
+	gs.clock = newClock()
+	gs.clock.wall = gs.clock.wall.Add(jump)
+	return gs
+}
+
+// The clock is set between two requests of different processes. The gap between them is a whole one,
+// and no longer one.
+func TestClockIsSet(t *testing.T) {
+	const delay = 100 * time.Millisecond
+	for _, jump := range []time.Duration{time.Hour, -time.Hour, 48 * time.Hour} {
+		for _, n := range []int{1, 4} {
+			dir := t.TempDir()
+			before, after := openAt(t, dir, 0), openAt(t, dir, jump)
+			begin := time.Now()
+			p := acquire(t, before, "h", delay, n)
+			if n == 1 {
+				begin = time.Now()
+			}
+			release(t, p, delay)
+			release(t, acquire(t, after, "h", delay, n), delay)
+			if gap := time.Since(begin); gap < delay {
+				t.Errorf("clock set by %v, concurrency %d: %v after the last request", jump, n, gap)
+			}
+			at, _, err := after.Next("h", delay, n, time.Now())
+			if wait := time.Until(at); err != nil || wait > delay {
+				t.Errorf("clock set by %v, concurrency %d: the next request in %v, %v", jump, n, wait, err)
+			}
+		}
+	}
 }
 
 func acquire(t testing.TB, gs *Gates, host string, delay time.Duration, n int) *Pass {
@@ -159,7 +195,7 @@ func TestSharedGapFromStartToStart(t *testing.T) {
 func TestFoundRecords(t *testing.T) {
 	const delay = 60 * time.Millisecond
 	write := func(t *testing.T, path string, s politeness.State) {
-		b := encodeRecord(s)
+		b := clock{}.encode(s)
 		if err := os.WriteFile(path, b[:], 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +218,7 @@ func TestFoundRecords(t *testing.T) {
 		}, true},
 		{"cut short", func(t *testing.T, p string) { os.WriteFile(p, []byte(magic), 0o600) }, true},
 		{"damaged", func(t *testing.T, p string) {
-			b := encodeRecord(politeness.State{End: time.Unix(2, 0)})
+			b := clock{}.encode(politeness.State{End: time.Unix(2, 0)})
 			b[20]++
 			os.WriteFile(p, b[:], 0o600)
 		}, true},
@@ -207,7 +243,7 @@ func TestFoundRecords(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			s, fresh, err := readRecord(f)
+			s, fresh, err := clock{}.read(f)
 			if err != nil || fresh || s.InFlight || s.Delay != delay || s.End.Before(begin) {
 				t.Errorf("record %+v, fresh %v, err %v", s, fresh, err)
 			}
@@ -225,7 +261,7 @@ func TestInFlightMarkOfShared(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		s, _, err := readRecord(f)
+		s, _, err := clock{}.read(f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -497,7 +533,7 @@ func TestSweepDuringUse(t *testing.T) {
 }
 
 func FuzzRecord(f *testing.F) {
-	b := encodeRecord(politeness.State{Start: time.Unix(1, 2), End: time.Unix(3, 4), Delay: 5, InFlight: true})
+	b := clock{}.encode(politeness.State{Start: time.Unix(1, 2), End: time.Unix(3, 4), Delay: 5, InFlight: true})
 	f.Add(b[:])
 	f.Add([]byte{})
 	f.Add([]byte(magic))
@@ -511,7 +547,7 @@ func FuzzRecord(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		s, fresh, err := readRecord(file)
+		s, fresh, err := clock{}.read(file)
 		head := data[:min(len(data), recordSize)]
 		if err != nil || fresh != (len(bytes.Trim(head, "\x00")) == 0) {
 			t.Fatalf("fresh %v, err %v", fresh, err)

@@ -36,7 +36,7 @@ func (g *gate) reuse(delay time.Duration, n int) (*Pass, error) {
 	if !l.held {
 		return nil, nil
 	}
-	now := time.Now()
+	now := g.clock.now()
 	if delay > 0 || l.alone != (n == 1) || now.Sub(l.checked) >= leaseTime && g.contended(now) {
 		return nil, g.endLease()
 	}
@@ -63,7 +63,7 @@ func (g *gate) contended(now time.Time) bool {
 		return true
 	}
 	unlock(g.file, turnstile)
-	state, _, err := readRecord(g.file)
+	state, _, err := g.clock.read(g.file)
 	return err != nil || state.Delay > 0
 }
 
@@ -101,7 +101,7 @@ func (g *gate) expire() {
 	if !g.lease.held || g.active > 0 {
 		return
 	}
-	if left := leaseTime - time.Since(g.lease.end); left > 0 {
+	if left := leaseTime - g.clock.now().Sub(g.lease.end); left > 0 {
 		g.lease.timer = time.AfterFunc(left, g.expire)
 		return
 	}

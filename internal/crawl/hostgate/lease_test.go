@@ -20,7 +20,7 @@ func stored(t *testing.T, dir string) politeness.State {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s, _, err := readRecord(f)
+	s, _, err := clock{}.read(f)
 	if err != nil {
 		t.Fatal(err)
 	}

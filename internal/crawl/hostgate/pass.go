@@ -50,7 +50,7 @@ func (p *Pass) leave(delay time.Duration) (err error) {
 	g := p.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now := time.Now()
+	now := g.clock.now()
 	if g.rest(p, now, delay) {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (g *gate) finish(alone bool, end time.Time, delay time.Duration) error {
 		}
 		defer unlock(g.file, pace)
 	}
-	state, _, err := readRecord(g.file)
+	state, _, err := g.clock.read(g.file)
 	if err != nil {
 		return err
 	}
@@ -97,5 +97,5 @@ func (g *gate) finish(alone bool, end time.Time, delay time.Duration) error {
 	state.Start = later(state.Start, g.lease.start) // requests of a lease are not in the record
 	state = state.Finish(end, delay)
 	state.InFlight = !last
-	return writeRecord(g.file, state)
+	return g.clock.write(g.file, state)
 }

@@ -17,16 +17,18 @@ import (
 // people who inspect the folder.
 type record struct {
 	Magic      [8]byte
-	Start, End int64 // Unix nanoseconds, 0 = never
+	Start, End stamp
+	Boot       uint64 // of the stamps; see clock
 	Delay      time.Duration
 	InFlight   uint32
 	Sum        uint32 // CRC-32 (IEEE) of the bytes before
 }
 
 const (
-	magic      = "dcgate1\n"
-	recordSize = 40
-	labelAt    = 64
+	magic      = "dcgate2\n"
+	recordSize = 64
+	sumAt      = recordSize - 4
+	labelAt    = recordSize
 	maxLabel   = 255
 )
 
@@ -39,9 +41,9 @@ func readAt(f *os.File, b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// readRecord returns the state stored in f. fresh reports that f has none. A damaged record
-// counts as a request in flight: the next one waits a gap.
-func readRecord(f *os.File) (state politeness.State, fresh bool, err error) {
+// read returns the state stored in f, with times of this clock. fresh reports that f has none. A
+// damaged record, or one of an older format, counts as a request in flight: the next one waits a gap.
+func (c clock) read(f *os.File) (state politeness.State, fresh bool, err error) {
 	var b [recordSize]byte
 	var r record
 	n, err := readAt(f, b[:], 0)
@@ -52,52 +54,38 @@ func readRecord(f *os.File) (state politeness.State, fresh bool, err error) {
 		return state, true, nil
 	}
 	_, _ = binary.Decode(b[:], binary.LittleEndian, &r) // the sizes are equal
-	if n < recordSize || string(r.Magic[:]) != magic || r.Sum != crc32.ChecksumIEEE(b[:36]) {
+	if n < recordSize || string(r.Magic[:]) != magic || r.Sum != crc32.ChecksumIEEE(b[:sumAt]) {
 		return politeness.State{InFlight: true}, false, nil
 	}
-	return politeness.State{Start: fromNano(r.Start), End: fromNano(r.End), Delay: r.Delay, InFlight: r.InFlight != 0}, false, nil
+	return politeness.State{Start: c.time(r.Start, r.Boot), End: c.time(r.End, r.Boot), Delay: r.Delay, InFlight: r.InFlight != 0}, false, nil
 }
 
-// writeRecord stores the state without a sync: the restart after a crash of the machine
+// write stores the state without a sync: the restart after a crash of the machine
 // takes longer than a gap.
-func writeRecord(f *os.File, state politeness.State) error {
-	b := encodeRecord(state)
+func (c clock) write(f *os.File, state politeness.State) error {
+	b := c.encode(state)
 	if _, err := f.WriteAt(b[:], 0); err != nil {
 		return fmt.Errorf("write record: %w", err)
 	}
 	return nil
 }
 
-// writeNewRecord is writeRecord for an empty file. It also writes the label.
-func writeNewRecord(f *os.File, state politeness.State, host string) error {
+// writeNew is write for an empty file. It also writes the label.
+func (c clock) writeNew(f *os.File, state politeness.State, host string) error {
 	label := strconv.QuoteToASCII(host)
 	label = label[:min(len(label), maxLabel)] + "\n"
 	if _, err := f.WriteAt([]byte(label), labelAt); err != nil {
 		return fmt.Errorf("write label: %w", err)
 	}
-	return writeRecord(f, state)
+	return c.write(f, state)
 }
 
-func encodeRecord(state politeness.State) (b [recordSize]byte) {
-	r := record{Magic: [8]byte([]byte(magic)), Start: toNano(state.Start), End: toNano(state.End), Delay: state.Delay}
+func (c clock) encode(state politeness.State) (b [recordSize]byte) {
+	r := record{Magic: [8]byte([]byte(magic)), Start: c.stamp(state.Start), End: c.stamp(state.End), Boot: c.boot, Delay: state.Delay}
 	if state.InFlight {
 		r.InFlight = 1
 	}
 	_, _ = binary.Encode(b[:], binary.LittleEndian, r) // the sizes are equal
-	binary.LittleEndian.PutUint32(b[36:], crc32.ChecksumIEEE(b[:36]))
+	binary.LittleEndian.PutUint32(b[sumAt:], crc32.ChecksumIEEE(b[:sumAt]))
 	return b
-}
-
-func toNano(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixNano()
-}
-
-func fromNano(n int64) time.Time {
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, n)
 }

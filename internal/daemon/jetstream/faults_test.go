@@ -245,6 +245,38 @@ func TestShortCut(t *testing.T) {
 	runsAre(t, gate, "begin end")
 }
 
+// The clock of the broker's machine is an hour behind. A node with signs of life is not silent, and
+// one without them is, although a watch that begins again reports its last one.
+func TestClockOfTheBroker(t *testing.T) {
+	t.Parallel()
+	b := brokertest.Start(t, "alpha", "beta")
+	e := openHead(t, b, b.Head(t), func(c *Config) { c.Silence = 300 * time.Millisecond })
+	hear := func(name string, n int) {
+		stored := time.Now().Add(-time.Hour).Truncate(time.Hour).Add(time.Duration(n) * time.Second)
+		e.hear(broker.Entry{Key: name, Value: encode(sign{Node: executor.Node{State: executor.NodeReady}}), Changed: stored})
+	}
+	hear("alpha", 1)
+	hear("beta", 1)
+	hear("beta", 2)
+	if s := stateOf(t, e, "beta"); s != executor.NodeReady {
+		t.Errorf("beta is %s", s)
+	}
+	if s := stateOf(t, e, "alpha"); s != executor.NodeSilent {
+		t.Errorf("alpha is %s: its only sign of life may be an hour old", s)
+	}
+	testwait.Until(t, "beta is silent", func() bool { hear("beta", 2); return stateOf(t, e, "beta") == executor.NodeSilent })
+}
+
+// A node measures its membership with a clock that nobody can set.
+func TestMembershipHasAMonotonicClock(t *testing.T) {
+	t.Parallel()
+	b := brokertest.Start(t, "alpha")
+	n := startNode(t, b.Node(t, "alpha"), "alpha", 1, nil)
+	if at := n.Confirmed().String(); !strings.Contains(at, " m=") {
+		t.Errorf("confirmed at %s, without a monotonic reading", at)
+	}
+}
+
 // A closing node gives its tasks back: another one starts them at once.
 func TestClosedNode(t *testing.T) {
 	t.Parallel()

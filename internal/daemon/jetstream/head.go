@@ -91,7 +91,8 @@ type entry struct {
 type member struct {
 	node     executor.Node
 	heard    time.Time
-	instance string // differs after a restart
+	changed  time.Time // by the clock of the broker
+	instance string    // differs after a restart
 }
 
 var _ executor.Executor = (*Executor)(nil)
@@ -307,10 +308,14 @@ func (e *Executor) hear(stored broker.Entry) {
 	}
 	n.Name = stored.Key
 	heard := time.Now()
-	if heard.Sub(stored.Changed) > e.cfg.Silence { // an old one, at the start
+	switch before := e.members[n.Name]; {
+	case before != nil && before.changed.Equal(stored.Changed): // a watch that began again
+		heard = before.heard
+	case before == nil && heard.Sub(stored.Changed) > e.cfg.Silence:
+		// Old, as the broker's clock tells. The next one counts from now, whatever that clock says.
 		heard = stored.Changed
 	}
-	e.members[n.Name] = &member{n.Node, heard, n.Instance}
+	e.members[n.Name] = &member{n.Node, heard, stored.Changed, n.Instance}
 }
 
 // Nodes implements executor.Executor.

@@ -99,7 +99,8 @@ type Node struct {
 	closed chan struct{}
 	close  sync.Once
 
-	confirmed, position atomic.Int64 // see Confirmed and Position
+	confirmed atomic.Pointer[time.Time] // see Confirmed
+	position  atomic.Int64              // see Position
 
 	mu   sync.Mutex
 	runs map[string]*running
@@ -165,8 +166,9 @@ func (n *Node) open(ctx context.Context) (err error) {
 // CaughtUp is closed when the node has run all tasks of the journal that it missed.
 func (n *Node) CaughtUp() <-chan struct{} { return n.caught }
 
-// Confirmed is the time at which the last sign of life was sent that the broker has confirmed.
-func (n *Node) Confirmed() time.Time { return time.Unix(0, n.confirmed.Load()) }
+// Confirmed is the time at which the last sign of life was sent that the broker has confirmed. It has
+// a monotonic reading: a wall clock that is set must not prolong the membership.
+func (n *Node) Confirmed() time.Time { return *n.confirmed.Load() }
 
 // Position is the number of the last entry of the journal that was applied since Serve; 0 for none.
 func (n *Node) Position() int64 { return n.position.Load() }
@@ -209,12 +211,13 @@ func (n *Node) beat(ctx context.Context) error {
 	if pool, err := n.cfg.Pool.Nodes(ctx); err == nil && len(pool) == 1 {
 		s.Node = pool[0]
 	}
-	s.Name, s.State, s.Address, s.Version, s.Seen = n.cfg.Name, n.state(), n.cfg.Address, n.cfg.Version, time.Now().UTC()
+	sent := time.Now()
+	s.Name, s.State, s.Address, s.Version, s.Seen = n.cfg.Name, n.state(), n.cfg.Address, n.cfg.Version, sent.UTC()
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.Heartbeat)
 	defer cancel()
 	_, err := n.nodes.Put(ctx, n.cfg.Name, encode(s))
 	if err == nil {
-		n.confirmed.Store(s.Seen.UnixNano())
+		n.confirmed.Store(&sent)
 	}
 	return err
 }
