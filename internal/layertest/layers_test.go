@@ -23,6 +23,7 @@ var row = map[string]int{
 	"childprocess": 0,
 	"testgolden":   0,
 	"testlog":      0,
+	"testrelay":    0,
 	"testwait":     0,
 	"warc":         0,
 	"wire":         0,

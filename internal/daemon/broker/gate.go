@@ -48,8 +48,14 @@ func (g *gate) Check(c server.ClientAuthentication) bool {
 		g.log.Error("broker: cannot create the account of a node", "node", name, "error", err)
 		return false
 	}
+	g.refuse(c.RemoteAddress(), why)
+	return false
+}
+
+// refuse logs that a connection is refused, and slows its peer down. why is one of few texts.
+func (g *gate) refuse(peer any, why string) {
 	if suppressed, ok := g.throttle.Allow(why, time.Now()); ok {
-		g.log.Warn("broker: connection refused", "peer", c.RemoteAddress(), "error", why, "suppressed", suppressed)
+		g.log.Warn("broker: connection refused", "peer", peer, "error", why, "suppressed", suppressed)
 	}
 	select {
 	case g.delayed <- struct{}{}:
@@ -57,7 +63,6 @@ func (g *gate) Check(c server.ClientAuthentication) bool {
 		<-g.delayed
 	default:
 	}
-	return false
 }
 
 // identify returns the name of the key that c proves to have, or why it is refused: one of few texts.

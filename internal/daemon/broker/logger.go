@@ -14,10 +14,11 @@ import (
 type logger struct {
 	log      *slog.Logger
 	throttle *bus.Throttle
+	gate     *gate
 }
 
-func newLogger(log *slog.Logger) logger {
-	return logger{log: log.With("manager", "broker"), throttle: &bus.Throttle{}}
+func newLogger(log *slog.Logger, g *gate) logger {
+	return logger{log: log.With("manager", "broker"), throttle: &bus.Throttle{}, gate: g}
 }
 
 // Noticef logs starts and stops as debug lines: the daemon has its own.
@@ -32,8 +33,14 @@ func (l logger) Errorf(format string, v ...any) { l.line(slog.LevelError, format
 // Fatalf logs an error; the process continues, and StartServer returns an error.
 func (l logger) Fatalf(format string, v ...any) { l.line(slog.LevelError, format, v) }
 
-// Debugf logs nothing.
-func (l logger) Debugf(string, ...any) {}
+// Debugf logs nothing but a peer that does not begin with TLS: for the server such a peer is a mere
+// probe. It runs in the goroutine of the connection, before that is closed, so it slows the peer down
+// as other refusals do.
+func (l logger) Debugf(format string, v ...any) {
+	if peer, _, is := strings.Cut(format, " - cid:"); is && strings.Contains(format, "TLS handshake error") {
+		l.gate.refuse(peer, "no TLS, or no end of its handshake; a node needs a join file: dc-admin node add NAME")
+	}
+}
 
 // Tracef logs nothing.
 func (l logger) Tracef(string, ...any) {}

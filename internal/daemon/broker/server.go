@@ -91,7 +91,7 @@ func startServer(c ServerConfig) (*Server, error) {
 		return nil, err
 	}
 	s.gate.accounts = newAccounts(s.nats)
-	s.nats.SetLoggerV2(newLogger(c.Log), false, false, false)
+	s.nats.SetLoggerV2(newLogger(c.Log, s.gate), true, false, false) // debug: see logger.Debugf
 	s.nats.Start()
 	if !s.nats.ReadyForConnections(startTimeout) || !s.nats.JetStreamEnabled() {
 		s.nats.Shutdown()
