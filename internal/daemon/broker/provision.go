@@ -37,7 +37,7 @@ func (c *Conn) Provision(ctx context.Context, p ProvisionConfig) error {
 		p.MaxStore = defaultMaxStore
 	}
 	for _, s := range p.streams() {
-		if _, err := c.js.CreateOrUpdateStream(ctx, s); err != nil {
+		if err := again(ctx, func(ctx context.Context) error { _, err := c.js.CreateOrUpdateStream(ctx, s); return err }); err != nil {
 			return fmt.Errorf("provision stream %s: %w", s.Name, err)
 		}
 	}
@@ -95,7 +95,11 @@ func (c *Conn) provideNode(ctx context.Context, node string, p ProvisionConfig) 
 }
 
 func (c *Conn) provide(ctx context.Context, stream, durable, subject string, o ConsumeOptions) error {
-	if _, err := c.js.CreateOrUpdateConsumer(ctx, stream, o.config(durable, subject)); err != nil {
+	err := again(ctx, func(ctx context.Context) error {
+		_, err := c.js.CreateOrUpdateConsumer(ctx, stream, o.config(durable, subject))
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("provision consumer %s of %s: %w", durable, stream, err)
 	}
 	return nil
@@ -149,7 +153,8 @@ type StreamState struct {
 
 // StreamState returns the state of a stream; only the head may call it.
 func (c *Conn) StreamState(ctx context.Context, stream string) (StreamState, error) {
-	s, err := c.js.Stream(ctx, stream)
+	var s jetstream.Stream
+	err := again(ctx, func(ctx context.Context) (err error) { s, err = c.js.Stream(ctx, stream); return err })
 	if err != nil {
 		return StreamState{}, fmt.Errorf("state of stream %s: %w", stream, err)
 	}
@@ -159,7 +164,8 @@ func (c *Conn) StreamState(ctx context.Context, stream string) (StreamState, err
 
 // ConsumerState returns the state of a consumer, as the head or as its taker.
 func (c *Conn) ConsumerState(ctx context.Context, stream, durable string) (StreamState, error) {
-	consumer, err := c.js.Consumer(ctx, stream, durable)
+	var consumer jetstream.Consumer
+	err := again(ctx, func(ctx context.Context) (err error) { consumer, err = c.js.Consumer(ctx, stream, durable); return err })
 	if err != nil {
 		if isMissing(err) {
 			err = fmt.Errorf("%w (%w)", ErrNotFound, err)

@@ -35,26 +35,33 @@ type Entry struct {
 
 // Table opens a table. The head creates it if it is missing.
 func (c *Conn) Table(ctx context.Context, bucket string, t TableConfig) (*Table, error) {
-	kv, err := c.js.KeyValue(ctx, bucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) && c.name == Head {
-		config := jetstream.KeyValueConfig{Bucket: bucket, History: 1, Replicas: max(t.Replicas, 1), MaxBytes: t.MaxBytes, Storage: jetstream.FileStorage}
-		if config.MaxBytes <= 0 {
-			config.MaxBytes = 64 << 20
-		}
-		if t.Memory {
-			config.Storage, config.MaxBytes = jetstream.MemoryStorage, 4<<20
-		}
-		kv, err = c.js.CreateKeyValue(ctx, config)
-	}
+	var kv jetstream.KeyValue
+	err := again(ctx, func(ctx context.Context) (err error) { kv, err = c.openTable(ctx, bucket, t); return err })
 	if err != nil {
 		return nil, fmt.Errorf("open table %s: %w", bucket, err)
 	}
 	return &Table{conn: c, bucket: bucket, kv: kv}, nil
 }
 
+func (c *Conn) openTable(ctx context.Context, bucket string, t TableConfig) (jetstream.KeyValue, error) {
+	kv, err := c.js.KeyValue(ctx, bucket)
+	if !errors.Is(err, jetstream.ErrBucketNotFound) || c.name != Head {
+		return kv, err
+	}
+	config := jetstream.KeyValueConfig{Bucket: bucket, History: 1, Replicas: max(t.Replicas, 1), MaxBytes: t.MaxBytes, Storage: jetstream.FileStorage}
+	if config.MaxBytes <= 0 {
+		config.MaxBytes = 64 << 20
+	}
+	if t.Memory {
+		config.Storage, config.MaxBytes = jetstream.MemoryStorage, 4<<20
+	}
+	return c.js.CreateKeyValue(ctx, config)
+}
+
 // Get returns the value of a key; ErrNotFound if it is missing or deleted.
 func (t *Table) Get(ctx context.Context, key string) (Entry, error) {
-	e, err := t.kv.Get(ctx, key)
+	var e jetstream.KeyValueEntry
+	err := again(ctx, func(ctx context.Context) (err error) { e, err = t.kv.Get(ctx, key); return err })
 	if err != nil {
 		return Entry{}, t.wrap("get", key, err)
 	}
@@ -86,7 +93,8 @@ func (t *Table) Delete(ctx context.Context, key string) error {
 
 // Keys returns all keys; only the head may call it.
 func (t *Table) Keys(ctx context.Context) ([]string, error) {
-	keys, err := t.kv.Keys(ctx)
+	var keys []string
+	err := again(ctx, func(ctx context.Context) (err error) { keys, err = t.kv.Keys(ctx); return err })
 	if errors.Is(err, jetstream.ErrNoKeysFound) {
 		return nil, nil
 	}

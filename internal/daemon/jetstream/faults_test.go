@@ -1,7 +1,6 @@
 package jetstream
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -427,16 +426,27 @@ func startServers(t *testing.T, n int, nodes ...string) *servers {
 	for i := range n { // each waits for a majority of the others
 		go func() { s.up[i] = startChild(t, s.all[i]); started <- i }()
 	}
+	s.provision(t, nodes) // at once: an election may be under way
 	for range n {
 		<-started
 	}
-	conn := s.dial(t, broker.Head)
-	testwait.Until(t, "the broker is provisioned", func() bool {
-		ctx, cancel := context.WithTimeout(bg, 5*time.Second) // without a leader there is no answer
-		defer cancel()
-		return conn.Provision(ctx, broker.ProvisionConfig{Nodes: nodes, MaxStore: 1 << 30, AckWait: ackWait, Replicas: n}) == nil
-	})
 	return s
+}
+
+// provision connects as the head as soon as a server listens, and provisions the streams.
+func (s *servers) provision(t *testing.T, nodes []string) {
+	t.Helper()
+	ctx := brokertest.Context(t)
+	var conn *broker.Conn
+	testwait.Until(t, "a server listens", func() bool {
+		var err error
+		conn, err = broker.Dial(ctx, broker.DialConfig{Join: broker.Join{Name: broker.Head, URLs: s.urls, Seed: s.seeds[broker.Head]}, Log: testLog()})
+		return err == nil
+	})
+	defer conn.Close()
+	if err := conn.Provision(ctx, broker.ProvisionConfig{Nodes: nodes, MaxStore: 1 << 30, AckWait: ackWait, Replicas: len(s.all)}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (s *servers) dial(t *testing.T, name string) *broker.Conn {
