@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,8 +11,14 @@ import (
 	"hce/dc/internal/daemon/executor"
 )
 
-// journalTries is how often a node runs a task of the journal that fails, before it goes on.
+// journalTries is how often a node runs a task of the journal that may itself be the cause of its
+// failures, before it goes on. A fault of the machine, such as a full disk, has no such limit: a
+// change that one node leaves out is missing there for good.
 const journalTries = 3
+
+// brokenExits are the exit statuses of a program that reports a fault of its machine
+// (docs/spec/DECISIONS.md 1.5), or that cannot be started.
+var brokenExits = map[int]bool{1: true, 126: true, 127: true}
 
 // followJournal runs the tasks of the journal in order, one at a time. It calls caughtUp once, when
 // there are no more that it missed.
@@ -115,7 +122,8 @@ func (n *Node) handle(o *order) *executor.Result {
 
 const agentPause, maxAgentPause = time.Second, 30 * time.Second
 
-// applyUntil runs a task until it finishes, or has failed journalTries times; nil: the node closes.
+// applyUntil runs a task until it finishes, or has failed journalTries times by its own fault; nil:
+// the node closes.
 func (n *Node) applyUntil(o *order) *executor.Result {
 	stdin, ok := n.journalInput(o)
 	if !ok {
@@ -132,7 +140,7 @@ func (n *Node) applyUntil(o *order) *executor.Result {
 		return n.failed(o, executor.Refused, reason)
 	}
 	n.cfg.Before(n.ctx, o.Task)
-	for try := 1; ; try++ {
+	for try, pause := 1, firstPause; ; {
 		rs, err := n.cfg.Pool.Run(n.ctx, o.Task)
 		if n.ctx.Err() != nil || errors.Is(err, executor.ErrClosed) {
 			return nil
@@ -140,15 +148,33 @@ func (n *Node) applyUntil(o *order) *executor.Result {
 		if err != nil {
 			return n.failed(o, executor.Refused, err.Error())
 		}
-		if rs[0].State == executor.Finished {
-			return &rs[0]
+		r := &rs[0]
+		switch {
+		case r.State == executor.Finished:
+			return r
+		case r.State == executor.Failed && brokenExits[r.ExitStatus]:
+			n.log.Error("a task of the journal failed by a fault of this machine; trying again", "op", "jetstream.apply", "task", o.Task.ID, "pause", pause, "reason", reasonOf(r))
+			n.pause(pause)
+			pause = min(2*pause, maxAgentPause)
+			continue
 		}
-		n.log.Error("a task of the journal failed", "op", "jetstream.apply", "task", o.Task.ID, "try", try, "of", journalTries, "reason", rs[0].Reason)
+		n.log.Error("a task of the journal failed", "op", "jetstream.apply", "task", o.Task.ID, "try", try, "of", journalTries, "reason", reasonOf(r))
 		if try == journalTries {
-			return &rs[0]
+			return r
 		}
+		try++
 		n.pause(time.Second)
 	}
+}
+
+const firstPause = 200 * time.Millisecond
+
+// reasonOf says why a task failed: the last line of what the program wrote, if any.
+func reasonOf(r *executor.Result) string {
+	if said := bytes.TrimSpace(r.Stderr); len(said) > 0 {
+		return r.Reason + ": " + string(bytes.ToValidUTF8(said[bytes.LastIndexByte(said, '\n')+1:], nil))
+	}
+	return r.Reason
 }
 
 // journalInput reads a large input, as long as that takes.

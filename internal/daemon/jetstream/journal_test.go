@@ -114,6 +114,37 @@ func TestJournalHasOneOrder(t *testing.T) {
 	}
 }
 
+// A task of the journal runs until it finishes while the machine is at fault. One that fails by itself
+// does not keep the node from the next one.
+func TestJournalTries(t *testing.T) {
+	t.Parallel()
+	b := brokertest.Start(t, "alpha")
+	e := openHead(t, b, b.Head(t), nil)
+	startNode(t, b.Node(t, "alpha"), "alpha", 2, nil)
+	ready(t, e, "alpha")
+	for _, c := range []struct {
+		do   string
+		need int
+		want executor.State
+		runs int
+	}{
+		{"broken until", journalTries + 2, executor.Finished, journalTries + 2},
+		{"fail until", journalTries, executor.Finished, journalTries},
+		{"fail until", journalTries + 1, executor.Failed, journalTries},
+	} {
+		file := filepath.Join(t.TempDir(), "runs")
+		task := executortest.Task("t", fakeworker.Request{Do: c.do, Text: file, N: c.need})
+		task.Target.All, task.Journal = true, true
+		rs, err := e.Run(bg, task)
+		if err != nil || rs[0].State != c.want {
+			t.Errorf("%s %d: %+v, %v", c.do, c.need, rs, err)
+		}
+		if runs, _ := os.ReadFile(file); len(runs) != c.runs {
+			t.Errorf("%s %d: %d runs, want %d", c.do, c.need, len(runs), c.runs)
+		}
+	}
+}
+
 // While a node catches up, it answers no Run.
 func TestNodeCatchesUpFirst(t *testing.T) {
 	t.Parallel()

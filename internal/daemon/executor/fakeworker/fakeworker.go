@@ -171,10 +171,14 @@ func serve() {
 			os.Stdout.WriteString("{}\n")
 			os.WriteFile(a.Text, JSON(answer), 0o600)
 			continue
-		case "fail until": // fails while the file has fewer bytes than N
+		case "fail until", "broken until": // fails while the file has fewer bytes than N; broken: as by a full disk
 			f, _ := os.OpenFile(a.Text, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
 			f.WriteString("x")
-			if st, _ := f.Stat(); st.Size() < int64(a.N) {
+			switch st, _ := f.Stat(); {
+			case st.Size() >= int64(a.N):
+			case a.Do == "broken until":
+				os.Exit(1)
+			default:
 				os.Exit(4)
 			}
 			f.Close()
