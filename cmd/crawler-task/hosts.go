@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"time"
 
 	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
@@ -60,7 +59,7 @@ func (p pauses) answer(ctx context.Context, gates *hostgate.Gates, out *json.Enc
 	}
 	var answer pauses
 	if err == nil {
-		answer.Hosts, err = gates.Waiting(time.Now())
+		answer.Hosts, err = gates.Waiting()
 	}
 	if err != nil {
 		return err

@@ -23,9 +23,9 @@ type Waiting struct {
 }
 
 // Waiting returns the hosts of this folder whose gap is not over, but for those without one. Nobody may
-// hold a Pass: a request in flight counts as killed now. Gates of addresses are left out, because other
+// hold a Pass: a request in flight counts as killed. Gates of addresses are left out, because other
 // names of the address stay. So are hosts whose name has more than maxLabel bytes.
-func (gs *Gates) Waiting(now time.Time) ([]Waiting, error) {
+func (gs *Gates) Waiting() ([]Waiting, error) {
 	entries, err := os.ReadDir(gs.dir)
 	if err != nil {
 		return nil, fmt.Errorf("list host gates: %w", err)
@@ -35,7 +35,7 @@ func (gs *Gates) Waiting(now time.Time) ([]Waiting, error) {
 		if !strings.HasSuffix(e.Name(), suffix) || !e.Type().IsRegular() {
 			continue
 		}
-		w, err := readWaiting(filepath.Join(gs.dir, e.Name()), now)
+		w, err := gs.readWaiting(e.Name())
 		if errors.Is(err, os.ErrNotExist) {
 			continue // swept
 		}
@@ -49,13 +49,13 @@ func (gs *Gates) Waiting(now time.Time) ([]Waiting, error) {
 	return list, nil
 }
 
-func readWaiting(path string, now time.Time) (w Waiting, err error) {
-	f, err := os.Open(path)
+func (gs *Gates) readWaiting(name string) (w Waiting, err error) {
+	f, err := os.Open(filepath.Join(gs.dir, name))
 	if err != nil {
 		return w, err
 	}
 	defer f.Close()
-	state, fresh, err := readRecord(f)
+	state, fresh, err := gs.clock.read(f)
 	if err != nil || fresh {
 		return w, err
 	}
@@ -69,9 +69,10 @@ func readWaiting(path string, now time.Time) (w Waiting, err error) {
 		return w, nil // no label: it names no host
 	}
 	host, err := strconv.Unquote(string(line))
-	if err != nil || fileName(host) != filepath.Base(path) || strings.HasPrefix(host, addressLabel) {
+	if err != nil || fileName(host) != name || strings.HasPrefix(host, addressLabel) {
 		return w, nil
 	}
+	now := gs.clock.now()
 	state = state.Settle(now)
 	return Waiting{Host: host, Wait: state.Wait(now, 0), Delay: state.Delay}, nil
 }
@@ -108,15 +109,15 @@ func (g *gate) wait(ctx context.Context, w Waiting) error {
 		return err
 	}
 	defer unlock(g.file, door)
-	stored, _, err := readRecord(g.file)
+	stored, _, err := g.clock.read(g.file)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
+	now := g.clock.now()
 	settled := stored.Settle(now)
 	if settled.Wait(now, 0) >= w.Wait {
 		return nil
 	}
 	next := politeness.State{Start: now, End: now, Delay: max(w.Wait, min(w.Delay, politeness.KeptDelay))}
-	return writeNewRecord(g.file, next, g.host)
+	return g.clock.writeNew(g.file, next, g.host)
 }
