@@ -22,7 +22,7 @@ const (
 
 // drain runs DRAIN.
 func (r request) drain(ctx context.Context, i client.Installation) client.Outcome {
-	d := client.Drain{Server: i.Admin, Stop: i.Stop, Limit: drainLimit, Force: r.force}
+	d := client.Drain{Server: i.Admin, Limit: drainLimit, Force: r.force}
 	if r.classes != "" || r.fields != "" {
 		return wrong(errors.New("DRAIN is for the whole daemon: it takes neither --classes nor --fields"))
 	}
@@ -33,6 +33,7 @@ func (r request) drain(ctx context.Context, i client.Installation) client.Outcom
 		}
 		d.Limit = time.Duration(n) * time.Second
 	}
+	_, d.Stop = i.Managers(ctx)
 	p := &progress{out: os.Stderr, width: livescreen.Width(os.Stderr)}
 	d.Progress = p.show
 	out := d.Do(ctx)

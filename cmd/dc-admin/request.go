@@ -62,9 +62,9 @@ func (r request) run(ctx context.Context) client.Outcome {
 		return wrong(fmt.Errorf("--fields is %q: RESUME takes none", r.fields))
 	case len(c.Classes) > 0:
 	case r.command == "STAT":
-		c.Classes = i.Start
+		c.Classes, _ = i.Managers(ctx)
 	case r.command == "STOP":
-		c.Classes = i.Stop
+		_, c.Classes = i.Managers(ctx)
 	case needsNames:
 		return wrong(fmt.Errorf("--classes is missing: %s needs the names of managers", r.command))
 	}

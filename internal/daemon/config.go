@@ -63,7 +63,7 @@ type Config struct {
 	// unless Admin.Curve is set. Run creates the keys in <DataDir>/keys at the first start.
 	OperatorKeys bool
 
-	// Run sets Admin.Stop, the Budget of both ports, the Executor of each manager, and the bus of Status.
+	// Run sets Admin.Stop and Managers, the Budget of both ports, the Executor of each manager, and the bus of Status.
 	Admin    admin.Config
 	Gateway  gateway.Config
 	Sites    sites.Config

@@ -32,7 +32,7 @@ const termLimit = 5 * time.Second
 // builders returns the function that creates the manager of each class. base has everything
 // except its name.
 func builders(cfg Config, pool executor.Executor, cluster *head.Head, stop func()) map[string]func(base manager.Config) runner {
-	cfg.Admin.Stop = stop
+	cfg.Admin.Stop, cfg.Admin.Managers = stop, cfg.Sequence
 	cfg.Sites.Executor, cfg.Crawl.Executor, cfg.Process.Executor, cfg.RealTime.Executor = pool, pool, pool, pool
 	agent := node.Config{}
 	if cfg.Node != nil {

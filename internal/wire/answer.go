@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 )
 
 // GeneralResponse answers operations that only change data (docs/spec/objects.md 3.3).
@@ -129,6 +131,9 @@ type ClientResponseItem struct {
 	ID           any             `json:"id"`
 	ItemObject   json.RawMessage `json:"itemObject"` // null on error
 }
+
+// Failed reports whether the code, or one of the joined codes of several nodes, is not 0.
+func (i ClientResponseItem) Failed() bool { return strings.Trim(fmt.Sprint(i.ErrorCode), "0;") != "" }
 
 // ErrorItem returns the answer of the service to a request that it refuses.
 func ErrorItem(message string) ClientResponse {

@@ -42,7 +42,7 @@ type ClusterNode struct {
 	Member  bool    `json:"member"`           // it owns hosts, or may get batches
 	Reason  string  `json:"reason,omitempty"` // why it is no member, or how far its hosts have moved
 	Load    float64 `json:"load"`             // load average over one minute; -1: not known
-	Busy    int     `json:"busy"`             // running tasks of the head
+	Busy    int     `json:"busy"`             // running tasks, its own ones and those of the head
 	Slots   int     `json:"slots"`
 	Seen    string  `json:"seen,omitempty"` // the last sign of life, UTC
 	Version string  `json:"version,omitempty"`

@@ -112,6 +112,16 @@ func (o Op) Reads() bool {
 	return false
 }
 
+// Journaled reports whether nodes of a cluster that are away run o of a client later. Operations whose
+// only use is the answer, which nobody gets then, are not.
+func (o Op) Journaled() bool {
+	switch o {
+	case URLFetch, URLVerify, SQLCustom:
+		return false
+	}
+	return o.Client() && !o.Reads()
+}
+
 // Contents reports whether a request of o can carry contents or many new objects, and so be
 // large.
 func (o Op) Contents() bool {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"hce/dc/internal/wire"
 )
@@ -12,7 +13,8 @@ import (
 // Service answers operations: a daemon, or the stores of a data folder.
 type Service interface {
 	// Ask runs an operation and decodes the object of its answer into answer, a pointer or nil.
-	// The error is ErrUnreachable, a *Refusal, or an answer that does not decode.
+	// The error is ErrUnreachable, a *Refusal, an *Incomplete with a decoded answer, or an answer that
+	// does not decode.
 	Ask(ctx context.Context, op wire.Op, request, answer any) error
 	// String names the service in messages: "the daemon at 127.0.0.1:5504".
 	String() string
@@ -30,6 +32,21 @@ type Refusal struct {
 
 // Error names the operation and the message of the service.
 func (r *Refusal) Error() string { return fmt.Sprintf("%s: %s", r.Op, r.Message) }
+
+// Incomplete is an answer of a cluster in which the parts of some nodes are missing. A change is done
+// by the other nodes, and Missing says what becomes of it.
+type Incomplete struct {
+	Op      wire.Op
+	Missing []string // why, one line for each failure, with the names of the nodes
+}
+
+// Later reports whether the nodes that are away make the change when they are back.
+func (i *Incomplete) Later() bool { return i.Op.Journaled() }
+
+// Error names the operation and the nodes.
+func (i *Incomplete) Error() string {
+	return fmt.Sprintf("%s: %s", i.Op, strings.Join(i.Missing, "\n"))
+}
 
 // String names the daemon in messages.
 func (s Server) String() string { return fmt.Sprintf("the daemon at %s:%d", s.Host, s.Port) }
@@ -53,15 +70,30 @@ func (s Server) Ask(ctx context.Context, op wire.Op, request, answer any) error 
 	if err := json.Unmarshal(raw, &response); err != nil {
 		return fmt.Errorf("read the answer to %s: %w", op, err)
 	}
-	if response.ErrorCode != wire.ResponseOK || len(response.ItemsList) == 0 {
+	switch {
+	case response.ErrorCode == wire.ResponseNoAnswer, response.ErrorCode == wire.ResponseNoNodes:
+		return fmt.Errorf("%s: %w: %s", op, ErrUnreachable, response.ErrorMessage)
+	case response.ErrorCode != wire.ResponseOK || len(response.ItemsList) == 0:
 		return &Refusal{op, response.ErrorCode, response.ErrorMessage}
 	}
-	for _, item := range response.ItemsList { // in a cluster, each node without an answer is a further item
-		if fmt.Sprint(item.ErrorCode) != "0" {
-			return &Refusal{op, wire.ItemFailed, item.ErrorMessage}
+	return readItems(op, response.ItemsList, answer)
+}
+
+// readItems decodes the first item. In a cluster each node without an answer is a further item.
+func readItems(op wire.Op, items []wire.ClientResponseItem, answer any) error {
+	var missing []string
+	for _, item := range items {
+		if item.Failed() {
+			missing = append(missing, item.ErrorMessage)
 		}
 	}
-	return Decode(op, response.ItemsList[0].ItemObject, answer)
+	if items[0].Failed() {
+		return &Refusal{op, wire.ItemFailed, missing[0]}
+	}
+	if err := Decode(op, items[0].ItemObject, answer); err != nil || missing == nil {
+		return err
+	}
+	return &Incomplete{op, missing}
 }
 
 // Decode reads the object of an answer. A GeneralResponse with a code other than 0 is a *Refusal.

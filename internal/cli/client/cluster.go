@@ -43,3 +43,16 @@ func (s Server) Cluster(ctx context.Context, c wire.ClusterCommand) (answer wire
 	}
 	return answer, command.ExitDone, nil
 }
+
+// IsSilent reports whether a node that owns hosts, or may get batches, gives no sign of life.
+func IsSilent(n wire.ClusterNode) bool { return n.Member && n.State == "silent" }
+
+// Silent returns the names of silent nodes.
+func Silent(nodes []wire.ClusterNode) (names []string) {
+	for _, n := range nodes {
+		if IsSilent(n) {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}

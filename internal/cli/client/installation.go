@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -12,17 +13,21 @@ import (
 	"time"
 
 	"hce/dc/internal/config"
+	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/curvekeys"
 )
 
-// Managers are the classes of the managers in the order of their start (docs/spec/DECISIONS.md 8.1).
+// Managers are the classes of the managers of one machine in the order of their start
+// (docs/spec/DECISIONS.md 8.1).
 var Managers = []string{"AdminInterfaceServer", "SitesManager", "BatchTasksManager", "BatchTasksManagerProcess", "BatchTasksManagerRealTime", "ClientInterfaceService"}
 
 // Installation is the contents of dc-admin.ini.
 type Installation struct {
-	Admin       Server   // the admin port, with the keys of the operator
-	Clients     Server   // the client port
-	Start, Stop []string // managers in the order of start and of stop
+	Admin   Server // the admin port, with the keys of the operator
+	Clients Server // the client port
+	// Start and Stop are the managers in the order of start and of stop, if the file names them; nil:
+	// those that the daemon has, see Managers.
+	Start, Stop []string
 }
 
 // ReadInstallation reads the ini file of dc-admin, "" for that of this machine. An error that is not
@@ -38,14 +43,57 @@ func ReadInstallation(path string) (Installation, error) {
 		Clients: ReadServer(f.Section("dcc"), 5504, 2*time.Second),
 	}
 	managers := f.Section("Server")
-	i.Start = managers.Names("instantiateSequence", Managers)
-	reversed := slices.Clone(i.Start)
-	slices.Reverse(reversed)
-	i.Stop = managers.Names("shutdownSequence", reversed)
+	i.Start = managers.Names("instantiateSequence", nil)
+	i.Stop = managers.Names("shutdownSequence", reversed(i.Start))
 	if err := f.Err(); err != nil {
 		return i, errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	return i, nil
+}
+
+// Managers returns the managers in the order of their start and of their stop: those of the file, or
+// those that the daemon has. Without an answer they are those of one machine.
+func (i Installation) Managers(ctx context.Context) (start, stop []string) {
+	start, stop = i.Start, i.Stop
+	if start == nil {
+		start = Managers
+		if b, err := bus.New(); err == nil {
+			defer b.Term(0)
+			if stats, err := i.Admin.Stats(ctx, b, Managers[:1], []string{managersStat}); err == nil {
+				if list := ManagersIn(stats); list != nil {
+					start = list
+				}
+			}
+		}
+	}
+	if stop == nil {
+		stop = reversed(start)
+	}
+	return start, stop
+}
+
+// managersStat is the statistic of AdminInterfaceServer with the managers in the order of their start.
+const managersStat = "managers"
+
+// ManagersIn returns the managers of the daemon in the order of their start, if the statistics have
+// them, else nil.
+func ManagersIn(stats []Stat) (list []string) {
+	for _, s := range stats {
+		if s.Class != Managers[0] {
+			continue
+		}
+		names, _ := s.Fields[managersStat].([]any)
+		for _, name := range names {
+			list = append(list, fmt.Sprint(name))
+		}
+	}
+	return list
+}
+
+func reversed(list []string) []string {
+	list = slices.Clone(list)
+	slices.Reverse(list)
+	return list
 }
 
 // chosenPort sets the address to that which a daemon with a chosen port has written to its folder of

@@ -13,9 +13,10 @@ import (
 	"hce/dc/internal/cli/strict"
 )
 
-const exitText = `0 done; 1 done, with errors: pages failed, or doctor found faults; 2 refused: wrong arguments or
-values, nothing was changed; 3 failed: no daemon, a full disk, a failure of a program;
-4 interrupted: the same command continues. All sub-commands use these numbers.`
+const exitText = `0 done; 1 done, with errors: pages failed, doctor found faults, or a node of a cluster that is
+away makes the change later; 2 refused: wrong arguments or values, nothing was changed; 3 failed: no
+daemon, a node of a cluster that is away, a full disk, a failure of a program; 4 interrupted: the
+same command continues. All sub-commands use these numbers.`
 
 // errWithErrors means that the work is done, with errors that were already reported.
 var errWithErrors = errors.New("done, with errors")
@@ -30,6 +31,7 @@ func exitOf(err error) int {
 	var (
 		byUs      refusal
 		byService *client.Refusal
+		part      *client.Incomplete
 		problems  strict.Error
 	)
 	switch {
@@ -39,6 +41,10 @@ func exitOf(err error) int {
 		return command.ExitErrors
 	case errors.Is(err, context.Canceled):
 		return command.ExitInterrupted
+	case later(err):
+		return command.ExitErrors
+	case errors.As(err, &part):
+		return command.ExitFailed
 	case errors.As(err, &byUs), errors.As(err, &byService), errors.As(err, &problems), errors.Is(err, export.ErrExists):
 		return command.ExitRefused
 	}

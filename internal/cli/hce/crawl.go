@@ -89,7 +89,7 @@ func (c *crawl) run() error {
 			return err
 		}
 	}
-	if err := c.prepare(); err != nil {
+	if err := c.partly(c.prepare); err != nil {
 		return err
 	}
 	if c.node != nil {
@@ -97,7 +97,7 @@ func (c *crawl) run() error {
 			return err
 		}
 	}
-	if err := c.tryAgain(); err != nil {
+	if err := c.partly(c.tryAgain); err != nil {
 		return err
 	}
 	if err := c.activate(); err != nil {
@@ -127,6 +127,16 @@ func (c *crawl) run() error {
 		return errWithErrors
 	}
 	return nil
+}
+
+// partly runs a step that does not need the nodes of a cluster that are away.
+func (c *crawl) partly(step func() error) error {
+	whole := c.session
+	defer func() { c.session = whole }()
+	return whole.partly(func(s *session) error {
+		c.session = s
+		return step()
+	})
 }
 
 // reserve refuses a second crawl in the folder.
@@ -316,7 +326,7 @@ func (c *crawl) tryAgain() error {
 // activate lets the site be crawled, and starts the daemon of our own.
 func (c *crawl) activate() error {
 	if c.site.State != 0 && c.site.State != wire.SiteActive {
-		if err := c.update(map[string]any{"id": c.site.ID, "state": wire.SiteActive}); err != nil {
+		if err := c.update(map[string]any{"id": c.site.ID, "state": wire.SiteActive}); err != nil && !later(err) {
 			return err
 		}
 	}

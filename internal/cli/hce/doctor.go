@@ -1,6 +1,7 @@
 package hce
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/node"
 	"hce/dc/internal/config"
@@ -41,8 +43,8 @@ func (p program) doctorCommand() *command.Command {
 	return p.leaf(command.Text{
 		Name: "doctor", Summary: "checks what a crawl needs, and says how to mend it",
 		Description: `Checks the programs, their configuration, the data folder and its disk, the keys, the database,
-the daemon or the ports, the browser, the limits of the machine and the clock. It starts no
-daemon and changes nothing but to create the data folder of hce. Exit status 1: there are faults.`,
+the daemon with the nodes of its cluster, or the ports, the browser, the limits of the machine and
+the clock. It starts no daemon and changes nothing but to create the data folder of hce. Exit status 1: there are faults.`,
 		Examples: "  hce doctor\n  hce doctor --server 127.0.0.1:5504 --json",
 	}, &o, func(s *session) error {
 		d := &doctor{session: s}
@@ -62,7 +64,8 @@ daemon and changes nothing but to create the data folder of hce. Exit status 1: 
 // doctor runs the checks.
 type doctor struct {
 	*session
-	found []finding
+	found   []finding
+	missing []string // why nodes of a cluster did not answer
 }
 
 func (d *doctor) add(check, state, text, remedy string) {
@@ -86,8 +89,10 @@ func (d *doctor) run() {
 		d.add("service", fault, err.Error(), "")
 	case at.server != nil:
 		at.server.Timeout = min(at.server.Timeout, answerLimit)
-		d.use(*at.server)
+		d.clients = *at.server
+		d.use(d.clients)
 		d.answers("daemon", "it runs at "+d.service.String(), "see the log of the daemon; keys are in serverPublicKey and clientSecretKey of dc-client.ini")
+		d.cluster()
 	case dir != "":
 		d.folder(at, dir)
 	}
@@ -155,7 +160,45 @@ const answerLimit = 10 * time.Second
 // answers asks the service for a site that always exists.
 func (d *doctor) answers(check, good, remedy string) {
 	err := d.service.Ask(d.ctx, wire.SiteStatus, map[string]any{"id": wire.GeneralSite}, nil)
+	var part *client.Incomplete
+	if errors.As(err, &part) { // the daemon itself is well
+		d.add(check, fine, good, "")
+		d.missing = part.Missing
+		for _, missing := range d.missing {
+			d.add("nodes", fault, missing, startNode)
+		}
+		return
+	}
 	d.is(check, err, good, remedy)
+}
+
+// startNode is the remedy for a node that is away.
+const startNode = "start dc-node on that machine, or read its log there; docs/cluster.md, Failures"
+
+// cluster checks the nodes of a cluster as its head sees them.
+func (d *doctor) cluster() {
+	nodes, _ := d.nodes() // a person without the operators' keys sees those that do not answer
+	good := 0
+	for _, n := range nodes {
+		switch {
+		case slices.ContainsFunc(d.missing, func(why string) bool { return strings.Contains(why, "node "+n.Name+" ") }):
+		case client.IsSilent(n):
+			d.add("nodes", fault, fmt.Sprintf("%s is silent; its last sign of life: %s UTC", n.Name, cmp.Or(n.Seen, "none since the head started")), startNode)
+		case n.Reason != "":
+			d.add("nodes", warning, n.Name+": "+n.Reason, "")
+		case !n.Member:
+			d.add("nodes", warning, n.Name+" owns no hosts: it is "+n.State, "dc-admin node ls")
+		case n.State != "ready":
+			d.add("nodes", warning, n.Name+" is "+n.State, "dc-admin node ls; a drained node works again after dc-admin node undrain "+n.Name)
+		case n.Version != "" && n.Version != command.Version():
+			d.add("nodes", warning, fmt.Sprintf("%s has version %s, but hce is %s", n.Name, n.Version, command.Version()), "upgrade it: docs/cluster.md, Upgrade")
+		default:
+			good++
+		}
+	}
+	if good > 0 {
+		d.add("nodes", fine, fmt.Sprintf("%d of %s ready", good, count(int64(len(nodes)), "node", "nodes")), "")
+	}
 }
 
 // leastFree is the free room below which a daemon is not ready (StatusMinFree).

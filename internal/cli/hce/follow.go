@@ -125,18 +125,30 @@ func (c *crawl) follow() error {
 // look reads the counters. done means that the site has no work left.
 func (f *follower) look() (done bool, err error) {
 	site, found, err := f.c.status(f.c.site.ID, "urls", "filters", "properties")
+	var part *client.Incomplete
 	switch {
+	case errors.As(err, &part): // its hosts rest until the node is back
+		return false, f.without(part)
 	case err != nil:
 		return false, f.orCanceled(err)
 	case !found:
 		return false, refuse("site %s was deleted during its crawl", f.c.site.ID)
 	}
 	f.add(site, time.Now())
-	if err := f.sample(); err != nil {
-		return false, f.orCanceled(err)
+	if err = f.sample(); err == nil {
+		done, err = f.done(site)
 	}
-	done, err = f.done(site)
+	if errors.As(err, &part) {
+		return false, f.without(part)
+	}
 	return done, f.orCanceled(err)
+}
+
+// without notes that nodes of a cluster are away.
+func (f *follower) without(part *client.Incomplete) error {
+	f.now.at, f.now.Why = time.Now(), strings.Join(part.Missing, "; ")
+	f.sampled = time.Time{} // forgets the reason when the node is back
+	return f.stalled()
 }
 
 func (f *follower) orCanceled(err error) error {

@@ -57,10 +57,14 @@ func (s *session) versions(typed, site string) (wire.URL, []pages.Version, error
 	if err != nil {
 		return row, nil, err
 	}
-	list, err := pages.Versions(s.ctx, s.service, row)
-	if err == nil && len(list) == 0 {
-		err = withoutContent(row)
-	}
+	var list []pages.Version
+	err = s.lookup(func(s *session) error {
+		list, err = pages.Versions(s.ctx, s.service, row)
+		if err == nil && len(list) == 0 {
+			err = withoutContent(row)
+		}
+		return err
+	})
 	return row, list, err
 }
 

@@ -51,8 +51,18 @@ func (s *session) sites(exclude ...string) (list []wire.Site, err error) {
 	}
 }
 
-// site finds a site by its id or by a root URL, with or without scheme.
-func (s *session) site(typed string) (wire.Site, error) {
+// site finds a site by its id or by a root URL, with or without scheme. Its counters may lack those of
+// nodes of a cluster that are away: see wholeSite.
+func (s *session) site(typed string) (site wire.Site, err error) {
+	err = s.lookup(func(one *session) error {
+		site, err = one.wholeSite(typed)
+		return err
+	})
+	return site, err
+}
+
+// wholeSite is site with the counters of all nodes.
+func (s *session) wholeSite(typed string) (wire.Site, error) {
 	if site, found, err := s.status(typed); found || err != nil {
 		return site, err
 	}
@@ -113,7 +123,15 @@ func nearestAddress(typed string, known []string) string {
 }
 
 // row finds a stored URL. site may be "": then all sites are searched.
-func (s *session) row(typed, site string) (wire.URL, error) {
+func (s *session) row(typed, site string) (row wire.URL, err error) {
+	err = s.lookup(func(one *session) error {
+		row, err = one.findRow(typed, site)
+		return err
+	})
+	return row, err
+}
+
+func (s *session) findRow(typed, site string) (wire.URL, error) {
 	texts := rootsOf(typed)
 	if len(texts) == 0 {
 		_, err := target.Parse(typed)

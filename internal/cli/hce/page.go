@@ -65,15 +65,17 @@ func (s *session) page(typed string, o pageOptions) error {
 		return err
 	}
 	var page *pages.Page
-	reader := pages.Reader{Service: s.service, Site: row.SiteID, Where: "`URLMd5`='" + row.URLMd5 + "'", Needs: needs}
-	err = reader.Read(s.ctx, "", func(p *pages.Page) error { page = p; return nil }, nil)
-	switch {
-	case err != nil:
-		return err
-	case page == nil:
-		return refuse("URL %s was deleted at this moment", row.URL)
-	}
-	return s.printPage(page, o)
+	return s.lookup(func(s *session) error {
+		reader := pages.Reader{Service: s.service, Site: row.SiteID, Where: "`URLMd5`='" + row.URLMd5 + "'", Needs: needs}
+		err := reader.Read(s.ctx, "", func(p *pages.Page) error { page = p; return nil }, nil)
+		switch {
+		case err != nil:
+			return err
+		case page == nil:
+			return refuse("URL %s was deleted at this moment", row.URL)
+		}
+		return s.printPage(page, o)
+	})
 }
 
 func (s *session) printPage(p *pages.Page, o pageOptions) error {

@@ -63,7 +63,10 @@ func (p program) siteShowCommand() *command.Command {
 		Name: "show", Summary: "shows the settings and counters of a site",
 		Examples: "  hce site show example.org",
 	}, &o, func(s *session) error {
-		site, err := s.openSite(words[0])
+		if err := s.connect(); err != nil {
+			return err
+		}
+		site, err := s.wholeSite(words[0])
 		if err != nil {
 			return err
 		}
@@ -134,15 +137,16 @@ func (s *session) newSite(set settings, file string, words []string) error {
 	if err := s.connectOrCreate(); err != nil {
 		return err
 	}
-	var answer wire.GeneralResponse
-	if err := s.ask(wire.SiteNew, object, &answer); err != nil {
+	var answer statuses
+	err = s.ask(wire.SiteNew, object, &answer)
+	if err != nil && !later(err) {
 		return existsHint(err)
 	}
-	if len(answer.Statuses) != 1 {
+	if len(answer.Statuses) == 0 {
 		return errors.New("SITE_NEW: the answer names no site")
 	}
 	if s.json {
-		return s.printJSON(map[string]any{"id": answer.Statuses[0]})
+		return errors.Join(err, s.printJSON(map[string]any{"id": answer.Statuses[0]}))
 	}
 	fmt.Fprintln(s.out, answer.Statuses[0])
 	if s.node != nil {
@@ -275,14 +279,25 @@ func merged(site wire.Site, changes map[string]string, unset []string) ([]map[st
 
 // update sends SITE_UPDATE of one site.
 func (s *session) update(object map[string]any) error {
-	var answer wire.GeneralResponse
-	if err := s.ask(wire.SiteUpdate, object, &answer); err != nil {
+	var answer statuses
+	err := s.ask(wire.SiteUpdate, object, &answer)
+	if err != nil && !later(err) {
 		return err
 	}
-	if len(answer.Statuses) != 1 || fmt.Sprint(answer.Statuses[0]) != "0" {
-		return refuse("SITE_UPDATE: site %v is not known", object["id"])
+	if len(answer.Statuses) == 0 || !answer.done() {
+		return errors.Join(err, refuse("SITE_UPDATE: site %v is not known", object["id"]))
 	}
-	return nil
+	return err
+}
+
+// statuses are those of a GeneralResponse, of each node if their answers are joined.
+type statuses struct {
+	Statuses []any `json:"statuses"`
+}
+
+// done reports whether all are 0.
+func (s statuses) done() bool {
+	return !slices.ContainsFunc(s.Statuses, func(status any) bool { return fmt.Sprint(status) != "0" })
 }
 
 func (p program) siteStateCommand(name, summary string, state int64) *command.Command {

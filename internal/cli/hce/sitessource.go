@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,13 +74,17 @@ func (f *sitesSource) read(ctx context.Context) livescreen.Sample {
 
 func (f *sitesSource) reading(ctx context.Context) livescreen.SitesReading {
 	r := livescreen.SitesReading{Service: f.s.service.String()}
-	sites, more, err := livescreen.Sites(ctx, f.s.service)
+	all := &partial{Service: f.s.service}
+	sites, more, err := livescreen.Sites(ctx, all)
 	r.At, r.More = time.Now(), more
 	if err == nil {
-		err = f.readRoots(ctx, sites)
+		err = f.readRoots(ctx, all, sites)
 	}
 	if err == nil {
-		err = f.look(ctx, sites, r.At)
+		err = f.look(ctx, all, sites, r.At)
+	}
+	if all.missing != nil {
+		r.Missing = strings.Join(all.missing.Missing, "; ")
 	}
 	if err != nil {
 		r.Away = err.Error()
@@ -106,7 +111,7 @@ func (f *sitesSource) counters(site wire.Site) livescreen.SiteCounters {
 }
 
 // readRoots reads the root URLs of sites that are new here. They hardly change.
-func (f *sitesSource) readRoots(ctx context.Context, sites []wire.Site) error {
+func (f *sitesSource) readRoots(ctx context.Context, service client.Service, sites []wire.Site) error {
 	var ids []string
 	for _, site := range sites {
 		if _, known := f.roots[site.ID]; !known && len(ids) < rootsAtOnce {
@@ -117,7 +122,7 @@ func (f *sitesSource) readRoots(ctx context.Context, sites []wire.Site) error {
 		return nil
 	}
 	var found []wire.Site
-	err := f.s.service.Ask(ctx, wire.SiteFind, map[string]any{
+	err := service.Ask(ctx, wire.SiteFind, map[string]any{
 		"excludeList": []string{"filters", "properties"}, "criterions": map[string]any{"WHERE": "`Id` IN (" + strings.Join(ids, ",") + ")"},
 	}, &found)
 	for _, site := range found {
@@ -128,7 +133,7 @@ func (f *sitesSource) readRoots(ctx context.Context, sites []wire.Site) error {
 
 // look looks at pages and errors of some of the busiest sites, those first that it has not seen for
 // the longest time.
-func (f *sitesSource) look(ctx context.Context, sites []wire.Site, at time.Time) error {
+func (f *sitesSource) look(ctx context.Context, service client.Service, sites []wire.Site, at time.Time) error {
 	chosen := f.choose(sites)
 	if len(chosen) == 0 {
 		return nil
@@ -140,14 +145,14 @@ func (f *sitesSource) look(ctx context.Context, sites []wire.Site, at time.Time)
 			failed = append(failed, pages.Query{Site: site.ID, Where: "`ErrorMask`<>0", Most: errorsOfLook})
 		}
 	}
-	rows, err := pages.RowsOf(ctx, f.s.service, sampled)
+	rows, err := pages.RowsOf(ctx, service, sampled)
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
 		f.looks[row.SiteID].hosts.add(row)
 	}
-	if rows, err = pages.RowsOf(ctx, f.s.service, failed); err != nil {
+	if rows, err = pages.RowsOf(ctx, service, failed); err != nil {
 		return err
 	}
 	bySite := map[string][]wire.URL{}
@@ -200,8 +205,8 @@ type adminPort struct {
 	unknown string // why it is missing
 }
 
-// find looks for the ini file of dc-admin: the given one, or that of this machine if it is for the same
-// daemon. In a folder of hce, read finds the daemon.
+// find looks for the ini file of dc-admin: the given one, or that of this machine or next to --config if
+// it is for the same daemon. In a folder of hce, read finds the daemon.
 func (a *adminPort) find(file string) error {
 	if a.s.node != nil {
 		if file != "" {
@@ -210,6 +215,11 @@ func (a *adminPort) find(file string) error {
 		return nil
 	}
 	i, err := client.ReadInstallation(file)
+	if errors.Is(err, config.ErrNoFile) && file == "" && a.s.config != "" {
+		if near, failed := client.ReadInstallation(filepath.Join(filepath.Dir(a.s.config), "dc-admin.ini")); failed == nil {
+			i, err = near, nil
+		}
+	}
 	switch {
 	case errors.Is(err, config.ErrNoFile) && file == "":
 		a.unknown = "no dc-admin.ini was found; give one with --admin FILE"

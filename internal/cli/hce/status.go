@@ -1,49 +1,107 @@
 package hce
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
+	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/wire"
 )
 
 // overview is the answer of hce status.
 type overview struct {
-	Service string `json:"service"`
-	Sites   int    `json:"sites"`
-	Active  int    `json:"active"`
-	URLs    int64  `json:"urls"`
-	Waiting int64  `json:"waiting"`
-	Pages   int64  `json:"pages"`
-	Errors  int64  `json:"errors"`
-	Bytes   int64  `json:"bytes"`
+	Service string   `json:"service"`
+	Nodes   int      `json:"nodes,omitempty"` // of a cluster
+	Silent  []string `json:"silentNodes,omitempty"`
+	// Missing says which nodes did not answer; then there are no totals.
+	Missing []string `json:"missing,omitempty"`
+	*totals
+}
+
+// totals are sums over the sites.
+type totals struct {
+	Sites   int   `json:"sites"`
+	Active  int   `json:"active"`
+	URLs    int64 `json:"urls"`
+	Waiting int64 `json:"waiting"`
+	Pages   int64 `json:"pages"`
+	Errors  int64 `json:"errors"`
+	Bytes   int64 `json:"bytes"`
 }
 
 func (p program) statusCommand() *command.Command {
 	var o options
 	return p.leaf(command.Text{
 		Name: "status", Summary: "shows which service hce uses, and its totals",
-		Description: "hce top shows the sites live.",
-		Examples:    "  hce status\n  hce status --json",
-	}, &o, func(s *session) error {
-		list, err := s.openSites()
-		if err != nil {
-			return err
-		}
-		v := overview{Service: s.service.String(), Sites: len(list)}
+		Description: `For the head of a cluster it also names the silent nodes, if dc-admin.ini of this machine is for
+the same daemon. While a node does not answer there are no totals, and the exit status is 3. hce top
+shows the sites live.`,
+		Examples: "  hce status\n  hce status --json",
+	}, &o, (*session).overview)
+}
+
+func (s *session) overview() error {
+	list, err := s.openSites()
+	var part *client.Incomplete
+	if err != nil && !errors.As(err, &part) {
+		return err
+	}
+	v := overview{Service: s.service.String()}
+	nodes, _ := s.nodes()
+	v.Nodes, v.Silent = len(nodes), client.Silent(nodes)
+	if part != nil {
+		v.Missing = part.Missing
+	} else {
+		v.totals = &totals{Sites: len(list)}
 		for _, site := range list {
 			v.add(site)
 		}
-		if s.json {
-			return s.printJSON(v)
-		}
-		fmt.Fprintf(s.out, "%s\n%s, %d active\n%s, %d waiting, %d pages, %d errors, %s\n", v.Service, count(int64(v.Sites), "site", "sites"), v.Active,
-			count(v.URLs, "URL", "URLs"), v.Waiting, v.Pages, v.Errors, bytesText(v.Bytes))
-		return nil
-	})
+	}
+	if s.json {
+		return errors.Join(err, s.printJSON(v))
+	}
+	s.printOverview(v)
+	return err
 }
 
-func (v *overview) add(site wire.Site) {
+func (s *session) printOverview(v overview) {
+	fmt.Fprintln(s.out, v.Service)
+	switch {
+	case len(v.Silent) > 0:
+		fmt.Fprintf(s.out, "%s, silent: %s\n", count(int64(v.Nodes), "node", "nodes"), strings.Join(v.Silent, ", "))
+	case v.Nodes > 0 && v.Missing != nil: // its silence is not long enough yet; the error names it
+		fmt.Fprintln(s.out, count(int64(v.Nodes), "node", "nodes"))
+	case v.Nodes > 0:
+		fmt.Fprintf(s.out, "%s, none is silent\n", count(int64(v.Nodes), "node", "nodes"))
+	}
+	if v.totals == nil {
+		return
+	}
+	fmt.Fprintf(s.out, "%s, %d active\n%s, %d waiting, %d pages, %d errors, %s\n", count(int64(v.Sites), "site", "sites"), v.Active,
+		count(v.URLs, "URL", "URLs"), v.Waiting, v.Pages, v.Errors, bytesText(v.Bytes))
+}
+
+// nodes returns the nodes of the cluster whose head the service is, none for one machine. why says why
+// they are unknown.
+func (s *session) nodes() (list []wire.ClusterNode, why string) {
+	admin := adminPort{s: s}
+	defer admin.close()
+	if err := admin.find(""); err != nil {
+		return nil, err.Error()
+	}
+	sample, why := admin.read(s.ctx)
+	switch {
+	case sample == nil:
+		return nil, why
+	case sample.Away != "":
+		return nil, sample.Away
+	}
+	return sample.Nodes, ""
+}
+
+func (v *totals) add(site wire.Site) {
 	if site.State == wire.SiteActive {
 		v.Active++
 	}

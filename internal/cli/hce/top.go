@@ -22,9 +22,11 @@ func (p program) topCommand() *command.Command {
 		Description: `The first page has the sites, active and busy ones first: state, URLs that are done, wait and are
 in flight, URLs done per second since the last sample, errors with their most frequent causes,
 and the host with the slowest pages of a sample. The second page has the managers and queues of
-the daemon, as dc-admin top.
+the daemon, as dc-admin top. For the head of a cluster a third page has the nodes: state, load,
+busy and all slots, changes that they have not applied (LAG), and the time since their last sign of
+life. Numbers without a node that does not answer are marked on the first page.
 
-Keys: 1, 2 and Tab choose the page, the arrows or j and k scroll, p pauses the screen, q quits.
+Keys: 1, 2, 3 and Tab choose the page, the arrows or j and k scroll, p pauses the screen, q quits.
 Without a terminal, or with --once, one table is printed. With --json each interval prints one
 line with a JSON object. There are no colours if NO_COLOR is set.
 

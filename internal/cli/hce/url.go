@@ -204,7 +204,7 @@ func (s *session) urlAdd(typed string, words []string) error {
 		}
 		requests = append(requests, request)
 	}
-	var answer wire.GeneralResponse
+	var answer statuses
 	if err := s.ask(wire.URLNew, requests, &answer); err != nil {
 		return err
 	}

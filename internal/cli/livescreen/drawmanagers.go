@@ -2,6 +2,7 @@ package livescreen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -14,6 +15,13 @@ func (s ManagersSample) Draw(style *Style) string {
 	}
 	d.head(s.Time, state)
 	d.managers(s)
+	if len(s.Nodes) > 0 && s.Away == "" {
+		d.rule()
+		d.nodesHead()
+		for _, n := range s.Nodes {
+			d.node(n, s.Time)
+		}
+	}
 	return d.text()
 }
 
@@ -37,12 +45,20 @@ func (d *screen) managers(s ManagersSample) {
 	}
 	d.rule()
 	b := s.Batches
-	d.line(span{"", fmt.Sprintf("batches    crawling %d, processing %d, in real time %d", b.Crawling, b.Processing, b.RealTime)})
-	d.line(span{"", fmt.Sprintf("in all     crawl %d (failed %d), process %d (failed %d)", b.CrawlTotal, b.CrawlFaults, b.ProcessTotal, b.ProcessFaults)})
-	if r := s.Rates; r != nil {
+	onNodes := len(s.Nodes) > 0 && !slices.ContainsFunc(s.Managers, func(m Manager) bool { return m.Class == crawlClass })
+	if onNodes {
+		d.line(span{"", fmt.Sprintf("batches    in real time %d; the others are those of the nodes (dc-admin top there)", b.RealTime)})
+	} else {
+		d.line(span{"", fmt.Sprintf("batches    crawling %d, processing %d, in real time %d", b.Crawling, b.Processing, b.RealTime)})
+		d.line(span{"", fmt.Sprintf("in all     crawl %d (failed %d), process %d (failed %d)", b.CrawlTotal, b.CrawlFaults, b.ProcessTotal, b.ProcessFaults)})
+	}
+	switch r := s.Rates; {
+	case r != nil && onNodes:
+		d.line(span{"", fmt.Sprintf("per second requests %.1f", r.Requests)})
+	case r != nil:
 		d.line(span{"", fmt.Sprintf("per second URLs %.1f  pages %.1f  ", r.URLs, r.Pages)}, errorsSpan(r.Errors),
 			span{"", fmt.Sprintf("  batches %.1f  requests %.1f", r.Batches, r.Requests)})
-	} else {
+	default:
 		d.line(span{"", "per second -"})
 	}
 	if s.Sites != nil {

@@ -9,16 +9,26 @@ import (
 	"unicode/utf8"
 )
 
-// SitesPages are the pages of a SitesSample.
-var SitesPages = []string{"sites", "managers"}
+// Pages of a SitesSample: SitesPages, or those of a cluster.
+var (
+	SitesPages   = []string{"sites", "managers"}
+	clusterPages = []string{"sites", "managers", "nodes"}
+)
 
-// Draw renders the page of style: 0 the sites, 1 the managers. See Sample.
+// Draw renders the page of style: 0 the sites, 1 the managers, 2 the nodes of a cluster. It sets the
+// pages that there are. See Sample.
 func (s SitesSample) Draw(style *Style) string {
+	style.Pages = SitesPages
+	if s.Managers != nil && len(s.Managers.Nodes) > 0 {
+		style.Pages = clusterPages
+	}
 	d := newScreen(*style)
 	state := span{green, "up"}
 	switch {
 	case s.Away != "":
 		state = span{red, "unreachable"}
+	case s.Missing != "":
+		state = span{red, "incomplete"}
 	case s.Idle != "":
 		state = span{yellow, "no daemon"}
 	}
@@ -26,6 +36,8 @@ func (s SitesSample) Draw(style *Style) string {
 	switch {
 	case s.Away != "":
 		d.unreachable(s.Away)
+	case style.Page == len(SitesPages) && s.Managers != nil:
+		d.nodes(*s.Managers, style)
 	case style.Page > 0 && s.Managers != nil:
 		d.managers(*s.Managers)
 	case style.Page > 0:
@@ -46,6 +58,9 @@ func (d *screen) sites(s SitesSample, style *Style) {
 	d.line(span{"", fmt.Sprintf("sites  %d%s, %d active", t.Sites, more, t.Active)})
 	d.line(span{"", fmt.Sprintf("URLs   %d done, %d waiting, %d in flight, %d in processing, %d pages", t.Done, t.Waiting, t.InFlight, t.Processing, t.Pages)})
 	d.line(span{"", fmt.Sprintf("rate   %s a second  ", perSecond(t.Rate))}, failures(t.Errors))
+	if s.Missing != "" {
+		d.paragraph(span{red, "Pages are missing in these numbers: " + s.Missing})
+	}
 	if s.Idle != "" {
 		d.paragraph(span{yellow, "Nothing is crawled: " + s.Idle})
 	}

@@ -16,7 +16,7 @@ import (
 type Sample interface {
 	// Draw renders the page of style as at most Height lines of at most Width columns, separated
 	// by newlines, without control characters of the daemon or of sites. It reduces an Offset
-	// beyond the end of the page's list.
+	// beyond the end of the page's list, and may set Pages.
 	Draw(style *Style) string
 	// Reached returns ErrUnreachable if the daemon did not answer.
 	Reached() error

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/client"
+	"hce/dc/internal/wire"
 )
 
 // dateLayout is the layout of times in statistics (UTC).
@@ -22,6 +23,8 @@ type ManagersSample struct {
 	Sites     *Totals    `json:"sites"` // null while unknown
 	Process   Process    `json:"process"`
 	Schedules []Schedule `json:"schedules"` // sorted by next
+	// Nodes are those of a cluster, sorted by name; none for one machine.
+	Nodes []wire.ClusterNode `json:"nodes,omitempty"`
 }
 
 // Manager is the state of one manager.
@@ -95,6 +98,7 @@ func Compare(before, now Reading) ManagersSample {
 		s.Schedules = append(s.Schedules, schedulesOf(m, now.At)...)
 	}
 	slices.SortStableFunc(s.Schedules, func(a, b Schedule) int { return strings.Compare(a.Next+a.Name, b.Next+b.Name) })
+	s.Nodes = nodesOf(now.of(client.ClusterClass))
 	crawl, process := now.of(crawlClass), now.of(processClass)
 	s.Batches = Batches{
 		Crawling: whole(crawl, "batches_crawl_queue"), Processing: whole(process, "batches_process_queue"), RealTime: whole(now.of(rtClass), "batches_realtime_threads"),

@@ -13,6 +13,7 @@ type SitesReading struct {
 	At      time.Time
 	Service string // name of the daemon or of the data folder
 	Away    string // why the service did not answer; empty if it did
+	Missing string // nodes of a cluster whose part is missing in Sites, and why; empty if none is
 	Idle    string // why nothing is crawled; empty if a daemon runs
 	Sites   []SiteCounters
 	More    bool // more sites exist than are in Sites
@@ -43,7 +44,8 @@ type SitesSample struct {
 	Time       string          `json:"time"` // UTC
 	Service    string          `json:"service"`
 	Away       string          `json:"away,omitempty"`
-	Idle       string          `json:"idle,omitempty"` // why nothing is crawled
+	Missing    string          `json:"missing,omitempty"` // nodes whose part is missing in the numbers
+	Idle       string          `json:"idle,omitempty"`    // why nothing is crawled
 	Totals     SitesTotals     `json:"totals"`
 	Sites      []Site          `json:"sites"`    // active ones first, then by their rate
 	Managers   *ManagersSample `json:"managers"` // null if unknown
@@ -86,18 +88,18 @@ type Site struct {
 
 // CompareSites computes the sample of a reading. before is an earlier reading, or zero.
 func CompareSites(before, now SitesReading) SitesSample {
-	s := SitesSample{Time: now.At.UTC().Format(dateLayout), Service: now.Service, Away: now.Away, Idle: now.Idle, Sites: []Site{},
+	s := SitesSample{Time: now.At.UTC().Format(dateLayout), Service: now.Service, Away: now.Away, Missing: now.Missing, Idle: now.Idle, Sites: []Site{},
 		Managers: now.Managers, NoManagers: now.NoManagers, Totals: SitesTotals{Sites: len(now.Sites), More: now.More}}
 	was := map[string]int64{}
 	seconds := now.At.Sub(before.At).Seconds()
-	if before.Away == "" && !before.At.IsZero() && seconds > 0 {
+	if before.Away == "" && before.Missing == now.Missing && !before.At.IsZero() && seconds > 0 {
 		for _, c := range before.Sites {
 			was[c.ID] = c.done()
 		}
 	}
 	for _, c := range now.Sites {
 		line := lineOf(c)
-		if done, known := was[c.ID]; known {
+		if done, known := was[c.ID]; known { // of the same nodes
 			rate := max(0, float64(line.Done-done)) / seconds
 			line.Rate = &rate
 		}

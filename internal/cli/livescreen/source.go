@@ -3,6 +3,7 @@ package livescreen
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"hce/dc/internal/cli/client"
@@ -41,21 +42,27 @@ type Source struct {
 	bus     *bus.Bus
 	admin   client.Server
 	classes []string
+	asks    bool           // the daemon says which classes it has
 	clients client.Service // for the totals; nil: none
 	before  Reading
 	totals  *Totals
 	summed  time.Time // time of the totals
 }
 
-// Open returns a source that reads the managers classes through the admin port of a daemon. It
-// limits the timeout to two seconds and opens no connection. Close the source after use.
+// Open returns a source that reads the managers classes, nil for those that the daemon has, through
+// the admin port of a daemon. It limits the timeout to two seconds and opens no connection. Close the
+// source after use.
 func Open(admin client.Server, classes []string) (*Source, error) {
 	b, err := bus.New()
 	if err != nil {
 		return nil, fmt.Errorf("open the message bus: %w", err)
 	}
 	admin.Timeout = min(admin.Timeout, maxTimeout)
-	return &Source{bus: b, admin: admin, classes: classes}, nil
+	s := &Source{bus: b, admin: admin, classes: classes}
+	if s.asks = classes == nil; s.asks {
+		s.classes = client.Managers
+	}
+	return s, nil
 }
 
 // SumSites lets the samples have totals of the sites, which clients is asked for.
@@ -79,6 +86,12 @@ func (s *Source) Read(ctx context.Context) ManagersSample {
 func (s *Source) read(ctx context.Context) Reading {
 	r := Reading{}
 	stats, err := s.admin.Stats(ctx, s.bus, s.classes, nil)
+	if err == nil && s.asks {
+		if list := client.ManagersIn(stats); list != nil && !slices.Equal(list, s.classes) {
+			s.classes = list
+			stats, err = s.admin.Stats(ctx, s.bus, s.classes, nil)
+		}
+	}
 	r.At, r.Managers = time.Now(), stats
 	if err != nil {
 		r.Away = err.Error()

@@ -46,9 +46,13 @@ func Answer(op wire.Op, request, answer json.RawMessage, lookup Lookup) Verdict 
 	}
 	j := judge{op: op, lookup: lookup}
 	j.elements, j.list = elements(request)
+	fault := "is refused: "
+	if !response.ItemsList[0].Failed() { // by other nodes of a cluster
+		fault = "is incomplete: "
+	}
 	for _, item := range response.ItemsList {
-		if code := fmt.Sprint(item.ErrorCode); code != "0" {
-			j.add(Problem{Field: op.String(), Reason: "is refused: " + item.ErrorMessage})
+		if item.Failed() {
+			j.add(Problem{Field: op.String(), Reason: fault + item.ErrorMessage})
 			continue
 		}
 		if err := j.item(item.ItemObject); err != nil {

@@ -51,6 +51,7 @@ type Config struct {
 	Budget      *bus.Budget
 	Timeout     time.Duration // for the answer of a manager (ClassTimeout, ms); default 10 s
 	Version     string        // shown as VERSION
+	Managers    []string      // of the daemon, in the order of their start, shown as managers
 	// Stop stops the daemon. It is called from the loop and must not wait. Nil stops only
 	// this manager.
 	Stop func()
@@ -99,6 +100,7 @@ func New(base manager.Config, cfg Config) *Server {
 	s.Gauge("VERSION", version)
 	s.Var(manager.Variable{Name: "VERSION", Get: version})
 	s.Gauge("clients", func() any { return s.registered() })
+	s.Gauge("managers", func() any { return slices.Clone(cfg.Managers) })
 	return s
 }
 

@@ -56,6 +56,11 @@ func (p *Puller) Next(ctx context.Context) (Delivery, error) {
 			return newDelivery(m), nil
 		case ctx.Err() != nil:
 			return Delivery{}, ctx.Err()
+		case errors.Is(err, nats.ErrReconnectBufExceeded): // no connection, whose loss is logged once
+			select {
+			case <-ctx.Done():
+			case <-time.After(reconnectWait):
+			}
 		case errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrNoMessages), errors.Is(err, jetstream.ErrNoHeartbeat), errors.Is(err, context.DeadlineExceeded):
 		default:
 			return Delivery{}, fmt.Errorf("pull %s: %w", p.name, err)

@@ -21,16 +21,6 @@ import (
 // takes the first ones of all. A change with a LIMIT first finds the keys of its rows like
 // URL_FETCH, and then names these keys.
 
-// journaled reports whether nodes that are away run op later. Operations whose only use is the
-// answer, which nobody gets then, are not.
-func journaled(op wire.Op) bool {
-	switch op {
-	case wire.URLFetch, wire.URLVerify, wire.SQLCustom:
-		return false
-	}
-	return op.Client() && !op.Reads()
-}
-
 // maxSelected limits the URLs that a change or a URL_CONTENT with a criterion and a LIMIT selects
 // over several nodes.
 const maxSelected = 10_000
@@ -483,7 +473,7 @@ func (r runner) silent(op wire.Op, result executor.Result, nodes int) string {
 	switch {
 	case strings.HasSuffix(message, whenBack):
 		return message
-	case r.journal && journaled(op):
+	case r.journal && op.Journaled():
 		return message + "; it applies the change " + whenBack
 	case nodes > 1:
 		return message + fmt.Sprintf("; its part of the answer, 1 of %d, is missing", nodes)

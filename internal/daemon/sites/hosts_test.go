@@ -315,7 +315,7 @@ func TestHostsSilentNode(t *testing.T) {
 			}
 		}
 	}
-	if journaled(wire.URLReturn) || journaled(wire.SiteRecrawl) || journaled(wire.URLStatus) {
+	if wire.URLReturn.Journaled() || wire.SiteRecrawl.Journaled() || wire.URLStatus.Journaled() {
 		t.Error("an operation of the daemon itself, or a read, is in the journal")
 	}
 }

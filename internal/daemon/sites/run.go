@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"hce/dc/internal/daemon/bus"
@@ -56,7 +57,8 @@ func (r runner) runTask(ctx context.Context, stdin []byte, journal bool) ([]exec
 
 // do returns one item per node: its object with errorCode 0, errorCode 1 for an invalid answer,
 // 2 for a failed node or program (docs/spec/objects.md 3.2). The response has errorCode 2
-// without nodes, and errorCode 1 if no node answered in time (docs/spec/objects.md 3.1).
+// without nodes, or if no node of a cluster answered, and errorCode 1 if no node answered in time
+// (docs/spec/objects.md 3.1).
 func (r runner) do(ctx context.Context, call wire.Call) wire.ClientResponse {
 	object, err := divided(call.Op, call.Object, r.nodes)
 	if err != nil {
@@ -67,7 +69,7 @@ func (r runner) do(ctx context.Context, call wire.Call) wire.ClientResponse {
 	if err != nil {
 		return wire.ErrorItem(fmt.Sprintf("the request is not JSON: %v", err))
 	}
-	results, err := r.runTask(ctx, stdin, r.journal && journaled(call.Op))
+	results, err := r.runTask(ctx, stdin, r.journal && call.Op.Journaled())
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return r.noAnswer()
@@ -77,7 +79,7 @@ func (r runner) do(ctx context.Context, call wire.Call) wire.ClientResponse {
 		return wire.ErrorItem(fmt.Sprintf("the executor did not run the request: %v", err))
 	}
 	response := wire.ClientResponse{}
-	timedOut := 0
+	timedOut, missing := 0, []string{}
 	for _, result := range results {
 		if result.State == executor.TimedOut {
 			timedOut++
@@ -85,11 +87,15 @@ func (r runner) do(ctx context.Context, call wire.Call) wire.ClientResponse {
 		one := item(call.Op, result)
 		if r.journal && (result.State == executor.Lost || result.State == executor.TimedOut) {
 			one.ErrorMessage = r.silent(call.Op, result, len(results))
+			missing = append(missing, one.ErrorMessage)
 		}
 		response.ItemsList = append(response.ItemsList, one)
 	}
-	if timedOut == len(results) && !r.journal {
+	switch {
+	case timedOut == len(results) && !r.journal:
 		return r.noAnswer()
+	case len(missing) == len(results):
+		response.ErrorCode, response.ErrorMessage = wire.ResponseNoNodes, strings.Join(missing, "; ")
 	}
 	return response
 }

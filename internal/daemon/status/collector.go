@@ -97,7 +97,7 @@ const (
 )
 
 var others = map[string]string{
-	"START_DATE": "dc_start_timestamp_seconds", "VERSION": "dc_build_info", "clients": "dc_managers_registered",
+	"START_DATE": "dc_start_timestamp_seconds", "VERSION": "dc_build_info", "clients": "dc_managers_registered", "managers": "dc_managers_registered",
 	"schedules": "dc_schedule_period_seconds", "state": "dc_suspended",
 	"nodes": nodeUp, "nodes_silent": nodeUp,
 	"batches_crawl_pause": pauseMetric, "batches_process_pause": pauseMetric,
@@ -152,7 +152,7 @@ func (s sink) field(class, stat string, value any) {
 		s.schedules(class, value)
 	case "nodes":
 		s.nodes(value)
-	case "nodes_silent": // in dc_node_up
+	case "nodes_silent", "managers": // in dc_node_up, dc_up
 	case "batches_crawl_tally":
 		s.crawlTally(tallyOf(value))
 	case "batches_process_tally":
@@ -223,7 +223,8 @@ func (s sink) nodes(value any) {
 		s.send(nodeUp, "1 while a node of the cluster gives signs of life, with its state.", level,
 			truth(state != "silent" && state != "added"), "node", name, "state", state)
 		for _, m := range []struct{ stat, name, help string }{
-			{"busy", "dc_node_busy", "Tasks of the head that run on a node."},
+			{"busy", "dc_node_busy", "Tasks that run on a node, its own ones and those of the head."},
+			{"slots", "dc_node_slots", "Tasks that a node can run at the same time."},
 			{"load", "dc_node_load", "Load average of a node over one minute."},
 			{"lag", "dc_node_journal_lag", "Changes of clients that a node has not applied yet."},
 		} {

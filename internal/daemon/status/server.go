@@ -341,6 +341,8 @@ type condition struct {
 	// Pauses are the reasons of queues that pause after a fault, by manager. They do not make
 	// the daemon unhealthy: a restart would not help.
 	Pauses map[string]string `json:"pauses,omitempty"`
+	// Silent are nodes of a cluster without a sign of life. They do not make the head unhealthy either.
+	Silent []string `json:"silentNodes,omitempty"`
 }
 
 func (c condition) write(w http.ResponseWriter, good bool) {
@@ -363,7 +365,7 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 		condition{Status: "unhealthy", Managers: faults}.write(w, false)
 		return
 	}
-	condition{Status: "ok", Pauses: t.pauses()}.write(w, true)
+	condition{Status: "ok", Pauses: t.pauses(), Silent: t.silentNodes()}.write(w, true)
 }
 
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
