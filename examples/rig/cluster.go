@@ -223,6 +223,9 @@ func (c *Cluster) RestartHead(ctx context.Context) error {
 // NodeOutput is the file with what a node wrote.
 func (c *Cluster) NodeOutput(name string) string { return c.nodes[name].talk }
 
+// NodeData is the data folder of a node.
+func (c *Cluster) NodeData(name string) string { return c.nodes[name].data }
+
 // Output is the file with what the head wrote.
 func (c *Cluster) Output() string { return c.talk }
 

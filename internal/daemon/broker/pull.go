@@ -56,7 +56,7 @@ func (p *Puller) Next(ctx context.Context) (Delivery, error) {
 			return newDelivery(m), nil
 		case ctx.Err() != nil:
 			return Delivery{}, ctx.Err()
-		case errors.Is(err, nats.ErrReconnectBufExceeded): // no connection, whose loss is logged once
+		case errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, jetstream.ErrServerShutdown): // no connection, whose loss is logged once
 			select {
 			case <-ctx.Done():
 			case <-time.After(reconnectWait):
