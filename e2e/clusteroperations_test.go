@@ -157,7 +157,7 @@ func TestClusterAnswersAsOneMachine(t *testing.T) {
 	}
 	both("SITE_STATUS", `{"id":"SITE"}`)
 	both("SITE_FIND", `{"url":null,"criterions":{"WHERE":"1","ORDER BY":"Id"}}`)
-	fetch("URL ASC", "", `,"maxURLs":1000`)
+	fetch("URL ASC", `,"LIMIT":1000`, `,"maxURLs":1000`)
 	fetch("URL DESC", `,"LIMIT":7`, "")
 	fetch("LENGTH(URL) DESC, URLMd5", `,"LIMIT":"5,9"`, `,"maxURLs":1000`)
 	fetch("URLMd5", `,"LIMIT":[50,100]`, `,"maxURLs":1000`)
@@ -172,9 +172,9 @@ func TestClusterAnswersAsOneMachine(t *testing.T) {
 	both("URL_UPDATE", `[{"siteId":"SITE","priority":9,"criterions":{"WHERE":"1","ORDER BY":"URL DESC","LIMIT":3}},`+strings.TrimSuffix(first, "}")+`,"priority":8}]`)
 	fetch("Priority DESC, URLMd5", `,"LIMIT":5`, "")
 	both("URL_DELETE", `[{"siteId":"SITE","delayedType":1,"criterions":{"WHERE":"URL<>'`+web.Root()+`'","ORDER BY":"URLMd5","LIMIT":"2,4"}}]`)
-	fetch("URLMd5", "", `,"maxURLs":1000`)
+	fetch("URLMd5", `,"LIMIT":1000`, `,"maxURLs":1000`)
 	both("SITE_STATUS", `{"id":"SITE"}`)
-	if list, _ := whole.ask(t, "URL_FETCH", `[{"sitesList":["SITE"],"urlsCriterions":{"WHERE":"1"},"maxURLs":1000}]`).([]any); len(list) != web.Hosts*web.Pages-4 {
+	if list, _ := whole.ask(t, "URL_FETCH", `[{"sitesList":["SITE"],"urlsCriterions":{"WHERE":"1","LIMIT":1000},"maxURLs":1000}]`).([]any); len(list) != web.Hosts*web.Pages-4 {
 		t.Errorf("%d URLs", len(list))
 	}
 	exports, wanted := whole.exports(t), machine.exports(t)
