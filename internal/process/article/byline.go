@@ -1,9 +1,7 @@
 package article
 
 import (
-	"regexp"
 	"strings"
-	"unicode"
 
 	"golang.org/x/net/html"
 
@@ -100,23 +98,4 @@ func (o *outline) author() (name string, many bool) {
 		}
 	}
 	return "", false
-}
-
-// dateInText matches a day with a year of four digits, and the time behind it.
-var dateInText = regexp.MustCompile(`(?:(?:19|20)\d\d\s*[年년./-]\s*\d{1,2}\s*[月월./-]\s*\d{1,2}\s*[日일]?|\b\d{1,2}[./-]\d{1,2}[./-](?:19|20)\d\d\b|(?:昭和|平成|令和)\s*\d{1,2}\s*年\s*\d{1,2}\s*月\s*\d{1,2}\s*日` +
-	`|\b\d{1,2}(?:st|nd|rd|th|\.|er|º)?(?:\s+de)?\s+[\p{L}\p{M}]{3,12}\.?,?(?:\s+de)?\s+(?:19|20)\d\d\b|\b[\p{L}\p{M}]{3,12}\.?\s+\d{1,2}(?:st|nd|rd|th)?,?\s+(?:19|20)\d\d\b)` +
-	`(?:[\s,T|]*(?:at|um|à|в|o)?\s*\d{1,2}[:時시h]\s?\d{2}(?::\d{2}|分|분)?(?:\s?[AaPp]\.?[Mm]\.?)?(?:\s?[+-]\d{2}:?\d{2})?)?`)
-
-// dates returns the texts near the title that are dates, in document order.
-func (o *outline) dates() (found []string) {
-	start, end := o.zone()
-	for i := start; i < end; i++ {
-		if b := &o.blocks[i]; b.size > 2*byLineSize || i == o.title {
-			continue
-		}
-		if text := dateInText.FindString(o.text(i)); text != "" && len(found) < maxDates {
-			found = append(found, strings.TrimFunc(text, unicode.IsSpace))
-		}
-	}
-	return found
 }
