@@ -100,7 +100,7 @@ func TestFolders(t *testing.T) {
 			if err != nil || n != 1 {
 				t.Fatal(n, err)
 			}
-			found, err := filepath.Glob(j.Out + "/example.org/docs/p0-*")
+			found, err := filepath.Glob(j.Out + "/example.org/docs/p0~*")
 			if err != nil || len(found) != 1 {
 				t.Fatalf("%q %v", found, err)
 			}
@@ -212,22 +212,38 @@ func TestNames(t *testing.T) {
 func TestFileName(t *testing.T) {
 	const md5 = "0123456789abcdef0123456789abcdef"
 	for text, want := range map[string]string{
-		"https://example.org/":                  "example.org/index-01234567.html",
-		"https://example.org/a/b.html?x=1":      "example.org/a/b-01234567.html",
-		"https://example.org/a/":                "example.org/a/index-01234567.html",
-		"http://h:8080/../../etc/passwd":        "h_8080/_/_/etc/passwd-01234567.html",
-		"http://h/%2e%2e/x":                     "h/_2e_2e/x-01234567.html",
-		"http://h/-rf/.ssh/a b":                 "h/rf/ssh/a_20b-01234567.html",
-		"http://h/" + strings.Repeat("x", 300):  "h/" + strings.Repeat("x", 80) + "-01234567.html",
-		"http://h/" + strings.Repeat("d/", 100): "h/" + strings.Repeat("d/", 11) + "index-01234567.html",
+		"https://example.org/":                  "example.org/index~0123456789abcdef.html",
+		"https://example.org/a/b.html?x=1":      "example.org/a/b~0123456789abcdef.html",
+		"https://example.org/a/":                "example.org/a/index~0123456789abcdef.html",
+		"http://h:8080/../../etc/passwd":        "h_8080/_/_/etc/passwd~0123456789abcdef.html",
+		"http://h/%2e%2e/x":                     "h/_2e_2e/x~0123456789abcdef.html",
+		"http://h/-rf/.ssh/a b":                 "h/rf/ssh/a_20b~0123456789abcdef.html",
+		"http://h/" + strings.Repeat("x", 300):  "h/" + strings.Repeat("x", 80) + "~0123456789abcdef.html",
+		"http://h/" + strings.Repeat("d/", 100): "h/" + strings.Repeat("d/", 11) + "index~0123456789abcdef.html",
 		"://":                                   md5 + ".html",
 	} {
 		if got := FileName(text, md5, ".html"); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
-	if got := FileName("http://h/a.pdf", md5, ""); got != "h/a-01234567.pdf" {
+	if got := FileName("http://h/a.pdf", md5, ""); got != "h/a~0123456789abcdef.pdf" {
 		t.Error(got)
+	}
+}
+
+// Two pages of a large site whose keys begin with the same 8 letters keep names of their own, and a
+// site cannot name a folder like the file of another page.
+func TestFileNamesStayApart(t *testing.T) {
+	a, b := FileName("http://h/?id=1", "01234567aa0000000000000000000000", ".html"), FileName("http://h/?id=2", "01234567bb0000000000000000000000", ".html")
+	if a == b {
+		t.Errorf("two pages have the name %s", a)
+	}
+	key := wire.Md5("http://h/x")
+	file := FileName("http://h/x", key, ".html")
+	for _, text := range []string{"http://h/" + filepath.Base(file) + "/y", "http://h/x%7E" + key[:16] + ".html/y"} {
+		if name := FileName(text, wire.Md5(text), ".html"); filepath.Dir(name) == file {
+			t.Errorf("%s needs the file %s as a folder", text, file)
+		}
 	}
 }
 

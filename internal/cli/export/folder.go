@@ -64,11 +64,14 @@ func suffix(contentType string) string { return suffixes[strings.ToLower(content
 const (
 	longestPart = 80 // bytes of a folder or file name
 	mostFolders = 12
+	// keyLetters of a key keep the pages of a large site apart: with 8, two of 100,000 pages of one
+	// folder had the same name, and one of them was lost.
+	keyLetters = 16
 )
 
 // FileName returns the relative path of a page: host, folders and name of its URL, without
-// characters that a file system or a shell reads in another way, then 8 letters of its key, which
-// make it unique, then the suffix.
+// characters that a file system or a shell reads in another way, then "~" and 16 letters of its key,
+// then the suffix. No folder has a "~", so no page takes the place of a folder of another one.
 func FileName(text, md5, suffix string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -96,7 +99,7 @@ func FileName(text, md5, suffix string) string {
 			break
 		}
 	}
-	return filepath.Join(append(parts, name+"-"+md5[:min(8, len(md5))]+suffix)...)
+	return filepath.Join(append(parts, name+"~"+md5[:min(keyLetters, len(md5))]+suffix)...)
 }
 
 // plain keeps letters, digits and a few signs of a part of a path. It never returns "", "." or "..".

@@ -112,13 +112,13 @@ func open(job Job) (*output, error) {
 	if job.Out != "" {
 		o.state = statePath(job)
 		if err := o.resume(job); err != nil {
-			return nil, fmt.Errorf("open %s: %w", job.Out, err)
+			return nil, opening(job, err)
 		}
 		out = Output{Folder: job.Out}
 	}
 	if job.Out != "" && !job.Format.Folder {
 		if err := o.openFile(job.Out); err != nil {
-			return nil, fmt.Errorf("open %s: %w", job.Out, err)
+			return nil, opening(job, err)
 		}
 		out = Output{W: o.file, Name: job.Out, Scratch: o.scratch}
 		if o.at.After != "" {
@@ -128,9 +128,17 @@ func open(job Job) (*output, error) {
 	var err error
 	if o.writer, err = job.Format.Open(out, job.Settings); err != nil {
 		o.close()
-		return nil, fmt.Errorf("open %s: %w", job.Out, err)
+		return nil, opening(job, err)
 	}
 	return o, nil
+}
+
+// opening is the error of an output that cannot be opened.
+func opening(job Job, err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) && path.Path == job.Out {
+		return err // it has the name
+	}
+	return fmt.Errorf("open %s: %w", job.Out, err)
 }
 
 func statePath(job Job) string {
