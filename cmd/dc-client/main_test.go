@@ -46,7 +46,7 @@ func TestExitStatus(t *testing.T) {
 	clitest.Write(t, folder, "dc-client.ini", "[dcc]\nclientHost = \"127.0.0.1\"\nclientPort = "+port+"\ntimeout = 20000\n")
 	clitest.Write(t, folder, "bad.ini", "[dcc]\nclientPort = many\ntimeout = soon\n")
 	clitest.Write(t, folder, "broken.ini", "[dcc\n")
-	clitest.Write(t, folder, "site.json", `{"id":"a","excludeList":["ü"]}`)
+	clitest.Write(t, folder, "site.json", `{"id":"a","deleteTaskId":"ü"}`)
 	clitest.Write(t, folder, "broken.json", `{"id":`)
 	status := func(more ...string) []string { return append([]string{"-cmd", "SITE_STATUS"}, more...) }
 	cases := map[string]struct {
@@ -253,6 +253,21 @@ func TestStrict(t *testing.T) {
 		{"URL_CONTENT", `{"siteId":"` + site + `","url":"https://example.org/a.html","contentTypeMask":3}`, 0, ""},
 		{"URL_CONTENT", `{"siteId":"` + site + `","url":"https://example.org/b.html","contentTypeMask":3}`, 2, "is not known"},
 		{"URL_DELETE", `{"siteId":"` + near + `","url":"https://example.org/a.html","urlType":0}`, 2, `URL_DELETE[0].siteId = "` + near + `" is not known`},
+		{"URL_DELETE", `{"siteId":"` + site + `","url":"https://example.org/b.html","urlType":0}`, 2, `URL_DELETE[0].url = "https://example.org/b.html" is not known`},
+		{"URL_DELETE", `{"siteId":"` + site + `","url":null,"criterions":{"WHRE":"1=1"}}`, 2, "did you mean WHERE?"},
+		{"URL_DELETE", `{"siteId":"` + site + `","url":null,"criterions":{"WHERE":"Foo=1"}}`, 2, "column `Foo` is not known"},
+		{"URL_UPDATE", `{"siteId":"` + site + `","url":"https://example.org/b.html","priority":1}`, 2, `URL_UPDATE[0].url = "https://example.org/b.html" is not known`},
+		{"URL_UPDATE", `{"siteId":"` + site + `","url":"https://example.org/a.html","priority":1}`, 0, ""},
+		{"URL_CLEANUP", `{"siteId":"` + site + `","url":"` + wire.Md5("https://example.org/b.html") + `","urlType":1}`, 2, "is not known"},
+		{"URL_PUT", `{"siteId":"` + site + `","urlMd5":"` + wire.Md5("https://example.org/b.html") + `","contentType":0,"putDict":{"data":"eA=="}}`, 2, "is not known"},
+		{"URL_PUT", `{"siteId":"` + site + `","urlMd5":"` + strings.ToUpper(wire.Md5("https://example.org/a.html")) + `","contentType":0,"putDict":{"data":"eA=="}}`, 0, ""},
+		{"URL_HISTORY", `{"siteId":"` + site + `","urlMd5":"` + wire.Md5("https://example.org/b.html") + `"}`, 2, "is not known"},
+		{"F_RECALC", `{"siteId":"` + near + `","recalcType":0}`, 2, "did you mean " + site + "?"},
+		{"ATTRIBUTE_FETCH", `{"siteId":"` + near + `","name":"a"}`, 2, "did you mean " + site + "?"},
+		{"PROXY_NEW", `{"siteId":"` + near + `","host":"1.2.3.4:80"}`, 2, "did you mean " + site + "?"},
+		{"PROXY_DELETE", `{"siteId":"` + site + `","host":"1.2.3.4:80"}`, 2, `PROXY_DELETE[0].host = "1.2.3.4:80" is not known in site ` + site},
+		{"SITE_STATUS", `{"id":5}`, 2, `SITE_STATUS.id = "5" is not known; list the sites`},
+		{"URL_STATUS", `[]`, 2, "it is a list; give lists with --file"},
 	} {
 		stdout, stderr, status := clitest.Run(t, folder, "--strict", "-cmd", c.op, "-ff", c.fields)
 		var answer struct {
@@ -285,7 +300,7 @@ func TestStrict(t *testing.T) {
 			t.Errorf("%v: status %d, %q; want %d %q", c.args, status, stderr, c.status, c.says)
 		}
 	}
-	if answer, status := stores.Asked[wire.SiteDelete], stores.Asked[wire.URLDelete]; answer != 0 || status != 1 {
+	if answer, status := stores.Asked[wire.SiteDelete], stores.Asked[wire.URLDelete]; answer != 0 || status != 1 { // that of Foo=1
 		t.Errorf("%d SITE_DELETE, %d URL_DELETE", answer, status)
 	}
 }

@@ -14,7 +14,8 @@ import (
 // answer succeeded.
 func judged(ctx context.Context, call client.Call) client.Outcome {
 	lookup := func(id string) (known bool, near string) { return findSite(ctx, call.Server, id) }
-	if problems := strict.Sites(call.Op, call.Object, lookup); len(problems) > 0 {
+	ask := func(op wire.Op, request, answer any) error { return call.Server.Ask(ctx, op, request, answer) }
+	if problems := strict.Unknown(call.Op, call.Object, lookup, ask); len(problems) > 0 {
 		return client.RefusedRequest.Outcome(strict.Error(problems).Error())
 	}
 	out := call.Do(ctx)

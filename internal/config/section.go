@@ -189,20 +189,26 @@ func (s *Section) Networks(key string) []netip.Prefix {
 	s.record(key, v, false)
 	var list []netip.Prefix
 	for _, text := range Names(v) {
-		p, err := netip.ParsePrefix(text)
+		p, err := Network(text)
 		if err != nil {
-			var a netip.Addr
-			if a, err = netip.ParseAddr(text); err == nil {
-				p = netip.PrefixFrom(a, a.BitLen())
-			}
-		}
-		if err != nil {
-			s.refuse(key, v, fmt.Sprintf("has %q, which is not an address or a network such as 127.0.0.0/8", text))
+			s.refuse(key, v, "has "+err.Error())
 			continue
 		}
-		list = append(list, p.Masked())
+		list = append(list, p)
 	}
 	return list
+}
+
+// Network reads a network, or an address as the network of it alone.
+func Network(text string) (netip.Prefix, error) {
+	if p, err := netip.ParsePrefix(text); err == nil {
+		return p.Masked(), nil
+	}
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		return netip.Prefix{}, fmt.Errorf("%q, which is not an address or a network such as 127.0.0.0/8", text)
+	}
+	return netip.PrefixFrom(a, a.BitLen()), nil
 }
 
 // Names returns a list of names, separated by commas or blanks.

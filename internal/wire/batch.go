@@ -147,6 +147,8 @@ func readBatchItem(o *object) BatchItem {
 	item.URL.ContentMask = u.int("contentMask", 0)
 	item.URL.URLPut = u.raw("urlPut")
 	item.URL.Attributes = attributesOf(u)
+	u.accept("siteId", "siteSelect", "urlUpdate", "errorNames", "host", "chainId")
+	u.end()
 	Apply(&item.URL, URLColumns, item.Given, "")
 	if item.URLID = cmp.Or(item.URLID, item.Given.Text("URLMd5")); text != "" {
 		item.URLID = keyFor(item.URLID, text)

@@ -51,6 +51,8 @@ func (o *object) criterion(field string, def Criterion) Criterion {
 	if in.has("SQL") {
 		c.SQL = readQueries(in)
 	}
+	in.accept("WHERE", "ORDER BY", "TABLES", "LIMIT")
+	in.end()
 	return c
 }
 

@@ -33,7 +33,10 @@ func Request(op wire.Op, file, fields string, mode int) (json.RawMessage, error)
 	var over map[string]any
 	if fields != "" {
 		err := decode([]byte(fields), &over)
-		if err == nil && over == nil {
+		switch {
+		case strings.HasPrefix(strings.TrimSpace(fields), "["):
+			err = errors.New("it is a list; give lists with --file")
+		case err == nil && over == nil:
 			err = errors.New("it is null")
 		}
 		if err != nil {

@@ -39,7 +39,7 @@ func TestRequest(t *testing.T) {
 		"fields alone, one of two": {op: wire.SiteDelete, file: "-", fields: `{"id":"a"}`, want: `{"id":"a"}`},
 		// Missing fields stay missing: without state there is no restart.
 		"fields alone, site update": {op: wire.SiteUpdate, file: "-", fields: `{"id":"a","priority":3}`, want: `{"id":"a","priority":3}`},
-		"fields are a list":         {op: wire.URLNew, file: "-", fields: `[{"url":"u"}]`, says: "is not a JSON object: at byte"},
+		"fields are a list":         {op: wire.URLNew, file: "-", fields: `[{"url":"u"}]`, says: "it is a list; give lists with --file"},
 		"fields are null":           {op: wire.URLNew, file: "-", fields: `null`, says: "--fields \"null\" is not a JSON object: it is null"},
 		"fields: invalid JSON":      {op: wire.URLNew, file: "-", fields: `{`, says: "is not a JSON object: at byte"},
 		"fields are two":            {op: wire.URLNew, file: "-", fields: `{} {}`, says: "more than one value"},

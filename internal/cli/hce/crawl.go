@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"hce/dc/internal/cli/node"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/target"
+	"hce/dc/internal/config"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
 )
@@ -68,6 +70,16 @@ func networksOption(c *command.Command, list *string) {
 	c.Text(list, "allow-network", "", "LIST", "networks that are not public and may be fetched, such as 127.0.0.0/8; without a running daemon")
 }
 
+// checkNetworkList refuses networks that crawler-task would refuse in the middle of the crawl.
+func checkNetworkList(list string) error {
+	for _, text := range config.Names(list) {
+		if _, err := config.Network(text); err != nil {
+			return refuse("--allow-network has %w", err)
+		}
+	}
+	return nil
+}
+
 // crawl is one run of hce crawl.
 type crawl struct {
 	*session
@@ -78,7 +90,7 @@ type crawl struct {
 }
 
 func (c *crawl) run() error {
-	if err := c.checkOut(); err != nil {
+	if err := cmp.Or(c.checkOut(), checkNetworkList(c.o.networks)); err != nil {
 		return err
 	}
 	if err := c.connectOrCreate(); err != nil {
@@ -160,7 +172,14 @@ func (c *crawl) checkOut() error {
 		}
 		return nil
 	}
-	if info, err := os.Stat(c.o.out); err == nil && info.Mode().IsRegular() && info.Size() > 0 && !c.o.force {
+	info, err := os.Stat(c.o.out)
+	if err == nil && info.IsDir() {
+		return refuse("--out %s: it is a folder; give a file", c.o.out)
+	}
+	if folder, err := os.Stat(filepath.Dir(c.o.out)); err != nil || !folder.IsDir() {
+		return refuse("--out %s: the folder %s does not exist; create it first", c.o.out, filepath.Dir(c.o.out))
+	}
+	if err == nil && info.Mode().IsRegular() && info.Size() > 0 && !c.o.force {
 		if _, err := os.Stat(c.o.out + export.StateSuffix); err != nil {
 			return refuse("--out %s: it exists; give another name, or replace it with --force", c.o.out)
 		}
@@ -198,7 +217,7 @@ func (c *crawl) prepare() error {
 	if c.site = site; !found {
 		return c.create(object, roots)
 	}
-	if list := differences(site, object); len(list) > 0 {
+	if list := c.o.differences(site, object); len(list) > 0 {
 		return refuse("site %s exists with other settings: %s. Continue it as it is with: hce crawl %s. Change it with hce site edit, delete it with hce site rm, or use another id with --name",
 			site.ID, strings.Join(list, "; "), site.ID)
 	}

@@ -55,6 +55,9 @@ func (s *session) explain(typed string, e explanation) error {
 	if err != nil {
 		return refusal{err}
 	}
+	if err := checkNetworkList(e.AllowNetworks); err != nil {
+		return err
+	}
 	args := []string{"--explain", u.Text}
 	if e.fetch {
 		args = append(args, "--fetch")

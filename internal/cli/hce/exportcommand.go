@@ -110,7 +110,11 @@ func (e exportOptions) condition(format export.Format, now time.Time) (string, e
 		parts = append(parts, "`UDate`>='"+at.UTC().Format(time.DateTime)+"'")
 	}
 	if e.where != "" {
-		parts = append(parts, "("+e.where+")")
+		own, err := whereCondition(e.where)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, own)
 	}
 	return strings.Join(parts, " AND "), nil
 }

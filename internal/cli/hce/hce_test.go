@@ -78,7 +78,7 @@ func TestDifferences(t *testing.T) {
 	stores := storestest.Open(t)
 	s := &session{ctx: t.Context(), service: stores, out: io.Discard, talk: io.Discard}
 	roots := []string{"https://example.org/", "https://example.net/a"}
-	first := settings{depth: "3", delay: "2s", maxPages: "50", exclude: []string{"*.zip"}, include: []string{"/a/**", "re:b+"}, properties: []string{"ROBOTS_META=0"}}
+	first := settings{depth: "3", delay: "2s", maxPages: "50", exclude: []string{"*.zip"}, include: []string{"/a/**", "re:b+"}, properties: []string{"ROBOTS_META=0"}, fields: []string{"maxErrors=7", "recrawlDate=NOW()"}}
 	object, err := first.newSite(roots)
 	if err == nil {
 		err = s.ask(wire.SiteNew, object, nil)
@@ -100,6 +100,7 @@ func TestDifferences(t *testing.T) {
 		"browser":   {func(o *settings) { o.browser = true }, roots, "fetchType is 1, not 2"},
 		"property":  {func(o *settings) { o.properties = []string{"ROBOTS_META=1"} }, roots, `property ROBOTS_META is "0", not "1"`},
 		"a URL":     {func(*settings) {}, roots[:1], "URLs"},
+		"a field":   {func(o *settings) { o.fields = []string{"maxErrors=8"} }, roots, "maxErrors is 7, not 8"},
 	} {
 		o := first
 		c.change(&o)
@@ -111,7 +112,7 @@ func TestDifferences(t *testing.T) {
 		if err != nil || !found {
 			t.Fatal(found, err)
 		}
-		list := strings.Join(differences(site, object), "; ")
+		list := strings.Join(o.differences(site, object), "; ")
 		if (list == "") != (c.want == "") || !strings.Contains(list, c.want) {
 			t.Errorf("%s: %q", name, list)
 		}

@@ -215,8 +215,20 @@ func check(op wire.Op, object any) error {
 	return nil
 }
 
-// differences lists in which settings a stored site differs from the object of SITE_NEW.
-func differences(site wire.Site, object map[string]any) (list []string) {
+// ownFields are the fields of --set that keep their value: the service changes the others, such as
+// counters and dates.
+var ownFields = map[string]func(wire.Site) any{
+	"description": func(s wire.Site) any { return s.Description }, "priority": func(s wire.Site) any { return s.Priority },
+	"maxURLsFromPage": func(s wire.Site) any { return s.MaxURLsFromPage }, "maxResources": func(s wire.Site) any { return s.MaxResources },
+	"maxErrors": func(s wire.Site) any { return s.MaxErrors }, "maxResourceSize": func(s wire.Site) any { return s.MaxResourceSize },
+	"processingDelay": func(s wire.Site) any { return s.ProcessingDelay }, "httpTimeout": func(s wire.Site) any { return s.HTTPTimeout },
+	"urlType": func(s wire.Site) any { return s.URLType }, "userId": func(s wire.Site) any { return s.UserID },
+	"recrawlPeriod": func(s wire.Site) any { return s.RecrawlPeriod }, "categoryId": func(s wire.Site) any { return s.CategoryID },
+}
+
+// differences lists in which settings a stored site differs from the object of SITE_NEW that these
+// options have made.
+func (o settings) differences(site wire.Site, object map[string]any) (list []string) {
 	raw, err := json.Marshal(object)
 	if err != nil {
 		return []string{err.Error()}
@@ -235,6 +247,12 @@ func differences(site wire.Site, object map[string]any) (list []string) {
 	differ("delay in ms", site.RequestDelay, wanted.RequestDelay)
 	differ("max-pages", site.MaxURLs, wanted.MaxURLs)
 	differ("fetchType", site.FetchType, wanted.FetchType)
+	for _, pair := range o.fields {
+		name, _, _ := strings.Cut(pair, "=")
+		if field := ownFields[name]; field != nil {
+			differ(name, field(site), field(wanted))
+		}
+	}
 	for _, p := range wanted.Properties {
 		if value, _ := site.Property(p.Name); value != p.Value {
 			list = append(list, fmt.Sprintf("property %s is %q, not %q", p.Name, value, p.Value))

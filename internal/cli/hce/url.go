@@ -71,7 +71,11 @@ func (ls urlLs) condition() (string, error) {
 		parts = append(parts, "`ErrorMask`<>0")
 	}
 	if ls.where != "" {
-		parts = append(parts, "("+ls.where+")")
+		own, err := whereCondition(ls.where)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, own)
 	}
 	return strings.Join(parts, " AND "), nil
 }

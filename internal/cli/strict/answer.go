@@ -62,22 +62,6 @@ func Answer(op wire.Op, request, answer json.RawMessage, lookup Lookup) Verdict 
 	return j.verdict
 }
 
-// Sites returns the problems of SITE_DELETE: the service deletes what is left of a site without asking
-// whether the site exists.
-func Sites(op wire.Op, request json.RawMessage, lookup Lookup) (list []Problem) {
-	if op != wire.SiteDelete {
-		return nil
-	}
-	j := judge{op: op, lookup: lookup}
-	j.elements, j.list = elements(request)
-	for i := range j.elements {
-		if p, unknown := j.site(i); unknown {
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
 // elements returns the objects of a request, and whether they are in a list. Other values are empty
 // objects.
 func elements(request json.RawMessage) (all []map[string]any, list bool) {
@@ -114,8 +98,8 @@ func (j *judge) value(i int, key string) (field, value string) {
 	if j.list {
 		field += fmt.Sprintf("[%d]", i)
 	}
-	if i < len(j.elements) {
-		value, _ = j.elements[i][key].(string)
+	if i < len(j.elements) && j.elements[i][key] != nil {
+		value = fmt.Sprint(j.elements[i][key])
 	}
 	return field + "." + key, value
 }
@@ -364,6 +348,9 @@ func (j *judge) reason(i int, status any, message string) string {
 		return "is refused: " + message
 	}
 	if done, isBool := status.(bool); isBool && !done {
+		if message != "" {
+			return "failed: " + message
+		}
 		return notKnown
 	}
 	code, isNumber := status.(float64)

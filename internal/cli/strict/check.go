@@ -3,6 +3,7 @@ package strict
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hce/dc/internal/cli/client"
@@ -61,11 +62,72 @@ func Check(op wire.Op, raw json.RawMessage) []Problem {
 	for _, remark := range notes.Ignored {
 		list = append(list, Problem{Field: remark.Part, Reason: remark.Text})
 	}
+	list = append(list, checkCodes(op, raw)...)
 	switch op {
 	case wire.SiteNew, wire.SiteUpdate:
 		list = append(list, checkSite(raw)...)
 	case wire.URLNew:
 		list = append(list, checkURLs(raw)...)
+	case wire.BatchRun:
+		list = append(list, checkBatch(raw)...)
+	}
+	return list
+}
+
+// checkBatch looks at the items: the URL of an item with a content may be missing.
+func checkBatch(raw json.RawMessage) (list []Problem) {
+	var batch struct {
+		Items []struct {
+			SiteID string `json:"siteId"`
+			URL    struct {
+				URL string `json:"url"`
+			} `json:"urlObj"`
+			Properties json.RawMessage `json:"properties"`
+			Site       struct {
+				Filters    []wire.SiteFilter `json:"filters"`
+				Properties json.RawMessage   `json:"properties"`
+			} `json:"siteObj"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal(raw, &batch); err != nil {
+		return []Problem{{Field: "Batch", Reason: err.Error()}}
+	}
+	if len(batch.Items) == 0 {
+		list = append(list, Problem{Field: "Batch.items", Reason: "is empty; give an item for each URL"})
+	}
+	given := given{}
+	for i, item := range batch.Items {
+		name := fmt.Sprintf("BatchItem[%d]", i)
+		if field, text := name+".urlObj.url", item.URL.URL; text != "" {
+			list = append(list, RootURL(field, text)...)
+			list = append(list, given.url(field, item.SiteID, text)...)
+		}
+		list = append(list, checkProperties(name+".properties", item.Properties)...)
+		list = append(list, checkProperties(name+".siteObj.properties", item.Site.Properties)...)
+		list = append(list, checkFilters(name+".siteObj", item.Site.Filters)...)
+	}
+	return list
+}
+
+// ofItems are the properties that only items of a batch have.
+var ofItems = []string{"reprocess", "processorName"}
+
+func checkProperties(field string, raw json.RawMessage) (list []Problem) {
+	names := propertyNames(raw)
+	for i, name := range names {
+		if !strings.HasPrefix(field, "BatchItem") || !slices.Contains(ofItems, name) {
+			list = append(list, Property(field, name)...)
+		}
+		if name != "PROCESS_CTYPES" && slices.Contains(names[:i], name) { // which may have several rows
+			list = append(list, Problem{Field: field + "." + name, Reason: "is given twice; the last value counts"})
+		}
+	}
+	return list
+}
+
+func checkFilters(object string, filters []wire.SiteFilter) (list []Problem) {
+	for i, f := range filters {
+		list = append(list, Filter(fmt.Sprintf("%s.filters[%d].pattern", object, i), f)...)
 	}
 	return list
 }
@@ -79,17 +141,29 @@ func checkURLs(raw json.RawMessage) (list []Problem) {
 	if err := json.Unmarshal(raw, &rows); err != nil {
 		return []Problem{{Field: "URL", Reason: err.Error()}}
 	}
-	given := map[string]bool{}
+	given := given{}
 	for i, row := range rows {
 		field := fmt.Sprintf("URL[%d].url", i)
 		list = append(list, RootURL(field, row.URL)...)
-		if key := row.SiteID + " " + row.URL; given[key] {
-			list = append(list, Problem{Field: field, Value: row.URL, Reason: "is given twice"})
-		} else {
-			given[key] = true
-		}
+		list = append(list, given.url(field, row.SiteID, row.URL)...)
 	}
 	return list
+}
+
+// given are the URLs of a request, by site and canonical form.
+type given map[string]bool
+
+// url reports a URL that the request has already, perhaps in another spelling.
+func (g given) url(field, site, text string) []Problem {
+	key := text
+	if u, err := target.Parse(text); err == nil {
+		key = u.Text
+	}
+	if key = site + " " + key; g[key] {
+		return []Problem{{Field: field, Value: text, Reason: "is given twice"}}
+	}
+	g[key] = true
+	return nil
 }
 
 // checkSite checks the lists of a site. Their shape is good.
@@ -102,22 +176,14 @@ func checkSite(raw json.RawMessage) (list []Problem) {
 	if err := json.Unmarshal(raw, &site); err != nil {
 		return []Problem{{Field: "Site", Reason: err.Error()}}
 	}
-	given := map[string]bool{}
+	given := given{}
 	for i, u := range site.URLs {
 		field := fmt.Sprintf("Site.urls[%d]", i)
 		list = append(list, RootURL(field, u.URL.URL)...)
-		if given[u.URL.URL] {
-			list = append(list, Problem{Field: field, Value: u.URL.URL, Reason: "is given twice"})
-		}
-		given[u.URL.URL] = true
+		list = append(list, given.url(field, "", u.URL.URL)...)
 	}
-	for i, f := range site.Filters {
-		list = append(list, Filter(fmt.Sprintf("Site.filters[%d].pattern", i), f)...)
-	}
-	for _, name := range propertyNames(site.Properties) {
-		list = append(list, Property("Site.properties", name)...)
-	}
-	return list
+	list = append(list, checkFilters("Site", site.Filters)...)
+	return append(list, checkProperties("Site.properties", site.Properties)...)
 }
 
 // RootURL checks a root URL: scheme, host, form.

@@ -48,7 +48,24 @@ func TestCheck(t *testing.T) {
 		"refused":          {wire.SiteNew, `{"urls":5}`, []string{"is not a list"}},
 		"an update":        {wire.SiteUpdate, `{"id":"a","stat":3}`, []string{"SiteUpdate.stat is unknown; did you mean state?"}},
 		"a URL":            {wire.URLNew, `[{"url":"https://a.org/x","prioriti":1}]`, []string{"did you mean priority?"}},
-		"not checked":      {wire.ProxyNew, `[]`, nil},
+		"an empty list":    {wire.ProxyNew, `[]`, []string{"PROXY_NEW is an empty list"}},
+		"two spellings":    {wire.SiteNew, `{"urls":["https://a.org/x","https://A.org/x#y"]}`, []string{"Site.urls[1] = \"https://A.org/x#y\" is given twice"}},
+		"property twice":   {wire.SiteNew, `{"urls":["https://a.org/"],"properties":[{"name":"TLSVerify","value":"1"},{"name":"TLSVerify","value":"0"}]}`, []string{"TLSVerify is given twice"}},
+		"a state":          {wire.SiteUpdate, `{"id":"a","state":77}`, []string{`SITE_UPDATE.state = "77" is not one of 1 to 8`}},
+		"a fetch type":     {wire.SiteNew, `{"urls":["https://a.org/"],"fetchType":9}`, []string{"is not one of 1, 2, 3, 7"}},
+		"a stage":          {wire.SiteNew, `{"urls":["https://a.org/"],"filters":[{"pattern":"x","stage":77}]}`, []string{"SITE_NEW.filters[0].stage"}},
+		"a status":         {wire.URLNew, `[{"siteId":"a","url":"https://a.org/x","status":99}]`, []string{"URL_NEW[0].status"}},
+		"a mask":           {wire.URLContent, `[{"siteId":"a","url":"https://a.org/x","contentTypeMask":-1}]`, []string{"contentTypeMask"}},
+		"a column":         {wire.URLContent, `[{"siteId":"a","url":"https://a.org/x","contentTypeMask":1,"dbFieldsList":["Stat"]}]`, []string{"did you mean State?"}},
+		"excluded":         {wire.SiteStatus, `{"id":"a","excludeList":["filtres"]}`, []string{"did you mean filters?"}},
+		"a clause":         {wire.URLDelete, `[{"siteId":"a","url":null,"criterions":{"WHRE":"1=1"}}]`, []string{"criterions.WHRE is unknown; did you mean WHERE?"}},
+		"a batch":          {wire.BatchRun, `{"items":[{"urlObj":{"url":"https://a.org/"},"properties":{"FETCH_RAW_CONTENT":"1","reprocess":"0","processorName":"NEWS"}}]}`, nil},
+		"bad items": {wire.BatchRun, `{"items":[{"urlObj":{"url":"a.org","dpeth":1}},{"urlObj":{"url":"https://b.org"}},
+			{"urlObj":{"url":"https://B.org/"},"properties":{"FETCH_RAW_CONTNT":"1"},"siteObj":{"filters":[{"pattern":"("}],"properties":{"X":"y"}}}]}`, []string{
+			"BatchItem[0].urlObj.dpeth is unknown; did you mean depth?", "BatchItem[0].urlObj.url", "BatchItem[2].urlObj.url = \"https://B.org/\" is given twice", "did you mean FETCH_RAW_CONTENT?",
+			"siteObj.properties.X is unknown", "siteObj.filters[0].pattern",
+		}},
+		"no items": {wire.BatchRun, `{}`, []string{"Batch.items is empty"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -34,17 +34,22 @@ func Parse(typed string) (URL, error) {
 	if i := strings.IndexAny(text, " \t\r\n"); i >= 0 {
 		return URL{}, fmt.Errorf("URL %q has a blank; write %%20 for it, or give two URLs as two arguments", typed)
 	}
-	scheme, _, found := strings.Cut(text, "://")
+	scheme, rest, found := strings.Cut(text, "://")
 	switch {
 	case found && isScheme(scheme):
 		if err := checkScheme(typed, scheme); err != nil {
 			return URL{}, err
+		}
+		if strings.HasPrefix(rest, "/") { // a browser would take the first folder for the host
+			return URL{}, fmt.Errorf("URL %q has no host behind %s://; did you mean %s://%s?", typed, scheme, scheme, strings.TrimLeft(rest, "/"))
 		}
 	case schemeWithoutSlashes(text) != "":
 		name := schemeWithoutSlashes(text)
 		return URL{}, fmt.Errorf("URL %q has no two slashes after %s:; did you mean %s://%s?", typed, name, name, strings.TrimLeft(text[len(name)+1:], "/"))
 	case strings.HasPrefix(text, "/"), strings.HasPrefix(text, "."):
 		return URL{}, fmt.Errorf("URL %q has no host; give an address such as https://example.org/, or serve the folder", typed)
+	case otherScheme(text) != "":
+		return URL{}, checkScheme(typed, otherScheme(text))
 	default:
 		found, text = false, "https://"+text
 	}
@@ -78,6 +83,16 @@ func schemeWithoutSlashes(text string) string {
 		}
 	}
 	return ""
+}
+
+// otherScheme returns the scheme of an address such as "mailto:me@example.org", "" for a host with a
+// port.
+func otherScheme(text string) string {
+	name, rest, found := strings.Cut(text, ":")
+	if !found || !isScheme(name) || strings.Contains(name, ".") || rest == "" || rest[0] >= '0' && rest[0] <= '9' {
+		return ""
+	}
+	return name
 }
 
 func checkScheme(typed, scheme string) error {

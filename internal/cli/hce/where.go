@@ -1,0 +1,35 @@
+package hce
+
+// whereCondition returns the condition of --where in parentheses. It refuses one whose own
+// parentheses do not match: "a) OR (b" would undo the conditions before it, and the reading, which
+// goes on behind a key, would never end.
+func whereCondition(text string) (string, error) {
+	if !balanced(text) {
+		return "", refuse("--where %q: its parentheses or quotes do not match", text)
+	}
+	return "(" + text + ")", nil
+}
+
+// balanced reports whether each parenthesis outside of quotes has its partner, and each quote ends.
+func balanced(sql string) bool {
+	depth, quote, escaped := 0, rune(0), false
+	for _, c := range sql {
+		switch {
+		case escaped:
+			escaped = false
+		case quote != 0:
+			if escaped = c == '\\' && quote != '`'; c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"' || c == '`':
+			quote = c
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth < 0 {
+				return false
+			}
+		}
+	}
+	return depth == 0 && quote == 0
+}
