@@ -102,7 +102,7 @@ func (c codes) check(name string, element map[string]json.RawMessage) (list []Pr
 	for field, known := range c {
 		n, given := wire.ReadInt(element[field])
 		if given && !slices.Contains(known, n) {
-			list = append(list, Problem{Field: name + "." + field, Value: fmt.Sprint(n), Reason: fmt.Sprintf("is not one of %s; see docs/spec/objects.md", numbers(known))})
+			list = append(list, Problem{Field: name + "." + field, Value: fmt.Sprint(n), Reason: fmt.Sprintf("is not one of %s; see docs/spec/objects.md 5", numbers(known))})
 		}
 	}
 	slices.SortFunc(list, func(a, b Problem) int { return strings.Compare(a.Field, b.Field) })
