@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"hce/dc/internal/process/document"
+	"hce/dc/internal/process/render"
 	"hce/dc/internal/process/scraper"
 	"hce/dc/internal/process/template"
 	"hce/dc/internal/web/canonical"
@@ -57,6 +59,7 @@ type TriedTemplate struct {
 // NewTrial reads the file of a trial: the JSON of the property template, or the object of
 // SITE_NEW with this property.
 func NewTrial(file []byte) (*Trial, error) {
+	file = bytes.TrimPrefix(file, []byte("\xef\xbb\xbf")) // as editors of Windows write it
 	t := &Trial{Template: string(file), Type: "text/html"}
 	var members prop.Members
 	if prop.Decode(t.Template, &members) == nil && hasSite(members) {
@@ -159,13 +162,23 @@ func (t *Trial) report() (*TrialReport, error) {
 		report.Templates = append(report.Templates, tried)
 	}
 	chosen, found := set.Choose(list, results)
-	problems = append(problems, found...)
+	problems = append(append(problems, found...), formatProblems(list)...)
 	report.Chosen, report.ErrorNames = chosen, template.Bits(problems).Names()
 	report.leftOut(set, list)
 	for _, p := range problems {
 		report.Problems = append(report.Problems, p.String())
 	}
 	return report, nil
+}
+
+// formatProblems returns what is wrong with the output formats of templates.
+func formatProblems(list []*template.Template) (problems []template.Problem) {
+	for _, one := range list {
+		if _, err := render.Parse(one.OutputFormat); err != nil {
+			problems = append(problems, template.Problem{Bits: wire.ErrTemplateSource, Template: one.Label(), Message: err.Error()})
+		}
+	}
+	return problems
 }
 
 // apply applies one template and returns its result, or that of the first item.

@@ -44,18 +44,51 @@ func Compile(text string) (e *Expr, err error) {
 		}
 	}()
 	x, err := xpath.Compile(text)
+	if err == nil {
+		err = whole(text)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("compile XPath %.80q: %w", text, err)
 	}
 	e = &Expr{text: text, x: x, sort: strings.Contains(text, "|") || strings.Contains(text, "::") || strings.Contains(text, "..")}
 	empty := &html.Node{Type: html.DocumentNode}
-	_, e.nodes = x.Evaluate(&cursor{htmlquery.CreateXPathNavigator(empty), &budget{context.Background(), maxSteps}}).(*xpath.NodeIterator)
+	switch x.Evaluate(&cursor{htmlquery.CreateXPathNavigator(empty), &budget{context.Background(), maxSteps}}).(type) {
+	case *xpath.NodeIterator:
+		e.nodes = true
+	case bool:
+		return nil, fmt.Errorf("compile XPath %.80q: it gives true or false, and no text; a condition belongs into brackets, as in //p[. = 'x']", text)
+	}
 	return e, nil
+}
+
+// whole refuses an expression with a rest behind it, such as "//h1]" or "for $x in //p return $x", of
+// which the library compiles the beginning alone. In parentheses it sees the rest.
+func whole(text string) error {
+	depth, quote := 0, rune(0)
+	for _, c := range text {
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth < 0 {
+				return errors.New("a parenthesis is closed that was not opened")
+			}
+		}
+	}
+	if _, err := xpath.Compile("(" + text + ")"); err != nil {
+		return fmt.Errorf("something follows the expression, or it is no XPath 1.0: %w", err)
+	}
+	return nil
 }
 
 // Texts returns at most max texts: the values of attributes and the texts of other nodes
 // that the expression finds, in the order of the evaluation. It skips empty texts and those
-// above 64 KiB. A string or number is one text; a boolean gives none. If the evaluation
+// above 64 KiB. A string or number is one text. If the evaluation
 // exceeds its bounds or ctx ends, Texts returns the texts so far with ErrCostly or the error
 // of ctx.
 func (e *Expr) Texts(ctx context.Context, doc *Document, max int) (texts []string, err error) {

@@ -39,8 +39,8 @@ func Target(text string) (Selector, error) {
 }
 
 // Matches returns at most max matches in document order: the nodes that the expression finds,
-// each once and with its text, or its value if that is a string or a number. A boolean gives
-// none. If the evaluation or the texts exceed their bounds or ctx ends, Matches returns the
+// each once and with its text, or its value if that is a string or a number. If the evaluation or
+// the texts exceed their bounds or ctx ends, Matches returns the
 // matches so far with ErrCostly or the error of ctx.
 func (e *Expr) Matches(ctx context.Context, doc *Document, max int) ([]Match, error) {
 	return withTexts(e, ctx, doc, max)
@@ -82,7 +82,7 @@ func (l Limits) Take() (steps int, used func(left int)) {
 }
 
 // Find returns what the expression finds, in document order, each node once, without the texts
-// of nodes. A string or number is one match; a boolean gives none. If the evaluation exceeds its bounds or ctx
+// of nodes. A string or number is one match. If the evaluation exceeds its bounds or ctx
 // ends, Find returns the matches so far with ErrCostly or the error of ctx.
 func (e *Expr) Find(ctx context.Context, doc *Document, l Limits) (matches []Match, err error) {
 	if l.Matches <= 0 {
