@@ -54,6 +54,9 @@ var handlers = map[wire.Op]handler{
 	wire.HostsState:  on(readPlain[wire.HostsStateRequest]("HostsState"), (*Repository).HostsState),
 	wire.HostsAdopt:  on(readPlain[wire.HostsAdoptRequest]("HostsAdopt"), (*Repository).HostsAdopt),
 
+	wire.QuotaRead: on(readPlain[wire.QuotaReadRequest]("QuotaRead"), (*Repository).QuotaRead),
+	wire.QuotaSet:  on(readPlain[wire.QuotaSetRequest]("QuotaSet"), (*Repository).QuotaSet),
+
 	wire.ProxyNew:        onNamedList("ProxyNew", wire.ReadProxies, (*Repository).ProxyNew),
 	wire.ProxyUpdate:     onNamedList("ProxyUpdate", wire.ReadProxies, (*Repository).ProxyUpdate),
 	wire.ProxyDelete:     onNamedList("ProxyDelete", wire.ReadProxySelections, (*Repository).ProxyDelete),

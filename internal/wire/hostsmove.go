@@ -25,7 +25,7 @@ const (
 	HostsUnpack Op = 67
 	HostsDrop   Op = 68
 	HostsAdopt  Op = 69
-	HostsState  Op = 70
+	HostsState  Op = 72
 )
 
 // MoveTask is the type of the task of the journal that makes a step.

@@ -132,6 +132,7 @@ func (b LinkBundle) Key() string {
 type LinksStored struct {
 	New      int      `json:"new"`      // inserted
 	Known    int      `json:"known"`    // had a row
+	Waiting  int      `json:"waiting"`  // for a larger lease of the limit of their site
 	Dropped  int      `json:"dropped"`  // the site is full or unknown, or the URL cannot be stored
 	Passed   int      `json:"passed"`   // queued for a third node, which owns their hosts
 	Repeated bool     `json:"repeated"` // all bundles were stored before

@@ -45,9 +45,9 @@ const (
 	AttributeFetch  Op = 33
 )
 
-// URLReturn makes the rows that a batch left in flight selectable again
-// (docs/spec/DECISIONS.md 3.4, 3.5). It is our own operation between the daemon and
-// db-task; clients cannot call it.
+// URLReturn and all greater codes are our own operations between managers, agents and db-task; clients
+// cannot call them. URLReturn makes the rows that a batch left in flight selectable again
+// (docs/spec/DECISIONS.md 3.4, 3.5).
 const URLReturn Op = 60
 
 // ResponseOffset is the difference between the code of an answer and of its request.
@@ -69,6 +69,7 @@ var opNames = map[Op]string{
 	LinksTake: "LINKS_TAKE", LinksSent: "LINKS_SENT", LinksStore: "LINKS_STORE",
 	HostsPack: "HOSTS_PACK", HostsUnpack: "HOSTS_UNPACK", HostsDrop: "HOSTS_DROP", HostsAdopt: "HOSTS_ADOPT",
 	HostsState: "HOSTS_STATE",
+	QuotaRead:  "QUOTA_READ", QuotaSet: "QUOTA_SET",
 }
 
 var opsByName = func() map[string]Op {
@@ -96,17 +97,13 @@ func (o Op) Known() bool { _, ok := opNames[o]; return ok }
 
 // Client reports whether clients may call o.
 func (o Op) Client() bool {
-	switch o {
-	case URLReturn, SiteRecrawl, SiteTotals, LinksTake, LinksSent, LinksStore, HostsPack, HostsUnpack, HostsDrop, HostsAdopt, HostsState:
-		return false
-	}
-	return o.Known()
+	return o.Known() && o < URLReturn
 }
 
 // Reads reports whether o never changes data.
 func (o Op) Reads() bool {
 	switch o {
-	case SiteStatus, SiteFind, SiteTotals, HostsState, URLStatus, URLContent, URLHistory, URLStats, ProxyStatus, ProxyFind, AttributeFetch:
+	case SiteStatus, SiteFind, SiteTotals, QuotaRead, HostsState, URLStatus, URLContent, URLHistory, URLStats, ProxyStatus, ProxyFind, AttributeFetch:
 		return true
 	}
 	return false
@@ -143,11 +140,10 @@ func ParseOp(name string) (Op, bool) {
 // and SITE_CLEANUP accept one object or a list: for them it returns false.
 func (o Op) ListRequest() bool {
 	switch o {
-	case SiteNew, SiteUpdate, SiteStatus, SiteDelete, SiteCleanup, SiteFind, SQLCustom, BatchRun, URLReturn, SiteRecrawl, SiteTotals,
-		LinksTake, LinksSent, LinksStore, HostsPack, HostsUnpack, HostsDrop, HostsAdopt, HostsState:
+	case SiteNew, SiteUpdate, SiteStatus, SiteDelete, SiteCleanup, SiteFind, SQLCustom, BatchRun:
 		return false
 	}
-	return true
+	return o < URLReturn
 }
 
 // Call is one request on the stdin of db-task: the pair [operation, object].

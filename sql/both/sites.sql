@@ -27,8 +27,8 @@ UPDATE {dc_sites.sites} SET TcDate = ?, Iterations = 0, State = ?, SiteMask = 0 
 
 -- name: site_room
 -- Limits, the numbers of rows (without rows of other nodes) and resources, the recrawl period
--- in minutes, and the epoch of the rows.
-SELECT MaxURLs, OwnURLs, MaxResources, Resources, RecrawlPeriod, RowsEpoch FROM {dc_sites.sites} WHERE Id = ?;
+-- in minutes, the lease of URLs, and the epoch of the rows.
+SELECT MaxURLs, OwnURLs, MaxResources, Resources, RecrawlPeriod, LeaseURLs, LeaseFinal, LeaseUntil, RowsEpoch FROM {dc_sites.sites} WHERE Id = ?;
 
 -- name: sites_in_work
 -- Sites with rows in a batch.

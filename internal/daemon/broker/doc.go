@@ -22,7 +22,7 @@
 //	links.NAME        stream LINKS: links to hosts of NAME, durable consumer node-NAME
 //	moves.NAME        stream LINKS: hosts that move to NAME, durable consumer moves-NAME
 //	large.BY.TO.ID.N  stream LARGE: chunks of objects, see Objects
-//	$KV.BUCKET.KEY    tables: nodes (a node writes its own key), cluster (the head writes), tasks
+//	$KV.BUCKET.KEY    tables: nodes (a node writes its own key), cluster and quota (the head writes), tasks
 //
 // # Who may do what
 //

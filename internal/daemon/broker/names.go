@@ -19,6 +19,7 @@ const (
 	TableNodes   = "nodes"
 	TableCluster = "cluster"
 	TableTasks   = "tasks"
+	TableQuota   = "quota"
 )
 
 // TaskTypes are the types of tasks that any node may take: consumers any-TYPE of the stream TASKS.

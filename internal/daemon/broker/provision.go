@@ -41,7 +41,7 @@ func (c *Conn) Provision(ctx context.Context, p ProvisionConfig) error {
 			return fmt.Errorf("provision stream %s: %w", s.Name, err)
 		}
 	}
-	for _, bucket := range []string{TableNodes, TableCluster, TableTasks} {
+	for _, bucket := range []string{TableNodes, TableCluster, TableTasks, TableQuota} {
 		if _, err := c.Table(ctx, bucket, TableConfig{Replicas: p.Replicas, Memory: bucket == TableNodes, MaxBytes: p.MaxStore / 32}); err != nil {
 			return err
 		}

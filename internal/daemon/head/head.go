@@ -136,7 +136,7 @@ func (h *Head) open(ctx context.Context) error {
 	h.Executor = h.pool
 	h.work.Go(h.followNodes)
 	h.work.Go(h.settle)
-	return nil
+	return h.serveQuota(ctx)
 }
 
 // broker starts the embedded broker, and returns how to connect to it or to the external one.

@@ -68,6 +68,7 @@ type Agent struct {
 	session session
 	lease   lease
 	out     outgoing
+	quota   quota
 	drain   drain
 	moves   *moves
 	moving  bool // a step of a change of members runs
@@ -95,6 +96,7 @@ func New(base manager.Config, cfg Config) *Agent {
 	a.declareSession()
 	a.declareLease()
 	a.declareLinks()
+	a.declareQuota()
 	a.declareDrain()
 	return a
 }

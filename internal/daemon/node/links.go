@@ -62,6 +62,7 @@ func (a *Agent) watchTasks(open func(context.Context) (<-chan executor.Status, e
 		if a.out.watching = changes != nil; a.out.watching {
 			a.watchTasks(func(context.Context) (<-chan executor.Status, error) { return changes, nil })
 			a.wantSend()
+			a.wantQuota()
 		}
 	})
 }
@@ -172,9 +173,12 @@ func (a *Agent) take(ctx context.Context, d broker.Delivery) {
 }
 
 func (a *Agent) linksStored(stored wire.LinksStored) {
-	a.received += int64(stored.New + stored.Known + stored.Dropped)
+	a.received += int64(stored.New + stored.Known + stored.Waiting + stored.Dropped)
 	if stored.New > 0 {
 		a.hint()
+	}
+	if stored.New+stored.Waiting > 0 {
+		a.wantQuota()
 	}
 	if stored.Passed > 0 { // their hosts have moved
 		a.drain.done, a.drain.flushed = false, false

@@ -71,7 +71,7 @@ func (a *Agent) connect(ctx context.Context) error {
 			return err
 		}
 	}
-	member, err := a.cfg.Enter(ctx, conn, func() { go a.post(a.hint) }, a.draining.Load)
+	member, err := a.cfg.Enter(ctx, conn, func() { go a.post(a.changedSites) }, a.draining.Load)
 	if err != nil {
 		return fmt.Errorf("join the cluster: %w", err)
 	}
@@ -88,6 +88,7 @@ func (a *Agent) connect(ctx context.Context) error {
 		func(ctx context.Context) error { return a.serveDrain(ctx, conn) },
 		func(ctx context.Context) error { return a.receiveWhenReady(ctx, conn, member) },
 		func(ctx context.Context) error { return a.receiveMoves(ctx, conn) },
+		func(ctx context.Context) error { return a.serveQuota(ctx, conn, member) },
 	}
 	var running sync.WaitGroup
 	for _, part := range parts {
@@ -142,6 +143,8 @@ func (a *Agent) caughtUp(member Member) {
 		return
 	}
 	a.session.caughtUp = true
+	a.quota.all = true
+	a.wantQuota()
 	a.Log().Info("the journal is applied", "position", member.Position())
 	a.checkLease(a.Now())
 }

@@ -66,6 +66,15 @@ func (s store) hosts(ctx context.Context, op wire.Op, request, answer any) error
 	return err
 }
 
+// operate runs an operation on leases.
+func (s store) operate(ctx context.Context, op wire.Op, request, answer any) error {
+	object, err := s.call(ctx, op, request)
+	if err == nil {
+		err = json.Unmarshal(object, answer)
+	}
+	return err
+}
+
 // call runs an operation and returns the object of its answer.
 func (s store) call(ctx context.Context, op wire.Op, object any) (json.RawMessage, error) {
 	return s.within(ctx, storeLimit, op, object)

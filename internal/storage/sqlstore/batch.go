@@ -153,6 +153,7 @@ type finishing struct {
 	removes bool            // AUTO_REMOVE_* may remove rows
 	removed bool            // autoRemove has run
 	full    wire.ErrorMask  // limits of the site that left links out
+	held    int             // links that wait for a larger lease
 	// expressions is the property with the expressions of the results.
 	expressions string
 
@@ -175,7 +176,7 @@ func (f *finishing) open(id string) error {
 		return err
 	}
 	f.id, f.site = id, site
-	_, err = f.Get("site_room", []any{site}, append(f.limits.fields(), &f.epoch)...)
+	f.limits, f.epoch, err = f.roomAndEpoch(site)
 	return err
 }
 
@@ -242,7 +243,7 @@ func (f *finishing) run(results []wire.Fetched) error {
 		mask |= wire.ErrInitialization
 	}
 	mask |= f.full
-	if _, err = f.Do("site_touch", f.now, int64(mask), int64(mask), f.site); err != nil {
+	if err := f.touch(f.site, mask); err != nil {
 		return err
 	}
 	return f.holdSite(held)

@@ -14,22 +14,29 @@ type capacity struct {
 	maxURLs, urls           int64 // rows of this node
 	maxResources, resources int64
 	period                  int64 // RecrawlPeriod, minutes
+
+	// On a node of a cluster; see lease.go.
+	leased                       bool
+	leaseURLs, final, until, now int64
 }
 
-func (c *capacity) fields() []any {
-	return []any{&c.maxURLs, &c.urls, &c.maxResources, &c.resources, &c.period}
-}
-
-func (t *tx) capacity(site string) (c capacity, err error) {
-	_, err = t.Get("site_room", []any{site}, append(c.fields(), new(int64))...)
+func (t *tx) capacity(site string) (capacity, error) {
+	c, _, err := t.roomAndEpoch(site)
 	return c, err
+}
+
+// roomAndEpoch reads the capacity of a site and the epoch of its rows (linkMemory).
+func (t *tx) roomAndEpoch(site string) (c capacity, epoch int64, err error) {
+	c.leased, c.now = t.place.Active(), t.time.Unix()
+	_, err = t.Get("site_room", []any{site}, &c.maxURLs, &c.urls, &c.maxResources, &c.resources, &c.period, &c.leaseURLs, &c.final, &c.until, &epoch)
+	return c, epoch, err
 }
 
 // left is the number of rows that the site can take.
 func (c capacity) left() int {
 	left := int64(math.MaxInt32)
 	if c.maxURLs > 0 {
-		left = min(left, c.maxURLs-c.urls)
+		left = min(left, c.mayHave()-c.urls)
 	}
 	if c.maxResources > 0 {
 		left = min(left, c.maxResources-c.resources)
@@ -40,7 +47,7 @@ func (c capacity) left() int {
 // exhausted is the bit of the limit that leaves the least room (docs/spec/processing.md 1.7,
 // docs/spec/DECISIONS.md 2).
 func (c capacity) exhausted() wire.ErrorMask {
-	if c.maxURLs > 0 && (c.maxResources <= 0 || c.maxURLs-c.urls <= c.maxResources-c.resources) {
+	if c.maxURLs > 0 && (c.maxResources <= 0 || c.mayHave()-c.urls <= c.maxResources-c.resources) {
 		return wire.ErrMaxItems
 	}
 	return wire.ErrSiteMaxResources
@@ -48,7 +55,8 @@ func (c capacity) exhausted() wire.ErrorMask {
 
 // fitting returns the new links that the site has room for, in their order. Links of
 // chains always fit. If the site is full, rows are first removed by the AUTO_REMOVE_*
-// properties, once in a transaction (docs/spec/crawling.md 5.8).
+// properties, once in a transaction (docs/spec/crawling.md 5.8). In a cluster links first wait for a
+// larger lease.
 func (f *finishing) fitting(rules *wire.LinkRules, c capacity, fresh []*wire.Link) ([]*wire.Link, error) {
 	wanted := 0
 	for _, l := range fresh {
@@ -63,7 +71,7 @@ func (f *finishing) fitting(rules *wire.LinkRules, c capacity, fresh []*wire.Lin
 	if err != nil {
 		return nil, err
 	}
-	if left < wanted && rules.RemoveMost > 0 && !f.removed {
+	if left < wanted && rules.RemoveMost > 0 && !f.removed && !c.growing() {
 		f.removed = true
 		removed, err := f.autoRemove(rules, c.period)
 		if err != nil {
@@ -79,19 +87,37 @@ func (f *finishing) fitting(rules *wire.LinkRules, c capacity, fresh []*wire.Lin
 		}
 	}
 	kept := fresh[:0]
+	var over []*wire.URL
 	for _, l := range fresh {
 		switch {
 		case l.Chain:
 		case left > 0:
 			left--
 		default:
-			f.saved.Skipped++
-			f.full |= c.exhausted()
+			over = append(over, &l.URL)
 			continue
 		}
 		kept = append(kept, l)
 	}
-	return kept, nil
+	return kept, f.leaveOut(c, over)
+}
+
+// leaveOut drops links for which the site has no room, or lets them wait for a larger lease.
+func (f *finishing) leaveOut(c capacity, over []*wire.URL) (err error) {
+	dropped := len(over)
+	if c.growing() {
+		for _, u := range over {
+			u.Freq = max(f.freq[u.URLMd5], u.Freq)
+		}
+		if dropped, err = f.holdLinks(f.site, c, over); err != nil {
+			return err
+		}
+		f.held += len(over) - dropped
+	}
+	if f.saved.Skipped += dropped; dropped > 0 {
+		f.full |= c.exhausted()
+	}
+	return nil
 }
 
 // left is capacity.left, with the number of rows that AUTO_REMOVE_WHERE_ACTIVE selects if

@@ -308,6 +308,9 @@ func (a *Arriving) flush() error {
 	if err == nil && len(log) > 0 {
 		_, err = a.insertAll(a.table(sqldb.Logs, site), importColumns[PartLog], site, log)
 	}
+	if err == nil {
+		err = a.wantLease(site)
+	}
 	a.rows += int64(len(queue))
 	return err
 }
@@ -371,6 +374,9 @@ func (t *tx) dropMoved(id string, md5s []string) error {
 		if err := t.deleteKeys(database, site, md5s); err != nil {
 			return err
 		}
+	}
+	if err := t.shrinkLease(site); err != nil {
+		return err
 	}
 	return t.newEpoch(site)
 }

@@ -155,12 +155,13 @@ func (k *receiving) storeSite(id string, urls []*wire.URL) error {
 	known := f.knownOf()
 	k.answer.New += len(f.has) - known
 	k.answer.Known += known
-	k.answer.Dropped += len(f.freq) - known // no room
+	k.answer.Waiting += f.held
+	k.answer.Dropped += len(f.freq) - known - f.held // no room
 	if err := f.keepFreq(); err != nil {
 		return err
 	}
-	if f.full != 0 {
-		if _, err := f.Do("site_touch", f.now, int64(f.full), int64(f.full), f.site); err != nil {
+	if f.full != 0 || f.limits.leased && f.limits.maxURLs > 0 {
+		if err := f.touch(f.site, f.full); err != nil {
 			return err
 		}
 	}
@@ -190,7 +191,8 @@ func (k *receiving) storeElsewhere(_ string, urls []*wire.URL) error {
 	k.answer.New += added
 	k.answer.Dropped += e.skipped
 	k.answer.Passed += e.away
-	k.answer.Known += len(urls) - added - e.skipped - e.away
+	k.answer.Waiting += e.waiting
+	k.answer.Known += len(urls) - added - e.skipped - e.waiting - e.away
 	return err
 }
 

@@ -267,6 +267,7 @@ func TestLinksOfFullAndUnknownSites(t *testing.T) {
 	b := member(t, "n2")
 	there := "http://" + hostOf(t, "n2", 0) + "/"
 	b.newSite(`{"id":"s","maxURLs":2}`)
+	b.order(wire.QuotaOrder{Seq: 1, Lease: urlLease(2)})
 	var links []wire.LinkOut
 	for i := range 4 {
 		links = append(links, wire.LinkOut(linkAt("", fmt.Sprint(there, i)).URL))

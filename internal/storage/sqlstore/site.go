@@ -109,6 +109,9 @@ func (t *tx) makeSite(id string, row wire.Patch) error {
 	if err := t.newEpoch(id); err != nil {
 		return err
 	}
+	if err := t.wantLease(id); err != nil {
+		return err
+	}
 	return t.SiteMade(id)
 }
 

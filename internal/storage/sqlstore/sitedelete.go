@@ -71,7 +71,7 @@ func (t *tx) deleteSite(id string, immediate bool) error {
 			return err
 		}
 	}
-	if err := t.doAll(site, "site_delete", "roots_delete", "filters_delete", "properties_delete", "import_forget", "links_out_delete", "links_waiting_delete"); err != nil {
+	if err := t.doAll(site, "site_delete", "roots_delete", "filters_delete", "properties_delete", "import_forget", "links_out_delete", "links_waiting_delete", "links_held_delete"); err != nil {
 		return err
 	}
 	if err := t.DropSite(site, liveDatabases...); err != nil {
@@ -176,7 +176,7 @@ func (t *tx) cleanSite(id string, r wire.SiteCleanupRequest) error {
 			return err
 		}
 	}
-	steps := []string{remove, "attributes_delete", "links_out_delete", "links_waiting_delete"}
+	steps := []string{remove, "attributes_delete", "links_out_delete", "links_waiting_delete", "links_held_delete"}
 	if r.DelayedType == wire.Delayed {
 		_, err = t.Exec(t.copyToDeleted(id)+where, id)
 	} else {

@@ -157,6 +157,7 @@ type elsewhere struct {
 	newSites map[string]bool // base URLs of sites that may be new
 	count    int
 	skipped  int
+	waiting  int // for a larger lease
 }
 
 func newElsewhere(t *tx) *elsewhere {
@@ -227,7 +228,11 @@ func (e *elsewhere) insertLinks(site string) (added int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	n := min(len(fresh), limits.left())
-	e.skipped += len(fresh) - n
-	return n, e.addURLs(site, fresh[:n])
+	kept, dropped, err := e.fit(site, limits, fresh)
+	if err != nil {
+		return 0, err
+	}
+	e.skipped += dropped
+	e.waiting += len(fresh) - len(kept) - dropped
+	return len(kept), e.addURLs(site, kept)
 }

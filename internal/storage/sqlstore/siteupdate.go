@@ -63,6 +63,9 @@ func (t *tx) updateSite(object, id string, set wire.Patch, l wire.SiteLists) (am
 	if err := t.setSite(object, id, set); err != nil {
 		return nil, err
 	}
+	if err := t.changeLease(id, set); err != nil {
+		return nil, err
+	}
 	if !l.Given() && !restart { // the frequent case: URL_FETCH of the daemon
 		return nil, nil
 	}

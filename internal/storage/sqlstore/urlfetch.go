@@ -123,12 +123,14 @@ func (f *fetch) candidates() ([]*candidate, error) {
 		listed.Text, listed.Args = "(Id IN ("+holes(n)+"))", mapped(f.r.Sites, func(id string) any { return id })
 	}
 	p.tieBreak("Id")
-	text, args := p.query("SELECT Id, RequestDelay FROM "+f.sites(), busy, listed)
+	leased, room := f.leasedRoom()
+	text, args := p.query("SELECT Id, RequestDelay, "+room+" FROM "+f.sites(), busy, listed, leased)
 	var sites []*candidate
 	byID := map[string]*candidate{}
 	err = f.Each(text, args, func(scan func(...any) error) error {
 		c := &candidate{left: -1, taken: map[string]bool{}}
-		if err := scan(&c.id, &c.delay); err != nil {
+		var limit, lease, used int64
+		if err := scan(&c.id, &c.delay, &limit, &lease, &used); err != nil {
 			return err
 		}
 		delay, known := c.delay, true
@@ -142,6 +144,9 @@ func (f *fetch) candidates() ([]*candidate, error) {
 		}
 		if !known && (c.left < 0 || c.left > wire.FirstURLs) {
 			c.left = wire.FirstURLs
+		}
+		if most := roomOf(limit, lease, used); most >= 0 && (c.left < 0 || c.left > most) {
+			c.left = most
 		}
 		sites, byID[c.id] = append(sites, c), c
 		return nil

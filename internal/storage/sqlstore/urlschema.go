@@ -147,5 +147,9 @@ func (c *schema) insert(template, first wire.URL, others []wire.URL) error {
 	if err != nil {
 		return err
 	}
-	return c.addURLs(c.site, rows[:min(len(rows), limits.left())])
+	kept, _, err := c.fit(c.site, limits, rows)
+	if err != nil {
+		return err
+	}
+	return c.addURLs(c.site, kept)
 }

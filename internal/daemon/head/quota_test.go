@@ -1,0 +1,483 @@
+package head
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+
+	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/wire"
+)
+
+// quotaNode is a node of the model, with one site. It follows orders as sqlstore.QuotaSet does.
+type quotaNode struct {
+	seq                      int64
+	limit, lease, used, busy wire.Amounts
+	links                    int64 // that wait
+	pages                    int64 // that a batch may crawl
+	active                   bool
+	gone                     bool
+	step, position           int64
+	finals                   int
+}
+
+func (n *quotaNode) report() wire.QuotaReport {
+	if n.gone {
+		return wire.QuotaReport{Site: "s", Gone: true, From: n.position, Until: n.position}
+	}
+	r := wire.QuotaReport{Site: "s", Active: n.active, Seq: n.seq, Limit: n.limit, Lease: n.lease, Used: n.used, Busy: n.busy,
+		Step: n.step, From: n.position, Until: n.position}
+	for k, limit := range n.limit {
+		r.Wants[k] = limit > n.lease[k] && 2*n.used[k] > n.lease[k]
+	}
+	work := n.active && n.pages > 0
+	r.Short = wire.Kinds{n.links > 0, work && n.limit[1] > 0 && n.used[1] >= min(n.limit[1], n.lease[1]), work && n.limit[2] > 0 && n.used[2] > min(n.limit[2], n.lease[2])}
+	return r
+}
+
+func (n *quotaNode) obey(o wire.QuotaOrder) {
+	if o.Seq <= n.seq || n.gone {
+		return
+	}
+	n.seq = o.Seq
+	for k := range n.lease {
+		switch {
+		case o.Lease[k] == wire.QuotaReturn:
+			n.lease[k] = min(n.lease[k], n.used[k])
+		case o.Limit[k] != n.limit[k]:
+			n.lease[k] = min(n.lease[k], o.Lease[k])
+		default:
+			n.lease[k] = o.Lease[k]
+		}
+	}
+	n.work()
+	if o.Limit != n.limit {
+		return
+	}
+	if o.Final[wire.QuotaURLs] {
+		n.links, n.finals = 0, n.finals+1
+	}
+	if o.Suspend != 0 {
+		n.active = false
+	}
+}
+
+// work uses the lease.
+func (n *quotaNode) work() {
+	got := max(min(n.links, min(n.limit[0], n.lease[0])-n.used[0]), 0)
+	n.links -= got
+	n.used[0] += got
+	if !n.active {
+		return
+	}
+	got = max(min(n.pages, min(n.limit[1], n.lease[1])-n.used[1]), 0)
+	n.pages -= got
+	n.used[1] += got
+}
+
+// change is a change of a limit by a client.
+func (n *quotaNode) change(limit wire.Amounts) {
+	n.limit = limit
+	n.position++
+	for k := range n.lease {
+		n.lease[k] = min(n.lease[k], n.used[k])
+	}
+}
+
+// quotaWorld is a head, its table and its nodes, whose messages and writes can be lost, late or repeated.
+type quotaWorld struct {
+	*testing.T
+	*quotas
+	random *rand.Rand
+	faults bool
+	nodes  map[string]*quotaNode
+	names  []string
+	step   int64
+	late   []func() // messages that have not arrived yet
+
+	value    []byte
+	revision uint64
+}
+
+var errFault = errors.New("a fault of the test")
+
+func newQuotaWorld(t *testing.T, seed uint64, limits wire.Amounts, n int) *quotaWorld {
+	w := &quotaWorld{T: t, random: rand.New(rand.NewPCG(seed, 1)), nodes: map[string]*quotaNode{}}
+	for i := range n {
+		name := fmt.Sprintf("n%d", i)
+		w.names = append(w.names, name)
+		w.nodes[name] = &quotaNode{limit: limits, active: true}
+	}
+	w.restart()
+	return w
+}
+
+// restart kills the head and starts another one.
+func (w *quotaWorld) restart() {
+	w.quotas = &quotas{ledgers: w, holders: func(context.Context) ([]string, int64, error) { return w.names, w.step, nil }, command: w.send}
+}
+
+func (w *quotaWorld) fault() bool { return w.faults && w.random.IntN(8) == 0 }
+
+// send is a command to a node. It runs side by side with others: package quotas does that for several
+// nodes, so the model allows one at a time.
+func (w *quotaWorld) send(_ context.Context, name string, c wire.QuotaCommand) (wire.QuotaReport, error) {
+	w.locks[63].Lock() // of no site here
+	defer w.locks[63].Unlock()
+	n := w.nodes[name]
+	if c.Order != nil {
+		w.deliver(func() { n.obey(*c.Order) })
+	}
+	if w.fault() {
+		return wire.QuotaReport{}, errFault
+	}
+	return n.report(), nil
+}
+
+// deliver delivers a message now, later, or both; or never.
+func (w *quotaWorld) deliver(message func()) {
+	if w.fault() {
+		w.late = append(w.late, message)
+		return
+	}
+	message()
+	if w.fault() {
+		w.late = append(w.late, message)
+	}
+}
+
+func (w *quotaWorld) Get(context.Context, string) (broker.Entry, error) {
+	if w.revision == 0 {
+		return broker.Entry{}, broker.ErrNotFound
+	}
+	return broker.Entry{Value: w.value, Revision: w.revision}, nil
+}
+
+func (w *quotaWorld) Create(ctx context.Context, key string, value []byte) (uint64, error) {
+	return w.Update(ctx, key, value, 0)
+}
+
+func (w *quotaWorld) Update(_ context.Context, _ string, value []byte, revision uint64) (uint64, error) {
+	if revision != w.revision {
+		return 0, broker.ErrConflict
+	}
+	if w.fault() {
+		return 0, errFault
+	}
+	w.value, w.revision = value, w.revision+1
+	if w.fault() {
+		return 0, errFault // killed after the write
+	}
+	return w.revision, nil
+}
+
+// asks lets a node ask the head once.
+func (w *quotaWorld) asks(name string) {
+	n := w.nodes[name]
+	n.work()
+	order, err := w.answer(w.Context(), name, n.report())
+	if err == nil {
+		w.deliver(func() { n.obey(order) })
+	}
+	w.silent.Clear()
+	w.check()
+}
+
+func (w *quotaWorld) sum(kind int) (used, limit int64) {
+	for _, n := range w.nodes {
+		used += n.used[kind]
+		limit = max(limit, n.limit[kind])
+	}
+	return used, limit
+}
+
+func (w *quotaWorld) check() {
+	w.Helper()
+	for kind := range 2 {
+		if used, limit := w.sum(kind); used > limit {
+			ledger, _ := json.Marshal(w.nodes)
+			w.Fatalf("kind %d: %d of %d are used: %s %s", kind, used, limit, ledger, w.value)
+		}
+	}
+}
+
+// cut lets a node not answer until mend is called.
+func (w *quotaWorld) cut(away string) (mend func()) {
+	send := w.command
+	w.command = func(ctx context.Context, name string, c wire.QuotaCommand) (wire.QuotaReport, error) {
+		if name == away {
+			return wire.QuotaReport{}, errFault
+		}
+		return send(ctx, name, c)
+	}
+	return func() { w.command = send }
+}
+
+// settle lets all nodes ask until nothing waits.
+func (w *quotaWorld) settle() (rounds int) {
+	w.Helper()
+	for {
+		waits := false
+		for _, name := range w.names {
+			r := w.nodes[name].report()
+			if r.AnyShort() {
+				waits = true
+				w.asks(name)
+			}
+		}
+		if rounds++; !waits {
+			return rounds
+		}
+		if rounds > 200 {
+			state, _ := json.Marshal(w.nodes)
+			w.Fatalf("something waits for ever: %s %s", state, w.value)
+		}
+	}
+}
+
+// Whatever messages and writes are lost, late or repeated, and whoever is killed, the nodes never have
+// more than the limit, and at the end exactly the limit.
+func TestQuotaModel(t *testing.T) {
+	for seed := range uint64(300) {
+		limits := wire.Amounts{int64(1 + seed%60), int64(1 + seed%25), 0}
+		w := newQuotaWorld(t, seed, limits, 1+int(seed%4))
+		w.faults = true
+		for range 120 {
+			name := w.names[w.random.IntN(len(w.names))]
+			n := w.nodes[name]
+			switch w.random.IntN(10) {
+			case 0:
+				n.links += int64(w.random.IntN(20))
+			case 1:
+				n.pages += int64(w.random.IntN(10))
+			case 2: // URLs are deleted, resources processed
+				n.used[0] -= min(n.used[0], int64(w.random.IntN(4)))
+				n.used[1] -= min(n.used[1], int64(w.random.IntN(4)))
+			case 3:
+				w.restart()
+			case 4:
+				if len(w.late) > 0 {
+					at := w.random.IntN(len(w.late))
+					w.late[at]()
+				}
+			default:
+				w.asks(name)
+			}
+			n.work()
+			w.check()
+		}
+		w.faults = false
+		for _, n := range w.nodes { // all of them have enough
+			n.links, n.pages, n.active = 100, 100, true
+		}
+		rounds := w.settle()
+		for kind := range 2 {
+			if used, limit := w.sum(kind); used != limit {
+				t.Fatalf("seed %d: kind %d: %d of %d after %d rounds", seed, kind, used, limit, rounds)
+			}
+		}
+		for _, name := range w.names {
+			if w.nodes[name].active {
+				t.Fatalf("seed %d: a site above maxResources is active on %s", seed, name)
+			}
+		}
+	}
+}
+
+// Limits that a client changes reach the nodes one after the other. No node adds anything for a limit that
+// was lowered everywhere.
+func TestQuotaOfChangedLimits(t *testing.T) {
+	for seed := range uint64(100) {
+		w := newQuotaWorld(t, seed, wire.Amounts{40, 0, 0}, 3)
+		w.faults = true
+		for round := range 6 {
+			limit := wire.Amounts{int64(10 + w.random.IntN(60)), 0, 0}
+			for _, i := range w.random.Perm(3) {
+				n := w.nodes[w.names[i]]
+				n.change(limit)
+				for range 5 {
+					asking := w.nodes[w.names[w.random.IntN(3)]]
+					asking.links += 5
+					before, _ := w.sum(0)
+					name := w.names[w.random.IntN(3)]
+					w.nodes[name].work()
+					order, err := w.answer(t.Context(), name, w.nodes[name].report())
+					if err == nil {
+						w.deliver(func() { w.nodes[name].obey(order) })
+					}
+					w.silent.Clear()
+					if used, most := w.sum(0); used > before && used > most {
+						t.Fatalf("seed %d, round %d: %d of %d", seed, round, used, most)
+					}
+					if len(w.late) > 0 {
+						w.late[w.random.IntN(len(w.late))]()
+					}
+				}
+			}
+		}
+		w.faults = false
+		for _, n := range w.nodes {
+			n.change(wire.Amounts{500, 0, 0})
+			n.links = 500
+		}
+		w.settle()
+		if used, _ := w.sum(0); used != 500 {
+			t.Fatalf("seed %d: %d of 500", seed, used)
+		}
+	}
+}
+
+// Hosts move, with their rows, from one node to another. The old owner is heard first: what it does not
+// use any more is given to nobody until the new one is heard.
+func TestQuotaOfMovedHosts(t *testing.T) {
+	w := newQuotaWorld(t, 1, wire.Amounts{90, 0, 0}, 3)
+	for _, n := range w.nodes {
+		n.links = 30
+	}
+	w.settle()
+	from, to, third := w.nodes["n0"], w.nodes["n1"], w.nodes["n2"]
+	from.links, to.links, third.links = 0, 0, 50
+	from.used[0], to.used[0] = from.used[0]-20, to.used[0]+20
+	from.lease[0] = from.used[0]
+	w.step++
+	from.step, third.step = w.step, w.step
+	mend := w.cut("n1")
+	w.asks("n0")
+	w.asks("n2") // n1 has not ended the step, and does not answer
+	w.check()
+	mend()
+	if third.links != 50 {
+		t.Errorf("%d links wait, want 50", third.links)
+	}
+	to.step = w.step
+	w.settle()
+	used, _ := w.sum(0)
+	if used != 90 || third.links != 0 {
+		t.Errorf("%d of 90, %d links wait", used, third.links)
+	}
+}
+
+// More errors than the limit on all nodes together suspend the site everywhere; fewer do not.
+func TestQuotaOfErrors(t *testing.T) {
+	w := newQuotaWorld(t, 1, wire.Amounts{0, 0, 20}, 3)
+	for i, name := range w.names {
+		n := w.nodes[name]
+		n.pages = 5
+		n.used[wire.QuotaErrors] = int64([]int{1, 18, 1}[i])
+	}
+	w.settle()
+	for _, n := range w.nodes {
+		if !n.active {
+			t.Error("suspended with 20 errors of 20")
+		}
+	}
+	w.nodes["n1"].used[wire.QuotaErrors]++
+	w.settle()
+	for name, n := range w.nodes {
+		if n.active {
+			t.Errorf("%s is not suspended with 21 errors of 20", name)
+		}
+	}
+	// A client starts it again, and the entry has reached one node.
+	first := w.nodes["n0"]
+	first.active, first.position, first.used[wire.QuotaErrors], first.lease[wire.QuotaErrors] = true, 8, 2, 0
+	w.asks("n0")
+	if !first.active {
+		t.Error("suspended by what another node says of the time before the restart")
+	}
+}
+
+// A node that is away keeps what it may have: the others get the rest, and nothing is final.
+func TestQuotaOfSilentNode(t *testing.T) {
+	w := newQuotaWorld(t, 1, wire.Amounts{30, 0, 0}, 3)
+	away := w.nodes["n2"]
+	for _, name := range w.names {
+		w.nodes[name].links = 2
+		w.asks(name)
+	}
+	mend := w.cut("n2")
+	kept := max(away.lease[0], away.used[0])
+	w.nodes["n0"].links = 50
+	for range 20 {
+		w.asks("n0")
+	}
+	if used, _ := w.sum(0); used-away.used[0] != 30-kept || w.nodes["n0"].finals > 0 {
+		t.Errorf("%d used, %d held by the node that is away, %d final", used, kept, w.nodes["n0"].finals)
+	}
+	mend()
+	w.settle()
+	if used, _ := w.sum(0); used != 30 {
+		t.Errorf("%d of 30 when it is back", used)
+	}
+}
+
+// A node that was never heard may have an equal share of rows that no limit stops, such as roots.
+func TestQuotaOfUnheardNode(t *testing.T) {
+	w := newQuotaWorld(t, 1, wire.Amounts{30, 0, 0}, 3)
+	w.nodes["n2"].used[0] = 10
+	mend := w.cut("n2")
+	w.nodes["n0"].links = 50
+	for range 20 {
+		w.asks("n0")
+	}
+	if used := w.nodes["n0"].used[0]; used != 20 {
+		t.Errorf("%d used, want the shares of two nodes", used)
+	}
+	mend()
+	w.settle()
+}
+
+// What a lost order has granted to a node is not lost: another node gets it.
+func TestQuotaOfLostOrder(t *testing.T) {
+	w := newQuotaWorld(t, 1, wire.Amounts{30, 0, 0}, 2)
+	r := w.nodes["n1"].report()
+	r.Wants[0] = true
+	if o, err := w.answer(t.Context(), "n1", r); err != nil || o.Lease[0] != 10 {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	w.nodes["n0"].links = 50
+	w.settle()
+	if used := w.nodes["n0"].used[0]; used != 30 {
+		t.Errorf("%d of 30", used)
+	}
+	w.nodes["n0"].links = 1
+	if o, err := w.answer(t.Context(), "n0", w.nodes["n0"].report()); err != nil || !o.Final[0] {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	w.nodes["n0"].links, w.nodes["n1"].links = 0, 1
+	w.settle()
+}
+
+// A site that was deleted and made again begins at 0; one that only its owner has needs no other node.
+func TestQuotaOfDeletedSite(t *testing.T) {
+	w := newQuotaWorld(t, 1, wire.Amounts{30, 0, 0}, 3)
+	for _, name := range w.names {
+		w.nodes[name].links = 20
+	}
+	w.settle()
+	for _, name := range w.names {
+		*w.nodes[name] = quotaNode{gone: true, position: 9}
+	}
+	only := &quotaNode{limit: wire.Amounts{25, 0, 0}, active: true, position: 9, links: 40}
+	w.nodes["n1"] = only
+	w.settle()
+	if only.used[0] != 25 {
+		t.Errorf("%d of 25", only.used[0])
+	}
+}
+
+// A message with many sites has an answer for each, also for those that fail.
+func TestQuotaAnswersAll(t *testing.T) {
+	w := newQuotaWorld(t, 1, wire.Amounts{30, 0, 0}, 1)
+	r := w.nodes["n0"].report()
+	r.Wants[0] = true
+	w.revision = 1 // an unreadable ledger
+	orders := w.answerAll(t.Context(), "n0", []wire.QuotaReport{r, r}, slog.New(slog.DiscardHandler))
+	if len(orders) != 2 || orders[1].Site != "s" || orders[1].Seq != 0 {
+		t.Errorf("%+v", orders)
+	}
+}

@@ -1,0 +1,240 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/wire"
+)
+
+// Leases of the limits of sites (docs/decisions/0019-quota.md). Out: a round reads the sites that want a
+// larger lease (QUOTA_READ), asks the head, and applies its orders (QUOTA_SET). In: the head asks for the
+// lease of a site, perhaps with an order. A round starts when one of links would, and again after a pause
+// while something waits; an idle node runs none.
+//
+// A kill loses nothing: what waits is in the store, an order has a number and changes nothing the second
+// time, and one that was lost is part of the next.
+
+// quota is the state of the rounds. It belongs to the loop.
+type quota struct {
+	backoff
+	wanted  bool // there may be sites that want more
+	all     bool // the next round reports all sites, because orders may be lost
+	running bool
+	waiting int64 // sites that wait for more after the last round
+}
+
+const (
+	quotaAsk  = 20 * time.Second // until the head has answered
+	quotaPage = 50               // sites of one question
+)
+
+// errMoving means that hosts move at this moment.
+var errMoving = errors.New("hosts move; leases do not change now")
+
+func (a *Agent) declareQuota() {
+	q := &a.quota
+	a.Maintain("quota", func() time.Duration {
+		if a.cfg.Placement == "" || !q.wanted || q.running || !a.session.caughtUp {
+			return 0
+		}
+		return time.Second
+	}, a.askForMore)
+	a.Gauge("limits_waiting", func() any { return q.waiting })
+}
+
+// wantQuota starts a round as soon as the head can answer.
+func (a *Agent) wantQuota() {
+	a.quota.wanted = true
+	a.Kick("quota")
+}
+
+// changedSites is what follows a change of sites by a client.
+func (a *Agent) changedSites() {
+	a.hint()
+	a.wantQuota()
+}
+
+// askForMore starts a round.
+func (a *Agent) askForMore(now time.Time) {
+	q := &a.quota
+	if now.Before(q.due) {
+		return
+	}
+	all := q.all
+	q.wanted, q.running = false, true
+	conn, member := a.session.conn, a.session.member
+	manager.Work(a.Loop, func(ctx context.Context) (quotaRound, error) { return a.quotaRound(ctx, conn, member, all) }, func(r quotaRound, err error) {
+		q.running = false
+		q.waiting = r.short
+		if r.changed {
+			a.hint()
+		}
+		switch {
+		case err != nil:
+			q.wanted = true
+			q.failed(a.Log(), a.Now(), "cannot ask for the limits of sites", err)
+			return
+		case r.short > 0: // other nodes are away, or use what is left
+			q.wanted = true
+			pause := min(max(2*q.pause, firstPause), longestPause)
+			q.worked()
+			q.pause, q.due = pause, a.Now().Add(pause)
+		default:
+			q.worked()
+		}
+		q.all = q.all && !all
+	})
+}
+
+// quotaRound is what one round has done.
+type quotaRound struct {
+	changed bool  // batches may have more to do
+	short   int64 // sites that still wait
+}
+
+func (a *Agent) quotaRound(ctx context.Context, conn *broker.Conn, member Member, all bool) (r quotaRound, err error) {
+	for after := ""; ; {
+		reports, err := a.readQuota(ctx, member, wire.QuotaReadRequest{Wanted: !all, After: after, Max: quotaPage})
+		if err != nil || len(reports) == 0 {
+			return r, err
+		}
+		orders, err := askHead(ctx, conn, reports)
+		if err != nil {
+			return r, err
+		}
+		answer, err := a.setQuota(ctx, orders)
+		if err != nil {
+			return r, err
+		}
+		for i, now := range answer.Reports {
+			if now.AnyShort() {
+				r.short++
+			}
+			r.changed = r.changed || now.Lease != reports[i].Lease
+		}
+		r.changed = r.changed || answer.Added > 0
+		if len(reports) < quotaPage {
+			return r, nil
+		}
+		after = reports[len(reports)-1].Site
+	}
+}
+
+// askHead returns the orders of the head, one for each report.
+func askHead(ctx context.Context, conn *broker.Conn, reports []wire.QuotaReport) ([]wire.QuotaOrder, error) {
+	question, err := json.Marshal(wire.QuotaReports{Reports: reports})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, quotaAsk)
+	defer cancel()
+	replies, err := conn.Request(ctx, broker.HeadSubject(conn.Name(), "quota"), question, 1)
+	if err != nil {
+		return nil, err
+	}
+	var answer wire.QuotaOrders
+	if err := json.Unmarshal(replies[0].Data, &answer); err != nil {
+		return nil, fmt.Errorf("read the answer of the head: %w", err)
+	}
+	if len(answer.Orders) != len(reports) {
+		return nil, fmt.Errorf("the head has answered %d of %d questions", len(answer.Orders), len(reports))
+	}
+	return answer.Orders, nil
+}
+
+// readQuota reads leases. The step and the first position are those before the rows were read: the rows
+// are of then or later.
+func (a *Agent) readQuota(ctx context.Context, member Member, request wire.QuotaReadRequest) ([]wire.QuotaReport, error) {
+	place, err := a.placed()
+	if err != nil {
+		return nil, err
+	}
+	from := member.Position()
+	var answer wire.QuotaReports
+	if err := a.store().operate(ctx, wire.QuotaRead, request, &answer); err != nil {
+		return nil, err
+	}
+	a.mark(answer.Reports, place.Step(), from, member.Position())
+	return answer.Reports, nil
+}
+
+func (a *Agent) mark(reports []wire.QuotaReport, step, from, until int64) {
+	for i := range reports {
+		r := &reports[i]
+		r.Step, r.From, r.Until = step, from, until
+	}
+}
+
+// setQuota applies orders, unless hosts move.
+func (a *Agent) setQuota(ctx context.Context, orders []wire.QuotaOrder) (answer wire.QuotaReports, err error) {
+	if !a.moves.storing.TryRLock() {
+		return answer, errMoving
+	}
+	defer a.moves.storing.RUnlock()
+	err = a.store().operate(ctx, wire.QuotaSet, wire.QuotaSetRequest{Orders: orders}, &answer)
+	if err == nil && len(answer.Reports) != len(orders) {
+		err = fmt.Errorf("%s: %d of %d orders", wire.QuotaSet, len(answer.Reports), len(orders))
+	}
+	return answer, err
+}
+
+// quotaCommands bounds the commands of the head that run at the same time.
+const quotaCommands = 4
+
+// serveQuota answers the head until ctx ends. A command that fails has no answer: the head asks again.
+func (a *Agent) serveQuota(ctx context.Context, conn *broker.Conn, member Member) error {
+	if a.cfg.Placement == "" {
+		return nil
+	}
+	slots := make(chan struct{}, quotaCommands)
+	stop, err := conn.Serve(broker.NodeSubject(a.cfg.Join.Name, "quota"), "", func(m broker.Message) {
+		slots <- struct{}{}
+		go func() {
+			defer func() { <-slots }()
+			if err := a.obey(ctx, member, m); err != nil && ctx.Err() == nil && !errors.Is(err, errMoving) {
+				a.Log().Warn("cannot answer the head about the limits of a site", "error", err)
+			}
+		}()
+	})
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	stop()
+	for range quotaCommands { // those that run
+		slots <- struct{}{}
+	}
+	return nil
+}
+
+// obey answers one command of the head.
+func (a *Agent) obey(ctx context.Context, member Member, m broker.Message) error {
+	var c wire.QuotaCommand
+	if err := json.Unmarshal(m.Data, &c); err != nil {
+		return fmt.Errorf("read a command: %w", err)
+	}
+	if c.Order != nil {
+		answer, err := a.setQuota(ctx, []wire.QuotaOrder{*c.Order})
+		if err != nil {
+			return err
+		}
+		if answer.Added > 0 {
+			a.post(a.hint)
+		}
+	}
+	reports, err := a.readQuota(ctx, member, wire.QuotaReadRequest{Site: c.Site})
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(reports[0])
+	if err != nil {
+		return err
+	}
+	return m.Respond(data)
+}

@@ -1,0 +1,255 @@
+package sqlstore
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/placement"
+)
+
+// report reads what the node says of a site.
+func (b *bench) report(site string) wire.QuotaReport {
+	b.Helper()
+	answer, err := b.QuotaRead(ctx, wire.QuotaReadRequest{Site: site})
+	b.must(err)
+	return answer.Reports[0]
+}
+
+// order applies an order of the head.
+func (b *bench) order(o wire.QuotaOrder) (wire.QuotaReport, int) {
+	b.Helper()
+	o.Site, o.Limit = "s", b.report("s").Limit
+	answer, err := b.QuotaSet(ctx, wire.QuotaSetRequest{Orders: []wire.QuotaOrder{o}})
+	b.must(err)
+	return answer.Reports[0], answer.Added
+}
+
+func (b *bench) wanted() (ids []string) {
+	b.Helper()
+	answer, err := b.QuotaRead(ctx, wire.QuotaReadRequest{Wanted: true})
+	b.must(err)
+	for _, r := range answer.Reports {
+		ids = append(ids, r.Site)
+	}
+	return ids
+}
+
+func urlLease(n int64) wire.Amounts { return wire.Amounts{wire.QuotaURLs: n} }
+
+// leased is a node of a cluster with a site of one root.
+func leased(t *testing.T, limits string) (b *bench, root string) {
+	b = member(t, "n1")
+	root = "http://" + hostOf(t, "n1", 0) + "/"
+	same(t, "answer", b.newSite(fmt.Sprintf(`{"id":"s","urls":[%q],%s}`, root, limits)).ErrorCode, 0)
+	return b, root
+}
+
+func linksAt(root string, from, to int) (list []wire.Link) {
+	for i := from; i < to; i++ {
+		list = append(list, linkAt(wire.Md5(root), fmt.Sprintf("%s%d", root, i)))
+	}
+	return list
+}
+
+// Links without room in the lease wait, and get their rows in the order in which they were found when it
+// grows. Those that the limit has no room for are dropped at once, the others when the lease is final.
+func TestLinksWaitForTheLease(t *testing.T) {
+	b, root := leased(t, `"maxURLs":10`)
+	same(t, "wanted", b.wanted(), []string{"s"})
+	saved := b.crawled(root, 7, true, linksAt(root, 0, 12)...)
+	same(t, "left out", saved.Skipped, 3) // 9 of 12 may get rows
+	b.crawled(root+"x", 7, true, linksAt(root, 0, 2)...)
+	same(t, "waiting links", b.count("links_held", "Site_Id = 's'"), 9)
+	r := b.report("s")
+	same(t, "report", []any{r.Used[wire.QuotaURLs], r.Short[wire.QuotaURLs], r.Limit[wire.QuotaURLs], r.Active}, []any{int64(2), true, int64(10), true})
+
+	order := wire.QuotaOrder{Seq: 1, Lease: urlLease(5)}
+	r, added := b.order(order)
+	same(t, "added", added, 3)
+	same(t, "report", []any{r.Seq, r.Used[wire.QuotaURLs], r.Lease[wire.QuotaURLs], r.Short[wire.QuotaURLs]}, []any{int64(1), int64(5), int64(5), true})
+	for i := range 4 {
+		if found := b.row("s", fmt.Sprintf("%s%d", root, i)).URL != ""; found != (i < 3) {
+			t.Errorf("link %d has a row: %v", i, found)
+		}
+	}
+	same(t, "wanted", b.wanted(), []string{"s"})
+	for _, again := range []wire.QuotaOrder{order, {Seq: 0, Lease: urlLease(50)}} {
+		r, added = b.order(again)
+		same(t, "lease after a repeated or older order", []any{r.Lease[wire.QuotaURLs], added}, []any{int64(5), 0})
+	}
+	same(t, "mask before the end", b.site("s").ErrorMask, wire.ErrMaxItems) // of the three
+
+	r, added = b.order(wire.QuotaOrder{Seq: 2, Lease: urlLease(7), Final: wire.Kinds{wire.QuotaURLs: true}})
+	same(t, "final", []any{added, r.Used[wire.QuotaURLs], r.Short[wire.QuotaURLs]}, []any{2, int64(7), false})
+	same(t, "waiting links", b.count("links_held", "Site_Id = 's'"), 0)
+	same(t, "wanted", len(b.wanted()), 0)
+	same(t, "left out of a full site", b.crawled(root+"0", 7, true, linksAt(root, 20, 22)...).Skipped, 2)
+	b.now = b.now.Add(finalTime + time.Second)
+	same(t, "left out later", b.crawled(root+"1", 7, true, linksAt(root, 20, 22)...).Skipped, 0)
+	same(t, "wanted", b.wanted(), []string{"s"})
+	b.checkCounters("s", "leases")
+}
+
+// A final lease marks the site as a full one.
+func TestFinalLeaseMarksTheSite(t *testing.T) {
+	b, root := leased(t, `"maxURLs":10`)
+	b.crawled(root, 7, true, linksAt(root, 0, 3)...)
+	same(t, "mask", b.site("s").ErrorMask, wire.ErrorMask(0))
+	b.order(wire.QuotaOrder{Seq: 1, Lease: urlLease(1), Final: wire.Kinds{wire.QuotaURLs: true}})
+	same(t, "mask", b.site("s").ErrorMask, wire.ErrMaxItems)
+	same(t, "rows", b.report("s").Used[wire.QuotaURLs], int64(1))
+}
+
+// A held link of a host that has moved goes to its owner.
+func TestHeldLinkMoves(t *testing.T) {
+	b, root := leased(t, `"maxURLs":10`)
+	b.crawled(root, 7, true, linksAt(root, 0, 3)...)
+	b.Store.o.Placement = func() (placement.Placement, error) {
+		return placement.Placement{Epoch: 2, Self: "n1", Members: []string{"n2"}}, nil
+	}
+	b.order(wire.QuotaOrder{Seq: 1, Lease: urlLease(9)})
+	same(t, "held", b.count("links_held", "1=1"), 0)
+	same(t, "links for the owner", b.take(0)[0].Count, int64(3))
+}
+
+// AUTO_REMOVE_* removes rows when the cluster has nothing more, not when the lease must grow.
+func TestAutoRemoveWaitsForTheCluster(t *testing.T) {
+	b, root := leased(t, `"maxURLs":10,"properties":{"AUTO_REMOVE_RESOURCES":"5","AUTO_REMOVE_WHERE":"ParentMd5<>'' AND Status=1","AUTO_REMOVE_ORDER":"URL"}`)
+	b.order(wire.QuotaOrder{Seq: 1, Lease: urlLease(3)})
+	rules := *defaultRules
+	rules.RemoveMost, rules.RemoveWhere, rules.RemoveBy = 5, "ParentMd5<>'' AND Status=1", "URL"
+	page := func(links ...wire.Link) wire.Saved {
+		item := wire.NewURL("s", root)
+		_, err := b.MarkCrawling(ctx, "s", 8, []wire.URL{item})
+		b.must(err)
+		return b.saved(b.FinishCrawl(ctx, "s", 8, []wire.Fetched{{URLMd5: item.URLMd5, Crawled: true, Set: wire.Patch{"Status": int64(1)}, Links: links, Rules: &rules}}))
+	}
+	same(t, "removed", page(linksAt(root, 0, 5)...).Removed, 0)
+	same(t, "held", b.count("links_held", "1=1"), 3)
+	_, added := b.order(wire.QuotaOrder{Seq: 2, Lease: urlLease(3), Final: wire.Kinds{wire.QuotaURLs: true}})
+	same(t, "links that took the place of older rows", added, 2)
+	same(t, "rows", b.report("s").Used[wire.QuotaURLs], int64(3))
+}
+
+// No batch selects more rows than the lease of resources has room for, and none of a site with more
+// errors than its lease. An order suspends the site.
+func TestSelectionKeepsTheLease(t *testing.T) {
+	b, root := leased(t, `"maxResources":20,"maxErrors":3`)
+	raw := `[`
+	for i := range 9 {
+		raw += fmt.Sprintf(`{"siteId":"s","url":"%s%d"},`, root, i)
+	}
+	b.newURLs(raw + fmt.Sprintf(`{"siteId":"s","url":"%s9"}]`, root))
+	selection := []wire.URLFetchRequest{{SkipBusySites: true, MaxURLs: 100, Own: []string{"s"}, URLsCriterion: wire.Criterion{Where: "Status=1"}, URLUpdate: wire.Patch{"Status": int64(2)}}}
+	take := func() []wire.URL {
+		rows, _, err := b.TakeNext(ctx, selection, 9)
+		b.must(err)
+		return rows
+	}
+	same(t, "selected without a lease", len(take()), 0)
+	same(t, "short", b.report("s").Short, wire.Kinds{wire.QuotaResources: true})
+	b.order(wire.QuotaOrder{Seq: 1, Lease: wire.Amounts{0, 4, 0}})
+	rows := take()
+	same(t, "selected", len(rows), 4)
+	same(t, "selected while they are crawled", len(take()), 0)
+	good := wire.Patch{"Status": int64(4), "Size": int64(9), "ContentType": "text/html"}
+	b.saved(b.FinishCrawl(ctx, "s", 9, []wire.Fetched{
+		{URLMd5: rows[0].URLMd5, Crawled: true, Set: good}, {URLMd5: rows[1].URLMd5, Crawled: true, Set: good},
+		{URLMd5: rows[2].URLMd5, Crawled: true, Set: wire.Patch{"Status": int64(4), "ErrorMask": int64(wire.ErrMaxURLsFromPage)}},
+		{URLMd5: rows[3].URLMd5, Crawled: true, Set: good},
+	}))
+	same(t, "selected with an error", len(take()), 0)
+	r := b.report("s")
+	same(t, "report", []any{r.Used, r.Short}, []any{wire.Amounts{11, 3, 1}, wire.Kinds{wire.QuotaErrors: true}})
+	same(t, "wanted", b.wanted(), []string{"s"})
+	b.order(wire.QuotaOrder{Seq: 2, Lease: wire.Amounts{0, 4, 1}})
+	same(t, "selected", len(take()), 1)
+
+	stale := wire.QuotaOrder{Site: "s", Seq: 3, Lease: wire.Amounts{0, 4, 1}, Limit: wire.Amounts{0, 19, 3}, Suspend: wire.ErrSiteMaxErrors}
+	_, err := b.QuotaSet(ctx, wire.QuotaSetRequest{Orders: []wire.QuotaOrder{stale}})
+	b.must(err)
+	same(t, "state after an order for other limits", b.site("s").State, int64(wire.SiteActive))
+	b.order(wire.QuotaOrder{Seq: 4, Lease: wire.Amounts{0, 4, 1}, Suspend: wire.ErrSiteMaxErrors})
+	site := b.site("s")
+	same(t, "site", []any{site.State, site.ErrorMask & wire.ErrSiteMaxErrors, site.Errors}, []any{int64(wire.SiteSuspended), wire.ErrSiteMaxErrors, int64(1)})
+}
+
+// A change of a limit or of the state gives back what is not used; a site that was deleted and made
+// again begins without a lease.
+func TestChangesShrinkTheLease(t *testing.T) {
+	b, root := leased(t, `"maxURLs":10`)
+	b.order(wire.QuotaOrder{Seq: 6, Lease: urlLease(8)})
+	same(t, "wanted", len(b.wanted()), 0)
+	for _, change := range []string{`{"id":"s","priority":7}`, `{"id":"s","maxURLs":30}`} {
+		b.change(change)
+	}
+	r := b.report("s")
+	same(t, "report", []any{r.Seq, r.Lease[wire.QuotaURLs], r.Limit[wire.QuotaURLs], b.wanted()}, []any{int64(6), int64(1), int64(30), []string{"s"}})
+	b.crawled(root, 7, true, linksAt(root, 0, 5)...)
+	b.order(wire.QuotaOrder{Seq: 7, Lease: wire.Amounts{wire.QuotaReturn}})
+	same(t, "lease", b.report("s").Lease[wire.QuotaURLs], int64(1))
+
+	b.change(`{"id":"s","maxURLs":0}`)
+	r, added := b.order(wire.QuotaOrder{Seq: 7, Lease: urlLease(1)})
+	same(t, "without a limit", []any{added, r.Short}, []any{5, wire.Kinds{}})
+
+	b.deleteSite("s", 0)
+	same(t, "an unknown site", b.report("s").Gone, true)
+	answer, err := b.QuotaSet(ctx, wire.QuotaSetRequest{Orders: []wire.QuotaOrder{{Site: "s", Seq: 9}}})
+	b.must(err)
+	same(t, "an order for it", answer.Reports[0].Gone, true)
+	b.newSite(fmt.Sprintf(`{"id":"s","urls":[%q],"maxURLs":10}`, root))
+	r = b.report("s")
+	same(t, "lease of the new one", []any{r.Seq, r.Lease[wire.QuotaURLs], r.Used[wire.QuotaURLs]}, []any{int64(0), int64(0), int64(1)})
+}
+
+// A machine without a cluster has no leases: its limits are those of the client.
+func TestNoLeaseWithoutACluster(t *testing.T) {
+	b := newBench(t)
+	root := "http://a.example/"
+	b.newSite(fmt.Sprintf(`{"id":"s","urls":[%q],"maxURLs":5,"maxResources":5,"maxErrors":5}`, root))
+	same(t, "left out", b.crawled(root, 7, true, linksAt(root, 0, 9)...).Skipped, 5)
+	same(t, "held", b.count("links_held", "1=1"), 0)
+	same(t, "wanted", len(b.wanted()), 0)
+}
+
+// Hosts that move take no lease along: what they used is given back, and their new owner is above its
+// lease until the head grants more.
+func TestLeaseOfMovedHosts(t *testing.T) {
+	mine := "http://" + hostOf(t, "n1", 0) + "/"
+	b, root := leased(t, `"maxURLs":10`)
+	same(t, "root", root, mine)
+	b.order(wire.QuotaOrder{Seq: 1, Lease: urlLease(8)})
+	b.crawled(root, 7, true, linksAt(root, 0, 5)...)
+	move := wire.HostsMove{Placement: placement.Placement{Epoch: 2, Self: "n1", Members: []string{"n2"}, Previous: []string{"n1", "n2"}, Groups: 1}}
+	leaving, _, err := b.HostsLeaving(ctx, move, "s", "")
+	b.must(err)
+	var md5s []string
+	for _, l := range leaving {
+		md5s = append(md5s, l.MD5)
+	}
+	rows, err := b.MovedURLs(ctx, "s", md5s)
+	b.must(err)
+	same(t, "rows that leave", len(rows), 6)
+	_, err = b.HostsDrop(ctx, wire.HostsPackRequest{Move: move})
+	b.must(err)
+	r := b.report("s")
+	same(t, "old owner", []any{r.Used[wire.QuotaURLs], r.Lease[wire.QuotaURLs], b.wanted()}, []any{int64(0), int64(0), []string{"s"}})
+
+	to := member(t, "n2")
+	to.newSite(`{"id":"s","urls":[],"maxURLs":10}`)
+	to.order(wire.QuotaOrder{Seq: 1, Lease: urlLease(2)})
+	_, err = to.HostsArrive(ctx, wire.HostsUnpackRequest{Epoch: 2, From: "n1", File: "f"}, func(a *Arriving) error {
+		for _, u := range rows {
+			if err := a.URL(u); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	to.must(err)
+	r = to.report("s")
+	same(t, "new owner", []any{r.Used[wire.QuotaURLs], r.Lease[wire.QuotaURLs], to.wanted()}, []any{int64(6), int64(2), []string{"s"}})
+}
