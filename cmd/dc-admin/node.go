@@ -227,8 +227,8 @@ var nodeLost = nodeSub{
 	text: command.Text{
 		Name: "lost", Summary: "gives up a node that is dead for good",
 		Description: `The pages, contents and counters of the hosts of the node are lost. The other nodes own these
-hosts from now on and crawl them anew: from the root URLs of the sites, and from links that wait for them
-or that they find from now on. Links on pages that were crawled before count when such a page is
+hosts from now on and crawl them from the beginning: from the root URLs of the sites, and from links that wait
+for them or that they find from now on. Links on pages that were crawled before count when such a page is
 crawled again; "hce site recrawl" does that for a site.
 
 The node must be silent. Its key is revoked, and its name cannot be used again. If its disk can be

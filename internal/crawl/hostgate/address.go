@@ -29,7 +29,7 @@ const (
 	nameSettle = 10 * time.Second
 )
 
-// addressLabel begins what stands for the host of an address. No host has a space.
+// addressLabel begins the label of the gate of an address. No host has a space.
 const addressLabel = "address "
 
 // MaxSharedNames is the highest limit of AcquireAddress.
