@@ -38,7 +38,7 @@ func (s *sweep) start(c *Crawl, keys, counters string) {
 	s.read = s.answer
 	s.ended = func(b *batch, next func()) {
 		if b.end.good() {
-			s.Log().Info("sweep finished", "task", b.task)
+			s.Log().Debug("sweep finished", "task", b.task)
 		}
 		next()
 	}
@@ -75,8 +75,11 @@ func (s *sweep) fill() {
 		s.refused(b, err)
 		return
 	}
-	s.Log().Info("sweep", "task", b.task, "op", s.op)
-	s.submit(b, executor.Task{Stages: []executor.Stage{*s.stage}, Stdin: object, Target: executor.Target{Policy: s.policy}})
+	s.Log().Debug("sweep", "task", b.task, "op", s.op)
+	s.submit(b, executor.Task{
+		Stages: []executor.Stage{*s.stage}, Stdin: object, Target: executor.Target{Policy: s.policy},
+		Unsaved: true, // the next period repeats a sweep that is lost
+	})
 }
 
 // answer summarises the answer of db-task, [operation+100, object].

@@ -26,7 +26,7 @@ type job struct {
 	saved chan struct{} // closed when the spool has accepted or refused the task
 	over  chan struct{} // closed when the state is final
 	gone  chan struct{} // not nil while the job is being deleted; closed afterwards
-	kept  *Result       // the output, if the spool could not store it
+	kept  *Result       // the output, if the spool does not have it
 }
 
 // known returns a job that is stored and not being deleted, or nil. Call it with l.mu held.
@@ -79,7 +79,9 @@ func (l *Local) Submit(ctx context.Context, t Task) error {
 		return err
 	}
 	st := t.queued(l.cfg.Now())
-	err = l.spool.create(&t, st.Queued)
+	if !t.Unsaved {
+		err = l.spool.create(&t, st.Queued)
+	}
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,9 +162,11 @@ func (l *Local) begin(j *job) {
 
 // run runs j, stores the outcome and releases the slot.
 func (l *Local) run(ctx context.Context, j *job, st Status) {
-	if err := l.spool.saveStatus(&st); err != nil {
-		// The task runs anyway; after a crash it would run again.
-		l.log.Error("cannot store the start of a task", "op", "executor.run", "task", st.ID, "error", err)
+	if !j.task.Unsaved {
+		if err := l.spool.saveStatus(&st); err != nil {
+			// The task runs anyway; after a crash it would run again.
+			l.log.Error("cannot store the start of a task", "op", "executor.run", "task", st.ID, "error", err)
+		}
 	}
 	o := l.attempt(ctx, &j.task)
 	st.settle(&o, l.cfg.Now())
@@ -185,14 +189,17 @@ func (l *Local) run(ctx context.Context, j *job, st Status) {
 // the result stays in memory and finish returns the error. After a crash the task would then
 // be lost or run again.
 func (l *Local) finish(j *job, st Status, stdout, stderr []byte) error {
-	err := l.spool.saveResult(&st, stdout, stderr)
+	var err error
+	if !j.task.Unsaved {
+		err = l.spool.saveResult(&st, stdout, stderr)
+	}
 	if err != nil {
 		err = fmt.Errorf("store the end of task %s: %w", st.ID, err)
 		l.log.Error("cannot store the end of a task", "op", "executor.finish", "task", st.ID, "error", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err != nil {
+	if err != nil || j.task.Unsaved {
 		j.kept = &Result{Stdout: stdout, Stderr: stderr}
 	}
 	j.cancel = nil
@@ -291,7 +298,10 @@ func (l *Local) Delete(ctx context.Context, id string) error {
 // forget removes a job that is over and whose gone channel the caller has just created.
 func (l *Local) forget(j *job) error {
 	id := j.task.ID
-	err := l.spool.remove(id)
+	var err error
+	if !j.task.Unsaved {
+		err = l.spool.remove(id)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	close(j.gone)

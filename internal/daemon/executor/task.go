@@ -60,6 +60,11 @@ type Task struct {
 	// placement says which rows it stores. 0: any.
 	Epoch int64 `json:",omitempty"`
 
+	// Unsaved keeps a submitted task and its result out of the spool: the end of the executor
+	// forgets it. It is for work that comes again by itself and would sync an idle machine. An
+	// executor with several nodes ignores it.
+	Unsaved bool `json:"-"`
+
 	TimeLimit time.Duration // for all stages; 0: none
 	QueueTTL  time.Duration // longest wait for the start, over restarts; 0: no limit
 	ResultTTL time.Duration // how long the result is kept; 0: until Delete
