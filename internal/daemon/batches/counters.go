@@ -18,6 +18,7 @@ func (c *Crawl) counters() {
 	c.Counter("batches_crawl_delete_fault", &c.deleteFaults)
 	c.Counter("batches_crawl_check_fault", &c.checkFaults)
 	c.pauses("batches_crawl")
+	c.Quiet(SitesSocket, "batches_crawl_total", "batches_crawl_url_fetch") // a look that finds nothing changes them
 	c.Tally("batches_crawl_tally", &c.tally)
 	c.Gauge("batches_crawl_queue", func() any { return len(c.batches) })
 	c.Gauge("batches_crawl_url_fetch_requests", func() any { return len(c.open) })
@@ -49,6 +50,7 @@ func (q *queue) pauses(prefix string) {
 func (s *sweep) counters(prefix string) {
 	s.Gauge(prefix+"_batches", func() any { return len(s.batches) })
 	s.Counter(prefix+"_batches_total", &s.total)
+	s.Quiet(prefix + "_batches_total")
 	s.Counter(prefix+"_batches_canceled", &s.cancelled)
 	s.Counter(prefix+"_batches_error", &s.unsubmitted)
 	s.Counter(prefix+"_batches_fault", &s.faults)
@@ -68,6 +70,7 @@ func (p *Process) counters() {
 	p.Counter("batches_process_delete_fault", &p.deleteFaults)
 	p.Counter("batches_process_check_fault", &p.checkFaults)
 	p.pauses("batches_process")
+	p.Quiet(SitesSocket) // looks
 	p.Tally("batches_process_tally", &p.tally)
 	p.Gauge("batches_process_queue", func() any { return len(p.batches) })
 }

@@ -88,8 +88,9 @@ func (c *Crawl) declare() {
 	c.counters()
 }
 
-// hint handles a message that there may be work.
+// hint handles a message that there may be work, perhaps of processing.
 func (c *Crawl) hint(manager.Peer, wire.Event) {
+	c.Tell(ProcessName, wire.InternalWork, nil)
 	c.again, c.found = c.selecting(), c.Now()
 	c.Kick(crawlTimer)
 }

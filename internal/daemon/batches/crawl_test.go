@@ -56,6 +56,10 @@ func TestIdleQueueLooksLessOften(t *testing.T) {
 	testwait.Until(t, "regular looks after a hint", period(2*time.Second))
 	r.clock.pass(idleAfter + time.Second)
 	testwait.Until(t, "fewer looks", period(idlePeriod))
+	r.clock.pass(idleAfter)
+	testwait.Until(t, "half as many", period(2*idlePeriod))
+	r.clock.pass(time.Hour)
+	testwait.Until(t, "the fewest looks", period(longestIdle))
 	r.work()
 	testwait.Until(t, "regular looks after another hint", period(2*time.Second))
 }

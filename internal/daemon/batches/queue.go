@@ -90,11 +90,21 @@ const (
 // suspendedLimit is how long a task of a suspended queue may run that selects more by itself.
 const suspendedLimit = 20 * time.Second
 
-// A queue that found nothing for idleAfter looks for work once per idlePeriod at most.
+// A queue that found nothing for idleAfter looks for work once per idlePeriod at most. Twice the
+// time doubles the period, up to longestIdle.
 const (
-	idleAfter  = time.Minute
-	idlePeriod = 4 * time.Second
+	idleAfter   = time.Minute
+	idlePeriod  = 4 * time.Second
+	longestIdle = 16 * time.Second
 )
+
+// idleFor returns the shortest period of looks after that time without work.
+func idleFor(idle time.Duration) (period time.Duration) {
+	for after := idleAfter; idle > after && period < longestIdle; after *= 2 {
+		period = max(idlePeriod, 2*period)
+	}
+	return period
+}
 
 // lookPeriod returns the period of the looks for work; 0 while they are off. Most work comes with a
 // hint. A look finds what has become due by time, or what a program wrote without the daemon.
@@ -102,8 +112,8 @@ func (q *queue) lookPeriod(mode *bool, period *time.Duration) func() time.Durati
 	regular := every(mode, period)
 	return func() time.Duration {
 		d := regular()
-		if d > 0 && q.ready && len(q.batches) == 0 && q.Now().Sub(q.found) > idleAfter {
-			d = max(d, idlePeriod)
+		if d > 0 && q.ready && len(q.batches) == 0 {
+			d = max(d, idleFor(q.Now().Sub(q.found)))
 		}
 		return d
 	}

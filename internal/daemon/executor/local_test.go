@@ -147,6 +147,38 @@ func TestSlotsAndNodes(t *testing.T) {
 	over(t, l, "a")
 }
 
+// An unsaved task runs, is watched and has a result as others, but the spool stays as it was, and the
+// end of the pool forgets it.
+func TestUnsavedTask(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "spool")
+	l := open(t, LocalConfig{Dir: dir})
+	files := func() string {
+		list, err := filepath.Glob(filepath.Join(dir, "*"))
+		return fmt.Sprint(list, err)
+	}
+	empty := files()
+	task, file := gate(t, "u")
+	task.Unsaved = true
+	submit(t, l, task)
+	begun(t, file)
+	if s := status(t, l, "u"); s.State != Running || files() != empty {
+		t.Errorf("%+v, files %s", s, files())
+	}
+	os.Remove(file)
+	if r := over(t, l, "u"); r.State != Finished || len(r.Stdout) == 0 || files() != empty {
+		t.Errorf("%+v, files %s", r, files())
+	}
+	if err := l.Delete(bg, "u"); err != nil || status(t, l, "u").State != Unknown {
+		t.Errorf("after Delete: %v, %+v", err, status(t, l, "u"))
+	}
+	submit(t, l, func() Task { x := worker("v", request{Do: "echo"}); x.Unsaved = true; return x }())
+	over(t, l, "v")
+	l.Close(bg)
+	if again := open(t, LocalConfig{Dir: dir}); status(t, again, "v").State != Unknown || files() != empty {
+		t.Errorf("after a restart: %+v, files %s", status(t, again, "v"), files())
+	}
+}
+
 func TestCloseLeavesNothing(t *testing.T) {
 	before := runtime.NumGoroutine()
 	l := open(t, LocalConfig{})

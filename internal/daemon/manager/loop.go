@@ -73,8 +73,9 @@ type Loop struct {
 	onStop   []func()
 
 	started   time.Time
-	suspended bool // by an operator
-	held      bool // by another manager
+	turns     int64 // since the start
+	suspended bool  // by an operator
+	held      bool  // by another manager
 	leaving   bool
 	throttle  bus.Throttle
 }
@@ -113,13 +114,14 @@ func New(cfg Config) *Loop {
 		classes:  map[classKey]Handler{},
 		pending:  pending{limit: cfg.MaxPending},
 		vars:     variables{},
-		stats:    statistics{kept: map[string]any{}, shown: map[string]func() any{}},
+		stats:    statistics{kept: map[string]any{}, shown: map[string]func() any{}, quiet: map[string]bool{}},
 	}
 	l.held = cfg.Held
 	l.workers.init(l)
 	if cfg.Admin != "" {
 		l.Connect(AdminSocket, cfg.Admin, bus.Options{})
 		l.serveAdmin(AdminSocket)
+		l.Quiet(AdminSocket) // monitoring asks for STAT
 	}
 	l.declareCommon()
 	return l
@@ -230,6 +232,7 @@ func (l *Loop) turn(poller *bus.Poller) error {
 	if err != nil {
 		return err
 	}
+	l.turns++
 	for _, s := range ready {
 		if err := l.drain(s); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -428,6 +429,44 @@ func TestOperator(t *testing.T) {
 			t.Errorf("saved %s, %v", saved, err)
 		}
 	})
+}
+
+// The counters of a manager are written when one of them has changed that is not quiet, and at the
+// end. So an idle manager writes nothing.
+func TestCountersAreWrittenWhenTheyChanged(t *testing.T) {
+	folder := t.TempDir()
+	l := New(Config{Name: "M", Bus: managertest.Bus(t), StatDir: folder, Log: managertest.Quiet()})
+	l.Bind("in", bus.Inproc("M"), bus.Options{})
+	var pages, looks int64
+	l.Counter("pages", &pages)
+	l.Counter("looks", &looks)
+	l.Quiet("in", "looks")
+	l.loadStats()
+	written := func() bool {
+		t.Helper()
+		l.timer("save statistics").do(l.Now())
+		err := os.Remove(l.statFile())
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	for _, step := range []struct {
+		name   string
+		change func()
+		want   bool
+	}{
+		{"nothing has changed", func() {}, false},
+		{"quiet counters", func() { looks++; l.byName["in"].recvCount++; l.byName[Workers].recvBytes += 5 }, false},
+		{"a counter", func() { pages++ }, true},
+		{"nothing more", func() {}, false},
+		{"a quiet counter that matters", func() { looks++; l.Changed() }, true},
+		{"nothing more again", func() {}, false},
+	} {
+		if step.change(); written() != step.want {
+			t.Errorf("%s: written %v", step.name, !step.want)
+		}
+	}
 }
 
 // STAT shows the last and the next run of each schedule.

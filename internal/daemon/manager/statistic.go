@@ -23,6 +23,8 @@ const (
 type statistics struct {
 	kept  map[string]any        // pointers to counters and tallies
 	shown map[string]func() any // all
+	quiet map[string]bool       // of kept: see Quiet
+	saved string                // the others, as they were saved
 }
 
 // Counter declares a counter. The manager increments it in place; it is kept over restarts
@@ -38,6 +40,23 @@ func (l *Loop) Tally(name string, p *wire.Tally) {
 	l.Gauge(name, func() any { return wire.Tally{}.Plus(*p) })
 	l.stats.kept[name] = p
 }
+
+// Quiet names counters, and sockets for their counters, that change also while nothing happens.
+// They are saved when another counter has changed, and at the end: an idle manager writes nothing.
+func (l *Loop) Quiet(names ...string) {
+	for _, name := range names {
+		if l.byName[name] == nil {
+			l.stats.quiet[name] = true
+			continue
+		}
+		for _, what := range []string{"_send_cnt", "_recv_cnt", "_send_bytes", "_recv_bytes"} {
+			l.stats.quiet[name+what] = true
+		}
+	}
+}
+
+// Changed makes the next turn of the timer save all counters, quiet ones included.
+func (l *Loop) Changed() { l.stats.saved = "" }
 
 // Gauge declares a value that is computed for each STAT: a number, a text, a list.
 func (l *Loop) Gauge(name string, value func() any) {
@@ -56,8 +75,21 @@ func (l *Loop) declareCommon() {
 	l.Gauge("START_DATE", func() any { return l.started.UTC().Format(startDateLayout) })
 	l.Gauge("state", func() any { return l.SuspendedText() })
 	l.Gauge("schedules", func() any { return l.schedules() })
+	l.Gauge("turns", func() any { return l.turns })
 	l.Gauge("workers", func() any { return len(l.workers.running) }) // includes the watches of the executor
-	l.Maintain("save statistics", func() time.Duration { return savePeriod }, func(time.Time) { l.saveStats() })
+	l.Maintain("save statistics", func() time.Duration { return savePeriod }, func(time.Time) {
+		if loud := l.stats.loud(); loud != l.stats.saved {
+			l.saveStats()
+		}
+	})
+}
+
+// loud returns the counters that are not quiet.
+func (st *statistics) loud() string {
+	loud := maps.Clone(st.kept)
+	maps.DeleteFunc(loud, func(name string, _ any) bool { return st.quiet[name] })
+	text, _ := json.Marshal(loud) // numbers
+	return string(text)
 }
 
 // values returns the named statistics, as selected does, and always the usage of the process.
@@ -94,6 +126,7 @@ func (l *Loop) loadStats() {
 	if l.cfg.StatDir == "" {
 		return
 	}
+	defer func() { l.stats.saved = l.stats.loud() }()
 	saved := map[string]json.RawMessage{}
 	b, err := os.ReadFile(l.statFile())
 	if err == nil {
@@ -127,5 +160,7 @@ func (l *Loop) saveStats() {
 	}
 	if err != nil {
 		l.log.Warn("cannot save statistics", "error", err)
+		return
 	}
+	l.stats.saved = l.stats.loud()
 }

@@ -27,6 +27,7 @@ func (w *workers) init(l *Loop) {
 	w.running = map[string]func(){}
 	l.Bind(Workers, bus.Inproc(l.cfg.Name+".workers"), bus.Options{})
 	l.Handle(Workers, wire.ClassInternal, wire.InternalTaskDone, w.ended)
+	l.Quiet(Workers)
 }
 
 // start creates the workers' context. join ends it, after pending requests were answered:

@@ -116,6 +116,7 @@ func New(base manager.Config, cfg Config) *Manager {
 	)
 	m.Counter("common_operations_cnt", &m.operations)
 	m.Counter("sites_recrawl_drce_cnt", &m.nodeRequests)
+	m.Quiet(Name, "common_operations_cnt", "sites_recrawl_drce_cnt") // of the other managers' looks
 	m.Gauge("common_threads", func() any { return len(m.running) })
 	m.Gauge("common_threads_created", func() any { return m.workersCreated })
 	m.Gauge("common_queue", func() any { return m.queue.len() })
@@ -141,7 +142,11 @@ func (m *Manager) request(from manager.Peer, e wire.Event) {
 		return
 	}
 	m.operations++
-	m.queue.add(&job{from: from, event: e, deadline: m.Now().Add(m.cfg.Timeout)})
+	j := &job{from: from, event: e, deadline: m.Now().Add(m.cfg.Timeout)}
+	if j.stream().client != "" {
+		m.Changed()
+	}
+	m.queue.add(j)
 	m.next()
 }
 
@@ -191,18 +196,19 @@ func (m *Manager) start(j *job) {
 	m.nodeRequests++
 	m.workersCreated++
 	m.running[j] = true
+	client := j.stream().client != ""
 	j.event.Object = nil // the worker has it
 	manager.Work(m.Loop, func(ctx context.Context) (result, error) {
 		response := serve(ctx, call)
 		raw, err := json.Marshal(response)
-		return result{raw, changed(call.Op, response)}, err
+		return result{raw, changed(call.Op, client, response)}, err
 	}, func(r result, err error) { m.ended(j, r, err) })
 }
 
 // result is the encoded ClientResponse of a worker.
 type result struct {
 	response json.RawMessage
-	changed  bool // there may be work for the crawler
+	changed  bool // there may be work for the batch managers
 }
 
 // runner returns a runner of db-task for a task type.

@@ -148,10 +148,15 @@ func head(b []byte, n int) string {
 	return string(bytes.ToValidUTF8(b[:min(n, len(b))], nil))
 }
 
-// changed reports whether op succeeded on a node and may have created work for the crawler.
-func changed(op wire.Op, r wire.ClientResponse) bool {
+// changed reports whether op succeeded on a node and may have created work for the batch managers.
+// client: a client has sent it; what the batch managers themselves change is no news to them.
+func changed(op wire.Op, client bool, r wire.ClientResponse) bool {
 	switch op {
 	case wire.SiteNew, wire.SiteUpdate, wire.SiteCleanup, wire.URLNew:
+	case wire.URLUpdate, wire.URLCleanup, wire.URLPut:
+		if !client {
+			return false
+		}
 	default:
 		return false
 	}

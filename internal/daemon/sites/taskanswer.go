@@ -44,5 +44,5 @@ func MadeWork(t executor.Task, r executor.Result) bool {
 	if len(t.Stages) != 1 || r.State != executor.Finished || json.Unmarshal(t.Stdin, &call) != nil {
 		return false
 	}
-	return changed(call.Op, wire.ClientResponse{ItemsList: []wire.ClientResponseItem{item(call.Op, r)}})
+	return changed(call.Op, true, wire.ClientResponse{ItemsList: []wire.ClientResponseItem{item(call.Op, r)}})
 }

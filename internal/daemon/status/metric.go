@@ -96,6 +96,7 @@ var metrics = map[string]metric{
 	"recrawl_sites_queue":       queued("recrawl"),
 
 	"requests": queued("requests"),
+	"turns":    {"dc_loop_turns_total", "Turns of a manager's loop: each handles messages or timers. An idle manager makes a few in a minute.", count, "", ""},
 	"workers":  {"dc_workers_running", "Running workers of a manager, including watches.", level, "", ""},
 }
 
