@@ -244,8 +244,7 @@ func (q *queue) recover() {
 		return
 	}
 	if len(q.statuses) == 0 {
-		q.ready = true
-		q.Kick(q.timer)
+		q.begin()
 		return
 	}
 	q.recovering = true
@@ -266,12 +265,17 @@ func (q *queue) recover() {
 		if n := returned(nodes); n > 0 {
 			q.Log().Info("returned rows of the last run", "urls", n)
 		}
-		q.ready = true
-		q.Kick(q.timer)
+		q.begin()
 		if q.whenReady != nil {
 			q.whenReady()
 		}
 	})
+}
+
+// begin lets the queue start work.
+func (q *queue) begin() {
+	q.ready, q.found = true, q.Now()
+	q.Kick(q.timer)
 }
 
 // mayStart reports whether a schedule may start new work.
