@@ -133,62 +133,6 @@ func TestConnectBeforeBind(t *testing.T) {
 	}
 }
 
-// One ROUTER has a name at a time. What it sent before its end is received; then its peers are busy
-// for ever, and a new ROUTER serves new peers. A DEALER that leaves before the bind leaves nothing.
-func TestEndsInsideTheProcess(t *testing.T) {
-	b := newBus(t)
-	early, err := b.Connect(Inproc("s"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := early.Send(nil, event("lost")); err != nil {
-		t.Fatal(err)
-	}
-	early.Close()
-	first := bind(t, b, Inproc("s"), Options{})
-	if s, err := b.Bind(Inproc("s"), Options{}); err == nil {
-		s.Close()
-		t.Error("bound twice")
-	}
-	if _, err := first.Recv(); !errors.Is(err, ErrNone) {
-		t.Errorf("message of a DEALER that left: %v", err)
-	}
-	old := connect(t, b, Inproc("s"))
-	if _, err := old.Send(nil, event("question")); err != nil {
-		t.Fatal(err)
-	}
-	m, err := next(t, first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := first.Send(m.Route, event("answer")); err != nil {
-		t.Fatal(err)
-	}
-	first.Close()
-	if m, err := next(t, old); err != nil || m.Event.UID != "answer" {
-		t.Errorf("%+v, %v", m, err)
-	}
-	if _, err := old.Send(nil, event("u")); !errors.Is(err, ErrBusy) {
-		t.Errorf("after the end of the server: %v", err)
-	}
-	second := bind(t, b, Inproc("s"), Options{})
-	if _, err := connect(t, b, Inproc("s")).Send(nil, event("new")); err != nil {
-		t.Fatal(err)
-	}
-	if m, err := next(t, second); err != nil || m.Event.UID != "new" {
-		t.Errorf("%+v, %v", m, err)
-	}
-	for name, use := range map[string]func(*Socket) error{
-		"Send": func(s *Socket) error { _, err := s.Send(Route{[]byte("x")}, event("u")); return err },
-		"Recv": func(s *Socket) error { _, err := s.Recv(); return err },
-		"Wait": func(s *Socket) error { _, err := NewPoller(s).Wait(0); return err },
-	} {
-		if err := use(first); !errors.Is(err, errClosed) {
-			t.Errorf("%s of a closed socket: %v", name, err)
-		}
-	}
-}
-
 // A poller that waits long wakes at once for a message of another goroutine: no message waits for a
 // limit, or this test would take hours.
 func TestPollerWakes(t *testing.T) {
