@@ -221,12 +221,22 @@ func (w keysWorld) takeBack() {
 	w.must(err)
 	defer d.Close()
 	w.must(d.Update(w.Context(), func(tx *sqldb.Tx) error {
-		for _, name := range []string{"new_keys", "new_key_sites", "new_key_moves", "links_out", "links_waiting", "links_in", "hosts_in", "hosts_out"} {
+		for _, name := range []string{"new_keys", "new_key_sites", "new_key_moves", "links_out", "links_waiting", "links_in", "hosts_in", "hosts_out", "links_held"} {
 			if _, err := tx.Exec("DROP TABLE " + d.Table(sqldb.Sites, name)); err != nil {
 				return err
 			}
 		}
-		_, err := tx.Exec("DELETE FROM " + d.Table(sqldb.Sites, "schema_steps") + " WHERE Name IN ('keys', 'analysis', 'country', 'links', 'hosts')")
+		if backend == sqldb.DriverSQLite { // MySQL skips columns that exist
+			if _, err := tx.Exec(`DROP INDEX "dc_sites.sites.wanted"`); err != nil {
+				return err
+			}
+			for _, name := range []string{"Seq", "URLs", "Resources", "Errors", "Final", "Until", "Wanted"} {
+				if _, err := tx.Exec("ALTER TABLE " + d.Table(sqldb.Sites, "sites") + " DROP COLUMN Lease" + name); err != nil {
+					return err
+				}
+			}
+		}
+		_, err := tx.Exec("DELETE FROM " + d.Table(sqldb.Sites, "schema_steps") + " WHERE Name IN ('keys', 'analysis', 'country', 'links', 'hosts', 'leases')")
 		return err
 	}))
 }

@@ -1,10 +1,12 @@
 -- name: site_touch_leased
--- site_touch on a node of a cluster. The lease is wanted when more than half of it is used, unless the
--- cluster has nothing more of that kind.
+-- site_touch on a node of a cluster. The lease is wanted when more than half of it is used, and at its
+-- end, unless the cluster has nothing more of that kind.
 UPDATE {dc_sites.sites} SET TcDate = ?, ErrorMask = ErrorMask | ?, SiteMask = SiteMask | ?, LeaseWanted = CASE
   WHEN MaxURLs > LeaseURLs AND 2 * OwnURLs > LeaseURLs AND (LeaseFinal & 1) = 0 THEN 1
   WHEN MaxResources > LeaseResources AND 2 * (Resources + InFlight + InProcess) > LeaseResources AND (LeaseFinal & 2) = 0 THEN 1
-  WHEN MaxErrors > 0 AND 2 * Errors > LeaseErrors AND (LeaseFinal & 4) = 0 THEN 1
+  WHEN MaxResources > 0 AND Resources + InFlight + InProcess >= LeaseResources AND (LeaseFinal & 2) = 0 THEN 1
+  WHEN MaxErrors > LeaseErrors AND 2 * Errors > LeaseErrors AND (LeaseFinal & 4) = 0 THEN 1
+  WHEN MaxErrors > 0 AND Errors > LeaseErrors AND (LeaseFinal & 4) = 0 THEN 1
   ELSE LeaseWanted END WHERE Id = ?;
 
 -- name: lease_want

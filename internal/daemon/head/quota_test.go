@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
 
@@ -479,5 +480,73 @@ func TestQuotaAnswersAll(t *testing.T) {
 	orders := w.answerAll(t.Context(), "n0", []wire.QuotaReport{r, r}, slog.New(slog.DiscardHandler))
 	if len(orders) != 2 || orders[1].Site != "s" || orders[1].Seq != 0 {
 		t.Errorf("%+v", orders)
+	}
+}
+
+// The nodes of a real broker: one uses what the other gives back, and the ledger is in the table.
+func TestQuotaOverTheBroker(t *testing.T) {
+	h := open(t, t.TempDir(), true)
+	alpha, beta := started(t, h, "alpha"), started(t, h, "beta")
+	testwait.Until(t, "both are members", func() bool { return len(h.Members()) == 2 })
+	_, step, err := h.holders(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(conn *broker.Conn, n *quotaNode) {
+		t.Helper()
+		n.step = step
+		question, _ := json.Marshal(wire.QuotaReports{Reports: []wire.QuotaReport{n.report()}})
+		ctx, cancel := context.WithTimeout(t.Context(), testwait.Deadline)
+		defer cancel()
+		replies, err := conn.Request(ctx, broker.HeadSubject(conn.Name(), "quota"), question, 1)
+		var answer wire.QuotaOrders
+		if err == nil {
+			err = json.Unmarshal(replies[0].Data, &answer)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.obey(answer.Orders[0])
+	}
+	limits := wire.Amounts{10, 0, 0}
+	a, b := &quotaNode{limit: limits, active: true, links: 20}, &quotaNode{limit: limits, active: true, used: wire.Amounts{1}}
+	ask(beta, b)
+	if b.lease[0] != 3 { // its row, and a third of the 4 that alpha cannot have already
+		t.Errorf("%+v", b)
+	}
+	stop, err := beta.Serve(broker.NodeSubject("beta", "quota"), "", func(m broker.Message) {
+		var c wire.QuotaCommand
+		if err := json.Unmarshal(m.Data, &c); err != nil {
+			t.Error(err)
+		}
+		if c.Order != nil {
+			b.obey(*c.Order)
+		}
+		answer, _ := json.Marshal(b.report())
+		if err := m.Respond(answer); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	for a.links > 0 {
+		ask(alpha, a)
+	}
+	if a.used[0] != 9 || a.finals != 1 {
+		t.Errorf("%+v", a)
+	}
+	table, err := h.conn.Table(t.Context(), broker.TableQuota, broker.TableConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := table.Get(t.Context(), "s")
+	var l ledger
+	if err == nil {
+		err = json.Unmarshal(e.Value, &l)
+	}
+	if err != nil || l.Nodes["alpha"].Most[0] != 9 || l.Nodes["beta"].Most[0] != 1 {
+		t.Errorf("%s, %v", e.Value, err)
 	}
 }

@@ -107,6 +107,8 @@ func (r rows) answer(call wire.Call) any {
 	switch call.Op {
 	case wire.LinksTake:
 		return r.take()
+	case wire.QuotaRead, wire.QuotaSet:
+		return r.quota(call)
 	case wire.LinksSent:
 		list := r.out()
 		for i := range list {

@@ -44,6 +44,9 @@ var tallied = []struct{ column, adds, when string }{
 	{"InProcess", "1", "Status IN (5, 6)"},
 }
 
+// newURLsSum is the place of NewURLs in tallied.
+const newURLsSum = 3
+
 // tally is the contribution of rows to the counters of their site.
 type tally struct {
 	sums [11]int64 // in the order of tallied
@@ -202,6 +205,9 @@ func (t *tx) count(site string, before, after tally) error {
 	stale := 0
 	if before.mask&^after.mask != 0 {
 		stale = 1
+	}
+	if t.place.Active() && after.sums[newURLsSum] > before.sums[newURLsSum] {
+		s.add(wantsWork)
 	}
 	s.add("ErrorMask = ErrorMask | ?, MaskStale = MaskStale | ? WHERE Id = ?", after.mask, stale, site)
 	_, err := t.Exec(s.text.String(), s.args...)

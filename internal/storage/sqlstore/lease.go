@@ -94,6 +94,13 @@ func (t *tx) touch(site string, mask wire.ErrorMask) error {
 	return err
 }
 
+// wantsWork asks for a lease when a site gets rows to crawl that the present one does not let it crawl. It
+// reads the counters before or after the change, as the database likes: both say enough.
+const wantsWork = `LeaseWanted = CASE
+  WHEN MaxResources > 0 AND Resources + InFlight + InProcess >= LeaseResources AND (LeaseFinal & 2) = 0 THEN 1
+  WHEN MaxErrors > 0 AND Errors > LeaseErrors AND (LeaseFinal & 4) = 0 THEN 1
+  ELSE LeaseWanted END, `
+
 // fit returns the new rows that a site has room for, in their order. The others wait, or are dropped.
 func (t *tx) fit(site string, c capacity, fresh []*wire.URL) (kept []*wire.URL, dropped int, err error) {
 	n := min(len(fresh), c.left())

@@ -148,6 +148,7 @@ func TestSelectionKeepsTheLease(t *testing.T) {
 		b.must(err)
 		return rows
 	}
+	b.order(wire.QuotaOrder{Seq: 0})
 	same(t, "selected without a lease", len(take()), 0)
 	same(t, "short", b.report("s").Short, wire.Kinds{wire.QuotaResources: true})
 	b.order(wire.QuotaOrder{Seq: 1, Lease: wire.Amounts{0, 4, 0}})
@@ -174,6 +175,29 @@ func TestSelectionKeepsTheLease(t *testing.T) {
 	b.order(wire.QuotaOrder{Seq: 4, Lease: wire.Amounts{0, 4, 1}, Suspend: wire.ErrSiteMaxErrors})
 	site := b.site("s")
 	same(t, "site", []any{site.State, site.ErrorMask & wire.ErrSiteMaxErrors, site.Errors}, []any{int64(wire.SiteSuspended), wire.ErrSiteMaxErrors, int64(1)})
+}
+
+// Rows that a site gets to crawl ask for a lease of resources, wherever they come from.
+func TestNewWorkWantsALease(t *testing.T) {
+	for name, work := range map[string]func(b *bench, root string){
+		"links of another node": func(b *bench, root string) {
+			b.receive("n2", 1, []wire.LinkOut{wire.LinkOut(linkAt("", root+"x").URL)})
+		},
+		"URL_NEW": func(b *bench, root string) { b.newURLs(fmt.Sprintf(`[{"siteId":"s","url":"%sx"}]`, root)) },
+		"SITE_UPDATE": func(b *bench, root string) {
+			b.change(fmt.Sprintf(`{"id":"s","urls":["%sx"],"updateType":0,"state":6}`, root))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := member(t, "n1")
+			b.newSite(`{"id":"s","urls":[],"maxResources":5}`)
+			b.order(wire.QuotaOrder{Seq: 0})
+			same(t, "wanted without work", len(b.wanted()), 0)
+			work(b, "http://"+hostOf(t, "n1", 0)+"/")
+			same(t, "wanted", b.wanted(), []string{"s"})
+			same(t, "short", b.report("s").Short, wire.Kinds{wire.QuotaResources: true})
+		})
+	}
 }
 
 // A change of a limit or of the state gives back what is not used; a site that was deleted and made
