@@ -27,7 +27,7 @@ PLAIN := ./internal/wire/... ./internal/web/... ./internal/process/article ./int
 	./internal/daemon/simulation ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e soak demo captures bench bench-scale bench-slow bench-export bench-process profile bench-sites bench-requests fuzz lint man package clean
+.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e soak soak-cluster demo captures bench bench-scale bench-slow bench-export bench-process profile bench-sites bench-requests fuzz lint man package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -80,6 +80,11 @@ e2e: build ## run the programs against real sites, databases and browsers
 # SOAK_KILLS: how many processes are killed, 300 unless set. SEED repeats a run.
 soak: setup-test build ## kill all programs hundreds of times during real crawls; not part of test
 	TMPDIR=$(SCRATCH) go test -tags 'e2e soak' -count=1 -timeout 3h -v -run '^(TestSoak|TestPeersCannotExhaustTheDaemon)$$' ./e2e
+
+# SOAK_FAULTS: how many faults, 300 unless set. SEED repeats a run. SOAK_SAVE: a folder for what a
+# run leaves. It needs root, for disks of its own.
+soak-cluster: setup-test build ## break the machines of clusters hundreds of times during real crawls; not part of test
+	TMPDIR=$(SCRATCH) go test -tags 'e2e soak' -count=1 -timeout 3h -v -run '^TestClusterSoak$$' ./e2e
 
 man: build ## write the manual pages and shell completions to share/
 	@scripts/man.sh bin share

@@ -11,19 +11,26 @@ import (
 	"time"
 
 	"hce/dc/examples/rig"
+	"hce/dc/internal/testwait"
 )
 
 // cluster starts a head with nodes and a web, and creates the site of all hosts of the web.
 func cluster(t *testing.T, hosts, pages int, delay time.Duration, nodes ...string) (*rig.Cluster, *rig.Web, string) {
 	t.Helper()
+	return clusterWith(t, rig.Options{}, hosts, pages, delay, nodes...)
+}
+
+// clusterWith is cluster with options of its own.
+func clusterWith(t *testing.T, o rig.Options, hosts, pages int, delay time.Duration, nodes ...string) (*rig.Cluster, *rig.Web, string) {
+	t.Helper()
+	o.Bin, o.Ini, o.Data, o.AllowLoopback = bin, ini, t.TempDir(), true
+	o.Env = append(o.Env, "DC_Cluster_move_urls=200")
 	web, err := rig.StartWeb(hosts, pages, delay)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(web.Close)
-	c, err := rig.StartCluster(t.Context(), rig.Options{
-		Bin: bin, Ini: ini, Data: t.TempDir(), AllowLoopback: true, Env: []string{"DC_Cluster_move_urls=200"},
-	}, nodes...)
+	c, err := rig.StartCluster(t.Context(), o, nodes...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +152,34 @@ func TestClusterSurvivesKills(t *testing.T) {
 		t.Errorf("%+v", status)
 	}
 	t.Logf("%d kills, %d pages fetched twice, longest pause of a host %v", kills, record.Doubles, record.Longest)
+}
+
+// The link of a node breaks for longer than its lease. The node requests no page meanwhile, and when
+// the link is back nothing is missing.
+func TestClusterSurvivesACutLink(t *testing.T) {
+	const hosts, pages, lease = 12, 60, 2
+	o := rig.Options{Relays: true, Env: []string{fmt.Sprint("DC_Node_lease=", lease), fmt.Sprint("DC_Cluster_node_timeout=", lease)}}
+	c, web, id := clusterWith(t, o, hosts, pages, 50*time.Millisecond, "n1", "n2")
+	requests := func(node string) int { return web.Record().Nodes[node] }
+	testwait.Until(t, "both nodes crawl", func() bool { return requests("n1") > hosts*pages/10 && requests("n2") > hosts*pages/10 })
+	c.Link("n1").Cut()
+	before, since := requests("n1"), time.Now()
+	testwait.Until(t, "n1 requests nothing for a lease", func() bool {
+		if now := requests("n1"); now != before {
+			before, since = now, time.Now()
+		}
+		return time.Since(since) > lease*time.Second
+	})
+	c.Link("n1").Mend()
+	status := crawled(t, c, web, id, time.Minute)
+	record := web.Record()
+	if record.Missing > 0 || len(record.Shared) > 0 || record.Overlaps > 0 || status.CollectedURLs != hosts*pages-1 || status.Errors != 0 {
+		t.Errorf("%+v %+v", status, record)
+	}
+	const chunk = 64
+	if most := 2*chunk + hosts; record.Doubles > most {
+		t.Errorf("%d pages were fetched twice, at most %d were in flight", record.Doubles, most)
+	}
 }
 
 // A node that is away is an explicit error of each answer, never a smaller number.

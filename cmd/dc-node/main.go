@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"time"
 
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/daemonprogram"
@@ -54,6 +55,7 @@ func cluster(f *config.File, app config.Application, join string, cfg *daemon.Co
 	path := cmp.Or(join, s.Path("join", ""))
 	hosts := s.Choice("placement", "hosts", "hosts", "propagate") == "hosts"
 	address := s.Text("address", "")
+	lease := s.Duration("lease", time.Second, node.DefaultLease, 2*time.Second, time.Hour)
 	if path == "" {
 		return
 	}
@@ -62,7 +64,7 @@ func cluster(f *config.File, app config.Application, join string, cfg *daemon.Co
 		s.Fail("join", "does not serve: "+err.Error()+"; create one with \"dc-admin node add NAME\" on the head")
 		return
 	}
-	cfg.Node = &node.Config{Join: j, Address: address, Version: command.Version(), DrainFile: filepath.Join(app.DataDir, "draining")}
+	cfg.Node = &node.Config{Join: j, Address: address, Version: command.Version(), DrainFile: filepath.Join(app.DataDir, "draining"), Lease: lease}
 	if hosts {
 		cfg.Node.Placement = filepath.Join(app.DataDir, "placement.json")
 		cfg.Node.Moves = filepath.Join(app.DataDir, "dc_moves")

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"hce/dc/internal/childprocess"
@@ -31,16 +32,18 @@ type Cluster struct {
 	env   []string // of the nodes
 }
 
-// node is one data node.
+// node is one data node. Its links are empty without Options.Relays.
 type node struct {
 	*program
 	name, data string
 	adminPort  int
 	release    func() // of the port
+	links      Link
 }
 
-// StartCluster starts a head with the NATS server in it, and nodes, and waits until they are ready.
-// On an error nothing keeps running.
+// StartCluster starts a head, which runs a NATS server or uses those of the options, and nodes in
+// folders of Options.Data with their names, and waits until they are ready. On an error nothing
+// keeps running.
 func StartCluster(ctx context.Context, o Options, names ...string) (*Cluster, error) {
 	data, env := o.Data, o.Env
 	ports, release, err := childprocess.FreePorts(1)
@@ -48,7 +51,11 @@ func StartCluster(ctx context.Context, o Options, names ...string) (*Cluster, er
 		return nil, fmt.Errorf("start cluster: %w", err)
 	}
 	o.Data = filepath.Join(data, "head")
-	o.Env = append(slices.Clone(o.Env), "DC_Cluster_engine=embedded", "DC_Cluster_listen=127.0.0.1:"+strconv.Itoa(ports[0]))
+	if len(o.Brokers) > 0 {
+		o.Env = append(slices.Clone(o.Env), "DC_Cluster_engine=nats", "DC_Cluster_urls="+strings.Join(o.Brokers, ","))
+	} else {
+		o.Env = append(slices.Clone(o.Env), "DC_Cluster_engine=embedded", "DC_Cluster_listen=127.0.0.1:"+strconv.Itoa(ports[0]))
+	}
 	head, err := Start(ctx, o)
 	if err != nil {
 		release()
@@ -71,8 +78,21 @@ func (c *Cluster) AddNode(ctx context.Context, name, data string) error {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return err
 	}
-	if _, err := c.nodeCommand(ctx, "add", name, "--out", filepath.Join(data, "node.join")); err != nil {
+	join := filepath.Join(data, "node.join")
+	if _, err := c.nodeCommand(ctx, "add", name, "--out", join); err != nil {
 		return fmt.Errorf("add node %s: %w%s", name, err, c.lastWords())
+	}
+	if c.options.NewKey != nil {
+		if err := c.options.NewKey(); err != nil {
+			return fmt.Errorf("add node %s: %w", name, err)
+		}
+	}
+	var links Link
+	if c.options.Relays {
+		var err error
+		if links, err = relayed(join); err != nil {
+			return fmt.Errorf("add node %s: %w", name, err)
+		}
 	}
 	headers := "User-Agent: Mozilla/5.0 (compatible; HCE-DC/3.0)\n" + NodeHeader + ": " + name + "\n"
 	if err := os.WriteFile(filepath.Join(data, "headers.txt"), []byte(headers), 0o600); err != nil {
@@ -82,29 +102,39 @@ func (c *Cluster) AddNode(ctx context.Context, name, data string) error {
 	if err != nil {
 		return err
 	}
-	c.nodes[name] = &node{name: name, data: data, adminPort: ports[0], release: release}
+	c.nodes[name] = &node{name: name, data: data, adminPort: ports[0], release: release, links: links}
 	return c.StartNode(ctx, name)
 }
 
 // StartNode starts a node that was added and does not run, and waits until it is ready.
-func (c *Cluster) StartNode(ctx context.Context, name string) (err error) {
-	n := c.nodes[name]
-	n.program, err = startProgram(c.options.Bin, "dc-node", n.data, c.nodeEnv(n),
-		"-c", filepath.Join(c.options.Ini, "dc-node.ini"), "--join", filepath.Join(n.data, "node.join"))
-	if err != nil {
+func (c *Cluster) StartNode(ctx context.Context, name string) error {
+	if err := c.LaunchNode(name); err != nil {
 		return err
 	}
-	return c.awaitNode(ctx, n)
+	return c.awaitNode(ctx, c.nodes[name])
 }
 
-// nodeEnv is the environment of a node and its tasks.
-func (c *Cluster) nodeEnv(n *node) []string {
-	return append(append(c.Env(), c.env...),
+// LaunchNode is StartNode without the wait.
+func (c *Cluster) LaunchNode(name string) (err error) {
+	n := c.nodes[name]
+	n.program, err = startProgram(c.options.Bin, "dc-node", c.NodeOutput(name), c.NodeEnv(name),
+		"-c", filepath.Join(c.options.Ini, "dc-node.ini"), "--join", filepath.Join(n.data, "node.join"))
+	return err
+}
+
+// NodeEnv is the environment of a node and its tasks.
+func (c *Cluster) NodeEnv(name string) []string {
+	n := c.nodes[name]
+	env := append(append(c.Env(), c.env...),
 		"DC_Application_data_dir="+n.data,
 		"DC_AdminInterfaceServer_serverPort="+strconv.Itoa(n.adminPort),
 		"DC_StatusServer_StatusPort=0",
 		"DC_CrawlerTask_headers_file="+filepath.Join(n.data, "headers.txt"),
 	)
+	if c.options.NodeEnv != nil {
+		env = append(env, c.options.NodeEnv(name)...)
+	}
+	return env
 }
 
 // awaitNode waits until the head lists a node as ready.
@@ -220,8 +250,20 @@ func (c *Cluster) RestartHead(ctx context.Context) error {
 	return c.Rig.start(ctx)
 }
 
-// NodeOutput is the file with what a node wrote.
-func (c *Cluster) NodeOutput(name string) string { return c.nodes[name].talk }
+// StopNode ends a node with SIGTERM, or after a while with SIGKILL.
+func (c *Cluster) StopNode(name string) { c.nodes[name].close() }
+
+// NodePID is the process id of a node.
+func (c *Cluster) NodePID(name string) int { return c.nodes[name].PID() }
+
+// Link is the link of a node to the brokers.
+func (c *Cluster) Link(name string) Link { return c.nodes[name].links }
+
+// NodeOutput is the file with what a node wrote. It is not in the folder of the node, whose disk may
+// be full.
+func (c *Cluster) NodeOutput(name string) string {
+	return filepath.Join(c.options.Data, "node-"+name+".out")
+}
 
 // NodeData is the data folder of a node.
 func (c *Cluster) NodeData(name string) string { return c.nodes[name].data }
@@ -236,6 +278,7 @@ func (c *Cluster) Close() {
 			n.close()
 		}
 		n.release()
+		n.links.close()
 	}
 	c.Rig.Close()
 }

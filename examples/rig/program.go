@@ -21,9 +21,9 @@ type program struct {
 	talk   string        // file with its stdout and stderr
 }
 
-// startProgram starts a program of the folder bin. What it writes goes to a file in the folder data.
-func startProgram(bin, name, data string, env []string, args ...string) (*program, error) {
-	p := &program{name: name, ended: make(chan struct{}), talk: filepath.Join(data, "daemon.out")}
+// startProgram starts a program of the folder bin. What it writes goes to the file talk.
+func startProgram(bin, name, talk string, env []string, args ...string) (*program, error) {
+	p := &program{name: name, ended: make(chan struct{}), talk: talk}
 	out, err := os.OpenFile(p.talk, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err

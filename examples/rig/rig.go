@@ -44,6 +44,17 @@ type Options struct {
 	// Env is appended to the environment of the daemon and its tasks:
 	// DC_<Section>_<key>=value overrides a key of an ini file.
 	Env []string
+
+	// The rest is for StartCluster.
+
+	// Brokers are NATS servers, "nats://host:port", for the head; none: the head runs one itself.
+	// NewKey, if not nil, is called when the head has created a key, which the servers must learn.
+	Brokers []string
+	NewKey  func() error
+	// Relays puts a relay between each node and each broker: see Cluster.Link.
+	Relays bool
+	// NodeEnv, if not nil, returns what is appended to the environment of a node.
+	NodeEnv func(name string) []string
 }
 
 // Rig is a running daemon. Not safe for concurrent use.
@@ -75,7 +86,7 @@ func Start(ctx context.Context, o Options) (*Rig, error) {
 
 // start starts the program and waits for its answer.
 func (r *Rig) start(ctx context.Context) (err error) {
-	r.program, err = startProgram(r.options.Bin, "dc-daemon", r.options.Data, append(r.Env(), r.options.Env...),
+	r.program, err = startProgram(r.options.Bin, "dc-daemon", filepath.Join(r.options.Data, "daemon.out"), append(r.Env(), r.options.Env...),
 		"-c", filepath.Join(r.options.Ini, "dc-daemon.ini"))
 	if err != nil {
 		return err

@@ -41,6 +41,7 @@ type webHost struct {
 	first    time.Time
 	last     time.Time
 	longest  time.Duration // the longest time without a request
+	until    time.Time     // the end of that
 }
 
 // firstWebHost is the second byte of the first host's address, 127.40.0.1. Each test process has
@@ -170,7 +171,9 @@ func (h *webHost) begins(page int, node string) {
 		if h.gap == 0 || gap < h.gap {
 			h.gap = gap
 		}
-		h.longest = max(h.longest, gap)
+		if gap > h.longest {
+			h.longest, h.until = gap, now
+		}
 	}
 	if h.first.IsZero() {
 		h.first = now
@@ -194,6 +197,7 @@ type Record struct {
 	Gap      time.Duration // the smallest one of all hosts
 	Overlaps int           // requests that began before the end of another one of the host
 	Longest  time.Duration // the longest time without a request to a host, between two requests
+	Paused   string        // the host of Longest, and the end of that time
 	Shared   []string      // hosts that several nodes asked
 	Nodes    map[string]int
 }
@@ -214,7 +218,9 @@ func (w *Web) Record() Record {
 			r.Gap = h.gap
 		}
 		r.Overlaps += h.overlaps
-		r.Longest = max(r.Longest, h.longest)
+		if h.longest > r.Longest {
+			r.Longest, r.Paused = h.longest, w.address(i)+" until "+h.until.UTC().Format("15:04:05.000")
+		}
 		for node, n := range h.nodes {
 			r.Nodes[node] += n
 		}
