@@ -64,7 +64,8 @@
 // the head and then acknowledges the task. A node that was away runs what it missed before it
 // answers Runs or takes tasks: [Node.CaughtUp]. A kill before the acknowledgement runs a task a second
 // time, so such tasks are idempotent. A task that fails is tried three times; then its failure is the
-// result, and the journal goes on. The head may die after the append: the nodes run the task anyway.
+// result, and the journal goes on. While its program reports a fault of the machine, such as a full
+// disk, it is tried without a limit, and the journal waits. The head may die after the append: the nodes run the task anyway.
 //
 // # Limits
 //
