@@ -243,7 +243,7 @@ func (w *quotaWorld) settle() (rounds int) {
 // Whatever messages and writes are lost, late or repeated, and whoever is killed, the nodes never have
 // more than the limit, and at the end exactly the limit.
 func TestQuotaModel(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(120) {
 		limits := wire.Amounts{int64(1 + seed%60), int64(1 + seed%25), 0}
 		w := newQuotaWorld(t, seed, limits, 1+int(seed%4))
 		w.faults = true
@@ -292,7 +292,7 @@ func TestQuotaModel(t *testing.T) {
 // Limits that a client changes reach the nodes one after the other. No node adds anything for a limit that
 // was lowered everywhere.
 func TestQuotaOfChangedLimits(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range uint64(40) {
 		w := newQuotaWorld(t, seed, wire.Amounts{40, 0, 0}, 3)
 		w.faults = true
 		for round := range 6 {

@@ -82,14 +82,21 @@ func (a *Agent) askForMore(now time.Time) {
 			return
 		case r.short > 0: // other nodes are away, or use what is left
 			q.wanted = true
-			pause := min(max(2*q.pause, firstPause), longestPause)
-			q.worked()
-			q.pause, q.due = pause, a.Now().Add(pause)
+			q.waits(a.Now(), r.changed)
 		default:
 			q.worked()
 		}
 		q.all = q.all && !all
 	})
+}
+
+// waits sets the next pause, which grows while nothing changes.
+func (q *quota) waits(now time.Time, changed bool) {
+	pause := min(max(2*q.pause, firstPause), longestPause)
+	if changed {
+		pause = firstPause
+	}
+	q.backoff = backoff{pause: pause, due: now.Add(pause)}
 }
 
 // quotaRound is what one round has done.
@@ -98,19 +105,31 @@ type quotaRound struct {
 	short   int64 // sites that still wait
 }
 
+// quotaRound asks for the sites that want more, and with all before that for the other ones.
 func (a *Agent) quotaRound(ctx context.Context, conn *broker.Conn, member Member, all bool) (r quotaRound, err error) {
+	if all {
+		err = a.askFor(ctx, conn, member, false, &r)
+	}
+	if err == nil {
+		r.short = 0
+		err = a.askFor(ctx, conn, member, true, &r)
+	}
+	return r, err
+}
+
+func (a *Agent) askFor(ctx context.Context, conn *broker.Conn, member Member, wanted bool, r *quotaRound) error {
 	for after := ""; ; {
-		reports, err := a.readQuota(ctx, member, wire.QuotaReadRequest{Wanted: !all, After: after, Max: quotaPage})
+		reports, err := a.readQuota(ctx, member, wire.QuotaReadRequest{Wanted: wanted, After: after, Max: quotaPage})
 		if err != nil || len(reports) == 0 {
-			return r, err
+			return err
 		}
 		orders, err := askHead(ctx, conn, reports)
 		if err != nil {
-			return r, err
+			return err
 		}
 		answer, err := a.setQuota(ctx, orders)
 		if err != nil {
-			return r, err
+			return err
 		}
 		for i, now := range answer.Reports {
 			if now.AnyShort() {
@@ -120,7 +139,7 @@ func (a *Agent) quotaRound(ctx context.Context, conn *broker.Conn, member Member
 		}
 		r.changed = r.changed || answer.Added > 0
 		if len(reports) < quotaPage {
-			return r, nil
+			return nil
 		}
 		after = reports[len(reports)-1].Site
 	}

@@ -94,9 +94,10 @@ func (t *tx) touch(site string, mask wire.ErrorMask) error {
 	return err
 }
 
-// wantsWork asks for a lease when a site gets rows to crawl that the present one does not let it crawl. It
-// reads the counters before or after the change, as the database likes: both say enough.
+// wantsWork asks for a lease when a site gets new rows. It reads the counters before or after the change,
+// as the database likes: both say enough.
 const wantsWork = `LeaseWanted = CASE
+  WHEN MaxURLs > LeaseURLs AND 2 * OwnURLs > LeaseURLs AND (LeaseFinal & 1) = 0 THEN 1
   WHEN MaxResources > 0 AND Resources + InFlight + InProcess >= LeaseResources AND (LeaseFinal & 2) = 0 THEN 1
   WHEN MaxErrors > 0 AND Errors > LeaseErrors AND (LeaseFinal & 4) = 0 THEN 1
   ELSE LeaseWanted END, `

@@ -160,7 +160,7 @@ func (k *receiving) storeSite(id string, urls []*wire.URL) error {
 	if err := f.keepFreq(); err != nil {
 		return err
 	}
-	if f.full != 0 || f.limits.leased && f.limits.maxURLs > 0 {
+	if f.full != 0 {
 		if err := f.touch(f.site, f.full); err != nil {
 			return err
 		}

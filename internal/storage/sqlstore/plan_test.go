@@ -78,6 +78,8 @@ func TestHotStatementsUseIndexes(t *testing.T) {
 		"copies":        {"SELECT URL FROM " + b.db.SiteTable(sqldb.Deleted, "0") + " WHERE Site_Id = ? AND URLMd5 = ?", "urls.md5 (Site_Id=? AND URLMd5=?)", 2},
 		"next keys":     {"SELECT URLMd5 FROM " + urls + " AS `urls` WHERE (Site_Id = ?) AND (URLMd5 > ?) ORDER BY URLMd5 LIMIT ?", "(Site_Id=? AND URLMd5>?)", 3},
 		"next deleted":  {"SELECT URLMd5 FROM " + b.db.SiteTable(sqldb.Deleted, "0") + " WHERE (Site_Id = ?) AND (URLMd5 > ?) ORDER BY URLMd5 LIMIT ?", "urls.md5 (Site_Id=? AND URLMd5>?)", 3},
+		"leases":        {named("leases_wanted"), "COVERING INDEX dc_sites.sites.wanted (Id>?)", 2},
+		"held links":    {named("links_held_page"), "dc_sites.links_held.site (Site_Id=?)", 2},
 		"history":       {"SELECT * FROM " + b.db.SiteTable(sqldb.Logs, "0") + " WHERE Site_Id = ? AND URLMd5 = ?", "log.md5 (Site_Id=? AND URLMd5=?)", 2},
 	}
 	for name, c := range cases {
