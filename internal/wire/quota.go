@@ -32,7 +32,7 @@ type Kinds [QuotaKinds]bool
 // QuotaReturn as an amount of an order reduces the lease to what is used.
 const QuotaReturn = -1
 
-// QuotaReport is what a node says of one site. One machine sends no reports.
+// QuotaReport is what a node of a cluster says of one site.
 type QuotaReport struct {
 	Site   string  `json:"site"`
 	Gone   bool    `json:"gone,omitempty"` // the node does not have the site; the amounts are 0

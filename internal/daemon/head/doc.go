@@ -23,6 +23,11 @@
 // With Hosts = false (placement = propagate) any node holds any row. Nodes are then members in the
 // key "members", which no node follows, and may join at any time.
 //
+// # Limits of sites
+//
+// The limits of a site hold for all nodes. The head keeps a ledger for each site in the table "quota" and
+// gives the nodes leases when they ask (docs/decisions/0019-quota.md).
+//
 // # Kill
 //
 // The placement is one key, written with the revision that was read: a kill leaves the old or the

@@ -37,6 +37,13 @@
 // So a link is in the table of its sender, in the stream, or in the table of its owner at any
 // moment, and a second delivery changes nothing.
 //
+// # Limits of sites
+//
+// The node has a lease of the limits of each site. A round of QUOTA_READ (sites that want more), a
+// question to the head and QUOTA_SET (its orders) starts when one of links does, and again after a pause
+// while something waits. The head asks too, for what is not used here. Orders have numbers: one that is
+// repeated, late or older than the last one changes nothing (docs/decisions/0019-quota.md).
+//
 // # Placement
 //
 // The agent writes placement.json, which task programs read. It is replaced atomically; a kill leaves
