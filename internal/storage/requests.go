@@ -35,10 +35,8 @@ func (repo *Repository) siteNew(ctx context.Context, r wire.SiteNewRequest) (any
 		return answer, nil
 	}
 	if err := repo.Contents.Create(ctx, r.ID); err != nil {
-		if Critical(err) {
-			return nil, err
-		}
-		// The site is stored, and PutAll creates the place later.
+		// The site is stored, and PutAll creates the place later. An error would be repeated, and
+		// then answered as a duplicate.
 		repo.Log.Warn("cannot prepare processed contents", "site", r.ID, "error", err)
 	}
 	return answer, nil

@@ -1,7 +1,10 @@
 package storage
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -112,4 +115,22 @@ func TestSiteCleanupKeepsTheSite(t *testing.T) {
 		}
 	}
 	n.fill() // the key-value file can be written again (docs/spec/storage.md 3.1)
+}
+
+// A site is created although the file for its contents cannot be: the first content tries again. An
+// error would be repeated by the journal of a cluster, and answered as a duplicate.
+func TestNewSiteWithoutRoomForContents(t *testing.T) {
+	n := newNode(t)
+	r, err := wire.ReadSiteNew(json.RawMessage(`{"urls":["http://new.example/"],"description":"new"}`), &wire.Notes{})
+	n.must(err)
+	if err := r.Normalize("Site", canonicalRoot); err != nil {
+		t.Fatal(err)
+	}
+	n.must(os.Mkdir(filepath.Join(n.keys, r.ID+".db"), 0o700))
+	for _, want := range []int{wire.CodeOK, wire.CodeDuplicateSite} {
+		answer, err := n.siteNew(t.Context(), r)
+		if got, _ := answer.(wire.GeneralResponse); err != nil || got.ErrorCode != want {
+			t.Errorf("%+v, %v; want %d", answer, err, want)
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/broker/brokertest"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/executor/executortest"
@@ -142,6 +143,23 @@ func TestJournalTries(t *testing.T) {
 		if runs, _ := os.ReadFile(file); len(runs) != c.runs {
 			t.Errorf("%s %d: %d runs, want %d", c.do, c.need, len(runs), c.runs)
 		}
+	}
+}
+
+// A node that runs a task of the journal a second time, because its acknowledgement was lost, does not
+// replace its answer by one that says that the change is there already.
+func TestFirstAnswerCounts(t *testing.T) {
+	t.Parallel()
+	b := brokertest.Start(t, "alpha", "beta")
+	e := openHead(t, b, b.Head(t), func(c *Config) { c.Silence = brokertest.Timeout })
+	incoming := make(chan nodeAnswer, 3)
+	for _, a := range [][2]string{{"alpha", "first"}, {"alpha", "second"}, {"beta", "first"}} {
+		e.hear(broker.Entry{Key: a[0], Value: encode(sign{}), Changed: time.Now()})
+		incoming <- nodeAnswer{a[0], answer{Error: a[1]}}
+	}
+	answers := e.gather(brokertest.Context(t), []string{"alpha", "beta"}, incoming)
+	if answers["alpha"].Error != "first" || answers["beta"].Error != "first" {
+		t.Errorf("%+v", answers)
 	}
 }
 

@@ -327,7 +327,9 @@ func (e *Executor) gather(ctx context.Context, names []string, incoming <-chan n
 		}
 		select {
 		case a := <-incoming:
-			answers[a.node] = a.answer
+			if _, again := answers[a.node]; !again { // a second run may say that the change is there
+				answers[a.node] = a.answer
+			}
 		case <-ctx.Done():
 			return answers
 		case <-tick.C:
