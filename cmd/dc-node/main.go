@@ -22,16 +22,21 @@ import (
 var text = command.Text{
 	Name: "dc-node", Summary: "runs the managers of a data node",
 	Description: `A data node has stores of its own, and task programs that select, crawl and process what
-it stores. It has no port for clients: they talk to dc-daemon. Several nodes run on one machine if
-each has its own folder of ini files and its own data_dir.
+it stores. It has no port for clients: they talk to the dc-daemon that is the head of the cluster.
+"dc-admin node add NAME" on the head makes the join file: the address of the head and the secret key
+of this node, readable by its owner only (0600). Without a join file the node works alone. It needs no
+open port. docs/cluster.md has all steps, failures and upgrades.
+
+Several nodes run on one machine if each has its own folder of ini files and its own data_dir.
 
 SIGTERM and SIGINT stop the node, as dc-admin --cmd STOP does. A second signal ends the node and its
 tasks at once. SIGHUP reopens the log file.`,
 	Examples: `  dc-node -c /etc/dc-node/dc-node.ini
   dc-node -c /etc/dc-node/dc-node.ini --join n1.join
   dc-node --check-config`,
-	ExitStatus: `0 the node was stopped; 1 it did not start or a manager failed. With --check-config: 0
-the configuration is valid; 1 it is not.`,
+	ExitStatus: `0 the node was stopped; 1 it did not start or a manager failed. A head that cannot be reached
+is no failure: the node tries again and says so in its log. With --check-config: 0 the configuration is
+valid; 1 it is not.`,
 }
 
 // sequence are the managers of a node.
@@ -61,7 +66,7 @@ func cluster(f *config.File, app config.Application, join string, cfg *daemon.Co
 	}
 	j, err := broker.ReadJoin(path)
 	if err != nil {
-		s.Fail("join", "does not serve: "+err.Error()+"; create one with \"dc-admin node add NAME\" on the head")
+		s.Fail("join", "cannot be used: "+err.Error())
 		return
 	}
 	cfg.Node = &node.Config{Join: j, Address: address, Version: command.Version(), DrainFile: filepath.Join(app.DataDir, "draining"), Lease: lease}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"hce/dc/internal/childprocess"
@@ -19,13 +20,16 @@ type response struct {
 	ErrorCode    int    `json:"errorCode"`
 	ErrorMessage string `json:"errorMessage"`
 	ItemsList    []struct {
-		ErrorCode    int             `json:"errorCode"`
+		ErrorCode    any             `json:"errorCode"` // a number; a text such as "0;0" of several nodes
 		ErrorMessage string          `json:"errorMessage"`
 		ItemObject   json.RawMessage `json:"itemObject"`
 	} `json:"itemsList"`
 	ClientCode    int    `json:"error_code"`
 	ClientMessage string `json:"error_message"`
 }
+
+// failed reports whether a code, or one of the joined codes of several nodes, is not 0.
+func failed(code any) bool { return strings.Trim(fmt.Sprint(code), "0;") != "" }
 
 // Ask runs dc-client with one command and decodes the itemObject of the first node into
 // answer (a pointer, or nil). The request goes through a file, like an operator's. An
@@ -64,8 +68,8 @@ func (r *Rig) Ask(ctx context.Context, command string, request, answer any) erro
 		return fmt.Errorf("send %s: no node answered", command)
 	}
 	for _, item := range got.ItemsList {
-		if item.ErrorCode != 0 {
-			return fmt.Errorf("send %s: %s (%d)", command, item.ErrorMessage, item.ErrorCode)
+		if failed(item.ErrorCode) {
+			return fmt.Errorf("send %s: %s (%v)", command, item.ErrorMessage, item.ErrorCode)
 		}
 	}
 	item := got.ItemsList[0]

@@ -129,6 +129,7 @@ func (c *Cluster) NodeEnv(name string) []string {
 		"DC_Application_data_dir="+n.data,
 		"DC_AdminInterfaceServer_serverPort="+strconv.Itoa(n.adminPort),
 		"DC_StatusServer_StatusPort=0",
+		"DC_Application_DRCENodes=1", // is for the head
 		"DC_CrawlerTask_headers_file="+filepath.Join(n.data, "headers.txt"),
 	)
 	if c.options.NodeEnv != nil {

@@ -76,14 +76,14 @@ func (r *Rig) NewSite(ctx context.Context, s Site) (id string, err error) {
 	}
 	maps.Copy(request.Properties, s.Properties)
 	var answer struct {
-		ErrorCode    int    `json:"errorCode"`
+		ErrorCode    any    `json:"errorCode"`
 		ErrorMessage string `json:"errorMessage"`
 	}
 	if err := r.Ask(ctx, "SITE_NEW", request, &answer); err != nil {
 		return "", err
 	}
-	if answer.ErrorCode != 0 {
-		return "", fmt.Errorf("create site %s: %s (%d)", s.Root, answer.ErrorMessage, answer.ErrorCode)
+	if failed(answer.ErrorCode) {
+		return "", fmt.Errorf("create site %s: %s (%v)", s.Root, answer.ErrorMessage, answer.ErrorCode)
 	}
 	return request.ID, nil
 }

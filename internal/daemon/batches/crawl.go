@@ -91,6 +91,9 @@ func (c *Crawl) declare() {
 // hint handles a message that there may be work, perhaps of processing.
 func (c *Crawl) hint(manager.Peer, wire.Event) {
 	c.Tell(ProcessName, wire.InternalWork, nil)
+	if c.adopted {
+		c.recover() // it may have been held
+	}
 	c.again, c.found = c.selecting(), c.Now()
 	c.Kick(crawlTimer)
 }

@@ -57,6 +57,9 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 
 // hint handles a message that there may be work.
 func (p *Process) hint(manager.Peer, wire.Event) {
+	if p.adopted {
+		p.recover() // it may have been held
+	}
 	p.again, p.found = p.looking || p.slots() > 0, p.Now()
 	p.Kick(processTimer)
 }

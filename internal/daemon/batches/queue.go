@@ -238,9 +238,10 @@ func (q *queue) known(tasks []executor.Status) {
 }
 
 // recover returns the rows of all batches that were not adopted (docs/spec/DECISIONS.md 3.7).
-// Nothing starts before it succeeds.
+// Nothing starts before it succeeds. It waits while the queue is held: a data node that has never
+// joined its cluster has no placement, without which its task programs refuse to work.
 func (q *queue) recover() {
-	if q.ready || q.recovering {
+	if q.ready || q.recovering || q.Held() {
 		return
 	}
 	if len(q.statuses) == 0 {

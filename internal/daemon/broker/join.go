@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"hce/dc/internal/files"
 )
@@ -40,7 +41,12 @@ func WriteJoin(path string, j Join) error {
 // ReadJoin reads a join file. Only its owner may be able to read it.
 func ReadJoin(path string) (Join, error) {
 	raw, err := readSecret(path)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Join{}, fmt.Errorf("there is no join file %s: make one with \"dc-admin node add NAME\" on the head, and copy it here", path)
+	case errors.Is(err, fs.ErrPermission):
+		return Join{}, fmt.Errorf("join file: %w: it must belong to the user of this program, with mode 0600", err)
+	case err != nil:
 		return Join{}, fmt.Errorf("join file: %w", err)
 	}
 	var j Join
@@ -48,7 +54,7 @@ func ReadJoin(path string) (Join, error) {
 		err = j.check()
 	}
 	if err != nil {
-		return Join{}, fmt.Errorf("join file %s: %w", path, err)
+		return Join{}, fmt.Errorf("%s is not a join file of \"dc-admin node add NAME\", or is damaged: %w", path, err)
 	}
 	return j, nil
 }

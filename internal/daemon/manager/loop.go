@@ -140,6 +140,9 @@ func (l *Loop) Now() time.Time { return l.cfg.Now() }
 // Every timers pause.
 func (l *Loop) Suspended() bool { return l.suspended || l.held }
 
+// Held reports whether another manager holds this one.
+func (l *Loop) Held() bool { return l.held }
+
 // Leave makes Run return nil after this turn.
 func (l *Loop) Leave() { l.leaving = true }
 
