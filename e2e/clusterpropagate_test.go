@@ -3,13 +3,12 @@
 package e2e
 
 import (
-	"context"
-	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
-	"time"
 
 	"hce/dc/examples/rig"
-	"hce/dc/internal/testwait"
 )
 
 // placement = propagate is the way of the original: the head selects URLs and sends batches to two nodes,
@@ -33,17 +32,19 @@ func TestClusterPropagates(t *testing.T) {
 	})
 	id := newSite(t, c.Rig, rig.Site{Root: web.Root(), Filter: web.Filter()})
 	w := world{Rig: c.Rig, id: id}
-	testwait.UntilWithin(t, time.Minute, "all pages are requested", func() bool { return web.Record().Missing == 0 })
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	_ = ctx
-	out, _ := w.command(t, 0, "hce", "site", "ls")
-	t.Log(out)
-	out, _ = w.command(t, 0, "hce", "status")
-	t.Log(out)
-	out, _ = w.command(t, 0, "hce", "url", "ls", id, "--limit", "5")
-	t.Log(out)
-	out, _ = w.command(t, 0, "dc-client", "-cmd", "SITE_STATUS", "-ff", fmt.Sprintf(`{"id":%q}`, id))
-	t.Log(out[:min(len(out), 1500)])
-	t.Logf("%+v", web.Record())
+	if out, _ := w.command(t, 0, "hce", "crawl", id); !strings.Contains(out, "60 URLs, 60 pages") {
+		t.Error(out)
+	}
+	out := filepath.Join(t.TempDir(), "pages.jsonl")
+	w.command(t, 0, "hce", "export", id, "--out", out, "--fields", "url")
+	if lines := strings.Split(exportText(t, out), "\n"); len(slices.Compact(lines)) != 61 { // and an empty one
+		t.Errorf("%d pages", len(lines))
+	}
+	w.command(t, 0, "hce", "site", "pause", id)
+	if list, _ := w.command(t, 0, "hce", "site", "ls"); !strings.Contains(list, "paused") {
+		t.Error(list)
+	}
+	if r := web.Record(); r.Doubles > 0 || len(r.Nodes) != 2 {
+		t.Errorf("%+v", r)
+	}
 }
