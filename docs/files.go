@@ -8,5 +8,5 @@ import "embed"
 
 // Files are the pages.
 //
-//go:embed properties.md site-properties.md spec/objects.md
+//go:embed properties.md site-properties.md processing.md spec/objects.md spec/processing.md
 var Files embed.FS

@@ -17,7 +17,7 @@ const freePrefix = "HTTP_POST_FORM_"
 // Properties are the names of all documented properties of a site, sorted.
 var Properties = sync.OnceValue(func() []string {
 	names := map[string]bool{}
-	for page, column := range map[string]int{"properties.md": 1, "site-properties.md": 1, "spec/objects.md": 2} {
+	for page, column := range map[string]int{"properties.md": 1, "site-properties.md": 1, "processing.md": 1, "spec/objects.md": 2, "spec/processing.md": 1} {
 		text, err := docs.Files.ReadFile(page)
 		if err != nil {
 			panic(err) // the page is embedded
@@ -38,8 +38,12 @@ func propertyPart(page, text string) string {
 	switch page {
 	case "site-properties.md":
 		start, end = "\n## Properties\n", "\n## Filters\n"
+	case "processing.md":
+		start, end = "\n## Properties\n", "\n## Keys of "
 	case "spec/objects.md":
 		start, end = "\n### 2.4 ", "\n### 2.5 "
+	case "spec/processing.md":
+		start, end = "\n### 1.5 ", "\nKeys of `"
 	default:
 		return text
 	}
@@ -63,7 +67,7 @@ func addNames(names map[string]bool, cell string) {
 		if base := strings.LastIndexByte(last, '_'); word[0] == '_' && base > 0 {
 			word = last[:base] + word
 		}
-		if word == strings.ToLower(word) && word != "template" || word[0] == '_' { // words of the text
+		if word == strings.ToLower(word) && word != "template" || word[0] == '_' || word == "Name" { // words of the text, and of the head of a table
 			continue
 		}
 		names[word], last = true, word

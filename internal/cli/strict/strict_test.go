@@ -17,6 +17,7 @@ func TestProperties(t *testing.T) {
 	for _, want := range []string{
 		"HTTP_HEADERS", "TLSVerify", "HostConcurrency", "URL_TEMPLATE_REALTIME_URLENCODE", "RECRAWL_PERIOD_STEP", "COUNTER_CRIT_DURLS",
 		"COUNTER_CRIT_CONTENTS", "MODES_FLAG", "AGING_URL_CRITERION", "template", "RECRAWL_DELETE_WHERE", "PROCESS_CTYPES", "LOGGER", "PDATE_SOURCES_MASK",
+		"TAGS_MAPPING", "TAGS_TYPES", "SCRAPER_METRICS", "DEFAULT_METRIC", "SCRAPER_SCRAPY_PRECONFIGURED", "PDATE_TIME", "LINK_RESOLVE", "PROCESSOR_ALGORITHM",
 	} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s is missing in %q", want, names)
