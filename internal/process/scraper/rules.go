@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -95,6 +96,14 @@ type options struct {
 	keys map[string]json.RawMessage
 }
 
+// optionNames are all keys of PROCESSOR_PROPERTIES. Some had an effect in the original only.
+var optionNames = []string{
+	"algorithm", "modules", "metrics", "tagsValidator", "SCRAPER_TEXT_MARKUP", "SCRAPER_KEEP_ATTRIBUTES", "CLOSE_VOID", "SCRAPER_TEXT_REDUCER",
+	"SCRAPER_TEXT_REDUCER_MASK", "SCRAPER_TAG_ITEMS_DELIMITER", "SCRAPER_TAG_ITEMS_INNER_DELIMITER", "SCRAPER_LANG_DETECT",
+	"PDATE_SOURCES_EXPRESSION", "URL_NORMALIZE_MASK_PROCESSOR", "SCRAPER_DOWNLOAD_IMAGES", "IMAGE_RATION", "EXTRACTOR_USER_AGENT",
+	"EXTRACTOR_NEWSPAPER_MAX_EXECUTION", "EXTRACTOR_GOOSE_MAX_EXECUTION", "EXTRACTOR_CUSTOM_MAX_EXECUTION", "parentMd5", "rank", "html5",
+}
+
 // compiling collects the problems of Compile.
 type compiling struct {
 	*Rules
@@ -113,6 +122,11 @@ func Compile(s *Source) (*Rules, []Problem) {
 	}
 	c.mediaFilters = slices.ContainsFunc(s.Filters, func(f filter.Rule) bool { return f.Mode == 1 && f.State != 0 })
 	c.options = property.Parsed(c.p, "PROCESSOR_PROPERTIES", parseOptions)
+	for _, name := range slices.Sorted(maps.Keys(c.options.keys)) {
+		if !slices.Contains(optionNames, name) {
+			c.note(0, fmt.Errorf("property PROCESSOR_PROPERTIES has unknown key %q; it has no effect", prop.Clip(name)))
+		}
+	}
 	c.readExtractors()
 	c.readTemplates()
 	c.readResults()

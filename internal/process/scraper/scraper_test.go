@@ -153,3 +153,11 @@ func withoutTime(content []byte) any {
 	}
 	return value
 }
+
+// An unknown key has no effect, and is named.
+func TestUnknownOption(t *testing.T) {
+	_, problems := scraper.Compile(&scraper.Source{Properties: map[string]string{"PROCESSOR_PROPERTIES": `{"SCRAPER_TEXT_REDUCR":1,"CLOSE_VOID":1,"rank":2}`}})
+	if len(problems) != 1 || problems[0].Bits != 0 || !strings.Contains(problems[0].Text, `unknown key "SCRAPER_TEXT_REDUCR"`) {
+		t.Errorf("%v", problems)
+	}
+}
