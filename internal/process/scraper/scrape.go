@@ -452,8 +452,8 @@ func (s *scrape) dates(r *result.Result, p *part) pubdate.Resolved {
 	if found.Source == pdate.Now && !s.rules.dateAsked { // the page has no date
 		r.Remove("pubdate")
 		r.Remove("pubdate_tz")
-		found.Date = ""
-		found.Steps = append(found.Steps, "the page has no date, so no tag pubdate is stored")
+		found.Date, found.Source = "", 0
+		found.Steps = append(found.Steps, "only the current time is left: no tag pubdate is stored, and PDate is the date of the last change")
 	}
 	return found
 }
