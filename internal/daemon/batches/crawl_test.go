@@ -52,13 +52,18 @@ func TestIdleQueueLooksLessOften(t *testing.T) {
 			return is
 		}
 	}
+	later := func(d time.Duration) {
+		r.settled() // a request under way would time out
+		r.clock.pass(d)
+	}
+	r.recovered()
 	r.work()
 	testwait.Until(t, "regular looks after a hint", period(2*time.Second))
-	r.clock.pass(idleAfter + time.Second)
+	later(idleAfter + time.Second)
 	testwait.Until(t, "fewer looks", period(idlePeriod))
-	r.clock.pass(idleAfter)
+	later(idleAfter)
 	testwait.Until(t, "half as many", period(2*idlePeriod))
-	r.clock.pass(time.Hour)
+	later(time.Hour)
 	testwait.Until(t, "the fewest looks", period(longestIdle))
 	r.work()
 	testwait.Until(t, "regular looks after another hint", period(2*time.Second))
