@@ -22,8 +22,9 @@ SCRATCH = $(shell scripts/testdir.sh)
 # Rules about values start no goroutine: their tests run without the race detector. So do
 # the operations of one db-task after the other, and the simulated week, which is one long
 # computation: the packages below them have tests of their own with it.
-PLAIN := ./internal/wire/... ./internal/web/... ./internal/process/article ./internal/process/document/... ./internal/process/markup \
-	./internal/process/office ./internal/process/pdf ./internal/process/template ./internal/storage/expr ./internal/storage/conformance/... \
+PLAIN := ./internal/wire/... ./internal/web/... ./internal/warc \
+	$(addprefix ./internal/process/,article author chain contenthash document/... entry fallback language linkresolve markup media multiitem \
+	office pdf pubdate ranking redirectlink render scraper template) ./internal/storage/expr ./internal/storage/conformance/... \
 	./internal/daemon/simulation ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 
 .DEFAULT_GOAL := help
