@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"text/tabwriter"
+	"time"
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
@@ -21,7 +22,7 @@ file; 3 the daemon cannot be reached, or the join file cannot be written; 4 inte
 type nodeRequest struct {
 	config, out string
 	names       []string
-	json, off   bool
+	json, wait  bool
 }
 
 // nodeCommand is the sub-command node with its own sub-commands.
@@ -37,7 +38,7 @@ the section [Cluster] of its ini file.`,
   dc-admin node lost n2`,
 		ExitStatus: nodeExit,
 	}, nil)
-	for _, sub := range []nodeSub{nodeList, nodeAdd, nodeDrain, nodeRemove, nodeLost} {
+	for _, sub := range []nodeSub{nodeList, nodeAdd, nodeDrain, nodeUndrain, nodeRemove, nodeLost} {
 		c.Add(sub.command(ctx))
 	}
 	return c
@@ -191,16 +192,41 @@ var nodeDrain = nodeSub{
 	text: command.Text{
 		Name: "drain", Summary: "stops the crawling of a node",
 		Description: `The node starts no new work, finishes what runs and sends its links. It still answers
-requests about its pages. "dc-admin node ls" shows it as draining. With --off it works again.`,
-		Examples: "  dc-admin node drain n1\n  dc-admin node drain n1 --off",
+requests about its pages, and keeps draining over a restart until "dc-admin node undrain". The state
+is draining, then drained: with --wait the command returns then.`,
+		Examples: "  dc-admin node drain n1 --wait",
 	},
-	add: func(c *command.Command, r *nodeRequest) { c.Flag(&r.off, "off", "", "end draining") },
+	add: func(c *command.Command, r *nodeRequest) {
+		c.Flag(&r.wait, "wait", "", "return when the node is drained")
+	},
 	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
-		name := wire.ClusterDrain
-		if r.off {
-			name = wire.ClusterUndrain
+		for r.wait {
+			answer, exit, err := s.Cluster(ctx, wire.ClusterCommand{Command: wire.ClusterDrain, Node: r.names[0]})
+			if err != nil {
+				return exit, err
+			}
+			r.wait = answer.State != "drained"
+			select {
+			case <-ctx.Done():
+				return command.ExitInterrupted, errors.New("interrupted; the node goes on draining")
+			case <-time.After(drainLook):
+			}
 		}
-		return r.state(ctx, s, name, nil)
+		return r.state(ctx, s, wire.ClusterDrain, nil)
+	},
+}
+
+// drainLook is the time between two looks at a node that drains.
+const drainLook = 500 * time.Millisecond
+
+var nodeUndrain = nodeSub{
+	named: true,
+	text: command.Text{
+		Name: "undrain", Summary: "lets a drained node work again",
+		Examples: "  dc-admin node undrain n1",
+	},
+	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
+		return r.state(ctx, s, wire.ClusterUndrain, nil)
 	},
 }
 

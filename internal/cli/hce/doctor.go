@@ -189,7 +189,7 @@ func (d *doctor) cluster() {
 		case !n.Member:
 			d.add("nodes", warning, n.Name+" owns no hosts: it is "+n.State, "dc-admin node ls")
 		case n.State != "ready":
-			d.add("nodes", warning, n.Name+" is "+n.State, "dc-admin node ls; a drained node works again after dc-admin node undrain "+n.Name)
+			d.add("nodes", warning, n.Name+" is "+n.State, "dc-admin node ls; a drained node works again after: dc-admin node undrain "+n.Name)
 		case n.Version != "" && n.Version != command.Version():
 			d.add("nodes", warning, fmt.Sprintf("%s has version %s, but hce is %s", n.Name, n.Version, command.Version()), "upgrade it: docs/cluster.md, Upgrade")
 		default:
