@@ -259,7 +259,7 @@ func TestFailingLists(t *testing.T) {
 
 // A thousand refused connections do not block listed clients and do not fill the log.
 func TestManyRefused(t *testing.T) {
-	const strangers, each, visits = 4, 250, 100
+	const strangers, each, visits = 4, 60, 100
 	server, alice, bob := newParty(t), newParty(t), newParty(t)
 	outside, b := newBus(t), newBus(t)
 	list := invite(alice)

@@ -162,9 +162,9 @@ func TestRefusedBeforeItIsRead(t *testing.T) {
 		want        string
 	}{
 		"status":                      {wire.SiteStatus, 2 << 20, false, "the limit is 1048576 (MaxPlainSize"},
-		"contents":                    {wire.URLPut, 60 << 20, false, "the limit is 8388608 (MaxMessageSize"},
+		"contents":                    {wire.URLPut, 9 << 20, false, "the limit is 8388608 (MaxMessageSize"},
 		"status after its object":     {wire.SiteStatus, 2 << 20, true, "the limit is 1048576 (MaxPlainSize"},
-		"contents after their object": {wire.URLPut, 20 << 20, true, "the limit is 8388608 (MaxMessageSize"},
+		"contents after their object": {wire.URLPut, 9 << 20, true, "the limit is 8388608 (MaxMessageSize"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newHandPeer(t, s)

@@ -149,7 +149,8 @@ func (a *Agent) caughtUp(member Member) {
 	a.checkLease(a.Now())
 }
 
-// watchPlacement writes placement.json at each change, until ctx ends. It runs outside of the loop.
+// watchPlacement writes placement.json at each change, until ctx ends or the cluster has data: then the
+// placement changes at places of the journal. It runs outside of the loop.
 func (a *Agent) watchPlacement(ctx context.Context, conn *broker.Conn) error {
 	if a.cfg.Placement == "" {
 		return nil
@@ -158,12 +159,29 @@ func (a *Agent) watchPlacement(ctx context.Context, conn *broker.Conn) error {
 	if err != nil {
 		return err
 	}
-	return table.Watch(ctx, wire.PlacementKey, func(e broker.Entry) {
-		if err := a.usePlacement(ctx, conn, table, e.Value); err != nil && !errors.Is(err, errNoMember) && ctx.Err() == nil {
-			a.Log().Error("cannot use the placement of the cluster", "error", err)
+	watching, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	err = table.Watch(watching, wire.PlacementKey, func(e broker.Entry) {
+		err := a.usePlacement(ctx, conn, table, e.Value)
+		if v, readErr := readView(e.Value); err == nil && readErr == nil && v.Sealed {
+			err = errSealed
+		}
+		if err != nil && !errors.Is(err, errNoMember) {
+			end(err)
 		}
 	})
+	switch cause := context.Cause(watching); {
+	case ctx.Err() != nil:
+		return err
+	case errors.Is(cause, errSealed):
+		return nil
+	default:
+		return fmt.Errorf("use the placement of the cluster: %w", cause)
+	}
 }
+
+// errSealed ends the watch of the placement.
+var errSealed = errors.New("the cluster has data")
 
 // place writes placement.json for the placement of the cluster, {"epoch", "members"}.
 func (a *Agent) place(value []byte) (placement.Placement, error) {
