@@ -78,6 +78,19 @@ func (t *Tx) waitsForDrop(site string) (bool, error) {
 	return t.Row("SELECT 1 FROM "+t.DB.Table(Sites, "dropped")+" WHERE Site_Id = ? LIMIT 1", []any{site}, &one)
 }
 
+// KeepsSite is HasSite for a caller that holds the id of the site: then no other transaction can record
+// its tables to be dropped. One that is recorded already counts as dropped.
+func (t *Tx) KeepsSite(database, site string) (bool, error) {
+	if t.DB.dialect == expr.MySQL {
+		var one int
+		text := "SELECT 1 FROM " + t.DB.Table(Sites, "dropped") + " WHERE Site_Id = ? AND Base_Name = ?" + t.DB.ForUpdate()
+		if dropped, err := t.Row(text, []any{site, database}, &one); err != nil || dropped {
+			return false, err
+		}
+	}
+	return t.HasSite(database, site)
+}
+
 // HasSite reports whether a database has a table for the site, on SQLite whether it has
 // rows.
 func (t *Tx) HasSite(database, site string) (bool, error) {

@@ -119,8 +119,14 @@ func (t *tx) deletedSite(id string) (site string, known bool, err error) {
 		return "", false, err
 	}
 	free, err := t.reserveID(id)
-	if err != nil || free {
-		return id, false, err
+	if err != nil {
+		return "", false, err
+	}
+	if free { // another transaction may have removed its tables before
+		if waits, err := t.KeepsSite(sqldb.Deleted, id); err != nil || !waits {
+			return "", false, err
+		}
+		return id, false, nil
 	}
 	site, err = t.storedID(id)
 	return site, true, err
