@@ -46,7 +46,7 @@ var arrows = map[string][]string{
 	"web/loosexml":  {"web/charset"},
 	"web/content":   {"web/dates", "web/pdate", "web/pyregexp"},
 	"web/datetext":  {"web/dates"},
-	"web/feed":      {"web/dates", "web/loosexml"},
+	"web/feed":      {"web/dates", "web/datetext", "web/loosexml"},
 	"web/sitemap":   {"web/dates", "web/loosexml"},
 	"web/filter":    {"web/pyregexp"},
 	"web/linkrules": {"web/dates", "web/pyregexp"},

@@ -182,6 +182,10 @@ func (j *Job) explain(ctx context.Context, e *Explanation, it *item) error {
 	if task.IsCritical(err) {
 		return err
 	}
+	if err == nil && len(p.Text) == 0 && it.feed() {
+		e.refuse("the row is a feed: it becomes Processed without a content, and its entries are rows of their own")
+		return nil
+	}
 	if err != nil || len(p.Text) == 0 {
 		e.refuse(fmt.Sprintf("the row has no raw content: it becomes Processed with the error %s", strings.Join(wire.ErrRawMissing.Names(), ",")))
 		return nil

@@ -186,6 +186,14 @@ func fields(row *wire.URL) map[string]string {
 	return texts
 }
 
+// feedParser is the PROCESSOR_NAME with which the crawler stores the entries of a feed and not the feed.
+const feedParser = "FEED_PARSER"
+
+// feed reports whether the item is a feed, whose entries are rows of their own.
+func (it *item) feed() bool {
+	return it.row.Type != wire.TypeFetched && it.settings.processor(it.row.ContentType) == feedParser
+}
+
 // content extracts the newest raw content of an item in a worker. Its error is one of
 // Workers. A panic of the stores fails this item only, with bit 51.
 func (j *Job) content(ctx context.Context, it *item, watch watch, log *slog.Logger) (x scraper.Output, err error) {
@@ -198,6 +206,9 @@ func (j *Job) content(ctx context.Context, it *item, watch watch, log *slog.Logg
 	p, err := j.page(ctx, it)
 	if task.IsCritical(err) {
 		return scraper.Output{}, err
+	}
+	if err == nil && len(p.Text) == 0 && it.feed() {
+		return scraper.Output{}, nil
 	}
 	if err != nil || len(p.Text) == 0 {
 		log.Warn("no raw content", "site", it.SiteID, "url", it.row.URL, "error", err)

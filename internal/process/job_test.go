@@ -126,6 +126,23 @@ func TestContents(t *testing.T) {
 	}
 }
 
+// The crawler stores the entries of a feed, and not the feed: its row is processed without an error.
+// An entry without its content is an error.
+func TestRowOfAFeed(t *testing.T) {
+	f := newFixture(t)
+	site := f.Sites["s"]
+	site.Properties = append(site.Properties, wire.SiteProperty{Name: "PROCESSOR_NAME", Value: "FEED_PARSER"})
+	f.Sites["s"] = site
+	feed := f.item("s", "feed", "", func(u *wire.URL) { u.ContentType = "application/rss+xml" })
+	entry := f.item("s", "entry", "", func(u *wire.URL) { u.Type = wire.TypeFetched })
+	f.run(batchOf(feed, entry))
+	for it, bits := range map[*wire.BatchItem]wire.ErrorMask{&feed: 0, &entry: wire.ErrRawMissing} {
+		if row := f.row(*it); row.Status != wire.StatusProcessed || row.ErrorMask != bits {
+			t.Errorf("%s: status %d, %s", row.URL, row.Status, bitNames(row.ErrorMask))
+		}
+	}
+}
+
 // docs/spec/processing.md 1.2 #3, #4, 1.9 #32, #33, #41, 6.1 #1, #2, #4, #14.
 func TestSites(t *testing.T) {
 	tests := []struct {

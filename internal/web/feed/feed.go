@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/web/dates"
+	"hce/dc/internal/web/datetext"
 	"hce/dc/internal/web/loosexml"
 )
 
@@ -116,12 +117,17 @@ func (e Entry) Document(urlMd5, feedURL, feedMd5 string) ([]byte, error) {
 }
 
 // firstDate returns the first valid date of the candidates in UTC, or zero. gofeed's own
-// result is the second choice: it knows more layouts, but reads an unknown zone as UTC.
+// result is the second choice: it knows more layouts, but reads an unknown zone as UTC. The last one
+// are dates of no protocol.
 func firstDate(candidates ...dateText) time.Time {
 	for _, c := range candidates {
 		t, ok := dates.Parse(c.text)
 		if !ok && c.parsed != nil {
-			t = c.parsed.UTC()
+			t, ok = c.parsed.UTC(), true
+		}
+		if !ok { // as people write it: Di, 05 Mär 2024; 1709634000; 2024年3月5日
+			t, _ = datetext.Parse(c.text, datetext.Options{})
+			t = t.UTC()
 		}
 		if y := t.Year(); y >= 1900 && y <= 9999 {
 			return t

@@ -156,6 +156,10 @@ func TestDatesAnywhere(t *testing.T) {
 		"Atom element in RSS": rssOf(`<item><published>2024-03-05</published></item>`),
 		"invalid date first":  rssOf(`<item><pubDate>soon</pubDate><dc:date xmlns:dc="http://purl.org/dc/elements/1.1/">2024-03-05</dc:date></item>`),
 		"published, updated":  `<feed><entry><updated>2024-03-06</updated><published>2024-03-05</published></entry></feed>`,
+		"German":              rssOf(`<item><pubDate>Di, 05 Mär 2024 10:20:00 +0100</pubDate></item>`),
+		"Japanese":            rssOf(`<item><pubDate>2024年3月5日 10:20</pubDate></item>`),
+		"Unix seconds":        rssOf(`<item><pubDate>1709634000</pubDate></item>`),
+		"dots":                rssOf(`<item><pubDate>05.03.2024 10:20</pubDate></item>`),
 		"only updated":        `<feed><entry><updated>2024-03-05</updated></entry></feed>`,
 		"json":                `{"items":[{"id":"1","date_modified":"2024-03-05"}]}`,
 	} {
