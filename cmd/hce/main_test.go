@@ -229,6 +229,25 @@ func TestControlCharacters(t *testing.T) {
 	}
 }
 
+// A table or JSON that cannot be written is a failure of the machine.
+func TestOutputOnAFullDisk(t *testing.T) {
+	w := newWorld(t)
+	for _, args := range []string{"status", "site ls", "site show " + w.site, "url ls " + w.site, "url show " + root + "a.html", "url history " + root + "a.html", "page " + root + "a.html", "doctor", "status --json"} {
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := clitest.Command(t, w.folder, append(strings.Fields(args), "--server", "127.0.0.1:"+w.port)...)
+		var stderr strings.Builder
+		c.Stdout, c.Stderr = full, &stderr
+		_ = c.Run() // its status is looked at
+		full.Close()
+		if status := c.ProcessState.ExitCode(); status != 3 || !strings.Contains(stderr.String(), "no space left on device") {
+			t.Errorf("%s: status %d, %s", args, status, stderr.String())
+		}
+	}
+}
+
 // Without a daemon: a daemon that was named is a failure, else hce looks into its folder.
 func TestNoDaemon(t *testing.T) {
 	folder := t.TempDir()

@@ -89,9 +89,11 @@ addresses without a scheme, sites and URLs that are not known.`,
 func (p program) leaf(text command.Text, o *options, do func(s *session) error) *command.Command {
 	text.UsageError, text.ExitStatus = command.ExitRefused, exitText
 	c := command.New(text, func() int {
-		s := &session{ctx: p.ctx, options: *o, out: p.out, talk: p.talk}
+		out := &output{Writer: p.out}
+		s := &session{ctx: p.ctx, options: *o, out: out, talk: p.talk}
 		err := do(s)
 		s.end()
+		err = out.failed(err)
 		if err != nil && !errors.Is(err, errWithErrors) {
 			for line := range strings.SplitSeq(describe(err), "\n") {
 				fmt.Fprintf(p.talk, "hce: %s\n", line)

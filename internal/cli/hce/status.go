@@ -79,8 +79,8 @@ func (s *session) printOverview(v overview) {
 	if v.totals == nil {
 		return
 	}
-	fmt.Fprintf(s.out, "%s, %d active\n%s, %d waiting, %d pages, %d errors, %s\n", count(int64(v.Sites), "site", "sites"), v.Active,
-		count(v.URLs, "URL", "URLs"), v.Waiting, v.Pages, v.Errors, bytesText(v.Bytes))
+	fmt.Fprintf(s.out, "%s, %d active\n%s, %d waiting, %s, %s, %s\n", count(int64(v.Sites), "site", "sites"), v.Active,
+		count(v.URLs, "URL", "URLs"), v.Waiting, count(v.Pages, "page", "pages"), count(v.Errors, "error", "errors"), bytesText(v.Bytes))
 }
 
 // nodes returns the nodes of the cluster whose head the service is, none for one machine. why says why

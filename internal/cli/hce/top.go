@@ -45,7 +45,7 @@ func (r topOptions) run(s *session) error {
 	if err != nil {
 		return refusal{err}
 	}
-	out, _ := s.out.(*os.File)
+	out, _ := inner(s.out).(*os.File)
 	live := !r.once && !s.json && out != nil && livescreen.Interactive(os.Stdin, out, os.Getenv)
 	if talk, is := s.talk.(*os.File); live && s.showRequest && is && livescreen.IsTerminal(talk) {
 		return refuse("--show-request would write into the live screen; add --once or --json, or redirect stderr")
