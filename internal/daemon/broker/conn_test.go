@@ -246,3 +246,18 @@ func TestObjects(t *testing.T) {
 		t.Error("a wildcard is a reference")
 	}
 }
+
+// A killed node gets its entry of the journal again within seconds, whatever the ack wait of tasks.
+func TestAckWaitOfTheJournal(t *testing.T) {
+	b := brokertest.Start(t, "alpha")
+	ctx := brokertest.Context(t)
+	if err := b.Head(t).Provision(ctx, broker.ProvisionConfig{Nodes: []string{"alpha"}, MaxStore: 1 << 30}); err != nil {
+		t.Fatal(err)
+	}
+	alpha := b.Node(t, "alpha")
+	for stream, want := range map[string]time.Duration{broker.StreamJournal: 5 * time.Second, broker.StreamTasks: broker.DefaultAckWait} {
+		if p, err := alpha.Pull(ctx, stream, broker.NodeDurable("alpha")); err != nil || p.AckWait != want {
+			t.Errorf("%s: %+v, %v", stream, p, err)
+		}
+	}
+}

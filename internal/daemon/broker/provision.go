@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -22,6 +23,11 @@ type ProvisionConfig struct {
 }
 
 const (
+	// journalWait is the ack wait of the journal, at most. A node that was killed while it ran an entry
+	// gets it again after that time, and requests no page before. It is prolonged while an entry runs,
+	// and a node asks for the next one only after its acknowledgement.
+	journalWait = 5 * time.Second
+
 	deduplication = 2 * time.Minute
 	largeLife     = 48 * time.Hour
 )
@@ -82,7 +88,8 @@ func (c *Conn) provideNode(ctx context.Context, node string, p ProvisionConfig) 
 		return fmt.Errorf("provision: %w", err)
 	}
 	name := NodeDurable(node)
-	if err := c.provide(ctx, StreamJournal, name, "journal.>", ConsumeOptions{AckWait: p.AckWait}); err != nil {
+	wait := min(cmp.Or(p.AckWait, journalWait), journalWait)
+	if err := c.provide(ctx, StreamJournal, name, "journal.>", ConsumeOptions{AckWait: wait}); err != nil {
 		return err
 	}
 	if err := c.provide(ctx, StreamTasks, name, "tasks.node."+node+".>", ConsumeOptions{AckWait: p.AckWait, MaxUnfinished: orDefault(p.Own, 256)}); err != nil {
