@@ -3,7 +3,10 @@ package broker_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -259,5 +262,35 @@ func TestAckWaitOfTheJournal(t *testing.T) {
 		if p, err := alpha.Pull(ctx, stream, broker.NodeDurable("alpha")); err != nil || p.AckWait != want {
 			t.Errorf("%s: %+v, %v", stream, p, err)
 		}
+	}
+}
+
+// A server of several may answer a read before it knows what another one has stored: the reader of an
+// object waits for it.
+func TestObjectOfALateServer(t *testing.T) {
+	b := brokertest.Start(t, "alpha")
+	ctx, head := brokertest.Context(t), b.Head(t)
+	objects, err := b.Node(t, "alpha").Objects(ctx, "large")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan error)
+	go func() {
+		data, err := objects.Get(ctx, "head.alpha.late")
+		if err == nil && string(data) != "x" {
+			err = errors.New("it is " + string(data))
+		}
+		got <- err
+	}()
+	sum := sha256.Sum256([]byte("x"))
+	end := fmt.Appendf(nil, `{"size":1,"chunks":1,"sha256":%q}`, base64.StdEncoding.EncodeToString(sum[:]))
+	for i, part := range [][]byte{end, []byte("x")} { // the reader sees the end before its chunk
+		time.Sleep(200 * time.Millisecond) // how late the server is
+		if err := head.Publish(ctx, "large.head.alpha.late."+[]string{"end", "0"}[i], "", part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := <-got; err != nil {
+		t.Error(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
@@ -18,6 +19,11 @@ const (
 	chunkSize = 512 << 10
 	// MaxObject limits an object, in bytes.
 	MaxObject = 256 << 20
+
+	// replicaLag is how long a server of several may not know yet what another one has stored: any of
+	// them answers a read.
+	replicaLag  = 5 * time.Second
+	replicaPoll = 50 * time.Millisecond
 )
 
 // Objects carry data above MaxPayload from one name to another, as chunks in the stream LARGE. An
@@ -67,7 +73,8 @@ func (o *Objects) Put(ctx context.Context, to string, data []byte) (ref string, 
 	return ref, nil
 }
 
-// Get returns an object, after it has compared its SHA-256. ErrNotFound: it was deleted or expired.
+// Get returns an object, after it has compared its SHA-256. ErrNotFound: it was deleted or expired,
+// which takes replicaLag to tell.
 func (o *Objects) Get(ctx context.Context, ref string) ([]byte, error) {
 	data, err := o.get(ctx, ref)
 	if err != nil {
@@ -103,8 +110,23 @@ func (o *Objects) get(ctx context.Context, ref string) ([]byte, error) {
 	return data.Bytes(), nil
 }
 
-// read returns the last message on a subject of the stream LARGE.
+// read returns the last message on a subject of the stream LARGE. Who has a reference knows that it
+// was stored, so a server that has none may only be behind.
 func (o *Objects) read(ctx context.Context, subject string) ([]byte, error) {
+	for end := time.Now().Add(replicaLag); ; {
+		data, err := o.readOnce(ctx, subject)
+		if !errors.Is(err, ErrNotFound) || time.Now().After(end) {
+			return data, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(replicaPoll):
+		}
+	}
+}
+
+func (o *Objects) readOnce(ctx context.Context, subject string) ([]byte, error) {
 	m, err := o.conn.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: "$JS.API.DIRECT.GET." + streamLarge + "." + subject})
 	if err != nil {
 		return nil, err
