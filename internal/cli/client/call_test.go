@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net"
 	"strconv"
 	"strings"
@@ -159,4 +161,62 @@ func TestCall(t *testing.T) {
 			t.Errorf("exit %d %s", out.Exit, text(t, out))
 		}
 	})
+}
+
+// An answer without the parts of some nodes is decoded, and the error names the nodes. Codes that are joined
+// of several nodes are no failure.
+func TestIncompleteAnswer(t *testing.T) {
+	const away = `{"errorCode":2,"errorMessage":"node n2 gave no answer","itemObject":null}`
+	for name, c := range map[string]struct {
+		op     wire.Op
+		items  string
+		code   int
+		decode bool
+		says   string
+		later  bool
+	}{
+		"whole":            {wire.SiteStatus, `{"errorCode":"0;0","itemObject":{"id":"a"}}`, 0, true, "", false},
+		"a read":           {wire.SiteStatus, `{"errorCode":0,"itemObject":{"id":"a"}},` + away, 0, true, "SITE_STATUS: node n2 gave no answer", false},
+		"a change":         {wire.SiteUpdate, `{"errorCode":0,"itemObject":{"id":"a"}},` + away, 0, true, "node n2", true},
+		"no node is there": {wire.SiteStatus, away, 2, false, "no answer: all are away", false},
+		"refused":          {wire.SiteStatus, away, 0, false, "node n2", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := daemon(t, func(e wire.Event) []wire.Event {
+				return []wire.Event{reply(e, e.Type+100, `{"errorCode":`+strconv.Itoa(c.code)+`,"errorMessage":"all are away","itemsList":[`+c.items+`]}`)}
+			})
+			var site wire.Site
+			err := server.Ask(t.Context(), c.op, map[string]any{"id": "a"}, &site)
+			if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) || (site.ID == "a") != c.decode {
+				t.Errorf("%v, site %q", err, site.ID)
+			}
+			var part *Incomplete
+			if is := errors.As(err, &part); is != (c.decode && err != nil) || is && part.Later() != c.later {
+				t.Errorf("%T", err)
+			}
+			if c.code != 0 && !errors.Is(err, ErrUnreachable) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// The managers are those of the ini file, or those that the daemon names.
+func TestManagers(t *testing.T) {
+	server := daemon(t, func(e wire.Event) []wire.Event {
+		return []wire.Event{reply(e, wire.AdminStatAns, `{"className":"AdminInterfaceServer","fields":{"managers":["AdminInterfaceServer","Cluster"]}}`)}
+	})
+	for name, c := range map[string]struct {
+		i           Installation
+		start, stop string
+	}{
+		"of the daemon": {Installation{Admin: server}, "[AdminInterfaceServer Cluster]", "[Cluster AdminInterfaceServer]"},
+		"of the file":   {Installation{Admin: server, Start: []string{"A", "B"}, Stop: []string{"B"}}, "[A B]", "[B]"},
+		"no answer":     {Installation{Admin: Server{Host: "127.0.0.1", Port: 1, Timeout: time.Second}}, fmt.Sprint(Managers), ""},
+	} {
+		start, stop := c.i.Managers(t.Context())
+		if fmt.Sprint(start) != c.start || c.stop != "" && fmt.Sprint(stop) != c.stop {
+			t.Errorf("%s: %v %v", name, start, stop)
+		}
+	}
 }

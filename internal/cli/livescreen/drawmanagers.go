@@ -47,7 +47,7 @@ func (d *screen) managers(s ManagersSample) {
 	b := s.Batches
 	onNodes := len(s.Nodes) > 0 && !slices.ContainsFunc(s.Managers, func(m Manager) bool { return m.Class == crawlClass })
 	if onNodes {
-		d.line(span{"", fmt.Sprintf("batches    in real time %d; the others are those of the nodes (dc-admin top there)", b.RealTime)})
+		d.line(span{"", fmt.Sprintf("batches    in real time %d; all others run on the nodes", b.RealTime)})
 	} else {
 		d.line(span{"", fmt.Sprintf("batches    crawling %d, processing %d, in real time %d", b.Crawling, b.Processing, b.RealTime)})
 		d.line(span{"", fmt.Sprintf("in all     crawl %d (failed %d), process %d (failed %d)", b.CrawlTotal, b.CrawlFaults, b.ProcessTotal, b.ProcessFaults)})
