@@ -110,8 +110,8 @@ func (o *Objects) get(ctx context.Context, ref string) ([]byte, error) {
 	return data.Bytes(), nil
 }
 
-// read returns the last message on a subject of the stream LARGE. Who has a reference knows that it
-// was stored, so a server that has none may only be behind.
+// read returns the last message on a subject of the stream LARGE. The reference says that it was
+// stored, so a server without it is behind the others.
 func (o *Objects) read(ctx context.Context, subject string) ([]byte, error) {
 	for end := time.Now().Add(replicaLag); ; {
 		data, err := o.readOnce(ctx, subject)
