@@ -28,7 +28,7 @@ PLAIN := ./internal/wire/... ./internal/web/... ./internal/warc \
 	./internal/daemon/simulation ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e soak soak-cluster demo captures bench bench-scale bench-slow bench-export bench-process profile bench-sites bench-requests fuzz lint man package clean
+.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e soak soak-cluster demo captures bench bench-scale bench-slow bench-first bench-cluster bench-export bench-process profile bench-sites bench-requests fuzz lint man package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -113,6 +113,16 @@ bench-scale: setup-bench build ## what a page costs at 10,000 URLs, 100,000 and 
 bench-slow: setup-bench build ## a fast host together with a thousand slow ones
 	@cd bench && $(GO_BUILD) -o ../bin/bench .
 	@bin/bench -slow 1000 $(BENCH_ARGS)
+
+bench-first: setup-bench build ## time from SITE_NEW to the first request of a site, in a warm daemon
+	@cd bench && $(GO_BUILD) -o ../bin/bench .
+	@bin/bench -first 100 $(BENCH_ARGS)
+
+# CLUSTER_PAGES: pages of 200 hosts, crawled by clusters of 1, 2, 4 and 8 nodes on this machine.
+CLUSTER_PAGES ?= 500000
+bench-cluster: setup-bench build ## clusters of several sizes on one web, and what limits more machines
+	@cd bench && $(GO_BUILD) -o ../bin/bench .
+	@bin/bench -cluster $(CLUSTER_PAGES) $(BENCH_ARGS)
 
 # EXPORT_PAGES: the size of the site that is exported.
 EXPORT_PAGES ?= 1000000

@@ -32,6 +32,7 @@ func main() {
 	quick := flag.Bool("quick", false, "one site, one run, and processing with one setting only")
 	most := flag.Int("scale", 0, "crawl a growing site up to this `number` of URLs instead")
 	slowSites := flag.Int("slow", 0, "crawl a fast host together with this `number` of slow ones instead")
+	firstSites := flag.Int("first", 0, "make this `number` of sites in a warm daemon and time their first requests instead")
 	clusterPages := flag.Int("cluster", 0, "crawl this `number` of pages of 200 hosts with clusters instead")
 	nodes := flag.String("nodes", "1,2,4,8", "`numbers` of nodes of -cluster")
 	exported := flag.Int("export", 0, "export a site with this `number` of pages with hce instead")
@@ -48,7 +49,7 @@ func main() {
 		}
 	}
 	var err error
-	if *most == 0 && *slowSites == 0 && *exported == 0 && *clusterPages == 0 {
+	if *most == 0 && *slowSites == 0 && *exported == 0 && *clusterPages == 0 && *firstSites == 0 {
 		o.sites, err = findSites(split(*sites), split(*process))
 	}
 	if err == nil && (flag.NArg() > 0 || o.runs < 1) {
@@ -68,6 +69,8 @@ func main() {
 		err = scale(ctx, o, *most, d)
 	case *slowSites > 0:
 		err = slow(ctx, o, *slowSites, d)
+	case *firstSites > 0:
+		err = firstRequests(ctx, o, *firstSites, d)
 	case *clusterPages > 0:
 		err = cluster(ctx, o, *clusterPages, split(*nodes))
 	case *exported > 0:

@@ -129,6 +129,7 @@ func (a *Agent) drainStep() {
 			a.wantSend()
 		case o.wanted || o.sending:
 			a.Kick("links")
+		case a.cfg.Placement != "" && !a.owner.Load() && (a.quota.wanted || a.quota.running || a.quota.waiting > 0): // links to pass on
 		case o.left == 0 && d.on:
 			d.done = true
 			a.Log().Info("drained")

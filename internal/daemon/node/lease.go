@@ -52,6 +52,7 @@ func (a *Agent) setMoving(on bool) {
 	a.checkLease(a.Now())
 	if !on {
 		a.wantSend()
+		a.wantQuota()
 	}
 }
 

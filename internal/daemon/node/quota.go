@@ -75,6 +75,9 @@ func (a *Agent) askForMore(now time.Time) {
 		if r.changed {
 			a.hint()
 		}
+		if !a.owner.Load() {
+			a.wantSend() // links that waited here go to the owners of their hosts
+		}
 		switch {
 		case err != nil:
 			q.wanted = true
