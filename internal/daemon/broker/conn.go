@@ -63,6 +63,12 @@ type Conn struct {
 // Later the connection reconnects by itself.
 func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
 	conn, err := dial(ctx, c)
+	switch {
+	case errors.Is(err, nats.ErrAuthorization):
+		err = fmt.Errorf("it refuses the key of %s, which is unknown there or was removed; \"dc-admin node add\" on the head makes a new join file (%w)", c.Name, err)
+	case errors.Is(err, nats.ErrNoServers):
+		err = fmt.Errorf("nothing answers there; does the head run, and does a firewall let its port pass? (%w)", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("connect to broker %s: %w", strings.Join(c.URLs, ","), err)
 	}
