@@ -146,6 +146,7 @@ type HostsCounted struct {
 // Keys of the table "cluster" of the broker. The head writes them, nodes read them.
 const (
 	PlacementKey = "placement" // ClusterPlacement
+	MembersKey   = "members"   // ClusterPlacement of a head with placement = propagate, whose nodes own no hosts
 	BaseKey      = "base"      // the placement at the first entry of the journal
 	GoneKey      = "gone"      // ClusterGone
 )

@@ -36,7 +36,7 @@ func cluster(f *config.File, dataDir string) *head.Config {
 		CAFile:   s.Path("ca_file", ""),
 		SeedFile: s.Path("seed_file", ""),
 		Hosts:    s.Choice("placement", placementHosts, placementHosts, placementPropagate) == placementHosts,
-		Silence:  s.Duration("node_timeout", time.Second, head.DefaultSilence, 10*time.Second, time.Hour),
+		Silence:  s.Duration("node_timeout", time.Second, head.DefaultSilence, 2*time.Second, time.Hour),
 		Replicas: int(s.Int("replicas", 1, 1, 5)),
 		MoveURLs: s.Int("move_urls", head.DefaultMoveURLs, 1, 1<<30),
 		Executor: clusterExecutor,

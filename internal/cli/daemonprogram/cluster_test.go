@@ -30,7 +30,7 @@ func TestClusterSection(t *testing.T) {
 		"engine = other":                                "engine",
 		"engine = nats":                                 "urls",
 		"engine = embedded\nurls = http://x":            "urls",
-		"engine = embedded\nnode_timeout = 9":           "node_timeout",
+		"engine = embedded\nnode_timeout = 1":           "node_timeout",
 		"engine = embedded\n[Application]\nDRCENodes=2": "DRCENodes",
 	} {
 		if _, f := read(t, "[Cluster]\n"+text+"\n"); f.Err() == nil || !strings.Contains(f.Err().Error(), want) {

@@ -29,7 +29,7 @@ func (h *Head) key() string {
 	if h.cfg.Hosts {
 		return wire.PlacementKey
 	}
-	return "members"
+	return wire.MembersKey
 }
 
 // Members returns the names of the nodes that have data, sorted. During a change these are the nodes
@@ -178,7 +178,8 @@ func (h *Head) watchNodes() error {
 // goneReason is why a node cannot come back.
 const goneReason = "it was removed, and its name cannot come back; add the machine with another name and an empty data folder"
 
-// admit makes a node with a sign of life a member. If there is data, hosts move to it (Head.settle).
+// admit makes a node with a sign of life a member. With owners of hosts, Head.settle does that, because
+// hosts may have to move to it.
 func (h *Head) admit(ctx context.Context, name string, seen time.Time) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -188,7 +189,7 @@ func (h *Head) admit(ctx context.Context, name string, seen time.Time) error {
 	case slices.Contains(m.gone.Lost, name) || slices.Contains(m.gone.Removed, name):
 		h.refuse(name, goneReason)
 	case slices.Contains(m.gone.Leaving, name):
-	case h.cfg.Hosts && m.Sealed:
+	case h.cfg.Hosts:
 		h.joining[name] = seen
 		h.hurry()
 	default:

@@ -1,6 +1,7 @@
 package head
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -123,6 +124,9 @@ func (h *Head) remove(ctx context.Context, name string) (state string, err error
 	if err := broker.CheckName(name); err != nil {
 		return "", err
 	}
+	if known, err := h.known(name); err != nil || !known {
+		return "", cmp.Or(err, fmt.Errorf("node %s is not known; \"dc-admin node ls\" lists the nodes", name))
+	}
 	if silent := h.silent([]string{name}); len(silent) > 0 && h.owns(name) {
 		return "", fmt.Errorf("node %s owns hosts and is silent: start it, so that they can move to other nodes, or give it up with \"dc-admin node lost %s\"", name, name)
 	}
@@ -133,7 +137,16 @@ func (h *Head) remove(ctx context.Context, name string) (state string, err error
 	if err := h.keys.RemoveNode(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
+	h.mu.Lock()
+	delete(h.joining, name) // a late sign of life
+	h.mu.Unlock()
 	return "removed", errors.Join(h.describeKeys(), h.conn.Forget(ctx, name))
+}
+
+// known reports whether a node has a key, or is leaving.
+func (h *Head) known(name string) (bool, error) {
+	keyed, err := h.keys.Nodes()
+	return slices.Contains(keyed, name) || slices.Contains(h.Members(), name) || h.leaves(name), err
 }
 
 // owns reports whether a node has hosts with data.

@@ -22,6 +22,7 @@ import (
 // A change of the members of a cluster with data (docs/decisions/0018-moving-hosts.md). One goroutine
 // makes the members those of Head.wanted:
 //
+//	no data, other members wanted     store them; if a member has brought data with it, note that
 //	no change, other members wanted   store the begin of a change
 //	a change                          append the step to the journal, wait until all nodes have done it,
 //	                                  store that its group has moved; then a pause
@@ -93,6 +94,8 @@ func (h *Head) settleNext() (busy bool, err error) {
 	switch {
 	case m.Groups > 0:
 		return true, h.moveGroup(m)
+	case !m.Sealed && len(wanted) > 0 && !slices.Equal(wanted, m.Members):
+		return true, h.extend(m)
 	case m.Sealed && len(wanted) > 0 && !slices.Equal(wanted, m.Members):
 		return true, h.begin(m, wanted)
 	}
@@ -107,6 +110,30 @@ func (h *Head) settleNext() (busy bool, err error) {
 		}
 	}
 	return false, nil
+}
+
+// extend adds nodes to a cluster without data. If a member has rows, such as a machine that worked
+// alone before, the cluster has data from now on, and its hosts move to the new nodes.
+func (h *Head) extend(m members) error {
+	ctx, cancel := context.WithTimeout(h.ctx, 2*callLimit)
+	defer cancel()
+	if len(m.Members) > 0 {
+		rows, err := h.countRows(nil)
+		if err != nil {
+			return err
+		}
+		if rows > 0 {
+			_, _, err = h.seal(ctx)
+			return err
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.members.Sealed { // a client was faster
+		return nil
+	}
+	list := h.wanted(h.members.gone)
+	return h.change(ctx, list, "nodes joined", strings.Join(without(list, h.members.Members), ", "))
 }
 
 // begin stores the begin of a change, when all nodes that have data answer. Requests wait until its first

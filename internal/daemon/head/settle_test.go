@@ -112,6 +112,26 @@ func TestJoinAndLeave(t *testing.T) {
 	}
 }
 
+// A machine that worked alone becomes the first node. Its rows are data: the hosts of the second node move.
+func TestFirstNodeBringsData(t *testing.T) {
+	h, p := openAt(t, t.TempDir(), "127.0.0.1:0", true)
+	first := apply(t, started(t, h, "n1"))
+	awaitMembers(t, h, "n1")
+	p.mu.Lock()
+	p.rows = 5
+	p.mu.Unlock()
+	apply(t, started(t, h, "n2"))
+	awaitMembers(t, h, "n1", "n2")
+	if got := fmt.Sprint(first.done()); got != "[2.0]" {
+		t.Errorf("steps %s", got)
+	}
+	for _, name := range []string{wire.ClusterRemove, wire.ClusterLost} {
+		if _, err := command(t, h, name, "nobody"); err == nil || !strings.Contains(err.Error(), "is not known") {
+			t.Errorf("%s of an unknown node: %v", name, err)
+		}
+	}
+}
+
 // A change waits for a node that is silent, in the view of an operator too. It goes on where it was
 // after a restart of the head, and without the node when that is lost. Links of the lost node go to
 // another one.

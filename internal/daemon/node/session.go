@@ -66,6 +66,9 @@ func (a *Agent) connect(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close()
+	if err := a.checkMode(ctx, conn); err != nil {
+		return err
+	}
 	if a.cfg.Placement != "" {
 		if err := a.becomeMember(ctx, conn); err != nil {
 			return err
@@ -104,6 +107,25 @@ func (a *Agent) connect(ctx context.Context) error {
 		return cause
 	}
 	return nil
+}
+
+// checkMode refuses a head with another placement: batches would run nowhere, or twice.
+func (a *Agent) checkMode(ctx context.Context, conn *broker.Conn) error {
+	table, err := conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
+	if err != nil {
+		return err
+	}
+	other, mode := wire.PlacementKey, "hosts"
+	if a.cfg.Placement != "" {
+		other, mode = wire.MembersKey, "propagate"
+	}
+	if _, err = table.Get(ctx, other); err == nil {
+		return fmt.Errorf("the head has placement = %s in [Cluster] of dc-daemon.ini: set the same in [Node] of dc-node.ini and start this node again", mode)
+	}
+	if errors.Is(err, broker.ErrNotFound) {
+		err = nil
+	}
+	return err
 }
 
 // disconnected plans the next session.
