@@ -101,7 +101,8 @@ func exportedPages(t *testing.T, table, raw string) map[string]string {
 	files := map[string]bool{} // by the part of the key that is in the name
 	err := filepath.WalkDir(raw, func(path string, entry os.DirEntry, err error) error {
 		name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-		files[name[max(0, len(name)-8):]] = true
+		_, key, _ := strings.Cut(name, "~")
+		files[key] = true
 		return err
 	})
 	if err != nil {
@@ -120,7 +121,7 @@ func exportedPages(t *testing.T, table, raw string) map[string]string {
 		if _, twice := pages[page.URL]; twice {
 			t.Errorf("%s is exported twice", page.URL)
 		}
-		if !files[page.URLMd5[:8]] {
+		if !files[page.URLMd5[:16]] {
 			continue
 		}
 		pages[page.URL] = page.ContentMd5
