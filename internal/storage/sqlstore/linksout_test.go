@@ -299,7 +299,7 @@ func TestLinkGoesOn(t *testing.T) {
 	b := member(t, "n1")
 	b.newSite(`{"id":"s"}`)
 	there := "http://" + hostOf(t, "n2", 0) + "/"
-	same(t, "stored", b.receive("n3", 1, []wire.LinkOut{wire.LinkOut(linkAt("", there).URL)}), wire.LinksStored{Unknown: []string{}})
+	same(t, "stored", b.receive("n3", 1, []wire.LinkOut{wire.LinkOut(linkAt("", there).URL)}), wire.LinksStored{Passed: 1, Unknown: []string{}})
 	groups := b.take(0)
 	same(t, "groups", []any{len(groups), groups[0].Owner, b.linksOf(groups[0])[0].URL}, []any{1, "n2", there})
 }
