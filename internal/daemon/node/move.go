@@ -209,7 +209,7 @@ func (a *Agent) adopt(ctx context.Context, conn *broker.Conn, m wire.HostsMove) 
 		return nil
 	}
 	var adopted wire.HostsMoved
-	if err := a.store().hosts(ctx, wire.HostsAdopt, wire.HostsAdoptRequest{Placement: m.Next()}, &adopted); err != nil {
+	if err := a.store().operate(ctx, packLimit, wire.HostsAdopt, wire.HostsAdoptRequest{Placement: m.Next()}, &adopted); err != nil {
 		return err
 	}
 	a.Log().Info("roots of lost hosts begin again", "rows", adopted.Rows)

@@ -62,7 +62,7 @@ const (
 // giveHosts sends the hosts of this node that leave, and deletes them when all receivers have them.
 func (a *Agent) giveHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
 	var packed wire.HostsPacked
-	if err := a.store().hosts(ctx, wire.HostsPack, wire.HostsPackRequest{Move: m}, &packed); err != nil {
+	if err := a.store().operate(ctx, packLimit, wire.HostsPack, wire.HostsPackRequest{Move: m}, &packed); err != nil {
 		return err
 	}
 	if !packed.Done { // otherwise all receivers had confirmed
@@ -71,7 +71,7 @@ func (a *Agent) giveHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMo
 		}
 	}
 	var gone wire.HostsMoved
-	return a.store().hosts(ctx, wire.HostsDrop, wire.HostsPackRequest{Move: m}, &gone)
+	return a.store().operate(ctx, packLimit, wire.HostsDrop, wire.HostsPackRequest{Move: m}, &gone)
 }
 
 // sendHosts sends all parcels until each receiver has confirmed or is lost.

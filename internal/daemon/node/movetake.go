@@ -21,7 +21,7 @@ import (
 // takeHosts stores the hosts that come, and confirms them. It does not wait for nodes that are lost.
 func (a *Agent) takeHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
 	var before wire.HostsCounted
-	if err := a.store().hosts(ctx, wire.HostsState, wire.HostsStateRequest{Epoch: m.Epoch, Group: m.Moved}, &before); err != nil {
+	if err := a.store().operate(ctx, packLimit, wire.HostsState, wire.HostsStateRequest{Epoch: m.Epoch, Group: m.Moved}, &before); err != nil {
 		return err
 	}
 	for _, from := range m.Previous {
@@ -76,7 +76,7 @@ func (a *Agent) takeFrom(ctx context.Context, j journey) (here bool, err error) 
 		}
 	}
 	var came wire.HostsMoved
-	if err := a.store().hosts(ctx, wire.HostsUnpack, wire.HostsUnpackRequest{Epoch: j.Epoch, Group: j.Group, From: j.From, File: packFile}, &came); err != nil {
+	if err := a.store().operate(ctx, packLimit, wire.HostsUnpack, wire.HostsUnpackRequest{Epoch: j.Epoch, Group: j.Group, From: j.From, File: packFile}, &came); err != nil {
 		return false, err
 	}
 	if packFile != "" {

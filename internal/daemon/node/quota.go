@@ -179,7 +179,7 @@ func (a *Agent) readQuota(ctx context.Context, member Member, request wire.Quota
 	}
 	from := member.Position()
 	var answer wire.QuotaReports
-	if err := a.store().operate(ctx, wire.QuotaRead, request, &answer); err != nil {
+	if err := a.store().operate(ctx, storeLimit, wire.QuotaRead, request, &answer); err != nil {
 		return nil, err
 	}
 	a.mark(answer.Reports, place.Step(), from, member.Position())
@@ -199,7 +199,7 @@ func (a *Agent) setQuota(ctx context.Context, orders []wire.QuotaOrder) (answer 
 		return answer, errMoving
 	}
 	defer a.moves.storing.RUnlock()
-	err = a.store().operate(ctx, wire.QuotaSet, wire.QuotaSetRequest{Orders: orders}, &answer)
+	err = a.store().operate(ctx, storeLimit, wire.QuotaSet, wire.QuotaSetRequest{Orders: orders}, &answer)
 	if err == nil && len(answer.Reports) != len(orders) {
 		err = fmt.Errorf("%s: %d of %d orders", wire.QuotaSet, len(answer.Reports), len(orders))
 	}

@@ -57,18 +57,9 @@ func (s store) storeLinks(ctx context.Context, message []byte) (stored wire.Link
 	return stored, err
 }
 
-// hosts runs an operation that moves hosts.
-func (s store) hosts(ctx context.Context, op wire.Op, request, answer any) error {
-	object, err := s.within(ctx, packLimit, op, request)
-	if err == nil {
-		err = json.Unmarshal(object, answer)
-	}
-	return err
-}
-
-// operate runs an operation on leases.
-func (s store) operate(ctx context.Context, op wire.Op, request, answer any) error {
-	object, err := s.call(ctx, op, request)
+// operate runs an operation on hosts or on leases, and decodes its answer.
+func (s store) operate(ctx context.Context, limit time.Duration, op wire.Op, request, answer any) error {
+	object, err := s.within(ctx, limit, op, request)
 	if err == nil {
 		err = json.Unmarshal(object, answer)
 	}

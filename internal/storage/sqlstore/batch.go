@@ -483,7 +483,7 @@ func (t *tx) markProcessing(site string, batchID int64, md5s []string) (map[stri
 
 // FinishProcess stores results of a batch for the rows that it still holds (Status 6).
 // The site's TcDateProcess becomes the current time. It returns the expressions of the results
-// that cannot be followed, in at most maxRefused messages. An unknown site is an error with
+// that cannot be followed, in at most maxRefused messages; the site gets their bit. An unknown site is an error with
 // CodeNotFound.
 func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, results []wire.Extracted) (refused []error, err error) {
 	err = s.update(ctx, "FinishProcess", func(t *tx) error {
@@ -517,7 +517,11 @@ func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, r
 		if err != nil {
 			return err
 		}
-		refused = f.saved.Refused
+		if refused = f.saved.Refused; len(refused) > 0 {
+			if err := f.touch(f.site, wire.ErrInitialization); err != nil {
+				return err
+			}
+		}
 		_, err = t.Do("site_touch_process", t.now, f.site)
 		return err
 	})

@@ -293,6 +293,22 @@ func TestFieldExpressions(t *testing.T) {
 	}
 }
 
+// A result of processing with an expression that cannot be followed marks the site too.
+func TestRefusedExpressionOfProcessing(t *testing.T) {
+	b := newBench(t)
+	b.newSite(`{"id":"s"}`)
+	b.crawl(wire.Fetched{})
+	_, err := b.MarkProcessing(ctx, "s", 8, []string{wire.Md5("u")})
+	b.must(err)
+	list, err := wire.ReadFieldExpressions(`[{"URL":{"Size":{"no_such_function(1)":0}}}]`)
+	b.must(err)
+	refused, err := b.FinishProcess(ctx, "s", 8, []wire.Extracted{{URLMd5: wire.Md5("u"), Processed: true, Set: wire.Patch{"Status": int64(7)}, Expressions: list}})
+	b.must(err)
+	same(t, "refused", len(refused), 1)
+	same(t, "bit 50", b.site("s").ErrorMask&wire.ErrInitialization != 0, true)
+	same(t, "status", b.row("s", "u").Status, int64(7))
+}
+
 func TestAttributesAndFormFields(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","properties":{"HTTP_POST_FORM_user":"me"}}`)
