@@ -16,6 +16,7 @@ type Budget struct {
 	used    int64
 	waiting []*claim // first come, first served
 	trim    *time.Timer
+	trimmed int // how often memory went back since the budget was used
 }
 
 type claim struct {
@@ -76,8 +77,10 @@ func (b *Budget) take(n int64, limit time.Duration) bool {
 	return true // granted meanwhile
 }
 
-// idleBeforeTrim is how long the budget is unused before memory goes back to the system.
-const idleBeforeTrim = time.Second
+// trims are the times after which memory goes back to the system, from the last use of the budget and
+// from each other. The first one comes too early for what an answer still holds, and an idle daemon has
+// no other garbage collection for minutes.
+var trims = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
 
 // give returns n bytes. After the last ones the freed memory goes back to the system: the
 // runtime itself keeps the pages of a burst for minutes.
@@ -89,16 +92,26 @@ func (b *Budget) give(n int64) {
 	defer b.mu.Unlock()
 	b.used -= n
 	b.grant()
-	switch {
+	switch b.trimmed = 0; {
 	case b.used > 0:
 	case b.trim == nil:
-		b.trim = time.AfterFunc(idleBeforeTrim, func() {
-			if b.Used() == 0 {
-				debug.FreeOSMemory()
-			}
-		})
+		b.trim = time.AfterFunc(trims[0], b.release)
 	default:
-		b.trim.Reset(idleBeforeTrim)
+		b.trim.Reset(trims[0])
+	}
+}
+
+// release gives memory back while the budget is unused.
+func (b *Budget) release() {
+	b.mu.Lock()
+	unused := b.used == 0
+	if b.trimmed++; unused && b.trimmed < len(trims) {
+		b.trim.Reset(trims[b.trimmed])
+	}
+	b.mu.Unlock()
+	if unused {
+		debug.FreeOSMemory()
+		trimHeap()
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package bus carries events between goroutines, and between machines over ZMTP, the protocol of ZeroMQ.
+// Package bus carries events between goroutines and machines over ZMQ.
 //
 // A message is routing frames and one last frame, the JSON of a [wire.Event]
 // (docs/spec/DECISIONS.md 1.1). ROUTER sockets bind, DEALER sockets connect.
@@ -21,10 +21,9 @@
 // hand it over before its first use. A send never waits: it returns [ErrBusy] if the queue
 // is full and [ErrGone] if the peer has disconnected.
 //
-// Inside of the process a message goes straight into the queue of its receiver (inproc.go): a
-// goroutine that waits costs no thread. libzmq connects to other machines. A socket that listens on
-// TCP is a server of ZMTP 3 in Go (listener.go): libzmq allocates each announced frame and has no
-// limit for all peers together.
+// libzmq carries messages inside the process and connects to other machines. A socket that
+// listens on TCP is a server of ZMTP 3 in Go (listener.go): libzmq allocates each announced frame
+// and has no limit for all peers together.
 //
 // With keys ([Curve]) TCP is encrypted (ZeroMQ RFC 26). Each client is checked in the handshake
 // and at each message. A refused client gets no answer. Refusals are logged at a limited rate. An
