@@ -195,7 +195,9 @@ func (h *Head) countRows(lost []string) (rows int64, err error) {
 func (h *Head) moveGroup(m members) error {
 	h.gate.shut()
 	defer h.gate.open()
-	h.gate.drain(h.ctx)
+	if !h.gate.drain(h.ctx, stepRun) {
+		return errors.New("a request of a client runs for long; the step begins after it")
+	}
 	begun := time.Now()
 	step, err := json.Marshal(wire.HostsMove{Placement: m.Placement})
 	if err != nil {
@@ -399,12 +401,15 @@ func (g *gate) leave() {
 	}
 }
 
-// drain waits until all requests that were let in have ended, or ctx ends.
-func (g *gate) drain(ctx context.Context) {
+// drain waits until all requests that were let in have ended. It returns false if that takes longer than
+// limit, or if ctx ends.
+func (g *gate) drain(ctx context.Context, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	g.mu.Lock()
 	if g.inside == 0 {
 		g.mu.Unlock()
-		return
+		return ctx.Err() == nil
 	}
 	if g.changed == nil {
 		g.changed = make(chan struct{})
@@ -413,6 +418,8 @@ func (g *gate) drain(ctx context.Context) {
 	g.mu.Unlock()
 	select {
 	case <-changed:
+		return true
 	case <-ctx.Done():
+		return false
 	}
 }
