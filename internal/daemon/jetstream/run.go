@@ -131,7 +131,7 @@ func (e *Executor) results(ctx context.Context, t executor.Task, names []string,
 	started, idle := false, ""
 	for _, name := range names {
 		a := answers[name]
-		if a.Result == nil && ctx.Err() != nil { // no free slot before the end of ctx
+		if a.Result == nil && endOf(ctx) != nil { // no free slot before the end of ctx
 			idle = a.Error
 			list = append(list, e.without(t, name, executor.Cancelled, a.Error, begun))
 			continue
@@ -162,7 +162,16 @@ func (e *Executor) results(ctx context.Context, t executor.Task, names []string,
 	if e.ctx.Err() != nil {
 		return nil, executor.ErrClosed
 	}
-	return nil, fmt.Errorf("task %s did not start: %s: %w", t.ID, idle, ctx.Err())
+	return nil, fmt.Errorf("task %s did not start: %s: %w", t.ID, idle, endOf(ctx))
+}
+
+// endOf is the error of ctx. The node's deadline is that of ctx, and its answer can be here before ctx has
+// noticed its end.
+func endOf(ctx context.Context) error {
+	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
 }
 
 // without is the Result of a node without an answer.
