@@ -54,6 +54,9 @@ func (d *DB) View(ctx context.Context, read func(*Tx) error) error {
 			break
 		}
 	}
+	if err != nil && ctx.Err() != nil && unreachable(err) { // the end of ctx closed the connection
+		err = fmt.Errorf("read transaction: %w", ctx.Err())
+	}
 	return err
 }
 
