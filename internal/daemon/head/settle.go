@@ -61,7 +61,7 @@ func (h *Head) settle() {
 		text := ""
 		if err != nil && h.ctx.Err() == nil {
 			if text = err.Error(); text != said {
-				h.cfg.Log.Warn("a change of the members waits", "reason", err)
+				h.cfg.Log.Warn("a change of the members waits", "error", err)
 			}
 		}
 		said = text
