@@ -6,8 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -143,7 +141,7 @@ func TestClusterAnswersAsOneMachine(t *testing.T) {
 	}
 	t.Cleanup(web.Close)
 	machine := world{Rig: start(t, t.TempDir()), dir: t.TempDir()}.crawl(t, web)
-	c := startCluster(t, "n1", "n2", "n3")
+	c := startMonitored(t, "n1", "n2", "n3")
 	whole := world{Rig: c.Rig, dir: t.TempDir()}.crawl(t, web)
 	both := func(op, request string) {
 		t.Helper()
@@ -200,7 +198,7 @@ func TestRequestsPageOfACluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := startCluster(t, "n1", "n2", "n3")
+	c := startMonitored(t, "n1", "n2", "n3")
 	for _, e := range readExamples(t, string(text)) {
 		if e.command || e.op == "SQL_CUSTOM" { // of an operator; one answer for each node
 			continue
@@ -221,24 +219,11 @@ type monitored struct {
 	port int
 }
 
-// startCluster starts a cluster whose nodes are silent after ten seconds.
-func startCluster(t *testing.T, nodes ...string) monitored {
+// startMonitored starts a cluster whose nodes are silent after ten seconds.
+func startMonitored(t *testing.T, nodes ...string) monitored {
 	t.Helper()
 	port := freePorts(t, 1)[0]
-	c, err := rig.StartCluster(t.Context(), rig.Options{Bin: bin, Ini: ini, Data: t.TempDir(), AllowLoopback: true, Env: []string{
-		"DC_Cluster_node_timeout=10", fmt.Sprint("DC_StatusServer_StatusPort=", port)}}, nodes...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			for _, name := range nodes {
-				t.Logf("output of node %s:\n%s", name, tail(c.NodeOutput(name)))
-			}
-			t.Logf("output of the head:\n%s", tail(c.Output()))
-		}
-		c.Close()
-	})
+	c := startCluster(t, rig.Options{Env: []string{"DC_Cluster_node_timeout=10", fmt.Sprint("DC_StatusServer_StatusPort=", port)}}, nodes...)
 	return monitored{c, port}
 }
 
@@ -267,12 +252,13 @@ func checkSilent(t *testing.T, c monitored, w world, wanted string) {
 	named(0, "dc-admin", "top")
 	named(0, "dc-admin", "--cmd", "STAT")
 	testwait.UntilWithin(t, time.Minute, "/healthz names n2", func() bool { // its view of the nodes is some seconds old
-		return strings.Contains(httpText(t, c.port, "/healthz"), `"silentNodes":["n2"]`)
+		_, text := page(t, c.port, "/healthz")
+		return strings.Contains(text, `"silentNodes":["n2"]`)
 	})
-	if text := httpText(t, c.port, "/readyz"); !strings.Contains(text, "node n2 gives no sign of life") {
+	if _, text := page(t, c.port, "/readyz"); !strings.Contains(text, "node n2 gives no sign of life") {
 		t.Errorf("/readyz: %s", text)
 	}
-	if text := httpText(t, c.port, "/metrics"); !strings.Contains(text, `dc_node_up{node="n2",state="silent"} 0`) || !strings.Contains(text, `dc_node_up{node="n1",state="ready"} 1`) {
+	if _, text := page(t, c.port, "/metrics"); !strings.Contains(text, `dc_node_up{node="n2",state="silent"} 0`) || !strings.Contains(text, `dc_node_up{node="n1",state="ready"} 1`) {
 		t.Errorf("/metrics: %.100s", text)
 	}
 	if err := c.StartNode(t.Context(), "n2"); err != nil {
@@ -285,18 +271,4 @@ func checkSilent(t *testing.T, c monitored, w world, wanted string) {
 	if text, _ := w.command(t, 0, "hce", "site", "ls"); !strings.Contains(text, "paused") {
 		t.Errorf("the change is lost: %s", text)
 	}
-}
-
-func httpText(t *testing.T, port int, path string) string {
-	t.Helper()
-	answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d%s", port, path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

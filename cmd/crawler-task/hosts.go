@@ -4,14 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"os"
 
 	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
 	"hce/dc/internal/crawl/hostgate"
+	"hce/dc/internal/task"
 )
 
 // pausesCommand is --host-pauses, which the agent of a data node runs when hosts move to or from the
@@ -24,12 +22,7 @@ func pausesCommand() taskprogram.Command {
 	}
 }
 
-// pauses is what --host-pauses reads and answers.
-type pauses struct {
-	Hosts []hostgate.Waiting `json:"hosts"`
-}
-
-func hostPauses(ctx context.Context, f *config.File, app config.Application, _ *slog.Logger, _ string) error {
+func hostPauses(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, _ string) error {
 	dir := f.Section("CrawlerTask").PathIn(app.DataDir, "host_gate_dir", "dc_hosts")
 	if err := f.Err(); err != nil {
 		return err
@@ -38,31 +31,31 @@ func hostPauses(ctx context.Context, f *config.File, app config.Application, _ *
 	if err != nil {
 		return err
 	}
-	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
-	for err == nil {
-		var given pauses
-		switch err = in.Decode(&given); {
-		case errors.Is(err, io.EOF):
-			return gates.Close()
-		case err != nil:
-			err = fmt.Errorf("stdin is not {\"hosts\": [...]}: %w", err)
-		default:
-			err = given.answer(ctx, gates, out)
-		}
+	status := task.Main(ctx, task.JobFunc(func(ctx context.Context, request json.RawMessage) (any, error) {
+		answer, err := keepPauses(ctx, gates, request)
+		return answer, task.Critical(err)
+	}), task.Options{Name: text.Name, Log: log})
+	if err := gates.Close(); err != nil || status == task.ExitTrusted {
+		return err
 	}
-	return errors.Join(err, gates.Close())
+	return taskprogram.Status(status)
 }
 
-func (p pauses) answer(ctx context.Context, gates *hostgate.Gates, out *json.Encoder) (err error) {
-	for _, host := range p.Hosts {
+// pauses is what --host-pauses reads and answers.
+type pauses struct {
+	Hosts []hostgate.Waiting `json:"hosts"`
+}
+
+func keepPauses(ctx context.Context, gates *hostgate.Gates, request json.RawMessage) (answer pauses, err error) {
+	var given pauses
+	if err := json.Unmarshal(request, &given); err != nil {
+		return answer, err
+	}
+	for _, host := range given.Hosts {
 		err = errors.Join(err, gates.Wait(ctx, host))
 	}
-	var answer pauses
 	if err == nil {
 		answer.Hosts, err = gates.Waiting()
 	}
-	if err != nil {
-		return err
-	}
-	return out.Encode(answer)
+	return answer, err
 }

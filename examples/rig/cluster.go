@@ -3,6 +3,7 @@ package rig
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -201,31 +202,35 @@ func (c *Cluster) RemoveNode(ctx context.Context, name string) error {
 
 // LoseNode gives up a node that was killed, as soon as the head finds it silent.
 func (c *Cluster) LoseNode(ctx context.Context, name string) error {
-	for {
-		states, err := c.Nodes(ctx)
-		if err == nil && states[name].State == "silent" {
-			_, err = c.nodeCommand(ctx, "lost", name)
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("node %s is not silent: %v %w", name, states, err)
-		case <-time.After(100 * time.Millisecond):
-		}
+	err := c.awaitStates(ctx, "node "+name+" is not silent", func(states map[string]NodeState) bool { return states[name].State == "silent" })
+	if err == nil {
+		_, err = c.nodeCommand(ctx, "lost", name)
 	}
+	return err
 }
 
 // AwaitGone waits until the head does not list a node any more, and ends its process.
 func (c *Cluster) AwaitGone(ctx context.Context, name string) error {
+	err := c.awaitStates(ctx, "node "+name+" is still there", func(states map[string]NodeState) bool {
+		_, listed := states[name]
+		return !listed
+	})
+	if err == nil {
+		c.nodes[name].close()
+	}
+	return err
+}
+
+// awaitStates waits until the states of the nodes are as wanted. The error has fault.
+func (c *Cluster) awaitStates(ctx context.Context, fault string, wanted func(map[string]NodeState) bool) error {
 	for {
 		states, err := c.Nodes(ctx)
-		if _, listed := states[name]; err == nil && !listed {
-			c.nodes[name].close()
+		if err == nil && wanted(states) {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("node %s is still there: %v %w", name, states, err)
+			return fmt.Errorf("%s: %v: %w", fault, states, errors.Join(err, ctx.Err()))
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

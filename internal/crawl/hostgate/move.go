@@ -1,7 +1,6 @@
 package hostgate
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -64,11 +63,8 @@ func (gs *Gates) readWaiting(name string) (w Waiting, err error) {
 	if err != nil {
 		return w, err
 	}
-	line, _, err := bufio.NewReader(strings.NewReader(string(label[:n]))).ReadLine()
-	if err != nil {
-		return w, nil // no label: it names no host
-	}
-	host, err := strconv.Unquote(string(line))
+	line, _, _ := strings.Cut(string(label[:n]), "\n")
+	host, err := strconv.Unquote(line)
 	if err != nil || fileName(host) != name || strings.HasPrefix(host, addressLabel) {
 		return w, nil
 	}

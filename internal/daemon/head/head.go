@@ -79,7 +79,6 @@ type Head struct {
 
 	mu      sync.RWMutex
 	members members
-	refused map[string]string    // nodes that may not join, and why
 	joining map[string]time.Time // last signs of life of nodes that are no members yet
 	awaited string               // what a change waits for
 
@@ -95,7 +94,7 @@ const (
 // Close.
 func Open(ctx context.Context, cfg Config) (*Head, error) {
 	cfg.Silence, cfg.MoveURLs = cmp.Or(cfg.Silence, DefaultSilence), cmp.Or(cfg.MoveURLs, DefaultMoveURLs)
-	h := &Head{cfg: cfg, wake: make(chan struct{}, 1), refused: map[string]string{}, joining: map[string]time.Time{}, forgotten: map[string]bool{}}
+	h := &Head{cfg: cfg, wake: make(chan struct{}, 1), joining: map[string]time.Time{}, forgotten: map[string]bool{}}
 	h.ctx, h.end = context.WithCancel(context.Background())
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()

@@ -1,7 +1,6 @@
 package head
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -187,7 +186,7 @@ func (h *Head) admit(ctx context.Context, name string, seen time.Time) error {
 	switch {
 	case slices.Contains(m.Members, name):
 	case slices.Contains(m.gone.Lost, name) || slices.Contains(m.gone.Removed, name):
-		h.refuse(name, goneReason)
+		h.cfg.Log.Warn("a node may not join", "node", name, "reason", goneReason)
 	case slices.Contains(m.gone.Leaving, name):
 	case h.cfg.Hosts:
 		h.joining[name] = seen
@@ -196,14 +195,6 @@ func (h *Head) admit(ctx context.Context, name string, seen time.Time) error {
 		return h.change(ctx, union(m.Members, []string{name}), "node joined", name)
 	}
 	return nil
-}
-
-// refuse notes why a node is no member. Call it with h.mu held.
-func (h *Head) refuse(name, reason string) {
-	if h.refused[name] != reason {
-		h.refused[name] = reason
-		h.cfg.Log.Warn("a node may not join", "node", name, "reason", reason)
-	}
 }
 
 // change writes members that have no data yet. Call it with h.mu held.
@@ -222,12 +213,11 @@ func (h *Head) leave(ctx context.Context, name string) (leaving bool, err error)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m := h.members
-	delete(h.refused, name)
 	delete(h.joining, name)
 	switch {
 	case slices.Contains(m.gone.Leaving, name):
 		return true, nil
-	case !slices.Contains(union(m.Members, m.Previous), name):
+	case !slices.Contains(m.Holders(), name):
 		return false, nil
 	case !h.cfg.Hosts || !m.Sealed:
 		return false, h.change(ctx, without(m.Members, []string{name}), "node removed", name)
@@ -264,7 +254,7 @@ func (h *Head) giveUp(ctx context.Context, name string) error {
 	if slices.Contains(m.gone.Lost, name) {
 		return nil
 	}
-	if !slices.Contains(union(m.Members, m.Previous), name) && !slices.Contains(m.gone.Leaving, name) {
+	if !slices.Contains(m.Holders(), name) && !slices.Contains(m.gone.Leaving, name) {
 		return fmt.Errorf("node %s owns no hosts; \"dc-admin node remove %s\" revokes its key", name, name)
 	}
 	next := m.gone
@@ -306,6 +296,8 @@ func (h *Head) standing(name string) string {
 		return "joining: " + progress
 	case waits && !member:
 		return "joining: waits for another change of the members"
+	case slices.Contains(m.gone.Removed, name):
+		return goneReason
 	}
-	return cmp.Or(h.refused[name], "")
+	return ""
 }

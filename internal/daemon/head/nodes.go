@@ -50,11 +50,11 @@ func (h *Head) list(ctx context.Context) ([]wire.ClusterNode, error) {
 		}
 		list = append(list, one)
 	}
-	slices.SortFunc(list, func(a, b wire.ClusterNode) int { return compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b wire.ClusterNode) int { return cmp.Compare(a.Name, b.Name) })
 	return list, nil
 }
 
-// leavers are nodes that leave or are lost, while anything is left to do about them.
+// leavers are the nodes that leave.
 func (h *Head) leavers() []string {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -82,16 +82,6 @@ func sum(counts map[string]int) (n int) {
 		n += c
 	}
 	return n
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // add creates the key of a node and its consumers. It returns its join file.
@@ -146,14 +136,14 @@ func (h *Head) remove(ctx context.Context, name string) (state string, err error
 // known reports whether a node has a key, or is leaving.
 func (h *Head) known(name string) (bool, error) {
 	keyed, err := h.keys.Nodes()
-	return slices.Contains(keyed, name) || slices.Contains(h.Members(), name) || h.leaves(name), err
+	return slices.Contains(keyed, name) || slices.Contains(h.Members(), name) || slices.Contains(h.leavers(), name), err
 }
 
 // owns reports whether a node has hosts with data.
 func (h *Head) owns(name string) bool {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	return h.cfg.Hosts && h.members.Sealed && slices.Contains(union(h.members.Members, h.members.Previous), name)
+	return h.cfg.Hosts && h.members.Sealed && slices.Contains(h.members.Holders(), name)
 }
 
 // lose gives a node up that is dead for good. Its key is revoked at once.
@@ -161,7 +151,7 @@ func (h *Head) lose(ctx context.Context, name string) (state string, err error) 
 	if err := broker.CheckName(name); err != nil {
 		return "", err
 	}
-	if !h.owns(name) && !h.leaves(name) {
+	if !h.owns(name) && !slices.Contains(h.leavers(), name) {
 		return h.remove(ctx, name)
 	}
 	if silent := h.silent([]string{name}); len(silent) == 0 && slices.Contains(h.Members(), name) {
@@ -174,12 +164,6 @@ func (h *Head) lose(ctx context.Context, name string) (state string, err error) 
 		return "", err
 	}
 	return "lost", h.describeKeys()
-}
-
-func (h *Head) leaves(name string) bool {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	return slices.Contains(h.members.gone.Leaving, name)
 }
 
 // drain starts or ends draining of a node and returns its state.

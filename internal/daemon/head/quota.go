@@ -12,7 +12,6 @@ import (
 
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/wire"
-	"hce/dc/internal/wire/placement"
 )
 
 // The limits of a site hold for the whole cluster (docs/decisions/0019-quota.md): the head answers nodes
@@ -35,7 +34,7 @@ const (
 type quotas struct {
 	ledgers ledgers
 	// holders returns the nodes that may have rows, and the step of the placement.
-	holders func(context.Context) (names []string, step int64, err error)
+	holders func() (names []string, step int64)
 	// command asks a node.
 	command func(ctx context.Context, node string, c wire.QuotaCommand) (wire.QuotaReport, error)
 	locks   [64]sync.Mutex // by site
@@ -83,18 +82,11 @@ func (h *Head) answerQuota(q *quotas, m broker.Message) {
 	}
 }
 
-// holders reads the placement.
-func (h *Head) holders(ctx context.Context) (names []string, step int64, err error) {
-	table, err := h.conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
-	if err != nil {
-		return nil, 0, err
-	}
-	e, err := table.Get(ctx, "placement")
-	var p placement.Placement
-	if err == nil {
-		err = json.Unmarshal(e.Value, &p)
-	}
-	return p.Holders(), p.Step(), err
+// holders returns the nodes that may have rows, and the step of the placement.
+func (h *Head) holders() (names []string, step int64) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.members.Holders(), h.members.Step()
 }
 
 // askQuota asks a node about one site.

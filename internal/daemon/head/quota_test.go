@@ -259,10 +259,7 @@ func TestQuotaOverTheBroker(t *testing.T) {
 	h := open(t, t.TempDir(), true)
 	alpha, beta := started(t, h, "alpha"), started(t, h, "beta")
 	testwait.Until(t, "both are members", func() bool { return len(h.Members()) == 2 })
-	_, step, err := h.holders(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, step := h.holders()
 	ask := func(conn *broker.Conn, n *quotaNode) {
 		t.Helper()
 		n.step = step

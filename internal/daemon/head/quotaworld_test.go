@@ -117,7 +117,7 @@ func newQuotaWorld(t *testing.T, seed uint64, limits wire.Amounts, n int) *quota
 
 // restart kills the head and starts another one.
 func (w *quotaWorld) restart() {
-	w.quotas = &quotas{ledgers: w, holders: func(context.Context) ([]string, int64, error) { return w.names, w.step, nil }, command: w.send}
+	w.quotas = &quotas{ledgers: w, holders: func() ([]string, int64) { return w.names, w.step }, command: w.send}
 }
 
 func (w *quotaWorld) fault() bool { return w.faults && w.random.IntN(8) == 0 }

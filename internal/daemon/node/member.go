@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"os"
 	"time"
 
 	"hce/dc/internal/daemon/broker"
@@ -41,10 +40,8 @@ func (a *Agent) serve(ctx context.Context, conn *broker.Conn, changed func(), dr
 // task programs would store rows of other nodes.
 func (c Config) awaitPlacement(ctx context.Context, epoch int64) {
 	for c.Placement != "" && epoch > 0 && ctx.Err() == nil {
-		if text, err := os.ReadFile(c.Placement); err == nil {
-			if p, err := readMembers(text, c.Join.Name); err == nil && p.Epoch >= epoch {
-				return
-			}
+		if p, err := c.placed(); err == nil && p.Epoch >= epoch {
+			return
 		}
 		select {
 		case <-ctx.Done():

@@ -28,8 +28,8 @@ import (
 // stored as often as it comes. Nobody waits for a node that is lost.
 
 const (
-	quietWait = 5 * time.Second // until the tasks of the batch managers are ended
-	packLimit = 2 * time.Hour   // of one operation on hosts
+	quietWait = time.Second   // until the tasks of the batch managers are ended
+	packLimit = 2 * time.Hour // of one operation on hosts
 	moveLook  = 100 * time.Millisecond
 )
 
@@ -85,11 +85,11 @@ func (a *Agent) step(ctx context.Context, conn *broker.Conn, t executor.Task) er
 	if err := m.Check("step"); err != nil {
 		return err
 	}
-	p, err := a.placed()
+	p, err := a.cfg.placed()
 	if err != nil {
 		return err
 	}
-	if passed(p, m.Epoch, m.Moved) || !slices.Contains(m.Members, m.Self) && !slices.Contains(m.Previous, m.Self) {
+	if passed(p, m.Epoch, m.Moved) || !slices.Contains(m.Holders(), m.Self) {
 		return nil
 	}
 	begun := time.Now()
@@ -201,7 +201,11 @@ func (a *Agent) watchLost(ctx context.Context, conn *broker.Conn) {
 
 // adopt gives this node its part of the hosts of lost nodes.
 func (a *Agent) adopt(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
-	gone, err := readGone(ctx, conn)
+	table, err := conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
+	if err != nil {
+		return err
+	}
+	gone, err := readGone(ctx, table)
 	if err != nil {
 		return err
 	}
@@ -223,11 +227,7 @@ func parseGone(value []byte) (gone wire.ClusterGone, err error) {
 	return gone, err
 }
 
-func readGone(ctx context.Context, conn *broker.Conn) (gone wire.ClusterGone, err error) {
-	table, err := conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
-	if err != nil {
-		return gone, err
-	}
+func readGone(ctx context.Context, table *broker.Table) (gone wire.ClusterGone, err error) {
 	e, err := table.Get(ctx, wire.GoneKey)
 	if err != nil {
 		if errors.Is(err, broker.ErrNotFound) {

@@ -15,7 +15,6 @@ import (
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
-	"hce/dc/internal/wire/placement"
 )
 
 // takeHosts stores the hosts that come, and confirms them. It does not wait for nodes that are lost.
@@ -139,7 +138,7 @@ const whole, partial = ".in", ".part"
 // are done.
 func (a *Agent) findStaged() error {
 	found, err := os.ReadDir(a.cfg.Moves)
-	place, placeErr := a.placed()
+	place, placeErr := a.cfg.placed()
 	for _, f := range found {
 		name, isWhole := strings.CutSuffix(f.Name(), whole)
 		p, known := parcelOf(name, a.cfg.Join.Name)
@@ -186,7 +185,7 @@ func (a *Agent) takeMove(ctx context.Context, conn *broker.Conn, data []byte) er
 	a.moves.mu.Lock()
 	came := a.moves.came[m.journey]
 	a.moves.mu.Unlock()
-	place, err := a.placed()
+	place, err := a.cfg.placed()
 	switch {
 	case came, err == nil && passed(place, m.Epoch, m.Group): // the confirmation was lost
 		return confirm(ctx, conn, m.journey)
@@ -228,13 +227,4 @@ func (a *Agent) stage(m moveMessage, part []byte) error {
 	}
 	a.moves.note(func() { a.moves.arrived[m.parcel] = name })
 	return nil
-}
-
-// placed reads placement.json.
-func (a *Agent) placed() (placement.Placement, error) {
-	text, err := os.ReadFile(a.cfg.Placement)
-	if err != nil {
-		return placement.Placement{}, err
-	}
-	return readMembers(text, a.cfg.Join.Name)
 }

@@ -3,8 +3,8 @@ package node
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 
-	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
 )
 
@@ -23,9 +23,11 @@ func encodePlacement(p placement.Placement) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-func readView(value []byte) (v wire.ClusterPlacement, err error) {
-	if err = json.Unmarshal(value, &v); err != nil {
-		err = fmt.Errorf("read placement: %w", err)
+// placed reads placement.json.
+func (c Config) placed() (placement.Placement, error) {
+	text, err := os.ReadFile(c.Placement)
+	if err != nil {
+		return placement.Placement{}, err
 	}
-	return v, err
+	return readMembers(text, c.Join.Name)
 }

@@ -173,7 +173,7 @@ func askHead(ctx context.Context, conn *broker.Conn, reports []wire.QuotaReport)
 // readQuota reads leases. The step and the first position are those before the rows were read: the rows
 // are of then or later.
 func (a *Agent) readQuota(ctx context.Context, member Member, request wire.QuotaReadRequest) ([]wire.QuotaReport, error) {
-	place, err := a.placed()
+	place, err := a.cfg.placed()
 	if err != nil {
 		return nil, err
 	}

@@ -66,11 +66,15 @@ func (a *Agent) connect(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close()
-	if err := a.checkMode(ctx, conn); err != nil {
+	table, err := conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
+	if err != nil {
+		return err
+	}
+	if err := a.checkMode(ctx, table); err != nil {
 		return err
 	}
 	if a.cfg.Placement != "" {
-		if err := a.becomeMember(ctx, conn); err != nil {
+		if err := a.becomeMember(ctx, conn, table); err != nil {
 			return err
 		}
 	}
@@ -87,7 +91,7 @@ func (a *Agent) connect(ctx context.Context) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	parts := []func(context.Context) error{
-		func(ctx context.Context) error { return a.watchPlacement(ctx, conn) },
+		func(ctx context.Context) error { return a.watchPlacement(ctx, table) },
 		func(ctx context.Context) error { return a.serveDrain(ctx, conn) },
 		func(ctx context.Context) error { return a.receiveWhenReady(ctx, conn, member) },
 		func(ctx context.Context) error { return a.receiveMoves(ctx, conn) },
@@ -110,16 +114,13 @@ func (a *Agent) connect(ctx context.Context) error {
 }
 
 // checkMode refuses a head with another placement: batches would run nowhere, or twice.
-func (a *Agent) checkMode(ctx context.Context, conn *broker.Conn) error {
-	table, err := conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
-	if err != nil {
-		return err
-	}
+func (a *Agent) checkMode(ctx context.Context, table *broker.Table) error {
 	other, mode := wire.PlacementKey, "hosts"
 	if a.cfg.Placement != "" {
 		other, mode = wire.MembersKey, "propagate"
 	}
-	if _, err = table.Get(ctx, other); err == nil {
+	_, err := table.Get(ctx, other)
+	if err == nil {
 		return fmt.Errorf("the head has placement = %s in [Cluster] of dc-daemon.ini: set the same in [Node] of dc-node.ini and start this node again", mode)
 	}
 	if errors.Is(err, broker.ErrNotFound) {
@@ -173,19 +174,15 @@ func (a *Agent) caughtUp(member Member) {
 
 // watchPlacement writes placement.json at each change, until ctx ends or the cluster has data: then the
 // placement changes at places of the journal. It runs outside of the loop.
-func (a *Agent) watchPlacement(ctx context.Context, conn *broker.Conn) error {
+func (a *Agent) watchPlacement(ctx context.Context, table *broker.Table) error {
 	if a.cfg.Placement == "" {
 		return nil
 	}
-	table, err := conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
-	if err != nil {
-		return err
-	}
 	watching, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	err = table.Watch(watching, wire.PlacementKey, func(e broker.Entry) {
-		err := a.usePlacement(ctx, conn, table, e.Value)
-		if v, readErr := readView(e.Value); err == nil && readErr == nil && v.Sealed {
+	err := table.Watch(watching, wire.PlacementKey, func(e broker.Entry) {
+		sealed, err := a.usePlacement(ctx, table, e.Value)
+		if err == nil && sealed {
 			err = errSealed
 		}
 		if err != nil && !errors.Is(err, errNoMember) {
@@ -204,15 +201,6 @@ func (a *Agent) watchPlacement(ctx context.Context, conn *broker.Conn) error {
 
 // errSealed ends the watch of the placement.
 var errSealed = errors.New("the cluster has data")
-
-// place writes placement.json for the placement of the cluster, {"epoch", "members"}.
-func (a *Agent) place(value []byte) (placement.Placement, error) {
-	p, err := readMembers(value, a.cfg.Join.Name)
-	if err != nil {
-		return p, err
-	}
-	return p, a.writePlacement(p)
-}
 
 // writePlacement writes placement.json if it changes.
 func (a *Agent) writePlacement(p placement.Placement) error {
@@ -240,18 +228,18 @@ func (a *Agent) keepPlacement(p placement.Placement) error {
 
 // own notes whether this node has hosts.
 func (a *Agent) own(p placement.Placement) {
-	a.owner.Store(slices.Contains(p.Members, p.Self) || slices.Contains(p.Previous, p.Self))
+	a.owner.Store(slices.Contains(p.Holders(), p.Self))
 }
 
 // becomeMember writes placement.json before the node applies the journal: task programs need it. A
 // node without a place sends a sign of life, so that the head gives it one.
-func (a *Agent) becomeMember(ctx context.Context, conn *broker.Conn) error {
+func (a *Agent) becomeMember(ctx context.Context, conn *broker.Conn, table *broker.Table) error {
 	ctx, cancel := context.WithTimeout(ctx, memberLimit)
 	defer cancel()
 	name := a.cfg.Join.Name
 	nodes, err := conn.Table(ctx, broker.TableNodes, broker.TableConfig{})
 	if err == nil {
-		err = a.readPlacement(ctx, conn)
+		err = a.readPlacement(ctx, table)
 	}
 	if !errors.Is(err, errNoMember) {
 		return err
@@ -264,7 +252,7 @@ func (a *Agent) becomeMember(ctx context.Context, conn *broker.Conn) error {
 		return err
 	}
 	for {
-		err := a.readPlacement(ctx, conn)
+		err := a.readPlacement(ctx, table)
 		if !errors.Is(err, errNoMember) {
 			return err
 		}
@@ -280,43 +268,45 @@ func (a *Agent) becomeMember(ctx context.Context, conn *broker.Conn) error {
 var errNoMember = errors.New("this node has no place in the cluster yet; \"dc-admin node ls\" on the head says why")
 
 // readPlacement writes placement.json if this node is a member.
-func (a *Agent) readPlacement(ctx context.Context, conn *broker.Conn) error {
-	table, err := conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
-	if err != nil {
-		return err
-	}
+func (a *Agent) readPlacement(ctx context.Context, table *broker.Table) error {
 	e, err := table.Get(ctx, wire.PlacementKey)
 	if errors.Is(err, broker.ErrNotFound) {
 		return errNoMember
 	}
-	if err != nil {
-		return err
-	}
-	return a.usePlacement(ctx, conn, table, e.Value)
-}
-
-// usePlacement writes placement.json for the value of the key "placement".
-func (a *Agent) usePlacement(ctx context.Context, conn *broker.Conn, table *broker.Table, value []byte) error {
-	v, err := readView(value)
-	if err != nil {
-		return err
-	}
-	if v.Sealed {
-		return a.readSealed(ctx, conn, table, v)
-	}
-	p, err := a.place(value)
-	if err == nil && !slices.Contains(p.Members, a.cfg.Join.Name) {
-		return errNoMember
+	if err == nil {
+		_, err = a.usePlacement(ctx, table, e.Value)
 	}
 	return err
+}
+
+// usePlacement writes placement.json for the value of the key "placement". sealed says that there is data.
+func (a *Agent) usePlacement(ctx context.Context, table *broker.Table, value []byte) (sealed bool, err error) {
+	var v wire.ClusterPlacement
+	if err := json.Unmarshal(value, &v); err != nil {
+		return false, fmt.Errorf("read placement: %w", err)
+	}
+	if v.Sealed {
+		return true, a.readSealed(ctx, table, v)
+	}
+	v.Self = a.cfg.Join.Name
+	if err := v.Check(); err != nil {
+		return false, err
+	}
+	if err := a.writePlacement(v.Placement); err != nil {
+		return false, err
+	}
+	if !slices.Contains(v.Members, v.Self) {
+		return false, errNoMember
+	}
+	return false, nil
 }
 
 // readSealed finds the placement of this node in a cluster with data. Only the journal changes it,
 // so the node goes on with its own one, or begins with that of the first entry, or as one that owns
 // nothing until a change gives it hosts.
-func (a *Agent) readSealed(ctx context.Context, conn *broker.Conn, table *broker.Table, v wire.ClusterPlacement) error {
+func (a *Agent) readSealed(ctx context.Context, table *broker.Table, v wire.ClusterPlacement) error {
 	name := a.cfg.Join.Name
-	gone, err := readGone(ctx, conn)
+	gone, err := readGone(ctx, table)
 	if err != nil {
 		return err
 	}
@@ -334,7 +324,7 @@ func (a *Agent) readSealed(ctx context.Context, conn *broker.Conn, table *broker
 	first := slices.Contains(base.Members, name)
 	a.placing.Lock()
 	defer a.placing.Unlock()
-	p, err := a.placed()
+	p, err := a.cfg.placed()
 	switch {
 	case err == nil && (p.Epoch >= base.Epoch || !first):
 		a.own(p)
@@ -343,7 +333,7 @@ func (a *Agent) readSealed(ctx context.Context, conn *broker.Conn, table *broker
 		return err
 	case first:
 		return a.keepPlacement(base)
-	case slices.Contains(v.Members, name) || slices.Contains(v.Previous, name):
+	case slices.Contains(v.Holders(), name):
 		return fmt.Errorf("node %s owns hosts, but %s is missing: its data are gone; restore them, or give the node up with \"dc-admin node lost %s\" on the head", name, a.cfg.Placement, name)
 	}
 	return a.keepPlacement(placement.Placement{Epoch: v.Epoch, Self: name, Members: v.Members})

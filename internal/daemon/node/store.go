@@ -29,15 +29,12 @@ var errUnusable = errors.New("unusable links")
 
 // take returns unsent links, none if all are sent.
 func (s store) take(ctx context.Context) (t wire.LinksTaken, err error) {
-	object, err := s.call(ctx, wire.LinksTake, wire.LinksTakeRequest{})
-	if err == nil {
-		err = json.Unmarshal(object, &t)
-	}
+	err = s.operate(ctx, storeLimit, wire.LinksTake, wire.LinksTakeRequest{}, &t)
 	return t, err
 }
 
 func (s store) markSent(ctx context.Context, ids []int64) error {
-	_, err := s.call(ctx, wire.LinksSent, wire.LinksSentRequest{IDs: ids})
+	_, err := s.within(ctx, storeLimit, wire.LinksSent, wire.LinksSentRequest{IDs: ids})
 	return err
 }
 
@@ -47,17 +44,14 @@ func (s store) storeLinks(ctx context.Context, message []byte) (stored wire.Link
 	if !json.Valid(message) {
 		return stored, fmt.Errorf("%w: no JSON", errUnusable)
 	}
-	object, err := s.call(ctx, wire.LinksStore, json.RawMessage(message))
+	err = s.operate(ctx, storeLimit, wire.LinksStore, json.RawMessage(message), &stored)
 	if errors.Is(err, sites.ErrRefused) {
 		err = fmt.Errorf("%w: %w", errUnusable, err)
-	}
-	if err == nil {
-		err = json.Unmarshal(object, &stored)
 	}
 	return stored, err
 }
 
-// operate runs an operation on hosts or on leases, and decodes its answer.
+// operate runs an operation and decodes its answer.
 func (s store) operate(ctx context.Context, limit time.Duration, op wire.Op, request, answer any) error {
 	object, err := s.within(ctx, limit, op, request)
 	if err == nil {
@@ -66,11 +60,7 @@ func (s store) operate(ctx context.Context, limit time.Duration, op wire.Op, req
 	return err
 }
 
-// call runs an operation and returns the object of its answer.
-func (s store) call(ctx context.Context, op wire.Op, object any) (json.RawMessage, error) {
-	return s.within(ctx, storeLimit, op, object)
-}
-
+// within runs an operation and returns the object of its answer.
 func (s store) within(ctx context.Context, limit time.Duration, op wire.Op, object any) (json.RawMessage, error) {
 	raw, err := json.Marshal(object)
 	if err == nil {
