@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -105,6 +106,13 @@ var callLine = regexp.MustCompile(`^\d+ +(?:<\.\.\. )?(\w+)(?:\((.*)| resumed>.*
 // in counts the successful calls that strace has written to the file trace behind offset.
 func (c count) in(t *testing.T, trace string, offset int64) (sum float64) {
 	t.Helper()
+	sum, _ = c.find(t, trace, offset)
+	return sum
+}
+
+// find is in, with the lines of the calls.
+func (c count) find(t *testing.T, trace string, offset int64) (sum float64, found []string) {
+	t.Helper()
 	f, err := os.Open(trace)
 	if err == nil {
 		defer f.Close()
@@ -129,19 +137,18 @@ func (c count) in(t *testing.T, trace string, offset int64) (sum float64) {
 		}
 		arguments := m[2] + unfinished[thread]
 		delete(unfinished, thread)
-		for _, call := range c.calls {
-			if m[1] != call || !strings.Contains(arguments, c.of) {
-				continue
-			}
-			if n, _ := strconv.ParseFloat(m[3], 64); c.bytes {
-				sum += n
-			} else {
-				sum++
-			}
+		if !slices.Contains(c.calls, m[1]) || !strings.Contains(arguments, c.of) {
+			continue
+		}
+		found = append(found, m[1]+"("+arguments)
+		if n, _ := strconv.ParseFloat(m[3], 64); c.bytes {
+			sum += n
+		} else {
+			sum++
 		}
 	}
 	if err := lines.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return sum
+	return sum, found
 }
