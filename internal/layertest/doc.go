@@ -1,6 +1,7 @@
 // Package layertest enforces the drawing of the packages in docs/architecture.md.
 //
 //	cmd                              programs: flags, config, logger, signals, one call
+//	archive  search  webserver  ose  further programs on top of the crawler
 //	cli                              what the programs share
 //	daemon                           managers, message bus, executor
 //	storage  crawl  process          the three jobs of the task programs

@@ -29,9 +29,10 @@ var row = map[string]int{
 	"wire":         0,
 	"web":          1, "config": 1, "task": 1, "pseudoterminal": 1,
 	"storage": 2, "crawl": 2, "process": 2,
-	"daemon":    3,
-	"cli":       4,
-	"layertest": 5,
+	"daemon":  3,
+	"cli":     4,
+	"archive": 5, "search": 5, "webserver": 5, "ose": 5,
+	"layertest": 6,
 }
 
 // arrows lists, for each package, its imports inside its own group. The package that
