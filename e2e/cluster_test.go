@@ -213,9 +213,7 @@ func asked(t *testing.T, web *rig.Web, percent int) {
 func TestMembersChange(t *testing.T) {
 	const hosts, pages = 24, 40
 	delay := 100 * time.Millisecond // the crawl outlasts the start of a node and a step
-	// Batches are short and end by themselves, so no step has to give up a request in flight.
-	o := rig.Options{Env: []string{"DC_BatchTasksManager_BatchRefillTime=0", "DC_BatchTasksManager_BatchDefaultMaxURLs=40"}}
-	c, web, id := clusterWith(t, o, hosts, pages, delay, "n1", "n2")
+	c, web, id := cluster(t, hosts, pages, delay, "n1", "n2")
 	asked(t, web, 15)
 	if err := c.AddNode(t.Context(), "n3", t.TempDir()); err != nil {
 		t.Fatal(err)

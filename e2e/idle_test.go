@@ -37,7 +37,7 @@ func TestIdle(t *testing.T) {
 		crawl, process := stats(t, r, "BatchTasksManager"), stats(t, r, "BatchTasksManagerProcess")
 		sweeps := crawl["age_batches_total"] == 1 && crawl["purge_batches_total"] == 1 && crawl["age_batches"]+crawl["purge_batches"] == 0
 		asked, answered := crawl["SitesManager_send_cnt"], crawl["SitesManager_recv_cnt"]
-		// Each manager returns rows of the last run before it fetches; stuck rows are returned beside that.
+		// Each manager returns rows of the last run before it fetches. Stuck rows are returned too.
 		returned := asked-crawl["batches_crawl_url_fetch"] >= 2 && asked == answered && process["SitesManager_send_cnt"] >= 2
 		return sweeps && returned && crawl["batches_crawl_url_fetch"] >= 1
 	})

@@ -142,8 +142,6 @@ const mostExplained = 100
 // the host's gate and the site's proxies. It stores nothing except the time of its requests in the
 // gate file.
 func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Explanation, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	e := &Explanation{URL: raw, Reasons: []string{}}
 	text, err := canonical.Canonical(raw)
 	if err != nil {
@@ -172,7 +170,8 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 		e.Reasons = append(e.Reasons, "the site "+siteID+" is not known: make it with SITE_NEW, or name another with --site")
 		return e, nil
 	}
-	r := j.newRun(wire.Batch{CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead}, j.Log, cancel)
+	r, ctx := j.newRun(ctx, wire.Batch{CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead}, j.Log)
+	defer r.cancel()
 	r.last, r.dry, r.rotator, r.place = true, true, j.Rotator.Unsaved(), place
 	site, it, err := r.explained(ctx, e, stored)
 	if err != nil {

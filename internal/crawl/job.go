@@ -149,6 +149,11 @@ const overtime = 20 * time.Second
 // overtimeRealTime is the same for a real-time batch. The next stage needs the rest.
 const overtimeRealTime = 100 * time.Millisecond
 
+// stopGrace is how long a running request may continue after the batch was told to stop, so that its
+// page is not requested twice. The executor kills a task 5 s after SIGTERM; the rest of that time
+// is for storing what came.
+const stopGrace = 2 * time.Second
+
 // overtime returns how long running requests may continue after the time limit.
 func (r *batchRun) overtime() time.Duration {
 	if r.realTime() {
@@ -198,12 +203,16 @@ type batchRun struct {
 	fullSites sync.Map                    // sites whose limits left out links
 	down      sync.Map                    // origins that could not be reached, and why
 
+	// running is the context of requests that have begun: it ends stopGrace after that of the batch.
+	running context.Context
+
 	mu     sync.Mutex
 	broken error // the first failure that ends the batch
 	cancel context.CancelFunc
 }
 
-func (j *Job) newRun(batch wire.Batch, log *slog.Logger, cancel context.CancelFunc) *batchRun {
+// newRun returns the run of a batch, and the context that ends it: when ctx ends, or by cancel.
+func (j *Job) newRun(ctx context.Context, batch wire.Batch, log *slog.Logger) (*batchRun, context.Context) {
 	if j.Rotator == nil {
 		j.Rotator = headerrotation.New(headerrotation.Options{Log: j.Log})
 	}
@@ -213,24 +222,28 @@ func (j *Job) newRun(batch wire.Batch, log *slog.Logger, cancel context.CancelFu
 		largest := max(j.Config.MaxResourceSize, freeBytes)
 		texts, probing = newBudget(textGrowth*largest), newBudget((1+textGrowth)*largest)
 	}
+	running, abort := context.WithCancel(context.WithoutCancel(ctx))
+	forget := context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, abort) })
+	ctx, stop := context.WithCancel(ctx)
 	return &batchRun{
 		bodies: bodies, texts: texts, probing: probing, freeBody: free,
 		Job: j, batch: batch, log: log, start: j.Now(),
 		slots:   newSlots(j.Config.MaxHosts, j.Config.MaxSlowHosts),
 		jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
 		rotator: j.Rotator,
-		cancel:  cancel,
+		running: running,
+		cancel:  func() { forget(); stop(); abort() },
 		noted:   map[chainKey]wire.ErrorMask{},
 		marked:  map[chainKey]bool{},
 		sites:   map[string]*wire.Site{},
 		works:   map[siteKey]*siteWork{},
-	}
+	}, ctx
 }
 
 // Run crawls the Batch on stdin and returns the Batch of the answer: items that failed
 // without content are removed, items that were not started are New again
-// (docs/spec/crawling.md 1.6, 1.7). If ctx ends, fetched pages are stored and the rest is
-// handed back. The error is critical if the repository or the host gates fail; URL_RETURN
+// (docs/spec/crawling.md 1.6, 1.7). If ctx ends, no request begins, those that run have
+// stopGrace to end, fetched pages are stored, and the rest is handed back. The error is critical if the repository or the host gates fail; URL_RETURN
 // then frees the rows that were not stored.
 func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	notes := &wire.Notes{}
@@ -280,9 +293,8 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 
 // crawl crawls the items of a batch that began at start, and returns the Batch of the answer.
 func (j *Job) crawl(ctx context.Context, batch wire.Batch, start time.Time, log *slog.Logger) (wire.Batch, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	r := j.newRun(batch, log, cancel)
+	r, ctx := j.newRun(ctx, batch, log)
+	defer r.cancel()
 	var err error
 	if r.place, err = j.placement(); err != nil {
 		return wire.Batch{}, task.Critical(fmt.Errorf("crawl batch %d: %w", batch.ID, err))

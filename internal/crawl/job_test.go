@@ -266,14 +266,27 @@ func TestLimitOfTheIni(t *testing.T) {
 	}
 }
 
-// TestStop: when the task is told to stop, fetched pages are stored, and all others are handed back,
-// including the running request.
+// TestStop: when the task is told to stop, no request begins, a running one is taken whole with its
+// redirects if it ends soon, fetched pages are stored, and all others are handed back.
 func TestStop(t *testing.T) {
+	for _, name := range []string{"soon", "never"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testStop(t, name)
+		})
+	}
+}
+
+func testStop(t *testing.T, name string) {
 	ctx, stop := context.WithCancel(context.Background())
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/2" {
 			stop()
-			<-r.Context().Done()
+			if name == "never" {
+				<-r.Context().Done()
+			}
+			http.Redirect(w, r, "/2soon", http.StatusFound)
+			return
 		}
 		page(w, "<p>x")
 	})
@@ -289,12 +302,15 @@ func TestStop(t *testing.T) {
 	}
 	for i, it := range b.Items {
 		want := int64(wire.StatusNew)
-		if i == 0 {
+		if i == 0 || i == 1 && name == "soon" {
 			want = wire.StatusCrawled
 		}
 		if row := w.row(it); row.Status != want || answer.Items[i].URL.Status != want {
 			t.Errorf("item %d: status %d, answered %d", i, row.Status, answer.Items[i].URL.Status)
 		}
+	}
+	if got := s.paths(); slices.Contains(got, "/3") || slices.Contains(got, "/4") || slices.Contains(got, "/2soon") != (name == "soon") {
+		t.Errorf("requests %v", got)
 	}
 	// A job that is stopped before it begins hands everything back.
 	b = batchOf(w.item("s", s.URL+"/9"))

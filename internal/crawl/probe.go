@@ -100,7 +100,7 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 			r.Method = http.MethodGet
 		}
 	}
-	answer, err := v.get(ctx, r)
+	answer, err := v.get(v.running, r)
 	if cutOff(ctx, err) {
 		return l, "", false, err
 	}

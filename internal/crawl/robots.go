@@ -81,7 +81,7 @@ func (v *visit) askRobots(ctx context.Context, origin, target string) (*robotsca
 		return v.enter(ctx, next.String())
 	}
 	defer v.leave()
-	response, err := v.get(ctx, r)
+	response, err := v.get(v.running, r)
 	if cutOff(ctx, err) {
 		return nil, err
 	}

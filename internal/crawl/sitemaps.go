@@ -79,7 +79,7 @@ func (v *visit) findSitemap(ctx context.Context, target string) {
 	r := v.request(origin+defaultSitemap, v.stage())
 	r.MaxBytes = robotscache.MaxBytes
 	r.Allow = v.hop
-	response, err := v.get(ctx, r)
+	response, err := v.get(v.running, r)
 	if err != nil {
 		fault, ok := errors.AsType[*fetch.Fault](err)
 		if !ok || fault.Kind != fetch.TooLarge || fault.Partial == nil {

@@ -138,6 +138,7 @@ func (v *visit) page(ctx context.Context) (*answer, error) {
 	if err := v.enter(ctx, target); err != nil {
 		return nil, err
 	}
+	ctx = v.running // the page is taken whole, with its redirects
 	switch v.fetcher() {
 	case fetcherDynamic:
 		return v.render(ctx, target)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"time"
 
 	"hce/dc/internal/daemon/bus"
@@ -145,7 +146,11 @@ func (q *queue) conclude(b *batch, o outcome) {
 		if o.Unsubmitted {
 			q.unsubmitted++
 		}
-		q.Log().Warn("task failed", "task", b.task, "batch", b.id, "state", o.State, "exit", o.Exit, "reason", o.Reason)
+		level, what := slog.LevelWarn, "task failed"
+		if o.State == executor.Cancelled && q.Held() { // a step of moving hosts, or a lost lease
+			level, what = slog.LevelInfo, "task stopped"
+		}
+		q.Log().Log(context.Background(), level, what, "task", b.task, "batch", b.id, "state", o.State, "exit", o.Exit, "reason", o.Reason)
 	}
 	next := returning
 	switch {

@@ -28,7 +28,6 @@ import (
 // stored as often as it comes. Nobody waits for a node that is lost.
 
 const (
-	quietWait = time.Second   // until the tasks of the batch managers are ended
 	packLimit = 2 * time.Hour // of one operation on hosts
 	moveLook  = 100 * time.Millisecond
 )
@@ -116,27 +115,28 @@ func passed(p placement.Placement, epoch int64, group int) bool {
 }
 
 // quiet returns when the batch managers are held, none of their tasks runs, and no links are sent. It
-// ends tasks that run for longer than quietWait.
+// stops the tasks: they take what they have requested, and hand the rest back.
 func (a *Agent) quiet(ctx context.Context) error {
 	tick := time.NewTicker(moveLook)
 	defer tick.Stop()
-	for begun := time.Now(); ; {
-		still := make(chan bool, 1)
-		a.post(func() { still <- a.allHeld() && !a.out.sending })
-		var ready bool
+	for {
+		type state struct{ held, sending bool }
+		now := make(chan state, 1)
+		a.post(func() { now <- state{a.allHeld(), a.out.sending} })
+		var s state
 		select {
-		case ready = <-still:
+		case s = <-now:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		tasks, err := activeTasks(ctx, a.cfg.Pool)
-		if err != nil || ready && len(tasks) == 0 {
-			return err
-		}
-		if time.Since(begun) > quietWait {
+		if s.held {
 			if err := cancelOwn(ctx, a.cfg.Pool); err != nil {
 				return err
 			}
+		}
+		tasks, err := activeTasks(ctx, a.cfg.Pool)
+		if err != nil || s == (state{held: true}) && len(tasks) == 0 {
+			return err
 		}
 		select {
 		case <-ctx.Done():
