@@ -21,6 +21,8 @@ import (
 const (
 	linksToGrow  = 200 // of a page that brings new URLs
 	smallestSize = 10_000
+	// So many sites of the smallest size are measured, one after the other: one takes two seconds.
+	smallestSites = 6
 	// A page of a large site links to the start pages of the site and of its section, to its
 	// neighbours, and to some pages anywhere.
 	hubLinks, hubs       = 25, 200
@@ -32,13 +34,10 @@ const (
 	measuredPages = 300_000
 )
 
-// scale crawls a site that grows to a number of known URLs and prints the cost of a page at
-// each power of ten. At each size the links of the measured pages are known already.
+// scale crawls sites of the smallest size, of which the last one grows to a number of known URLs, and
+// prints the cost of a page at each power of ten. At each size the links of the measured pages are known already.
 func scale(ctx context.Context, o options, most int, d dc) error {
 	facts := machine(o.data)
-	var web growingSite
-	server := httptest.NewServer(&web)
-	defer server.Close()
 	dir, err := os.MkdirTemp(o.data, "bench-")
 	if err != nil {
 		return err
@@ -49,26 +48,39 @@ func scale(ctx context.Context, o options, most int, d dc) error {
 		return err
 	}
 	defer stop()
-	web.grow(smallestSize)
-	id, err := d.newSite(ctx, r, server.URL+"/")
-	if err != nil {
-		return err
-	}
 	w := tabwriter.NewWriter(o.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "known URLs\tpages/s\tCPU ms/page\tratio of pages/s\t\n")
-	first := 0.0
-	for size := smallestSize; size <= most; size *= 10 {
-		begin := time.Now()
-		web.grow(size)
-		rate, cpu, err := measureSize(ctx, r, id, pids, size, min(measuredPages, size*4/5))
+	begin := time.Now()
+	var first measured
+	show := func(size int, m measured) {
+		fmt.Fprintf(w, "%d\t%.1f\t%.3f\t%.3f\t\n", size, m.rate(), m.cpu.Seconds()*1000/m.pages, m.rate()/first.rate())
+		fmt.Fprintf(o.talk, "%d URLs: %.1f pages/s; grown and measured in %v\n", size, m.rate(), time.Since(begin).Round(time.Second))
+		begin = time.Now()
+	}
+	var site *growingSite
+	for i := range smallestSites {
+		if site, err = startSite(ctx, r, d); err != nil {
+			return err
+		}
+		defer site.Close()
+		m, err := site.measure(ctx, smallestSize, pids)
 		if err != nil {
-			return fmt.Errorf("%d URLs: %w", size, err)
+			return err
 		}
-		if first == 0 {
-			first = rate
+		first = first.plus(m)
+		if i < smallestSites-1 {
+			if err := site.finish(ctx); err != nil {
+				return err
+			}
 		}
-		fmt.Fprintf(w, "%d\t%.1f\t%.3f\t%.3f\t\n", size, rate, cpu.Seconds()*1000, rate/first)
-		fmt.Fprintf(o.talk, "%d URLs: %.1f pages/s; grown and measured in %v\n", size, rate, time.Since(begin).Round(time.Second))
+	}
+	show(smallestSize, first)
+	for size := 10 * smallestSize; size <= most; size *= 10 {
+		m, err := site.measure(ctx, size, pids)
+		if err != nil {
+			return err
+		}
+		show(size, m)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -77,26 +89,61 @@ func scale(ctx context.Context, o options, most int, d dc) error {
 	return r.Stop(ctx)
 }
 
-// measureSize waits until the site has size URLs. Then it measures the next pages. cpu is for one.
-func measureSize(ctx context.Context, r *rig.Rig, id string, pids []int, size, most int) (rate float64, cpu time.Duration, err error) {
+// measured is what a number of pages took.
+type measured struct {
+	pages     float64
+	took, cpu time.Duration
+}
+
+func (m measured) rate() float64 { return m.pages / m.took.Seconds() }
+
+func (m measured) plus(n measured) measured {
+	return measured{m.pages + n.pages, m.took + n.took, m.cpu + n.cpu}
+}
+
+// startSite serves a new site and lets the daemon crawl it.
+func startSite(ctx context.Context, r *rig.Rig, d dc) (g *growingSite, err error) {
+	g = &growingSite{rig: r}
+	g.Server = httptest.NewServer(g)
+	g.grow(smallestSize)
+	if g.id, err = d.newSite(ctx, r, g.URL+"/"); err != nil {
+		g.Close()
+	}
+	return g, err
+}
+
+// measure waits until the site has size URLs. Then it measures the next pages.
+func (g *growingSite) measure(ctx context.Context, size int, pids []int) (m measured, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%d URLs: %w", size, err)
+		}
+	}()
+	g.grow(size)
 	// The last pages that brought new URLs may still be under way.
-	grown, err := waitStatus(ctx, r, id, func(s rig.Status) bool { return s.CollectedURLs >= size*99/100 })
+	grown, err := waitStatus(ctx, g.rig, g.id, func(s rig.Status) bool { return s.CollectedURLs >= size*99/100 })
 	if err != nil {
-		return 0, 0, err
+		return m, err
 	}
 	begin := time.Now()
 	meter, err := startMeter(ctx, pids)
 	if err != nil {
-		return 0, 0, err
+		return m, err
 	}
-	now, err := waitStatus(ctx, r, id, func(s rig.Status) bool { return s.Resources >= grown.Resources+most })
+	most := min(measuredPages, size*4/5)
+	now, err := waitStatus(ctx, g.rig, g.id, func(s rig.Status) bool { return s.Resources >= grown.Resources+most })
 	if err != nil {
-		return 0, 0, err
+		return m, err
 	}
-	took := time.Since(begin)
-	pages := float64(now.Resources - grown.Resources)
-	cpu, _, err = meter.stop()
-	return pages / took.Seconds(), time.Duration(float64(cpu) / pages), err
+	m = measured{pages: float64(now.Resources - grown.Resources), took: time.Since(begin)}
+	m.cpu, _, err = meter.stop()
+	return m, err
+}
+
+// finish waits until all pages are crawled.
+func (g *growingSite) finish(ctx context.Context) error {
+	_, err := waitStatus(ctx, g.rig, g.id, func(s rig.Status) bool { return s.NewURLs == 0 && s.Resources >= s.CollectedURLs })
+	return err
 }
 
 // waitStatus asks for the status until it is as wanted. It fails if nothing changes for
@@ -128,6 +175,10 @@ func waitStatus(ctx context.Context, r *rig.Rig, id string, wanted func(rig.Stat
 // growingSite has pages with new URLs until it has named limit of them. Then all links lead
 // to URLs that it has named before.
 type growingSite struct {
+	*httptest.Server
+	rig *rig.Rig
+	id  string
+
 	mu           sync.Mutex
 	limit, named int
 }
