@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"hce/dc/internal/wire"
@@ -62,5 +63,41 @@ func TestFlow(t *testing.T) {
 	}
 	if f.mask != wire.ErrMaxExecutionTime {
 		t.Errorf("errors %v", f.mask.Names())
+	}
+}
+
+// A site with a delay is selected while it has items, if it has several hosts: they would wait for the
+// host that has items left. Each of its hosts counts for the number of rows.
+func TestFlowOfManyHosts(t *testing.T) {
+	f := newFlow(4)
+	var items []*item
+	for host, n := range map[string]int{"a": 3 * perHost, "b": 1, "c": 1} {
+		for range n {
+			it := &item{site: &siteWork{Site: wire.Site{ID: "s", RequestDelay: 500}}, host: host}
+			it.SiteID = "s"
+			f.queued(it)
+			items = append(items, it)
+		}
+	}
+	slices.SortStableFunc(items, func(a, b *item) int { return strings.Compare(b.host, a.host) }) // a comes last
+	selected := func() bool {
+		d := f.wants()
+		f.selects(d)
+		return slices.Contains(d.own, "s")
+	}
+	for i, it := range items {
+		f.fetched(it)
+		it.url.Status = wire.StatusCrawled
+		f.stored([]*outcome{{item: it}})
+		left := len(items) - i - 1
+		if want := left > 0 && left < 3*perHost; selected() != want {
+			t.Fatalf("with %d items selected: %v", left, !want)
+		}
+		if left > 0 && f.hosts("s") != 3 {
+			t.Fatalf("%d hosts", f.hosts("s"))
+		}
+	}
+	if n := f.hosts("s"); n != 1 {
+		t.Errorf("a site without items has %d hosts", n)
 	}
 }

@@ -79,18 +79,18 @@ func (q *hostQueues) add(work []*item) {
 		if !it.todo {
 			continue
 		}
+		it.host = webHost(it.target)
 		q.flow.queued(it)
 		if it.noted&wire.ErrURLsSchema != 0 && looksTemplate(it.url.URL) {
 			q.refuse(it, 0)
 			continue
 		}
-		name := webHost(it.target)
-		if name == "" && !wire.HasData(it.put) {
+		if it.host == "" && !wire.HasData(it.put) {
 			it.started = true
 			q.refuse(it, wire.ErrBadURL)
 			continue
 		}
-		q.queue(name, it)
+		q.queue(it.host, it)
 	}
 }
 

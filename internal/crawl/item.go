@@ -14,6 +14,7 @@ type item struct {
 	url      wire.URL        // the row of the answer
 	row      wire.URL        // the row before the batch
 	target   string          // the requested URL
+	host     string          // of target, once the item is queued; "" without one
 	parent   string          // URL of the page that linked to it, if the Referer needs it
 	put      json.RawMessage // content that the client supplied
 

@@ -27,6 +27,10 @@ const (
 	mostOwn = 64
 	// mostPatient bounds the waiting items of slow sites, as a multiple of the number for one site.
 	mostPatient = 64
+	// perHost is the number of waiting items, for each of its hosts, below which a slow site of several
+	// hosts is selected: its other hosts would wait for the one that has items left. A selection has
+	// several rows of one host after each other, so fewer would keep few hosts busy.
+	perHost = 16
 	// lookGap is the minimum time between selections among all sites while own sites have items.
 	lookGap = 250 * time.Millisecond
 	// lookPeriod is how often a batch that only waits for slow sites looks for others.
@@ -57,8 +61,20 @@ type siteFlow struct {
 	unfetched, open int
 	progress        bool // a page was stored since the last selection
 	// patient: the site has a delay, or one of its hosts is slow or asked for a delay. Such a site
-	// is selected only when none of its rows is in flight, so that slow sites do not fill the memory.
+	// is selected only when none of its rows is in flight, so that slow sites do not fill the memory,
+	// or when it has several hosts and few items for each.
 	patient bool
+	hosts   map[string]int // unfetched items by host
+	wide    int            // most hosts that had items at once
+}
+
+// few reports whether a site has so few waiting items that it may be selected. low is the limit for
+// sites that are not slow.
+func (s *siteFlow) few(low int) bool {
+	if s.patient {
+		return s.wide > 1 && s.unfetched < perHost*s.wide
+	}
+	return s.unfetched < low
 }
 
 // starves reports whether all items of a site that could have more wait to be stored.
@@ -78,10 +94,14 @@ func newFlow(most int64) *flow {
 func (f *flow) change(it *item, unfetched, open int, more func(*siteFlow)) {
 	s := f.sites[it.SiteID]
 	if s == nil {
-		s = &siteFlow{patient: it.site.RequestDelay > 0 || f.paces[it.SiteID] > 0}
+		s = &siteFlow{patient: it.site.RequestDelay > 0 || f.paces[it.SiteID] > 0, hosts: map[string]int{}}
 		f.sites[it.SiteID] = s
 	}
 	before := s.starves()
+	if s.hosts[it.host] += unfetched; s.hosts[it.host] == 0 {
+		delete(s.hosts, it.host)
+	}
+	s.wide = max(s.wide, len(s.hosts))
 	s.unfetched, f.unfetched = s.unfetched+unfetched, f.unfetched+unfetched
 	s.open, f.open = s.open+open, f.open+open
 	if more != nil {
@@ -100,7 +120,7 @@ func (f *flow) change(it *item, unfetched, open int, more func(*siteFlow)) {
 		}
 		delete(f.sites, it.SiteID)
 	}
-	if s.unfetched < f.low {
+	if s.unfetched < f.low || s.few(f.low) {
 		notify(f.news)
 	}
 	if f.starving() {
@@ -205,10 +225,10 @@ func (f *flow) wants() (d demand) {
 	defer f.mu.Unlock()
 	patient := 0
 	for id, s := range f.sites {
-		switch {
-		case s.patient:
+		if s.patient {
 			patient += s.unfetched
-		case s.progress && s.unfetched < f.low && len(d.own) < mostOwn:
+		}
+		if s.progress && s.few(f.low) && len(d.own) < mostOwn {
 			d.own = append(d.own, id)
 		}
 	}
@@ -245,6 +265,16 @@ func (f *flow) pace(site string) (ms int64, known bool) {
 	defer f.mu.Unlock()
 	ms, known = f.paces[site]
 	return ms, known
+}
+
+// hosts returns the most hosts of a site that had items at once, at least 1.
+func (f *flow) hosts(site string) int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.sites[site]; s != nil {
+		return int64(max(s.wide, 1))
+	}
+	return 1
 }
 
 // streams reports whether the batch selects more URLs while it fetches.
@@ -329,7 +359,7 @@ func (r *batchRun) await(ctx context.Context, most time.Duration) {
 func (r *batchRun) selectMore(ctx context.Context, d demand, room int) ([]wire.URL, error) {
 	selection := r.batch.Refill[0]
 	selection.Own = d.own // SkipBusySites would skip them
-	selection.Pace = r.flow.pace
+	selection.Pace, selection.Hosts = r.flow.pace, r.flow.hosts
 	switch {
 	case d.others && room > 0:
 		selection.MaxURLs = min(selection.MaxURLs, int64(room))

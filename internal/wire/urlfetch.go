@@ -32,7 +32,10 @@ type URLFetchRequest struct {
 	// quickly. It counts like a RequestDelay of the site. Unknown sites give at most FirstURLs
 	// rows. nil sets no limit. It does not travel.
 	Pace func(site string) (ms int64, known bool)
-	// PaceTime limits the rows of a site to what its RequestDelay allows in that time,
+	// Hosts returns the number of hosts of a site that the caller has requests for, at least 1. Each
+	// has the delay of the site. nil means 1. It does not travel.
+	Hosts func(site string) int64
+	// PaceTime limits the rows of a site to what the delay of its hosts allows in that time,
 	// in ms; 0: no limit.
 	PaceTime int64
 	// AsBatch is the id of the Batch to answer with; 0: a list of URLs.

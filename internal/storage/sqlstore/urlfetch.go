@@ -140,7 +140,11 @@ func (f *fetch) candidates() ([]*candidate, error) {
 			delay = max(delay, pace)
 		}
 		if f.r.PaceTime > 0 && delay > 0 {
-			c.left = max(f.r.PaceTime/delay, 1)
+			hosts := int64(1)
+			if f.r.Hosts != nil {
+				hosts = f.r.Hosts(c.id)
+			}
+			c.left = max(f.r.PaceTime*hosts/delay, 1)
 		}
 		if !known && (c.left < 0 || c.left > wire.FirstURLs) {
 			c.left = wire.FirstURLs

@@ -317,3 +317,23 @@ func TestTakeNext(t *testing.T) {
 		same(t, fmt.Sprint("part ", i), got[i], want[i])
 	}
 }
+
+// The time that a selection takes bounds the rows of a site by the delay of each of its hosts.
+func TestTakeNextOfManyHosts(t *testing.T) {
+	b := newBench(t)
+	b.newSite(`{"id":"s","requestDelay":500}`)
+	var list []string
+	for i := range 80 {
+		list = append(list, fmt.Sprintf(`{"siteId":"s","url":"http://h%d.test/%d.html"}`, i%9, i))
+	}
+	b.newURLs("[" + strings.Join(list, ",") + "]")
+	for _, hosts := range []int64{1, 3} {
+		selection, err := wire.ReadURLFetch(json.RawMessage(`[{"maxURLs":500,"paceTime":5000,"sitesCriterions":{"WHERE":"State=1"},
+			"urlsCriterions":{"WHERE":"Status=1","LIMIT":"100"},"urlUpdate":{"status":2,"batchId":7}}]`), nil)
+		b.must(err)
+		selection[0].Hosts = func(string) int64 { return hosts }
+		rows, _, err := b.TakeNext(ctx, selection, 7)
+		b.must(err)
+		same(t, fmt.Sprint(hosts, " hosts"), int64(len(rows)), 10*hosts)
+	}
+}
