@@ -3,6 +3,7 @@ package politeclient_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -139,6 +140,8 @@ func TestGet(t *testing.T) {
 		{name: "robots.txt allows", request: politeclient.Request{URL: s.URL + "/page", Robots: true}, want: "200 /page a page"},
 		{name: "robots.txt forbids", request: politeclient.Request{URL: s.URL + "/private", Robots: true}, want: "robots.txt forbids " + s.URL + "/private"},
 		{name: "robots.txt forbids the target", request: politeclient.Request{URL: s.URL + "/to-private", Robots: true}, want: "robots.txt forbids " + s.URL + "/private"},
+		{name: "redirect as the answer", request: politeclient.Request{URL: s.URL + "/moved", NoRedirects: true, Robots: true}, want: "302 /moved "},
+		{name: "redirect to nowhere as the answer", request: politeclient.Request{URL: s.URL + "/file", NoRedirects: true}, want: "302 /file "},
 		{name: "robots.txt does not count", request: politeclient.Request{URL: s.URL + "/to-private"}, want: "200 /private secret"},
 	}
 	for _, tt := range tests {
@@ -149,7 +152,7 @@ func TestGet(t *testing.T) {
 			}
 			answer, err := c.Get(t.Context(), tt.request)
 			if err != nil {
-				if !strings.Contains(err.Error(), tt.want) {
+				if !strings.Contains(err.Error(), tt.want) || errors.Is(err, politeclient.ErrForbidden) != strings.HasPrefix(tt.want, "robots.txt") {
 					t.Errorf("error %v, want %q", err, tt.want)
 				}
 				return
@@ -172,7 +175,7 @@ func TestRobotsAreKept(t *testing.T) {
 		if _, err := c.Get(t.Context(), politeclient.Request{URL: s.URL + "/page", Robots: true}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Get(t.Context(), politeclient.Request{URL: broken.URL + "/page", Robots: true}); err == nil || !strings.Contains(err.Error(), "robots.txt forbids") {
+		if _, err := c.Get(t.Context(), politeclient.Request{URL: broken.URL + "/page", Robots: true}); !errors.Is(err, politeclient.ErrLater) || !strings.Contains(err.Error(), "robots.txt forbids") {
 			t.Fatalf("error %v", err)
 		}
 	}
@@ -219,7 +222,7 @@ func TestMaxWait(t *testing.T) {
 	if a, err := c.Get(t.Context(), politeclient.Request{URL: busy.URL + "/page"}); err != nil || a.Code != http.StatusServiceUnavailable {
 		t.Fatalf("%v, %v", a, err)
 	}
-	if _, err := c.Get(t.Context(), politeclient.Request{URL: busy.URL + "/page"}); err == nil || !strings.Contains(err.Error(), "may not be requested within 200ms") {
+	if _, err := c.Get(t.Context(), politeclient.Request{URL: busy.URL + "/page"}); !errors.Is(err, politeclient.ErrLater) || !strings.Contains(err.Error(), "may not be requested within 200ms") {
 		t.Errorf("error %v", err)
 	}
 	if busy.count("/page") != 1 {

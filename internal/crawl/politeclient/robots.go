@@ -29,13 +29,17 @@ func (v *visit) allowed(ctx context.Context, target string) error {
 		err = answer.Err
 	}
 	if err != nil {
-		return fmt.Errorf("robots.txt of %s cannot be read: %w", origin, err)
+		return notSent{fmt.Errorf("robots.txt of %s cannot be read: %w", origin, err), ErrLater}
 	}
 	if delay, ok := answer.Rules.Delay(v.Config.RobotsAgent); ok {
 		v.delay = max(v.delay, delay)
 	}
 	if ok, line := answer.Rules.Allowed(v.Config.RobotsAgent, u.RequestURI()); !ok {
-		return fmt.Errorf("robots.txt forbids %s: %s", target, line)
+		reason := ErrForbidden
+		if answer.Rules.Unavailable() {
+			reason = ErrLater
+		}
+		return notSent{fmt.Errorf("robots.txt forbids %s: %s", target, line), reason}
 	}
 	return nil
 }
