@@ -22,6 +22,7 @@ func (b *Batch) Write(name string, data []byte) error {
 	if err := files.WriteUnsynced(b.folder.Path(name), data, perm); err != nil {
 		return err
 	}
+	Reached("file")
 	b.written = append(b.written, name)
 	b.Bytes += int64(len(data))
 	return nil

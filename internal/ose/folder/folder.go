@@ -170,7 +170,10 @@ func (f *Folder) Status() (Status, error) {
 
 // SetStatus writes .osestatus. It is durable when SetStatus returns.
 func (f *Folder) SetStatus(s Status) error {
-	return files.WriteAlone(f.Path(StatusName), []byte(s.String()), perm)
+	Reached("state")
+	err := files.WriteAlone(f.Path(StatusName), []byte(s.String()), perm)
+	Reached("state")
+	return err
 }
 
 // Merged reads .osemerged; 0 without the file.

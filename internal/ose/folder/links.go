@@ -47,7 +47,7 @@ func (f *Folder) Links(id ID, each func(url string) error) error {
 }
 
 // maxLink is the longest link as written, in a file of malformed ones. Each byte may take 4.
-const maxLink = 4 * 8 << 10
+const maxLink = 4 * (8 << 10)
 
 // Malformed calls each with the malformed links of a page, as written.
 func (f *Folder) Malformed(id ID, each func(text string) error) error {
