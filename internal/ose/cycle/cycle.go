@@ -120,7 +120,8 @@ func (c *Cycle) Run(ctx context.Context, f *folder.Folder) (reports []Report, er
 	}
 }
 
-// step runs a step with the lock held, and logs its time.
+// step runs a step with the lock held, and logs its time. An error is for the caller to report; the log
+// of the folder has it, too.
 func (c *Cycle) step(ctx context.Context, f *folder.Folder, step Step) (r Report, err error) {
 	status, err := f.Status()
 	if err != nil {
@@ -147,7 +148,7 @@ func (c *Cycle) step(ctx context.Context, f *folder.Folder, step Step) (r Report
 	r.Took = c.Now().Sub(begin)
 	switch {
 	case err != nil:
-		log.say(slog.LevelError, "step ended early; the next run continues it", "err", err, "done", r.Done, "ms", r.Took.Milliseconds())
+		log[1:].say(slog.LevelError, "step ended early; the next run continues it", "err", err, "done", r.Done, "ms", r.Took.Milliseconds())
 	case r.Skipped == "":
 		log.say(slog.LevelInfo, "step finished", "urls", r.URLs, "done", r.Done, "failed", r.Failed, "ms", r.Took.Milliseconds())
 	}
