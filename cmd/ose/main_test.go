@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/cli/clitest"
+	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/ose/cycle"
 	"hce/dc/internal/ose/folder"
 )
@@ -354,5 +355,43 @@ func TestCommands(t *testing.T) {
 	}
 	if out, stderr, status := run("status sites"); status != 1 || !strings.Contains(out, "sites/a") || !strings.Contains(stderr, "sites/b/.urls:1:2: ") {
 		t.Errorf("exit status %d, %s%s", status, out, stderr)
+	}
+}
+
+// A target goes to a site of a daemon and comes back.
+func TestExchange(t *testing.T) {
+	s := newSite(t)
+	folder := t.TempDir()
+	t.Chdir(folder)
+	ose(t, 0, "init", filepath.Join(folder, "target"), s.URL+"/0")
+	cycles(t, filepath.Join(folder, "target"))
+	stores := storestest.Open(t)
+	server := []string{"--server", "127.0.0.1:" + stores.Port}
+	run := func(args string) (stdout, stderr string, status int) {
+		return clitest.Run(t, ".", append(strings.Fields(args), server...)...)
+	}
+	pages := fmt.Sprintf("%d new pages, 0 further versions, %d new URLs without a page, 0 stored before", pagesOfSite, wanted-pagesOfSite)
+	for _, c := range []struct {
+		args      string
+		status    int
+		out, says string
+	}{
+		{"import none", 2, "", "no such file"},
+		{"export " + s.URL + "/ back", 2, "", "is not known"},
+		{"import target", 0, pages, "created site"},
+		{"import target --json", 0, fmt.Sprintf(`"known": %d`, wanted), ""},
+		{"export " + s.URL + "/ back", 0, fmt.Sprintf("back: %d URLs, %d of them with a page, 0 left out", wanted, pagesOfSite), ""},
+		{"export " + s.URL + "/ back", 2, "", "give a new or an empty folder"},
+	} {
+		stdout, stderr, status := run(c.args)
+		if status != c.status || !strings.Contains(stdout, c.out) || !strings.Contains(stderr, c.says) {
+			t.Errorf("ose %s: exit status %d\n%s%s", c.args, status, stdout, stderr)
+		}
+	}
+	asked := s.counts["/0"]
+	cycles(t, filepath.Join(folder, "back")) // it finds the same links, and has all of their pages
+	s.check(t, "back", 0)
+	if s.counts["/0"] != asked {
+		t.Errorf("%d requests", s.counts["/0"])
 	}
 }

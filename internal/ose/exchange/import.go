@@ -11,24 +11,25 @@ import (
 	"strings"
 
 	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/warcimport"
 	"hce/dc/internal/ose/folder"
 	"hce/dc/internal/warc"
 	"hce/dc/internal/wire"
 )
 
-const (
-	portionPages = 200
-	portionBytes = 64 << 20
-	portionRows  = 200
-)
+// portionPages is the most pages, and the most other URLs, of a portion.
+var portionPages = 200
+
+// portionBytes is the most bytes of a portion, unless its last page exceeds them.
+const portionBytes = 64 << 20
 
 // Imported counts what an import has read.
 type Imported struct {
 	Pages    int64 `json:"pages"`    // that are new
 	Versions int64 `json:"versions"` // of pages that the site had
-	Known    int64 `json:"known"`    // that the site had
-	Rows     int64 `json:"rows"`     // URLs without a page
+	Known    int64 `json:"known"`    // pages and URLs that the site had
+	Rows     int64 `json:"rows"`     // new URLs without a page
 	// Faults are pages that the site could have: they cannot be read, or are not valid.
 	Faults int64 `json:"faults"`
 }
@@ -71,7 +72,7 @@ type importer struct {
 	out    *warc.Writer
 	pages  int
 	bytes  int64
-	rows   []any
+	rows   []map[string]any
 }
 
 // take adds a record to the portion.
@@ -96,9 +97,8 @@ func (i *importer) take(r folder.Record) error {
 		err = i.page(r, m, data)
 	default:
 		i.rows = append(i.rows, i.row(r, m))
-		i.done.Rows++
 	}
-	if err == nil && (i.pages >= portionPages || i.bytes >= portionBytes || len(i.rows) >= portionRows) {
+	if err == nil && (i.pages >= portionPages || i.bytes >= portionBytes || len(i.rows) >= portionPages) {
 		err = i.flush()
 	}
 	return err
@@ -179,15 +179,35 @@ func (i *importer) flush() error {
 		i.drop()
 		i.pages, i.bytes = 0, 0
 	}
-	rows := i.rows
-	i.rows = nil
-	if len(rows) == 0 {
-		return nil
-	}
-	return i.service.Ask(i.ctx, wire.URLNew, rows, nil)
+	return i.flushRows()
 }
 
-// row returns the element of URL_NEW for a URL without a page. It changes no row that exists.
+// flushRows stores the rows that the site does not have.
+func (i *importer) flushRows() error {
+	if len(i.rows) == 0 {
+		return nil
+	}
+	var keys []string
+	for _, row := range i.rows {
+		keys = append(keys, "'"+row["urlMd5"].(string)+"'")
+	}
+	known, err := pages.Rows(i.ctx, i.service, i.site.ID, "`URLMd5` IN ("+strings.Join(keys, ",")+")", "", len(keys))
+	if err != nil {
+		return err
+	}
+	fresh := slices.DeleteFunc(i.rows, func(row map[string]any) bool {
+		return slices.ContainsFunc(known, func(u wire.URL) bool { return u.URLMd5 == row["urlMd5"] })
+	})
+	i.rows = nil
+	i.done.Known += int64(len(known))
+	i.done.Rows += int64(len(fresh))
+	if len(fresh) == 0 {
+		return nil
+	}
+	return i.service.Ask(i.ctx, wire.URLNew, fresh, nil)
+}
+
+// row returns the element of URL_NEW for a URL without a page.
 func (i *importer) row(r folder.Record, m folder.Meta) map[string]any {
 	key := wire.KeyOfURL(r.URL)
 	row := map[string]any{"siteId": i.site.ID, "url": r.URL, "urlMd5": key, "siteSelect": wire.SelectExplicit, "type": wire.TypeRegular}

@@ -43,7 +43,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// The record layout is that of the seed, column by column.
+// The record layout is that of docs/ose.md, column by column.
 func TestRecordLayout(t *testing.T) {
 	whole := Record{ID: 7, Code: 200, Streamed: noon, Parsed: noon + 1, URL: page}
 	for want, r := range map[string]Record{

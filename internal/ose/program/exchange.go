@@ -72,7 +72,7 @@ func (p program) importFolder(o clusterOptions, dir, typed string) error {
 			exchange.Imported
 		}{site.ID, done})
 	} else {
-		fmt.Fprintf(p.out, "%s: %d new pages, %d further versions, %d stored before, %d URLs without a page\n", site.ID, done.Pages, done.Versions, done.Known, done.Rows)
+		fmt.Fprintf(p.out, "%s: %d new pages, %d further versions, %d new URLs without a page, %d stored before\n", site.ID, done.Pages, done.Versions, done.Rows, done.Known)
 	}
 	if err == nil && done.Faults > 0 {
 		err = errWithErrors
