@@ -74,6 +74,13 @@ func newSite(t *testing.T) *site {
 // wanted are the numbers of all pages that a crawl from /0 finds; from pagesOfSite on they are missing.
 const wanted = 2*pagesOfSite + 1
 
+// asked is the number of requests of a path.
+func (s *site) asked(path string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts[path]
+}
+
 // check checks that a target has all pages, each requested once but for `more` requests.
 func (s *site) check(t *testing.T, dir string, more int) {
 	t.Helper()
@@ -388,10 +395,10 @@ func TestExchange(t *testing.T) {
 			t.Errorf("ose %s: exit status %d\n%s%s", c.args, status, stdout, stderr)
 		}
 	}
-	asked := s.counts["/0"]
+	asked := s.asked("/0")
 	cycles(t, filepath.Join(folder, "back")) // it finds the same links, and has all of their pages
 	s.check(t, "back", 0)
-	if s.counts["/0"] != asked {
-		t.Errorf("%d requests", s.counts["/0"])
+	if n := s.asked("/0"); n != asked {
+		t.Errorf("%d requests, %d before", n, asked)
 	}
 }

@@ -134,8 +134,7 @@ func whole(t *testing.T, c *Cycle, f *folder.Folder) (reports []Report) {
 
 // Whatever a server answers, each URL is requested once, gets its id and its files, and the cycles end.
 func TestServersThatMisbehave(t *testing.T) {
-	var s *site
-	s = serve(t, map[string]http.HandlerFunc{
+	s := serve(t, map[string]http.HandlerFunc{
 		"/": func(w http.ResponseWriter, r *http.Request) {
 			html(`<base href="/docs/"><a href=a.html#part>a</a><a class=x href='a.html'>again</a><area href="../b?x=1&amp;y=2">
 <a href="mailto:a@b.example">m</a><a href="javascript:void(0)">j</a><a href="http://[bad/">b</a><a href="https://other.example/x">o</a>
@@ -352,13 +351,13 @@ func TestHostIsAway(t *testing.T) {
 		urls = append(urls, fmt.Sprint(s.URL, "/page?", i))
 	}
 	f := newFolder(t, urls...)
-	c, talk := newCycle(t)
+	c, _ := newCycle(t)
 	reports, err := c.Run(t.Context(), f)
 	if status, _ := f.Status(); err != nil || reports[0].Done != 0 || !strings.Contains(reports[0].Stopped, "robots.txt") || status.State != folder.Idle || len(s.counts) != 1 {
 		t.Errorf("%+v, %v, %s", reports, err, status)
 	}
 	away = false
-	c, talk = newCycle(t)
+	c, talk := newCycle(t)
 	reports, err = c.Run(t.Context(), f)
 	if err != nil || reports[0].Done != mostSilent || reports[0].Failed != mostSilent || !strings.Contains(talk.String(), "--retry") {
 		t.Errorf("%+v, %v", reports, err)

@@ -163,10 +163,10 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// fill sets code and data of a page: the head with the fields in the order of their names, and the
+// fill sets code, time and data of a page: the head with the fields in the order of their names, and the
 // body, which is decoded. A body that did not arrive whole is left out.
 func fill(p *folder.Page, r *fetch.Response, whole bool) {
-	p.Code = r.Code
+	p.Code, p.Streamed, p.Millis = r.Code, folder.StampOf(r.Started), r.Total.Milliseconds()
 	head := warc.Message{Start: fmt.Sprintf("HTTP/1.1 %03d ", r.Code)}
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		for _, value := range r.Header[name] {

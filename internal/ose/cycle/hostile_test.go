@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,6 +38,7 @@ func TestHostileFolders(t *testing.T) {
 		"huge line":                 {"1 0000000000", map[string]string{".urls2": strings.Repeat("x", 1<<20)}, ".urls2:1:4152: the record is longer", []string{".urls2"}},
 		"torn record":               {"1 0000000000", map[string]string{".urls2": record(first)[:70]}, "", nil},
 		"list is a link":            {"0 0000000000", map[string]string{".urls": "->" + outside}, ".urls: a symbolic link", nil},
+		"list is a pipe":            {"0 0000000000", map[string]string{".urls": "|"}, ".urls: is not a regular file", nil},
 		"wrong list":                {"0 0000000000", map[string]string{".urls": "http://example.org/\n"}, ".urls:1:20: the record ends", []string{".urls"}},
 		"state":                     {"7 0000000000", nil, ".osestatus:1:1: state", []string{".osestatus"}},
 		"state is a link":           {"0 0000000000", map[string]string{".osestatus": "->" + outside}, ".osestatus: a symbolic link", nil},
@@ -58,6 +60,9 @@ func TestHostileFolders(t *testing.T) {
 				err := os.WriteFile(f.Path(name), []byte(text), 0o600)
 				if to, link := strings.CutPrefix(text, "->"); link {
 					err = errors.Join(os.Remove(f.Path(name)), os.Symlink(to, f.Path(name)))
+				}
+				if text == "|" {
+					err = errors.Join(os.Remove(f.Path(name)), syscall.Mkfifo(f.Path(name), 0o600))
 				}
 				if err != nil {
 					t.Fatal(err)
