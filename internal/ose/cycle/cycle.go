@@ -163,8 +163,13 @@ type job struct {
 	log    logs
 
 	first  string    // URL of .urls
-	lastID folder.ID // of .osestatus and .urls
+	lastID folder.ID // of .urls, and of the next list
 	asks   bool      // a URL is to be requested
+}
+
+// setState writes a state with the last id.
+func (j *job) setState(s folder.State) error {
+	return j.SetStatus(folder.Status{State: s, LastID: max(j.lastID, j.status.LastID)})
 }
 
 // survey reads .urls once.
@@ -174,7 +179,6 @@ func (j *job) survey(wants func(folder.Record) bool) error {
 		return err
 	}
 	defer urls.Close()
-	j.lastID = j.status.LastID
 	for record, err := range urls.All() {
 		if err != nil {
 			return err
@@ -198,5 +202,5 @@ func (j *job) begin(s folder.State) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return j.SetStatus(folder.Status{State: s, LastID: j.lastID})
+	return j.setState(s)
 }

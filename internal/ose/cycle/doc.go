@@ -18,9 +18,9 @@
 //     .urls2 at a checkpoint only, behind their files, and the last id to .osestatus behind them. A
 //     checkpoint is after 64 pages, 16 MiB or five seconds; so with the usual waits it is after each
 //     page. The next run reads .urls2 up to its last whole record, goes on with the next URL of .urls,
-//     and takes the ids whose .meta has this URL and fits its page, without a request. So one URL at
-//     most is requested twice, the one in flight. A crash of the machine may cost the pages since the
-//     last checkpoint.
+//     and takes the next ids whose .meta has this URL and fits its page, without a request. So one URL
+//     at most is requested twice, the one in flight; also if .urls2 is lost. A crash of the machine
+//     may cost the pages since the last checkpoint.
 //   - An id is used once. A number whose .meta exists but is not of the URL is skipped, and its files
 //     stay. Numbers above all known ids without a .meta are free: only their body was written.
 //   - OSEM002 gives the same files each time. It continues behind the last whole record of .urls3, which

@@ -80,14 +80,17 @@ func (v *fetcher) record(ctx context.Context, r folder.Record) (folder.Record, e
 }
 
 // adopt returns the next id. m is not nil if its page is of the URL: an interrupted pass has requested
-// it. Numbers with other files are skipped.
+// it. Numbers with other files are skipped, and those up to the last id of .osestatus.
 func (v *fetcher) adopt(url string) (id folder.ID, m *folder.Meta, err error) {
 	for id = v.lastID + 1; id <= folder.MaxID; id++ {
 		_, err := os.Lstat(v.Path(folder.MetaName(id)))
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && id > v.status.LastID:
 			return id, nil, nil
-		}
-		if err != nil {
+		case errors.Is(err, fs.ErrNotExist):
+			id = v.status.LastID // the interrupted pass has no page behind this one
+			continue
+		case err != nil:
 			return id, nil, err
 		}
 		found, err := v.Whole(id)

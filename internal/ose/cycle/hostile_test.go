@@ -1,6 +1,7 @@
 package cycle
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -146,5 +147,67 @@ func TestLongList(t *testing.T) {
 	t.Logf("a cycle in a list of %d URLs and %d bytes: %v", n, len(list), time.Since(begin))
 	for _, r := range reports {
 		t.Logf("%s %v", r.Step, r.Took)
+	}
+}
+
+// What a crash of the machine may leave: files without their data, and a next list that ends with NUL
+// bytes. No page is taken that is not whole, no id is used twice, and no URL is lost. Without the next list
+// all pages are taken.
+func TestMachineCrash(t *testing.T) {
+	s := serve(t, nil)
+	var urls []string
+	for i := range 6 {
+		urls = append(urls, fmt.Sprint(s.URL, "/", i))
+	}
+	for name, c := range map[string]struct {
+		tail   string // of the next list; "-": it is lost
+		broken bool   // pages 3 and 4
+		ids    string
+		asked  int // further requests
+	}{
+		"nothing":      {"", false, "1 2 3 4 5 6", 1},
+		"torn":         {"0000000003 404", false, "1 2 3 4 5 6", 1},
+		"zeros":        {strings.Repeat("\x00", 9000), true, "1 2 6 7 8 9", 4},
+		"torn, zeros":  {"0000000003" + strings.Repeat("\x00", 9000), false, "1 2 3 4 5 6", 1},
+		"no next list": {"-", false, "1 2 3 4 5 6", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFolder(t, urls[:5]...)
+			cycle, _ := newCycle(t)
+			if _, err := cycle.Do(t.Context(), f, Fetch); err != nil { // makes five pages
+				t.Fatal(err)
+			}
+			list, err := os.ReadFile(f.Path(folder.URLsName))
+			if err != nil {
+				t.Fatal(err)
+			}
+			next := append(list[:2*(bytes.IndexByte(list, '\n')+1):2*(bytes.IndexByte(list, '\n')+1)], c.tail...)
+			list = nil
+			for _, u := range urls {
+				list = folder.Record{URL: u}.Append(list)
+			}
+			err = errors.Join(os.WriteFile(f.Path(folder.URLsName), list, 0o600), f.SetStatus(folder.Status{State: folder.Fetching, LastID: 2}))
+			if c.tail != "-" {
+				err = errors.Join(err, os.WriteFile(f.Path(folder.Fetching.Next()), next, 0o600))
+			}
+			if c.broken {
+				err = errors.Join(err, os.WriteFile(f.Path(folder.MetaName(3)), nil, 0o600), os.WriteFile(f.Path(folder.BodyName(4)), make([]byte, 9), 0o600))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := len(s.times)
+			if _, err := cycle.Run(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
+			var ids []string
+			all := records(t, f)
+			for _, u := range urls {
+				ids = append(ids, fmt.Sprint(uint64(all[u].ID)))
+			}
+			if got := strings.Join(ids, " "); got != c.ids || len(s.times)-before != c.asked {
+				t.Errorf("ids %s, %d requests", got, len(s.times)-before)
+			}
+		})
 	}
 }

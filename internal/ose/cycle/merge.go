@@ -51,7 +51,7 @@ func (c *Cycle) merge(ctx context.Context, j *job) error {
 	if j.report.Stopped != "" {
 		j.log.warn("links are left out", "reason", j.report.Stopped)
 	}
-	return j.SetStatus(folder.Status{State: folder.Idle, LastID: j.lastID})
+	return j.setState(folder.Idle)
 }
 
 // merger adds links to .urls.

@@ -1,10 +1,12 @@
 package cycle
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"time"
 
@@ -74,20 +76,50 @@ func (p *pass) resume() (int64, error) {
 	defer written.Close()
 	for {
 		record, err := written.Next()
-		if err == io.EOF || errors.Is(err, folder.ErrTorn) {
+		if err == io.EOF {
 			return written.Offset, nil
 		}
 		if err != nil {
-			return 0, err
+			if torn, tornErr := p.torn(written.Offset); torn || tornErr != nil {
+				return written.Offset, tornErr
+			}
+			return 0, fmt.Errorf("%w; look at the file, and remove it to begin the step again: its pages are kept", err)
 		}
 		want, err := p.urls.Next()
 		if err != nil && err != io.EOF {
 			return 0, err
 		}
 		if want.URL != record.URL {
-			return 0, &folder.Fault{File: p.Path(name), Line: written.Line(), Column: 1, Err: fmt.Errorf("the URL is not that of %s in this line; look at both files, and remove %s to begin the step again", folder.URLsName, name)}
+			return 0, &folder.Fault{File: p.Path(name), Line: written.Line(), Column: 1, Err: fmt.Errorf("the URL is not that of %s in this line; look at both files, and remove %s to begin the step again: its pages are kept", folder.URLsName, name)}
 		}
 		p.lastID = max(p.lastID, record.ID)
+	}
+}
+
+// torn reports whether the next list ends at offset with a part of a record, as a kill leaves it, or with
+// NUL bytes, as a crash of the machine does.
+func (p *pass) torn(offset int64) (bool, error) {
+	file, err := p.OpenFile(p.state.Next(), os.O_RDONLY)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	in := bufio.NewReader(io.NewSectionReader(file, offset, math.MaxInt64-offset))
+	for part, nuls := 0, false; ; {
+		c, err := in.ReadByte()
+		switch {
+		case err == io.EOF:
+			return true, nil
+		case err != nil:
+			return false, err
+		case c == 0:
+			nuls = true
+		default:
+			part++
+		}
+		if c != 0 && nuls || c == '\n' || part > folder.MaxRecord {
+			return false, nil
+		}
 	}
 }
 
@@ -132,7 +164,7 @@ func (p *pass) checkpoint() error {
 	if err := p.next.Sync(); err != nil || p.state != folder.Fetching {
 		return err
 	}
-	return p.SetStatus(folder.Status{State: p.state, LastID: p.lastID})
+	return p.setState(p.state)
 }
 
 // finish makes the next list .urls, and writes the next state.
@@ -151,7 +183,7 @@ func (p *pass) finish(s folder.State) error {
 	if err := files.SyncFolder(p.Dir); err != nil {
 		return err
 	}
-	return p.SetStatus(folder.Status{State: s, LastID: p.lastID})
+	return p.setState(s)
 }
 
 func (p *pass) close() {

@@ -35,10 +35,12 @@ const (
 	parsedAt              = 35
 	urlAt                 = 55
 	maxURL                = canonical.MaxLength
-	maxRecord             = urlAt + maxURL + 1 // with the line feed
 	blankStamp, blankID   = "                   ", "          "
 	blankCode             = "   "
 )
+
+// MaxRecord is the most bytes of a record with its line feed.
+const MaxRecord = urlAt + maxURL + 1
 
 // Append appends the record with its line feed.
 func (r Record) Append(to []byte) []byte {

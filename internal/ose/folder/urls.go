@@ -35,7 +35,7 @@ func (f *Folder) List(name string) (*Reader, error) {
 }
 
 func newReader(path string, in io.Reader, file *os.File) *Reader {
-	return &Reader{path: path, file: file, in: bufio.NewReaderSize(in, max(maxRecord+1, 64<<10))}
+	return &Reader{path: path, file: file, in: bufio.NewReaderSize(in, max(MaxRecord+1, 64<<10))}
 }
 
 // Next returns the next record. The error is io.EOF at the end, or a *Fault.
@@ -45,8 +45,8 @@ func (r *Reader) Next() (Record, error) {
 	switch {
 	case err == io.EOF && len(line) == 0:
 		return Record{}, io.EOF
-	case len(line) > maxRecord || errors.Is(err, bufio.ErrBufferFull):
-		return Record{}, faultOf(r.path, r.line, at(maxRecord, "the record is longer than %d bytes", maxRecord))
+	case len(line) > MaxRecord || errors.Is(err, bufio.ErrBufferFull):
+		return Record{}, faultOf(r.path, r.line, at(MaxRecord, "the record is longer than %d bytes", MaxRecord))
 	case err == io.EOF:
 		return Record{}, faultOf(r.path, r.line, at(len(line)+1, "%w", ErrTorn))
 	case err != nil:
