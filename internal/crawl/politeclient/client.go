@@ -61,6 +61,8 @@ type Request struct {
 var (
 	// ErrForbidden means that robots.txt forbids the URL.
 	ErrForbidden = errors.New("robots.txt forbids it")
+	// ErrURL means that the URL cannot be requested.
+	ErrURL = errors.New("not a URL with a host")
 	// ErrLater means that the host may not be asked now: its robots.txt is not available, or its
 	// gate stayed closed for MaxWait.
 	ErrLater = errors.New("the host may not be asked now")
@@ -151,11 +153,20 @@ func (v *visit) enter(ctx context.Context, target string) error {
 	return v.acquire(ctx, target)
 }
 
+// parse parses a URL.
+func parse(target string) (*url.URL, error) {
+	u, err := fetch.ParseURL(target)
+	if err != nil {
+		return nil, notSent{fmt.Errorf("%.200q is not a URL with a host: %w", target, err), ErrURL}
+	}
+	return u, nil
+}
+
 // acquire waits for the gates of target, at most MaxWait.
 func (v *visit) acquire(ctx context.Context, target string) error {
-	u, err := url.Parse(target)
-	if err != nil || u.Hostname() == "" {
-		return fmt.Errorf("%.200q is not a URL with a host", target)
+	u, err := parse(target)
+	if err != nil {
+		return err
 	}
 	waiting, cancel := context.WithTimeout(ctx, v.Config.MaxWait)
 	defer cancel()

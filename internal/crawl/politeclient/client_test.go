@@ -136,6 +136,7 @@ func TestGet(t *testing.T) {
 		{name: "no answer", request: politeclient.Request{URL: s.URL + "/slow"}, change: quick, want: "timed out"},
 		{name: "unknown certificate", request: politeclient.Request{URL: secure.URL + "/page"}, want: "certificate"},
 		{name: "TLSVerify 0", request: politeclient.Request{URL: secure.URL + "/page", InsecureTLS: true}, want: "200 /page a secret page"},
+		{name: "bare percent sign", request: politeclient.Request{URL: s.URL + "/100%", Robots: true}, want: "404 /100% 404 page not found\n"},
 		{name: "not a URL", request: politeclient.Request{URL: "mailto:a@b"}, want: "is not a URL with a host"},
 		{name: "robots.txt allows", request: politeclient.Request{URL: s.URL + "/page", Robots: true}, want: "200 /page a page"},
 		{name: "robots.txt forbids", request: politeclient.Request{URL: s.URL + "/private", Robots: true}, want: "robots.txt forbids " + s.URL + "/private"},

@@ -12,9 +12,9 @@ import (
 // allowed returns an error if robots.txt forbids target or is not available, and applies its
 // Crawl-delay.
 func (v *visit) allowed(ctx context.Context, target string) error {
-	u, err := url.Parse(target)
+	u, err := parse(target)
 	if err != nil {
-		return fmt.Errorf("%.200q is not a URL with a host", target)
+		return err
 	}
 	origin := u.Scheme + "://" + u.Host
 	valid := func(a *robotscache.Answer) bool { return v.Now().Before(a.Ends) }

@@ -139,7 +139,7 @@ func TestServersThatMisbehave(t *testing.T) {
 			html(`<base href="/docs/"><a href=a.html#part>a</a><a class=x href='a.html'>again</a><area href="../b?x=1&amp;y=2">
 <a href="mailto:a@b.example">m</a><a href="javascript:void(0)">j</a><a href="http://[bad/">b</a><a href="https://other.example/x">o</a>
 <a href="/moved">m</a><a href="/loop">l</a><a href="/gone">g</a><a href="/slow">s</a><a href="/huge">h</a><a href="/image">i</a>
-<a href="/garbage">c</a><a href="/private">p</a><a href="/cut">t</a><a href="/refresh">r</a><a href="/nofollow">n</a><a href="/nowhere">n</a><a href="/stop">s</a><img src="/never.png"><link href="/never.css">`)(w, r)
+<a href="/garbage">c</a><a href="/private">p</a><a href="/cut">t</a><a href="/refresh">r</a><a href="/nofollow">n</a><a href="/nowhere">n</a><a href="/stop">s</a><a href="/100%">z</a><a href="/%zz?%">z</a><img src="/never.png"><link href="/never.css">`)(w, r)
 		},
 		"/docs/a.html": html(`<a href="/">home</a><!-- <a href="/never">no</a> --><script>"<a href='/never'>"</script>`),
 		"/b":           html(`text without a link`),
@@ -182,7 +182,7 @@ func TestServersThatMisbehave(t *testing.T) {
 	reports := whole(t, c, f)
 	want := map[string]int{
 		"/": 200, "/docs/a.html": 200, "/b?x=1&y=2": 200, "/moved": 301, "/target": 200, "/loop": 301, "/nowhere": 301, "/slow": 0, "/huge": 200, "/image": 200,
-		"/garbage": 200, "/private": 0, "/cut": 200, "/refresh": 200, "/nofollow": 200, "/stop": 0, "/gone": 404, "/from-garbage": 200,
+		"/garbage": 200, "/private": 0, "/cut": 200, "/refresh": 200, "/nofollow": 200, "/stop": 0, "/gone": 404, "/100%": 404, "/%zz?%": 404, "/from-garbage": 200,
 	}
 	got := records(t, f)
 	for url, r := range got {
@@ -195,7 +195,7 @@ func TestServersThatMisbehave(t *testing.T) {
 			t.Errorf("%s: %+v, want code %d", path, r, code)
 		}
 		delete(want, path)
-		asked := s.counts[path]
+		asked := s.counts[strings.NewReplacer("/100%", "/100%25", "/%zz", "/%25zz").Replace(path)]
 		if path == "/stop" { // the client repeats a request whose connection broke without an answer
 			asked = min(asked, 1)
 		}

@@ -127,7 +127,8 @@ func (v *fetcher) request(ctx context.Context, id folder.ID, url string) (*folde
 		return nil, nil
 	}
 	fault, isFault := errors.AsType[*fetch.Fault](err)
-	if err != nil && !isFault && !errors.Is(err, politeclient.ErrForbidden) {
+	notSent := errors.Is(err, politeclient.ErrForbidden) || errors.Is(err, politeclient.ErrURL)
+	if err != nil && !isFault && !notSent {
 		return nil, fmt.Errorf("request %s: %w", url, err)
 	}
 	page := folder.Page{ID: id, Meta: folder.Meta{URL: url, Streamed: folder.StampOf(begin), Millis: v.Now().Sub(begin).Milliseconds()}}
@@ -140,7 +141,7 @@ func (v *fetcher) request(ctx context.Context, id folder.ID, url string) (*folde
 	if err != nil {
 		page.Error = folder.OneLine(err.Error())
 	}
-	v.heard(page.Code != 0 || errors.Is(err, politeclient.ErrForbidden))
+	v.heard(page.Code != 0 || notSent)
 	return &page.Meta, v.batch.WritePage(page)
 }
 
