@@ -57,12 +57,12 @@ const (
 
 // Report is how a step ended.
 type Report struct {
-	Dir    string        `json:"dir"`
-	Step   Step          `json:"step"`
-	URLs   int64         `json:"urls"`   // of .urls
-	Done   int64         `json:"done"`   // requests, parsed pages, or new URLs
-	Failed int64         `json:"failed"` // of them: requests without an answer, pages that cannot be read
-	Took   time.Duration `json:"ns"`
+	Dir    string `json:"dir"`
+	Step   Step   `json:"step"`
+	URLs   int64  `json:"urls"`   // of .urls
+	Done   int64  `json:"done"`   // requests, parsed pages, or new URLs
+	Failed int64  `json:"failed"` // requests without an answer, which Done has too; files that cannot be read
+	Millis int64  `json:"ms"`
 	// Skipped says why the step had nothing to do; "": it ran.
 	Skipped string `json:"skipped,omitempty"`
 	// Stopped says why URLs were left for the next run; "" if none was.
@@ -145,12 +145,12 @@ func (c *Cycle) step(ctx context.Context, f *folder.Folder, step Step) (r Report
 	if err = j.survey(c.wants); err == nil {
 		err = run(ctx, j)
 	}
-	r.Took = c.Now().Sub(begin)
+	r.Millis = c.Now().Sub(begin).Milliseconds()
 	switch {
 	case err != nil:
-		log[1:].say(slog.LevelError, "step ended early; the next run continues it", "err", err, "done", r.Done, "ms", r.Took.Milliseconds())
+		log[1:].say(slog.LevelError, "step ended early; the next run continues it", "err", err, "done", r.Done, "ms", r.Millis)
 	case r.Skipped == "":
-		log.say(slog.LevelInfo, "step finished", "urls", r.URLs, "done", r.Done, "failed", r.Failed, "ms", r.Took.Milliseconds())
+		log.say(slog.LevelInfo, "step finished", "urls", r.URLs, "done", r.Done, "failed", r.Failed, "ms", r.Millis)
 	}
 	return r, err
 }

@@ -146,7 +146,7 @@ func TestLongList(t *testing.T) {
 	}
 	t.Logf("a cycle in a list of %d URLs and %d bytes: %v", n, len(list), time.Since(begin))
 	for _, r := range reports {
-		t.Logf("%s %v", r.Step, r.Took)
+		t.Logf("%s %d ms", r.Step, r.Millis)
 	}
 }
 
