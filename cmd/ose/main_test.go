@@ -307,6 +307,14 @@ func TestExchange(t *testing.T) {
 			t.Errorf("ose %s: exit status %d\n%s%s", c.args, status, stdout, stderr)
 		}
 	}
+	killed := clitest.Command(t, ".", append([]string{"export", s.URL + "/", "half"}, server...)...)
+	killed.Env = append(killed.Env, crashAt+"=3")
+	if _, stderr, status := clitest.Output(t, killed); status != -1 {
+		t.Errorf("exit status %d\n%s", status, stderr)
+	}
+	if _, stderr, status := clitest.Run(t, ".", "status", "half"); status != 2 || !strings.Contains(stderr, "no target folder") {
+		t.Errorf("a killed export: exit status %d\n%s", status, stderr)
+	}
 	asked := s.asked("/0")
 	cycles(t, filepath.Join(folder, "back")) // it finds the same links, and has all of their pages
 	s.check(t, "back", 0)

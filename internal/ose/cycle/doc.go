@@ -32,6 +32,6 @@
 //
 // # Memory
 //
-// OSEM001 and OSEM002 hold one record and one page. OSEM003 holds the 16-byte key of each URL, which is
-// about 40 MB for a million URLs, and the new URLs of one page.
+// OSEM001 and OSEM002 hold one record and one page. OSEM003 holds the 16-byte key of each URL, about
+// 50 MB for a million URLs, and the new URLs of one page.
 package cycle
