@@ -2,9 +2,13 @@ package cycle
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/politeclient"
 	"hce/dc/internal/ose/folder"
 )
 
@@ -35,6 +41,8 @@ func TestHostileFolders(t *testing.T) {
 		"next list is a link":       {"1 0000000000", map[string]string{".urls2": "->" + outside}, "a symbolic link", nil},
 		"next list of another list": {"1 0000000000", map[string]string{".urls2": record(folder.Record{URL: "http://other.example/"})}, ".urls2:1:1: the URL is not that", []string{".urls2"}},
 		"next list is longer":       {"1 0000000001", map[string]string{".urls2": record(first) + record(folder.Record{URL: s.URL + "/y"})}, ".urls2:2:1: the URL is not that", []string{".urls2"}},
+		"next list has an id twice": {"1 0000000001", map[string]string{".urls": record(folder.Record{URL: s.URL + "/"}) + record(folder.Record{URL: s.URL + "/y"}), ".urls2": record(first) + record(folder.Record{ID: 1, Code: 200, Streamed: 1, URL: s.URL + "/y"})}, ".urls2:2:1: the URLID is neither", []string{".urls2"}},
+		"next list has a new id":    {"3 0000000001", map[string]string{".urls": record(first), ".urls3": record(folder.Record{ID: 2, Code: 200, Streamed: 1, URL: first.URL})}, ".urls3:1:1: the URLID is neither", []string{".urls3"}},
 		"wrong record":              {"1 0000000000", map[string]string{".urls2": "x\n"}, ".urls2:1:2: the record ends", []string{".urls2"}},
 		"huge line":                 {"1 0000000000", map[string]string{".urls2": strings.Repeat("x", 1<<20)}, ".urls2:1:4152: the record is longer", []string{".urls2"}},
 		"torn record":               {"1 0000000000", map[string]string{".urls2": record(first)[:70]}, "", nil},
@@ -210,4 +218,46 @@ func TestMachineCrash(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whatever the next list is, the step continues and every URL gets an id of its own, or it refuses and the
+// file stays as it is.
+func FuzzNextList(f *testing.F) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	f.Cleanup(s.Close)
+	client := fetch.New(fetch.Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
+	f.Cleanup(client.Close)
+	urls := []string{s.URL + "/a", s.URL + "/b"}
+	record := string(folder.Record{ID: 1, Code: 404, Streamed: 1, URL: "HERE/a"}.Append(nil))
+	for _, text := range []string{"", record, record[:30], record + record, record + "\x00\x00", "x\n", strings.Replace(record, "/a", "/b", 1)} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		text = strings.ReplaceAll(text, "HERE", s.URL)
+		dir := newFolder(t, urls...)
+		if err := errors.Join(dir.SetStatus(folder.Status{State: folder.Fetching}), os.WriteFile(dir.Path(folder.Fetching.Next()), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		c := &Cycle{Web: plain{client}, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+		if _, err := c.Do(t.Context(), dir, Fetch); err != nil {
+			if got, readErr := os.ReadFile(dir.Path(folder.Fetching.Next())); string(got) != text || !strings.Contains(err.Error(), ".urls2") {
+				t.Errorf("%v, %v: %q, want %q", err, readErr, got, text)
+			}
+			return
+		}
+		ids := map[folder.ID]bool{}
+		for _, r := range records(t, dir) {
+			ids[r.ID] = true
+		}
+		if len(ids) != len(urls) || ids[0] {
+			t.Errorf("%q: ids %v", text, ids)
+		}
+	})
+}
+
+// plain is a client without gates and robots.txt.
+type plain struct{ *fetch.Client }
+
+func (p plain) Get(ctx context.Context, r politeclient.Request) (*fetch.Response, error) {
+	return p.Client.Get(ctx, fetch.Request{URL: r.URL})
 }

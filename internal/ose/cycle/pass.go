@@ -63,7 +63,7 @@ func (j *job) newPass(state folder.State, now func() time.Time) (p *pass, err er
 }
 
 // resume reads the whole records of the next list and returns their size. Each must be of the next URL
-// of .urls.
+// of .urls, with its id or a new one.
 func (p *pass) resume() (int64, error) {
 	name := p.state.Next()
 	written, err := p.List(name)
@@ -89,8 +89,15 @@ func (p *pass) resume() (int64, error) {
 		if err != nil && err != io.EOF {
 			return 0, err
 		}
-		if want.URL != record.URL {
-			return 0, &folder.Fault{File: p.Path(name), Line: written.Line(), Column: 1, Err: fmt.Errorf("the URL is not that of %s in this line; look at both files, and remove %s to begin the step again: its pages are kept", folder.URLsName, name)}
+		wrong := ""
+		switch {
+		case want.URL != record.URL:
+			wrong = "URL is not that"
+		case want.ID != record.ID && (p.state != folder.Fetching || record.ID <= p.lastID): // new ids ascend
+			wrong = "URLID is neither new nor that"
+		}
+		if wrong != "" {
+			return 0, &folder.Fault{File: p.Path(name), Line: written.Line(), Column: 1, Err: fmt.Errorf("the %s of %s in this line; look at both files, and remove %s to begin the step again: its pages are kept", wrong, folder.URLsName, name)}
 		}
 		p.lastID = max(p.lastID, record.ID)
 	}
