@@ -37,7 +37,7 @@ func list(t *testing.T, dir string) string {
 
 func TestWrite(t *testing.T) {
 	for name, write := range map[string]func(string, []byte, os.FileMode) error{
-		"synced": Write, "unsynced": WriteUnsynced,
+		"synced": Write, "unsynced": WriteUnsynced, "alone": WriteAlone,
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

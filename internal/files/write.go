@@ -49,6 +49,20 @@ func Write(path string, data []byte, perm fs.FileMode) error {
 // writer leaves it, and the next WriteUnsynced removes it. A link with that
 // name is removed, not followed.
 func WriteUnsynced(path string, data []byte, perm fs.FileMode) error {
+	return writeAlone(path, data, perm, func(*os.File) error { return nil })
+}
+
+// WriteAlone is WriteUnsynced that syncs the data and the folder as Write does. It does not read
+// the folder, which may have any number of files.
+func WriteAlone(path string, data []byte, perm fs.FileMode) error {
+	if err := writeAlone(path, data, perm, (*os.File).Sync); err != nil {
+		return err
+	}
+	return SyncFolder(filepath.Dir(path))
+}
+
+// writeAlone calls written when the temporary file has the data.
+func writeAlone(path string, data []byte, perm fs.FileMode, written func(*os.File) error) error {
 	temporary := path + temporarySuffix
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL | syscall.O_NOFOLLOW // no link and no file of others
 	file, err := os.OpenFile(temporary, flags, perm)
@@ -60,7 +74,9 @@ func WriteUnsynced(path string, data []byte, perm fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(data)
+	if _, err = file.Write(data); err == nil {
+		err = written(file)
+	}
 	if err = errors.Join(err, file.Close()); err == nil {
 		err = os.Rename(temporary, path)
 	}

@@ -106,6 +106,10 @@ var arrows = map[string][]string{
 	"cli/strict":        {"cli/client", "cli/command", "cli/target"},
 	"cli/taskprogram":   {"cli/command"},
 	"cli/warcimport":    {"cli/client", "cli/pages", "cli/target"},
+
+	"ose/cycle":    {"ose/folder"},
+	"ose/exchange": {"ose/folder"},
+	"ose/program":  {"ose/cycle", "ose/exchange", "ose/folder"},
 }
 
 // sees narrows what a group imports of a lower group: only the listed packages. runsDaemon is the
@@ -119,6 +123,10 @@ var sees = map[[2]string][]string{
 	{"cli", "storage"}:    {},
 	{"cli", "crawl"}:      {},
 	{"cli", "process"}:    {},
+	{"ose", "daemon"}:     {},
+	{"ose", "storage"}:    {},
+	{"ose", "crawl"}:      {"crawl/fetch", "crawl/hostgate", "crawl/politeclient"},
+	{"ose", "process"}:    {},
 }
 
 const runsDaemon = "cli/daemonprogram"

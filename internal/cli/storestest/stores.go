@@ -54,6 +54,8 @@ func Open(t testing.TB) *Stores {
 		t.Fatal(err)
 	}
 	t.Cleanup(closeAll)
+	s.runs.Lock() // serve runs already
+	defer s.runs.Unlock()
 	s.job = storage.Job{Repository: repo}
 	return s
 }

@@ -14,6 +14,9 @@ import (
 // maxURL limits the text of one URL or Location.
 const maxURL = 32 << 10
 
+// ParseURL parses a URL as Get does, for callers that judge it before: also one that net/url refuses.
+func ParseURL(text string) (*url.URL, error) { return parseURL(text) }
+
 // parseURL parses an absolute http or https URL as browsers do. It accepts and repairs what
 // net/url refuses: surrounding spaces, bytes beyond ASCII, bare percent signs in a path and
 // Unicode host names.

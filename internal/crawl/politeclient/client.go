@@ -54,7 +54,28 @@ type Request struct {
 	HeaderOnly  bool          // the body is not read
 	InsecureTLS bool          // certificates are not checked
 	Robots      bool          // robots.txt of every host on the way decides
+	NoRedirects bool          // a redirect is the answer, without its body; also one to nowhere
 }
+
+// Reasons why a request was not sent. Errors of Get wrap them.
+var (
+	// ErrForbidden means that robots.txt forbids the URL.
+	ErrForbidden = errors.New("robots.txt forbids it")
+	// ErrURL means that the URL cannot be requested.
+	ErrURL = errors.New("not a URL with a host")
+	// ErrLater means that the host may not be asked now: its robots.txt is not available, or its
+	// gate stayed closed for MaxWait.
+	ErrLater = errors.New("the host may not be asked now")
+)
+
+// notSent is an error that is also its reason.
+type notSent struct {
+	error
+	reason error
+}
+
+// Unwrap returns the error and the reason.
+func (n notSent) Unwrap() []error { return []error{n.error, n.reason} }
 
 // maxRedirects is the most redirects of a request.
 const maxRedirects = 10
@@ -77,9 +98,13 @@ func (c *Client) get(ctx context.Context, r Request) (*fetch.Response, error) {
 		return nil, err
 	}
 	defer func() { _ = v.leave() }() // the next Acquire reports a broken gate
+	most := maxRedirects
+	if r.NoRedirects {
+		most = 0
+	}
 	return v.send(ctx, fetch.Request{
 		URL: r.URL, Method: r.Method, Header: r.Header, Body: r.Body, MaxBytes: r.MaxBytes, HeaderOnly: r.HeaderOnly,
-		MaxRedirects: maxRedirects, InsecureTLS: r.InsecureTLS,
+		MaxRedirects: most, InsecureTLS: r.InsecureTLS,
 		Allow: func(ctx context.Context, next *url.URL) error {
 			if err := v.leave(); err != nil {
 				return err
@@ -102,10 +127,18 @@ type visit struct {
 func (v *visit) send(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
 	r.Timeout = v.Config.Timeout
 	response, err := v.Fetch.Get(ctx, r)
+	if fault, ok := errors.AsType[*fetch.Fault](err); ok && v.request.NoRedirects && isRedirect(fault) {
+		response, err = fault.Partial, nil
+	}
 	if err == nil && (response.Code == http.StatusTooManyRequests || response.Code == http.StatusServiceUnavailable) {
 		v.hold, _ = response.RetryAfter(v.Now()) // hostgate bounds it
 	}
 	return response, err
+}
+
+// isRedirect reports whether a fault is a redirect that was not followed.
+func isRedirect(f *fetch.Fault) bool {
+	return f.Partial != nil && (f.Kind == fetch.TooManyRedirects || f.Kind == fetch.BadRedirect)
 }
 
 // enter waits until target may be requested: robots.txt, the gate of its host, those of its
@@ -120,11 +153,20 @@ func (v *visit) enter(ctx context.Context, target string) error {
 	return v.acquire(ctx, target)
 }
 
+// parse parses a URL.
+func parse(target string) (*url.URL, error) {
+	u, err := fetch.ParseURL(target)
+	if err != nil {
+		return nil, notSent{fmt.Errorf("%.200q is not a URL with a host: %w", target, err), ErrURL}
+	}
+	return u, nil
+}
+
 // acquire waits for the gates of target, at most MaxWait.
 func (v *visit) acquire(ctx context.Context, target string) error {
-	u, err := url.Parse(target)
-	if err != nil || u.Hostname() == "" {
-		return fmt.Errorf("%.200q is not a URL with a host", target)
+	u, err := parse(target)
+	if err != nil {
+		return err
 	}
 	waiting, cancel := context.WithTimeout(ctx, v.Config.MaxWait)
 	defer cancel()
@@ -139,7 +181,7 @@ func (v *visit) acquire(ctx context.Context, target string) error {
 	}
 	err = errors.Join(err, v.leave())
 	if waiting.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("%s may not be requested within %v: other requests, or a pause that it asked for", host, v.Config.MaxWait)
+		return notSent{fmt.Errorf("%s may not be requested within %v: other requests, or a pause that it asked for", host, v.Config.MaxWait), ErrLater}
 	}
 	return err
 }

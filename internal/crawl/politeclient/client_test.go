@@ -3,6 +3,7 @@ package politeclient_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -135,10 +136,13 @@ func TestGet(t *testing.T) {
 		{name: "no answer", request: politeclient.Request{URL: s.URL + "/slow"}, change: quick, want: "timed out"},
 		{name: "unknown certificate", request: politeclient.Request{URL: secure.URL + "/page"}, want: "certificate"},
 		{name: "TLSVerify 0", request: politeclient.Request{URL: secure.URL + "/page", InsecureTLS: true}, want: "200 /page a secret page"},
+		{name: "bare percent sign", request: politeclient.Request{URL: s.URL + "/100%", Robots: true}, want: "404 /100% 404 page not found\n"},
 		{name: "not a URL", request: politeclient.Request{URL: "mailto:a@b"}, want: "is not a URL with a host"},
 		{name: "robots.txt allows", request: politeclient.Request{URL: s.URL + "/page", Robots: true}, want: "200 /page a page"},
 		{name: "robots.txt forbids", request: politeclient.Request{URL: s.URL + "/private", Robots: true}, want: "robots.txt forbids " + s.URL + "/private"},
 		{name: "robots.txt forbids the target", request: politeclient.Request{URL: s.URL + "/to-private", Robots: true}, want: "robots.txt forbids " + s.URL + "/private"},
+		{name: "redirect as the answer", request: politeclient.Request{URL: s.URL + "/moved", NoRedirects: true, Robots: true}, want: "302 /moved "},
+		{name: "redirect to nowhere as the answer", request: politeclient.Request{URL: s.URL + "/file", NoRedirects: true}, want: "302 /file "},
 		{name: "robots.txt does not count", request: politeclient.Request{URL: s.URL + "/to-private"}, want: "200 /private secret"},
 	}
 	for _, tt := range tests {
@@ -149,7 +153,7 @@ func TestGet(t *testing.T) {
 			}
 			answer, err := c.Get(t.Context(), tt.request)
 			if err != nil {
-				if !strings.Contains(err.Error(), tt.want) {
+				if !strings.Contains(err.Error(), tt.want) || errors.Is(err, politeclient.ErrForbidden) != strings.HasPrefix(tt.want, "robots.txt") {
 					t.Errorf("error %v, want %q", err, tt.want)
 				}
 				return
@@ -172,7 +176,7 @@ func TestRobotsAreKept(t *testing.T) {
 		if _, err := c.Get(t.Context(), politeclient.Request{URL: s.URL + "/page", Robots: true}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Get(t.Context(), politeclient.Request{URL: broken.URL + "/page", Robots: true}); err == nil || !strings.Contains(err.Error(), "robots.txt forbids") {
+		if _, err := c.Get(t.Context(), politeclient.Request{URL: broken.URL + "/page", Robots: true}); !errors.Is(err, politeclient.ErrLater) || !strings.Contains(err.Error(), "robots.txt forbids") {
 			t.Fatalf("error %v", err)
 		}
 	}
@@ -219,7 +223,7 @@ func TestMaxWait(t *testing.T) {
 	if a, err := c.Get(t.Context(), politeclient.Request{URL: busy.URL + "/page"}); err != nil || a.Code != http.StatusServiceUnavailable {
 		t.Fatalf("%v, %v", a, err)
 	}
-	if _, err := c.Get(t.Context(), politeclient.Request{URL: busy.URL + "/page"}); err == nil || !strings.Contains(err.Error(), "may not be requested within 200ms") {
+	if _, err := c.Get(t.Context(), politeclient.Request{URL: busy.URL + "/page"}); !errors.Is(err, politeclient.ErrLater) || !strings.Contains(err.Error(), "may not be requested within 200ms") {
 		t.Errorf("error %v", err)
 	}
 	if busy.count("/page") != 1 {

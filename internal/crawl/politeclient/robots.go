@@ -12,9 +12,9 @@ import (
 // allowed returns an error if robots.txt forbids target or is not available, and applies its
 // Crawl-delay.
 func (v *visit) allowed(ctx context.Context, target string) error {
-	u, err := url.Parse(target)
+	u, err := parse(target)
 	if err != nil {
-		return fmt.Errorf("%.200q is not a URL with a host", target)
+		return err
 	}
 	origin := u.Scheme + "://" + u.Host
 	valid := func(a *robotscache.Answer) bool { return v.Now().Before(a.Ends) }
@@ -29,13 +29,17 @@ func (v *visit) allowed(ctx context.Context, target string) error {
 		err = answer.Err
 	}
 	if err != nil {
-		return fmt.Errorf("robots.txt of %s cannot be read: %w", origin, err)
+		return notSent{fmt.Errorf("robots.txt of %s cannot be read: %w", origin, err), ErrLater}
 	}
 	if delay, ok := answer.Rules.Delay(v.Config.RobotsAgent); ok {
 		v.delay = max(v.delay, delay)
 	}
 	if ok, line := answer.Rules.Allowed(v.Config.RobotsAgent, u.RequestURI()); !ok {
-		return fmt.Errorf("robots.txt forbids %s: %s", target, line)
+		reason := ErrForbidden
+		if answer.Rules.Unavailable() {
+			reason = ErrLater
+		}
+		return notSent{fmt.Errorf("robots.txt forbids %s: %s", target, line), reason}
 	}
 	return nil
 }

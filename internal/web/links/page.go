@@ -43,6 +43,10 @@ type Page struct {
 	// Links are in document order, each URL once.
 	Links []Link
 
+	// Dead are the links of Anchors that lead to no document, such as mailto:x, or are too long: as
+	// written, cut at 8 KiB, each once.
+	Dead []string
+
 	// Cut says that there were more links than maxLinks.
 	Cut bool
 }

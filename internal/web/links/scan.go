@@ -20,13 +20,22 @@ func HTML(text []byte, maxLinks int) Page { return scan(text, maxLinks, false) }
 // of HTML. It ignores prefixes, and a guid with isPermaLink="false".
 func XML(text []byte, maxLinks int) Page { return scan(text, maxLinks, true) }
 
+// Anchors is HTML with the links of a and area elements only: what a person can follow. Page.Dead has
+// those that lead to no document.
+func Anchors(text []byte) Page {
+	s := scanner{anchors: true, seen: make(map[string]bool)}
+	s.run(text)
+	return s.page
+}
+
 // scanner is one pass over one page.
 type scanner struct {
-	page  Page
-	xml   bool
-	max   int
-	seen  map[string]bool
-	attrs []attribute // of the current tag; reused
+	page    Page
+	anchors bool
+	xml     bool
+	max     int
+	seen    map[string]bool
+	attrs   []attribute // of the current tag; reused
 
 	title    []byte
 	inTitle  bool
@@ -300,6 +309,12 @@ func (s *scanner) addAll(value string, r rule, tag, rel string) {
 // add adds a URL, unless it is unfetchable, known or over the limit.
 func (s *scanner) add(url, tag, attr, rel string) {
 	url = clean(url)
+	if s.anchors {
+		if attr != "href" || tag != "a" && tag != "area" {
+			return
+		}
+		s.addDead(url)
+	}
 	if !fetchable(url) || s.seen[url] {
 		return
 	}
@@ -309,6 +324,15 @@ func (s *scanner) add(url, tag, attr, rel string) {
 	}
 	s.seen[url] = true
 	s.page.Links = append(s.page.Links, Link{URL: url, Tag: tag, Attr: attr, Rel: rel})
+}
+
+// addDead adds a URL that leads to no document; one in the page itself does.
+func (s *scanner) addDead(url string) {
+	if fetchable(url) || s.seen[url] || url == "" || url[0] == '#' {
+		return
+	}
+	s.seen[url] = true
+	s.page.Dead = append(s.page.Dead, url[:min(len(url), maxURL)])
 }
 
 // base handles a base element.

@@ -254,3 +254,20 @@ func BenchmarkHTML(b *testing.B) {
 		HTML(text, 0)
 	}
 }
+
+// Anchors has a link also if another element had it before, and names the dead ones.
+func TestAnchors(t *testing.T) {
+	long := strings.Repeat("x", 9<<10)
+	page := Anchors([]byte(`<link rel=next href="b.html"><a href=" b.html ">b</a><img src=i><area href=c><a ping=/p href=#top>t</a>
+<a href="mailto:x@y">m</a><a href="MAILTO:x@y">m</a><a href="mailto:x@y">m</a><a href="">e</a><a href="` + long + `">l</a><base href=/d/>`))
+	var got []string
+	for _, l := range page.Links {
+		got = append(got, l.Tag+" "+l.URL)
+	}
+	if strings.Join(got, ", ") != "a b.html, area c" || page.Base != "/d/" {
+		t.Errorf("%q, %q", got, page.Base)
+	}
+	if len(page.Dead) != 3 || page.Dead[0] != "mailto:x@y" || page.Dead[1] != "MAILTO:x@y" || page.Dead[2] != long[:8<<10] {
+		t.Errorf("%.200q", page.Dead)
+	}
+}

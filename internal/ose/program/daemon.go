@@ -1,0 +1,100 @@
+package program
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/ose/cycle"
+)
+
+// shortestRound is the shortest time between two rounds of the daemon.
+const shortestRound = time.Second
+
+// daemonCommand returns the sub-command that runs cycles all the time.
+func (p program) daemonCommand() *command.Command {
+	o := &stepOptions{wait: "10s-30s", timeout: "30s", maxURLs: "1000000"}
+	every := "10m"
+	c := p.leaf(command.Text{
+		Name: "daemon", Summary: "runs the cycles of all targets every ten minutes",
+		Description: `Does what ose run does, at once and then every --every, until it gets SIGTERM or SIGINT. A target whose
+steps take longer does not delay the others. New targets in DIR are found in the next round. A kill
+loses nothing.`,
+		Examples: "  ose daemon /srv/sites\n  ose daemon /srv/sites --every 1h --quiet",
+	}, func() error {
+		d, err := time.ParseDuration(every)
+		if err != nil || d < shortestRound {
+			return refuse("--every %q is not a time of at least 1s; write 10m or 1h", every)
+		}
+		return p.daemon(o, d)
+	})
+	o.declare(c, "")
+	c.Text(&every, "every", "", "TIME", "time between two rounds")
+	return c
+}
+
+// daemon runs rounds until the context ends. Then it returns nil: that is its usual end.
+func (p program) daemon(o *stepOptions, every time.Duration) error {
+	if _, err := targets(o.dirs); err != nil {
+		return err
+	}
+	c, closeAll, err := o.cycle(p, "")
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	r := &rounds{program: p, cycle: c, dirs: o.dirs, running: map[string]bool{}, slots: make(chan struct{}, targetsAtOnce)}
+	defer r.all.Wait()
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		r.start(p.ctx)
+		select {
+		case <-ticker.C:
+		case <-p.ctx.Done():
+			return nil
+		}
+	}
+}
+
+// rounds starts the cycles of a daemon.
+type rounds struct {
+	program
+	cycle *cycle.Cycle
+	dirs  []string
+	slots chan struct{}
+	all   sync.WaitGroup
+
+	mu      sync.Mutex
+	running map[string]bool // by folder
+}
+
+// start starts a round: the targets whose cycle does not run.
+func (r *rounds) start(ctx context.Context) {
+	list, err := targets(r.dirs)
+	if err != nil {
+		r.cycle.Log.Error("targets cannot be found", "err", err)
+		return
+	}
+	for _, f := range list {
+		r.mu.Lock()
+		free := !r.running[f.Dir]
+		r.running[f.Dir] = true
+		r.mu.Unlock()
+		if !free {
+			continue
+		}
+		r.all.Go(func() {
+			select {
+			case r.slots <- struct{}{}:
+				_, _ = r.target(ctx, r.cycle, f, "") // has logged its error; the next round tries again
+				<-r.slots
+			case <-ctx.Done():
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			delete(r.running, f.Dir)
+		})
+	}
+}
