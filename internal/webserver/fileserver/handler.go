@@ -19,6 +19,7 @@ import (
 
 	"hce/dc/internal/cli/seedlog"
 	"hce/dc/internal/web/content"
+	"hce/dc/internal/webserver/folder"
 	"hce/dc/internal/webserver/packet"
 )
 
@@ -82,8 +83,8 @@ func (s *Server) unavailable(w *answer, reason string) {
 // file answers with the file that the path names.
 func (s *Server) file(w *answer, r *http.Request) {
 	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
-	folder := name == "" || strings.HasSuffix(r.URL.Path, "/")
-	if folder {
+	isFolder := name == "" || strings.HasSuffix(r.URL.Path, "/")
+	if isFolder {
 		name = path.Join(name, "index.html")
 	} else if s.cfg.Folder.IsFolder(name) {
 		w.Header().Set("Location", (&url.URL{Path: path.Base(name) + "/"}).String())
@@ -121,14 +122,9 @@ func (s *Server) missing(w *answer, name string, err error) {
 // describe sets type, disposition and entity tag of a file. HTML and images are shown by the browser, it
 // offers to save everything else.
 func describe(h http.Header, f *os.File, info fs.FileInfo) error {
-	kind := kindOf(info.Name())
-	if kind == "" {
-		var first [512]byte
-		n, err := f.ReadAt(first[:], 0)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		kind = content.Detect(first[:n])
+	kind, err := folder.Kind(f, info.Name())
+	if err != nil {
+		return err
 	}
 	h.Set("Content-Type", kind)
 	h.Set("ETag", fmt.Sprintf("%q", fmt.Sprintf("%x-%x", info.ModTime().UnixNano(), info.Size())))
@@ -136,16 +132,6 @@ func describe(h http.Header, f *os.File, info fs.FileInfo) error {
 		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": info.Name()}))
 	}
 	return nil
-}
-
-// kindOf returns the type of a file by its name, "" if it tells nothing. HTML has no charset: the page
-// itself names it.
-func kindOf(name string) string {
-	kind := mime.TypeByExtension(path.Ext(name))
-	if content.IsHTML(content.Normal(kind)) {
-		return content.Normal(kind)
-	}
-	return kind
 }
 
 // say answers with one line of text.

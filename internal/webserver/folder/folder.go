@@ -7,18 +7,23 @@
 //
 // Names have slashes and no leading slash. Links that lead out of the folder are refused by the system
 // (os.Root), whoever changes the folder in the meantime. Hidden files, those with a name that begins
-// with a dot, do not exist for this package, except below .well-known (RFC 8615). So don't devices,
-// sockets and pipes.
+// with a dot, do not exist for this package, except below .well-known (RFC 8615). The same holds for
+// devices, sockets and pipes.
 package folder
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"mime"
 	"os"
 	"path"
 	"strings"
 	"syscall"
+
+	"hce/dc/internal/web/content"
 )
 
 // Folder is a served folder. Goroutines may share it.
@@ -107,6 +112,24 @@ func Hidden(name string) bool {
 		}
 	}
 	return false
+}
+
+// Kind returns the type of a file, by its name or its first bytes. HTML has no charset: the page itself
+// names it.
+func Kind(f *os.File, name string) (string, error) {
+	kind := mime.TypeByExtension(path.Ext(name))
+	if content.IsHTML(content.Normal(kind)) {
+		return content.Normal(kind), nil
+	}
+	if kind != "" {
+		return kind, nil
+	}
+	var first [512]byte
+	n, err := f.ReadAt(first[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	return content.Detect(first[:n]), nil
 }
 
 func missing(name string) error { return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist} }

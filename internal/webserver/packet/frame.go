@@ -32,7 +32,7 @@ const (
 	MaxAnswer = 64 << 10
 	// headerSize is the size of a frame without its payload.
 	headerSize = 21
-	// portion is how much memory Read takes before the bytes have arrived: the length in a header
+	// portion is how much memory ReadPayload takes before the bytes have arrived: the length in a header
 	// is only a claim.
 	portion = 64 << 10
 )
@@ -89,25 +89,40 @@ func Write(w io.Writer, f Frame) error {
 // Read reads one frame with a payload of at most limit bytes. The error is io.EOF before the first
 // byte of a frame, io.ErrUnexpectedEOF inside of one, and ErrSize for a larger payload.
 func Read(r io.Reader, limit int) (Frame, error) {
+	f, size, err := ReadHeader(r, limit)
+	if err == nil {
+		err = f.ReadPayload(r, size)
+	}
+	return f, err
+}
+
+// ReadHeader reads the header of a frame, and returns the size of the payload that follows. Errors are
+// those of Read.
+func ReadHeader(r io.Reader, limit int) (f Frame, size int, err error) {
 	var h [headerSize]byte
 	if _, err := io.ReadFull(r, h[:]); err != nil {
-		return Frame{}, err
+		return f, 0, err
 	}
-	f := Frame{ID: ID(h[:16]), Kind: Kind(h[16])}
-	size := int64(binary.BigEndian.Uint32(h[17:]))
-	if size > int64(limit) {
-		return f, fmt.Errorf("packet of %d bytes, at most %d: %w", size, limit, ErrSize)
+	f = Frame{ID: ID(h[:16]), Kind: Kind(h[16])}
+	claimed := int64(binary.BigEndian.Uint32(h[17:]))
+	if claimed > int64(limit) {
+		return f, 0, fmt.Errorf("packet of %d bytes, at most %d: %w", claimed, limit, ErrSize)
 	}
+	return f, int(claimed), nil
+}
+
+// ReadPayload reads the payload of f. Its memory grows with the bytes that arrive.
+func (f *Frame) ReadPayload(r io.Reader, size int) error {
 	f.Payload = make([]byte, 0, min(size, portion))
-	for int64(len(f.Payload)) < size {
+	for len(f.Payload) < size {
 		have := len(f.Payload)
-		next := min(size, int64(max(2*have, portion)))
-		f.Payload = append(f.Payload, make([]byte, int(next)-have)...)
+		next := min(size, max(2*have, portion))
+		f.Payload = append(f.Payload, make([]byte, next-have)...)
 		if _, err := io.ReadFull(r, f.Payload[have:]); err != nil {
-			return f, cut(err)
+			return cut(err)
 		}
 	}
-	return f, nil
+	return nil
 }
 
 // cut returns io.ErrUnexpectedEOF for an end inside of a frame.
