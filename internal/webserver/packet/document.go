@@ -20,7 +20,7 @@ const (
 	MaxWords       = 1000
 	MaxWord        = 100
 	MaxExtension   = 30
-	MaxHTML        = 8 << 20
+	MaxHTML        = 4 << 20
 )
 
 // ErrInvalid means that a payload is no valid document.

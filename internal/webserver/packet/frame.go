@@ -27,7 +27,7 @@ import (
 
 const (
 	// MaxPayload bounds a payload in bytes: the largest page, with room for JSON's escapes.
-	MaxPayload = 32 << 20
+	MaxPayload = 16 << 20
 	// MaxAnswer bounds the payload of an answer.
 	MaxAnswer = 64 << 10
 	// headerSize is the size of a frame without its payload.
