@@ -5,7 +5,6 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -175,7 +174,9 @@ func (x *indexing) send(ctx context.Context, d packet.Document, sum string) erro
 		frame, err = packet.Encode(packet.Document{Kind: packet.File, URL: d.URL, Words: d.Words, Size: d.Size, Extension: d.Extension, Modified: d.Modified})
 	}
 	if err != nil {
-		return fmt.Errorf("packet of %s: %w", d.URL, err)
+		x.Failed++
+		x.log.Warn("cannot make a packet", "url", d.URL, "error", err)
+		return nil
 	}
 	if x.sender == nil || x.sender.idle() {
 		if x.sender, err = connect(ctx, x.cfg.DialStore, x.cfg.Store); err != nil {

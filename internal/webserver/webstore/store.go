@@ -129,8 +129,12 @@ func (s *Store) connection(ctx context.Context, c net.Conn) {
 		defer close(written)
 		defer c.Close()
 		for f := range answers {
-			if c.SetWriteDeadline(time.Now().Add(s.cfg.PacketTime)) == nil {
-				_ = packet.Write(c, f) // the crawler that has left sends the document again
+			err := c.SetWriteDeadline(time.Now().Add(s.cfg.PacketTime))
+			if err == nil {
+				err = packet.Write(c, f)
+			}
+			if err != nil { // the crawler has left, or takes no answers; it sends the document again
+				_ = c.Close()
 			}
 			<-places
 		}
