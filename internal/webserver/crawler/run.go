@@ -125,7 +125,7 @@ func (x *indexing) file(ctx context.Context, name string) error {
 		x.Unchanged++
 		return nil
 	}
-	return x.send(ctx, d, sum)
+	return x.send(ctx, d, sum, name)
 }
 
 // read returns the document of a file, the MD5 of exactly the bytes that it describes, and the hosts that
@@ -168,10 +168,10 @@ func (r reader) Read(b []byte) (int, error) {
 }
 
 // send sends a document to the Web Store, which is connected when the first one is sent.
-func (x *indexing) send(ctx context.Context, d packet.Document, sum string) error {
+func (x *indexing) send(ctx context.Context, d packet.Document, sum, name string) error {
 	frame, err := packet.Encode(d)
 	if errors.Is(err, packet.ErrSize) { // a page of control characters
-		frame, err = packet.Encode(packet.Document{Kind: packet.File, URL: d.URL, Words: d.Words, Size: d.Size, Extension: d.Extension, Modified: d.Modified})
+		frame, err = packet.Encode(analyseFile(packet.Document{URL: d.URL, Size: d.Size, Modified: d.Modified}, name))
 	}
 	if err != nil {
 		x.Failed++
