@@ -30,7 +30,7 @@ func dial(t *testing.T, address string) net.Conn {
 // crawl asks a server for a crawler until it accepts.
 func (n *node) crawl(t *testing.T) {
 	t.Helper()
-	address, err := handshake.CrawlerPort(n.host(), step)
+	address, err := handshake.CrawlerPort(n.host(), portStep)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -22,22 +23,40 @@ import (
 	"hce/dc/internal/testlog"
 	"hce/dc/internal/testwait"
 	"hce/dc/internal/webserver"
+	"hce/dc/internal/webserver/journal"
 	"hce/dc/internal/webserver/webstore"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m, main) }
+// killStep is the environment variable with the number of the step of a journal at which a program kills
+// itself.
+const killStep = "HCE_WEBSERVER_TEST_KILL_STEP"
 
-// step is the distance of crawler ports in the tests.
-const step = 1
+func TestMain(m *testing.M) {
+	clitest.Main(m, func() {
+		if at, err := strconv.ParseInt(os.Getenv(killStep), 10, 64); err == nil {
+			var steps atomic.Int64
+			journal.Step = func() {
+				if steps.Add(1) == at {
+					_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+					select {} // the signal ends this thread
+				}
+			}
+		}
+		main()
+	})
+}
+
+// portStep is the distance of crawler ports in the tests.
+const portStep = 1
 
 // node is a folder with an ini file, and the program that runs in it.
 type node struct {
-	dir    string
-	port   int // of HTTP, or of the Web Store
-	cmd    *exec.Cmd
-	log    *testlog.Recorder
-	ended  chan error
-	prefix []string // a program that starts ours
+	dir   string
+	port  int // of HTTP, or of the Web Store
+	cmd   *exec.Cmd
+	log   *testlog.Recorder
+	ended chan error
+	env   []string
 }
 
 // pair reserves a port and the one step above it.
@@ -49,7 +68,7 @@ func pair(t *testing.T) int {
 			t.Fatal(err)
 		}
 		t.Cleanup(release)
-		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", ports[0]+step)); err == nil {
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", ports[0]+portStep)); err == nil {
 			_ = l.Close()
 			return ports[0]
 		}
@@ -107,10 +126,7 @@ func (n *node) start(t *testing.T, args ...string) {
 func (n *node) launch(t *testing.T, stdin io.Reader, args ...string) {
 	t.Helper()
 	c := clitest.Command(t, n.dir, args...)
-	if len(n.prefix) > 0 {
-		c.Args = slices.Concat(n.prefix, []string{c.Path}, c.Args[1:])
-		c.Path = n.prefix[0]
-	}
+	c.Env = append(c.Env, n.env...)
 	n.log = &testlog.Recorder{}
 	c.Stderr, c.Stdout, c.Stdin = n.log, n.log, stdin
 	ended, err := childprocess.Start(c)

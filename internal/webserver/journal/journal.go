@@ -34,6 +34,16 @@ const (
 	Sync
 )
 
+// Step is nil outside of tests. Tests that kill a program set it before a journal is opened: it is called
+// before and after each system call that changes a file.
+var Step func()
+
+func step() {
+	if Step != nil {
+		Step()
+	}
+}
+
 // Journal is an open file.
 type Journal struct {
 	path   string
@@ -50,6 +60,7 @@ func Open(path string, load func(line []byte) error) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
+	step()
 	j := &Journal{path: path, file: f}
 	if err := j.load(load); err != nil {
 		_ = f.Close()
@@ -101,12 +112,14 @@ func (j *Journal) Append(d Durability, lines ...[]byte) error {
 		}
 		text = append(append(text, line...), '\n')
 	}
+	step()
 	if _, err := j.file.Write(text); err != nil {
 		if failed := j.cut(); failed != nil {
 			j.broken = failed
 		}
 		return fmt.Errorf("append: %w", err)
 	}
+	step()
 	j.size, j.lines = j.size+int64(len(text)), j.lines+len(lines)
 	if d == Sync {
 		return j.Sync()
@@ -121,6 +134,7 @@ func (j *Journal) Sync() error {
 		j.broken = err
 		return fmt.Errorf("sync: %w", err)
 	}
+	step()
 	return nil
 }
 
@@ -130,9 +144,11 @@ func (j *Journal) Replace(lines [][]byte) error {
 	if len(lines) > 0 {
 		text = append(text, '\n')
 	}
+	step()
 	if err := files.Write(j.path, text, 0o600); err != nil {
 		return fmt.Errorf("replace journal: %w", err)
 	}
+	step()
 	f, err := os.OpenFile(j.path, os.O_RDWR, 0o600)
 	if err != nil {
 		j.broken = err // the open file is the old one
