@@ -48,7 +48,7 @@ type storeSettings struct {
 	schedule         webstore.Schedule
 }
 
-// read reads the ini file, or the built-in values if there is none.
+// read reads the ini file, or the built-in values without a file.
 func (o *options) read() (*config.File, settings, error) {
 	f, err := config.Open(name, o.config)
 	if errors.Is(err, config.ErrNoFile) {
@@ -115,7 +115,7 @@ func (s *settings) readCrawler(c *config.Section) {
 		Table:    filepath.Join(s.server.DataDir, "md5.jsonl"),
 		Pause:    c.Duration("pause", time.Second, time.Minute, 0, 365*24*hour),
 		PortStep: int(c.Int("port_step", 1, -65535, 65535)),
-		MaxHosts: int(c.Int("max_hosts", 100, 1, 10_000)),
+		MaxHosts: int(c.Int("max_hosts", 100, 0, 10_000)),
 	}
 	if on {
 		s.server.Crawler.Store = store

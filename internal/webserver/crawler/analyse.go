@@ -28,13 +28,17 @@ func address(base, name string) (string, error) {
 }
 
 // analysePage reads an HTML document: its title, description and keywords, its code, and the hosts to
-// which its links and images lead. ok is false if it is too large for a packet of this kind.
-func analysePage(d packet.Document, body []byte) (_ packet.Document, hosts []string, ok bool) {
+// which its links and images lead. ok is false if it is too large for a packet of this kind. Unless whole,
+// only the hosts are read.
+func analysePage(d packet.Document, body []byte, whole bool) (_ packet.Document, hosts []string, ok bool) {
 	text, _, _ := charset.Decode(body, "text/html") // an error is a warning
 	if len(text) > packet.MaxHTML {
 		return d, nil, false
 	}
 	page := links.HTML(text, maxLinks)
+	if !whole {
+		return d, linkedHosts(d.URL, page), true
+	}
 	d.Kind, d.HTML = packet.Page, string(text)
 	d.Title = packet.Cut(page.Title, packet.MaxTitle)
 	description, keywords := metas(text[:min(len(text), headSize)])

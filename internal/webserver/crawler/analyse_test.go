@@ -23,7 +23,7 @@ Texto <a href="http://otro.example:8080/b.html">link</a> <a href="c.html">own</a
 </body></html>`
 
 func TestPage(t *testing.T) {
-	d, hosts, ok := analysePage(packet.Document{URL: "http://a.example/index.html"}, []byte(example))
+	d, hosts, ok := analysePage(packet.Document{URL: "http://a.example/index.html"}, []byte(example), true)
 	if !ok || d.Kind != packet.Page || d.Title != "Página de sistemas" || d.Description != "Una página de ejemplo" || d.HTML != example {
 		t.Errorf("%+v", d)
 	}
@@ -51,7 +51,7 @@ func TestOddPages(t *testing.T) {
 		"image map":    {"<area href=http://map.example/><iframe src=http://frame.example/>", "||[]|[]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, hosts, ok := analysePage(packet.Document{URL: "http://a.example/"}, []byte(c.body))
+			d, hosts, ok := analysePage(packet.Document{URL: "http://a.example/"}, []byte(c.body), true)
 			if got := fmt.Sprintf("%s|%s|%v|%v", d.Title, d.Description, d.Words, hosts); !ok || got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
@@ -87,7 +87,7 @@ func FuzzPage(f *testing.F) {
 	f.Add([]byte(example))
 	f.Add([]byte("<meta name=keywords content='\x00\xff a'><title>\xed\xa0\x80"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		d, hosts, ok := analysePage(packet.Document{URL: "http://a.example/"}, body)
+		d, hosts, ok := analysePage(packet.Document{URL: "http://a.example/"}, body, true)
 		if !ok {
 			return
 		}

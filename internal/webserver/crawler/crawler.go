@@ -45,7 +45,7 @@ type Config struct {
 	Store       string // address of the Web Store
 	Pause       time.Duration
 	PortStep    int            // of crawler ports above the ports of HTTP
-	MaxHosts    int            // linked servers of a run, at least 1
+	MaxHosts    int            // linked servers of a run; 0: none is asked
 	DialStore   handshake.Dial // the store is configured by the operator
 	DialServers handshake.Dial // linked servers are named by pages: behind an egress guard
 	Log         *slog.Logger
@@ -73,7 +73,6 @@ func New(cfg Config) (*Crawler, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	cfg.MaxHosts = max(cfg.MaxHosts, 1)
 	t, err := OpenTable(cfg.Table)
 	return &Crawler{cfg: cfg, table: t}, err
 }

@@ -100,6 +100,7 @@ func start(t *testing.T, cfg Config, s *sink) *world {
 	if cfg.MaxHosts == 0 {
 		cfg.MaxHosts = 10
 	}
+	cfg.MaxHosts = max(cfg.MaxHosts, 0)
 	if w.Crawler, err = New(cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -379,6 +380,17 @@ func TestMigration(t *testing.T) {
 	w.write(t, "3.html", `<a href="http://e.example/"> <a href="http://f.example/"> <a href="http://g.example/">`)
 	if w.crawl(t); len(asked) != 3 || w.log.Count("more linked servers than max_hosts") != 1 {
 		t.Errorf("%q", asked)
+	}
+}
+
+func TestNoMigration(t *testing.T) {
+	w := start(t, Config{MaxHosts: -1, DialServers: func(context.Context, string, string) (net.Conn, error) {
+		t.Error("a server was asked")
+		return nil, errors.New("no")
+	}}, &sink{})
+	w.write(t, "1.html", `<a href="http://b.example/">`)
+	if r := w.crawl(t); r.New != 1 || w.log.Count("level=WARN") > 0 {
+		t.Errorf("%+v", r)
 	}
 }
 

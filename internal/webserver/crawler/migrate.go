@@ -43,6 +43,9 @@ func (c *Config) migrate(ctx context.Context, log *slog.Logger, self ...string) 
 
 // offer passes on hosts, each once. It does not wait.
 func (m *migration) offer(hosts []string) {
+	if m.cfg.MaxHosts == 0 {
+		return
+	}
 	for _, host := range hosts {
 		if m.seen[host] {
 			continue

@@ -112,7 +112,8 @@ func (x *indexing) file(ctx context.Context, name string) error {
 	}
 	x.Files++
 	x.public[url] = true
-	d, sum, hosts, err := read(ctx, f, info, url, name)
+	known := x.table.Sum(url)
+	d, sum, hosts, err := read(ctx, f, info, url, name, known)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -121,7 +122,7 @@ func (x *indexing) file(ctx context.Context, name string) error {
 		return nil
 	}
 	x.migration.offer(hosts)
-	if x.table.Sum(url) == sum {
+	if known == sum {
 		x.Unchanged++
 		return nil
 	}
@@ -129,8 +130,8 @@ func (x *indexing) file(ctx context.Context, name string) error {
 }
 
 // read returns the document of a file, the MD5 of exactly the bytes that it describes, and the hosts that
-// it links to.
-func read(ctx context.Context, f *os.File, info fs.FileInfo, url, name string) (d packet.Document, sum string, hosts []string, err error) {
+// it links to. Of a file with the known MD5 it makes no document.
+func read(ctx context.Context, f *os.File, info fs.FileInfo, url, name, known string) (d packet.Document, sum string, hosts []string, err error) {
 	d = packet.Document{URL: url, Modified: info.ModTime().UTC().Truncate(time.Second)}
 	kind, err := folder.Kind(f, name)
 	if err != nil {
@@ -143,9 +144,9 @@ func read(ctx context.Context, f *os.File, info fs.FileInfo, url, name string) (
 			return d, "", nil, err
 		}
 		_, _ = h.Write(body)
-		d.Size = int64(len(body))
-		if page, hosts, ok := analysePage(analyseFile(d, name), body); ok {
-			return page, hex.EncodeToString(h.Sum(nil)), hosts, nil
+		d.Size, sum = int64(len(body)), hex.EncodeToString(h.Sum(nil))
+		if page, hosts, ok := analysePage(analyseFile(d, name), body, sum != known); ok {
+			return page, sum, hosts, nil
 		}
 	} else if d.Size, err = io.Copy(h, reader{ctx, f}); err != nil {
 		return d, "", nil, err

@@ -140,7 +140,7 @@ func (s *Store) connection(ctx context.Context, c net.Conn) {
 		}
 	}()
 	err := s.receive(ctx, c, places, func(f packet.Frame) { answers <- f })
-	if err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil {
+	if !errors.Is(err, io.EOF) && ctx.Err() == nil {
 		log.Info("connection of a crawler ended", "error", err)
 	}
 	for range perConnection { // until all answers are written
@@ -150,8 +150,8 @@ func (s *Store) connection(ctx context.Context, c net.Conn) {
 	<-written
 }
 
-// receive reads packets until the connection ends or sends something else. Each packet takes a place, and
-// gets one reply.
+// receive reads packets until the connection ends or sends something else, and returns why. Each packet takes
+// a place, and gets one reply.
 func (s *Store) receive(ctx context.Context, c net.Conn, places chan struct{}, reply func(packet.Frame)) error {
 	for {
 		places <- struct{}{}
