@@ -231,13 +231,15 @@ func TestServerKilledAtEveryPacket(t *testing.T) {
 			st := store(t, "")
 			st.start(t, "store")
 			n := server(t, st.port, "", map[string]string{"a.html": "<p>a", "b.html": "<p>b", "c.bin": "c"})
+			process := make(chan *os.Process, 1)
 			address := relay(t, st.host(), func(s string, i int) {
 				if s == at && i == nth {
-					_ = n.cmd.Process.Kill()
+					_ = (<-process).Kill()
 				}
 			})
 			t.Setenv("DC_Crawler_web_store", address)
 			n.start(t, "serve")
+			process <- n.cmd.Process
 			n.crawl(t)
 			if err := <-n.ended; err == nil || !strings.Contains(err.Error(), "killed") {
 				t.Fatalf("%s %d: %v", at, nth, err)

@@ -213,3 +213,34 @@ func TestLogFileAndFlow(t *testing.T) {
 		t.Errorf("%s; %s", b, n.log.String())
 	}
 }
+
+// Each test that docs/webserver.md names exists.
+func TestDocumentNamesTests(t *testing.T) {
+	page, err := os.ReadFile("../../docs/webserver.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code strings.Builder
+	for _, pattern := range []string{"*_test.go", "../../internal/webserver/*/*_test.go", "../../internal/cli/seedlog/*_test.go", "../../e2e/webserver_test.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code.Write(b)
+		}
+	}
+	names := regexp.MustCompile(`\b(Test|Fuzz)[A-Z]\w+`).FindAllString(string(page), -1)
+	for _, name := range names {
+		if !strings.Contains(code.String(), "func "+name+"(t *testing.T)") && !strings.Contains(code.String(), "func "+name+"(f *testing.F)") {
+			t.Errorf("docs/webserver.md names %s, which is no test", name)
+		}
+	}
+	if len(names) < 80 {
+		t.Errorf("only %d names", len(names))
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"crypto/md5"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,14 +48,13 @@ func (n *node) crawl(t *testing.T) {
 // Two servers link to each other. The Web Store asks the first one, whose crawler goes on to the second;
 // both send what they have, and then what has changed. Hosts whose time is old are asked again.
 func TestNetwork(t *testing.T) {
-	st := store(t, "first_server = 127.0.0.1:FIRST\nperiod = 0.05\nage = 0\n")
+	st := store(t, "period = 0.05\nage = 0\n")
 	b := server(t, st.port, "", map[string]string{"b.html": "<title>b</title>", "utn_logo.gif": "GIF89a"})
 	a := server(t, st.port, "", map[string]string{
 		"index.html": fmt.Sprintf(`<title>A</title><meta name=keywords content="sistemas, operativos"><meta name=description content=d><a href="http://%s/b.html">b</a>`, b.host()),
 	})
 	b.write(t, "www/b.html", fmt.Sprintf(`<title>B</title><img src="http://%s/x.gif">`, a.host()))
 	t.Setenv("DC_WebStore_first_server", a.host())
-	st.write(t, "hce-webserver.ini", fmt.Sprintf("[Application]\ndata_dir = data\n[WebStore]\nport = %d\nAllowedNetworks = 127.0.0.0/8\nperiod = 0.05\nage = 0\n", st.port))
 	st.start(t, "store")
 	a.start(t, "serve")
 	b.start(t, "serve")
@@ -75,7 +76,11 @@ func TestNetwork(t *testing.T) {
 	if hosts := st.hosts(t); len(hosts) != 2 || hosts[a.host()] == 0 || hosts[b.host()] == 0 {
 		t.Errorf("%v", hosts)
 	}
-	b.write(t, "www/b.html", "<title>changed</title>") // nobody asks: the store does by its timer
+	b.write(t, "www/.new", "<title>changed</title>")
+	if err := os.Rename(filepath.Join(b.dir, "www/.new"), filepath.Join(b.dir, "www/b.html")); err != nil {
+		t.Fatal(err)
+	}
+	// Nobody asks for a crawler but the store, by its timer.
 	testwait.Until(t, "the change is stored", func() bool { return st.log.Count("INFO: stored", "outcome=updated") == 1 })
 	if got := b.ctl(t, "files"); !strings.Contains(got, fmt.Sprintf("%x  http://%s/b.html\n", md5.Sum([]byte("<title>changed</title>")), b.host())) {
 		t.Error(got)

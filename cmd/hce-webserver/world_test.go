@@ -55,7 +55,7 @@ type node struct {
 	port  int // of HTTP, or of the Web Store
 	cmd   *exec.Cmd
 	log   *testlog.Recorder
-	ended chan error
+	ended <-chan error
 	env   []string
 }
 
@@ -127,19 +127,20 @@ func (n *node) launch(t *testing.T, stdin io.Reader, args ...string) {
 	t.Helper()
 	c := clitest.Command(t, n.dir, args...)
 	c.Env = append(c.Env, n.env...)
-	n.log = &testlog.Recorder{}
-	c.Stderr, c.Stdout, c.Stdin = n.log, n.log, stdin
-	ended, err := childprocess.Start(c)
+	log := &testlog.Recorder{}
+	c.Stderr, c.Stdout, c.Stdin = log, log, stdin
+	result, err := childprocess.Start(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.cmd, n.ended = c, make(chan error, 1)
-	go func() { n.ended <- <-ended; close(n.ended) }()
+	ended := make(chan error, 1)
+	go func() { ended <- <-result; close(ended) }()
+	n.cmd, n.log, n.ended = c, log, ended
 	t.Cleanup(func() {
 		_ = c.Process.Kill()
-		<-n.ended
+		<-ended
 		if t.Failed() {
-			t.Logf("log of %v:\n%s", args, n.log.String())
+			t.Logf("log of %v:\n%s", args, log.String())
 		}
 	})
 }

@@ -36,6 +36,10 @@ func (s *Server) serve(raw http.ResponseWriter, r *http.Request) {
 	s.clients.count(address, r.UserAgent())
 	w.Header().Set("Server", "hce-webserver")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if r.ContentLength != 0 { // no answer depends on a body; net/http may read some of it afterwards
+		w.Header().Set("Connection", "close")
+		defer func() { _ = c.SetReadDeadline(time.Now().Add(s.cfg.HeaderTime)) }()
+	}
 	s.admit(w, r, c)
 	s.cfg.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", seedlog.Thread(c.id), slog.String("method", packet.Cut(r.Method, maxShown)),
 		slog.String("path", packet.Cut(r.URL.Path, maxShown)), slog.Int("status", w.status), slog.String("client", address),

@@ -100,6 +100,24 @@ func TestTimeInQueue(t *testing.T) {
 	}
 }
 
+// The time for a header is not the time of a request: one that waits longer in the queue is answered.
+func TestLongQueue(t *testing.T) {
+	w := start(t, Config{MaxRequests: 1, QueueTime: time.Minute, HeaderTime: 20 * time.Millisecond}, map[string]string{"index.html": "top"})
+	release := w.occupy(t)
+	c := w.dial(t)
+	send(t, c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	testwait.Until(t, "the request waits", func() bool { return w.Status().Waiting == 1 })
+	for range 5 { // each silent connection ends after the time for a header
+		if _, err := w.dial(t).Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Error(err)
+		}
+	}
+	release()
+	if resp, _ := receive(t, bufio.NewReader(c), "GET"); resp.StatusCode != 200 {
+		t.Error(resp.Status)
+	}
+}
+
 // A client that leaves the queue costs no place.
 func TestGoneFromQueue(t *testing.T) {
 	w := start(t, Config{MaxRequests: 1, QueueTime: time.Minute}, map[string]string{"index.html": "top"})
@@ -231,7 +249,8 @@ func TestHostileClients(t *testing.T) {
 		"HTTP/9":        {"GET / HTTP/9.9\r\nHost: x\r\n\r\n", 505},
 		"bad length":    {"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", 400},
 		"two lengths":   {"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400},
-		"long body":     {"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 99999999999\r\n\r\nabc", 200},
+		"long body":     {"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\nabc", 200},
+		"slow chunks":   {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", 405},
 		"many ranges":   {"GET /big.bin HTTP/1.1\r\nHost: x\r\nConnection: close\r\nRange: bytes=0-" + strings.Repeat(",0-", 2000) + "\r\n\r\n", 200},
 		"takes nothing": {"GET /big.bin HTTP/1.1\r\nHost: x\r\n\r\n", -1},
 	} {
@@ -246,6 +265,14 @@ func TestHostileClients(t *testing.T) {
 			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if got := resp; c.want == 0 && (err == nil && got.StatusCode != 408) || c.want > 0 && (err != nil || got.StatusCode != c.want) {
 				t.Errorf("%v, %v", got, err)
+			}
+			if name == "long body" || name == "slow chunks" {
+				if _, err := conn.Read(make([]byte, 1<<16)); err == nil {
+					_, err = conn.Read(make([]byte, 1))
+					if err == nil {
+						t.Error("the connection stays open")
+					}
+				}
 			}
 			if resp, _ := w.get(t, "GET", "/"); resp.StatusCode != 200 {
 				t.Error(resp.Status)

@@ -74,10 +74,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler:           http.HandlerFunc(s.serve),
 		ReadHeaderTimeout: s.cfg.HeaderTime,
-		ReadTimeout:       2 * s.cfg.HeaderTime,
-		IdleTimeout:       s.cfg.IdleTime,
-		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug),
+		// No ReadTimeout: it would end requests that wait in the queue. serve limits bodies.
+		IdleTimeout:    s.cfg.IdleTime,
+		MaxHeaderBytes: maxHeader,
+		ErrorLog:       slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connectionKey{}, c)
 		},
