@@ -101,29 +101,12 @@ func untilSignal(out *config.Output) (ctx context.Context, stop func()) {
 
 // runStore runs the Web Store with its journal.
 func runStore(ctx context.Context, s settings) (err error) {
-	begin := make(chan struct{}, 1)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGUSR1)
-	defer signal.Stop(signals)
 	c := s.store
-	if err := os.MkdirAll(c.dataDir, 0o700); err != nil {
-		return fmt.Errorf("create the data folder: %w", err)
-	}
-	unlock, err := files.TryLockPID(filepath.Join(c.dataDir, "store.lock"))
-	if err != nil {
-		return fmt.Errorf("data folder %s: %w", c.dataDir, err)
-	}
-	defer unlock()
-	sink, err := webstore.OpenJournal(filepath.Join(c.dataDir, "documents.jsonl"), time.Now)
+	sink, expiry, closeAll, err := openStore(c.dataDir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, sink.Close()) }()
-	expiry, err := webstore.OpenExpiry(filepath.Join(c.dataDir, "expiry.jsonl"))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, expiry.Close()) }()
+	defer func() { err = errors.Join(err, closeAll()) }()
 	l, err := net.Listen("tcp", c.address)
 	if err != nil {
 		return fmt.Errorf("port of the Web Store: %w", err)
@@ -132,9 +115,13 @@ func runStore(ctx context.Context, s settings) (err error) {
 	defer client.Close()
 	c.store.Sink, c.store.Expiry, c.store.Log = sink, expiry, s.log
 	c.schedule.Expiry, c.schedule.Log, c.schedule.Dial = expiry, s.log, client.Dial
+	begin := make(chan struct{}, 1)
 	if c.start {
 		begin <- struct{}{}
 	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGUSR1)
+	defer signal.Stop(signals)
 	go pass(ctx, signals, begin)
 	s.log.Info("Web Store runs", "address", l.Addr().String(), "data", c.dataDir, "documents", sink.Documents())
 	var scheduled sync.WaitGroup
@@ -143,6 +130,30 @@ func runStore(ctx context.Context, s settings) (err error) {
 	defer cancel()
 	scheduled.Go(func() { c.schedule.Run(ctx, begin) })
 	return webstore.New(c.store).Serve(ctx, l)
+}
+
+// openStore creates and locks the data folder of the Web Store, and opens its files.
+func openStore(folder string) (sink *webstore.Journal, expiry *webstore.Expiry, closeAll func() error, err error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, nil, nil, fmt.Errorf("create the data folder: %w", err)
+	}
+	unlock, err := files.TryLockPID(filepath.Join(folder, "store.lock"))
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("data folder %s: %w", folder, err)
+	}
+	if sink, err = webstore.OpenJournal(filepath.Join(folder, "documents.jsonl"), time.Now); err == nil {
+		if expiry, err = webstore.OpenExpiry(filepath.Join(folder, "expiry.jsonl")); err != nil {
+			_ = sink.Close()
+		}
+	}
+	if err != nil {
+		unlock()
+		return nil, nil, nil, err
+	}
+	return sink, expiry, func() error {
+		defer unlock()
+		return errors.Join(expiry.Close(), sink.Close())
+	}, nil
 }
 
 // pass makes signals to requests to begin; those that come while one waits are one with it.

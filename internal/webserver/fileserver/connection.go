@@ -83,11 +83,13 @@ func (c *connection) SetReadDeadline(t time.Time) error {
 // Write sends b, in parts that the client must take in time.
 func (c *connection) Write(b []byte) (total int, err error) {
 	for len(b) > 0 && err == nil {
-		var n int
-		if err = c.Conn.SetWriteDeadline(time.Now().Add(c.listener.server.cfg.SendTime)); err == nil {
-			n, err = c.Conn.Write(b[:min(len(b), part)])
+		if err = c.Conn.SetWriteDeadline(time.Now().Add(c.listener.server.cfg.SendTime)); err != nil {
+			break
 		}
-		c.count(int64(n))
+		size, n := min(len(b), part), 0
+		c.count(int64(size))
+		n, err = c.Conn.Write(b[:size])
+		c.count(int64(n - size))
 		total, b = total+n, b[n:]
 	}
 	return total, err
@@ -104,8 +106,10 @@ func (c *connection) ReadFrom(r io.Reader) (total int64, err error) {
 		if err = c.Conn.SetWriteDeadline(time.Now().Add(c.listener.server.cfg.SendTime)); err != nil {
 			return total, err
 		}
-		n, err := io.Copy(c.Conn, &io.LimitedReader{R: limited.R, N: min(limited.N, part)})
-		c.count(n)
+		size := min(limited.N, part)
+		c.count(size)
+		n, err := io.Copy(c.Conn, &io.LimitedReader{R: limited.R, N: size})
+		c.count(n - size)
 		total, limited.N = total+n, limited.N-n
 		if err != nil || n == 0 {
 			return total, err
@@ -120,7 +124,12 @@ type writer struct{ connection io.Writer }
 // Write sends b.
 func (w writer) Write(b []byte) (int, error) { return w.connection.Write(b) }
 
+// count counts bytes before they are sent, so that a client that has its answer is counted, and takes back
+// what was not sent.
 func (c *connection) count(n int64) {
+	if n == 0 {
+		return
+	}
 	c.written.Add(n)
 	if s := c.listener.server; s.service.sent(n) {
 		reason, _ := s.service.unavailable()
