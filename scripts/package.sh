@@ -26,7 +26,7 @@ mkdir -p "$root/usr/bin" "$root/usr/lib/systemd/system" "$root/usr/lib/sysusers.
 ini() {
 	mkdir -p "$root/etc/$2"
 	sed -e 's|^data_dir = \.\./data$|data_dir = /var/lib/dc|' \
-		-e 's|^folder = \.\./www$|folder = /var/www/html|' \
+		-e 's|^folder = \.\./www$|folder = /var/lib/dc/www|' \
 		-e 's|^keys = \.\./data/keys$|keys = /var/lib/dc/keys|' \
 		-e 's|^log = log/|log = /var/log/dc/|' \
 		-e 's|= \.\./bin/|= /usr/bin/|' \
