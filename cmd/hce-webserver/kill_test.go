@@ -273,3 +273,34 @@ func TestTornFiles(t *testing.T) {
 	n.finish(t, st, 2)
 	st.stop(t)
 }
+
+// A server with many files and its store are killed in turn while a crawler works. In the end the store has
+// each document once, and the table has each file.
+func TestKilledInTurn(t *testing.T) {
+	const files = 80
+	pages := map[string]string{}
+	for i := range files {
+		pages[fmt.Sprintf("sub/%02d.html", i)] = fmt.Sprintf("<title>%d</title>%s", i, strings.Repeat("text ", 2000))
+	}
+	st := store(t, "")
+	n := server(t, st.port, "", pages)
+	st.start(t, "store")
+	for round := range 6 {
+		n.start(t, "serve")
+		n.crawl(t)
+		stored := 3 + 4*round
+		testwait.Until(t, "some documents are stored", func() bool {
+			return st.log.Count("INFO: stored") >= stored || n.log.Count("crawler ends") > 0
+		})
+		if round%2 == 0 {
+			n.kill()
+			continue
+		}
+		st.kill()
+		testwait.Until(t, "the crawler gives up", func() bool { return n.log.Count("crawler ends") > 0 })
+		n.stop(t)
+		st.start(t, "store")
+	}
+	n.finish(t, st, files)
+	st.stop(t)
+}

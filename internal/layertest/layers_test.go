@@ -99,6 +99,8 @@ var arrows = map[string][]string{
 	"webserver/fileserver": {"webserver/folder", "webserver/packet"},
 	"webserver/webstore":   {"webserver/handshake", "webserver/journal", "webserver/packet"},
 
+	"webserver/webstore/sinktest": {"webserver/packet", "webserver/webstore"},
+
 	"cli/client":        {"cli/command"},
 	"cli/daemonprogram": {"cli/command"},
 	"cli/export":        {"cli/pages", "cli/parquetfile", "cli/wacz"},
