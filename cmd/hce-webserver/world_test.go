@@ -59,7 +59,8 @@ type node struct {
 	env   []string
 }
 
-// pair reserves a port and the one step above it.
+// pair reserves a port and the one portStep above it. FreePorts reserves a port by its UDP port, so pair
+// does the same.
 func pair(t *testing.T) int {
 	t.Helper()
 	for range 100 {
@@ -68,7 +69,13 @@ func pair(t *testing.T) int {
 			t.Fatal(err)
 		}
 		t.Cleanup(release)
-		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", ports[0]+portStep)); err == nil {
+		address := fmt.Sprintf("127.0.0.1:%d", ports[0]+portStep)
+		claim, err := net.ListenPacket("udp", address)
+		if err != nil {
+			continue
+		}
+		t.Cleanup(func() { _ = claim.Close() })
+		if l, err := net.Listen("tcp", address); err == nil {
 			_ = l.Close()
 			return ports[0]
 		}

@@ -98,12 +98,12 @@ func TestTimeInQueue(t *testing.T) {
 
 // The time for a header is not the time of a request: one that waits longer in the queue is answered.
 func TestLongQueue(t *testing.T) {
-	w := start(t, Config{MaxRequests: 1, QueueTime: time.Minute, HeaderTime: 20 * time.Millisecond}, map[string]string{"index.html": "top"})
+	w := start(t, Config{MaxRequests: 1, QueueTime: time.Minute, HeaderTime: 500 * time.Millisecond}, map[string]string{"index.html": "top"})
 	release := w.occupy(t)
 	c := w.dial(t)
 	send(t, c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	testwait.Until(t, "the request waits", func() bool { return w.Status().Waiting == 1 })
-	for range 5 { // each silent connection ends after the time for a header
+	for range 3 { // each silent connection ends after the time for a header
 		if _, err := w.dial(t).Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Error(err)
 		}
@@ -227,7 +227,7 @@ func TestConnectionPolicy(t *testing.T) {
 
 // Hostile clients are answered or cut off, and others are served in the meantime.
 func TestHostileClients(t *testing.T) {
-	w := start(t, Config{HeaderTime: 200 * time.Millisecond, SendTime: 200 * time.Millisecond}, map[string]string{
+	w := start(t, Config{HeaderTime: time.Second, SendTime: time.Second}, map[string]string{
 		"index.html": "top", "big.bin": strings.Repeat("x", 32<<20),
 	})
 	for name, c := range map[string]struct {

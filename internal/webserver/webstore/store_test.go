@@ -238,7 +238,7 @@ func TestFailingSink(t *testing.T) {
 
 // Hostile clients get a refusal or the end of the connection; others are served in the meantime.
 func TestHostileCrawlers(t *testing.T) {
-	w := start(t, Config{PacketTime: 200 * time.Millisecond, IdleTime: 300 * time.Millisecond})
+	w := start(t, Config{PacketTime: time.Second, IdleTime: 1500 * time.Millisecond})
 	frame := func(kind byte, payload string) string {
 		return "0123456789abcdef" + string(kind) + "\x00\x00\x00" + string(byte(len(payload))) + payload
 	}
