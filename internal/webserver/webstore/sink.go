@@ -1,13 +1,15 @@
 package webstore
 
 import (
+	"bytes"
 	"context"
-	"crypto/rand"
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"hce/dc/internal/webserver/journal"
@@ -27,7 +29,7 @@ type Sink interface {
 // of a document. The last line of a URL is its current version.
 type Journal struct {
 	file  *journal.Journal
-	known map[string]version
+	known map[string][sha256.Size]byte // sum of the current version, by URL
 	now   func() time.Time
 }
 
@@ -40,14 +42,9 @@ type Record struct {
 	packet.Document
 }
 
-type version struct {
-	uuid string
-	sum  [sha256.Size]byte
-}
-
 // OpenJournal opens or creates the journal in a file. now is time.Now, except in tests.
 func OpenJournal(path string, now func() time.Time) (*Journal, error) {
-	s := &Journal{known: map[string]version{}, now: now}
+	s := &Journal{known: map[string][sha256.Size]byte{}, now: now}
 	var err error
 	s.file, err = journal.Open(path, func(line []byte) error {
 		var r Record
@@ -58,7 +55,7 @@ func OpenJournal(path string, now func() time.Time) (*Journal, error) {
 			return errors.New("a record has no url or no uuid")
 		}
 		r.Document.Kind = r.Kind
-		s.known[r.URL] = version{r.UUID, sum(r.Document)}
+		s.known[r.URL] = sum(r.Document)
 		return nil
 	})
 	return s, err
@@ -72,45 +69,40 @@ func (s *Journal) Documents() int { return len(s.known) }
 
 // Store appends new and changed documents in one write and makes them durable.
 func (s *Journal) Store(_ context.Context, docs []packet.Document) ([]packet.Outcome, error) {
-	outcomes, lines, changed := make([]packet.Outcome, len(docs)), [][]byte{}, map[string]version{}
+	outcomes, lines, changed := make([]packet.Outcome, len(docs)), [][]byte{}, map[string][sha256.Size]byte{}
 	for i, d := range docs {
-		r := Record{Stored: s.now().UTC(), Kind: d.Kind, Document: d}
-		v := version{sum: sum(d)}
-		r.Outcome, v.uuid = s.compare(d.URL, v, changed)
-		r.UUID, outcomes[i] = v.uuid, r.Outcome
-		if r.Outcome == packet.Unchanged {
+		sum := sum(d)
+		if outcomes[i] = s.compare(d.URL, sum, changed); outcomes[i] == packet.Unchanged {
 			continue
 		}
-		line, err := json.Marshal(r)
+		line, err := json.Marshal(Record{Stored: s.now().UTC(), Outcome: outcomes[i], UUID: UUIDOf(d.URL), Kind: d.Kind, Document: d})
 		if err != nil {
 			return nil, fmt.Errorf("store %s: %w", d.URL, err)
 		}
-		lines, changed[d.URL] = append(lines, line), v
+		lines, changed[d.URL] = append(lines, line), sum
 	}
 	if len(lines) > 0 {
 		if err := s.file.Append(journal.Sync, lines...); err != nil {
 			return nil, err
 		}
 	}
-	for url, v := range changed {
-		s.known[url] = v
-	}
+	maps.Copy(s.known, changed)
 	return outcomes, nil
 }
 
-// compare returns what a document is for the store, and the UUID of its URL.
-func (s *Journal) compare(url string, v version, changed map[string]version) (packet.Outcome, string) {
+// compare returns what a document is for the store. changed has the earlier ones of its batch.
+func (s *Journal) compare(url string, sum [sha256.Size]byte, changed map[string][sha256.Size]byte) packet.Outcome {
 	old, found := changed[url]
 	if !found {
 		old, found = s.known[url]
 	}
 	switch {
 	case !found:
-		return packet.New, newUUID()
-	case old.sum == v.sum:
-		return packet.Unchanged, old.uuid
+		return packet.New
+	case old == sum:
+		return packet.Unchanged
 	}
-	return packet.Updated, old.uuid
+	return packet.Updated
 }
 
 // sum returns a hash of all that a document says, except when its file was changed.
@@ -126,11 +118,13 @@ func sum(d packet.Document) [sha256.Size]byte {
 	return sha256.Sum256(text)
 }
 
-// newUUID returns a random UUID (RFC 9562 5.4).
-func newUUID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b[:])
+// urlSpace is the name space of URLs (RFC 9562 6.6).
+var urlSpace = []byte("\x6b\xa7\xb8\x11\x9d\xad\x11\xd1\x80\xb4\x00\xc0\x4f\xd4\x30\xc8")
+
+// UUIDOf returns the name-based UUID of a URL (RFC 9562 5.5): every store and index has the same one.
+func UUIDOf(url string) string {
+	b := sha1.Sum(append(bytes.Clone(urlSpace), url...))
+	b[6], b[8] = b[6]&0x0f|0x50, b[8]&0x3f|0x80
+	h := hex.EncodeToString(b[:16])
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }

@@ -148,7 +148,7 @@ func TestOutcomes(t *testing.T) {
 		}
 	}
 	all := w.records(t)
-	if len(all) != 4 || all[0].UUID != all[2].UUID || all[0].UUID != all[3].UUID || all[0].UUID == all[1].UUID || len(all[0].UUID) != 36 || all[0].HTML != "<p>one" || all[2].HTML != "<p>two" {
+	if len(all) != 4 || all[0].UUID != all[2].UUID || all[0].UUID != all[3].UUID || all[0].UUID == all[1].UUID || all[0].UUID != "b89fb408-31c3-503c-a502-ce68a2bf4fdd" || all[0].HTML != "<p>one" || all[2].HTML != "<p>two" {
 		t.Fatalf("%+v", all)
 	}
 	if n := w.Counts(); n != (Counts{New: 2, Updated: 2, Unchanged: 2}) {
