@@ -28,6 +28,7 @@ type sender struct {
 	conn   net.Conn
 	places chan struct{}
 	ended  chan struct{} // closed with err set
+	quiet  chan struct{} // closed when no answer is worked on any more
 
 	mu      sync.Mutex
 	pending map[packet.ID]answered
@@ -42,7 +43,7 @@ func connect(ctx context.Context, dial handshake.Dial, store string) (*sender, e
 	if err != nil {
 		return nil, fmt.Errorf("connect to the Web Store: %w", err)
 	}
-	s := &sender{conn: c, places: make(chan struct{}, inFlight), ended: make(chan struct{}), pending: map[packet.ID]answered{}}
+	s := &sender{conn: c, places: make(chan struct{}, inFlight), ended: make(chan struct{}), quiet: make(chan struct{}), pending: map[packet.ID]answered{}}
 	go s.receive()
 	return s, nil
 }
@@ -102,6 +103,7 @@ func (s *sender) finish(ctx context.Context) error {
 		break
 	}
 	s.end(net.ErrClosed, false)
+	<-s.quiet
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lost {
@@ -112,6 +114,7 @@ func (s *sender) finish(ctx context.Context) error {
 
 // receive reads answers until the connection ends.
 func (s *sender) receive() {
+	defer close(s.quiet)
 	for {
 		f, err := packet.Read(s.conn, packet.MaxAnswer)
 		if err != nil {

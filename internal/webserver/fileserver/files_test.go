@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hce/dc/internal/testwait"
 )
 
 const png = "\x89PNG\r\n\x1a\n0000"
@@ -39,6 +41,10 @@ func TestTypes(t *testing.T) {
 		if h := resp.Header; resp.StatusCode != 200 || h.Get("Content-Type") != want.kind || h.Get("Content-Disposition") != want.disposition {
 			t.Errorf("%s: %s, %q, %q; %q", path, resp.Status, h.Get("Content-Type"), h.Get("Content-Disposition"), body)
 		}
+	}
+	testwait.Until(t, "a request is logged", func() bool { return w.log.Count("path=/a.html") == 1 })
+	if w.log.Count("path=/a.html", "bytes=0 ") != 0 {
+		t.Error(w.log.String())
 	}
 	if resp, _ := w.get(t, "GET", "/sub"); resp.StatusCode != 301 || resp.Header.Get("Location") != "sub/" {
 		t.Errorf("%s to %q", resp.Status, resp.Header.Get("Location"))

@@ -23,6 +23,9 @@ import (
 	"hce/dc/internal/webserver/packet"
 )
 
+// statusGone is the status in the log of a client that left before its answer.
+const statusGone = 499
+
 // maxShown bounds a name of a client in answers and logs, in bytes.
 const maxShown = 200
 
@@ -41,6 +44,9 @@ func (s *Server) serve(raw http.ResponseWriter, r *http.Request) {
 		defer func() { _ = c.SetReadDeadline(time.Now().Add(s.cfg.HeaderTime)) }()
 	}
 	s.admit(w, r, c)
+	if w.status != statusGone {
+		w.flush()
+	}
 	s.cfg.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", seedlog.Thread(c.id), slog.String("method", packet.Cut(r.Method, maxShown)),
 		slog.String("path", packet.Cut(r.URL.Path, maxShown)), slog.Int("status", w.status), slog.String("client", address),
 		slog.Int64("bytes", c.written.Load()-before), slog.Int64("ms", time.Since(begin).Milliseconds()))
@@ -68,7 +74,7 @@ func (s *Server) admit(w *answer, r *http.Request, c *connection) {
 		say(w, http.StatusRequestTimeout, "ERROR: Request Timeout: all %d places were taken for %v; try again later", s.cfg.MaxRequests, s.cfg.QueueTime)
 		return
 	case err != nil: // the client has gone
-		w.status = 499
+		w.status = statusGone
 		return
 	}
 	defer s.queue.leave()
@@ -77,6 +83,7 @@ func (s *Server) admit(w *answer, r *http.Request, c *connection) {
 		return
 	}
 	s.file(w, r)
+	w.flush() // the place is kept until the answer is sent
 }
 
 func (s *Server) unavailable(w *answer, reason string) {
@@ -92,6 +99,7 @@ func (s *Server) file(w *answer, r *http.Request) {
 		name = path.Join(name, "index.html")
 	} else if s.cfg.Folder.IsFolder(name) {
 		w.Header().Set("Location", (&url.URL{Path: path.Base(name) + "/"}).String())
+		w.Header().Set("Content-Length", "0")
 		w.WriteHeader(http.StatusMovedPermanently)
 		return
 	}
@@ -170,3 +178,6 @@ func (w *answer) WriteHeader(status int) {
 
 // ReadFrom keeps the way by sendfile.
 func (w *answer) ReadFrom(r io.Reader) (int64, error) { return io.Copy(w.ResponseWriter, r) }
+
+// flush sends what net/http has in its buffer.
+func (w *answer) flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
