@@ -96,14 +96,14 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// Out of service, the crawler port goes on.
+// Out of service, the crawler port goes on. The Web Store begins at its start if it is told so.
 func TestCrawlOutOfService(t *testing.T) {
-	st := store(t, "")
+	st := store(t, "start = 1\n")
 	n := server(t, st.port, "", map[string]string{"a.html": "x"})
-	st.start(t, "store")
+	t.Setenv("DC_WebStore_first_server", n.host())
 	n.start(t, "serve")
 	n.ctl(t, "off")
-	n.crawl(t)
+	st.start(t, "store")
 	testwait.Until(t, "the document is stored", func() bool { return st.log.Count("INFO: stored", "a.html") == 1 })
 	if status, _ := n.get(t, "a.html"); status != 503 {
 		t.Error(status)
