@@ -167,7 +167,7 @@ func checkUnit(t *testing.T, service string) {
 // the programs create it. No path is relative.
 func TestInstalledIniFiles(t *testing.T) {
 	files, err := filepath.Glob(installed("/etc/*/*.ini"))
-	if err != nil || len(files) != 10 { // seven files and three links
+	if err != nil || len(files) != 11 { // eight files and three links
 		t.Fatalf("%q %v", files, err)
 	}
 	path := regexp.MustCompile(`(^|[ =])(/[\w./-]+|\.\.?/[\w./-]+)`)
@@ -261,8 +261,12 @@ func TestSysusers(t *testing.T) {
 // Each program accepts its ini file from ini/ and the installed one. In the latter only
 // folders and programs are missing, because they are not installed on this system.
 func TestProgramsCheckTheirIniFiles(t *testing.T) {
-	for _, name := range []string{"dc-daemon", "dc-node", "db-task", "crawler-task", "processor-task"} {
-		c := exec.Command(installed("/usr/bin/"+name), "--check-config", "-c", filepath.Join("..", "ini", name+".ini"))
+	for _, name := range []string{"dc-daemon", "dc-node", "db-task", "crawler-task", "processor-task", "hce-webserver"} {
+		check := []string{"--check-config", "-c"}
+		if name == "hce-webserver" {
+			check = slices.Insert(check, 0, "serve")
+		}
+		c := exec.Command(installed("/usr/bin/"+name), append(check, filepath.Join("..", "ini", name+".ini"))...)
 		var out, errs strings.Builder
 		c.Stdout, c.Stderr = &out, &errs
 		_ = c.Run() // fails if the programs of dc-daemon.ini are not built
@@ -275,10 +279,10 @@ func TestProgramsCheckTheirIniFiles(t *testing.T) {
 			t.Errorf("%s:\n%s", name, out.String())
 		}
 		folder := "/etc/dc-daemon/"
-		if name == "dc-node" {
-			folder = "/etc/dc-node/"
+		if name == "dc-node" || name == "hce-webserver" {
+			folder = "/etc/" + name + "/"
 		}
-		c = exec.Command(installed("/usr/bin/"+name), "--check-config", "-c", installed(folder+name+".ini"))
+		c = exec.Command(installed("/usr/bin/"+name), append(check, installed(folder+name+".ini"))...)
 		text, _ := c.Output() // fails: its paths do not exist
 		for _, want := range []string{"data_dir = /var/lib/dc\n"} {
 			if !strings.Contains(string(text), want) {

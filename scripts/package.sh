@@ -5,6 +5,7 @@
 #   /usr/bin                  programs
 #   /etc/dc-daemon            ini files of the daemon and its tasks
 #   /etc/dc-node              ini file of a data node, which uses those of the tasks, too
+#   /etc/hce-webserver        ini file of the web server and its Web Store
 #   /etc/dc-client, dc-admin  their ini files
 #   /var/lib/dc               data
 #   /var/log/dc               logs of the task programs; the daemon's is the journal
@@ -25,6 +26,7 @@ mkdir -p "$root/usr/bin" "$root/usr/lib/systemd/system" "$root/usr/lib/sysusers.
 ini() {
 	mkdir -p "$root/etc/$2"
 	sed -e 's|^data_dir = \.\./data$|data_dir = /var/lib/dc|' \
+		-e 's|^folder = \.\./www$|folder = /var/lib/dc/www|' \
 		-e 's|^keys = \.\./data/keys$|keys = /var/lib/dc/keys|' \
 		-e 's|^log = log/|log = /var/log/dc/|' \
 		-e 's|= \.\./bin/|= /usr/bin/|' \
@@ -48,6 +50,7 @@ for name in dc-daemon db-task crawler-task processor-task; do
 done
 cp "$here/ini/crawler-task_headers.txt" "$here/ini/crawler-task_cookie.txt" "$root/etc/dc-daemon/"
 ini dc-node.ini dc-node
+ini hce-webserver.ini hce-webserver
 ini dc-client.ini dc-client
 ini dc-admin.ini dc-admin
 # Task programs that are started by hand look for /etc/<program>/<program>.ini.

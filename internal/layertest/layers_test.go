@@ -95,6 +95,12 @@ var arrows = map[string][]string{
 	"daemon/status":                {"daemon/bus"},
 	"daemon/head":                  {"daemon/broker", "daemon/bus", "daemon/executor", "daemon/load", "daemon/manager", "daemon/sites"},
 
+	"webserver/crawler":    {"webserver/folder", "webserver/handshake", "webserver/journal", "webserver/packet"},
+	"webserver/fileserver": {"webserver/folder", "webserver/packet"},
+	"webserver/webstore":   {"webserver/handshake", "webserver/journal", "webserver/packet"},
+
+	"webserver/webstore/sinktest": {"webserver/packet", "webserver/webstore"},
+
 	"cli/client":        {"cli/command"},
 	"cli/daemonprogram": {"cli/command"},
 	"cli/export":        {"cli/pages", "cli/parquetfile", "cli/wacz"},
@@ -175,7 +181,7 @@ var libraries = map[string][]string{
 	"golang.org/x/image":                           {"process/media"},
 	"golang.org/x/text/encoding":                   {"web/charset"},
 	"database/sql":                                 {"storage", "storage/sqldb", "storage/sqlstore", "storage/keyvalue", "storage/legacyimport"},
-	"net/http":                                     {"cli/node", "cli/warcimport", "crawl", "crawl/fetch", "crawl/browser", "crawl/cookies", "crawl/politeclient", "crawl/robotscache", "daemon/status", "web/content", "web/revalidate", "wire"},
+	"net/http":                                     {"cli/node", "cli/warcimport", "crawl", "crawl/fetch", "crawl/browser", "crawl/cookies", "crawl/politeclient", "crawl/robotscache", "daemon/status", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
 	"os/exec":                                      {"childprocess", "cli/node", "daemon/executor", "crawl/browser", "process", "pseudoterminal", "cli/daemonprogram"},
 }
 
