@@ -254,6 +254,12 @@ func (f Failure) Err() error {
 	return &remoteError{f.Message, ErrInternal}
 }
 
+// Answered reports whether err is the answer of a server, and not that of a connection.
+func Answered(err error) bool {
+	_, is := errors.AsType[*remoteError](err)
+	return is
+}
+
 // remoteError is an error of the other side.
 type remoteError struct {
 	message string
