@@ -126,7 +126,7 @@ func (s *Store) Query(ctx context.Context, q archive.Query) ([]archive.Meta, err
 	for _, name := range columns {
 		kinds[name] = expr.Key
 	}
-	scope := expr.Scope{Dialect: expr.SQLite, Now: s.clock, Table: expr.Table{Name: "versions", Columns: kinds}}
+	scope := expr.Scope{Dialect: expr.SQLite, Now: time.Now(), Table: expr.Table{Name: "versions", Columns: kinds}}
 	where, err := scope.Where(cmp.Or(q.Where, "1"))
 	if err != nil {
 		return nil, fmt.Errorf("where %w: %w", archive.ErrInvalid, err)
@@ -135,7 +135,7 @@ func (s *Store) Query(ctx context.Context, q archive.Query) ([]archive.Meta, err
 	if err != nil {
 		return nil, fmt.Errorf("order by %w: %w", archive.ErrInvalid, err)
 	}
-	text := "SELECT url, commitTag FROM versions WHERE " + where.Text
+	text := "SELECT * FROM versions WHERE " + where.Text
 	if order.Text != "" {
 		text += " ORDER BY " + order.Text
 	}
@@ -146,16 +146,17 @@ func (s *Store) Query(ctx context.Context, q archive.Query) ([]archive.Meta, err
 	}
 	defer rows.Close()
 	list := []archive.Meta{}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for rows.Next() {
-		var url, tag string
-		if err := rows.Scan(&url, &tag); err != nil {
+		var m archive.Meta
+		var committed, created string
+		if err := rows.Scan(&m.URL, &m.MIMEType, &m.Title, &m.Path, &m.Domain, &committed, &created, &m.CommitTag); err != nil {
 			return nil, err
 		}
-		if v := s.versions[url+" "+tag]; v != nil {
-			list = append(list, v.meta)
+		if m.CommitTime, err = time.ParseInLocation(archive.TimeFormat, committed, archive.Zone); err != nil {
+			return nil, err
 		}
+		m.CreateTime = m.CommitTime
+		list = append(list, m)
 	}
 	return list, rows.Err()
 }

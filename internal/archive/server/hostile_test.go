@@ -96,7 +96,7 @@ func TestHostileRequests(t *testing.T) {
 
 // A client that sends a byte from time to time is ended; one that is slow but steady is not.
 func TestSlowClients(t *testing.T) {
-	w := start(t, archivetest.New(t), func(c *server.Config) { c.Patience = 300 * time.Millisecond })
+	w := start(t, archivetest.New(t), func(c *server.Config) { c.Patience = 2 * time.Second })
 	m := w.page(t)
 	head := "PUT /v1/create?url=http://example.org/a.html&commitTag=" + m.CommitTag + "&name=%s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5000\r\n\r\n"
 	send := func(name string, piece int, pause time.Duration) (sent int) {

@@ -293,17 +293,18 @@ func TestSilentServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer relay.Close()
-	c := connect(t, "http://"+relay.Address(), func(cfg *client.Config) { cfg.Patience = 50 * time.Millisecond })
+	c := connect(t, "http://"+relay.Address(), func(cfg *client.Config) { cfg.Patience = time.Second })
 	r, err := c.Open(t.Context(), m, "large.bin")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
 	relay.Hold()
-	if _, err := io.Copy(io.Discard, r); err == nil || !strings.Contains(err.Error(), "silent for 50ms") || errors.Is(err, context.Canceled) {
+	if _, err := io.Copy(io.Discard, r); err == nil || !strings.Contains(err.Error(), "silent for 1s") || errors.Is(err, context.Canceled) {
 		t.Errorf("read: %v", err)
 	}
-	if _, err := c.Query(t.Context(), archive.Query{}); err == nil {
+	hasty := connect(t, "http://"+relay.Address(), func(cfg *client.Config) { cfg.Patience = 10 * time.Millisecond })
+	if _, err := hasty.Query(t.Context(), archive.Query{}); err == nil {
 		t.Error("query: no error")
 	}
 }

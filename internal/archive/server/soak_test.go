@@ -1,0 +1,14 @@
+//go:build soak
+
+package server_test
+
+import (
+	"testing"
+	"time"
+)
+
+// TestFiftyClients for a minute.
+func TestFiftyClientsForAMinute(t *testing.T) {
+	end := time.Now().Add(time.Minute)
+	load(t, func(int) bool { return time.Now().Before(end) }).Run(t)
+}
