@@ -96,6 +96,7 @@ var arrows = map[string][]string{
 	"daemon/head":                  {"daemon/broker", "daemon/bus", "daemon/executor", "daemon/load", "daemon/manager", "daemon/sites"},
 
 	"archive/catalog":    {"archive"},
+	"archive/filter":     {"archive"},
 	"archive/pagexml":    {"archive"},
 	"archive/repository": {"archive", "archive/catalog", "archive/pagexml"},
 
@@ -172,7 +173,7 @@ var libraries = map[string][]string{
 	"golang.org/x/text/encoding":                   {"web/charset"},
 	"database/sql":                                 {"archive/catalog", "storage", "storage/sqldb", "storage/sqlstore", "storage/keyvalue", "storage/legacyimport"},
 	"net/http":                                     {"cli/node", "cli/warcimport", "crawl", "crawl/fetch", "crawl/browser", "crawl/cookies", "crawl/politeclient", "crawl/robotscache", "daemon/status", "web/content", "web/revalidate", "wire"},
-	"os/exec":                                      {"archive/repository", "childprocess", "cli/node", "daemon/executor", "crawl/browser", "process", "pseudoterminal", "cli/daemonprogram"},
+	"os/exec":                                      {"archive/filter", "archive/repository", "childprocess", "cli/node", "daemon/executor", "crawl/browser", "process", "pseudoterminal", "cli/daemonprogram"},
 }
 
 type listed struct {

@@ -35,7 +35,7 @@ func NewSchema(names ...string) Schema {
 	return s
 }
 
-// place is where the names stand in the schema.
+// place marks where the schema has the names.
 const place = "<!-- nodes -->"
 
 // Text returns the schema as XML schema 1.0.
