@@ -96,8 +96,10 @@ var arrows = map[string][]string{
 	"daemon/head":                  {"daemon/broker", "daemon/bus", "daemon/executor", "daemon/load", "daemon/manager", "daemon/sites"},
 
 	"archive/catalog":    {"archive"},
+	"archive/crawl":      {"archive", "archive/filter", "archive/repository"},
 	"archive/filter":     {"archive"},
 	"archive/pagexml":    {"archive"},
+	"archive/program":    {"archive", "archive/crawl", "archive/repository"},
 	"archive/repository": {"archive", "archive/catalog", "archive/pagexml"},
 
 	"cli/client":        {"cli/command"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +32,9 @@ const MaxFile = 64 << 20
 
 // Repository is an open archive. Goroutines and processes may share a folder.
 type Repository struct {
+	// Log gets errors of the XML validation. Set it before use.
+	Log *slog.Logger
+
 	dir     string // absolute
 	catalog *catalog.Catalog
 
@@ -106,7 +110,7 @@ func open(dir string) (*Repository, error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, errors.New("open archive: the program git is not in PATH; install the package git")
 	}
-	r := &Repository{dir: dir, step: func(string) {}}
+	r := &Repository{Log: slog.New(slog.DiscardHandler), dir: dir, step: func(string) {}}
 	if r.catalog, err = catalog.Open(filepath.Join(dir, database)); err != nil {
 		if catalog.Damaged(err) {
 			err = fmt.Errorf("%w; build it again with archive db recover", err)
@@ -143,6 +147,12 @@ func (r *Repository) Query(ctx context.Context, q archive.Query) ([]archive.Meta
 // Commits returns at most limit commits with a number above after, the oldest first.
 func (r *Repository) Commits(ctx context.Context, after int64, limit int) ([]archive.Commit, error) {
 	return r.catalog.Commits(ctx, after, limit)
+}
+
+// Last returns the largest number of a commit, 0 without one.
+func (r *Repository) Last(ctx context.Context) (int64, error) {
+	number, _, err := r.catalog.Last(ctx)
+	return number, err
 }
 
 // Newest returns the newest commit of a domain; found is false without one.

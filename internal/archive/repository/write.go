@@ -207,7 +207,7 @@ func (r *Repository) SetTag(ctx context.Context, m archive.Meta, name, content s
 	}
 	longer, err := pagexml.Add(document, name, content)
 	if err != nil {
-		return fmt.Errorf("page %s: %w", m.URL, err)
+		return r.invalid(m, name, err)
 	}
 	schema, err := r.extend(ctx, name)
 	if err != nil {
@@ -215,9 +215,15 @@ func (r *Repository) SetTag(ctx context.Context, m archive.Meta, name, content s
 	}
 	r.step("schema")
 	if err := pagexml.Validate(longer, schema); err != nil {
-		return fmt.Errorf("page %s with tag %s: %w", m.URL, name, err)
+		return r.invalid(m, name, err)
 	}
 	return d.add(ctx, source{name: p.folder + "/" + metaFile, text: longer})
+}
+
+// invalid logs an error of the validation.
+func (r *Repository) invalid(m archive.Meta, name string, err error) error {
+	r.Log.Error("data.xml was not extended", "op", "validate", "url", m.URL, "tag", m.CommitTag, "node", name, "error", err)
+	return fmt.Errorf("page %s with tag %s: %w", m.URL, name, err)
 }
 
 // Schema returns the XML schema of the archive.
