@@ -95,6 +95,13 @@ var arrows = map[string][]string{
 	"daemon/status":                {"daemon/bus"},
 	"daemon/head":                  {"daemon/broker", "daemon/bus", "daemon/executor", "daemon/load", "daemon/manager", "daemon/sites"},
 
+	"archive/catalog":    {"archive"},
+	"archive/crawl":      {"archive", "archive/filter", "archive/repository"},
+	"archive/filter":     {"archive"},
+	"archive/pagexml":    {"archive"},
+	"archive/program":    {"archive", "archive/crawl", "archive/repository"},
+	"archive/repository": {"archive", "archive/catalog", "archive/pagexml"},
+
 	"cli/client":        {"cli/command"},
 	"cli/daemonprogram": {"cli/command"},
 	"cli/export":        {"cli/pages", "cli/parquetfile", "cli/wacz"},
@@ -166,9 +173,9 @@ var libraries = map[string][]string{
 	"golang.org/x/net/idna":                        {"crawl/fetch", "wire/placement"},
 	"golang.org/x/image":                           {"process/media"},
 	"golang.org/x/text/encoding":                   {"web/charset"},
-	"database/sql":                                 {"storage", "storage/sqldb", "storage/sqlstore", "storage/keyvalue", "storage/legacyimport"},
+	"database/sql":                                 {"archive/catalog", "storage", "storage/sqldb", "storage/sqlstore", "storage/keyvalue", "storage/legacyimport"},
 	"net/http":                                     {"cli/node", "cli/warcimport", "crawl", "crawl/fetch", "crawl/browser", "crawl/cookies", "crawl/politeclient", "crawl/robotscache", "daemon/status", "web/content", "web/revalidate", "wire"},
-	"os/exec":                                      {"childprocess", "cli/node", "daemon/executor", "crawl/browser", "process", "pseudoterminal", "cli/daemonprogram"},
+	"os/exec":                                      {"archive/filter", "archive/repository", "childprocess", "cli/node", "daemon/executor", "crawl/browser", "process", "pseudoterminal", "cli/daemonprogram"},
 }
 
 type listed struct {
