@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hce/dc/internal/archive"
+	"hce/dc/internal/wire"
 )
 
 // Names of the results in the archive.
@@ -55,7 +56,7 @@ func Run(ctx context.Context, store archive.Store, where string, report func(Res
 	}
 	last := ""
 	for {
-		q := archive.Query{Where: condition + " AND url > " + quoted(last), OrderBy: "url, commitTime DESC", Limit: pageSize}
+		q := archive.Query{Where: condition + " AND url > " + wire.QuotedSQL(last), OrderBy: "url, commitTime DESC", Limit: pageSize}
 		list, err := store.Query(ctx, q)
 		if err != nil {
 			return err
@@ -77,11 +78,6 @@ func Run(ctx context.Context, store archive.Store, where string, report func(Res
 			return nil
 		}
 	}
-}
-
-// quoted writes a text for a condition, which is in the MySQL dialect.
-func quoted(text string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(text) + "'"
 }
 
 // page counts a page, and returns an error only if further pages would fail, too.
