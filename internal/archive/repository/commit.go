@@ -71,6 +71,7 @@ func (d *domain) writeCommit(w *bufio.Writer, v version, at time.Time, list []so
 		if err := s.write(w); err != nil {
 			return err
 		}
+		d.r.step("input")
 	}
 	_, err := fmt.Fprintf(w, "reset %s\nfrom :1\n\ndone\n", tagRef(v.tag))
 	return err

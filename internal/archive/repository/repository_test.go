@@ -54,6 +54,10 @@ func crawl(t testing.TB, r *Repository, at time.Time, pages map[string]string) a
 }
 
 func stage(ctx context.Context, r *Repository, at time.Time, pages map[string]string) (*Crawl, error) {
+	return stageOf(ctx, r, host, at, pages)
+}
+
+func stageOf(ctx context.Context, r *Repository, host string, at time.Time, pages map[string]string) (*Crawl, error) {
 	c, err := r.Begin(ctx, host, at)
 	if err != nil {
 		return nil, err
