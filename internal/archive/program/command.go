@@ -35,7 +35,7 @@ func exitOf(err error) int {
 		return command.ExitErrors
 	case errors.Is(err, context.Canceled):
 		return command.ExitInterrupted
-	case errors.As(err, &byUs), errors.Is(err, archive.ErrInvalid), errors.Is(err, archive.ErrNotFound), errors.Is(err, repository.ErrNoArchive):
+	case errors.As(err, &byUs), errors.Is(err, archive.ErrInvalid), errors.Is(err, archive.ErrNotFound), errors.Is(err, repository.ErrNoArchive), refusedByServer(err):
 		return command.ExitRefused
 	}
 	return command.ExitFailed
@@ -72,10 +72,6 @@ The settings are in archive.ini: that of --config, that in the folder of --root,
 	}
 	return root
 }
-
-// networkCommands returns the sub-commands of the server and of its clients. Each is made with
-// p.leaf or p.opened, which read the settings and open the archive.
-func (p program) networkCommands() []*command.Command { return nil }
 
 // session is one run of a sub-command.
 type session struct {

@@ -29,6 +29,7 @@ type settings struct {
 	root  string // absolute
 	log   config.Log
 	crawl crawl.Config
+	network
 }
 
 // read reads the settings. Options win over the environment, that over the file, and that over the
@@ -55,6 +56,7 @@ func (o options) read(warn func(format string, args ...any)) (settings, error) {
 	_ = s.log.Level.UnmarshalText([]byte(strings.TrimSuffix(level, "ing"))) // a Choice
 	s.log.Format = archive.Choice("log_format", "text", "text", "json")
 	s.readCrawler(f.Section("Crawler"))
+	s.network = readNetwork(f)
 	return s, f.Err()
 }
 

@@ -57,7 +57,7 @@ type versionFiles struct {
 	Files []archive.File `json:"files"`
 }
 
-func (s *session) versions(r *repository.Repository, href string) error {
+func (s *session) versions(r archive.Store, href string) error {
 	list, err := r.Query(s.ctx, archive.Query{Where: "url = " + wire.QuotedSQL(href)})
 	if err != nil {
 		return err
@@ -104,22 +104,15 @@ func (p program) catCommand() *command.Command {
 	return c
 }
 
-func (s *session) cat(r *repository.Repository, href, tag, name string) error {
-	where := "url = " + wire.QuotedSQL(href)
-	if tag != "" {
-		where += " AND commitTag = " + wire.QuotedSQL(tag)
-	}
-	list, err := r.Query(s.ctx, archive.Query{Where: where, OrderBy: "commitTime DESC", Limit: 1})
+func (s *session) cat(r archive.Store, href, tag, name string) error {
+	m, err := s.find(r, href, tag)
 	if err != nil {
 		return err
 	}
-	if len(list) == 0 {
-		return fmt.Errorf("URL %s %s: %w", href, tag, archive.ErrNotFound)
-	}
 	if name == "" {
-		name = repository.DataName(list[0].URL, list[0].MIMEType)
+		name = repository.DataName(m.URL, m.MIMEType)
 	}
-	file, err := r.Open(s.ctx, list[0], name)
+	file, err := r.Open(s.ctx, m, name)
 	if err != nil {
 		return err
 	}
@@ -128,8 +121,24 @@ func (s *session) cat(r *repository.Repository, href, tag, name string) error {
 	return err
 }
 
+// find returns the version of a page with a commit tag, or the newest one.
+func (s *session) find(r archive.Store, href, tag string) (archive.Meta, error) {
+	where := "url = " + wire.QuotedSQL(href)
+	if tag != "" {
+		where += " AND commitTag = " + wire.QuotedSQL(tag)
+	}
+	list, err := r.Query(s.ctx, archive.Query{Where: where, OrderBy: "commitTime DESC", Limit: 1})
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("URL %s %s: %w", href, tag, archive.ErrNotFound)
+	}
+	if err != nil {
+		return archive.Meta{}, err
+	}
+	return list[0], nil
+}
+
 // queryRows prints the versions that match.
-func (s *session) queryRows(r *repository.Repository, q archive.Query) error {
+func (s *session) queryRows(r archive.Store, q archive.Query) error {
 	list, err := r.Query(s.ctx, q)
 	if err != nil {
 		return err

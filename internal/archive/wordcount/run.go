@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"hce/dc/internal/archive"
+	"hce/dc/internal/archive/repository"
 	"hce/dc/internal/wire"
 )
 
@@ -113,7 +113,7 @@ func countStored(ctx context.Context, store archive.Store, m archive.Meta) (Coun
 			return nil, err
 		}
 	}
-	count, err := read(ctx, store, m, files)
+	count, err := read(ctx, store, m)
 	if err != nil {
 		return nil, err
 	}
@@ -127,25 +127,19 @@ func countStored(ctx context.Context, store archive.Store, m archive.Meta) (Coun
 	return count, nil
 }
 
-// read counts the words of the page: of the file data with any extension but that of the metadata.
-func read(ctx context.Context, store archive.Store, m archive.Meta, files []archive.File) (Count, error) {
-	i := slices.IndexFunc(files, func(f archive.File) bool {
-		return (strings.HasPrefix(f.Name, "data.") || f.Name == "data") && f.Name != "data.xml"
-	})
-	if i < 0 {
-		return nil, fmt.Errorf("page %s has no file data.*: it %w", m.URL, errNoPage)
-	}
-	if files[i].Size > mostPage {
-		return nil, fmt.Errorf("page %s has %d bytes, above %d it %w", m.URL, files[i].Size, mostPage, errNoPage)
-	}
-	r, err := store.Open(ctx, m, files[i].Name)
+// read counts the words of the page.
+func read(ctx context.Context, store archive.Store, m archive.Meta) (Count, error) {
+	r, err := store.Open(ctx, m, repository.DataName(m.URL, m.MIMEType))
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	body, err := io.ReadAll(io.LimitReader(r, mostPage))
+	body, err := io.ReadAll(io.LimitReader(r, mostPage+1))
 	if err != nil {
 		return nil, err
+	}
+	if len(body) > mostPage {
+		return nil, fmt.Errorf("page %s has more than %d bytes: it %w", m.URL, mostPage, errNoPage)
 	}
 	return HTML(body, m.MIMEType), nil
 }

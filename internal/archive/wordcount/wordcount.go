@@ -3,7 +3,7 @@
 //
 //	err := wordcount.Run(ctx, store, "domain = 'example.org'", func(r wordcount.Result) error { ... })
 //
-// It is an example of an analysis: it uses nothing but archive.Store, which package client is.
+// It is an example of an analysis: it works on any archive.Store, such as a client of package client.
 package wordcount
 
 import (
