@@ -40,6 +40,7 @@ type Config struct {
 	CA            string        // file of certificates in PEM that sign that of the server; "": those of the system
 	AllowInsecure bool          // a token may travel to another machine without TLS
 	Patience      time.Duration // default DefaultPatience
+	Lost          func(error)   // if not nil, told why an observer has no connection, before each attempt to get one
 }
 
 // DefaultPatience is how long the server may be silent. An observer gets a sign of life four times

@@ -46,6 +46,9 @@ func (c *Client) Observe(ctx context.Context, after int64, observe Observer) err
 			wait = firstWait
 		}
 		o.registered = false
+		if c.cfg.Lost != nil {
+			c.cfg.Lost(err)
+		}
 		select {
 		case <-time.After(wait/2 + rand.N(wait)): // not all clients at once
 		case <-ctx.Done():

@@ -131,7 +131,7 @@ func ensureToken(path string) (string, error) {
 // mostToken bounds a token file, in bytes.
 const mostToken = 4096
 
-// readToken reads a token file, which only its owner may be able to read. Without a path there is none.
+// readToken reads a token file, which only its owner may be able to read. It returns "" without a path.
 func readToken(path string) (string, error) {
 	if path == "" {
 		return "", nil
@@ -170,6 +170,7 @@ func (p program) connected(text command.Text, do func(s *session, c *client.Clie
 		if cfg.Token, err = readToken(s.clientToken); err != nil {
 			return refusal{err}
 		}
+		cfg.Lost = func(err error) { s.say("%v; trying again", err) }
 		c, err := client.New(cfg)
 		if err != nil {
 			return refusal{err}

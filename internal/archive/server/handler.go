@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -21,11 +22,24 @@ func (s *Server) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
 		defer s.requests.Done()
+		defer s.recovered(r)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if err := s.handle(w, r); err != nil {
 			s.fail(w, r, err)
 		}
 	})
+}
+
+// recovered logs the panic of a request and breaks its connection.
+func (s *Server) recovered(r *http.Request) {
+	reason := recover()
+	if reason == nil {
+		return
+	}
+	if reason != http.ErrAbortHandler {
+		s.cfg.Log.Error("request panics", "op", r.URL.Path, "client", r.RemoteAddr, "error", reason, "stack", string(debug.Stack()))
+	}
+	panic(http.ErrAbortHandler)
 }
 
 // handle answers a request, unless it returns an error, which is the answer then.
@@ -102,7 +116,7 @@ func (s *Server) admit(r *http.Request) error {
 		if name, _, err := net.SplitHostPort(host); err == nil {
 			host = name
 		}
-		if host != "localhost" && net.ParseIP(strings.Trim(host, "[]")) == nil && !s.cfg.AllowInsecure {
+		if !strings.EqualFold(host, "localhost") && net.ParseIP(strings.Trim(host, "[]")) == nil && !s.cfg.AllowInsecure {
 			return fmt.Errorf("host %.100q: without a token the server is called by its address only: %w", host, protocol.ErrDenied)
 		}
 		return nil
@@ -124,13 +138,13 @@ func (s *Server) reply(w http.ResponseWriter, kind protocol.Kind, value any, err
 }
 
 func (s *Server) write(w http.ResponseWriter, kind protocol.Kind, status int, value any) error {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.cfg.Patience))
+	out := s.paced(w)
 	h := w.Header()
 	h.Set(protocol.KindHeader, string(kind))
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	if err := json.NewEncoder(w).Encode(value); err != nil {
+	if err := json.NewEncoder(out).Encode(value); err != nil {
 		panic(http.ErrAbortHandler) // the client has disconnected, and must not take a part for the whole
 	}
 	return nil
@@ -147,6 +161,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		s.cfg.Log.Error("request failed", "op", r.URL.Path, "client", r.RemoteAddr, "error", err)
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
+		w.Header().Set("Connection", "close") // a stranger keeps no connection
 		s.cfg.Log.Warn("request refused", "op", r.URL.Path, "client", r.RemoteAddr, "error", err)
 	}
 	_ = s.write(w, protocol.Failed, status, f)

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -87,45 +88,80 @@ func TestClientIsAStore(t *testing.T) {
 	})
 }
 
-// A file travels with a buffer on each side, and not as a whole.
+// endless has files of any size, which it makes and forgets.
+type endless struct {
+	archive.Store
+	size int64
+}
+
+func (e endless) Open(context.Context, archive.Meta, string) (io.ReadCloser, error) {
+	return io.NopCloser(io.LimitReader(rand.NewChaCha8([32]byte{1}), e.size)), nil
+}
+
+func (e endless) Create(context.Context, archive.Meta, string) (archive.Writer, error) {
+	return &comparing{want: rand.NewChaCha8([32]byte{1}), size: e.size}, nil
+}
+
+// comparing compares what is written with what Open gives.
+type comparing struct {
+	want *rand.ChaCha8
+	size int64
+	seen int64
+	bad  bool
+}
+
+func (c *comparing) Write(p []byte) (int, error) {
+	want := make([]byte, len(p))
+	_, _ = c.want.Read(want)
+	c.bad = c.bad || string(want) != string(p)
+	c.seen += int64(len(p))
+	return len(p), nil
+}
+
+func (c *comparing) Close() error {
+	if c.bad || c.seen != c.size {
+		return archive.ErrInvalid
+	}
+	return nil
+}
+
+func (c *comparing) Abort() error { return nil }
+
+// A file travels with a buffer on each side, and not as a whole, in both directions.
 func TestStreams(t *testing.T) {
-	w := start(t, archivetest.New(t), nil)
-	m := w.page(t)
+	const size = 64 << 20
+	w := start(t, endless{archivetest.New(t), size}, nil)
+	m := archive.Meta{URL: "u", CommitTag: "t"}
 	c := connect(t, w.server.URL(), nil)
-	const size = 8 << 20
-	source := rand.NewChaCha8([32]byte{1})
-	file, err := c.Create(t.Context(), m, "large.bin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.CopyN(file, source, size); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := file.Write([]byte("x")); err == nil || file.Close() == nil {
-		t.Error("a closed file takes more")
-	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	r, err := c.Open(t.Context(), m, "large.bin")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	want := rand.NewChaCha8([32]byte{1})
-	a, b, total := make([]byte, 1<<16), make([]byte, 1<<16), 0
-	for {
-		n, err := io.ReadFull(r, a)
-		_, _ = want.Read(b[:n])
-		if string(a[:n]) != string(b[:n]) {
-			t.Fatal("the file differs")
-		}
-		if total += n; err != nil {
-			break
-		}
+	to := &comparing{want: rand.NewChaCha8([32]byte{1}), size: size}
+	buffer := make([]byte, 32<<10)
+	if _, err := io.CopyBuffer(to, struct{ io.Reader }{r}, buffer); err != nil || to.Close() != nil {
+		t.Errorf("read: %d bytes, %v", to.seen, err)
 	}
-	if total != size {
-		t.Errorf("%d bytes", total)
+	file, err := c.Create(t.Context(), m, "large.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := io.LimitReader(rand.NewChaCha8([32]byte{1}), size)
+	if _, err := io.CopyBuffer(struct{ io.Writer }{file}, from, buffer); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Errorf("write: %v", err)
+	}
+	if _, err := file.Write([]byte("x")); err == nil || file.Close() == nil {
+		t.Error("a closed file takes more")
+	}
+	runtime.ReadMemStats(&after)
+	if held := int64(after.HeapSys) - int64(before.HeapSys); held > size/4 {
+		t.Errorf("the heap grew by %d bytes for files of %d", held, size)
 	}
 }
 
@@ -177,6 +213,8 @@ func (broken) Commits(context.Context, int64, int) ([]archive.Commit, error) {
 
 type failing struct{}
 
+func (broken) Tag(context.Context, archive.Meta, string) (string, error) { panic("bug") }
+
 func (failing) Read([]byte) (int, error) { return 0, errors.New("bad sector") }
 
 // A failure of the store is an error of the client, which does not see its cause, and is in the log.
@@ -196,6 +234,9 @@ func TestFailuresOfTheStore(t *testing.T) {
 	defer r.Close()
 	if n, err := io.Copy(io.Discard, r); err == nil || w.log.Count("bad sector") != 1 {
 		t.Errorf("%d bytes, %v\n%s", n, err, w.log)
+	}
+	if _, err := c.Tag(t.Context(), m, "a"); err == nil || w.log.Count("request panics", "bug", "level=ERROR") == 0 {
+		t.Errorf("panic: %v\n%s", err, w.log)
 	}
 	testwait.Until(t, "the notifier fails", func() bool { return w.log.Count("cannot look for new commits") > 0 })
 	if n := w.log.Count("cannot look for new commits"); n != 1 {

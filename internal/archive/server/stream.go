@@ -32,6 +32,31 @@ func (p *pace) passed(n int, patience time.Duration) {
 	_ = p.set(p.deadline)
 }
 
+// pacedWriter writes an answer at the pace that a client must keep.
+type pacedWriter struct {
+	http.ResponseWriter
+	pace     *pace
+	patience time.Duration
+	failed   bool // the client did not keep it, or has disconnected
+}
+
+func (s *Server) paced(w http.ResponseWriter) *pacedWriter {
+	return &pacedWriter{w, s.pace(http.NewResponseController(w).SetWriteDeadline), s.cfg.Patience, false}
+}
+
+// Write writes data in portions, each with a deadline of its own.
+func (w *pacedWriter) Write(data []byte) (n int, err error) {
+	for n < len(data) && err == nil {
+		portion := data[n:min(n+bufferSize, len(data))]
+		w.pace.passed(len(portion), w.patience)
+		var m int
+		m, err = w.ResponseWriter.Write(portion)
+		n += m
+	}
+	w.failed = w.failed || err != nil
+	return n, err
+}
+
 // read sends a file.
 func (s *Server) read(w http.ResponseWriter, r *http.Request, q protocol.Request) error {
 	file, err := s.cfg.Store.Open(r.Context(), q.Meta, q.Name)
@@ -39,30 +64,19 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, q protocol.Request
 		return err
 	}
 	defer file.Close()
-	control := http.NewResponseController(w)
 	h := w.Header()
 	h.Set(protocol.KindHeader, string(protocol.Stream))
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Disposition", "attachment") // pages of the archive are no pages of the server
-	p := s.pace(control.SetWriteDeadline)
-	buffer := make([]byte, bufferSize)
-	for {
-		n, err := file.Read(buffer)
-		p.passed(n, s.cfg.Patience)
-		if n > 0 {
-			if _, err := w.Write(buffer[:n]); err != nil {
-				panic(http.ErrAbortHandler)
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			// The missing end of the body tells the client that the file is not whole.
+	out := s.paced(w)
+	source := struct{ io.Reader }{file} // so that CopyBuffer uses the buffer
+	if _, err := io.CopyBuffer(out, source, make([]byte, bufferSize)); err != nil {
+		if !out.failed {
 			s.cfg.Log.Error("request failed", "op", q.Kind, "url", q.Meta.URL, "name", q.Name, "error", err)
-			panic(http.ErrAbortHandler)
 		}
+		panic(http.ErrAbortHandler) // the missing end of the body tells the client that the file is not whole
 	}
+	return nil
 }
 
 // create stores the body as a file. The store is asked before the client sends the body, which it
