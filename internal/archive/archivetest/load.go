@@ -14,6 +14,7 @@ import (
 
 	"hce/dc/internal/archive"
 	"hce/dc/internal/archive/client"
+	"hce/dc/internal/archive/protocol"
 	"hce/dc/internal/testwait"
 )
 
@@ -27,6 +28,9 @@ type Load struct {
 	More func(round int) bool
 	// Pause is the time between two crawls.
 	Pause time.Duration
+	// Cut, if not nil, breaks all connections for a moment, from time to time. A call that is cut may
+	// fail then; what is stored must be right all the same.
+	Cut func()
 }
 
 // domains are crawled in turn.
@@ -38,6 +42,16 @@ type loadState struct {
 	mu      sync.Mutex
 	written map[string]string // by url, commit tag and name: the text of the writer that won
 	reads   atomic.Int64
+	cuts    atomic.Int64 // calls that were cut
+}
+
+// cut reports whether an error is that of a connection which the test has broken.
+func (s *loadState) cut(err error) bool {
+	is := s.Cut != nil && err != nil && !protocol.Answered(err)
+	if is {
+		s.cuts.Add(1)
+	}
+	return is
 }
 
 // Run runs the test. It checks that each reader gets the version that it asked for, that one of the
@@ -78,6 +92,9 @@ func (l Load) Run(t *testing.T) {
 			case <-ended:
 				return
 			case <-time.After(l.Pause):
+				if l.Cut != nil {
+					l.Cut()
+				}
 				domain := domains[n%len(domains)]
 				tags = append(tags, l.Crawl(t, domain, pages(domain, n)).CommitTag)
 			}
@@ -95,7 +112,7 @@ func (l Load) Run(t *testing.T) {
 		}
 	}
 	s.check(t)
-	t.Logf("%d clients, %d crawls, %d files written, %d read", l.Clients, len(tags), len(s.written), s.reads.Load())
+	t.Logf("%d clients, %d crawls, %d files written, %d read, %d calls cut", l.Clients, len(tags), len(s.written), s.reads.Load(), s.cuts.Load())
 }
 
 func pages(domain string, n int) map[string]string {
@@ -107,6 +124,9 @@ func (s *loadState) work(t *testing.T, number int, c *client.Client) {
 	for round := 0; s.More(round); round++ {
 		domain := domains[(number+round)%len(domains)]
 		list, err := c.Query(t.Context(), archive.Query{Where: "domain = '" + domain + "'", OrderBy: "commitTime DESC, url", Limit: 4})
+		if s.cut(err) {
+			continue
+		}
 		if err != nil || len(list) == 0 {
 			t.Errorf("client %d: %d versions, %v", number, len(list), err)
 			return
@@ -123,12 +143,18 @@ func (s *loadState) work(t *testing.T, number int, c *client.Client) {
 
 func (s *loadState) read(t *testing.T, c *client.Client, m archive.Meta) {
 	r, err := c.Open(t.Context(), m, "data.html")
+	if s.cut(err) {
+		return
+	}
 	if err != nil {
 		t.Errorf("open %s: %v", m.CommitTag, err)
 		return
 	}
 	defer r.Close()
 	text, err := io.ReadAll(r)
+	if s.cut(err) {
+		return
+	}
 	if err != nil || !strings.HasPrefix(string(text), "<p>"+m.Domain) {
 		t.Errorf("%s of %s: %q, %v", m.CommitTag, m.URL, text, err)
 	}
@@ -138,7 +164,7 @@ func (s *loadState) read(t *testing.T, c *client.Client, m archive.Meta) {
 // write adds a file. Another client may have been first, and a crawl may have been faster.
 func (s *loadState) write(t *testing.T, c *client.Client, m archive.Meta, name, text string) {
 	err := Write(t, c, m, name, text)
-	if errors.Is(err, archive.ErrExists) || errors.Is(err, archive.ErrOutdated) {
+	if errors.Is(err, archive.ErrExists) || errors.Is(err, archive.ErrOutdated) || s.cut(err) {
 		return
 	}
 	if err != nil {
