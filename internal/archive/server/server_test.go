@@ -54,7 +54,12 @@ func start(t testing.TB, store archive.Store, edit func(*server.Config)) *world 
 			t.Error(err)
 		}
 	})
-	t.Cleanup(w.stop)
+	t.Cleanup(func() {
+		w.stop()
+		if t.Failed() {
+			t.Log("log of the server:\n" + w.log.String())
+		}
+	})
 	return w
 }
 
