@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/archive/catalog"
 	"hce/dc/internal/archive/pagexml"
 	"hce/dc/internal/files"
+	"hce/dc/internal/web/canonical"
 )
 
 func differences(t *testing.T, r *Repository) string {
@@ -146,6 +147,48 @@ func TestCrawls(t *testing.T) {
 	second := crawl(t, r, start, map[string]string{"/a": "two"})
 	if second.CommitTag == commit.CommitTag || !second.Time.Equal(start.Add(time.Second)) {
 		t.Errorf("tags %s, %s", commit.CommitTag, second.CommitTag)
+	}
+	mustBeSound(t, r)
+}
+
+// A git that was killed leaves lock files of its references; they stop nobody.
+func TestLockFilesOfGit(t *testing.T) {
+	r := newArchive(t)
+	crawl(t, r, start, map[string]string{"/a": "one"})
+	tag := archive.Tag(host, start)
+	for _, name := range []string{branch, tagRef(tag), "HEAD", "packed-refs"} {
+		mustSucceed(t, os.WriteFile(filepath.Join(r.Dir(), contentFolder, host, ".git", name+".lock"), nil, 0o600))
+	}
+	mustSucceed(t, write(t, r, one(t, r, "/a", tag), "x.txt", "x"))
+	crawl(t, r, start.Add(time.Hour), map[string]string{"/a": "two"})
+	mustBeSound(t, r)
+}
+
+// Pages with hostile URLs, titles and types are stored and read back like others.
+func TestHostilePages(t *testing.T) {
+	r := newArchive(t)
+	pages := map[string]string{}
+	for _, name := range []string{
+		"/.git/config", "/.gitattributes", "/.gitmodules", "/git~1", "/GIT~1/x", "/gitmod~1", "/%2e%2e/%2e%2e/x", "//..//x", "/\\..\\x", "/a\"b", "/con", "/aux.html", "/a.lock", "/x.",
+		"/data.xml", "/data.xml/data.xml", "/data.html", "/index", "/", "/?", "/?../../x", "/" + strings.Repeat("n", 3000), "/" + strings.Repeat("d/", 1500), "/%00", "/%0a", "/%ff%fe", "/a%2fb", "/~long/x", "/tags@{1}",
+	} {
+		href, err := canonical.Canonical("https://" + host + name)
+		mustSucceed(t, err)
+		pages[strings.TrimPrefix(href, "https://"+host)] = "content of " + name
+	}
+	commit := crawl(t, r, start, pages)
+	c, err := r.Begin(t.Context(), "[::1]:8080", start)
+	mustSucceed(t, err)
+	mustSucceed(t, c.Add(Page{URL: "http://[::1]:8080/", MIMEType: "x/]]><!--\x00", Title: "]]></title><!-- &amp; \x00\x1b\xff", Created: start, Content: []byte("x")}))
+	_, err = c.Commit(t.Context(), nil)
+	mustSucceed(t, err)
+	mustBeSound(t, r)
+	crawl(t, r, start.Add(time.Hour), map[string]string{"/only": "x"})
+	for name, content := range pages {
+		m := one(t, r, strings.ReplaceAll(name, "'", "''"), commit.CommitTag)
+		if got := read(t, r, m, DataName(m.URL, m.MIMEType)); got != content {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 	mustBeSound(t, r)
 }

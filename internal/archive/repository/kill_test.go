@@ -84,10 +84,10 @@ func TestKilledWriter(t *testing.T) {
 		stored     bool
 	}{
 		{"first", "staged", false}, {"first", "folder", false}, {"first", "number", false}, {"first", "input", false},
-		{"first", "git", true}, {"first", "database", true}, {"first", "half of the files", true}, {"first", "files", true},
+		{"first", "git", true}, {"first", "tag", true}, {"first", "database", true}, {"first", "half of the files", true}, {"first", "files", true},
 		{"crawl", "staged", false}, {"crawl", "number", false}, {"crawl", "input", false},
-		{"crawl", "git", true}, {"crawl", "database", true}, {"crawl", "half of the files", true}, {"crawl", "files", true},
-		{"file", "input", false}, {"file", "git", true}, {"file", "files", true},
+		{"crawl", "git", true}, {"crawl", "tag", true}, {"crawl", "database", true}, {"crawl", "half of the files", true}, {"crawl", "files", true},
+		{"file", "input", false}, {"file", "git", true}, {"file", "tag", true}, {"file", "files", true},
 		{"tag", "schema", false}, {"tag", "input", false}, {"tag", "git", true}, {"tag", "files", true},
 	} {
 		t.Run(tt.work+" "+tt.step, func(t *testing.T) {
