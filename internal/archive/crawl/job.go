@@ -72,7 +72,7 @@ func (m *Manager) siteObject(id string, j Job) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	properties := map[string]string{}
+	properties := map[string]string{"STORE_AS_RECEIVED": "1", "STORE_HTTP_HEADERS": "0", "STORE_HTTP_REQUEST": "0", "STORE_COOKIES": "0"}
 	if !m.Robots {
 		properties["ROBOTS_MODE"], properties["ROBOTS_COLLECT"] = "0", "0"
 	}

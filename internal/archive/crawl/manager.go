@@ -105,9 +105,15 @@ func (m *Manager) Run(ctx context.Context, urls []string) error {
 		return err
 	}
 	defer release()
+	return m.repeat(ctx, func() error { return m.round(ctx, n, jobs) })
+}
+
+// repeat calls round once, or at each interval until ctx is done. A round that takes longer than the
+// interval delays the next one.
+func (m *Manager) repeat(ctx context.Context, round func() error) error {
 	for {
 		began := time.Now()
-		err := m.round(ctx, n, jobs)
+		err := round()
 		if m.Interval <= 0 || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}

@@ -23,13 +23,16 @@ type source struct {
 	text []byte
 }
 
-// commit makes one commit of git and lets the branch and the tag name it. With whole it has these files
-// only, else they are added to those of the tip. The branch moves last and at once; a kill before that
-// leaves nothing. lock is kept open by git, if it is not nil.
+// commit makes one commit of git and lets the branch name it. With whole it has these files only, else
+// they are added to those of the tip. The branch moves last and at once; a kill before that leaves
+// nothing. Then the tag follows. lock is kept open by git, if it is not nil.
 func (d *domain) commit(ctx context.Context, v version, at time.Time, list []source, whole bool, lock *os.File) error {
 	guards := []*os.File{d.guard}
 	if lock != nil {
 		guards = append(guards, lock)
+	}
+	if err := d.git.unlock(); err != nil {
+		return err
 	}
 	in, out := io.Pipe()
 	written := make(chan error, 1)
@@ -54,13 +57,14 @@ func (d *domain) commit(ctx context.Context, v version, at time.Time, list []sou
 		return err
 	}
 	d.tip.tag, d.tip.number = v.tag, v.number
-	return nil
+	d.r.step("git")
+	return d.setTag(ctx)
 }
 
 // writeCommit writes the input of git fast-import.
 func (d *domain) writeCommit(w *bufio.Writer, v version, at time.Time, list []source, whole bool) error {
 	who := fmt.Sprintf("archive <archive@localhost> %d +0100", at.Unix())
-	fmt.Fprintf(w, "commit %s\nmark :1\nauthor %s\ncommitter %[2]s\ndata %d\n%s\n", branch, who, len(v.message()), v.message())
+	fmt.Fprintf(w, "commit %s\nauthor %s\ncommitter %[2]s\ndata %d\n%s\n", branch, who, len(v.message()), v.message())
 	if d.tip.id != "" {
 		fmt.Fprintf(w, "from %s\n", d.tip.id)
 	}
@@ -73,7 +77,7 @@ func (d *domain) writeCommit(w *bufio.Writer, v version, at time.Time, list []so
 		}
 		d.r.step("input")
 	}
-	_, err := fmt.Fprintf(w, "reset %s\nfrom :1\n\ndone\n", tagRef(v.tag))
+	_, err := fmt.Fprint(w, "\ndone\n")
 	return err
 }
 

@@ -134,7 +134,7 @@ func (c *Crawl) Commit(ctx context.Context, keep func(archive.Meta) (bool, error
 	defer func() { err = errors.Join(err, c.Abort()) }()
 	list, err := c.normalise(keep)
 	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("it has no page that is kept; the version before stays")
+		err = errors.New("it has no page that is kept; the version before stays")
 	}
 	if err != nil {
 		return commit, fmt.Errorf("commit %s: %w", c.tag, err)
@@ -215,7 +215,7 @@ func (c *Crawl) store(ctx context.Context, list []archive.Meta) (commit archive.
 		if err := d.commit(ctx, version{tag: c.tag, number: number}, c.start, sources, true, lock); err != nil {
 			return err
 		}
-		c.r.step("git")
+		c.r.step("tag")
 		return c.r.catalog.Add(ctx, catalog.Commit{Number: number, CommitTag: c.tag, Domain: c.domain, Time: c.start, Pages: list})
 	})
 	if err != nil {

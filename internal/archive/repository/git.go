@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hce/dc/internal/childprocess"
+	"hce/dc/internal/files"
 )
 
 const (
@@ -242,6 +243,24 @@ func readBatch(r *bufio.Reader, objects []object, do func(o object, content io.R
 		}
 	}
 	return nil
+}
+
+// unlock removes the lock files of references that a killed git has left. The caller holds the lock of the
+// domain and its guard, so no git works in the repository.
+func (g git) unlock() error {
+	for _, name := range []string{branch, "HEAD", "packed-refs", "config"} {
+		if err := files.IgnoreMissing(os.Remove(filepath.Join(g.dir, name+".lock"))); err != nil {
+			return err
+		}
+	}
+	tags := filepath.Join(g.dir, "refs", "tags")
+	list, err := os.ReadDir(tags)
+	for _, e := range list {
+		if strings.HasSuffix(e.Name(), ".lock") {
+			err = errors.Join(err, os.Remove(filepath.Join(tags, e.Name())))
+		}
+	}
+	return files.IgnoreMissing(err)
 }
 
 // clean removes what a killed git has left. The caller holds the lock of the domain and its guard.

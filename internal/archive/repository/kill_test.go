@@ -84,10 +84,10 @@ func TestKilledWriter(t *testing.T) {
 		stored     bool
 	}{
 		{"first", "staged", false}, {"first", "folder", false}, {"first", "number", false}, {"first", "input", false},
-		{"first", "git", true}, {"first", "database", true}, {"first", "half of the files", true}, {"first", "files", true},
+		{"first", "git", true}, {"first", "tag", true}, {"first", "database", true}, {"first", "half of the files", true}, {"first", "files", true},
 		{"crawl", "staged", false}, {"crawl", "number", false}, {"crawl", "input", false},
-		{"crawl", "git", true}, {"crawl", "database", true}, {"crawl", "half of the files", true}, {"crawl", "files", true},
-		{"file", "input", false}, {"file", "git", true}, {"file", "files", true},
+		{"crawl", "git", true}, {"crawl", "tag", true}, {"crawl", "database", true}, {"crawl", "half of the files", true}, {"crawl", "files", true},
+		{"file", "input", false}, {"file", "git", true}, {"file", "tag", true}, {"file", "files", true},
 		{"tag", "schema", false}, {"tag", "input", false}, {"tag", "git", true}, {"tag", "files", true},
 	} {
 		t.Run(tt.work+" "+tt.step, func(t *testing.T) {
@@ -109,7 +109,9 @@ func TestKilledWriter(t *testing.T) {
 			_, err = c.Commit(t.Context(), nil)
 			mustSucceed(t, err)
 			checkKilled(t, r, tt.work, tt.stored)
-			mustBeSound(t, r)
+			if got := differences(t, r); got != "" {
+				t.Error(got)
+			}
 			crawl(t, r, start.Add(2*time.Hour), map[string]string{"/": "home 3"})
 			mustBeSound(t, r)
 			list, err := filepath.Glob(filepath.Join(r.Dir(), tmpFolder, "*"))

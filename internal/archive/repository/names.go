@@ -73,7 +73,7 @@ func folderOf(href string) (string, error) {
 func segmentName(segment string) string {
 	var b strings.Builder
 	for i, c := range []byte(segment) {
-		if c <= ' ' || c >= 0x7f || c == '/' || c == '\\' || c == ':' || c == '"' || i == 0 && (c == '.' || c == '~' || c == '-') {
+		if c <= ' ' || c >= 0x7f || c == '/' || c == '\\' || c == ':' || c == '"' || c == '~' || i == 0 && (c == '.' || c == '-') {
 			fmt.Fprintf(&b, "%%%02X", c)
 			continue
 		}
@@ -102,7 +102,8 @@ func hash(text string, digits int) string {
 // The folder is the path of the URL, and its last part the name of the file. A path that ends with a
 // slash gets the name "index"; a query follows the name after "?". Parts of a URL keep their escapes,
 // such as %20. Bytes that would mean something to the file system or to git are escaped,
-// as is the first byte of a name that begins with ".", "~" or "-": so no name is ".." or ".git". A name
+// as are "~", and the first byte of a name that begins with "." or "-": so no name is "..", ".git" or
+// "git~1". A name
 // of more than 180 bytes is cut and ends with "~" and a hash of its whole; a folder of more than 1500
 // bytes is "~long/" and a hash of the URL.
 //
@@ -188,12 +189,12 @@ func checkFile(name string) error {
 	}
 	for _, part := range parts {
 		switch {
-		case part == "" || strings.HasPrefix(part, ".") || strings.HasPrefix(part, "~") || strings.HasPrefix(part, "-"):
-			return refuse("a part is empty or begins with one of . ~ -")
+		case part == "" || strings.HasPrefix(part, ".") || strings.HasPrefix(part, "-"):
+			return refuse("a part is empty or begins with . or -")
 		case len(part) > maxFile:
 			return refuse(fmt.Sprintf("a part has more than %d bytes", maxFile))
-		case strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ") || strings.ContainsAny(part, "\\:") || strings.IndexFunc(part, unprintable) >= 0:
-			return refuse(`a part ends with a dot or blank, or has \, : or control characters`)
+		case strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ") || strings.ContainsAny(part, "\\:~") || strings.IndexFunc(part, unprintable) >= 0:
+			return refuse(`a part ends with a dot or blank, or has \, :, ~ or control characters`)
 		}
 	}
 	return nil

@@ -105,7 +105,7 @@ func TestClientNames(t *testing.T) {
 		mustSucceed(t, checkNewFile(good))
 	}
 	for _, bad := range []string{
-		"", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "a/./b", ".git/config", "a/.gitattributes", "a\x00", "a\nb", "a\\b", "c:d", "~x", "-x", "a.", "a ",
+		"", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "a/./b", ".git/config", "a/.gitattributes", "a\x00", "a\nb", "a\\b", "c:d", "~x", "git~1", "-x", "a.", "a ",
 		"\xff", "x/data.xml", "x/DATA.XML", strings.Repeat("a", 181), strings.Repeat("a/", 8) + "a", "\u202ea", "a\u2028",
 	} {
 		mustFail(t, checkNewFile(bad), archive.ErrInvalid)

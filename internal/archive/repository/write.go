@@ -149,7 +149,7 @@ func (d *domain) add(ctx context.Context, s source) error {
 	if err := d.commit(ctx, version{tag: at.tag, number: at.number}, commit.Time, []source{s}, false, nil); err != nil {
 		return err
 	}
-	d.r.step("git")
+	d.r.step("tag")
 	// From here on the file is stored: what fails now, the next lock repairs.
 	if err := d.put(s); err != nil {
 		return fmt.Errorf("%s is stored, but not in its folder; the next access repairs that: %w", s.name, err)
