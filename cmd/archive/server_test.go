@@ -290,33 +290,3 @@ func TestTokenFile(t *testing.T) {
 	clitest.Write(t, f.dir, "wrong", strings.Repeat("x", 30))
 	run("token", 2)
 }
-
-// The shipped values of [Server] and [Client] are the built-in ones.
-func TestShippedNetwork(t *testing.T) {
-	shipped, err := filepath.Abs("../../ini/archive.ini")
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := func(path string) (list []string) {
-		stdout, stderr, status := clitest.Run(t, t.TempDir(), "config", "show", "--config", path)
-		if status != 0 || stderr != "" {
-			t.Errorf("%s: status %d, %s", path, status, stderr)
-		}
-		wanted := false
-		for line := range strings.SplitSeq(stdout, "\n") {
-			if strings.HasPrefix(line, "[") {
-				wanted = line == "[Server]" || line == "[Client]"
-			}
-			if wanted && line != "" && !strings.HasPrefix(line, ";") {
-				list = append(list, line)
-			}
-		}
-		return list
-	}
-	got, want := values(shipped), values(clitest.Write(t, t.TempDir(), "archive.ini", "[Archive]\n"))
-	slices.Sort(got)
-	slices.Sort(want)
-	if len(got) < 10 || !slices.Equal(got, want) {
-		t.Errorf("shipped\n%s\nbuilt-in\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,12 +135,12 @@ func TestPrecedence(t *testing.T) {
 	show := func(c crawl.Config) string { return fmt.Sprintf("%+v", c) }
 	write(ini.Archive)
 	shipped, err := options{}.read(quiet)
-	if err != nil || show(shipped.crawl) != show(builtIn.crawl) || shipped.root != builtIn.root || shipped.log != builtIn.log || len(shipped.file.Unknown()) > 0 {
-		t.Errorf("shipped %+v, %v\nbuilt in %+v", shipped.crawl, err, builtIn.crawl)
+	if err != nil || show(shipped.crawl) != show(builtIn.crawl) || shipped.root != builtIn.root || shipped.log != builtIn.log || !reflect.DeepEqual(shipped.network, builtIn.network) || len(shipped.file.Unknown()) > 0 {
+		t.Errorf("shipped %+v %+v, %v\nbuilt in %+v %+v", shipped.crawl, shipped.network, err, builtIn.crawl, builtIn.network)
 	}
 	for key := range strings.Lines(ini.Archive) {
 		name, _, found := strings.Cut(key, " =")
-		if found && !strings.HasPrefix(key, ";") && !shipped.file.Section("Crawler").Given(name) && !shipped.file.Section("Archive").Given(name) && !strings.HasSuffix(strings.TrimSpace(key), "=") {
+		if found && !strings.HasPrefix(key, ";") && !slices.ContainsFunc([]string{"Archive", "Crawler", "Server", "Client"}, func(section string) bool { return shipped.file.Section(section).Given(name) }) && !strings.HasSuffix(strings.TrimSpace(key), "=") {
 			t.Errorf("key %s has no effect", name)
 		}
 	}
