@@ -41,7 +41,8 @@ type Store struct {
 	commits  []archive.Commit
 	clock    time.Time
 
-	writes int // writers that were neither closed nor aborted
+	writes  int // writers that were neither closed nor aborted
+	written int // bytes that all writers have taken
 }
 
 // version is a page in one crawl.
@@ -118,6 +119,13 @@ func (s *Store) OpenWriters() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.writes
+}
+
+// Written returns the number of bytes that all writers have taken.
+func (s *Store) Written() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.written
 }
 
 // Query implements archive.Store.
@@ -241,6 +249,13 @@ type writer struct {
 	meta  archive.Meta
 	name  string
 	done  bool
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
+	w.store.written += len(p)
+	return w.Buffer.Write(p)
 }
 
 func (w *writer) Close() error {

@@ -15,8 +15,12 @@ import (
 	"hce/dc/internal/archive/protocol"
 )
 
-// bufferSize is that of a file on its way to the server.
-const bufferSize = 64 << 10
+// bufferSize is that of a file on its way to the server. What is older than flushTime is sent with the
+// next Write, so that a slow source is no silent client.
+const (
+	bufferSize = 64 << 10
+	flushTime  = time.Second
+)
 
 // watched is a body that ends its request if a read takes longer than patience.
 type watched struct {
@@ -69,6 +73,7 @@ func (f *file) Close() error {
 // writer is a file that is written. A request in another goroutine takes what is written.
 type writer struct {
 	buffer *bufio.Writer
+	sent   time.Time // when the buffer was flushed
 	pipe   *io.PipeWriter
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the server has answered
@@ -126,7 +131,12 @@ func (w *writer) Write(p []byte) (int, error) {
 	if w.closed {
 		return 0, fs.ErrClosed
 	}
-	return w.buffer.Write(p)
+	n, err := w.buffer.Write(p)
+	if now := time.Now(); err == nil && now.Sub(w.sent) > flushTime {
+		w.sent = now
+		err = w.buffer.Flush()
+	}
+	return n, err
 }
 
 // Close sends the end of the file, and waits until the server has stored it.

@@ -74,7 +74,8 @@ func (p program) clientPut() *command.Command {
 	c := p.connected(command.Text{
 		Name: "put", Summary: "adds a file to the folder of a page",
 		Description: `The file is read from standard input or from --from. A file that exists is never overwritten, and
-a version that a crawl has replaced takes no more files; both are refused (exit status 2).`,
+a version that a crawl has replaced takes no more files; both are refused (exit status 2). A source that gives nothing for a minute, or less than 512 bytes a
+second for long, is cut off, and nothing is stored.`,
 		Examples: "  archive client put https://example.org/ notes.txt <notes.txt\n  archive client put https://example.org/ img/a.png --from a.png",
 	}, func(s *session, c *client.Client) error { return s.put(c, words[0], words[1], tag, from) })
 	c.Words(&words, "URL NAME", 2, 2)

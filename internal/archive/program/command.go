@@ -14,9 +14,10 @@ import (
 	"hce/dc/internal/cli/command"
 )
 
-const exitText = `0 done; 1 done, with errors: a domain was not archived, or db check found differences; 2 refused:
-wrong arguments or values, nothing was changed; 3 failed: a full disk, a failure of a program; 4
-interrupted. All sub-commands use these numbers.`
+const exitText = `0 done; 1 done, with errors: a domain was not archived, db check found differences, or count
+has pages that are outdated or failed; 2 refused: wrong arguments or values, a file that exists,
+nothing was changed; 3 failed: a full disk, no connection, a failure of a program; 4 interrupted. All
+sub-commands use these numbers.`
 
 // errWithErrors means that the work is done, with errors that were already reported.
 var errWithErrors = errors.New("done, with errors")

@@ -136,6 +136,23 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
+// A client whose source is slow but steady sends what it has, and does not wait for a full buffer.
+func TestSlowSource(t *testing.T) {
+	w := start(t, archivetest.New(t), nil)
+	m := w.page(t)
+	file, err := connect(t, w.server.URL(), nil).Create(t.Context(), m, "slow.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(file, "first"); err != nil {
+		t.Fatal(err)
+	}
+	testwait.Until(t, "the server has the beginning", func() bool { return w.Written() == 5 })
+	if err := file.Close(); err != nil || archivetest.Read(t, w.Store, m, "slow.txt") != "first" {
+		t.Error(err)
+	}
+}
+
 // Connections that send nothing do not exhaust the server: those above the limit wait, and an honest
 // client has its turn when they end.
 func TestManyConnections(t *testing.T) {
