@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
@@ -60,7 +61,7 @@ func (r *Repository) versions(ctx context.Context) (list []stored, err error) {
 			list = append(list, stored{v, d})
 		}
 	}
-	slices.SortFunc(list, func(a, b stored) int { return int(a.number - b.number) })
+	slices.SortFunc(list, func(a, b stored) int { return cmp.Compare(a.number, b.number) })
 	return list, nil
 }
 
@@ -96,6 +97,11 @@ func Recover(ctx context.Context, dir string) (versions int, err error) {
 	})
 	if err == nil {
 		err = r.recoverSchema(ctx, list)
+	}
+	if l, lost := r.readLast(); err == nil && len(list) > 0 {
+		if newest := list[len(list)-1]; lost != nil || l.Number < newest.number {
+			err = r.writeLast(last{newest.number, newest.domain.name})
+		}
 	}
 	if err != nil {
 		return 0, fmt.Errorf("recover archive %s: %w", dir, err)

@@ -131,6 +131,14 @@ func (r *Repository) readLast() (l last, err error) {
 	return l, nil
 }
 
+func (r *Repository) writeLast(l last) error {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	return files.Write(r.lastFile(), text, 0o600)
+}
+
 // number takes the next number of a commit for a domain, and calls do with it. The caller holds the
 // domain alone. Until do returns, no other commit gets a number.
 func (r *Repository) number(ctx context.Context, domain string, do func(number int64, lock *os.File) error) error {
@@ -148,11 +156,7 @@ func (r *Repository) number(ctx context.Context, domain string, do func(number i
 		return err
 	}
 	next := last{max(l.Number, stored) + 1, domain}
-	text, err := json.Marshal(next)
-	if err != nil {
-		return err
-	}
-	if err := files.Write(r.lastFile(), text, 0o600); err != nil {
+	if err := r.writeLast(next); err != nil {
 		return err
 	}
 	r.step("number")

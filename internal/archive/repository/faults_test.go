@@ -53,6 +53,7 @@ func TestRecover(t *testing.T) {
 				}
 			}
 			mustSucceed(t, os.Remove(r.schemaFile()))
+			mustSucceed(t, os.Remove(r.lastFile()))
 			if _, err := Open(r.Dir()); err == nil || !strings.Contains(err.Error(), "archive db recover") {
 				t.Errorf("error of Open: %v", err)
 			}
@@ -69,6 +70,9 @@ func TestRecover(t *testing.T) {
 			}
 			mustBeSound(t, r)
 		})
+	}
+	if commit := crawl(t, r, start.Add(2*time.Hour), map[string]string{"/a": "four"}); commit.Number != 3 {
+		t.Errorf("the next number is %d", commit.Number)
 	}
 }
 

@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,17 +121,26 @@ func open(dir string) (*Repository, error) {
 	return r, nil
 }
 
-// complete refuses a database that was lost.
+// complete refuses a database that was lost: it is empty, and git has versions.
 func (r *Repository) complete(ctx context.Context) error {
-	l, err := r.readLast()
-	if err != nil {
+	if stored, _, err := r.catalog.Last(ctx); err != nil || stored > 0 {
 		return err
 	}
-	stored, _, err := r.catalog.Last(ctx)
-	if err == nil && stored == 0 && l.Number > 1 {
-		err = errors.New("the database has lost its rows; build it again with archive db recover")
-	}
-	return err
+	return r.numbered(ctx, func() error { // the first commit may have been killed
+		if stored, _, err := r.catalog.Last(ctx); err != nil || stored > 0 {
+			return err
+		}
+		domains, err := r.domains()
+		if err != nil {
+			return err
+		}
+		for _, d := range domains {
+			if tip, err := d.git.tip(ctx); err != nil || tip != "" {
+				return cmp.Or(err, errors.New("the database has lost its rows; build it again with archive db recover"))
+			}
+		}
+		return nil
+	})
 }
 
 // Close closes the archive.
