@@ -62,7 +62,7 @@ func (g git) stream(ctx context.Context, guards []*os.File, input io.Reader, out
 	cmd := g.command(ctx, guards, args...)
 	talk := &short{}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = input, output, talk
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = time.Minute // a busy machine may read the rest of the output long after the end of git
 	err := childprocess.Run(cmd)
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
