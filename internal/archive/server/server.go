@@ -74,7 +74,8 @@ const (
 // Server is a server with an open address.
 type Server struct {
 	cfg      Config
-	listener net.Listener
+	tcp      net.Listener
+	listener net.Listener // tcp with the limit of connections, and TLS
 	http     *http.Server
 	feed     *feed
 	registry *registry
@@ -132,11 +133,12 @@ func (s *Server) open() error {
 		}
 		secrets = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(s.cfg.Port)))
-	if err != nil {
+	opener := net.ListenConfig{Control: endLost(s.cfg.Patience)}
+	var err error
+	if s.tcp, err = opener.Listen(context.Background(), "tcp", net.JoinHostPort(host, strconv.Itoa(s.cfg.Port))); err != nil {
 		return err
 	}
-	s.listener = netutil.LimitListener(l, s.cfg.Connections)
+	s.listener = netutil.LimitListener(s.tcp, s.cfg.Connections)
 	if secrets != nil {
 		s.listener = tls.NewListener(s.listener, secrets)
 	}
