@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"hce/dc/internal/archive"
 	"hce/dc/internal/archive/client"
@@ -26,9 +25,9 @@ type Load struct {
 	Store   archive.Store // that of the server
 	// More reports whether a client does another round. The crawls end after the last one.
 	More func(round int) bool
-	// Pause is the time between two crawls.
-	Pause time.Duration
-	// Cut, if not nil, breaks all connections for a moment, from time to time. A call that is cut may
+	// Each is the number of rounds, of all clients, between two crawls.
+	Each int
+	// Cut, if not nil, breaks all connections for a moment before each crawl. A call that is cut may
 	// fail then; what is stored must be right all the same.
 	Cut func()
 }
@@ -41,6 +40,7 @@ type loadState struct {
 	Load
 	mu      sync.Mutex
 	written map[string]string // by url, commit tag and name: the text of the writer that won
+	rounds  chan struct{}     // gets each round that has ended
 	reads   atomic.Int64
 	cuts    atomic.Int64 // calls that were cut
 }
@@ -58,8 +58,8 @@ func (s *loadState) cut(err error) bool {
 // writers of a name wins and its file stays, and that each observer is told of each crawl once, in
 // order.
 func (l Load) Run(t *testing.T) {
-	s := &loadState{Load: l, written: map[string]string{}}
-	var crawls, clients, observers sync.WaitGroup
+	s := &loadState{Load: l, written: map[string]string{}, rounds: make(chan struct{}, 2*l.Clients)}
+	var clients, observers sync.WaitGroup
 	var tags []string
 	seen := make([][]string, l.Clients)
 	counts := make([]atomic.Int64, l.Clients)
@@ -84,23 +84,20 @@ func (l Load) Run(t *testing.T) {
 		})
 		clients.Go(func() { s.work(t, i, c) })
 	}
-	ended := make(chan struct{})
-	go func() { clients.Wait(); close(ended) }()
-	crawls.Go(func() {
-		for n := 1; ; n++ {
-			select {
-			case <-ended:
-				return
-			case <-time.After(l.Pause):
-				if l.Cut != nil {
-					l.Cut()
-				}
-				domain := domains[n%len(domains)]
-				tags = append(tags, l.Crawl(t, domain, pages(domain, n)).CommitTag)
-			}
+	go func() { clients.Wait(); close(s.rounds) }()
+	for n := 1; ; n++ {
+		if _, more := <-s.rounds; !more {
+			break
 		}
-	})
-	crawls.Wait()
+		if n%l.Each != 0 {
+			continue
+		}
+		if l.Cut != nil {
+			l.Cut()
+		}
+		domain := domains[n/l.Each%len(domains)]
+		tags = append(tags, l.Crawl(t, domain, pages(domain, n)).CommitTag)
+	}
 	for i := range l.Clients {
 		testwait.Until(t, fmt.Sprintf("observer %d is told of all crawls", i), func() bool { return counts[i].Load() >= int64(len(tags)) })
 	}
@@ -122,23 +119,28 @@ func pages(domain string, n int) map[string]string {
 // work is one client.
 func (s *loadState) work(t *testing.T, number int, c *client.Client) {
 	for round := 0; s.More(round); round++ {
-		domain := domains[(number+round)%len(domains)]
-		list, err := c.Query(t.Context(), archive.Query{Where: "domain = '" + domain + "'", OrderBy: "commitTime DESC, url", Limit: 4})
-		if s.cut(err) {
-			continue
-		}
-		if err != nil || len(list) == 0 {
-			t.Errorf("client %d: %d versions, %v", number, len(list), err)
-			return
-		}
-		for _, m := range list {
-			s.read(t, c, m)
-		}
-		m := list[round%2]
-		text := fmt.Sprintf("client %d round %d", number, round)
-		s.write(t, c, m, "shared.txt", text)
-		s.write(t, c, m, fmt.Sprintf("own/%d-%d.txt", number, round), text)
+		s.round(t, number, round, c)
+		s.rounds <- struct{}{}
 	}
+}
+
+func (s *loadState) round(t *testing.T, number, round int, c *client.Client) {
+	domain := domains[(number+round)%len(domains)]
+	list, err := c.Query(t.Context(), archive.Query{Where: "domain = '" + domain + "'", OrderBy: "commitTime DESC, url", Limit: 4})
+	if s.cut(err) {
+		return
+	}
+	if err != nil || len(list) < 2 {
+		t.Errorf("client %d: %d versions, %v", number, len(list), err)
+		return
+	}
+	for _, m := range list {
+		s.read(t, c, m)
+	}
+	m := list[round%2]
+	text := fmt.Sprintf("client %d round %d", number, round)
+	s.write(t, c, m, "shared.txt", text)
+	s.write(t, c, m, fmt.Sprintf("own/%d-%d.txt", number, round), text)
 }
 
 func (s *loadState) read(t *testing.T, c *client.Client, m archive.Meta) {

@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"testing"
-	"time"
 
 	"hce/dc/internal/archive/archivetest"
 	"hce/dc/internal/archive/client"
@@ -16,7 +15,7 @@ func load(t *testing.T, more func(int) bool) archivetest.Load {
 	w := start(t, archivetest.New(t), nil)
 	return archivetest.Load{
 		Clients: 50, Connect: func() *client.Client { return connect(t, w.server.URL(), nil) },
-		Crawl: w.Crawl, Store: w.Store, More: more, Pause: 30 * time.Millisecond,
+		Crawl: w.Crawl, Store: w.Store, More: more, Each: 10,
 	}
 }
 
@@ -36,7 +35,7 @@ func TestFiftyClientsOnABadNetwork(t *testing.T) {
 	defer relay.Close()
 	archivetest.Load{
 		Clients: 50, Connect: func() *client.Client { return connect(t, "http://"+relay.Address(), nil) },
-		Crawl: w.Crawl, Store: w.Store, More: func(round int) bool { return round < 8 }, Pause: 50 * time.Millisecond,
+		Crawl: w.Crawl, Store: w.Store, More: func(round int) bool { return round < 8 }, Each: 20,
 		Cut: func() { relay.Cut(); relay.Mend() },
 	}.Run(t)
 	testwait.Until(t, "no writer is open", func() bool { return w.OpenWriters() == 0 })

@@ -73,6 +73,6 @@ func folderLoad(t *testing.T, more func(int) bool) archivetest.Load {
 	w := start(t, r, nil)
 	return archivetest.Load{
 		Clients: 50, Connect: func() *client.Client { return connect(t, w.server.URL(), nil) },
-		Crawl: crawl, Store: r, More: more, Pause: 500 * time.Millisecond,
+		Crawl: crawl, Store: r, More: more, Each: 10,
 	}
 }
