@@ -199,6 +199,25 @@ func TestHostilePages(t *testing.T) {
 	mustBeSound(t, r)
 }
 
+// A person may run git gc: packed references and objects are read like others.
+func TestPacked(t *testing.T) {
+	r := newArchive(t)
+	crawl(t, r, start, map[string]string{"/a": "one"})
+	crawl(t, r, start.Add(time.Hour), map[string]string{"/a": "two"})
+	for i, want := range []string{"one", "two"} {
+		for _, args := range [][]string{{"pack-refs", "--all"}, {"gc", "--quiet"}} {
+			_, err := r.domain(host).git.run(t.Context(), nil, nil, args...)
+			mustSucceed(t, err)
+		}
+		m := one(t, r, "/a", archive.Tag(host, start.Add(time.Duration(i)*time.Hour)))
+		if got := read(t, r, m, "data.html"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		mustSucceed(t, write(t, r, one(t, r, "/a", archive.Tag(host, start.Add(time.Hour))), fmt.Sprint(i), "x"))
+	}
+	mustBeSound(t, r)
+}
+
 // The limits of a file and of a node; what is refused leaves nothing.
 func TestLimits(t *testing.T) {
 	r := newArchive(t)
