@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/archive/catalog"
 	"hce/dc/internal/archive/pagexml"
 	"hce/dc/internal/files"
+	"hce/dc/internal/testwait"
 	"hce/dc/internal/web/canonical"
 )
 
@@ -293,9 +294,8 @@ func TestAtOnce(t *testing.T) {
 	}
 	for i := 1; i < 4; i++ {
 		crawl(t, r, start.Add(time.Duration(i)*time.Hour), map[string]string{"/a": fmt.Sprintf("version %d", i)})
-		for seen := reads.Load(); reads.Load() < seen+4 && !t.Failed(); {
-			time.Sleep(time.Millisecond)
-		}
+		seen := reads.Load()
+		testwait.Until(t, "readers read this version", func() bool { return reads.Load() >= seen+4 || t.Failed() })
 	}
 	close(done)
 	wg.Wait()

@@ -210,6 +210,12 @@ func (r *Repository) removeLeft() error {
 	}
 	for _, e := range entries {
 		dir := filepath.Join(r.dir, tmpFolder, e.Name())
+		if !e.IsDir() { // a file that a reader has open, or was about to open
+			if err := files.IgnoreMissing(os.Remove(dir)); err != nil {
+				return err
+			}
+			continue
+		}
 		unlock, err := files.TryLock(filepath.Join(dir, "lock"))
 		if err != nil {
 			continue // in use, or just removed
