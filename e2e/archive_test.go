@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"hce/dc/examples/siteserver/site"
@@ -73,136 +74,178 @@ func put(t *testing.T, path string, text []byte) {
 	}
 }
 
-// The program archive keeps three versions of a changing documentation: three commits, each page of each
-// version byte for byte, also one that is gone; a killed crawl changes nothing; the database that is built
-// again equals the one before.
-func TestArchive(t *testing.T) {
-	dir := part(t, documentation(t, "python3.11/html"), "tutorial", "extending", "faq", "installing")
-	put(t, filepath.Join(dir, "index.html"), []byte("<html><title>Start &amp; end</title><a href='/tutorial/index.html'>a</a> <a href='/extending/index.html'>b</a> <a href='/style.css'>c</a> <a href='/private/x.html'>d</a>"))
-	put(t, filepath.Join(dir, "style.css"), []byte("p { color: red }\r\n\x00"))
-	put(t, filepath.Join(dir, "private/x.html"), []byte("<title>Private</title>"))
-	put(t, filepath.Join(dir, "robots.txt"), []byte("User-agent: *\nDisallow: /private/\n"))
-	docs := newWitnessAt(t, "127.0.4.1", site.Handler(site.Options{Dir: dir}))
-	gate, held := make(chan struct{}), make(chan struct{}, 1000)
-	var hold atomic.Bool
-	other := newWitnessAt(t, "127.0.4.2", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if hold.Load() && r.URL.Path == "/" {
-			held <- struct{}{}
-			<-gate
-		}
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, "<title>Other</title><a href='%s/faq/index.html'>not followed</a>", docs.URL)
-	}))
-	root := filepath.Join(t.TempDir(), "archive")
-	archiveRun(t, 0, "init", root)
-	put(t, filepath.Join(root, "filter-mime.ini"), []byte("[Filter]\nexclude = text/css\n"))
-	crawl := []string{"crawler", "--root", root, "--interval", "0", "--delay", "0", "--allow-networks", "127.0.0.0/8", docs.URL + "/", other.URL}
-	with := func(args ...string) []string { return append(slices.Clone(crawl), args...) }
+// archiveWorld is an archive of two sites: part of a documentation, which changes, and a page that can be
+// held back.
+type archiveWorld struct {
+	*testing.T
+	root, dir string
+	docs      *witness
+	crawl     []string // arguments
+	held      chan struct{}
+	hold      atomic.Pointer[chan struct{}] // the page waits until it is closed
+	want      map[string]map[string]string  // bytes by commit tag and path
+}
 
-	want := map[string]map[string]string{} // bytes by commit tag and path
-	note := func(paths ...string) {
-		t.Helper()
-		newest := archivedVersions(t, root, "url = '"+docs.URL+"/'")
-		tag := newest[len(newest)-1].CommitTag
-		want[tag] = map[string]string{}
-		for _, path := range paths {
-			name := path
-			if strings.HasSuffix(path, "/") {
-				name += "index.html"
-			}
-			text, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			want[tag][path] = string(text)
+func newArchiveWorld(t *testing.T) *archiveWorld {
+	w := &archiveWorld{T: t, held: make(chan struct{}, 1000), want: map[string]map[string]string{}}
+	w.dir = part(t, documentation(t, "python3.11/html"), "tutorial", "extending", "faq", "installing")
+	w.put("index.html", "<html><title>Start &amp; end</title><a href='/tutorial/index.html'>a</a> <a href='/extending/index.html'>b</a> <a href='/style.css'>c</a> <a href='/private/x.html'>d</a>")
+	w.put("style.css", "p { color: red }\r\n\x00")
+	w.put("private/x.html", "<title>Private</title>")
+	w.put("robots.txt", "User-agent: *\nDisallow: /private/\n")
+	w.docs = newWitnessAt(t, "127.0.4.1", site.Handler(site.Options{Dir: w.dir}))
+	other := newWitnessAt(t, "127.0.4.2", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if gate := w.hold.Load(); gate != nil && r.URL.Path == "/" {
+			w.held <- struct{}{}
+			<-*gate
 		}
+		rw.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(rw, "<title>Other</title><a href='%s/faq/index.html'>not followed</a>", w.docs.URL)
+	}))
+	w.root = filepath.Join(t.TempDir(), "archive")
+	archiveRun(t, 0, "init", w.root)
+	put(t, filepath.Join(w.root, "filter-mime.ini"), []byte("[Filter]\nexclude = text/css\n"))
+	w.crawl = []string{"crawler", "--root", w.root, "--interval", "0", "--delay", "0", "--allow-networks", "127.0.0.0/8", w.docs.URL + "/", other.URL}
+	return w
+}
+
+// put changes a file of the documentation.
+func (w *archiveWorld) put(name, text string) { put(w.T, filepath.Join(w.dir, name), []byte(text)) }
+
+// crawlWith crawls both sites, and notes the bytes that these pages of the new version must have.
+func (w *archiveWorld) crawlWith(paths string, args ...string) {
+	w.Helper()
+	archiveRun(w.T, 0, append(slices.Clone(w.crawl), args...)...)
+	newest := archivedVersions(w.T, w.root, "url = '"+w.docs.URL+"/'")
+	tag := newest[len(newest)-1].CommitTag
+	w.want[tag] = map[string]string{}
+	for _, path := range strings.Fields(paths) {
+		name := path
+		if strings.HasSuffix(path, "/") {
+			name += "index.html"
+		}
+		text, err := os.ReadFile(filepath.Join(w.dir, name))
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.want[tag][path] = string(text)
 	}
-	archiveRun(t, 0, crawl...)
-	for _, v := range docs.requests() {
+}
+
+// stop ends a crawl with a signal while the second site is fetched.
+func (w *archiveWorld) stop(signal syscall.Signal, status int) {
+	w.Helper()
+	gate := make(chan struct{})
+	w.hold.Store(&gate)
+	stopped := exec.Command(filepath.Join(bin, "archive"), w.crawl...)
+	ended, err := childprocess.Start(stopped)
+	if err != nil {
+		w.Fatal(err)
+	}
+	<-w.held
+	_ = stopped.Process.Signal(signal)
+	if signal == syscall.SIGTERM { // the crawler waits for its requests
+		close(gate)
+	}
+	<-ended
+	if got := stopped.ProcessState.ExitCode(); got != status {
+		w.Errorf("%v: exit status %d, want %d", signal, got, status)
+	}
+	w.hold.Store(nil)
+	if signal != syscall.SIGTERM {
+		close(gate)
+	}
+}
+
+// The program archive keeps the versions of a changing documentation: a commit for each crawl, each page of
+// each version byte for byte, also one that is gone; a crawl that is stopped or killed changes nothing;
+// the database that is built again equals the one before.
+func TestArchive(t *testing.T) {
+	w := newArchiveWorld(t)
+	w.crawlWith("/ /style.css /tutorial/index.html /tutorial/errors.html /extending/embedding.html /tutorial/modules.html")
+	for _, v := range w.docs.requests() {
 		if v.URL == "/private/x.html" {
 			t.Error("a page that robots.txt forbids was requested")
 		}
 	}
-	note("/", "/style.css", "/tutorial/index.html", "/tutorial/errors.html", "/extending/embedding.html", "/tutorial/modules.html")
-
-	put(t, filepath.Join(dir, "tutorial/errors.html"), []byte("<title>Changed</title>\xff\xfe changed"))
-	if err := os.Remove(filepath.Join(dir, "tutorial/modules.html")); err != nil {
+	w.put("tutorial/errors.html", "<title>Changed</title>\xff\xfe changed")
+	if err := os.Remove(filepath.Join(w.dir, "tutorial/modules.html")); err != nil {
 		t.Fatal(err)
 	}
-	archiveRun(t, 0, with("--filters", "mime", "--user-agent", "Archive/1", "--instances", "1")...)
-	for _, v := range docs.requests() {
+	w.crawlWith("/ /tutorial/errors.html /tutorial/index.html", "--filters", "mime", "--user-agent", "Archive/1", "--instances", "1")
+	for _, v := range w.docs.requests() {
 		if v.Agent != "Archive/1" {
 			t.Errorf("%s was requested by %q", v.URL, v.Agent)
 		}
 	}
-	note("/", "/tutorial/errors.html", "/tutorial/index.html")
-	before := archivedVersions(t, root, "")
+	before := archivedVersions(t, w.root, "")
+	w.stop(syscall.SIGTERM, 4)
+	w.stop(syscall.SIGKILL, -1)
+	if list := archivedVersions(t, w.root, "domain LIKE '127.0.4.2%'"); len(list) != 2 {
+		t.Errorf("versions after two crawls that were stopped: %v", list)
+	}
+	w.crawlWith("/ /private/x.html /style.css /tutorial/index.html", "--robots", "no", "--depth", "1")
+	w.checkBytes()
+	w.checkRows(before)
+	w.checkRecovery()
+	if left, err := filepath.Glob(filepath.Join(w.root, "tmp", "*")); err != nil || len(left) > 0 {
+		t.Errorf("left in tmp: %v, %v", left, err)
+	}
+}
 
-	// A crawl is killed in the middle: nothing changes, and the next one works.
-	hold.Store(true)
-	killed := exec.Command(filepath.Join(bin, "archive"), crawl...)
-	ended, err := childprocess.Start(killed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-held
-	_ = killed.Process.Kill()
-	<-ended
-	hold.Store(false)
-	close(gate)
-	tags := map[string]bool{}
-	for _, m := range archivedVersions(t, root, "domain LIKE '127.0.4.2%'") {
-		tags[m.CommitTag] = true
-	}
-	if len(tags) != 2 {
-		t.Errorf("versions after the kill: %v", tags)
-	}
-	archiveRun(t, 0, with("--robots", "no", "--depth", "1")...)
-	note("/", "/private/x.html", "/style.css", "/tutorial/index.html")
-
-	for tag, paths := range want {
+func (w *archiveWorld) checkBytes() {
+	for tag, paths := range w.want {
 		for path, text := range paths {
-			if got, _ := archiveRun(t, 0, "cat", "--root", root, docs.URL+path, "--version", tag); got != text {
-				t.Errorf("%s of %s: %d bytes, want %d", path, tag, len(got), len(text))
+			if got, _ := archiveRun(w.T, 0, "cat", "--root", w.root, w.docs.URL+path, "--version", tag); got != text {
+				w.Errorf("%s of %s: %d bytes, want %d", path, tag, len(got), len(text))
 			}
 		}
 	}
-	all := archivedVersions(t, root, "")
+}
+
+// checkRows compares the rows of the versions with what was crawled. The rows before two crawls that were
+// stopped are still there.
+func (w *archiveWorld) checkRows(before []archived) {
+	all := archivedVersions(w.T, w.root, "")
 	for _, m := range before {
 		if !slices.Contains(all, m) {
-			t.Errorf("version %s of %s is lost", m.CommitTag, m.URL)
+			w.Errorf("version %s of %s is lost", m.CommitTag, m.URL)
 		}
 	}
-	first := archivedVersions(t, root, "domain LIKE '127.0.4.1%'")
-	counts := map[string]int{}
-	for _, m := range first {
-		counts[m.CommitTag]++
-		if strings.Contains(m.Path, "other") || m.MIMEType == "text/html" && m.Title == "" {
-			t.Errorf("%+v", m)
+	docs := archivedVersions(w.T, w.root, "domain LIKE '127.0.4.1%'")
+	first, last := docs[0].CommitTag, docs[len(docs)-1].CommitTag
+	pages := 0
+	for _, m := range docs {
+		if m.CommitTag == first {
+			pages++
+		}
+		if m.MIMEType == "text/html" && m.Title == "" || m.CommitTag == last && strings.HasSuffix(m.URL, "/tutorial/errors.html") {
+			w.Errorf("a page without a title, or deeper than its crawl goes: %+v", m)
 		}
 	}
-	if first[0].Title != "Start & end" || counts[first[0].CommitTag] < 25 {
-		t.Errorf("%+v, pages %v", first[0], counts)
+	if docs[0].Title != "Start & end" || pages < 25 {
+		w.Errorf("%d pages in the first version, the first is %+v", pages, docs[0])
 	}
-	if got := archivedVersions(t, root, "mimeType = 'text/css' AND commitTag = '"+before[len(before)-1].CommitTag+"'"); len(got) > 0 {
-		t.Errorf("the filter keeps %v", got)
+	css := archivedVersions(w.T, w.root, "mimeType = 'text/css'")
+	if len(css) < 2 || css[0].CommitTag != first || slices.ContainsFunc(css, func(m archived) bool { return slices.Contains(before, m) && m.CommitTag != first }) {
+		w.Errorf("the filter of the second crawl keeps %v", css)
 	}
-	archiveRun(t, 2, "cat", "--root", root, docs.URL+"/tutorial/modules.html", "--version", all[len(all)-1].CommitTag)
+	archiveRun(w.T, 2, "cat", "--root", w.root, w.docs.URL+"/tutorial/modules.html", "--version", last)
+}
 
-	if err := os.Remove(filepath.Join(root, "archive.db")); err != nil {
-		t.Fatal(err)
+func (w *archiveWorld) checkRecovery() {
+	all := archivedVersions(w.T, w.root, "")
+	if err := os.Remove(filepath.Join(w.root, "archive.db")); err != nil {
+		w.Fatal(err)
 	}
-	if _, talk := archiveRun(t, 3, "ls", "--root", root); !strings.Contains(talk, "archive db recover") {
-		t.Errorf("without the database: %s", talk)
+	if _, talk := archiveRun(w.T, 3, "ls", "--root", w.root); !strings.Contains(talk, "archive db recover") {
+		w.Errorf("without the database: %s", talk)
 	}
-	archiveRun(t, 0, "db", "recover", "--root", root)
-	if again := archivedVersions(t, root, ""); !slices.Equal(again, all) {
-		t.Errorf("the database that was built again has %d rows, before %d", len(again), len(all))
+	archiveRun(w.T, 0, "db", "recover", "--root", w.root)
+	if again := archivedVersions(w.T, w.root, ""); !slices.Equal(again, all) {
+		w.Errorf("the database that was built again has %d rows, before %d", len(again), len(all))
 	}
-	if out, _ := archiveRun(t, 0, "db", "check", "--root", root); out != "" {
-		t.Errorf("differences:\n%s", out)
-	}
-	if left, err := filepath.Glob(filepath.Join(root, "tmp", "*")); err != nil || len(left) > 0 {
-		t.Errorf("left in tmp: %v, %v", left, err)
+	if out, _ := archiveRun(w.T, 0, "db", "check", "--root", w.root); out != "" {
+		w.Errorf("differences:\n%s", out)
 	}
 }

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,7 +39,8 @@ func (m *Manager) job(ctx context.Context, daemon *node.Daemon, j Job) (err erro
 	}
 	defer func() { err = errors.Join(err, crawl.Abort()) }()
 	m.Say("%s: crawling", crawl.Tag())
-	site := wire.Md5(crawl.Tag())
+	// A killed crawl may have had the same tag, and the daemon finishes its last batch: no id comes again.
+	site := wire.Md5(crawl.Tag() + rand.Text())
 	object, err := m.siteObject(site, j)
 	if err != nil {
 		return err

@@ -97,14 +97,6 @@ func (m *Manager) Run(ctx context.Context, urls []string) error {
 	if err != nil {
 		return err
 	}
-	release, err := n.Reserve()
-	if errors.Is(err, files.ErrLocked) {
-		return fmt.Errorf("another crawl works in %s (%w); wait for its end", m.Repository.Dir(), err)
-	}
-	if err != nil {
-		return err
-	}
-	defer release()
 	return m.repeat(ctx, func() error { return m.round(ctx, n, jobs) })
 }
 
@@ -146,8 +138,16 @@ func (m *Manager) checkNetworks(jobs []Job) error {
 	return nil
 }
 
-// round crawls all jobs once.
+// round crawls all jobs once. One process at a time has a round in an archive.
 func (m *Manager) round(ctx context.Context, n *node.Node, jobs []Job) error {
+	release, err := n.Reserve()
+	if errors.Is(err, files.ErrLocked) {
+		return fmt.Errorf("another crawl works in %s (%w); wait for its end", m.Repository.Dir(), err)
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
 	daemon, err := n.Start(ctx, node.Options{AllowNetworks: m.Networks})
 	if err != nil {
 		return err

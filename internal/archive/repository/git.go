@@ -28,7 +28,7 @@ const (
 // conversion of bytes, everything synced.
 var settings = []string{
 	"-c", "core.hooksPath=/dev/null", "-c", "core.attributesFile=/dev/null", "-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync",
-	"-c", "gc.auto=2000", "-c", "gc.autoDetach=false", "-c", "gc.packRefs=true", "-c", "core.logAllRefUpdates=false", "-c", "protocol.allow=never",
+	"-c", "gc.auto=2000", "-c", "gc.autoDetach=false", "-c", "gc.packRefs=false", "-c", "core.logAllRefUpdates=false", "-c", "protocol.allow=never",
 	"-c", "fastimport.unpackLimit=100", "-c", "pack.threads=1",
 }
 

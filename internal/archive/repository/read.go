@@ -12,6 +12,7 @@ import (
 
 	"hce/dc/internal/archive"
 	"hce/dc/internal/archive/pagexml"
+	"hce/dc/internal/files"
 )
 
 // place is the folder of a version of a page.
@@ -140,8 +141,7 @@ func (d *domain) copy(ctx context.Context, o object) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = os.Remove(file.Name())
-	if err == nil {
+	if err = files.IgnoreMissing(os.Remove(file.Name())); err == nil {
 		err = d.git.each(ctx, []object{o}, func(_ object, content io.Reader) error {
 			_, err := io.Copy(file, content)
 			return err

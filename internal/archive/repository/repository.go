@@ -1,7 +1,6 @@
 package repository
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,26 +120,27 @@ func open(dir string) (*Repository, error) {
 	return r, nil
 }
 
-// complete refuses a database that was lost: it is empty, and git has versions.
+// complete refuses a database that was lost: it is empty, and git has more than the first commit, whose
+// rows a kill may have left out.
 func (r *Repository) complete(ctx context.Context) error {
 	if stored, _, err := r.catalog.Last(ctx); err != nil || stored > 0 {
 		return err
 	}
-	return r.numbered(ctx, func() error { // the first commit may have been killed
-		if stored, _, err := r.catalog.Last(ctx); err != nil || stored > 0 {
-			return err
-		}
-		domains, err := r.domains()
-		if err != nil {
-			return err
-		}
-		for _, d := range domains {
-			if tip, err := d.git.tip(ctx); err != nil || tip != "" {
-				return cmp.Or(err, errors.New("the database has lost its rows; build it again with archive db recover"))
-			}
-		}
-		return nil
-	})
+	list, err := r.versions(ctx)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	if stored, _, err := r.catalog.Last(ctx); err != nil || stored > 0 { // another process has just stored it
+		return err
+	}
+	l, err := r.readLast()
+	if err != nil {
+		return err
+	}
+	if len(list) > 1 || l.Number != list[0].number {
+		return errors.New("the database has lost its rows; build it again with archive db recover")
+	}
+	return r.numbered(ctx, func() error { return nil })
 }
 
 // Close closes the archive.
@@ -210,6 +210,12 @@ func (r *Repository) removeLeft() error {
 	}
 	for _, e := range entries {
 		dir := filepath.Join(r.dir, tmpFolder, e.Name())
+		if !e.IsDir() { // a file that a reader has open, or was about to open
+			if err := files.IgnoreMissing(os.Remove(dir)); err != nil {
+				return err
+			}
+			continue
+		}
 		unlock, err := files.TryLock(filepath.Join(dir, "lock"))
 		if err != nil {
 			continue // in use, or just removed
