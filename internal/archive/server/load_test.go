@@ -21,7 +21,7 @@ func load(t *testing.T, more func(int) bool) archivetest.Load {
 
 // 50 clients read, write and observe at once.
 func TestFiftyClients(t *testing.T) {
-	load(t, func(round int) bool { return round < 8 }).Run(t)
+	load(t, func(round int) bool { return round < 5 }).Run(t)
 }
 
 // 50 clients whose connections break again and again: no observer misses a crawl or is told of one
@@ -35,7 +35,7 @@ func TestFiftyClientsOnABadNetwork(t *testing.T) {
 	defer relay.Close()
 	archivetest.Load{
 		Clients: 50, Connect: func() *client.Client { return connect(t, "http://"+relay.Address(), nil) },
-		Crawl: w.Crawl, Store: w.Store, More: func(round int) bool { return round < 8 }, Each: 20,
+		Crawl: w.Crawl, Store: w.Store, More: func(round int) bool { return round < 5 }, Each: 20,
 		Cut: func() { relay.Cut(); relay.Mend() },
 	}.Run(t)
 	testwait.Until(t, "no writer is open", func() bool { return w.OpenWriters() == 0 })

@@ -134,7 +134,7 @@ func (c *comparing) Abort() error { return nil }
 
 // A file travels with a buffer on each side, and not as a whole, in both directions.
 func TestStreams(t *testing.T) {
-	const size = 48 << 20
+	const size = 32 << 20
 	w := start(t, endless{archivetest.New(t), size}, nil)
 	m := archive.Meta{URL: "u", CommitTag: "t"}
 	c := connect(t, w.server.URL(), nil)
