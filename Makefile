@@ -28,7 +28,7 @@ PLAIN := ./internal/wire/... ./internal/web/... ./internal/warc \
 	./internal/daemon/simulation ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e soak soak-cluster demo captures bench bench-scale bench-slow bench-first bench-cluster bench-export bench-process profile bench-sites bench-requests fuzz lint man package clean
+.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e soak soak-archive soak-cluster demo captures bench bench-scale bench-slow bench-first bench-cluster bench-export bench-process profile bench-sites bench-requests fuzz lint man package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -81,6 +81,9 @@ e2e: build ## run the programs against real sites, databases and browsers
 # SOAK_KILLS: how many processes are killed, 300 unless set. SEED repeats a run.
 soak: setup-test build ## kill all programs hundreds of times during real crawls; not part of test
 	TMPDIR=$(SCRATCH) go test -tags 'e2e soak' -count=1 -timeout 3h -v -run '^(TestSoak|TestPeersCannotExhaustTheDaemon)$$' ./e2e
+
+soak-archive: setup-test ## 50 clients of an archive for a minute; not part of test
+	TMPDIR=$(SCRATCH) go test -tags soak -count=1 -timeout 10m -v -run 'ForAMinute$$' ./internal/archive/server
 
 # SOAK_FAULTS: how many faults, 300 unless set. SEED repeats a run. SOAK_SAVE: a folder for what a
 # run leaves. It needs root, for disks of its own.

@@ -8,5 +8,10 @@ import "embed"
 
 // Files are the ini files and the files that they name.
 //
-//go:embed *.ini *.txt
+//go:embed crawler-task.ini db-task.ini dc-*.ini processor-task.ini *.txt
 var Files embed.FS
+
+// Archive is archive.ini, which archive init writes.
+//
+//go:embed archive.ini
+var Archive string

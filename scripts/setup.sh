@@ -177,6 +177,8 @@ fish: fish
 systemd-analyze: systemd
 systemd-sysusers: systemd
 strace: strace
+git: git
+xmllint: libxml2-utils
 node nodejs: nodejs'
 
 # found NAME...: one of the programs is there. Servers are not in everyone's PATH.

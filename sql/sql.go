@@ -8,6 +8,8 @@
 //	both/name.sql                   named statements of both databases
 //	sqlite/name.sql, mysql/name.sql named statements of one database
 //
+//	archive/name.sql                one statement of the web archive, which package catalog runs
+//
 // sqldb replaces {database.table} by a table, with the database names of the specification,
 // and {rowid} by the column that orders rows by insertion. In schema steps it replaces %NOW%
 // by the current time and %SITE% by the id of the site.
@@ -19,3 +21,8 @@ import "embed"
 //
 //go:embed sqlite mysql both
 var FS embed.FS
+
+// Archive holds the statements of the web archive.
+//
+//go:embed archive
+var Archive embed.FS

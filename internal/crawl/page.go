@@ -323,7 +323,7 @@ func (r *batchRun) holds(ctx context.Context, it *item, expression string) (bool
 // (docs/spec/crawling.md 2.7).
 func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 	body := p.Body
-	if content.IsText(kind) || out.replaced {
+	if (content.IsText(kind) || out.replaced) && (p.rendered || !p.settings.storeReceived) {
 		body = text
 	}
 	out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentRaw, Data: body})

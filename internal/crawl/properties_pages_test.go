@@ -291,6 +291,21 @@ func TestStoredFiles(t *testing.T) {
 	}
 }
 
+// TestStoreAsReceived: the bytes of a text page are stored as they came, and links are found as ever.
+func TestStoreAsReceived(t *testing.T) {
+	const page = "\xef\xbb\xbf<html>\xff\r\n<a href='/next'>n</a>"
+	for value, want := range map[string]string{"": strings.TrimPrefix(strings.ReplaceAll(page, "\xff", "\ufffd"), "\xef\xbb\xbf"), "1": page} {
+		sc := newScene(t, map[string]reply{"/": {body: page}, "/next": {body: "x"}}, withHeader(""))
+		w := newWorld(t)
+		w.addSite("s", "STORE_AS_RECEIVED", value)
+		it := w.item("s", sc.URL+"/")
+		w.run(batchOf(it))
+		if raw := w.file(it, wire.ContentRaw); raw != want || w.row(it).LinksI != 1 {
+			t.Errorf("STORE_AS_RECEIVED %q: %q, %d links", value, raw, w.row(it).LinksI)
+		}
+	}
+}
+
 // TestSitemapProperty: the sitemaps that become rows with a root page.
 func TestSitemapProperty(t *testing.T) {
 	for value, want := range map[string][]string{

@@ -125,7 +125,7 @@ func TestPageDefaults(t *testing.T) {
 		"ROBOTS_MODE": s.robots, "ROBOTS_COLLECT": s.robotsLinks, "ROBOTS_CACHE": s.robotsCache, "ROBOTS_META": s.robotsMeta,
 		"ROBOTS_HEADER": s.robotsHeader, "DYNAMIC_FETCH_ONLY_FOR_ROOT_URL": s.dynamicRoots, "HTML_RECOVER": s.recover,
 		"PDATE_SOURCES_MASK": s.dates.Sources, "PDATE_SOURCES_MASK_OVERWRITE": s.dates.Overwrite, "STORE_HTTP_HEADERS": s.storeHeaders,
-		"STORE_HTTP_REQUEST": s.storeRequest, "STORE_COOKIES": s.storeCookies, "URL_NORMALIZE_MASK": int(s.mask),
+		"STORE_HTTP_REQUEST": s.storeRequest, "STORE_COOKIES": s.storeCookies, "STORE_AS_RECEIVED": s.storeReceived, "URL_NORMALIZE_MASK": int(s.mask),
 		"RECRAWL_NO_ROOT_URLS": !s.rules.KeepKnown, "RECRAWL_URL_UPDATE_STATUS": s.rules.Status, "RSS_FEEDPARSER_MODE": s.standardFeeds,
 		"RSS_FEED_ZERO_ITEM": s.feedAsEntry, "SITEMAPS": s.robotsSitemaps, "SITEMAP_DEFAULT": s.defaultSitemap,
 	}

@@ -79,6 +79,7 @@ type settings struct {
 	statuses       content.Statuses
 	storeHeaders   bool
 	storeRequest   bool
+	storeReceived  bool // text as its bytes came, not as UTF-8
 	storeCookies   bool
 	expressions    []wire.FieldExpression
 	standardFeeds  bool
@@ -227,6 +228,7 @@ func (s *settings) readContent(p *property.Values) {
 	s.statuses = property.Parsed(p, "HTTP_CODE_STATUS_UPDATE", content.ParseStatuses)
 	s.storeHeaders = p.Int("STORE_HTTP_HEADERS", 1) != 0
 	s.storeRequest = p.Int("STORE_HTTP_REQUEST", 1) != 0
+	s.storeReceived = p.Int("STORE_AS_RECEIVED", 0) != 0
 	s.storeCookies = p.On("STORE_COOKIES", true)
 	s.expressions = property.ParsedInPart(p, "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER", wire.ReadFieldExpressions)
 	s.standardFeeds = p.On("RSS_FEEDPARSER_MODE", false)

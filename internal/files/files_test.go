@@ -189,6 +189,27 @@ func TestLockWaits(t *testing.T) {
 	}
 }
 
+func TestShareWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock, err := Lock(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := Share(ctx, path); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("wait with a deadline: %v", err)
+	}
+	unlock()
+	for range 2 { // both hold it
+		other, err := Share(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other()
+	}
+}
+
 func TestLockExcludesGoroutines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	var held atomic.Bool

@@ -30,8 +30,17 @@ const (
 //
 // The error wraps that of ctx if ctx ends first.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
+	return wait(ctx, path, TryLock)
+}
+
+// Share is Lock for a shared lock: many may hold it, but none together with an exclusive one.
+func Share(ctx context.Context, path string) (unlock func(), err error) {
+	return wait(ctx, path, TryShare)
+}
+
+func wait(ctx context.Context, path string, try func(string) (func(), error)) (unlock func(), err error) {
 	for pause := minPause; ; pause = min(pause+rand.N(pause), maxPause) {
-		unlock, err := TryLock(path)
+		unlock, err := try(path)
 		if !errors.Is(err, ErrLocked) {
 			return unlock, err
 		}

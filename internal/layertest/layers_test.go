@@ -100,6 +100,17 @@ var arrows = map[string][]string{
 	"webserver/webstore":   {"webserver/handshake", "webserver/journal", "webserver/packet"},
 
 	"webserver/webstore/sinktest": {"webserver/packet", "webserver/webstore"},
+	"archive/archivetest":         {"archive", "archive/client", "archive/protocol"},
+	"archive/catalog":             {"archive"},
+	"archive/client":              {"archive", "archive/protocol"},
+	"archive/crawl":               {"archive", "archive/filter", "archive/repository"},
+	"archive/filter":              {"archive"},
+	"archive/pagexml":             {"archive"},
+	"archive/program":             {"archive", "archive/client", "archive/crawl", "archive/protocol", "archive/repository", "archive/server", "archive/wordcount"},
+	"archive/protocol":            {"archive"},
+	"archive/repository":          {"archive", "archive/catalog", "archive/pagexml"},
+	"archive/server":              {"archive", "archive/protocol"},
+	"archive/wordcount":           {"archive", "archive/repository"},
 
 	"cli/client":        {"cli/command"},
 	"cli/daemonprogram": {"cli/command"},
@@ -176,13 +187,13 @@ var libraries = map[string][]string{
 	"github.com/gofrs/flock":                       {"files"},
 	"github.com/google/renameio":                   {"files"},
 	"golang.org/x/term":                            {"cli/livescreen"},
-	"golang.org/x/net/html":                        {"process/article", "process/extractor", "process/linkresolve", "process/template", "web/charset", "web/links", "web/tidy", "web/treesize", "web/xpath", "web/loosexml"},
+	"golang.org/x/net/html":                        {"archive/wordcount", "process/article", "process/extractor", "process/linkresolve", "process/template", "web/charset", "web/links", "web/tidy", "web/treesize", "web/xpath", "web/loosexml"},
 	"golang.org/x/net/idna":                        {"crawl/fetch", "wire/placement"},
 	"golang.org/x/image":                           {"process/media"},
 	"golang.org/x/text/encoding":                   {"web/charset"},
-	"database/sql":                                 {"storage", "storage/sqldb", "storage/sqlstore", "storage/keyvalue", "storage/legacyimport"},
-	"net/http":                                     {"cli/node", "cli/warcimport", "crawl", "crawl/fetch", "crawl/browser", "crawl/cookies", "crawl/politeclient", "crawl/robotscache", "daemon/status", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
-	"os/exec":                                      {"childprocess", "cli/node", "daemon/executor", "crawl/browser", "process", "pseudoterminal", "cli/daemonprogram"},
+	"database/sql":                                 {"archive/catalog", "storage", "storage/keyvalue", "storage/legacyimport", "storage/sqldb", "storage/sqlstore"},
+	"net/http":                                     {"archive/client", "archive/protocol", "archive/server", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/fetch", "crawl/politeclient", "crawl/robotscache", "daemon/status", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
+	"os/exec":                                      {"archive/filter", "archive/repository", "childprocess", "cli/daemonprogram", "cli/node", "crawl/browser", "daemon/executor", "process", "pseudoterminal"},
 }
 
 type listed struct {

@@ -140,17 +140,24 @@ func checkReference(t *testing.T, file string, match []string, pages map[string]
 	}
 }
 
-// aTestList is a cell of docs/limits.md: packages, each with the names of its tests.
+// aTestList is a cell of a page of testPages: packages, each with the names of its tests.
 var (
 	aTestList = regexp.MustCompile("`([a-z0-9/-]+)`: ((?:(?:Test|Fuzz)[A-Za-z0-9_]+(?:, )?)+)")
 	aTestName = regexp.MustCompile(`(?:Test|Fuzz)\w+`)
 )
 
-// Each test that docs/limits.md names is in the package that it names.
+// testPages name the tests that show what they say.
+var testPages = []string{"docs/limits.md", "docs/archive-server.md"}
+
+// Each test that testPages name is in the package that they name.
 func TestLimitsNameTheirTests(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs/limits.md"))
-	if err != nil {
-		t.Fatal(err)
+	var page []byte
+	for _, name := range testPages {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page = append(page, text...)
 	}
 	count := 0
 	for _, m := range aTestList.FindAllStringSubmatch(string(page), -1) {
@@ -160,7 +167,7 @@ func TestLimitsNameTheirTests(t *testing.T) {
 		}
 		files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 		if err != nil || len(files) == 0 {
-			t.Errorf("docs/limits.md names the package %s, which has no tests: %v", m[1], err)
+			t.Errorf("%v: package %s, which has no tests: %v", testPages, m[1], err)
 			continue
 		}
 		var code strings.Builder
@@ -174,7 +181,7 @@ func TestLimitsNameTheirTests(t *testing.T) {
 		for _, name := range aTestName.FindAllString(m[2], -1) {
 			count++
 			if !strings.Contains(code.String(), "\nfunc "+name+"(") {
-				t.Errorf("docs/limits.md: package %s has no %s", m[1], name)
+				t.Errorf("%v: package %s has no %s", testPages, m[1], name)
 			}
 		}
 	}

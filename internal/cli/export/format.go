@@ -68,10 +68,10 @@ var Formats = []Format{
 	{Name: "csv", About: "a table with a header line (RFC 4180)", Fields: true, Needs: needsOf(csvFields), Open: newCSV},
 	{Name: "parquet", About: "a table in Apache Parquet, with typed columns", Fields: true, Needs: needsOf(jsonFields), Open: newParquet},
 	{Name: "md", About: "a folder with one Markdown file for each processed page", Folder: true, Needs: needs(pages.Processed), Open: newMarkdown, Where: processed},
-	{Name: "files", About: "a folder with all that was received, images too, named by the URLs; text is in UTF-8", Folder: true, Needs: needs(pages.Raw), Open: newFiles, Where: asReceived},
+	{Name: "files", About: "a folder with all that was received, images too, named by the URLs; text is in UTF-8", Folder: true, Needs: needs(pages.Raw), Open: newFiles, Where: AsReceived},
 	{Name: "sitemap", About: "a sitemap (sitemaps.org) of the HTML pages", Needs: needs(0), Open: newSitemap, Where: html},
-	{Name: "warc", About: "an archive (WARC 1.1) of all that was received, images too; compressed if the name ends with .gz", Needs: needs(pages.Raw | pages.Headers | pages.Requests), Open: newWARC, Where: asReceived},
-	{Name: "wacz", About: "an archive (WACZ 1.1.1) that a browser shows: the file of warc with an index", File: true, Needs: needs(pages.Raw | pages.Headers | pages.Requests | pages.Processed), Open: newWACZ, Where: asReceived},
+	{Name: "warc", About: "an archive (WARC 1.1) of all that was received, images too; compressed if the name ends with .gz", Needs: needs(pages.Raw | pages.Headers | pages.Requests), Open: newWARC, Where: AsReceived},
+	{Name: "wacz", About: "an archive (WACZ 1.1.1) that a browser shows: the file of warc with an index", File: true, Needs: needs(pages.Raw | pages.Headers | pages.Requests | pages.Processed), Open: newWACZ, Where: AsReceived},
 }
 
 // Conditions of pages, in the MySQL dialect. A page that is due again, or being fetched, still has the
@@ -80,7 +80,7 @@ const (
 	well       = "(`HTTPCode` BETWEEN 200 AND 299 OR `HTTPCode`=304)"
 	Fetched    = "`State`=0 AND `Crawled`>0 AND " + well
 	processed  = "`State`=0 AND `Processed`>0"
-	asReceived = "`State`<>1 AND `Crawled`>0 AND " + well + " AND (`ErrorMask` & 4198399) = 0" // docs/errors.md: the bits of a failed fetch
+	AsReceived = "`State`<>1 AND `Crawled`>0 AND " + well + " AND (`ErrorMask` & 4198399) = 0" // docs/errors.md: the bits of a failed fetch
 	html       = Fetched + " AND `ContentType` IN ('text/html','application/xhtml+xml')"
 )
 

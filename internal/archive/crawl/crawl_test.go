@@ -1,0 +1,210 @@
+package crawl
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hce/dc/internal/archive/repository"
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/wire"
+)
+
+// The start URLs of one domain are one job, in the order of the queue.
+func TestQueue(t *testing.T) {
+	jobs, err := Queue([]string{"https://a.example/x", "http://b.example:8080", "https://a.example/y", "https://A.example/x#top", "http://a.example/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(jobs); got != "[{a.example [https://a.example/x https://a.example/y http://a.example/]} {b.example:8080 [http://b.example:8080/]}]" {
+		t.Error(got)
+	}
+	for typed, want := range map[string]string{
+		"example.org": "did you mean https://example.org/ or http://example.org/?", "ftp://example.org/": "scheme ftp", "https://u:p@example.org/": "user name", "": "empty",
+	} {
+		if _, err := Queue([]string{typed}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", typed, err)
+		}
+	}
+	if _, err := Queue(nil); err == nil {
+		t.Error("an empty queue is accepted")
+	}
+}
+
+// The settings reach the crawler, which accepts the object.
+func TestSiteObject(t *testing.T) {
+	for _, tt := range []struct {
+		config     Config
+		properties string // that differ from the others
+	}{
+		{Config{Depth: 3, Robots: true, Delay: 2 * time.Second}, "{}"},
+		{Config{Depth: 0, UserAgent: `My "bot"/1`}, `{"HTTP_HEADERS":"{\"User-Agent\":\"My \\\"bot\\\"/1\"}","ROBOTS_COLLECT":"0","ROBOTS_MODE":"0"}`},
+	} {
+		m := Manager{Config: tt.config}
+		object, err := m.siteObject(wire.Md5("x"), Job{"a.example:80", []string{"http://a.example:80/"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		properties := object["properties"].(map[string]string)
+		for name, value := range properties {
+			if strings.HasPrefix(name, "STORE_") && (value == "1") == (name == "STORE_AS_RECEIVED") {
+				delete(properties, name)
+			}
+		}
+		if got, _ := json.Marshal(properties); string(got) != tt.properties {
+			t.Errorf("properties %s, want %s", got, tt.properties)
+		}
+		text, err := json.Marshal(object)
+		if err == nil {
+			err = client.Check(wire.SiteNew, text, nil)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if filters := fmt.Sprint(object["filters"]); !strings.Contains(filters, `a\.example:80`) || !strings.Contains(filters, fmt.Sprint(tt.config.Depth)+" ") {
+			t.Errorf("filters %s", filters)
+		}
+		if object["requestDelay"] != tt.config.Delay.Milliseconds() {
+			t.Errorf("delay %v", object["requestDelay"])
+		}
+	}
+}
+
+// At most Instances jobs run at once; the others wait for a free one, in their order.
+func TestAtOnce(t *testing.T) {
+	var jobs []Job
+	for i := range 6 {
+		jobs = append(jobs, Job{Domain: fmt.Sprint(i)})
+	}
+	var said []string
+	m := Manager{Config: Config{Instances: 2}, Log: slog.New(slog.DiscardHandler), Say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
+	var mu sync.Mutex
+	var order []string
+	now, most := 0, 0
+	pair := make(chan struct{})
+	failed := m.atOnce(jobs, func(j Job) error {
+		mu.Lock()
+		order = append(order, j.Domain)
+		now++
+		most = max(most, now)
+		mu.Unlock()
+		select { // two run side by side
+		case pair <- struct{}{}:
+		case <-pair:
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		now--
+		if j.Domain == "3" {
+			return errors.New("fault")
+		}
+		return nil
+	})
+	if failed != 1 || most != 2 || !slices.Equal(said, []string{"3: fault"}) || len(order) != 6 {
+		t.Errorf("%d failed, %d at once, order %v, said %v", failed, most, order, said)
+	}
+	slices.Sort(order[:2])
+	if order[0] != "0" || order[1] != "1" {
+		t.Errorf("order %v", order)
+	}
+}
+
+func TestStage(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "archive")
+	if err := repository.Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	r, err := repository.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	c, err := r.Begin(t.Context(), "a.example", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Abort()
+	for name, tt := range map[string]struct {
+		page  pages.Page
+		added bool
+	}{
+		"page":         {pages.Page{URL: wire.URL{URL: "https://a.example/", ContentType: "text/html"}, Raw: []byte("x")}, true},
+		"empty page":   {pages.Page{URL: wire.URL{URL: "https://a.example/e", ContentType: "text/html"}, Raw: []byte{}}, true},
+		"without body": {pages.Page{URL: wire.URL{URL: "https://a.example/n"}}, false},
+	} {
+		if added, err := stage(c, &tt.page); added != tt.added || err != nil {
+			t.Errorf("%s: %v, %v", name, added, err)
+		}
+	}
+}
+
+func TestTitle(t *testing.T) {
+	for _, tt := range []struct{ body, charset, want string }{
+		{"<html><head><title> A\n b </title></head><svg><title>x</title></svg>", "", "A b"},
+		{"<title>B&uuml;cher &lt;1&gt;</title>", "", "Bücher <1>"},
+		{"<title>B\xfccher</title>", "iso-8859-1", "Bücher"},
+		{"<meta charset=windows-1252><title>B\xfccher</title>", "", "Bücher"},
+		{"<p>none</p>", "", ""},
+		{"<title></title>", "", ""},
+		{"<title>" + strings.Repeat("ä", 600) + "</title>", "", strings.Repeat("ä", 500)},
+	} {
+		if got := title([]byte(tt.body), tt.charset); got != tt.want {
+			t.Errorf("%.60q: %q, want %q", tt.body, got, tt.want)
+		}
+	}
+}
+
+func TestCreated(t *testing.T) {
+	p := &pages.Page{Stored: "2026-03-01 11:00:00.500"}
+	if got := created(p); got.UTC().Format(time.RFC3339) != "2026-03-01T11:00:00Z" {
+		t.Error(got)
+	}
+	p.LastModified = "2012-05-16 10:00:00"
+	if got := created(p); got.UTC().Format(time.RFC3339) != "2012-05-16T10:00:00Z" {
+		t.Error(got)
+	}
+}
+
+// A loopback address needs the permission of the operator.
+func TestNetworks(t *testing.T) {
+	jobs := []Job{{"127.0.0.1", []string{"http://127.0.0.1/"}}}
+	m := &Manager{}
+	if err := m.checkNetworks(jobs); err == nil || !strings.Contains(err.Error(), "allow_networks") {
+		t.Error(err)
+	}
+	m.Networks = "127.0.0.0/8"
+	if err := m.checkNetworks(jobs); err != nil {
+		t.Error(err)
+	}
+}
+
+// Rounds begin at each interval, also after one that failed, until the end of ctx.
+func TestIntervals(t *testing.T) {
+	const interval = 20 * time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	var began []time.Time
+	m := Manager{Config: Config{Interval: interval}, Log: slog.New(slog.DiscardHandler), Say: func(string, ...any) {}}
+	err := m.repeat(ctx, func() error {
+		began = append(began, time.Now())
+		if len(began) == 4 {
+			cancel()
+		}
+		return []error{nil, errors.New("fault"), ErrFailed, nil}[len(began)-1]
+	})
+	if !errors.Is(err, context.Canceled) || len(began) != 4 || began[3].Sub(began[0]) < 3*interval {
+		t.Errorf("%d rounds in %v: %v", len(began), began[len(began)-1].Sub(began[0]), err)
+	}
+	m.Interval = 0
+	if err := m.repeat(t.Context(), func() error { return ErrFailed }); !errors.Is(err, ErrFailed) {
+		t.Errorf("one round: %v", err)
+	}
+}

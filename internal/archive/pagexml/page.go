@@ -1,0 +1,289 @@
+package pagexml
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"hce/dc/internal/archive"
+)
+
+// Page is a read data.xml.
+type Page struct {
+	Meta  archive.Meta
+	Names []string // of the nodes below data, in their order
+
+	nodes map[string]string // as XML
+	end   int64             // where </data> begins
+}
+
+// metaField is one element below meta.
+type metaField struct {
+	name string
+	get  func(m archive.Meta) string
+	set  func(m *archive.Meta, text string) error
+}
+
+func text(name string, of func(m *archive.Meta) *string) metaField {
+	return metaField{name, func(m archive.Meta) string { return clean(*of(&m)) }, func(m *archive.Meta, text string) error {
+		*of(m) = text
+		return nil
+	}}
+}
+
+func moment(name string, of func(m *archive.Meta) *time.Time) metaField {
+	return metaField{name, func(m archive.Meta) string { return of(&m).In(archive.Zone).Format(archive.TimeFormat) }, func(m *archive.Meta, text string) (err error) {
+		if *of(m), err = time.ParseInLocation(archive.TimeFormat, text, archive.Zone); err != nil {
+			return fmt.Errorf("%s %q is not a time such as 2012-05-16T12:30:00", name, text)
+		}
+		return nil
+	}}
+}
+
+// metaFields are the elements below meta, in their order.
+var metaFields = []metaField{
+	text("url", func(m *archive.Meta) *string { return &m.URL }),
+	text("mimeType", func(m *archive.Meta) *string { return &m.MIMEType }),
+	text("title", func(m *archive.Meta) *string { return &m.Title }),
+	text("path", func(m *archive.Meta) *string { return &m.Path }),
+	text("domain", func(m *archive.Meta) *string { return &m.Domain }),
+	moment("commitTime", func(m *archive.Meta) *time.Time { return &m.CommitTime }),
+	moment("createTime", func(m *archive.Meta) *time.Time { return &m.CreateTime }),
+	text("commitTag", func(m *archive.Meta) *string { return &m.CommitTag }),
+}
+
+// clean replaces what XML cannot hold or does not keep, such as control characters.
+func clean(text string) string {
+	text = strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f || c == 0xfffe || c == 0xffff {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(text, "\ufffd"))
+	return strings.TrimSpace(text)
+}
+
+// New returns data.xml of a page without further nodes. Read returns the same metadata; control
+// characters became blanks, and times have whole seconds.
+func New(m archive.Meta) []byte {
+	var b bytes.Buffer
+	b.WriteString(xml.Header + "<page>\n <meta>\n")
+	for _, f := range metaFields {
+		fmt.Fprintf(&b, "  <%s>%s</%[1]s>\n", f.name, escape(f.get(m)))
+	}
+	b.WriteString(" </meta>\n <data>\n </data>\n</page>\n")
+	return b.Bytes()
+}
+
+// Normal returns the metadata as Read returns them after New.
+func Normal(m archive.Meta) archive.Meta {
+	n := m
+	for _, f := range metaFields {
+		_ = f.set(&n, f.get(m)) // it reads what it wrote
+	}
+	return n
+}
+
+// Read parses data.xml, and fails if it does not have the form of New and Add.
+func Read(document []byte) (*Page, error) {
+	p := &Page{nodes: map[string]string{}}
+	if err := p.read(document); err != nil {
+		return nil, fmt.Errorf("data.xml %w: %w", archive.ErrInvalid, err)
+	}
+	return p, nil
+}
+
+// Node returns the node with that name below data, as XML.
+func (p *Page) Node(name string) (node string, found bool) {
+	node, found = p.nodes[name]
+	return node, found
+}
+
+func (p *Page) read(document []byte) error {
+	if len(document) > MaxDocument {
+		return fmt.Errorf("it has more than %d bytes", MaxDocument)
+	}
+	r := &reader{Decoder: xml.NewDecoder(bytes.NewReader(document))}
+	if err := r.begin("page"); err != nil {
+		return err
+	}
+	if err := r.begin("meta"); err != nil {
+		return err
+	}
+	for _, f := range metaFields {
+		value, err := r.text(f.name)
+		if err == nil {
+			err = f.set(&p.Meta, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := r.close("meta"); err != nil {
+		return err
+	}
+	if err := r.begin("data"); err != nil {
+		return err
+	}
+	if err := p.data(r, document); err != nil {
+		return err
+	}
+	if err := r.close("page"); err != nil {
+		return err
+	}
+	return r.end()
+}
+
+// data reads the nodes below data and its end.
+func (p *Page) data(r *reader, document []byte) error {
+	for {
+		token, before, err := r.part()
+		if err != nil {
+			return err
+		}
+		start, isNode := token.(xml.StartElement)
+		if !isNode {
+			p.end = before
+			return nil // an end here is </data>: the decoder pairs elements
+		}
+		name := start.Name.Local
+		if start.Name.Space != "" || len(start.Attr) > 0 || CheckName(name) != nil {
+			return fmt.Errorf("node %s below data has a namespace, attributes or a wrong name", name)
+		}
+		if _, twice := p.nodes[name]; twice {
+			return fmt.Errorf("node %s is there twice below data", name)
+		}
+		if err := r.Skip(); err != nil {
+			return err
+		}
+		p.Names = append(p.Names, name)
+		p.nodes[name] = string(document[before:r.InputOffset()])
+	}
+}
+
+// reader reads the elements of data.xml in their order.
+type reader struct{ *xml.Decoder }
+
+// part returns the next start or end of an element, and where it begins. Only blanks, comments and
+// the XML declaration may come first.
+func (r *reader) part() (xml.Token, int64, error) {
+	for {
+		before := r.InputOffset()
+		token, err := r.Token()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = errors.New("it ends too early")
+			}
+			return nil, 0, err
+		}
+		switch t := token.(type) {
+		case xml.StartElement, xml.EndElement:
+			return t, before, nil
+		case xml.CharData:
+			if strings.TrimSpace(string(t)) != "" {
+				return nil, 0, errors.New("it has a text between elements")
+			}
+		case xml.ProcInst:
+			if t.Target != "xml" || before != 0 {
+				return nil, 0, errors.New("it has a processing instruction")
+			}
+		case xml.Directive:
+			return nil, 0, errors.New("it has a document type")
+		}
+	}
+}
+
+func (r *reader) begin(name string) error {
+	token, _, err := r.part()
+	if err != nil {
+		return err
+	}
+	if start, ok := token.(xml.StartElement); !ok || start.Name != (xml.Name{Local: name}) || len(start.Attr) > 0 {
+		return fmt.Errorf("expected <%s>", name)
+	}
+	return nil
+}
+
+func (r *reader) close(name string) error {
+	token, _, err := r.part()
+	if err != nil {
+		return err
+	}
+	if end, ok := token.(xml.EndElement); !ok || end.Name.Local != name {
+		return fmt.Errorf("expected </%s>", name)
+	}
+	return nil
+}
+
+// text reads an element that has only a text.
+func (r *reader) text(name string) (string, error) {
+	if err := r.begin(name); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for {
+		token, err := r.Token()
+		if err != nil {
+			return "", err
+		}
+		switch t := token.(type) {
+		case xml.CharData:
+			b.Write(t)
+		case xml.Comment:
+		case xml.EndElement:
+			return b.String(), nil
+		default:
+			return "", fmt.Errorf("%s has more than a text", name)
+		}
+	}
+}
+
+func (r *reader) end() error {
+	for {
+		token, err := r.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch t := token.(type) {
+		case xml.Comment:
+		case xml.CharData:
+			if strings.TrimSpace(string(t)) != "" {
+				return errors.New("a text follows the root")
+			}
+		default:
+			return errors.New("something follows the root")
+		}
+	}
+}
+
+// Add returns the document with one more node below data. Bytes that exist stay. The error wraps
+// archive.ErrExists for a name that exists.
+func Add(document []byte, name, content string) ([]byte, error) {
+	added, err := node(name, content)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Read(document)
+	if err != nil {
+		return nil, err
+	}
+	if _, found := p.nodes[name]; found {
+		return nil, fmt.Errorf("tag %s %w", name, archive.ErrExists)
+	}
+	if len(document)+len(added) > MaxDocument {
+		return nil, fmt.Errorf("data.xml with tag %s %w: it would have more than %d bytes", name, archive.ErrInvalid, MaxDocument)
+	}
+	var b bytes.Buffer
+	b.Grow(len(document) + len(added) + 4)
+	b.Write(document[:p.end])
+	b.WriteString(" " + added + "\n ")
+	b.Write(document[p.end:])
+	return b.Bytes(), nil
+}

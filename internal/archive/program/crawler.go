@@ -1,0 +1,97 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hce/dc/ini"
+	"hce/dc/internal/archive/crawl"
+	"hce/dc/internal/archive/repository"
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/node"
+	"hce/dc/internal/files"
+)
+
+func (p program) initCommand() *command.Command {
+	var o options
+	var words []string
+	c := p.leaf(command.Text{
+		Name: "init", Summary: "makes an archive",
+		Description: `Makes an empty archive in a new or empty folder: the folder content, an XML schema, and
+archive.ini with the path of the archive. In an archive it makes what is missing.`,
+		Examples: "  archive init /srv/archive",
+	}, &o, func(s *session) error {
+		dir, err := filepath.Abs(words[0])
+		if err != nil {
+			return err
+		}
+		if strings.ContainsAny(dir, "\n\r") {
+			return refuse("folder %q has a line break in its name", dir)
+		}
+		if err := repository.Init(dir); err != nil {
+			return err
+		}
+		path := filepath.Join(dir, "archive.ini")
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			text := strings.Replace(ini.Archive, "\nroot = .\n", "\nroot = "+dir+"\n", 1)
+			if err := files.Write(path, []byte(text), 0o600); err != nil {
+				return fmt.Errorf("init archive: %w", err)
+			}
+		}
+		s.say("the archive is in %s; its settings are in %s", dir, path)
+		return nil
+	})
+	c.Words(&words, "DIR", 1, 1)
+	return c
+}
+
+func (p program) crawlerCommand() *command.Command {
+	var o options
+	var set crawlOptions
+	var words []string
+	var recover bool
+	c := p.leaf(command.Text{
+		Name: "crawler", Summary: "archives sites, again and again",
+		Description: `Crawls the domains of the URLs, commits each as a version, and begins again after the interval.
+Links to other domains are not followed. A domain is crawled by one process at a time. Ctrl-C
+stops; what is committed stays.
+
+A crawl that fetches no page commits nothing.`,
+		Examples: `  archive crawler --root /srv/archive https://example.org/ https://example.net/docs/
+  archive crawler --root /srv/archive --interval 0 --depth 2 --filters mime https://example.org/`,
+	}, &o, func(s *session) error {
+		if err := set.apply(&s.crawl); err != nil {
+			return refusal{err}
+		}
+		if _, err := crawl.Queue(words); err != nil {
+			return refusal{err}
+		}
+		if recover {
+			if err := s.recoverDatabase(); err != nil {
+				return err
+			}
+		}
+		r, err := repository.Open(s.root)
+		if err != nil {
+			return err
+		}
+		return errors.Join(s.logged(func() error { return s.crawler(r, words) }), r.Close())
+	})
+	c.Words(&words, "URL...", 1, 0)
+	set.declare(c)
+	c.Flag(&recover, "recover", "", "build the database again first, as archive db recover does")
+	return c
+}
+
+func (s *session) crawler(r *repository.Repository, urls []string) error {
+	programs, err := node.Programs()
+	if err != nil {
+		return err
+	}
+	r.Log = s.log
+	m := crawl.Manager{Config: s.settings.crawl, Repository: r, Programs: programs, Say: s.say, Log: s.log}
+	return m.Run(s.ctx, urls)
+}

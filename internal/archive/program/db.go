@@ -1,0 +1,133 @@
+package program
+
+import (
+	"bytes"
+	"strings"
+
+	"hce/dc/internal/archive"
+	"hce/dc/internal/archive/repository"
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/config"
+)
+
+func (p program) dbCommand() *command.Command {
+	return group("db", "builds, checks and queries the database of all versions",
+		"The database has a row for each version of each page. It can be built again at any time.",
+		"  archive db check --root /srv/archive\n  archive db recover --root /srv/archive\n  archive db query --root /srv/archive --where \"title LIKE '%price%'\"",
+		p.recoverCommand(), p.checkCommand(), p.queryCommand())
+}
+
+func (p program) recoverCommand() *command.Command {
+	var o options
+	return p.leaf(command.Text{
+		Name: "recover", Summary: "builds the database again from the XML files of all versions",
+		Description: `It reads the data.xml files of all versions from git. The XML schema gets the names of all nodes.
+A database that is damaged is kept as archive.db.damaged; stop all programs that use it first.`,
+		Examples: "  archive db recover --root /srv/archive",
+	}, &o, func(s *session) error { return s.recoverDatabase() })
+}
+
+func (s *session) recoverDatabase() error {
+	versions, err := repository.Recover(s.ctx, s.root)
+	if err == nil {
+		s.say("built the database again from %d versions", versions)
+	}
+	return err
+}
+
+func (p program) checkCommand() *command.Command {
+	var o options
+	return p.opened(command.Text{
+		Name: "check", Summary: "compares database, files and XML with git",
+		Description: "It prints each difference on a line, and ends with 1 if there are any. archive db recover mends the database.",
+		Examples:    "  archive db check --root /srv/archive",
+	}, &o, func(s *session, r *repository.Repository) error {
+		list, err := r.Check(s.ctx)
+		if err != nil {
+			return err
+		}
+		if s.json {
+			err = command.PrintJSON(s.out, append([]string{}, list...))
+		} else {
+			for _, line := range list {
+				if err = s.print("%s", clean(line)); err != nil {
+					return err
+				}
+			}
+		}
+		if err == nil && len(list) > 0 {
+			err = errWithErrors
+		}
+		return err
+	})
+}
+
+func (p program) queryCommand() *command.Command {
+	var o options
+	var where, order, most string
+	c := p.opened(command.Text{
+		Name: "query", Summary: "lists the versions of pages that match",
+		Description: `The columns are url, mimeType, title, path, domain, commitTime, createTime and commitTag, in the
+MySQL dialect. Times are CET, such as '2026-03-01 12:00:00'.`,
+		Examples: `  archive db query --root /srv/archive --where "domain = 'example.org' AND mimeType = 'text/html'" --order-by "commitTime DESC, url" --limit 20`,
+	}, &o, func(s *session, r *repository.Repository) error {
+		n, err := limit(most)
+		if err != nil {
+			return err
+		}
+		return s.queryRows(r, archive.Query{Where: where, OrderBy: order, Limit: n})
+	})
+	c.Text(&where, "where", "", "CONDITION", "condition on columns; default: all")
+	c.Text(&order, "order-by", "", "LIST", "columns to sort by, each with ASC or DESC")
+	c.Text(&most, "limit", "", "NUMBER", "most lines; default and maximum: 10000")
+	return c
+}
+
+func (p program) configCommand() *command.Command {
+	return group("config", "shows the settings", "The settings are those of archive.ini, of the environment and of --root.",
+		"  archive config show --root /srv/archive\n  archive config get Crawler.depth --root /srv/archive", p.showCommand(), p.getCommand())
+}
+
+func (p program) showCommand() *command.Command {
+	var o options
+	return p.leaf(command.Text{
+		Name: "show", Summary: "prints all settings and where they come from",
+		Examples: "  archive config show --config /etc/archive/archive.ini",
+	}, &o, func(s *session) error {
+		s.warnUnknown(s.say, s.log)
+		return s.file.WriteEffective(s.out)
+	})
+}
+
+func (p program) getCommand() *command.Command {
+	var o options
+	var words []string
+	c := p.leaf(command.Text{
+		Name: "get", Summary: "prints one setting",
+		Examples: "  archive config get Crawler.depth",
+	}, &o, func(s *session) error { return s.get(words[0]) })
+	c.Words(&words, "SECTION.KEY", 1, 1)
+	return c
+}
+
+func (s *session) get(name string) error {
+	section, key, found := strings.Cut(name, ".")
+	if !found {
+		return refuse("setting %q is not SECTION.KEY, such as Crawler.depth", name)
+	}
+	var text bytes.Buffer
+	if err := s.file.WriteEffective(&text); err != nil {
+		return err
+	}
+	effective, err := config.Parse(s.file.Path, text.Bytes())
+	if err != nil {
+		return err
+	}
+	keys := effective.Keys(section)
+	for _, known := range keys {
+		if known == key {
+			return s.print("%s", effective.Section(section).Text(key, ""))
+		}
+	}
+	return refuse("setting %s is unknown%s; archive config show lists all", name, config.Suggestion(config.Nearest(key, keys)))
+}

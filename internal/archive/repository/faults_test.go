@@ -1,0 +1,312 @@
+package repository
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hce/dc/internal/archive"
+	"hce/dc/internal/archive/catalog"
+	"hce/dc/internal/archive/pagexml"
+	"hce/dc/internal/files"
+	"hce/dc/internal/testwait"
+	"hce/dc/internal/web/canonical"
+)
+
+func differences(t *testing.T, r *Repository) string {
+	t.Helper()
+	list, err := r.Check(t.Context())
+	mustSucceed(t, err)
+	return strings.Join(list, "\n")
+}
+
+// A database that is lost, damaged or wrong is built again from the XML of all versions, also those that
+// are gone from the folders, and is equal to the one before.
+func TestRecover(t *testing.T) {
+	whole, r := t, newArchive(t)
+	crawl(t, r, start, map[string]string{"/a": "one", "/b": "two"})
+	mustSucceed(t, r.SetTag(t.Context(), one(t, r, "/b", archive.Tag(host, start)), "words", "1"))
+	crawl(t, r, start.Add(time.Hour), map[string]string{"/a": "three"})
+	before := dump(t, r)
+	for name, harm := range map[string]func(file string) error{
+		"wrong": func(string) error {
+			return r.catalog.Replace(t.Context(), func(func(c catalog.Commit) error) error { return nil })
+		},
+		"lost":    os.Remove,
+		"damaged": func(file string) error { return os.WriteFile(file, []byte(strings.Repeat("x", 20000)), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name != "wrong" {
+				mustSucceed(t, r.Close())
+			}
+			file := filepath.Join(r.Dir(), database)
+			mustSucceed(t, harm(file))
+			if name != "wrong" {
+				for _, suffix := range []string{"-wal", "-shm"} {
+					mustSucceed(t, files.IgnoreMissing(os.Remove(file+suffix)))
+				}
+			}
+			mustSucceed(t, os.Remove(r.schemaFile()))
+			if name != "lost" {
+				mustSucceed(t, os.Remove(r.lastFile()))
+			}
+			if _, err := Open(r.Dir()); err == nil || !strings.Contains(err.Error(), "archive db recover") {
+				t.Errorf("error of Open: %v", err)
+			}
+			n, err := Recover(t.Context(), r.Dir())
+			if mustSucceed(t, err); n != 2 {
+				t.Errorf("%d versions", n)
+			}
+			r = reopen(whole, r.Dir())
+			if got := dump(t, r); got != before {
+				t.Errorf("database:\n%s\nwant:\n%s", got, before)
+			}
+			if schema, err := r.Schema(); err != nil || !schema.Has("words") {
+				t.Errorf("schema %v, %v", schema, err)
+			}
+			mustBeSound(t, r)
+		})
+	}
+	if commit := crawl(t, r, start.Add(2*time.Hour), map[string]string{"/a": "four"}); commit.Number != 3 {
+		t.Errorf("the next number is %d", commit.Number)
+	}
+}
+
+// Check names what was changed by hand.
+func TestCheck(t *testing.T) {
+	r := newArchive(t)
+	crawl(t, r, start, map[string]string{"/a": "one", "/b": "two", "/c": "three"})
+	if got := differences(t, r); got != "" {
+		t.Fatal(got)
+	}
+	folder := filepath.Join(r.Dir(), contentFolder, host)
+	mustSucceed(t, os.WriteFile(filepath.Join(folder, "a", "data.html"), []byte("ONE"), 0o600))
+	mustSucceed(t, os.Remove(filepath.Join(folder, "b", "data.html")))
+	mustSucceed(t, os.WriteFile(filepath.Join(folder, "c", "more.txt"), []byte("x"), 0o600))
+	mustSucceed(t, r.catalog.Replace(t.Context(), func(add func(catalog.Commit) error) error {
+		m := one(t, r, "/a", archive.Tag(host, start))
+		m.Title = "changed"
+		return add(catalog.Commit{Number: 1, CommitTag: m.CommitTag, Domain: host, Time: m.CommitTime, Pages: []archive.Meta{m}})
+	}))
+	got := differences(t, r)
+	for _, want := range []string{"a/data.html has other bytes", "b/data.html is missing", "c/more.txt is not in git", "/a has other metadata", "/b is missing", "/c is missing"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no difference %q in:\n%s", want, got)
+		}
+	}
+}
+
+// A link in a folder of the archive leads nobody out of it.
+func TestLinks(t *testing.T) {
+	r := newArchive(t)
+	crawl(t, r, start, map[string]string{"/a": "one"})
+	m := one(t, r, "/a", archive.Tag(host, start))
+	folder := filepath.Join(r.Dir(), contentFolder, host, "a")
+	secret := filepath.Join(t.TempDir(), "secret")
+	mustSucceed(t, os.Mkdir(secret, 0o700))
+	mustSucceed(t, os.WriteFile(filepath.Join(secret, "file"), []byte("secret"), 0o600))
+	mustSucceed(t, os.Symlink(filepath.Join(secret, "file"), filepath.Join(folder, "link.txt")))
+	mustSucceed(t, os.Symlink(secret, filepath.Join(folder, "folder")))
+	for _, name := range []string{"link.txt", "folder/file", "folder", "data.html/x"} {
+		if f, err := r.Open(t.Context(), m, name); err == nil {
+			f.Close()
+			t.Errorf("%s can be read", name)
+		}
+	}
+	if err := write(t, r, m, "folder/new", "x"); err == nil {
+		t.Error("a file is written through a link")
+	}
+	if list, err := os.ReadDir(secret); err != nil || len(list) != 1 {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// A crawl without pages changes nothing, one domain has one crawl at a time, filters drop pages, and two
+// crawls of one second have different times.
+func TestCrawls(t *testing.T) {
+	r := newArchive(t)
+	c, err := stage(t.Context(), r, start, map[string]string{"/a": "one", "/b": "two"})
+	mustSucceed(t, err)
+	_, err = r.Begin(t.Context(), host, start)
+	mustFail(t, err, ErrCrawled)
+	mustFail(t, c.Add(Page{URL: "https://other.example/"}), archive.ErrInvalid)
+	commit, err := c.Commit(t.Context(), func(m archive.Meta) (bool, error) { return m.URL != "https://"+host+"/b", nil })
+	if mustSucceed(t, err); len(query(t, r, "")) != 1 {
+		t.Error("the dropped page is stored")
+	}
+	for name, keep := range map[string]func(archive.Meta) (bool, error){
+		"none": func(archive.Meta) (bool, error) { return false, nil }, "fault": func(archive.Meta) (bool, error) { return true, errors.New("fault") },
+	} {
+		if c, err = stage(t.Context(), r, start, map[string]string{"/a": "new"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Commit(t.Context(), keep); err == nil {
+			t.Errorf("%s: committed", name)
+		}
+	}
+	second := crawl(t, r, start, map[string]string{"/a": "two"})
+	if second.CommitTag == commit.CommitTag || !second.Time.Equal(start.Add(time.Second)) {
+		t.Errorf("tags %s, %s", commit.CommitTag, second.CommitTag)
+	}
+	mustBeSound(t, r)
+}
+
+// A git that was killed leaves lock files of its references; they stop nobody.
+func TestLockFilesOfGit(t *testing.T) {
+	r := newArchive(t)
+	crawl(t, r, start, map[string]string{"/a": "one"})
+	tag := archive.Tag(host, start)
+	for _, name := range []string{branch, tagRef(tag), "HEAD", "packed-refs"} {
+		mustSucceed(t, os.WriteFile(filepath.Join(r.Dir(), contentFolder, host, ".git", name+".lock"), nil, 0o600))
+	}
+	mustSucceed(t, write(t, r, one(t, r, "/a", tag), "x.txt", "x"))
+	crawl(t, r, start.Add(time.Hour), map[string]string{"/a": "two"})
+	mustBeSound(t, r)
+}
+
+// Pages with hostile URLs, titles and types are stored and read back like others.
+func TestHostilePages(t *testing.T) {
+	r := newArchive(t)
+	pages := map[string]string{}
+	for _, name := range []string{
+		"/.git/config", "/.gitattributes", "/.gitmodules", "/git~1", "/GIT~1/x", "/gitmod~1", "/%2e%2e/%2e%2e/x", "//..//x", "/\\..\\x", "/a\"b", "/con", "/aux.html", "/a.lock", "/x.",
+		"/data.xml", "/data.xml/data.xml", "/data.html", "/index", "/", "/?", "/?../../x", "/" + strings.Repeat("n", 3000), "/" + strings.Repeat("d/", 1500), "/%00", "/%0a", "/%ff%fe", "/a%2fb", "/~long/x", "/tags@{1}",
+	} {
+		href, err := canonical.Canonical("https://" + host + name)
+		mustSucceed(t, err)
+		pages[strings.TrimPrefix(href, "https://"+host)] = "content of " + name
+	}
+	commit := crawl(t, r, start, pages)
+	c, err := r.Begin(t.Context(), "[::1]:8080", start)
+	mustSucceed(t, err)
+	mustSucceed(t, c.Add(Page{URL: "http://[::1]:8080/", MIMEType: "x/]]><!--\x00", Title: "]]></title><!-- &amp; \x00\x1b\xff", Created: start, Content: []byte("x")}))
+	_, err = c.Commit(t.Context(), nil)
+	mustSucceed(t, err)
+	mustBeSound(t, r)
+	crawl(t, r, start.Add(time.Hour), map[string]string{"/only": "x"})
+	for name, content := range pages {
+		m := one(t, r, strings.ReplaceAll(name, "'", "''"), commit.CommitTag)
+		if got := read(t, r, m, DataName(m.URL, m.MIMEType)); got != content {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	mustBeSound(t, r)
+}
+
+// A person may run git gc: packed references and objects are read like others.
+func TestPacked(t *testing.T) {
+	r := newArchive(t)
+	crawl(t, r, start, map[string]string{"/a": "one"})
+	crawl(t, r, start.Add(time.Hour), map[string]string{"/a": "two"})
+	for i, want := range []string{"one", "two"} {
+		for _, args := range [][]string{{"pack-refs", "--all"}, {"gc", "--quiet"}} {
+			_, err := r.domain(host).git.run(t.Context(), nil, nil, args...)
+			mustSucceed(t, err)
+		}
+		m := one(t, r, "/a", archive.Tag(host, start.Add(time.Duration(i)*time.Hour)))
+		if got := read(t, r, m, "data.html"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		mustSucceed(t, write(t, r, one(t, r, "/a", archive.Tag(host, start.Add(time.Hour))), fmt.Sprint(i), "x"))
+	}
+	mustBeSound(t, r)
+}
+
+// The limits of a file and of a node; what is refused leaves nothing.
+func TestLimits(t *testing.T) {
+	r := newArchive(t)
+	crawl(t, r, start, map[string]string{"/a": "one"})
+	m := one(t, r, "/a", archive.Tag(host, start))
+	w, err := r.Create(t.Context(), m, "large")
+	mustSucceed(t, err)
+	block := make([]byte, 1<<20)
+	for range MaxFile / len(block) {
+		_, err := w.Write(block)
+		mustSucceed(t, err)
+	}
+	_, err = w.Write([]byte{1})
+	mustFail(t, err, archive.ErrInvalid)
+	mustFail(t, w.Close(), archive.ErrInvalid)
+	mustFail(t, r.SetTag(t.Context(), m, "x", strings.Repeat("x", pagexml.MaxContent+1)), archive.ErrInvalid)
+	mustFail(t, r.SetTag(t.Context(), m, "x", "<a>"), archive.ErrInvalid)
+	w, err = r.Create(t.Context(), m, "aborted")
+	mustSucceed(t, err)
+	mustSucceed(t, w.Abort())
+	if list, err := r.List(t.Context(), m); err != nil || len(list) != 2 {
+		t.Errorf("%v, %v", list, err)
+	}
+	if schema, err := r.Schema(); err != nil || schema.Has("x") {
+		t.Errorf("schema %v, %v", schema, err)
+	}
+	mustBeSound(t, r)
+}
+
+// Readers, writers and crawls at once: of the writers of one name one wins, and each read gives the bytes
+// of its version.
+func TestAtOnce(t *testing.T) {
+	r := newArchive(t)
+	other := reopen(t, r.Dir()) // as another process
+	crawl(t, r, start, map[string]string{"/a": "version 0"})
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	var won, reads atomic.Int64
+	for i := range 4 {
+		store := []*Repository{r, other}[i%2]
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				list, err := store.Query(t.Context(), archive.Query{OrderBy: "commitTime DESC"})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				m := list[n%len(list)]
+				f, err := store.Open(t.Context(), m, "data.html")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				text, err := io.ReadAll(f)
+				f.Close()
+				if want := fmt.Sprintf("version %d", int(m.CommitTime.Sub(start).Hours())); err != nil || string(text) != want {
+					t.Errorf("%q, %v, want %s", text, err, want)
+				}
+				reads.Add(1)
+				switch err := write(t, store, list[0], fmt.Sprintf("file%d", n%3), "x"); {
+				case err == nil:
+					won.Add(1)
+				case !errors.Is(err, archive.ErrExists) && !errors.Is(err, archive.ErrOutdated):
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for i := 1; i < 4; i++ {
+		crawl(t, r, start.Add(time.Duration(i)*time.Hour), map[string]string{"/a": fmt.Sprintf("version %d", i)})
+		seen := reads.Load()
+		testwait.Until(t, "readers read this version", func() bool { return reads.Load() >= seen+4 || t.Failed() })
+	}
+	close(done)
+	wg.Wait()
+	stored := int64(0)
+	for _, m := range query(t, r, "") {
+		list, err := r.List(t.Context(), m)
+		mustSucceed(t, err)
+		stored += int64(len(list)) - 2
+	}
+	if stored != won.Load() || stored == 0 {
+		t.Errorf("%d files are stored, %d writes succeeded", stored, won.Load())
+	}
+	mustBeSound(t, r)
+}

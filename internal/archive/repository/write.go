@@ -1,0 +1,255 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"hce/dc/internal/archive"
+	"hce/dc/internal/archive/pagexml"
+	"hce/dc/internal/files"
+)
+
+// current locks the domain of a page alone, and refuses a version that is not its newest one.
+func (r *Repository) current(ctx context.Context, m archive.Meta) (p place, d *domain, unlock func(), err error) {
+	if p.meta, err = r.catalog.Page(ctx, m.URL, m.CommitTag); err != nil {
+		return p, nil, nil, err
+	}
+	if d, unlock, err = r.lock(ctx, p.meta.Domain); err != nil {
+		return p, nil, nil, err
+	}
+	if d.tip.tag != p.meta.CommitTag {
+		err = outdated(m)
+	} else {
+		err = p.locate(ctx, d)
+	}
+	if err != nil {
+		unlock()
+		return p, nil, nil, err
+	}
+	return p, d, unlock, nil
+}
+
+// writer takes a new file of a client.
+type writer struct {
+	r      *Repository
+	ctx    context.Context
+	meta   archive.Meta
+	name   string
+	file   *os.File // in dir; nil after the end
+	dir    string
+	remove func() error
+	size   int64
+}
+
+// Create adds a file to the current version of a page. It refuses at once what cannot succeed; what
+// happens until Close is checked by Close again. ctx bounds the whole.
+func (r *Repository) Create(ctx context.Context, m archive.Meta, name string) (archive.Writer, error) {
+	if err := checkNewFile(name); err != nil {
+		return nil, err
+	}
+	p, d, unlock, err := r.find(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if p.id != "" {
+		err = outdated(m)
+	} else {
+		err = p.free(d, name)
+	}
+	unlock()
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{r: r, ctx: ctx, meta: m, name: name}
+	if w.dir, w.remove, err = r.temporary(ctx); err != nil {
+		return nil, err
+	}
+	if w.file, err = os.OpenFile(filepath.Join(w.dir, "file"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+		return nil, errors.Join(err, w.remove())
+	}
+	return w, nil
+}
+
+// free refuses a name that exists, in any case of letters, or that needs a folder that is a file.
+func (p place) free(d *domain, name string) error {
+	list, err := listFiles(filepath.Join(d.dir, filepath.FromSlash(p.folder)))
+	if err != nil {
+		return err
+	}
+	lower := strings.ToLower(name)
+	for _, o := range list {
+		have := strings.ToLower(o.name)
+		if have == lower || strings.HasPrefix(have, lower+"/") || strings.HasPrefix(lower, have+"/") {
+			return fmt.Errorf("file %.300s of %s %w (%s)", name, p.meta.URL, archive.ErrExists, o.name)
+		}
+	}
+	return nil
+}
+
+func (w *writer) Write(b []byte) (int, error) {
+	if w.file == nil {
+		return 0, os.ErrClosed
+	}
+	if w.size += int64(len(b)); w.size > MaxFile {
+		return 0, fmt.Errorf("file %.300s of %s %w: it has more than %d bytes", w.name, w.meta.URL, archive.ErrInvalid, MaxFile)
+	}
+	return w.file.Write(b)
+}
+
+// Abort forgets the file. It does nothing after Close.
+func (w *writer) Abort() error {
+	if w.file == nil {
+		return nil
+	}
+	err := w.file.Close()
+	w.file = nil
+	return errors.Join(err, w.remove())
+}
+
+// Close stores the file.
+func (w *writer) Close() (err error) {
+	if w.file == nil {
+		return os.ErrClosed
+	}
+	if w.size > MaxFile {
+		return errors.Join(fmt.Errorf("file %.300s of %s %w: it has more than %d bytes", w.name, w.meta.URL, archive.ErrInvalid, MaxFile), w.Abort())
+	}
+	staged := w.file.Name()
+	err = errors.Join(w.file.Sync(), w.file.Close())
+	w.file = nil
+	defer func() { err = errors.Join(err, w.remove()) }()
+	if err != nil {
+		return fmt.Errorf("store file %.300s of %s: %w", w.name, w.meta.URL, err)
+	}
+	p, d, unlock, err := w.r.current(w.ctx, w.meta)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := p.free(d, w.name); err != nil {
+		return err
+	}
+	return d.add(w.ctx, source{name: p.folder + "/" + w.name, from: staged})
+}
+
+// add commits one file to the current version, with its message and time, and moves the file into the
+// folder. A source with a text replaces a file.
+func (d *domain) add(ctx context.Context, s source) error {
+	at := d.tip
+	commit, _, err := d.r.catalog.Newest(ctx, d.name)
+	if err != nil {
+		return err
+	}
+	if err := d.commit(ctx, version{tag: at.tag, number: at.number}, commit.Time, []source{s}, false, nil); err != nil {
+		return err
+	}
+	d.r.step("tag")
+	// From here on the file is stored: what fails now, the next lock repairs.
+	if err := d.put(s); err != nil {
+		return fmt.Errorf("%s is stored, but not in its folder; the next access repairs that: %w", s.name, err)
+	}
+	d.r.step("files")
+	return d.setMark(d.tip.id)
+}
+
+// put puts a file into the folder of the domain.
+func (d *domain) put(s source) error {
+	root, err := os.OpenRoot(d.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	folder := path.Dir(s.name)
+	if err := root.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	to := filepath.Join(d.dir, filepath.FromSlash(s.name))
+	if s.from == "" {
+		return files.Write(to, s.text, 0o600)
+	}
+	if err := os.Rename(s.from, to); err != nil {
+		return err
+	}
+	return syncFolders(d.dir, filepath.Dir(to))
+}
+
+// syncFolders makes the entries of a folder and of those between it and root durable.
+func syncFolders(root, dir string) error {
+	for ; len(dir) >= len(root); dir = filepath.Dir(dir) {
+		if err := files.SyncFolder(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SetTag adds a node to data.xml of the current version: name, with content as XML inside. The schema of
+// the archive gets the name first, so that each stored data.xml is valid.
+func (r *Repository) SetTag(ctx context.Context, m archive.Meta, name, content string) error {
+	p, d, unlock, err := r.current(ctx, m)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	file, err := p.open(ctx, d, metaFile)
+	if err != nil {
+		return fmt.Errorf("read %s of %s: %w", metaFile, m.URL, err)
+	}
+	document, err := io.ReadAll(io.LimitReader(file, pagexml.MaxDocument+1))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	longer, err := pagexml.Add(document, name, content)
+	if err != nil {
+		return r.invalid(m, name, err)
+	}
+	schema, err := r.extend(ctx, name)
+	if err != nil {
+		return err
+	}
+	r.step("schema")
+	if err := pagexml.Validate(longer, schema); err != nil {
+		return r.invalid(m, name, err)
+	}
+	return d.add(ctx, source{name: p.folder + "/" + metaFile, text: longer})
+}
+
+// invalid logs an error of the validation.
+func (r *Repository) invalid(m archive.Meta, name string, err error) error {
+	r.Log.Error("data.xml was not extended", "op", "validate", "url", m.URL, "tag", m.CommitTag, "node", name, "error", err)
+	return fmt.Errorf("page %s with tag %s: %w", m.URL, name, err)
+}
+
+// Schema returns the XML schema of the archive.
+func (r *Repository) Schema() (pagexml.Schema, error) {
+	text, err := os.ReadFile(r.schemaFile())
+	if err != nil {
+		return pagexml.Schema{}, fmt.Errorf("read the XML schema: %w; archive db recover makes it again", err)
+	}
+	return pagexml.ReadSchema(text)
+}
+
+func (r *Repository) schemaFile() string { return filepath.Join(r.dir, schemaFolder, schemaName) }
+
+// extend returns the schema with a name, which it may have to add.
+func (r *Repository) extend(ctx context.Context, name string) (pagexml.Schema, error) {
+	unlock, err := files.Lock(ctx, r.lockFile("schema.lock"))
+	if err != nil {
+		return pagexml.Schema{}, err
+	}
+	defer unlock()
+	schema, err := r.Schema()
+	if err != nil || schema.Has(name) {
+		return schema, err
+	}
+	if schema, err = schema.With(name); err != nil {
+		return schema, err
+	}
+	return schema, files.Write(r.schemaFile(), schema.Text(), 0o600)
+}

@@ -1,0 +1,1 @@
+INSERT INTO commits (number, commitTag, domain, commitTime) VALUES (?, ?, ?, ?)

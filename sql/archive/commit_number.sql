@@ -1,0 +1,1 @@
+SELECT number, commitTag, commitTime FROM commits WHERE number = ?

@@ -1,0 +1,1 @@
+SELECT url, mimeType, title, path, domain, commitTime, createTime, commitTag FROM pages WHERE url = ? AND commitTag = ?
