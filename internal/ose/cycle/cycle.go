@@ -148,7 +148,7 @@ func (c *Cycle) step(ctx context.Context, f *folder.Folder, step Step) (r Report
 	r.Millis = c.Now().Sub(begin).Milliseconds()
 	switch {
 	case err != nil:
-		log[1:].say(slog.LevelError, "step ended early; the next run continues it", "err", err, "done", r.Done, "ms", r.Millis)
+		log[1:].say(slog.LevelError, "step ended early; the next run continues it", "error", err, "done", r.Done, "ms", r.Millis)
 	case r.Skipped == "":
 		log.say(slog.LevelInfo, "step finished", "urls", r.URLs, "done", r.Done, "failed", r.Failed, "ms", r.Millis)
 	}

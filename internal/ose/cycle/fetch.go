@@ -100,7 +100,7 @@ func (v *fetcher) adopt(url string) (id folder.ID, m *folder.Meta, err error) {
 		if err == nil {
 			err = fmt.Errorf("it is of %s", found.URL)
 		}
-		v.log.warn("id skipped: its file exists", "file", v.Path(folder.MetaName(id)), "err", err)
+		v.log.warn("id skipped: its file exists", "file", v.Path(folder.MetaName(id)), "error", err)
 	}
 	return id, nil, fmt.Errorf("%s has no id above %s left", v.Dir, folder.MaxID)
 }

@@ -109,7 +109,7 @@ func (m *merger) links(id folder.ID) error {
 	var fault *folder.Fault
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &fault) {
 		m.report.Failed++
-		m.log.warn("links cannot be read", "err", err)
+		m.log.warn("links cannot be read", "error", err)
 		err = nil
 	}
 	if err != nil || len(added) == 0 {

@@ -49,7 +49,7 @@ func (p *pass) parse(r folder.Record) (bool, error) {
 	var fault *folder.Fault
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &fault) {
 		p.report.Failed++
-		p.log.warn("page cannot be read", "url", r.URL, "err", err)
+		p.log.warn("page cannot be read", "url", r.URL, "error", err)
 		return false, nil
 	}
 	if err != nil {

@@ -74,7 +74,7 @@ type rounds struct {
 func (r *rounds) start(ctx context.Context) {
 	list, err := targets(r.dirs)
 	if err != nil {
-		r.cycle.Log.Error("targets cannot be found", "err", err)
+		r.cycle.Log.Error("targets cannot be found", "error", err)
 		return
 	}
 	for _, f := range list {
