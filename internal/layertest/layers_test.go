@@ -106,6 +106,10 @@ var arrows = map[string][]string{
 	"cli/strict":        {"cli/client", "cli/command", "cli/target"},
 	"cli/taskprogram":   {"cli/command"},
 	"cli/warcimport":    {"cli/client", "cli/pages", "cli/target"},
+
+	"search/index":     {"search", "search/query"},
+	"search/manager":   {"search", "search/query"},
+	"search/processor": {"search", "search/index", "search/manager"},
 }
 
 // sees narrows what a group imports of a lower group: only the listed packages. runsDaemon is the
@@ -119,6 +123,10 @@ var sees = map[[2]string][]string{
 	{"cli", "storage"}:    {},
 	{"cli", "crawl"}:      {},
 	{"cli", "process"}:    {},
+	{"search", "daemon"}:  {"daemon/bus"},
+	{"search", "storage"}: {},
+	{"search", "crawl"}:   {},
+	{"search", "process"}: {"process/language"},
 }
 
 const runsDaemon = "cli/daemonprogram"
@@ -146,6 +154,7 @@ var libraries = map[string][]string{
 	"github.com/RadhiFadlillah/whatlanggo":         {"process/language"},
 	"github.com/JohannesKaufmann/html-to-markdown": {"process/article"},
 	"github.com/antchfx":                           {"web/xpath"},
+	"github.com/blevesearch":                       {"search/index"},
 	"github.com/andybalholm/brotli":                {"web/coding"},
 	"github.com/andybalholm/cascadia":              {"web/xpath"},
 	"github.com/chromedp":                          {"crawl/browser"},

@@ -1,0 +1,341 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/bleve/v2"
+	bsearch "github.com/blevesearch/bleve/v2/search"
+	"github.com/blevesearch/bleve/v2/search/query"
+
+	"hce/dc/internal/search"
+	words "hce/dc/internal/search/query"
+)
+
+// Weights of fields. A document with all words comes before all others, whatever their weights are:
+// no sum of scores reaches allWords.
+const (
+	titleWeight = 3
+	aboutWeight = 1.5
+	nameWeight  = 3
+	allWords    = 1e6
+)
+
+// window is how many results beyond the shown ones are looked at for duplicates.
+const window = 40
+
+// Run answers a question. It never fails: Reply.Error says what is wrong.
+func (r *reader) Run(ctx context.Context, a search.Ask) search.Reply {
+	var reply search.Reply
+	var err error
+	switch a.Op {
+	case search.OpGet:
+		reply, err = r.get(a.UUID)
+	case search.OpSearch:
+		q, mistake := words.Parse(a.Text)
+		if mistake != nil {
+			return search.Reply{Error: mistake.Error(), Refused: true}
+		}
+		reply, err = r.find(ctx, a, q)
+		reply.Words = q.String()
+	default:
+		return search.Reply{Error: fmt.Sprintf("operation %q is unknown", a.Op), Refused: true}
+	}
+	if err != nil {
+		reply.Error = err.Error()
+	}
+	return reply
+}
+
+func (r *reader) get(uuid string) (search.Reply, error) {
+	d, found, err := r.Get(uuid)
+	if err != nil || !found {
+		return search.Reply{}, err
+	}
+	return search.Reply{Count: 1, Hits: []search.Hit{{Document: d}}, Copy: d.Copy}, nil
+}
+
+// find returns the results from Offset on. Duplicates are joined with the best of them.
+func (r *reader) find(ctx context.Context, a search.Ask, q words.Query) (search.Reply, error) {
+	if !a.Kind.Valid() {
+		return search.Reply{Error: fmt.Sprintf("kind %q is not one of pages, images, documents", a.Kind), Refused: true}, nil
+	}
+	offset, limit := max(0, min(a.Offset, search.MaxOffset)), max(1, min(a.Limit, search.MaxLimit))
+	full := r.query(a.Kind, q)
+	request := bleve.NewSearchRequestOptions(full, offset+limit+window, 0, false)
+	request.SortBy([]string{"-_score", fieldHash, "_id"})
+	result, err := r.bleve.SearchInContext(ctx, request)
+	if err != nil {
+		return search.Reply{}, fmt.Errorf("search: %w", err)
+	}
+	groups := join(result.Hits)
+	joined := len(result.Hits) - len(groups)
+	reply := search.Reply{Count: int(result.Total) - joined, About: int(result.Total) > len(result.Hits), Hits: []search.Hit{}}
+	if offset >= len(groups) {
+		return reply, nil
+	}
+	shown := groups[offset:min(len(groups), offset+limit)]
+	reply.Hits, err = r.hits(ctx, full, shown)
+	return reply, err
+}
+
+// group is a result and its duplicates.
+type group struct {
+	id     string
+	score  float64
+	copies []string
+}
+
+// join collects the hits with the same content, in the order of the best of them.
+func join(hits bsearch.DocumentMatchCollection) (groups []group) {
+	at := map[string]int{}
+	for _, hit := range hits {
+		hash := hit.ID
+		if len(hit.Sort) > 1 {
+			hash = hit.Sort[1]
+		}
+		if i, known := at[hash]; known {
+			groups[i].copies = append(groups[i].copies, hit.ID)
+			continue
+		}
+		at[hash] = len(groups)
+		groups = append(groups, group{id: hit.ID, score: hit.Score})
+	}
+	return groups
+}
+
+// hits reads the documents of groups, and where the words of the question are in them.
+func (r *reader) hits(ctx context.Context, full query.Query, groups []group) ([]search.Hit, error) {
+	var ids []string
+	for _, g := range groups {
+		ids = append(ids, g.id)
+	}
+	request := bleve.NewSearchRequestOptions(bleve.NewConjunctionQuery(bleve.NewDocIDQuery(ids), full), len(ids), 0, false)
+	request.IncludeLocations = true
+	located, err := r.bleve.SearchInContext(ctx, request)
+	if err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	places := map[string]bsearch.FieldTermLocationMap{}
+	for _, hit := range located.Hits {
+		places[hit.ID] = hit.Locations
+	}
+	list := []search.Hit{}
+	for _, g := range groups {
+		d, found, err := r.Get(g.id)
+		if err != nil {
+			return nil, fmt.Errorf("read document %s: %w", g.id, err)
+		}
+		if found {
+			excerpt := excerptOf(cmp.Or(d.Text, d.Description), places[g.id][fieldBody])
+			d.Text, d.Copy = "", ""
+			list = append(list, search.Hit{Document: d, Score: g.score, Excerpt: excerpt, Copies: g.copies})
+		}
+	}
+	return list, nil
+}
+
+// query translates a question.
+func (r *reader) query(kind search.Kind, q words.Query) query.Query {
+	b := bleve.NewBooleanQuery()
+	b.AddFilter(filter(kind, q))
+	switch terms := r.terms(q.Terms, 1); len(terms) {
+	case 0:
+		b.AddMust(term(fieldKind, string(kind)))
+	case 1:
+		b.AddMust(terms[0])
+	default:
+		all := bleve.NewConjunctionQuery(r.terms(q.Terms, allWords)...) // a conjunction has no weight of its own
+		b.AddMust(bleve.NewDisjunctionQuery(append(terms, all)...))
+	}
+	if len(q.Exclude) > 0 {
+		b.AddMustNot(r.terms(q.Exclude, 1)...)
+	}
+	return b
+}
+
+// filter limits the documents without a part in their rank.
+func filter(kind search.Kind, q words.Query) query.Query {
+	all := []query.Query{term(fieldKind, string(kind))}
+	var sites []query.Query
+	for _, name := range q.Sites {
+		sites = append(sites, term(fieldSites, name))
+	}
+	if len(sites) > 0 {
+		all = append(all, bleve.NewDisjunctionQuery(sites...))
+	}
+	if !q.Before.IsZero() || !q.After.IsZero() {
+		var from, to *float64
+		if !q.After.IsZero() {
+			from = new(float64(q.After.Unix()))
+		}
+		if !q.Before.IsZero() {
+			to = new(float64(q.Before.Unix()))
+		}
+		dates := bleve.NewNumericRangeQuery(from, to)
+		dates.SetField(fieldDate)
+		all = append(all, dates)
+	}
+	return bleve.NewConjunctionQuery(all...)
+}
+
+// terms returns one query for each word or phrase.
+func (r *reader) terms(list []words.Term, weight float64) (queries []query.Query) {
+	for _, t := range list {
+		queries = append(queries, r.term(t, weight))
+	}
+	return queries
+}
+
+// fieldWeights are the fields in which words are looked for.
+var fieldWeights = []struct {
+	name   string
+	weight float64
+}{{fieldTitle, titleWeight}, {fieldAbout, aboutWeight}, {fieldBody, 1}, {fieldName, nameWeight}}
+
+// term finds a word or a phrase in any field, in the form of any language.
+func (r *reader) term(t words.Term, weight float64) query.Query {
+	any := bleve.NewDisjunctionQuery()
+	for _, terms := range r.variants(t.Text) {
+		for _, f := range fieldWeights {
+			any.AddQuery(sequence(f.name, terms, weight*f.weight))
+		}
+	}
+	if g := grams.Analyze(grams{}, []byte(t.Text)); len(g) > 0 && !t.Phrase {
+		var terms []string
+		for _, token := range g {
+			terms = append(terms, string(token.Term))
+		}
+		any.AddQuery(sequence(fieldGrams, terms, weight))
+	}
+	if len(any.Disjuncts) == 0 {
+		return bleve.NewMatchNoneQuery()
+	}
+	return any
+}
+
+// sequence finds terms next to each other.
+func sequence(field string, terms []string, weight float64) query.Query {
+	if len(terms) == 1 {
+		q := term(field, terms[0])
+		q.SetBoost(weight)
+		return q
+	}
+	q := query.NewPhraseQuery(terms, field)
+	q.SetBoost(weight)
+	return q
+}
+
+func term(field, text string) *query.TermQuery {
+	q := bleve.NewTermQuery(text)
+	q.SetField(field)
+	return q
+}
+
+// Lengths of an excerpt, in bytes.
+const (
+	excerptLength = 260
+	excerptBefore = 60
+)
+
+// place is a match in a text.
+type place struct{ start, end int }
+
+// excerptOf returns the part of a text with the most matches, which are marked; without matches the
+// start of the text.
+func excerptOf(text string, found bsearch.TermLocationMap) []search.Segment {
+	var places []place
+	for _, locations := range found {
+		for _, l := range locations {
+			if l.Start < l.End && l.End <= uint64(len(text)) {
+				places = append(places, place{int(l.Start), int(l.End)})
+			}
+		}
+	}
+	slices.SortFunc(places, func(a, b place) int { return cmp.Or(a.start-b.start, b.end-a.end) })
+	from := 0
+	if first, ok := densest(places); ok {
+		from = max(0, places[first].start-excerptBefore)
+	}
+	from, to := wholeWords(text, from, from+excerptLength)
+	var list []search.Segment
+	add := func(part string, match bool) {
+		if part = blanks(part); part != "" {
+			list = append(list, search.Segment{Text: part, Match: match})
+		}
+	}
+	if from > 0 {
+		add("… ", false)
+	}
+	at := from
+	for _, p := range places {
+		if p.start >= at && p.end <= to {
+			add(text[at:p.start], false)
+			add(text[p.start:p.end], true)
+			at = p.end
+		}
+	}
+	add(text[at:to], false)
+	if to < len(text) {
+		add(" …", false)
+	}
+	return list
+}
+
+// densest returns the place from which an excerpt has the most matches.
+func densest(places []place) (best int, ok bool) {
+	most, last := 0, 0
+	for first := range places {
+		for last < len(places) && places[last].end <= places[first].start+excerptLength-excerptBefore {
+			last++
+		}
+		if last-first > most {
+			best, most = first, last-first
+		}
+	}
+	return best, most > 0
+}
+
+// wholeWords moves the ends of a part of a text to blanks, or at least to whole characters.
+func wholeWords(text string, from, to int) (int, int) {
+	if from > 0 {
+		if i := strings.IndexFunc(text[from:min(len(text), from+excerptBefore/2)], unicode.IsSpace); i >= 0 {
+			from += i + 1
+		}
+	}
+	to = min(to, len(text))
+	if to < len(text) {
+		if i := strings.LastIndexFunc(text[from:to], unicode.IsSpace); i > excerptLength/2 {
+			to = from + i
+		}
+	}
+	for from > 0 && from < len(text) && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	for to < len(text) && to > from && !utf8.RuneStart(text[to]) {
+		to--
+	}
+	return min(from, to), to
+}
+
+// blanks makes one blank of each run of blanks and control characters.
+func blanks(text string) string {
+	var b strings.Builder
+	last := false
+	for _, c := range text {
+		blank := unicode.IsSpace(c) || unicode.IsControl(c)
+		switch {
+		case !blank:
+			b.WriteRune(c)
+		case !last:
+			b.WriteByte(' ')
+		}
+		last = blank
+	}
+	return b.String()
+}
