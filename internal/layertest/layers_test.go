@@ -107,6 +107,7 @@ var arrows = map[string][]string{
 	"cli/taskprogram":   {"cli/command"},
 	"cli/warcimport":    {"cli/client", "cli/pages", "cli/target"},
 
+	"search/feed":      {"search", "search/index"},
 	"search/index":     {"search", "search/query"},
 	"search/manager":   {"search", "search/query"},
 	"search/processor": {"search", "search/index", "search/manager"},

@@ -68,7 +68,7 @@ func (s *Snapshot) Name() string { return s.name }
 // Close closes the snapshot. No call may run.
 func (s *Snapshot) Close() error { return s.bleve.Close() }
 
-// Get returns the document with a UUID. found is false if there is none.
+// Get returns the document with a UUID. found is false for an unknown one.
 func (r *reader) Get(uuid string) (d search.Document, found bool, err error) {
 	if !search.ValidUUID(uuid) {
 		return d, false, nil
@@ -170,7 +170,7 @@ func (r *reader) Rows(ctx context.Context, site, after, last string, most int) (
 	return list, nil
 }
 
-// Version returns the version of the document with a UUID, "" if there is none.
+// Version returns the version of the document with a UUID, "" for an unknown one.
 func (r *reader) Version(uuid string) (string, error) {
 	d, _, err := r.Get(uuid)
 	return d.Version, err

@@ -76,7 +76,7 @@ type Index struct {
 
 const maxHosts = 100_000
 
-// Open opens the index of a folder for writing, and creates it if there is none. The error is
+// Open opens the index of a folder for writing, and creates a missing one. The error is
 // files.ErrLocked if another process has it open, ErrFormat if Rebuild must convert it.
 func Open(dir string) (*Index, error) {
 	x, err := lockFolder(dir)
@@ -187,10 +187,12 @@ type Change struct {
 	State  map[string]SiteState // by site
 	Hosts  []HostState          // hosts that were seen; those of Put are added
 	Forget []string             // hosts that leave the expiry directory
+
+	DropSites []string // sites whose state is forgotten
 }
 
 func (c Change) empty() bool {
-	return len(c.Put)+len(c.Delete)+len(c.State)+len(c.Hosts)+len(c.Forget) == 0
+	return len(c.Put)+len(c.Delete)+len(c.State)+len(c.Hosts)+len(c.Forget)+len(c.DropSites) == 0
 }
 
 // Store stores one page or file, which need not be in the cluster: URL and Kind are required, UUID and
@@ -233,6 +235,9 @@ func (x *Index) Apply(c Change) error {
 	}
 	for _, host := range c.Forget {
 		b.Delete(hostKind + ":" + host)
+	}
+	for _, site := range c.DropSites {
+		b.Delete(siteKind + ":" + site)
 	}
 	for site, state := range c.State {
 		if err := advance(b)(special(siteKind, site, state, time.Time{})); err != nil {

@@ -68,7 +68,7 @@ type job struct {
 	slot int
 }
 
-// work waits for a question at any connection. A connection takes again as long as there is none.
+// work waits for a question at any connection. An idle connection takes again.
 func (f *fake) work() (j job) {
 	f.t.Helper()
 	now, stop := context.WithCancel(f.t.Context())

@@ -49,7 +49,7 @@ type Take struct {
 	Slot int `json:"slot"` // of Connections, from 0
 }
 
-// Work is a question for a connection. Without ID there is none.
+// Work is a question for a connection. Without ID the connection takes again.
 type Work struct {
 	ID       string     `json:"id,omitempty"`
 	BudgetMs int64      `json:"budgetMs,omitempty"` // until its deadline

@@ -6,7 +6,7 @@
 //
 // Each connection is a goroutine with a socket of its own that takes one question after the other.
 // Another goroutine says every half second that the processor lives and what it works on. A new snapshot
-// is opened beside the old one, which is closed when the last question on it is answered. Without a
+// is opened while the old one is in use, which is closed when the last question on it is answered. Without a
 // snapshot the processor waits and takes no question. A manager that is away is tried again for ever.
 package processor
 

@@ -13,7 +13,7 @@
 //
 // A plus or minus inside a word (e-mail, C++) is a part of it. A word without a known name before its
 // colon is a word. Parse never fails on strange characters; it refuses what is too long or too much,
-// a date that is none, and a question that only excludes.
+// what is not a date, and a question that only excludes.
 package query
 
 import (
