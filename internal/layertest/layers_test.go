@@ -108,6 +108,7 @@ var arrows = map[string][]string{
 	"cli/warcimport":    {"cli/client", "cli/pages", "cli/target"},
 
 	"search/feed":      {"search", "search/index"},
+	"search/frontend":  {"search", "search/manager"},
 	"search/index":     {"search", "search/query"},
 	"search/manager":   {"search", "search/query"},
 	"search/processor": {"search", "search/index", "search/manager"},
@@ -177,7 +178,7 @@ var libraries = map[string][]string{
 	"golang.org/x/image":                           {"process/media"},
 	"golang.org/x/text/encoding":                   {"web/charset"},
 	"database/sql":                                 {"storage", "storage/sqldb", "storage/sqlstore", "storage/keyvalue", "storage/legacyimport"},
-	"net/http":                                     {"cli/node", "cli/warcimport", "crawl", "crawl/fetch", "crawl/browser", "crawl/cookies", "crawl/politeclient", "crawl/robotscache", "daemon/status", "web/content", "web/revalidate", "wire"},
+	"net/http":                                     {"cli/node", "cli/warcimport", "crawl", "crawl/fetch", "crawl/browser", "crawl/cookies", "crawl/politeclient", "crawl/robotscache", "daemon/status", "search/frontend", "web/content", "web/revalidate", "wire"},
 	"os/exec":                                      {"childprocess", "cli/node", "daemon/executor", "crawl/browser", "process", "pseudoterminal", "cli/daemonprogram"},
 }
 
