@@ -24,10 +24,11 @@ const variable = "PROCESSOR_TEST"
 
 func TestMain(m *testing.M) {
 	if text := os.Getenv(variable); text != "" {
-		endpoint, dir, _ := strings.Cut(text, " ")
+		values := strings.Fields(text) // endpoint, folder, delay
+		delay, _ := time.ParseDuration(values[2])
 		b, err := bus.New()
 		if err == nil {
-			err = New(Config{Bus: b, Manager: endpoint, Dir: dir, Connections: 4, Delay: 5 * time.Millisecond}).Run(context.Background())
+			err = New(Config{Bus: b, Manager: values[0], Dir: values[1], Connections: 4, Delay: delay}).Run(context.Background())
 		}
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -35,10 +36,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func child(t *testing.T, endpoint, dir string) (*exec.Cmd, <-chan error) {
+func child(t testing.TB, endpoint, dir string, delay time.Duration) (*exec.Cmd, <-chan error) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), variable+"="+endpoint+" "+dir)
+	cmd.Env = append(os.Environ(), variable+"="+endpoint+" "+dir+" "+delay.String())
 	cmd.Stderr = os.Stderr
 	ended, err := childprocess.Start(cmd)
 	if err != nil {
@@ -47,7 +48,7 @@ func child(t *testing.T, endpoint, dir string) (*exec.Cmd, <-chan error) {
 	return cmd, ended
 }
 
-func startManager(t *testing.T) manager.Client {
+func startManager(t testing.TB) manager.Client {
 	t.Helper()
 	b := managertest.Bus(t)
 	m := manager.New(manager.Config{Bus: b, Endpoint: "tcp://127.0.0.1:*", Silence: 1200 * time.Millisecond, Deadline: time.Minute})
@@ -64,7 +65,7 @@ func startManager(t *testing.T) manager.Client {
 	return manager.Client{Bus: b, Endpoint: endpoint, Timeout: 2 * time.Minute}
 }
 
-func newIndex(t *testing.T) *index.Index {
+func newIndex(t testing.TB) *index.Index {
 	t.Helper()
 	x, err := index.Open(t.TempDir() + "/index")
 	if err != nil {
@@ -101,8 +102,8 @@ func count(t *testing.T, c manager.Client, text string) int {
 func TestKilledUnderLoad(t *testing.T) {
 	x, c := newIndex(t), startManager(t)
 	put(t, x, 0, 100)
-	victim, victimEnded := child(t, c.Endpoint, x.Dir())
-	other, otherEnded := child(t, c.Endpoint, x.Dir())
+	victim, victimEnded := child(t, c.Endpoint, x.Dir(), 5*time.Millisecond)
+	other, otherEnded := child(t, c.Endpoint, x.Dir(), 5*time.Millisecond)
 	testwait.Until(t, "both processors have joined", func() bool {
 		s, err := c.Status(t.Context())
 		return err == nil && len(s.Processors) == 2
