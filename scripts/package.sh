@@ -5,7 +5,7 @@
 #   /usr/bin                  programs
 #   /etc/dc-daemon            ini files of the daemon and its tasks
 #   /etc/dc-node              ini file of a data node, which uses those of the tasks, too
-#   /etc/dc-client, dc-admin  their ini files
+#   /etc/dc-client, dc-admin, hce-search  their ini files
 #   /var/lib/dc               data
 #   /var/log/dc               logs of the task programs; the daemon's is the journal
 #
@@ -50,6 +50,7 @@ cp "$here/ini/crawler-task_headers.txt" "$here/ini/crawler-task_cookie.txt" "$ro
 ini dc-node.ini dc-node
 ini dc-client.ini dc-client
 ini dc-admin.ini dc-admin
+ini hce-search.ini hce-search
 # Task programs that are started by hand look for /etc/<program>/<program>.ini.
 for name in db-task crawler-task processor-task; do
 	mkdir -p "$root/etc/$name"
