@@ -216,6 +216,12 @@ func (s *Server) dateOf(r *http.Request, d search.Document, frame string) string
 	if !named {
 		return dateText(d.Seen)
 	}
+	select {
+	case s.views <- struct{}{}:
+		defer func() { <-s.views }()
+	case <-r.Context().Done():
+		return ""
+	}
 	name, id, _ := strings.Cut(version, "/")
 	for _, source := range s.Sources {
 		if source.Name() != name {

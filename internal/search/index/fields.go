@@ -28,7 +28,7 @@ const (
 	fieldTitle   = "title"
 	fieldAbout   = "about" // description and keywords
 	fieldBody    = "body"
-	fieldName    = "name"  // words of the name of a file
+	fieldName    = "name"  // words of the name of a file, or inside of words of the title
 	fieldGrams   = "grams" // trigrams of the name of a file
 	fieldMeta    = "meta"  // stored only: the document as JSON
 	fieldCopy    = "copy"  // stored only: HTML code
@@ -177,7 +177,11 @@ func (a analysers) entry(d search.Document) (*document.Document, error) {
 	add(fieldTitle, d.Title, text)
 	add(fieldAbout, strings.TrimSpace(d.Description+"\n"+d.Keywords), text)
 	add(fieldBody, d.Text, text|api.StoreField)
-	if d.Kind != search.Pages {
+	if d.Kind == search.Pages {
+		if words := wordsOfName(d.Title); words != d.Title { // such as pg_stat_activity
+			e.AddField(document.NewTextFieldCustom(fieldName, nil, []byte(words), text, a["plain"]))
+		}
+	} else {
 		e.AddField(document.NewTextFieldCustom(fieldName, nil, []byte(wordsOfName(d.Name)), text, a["plain"]))
 		e.AddField(document.NewTextFieldCustom(fieldGrams, nil, []byte(d.Name+"."+d.Format), text, grams{}))
 	}

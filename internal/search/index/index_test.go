@@ -24,7 +24,7 @@ func at(text string) time.Time {
 
 // library are documents of all kinds and of several languages.
 var library = []search.Document{
-	{Kind: search.Pages, URL: "http://a.example.org/both", Title: "Trees", Language: "en", Text: "An oak and a maple grow in the garden, and between them is a long wall of old bricks that nobody repairs.", Date: at("2024-03-01")},
+	{Kind: search.Pages, URL: "http://a.example.org/both", Title: "Trees of_the_park", Language: "en", Text: "An oak and a maple grow in the garden, and between them is a long wall of old bricks that nobody repairs.", Date: at("2024-03-01")},
 	{Kind: search.Pages, URL: "http://a.example.org/oak", Title: "Oak oak oak", Language: "en", Text: "Oak. Oak. Oak.", Date: at("2023-03-01")},
 	{Kind: search.Pages, URL: "http://b.example.org:8080/maple", Title: "Maple", Language: "en", Text: "The maples are red.", Description: "About maples", Date: at("2022-03-01")},
 	{Kind: search.Pages, URL: "http://de.example/baum", Title: "Bäume", Language: "de", Text: "Die Häuser stehen hinter den Bäumen."},
@@ -80,6 +80,7 @@ func TestQuestions(t *testing.T) {
 	}{
 		{"one word", p, "garden", "both"},
 		{"in another form", p, "gardens", "both"},
+		{"a word inside of a name in the title", p, "park", "both"},
 		{"either, those with both first", p, "oak + maple", "both maple oak oak"},
 		{"the same with a blank", p, "maple oak", "both maple oak oak"},
 		{"the first and not both", p, "maple - oak", "maple"},

@@ -23,6 +23,7 @@ const (
 	titleWeight = 3
 	aboutWeight = 1.5
 	nameWeight  = 3
+	phraseTimes = 5 // a phrase says more than a word
 	allWords    = 1e6
 )
 
@@ -201,6 +202,9 @@ var fieldWeights = []struct {
 // term finds a word or a phrase in any field, in the form of any language.
 func (r *reader) term(t words.Term, weight float64) query.Query {
 	any := bleve.NewDisjunctionQuery()
+	if t.Phrase {
+		weight *= phraseTimes
+	}
 	for _, terms := range r.variants(t.Text) {
 		for _, f := range fieldWeights {
 			any.AddQuery(sequence(f.name, terms, weight*f.weight))
