@@ -173,7 +173,7 @@ func TestSweepContinues(t *testing.T) {
 	w := newWorld(t)
 	w.stores.AddPages(w.site, root, n)
 	total, requests := 0, 0
-	for left := 2; ; left++ {
+	for left := 2; ; left += 2 {
 		w.start(&broken{w.stores, left})
 		changed, err := w.Round(t.Context())
 		total += changed

@@ -44,7 +44,7 @@ func (c Client) do(ctx context.Context, kind int, object, into any) error {
 		return err
 	}
 	defer conn.Close()
-	if err := conn.Send(kind, object); err != nil {
+	if _, err := conn.Send(kind, object); err != nil {
 		return fmt.Errorf("ask %s: %w", c.Endpoint, err)
 	}
 	ctx, stop := context.WithTimeout(ctx, c.Timeout)
@@ -82,14 +82,15 @@ func Dial(b *bus.Bus, endpoint string) (*Conn, error) {
 // Close closes the connection.
 func (c *Conn) Close() { c.socket.Close() }
 
-// Send sends a request.
-func (c *Conn) Send(kind int, object any) error {
+// Send sends a request and returns its uid, which its answer has too.
+func (c *Conn) Send(kind int, object any) (uid string, err error) {
 	raw, err := json.Marshal(object)
 	if err != nil {
-		return fmt.Errorf("encode request: %w", err)
+		return "", fmt.Errorf("encode request: %w", err)
 	}
-	_, err = c.socket.Send(nil, wire.Event{Class: wire.ClassInternal, UID: bus.NewUID(), Type: kind, Object: raw})
-	return err
+	uid = bus.NewUID()
+	_, err = c.socket.Send(nil, wire.Event{Class: wire.ClassInternal, UID: uid, Type: kind, Object: raw})
+	return uid, err
 }
 
 // Recv waits for the next answer.

@@ -39,6 +39,7 @@ const (
 	maxJoined = 256         // processors
 	topOf     = 20          // entries of a ranking in the status
 	tick      = 100 * time.Millisecond
+	atOnce    = 200 // messages of a socket
 )
 
 // Manager is a Query Manager.
@@ -140,9 +141,10 @@ func (m *Manager) Run(ctx context.Context) error {
 	return nil
 }
 
-// drain handles all messages of a socket.
+// drain handles the messages of a socket, at most atOnce: a flood must not keep the loop from its other
+// work.
 func (m *Manager) drain(s *bus.Socket) error {
-	for {
+	for range atOnce {
 		message, err := s.Recv()
 		var bad *bus.BadMessage
 		switch {
@@ -158,6 +160,7 @@ func (m *Manager) drain(s *bus.Socket) error {
 		}
 		m.handle(peer{s, message.Route, message.Event})
 	}
+	return nil
 }
 
 // answer sends the answer to a request. It reports whether the peer was there.

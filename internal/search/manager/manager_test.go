@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,14 +31,15 @@ func start(t *testing.T, c Config) (*Manager, Client) {
 		}
 	})
 	m.Endpoint = endpoint
-	return m, Client{Bus: c.Bus, Endpoint: m.Local(), Timeout: 20 * time.Second}
+	return m, Client{Bus: c.Bus, Endpoint: m.Local(), Timeout: 2 * time.Minute}
 }
 
 // fake is a processor that the test drives by hand.
 type fake struct {
-	t     *testing.T
-	join  Join
-	conns []*Conn
+	t       *testing.T
+	join    Join
+	conns   []*Conn
+	running sync.Map // Work.ID
 }
 
 func newFake(t *testing.T, m *Manager, name string, connections int, kinds ...search.Kind) *fake {
@@ -57,7 +59,7 @@ func newFake(t *testing.T, m *Manager, name string, connections int, kinds ...se
 
 func (f *fake) take(slot int) {
 	f.t.Helper()
-	if err := f.conns[slot].Send(TypeTake, Take{f.join, slot}); err != nil {
+	if _, err := f.conns[slot].Send(TypeTake, Take{f.join, slot}); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -84,6 +86,7 @@ func (f *fake) work() (j job) {
 				f.t.Fatal(err)
 			}
 			if j.ID != "" {
+				f.running.Store(j.ID, true)
 				return true
 			}
 			f.take(slot)
@@ -95,9 +98,40 @@ func (f *fake) work() (j job) {
 
 func (f *fake) finish(j job, r search.Reply) {
 	f.t.Helper()
-	if err := f.conns[j.slot].Send(TypeResult, Result{j.ID, f.join.ID, r}); err != nil {
+	f.running.Delete(j.ID)
+	if _, err := f.conns[j.slot].Send(TypeResult, Result{j.ID, f.join.ID, r}); err != nil {
 		f.t.Fatal(err)
 	}
+}
+
+// beat lets the processor give signs of life until the test ends.
+func (f *fake) beat(m *Manager) {
+	f.t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	c, err := Dial(m.Bus, m.Endpoint)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	f.t.Cleanup(func() {
+		stop()
+		group.Wait()
+	})
+	group.Go(func() {
+		defer c.Close()
+		for ctx.Err() == nil {
+			var list []string
+			f.running.Range(func(id, _ any) bool {
+				list = append(list, id.(string))
+				return true
+			})
+			if _, err := c.Send(TypeAlive, Alive{f.join, list}); err != nil {
+				f.t.Error(err)
+				return
+			}
+			_, _ = c.Recv(ctx) // the test ends
+		}
+	})
 }
 
 // ask asks in the background.
@@ -128,10 +162,13 @@ func await(t *testing.T, c Client, event string, holds func(Status) bool) Status
 	return s
 }
 
+// patient is for fakes that give no signs of life.
+var patient = Config{Deadline: time.Minute, Silence: time.Minute}
+
 // Five questions for two processors with two connections each go to 1, 2, 1, 2; the fifth waits and
 // goes to the connection that is free first.
 func TestRoundRobin(t *testing.T) {
-	m, c := start(t, Config{})
+	m, c := start(t, patient)
 	one := newFake(t, m, "one", 2, search.Pages)
 	await(t, c, "the first has joined", func(s Status) bool { return len(s.Processors) == 1 && s.Processors[0].Free == 2 })
 	two := newFake(t, m, "two", 2, search.Pages)
@@ -143,6 +180,11 @@ func TestRoundRobin(t *testing.T) {
 		await(t, c, "the question is there", func(s Status) bool { return s.Asked == int64(n+1) })
 	}
 	w := []job{one.work(), two.work(), one.work(), two.work()}
+	for n := range 2 { // the connections of one processor are equal
+		if w[n].Ask.Text > w[n+2].Ask.Text {
+			w[n], w[n+2] = w[n+2], w[n]
+		}
+	}
 	for n := range w {
 		if want := fmt.Sprint("q", n); w[n].Ask.Text != want {
 			t.Errorf("question %d is %q, want %q", n, w[n].Ask.Text, want)
@@ -173,7 +215,7 @@ func TestRoundRobin(t *testing.T) {
 
 // A question goes only to a processor of its kind, and does not hold up others.
 func TestKinds(t *testing.T) {
-	m, c := start(t, Config{})
+	m, c := start(t, patient)
 	images := newFake(t, m, "images", 1, search.Images)
 	waiting := ask(t, c, search.Pages, "page")
 	await(t, c, "it waits", func(s Status) bool { return s.Waiting == 1 })
@@ -192,7 +234,7 @@ func TestKinds(t *testing.T) {
 
 // The queue is bounded, and a question has a deadline.
 func TestLimits(t *testing.T) {
-	m, c := start(t, Config{Queue: 1, Deadline: 300 * time.Millisecond})
+	m, c := start(t, Config{Queue: 1, Deadline: 300 * time.Millisecond, Silence: time.Minute})
 	first := ask(t, c, search.Pages, "first")
 	await(t, c, "it waits", func(s Status) bool { return s.Waiting == 1 })
 	if r := <-ask(t, c, search.Pages, "second"); !strings.HasPrefix(r.Error, Busy) {
@@ -218,13 +260,14 @@ func TestLimits(t *testing.T) {
 
 // The question of a processor that dies is asked again, first in the queue.
 func TestLost(t *testing.T) {
-	m, c := start(t, Config{Silence: 200 * time.Millisecond, Deadline: time.Minute})
+	m, c := start(t, Config{Silence: time.Second, Deadline: time.Minute})
 	dead := newFake(t, m, "dead", 1, search.Pages)
 	reply := ask(t, c, search.Pages, "q")
 	dead.work()
 	later := ask(t, c, search.Pages, "later")
 	await(t, c, "the processor is lost", func(s Status) bool { return len(s.Processors) == 1 && s.Processors[0].Lost })
 	alive := newFake(t, m, "alive", 1, search.Pages)
+	alive.beat(m)
 	w := alive.work()
 	alive.finish(w, search.Reply{Count: 3})
 	if r := <-reply; w.Ask.Text != "q" || r.Count != 3 || r.Processor != "alive" {
@@ -242,7 +285,7 @@ func TestLost(t *testing.T) {
 
 // A question that its processor does not report as its work is asked again; one that it reports is not.
 func TestBrokenConnection(t *testing.T) {
-	m, c := start(t, Config{Deadline: time.Minute, Silence: time.Minute})
+	m, c := start(t, patient)
 	f := newFake(t, m, "f", 1, search.Pages)
 	reply := ask(t, c, search.Pages, "q")
 	first := f.work() // its connection breaks before it is read
@@ -253,7 +296,7 @@ func TestBrokenConnection(t *testing.T) {
 	defer control.Close()
 	alive := func(running ...string) {
 		t.Helper()
-		if err := control.Send(TypeAlive, Alive{f.join, running}); err != nil {
+		if _, err := control.Send(TypeAlive, Alive{f.join, running}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := control.Recv(t.Context()); err != nil {
@@ -297,7 +340,7 @@ func TestHostileMessages(t *testing.T) {
 		{TypeTake, Take{Join{ID: "x", Kinds: search.Kinds, Connections: 1 << 30}, 0}}, {TypeResult, Result{ID: "unknown"}}, {TypeAlive, Alive{Running: []string{"1"}}},
 		{TypeOpened, Opened{URL: strings.Repeat("x", maxName+1)}},
 	} {
-		if err := conn.Send(message.kind, message.object); err != nil {
+		if _, err := conn.Send(message.kind, message.object); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := conn.Recv(t.Context()); err != nil {

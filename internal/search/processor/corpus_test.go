@@ -123,7 +123,7 @@ func first(t testing.TB, ask func(search.Ask) search.Reply, list []knownItem) (n
 // 200 questions.
 func TestKnownItems(t *testing.T) {
 	x := newIndex(t)
-	list := newCorpus(10_000).fill(t, x, 1000, 200)
+	list := newCorpus(5_000).fill(t, x, 400, 200)
 	n := first(t, func(a search.Ask) search.Reply { return x.Run(t.Context(), a) }, list)
 	if t.Logf("%d of %d first", n, len(list)); len(list) != 200 || n < 190 {
 		t.Errorf("%d of %d pages are first", n, len(list))

@@ -188,7 +188,7 @@ func (p *Processor) alive(ctx context.Context) error {
 	}
 	defer c.Close()
 	for {
-		if err := c.Send(manager.TypeAlive, manager.Alive{Join: p.join, Running: p.work()}); err != nil && !errors.Is(err, bus.ErrBusy) {
+		if _, err := c.Send(manager.TypeAlive, manager.Alive{Join: p.join, Running: p.work()}); err != nil && !errors.Is(err, bus.ErrBusy) {
 			return err
 		}
 		end, cancel := context.WithTimeout(ctx, aliveEvery)
@@ -223,10 +223,11 @@ func (p *Processor) serve(ctx context.Context, slot int) error {
 	}
 	defer c.Close()
 	for {
-		if err := c.Send(manager.TypeTake, manager.Take{Join: p.join, Slot: slot}); err != nil && !errors.Is(err, bus.ErrBusy) {
+		uid, err := c.Send(manager.TypeTake, manager.Take{Join: p.join, Slot: slot})
+		if err != nil && !errors.Is(err, bus.ErrBusy) {
 			return err
 		}
-		work, err := receive(ctx, c)
+		work, err := receive(ctx, c, uid)
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):
 			continue
@@ -241,8 +242,9 @@ func (p *Processor) serve(ctx context.Context, slot int) error {
 	}
 }
 
-// receive waits for the next Work; other answers are passed over.
-func receive(ctx context.Context, c *manager.Conn) (work manager.Work, err error) {
+// receive waits for the answer to a Take, or for a question that answers an earlier one. That an earlier
+// one got no question, or the answer to a Result, counts for nothing.
+func receive(ctx context.Context, c *manager.Conn, uid string) (work manager.Work, err error) {
 	ctx, cancel := context.WithTimeout(ctx, takeWait)
 	defer cancel()
 	for {
@@ -250,7 +252,8 @@ func receive(ctx context.Context, c *manager.Conn) (work manager.Work, err error
 		if err != nil {
 			return work, err
 		}
-		if e.Type == manager.TypeTake+manager.AnswerOffset && json.Unmarshal(e.Object, &work) == nil {
+		work = manager.Work{}
+		if e.Type == manager.TypeTake+manager.AnswerOffset && json.Unmarshal(e.Object, &work) == nil && (work.ID != "" || e.UID == uid) {
 			return work, nil
 		}
 	}
@@ -277,7 +280,7 @@ func (p *Processor) answer(ctx context.Context, c *manager.Conn, work manager.Wo
 		_ = pause(ctx, p.Delay)
 	}
 	p.Log.Debug("question", "text", work.Ask.Text, "kind", string(work.Ask.Kind), "count", reply.Count, "ms", time.Since(start).Milliseconds())
-	if err := c.Send(manager.TypeResult, manager.Result{ID: work.ID, From: p.join.ID, Reply: reply}); err != nil && !errors.Is(err, bus.ErrBusy) {
+	if _, err := c.Send(manager.TypeResult, manager.Result{ID: work.ID, From: p.join.ID, Reply: reply}); err != nil && !errors.Is(err, bus.ErrBusy) {
 		return err
 	}
 	return nil
