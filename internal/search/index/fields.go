@@ -25,14 +25,21 @@ const (
 	fieldHash    = "hash"    // of the content; the UUID without one
 	fieldRow     = "row"     // site and key in the cluster
 	fieldVersion = "version" // of the content
-	fieldTitle   = "title"
-	fieldAbout   = "about" // description and keywords
-	fieldBody    = "body"
-	fieldName    = "name"  // words of the name of a file, or inside of words of the title
-	fieldGrams   = "grams" // trigrams of the name of a file
-	fieldMeta    = "meta"  // stored only: the document as JSON
-	fieldCopy    = "copy"  // stored only: HTML code
+	fieldMeta    = "meta"    // stored only: the document as JSON
+	fieldCopy    = "copy"    // stored only: HTML code
 )
+
+// Names of fields of words, behind the kind: see of.
+const (
+	fieldTitle = "title"
+	fieldAbout = "about" // description and keywords
+	fieldBody  = "body"
+	fieldName  = "name"  // words of the name of a file, or inside of words of the title
+	fieldGrams = "grams" // trigrams of the name of a file
+)
+
+// of returns the name of a field of words of one kind. So a search in a kind meets no other documents.
+func of(kind search.Kind, name string) string { return string(kind) + "/" + name }
 
 // Kinds of entries that are no documents.
 const (
@@ -154,7 +161,7 @@ func (a analysers) entry(d search.Document) (*document.Document, error) {
 	words := a.of(d.Language, d.Text+" "+d.Title)
 	add := func(name, value string, o api.FieldIndexingOptions) {
 		if value != "" {
-			e.AddField(document.NewTextFieldCustom(name, nil, []byte(value), o, words))
+			e.AddField(document.NewTextFieldCustom(of(d.Kind, name), nil, []byte(value), o, words))
 		}
 	}
 	key(fieldKind, string(d.Kind), keyOnly)
@@ -179,11 +186,11 @@ func (a analysers) entry(d search.Document) (*document.Document, error) {
 	add(fieldBody, d.Text, text|api.StoreField)
 	if d.Kind == search.Pages {
 		if words := wordsOfName(d.Title); words != d.Title { // such as pg_stat_activity
-			e.AddField(document.NewTextFieldCustom(fieldName, nil, []byte(words), text, a["plain"]))
+			e.AddField(document.NewTextFieldCustom(of(d.Kind, fieldName), nil, []byte(words), text, a["plain"]))
 		}
 	} else {
-		e.AddField(document.NewTextFieldCustom(fieldName, nil, []byte(wordsOfName(d.Name)), text, a["plain"]))
-		e.AddField(document.NewTextFieldCustom(fieldGrams, nil, []byte(d.Name+"."+d.Format), text, grams{}))
+		e.AddField(document.NewTextFieldCustom(of(d.Kind, fieldName), nil, []byte(wordsOfName(d.Name)), text, a["plain"]))
+		e.AddField(document.NewTextFieldCustom(of(d.Kind, fieldGrams), nil, []byte(d.Name+"."+d.Format), text, grams{}))
 	}
 	e.AddField(document.NewTextFieldCustom(fieldMeta, nil, meta, api.StoreField, keyword{}))
 	if d.Copy != "" {
@@ -195,12 +202,12 @@ func (a analysers) entry(d search.Document) (*document.Document, error) {
 // decode returns the document of an entry.
 func decode(e api.Document) (d search.Document, err error) {
 	e.VisitFields(func(f api.Field) {
-		switch f.Name() {
-		case fieldMeta:
+		switch {
+		case f.Name() == fieldMeta:
 			err = json.Unmarshal(f.Value(), &d)
-		case fieldBody:
+		case strings.HasSuffix(f.Name(), "/"+fieldBody):
 			d.Text = string(f.Value())
-		case fieldCopy:
+		case f.Name() == fieldCopy:
 			d.Copy = string(f.Value())
 		}
 	})

@@ -17,14 +17,12 @@ import (
 	words "hce/dc/internal/search/query"
 )
 
-// Weights of fields. A document with all words comes before all others, whatever their weights are:
-// no sum of scores reaches allWords.
+// Weights of fields.
 const (
 	titleWeight = 3
 	aboutWeight = 1.5
 	nameWeight  = 3
 	phraseTimes = 5 // a phrase says more than a word
-	allWords    = 1e6
 )
 
 // window is how many results beyond the shown ones are looked at for duplicates.
@@ -67,22 +65,102 @@ func (r *reader) find(ctx context.Context, a search.Ask, q words.Query) (search.
 		return search.Reply{Error: fmt.Sprintf("kind %q is not one of pages, images, documents", a.Kind), Refused: true}, nil
 	}
 	offset, limit := max(0, min(a.Offset, search.MaxOffset)), max(1, min(a.Limit, search.MaxLimit))
-	full := r.query(a.Kind, q)
-	request := bleve.NewSearchRequestOptions(full, offset+limit+window, 0, false)
-	request.SortBy([]string{"-_score", fieldHash, "_id"})
-	result, err := r.bleve.SearchInContext(ctx, request)
+	hits, total, err := r.ranked(ctx, a.Kind, q, offset+limit+window)
 	if err != nil {
 		return search.Reply{}, fmt.Errorf("search: %w", err)
 	}
-	groups := join(result.Hits)
-	joined := len(result.Hits) - len(groups)
-	reply := search.Reply{Count: int(result.Total) - joined, About: int(result.Total) > len(result.Hits), Hits: []search.Hit{}}
+	hashes, err := r.hashes(ctx, hits)
+	if err != nil {
+		return search.Reply{}, fmt.Errorf("search: %w", err)
+	}
+	groups := join(hits, hashes)
+	joined := len(hits) - len(groups)
+	reply := search.Reply{Count: total - joined, About: total > len(hits), Hits: []search.Hit{}}
 	if offset >= len(groups) {
 		return reply, nil
 	}
-	shown := groups[offset:min(len(groups), offset+limit)]
-	reply.Hits, err = r.hits(ctx, full, shown)
+	reply.Hits, err = r.hits(ctx, a.Kind, q, groups[offset:min(len(groups), offset+limit)])
 	return reply, err
+}
+
+// ranked returns the best results and how many there are. With several words, those that have all come
+// first; the others are ranked only if there is room for them.
+func (r *reader) ranked(ctx context.Context, kind search.Kind, q words.Query, most int) (hits bsearch.DocumentMatchCollection, total int, err error) {
+	run := func(wanted query.Query, size int) (*bleve.SearchResult, error) {
+		request := bleve.NewSearchRequestOptions(r.limited(kind, q, wanted), size, 0, false)
+		if size == 0 {
+			request.Score = "none"
+		}
+		return r.bleve.SearchInContext(ctx, request)
+	}
+	terms := r.terms(kind, q.Terms)
+	if len(terms) == 0 {
+		terms = []query.Query{term(fieldKind, string(kind))}
+	}
+	first, err := run(bleve.NewConjunctionQuery(terms...), most)
+	if err != nil || len(terms) == 1 {
+		return hitsOf(first), totalOf(first), err
+	}
+	either := bleve.NewDisjunctionQuery(terms...)
+	if len(first.Hits) == most {
+		count, err := run(either, 0)
+		return first.Hits, totalOf(count), err
+	}
+	second, err := run(either, most)
+	if err != nil {
+		return nil, 0, err
+	}
+	known := map[string]bool{}
+	for _, hit := range first.Hits {
+		known[hit.ID] = true
+	}
+	hits = first.Hits
+	for _, hit := range second.Hits {
+		if !known[hit.ID] && len(hits) < most {
+			hits = append(hits, hit)
+		}
+	}
+	return hits, totalOf(second), nil
+}
+
+func hitsOf(r *bleve.SearchResult) bsearch.DocumentMatchCollection {
+	if r == nil {
+		return nil
+	}
+	return r.Hits
+}
+
+func totalOf(r *bleve.SearchResult) int {
+	if r == nil {
+		return 0
+	}
+	return int(r.Total)
+}
+
+// hashes returns the hashes of the contents of hits. To sort all results by them would read them for
+// each.
+func (r *reader) hashes(ctx context.Context, hits bsearch.DocumentMatchCollection) (map[string]string, error) {
+	var ids []string
+	for _, hit := range hits {
+		ids = append(ids, hit.ID)
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	request := bleve.NewSearchRequestOptions(bleve.NewDocIDQuery(ids), len(ids), 0, false)
+	request.SortBy([]string{fieldHash})
+	request.Score = "none"
+	result, err := r.bleve.SearchInContext(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	hashes := map[string]string{}
+	for _, hit := range result.Hits {
+		if len(hit.Sort) > 0 {
+			hashes[hit.ID] = hit.Sort[0]
+		}
+	}
+	return hashes, nil
 }
 
 // group is a result and its duplicates.
@@ -93,13 +171,10 @@ type group struct {
 }
 
 // join collects the hits with the same content, in the order of the best of them.
-func join(hits bsearch.DocumentMatchCollection) (groups []group) {
+func join(hits bsearch.DocumentMatchCollection, hashes map[string]string) (groups []group) {
 	at := map[string]int{}
 	for _, hit := range hits {
-		hash := hit.ID
-		if len(hit.Sort) > 1 {
-			hash = hit.Sort[1]
-		}
+		hash := cmp.Or(hashes[hit.ID], hit.ID)
 		if i, known := at[hash]; known {
 			groups[i].copies = append(groups[i].copies, hit.ID)
 			continue
@@ -111,12 +186,18 @@ func join(hits bsearch.DocumentMatchCollection) (groups []group) {
 }
 
 // hits reads the documents of groups, and where the words of the question are in them.
-func (r *reader) hits(ctx context.Context, full query.Query, groups []group) ([]search.Hit, error) {
+func (r *reader) hits(ctx context.Context, kind search.Kind, q words.Query, groups []group) ([]search.Hit, error) {
 	var ids []string
 	for _, g := range groups {
 		ids = append(ids, g.id)
 	}
-	request := bleve.NewSearchRequestOptions(bleve.NewConjunctionQuery(bleve.NewDocIDQuery(ids), full), len(ids), 0, false)
+	inBody := bleve.NewDisjunctionQuery()
+	for _, t := range q.Terms {
+		for _, terms := range r.variants(t.Text) {
+			inBody.AddQuery(sequence(of(kind, fieldBody), terms, 1))
+		}
+	}
+	request := bleve.NewSearchRequestOptions(bleve.NewConjunctionQuery(bleve.NewDocIDQuery(ids), inBody), len(ids), 0, false)
 	request.IncludeLocations = true
 	located, err := r.bleve.SearchInContext(ctx, request)
 	if err != nil {
@@ -133,7 +214,7 @@ func (r *reader) hits(ctx context.Context, full query.Query, groups []group) ([]
 			return nil, fmt.Errorf("read document %s: %w", g.id, err)
 		}
 		if found {
-			excerpt := excerptOf(cmp.Or(d.Text, d.Description), places[g.id][fieldBody])
+			excerpt := excerptOf(cmp.Or(d.Text, d.Description), places[g.id][of(kind, fieldBody)])
 			d.Text, d.Copy = "", ""
 			list = append(list, search.Hit{Document: d, Score: g.score, Excerpt: excerpt, Copies: g.copies})
 		}
@@ -141,28 +222,26 @@ func (r *reader) hits(ctx context.Context, full query.Query, groups []group) ([]
 	return list, nil
 }
 
-// query translates a question.
-func (r *reader) query(kind search.Kind, q words.Query) query.Query {
+// limited adds to what is wanted what is excluded, and the filters, which have no part in the rank. The
+// kind needs no filter: its fields have names of their own.
+func (r *reader) limited(kind search.Kind, q words.Query, wanted query.Query) query.Query {
+	limits := limitsOf(q)
+	if len(limits) == 0 && len(q.Exclude) == 0 {
+		return wanted
+	}
 	b := bleve.NewBooleanQuery()
-	b.AddFilter(filter(kind, q))
-	switch terms := r.terms(q.Terms, 1); len(terms) {
-	case 0:
-		b.AddMust(term(fieldKind, string(kind)))
-	case 1:
-		b.AddMust(terms[0])
-	default:
-		all := bleve.NewConjunctionQuery(r.terms(q.Terms, allWords)...) // a conjunction has no weight of its own
-		b.AddMust(bleve.NewDisjunctionQuery(append(terms, all)...))
+	b.AddMust(wanted)
+	if len(limits) > 0 {
+		b.AddFilter(bleve.NewConjunctionQuery(limits...))
 	}
 	if len(q.Exclude) > 0 {
-		b.AddMustNot(r.terms(q.Exclude, 1)...)
+		b.AddMustNot(r.terms(kind, q.Exclude)...)
 	}
 	return b
 }
 
-// filter limits the documents without a part in their rank.
-func filter(kind search.Kind, q words.Query) query.Query {
-	all := []query.Query{term(fieldKind, string(kind))}
+// limitsOf returns the filters of sites and dates.
+func limitsOf(q words.Query) (all []query.Query) {
 	var sites []query.Query
 	for _, name := range q.Sites {
 		sites = append(sites, term(fieldSites, name))
@@ -182,13 +261,13 @@ func filter(kind search.Kind, q words.Query) query.Query {
 		dates.SetField(fieldDate)
 		all = append(all, dates)
 	}
-	return bleve.NewConjunctionQuery(all...)
+	return all
 }
 
 // terms returns one query for each word or phrase.
-func (r *reader) terms(list []words.Term, weight float64) (queries []query.Query) {
+func (r *reader) terms(kind search.Kind, list []words.Term) (queries []query.Query) {
 	for _, t := range list {
-		queries = append(queries, r.term(t, weight))
+		queries = append(queries, r.term(kind, t))
 	}
 	return queries
 }
@@ -200,22 +279,23 @@ var fieldWeights = []struct {
 }{{fieldTitle, titleWeight}, {fieldAbout, aboutWeight}, {fieldBody, 1}, {fieldName, nameWeight}}
 
 // term finds a word or a phrase in any field, in the form of any language.
-func (r *reader) term(t words.Term, weight float64) query.Query {
+func (r *reader) term(kind search.Kind, t words.Term) query.Query {
 	any := bleve.NewDisjunctionQuery()
+	weight := 1.0
 	if t.Phrase {
-		weight *= phraseTimes
+		weight = phraseTimes
 	}
 	for _, terms := range r.variants(t.Text) {
 		for _, f := range fieldWeights {
-			any.AddQuery(sequence(f.name, terms, weight*f.weight))
+			any.AddQuery(sequence(of(kind, f.name), terms, weight*f.weight))
 		}
 	}
-	if g := grams.Analyze(grams{}, []byte(t.Text)); len(g) > 0 && !t.Phrase {
+	if g := grams.Analyze(grams{}, []byte(t.Text)); len(g) > 0 && !t.Phrase && kind != search.Pages {
 		var terms []string
 		for _, token := range g {
 			terms = append(terms, string(token.Term))
 		}
-		any.AddQuery(sequence(fieldGrams, terms, weight))
+		any.AddQuery(sequence(of(kind, fieldGrams), terms, weight))
 	}
 	if len(any.Disjuncts) == 0 {
 		return bleve.NewMatchNoneQuery()

@@ -87,7 +87,7 @@ func (c *corpus) fill(t testing.TB, x *index.Index, n, questions int) (list []kn
 	t.Helper()
 	for at := 0; at < n; {
 		var change index.Change
-		for ; len(change.Put) < 200 && at < n; at++ {
+		for ; len(change.Put) < 500 && at < n; at++ {
 			d := c.page(at)
 			if at%max(1, n/questions) == 0 && len(list) < questions {
 				list = append(list, c.known(d))
