@@ -71,6 +71,7 @@ type Index struct {
 
 	mu   sync.Mutex // of head, and one Apply at a time
 	head head
+	late bool                 // changes that are not published
 	seen map[string]time.Time // of hosts that were written, at most maxHosts
 }
 
@@ -248,7 +249,15 @@ func (x *Index) Apply(c Change) error {
 		return fmt.Errorf("write index %s: %w", x.dir, err)
 	}
 	x.remember(hosts, c.Forget)
+	x.late = x.late || len(c.Put)+len(c.Delete) > 0
 	return nil
+}
+
+// Unpublished reports whether documents have changed since the last Publish.
+func (x *Index) Unpublished() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.late
 }
 
 // advance adds an entry to a batch.
@@ -325,7 +334,7 @@ func (x *Index) publish() error {
 	if err := h.write(x.dir); err != nil {
 		return err
 	}
-	x.head = h
+	x.head, x.late = h, false
 	return x.clean()
 }
 

@@ -122,7 +122,7 @@ func (q *Query) addSite(value string) error {
 		return errors.New("site: needs a host name; write for example site:example.org")
 	}
 	if q.Sites = append(q.Sites, value); len(q.Sites) > MaxSites {
-		return fmt.Errorf("the question has more than %d times site:", MaxSites)
+		return fmt.Errorf("the question has more than %d filters with site", MaxSites)
 	}
 	return nil
 }
