@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"hce/dc/internal/files"
 	"hce/dc/internal/search"
@@ -321,4 +322,34 @@ func TestRows(t *testing.T) {
 			t.Errorf("after %q to %q: %q, %v; want %q", q.after, q.last, got, err, q.want)
 		}
 	}
+}
+
+// No question makes the index fail, and its excerpts are valid text.
+func FuzzRun(f *testing.F) {
+	for _, seed := range []string{"oak + maple", `"old bricks" - elm`, "検索 エンジン", "о е", "l'arbre's", "site:a before:2024", "e-mail c++ ﬁ İ", "\u200d\u0301 a"} {
+		f.Add(seed)
+	}
+	x, err := Open(f.TempDir())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = x.Close() })
+	if err := x.Apply(Change{Put: library}); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, kind := range search.Kinds {
+			r := x.Run(t.Context(), search.Ask{Op: search.OpSearch, Kind: kind, Text: text, Limit: 10})
+			if r.Error != "" && !r.Refused || r.Count < len(r.Hits) {
+				t.Fatalf("%q: %+v", text, r)
+			}
+			for _, h := range r.Hits {
+				for _, s := range h.Excerpt {
+					if !utf8.ValidString(s.Text) || strings.ContainsAny(s.Text, "\n\x00") {
+						t.Fatalf("%q: excerpt %q", text, s.Text)
+					}
+				}
+			}
+		}
+	})
 }

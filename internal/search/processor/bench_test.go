@@ -96,11 +96,20 @@ func load(b *testing.B, c *corpus, ask func(search.Ask) search.Reply) (times []t
 	return times
 }
 
-// question returns one of any form. Its words are as frequent as those of the pages.
+// stopWords is how many of the most frequent words of a language people do not search for.
+const stopWords = 100
+
+// question returns one of any form. Its words are as frequent as those of the pages, without stop words.
 func question(c *corpus, random *rand.Rand) string {
 	t := c.tongue[random.IntN(len(c.tongue))]
 	zipf := rand.NewZipf(random, 1.1, 2.7, uint64(len(t.words)-1))
-	word := func() string { return t.words[zipf.Uint64()] }
+	word := func() string {
+		for {
+			if n := zipf.Uint64(); n >= stopWords {
+				return t.words[n]
+			}
+		}
+	}
 	switch random.IntN(6) {
 	case 0:
 		return word() + " + " + word()

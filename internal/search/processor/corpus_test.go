@@ -78,8 +78,8 @@ type knownItem struct{ question, url string }
 
 func (c *corpus) known(d search.Document) knownItem {
 	title, text := strings.Fields(d.Title), strings.Fields(d.Text)
-	at := c.random.IntN(len(text) - 3)
-	return knownItem{title[c.random.IntN(len(title))] + ` "` + strings.Join(text[at:at+3], " ") + `"`, d.URL}
+	at := c.random.IntN(len(text) - 4)
+	return knownItem{title[c.random.IntN(len(title))] + ` "` + strings.Join(text[at:at+4], " ") + `"`, d.URL}
 }
 
 // fill indexes n pages and returns questions for some of them.

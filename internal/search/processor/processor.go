@@ -77,6 +77,10 @@ func New(c Config) *Processor {
 	}
 }
 
+// GCPercent suits a process that is a processor and nothing else: it has little on its heap and makes
+// much garbage (runtime/debug.SetGCPercent).
+const GCPercent = 400
+
 // Run works until ctx is done, or until an error of a socket.
 func (p *Processor) Run(ctx context.Context) error {
 	if p.Connections < 1 || p.Connections > manager.MaxConnections {

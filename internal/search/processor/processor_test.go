@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,7 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(variable); text != "" {
 		values := strings.Fields(text) // endpoint, folder, delay
 		delay, _ := time.ParseDuration(values[2])
+		debug.SetGCPercent(GCPercent)
 		b, err := bus.New()
 		if err == nil {
 			err = New(Config{Bus: b, Manager: values[0], Dir: values[1], Connections: 4, Delay: delay}).Run(context.Background())

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -314,6 +315,7 @@ func (r *run) process() error {
 	}
 	defer b.Term(time.Second)
 	c.Bus, c.Manager, c.Log = b, r.manager.Endpoint, r.log
+	debug.SetGCPercent(processor.GCPercent)
 	r.log.Info("processor starts", "manager", c.Manager, "dir", c.Dir)
 	return processor.New(c).Run(r.ctx)
 }
