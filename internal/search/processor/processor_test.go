@@ -19,6 +19,7 @@ import (
 	"hce/dc/internal/search/index"
 	"hce/dc/internal/search/manager"
 	"hce/dc/internal/testwait"
+	"hce/dc/internal/wire"
 )
 
 const variable = "PROCESSOR_TEST"
@@ -164,4 +165,39 @@ func TestFollowsSnapshots(t *testing.T) {
 		put(t, x, n, n+1)
 	}
 	testwait.Until(t, "the processor has the newest snapshot", func() bool { return count(t, c, "page") == 6 })
+}
+
+// A late answer without a question to an earlier Take does not count for the present one: each would
+// cause another Take, for ever. A late answer with a question does.
+func TestLateAnswers(t *testing.T) {
+	b := managertest.Bus(t)
+	late := func(work manager.Work, e wire.Event) wire.Event {
+		e.UID = "earlier"
+		answer, err := e.Answer(e.Type+manager.AnswerOffset, work)
+		if err != nil {
+			t.Error(err)
+		}
+		return answer
+	}
+	endpoint := managertest.Serve(t, b, "tcp://127.0.0.1:*", func(e wire.Event) []wire.Event {
+		now, err := e.Answer(e.Type+manager.AnswerOffset, manager.Work{ID: "now"})
+		if err != nil {
+			t.Error(err)
+		}
+		return []wire.Event{late(manager.Work{}, e), late(manager.Work{ID: "late"}, e), now}
+	})
+	c, err := manager.Dial(b, endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	uid, err := c.Send(manager.TypeTake, manager.Take{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"late", "now"} {
+		if work, err := receive(t.Context(), c, uid); err != nil || work.ID != want {
+			t.Errorf("%+v, %v; want %s", work, err, want)
+		}
+	}
 }
