@@ -136,6 +136,30 @@ func TestRounds(t *testing.T) {
 	}
 }
 
+// A site at rest is not read; a crawl that touches the site is seen, whenever it comes.
+func TestSitesAtRest(t *testing.T) {
+	w := newWorld(t)
+	w.stores.AddPage(w.site, root+"a", "A", "apple")
+	w.round(1)
+	w.round(0)
+	w.now = w.now.Add(time.Hour)
+	w.round(0)
+	before := w.stores.Asked[wire.URLFetch]
+	w.round(0)
+	if n := w.stores.Asked[wire.URLFetch]; n != before {
+		t.Errorf("%d requests for a site at rest", n-before)
+	}
+	w.stores.ChangePage(w.site, root+"a", "A", "banana", 2)
+	w.update("a", 50, nil)
+	if err := w.stores.Ask(t.Context(), wire.SiteUpdate, map[string]any{"id": w.site, "tcDate": date(50)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.round(1)
+	if got := w.found("banana"); got != "a" {
+		t.Errorf("found %q", got)
+	}
+}
+
 // A row that is far too late for the stream is found by the sweep.
 func TestSweepFindsLateRows(t *testing.T) {
 	w := newWorld(t)

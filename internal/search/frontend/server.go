@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"hce/dc/internal/search"
 	"hce/dc/internal/search/manager"
 )
@@ -49,9 +51,11 @@ type Server struct {
 }
 
 const (
-	perPage      = 10
-	viewsAtOnce  = 4
-	requestLimit = 20 * time.Second
+	perPage     = 10
+	viewsAtOnce = 4
+
+	connectionsFor = 4 // each request at the same time
+	requestLimit   = 20 * time.Second
 )
 
 //go:embed pages.html
@@ -89,7 +93,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- h.Serve(l) }()
+	// Further connections wait until one of these ends, at the latest after IdleTimeout.
+	go func() { ended <- h.Serve(netutil.LimitListener(l, connectionsFor*s.Requests)) }()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("front end: %w", err)
