@@ -6,7 +6,7 @@
 #   /etc/dc-daemon            ini files of the daemon and its tasks
 #   /etc/dc-node              ini file of a data node, which uses those of the tasks, too
 #   /etc/hce-webserver        ini file of the web server and its Web Store
-#   /etc/dc-client, dc-admin  their ini files
+#   /etc/dc-client, dc-admin, hce-search  their ini files
 #   /var/lib/dc               data
 #   /var/log/dc               logs of the task programs; the daemon's is the journal
 #
@@ -53,6 +53,7 @@ ini dc-node.ini dc-node
 ini hce-webserver.ini hce-webserver
 ini dc-client.ini dc-client
 ini dc-admin.ini dc-admin
+ini hce-search.ini hce-search
 # Task programs that are started by hand look for /etc/<program>/<program>.ini.
 for name in db-task crawler-task processor-task; do
 	mkdir -p "$root/etc/$name"

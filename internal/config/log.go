@@ -19,14 +19,16 @@ type Application struct {
 type Log struct {
 	File   string // "": standard error
 	Level  slog.Level
-	Format string // text or json
+	Format string // text, json, or one that the program offers
+	// Handler writes records in a format of the program; nil for text and json.
+	Handler func(out io.Writer, o *slog.HandlerOptions) slog.Handler
 }
 
 var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warning": slog.LevelWarn, "error": slog.LevelError}
 
 // Application reads the section. logFile is the default of log, relative to the data
-// folder.
-func (f *File) Application(program, logFile string) Application {
+// folder. formats are those that the program offers in addition to text and json.
+func (f *File) Application(program, logFile string, formats ...string) Application {
 	s := f.Section("Application")
 	a := Application{Name: s.Text("name", program), DataDir: s.Path("data_dir", "../data")}
 	a.Log.File = s.Text("log", logFile)
@@ -41,7 +43,7 @@ func (f *File) Application(program, logFile string) Application {
 		a.Log.File = filepath.Join(a.DataDir, a.Log.File)
 	}
 	a.Log.Level = levels[s.Choice("log_level", "info", "debug", "info", "warning", "error")]
-	a.Log.Format = s.Choice("log_format", "text", "text", "json")
+	a.Log.Format = s.Choice("log_format", "text", append([]string{"text", "json"}, formats...)...)
 	return a
 }
 
@@ -56,6 +58,9 @@ func (l Log) Open(stderr io.Writer) (log *slog.Logger, level *slog.LevelVar, out
 	level = new(slog.LevelVar)
 	level.Set(l.Level)
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: withoutPasswords}
+	if l.Handler != nil {
+		return slog.New(l.Handler(out, options)), level, out, nil
+	}
 	if l.Format == "json" {
 		return slog.New(slog.NewJSONHandler(out, options)), level, out, nil
 	}

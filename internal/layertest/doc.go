@@ -1,7 +1,8 @@
 // Package layertest enforces the drawing of the packages in docs/architecture.md.
 //
 //	cmd                              programs: flags, config, logger, signals, one call
-//	archive  search  webserver  ose  further programs on top of the crawler
+//	search                           the search engine, also of the next row
+//	archive  webserver  ose          further programs on top of the crawler
 //	cli                              what the programs share
 //	daemon                           managers, message bus, executor
 //	storage  crawl  process          the three jobs of the task programs

@@ -31,8 +31,9 @@ var row = map[string]int{
 	"storage": 2, "crawl": 2, "process": 2,
 	"daemon":  3,
 	"cli":     4,
-	"archive": 5, "search": 5, "webserver": 5, "ose": 5,
-	"layertest": 6,
+	"archive": 5, "ose": 5, "webserver": 5,
+	"search":    6,
+	"layertest": 7,
 }
 
 // arrows lists, for each package, its imports inside its own group. The package that
@@ -125,9 +126,15 @@ var arrows = map[string][]string{
 	"cli/taskprogram":   {"cli/command"},
 	"cli/warcimport":    {"cli/client", "cli/pages", "cli/target"},
 
-	"ose/cycle":    {"ose/folder"},
-	"ose/exchange": {"ose/folder"},
-	"ose/program":  {"ose/cycle", "ose/exchange", "ose/folder"},
+	"ose/cycle":        {"ose/folder"},
+	"ose/exchange":     {"ose/folder"},
+	"ose/program":      {"ose/cycle", "ose/exchange", "ose/folder"},
+	"search/feed":      {"search", "search/index"},
+	"search/frontend":  {"search", "search/manager"},
+	"search/index":     {"search", "search/query"},
+	"search/manager":   {"search", "search/query"},
+	"search/processor": {"search", "search/index", "search/manager"},
+	"search/program":   {"search", "search/feed", "search/frontend", "search/index", "search/manager", "search/processor"},
 }
 
 // sees narrows what a group imports of a lower group: only the listed packages. runsDaemon is the
@@ -145,6 +152,10 @@ var sees = map[[2]string][]string{
 	{"ose", "storage"}:    {},
 	{"ose", "crawl"}:      {"crawl/fetch", "crawl/hostgate", "crawl/politeclient"},
 	{"ose", "process"}:    {},
+	{"search", "daemon"}:  {"daemon/bus"},
+	{"search", "storage"}: {},
+	{"search", "crawl"}:   {},
+	{"search", "process"}: {"process/language"},
 }
 
 const runsDaemon = "cli/daemonprogram"
@@ -172,6 +183,7 @@ var libraries = map[string][]string{
 	"github.com/RadhiFadlillah/whatlanggo":         {"process/language"},
 	"github.com/JohannesKaufmann/html-to-markdown": {"process/article"},
 	"github.com/antchfx":                           {"web/xpath"},
+	"github.com/blevesearch":                       {"search/index"},
 	"github.com/andybalholm/brotli":                {"web/coding"},
 	"github.com/andybalholm/cascadia":              {"web/xpath"},
 	"github.com/chromedp":                          {"crawl/browser"},
@@ -193,7 +205,7 @@ var libraries = map[string][]string{
 	"golang.org/x/image":                           {"process/media"},
 	"golang.org/x/text/encoding":                   {"web/charset"},
 	"database/sql":                                 {"archive/catalog", "storage", "storage/keyvalue", "storage/legacyimport", "storage/sqldb", "storage/sqlstore"},
-	"net/http":                                     {"archive/client", "archive/protocol", "archive/server", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/fetch", "crawl/politeclient", "crawl/robotscache", "daemon/status", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
+	"net/http":                                     {"archive/client", "archive/protocol", "archive/server", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/fetch", "crawl/politeclient", "crawl/robotscache", "daemon/status", "search/frontend", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
 	"os/exec":                                      {"archive/filter", "archive/repository", "childprocess", "cli/daemonprogram", "cli/node", "crawl/browser", "daemon/executor", "process", "pseudoterminal"},
 }
 

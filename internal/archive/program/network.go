@@ -84,7 +84,7 @@ for at the interval of [Server]. It speaks HTTP. SIGTERM and Ctrl-C stop it.
 Without a token each user of this machine may use it. If token_file of [Server] is set, the server
 makes that file when it is missing, and clients need a copy. Other machines can reach the server
 only if host is set; that needs a token and TLS.`,
-		Examples: "  archive server --root /srv/archive\n  archive server --root /srv/archive --port 5511",
+		Examples: "  archive server --root /srv/archive\n  archive server --root /srv/archive --port 5512",
 	}, &o, func(s *session, r *repository.Repository) error { return s.serve(r, port) })
 	c.Text(&port, "port", "", "PORT", "port, instead of port in archive.ini; 0: a free one")
 	return c

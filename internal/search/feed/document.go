@@ -1,0 +1,59 @@
+package feed
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/process/language"
+	"hce/dc/internal/search"
+	"hce/dc/internal/wire"
+)
+
+// failed are the bits of a fetch that failed (docs/errors.md).
+const failed = 4198399
+
+// usable reports whether a row has a version to index: the last answer was good, and an HTML page is
+// processed.
+func usable(row *wire.URL) bool {
+	good := row.HTTPCode >= 200 && row.HTTPCode <= 299 || row.HTTPCode == 304
+	done := row.Status == wire.StatusCrawled || row.Status == wire.StatusProcessed
+	return good && done && row.State != wire.URLDisabled && row.Crawled > 0 && int64(row.ErrorMask)&failed == 0 &&
+		(search.KindOf(row.ContentType) != search.Pages || row.Processed > 0)
+}
+
+// version changes when the content of a row or its processing does.
+func version(row *wire.URL) string {
+	return row.RawContentMd5 + "/" + strconv.FormatInt(row.Processed, 10)
+}
+
+// document returns what the index stores of a page.
+func document(p *pages.Page) search.Document {
+	text := p.Text("content_encoded")
+	d := search.Document{
+		Kind: search.KindOf(p.ContentType), URL: p.URL.URL, Site: p.SiteID, Key: p.URLMd5, Version: version(&p.URL),
+		Title: p.Text("title"), Description: p.Text("description"), Text: text,
+		MIMEType: p.ContentType, Size: p.Size, Cached: true, Hash: p.RawContentMd5,
+	}
+	if p.Result != nil {
+		if t := p.Result.Tag("keywords"); t != nil {
+			d.Keywords = t.Text()
+		}
+	}
+	if words := d.Title + "\n" + text; strings.TrimSpace(words) != "" {
+		d.Hash = wire.Md5(words)
+	}
+	d.Language, _, _ = strings.Cut(strings.ToLower(p.Text("html_lang")), "-")
+	if len(d.Language) != 2 && text != "" {
+		d.Language = language.Detect(text)
+	}
+	for _, date := range []wire.Date{wire.Date(p.Text("pubdate")), p.PDate, p.LastModified, p.CDate} {
+		if at, ok := date.Time(); ok {
+			d.Date = at
+			break
+		}
+	}
+	d.Seen, _ = cmp.Or(p.TcDate, p.UDate).Time()
+	return d
+}

@@ -1,0 +1,307 @@
+// Package feed keeps the index as the cluster is: it reads the change stream of each site.
+//
+//	f := feed.New(feed.Config{Index: x, Service: service})
+//	changed, err := f.Round(ctx) // once
+//	err = f.Run(ctx)             // for ever
+//
+// # The stream
+//
+// Each crawl and each processing of a URL sets UDate of its row. The feed asks for the rows whose UDate
+// is not older than the watermark of the site, in the order of UDate and key, and moves the watermark.
+// UDate has whole seconds, and a task sets it before it stores the row. So each round begins Overlap
+// before the watermark. Rows that were seen there cost no further request: their version is known. A
+// put of a document that is in the index already changes nothing but its text.
+//
+// # The sweep
+//
+// A deleted URL leaves no row, so no stream can tell. The first time, and then every SweepEvery, the
+// feed walks through all keys of a site, in their order, and compares them with the keys in the index:
+// what is missing or has another version is read, what has no row is removed. That also finds a row
+// that was stored later than Overlap after its UDate. A sweep continues after a kill where it was. When
+// a node of a cluster is away the answer is incomplete, and the round of the site ends with an error
+// before anything is removed.
+//
+// Watermark and position of a site are in the same transaction of the index as the documents: a kill
+// loses nothing and doubles nothing.
+//
+// # What is in the index
+//
+// HTML pages after their processing; images and other files once they are fetched. A page that fails
+// now, such as 404, stays with its last good version, as its cached copy does. It goes when its URL is
+// deleted in the cluster, or by expiry: with Expire the documents of a host that no crawler has visited
+// for that time leave the index. Expire is off unless it is set: without recrawls every host would go.
+package feed
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/hce"
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/search"
+	"hce/dc/internal/search/index"
+	"hce/dc/internal/wire"
+)
+
+// Config are the settings of a feed. Zero values are the defaults.
+type Config struct {
+	Index      *index.Index
+	Service    client.Service
+	Every      time.Duration // between rounds; default 2 s
+	SweepEvery time.Duration // between sweeps of a site; default 6 h
+	Overlap    time.Duration // default 2 min
+	Expire     time.Duration // 0: never
+	Log        *slog.Logger
+	Now        func() time.Time
+}
+
+const (
+	rowsAtOnce   = 500
+	pagesAtOnce  = 50               // contents of one request
+	publishEvery = 20 * time.Second // during a long round
+	maxRecent    = 100_000          // versions that are remembered
+	manyRows     = 1 << 20
+)
+
+// Feed is the reader of the change stream. It belongs to one goroutine.
+type Feed struct {
+	Config
+	recent    map[string]string // version by site and key
+	sites     map[string]watched
+	published time.Time
+	expired   time.Time
+}
+
+// watched is what is known of a site since the last round.
+type watched struct {
+	counters string
+	until    time.Time // a site without a change of its counters is read until then
+}
+
+// New returns a feed.
+func New(c Config) *Feed {
+	c.Every = cmp.Or(c.Every, 2*time.Second)
+	c.SweepEvery = cmp.Or(c.SweepEvery, 6*time.Hour)
+	c.Overlap = cmp.Or(c.Overlap, 2*time.Minute)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Feed{Config: c, recent: map[string]string{}, sites: map[string]watched{}, published: c.Now()}
+}
+
+// Run makes rounds until ctx is done. A round that fails is logged, and the next one tries again.
+func (f *Feed) Run(ctx context.Context) error {
+	if err := f.Index.Publish(); err != nil {
+		return err
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for last := ""; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		n, err := f.Round(ctx)
+		switch text := fmt.Sprint(err); {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && text != last:
+			f.Log.Warn("round failed; trying again", "error", err)
+			last = text
+		case err == nil:
+			last = ""
+		}
+		if n > 0 {
+			f.Log.Info("indexed", "documents", n)
+		}
+		timer.Reset(f.Every)
+	}
+}
+
+// Round reads what has changed, publishes it, and returns the number of documents that were stored or
+// removed. An error of one site does not keep the others from their turn.
+func (f *Feed) Round(ctx context.Context) (changed int, err error) {
+	sites, err := hce.Sites(ctx, f.Service)
+	if err != nil {
+		return 0, fmt.Errorf("list sites: %w", err)
+	}
+	var failed []error
+	known := map[string]bool{}
+	for _, site := range sites {
+		known[site.ID] = true
+		n, err := f.site(ctx, site)
+		changed += n
+		if ctx.Err() != nil {
+			return changed, ctx.Err()
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("index site %s: %w", site.ID, err))
+		}
+	}
+	n, err := f.drop(ctx, known)
+	changed, failed = changed+n, append(failed, err)
+	n, err = f.expire(ctx)
+	changed, failed = changed+n, append(failed, err, f.publish(0))
+	return changed, errors.Join(failed...)
+}
+
+// site reads one site.
+func (f *Feed) site(ctx context.Context, site wire.Site) (int, error) {
+	now := f.Now()
+	state, err := f.Index.Site(site.ID)
+	if err != nil {
+		return 0, err
+	}
+	if state.Swept.IsZero() || state.Sweep != "" || now.Sub(state.Swept) >= f.SweepEvery {
+		return f.sweep(ctx, site.ID, state)
+	}
+	counters := fmt.Sprint(site.Resources, site.Contents, site.CollectedURLs, site.NewURLs, site.Size, site.Errors, site.TcDate, site.TcDateProcess, site.UDate, site.AVGSpeedCounter)
+	last, known := f.sites[site.ID]
+	if known && last.counters == counters && now.After(last.until) {
+		return 0, nil
+	}
+	n, err := f.stream(ctx, site.ID, state)
+	if err == nil && (!known || last.counters != counters) {
+		f.sites[site.ID] = watched{counters, now.Add(f.Overlap)}
+	}
+	return n, err
+}
+
+// noRows is the sweep mark of a site without a changed row.
+const noRows = "1000-01-01 00:00:00"
+
+// sweep compares all keys of a site.
+func (f *Feed) sweep(ctx context.Context, site string, state index.SiteState) (changed int, err error) {
+	if state.Sweep == "" {
+		newest, err := pages.Rows(ctx, f.Service, site, "`UDate` IS NOT NULL", "`UDate` DESC", 1)
+		if err != nil {
+			return 0, err
+		}
+		state.Sweep, state.Key = noRows, ""
+		if len(newest) > 0 {
+			state.Sweep = string(newest[0].UDate)
+		}
+	}
+	for {
+		rows, err := pages.Rows(ctx, f.Service, site, "`URLMd5` > '"+state.Key+"'", "`URLMd5` ASC", rowsAtOnce)
+		if err != nil {
+			return changed, err
+		}
+		last := ""
+		if len(rows) == rowsAtOnce {
+			last = rows[len(rows)-1].URLMd5
+		}
+		indexed, err := f.Index.Rows(ctx, site, state.Key, last, manyRows)
+		if err != nil {
+			return changed, err
+		}
+		c := f.compare(site, rows, indexed)
+		if state.Key = last; last == "" {
+			state = index.SiteState{Watermark: max(state.Watermark, state.Sweep), Swept: f.Now().UTC().Truncate(time.Second)}
+		}
+		n, err := f.store(ctx, site, c, state)
+		if changed += n; err != nil || last == "" {
+			return changed, err
+		}
+	}
+}
+
+// difference is what has to be done for some rows.
+type difference struct {
+	read   []wire.URL // rows with another version
+	remove []string   // UUIDs
+	hosts  []index.HostState
+}
+
+// compare compares rows with the documents in the same range of keys.
+func (f *Feed) compare(site string, rows []wire.URL, indexed []index.Row) (d difference) {
+	have := map[string]index.Row{}
+	for _, one := range indexed {
+		have[one.Key] = one
+	}
+	for i := range rows {
+		row := &rows[i]
+		one, found := have[row.URLMd5]
+		delete(have, row.URLMd5)
+		if !usable(row) {
+			continue
+		}
+		d.hosts = appendHost(d.hosts, row)
+		if !found || one.Version != version(row) {
+			d.read = append(d.read, *row)
+		}
+	}
+	for _, one := range have {
+		d.remove = append(d.remove, one.UUID)
+		delete(f.recent, site+one.Key)
+	}
+	return d
+}
+
+// stream reads the rows that have changed since the watermark.
+func (f *Feed) stream(ctx context.Context, site string, state index.SiteState) (changed int, err error) {
+	from, key := f.before(state.Watermark), ""
+	for {
+		where := "`UDate` > '" + from + "' OR (`UDate` = '" + from + "' AND `URLMd5` > '" + key + "')"
+		rows, err := pages.Rows(ctx, f.Service, site, where, "`UDate` ASC, `URLMd5` ASC", rowsAtOnce)
+		if err != nil || len(rows) == 0 {
+			return changed, err
+		}
+		var d difference
+		for i := range rows {
+			row := &rows[i]
+			if !usable(row) || f.recent[site+row.URLMd5] == version(row) {
+				continue
+			}
+			d.hosts = appendHost(d.hosts, row)
+			stored, err := f.Index.Version(search.UUIDOf(row.URL))
+			if err != nil {
+				return changed, err
+			}
+			if stored != version(row) {
+				d.read = append(d.read, *row)
+			} else {
+				f.remember(site, row)
+			}
+		}
+		last := rows[len(rows)-1]
+		from, key = string(last.UDate), last.URLMd5
+		reached := state
+		reached.Watermark = max(state.Watermark, from)
+		if len(d.read) > 0 || reached != state {
+			n, err := f.store(ctx, site, d, reached)
+			if changed += n; err != nil {
+				return changed, err
+			}
+			state = reached
+		}
+		if len(rows) < rowsAtOnce {
+			return changed, nil
+		}
+	}
+}
+
+// before returns the date Overlap before a watermark.
+func (f *Feed) before(watermark string) string {
+	at, ok := wire.Date(watermark).Time()
+	if !ok {
+		return noRows
+	}
+	return string(wire.DateOf(at.Add(-f.Overlap)))
+}
+
+func (f *Feed) remember(site string, row *wire.URL) {
+	if len(f.recent) >= maxRecent {
+		clear(f.recent)
+	}
+	f.recent[site+row.URLMd5] = version(row)
+}

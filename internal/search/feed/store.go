@@ -1,0 +1,137 @@
+package feed
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"time"
+
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/search/index"
+	"hce/dc/internal/wire"
+)
+
+// store reads the contents of rows and makes the change, in parts; the last part has the state.
+func (f *Feed) store(ctx context.Context, site string, d difference, state index.SiteState) (changed int, err error) {
+	rest := d.read
+	for len(rest) > pagesAtOnce {
+		n, err := f.put(ctx, site, rest[:pagesAtOnce], index.Change{})
+		if changed += n; err != nil {
+			return changed, err
+		}
+		rest = rest[pagesAtOnce:]
+	}
+	n, err := f.put(ctx, site, rest, index.Change{Delete: d.remove, Hosts: d.hosts, State: map[string]index.SiteState{site: state}})
+	return changed + n, err
+}
+
+// put adds documents of rows to a change and makes it.
+func (f *Feed) put(ctx context.Context, site string, rows []wire.URL, c index.Change) (int, error) {
+	list, err := f.read(ctx, site, rows)
+	if err != nil {
+		return 0, err
+	}
+	for i := range list {
+		d := document(&list[i])
+		if err := index.Check(d); err != nil {
+			f.Log.Debug("not indexed", "error", err) // such as a URL of another scheme
+			continue
+		}
+		c.Put = append(c.Put, d)
+	}
+	if err := f.Index.Apply(c); err != nil {
+		return 0, err
+	}
+	for i := range list {
+		f.remember(site, &list[i].URL)
+	}
+	return len(c.Put) + len(c.Delete), f.publish(publishEvery)
+}
+
+// read reads the processed contents of rows. Rows that have gone meanwhile are left out.
+func (f *Feed) read(ctx context.Context, site string, rows []wire.URL) (list []pages.Page, err error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	var keys []string
+	for i := range rows {
+		keys = append(keys, "'"+rows[i].URLMd5+"'")
+	}
+	r := pages.Reader{Service: f.Service, Site: site, Where: "`URLMd5` IN (" + strings.Join(keys, ",") + ")", Needs: pages.Processed}
+	err = r.Read(ctx, "", func(p *pages.Page) error {
+		if usable(&p.URL) {
+			list = append(list, *p)
+		}
+		return nil
+	}, nil)
+	return list, err
+}
+
+// drop removes the documents of sites that are not in the cluster any more.
+func (f *Feed) drop(ctx context.Context, known map[string]bool) (n int, err error) {
+	stored, err := f.Index.Sites(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, site := range stored {
+		for !known[site] {
+			list, err := f.Index.OfSite(ctx, site, rowsAtOnce)
+			if err != nil {
+				return n, err
+			}
+			c := index.Change{Delete: list}
+			if len(list) < rowsAtOnce {
+				c.DropSites = []string{site}
+				known[site] = true
+			}
+			if err := f.Index.Apply(c); err != nil {
+				return n, err
+			}
+			n += len(list)
+		}
+	}
+	return n, nil
+}
+
+// expire removes hosts that were not visited for long, once in a minute.
+func (f *Feed) expire(ctx context.Context) (int, error) {
+	now := f.Now()
+	if f.Expire <= 0 || now.Sub(f.expired) < time.Minute {
+		return 0, nil
+	}
+	n, err := f.Index.Expire(ctx, now.Add(-f.Expire))
+	if f.expired = now; n > 0 {
+		f.Log.Info("expired", "documents", n, "after", f.Expire)
+	}
+	return n, err
+}
+
+// publish publishes changes, also those of others, if the last time is after ago.
+func (f *Feed) publish(after time.Duration) error {
+	if now := f.Now(); f.Index.Unpublished() && now.Sub(f.published) >= after {
+		if err := f.Index.Publish(); err != nil {
+			return err
+		}
+		f.published = now
+	}
+	return nil
+}
+
+func appendHost(list []index.HostState, row *wire.URL) []index.HostState {
+	seen, ok := row.TcDate.Time()
+	if !ok {
+		seen, ok = row.UDate.Time()
+	}
+	u, err := url.Parse(row.URL)
+	if err != nil || !ok || u.Host == "" {
+		return list
+	}
+	host := strings.ToLower(u.Host)
+	if n := len(list); n > 0 && list[n-1].Host == host {
+		if seen.After(list[n-1].Seen) {
+			list[n-1].Seen = seen
+		}
+		return list
+	}
+	return append(list, index.HostState{Host: host, Seen: seen})
+}

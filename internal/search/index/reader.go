@@ -1,0 +1,317 @@
+package index
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/search/query"
+	api "github.com/blevesearch/bleve_index_api"
+
+	"hce/dc/internal/search"
+)
+
+// reader asks an open index: the writer's or a snapshot. Goroutines may share it.
+type reader struct {
+	bleve bleve.Index
+	analysers
+}
+
+// Snapshot is an open snapshot. Goroutines may share it.
+type Snapshot struct {
+	reader
+	name string
+}
+
+// ErrNone means that the folder has no published index.
+var ErrNone = errors.New("no index is published; start hce-search index")
+
+// OpenSnapshot opens the newest snapshot of a folder.
+func OpenSnapshot(dir string) (*Snapshot, error) {
+	for last := ""; ; {
+		h, found, err := readHead(dir)
+		switch {
+		case err != nil:
+			return nil, err
+		case !found, h.Snapshot == "":
+			return nil, fmt.Errorf("open index %s: %w", dir, ErrNone)
+		}
+		s := &Snapshot{name: h.Snapshot}
+		path := filepath.Join(dir, "snapshots", h.Snapshot)
+		s.bleve, err = bleve.OpenUsing(path, map[string]any{"read_only": true, "bolt_timeout": "5s"})
+		if err == nil {
+			_, s.analysers, err = newMapping()
+			return s, err
+		}
+		// The writer may have removed it since the head was read: then another one is there.
+		if last == h.Snapshot {
+			return nil, fmt.Errorf("open snapshot %s: %w", path, err)
+		}
+		last = h.Snapshot
+	}
+}
+
+// Newest reports whether s is the newest snapshot of the folder. It reads one small file.
+func (s *Snapshot) Newest(dir string) bool {
+	h, found, err := readHead(dir)
+	return err != nil || !found || h.Snapshot == s.name
+}
+
+// Name returns the number of the snapshot.
+func (s *Snapshot) Name() string { return s.name }
+
+// Close closes the snapshot. No call may run.
+func (s *Snapshot) Close() error { return s.bleve.Close() }
+
+// Get returns the document with a UUID. found is false for an unknown one.
+func (r *reader) Get(uuid string) (d search.Document, found bool, err error) {
+	if !search.ValidUUID(uuid) {
+		return d, false, nil
+	}
+	e, err := r.bleve.Document(uuid)
+	if err != nil || e == nil {
+		return d, false, err
+	}
+	d, err = decode(e)
+	return d, err == nil, err
+}
+
+// Count returns the number of documents, without entries about hosts and sites.
+func (r *reader) Count(ctx context.Context) (n uint64, err error) {
+	for _, kind := range search.Kinds {
+		request := bleve.NewSearchRequestOptions(term(fieldKind, string(kind)), 0, 0, false)
+		request.Score = "none"
+		result, err := r.bleve.SearchInContext(ctx, request)
+		if err != nil {
+			return 0, fmt.Errorf("count documents: %w", err)
+		}
+		n += result.Total
+	}
+	return n, nil
+}
+
+// state decodes the entry of a host or a site; a missing one changes nothing.
+func (r *reader) state(kind, name string, into any) (err error) {
+	e, err := r.bleve.Document(kind + ":" + name)
+	if err != nil || e == nil {
+		return err
+	}
+	e.VisitFields(func(f api.Field) {
+		if f.Name() == fieldMeta {
+			err = json.Unmarshal(f.Value(), into)
+		}
+	})
+	return err
+}
+
+func (r *reader) host(name string) (h HostState, err error) {
+	return h, r.state(hostKind, name, &h)
+}
+
+// Site returns how far the feed of a site is; the zero value for a new one.
+func (r *reader) Site(id string) (s SiteState, err error) {
+	return s, r.state(siteKind, id, &s)
+}
+
+// Sites returns the ids of all sites with a state.
+func (r *reader) Sites(ctx context.Context) ([]string, error) {
+	ids, err := r.ids(ctx, term(fieldKind, siteKind), 1<<20)
+	for i := range ids {
+		ids[i] = ids[i][len(siteKind)+1:]
+	}
+	return ids, err
+}
+
+// ids returns at most most ids of matching entries, sorted.
+func (r *reader) ids(ctx context.Context, q query.Query, most int) (list []string, err error) {
+	request := bleve.NewSearchRequestOptions(q, most, 0, false)
+	request.SortBy([]string{"_id"})
+	request.Score = "none"
+	result, err := r.bleve.SearchInContext(ctx, request)
+	if err != nil {
+		return nil, fmt.Errorf("list documents: %w", err)
+	}
+	for _, hit := range result.Hits {
+		list = append(list, hit.ID)
+	}
+	return list, nil
+}
+
+// Row is a document of a site of the cluster.
+type Row struct{ UUID, Key, Version string }
+
+// Rows returns at most most documents of a site with keys above after and up to last ("": all), in
+// the order of their keys.
+func (r *reader) Rows(ctx context.Context, site, after, last string, most int) (list []Row, err error) {
+	no, yes := false, true
+	until := row(site, last)
+	if last == "" {
+		until = site + ";" // the character behind the colon
+	}
+	q := query.NewTermRangeInclusiveQuery(row(site, after), until, &no, &yes)
+	q.SetField(fieldRow)
+	request := bleve.NewSearchRequestOptions(q, most, 0, false)
+	request.SortBy([]string{fieldRow, fieldVersion})
+	request.Score = "none"
+	result, err := r.bleve.SearchInContext(ctx, request)
+	if err != nil {
+		return nil, fmt.Errorf("list documents of site %s: %w", site, err)
+	}
+	for _, hit := range result.Hits {
+		if len(hit.Sort) == 2 && len(hit.Sort[0]) > len(site) {
+			list = append(list, Row{hit.ID, hit.Sort[0][len(site)+1:], hit.Sort[1]})
+		}
+	}
+	return list, nil
+}
+
+// Version returns the version of the document with a UUID, "" for an unknown one.
+func (r *reader) Version(uuid string) (string, error) {
+	d, _, err := r.Get(uuid)
+	return d.Version, err
+}
+
+// OfSite returns at most most UUIDs of documents of a site.
+func (r *reader) OfSite(ctx context.Context, site string, most int) (list []string, err error) {
+	rows, err := r.Rows(ctx, site, "", "", most)
+	for _, one := range rows {
+		list = append(list, one.UUID)
+	}
+	return list, err
+}
+
+// Expire removes the documents of hosts that were not seen since a time, and the hosts themselves. It
+// returns the number of documents. After a kill it continues with its next call.
+func (x *Index) Expire(ctx context.Context, since time.Time) (n int, err error) {
+	limit := float64(since.Unix())
+	old := bleve.NewNumericRangeQuery(nil, &limit)
+	old.SetField(fieldSeen)
+	hosts, err := x.ids(ctx, bleve.NewConjunctionQuery(term(fieldKind, hostKind), old), 10_000)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range hosts {
+		host := id[len(hostKind)+1:]
+		for {
+			list, err := x.ids(ctx, term(fieldHost, host), 500)
+			if err != nil {
+				return n, err
+			}
+			c := Change{Delete: list}
+			if len(list) < 500 {
+				c.Forget = []string{host}
+			}
+			if err := x.Apply(c); err != nil {
+				return n, err
+			}
+			if n += len(list); len(list) < 500 {
+				break
+			}
+		}
+	}
+	return n, nil
+}
+
+// Rebuild writes the index of a folder again, with the present fields and analysers. It needs the
+// room of a second index. Snapshots stay until the next one is published at its end. After a kill the old index is
+// there, and nothing else counts.
+func Rebuild(ctx context.Context, dir string) (n int, err error) {
+	x, err := lockFolder(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer x.unlock()
+	h, found, err := readHead(x.dir)
+	if err != nil || !found {
+		return 0, errors.Join(err, notThere(x.dir, found))
+	}
+	old, err := bleve.OpenUsing(h.work(x.dir), map[string]any{"bolt_timeout": "5s"})
+	if err != nil {
+		return 0, fmt.Errorf("rebuild index %s: %w", x.dir, err)
+	}
+	defer old.Close()
+	from := reader{bleve: old}
+	var number int
+	_, _ = fmt.Sscanf(h.Work, "work-%d", &number)
+	x.head = head{Format: format, Work: fmt.Sprintf("work-%d", number+1), Snapshot: h.Snapshot}
+	if x.bleve, x.analysers, err = create(x.head.work(x.dir)); err != nil {
+		return 0, fmt.Errorf("rebuild index %s: %w", x.dir, err)
+	}
+	defer x.bleve.Close()
+	if n, err = x.copyFrom(ctx, from); err != nil {
+		return n, fmt.Errorf("rebuild index %s: %w", x.dir, err)
+	}
+	if err := x.publish(); err != nil { // the head names the new index from here on
+		return n, fmt.Errorf("rebuild index %s: %w", x.dir, err)
+	}
+	return n, nil
+}
+
+func notThere(dir string, found bool) error {
+	if found {
+		return nil
+	}
+	return fmt.Errorf("rebuild index %s: %w", dir, os.ErrNotExist)
+}
+
+// copyFrom writes all entries of another index.
+func (x *Index) copyFrom(ctx context.Context, from reader) (n int, err error) {
+	for after := ""; ; {
+		request := bleve.NewSearchRequestOptions(bleve.NewMatchAllQuery(), 200, 0, false)
+		request.SortBy([]string{"_id"})
+		request.Score = "none"
+		if after != "" {
+			request.SetSearchAfter([]string{after})
+		}
+		result, err := from.bleve.SearchInContext(ctx, request)
+		if err != nil || len(result.Hits) == 0 {
+			return n, err
+		}
+		c := Change{State: map[string]SiteState{}}
+		for _, hit := range result.Hits {
+			if err := c.take(from, hit.ID); err != nil {
+				return n, err
+			}
+			after = hit.ID
+		}
+		if err := x.Apply(c); err != nil {
+			return n, err
+		}
+		n += len(c.Put)
+	}
+}
+
+// take adds an entry of another index to a change.
+func (c *Change) take(from reader, id string) error {
+	kind, name, _ := cutKind(id)
+	switch kind {
+	case hostKind:
+		h, err := from.host(name)
+		c.Hosts = append(c.Hosts, h)
+		return err
+	case siteKind:
+		s, err := from.Site(name)
+		c.State[name] = s
+		return err
+	}
+	d, found, err := from.Get(id)
+	if err == nil && found {
+		d.Seen = time.Time{} // the expiry directory has it
+		c.Put = append(c.Put, d)
+	}
+	return err
+}
+
+func cutKind(id string) (kind, name string, special bool) {
+	for _, k := range []string{hostKind, siteKind} {
+		if len(id) > len(k) && id[:len(k)+1] == k+":" {
+			return k, id[len(k)+1:], true
+		}
+	}
+	return "", "", false
+}

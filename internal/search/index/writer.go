@@ -1,0 +1,363 @@
+package index
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/document"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"hce/dc/internal/files"
+	"hce/dc/internal/search"
+)
+
+// format is the version of the folder. A change of fields or analysers makes a new one.
+const format = 1
+
+// ErrFormat means that another version of this program wrote the folder. Rebuild converts it.
+var ErrFormat = errors.New("the index has another format")
+
+// head is the file index.json.
+type head struct {
+	Format   int    `json:"format"`
+	Work     string `json:"work"`
+	Snapshot string `json:"snapshot,omitempty"`
+}
+
+func headFile(dir string) string { return filepath.Join(dir, "index.json") }
+
+// readHead returns the head of a folder; found is false for a folder without an index.
+func readHead(dir string) (h head, found bool, err error) {
+	text, err := os.ReadFile(headFile(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &h)
+	}
+	if err == nil && (filepath.Base(h.Work) != h.Work || h.Snapshot != "" && filepath.Base(h.Snapshot) != h.Snapshot) {
+		err = errors.New("it names a folder elsewhere")
+	}
+	if err != nil {
+		return h, false, fmt.Errorf("read %s: %w", headFile(dir), err)
+	}
+	return h, true, nil
+}
+
+func (h head) write(dir string) error {
+	text, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	return files.Write(headFile(dir), append(text, '\n'), 0o600)
+}
+
+// Index is the writer of an index. Goroutines may share it.
+type Index struct {
+	reader
+	dir    string
+	unlock func()
+
+	mu   sync.Mutex // of head, and one Apply at a time
+	head head
+	late bool                 // changes that are not published
+	seen map[string]time.Time // of hosts that were written, at most maxHosts
+}
+
+const maxHosts = 100_000
+
+// Open opens the index of a folder for writing, and creates a missing one. The error is
+// files.ErrLocked if another process has it open, ErrFormat if Rebuild must convert it.
+func Open(dir string) (*Index, error) {
+	x, err := lockFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err = x.open(); err != nil {
+		x.unlock()
+		return nil, fmt.Errorf("open index %s: %w", dir, err)
+	}
+	return x, nil
+}
+
+// lockFolder returns an index that is locked and not open.
+func lockFolder(dir string) (*Index, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open index: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "snapshots"), 0o700); err != nil {
+		return nil, fmt.Errorf("open index: %w", err)
+	}
+	unlock, err := files.TryLockPID(filepath.Join(dir, "lock"))
+	if err != nil {
+		return nil, fmt.Errorf("open index %s for writing: %w", dir, err)
+	}
+	return &Index{dir: dir, unlock: unlock, seen: map[string]time.Time{}}, nil
+}
+
+func (x *Index) open() error {
+	h, found, err := readHead(x.dir)
+	switch {
+	case err != nil:
+		return err
+	case found && h.Format != format:
+		return fmt.Errorf("%w %d, this program writes %d; convert it with: hce-search rebuild", ErrFormat, h.Format, format)
+	case found:
+		if x.bleve, err = bleve.OpenUsing(filepath.Join(x.dir, h.Work), map[string]any{"bolt_timeout": "5s"}); err == nil {
+			_, x.analysers, err = newMapping()
+		}
+	default:
+		h = head{Format: format, Work: "work-1"}
+		x.bleve, x.analysers, err = create(filepath.Join(x.dir, h.Work))
+		if err == nil {
+			err = h.write(x.dir)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	x.head = h
+	return x.clean()
+}
+
+// create makes an empty bleve index. What a killed process left there is removed.
+func create(path string) (bleve.Index, analysers, error) {
+	m, a, err := newMapping()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := os.RemoveAll(path); err != nil {
+		return nil, nil, err
+	}
+	x, err := bleve.NewUsing(path, m, scorch.Name, scorch.Name, nil)
+	return x, a, err
+}
+
+// clean removes what the head does not name: parts of a rebuild or of a snapshot that was not finished,
+// and old snapshots but the one before the newest.
+func (x *Index) clean() error {
+	work, err := filepath.Glob(filepath.Join(x.dir, "work-*"))
+	if err != nil {
+		return err
+	}
+	snapshots, err := filepath.Glob(filepath.Join(x.dir, "snapshots", "*"))
+	if err != nil {
+		return err
+	}
+	newest, _ := strconv.Atoi(x.head.Snapshot)
+	for _, path := range append(work, snapshots...) {
+		base := filepath.Base(path)
+		n, err := strconv.Atoi(base)
+		if base == x.head.Work || err == nil && (n == newest || n == newest-1) {
+			continue
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("remove old parts of the index: %w", err)
+		}
+	}
+	return nil
+}
+
+// Close closes the index.
+func (x *Index) Close() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	defer x.unlock()
+	if err := x.bleve.Close(); err != nil {
+		return fmt.Errorf("close index %s: %w", x.dir, err)
+	}
+	return nil
+}
+
+// Change is one transaction.
+type Change struct {
+	Put    []search.Document    // replaces the document of the same URL
+	Delete []string             // UUIDs
+	State  map[string]SiteState // by site
+	Hosts  []HostState          // hosts that were seen; those of Put are added
+	Forget []string             // hosts that leave the expiry directory
+
+	DropSites []string // sites whose state is forgotten
+}
+
+func (c Change) empty() bool {
+	return len(c.Put)+len(c.Delete)+len(c.State)+len(c.Hosts)+len(c.Forget)+len(c.DropSites) == 0
+}
+
+// Store stores one page or file, which need not be in the cluster: URL and Kind are required, UUID and
+// Host are set here. With Copy its HTML code can be shown as the cached copy. It is durable when Store
+// returns, and found after the next Publish.
+func (x *Index) Store(d search.Document) error { return x.Apply(Change{Put: []search.Document{d}}) }
+
+// Apply makes a change. It is durable and complete when Apply returns nil; after an error or a kill
+// there is all or nothing of it. A document that Check refuses makes it an error.
+func (x *Index) Apply(c Change) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if c.empty() {
+		return nil
+	}
+	b := x.bleve.NewBatch()
+	hosts := map[string]time.Time{}
+	for _, id := range c.Delete {
+		b.Delete(id)
+	}
+	for _, d := range c.Put {
+		if err := Check(d); err != nil {
+			return err
+		}
+		d = complete(d)
+		if err := advance(b)(x.entry(d)); err != nil {
+			return err
+		}
+		if d.Seen.After(hosts[d.Host]) {
+			hosts[d.Host] = d.Seen
+		}
+	}
+	for _, h := range c.Hosts {
+		if h.Seen.After(hosts[h.Host]) {
+			hosts[h.Host] = h.Seen
+		}
+	}
+	if err := x.addHosts(b, hosts); err != nil {
+		return err
+	}
+	for _, host := range c.Forget {
+		b.Delete(hostKind + ":" + host)
+	}
+	for _, site := range c.DropSites {
+		b.Delete(siteKind + ":" + site)
+	}
+	for site, state := range c.State {
+		if err := advance(b)(special(siteKind, site, state, time.Time{})); err != nil {
+			return err
+		}
+	}
+	if err := x.bleve.Batch(b); err != nil {
+		return fmt.Errorf("write index %s: %w", x.dir, err)
+	}
+	x.remember(hosts, c.Forget)
+	x.late = x.late || len(c.Put)+len(c.Delete) > 0
+	return nil
+}
+
+// Unpublished reports whether documents have changed since the last Publish.
+func (x *Index) Unpublished() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.late
+}
+
+// advance adds an entry to a batch.
+func advance(b *bleve.Batch) func(*document.Document, error) error {
+	return func(e *document.Document, err error) error {
+		if err == nil {
+			err = b.IndexAdvanced(e)
+		}
+		return err
+	}
+}
+
+// addHosts adds the hosts that were seen later than the expiry directory says; it removes the others
+// from hosts.
+func (x *Index) addHosts(b *bleve.Batch, hosts map[string]time.Time) error {
+	for host, seen := range hosts {
+		last, known := x.seen[host]
+		if !known {
+			h, err := x.host(host)
+			if err != nil {
+				return err
+			}
+			last = h.Seen
+		}
+		if !seen.After(last) {
+			hosts[host] = last
+			continue
+		}
+		if err := advance(b)(special(hostKind, host, HostState{host, seen.UTC().Truncate(time.Second)}, seen)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *Index) remember(hosts map[string]time.Time, forgotten []string) {
+	if len(x.seen)+len(hosts) > maxHosts {
+		clear(x.seen)
+	}
+	maps.Copy(x.seen, hosts)
+	for _, host := range forgotten {
+		delete(x.seen, host)
+	}
+}
+
+// Publish makes a snapshot of the present state, which processors open next.
+func (x *Index) Publish() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err := x.publish(); err != nil {
+		return fmt.Errorf("publish index %s: %w", x.dir, err)
+	}
+	return nil
+}
+
+func (x *Index) publish() error {
+	last, _ := strconv.Atoi(x.head.Snapshot) // 0 for none
+	name := strconv.Itoa(last + 1)
+	path := filepath.Join(x.dir, "snapshots", name)
+	if err := os.RemoveAll(path); err != nil { // a killed process left it
+		return err
+	}
+	if err := x.bleve.(bleve.IndexCopyable).CopyTo(linked{x.head.work(x.dir), path}); err != nil {
+		return err
+	}
+	if err := files.SyncFolder(filepath.Join(path, "store")); err != nil {
+		return err
+	}
+	if err := files.SyncFolder(path); err != nil {
+		return err
+	}
+	h := x.head
+	h.Snapshot = name
+	if err := h.write(x.dir); err != nil {
+		return err
+	}
+	x.head, x.late = h, false
+	return x.clean()
+}
+
+func (h head) work(dir string) string { return filepath.Join(dir, h.Work) }
+
+// linked is the folder of a snapshot. Segments become hard links; other files are written.
+type linked struct{ from, to string }
+
+// GetWriter returns nil for a file that is complete already.
+func (l linked) GetWriter(name string) (io.WriteCloser, error) {
+	path := filepath.Join(l.to, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(name, ".zap") {
+		err := os.Link(filepath.Join(l.from, name), path)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		// A segment that is in memory yet: the library writes it here.
+	}
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+}
+
+// Dir returns the folder of the index.
+func (x *Index) Dir() string { return x.dir }

@@ -1,0 +1,388 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"hce/dc/internal/childprocess"
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/search/feed"
+	"hce/dc/internal/search/frontend"
+	"hce/dc/internal/search/index"
+	"hce/dc/internal/search/manager"
+	"hce/dc/internal/search/processor"
+)
+
+const exitText = `0 done, or stopped by a signal; 2 wrong arguments or a wrong configuration; 3 failed: no daemon, no
+manager, a locked folder, a full disk. All sub-commands use these numbers.`
+
+// refusal is a mistake of the user.
+type refusal struct{ error }
+
+// program is hce-search.
+type program struct {
+	ctx       context.Context
+	out, talk io.Writer
+}
+
+// options are those of the command lines.
+type options struct {
+	config, dir          string
+	server, client, data string
+	json, once           bool
+	name, kinds          string
+	connections, delay   string
+	processors           string
+}
+
+// run is one run of a sub-command.
+type run struct {
+	program
+	options
+	*settings
+	log *slog.Logger
+}
+
+// Command returns hce-search with all sub-commands. When ctx is done, they end in order.
+func Command(ctx context.Context, out, talk io.Writer) *command.Command {
+	p := program{ctx, out, talk}
+	root := command.New(command.Text{
+		Name: name, Summary: "searches the pages, images and documents of the crawler", UsageError: command.ExitRefused,
+		Description: `The search engine has three parts, each a process: "hce-search index" reads what the crawler has stored
+and keeps the index; "hce-search serve" is the web page and the Query Manager; "hce-search processor"
+is a Query Processor, which answers questions for the manager. Processors may be started and stopped at
+any time. docs/search.md has all of it.
+
+Without an ini file all settings have their defaults, and everything listens on this machine only.`,
+		Examples: `  hce-search index --once
+  hce-search serve --processors 2
+  hce-search status`,
+		ExitStatus: exitText,
+	}, nil)
+	for _, sub := range []*command.Command{p.indexCommand(), p.serveCommand(), p.processorCommand(), p.statusCommand(), p.rebuildCommand()} {
+		root.Add(sub)
+	}
+	return root
+}
+
+// leaf returns a sub-command with the common options.
+func (p program) leaf(text command.Text, o *options, do func(r *run) error) *command.Command {
+	text.UsageError, text.ExitStatus = command.ExitRefused, exitText
+	c := command.New(text, func() int {
+		err := p.start(*o, do)
+		if err != nil {
+			fmt.Fprintf(p.talk, "%s: %v\n", name, err)
+		}
+		var mistake refusal
+		switch {
+		case err == nil:
+			return command.ExitDone
+		case errors.As(err, &mistake):
+			return command.ExitRefused
+		}
+		return command.ExitFailed
+	})
+	c.Config(&o.config, name)
+	return c
+}
+
+func (p program) start(o options, do func(r *run) error) error {
+	s, err := read(o.config)
+	if err != nil {
+		return refusal{err}
+	}
+	log, end, err := s.openLog(p.talk)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return do(&run{p, o, s, log})
+}
+
+func dirOption(c *command.Command, o *options) {
+	c.Text(&o.dir, "dir", "", "DIR", "folder of the index; overrides dir of [Index]")
+}
+
+func clusterOptions(c *command.Command, o *options) {
+	c.Text(&o.server, "server", "", "HOST:PORT", "client port of the daemon of the cluster")
+	c.Text(&o.client, "client-config", "", "FILE", "ini file of dc-client, for address and keys of the daemon")
+	c.Text(&o.data, "data", "", "DIR", "data folder of hce, instead of a daemon")
+}
+
+func (r *run) cluster() *cluster {
+	return &cluster{server: r.server, config: r.client, data: r.data, talk: r.talk}
+}
+
+func (p program) indexCommand() *command.Command {
+	var o options
+	c := p.leaf(command.Text{
+		Name: "index", Summary: "keeps the index as the cluster is",
+		Description: `Reads what has changed in the cluster since the last run, writes it to the index and publishes it for the
+processors. It works with the daemon of --server, of --client-config or of this machine, or, as hce
+does, with the user's folder or --data. One process can write an index. It may be killed at any time.`,
+		Examples: `  hce-search index
+  hce-search index --once --data ~/crawl`,
+	}, &o, (*run).index)
+	dirOption(c, &o)
+	clusterOptions(c, &o)
+	c.Flag(&o.once, "once", "", "read what has changed, and end")
+	return c
+}
+
+func (r *run) index() error {
+	dir, err := r.folder(r.dir())
+	if err != nil {
+		return refusal{err}
+	}
+	x, err := index.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	service := r.cluster()
+	defer service.Close()
+	r.feed.Index, r.feed.Service, r.feed.Log = x, service, r.log
+	f := feed.New(r.feed)
+	if !r.once {
+		r.log.Info("indexing", "dir", dir)
+		return f.Run(r.ctx)
+	}
+	n, err := f.Round(r.ctx)
+	if err == nil {
+		err = x.Publish()
+	}
+	if err != nil {
+		return err
+	}
+	count, err := x.Count(r.ctx)
+	fmt.Fprintf(r.out, "%d documents changed, %d in the index\n", n, count)
+	return err
+}
+
+// dir is the option --dir.
+func (r *run) dir() string { return r.options.dir }
+
+func (p program) serveCommand() *command.Command {
+	var o options
+	c := p.leaf(command.Text{
+		Name: "serve", Summary: "runs the web page and the Query Manager",
+		Description: `The web page is at http://127.0.0.1:8090/ and the manager at port 5511, unless the ini file says
+otherwise. Questions wait until a processor has joined. --processors starts some of them as
+child processes, with the settings of [Processor]; they are started again if they end.
+
+Cached copies and versions come from the cluster, which may be away: the options are those of
+hce-search index.`,
+		Examples: `  hce-search serve --processors 2
+  hce-search serve -c /etc/hce-search/hce-search.ini`,
+	}, &o, (*run).serve)
+	dirOption(c, &o)
+	clusterOptions(c, &o)
+	c.Text(&o.processors, "processors", "", "N", "processors to start on this machine, 0 to 64; default 0")
+	return c
+}
+
+func (r *run) serve() error {
+	children, err := number("--processors", r.processors, 0, 64)
+	if err != nil {
+		return refusal{err}
+	}
+	dir, err := r.folder(r.dir())
+	if err != nil {
+		return refusal{err}
+	}
+	b, err := bus.New()
+	if err != nil {
+		return err
+	}
+	defer b.Term(time.Second)
+	r.manager.Bus, r.manager.Log = b, r.log
+	m := manager.New(r.manager)
+	ctx, stop := context.WithCancel(r.ctx)
+	defer stop()
+	l, err := net.Listen("tcp", net.JoinHostPort(strings.Trim(r.host, "[]"), strconv.Itoa(r.port)))
+	if err != nil {
+		return fmt.Errorf("start the web page: %w; set another port in [Frontend]", err)
+	}
+	service := r.cluster()
+	defer service.Close()
+	r.frontend.Engine = manager.Client{Bus: b, Endpoint: m.Local(), Timeout: r.manager.Deadline + 2*time.Second}
+	r.frontend.Cluster, r.frontend.Log = &frontend.Cluster{Service: service}, r.log
+	failed := make(chan error, 2)
+	go func() { failed <- m.Run(ctx); stop() }()
+	select {
+	case endpoint := <-m.Bound():
+		r.startProcessors(ctx, int(children), endpoint, dir)
+	case err := <-failed:
+		l.Close()
+		return err
+	}
+	r.log.Info("web page is ready", "url", "http://"+l.Addr().String()+"/")
+	go func() { failed <- frontend.New(r.frontend).Serve(ctx, l); stop() }()
+	return errors.Join(<-failed, <-failed)
+}
+
+// startProcessors starts processors as child processes.
+func (r *run) startProcessors(ctx context.Context, n int, endpoint, dir string) {
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(endpoint, "tcp://"))
+	for i := range n {
+		args := []string{"processor", "--dir", dir, "--name", fmt.Sprintf("qp-%d", i+1)}
+		if r.config != "" {
+			args = append(args, "--config", r.config)
+		}
+		go func() { // ends with ctx
+			for ctx.Err() == nil {
+				cmd := childprocess.Self(args...)
+				cmd.Env = append(os.Environ(), "DC_Manager_port="+port)
+				cmd.Stderr = r.talk
+				ended, err := childprocess.Start(cmd)
+				if err == nil {
+					select {
+					case err = <-ended:
+					case <-ctx.Done():
+						_ = cmd.Process.Kill() // it reads only
+						<-ended
+						return
+					}
+				}
+				r.log.Warn("processor ended; starting it again", "name", args[4], "error", err)
+				select {
+				case <-ctx.Done():
+				case <-time.After(time.Second):
+				}
+			}
+		}()
+	}
+}
+
+func (p program) processorCommand() *command.Command {
+	var o options
+	c := p.leaf(command.Text{
+		Name: "processor", Summary: "answers questions for the Query Manager",
+		Description: `Joins the manager of [Manager] and answers questions from the newest published index. It waits for both. It
+may be started and stopped at any time; a question that it has is then asked again from another one.`,
+		Examples: `  hce-search processor
+  hce-search processor --kinds images,documents --connections 2 --delay 500`,
+	}, &o, (*run).process)
+	dirOption(c, &o)
+	c.Text(&o.name, "name", "", "NAME", "name in the status; overrides name of [Processor]")
+	c.Choices(&o.kinds, "kinds", "", "LIST", "kinds of questions: pages, images, documents; overrides kinds of [Processor]", "pages", "images", "documents")
+	c.Text(&o.connections, "connections", "", "N", "questions at the same time, 1 to 64; overrides connections of [Processor]")
+	c.Text(&o.delay, "delay", "", "MS", "wait before each answer, for tests; overrides delay of [Processor]")
+	return c
+}
+
+func (r *run) process() error {
+	c := r.settings.processor
+	var err error
+	if c.Dir, err = r.folder(r.dir()); err != nil {
+		return refusal{err}
+	}
+	if r.options.name != "" {
+		c.Name = r.options.name
+	}
+	if r.kinds != "" {
+		if c.Kinds, err = kinds(r.kinds); err != nil {
+			return refusal{err}
+		}
+	}
+	n, err := number("--connections", r.connections, 1, manager.MaxConnections)
+	if err != nil {
+		return refusal{err}
+	}
+	if n > 0 {
+		c.Connections = int(n)
+	}
+	if n, err = number("--delay", r.delay, 0, 60_000); err != nil {
+		return refusal{err}
+	}
+	if r.delay != "" {
+		c.Delay = time.Duration(n) * time.Millisecond
+	}
+	b, err := bus.New()
+	if err != nil {
+		return err
+	}
+	defer b.Term(time.Second)
+	c.Bus, c.Manager, c.Log = b, r.manager.Endpoint, r.log
+	debug.SetGCPercent(processor.GCPercent)
+	r.log.Info("processor starts", "manager", c.Manager, "dir", c.Dir)
+	return processor.New(c).Run(r.ctx)
+}
+
+// number reads the value of an option; 0 for "".
+func number(option, text string, least, most int64) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least || n > most {
+		return 0, fmt.Errorf("%s %q is not a number from %d to %d", option, text, least, most)
+	}
+	return n, nil
+}
+
+func (p program) rebuildCommand() *command.Command {
+	var o options
+	c := p.leaf(command.Text{
+		Name: "rebuild", Summary: "writes the index again",
+		Description: `Converts an index of another version of this program, and repairs one whose documents were analysed
+differently. It reads the old index only, not the cluster. Processors answer from the last published
+index meanwhile. After a kill the old index is unchanged.`,
+		Examples: "  hce-search rebuild",
+	}, &o, func(r *run) error {
+		dir, err := r.folder(r.dir())
+		if err != nil {
+			return refusal{err}
+		}
+		n, err := index.Rebuild(r.ctx, dir)
+		if err == nil {
+			fmt.Fprintf(r.out, "%d documents\n", n)
+		}
+		return err
+	})
+	dirOption(c, &o)
+	return c
+}
+
+func (p program) statusCommand() *command.Command {
+	var o options
+	c := p.leaf(command.Text{
+		Name: "status", Summary: "shows processors, queue and rankings",
+		Description: `Asks the manager of [Manager]: for each processor the kinds, the connections and the questions with and
+without results; the queue; the words that were asked most, and the pages and files that were opened
+and shown most, since the start of the manager.`,
+		Examples: "  hce-search status --json",
+	}, &o, (*run).status)
+	c.Flag(&o.json, "json", "", "print JSON for machines")
+	return c
+}
+
+func (r *run) status() error {
+	b, err := bus.New()
+	if err != nil {
+		return err
+	}
+	defer b.Term(time.Second)
+	s, err := manager.Client{Bus: b, Endpoint: r.manager.Endpoint, Timeout: 3 * time.Second}.Status(r.ctx)
+	if err != nil {
+		return err
+	}
+	if r.json {
+		return command.PrintJSON(r.out, s)
+	}
+	printStatus(r.out, s)
+	return nil
+}
+
+var _ client.Service = (*cluster)(nil)
