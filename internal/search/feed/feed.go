@@ -24,6 +24,11 @@
 // Watermark and position of a site are in the same transaction of the index as the documents: a kill
 // loses nothing and doubles nothing.
 //
+// # Documents from elsewhere
+//
+// The journal of a Web Store, which the crawlers of hce-webserver fill, is read to its end in each
+// round, with the position in the transaction of its documents.
+//
 // # What is in the index
 //
 // HTML pages after their processing; images and other files once they are fetched. A page that fails
@@ -56,6 +61,7 @@ type Config struct {
 	SweepEvery time.Duration // between sweeps of a site; default 6 h
 	Overlap    time.Duration // default 2 min
 	Expire     time.Duration // 0: never
+	WebStore   string        // journal of a Web Store (package webstore), which is read too; "": none
 	Log        *slog.Logger
 	Now        func() time.Time
 }
@@ -130,12 +136,13 @@ func (f *Feed) Run(ctx context.Context) error {
 // Round reads what has changed, publishes it, and returns the number of documents that were stored or
 // removed. An error of one site does not keep the others from their turn.
 func (f *Feed) Round(ctx context.Context) (changed int, err error) {
+	changed, err = f.webStore(ctx)
+	failed := []error{err}
 	sites, err := hce.Sites(ctx, f.Service)
 	if err != nil {
-		return 0, fmt.Errorf("list sites: %w", err)
+		return changed, errors.Join(append(failed, fmt.Errorf("list sites: %w", err), f.publish(0))...)
 	}
-	var failed []error
-	known := map[string]bool{}
+	known := map[string]bool{webStoreSite: true}
 	for _, site := range sites {
 		known[site.ID] = true
 		n, err := f.site(ctx, site)

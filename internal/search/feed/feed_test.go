@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,8 @@ import (
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/search"
 	"hce/dc/internal/search/index"
+	"hce/dc/internal/webserver/packet"
+	"hce/dc/internal/webserver/webstore"
 	"hce/dc/internal/wire"
 )
 
@@ -254,6 +258,69 @@ func TestDocument(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	if got := w.found("geschriebene sprachen"); got != "a" {
+		t.Errorf("found %q", got)
+	}
+}
+
+// What a Web Store has in its journal is found by title, keywords and the words of names. A new feed
+// continues where the last one was; a line that is being written waits; a new journal is read whole.
+func TestWebStore(t *testing.T) {
+	w := newWorld(t)
+	file := filepath.Join(t.TempDir(), "documents.jsonl")
+	store := func(docs ...packet.Document) {
+		t.Helper()
+		j, err := webstore.OpenJournal(file, func() time.Time { return w.now })
+		if err == nil {
+			_, err = j.Store(t.Context(), docs)
+			err = errors.Join(err, j.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := func(path, title, html string, words ...string) packet.Document {
+		return packet.Document{Kind: packet.Page, URL: root + path, Title: title, Words: words, HTML: html, Size: int64(len(html))}
+	}
+	start := func() {
+		w.start(w.stores)
+		w.WebStore = file
+	}
+	start()
+	w.round(0) // no journal yet
+	store(page("a", "Cows", "<p>moo", "milk", "grass"), page("b", "Goats", "<p>meh", "milk"),
+		packet.Document{Kind: packet.File, URL: root + "brown_cow.jpg", Extension: "jpg", Words: []string{"brown", "cow"}, Size: 9})
+	w.round(3)
+	w.round(0)
+	if got := w.found("milk"); got != "a b" {
+		t.Errorf("found %q", got)
+	}
+	if r := w.index.Run(t.Context(), search.Ask{Op: search.OpSearch, Kind: search.Images, Text: "brown", Limit: 5}); len(r.Hits) != 1 || r.Hits[0].Format != "JPG" || r.Hits[0].Size != 9 {
+		t.Errorf("%+v", r)
+	}
+	if r := w.index.Run(t.Context(), search.Ask{Op: search.OpGet, UUID: search.UUIDOf(root + "a")}); r.Copy != "<p>moo" {
+		t.Errorf("%+v", r)
+	}
+	start()
+	store(page("a", "Sheep", "<p>baa", "wool"))
+	torn, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
+	if err == nil {
+		_, err = torn.WriteString(`{"url":"` + root + `torn",`)
+		err = errors.Join(err, torn.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.round(1)
+	w.round(0)
+	if got := w.found("milk"); got != "b" {
+		t.Errorf("found %q", got)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	store(page("c", "Bees", "", "honey"))
+	w.round(1)
+	if got := w.found("honey"); got != "c" {
 		t.Errorf("found %q", got)
 	}
 }

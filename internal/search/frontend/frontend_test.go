@@ -207,7 +207,7 @@ func TestVersions(t *testing.T) {
 	wants(t, get(t, s, "/version="+d.UUID+"/cluster/1"), 200, `src="/raw=`+d.UUID+`/cluster/1"`)
 	wants(t, get(t, s, "/version="+d.UUID+"/archive/1000000000"), 200, "2001-09-09 01:46")
 	wants(t, get(t, s, "/raw="+d.UUID+"/cluster/1"), 200, "first text")
-	wants(t, get(t, s, "/raw="+d.UUID+"/archive/1000000000"), 200, "archived text")
+	wants(t, get(t, s, "/raw="+d.UUID+"/archive/1000000000"), 200, "archived text of data.html")
 	wants(t, get(t, s, "/raw="+d.UUID+"/cluster/3"), 404)
 	wants(t, get(t, s, "/raw="+d.UUID+"/archive/2"), 404)
 	if w := get(t, s, "/go="+d.UUID); w.Code != 302 || w.Header().Get("Location") != d.URL || e.opened.Load() != 2 {
@@ -255,10 +255,6 @@ func (fakeArchive) Query(_ context.Context, q archive.Query) ([]archive.Meta, er
 		return nil, errors.New(q.Where)
 	}
 	return []archive.Meta{{URL: root + "a", MIMEType: "text/html", CommitTime: time.Unix(1_000_000_000, 0)}}, nil
-}
-
-func (fakeArchive) List(context.Context, archive.Meta) ([]archive.File, error) {
-	return []archive.File{{Name: "data.xml"}, {Name: "data.html"}}, nil
 }
 
 func (fakeArchive) Open(_ context.Context, _ archive.Meta, name string) (io.ReadCloser, error) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hce/dc/internal/archive"
+	"hce/dc/internal/archive/repository"
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/search"
@@ -135,17 +136,8 @@ func (a *Archive) Open(ctx context.Context, d search.Document, id string) (Conte
 		return Content{}, ErrNone
 	}
 	m := found[i]
-	list, err := a.Store.List(ctx, m)
-	if err != nil {
-		return Content{}, err
-	}
-	for _, file := range list {
-		if strings.HasPrefix(file.Name, "data.") && file.Name != "data.xml" {
-			body, err := a.read(ctx, m, file.Name)
-			return Content{body, m.MIMEType, m.CommitTime.UTC()}, err
-		}
-	}
-	return Content{}, ErrNone
+	body, err := a.read(ctx, m, repository.DataName(m.URL, m.MIMEType))
+	return Content{body, m.MIMEType, m.CommitTime.UTC()}, err
 }
 
 func (a *Archive) read(ctx context.Context, m archive.Meta, name string) ([]byte, error) {

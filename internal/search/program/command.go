@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"hce/dc/internal/archive/repository"
 	"hce/dc/internal/childprocess"
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
@@ -200,6 +201,14 @@ func (r *run) serve() error {
 	dir, err := r.folder(r.dir())
 	if err != nil {
 		return refusal{err}
+	}
+	if r.archive != "" {
+		store, err := repository.Open(r.archive)
+		if err != nil {
+			return refusal{fmt.Errorf("archive of [Frontend]: %w", err)}
+		}
+		defer store.Close()
+		r.frontend.Sources = []frontend.Source{&frontend.Archive{Store: store}}
 	}
 	b, err := bus.New()
 	if err != nil {

@@ -42,6 +42,7 @@ type settings struct {
 	processor processor.Config
 	frontend  frontend.Config
 	host      string // of the front end
+	archive   string // folder of a versioned web archive; "": none
 	port      int
 	insecure  bool
 }
@@ -72,6 +73,7 @@ func (s *settings) readFeed(c *config.Section) {
 	s.feed.Every = c.Duration("interval", time.Second, 2*time.Second, time.Second/10, time.Hour)
 	s.feed.SweepEvery = c.Duration("sweep", time.Hour, 6*time.Hour, time.Minute, 365*24*time.Hour)
 	s.feed.Overlap = c.Duration("overlap", time.Second, 2*time.Minute, time.Second, 24*time.Hour)
+	s.feed.WebStore = c.Path("web_store", "")
 	s.feed.Expire = c.Duration("expire", 24*time.Hour, 0, 0, 100*365*24*time.Hour)
 }
 
@@ -98,6 +100,7 @@ func (s *settings) readFrontend(c *config.Section) {
 	s.port = int(c.Int("port", defaultPort, 0, 65535))
 	s.insecure = c.Bool("allow_insecure", false)
 	s.frontend.Names = c.Names("names", nil)
+	s.archive = c.Path("archive", "")
 	s.frontend.Requests = int(c.Int("requests", 64, 1, 10_000))
 	if local, err := bus.Local(s.host); err != nil {
 		c.Fail("address", err.Error())
