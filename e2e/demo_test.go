@@ -30,7 +30,7 @@ func TestDemo(t *testing.T) {
 		pages string
 		want  []string // in the output
 	}{
-		{"the example site", nil, "", []string{"complete, with errors", "HTTP_ERROR", "title     The tide mill"}},
+		{"the example site", nil, "", []string{"complete, with errors", "HTTP_ERROR", "title     The tide mill", "cached copy of ", "from the cluster"}},
 		{"a folder", []string{"-dir", folder}, "2", []string{"complete", "b.html", "title     First"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

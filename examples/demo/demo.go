@@ -61,6 +61,11 @@ func (d *demo) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if d.site == "" && d.dir == "" {
+		if err := d.search(ctx, data, node, "mill"); err != nil {
+			return err
+		}
+	}
 	var rows bytes.Buffer
 	if err := d.hce(ctx, &rows, "url", "ls", root, "--data", node, "--limit", "0", "--json"); err != nil {
 		return err
@@ -98,13 +103,23 @@ var errWithErrors = errors.New("pages failed")
 
 // show runs hce like a user at a terminal, and shows the command.
 func (d *demo) show(ctx context.Context, args ...string) error {
-	fmt.Fprintln(d.talk, "$ hce", strings.Join(args, " "))
-	return d.hce(ctx, d.out, args...)
+	return d.start(ctx, d.out, "hce", args...)
 }
 
-// hce runs hce to its end. When ctx ends, hce stops in order.
+// start shows a command and runs it.
+func (d *demo) start(ctx context.Context, out io.Writer, name string, args ...string) error {
+	fmt.Fprintln(d.talk, "$", name, strings.Join(args, " "))
+	return d.program(ctx, out, name, args...)
+}
+
+// hce runs hce without showing it.
 func (d *demo) hce(ctx context.Context, out io.Writer, args ...string) error {
-	cmd := exec.CommandContext(ctx, filepath.Join(d.bin, "hce"), args...)
+	return d.program(ctx, out, "hce", args...)
+}
+
+// program runs a program to its end. When ctx ends, the program stops in order.
+func (d *demo) program(ctx context.Context, out io.Writer, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(d.bin, name), args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Stdout, cmd.Stderr = out, d.talk
 	err := childprocess.Run(cmd)
@@ -112,7 +127,7 @@ func (d *demo) hce(ctx context.Context, out io.Writer, args ...string) error {
 		return errWithErrors
 	}
 	if err != nil {
-		return fmt.Errorf("hce %s: %w", args[0], err)
+		return fmt.Errorf("%s %s: %w", name, args[0], err)
 	}
 	return nil
 }
