@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/hce"
 	"hce/dc/internal/cli/node"
+	"hce/dc/internal/cli/seedlog"
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/search"
@@ -28,6 +29,7 @@ import (
 
 const (
 	name           = "hce-search"
+	lineFormat     = "line" // that of package seedlog
 	defaultManager = 5511
 	defaultPort    = 8090
 )
@@ -58,7 +60,7 @@ func read(path string) (*settings, error) {
 	}
 	s := &settings{app: f.Application(name, "stderr", lineFormat)}
 	if s.app.Log.Format == lineFormat {
-		s.app.Log.Handler = newLines(s.app.Name)
+		s.app.Log.Handler = func(out io.Writer, o *slog.HandlerOptions) slog.Handler { return seedlog.New(out, s.app.Name, o.Level) }
 	}
 	s.dir = f.Section("Index").Path("dir", "")
 	s.readFeed(f.Section("Feed"))
