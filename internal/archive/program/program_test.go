@@ -135,7 +135,7 @@ func TestPrecedence(t *testing.T) {
 	show := func(c crawl.Config) string { return fmt.Sprintf("%+v", c) }
 	write(ini.Archive)
 	shipped, err := options{}.read(quiet)
-	if err != nil || show(shipped.crawl) != show(builtIn.crawl) || shipped.root != builtIn.root || shipped.log != builtIn.log || !reflect.DeepEqual(shipped.network, builtIn.network) || len(shipped.file.Unknown()) > 0 {
+	if err != nil || show(shipped.crawl) != show(builtIn.crawl) || shipped.root != builtIn.root || !reflect.DeepEqual(shipped.log, builtIn.log) || !reflect.DeepEqual(shipped.network, builtIn.network) || len(shipped.file.Unknown()) > 0 {
 		t.Errorf("shipped %+v %+v, %v\nbuilt in %+v %+v", shipped.crawl, shipped.network, err, builtIn.crawl, builtIn.network)
 	}
 	for key := range strings.Lines(ini.Archive) {
