@@ -104,22 +104,27 @@ func (s store) sendAll(ctx context.Context, to publisher) (r round, err error) {
 		if err != nil || len(t.Owners) == 0 {
 			return r, err
 		}
-		for _, g := range t.Owners {
-			if err := s.send(ctx, to, g); err != nil {
-				return round{r.sent, t.Left + 1}, err
-			}
-			r.sent += g.Count
+		sent, err := s.send(ctx, to, t.Owners)
+		if r.sent += sent; err != nil {
+			return round{r.sent, t.Left + 1}, err
 		}
 	}
 }
 
-// send appends one group to the stream and then marks it as sent. The message id is that of its bytes:
-// a group of the same bundles is the same message.
-func (s store) send(ctx context.Context, to publisher, g wire.LinkGroup) error {
-	if err := to.Publish(ctx, "links."+g.Owner, wire.Md5(string(g.Request)), g.Request); err != nil {
-		return err
+// send appends groups to the stream and then marks them as sent, together. The message id is that of its
+// bytes: a group of the same bundles is the same message. It returns the number of links.
+func (s store) send(ctx context.Context, to publisher, groups []wire.LinkGroup) (links int64, err error) {
+	var ids []int64
+	for _, g := range groups {
+		if err = to.Publish(ctx, "links."+g.Owner, wire.Md5(string(g.Request)), g.Request); err != nil {
+			break
+		}
+		ids, links = append(ids, g.IDs...), links+g.Count
 	}
-	return s.markSent(ctx, g.IDs)
+	if len(ids) == 0 {
+		return 0, err
+	}
+	return links, errors.Join(err, s.markSent(ctx, ids))
 }
 
 // receiveWhenReady stores the links of other nodes from the time at which the journal is applied,
