@@ -144,12 +144,12 @@ func TestTwoProcesses(t *testing.T) {
 	ose(t, 0, "init", dir, s.URL+"/0")
 	args := loopback(t, "run", dir)
 	inside, leave := make(chan bool), make(chan bool)
-	s.hold = func(r *http.Request) {
+	s.holdBy(func(r *http.Request) {
 		if r.URL.Path == "/0" {
 			close(inside)
 			<-leave
 		}
-	}
+	})
 	first := clitest.Command(t, t.TempDir(), args...)
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
@@ -189,20 +189,18 @@ func TestDaemon(t *testing.T) {
 	dir := filepath.Join(root, "one")
 	ose(t, 0, "init", dir, s.URL+"/0")
 	inside := make(chan bool, 10)
-	s.hold = func(r *http.Request) {
+	s.holdBy(func(r *http.Request) {
 		if r.URL.Path == "/2" {
 			inside <- true
 			<-r.Context().Done()
 		}
-	}
+	})
 	d := clitest.Command(t, t.TempDir(), loopback(t, "daemon", root, "--every", "1s", "--quiet")...)
 	if err := d.Start(); err != nil {
 		t.Fatal(err)
 	}
 	<-inside
-	s.mu.Lock()
-	s.hold = nil
-	s.mu.Unlock()
+	s.holdBy(nil)
 	if err := d.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,13 @@ type site struct {
 	hold   func(*http.Request) // before an answer
 }
 
+// holdBy sets what is called before each answer.
+func (s *site) holdBy(hold func(*http.Request)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hold = hold
+}
+
 const pagesOfSite = 3
 
 func newSite(t *testing.T) *site {
