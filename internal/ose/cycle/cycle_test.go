@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -285,15 +286,17 @@ func TestWait(t *testing.T) {
 // A host whose robots.txt is not available, or that stopped to answer, costs no URL: the rest is left for
 // the next run.
 func TestHostIsAway(t *testing.T) {
-	away, silent := true, true
+	var away, silent atomic.Bool
+	away.Store(true)
+	silent.Store(true)
 	s := serve(t, map[string]http.HandlerFunc{
 		"/robots.txt": func(w http.ResponseWriter, _ *http.Request) {
-			if away {
+			if away.Load() {
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}
 		},
 		"/page": func(w http.ResponseWriter, _ *http.Request) {
-			if silent {
+			if silent.Load() {
 				panic(http.ErrAbortHandler)
 			}
 		},
@@ -308,13 +311,14 @@ func TestHostIsAway(t *testing.T) {
 	if status, _ := f.Status(); err != nil || reports[0].Done != 0 || !strings.Contains(reports[0].Stopped, "robots.txt") || status.State != folder.Idle || len(s.counts) != 1 {
 		t.Errorf("%+v, %v, %s", reports, err, status)
 	}
-	away = false
+	away.Store(false)
 	c, talk := newCycle(t)
 	reports, err = c.Run(t.Context(), f)
 	if err != nil || reports[0].Done != mostSilent || reports[0].Failed != mostSilent || !strings.Contains(talk.String(), "--retry") {
 		t.Errorf("%+v, %v", reports, err)
 	}
-	silent, c.Retry = false, true
+	silent.Store(false)
+	c.Retry = true
 	reports, err = c.Run(t.Context(), f)
 	if err != nil || reports[0].Done != 9 || reports[0].Failed != 0 {
 		t.Errorf("%+v, %v", reports, err)
