@@ -302,3 +302,33 @@ func (m *machine) stat(t *testing.T, name string) int {
 		return 0
 	}
 }
+
+// Links are sent while the batch that found them runs: it may last as long as its sites have URLs.
+func TestLinksTravelDuringABatch(t *testing.T) {
+	b := brokertest.Start(t, "alpha", "beta")
+	place(t, b, 1, "alpha", "beta")
+	alpha, beta := newMachine(t, b.Join(t, "alpha")), newMachine(t, b.Join(t, "beta"))
+	close(alpha.caughtUp)
+	close(beta.caughtUp)
+	alpha.awaitRunning(t, "alpha works", true)
+	beta.awaitRunning(t, "beta works", true)
+	task := executor.Task{ID: "crawl-1", Type: batches.CrawlTask, Stages: []executor.Stage{stage("crawler", alpha.folder)}, Stdin: []byte("{}")}
+	if err := alpha.pool.Submit(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	running := func() bool {
+		list, err := alpha.pool.Status(t.Context(), "crawl-1")
+		return err == nil && list[0].State == executor.Running
+	}
+	testwait.Until(t, "the batch runs", running)
+	for _, n := range []int{5, 7} {
+		alpha.write("out.json", linksTo("beta", n, alpha.out()))
+		testwait.Until(t, "beta has the links", func() bool { return len(beta.stored()) == n && alpha.unsent() == 0 })
+	}
+	if !running() {
+		t.Error("the batch has ended")
+	}
+	if err := os.WriteFile(filepath.Join(alpha.folder, "finish"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -11,6 +11,10 @@ import (
 	"hce/dc/internal/wire"
 )
 
+// linkPeriod is the time between two rounds while tasks run: a batch may last as long as its sites have
+// URLs, and the owners of its links must not wait for its end.
+const linkPeriod = 5 * time.Second
+
 // outgoing sends the links that belong to other nodes. It belongs to the loop.
 type outgoing struct {
 	backoff
@@ -38,14 +42,17 @@ func (a *Agent) declareLinks() {
 	a.Gauge("links_waiting", func() any { return o.left })
 }
 
-// wantSend starts a round as soon as the broker is there.
+// wantSend starts a round as soon as the broker is there, and the pause after a failed one is over.
 func (a *Agent) wantSend() {
 	a.out.wanted = true
+	if a.out.pause == 0 {
+		a.out.due = time.Time{}
+	}
 	a.Kick("links")
 }
 
-// watchTasks keeps one worker that waits for the end of a task of the batch managers, which may
-// have found links.
+// watchTasks keeps one worker that waits for the start or the end of a task of the batch managers,
+// which may find links.
 func (a *Agent) watchTasks(open func(context.Context) (<-chan executor.Status, error)) {
 	manager.Work(a.Loop, func(ctx context.Context) (<-chan executor.Status, error) {
 		changes, err := open(ctx)
@@ -53,7 +60,7 @@ func (a *Agent) watchTasks(open func(context.Context) (<-chan executor.Status, e
 			return nil, err
 		}
 		for s := range changes {
-			if s.State.Over() && isOwn(s.Type) {
+			if (s.State.Over() || s.State == executor.Running) && isOwn(s.Type) {
 				return changes, nil
 			}
 		}
@@ -75,7 +82,14 @@ func (a *Agent) sendLinks(now time.Time) {
 	}
 	o.wanted, o.sending = false, true
 	conn := a.session.conn
-	manager.Work(a.Loop, func(ctx context.Context) (round, error) { return a.store().sendAll(ctx, conn) }, func(r round, err error) {
+	manager.Work(a.Loop, func(ctx context.Context) (r round, err error) {
+		if r, err = a.store().sendAll(ctx, conn); err == nil {
+			var running []executor.Status
+			running, err = activeTasks(ctx, a.cfg.Pool)
+			r.more = len(running) > 0
+		}
+		return r, err
+	}, func(r round, err error) {
 		o.sending = false
 		o.sent += r.sent
 		o.left = r.left
@@ -85,12 +99,18 @@ func (a *Agent) sendLinks(now time.Time) {
 			return
 		}
 		o.worked()
+		if r.more && !o.wanted {
+			o.wanted, o.due = true, a.Now().Add(linkPeriod)
+		}
 		a.drainStep()
 	})
 }
 
 // round is what one round has done; it is valid also after an error.
-type round struct{ sent, left int64 }
+type round struct {
+	sent, left int64
+	more       bool // tasks run, which may find links
+}
 
 // publisher appends messages to a stream: broker.Conn.
 type publisher interface {
@@ -106,7 +126,8 @@ func (s store) sendAll(ctx context.Context, to publisher) (r round, err error) {
 		}
 		sent, err := s.send(ctx, to, t.Owners)
 		if r.sent += sent; err != nil {
-			return round{r.sent, t.Left + 1}, err
+			r.left = t.Left + 1
+			return r, err
 		}
 	}
 }
