@@ -62,7 +62,7 @@ var tutorialFacts = facts{
 	"--try-template":   func(out []byte) error { return readmeHas(out, "word               tide") },
 	"--site leads":     func(out []byte) error { return readmeHas(out, "The miller therefore") },
 	"grep -a -m 3":     func(out []byte) error { return readmeHas(out, "/town/") },
-	"head -c 2":        func(out []byte) error { return readmeHas(out, "PK") }, // a ZIP file
+	"head -c 2":        func(out []byte) error { return readmeHas(out, "PK") },        // a ZIP file
 	"head -n 3":        func(out []byte) error { return readmeHas(out, `"title":"`) }, // the order depends on the port
 	"-cmd SITE_STATUS": func(out []byte) error { return readmeHas(out, `"recrawlPeriod": 1440`) },
 	"base64 -d":        func(out []byte) error { return readmeHas(out, `"name":"word"`) },
