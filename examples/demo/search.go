@@ -31,10 +31,11 @@ func (d *demo) search(ctx context.Context, data, node, word string) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
-	address, err := d.serveSearch(ctx, "serve", "--processors", "2", "--data", node, "--dir", index)
+	address, ended, err := d.serveSearch(ctx, "serve", "--processors", "2", "--data", node, "--dir", index)
 	if err != nil {
 		return err
 	}
+	defer func() { stop(); <-ended }()
 	var found struct {
 		Count   int
 		Results []struct{ Title, Link, Cache, Versions string }
@@ -55,7 +56,7 @@ func (d *demo) search(ctx context.Context, data, node, word string) error {
 	}
 	fmt.Fprintf(d.out, "cached copy of %s: %d bytes\n", first.Link, len(copied))
 	var history struct {
-		Versions []struct{ Source, Date, Link string }
+		Versions []struct{ Source, Date string }
 	}
 	if err := d.ask(ctx, strings.TrimSuffix(address, "/")+first.Versions+"?format=json", &history); err != nil {
 		return err
@@ -69,28 +70,28 @@ func (d *demo) search(ctx context.Context, data, node, word string) error {
 	return nil
 }
 
-// serveSearch starts hce-search on free ports. It ends with ctx.
-func (d *demo) serveSearch(ctx context.Context, args ...string) (address string, err error) {
+// serveSearch starts hce-search on free ports. It ends with ctx; ended receives a value then.
+func (d *demo) serveSearch(ctx context.Context, args ...string) (address string, ended <-chan error, err error) {
 	fmt.Fprintln(d.talk, "$ hce-search", strings.Join(args, " "))
 	cmd := exec.CommandContext(ctx, filepath.Join(d.bin, "hce-search"), args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Env = append(os.Environ(), "DC_Frontend_port=0", "DC_Manager_port=0")
 	log, err := cmd.StderrPipe()
 	if err == nil {
-		_, err = childprocess.Start(cmd)
+		ended, err = childprocess.Start(cmd)
 	}
 	if err != nil {
-		return "", fmt.Errorf("start hce-search: %w", err)
+		return "", nil, fmt.Errorf("start hce-search: %w", err)
 	}
 	lines := bufio.NewScanner(log)
 	for lines.Scan() {
 		if m := webPage.FindStringSubmatch(lines.Text()); m != nil {
 			go func() { _, _ = io.Copy(io.Discard, log) }() // until it ends
-			return m[1], nil
+			return m[1], ended, nil
 		}
 		fmt.Fprintln(d.talk, lines.Text())
 	}
-	return "", errors.New("hce-search ended without serving its web page")
+	return "", nil, errors.New("hce-search ended without serving its web page")
 }
 
 // ask requests a JSON value.

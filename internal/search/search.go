@@ -13,10 +13,10 @@
 package search
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
 	"strings"
 	"time"
+
+	"hce/dc/internal/wire"
 )
 
 // Kind is a kind of resource, and the value of the form field opt.
@@ -75,14 +75,7 @@ type Document struct {
 
 // UUIDOf returns the name-based UUID of a URL (RFC 9562 5.5, name space URL), so that it is the same
 // in each index.
-func UUIDOf(url string) string {
-	space := [16]byte{0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8}
-	sum := sha1.Sum(append(space[:], url...))
-	id := sum[:16]
-	id[6], id[8] = id[6]&0x0f|0x50, id[8]&0x3f|0x80
-	h := hex.EncodeToString(id)
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
-}
+func UUIDOf(url string) string { return wire.UUIDOfURL(url) }
 
 // ValidUUID reports whether text has the form of a UUID in lower case.
 func ValidUUID(text string) bool {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"crypto/md5"
+	"crypto/sha1"
 	"encoding/hex"
 	"strings"
 )
@@ -131,4 +132,15 @@ func digit(c byte) int {
 
 func isUnreserved(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte(unreserved, c) >= 0
+}
+
+// urlSpace is the name space of URLs (RFC 9562 6.6).
+const urlSpace = "\x6b\xa7\xb8\x11\x9d\xad\x11\xd1\x80\xb4\x00\xc0\x4f\xd4\x30\xc8"
+
+// UUIDOfURL returns the name-based UUID of a URL (RFC 9562 5.5): every store and index has the same one.
+func UUIDOfURL(url string) string {
+	b := sha1.Sum([]byte(urlSpace + url))
+	b[6], b[8] = b[6]&0x0f|0x50, b[8]&0x3f|0x80
+	h := hex.EncodeToString(b[:16])
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }

@@ -27,21 +27,19 @@ func (p program) clientCommand() *command.Command {
 }
 
 func (p program) clientQuery() *command.Command {
-	var where, order, most string
+	var q queryOptions
 	c := p.connected(command.Text{
 		Name: "query", Summary: "lists the versions of pages that match",
 		Description: "The columns are those of archive db query.",
 		Examples:    `  archive client query --where "mimeType = 'text/html'" --order-by "commitTime DESC" --limit 20`,
 	}, func(s *session, c *client.Client) error {
-		n, err := limit(most)
+		query, err := q.query()
 		if err != nil {
 			return err
 		}
-		return s.queryRows(c, archive.Query{Where: where, OrderBy: order, Limit: n})
+		return s.queryRows(c, query)
 	})
-	c.Text(&where, "where", "", "CONDITION", "condition on columns; default: all")
-	c.Text(&order, "order-by", "", "LIST", "columns to sort by, each with ASC or DESC")
-	c.Text(&most, "limit", "", "NUMBER", "most lines; default and maximum: 10000")
+	q.add(c)
 	return c
 }
 

@@ -64,23 +64,35 @@ func (p program) checkCommand() *command.Command {
 
 func (p program) queryCommand() *command.Command {
 	var o options
-	var where, order, most string
+	var q queryOptions
 	c := p.opened(command.Text{
 		Name: "query", Summary: "lists the versions of pages that match",
 		Description: `The columns are url, mimeType, title, path, domain, commitTime, createTime and commitTag, in the
 MySQL dialect. Times are CET, such as '2026-03-01 12:00:00'.`,
 		Examples: `  archive db query --root /srv/archive --where "domain = 'example.org' AND mimeType = 'text/html'" --order-by "commitTime DESC, url" --limit 20`,
 	}, &o, func(s *session, r *repository.Repository) error {
-		n, err := limit(most)
+		query, err := q.query()
 		if err != nil {
 			return err
 		}
-		return s.queryRows(r, archive.Query{Where: where, OrderBy: order, Limit: n})
+		return s.queryRows(r, query)
 	})
-	c.Text(&where, "where", "", "CONDITION", "condition on columns; default: all")
-	c.Text(&order, "order-by", "", "LIST", "columns to sort by, each with ASC or DESC")
-	c.Text(&most, "limit", "", "NUMBER", "most lines; default and maximum: 10000")
+	q.add(c)
 	return c
+}
+
+// queryOptions are the options of a query.
+type queryOptions struct{ where, order, most string }
+
+func (q *queryOptions) add(c *command.Command) {
+	c.Text(&q.where, "where", "", "CONDITION", "condition on columns; default: all")
+	c.Text(&q.order, "order-by", "", "LIST", "columns to sort by, each with ASC or DESC")
+	c.Text(&q.most, "limit", "", "NUMBER", "most lines; default and maximum: 10000")
+}
+
+func (q *queryOptions) query() (archive.Query, error) {
+	n, err := limit(q.most)
+	return archive.Query{Where: q.where, OrderBy: q.order, Limit: n}, err
 }
 
 func (p program) configCommand() *command.Command {

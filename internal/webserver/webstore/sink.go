@@ -1,11 +1,8 @@
 package webstore
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha1"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +11,7 @@ import (
 
 	"hce/dc/internal/webserver/journal"
 	"hce/dc/internal/webserver/packet"
+	"hce/dc/internal/wire"
 )
 
 // Sink stores documents. The Web Store calls it from one goroutine.
@@ -75,7 +73,7 @@ func (s *Journal) Store(_ context.Context, docs []packet.Document) ([]packet.Out
 		if outcomes[i] = s.compare(d.URL, sum, changed); outcomes[i] == packet.Unchanged {
 			continue
 		}
-		line, err := json.Marshal(Record{Stored: s.now().UTC(), Outcome: outcomes[i], UUID: UUIDOf(d.URL), Kind: d.Kind, Document: d})
+		line, err := json.Marshal(Record{Stored: s.now().UTC(), Outcome: outcomes[i], UUID: wire.UUIDOfURL(d.URL), Kind: d.Kind, Document: d})
 		if err != nil {
 			return nil, fmt.Errorf("store %s: %w", d.URL, err)
 		}
@@ -116,15 +114,4 @@ func sum(d packet.Document) [sha256.Size]byte {
 		panic(err) // texts and numbers always have a JSON form
 	}
 	return sha256.Sum256(text)
-}
-
-// urlSpace is the name space of URLs (RFC 9562 6.6).
-var urlSpace = []byte("\x6b\xa7\xb8\x11\x9d\xad\x11\xd1\x80\xb4\x00\xc0\x4f\xd4\x30\xc8")
-
-// UUIDOf returns the name-based UUID of a URL (RFC 9562 5.5): every store and index has the same one.
-func UUIDOf(url string) string {
-	b := sha1.Sum(append(bytes.Clone(urlSpace), url...))
-	b[6], b[8] = b[6]&0x0f|0x50, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b[:16])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
