@@ -331,10 +331,12 @@ func (c *collection) take(list []candidate) {
 			u.LinksE++
 		}
 		key := wire.SumOfURL(target)
-		if !c.seen.has(c.page.SiteID, key) && !c.passes(target, path, o) { // a link that was seen has passed
-			continue
+		if !c.seen.has(c.page.SiteID, key) { // a link that was seen has passed
+			if !c.passes(target, path, o) {
+				continue
+			}
+			c.seen.add(c.page.SiteID, key)
 		}
-		c.seen.add(c.page.SiteID, key)
 		row := c.row
 		hex.Encode(text[:], key[:])
 		row.URL, row.URLMd5 = target, string(text[:])

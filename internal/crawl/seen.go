@@ -3,39 +3,42 @@ package crawl
 import (
 	"crypto/md5"
 	"sync"
+
+	"hce/dc/internal/keyset"
 )
 
-// maxSeen bounds the remembered links of a batch. Beyond it, links are offered to the repository
-// again, which is harmless.
-const maxSeen = 1 << 20
+// maxSeen bounds the remembered links of a batch: 2 MB. Those that it forgets are checked again.
+const maxSeen = 1 << 17
 
-// seenLinks holds the links that a batch has offered to the repository, by site and key. The zero
+// seenLinks holds the links of a batch that have passed all checks, by site and key. The zero
 // value is ready to use. It is safe for concurrent use.
 type seenLinks struct {
-	mu    sync.Mutex
-	sites map[string]map[[md5.Size]byte]bool
-	count int
+	mu     sync.Mutex
+	keys   keyset.Set
+	scopes map[string]keyset.Scope // by site
 }
 
+// has reports whether a link of a site was added.
 func (s *seenLinks) has(site string, key [md5.Size]byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sites[site][key]
+	return s.keys.Has(s.scope(site), key)
 }
 
-// add records a link.
 func (s *seenLinks) add(site string, key [md5.Size]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sites[site][key] {
-		return
+	s.keys.Add(s.scope(site), key)
+}
+
+func (s *seenLinks) scope(site string) keyset.Scope {
+	scope, known := s.scopes[site]
+	if !known {
+		if s.scopes == nil {
+			s.scopes, s.keys.Max = map[string]keyset.Scope{}, maxSeen
+		}
+		scope = s.keys.Scope(site, 0)
+		s.scopes[site] = scope
 	}
-	if s.sites == nil || s.count >= maxSeen {
-		s.sites, s.count = map[string]map[[md5.Size]byte]bool{}, 0
-	}
-	if s.sites[site] == nil {
-		s.sites[site] = map[[md5.Size]byte]bool{}
-	}
-	s.sites[site][key] = true
-	s.count++
+	return scope
 }

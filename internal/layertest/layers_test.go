@@ -21,6 +21,7 @@ const module = "hce/dc/"
 var row = map[string]int{
 	"files":        0,
 	"childprocess": 0,
+	"keyset":       0,
 	"testgolden":   0,
 	"testlog":      0,
 	"testrelay":    0,

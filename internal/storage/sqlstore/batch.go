@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hce/dc/internal/keyset"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 )
@@ -119,8 +120,8 @@ func (s *Store) FinishCrawl(ctx context.Context, batchID int64, list []wire.Site
 				return err
 			}
 			f.removes = slices.ContainsFunc(list[i].Results, func(r wire.Fetched) bool { return r.Rules != nil && r.Rules.RemoveMost > 0 })
-			if f.removes || s.links.stale(site, f.epoch) { // before a deleted row is inserted again
-				waited[i] = append(waited[i], byKey(s.freq.all(site))...)
+			if f.removes || s.freq.stale(site, f.epoch) { // before a deleted row is inserted again
+				waited[i] = append(waited[i], listOf(s.freq.all(site))...)
 			}
 			f.waited, done[i] = waited[i], f
 			if err := f.run(list[i].Results); err != nil {
@@ -157,15 +158,15 @@ type finishing struct {
 	// expressions is the property with the expressions of the results.
 	expressions string
 
-	id      string               // of the site in the request
-	limits  capacity             // of the site at the start
-	epoch   int64                // see linkMemory
-	has     map[string]bool      // keys of links with rows
-	freq    map[string]int64     // on how many pages a link was found
-	waited  []raised             // additions to Freq of earlier calls
-	raise   map[linkKey]int64    // additions to Freq that are left for later calls
-	away    []*wire.URL          // links of other nodes
-	leaving map[string]*wire.URL // those of away, by key
+	id     string              // of the site in the request
+	limits capacity            // of the site at the start
+	epoch  int64               // see linkMemory
+	known  keyset.Scope        // of epoch, in the memory of links
+	links  map[string]*metLink // by key
+	slab   []metLink           // for more of them
+	waited []raised            // additions to Freq of earlier calls
+	raise  []raised            // additions to Freq that are left for later calls
+	away   []*wire.URL         // links of other nodes
 }
 
 // open locks the site and reads what the links need. An unknown site is an error with
@@ -177,6 +178,7 @@ func (f *finishing) open(id string) error {
 	}
 	f.id, f.site = id, site
 	f.limits, f.epoch, err = f.roomAndEpoch(site)
+	f.known = f.s.links.scope(id, f.epoch)
 	return err
 }
 
@@ -186,23 +188,6 @@ func (f *finishing) room() (capacity, error) {
 		return f.limits, nil
 	}
 	return f.capacity(f.site)
-}
-
-// remember keeps the links of a transaction that is committed.
-func (f *finishing) remember(now time.Time) {
-	known := make([]linkKey, 0, len(f.has)+len(f.away))
-	for md5 := range f.has {
-		if key, ok := linkKeyOf(md5); ok {
-			known = append(known, key)
-		}
-	}
-	for _, u := range f.away { // one that is queued is not looked up again either
-		if key, ok := linkKeyOf(u.URLMd5); ok {
-			known = append(known, key)
-		}
-	}
-	f.s.links.keep(f.id, f.epoch, known)
-	f.s.freq.add(f.id, f.limits.urls, f.raise, now)
 }
 
 func (f *finishing) run(results []wire.Fetched) error {

@@ -107,7 +107,8 @@ func (f *finishing) leaveOut(c capacity, over []*wire.URL) (err error) {
 	dropped := len(over)
 	if c.growing() {
 		for _, u := range over {
-			u.Freq = max(f.freq[u.URLMd5], u.Freq)
+			m, _ := f.link(u.URLMd5)
+			u.Freq = max(m.freq, u.Freq)
 		}
 		if dropped, err = f.holdLinks(f.site, c, over); err != nil {
 			return err
@@ -155,7 +156,9 @@ func (f *finishing) autoRemove(rules *wire.LinkRules, period int64) (int, error)
 	}
 	f.saved.Removed += len(keys)
 	for _, md5 := range keys {
-		delete(f.has, md5)
+		if m := f.links[md5]; m != nil {
+			m.has, m.kept = false, false
+		}
 	}
 	return len(keys), f.deleteURLs(f.site, keys, wire.URLDeleteRequest{
 		SiteID: f.site, Criterion: wire.Criterion{Where: rules.RemoveWhere, OrderBy: rules.RemoveBy},

@@ -1,11 +1,11 @@
 package sqlstore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +24,7 @@ import (
 
 // raised is an addition to the Freq of a row.
 type raised struct {
-	md5 string
+	key linkKey
 	row int64 // rowid in SQLite, to be checked by the key; 0: not known
 	n   int64
 }
@@ -33,8 +33,7 @@ type raised struct {
 func sumOf(list []raised) map[linkKey]int64 {
 	sum := make(map[linkKey]int64, len(list))
 	for _, r := range list {
-		key, _ := linkKeyOf(r.md5)
-		sum[key] += r.n
+		sum[r.key] += r.n
 	}
 	return sum
 }
@@ -55,6 +54,7 @@ type freqMemory struct {
 	flushing sync.Mutex // held by FlushAll
 	mu       sync.Mutex
 	sites    map[string]*siteFreq // those with additions
+	epochs   map[string]int64     // of the last additions to a site; see linkMemory
 	size     int                  // of all sites
 	idle     *time.Timer          // runs FlushAll
 }
@@ -69,26 +69,54 @@ type siteFreq struct {
 
 func (s *siteFreq) size() int { return len(s.sum) + len(s.queue) }
 
-// add adds to what waits for a site with that many rows.
-func (m *freqMemory) add(site string, rows int64, sum map[linkKey]int64, now time.Time) {
+// stale reports whether the last additions to a site are of another epoch.
+func (m *freqMemory) stale(site string, epoch int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	last, known := m.epochs[site]
+	return known && last != epoch
+}
+
+// add adds to what waits for a site with that many rows, in an epoch.
+func (m *freqMemory) add(site string, epoch, rows int64, list []raised, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.idle != nil {
 		m.idle.Stop()
 	}
-	if len(sum) == 0 {
-		return
+	if m.epochs == nil {
+		m.epochs = map[string]int64{}
+	}
+	m.epochs[site] = epoch
+	if s := m.addAll(site, list, now); s != nil {
+		s.rows = max(s.rows, rows)
+	}
+}
+
+// giveBack adds a list that could not be stored.
+func (m *freqMemory) giveBack(site string, list []raised, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.idle != nil {
+		m.idle.Stop()
+	}
+	m.addAll(site, list, now)
+}
+
+func (m *freqMemory) addAll(site string, list []raised, now time.Time) *siteFreq {
+	if len(list) == 0 {
+		return nil
 	}
 	s := m.site(site)
 	m.size -= s.size()
 	if len(s.sum) == 0 {
 		s.sum, s.since = map[linkKey]int64{}, now
 	}
-	for key, n := range sum {
-		s.sum[key] += n
+	for _, r := range list {
+		s.sum[r.key] += r.n
 	}
-	s.rows = max(s.rows, rows)
 	m.size += s.size()
+	return s
 }
 
 func (m *freqMemory) site(id string) *siteFreq {
@@ -177,11 +205,6 @@ func (m *freqMemory) next(site string, least int) []raised {
 	return part
 }
 
-// giveBack adds a list that could not be stored.
-func (m *freqMemory) giveBack(site string, list []raised, now time.Time) {
-	m.add(site, 0, sumOf(list), now)
-}
-
 // waiting lists the sites with at most that many additions; 0: all sites.
 func (m *freqMemory) waiting(most int) (sites []string) {
 	m.mu.Lock()
@@ -194,50 +217,65 @@ func (m *freqMemory) waiting(most int) (sites []string) {
 	return sites
 }
 
-// byKey is sum in the order of its keys.
-func byKey(sum map[linkKey]int64) []raised {
+// listOf is sum in the order of its keys.
+func listOf(sum map[linkKey]int64) []raised {
 	list := make([]raised, 0, len(sum))
 	for key, n := range sum {
-		list = append(list, raised{md5: key.text(), n: n})
+		list = append(list, raised{key: key, n: n})
 	}
-	slices.SortFunc(list, func(a, b raised) int { return strings.Compare(a.md5, b.md5) })
+	return inOrder(list)
+}
+
+// inOrder sorts a list by its keys.
+func inOrder(list []raised) []raised {
+	slices.SortFunc(list, func(a, b raised) int { return compareKeys(a.key, b.key) })
 	return list
 }
+
+func compareKeys(a, b linkKey) int { return bytes.Compare(a[:], b[:]) }
 
 // byRow is sum in the order of the rows of a site, without missing rows. MySQL orders them by
 // their keys, and the pages of a few rows fit into the cache in any order.
 func (s *Store) byRow(ctx context.Context, id string, sum map[linkKey]int64) ([]raised, error) {
-	list := byKey(sum)
+	list := listOf(sum)
 	if s.db.Dialect() == expr.MySQL || len(list) <= s.freq.few {
 		return list, nil
 	}
-	list, err := result(ctx, s.view, "FreqRows", func(t *tx) ([]raised, error) {
+	return result(ctx, s.view, "FreqRows", func(t *tx) ([]raised, error) {
 		site, err := t.storedID(id)
 		if err != nil || site == "" {
 			return nil, err
 		}
 		return t.places(site, list)
 	})
-	slices.SortFunc(list, func(a, b raised) int { return cmp.Compare(a.row, b.row) })
-	return list, err
 }
 
-// places returns the additions of a list whose rows exist, with their rowids.
+// places returns a list, which is in the order of its keys, in the order of the rows. It leaves out
+// those that do not exist.
 func (t *tx) places(site string, list []raised) ([]raised, error) {
-	numbers := make(map[string]int64, len(list))
-	for _, r := range list {
-		numbers[r.md5] = r.n
-	}
 	placed := make([]raised, 0, len(list))
-	var r raised
-	targets := []any{&r.md5, &r.row}
-	keys := mapped(list, func(r raised) string { return r.md5 })
-	err := eachIn(t, keys, "SELECT URLMd5, rowid FROM "+t.table(sqldb.URLs, site)+ofKeys, []any{site}, func(scan func(...any) error) error {
-		err := scan(targets...)
-		r.n = numbers[r.md5]
-		placed = append(placed, r)
-		return err
+	var md5 string
+	var row int64
+	targets := []any{&md5, &row}
+	text := "SELECT URLMd5, rowid FROM " + t.table(sqldb.URLs, site) + ofKeys
+	err := chunks(list, func(in string, part []any) error {
+		args := append(make([]any, 0, 1+len(part)), site)
+		for _, r := range part {
+			args = append(args, textOf(r.(raised).key))
+		}
+		return t.Each(text+in, args, func(scan func(...any) error) error {
+			if err := scan(targets...); err != nil {
+				return err
+			}
+			key, _ := linkKeyOf(md5)
+			i, found := slices.BinarySearchFunc(list, key, func(r raised, key linkKey) int { return compareKeys(r.key, key) })
+			if found {
+				placed = append(placed, raised{key, row, list[i].n})
+			}
+			return nil
+		})
 	})
+	slices.SortFunc(placed, func(a, b raised) int { return cmp.Compare(a.row, b.row) })
 	return placed, err
 }
 
@@ -246,7 +284,7 @@ func (s *Store) duePart(ctx context.Context, site string, now time.Time) ([]rais
 	if sum := s.freq.ripe(site, s.o.FreqDelay, now); len(sum) > 0 {
 		list, err := s.byRow(ctx, site, sum)
 		if err != nil {
-			s.freq.add(site, 0, sum, now)
+			s.freq.giveBack(site, listOf(sum), now)
 			return nil, err
 		}
 		s.freq.put(site, list)
@@ -280,7 +318,7 @@ func (t *tx) raiseText(site string) string {
 }
 
 func (t *tx) raiseKeys(site string, n int64, list []*raised) error {
-	_, err := execIn(t, mapped(list, func(r *raised) string { return r.md5 }), t.raiseText(site)+ofKeys, n, site)
+	_, err := execIn(t, mapped(list, func(r *raised) string { return textOf(r.key) }), t.raiseText(site)+ofKeys, n, site)
 	return err
 }
 
@@ -295,7 +333,7 @@ func (t *tx) raiseRows(site string, n int64, list []*raised) error {
 		}
 		args = append(args, site)
 		for _, r := range links {
-			args = append(args, r.(*raised).md5)
+			args = append(args, textOf(r.(*raised).key))
 		}
 		_, err := t.Exec(t.raiseText(site)+" WHERE rowid IN "+in+" AND +Site_Id = ? AND +URLMd5 IN "+in, args...)
 		return err
@@ -342,7 +380,7 @@ func (s *Store) flushSite(ctx context.Context, id string) error {
 	sum := s.freq.all(id)
 	list, err := s.byRow(ctx, id, sum)
 	if err != nil {
-		s.freq.add(id, 0, sum, s.o.Now())
+		s.freq.giveBack(id, listOf(sum), s.o.Now())
 		return err
 	}
 	s.freq.put(id, list)

@@ -3,27 +3,26 @@ package sqlstore
 import (
 	"encoding/hex"
 	"sync"
+	"time"
+
+	"hce/dc/internal/keyset"
+	"hce/dc/internal/wire"
 )
 
 // linkMemory holds links that FinishCrawl met: most links of a page were on another page
-// before. A link that is remembered has a row, so it is not looked up again. Each site has an
-// epoch in its row, which changes when rows are deleted: a memory of another epoch is not used.
-// The zero value is ready to use. Goroutines may share it.
+// before. A link that is remembered has a row, or is queued for its owner, so it is not looked up
+// again. Each site has an epoch in its row, which changes when rows are deleted: what was remembered
+// in another epoch is not used. The zero value has no bound. Goroutines may share it.
 type linkMemory struct {
-	mu    sync.Mutex
-	sites map[string]*siteLinks
-	size  int // of all sites
+	mu   sync.Mutex
+	keys keyset.Set
 }
 
-// siteLinks are the links of a site.
-type siteLinks struct {
-	epoch int64
-	known map[linkKey]struct{}
-	older map[linkKey]struct{} // known before the memory was full
-}
+// maxRemembered bounds the links of all sites: 32 MB.
+const maxRemembered = 1 << 21
 
 // linkKey is a URLMd5.
-type linkKey [16]byte
+type linkKey = keyset.Key
 
 func linkKeyOf(md5 string) (key linkKey, ok bool) {
 	if len(md5) != hex.EncodedLen(len(key)) {
@@ -33,66 +32,72 @@ func linkKeyOf(md5 string) (key linkKey, ok bool) {
 	return key, err == nil
 }
 
-func (k linkKey) text() string { return hex.EncodeToString(k[:]) }
+func textOf(k linkKey) string { return hex.EncodeToString(k[:]) }
 
-// maxRemembered bounds the links in known of all sites; then older is forgotten and known becomes
-// older.
-const maxRemembered = 1 << 19
-
-// known reports which of the keys have a row in an epoch of a site.
-func (m *linkMemory) known(site string, epoch int64, keys []linkKey) (known []bool) {
-	known = make([]bool, len(keys))
+// scope returns that of an epoch of a site.
+func (m *linkMemory) scope(site string, epoch int64) keyset.Scope {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if s := m.sites[site]; s != nil && s.epoch == epoch {
-		for i, key := range keys {
-			if _, known[i] = s.known[key]; !known[i] {
-				_, known[i] = s.older[key]
-			}
-		}
-	}
-	return known
+	return m.keys.Scope(site, epoch)
 }
 
-// stale reports whether the memory of a site is of another epoch.
-func (m *linkMemory) stale(site string, epoch int64) bool {
+func (m *linkMemory) known(scope keyset.Scope, key linkKey) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.sites[site]
-	return s != nil && s.epoch != epoch
+	return m.keys.Has(scope, key)
 }
 
-// keep remembers links that have rows in an epoch.
-func (m *linkMemory) keep(site string, epoch int64, known []linkKey) {
+func (m *linkMemory) keep(scope keyset.Scope, known []linkKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.site(site)
-	if s.epoch != epoch {
-		m.size -= len(s.known)
-		s.epoch, s.known, s.older = epoch, map[linkKey]struct{}{}, nil
-	}
-	if m.size+len(known) > maxRemembered {
-		for _, other := range m.sites {
-			other.older, other.known = other.known, map[linkKey]struct{}{}
-		}
-		m.size = 0
-	}
 	for _, key := range known {
-		if _, twice := s.known[key]; !twice {
-			s.known[key] = struct{}{}
-			m.size++
-		}
+		m.keys.Add(scope, key)
 	}
 }
 
-func (m *linkMemory) site(id string) *siteLinks {
-	s := m.sites[id]
-	if s == nil {
-		if m.sites == nil {
-			m.sites = map[string]*siteLinks{}
-		}
-		s = &siteLinks{known: map[linkKey]struct{}{}}
-		m.sites[id] = s
+// metLink is what one transaction knows of a link. Its key, which is that of its row, may be on many pages.
+type metLink struct {
+	key   linkKey
+	valid bool      // key
+	kept  bool      // the memory has it
+	has   bool      // there is a row, or it was queued for its owner before
+	fresh bool      // the row is new
+	freq  int64     // on how many pages that are crawled for the first time
+	page  int       // number of the last page that has it
+	away  *wire.URL // queued for its owner
+}
+
+// link returns what is known of the link of a key. first is true for the first call with this key.
+func (f *finishing) link(md5 string) (m *metLink, first bool) {
+	if m = f.links[md5]; m != nil {
+		return m, false
 	}
-	return s
+	if len(f.slab) == 0 {
+		f.slab = make([]metLink, 256)
+	}
+	m, f.slab = &f.slab[0], f.slab[1:]
+	m.key, m.valid = linkKeyOf(md5)
+	if f.links == nil {
+		f.links = make(map[string]*metLink, 1024)
+	}
+	f.links[md5] = m
+	return m, true
+}
+
+// has reports whether the link of a key has a row.
+func (f *finishing) has(md5 string) bool {
+	m := f.links[md5]
+	return m != nil && m.has
+}
+
+// remember keeps the links of a transaction that is committed.
+func (f *finishing) remember(now time.Time) {
+	var known []linkKey
+	for _, m := range f.links {
+		if m.valid && !m.kept && (m.has || m.away != nil) { // one that is queued is not looked up again either
+			known = append(known, m.key)
+		}
+	}
+	f.s.links.keep(f.known, known)
+	f.s.freq.add(f.id, f.epoch, f.limits.urls, f.raise, now)
 }

@@ -40,6 +40,7 @@ func testMemoryOfLinks(t *testing.T, seed uint64) {
 		{few: 1, longest: time.Hour, most: 30, part: 5},
 		{few: 10, longest: 40 * time.Second, most: 1000, part: 1},
 	}[seed]
+	with.links.keys.Max = []int{maxRemembered, 0, 64, 1}[seed]
 	both := func(do func(b *bench) any) {
 		t.Helper()
 		without.links = linkMemory{}

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"hce/dc/internal/storage/expr"
@@ -28,10 +27,7 @@ func (f *finishing) keepLinks(pages []*wire.Fetched) error {
 	}
 	var groups []*linkGroup
 	byRules := map[wire.LinkRules]*linkGroup{}
-	f.freq = map[string]int64{}
-	f.has = f.remembered(pages)
-	seen := map[string]bool{}
-	for _, page := range pages {
+	for i, page := range pages {
 		rules := page.Rules
 		if rules == nil {
 			rules = defaultRules
@@ -42,24 +38,27 @@ func (f *finishing) keepLinks(pages []*wire.Fetched) error {
 			byRules[*rules], groups = g, append(groups, g)
 		}
 		settled := !f.removes && !g.rules.Resets(f.limits.period)
-		clear(seen)
-		seen[page.URLMd5] = true // a link of a page to itself does not count
-		for i := range page.Links {
-			l := &page.Links[i]
+		for j := range page.Links {
+			l := &page.Links[j]
 			if !storableURL(l.URL.URL) {
 				continue
 			}
+			m, first := f.link(l.URL.URLMd5)
+			if first && m.valid {
+				m.kept = f.s.links.known(f.known, m.key)
+				m.has = m.kept
+			}
+			counts := page.First && m.page != i+1 && l.URL.URLMd5 != page.URLMd5 // a link of a page to itself does not
+			m.page = i + 1
 			if f.foreign(l) {
-				f.leave(l, page.First && !seen[l.URL.URLMd5])
-				seen[l.URL.URLMd5] = true
+				f.leave(l, m, counts)
 				continue
 			}
-			if !settled || l.Chain || !f.has[l.URL.URLMd5] {
-				g.links = append(g.links, l)
+			if counts {
+				m.freq++
 			}
-			if page.First && !seen[l.URL.URLMd5] {
-				seen[l.URL.URLMd5] = true
-				f.freq[l.URL.URLMd5]++
+			if !settled || l.Chain || !m.has {
+				g.links = append(g.links, l)
 			}
 		}
 	}
@@ -79,45 +78,20 @@ func (f *finishing) keepLinks(pages []*wire.Fetched) error {
 
 // leave adds a link to those of other nodes. Its Freq is the number of pages with it that were
 // never crawled before.
-func (f *finishing) leave(l *wire.Link, first bool) {
-	if f.has[l.URL.URLMd5] {
+func (f *finishing) leave(l *wire.Link, m *metLink, counts bool) {
+	if m.has {
 		return // queued before
 	}
-	if f.leaving == nil {
-		f.leaving = map[string]*wire.URL{}
-	}
-	u := f.leaving[l.URL.URLMd5]
-	if u == nil {
+	if m.away == nil {
 		row := l.URL // the caller's link is not changed
-		u = &row
-		f.leaving[u.URLMd5], f.away = u, append(f.away, u)
+		m.away, f.away = &row, append(f.away, &row)
 	}
-	if first {
-		u.Freq++
+	if counts {
+		m.away.Freq++
 	}
 }
 
-// remembered returns the keys of links that the memory knows.
-func (f *finishing) remembered(pages []*wire.Fetched) map[string]bool {
-	has := map[string]bool{}
-	var keys []linkKey
-	for _, page := range pages {
-		keys = keys[:0]
-		for i := range page.Links {
-			key, _ := linkKeyOf(page.Links[i].URL.URLMd5)
-			keys = append(keys, key)
-		}
-		for i, known := range f.s.links.known(f.id, f.epoch, keys) {
-			if known {
-				has[page.Links[i].URL.URLMd5] = true
-			}
-		}
-	}
-	return has
-}
-
-// keepGroup resets the known links and inserts the new ones. It adds the keys of known
-// links to f.has, and removes those of new links from f.freq.
+// keepGroup resets the known links and inserts the new ones.
 func (f *finishing) keepGroup(g *linkGroup) error {
 	limits, err := f.room()
 	if err != nil {
@@ -127,7 +101,10 @@ func (f *finishing) keepGroup(g *linkGroup) error {
 	if err != nil {
 		return err
 	}
-	maps.Copy(f.has, found)
+	for md5 := range found {
+		m, _ := f.link(md5)
+		m.has = true
+	}
 	var fresh, old []*wire.Link
 	first := map[string]*wire.Link{} // by key
 	for _, l := range g.links {
@@ -137,7 +114,7 @@ func (f *finishing) keepGroup(g *linkGroup) error {
 		}
 		one := *l // the caller's link is not changed
 		first[l.URL.URLMd5] = &one
-		if f.has[l.URL.URLMd5] {
+		if f.has(l.URL.URLMd5) {
 			old = append(old, &one)
 		} else {
 			fresh = append(fresh, &one)
@@ -153,8 +130,8 @@ func (f *finishing) keepGroup(g *linkGroup) error {
 		return err
 	}
 	rows := mapped(fresh, func(l *wire.Link) *wire.URL {
-		l.URL.Freq = max(f.freq[l.URL.URLMd5], l.URL.Freq)
-		delete(f.freq, l.URL.URLMd5)
+		m, _ := f.link(l.URL.URLMd5)
+		l.URL.Freq = max(m.freq, l.URL.Freq)
 		if l.Chain {
 			l.URL.Type = wire.TypeChain
 		}
@@ -164,7 +141,8 @@ func (f *finishing) keepGroup(g *linkGroup) error {
 		return err
 	}
 	for _, u := range rows {
-		f.has[u.URLMd5] = true
+		m, _ := f.link(u.URLMd5)
+		m.has, m.fresh = true, true
 	}
 	return nil
 }
@@ -172,7 +150,7 @@ func (f *finishing) keepGroup(g *linkGroup) error {
 // unknown returns the keys of links that are not known, each once.
 func (f *finishing) unknown(links []*wire.Link) (keys []string) {
 	for _, l := range links {
-		if !f.has[l.URL.URLMd5] {
+		if !f.has(l.URL.URLMd5) {
 			keys = append(keys, l.URL.URLMd5)
 		}
 	}
@@ -193,16 +171,15 @@ func (f *finishing) chain(links []*wire.Link) error {
 
 // keepFreq raises the Freq of known links, or lets the memory do it later.
 func (f *finishing) keepFreq() error {
-	f.raise = make(map[linkKey]int64, len(f.freq))
-	for md5, n := range f.freq {
-		if key, ok := linkKeyOf(md5); ok && f.has[md5] {
-			f.raise[key] = n
+	for _, m := range f.links {
+		if m.valid && m.has && !m.fresh && m.freq > 0 {
+			f.raise = append(f.raise, raised{key: m.key, n: m.freq})
 		}
 	}
 	if f.s.o.FreqDelay > 0 {
 		return nil
 	}
-	err := f.raiseFreq(f.site, byKey(f.raise))
+	err := f.raiseFreq(f.site, inOrder(f.raise))
 	f.raise = nil
 	return err
 }

@@ -132,7 +132,6 @@ func (k *receiving) storeSite(id string, urls []*wire.URL) error {
 		return err
 	}
 	f.removes = rules.RemoveMost > 0
-	f.freq, f.has = map[string]int64{}, map[string]bool{}
 	g := &linkGroup{rules: rules}
 	for _, u := range urls {
 		l := &wire.Link{URL: *u}
@@ -140,7 +139,8 @@ func (k *receiving) storeSite(id string, urls []*wire.URL) error {
 			f.away = append(f.away, &l.URL)
 			continue
 		}
-		f.freq[u.URLMd5] += u.Freq
+		m, _ := f.link(u.URLMd5)
+		m.freq += u.Freq
 		g.links = append(g.links, l)
 	}
 	if err := f.queueLinks(f.site, f.away); err != nil {
@@ -152,11 +152,7 @@ func (k *receiving) storeSite(id string, urls []*wire.URL) error {
 			return err
 		}
 	}
-	known := f.knownOf()
-	k.answer.New += len(f.has) - known
-	k.answer.Known += known
-	k.answer.Waiting += f.held
-	k.answer.Dropped += len(f.freq) - known - f.held // no room
+	k.count(f)
 	if err := f.keepFreq(); err != nil {
 		return err
 	}
@@ -169,14 +165,20 @@ func (k *receiving) storeSite(id string, urls []*wire.URL) error {
 	return nil
 }
 
-// knownOf counts the links that had a row: keepGroup takes new ones out of freq.
-func (f *finishing) knownOf() (n int) {
-	for md5 := range f.freq {
-		if f.has[md5] {
-			n++
+// count adds what became of the links of a site to the answer.
+func (k *receiving) count(f *finishing) {
+	k.answer.Waiting += f.held
+	k.answer.Dropped -= f.held
+	for _, m := range f.links {
+		switch {
+		case m.fresh:
+			k.answer.New++
+		case m.has:
+			k.answer.Known++
+		default: // no room
+			k.answer.Dropped++
 		}
 	}
-	return n
 }
 
 // storeElsewhere stores links whose site this node chooses.

@@ -28,6 +28,7 @@ import (
 	"log/slog"
 	"time"
 
+	"hce/dc/internal/keyset"
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
@@ -70,7 +71,7 @@ func Open(d *sqldb.DB, o Options) *Store {
 	if o.CustomTime == 0 {
 		o.CustomTime = 30 * time.Second
 	}
-	return &Store{db: d, o: o, freq: freqMemory{freqLimits: defaultFreqLimits}}
+	return &Store{db: d, o: o, links: linkMemory{keys: keyset.Set{Max: maxRemembered}}, freq: freqMemory{freqLimits: defaultFreqLimits}}
 }
 
 // tx is a transaction with a fixed time.
