@@ -15,13 +15,15 @@ import (
 	"time"
 
 	"hce/dc/examples/rig"
+	"hce/dc/internal/wire"
 )
 
 // Shape of the synthetic web.
 const (
 	linksToGrow  = 200 // of a page that brings new URLs
 	smallestSize = 10_000
-	// So many sites of the smallest size are measured, one after the other: one takes two seconds.
+	// So many sites of the smallest size are measured, half of them at the end: one takes two seconds,
+	// and a machine is not as fast in one minute as in the next.
 	smallestSites = 6
 	// A page of a large site links to the start pages of the site and of its section, to its
 	// neighbours, and to some pages anywhere.
@@ -32,10 +34,13 @@ const (
 	// At each size at most this many pages are measured: longer than the minute for which a
 	// crawler-task keeps what it adds to the Freq of links.
 	measuredPages = 300_000
+	// crawler-task stores what it has kept 5 seconds after its last page, in about 5 more.
+	flushTime = 20 * time.Second
 )
 
-// scale crawls sites of the smallest size, of which the last one grows to a number of known URLs, and
-// prints the cost of a page at each power of ten. At each size the links of the measured pages are known already.
+// scale crawls sites of the smallest size, the first half of them before and the others after one that
+// grows to a number of known URLs, and prints the cost of a page at each power of ten. At each size the
+// links of the measured pages are known already.
 func scale(ctx context.Context, o options, most int, d dc) error {
 	facts := machine(o.data)
 	dir, err := os.MkdirTemp(o.data, "bench-")
@@ -48,45 +53,71 @@ func scale(ctx context.Context, o options, most int, d dc) error {
 		return err
 	}
 	defer stop()
-	w := tabwriter.NewWriter(o.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "known URLs\tpages/s\tCPU ms/page\tratio of pages/s\t\n")
 	begin := time.Now()
-	var first measured
-	show := func(size int, m measured) {
-		fmt.Fprintf(w, "%d\t%.1f\t%.3f\t%.3f\t\n", size, m.rate(), m.cpu.Seconds()*1000/m.pages, m.rate()/first.rate())
+	talk := func(size int, m measured) {
 		fmt.Fprintf(o.talk, "%d URLs: %.1f pages/s; grown and measured in %v\n", size, m.rate(), time.Since(begin).Round(time.Second))
 		begin = time.Now()
 	}
-	var site *growingSite
-	for i := range smallestSites {
-		if site, err = startSite(ctx, r, d); err != nil {
-			return err
-		}
-		defer site.Close()
-		m, err := site.measure(ctx, smallestSize, pids)
-		if err != nil {
-			return err
-		}
-		first = first.plus(m)
-		if i < smallestSites-1 {
-			if err := site.finish(ctx); err != nil {
-				return err
-			}
-		}
+	small, err := smallSites(ctx, r, d, smallestSites/2, pids)
+	if err != nil {
+		return err
 	}
-	show(smallestSize, first)
+	talk(smallestSize, small)
+	site, err := startSite(ctx, r, d)
+	if err != nil {
+		return err
+	}
+	defer site.Close()
+	sizes := []int{smallestSize}
+	bySize := map[int]measured{}
 	for size := 10 * smallestSize; size <= most; size *= 10 {
 		m, err := site.measure(ctx, size, pids)
 		if err != nil {
 			return err
 		}
-		show(size, m)
+		talk(size, m)
+		sizes, bySize[size] = append(sizes, size), m
+	}
+	if err := site.disable(ctx); err != nil {
+		return err
+	}
+	last, err := smallSites(ctx, r, d, smallestSites-smallestSites/2, pids)
+	if err != nil {
+		return err
+	}
+	talk(smallestSize, last)
+	bySize[smallestSize] = small.plus(last)
+	w := tabwriter.NewWriter(o.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(w, "known URLs\tpages/s\tCPU ms/page\tratio of pages/s\t\n")
+	for _, size := range sizes {
+		m := bySize[size]
+		fmt.Fprintf(w, "%d\t%.1f\t%.3f\t%.3f\t\n", size, m.rate(), m.cpu.Seconds()*1000/m.pages, m.rate()/bySize[smallestSize].rate())
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintf(o.out, "\n%s\n", strings.Join(facts, "\n"))
 	return r.Stop(ctx)
+}
+
+// smallSites measures a number of sites of the smallest size, one after the other.
+func smallSites(ctx context.Context, r *rig.Rig, d dc, number int, pids []int) (all measured, err error) {
+	for range number {
+		site, err := startSite(ctx, r, d)
+		if err != nil {
+			return all, err
+		}
+		defer site.Close()
+		m, err := site.measure(ctx, smallestSize, pids)
+		if err == nil {
+			err = site.finish(ctx)
+		}
+		if err != nil {
+			return all, err
+		}
+		all = all.plus(m)
+	}
+	return all, nil
 }
 
 // measured is what a number of pages took.
@@ -143,6 +174,17 @@ func (g *growingSite) measure(ctx context.Context, size int, pids []int) (m meas
 // finish waits until all pages are crawled.
 func (g *growingSite) finish(ctx context.Context) error {
 	_, err := waitStatus(ctx, g.rig, g.id, func(s rig.Status) bool { return s.NewURLs == 0 && s.Resources >= s.CollectedURLs })
+	return err
+}
+
+// disable ends the crawl of the site, and waits until crawler-task has stored all additions to Freq.
+func (g *growingSite) disable(ctx context.Context) error {
+	err := g.rig.Ask(ctx, "SITE_UPDATE", map[string]any{"id": g.id, "state": wire.SiteDisabled}, nil)
+	select {
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-time.After(flushTime):
+	}
 	return err
 }
 

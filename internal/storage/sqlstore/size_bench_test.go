@@ -91,6 +91,15 @@ func sizedURL(site string, i int) wire.URL {
 
 // requests are the measured requests; each call uses other keys.
 func (b *bench) requests() map[string]func(site string, rows, round int) {
+	b.o.FreqDelay = 5 * time.Second // as crawler-task
+	made := map[string]wire.Link{}
+	link := func(site string, i int) wire.Link {
+		name := fmt.Sprint(site, i)
+		if _, known := made[name]; !known {
+			made[name] = wire.Link{URL: sizedURL(site, i)}
+		}
+		return made[name]
+	}
 	return map[string]func(string, int, int){
 		"URL_FETCH of 500 as the daemon": func(site string, _, _ int) {
 			urls := b.fetch(`[{"sitesList":["` + site + `"],"maxURLs":500,"urlsCriterions":{"WHERE":"Status=1 AND State=0","ORDER BY":"` + crawlOrder + `","LIMIT":"500"},
@@ -105,6 +114,33 @@ func (b *bench) requests() map[string]func(site string, rows, round int) {
 			if urls := b.fetch(`[{"sitesList":["` + site + `"],"maxURLs":500,"urlsCriterions":{"LIMIT":"500"}}]`); len(urls) != 500 {
 				b.Fatalf("%d URLs", len(urls))
 			}
+		},
+		"a chunk of 64 pages": func(site string, rows, round int) {
+			r, err := wire.ReadURLFetch(json.RawMessage(`[{"sitesList":["`+site+`"],"maxURLs":64,"urlsCriterions":{"WHERE":"Status=1 AND State=0","ORDER BY":"`+crawlOrder+`","LIMIT":"64"},
+				"urlUpdate":{"status":2,"batchId":9}}]`), nil)
+			b.must(err)
+			urls, _, err := b.TakeNext(ctx, r, 9)
+			if b.must(err); len(urls) != 64 {
+				b.Fatalf("%d URLs", len(urls))
+			}
+			var list []wire.Fetched
+			for i, u := range urls {
+				f := wire.Fetched{URLMd5: u.URLMd5, Crawled: true, First: true, Set: wire.Patch{"Status": int64(4), "Size": int64(5), "HTTPCode": int64(200), "ContentType": "text/html",
+					"RawContentMd5": u.URLMd5, "CrawlingTime": int64(5), "UDate": string(wire.DateOf(b.now))}}
+				for j := range 50 { // as in bench/scale.go
+					n := 7919 * (round + i*50 + j)
+					switch {
+					case j < 25:
+						n %= 200
+					case j < 45:
+						n = i + n%1000
+					}
+					f.Links = append(f.Links, link(site, n%rows))
+				}
+				list = append(list, f)
+			}
+			_, err = b.FinishCrawl(ctx, site, 9, list)
+			b.must(err)
 		},
 		"URL_STATUS of one": func(site string, rows, round int) {
 			urls, err := b.URLStatus(ctx, []wire.URLStatusRequest{{SiteID: site, URLMd5: sizedURL(site, round*7919%rows).URLMd5}})
