@@ -14,10 +14,9 @@ import (
 )
 
 // The Freq of known links is raised later, for many pages together (Options.FreqDelay): the links
-// of a page lie all over the table, and each raised row rewrites a page of the database. So a
-// site is stored when its additions are few, or when they are so many that they meet most pages
-// of the table. They are stored in the order of the rows, a part with each FinishCrawl: a page of
-// the database is rewritten once, and no transaction is long.
+// of a page lie all over the table, and each raised row rewrites a page of the database. So
+// many additions wait longer than few. They are stored in the order of the rows, a part with each
+// FinishCrawl: a page of the database is rewritten once, and no transaction is long.
 //
 // A row that is deleted, or reset by SITE_CLEANUP, and made again in the meantime may be raised
 // by pages from before.
@@ -41,12 +40,12 @@ func sumOf(list []raised) map[linkKey]int64 {
 // freqLimits say when additions are stored.
 type freqLimits struct {
 	few     int           // a site with at most that many is stored after FreqDelay and by Flush
-	longest time.Duration // a site with more, for less than half of its rows, waits that long
+	longest time.Duration // a site with more waits that long
 	most    int           // of all sites
 	part    int           // at least that many are stored together
 }
 
-var defaultFreqLimits = freqLimits{few: 1 << 12, longest: time.Minute, most: 1 << 19, part: 1 << 10}
+var defaultFreqLimits = freqLimits{few: 1 << 12, longest: time.Minute, most: 1 << 20, part: 1 << 10}
 
 // freqMemory holds additions to the Freq of rows. Goroutines may share it.
 type freqMemory struct {
@@ -63,7 +62,6 @@ type freqMemory struct {
 type siteFreq struct {
 	sum   map[linkKey]int64
 	since time.Time // of the oldest in sum
-	rows  int64     // of the site
 	queue []raised  // earlier ones in the order of the rows
 }
 
@@ -77,8 +75,8 @@ func (m *freqMemory) stale(site string, epoch int64) bool {
 	return known && last != epoch
 }
 
-// add adds to what waits for a site with that many rows, in an epoch.
-func (m *freqMemory) add(site string, epoch, rows int64, list []raised, now time.Time) {
+// add adds to what waits for a site, in an epoch.
+func (m *freqMemory) add(site string, epoch int64, list []raised, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.idle != nil {
@@ -88,9 +86,7 @@ func (m *freqMemory) add(site string, epoch, rows int64, list []raised, now time
 		m.epochs = map[string]int64{}
 	}
 	m.epochs[site] = epoch
-	if s := m.addAll(site, list, now); s != nil {
-		s.rows = max(s.rows, rows)
-	}
+	m.addAll(site, list, now)
 }
 
 // giveBack adds a list that could not be stored.
@@ -103,9 +99,9 @@ func (m *freqMemory) giveBack(site string, list []raised, now time.Time) {
 	m.addAll(site, list, now)
 }
 
-func (m *freqMemory) addAll(site string, list []raised, now time.Time) *siteFreq {
+func (m *freqMemory) addAll(site string, list []raised, now time.Time) {
 	if len(list) == 0 {
-		return nil
+		return
 	}
 	s := m.site(site)
 	m.size -= s.size()
@@ -116,7 +112,6 @@ func (m *freqMemory) addAll(site string, list []raised, now time.Time) *siteFreq
 		s.sum[r.key] += r.n
 	}
 	m.size += s.size()
-	return s
 }
 
 func (m *freqMemory) site(id string) *siteFreq {
@@ -140,7 +135,7 @@ func (m *freqMemory) ripe(site string, delay time.Duration, now time.Time) map[l
 		return nil
 	}
 	n, age := len(s.sum), now.Sub(s.since)
-	if n > m.few && int64(2*n) < s.rows {
+	if n > m.few {
 		delay = m.longest
 	}
 	if age < delay && m.size < m.most {

@@ -108,15 +108,6 @@ func TestFreqOfALargeSite(t *testing.T) {
 			same(t, "rows that are raised", sum, stored)
 		}
 	})
-	t.Run("as many as half of the rows", func(t *testing.T) {
-		b, freq := open(t, 5*time.Second)
-		b.linkingPage(3, others[:9]...) // 14 of 28 rows wait
-		b.now = b.now.Add(5 * time.Second)
-		b.linkingPage(4)
-		same(t, "waiting", b.freq.size, 12)
-		b.must(b.FlushAll(ctx))
-		same(t, "all", freq(), []int64{2, 2, 2, 2, 2})
-	})
 	t.Run("too many for the memory", func(t *testing.T) {
 		b, _ := open(t, 5*time.Second)
 		b.freq.most = 5

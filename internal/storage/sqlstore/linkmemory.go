@@ -99,5 +99,5 @@ func (f *finishing) remember(now time.Time) {
 		}
 	}
 	f.s.links.keep(f.known, known)
-	f.s.freq.add(f.id, f.epoch, f.limits.urls, f.raise, now)
+	f.s.freq.add(f.id, f.epoch, f.raise, now)
 }
