@@ -12,7 +12,7 @@ import (
 // node's agent sends them to its db-task; clients cannot call them.
 //
 //	LINKS_TAKE on the node that found links   {"max":1000} -> {"owners":[{"owner":"n2","ids":[7],"count":30,"request":{...}}],"left":0}
-//	LINKS_STORE on the owner                  {"bundles":[{"id":7,"from":"n1","links":[{"url":...},...]}]} -> {"new":2,...}
+//	LINKS_STORE on the owner                  {"bundles":[{"id":7,"from":"n1","links":{"same":[{"url":...},...]}}]} -> {"new":2,...}
 //	LINKS_SENT on the node that found them    {"ids":[7]}
 //
 // Each of them may be repeated, and each may be lost: a bundle is taken again until LINKS_SENT, with
@@ -55,9 +55,9 @@ type LinksStoreRequest struct {
 
 // LinkBundle are links of one site that one transaction found, all for one owner. It never changes.
 type LinkBundle struct {
-	ID    int64     `json:"id"`   // on the node that found them; never used again
-	From  string    `json:"from"` // that node
-	Links []LinkOut `json:"links"`
+	ID    int64    `json:"id"`   // on the node that found them; never used again
+	From  string   `json:"from"` // that node
+	Links LinkList `json:"links"`
 }
 
 // LinkOut is a link for its owner: the row as the node that found it would insert it. It has the

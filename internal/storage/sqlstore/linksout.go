@@ -98,33 +98,59 @@ func (t *tx) queuedKeys(site string, md5s []string) (map[string]bool, error) {
 
 // bundle stores links, in bundles of one owner and at most maxBundle bytes, or of one link.
 func (t *tx) bundle(site string, links []wire.LinkOut) error {
-	texts, counts := map[string][]byte{}, map[string]int{}
+	open := map[string]*openBundle{}
 	var rows [][]any
 	keep := func(owner string) {
-		rows = append(rows, []any{site, owner, counts[owner], "[" + string(texts[owner]) + "]"})
-		delete(texts, owner)
-		delete(counts, owner)
+		b := open[owner]
+		rows = append(rows, []any{site, owner, b.count, string(b.text) + "]}"})
+		delete(open, owner)
 	}
-	for _, l := range links {
-		text, err := json.Marshal(l)
-		if err != nil {
-			return fmt.Errorf("queue link %s: %w", l.URLMd5, err)
-		}
-		owner := t.place.OwnerOfURL(l.URL)
-		if old := texts[owner]; len(old) > 0 {
-			if len(old)+len(text) >= maxBundle {
-				keep(owner)
-			} else {
-				text = append(append(old, ','), text...)
+	for i := range links {
+		owner := t.place.OwnerOfURL(links[i].URL)
+		if b := open[owner]; b != nil {
+			fits, err := b.add(&links[i])
+			if err != nil {
+				return err
 			}
+			if fits {
+				continue
+			}
+			keep(owner)
 		}
-		texts[owner] = text
-		counts[owner]++
+		b := &openBundle{text: []byte(`{"same":[`), last: &wire.LinkOut{}}
+		open[owner] = b
+		if _, err := b.add(&links[i]); err != nil {
+			return err
+		}
 	}
-	for _, owner := range slices.Sorted(maps.Keys(texts)) {
+	for _, owner := range slices.Sorted(maps.Keys(open)) {
 		keep(owner)
 	}
 	return t.insertRows("INSERT INTO "+t.DB.Table(sqldb.Sites, "links_waiting")+" (Site_Id, Owner, N, Links)", rows)
+}
+
+// openBundle is the beginning of a wire.LinkList.
+type openBundle struct {
+	text  []byte
+	count int
+	last  *wire.LinkOut
+}
+
+// add adds a link, unless it makes a bundle with others too large.
+func (b *openBundle) add(l *wire.LinkOut) (fits bool, err error) {
+	text := b.text
+	if b.count > 0 {
+		text = append(text, ',')
+	}
+	if text, err = wire.AppendLink(text, l, b.last); err != nil {
+		return false, err
+	}
+	if b.count > 0 && len(text) >= maxBundle {
+		return false, nil
+	}
+	b.text, b.last = text, l
+	b.count++
+	return true, nil
 }
 
 // waitingBundle is a row of links_waiting.
@@ -135,7 +161,7 @@ type waitingBundle struct {
 
 func (w *waitingBundle) fields() []any { return []any{&w.id, &w.site, &w.owner, &w.n, &w.text} }
 
-func (w *waitingBundle) links() (list []wire.LinkOut, err error) {
+func (w *waitingBundle) links() (list wire.LinkList, err error) {
 	if err = json.Unmarshal([]byte(w.text), &list); err != nil {
 		err = fmt.Errorf("read waiting bundle %d: %w", w.id, err)
 	}

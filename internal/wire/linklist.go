@@ -1,0 +1,155 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// LinkList is a list of links that are much alike. Its JSON is
+//
+//	{"same":[{"siteId":"s","url":"http://h/a","status":1,"depth":2,...},{"url":"http://h/b"},...]}
+//
+// An element has the strings and numbers that differ from those of the element before it; before the first
+// one all are zero. Other fields have their own values, or are left out if they are empty. urlMd5 is left
+// out if it is KeyOfURL of url. An array of LinkOut is read too.
+type LinkList []LinkOut
+
+// linkField is a field of LinkOut.
+type linkField struct {
+	index int
+	key   string // with quotation marks and colon
+	kind  reflect.Kind
+}
+
+var linkFields = func() (list []linkField) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[LinkOut]()) {
+		list = append(list, linkField{f.Index[0], strconv.Quote(f.Tag.Get("json")) + ":", f.Type.Kind()})
+	}
+	return list
+}()
+
+// keyField is the place of URLMd5.
+var keyField = slices.IndexFunc(linkFields, func(f linkField) bool { return f.key == `"urlMd5":` })
+
+// AppendLink appends the JSON of a link that follows last in a LinkList.
+func AppendLink(to []byte, l, last *LinkOut) ([]byte, error) {
+	now, before := reflect.ValueOf(l).Elem(), reflect.ValueOf(last).Elem()
+	hasKey := l.URLMd5 == KeyOfURL(l.URL)
+	begin := byte('{')
+	for i := range linkFields {
+		f := &linkFields[i]
+		value := now.Field(f.index)
+		if i == keyField {
+			if hasKey {
+				continue
+			}
+		} else if f.follows(value, before.Field(f.index)) {
+			continue
+		}
+		to = append(append(to, begin), f.key...)
+		begin = ','
+		switch {
+		case f.kind == reflect.Int64:
+			to = strconv.AppendInt(to, value.Int(), 10)
+		case f.kind == reflect.String && simple(value.String()):
+			to = append(append(append(to, '"'), value.String()...), '"')
+		default:
+			of := value.Interface()
+			if f.kind == reflect.String {
+				of = value.String() // an empty Date is no null, which would change nothing
+			}
+			text, err := json.Marshal(of)
+			if err != nil {
+				return nil, fmt.Errorf("encode link %s: %w", l.URLMd5, err)
+			}
+			to = append(to, text...)
+		}
+	}
+	if begin == '{' {
+		to = append(to, begin)
+	}
+	return append(to, '}'), nil
+}
+
+// follows reports whether a value is left out after the value before it.
+func (f *linkField) follows(value, before reflect.Value) bool {
+	switch f.kind {
+	case reflect.String:
+		return value.String() == before.String()
+	case reflect.Int64:
+		return value.Int() == before.Int()
+	case reflect.Uint64:
+		return value.Uint() == before.Uint()
+	case reflect.Float64:
+		return value.Float() == before.Float()
+	case reflect.Slice:
+		return value.Len() == 0
+	}
+	return value.IsZero()
+}
+
+// simple reports whether a text is the same in JSON, also in JSON for HTML.
+func simple(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&`, r) }) < 0
+}
+
+// MarshalJSON writes the short form.
+func (list LinkList) MarshalJSON() ([]byte, error) {
+	text := []byte(`{"same":[`)
+	var last LinkOut
+	for i := range list {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		var err error
+		if text, err = AppendLink(text, &list[i], &last); err != nil {
+			return nil, err
+		}
+		last = list[i]
+	}
+	return append(text, "]}"...), nil
+}
+
+// plainLink is a LinkOut without methods.
+type plainLink LinkOut
+
+// UnmarshalJSON reads both forms.
+func (list *LinkList) UnmarshalJSON(data []byte) error {
+	*list = nil
+	if len(data) > 0 && data[0] == '[' {
+		err := json.Unmarshal(data, (*[]LinkOut)(list))
+		for i := range *list {
+			(*list)[i].setKey()
+		}
+		return err
+	}
+	var short struct {
+		Same []json.RawMessage `json:"same"`
+	}
+	if err := json.Unmarshal(data, &short); err != nil {
+		return err
+	}
+	*list = make(LinkList, 0, len(short.Same))
+	var last plainLink
+	for _, text := range short.Same {
+		l := last
+		l.URLMd5, l.ChainID, l.Attributes, l.URLPut, l.URLUpdate = "", nil, nil, nil, nil
+		if err := json.Unmarshal(text, &l); err != nil {
+			return err
+		}
+		*list = append(*list, LinkOut(l))
+		(*list)[len(*list)-1].setKey()
+		last = l
+	}
+	return nil
+}
+
+func (l *LinkOut) setKey() {
+	if l.URLMd5 == "" {
+		l.URLMd5 = KeyOfURL(l.URL)
+	}
+}
