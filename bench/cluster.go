@@ -18,6 +18,7 @@ import (
 const (
 	clusterHosts = 200
 	clusterDelay = 20 * time.Millisecond // between an answer of a host and its next request
+	clusterPoll  = time.Second           // between two questions, which all nodes answer
 )
 
 // One machine of the extrapolation.
@@ -104,7 +105,7 @@ func (o options) crawlCluster(ctx context.Context, nodes, pagesOfHost int) (clus
 		return fail(err)
 	}
 	all := clusterHosts * pagesOfHost
-	if _, err := waitStatus(ctx, c.Rig, id, func(s rig.Status) bool { return s.Resources >= all && s.NewURLs == 0 }); err != nil {
+	if _, err := waitStatus(ctx, c.Rig, id, clusterPoll, func(s rig.Status) bool { return s.Resources >= all && s.NewURLs == 0 }); err != nil {
 		return fail(err)
 	}
 	took := time.Since(begin)

@@ -152,7 +152,7 @@ func (g *growingSite) measure(ctx context.Context, size int, pids []int) (m meas
 	}()
 	g.grow(size)
 	// The last pages that brought new URLs may still be under way.
-	grown, err := waitStatus(ctx, g.rig, g.id, func(s rig.Status) bool { return s.CollectedURLs >= size*99/100 })
+	grown, err := waitStatus(ctx, g.rig, g.id, longestPoll, func(s rig.Status) bool { return s.CollectedURLs >= size*99/100 })
 	if err != nil {
 		return m, err
 	}
@@ -162,7 +162,7 @@ func (g *growingSite) measure(ctx context.Context, size int, pids []int) (m meas
 		return m, err
 	}
 	most := min(measuredPages, size*4/5)
-	now, err := waitStatus(ctx, g.rig, g.id, func(s rig.Status) bool { return s.Resources >= grown.Resources+most })
+	now, err := waitStatus(ctx, g.rig, g.id, longestPoll, func(s rig.Status) bool { return s.Resources >= grown.Resources+most })
 	if err != nil {
 		return m, err
 	}
@@ -173,7 +173,7 @@ func (g *growingSite) measure(ctx context.Context, size int, pids []int) (m meas
 
 // finish waits until all pages are crawled.
 func (g *growingSite) finish(ctx context.Context) error {
-	_, err := waitStatus(ctx, g.rig, g.id, func(s rig.Status) bool { return s.NewURLs == 0 && s.Resources >= s.CollectedURLs })
+	_, err := waitStatus(ctx, g.rig, g.id, longestPoll, func(s rig.Status) bool { return s.NewURLs == 0 && s.Resources >= s.CollectedURLs })
 	return err
 }
 
@@ -188,9 +188,9 @@ func (g *growingSite) disable(ctx context.Context) error {
 	return err
 }
 
-// waitStatus asks for the status until it is as wanted. It fails if nothing changes for
-// stallLimit.
-func waitStatus(ctx context.Context, r *rig.Rig, id string, wanted func(rig.Status) bool) (rig.Status, error) {
+// waitStatus asks for the status until it is as wanted, with a pause in between. It fails if nothing
+// changes for stallLimit.
+func waitStatus(ctx context.Context, r *rig.Rig, id string, pause time.Duration, wanted func(rig.Status) bool) (rig.Status, error) {
 	var last rig.Status
 	changed := time.Now()
 	for {
@@ -209,7 +209,7 @@ func waitStatus(ctx context.Context, r *rig.Rig, id string, wanted func(rig.Stat
 			return status, ctx.Err()
 		case <-r.Ended():
 			return status, errors.New("dc-daemon has ended during the crawl")
-		case <-time.After(longestPoll):
+		case <-time.After(pause):
 		}
 	}
 }

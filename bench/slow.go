@@ -87,7 +87,7 @@ func (o options) fastWith(ctx context.Context, d dc, sites int) (float64, error)
 	if err != nil {
 		return 0, err
 	}
-	begun, err := waitStatus(ctx, r, id, func(s rig.Status) bool { return s.Resources > fastPages/10 })
+	begun, err := waitStatus(ctx, r, id, longestPoll, func(s rig.Status) bool { return s.Resources > fastPages/10 })
 	if err != nil {
 		return 0, err
 	}
@@ -96,7 +96,7 @@ func (o options) fastWith(ctx context.Context, d dc, sites int) (float64, error)
 		return 0, err
 	}
 	begin := time.Now()
-	now, err := waitStatus(ctx, r, id, func(s rig.Status) bool { return s.Resources >= begun.Resources+fastPages })
+	now, err := waitStatus(ctx, r, id, longestPoll, func(s rig.Status) bool { return s.Resources >= begun.Resources+fastPages })
 	if err != nil {
 		return 0, err
 	}
