@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -37,12 +38,15 @@ type clusterCost struct {
 	headOut float64 // bytes that the head writes to its disk
 }
 
+// all is the processor time of the nodes and the head.
+func (c clusterCost) all() float64 { return c.cpu + c.headCPU }
+
 // cluster crawls the same web with clusters of several sizes, all on this machine. It fails if a page
 // is not fetched exactly once, or if a host is asked by two nodes or too early. Then it extrapolates.
 func cluster(ctx context.Context, o options, pages int, sizes []string) error {
 	facts := machine(o.data)
 	w := tabwriter.NewWriter(o.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "nodes\tpages\tpages/s\tCPU ms/page\tefficiency\thead CPU ms/page\thead bytes/page\tsmallest gap\t\n")
+	fmt.Fprint(w, "nodes\tpages\tpages/s\tCPU ms/page\tefficiency\tto as many alone\thead CPU ms/page\thead bytes/page\tsmallest gap\t\n")
 	var costs []clusterCost
 	for _, size := range sizes {
 		n, err := strconv.Atoi(size)
@@ -50,13 +54,19 @@ func cluster(ctx context.Context, o options, pages int, sizes []string) error {
 			return fmt.Errorf("%q is not a number of nodes", size)
 		}
 		begin := time.Now()
-		cost, record, err := o.crawlCluster(ctx, n, max(pages/clusterHosts, 1))
+		cost, record, err := o.crawlCluster(ctx, n, clusterHosts, max(pages/clusterHosts, 1))
 		if err != nil {
 			return fmt.Errorf("%d nodes: %w", n, err)
 		}
 		costs = append(costs, cost)
-		fmt.Fprintf(w, "%d\t%d\t%.1f\t%.3f\t%.3f\t%.4f\t%.0f\t%v\t\n", n, record.Requests, cost.rate, cost.cpu*1000,
-			(costs[0].cpu+costs[0].headCPU)/(cost.cpu+cost.headCPU), cost.headCPU*1000, cost.headOut, record.Gap)
+		alone := cost.all()
+		if n > 1 {
+			if alone, err = o.crawlAlone(ctx, n, max(pages/clusterHosts, 1)); err != nil {
+				return fmt.Errorf("%d nodes alone: %w", n, err)
+			}
+		}
+		fmt.Fprintf(w, "%d\t%d\t%.1f\t%.3f\t%.3f\t%.3f\t%.4f\t%.0f\t%v\t\n", n, record.Requests, cost.rate, cost.cpu*1000,
+			costs[0].all()/cost.all(), alone/cost.all(), cost.headCPU*1000, cost.headOut, record.Gap)
 		fmt.Fprintf(o.talk, "%d nodes: %.1f pages/s, in %v\n", n, cost.rate, time.Since(begin).Round(time.Second))
 	}
 	if err := w.Flush(); err != nil {
@@ -70,15 +80,32 @@ func cluster(ctx context.Context, o options, pages int, sizes []string) error {
 	return err
 }
 
+// crawlAlone crawls as many webs as there are nodes, each with its part of the hosts, with clusters of one node
+// at the same time. It returns the processor time of a page: what the processes cost that share these
+// cores, without a link from one to another.
+func (o options) crawlAlone(ctx context.Context, nodes, pagesOfHost int) (float64, error) {
+	costs, errs := make([]clusterCost, nodes), make([]error, nodes)
+	var running sync.WaitGroup
+	for i := range nodes {
+		running.Go(func() { costs[i], _, errs[i] = o.crawlCluster(ctx, 1, clusterHosts/nodes, pagesOfHost) })
+	}
+	running.Wait()
+	sum := 0.0
+	for _, c := range costs {
+		sum += c.all()
+	}
+	return sum / float64(nodes), errors.Join(errs...)
+}
+
 // crawlCluster crawls a new web with a new cluster, without processing.
-func (o options) crawlCluster(ctx context.Context, nodes, pagesOfHost int) (clusterCost, rig.Record, error) {
+func (o options) crawlCluster(ctx context.Context, nodes, hosts, pagesOfHost int) (clusterCost, rig.Record, error) {
 	fail := func(err error) (clusterCost, rig.Record, error) { return clusterCost{}, rig.Record{}, err }
 	dir, err := os.MkdirTemp(o.data, "bench-")
 	if err != nil {
 		return fail(err)
 	}
 	defer os.RemoveAll(dir)
-	web, err := rig.StartWeb(clusterHosts, pagesOfHost, clusterDelay)
+	web, err := rig.StartWeb(hosts, pagesOfHost, clusterDelay)
 	if err != nil {
 		return fail(err)
 	}
@@ -104,7 +131,7 @@ func (o options) crawlCluster(ctx context.Context, nodes, pagesOfHost int) (clus
 	if err != nil {
 		return fail(err)
 	}
-	all := clusterHosts * pagesOfHost
+	all := hosts * pagesOfHost
 	if _, err := waitStatus(ctx, c.Rig, id, clusterPoll, func(s rig.Status) bool { return s.Resources >= all && s.NewURLs == 0 }); err != nil {
 		return fail(err)
 	}
