@@ -62,14 +62,14 @@ func (s store) operate(ctx context.Context, limit time.Duration, op wire.Op, req
 
 // within runs an operation and returns the object of its answer.
 func (s store) within(ctx context.Context, limit time.Duration, op wire.Op, object any) (json.RawMessage, error) {
-	raw, err := json.Marshal(object)
-	if err == nil {
-		raw, err = json.Marshal(wire.Call{Op: op, Object: raw})
+	raw, read := object.(json.RawMessage) // links pass as they are
+	if !read {
+		var err error
+		if raw, err = json.Marshal(object); err != nil {
+			return nil, fmt.Errorf("%s: %w", op, err)
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", op, err)
-	}
-	results, err := s.task(ctx, s.program, limit, raw)
+	results, err := s.task(ctx, s.program, limit, wire.Call{Op: op, Object: raw}.Append(nil))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}

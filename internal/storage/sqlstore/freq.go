@@ -45,7 +45,7 @@ type freqLimits struct {
 	part    int           // at least that many are stored together
 }
 
-var defaultFreqLimits = freqLimits{few: 1 << 12, longest: time.Minute, most: 1 << 20, part: 1 << 10}
+var defaultFreqLimits = freqLimits{few: 1 << 12, longest: time.Minute, most: 1 << 19, part: 1 << 10}
 
 // freqMemory holds additions to the Freq of rows. Goroutines may share it.
 type freqMemory struct {
