@@ -57,7 +57,8 @@ func TestAddAgain(t *testing.T) {
 // Scopes are secrets of their set.
 func TestScopes(t *testing.T) {
 	var a, b Set
-	if a.Scope("x", 1) == b.Scope("x", 1) || a.Scope("x", 1) != a.Scope("x", 1) {
+	scope := a.Scope("x", 1)
+	if scope == b.Scope("x", 1) || scope != a.Scope("x", 1) {
 		t.Error("scopes of two sets are equal, or of one set are not")
 	}
 }

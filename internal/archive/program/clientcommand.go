@@ -87,7 +87,7 @@ func (s *session) put(c archive.Store, href, name, tag, from string) error {
 	if from != "" {
 		f, err := os.Open(from)
 		if err != nil {
-			return refusal{err}
+			return command.Refusal{Err: err}
 		}
 		defer f.Close()
 		source = f
@@ -182,7 +182,7 @@ func (s *session) position(c *client.Client, after, state string) (int64, error)
 	case state != "" && err == nil:
 		after = strings.TrimSpace(string(text))
 	case state != "" && !errors.Is(err, fs.ErrNotExist):
-		return 0, refusal{err}
+		return 0, command.Refusal{Err: err}
 	}
 	if after == "" {
 		now, err := c.Status(s.ctx)
@@ -193,7 +193,7 @@ func (s *session) position(c *client.Client, after, state string) (int64, error)
 	}
 	position, err := strconv.ParseInt(after, 10, 64)
 	if err != nil || position < 0 {
-		return 0, refuse("the number of a commit is 0 or larger, not %.100q", after)
+		return 0, command.Refuse("the number of a commit is 0 or larger, not %.100q", after)
 	}
 	return position, nil
 }
@@ -259,7 +259,7 @@ func (s *session) count(c archive.Store, where string) error {
 		return s.line(r, "%-8s  %8d  %s", r.State, r.Total, clean(r.URL))
 	})
 	if err == nil && failed {
-		err = errWithErrors
+		err = command.ErrWithErrors
 	}
 	return err
 }

@@ -19,27 +19,17 @@ has pages that are outdated or failed; 2 refused: wrong arguments or values, a f
 nothing was changed; 3 failed: a full disk, no connection, a failure of a program; 4 interrupted. All
 sub-commands use these numbers.`
 
-// errWithErrors means that the work is done, with errors that were already reported.
-var errWithErrors = errors.New("done, with errors")
-
-// refusal is a mistake of the user.
-type refusal struct{ error }
-
-func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
-
 func exitOf(err error) int {
-	var byUs refusal
+	status := command.ExitOf(err)
 	switch {
-	case err == nil:
-		return command.ExitDone
-	case errors.Is(err, errWithErrors), errors.Is(err, crawl.ErrFailed):
+	case status != command.ExitFailed:
+		return status
+	case errors.Is(err, crawl.ErrFailed):
 		return command.ExitErrors
-	case errors.Is(err, context.Canceled):
-		return command.ExitInterrupted
-	case errors.As(err, &byUs), errors.Is(err, archive.ErrInvalid), errors.Is(err, archive.ErrNotFound), errors.Is(err, repository.ErrNoArchive), refusedByServer(err):
+	case errors.Is(err, archive.ErrInvalid), errors.Is(err, archive.ErrNotFound), errors.Is(err, repository.ErrNoArchive), refusedByServer(err):
 		return command.ExitRefused
 	}
-	return command.ExitFailed
+	return status
 }
 
 // program is archive.
@@ -110,7 +100,7 @@ func (p program) leaf(text command.Text, o *options, do func(s *session) error) 
 	text.UsageError, text.ExitStatus = command.ExitRefused, exitText
 	c := command.New(text, func() int {
 		err := p.run(*o, do)
-		if err != nil && !errors.Is(err, errWithErrors) {
+		if err != nil && !errors.Is(err, command.ErrWithErrors) {
 			message := err.Error()
 			if errors.Is(err, context.Canceled) {
 				message = "interrupted"
@@ -131,7 +121,7 @@ func (p program) run(o options, do func(s *session) error) error {
 	s := &session{ctx: p.ctx, out: p.out, talk: p.talk, json: o.json}
 	var err error
 	if s.settings, err = o.read(s.say); err != nil {
-		return refusal{err}
+		return command.Refusal{Err: err}
 	}
 	s.log = slog.New(slog.DiscardHandler)
 	return do(s)

@@ -29,7 +29,7 @@ archive.ini with the path of the archive. In an archive it makes what is missing
 			return err
 		}
 		if strings.ContainsAny(dir, "\n\r") {
-			return refuse("folder %q has a line break in its name", dir)
+			return command.Refuse("folder %q has a line break in its name", dir)
 		}
 		if err := repository.Init(dir); err != nil {
 			return err
@@ -64,10 +64,10 @@ A crawl that fetches no page commits nothing.`,
   archive crawler --root /srv/archive --interval 0 --depth 2 --filters mime https://example.org/`,
 	}, &o, func(s *session) error {
 		if err := set.apply(&s.crawl); err != nil {
-			return refusal{err}
+			return command.Refusal{Err: err}
 		}
 		if _, err := crawl.Queue(words); err != nil {
-			return refusal{err}
+			return command.Refusal{Err: err}
 		}
 		if recover {
 			if err := s.recoverDatabase(); err != nil {

@@ -56,7 +56,7 @@ func (p program) checkCommand() *command.Command {
 			}
 		}
 		if err == nil && len(list) > 0 {
-			err = errWithErrors
+			err = command.ErrWithErrors
 		}
 		return err
 	})
@@ -125,7 +125,7 @@ func (p program) getCommand() *command.Command {
 func (s *session) get(name string) error {
 	section, key, found := strings.Cut(name, ".")
 	if !found {
-		return refuse("setting %q is not SECTION.KEY, such as Crawler.depth", name)
+		return command.Refuse("setting %q is not SECTION.KEY, such as Crawler.depth", name)
 	}
 	var text bytes.Buffer
 	if err := s.file.WriteEffective(&text); err != nil {
@@ -141,5 +141,5 @@ func (s *session) get(name string) error {
 			return s.print("%s", effective.Section(section).Text(key, ""))
 		}
 	}
-	return refuse("setting %s is unknown%s; archive config show lists all", name, config.Suggestion(config.Nearest(key, keys)))
+	return command.Refuse("setting %s is unknown%s; archive config show lists all", name, config.Suggestion(config.Nearest(key, keys)))
 }

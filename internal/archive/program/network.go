@@ -96,7 +96,7 @@ func (s *session) serve(r *repository.Repository, port string) error {
 	if port != "" {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil {
-			return refuse("--port %q is not a whole number from 0 to 65535", port)
+			return command.Refuse("--port %q is not a whole number from 0 to 65535", port)
 		}
 		cfg.Port = int(n)
 	}
@@ -168,12 +168,12 @@ func (p program) connected(text command.Text, do func(s *session, c *client.Clie
 		cfg.URL = cmp.Or(address, cfg.URL)
 		var err error
 		if cfg.Token, err = readToken(s.clientToken); err != nil {
-			return refusal{err}
+			return command.Refusal{Err: err}
 		}
 		cfg.Lost = func(err error) { s.say("%v; trying again", err) }
 		c, err := client.New(cfg)
 		if err != nil {
-			return refusal{err}
+			return command.Refusal{Err: err}
 		}
 		defer c.Close()
 		return do(s, c)

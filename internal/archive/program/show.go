@@ -160,7 +160,7 @@ func limit(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return 0, refuse("--limit %q is not a whole number above 0", text)
+		return 0, command.Refuse("--limit %q is not a whole number above 0", text)
 	}
 	return n, nil
 }

@@ -18,37 +18,26 @@ away makes the change later; 2 refused: wrong arguments or values, nothing was c
 daemon, a node of a cluster that is away, a full disk, a failure of a program; 4 interrupted: the
 same command continues. All sub-commands use these numbers.`
 
-// errWithErrors means that the work is done, with errors that were already reported.
-var errWithErrors = errors.New("done, with errors")
-
-// refusal is a mistake of the user.
-type refusal struct{ error }
-
-func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
-
 // exitOf returns the exit status of an error.
 func exitOf(err error) int {
+	status := command.ExitOf(err)
+	if status != command.ExitFailed && status != command.ExitRefused {
+		return status
+	}
 	var (
-		byUs      refusal
 		byService *client.Refusal
 		part      *client.Incomplete
 		problems  strict.Error
 	)
 	switch {
-	case err == nil:
-		return command.ExitDone
-	case errors.Is(err, errWithErrors):
-		return command.ExitErrors
-	case errors.Is(err, context.Canceled):
-		return command.ExitInterrupted
 	case later(err):
 		return command.ExitErrors
 	case errors.As(err, &part):
 		return command.ExitFailed
-	case errors.As(err, &byUs), errors.As(err, &byService), errors.As(err, &problems), errors.Is(err, export.ErrExists):
+	case errors.As(err, &byService), errors.As(err, &problems), errors.Is(err, export.ErrExists):
 		return command.ExitRefused
 	}
-	return command.ExitFailed
+	return status
 }
 
 // program is hce.
@@ -94,7 +83,7 @@ func (p program) leaf(text command.Text, o *options, do func(s *session) error) 
 		err := do(s)
 		s.end()
 		err = out.failed(err)
-		if err != nil && !errors.Is(err, errWithErrors) {
+		if err != nil && !errors.Is(err, command.ErrWithErrors) {
 			for line := range strings.SplitSeq(describe(err), "\n") {
 				fmt.Fprintf(p.talk, "hce: %s\n", line)
 			}

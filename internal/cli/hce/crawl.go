@@ -74,7 +74,7 @@ func networksOption(c *command.Command, list *string) {
 func checkNetworkList(list string) error {
 	for _, text := range config.Names(list) {
 		if _, err := config.Network(text); err != nil {
-			return refuse("--allow-network has %w", err)
+			return command.Refuse("--allow-network has %w", err)
 		}
 	}
 	return nil
@@ -136,7 +136,7 @@ func (c *crawl) run() error {
 		return err
 	}
 	if result.bad() {
-		return errWithErrors
+		return command.ErrWithErrors
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (c *crawl) partly(step func() error) error {
 func (c *crawl) reserve() error {
 	release, err := c.node.Reserve()
 	if errors.Is(err, files.ErrLocked) {
-		return refuse("another crawl works in %s (%w); wait for its end, or use another folder with --data", c.node.Dir, err)
+		return command.Refuse("another crawl works in %s (%w); wait for its end, or use another folder with --data", c.node.Dir, err)
 	}
 	if err != nil {
 		return err
@@ -168,20 +168,20 @@ func (c *crawl) reserve() error {
 func (c *crawl) checkOut() error {
 	if c.o.out == "" || c.o.out == "-" {
 		if c.o.markdown && c.o.out == "" {
-			return refuse("--markdown is for --out FILE; show one page with: hce page URL --markdown")
+			return command.Refuse("--markdown is for --out FILE; show one page with: hce page URL --markdown")
 		}
 		return nil
 	}
 	info, err := os.Stat(c.o.out)
 	if err == nil && info.IsDir() {
-		return refuse("--out %s: it is a folder; give a file", c.o.out)
+		return command.Refuse("--out %s: it is a folder; give a file", c.o.out)
 	}
 	if folder, err := os.Stat(filepath.Dir(c.o.out)); err != nil || !folder.IsDir() {
-		return refuse("--out %s: the folder %s does not exist; create it first", c.o.out, filepath.Dir(c.o.out))
+		return command.Refuse("--out %s: the folder %s does not exist; create it first", c.o.out, filepath.Dir(c.o.out))
 	}
 	if err == nil && info.Mode().IsRegular() && info.Size() > 0 && !c.o.force {
 		if _, err := os.Stat(c.o.out + export.StateSuffix); err != nil {
-			return refuse("--out %s: it exists; give another name, or replace it with --force", c.o.out)
+			return command.Refuse("--out %s: it exists; give another name, or replace it with --force", c.o.out)
 		}
 	}
 	return nil
@@ -218,7 +218,7 @@ func (c *crawl) prepare() error {
 		return c.create(object, roots)
 	}
 	if list := c.o.differences(site, object); len(list) > 0 {
-		return refuse("site %s exists with other settings: %s. Continue it as it is with: hce crawl %s. Change it with hce site edit, delete it with hce site rm, or use another id with --name",
+		return command.Refuse("site %s exists with other settings: %s. Continue it as it is with: hce crawl %s. Change it with hce site edit, delete it with hce site rm, or use another id with --name",
 			site.ID, strings.Join(list, "; "), site.ID)
 	}
 	return c.checkNetworks()
@@ -241,7 +241,7 @@ func (c *crawl) roots() (roots []string, err error) {
 	for _, word := range c.o.words {
 		u, err := target.Parse(word)
 		if err != nil {
-			return nil, refusal{err}
+			return nil, command.Refusal{Err: err}
 		}
 		if u.Guessed {
 			if u, err = c.guess(u); err != nil {
@@ -249,7 +249,7 @@ func (c *crawl) roots() (roots []string, err error) {
 			}
 		}
 		if slices.Contains(roots, u.Text) {
-			return nil, refuse("URL %s is given twice", u.Text)
+			return nil, command.Refuse("URL %s is given twice", u.Text)
 		}
 		roots = append(roots, u.Text)
 	}
@@ -277,7 +277,7 @@ func (c *crawl) guess(u target.URL) (target.URL, error) {
 		conn.Close()
 		return u, nil
 	case errors.As(err, &dns) && dns.IsNotFound && c.node != nil:
-		return u, refuse("the name %s is not known (%v); check its spelling, or give a URL with https:// to try anyway", target.Hostname(u.Text), err)
+		return u, command.Refuse("the name %s is not known (%v); check its spelling, or give a URL with https:// to try anyway", target.Hostname(u.Text), err)
 	}
 	c.say("%s does not speak HTTPS (%v); using %s", target.Hostname(u.Text), err, u.HTTP().Text)
 	return u.HTTP(), nil
@@ -287,7 +287,7 @@ func (c *crawl) guess(u target.URL) (target.URL, error) {
 func (c *crawl) checkNetworks() error {
 	if c.node == nil {
 		if c.o.networks != "" {
-			return refuse("--allow-network is for a crawl without a running daemon; set AllowedNetworks in crawler-task.ini of %s", c.service)
+			return command.Refuse("--allow-network is for a crawl without a running daemon; set AllowedNetworks in crawler-task.ini of %s", c.service)
 		}
 		return nil
 	}
@@ -296,7 +296,7 @@ func (c *crawl) checkNetworks() error {
 	}
 	for _, u := range c.site.URLs {
 		if target.Private(u.URL.URL) {
-			return refuse("%s is not public, and the crawler connects to public addresses only; if you mean it, add --allow-network 127.0.0.0/8 (or its network)", u.URL.URL)
+			return command.Refuse("%s is not public, and the crawler connects to public addresses only; if you mean it, add --allow-network 127.0.0.0/8 (or its network)", u.URL.URL)
 		}
 	}
 	return nil
@@ -307,7 +307,7 @@ func (c *crawl) checkBrowser() error {
 	if !c.o.browser || c.node == nil || node.Browser() != "" {
 		return nil
 	}
-	return refuse("--browser needs Chromium; install it, or set path of [Browser] in %s/ini/crawler-task.ini", c.node.Dir)
+	return command.Refuse("--browser needs Chromium; install it, or set path of [Browser] in %s/ini/crawler-task.ini", c.node.Dir)
 }
 
 // pauseOthers pauses the other sites of our folder that have work left: a daemon would crawl them

@@ -54,7 +54,7 @@ the clock. It starts no daemon and changes nothing but to create the data folder
 		}
 		for _, f := range d.found {
 			if f.State == fault {
-				return errWithErrors
+				return command.ErrWithErrors
 			}
 		}
 		return nil

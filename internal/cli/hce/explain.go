@@ -53,7 +53,7 @@ func (e explanation) task(s *session, program string, args ...string) ([]byte, e
 func (s *session) explain(typed string, e explanation) error {
 	u, err := target.Parse(typed)
 	if err != nil {
-		return refusal{err}
+		return command.Refusal{Err: err}
 	}
 	if err := checkNetworkList(e.AllowNetworks); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s *session) explain(typed string, e explanation) error {
 		args = append(args, "--fetch")
 	}
 	if e.ini != "" && e.AllowNetworks != "" {
-		return refuse("--allow-network is for a folder of hce; set AllowedNetworks in %s", e.ini)
+		return command.Refuse("--allow-network is for a folder of hce; set AllowedNetworks in %s", e.ini)
 	}
 	if e.ini == "" {
 		at, err := s.find()
@@ -71,10 +71,10 @@ func (s *session) explain(typed string, e explanation) error {
 			return err
 		}
 		if at.server != nil {
-			return refuse("a daemon runs at %s:%d; give its crawler-task.ini with --ini, or a folder of hce with --data", at.server.Host, at.server.Port)
+			return command.Refuse("a daemon runs at %s:%d; give its crawler-task.ini with --ini, or a folder of hce with --data", at.server.Host, at.server.Port)
 		}
 		if !node.Exists(at.dir) {
-			return refuse("%s", at.nothing())
+			return command.Refuse("%s", at.nothing())
 		}
 		if err := s.openFolder(at.dir); err != nil {
 			return err

@@ -59,22 +59,22 @@ once, as it was when its portion was read; pages that are added meanwhile may be
 func (e exportOptions) job(now time.Time) (export.Job, error) {
 	format, err := export.Find(e.format)
 	if err != nil {
-		return export.Job{}, refuse("--format: %w", err)
+		return export.Job{}, command.Refuse("--format: %w", err)
 	}
 	job := export.Job{Format: format, Out: e.out, Force: e.force, Settings: export.Settings{Markdown: e.markdown}}
 	if format.Folder && e.out == "" {
-		return job, refuse("format %s writes a folder; give it with --out DIR", format.Name)
+		return job, command.Refuse("format %s writes a folder; give it with --out DIR", format.Name)
 	}
 	if format.File && e.out == "" {
-		return job, refuse("format %s does not write to a pipe; give a file with --out FILE", format.Name)
+		return job, command.Refuse("format %s does not write to a pipe; give a file with --out FILE", format.Name)
 	}
 	if e.fields != "" {
 		if !format.Fields {
-			return job, refuse("--fields is for jsonl, csv and parquet; format %s has its own", format.Name)
+			return job, command.Refuse("--fields is for jsonl, csv and parquet; format %s has its own", format.Name)
 		}
 		job.Settings.Fields = splitList(e.fields)
 		if err := export.CheckFields(job.Settings.Fields); err != nil {
-			return job, refuse("--fields: %w", err)
+			return job, command.Refuse("--fields: %w", err)
 		}
 	}
 	where, err := e.condition(format, now)
@@ -105,7 +105,7 @@ func (e exportOptions) condition(format export.Format, now time.Time) (string, e
 	if e.since != "" {
 		at, err := since(e.since, now)
 		if err != nil {
-			return "", refusal{err}
+			return "", command.Refusal{Err: err}
 		}
 		parts = append(parts, "`UDate`>='"+at.UTC().Format(time.DateTime)+"'")
 	}

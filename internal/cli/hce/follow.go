@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/wire"
@@ -132,7 +133,7 @@ func (f *follower) look() (done bool, err error) {
 	case err != nil:
 		return false, f.orCanceled(err)
 	case !found:
-		return false, refuse("site %s was deleted during its crawl", f.c.site.ID)
+		return false, command.Refuse("site %s was deleted during its crawl", f.c.site.ID)
 	}
 	f.add(site, time.Now())
 	if err = f.sample(); err == nil {

@@ -25,8 +25,8 @@ func TestExitStatus(t *testing.T) {
 		want int
 	}{
 		"nothing":            {nil, command.ExitDone},
-		"errors":             {errWithErrors, command.ExitErrors},
-		"a mistake":          {refuse("no %s", "URL"), command.ExitRefused},
+		"errors":             {command.ErrWithErrors, command.ExitErrors},
+		"a mistake":          {command.Refuse("no %s", "URL"), command.ExitRefused},
 		"of the service":     {fmt.Errorf("x: %w", &client.Refusal{Op: wire.SiteNew}), command.ExitRefused},
 		"problems":           {strict.Error{{Field: "x"}}, command.ExitRefused},
 		"an existing output": {fmt.Errorf("open: %w", export.ErrExists), command.ExitRefused},

@@ -70,24 +70,24 @@ func (s *session) versions(typed, site string) (wire.URL, []pages.Version, error
 
 // withoutContent refuses to show what is not stored.
 func withoutContent(row wire.URL) error {
-	return refuse("URL %s has no such content: it is %s, with HTTP code %d %s; see hce url show", row.URL, export.StatusName(row.Status), row.HTTPCode, strings.Join(row.ErrorMask.Names(), " "))
+	return command.Refuse("URL %s has no such content: it is %s, with HTTP code %d %s; see hce url show", row.URL, export.StatusName(row.Status), row.HTTPCode, strings.Join(row.ErrorMask.Names(), " "))
 }
 
 // version prints one version of a page.
 func (s *session) version(typed string, o pageOptions) error {
 	if o.text || o.markdown || s.json {
-		return refuse("--version goes with --html and --headers: only the newest version is processed")
+		return command.Refuse("--version goes with --html and --headers: only the newest version is processed")
 	}
 	n, err := number("--version", o.version, 1, 1<<31)
 	if err != nil {
-		return refusal{err}
+		return command.Refusal{Err: err}
 	}
 	row, list, err := s.versions(typed, o.site)
 	if err != nil {
 		return err
 	}
 	if n > int64(len(list)) {
-		return refuse("--version %d: URL %s has %s; list them with: hce url history %s", n, row.URL, count(int64(len(list)), "version", "versions"), row.URL)
+		return command.Refuse("--version %d: URL %s has %s; list them with: hce url history %s", n, row.URL, count(int64(len(list)), "version", "versions"), row.URL)
 	}
 	v := list[n-1]
 	if !o.headers {
@@ -95,7 +95,7 @@ func (s *session) version(typed string, o pageOptions) error {
 		return err
 	}
 	if v.Headers == nil {
-		return refuse("--version %d of %s has no stored headers; the property STORE_HTTP_HEADERS of the site stores them", n, row.URL)
+		return command.Refuse("--version %d of %s has no stored headers; the property STORE_HTTP_HEADERS of the site stores them", n, row.URL)
 	}
 	_, err = fmt.Fprintln(s.out, strings.TrimSpace(string(v.Headers)))
 	return err

@@ -79,7 +79,7 @@ func damaged(err error) error {
 	var fault *warc.Fault
 	var path *fs.PathError
 	if errors.As(err, &fault) || errors.As(err, &path) {
-		return refuse("%w; nothing was changed", err)
+		return command.Refuse("%w; nothing was changed", err)
 	}
 	return err
 }
@@ -94,11 +94,11 @@ func (s *session) importSite(typed, first string) (site wire.Site, err error) {
 		}
 	}
 	if first == "" {
-		return site, refuse("the files have no page of http or https, so they name no site; nothing was changed")
+		return site, command.Refuse("the files have no page of http or https, so they name no site; nothing was changed")
 	}
 	u, err := url.Parse(first)
 	if err != nil {
-		return site, refusal{err}
+		return site, command.Refusal{Err: err}
 	}
 	root := u.Scheme + "://" + u.Host + "/"
 	object, err := settings{name: typed}.newSite([]string{root})
@@ -154,7 +154,7 @@ func (s *session) imported(site string, done warcimport.Summary) error {
 		s.say("no daemon runs in %s; let the pages be processed with: hce crawl %s", s.node.Dir, site)
 	}
 	if done.Faults() > 0 {
-		return errWithErrors
+		return command.ErrWithErrors
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/config"
@@ -87,7 +88,7 @@ func (s *session) wholeSite(typed string) (wire.Site, error) {
 		}
 		known = append(known, site.ID)
 	}
-	return wire.Site{}, refuse("site %q is not known in %s%s; list the sites with: hce site ls", typed, s.service, config.Suggestion(nearestAddress(typed, known)))
+	return wire.Site{}, command.Refuse("site %q is not known in %s%s; list the sites with: hce site ls", typed, s.service, config.Suggestion(nearestAddress(typed, known)))
 }
 
 // rootsOf returns the root URLs that an address may mean.
@@ -135,7 +136,7 @@ func (s *session) findRow(typed, site string) (wire.URL, error) {
 	texts := rootsOf(typed)
 	if len(texts) == 0 {
 		_, err := target.Parse(typed)
-		return wire.URL{}, refusal{err}
+		return wire.URL{}, command.Refusal{Err: err}
 	}
 	if !slices.Contains(texts, typed) { // stored as it was given
 		texts = append([]string{typed}, texts...)
@@ -162,9 +163,9 @@ func (s *session) findRow(typed, site string) (wire.URL, error) {
 		return wire.URL{}, err
 	case len(rows) == 0:
 		last := texts[len(texts)-1]
-		return wire.URL{}, refuse("URL %q is not known in %s%s; see what a crawl decides about it with: hce explain %s", typed, s.service, config.Suggestion(s.nearURL(ids, last)), last)
+		return wire.URL{}, command.Refuse("URL %q is not known in %s%s; see what a crawl decides about it with: hce explain %s", typed, s.service, config.Suggestion(s.nearURL(ids, last)), last)
 	case len(rows) > 1 && rows[0].SiteID != rows[1].SiteID:
-		return wire.URL{}, refuse("URL %q is in the sites %s and %s; choose one with --site", typed, rows[0].SiteID, rows[1].SiteID)
+		return wire.URL{}, command.Refuse("URL %q is in the sites %s and %s; choose one with --site", typed, rows[0].SiteID, rows[1].SiteID)
 	}
 	return rows[0], nil
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"hce/dc/internal/cli/command"
 )
 
 // output is the standard output of a run. It keeps the first error, so that no sub-command has to look
@@ -23,7 +25,7 @@ func (o *output) Write(text []byte) (int, error) {
 
 // failed returns err, or the first error of the output if err says nothing about it.
 func (o *output) failed(err error) error {
-	if o.err != nil && (err == nil || errors.Is(err, errWithErrors)) {
+	if o.err != nil && (err == nil || errors.Is(err, command.ErrWithErrors)) {
 		return fmt.Errorf("write the output: %w", o.err)
 	}
 	return err

@@ -47,7 +47,7 @@ func (o pageOptions) needs(json bool) (pages.Needs, error) {
 		}
 	}
 	if n > 1 {
-		return 0, refuse("choose one of --text, --markdown, --html, --headers and --json")
+		return 0, command.Refuse("choose one of --text, --markdown, --html, --headers and --json")
 	}
 	return needs, nil
 }
@@ -72,7 +72,7 @@ func (s *session) page(typed string, o pageOptions) error {
 		case err != nil:
 			return err
 		case page == nil:
-			return refuse("URL %s was deleted at this moment", row.URL)
+			return command.Refuse("URL %s was deleted at this moment", row.URL)
 		}
 		return s.printPage(page, o)
 	})

@@ -61,13 +61,13 @@ type place struct {
 func (o options) find() (place, error) {
 	if o.data != "" {
 		if o.server != "" || o.config != "" {
-			return place{}, refuse("--data is a folder without a running daemon; it does not go with --server and --config")
+			return place{}, command.Refuse("--data is a folder without a running daemon; it does not go with --server and --config")
 		}
 		return place{dir: o.data}, nil
 	}
 	server, err := o.readServer()
 	if err != nil {
-		return place{}, refusal{err}
+		return place{}, command.Refusal{Err: err}
 	}
 	address := net.JoinHostPort(server.Host, strconv.Itoa(server.Port))
 	conn, err := net.DialTimeout("tcp", address, dialLimit)
@@ -80,7 +80,7 @@ func (o options) find() (place, error) {
 	}
 	dir, err := node.DefaultDir(os.Getenv)
 	if err != nil {
-		return place{}, refusal{err}
+		return place{}, command.Refusal{Err: err}
 	}
 	return place{dir: dir, tried: address}, nil
 }

@@ -169,19 +169,19 @@ func (o settings) propertyMap() (map[string]string, error) {
 func (o settings) newSite(roots []string) (map[string]any, error) {
 	limits, err := o.limits()
 	if err != nil {
-		return nil, refusal{err}
+		return nil, command.Refusal{Err: err}
 	}
 	filters, err := target.Filters(roots, limits)
 	if err != nil {
-		return nil, refusal{err}
+		return nil, command.Refusal{Err: err}
 	}
 	if limits.Scope == target.Any && limits.Depth < 0 && o.maxPages == "" {
-		return nil, refuse("--scope any follows links to every host and has no end; add --max-pages or --depth")
+		return nil, command.Refuse("--scope any follows links to every host and has no end; add --max-pages or --depth")
 	}
 	properties := map[string]string{"STORE_HTTP_HEADERS": "1", "STORE_HTTP_REQUEST": "1"}
 	own, err := o.propertyMap()
 	if err != nil {
-		return nil, refusal{err}
+		return nil, command.Refusal{Err: err}
 	}
 	maps.Copy(properties, own)
 	if filters == nil {
@@ -193,12 +193,12 @@ func (o settings) newSite(roots []string) (map[string]any, error) {
 	}
 	if o.name != "" {
 		if !wire.ValidSiteID(o.name) || o.name == wire.GeneralSite {
-			return nil, refuse("--name %q is not 1 to 32 letters, digits, - and _", o.name)
+			return nil, command.Refuse("--name %q is not 1 to 32 letters, digits, - and _", o.name)
 		}
 		object["id"] = o.name
 	}
 	if err := o.apply(object); err != nil {
-		return nil, refusal{err}
+		return nil, command.Refusal{Err: err}
 	}
 	return object, check(wire.SiteNew, object)
 }

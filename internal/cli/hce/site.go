@@ -158,19 +158,19 @@ func (s *session) newSite(set settings, file string, words []string) error {
 // siteObject returns the checked object of SITE_NEW from a file or from the arguments.
 func (s *session) siteObject(set settings, file string, words []string) (any, error) {
 	if file == "" && len(words) == 0 {
-		return nil, refuse("give a URL, or a file with --file")
+		return nil, command.Refuse("give a URL, or a file with --file")
 	}
 	if file != "" {
 		if len(words) > 0 {
-			return nil, refuse("--file does not go with URL %q", words[0])
+			return nil, command.Refuse("--file does not go with URL %q", words[0])
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return nil, refusal{err}
+			return nil, command.Refusal{Err: err}
 		}
 		var object any
 		if err := json.Unmarshal(text, &object); err != nil {
-			return nil, refuse("%s is not JSON: %w", file, err)
+			return nil, command.Refuse("%s is not JSON: %w", file, err)
 		}
 		return json.RawMessage(text), check(wire.SiteNew, json.RawMessage(text))
 	}
@@ -187,11 +187,11 @@ func parseRoots(words []string) (roots []string, err error) {
 		u, err := target.Parse(word)
 		switch {
 		case err != nil:
-			return nil, refusal{err}
+			return nil, command.Refusal{Err: err}
 		case u.Guessed:
-			return nil, refuse("URL %q has no scheme; did you mean %s or %s?", word, u.Text, u.HTTP().Text)
+			return nil, command.Refuse("URL %q has no scheme; did you mean %s or %s?", word, u.Text, u.HTTP().Text)
 		case slices.Contains(roots, u.Text):
-			return nil, refuse("URL %s is given twice", u.Text)
+			return nil, command.Refuse("URL %s is given twice", u.Text)
 		}
 		roots = append(roots, u.Text)
 	}
@@ -201,7 +201,7 @@ func parseRoots(words []string) (roots []string, err error) {
 // existsHint adds a remedy to the refusal of a site that exists.
 func existsHint(err error) error {
 	if exitOf(err) == command.ExitRefused && strings.Contains(err.Error(), "Duplicate site") {
-		return refuse("the site exists already; change it with hce site edit, or choose another id with --name")
+		return command.Refuse("the site exists already; change it with hce site edit, or choose another id with --name")
 	}
 	return err
 }
@@ -225,11 +225,11 @@ filters of the site.`,
 func (s *session) editSite(set settings, unset []string, typed string) error {
 	properties, err := set.propertyMap()
 	if err != nil {
-		return refusal{err}
+		return command.Refusal{Err: err}
 	}
 	limits, err := set.limits()
 	if err != nil {
-		return refusal{err}
+		return command.Refusal{Err: err}
 	}
 	site, err := s.openSite(typed)
 	if err != nil {
@@ -237,11 +237,11 @@ func (s *session) editSite(set settings, unset []string, typed string) error {
 	}
 	object := map[string]any{"id": site.ID, "updateType": wire.UpdateOverwrite}
 	if err := set.apply(object); err != nil {
-		return refusal{err}
+		return command.Refusal{Err: err}
 	}
 	if set.given() {
 		if object["filters"], err = target.Filters(urlTexts(site), limits); err != nil {
-			return refusal{err}
+			return command.Refusal{Err: err}
 		}
 	}
 	if len(properties)+len(unset) > 0 {
@@ -250,7 +250,7 @@ func (s *session) editSite(set settings, unset []string, typed string) error {
 		}
 	}
 	if len(object) == 2 {
-		return refuse("nothing to change; give an option, see --help")
+		return command.Refuse("nothing to change; give an option, see --help")
 	}
 	if err := check(wire.SiteUpdate, object); err != nil {
 		return err
@@ -268,7 +268,7 @@ func merged(site wire.Site, changes map[string]string, unset []string) ([]map[st
 	}
 	for _, name := range unset {
 		if _, has := site.Property(name); !has {
-			return nil, refuse("--unset %s: the site has no such property", name)
+			return nil, command.Refuse("--unset %s: the site has no such property", name)
 		}
 	}
 	for name, value := range changes {
@@ -285,7 +285,7 @@ func (s *session) update(object map[string]any) error {
 		return err
 	}
 	if len(answer.Statuses) == 0 || !answer.done() {
-		return errors.Join(err, refuse("SITE_UPDATE: site %v is not known", object["id"]))
+		return errors.Join(err, command.Refuse("SITE_UPDATE: site %v is not known", object["id"]))
 	}
 	return err
 }
@@ -392,7 +392,7 @@ func (p program) siteRmCommand() *command.Command {
 			return err
 		}
 		if !yes && !s.confirm(fmt.Sprintf("delete site %s (%s) with %s?", site.ID, clean(rootOf(site)), count(site.Contents, "page", "pages"))) {
-			return refuse("nothing was deleted; confirm with --yes")
+			return command.Refuse("nothing was deleted; confirm with --yes")
 		}
 		return s.ask(wire.SiteDelete, map[string]any{"id": site.ID, "taskType": 1, "delayedType": wire.Immediate}, nil)
 	})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/config"
@@ -210,7 +211,7 @@ type adminPort struct {
 func (a *adminPort) find(file string) error {
 	if a.s.node != nil {
 		if file != "" {
-			return refuse("--admin is for --server and --config; the folder %s has its own dc-admin.ini", a.s.node.Dir)
+			return command.Refuse("--admin is for --server and --config; the folder %s has its own dc-admin.ini", a.s.node.Dir)
 		}
 		return nil
 	}
@@ -225,7 +226,7 @@ func (a *adminPort) find(file string) error {
 		a.unknown = "no dc-admin.ini was found; give one with --admin FILE"
 		return nil
 	case err != nil:
-		return refusal{err}
+		return command.Refusal{Err: err}
 	case file == "" && address(i.Clients) != address(a.s.clients):
 		a.unknown = fmt.Sprintf("dc-admin.ini is for the daemon at %s; give another ini file with --admin FILE", address(i.Clients))
 		return nil

@@ -43,12 +43,12 @@ at most four operations per interval, however many sites there are.`,
 func (r topOptions) run(s *session) error {
 	every, err := duration("--interval", r.interval, bounds{500 * time.Millisecond, time.Hour, "500ms to 1h"})
 	if err != nil {
-		return refusal{err}
+		return command.Refusal{Err: err}
 	}
 	out, _ := inner(s.out).(*os.File)
 	live := !r.once && !s.json && out != nil && livescreen.Interactive(os.Stdin, out, os.Getenv)
 	if talk, is := s.talk.(*os.File); live && s.showRequest && is && livescreen.IsTerminal(talk) {
-		return refuse("--show-request would write into the live screen; add --once or --json, or redirect stderr")
+		return command.Refuse("--show-request would write into the live screen; add --once or --json, or redirect stderr")
 	}
 	if err := s.connect(); err != nil {
 		return err

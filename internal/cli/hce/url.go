@@ -63,7 +63,7 @@ func (ls urlLs) condition() (string, error) {
 		code, known := statusCodes[ls.status]
 		if !known {
 			names := statusNames()
-			return "", refuse("--status %q is not one of %s%s", ls.status, strings.Join(names, ", "), config.Suggestion(config.Nearest(ls.status, names)))
+			return "", command.Refuse("--status %q is not one of %s%s", ls.status, strings.Join(names, ", "), config.Suggestion(config.Nearest(ls.status, names)))
 		}
 		parts = append(parts, code)
 	}
@@ -86,7 +86,7 @@ var errEnough = errors.New("enough")
 func (s *session) urlLs(ls urlLs, typed string) error {
 	limit, err := number("--limit", ls.limit, 0, 1<<40)
 	if err != nil {
-		return refusal{err}
+		return command.Refusal{Err: err}
 	}
 	where, err := ls.condition()
 	if err != nil {
@@ -198,7 +198,7 @@ func (s *session) urlAdd(typed string, words []string) error {
 		return err
 	}
 	if len(known) > 0 {
-		return refuse("URL %s is known already (%s); let it be fetched again with: hce site recrawl", known[0].URL, export.StatusName(known[0].Status))
+		return command.Refuse("URL %s is known already (%s); let it be fetched again with: hce site recrawl", known[0].URL, export.StatusName(known[0].Status))
 	}
 	var requests []any
 	for _, text := range texts {
@@ -236,7 +236,7 @@ func (p program) urlRmCommand() *command.Command {
 func (s *session) urlRm(typed string, words []string) error {
 	for _, word := range words {
 		if _, err := target.Parse(word); err != nil {
-			return refusal{err}
+			return command.Refusal{Err: err}
 		}
 	}
 	if err := s.connect(); err != nil {

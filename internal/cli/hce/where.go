@@ -1,11 +1,13 @@
 package hce
 
+import "hce/dc/internal/cli/command"
+
 // whereCondition returns the condition of --where in parentheses. It refuses one whose own
 // parentheses do not match: "a) OR (b" would undo the conditions before it, and the reading, which
 // goes on behind a key, would never end.
 func whereCondition(text string) (string, error) {
 	if !balanced(text) {
-		return "", refuse("--where %q: its parentheses or quotes do not match", text)
+		return "", command.Refuse("--where %q: its parentheses or quotes do not match", text)
 	}
 	return "(" + text + ")", nil
 }

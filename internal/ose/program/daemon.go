@@ -25,7 +25,7 @@ loses nothing.`,
 	}, func() error {
 		d, err := time.ParseDuration(every)
 		if err != nil || d < shortestRound {
-			return refuse("--every %q is not a time of at least 1s; write 10m or 1h", every)
+			return command.Refuse("--every %q is not a time of at least 1s; write 10m or 1h", every)
 		}
 		return p.daemon(o, d)
 	})

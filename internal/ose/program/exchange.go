@@ -75,7 +75,7 @@ func (p program) importFolder(o clusterOptions, dir, typed string) error {
 		fmt.Fprintf(p.out, "%s: %d new pages, %d further versions, %d new URLs without a page, %d stored before\n", site.ID, done.Pages, done.Versions, done.Rows, done.Known)
 	}
 	if err == nil && done.Faults > 0 {
-		err = errWithErrors
+		err = command.ErrWithErrors
 	}
 	return err
 }
@@ -89,7 +89,7 @@ func firstURL(f *folder.Folder) (string, error) {
 	defer urls.Close()
 	record, err := urls.Next()
 	if errors.Is(err, io.EOF) {
-		return "", refuse("%s has no URL; nothing was changed", f.Path(folder.URLsName))
+		return "", command.Refuse("%s has no URL; nothing was changed", f.Path(folder.URLsName))
 	}
 	return record.URL, err
 }

@@ -25,7 +25,7 @@ the target's host: links to other hosts are not added by merge. Nothing is reque
 		for _, typed := range words[1:] {
 			u, err := target.Parse(typed)
 			if err != nil {
-				return refusal{err}
+				return command.Refusal{Err: err}
 			}
 			text := strings.TrimSuffix(u.Text, "#")
 			if key := folder.KeyOf(text); !seen[key] {
@@ -65,7 +65,7 @@ func (p program) status(dirs []string, json bool) error {
 		s, err := f.Summary()
 		if err != nil {
 			p.say("%v", err)
-			worst = errWithErrors
+			worst = command.ErrWithErrors
 			continue
 		}
 		all = append(all, s)
@@ -107,7 +107,7 @@ fit, files of no record. Nothing is changed. A step that runs meanwhile may caus
 		for _, f := range list {
 			f.Check(func(fault error) {
 				fmt.Fprintln(p.out, fault)
-				err = errWithErrors
+				err = command.ErrWithErrors
 			})
 		}
 		return err

@@ -20,33 +20,19 @@ faults, or files of pages cannot be read; 2 refused: wrong arguments, or a file 
 form, nothing was changed; 3 failed: no daemon, a full disk, a failure of a program; 4 interrupted:
 the next run continues.`
 
-// errWithErrors means that the work is done, with errors that were already reported.
-var errWithErrors = errors.New("done, with errors")
-
 // reported is an error that the log has already.
 type reported struct{ error }
 
 func (r reported) Unwrap() error { return r.error }
 
-// refusal is a mistake of the user.
-type refusal struct{ error }
-
-func (r refusal) Unwrap() error { return r.error }
-
-func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
-
 // exitOf returns the exit status of an error.
 func exitOf(err error) int {
-	var byUs refusal
 	var fault *folder.Fault
+	status := command.ExitOf(err)
 	switch {
-	case err == nil:
-		return command.ExitDone
-	case errors.Is(err, errWithErrors):
-		return command.ExitErrors
-	case errors.Is(err, context.Canceled):
-		return command.ExitInterrupted
-	case errors.As(err, &byUs), errors.As(err, &fault), errors.Is(err, folder.ErrNoTarget), errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist):
+	case status != command.ExitFailed:
+		return status
+	case errors.As(err, &fault), errors.Is(err, folder.ErrNoTarget), errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist):
 		return command.ExitRefused
 	}
 	return hce.Exit(err)
@@ -95,7 +81,7 @@ func (p program) leaf(text command.Text, do func() error) *command.Command {
 		switch {
 		case errors.Is(err, context.Canceled):
 			p.say("interrupted; the next run continues")
-		case err != nil && !known && !errors.Is(err, errWithErrors):
+		case err != nil && !known && !errors.Is(err, command.ErrWithErrors):
 			p.say("%v", err)
 		}
 		return exitOf(err)

@@ -109,7 +109,7 @@ func (o *stepOptions) cycle(p program, step cycle.Step) (c *cycle.Cycle, closeAl
 		return nil, nil, err
 	}
 	if c.MaxURLs, err = strconv.ParseInt(o.maxURLs, 10, 64); err != nil || c.MaxURLs < 1 {
-		return nil, nil, refuse("--max-urls %q is not a number above 0", o.maxURLs)
+		return nil, nil, command.Refuse("--max-urls %q is not a number above 0", o.maxURLs)
 	}
 	closeAll = func() {}
 	if step == "" || step == cycle.Fetch {
@@ -122,7 +122,7 @@ func (o *stepOptions) cycle(p program, step cycle.Step) (c *cycle.Cycle, closeAl
 func (o *stepOptions) web() (web cycle.Web, closeAll func(), err error) {
 	timeout, err := time.ParseDuration(o.timeout)
 	if err != nil || timeout <= 0 || timeout > longestWait {
-		return nil, nil, refuse("--timeout %q is not a time up to 1h; write 30s or 2m", o.timeout)
+		return nil, nil, command.Refuse("--timeout %q is not a time up to 1h; write 30s or 2m", o.timeout)
 	}
 	var networks []netip.Prefix
 	for text := range strings.SplitSeq(o.networks, ",") {
@@ -131,7 +131,7 @@ func (o *stepOptions) web() (web cycle.Web, closeAll func(), err error) {
 		}
 		network, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, nil, refuse("--allow-network %q is not a network such as 127.0.0.0/8", text)
+			return nil, nil, command.Refuse("--allow-network %q is not a network such as 127.0.0.0/8", text)
 		}
 		networks = append(networks, network)
 	}
@@ -162,7 +162,7 @@ func parseWait(text string) (w cycle.Wait, err error) {
 		w.Most, err = time.ParseDuration(most)
 	}
 	if err != nil || w.Least < 0 || w.Most < w.Least || w.Most > longestWait {
-		return w, refuse("--wait %q is not a pause up to 1h, or its limits; write 5s or 10s-30s", text)
+		return w, command.Refuse("--wait %q is not a pause up to 1h, or its limits; write 5s or 10s-30s", text)
 	}
 	return w, nil
 }
@@ -174,7 +174,7 @@ func gatesDir(given string) (string, error) {
 	}
 	dir, err := node.DefaultDir(os.Getenv)
 	if err != nil {
-		return "", refuse("%w; or give the folder of the host gates with --gates", err)
+		return "", command.Refuse("%w; or give the folder of the host gates with --gates", err)
 	}
 	if node.Exists(dir) {
 		return filepath.Join(dir, "data", "dc_hosts"), nil
@@ -254,7 +254,7 @@ func (p program) target(ctx context.Context, c *cycle.Cycle, f *folder.Folder, s
 			c.Log.Info("nothing to do", "target", f.Dir, "step", string(r.Step), "reason", r.Skipped)
 		}
 		if r.Step != cycle.Fetch && r.Failed > 0 {
-			err = cmp.Or(err, errWithErrors)
+			err = cmp.Or(err, command.ErrWithErrors)
 		}
 	}
 	return reports, err

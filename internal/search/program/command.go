@@ -25,11 +25,9 @@ import (
 	"hce/dc/internal/search/processor"
 )
 
-const exitText = `0 done, or stopped by a signal; 2 wrong arguments or a wrong configuration; 3 failed: no daemon, no
-manager, a locked folder, a full disk. All sub-commands use these numbers.`
-
-// refusal is a mistake of the user.
-type refusal struct{ error }
+const exitText = `0 done, or a service that was stopped by a signal; 2 wrong arguments or a wrong configuration; 3 failed:
+no daemon, no manager, a locked folder, a full disk; 4 interrupted by Ctrl-C or SIGTERM. All sub-commands use these
+numbers.`
 
 // program is hce-search.
 type program struct {
@@ -85,14 +83,7 @@ func (p program) leaf(text command.Text, o *options, do func(r *run) error) *com
 		if err != nil {
 			fmt.Fprintf(p.talk, "%s: %v\n", name, err)
 		}
-		var mistake refusal
-		switch {
-		case err == nil:
-			return command.ExitDone
-		case errors.As(err, &mistake):
-			return command.ExitRefused
-		}
-		return command.ExitFailed
+		return command.ExitOf(err)
 	})
 	c.Config(&o.config, name)
 	return c
@@ -101,7 +92,7 @@ func (p program) leaf(text command.Text, o *options, do func(r *run) error) *com
 func (p program) start(o options, do func(r *run) error) error {
 	s, err := read(o.config)
 	if err != nil {
-		return refusal{err}
+		return command.Refusal{Err: err}
 	}
 	log, end, err := s.openLog(p.talk)
 	if err != nil {
@@ -144,7 +135,7 @@ does, with the user's folder or --data. One process can write an index. It may b
 func (r *run) index() error {
 	dir, err := r.folder(r.dir())
 	if err != nil {
-		return refusal{err}
+		return command.Refusal{Err: err}
 	}
 	x, err := index.Open(dir)
 	if err != nil {
@@ -196,16 +187,16 @@ hce-search index.`,
 func (r *run) serve() error {
 	children, err := number("--processors", r.processors, 0, 64)
 	if err != nil {
-		return refusal{err}
+		return command.Refusal{Err: err}
 	}
 	dir, err := r.folder(r.dir())
 	if err != nil {
-		return refusal{err}
+		return command.Refusal{Err: err}
 	}
 	if r.archive != "" {
 		store, err := repository.Open(r.archive)
 		if err != nil {
-			return refusal{fmt.Errorf("archive of [Frontend]: %w", err)}
+			return command.Refusal{Err: fmt.Errorf("archive of [Frontend]: %w", err)}
 		}
 		defer store.Close()
 		r.frontend.Sources = []frontend.Source{&frontend.Archive{Store: store}}
@@ -295,25 +286,25 @@ func (r *run) process() error {
 	c := r.settings.processor
 	var err error
 	if c.Dir, err = r.folder(r.dir()); err != nil {
-		return refusal{err}
+		return command.Refusal{Err: err}
 	}
 	if r.options.name != "" {
 		c.Name = r.options.name
 	}
 	if r.kinds != "" {
 		if c.Kinds, err = kinds(r.kinds); err != nil {
-			return refusal{err}
+			return command.Refusal{Err: err}
 		}
 	}
 	n, err := number("--connections", r.connections, 1, manager.MaxConnections)
 	if err != nil {
-		return refusal{err}
+		return command.Refusal{Err: err}
 	}
 	if n > 0 {
 		c.Connections = int(n)
 	}
 	if n, err = number("--delay", r.delay, 0, 60_000); err != nil {
-		return refusal{err}
+		return command.Refusal{Err: err}
 	}
 	if r.delay != "" {
 		c.Delay = time.Duration(n) * time.Millisecond
@@ -352,7 +343,7 @@ index meanwhile. After a kill the old index is unchanged.`,
 	}, &o, func(r *run) error {
 		dir, err := r.folder(r.dir())
 		if err != nil {
-			return refusal{err}
+			return command.Refusal{Err: err}
 		}
 		n, err := index.Rebuild(r.ctx, dir)
 		if err == nil {
