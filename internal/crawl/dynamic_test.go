@@ -96,6 +96,8 @@ func scripted(t *testing.T) *server {
 			page(w, `<body><script>setTimeout(() => document.body.append("came late"), 300)</script>`)
 		case "/cookie":
 			page(w, `<body><script>document.cookie = "js=1; max-age=1000; path=/"</script>`)
+		case "/cookies":
+			page(w, `<body><script>for (let i = 1; i <= 40; i++) document.cookie = "js" + i + "=" + "x".repeat(4000) + "; max-age=1000; path=/"</script>`)
 		case "/old":
 			w.Header().Set("Content-Type", "text/html; charset=windows-1251")
 			fmt.Fprint(w, "<body>\xe6")
@@ -312,6 +314,17 @@ func TestDynamic(t *testing.T) {
 			if got := w.file(it, wire.ContentRaw); !strings.Contains(got, "default=1") || !strings.Contains(got, "js=1") {
 				t.Errorf("%s: %q", it.URL.URL, got)
 			}
+		}
+	})
+
+	// Chromium stores cookies of scripts later: more of them take longer.
+	t.Run("many cookies", func(t *testing.T) {
+		w := world(t)
+		w.job.Config.CookieDir = t.TempDir()
+		w.run(batchOf(w.item("s", s.URL+"/cookies")))
+		text, err := os.ReadFile(filepath.Join(w.job.Config.CookieDir, "s.json"))
+		if n := strings.Count(string(text), "\"js"); err != nil || n != 40 {
+			t.Errorf("%d cookies, %v", n, err)
 		}
 	})
 

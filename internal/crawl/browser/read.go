@@ -18,9 +18,12 @@ import (
 
 // readScript returns the document as text. It runs in an isolated world, where scripts of
 // the page cannot change built-in objects. Elements can hide properties of the document by
-// their names, in all worlds, so the getters come from the prototype.
+// their names, in all worlds, so the getters come from the prototype. A cookie that a script sets is
+// stored later, but before the page reads its cookies: so they are read here, before finish asks for them. A
+// document without cookies refuses.
 const readScript = `(() => {
 	const get = name => Object.getOwnPropertyDescriptor(Document.prototype, name).get.call(document);
+	try { get("cookie") } catch {}
 	const type = get("doctype"), root = get("documentElement");
 	let text = type ? new XMLSerializer().serializeToString(type) + "\n" : "";
 	if (root) text += root.outerHTML ?? new XMLSerializer().serializeToString(root);
