@@ -179,13 +179,15 @@ func (g *growingSite) finish(ctx context.Context) error {
 
 // disable ends the crawl of the site, and waits until crawler-task has stored all additions to Freq.
 func (g *growingSite) disable(ctx context.Context) error {
-	err := g.rig.Ask(ctx, "SITE_UPDATE", map[string]any{"id": g.id, "state": wire.SiteDisabled}, nil)
+	if err := g.rig.Ask(ctx, "SITE_UPDATE", map[string]any{"id": g.id, "state": wire.SiteDisabled}, nil); err != nil {
+		return err
+	}
 	select {
 	case <-ctx.Done():
-		err = ctx.Err()
+		return ctx.Err()
 	case <-time.After(flushTime):
+		return nil
 	}
-	return err
 }
 
 // waitStatus asks for the status until it is as wanted, with a pause in between. It fails if nothing

@@ -62,7 +62,8 @@ func (b *bucket) has(k Key) bool { return b[0] == k || b[1] == k || b[2] == k ||
 
 // Has reports whether the set has a key of a scope.
 func (s *Set) Has(scope Scope, key Key) bool {
-	return len(s.buckets) > 0 && s.bucketOf(key.in(scope)).has(key.in(scope))
+	k := key.in(scope)
+	return len(s.buckets) > 0 && s.bucketOf(k).has(k)
 }
 
 // Add remembers a key of a scope.

@@ -35,8 +35,8 @@ var linkFields = func() (list []linkField) {
 // keyField is the place of URLMd5.
 var keyField = slices.IndexFunc(linkFields, func(f linkField) bool { return f.key == `"urlMd5":` })
 
-// AppendLink appends the JSON of a link that follows last in a LinkList.
-func AppendLink(to []byte, l, last *LinkOut) ([]byte, error) {
+// appendLink appends the JSON of a link that follows last in a LinkList.
+func appendLink(to []byte, l, last *LinkOut) ([]byte, error) {
 	now, before := reflect.ValueOf(l).Elem(), reflect.ValueOf(last).Elem()
 	hasKey := l.URLMd5 == KeyOfURL(l.URL)
 	begin := byte('{')
@@ -97,21 +97,46 @@ func simple(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&`, r) }) < 0
 }
 
+const listBegin, listEnd = `{"same":[`, "]}"
+
+// LinkText is a LinkList that is written link by link. The zero value is empty.
+type LinkText struct {
+	N    int // links
+	text []byte
+	last LinkOut
+}
+
+// Add appends a link, unless it makes a text with others of most bytes or more; 0: no bound.
+func (t *LinkText) Add(l *LinkOut, most int) (fits bool, err error) {
+	begin := ","
+	if t.N == 0 {
+		begin = listBegin
+	}
+	text, err := appendLink(append(t.text, begin...), l, &t.last)
+	if err != nil || t.N > 0 && most > 0 && len(text) >= most {
+		return false, err
+	}
+	t.N, t.text, t.last = t.N+1, text, *l
+	return true, nil
+}
+
+// JSON returns the text of the list.
+func (t *LinkText) JSON() string {
+	if t.N == 0 {
+		return listBegin + listEnd
+	}
+	return string(t.text) + listEnd
+}
+
 // MarshalJSON writes the short form.
 func (list LinkList) MarshalJSON() ([]byte, error) {
-	text := []byte(`{"same":[`)
-	var last LinkOut
+	var t LinkText
 	for i := range list {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		var err error
-		if text, err = AppendLink(text, &list[i], &last); err != nil {
+		if _, err := t.Add(&list[i], 0); err != nil {
 			return nil, err
 		}
-		last = list[i]
 	}
-	return append(text, "]}"...), nil
+	return []byte(t.JSON()), nil
 }
 
 // plainLink is a LinkOut without methods.

@@ -77,16 +77,23 @@ func TestBrokerComesLater(t *testing.T) {
 	m.awaitRunning(t, "the batch managers work", true)
 }
 
-// Links travel to their owner once, and the owner's crawl manager gets a hint. They wait while the
-// broker is away, and while the owner cannot store them.
-func TestLinksTravel(t *testing.T) {
-	b := brokertest.Start(t, "alpha", "beta")
+// alphaAndBeta starts a broker and two machines that work.
+func alphaAndBeta(t *testing.T) (b *brokertest.Broker, alpha, beta *machine) {
+	t.Helper()
+	b = brokertest.Start(t, "alpha", "beta")
 	place(t, b, 1, "alpha", "beta")
-	alpha, beta := newMachine(t, b.Join(t, "alpha")), newMachine(t, b.Join(t, "beta"))
+	alpha, beta = newMachine(t, b.Join(t, "alpha")), newMachine(t, b.Join(t, "beta"))
 	close(alpha.caughtUp)
 	close(beta.caughtUp)
 	alpha.awaitRunning(t, "alpha works", true)
 	beta.awaitRunning(t, "beta works", true)
+	return b, alpha, beta
+}
+
+// Links travel to their owner once, and the owner's crawl manager gets a hint. They wait while the
+// broker is away, and while the owner cannot store them.
+func TestLinksTravel(t *testing.T) {
+	b, alpha, beta := alphaAndBeta(t)
 	_, hints := beta.state()
 	refuse := filepath.Join(beta.folder, "refuse")
 	if err := os.WriteFile(refuse, nil, 0o600); err != nil {
@@ -305,13 +312,7 @@ func (m *machine) stat(t *testing.T, name string) int {
 
 // Links are sent while the batch that found them runs: it may last as long as its sites have URLs.
 func TestLinksTravelDuringABatch(t *testing.T) {
-	b := brokertest.Start(t, "alpha", "beta")
-	place(t, b, 1, "alpha", "beta")
-	alpha, beta := newMachine(t, b.Join(t, "alpha")), newMachine(t, b.Join(t, "beta"))
-	close(alpha.caughtUp)
-	close(beta.caughtUp)
-	alpha.awaitRunning(t, "alpha works", true)
-	beta.awaitRunning(t, "beta works", true)
+	_, alpha, beta := alphaAndBeta(t)
 	task := executor.Task{ID: "crawl-1", Type: batches.CrawlTask, Stages: []executor.Stage{stage("crawler", alpha.folder)}, Stdin: []byte("{}")}
 	if err := alpha.pool.Submit(t.Context(), task); err != nil {
 		t.Fatal(err)

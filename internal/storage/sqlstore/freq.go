@@ -79,9 +79,6 @@ func (m *freqMemory) stale(site string, epoch int64) bool {
 func (m *freqMemory) add(site string, epoch int64, list []raised, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.idle != nil {
-		m.idle.Stop()
-	}
 	if m.epochs == nil {
 		m.epochs = map[string]int64{}
 	}
@@ -93,13 +90,13 @@ func (m *freqMemory) add(site string, epoch int64, list []raised, now time.Time)
 func (m *freqMemory) giveBack(site string, list []raised, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.idle != nil {
-		m.idle.Stop()
-	}
 	m.addAll(site, list, now)
 }
 
 func (m *freqMemory) addAll(site string, list []raised, now time.Time) {
+	if m.idle != nil {
+		m.idle.Stop()
+	}
 	if len(list) == 0 {
 		return
 	}
@@ -223,11 +220,9 @@ func listOf(sum map[linkKey]int64) []raised {
 
 // inOrder sorts a list by its keys.
 func inOrder(list []raised) []raised {
-	slices.SortFunc(list, func(a, b raised) int { return compareKeys(a.key, b.key) })
+	slices.SortFunc(list, func(a, b raised) int { return bytes.Compare(a.key[:], b.key[:]) })
 	return list
 }
-
-func compareKeys(a, b linkKey) int { return bytes.Compare(a[:], b[:]) }
 
 // byRow is sum in the order of the rows of a site, without missing rows. MySQL orders them by
 // their keys, and the pages of a few rows fit into the cache in any order.
@@ -249,29 +244,19 @@ func (s *Store) byRow(ctx context.Context, id string, sum map[linkKey]int64) ([]
 // those that do not exist.
 func (t *tx) places(site string, list []raised) ([]raised, error) {
 	placed := make([]raised, 0, len(list))
-	var md5 string
-	var row int64
-	targets := []any{&md5, &row}
-	text := "SELECT URLMd5, rowid FROM " + t.table(sqldb.URLs, site) + ofKeys
-	err := chunks(list, func(in string, part []any) error {
-		args := append(make([]any, 0, 1+len(part)), site)
-		for _, r := range part {
-			args = append(args, textOf(r.(raised).key))
+	for part := range slices.Chunk(list, chunkSizes[len(chunkSizes)-1]) {
+		keys := mapped(part, func(r raised) string { return textOf(r.key) })
+		err := eachIn(t, keys, "SELECT URLMd5, rowid FROM "+t.table(sqldb.URLs, site)+ofKeys, []any{site}, pair(func(md5 string, row int64) {
+			if i, found := slices.BinarySearch(keys, md5); found {
+				placed = append(placed, raised{part[i].key, row, part[i].n})
+			}
+		}))
+		if err != nil {
+			return nil, err
 		}
-		return t.Each(text+in, args, func(scan func(...any) error) error {
-			if err := scan(targets...); err != nil {
-				return err
-			}
-			key, _ := linkKeyOf(md5)
-			i, found := slices.BinarySearchFunc(list, key, func(r raised, key linkKey) int { return compareKeys(r.key, key) })
-			if found {
-				placed = append(placed, raised{key, row, list[i].n})
-			}
-			return nil
-		})
-	})
+	}
 	slices.SortFunc(placed, func(a, b raised) int { return cmp.Compare(a.row, b.row) })
-	return placed, err
+	return placed, nil
 }
 
 // duePart removes and returns additions that the next transaction should store.

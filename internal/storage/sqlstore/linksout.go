@@ -98,59 +98,31 @@ func (t *tx) queuedKeys(site string, md5s []string) (map[string]bool, error) {
 
 // bundle stores links, in bundles of one owner and at most maxBundle bytes, or of one link.
 func (t *tx) bundle(site string, links []wire.LinkOut) error {
-	open := map[string]*openBundle{}
+	open := map[string]*wire.LinkText{}
 	var rows [][]any
 	keep := func(owner string) {
-		b := open[owner]
-		rows = append(rows, []any{site, owner, b.count, string(b.text) + "]}"})
+		rows = append(rows, []any{site, owner, open[owner].N, open[owner].JSON()})
 		delete(open, owner)
 	}
 	for i := range links {
 		owner := t.place.OwnerOfURL(links[i].URL)
-		if b := open[owner]; b != nil {
-			fits, err := b.add(&links[i])
-			if err != nil {
+		for added := false; !added; {
+			if open[owner] == nil {
+				open[owner] = &wire.LinkText{}
+			}
+			var err error
+			if added, err = open[owner].Add(&links[i], maxBundle); err != nil {
 				return err
 			}
-			if fits {
-				continue
+			if !added {
+				keep(owner)
 			}
-			keep(owner)
-		}
-		b := &openBundle{text: []byte(`{"same":[`), last: &wire.LinkOut{}}
-		open[owner] = b
-		if _, err := b.add(&links[i]); err != nil {
-			return err
 		}
 	}
 	for _, owner := range slices.Sorted(maps.Keys(open)) {
 		keep(owner)
 	}
 	return t.insertRows("INSERT INTO "+t.DB.Table(sqldb.Sites, "links_waiting")+" (Site_Id, Owner, N, Links)", rows)
-}
-
-// openBundle is the beginning of a wire.LinkList.
-type openBundle struct {
-	text  []byte
-	count int
-	last  *wire.LinkOut
-}
-
-// add adds a link, unless it makes a bundle with others too large.
-func (b *openBundle) add(l *wire.LinkOut) (fits bool, err error) {
-	text := b.text
-	if b.count > 0 {
-		text = append(text, ',')
-	}
-	if text, err = wire.AppendLink(text, l, b.last); err != nil {
-		return false, err
-	}
-	if b.count > 0 && len(text) >= maxBundle {
-		return false, nil
-	}
-	b.text, b.last = text, l
-	b.count++
-	return true, nil
 }
 
 // waitingBundle is a row of links_waiting.
