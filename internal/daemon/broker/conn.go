@@ -124,7 +124,9 @@ func (c *Conn) options(ctx context.Context, d DialConfig) ([]nats.Option, error)
 		nats.ReconnectBufSize(-1), // a publish without a connection is an error at once
 		nats.IgnoreAuthErrorAbort(), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			c.log.Warn("broker: connection lost", "error", err)
+			if err != nil { // without one the connection was closed on this side
+				c.log.Warn("broker: connection lost", "error", err)
+			}
 			state(false)
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {

@@ -45,12 +45,16 @@ func (l logger) Debugf(format string, v ...any) {
 // Tracef logs nothing.
 func (l logger) Tracef(string, ...any) {}
 
-// line logs a line. Lines about a connection begin with its address, so all of a level are one
-// kind of line for the throttle; a peer must not choose the kind.
+// line logs a line. Lines about a connection begin with its address, so they are two kinds of a level
+// for the throttle: failed handshakes and all others. A peer cannot make more kinds.
 func (l logger) line(level slog.Level, format string, v []any) {
 	suppressed := 0
 	if strings.Contains(format, " - cid:") || strings.Contains(format, "TLS") {
-		n, ok := l.throttle.Allow(level.String(), time.Now())
+		kind := level.String()
+		if strings.Contains(format, "TLS handshake error") {
+			kind = "handshake"
+		}
+		n, ok := l.throttle.Allow(kind, time.Now())
 		if !ok {
 			return
 		}

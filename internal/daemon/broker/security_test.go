@@ -407,22 +407,25 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = foreign.Close(brokertest.Context(t)) })
-	for name, change := range map[string]func(*broker.Join){
-		"plain":             func(j *broker.Join) { j.URLs, j.CA = []string{"nats://127.0.0.1:" + port}, "" },
-		"unknown authority": func(j *broker.Join) { j.CA = foreign.Join("alpha", seed).CA },
-		"the system's":      func(j *broker.Join) { j.CA = "" },
-		"another name":      func(j *broker.Join) { j.ServerName = "localhost" },
-		"not TLS first":     func(j *broker.Join) { j.TLSFirst = false },
-		"unknown key":       func(j *broker.Join) { j.Seed = newSeed(t) },
+	for _, c := range []struct { // the unknown key first: its line must not suppress those of handshakes
+		name   string
+		change func(*broker.Join)
+	}{
+		{"unknown key", func(j *broker.Join) { j.Seed = newSeed(t) }},
+		{"plain", func(j *broker.Join) { j.URLs, j.CA = []string{"nats://127.0.0.1:" + port}, "" }},
+		{"unknown authority", func(j *broker.Join) { j.CA = foreign.Join("alpha", seed).CA }},
+		{"the system's", func(j *broker.Join) { j.CA = "" }},
+		{"another name", func(j *broker.Join) { j.ServerName = "localhost" }},
+		{"not TLS first", func(j *broker.Join) { j.TLSFirst = false }},
 	} {
 		bad := good
-		change(&bad)
+		c.change(&bad)
 		ctx, cancel := context.WithTimeout(brokertest.Context(t), 5*time.Second)
 		if !bad.TLSFirst || bad.CA == "" { // both sides wait for the other to begin
 			ctx, cancel = context.WithTimeout(ctx, 500*time.Millisecond)
 		}
 		if _, err := broker.Dial(ctx, broker.DialConfig{Join: bad, Log: silent}); err == nil {
-			t.Errorf("%s: connected", name)
+			t.Errorf("%s: connected", c.name)
 		}
 		cancel()
 	}
