@@ -24,7 +24,7 @@ const (
 	smallestSize = 10_000
 	// So many sites of the smallest size are measured, half of them at the end: one takes two seconds,
 	// and a machine is not as fast in one minute as in the next.
-	smallestSites = 6
+	smallestSites = 20
 	// A page of a large site links to the start pages of the site and of its section, to its
 	// neighbours, and to some pages anywhere.
 	hubLinks, hubs       = 25, 200

@@ -96,20 +96,10 @@ func (s *Store) FinishCrawl(ctx context.Context, batchID int64, list []wire.Site
 	now := s.o.Now()
 	done := make([]*finishing, len(list))
 	waited := make([][]raised, len(list))
-	giveBack := func() {
-		for i := range list {
-			s.freq.giveBack(list[i].Site, waited[i], now)
-		}
-	}
 	saved := make([]wire.Saved, len(list))
 	order := make([]int, len(list)) // of the sites' locks, the same for all processes
 	for i := range list {
-		var err error
-		order[i] = i
-		if waited[i], err = s.duePart(ctx, list[i].Site, now); err != nil {
-			giveBack()
-			return saved, err
-		}
+		order[i], waited[i] = i, s.duePart(list[i].Site, now)
 	}
 	slices.SortFunc(order, func(i, j int) int { return strings.Compare(list[i].Site, list[j].Site) })
 	err := s.update(ctx, "FinishCrawl", func(t *tx) error {
@@ -135,7 +125,9 @@ func (s *Store) FinishCrawl(ctx context.Context, batchID int64, list []wire.Site
 	})
 	if err != nil {
 		if !errors.Is(err, sqldb.ErrUncertain) { // then it may be stored
-			giveBack()
+			for i := range list {
+				s.freq.giveBack(list[i].Site, waited[i], now)
+			}
 		}
 		return saved, err
 	}

@@ -15,8 +15,9 @@ import (
 
 // The Freq of known links is raised later, for many pages together (Options.FreqDelay): the links
 // of a page lie all over the table, and each raised row rewrites a page of the database. So
-// many additions wait longer than few. They are stored in the order of the rows, a part with each
-// FinishCrawl: a page of the database is rewritten once, and no transaction is long.
+// many additions wait longer than few. They are stored in the order of the rows, which is looked up in
+// the background, a part with each FinishCrawl: a page of the database is rewritten once, and no
+// transaction is long.
 //
 // A row that is deleted, or reset by SITE_CLEANUP, and made again in the meantime may be raised
 // by pages from before.
@@ -60,12 +61,23 @@ type freqMemory struct {
 
 // siteFreq are the additions of a site.
 type siteFreq struct {
-	sum   map[linkKey]int64
-	since time.Time // of the oldest in sum
-	queue []raised  // earlier ones in the order of the rows
+	sum    map[linkKey]int64
+	since  time.Time // of the oldest in sum
+	lookup *lookup   // earlier ones, whose order is being looked up; nil: none
+	queue  []raised  // earlier ones in the order of the rows
 }
 
-func (s *siteFreq) size() int { return len(s.sum) + len(s.queue) }
+// lookup are additions whose order is being looked up. They belong to a siteFreq as long as it refers
+// to them.
+type lookup struct{ sum map[linkKey]int64 }
+
+func (s *siteFreq) size() int {
+	n := len(s.sum) + len(s.queue)
+	if s.lookup != nil {
+		n += len(s.lookup.sum)
+	}
+	return n
+}
 
 // stale reports whether the last additions to a site are of another epoch.
 func (m *freqMemory) stale(site string, epoch int64) bool {
@@ -123,34 +135,57 @@ func (m *freqMemory) site(id string) *siteFreq {
 	return s
 }
 
-// ripe removes and returns the sum of a site whose queue is empty, if it should be stored now.
-func (m *freqMemory) ripe(site string, delay time.Duration, now time.Time) map[linkKey]int64 {
+// ripe returns the sum of a site as a lookup, if it should be stored now and no earlier ones wait.
+func (m *freqMemory) ripe(site string, delay time.Duration, now time.Time) *lookup {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.sites[site]
-	if s == nil || len(s.queue) > 0 {
+	if s == nil || s.lookup != nil || len(s.queue) > 0 {
 		return nil
 	}
-	n, age := len(s.sum), now.Sub(s.since)
-	if n > m.few {
+	if len(s.sum) > m.few {
 		delay = m.longest
 	}
-	if age < delay && m.size < m.most {
+	if now.Sub(s.since) < delay && m.size < m.most {
 		return nil
 	}
-	return m.remove(site, s)
+	s.lookup, s.sum = &lookup{s.sum}, nil
+	return s.lookup
+}
+
+// found makes the ordered list of a lookup the queue of its site. It does nothing if the additions were removed
+// meanwhile.
+func (m *freqMemory) found(site string, l *lookup, list []raised) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sites[site]
+	if s == nil || s.lookup != l {
+		return
+	}
+	m.size -= s.size()
+	s.lookup, s.queue = nil, list
+	m.size += s.size()
+	if s.size() == 0 {
+		delete(m.sites, site)
+	}
 }
 
 // remove removes and returns all additions of a site.
 func (m *freqMemory) remove(site string, s *siteFreq) map[linkKey]int64 {
 	m.size -= s.size()
 	delete(m.sites, site)
-	if len(s.queue) == 0 {
+	if len(s.queue) == 0 && s.lookup == nil {
 		return s.sum
 	}
 	sum := sumOf(s.queue)
-	for key, n := range s.sum {
-		sum[key] += n
+	add := func(more map[linkKey]int64) {
+		for key, n := range more {
+			sum[key] += n
+		}
+	}
+	add(s.sum)
+	if s.lookup != nil {
+		add(s.lookup.sum)
 	}
 	return sum
 }
@@ -224,11 +259,14 @@ func inOrder(list []raised) []raised {
 	return list
 }
 
-// byRow is sum in the order of the rows of a site, without missing rows. MySQL orders them by
+// ordered reports whether the order of n keys serves as that of their rows. MySQL orders rows by
 // their keys, and the pages of a few rows fit into the cache in any order.
+func (s *Store) ordered(n int) bool { return s.db.Dialect() == expr.MySQL || n <= s.freq.few }
+
+// byRow is sum in the order of the rows of a site, without missing rows.
 func (s *Store) byRow(ctx context.Context, id string, sum map[linkKey]int64) ([]raised, error) {
 	list := listOf(sum)
-	if s.db.Dialect() == expr.MySQL || len(list) <= s.freq.few {
+	if s.ordered(len(list)) {
 		return list, nil
 	}
 	return result(ctx, s.view, "FreqRows", func(t *tx) ([]raised, error) {
@@ -259,17 +297,24 @@ func (t *tx) places(site string, list []raised) ([]raised, error) {
 	return placed, nil
 }
 
-// duePart removes and returns additions that the next transaction should store.
-func (s *Store) duePart(ctx context.Context, site string, now time.Time) ([]raised, error) {
-	if sum := s.freq.ripe(site, s.o.FreqDelay, now); len(sum) > 0 {
-		list, err := s.byRow(ctx, site, sum)
-		if err != nil {
-			s.freq.giveBack(site, listOf(sum), now)
-			return nil, err
-		}
-		s.freq.put(site, list)
+// duePart removes and returns additions that the next transaction should store. Where the order of the
+// rows must be looked up, the transactions after that have them.
+func (s *Store) duePart(site string, now time.Time) []raised {
+	switch l := s.freq.ripe(site, s.o.FreqDelay, now); {
+	case l == nil:
+	case s.ordered(len(l.sum)):
+		s.freq.found(site, l, listOf(l.sum))
+	default:
+		go func() {
+			list, err := s.byRow(context.Background(), site, l.sum)
+			if err != nil {
+				s.o.Log.Warn("cannot look up the rows of links; they are stored in the order of their keys", "site", site, "error", err)
+				list = listOf(l.sum)
+			}
+			s.freq.found(site, l, list)
+		}()
 	}
-	return s.freq.next(site, s.freq.part), nil
+	return s.freq.next(site, s.freq.part)
 }
 
 // raiseFreq adds to the Freq of rows, with one UPDATE for each distinct number and list of
