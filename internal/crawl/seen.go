@@ -28,7 +28,7 @@ func (s *seenLinks) has(site string, key [md5.Size]byte) bool {
 func (s *seenLinks) add(site string, key [md5.Size]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keys.Add(s.scope(site), key)
+	s.keys.Add(s.scope(site), key, 0)
 }
 
 func (s *seenLinks) scope(site string) keyset.Scope {

@@ -1,11 +1,12 @@
-// Package keyset remembers keys in bounded memory, such as those of links that were met before. A set
-// may forget a key, and never invents one.
+// Package keyset remembers keys in bounded memory, such as those of links that were met before, and a
+// number with each. A set may forget a key, and never invents one.
 package keyset
 
 import (
 	"crypto/md5"
 	"crypto/rand"
 	"encoding/binary"
+	"slices"
 )
 
 // Key is an MD5, or another number of 128 bits that nobody can choose freely. The zero key is never
@@ -18,15 +19,19 @@ type Scope Key
 // width is the number of keys in a bucket: a cache line.
 const width = 4
 
-type bucket [width]Key
+type (
+	bucket  [width]Key
+	numbers [width]uint32
+)
 
 // Set is a set of keys. It grows with its keys up to Max of them, of which a few are forgotten; then new
 // keys replace old ones. Goroutines may not share it. The zero value is empty and has no bound.
 type Set struct {
-	Max int // most keys, 16 bytes each; rounded up to a power of two; 0: no bound
+	Max int // most keys, 16 bytes each, 20 with numbers; rounded up to a power of two; 0: no bound
 
 	secret  Key
-	buckets []bucket // a power of two, or none
+	buckets []bucket  // a power of two, or none
+	numbers []numbers // of the keys in buckets; nil: all are 0
 	size    int
 	next    uint32 // place of the next key in a full bucket
 }
@@ -53,41 +58,61 @@ func (k Key) in(scope Scope) Key {
 	return out
 }
 
-// bucketOf returns where a key is if the set has it.
-func (s *Set) bucketOf(k Key) *bucket {
-	return &s.buckets[binary.LittleEndian.Uint64(k[:])&uint64(len(s.buckets)-1)]
+// bucketOf returns the bucket that holds a key if the set has it.
+func (s *Set) bucketOf(k Key) uint64 {
+	return binary.LittleEndian.Uint64(k[:]) & uint64(len(s.buckets)-1)
 }
 
-func (b *bucket) has(k Key) bool { return b[0] == k || b[1] == k || b[2] == k || b[3] == k }
+// place returns where a key is, or -1.
+func (b *bucket) place(k Key) int { return slices.Index(b[:], k) }
 
 // Has reports whether the set has a key of a scope.
 func (s *Set) Has(scope Scope, key Key) bool {
-	k := key.in(scope)
-	return len(s.buckets) > 0 && s.bucketOf(k).has(k)
+	_, has := s.Number(scope, key)
+	return has
 }
 
-// Add remembers a key of a scope.
-func (s *Set) Add(scope Scope, key Key) {
+// Number returns the number that was added with a key of a scope, if the set has the key.
+func (s *Set) Number(scope Scope, key Key) (number uint32, has bool) {
+	if len(s.buckets) == 0 {
+		return 0, false
+	}
+	k := key.in(scope)
+	at := s.bucketOf(k)
+	i := s.buckets[at].place(k)
+	if i >= 0 && s.numbers != nil {
+		number = s.numbers[at][i]
+	}
+	return number, i >= 0
+}
+
+// Add remembers a key of a scope with a number. A key that the set has gets the new number.
+func (s *Set) Add(scope Scope, key Key, number uint32) {
 	if s.size >= len(s.buckets)*width/2 {
 		s.grow()
 	}
-	s.add(key.in(scope))
+	if number != 0 && s.numbers == nil {
+		s.numbers = make([]numbers, len(s.buckets))
+	}
+	s.add(key.in(scope), number)
 }
 
-func (s *Set) add(k Key) {
-	b := s.bucketOf(k)
-	if b.has(k) {
-		return
-	}
-	for i := range b {
-		if b[i] == (Key{}) {
-			b[i] = k
+func (s *Set) add(k Key, number uint32) {
+	at := s.bucketOf(k)
+	b := &s.buckets[at]
+	i := b.place(k)
+	if i < 0 {
+		if i = b.place(Key{}); i >= 0 {
 			s.size++
-			return
+		} else {
+			i = int(s.next % width)
+			s.next++
 		}
+		b[i] = k
 	}
-	b[s.next%width] = k
-	s.next++
+	if s.numbers != nil {
+		s.numbers[at][i] = number
+	}
 }
 
 // grow doubles the set up to its bound.
@@ -96,12 +121,19 @@ func (s *Set) grow() {
 	if s.Max > 0 && n*width >= 2*s.Max && len(s.buckets) > 0 {
 		return
 	}
-	old := s.buckets
+	keys, old := s.buckets, s.numbers
 	s.buckets, s.size = make([]bucket, n), 0
-	for i := range old {
-		for _, k := range old[i] {
-			if k != (Key{}) {
-				s.add(k)
+	if old != nil {
+		s.numbers = make([]numbers, n)
+	}
+	for at := range keys {
+		for i, k := range keys[at] {
+			switch {
+			case k == (Key{}):
+			case old == nil:
+				s.add(k, 0)
+			default:
+				s.add(k, old[at][i])
 			}
 		}
 	}

@@ -8,7 +8,10 @@ import (
 
 func key(i int) Key { return md5.Sum([]byte(strconv.Itoa(i))) }
 
-// A set has most of the keys that fit, and none that was not added in the same scope.
+// numberOf is 0 for the first keys, which a set holds without numbers.
+func numberOf(i int) uint32 { return uint32(max(i-100, 0)) }
+
+// A set has most of the keys that fit, with their numbers, and none that was not added in the same scope.
 func TestSet(t *testing.T) {
 	for _, most := range []int{0, 1000, 1 << 14} {
 		s := Set{Max: most}
@@ -18,9 +21,9 @@ func TestSet(t *testing.T) {
 			if s.Has(a, key(i)) {
 				t.Fatalf("max %d: has key %d before it was added", most, i)
 			}
-			s.Add(a, key(i))
-			if !s.Has(a, key(i)) {
-				t.Fatalf("max %d: the newest key %d is missing", most, i)
+			s.Add(a, key(i), numberOf(i))
+			if number, has := s.Number(a, key(i)); !has || number != numberOf(i) {
+				t.Fatalf("max %d: the newest key %d: %t, number %d", most, i, has, number)
 			}
 		}
 		n := 0
@@ -28,8 +31,12 @@ func TestSet(t *testing.T) {
 			if s.Has(b, key(i)) || s.Has(later, key(i)) {
 				t.Fatalf("max %d: key %d is in another scope", most, i)
 			}
-			if s.Has(a, key(i)) {
+			number, has := s.Number(a, key(i))
+			if has {
 				n++
+			}
+			if has && number != numberOf(i) {
+				t.Fatalf("max %d: key %d has the number %d", most, i, number)
 			}
 		}
 		least, slots := added*9/10, 2*added*2
@@ -42,15 +49,15 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// A key that is added again takes no second place.
+// A key that is added again takes no second place, and has its last number.
 func TestAddAgain(t *testing.T) {
 	var s Set
 	scope := s.Scope("", 0)
-	for range 100 {
-		s.Add(scope, key(1))
+	for i := range 100 {
+		s.Add(scope, key(1), uint32(i))
 	}
-	if s.Len() != 1 {
-		t.Errorf("%d keys", s.Len())
+	if number, _ := s.Number(scope, key(1)); s.Len() != 1 || number != 99 {
+		t.Errorf("%d keys, number %d", s.Len(), number)
 	}
 }
 
@@ -67,7 +74,7 @@ func BenchmarkHas(b *testing.B) {
 	s := Set{}
 	scope := s.Scope("a", 1)
 	for i := range 1 << 19 {
-		s.Add(scope, key(i))
+		s.Add(scope, key(i), 0)
 	}
 	k := key(7)
 	for i := range b.N {

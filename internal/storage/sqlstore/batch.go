@@ -111,7 +111,9 @@ func (s *Store) FinishCrawl(ctx context.Context, batchID int64, list []wire.Site
 			}
 			f.removes = slices.ContainsFunc(list[i].Results, func(r wire.Fetched) bool { return r.Rules != nil && r.Rules.RemoveMost > 0 })
 			if f.removes || s.freq.stale(site, f.epoch) { // before a deleted row is inserted again
-				waited[i] = append(waited[i], listOf(s.freq.all(site))...)
+				sum := s.freq.all(site) // raiseFreq needs each key once
+				sum.add(waited[i])
+				waited[i] = listOf(sum)
 			}
 			f.waited, done[i] = waited[i], f
 			if err := f.run(list[i].Results); err != nil {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -15,9 +16,8 @@ import (
 
 // The Freq of known links is raised later, for many pages together (Options.FreqDelay): the links
 // of a page lie all over the table, and each raised row rewrites a page of the database. So
-// many additions wait longer than few. They are stored in the order of the rows, which is looked up in
-// the background, a part with each FinishCrawl: a page of the database is rewritten once, and no
-// transaction is long.
+// many additions wait longer than few. They are stored in the order of the rows, a part with each
+// FinishCrawl: a page of the database is rewritten once, and no transaction is long.
 //
 // A row that is deleted, or reset by SITE_CLEANUP, and made again in the meantime may be raised
 // by pages from before.
@@ -25,17 +25,38 @@ import (
 // raised is an addition to the Freq of a row.
 type raised struct {
 	key linkKey
-	row int64 // rowid in SQLite, to be checked by the key; 0: not known
+	row uint32 // rowid in SQLite, to be checked by the key; 0: not known
 	n   int64
 }
 
-// sumOf is the sum of a list by key.
-func sumOf(list []raised) map[linkKey]int64 {
-	sum := make(map[linkKey]int64, len(list))
-	for _, r := range list {
-		sum[r.key] += r.n
+// placeColumn is the column with the place of a row; 0 in MySQL, which orders rows by their keys.
+func (t *tx) placeColumn() string {
+	if t.DB.Dialect() == expr.MySQL {
+		return "0"
 	}
-	return sum
+	return "rowid"
+}
+
+// placeOf is a rowid as raised has it. A larger one counts as not known.
+func placeOf(rowid int64) uint32 {
+	if rowid < 0 || rowid > math.MaxUint32 {
+		return 0
+	}
+	return uint32(rowid)
+}
+
+// freqSum are the additions to the Freq of rows by key.
+type freqSum map[linkKey]addition
+
+type addition struct {
+	row uint32
+	n   int64
+}
+
+func (s freqSum) add(list []raised) {
+	for _, r := range list {
+		s[r.key] = addition{r.row, s[r.key].n + r.n}
+	}
 }
 
 // freqLimits say when additions are stored.
@@ -61,23 +82,12 @@ type freqMemory struct {
 
 // siteFreq are the additions of a site.
 type siteFreq struct {
-	sum    map[linkKey]int64
-	since  time.Time // of the oldest in sum
-	lookup *lookup   // earlier ones, whose order is being looked up; nil: none
-	queue  []raised  // earlier ones in the order of the rows
+	sum   freqSum
+	since time.Time // of the oldest in sum
+	queue []raised  // earlier ones in the order of the rows
 }
 
-// lookup are additions whose order is being looked up. They belong to a siteFreq as long as it refers
-// to them.
-type lookup struct{ sum map[linkKey]int64 }
-
-func (s *siteFreq) size() int {
-	n := len(s.sum) + len(s.queue)
-	if s.lookup != nil {
-		n += len(s.lookup.sum)
-	}
-	return n
-}
+func (s *siteFreq) size() int { return len(s.sum) + len(s.queue) }
 
 // stale reports whether the last additions to a site are of another epoch.
 func (m *freqMemory) stale(site string, epoch int64) bool {
@@ -115,11 +125,9 @@ func (m *freqMemory) addAll(site string, list []raised, now time.Time) {
 	s := m.site(site)
 	m.size -= s.size()
 	if len(s.sum) == 0 {
-		s.sum, s.since = map[linkKey]int64{}, now
+		s.sum, s.since = freqSum{}, now
 	}
-	for _, r := range list {
-		s.sum[r.key] += r.n
-	}
+	s.sum.add(list)
 	m.size += s.size()
 }
 
@@ -135,69 +143,43 @@ func (m *freqMemory) site(id string) *siteFreq {
 	return s
 }
 
-// ripe returns the sum of a site as a lookup, if it should be stored now and no earlier ones wait.
-func (m *freqMemory) ripe(site string, delay time.Duration, now time.Time) *lookup {
+// ripe removes and returns the sum of a site whose queue is empty, if it should be stored now.
+func (m *freqMemory) ripe(site string, delay time.Duration, now time.Time) freqSum {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.sites[site]
-	if s == nil || s.lookup != nil || len(s.queue) > 0 {
+	if s == nil || len(s.queue) > 0 {
 		return nil
 	}
-	if len(s.sum) > m.few {
+	n, age := len(s.sum), now.Sub(s.since)
+	if n > m.few {
 		delay = m.longest
 	}
-	if now.Sub(s.since) < delay && m.size < m.most {
+	if age < delay && m.size < m.most {
 		return nil
 	}
-	s.lookup, s.sum = &lookup{s.sum}, nil
-	return s.lookup
-}
-
-// found makes the ordered list of a lookup the queue of its site. It does nothing if the additions were removed
-// meanwhile.
-func (m *freqMemory) found(site string, l *lookup, list []raised) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.sites[site]
-	if s == nil || s.lookup != l {
-		return
-	}
-	m.size -= s.size()
-	s.lookup, s.queue = nil, list
-	m.size += s.size()
-	if s.size() == 0 {
-		delete(m.sites, site)
-	}
+	return m.remove(site, s)
 }
 
 // remove removes and returns all additions of a site.
-func (m *freqMemory) remove(site string, s *siteFreq) map[linkKey]int64 {
+func (m *freqMemory) remove(site string, s *siteFreq) freqSum {
 	m.size -= s.size()
 	delete(m.sites, site)
-	if len(s.queue) == 0 && s.lookup == nil {
-		return s.sum
+	if s.sum == nil {
+		s.sum = freqSum{}
 	}
-	sum := sumOf(s.queue)
-	add := func(more map[linkKey]int64) {
-		for key, n := range more {
-			sum[key] += n
-		}
-	}
-	add(s.sum)
-	if s.lookup != nil {
-		add(s.lookup.sum)
-	}
-	return sum
+	s.sum.add(s.queue)
+	return s.sum
 }
 
 // all removes and returns all additions of a site.
-func (m *freqMemory) all(site string) map[linkKey]int64 {
+func (m *freqMemory) all(site string) freqSum {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s := m.sites[site]; s != nil {
 		return m.remove(site, s)
 	}
-	return nil
+	return freqSum{}
 }
 
 // put adds a list in the order of the rows to the queue of a site.
@@ -244,81 +226,34 @@ func (m *freqMemory) waiting(most int) (sites []string) {
 	return sites
 }
 
-// listOf is sum in the order of its keys.
-func listOf(sum map[linkKey]int64) []raised {
+// listOf is sum in the order of the rows.
+func listOf(sum freqSum) []raised {
 	list := make([]raised, 0, len(sum))
-	for key, n := range sum {
-		list = append(list, raised{key: key, n: n})
+	for key, a := range sum {
+		list = append(list, raised{key, a.row, a.n})
 	}
 	return inOrder(list)
 }
 
-// inOrder sorts a list by its keys.
+// inOrder sorts a list by its rows, and those that are not known by their keys.
 func inOrder(list []raised) []raised {
-	slices.SortFunc(list, func(a, b raised) int { return bytes.Compare(a.key[:], b.key[:]) })
+	slices.SortFunc(list, func(a, b raised) int {
+		if a.row != b.row {
+			return cmp.Compare(a.row, b.row)
+		}
+		return bytes.Compare(a.key[:], b.key[:])
+	})
 	return list
 }
 
-// ordered reports whether the order of n keys serves as that of their rows. MySQL orders rows by
-// their keys, and the pages of a few rows fit into the cache in any order.
-func (s *Store) ordered(n int) bool { return s.db.Dialect() == expr.MySQL || n <= s.freq.few }
-
-// byRow is sum in the order of the rows of a site, without missing rows.
-func (s *Store) byRow(ctx context.Context, id string, sum map[linkKey]int64) ([]raised, error) {
-	list := listOf(sum)
-	if s.ordered(len(list)) {
-		return list, nil
-	}
-	return result(ctx, s.view, "FreqRows", func(t *tx) ([]raised, error) {
-		site, err := t.storedID(id)
-		if err != nil || site == "" {
-			return nil, err
-		}
-		return t.places(site, list)
-	})
-}
-
-// places returns a list, which is in the order of its keys, in the order of the rows. It leaves out
-// those that do not exist.
-func (t *tx) places(site string, list []raised) ([]raised, error) {
-	placed := make([]raised, 0, len(list))
-	for part := range slices.Chunk(list, chunkSizes[len(chunkSizes)-1]) {
-		keys := mapped(part, func(r raised) string { return textOf(r.key) })
-		err := eachIn(t, keys, "SELECT URLMd5, rowid FROM "+t.table(sqldb.URLs, site)+ofKeys, []any{site}, pair(func(md5 string, row int64) {
-			if i, found := slices.BinarySearch(keys, md5); found {
-				placed = append(placed, raised{part[i].key, row, part[i].n})
-			}
-		}))
-		if err != nil {
-			return nil, err
-		}
-	}
-	slices.SortFunc(placed, func(a, b raised) int { return cmp.Compare(a.row, b.row) })
-	return placed, nil
-}
-
-// duePart removes and returns additions that the next transaction should store. Where the order of the
-// rows must be looked up, the transactions after that have them.
+// duePart removes and returns additions that the next transaction should store.
 func (s *Store) duePart(site string, now time.Time) []raised {
-	switch l := s.freq.ripe(site, s.o.FreqDelay, now); {
-	case l == nil:
-	case s.ordered(len(l.sum)):
-		s.freq.found(site, l, listOf(l.sum))
-	default:
-		go func() {
-			list, err := s.byRow(context.Background(), site, l.sum)
-			if err != nil {
-				s.o.Log.Warn("cannot look up the rows of links; they are stored in the order of their keys", "site", site, "error", err)
-				list = listOf(l.sum)
-			}
-			s.freq.found(site, l, list)
-		}()
-	}
+	s.freq.put(site, listOf(s.freq.ripe(site, s.o.FreqDelay, now)))
 	return s.freq.next(site, s.freq.part)
 }
 
 // raiseFreq adds to the Freq of rows, with one UPDATE for each distinct number and list of
-// keys. Missing rows are ignored.
+// keys. Each key must be in list once. Missing rows are ignored.
 func (t *tx) raiseFreq(site string, list []raised) error {
 	groups := map[raised][]*raised{} // by n, and whether row is known
 	for i := range list {
@@ -347,20 +282,18 @@ func (t *tx) raiseKeys(site string, n int64, list []*raised) error {
 	return err
 }
 
-// raiseRows is raiseKeys without a look-up of the keys. It skips rowids that now belong to other
-// keys.
+// raiseRows is raiseKeys without a look-up of the keys, if the rows are still at their rowids.
 func (t *tx) raiseRows(site string, n int64, list []*raised) error {
 	return chunks(list, func(in string, links []any) error {
-		args := make([]any, 0, 2*len(links)+2)
-		args = append(args, n)
-		for _, r := range links {
-			args = append(args, r.(*raised).row)
+		rows, keys := make([]any, len(links)), make([]any, len(links))
+		for i, r := range links {
+			rows[i], keys[i] = r.(*raised).row, textOf(r.(*raised).key)
 		}
-		args = append(args, site)
-		for _, r := range links {
-			args = append(args, textOf(r.(*raised).key))
+		found, err := t.Exec(t.raiseText(site)+" WHERE rowid IN "+in+" AND +Site_Id = ? AND +URLMd5 IN "+in, slices.Concat([]any{n}, rows, []any{site}, keys)...)
+		if err != nil || found > int64(slices.Index(links, links[len(links)-1])) { // the last one fills the list
+			return err
 		}
-		_, err := t.Exec(t.raiseText(site)+" WHERE rowid IN "+in+" AND +Site_Id = ? AND +URLMd5 IN "+in, args...)
+		_, err = t.Exec(t.raiseText(site)+ofKeys+in+" AND +rowid NOT IN "+in, slices.Concat([]any{n, site}, keys, rows)...)
 		return err
 	})
 }
@@ -402,13 +335,7 @@ func (s *Store) flush(ctx context.Context, few int) error {
 }
 
 func (s *Store) flushSite(ctx context.Context, id string) error {
-	sum := s.freq.all(id)
-	list, err := s.byRow(ctx, id, sum)
-	if err != nil {
-		s.freq.giveBack(id, listOf(sum), s.o.Now())
-		return err
-	}
-	s.freq.put(id, list)
+	s.freq.put(id, listOf(s.freq.all(id)))
 	for part := s.freq.next(id, s.freq.few); len(part) > 0; part = s.freq.next(id, s.freq.few) {
 		err := s.update(ctx, "Flush", func(t *tx) error {
 			site, err := t.storedID(id)

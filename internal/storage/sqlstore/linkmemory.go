@@ -9,16 +9,16 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// linkMemory holds links that FinishCrawl met: most links of a page were on another page
-// before. A link that is remembered has a row, or is queued for its owner, so it is not looked up
-// again. Each site has an epoch in its row, which changes when rows are deleted: what was remembered
+// linkMemory holds links that FinishCrawl met, with the places of their rows: most links of a page were
+// on another page before. A link that is remembered has a row, or is queued for its owner, so it is not
+// looked up again. Each site has an epoch in its row, which changes when rows are deleted: what was remembered
 // in another epoch is not used. The zero value has no bound. Goroutines may share it.
 type linkMemory struct {
 	mu   sync.Mutex
 	keys keyset.Set
 }
 
-// maxRemembered bounds the links of all sites: 32 MB.
+// maxRemembered bounds the links of all sites: 40 MB.
 const maxRemembered = 1 << 21
 
 // linkKey is a URLMd5.
@@ -41,17 +41,17 @@ func (m *linkMemory) scope(site string, epoch int64) keyset.Scope {
 	return m.keys.Scope(site, epoch)
 }
 
-func (m *linkMemory) known(scope keyset.Scope, key linkKey) bool {
+func (m *linkMemory) known(scope keyset.Scope, key linkKey) (row uint32, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.keys.Has(scope, key)
+	return m.keys.Number(scope, key)
 }
 
-func (m *linkMemory) keep(scope keyset.Scope, known []linkKey) {
+func (m *linkMemory) keep(scope keyset.Scope, known []*metLink) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, key := range known {
-		m.keys.Add(scope, key)
+	for _, l := range known {
+		m.keys.Add(scope, l.key, l.row)
 	}
 }
 
@@ -62,6 +62,7 @@ type metLink struct {
 	kept  bool      // the memory has it
 	has   bool      // there is a row, or it was queued for its owner before
 	fresh bool      // the row is new
+	row   uint32    // see raised
 	freq  int64     // on how many pages that are crawled for the first time
 	page  int       // number of the last page that has it
 	away  *wire.URL // queued for its owner
@@ -92,10 +93,10 @@ func (f *finishing) has(md5 string) bool {
 
 // remember keeps the links of a transaction that is committed.
 func (f *finishing) remember(now time.Time) {
-	var known []linkKey
+	var known []*metLink
 	for _, m := range f.links {
 		if m.valid && !m.kept && (m.has || m.away != nil) { // one that is queued is not looked up again either
-			known = append(known, m.key)
+			known = append(known, m)
 		}
 	}
 	f.s.links.keep(f.known, known)

@@ -45,7 +45,7 @@ func (f *finishing) keepLinks(pages []*wire.Fetched) error {
 			}
 			m, first := f.link(l.URL.URLMd5)
 			if first && m.valid {
-				m.kept = f.s.links.known(f.known, m.key)
+				m.row, m.kept = f.s.links.known(f.known, m.key)
 				m.has = m.kept
 			}
 			counts := page.First && m.page != i+1 && l.URL.URLMd5 != page.URLMd5 // a link of a page to itself does not
@@ -97,13 +97,12 @@ func (f *finishing) keepGroup(g *linkGroup) error {
 	if err != nil {
 		return err
 	}
-	found, err := f.present(sqldb.URLs, f.site, f.unknown(g.links))
+	err = eachIn(f.tx, f.unknown(g.links), "SELECT URLMd5, "+f.placeColumn()+" FROM "+f.table(sqldb.URLs, f.site)+ofKeys, []any{f.site}, pair(func(md5 string, row int64) {
+		m, _ := f.link(md5)
+		m.has, m.row = true, placeOf(row)
+	}))
 	if err != nil {
 		return err
-	}
-	for md5 := range found {
-		m, _ := f.link(md5)
-		m.has = true
 	}
 	var fresh, old []*wire.Link
 	first := map[string]*wire.Link{} // by key
@@ -140,9 +139,23 @@ func (f *finishing) keepGroup(g *linkGroup) error {
 	if err := f.addURLs(f.site, rows); err != nil {
 		return err
 	}
-	for _, u := range rows {
+	return f.met(rows)
+}
+
+// met notes that links have new rows, which were inserted one after the other.
+func (f *finishing) met(rows []*wire.URL) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	var last int64
+	if f.DB.Dialect() != expr.MySQL {
+		if _, err := f.Row("SELECT MAX(rowid) FROM "+f.table(sqldb.URLs, f.site), nil, &last); err != nil {
+			return err
+		}
+	}
+	for i, u := range rows {
 		m, _ := f.link(u.URLMd5)
-		m.has, m.fresh = true, true
+		m.has, m.fresh, m.row = true, true, placeOf(last-int64(len(rows)-1-i))
 	}
 	return nil
 }
@@ -173,7 +186,7 @@ func (f *finishing) chain(links []*wire.Link) error {
 func (f *finishing) keepFreq() error {
 	for _, m := range f.links {
 		if m.valid && m.has && !m.fresh && m.freq > 0 {
-			f.raise = append(f.raise, raised{key: m.key, n: m.freq})
+			f.raise = append(f.raise, raised{key: m.key, row: m.row, n: m.freq})
 		}
 	}
 	if f.s.o.FreqDelay > 0 {
