@@ -121,7 +121,7 @@ func TestFreqOfALargeSite(t *testing.T) {
 			return // rows have no places
 		}
 		b.must(b.update(ctx, "test", func(t *tx) error { // VACUUM may do this
-			_, err := t.Exec("UPDATE "+t.table(sqldb.URLs, "s")+" SET rowid = rowid + 1000")
+			_, err := t.Exec("UPDATE " + t.table(sqldb.URLs, "s") + " SET rowid = rowid + 1000")
 			return err
 		}))
 		b.must(b.FlushAll(ctx))
