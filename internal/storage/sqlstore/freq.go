@@ -285,12 +285,17 @@ func (t *tx) raiseKeys(site string, n int64, list []*raised) error {
 // raiseRows is raiseKeys without a look-up of the keys, if the rows are still at their rowids.
 func (t *tx) raiseRows(site string, n int64, list []*raised) error {
 	return chunks(list, func(in string, links []any) error {
-		rows, keys := make([]any, len(links)), make([]any, len(links))
-		for i, r := range links {
-			rows[i], keys[i] = r.(*raised).row, textOf(r.(*raised).key)
+		rows, keys, distinct := make([]any, len(links)), make([]any, len(links)), int64(0)
+		for i, l := range links {
+			if i > 0 && l == links[i-1] { // it fills the list
+				rows[i], keys[i] = rows[i-1], keys[i-1]
+				continue
+			}
+			r := l.(*raised)
+			rows[i], keys[i], distinct = r.row, textOf(r.key), distinct+1
 		}
 		found, err := t.Exec(t.raiseText(site)+" WHERE rowid IN "+in+" AND +Site_Id = ? AND +URLMd5 IN "+in, slices.Concat([]any{n}, rows, []any{site}, keys)...)
-		if err != nil || found > int64(slices.Index(links, links[len(links)-1])) { // the last one fills the list
+		if err != nil || found == distinct {
 			return err
 		}
 		_, err = t.Exec(t.raiseText(site)+ofKeys+in+" AND +rowid NOT IN "+in, slices.Concat([]any{n, site}, keys, rows)...)
