@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -99,7 +100,7 @@ func (s *Store) FinishCrawl(ctx context.Context, batchID int64, list []wire.Site
 	saved := make([]wire.Saved, len(list))
 	order := make([]int, len(list)) // of the sites' locks, the same for all processes
 	for i := range list {
-		order[i], waited[i] = i, s.duePart(list[i].Site, now)
+		order[i], waited[i] = i, s.freq.next(list[i].Site, s.o.FreqDelay, now)
 	}
 	slices.SortFunc(order, func(i, j int) int { return strings.Compare(list[i].Site, list[j].Site) })
 	err := s.update(ctx, "FinishCrawl", func(t *tx) error {
@@ -110,10 +111,9 @@ func (s *Store) FinishCrawl(ctx context.Context, batchID int64, list []wire.Site
 				return err
 			}
 			f.removes = slices.ContainsFunc(list[i].Results, func(r wire.Fetched) bool { return r.Rules != nil && r.Rules.RemoveMost > 0 })
-			if f.removes || s.freq.stale(site, f.epoch) { // before a deleted row is inserted again
-				sum := s.freq.all(site) // raiseFreq needs each key once
-				sum.add(waited[i])
-				waited[i] = listOf(sum)
+			if f.stale = s.freq.stale(site, f.epoch); f.removes || f.stale { // before a deleted row is inserted again
+				s.freq.giveBack(site, waited[i], now)
+				waited[i] = s.freq.all(site, math.MaxInt)
 			}
 			f.waited, done[i] = waited[i], f
 			if err := f.run(list[i].Results); err != nil {
@@ -159,6 +159,7 @@ type finishing struct {
 	links  map[string]*metLink // by key
 	slab   []metLink           // for more of them
 	waited []raised            // additions to Freq of earlier calls
+	stale  bool                // they are of another epoch
 	raise  []raised            // additions to Freq that are left for later calls
 	away   []*wire.URL         // links of other nodes
 }

@@ -25,11 +25,15 @@ func (t *tx) capacity(site string) (capacity, error) {
 	return c, err
 }
 
-// roomAndEpoch reads the capacity of a site and the epoch of its rows (linkMemory).
+// roomAndEpoch reads the capacity of a site and the epoch of its rows (linkMemory). In SQLite the epoch is
+// another one after VACUUM, which gives the schema a new version, since it may move rows.
 func (t *tx) roomAndEpoch(site string) (c capacity, epoch int64, err error) {
 	c.leased, c.now = t.place.Active(), t.time.Unix()
 	_, err = t.Get("site_room", []any{site}, &c.maxURLs, &c.urls, &c.maxResources, &c.resources, &c.period, &c.leaseURLs, &c.final, &c.until, &epoch)
-	return c, epoch, err
+	if err == nil && t.schema == 0 && t.DB.Dialect() != expr.MySQL {
+		_, err = t.Row("PRAGMA schema_version", nil, &t.schema)
+	}
+	return c, epoch ^ t.schema, err
 }
 
 // left is the number of rows that the site can take.

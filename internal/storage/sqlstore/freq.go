@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -19,15 +18,28 @@ import (
 // many additions wait longer than few. They are stored in the order of the rows, a part with each
 // FinishCrawl: a page of the database is rewritten once, and no transaction is long.
 //
-// A row that is deleted, or reset by SITE_CLEANUP, and made again in the meantime may be raised
-// by pages from before.
+// In SQLite additions are kept by rowid, a byte for a row. A rowid is that of the same row as long as the
+// epoch is the same, which changes when rows of the site are deleted and by VACUUM. After that the
+// keys of the rows decide: additions to rows that VACUUM has moved are lost, and so are those to deleted rows. A row that
+// is deleted and made again in the meantime may be raised by pages from before.
 
 // raised is an addition to the Freq of a row.
 type raised struct {
-	key linkKey
-	row uint32 // rowid in SQLite, to be checked by the key; 0: not known
-	n   int64
+	row   uint32  // rowid in SQLite; 0: not known
+	check uint8   // of the key, if row is known
+	key   linkKey // if row is not known
+	n     int64
 }
+
+// addition is that of n pages with a link.
+func (m *metLink) addition(n int64) raised {
+	if m.row == 0 {
+		return raised{key: m.key, n: n}
+	}
+	return raised{row: m.row, check: checkOf(m.key), n: n}
+}
+
+func checkOf(k linkKey) uint8 { return k[len(k)-1] }
 
 // placeColumn is the column with the place of a row; 0 in MySQL, which orders rows by their keys.
 func (t *tx) placeColumn() string {
@@ -45,29 +57,105 @@ func placeOf(rowid int64) uint32 {
 	return uint32(rowid)
 }
 
-// freqSum are the additions to the Freq of rows by key.
-type freqSum map[linkKey]addition
+const blockRows = 32
 
-type addition struct {
-	row uint32
-	n   int64
+// freqBlock has additions to rows next to each other.
+type freqBlock struct{ n, check [blockRows]uint8 }
+
+// freqSum are additions to the Freq of rows. The zero value has none.
+type freqSum struct {
+	blocks map[uint32]*freqBlock // by rowid / blockRows
+	rows   int                   // in blocks
+	more   map[uint32]int64      // by rowid: what a block cannot hold
+	keys   map[linkKey]int64     // of rows whose place is not known
+	order  []uint32              // of blocks, while take returns them
+	sorted []linkKey             // of keys, while take returns them
 }
 
-func (s freqSum) add(list []raised) {
-	for _, r := range list {
-		s[r.key] = addition{r.row, s[r.key].n + r.n}
+func (s *freqSum) add(list []raised) {
+	if s.blocks == nil {
+		s.blocks, s.more, s.keys = map[uint32]*freqBlock{}, map[uint32]int64{}, map[linkKey]int64{}
 	}
+	for _, r := range list {
+		if r.row == 0 {
+			s.keys[r.key] += r.n
+			continue
+		}
+		at, i := r.row/blockRows, r.row%blockRows
+		b := s.blocks[at]
+		if b == nil {
+			b = &freqBlock{}
+			s.blocks[at] = b
+		}
+		if b.n[i] == 0 {
+			s.rows++
+			b.check[i] = r.check
+		}
+		n := int64(b.n[i]) + r.n
+		b.n[i] = uint8(min(n, math.MaxUint8))
+		if n > math.MaxUint8 {
+			s.more[r.row] += n - math.MaxUint8
+		}
+	}
+}
+
+// take removes and returns the first additions, at most that many, in the order of the rows, each row
+// once.
+func (s *freqSum) take(most int) (list []raised) {
+	for len(list) < most && len(s.blocks) > 0 {
+		if len(s.order) == 0 {
+			s.order = slices.Sorted(maps.Keys(s.blocks))
+		}
+		at := s.order[0]
+		b := s.blocks[at]
+		for i := 0; i < blockRows && len(list) < most; i++ {
+			if b.n[i] > 0 {
+				row := at*blockRows + uint32(i)
+				list = append(list, raised{row: row, check: b.check[i], n: int64(b.n[i]) + s.more[row]})
+				delete(s.more, row)
+				b.n[i] = 0
+			}
+		}
+		if b.n == [blockRows]uint8{} {
+			delete(s.blocks, at)
+			s.order = s.order[1:]
+		}
+	}
+	s.rows -= len(list)
+	for len(list) < most && len(s.keys) > 0 {
+		if len(s.sorted) == 0 {
+			s.sorted = slices.SortedFunc(maps.Keys(s.keys), func(a, b linkKey) int { return bytes.Compare(a[:], b[:]) })
+		}
+		key := s.sorted[0]
+		s.sorted = s.sorted[1:]
+		list = append(list, raised{key: key, n: s.keys[key]})
+		delete(s.keys, key)
+	}
+	return list
+}
+
+// number is that of the rows.
+func (s *freqSum) number() int { return s.rows + len(s.keys) }
+
+// size is about the bytes in memory.
+func (s *freqSum) size() int { return 100*len(s.blocks) + 50*len(s.keys) }
+
+// inOrder returns additions with unique keys in the order of the rows.
+func inOrder(list []raised) []raised {
+	var sum freqSum
+	sum.add(list)
+	return sum.take(len(list))
 }
 
 // freqLimits say when additions are stored.
 type freqLimits struct {
 	few     int           // a site with at most that many is stored after FreqDelay and by Flush
 	longest time.Duration // a site with more waits that long
-	most    int           // of all sites
+	most    int           // bytes of all sites
 	part    int           // at least that many are stored together
 }
 
-var defaultFreqLimits = freqLimits{few: 1 << 12, longest: time.Minute, most: 1 << 19, part: 1 << 10}
+var defaultFreqLimits = freqLimits{few: 1 << 12, longest: time.Minute, most: 32 << 20, part: 1 << 10}
 
 // freqMemory holds additions to the Freq of rows. Goroutines may share it.
 type freqMemory struct {
@@ -76,7 +164,7 @@ type freqMemory struct {
 	mu       sync.Mutex
 	sites    map[string]*siteFreq // those with additions
 	epochs   map[string]int64     // of the last additions to a site; see linkMemory
-	size     int                  // of all sites
+	size     int                  // bytes of all sites
 	idle     *time.Timer          // runs FlushAll
 }
 
@@ -84,10 +172,12 @@ type freqMemory struct {
 type siteFreq struct {
 	sum   freqSum
 	since time.Time // of the oldest in sum
-	queue []raised  // earlier ones in the order of the rows
+	queue freqSum   // earlier ones
 }
 
-func (s *siteFreq) size() int { return len(s.sum) + len(s.queue) }
+func (s *siteFreq) number() int { return s.sum.number() + s.queue.number() }
+
+func (s *siteFreq) size() int { return s.sum.size() + s.queue.size() }
 
 // stale reports whether the last additions to a site are of another epoch.
 func (m *freqMemory) stale(site string, epoch int64) bool {
@@ -97,121 +187,82 @@ func (m *freqMemory) stale(site string, epoch int64) bool {
 	return known && last != epoch
 }
 
-// add adds to what waits for a site, in an epoch.
-func (m *freqMemory) add(site string, epoch int64, list []raised, now time.Time) {
+// change calls do with the additions of a site.
+func (m *freqMemory) change(site string, do func(*siteFreq)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.epochs == nil {
-		m.epochs = map[string]int64{}
+	s := m.sites[site]
+	if s == nil {
+		s = &siteFreq{}
 	}
-	m.epochs[site] = epoch
-	m.addAll(site, list, now)
+	m.size -= s.size()
+	do(s)
+	m.size += s.size()
+	switch {
+	case s.number() == 0:
+		delete(m.sites, site)
+	case m.sites == nil:
+		m.sites = map[string]*siteFreq{}
+		fallthrough
+	default:
+		m.sites[site] = s
+	}
+}
+
+// add adds to what waits for a site, in an epoch.
+func (m *freqMemory) add(site string, epoch int64, list []raised, now time.Time) {
+	m.change(site, func(s *siteFreq) {
+		if m.epochs == nil {
+			m.epochs = map[string]int64{}
+		}
+		m.epochs[site] = epoch
+		m.addAll(s, list, now)
+	})
 }
 
 // giveBack adds a list that could not be stored.
 func (m *freqMemory) giveBack(site string, list []raised, now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.addAll(site, list, now)
+	m.change(site, func(s *siteFreq) { m.addAll(s, list, now) })
 }
 
-func (m *freqMemory) addAll(site string, list []raised, now time.Time) {
+func (m *freqMemory) addAll(s *siteFreq, list []raised, now time.Time) {
 	if m.idle != nil {
 		m.idle.Stop()
 	}
-	if len(list) == 0 {
-		return
-	}
-	s := m.site(site)
-	m.size -= s.size()
-	if len(s.sum) == 0 {
-		s.sum, s.since = freqSum{}, now
+	if s.sum.number() == 0 {
+		s.since = now
 	}
 	s.sum.add(list)
-	m.size += s.size()
 }
 
-func (m *freqMemory) site(id string) *siteFreq {
-	s := m.sites[id]
-	if s == nil {
-		if m.sites == nil {
-			m.sites = map[string]*siteFreq{}
+// next removes and returns additions of a site that should be stored now: a part of the queue, which
+// gets the sum when it is empty and the sum is old enough. The more additions wait, the larger is the
+// part, so that the memory does not grow without end.
+func (m *freqMemory) next(site string, delay time.Duration, now time.Time) (part []raised) {
+	m.change(site, func(s *siteFreq) {
+		if s.queue.number() == 0 {
+			if s.sum.number() > m.few {
+				delay = m.longest
+			}
+			if now.Sub(s.since) < delay && m.size+s.size() < m.most {
+				return
+			}
+			s.sum, s.queue = freqSum{}, s.sum
 		}
-		s = &siteFreq{}
-		m.sites[id] = s
-	}
-	return s
-}
-
-// ripe removes and returns the sum of a site whose queue is empty, if it should be stored now.
-func (m *freqMemory) ripe(site string, delay time.Duration, now time.Time) freqSum {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.sites[site]
-	if s == nil || len(s.queue) > 0 {
-		return nil
-	}
-	n, age := len(s.sum), now.Sub(s.since)
-	if n > m.few {
-		delay = m.longest
-	}
-	if age < delay && m.size < m.most {
-		return nil
-	}
-	return m.remove(site, s)
-}
-
-// remove removes and returns all additions of a site.
-func (m *freqMemory) remove(site string, s *siteFreq) freqSum {
-	m.size -= s.size()
-	delete(m.sites, site)
-	if s.sum == nil {
-		s.sum = freqSum{}
-	}
-	s.sum.add(s.queue)
-	return s.sum
-}
-
-// all removes and returns all additions of a site.
-func (m *freqMemory) all(site string) freqSum {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s := m.sites[site]; s != nil {
-		return m.remove(site, s)
-	}
-	return freqSum{}
-}
-
-// put adds a list in the order of the rows to the queue of a site.
-func (m *freqMemory) put(site string, list []raised) {
-	if len(list) == 0 {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.site(site)
-	s.queue = append(s.queue, list...)
-	m.size += len(list)
-}
-
-// next removes and returns the first part of a site's queue, of least additions if it has as
-// many. The more additions wait, the larger is the part, so that the memory does not grow without
-// end.
-func (m *freqMemory) next(site string, least int) []raised {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.sites[site]
-	if s == nil || len(s.queue) == 0 {
-		return nil
-	}
-	n := min(max(least, m.size/64), len(s.queue))
-	part := s.queue[:n]
-	s.queue = s.queue[n:]
-	m.size -= n
-	if s.size() == 0 {
-		delete(m.sites, site)
-	}
+		part = s.queue.take(max(m.part, s.number()/256))
+	})
 	return part
+}
+
+// all removes and returns the first additions of a site, at most that many, each row once.
+func (m *freqMemory) all(site string, most int) (list []raised) {
+	m.change(site, func(s *siteFreq) {
+		if s.sum.number() > 0 {
+			s.queue.add(s.sum.take(s.sum.number()))
+		}
+		list = s.queue.take(most)
+	})
+	return list
 }
 
 // waiting lists the sites with at most that many additions; 0: all sites.
@@ -219,88 +270,67 @@ func (m *freqMemory) waiting(most int) (sites []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, site := range slices.Sorted(maps.Keys(m.sites)) {
-		if most == 0 || m.sites[site].size() <= most {
+		if most == 0 || m.sites[site].number() <= most {
 			sites = append(sites, site)
 		}
 	}
 	return sites
 }
 
-// listOf is sum in the order of the rows.
-func listOf(sum freqSum) []raised {
-	list := make([]raised, 0, len(sum))
-	for key, a := range sum {
-		list = append(list, raised{key, a.row, a.n})
-	}
-	return inOrder(list)
-}
-
-// inOrder sorts a list by its rows, and those that are not known by their keys.
-func inOrder(list []raised) []raised {
-	slices.SortFunc(list, func(a, b raised) int {
-		if a.row != b.row {
-			return cmp.Compare(a.row, b.row)
+// raiseWaited is raiseFreq for additions of an epoch that is over if stale.
+func (t *tx) raiseWaited(site string, list []raised, stale bool) error {
+	if stale {
+		var err error
+		if list, err = t.still(site, list); err != nil {
+			return err
 		}
-		return bytes.Compare(a.key[:], b.key[:])
-	})
-	return list
+	}
+	return t.raiseFreq(site, list)
 }
 
-// duePart removes and returns additions that the next transaction should store.
-func (s *Store) duePart(site string, now time.Time) []raised {
-	s.freq.put(site, listOf(s.freq.ripe(site, s.o.FreqDelay, now)))
-	return s.freq.next(site, s.freq.part)
+// still returns the additions whose rows are where they were.
+func (t *tx) still(site string, list []raised) ([]raised, error) {
+	var rows []uint32
+	for _, r := range list {
+		if r.row != 0 {
+			rows = append(rows, r.row)
+		}
+	}
+	checks := map[uint32]uint8{}
+	err := eachIn(t, rows, "SELECT rowid, URLMd5 FROM "+t.table(sqldb.URLs, site)+" WHERE +Site_Id = ? AND rowid IN ", []any{site}, pair(func(row uint32, md5 string) {
+		if key, ok := linkKeyOf(md5); ok {
+			checks[row] = checkOf(key)
+		}
+	}))
+	return slices.DeleteFunc(slices.Clone(list), func(r raised) bool {
+		check, found := checks[r.row]
+		return r.row != 0 && (!found || check != r.check)
+	}), err
 }
 
 // raiseFreq adds to the Freq of rows, with one UPDATE for each distinct number and list of
-// keys. Each key must be in list once. Missing rows are ignored.
+// rows. Each row must be in list once. Missing rows are ignored.
 func (t *tx) raiseFreq(site string, list []raised) error {
-	groups := map[raised][]*raised{} // by n, and whether row is known
-	for i := range list {
-		r := &list[i]
-		g := raised{n: r.n, row: min(r.row, 1)}
-		groups[g] = append(groups[g], r)
-	}
-	for _, g := range slices.SortedFunc(maps.Keys(groups), func(a, b raised) int { return cmp.Compare(a.n, b.n) }) {
-		raise := t.raiseKeys
-		if g.row != 0 {
-			raise = t.raiseRows
+	rows, keys := map[int64][]uint32{}, map[int64][]string{} // by n
+	for _, r := range list {
+		if r.row != 0 {
+			rows[r.n] = append(rows[r.n], r.row)
+		} else {
+			keys[r.n] = append(keys[r.n], textOf(r.key))
 		}
-		if err := raise(site, g.n, groups[g]); err != nil {
+	}
+	update := "UPDATE " + t.table(sqldb.URLs, site) + " SET Freq = Freq + ?"
+	for _, n := range slices.Sorted(maps.Keys(rows)) {
+		if _, err := execIn(t, rows[n], update+" WHERE +Site_Id = ? AND rowid IN ", n, site); err != nil {
+			return err
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(keys)) {
+		if _, err := execIn(t, keys[n], update+ofKeys, n, site); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (t *tx) raiseText(site string) string {
-	return "UPDATE " + t.table(sqldb.URLs, site) + " SET Freq = Freq + ?"
-}
-
-func (t *tx) raiseKeys(site string, n int64, list []*raised) error {
-	_, err := execIn(t, mapped(list, func(r *raised) string { return textOf(r.key) }), t.raiseText(site)+ofKeys, n, site)
-	return err
-}
-
-// raiseRows is raiseKeys without a look-up of the keys, if the rows are still at their rowids.
-func (t *tx) raiseRows(site string, n int64, list []*raised) error {
-	return chunks(list, func(in string, links []any) error {
-		rows, keys, distinct := make([]any, len(links)), make([]any, len(links)), int64(0)
-		for i, l := range links {
-			if i > 0 && l == links[i-1] { // it fills the list
-				rows[i], keys[i] = rows[i-1], keys[i-1]
-				continue
-			}
-			r := l.(*raised)
-			rows[i], keys[i], distinct = r.row, textOf(r.key), distinct+1
-		}
-		found, err := t.Exec(t.raiseText(site)+" WHERE rowid IN "+in+" AND +Site_Id = ? AND +URLMd5 IN "+in, slices.Concat([]any{n}, rows, []any{site}, keys)...)
-		if err != nil || found == distinct {
-			return err
-		}
-		_, err = t.Exec(t.raiseText(site)+ofKeys+in+" AND +rowid NOT IN "+in, slices.Concat([]any{n, site}, keys, rows)...)
-		return err
-	})
 }
 
 // Flush stores what FinishCrawl has not yet added to the Freq of rows; see
@@ -340,14 +370,17 @@ func (s *Store) flush(ctx context.Context, few int) error {
 }
 
 func (s *Store) flushSite(ctx context.Context, id string) error {
-	s.freq.put(id, listOf(s.freq.all(id)))
-	for part := s.freq.next(id, s.freq.few); len(part) > 0; part = s.freq.next(id, s.freq.few) {
+	for part := s.freq.all(id, s.freq.few); len(part) > 0; part = s.freq.all(id, s.freq.few) {
 		err := s.update(ctx, "Flush", func(t *tx) error {
 			site, err := t.storedID(id)
 			if err != nil || site == "" {
 				return err
 			}
-			return t.raiseFreq(site, part)
+			_, epoch, err := t.roomAndEpoch(site)
+			if err != nil {
+				return err
+			}
+			return t.raiseWaited(site, part, s.freq.stale(id, epoch))
 		})
 		if err != nil {
 			s.freq.giveBack(id, part, s.o.Now())

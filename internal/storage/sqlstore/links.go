@@ -22,7 +22,7 @@ var defaultRules = wire.DefaultLinkRules()
 // is several times faster than an INSERT without effect. Links that the memory knows are
 // not looked up.
 func (f *finishing) keepLinks(pages []*wire.Fetched) error {
-	if err := f.raiseFreq(f.site, f.waited); err != nil {
+	if err := f.raiseWaited(f.site, f.waited, f.stale); err != nil {
 		return err
 	}
 	var groups []*linkGroup
@@ -186,7 +186,7 @@ func (f *finishing) chain(links []*wire.Link) error {
 func (f *finishing) keepFreq() error {
 	for _, m := range f.links {
 		if m.valid && m.has && !m.fresh && m.freq > 0 {
-			f.raise = append(f.raise, raised{key: m.key, row: m.row, n: m.freq})
+			f.raise = append(f.raise, m.addition(m.freq))
 		}
 	}
 	if f.s.o.FreqDelay > 0 {

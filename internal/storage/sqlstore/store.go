@@ -86,6 +86,7 @@ type tx struct {
 	// size of the answer of URL_HISTORY or URL_STATS
 	records, recordBytes int
 	stats                map[string]*statistics // by site
+	schema               int64                  // version in SQLite; 0: not read yet
 }
 
 func (s *Store) tx(t *sqldb.Tx) *tx {
