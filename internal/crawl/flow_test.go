@@ -67,37 +67,44 @@ func TestFlow(t *testing.T) {
 }
 
 // A site with a delay is selected while it has items, if it has several hosts: they would wait for the
-// host that has items left. Each of its hosts counts for the number of rows.
+// host that has items left. Each of its hosts counts for the number of rows, and for more while one of
+// them has none and there is room.
 func TestFlowOfManyHosts(t *testing.T) {
-	f := newFlow(4)
-	var items []*item
-	for host, n := range map[string]int{"a": 3 * perHost, "b": 1, "c": 1} {
-		for range n {
-			it := &item{site: &siteWork{Site: wire.Site{ID: "s", RequestDelay: 500}}, host: host}
-			it.SiteID = "s"
-			f.queued(it)
-			items = append(items, it)
-		}
-	}
-	slices.SortStableFunc(items, func(a, b *item) int { return strings.Compare(b.host, a.host) }) // a comes last
-	selected := func() bool {
-		d := f.wants()
-		f.selects(d)
-		return slices.Contains(d.own, "s")
-	}
-	for i, it := range items {
-		f.fetched(it)
-		it.url.Status = wire.StatusCrawled
-		f.stored([]*outcome{{item: it}})
-		left := len(items) - i - 1
-		if want := left > 0 && left < 3*perHost; selected() != want {
-			t.Fatalf("with %d items selected: %v", left, !want)
-		}
-		if left > 0 && f.hosts("s") != 3 {
-			t.Fatalf("%d hosts", f.hosts("s"))
-		}
-	}
-	if n := f.hosts("s"); n != 1 {
-		t.Errorf("a site without items has %d hosts", n)
+	for name, c := range map[string]struct {
+		most  int64
+		hosts string // of the items, in the order of the fetch
+		below int    // with so many items it is not selected
+	}{
+		"each host has items": {500, strings.Repeat("abc", 2*perHost), 3 * perHost},
+		"a host has none":     {500, "cb" + strings.Repeat("a", 4*mostPerHost), 3 * mostPerHost},
+		"no room for so many": {4, "cb" + strings.Repeat("a", 2*mostPatient), mostPatient},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFlow(c.most)
+			var items []*item
+			for _, host := range c.hosts {
+				it := &item{site: &siteWork{Site: wire.Site{ID: "s", RequestDelay: 500}}, host: string(host)}
+				it.SiteID = "s"
+				f.queued(it)
+				items = append(items, it)
+			}
+			for i, it := range items {
+				f.fetched(it)
+				it.url.Status = wire.StatusCrawled
+				f.stored([]*outcome{{item: it}})
+				left := len(items) - i - 1
+				d := f.wants()
+				f.selects(d)
+				if selected, want := slices.Contains(d.own, "s"), left > 0 && left < c.below; selected != want {
+					t.Fatalf("with %d items selected: %v", left, selected)
+				}
+				if left > 0 && f.hosts("s") != 3 {
+					t.Fatalf("%d hosts", f.hosts("s"))
+				}
+			}
+			if n := f.hosts("s"); n != 1 {
+				t.Errorf("a site without items has %d hosts", n)
+			}
+		})
 	}
 }

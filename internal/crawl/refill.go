@@ -31,6 +31,10 @@ const (
 	// hosts is selected: its other hosts would wait for the one that has items left. A selection has
 	// several rows of one host after each other, so fewer would keep few hosts busy.
 	perHost = 16
+	// mostPerHost is perHost while one of the hosts has no item: the rows that are selected first may be of
+	// a few hosts, and the others would wait until those have few left. It applies while slow sites have
+	// less than half of mostPatient, so that there is room for others.
+	mostPerHost = 128
 	// lookGap is the minimum time between selections among all sites while own sites have items.
 	lookGap = 250 * time.Millisecond
 	// lookPeriod is how often a batch that only waits for slow sites looks for others.
@@ -69,12 +73,16 @@ type siteFlow struct {
 }
 
 // few reports whether a site has so few waiting items that it may be selected. low is the limit for
-// sites that are not slow.
-func (s *siteFlow) few(low int) bool {
-	if s.patient {
-		return s.wide > 1 && s.unfetched < perHost*s.wide
+// sites that are not slow; spare says that slow ones may have more than perHost needs.
+func (s *siteFlow) few(low int, spare bool) bool {
+	if !s.patient {
+		return s.unfetched < low
 	}
-	return s.unfetched < low
+	most := perHost
+	if spare && len(s.hosts) < s.wide {
+		most = mostPerHost
+	}
+	return s.wide > 1 && s.unfetched < most*s.wide
 }
 
 // starves reports whether all items of a site that could have more wait to be stored.
@@ -120,7 +128,7 @@ func (f *flow) change(it *item, unfetched, open int, more func(*siteFlow)) {
 		}
 		delete(f.sites, it.SiteID)
 	}
-	if s.unfetched < f.low || s.few(f.low) {
+	if s.unfetched < f.low || s.few(f.low, true) {
 		notify(f.news)
 	}
 	if f.starving() {
@@ -224,11 +232,14 @@ func (f *flow) wants() (d demand) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	patient := 0
-	for id, s := range f.sites {
+	for _, s := range f.sites {
 		if s.patient {
 			patient += s.unfetched
 		}
-		if s.progress && s.few(f.low) && len(d.own) < mostOwn {
+	}
+	spare := patient < mostPatient*f.low/2
+	for id, s := range f.sites {
+		if s.progress && s.few(f.low, spare) && len(d.own) < mostOwn {
 			d.own = append(d.own, id)
 		}
 	}
