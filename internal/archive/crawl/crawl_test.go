@@ -15,6 +15,7 @@ import (
 
 	"hce/dc/internal/archive/repository"
 	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/wire"
 )
@@ -178,7 +179,7 @@ func TestCreated(t *testing.T) {
 func TestNetworks(t *testing.T) {
 	jobs := []Job{{"127.0.0.1", []string{"http://127.0.0.1/"}}}
 	m := &Manager{}
-	if err := m.checkNetworks(jobs); err == nil || !strings.Contains(err.Error(), "allow_networks") {
+	if err := m.checkNetworks(jobs); command.ExitOf(err) != command.ExitRefused || !strings.Contains(err.Error(), "allow_networks") {
 		t.Error(err)
 	}
 	m.Networks = "127.0.0.0/8"

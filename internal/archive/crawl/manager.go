@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/archive/filter"
 	"hce/dc/internal/archive/repository"
 	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/node"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/files"
@@ -132,7 +133,7 @@ func (m *Manager) checkNetworks(jobs []Job) error {
 	}
 	for _, j := range jobs {
 		if target.Private(j.Roots[0]) {
-			return fmt.Errorf("%s is not public, and the crawler connects to public addresses only; if you mean it, set allow_networks = 127.0.0.0/8 (or its network)", j.Roots[0])
+			return command.Refuse("%s is not public, and the crawler connects to public addresses only; if you mean it, set allow_networks = 127.0.0.0/8 (or its network)", j.Roots[0])
 		}
 	}
 	return nil

@@ -163,6 +163,33 @@ func TestCall(t *testing.T) {
 	})
 }
 
+// A daemon that ends before its answer is noticed at once.
+func TestDaemonEnds(t *testing.T) {
+	server, err := managertest.Bus(t).Bind("tcp://127.0.0.1:*", bus.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(server.Endpoint(), "tcp://"))
+	n, _ := strconv.Atoi(port)
+	out := make(chan Outcome, 1)
+	go func() {
+		out <- Call{Op: wire.SiteStatus, Object: json.RawMessage(`{"id":"a"}`), Server: Server{Host: "127.0.0.1", Port: n, Timeout: time.Hour}}.Do(t.Context())
+	}()
+	poller := bus.NewPoller(server)
+	for asked := false; !asked; {
+		if _, err := poller.Wait(time.Second); err != nil {
+			t.Fatal(err)
+		}
+		_, err := server.Recv()
+		asked = err == nil
+	}
+	server.Close()
+	if o := <-out; o.Status != command.ExitFailed || !strings.Contains(text(t, o), "has ended the connection") {
+		t.Errorf("status %d %s", o.Status, text(t, o))
+	}
+}
+
 // An answer without the parts of some nodes is decoded, and the error names the nodes. Codes that are joined
 // of several nodes are no failure.
 func TestIncompleteAnswer(t *testing.T) {

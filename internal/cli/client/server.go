@@ -51,6 +51,7 @@ func Timeout(s *config.Section) time.Duration {
 
 var (
 	errTimeout = errors.New("no answer in time")
+	errLost    = fmt.Errorf("%w: the daemon has ended the connection", errTimeout)
 	errAway    = errors.New("cannot reach the daemon")
 	errKeys    = errors.New("the keys do not fit")
 	errAddress = errors.New("wrong address")
@@ -73,8 +74,8 @@ const (
 )
 
 // exchange sends events over one connection and passes on each answer, with the index of its
-// event. It returns errAway if nobody listens, and errTimeout if an answer is missing after the
-// server's timeout.
+// event. It returns errAway if nobody listens, errTimeout if an answer is missing after the
+// server's timeout, and errLost, which is also an errTimeout, if the server has ended the connection before.
 func (s Server) exchange(ctx context.Context, b *bus.Bus, events []wire.Event, answered func(i int, answer wire.Event)) error {
 	socket, err := b.Connect(bus.TCP(s.Host, s.Port), bus.Options{Linger: -1, MaxFrame: maxAnswer, Curve: s.Curve, Watch: true})
 	if err != nil {
@@ -112,6 +113,9 @@ func (s Server) exchange(ctx context.Context, b *bus.Bus, events []wire.Event, a
 		if errors.Is(err, bus.ErrNone) {
 			continue
 		}
+		if errors.Is(err, bus.ErrGone) {
+			return errLost
+		}
 		if err != nil {
 			return s.explain(err)
 		}
@@ -148,6 +152,8 @@ func (s Server) dial(ctx context.Context, limit time.Duration) error {
 // reason describes an error of exchange for the user.
 func (s Server) reason(err error) string {
 	switch {
+	case errors.Is(err, errLost):
+		return fmt.Sprintf("no answer from %s:%d, which has ended the connection; did dc-daemon stop? It may have done the work: look before you send it again.", s.Host, s.Port)
 	case errors.Is(err, errTimeout):
 		return s.noAnswer(fmt.Sprintf(" within %d ms", s.Timeout.Milliseconds()))
 	case errors.Is(err, context.Canceled):

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"runtime"
 	"strings"
@@ -222,6 +223,45 @@ func TestBusyAndGone(t *testing.T) {
 	})
 	if _, err := server.Send(nil, event("u")); err == nil {
 		t.Error("sent without a route")
+	}
+}
+
+// A watched socket has all answers of a peer that disconnects, and then ErrGone.
+func TestPeerEnds(t *testing.T) {
+	for _, answers := range []int{0, 1, 100} {
+		t.Run(fmt.Sprint(answers), func(t *testing.T) {
+			b, other := newBus(t), newBus(t)
+			server := bind(t, b, "tcp://127.0.0.1:*", Options{Linger: time.Second})
+			client, err := other.Connect(server.Endpoint(), Options{Watch: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			if _, err := client.Send(nil, event("u")); err != nil {
+				t.Fatal(err)
+			}
+			m, err := next(t, server)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range answers {
+				if _, err := server.Send(m.Route, event("u")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			server.Close()
+			received := 0
+			testwait.Until(t, "Recv returns ErrGone", func() bool {
+				_, err := client.Recv()
+				if err == nil {
+					received++
+				}
+				return errors.Is(err, ErrGone)
+			})
+			if received != answers {
+				t.Errorf("%d answers of %d", received, answers)
+			}
+		})
 	}
 }
 

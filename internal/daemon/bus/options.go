@@ -40,8 +40,8 @@ type Options struct {
 	AllowInsecure bool
 	// Curve encrypts TCP and lists the clients; nil for plain text. It has no effect on inproc.
 	Curve *Curve
-	// Watch makes a connecting socket return ErrRefused when handshakes fail for good.
-	// Otherwise it waits for ever.
+	// Watch makes a connecting socket return ErrRefused when handshakes fail for good, and ErrGone when
+	// the peer has disconnected. Otherwise it connects again for ever.
 	Watch bool
 	// Log gets refused clients of a binding socket with keys, at most one line in ten
 	// seconds for each reason; nil for no log.

@@ -78,6 +78,7 @@ type Socket struct {
 	keys    bool        // it connects with keys
 	hangUps int         // consecutive handshakes that the server ended without a reason
 	refused error       // ErrRefused, once it is known
+	link    int         // linkNew and so on
 }
 
 // Bind opens a ROUTER socket on "tcp://127.0.0.1:5504" or "inproc://name". It returns
@@ -164,7 +165,7 @@ func (b *Bus) connect(endpoint string, o Options) (*Socket, error) {
 		s.keys = true
 	}
 	if err == nil && o.Watch {
-		s.monitor, err = b.monitor(s.zmq, zmq.EVENT_HANDSHAKE_SUCCEEDED|failed)
+		s.monitor, err = b.monitor(s.zmq, zmq.EVENT_HANDSHAKE_SUCCEEDED|zmq.EVENT_DISCONNECTED|failed)
 	}
 	if err == nil {
 		err = uninterrupted(func() error { return s.zmq.Connect(endpoint) })
@@ -214,6 +215,9 @@ func (s *Socket) Endpoint() string { return s.endpoint }
 func (s *Socket) Close() {
 	if s.zmq == nil {
 		return
+	}
+	if s.monitor != nil { // an event that nobody takes would stop the sockets of the whole bus
+		_ = uninterrupted(func() error { return s.zmq.Monitor("", 0) })
 	}
 	_ = s.zmq.Close() // fails only for an invalid socket
 	s.zmq = nil
@@ -318,14 +322,20 @@ func (s *Socket) send(frame []byte, more zmq.Flag) error {
 	}
 }
 
-// Recv takes one message. It never waits: ErrNone if the queue is empty. A *BadMessage
-// leaves the socket usable. After any other error, ErrRefused included, it is unusable. Each
+// Recv takes one message. It never waits: ErrNone if the queue is empty, and ErrGone if the peer of a
+// socket with Options.Watch has also disconnected. A *BadMessage leaves the socket usable. After any other error, ErrRefused included, it is unusable. Each
 // message of a TCP socket that listens needs one answer or one Forget.
 func (s *Socket) Recv() (Message, error) {
 	if err := s.refusal(); err != nil {
 		return Message{}, err
 	}
 	p, err := s.receive()
+	switch {
+	case errors.Is(err, ErrNone) && s.link == linkDown:
+		s.link = linkGone
+	case errors.Is(err, ErrNone) && s.link == linkGone:
+		err = ErrGone
+	}
 	if err != nil {
 		return Message{}, err
 	}

@@ -34,6 +34,14 @@ func (b *Bus) monitor(s *zmq.Socket, events zmq.Event) (*zmq.Socket, error) {
 	return m, nil
 }
 
+// States of the connection of a monitored socket.
+const (
+	linkNew  = iota // no handshake has succeeded
+	linkUp          // the last one has
+	linkDown        // it ended after that; what had arrived before may come up to one Recv later
+	linkGone
+)
+
 // maxHangUps is how many consecutive handshakes may end without a reason before that counts
 // as a refusal. A server with another key, or with keys on one side only, hangs up; a server
 // that stops does so for a short time. libzmq tries again every 0.1 s.
@@ -59,7 +67,11 @@ func (s *Socket) readMonitor() error {
 		}
 		switch event {
 		case zmq.EVENT_HANDSHAKE_SUCCEEDED:
-			s.hangUps = 0
+			s.hangUps, s.link = 0, linkUp
+		case zmq.EVENT_DISCONNECTED:
+			if s.link == linkUp {
+				s.link = linkDown
+			}
 		case zmq.EVENT_HANDSHAKE_FAILED_AUTH:
 			return fmt.Errorf("%w: it does not list this client's public key", ErrRefused)
 		case zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL:
