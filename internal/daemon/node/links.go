@@ -11,9 +11,13 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// linkPeriod is the time between two rounds while tasks run: a batch may last as long as its sites have
-// URLs, and the owners of its links must not wait for its end.
-const linkPeriod = 5 * time.Second
+// Between two rounds while tasks run is at most linkPeriod: a batch may last as long as its sites have
+// URLs, and the owners of its links must not wait for its end. It is less at first, because a crawl that
+// begins finds its hosts from node to node.
+const (
+	firstLinkPeriod = time.Second
+	linkPeriod      = 5 * time.Second
+)
 
 // outgoing sends the links that belong to other nodes. It belongs to the loop.
 type outgoing struct {
@@ -21,8 +25,9 @@ type outgoing struct {
 	wanted   bool // there may be unsent links
 	sending  bool
 	watching bool
-	sent     int64 // cumulative
-	left     int64 // unsent links after the last round
+	period   time.Duration // before the next round; 0: no task runs
+	sent     int64         // cumulative
+	left     int64         // unsent links after the last round
 }
 
 func (a *Agent) declareLinks() {
@@ -99,8 +104,12 @@ func (a *Agent) sendLinks(now time.Time) {
 			return
 		}
 		o.worked()
-		if r.more && !o.wanted {
-			o.wanted, o.due = true, a.Now().Add(linkPeriod)
+		switch {
+		case !r.more:
+			o.period = 0
+		case !o.wanted:
+			o.period = min(max(firstLinkPeriod, o.period*3/2), linkPeriod)
+			o.wanted, o.due = true, a.Now().Add(o.period)
 		}
 		a.drainStep()
 	})

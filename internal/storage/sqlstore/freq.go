@@ -18,10 +18,10 @@ import (
 // many additions wait longer than few. They are stored in the order of the rows, a part with each
 // FinishCrawl: a page of the database is rewritten once, and no transaction is long.
 //
-// In SQLite additions are kept by rowid, a byte for a row. A rowid is that of the same row as long as the
-// epoch is the same, which changes when rows of the site are deleted and by VACUUM. After that the
-// keys of the rows decide: additions to rows that VACUUM has moved are lost, and so are those to deleted rows. A row that
-// is deleted and made again in the meantime may be raised by pages from before.
+// In SQLite additions are kept by rowid, two bytes for a row. A rowid is that of the same row as long as
+// the epoch is the same, which changes when rows of the site are deleted and by VACUUM. After that the
+// keys of the rows decide: additions to rows that were deleted or that VACUUM has moved are lost. A row
+// that is deleted and made again in the meantime may be raised by pages from before.
 
 // raised is an addition to the Freq of a row.
 type raised struct {
@@ -198,15 +198,14 @@ func (m *freqMemory) change(site string, do func(*siteFreq)) {
 	m.size -= s.size()
 	do(s)
 	m.size += s.size()
-	switch {
-	case s.number() == 0:
+	if s.number() == 0 {
 		delete(m.sites, site)
-	case m.sites == nil:
-		m.sites = map[string]*siteFreq{}
-		fallthrough
-	default:
-		m.sites[site] = s
+		return
 	}
+	if m.sites == nil {
+		m.sites = map[string]*siteFreq{}
+	}
+	m.sites[site] = s
 }
 
 // add adds to what waits for a site, in an epoch.
