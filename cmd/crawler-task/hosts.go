@@ -8,6 +8,7 @@ import (
 
 	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
+	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/task"
 )
@@ -17,13 +18,14 @@ import (
 func pausesCommand() taskprogram.Command {
 	return taskprogram.Command{
 		Option: "host-pauses",
-		Help:   "answer each object {\"hosts\": []} on stdin with the hosts whose delay is not over, and keep the delays of the hosts in it",
+		Help:   "keep the delays and cookies of each object {\"hosts\": [], \"cookies\": []} on stdin; answer an empty one with the hosts whose delay is not over, and all cookies",
 		Run:    hostPauses,
 	}
 }
 
 func hostPauses(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, _ string) error {
-	dir := f.Section("CrawlerTask").PathIn(app.DataDir, "host_gate_dir", "dc_hosts")
+	section := f.Section("CrawlerTask")
+	dir, cookieDir := section.PathIn(app.DataDir, "host_gate_dir", "dc_hosts"), section.PathIn(app.DataDir, "cookie_dir", "dc_cookies")
 	if err := f.Err(); err != nil {
 		return err
 	}
@@ -31,8 +33,12 @@ func hostPauses(ctx context.Context, f *config.File, app config.Application, log
 	if err != nil {
 		return err
 	}
+	jars := cookies.Open(cookieDir, cookies.Options{Log: log})
 	status := task.Main(ctx, task.JobFunc(func(ctx context.Context, request json.RawMessage) (any, error) {
-		answer, err := keepPauses(ctx, gates, request)
+		answer, left, err := keepPauses(ctx, gates, jars, request)
+		if left > 0 {
+			log.Warn("too many cookies; some do not move with their hosts", "cookies", left)
+		}
 		return answer, task.Critical(err)
 	}), task.Options{Name: text.Name, Log: log})
 	if err := gates.Close(); err != nil || status == task.ExitTrusted {
@@ -43,19 +49,24 @@ func hostPauses(ctx context.Context, f *config.File, app config.Application, log
 
 // pauses is what --host-pauses reads and answers.
 type pauses struct {
-	Hosts []hostgate.Waiting `json:"hosts"`
+	Hosts   []hostgate.Waiting `json:"hosts"`
+	Cookies []cookies.Kept     `json:"cookies"`
 }
 
-func keepPauses(ctx context.Context, gates *hostgate.Gates, request json.RawMessage) (answer pauses, err error) {
+func keepPauses(ctx context.Context, gates *hostgate.Gates, jars *cookies.Jars, request json.RawMessage) (answer pauses, left int, err error) {
 	var given pauses
 	if err := json.Unmarshal(request, &given); err != nil {
-		return answer, err
+		return answer, 0, err
 	}
 	for _, host := range given.Hosts {
 		err = errors.Join(err, gates.Wait(ctx, host))
 	}
-	if err == nil {
-		answer.Hosts, err = gates.Waiting()
+	err = errors.Join(err, jars.Take(ctx, given.Cookies))
+	if err != nil || len(given.Hosts)+len(given.Cookies) > 0 {
+		return answer, 0, err
 	}
-	return answer, err
+	if answer.Hosts, err = gates.Waiting(); err == nil {
+		answer.Cookies, left, err = jars.All()
+	}
+	return answer, left, err
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,7 @@ const NodeHeader = "X-Dc-Node"
 type Web struct {
 	Hosts, Pages int           // hosts, and pages of each
 	Delay        time.Duration // least time from the end of an answer to the next request of a host
+	Cookies      atomic.Bool   // each host sets a cookie with its first page
 
 	port    int
 	hosts   []*webHost
@@ -38,6 +40,8 @@ type webHost struct {
 	gap      time.Duration // the smallest one; 0 before the second request
 	active   int           // requests that have no answer yet
 	overlaps int
+	known    bool // the cookie was set
+	bare     int  // requests for pages without the cookie after that
 	first    time.Time
 	last     time.Time
 	longest  time.Duration // the longest time without a request
@@ -143,6 +147,11 @@ func (h *webHost) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	h.begins(page, r.Header.Get(NodeHeader))
 	defer h.ends()
+	if page >= 0 && h.web.Cookies.Load() {
+		if _, err := r.Cookie(webCookie); err != nil && h.isStranger() {
+			rw.Header().Set("Set-Cookie", webCookie+"=1; Path=/; Max-Age=86400")
+		}
+	}
 	if page < 0 {
 		http.NotFound(rw, r)
 		return
@@ -182,6 +191,20 @@ func (h *webHost) begins(page int, node string) {
 	h.active++
 }
 
+const webCookie = "known"
+
+// isStranger is called for a request without the cookie. It reports whether that was never set.
+func (h *webHost) isStranger() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.known {
+		h.bare++
+		return false
+	}
+	h.known = true
+	return true
+}
+
 func (h *webHost) ends() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -196,6 +219,7 @@ type Record struct {
 	Doubles  int           // requests for pages that were asked for before
 	Gap      time.Duration // the smallest one of all hosts
 	Overlaps int           // requests that began before the end of another one of the host
+	Bare     int           // requests for pages without the cookie that was set before (Web.Cookies)
 	Longest  time.Duration // the longest time without a request to a host, between two requests
 	Paused   string        // the host of Longest, and the end of that time
 	Shared   []string      // hosts that several nodes asked
@@ -218,6 +242,7 @@ func (w *Web) Record() Record {
 			r.Gap = h.gap
 		}
 		r.Overlaps += h.overlaps
+		r.Bare += h.bare
 		if h.longest > r.Longest {
 			r.Longest, r.Paused = h.longest, w.address(i)+" until "+h.until.UTC().Format("15:04:05.000")
 		}

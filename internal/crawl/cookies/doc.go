@@ -12,6 +12,8 @@
 //	jar.SetCookies(u, response.Header, now)
 //	err := jars.Save(ctx) // every few seconds, and at the end of the batch
 //
+// All and Take move the cookies of hosts that another machine takes over.
+//
 // Jars are in memory between two calls of Save, which merges changes into
 // `<dir>/<site>.json`. If two processes set the same cookie, the later one wins.
 //

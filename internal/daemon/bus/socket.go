@@ -322,9 +322,10 @@ func (s *Socket) send(frame []byte, more zmq.Flag) error {
 	}
 }
 
-// Recv takes one message. It never waits: ErrNone if the queue is empty, and ErrGone if the peer of a
-// socket with Options.Watch has also disconnected. A *BadMessage leaves the socket usable. After any other error, ErrRefused included, it is unusable. Each
-// message of a TCP socket that listens needs one answer or one Forget.
+// Recv takes one message. It never waits: ErrNone if the queue is empty. A *BadMessage leaves the
+// socket usable. After any other error, ErrRefused included, it is unusable. A socket with Options.Watch
+// has ErrGone if its peer has disconnected and nothing of it is left. Each message of a TCP socket that
+// listens needs one answer or one Forget.
 func (s *Socket) Recv() (Message, error) {
 	if err := s.refusal(); err != nil {
 		return Message{}, err

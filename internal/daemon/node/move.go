@@ -20,7 +20,7 @@ import (
 //
 //	placement.json              says which steps are done; written last
 //	dc_moves/E-G-FROM-TO.pack   rows and contents that leave; HOSTS_PACK writes it, HOSTS_DROP removes it
-//	dc_moves/E-G-FROM-TO.pauses delays of the hosts that leave
+//	dc_moves/E-G-FROM-TO.pauses delays and cookies of the hosts that leave
 //	dc_moves/*.part, *.in       what came so far of such a file, and a whole one
 //	notes in the store          HOSTS_UNPACK and HOSTS_DROP know what they did
 //
@@ -238,8 +238,8 @@ func readGone(ctx context.Context, table *broker.Table) (gone wire.ClusterGone, 
 	return parseGone(e.Value)
 }
 
-// hostPauses runs crawler-task --host-pauses: it keeps the delays of hosts, and returns those of all
-// hosts of this node that may not be asked yet.
+// hostPauses runs crawler-task --host-pauses: it keeps delays and cookies of hosts, or returns those of
+// this node.
 func (a *Agent) hostPauses(ctx context.Context, request []byte) ([]byte, error) {
 	program := a.cfg.Crawler
 	program.Args = append(slices.Clone(program.Args), "--host-pauses")

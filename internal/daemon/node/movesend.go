@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"hce/dc/internal/daemon/broker"
@@ -35,7 +36,7 @@ type parcel struct {
 // Kinds of parcels.
 const (
 	packParcel   = "pack"   // of HOSTS_PACK
-	pausesParcel = "pauses" // hosts that may not be asked yet, as crawler-task --host-pauses answers
+	pausesParcel = "pauses" // hosts that may not be asked yet, and cookies, as crawler-task --host-pauses answers
 )
 
 // name is the name of its file on the sender.
@@ -86,9 +87,9 @@ func (a *Agent) sendHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMo
 	if err != nil {
 		return err
 	}
-	for name, hosts := range waiting {
+	for name, state := range waiting {
 		p := to(name, pausesParcel)
-		text, _ := json.Marshal(map[string]any{"hosts": hosts})
+		text, _ := json.Marshal(state)
 		if err := files.Write(filepath.Join(a.cfg.Moves, p.name()), text, 0o600); err != nil {
 			return err
 		}
@@ -124,24 +125,61 @@ func (a *Agent) sendHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMo
 	}
 }
 
-// leavingPauses returns the hosts that leave and may not be asked yet, by their new owner.
-func (a *Agent) leavingPauses(ctx context.Context, m wire.HostsMove) (map[string][]json.RawMessage, error) {
+// hostState is what --host-pauses reads and answers.
+type hostState struct {
+	Hosts   []json.RawMessage `json:"hosts"`
+	Cookies []json.RawMessage `json:"cookies"`
+}
+
+// leavingPauses returns, by their new owner, the hosts that leave and may not be asked yet, and the cookies of
+// hosts that leave. A cookie for all hosts of a domain goes to each member: nobody knows which of them leave.
+func (a *Agent) leavingPauses(ctx context.Context, m wire.HostsMove) (map[string]*hostState, error) {
 	answer, err := a.hostPauses(ctx, []byte(`{"hosts":[]}`))
 	if err != nil {
 		return nil, err
 	}
-	var list struct{ Hosts []json.RawMessage }
-	if err := json.Unmarshal(answer, &list); err != nil {
+	var here hostState
+	if err := json.Unmarshal(answer, &here); err != nil {
 		return nil, err
 	}
-	byOwner := map[string][]json.RawMessage{}
-	for _, raw := range list.Hosts {
+	byOwner := map[string]*hostState{}
+	state := func(name string) *hostState {
+		if byOwner[name] == nil {
+			byOwner[name] = &hostState{Hosts: []json.RawMessage{}, Cookies: []json.RawMessage{}}
+		}
+		return byOwner[name]
+	}
+	for _, raw := range here.Hosts {
 		var one struct{ Host string }
 		if err := json.Unmarshal(raw, &one); err != nil {
 			return nil, err
 		}
 		if to := m.Target("http://" + one.Host + "/"); to != "" {
-			byOwner[to] = append(byOwner[to], raw)
+			state(to).Hosts = append(state(to).Hosts, raw)
+		}
+	}
+	for _, raw := range here.Cookies {
+		var one struct {
+			Cookie struct {
+				Domain   string
+				HostOnly bool
+			}
+		}
+		if err := json.Unmarshal(raw, &one); err != nil {
+			return nil, err
+		}
+		domain := one.Cookie.Domain
+		if strings.Contains(domain, ":") {
+			domain = "[" + domain + "]"
+		}
+		to := []string{m.Target("http://" + domain + "/")}
+		if !one.Cookie.HostOnly {
+			to = m.Members
+		}
+		for _, name := range to {
+			if name != "" && name != m.Self {
+				state(name).Cookies = append(state(name).Cookies, raw)
+			}
 		}
 	}
 	return byOwner, nil

@@ -51,7 +51,7 @@ func confirm(ctx context.Context, conn *broker.Conn, j journey) error {
 	return publishMove(ctx, conn, j.From, moveMessage{parcel: parcel{journey: j}, Stored: true, Sending: time.Now().UnixNano()}, nil)
 }
 
-// takeFrom stores what one node sends: first the delays, which may be kept twice, then the rows. here is
+// takeFrom stores what one node sends: first the delays and cookies, which may be kept twice, then the rows. here is
 // false if the node is lost.
 func (a *Agent) takeFrom(ctx context.Context, j journey) (here bool, err error) {
 	var pausesFile, packFile string

@@ -68,14 +68,15 @@ type freqSum struct {
 	rows   int                   // in blocks
 	more   map[uint32]int64      // by rowid: what a block cannot hold
 	keys   map[linkKey]int64     // of rows whose place is not known
-	order  []uint32              // of blocks, while take returns them
-	sorted []linkKey             // of keys, while take returns them
+	order  []uint32              // of blocks, between two calls of take
+	sorted []linkKey             // of keys
 }
 
 func (s *freqSum) add(list []raised) {
 	if s.blocks == nil {
 		s.blocks, s.more, s.keys = map[uint32]*freqBlock{}, map[uint32]int64{}, map[linkKey]int64{}
 	}
+	s.order, s.sorted = nil, nil
 	for _, r := range list {
 		if r.row == 0 {
 			s.keys[r.key] += r.n

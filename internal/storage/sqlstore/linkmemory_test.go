@@ -36,9 +36,9 @@ func testMemoryOfLinks(t *testing.T, seed uint64) {
 	with.o.FreqDelay = 20 * time.Second
 	with.freq.freqLimits = []freqLimits{
 		defaultFreqLimits,
-		{few: 3, longest: time.Minute, most: 100, part: 2},
-		{few: 1, longest: time.Hour, most: 30, part: 5},
-		{few: 10, longest: 40 * time.Second, most: 1000, part: 1},
+		{few: 3, longest: time.Minute, most: 10_000, part: 2},
+		{few: 1, longest: time.Hour, most: 300, part: 5},
+		{few: 10, longest: 40 * time.Second, most: 100_000, part: 1},
 	}[seed]
 	with.links.keys.Max = []int{maxRemembered, 0, 64, 1}[seed]
 	both := func(do func(b *bench) any) {
