@@ -33,8 +33,8 @@ func hostPauses(ctx context.Context, f *config.File, app config.Application, log
 	if err != nil {
 		return err
 	}
-	jars := cookies.Open(cookieDir, cookies.Options{Log: log})
 	status := task.Main(ctx, task.JobFunc(func(ctx context.Context, request json.RawMessage) (any, error) {
+		jars := cookies.Open(cookieDir, cookies.Options{Log: log}) // it reads each file once
 		answer, left, err := keepPauses(ctx, gates, jars, request)
 		if left > 0 {
 			log.Warn("too many cookies; some do not move with their hosts", "cookies", left)

@@ -113,9 +113,6 @@ func (s Server) exchange(ctx context.Context, b *bus.Bus, events []wire.Event, a
 		if errors.Is(err, bus.ErrNone) {
 			continue
 		}
-		if errors.Is(err, bus.ErrGone) {
-			return errLost
-		}
 		if err != nil {
 			return s.explain(err)
 		}
@@ -164,6 +161,9 @@ func (s Server) reason(err error) string {
 
 // explain adds to the error of a socket what the user can do.
 func (s Server) explain(err error) error {
+	if errors.Is(err, bus.ErrGone) {
+		return errLost
+	}
 	if errors.Is(err, bus.ErrRefused) {
 		return fmt.Errorf("%s:%d: %w: %w; %s", s.Host, s.Port, errKeys, err, s.keysHint())
 	}

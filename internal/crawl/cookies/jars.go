@@ -102,27 +102,23 @@ func (js *Jars) save(ctx context.Context, id string, j *Jar) error {
 		return nil
 	}
 	var f jarFile
-	if err := js.merge(ctx, id, changed, &f); err != nil {
+	err := js.files.Update(ctx, js.path(id), &f, func() error {
+		now := js.now()
+		merged := newJar()
+		merged.mergeFile(f, now)
+		for _, c := range changed {
+			merged.merge(c, false)
+		}
+		merged.trim(now)
+		f = merged.file(now)
+		return nil
+	})
+	if err != nil {
 		j.markChanged(changed)
 		return err
 	}
 	j.mergeFile(f, js.now())
 	return nil
-}
-
-// merge adds cookies to the file of a site, which it reads into f.
-func (js *Jars) merge(ctx context.Context, id string, list []cookie, f *jarFile) error {
-	return js.files.Update(ctx, js.path(id), f, func() error {
-		now := js.now()
-		merged := newJar()
-		merged.mergeFile(*f, now)
-		for _, c := range list {
-			merged.merge(c, false)
-		}
-		merged.trim(now)
-		*f = merged.file(now)
-		return nil
-	})
 }
 
 // mergeFile merges the cookies of a file. If both were set at the same time, the one in

@@ -172,7 +172,9 @@ func (f *finishing) open(id string) error {
 		return err
 	}
 	f.id, f.site = id, site
-	f.limits, f.epoch, err = f.roomAndEpoch(site)
+	if f.limits, err = f.capacity(site); err == nil {
+		f.epoch, err = f.epochOf(f.limits)
+	}
 	f.known = f.s.links.scope(id, f.epoch)
 	return err
 }

@@ -14,26 +14,28 @@ type capacity struct {
 	maxURLs, urls           int64 // rows of this node
 	maxResources, resources int64
 	period                  int64 // RecrawlPeriod, minutes
+	rows                    int64 // RowsEpoch; see epochOf
 
 	// On a node of a cluster; see lease.go.
 	leased                       bool
 	leaseURLs, final, until, now int64
 }
 
-func (t *tx) capacity(site string) (capacity, error) {
-	c, _, err := t.roomAndEpoch(site)
+func (t *tx) capacity(site string) (c capacity, err error) {
+	c.leased, c.now = t.place.Active(), t.time.Unix()
+	_, err = t.Get("site_room", []any{site}, &c.maxURLs, &c.urls, &c.maxResources, &c.resources, &c.period, &c.leaseURLs, &c.final, &c.until, &c.rows)
 	return c, err
 }
 
-// roomAndEpoch reads the capacity of a site and the epoch of its rows (linkMemory). In SQLite the epoch is
-// another one after VACUUM, which gives the schema a new version, since it may move rows.
-func (t *tx) roomAndEpoch(site string) (c capacity, epoch int64, err error) {
-	c.leased, c.now = t.place.Active(), t.time.Unix()
-	_, err = t.Get("site_room", []any{site}, &c.maxURLs, &c.urls, &c.maxResources, &c.resources, &c.period, &c.leaseURLs, &c.final, &c.until, &epoch)
-	if err == nil && t.schema == 0 && t.DB.Dialect() != expr.MySQL {
-		_, err = t.Row("PRAGMA schema_version", nil, &t.schema)
+// epochOf is the epoch of the rows of a site (linkMemory). In SQLite it is another one after VACUUM, which
+// gives the schema a new version, since it may move rows.
+func (t *tx) epochOf(c capacity) (int64, error) {
+	if t.schema == 0 && t.DB.Dialect() != expr.MySQL {
+		if _, err := t.Row("PRAGMA schema_version", nil, &t.schema); err != nil {
+			return 0, err
+		}
 	}
-	return c, epoch ^ t.schema, err
+	return c.rows ^ t.schema, nil
 }
 
 // left is the number of rows that the site can take.

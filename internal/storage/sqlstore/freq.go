@@ -176,6 +176,15 @@ type siteFreq struct {
 	queue freqSum   // earlier ones
 }
 
+// enqueue moves the sum to the queue.
+func (s *siteFreq) enqueue() {
+	if s.queue.number() == 0 {
+		s.sum, s.queue = freqSum{}, s.sum
+	} else if n := s.sum.number(); n > 0 {
+		s.queue.add(s.sum.take(n))
+	}
+}
+
 func (s *siteFreq) number() int { return s.sum.number() + s.queue.number() }
 
 func (s *siteFreq) size() int { return s.sum.size() + s.queue.size() }
@@ -247,7 +256,7 @@ func (m *freqMemory) next(site string, delay time.Duration, now time.Time) (part
 			if now.Sub(s.since) < delay && m.size+s.size() < m.most {
 				return
 			}
-			s.sum, s.queue = freqSum{}, s.sum
+			s.enqueue()
 		}
 		part = s.queue.take(max(m.part, s.number()/256))
 	})
@@ -257,9 +266,7 @@ func (m *freqMemory) next(site string, delay time.Duration, now time.Time) (part
 // all removes and returns the first additions of a site, at most that many, each row once.
 func (m *freqMemory) all(site string, most int) (list []raised) {
 	m.change(site, func(s *siteFreq) {
-		if s.sum.number() > 0 {
-			s.queue.add(s.sum.take(s.sum.number()))
-		}
+		s.enqueue()
 		list = s.queue.take(most)
 	})
 	return list
@@ -376,7 +383,11 @@ func (s *Store) flushSite(ctx context.Context, id string) error {
 			if err != nil || site == "" {
 				return err
 			}
-			_, epoch, err := t.roomAndEpoch(site)
+			c, err := t.capacity(site)
+			if err != nil {
+				return err
+			}
+			epoch, err := t.epochOf(c)
 			if err != nil {
 				return err
 			}
