@@ -14,8 +14,8 @@ DELETE FROM {dc_sites.links_out} WHERE Site_Id = ?;
 -- name: links_waiting_delete
 DELETE FROM {dc_sites.links_waiting} WHERE Site_Id = ?;
 
--- name: links_received
-INSERT INTO {dc_sites.links_in} (BundleKey) VALUES (?);
+-- name: links_newest
+SELECT COALESCE(MAX(Id), 0) FROM {dc_sites.links_in};
 
 -- name: links_forget
 DELETE FROM {dc_sites.links_in} WHERE Id <= ?;

@@ -18,7 +18,7 @@ type ProvisionConfig struct {
 	Any      int           // unfinished tasks of a shared consumer; default 1024
 	Own      int           // unfinished tasks of a node's own consumer; default 256
 
-	// Links is how many unfinished messages of links a node may take; default 8.
+	// Links is how many unfinished messages of links a node may take; default 256: a round of all others.
 	Links int
 }
 
@@ -95,7 +95,7 @@ func (c *Conn) provideNode(ctx context.Context, node string, p ProvisionConfig) 
 	if err := c.provide(ctx, StreamTasks, name, "tasks.node."+node+".>", ConsumeOptions{AckWait: p.AckWait, MaxUnfinished: orDefault(p.Own, 256)}); err != nil {
 		return err
 	}
-	if err := c.provide(ctx, StreamLinks, name, "links."+node, ConsumeOptions{AckWait: p.AckWait, MaxUnfinished: orDefault(p.Links, 8)}); err != nil {
+	if err := c.provide(ctx, StreamLinks, name, "links."+node, ConsumeOptions{AckWait: p.AckWait, MaxUnfinished: orDefault(p.Links, 256)}); err != nil {
 		return err
 	}
 	return c.provide(ctx, StreamLinks, MovesDurable(node), "moves."+node, ConsumeOptions{AckWait: p.AckWait})

@@ -68,6 +68,7 @@ type Agent struct {
 	session session
 	lease   lease
 	out     outgoing
+	in      incoming
 	quota   quota
 	drain   drain
 	moves   *moves
@@ -76,7 +77,6 @@ type Agent struct {
 	placing  sync.Mutex  // guards placement.json
 	owner    atomic.Bool // the node has hosts, by placement.json
 	draining atomic.Bool // drain.on for other goroutines
-	received int64       // links, cumulative
 }
 
 // New returns the manager; it opens nothing.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,6 +123,77 @@ func TestLinksTravel(t *testing.T) {
 	b.Open(t)
 	b.Provision(t)
 	testwait.Until(t, "beta has the later links", func() bool { return len(beta.stored()) == 7 })
+}
+
+// What comes within a pause is stored together, but for what comes again. If one delivery cannot be stored, it
+// is dropped alone.
+func TestLinksTogether(t *testing.T) {
+	b := brokertest.Start(t, "alpha", "beta")
+	beta := newMachine(t, b.Join(t, "beta")) // its journal is not applied: it takes no links by itself
+	alpha := b.Node(t, "alpha")
+	came, gathered := make(chan broker.Delivery), make(chan []broker.Delivery)
+	var taken atomic.Int64
+	var twice atomic.Bool // each delivery comes again
+	c, err := b.Node(t, "beta").Consume(brokertest.Context(t), broker.StreamLinks, broker.NodeDurable("beta"), "links.beta", broker.ConsumeOptions{}, func(d broker.Delivery) {
+		if twice.Load() && d.Count == 1 {
+			giveBack(0, d)
+			return
+		}
+		select {
+		case came <- d:
+			taken.Add(1)
+		case <-t.Context().Done():
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	send := func(texts ...string) {
+		for _, text := range texts {
+			if err := alpha.Publish(brokertest.Context(t), "links.beta", "", []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	link := func(i int) string {
+		return fmt.Sprintf(`{"bundles":[{"id":%d,"from":"alpha","links":[{"url":"http://b.example/%d"}]}]}`, i, i)
+	}
+	stored := func(calls int, urls ...string) {
+		t.Helper()
+		var n int
+		if beta.read("deliveries.json", &n); n != calls || !slices.Equal(beta.stored(), urls) {
+			t.Errorf("%v after %d calls, want %v after %d", beta.stored(), n, urls, calls)
+		}
+	}
+	in := &beta.agent.in
+	gather := func() { gathered <- in.gather(brokertest.Context(t), came, time.Now()) }
+
+	in.pause.Store(int64(time.Hour))
+	go gather()
+	send(link(1), link(2), link(3))
+	testwait.Until(t, "three wait", func() bool { return taken.Load() == 3 })
+	in.pause.Store(0)
+	beta.agent.take(t.Context(), <-gathered...)
+	stored(1, "http://b.example/1", "http://b.example/2", "http://b.example/3")
+
+	in.pause.Store(int64(time.Hour))
+	go gather()
+	send("no JSON")
+	testwait.Until(t, "one waits", func() bool { return taken.Load() == 4 })
+	twice.Store(true)
+	send(link(4))
+	list := <-gathered
+	if len(list) != 2 || list[1].Count < 2 {
+		t.Fatalf("%d deliveries", len(list))
+	}
+	beta.agent.take(t.Context(), list...)
+	stored(2, "http://b.example/1", "http://b.example/2", "http://b.example/3", "http://b.example/4")
+	head := b.Head(t)
+	testwait.Until(t, "all deliveries are finished", func() bool {
+		state, err := head.ConsumerState(brokertest.Context(t), broker.StreamLinks, broker.NodeDurable("beta"))
+		return err == nil && state.Pending == 0
+	})
 }
 
 // A draining node starts no batches, waits for those that run, and sends its links.
@@ -298,7 +370,7 @@ func (m *machine) stat(t *testing.T, name string) int {
 		a := m.agent
 		got <- map[string]int{
 			"cluster_lease": truth(a.lease.good), "cluster_connected": truth(a.session.connected),
-			"links_sent": int(a.out.sent), "links_received": int(a.received), "links_waiting": int(a.out.left),
+			"links_sent": int(a.out.sent), "links_received": int(a.in.received), "links_waiting": int(a.out.left),
 		}[name]
 	})
 	select {

@@ -19,10 +19,11 @@
 // # Links
 //
 // Out, one round at a time: LINKS_TAKE (db-task) gives unsent links of one owner, Publish appends
-// them to the stream LINKS with a digest of them as message id, LINKS_SENT marks them. In, one
-// delivery at a time: LINKS_STORE stores the links, Ack finishes the delivery, the crawl
-// manager gets a hint. A round starts after a task of a batch manager has ended, at the start and
-// when the broker is back; an idle node runs none.
+// them to the stream LINKS with a digest of them as message id, LINKS_SENT marks them. In, the deliveries
+// of one round together: LINKS_STORE stores the links in one transaction, Ack finishes each delivery, the
+// crawl manager gets a hint. If they cannot be stored together, each is stored alone. A round starts every
+// few seconds while a task of a batch manager runs, after it has ended, at the start and when the broker is
+// back; an idle node runs none, and stores at once what comes.
 //
 // What a kill does, at each point:
 //

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/wire"
@@ -43,7 +42,7 @@ func (a *Agent) declareLinks() {
 		a.watchTasks(func(ctx context.Context) (<-chan executor.Status, error) { return a.cfg.Pool.Watch(ctx, "") })
 	})
 	a.Counter("links_sent", &o.sent)
-	a.Counter("links_received", &a.received)
+	a.Counter("links_received", &a.in.received)
 	a.Gauge("links_waiting", func() any { return o.left })
 }
 
@@ -111,6 +110,7 @@ func (a *Agent) sendLinks(now time.Time) {
 			o.period = min(max(firstLinkPeriod, o.period*3/2), linkPeriod)
 			o.wanted, o.due = true, a.Now().Add(o.period)
 		}
+		a.in.pause.Store(int64(max(0, o.period-firstLinkPeriod)))
 		a.drainStep()
 	})
 }
@@ -155,68 +155,4 @@ func (s store) send(ctx context.Context, to publisher, groups []wire.LinkGroup) 
 		return 0, err
 	}
 	return links, errors.Join(err, s.markSent(ctx, ids))
-}
-
-// receiveWhenReady stores the links of other nodes from the time at which the journal is applied,
-// because their sites are known then, until ctx ends.
-func (a *Agent) receiveWhenReady(ctx context.Context, conn *broker.Conn, member Member) error {
-	select {
-	case <-member.CaughtUp():
-		a.post(func() { a.caughtUp(member) })
-	case <-ctx.Done():
-		return nil
-	}
-	name := a.cfg.Join.Name
-	c, err := conn.Consume(ctx, broker.StreamLinks, broker.NodeDurable(name), "links."+name, broker.ConsumeOptions{}, func(d broker.Delivery) { a.take(ctx, d) })
-	if err != nil {
-		return err
-	}
-	<-ctx.Done()
-	c.Stop()
-	return nil
-}
-
-// take stores the links of one delivery and acknowledges it.
-func (a *Agent) take(ctx context.Context, d broker.Delivery) {
-	if !a.moves.storing.TryRLock() { // hosts move
-		_ = d.Nak(firstPause)
-		return
-	}
-	defer a.moves.storing.RUnlock()
-	stored, err := a.store().storeLinks(ctx, d.Data)
-	switch {
-	case errors.Is(err, errUnusable):
-		a.Log().Error("links of another node cannot be stored", "message", d.Sequence, "error", err)
-		_ = d.Term(err.Error())
-		return
-	case err != nil:
-		pause := min(firstPause<<min(d.Count, 6), longestPause)
-		if ctx.Err() == nil && d.Count == 1 {
-			a.Log().Warn("cannot store links of another node", "message", d.Sequence, "pause", pause, "error", err)
-		}
-		_ = d.Nak(pause)
-		return
-	}
-	if stored.Dropped > 0 {
-		a.Log().Info("links were dropped: their sites are full or unknown here", "links", stored.Dropped, "unknown", stored.Unknown)
-	}
-	// Before the acknowledgement: the head asks whether this node has links to send when all are acknowledged.
-	a.post(func() { a.linksStored(stored) })
-	if err := d.Ack(ctx); err != nil && ctx.Err() == nil {
-		a.Log().Info("links will come again: they are stored, but not acknowledged", "message", d.Sequence, "error", err)
-	}
-}
-
-func (a *Agent) linksStored(stored wire.LinksStored) {
-	a.received += int64(stored.New + stored.Known + stored.Waiting + stored.Dropped)
-	if stored.New > 0 {
-		a.hint()
-	}
-	if stored.New+stored.Waiting > 0 {
-		a.wantQuota()
-	}
-	if stored.Passed > 0 { // their hosts have moved
-		a.drain.done, a.drain.flushed = false, false
-		a.wantSend()
-	}
 }

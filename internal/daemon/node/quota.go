@@ -35,7 +35,7 @@ const (
 )
 
 // errMoving means that hosts move at this moment.
-var errMoving = errors.New("hosts move; leases do not change now")
+var errMoving = errors.New("hosts move; leases and links do not change now")
 
 func (a *Agent) declareQuota() {
 	q := &a.quota

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 )
 
@@ -200,5 +201,47 @@ func BenchmarkURLDeleteOfMany(b *testing.B) {
 		s.must(err)
 		_, err = s.URLPurge(ctx, []wire.URLPurgeRequest{{SiteID: "s"}})
 		s.must(err)
+	}
+}
+
+// 2,058 known links of another node, between the writes of a crawler. With seven links in a bundle they
+// are of eight nodes, with one of fifty.
+func BenchmarkLinksStore(b *testing.B) {
+	const known, links = 60000, 2058
+	for _, c := range []struct{ requests, bundle int }{{7, 7}, {1, 7}, {1, 1}} {
+		b.Run(fmt.Sprintf("requests=%d/links=%d", c.requests, c.bundle), func(b *testing.B) {
+			s := big(b, known, "NORMAL")
+			d, err := sqldb.Open(ctx, s.config)
+			s.must(err)
+			b.Cleanup(func() { d.Close() })
+			crawler := Open(d, Options{Now: s.o.Now})
+			id, next := int64(0), 0
+			for b.Loop() {
+				for range c.requests {
+					b.StopTimer()
+					var r wire.LinksStoreRequest
+					for range links / c.requests / c.bundle {
+						id++
+						bundle := wire.LinkBundle{ID: id, From: "n2"}
+						for range c.bundle {
+							next++
+							u := linkTo(next * 7919 % known)
+							u.SiteID, u.Freq = "s", 1
+							bundle.Links = append(bundle.Links, wire.LinkOut(u))
+						}
+						r.Bundles = append(r.Bundles, bundle)
+					}
+					_, err := crawler.SiteUpdate(ctx, wire.SiteUpdateRequest{ID: "s", Set: wire.Patch{"Priority": id}})
+					s.must(err)
+					b.StartTimer()
+					stored, err := s.LinksStore(ctx, r)
+					s.must(err)
+					if stored.Known != links/c.requests {
+						b.Fatalf("%+v", stored)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*links), "µs/link")
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/property"
 )
@@ -52,30 +53,49 @@ func (s *Store) LinksStore(ctx context.Context, r wire.LinksStoreRequest) (wire.
 }
 
 // unstored notes the keys of bundles and returns the links of those that were not noted before.
-func (t *tx) unstored(bundles []wire.LinkBundle) (links []wire.LinkOut, err error) {
-	for _, b := range bundles {
-		first, err := t.receive(b.Key())
-		if err != nil {
-			return nil, err
+func (t *tx) unstored(bundles []wire.LinkBundle) (links []*wire.URL, err error) {
+	keys, met := mapped(bundles, wire.LinkBundle.Key), map[string]bool{}
+	table := t.DB.Table(sqldb.Sites, "links_in")
+	err = eachIn(t, keys, "SELECT BundleKey FROM "+table+" WHERE BundleKey IN ", nil, func(scan func(...any) error) error {
+		var key string
+		err := scan(&key)
+		met[key] = true
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var fresh [][]any
+	for i, b := range bundles {
+		if met[keys[i]] {
+			continue
 		}
-		if first {
-			links = append(links, b.Links...)
+		met[keys[i]] = true
+		fresh = append(fresh, []any{keys[i]})
+		for j := range b.Links {
+			links = append(links, (*wire.URL)(&b.Links[j]))
 		}
 	}
-	return links, nil
+	if len(fresh) == 0 {
+		return nil, nil
+	}
+	if err := t.insertRows("INSERT INTO "+table+" (BundleKey)", fresh); err != nil {
+		return nil, err
+	}
+	return links, t.forgetBundles(int64(len(fresh)))
 }
 
-// receive notes the key of a bundle. First is false if it was noted before.
-func (t *tx) receive(key string) (first bool, err error) {
-	text, err := t.DB.Text("links_received", "")
-	if err != nil {
-		return false, err
+// forgetBundles removes old keys after some new ones, a thousand at a time.
+func (t *tx) forgetBundles(fresh int64) error {
+	var newest int64
+	if _, err := t.Get("links_newest", nil, &newest); err != nil {
+		return err
 	}
-	id, first, err := t.Insert(text, key)
-	if err == nil && first && id > keptBundles && id%1000 == 0 {
-		_, err = t.Do("links_forget", id-keptBundles)
+	if newest < keptBundles || newest/1000 == (newest-fresh)/1000 {
+		return nil
 	}
-	return first, err
+	_, err := t.Do("links_forget", newest-keptBundles)
+	return err
 }
 
 // receiving is the state of one LinksStore.
@@ -85,26 +105,23 @@ type receiving struct {
 	done   []*finishing
 }
 
-func (k *receiving) store(links []wire.LinkOut) error {
-	bySite := wire.Groups(links, func(l wire.LinkOut) string { return l.SiteID })
-	slices.SortFunc(bySite, func(a, b []wire.LinkOut) int { // all requests lock sites in this order
+func (k *receiving) store(links []*wire.URL) error {
+	bySite := wire.Groups(links, func(u *wire.URL) string { return u.SiteID })
+	slices.SortFunc(bySite, func(a, b []*wire.URL) int { // all requests lock sites in this order
 		return strings.Compare(a[0].SiteID, b[0].SiteID)
 	})
-	for _, same := range bySite {
-		urls := make([]*wire.URL, 0, len(same))
-		for i := range same {
-			if u := (*wire.URL)(&same[i]); storableURL(u.URL) {
-				u.BatchID = 0
-				urls = append(urls, u)
-				continue
-			}
-			k.answer.Dropped++
+	for _, urls := range bySite {
+		site, all := urls[0].SiteID, len(urls)
+		urls = slices.DeleteFunc(urls, func(u *wire.URL) bool { return !storableURL(u.URL) })
+		k.answer.Dropped += all - len(urls)
+		for _, u := range urls {
+			u.BatchID = 0
 		}
 		store := k.storeSite
-		if same[0].SiteID == "" {
+		if site == "" {
 			store = k.storeElsewhere
 		}
-		if err := store(same[0].SiteID, urls); err != nil {
+		if err := store(site, urls); err != nil {
 			return err
 		}
 	}
