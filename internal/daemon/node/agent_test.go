@@ -18,6 +18,7 @@ import (
 	"hce/dc/internal/daemon/broker/brokertest"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/testwait"
+	"hce/dc/internal/web/coding"
 	"hce/dc/internal/wire/placement"
 )
 
@@ -92,9 +93,18 @@ func alphaAndBeta(t *testing.T) (b *brokertest.Broker, alpha, beta *machine) {
 }
 
 // Links travel to their owner once, and the owner's crawl manager gets a hint. They wait while the
-// broker is away, and while the owner cannot store them.
+// broker is away, and while the owner cannot store them. What cannot be read is dropped.
 func TestLinksTravel(t *testing.T) {
 	b, alpha, beta := alphaAndBeta(t)
+	broken := coding.Pack([]byte("{}"))
+	if err := b.Node(t, "alpha").Publish(brokertest.Context(t), "links.beta", "", broken[:len(broken)-1]); err != nil {
+		t.Fatal(err)
+	}
+	head := b.Head(t)
+	testwait.Until(t, "the broken message is dropped", func() bool {
+		state, err := head.ConsumerState(brokertest.Context(t), broker.StreamLinks, broker.NodeDurable("beta"))
+		return err == nil && state.Pending == 0
+	})
 	_, hints := beta.state()
 	refuse := filepath.Join(beta.folder, "refuse")
 	if err := os.WriteFile(refuse, nil, 0o600); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/broker"
+	"hce/dc/internal/web/coding"
 	"hce/dc/internal/wire"
 )
 
@@ -38,6 +39,12 @@ func (a *Agent) receiveWhenReady(ctx context.Context, conn *broker.Conn, member 
 	}
 	name, came := a.cfg.Join.Name, make(chan broker.Delivery)
 	c, err := conn.Consume(ctx, broker.StreamLinks, broker.NodeDurable(name), "links."+name, broker.ConsumeOptions{}, func(d broker.Delivery) {
+		text, err := coding.Unpack(d.Data)
+		if err != nil {
+			a.refuse(ctx, d, fmt.Errorf("%w: %w", errUnusable, err))
+			return
+		}
+		d.Data = text
 		select {
 		case came <- d:
 		case <-ctx.Done():

@@ -1,4 +1,5 @@
-// Package coding decodes the content codings of HTTP bodies: gzip, deflate, br and zstd.
+// Package coding decodes the content codings of HTTP bodies: gzip, deflate, br and zstd. It also packs
+// messages between the nodes of a cluster.
 //
 //	r, release, err := coding.Decode(body, coding.Of(header["Content-Encoding"]), grant)
 //	defer release()
