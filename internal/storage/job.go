@@ -46,7 +46,7 @@ var handlers = map[wire.Op]handler{
 
 	wire.LinksTake:  on(readPlain[wire.LinksTakeRequest]("LinksTake"), (*Repository).LinksTake),
 	wire.LinksSent:  on(readPlain[wire.LinksSentRequest]("LinksSent"), (*Repository).linksSent),
-	wire.LinksStore: on(readPlain[wire.LinksStoreRequest]("LinksStore"), (*Repository).LinksStore),
+	wire.LinksStore: on(readPlain[wire.LinksStoreRequest]("LinksStore"), (*Repository).linksStore),
 
 	wire.HostsPack:   on(readPlain[wire.HostsPackRequest]("HostsPack"), (*Repository).HostsPack),
 	wire.HostsUnpack: on(readPlain[wire.HostsUnpackRequest]("HostsUnpack"), (*Repository).HostsUnpack),

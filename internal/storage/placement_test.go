@@ -13,6 +13,7 @@ import (
 
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/task"
+	"hce/dc/internal/web/coding"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
 )
@@ -103,13 +104,21 @@ func TestLinkOperations(t *testing.T) {
 	if answer := n.good(`["LINKS_SENT",{"ids":[1]}]`); !strings.Contains(answer, `"statuses":[0]`) {
 		t.Errorf("LINKS_SENT: %s", answer)
 	}
-	request := `["LINKS_STORE",{"bundles":[{"id":1,"from":"n9","links":[{"siteId":"nowhere","url":"http://a.example/"}]}]}]`
-	if answer := n.good(request); !strings.Contains(answer, `"unknown":["nowhere"]`) {
+	store := func(messages ...string) string {
+		var r wire.LinksStoreRequest
+		for _, text := range messages {
+			r.Messages = append(r.Messages, coding.Pack([]byte(text)))
+		}
+		text, _ := json.Marshal([]any{"LINKS_STORE", r})
+		return string(text)
+	}
+	if answer := n.good(store(`{"bundles":[{"id":1,"from":"n9","links":[{"siteId":"nowhere","url":"http://a.example/"}]}]}`)); !strings.Contains(answer, `"unknown":["nowhere"]`) {
 		t.Errorf("LINKS_STORE: %s", answer)
 	}
-	for _, bad := range []string{`["LINKS_TAKE",{"max":-1}]`, `["LINKS_STORE",{"bundles":[{"id":1}]}]`, `["LINKS_STORE",{"links":[{"id":1}]}]`, `["LINKS_STORE",[]]`} {
+	large := `{"bundles":` + strings.Repeat(" ", coding.MaxUnpacked-100) + `[{"id":1,"from":"n9","links":[]}]}`
+	for _, bad := range []string{`["LINKS_TAKE",{"max":-1}]`, store(`{"bundles":[{"id":1}]}`), store(`{"links":[{"id":1}]}`), store(), store("no JSON"), store(large, large, large), `["LINKS_STORE",[]]`} {
 		if answer := n.run(bad); !strings.Contains(answer, `"refused":true`) {
-			t.Errorf("%s: %s", bad, answer)
+			t.Errorf("%.200s: %s", bad, answer)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/web/coding"
 	"hce/dc/internal/wire"
 )
 
@@ -180,6 +181,33 @@ func readPlain[R checker](object string) func(raw json.RawMessage, _ *wire.Notes
 func (repo *Repository) linksSent(ctx context.Context, r wire.LinksSentRequest) (wire.GeneralResponse, error) {
 	n, err := repo.LinksSent(ctx, r)
 	return wire.GeneralResponse{Statuses: []any{n}}, err
+}
+
+// maxLinksText bounds the messages of one LINKS_STORE when they are unpacked (bytes).
+const maxLinksText = 2 * coding.MaxUnpacked
+
+func (repo *Repository) linksStore(ctx context.Context, r wire.LinksStoreRequest) (wire.LinksStored, error) {
+	var all wire.LinksMessage
+	size := 0
+	for i, packed := range r.Messages {
+		object := fmt.Sprintf("LinksStore.messages[%d]", i)
+		text, err := coding.Unpack(packed)
+		if size += len(text); err == nil && size > maxLinksText {
+			err = fmt.Errorf("the messages have more than %d bytes", maxLinksText)
+		}
+		var one wire.LinksMessage
+		if err == nil {
+			err = json.Unmarshal(text, &one)
+		}
+		if err != nil {
+			return wire.LinksStored{}, &wire.FieldError{Object: object, Field: "bundles", Reason: "cannot be read: " + err.Error()}
+		}
+		if err := one.Check(object); err != nil {
+			return wire.LinksStored{}, err
+		}
+		all.Bundles = append(all.Bundles, one.Bundles...)
+	}
+	return repo.LinksStore(ctx, all)
 }
 
 func (repo *Repository) urlReturn(ctx context.Context, r wire.URLReturnRequest) (wire.GeneralResponse, error) {

@@ -11,9 +11,13 @@ import (
 // Our own operations for links to hosts that other nodes of a cluster own (package placement). A
 // node's agent sends them to its db-task; clients cannot call them.
 //
-//	LINKS_TAKE on the node that found links   {"max":1000} -> {"owners":[{"owner":"n2","ids":[7],"count":30,"request":{...}}],"left":0}
-//	LINKS_STORE on the owner                  {"bundles":[{"id":7,"from":"n1","links":{"same":[{"url":...},...]}}]} -> {"new":2,...}
+//	LINKS_TAKE on the node that found links   {"max":1000} -> {"owners":[{"owner":"n2","ids":[7],"count":30,"message":"KLUv..."}],"left":0}
+//	LINKS_STORE on the owner                  {"messages":["KLUv...",...]} -> {"new":2,...}
 //	LINKS_SENT on the node that found them    {"ids":[7]}
+//
+// A message is a LinksMessage, packed (package web/coding):
+//
+//	{"bundles":[{"id":7,"from":"n1","links":{"same":[{"url":...},...]}}]}
 //
 // Each of them may be repeated, and each may be lost: a bundle is taken again until LINKS_SENT, with
 // the same links; an owner that has stored it skips it.
@@ -25,8 +29,8 @@ const (
 
 // LinksTakeRequest is the object of LINKS_TAKE. The answer is a LinksTaken.
 type LinksTakeRequest struct {
-	Max      int64 `json:"max"`      // most bundles of all groups; 0: 1000
-	MaxBytes int64 `json:"maxBytes"` // about the most JSON of one group (bytes); 0: 256 KiB
+	Max      int64 `json:"max"`      // most bundles of all groups; 0: 200
+	MaxBytes int64 `json:"maxBytes"` // about the most JSON of one message (bytes); 0: 256 KiB
 }
 
 // Check refuses limits out of bounds.
@@ -42,14 +46,19 @@ type LinksTaken struct {
 
 // LinkGroup are bundles for one owner.
 type LinkGroup struct {
-	Owner   string          `json:"owner"`
-	IDs     []int64         `json:"ids"`     // of the bundles
-	Count   int64           `json:"count"`   // of their links
-	Request json.RawMessage `json:"request"` // a LinksStoreRequest
+	Owner   string  `json:"owner"`
+	IDs     []int64 `json:"ids"`     // of the bundles
+	Count   int64   `json:"count"`   // of their links
+	Message []byte  `json:"message"` // for LINKS_STORE
 }
 
-// LinksStoreRequest is the object of LINKS_STORE.
+// LinksStoreRequest is the object of LINKS_STORE: messages of one or several nodes.
 type LinksStoreRequest struct {
+	Messages [][]byte `json:"messages"`
+}
+
+// LinksMessage are bundles for one owner.
+type LinksMessage struct {
 	Bundles []LinkBundle `json:"bundles"`
 }
 
@@ -99,12 +108,20 @@ type LinksSentRequest struct {
 // Check accepts all ids.
 func (r LinksSentRequest) Check(string) error { return nil }
 
-// Check refuses a request without bundles, bundles without a sender and invalid site ids.
+// Check refuses a request without messages.
 func (r LinksStoreRequest) Check(object string) error {
-	if len(r.Bundles) == 0 {
+	if len(r.Messages) == 0 {
+		return &FieldError{Object: object, Field: "messages", Reason: "is missing or empty"}
+	}
+	return nil
+}
+
+// Check refuses a message without bundles, bundles without a sender and invalid site ids.
+func (m LinksMessage) Check(object string) error {
+	if len(m.Bundles) == 0 {
 		return &FieldError{Object: object, Field: "bundles", Reason: "is missing or empty"}
 	}
-	for _, b := range r.Bundles {
+	for _, b := range m.Bundles {
 		if b.From == "" {
 			return &FieldError{Object: object + ".bundles", Field: "from", Reason: "is missing"}
 		}

@@ -190,12 +190,6 @@ func (c Call) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any{int(c.Op), c.Object})
 }
 
-// Append appends the pair with the code of the operation. It does not look at the object, which must be JSON.
-func (c Call) Append(to []byte) []byte {
-	to = strconv.AppendInt(append(to, '['), int64(c.Op), 10)
-	return append(append(append(to, ','), c.Object...), ']')
-}
-
 // Reply is the answer to c: [operation+100, object], or [name, object] if the request
 // gave a name (docs/spec/DECISIONS.md 1.2).
 func (c Call) Reply(object any) []any {

@@ -7,7 +7,6 @@ import (
 
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager"
-	"hce/dc/internal/web/coding"
 	"hce/dc/internal/wire"
 )
 
@@ -143,11 +142,11 @@ func (s store) sendAll(ctx context.Context, to publisher) (r round, err error) {
 }
 
 // send appends groups to the stream and then marks them as sent, together. The message id is that of the
-// request: a group of the same bundles is the same message. It returns the number of links.
+// message: a group of the same bundles is the same one. It returns the number of links.
 func (s store) send(ctx context.Context, to publisher, groups []wire.LinkGroup) (links int64, err error) {
 	var ids []int64
 	for _, g := range groups {
-		if err = to.Publish(ctx, "links."+g.Owner, wire.Md5(string(g.Request)), coding.Pack(g.Request)); err != nil {
+		if err = to.Publish(ctx, "links."+g.Owner, wire.Md5(string(g.Message)), g.Message); err != nil {
 			break
 		}
 		ids, links = append(ids, g.IDs...), links+g.Count

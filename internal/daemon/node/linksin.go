@@ -1,16 +1,12 @@
 package node
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
 	"hce/dc/internal/daemon/broker"
-	"hce/dc/internal/web/coding"
 	"hce/dc/internal/wire"
 )
 
@@ -25,7 +21,7 @@ type incoming struct {
 
 const (
 	pauseLook    = 250 * time.Millisecond // between two looks at the pause, which may have ended
-	mostTogether = 1 << 20                // bytes of deliveries
+	mostTogether = 128 << 10              // bytes of deliveries, some thousand links
 )
 
 // receiveWhenReady stores the links of other nodes from the time at which the journal is applied,
@@ -39,12 +35,6 @@ func (a *Agent) receiveWhenReady(ctx context.Context, conn *broker.Conn, member 
 	}
 	name, came := a.cfg.Join.Name, make(chan broker.Delivery)
 	c, err := conn.Consume(ctx, broker.StreamLinks, broker.NodeDurable(name), "links."+name, broker.ConsumeOptions{}, func(d broker.Delivery) {
-		text, err := coding.Unpack(d.Data)
-		if err != nil {
-			a.refuse(ctx, d, fmt.Errorf("%w: %w", errUnusable, err))
-			return
-		}
-		d.Data = text
 		select {
 		case came <- d:
 		case <-ctx.Done():
@@ -131,31 +121,11 @@ func (a *Agent) storeDeliveries(ctx context.Context, list []broker.Delivery) (wi
 		return wire.LinksStored{}, errMoving
 	}
 	defer a.moves.storing.RUnlock()
-	request, err := joined(list)
-	if err != nil {
-		return wire.LinksStored{}, err
-	}
-	return a.store().storeLinks(ctx, request)
-}
-
-// joined returns a LinksStoreRequest with the bundles of deliveries, each of which is one.
-func joined(list []broker.Delivery) (json.RawMessage, error) {
-	if len(list) == 1 {
-		return list[0].Data, nil
-	}
-	var bundles [][]byte
+	var messages [][]byte
 	for _, d := range list {
-		var one struct {
-			Bundles []json.RawMessage `json:"bundles"`
-		}
-		if err := json.Unmarshal(d.Data, &one); err != nil {
-			return nil, fmt.Errorf("%w: %w", errUnusable, err)
-		}
-		for _, b := range one.Bundles {
-			bundles = append(bundles, b)
-		}
+		messages = append(messages, d.Data)
 	}
-	return fmt.Appendf(nil, `{"bundles":[%s]}`, bytes.Join(bundles, []byte(","))), nil
+	return a.store().storeLinks(ctx, messages)
 }
 
 // refuse drops a delivery that can never be stored, and gives back another one.

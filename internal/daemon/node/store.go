@@ -38,13 +38,10 @@ func (s store) markSent(ctx context.Context, ids []int64) error {
 	return err
 }
 
-// storeLinks stores the links of a message, a LinksStoreRequest. The error is errUnusable if no
-// repetition can succeed.
-func (s store) storeLinks(ctx context.Context, message []byte) (stored wire.LinksStored, err error) {
-	if !json.Valid(message) {
-		return stored, fmt.Errorf("%w: no JSON", errUnusable)
-	}
-	err = s.operate(ctx, storeLimit, wire.LinksStore, json.RawMessage(message), &stored)
+// storeLinks stores the links of messages in one transaction. The error is errUnusable if no repetition can
+// succeed.
+func (s store) storeLinks(ctx context.Context, messages [][]byte) (stored wire.LinksStored, err error) {
+	err = s.operate(ctx, storeLimit, wire.LinksStore, wire.LinksStoreRequest{Messages: messages}, &stored)
 	if errors.Is(err, sites.ErrRefused) {
 		err = fmt.Errorf("%w: %w", errUnusable, err)
 	}
@@ -62,14 +59,14 @@ func (s store) operate(ctx context.Context, limit time.Duration, op wire.Op, req
 
 // within runs an operation and returns the object of its answer.
 func (s store) within(ctx context.Context, limit time.Duration, op wire.Op, object any) (json.RawMessage, error) {
-	raw, read := object.(json.RawMessage) // links pass as they are
-	if !read {
-		var err error
-		if raw, err = json.Marshal(object); err != nil {
-			return nil, fmt.Errorf("%s: %w", op, err)
-		}
+	raw, err := json.Marshal(object)
+	if err == nil {
+		raw, err = json.Marshal(wire.Call{Op: op, Object: raw})
 	}
-	results, err := s.task(ctx, s.program, limit, wire.Call{Op: op, Object: raw}.Append(nil))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
+	results, err := s.task(ctx, s.program, limit, raw)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}

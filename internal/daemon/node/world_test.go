@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/files"
 	"hce/dc/internal/testwait"
+	"hce/dc/internal/web/coding"
 	"hce/dc/internal/wire"
 )
 
@@ -118,7 +120,16 @@ func (r rows) answer(call wire.Call) any {
 	case wire.LinksStore:
 		list := r.stored()
 		answer := wire.LinksStored{Unknown: []string{}}
-		for _, bundle := range request.Bundles {
+		var all wire.LinksMessage
+		for _, packed := range request.Messages {
+			var one wire.LinksMessage
+			text, err := coding.Unpack(packed)
+			if err != nil || json.Unmarshal(text, &one) != nil {
+				return wire.Refuse(errors.New("cannot be read"))
+			}
+			all.Bundles = append(all.Bundles, one.Bundles...)
+		}
+		for _, bundle := range all.Bundles {
 			for _, link := range bundle.Links {
 				if slices.Contains(list, link.URL) {
 					answer.Known++
@@ -151,12 +162,13 @@ func (r rows) take() (t wire.LinksTaken) {
 	}
 	for owner, list := range byOwner {
 		g := wire.LinkGroup{Owner: owner, Count: int64(len(list))}
-		var request wire.LinksStoreRequest
+		var message wire.LinksMessage
 		for _, row := range list {
 			g.IDs = append(g.IDs, int64(row.ID))
-			request.Bundles = append(request.Bundles, wire.LinkBundle{ID: int64(row.ID), From: "alpha", Links: []wire.LinkOut{{URL: row.Link}}})
+			message.Bundles = append(message.Bundles, wire.LinkBundle{ID: int64(row.ID), From: "alpha", Links: []wire.LinkOut{{URL: row.Link}}})
 		}
-		g.Request, _ = json.Marshal(request)
+		text, _ := json.Marshal(message)
+		g.Message = coding.Pack(text)
 		t.Owners = append(t.Owners, g)
 	}
 	return t

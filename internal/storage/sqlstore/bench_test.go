@@ -219,7 +219,7 @@ func BenchmarkLinksStore(b *testing.B) {
 			for b.Loop() {
 				for range c.requests {
 					b.StopTimer()
-					var r wire.LinksStoreRequest
+					var r wire.LinksMessage
 					for range links / c.requests / c.bundle {
 						id++
 						bundle := wire.LinkBundle{ID: id, From: "n2"}

@@ -19,19 +19,19 @@ const keptBundles = 1_000_000
 // its way, and the sender tries again. Later the site is deleted, and they are dropped.
 const siteWait = 24 * time.Hour
 
-// LinksStore stores links that another node has found, in one transaction: new rows while the site
+// LinksStore stores links that other nodes have found, in one transaction: new rows while the site
 // has room, and the Freq and the reset of known ones, as for links of a page here
 // (docs/spec/crawling.md 5.7, 5.8). The properties of the site are those of now. A bundle that was
 // stored before changes nothing. A link whose host belongs to a third node is queued for it. If a site
 // is unknown, nothing is stored and the error has CodeNotFound, unless the links are older than
 // siteWait: then those of the site are dropped.
-func (s *Store) LinksStore(ctx context.Context, r wire.LinksStoreRequest) (wire.LinksStored, error) {
+func (s *Store) LinksStore(ctx context.Context, m wire.LinksMessage) (wire.LinksStored, error) {
 	now := s.o.Now()
 	var done []*finishing
 	answer, err := result(ctx, s.update, "LinksStore", func(t *tx) (wire.LinksStored, error) {
 		done = nil
 		k := receiving{tx: t, answer: wire.LinksStored{Unknown: []string{}}}
-		links, err := t.unstored(r.Bundles)
+		links, err := t.unstored(m.Bundles)
 		if err != nil || len(links) == 0 {
 			k.answer.Repeated = err == nil
 			return k.answer, err

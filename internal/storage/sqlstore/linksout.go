@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/web/coding"
 	"hce/dc/internal/wire"
 )
 
@@ -175,10 +176,11 @@ func (t *tx) bundlesAfter(id, limit int64) (rows []waitingBundle, err error) {
 	return rows, err
 }
 
-// groups joins bundles of one owner to requests of at most size bytes, or of one bundle. Bundles of a
-// node that has left go to the new owners of their hosts.
+// groups joins bundles of one owner to messages of at most size bytes before they are packed, or of one
+// bundle. Bundles of a node that has left go to the new owners of their hosts.
 func (t *tx) groups(rows []waitingBundle, size int) ([]wire.LinkGroup, error) {
 	groups := []wire.LinkGroup{}
+	var texts [][]byte       // of groups
 	open := map[string]int{} // place of the group of an owner
 	for _, w := range rows {
 		if !slices.Contains(t.place.Members, w.owner) && !slices.Contains(t.place.Previous, w.owner) {
@@ -188,10 +190,10 @@ func (t *tx) groups(rows []waitingBundle, size int) ([]wire.LinkGroup, error) {
 			continue
 		}
 		at, ok := open[w.owner]
-		if !ok || len(groups[at].Request)+len(w.text) > size {
+		if !ok || len(texts[at])+len(w.text) > size {
 			at = len(groups)
 			open[w.owner] = at
-			groups = append(groups, wire.LinkGroup{Owner: w.owner})
+			groups, texts = append(groups, wire.LinkGroup{Owner: w.owner}), append(texts, nil)
 		}
 		g := &groups[at]
 		begin := ","
@@ -199,10 +201,10 @@ func (t *tx) groups(rows []waitingBundle, size int) ([]wire.LinkGroup, error) {
 			begin = `{"bundles":[`
 		}
 		g.IDs, g.Count = append(g.IDs, w.id), g.Count+w.n
-		g.Request = fmt.Appendf(g.Request, `%s{"id":%d,"from":%q,"links":%s}`, begin, w.id, t.place.Self, w.text)
+		texts[at] = fmt.Appendf(texts[at], `%s{"id":%d,"from":%q,"links":%s}`, begin, w.id, t.place.Self, w.text)
 	}
-	for i := range groups {
-		groups[i].Request = append(groups[i].Request, "]}"...)
+	for i, text := range texts {
+		groups[i].Message = coding.Pack(append(text, "]}"...))
 	}
 	return groups, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/web/coding"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
 )
@@ -46,11 +47,13 @@ func (b *bench) take(max int64) []wire.LinkGroup {
 }
 
 // request is what the owner of a group gets.
-func (b *bench) request(g wire.LinkGroup) (r wire.LinksStoreRequest) {
+func (b *bench) request(g wire.LinkGroup) (m wire.LinksMessage) {
 	b.Helper()
-	b.must(json.Unmarshal(g.Request, &r))
-	b.must(r.Check("LinksStore"))
-	return r
+	text, err := coding.Unpack(g.Message)
+	b.must(err)
+	b.must(json.Unmarshal(text, &m))
+	b.must(m.Check("LinksStore"))
+	return m
 }
 
 // linksOf returns the links of a group of one bundle.
@@ -73,9 +76,9 @@ func (b *bench) receive(from string, id int64, links []wire.LinkOut) wire.LinksS
 
 func (b *bench) tryReceive(from string, id int64, links []wire.LinkOut) (wire.LinksStored, error) {
 	b.Helper()
-	text, err := json.Marshal(wire.LinksStoreRequest{Bundles: []wire.LinkBundle{{ID: id, From: from, Links: links}}})
+	text, err := json.Marshal(wire.LinksMessage{Bundles: []wire.LinkBundle{{ID: id, From: from, Links: links}}})
 	b.must(err)
-	return b.LinksStore(ctx, b.request(wire.LinkGroup{Request: text}))
+	return b.LinksStore(ctx, b.request(wire.LinkGroup{Message: text}))
 }
 
 func (b *bench) count(table, where string, args ...any) (n int) {
@@ -220,6 +223,8 @@ func TestLinkGroups(t *testing.T) {
 	met := map[string]bool{}
 	for _, g := range groups {
 		r := b.request(g)
+		text, err := coding.Unpack(g.Message)
+		b.must(err)
 		for _, bundle := range r.Bundles {
 			for _, l := range bundle.Links {
 				met[l.URLMd5] = true
@@ -228,8 +233,8 @@ func TestLinkGroups(t *testing.T) {
 				}
 			}
 		}
-		if len(r.Bundles) > 1 && len(g.Request) > 10_100 || len(g.Request) > maxBundle+100 || len(g.IDs) != len(r.Bundles) {
-			t.Errorf("a group of %s has %d bundles, %d ids, %d bytes", g.Owner, len(r.Bundles), len(g.IDs), len(g.Request))
+		if len(r.Bundles) > 1 && len(text) > 10_100 || len(text) > maxBundle+100 || len(g.IDs) != len(r.Bundles) {
+			t.Errorf("a group of %s has %d bundles, %d ids, %d bytes", g.Owner, len(r.Bundles), len(g.IDs), len(text))
 		}
 	}
 	if len(groups) < 4 || len(met) != 80 {
