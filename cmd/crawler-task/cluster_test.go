@@ -72,7 +72,11 @@ func pass(from, to *node, owner string) wire.LinksStored {
 		from.Fatalf("%d groups of links; want one for %s", len(groups), owner)
 	}
 	job := storage.Job{Repository: to.repo}
-	answer, err := job.Run(to.Context(), json.RawMessage(`["LINKS_STORE",`+string(groups[0].Request)+`]`))
+	object, err := json.Marshal(wire.LinksStoreRequest{Messages: [][]byte{groups[0].Message}})
+	from.must(err)
+	request, err := json.Marshal(wire.Call{Op: wire.LinksStore, Object: object})
+	from.must(err)
+	answer, err := job.Run(to.Context(), request)
 	from.must(err)
 	_, err = from.repo.LinksSent(from.Context(), wire.LinksSentRequest{IDs: groups[0].IDs})
 	from.must(err)
