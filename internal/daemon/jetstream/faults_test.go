@@ -244,6 +244,19 @@ func TestShortCut(t *testing.T) {
 	runsAre(t, gate, "begin end")
 }
 
+// A node joins although each answer of the broker takes longer than a heartbeat.
+func TestSlowBroker(t *testing.T) {
+	t.Parallel()
+	b := brokertest.Start(t, "alpha")
+	e := openHead(t, b, b.Head(t), nil)
+	relay := brokertest.NewRelay(t, b.Server.URL())
+	conn := b.Dial(t, "alpha", relay.URL())
+	relay.Delay(60 * time.Millisecond) // in each direction
+	startNode(t, conn, "alpha", 2, func(c *ServeConfig) { c.Heartbeat = 50 * time.Millisecond })
+	relay.Delay(0)
+	ready(t, e, "alpha")
+}
+
 // The clock of the broker's machine is an hour behind. A node with signs of life is not silent, and
 // one without them is, although a watch that begins again reports its last one.
 func TestClockOfTheBroker(t *testing.T) {

@@ -143,7 +143,7 @@ func (n *Node) open(ctx context.Context) (err error) {
 		return err
 	}
 	n.slots.limits = pool[0].Slots
-	if err := n.beat(ctx); err != nil {
+	if err := n.beat(ctx, max(n.cfg.Heartbeat, firstBeat)); err != nil {
 		return err
 	}
 	if n.stop, err = n.conn.Serve(broker.NodeSubject(n.cfg.Name, "task.*"), "", n.request); err != nil {
@@ -154,7 +154,7 @@ func (n *Node) open(ctx context.Context) (err error) {
 		n.followJournal(func() {
 			close(n.caught)
 			n.log.Info("the node has applied the journal", "op", "jetstream.Serve", "node", n.cfg.Name)
-			if err := n.beat(n.ctx); err != nil {
+			if err := n.beat(n.ctx, n.cfg.Heartbeat); err != nil {
 				n.log.Warn("cannot send a sign of life", "op", "jetstream.Serve", "error", err)
 			}
 			n.takeAll()
@@ -184,7 +184,7 @@ func (n *Node) Close(ctx context.Context) {
 		n.work.Wait()
 		short, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		_ = n.beat(short) // says that the node closes
+		_ = n.beat(short, n.cfg.Heartbeat) // says that the node closes
 	})
 	<-n.closed
 }
@@ -205,15 +205,19 @@ func (n *Node) state() string {
 	return executor.NodeReady
 }
 
-// beat sends one sign of life.
-func (n *Node) beat(ctx context.Context) error {
+// firstBeat is how long the broker may take to confirm the first sign of life. The node does not join without
+// it; later ones are sent again.
+const firstBeat = 10 * time.Second
+
+// beat sends one sign of life, which the broker must confirm within limit.
+func (n *Node) beat(ctx context.Context, limit time.Duration) error {
 	s := sign{Node: executor.Node{Load: load.Unknown}, Instance: n.instance}
 	if pool, err := n.cfg.Pool.Nodes(ctx); err == nil && len(pool) == 1 {
 		s.Node = pool[0]
 	}
 	sent := time.Now()
 	s.Name, s.State, s.Address, s.Version, s.Seen = n.cfg.Name, n.state(), n.cfg.Address, n.cfg.Version, sent.UTC()
-	ctx, cancel := context.WithTimeout(ctx, n.cfg.Heartbeat)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	_, err := n.nodes.Put(ctx, n.cfg.Name, encode(s))
 	if err == nil {
@@ -232,7 +236,7 @@ func (n *Node) heartbeats() {
 			return
 		case <-tick.C:
 		}
-		err := n.beat(n.ctx)
+		err := n.beat(n.ctx, n.cfg.Heartbeat)
 		if err != nil && !failed && n.ctx.Err() == nil {
 			n.log.Warn("cannot send a sign of life; trying again", "op", "jetstream.beat", "error", err)
 		}

@@ -11,9 +11,9 @@ import (
 )
 
 // incoming stores the links of other nodes. While tasks run here, a delivery waits for those that follow
-// within the pause of a round, and all are stored in one transaction: it makes the tasks read
-// the database again. The more nodes there are, the smaller are their messages. A delivery that comes
-// again is stored at once and alone.
+// within the pause of a round, and all are stored in one transaction, since a transaction of
+// another process empties the page cache of the tasks. The more nodes there are, the smaller are their
+// messages. A delivery that comes again is stored at once and alone.
 type incoming struct {
 	pause    atomic.Int64 // a time.Duration; 0 while no task runs, and while crawls begin
 	received int64        // cumulative; belongs to the loop

@@ -118,13 +118,8 @@ func (t *tx) holdLinks(site string, c capacity, links []*wire.URL) (dropped int,
 	if len(links) == 0 {
 		return 0, nil
 	}
-	held, n := map[string]bool{}, 0
-	err = eachIn(t, mapped(links, urlKey), "SELECT URLMd5 FROM "+t.DB.Table(sqldb.Sites, "links_held")+ofKeys, []any{site}, func(scan func(...any) error) error {
-		var md5 string
-		err := scan(&md5)
-		held[md5] = true
-		return err
-	})
+	n := 0
+	held, err := t.found(mapped(links, urlKey), "SELECT URLMd5 FROM "+t.DB.Table(sqldb.Sites, "links_held")+ofKeys, site)
 	if err == nil {
 		_, err = t.Get("links_held_count", []any{site}, &n)
 	}

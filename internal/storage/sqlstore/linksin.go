@@ -54,14 +54,8 @@ func (s *Store) LinksStore(ctx context.Context, m wire.LinksMessage) (wire.Links
 
 // unstored notes the keys of bundles and returns the links of those that were not noted before.
 func (t *tx) unstored(bundles []wire.LinkBundle) (links []*wire.URL, err error) {
-	keys, met := mapped(bundles, wire.LinkBundle.Key), map[string]bool{}
-	table := t.DB.Table(sqldb.Sites, "links_in")
-	err = eachIn(t, keys, "SELECT BundleKey FROM "+table+" WHERE BundleKey IN ", nil, func(scan func(...any) error) error {
-		var key string
-		err := scan(&key)
-		met[key] = true
-		return err
-	})
+	keys, table := mapped(bundles, wire.LinkBundle.Key), t.DB.Table(sqldb.Sites, "links_in")
+	met, err := t.found(keys, "SELECT BundleKey FROM "+table+" WHERE BundleKey IN ")
 	if err != nil {
 		return nil, err
 	}

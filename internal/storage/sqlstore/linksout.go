@@ -87,14 +87,7 @@ func (t *tx) queueLinks(site string, links []*wire.URL) error {
 
 // queuedKeys returns those keys whose links wait or were sent.
 func (t *tx) queuedKeys(site string, md5s []string) (map[string]bool, error) {
-	queued := map[string]bool{}
-	err := eachIn(t, md5s, "SELECT URLMd5 FROM "+t.DB.Table(sqldb.Sites, "links_out")+ofKeys, []any{site}, func(scan func(...any) error) error {
-		var md5 string
-		err := scan(&md5)
-		queued[md5] = true
-		return err
-	})
-	return queued, err
+	return t.found(md5s, "SELECT URLMd5 FROM "+t.DB.Table(sqldb.Sites, "links_out")+ofKeys, site)
 }
 
 // bundle stores links, in bundles of one owner and at most maxBundle bytes, or of one link.

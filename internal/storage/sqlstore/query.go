@@ -156,11 +156,16 @@ func (t *tx) eachURL(text string, args []any, each func(wire.URL)) error {
 
 // present returns the keys that have a row in a table of a site.
 func (t *tx) present(database, site string, md5s []string) (map[string]bool, error) {
-	found := make(map[string]bool, len(md5s))
-	err := eachIn(t, md5s, "SELECT URLMd5 FROM "+t.table(database, site)+ofKeys, []any{site}, func(scan func(...any) error) error {
-		var md5 string
-		err := scan(&md5)
-		found[md5] = true
+	return t.found(md5s, "SELECT URLMd5 FROM "+t.table(database, site)+ofKeys, site)
+}
+
+// found returns the keys that a query returns, which ends before its list of keys.
+func (t *tx) found(keys []string, text string, args ...any) (map[string]bool, error) {
+	found := make(map[string]bool, len(keys))
+	err := eachIn(t, keys, text, args, func(scan func(...any) error) error {
+		var key string
+		err := scan(&key)
+		found[key] = true
 		return err
 	})
 	return found, err
