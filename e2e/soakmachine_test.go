@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -282,6 +283,15 @@ cluster { name: dc, listen: "127.0.0.1:%d", no_advertise: true, routes: [%s] }
 			s.kill(i)
 		}
 	})
+	for _, port := range ports[:3] {
+		testwait.Until(t, "a NATS server listens", func() bool {
+			c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+			if err == nil {
+				c.Close()
+			}
+			return err == nil
+		})
+	}
 	return s
 }
 
