@@ -19,7 +19,7 @@ import (
 const (
 	clusterHosts = 200
 	clusterDelay = 20 * time.Millisecond // between an answer of a host and its next request
-	clusterPoll  = time.Second           // between two questions, which all nodes answer; none before the last page is requested
+	clusterPoll  = time.Second           // between two questions, which all nodes answer
 )
 
 // One machine of the extrapolation.
@@ -132,7 +132,9 @@ func (o options) crawlCluster(ctx context.Context, nodes, hosts, pagesOfHost int
 		return fail(err)
 	}
 	all := hosts * pagesOfHost
-	if err := waitRequests(ctx, c.Rig, web, all); err != nil {
+	// Each answer costs all nodes, so the web says when the last page is requested.
+	asked := func() (int, error) { return web.Record().Requests, nil }
+	if _, err := await(ctx, c.Rig, clusterPoll, asked, func(n int) bool { return n >= all }); err != nil {
 		return fail(err)
 	}
 	if _, err := waitStatus(ctx, c.Rig, id, clusterPoll, func(s rig.Status) bool { return s.Resources >= all && s.NewURLs == 0 }); err != nil {
@@ -151,30 +153,6 @@ func (o options) crawlCluster(ctx context.Context, nodes, hosts, pagesOfHost int
 		nodes: nodes, rate: n / took.Seconds(), cpu: (after.cpu - before.cpu) / n,
 		headCPU: (after.headCPU - before.headCPU) / n, headOut: (after.headOut - before.headOut) / n,
 	}, web.Record(), nil
-}
-
-// waitRequests waits until a web was asked for that many pages. It asks the cluster nothing, since
-// each answer costs all nodes. It fails if no page is requested for stallLimit.
-func waitRequests(ctx context.Context, r *rig.Rig, web *rig.Web, pages int) error {
-	last, changed := 0, time.Now()
-	for {
-		n := web.Record().Requests
-		switch {
-		case n >= pages:
-			return nil
-		case n > last:
-			last, changed = n, time.Now()
-		case time.Since(changed) > stallLimit:
-			return fmt.Errorf("no request for %v after %d of %d pages", stallLimit, n, pages)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-r.Ended():
-			return errors.New("dc-daemon has ended during the crawl")
-		case <-time.After(clusterPoll):
-		}
-	}
 }
 
 // usageOf sums up what the head and the nodes have used so far.

@@ -190,13 +190,18 @@ func (g *growingSite) disable(ctx context.Context) error {
 	}
 }
 
-// waitStatus asks for the status until it is as wanted, with a pause in between. It fails if nothing
-// changes for stallLimit.
+// waitStatus asks for the status until it is as wanted; see await.
 func waitStatus(ctx context.Context, r *rig.Rig, id string, pause time.Duration, wanted func(rig.Status) bool) (rig.Status, error) {
-	var last rig.Status
+	return await(ctx, r, pause, func() (rig.Status, error) { return siteStatus(ctx, r, id) }, wanted)
+}
+
+// await reads a status until it is as wanted, with a pause in between. It fails if nothing changes for
+// stallLimit.
+func await[T comparable](ctx context.Context, r *rig.Rig, pause time.Duration, read func() (T, error), wanted func(T) bool) (T, error) {
+	var last T
 	changed := time.Now()
 	for {
-		status, err := siteStatus(ctx, r, id)
+		status, err := read()
 		if err != nil || wanted(status) {
 			return status, err
 		}

@@ -59,16 +59,19 @@ func (a *Agent) receiveWhenReady(ctx context.Context, conn *broker.Conn, member 
 // gather returns the next delivery and those that follow until the pause after the last round is over, or
 // until one comes again. It returns none after the end of ctx.
 func (i *incoming) gather(ctx context.Context, came <-chan broker.Delivery, last time.Time) (list []broker.Delivery) {
-	size, look := 0, time.NewTicker(pauseLook)
-	defer look.Stop()
+	size := 0
 	for len(list) == 0 || size < mostTogether && time.Since(last) < time.Duration(i.pause.Load()) {
+		var look <-chan time.Time // never while nothing waits
+		if len(list) > 0 {
+			look = time.After(pauseLook)
+		}
 		select {
 		case d := <-came:
 			list, size = append(list, d), size+len(d.Data)
 			if d.Count > 1 {
 				return list
 			}
-		case <-look.C:
+		case <-look:
 		case <-ctx.Done():
 			giveBack(0, list...)
 			return nil

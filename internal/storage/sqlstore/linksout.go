@@ -141,13 +141,13 @@ const (
 )
 
 // LinksTake returns the oldest bundles that wait for other nodes, in groups of one owner. Without
-// links it writes nothing.
+// links it writes nothing. It packs the messages after its transaction.
 func (s *Store) LinksTake(ctx context.Context, r wire.LinksTakeRequest) (wire.LinksTaken, error) {
 	waits, err := result(ctx, s.view, "LinksTake", func(t *tx) (bool, error) { return t.Get("links_any", nil, new(int)) })
 	if err != nil || !waits {
 		return wire.LinksTaken{Owners: []wire.LinkGroup{}}, err
 	}
-	return result(ctx, s.update, "LinksTake", func(t *tx) (taken wire.LinksTaken, err error) {
+	taken, err := result(ctx, s.update, "LinksTake", func(t *tx) (taken wire.LinksTaken, err error) {
 		for len(taken.Owners) == 0 { // until no bundle got another owner
 			rows, err := t.bundlesAfter(0, cmp.Or(r.Max, defaultTake))
 			if err == nil {
@@ -162,6 +162,10 @@ func (s *Store) LinksTake(ctx context.Context, r wire.LinksTakeRequest) (wire.Li
 		}
 		return taken, nil
 	})
+	for i := range taken.Owners {
+		taken.Owners[i].Message = coding.Pack(taken.Owners[i].Message)
+	}
+	return taken, err
 }
 
 func (t *tx) bundlesAfter(id, limit int64) (rows []waitingBundle, err error) {
@@ -169,11 +173,10 @@ func (t *tx) bundlesAfter(id, limit int64) (rows []waitingBundle, err error) {
 	return rows, err
 }
 
-// groups joins bundles of one owner to messages of at most size bytes before they are packed, or of one
-// bundle. Bundles of a node that has left go to the new owners of their hosts.
+// groups joins bundles of one owner to messages of at most size bytes, or of one bundle, which are not packed
+// yet. Bundles of a node that has left go to the new owners of their hosts.
 func (t *tx) groups(rows []waitingBundle, size int) ([]wire.LinkGroup, error) {
 	groups := []wire.LinkGroup{}
-	var texts [][]byte       // of groups
 	open := map[string]int{} // place of the group of an owner
 	for _, w := range rows {
 		if !slices.Contains(t.place.Members, w.owner) && !slices.Contains(t.place.Previous, w.owner) {
@@ -183,10 +186,10 @@ func (t *tx) groups(rows []waitingBundle, size int) ([]wire.LinkGroup, error) {
 			continue
 		}
 		at, ok := open[w.owner]
-		if !ok || len(texts[at])+len(w.text) > size {
+		if !ok || len(groups[at].Message)+len(w.text) > size {
 			at = len(groups)
 			open[w.owner] = at
-			groups, texts = append(groups, wire.LinkGroup{Owner: w.owner}), append(texts, nil)
+			groups = append(groups, wire.LinkGroup{Owner: w.owner})
 		}
 		g := &groups[at]
 		begin := ","
@@ -194,10 +197,10 @@ func (t *tx) groups(rows []waitingBundle, size int) ([]wire.LinkGroup, error) {
 			begin = `{"bundles":[`
 		}
 		g.IDs, g.Count = append(g.IDs, w.id), g.Count+w.n
-		texts[at] = fmt.Appendf(texts[at], `%s{"id":%d,"from":%q,"links":%s}`, begin, w.id, t.place.Self, w.text)
+		g.Message = fmt.Appendf(g.Message, `%s{"id":%d,"from":%q,"links":%s}`, begin, w.id, t.place.Self, w.text)
 	}
-	for i, text := range texts {
-		groups[i].Message = coding.Pack(append(text, "]}"...))
+	for i := range groups {
+		groups[i].Message = append(groups[i].Message, "]}"...)
 	}
 	return groups, nil
 }
