@@ -2,27 +2,22 @@ package article
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
-	"golang.org/x/net/html"
-
-	"hce/dc/internal/process/author"
+	"hce/dc/internal/process/choice"
 	"hce/dc/internal/process/language"
+	"hce/dc/internal/process/metadata"
+	"hce/dc/internal/process/outline"
 )
 
-// ErrParser means that a parser or the engine failed. The returned Article has the visible
-// text.
+// ErrParser means that the page could not be read. The returned Article has its title only.
 var ErrParser = errors.New("cannot parse the page")
 
-// errCostly means that the page was not parsed, to limit memory.
-var errCostly = errors.New("the tree of the page would be too large")
-
-// Article is the result of Extract. Texts are UTF-8; a field that was not found is empty.
+// Article is what a page says. Texts are UTF-8; a field that was not found is empty.
 type Article struct {
 	Title       string // one line
-	Text        string // plain text, one block a line
+	Text        string // plain text, one line of the page a line
 	Markdown    string // CommonMark with tables, absolute links
 	Author      string // several authors are separated by "; "
 	Description string
@@ -35,11 +30,7 @@ type Article struct {
 	// the page states none.
 	Date time.Time
 
-	// Dates are the texts from which a publication date can be read, most credible first: those
-	// of JSON-LD, meta and time elements, then visible ones near the title.
-	Dates []string
-
-	DateText   string // the text that gave Date, or else the first of Dates
+	DateText   string // the text that gave Date
 	DublinDate string // the date in Dublin Core, as written
 
 	Canonical string   // absolute URL
@@ -51,222 +42,131 @@ type Article struct {
 	Whole bool
 }
 
+// Engine is a way to choose the lines of the article. All of them read one outline of the page.
+type Engine int
+
 const (
-	// maxBytes is the largest page to parse to a tree, maxElements the largest tree for the
-	// engine. Larger pages give their visible text. The slowest known pages below these limits
-	// take about a second; a running engine cannot be stopped.
-	maxBytes    = 2 << 20
-	maxElements = 20_000
-
-	// maxLinks is the most links of one page.
-	maxLinks = 5_000
-
-	// headBytes is the part of a page larger than maxBytes that is searched for metadata.
-	headBytes = 64 << 10
-
-	// fewBytes is the shortest credible text of the engine: in a list of links, it finds a
-	// footer or a caption only.
-	fewBytes = 200
-
-	// leastProse is the shortest article: the prose of a page with nothing else.
-	leastProse = 60
+	Default   Engine = iota // the best expected F1
+	Precision               // only lines that belong to the article without a doubt
+	Recall                  // doubtful lines too
+	Visible                 // the visible text of the whole page
 )
 
-// Extract reads an HTML page with the Default engine. text is UTF-8. pageURL is the absolute
-// URL of the page: the base of its links and the last source of a title.
-//
-// Title and Text are empty only if the page and pageURL are. An error wraps ErrParser; the
-// Article is still usable. Goroutines may call Extract concurrently.
+// modes are the ways to choose of package choice.
+var modes = map[Engine]choice.Mode{Default: choice.Balanced, Precision: choice.Precise, Recall: choice.Complete}
+
+const (
+	// fewBytes is the shortest credible article. With less, the page's marked article is taken, then its text in
+	// JSON-LD, then the whole page.
+	fewBytes = 60
+
+	// maxAlternative is the most bytes of alt texts of images, for pages without a text.
+	maxAlternative = 4 << 10
+)
+
+// Extract reads an HTML page with the Default engine. See Page.Article.
 func Extract(text []byte, pageURL string) (Article, error) {
-	return NewPage(text, pageURL, "").Article(Default)
+	p := NewPage(text, pageURL, "")
+	defer p.Release()
+	return p.Article(Default)
 }
 
-// Article finds the article of the page with an engine, as Extract.
-func (p *Page) Article(e Engine) (Article, error) {
-	p.load()
-	x := extraction{Page: p}
-	err := p.err
-	switch {
-	case err != nil || p.doc == nil || p.large:
-		x.wholeFromTokens()
-	default:
-		if err = x.run(e); err != nil {
-			x.article = Article{}
-			x.wholeFromTokens()
-		}
-	}
-	x.complete()
-	return x.article, err
-}
-
-// extraction is the state of one Article.
-type extraction struct {
-	*Page
-	article Article
-}
-
-func panicked(reason any) error { return fmt.Errorf("%w: panic: %v", ErrParser, reason) }
-
-// run fills the article from the tree of the page: what the engine chose, or the whole page
-// if it found almost nothing.
-func (x *extraction) run(e Engine) (err error) {
+// Article finds the article of the page.
+//
+// Title and Text are empty only if the page and its URL are. An error wraps ErrParser; the
+// Article is still usable.
+func (p *Page) Article(e Engine) (a Article, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = panicked(r)
+			a, err = Article{}, panicked(r)
+			a.Title = titleOfURL(p.URL)
+			a.Text, a.Markdown = a.Title, a.Title
 		}
 	}()
-	var f found
-	if e != Visible {
-		if f, err = x.Page.run(e); err != nil {
-			return err
-		}
-		x.article = f.meta
+	s := p.read()
+	p.choose(e, &a)
+	if body := metadata.TextOfJSON(s.head.LDBody); a.Whole && len(body) > max(fewBytes, s.chosenBytes()) {
+		a.Text, a.Markdown, a.Whole = body, body, false
+	} else {
+		a.Text = s.writeText(a.Whole)
+		a.Markdown = s.writeMarkdown(p)
 	}
-	c := f.choice
-	if e == Default {
-		c = x.choose(&f)
-	}
-	switch {
-	case c != nil:
-		x.take(c)
-	case f.node != nil:
-		x.article.Text = nodeText(f.node)
-		x.markdown(f.node)
-	}
-	if len(x.article.Text) < fewBytes && !x.short(c) {
-		x.whole()
-	}
-	return nil
+	p.describe(&a)
+	return a, nil
 }
 
-// short reports whether the choice is an article although it is short: it has most of the prose
-// of the page.
-func (x *extraction) short(c choice) bool {
-	if c == nil {
-		return false
+// choose chooses the lines.
+func (p *Page) choose(e Engine, a *Article) {
+	s := p.state
+	mode, chooses := modes[e]
+	if chooses {
+		p.sure = s.chooser.Choose(&s.outline, &s.head, p.URL, mode)
+		a.Whole = s.chosenBytes() < fewBytes && !s.chooser.ChooseMarked()
 	}
-	o := x.outline()
-	n := o.prose(c)
-	return n >= leastProse && float64(n) >= doubtShare*float64(o.prose(nil))
+	if !chooses || a.Whole {
+		a.Whole = true
+		s.chooser.ChooseAll(&s.outline)
+	}
+	p.whole = a.Whole
 }
 
-// take sets the texts from the chosen blocks.
-func (x *extraction) take(c choice) {
-	o := x.outline()
-	drop := c.dropped(o)
-	x.markdown(copyChosen(x.doc, drop))
-	if o.title >= 0 && c[o.title] {
-		for _, n := range o.blocks[o.title].texts {
-			drop[n] = true
+// chosenBytes returns the bytes of the chosen lines, without the title.
+func (s *state) chosenBytes() (n int) {
+	for i := range s.outline.Lines {
+		if s.chooser.Chosen[i] && int32(i) != s.outline.Title {
+			n += int(s.outline.Lines[i].Size)
 		}
 	}
-	l := lines{drop: drop}
-	l.node(x.doc, false)
-	x.article.Text = l.b.String()
+	return n
 }
 
-// whole sets the visible text of the page.
-func (x *extraction) whole() {
-	x.article.Whole = true
-	if x.compared != nil {
-		x.compared.Whole = true
+// writeText returns the chosen lines, without the title unless the whole page is chosen.
+func (s *state) writeText(whole bool) string {
+	o := &s.outline
+	s.text = s.text[:0]
+	for i := range o.Lines {
+		if !s.chooser.Chosen[i] || int32(i) == o.Title && !whole {
+			continue
+		}
+		if len(s.text) > 0 {
+			s.text = append(s.text, '\n')
+		}
+		if o.Lines[i].Kind == outline.KindListing {
+			s.text = o.AppendListing(s.text, &o.Lines[i])
+		} else {
+			s.text = o.AppendText(s.text, &o.Lines[i])
+		}
 	}
-	if x.article.Text = nodeText(x.doc); x.article.Text == "" {
-		x.article.Text = tokenText(x.Page.Text) // includes noscript and noframes
-	}
-	x.markdown(copyChosen(x.doc, nil))
+	return string(s.text)
 }
 
-// markdown sets the Markdown of node, or the text if that fails. It changes node.
-func (x *extraction) markdown(node *html.Node) {
-	x.article.Markdown = ""
-	if node != nil {
-		x.base.resolveAll(node)
-		x.article.Markdown = markdown(node)
+// writeMarkdown returns the chosen lines as Markdown, with the heading that is the title.
+func (s *state) writeMarkdown(p *Page) string {
+	o, w := &s.outline, &s.markdown
+	if o.Title >= 0 && o.Lines[o.Title].Title {
+		s.chooser.Chosen[o.Title] = true
 	}
-	if x.article.Markdown == "" {
-		x.article.Markdown = x.article.Text
-	}
+	w.Outline, w.Base, w.Chosen, w.Dst = o, p.base, s.chooser.Chosen, w.Dst[:0]
+	w.Write()
+	return string(w.Dst)
 }
 
-// wholeFromTokens sets the visible text of the page, without a tree.
-func (x *extraction) wholeFromTokens() {
-	x.article.Whole = true
-	x.article.Text = tokenText(x.Page.Text)
-	x.article.Markdown = x.article.Text
-}
-
-// complete fills empty fields from the metadata of the page.
-func (x *extraction) complete() {
-	a, h := &x.article, &x.head
-	a.Title = oneLine(first(a.Title, h.title, x.links.Title, h.heading, titleOfURL(x.URL)))
-	a.Description = oneLine(first(a.Description, h.description))
-	a.Author = first(author.Names(h.authors), x.visibleAuthor())
+// describe fills what is no text.
+func (p *Page) describe(a *Article) {
+	s, m := p.state, p.Metadata()
+	a.Title = first(s.head.PageTitle(&s.outline), titleOfURL(p.URL))
+	a.Description, a.Author, a.Canonical, a.Keywords, a.DublinDate = m.Description, m.Author, m.Canonical, m.Keywords, m.DublinDate
+	a.Date, a.DateText, _ = s.head.Date(&s.outline)
+	a.Links, a.Media = p.base.Links(&s.doc, firstBytes(s.head.Image, s.head.LDImage))
 	if a.Text == "" {
-		a.Text = first(h.alternative, a.Description, a.Title)
+		a.Text = first(p.alternative(), a.Description, a.Title)
 	}
 	if a.Markdown == "" {
 		a.Markdown = a.Text
 	}
-	a.Dates, a.DublinDate = h.dates, h.dublinDate
-	if !h.date.IsZero() {
-		a.Date, a.DateText = h.date, h.dateText
-	}
-	switch {
-	case a.DateText == "" && !a.Date.IsZero():
-		a.DateText = a.Date.Format(time.DateTime)
-	case a.DateText == "" && len(a.Dates) > 0:
-		a.DateText = a.Dates[0]
-	}
-	a.Language = first(language.Tag(x.links.Lang), language.Tag(h.language), a.Language)
-	if a.Language == "" {
+	if a.Language = m.Language; a.Language == "" {
 		a.Language = language.Detect(a.Text)
 	}
-	a.Canonical = x.Canonical()
-	a.Keywords = unique(append(a.Keywords, h.keywords...))
-	x.collect()
-}
-
-// visibleAuthor returns the author in the text of the page, or the one of the engine.
-func (x *extraction) visibleAuthor() string {
-	if x.contents != nil {
-		if name, many := x.contents.author(); name != "" || many {
-			return name
-		}
-	}
-	return author.Names([]string{x.article.Author})
-}
-
-// collect sorts the URLs of the page into links and media.
-func (x *extraction) collect() {
-	media := []string{x.base.resolve(x.head.image)}
-	var out []string
-	for _, l := range x.links.Links {
-		switch l.Tag {
-		case "a", "area":
-			if l.Attr != "ping" {
-				out = append(out, x.base.resolve(l.URL))
-			}
-		case "img", "image", "source", "video", "audio", "embed", "track":
-			if l.Attr != "longdesc" && l.Attr != "usemap" {
-				media = append(media, x.base.resolve(l.URL))
-			}
-		}
-	}
-	x.article.Links, x.article.Media = unique(out), unique(media)
-}
-
-// unique returns the trimmed, non-empty texts, each once, in order.
-func unique(texts []string) []string {
-	var out []string
-	seen := make(map[string]bool, len(texts))
-	for _, t := range texts {
-		if t = strings.TrimSpace(t); t != "" && !seen[t] {
-			seen[t] = true
-			out = append(out, t)
-		}
-	}
-	return out
 }
 
 // first returns the first text that is not blank.
@@ -279,5 +179,38 @@ func first(texts ...string) string {
 	return ""
 }
 
-// oneLine collapses the white space of text.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+func firstBytes(texts ...[]byte) []byte {
+	for _, t := range texts {
+		if len(t) > 0 {
+			return t
+		}
+	}
+	return nil
+}
+
+// Explained says how the lines of the article were chosen.
+type Explained struct {
+	Kinds  map[string]float32 `json:"kinds"`  // how much the page is of each kind, 0 to 1
+	Sure   float32            `json:"sure"`   // how sure the choice is, 0 to 1
+	Lines  int                `json:"lines"`  // of the page
+	Chosen int                `json:"chosen"` // of the lines
+	Whole  bool               `json:"whole"`  // none is an article: the text is that of the whole page
+}
+
+// Explain returns how the lines of the last Article were chosen, or nil before the first one and after Release.
+func (p *Page) Explain() *Explained {
+	if p.state == nil || len(p.state.chooser.Chosen) == 0 {
+		return nil
+	}
+	c := &p.state.chooser
+	x := &Explained{Kinds: map[string]float32{}, Sure: p.sure, Lines: len(c.Chosen), Whole: p.whole}
+	for i, name := range choice.KindNames {
+		x.Kinds[name] = c.Kinds[i]
+	}
+	for _, chosen := range c.Chosen {
+		if chosen {
+			x.Chosen++
+		}
+	}
+	return x
+}

@@ -4,148 +4,177 @@ import (
 	"bytes"
 	"fmt"
 	"net/url"
+	"path"
+	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
 
-	"hce/dc/internal/process/author"
+	"hce/dc/internal/process/choice"
 	"hce/dc/internal/process/language"
-	"hce/dc/internal/web/links"
-	"hce/dc/internal/web/tidy"
+	"hce/dc/internal/process/metadata"
+	"hce/dc/internal/process/outline"
+	"hce/dc/internal/process/writer"
+	"hce/dc/internal/web/htmltree"
 	"hce/dc/internal/web/treesize"
 )
 
-// Page is a page that several engines and extractors read. It is parsed once, and nobody
-// changes its tree. Not safe for concurrent use.
+// Page is a page that several engines and extractors read. It is parsed once. Not safe for
+// concurrent use. Call Release when it is no longer needed.
 type Page struct {
 	URL  string // absolute
-	Text []byte // UTF-8
+	Text []byte // UTF-8; it must not change before Release
 
-	links    links.Page
-	base     base
-	loaded   bool
-	doc      *html.Node // nil: there is no tree
-	err      error      // why the page could not be parsed; nil for one that is only too large
-	head     head
-	large    bool // too large for an engine
-	contents *outline
-	compared *Comparison
+	baseURL string
+	base    *writer.Base
+	state   *state
+	sure    float32 // how sure the last choice was, 0 to 1
+	whole   bool    // the last choice is the whole page
+	tree    *html.Node
+	treeErr error
 }
 
-// NewPage returns a page without parsing it. Bytes that are not UTF-8 are replaced. baseURL is the base of its links; "": pageURL.
-// A base element of the page has precedence.
+// state is the memory of one page. It is used for one page after the other.
+type state struct {
+	doc      htmltree.Doc
+	outline  outline.Outline
+	head     metadata.Head
+	chooser  choice.Chooser
+	markdown writer.Markdown
+	text     []byte
+}
+
+var states = sync.Pool{New: func() any { return &state{} }}
+
+// NewPage returns a page without parsing it. Bytes that are not UTF-8 are replaced. baseURL is the
+// base of its links; "": pageURL. A base element of the page has precedence.
 func NewPage(text []byte, pageURL, baseURL string) *Page {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
-	p := &Page{URL: pageURL, Text: text, links: links.HTML(text, maxLinks)}
-	p.base = newBase(first(baseURL, pageURL), p.links.Base)
-	return p
+	return &Page{URL: pageURL, Text: text, baseURL: first(baseURL, pageURL)}
 }
 
-// Tree returns the tree of the page, with scripting off. Callers must not change it. It is
-// nil with an error for a page that is too large or cannot be parsed.
-func (p *Page) Tree() (*html.Node, error) {
-	p.load()
-	switch {
-	case p.err != nil:
-		return nil, p.err
-	case p.doc == nil:
-		return nil, fmt.Errorf("%w: %w", ErrParser, errCostly)
+// read parses the page, once.
+func (p *Page) read() *state {
+	if p.state != nil {
+		return p.state
 	}
-	return p.doc, nil
+	s := states.Get().(*state)
+	s.doc.Parse(p.Text)
+	s.head = metadata.Head{}
+	s.head.Read(&s.doc)
+	s.outline.Read(&s.doc)
+	s.outline.FindTitle(s.head.Title, s.head.OGTitle, s.head.MetaTitle)
+	p.state, p.base = s, writer.NewBase(p.baseURL, s.head.Base)
+	return s
 }
 
-// Large reports whether the page is too large for a tree. Its metadata come from its beginning.
-func (p *Page) Large() bool { return len(p.Text) > maxBytes }
+// Release gives the memory of the page back. An Article stays valid.
+func (p *Page) Release() {
+	if p.state != nil {
+		states.Put(p.state)
+		p.state = nil
+	}
+}
 
 // Base returns the base URL of the links of the page. Callers must not change it.
-func (p *Page) Base() *url.URL { return p.base.url }
-
-// Resolve returns the absolute http or https URL of a link without its fragment, or "".
-func (p *Page) Resolve(ref string) string { return p.base.resolve(ref) }
-
-// Canonical returns the canonical URL that the page declares, or "".
-func (p *Page) Canonical() string { return p.base.resolve(p.links.Canonical) }
+func (p *Page) Base() *url.URL {
+	p.read()
+	return p.base.URL()
+}
 
 // Metadata is what a page says about itself in JSON-LD, OpenGraph, Dublin Core, other meta
 // elements and time elements. Empty: it does not say so.
 type Metadata struct {
 	Title, Description, Language, Image, Canonical string
-	Author                                         string   // plausible names, separated by "; "
-	Body                                           string   // the text of the article
-	Dates                                          []string // see Article
-	DublinDate                                     string   // the date in Dublin Core, as written
+	Author                                         string // plausible names, separated by "; "
+	Body                                           string // the text of the article
+	Date                                           string // as written
+	DublinDate                                     string // the date in Dublin Core, as written
 	Keywords                                       []string
 }
 
 // Metadata returns the metadata of the page.
 func (p *Page) Metadata() Metadata {
-	if p.load(); p.doc != nil && !p.large {
-		p.outline()
+	s := p.read()
+	h := &s.head
+	m := Metadata{
+		Title: h.StatedTitle(), Description: h.StatedDescription(), Author: h.Author(&s.outline), Body: metadata.TextOfJSON(h.LDBody),
+		Image: p.resolve(firstBytes(h.Image, h.LDImage)), Canonical: p.resolve(h.Canonical), Keywords: h.StatedKeywords(),
 	}
-	h := &p.head
-	return Metadata{
-		Title: oneLine(h.title), Description: oneLine(h.description), Author: author.Names(h.authors), Body: h.body,
-		Language: first(language.Tag(p.links.Lang), language.Tag(h.language)), Image: p.base.resolve(h.image),
-		Canonical: p.Canonical(), Dates: h.dates, DublinDate: h.dublinDate, Keywords: unique(h.keywords),
-	}
-}
-
-// load parses the page and reads its metadata, once.
-func (p *Page) load() {
-	if p.loaded {
-		return
-	}
-	p.loaded = true
-	defer func() {
-		if r := recover(); r != nil {
-			p.doc, p.err = nil, fmt.Errorf("%w: panic: %v", ErrParser, r)
+	_, m.Date, m.DublinDate = h.Date(&s.outline)
+	for _, tag := range [][]byte{h.HTMLLang, h.Lang, h.LDLang, h.Locale} {
+		if m.Language = language.Tag(string(tag)); m.Language != "" {
+			break
 		}
-	}()
-	text := p.Text
-	if p.Large() {
-		p.large = true
-		if doc, err := parse(text[:headBytes]); err == nil {
-			p.head = readHead(doc)
+	}
+	return m
+}
+
+// Resolve returns the absolute http or https URL of a link without its fragment, or "".
+func (p *Page) Resolve(ref string) string {
+	p.read()
+	return p.resolve([]byte(ref))
+}
+
+// resolve returns the absolute http or https URL of a link without its fragment, or "".
+func (p *Page) resolve(ref []byte) string {
+	if u, ok := p.base.Append(nil, ref, false); ok {
+		return string(u)
+	}
+	return ""
+}
+
+// alternative returns the alt texts of the images, for a page without a text.
+func (p *Page) alternative() string {
+	var b strings.Builder
+	d := &p.state.doc
+	for i := range d.Nodes {
+		if n := &d.Nodes[i]; n.Tag == htmltree.TagImg {
+			if alt := metadata.OneLine(d.Attr(n, htmltree.KeyAlt)); alt != "" && b.Len()+len(alt) < maxAlternative {
+				if b.Len() > 0 {
+					b.WriteByte('\n')
+				}
+				b.WriteString(alt)
+			}
 		}
-		return
 	}
-	doc, err := parse(text)
-	if err != nil {
-		p.err = fmt.Errorf("%w: %w", ErrParser, err)
-		return
-	}
-	p.doc, p.head = doc, readHead(doc)
-	size := measure(doc)
-	p.large = size.elements > maxElements || size.joining > maxJoining
+	return b.String()
 }
 
-// outline returns the blocks of the page. Only for a page with a tree.
-func (p *Page) outline() *outline {
-	if p.contents == nil {
-		p.contents = newOutline(p.doc)
-		p.contents.findTitle(oneLine(p.head.title), oneLine(p.links.Title))
-		p.head.visible(p.contents.dates())
-	}
-	return p.contents
-}
-
-// maxNodes is the largest tree, as estimated by package treesize.
+// maxNodes is the largest tree for XPath, CSS and templates, as estimated by package treesize.
 const maxNodes = 512 << 10
 
-// parse builds the tree of a page with scripting off. It first tidies a page whose tree
-// would be too large.
-func parse(text []byte) (*html.Node, error) {
-	if treesize.HTML(text, maxNodes) > maxNodes {
-		tidied, err := tidy.Tidy(text)
-		if err != nil {
-			return nil, err
-		}
-		if treesize.HTML(tidied, maxNodes) > maxNodes {
-			return nil, errCostly
-		}
-		text = tidied
+// Tree returns the tree of the page for XPath, CSS and templates, with scripting off. It is built
+// when it is first asked for. Callers must not change it. It is nil with an error for a page that
+// is too large or cannot be parsed.
+func (p *Page) Tree() (*html.Node, error) {
+	if p.tree != nil || p.treeErr != nil {
+		return p.tree, p.treeErr
 	}
-	return html.ParseWithOptions(bytes.NewReader(text), html.ParseOptionEnableScripting(false))
+	if treesize.HTML(p.Text, maxNodes) > maxNodes {
+		p.treeErr = fmt.Errorf("%w: the tree of the page would be too large", ErrParser)
+		return nil, p.treeErr
+	}
+	p.tree, p.treeErr = html.ParseWithOptions(bytes.NewReader(p.Text), html.ParseOptionEnableScripting(false))
+	if p.treeErr != nil {
+		p.treeErr = fmt.Errorf("%w: %w", ErrParser, p.treeErr)
+	}
+	return p.tree, p.treeErr
+}
+
+func panicked(reason any) error { return fmt.Errorf("%w: panic: %v", ErrParser, reason) }
+
+// titleOfURL returns the last path segment of a URL, or its host.
+func titleOfURL(pageURL string) string {
+	u, err := url.Parse(pageURL)
+	if err != nil {
+		return pageURL
+	}
+	if name := path.Base(strings.TrimRight(u.Path, "/")); name != "." && name != "/" {
+		return name
+	}
+	return first(u.Host, pageURL)
 }

@@ -29,7 +29,7 @@ func Plain(text []byte, contentType, pageURL string) Article {
 // FirstLine returns the first line of text that is not blank, at most maxTitle bytes of it.
 func FirstLine(text string) string {
 	for line := range strings.Lines(text) {
-		if line = oneLine(line); line == "" {
+		if line = strings.Join(strings.Fields(line), " "); line == "" {
 			continue
 		}
 		if len(line) > maxTitle {

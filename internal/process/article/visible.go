@@ -1,11 +1,12 @@
 package article
 
 import (
-	"bytes"
 	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"hce/dc/internal/process/outline"
 )
 
 // silent are the elements without visible text.
@@ -33,7 +34,6 @@ type lines struct {
 	space bool // write a space before the next word
 	line  bool // write a line break before the next word
 
-	drop map[*html.Node]bool   // texts to leave out
 	skip func(*html.Node) bool // elements to leave out; nil: none
 }
 
@@ -94,19 +94,10 @@ func blank(r rune) bool {
 	return false
 }
 
-// nodeText returns the visible text below node. It recurses: the parser limits the depth.
-func nodeText(node *html.Node) string {
-	var l lines
-	l.node(node, false)
-	return l.b.String()
-}
-
+// node adds the text below n. It recurses: the parser limits the depth.
 func (l *lines) node(n *html.Node, pre bool) {
 	switch n.Type {
 	case html.TextNode:
-		if l.drop[n] {
-			return
-		}
 		if pre {
 			l.preformatted(n.Data)
 		} else {
@@ -122,7 +113,7 @@ func (l *lines) node(n *html.Node, pre bool) {
 	}
 	element := n.Type == html.ElementNode
 	cell := n.DataAtom == atom.Td || n.DataAtom == atom.Th
-	block := element && !flows(n) && !cell
+	block := element && !inline[n.DataAtom] && !cell
 	l.line = l.line || block
 	l.space = l.space || cell
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -144,58 +135,11 @@ func hidden(n *html.Node) bool {
 			}
 		case "class":
 			for name := range strings.FieldsSeq(a.Val) {
-				if unseen[name] {
+				if outline.IsUnseenClass(name) {
 					return true
 				}
 			}
 		}
-	}
-	return false
-}
-
-// unseen are classes of texts for machines, and of marks that lead to a heading.
-var unseen = wordSet("headerlink anchorlink anchor-link heading-anchor mw-editsection sr-only visually-hidden visuallyhidden screen-reader-text screen-reader-only")
-
-// tokenText returns the visible text of a page without a tree, in linear time.
-func tokenText(text []byte) string {
-	var l lines
-	z := html.NewTokenizer(bytes.NewReader(text))
-	var mute atom.Atom // the silent element that is open
-	for {
-		switch kind := z.Next(); kind {
-		case html.ErrorToken:
-			return l.b.String()
-		case html.TextToken:
-			if mute == 0 {
-				l.write(string(z.Text()))
-			}
-		case html.StartTagToken, html.SelfClosingTagToken, html.EndTagToken:
-			name, _ := z.TagName()
-			tag := atom.Lookup(name)
-			switch {
-			case mute != 0:
-				if kind == html.EndTagToken && tag == mute {
-					mute = 0
-				}
-			case kind == html.StartTagToken && muted(tag):
-				mute = tag
-			case kind == html.StartTagToken && (tag == atom.Noscript || tag == atom.Noframes):
-				z.NextIsNotRawText()
-			case tag == atom.Td || tag == atom.Th:
-				l.space = true
-			case !inline[tag]:
-				l.line = true
-			}
-		}
-	}
-}
-
-// muted reports whether the tokenizer reads the content of a silent element as raw text,
-// up to its end tag. An unclosed <svg> or <head> must not hide the rest of a page.
-func muted(tag atom.Atom) bool {
-	switch tag {
-	case atom.Script, atom.Style, atom.Title, atom.Iframe, atom.Textarea, atom.Noembed:
-		return true
 	}
 	return false
 }

@@ -48,11 +48,11 @@ func newExtractor(name string, o Options) Extractor {
 	case Scrapy:
 		return newRuleExtractor(o)
 	case Goose:
-		return engine{Goose, article.Readability}
+		return engine{Goose, article.Precision}
 	case Newspaper:
 		return engine{Newspaper, article.Default}
 	case ML:
-		return engine{ML, article.Distiller}
+		return engine{ML, article.Recall}
 	case PlainText:
 		return engine{PlainText, article.Visible}
 	}

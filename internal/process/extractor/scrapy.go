@@ -83,7 +83,7 @@ func (x ruleExtractor) Extract(ctx context.Context, page *article.Page) (f Found
 			f.Tags = append(f.Tags, tag)
 		}
 	}
-	if own != nil || !page.Large() {
+	if own != nil {
 		failed = append(failed, treeErr)
 	}
 	return f, errors.Join(failed...)
@@ -119,9 +119,7 @@ func metadataTags(m article.Metadata) map[string][]string {
 	set("html_lang", m.Language)
 	set("content_encoded", m.Body)
 	set("keywords", strings.Join(m.Keywords, ","))
-	if len(m.Dates) > 0 {
-		set("pubdate", m.Dates[0])
-	}
+	set("pubdate", m.Date)
 	return values
 }
 

@@ -20,7 +20,7 @@ type Explanation struct {
 	Templates []ExplainedTemplate `json:"templates,omitempty"`
 	Results   []ExplainedResult   `json:"results"`          // the first is the default
 	Metric    string              `json:"metric,omitempty"` // DEFAULT_METRIC, by which results are sorted
-	Engine    *article.Comparison `json:"engine,omitempty"` // of NewspaperExtractor, which compares engines
+	Engine    *article.Explained  `json:"engine,omitempty"` // the last choice of lines
 	Date      *ExplainedDate      `json:"date"`
 	Tags      []ExplainedTag      `json:"tags"` // of the default result
 	Problems  []ExplainedProblem  `json:"problems"`
@@ -157,7 +157,7 @@ func (s *scrape) explain(p *part) {
 		return
 	}
 	if s.page != nil {
-		x.Engine = s.page.Compared()
+		x.Engine = s.page.Explain()
 	}
 	x.Date = &ExplainedDate{Date: p.found.Date, Zone: p.found.Zone, Source: p.found.SourceName(), Steps: p.found.Steps}
 	for i := range p.results {

@@ -67,6 +67,9 @@ func Scrape(p *Page, rules *Rules) Output {
 		return s.out
 	}
 	parts := s.parts()
+	if s.page != nil {
+		defer s.page.Release()
+	}
 	if len(parts) == 0 {
 		return s.out
 	}

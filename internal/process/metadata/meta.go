@@ -1,0 +1,180 @@
+package metadata
+
+import (
+	"strings"
+	"time"
+
+	"hce/dc/internal/process/outline"
+	"hce/dc/internal/web/htmltree"
+)
+
+// near returns the blocks around the title where a page says who wrote it, and when.
+func near(o *outline.Outline) (from, to int32) {
+	return max(0, o.Title-4), min(int32(len(o.Lines)), max(o.Title, 0)+14)
+}
+
+// date finds the date of publication.
+func (h *Head) Date(o *outline.Outline) (date time.Time, text, dublin string) {
+	try := func(b []byte) bool {
+		s := TextOfJSON(b)
+		t, ok := parseDate(s)
+		if ok && date.IsZero() {
+			date, text = t, strings.TrimSpace(s)
+		}
+		return ok
+	}
+	dublin = OneLine(h.dublin)
+	if len(h.LDDate) > 0 && try(h.LDDate) {
+		return date, text, dublin
+	}
+	for _, v := range h.Dates {
+		if try(v) {
+			return date, text, dublin
+		}
+	}
+	for _, v := range h.Times {
+		if try(v) {
+			return date, text, dublin
+		}
+	}
+	for _, i := range o.Names {
+		n := &o.Doc.Nodes[i]
+		if int(n.End) > int(i)+1 {
+			if hint, _, _ := o.Look(n); hint&(1<<outline.HintDate) != 0 {
+				for k := i + 1; k < n.End && k < i+12; k++ {
+					if c := &o.Doc.Nodes[k]; c.Tag == htmltree.TagText && c.B-c.A < 80 && try(o.Doc.Text(c)) {
+						return date, text, dublin
+					}
+				}
+			}
+		}
+	}
+	from, to := near(o)
+	for i := from; i < to; i++ {
+		if b := &o.Lines[i]; b.Size <= 160 {
+			line := o.AppendText(nil, b)
+			if t, ok := dateIn(line); ok {
+				date, text = t, string(line)
+				return date, text, dublin
+			}
+		}
+	}
+	for _, v := range h.modified {
+		if try(v) {
+			return date, text, dublin
+		}
+	}
+	if len(h.ldModified) > 0 {
+		try(h.ldModified)
+	}
+	return date, text, dublin
+}
+
+// author finds the author.
+func (h *Head) Author(o *outline.Outline) string {
+	var list []string
+	for _, v := range h.LDAuthors {
+		if n := name(TextOfJSON(v)); n != "" {
+			list = append(list, n)
+		}
+	}
+	if len(list) == 0 {
+		for _, v := range h.Authors {
+			if n := name(string(v)); n != "" {
+				list = append(list, n)
+			}
+		}
+	}
+	if len(list) > 0 {
+		return strings.Join(Unique(list), "; ")
+	}
+	count := 0
+	from, to := near(o)
+	for _, i := range o.Names {
+		n := &o.Doc.Nodes[i]
+		hint, _, _ := o.Look(n)
+		if hint&(1<<outline.HintAuthor) == 0 || o.Title >= 0 && len(o.Lines) > 0 && (i < o.Lines[from].First-40 || to > 0 && i > o.Lines[to-1].Last) {
+			continue
+		}
+		count++
+		if count > 6 {
+			break
+		}
+		var text []byte
+		for k := i + 1; k < n.End && len(text) < 80; k++ {
+			c := &o.Doc.Nodes[k]
+			if c.Tag == htmltree.TagText {
+				text, _ = outline.AppendWords(text, o.Doc.Text(c), len(text) > 0, 0)
+			} else if c.Tag.IsSilent() {
+				k = c.End - 1
+			} else if len(text) > 0 && !c.Tag.IsInline() {
+				break
+			}
+		}
+		if nm := name(string(text)); nm != "" {
+			return nm
+		}
+	}
+	for i := from; i < to; i++ {
+		b := &o.Lines[i]
+		if b.Size < 6 || b.Size > 80 || int32(i) == o.Title {
+			continue
+		}
+		text := string(o.AppendText(nil, b))
+		for _, by := range []string{"By ", "by ", "BY ", "Von ", "Par ", "Por ", "Written by "} {
+			if rest, ok := strings.CutPrefix(text, by); ok {
+				if nm := name(rest); nm != "" && strings.Contains(nm, " ") {
+					return nm
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// name cleans a name; "" for what is none.
+func name(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	for _, by := range []string{"By ", "by ", "BY ", "Von ", "von ", "Par ", "Por ", "Written by ", "Posted by ", "Author: ", "Author ", "Words by ", "Reviewed by "} {
+		s = strings.TrimPrefix(s, by)
+	}
+	for _, cut := range []string{" | ", " - ", " – ", " — ", " on ", " Published", " Updated", " Posted", ", Updated", " •", " ·"} {
+		if i := strings.Index(s, cut); i > 0 {
+			s = s[:i]
+		}
+	}
+	s = strings.Trim(s, " ,.;:|-–—•·")
+	words := strings.Fields(s)
+	if len(s) < 2 || len(s) > 60 || len(words) > 6 || strings.ContainsAny(s, "@<>{}[]/\\=") || strings.HasPrefix(s, "http") {
+		return ""
+	}
+	digits := 0
+	for _, c := range []byte(s) {
+		if outline.IsDigit(c) {
+			digits++
+		}
+	}
+	if digits > 2 {
+		return ""
+	}
+	switch strings.ToLower(s) {
+	case "admin", "administrator", "author", "editor", "staff", "unknown", "anonymous", "guest", "user", "root", "webmaster", "by", "share", "follow", "comments", "contributors":
+		return ""
+	}
+	return s
+}
+
+func Unique(list []string) []string {
+	if len(list) < 2 {
+		return list
+	}
+	seen := make(map[string]bool, len(list))
+	out := list[:0]
+	for _, s := range list {
+		if s != "" && !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}

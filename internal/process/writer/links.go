@@ -1,0 +1,265 @@
+package writer
+
+import (
+	"bytes"
+	"net/url"
+
+	"hce/dc/internal/web/htmltree"
+)
+
+// base is the base of the links of a page.
+type Base struct {
+	u      *url.URL
+	whole  []byte // without query and fragment
+	query  []byte // the URL without a fragment
+	origin []byte
+	dir    []byte // up to the last slash of the path
+	scheme []byte
+	seen   map[string]bool
+	buf    []byte
+}
+
+// URL returns the base. Callers must not change it.
+func (b *Base) URL() *url.URL { return b.u }
+
+// NewBase returns the base of the links of a page: the href of its base element, resolved against its URL.
+func NewBase(pageURL string, href []byte) *Base {
+	b := &Base{seen: map[string]bool{}}
+	u, err := url.Parse(pageURL)
+	if err != nil {
+		u = &url.URL{}
+	}
+	if len(href) > 0 {
+		if x, err := u.Parse(string(bytes.TrimSpace(href))); err == nil {
+			u = x
+		}
+	}
+	b.u = u
+	c := *u
+	c.Fragment, c.RawFragment = "", ""
+	b.query = []byte(c.String())
+	c.RawQuery, c.ForceQuery = "", false
+	b.whole = []byte(c.String())
+	if (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
+		b.scheme = []byte(u.Scheme + ":")
+		c.Path, c.RawPath = "", ""
+		b.origin = []byte(c.String())
+		if i := bytes.LastIndexByte(b.whole[len(b.origin):], '/'); i >= 0 {
+			b.dir = b.whole[:len(b.origin)+i+1]
+		} else {
+			b.dir = append(append([]byte{}, b.origin...), '/')
+		}
+	}
+	return b
+}
+
+// plainURL are the bytes that a URL has as they are.
+var plainURL [256]bool
+
+func init() {
+	for _, c := range "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/?=&+,;@$:" {
+		plainURL[c] = true
+	}
+}
+
+// append appends the absolute form of a reference, without its fragment unless keep. ok is false for one that is not http.
+func (b *Base) Append(dst, ref []byte, keep bool) (_ []byte, ok bool) {
+	for len(ref) > 0 && ref[0] <= ' ' {
+		ref = ref[1:]
+	}
+	for len(ref) > 0 && ref[len(ref)-1] <= ' ' {
+		ref = ref[:len(ref)-1]
+	}
+	if len(ref) == 0 {
+		return dst, false
+	}
+	hash := bytes.IndexByte(ref, '#')
+	fragment := []byte(nil)
+	if hash >= 0 {
+		fragment = ref[hash:]
+		ref = ref[:hash]
+	}
+	plain := true
+	colon, slash := -1, -1
+	for i, c := range ref {
+		if !plainURL[c] {
+			plain = false
+			break
+		}
+		if c == ':' && colon < 0 && slash < 0 {
+			colon = i
+		}
+		if (c == '/' || c == '?') && slash < 0 {
+			slash = i
+		}
+	}
+	if keep && plain {
+		for _, c := range fragment[min(1, len(fragment)):] {
+			if !plainURL[c] {
+				plain = false
+				break
+			}
+		}
+	}
+	if !plain || b.dir == nil && colon < 0 {
+		return b.slow(dst, ref, fragment, keep)
+	}
+	start := len(dst)
+	switch {
+	case len(ref) == 0:
+		dst = append(dst, b.query...)
+	case colon >= 0:
+		switch {
+		case htmltree.HasPrefix(ref, "https://") && len(ref) > 8, htmltree.HasPrefix(ref, "http://") && len(ref) > 7:
+			if bytes.IndexByte(ref, '@') >= 0 || bytes.Contains(ref[8:], []byte("/.")) {
+				return b.slow(dst, ref, fragment, keep)
+			}
+			dst = append(dst, ref...)
+		case htmltree.HasPrefix(ref, "http"), htmltree.HasPrefix(ref, "HTTP"):
+			return b.slow(dst, ref, fragment, keep)
+		default:
+			return dst, false
+		}
+	case htmltree.HasPrefix(ref, "//"):
+		if bytes.IndexByte(ref, '@') >= 0 || bytes.Contains(ref, []byte("/.")) || len(ref) == 2 {
+			return b.slow(dst, ref, fragment, keep)
+		}
+		dst = append(append(dst, b.scheme...), ref...)
+	case ref[0] == '/':
+		if bytes.Contains(ref, []byte("/.")) {
+			return b.slow(dst, ref, fragment, keep)
+		}
+		dst = append(append(dst, b.origin...), ref...)
+	case ref[0] == '?':
+		dst = append(append(dst, b.whole...), ref...)
+	default:
+		dir := b.dir
+		for {
+			if htmltree.HasPrefix(ref, "./") {
+				ref = ref[2:]
+				continue
+			}
+			if htmltree.HasPrefix(ref, "../") {
+				ref = ref[3:]
+				if i := bytes.LastIndexByte(dir[:len(dir)-1], '/'); i >= len(b.origin) {
+					dir = dir[:i+1]
+				}
+				continue
+			}
+			break
+		}
+		if len(ref) > 0 && ref[0] == '.' && (len(ref) == 1 || ref[1] == '.') || bytes.Contains(ref, []byte("/.")) {
+			return b.slow(dst[:start], ref, fragment, keep)
+		}
+		dst = append(append(dst, dir...), ref...)
+	}
+	if keep {
+		dst = append(dst, fragment...)
+	}
+	return dst, true
+}
+
+func (b *Base) slow(dst, ref, fragment []byte, keep bool) ([]byte, bool) {
+	clean := make([]byte, 0, len(ref)+len(fragment))
+	for _, c := range ref {
+		if c != '\n' && c != '\r' && c != '\t' {
+			clean = append(clean, c)
+		}
+	}
+	if keep {
+		clean = append(clean, fragment...)
+	}
+	u, err := b.u.Parse(string(clean))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return dst, false
+	}
+	return append(dst, u.String()...), true
+}
+
+// appendLink appends a link for Markdown.
+func (b *Base) appendLink(dst, ref []byte) []byte {
+	from := len(dst)
+	x, ok := b.Append(dst, ref, true)
+	if !ok {
+		x = append(dst, bytes.TrimSpace(ref)...)
+	}
+	// parentheses and blanks would end it
+	for i := from; i < len(x); i++ {
+		switch x[i] {
+		case '(', ')', ' ', '<', '>', '\n', '\t', '\r':
+			tail := append([]byte{}, x[from:]...)
+			x = x[:from]
+			for _, c := range tail {
+				switch c {
+				case '(', ')':
+					x = append(x, '\\', c)
+				case ' ', '<', '>', '\n', '\t', '\r':
+					const hex = "0123456789ABCDEF"
+					x = append(x, '%', hex[c>>4], hex[c&15])
+				default:
+					x = append(x, c)
+				}
+			}
+			return x
+		}
+	}
+	return x
+}
+
+const maxLinks = 5000
+
+// links returns the links and media of the page, each once, absolute. main is the image that the page names.
+func (b *Base) Links(d *htmltree.Doc, main []byte) (links, media []string) {
+	clear(b.seen)
+	seenMedia := map[string]bool{}
+	// addresses are parts of chunks, which stay as they are once a link is in them
+	chunk := make([]byte, 0, 4096)
+	add := func(ref []byte, list *[]string, seen map[string]bool) {
+		raw := ref
+		if i := bytes.IndexByte(raw, '#'); i >= 0 {
+			raw = raw[:i]
+		}
+		if seen[htmltree.String(raw)] {
+			return
+		}
+		seen[htmltree.String(raw)] = true
+		if cap(chunk)-len(chunk) < len(ref)+len(b.query)+64 {
+			chunk = make([]byte, 0, max(4096, 2*len(ref)+len(b.query)+64))
+		}
+		from := len(chunk)
+		x, ok := b.Append(chunk, ref, false)
+		if !ok {
+			return
+		}
+		if cap(x) != cap(chunk) { // it grew: its own array
+			from = from - 0
+		}
+		u := x[from:]
+		if seen[htmltree.String(u)] && len(u) != len(raw) {
+			return
+		}
+		seen[htmltree.String(u)] = true
+		chunk = x
+		*list = append(*list, htmltree.String(u))
+	}
+	if len(main) > 0 {
+		add(main, &media, seenMedia)
+	}
+	count := 0
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		switch n.Tag {
+		case htmltree.TagA, htmltree.TagArea:
+			if v := d.Attr(n, htmltree.KeyHref); len(v) > 0 && count < maxLinks {
+				count++
+				add(v, &links, b.seen)
+			}
+		case htmltree.TagImg, htmltree.TagSource, htmltree.TagVideo, htmltree.TagAudio, htmltree.TagEmbed, htmltree.TagTrack:
+			if v := d.Attr(n, htmltree.KeySrc); len(v) > 0 && count < maxLinks && !htmltree.HasPrefix(v, "data:") {
+				count++
+				add(v, &media, seenMedia)
+			}
+		}
+	}
+	return links, media
+}
