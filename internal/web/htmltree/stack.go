@@ -1,0 +1,171 @@
+package htmltree
+
+import (
+	"bytes"
+)
+
+// The stack.
+
+func (d *Doc) top() *Node { return &d.Nodes[d.stack[len(d.stack)-1]] }
+
+func (d *Doc) push(i int32) {
+	n := &d.Nodes[i]
+	n.Flags |= flagOpen
+	d.count(n, 1)
+	d.stack = append(d.stack, i)
+}
+
+func (d *Doc) count(n *Node, by int32) {
+	if n.Flags&flagForeign != 0 {
+		d.foreign += by
+	} else {
+		d.open[n.Tag] += by
+	}
+}
+
+// pop closes the current node, never html.
+func (d *Doc) pop() {
+	if len(d.stack) <= 1 {
+		return
+	}
+	n := d.top()
+	n.Flags &^= flagOpen
+	d.count(n, -1)
+	d.stack = d.stack[:len(d.stack)-1]
+}
+
+// popTo closes the open elements down to stack[k], and that.
+func (d *Doc) popTo(k int) {
+	for len(d.stack) > max(k, 1) {
+		d.pop()
+	}
+}
+
+// remove takes stack[k] from the stack.
+func (d *Doc) remove(k int) {
+	n := &d.Nodes[d.stack[k]]
+	n.Flags &^= flagOpen
+	d.count(n, -1)
+	d.stack = append(d.stack[:k], d.stack[k+1:]...)
+}
+
+// popUntil closes the open elements down to the nearest with this tag, and that. It must be open.
+func (d *Doc) popUntil(t Tag) {
+	for len(d.stack) > 1 {
+		n := d.top()
+		is := n.Tag == t && n.Flags&flagForeign == 0
+		d.pop()
+		if is {
+			return
+		}
+	}
+}
+
+// clearTo closes the open elements above the nearest one with a property.
+func (d *Doc) clearTo(bit uint16) {
+	for len(d.stack) > 1 {
+		if n := d.top(); n.Flags&flagForeign == 0 && build[n.Tag]&bit != 0 {
+			return
+		}
+		d.pop()
+	}
+}
+
+// is reports whether the current node is this element.
+func (d *Doc) is(t Tag) bool {
+	n := d.top()
+	return n.Tag == t && n.Flags&flagForeign == 0
+}
+
+// inScope reports whether an element is open in a scope.
+func (d *Doc) inScope(t Tag, s uint16) bool { return d.open[t] > 0 && d.find(t, s) >= 0 }
+
+// find returns the place on the stack of the nearest open element in a scope, or -1.
+func (d *Doc) find(t Tag, s uint16) int {
+	for k := len(d.stack) - 1; k >= 0; k-- {
+		n := &d.Nodes[d.stack[k]]
+		if n.Flags&flagForeign != 0 {
+			if n.Flags&(flagHTMLPoint|flagTextPoint) != 0 && s != scopeTable {
+				return -1
+			}
+			continue
+		}
+		if n.Tag == t {
+			return k
+		}
+		if build[n.Tag]&s != 0 {
+			return -1
+		}
+	}
+	return -1
+}
+
+// anyInScope is inScope for all elements with a property.
+func (d *Doc) anyInScope(bit, s uint16) bool {
+	for k := len(d.stack) - 1; k >= 0; k-- {
+		n := &d.Nodes[d.stack[k]]
+		if n.Flags&flagForeign != 0 {
+			if n.Flags&(flagHTMLPoint|flagTextPoint) != 0 && s != scopeTable {
+				return false
+			}
+			continue
+		}
+		if build[n.Tag]&bit != 0 {
+			return true
+		}
+		if build[n.Tag]&s != 0 {
+			return false
+		}
+	}
+	return false
+}
+
+// implied closes the elements at the top whose end tags may be missing.
+func (d *Doc) implied(but Tag) {
+	for len(d.stack) > 1 {
+		n := d.top()
+		if n.Flags&flagForeign != 0 || build[n.Tag]&isImplied == 0 || n.Tag == but {
+			return
+		}
+		d.pop()
+	}
+}
+
+// closeP closes an open paragraph.
+func (d *Doc) closeP() {
+	if d.open[TagP] > 0 && d.find(TagP, scopeButton) >= 0 {
+		d.implied(TagP)
+		d.popUntil(TagP)
+	}
+}
+
+// otherEnd closes the nearest element with this name, unless an element between them cannot be closed so.
+func (d *Doc) otherEnd(t *token) {
+	if d.open[t.tag] == 0 {
+		return
+	}
+	for k := len(d.stack) - 1; k > 0; k-- {
+		n := &d.Nodes[d.stack[k]]
+		if n.Flags&flagForeign != 0 {
+			if n.Flags&(flagHTMLPoint|flagTextPoint) != 0 {
+				return
+			}
+			continue
+		}
+		if n.Tag == t.tag && (t.tag != TagOther || bytes.EqualFold(d.Name(n), d.src[t.start:t.end])) {
+			if t.tag != TagOther {
+				d.implied(t.tag)
+			} else {
+				d.implied(TagRoot)
+			}
+			d.popTo(k)
+			return
+		}
+		if build[n.Tag]&isSpecial != 0 {
+			return
+		}
+	}
+}
+
+// selectInScope reports whether a select is open.
+func (d *Doc) selectInScope() bool { return d.open[TagSelect] > 0 && d.find(TagSelect, scope) >= 0 }
