@@ -5,7 +5,6 @@ import "bytes"
 // format opens a formatting element and lists it.
 func (d *Doc) format(t *token) {
 	i := d.insert(t.tag, t)
-	d.Nodes[i].sum = d.attributeSum(&d.Nodes[i])
 	// no more than three alike
 	same, oldest := 0, -1
 	for k := len(d.list) - 1; k >= 0 && d.list[k] >= 0; k-- {
@@ -26,6 +25,14 @@ func (d *Doc) format(t *token) {
 	}
 	d.Nodes[i].Flags |= flagListed
 	d.list = append(d.list, i)
+}
+
+// sumOf returns the hash of the attributes of an element, computed when it is first asked for.
+func (d *Doc) sumOf(n *Node) uint16 {
+	if n.sum == 0 {
+		n.sum = d.attributeSum(n) | 1
+	}
+	return n.sum
 }
 
 // attributeSum returns a hash of the attributes as they are written, whatever their order.
@@ -56,7 +63,7 @@ func (d *Doc) alike(x, y *Node) bool {
 	if x.name == y.name {
 		return true
 	}
-	if x.sum != y.sum {
+	if d.sumOf(x) != d.sumOf(y) {
 		return false
 	}
 	a, b := d.attributes(x), d.attributes(y)
