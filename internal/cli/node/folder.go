@@ -159,3 +159,17 @@ func (n *Node) LogDir() string { return filepath.Join(n.data(), "log") }
 
 // program returns the path of a program.
 func (n *Node) program(name string) string { return filepath.Join(n.bin, name) }
+
+// GatesDir returns the folder of the host gates for programs that send requests without a daemon: that of the crawler of hce,
+// if hce has crawled, else one that they share. It makes the folder.
+func GatesDir(getenv func(string) string) (string, error) {
+	dir, err := DefaultDir(getenv)
+	if err != nil {
+		return "", err
+	}
+	if Exists(dir) {
+		return filepath.Join(dir, "data", "dc_hosts"), nil
+	}
+	shared := filepath.Join(filepath.Dir(dir), "ose", "hosts")
+	return shared, os.MkdirAll(shared, 0o700)
+}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -167,23 +166,16 @@ func parseWait(text string) (w cycle.Wait, err error) {
 	return w, nil
 }
 
-// gatesDir returns the folder of the host gates: that of the crawler of hce, if hce has crawled.
+// gatesDir returns the folder of the host gates.
 func gatesDir(given string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
-	dir, err := node.DefaultDir(os.Getenv)
+	dir, err := node.GatesDir(os.Getenv)
 	if err != nil {
 		return "", command.Refuse("%w; or give the folder of the host gates with --gates", err)
 	}
-	if node.Exists(dir) {
-		return filepath.Join(dir, "data", "dc_hosts"), nil
-	}
-	own := filepath.Join(filepath.Dir(dir), "ose", "hosts")
-	if err := os.MkdirAll(own, 0o700); err != nil {
-		return "", err
-	}
-	return own, nil
+	return dir, nil
 }
 
 // run runs a step, or what each target needs, in all targets.

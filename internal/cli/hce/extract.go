@@ -1,0 +1,185 @@
+package hce
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/netip"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"hce/dc/extract"
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/extraction"
+	"hce/dc/internal/cli/node"
+	"hce/dc/internal/config"
+)
+
+// extractOptions are the options of hce extract.
+type extractOptions struct {
+	format, mode, from, url, kind, networks string
+	records                                 bool
+	names                                   []string
+}
+
+// modes are the values of --mode.
+var modes = map[string]extract.Mode{"balanced": extract.Balanced, "precision": extract.Precision, "recall": extract.Recall, "whole": extract.Whole}
+
+func (p program) extractCommand() *command.Command {
+	o := extractOptions{format: "markdown", mode: "balanced"}
+	c := command.New(command.Text{
+		Name: "extract", Summary: "prints the text of a page: a file, a URL or stdin", UsageError: command.ExitRefused, ExitStatus: exitText,
+		Description: `It needs no daemon and stores nothing. It reads HTML, PDF, office documents and plain text, and prints the
+article: without menus, teasers and footers. A URL is fetched once, as the crawler would: robots.txt is obeyed, and
+only public addresses are asked.
+
+With several pages, --files-from or --ndjson, it prints a line of JSON for each page, in the order of the input; a page
+that cannot be read has the member "error", and the status is 1. Each line has title, author, date, language, links and
+more, and the text in the format.`,
+		Examples: `  hce extract page.html
+  hce extract https://example.org/ --format text
+  curl -s https://example.org/ | hce extract - --url https://example.org/
+  find pages -name '*.html' | hce extract --files-from - --format json > pages.jsonl
+  hce extract --ndjson < pages-with-html.jsonl > texts.jsonl`,
+	}, func() int { return exitOf(p.reportExtract(p.extract(&o))) })
+	c.Words(&o.names, "[FILE|URL|-]...", 0, 0)
+	c.Choice(&o.format, "format", "f", "FORMAT", "text, markdown (default), json or html", extraction.Formats...)
+	c.Choice(&o.mode, "mode", "", "MODE", "what to do with doubtful lines: balanced (default), precision, recall; whole: all visible text", "balanced", "precision", "recall", "whole")
+	c.Text(&o.from, "files-from", "", "FILE", "read the names of files or URLs from this file, one on a line, with the address of the page behind a tab if it is known; -: from stdin")
+	c.Flag(&o.records, "ndjson", "", "read pages from stdin: an object of JSON on each line, with html, and url if it is known")
+	c.Text(&o.url, "url", "", "URL", "address of the page, for its relative links; with one page only")
+	c.Text(&o.kind, "content-type", "", "TYPE", "type of the page, such as 'text/html; charset=koi8-r'; without it the page says so")
+	c.Text(&o.networks, "allow-network", "", "LIST", "networks that are not public and may be fetched, such as 127.0.0.0/8")
+	return c
+}
+
+// reportExtract prints an error for a person.
+func (p program) reportExtract(err error) error {
+	if err != nil && !errors.Is(err, command.ErrWithErrors) {
+		fmt.Fprintf(p.talk, "hce: %s\n", describe(err))
+	}
+	return err
+}
+
+// extract reads the pages.
+func (p program) extract(o *extractOptions) error {
+	inputs, lines, end, err := o.inputs()
+	if err != nil {
+		return err
+	}
+	defer end()
+	debug.SetGCPercent(400) // pages are short-lived
+	job := extraction.Job{
+		Format: o.format, Lines: lines, Mode: modes[o.mode], Stdin: os.Stdin, Out: p.out,
+		Report: func(name string, err error) {
+			fmt.Fprintf(p.talk, "hce: %s\n", strings.TrimPrefix(name+": "+reason(name, err), ": "))
+		},
+	}
+	var closeFetcher func()
+	job.Fetch = func(ctx context.Context, url string) ([]byte, string, string, error) {
+		return nil, "", "", errors.New("not fetched")
+	}
+	if o.fetches() {
+		if job.Fetch, closeFetcher, err = o.fetcher(); err != nil {
+			return err
+		}
+		defer closeFetcher()
+	}
+	failed, err := job.Run(p.ctx, inputs)
+	switch {
+	case err != nil:
+		return err
+	case failed > 0:
+		return command.ErrWithErrors
+	}
+	return nil
+}
+
+// reason is the message of an error without the name of the file, which comes before it.
+func reason(name string, err error) string {
+	var path *os.PathError
+	if errors.As(err, &path) && path.Path == name {
+		return path.Err.Error()
+	}
+	return err.Error()
+}
+
+// inputs returns the pages to read, and whether each gets a line of JSON.
+func (o *extractOptions) inputs() (list iter.Seq[extraction.Input], lines bool, end func(), err error) {
+	end = func() {}
+	_, known := modes[o.mode]
+	switch {
+	case !slices.Contains(extraction.Formats, o.format):
+		return nil, false, end, command.Refuse("--format %q is not known; there are %s", o.format, strings.Join(extraction.Formats, ", "))
+	case !known:
+		return nil, false, end, command.Refuse("--mode %q is not known; there are balanced, precision, recall and whole", o.mode)
+	case o.ways() > 1:
+		return nil, false, end, command.Refuse("choose one of FILE, --files-from and --ndjson")
+	case o.url != "" && len(o.names) != 1:
+		return nil, false, end, command.Refuse("--url is for one page; with --files-from write the address behind a tab, with --ndjson as \"url\"")
+	case o.url != "" && !extraction.IsURL(o.url):
+		return nil, false, end, command.Refuse("--url %q is no address such as https://example.org/page", o.url)
+	case o.records:
+		return extraction.Records(os.Stdin), true, end, nil
+	case o.from != "":
+		return o.list()
+	case len(o.names) == 0:
+		return nil, false, end, command.Refuse("name a FILE or a URL, or - for stdin; hce extract --help shows examples")
+	}
+	one := len(o.names) == 1
+	return func(yield func(extraction.Input) bool) {
+		for _, name := range o.names {
+			if !yield(extraction.Input{Name: name, URL: o.url, ContentType: o.kind}) {
+				return
+			}
+		}
+	}, !one || o.format == "json", end, nil
+}
+
+// ways counts how the pages are named.
+func (o *extractOptions) ways() (n int) {
+	for _, given := range []bool{len(o.names) > 0, o.from != "", o.records} {
+		if given {
+			n++
+		}
+	}
+	return n
+}
+
+// list reads the names of --files-from.
+func (o *extractOptions) list() (iter.Seq[extraction.Input], bool, func(), error) {
+	if o.from == "-" {
+		return extraction.List(os.Stdin), true, func() {}, nil
+	}
+	f, err := os.Open(o.from)
+	if err != nil {
+		return nil, false, func() {}, command.Refuse("--files-from %s: %s", o.from, reason(o.from, err))
+	}
+	return extraction.List(bufio.NewReader(f)), true, func() { _ = f.Close() }, nil
+}
+
+// fetches reports whether a page may have to be fetched.
+func (o *extractOptions) fetches() bool {
+	return o.from != "" || slices.ContainsFunc(o.names, extraction.IsURL)
+}
+
+// fetcher returns the function that fetches pages. Its host gates are those of the crawler of hce.
+func (o *extractOptions) fetcher() (get func(context.Context, string) ([]byte, string, string, error), end func(), err error) {
+	var networks []netip.Prefix
+	for _, text := range config.Names(o.networks) {
+		network, err := config.Network(text)
+		if err != nil {
+			return nil, nil, command.Refuse("--allow-network has %w", err)
+		}
+		networks = append(networks, network)
+	}
+	dir, err := node.GatesDir(os.Getenv)
+	if err != nil {
+		return nil, nil, err
+	}
+	return extraction.Fetcher(dir, networks)
+}
