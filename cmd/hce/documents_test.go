@@ -29,7 +29,7 @@ func TestDocumentedCommands(t *testing.T) {
 	for _, path := range pages {
 		text += document(t, path) + "\n"
 	}
-	for _, args := range [][]string{{"--help"}, {"crawl", "--help"}, {"site", "--help"}, {"url", "--help"}, {"page", "--help"}, {"export", "--help"}, {"import", "--help"}, {"import", "warc", "--help"}, {"explain", "--help"}, {"status", "--help"}} {
+	for _, args := range [][]string{{"--help"}, {"crawl", "--help"}, {"site", "--help"}, {"url", "--help"}, {"page", "--help"}, {"export", "--help"}, {"import", "--help"}, {"import", "warc", "--help"}, {"explain", "--help"}, {"extract", "--help"}, {"status", "--help"}} {
 		help, _, _ := clitest.Run(t, t.TempDir(), args...)
 		text += help + "\n"
 	}
@@ -40,13 +40,18 @@ func TestDocumentedCommands(t *testing.T) {
 	folder := t.TempDir()
 	for _, c := range commands {
 		line, _, _ := strings.Cut(c[1], " | ")
+		line, _, _ = strings.Cut(line, " > ")
+		line, _, _ = strings.Cut(line, " < ")
 		args := words(line)
 		if args[0] == "COMMAND" || strings.HasSuffix(args[len(args)-1], "/pages/") {
 			continue
 		}
-		_, stderr, status := clitest.Run(t, folder, append(args, "--server", "127.0.0.1:1")...)
+		if args[0] != "extract" {
+			args = append(args, "--server", "127.0.0.1:1")
+		}
+		_, stderr, status := clitest.Run(t, folder, args...)
 		switch {
-		case args[0] == "doctor", strings.Contains(line, "--file"), strings.Contains(line, "--server"), strings.Contains(line, "--ini"):
+		case args[0] == "doctor", args[0] == "extract", strings.Contains(line, "--file"), strings.Contains(line, "--server"), strings.Contains(line, "--ini"):
 			if strings.Contains(stderr, "is unknown") || strings.Contains(stderr, "is missing") {
 				t.Errorf("hce %s: %s", line, stderr)
 			}

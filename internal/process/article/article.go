@@ -151,7 +151,7 @@ func (s *state) writeMarkdown(p *Page) string {
 	return string(w.Dst)
 }
 
-// describe fills what is no text.
+// describe fills all fields but the texts.
 func (p *Page) describe(a *Article) {
 	s, m := p.state, p.Metadata()
 	a.Title = first(s.head.PageTitle(&s.outline), titleOfURL(p.URL))

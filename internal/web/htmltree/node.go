@@ -13,7 +13,7 @@ type Node struct {
 	Parent int32
 	End    int32
 	A, B   int32 // a text: its bytes; an element: its attributes
-	name   int32 // an element: where its name stands in Doc.src; 0: it was not written
+	name   int32 // an element: the position of its name in Doc.src; 0: the page has no tag for it
 }
 
 // Flags of a node.
