@@ -419,7 +419,8 @@ func (s *scrape) clean(r *result.Result, t *template.Template) {
 		fallback.Link(r, s.URL)
 	}
 	if t != nil && slices.Contains(t.Names(), "title") {
-		fallback.Title(r, true, s.page.Metadata().Title)
+		asked := !s.byRules(t) // a page whose template finds no title has none
+		fallback.Title(r, asked, s.page.Metadata().Title)
 	}
 	if s.rules.authors != nil {
 		s.rules.authors.Apply(r)

@@ -160,8 +160,13 @@ func TestFindIn(t *testing.T) {
 			t.Errorf("%s: %q, %v, %v; want %q", target, text, ok, err, want)
 		}
 	}
-	if _, _, err := FindIn(context.Background(), must(Compile("./b")), doc, []*html.Node{nodes[1], nodes[0]}, Limits{Matches: 9}); err == nil {
-		t.Error("nodes in the wrong order: no error")
+	back, err := must(Compile("./b")).FindIn(context.Background(), doc, []*html.Node{nodes[1], nodes[0], nodes[0]}, Limits{Matches: 9})
+	if err != nil || len(back[0]) != 0 || len(back[1]) != 1 || len(back[2]) != 1 {
+		t.Errorf("nodes in another order, and twice: %v, %v", back, err)
+	}
+	other := &html.Node{Type: html.ElementNode, Data: "b"}
+	if _, err := must(Compile("./b")).FindIn(context.Background(), doc, []*html.Node{other}, Limits{Matches: 9}); err == nil {
+		t.Error("a node of another document: no error")
 	}
 }
 

@@ -198,7 +198,7 @@ func rootOf(doc *Document, b *budget) *cursor {
 func (c *cursor) seek(n *html.Node) {
 	for c.Current() != n {
 		if !c.MoveToChild() && !c.MoveToNext() && !c.leave() {
-			panic(stop{errors.New("nodes are not in document order")})
+			panic(stop{errors.New("node of another document")})
 		}
 	}
 }

@@ -83,16 +83,16 @@ func (e *Expr) Find(ctx context.Context, doc *Document, l Limits) (matches []Mat
 	return matches, err
 }
 
-// FindIn evaluates the expression at each of the nodes, which are in document order, as Find does
-// at the document. The result has one list for each node.
+// FindIn evaluates the expression at each of the nodes, as Find does at the document. The result has
+// one list for each node.
 func (e *Expr) FindIn(ctx context.Context, doc *Document, nodes []*html.Node, l Limits) (lists [][]Match, err error) {
 	steps, used := l.Take()
 	b := &budget{ctx, steps}
 	lists = make([][]Match, len(nodes))
 	err = e.guard(b, func() {
 		at := rootOf(doc, b)
-		for i, n := range nodes {
-			at.seek(n)
+		for _, i := range doc.ordered(nodes) {
+			at.seek(nodes[i])
 			e.collect(at.Copy().(*cursor), doc, l.Matches, &lists[i])
 		}
 	})

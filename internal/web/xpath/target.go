@@ -96,8 +96,7 @@ func IsCSS(s Selector) bool {
 	return !isPath
 }
 
-// FindIn returns what a target finds in each of the nodes, which are in document order. ok is
-// false if the target begins at the document: CSS, and paths that begin with a slash. Find gives
+// FindIn returns what a target finds in each of the nodes. ok is false if the target begins at the document: CSS, and paths that begin with a slash. Find gives
 // its matches then.
 func FindIn(ctx context.Context, s Selector, doc *Document, nodes []*html.Node, l Limits) (lists [][]Match, ok bool, err error) {
 	e, isPath := s.(*Expr)
