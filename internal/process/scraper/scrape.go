@@ -165,6 +165,11 @@ func (s *scrape) parts() []part {
 		s.failed(err)
 		return split(list, s.firstTemplate())
 	}
+	if !s.Asked && document.IsResource(s.Type, s.URL, s.Text) {
+		s.readBy("none: it is a resource, such as a script, a style sheet, JSON or XML")
+		s.out.Resource = true
+		return nil
+	}
 	if document.FormatOf(s.Type, s.Text) != document.HTML {
 		if !s.accepted(s.Text) {
 			return nil
