@@ -54,10 +54,10 @@ type Output struct {
 	Refused bool                 // a filter refuses the content
 	// Resource says that the content is for programs, such as a script or JSON: it has no text, and no error.
 	Resource bool
-	Bits    wire.ErrorMask
-	Message string   // the reason for Bits, for the log
-	Links   []string // that LINK_RESOLVE asks to resolve, absolute, each once
-	Dropped []string // media that filters and limits of the site exclude, with the reason
+	Bits     wire.ErrorMask
+	Message  string   // the reason for Bits, for the log
+	Links    []string // that LINK_RESOLVE asks to resolve, absolute, each once
+	Dropped  []string // media that filters and limits of the site exclude, with the reason
 
 	Explained *Explanation // nil unless Page.Explain
 }
