@@ -20,6 +20,7 @@ import (
 	"hce/dc/internal/config"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/process"
+	"hce/dc/internal/process/template"
 )
 
 // trial is the options that go with --try-template.
@@ -158,25 +159,7 @@ func table(out io.Writer, r *process.TrialReport) {
 		default:
 			fmt.Fprintf(out, "template %s: %d tags, not chosen\n", one.Name, one.TagsCount)
 		}
-		for _, tag := range one.Trace.Tags {
-			value := oneLine(tag.Value)
-			switch {
-			case tag.Default:
-				value += "  (default)"
-			case value == "" && one.Trace.Items == 0:
-				value = "(no value)"
-			}
-			fmt.Fprintf(out, "  %s\n", strings.TrimRight(fmt.Sprintf("%-18s %s", tag.Name, value), " "))
-			for k, rule := range tag.Rules {
-				fmt.Fprintf(out, "    rule %d  %s %s, %s: %d matches, %s\n", k+1, rule.Type, rule.Target, rule.Join, rule.Matches, rule.Outcome)
-				if rule.Remark != "" {
-					fmt.Fprintf(out, "            %s\n", rule.Remark)
-				}
-				if rule.Post != nil {
-					fmt.Fprintf(out, "            postProcessing made %q of %q\n", oneLine(*rule.Post), oneLine(rule.Found))
-				}
-			}
-		}
+		rules(out, "  ", one.Trace.Tags, one.Trace.Items > 0)
 		items(out, &one)
 	}
 	if r.Chosen < 0 {
@@ -193,16 +176,41 @@ func table(out io.Writer, r *process.TrialReport) {
 	}
 }
 
-// items prints the items of a page.
-func items(out io.Writer, one *process.TriedTemplate) {
-	if one.Trace.Items == 0 {
-		return
+// rules prints what the rules of tags found. The values of tags of items, and of the objects of a list,
+// are in their rules.
+func rules(out io.Writer, indent string, tags []template.TagTrace, inParts bool) {
+	for _, tag := range tags {
+		value := oneLine(tag.Value)
+		switch {
+		case tag.Default:
+			value += "  (default)"
+		case value == "" && !inParts:
+			value = "(no value)"
+		}
+		fmt.Fprintln(out, indent+strings.TrimRight(fmt.Sprintf("%-18s %s", tag.Name, value), " "))
+		for k, rule := range tag.Rules {
+			fmt.Fprintf(out, "%s  rule %d  %s %s, %s: %d matches, %s\n", indent, k+1, rule.Type, rule.Target, rule.Join, rule.Matches, rule.Outcome)
+			if rule.Remark != "" {
+				fmt.Fprintf(out, "%s          %s\n", indent, rule.Remark)
+			}
+			if rule.Post != nil {
+				fmt.Fprintf(out, "%s          postProcessing made %q of %q\n", indent, oneLine(*rule.Post), oneLine(rule.Found))
+			}
+			rules(out, indent+"          ", rule.Fields, true)
+		}
 	}
+}
+
+// items prints the items of a page, and what was dropped.
+func items(out io.Writer, one *process.TriedTemplate) {
 	if one.Trace.Container != "" {
 		fmt.Fprintf(out, "  items are the children of %s\n", one.Trace.Container)
 	}
 	for _, note := range one.Trace.Notes {
 		fmt.Fprintf(out, "  %s\n", note)
+	}
+	if one.Trace.Items == 0 {
+		return
 	}
 	for i, tags := range one.Results {
 		fmt.Fprintf(out, "  item %d\n", i+1)

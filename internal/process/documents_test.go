@@ -22,15 +22,23 @@ func TestDocumentsOfASite(t *testing.T) {
 		body   []byte
 		stored string // ContentType of its row
 		bits   wire.ErrorMask
+		part   bool // it is a resource
 	}{
-		"/right.pdf":  {"application/pdf", pdf, "application/pdf", 0},
-		"/html.pdf":   {"text/html; charset=iso-8859-1", pdf, "application/pdf", 0},
-		"/text.pdf":   {"text/plain", pdf, "application/pdf", 0},
-		"/binary.pdf": {"application/octet-stream", pdf, "application/octet-stream", 0},
-		"/none.docx":  {"application/unknown", docx, "application/vnd.openxmlformats-officedocument.wordprocessingml.document", 0},
-		"/zip.docx":   {"application/zip", docx, "application/zip", 0},
-		"/a.txt":      {"text/plain", []byte("Tides\n\nThe moon pulls the sea."), "text/plain", 0},
-		"/a.png":      {"image/png", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), "image/png", wire.ErrUnsupportedType},
+		"/right.pdf":  {"application/pdf", pdf, "application/pdf", 0, false},
+		"/html.pdf":   {"text/html; charset=iso-8859-1", pdf, "application/pdf", 0, false},
+		"/text.pdf":   {"text/plain", pdf, "application/pdf", 0, false},
+		"/binary.pdf": {"application/octet-stream", pdf, "application/octet-stream", 0, false},
+		"/none.docx":  {"application/unknown", docx, "application/vnd.openxmlformats-officedocument.wordprocessingml.document", 0, false},
+		"/zip.docx":   {"application/zip", docx, "application/zip", 0, false},
+		"/a.txt":      {"text/plain", []byte("Tides\n\nThe moon pulls the sea."), "text/plain", 0, false},
+		"/a.md":       {"text/markdown", []byte("# Tides\n\nThe moon pulls the sea."), "text/markdown", 0, false},
+		"/a.xhtml":    {"application/xml", []byte(`<html xmlns="http://www.w3.org/1999/xhtml"><body><p>The moon pulls the sea.</p></body></html>`), "application/xml", 0, false},
+		"/a.png":      {"image/png", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), "image/png", wire.ErrUnsupportedType, false},
+		"/a.css":      {"text/css", []byte("p::after { content: 'The moon pulls the sea.' }"), "text/css", 0, true},
+		"/a.js":       {"application/javascript", []byte("var text = 'The moon pulls the sea.'"), "application/javascript", 0, true},
+		"/html.js":    {"text/html", []byte("var text = '<p>The moon pulls the sea.</p>'"), "text/html", 0, true},
+		"/a.json":     {"application/json", []byte(`{"text": "The moon pulls the sea."}`), "application/json", 0, true},
+		"/a.rss":      {"application/rss+xml", []byte(`<rss version="2.0"><channel><title>The moon pulls the sea.</title></channel></rss>`), "application/rss+xml", 0, true},
 	}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if f, ok := files[r.URL.Path]; ok {
@@ -66,12 +74,49 @@ func TestDocumentsOfASite(t *testing.T) {
 			t.Errorf("%s: %d bytes stored of %d, %v", path, len(raw), len(f.body), err)
 		}
 		row := rows[md5]
+		if row.Resource() != f.part || f.part && row.State != wire.URLEnabled {
+			t.Errorf("%s: TagsCount %d, TagsMask %d, State %d", path, row.TagsCount, row.TagsMask, row.State)
+		}
 		if row.Status != wire.StatusProcessed || row.ErrorMask != f.bits || row.ContentType != f.stored {
 			t.Errorf("%s: status %d, %s, type %s", path, row.Status, bitNames(row.ErrorMask), row.ContentType)
 		}
 		content, stored, err := n.repo.Contents.Get(t.Context(), "s", md5)
-		if err != nil || stored != (f.bits == 0) || stored && !strings.Contains(string(content.Data), "The moon pulls the sea.") {
+		if err != nil || stored != (f.bits == 0 && !f.part) || stored && !strings.Contains(string(content.Data), "The moon pulls the sea.") {
 			t.Errorf("%s: stored %v, %v, %s", path, stored, err, content.Data)
 		}
+	}
+}
+
+// A resource is a page if its type or its URL was asked for, and it replaces an older page.
+func TestResources(t *testing.T) {
+	sheet := "p { color: red }"
+	child := func(u *wire.URL) { u.ContentType, u.ParentMd5 = "text/css", wire.Md5("http://x.test/") }
+	for _, c := range []struct {
+		name, types string
+		change      func(*wire.URL)
+		want        string // part of the stored content; "": none
+		resource    bool
+	}{
+		{"a style sheet", "", child, "", true},
+		{"all types", "*", child, "", true},
+		{"its type is named", "text/html,text/css", child, "color: red", false},
+		{"a root URL", "", func(u *wire.URL) { u.ContentType = "text/css" }, "color: red", false},
+		{"an older version was a page", "", func(u *wire.URL) { child(u); u.TagsCount, u.TagsMask = 3, 7 }, `"tagList":[[]]`, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t)
+			if c.types != "" {
+				f.Sites["s"].Properties = []wire.SiteProperty{{Name: "PROCESS_CTYPES", Value: c.types}}
+			}
+			it := f.item("s", "a", sheet, c.change)
+			f.run(batchOf(it))
+			row, content := f.row(it), string(f.Contents["s "+it.URLID])
+			if row.Status != wire.StatusProcessed || row.State != wire.URLEnabled || row.ErrorMask != 0 || row.Processed != 1 || row.Resource() != c.resource {
+				t.Errorf("%+v", row)
+			}
+			if !strings.Contains(content, c.want) || (content == "") != (c.want == "") {
+				t.Errorf("content %s", content)
+			}
+		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/process/scraper"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/result"
 )
 
 // extract processes the raw content of an item and sets its row and result
@@ -60,6 +61,11 @@ func (j *Job) extract(ctx context.Context, it *item, watch watch, log *slog.Logg
 		"ProcessingTime": r.ProcessingTime, "TotalTime": r.TotalTime, "UDate": string(date), "TcDate": string(date),
 	}
 	found := x.Item
+	if x.Resource {
+		found = resource(it)
+		set["TagsCount"], set["TagsMask"] = found.TagsCount, found.TagsMask
+		r.TagsCount, r.TagsMask = found.TagsCount, found.TagsMask
+	}
 	if found.Content != nil {
 		r.TagsCount, r.TagsMask = found.TagsCount, found.TagsMask
 		set["TagsCount"], set["TagsMask"] = r.TagsCount, r.TagsMask
@@ -83,6 +89,16 @@ func (j *Job) extract(ctx context.Context, it *item, watch watch, log *slog.Logg
 		it.live.content = wire.Entry{ID: it.URLID, Data: found.Content, CDate: now}
 	}
 	return nil
+}
+
+// resource is what is stored of a resource: only its mark in the row. If an earlier version was a page,
+// an empty content takes the place of its text.
+func resource(it *item) scraper.Item {
+	found := scraper.Item{TagsMask: wire.ResourceMask}
+	if it.row.TagsCount > 0 {
+		found.Content, _ = result.Encode([]result.Result{{ID: it.URLID}}, nil) // it has no values
+	}
+	return found
 }
 
 // fold extracts the further parts of a page and joins all parts (docs/spec/processing.md 1.7).
@@ -127,6 +143,7 @@ func (j *Job) describe(it *item) *scraper.Page {
 	p := &scraper.Page{
 		ID: it.URLID, URL: row.URL, Type: row.ContentType, Processor: set.processor(row.ContentType),
 		Entry: row.Type == wire.TypeFetched, Depth: int(row.Depth),
+		Asked:        row.Root() || it.live != nil || set.names(row.ContentType),
 		CrawlingTime: time.Duration(row.CrawlingTime) * time.Millisecond, Mask: row.ErrorMask,
 		Now: j.Now(), Base: it.BaseURL, Room: -1,
 	}

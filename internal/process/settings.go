@@ -103,6 +103,13 @@ func (s *settings) allows(kind string) bool {
 	})
 }
 
+// names reports whether PROCESS_CTYPES has a content type by its name. text/html is in it by default,
+// so it says nothing.
+func (s *settings) names(kind string) bool {
+	kind = strings.ToLower(kind)
+	return slices.Contains(s.types, kind) && !content.IsHTML(kind)
+}
+
 // processedTypes returns the values of PROCESS_CTYPES. Each is a list of types separated by
 // commas, and a site may have several (docs/spec/processing.md 1.5).
 func processedTypes(site *wire.Site, over map[string]string) (types []string) {

@@ -103,6 +103,16 @@ func NewURL(siteID, text string) URL {
 // Root reports whether u is a root URL of its site (docs/spec/storage.md 4.0.7).
 func (u *URL) Root() bool { return u.ParentMd5 == "" }
 
+// ResourceMask is the TagsMask of a resource: a script, a style sheet, JSON, XML and the like, which
+// processing has found to be no page. Its TagsCount is 0. No other row without tags has a TagsMask.
+const ResourceMask = 1 << 26
+
+// PageWhere is the condition of rows that are no resources, in the MySQL dialect.
+const PageWhere = "(`TagsCount`>0 OR `TagsMask`=0)"
+
+// Resource reports whether u is a resource.
+func (u *URL) Resource() bool { return u.TagsCount == 0 && u.TagsMask != 0 }
+
 // Md5 returns the md5 of a text or of bytes in lower-case hexadecimal. It is the id of a site; the
 // key of a URL is KeyOfURL.
 func Md5[T string | []byte](data T) string {

@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/result"
 )
 
 const root = "https://example.org/"
@@ -68,6 +69,37 @@ func TestJSONL(t *testing.T) {
 	j.Settings = Settings{Fields: []string{"text", "html", "links", "tag:title", "tag:price"}, Markdown: true}
 	if got := exported(t, j); !strings.Contains(got, `{"text":"# Title `) || !strings.Contains(got, `"html":"<title>`) || !strings.Contains(got, `"links":[],"tag:title":["Title `) || !strings.Contains(got, `"tag:price":[]}`) {
 		t.Error(got)
+	}
+}
+
+// A list of objects of a template is a list in each table: of objects, or of their texts.
+func TestListsOfObjects(t *testing.T) {
+	page := &pages.Page{Result: &result.Result{}}
+	page.Result.Add(result.Tag{Name: "goods", Data: []string{`[{"name":"Rope","price":"12"},{"name":"a, b"}]`}, Type: result.TypeRecords})
+	s := Settings{Fields: []string{"tag:goods"}}
+	for format, want := range map[string]string{
+		"jsonl": `{"tag:goods":[{"name":"Rope","price":"12"},{"name":"a, b"}]}` + "\n",
+		"csv":   "tag:goods\n" + `"[{""name"":""Rope"",""price"":""12""},{""name"":""a, b""}]"` + "\n",
+	} {
+		f, err := Find(format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		w, err := f.Open(Output{W: &out}, s)
+		if err == nil {
+			err = errors.Join(w.Page(page), w.Flush(), w.End())
+		}
+		if err != nil || out.String() != want {
+			t.Errorf("%s: %q, %v; want %q", format, out.String(), err, want)
+		}
+	}
+	w, err := newParquet(Output{W: &bytes.Buffer{}}, s)
+	if err == nil {
+		err = errors.Join(w.Page(page), w.Flush(), w.End())
+	}
+	if row := w.(*parquet).row; err != nil || !slices.Equal(row[0].([]string), []string{`{"name":"Rope","price":"12"}`, `{"name":"a, b"}`}) {
+		t.Errorf("parquet: %q, %v", row, err)
 	}
 }
 

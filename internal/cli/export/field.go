@@ -1,6 +1,7 @@
 package export
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -9,13 +10,14 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/parquetfile"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/result"
 )
 
 // field is a column of jsonl, csv and parquet.
 type field struct {
 	kind  parquetfile.Kind // text, unless set
 	needs pages.Needs
-	// value returns a string, an int64, a moment, a list of strings, or nil for a missing moment.
+	// value returns a string, an int64, a moment, a list of strings, objects, or nil for a missing moment.
 	value func(p *pages.Page, s Settings) any
 }
 
@@ -94,11 +96,33 @@ func values(tag string) field {
 		if p.Result == nil {
 			return []string{}
 		}
-		if t := p.Result.Tag(tag); t != nil {
-			return t.Data
+		t := p.Result.Tag(tag)
+		if t == nil {
+			return []string{}
 		}
-		return []string{}
+		if list, is := objectsOf(t); is {
+			return list
+		}
+		return t.Data
 	}}
+}
+
+// objects are the values of a rule of a template that makes a list of objects.
+type objects []json.RawMessage
+
+// objectsOf returns the objects of a tag, and whether it has a list of them.
+func objectsOf(t *result.Tag) (list objects, is bool) {
+	is = t.Type == result.TypeRecords && json.Unmarshal([]byte(t.First()), &list) == nil
+	return list, is
+}
+
+// texts returns each object as a text.
+func (o objects) texts() []string {
+	list := make([]string, len(o))
+	for i := range o {
+		list[i] = string(o[i])
+	}
+	return list
 }
 
 // moment is a time in UTC and whole seconds. It prints itself in RFC 3339.

@@ -8,6 +8,7 @@ import (
 
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/config"
+	"hce/dc/internal/wire"
 )
 
 // Writer writes pages in one format. The caller flushes and closes the output itself.
@@ -78,8 +79,8 @@ var Formats = []Format{
 // version of its last fetch; so has one that the server calls not modified (304).
 const (
 	well       = "(`HTTPCode` BETWEEN 200 AND 299 OR `HTTPCode`=304)"
-	Fetched    = "`State`=0 AND `Crawled`>0 AND " + well
-	processed  = "`State`=0 AND `Processed`>0"
+	Fetched    = "`State`=0 AND `Crawled`>0 AND " + well + " AND " + wire.PageWhere
+	processed  = "`State`=0 AND `Processed`>0 AND " + wire.PageWhere
 	AsReceived = "`State`<>1 AND `Crawled`>0 AND " + well + " AND (`ErrorMask` & 4198399) = 0" // docs/errors.md: the bits of a failed fetch
 	html       = Fetched + " AND `ContentType` IN ('text/html','application/xhtml+xml')"
 )

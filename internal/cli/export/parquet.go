@@ -32,8 +32,11 @@ func (t *parquet) Page(p *pages.Page) error {
 	t.row = t.row[:0]
 	for _, name := range t.fields {
 		value := fieldOf(name).value(p, t.s)
-		if m, ok := value.(moment); ok {
-			value = m.Time
+		switch v := value.(type) {
+		case moment:
+			value = v.Time
+		case objects:
+			value = v.texts()
 		}
 		t.row = append(t.row, value)
 	}

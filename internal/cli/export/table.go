@@ -81,6 +81,8 @@ func (t *table) Page(p *pages.Page) error {
 		case nil:
 		case []string:
 			cells[i] = strings.Join(v, " ")
+		case objects:
+			cells[i] = "[" + strings.Join(v.texts(), ",") + "]"
 		default:
 			cells[i] = fmt.Sprint(v)
 		}

@@ -39,7 +39,7 @@ func (c *container) index(of capture, r *warc.Record, place warc.Place) error {
 		entry.Type = "warc/revisit"
 	}
 	err := c.w.Capture(entry)
-	if isHTML(of.ContentType) && err == nil {
+	if isHTML(of.ContentType) && !of.Resource() && err == nil {
 		err = c.w.Page(wacz.Page{ID: of.URLMd5, URL: r.TargetURI, At: r.Date, Title: of.Text("title")})
 	}
 	return err

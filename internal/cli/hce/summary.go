@@ -14,18 +14,19 @@ import (
 
 // summary is the end of hce crawl, as it is printed with --json.
 type summary struct {
-	Site     string           `json:"site"`
-	Root     string           `json:"root"`
-	State    string           `json:"state"`    // of the site
-	URLs     int64            `json:"urls"`     // known, the root URLs included
-	Pages    int64            `json:"pages"`    // processed
-	Left     int64            `json:"left"`     // URLs that still wait: a limit has suspended the site
-	Failed   int64            `json:"failed"`   // URLs with errors
-	LeftOut  int64            `json:"leftOut"`  // URLs that robots.txt, a filter or a limit left out
-	Bytes    int64            `json:"bytes"`    // of the raw pages
-	Seconds  float64          `json:"seconds"`  // of this run
-	Causes   map[string]int64 `json:"causes"`   // URLs by error bit
-	SiteBits []string         `json:"siteBits"` // error bits of the site as a whole
+	Site      string           `json:"site"`
+	Root      string           `json:"root"`
+	State     string           `json:"state"`     // of the site
+	URLs      int64            `json:"urls"`      // known, the root URLs included
+	Pages     int64            `json:"pages"`     // processed
+	Resources int64            `json:"resources"` // stored, but no pages: scripts, style sheets, data, pictures, sound
+	Left      int64            `json:"left"`      // URLs that still wait: a limit has suspended the site
+	Failed    int64            `json:"failed"`    // URLs with errors
+	LeftOut   int64            `json:"leftOut"`   // URLs that robots.txt, a filter or a limit left out
+	Bytes     int64            `json:"bytes"`     // of the raw pages
+	Seconds   float64          `json:"seconds"`   // of this run
+	Causes    map[string]int64 `json:"causes"`    // URLs by error bit
+	SiteBits  []string         `json:"siteBits"`  // error bits of the site as a whole
 
 	alone bool   // pages were fetched, and none led to another URL
 	cause string // error of the last request that failed, if no page was fetched
@@ -50,8 +51,12 @@ func (c *crawl) summarize() (summary, error) {
 	if r.Pages == 0 && c.daemon != nil {
 		r.cause = c.daemon.Fault(site.ID)
 	}
-	reader := pages.Reader{Service: c.service, Site: site.ID, Where: "`ErrorMask`<>0"}
+	reader := pages.Reader{Service: c.service, Site: site.ID, Where: "`ErrorMask`<>0 OR NOT " + wire.PageWhere}
 	err = reader.Read(c.ctx, "", func(p *pages.Page) error {
+		if p.Resource() && p.ErrorMask&^leftOut == 0 || isMedia(&p.URL) {
+			r.Resources++
+			return nil
+		}
 		for _, name := range p.ErrorMask.Names() {
 			r.Causes[name]++
 		}
@@ -63,6 +68,13 @@ func (c *crawl) summarize() (summary, error) {
 		return nil
 	}, nil)
 	return r, err
+}
+
+// isMedia reports whether a URL has been processed and only its type, such as that of a picture, has no
+// text.
+func isMedia(u *wire.URL) bool {
+	family, _, _ := strings.Cut(u.ContentType, "/")
+	return u.ErrorMask == wire.ErrUnsupportedType && u.Processed > 0 && slices.Contains([]string{"image", "audio", "video", "font"}, family)
 }
 
 // bad reports whether the exit status is 1.
@@ -78,6 +90,14 @@ func meaning(name string) string {
 	return ""
 }
 
+// resources is their part of the line of numbers.
+func (r summary) resources() string {
+	if r.Resources == 0 {
+		return ""
+	}
+	return ", " + count(r.Resources, "resource", "resources")
+}
+
 // text is the summary for a person.
 func (r summary) text() string {
 	var b strings.Builder
@@ -91,7 +111,7 @@ func (r summary) text() string {
 		verdict = "complete, with errors"
 	}
 	fmt.Fprintf(&b, "%s: %s\n", cut(clean(r.Root), longestURL), verdict)
-	fmt.Fprintf(&b, "  %s, %s, %s in %s\n", count(r.URLs, "URL", "URLs"), count(r.Pages, "page", "pages"), bytesText(r.Bytes), time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
+	fmt.Fprintf(&b, "  %s, %s%s, %s in %s\n", count(r.URLs, "URL", "URLs"), count(r.Pages, "page", "pages"), r.resources(), bytesText(r.Bytes), time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
 	if r.Failed > 0 {
 		fmt.Fprintf(&b, "  %d failed; list them with: hce url ls %s --failed\n", r.Failed, r.Site)
 	}

@@ -8,6 +8,7 @@ package chain
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ import (
 // Rule is a value of URL_CHAIN.
 type Rule struct {
 	Tags      []string // that are joined; nil: all but service tags
-	Delimiter string
+	Delimiter string   // between texts; not empty
 }
 
 // Parse reads URL_CHAIN. It returns nil if the property is off. The crawler reads its url_pattern
@@ -29,7 +30,7 @@ func Parse(text string) (*Rule, error) {
 	var v *struct {
 		Pattern   *string    `json:"url_pattern"`
 		Tags      prop.Texts `json:"tags_name"`
-		Delimiter *string    `json:"delimiter"`
+		Delimiter string     `json:"delimiter"`
 	}
 	if err := prop.Decode(text, &v); err != nil || v == nil || v.Pattern == nil {
 		return nil, err
@@ -37,11 +38,7 @@ func Parse(text string) (*Rule, error) {
 	if *v.Pattern == "" {
 		return nil, errors.New(`has no expression at "url_pattern"`)
 	}
-	r := &Rule{Tags: v.Tags, Delimiter: " "}
-	if v.Delimiter != nil {
-		r.Delimiter = *v.Delimiter
-	}
-	return r, nil
+	return &Rule{Tags: v.Tags, Delimiter: cmp.Or(v.Delimiter, " ")}, nil
 }
 
 // Parts returns the keys of a .chain file, one for each line, in order, each once. It skips other
@@ -95,6 +92,13 @@ func (c *Rule) joins(t *result.Tag) bool {
 	return slices.Contains(c.Tags, t.Name)
 }
 
+// joinLists appends a list of objects to another one. A list and a text stay apart: the first stays.
+func joinLists(old, more *result.Tag) {
+	if old.Type == more.Type {
+		old.Data[0] = strings.TrimSuffix(old.Data[0], "]") + "," + strings.TrimPrefix(more.First(), "[")
+	}
+}
+
 func (c *Rule) join(page *result.Result, t result.Tag, joined map[string]*strings.Builder) {
 	old, value := page.Tag(t.Name), t.First()
 	switch {
@@ -104,6 +108,9 @@ func (c *Rule) join(page *result.Result, t result.Tag, joined map[string]*string
 		page.Add(t)
 		return
 	case t.Default:
+		return
+	case old.Type == result.TypeRecords || t.Type == result.TypeRecords:
+		joinLists(old, &t)
 		return
 	}
 	text := joined[t.Name]

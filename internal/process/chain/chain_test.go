@@ -17,7 +17,7 @@ func TestParse(t *testing.T) {
 	}{
 		{"all", `{"url_pattern":"page=","tags_name":["a","b"],"delimiter":"\n"}`, &Rule{[]string{"a", "b"}, "\n"}, ""},
 		{"all tags", `{"url_pattern":"p","tags_name":null}`, &Rule{nil, " "}, ""},
-		{"no delimiter", `{"url_pattern":"p","tags_name":"a","delimiter":""}`, &Rule{[]string{"a"}, ""}, ""},
+		{"no delimiter", `{"url_pattern":"p","tags_name":"a","delimiter":""}`, &Rule{[]string{"a"}, " "}, ""},
 		{"no tags", `{"url_pattern":"p","tags_name":[]}`, &Rule{[]string{}, " "}, ""},
 		{"off", `{"url_pattern":null}`, nil, ""},
 		{"null", `null`, nil, ""},

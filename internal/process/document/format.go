@@ -35,7 +35,7 @@ func FormatOf(kind string, body []byte) Format {
 		return ZIP
 	case bytes.HasPrefix(start, []byte(`{\rtf`)), bytes.HasPrefix(start, []byte("%!PS")):
 		return Other
-	case strings.Contains(kind, "html"):
+	case strings.Contains(kind, "html"), content.IsXML(kind) && isXHTML(body):
 		return HTML
 	case content.IsText(kind), content.IsXML(kind):
 		return Text

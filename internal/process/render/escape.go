@@ -71,6 +71,9 @@ func (f *Format) Escape(results []result.Result) {
 	for i := range results {
 		for j := range results[i].Tags {
 			t := &results[i].Tags[j]
+			if t.Type == result.TypeRecords { // stays JSON
+				continue
+			}
 			values := make([]string, len(t.Data)) // results may share the old ones
 			for k, v := range t.Data {
 				values[k] = f.value(t, v)

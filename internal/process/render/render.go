@@ -79,7 +79,7 @@ func (w *writing) item(tag *result.Tag) string {
 		case p.place == asValue && p.name == "metrics":
 			b.WriteString(w.metrics)
 		case p.place == asValue:
-			b.WriteString(scalar(w.macro(p.name, tag)))
+			b.WriteString(w.scalar(p.name, tag))
 		default:
 			b.WriteString(w.macro(p.name, tag))
 		}
@@ -87,15 +87,22 @@ func (w *writing) item(tag *result.Tag) string {
 	return b.String()
 }
 
-// scalar returns the escaped text of a JSON string as a JSON value.
-func scalar(text string) string {
-	switch {
+// scalar returns the value of a macro as a JSON value. A list of objects is one.
+func (w *writing) scalar(name string, tag *result.Tag) string {
+	if name != tagValue || tag == nil {
+		tag = w.result.Tag(name)
+	}
+	if tag != nil && tag.Type == result.TypeRecords && json.Valid([]byte(tag.First())) {
+		return tag.First()
+	}
+	switch text := w.macro(name, tag); {
 	case text == "true" || text == "false" || text == "null":
 		return text
 	case text != "" && strings.IndexByte("-0123456789", text[0]) >= 0 && json.Valid([]byte(text)):
 		return text
+	default:
+		return `"` + text + `"`
 	}
-	return `"` + text + `"`
 }
 
 // macro returns the escaped value of a macro, "" if it has none.
@@ -153,7 +160,7 @@ func (w *writing) field(name string) (text string, ok bool) {
 
 // first returns the first value of a tag, escaped.
 func (w *writing) first(t *result.Tag) string {
-	if w.Escaped {
+	if w.Escaped && t.Type != result.TypeRecords {
 		return t.First()
 	}
 	return w.value(t, t.First())

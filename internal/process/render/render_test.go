@@ -206,6 +206,31 @@ func TestEscape(t *testing.T) {
 	parse(t, `{"name":"json"}`).Escape(nil)
 }
 
+// A list of objects is JSON outside of quotes, a text elsewhere, and stored as it is.
+func TestListOfObjects(t *testing.T) {
+	const list = `[{"name":"a & \"b\""}]`
+	for format, want := range map[string]string{
+		`{"name":"json","item":"{\"l\":%goods%}"}`:     `{"l":[{"name":"a & \"b\""}]}`,
+		`{"name":"json","item":"{\"l\":\"%goods%\"}"}`: `{"l":"[{\"name\":\"a & \\\"b\\\"\"}]"}`,
+		`{"name":"xml","item":"<l>%goods%</l>"}`:       `<l>[{&quot;name&quot;:&quot;a &amp; \&quot;b\&quot;&quot;}]</l>`,
+		`{"name":"csv","item":"%goods%"}`:              list,
+	} {
+		f := parse(t, format)
+		r := result.Result{Tags: []result.Tag{{Name: "goods", Data: []string{list}, Type: result.TypeRecords}}}
+		for _, escaped := range []bool{false, true} {
+			got, err := f.Render(&r, Values{Escaped: escaped})
+			if err != nil || got != want {
+				t.Errorf("%s: %s, %v; want %s", format, got, err, want)
+			}
+			all := []result.Result{r}
+			f.Escape(all)
+			if all[0].First("goods") != list {
+				t.Errorf("%s: stored as %s", format, all[0].First("goods"))
+			}
+		}
+	}
+}
+
 // A result with values that break out of quotes, keys and lists.
 func hostile(value string) result.Result {
 	r := result.Result{ID: value, Metrics: map[string]float64{value: -1e300}, Message: value}

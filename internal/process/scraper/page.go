@@ -15,6 +15,7 @@ type Page struct {
 	Text      []byte
 	Header    []byte // lines of the response header, if Rules.Needs says so
 	Entry     bool   // Text is an entry of a feed
+	Asked     bool   // Text is a page, whatever it is: its URL or its type was asked for
 	Depth     int
 	Fields    map[string]string // of the row, by JSON name, if Rules.Needs says so
 
@@ -51,10 +52,12 @@ type Output struct {
 	Item    Item                 // of the page
 	Items   []wire.ExtractedItem // further rows
 	Refused bool                 // a filter refuses the content
-	Bits    wire.ErrorMask
-	Message string   // the reason for Bits, for the log
-	Links   []string // that LINK_RESOLVE asks to resolve, absolute, each once
-	Dropped []string // media that filters and limits of the site exclude, with the reason
+	// Resource says that the content is for programs, such as a script or JSON: it has no text, and no error.
+	Resource bool
+	Bits     wire.ErrorMask
+	Message  string   // the reason for Bits, for the log
+	Links    []string // that LINK_RESOLVE asks to resolve, absolute, each once
+	Dropped  []string // media that filters and limits of the site exclude, with the reason
 
 	Explained *Explanation // nil unless Page.Explain
 }

@@ -165,6 +165,11 @@ func (s *scrape) parts() []part {
 		s.failed(err)
 		return split(list, s.firstTemplate())
 	}
+	if !s.Asked && document.IsResource(s.Type, s.URL, s.Text) {
+		s.readBy("none: it is a resource, such as a script, a style sheet, JSON or XML")
+		s.out.Resource = true
+		return nil
+	}
 	if document.FormatOf(s.Type, s.Text) != document.HTML {
 		if !s.accepted(s.Text) {
 			return nil
@@ -419,7 +424,8 @@ func (s *scrape) clean(r *result.Result, t *template.Template) {
 		fallback.Link(r, s.URL)
 	}
 	if t != nil && slices.Contains(t.Names(), "title") {
-		fallback.Title(r, true, s.page.Metadata().Title)
+		asked := !s.byRules(t) // a page whose template finds no title has none
+		fallback.Title(r, asked, s.page.Metadata().Title)
 	}
 	if s.rules.authors != nil {
 		s.rules.authors.Apply(r)

@@ -1,12 +1,15 @@
 package template
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"golang.org/x/net/html"
 
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/dates"
@@ -55,6 +58,7 @@ type run struct {
 	t        *Template
 	o        Options
 	asItems  bool
+	inside   string // names of the tags around the rules, each with a dot
 	steps    int
 	room     int // bytes left for values
 	problems []Problem
@@ -92,6 +96,9 @@ func newRun(ctx context.Context, doc *xpath.Document, t *Template, o Options) *r
 
 func (x *run) problem(bits wire.ErrorMask, tag string, rule int, format string, args ...any) {
 	if len(x.problems) < maxProblems {
+		if tag != "" {
+			tag = x.inside + tag
+		}
 		x.problems = append(x.problems, Problem{bits, x.t.label, tag, rule, fmt.Sprintf(format, args...)})
 	}
 }
@@ -110,7 +117,9 @@ func (t *Template) Apply(ctx context.Context, doc *xpath.Document, o Options) (r
 		if tag != nil {
 			r.Add(*tag)
 		}
-		x.trace(g, list, tag)
+		if o.Trace != nil {
+			o.Trace.Tags = append(o.Trace.Tags, traceOf(g, list, tag))
+		}
 	}
 	if o.Trace != nil {
 		o.Trace.Problems = x.problems
@@ -131,11 +140,13 @@ type finding struct {
 	matched bool
 	reason  string // why there is no value, or a remark
 	outcome string // for the trace
+	fields  []TagTrace
 }
 
 // part is the values of one match.
 type part struct {
 	match  xpath.Match
+	in     int // the element in which a relative XPath found it; -1: that of its node, or all
 	values []string
 }
 
@@ -153,16 +164,21 @@ func (x *run) find(tag string, f *finding) {
 		return
 	}
 	f.done = true
-	x.collect(tag, f)
-	var values []string
+	x.collect(tag, f, nil)
+	f.finish(x, tag, f.values())
+}
+
+// values are the values of all matches.
+func (f *finding) values() (values []string) {
 	for _, p := range f.parts {
 		values = append(values, p.values...)
 	}
-	f.finish(x, tag, values)
+	return values
 }
 
-// collect evaluates the target of a rule and takes its values.
-func (x *run) collect(tag string, f *finding) {
+// collect evaluates the target of a rule and takes its values. A relative XPath begins at each of
+// the elements within; nil: at the document.
+func (x *run) collect(tag string, f *finding, within []*html.Node) {
 	for _, fault := range f.faults {
 		x.problem(fault.bits, tag, f.number, "%s", fault.message)
 	}
@@ -170,8 +186,8 @@ func (x *run) collect(tag string, f *finding) {
 		f.reason = "the target was not evaluated"
 		return
 	}
-	matches, implied, err := f.target.matches(x.ctx, x.doc, xpath.Limits{Matches: maxMatches, Steps: &x.steps})
-	f.count = len(matches)
+	found, implied, err := f.target.findIn(x.ctx, x.doc, within, xpath.Limits{Matches: maxMatches, Steps: &x.steps})
+	f.count = len(found)
 	switch {
 	case err != nil:
 		f.reason = err.Error()
@@ -180,24 +196,39 @@ func (x *run) collect(tag string, f *finding) {
 		if x.ended {
 			x.problem(wire.ErrScraper, "", 0, "the other rules are not evaluated: %v", errors.Join(x.ctx.Err(), ifCostly(x.steps)))
 		}
-	case f.count == maxMatches:
+	case f.count >= maxMatches:
+		found = found[:maxMatches]
 		x.problem(wire.ErrScraper, tag, f.number, "more than %d matches; the rest is ignored", maxMatches-1)
+	case f.count == 0:
+		f.reason = "the target matches nothing; it was read as " + f.target.language()
 	case implied:
 		f.reason = "found in a tbody that the target does not name"
 	}
-	for _, m := range matches {
-		values := x.take(f.rule, m)
-		for _, v := range values {
-			x.room -= len(v)
-		}
-		if x.room <= 0 {
-			x.problem(wire.ErrScraper, tag, f.number, "the values of the page exceed %d bytes; the rest is ignored", maxValues)
+	if f.kind == typeRecords {
+		x.takeObjects(tag, f, found)
+		return
+	}
+	for _, p := range found {
+		p.values = x.take(f.rule, p.match)
+		if !x.keep(tag, f, p) {
 			break
 		}
-		if len(values) > 0 {
-			f.parts = append(f.parts, part{m, values})
-		}
 	}
+}
+
+// keep adds the values of a match, if there are some. It returns false if they do not fit.
+func (x *run) keep(tag string, f *finding, p part) bool {
+	for _, v := range p.values {
+		x.room -= len(v)
+	}
+	if x.room <= 0 {
+		x.problem(wire.ErrScraper, tag, f.number, "the values of the page exceed %d bytes; the rest is ignored", maxValues)
+		return false
+	}
+	if len(p.values) > 0 {
+		f.parts = append(f.parts, p)
+	}
+	return true
 }
 
 func ifCostly(steps int) error {
@@ -216,6 +247,11 @@ func (f *finding) finish(x *run, tag string, values []string) {
 		}
 		return
 	}
+	if f.kind == typeRecords {
+		f.value, f.matched = list(values), true
+		f.raw = f.value
+		return
+	}
 	if f.kind == typeDatetime && !x.asItems {
 		values = x.dates(f, values)
 	}
@@ -224,7 +260,7 @@ func (f *finding) finish(x *run, tag string, values []string) {
 	}
 	f.value = strings.TrimSpace(strings.Join(values, x.delimiter(f.rule)))
 	if (f.kind == typeText || f.kind == typeAttribute) && f.format.most > 0 && !x.asItems {
-		f.value = cut(f.value, f.format.most, f.kind == typeText && x.o.Text.Markup == nil)
+		f.value = cut(f.value, f.format.most, f.kind == typeText && x.o.Text.KeepTags)
 	}
 	f.raw = f.value
 	if f.post != nil {
@@ -236,17 +272,14 @@ func (f *finding) finish(x *run, tag string, values []string) {
 	f.matched = strings.TrimSpace(f.value) != ""
 }
 
-// delimiter returns the text between the matches of a rule.
+// delimiter returns the text between the matches of a rule. It is never empty: an empty one in the
+// template or the properties counts as an absent one.
 func (x *run) delimiter(r *rule) string {
-	switch {
-	case r.delimiter != nil:
-		return *r.delimiter
-	case x.o.Text.Delimiter != nil:
-		return *x.o.Text.Delimiter
-	case r.kind == typeText || r.kind == typeHTML:
-		return " "
+	byType := ","
+	if r.kind == typeText || r.kind == typeHTML {
+		byType = " "
 	}
-	return ","
+	return cmp.Or(r.delimiter, x.o.Text.Delimiter, byType)
 }
 
 // dates writes the dates of a rule: the first text that is a date, or all for the join concat.

@@ -52,10 +52,11 @@ func TestFaultsOfTheOriginal(t *testing.T) {
 
 func TestTraceReasons(t *testing.T) {
 	for name, c := range map[string]struct{ rules, want string }{
-		"default":           {`[{"target":"//h6","default":"d"}]`, "its default is used / "},
-		"no match":          {`[{"target":"//h6"}]`, "no value / "},
+		"default":           {`[{"target":"//h6","default":"d"}]`, "its default is used / the target matches nothing; it was read as XPath"},
+		"no match":          {`[{"target":"//h6"}]`, "no value / the target matches nothing; it was read as XPath"},
+		"no match as CSS":   {`[{"target":"h6 > b"}]`, "no value / the target matches nothing; it was read as CSS"},
 		"no value":          {`[{"target":"//h2","type":"link"}]`, "no value / 1 matches without a value for type link"},
-		"mandatory":         {`[{"target":"//h6","mandatory":1}]`, "mandatory rule without a value: the tag is left out / "},
+		"mandatory":         {`[{"target":"//h6","mandatory":1}]`, "mandatory rule without a value: the tag is left out / the target matches nothing; it was read as XPath"},
 		"postProcessing":    {`[{"target":"//h2","postProcessing":"[0-9]"}]`, "no value / postProcessing found nothing in it"},
 		"no date":           {`[{"target":"//h2","type":"datetime"}]`, "used / not a known form of a date; kept as text"},
 		"tbody":             {`[{"target":"//table/tr/td"}]`, "used / found in a tbody that the target does not name"},
@@ -159,6 +160,7 @@ func FuzzApply(f *testing.F) {
 		hostileTemplate, `{"a":[{"target":"//a","type":"link","format":"1,email-to"},{"target":"//@href","join":"concat","type":"image","canonicalizeURLs":1}]}`,
 		`{"a":[{"target":"//p|//br|//table/tr","type":"datetime","format":"%","default":"@%s"}],"b":[{"target":"//a/text()","format":"1"}]}`,
 		`{"templates":[{"container":"//p|//a","tags":{"a":["//text()"],"b":["string(//p)","//@*","//comment()"]}}]}`, `{"a":["/","//@class/..",".//*","count(//*)"]}`,
+		`{"templates":[{"container":"*","tags":{"a":[{"target":"p","tags":{"b":[".","./@*","*"],"c":[{"target":".//a|//p","tags":{"d":["string(.)","a + p"]}}]}}]}}]}`,
 	} {
 		f.Add(seed, hostilePage, properties)
 		f.Add(seed, page, "")

@@ -29,23 +29,32 @@ func (t *Template) Items(ctx context.Context, doc *xpath.Document, o Options) ([
 	x := newRun(ctx, doc, t, o)
 	x.asItems = true
 	x.problems = append(x.problems, t.problems...)
-	all := make([][]finding, len(t.tags))
-	for i := range t.tags {
-		all[i] = x.findings(&t.tags[i])
-		for j := range all[i] {
-			x.collect(t.tags[i].name, &all[i][j])
-		}
-	}
-	numbers := x.numbering(all)
-	items := x.items(all, numbers)
+	within := x.containers()
+	all := x.collectAll(t.tags, within)
+	items := x.items(all, x.numbering(all, within))
 	if len(items) == 0 {
 		items = []result.Result{{}}
 	}
 	for i := range items {
 		x.complete(&items[i], i+1)
 	}
-	x.traceItems(all, items)
+	if o.Trace != nil {
+		o.Trace.Tags = traceParts(t.tags, all, "used in the items")
+		o.Trace.Items, o.Trace.Problems = len(items), x.problems
+	}
 	return items, x.problems
+}
+
+// collectAll takes the values of all rules of tags, see collect.
+func (x *run) collectAll(tags []tag, within []*html.Node) [][]finding {
+	all := make([][]finding, len(tags))
+	for i := range tags {
+		all[i] = x.findings(&tags[i])
+		for j := range all[i] {
+			x.collect(tags[i].name, &all[i][j], within)
+		}
+	}
+	return all
 }
 
 func (x *run) complete(r *result.Result, number int) {
@@ -62,10 +71,10 @@ func (x *run) note(format string, args ...any) {
 }
 
 // numbering returns the function that gives the item of a node: a number of at least 0, or -1
-// outside of all items.
-func (x *run) numbering(all [][]finding) func(*html.Node) int {
-	if x.t.container != nil {
-		return x.explicit()
+// outside of all items. within are the matches of the template's container; nil: it has none.
+func (x *run) numbering(all [][]finding, within []*html.Node) func(*html.Node) int {
+	if within != nil {
+		return numbers(within)
 	}
 	c := guess(all)
 	if c == nil {
@@ -87,19 +96,32 @@ func (x *run) numbering(all [][]finding) func(*html.Node) int {
 	}
 }
 
-// explicit is numbering by the matches of the template's container.
-func (x *run) explicit() func(*html.Node) int {
+// containers returns the matches of the template's container; nil: it has none.
+func (x *run) containers() []*html.Node {
+	if x.t.container == nil {
+		return nil
+	}
 	matches, _, err := x.t.container.matches(x.ctx, x.doc, xpath.Limits{Matches: maxItems, Steps: &x.steps})
 	if err != nil {
 		x.problem(wire.ErrScraper, "", 0, `"container": %v`, err)
 	}
-	number := map[*html.Node]int{}
+	nodes := make([]*html.Node, 0, len(matches))
 	for _, m := range matches {
 		if m.Node != nil {
-			number[m.Node] = len(number)
+			nodes = append(nodes, m.Node)
 		}
 	}
-	x.note("the container of the template has %d matches", len(number))
+	x.note("the container of the template has %d matches", len(nodes))
+	return nodes
+}
+
+// numbers returns the function that gives the number of the nearest of some nodes around a node; -1:
+// there is none.
+func numbers(nodes []*html.Node) func(*html.Node) int {
+	number := make(map[*html.Node]int, len(nodes))
+	for i, n := range nodes {
+		number[n] = i
+	}
 	return func(n *html.Node) int {
 		for ; n != nil; n = n.Parent {
 			if i, ok := number[n]; ok {
@@ -118,7 +140,7 @@ func (x *run) items(all [][]finding, number func(*html.Node) int) (items []resul
 			x.problem(wire.ErrMaxItems, "", 0, "more than %d items; the rest is ignored", maxItems)
 			break
 		}
-		if r, ok := x.item(groups[n], i+1); ok {
+		if r, ok := x.item(x.t.tags, groups[n], i+1); ok {
 			items = append(items, r)
 		}
 	}
@@ -143,10 +165,13 @@ func (x *run) group(all [][]finding, number func(*html.Node) int) (groups map[in
 	}
 	outside := 0
 	each(func(at rulePlace, p part) {
-		if p.match.Node == nil {
-			return
+		n := p.in
+		if n < 0 {
+			if p.match.Node == nil {
+				return
+			}
+			n = number(p.match.Node)
 		}
-		n := number(p.match.Node)
 		if n < 0 {
 			outside++
 			return
@@ -158,7 +183,7 @@ func (x *run) group(all [][]finding, number func(*html.Node) int) (groups map[in
 		groups[n][at] = append(groups[n][at], p.values...)
 	})
 	each(func(at rulePlace, p part) {
-		if p.match.Node == nil {
+		if p.in < 0 && p.match.Node == nil {
 			for _, n := range order {
 				groups[n][at] = append(groups[n][at], p.values...)
 			}
@@ -171,11 +196,12 @@ func (x *run) group(all [][]finding, number func(*html.Node) int) (groups map[in
 	return groups, order
 }
 
-// item builds the item with this number in the page. It returns false if the item is dropped.
-func (x *run) item(values map[rulePlace][]string, number int) (r result.Result, ok bool) {
+// item builds the item with this number in the page of the values of its rules. It returns false if
+// the item is dropped.
+func (x *run) item(tags []tag, values map[rulePlace][]string, number int) (r result.Result, ok bool) {
 	found := false
-	for i := range x.t.tags {
-		g := &x.t.tags[i]
+	for i := range tags {
+		g := &tags[i]
 		list := x.findings(g)
 		for j := range list {
 			list[j].done = true
@@ -183,7 +209,7 @@ func (x *run) item(values map[rulePlace][]string, number int) (r result.Result, 
 		}
 		tag := x.join(g, list)
 		if (tag == nil || tag.Default) && g.mandatory() {
-			x.note("item %d of the page is dropped: it has no %s, which is mandatory", number, g.name)
+			x.note("item %d of the page is dropped: it has no %s, which is mandatory", number, x.inside+g.name)
 			return r, false
 		}
 		if tag != nil {
@@ -197,28 +223,6 @@ func (x *run) item(values map[rulePlace][]string, number int) (r result.Result, 
 // mandatory reports whether an item needs the tag.
 func (g *tag) mandatory() bool {
 	return !slices.ContainsFunc(g.rules, func(r *rule) bool { return !r.mandatory })
-}
-
-// traceItems records what the rules found in the whole page.
-func (x *run) traceItems(all [][]finding, items []result.Result) {
-	if x.o.Trace == nil {
-		return
-	}
-	for i := range x.t.tags {
-		for j := range all[i] {
-			f := &all[i][j]
-			var values []string
-			for _, p := range f.parts {
-				values = append(values, p.values...)
-			}
-			f.done, f.raw, f.matched = true, strings.Join(values, " | "), len(values) > 0
-			if f.matched {
-				f.outcome = "used in the items"
-			}
-		}
-		x.trace(&x.t.tags[i], all[i], nil)
-	}
-	x.o.Trace.Items, x.o.Trace.Problems = len(items), x.problems
 }
 
 // candidate is an element that may be the container.

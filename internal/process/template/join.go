@@ -69,29 +69,40 @@ func (f *finding) weight() int {
 	return weight
 }
 
-// joined joins the values of the chosen rules, or uses the first default that is not empty.
+// joined joins the values of the chosen rules, or uses the first default that is not empty. Lists of
+// objects become one list.
 func (x *run) joined(g *tag, chosen []*finding) *result.Tag {
 	tag := result.Tag{Name: g.name, Extractor: extractor}
-	var paths []string
+	var paths, objects []string
 	var b strings.Builder
 	for _, f := range chosen {
-		if !f.matched {
+		switch {
+		case !f.matched:
 			continue
+		case len(paths) == 0:
+			tag.Type = f.kind
+		case (f.kind == typeRecords) != (tag.Type == typeRecords):
+			f.outcome = "not used: a list of objects and a text are not joined"
+			continue
+		case f.kind != typeRecords:
+			b.WriteString(x.delimiter(f.rule))
 		}
 		f.outcome = "used"
-		if len(paths) > 0 {
-			b.WriteString(x.delimiter(f.rule))
+		if f.kind == typeRecords {
+			objects = append(objects, f.value[1:len(f.value)-1])
 		} else {
-			tag.Type = f.kind
+			b.WriteString(f.value)
 		}
-		b.WriteString(f.value)
 		paths = append(paths, f.path)
 	}
 	if len(paths) == 0 {
 		return x.defaulted(tag, chosen)
 	}
 	value := b.String()
-	if g.name == content {
+	switch {
+	case tag.Type == typeRecords:
+		value = list(objects)
+	case g.name == content:
 		value = x.o.Text.Reduce(value)
 	}
 	tag.Data, tag.XPath = []string{value}, strings.Join(paths, " ")

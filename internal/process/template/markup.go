@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -66,10 +67,12 @@ type texts struct {
 	builder
 	options *Text
 	exclude *exclusion
-	inner   *string // between texts; nil: a space where an element other than inline begins or ends
-	any     bool    // a text was written
-	apart   bool    // the next text needs a space before it
-	last    rune    // the end of what was written
+	inner   string // between texts; "": a space where an element other than inline begins or ends
+	pre     bool   // inside of preformatted text
+	any     bool   // a text was written
+	apart   bool   // the next text needs a space before it
+	raised  bool   // the next text is a superscript behind a digit
+	last    rune   // the end of what was written
 }
 
 // children writes what is inside of n.
@@ -88,26 +91,43 @@ func (w *texts) node(n *html.Node) {
 			w.apart = w.apart || !inline[n.Data]
 			return
 		}
+		outside := w.pre
+		w.pre = outside || preformatted[n.Data]
 		w.tag(n, n.Data)
+		w.raised = n.Data == "sup" && unicode.IsDigit(w.last)
 		w.children(n)
+		w.pre, w.raised = outside, false
 		if !void[n.Data] {
 			w.tag(n, "/"+n.Data)
 		}
 	}
 }
 
+// preformatted are the elements whose white space is seen.
+var preformatted = setOf("pre textarea listing xmp plaintext")
+
+// isPreformatted reports whether a node is inside of such an element.
+func isPreformatted(n *html.Node) bool {
+	for ; n != nil; n = n.Parent {
+		if preformatted[n.Data] {
+			return true
+		}
+	}
+	return false
+}
+
 // tag writes a start or end tag, or what replaces it.
 func (w *texts) tag(n *html.Node, name string) {
 	replacement, replaced := w.options.Markup[name]
 	switch {
-	case replaced:
-		w.mark(withAttributes(replacement, w.kept(n)))
-	case w.options.Markup != nil:
-		w.apart = w.apart || !inline[n.Data]
-	case name[0] == '/':
+	case w.options.KeepTags && name[0] == '/':
 		w.mark("<" + name + ">")
-	default:
+	case w.options.KeepTags:
 		w.mark("<" + name + w.kept(n) + closing(n, w.options.CloseVoid))
+	case replaced && replacement != "":
+		w.mark(withAttributes(replacement, w.kept(n)))
+	default:
+		w.apart = w.apart || !inline[n.Data]
 	}
 }
 
@@ -154,15 +174,18 @@ func withAttributes(text, attributes string) string {
 	return strings.ReplaceAll(text, attributesMacro, attributes)
 }
 
-// text writes a text node. Where tags are kept, a text that looks like a tag does not become
-// one.
+// text writes a text node. Where tags are kept, it is that of the page, but what looks like a tag
+// does not become one; elsewhere it is what people see.
 func (w *texts) text(text string) {
-	if w.inner != nil {
+	if !w.options.KeepTags {
+		text = w.seen(text)
+	}
+	if w.inner != "" {
 		if text = strings.TrimSpace(text); text == "" {
 			return
 		}
 		if w.any {
-			w.write(*w.inner)
+			w.write(w.inner)
 		}
 	} else if w.apart && w.any && text != "" {
 		first, _ := utf8.DecodeRuneInString(text)
@@ -173,12 +196,49 @@ func (w *texts) text(text string) {
 	if text == "" {
 		return
 	}
-	w.any, w.apart = true, false
+	w.any, w.apart, w.raised = true, false, false
 	w.last, _ = utf8.DecodeLastRuneInString(text)
-	if w.options.Markup == nil {
+	if w.options.KeepTags {
 		text = notATag(text)
 	}
 	w.write(text)
+}
+
+// seen returns a text as a browser shows it: one space for white space outside of preformatted
+// text, no invisible characters, and a sign before an exponent, without which 10 to the power of 6
+// would be 106.
+func (w *texts) seen(text string) string {
+	text = invisible.Replace(text)
+	if !w.pre {
+		text = w.collapse(text)
+	}
+	if w.raised && exponent.MatchString(text) {
+		text = "^" + text
+	}
+	return text
+}
+
+var (
+	// invisible are soft hyphens, zero-width spaces, word joiners and byte order marks.
+	invisible = strings.NewReplacer("\u00AD", "", "\u200B", "", "\u2060", "", "\uFEFF", "", "\u00A0", " ")
+	exponent  = regexp.MustCompile(`^[+−-]?\d`)
+)
+
+// collapse makes one space of white space, and none behind a space.
+func (w *texts) collapse(text string) string {
+	var b strings.Builder
+	space := w.any && unicode.IsSpace(w.last)
+	for _, r := range text {
+		switch r {
+		case '\t', '\n', '\r', '\f':
+			r = ' '
+		}
+		if r != ' ' || !space {
+			b.WriteRune(r)
+		}
+		space = r == ' '
+	}
+	return b.String()
 }
 
 // notATag escapes each "<" that a parser would read as a tag.

@@ -46,15 +46,6 @@ func text(to *string) func(json.RawMessage) error {
 	}
 }
 
-// optional reads a text whose absence means something else than "".
-func optional(to **string) func(json.RawMessage) error {
-	return func(raw json.RawMessage) error {
-		s, err := prop.Text(raw)
-		*to = &s
-		return err
-	}
-}
-
 func optionalText(raw json.RawMessage) (string, error) {
 	if string(raw) == "null" {
 		return "", nil

@@ -2,12 +2,14 @@ package template
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
 	"hce/dc/internal/web/pyregexp"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"
+	"hce/dc/internal/wire/result"
 )
 
 // Types of rules.
@@ -18,6 +20,7 @@ const (
 	typeImage     = "image"
 	typeLink      = "link"
 	typeAttribute = "attribute"
+	typeRecords   = result.TypeRecords // of a rule with tags
 )
 
 // Joins of rules.
@@ -34,11 +37,12 @@ type rule struct {
 	format       format
 	alternative  string // value if nothing is found
 	mandatory    bool
-	delimiter    *string // between matches; nil: the default
-	inner        *string // between texts of a match; nil: the default
+	delimiter    string // between matches; "": the default
+	inner        string // between texts of a match; "": the default
 	post         *pyregexp.Regexp
 	exclude      *exclusion
 	canonicalize bool
+	fields       []tag // of each match, for the type records
 
 	target *target // nil: the target cannot be followed
 	faults []fault
@@ -65,9 +69,10 @@ func (s *Set) readRule(t *Template, tag string, number int, raw json.RawMessage)
 	} else {
 		keys := readers{
 			"target": text(&r.path), "join": text(&join), "format": text(&options), "default": text(&r.alternative),
-			"mandatory": truth(&r.mandatory), "delimiter": optional(&r.delimiter), "delimiter_sub_items": optional(&r.inner),
+			"mandatory": truth(&r.mandatory), "delimiter": text(&r.delimiter), "delimiter_sub_items": text(&r.inner),
 			"postProcessing": text(&post), "canonicalizeURLs": truth(&r.canonicalize), "begin": unused, "end": unused,
 			"type":              func(raw json.RawMessage) error { return readType(raw, &kind, &options) },
+			"tags":              func(raw json.RawMessage) error { return s.readFields(t, r, raw) },
 			"attributesExclude": func(raw json.RawMessage) error { return r.readExclusion(raw) },
 		}
 		if err := keys.read(raw, func(key string) { s.note(t.label, tag, number, key) }); err != nil {
@@ -76,6 +81,24 @@ func (s *Set) readRule(t *Template, tag string, number int, raw json.RawMessage)
 	}
 	r.compile(kind, join, options, post)
 	return r, nil
+}
+
+// maxDepth bounds lists of objects inside of each other.
+const maxDepth = 4
+
+// readFields reads the tags of the objects of a rule.
+func (s *Set) readFields(t *Template, r *rule, raw json.RawMessage) error {
+	inner := &Template{label: t.label, depth: t.depth + 1}
+	if inner.depth > maxDepth {
+		return fmt.Errorf("is inside of %d other lists of objects; the limit is %d", t.depth, maxDepth-1)
+	}
+	if err := s.readTags(inner, raw); err != nil {
+		return err
+	}
+	if r.fields = inner.tags; len(r.fields) == 0 {
+		return errors.New("is empty")
+	}
+	return nil
 }
 
 // readType reads the type of a rule, also in its old form {"name", "format"}.
@@ -96,12 +119,23 @@ func readType(raw json.RawMessage, kind, options *string) error {
 
 // compile sets the compiled parts of a rule. What cannot be followed is a fault.
 func (r *rule) compile(kind, join, options, post string) {
-	switch kind = strings.ToLower(strings.TrimSpace(kind)); kind {
-	case "":
-	case typeText, typeHTML, typeDatetime, typeImage, typeLink, typeAttribute:
+	switch kind = strings.ToLower(strings.TrimSpace(kind)); {
+	case r.fields != nil:
+		if r.kind = typeRecords; kind != "" && kind != typeRecords || options != "" || post != "" {
+			r.fail(wire.ErrScraper, `a rule with "tags" gives a list of objects; its "type", "format" and "postProcessing" have no effect`)
+		}
+		options, post = "", ""
+		if r.alternative != "" && !isList(r.alternative) {
+			r.fail(wire.ErrScraper, `"default" has %.80q; expected a JSON list; there is no default`, r.alternative)
+			r.alternative = ""
+		}
+	case kind == "":
+	case kind == typeText, kind == typeHTML, kind == typeDatetime, kind == typeImage, kind == typeLink, kind == typeAttribute:
 		r.kind = kind
+	case kind == typeRecords:
+		r.fail(wire.ErrScraper, `"type" is records, but "tags" is missing, which names the fields of an object; text is used`)
 	default:
-		r.fail(wire.ErrScraper, `"type" has %.80q; expected text, html, datetime, image, link or attribute; text is used`, kind)
+		r.fail(wire.ErrScraper, `"type" has %.80q; expected text, html, datetime, image, link, attribute or records; text is used`, kind)
 	}
 	switch join = strings.ToLower(strings.TrimSpace(join)); join {
 	case "":

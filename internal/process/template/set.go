@@ -44,6 +44,7 @@ type Template struct {
 	condition condition
 	container *target // of SCRAPER_MULTI_ITEMS; nil: it is guessed
 	problems  []Problem
+	depth     int // lists of objects around these tags
 }
 
 // tag is the rules of one tag.

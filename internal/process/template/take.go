@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 
@@ -43,17 +44,14 @@ func one(value string) []string {
 }
 
 // plain is the options of texts without tags.
-var plain = &Text{Markup: map[string]string{}}
+var plain = &Text{}
 
 // text returns the inner text of a match.
 func (x *run) text(r *rule, m xpath.Match, o *Text) string {
 	if m.Node == nil || m.Attr != "" {
 		return m.Text
 	}
-	w := &texts{options: o, exclude: r.exclude, inner: r.inner}
-	if w.inner == nil {
-		w.inner = o.Inner
-	}
+	w := &texts{options: o, exclude: r.exclude, inner: cmp.Or(r.inner, o.Inner), pre: isPreformatted(m.Node)}
 	w.room = x.room
 	switch {
 	case m.Node.Type == html.TextNode:

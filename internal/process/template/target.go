@@ -5,6 +5,8 @@ import (
 	"errors"
 	"regexp"
 
+	"golang.org/x/net/html"
+
 	"hce/dc/internal/web/xpath"
 )
 
@@ -22,10 +24,13 @@ var (
 
 // newTarget compiles an XPath expression or a CSS selector. The parser of the original
 // service adds no tbody to a table; targets that were written for it find rows in both
-// forms.
+// forms. "." is the element around the rule, or the document.
 func newTarget(text string) (*target, error) {
 	if text == "" {
 		return nil, errors.New("is missing")
+	}
+	if text == "." {
+		text = "self::node()"
 	}
 	find, err := xpath.Target(text)
 	if err != nil {
@@ -33,7 +38,7 @@ func newTarget(text string) (*target, error) {
 	}
 	t := &target{find: find}
 	rows, with := tableRow, "$1/tbody$2"
-	if _, isCSS := find.(*xpath.CSS); isCSS {
+	if xpath.IsCSS(find) {
 		rows, with = cssRow, "${1}tbody > $2"
 	}
 	if rewritten := rows.ReplaceAllString(text, with); rewritten != text {
@@ -42,6 +47,38 @@ func newTarget(text string) (*target, error) {
 		}
 	}
 	return t, nil
+}
+
+// language names the language of the target.
+func (t *target) language() string {
+	if xpath.IsCSS(t.find) {
+		return "CSS"
+	}
+	return "XPath"
+}
+
+// findIn returns the matches of a rule: those of a relative XPath in each of the elements, which say
+// where they are; others, and all without elements, in the page.
+func (t *target) findIn(ctx context.Context, doc *xpath.Document, within []*html.Node, l xpath.Limits) (found []part, implied bool, err error) {
+	var lists [][]xpath.Match
+	relative := false
+	if within != nil {
+		lists, relative, err = xpath.FindIn(ctx, t.find, doc, within, l)
+	}
+	if !relative && err == nil {
+		lists = make([][]xpath.Match, 1)
+		lists[0], implied, err = t.matches(ctx, doc, l)
+	}
+	for i, list := range lists {
+		for _, m := range list {
+			p := part{match: m, in: i}
+			if !relative {
+				p.in = -1
+			}
+			found = append(found, p)
+		}
+	}
+	return found, implied, err
 }
 
 // matches returns the matches in a page, and whether they are in a tbody that the target does

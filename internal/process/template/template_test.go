@@ -87,6 +87,14 @@ func TestRules(t *testing.T) {
 		{"3.2 target CSS rows without tbody", `[{"target":"#none, table > tr > td:first-child"}]`, "", "c1"},
 		{"3.2 target noscript", `[{"target":"//img[@class='lazy']","type":"image"}]`, "", "lazy.png"},
 		{"3.2 target CSS pseudo-elements", `[{"target":".head::attr(title)"},{"target":"#sub::text","join":"concat"}]`, "", "T1 Second & last"},
+		{"3.2 target CSS element", `[{"target":"h1"}]`, "", "Rain in spring"},
+		{"3.2 target CSS child", `[{"target":"figure > img","type":"image"}]`, "", "/a.png,b.png,d.png"},
+		{"3.2 target CSS list", `["h2, td"]`, "", "Second & last c1 c2"},
+		{"3.2 target CSS attribute", `[{"target":"article[data-id]","type":"attribute","format":"data-x"}]`, "", "q"},
+		{"3.2 target CSS pseudo-class", `["td:first-child"]`, "", "c1"},
+		{"3.2 target CSS rows of an element", `["table > tr > td"]`, "", "c1 c2"},
+		{"3.2 target relative path", `["html/body/h2"]`, "", "Second & last"},
+		{"3.2 target literal", `["'fixed text'"]`, "", "fixed text"},
 		{"3.2 target as text", `["//h2"]`, "", "Second & last"},
 		{"3.2 one rule without a list", `{"target":"//h2"}`, "", "Second & last"},
 		{"3.2 type old form", `[{"target":"//h1","type":{"name":"attribute","format":"title"}}]`, "", "T1"},
@@ -96,7 +104,15 @@ func TestRules(t *testing.T) {
 		{"3.2 default datetime", `[{"target":"//h6","type":"datetime","default":"@%d.%m.%Y"}]`, "", "23.11.2026"},
 		{"3.2 default datetime without a format", `[{"target":"//h6","type":"datetime","default":"@"}]`, "", "2026-11-23 05:30:00"},
 		{"3.2 delimiter", `[{"target":"//td","delimiter":" / "}]`, "", "c1 / c2"},
-		{"3.2 delimiter empty", `[{"target":"//td","delimiter":""}]`, "", "c1c2"},
+		{"3.2 delimiter empty", `[{"target":"//td","delimiter":""}]`, "", "c1 c2"},
+		{"3.2 delimiter empty of others", `[{"target":"//meta","type":"attribute","format":"name","delimiter":""}]`, "", "date,author"},
+		{"3.2 delimiter empty between rules", `[{"target":"//td[1]"},{"target":"//h2","join":"concat","delimiter":""}]`, "", "c1 Second & last"},
+		{"3.2 delimiter empty, with that of the site", `[{"target":"//td","delimiter":""}]`, `{"SCRAPER_TAG_ITEMS_DELIMITER":"+"}`, "c1+c2"},
+		{"3.2 delimiter empty of postProcessing", `[{"target":"//h2","postProcessing":"(S)(e)","delimiter":""}]`, "", "S e"},
+		{"1.5 SCRAPER_TAG_ITEMS_DELIMITER empty", `[{"target":"//td"}]`, `{"SCRAPER_TAG_ITEMS_DELIMITER":""}`, "c1 c2"},
+		{"1.5 SCRAPER_TAG_ITEMS_INNER_DELIMITER empty", `[{"target":"//div[@id='story']"}]`, `{"SCRAPER_TAG_ITEMS_INNER_DELIMITER":""}`, "One line Buy Two adwords"},
+		{"3.2 delimiter_sub_items empty", `[{"target":"//h1","delimiter_sub_items":""}]`, "", "Rain in spring"},
+		{"1.5 SCRAPER_TEXT_MARKUP without a text for lines and blocks", `[{"target":"//div[@id='story']"}]`, `{"SCRAPER_TEXT_MARKUP":{"br":"","p":"","/p":"","a":"","/a":""}}`, "One line Buy Two adwords"},
 		{"3.2 delimiter default of text", `[{"target":"//td"}]`, "", "c1 c2"},
 		{"3.2 delimiter default of others", `[{"target":"//td/..","type":"attribute","format":"x"},{"target":"//meta","type":"attribute","format":"name"}]`, "", "date,author"},
 		{"1.5 SCRAPER_TAG_ITEMS_DELIMITER", `[{"target":"//td"}]`, `{"SCRAPER_TAG_ITEMS_DELIMITER":"+"}`, "c1+c2"},
@@ -112,12 +128,14 @@ func TestRules(t *testing.T) {
 		{"3.2 canonicalizeURLs as text", `[{"target":"//img[1]","type":"image","canonicalizeURLs":"1"}]`, "", "http://site.example/a.png,http://site.example/a/lazy.png"},
 		{"3.2 without canonicalizeURLs", `[{"target":"//a[@class='l']","type":"link"}]`, "", "../one?b=2#f,https://other.example/two"},
 
-		{"3.3 text keeps tags without attributes", `[{"target":"//h1"}]`, "", "Rain in <b>spring</b>"},
-		{"3.3 text drops script and style", `[{"target":"//div[@id='story']"}]`, "", "<p>One<br>line</p><p>Buy</p><p>Two <a>ad</a>words</p>"},
+		{"3.3 text is text", `[{"target":"//h1"}]`, "", "Rain in spring"},
+		{"3.3 text drops script and style", `[{"target":"//div[@id='story']"}]`, "", "One line Buy Two adwords"},
+		{"3.3 text keeps tags if the site asks for them", `[{"target":"//h1"}]`, `{"SCRAPER_TEXT_MARKUP":"tags"}`, "Rain in <b>spring</b>"},
+		{"3.3 kept tags have no script and style", `[{"target":"//div[@id='story']"}]`, `{"SCRAPER_TEXT_MARKUP":"tags"}`, "<p>One<br>line</p><p>Buy</p><p>Two <a>ad</a>words</p>"},
 		{"3.3 text maximum", `[{"target":"//h2","format":"6"}]`, "", "Second"},
 		{"3.3 text maxCh", `[{"target":"//h2","format":"maxCh=8"}]`, "", "Second &"},
 		{"3.3 text maximum as a number", `[{"target":"//h2","format":3}]`, "", "Sec"},
-		{"3.3 text maximum inside of a tag", `[{"target":"//h1","format":"10"}]`, "", "Rain in"},
+		{"3.3 text maximum inside of a tag", `[{"target":"//h1","format":"10"}]`, `{"SCRAPER_TEXT_MARKUP":"tags"}`, "Rain in"},
 		{"1.5 SCRAPER_TEXT_MARKUP", `[{"target":"//div[@id='story']"}]`, `{"SCRAPER_TEXT_MARKUP":{"P":"","/p":"\n","br":"/","a":"[%ATTRIBUTES%]"}}`, "One/line\nBuy\nTwo []adwords"},
 		{"1.5 SCRAPER_KEEP_ATTRIBUTES in kept tags", `[{"target":"//div[@id='story']/p[3]"}]`, `{"SCRAPER_KEEP_ATTRIBUTES":{"a":["href"]}}`, `Two <a href="/x">ad</a>words`},
 		{"1.5 SCRAPER_KEEP_ATTRIBUTES in markup", `[{"target":"//div[@id='story']/p[3]"}]`, `{"SCRAPER_KEEP_ATTRIBUTES":{"a":"href"},"SCRAPER_TEXT_MARKUP":{"a":"<a %ATTRIBUTES%>","/a":"</a>"}}`, `Two <a href="/x">ad</a>words`},
@@ -211,8 +229,15 @@ func TestMarkup(t *testing.T) {
 		"3.3 html ENTITIES_ENCODED":     {`<p title="é">a &lt;b&gt; &amp; &eacute;</p>`, `{"target":"//p","type":"html","format":"ENTITIES_ENCODED"}`, "", `<p title="&#233;">a &lt;b&gt; &amp; &#233;</p>`},
 		"3.3 html entities":             {`<p>a &lt;b&gt; &amp; &eacute;</p>`, `{"target":"//p","type":"html"}`, "", `<p>a &lt;b&gt; &amp; é</p>`},
 		"3.3 html NO_SCRIPT attributes": {`<p onclick="x()"><a href=" java&#10;script:x()">a</a><script>1</script></p>`, `{"target":"//p","type":"html","format":"NO_SCRIPT"}`, "", `<p><a>a</a></p>`},
-		"text is no tag":                {`<p>&lt;script&gt; 3 < 4 &amp; x</p>`, `{"target":"//p"}`, "", `&lt;script> 3 < 4 & x`},
-		"plain text keeps it":           {`<p>&lt;b&gt;</p>`, `{"target":"//p"}`, `{"SCRAPER_TEXT_MARKUP":{}}`, `<b>`},
+		"text beside tags is no tag":    {`<p>&lt;script&gt; 3 < 4 &amp; x</p>`, `{"target":"//p"}`, `{"SCRAPER_TEXT_MARKUP":"tags"}`, `&lt;script> 3 < 4 & x`},
+		"text has the characters":       {`<p>&lt;b&gt; &amp; &eacute; &#8364;</p>`, `{"target":"//p"}`, "", `<b> & é €`},
+		"white space is one space":      {"<p>\n  Rain\n\t in  <b> spring </b>  of&nbsp;2026\n</p>", `{"target":"//p"}`, "", "Rain in spring of 2026"},
+		"white space of pre":            {"<div>A <pre>x\n  <b>y</b></pre> B</div>", `{"target":"//div"}`, "", "A x\n  y B"},
+		"a match inside of pre":         {"<pre><code>x\n  y</code></pre>", `{"target":"code"}`, "", "x\n  y"},
+		"invisible characters":          {"<p>har&shy;bour&#8203;s\uFEFF</p>", `{"target":"//p"}`, "", "harbours"},
+		"cells and list items":          {`<table><tr><td>a</td><td>b</td></tr></table><ul><li>c<li>d</ul>`, `{"target":"body"}`, "", "a b c d"},
+		"lines are apart":               {`<p>5 Pier Road<br>Dover</p>`, `{"target":"//p"}`, "", "5 Pier Road Dover"},
+		"an exponent stays one":         {`<p>10<sup>6</sup> and 10<sup>-3</sup>, x<sup>2</sup>, 3<sup>rd</sup>, H<sub>2</sub>O</p>`, `{"target":"//p"}`, "", "10^6 and 10^-3, x2, 3rd, H2O"},
 		"words stay whole":              {`<p>H<sub>2</sub>O<div>next</div></p>`, `{"target":"//body"}`, `{"SCRAPER_TEXT_MARKUP":{}}`, "H2O next"},
 		"svg attributes":                {`<svg><a xlink:href="x"></a></svg>`, `{"target":"//svg","type":"html"}`, "", `<svg><a xlink:href="x"></a></svg>`},
 	} {
@@ -250,8 +275,8 @@ func TestReduce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := set(t, `{"tags":{"content_encoded":["//p"],"other":["//p"]}}`)
-	r, _ := s.Templates[0].Apply(context.Background(), parsed(t, "<p>a  b"), Options{Text: o})
+	s := set(t, `{"tags":{"content_encoded":["//pre"],"other":["//pre"]}}`)
+	r, _ := s.Templates[0].Apply(context.Background(), parsed(t, "<pre>a  b"), Options{Text: o})
 	if r.First("content_encoded") != "a b" || r.First("other") != "a  b" {
 		t.Errorf("only content_encoded is reduced: %+v", r.Tags)
 	}

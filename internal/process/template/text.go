@@ -15,11 +15,12 @@ import (
 // Text says how texts are taken from a page: keys of PROCESSOR_PROPERTIES
 // (docs/spec/processing.md 1.5). Create it with ParseText or as Text{}. Goroutines may share it.
 type Text struct {
-	Markup    map[string]string          // text for a tag or /tag; nil: tags are kept
+	KeepTags  bool                       // tags stay in texts
+	Markup    map[string]string          // text for a tag or /tag, if tags do not stay
 	Keep      map[string]map[string]bool // attributes that are kept, by tag
 	CloseVoid int                        // 0 <br>, 1 <br/>, 2 as in the page
-	Delimiter *string                    // between matches; nil: by the type of the rule
-	Inner     *string                    // between the texts of a match; nil: by their elements
+	Delimiter string                     // between matches; "": by the type of the rule
+	Inner     string                     // between the texts of a match; "": by their elements
 
 	reduce []*regexp.Regexp // runs become one
 	with   []string
@@ -48,12 +49,13 @@ func ParseText(properties string) (*Text, error) {
 	}
 	if raw != nil {
 		var void prop.Int
+		voids := false
 		keys := readers{
-			"SCRAPER_TEXT_MARKUP":               inner(t.readMarkup),
+			"SCRAPER_TEXT_MARKUP":               t.readMarkup,
 			"SCRAPER_KEEP_ATTRIBUTES":           inner(t.readKept),
-			"CLOSE_VOID":                        func(raw json.RawMessage) error { return void.UnmarshalJSON(raw) },
-			"SCRAPER_TAG_ITEMS_DELIMITER":       optional(&t.Delimiter),
-			"SCRAPER_TAG_ITEMS_INNER_DELIMITER": optional(&t.Inner),
+			"CLOSE_VOID":                        func(raw json.RawMessage) error { voids = true; return void.UnmarshalJSON(raw) },
+			"SCRAPER_TAG_ITEMS_DELIMITER":       text(&t.Delimiter),
+			"SCRAPER_TAG_ITEMS_INNER_DELIMITER": text(&t.Inner),
 			"SCRAPER_TEXT_REDUCER":              inner(func(raw json.RawMessage) error { return readTexts(&list, raw) }),
 			"SCRAPER_TEXT_REDUCER_MASK":         func(raw json.RawMessage) error { return mask.UnmarshalJSON(raw) },
 		}
@@ -63,6 +65,7 @@ func ParseText(properties string) (*Text, error) {
 		if t.CloseVoid = int(void); void < 0 || void > closeAsInPage {
 			return nil, fmt.Errorf(`"CLOSE_VOID" has %d; expected 0, 1 or 2`, void)
 		}
+		t.KeepTags = t.KeepTags || t.Markup == nil && (t.Keep != nil || voids)
 	}
 	t.setReduced(list, int64(mask))
 	return t, nil
@@ -85,7 +88,17 @@ func inner(read func(json.RawMessage) error) func(json.RawMessage) error {
 	}
 }
 
+// keepTags is the value of SCRAPER_TEXT_MARKUP with which tags stay in texts.
+const keepTags = `"tags"`
+
 func (t *Text) readMarkup(raw json.RawMessage) error {
+	if t.KeepTags = string(raw) == keepTags; t.KeepTags {
+		return nil
+	}
+	return inner(t.readReplaced)(raw)
+}
+
+func (t *Text) readReplaced(raw json.RawMessage) error {
 	var members prop.Members
 	if err := prop.Decode(string(raw), &members); err != nil {
 		return err

@@ -36,6 +36,8 @@ type RuleTrace struct {
 	Post      *string `json:"postProcessing"` // the value after it; null: it was not applied
 	Outcome   string  `json:"outcome"`
 	Remark    string  `json:"remark,omitempty"`
+
+	Fields []TagTrace `json:"fields,omitempty"` // of the objects of a rule with tags
 }
 
 // maxShown bounds a value in a trace, in characters.
@@ -48,11 +50,8 @@ func shown(value string) string {
 	return string([]rune(value)[:maxShown]) + "…"
 }
 
-// trace records one tag.
-func (x *run) trace(g *tag, list []finding, tag *result.Tag) {
-	if x.o.Trace == nil {
-		return
-	}
+// traceOf is the trace of one tag. tag is nil if it has no value.
+func traceOf(g *tag, list []finding, tag *result.Tag) TagTrace {
 	t := TagTrace{Name: g.name}
 	if tag != nil {
 		t.Value, t.Default = shown(strings.Join(tag.Data, " ")), tag.Default
@@ -60,13 +59,29 @@ func (x *run) trace(g *tag, list []finding, tag *result.Tag) {
 	for i := range list {
 		t.Rules = append(t.Rules, list[i].trace())
 	}
-	x.o.Trace.Tags = append(x.o.Trace.Tags, t)
+	return t
+}
+
+// traceParts is the trace of rules whose values are parts of items or objects.
+func traceParts(tags []tag, all [][]finding, use string) (traces []TagTrace) {
+	for i := range tags {
+		for j := range all[i] {
+			f := &all[i][j]
+			values := f.values()
+			f.done, f.raw, f.matched = true, strings.Join(values, " | "), len(values) > 0
+			if f.matched {
+				f.outcome = use
+			}
+		}
+		traces = append(traces, traceOf(&tags[i], all[i], nil))
+	}
+	return traces
 }
 
 func (f *finding) trace() RuleTrace {
 	r := RuleTrace{
 		Target: f.path, Type: f.kind, Join: f.join, Mandatory: f.mandatory,
-		Matches: f.count, Found: shown(f.raw), Outcome: f.outcome, Remark: f.reason,
+		Matches: f.count, Found: shown(f.raw), Outcome: f.outcome, Remark: f.reason, Fields: f.fields,
 	}
 	if f.posted {
 		value := shown(f.value)

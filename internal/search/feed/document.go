@@ -14,12 +14,12 @@ import (
 // failed are the bits of a fetch that failed (docs/errors.md).
 const failed = 4198399
 
-// usable reports whether a row has a version to index: the last answer was good, and an HTML page is
-// processed.
+// usable reports whether a row has a version to index: the last answer was good, an HTML page is
+// processed, and it is no resource.
 func usable(row *wire.URL) bool {
 	good := row.HTTPCode >= 200 && row.HTTPCode <= 299 || row.HTTPCode == 304
 	done := row.Status == wire.StatusCrawled || row.Status == wire.StatusProcessed
-	return good && done && row.State != wire.URLDisabled && row.Crawled > 0 && int64(row.ErrorMask)&failed == 0 &&
+	return good && done && !row.Resource() && row.State != wire.URLDisabled && row.Crawled > 0 && int64(row.ErrorMask)&failed == 0 &&
 		(search.KindOf(row.ContentType) != search.Pages || row.Processed > 0)
 }
 

@@ -239,6 +239,10 @@ func (f *Feed) compare(site string, rows []wire.URL, indexed []index.Row) (d dif
 		row := &rows[i]
 		one, found := have[row.URLMd5]
 		delete(have, row.URLMd5)
+		if found && row.Resource() { // it was indexed before it was processed
+			d.remove = append(d.remove, one.UUID)
+			delete(f.recent, site+row.URLMd5)
+		}
 		if !usable(row) {
 			continue
 		}
@@ -266,6 +270,14 @@ func (f *Feed) stream(ctx context.Context, site string, state index.SiteState) (
 		var d difference
 		for i := range rows {
 			row := &rows[i]
+			if row.Resource() {
+				if stored, err := f.Index.Version(search.UUIDOf(row.URL)); err != nil {
+					return changed, err
+				} else if stored != "" {
+					d.remove = append(d.remove, search.UUIDOf(row.URL))
+				}
+				continue
+			}
 			if !usable(row) || f.recent[site+row.URLMd5] == version(row) {
 				continue
 			}
@@ -284,7 +296,7 @@ func (f *Feed) stream(ctx context.Context, site string, state index.SiteState) (
 		from, key = string(last.UDate), last.URLMd5
 		reached := state
 		reached.Watermark = max(state.Watermark, from)
-		if len(d.read) > 0 || reached != state {
+		if len(d.read)+len(d.remove) > 0 || reached != state {
 			n, err := f.store(ctx, site, d, reached)
 			if changed += n; err != nil {
 				return changed, err

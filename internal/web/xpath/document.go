@@ -2,10 +2,12 @@ package xpath
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"golang.org/x/net/html"
@@ -50,6 +52,16 @@ func (d *Document) place(n *html.Node) int {
 		d.order[d.root] = -1
 	})
 	return d.order[n]
+}
+
+// ordered returns the indexes of nodes in document order.
+func (d *Document) ordered(nodes []*html.Node) []int {
+	order := make([]int, len(nodes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(d.place(nodes[a]), d.place(nodes[b])) })
+	return order
 }
 
 // HTML parses a UTF-8 page as in the HTML standard, with implied elements such as tbody.

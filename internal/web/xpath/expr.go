@@ -106,16 +106,16 @@ func (e *Expr) Texts(ctx context.Context, doc *Document, max int) (texts []strin
 		texts = append(texts, text)
 		return len(texts) < max
 	}
-	_, err = e.evaluate(ctx, doc, maxSteps, func(c *cursor) bool { return add(c.Value()) }, func(text string) { add(text) })
+	b := &budget{ctx, maxSteps}
+	err = e.guard(b, func() {
+		e.run(rootOf(doc, b), func(c *cursor) bool { return add(c.Value()) }, func(text string) { add(text) })
+	})
 	return texts, err
 }
 
-// evaluate calls node for each node that the expression finds until it returns false, or
-// value with its string or number. It returns how many of the steps are left.
-func (e *Expr) evaluate(ctx context.Context, doc *Document, steps int, node func(*cursor) bool, value func(string)) (left int, err error) {
-	b := &budget{ctx, steps}
+// guard runs an evaluation with a budget. The error says why it ended early.
+func (e *Expr) guard(b *budget, evaluate func()) (err error) {
 	defer func() {
-		left = max(b.left, 0)
 		switch r := recover().(type) {
 		case nil:
 		case stop:
@@ -124,12 +124,18 @@ func (e *Expr) evaluate(ctx context.Context, doc *Document, steps int, node func
 			err = fmt.Errorf("evaluate XPath %.80q: %v", e.text, r)
 		}
 	}()
-	if err := ctx.Err(); err != nil {
+	if err := b.ctx.Err(); err != nil {
 		panic(stop{err})
 	}
-	root := &cursor{htmlquery.CreateXPathNavigator(doc.root), b}
+	evaluate()
+	return nil
+}
+
+// run calls node for each node that the expression finds at a cursor until it returns false, or
+// value with its string or number.
+func (e *Expr) run(at *cursor, node func(*cursor) bool, value func(string)) {
 	if e.nodes {
-		for it := e.x.Select(root); it.MoveNext(); {
+		for it := e.x.Select(at); it.MoveNext(); {
 			if !node(it.Current().(*cursor)) {
 				break
 			}
@@ -141,7 +147,7 @@ func (e *Expr) evaluate(ctx context.Context, doc *Document, steps int, node func
 	if err != nil {
 		panic(err)
 	}
-	switch v := x.Evaluate(root).(type) {
+	switch v := x.Evaluate(at).(type) {
 	case string:
 		value(v)
 	case float64:
@@ -149,7 +155,6 @@ func (e *Expr) evaluate(ctx context.Context, doc *Document, steps int, node func
 			value(strconv.FormatFloat(v, 'f', -1, 64))
 		}
 	}
-	return
 }
 
 // stop is the panic that ends an evaluation, because the library has no other way.
@@ -182,6 +187,30 @@ func (b *budget) step(n int) {
 			panic(stop{err})
 		}
 	}
+}
+
+// rootOf returns a cursor at the document.
+func rootOf(doc *Document, b *budget) *cursor {
+	return &cursor{htmlquery.CreateXPathNavigator(doc.root), b}
+}
+
+// seek moves on to a node that does not come before the cursor in the document.
+func (c *cursor) seek(n *html.Node) {
+	for c.Current() != n {
+		if !c.MoveToChild() && !c.MoveToNext() && !c.leave() {
+			panic(stop{errors.New("node of another document")})
+		}
+	}
+}
+
+// leave moves to the next node behind the ancestors of the cursor. It returns false at the end.
+func (c *cursor) leave() bool {
+	for c.MoveToParent() {
+		if c.MoveToNext() {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *cursor) Copy() xpath.NodeNavigator {

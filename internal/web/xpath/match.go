@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/antchfx/htmlquery"
 	"golang.org/x/net/html"
@@ -25,17 +24,6 @@ type Selector interface {
 
 	// Find returns the matches without the texts of nodes.
 	Find(ctx context.Context, doc *Document, l Limits) ([]Match, error)
-}
-
-// Target compiles the target of a rule: a CSS selector if it begins with a dot or a #, an
-// XPath expression otherwise (docs/spec/processing.md 2.3, 3.2). "./a" and "../a" are XPath.
-func Target(text string) (Selector, error) {
-	text = strings.TrimSpace(text)
-	isPath := strings.HasPrefix(text, "./") || strings.HasPrefix(text, "..")
-	if text != "" && (text[0] == '.' || text[0] == '#') && !isPath {
-		return CompileCSS(text)
-	}
-	return Compile(text)
 }
 
 // Matches returns at most max matches in document order: the nodes that the expression finds,
@@ -88,31 +76,53 @@ func (e *Expr) Find(ctx context.Context, doc *Document, l Limits) (matches []Mat
 	if l.Matches <= 0 {
 		return nil, nil
 	}
+	steps, used := l.Take()
+	b := &budget{ctx, steps}
+	err = e.guard(b, func() { e.collect(rootOf(doc, b), doc, l.Matches, &matches) })
+	used(max(b.left, 0))
+	return matches, err
+}
+
+// FindIn evaluates the expression at each of the nodes, as Find does at the document. The result has
+// one list for each node.
+func (e *Expr) FindIn(ctx context.Context, doc *Document, nodes []*html.Node, l Limits) (lists [][]Match, err error) {
+	steps, used := l.Take()
+	b := &budget{ctx, steps}
+	lists = make([][]Match, len(nodes))
+	err = e.guard(b, func() {
+		at := rootOf(doc, b)
+		for _, i := range doc.ordered(nodes) {
+			at.seek(nodes[i])
+			e.collect(at.Copy().(*cursor), doc, l.Matches, &lists[i])
+		}
+	})
+	used(max(b.left, 0))
+	return lists, err
+}
+
+// collect appends what the expression finds at a cursor, at most most matches.
+func (e *Expr) collect(at *cursor, doc *Document, most int, matches *[]Match) {
 	type key struct {
 		node *html.Node
 		attr string
 	}
 	seen := map[key]bool{}
-	add := func(c *cursor) bool {
+	e.run(at, func(c *cursor) bool {
 		m := Match{Node: c.Current()}
 		if c.attribute() {
 			m.Attr, m.Text = c.LocalName(), c.NodeNavigator.Value()
 		}
 		if k := (key{m.Node, m.Attr}); !seen[k] {
 			seen[k] = true
-			matches = append(matches, m)
+			*matches = append(*matches, m)
 		}
-		return len(matches) < l.Matches
-	}
-	steps, used := l.Take()
-	left, err := e.evaluate(ctx, doc, steps, add, func(text string) {
+		return len(*matches) < most
+	}, func(text string) {
 		if text != "" {
-			matches = append(matches, Match{Text: text})
+			*matches = append(*matches, Match{Text: text})
 		}
 	})
-	used(left)
-	if e.sort && len(matches) > 1 {
-		slices.SortStableFunc(matches, func(a, b Match) int { return cmp.Compare(doc.place(a.Node), doc.place(b.Node)) })
+	if e.sort && len(*matches) > 1 {
+		slices.SortStableFunc(*matches, func(a, b Match) int { return cmp.Compare(doc.place(a.Node), doc.place(b.Node)) })
 	}
-	return matches, err
 }

@@ -35,6 +35,9 @@ type Tag struct {
 	Plain   bool // Data is stored as a string instead of a list
 }
 
+// TypeRecords is the type of a tag whose value is a JSON list of objects. Such a value is not escaped.
+const TypeRecords = "records"
+
 // Text returns the values, joined by spaces.
 func (t Tag) Text() string { return strings.Join(t.Data, " ") }
 
