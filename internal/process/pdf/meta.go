@@ -19,6 +19,7 @@ func (d *document) readMeta(root types.Dict) {
 		info = d.dict(*d.table.Info)
 	}
 	xmp := readXMP(d.stream(root["Metadata"]))
+	d.tex = texPrograms.MatchString(d.text(info["Producer"]) + " " + d.text(info["Creator"]))
 	p := d.page
 	p.Title = title(cmp.Or(d.text(info["Title"]), xmp["title"]))
 	p.Author = cmp.Or(d.text(info["Author"]), xmp["creator"])
