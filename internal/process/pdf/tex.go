@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 
@@ -13,8 +14,8 @@ var texPrograms = regexp.MustCompile(`(?i)tex|dvips`)
 // leastText is the least number of small letters in a font for text. Others are for formulas.
 const leastText = 8
 
-// texEncoding returns the texts of a Type 3 font that TeX made. Its names are "a" and the code, and its codes
-// those of the encodings OT1 or T1. It returns nil for other fonts.
+// texEncoding returns the texts of a Type 3 font that TeX made. Its names are made of the codes, and its codes
+// are those of the encodings OT1, T1 or TS1. It returns nil for other fonts.
 func (d *document) texEncoding(dict types.Dict) *[256]string {
 	codes, ok := d.numberedNames(dict)
 	if !d.tex || !ok {
@@ -31,17 +32,14 @@ func (d *document) texEncoding(dict types.Dict) *[256]string {
 			upper = true
 		}
 	}
-	table := &[256]string{136: "•"} // of TS1
+	table := &[256]string{}
 	switch {
-	case small == 0:
-	case small >= leastText && d.hasOneWidth(dict): // a typewriter's
-		fill(table, 0, "")
-	case small < leastText:
-		for c := '0'; c <= 'z'; c++ {
-			if isWordRune(c) {
-				table[c] = string(c)
-			}
+	case small < leastText: // symbols
+		for code := range codes {
+			table[code&0xff] = ts1[code]
 		}
+	case d.hasOneWidth(dict): // a typewriter's
+		fill(table, 0, "")
 	case first || !upper && !codes[21] && !codes[27] && !codes[28] && !codes[30]:
 		fill(table, 0, ot1Lower)
 		fill(table, 123, "–—˝˜¨")
@@ -53,6 +51,11 @@ func (d *document) texEncoding(dict types.Dict) *[256]string {
 		fill(table, 127, t1Upper)
 	}
 	return table
+}
+
+// ts1 are the symbols of the encoding TS1 that programs take from fonts without letters.
+var ts1 = map[int]string{
+	36: "$", 39: "'", 42: "*", 96: "`", 136: "•", 151: "™", 167: "§", 169: "©", 174: "®", 176: "°", 177: "±", 181: "µ", 182: "¶", 183: "·", 191: "€",
 }
 
 const (
@@ -89,7 +92,7 @@ func (d *document) hasOneWidth(dict types.Dict) bool {
 	return one > 0
 }
 
-// numberedNames returns the codes of a font whose glyphs have the names "a" and their code.
+// numberedNames returns the codes of a font whose glyphs have names such as "a65" or "x41" for the code 65.
 func (d *document) numberedNames(dict types.Dict) (map[int]bool, bool) {
 	codes := map[int]bool{}
 	code := 0
@@ -98,7 +101,7 @@ func (d *document) numberedNames(dict types.Dict) (map[int]bool, bool) {
 		case types.Integer:
 			code = o.Value()
 		case types.Name:
-			if name := o.Value(); name == "a"+strconv.Itoa(code) {
+			if name := o.Value(); name == "a"+strconv.Itoa(code) || name == fmt.Sprintf("x%02X", code) {
 				codes[code] = true
 			} else if name != ".notdef" {
 				return nil, false
