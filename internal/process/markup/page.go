@@ -4,7 +4,6 @@ import (
 	"html"
 	"net/url"
 	"strings"
-	"time"
 	"unicode"
 )
 
@@ -19,8 +18,10 @@ const (
 type Page struct {
 	Title, Author, Description, Keywords, Language string
 
-	Date time.Time // of the document; zero: unknown
-	Cut  bool      // parts of the document are missing, because it exceeds a limit
+	// Created and Modified are dates as Date returns them; "": unknown.
+	Created, Modified string
+
+	Cut bool // parts of the document are missing, because it exceeds a limit
 
 	body strings.Builder
 }
@@ -86,17 +87,16 @@ func Anchor(address string) string {
 func (p *Page) HTML() []byte {
 	var b strings.Builder
 	b.WriteString(`<!doctype html><html lang="` + field(p.Language) + `"><head><meta charset="utf-8"><title>` + field(p.Title) + "</title>")
-	meta := func(name, value string) {
+	meta := func(kind, name, value string) {
 		if value = field(value); value != "" {
-			b.WriteString(`<meta name="` + name + `" content="` + value + `">`)
+			b.WriteString("<meta " + kind + `="` + name + `" content="` + value + `">`)
 		}
 	}
-	meta("author", p.Author)
-	meta("description", p.Description)
-	meta("keywords", p.Keywords)
-	if !p.Date.IsZero() {
-		meta("date", p.Date.Format(time.RFC3339))
-	}
+	meta("name", "author", p.Author)
+	meta("name", "description", p.Description)
+	meta("name", "keywords", p.Keywords)
+	meta("name", "date", p.Created)
+	meta("property", "article:modified_time", p.Modified)
 	b.WriteString("</head><body>\n")
 	b.WriteString(p.body.String())
 	b.WriteString("</body></html>\n")

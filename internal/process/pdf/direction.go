@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
@@ -61,7 +62,7 @@ func logical(text string, fromRight bool) string {
 		slices.Reverse(r)
 		turnBack(r)
 		mirror(r)
-		return string(r)
+		return endSentence(string(r))
 	}
 	for i := 0; i < len(r); i++ {
 		if !rightToLeft(r[i]) {
@@ -79,6 +80,17 @@ func logical(text string, fromRight bool) string {
 		i = end
 	}
 	return string(r)
+}
+
+// endSentence moves the mark at the end of a sentence there from its start, where a paragraph of another
+// direction has it.
+func endSentence(text string) string {
+	first, n := utf8.DecodeRuneInString(text)
+	last, _ := utf8.DecodeLastRuneInString(text)
+	if strings.ContainsRune(".!?:;,،؟", first) && !unicode.IsPunct(last) && !strings.HasPrefix(text[n:], string(first)) {
+		return text[n:] + string(first)
+	}
+	return text
 }
 
 // turnBack reverses the parts of r that are read from left to right: words of other scripts with what is
