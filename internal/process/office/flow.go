@@ -70,7 +70,7 @@ func (f *flow) raised(tag, text string) {
 		f.words(text)
 		return
 	}
-	f.raw(level(tag, markup.Text(text)))
+	f.raw("<" + tag + ">" + markup.Text(text) + "</" + tag + ">")
 }
 
 // joinLevels joins elements that programs split.
@@ -230,7 +230,7 @@ func (f *flow) row(times string) {
 
 // endRow writes the row. Sheets have many rows without text.
 func (f *flow) endRow() {
-	if f.tables != 1 || f.sheet && f.rowHTML.Len() == 0 {
+	if f.tables != 1 || f.page.Cut || f.sheet && f.rowHTML.Len() == 0 {
 		return
 	}
 	f.rows++
@@ -249,7 +249,7 @@ func (f *flow) cell(spans, times string) {
 
 // endCell adds the cell to its row. Cells of sheets without text count if another one follows.
 func (f *flow) endCell() {
-	if f.tables != 1 {
+	if f.tables != 1 || f.page.Cut {
 		return
 	}
 	if f.sheet && f.cellHTML.Len() == 0 {

@@ -21,8 +21,8 @@ type node struct {
 	kids []*node
 }
 
-// readFormula reads the element that start begins, and returns it as text with sup and sub elements:
-// "E=mc<sup>2</sup>", "(a+b)/2".
+// readFormula reads the element that start begins, and returns it as a text:
+// "E=mc^2", "(a+b)/2".
 func readFormula(r *loosexml.Reader, start loosexml.Token) string {
 	left := maxNodes
 	return strings.TrimSpace(readNode(r, start, &left).html())
@@ -123,15 +123,15 @@ func (n *node) html() string {
 	case "msup", "mover":
 		return over(n.at(0).html(), n.at(1).html())
 	case "msub", "munder":
-		return n.at(0).html() + level("sub", n.at(1).html())
+		return n.at(0).html() + level("_", n.at(1).html())
 	case "msubsup", "munderover":
-		return n.at(0).html() + level("sub", n.at(1).html()) + level("sup", n.at(2).html())
+		return n.at(0).html() + level("_", n.at(1).html()) + level("^", n.at(2).html())
 	case "mfrac":
 		return enclosed(n.at(0).html()) + "/" + enclosed(n.at(1).html())
 	case "msqrt":
 		return "√" + enclosed(n.row())
 	case "mroot":
-		return level("sup", n.at(1).html()) + "√" + enclosed(n.at(0).html())
+		return root(n.at(1).html()) + enclosed(n.at(0).html())
 	case "mfenced":
 		open, closing, _ := strings.Cut(n.val, "\n")
 		return markup.Text(cmp.Or(open, "(")) + n.joined("", ", ") + markup.Text(cmp.Or(closing, ")"))
@@ -148,27 +148,27 @@ func (n *node) omml() string {
 	of := func(name string) string { return n.kid(name).html() }
 	switch n.name {
 	case "ssup", "ssub", "ssubsup":
-		return of("e") + level("sub", of("sub")) + level("sup", of("sup"))
+		return of("e") + level("_", of("sub")) + level("^", of("sup"))
 	case "spre":
-		return level("sub", of("sub")) + level("sup", of("sup")) + of("e")
+		return level("_", of("sub")) + level("^", of("sup")) + of("e")
 	case "f":
 		if n.property("fpr", "type", "") == "noBar" {
 			return "(" + of("num") + "; " + of("den") + ")"
 		}
 		return enclosed(of("num")) + "/" + enclosed(of("den"))
 	case "rad":
-		return level("sup", of("deg")) + "√" + enclosed(of("e"))
+		return root(of("deg")) + enclosed(of("e"))
 	case "nary":
-		return markup.Text(n.property("narypr", "chr", "∫")) + level("sub", of("sub")) + level("sup", of("sup")) + " " + of("e")
+		return markup.Text(n.property("narypr", "chr", "∫")) + level("_", of("sub")) + level("^", of("sup")) + " " + of("e")
 	case "d":
 		open, closing := n.property("dpr", "begchr", "("), n.property("dpr", "endchr", ")")
 		return markup.Text(open) + n.joined("e", markup.Text(n.property("dpr", "sepchr", "|"))) + markup.Text(closing)
 	case "func":
 		return of("fname") + " " + of("e")
 	case "limlow":
-		return of("e") + level("sub", of("lim"))
+		return of("e") + level("_", of("lim"))
 	case "limupp":
-		return of("e") + level("sup", of("lim"))
+		return of("e") + level("^", of("lim"))
 	case "acc":
 		return over(of("e"), markup.Text(n.property("accpr", "chr", "\u0302")))
 	case "m":
@@ -195,12 +195,20 @@ func (n *node) joined(name, between string) string {
 	return strings.Join(texts, between)
 }
 
-// level returns a raised or lowered text.
-func level(tag, text string) string {
+// level returns a raised or lowered part: "^2", "_(i=1)".
+func level(sign, text string) string {
 	if text == "" {
 		return ""
 	}
-	return "<" + tag + ">" + text + "</" + tag + ">"
+	return sign + enclosed(text)
+}
+
+// root returns the sign of a root: "√", "√[3]".
+func root(degree string) string {
+	if degree == "" {
+		return "√"
+	}
+	return "√[" + degree + "]"
 }
 
 // over returns a text with another above it: an accent, or a raised text.
@@ -209,14 +217,13 @@ func over(base, above string) string {
 	if n > 0 && n == len(above) && unicode.Is(unicode.Mn, r) {
 		return base + above
 	}
-	return base + level("sup", above)
+	return base + level("^", above)
 }
 
 // enclosed returns text in brackets, unless it is one number, one letter, or in brackets.
 func enclosed(text string) string {
-	plain := strings.NewReplacer("<sup>", "", "</sup>", "", "<sub>", "", "</sub>", "").Replace(text)
-	single := utf8.RuneCountInString(plain) <= 1 || strings.IndexFunc(plain, func(r rune) bool { return !unicode.IsDigit(r) && r != '.' }) < 0
-	if single && plain == text || strings.HasPrefix(text, "(") && strings.IndexByte(text, ')') == len(text)-1 {
+	isNumber := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsDigit(r) && r != '.' }) < 0
+	if utf8.RuneCountInString(text) <= 1 || isNumber || strings.HasPrefix(text, "(") && strings.IndexByte(text, ')') == len(text)-1 {
 		return text
 	}
 	return "(" + text + ")"
