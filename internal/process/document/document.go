@@ -1,10 +1,14 @@
 package document
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"html"
 	"mime"
 	"regexp"
+	"strings"
 
 	"hce/dc/internal/process/article"
 	"hce/dc/internal/process/markup"
@@ -63,8 +67,26 @@ func Decode(kind string, body []byte) ([]byte, error) {
 	return text, nil
 }
 
-// heading finds the headings that package article takes as a title.
-var heading = regexp.MustCompile(`<h[1-3]>`)
+// heading finds the headings of a page.
+var heading = regexp.MustCompile(`(?s)<h([1-3])>(.*?)</h[1-3]>`)
+
+// tag finds the tags in a heading.
+var tag = regexp.MustCompile(`<[^>]*>`)
+
+// titleBytes is the start of a page in which its title is searched.
+const titleBytes = 4 << 10
+
+// titleOf returns the first of the largest headings at the start of a page, or "".
+func titleOf(page []byte) string {
+	_, body, _ := bytes.Cut(page, []byte("<body>"))
+	best, title := byte('9'), ""
+	for _, m := range heading.FindAllSubmatch(body[:min(len(body), titleBytes)], -1) {
+		if m[1][0] < best {
+			best, title = m[1][0], html.UnescapeString(tag.ReplaceAllString(string(m[2]), " "))
+		}
+	}
+	return strings.Join(strings.Fields(title), " ")
+}
 
 // finish makes an Article of the page of a document. page is nil only after an error.
 func finish(page *markup.Page, failed error, pageURL string) (*article.Article, error) {
@@ -73,8 +95,8 @@ func finish(page *markup.Page, failed error, pageURL string) (*article.Article, 
 	}
 	text := page.HTML()
 	a, err := article.NewPage(text, pageURL, "").Article(article.Visible)
-	if line := article.FirstLine(a.Text); page.Title == "" && line != "" && !heading.Match(text) {
-		a.Title = line
+	if page.Title == "" {
+		a.Title = cmp.Or(titleOf(text), article.FirstLine(a.Text), a.Title)
 	}
 	switch {
 	case failed != nil && page.Cut:

@@ -4,7 +4,6 @@ import (
 	"html"
 	"net/url"
 	"strings"
-	"time"
 	"unicode"
 )
 
@@ -19,8 +18,10 @@ const (
 type Page struct {
 	Title, Author, Description, Keywords, Language string
 
-	Date time.Time // of the document; zero: unknown
-	Cut  bool      // parts of the document are missing, because it exceeds a limit
+	// Created and Modified are dates as Date returns them; "": unknown.
+	Created, Modified string
+
+	Cut bool // parts of the document are missing, because it exceeds a limit
 
 	body strings.Builder
 }
@@ -40,17 +41,34 @@ func (p *Page) Raw(text string) {
 // Len returns the bytes of the body.
 func (p *Page) Len() int { return p.body.Len() }
 
-// Text returns text as HTML, without control characters.
-func Text(text string) string {
+// Text returns text as HTML, in one line, without control characters, soft hyphens and zero-width spaces.
+func Text(text string) string { return clean(text, ' ') }
+
+// Preformatted is Text for a pre element: lines stay.
+func Preformatted(text string) string { return clean(text, '\n') }
+
+func clean(text string, newLine rune) string {
 	return html.EscapeString(strings.Map(func(r rune) rune {
 		switch {
-		case r == '\t', r == '\n', r == '\r':
+		case r == '\n':
+			return newLine
+		case r == '\t', r == '\r', r == 0x2028, r == 0x2029:
 			return ' '
-		case unicode.IsControl(r), r == 0xFEFF, r == 0xAD, r == 0xFFFE, r == 0xFFFF:
+		case unicode.IsControl(r), isInvisible(r):
 			return -1
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD")))
+}
+
+// isInvisible reports whether r is a soft hyphen, a zero-width space, a mark of direction, or no
+// character. Joiners are letters of some scripts.
+func isInvisible(r rune) bool {
+	switch r {
+	case 0xAD, 0x200B, 0x200E, 0x200F, 0x2060, 0x2061, 0x2062, 0x2063, 0x2064, 0xFEFF, 0xFFFE, 0xFFFF:
+		return true
+	}
+	return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069
 }
 
 // Anchor returns the start tag of a link. It returns "" for an address that is not an
@@ -69,17 +87,16 @@ func Anchor(address string) string {
 func (p *Page) HTML() []byte {
 	var b strings.Builder
 	b.WriteString(`<!doctype html><html lang="` + field(p.Language) + `"><head><meta charset="utf-8"><title>` + field(p.Title) + "</title>")
-	meta := func(name, value string) {
+	meta := func(kind, name, value string) {
 		if value = field(value); value != "" {
-			b.WriteString(`<meta name="` + name + `" content="` + value + `">`)
+			b.WriteString("<meta " + kind + `="` + name + `" content="` + value + `">`)
 		}
 	}
-	meta("author", p.Author)
-	meta("description", p.Description)
-	meta("keywords", p.Keywords)
-	if !p.Date.IsZero() {
-		meta("date", p.Date.Format(time.RFC3339))
-	}
+	meta("name", "author", p.Author)
+	meta("name", "description", p.Description)
+	meta("name", "keywords", p.Keywords)
+	meta("name", "date", p.Created)
+	meta("property", "article:modified_time", p.Modified)
 	b.WriteString("</head><body>\n")
 	b.WriteString(p.body.String())
 	b.WriteString("</body></html>\n")

@@ -3,16 +3,15 @@ package markup
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestHTML(t *testing.T) {
-	p := Page{Title: ` A "title" <b> `, Author: "Ann\x00 Bell", Keywords: "a; b", Language: "en", Date: time.Date(2024, 5, 17, 8, 0, 0, 0, time.UTC)}
+	p := Page{Title: ` A "title" <b> `, Author: "Ann\x00 Bell", Keywords: "a; b", Language: "en", Created: "2024-05-17T08:00:00+02:00", Modified: "2024-05-18"}
 	p.Block("h2", "Moon & sun")
-	p.Raw(Anchor("http://a.example/?a=1&b=2") + Text("x\xffy\u00ad\tz") + "</a>")
+	p.Raw(Anchor("http://a.example/?a=1&b=2") + Text("x\xffy\u00ad\u200b\u202e\tz") + "</a>" + Preformatted("a\n\tb"))
 	want := `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A &#34;title&#34; &lt;b&gt;</title>` +
-		`<meta name="author" content="Ann Bell"><meta name="keywords" content="a; b"><meta name="date" content="2024-05-17T08:00:00Z"></head><body>` +
-		"\n<h2>Moon &amp; sun</h2>\n" + `<a href="http://a.example/?a=1&amp;b=2">x` + "\uFFFDy z</a></body></html>\n"
+		`<meta name="author" content="Ann Bell"><meta name="keywords" content="a; b"><meta name="date" content="2024-05-17T08:00:00+02:00"><meta property="article:modified_time" content="2024-05-18"></head><body>` +
+		"\n<h2>Moon &amp; sun</h2>\n" + `<a href="http://a.example/?a=1&amp;b=2">x` + "\uFFFDy z</a>a\n b</body></html>\n"
 	if got := string(p.HTML()); got != want {
 		t.Errorf(" got %s\nwant %s", got, want)
 	}

@@ -2,6 +2,7 @@ package office
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"hce/dc/internal/process/markup"
@@ -15,7 +16,14 @@ type flow struct {
 	lists  []string     // the open lists, each with an open item
 	tables int          // the open tables
 	rows   int          // of the open table
-	filled bool         // the open cell has text
+	sheet  bool         // tables are sheets of numbers
+
+	cellHTML, rowHTML   strings.Builder // of the open cell and row
+	spans               string          // attributes of the open cell
+	cellTimes, rowTimes int
+	empty               int // cells without text at the end of the open row
+
+	code bool // a pre element is open
 }
 
 // paragraph is the text and the place of one paragraph.
@@ -24,6 +32,7 @@ type paragraph struct {
 	heading int  // 1 to 6; 0: no heading
 	item    int  // level in a list from 1; 0: no item
 	ordered bool // the list is numbered
+	pre     bool // a line of code: spaces count
 	link    bool // an a element is open
 }
 
@@ -45,10 +54,27 @@ func (f *flow) current() *paragraph {
 }
 
 func (f *flow) words(text string) {
+	f.raw(markup.Text(text))
+}
+
+// raw writes HTML to the current paragraph.
+func (f *flow) raw(html string) {
 	if p := f.current(); p != nil {
-		p.html.WriteString(markup.Text(text))
+		p.html.WriteString(html)
 	}
 }
+
+// raised writes text as a sup or sub element, or as it is for the tag "".
+func (f *flow) raised(tag, text string) {
+	if strings.TrimSpace(text) == "" || tag == "" {
+		f.words(text)
+		return
+	}
+	f.raw("<" + tag + ">" + markup.Text(text) + "</" + tag + ">")
+}
+
+// joinLevels joins elements that programs split.
+var joinLevels = strings.NewReplacer("</sup><sup>", "", "</sub><sub>", "")
 
 func (f *flow) lineBreak() {
 	if p := f.current(); p != nil {
@@ -93,15 +119,20 @@ func (f *flow) end() {
 }
 
 func (f *flow) write(p *paragraph) {
-	html := strings.TrimSpace(p.html.String())
+	html := joinLevels.Replace(p.html.String())
+	if p.pre && f.tables == 0 {
+		f.writeCode(html)
+		return
+	}
+	html = trimBreaks(html)
+	f.endCode()
 	switch {
 	case html == "":
 	case f.tables > 0: // a cell of Markdown has one line
-		if f.filled {
-			f.page.Raw("<br>")
+		if f.cellHTML.Len() > 0 {
+			f.cellHTML.WriteString("<br>")
 		}
-		f.page.Raw(html)
-		f.filled = true
+		f.cellHTML.WriteString(html)
 	case p.heading > 0:
 		f.endLists(0)
 		f.page.Raw(fmt.Sprintf("<h%d>%s</h%d>\n", min(p.heading, 6), html, min(p.heading, 6)))
@@ -111,6 +142,36 @@ func (f *flow) write(p *paragraph) {
 	default:
 		f.endLists(0)
 		f.page.Raw("<p>" + html + "</p>\n")
+	}
+}
+
+// trimBreaks removes white space and line breaks at the start and the end of a paragraph.
+func trimBreaks(html string) string {
+	for {
+		before := html
+		html = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(html), "<br>"), "<br>")
+		if html == before {
+			return html
+		}
+	}
+}
+
+// writeCode writes a paragraph of code. Several are one block.
+func (f *flow) writeCode(html string) {
+	f.endLists(0)
+	html = strings.ReplaceAll(html, "<br>", "\n")
+	if f.code {
+		f.page.Raw("\n" + html)
+		return
+	}
+	f.page.Raw("<pre>" + html)
+	f.code = true
+}
+
+func (f *flow) endCode() {
+	if f.code {
+		f.page.Raw("</pre>\n")
+		f.code = false
 	}
 }
 
@@ -146,6 +207,7 @@ func (f *flow) endLists(level int) {
 func (f *flow) table() {
 	if f.tables++; f.tables == 1 {
 		f.endLists(0)
+		f.endCode()
 		f.rows = 0
 		f.page.Raw("<table>")
 	}
@@ -159,34 +221,70 @@ func (f *flow) endTable() {
 	}
 }
 
-func (f *flow) row() {
+func (f *flow) row(times string) {
 	if f.tables == 1 {
-		f.rows++
-		f.page.Raw("<tr>")
+		f.rowTimes, f.empty = repeated(times), 0
+		f.rowHTML.Reset()
 	}
 }
 
+// endRow writes the row. Sheets have many rows without text.
 func (f *flow) endRow() {
-	if f.tables == 1 {
-		f.page.Raw("</tr>\n")
+	if f.tables != 1 || f.page.Cut || f.sheet && f.rowHTML.Len() == 0 {
+		return
+	}
+	f.rows++
+	for range f.rowTimes {
+		f.page.Raw("<tr>" + f.rowHTML.String() + "</tr>\n")
 	}
 }
 
-func (f *flow) cell() {
+// cell begins a cell. spans are the attributes colspan and rowspan, or "".
+func (f *flow) cell(spans, times string) {
 	if f.tables == 1 {
-		f.page.Raw("<" + f.cellTag() + ">")
-		f.filled = false
+		f.spans, f.cellTimes = spans, repeated(times)
+		f.cellHTML.Reset()
 	}
 }
 
+// endCell adds the cell to its row. Cells of sheets without text count if another one follows.
 func (f *flow) endCell() {
-	if f.tables == 1 {
-		f.page.Raw("</" + f.cellTag() + ">")
+	if f.tables != 1 || f.page.Cut {
+		return
 	}
+	if f.sheet && f.cellHTML.Len() == 0 {
+		f.empty += f.cellTimes
+		return
+	}
+	tag := f.cellTag()
+	f.rowHTML.WriteString(strings.Repeat("<"+tag+"></"+tag+">", min(f.empty, maxRepeated)))
+	f.empty = 0
+	for range f.cellTimes {
+		f.rowHTML.WriteString("<" + tag + f.spans + ">" + f.cellHTML.String() + "</" + tag + ">")
+	}
+}
+
+// maxRepeated bounds how often one element repeats a cell or a row.
+const maxRepeated = 256
+
+// repeated returns how often a cell or a row is there. More than maxRepeated fill a sheet only.
+func repeated(times string) int {
+	if n, err := strconv.Atoi(times); err == nil && n > 1 && n <= maxRepeated {
+		return n
+	}
+	return 1
+}
+
+// span returns an attribute of a cell that goes over several columns or rows, or "".
+func span(name, count string) string {
+	if n, err := strconv.Atoi(count); err == nil && n > 1 && n <= 1000 {
+		return fmt.Sprintf(` %s="%d"`, name, n)
+	}
+	return ""
 }
 
 func (f *flow) cellTag() string {
-	if f.rows > 1 {
+	if f.rows > 0 {
 		return "td"
 	}
 	return "th"
@@ -198,4 +296,5 @@ func (f *flow) finish() {
 		f.end()
 	}
 	f.endLists(0)
+	f.endCode()
 }

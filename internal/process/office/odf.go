@@ -2,7 +2,10 @@ package office
 
 import (
 	"cmp"
+	"path"
+	"regexp"
 	"strconv"
+	"strings"
 
 	"hce/dc/internal/process/markup"
 	"hce/dc/internal/web/loosexml"
@@ -11,25 +14,53 @@ import (
 // odf reads content.xml of an OpenDocument file.
 type odf struct {
 	flow
+	archive  *archive
 	numbered map[string]bool // by style and level of a list: it is numbered
-	style    string          // the list style that is defined
-	within   []string        // styles of the open lists; inner ones inherit
+	styles   map[string]odfStyle
+	style    string   // the style that is defined
+	within   []string // styles of the open lists; inner ones inherit
+	raise    []string // sup, sub or "" for each open span
 }
 
-func writeODF(text []byte, page *markup.Page) {
-	o := odf{flow: flow{page: page}, numbered: map[string]bool{}}
+// odfStyle is what a style says about its text.
+type odfStyle struct {
+	parent, raise string
+	hidden        bool
+}
+
+func (a *archive) writeODF(page *markup.Page) {
+	o := odf{flow: flow{page: page}, archive: a, numbered: map[string]bool{}, styles: map[string]odfStyle{}}
+	r := loosexml.NewReader(a.read("styles.xml"))
+	for t, ok := r.Next(); ok; t, ok = r.Next() {
+		if t.Kind == loosexml.Start {
+			o.define(t)
+		}
+	}
+	o.write(a.read("content.xml"))
+}
+
+func (o *odf) write(text []byte) {
 	r := loosexml.NewReader(text)
 	for t, ok := r.Next(); ok; t, ok = r.Next() {
 		switch t.Kind {
 		case loosexml.Text:
-			o.words(t.Text)
+			o.raised(o.level(), t.Text)
 		case loosexml.End:
 			o.close(t.Local())
 		case loosexml.Start:
 			switch t.Local() {
 			case "annotation", "tracked-changes", "note-citation", "forms", "desc", "title":
 				skip(r, t)
+			case "span":
+				if o.styles[attr(t, "style-name")].hidden {
+					skip(r, t)
+				} else {
+					o.raise = append(o.raise, cmp.Or(o.styleOf(attr(t, "style-name")).raise, o.level()))
+				}
+			case "object":
+				o.raw(o.formula(attr(t, "href")))
 			default:
+				o.define(t)
 				o.start(t)
 			}
 		}
@@ -37,20 +68,89 @@ func writeODF(text []byte, page *markup.Page) {
 	o.finish()
 }
 
+// level returns the element of the innermost span.
+func (o *odf) level() string {
+	if n := len(o.raise); n > 0 {
+		return o.raise[n-1]
+	}
+	return ""
+}
+
+// formula returns the text of an object that is a formula, or "".
+func (o *odf) formula(object string) string {
+	r := loosexml.NewReader(o.archive.read(path.Join(strings.TrimPrefix(object, "./"), "content.xml")))
+	root, ok := r.Root(func(loosexml.Token) bool { return true })
+	if !ok || root.Local() != "math" || o.current() == nil {
+		return ""
+	}
+	return readFormula(r, root)
+}
+
+// define reads the definition of a style.
+func (o *odf) define(t loosexml.Token) {
+	switch t.Local() {
+	case "style":
+		o.style = attr(t, "name")
+		o.styles[o.style] = odfStyle{parent: attr(t, "parent-style-name")}
+	case "text-properties":
+		s := o.styles[o.style]
+		s.raise, s.hidden = positionOf(attr(t, "text-position")), attr(t, "display") == "none"
+		o.styles[o.style] = s
+	case "list-style":
+		o.style = attr(t, "name")
+	case "list-level-style-number":
+		o.numbered[o.style+" "+attr(t, "level")] = attr(t, "num-format") != ""
+	}
+}
+
+// positionOf returns the element for a position such as "super 58%" or "-33% 58%".
+func positionOf(position string) string {
+	first, _, _ := strings.Cut(position, " ")
+	switch n, _ := strconv.ParseFloat(strings.TrimSuffix(first, "%"), 64); {
+	case first == "super", n > 0:
+		return "sup"
+	case first == "sub", n < 0:
+		return "sub"
+	}
+	return ""
+}
+
+// styleOf returns a style with what it inherits.
+func (o *odf) styleOf(name string) odfStyle {
+	s := o.styles[name]
+	for range 10 { // styles may extend each other in a circle
+		from, found := o.styles[s.parent]
+		if !found {
+			break
+		}
+		s.raise, s.parent = cmp.Or(s.raise, from.raise), from.parent
+	}
+	return s
+}
+
+// isStyle reports whether a style, or one that it extends, has a name that match accepts.
+func (o *odf) isStyle(name string, match func(string) bool) bool {
+	for range 10 {
+		if match(strings.ToLower(strings.ReplaceAll(name, "_20_", " "))) {
+			return true
+		}
+		if name = o.styles[name].parent; name == "" {
+			break
+		}
+	}
+	return false
+}
+
 func (o *odf) start(t loosexml.Token) {
 	switch t.Local() {
 	case "p", "h":
-		p := o.begin()
-		if t.Local() == "h" {
-			p.heading, _ = strconv.Atoi(attr(t, "outline-level"))
-			p.heading = max(p.heading, 1)
-		} else if n := len(o.within); n > 0 {
-			p.item, p.ordered = n, o.numbered[o.within[n-1]+" "+strconv.Itoa(n)]
-		} else if attr(t, "style-name") == "Title" {
-			p.heading = 1
-		}
+		o.paragraph(t)
 	case "s":
-		o.words(" ")
+		n := 1
+		if p := o.current(); p != nil && p.pre {
+			n = repeated(attr(t, "c"))
+		}
+		o.words(strings.Repeat(" ", n))
 	case "tab":
 		o.words(" ")
 	case "line-break":
@@ -63,16 +163,36 @@ func (o *odf) start(t loosexml.Token) {
 			style = cmp.Or(style, o.within[n-1])
 		}
 		o.within = append(o.within, style)
-	case "list-style":
-		o.style = attr(t, "name")
-	case "list-level-style-number":
-		o.numbered[o.style+" "+attr(t, "level")] = attr(t, "num-format") != ""
+	case "spreadsheet":
+		o.sheet = true
 	case "table":
+		if name := attr(t, "name"); o.sheet && o.tables == 0 && !usualSheet.MatchString(name) {
+			o.page.Block("h2", name)
+		}
 		o.table()
 	case "table-row":
-		o.row()
+		o.row(attr(t, "number-rows-repeated"))
 	case "table-cell":
-		o.cell()
+		o.cell(span("colspan", attr(t, "number-columns-spanned"))+span("rowspan", attr(t, "number-rows-spanned")), attr(t, "number-columns-repeated"))
+	}
+}
+
+// usualSheet matches names that programs give to sheets.
+var usualSheet = regexp.MustCompile(`^\p{L}*[ _]?[0-9]+$`)
+
+func (o *odf) paragraph(t loosexml.Token) {
+	p := o.begin()
+	style := attr(t, "style-name")
+	if t.Local() == "h" {
+		p.heading, _ = strconv.Atoi(attr(t, "outline-level"))
+		p.heading = max(p.heading, 1)
+		return
+	}
+	p.pre = o.isStyle(style, codeStyle.MatchString)
+	if n := len(o.within); n > 0 {
+		p.item, p.ordered = n, o.numbered[o.within[n-1]+" "+strconv.Itoa(n)]
+	} else if o.isStyle(style, func(name string) bool { return name == "title" }) {
+		p.heading = 1
 	}
 }
 
@@ -80,6 +200,8 @@ func (o *odf) close(name string) {
 	switch name {
 	case "p", "h":
 		o.end()
+	case "span":
+		o.raise = o.raise[:max(len(o.raise)-1, 0)]
 	case "a":
 		o.endLink()
 	case "list":

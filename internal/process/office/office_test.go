@@ -35,7 +35,7 @@ func item(list, level int, text string) string {
 var parts = map[string]string{
 	"word/styles.xml": `<w:styles><w:style w:styleId="H2"><w:name w:val="heading 2"/></w:style><w:style w:styleId="T"><w:name w:val="Title"/></w:style>
 <w:style w:styleId="Mine"><w:name w:val="Mine"/><w:basedOn w:val="H2"/></w:style><w:style w:styleId="Loop"><w:basedOn w:val="Loop"/></w:style>
-<w:style w:styleId="Outline"><w:pPr><w:outlineLvl w:val="2"/></w:pPr></w:style><w:style w:styleId="Bullets"><w:pPr><w:numPr><w:numId w:val="2"/></w:numPr></w:pPr></w:style></w:styles>`,
+<w:style w:styleId="Sup"><w:rPr><w:vertAlign w:val="superscript"/></w:rPr></w:style><w:style w:styleId="Code"><w:name w:val="Source Code"/></w:style><w:style w:styleId="Outline"><w:pPr><w:outlineLvl w:val="2"/></w:pPr></w:style><w:style w:styleId="Bullets"><w:pPr><w:numPr><w:numId w:val="2"/></w:numPr></w:pPr></w:style></w:styles>`,
 	"word/numbering.xml": `<w:numbering><w:abstractNum w:abstractNumId="7"><w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/></w:lvl><w:lvl w:ilvl="1"><w:numFmt w:val="bullet"/></w:lvl></w:abstractNum>
 <w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num></w:numbering>`,
 	"word/footnotes.xml": `<w:footnotes><w:footnote w:type="separator"><w:p>` + run("no") + `</w:p></w:footnote><w:footnote w:id="2"><w:p>` + run("A note.") + `</w:p></w:footnote></w:footnotes>`,
@@ -64,6 +64,20 @@ func TestDOCX(t *testing.T) {
 		{"text box", `<w:p>` + run("a") + `<w:r><mc:AlternateContent><mc:Choice><w:txbxContent>` + par("", "box") + `</w:txbxContent></mc:Choice><mc:Fallback>` + par("", "box") + `</mc:Fallback></mc:AlternateContent></w:r>` + run("b") + `</w:p>`,
 			"<p>ab</p><p>box</p>"},
 		{"field", `<w:p><w:r><w:instrText>PAGE</w:instrText></w:r>` + run("7") + `</w:p>`, "<p>7</p>"},
+		{"exponent", `<w:p>` + run("10") + `<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>-</w:t></w:r><w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>3</w:t></w:r>` + run(" boats") + `</w:p>`,
+			"<p>10<sup>-3</sup> boats</p>"},
+		{"index", `<w:p>` + run("H") + `<w:r><w:rPr><w:vertAlign w:val="subscript"/></w:rPr><w:t>2</w:t></w:r>` + run("O") + `</w:p>`, "<p>H<sub>2</sub>O</p>"},
+		{"exponent of a style", `<w:p>` + run("10") + `<w:r><w:rPr><w:rStyle w:val="Sup"/></w:rPr><w:t>6</w:t></w:r></w:p>`, "<p>10<sup>6</sup></p>"},
+		{"base line", `<w:p><w:r><w:rPr><w:vertAlign w:val="baseline"/></w:rPr><w:t>6</w:t></w:r></w:p>`, "<p>6</p>"},
+		{"lists, breaks and headings in cells", "<w:tbl><w:tr><w:tc>" + item(1, 0, "a") + item(1, 0, "b") + par(`<w:pStyle w:val="H2"/>`, "C") + "<w:p><w:r><w:t>d</w:t><w:br/><w:t>e</w:t></w:r></w:p></w:tc></w:tr></w:tbl>",
+			"<table><tr><th>a<br>b<br>C<br>d<br>e</th></tr></table>"},
+		{"wide cell", `<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr>` + par("", "A") + "</w:tc></w:tr><w:tr><w:tc>" + par("", "B") + "</w:tc><w:tc>" + par("", "C") + "</w:tc></w:tr></w:tbl>",
+			`<table><tr><th colspan="2">A</th></tr><tr><td>B</td><td>C</td></tr></table>`},
+		{"high cell", `<w:tbl><w:tr><w:tc><w:tcPr><w:vMerge w:val="restart"/></w:tcPr>` + par("", "A") + "</w:tc><w:tc>" + par("", "B") + "</w:tc></w:tr><w:tr><w:tc><w:tcPr><w:vMerge/></w:tcPr><w:p/></w:tc><w:tc>" + par("", "C") + "</w:tc></w:tr></w:tbl>",
+			`<table><tr><th>A</th><th>B</th></tr><tr><td></td><td>C</td></tr></table>`},
+		{"code", par(`<w:pStyle w:val="Code"/>`, "if x") + par(`<w:pStyle w:val="Code"/>`, "  y") + par("", "One"), "<pre>if x  y</pre><p>One</p>"},
+		{"soft hyphen", `<w:p><w:r><w:t>har</w:t><w:softHyphen/><w:t>bour &#xAD;x</w:t></w:r></w:p>`, "<p>harbour x</p>"},
+		{"breaks around a text", `<w:p><w:r><w:br/><w:t>a</w:t><w:br/></w:r></w:p>`, "<p>a</p>"},
 		{"mark-up", par("", "&lt;b&gt; &amp;amp; &#x1;"), "<p>&lt;b&gt; &amp;amp;</p>"},
 		{"declared entity", `<!DOCTYPE x [<!ENTITY a "boom">]>` + par("", "&a;"), "<p>&amp;a;</p>"},
 		{"cut", par("", "One") + "<w:p><w:r><w:t>Two", "<p>One</p><p>Two</p>"},
@@ -86,8 +100,13 @@ func TestODF(t *testing.T) {
 		return documenttest.ZIP(map[string]string{
 			"mimetype": "application/vnd.oasis.opendocument.text",
 			"meta.xml": `<office:document-meta><office:meta><meta:initial-creator>Ann Bell</meta:initial-creator><dc:creator>Carl Dorn</dc:creator><dc:title>Tides</dc:title>
-<meta:keyword>sea</meta:keyword><meta:keyword>moon</meta:keyword><meta:creation-date>2024-05-17T10:11:12.123456789</meta:creation-date></office:meta></office:document-meta>`,
-			"content.xml": `<office:document-content><office:automatic-styles><text:list-style style:name="L1"><text:list-level-style-number text:level="1" style:num-format="1"/>
+<meta:keyword>sea</meta:keyword><meta:keyword>moon</meta:keyword><meta:creation-date>2024-05-17T10:11:12.123456789</meta:creation-date><dc:date>2024-06-01T08:00:00+02:00</dc:date></office:meta></office:document-meta>`,
+			"styles.xml": `<office:document-styles><style:style style:name="Preformatted_20_Text"/><style:style style:name="Up"><style:text-properties style:text-position="33% 58%"/></style:style>
+<text:list-style style:name="L2"><text:list-level-style-number text:level="1" style:num-format="a"/></text:list-style></office:document-styles>`,
+			"Object 1/content.xml": `<math><semantics><mrow><mi>E</mi><mo>=</mo><msup><mi>c</mi><mn>2</mn></msup></mrow><annotation encoding="StarMath 5.0">E = c^2</annotation></semantics></math>`,
+			"Object 2/content.xml": `<office:document-content><text:p>no</text:p></office:document-content>`,
+			"content.xml": `<office:document-content><office:automatic-styles><style:style style:name="T1"><style:text-properties style:text-position="sub 58%"/></style:style>
+<style:style style:name="T2" style:parent-style-name="Up"/><style:style style:name="P1" style:parent-style-name="Preformatted_20_Text"/><style:style style:name="T3"><style:text-properties text:display="none"/></style:style><text:list-style style:name="L1"><text:list-level-style-number text:level="1" style:num-format="1"/>
 <text:list-level-style-bullet text:level="2"/></text:list-style></office:automatic-styles><office:body><office:text>` + body + `</office:text></office:body></office:document-content>`,
 		})
 	}
@@ -100,6 +119,19 @@ func TestODF(t *testing.T) {
 			"<table><tr><th>a</th></tr></table>"},
 		{"link", `<text:p><text:a xlink:href="https://a.example/">a</text:a> <text:a xlink:href="../b">b</text:a></text:p>`, `<p><a href="https://a.example/">a</a> b</p>`},
 		{"note", `<text:p>a<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>note</text:p></text:note-body></text:note>b</text:p>`, "<p>ab</p><p>note</p>"},
+		{"exponent and index", `<text:p>10<text:span text:style-name="T2">6</text:span>, H<text:span text:style-name="T1">2</text:span>O</text:p>`, "<p>10<sup>6</sup>, H<sub>2</sub>O</p>"},
+		{"formula", `<text:p>so <draw:frame><draw:object xlink:href="./Object 1"/><svg:desc>formula</svg:desc></draw:frame>.</text:p>`, "<p>so E=c^2.</p>"},
+		{"other and missing objects", `<text:p>a<draw:frame><draw:object xlink:href="./Object 2"/></draw:frame><draw:object xlink:href="../../x"/>b</text:p>`, "<p>ab</p>"},
+		{"code", `<text:p text:style-name="P1">if x</text:p><text:p text:style-name="P1"><text:s text:c="2"/>y</text:p><text:p>One</text:p>`, "<pre>if x  y</pre><p>One</p>"},
+		{"hidden text", `<text:p>a<text:span text:style-name="T3">no <text:span>no</text:span></text:span>b</text:p>`, "<p>ab</p>"},
+		{"list style of the document", `<text:list text:style-name="L2"><text:list-item><text:p>a</text:p></text:list-item></text:list>`, "<ol><li>a</li></ol>"},
+		{"spans of cells", `<table:table><table:table-row><table:table-cell table:number-columns-spanned="2" table:number-rows-spanned="2"><text:p>a</text:p></table:table-cell><table:covered-table-cell/><table:table-cell><text:p>b</text:p><text:p>c</text:p></table:table-cell></table:table-row></table:table>`,
+			`<table><tr><th colspan="2" rowspan="2">a</th><th>b<br>c</th></tr></table>`},
+		{"list in a cell", `<table:table><table:table-row><table:table-cell><text:list><text:list-item><text:p>a</text:p></text:list-item><text:list-item><text:p>b</text:p></text:list-item></text:list></table:table-cell><table:table-cell/></table:table-row></table:table>`,
+			"<table><tr><th>a<br>b</th><th></th></tr></table>"},
+		{"sheet", `<office:spreadsheet><table:table table:name="Tides"><table:table-row><table:table-cell table:number-columns-repeated="3"/><table:table-cell table:number-columns-repeated="2"><text:p>x</text:p></table:table-cell><table:table-cell table:number-columns-repeated="16000"/></table:table-row>
+<table:table-row table:number-rows-repeated="2"><table:table-cell><text:p>y</text:p></table:table-cell></table:table-row><table:table-row table:number-rows-repeated="1000000"><table:table-cell table:number-columns-repeated="16000"/></table:table-row></table:table></office:spreadsheet>`,
+			"<h2>Tides</h2><table><tr><th></th><th></th><th></th><th>x</th><th>x</th></tr><tr><td>y</td></tr><tr><td>y</td></tr></table>"},
 		{"comment", `<text:p>a<office:annotation><dc:creator>x</dc:creator><text:p>no</text:p></office:annotation></text:p>`, "<p>a</p>"},
 	}
 	for _, tt := range tests {
@@ -110,7 +142,7 @@ func TestODF(t *testing.T) {
 		})
 	}
 	page, err := Read(content(""))
-	if err != nil || page.Title != "Tides" || page.Author != "Carl Dorn" || page.Keywords != "sea;moon" || page.Date.Format("2006-01-02 15:04:05") != "2024-05-17 10:11:12" {
+	if err != nil || page.Title != "Tides" || page.Author != "Carl Dorn" || page.Keywords != "sea;moon" || page.Created != "2024-05-17T10:11:12" || page.Modified != "2024-06-01T08:00:00+02:00" {
 		t.Errorf("%+v, %v", page, err)
 	}
 }
@@ -127,13 +159,65 @@ func TestPPTX(t *testing.T) {
 		"_rels/.rels":                      "<Relationships>" + relation("a", "officeDocument", "/ppt/presentation.xml") + "</Relationships>",
 		"ppt/presentation.xml":             `<p:presentation><p:sldIdLst><p:sldId id="1" r:id="r2"/><p:sldId id="2" r:id="r1"/><p:sldId id="2" r:id="r1"/></p:sldIdLst></p:presentation>`,
 		"ppt/_rels/presentation.xml.rels":  "<Relationships>" + relation("r1", "slide", "slides/slide1.xml") + relation("r2", "slide", "slides/slide2.xml") + "</Relationships>",
-		"ppt/slides/slide1.xml":            slide("Last", `<a:p><a:pPr lvl="0"><a:buChar char="-"/></a:pPr><a:r><a:t>x</a:t></a:r></a:p><a:p><a:fld><a:t>9</a:t></a:fld></a:p>`),
+		"ppt/slides/slide1.xml":            slide("Last", `<a:p><a:pPr lvl="0"><a:buChar char="-"/></a:pPr><a:r><a:t>x</a:t></a:r></a:p><a:p><a:fld><a:t>9</a:t></a:fld></a:p><a:p><a:r><a:t>10</a:t></a:r><a:r><a:rPr baseline="30000"/><a:t>6</a:t></a:r></a:p>`),
 		"ppt/slides/slide2.xml":            slide("First", `<a:p><a:r><a:rPr><a:hlinkClick r:id="h"/></a:rPr><a:t>link</a:t></a:r><a:r><a:t> text</a:t></a:r></a:p>`),
 		"ppt/slides/_rels/slide2.xml.rels": `<Relationships><Relationship Id="h" Type="http://x/relationships/hyperlink" Target="http://a.example/" TargetMode="External"/></Relationships>`,
 	})
-	want := `<h2>First</h2><p><a href="http://a.example/">link</a> text</p><h2>Last</h2><ul><li>x</li></ul>`
+	want := `<h2>First</h2><p><a href="http://a.example/">link</a> text</p><h2>Last</h2><ul><li>x</li></ul><p>10<sup>6</sup></p>`
 	if got := bodyOf(t, file); got != want {
 		t.Errorf(" got %s\nwant %s", got, want)
+	}
+}
+
+// Formulas become text.
+func TestFormulas(t *testing.T) {
+	r := func(text string) string { return "<m:r><m:rPr><m:sty m:val='p'/></m:rPr><m:t>" + text + "</m:t></m:r>" }
+	e := func(name, inner string) string { return "<m:" + name + ">" + inner + "</m:" + name + ">" }
+	tests := []struct{ name, formula, want string }{
+		{"exponent", r("E=m") + e("sSup", e("e", r("c"))+e("sup", r("2"))), "E=mc^2"},
+		{"fraction", e("f", e("num", r("a+b"))+e("den", r("2"))), "(a+b)/2"},
+		{"root", e("rad", e("deg", r("3"))+e("e", r("x"))), "√[3]x"},
+		{"sum", e("nary", `<m:naryPr><m:chr m:val="∑"/></m:naryPr>`+e("sub", r("i=1"))+e("sup", r("n"))+e("e", r("i"))), "∑_(i=1)^n i"},
+		{"brackets", e("d", `<m:dPr><m:begChr m:val="["/><m:endChr m:val="&lt;"/></m:dPr>`+e("e", r("a"))+e("e", r("b"))), "[a|b&lt;"},
+		{"matrix", e("m", e("mr", e("e", r("1"))+e("e", r("2")))+e("mr", e("e", r("3"))+e("e", r("4")))), "[1, 2; 3, 4]"},
+		{"function", e("func", e("fName", r("sin"))+e("e", r("x"))), "sin x"},
+		{"deep", strings.Repeat("<m:f><m:num>", 40) + r("x"), ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := bodyOf(t, documenttest.OOXML("<w:p><m:oMath>"+tt.formula+"</m:oMath></w:p>", nil))
+			if tt.name == "deep" {
+				if !strings.Contains(got, "x") {
+					t.Errorf("got %s", got)
+				}
+			} else if got != "<p>"+tt.want+"</p>" {
+				t.Errorf(" got %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+	for formula, want := range map[string]string{
+		"<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac>":                                   "(a+b)/2",
+		"<munderover><mo>∑</mo><mn>1</mn><mi>n</mi></munderover><mi>i</mi>":                                      "∑_1^ni",
+		"<msqrt><mi>x</mi><mn>1</mn></msqrt>":                                                                    "√(x1)",
+		"<mi>sin</mi><mi>x</mi><mtext> if </mtext><mfenced open='['><mi>a</mi><mi>b</mi></mfenced>":              "sin x if [a, b)",
+		"<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>2</mn></mtd></mtr><mtr><mtd><mn>3</mn></mtd></mtr></mtable>": "[1, 2; 3]",
+	} {
+		file := documenttest.ZIP(map[string]string{
+			"content.xml":   `<office:document-content><text:p><draw:object xlink:href="F"/></text:p></office:document-content>`,
+			"F/content.xml": "<math>" + formula + "</math>",
+		})
+		if got := bodyOf(t, file); got != "<p>"+want+"</p>" {
+			t.Errorf("%s: %s, want %s", formula, got, want)
+		}
+	}
+}
+
+// The metadata of the template of a library are not those of the document.
+func TestTemplateMetadata(t *testing.T) {
+	page, err := Read(documenttest.OOXML(par("", "One"), map[string]string{"docProps/core.xml": `<cp:coreProperties><dc:title>Word Document</dc:title><dc:creator>python-docx</dc:creator>
+<dc:description>generated by python-docx</dc:description><dcterms:created>2013-12-23T23:15:00Z</dcterms:created></cp:coreProperties>`}))
+	if err != nil || page.Title != "" || page.Author != "" || page.Description != "" || page.Created != "" {
+		t.Errorf("%+v, %v", page, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package office
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,6 +61,7 @@ type docx struct {
 
 	text, run, hidden, title bool   // inside of w:t, a run, a hidden run, the title of a slide
 	runLink                  bool   // the link ends with the run
+	raise                    string // sup, sub or "" for the run
 	level                    string // of the list of the paragraph
 }
 
@@ -69,19 +71,32 @@ func (d *docx) write(text []byte) {
 		switch t.Kind {
 		case loosexml.Text:
 			if d.text && !d.hidden {
-				d.words(t.Text)
+				d.raised(d.raise, t.Text)
 			}
 		case loosexml.End:
 			d.close(t.Local())
 		case loosexml.Start:
 			if omitted(t) {
 				skip(r, t)
+			} else if t.Local() == "omath" {
+				d.formula(readFormula(r, t))
 			} else {
 				d.start(t)
 			}
 		}
 	}
 	d.finish()
+}
+
+// formula writes a formula, also one outside of paragraphs.
+func (d *docx) formula(html string) {
+	if d.current() != nil {
+		d.raw(html)
+		return
+	}
+	d.begin()
+	d.raw(html)
+	d.end()
 }
 
 // omitted reports whether an element has no text of the document: deleted and moved text, earlier
@@ -105,7 +120,7 @@ func (d *docx) start(t loosexml.Token) {
 			p.heading = 2
 		}
 	case "r":
-		d.run, d.hidden = true, false
+		d.run, d.hidden, d.raise = true, false, ""
 	case "t":
 		d.text = true
 	case "br", "cr":
@@ -114,6 +129,18 @@ func (d *docx) start(t loosexml.Token) {
 		d.words(" ")
 	case "nobreakhyphen":
 		d.words("-")
+	case "vertalign":
+		d.raise = raisedBy(attr(t, "val"))
+	case "rstyle":
+		d.raise = d.styles[attr(t, "val")].raise
+	case "rpr": // of a slide
+		if n, err := strconv.Atoi(attr(t, "baseline")); err == nil && n != 0 && d.run {
+			d.raise = raisedBy(map[bool]string{true: "superscript", false: "subscript"}[n > 0])
+		}
+	case "gridspan":
+		if d.tables == 1 {
+			d.flow.spans = span("colspan", attr(t, "val"))
+		}
 	case "vanish":
 		d.hidden = d.run && attr(t, "val") != "0" && attr(t, "val") != "false"
 	case "hyperlink", "hlinkclick":
@@ -126,9 +153,9 @@ func (d *docx) start(t loosexml.Token) {
 	case "tbl":
 		d.table()
 	case "tr":
-		d.row()
+		d.row("")
 	case "tc":
-		d.cell()
+		d.cell("", "")
 	default:
 		d.property(t)
 	}
@@ -145,7 +172,7 @@ func (d *docx) property(t loosexml.Token) {
 		d.level = cmp.Or(attr(t, "lvl"), d.level)
 	case "pstyle":
 		s := d.styles[attr(t, "val")]
-		p.heading = s.heading
+		p.heading, p.pre = s.heading, s.pre
 		if p.item == 0 {
 			d.setList(p, s.list, s.level)
 		}
@@ -158,6 +185,20 @@ func (d *docx) property(t loosexml.Token) {
 	case "buchar", "buautonum":
 		d.setList(p, t.Local(), d.level)
 	}
+}
+
+// codeStyle matches the names of styles for code, in lower case.
+var codeStyle = regexp.MustCompile(`^(?:source ?code|(?:html )?preformatted(?: text)?|code(?: block)?|(?:code )?listing|verbatim)$`)
+
+// raisedBy returns the element for a value of vertAlign.
+func raisedBy(value string) string {
+	switch value {
+	case "superscript":
+		return "sup"
+	case "subscript":
+		return "sub"
+	}
+	return ""
 }
 
 // setList makes p an item of a list. The list "0" means none.
@@ -177,7 +218,7 @@ func (d *docx) close(name string) {
 		if d.runLink {
 			d.endLink()
 		}
-		d.run, d.hidden, d.runLink = false, false, false
+		d.run, d.hidden, d.runLink, d.raise = false, false, false, ""
 	case "t":
 		d.text = false
 	case "hyperlink":
@@ -204,6 +245,8 @@ func heading(outline string) int {
 // style is what a paragraph style says about its paragraphs.
 type style struct {
 	heading     int
+	pre         bool   // code
+	raise       string // sup, sub or ""
 	list, level string
 	base        string // the style that it extends
 }
@@ -241,6 +284,9 @@ func (s *style) read(t loosexml.Token) {
 		} else if name == "title" {
 			s.heading = 1
 		}
+		s.pre = codeStyle.MatchString(name)
+	case "vertalign":
+		s.raise = raisedBy(value)
 	case "outlinelvl":
 		s.heading = heading(value)
 	case "numid":
@@ -260,7 +306,8 @@ func (s style) extended(styles map[string]style) style {
 		if !found {
 			break
 		}
-		s.heading = cmp.Or(s.heading, from.heading)
+		s.heading, s.raise = cmp.Or(s.heading, from.heading), cmp.Or(s.raise, from.raise)
+		s.pre = s.pre || from.pre
 		if s.list == "" {
 			s.list, s.level = from.list, from.level
 		}

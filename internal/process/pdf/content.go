@@ -2,7 +2,6 @@ package pdf
 
 import (
 	"math"
-	"strings"
 
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 )
@@ -65,7 +64,7 @@ func (in *interpreter) run(content []byte, resources types.Dict, depth int) {
 			dicts--
 		case dicts > 0:
 			if actual && t.kind == text && in.actual == nil {
-				s := drawn(textOf(t.text))
+				s := symbols(textOf(t.text))
 				in.actual, in.actualAt = &s, in.marked
 			}
 			actual = t.kind == name && t.text == "ActualText"
@@ -199,43 +198,43 @@ func (in *interpreter) showAll(operands []token) {
 
 func (in *interpreter) advance(x float64) { in.text = matrix{1, 0, 0, 1, x, 0}.times(in.text) }
 
-// show shows a string with the current font. Where the distance of letters is as large as a
-// space, each letter is a piece of its own.
+// show shows a string with the current font.
 func (in *interpreter) show(s string) {
 	if in.font == nil {
 		return
 	}
-	if in.char <= 0.2*in.size {
-		in.piece(s)
-		return
-	}
+	tracked := in.char > 0.2*in.size && len(s) >= 3*in.font.length(s) // the letters of words are apart
+	m := in.text.times(in.ctm)
+	at := 0.0
 	for len(s) > 0 {
-		n := in.font.length(s)
-		in.piece(s[:n])
-		s = s[n:]
+		text, n, width := in.font.next(s)
+		width = width / 1000 * in.size
+		step := width + in.char
+		if s[:n] == " " {
+			if step += in.word; step < 0.1*in.size { // it is not visible
+				text = ""
+			}
+		}
+		if s = s[n:]; in.char < 0.2*in.size || tracked && len(s) > 0 {
+			width += in.char
+		}
+		in.glyph(text, m, at, at+width*in.scale)
+		at += step * in.scale
 	}
+	in.advance(at)
 }
 
-// piece shows a string and adds its text to the layout.
-func (in *interpreter) piece(s string) {
-	words, glyphs, width := in.font.decode(s)
-	x := width/1000*in.size + float64(glyphs)*in.char
-	if spaces := strings.Count(s, " "); spaces > 0 && !in.font.wide {
-		x += float64(spaces) * in.word
-		if in.font.widthOf(' ')/1000*in.size+in.char+in.word < 0.1*in.size { // it is not visible
-			words = strings.ReplaceAll(words, " ", "")
-		}
+// glyph adds a glyph to the layout. m is the system of the text; the glyph goes from x0 to x1 in it.
+func (in *interpreter) glyph(text string, m matrix, x0, x1 float64) {
+	if in.actual != nil { // instead of all glyphs
+		text, *in.actual = *in.actual, ""
 	}
-	if in.actual != nil { // instead of all pieces
-		words, *in.actual = *in.actual, ""
-	}
-	start := matrix{in.size * in.scale, 0, 0, in.size, 0, in.rise}.times(in.text).times(in.ctm)
-	end := matrix{1, 0, 0, 1, (x - in.char) * in.scale, in.rise}.times(in.text).times(in.ctm)
-	in.advance(x * in.scale)
+	start := matrix{in.size * in.scale, 0, 0, in.size, x0, in.rise}.times(m)
+	end := matrix{1, 0, 0, 1, x1, in.rise}.times(m)
 	switch {
 	case !finite(start) || !finite(end):
-	case words != "":
-		in.layout.add(words, start, end[4], end[5])
+	case text != "":
+		in.layout.add(text, start, end[4], end[5], in.font.mono)
 	case in.actual != nil:
 		in.layout.moveTo(end[4], end[5])
 	}

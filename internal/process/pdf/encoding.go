@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -12,13 +13,22 @@ import (
 
 // readEncoding returns the texts of the codes of a font with codes of one byte.
 func (d *document) readEncoding(dict types.Dict) *[256]string {
+	if table := d.texEncoding(dict); table != nil {
+		return table
+	}
 	object := d.get(dict["Encoding"])
 	base := d.name(object)
 	differences := d.dict(object)
 	if differences != nil {
 		base = d.name(differences["BaseEncoding"])
 	}
-	table := baseEncoding(base, d.name(dict["BaseFont"]), d.name(dict["Subtype"]))
+	var table *[256]string
+	if base == "" {
+		table = d.builtInEncoding(d.dict(dict["FontDescriptor"]))
+	}
+	if table == nil {
+		table = baseEncoding(base, d.name(dict["BaseFont"]), d.name(dict["Subtype"]))
+	}
 	code := 0
 	for _, o := range d.array(differences["Differences"]) {
 		switch o := d.get(o).(type) {
@@ -112,6 +122,9 @@ func glyphPart(name string) string {
 	if s, ok := accented(name); ok {
 		return s
 	}
+	if base := sizeSuffix.ReplaceAllString(name, ""); base != name {
+		return glyphs[base]
+	}
 	if hex, ok := strings.CutPrefix(name, "uni"); ok && len(hex)%4 == 0 {
 		var units []uint16
 		for ; len(hex) >= 4; hex = hex[4:] {
@@ -130,6 +143,9 @@ func glyphPart(name string) string {
 	}
 	return cyrillic(name)
 }
+
+// sizeSuffix matches the end of names such as "parenleftbig".
+var sizeSuffix = regexp.MustCompile(`(?:text|display|[bB]igg?|v)$`)
 
 // decoderOf returns a decoder for the codes of a predefined map (ISO 32000-1 9.7.5.2), or
 // nil for codes without a meaning.

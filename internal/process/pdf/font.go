@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"regexp"
 	"strings"
 
 	corefont "github.com/pdfcpu/pdfcpu/pkg/font"
@@ -16,6 +17,10 @@ type font struct {
 	decoder   func(string) string // for wide codes of a known character set
 	widths    map[int]float64     // of codes, in thousandths of the size
 	width     float64             // of other codes
+	mono      bool                // all letters have one width
+	pictures  bool                // glyphs are drawn by the file itself: Type 3
+	glyphs    int                 // shown by the pages
+	lost      int                 // glyphs without a text
 }
 
 // fontOf returns a font of the resources. It returns nil for a missing one.
@@ -40,7 +45,8 @@ func (d *document) fontOf(resources types.Dict, key string) *font {
 }
 
 func (d *document) newFont(dict types.Dict) *font {
-	f := &font{widths: map[int]float64{}}
+	f := &font{widths: map[int]float64{}, mono: d.isMono(dict), pictures: d.name(dict["Subtype"]) == "Type3"}
+	d.all = append(d.all, f)
 	if d.isStream(dict["ToUnicode"]) {
 		f.toUnicode = d.readCmap(d.stream(dict["ToUnicode"]))
 	}
@@ -56,6 +62,20 @@ func (d *document) newFont(dict types.Dict) *font {
 	d.readWidths(f, dict)
 	return f
 }
+
+// isMono reports whether all letters of a font have one width (ISO 32000-1 table 123).
+func (d *document) isMono(dict types.Dict) bool {
+	if list := d.array(dict["DescendantFonts"]); len(list) > 0 {
+		dict = d.dict(list[0])
+	}
+	if codes, ok := d.numberedNames(dict); ok {
+		return len(codes) > leastText && d.hasOneWidth(dict)
+	}
+	return d.integer(d.dict(dict["FontDescriptor"])["Flags"])&1 != 0 || monoName.MatchString(d.name(dict["BaseFont"]))
+}
+
+// monoName matches the names of fonts with letters of one width.
+var monoName = regexp.MustCompile(`(?i)^(?:[A-Z]{6}\+)?(?:courier|cmtt|cmsltt|ectt|sftt|lmmono|.*mono(?:[^a-z]|$)|consolas|menlo)`)
 
 // readWidths reads the widths of a font with codes of one byte.
 func (d *document) readWidths(f *font, dict types.Dict) {
@@ -116,22 +136,16 @@ func (d *document) readWideWidths(f *font, dict types.Dict) {
 	}
 }
 
-// decode returns the text of a string, the number of its glyphs, and its width in
-// thousandths of the size.
-func (f *font) decode(s string) (words string, glyphs int, width float64) {
-	var b strings.Builder
-	for len(s) > 0 {
-		n := f.length(s)
-		code := 0
-		for i := range n {
-			code = code<<8 | int(s[i])
-		}
-		b.WriteString(drawn(f.unicode(s[:n], code)))
-		width += f.widthOf(code)
-		glyphs++
-		s = s[n:]
+// next returns the text of the first code of s, the bytes of the code, and its width in thousandths of
+// the size.
+func (f *font) next(s string) (text string, bytes int, width float64) {
+	bytes = f.length(s)
+	code := codeOf(s[:bytes])
+	text = f.unicode(s[:bytes], code)
+	if f.glyphs++; text == "" && code != 0 {
+		f.lost++
 	}
-	return b.String(), glyphs, width
+	return text, bytes, f.widthOf(code)
 }
 
 func (f *font) widthOf(code int) float64 {

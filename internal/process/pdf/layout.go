@@ -1,200 +1,155 @@
 package pdf
 
 import (
-	"bytes"
 	"math"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"hce/dc/internal/process/markup"
 )
 
-// layout puts pieces of text together to paragraphs. Pieces come in the order in which the
-// page draws them, which is the reading order in almost all files; columns stay apart.
+// glyph is what a page draws at one place: mostly one letter. Lengths are those of a system whose
+// x axis is the base line of its text.
+type glyph struct {
+	text   string
+	x0, x1 float64
+	y      float64
+	size   float64 // height of a letter
+	dx, dy float64 // direction of the base line on the page
+	mono   bool    // all letters of its font have one width
+}
+
+// layout collects the glyphs of the pages as rows. Glyphs come in the order in which the page
+// draws them, which is the order of reading in almost all files.
 type layout struct {
-	blocks []*block
+	glyphs []glyph // of the row that is open
+	rows   []row
+	page   int
 	bytes  int
-	piece  int  // where the part of the last block begins that was drawn from left to right
-	open   bool // the last block may go on
-
-	// The last piece, in a system whose x axis is its base line.
-	dx, dy    float64 // direction
-	start     float64 // x of the first piece of the line
-	column    float64 // start of the first of the lines that begin near it
-	right     float64 // the largest end of them
-	end, y    float64
-	size, gap float64 // height of a letter; distance of the last two lines, 0: none
 }
 
-// block is a paragraph.
-type block struct {
-	text  []byte
-	size  float64
-	item  bool // it begins with the mark of a list
-	lines int  // line breaks in it
-}
-
-// maxHeading is the longest heading in bytes.
-const maxHeading = 200
+const (
+	// maxRowGlyphs bounds the glyphs of one row.
+	maxRowGlyphs = 1 << 14
+	// rowBytes is what a row costs of the limit of a page, besides its text.
+	rowBytes = 16
+)
 
 func (l *layout) full() bool { return l.bytes > markup.MaxBytes }
 
-func (l *layout) newPage() { l.open, l.column, l.right = false, math.Inf(-1), 0 }
+func (l *layout) newPage() {
+	l.endRow()
+	l.page++
+}
 
-// mark is the mark of an item of a list, at the beginning of its line.
-var mark = regexp.MustCompile(`^\s*(?:[•◦▪▫‣●○■□➢✓]|[-–—*](?:\s|$)|\(?[0-9]{1,3}[.)](?:\s|$))`)
-
-// add adds a piece of text that begins at the origin of m and ends at x1, y1.
-func (l *layout) add(text string, m matrix, x1, y1 float64) {
+// add adds a glyph whose text begins at the origin of m and ends at x1, y1.
+func (l *layout) add(text string, m matrix, x1, y1 float64, mono bool) {
 	length := math.Hypot(m[0], m[1])
 	if length == 0 {
 		return
 	}
 	dx, dy := m[0]/length, m[1]/length
 	size := math.Abs(m[0]*m[3]-m[1]*m[2]) / length // letters may be skewed
-	x, y := m[4]*dx+m[5]*dy, m[5]*dx-m[4]*dy
-	end := x1*dx + y1*dy
-	switch turned := dx*l.dx+dy*l.dy < 0.99; {
-	case !l.open || turned:
-		l.begin(size)
-		l.start, l.gap = x, 0
-	default:
-		l.join(text, x, y, size)
+	g := glyph{text: text, x0: m[4]*dx + m[5]*dy, x1: x1*dx + y1*dy, y: m[5]*dx - m[4]*dy, size: size, dx: dx, dy: dy, mono: mono}
+	if g.x1 < g.x0 {
+		g.x0, g.x1 = g.x1, g.x0
 	}
-	if b := l.last(); len(b.text) == 0 {
-		b.item = mark.MatchString(text)
-	}
-	if math.Abs(l.start-l.column) > 4*size {
-		l.column, l.right = l.start, end
-	}
-	l.right = max(l.right, end)
-	l.write(text)
-	l.dx, l.dy, l.end, l.y = dx, dy, end, y
-	if strings.TrimSpace(text) != "" {
-		l.size = size
-	}
-}
-
-// moveTo says that the last piece ends at x, y.
-func (l *layout) moveTo(x, y float64) { l.end = x*l.dx + y*l.dy }
-
-// join decides what is between the last piece and a text at x, y: nothing, a space, or a new
-// paragraph.
-func (l *layout) join(text string, x, y, size float64) {
-	larger := max(size, l.size)
-	down, gap := l.y-y, x-l.end
-	switch b := l.last(); {
-	case math.Abs(down) < 0.35*larger, math.Abs(down) < 0.7*larger && math.Abs(gap) < larger: // or raised
-		if gap < -larger {
-			l.flush()
-		}
-		if gap > 0.17*min(size, larger) || gap < -larger {
-			l.space()
-		}
-		return
-	case down < 0, down > 2.2*larger, l.gap > 0 && down > 1.25*l.gap, math.Abs(size-l.size) > 0.15*larger:
-		l.begin(size)
-		l.gap = 0
-	case mark.MatchString(text), l.short() && begins(text):
-		l.begin(size)
-		l.gap = down
-	case x > l.start+0.8*size && x < l.start+6*size && l.gap > 0 && !(b.item && b.lines == 0): // the first line is indented
-		l.begin(size)
-	default:
-		l.newLine()
-		l.gap = down
-	}
-	l.start = x
-}
-
-// short reports whether the last line ends far before others of its column.
-func (l *layout) short() bool { return l.end-l.start < 0.7*(l.right-l.start) }
-
-// begins reports whether text may begin a sentence.
-func begins(text string) bool {
-	r, _ := utf8.DecodeRuneInString(strings.TrimSpace(text))
-	return unicode.IsUpper(r) || unicode.IsDigit(r)
-}
-
-// flush puts the letters of what was drawn from left to right in their order of reading.
-func (l *layout) flush() {
-	if len(l.blocks) == 0 {
-		return
-	}
-	b := l.last()
-	if part := string(b.text[min(l.piece, len(b.text)):]); hasRightToLeft(part) {
-		b.text = append(b.text[:l.piece], turned(part)...)
-	}
-	l.piece = len(b.text)
-}
-
-func (l *layout) begin(size float64) {
-	l.flush()
-	l.piece = 0
-	l.blocks = append(l.blocks, &block{size: size})
-	l.bytes += 64
-	l.open = true
-}
-
-func (l *layout) last() *block { return l.blocks[len(l.blocks)-1] }
-
-func (l *layout) write(text string) {
-	b := l.last()
-	b.text = append(b.text, text...)
 	l.bytes += len(text)
-}
-
-func (l *layout) space() {
-	if b := l.last(); len(b.text) > 0 && b.text[len(b.text)-1] != ' ' {
-		l.write(" ")
+	if len(l.glyphs) > 0 && (!l.glyphs[len(l.glyphs)-1].sameRow(g) || len(l.glyphs) >= maxRowGlyphs) {
+		l.endRow()
+	}
+	if !l.compose(g) {
+		l.glyphs = append(l.glyphs, g)
 	}
 }
 
-// newLine joins two lines of a paragraph. A hyphen at the end of a line within a word goes.
-func (l *layout) newLine() {
-	l.flush()
-	b := l.last()
-	b.lines++
-	s := bytes.TrimRight(b.text, " ")
-	for _, hyphen := range []string{"-", "\u00AD", "\u2010"} {
-		rest, found := bytes.CutSuffix(s, []byte(hyphen))
-		if r, _ := utf8.DecodeLastRune(rest); found && unicode.IsLower(r) {
-			b.text, l.piece = rest, len(rest)
-			return
-		}
-	}
-	l.space()
-	l.piece = len(b.text)
-}
-
-// writeTo writes the paragraphs to a page.
-func (l *layout) writeTo(page *markup.Page) {
-	l.flush()
-	body := l.bodySize()
-	for _, b := range l.blocks {
-		text := strings.Join(strings.Fields(string(b.text)), " ")
-		switch {
-		case text == "":
-		case b.size > 1.2*body && len(text) < maxHeading && strings.IndexFunc(text, unicode.IsLetter) >= 0:
-			page.Block("h2", text)
-		default:
-			page.Block("p", text)
-		}
+// moveTo says that the last glyph ends at x, y.
+func (l *layout) moveTo(x, y float64) {
+	if n := len(l.glyphs); n > 0 {
+		g := &l.glyphs[n-1]
+		g.x1 = max(g.x1, x*g.dx+y*g.dy)
 	}
 }
 
-// bodySize returns the size of most letters.
-func (l *layout) bodySize() float64 {
-	letters := map[int]int{}
-	most := 0
-	for _, b := range l.blocks {
-		key := int(math.Round(b.size * 2))
-		letters[key] += len(b.text)
-		if letters[key] > letters[most] {
-			most = key
-		}
-	}
-	return float64(most) / 2
+// sameRow reports whether next is in the row of g: on its base line, or raised or lowered near it.
+func (g glyph) sameRow(next glyph) bool {
+	larger := max(g.size, next.size)
+	down := math.Abs(g.y - next.y)
+	near := math.Abs(next.x0-g.x1) < larger || math.Abs(next.x1-g.x0) < larger
+	return g.dx*next.dx+g.dy*next.dy > 0.99 && (down < 0.35*larger || down < 0.7*larger && near)
 }
+
+// accentMarks are the combining characters of accents that are glyphs of their own.
+var accentMarks = map[rune]rune{
+	'`': 0x300, '´': 0x301, 'ˆ': 0x302, '^': 0x302, '˜': 0x303, '~': 0x303, '¯': 0x304, '˘': 0x306, '˙': 0x307, '¨': 0x308,
+	'˚': 0x30A, '°': 0x30A, '˝': 0x30B, 'ˇ': 0x30C, '¸': 0x327, '˛': 0x328,
+}
+
+// markOf returns the combining character of a glyph that is an accent, or 0.
+func markOf(text string) rune {
+	r, n := utf8.DecodeRuneInString(text)
+	switch {
+	case n == 0 || n < len(text):
+		return 0
+	case unicode.Is(unicode.Mn, r):
+		return r
+	}
+	return accentMarks[r]
+}
+
+// compose joins g with the last glyph if one is an accent that is drawn above or below the
+// other, as fonts of LaTeX have it: "´", then "e" at the same place.
+func (l *layout) compose(g glyph) bool {
+	if len(l.glyphs) == 0 {
+		return false
+	}
+	last := &l.glyphs[len(l.glyphs)-1]
+	switch before, after := markOf(last.text), markOf(g.text); {
+	case after != 0 && last.covers(g) && addAccent(&last.text, after):
+		return true
+	case before != 0 && g.covers(*last) && addAccent(&g.text, before):
+		*last = g
+		return true
+	}
+	return false
+}
+
+// covers reports whether the middle of an accent is above or below g.
+func (g glyph) covers(accent glyph) bool {
+	width, middle := g.x1-g.x0, (accent.x0+accent.x1)/2
+	return width > 0 && middle > g.x0+0.1*width && middle < g.x1-0.1*width || unicode.IsMark([]rune(accent.text)[0]) && middle == g.x1
+}
+
+// addAccent adds an accent to a letter.
+func addAccent(letter *string, mark rune) bool {
+	r, n := utf8.DecodeLastRuneInString(*letter)
+	switch {
+	case !unicode.IsLetter(r):
+		return false
+	case r == 'ı':
+		r = 'i'
+	case r == 'ȷ':
+		r = 'j'
+	}
+	*letter = norm.NFC.String((*letter)[:len(*letter)-n] + string(r) + string(mark))
+	return true
+}
+
+// endRow makes a row of the open glyphs.
+func (l *layout) endRow() {
+	if len(l.glyphs) == 0 {
+		return
+	}
+	if r, ok := newRow(l.glyphs); ok {
+		r.page = l.page
+		l.rows = append(l.rows, r)
+		l.bytes += rowBytes
+	}
+	l.glyphs = l.glyphs[:0]
+}
+
+// blank reports whether a text has no visible letter.
+func blank(text string) bool { return strings.TrimSpace(text) == "" }

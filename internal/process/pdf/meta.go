@@ -8,7 +8,7 @@ import (
 
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 
-	"hce/dc/internal/web/dates"
+	"hce/dc/internal/process/markup"
 	"hce/dc/internal/web/loosexml"
 )
 
@@ -19,26 +19,18 @@ func (d *document) readMeta(root types.Dict) {
 		info = d.dict(*d.table.Info)
 	}
 	xmp := readXMP(d.stream(root["Metadata"]))
+	d.tex = texPrograms.MatchString(d.text(info["Producer"]) + " " + d.text(info["Creator"]))
 	p := d.page
-	p.Title = title(cmp.Or(d.text(info["Title"]), xmp["title"]))
+	p.Title = cmp.Or(markup.OwnTitle(d.text(info["Title"])), markup.OwnTitle(xmp["title"]))
 	p.Author = cmp.Or(d.text(info["Author"]), xmp["creator"])
 	p.Description = cmp.Or(d.text(info["Subject"]), xmp["description"])
 	p.Keywords = cmp.Or(d.text(info["Keywords"]), xmp["subject"], xmp["keywords"])
 	p.Language = cmp.Or(d.text(root["Lang"]), xmp["language"])
-	if p.Date = parseDate(d.text(info["CreationDate"])); p.Date.IsZero() {
-		p.Date, _ = dates.Parse(xmp["createdate"])
+	p.Created = cmp.Or(parseDate(d.text(info["CreationDate"])), markup.Date(xmp["createdate"]))
+	p.Modified = cmp.Or(parseDate(d.text(info["ModDate"])), markup.Date(xmp["modifydate"]))
+	if p.Modified == p.Created {
+		p.Modified = ""
 	}
-}
-
-// producerTitle matches titles that a program made from the name of a file.
-var producerTitle = regexp.MustCompile(`(?i)^(?:untitled.*|microsoft (?:word|powerpoint|excel) - .*|[^ ]+\.(?:docx?|dvi|indd|odt|pdf|pptx?|ps|qxd|rtf|tex|txt|xlsx?))$`)
-
-// title returns a title. It returns "" for the name of a file.
-func title(text string) string {
-	if text = strings.TrimSpace(text); producerTitle.MatchString(text) {
-		return ""
-	}
-	return text
 }
 
 // readXMP reads the properties of an XMP packet by their local names. Values of lists are
@@ -82,19 +74,28 @@ func readXMP(text []byte) map[string]string {
 }
 
 // pdfDate matches D:YYYYMMDDHHmmSSOHH'mm' (ISO 32000-1 7.9.4).
-var pdfDate = regexp.MustCompile(`^(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(?:Z|([+-]\d{2})'?(\d{2})?)?`)
+var pdfDate = regexp.MustCompile(`^(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(?:(Z)|([+-]\d{2})'?(\d{2})?)?`)
 
-// parseDate returns the zero time for an invalid date. A date without a zone is UTC.
-func parseDate(text string) time.Time {
+// parseDate returns a date of ISO 8601, as far as it is stated. It returns "" for an invalid one.
+func parseDate(text string) string {
 	m := pdfDate.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
-		return time.Time{}
+		return ""
 	}
-	zone := cmp.Or(m[7], "+00") + cmp.Or(m[8], "00")
-	date := m[1] + cmp.Or(m[2], "01") + cmp.Or(m[3], "01") + cmp.Or(m[4], "00") + cmp.Or(m[5], "00") + cmp.Or(m[6], "00")
-	t, err := time.Parse("20060102150405-0700", date+zone)
-	if err != nil || t.Year() < 1970 {
-		return time.Time{}
+	date := m[1]
+	for i, separator := range []string{"-", "-", "T", ":", ":"} {
+		part := m[i+2]
+		if part == "" && i < 3 {
+			return markup.Date(date)
+		}
+		date += separator + cmp.Or(part, "00")
 	}
-	return t
+	zone := m[7]
+	if m[8] != "" {
+		zone = m[8] + ":" + cmp.Or(m[9], "00")
+	}
+	if _, err := time.Parse("2006-01-02T15:04:05", date); err != nil {
+		return ""
+	}
+	return markup.Date(date + zone)
 }

@@ -21,8 +21,12 @@ var errPassword = fmt.Errorf("%w: it is encrypted with a password", ErrDamaged)
 // map to Unicode. The page has the metadata.
 var ErrNoText = errors.New("the pages of the PDF have no text")
 
-// Read reads a PDF. An error wraps ErrDamaged or ErrNoText. Without an error the page may be
-// cut.
+// ErrLostText means that letters of the pages are missing in the text: their fonts, such as Type 3 fonts of
+// some programs, have no map to Unicode. The page has the other text.
+var ErrLostText = errors.New("fonts of the PDF have no map to Unicode")
+
+// Read reads a PDF. An error wraps ErrDamaged, ErrNoText or ErrLostText. Without an error the
+// page may be cut.
 func Read(body []byte) (page *markup.Page, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -32,7 +36,7 @@ func Read(body []byte) (page *markup.Page, err error) {
 	page, err = read(body)
 	if errors.Is(err, ErrDamaged) && !errors.Is(err, errPassword) {
 		// The library searches the objects of a file without cross-references, not of one with wrong ones.
-		if again, e := read(bytes.ReplaceAll(body, []byte("startxref"), []byte("startless"))); e == nil || errors.Is(e, ErrNoText) {
+		if again, e := read(bytes.ReplaceAll(body, []byte("startxref"), []byte("startless"))); !errors.Is(e, ErrDamaged) {
 			return again, e
 		}
 	}
@@ -54,12 +58,13 @@ func read(body []byte) (*markup.Page, error) {
 	if d.drawn == 0 {
 		return nil, fmt.Errorf("%w: it has no pages", ErrDamaged)
 	}
-	d.layout.writeTo(d.page)
+	d.layout.endRow()
+	newParagraphs(d.layout.rows).writeTo(d.page)
 	d.page.Cut = d.page.Cut || f.cut
 	if d.page.Len() == d.linkBytes {
 		return d.page, ErrNoText
 	}
-	return d.page, nil
+	return d.page, d.lostText()
 }
 
 // document is the state of one Read.
@@ -71,6 +76,31 @@ type document struct {
 	drawn     int           // pages
 	links     int
 	linkBytes int
+	tex       bool // TeX made the file
+	all       []*font
+}
+
+const (
+	// leastLost and lostShare are how many letters without a text are reported: symbols of formulas are
+	// few. Of Type 3 fonts, which have letters in many files, each is.
+	leastLost = 10
+	lostShare = 200
+)
+
+// lostText returns an ErrLostText if letters of the pages have no text.
+func (d *document) lostText() error {
+	glyphs, lost, pictures := 0, 0, 0
+	for _, f := range d.all {
+		glyphs += f.glyphs
+		lost += f.lost
+		if f.pictures {
+			pictures += f.lost
+		}
+	}
+	if pictures == 0 && (lost < leastLost || lost*lostShare < glyphs) {
+		return nil
+	}
+	return fmt.Errorf("%w: %d of %d letters", ErrLostText, lost, glyphs)
 }
 
 // pages draws all pages of a page tree, in their order.

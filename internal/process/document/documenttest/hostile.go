@@ -45,7 +45,17 @@ func Hostile() map[string]func() []byte {
 		"DOCX, bomb of tables": docx("<w:tbl><w:tr><w:tc><w:p>", many),
 		"DOCX, bomb of lists":  docx(`<w:p><w:pPr><w:numPr><w:ilvl w:val="8"/><w:numId w:val="1"/></w:numPr></w:pPr><w:r><w:t>a</w:t></w:r></w:p><w:p/>`, many/8),
 		"DOCX, entities":       docx(`<!DOCTYPE a [<!ENTITY a "`+strings.Repeat("x", 1000)+`"><!ENTITY b "&a;&a;">]><w:p><w:r><w:t>&b;</w:t></w:r></w:p>`, many/64),
-		"ZIP, many files":      manyFiles,
+		"PDF, rows of one letter": func() []byte {
+			return page("", "", []byte("BT /F1 9 Tf "+strings.Repeat("1 0 0 1 9 9 Tm (a)Tj 1 0 0 1 99 9 Tm (a-)Tj 1 0 0 1 9 1 Tm (a)Tj ", many/10)))
+		},
+		"PDF, letters from right to left": func() []byte {
+			return page("<60><60><05D0>\n", "", []byte("BT /F1 9 Tf ("+strings.Repeat("`a", many)+") Tj ET"))
+		},
+		"DOCX, bomb of formulas": docx("<w:p><m:oMath>"+strings.Repeat("<m:f><m:num>", 30)+"x", many/32),
+		"ODS, repeated cells": func() []byte {
+			return ZIP(map[string]string{"content.xml": "<x><spreadsheet><table>" + strings.Repeat(`<table-row number-rows-repeated="256"><table-cell number-columns-repeated="256"><p>x</p></table-cell></table-row>`, many/64) + "</table></spreadsheet></x>"})
+		},
+		"ZIP, many files": manyFiles,
 	}
 }
 
