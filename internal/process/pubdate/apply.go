@@ -35,7 +35,7 @@ func Apply(r *result.Result, s Sources, rules Rules) Resolved {
 			s.Others = append(s.Others, t.First())
 		}
 		if at, ok := s.Read(t.First(), rules); ok {
-			others = append(others, service(t.Name+normalized, at.Format(wire.DateLayout)))
+			others = append(others, service(t.Name+normalized, at.Wall().Format(wire.DateLayout)))
 		}
 	}
 	found := Resolve(s, rules)
@@ -43,6 +43,7 @@ func Apply(r *result.Result, s Sources, rules Rules) Resolved {
 		r.Add(t)
 	}
 	r.Remove(zoneTag)
+	r.Assumed = found.Assumed
 	if found.Date == "" {
 		return found
 	}

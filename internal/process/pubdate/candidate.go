@@ -42,9 +42,17 @@ type Candidate struct {
 	// Text is the date as written. Only its first MaxText bytes are read.
 	Text string
 
+	// Before is the end of the visible text before a Time or Element: of its line, or of the short line
+	// before it. It tells "Updated" from "Published". Its last 40 bytes count.
+	Before string
+
 	// Line is how many lines the place lies behind the line of the title, negative before it. It
 	// counts for Time, Element and Visible.
 	Line int
+
+	// Inside says that the place is inside of the chosen lines of the article, or at most 6 lines
+	// around them.
+	Inside bool
 }
 
 // MaxText bounds the text of a candidate, in bytes. Lines of Visible above it are no candidates.
@@ -56,6 +64,9 @@ type Page struct {
 
 	// Language is the language tag of the page, or "". It says what 03/04/2015 means.
 	Language string
+
+	// List says that the page is a list of other pages: dates of its places are theirs.
+	List bool
 }
 
 // Chosen are the dates of a page. A zero Value is a date that the page does not state.

@@ -29,22 +29,20 @@ const (
 )
 
 // rank returns what a candidate is a date of, and its rank.
-func (c *Candidate) rank() (role, int) {
+func (c *Candidate) rank(page Page) (r role, rank int) {
 	switch c.Source {
 	case JSONLD:
-		return c.rankData()
+		r, rank = c.rankData()
 	case Microdata:
-		return c.rankItem()
+		r, rank = c.rankItem()
 	case Meta:
-		if n, ok := metaNames[strings.ToLower(c.Name)]; ok {
-			return n.role, n.rank
-		}
+		r, rank = c.rankMeta()
 	case Time, Element, Visible:
-		return c.rankPlace()
+		return c.rankPlace(page)
 	case URL:
-		return ofPublication, pathOfURL
+		r, rank = ofPublication, pathOfURL
 	}
-	return ofNothing, 0
+	return r, rank * 100
 }
 
 // Roles of objects that are not the page.
@@ -120,6 +118,24 @@ func (c *Candidate) rankItem() (role, int) {
 	return r, rank
 }
 
+// rankMeta ranks a meta element by its name.
+func (c *Candidate) rankMeta() (role, int) {
+	name := strings.ToLower(c.Name)
+	if n, ok := metaNames[name]; ok {
+		return n.role, n.rank
+	}
+	if !strings.Contains(name, "date") && !strings.Contains(name, "time") {
+		return ofNothing, 0
+	}
+	switch {
+	case strings.Contains(name, "modif"), strings.Contains(name, "updat"), strings.Contains(name, "revis"):
+		return ofChange, anyMeta + 9
+	case strings.Contains(name, "publi"), strings.Contains(name, "issued"):
+		return ofPublication, anyMeta + 9
+	}
+	return ofNothing, 0
+}
+
 type metaName struct {
 	role role
 	rank int
@@ -131,7 +147,6 @@ var metaNames = func() map[string]metaName {
 	add := func(r role, rank int, list string) {
 		for name := range strings.FieldsSeq(list) {
 			names[name] = metaName{r, rank}
-			rank++
 		}
 	}
 	add(ofPublication, articleMeta, `article:published_time article:published og:published_time article.published datepublished`)
@@ -143,12 +158,8 @@ var metaNames = func() map[string]metaName {
 	return names
 }()
 
-// Words of class and id.
-var (
-	commentWords = setOf(`comment comments reply replies respond related teaser teasers promo recommended event events review reviews footer copyright expires expiry deadline birth`)
-	changeWords  = setOf(`updated modified modify update lastmod revised changed datemodified modification edited`)
-	publishWords = setOf(`published publish pubdate posted datepublished publication issued created`)
-)
+// labelBonus is what a label of a publication is worth.
+const labelBonus = 500
 
 // Lines around the title in which a page says when it was written.
 const (
@@ -157,51 +168,35 @@ const (
 )
 
 // rankPlace ranks an element or a line near the title.
-func (c *Candidate) rankPlace() (role, int) {
-	comment, change, publish := false, false, false
-	eachWord(c.Name, func(word string) {
-		comment = comment || commentWords[word]
-		change = change || changeWords[word]
-		publish = publish || publishWords[word]
-	})
+func (c *Candidate) rankPlace(page Page) (role, int) {
+	named := unlabelled
+	if c.Source != Visible {
+		named = labelOfNames(c.Name)
+	}
+	if l := labelBefore(c.Before); l != unlabelled && named != foreign {
+		named = l
+	}
 	rank := map[Source]int{Time: timeElement, Element: dateElement, Visible: lineOfText}[c.Source]
+	near := c.Line >= firstLine && c.Line <= lastLine
 	switch {
-	case comment, c.Line < firstLine, c.Line > lastLine:
+	case named == foreign, !near && !c.Inside && named == unlabelled, page.List:
 		return ofNothing, 0
-	case change && !publish:
+	case !near && c.Inside:
+		rank += 20
+	case !near:
+		rank += 30
+	}
+	rank *= 100
+	if c.Line < 0 {
+		rank += min(-2*c.Line, 99)
+	} else {
+		rank += min(c.Line, 99)
+	}
+	switch named {
+	case changed:
 		return ofChange, rank
-	case publish:
-		rank -= 5
+	case published:
+		rank -= labelBonus
 	}
 	return ofPublication, rank
-}
-
-// eachWord calls do with the words of class names, in lower case: entry-date, entryDate and
-// entry_date have two.
-func eachWord(text string, do func(word string)) {
-	var word []byte
-	lower := false
-	flush := func() {
-		if len(word) > 0 {
-			do(string(word))
-			word = word[:0]
-		}
-	}
-	for i := range len(text) {
-		b := text[i]
-		upper := b >= 'A' && b <= 'Z'
-		if upper && lower {
-			flush()
-		}
-		lower = b >= 'a' && b <= 'z'
-		if upper {
-			b |= 0x20
-		}
-		if b >= 'a' && b <= 'z' || b >= 0x80 {
-			word = append(word, b)
-		} else {
-			flush()
-		}
-	}
-	flush()
 }

@@ -5,11 +5,10 @@ import (
 	"hce/dc/internal/web/dates"
 )
 
-// ofURL reads the day in the path of a URL.
-func ofURL(text string) (dates.Value, bool) {
-	t := content.URLDate(text)
-	if t.IsZero() {
-		return dates.Value{}, false
+// ofURL reads the day in the path of a URL; zero without one.
+func ofURL(text string) (v dates.Value) {
+	if t := content.URLDate(text); !t.IsZero() {
+		v = dates.DayOf(t)
 	}
-	return dates.DayOf(t), true
+	return v
 }

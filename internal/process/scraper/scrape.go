@@ -444,7 +444,7 @@ func (s *scrape) dates(r *result.Result, p *part) pubdate.Resolved {
 	if s.Entry {
 		return p.found
 	}
-	sources := pubdate.Sources{URL: s.URL, Now: s.Now, Evaluate: s.evaluate()}
+	sources := pubdate.Sources{URL: s.URL, Now: s.Now, Fetched: s.Fetched, Evaluate: s.evaluate()}
 	if feed := s.header("X-pubdateRssFeed"); feed != "" {
 		sources.Feed, _ = time.Parse(time.DateTime, feed)
 	}
@@ -455,7 +455,7 @@ func (s *scrape) dates(r *result.Result, p *part) pubdate.Resolved {
 	if found.Source == pdate.Now && !s.rules.dateAsked { // the page has no date
 		r.Remove("pubdate")
 		r.Remove("pubdate_tz")
-		found.Date, found.Source = "", 0
+		found.Date, found.Source, r.Assumed = "", 0, false
 		found.Steps = append(found.Steps, "only the current time is left: no tag pubdate is stored, and PDate is the date of the last change")
 	}
 	return found

@@ -53,16 +53,22 @@ func wallOf(t time.Time) time.Time {
 // zero Value if clock is not a date.
 func Stored(clock, zone string) Value {
 	t, err := time.Parse(time.DateTime, clock)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Value{}
-	}
-	if offset, ok := Zone(zone); ok {
-		return Value{wall: t, offset: int32(offset / time.Second), precision: Instant}
-	}
-	if t.Equal(t.Truncate(24 * time.Hour)) {
+	case zone == "" && t.Equal(t.Truncate(24*time.Hour)):
 		return DayOf(t)
 	}
-	return ClockOf(t)
+	return ClockOf(t).WithZone(zone)
+}
+
+// WithZone returns the moment at which a clock of the zone shows v. v is returned unchanged if it has a
+// zone, if it is no date, and if zone is none that Zone knows.
+func (v Value) WithZone(zone string) Value {
+	if offset, ok := Zone(zone); ok && v.precision != None && v.precision != Instant {
+		v.offset, v.precision = int32(offset/time.Second), Instant
+	}
+	return v
 }
 
 // Precision returns how much the source states.
@@ -109,3 +115,6 @@ func (v Value) String() string {
 	}
 	return at.Format(layouts[v.precision])
 }
+
+// MarshalText returns the form of String.
+func (v Value) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
