@@ -4,8 +4,9 @@ import (
 	"html"
 	"net/url"
 	"strings"
-	"time"
 	"unicode"
+
+	"hce/dc/internal/web/dates"
 )
 
 const (
@@ -19,8 +20,8 @@ const (
 type Page struct {
 	Title, Author, Description, Keywords, Language string
 
-	Date time.Time // of the document; zero: unknown
-	Cut  bool      // parts of the document are missing, because it exceeds a limit
+	Date dates.Value // of the document; zero: unknown
+	Cut  bool        // parts of the document are missing, because it exceeds a limit
 
 	body strings.Builder
 }
@@ -77,9 +78,7 @@ func (p *Page) HTML() []byte {
 	meta("author", p.Author)
 	meta("description", p.Description)
 	meta("keywords", p.Keywords)
-	if !p.Date.IsZero() {
-		meta("date", p.Date.Format(time.RFC3339))
-	}
+	meta("date", p.Date.String())
 	b.WriteString("</head><body>\n")
 	b.WriteString(p.body.String())
 	b.WriteString("</body></html>\n")

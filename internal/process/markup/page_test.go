@@ -4,10 +4,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hce/dc/internal/web/dates"
 )
 
 func TestHTML(t *testing.T) {
-	p := Page{Title: ` A "title" <b> `, Author: "Ann\x00 Bell", Keywords: "a; b", Language: "en", Date: time.Date(2024, 5, 17, 8, 0, 0, 0, time.UTC)}
+	p := Page{Title: ` A "title" <b> `, Author: "Ann\x00 Bell", Keywords: "a; b", Language: "en", Date: dates.InstantOf(time.Date(2024, 5, 17, 8, 0, 0, 0, time.UTC))}
 	p.Block("h2", "Moon & sun")
 	p.Raw(Anchor("http://a.example/?a=1&b=2") + Text("x\xffy\u00ad\tz") + "</a>")
 	want := `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A &#34;title&#34; &lt;b&gt;</title>` +

@@ -3,10 +3,9 @@ package office
 import (
 	"errors"
 	"strings"
-	"time"
 
 	"hce/dc/internal/process/markup"
-	"hce/dc/internal/web/dates"
+	"hce/dc/internal/web/datetext"
 	"hce/dc/internal/web/loosexml"
 )
 
@@ -100,20 +99,8 @@ func setMeta(page *markup.Page, name, value string) {
 	case "language":
 		set(&page.Language)
 	case "created", "creation-date":
-		page.Date = parseDate(value)
+		page.Date, _ = datetext.Read(value, datetext.Options{})
 	}
-}
-
-// parseDate reads an ISO 8601 date. OpenDocument writes nine digits of fractions.
-func parseDate(text string) time.Time {
-	if t, ok := dates.Parse(text); ok {
-		return t
-	}
-	if whole, _, found := strings.Cut(text, "."); found {
-		t, _ := dates.Parse(whole)
-		return t
-	}
-	return time.Time{}
 }
 
 // attr returns the value of the attribute with a local name, or "".

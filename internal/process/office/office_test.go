@@ -110,7 +110,7 @@ func TestODF(t *testing.T) {
 		})
 	}
 	page, err := Read(content(""))
-	if err != nil || page.Title != "Tides" || page.Author != "Carl Dorn" || page.Keywords != "sea;moon" || page.Date.Format("2006-01-02 15:04:05") != "2024-05-17 10:11:12" {
+	if err != nil || page.Title != "Tides" || page.Author != "Carl Dorn" || page.Keywords != "sea;moon" || page.Date.Wall().Format("2006-01-02 15:04:05") != "2024-05-17 10:11:12" {
 		t.Errorf("%+v, %v", page, err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 
@@ -26,7 +25,7 @@ func (d *document) readMeta(root types.Dict) {
 	p.Keywords = cmp.Or(d.text(info["Keywords"]), xmp["subject"], xmp["keywords"])
 	p.Language = cmp.Or(d.text(root["Lang"]), xmp["language"])
 	if p.Date = parseDate(d.text(info["CreationDate"])); p.Date.IsZero() {
-		p.Date, _ = dates.Parse(xmp["createdate"])
+		p.Date, _ = dates.ParseISO(xmp["createdate"])
 	}
 }
 
@@ -82,19 +81,27 @@ func readXMP(text []byte) map[string]string {
 }
 
 // pdfDate matches D:YYYYMMDDHHmmSSOHH'mm' (ISO 32000-1 7.9.4).
-var pdfDate = regexp.MustCompile(`^(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(?:Z|([+-]\d{2})'?(\d{2})?)?`)
+var pdfDate = regexp.MustCompile(`^(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(Z|[+-]\d{2})?'?(\d{2})?`)
 
-// parseDate returns the zero time for an invalid date. A date without a zone is UTC.
-func parseDate(text string) time.Time {
+// parseDate returns what the text states; zero for an invalid date and for a year alone.
+func parseDate(text string) dates.Value {
 	m := pdfDate.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
-		return time.Time{}
+		return dates.Value{}
 	}
-	zone := cmp.Or(m[7], "+00") + cmp.Or(m[8], "00")
-	date := m[1] + cmp.Or(m[2], "01") + cmp.Or(m[3], "01") + cmp.Or(m[4], "00") + cmp.Or(m[5], "00") + cmp.Or(m[6], "00")
-	t, err := time.Parse("20060102150405-0700", date+zone)
-	if err != nil || t.Year() < 1970 {
-		return time.Time{}
+	date := m[1] + "-" + m[2]
+	if m[3] != "" {
+		date += "-" + m[3]
 	}
-	return t
+	if m[4] != "" {
+		date += "T" + m[4] + ":" + cmp.Or(m[5], "00") + ":" + cmp.Or(m[6], "00") + m[7]
+		if m[7] != "" && m[7] != "Z" {
+			date += ":" + cmp.Or(m[8], "00")
+		}
+	}
+	v, ok := dates.ParseISO(date)
+	if !ok || v.Wall().Year() < 1970 {
+		return dates.Value{}
+	}
+	return v
 }

@@ -45,6 +45,12 @@ func (c *Candidate) rank(page Page) (r role, rank int) {
 	return r, rank * 100
 }
 
+// IsPublication reports whether the candidate would be a date of publication of its page.
+func (c Candidate) IsPublication() bool {
+	r, _ := c.rank(Page{})
+	return r == ofPublication
+}
+
 // Roles of objects that are not the page.
 var foreignRoles = setOf(`comment comments review reviews reviewrating suggestedanswer acceptedanswer answer image associatedmedia
 	publisher author creator editor contributor isbasedon citation mentions haspart itemlistelement blogpost about logo audio

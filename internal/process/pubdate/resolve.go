@@ -23,6 +23,8 @@ type Sources struct {
 	// Fetched is when the page was fetched; zero: Now. Relative dates count from it.
 	Fetched time.Time
 
+	Modified dates.Value // when the page says that it was changed; zero: it does not say so
+
 	DublinCore string   // the tag dc_date. It counts if PubDate is blank
 	PubDate    string   // the tag pubdate
 	Others     []string // other tags of type datetime, used if PubDate is not a date

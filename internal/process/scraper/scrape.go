@@ -251,6 +251,7 @@ func (s *scrape) selected() []*template.Template {
 // extract runs the templates and keeps the results of one of them.
 func (s *scrape) extract(text []byte) []part {
 	s.page = article.NewPage(s.rules.text.Prepare(text), s.URL, s.Base)
+	s.page.Fetched = cmp.Or(s.Fetched, s.Now)
 	list := s.selected()
 	candidates := make([][]part, len(list))
 	firsts := make([]result.Result, len(list))
@@ -447,6 +448,9 @@ func (s *scrape) dates(r *result.Result, p *part) pubdate.Resolved {
 	sources := pubdate.Sources{URL: s.URL, Now: s.Now, Fetched: s.Fetched, Evaluate: s.evaluate()}
 	if feed := s.header("X-pubdateRssFeed"); feed != "" {
 		sources.Feed, _ = time.Parse(time.DateTime, feed)
+	}
+	if s.page != nil {
+		sources.Modified = s.page.Modified()
 	}
 	found := pubdate.Apply(r, sources, s.rules.dates)
 	for _, err := range found.Errs {
