@@ -40,6 +40,29 @@ func TestChoose(t *testing.T) {
 			{Source: JSONLD, Type: "NewsArticle", Name: "datePublished", Text: "2024-07-01"},
 		}, "2024-07-01", "2024-07-03T10:00:00Z"},
 		{"an update alone", []Candidate{{Source: Meta, Name: "article:modified_time", Text: "2024-07-03"}}, "", "2024-07-03"},
+		{"published and updated in one line", []Candidate{{Source: Visible, Text: "Updated: 3 July 2024 | Published: 1 July 2024, 10:30"}}, "2024-07-01T10:30:00", "2024-07-03"},
+		{"the update behind the date", []Candidate{{Source: Visible, Text: "By Ann Bell, 1 July 2024. Zuletzt aktualisiert 3.7.2024"}}, "2024-07-01", "2024-07-03"},
+		{"a label before an element", []Candidate{{Source: Time, Before: "Last updated on", Text: "2024-07-03"}}, "", "2024-07-03"},
+		{"a class of an update", []Candidate{{Source: Time, Name: "entry-dateModified", Text: "2024-07-03"}}, "", "2024-07-03"},
+		{"a class of both is the publication", []Candidate{{Source: Time, Name: "entry-date published updated", Text: "2024-07-03"}}, "2024-07-03", ""},
+		{"a label counts more than the distance", []Candidate{
+			{Source: Time, Text: "2024-07-04"}, {Source: Time, Before: "Posted:", Line: 5, Text: "2024-07-03"},
+		}, "2024-07-03", ""},
+		{"the place next to the title", []Candidate{{Source: Time, Line: -5, Text: "2024-07-04"}, {Source: Time, Line: 1, Text: "2024-07-03"}}, "2024-07-03", ""},
+		{"far from the title and the article", []Candidate{{Source: Time, Line: 80, Text: "2024-07-04"}}, "", ""},
+		{"at the end of the article", []Candidate{{Source: Time, Line: 80, Inside: true, Text: "2024-07-04"}}, "2024-07-04", ""},
+		{"a related page", []Candidate{{Source: Element, Name: "related-card__date", Text: "2024-07-04"}}, "", ""},
+		{"a deadline", []Candidate{{Source: Visible, Text: "Deadline to apply: July 4, 2024"}}, "", ""},
+		{"the release of a product", []Candidate{{Source: Visible, Text: "Release date: 4 July 2024"}}, "", ""},
+		{"a period", []Candidate{{Source: Visible, Text: "1/27/2024 - 3/24/2024"}}, "", ""},
+		{"a sentence with a date", []Candidate{{Source: Visible, Text: "The end of the season for most of us is April 15, 2024, and if you are late then you still have some choices."}}, "", ""},
+		{"no year", []Candidate{{Source: Visible, Text: "4 July"}}, "", ""},
+		{"a name with publi and date", []Candidate{{Source: Meta, Name: "w-published-date", Text: "2024-07-04"}}, "2024-07-04", ""},
+		{"another meta element", []Candidate{{Source: Meta, Name: "expiration_date", Text: "2024-07-04"}}, "", ""},
+		{"milliseconds", []Candidate{{Source: Meta, Name: "date", Text: "1719999999000"}}, "2024-07-03T09:46:39Z", ""},
+		{"the zero of a program", []Candidate{{Source: Meta, Name: "date", Text: "1970-01-01T00:00:00Z"}}, "", ""},
+		{"a video in an article", []Candidate{{Source: JSONLD, Type: "VideoObject", Role: "video", Name: "uploadDate", Text: "2024-07-04"}}, "", ""},
+		{"types with addresses", []Candidate{{Source: Microdata, Type: "http://schema.org/BlogPosting", Name: "datePublished", Text: "2024-07-04"}}, "2024-07-04", ""},
 		{"the day in the address", []Candidate{{Source: URL, Text: "https://news.example/2024/05/17/a"}}, "2024-05-17", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -48,5 +71,45 @@ func TestChoose(t *testing.T) {
 				t.Errorf("%q, modified %q", c.Published, c.Modified)
 			}
 		})
+	}
+}
+
+func TestChooseOnList(t *testing.T) {
+	all := []Candidate{{Source: Time, Text: "2024-07-03"}, {Source: Visible, Text: "3 July 2024"}}
+	if c := Choose(all, Page{List: true}); !c.Published.IsZero() {
+		t.Errorf("the date of a teaser: %v", c.Published)
+	}
+}
+
+func TestChooseReadsTheLanguage(t *testing.T) {
+	all := []Candidate{{Source: Visible, Text: "03/07/2024"}}
+	for language, want := range map[string]string{"en": "2024-03-07", "en-GB": "2024-07-03", "fr": "2024-07-03"} {
+		if c := Choose(all, Page{Language: language}); c.Published.String() != want || c.Text != "03/07/2024" || c.Source != Visible {
+			t.Errorf("%s: %+v", language, c)
+		}
+	}
+}
+
+func FuzzChoose(f *testing.F) {
+	f.Add(uint8(5), "updated", "Article", "Published 3 July 2024 updated", "Posted")
+	f.Fuzz(func(t *testing.T, source uint8, name, kind, text, before string) {
+		c := Choose([]Candidate{{Source: Source(source % 7), Name: name, Type: kind, Text: text, Before: before}}, fetched)
+		if c.Published.After(fetched.Now) || c.Modified.After(fetched.Now) {
+			t.Errorf("%q: %v, %v", text, c.Published, c.Modified)
+		}
+	})
+}
+
+func BenchmarkChoose(b *testing.B) {
+	all := []Candidate{
+		{Source: JSONLD, Type: "WebPage", Name: "datePublished", Text: "2024-07-01T10:00:00+00:00"},
+		{Source: Meta, Name: "article:published_time", Text: "2024-07-01T10:00:00+00:00"},
+		{Source: Time, Name: "entry-date published", Text: "2024-07-01T10:00:00+00:00"},
+		{Source: Visible, Text: "By Ann Bell, 1 July 2024"},
+		{Source: URL, Text: "https://news.example/2024/07/01/a"},
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		Choose(all, fetched)
 	}
 }
