@@ -343,8 +343,8 @@ func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 }
 
 // feedDate returns the date of the feed entry that led to the page: PDate of a row that was never
-// crawled. Later PDate may be the time of a fetch instead. It is kept if it is none of the dates that
-// the crawler and the processor use by default without a date of the page.
+// crawled. Later PDate may be the time of a fetch instead. It is kept if it differs from the
+// dates that the crawler and the processor use by default without a date of the page.
 func (p page) feedDate() wire.Date {
 	row := &p.row
 	if row.Crawled == 0 || p.settings.dates == pdate.Default && row.PDate != row.LastModified && row.PDate != row.TcDate && row.PDate != row.UDate {

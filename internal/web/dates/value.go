@@ -63,7 +63,7 @@ func Stored(clock, zone string) Value {
 }
 
 // WithZone returns the moment at which a clock of the zone shows v. v is returned unchanged if it has a
-// zone, if it is no date, and if zone is none that Zone knows.
+// zone, if it is no date, and if Zone does not know zone.
 func (v Value) WithZone(zone string) Value {
 	if offset, ok := Zone(zone); ok && v.precision != None && v.precision != Instant {
 		v.offset, v.precision = int32(offset/time.Second), Instant
