@@ -12,7 +12,6 @@ package extract
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"hce/dc/internal/process/article"
 	"hce/dc/internal/process/document"
@@ -26,6 +25,7 @@ type Page struct {
 	Title       string   `json:"title"`
 	Author      string   `json:"author,omitempty"`   // several authors are separated by "; "
 	Date        string   `json:"date,omitempty"`     // of publication, as docs/dates.md writes it; "": the page states none
+	Modified    string   `json:"modified,omitempty"` // the last change in the form of Date; "": the page states none
 	Language    string   `json:"language,omitempty"` // a tag such as "en" or "pt-BR"
 	Description string   `json:"description,omitempty"`
 	Canonical   string   `json:"canonical,omitempty"` // absolute URL
@@ -100,8 +100,6 @@ func pageOf(a *article.Article, url string) Page {
 		URL: url, Title: a.Title, Author: a.Author, Language: a.Language, Description: a.Description, Canonical: a.Canonical,
 		Keywords: a.Keywords, Text: a.Text, Markdown: a.Markdown, Links: a.Links, Media: a.Media, Whole: a.Whole,
 	}
-	if !a.Date.IsZero() {
-		p.Date = a.Date.Format(time.RFC3339)
-	}
+	p.Date, p.Modified = a.Date.String(), a.Modified.String()
 	return p
 }

@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
+	"hce/dc/internal/web/pdate"
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/web/tidy"
 	"hce/dc/internal/wire"
@@ -189,7 +190,7 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	}
 	u.LastModified = wire.DateOf(lastModified)
 	u.PDate = wire.DateOf(content.PDate(p.settings.dates, content.Sources{
-		URL: u.URL, Feed: timeOf(p.row.PDate), Header: p.Header, Modified: lastModified,
+		URL: u.URL, Feed: timeOf(p.feedDate()), Header: p.Header, Modified: lastModified,
 	}))
 	p.item.baseURL = p.FinalURL
 	if base, err := canonical.Canonical(p.FinalURL); err == nil {
@@ -341,6 +342,17 @@ func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 	}
 }
 
+// feedDate returns the date of the feed entry that led to the page: PDate of a row that was never
+// crawled. Later PDate may be the time of a fetch instead. It is kept if it differs from the
+// dates that the crawler and the processor use by default without a date of the page.
+func (p page) feedDate() wire.Date {
+	row := &p.row
+	if row.Crawled == 0 || p.settings.dates == pdate.Default && row.PDate != row.LastModified && row.PDate != row.TcDate && row.PDate != row.UDate {
+		return row.PDate
+	}
+	return ""
+}
+
 // addExchange adds response headers, request and cookies as files, as the site configures
 // (docs/spec/steps.md 1 #19, #20).
 func (r *batchRun) addExchange(out *outcome, p page) {
@@ -348,8 +360,8 @@ func (r *batchRun) addExchange(out *outcome, p page) {
 		head := headerText(p.Header, "")
 		if p.settings.feeds() && p.item.parent != "" {
 			head = append(head, "X-feed_url: "+clipLine(p.item.parent)+"\r\n"...)
-			if p.row.PDate != "" {
-				head = append(head, "X-pubdateRssFeed: "+string(p.row.PDate)+"\r\n"...)
+			if date := p.feedDate(); date != "" {
+				head = append(head, "X-pubdateRssFeed: "+string(date)+"\r\n"...)
 			}
 		}
 		if p.item.baseURL != "" {

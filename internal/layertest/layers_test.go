@@ -78,10 +78,10 @@ var arrows = map[string][]string{
 	"process/office":   {"process/markup"},
 	"process/pdf":      {"process/markup"},
 
-	"process/metadata":  {"process/outline"},
+	"process/metadata":  {"process/outline", "process/pubdate"},
 	"process/choice":    {"process/metadata", "process/outline"},
 	"process/writer":    {"process/outline"},
-	"process/article":   {"process/choice", "process/language", "process/metadata", "process/outline", "process/writer"},
+	"process/article":   {"process/choice", "process/language", "process/metadata", "process/outline", "process/pubdate", "process/writer"},
 	"process/extractor": {"process/article", "process/author"},
 
 	"daemon/broker":                {"daemon/bus"},

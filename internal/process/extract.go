@@ -147,6 +147,9 @@ func (j *Job) describe(it *item) *scraper.Page {
 		CrawlingTime: time.Duration(row.CrawlingTime) * time.Millisecond, Mask: row.ErrorMask,
 		Now: j.Now(), Base: it.BaseURL, Room: -1,
 	}
+	if at, ok := row.TcDate.Time(); ok && at.Before(p.Now) { // of the fetch, or of an earlier processing
+		p.Fetched = at
+	}
 	if set.needs.Fields {
 		p.Fields = fields(row)
 	}

@@ -63,7 +63,7 @@ type Document struct {
 	MIMEType    string    `json:"mimeType,omitempty"`
 	Size        int64     `json:"size"`               // bytes
 	Language    string    `json:"language,omitempty"` // ISO 639-1; "" for unknown
-	Date        time.Time `json:"date,omitzero"`      // of publication, else of the last change, else of the discovery
+	Date        time.Time `json:"date,omitzero"`      // of publication, in UTC; zero if the page does not state it. A day is its midnight
 	Seen        time.Time `json:"seen,omitzero"`      // last visit of a crawler
 	Hash        string    `json:"hash,omitempty"`     // of the content: equal for duplicates
 	Version     string    `json:"version,omitempty"`  // changes with the stored content

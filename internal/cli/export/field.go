@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/parquetfile"
+	"hce/dc/internal/web/dates"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/result"
 )
@@ -17,7 +17,7 @@ import (
 type field struct {
 	kind  parquetfile.Kind // text, unless set
 	needs pages.Needs
-	// value returns a string, an int64, a moment, a list of strings, objects, or nil for a missing moment.
+	// value returns a string, an int64, a dates.Value, a list of strings, objects, or nil for a missing date.
 	value func(p *pages.Page, s Settings) any
 }
 
@@ -36,7 +36,7 @@ var fields = map[string]field{
 	"contentMd5":   {value: func(p *pages.Page, _ Settings) any { return p.RawContentMd5 }}, // of what the server sent
 	"crawled":      {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.UDate) }},
 	"found":        {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.CDate) }},
-	"modified":     {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.LastModified) }},
+	"modified":     {kind: parquetfile.Time, needs: pages.Processed | pages.Headers, value: func(p *pages.Page, _ Settings) any { return stated(p.Modified()) }},
 	"errors":       {kind: parquetfile.Texts, value: func(p *pages.Page, _ Settings) any { return p.ErrorMask.Names() }},
 	"milliseconds": {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.CrawlingTime }},
 	"linksInside":  {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.LinksI }},
@@ -55,14 +55,10 @@ var fields = map[string]field{
 		}
 		return p.Text("content_encoded")
 	}},
-	"date": {kind: parquetfile.Time, needs: pages.Processed, value: func(p *pages.Page, _ Settings) any {
-		if date := wire.Date(p.Text("pubdate")); date != "" {
-			return stamp(date)
-		}
-		return stamp(p.PDate)
-	}},
-	"links": values("links"),
-	"html":  {needs: pages.Raw, value: func(p *pages.Page, _ Settings) any { return strings.ToValidUTF8(string(p.Raw), "\uFFFD") }},
+	"date":     {kind: parquetfile.Time, needs: pages.Processed, value: func(p *pages.Page, _ Settings) any { return stated(p.Published()) }},
+	"dateText": {needs: pages.Processed, value: func(p *pages.Page, _ Settings) any { return p.Published().String() }},
+	"links":    values("links"),
+	"html":     {needs: pages.Raw, value: func(p *pages.Page, _ Settings) any { return strings.ToValidUTF8(string(p.Raw), "\uFFFD") }},
 }
 
 // tagPrefix begins the names of further columns, one for each tag of a processed page.
@@ -80,7 +76,9 @@ func fieldOf(name string) field {
 // Columns of the tables, unless the user chooses.
 var (
 	jsonFields = []string{"url", "title", "text", "author", "date", "language", "description", "status", "httpCode", "contentType", "size", "depth", "crawled", "errors", "urlMd5"}
-	csvFields  = []string{"url", "title", "author", "date", "language", "status", "httpCode", "contentType", "size", "depth", "crawled", "errors"}
+	// A timestamp does not say whether a time is stated, so Parquet has its text too.
+	parquetFields = slices.Insert(slices.Clone(jsonFields), slices.Index(jsonFields, "date")+1, "dateText")
+	csvFields     = []string{"url", "title", "author", "date", "language", "status", "httpCode", "contentType", "size", "depth", "crawled", "errors"}
 )
 
 // FieldNames are the names of all columns but those of tags.
@@ -125,17 +123,20 @@ func (o objects) texts() []string {
 	return list
 }
 
-// moment is a time in UTC and whole seconds. It prints itself in RFC 3339.
-type moment struct{ time.Time }
-
-func (m moment) String() string { return m.Format(time.RFC3339) }
-
-// stamp returns the moment of a date, nil without one.
+// stamp returns the moment of a date of the row, nil without one.
 func stamp(d wire.Date) any {
 	if at, ok := d.Time(); ok {
-		return moment{at.UTC().Truncate(time.Second)}
+		return dates.InstantOf(at)
 	}
 	return nil
+}
+
+// stated returns a date that a page states, nil without one.
+func stated(v dates.Value) any {
+	if v.IsZero() {
+		return nil
+	}
+	return v
 }
 
 // statusNames are the names of the status of a URL (docs/spec/objects.md 5.3).

@@ -67,10 +67,10 @@ type Format struct {
 var Formats = []Format{
 	{Name: "jsonl", About: "one JSON object for each page and line", Fields: true, Needs: needsOf(jsonFields), Open: newJSONL},
 	{Name: "csv", About: "a table with a header line (RFC 4180)", Fields: true, Needs: needsOf(csvFields), Open: newCSV},
-	{Name: "parquet", About: "a table in Apache Parquet, with typed columns", Fields: true, Needs: needsOf(jsonFields), Open: newParquet},
+	{Name: "parquet", About: "a table in Apache Parquet, with typed columns", Fields: true, Needs: needsOf(parquetFields), Open: newParquet},
 	{Name: "md", About: "a folder with one Markdown file for each processed page", Folder: true, Needs: needs(pages.Processed), Open: newMarkdown, Where: processed},
 	{Name: "files", About: "a folder with all that was received, images too, named by the URLs; text is in UTF-8", Folder: true, Needs: needs(pages.Raw), Open: newFiles, Where: AsReceived},
-	{Name: "sitemap", About: "a sitemap (sitemaps.org) of the HTML pages", Needs: needs(0), Open: newSitemap, Where: html},
+	{Name: "sitemap", About: "a sitemap (sitemaps.org) of the HTML pages", Needs: needs(pages.Processed | pages.Headers), Open: newSitemap, Where: html},
 	{Name: "warc", About: "an archive (WARC 1.1) of all that was received, images too; compressed if the name ends with .gz", Needs: needs(pages.Raw | pages.Headers | pages.Requests), Open: newWARC, Where: AsReceived},
 	{Name: "wacz", About: "an archive (WACZ 1.1.1) that a browser shows: the file of warc with an index", File: true, Needs: needs(pages.Raw | pages.Headers | pages.Requests | pages.Processed), Open: newWACZ, Where: AsReceived},
 }

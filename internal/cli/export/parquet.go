@@ -3,13 +3,15 @@ package export
 import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/parquetfile"
+	"hce/dc/internal/web/dates"
 )
 
 // RowGroup is the size of the values of a row group, in bytes: what a kill costs at most, and a
 // measure of the memory. Tests make it smaller.
 var RowGroup int64 = 16 << 20
 
-// parquet writes a table in Parquet, with the values of jsonl.
+// parquet writes a table in Parquet, with the values of jsonl. A date is a moment in UTC: a day is its
+// midnight, and a time without a zone counts as UTC. The column dateText says what is stated.
 type parquet struct {
 	w      *parquetfile.Writer
 	fields []string
@@ -18,7 +20,7 @@ type parquet struct {
 }
 
 func newParquet(out Output, s Settings) (Writer, error) {
-	t := &parquet{fields: s.chosen(jsonFields), s: s}
+	t := &parquet{fields: s.chosen(parquetFields), s: s}
 	var columns []parquetfile.Column
 	for _, name := range t.fields {
 		columns = append(columns, parquetfile.Column{Name: name, Kind: fieldOf(name).kind})
@@ -33,8 +35,8 @@ func (t *parquet) Page(p *pages.Page) error {
 	for _, name := range t.fields {
 		value := fieldOf(name).value(p, t.s)
 		switch v := value.(type) {
-		case moment:
-			value = v.Time
+		case dates.Value:
+			value = v.UTC()
 		case objects:
 			value = v.texts()
 		}

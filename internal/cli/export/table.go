@@ -115,8 +115,8 @@ func newSitemap(out Output, _ Settings) (Writer, error) {
 var xmlText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
 
 func (s *sitemap) Page(p *pages.Page) error {
-	date := stamp(p.LastModified)
-	if date == nil {
+	date := p.Modified().String()
+	if date == "" {
 		_, err := fmt.Fprintf(s.w, "<url><loc>%s</loc></url>\n", xmlText.Replace(p.URL.URL))
 		return err
 	}

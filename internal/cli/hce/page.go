@@ -97,7 +97,7 @@ func (s *session) printPage(p *pages.Page, o pageOptions) error {
 	case s.json:
 		return s.pageJSON(p)
 	}
-	for _, line := range [][2]string{{"title", p.Text("title")}, {"url", p.URL.URL}, {"author", p.Text("author")}, {"date", p.Text("pubdate")}, {"language", p.Text("html_lang")}} {
+	for _, line := range [][2]string{{"title", p.Text("title")}, {"url", p.URL.URL}, {"author", p.Text("author")}, {"date", p.Published().String()}, {"language", p.Text("html_lang")}} {
 		if line[1] != "" {
 			fmt.Fprintf(s.out, "%-9s %s\n", line[0], clean(line[1]))
 		}

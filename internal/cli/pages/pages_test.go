@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/result"
 )
 
 const root = "https://example.org/"
@@ -195,5 +196,63 @@ func TestRowsAreReadByKey(t *testing.T) {
 	}
 	if want := []string{"`URLMd5` ASC", "", ""}; !slices.Equal(orders, want) {
 		t.Errorf("orders %q, want %q", orders, want)
+	}
+}
+
+func TestPublished(t *testing.T) {
+	tags := func(pairs ...string) *result.Result {
+		r := &result.Result{}
+		for i := 0; i < len(pairs); i += 2 {
+			r.Add(result.Tag{Name: pairs[i], Data: []string{pairs[i+1]}})
+		}
+		return r
+	}
+	assumed := tags("pubdate", "2024-07-01 10:00:00")
+	assumed.Assumed = true
+	entry := tags("published", "Mon, 01 Jul 2024 10:00:00 +0900")
+	known := tags("title", "x")
+	known.Published = "2024-07-01T10:00:00Z"
+	row := wire.URL{PDate: "2026-01-01 00:00:00", LastModified: "2026-01-01 00:00:00", CDate: "2026-01-01 00:00:00"}
+	for _, tt := range []struct {
+		name   string
+		result *result.Result
+		kind   int64
+		want   string
+	}{
+		{"not processed", nil, 0, ""},
+		{"no date: never that of the row", tags("title", "x"), 0, ""},
+		{"a zone", tags("pubdate", "2024-07-01 23:30:00", "pubdate_tz", "+0900"), 0, "2024-07-01T23:30:00+09:00"},
+		{"no zone", tags("pubdate", "2024-07-01 23:30:00"), 0, "2024-07-01T23:30:00"},
+		{"a day", tags("pubdate", "2024-07-01 00:00:00"), 0, "2024-07-01"},
+		{"the time of processing", assumed, 0, ""},
+		{"an entry of a feed", entry, wire.TypeFetched, "2024-07-01T10:00:00+09:00"},
+		{"an entry, date of another field", known, wire.TypeFetched, "2024-07-01T10:00:00Z"},
+	} {
+		p := Page{URL: row, Result: tt.result}
+		p.Type = tt.kind
+		if got := p.Published().String(); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestModified(t *testing.T) {
+	stated := &result.Result{Modified: "2024-07-02"}
+	for _, tt := range []struct {
+		name    string
+		result  *result.Result
+		headers string
+		want    string
+	}{
+		{"nothing", nil, "", ""},
+		{"the page says it", stated, "Last-Modified: Mon, 01 Jul 2024 10:00:00 GMT\r\nDate: Tue, 02 Jul 2024 10:00:00 GMT\r\n", "2024-07-02"},
+		{"the server says it", nil, "HTTP/1.1 200 OK\r\nlast-modified: Mon, 01 Jul 2024 10:00:00 GMT\r\nDate: Tue, 02 Jul 2024 10:00:00 GMT\r\n", "2024-07-01T10:00:00Z"},
+		{"the server says now", nil, "Last-Modified: Tue, 02 Jul 2024 10:00:00 GMT\r\nDate: Tue, 02 Jul 2024 10:00:00 GMT\r\n", ""},
+		{"only Date", nil, "Date: Tue, 02 Jul 2024 10:00:00 GMT\r\n", ""},
+	} {
+		p := Page{URL: wire.URL{LastModified: "2026-01-01 00:00:00"}, Result: tt.result, Headers: []byte(tt.headers)}
+		if got := p.Modified().String(); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -8,8 +9,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"hce/dc/internal/cli/client"
+	"hce/dc/internal/web/content"
+	"hce/dc/internal/web/dates"
+	"hce/dc/internal/web/datetext"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/result"
 )
@@ -55,6 +60,58 @@ func (p *Page) Text(name string) string {
 		return ""
 	}
 	return p.Result.First(name)
+}
+
+// Published returns when the page was published, as it states it; zero without Result and if it does not
+// say so. PDate of the row is another thing: it may be the time of the fetch or of the last change.
+func (p *Page) Published() dates.Value {
+	switch {
+	case p.Result == nil || p.Result.Assumed:
+		return dates.Value{}
+	case p.Result.Published != "":
+		v, _ := dates.ParseISO(p.Result.Published)
+		return v
+	case p.Type == wire.TypeFetched && p.Text("pubdate") == "": // an entry of a feed
+		v, _ := datetext.Read(p.Text("published"), datetext.Options{})
+		return v
+	}
+	return dates.Stored(p.Text("pubdate"), p.Text("pubdate_tz"))
+}
+
+// Modified returns when the page was last changed, as it or the header Last-Modified of its answer states
+// it. It needs Processed and Headers; what is missing states nothing. LastModified of the row is another
+// thing: it may be the time of the fetch.
+func (p *Page) Modified() dates.Value {
+	if p.Result != nil {
+		if v, ok := dates.ParseISO(p.Result.Modified); ok {
+			return v
+		}
+	}
+	if p.Type == wire.TypeFetched { // an entry of a feed; the headers are those of the feed
+		v, _ := datetext.Read(p.Text("updated"), datetext.Options{})
+		return v
+	}
+	changed, ok := content.ParseDate(p.header("Last-Modified"))
+	sent, known := content.ParseDate(p.header("Date"))
+	if !ok || !known || sent.Sub(changed) < leastAge {
+		return dates.Value{}
+	}
+	return dates.InstantOf(changed)
+}
+
+// leastAge is the least age of a page whose Last-Modified counts. A server that makes the page for each
+// request says now.
+const leastAge = 2 * time.Second
+
+// header returns the first value of a header of the answer, "" without one.
+func (p *Page) header(name string) string {
+	for line := range bytes.Lines(p.Headers) {
+		key, value, ok := bytes.Cut(line, []byte(":"))
+		if ok && strings.EqualFold(string(bytes.TrimSpace(key)), name) {
+			return string(bytes.TrimSpace(value))
+		}
+	}
+	return ""
 }
 
 // Read calls each for every page with a key greater than after; "" starts at the first one. Row and

@@ -3,12 +3,12 @@ package article
 import (
 	"errors"
 	"strings"
-	"time"
 
 	"hce/dc/internal/process/choice"
 	"hce/dc/internal/process/language"
 	"hce/dc/internal/process/metadata"
 	"hce/dc/internal/process/outline"
+	"hce/dc/internal/web/dates"
 )
 
 // ErrParser means that the page could not be read. The returned Article has its title only.
@@ -26,9 +26,9 @@ type Article struct {
 	// in its text.
 	Language string
 
-	// Date is the publication date that the page states, or the zero time. The zone is UTC if
-	// the page states none.
-	Date time.Time
+	// Date is when the page says that it was published, Modified when it says that it was changed.
+	// Zero: it does not say so.
+	Date, Modified dates.Value
 
 	DateText   string // the text that gave Date
 	DublinDate string // the date in Dublin Core, as written
@@ -107,7 +107,7 @@ func (p *Page) choose(e Engine, a *Article) {
 		a.Whole = true
 		s.chooser.ChooseAll(&s.outline)
 	}
-	p.whole = a.Whole
+	p.chosen, p.whole = true, a.Whole
 }
 
 // chosenBytes returns the bytes of the chosen lines, without the title.
@@ -156,7 +156,7 @@ func (p *Page) describe(a *Article) {
 	s, m := p.state, p.Metadata()
 	a.Title = first(s.head.PageTitle(&s.outline), titleOfURL(p.URL))
 	a.Description, a.Author, a.Canonical, a.Keywords, a.DublinDate = m.Description, m.Author, m.Canonical, m.Keywords, m.DublinDate
-	a.Date, a.DateText, _ = s.head.Date(&s.outline)
+	a.Date, a.Modified, a.DateText = m.Date, m.Modified, m.DateText
 	a.Links, a.Media = p.base.Links(&s.doc, firstBytes(s.head.Image, s.head.LDImage))
 	if a.Text == "" {
 		a.Text = first(p.alternative(), a.Description, a.Title)

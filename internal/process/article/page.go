@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
@@ -15,7 +16,9 @@ import (
 	"hce/dc/internal/process/language"
 	"hce/dc/internal/process/metadata"
 	"hce/dc/internal/process/outline"
+	"hce/dc/internal/process/pubdate"
 	"hce/dc/internal/process/writer"
+	"hce/dc/internal/web/dates"
 	"hce/dc/internal/web/htmltree"
 	"hce/dc/internal/web/treesize"
 )
@@ -23,16 +26,21 @@ import (
 // Page is a page that several engines and extractors read. It is parsed once. Not safe for
 // concurrent use. Call Release when it is no longer needed.
 type Page struct {
-	URL  string // absolute
-	Text []byte // UTF-8; it must not change before Release
+	URL     string    // absolute
+	Text    []byte    // UTF-8; it must not change before Release
+	Fetched time.Time // nothing later is a date of the page; zero: no limit
 
 	baseURL string
 	base    *writer.Base
 	state   *state
 	sure    float32 // how sure the last choice was, 0 to 1
+	chosen  bool    // the state has a choice of lines
 	whole   bool    // the last choice is the whole page
+	dated   *pubdate.Chosen
 	tree    *html.Node
 	treeErr error
+
+	datedByChoice bool // dated knows the lines of the article
 }
 
 // state is the memory of one page. It is used for one page after the other.
@@ -89,11 +97,37 @@ func (p *Page) Base() *url.URL {
 // elements and time elements. Empty: it does not say so.
 type Metadata struct {
 	Title, Description, Language, Image, Canonical string
-	Author                                         string // plausible names, separated by "; "
-	Body                                           string // the text of the article
-	Date                                           string // as written
-	DublinDate                                     string // the date in Dublin Core, as written
+	Author                                         string      // plausible names, separated by "; "
+	Body                                           string      // the text of the article
+	Date, Modified                                 dates.Value // see Article
+	DateText                                       string      // Date as written
+	DublinDate                                     string      // the date in Dublin Core, as written
 	Keywords                                       []string
+}
+
+// dates chooses the dates of the page. Lines near the article count after a choice.
+func (p *Page) dates(language string) pubdate.Chosen {
+	if p.dated != nil && p.datedByChoice == p.chosen {
+		return *p.dated
+	}
+	s := p.state
+	var chosen []bool
+	list := false
+	if p.chosen && !p.whole {
+		chosen, list = s.chooser.Chosen, s.chooser.IsList()
+	}
+	found := pubdate.Choose(s.head.DateCandidates(&s.outline, chosen, p.URL), pubdate.Page{Now: p.Fetched, Language: language, List: list})
+	found.Text = strings.Clone(found.Text) // a part of the page
+	p.dated, p.datedByChoice = &found, p.chosen
+	return found
+}
+
+// Modified returns when the page says that it was changed; zero if it does not say so.
+func (p *Page) Modified() dates.Value {
+	if p.dated == nil {
+		return p.Metadata().Modified
+	}
+	return p.dated.Modified
 }
 
 // Metadata returns the metadata of the page.
@@ -104,12 +138,14 @@ func (p *Page) Metadata() Metadata {
 		Title: h.StatedTitle(), Description: h.StatedDescription(), Author: h.Author(&s.outline), Body: metadata.TextOfJSON(h.LDBody),
 		Image: p.resolve(firstBytes(h.Image, h.LDImage)), Canonical: p.resolve(h.Canonical), Keywords: h.StatedKeywords(),
 	}
-	_, m.Date, m.DublinDate = h.Date(&s.outline)
 	for _, tag := range [][]byte{h.HTMLLang, h.Lang, h.LDLang, h.Locale} {
 		if m.Language = language.Tag(string(tag)); m.Language != "" {
 			break
 		}
 	}
+	m.DublinDate = h.DublinDate()
+	found := p.dates(m.Language)
+	m.Date, m.Modified, m.DateText = found.Published, found.Modified, found.Text
 	return m
 }
 

@@ -149,6 +149,17 @@ func (x *Chooser) fill() {
 	}
 }
 
+// IsList reports whether the page of the last Choose is a list of other pages rather than of another kind.
+func (x *Chooser) IsList() bool {
+	const list = pageKinds - 1 // the last of KindNames
+	for _, k := range x.Kinds[:list] {
+		if k >= x.Kinds[list] {
+			return false
+		}
+	}
+	return true
+}
+
 // marked chooses what the page itself marks as its content; false: nothing.
 func (x *Chooser) ChooseMarked() (any bool) {
 	o := x.view

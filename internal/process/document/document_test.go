@@ -97,7 +97,7 @@ func TestFields(t *testing.T) {
 				t.Fatal(err)
 			}
 			date := time.Date(2024, 5, 17, 8, 11, 12, 0, time.UTC)
-			if a.Title != "Tides" || a.Author != "Ann Bell" || a.Language != "en-GB" || !a.Date.Equal(date) || fmt.Sprint(a.Keywords) != "[tides sea]" {
+			if a.Title != "Tides" || a.Author != "Ann Bell" || a.Language != "en-GB" || !a.Date.UTC().Equal(date) || fmt.Sprint(a.Keywords) != "[tides sea]" {
 				t.Errorf("title %q, author %q, language %q, date %v, keywords %q", a.Title, a.Author, a.Language, a.Date, a.Keywords)
 			}
 		})

@@ -42,6 +42,9 @@ func Feed(md5 string, raw []byte) (r result.Result, published wire.Date, err err
 	published = dateOf(r.First("published"))
 	if published == "" && document.Date != nil {
 		published = dateOf(*document.Date)
+		if at, ok := published.Time(); ok && published != dateOf(r.First("updated")) { // else an update
+			r.Published = dates.InstantOf(at).String()
+		}
 	}
 	return r, published, nil
 }

@@ -119,7 +119,7 @@ func metadataTags(m article.Metadata) map[string][]string {
 	set("html_lang", m.Language)
 	set("content_encoded", m.Body)
 	set("keywords", strings.Join(m.Keywords, ","))
-	set("pubdate", m.Date)
+	set("pubdate", m.DateText)
 	return values
 }
 

@@ -3,6 +3,8 @@ package markup
 import (
 	"regexp"
 	"strings"
+
+	"hce/dc/internal/web/dates"
 )
 
 // programTitle matches titles that a program made: of the name of a file or of a template.
@@ -25,27 +27,13 @@ func OwnTitle(text string) string {
 	return text
 }
 
-// dateForm matches a date of ISO 8601 in the form of XML Schema. Fractions of seconds and what follows are
-// no part of it.
-var dateForm = regexp.MustCompile(`^([0-9]{4})(-[0-9]{2}(?:-[0-9]{2})?)?(?:[T ]([0-9]{2}:[0-9]{2})(:[0-9]{2})?(?:[.,][0-9]+)?)? ?(Z|[+-][0-9]{2}:?[0-9]{2})?`)
-
 // firstYear is the first year of documents. Programs without a clock write earlier ones.
-const firstYear = "1980"
+const firstYear = 1980
 
-// Date returns a date of ISO 8601 as far as it is stated: its zone stays, a date without a zone has none, a
-// date without a time stays a date. It returns "" for another text, and for a date before 1980.
-func Date(text string) string {
-	m := dateForm.FindStringSubmatch(strings.TrimSpace(text))
-	if m == nil || m[1] < firstYear {
-		return ""
+// DateOf returns the date of a document, or the zero Value for one before 1980.
+func DateOf(v dates.Value) dates.Value {
+	if v.Wall().Year() < firstYear {
+		return dates.Value{}
 	}
-	date := m[1] + m[2]
-	if len(date) == len("2006-01-02") && m[3] != "" {
-		date += "T" + m[3] + m[4]
-		if m[4] == "" {
-			date += ":00"
-		}
-		date += m[5]
-	}
-	return date
+	return v
 }

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
+
+	"hce/dc/internal/web/dates"
 )
 
 const (
@@ -18,8 +20,8 @@ const (
 type Page struct {
 	Title, Author, Description, Keywords, Language string
 
-	// Created and Modified are dates as Date returns them; "": unknown.
-	Created, Modified string
+	// Created and Modified are dates of the document; zero: unknown.
+	Created, Modified dates.Value
 
 	Cut bool // parts of the document are missing, because it exceeds a limit
 
@@ -95,8 +97,8 @@ func (p *Page) HTML() []byte {
 	meta("name", "author", p.Author)
 	meta("name", "description", p.Description)
 	meta("name", "keywords", p.Keywords)
-	meta("name", "date", p.Created)
-	meta("property", "article:modified_time", p.Modified)
+	meta("name", "date", p.Created.String())
+	meta("property", "article:modified_time", p.Modified.String())
 	b.WriteString("</head><body>\n")
 	b.WriteString(p.body.String())
 	b.WriteString("</body></html>\n")

@@ -3,10 +3,14 @@ package markup
 import (
 	"strings"
 	"testing"
+
+	"hce/dc/internal/web/dates"
 )
 
 func TestHTML(t *testing.T) {
-	p := Page{Title: ` A "title" <b> `, Author: "Ann\x00 Bell", Keywords: "a; b", Language: "en", Created: "2024-05-17T08:00:00+02:00", Modified: "2024-05-18"}
+	created, _ := dates.ParseISO("2024-05-17T08:00:00+02:00")
+	modified, _ := dates.ParseISO("2024-05-18")
+	p := Page{Title: ` A "title" <b> `, Author: "Ann\x00 Bell", Keywords: "a; b", Language: "en", Created: created, Modified: modified}
 	p.Block("h2", "Moon & sun")
 	p.Raw(Anchor("http://a.example/?a=1&b=2") + Text("x\xffy\u00ad\u200b\u202e\tz") + "</a>" + Preformatted("a\n\tb"))
 	want := `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A &#34;title&#34; &lt;b&gt;</title>` +

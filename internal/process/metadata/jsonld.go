@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"hce/dc/internal/process/pubdate"
 	"hce/dc/internal/web/htmltree"
 )
 
@@ -15,9 +16,10 @@ func (h *Head) scanLD(s []byte) {
 }
 
 type ldScanner struct {
-	s []byte
-	i int
-	h *Head
+	s    []byte
+	i    int
+	h    *Head
+	role []byte // the member with the outermost object that is not the page; nil: none
 }
 
 func (p *ldScanner) blank() {
@@ -51,12 +53,13 @@ func (p *ldScanner) str() ([]byte, bool) {
 
 // object is what is known about an object when it ends.
 type ldObject struct {
-	kind, name, url                                              []byte
-	headline, published, created, modified, body, descr, keyword []byte
-	lang, section                                                []byte
-	authors                                                      [][]byte
-	image                                                        []byte
-	strict                                                       bool
+	kind, name, url                           []byte
+	headline, published, body, descr, keyword []byte
+	created, uploaded, modified               []byte
+	lang, section                             []byte
+	authors                                   [][]byte
+	image                                     []byte
+	strict                                    bool
 }
 
 // value reads a value. key is the member that it is; parent gets what it says.
@@ -69,6 +72,10 @@ func (p *ldScanner) value(key []byte, depth int, parent *ldObject) bool {
 	switch p.s[p.i] {
 	case '{':
 		p.i++
+		if p.role == nil && !ofPage(key) {
+			p.role = key
+			defer func() { p.role = nil }()
+		}
 		var o ldObject
 		for {
 			p.blank()
@@ -154,8 +161,10 @@ func (o *ldObject) member(key, v []byte) {
 		keep(&o.headline, v)
 	case "datePublished":
 		keep(&o.published, v)
-	case "dateCreated", "uploadDate":
+	case "dateCreated":
 		keep(&o.created, v)
+	case "uploadDate":
+		keep(&o.uploaded, v)
 	case "dateModified":
 		keep(&o.modified, v)
 	case "articleBody":
@@ -175,6 +184,29 @@ func (o *ldObject) member(key, v []byte) {
 	}
 }
 
+// ofPage reports whether the object of a member may be the page itself.
+func ofPage(key []byte) bool {
+	return len(key) == 0 || string(key) == "@graph" || string(key) == "mainEntity" || string(key) == "mainEntityOfPage"
+}
+
+// dates adds the dates of an object to the candidates.
+func (p *ldScanner) dates(o *ldObject) {
+	add := func(name string, v []byte) {
+		if len(v) == 0 {
+			return
+		}
+		text := htmltree.String(v)
+		if bytes.IndexByte(v, '\\') >= 0 || bytes.IndexByte(v, '&') >= 0 {
+			text = TextOfJSON(v)
+		}
+		p.h.state(pubdate.Candidate{Source: pubdate.JSONLD, Type: htmltree.String(o.kind), Role: htmltree.String(p.role), Name: name, Text: text})
+	}
+	add("datePublished", o.published)
+	add("dateCreated", o.created)
+	add("uploadDate", o.uploaded)
+	add("dateModified", o.modified)
+}
+
 // end is the end of an object.
 func (p *ldScanner) end(o *ldObject, key []byte, parent *ldObject) {
 	if len(o.kind) > 0 {
@@ -184,6 +216,7 @@ func (p *ldScanner) end(o *ldObject, key []byte, parent *ldObject) {
 			}
 		}
 	}
+	p.dates(o)
 	switch string(key) {
 	case "author", "creator":
 		if len(o.name) > 0 && parent != nil && len(parent.authors) < 20 {
@@ -208,7 +241,7 @@ func (p *ldScanner) end(o *ldObject, key []byte, parent *ldObject) {
 	keep(&h.ldTitle, o.headline)
 	keep(&h.LDDate, o.published)
 	keep(&h.LDDate, o.created)
-	keep(&h.ldModified, o.modified)
+	keep(&h.LDDate, o.uploaded)
 	keep(&h.LDBody, o.body)
 	keep(&h.LDDescr, o.descr)
 	keep(&h.LDImage, o.image)

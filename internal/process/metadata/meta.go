@@ -2,7 +2,6 @@ package metadata
 
 import (
 	"strings"
-	"time"
 
 	"hce/dc/internal/process/outline"
 	"hce/dc/internal/web/htmltree"
@@ -13,62 +12,8 @@ func near(o *outline.Outline) (from, to int32) {
 	return max(0, o.Title-4), min(int32(len(o.Lines)), max(o.Title, 0)+14)
 }
 
-// date finds the date of publication.
-func (h *Head) Date(o *outline.Outline) (date time.Time, text, dublin string) {
-	try := func(b []byte) bool {
-		s := TextOfJSON(b)
-		t, ok := parseDate(s)
-		if ok && date.IsZero() {
-			date, text = t, strings.TrimSpace(s)
-		}
-		return ok
-	}
-	dublin = OneLine(h.dublin)
-	if len(h.LDDate) > 0 && try(h.LDDate) {
-		return date, text, dublin
-	}
-	for _, v := range h.Dates {
-		if try(v) {
-			return date, text, dublin
-		}
-	}
-	for _, v := range h.Times {
-		if try(v) {
-			return date, text, dublin
-		}
-	}
-	for _, i := range o.Names {
-		n := &o.Doc.Nodes[i]
-		if int(n.End) > int(i)+1 {
-			if hint, _, _ := o.Look(n); hint&(1<<outline.HintDate) != 0 {
-				for k := i + 1; k < n.End && k < i+12; k++ {
-					if c := &o.Doc.Nodes[k]; c.Tag == htmltree.TagText && c.B-c.A < 80 && try(o.Doc.Text(c)) {
-						return date, text, dublin
-					}
-				}
-			}
-		}
-	}
-	from, to := near(o)
-	for i := from; i < to; i++ {
-		if b := &o.Lines[i]; b.Size <= 160 {
-			line := o.AppendText(nil, b)
-			if t, ok := dateIn(line); ok {
-				date, text = t, string(line)
-				return date, text, dublin
-			}
-		}
-	}
-	for _, v := range h.modified {
-		if try(v) {
-			return date, text, dublin
-		}
-	}
-	if len(h.ldModified) > 0 {
-		try(h.ldModified)
-	}
-	return date, text, dublin
-}
+// DublinDate returns the date in Dublin Core as written, or "".
+func (h *Head) DublinDate() string { return OneLine(h.dublin) }
 
 // author finds the author.
 func (h *Head) Author(o *outline.Outline) string {

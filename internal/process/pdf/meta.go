@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 
 	"hce/dc/internal/process/markup"
+	"hce/dc/internal/web/dates"
 	"hce/dc/internal/web/loosexml"
 )
 
@@ -26,10 +26,9 @@ func (d *document) readMeta(root types.Dict) {
 	p.Description = cmp.Or(d.text(info["Subject"]), xmp["description"])
 	p.Keywords = cmp.Or(d.text(info["Keywords"]), xmp["subject"], xmp["keywords"])
 	p.Language = cmp.Or(d.text(root["Lang"]), xmp["language"])
-	p.Created = cmp.Or(parseDate(d.text(info["CreationDate"])), markup.Date(xmp["createdate"]))
-	p.Modified = cmp.Or(parseDate(d.text(info["ModDate"])), markup.Date(xmp["modifydate"]))
+	p.Created, p.Modified = dateOf(d.text(info["CreationDate"]), xmp["createdate"]), dateOf(d.text(info["ModDate"]), xmp["modifydate"])
 	if p.Modified == p.Created {
-		p.Modified = ""
+		p.Modified = dates.Value{}
 	}
 }
 
@@ -73,29 +72,34 @@ func readXMP(text []byte) map[string]string {
 	return found
 }
 
-// pdfDate matches D:YYYYMMDDHHmmSSOHH'mm' (ISO 32000-1 7.9.4).
-var pdfDate = regexp.MustCompile(`^(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(?:(Z)|([+-]\d{2})'?(\d{2})?)?`)
+// dateOf returns the date of a file, else that of its XMP.
+func dateOf(text, xmp string) dates.Value {
+	v := parseDate(text)
+	if v.IsZero() {
+		v, _ = dates.ParseISO(xmp)
+	}
+	return markup.DateOf(v)
+}
 
-// parseDate returns a date of ISO 8601, as far as it is stated. It returns "" for an invalid one.
-func parseDate(text string) string {
+// pdfDate matches D:YYYYMMDDHHmmSSOHH'mm' (ISO 32000-1 7.9.4).
+var pdfDate = regexp.MustCompile(`^(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(Z|[+-]\d{2})?'?(\d{2})?`)
+
+// parseDate returns what the text states; zero for an invalid date and for a year alone.
+func parseDate(text string) dates.Value {
 	m := pdfDate.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
-		return ""
+		return dates.Value{}
 	}
-	date := m[1]
-	for i, separator := range []string{"-", "-", "T", ":", ":"} {
-		part := m[i+2]
-		if part == "" && i < 3 {
-			return markup.Date(date)
+	date := m[1] + "-" + m[2]
+	if m[3] != "" {
+		date += "-" + m[3]
+	}
+	if m[4] != "" {
+		date += "T" + m[4] + ":" + cmp.Or(m[5], "00") + ":" + cmp.Or(m[6], "00") + m[7]
+		if m[7] != "" && m[7] != "Z" {
+			date += ":" + cmp.Or(m[8], "00")
 		}
-		date += separator + cmp.Or(part, "00")
 	}
-	zone := m[7]
-	if m[8] != "" {
-		zone = m[8] + ":" + cmp.Or(m[9], "00")
-	}
-	if _, err := time.Parse("2006-01-02T15:04:05", date); err != nil {
-		return ""
-	}
-	return markup.Date(date + zone)
+	v, _ := dates.ParseISO(date)
+	return markup.DateOf(v)
 }

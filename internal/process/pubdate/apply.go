@@ -19,7 +19,7 @@ const (
 
 // Apply finds the publication date of a result. It sets pubdate to YYYY-MM-DD hh:mm:ss, and
 // pubdate_tz if the zone is known, and adds <tag>_normalized for each tag of type datetime
-// that is a date. The texts and the language of s come from the tags.
+// that is a date, and the date of the last change. The texts and the language of s come from the tags.
 func Apply(r *result.Result, s Sources, rules Rules) Resolved {
 	s.PubDate, s.DublinCore = r.First(pubDate), r.First(dcDate)
 	if s.Language == "" {
@@ -35,7 +35,7 @@ func Apply(r *result.Result, s Sources, rules Rules) Resolved {
 			s.Others = append(s.Others, t.First())
 		}
 		if at, ok := s.Read(t.First(), rules); ok {
-			others = append(others, service(t.Name+normalized, at.Format(wire.DateLayout)))
+			others = append(others, service(t.Name+normalized, at.Wall().Format(wire.DateLayout)))
 		}
 	}
 	found := Resolve(s, rules)
@@ -43,6 +43,7 @@ func Apply(r *result.Result, s Sources, rules Rules) Resolved {
 		r.Add(t)
 	}
 	r.Remove(zoneTag)
+	r.Assumed, r.Modified = found.Assumed, s.Modified.String()
 	if found.Date == "" {
 		return found
 	}

@@ -22,7 +22,12 @@ func (rules *Rules) orderOf(s *Sources) datetext.Order {
 			return o.order
 		}
 	}
-	language, country, _ := strings.Cut(strings.ToLower(s.Language), "-")
+	return OrderOf(s.Language)
+}
+
+// OrderOf returns the order of day and month in a language tag such as en-GB; "" counts as English.
+func OrderOf(tag string) datetext.Order {
+	language, country, _ := strings.Cut(strings.ToLower(tag), "-")
 	if !slices.Contains(monthLanguages, language) || language == "en" && slices.Contains(dayCountries, country) {
 		return datetext.DayFirst
 	}

@@ -17,8 +17,13 @@ import (
 // date.
 type Sources struct {
 	URL  string    // of the page, for the patterns of the rules
-	Now  time.Time // its location is the zone LOCAL
+	Now  time.Time // of processing; its location is the zone LOCAL
 	Feed time.Time // of the feed entry of the page
+
+	// Fetched is when the page was fetched; zero: Now. Relative dates count from it.
+	Fetched time.Time
+
+	Modified dates.Value // when the page says that it was changed; zero: it does not say so
 
 	DublinCore string   // the tag dc_date. It counts if PubDate is blank
 	PubDate    string   // the tag pubdate
@@ -34,38 +39,57 @@ type Sources struct {
 
 // Resolved is the publication date of a page.
 type Resolved struct {
-	Date   wire.Date // the time on the clock of the page; "": no source has a date
-	Zone   string    // its offset from UTC, such as "+0900"; "": the source states none
-	Source int64     // the bit of the source that won
-	Steps  []string  // how the date was found, one decision each
-	Errs   []error   // parts of the rules that could not be followed
+	Value  dates.Value // zero: no source has a date
+	Date   wire.Date   // the time on the clock of the page; "" without a date
+	Zone   string      // its offset from UTC, such as "+0900"; "": the source states none
+	Source int64       // the bit of the source that won
+	// Assumed says that Date is not when the page was published: it is the time of processing, the first
+	// day of a month, or after the fetch.
+	Assumed bool
+
+	Steps []string // how the date was found, one decision each
+	Errs  []error  // parts of the rules that could not be followed
 }
 
 // Resolve asks the sources in the order of the masks, and then applies PDATE_TIME and
 // PDATE_TIMEZONES. A date without a zone counts as UTC there.
 func Resolve(s Sources, rules Rules) Resolved {
 	r := resolver{Sources: s, rules: rules, order: rules.orderOf(&s)}
-	_, r.out.Source = rules.Masks.Choose(func(bit int64) time.Time {
-		t := r.ask(bit)
-		if !t.IsZero() { // it replaces the dates of earlier sources
-			r.set(t)
+	r.Now, r.server = s.Now.UTC(), s.Now.Location()
+	r.Fetched = r.Now
+	if !s.Fetched.IsZero() {
+		r.Fetched = s.Fetched.UTC()
+	}
+	r.out.Source = rules.Masks.Choose(func(bit int64) bool {
+		v := r.ask(bit)
+		if !v.IsZero() { // it replaces the dates of earlier sources
+			r.set(v)
 		}
-		return t
+		return !v.IsZero()
 	})
 	if r.out.Source == 0 {
 		r.say("no source has a date")
 		return r.out
 	}
 	r.say("%s wins", sourceNames[r.out.Source])
+	r.out.Assumed = r.out.Source == pdate.Now || r.out.Value.Precision() == dates.Month
 	r.compute()
 	r.shift()
+	if r.out.Value.After(r.Fetched) {
+		r.out.Assumed = true
+		r.say("the date is after the fetch at %s", r.Fetched.Format(time.DateTime))
+	}
 	return r.out
 }
 
 // Read parses the text of one date as Resolve does, without the rules that follow. ok is
 // false if the text is not a date.
-func (s Sources) Read(text string, rules Rules) (t time.Time, ok bool) {
-	return datetext.Parse(text, datetext.Options{Now: s.Now.UTC(), CurrentYear: true, Order: rules.orderOf(&s)})
+func (s Sources) Read(text string, rules Rules) (v dates.Value, ok bool) {
+	now := s.Now
+	if !s.Fetched.IsZero() {
+		now = s.Fetched
+	}
+	return datetext.Read(text, datetext.Options{Now: now.UTC(), CurrentYear: true, Order: rules.orderOf(&s)})
 }
 
 // SourceName names the source that won, for people; "" without one.
@@ -80,9 +104,10 @@ var sourceNames = map[int64]string{
 // resolver is the state of one Resolve.
 type resolver struct {
 	Sources
-	rules Rules
-	order datetext.Order
-	out   Resolved
+	rules  Rules
+	order  datetext.Order
+	server *time.Location
+	out    Resolved
 }
 
 func (r *resolver) say(format string, args ...any) {
@@ -95,63 +120,58 @@ func (r *resolver) fail(err error) {
 }
 
 // set stores a date and the zone that it states.
-func (r *resolver) set(t time.Time) {
-	r.out.Date, r.out.Zone = wire.Date(t.Format(wire.DateLayout)), datetext.Zone(t)
+func (r *resolver) set(v dates.Value) {
+	r.out.Value, r.out.Date, r.out.Zone = v, wire.Date(v.Wall().Format(wire.DateLayout)), v.Zone()
 }
 
 // ask returns the date of a source. Other bits are sources of the crawler.
-func (r *resolver) ask(bit int64) time.Time {
+func (r *resolver) ask(bit int64) (v dates.Value) {
 	switch bit {
 	case pdate.Feed:
 		if !r.Feed.IsZero() {
-			t := r.Feed.In(datetext.Fixed(0))
-			r.say("the feed entry has %s", t.Format(time.DateTime))
-			return t
+			r.say("the feed entry has %s", r.Feed.UTC().Format(time.DateTime))
+			return dates.InstantOf(r.Feed.UTC())
 		}
 	case pdate.DublinCore:
 		if strings.TrimSpace(r.PubDate) == "" {
 			return r.read("dc_date", r.DublinCore)
 		}
 	case pdate.Page:
-		t := r.read("pubdate", r.PubDate)
-		for i := 0; i < len(r.Others) && t.IsZero(); i++ {
-			t = r.read("a tag of type datetime", r.Others[i])
+		v = r.read("pubdate", r.PubDate)
+		for i := 0; i < len(r.Others) && v.IsZero(); i++ {
+			v = r.read("a tag of type datetime", r.Others[i])
 		}
-		return t
+		return v
 	case pdate.Now:
-		return r.Now.UTC()
+		return dates.ClockOf(r.Now)
 	case pdate.Expression:
 		if r.rules.Expression != "" {
 			return r.evaluate("PDATE_SOURCES_EXPRESSION", r.rules.Expression)
 		}
 	}
-	return time.Time{}
+	return dates.Value{}
 }
 
 // read parses a text with the order of the page.
-func (r *resolver) read(name, text string) time.Time {
+func (r *resolver) read(name, text string) dates.Value {
 	if strings.TrimSpace(text) == "" {
-		return time.Time{}
+		return dates.Value{}
 	}
-	t, ok := datetext.Parse(text, datetext.Options{Now: r.Now.UTC(), CurrentYear: true, Order: r.order})
+	v, ok := datetext.Read(text, datetext.Options{Now: r.Fetched, CurrentYear: true, Order: r.order})
 	if !ok {
 		r.say("%s has %q, which is not a date", name, prop.Clip(text))
-		return time.Time{}
+		return dates.Value{}
 	}
-	r.say("%s has %q, which is %s", name, prop.Clip(text), described(t))
-	return t
-}
-
-func described(t time.Time) string {
-	return strings.TrimSpace(t.Format(time.DateTime) + " " + datetext.Zone(t))
+	r.say("%s has %q, which is %s", name, prop.Clip(text), v)
+	return v
 }
 
 // evaluate returns the date of an SQL expression, or the zero time. %PDATE% is the date
 // found so far.
-func (r *resolver) evaluate(property, expression string) time.Time {
+func (r *resolver) evaluate(property, expression string) (v dates.Value) {
 	if r.Evaluate == nil {
 		r.fail(fmt.Errorf("property %s has %q, which cannot be evaluated here", property, prop.Clip(expression)))
-		return time.Time{}
+		return v
 	}
 	date := "NULL"
 	if r.out.Date != "" {
@@ -160,17 +180,16 @@ func (r *resolver) evaluate(property, expression string) time.Time {
 	value, err := r.Evaluate(wire.DateMacro(expression, date))
 	if err != nil {
 		r.fail(fmt.Errorf("property %s has %q, which cannot be evaluated: %w", property, prop.Clip(expression), err))
-		return time.Time{}
+		return v
 	}
 	if strings.TrimSpace(value) == "" {
-		return time.Time{}
+		return v
 	}
-	t, ok := datetext.Parse(value, datetext.Options{})
+	v, ok := datetext.Read(value, datetext.Options{})
 	if !ok {
 		r.fail(fmt.Errorf("property %s has %q, which gives %q; expected a date", property, prop.Clip(expression), prop.Clip(value)))
-		return time.Time{}
 	}
-	return t
+	return v
 }
 
 // compute applies the first rule of PDATE_TIME for the URL. The zone of the date stays,
@@ -180,11 +199,10 @@ func (r *resolver) compute() {
 		if !c.pattern.MatchString(r.URL) {
 			continue
 		}
-		if t := r.evaluate("PDATE_TIME", c.expression); !t.IsZero() {
-			before := r.out.Zone
-			r.set(t)
-			r.out.Zone = cmp.Or(r.out.Zone, before)
-			r.say("PDATE_TIME gives %s", described(t))
+		if v := r.evaluate("PDATE_TIME", c.expression); !v.IsZero() {
+			r.set(v.WithZone(r.out.Zone))
+			r.out.Assumed = false
+			r.say("PDATE_TIME gives %s", v)
 		}
 		return
 	}
@@ -192,31 +210,32 @@ func (r *resolver) compute() {
 
 // shift applies the first rule of PDATE_TIMEZONES for the URL whose condition holds.
 func (r *resolver) shift() {
-	source := time.UTC
-	if offset, ok := dates.Zone(r.out.Zone); ok {
-		source = datetext.Fixed(offset)
-	}
 	for _, s := range r.rules.shifts {
-		if !s.pattern.MatchString(r.URL) {
+		if !s.pattern.MatchString(r.URL) || !r.holds(s) {
 			continue
 		}
-		t, err := time.ParseInLocation(wire.DateLayout, string(r.out.Date), source)
-		if err != nil || !r.holds(s, t) {
-			continue
-		}
-		server := r.Now.Location()
+		t := r.out.Value.UTC()
 		if s.from.given {
-			t, _ = time.ParseInLocation(wire.DateLayout, string(r.out.Date), s.from.in(server))
+			w := r.out.Value.Wall()
+			t = time.Date(w.Year(), w.Month(), w.Day(), w.Hour(), w.Minute(), w.Second(), 0, s.from.in(r.server))
 		}
-		to := t.In(s.to.in(server))
-		r.out.Date, r.out.Zone = wire.Date(to.Format(wire.DateLayout)), to.Format("-0700")
-		r.say("PDATE_TIMEZONES shifts it from %s to %s: %s", t.Format("-0700"), r.out.Zone, r.out.Date)
+		to := t.In(s.to.in(r.server))
+		r.say("PDATE_TIMEZONES shifts it from %s to %s: %s", cmp.Or(zoneOf(s, t), r.out.Zone, "+0000"), to.Format("-0700"), to.Format(time.DateTime))
+		r.set(dates.InstantOf(to))
 		return
 	}
 }
 
-// holds reports whether the condition of a rule holds for a date in its own zone.
-func (r *resolver) holds(s shift, t time.Time) bool {
+// zoneOf returns the zone that a rule names for t, or "".
+func zoneOf(s shift, t time.Time) string {
+	if !s.from.given {
+		return ""
+	}
+	return t.Format("-0700")
+}
+
+// holds reports whether the condition of a rule holds for the date in its own zone.
+func (r *resolver) holds(s shift) bool {
 	zoned := r.out.Zone != ""
 	switch s.condition {
 	case ifZoned:
@@ -224,9 +243,9 @@ func (r *resolver) holds(s shift, t time.Time) bool {
 	case ifUnzoned:
 		return !zoned
 	case ifFrom, ifNotFrom:
-		_, source := t.Zone()
-		_, from := t.In(s.from.in(r.Now.Location())).Zone()
-		return (zoned && source == from) == (s.condition == ifFrom)
+		source, _ := dates.Zone(r.out.Zone)
+		_, from := r.out.Value.UTC().In(s.from.in(r.server)).Zone()
+		return (zoned && int(source/time.Second) == from) == (s.condition == ifFrom)
 	}
 	return true
 }

@@ -22,6 +22,7 @@ type Page struct {
 	CrawlingTime time.Duration
 	Mask         wire.ErrorMask // of the row
 	Now          time.Time
+	Fetched      time.Time // when the page was there for certain, at the earliest; zero: Now
 
 	// Chain are the stored contents of the parts of a page that continues in other pages, the first
 	// part first. With it the page is not extracted again.

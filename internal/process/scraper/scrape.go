@@ -256,6 +256,7 @@ func (s *scrape) selected() []*template.Template {
 // extract runs the templates and keeps the results of one of them.
 func (s *scrape) extract(text []byte) []part {
 	s.page = article.NewPage(s.rules.text.Prepare(text), s.URL, s.Base)
+	s.page.Fetched = cmp.Or(s.Fetched, s.Now)
 	list := s.selected()
 	candidates := make([][]part, len(list))
 	firsts := make([]result.Result, len(list))
@@ -450,9 +451,12 @@ func (s *scrape) dates(r *result.Result, p *part) pubdate.Resolved {
 	if s.Entry {
 		return p.found
 	}
-	sources := pubdate.Sources{URL: s.URL, Now: s.Now, Evaluate: s.evaluate()}
+	sources := pubdate.Sources{URL: s.URL, Now: s.Now, Fetched: s.Fetched, Evaluate: s.evaluate()}
 	if feed := s.header("X-pubdateRssFeed"); feed != "" {
 		sources.Feed, _ = time.Parse(time.DateTime, feed)
+	}
+	if s.page != nil {
+		sources.Modified = s.page.Modified()
 	}
 	found := pubdate.Apply(r, sources, s.rules.dates)
 	for _, err := range found.Errs {
@@ -461,7 +465,7 @@ func (s *scrape) dates(r *result.Result, p *part) pubdate.Resolved {
 	if found.Source == pdate.Now && !s.rules.dateAsked { // the page has no date
 		r.Remove("pubdate")
 		r.Remove("pubdate_tz")
-		found.Date, found.Source = "", 0
+		found.Date, found.Source, r.Assumed = "", 0, false
 		found.Steps = append(found.Steps, "only the current time is left: no tag pubdate is stored, and PDate is the date of the last change")
 	}
 	return found

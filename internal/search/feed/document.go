@@ -48,11 +48,8 @@ func document(p *pages.Page) search.Document {
 	if len(d.Language) != 2 && text != "" {
 		d.Language = language.Detect(text)
 	}
-	for _, date := range []wire.Date{wire.Date(p.Text("pubdate")), p.PDate, p.LastModified, p.CDate} {
-		if at, ok := date.Time(); ok {
-			d.Date = at
-			break
-		}
+	if at := p.Published(); !at.IsZero() {
+		d.Date = at.UTC()
 	}
 	d.Seen, _ = cmp.Or(p.TcDate, p.UDate).Time()
 	return d

@@ -119,9 +119,13 @@ func links(r *http.Request, start int, reply search.Reply) (previous, next strin
 	return previous, next
 }
 
+// dateText returns a time in UTC. Midnight is a day of which no time is known.
 func dateText(at time.Time) string {
-	if at.IsZero() {
+	switch {
+	case at.IsZero():
 		return ""
+	case at.Equal(at.Truncate(24 * time.Hour)):
+		return at.UTC().Format(time.DateOnly)
 	}
 	return at.UTC().Format("2006-01-02 15:04")
 }

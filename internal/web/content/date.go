@@ -22,8 +22,14 @@ type Sources struct {
 
 // PDate returns the publication date by the sources that the crawler has, in UTC; zero if
 // none has a date.
-func PDate(masks pdate.Masks, s Sources) time.Time {
-	found, _ := masks.Choose(s.date)
+func PDate(masks pdate.Masks, s Sources) (found time.Time) {
+	masks.Choose(func(bit int64) bool {
+		t := s.date(bit)
+		if !t.IsZero() {
+			found = t
+		}
+		return !t.IsZero()
+	})
 	return found
 }
 

@@ -156,6 +156,8 @@ func (p *parser) east(i int) (d date, ok bool) {
 		d.day = p.token(i + 2).value
 	} else if !given {
 		return d, false
+	} else {
+		p.withoutDay(d)
 	}
 	return d, d.year >= firstYear && d.valid()
 }
@@ -188,9 +190,9 @@ func (p *parser) pair() (d date, ok bool) {
 	a, b := p.token(at), p.token(at+2)
 	switch {
 	case a.digits() == 4 && b.digits() <= 2:
-		d = date{a.value, b.value, 1}
+		d = p.withoutDay(date{a.value, b.value, 1})
 	case b.digits() == 4 && a.digits() <= 2:
-		d = date{b.value, a.value, 1}
+		d = p.withoutDay(date{b.value, a.value, 1})
 	case (p.hasClock || a.digits()+b.digits() >= 3) && a.digits() <= 2 && b.digits() <= 2 && !p.token(at+1).is("-"):
 		d = p.ordered(a.value, b.value, p.token(at+1).text)
 		d.year = p.missingYear()

@@ -3,23 +3,28 @@ package datetext
 import (
 	"strconv"
 	"time"
+
+	"hce/dc/internal/web/dates"
 )
 
 // ofDigits reads a text of digits: Unix seconds or milliseconds, or a date without
 // separators.
-func ofDigits(text string) (time.Time, bool) {
+func ofDigits(text string) (time.Time, dates.Precision, bool) {
 	switch len(text) {
 	case 10, 13:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if len(text) == 13 {
 			n /= 1000
 		}
-		return time.Unix(n, 0).In(Fixed(0)), err == nil
-	case 8, 12, 14:
+		return time.Unix(n, 0).In(Fixed(0)), dates.Instant, err == nil
+	case 8:
+		t, err := time.Parse("20060102", text)
+		return t, dates.Day, err == nil
+	case 12, 14:
 		t, err := time.Parse("20060102150405"[:len(text)], text)
-		return t, err == nil
+		return t, dates.Clock, err == nil
 	}
-	return time.Time{}, false
+	return time.Time{}, dates.None, false
 }
 
 // isCode reports whether the text is one run of ASCII letters and digits, such as a hash,

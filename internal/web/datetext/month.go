@@ -1,5 +1,7 @@
 package datetext
 
+import "hce/dc/internal/web/dates"
+
 // named reads the day of a month name at token i: 17 April 2016, April 14-17, 2016, 05-Mar-94,
 // 2015 March 5, March 2015 and, with CurrentYear, 17 April.
 func (p *parser) named(i, month int) (date, bool) {
@@ -23,12 +25,20 @@ func (p *parser) named(i, month int) (date, bool) {
 		d.year = p.yearBehind(i, true)
 	default:
 		d.year = p.fourDigits(p.skip(i + 1))
-		return d, d.year != 0
+		return p.withoutDay(d), d.year != 0
 	}
 	if d.year == 0 {
 		d.year = p.missingYear()
 	}
 	return d, d.year >= firstYear && d.valid()
+}
+
+// withoutDay notes that a valid date has no day.
+func (p *parser) withoutDay(d date) date {
+	if d.valid() && d.year >= firstYear {
+		p.precision = dates.Month
+	}
+	return d
 }
 
 // dayBefore returns the token of the day before the month name at i, or -1. Of a range it is

@@ -3,7 +3,10 @@ package datetext
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"hce/dc/internal/web/dates"
 )
 
 // Order says how numbers such as 03/04/2015 are read.
@@ -39,19 +42,48 @@ const (
 // zone with a name such as +0900 (see Zone). A date without a time of day is at midnight.
 // ok is false for texts without a date, and for codes of letters and digits.
 func Parse(text string, o Options) (t time.Time, ok bool) {
-	p := parser{Options: o, tokens: split(text)}
+	t, _, ok = parse(text, o)
+	return t, ok
+}
+
+// Read returns the same date with what the text states of it: no time and no zone is added. Of
+// a time relative to Now the zone is that of Now and unknown to the text.
+func Read(text string, o Options) (v dates.Value, ok bool) {
+	if v, ok = dates.ParseISO(strings.TrimSpace(text)); ok {
+		if y := v.Wall().Year(); y < firstYear || y > lastYear {
+			return dates.Value{}, false
+		}
+		return v, true
+	}
+	t, precision, ok := parse(text, o)
+	if !ok {
+		return dates.Value{}, false
+	}
+	switch precision {
+	case dates.Month:
+		return dates.MonthOf(t), true
+	case dates.Day:
+		return dates.DayOf(t), true
+	case dates.Instant:
+		return dates.InstantOf(t), true
+	}
+	return dates.ClockOf(t), true
+}
+
+func parse(text string, o Options) (t time.Time, precision dates.Precision, ok bool) {
+	p := parser{Options: o, tokens: split(text), precision: dates.Day}
 	if len(p.tokens) == 0 || p.isCode() {
-		return time.Time{}, false
+		return time.Time{}, dates.None, false
 	}
 	if len(p.tokens) == 1 && p.tokens[0].kind == number {
-		t, ok = ofDigits(p.tokens[0].text)
+		t, p.precision, ok = ofDigits(p.tokens[0].text)
 	} else {
 		t, ok = p.parse()
 	}
 	if !ok || t.Year() < firstYear || t.Year() > lastYear {
-		return time.Time{}, false
+		return time.Time{}, dates.None, false
 	}
-	return t, true
+	return t, p.precision, true
 }
 
 // Zone returns the zone that the text of a date stated, such as "+0900", or "".
@@ -81,6 +113,8 @@ type parser struct {
 	hasClock bool
 	zone     *time.Location // nil: none
 	foreign  bool           // the text has a word of a language with the day first
+
+	precision dates.Precision // of what was found
 }
 
 func (p *parser) parse() (time.Time, bool) {
@@ -126,6 +160,13 @@ func (p *parser) at(d date) time.Time {
 	zone := time.UTC
 	if p.zone != nil {
 		zone = p.zone
+	}
+	switch {
+	case p.precision == dates.Month || !p.hasClock:
+	case p.zone != nil:
+		p.precision = dates.Instant
+	default:
+		p.precision = dates.Clock
 	}
 	c := p.clock
 	return time.Date(d.year, time.Month(d.month), d.day, c.hour, c.minute, c.second, 0, zone)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hce/dc/internal/web/dates"
 )
 
 // relative reads times relative to now: "3 hours ago", "vor 3 Stunden", "2 days left",
@@ -22,6 +24,7 @@ func (p *parser) relative() (time.Time, bool) {
 			continue
 		}
 		if justNow.of(t.text) != 0 || t.text == "just" && p.token(i+1).text == "now" {
+			p.precision = dates.Clock
 			return p.plain(p.Now), true
 		}
 		if n := p.dayWord(i); n != 0 {
@@ -139,8 +142,13 @@ func (p *parser) direction(i, behind int) int {
 // whole days.
 func (p *parser) shifted(span elapsedTime, sign int) time.Time {
 	t := p.Now.AddDate(0, sign*span.months, sign*span.days).Add(time.Duration(sign) * span.time)
-	if p.hasClock && span.time == 0 {
+	switch {
+	case p.hasClock && span.time == 0:
 		return p.at(date{t.Year(), int(t.Month()), t.Day()})
+	case span.time != 0:
+		p.precision = dates.Clock
+	case span.days%7 == 0: // weeks, months, years: about that time
+		p.precision = dates.Month
 	}
 	return p.plain(t)
 }

@@ -90,6 +90,9 @@ func lookupKey(n []byte) Key {
 		if is("itemprop") {
 			return KeyItemprop
 		}
+		if is("itemtype") {
+			return KeyItemtype
+		}
 	case 'l':
 		if is("lang") {
 			return KeyLang

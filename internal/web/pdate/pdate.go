@@ -2,7 +2,7 @@
 // PDATE_SOURCES_MASK_OVERWRITE say. The crawler and the processor have different sources and
 // the same rule.
 //
-//	date, from := pdate.Default.Choose(func(bit int64) time.Time { return known[bit] })
+//	from := pdate.Default.Choose(func(bit int64) bool { date, ok = known[bit]; return ok })
 //
 // Source: docs/spec/processing.md 2.4, docs/spec/crawling.md 3.
 package pdate
@@ -10,7 +10,6 @@ package pdate
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"hce/dc/internal/wire/prop"
 )
@@ -37,18 +36,18 @@ type Masks struct{ Sources, Overwrite int64 }
 // Default are the masks of sites without these properties.
 var Default = Masks{255, 192}
 
-// Choose asks the sources of the mask in their order. date returns the zero time for a
-// source without a date. from is the bit of the source that won; 0: none has a date.
-func (m Masks) Choose(date func(bit int64) time.Time) (found time.Time, from int64) {
+// Choose asks the sources of the mask in their order. take reports whether a source has a date, and
+// keeps it. from is the bit of the last source that had one; 0: none.
+func (m Masks) Choose(take func(bit int64) bool) (from int64) {
 	for _, bit := range order {
 		if m.Sources&bit == 0 || m.Overwrite&bit != 0 && from != 0 {
 			continue
 		}
-		if t := date(bit); !t.IsZero() {
-			found, from = t, bit
+		if take(bit) {
+			from = bit
 		}
 	}
-	return found, from
+	return from
 }
 
 // ParseMask parses one of the properties: a whole number of at least 0.

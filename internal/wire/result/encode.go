@@ -31,6 +31,9 @@ type resultJSON[T any] struct {
 	ErrorMessage string `json:"error_message"`
 	Time         string `json:"time"`
 	Metrics      string `json:"metrics"`
+	Published    string `json:"published,omitempty"`
+	Modified     string `json:"modified,omitempty"`
+	Assumed      bool   `json:"pubdate_assumed,omitempty"`
 }
 
 // Encode returns the value to store: the first result as default, all results as internal,
@@ -100,6 +103,7 @@ func (r *Result) encode() ([]byte, error) {
 		return nil, err
 	}
 	out := resultJSON[tagJSON]{ErrorCode: r.Code, ErrorMessage: r.Message, Metrics: metrics, Time: r.TimeText()}
+	out.Published, out.Modified, out.Assumed = r.Published, r.Modified, r.Assumed
 	tags := make([]tagJSON, len(r.Tags))
 	for i := range r.Tags {
 		tags[i] = r.Tags[i].encoded()
@@ -165,7 +169,7 @@ type storedTag struct {
 }
 
 func decoded(j resultJSON[storedTag]) Result {
-	r := Result{ID: j.Data.ResID, Code: j.ErrorCode, Message: j.ErrorMessage}
+	r := Result{ID: j.Data.ResID, Code: j.ErrorCode, Message: j.ErrorMessage, Published: j.Published, Modified: j.Modified, Assumed: j.Assumed}
 	if s, err := strconv.ParseFloat(j.Time, 64); err == nil {
 		r.Time = time.Duration(s * float64(time.Second))
 	}

@@ -64,6 +64,14 @@ type Result struct {
 	Message string // error_message
 	Time    time.Duration
 	Metrics map[string]float64 // by Metric name, as the site asked for them
+
+	// Published and Modified are dates in the form of dates.Value.String, or "". They are no tags, because
+	// tags are counted. Published is set if the tags pubdate and pubdate_tz do not say the same.
+	Published, Modified string
+
+	// Assumed says that the tag pubdate is not when the page was published: it is the time of processing
+	// because PDATE_SOURCES_MASK asks for it, the first day of a month, or after the fetch.
+	Assumed bool
 }
 
 // Tag returns the tag of this name, or nil. The pointer is valid until a tag is added or
