@@ -72,9 +72,9 @@ func (p *Page) read() *state {
 	s := states.Get().(*state)
 	s.doc.Parse(p.Text)
 	s.head = metadata.Head{}
-	s.head.Read(&s.doc)
+	s.head.Read(&s.doc, p.URL)
 	s.outline.Read(&s.doc)
-	s.outline.FindTitle(s.head.Title, s.head.OGTitle, s.head.MetaTitle)
+	s.head.FindTitle(&s.outline)
 	p.state, p.base = s, writer.NewBase(p.baseURL, s.head.Base)
 	return s
 }
