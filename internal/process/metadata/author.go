@@ -27,7 +27,7 @@ func near(o *outline.Outline) (from, to int32) {
 func (h *Head) Author(o *outline.Outline) string {
 	var texts []string
 	for _, a := range h.LDAuthors {
-		if name := TextOfJSON(a.Name); !a.Organization || !h.site.isName(name) {
+		if name := TextOfJSON(a.Name); !a.Organization || !h.site.is(name) {
 			texts = append(texts, name)
 		}
 	}
@@ -54,7 +54,7 @@ func (h *Head) Author(o *outline.Outline) string {
 	return dateline(o)
 }
 
-// dateline returns the name in a line right behind the title: beside a date, or in an element named after the word that
+// dateline returns the name in a line right behind the title: next to a date, or in an element named after the word that
 // announces an author.
 func dateline(o *outline.Outline) string {
 	const lines = 4
@@ -91,9 +91,9 @@ func hasYear(text string) bool {
 	return false
 }
 
-// isApart reports whether a line is beside the text of the page, and the title is not.
+// isApart reports whether a line is outside the text of the page, and the title is not.
 func isApart(o *outline.Outline, b *outline.Line) bool {
-	return isBesides(o, b) && (o.Title < 0 || !isBesides(o, &o.Lines[o.Title]))
+	return isOutside(o, b) && (o.Title < 0 || !isOutside(o, &o.Lines[o.Title]))
 }
 
 // creditNear returns the author in a line near the title that announces one, or in the line behind it.

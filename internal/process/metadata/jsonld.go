@@ -69,7 +69,7 @@ func (s *scanner) skipBehind(end string) {
 	}
 }
 
-// text reads a string, without its quotes and undecoded. A string without an end is none.
+// text reads a string, without its quotes and undecoded. It returns nil for a string without an end.
 func (s *scanner) text() []byte {
 	s.at++
 	from := s.at
@@ -173,7 +173,7 @@ func (s *scanner) skipNested() {
 }
 
 // TextOfJSON decodes a text of JSON, which may have references of HTML too. An escape that JSON does not
-// know stands for its character, as in JavaScript.
+// know means its character, as in JavaScript.
 func TextOfJSON(v []byte) string {
 	if bytes.IndexByte(v, '\\') >= 0 {
 		v = unescape(v)

@@ -8,7 +8,7 @@ import (
 	"hce/dc/internal/web/htmltree"
 )
 
-// What the name of a meta element stands for.
+// metaKind is what the name of a meta element means.
 type metaKind uint8
 
 const (

@@ -232,7 +232,7 @@ func (s *site) cut(title string) string {
 	return title
 }
 
-// separator is a place between two parts of a title. to is 0 if there is none.
+// separator is a place between two parts of a title. to is 0 if a title has no separator.
 type separator struct{ from, to int }
 
 // separators returns the first and the last separator of a title.
@@ -259,7 +259,7 @@ func isSeparator(r rune) bool {
 	return strings.ContainsRune("|｜¦·•⋅∙«»‹›<>:：_-–—―/~→▸►@", r)
 }
 
-// standsApart reports whether a separator is none inside of a word or a number.
+// standsApart reports whether a separator is not inside of a word or a number.
 func standsApart(r rune, before, after string) bool {
 	switch r {
 	case '|', '｜', '¦', '»', '«', '：':

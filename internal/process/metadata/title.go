@@ -9,7 +9,7 @@ import (
 )
 
 // FindTitle finds the line of an outline that is the title of the page. The name of the site and the
-// heading of a box, such as "Contents", are none.
+// heading of a box, such as "Contents", are not titles.
 func (h *Head) FindTitle(o *outline.Outline) {
 	for _, title := range [][]byte{h.OGTitle, h.MetaTitle} {
 		h.site.forget(OneLine(title))
@@ -60,7 +60,7 @@ func (h *Head) PageTitle(o *outline.Outline) string {
 		return stated
 	}
 	for i := range o.Lines {
-		if b := &o.Lines[i]; b.Kind == outline.KindHeading && !isBesides(o, b) {
+		if b := &o.Lines[i]; b.Kind == outline.KindHeading && !isOutside(o, b) {
 			if text := string(o.AppendHeading(nil, int32(i))); !isBoxTitle(text) {
 				return text
 			}
@@ -102,13 +102,13 @@ func (h *Head) StatedTitle() string {
 	return name
 }
 
-// besides are the elements and words of classes of boxes beside the text.
-const besides = outline.InNav | outline.InAside | outline.InFooter | outline.InForm | outline.InDetails
+// outside are the elements that are not part of the text.
+const outside = outline.InNav | outline.InAside | outline.InFooter | outline.InForm | outline.InDetails
 
-// isBesides reports whether a line is beside the text of the page.
-func isBesides(o *outline.Outline, l *outline.Line) bool {
+// isOutside reports whether a line is outside the text of the page.
+func isOutside(o *outline.Outline, l *outline.Line) bool {
 	box := &o.Boxes[l.Box]
-	if box.In&besides != 0 {
+	if box.In&outside != 0 {
 		return true
 	}
 	for _, hint := range [...]int{outline.HintNav, outline.HintSide, outline.HintFooter, outline.HintForm, outline.HintComment, outline.HintRelated} {

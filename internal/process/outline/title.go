@@ -85,7 +85,7 @@ func (o *Outline) scratch2() []byte {
 
 // FindTitle sets Title to the line that is the title of the page, and marks all lines that are like it.
 // titles are what the page states as its title. isOther reports whether a line with this text in lower case
-// is none, such as the name of the site. Without a heading that is like a title the only h1 is it.
+// is not the title, such as the name of the site. Without a heading that is like a title the only h1 is it.
 func (o *Outline) FindTitle(titles [][]byte, isOther func(line *Line, text []byte) bool) {
 	f := titleFinder{o: o, only: -1, isOther: isOther}
 	for _, t := range titles {
