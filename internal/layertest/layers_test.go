@@ -78,7 +78,7 @@ var arrows = map[string][]string{
 	"process/office":   {"process/markup"},
 	"process/pdf":      {"process/markup"},
 
-	"process/metadata":  {"process/outline", "process/pubdate"},
+	"process/metadata":  {"process/author", "process/outline", "process/pubdate"},
 	"process/choice":    {"process/metadata", "process/outline"},
 	"process/writer":    {"process/outline"},
 	"process/article":   {"process/choice", "process/language", "process/metadata", "process/outline", "process/pubdate", "process/writer"},

@@ -72,9 +72,9 @@ func (p *Page) read() *state {
 	s := states.Get().(*state)
 	s.doc.Parse(p.Text)
 	s.head = metadata.Head{}
-	s.head.Read(&s.doc)
+	s.head.Read(&s.doc, p.URL)
 	s.outline.Read(&s.doc)
-	s.outline.FindTitle(s.head.Title, s.head.OGTitle, s.head.MetaTitle)
+	s.head.FindTitle(&s.outline)
 	p.state, p.base = s, writer.NewBase(p.baseURL, s.head.Base)
 	return s
 }
@@ -102,7 +102,15 @@ type Metadata struct {
 	Date, Modified                                 dates.Value // see Article
 	DateText                                       string      // Date as written
 	DublinDate                                     string      // the date in Dublin Core, as written
+	SiteName                                       string
+	Robots                                         []RobotsRule // meta elements with rules for robots
 	Keywords                                       []string
+}
+
+// RobotsRule is a meta element with rules for robots.
+type RobotsRule struct {
+	Agent   string // "robots", or the name of one robot, in lower case
+	Content string // such as "noindex, nofollow"
 }
 
 // dates chooses the dates of the page. Lines near the article count after a choice.
@@ -137,9 +145,13 @@ func (p *Page) Metadata() Metadata {
 	m := Metadata{
 		Title: h.StatedTitle(), Description: h.StatedDescription(), Author: h.Author(&s.outline), Body: metadata.TextOfJSON(h.LDBody),
 		Image: p.resolve(firstBytes(h.Image, h.LDImage)), Canonical: p.resolve(h.Canonical), Keywords: h.StatedKeywords(),
+		SiteName: metadata.OneLine(h.SiteName),
 	}
-	for _, tag := range [][]byte{h.HTMLLang, h.Lang, h.LDLang, h.Locale} {
-		if m.Language = language.Tag(string(tag)); m.Language != "" {
+	for _, r := range h.Robots {
+		m.Robots = append(m.Robots, RobotsRule{strings.ToLower(metadata.OneLine(r.Agent)), metadata.OneLine(r.Content)})
+	}
+	for _, tag := range h.Languages() {
+		if m.Language = language.Tag(tag); m.Language != "" {
 			break
 		}
 	}

@@ -73,6 +73,16 @@ func pair(words []string) string {
 	return ""
 }
 
+// FullName returns a text that is the name of a person and nothing else, such as "Ann Bell" and "by Ann Bell", or "".
+func FullName(text string) string {
+	name := Name(text)
+	words := strings.Fields(name)
+	if len(words) < 2 || len(words) > 4 || pair(words) != name {
+		return ""
+	}
+	return name
+}
+
 // particles are the words in small letters inside of names.
 var particles = wordSet("von van der den de la le di da dos do du del zu ter ten bin ibn al el af av y e")
 

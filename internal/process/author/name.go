@@ -26,11 +26,14 @@ func Names(texts []string) string {
 	return strings.Join(names, "; ")
 }
 
-// credit matches what pages write before the name of an author, in some languages.
-var credit = regexp.MustCompile(`(?i)^(?:(?:posted|written|published|reported|submitted|edited|story|text|words|geschrieben|veröffentlicht|verfasst|publié|écrit|escrito|publicado|scritto|pubblicato)\s+(?:by|von|par|por|da|on)\b|by\b|von\b|par\b|por\b|di\b|автор|текст|著者|作者|記者|文|author|autor|auteur|autore)\s*[:：/／|]?\s*`)
-
 // creditEnd is a date or a role after the name.
-var creditEnd = regexp.MustCompile(`(?i)\s*(?:,\s(?-i:\p{Ll})|\s[|•·–—]\s|\bon\s+(?:\d|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|,?\s\d{1,2}[./-]\d|,?\s\d{4}\b).*$`)
+var creditEnd = regexp.MustCompile(`(?i)\s*(?:,\s(?-i:\p{Ll})|\s[|•·⋅–—]\s|\s-\s(?:` + monthStart + `|\d)|,?\s(?:on\s|updated\s|published\s|posted\s)?(?:\d{1,2}\s)?` + monthStart +
+	`[a-z]*\.?\s\d|\bon\s+\d|,?\s\d{1,2}[./-]\d|,?\s\d{1,2}\s` + monthStart + `|,?\s\d{4}\b).*$`)
+
+const monthStart = `(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)`
+
+// oneLine returns a text with single spaces.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // Plausible reports whether text has the name of a person or an account.
 func Plausible(text string) bool { return Name(text) != "" }
@@ -38,18 +41,21 @@ func Plausible(text string) bool { return Name(text) != "" }
 // Credited is Name for texts that announce an author, such as "By Ann Bell". It returns ""
 // for others.
 func Credited(text string) string {
-	if at := credit.FindString(text); at == "" || !startsName(text[len(at):], at) {
-		return ""
+	if name, ok := withoutCredit(oneLine(text)); ok {
+		return Name(name)
 	}
-	return Name(text)
+	return ""
 }
 
 // Name returns a name without the words around it, or "" if text is no plausible name: a
 // month, a role, an address, a date.
 func Name(text string) string {
-	text = strings.Trim(strings.Join(strings.Fields(text), " "), " ,|•·-–—")
-	if at := credit.FindString(text); at != "" && startsName(text[len(at):], at) {
-		text = text[len(at):]
+	text = strings.Trim(oneLine(text), " ,|•·-–—")
+	if isCredit(text) {
+		return ""
+	}
+	if name, ok := withoutCredit(text); ok {
+		text = name
 	}
 	text = strings.Trim(creditEnd.ReplaceAllString(text, ""), " ,|•·-–—@")
 	words := strings.Fields(text)
@@ -71,15 +77,6 @@ func Name(text string) string {
 		return ""
 	}
 	return text
-}
-
-// startsName reports whether a name may begin at rest, after a credit. "文" and "von" are also
-// parts of names.
-func startsName(rest, credit string) bool {
-	c, _ := utf8.DecodeRuneInString(rest)
-	last, _ := utf8.DecodeLastRuneInString(credit)
-	certain := strings.ContainsAny(strings.TrimSpace(credit), " :：/")
-	return rest != "" && !unicode.IsLetter(last) && (certain || !unicode.IsLower(c))
 }
 
 // dayNames reports whether all words are names of months or days, or numbers.
@@ -112,7 +109,7 @@ var calendar = wordSet(`
 var noName = func() map[string]bool {
 	set := wordSet(`admin administrator root webmaster author authors editor editors editorial staff user guest anonymous unknown
 		none null undefined news press redaktion rédaction redacción redazione редакция админ администратор автор 編集部 管理人 管理者 匿名
-		website home blog post article share comments comment by more menu search subscribe
+		updated published written posted website home blog post article share comments comment by more menu search subscribe
 		writer reporter correspondent journalist contributor`)
 	for _, text := range []string{"site admin", "web admin", "super user", "super admin", "the author", "guest author", "guest post", "guest writer",
 		"about the author", "no author", "news desk", "web desk", "staff writer", "staff reporter", "staff report", "read more", "sign in", "log in"} {

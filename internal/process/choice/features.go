@@ -409,9 +409,9 @@ func (o view) pageFeatures(v *vector, s *pageStats, h *metadata.Head, pageURL st
 	v.add("images", lg(s.images))
 	v.add("times", lg(int32(h.Times)))
 	v.bit("date", h.StatesDate())
-	v.bit("author", len(h.Authors)+len(h.LDAuthors) > 0)
-	v.bit("body", len(h.LDBody) > 0)
-	v.add("ogtype", h.OGType)
+	v.bit("author", h.HasAuthor())
+	v.bit("body", h.HasBody())
+	v.add("ogtype", float32(h.OGType))
 	for k := range metadata.LDTypes {
 		v.bit2("ld-", metadata.LDTypes[k], h.LDTypes&(1<<k) != 0)
 	}

@@ -25,9 +25,9 @@ type Trial struct {
 func (t *Trial) Read(src []byte, pageURL string) int {
 	t.u = pageURL
 	t.d.Parse(src)
-	t.h.Read(&t.d)
+	t.h.Read(&t.d, pageURL)
 	t.o.Read(&t.d)
-	t.o.FindTitle(t.h.Title, t.h.OGTitle, t.h.MetaTitle)
+	t.h.FindTitle(&t.o)
 	t.v = view{&t.o}
 	t.s = t.v.weigh()
 	return len(t.o.Lines)

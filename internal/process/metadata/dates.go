@@ -29,9 +29,11 @@ func (h *Head) state(c pubdate.Candidate) {
 
 // StatesDate reports whether the page states a date of publication for programs.
 func (h *Head) StatesDate() bool {
-	stated := func(c pubdate.Candidate) bool { return c.Source != pubdate.JSONLD && c.IsPublication() }
-	return len(h.LDDate) > 0 || h.timeOfPage || slices.ContainsFunc(h.stated, stated)
+	return h.timeOfPage || slices.ContainsFunc(h.stated, func(c pubdate.Candidate) bool { return c.IsPublication() })
 }
+
+// DublinDate returns the date in Dublin Core as written, or "".
+func (h *Head) DublinDate() string { return OneLine(h.dublinDate) }
 
 // isDateName reports whether the name of a meta element in lower case may be that of a date.
 func isDateName(name string) bool {
@@ -43,8 +45,26 @@ func isDateName(name string) bool {
 	return false
 }
 
-// item adds the date of an element with itemprop.
-func (h *Head) item(d *htmltree.Doc, i int, name []byte) {
+// readTime notes a time element.
+func (h *Head) readTime(d *htmltree.Doc, i int) {
+	n := &d.Nodes[i]
+	if len(h.timeNodes) < maxPlaces {
+		h.timeNodes = append(h.timeNodes, int32(i))
+	}
+	if name := d.Attr(n, htmltree.KeyItemprop); len(name) > 0 {
+		h.readItem(d, i, name)
+	} else if d.Has(n, htmltree.KeyPubdate) {
+		h.timeOfPage = true
+	} else if len(d.Attr(n, htmltree.KeyDatetime)) > 0 {
+		h.Times++
+	}
+}
+
+// maxAncestors bounds the way from an element with itemprop to its object.
+const maxAncestors = 64
+
+// readItem adds the date of an element with itemprop.
+func (h *Head) readItem(d *htmltree.Doc, i int, name []byte) {
 	if len(h.stated) >= maxStated || !bytes.HasPrefix(name, []byte("date")) && string(name) != "uploadDate" {
 		return
 	}
@@ -57,7 +77,7 @@ func (h *Head) item(d *htmltree.Doc, i int, name []byte) {
 		value = h.textOf(d, i)
 	}
 	c := pubdate.Candidate{Source: pubdate.Microdata, Name: htmltree.String(name), Text: htmltree.String(value)}
-	for p := n.Parent; p > 0; p = d.Nodes[p].Parent {
+	for p, up := n.Parent, 0; p > 0 && up < maxAncestors; p, up = d.Nodes[p].Parent, up+1 {
 		if t := d.Attr(&d.Nodes[p], htmltree.KeyItemtype); len(t) > 0 {
 			c.Type, c.Role = htmltree.String(t), htmltree.String(d.Attr(&d.Nodes[p], htmltree.KeyItemprop))
 			break

@@ -9,186 +9,169 @@ import (
 	"hce/dc/internal/web/htmltree"
 )
 
-// head is what a page says about itself. All values are parts of the page.
+// Bounds of the lists of a Head.
+const (
+	maxValues   = 20  // authors, dates of one source, rules for robots
+	maxKeywords = 200 // elements with keywords
+)
+
+// Values of Head.OGType.
+const (
+	OGNone = iota
+	OGWebsite
+	OGArticle
+	OGProduct
+	OGOther
+)
+
+// Head is what a page says about itself. Values are parts of the page, with its white space; those
+// whose names begin with LD are texts of JSON-LD with their escapes (TextOfJSON). A value that the
+// page does not have is empty. A Head is read once and not safe for concurrent use.
 type Head struct {
-	Title, OGTitle, MetaTitle []byte
-	Description               []byte
-	Canonical, Base, Image    []byte
-	Lang, Locale              []byte
-	HTMLLang                  []byte
-	site                      []byte
-	Keywords                  [][]byte
-	Authors                   [][]byte
-	Times                     int // time elements without a property
-	ldTitle, LDDate           []byte
-	LDBody, LDDescr, LDImage  []byte
-	LDLang, LDKeywords        []byte
-	LDAuthors                 [][]byte
-	dublin                    []byte
-	stated                    []pubdate.Candidate
-	timeNodes                 []int32
-	timeOfPage                bool   // a time element has the attribute pubdate
-	scratch                   []byte // texts of candidates
-	LDTypes                   uint32
-	OGType                    float32 // 0: none, 1 website, 2 article, 3 product, 4 another
+	Title     []byte // the title element
+	OGTitle   []byte // og:title
+	MetaTitle []byte // the title in another meta element
+
+	Description     []byte
+	Canonical, Base []byte   // URLs as written
+	Image           []byte   // the main image, a URL as written
+	HTMLLang        []byte   // lang of the html element
+	Lang            []byte   // content-language, language, DC.language
+	Locale          []byte   // og:locale
+	SiteName        []byte   // og:site_name, else application-name
+	Keywords        [][]byte // lists of keywords
+	Robots          []RobotsRule
+	OGType          int
+	Authors         [][]byte // in meta elements
+	Times           int      // time elements that do not say what they are
+
+	LDTypes       uint32 // types of objects in JSON-LD, bits by their index in LDTypes
+	LDTitle       []byte // headline
+	LDName        []byte // the name of a product, a recipe or the like
+	LDBody        []byte // the text of the article
+	LDDescription []byte
+	LDImage       []byte
+	LDLang        []byte
+	LDKeywords    [][]byte
+	LDAuthors     []DataAuthor
+
+	ldRank uint8 // of the object that has given the values so far
+	ldRefs authorRefs
+	site   site
+
+	dublinDate []byte
+	stated     []pubdate.Candidate
+	timeNodes  []int32
+	timeOfPage bool   // a time element has the attribute pubdate
+	scratch    []byte // texts of candidates
 }
 
-// read reads the metadata in one pass over the nodes.
-func (h *Head) Read(d *htmltree.Doc) {
+// RobotsRule is a meta element with rules for robots.
+type RobotsRule struct {
+	Agent   []byte // "robots", or the name of one robot
+	Content []byte // such as "noindex, nofollow"
+}
+
+// DataAuthor is an author in JSON-LD.
+type DataAuthor struct {
+	Name         []byte
+	Organization bool // not a person
+}
+
+// Read reads the metadata in one pass over the nodes. pageURL is absolute, or "".
+func (h *Head) Read(d *htmltree.Doc, pageURL string) {
 	nodes := d.Nodes
 	if len(nodes) > 1 {
 		h.HTMLLang = d.Attr(&nodes[1], htmltree.KeyLang)
 	}
+	h.site.setURL(pageURL)
 	for i := 1; i < len(nodes); i++ {
 		n := &nodes[i]
+		if n.Tag <= htmltree.TagOther {
+			continue
+		}
 		switch n.Tag {
 		case htmltree.TagTitle:
-			if len(h.Title) == 0 && int(n.End) > i+1 && (nodes[n.Parent].Tag == htmltree.TagHead || nodes[n.Parent].Tag == htmltree.TagHTML || nodes[n.Parent].Tag == htmltree.TagBody) {
-				h.Title = d.Text(&nodes[i+1])
-			}
+			h.readTitle(d, i)
 		case htmltree.TagMeta:
-			h.meta(d, i)
+			h.readMeta(d, i)
 		case htmltree.TagBase:
 			keep(&h.Base, d.Attr(n, htmltree.KeyHref))
 		case htmltree.TagLink:
-			rel := d.Attr(n, htmltree.KeyRel)
-			if len(rel) == 9 && bytes.EqualFold(rel, []byte("canonical")) {
+			if isCanonical(d.Attr(n, htmltree.KeyRel)) {
 				keep(&h.Canonical, d.Attr(n, htmltree.KeyHref))
 			}
 		case htmltree.TagTime:
-			h.time(d, i)
+			h.readTime(d, i)
+		case htmltree.TagA:
+			h.site.readLink(d, int32(i))
 		case htmltree.TagScript:
 			if int(n.End) > i+1 && bytes.Contains(d.Attr(n, htmltree.KeyType), []byte("ld+json")) {
-				h.scanLD(d.Text(&nodes[i+1]))
+				h.readData(d.Text(&nodes[i+1]))
 			}
 		default:
-			if n.Tag > htmltree.TagOther && n.A < n.B {
-				for k := n.A; k < n.B; k++ {
-					if a := &d.Attrs[k]; a.Key == htmltree.KeyItemprop {
-						h.item(d, i, d.Value(a))
-					}
-				}
+			if name := d.Attr(n, htmltree.KeyItemprop); len(name) > 0 {
+				h.readItem(d, i, name)
 			}
 		}
 	}
+	h.ldRefs.resolve(h)
 }
 
-// time notes a time element.
-func (h *Head) time(d *htmltree.Doc, i int) {
+// readTitle keeps the first title element of the page; those of SVG are others.
+func (h *Head) readTitle(d *htmltree.Doc, i int) {
 	n := &d.Nodes[i]
-	if len(h.timeNodes) < maxPlaces {
-		h.timeNodes = append(h.timeNodes, int32(i))
-	}
-	if name := d.Attr(n, htmltree.KeyItemprop); len(name) > 0 {
-		h.item(d, i, name)
-	} else if d.Has(n, htmltree.KeyPubdate) {
-		h.timeOfPage = true
-	} else if len(d.Attr(n, htmltree.KeyDatetime)) > 0 {
-		h.Times++
-	}
-}
-
-func lowerString(b []byte, buf *[48]byte) string {
-	if len(b) > len(buf) {
-		return ""
-	}
-	for i, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			c |= 0x20
-		}
-		buf[i] = c
-	}
-	return htmltree.String(buf[:len(b)])
-}
-
-func (h *Head) meta(d *htmltree.Doc, i int) {
-	n := &d.Nodes[i]
-	content := d.Attr(n, htmltree.KeyContent)
-	if len(content) == 0 {
+	if len(h.Title) > 0 || int(n.End) <= i+1 {
 		return
 	}
-	var buf [48]byte
-	name := d.Attr(n, htmltree.KeyProperty)
-	if len(name) == 0 {
-		name = d.Attr(n, htmltree.KeyName)
-	}
-	if len(name) == 0 {
-		name = d.Attr(n, htmltree.KeyItemprop)
-		h.item(d, i, name)
-	} else if isDateName(lowerString(name, &buf)) {
-		h.state(pubdate.Candidate{Source: pubdate.Meta, Name: htmltree.String(name), Text: htmltree.String(content)})
-	}
-	if len(name) == 0 {
-		if v := d.Attr(n, htmltree.KeyHTTPEquiv); len(v) > 0 && lowerString(v, &buf) == "content-language" {
-			keep(&h.Lang, content)
-		}
-		return
-	}
-	switch lowerString(name, &buf) {
-	case "og:title":
-		keep(&h.OGTitle, content)
-	case "twitter:title", "title", "dc.title", "dcterms.title", "citation_title", "headline", "parsely-title", "sailthru.title":
-		keep(&h.MetaTitle, content)
-	case "description", "og:description", "twitter:description", "dc.description", "sailthru.description":
-		keep(&h.Description, content)
-	case "og:image", "twitter:image", "og:image:url", "og:image:secure_url", "twitter:image:src", "image":
-		keep(&h.Image, content)
-	case "og:type":
-		switch {
-		case h.OGType != 0:
-		case bytes.Contains(content, []byte("article")) || bytes.Contains(content, []byte("blog")):
-			h.OGType = 2
-		case bytes.Contains(content, []byte("product")):
-			h.OGType = 3
-		case bytes.Contains(content, []byte("website")):
-			h.OGType = 1
-		default:
-			h.OGType = 4
-		}
-	case "og:locale":
-		keep(&h.Locale, content)
-	case "language", "dc.language", "content-language", "inlanguage":
-		keep(&h.Lang, content)
-	case "og:site_name":
-		keep(&h.site, content)
-	case "keywords", "news_keywords", "article:tag", "citation_keywords", "parsely-tags", "dc.subject":
-		if len(h.Keywords) < 200 {
-			h.Keywords = append(h.Keywords, content)
-		}
-	case "author", "article:author", "dc.creator", "dcterms.creator", "citation_author", "parsely-author", "sailthru.author", "byl", "creator", "authors":
-		if len(h.Authors) < 20 {
-			h.Authors = append(h.Authors, content)
-		}
-	case "dc.date", "dc.date.issued", "dc.date.created", "dcterms.date", "dcterms.issued", "dcterms.created":
-		keep(&h.dublin, content)
+	switch d.Nodes[n.Parent].Tag {
+	case htmltree.TagHead, htmltree.TagHTML, htmltree.TagBody:
+		h.Title = d.Text(&d.Nodes[i+1])
 	}
 }
 
-// oneLine collapses white space.
-func OneLine(b []byte) string {
-	dst, _ := outline.AppendWords(make([]byte, 0, len(b)), b, false, 0)
-	return string(dst)
-}
-
-// StatedTitle returns the title that the page states for its article, without the name of the site.
-func (h *Head) StatedTitle() string {
-	if t := strings.Join(strings.Fields(TextOfJSON(h.ldTitle)), " "); t != "" {
-		return t
-	}
-	for _, t := range [][]byte{h.OGTitle, h.MetaTitle, h.Title} {
-		if s := OneLine(t); s != "" {
-			return h.withoutSite(s)
+// isCanonical reports whether a rel has the word canonical.
+func isCanonical(rel []byte) bool {
+	for len(rel) >= len("canonical") {
+		word := rel
+		if i := bytes.IndexAny(rel, " \t\r\n\f"); i >= 0 {
+			word, rel = rel[:i], rel[i+1:]
+		} else {
+			rel = nil
+		}
+		if len(word) == len("canonical") && bytes.EqualFold(word, []byte("canonical")) {
+			return true
 		}
 	}
-	return ""
+	return false
 }
+
+// keep sets a value that is still empty.
+func keep(at *[]byte, v []byte) {
+	if len(*at) == 0 {
+		*at = v
+	}
+}
+
+// add appends to a list of at most maxValues values.
+func add(list *[][]byte, v []byte) {
+	if len(*list) < maxValues {
+		*list = append(*list, v)
+	}
+}
+
+// HasBody reports whether the page states the text of its article.
+func (h *Head) HasBody() bool { return len(h.LDBody) > 0 }
+
+// HasAuthor reports whether the page states an author in its metadata.
+func (h *Head) HasAuthor() bool { return len(h.Authors)+len(h.LDAuthors) > 0 }
 
 // StatedDescription returns the description in meta elements, else that in JSON-LD.
 func (h *Head) StatedDescription() string {
 	if s := OneLine(h.Description); s != "" {
 		return s
 	}
-	return strings.Join(strings.Fields(TextOfJSON(h.LDDescr)), " ")
+	return oneLine(TextOfJSON(h.LDDescription))
 }
 
 // StatedKeywords returns the keywords in meta elements, else those in JSON-LD, each once.
@@ -202,40 +185,39 @@ func (h *Head) StatedKeywords() (list []string) {
 		split(OneLine(k))
 	}
 	if len(list) == 0 {
-		split(TextOfJSON(h.LDKeywords))
+		for _, k := range h.LDKeywords {
+			split(TextOfJSON(k))
+		}
 	}
-	return Unique(list)
+	return unique(list)
 }
 
-// pageTitle is the title of the article: the heading that is like a title of the page, else the title without the site.
-func (h *Head) PageTitle(o *outline.Outline) string {
-	if o.Title >= 0 {
-		b := &o.Lines[o.Title]
-		if b.Title || o.Boxes[b.Box].Tag == htmltree.TagH1 {
-			return string(o.AppendText(nil, b))
-		}
-	}
-	if t := h.StatedTitle(); t != "" {
-		return t
-	}
-	for i := range o.Lines {
-		if b := &o.Lines[i]; b.Kind == outline.KindHeading {
-			return string(o.AppendText(nil, b))
-		}
-	}
-	return ""
+// Languages returns the language tags that the page declares, as written, the most reliable first:
+// the html element, meta elements, JSON-LD, OpenGraph. An empty one declares nothing.
+func (h *Head) Languages() [4]string {
+	return [...]string{string(h.HTMLLang), string(h.Lang), TextOfJSON(h.LDLang), string(h.Locale)}
 }
 
-// withoutSite cuts the name of the site off a title.
-func (h *Head) withoutSite(s string) string {
-	site := OneLine(h.site)
-	for _, sep := range []string{" | ", " - ", " – ", " — ", " · ", " :: ", " » ", " « "} {
-		if i := strings.LastIndex(s, sep); i > 0 {
-			rest := s[i+len(sep):]
-			if site != "" && strings.EqualFold(rest, site) || len(strings.Fields(rest)) <= 4 && len(strings.Fields(s[:i])) >= 3 {
-				return s[:i]
-			}
+// OneLine returns a text without white space at its ends and with single spaces.
+func OneLine(b []byte) string {
+	dst, _ := outline.AppendWords(make([]byte, 0, len(b)), b, false, 0)
+	return string(dst)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// unique returns the texts that are not empty, each once, in their order.
+func unique(list []string) []string {
+	if len(list) == 0 {
+		return list
+	}
+	seen := make(map[string]bool, len(list))
+	out := list[:0]
+	for _, s := range list {
+		if s != "" && !seen[s] {
+			seen[s] = true
+			out = append(out, s)
 		}
 	}
-	return s
+	return out
 }

@@ -4,267 +4,206 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"hce/dc/internal/process/pubdate"
 	"hce/dc/internal/web/htmltree"
 )
 
-// scanLD reads the values of interest out of JSON-LD in one pass, without building anything. Broken JSON gives what
-// was read before.
-func (h *Head) scanLD(s []byte) {
-	p := ldScanner{s: s, h: h}
-	p.value(nil, 0, nil)
-}
+// maxDepth is how deep objects and lists of JSON-LD are read. What is deeper is skipped.
+const maxDepth = 40
 
-type ldScanner struct {
-	s    []byte
-	i    int
-	h    *Head
-	role []byte // the member with the outermost object that is not the page; nil: none
-}
-
-func (p *ldScanner) blank() {
-	for p.i < len(p.s) && p.s[p.i] <= ' ' {
-		p.i++
+// readData reads the values of interest out of JSON-LD in one pass, without building anything. Of broken
+// JSON it reads what it can: commas too many, comments, control characters in texts, quotes without escapes,
+// several values, and what is around them.
+func (h *Head) readData(script []byte) {
+	s := scanner{script: script, head: h}
+	for s.skipTo('{', '[') {
+		if bytes.HasPrefix(script[s.at:], []byte("[CDATA[")) {
+			s.at += len("[CDATA[")
+			continue
+		}
+		s.value(nil, nil, 0)
 	}
 }
 
-// str reads a string, without its quotes and undecoded.
-func (p *ldScanner) str() ([]byte, bool) {
-	p.i++
-	from := p.i
-	for p.i < len(p.s) {
-		j := bytes.IndexByte(p.s[p.i:], '"')
-		if j < 0 {
-			p.i = len(p.s)
-			return nil, false
-		}
-		p.i += j
-		back := 0
-		for k := p.i - 1; k >= from && p.s[k] == '\\'; k-- {
-			back++
-		}
-		p.i++
-		if back%2 == 0 {
-			return p.s[from : p.i-1], true
-		}
-	}
-	return nil, false
+// scanner reads a script. at never goes back.
+type scanner struct {
+	script []byte
+	at     int
+	head   *Head
 }
 
-// object is what is known about an object when it ends.
-type ldObject struct {
-	kind, name, url                           []byte
-	headline, published, body, descr, keyword []byte
-	created, uploaded, modified               []byte
-	lang, section                             []byte
-	authors                                   [][]byte
-	image                                     []byte
-	strict                                    bool
+// skipTo goes to the next of two bytes, and reports whether there is one.
+func (s *scanner) skipTo(a, b byte) bool {
+	for ; s.at < len(s.script); s.at++ {
+		if c := s.script[s.at]; c == a || c == b {
+			return true
+		}
+	}
+	return false
 }
 
-// value reads a value. key is the member that it is; parent gets what it says.
-func (p *ldScanner) value(key []byte, depth int, parent *ldObject) bool {
-	p.blank()
-	if p.i >= len(p.s) || depth > 40 {
-		p.i = len(p.s)
-		return false
+// next goes to the next byte that is no white space and no comment, and returns it; 0 at the end.
+func (s *scanner) next() byte {
+	for s.at < len(s.script) {
+		c := s.script[s.at]
+		switch {
+		case c <= ' ':
+			s.at++
+		case c == '/' && bytes.HasPrefix(s.script[s.at:], []byte("/*")):
+			s.skipBehind("*/")
+		case c == '/' && bytes.HasPrefix(s.script[s.at:], []byte("//")):
+			s.skipBehind("\n")
+		default:
+			return c
+		}
 	}
-	switch p.s[p.i] {
-	case '{':
-		p.i++
-		if p.role == nil && !ofPage(key) {
-			p.role = key
-			defer func() { p.role = nil }()
+	return 0
+}
+
+// skipBehind goes behind the end of a comment.
+func (s *scanner) skipBehind(end string) {
+	s.at += 2
+	if i := bytes.Index(s.script[s.at:], []byte(end)); i >= 0 {
+		s.at += i + len(end)
+	} else {
+		s.at = len(s.script)
+	}
+}
+
+// text reads a string, without its quotes and undecoded. It returns nil for a string without an end.
+func (s *scanner) text() []byte {
+	s.at++
+	from := s.at
+	for s.at < len(s.script) {
+		switch s.script[s.at] {
+		case '\\':
+			s.at++
+		case '"':
+			s.at++
+			return s.script[from : s.at-1]
 		}
-		var o ldObject
-		for {
-			p.blank()
-			if p.i >= len(p.s) {
-				p.end(&o, key, parent)
-				return false
-			}
-			if p.s[p.i] == '}' {
-				p.i++
-				p.end(&o, key, parent)
-				return true
-			}
-			if p.s[p.i] == ',' {
-				p.i++
-				continue
-			}
-			if p.s[p.i] != '"' {
-				return false
-			}
-			k, ok := p.str()
-			if !ok {
-				return false
-			}
-			p.blank()
-			if p.i >= len(p.s) || p.s[p.i] != ':' {
-				return false
-			}
-			p.i++
-			if !p.value(k, depth+1, &o) {
-				p.end(&o, key, parent)
-				return false
-			}
+		s.at++
+	}
+	s.at = len(s.script)
+	return nil
+}
+
+// value reads a value: the member key of an object, or of the list that this member is. An object is
+// nested in parent; nil: in none.
+func (s *scanner) value(key []byte, parent *object, depth int) {
+	switch c := s.next(); {
+	case c == 0:
+	case (c == '{' || c == '[') && depth >= maxDepth:
+		s.skipNested()
+	case c == '{':
+		s.object(key, parent, depth)
+	case c == '[':
+		s.list(key, parent, depth)
+	case c == '"':
+		if v := s.text(); parent != nil {
+			parent.set(key, v)
 		}
-	case '[':
-		p.i++
-		for {
-			p.blank()
-			if p.i >= len(p.s) {
-				return false
-			}
-			if p.s[p.i] == ']' {
-				p.i++
-				return true
-			}
-			if p.s[p.i] == ',' {
-				p.i++
-				continue
-			}
-			if !p.value(key, depth+1, parent) {
-				return false
-			}
-		}
-	case '"':
-		v, ok := p.str()
-		if ok && parent != nil {
-			parent.member(key, v)
-		}
-		return ok
 	default:
-		from := p.i
-		for p.i < len(p.s) && p.s[p.i] != ',' && p.s[p.i] != '}' && p.s[p.i] != ']' && p.s[p.i] > ' ' {
-			p.i++
-		}
-		return p.i > from
-	}
-}
-
-func keep(at *[]byte, v []byte) {
-	if len(*at) == 0 {
-		*at = v
-	}
-}
-
-func (o *ldObject) member(key, v []byte) {
-	switch string(key) {
-	case "@type":
-		keep(&o.kind, v)
-	case "name":
-		keep(&o.name, v)
-	case "url", "contentUrl":
-		keep(&o.url, v)
-	case "headline":
-		keep(&o.headline, v)
-	case "datePublished":
-		keep(&o.published, v)
-	case "dateCreated":
-		keep(&o.created, v)
-	case "uploadDate":
-		keep(&o.uploaded, v)
-	case "dateModified":
-		keep(&o.modified, v)
-	case "articleBody":
-		keep(&o.body, v)
-	case "description":
-		keep(&o.descr, v)
-	case "keywords":
-		keep(&o.keyword, v)
-	case "inLanguage":
-		keep(&o.lang, v)
-	case "image", "thumbnailUrl":
-		keep(&o.image, v)
-	case "author", "creator":
-		if len(o.authors) < 20 {
-			o.authors = append(o.authors, v)
+		for s.at < len(s.script) && bytes.IndexByte([]byte(",}]\""), s.script[s.at]) < 0 {
+			s.at++
 		}
 	}
 }
 
-// ofPage reports whether the object of a member may be the page itself.
-func ofPage(key []byte) bool {
-	return len(key) == 0 || string(key) == "@graph" || string(key) == "mainEntity" || string(key) == "mainEntityOfPage"
-}
-
-// dates adds the dates of an object to the candidates.
-func (p *ldScanner) dates(o *ldObject) {
-	add := func(name string, v []byte) {
-		if len(v) == 0 {
+func (s *scanner) object(key []byte, parent *object, depth int) {
+	s.at++
+	o := object{role: roleOf(key, parent)}
+	for {
+		c := s.next()
+		if c == '}' || c == 0 {
+			s.at = min(s.at+1, len(s.script))
+			s.head.endObject(&o, key, parent)
 			return
 		}
-		text := htmltree.String(v)
-		if bytes.IndexByte(v, '\\') >= 0 || bytes.IndexByte(v, '&') >= 0 {
-			text = TextOfJSON(v)
+		if c != '"' {
+			s.at++ // a comma, or what is left of a broken value
+			continue
 		}
-		p.h.state(pubdate.Candidate{Source: pubdate.JSONLD, Type: htmltree.String(o.kind), Role: htmltree.String(p.role), Name: name, Text: text})
+		name := s.text()
+		if s.next() == ':' {
+			s.at++
+			s.value(name, &o, depth+1)
+		}
 	}
-	add("datePublished", o.published)
-	add("dateCreated", o.created)
-	add("uploadDate", o.uploaded)
-	add("dateModified", o.modified)
 }
 
-// end is the end of an object.
-func (p *ldScanner) end(o *ldObject, key []byte, parent *ldObject) {
-	if len(o.kind) > 0 {
-		for k, t := range LDTypes {
-			if bytes.Contains(o.kind, []byte(t)) {
-				p.h.LDTypes |= 1 << k
+func (s *scanner) list(key []byte, parent *object, depth int) {
+	s.at++
+	for {
+		switch c := s.next(); c {
+		case ']', 0:
+			s.at = min(s.at+1, len(s.script))
+			return
+		case '}':
+			return // the end of the object around a list without an end
+		case ',':
+			s.at++
+		default:
+			from := s.at
+			s.value(key, parent, depth+1)
+			if s.at == from {
+				s.at++
 			}
 		}
 	}
-	p.dates(o)
-	switch string(key) {
-	case "author", "creator":
-		if len(o.name) > 0 && parent != nil && len(parent.authors) < 20 {
-			parent.authors = append(parent.authors, o.name)
+}
+
+// skipNested goes behind an object or a list.
+func (s *scanner) skipNested() {
+	open := 0
+	for s.at < len(s.script) {
+		switch s.script[s.at] {
+		case '"':
+			s.text()
+			continue
+		case '{', '[':
+			open++
+		case '}', ']':
+			open--
 		}
-		return
-	case "image":
-		if parent != nil {
-			keep(&parent.image, o.url)
+		s.at++
+		if open == 0 {
+			return
 		}
-		return
-	case "publisher", "isPartOf", "comment", "review", "reviews", "logo", "video", "itemListElement", "mentions", "hasPart", "contributor", "editor":
-		return
-	}
-	if len(o.headline)+len(o.published)+len(o.body) == 0 {
-		if bytes.Contains(o.kind, []byte("Product")) && len(o.descr) > 0 {
-			keep(&p.h.LDDescr, o.descr)
-		}
-		return
-	}
-	h := p.h
-	keep(&h.ldTitle, o.headline)
-	keep(&h.LDDate, o.published)
-	keep(&h.LDDate, o.created)
-	keep(&h.LDDate, o.uploaded)
-	keep(&h.LDBody, o.body)
-	keep(&h.LDDescr, o.descr)
-	keep(&h.LDImage, o.image)
-	keep(&h.LDLang, o.lang)
-	keep(&h.LDKeywords, o.keyword)
-	if len(h.LDAuthors) == 0 {
-		h.LDAuthors = o.authors
 	}
 }
 
-// ldTypes are types of JSON-LD that tell the type of a page.
-var LDTypes = [...]string{"Article", "BlogPosting", "Product", "ItemList", "CollectionPage", "QAPage", "DiscussionForum", "FAQPage", "Recipe", "Offer", "Review", "Course", "Service", "Organization",
-	"WebPage", "BreadcrumbList", "Person", "Question", "SoftwareApplication", "TechArticle", "HowTo", "Event"}
-
-// ldText decodes a string of JSON, which may have references too.
+// TextOfJSON decodes a text of JSON, which may have references of HTML too. An escape that JSON does not
+// know means its character, as in JavaScript.
 func TextOfJSON(v []byte) string {
-	if bytes.IndexByte(v, '\\') < 0 && bytes.IndexByte(v, '&') < 0 {
-		return string(v)
+	if bytes.IndexByte(v, '\\') >= 0 {
+		v = unescape(v)
+	}
+	if bytes.IndexByte(v, '&') >= 0 {
+		v = htmltree.AppendDecoded(nil, v, false)
+	}
+	return string(v)
+}
+
+// unescape decodes the escapes of a text of JSON.
+func unescape(v []byte) []byte {
+	quoted := append(make([]byte, 0, len(v)+2), '"')
+	for i := 0; i < len(v); i++ {
+		switch c := v[i]; {
+		case c < ' ':
+			quoted = append(quoted, ' ')
+		case c == '\\' && i+1 < len(v):
+			i++
+			if bytes.IndexByte([]byte(`"\/bfnrtu`), v[i]) >= 0 {
+				quoted = append(quoted, '\\')
+			}
+			quoted = append(quoted, max(v[i], ' '))
+		default:
+			quoted = append(quoted, c)
+		}
 	}
 	var s string
-	q := append(append([]byte{'"'}, v...), '"')
-	if json.Unmarshal(q, &s) != nil {
-		s = string(v)
+	if json.Unmarshal(append(quoted, '"'), &s) != nil {
+		return v
 	}
-	return string(htmltree.AppendDecoded(nil, []byte(s), false))
+	return []byte(s)
 }

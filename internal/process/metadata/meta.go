@@ -1,125 +1,172 @@
 package metadata
 
 import (
+	"bytes"
 	"strings"
 
-	"hce/dc/internal/process/outline"
+	"hce/dc/internal/process/pubdate"
 	"hce/dc/internal/web/htmltree"
 )
 
-// near returns the blocks around the title where a page says who wrote it, and when.
-func near(o *outline.Outline) (from, to int32) {
-	return max(0, o.Title-4), min(int32(len(o.Lines)), max(o.Title, 0)+14)
+// metaKind is what the name of a meta element means.
+type metaKind uint8
+
+const (
+	metaNothing metaKind = iota
+	metaOGTitle
+	metaTitle
+	metaDescription
+	metaImage
+	metaOGType
+	metaLocale
+	metaLanguage
+	metaSite
+	metaAppName
+	metaKeywords
+	metaAuthor
+	metaDublin
+)
+
+// metaKinds are the names of meta elements in lower case.
+var metaKinds = func() map[string]metaKind {
+	kinds := map[string]metaKind{}
+	for kind, names := range map[metaKind]string{
+		metaOGTitle:     "og:title",
+		metaTitle:       "twitter:title title dc.title dcterms.title citation_title headline parsely-title sailthru.title",
+		metaDescription: "description og:description twitter:description dc.description dcterms.description sailthru.description",
+		metaImage:       "og:image twitter:image og:image:url og:image:secure_url twitter:image:src image",
+		metaOGType:      "og:type",
+		metaLocale:      "og:locale",
+		metaLanguage:    "language dc.language dcterms.language content-language inlanguage",
+		metaSite:        "og:site_name",
+		metaAppName:     "application-name apple-mobile-web-app-title al:ios:app_name citation_journal_title",
+		metaKeywords:    "keywords news_keywords article:tag citation_keywords parsely-tags dc.subject",
+		metaAuthor:      "author article:author dc.creator dcterms.creator citation_author parsely-author sailthru.author byl creator authors",
+		metaDublin:      "dc.date dc.date.issued dc.date.created dcterms.date dcterms.issued dcterms.created",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			kinds[name] = kind
+		}
+	}
+	return kinds
+}()
+
+// maxName is the longest name of a meta element that is known.
+const maxName = 48
+
+// lowerName returns a name in lower case, in buf; "" for a long one.
+func lowerName(name []byte, buf *[maxName]byte) string {
+	name = bytes.TrimSpace(name)
+	if len(name) > len(buf) {
+		return ""
+	}
+	for i, c := range name {
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		buf[i] = c
+	}
+	return htmltree.String(buf[:len(name)])
 }
 
-// DublinDate returns the date in Dublin Core as written, or "".
-func (h *Head) DublinDate() string { return OneLine(h.dublin) }
-
-// author finds the author.
-func (h *Head) Author(o *outline.Outline) string {
-	var list []string
-	for _, v := range h.LDAuthors {
-		if n := name(TextOfJSON(v)); n != "" {
-			list = append(list, n)
-		}
+// readMeta reads a meta element. The first of its names that is known counts.
+func (h *Head) readMeta(d *htmltree.Doc, i int) {
+	n := &d.Nodes[i]
+	content := d.Attr(n, htmltree.KeyContent)
+	if len(content) == 0 {
+		return
 	}
-	if len(list) == 0 {
-		for _, v := range h.Authors {
-			if n := name(string(v)); n != "" {
-				list = append(list, n)
-			}
-		}
-	}
-	if len(list) > 0 {
-		return strings.Join(Unique(list), "; ")
-	}
-	count := 0
-	from, to := near(o)
-	for _, i := range o.Names {
-		n := &o.Doc.Nodes[i]
-		hint, _, _ := o.Look(n)
-		if hint&(1<<outline.HintAuthor) == 0 || o.Title >= 0 && len(o.Lines) > 0 && (i < o.Lines[from].First-40 || to > 0 && i > o.Lines[to-1].Last) {
+	var buf [maxName]byte
+	for _, key := range [...]htmltree.Key{htmltree.KeyProperty, htmltree.KeyName, htmltree.KeyItemprop} {
+		name := d.Attr(n, key)
+		if len(name) == 0 {
 			continue
 		}
-		count++
-		if count > 6 {
-			break
-		}
-		var text []byte
-		for k := i + 1; k < n.End && len(text) < 80; k++ {
-			c := &o.Doc.Nodes[k]
-			if c.Tag == htmltree.TagText {
-				text, _ = outline.AppendWords(text, o.Doc.Text(c), len(text) > 0, 0)
-			} else if c.Tag.IsSilent() {
-				k = c.End - 1
-			} else if len(text) > 0 && !c.Tag.IsInline() {
-				break
-			}
-		}
-		if nm := name(string(text)); nm != "" {
-			return nm
-		}
-	}
-	for i := from; i < to; i++ {
-		b := &o.Lines[i]
-		if b.Size < 6 || b.Size > 80 || int32(i) == o.Title {
-			continue
-		}
-		text := string(o.AppendText(nil, b))
-		for _, by := range []string{"By ", "by ", "BY ", "Von ", "Par ", "Por ", "Written by "} {
-			if rest, ok := strings.CutPrefix(text, by); ok {
-				if nm := name(rest); nm != "" && strings.Contains(nm, " ") {
-					return nm
-				}
-			}
+		lower := lowerName(name, &buf)
+		switch kind := metaKinds[lower]; {
+		case key == htmltree.KeyItemprop:
+			h.readItem(d, i, name)
+			h.setMeta(kind, content)
+			return
+		case isDateName(lower):
+			h.state(pubdate.Candidate{Source: pubdate.Meta, Name: htmltree.String(name), Text: htmltree.String(content)})
+			h.setMeta(kind, content)
+			return
+		case kind != metaNothing:
+			h.setMeta(kind, content)
+			return
+		case key == htmltree.KeyName:
+			h.addRobots(name, content)
+			return
 		}
 	}
-	return ""
+	if lowerName(d.Attr(n, htmltree.KeyHTTPEquiv), &buf) == "content-language" {
+		keep(&h.Lang, content)
+	}
 }
 
-// name cleans a name; "" for what is none.
-func name(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	for _, by := range []string{"By ", "by ", "BY ", "Von ", "von ", "Par ", "Por ", "Written by ", "Posted by ", "Author: ", "Author ", "Words by ", "Reviewed by "} {
-		s = strings.TrimPrefix(s, by)
-	}
-	for _, cut := range []string{" | ", " - ", " – ", " — ", " on ", " Published", " Updated", " Posted", ", Updated", " •", " ·"} {
-		if i := strings.Index(s, cut); i > 0 {
-			s = s[:i]
+// setMeta keeps what a meta element says.
+func (h *Head) setMeta(kind metaKind, content []byte) {
+	switch kind {
+	case metaOGTitle:
+		keep(&h.OGTitle, content)
+	case metaTitle:
+		keep(&h.MetaTitle, content)
+	case metaDescription:
+		keep(&h.Description, content)
+	case metaImage:
+		keep(&h.Image, content)
+	case metaLocale:
+		keep(&h.Locale, content)
+	case metaLanguage:
+		keep(&h.Lang, content)
+	case metaSite:
+		keep(&h.SiteName, content)
+		h.site.add(content)
+	case metaAppName:
+		h.site.add(content)
+	case metaOGType:
+		h.setType(content)
+	case metaKeywords:
+		if len(h.Keywords) < maxKeywords {
+			h.Keywords = append(h.Keywords, content)
 		}
+	case metaAuthor:
+		add(&h.Authors, content)
+	case metaDublin:
+		keep(&h.dublinDate, content)
 	}
-	s = strings.Trim(s, " ,.;:|-–—•·")
-	words := strings.Fields(s)
-	if len(s) < 2 || len(s) > 60 || len(words) > 6 || strings.ContainsAny(s, "@<>{}[]/\\=") || strings.HasPrefix(s, "http") {
-		return ""
-	}
-	digits := 0
-	for _, c := range []byte(s) {
-		if outline.IsDigit(c) {
-			digits++
-		}
-	}
-	if digits > 2 {
-		return ""
-	}
-	switch strings.ToLower(s) {
-	case "admin", "administrator", "author", "editor", "staff", "unknown", "anonymous", "guest", "user", "root", "webmaster", "by", "share", "follow", "comments", "contributors":
-		return ""
-	}
-	return s
 }
 
-func Unique(list []string) []string {
-	if len(list) < 2 {
-		return list
+// setType reads og:type.
+func (h *Head) setType(content []byte) {
+	if h.OGType != OGNone {
+		return
 	}
-	seen := make(map[string]bool, len(list))
-	out := list[:0]
-	for _, s := range list {
-		if s != "" && !seen[s] {
-			seen[s] = true
-			out = append(out, s)
+	h.OGType = OGOther
+	for _, t := range [...]struct {
+		word string
+		kind int
+	}{{"article", OGArticle}, {"blog", OGArticle}, {"product", OGProduct}, {"website", OGWebsite}} {
+		if bytes.Contains(content, []byte(t.word)) {
+			h.OGType = t.kind
+			return
 		}
 	}
-	return out
+}
+
+// robotsWords begin the rules for robots.
+var robotsWords = map[string]bool{"all": true, "index": true, "noindex": true, "follow": true, "nofollow": true, "none": true, "noarchive": true,
+	"nosnippet": true, "noimageindex": true, "noodp": true, "notranslate": true, "max-snippet": true, "max-image-preview": true, "max-video-preview": true}
+
+// addRobots keeps rules for robots. The first word of the content tells them from other meta elements.
+func (h *Head) addRobots(name, content []byte) {
+	word := bytes.TrimSpace(content)
+	if i := bytes.IndexAny(word, ",: "); i >= 0 {
+		word = word[:i]
+	}
+	var buf [maxName]byte
+	if len(h.Robots) < maxValues && robotsWords[lowerName(word, &buf)] {
+		h.Robots = append(h.Robots, RobotsRule{Agent: name, Content: content})
+	}
 }

@@ -83,78 +83,159 @@ func (o *Outline) scratch2() []byte {
 	return o.lowered[:0]
 }
 
-// findTitle finds the block with the title of the page.
-func (o *Outline) FindTitle(titles ...[]byte) {
-	var lower [][]byte
+// FindTitle sets Title to the line that is the title of the page, and marks all lines that are like it.
+// titles are what the page states as its title. isOther reports whether a line with this text in lower case
+// is not the title, such as the name of the site. Without a heading that is like a title the only h1 is it.
+func (o *Outline) FindTitle(titles [][]byte, isOther func(line *Line, text []byte) bool) {
+	f := titleFinder{o: o, only: -1, isOther: isOther}
 	for _, t := range titles {
 		if len(t) > 0 && len(t) <= 2*maxTitle {
-			lower = append(lower, lowerWords(nil, t))
+			f.titles = append(f.titles, lowerWords(nil, t))
 		}
 	}
-	best, h1 := 0, 0
-	var buf [maxTitle + 64]byte
 	for i := range o.Lines {
-		b := &o.Lines[i]
-		if b.Size > maxTitle || b.Size < 2 {
-			continue
-		}
-		heading := b.Kind == KindHeading
-		if !heading && best >= 4 {
-			continue
-		}
-		rank := 0
-		if o.Boxes[b.Box].Tag == htmltree.TagH1 {
-			rank = 1
-			h1++
-		}
-		if len(lower) > 0 {
-			text := o.appendBlock(buf[:0], b)
-			if isTitle(text, lower) {
-				b.Title = true
-				rank += 2
-				if heading {
-					rank += 2
-				}
-			}
-		}
-		if rank > best {
-			best, o.Title = rank, int32(i)
+		if b := &o.Lines[i]; b.Size <= maxTitle && b.Size >= 2 && (i == 0 || !o.goesOn(i-1)) {
+			f.consider(i)
 		}
 	}
-	if best == 1 && h1 > 1 {
+	switch {
+	case f.best < headingBonus && f.h1 == 1 && (f.best < wholeTitle || f.shares):
+		o.Title = f.only // other lines that are like a title are often links to a section of the site
+	case f.best == h1Bonus:
 		o.Title = -1 // several h1, none is the title
 	}
 }
 
-var separators = []byte("|·•«»:_-–—｜")
+// titleFinder is the state of FindTitle.
+type titleFinder struct {
+	o       *Outline
+	titles  [][]byte // in lower case
+	isOther func(line *Line, text []byte) bool
+	best    int   // rank of Outline.Title
+	h1      int   // different h1
+	only    int32 // the first h1
+	shares  bool  // it has a word of a title
+	buf     [maxTitle + 64]byte
+}
 
-// isTitle reports whether a text is one of the titles, or a title without the name of the site.
-func isTitle(text []byte, titles [][]byte) bool {
-	if len(text) == 0 {
-		return false
+// Ranks of lines that may be the title: a sum.
+const (
+	h1Bonus      = 1
+	endOfTitle   = 2
+	startOfTitle = 4
+	wholeTitle   = 5
+	headingBonus = 6
+)
+
+// consider ranks a line.
+func (f *titleFinder) consider(i int) {
+	o, b := f.o, &f.o.Lines[i]
+	isH1, isHeading := o.Boxes[b.Box].Tag == htmltree.TagH1, b.Kind == KindHeading
+	if !isHeading && f.best >= headingBonus || len(f.titles) == 0 && !isH1 {
+		return
 	}
-	for _, t := range titles {
-		if bytes.Equal(text, t) {
-			return true
+	text := o.appendHeading(f.buf[:0], i)
+	rank := likeTitle(text, f.titles, isH1)
+	if rank == 0 && !isH1 || f.isOther(b, text) {
+		return
+	}
+	b.Title = rank > 0
+	if isHeading && b.Title {
+		rank += headingBonus
+	}
+	if isH1 {
+		rank += h1Bonus
+		if f.only < 0 {
+			f.only, f.shares = int32(i), sharesWord(text, f.titles)
 		}
-		if len(text) >= len(t) || len(text) < 8 {
-			continue
+		if f.h1 == 0 || b.Hash != o.Lines[f.only].Hash {
+			f.h1++
 		}
-		half := 2*len(text) > len(t) && len(text) >= 12
-		if bytes.HasPrefix(t, text) {
-			rest := bytes.TrimLeft(t[len(text):], " ")
-			r, _ := utf8.DecodeRune(rest)
-			if half || bytes.ContainsRune(separators, r) {
-				return true
-			}
-		}
-		if bytes.HasSuffix(t, text) {
-			rest := bytes.TrimRight(t[:len(t)-len(text)], " ")
-			r, _ := utf8.DecodeLastRune(rest)
-			if half || bytes.ContainsRune(separators, r) {
+	}
+	if rank > f.best {
+		f.best, o.Title = rank, int32(i)
+	}
+}
+
+// sharesWord reports whether a text has a word of 4 bytes or more that is in one of the titles.
+func sharesWord(text []byte, titles [][]byte) bool {
+	for word := range bytes.FieldsSeq(text) {
+		for _, t := range titles {
+			if len(word) >= 4 && bytes.Contains(t, word) {
 				return true
 			}
 		}
 	}
 	return false
 }
+
+// AppendHeading appends the text of a line, and of the lines behind it that are in the same heading.
+func (o *Outline) AppendHeading(dst []byte, line int32) []byte {
+	for i := line; ; i++ {
+		dst = o.AppendText(dst, &o.Lines[i])
+		if !o.goesOn(int(i)) || len(dst) > maxTitle {
+			return dst
+		}
+		dst = append(dst, ' ')
+	}
+}
+
+// appendHeading is AppendHeading in lower case.
+func (o *Outline) appendHeading(dst []byte, line int) []byte {
+	for i := line; ; i++ {
+		dst = o.appendBlock(dst, &o.Lines[i])
+		if !o.goesOn(i) || len(dst) > maxTitle {
+			return dst
+		}
+		dst = append(dst, ' ')
+	}
+}
+
+// goesOn reports whether the line behind a line of a heading is in the same heading.
+func (o *Outline) goesOn(i int) bool {
+	return o.Lines[i].Kind == KindHeading && i+1 < len(o.Lines) && o.Lines[i+1].Box == o.Lines[i].Box
+}
+
+var separators = []byte("|·•«»:_-–—｜")
+
+// likeTitle returns wholeTitle for one of the titles, startOfTitle or endOfTitle for a title without the name of the
+// site, else 0. An h1 may be the first words of a title.
+func likeTitle(text []byte, titles [][]byte, isH1 bool) int {
+	if len(text) == 0 {
+		return 0
+	}
+	rank := 0
+	for _, t := range titles {
+		switch {
+		case bytes.Equal(text, t):
+			return wholeTitle
+		case len(text) >= len(t) || len(text) < 8:
+		case isStart(text, t, isH1):
+			rank = startOfTitle
+		case isEnd(text, t):
+			rank = max(rank, endOfTitle)
+		}
+	}
+	return rank
+}
+
+// isStart reports whether a title begins with a text, up to a separator or with most of it.
+func isStart(text, title []byte, anyPart bool) bool {
+	if !bytes.HasPrefix(title, text) {
+		return false
+	}
+	rest := title[len(text):]
+	r, _ := utf8.DecodeRune(bytes.TrimLeft(rest, " "))
+	return isMost(text, title) || bytes.ContainsRune(separators, r) || anyPart && rest[0] == ' '
+}
+
+// isEnd reports whether a title ends with a text, behind a separator or with most of it.
+func isEnd(text, title []byte) bool {
+	if !bytes.HasSuffix(title, text) {
+		return false
+	}
+	r, _ := utf8.DecodeLastRune(bytes.TrimRight(title[:len(title)-len(text)], " "))
+	return isMost(text, title) || bytes.ContainsRune(separators, r)
+}
+
+func isMost(text, title []byte) bool { return 2*len(text) > len(title) && len(text) >= 12 }
