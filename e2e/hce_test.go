@@ -112,6 +112,53 @@ func titles(n int) (list []string) {
 
 const loopback = "--allow-network=127.0.0.0/8"
 
+// What links name besides pages is stored as a resource: exports of pages do not have it, those of all that
+// was received do, and the crawl is complete.
+func TestHCEResources(t *testing.T) {
+	const article = "<p>The text of this page is long enough to be its article, and no other page has it.</p>"
+	w := newWitness(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := map[string][2]string{
+			"/":       {"text/html", "<title>Home</title><link rel=stylesheet href=/a.css>" + article + "<script src=/a.js></script><script src=/b.js></script><a href=/c.js>c</a> <a href=/data.json>d</a> <a href=/t.txt>t</a> <a href=/p.html>p</a>"},
+			"/p.html": {"text/html", "<title>Page</title>" + article},
+			"/t.txt":  {"text/plain", "Text that is long enough"},
+			"/a.css":  {"text/css", "p { content: 'secret' }"}, "/a.js": {"text/javascript", "var secret = 1;"}, "/b.js": {"", "var secret = 2;"},
+			"/c.js": {"text/html", "var secret = '<p>3</p>';"}, "/data.json": {"application/json", `{"secret": 4}`},
+		}[r.URL.Path]
+		if answer[1] == "" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header()["Content-Type"] = nil
+		if answer[0] != "" {
+			w.Header().Set("Content-Type", answer[0])
+		}
+		_, _ = w.Write([]byte(answer[1]))
+	}))
+	data, folder := filepath.Join(t.TempDir(), "node"), t.TempDir()
+	stdout, _ := hce(t, 0, "crawl", w.URL+"/", "--data", data, loopback, "--delay", "0s")
+	if !strings.Contains(stdout, "8 URLs, 3 pages, 5 resources") || !strings.Contains(stdout, ": complete\n") {
+		t.Error(stdout)
+	}
+	for format, want := range map[string]int{"jsonl": 3, "csv": 3, "md": 3, "files": 8} {
+		out := filepath.Join(folder, format)
+		if _, stderr := hce(t, 0, "export", w.URL+"/", "--data", data, "--format", format, "--out", out); !strings.Contains(stderr, fmt.Sprintf("wrote %d pages", want)) {
+			t.Errorf("%s: %s", format, stderr)
+		}
+		if text, _ := os.ReadFile(out); strings.Contains(string(text), "secret") {
+			t.Errorf("%s has a resource: %s", format, text)
+		}
+	}
+	if stdout, _ := hce(t, 0, "url", "ls", w.URL+"/", "--data", data); !strings.Contains(stdout, "/a.css  resource text/css\n") {
+		t.Error(stdout)
+	}
+	if _, stderr := hce(t, 2, "page", w.URL+"/c.js", "--data", data); !strings.Contains(stderr, "is a resource (text/html) and no page") {
+		t.Error(stderr)
+	}
+	if stdout, _ := hce(t, 0, "page", w.URL+"/a.css", "--data", data, "--html"); !strings.Contains(stdout, "secret") {
+		t.Error(stdout)
+	}
+}
+
 // hce crawl without a daemon: one command, the pages in a file, nothing left running; the same
 // command finds nothing to do.
 func TestHCECrawl(t *testing.T) {

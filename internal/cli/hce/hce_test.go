@@ -164,15 +164,16 @@ func TestSummaryText(t *testing.T) {
 	}
 	for want, s := range map[string]summary{
 		"https://example.org/: complete\n  3 URLs, 1 page, 12.3 kB in 2.5s\n": base,
-		"complete, with errors\n":                      with(func(s *summary) { s.Failed, s.Causes = 2, map[string]int64{"HTTP_ERROR": 2} }),
-		"no page could be fetched":                     with(func(s *summary) { s.Failed, s.Pages = 1, 0 }),
-		"       2  HTTP_ERROR: the server answered":    with(func(s *summary) { s.Failed, s.Causes = 2, map[string]int64{"HTTP_ERROR": 2} }),
-		"not complete: the site is paused, 1 URL wait": with(func(s *summary) { s.Left, s.State = 1, "paused" }),
-		"limits of the site: MAX_ITEMS":                with(func(s *summary) { s.SiteBits = []string{"MAX_ITEMS"} }),
-		"4 left out by robots.txt":                     with(func(s *summary) { s.LeftOut = 4 }),
-		"/: no page could be fetched and processed\n":  with(func(s *summary) { s.LeftOut, s.Pages = 1, 0 }),
-		"no link leads to another URL in the scope":    with(func(s *summary) { s.alone = true }),
-		"the last error: no route to host\n":           with(func(s *summary) { s.Failed, s.Pages, s.cause = 1, 0, "no route to host" }),
+		"3 URLs, 1 page, 2 resources, 12.3 kB":                                with(func(s *summary) { s.Resources = 2 }),
+		"complete, with errors\n":                                             with(func(s *summary) { s.Failed, s.Causes = 2, map[string]int64{"HTTP_ERROR": 2} }),
+		"no page could be fetched":                                            with(func(s *summary) { s.Failed, s.Pages = 1, 0 }),
+		"       2  HTTP_ERROR: the server answered":                           with(func(s *summary) { s.Failed, s.Causes = 2, map[string]int64{"HTTP_ERROR": 2} }),
+		"not complete: the site is paused, 1 URL wait":                        with(func(s *summary) { s.Left, s.State = 1, "paused" }),
+		"limits of the site: MAX_ITEMS":                                       with(func(s *summary) { s.SiteBits = []string{"MAX_ITEMS"} }),
+		"4 left out by robots.txt":                                            with(func(s *summary) { s.LeftOut = 4 }),
+		"/: no page could be fetched and processed\n":                         with(func(s *summary) { s.LeftOut, s.Pages = 1, 0 }),
+		"no link leads to another URL in the scope":                           with(func(s *summary) { s.alone = true }),
+		"the last error: no route to host\n":                                  with(func(s *summary) { s.Failed, s.Pages, s.cause = 1, 0, "no route to host" }),
 	} {
 		if got := s.text(); !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)

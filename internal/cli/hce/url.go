@@ -127,6 +127,9 @@ var urlFields = []string{"url", "urlMd5", "site", "status", "httpCode", "content
 
 func (s *session) urlLine(row wire.URL) error {
 	text := row.URL
+	if row.Resource() {
+		text += "  resource " + row.ContentType
+	}
 	if names := row.ErrorMask.Names(); len(names) > 0 {
 		text += "  " + strings.Join(names, " ")
 	}
