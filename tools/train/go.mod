@@ -1,0 +1,5 @@
+module hce/dc/tools/train
+
+go 1.26.0
+
+replace hce/dc => ../..
