@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,15 +31,15 @@ func markPages(source, target string) error {
 		return err
 	}
 	defer out.Close()
+	paths, err := inTurns(source)
+	if err != nil {
+		return err
+	}
 	counts := map[string]int{}
-	err = filepath.WalkDir(source, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		pkg := filepath.Base(filepath.Dir(path))
-		r := markPage(path, pkg, counts)
+	for _, path := range paths {
+		r := markPage(path, filepath.Base(filepath.Dir(path)), counts)
 		if r == nil {
-			return nil
+			continue
 		}
 		line, err := json.Marshal(r)
 		if err != nil {
@@ -49,14 +48,35 @@ func markPages(source, target string) error {
 		if _, err := fmt.Fprintf(out, "%s\n", line); err != nil {
 			return err
 		}
-		return copyFile(path, filepath.Join(target, "html", r.ID+".html"))
-	})
-	for name, n := range counts {
-		if !strings.Contains(name, " ") {
-			fmt.Println(name, n)
+		if err := copyFile(path, filepath.Join(target, "html", r.ID+".html")); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
+}
+
+// inTurns returns the paths of all pages: the first of each package, then the second of each, and so on.
+func inTurns(source string) (paths []string, err error) {
+	packages, err := os.ReadDir(source)
+	if err != nil {
+		return nil, err
+	}
+	lists := make([][]os.DirEntry, len(packages))
+	most := 0
+	for i, d := range packages {
+		if lists[i], err = os.ReadDir(filepath.Join(source, d.Name())); err != nil {
+			return nil, err
+		}
+		most = max(most, len(lists[i]))
+	}
+	for turn := range most {
+		for i, d := range packages {
+			if turn < len(lists[i]) {
+				paths = append(paths, filepath.Join(source, d.Name(), lists[i][turn].Name()))
+			}
+		}
+	}
+	return paths, nil
 }
 
 // markPage returns the record of a page, or nil if it is not used.

@@ -45,6 +45,7 @@ type page struct {
 	words  [][]string
 	labels []bool
 	sure   []float32 // weight of each label
+	total  float32   // weight of all lines
 	title  int       // -1: none
 
 	pageRow []float32
