@@ -43,7 +43,7 @@ func (x *Chooser) Choose(page *outline.Outline, h *metadata.Head, pageURL string
 	}
 	x.vec.f = x.vec.f[:0]
 	o.pageFeatures(&x.vec, &s, h, pageURL)
-	for k, m := range kindModels {
+	for k, m := range models.Kinds {
 		s.types[k] = sigmoid(m.Sum(x.vec.f))
 	}
 	x.Kinds = s.types
@@ -56,7 +56,7 @@ func (x *Chooser) Choose(page *outline.Outline, h *metadata.Head, pageURL string
 		x.vec.f = rows
 		o.features(&x.vec, i, &s)
 		rows = x.vec.f
-		x.p1 = append(x.p1, sigmoid(firstModel.Sum(rows[from:])))
+		x.p1 = append(x.p1, sigmoid(models.First.Sum(rows[from:])))
 		width = len(rows) - from
 		rows = append(rows, contextRoom[:]...)
 	}
@@ -64,16 +64,15 @@ func (x *Chooser) Choose(page *outline.Outline, h *metadata.Head, pageURL string
 	o.sum(&x.sums)
 	stride := width + len(contextRoom)
 	sure, weight := float32(0), float32(0)
-	one, many := Shares(Gate(s.types[:]))
+	shares := Shares(s.types[:])
 	for i := range n {
 		x.vec.f = rows[i*stride : i*stride+width]
 		o.context(&x.vec, i, &x.sums)
 		p := float32(0)
-		if one > 0 {
-			p = one * sigmoid(lastModels[0].Sum(x.vec.f))
-		}
-		if many > 0 {
-			p += many * sigmoid(lastModels[1].Sum(x.vec.f))
+		for k, share := range shares {
+			if share > 0 {
+				p += share * sigmoid(models.Last[k].Sum(x.vec.f))
+			}
 		}
 		x.p2 = append(x.p2, p)
 		w := float32(o.Lines[i].Words) + 0.5
@@ -108,7 +107,7 @@ func (x *Chooser) ChooseAll(page *outline.Outline) {
 	}
 }
 
-var contextRoom [30]float32
+var contextRoom [contextFeatures]float32
 
 func sigmoid(x float32) float32 { return float32(1 / (1 + math.Exp(-float64(x)))) }
 

@@ -97,6 +97,7 @@ type pageStats struct {
 	sigmost                     int32 // text of the most frequent signature
 	h1                          int32
 	types                       [pageKinds]float32 // what the page may be
+	article                     int32              // the article element with most prose; 0: none
 	denseStart, denseEnd        int32
 }
 
@@ -175,6 +176,9 @@ func (o view) weigh() (s pageStats) {
 		x := &o.Boxes[i]
 		if x.Tag == htmltree.TagArticle {
 			s.articles++
+			if s.article == 0 || x.Prose > o.Boxes[s.article].Prose {
+				s.article = int32(i)
+			}
 		}
 		if x.Parent == s.core && i > 0 && 10*x.Prose >= 7*whole && x.End-x.Start >= 2 {
 			s.core = int32(i)
@@ -339,17 +343,10 @@ func (o view) features(v *vector, i int, s *pageStats) {
 		v.bit2("said-", outline.SaysNames[k], said&(1<<k) != 0)
 	}
 	// things that stand on the page again and again
-	var most outline.Kin
-	rise := float32(-1)
-	z := x
-	for level := range 5 {
-		if st := &o.Kins[z.Kin]; st.Boxes > most.Boxes && z.End-z.Start > 0 {
-			most, rise = *st, float32(level)
-		}
-		if z.Parent < 0 {
-			break
-		}
-		z = &o.Boxes[z.Parent]
+	kin, rise := o.repeated(b.Box)
+	most := outline.Kin{}
+	if rise >= 0 {
+		most = o.Kins[kin]
 	}
 	v.add("kin", lg(most.Boxes))
 	v.add("kinrise", rise)
@@ -357,6 +354,7 @@ func (o view) features(v *vector, i int, s *pageStats) {
 	v.add("kinlinks", ratio(most.Linked, most.Size))
 	v.add("kinheads", ratio(most.Heads, most.Boxes))
 	v.add("kintext", ratio(most.Size, s.text))
+	o.articleFeatures(v, i, s)
 	// page
 	v.add("pageprose", lg(s.prose))
 	v.add("pageblocks", lg(int32(len(o.Lines))))
@@ -369,6 +367,24 @@ func (o view) features(v *vector, i int, s *pageStats) {
 	v.add("forumshare", ratio(s.hinted[outline.HintForum], s.prose))
 	v.add("bodyshare", ratio(s.hinted[outline.HintBody], s.prose))
 	v.add("sideshare", ratio(s.hinted[outline.HintSide], s.prose))
+}
+
+// articleFeatures appends how the line's article element compares with the greatest of the page: pages put their teasers
+// and comments into article elements too.
+func (o view) articleFeatures(v *vector, i int, s *pageStats) {
+	b := &o.Lines[i]
+	best := &o.Boxes[s.article]
+	v.bit("inbestarticle", s.article > 0 && int32(i) >= best.Start && int32(i) < best.End)
+	v.add("bestarticle", ratio(best.Prose, s.prose))
+	part := float32(0)
+	if o.Boxes[b.Box].In&outline.InArticle != 0 {
+		at := b.Box
+		for at > 0 && o.Boxes[at].Tag != htmltree.TagArticle {
+			at = o.Boxes[at].Parent
+		}
+		part = ratio(o.Boxes[at].Prose, s.prose)
+	}
+	v.add("articlepart", part)
 }
 
 // KindNames are the types of pages.
@@ -517,6 +533,29 @@ func (o view) context(v *vector, i int, c *contextSums) {
 	v.bit("inpcore", in)
 	v.add("uppcore", float32(up))
 	v.add("sigp", c.sigs[o.Boxes[b.Box].Kin])
+	kin, _ := o.repeated(b.Box)
+	v.add("kinp", c.kins[kin])
+	v.add("pabove", at(int(b.Above)))
+}
+
+// contextFeatures is the number of features that context appends.
+const contextFeatures = 32
+
+// repeated returns the signature that most elements of the page share, of box and its next four parents, and how many
+// levels up it is; 0 and -1 if none has lines.
+func (o view) repeated(box int32) (kin int32, rise float32) {
+	most, rise := int32(0), float32(-1)
+	for level := range 5 {
+		z := &o.Boxes[box]
+		if st := &o.Kins[z.Kin]; st.Boxes > most && z.End-z.Start > 0 {
+			kin, most, rise = z.Kin, st.Boxes, float32(level)
+		}
+		if z.Parent < 0 {
+			break
+		}
+		box = z.Parent
+	}
+	return kin, rise
 }
 
 // contextSums are what context needs.
@@ -525,7 +564,8 @@ type contextSums struct {
 	size, mass  []float32 // sums before each block
 	first, last int
 	core        int32
-	sigs, sigw  []float32 // by box.kin
+	sigs, sigw  []float32 // by box.kin, of the lines right in them
+	kins, kinw  []float32 // by box.kin, of all lines in them
 }
 
 // sum prepares the second model.
@@ -533,9 +573,9 @@ func (o view) sum(c *contextSums) {
 	n := len(o.Lines)
 	c.size = append(c.size[:0], 0)
 	c.mass = append(c.mass[:0], 0)
-	c.sigs, c.sigw = c.sigs[:0], c.sigw[:0]
+	c.sigs, c.sigw, c.kins, c.kinw = c.sigs[:0], c.sigw[:0], c.kins[:0], c.kinw[:0]
 	for range o.Kins {
-		c.sigs, c.sigw = append(c.sigs, 0), append(c.sigw, 0)
+		c.sigs, c.sigw, c.kins, c.kinw = append(c.sigs, 0), append(c.sigw, 0), append(c.kins, 0), append(c.kinw, 0)
 	}
 	c.first, c.last = n, -1
 	var size, mass float32
@@ -564,8 +604,15 @@ func (o view) sum(c *contextSums) {
 	c.core = 0
 	for i := range o.Boxes {
 		x := &o.Boxes[i]
+		c.kins[x.Kin] += c.mass[x.End] - c.mass[x.Start]
+		c.kinw[x.Kin] += c.size[x.End] - c.size[x.Start]
 		if i > 0 && x.Parent == c.core && c.mass[x.End]-c.mass[x.Start] >= 0.85*mass && x.End-x.Start >= 2 {
 			c.core = int32(i)
+		}
+	}
+	for k, w := range c.kinw {
+		if w > 0 {
+			c.kins[k] /= w
 		}
 	}
 }
@@ -580,10 +627,18 @@ func Gate(types []float32) float32 {
 	return 1 - types[0]/sum
 }
 
-// Shares returns the weights of the two models that choose blocks: doubtful pages ask both.
-func Shares(gate float32) (one, many float32) {
-	many = min(1, max(0, (gate-0.25)/0.5))
-	return 1 - many, many
+// experts is the number of models that choose lines: for articles, documentation, all other pages.
+const experts = 3
+
+// Shares returns the weights of the experts; their sum is 1. Doubtful pages ask two or three.
+func Shares(types []float32) (share [experts]float32) {
+	sum := float32(1e-6)
+	for _, t := range types {
+		sum += t
+	}
+	other := min(1, max(0, (Gate(types)-0.25)/0.5))
+	documentation := min(1, max(0, (types[1]/sum-0.2)/0.4))
+	return [experts]float32{1 - other, other * documentation, other * (1 - documentation)}
 }
 
 // LeastCut is the lowest cut.

@@ -37,13 +37,14 @@ func (m *Forest) Sum(x []float32) float32 {
 // Predict returns the probability.
 func (m *Forest) Predict(x []float32) float32 { return float32(1 / (1 + math.Exp(-float64(m.Sum(x))))) }
 
-// Write writes a forest in a small form.
-func (m *Forest) Write(w io.Writer) {
-	binary.Write(w, binary.LittleEndian, []uint32{uint32(m.Depth), uint32(len(m.Feature))})
-	binary.Write(w, binary.LittleEndian, m.Bias)
-	binary.Write(w, binary.LittleEndian, m.Feature)
-	binary.Write(w, binary.LittleEndian, m.Threshold)
-	binary.Write(w, binary.LittleEndian, m.Leaf)
+// write writes a forest: depth and number of questions, bias, features, thresholds, leaves, little endian.
+func (m *Forest) write(w io.Writer) error {
+	for _, v := range []any{[]uint32{uint32(m.Depth), uint32(len(m.Feature))}, m.Bias, m.Feature, m.Threshold, m.Leaf} {
+		if err := binary.Write(w, binary.LittleEndian, v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func readForest(r io.Reader) *Forest {
@@ -64,19 +65,46 @@ func readForest(r io.Reader) *Forest {
 //go:embed model.bin
 var modelBytes []byte
 
-var (
-	kindModels [pageKinds]*Forest
-	firstModel *Forest
-	lastModels [2]*Forest // for pages of one text, and for collections
-)
+// Models are all that chooses the lines of a page.
+type Models struct {
+	Kinds [pageKinds]*Forest // how much a page is of each kind, by KindNames
+	First *Forest            // a line by itself
+	Last  [experts]*Forest   // a line by what First says of all lines: for articles, documentation, all other pages
+}
 
-func init() {
-	r := bytes.NewReader(modelBytes)
-	for k := range kindModels {
-		kindModels[k] = readForest(r)
+// forests returns the places of the forests in the order of the file.
+func (m *Models) forests() (list []**Forest) {
+	for k := range m.Kinds {
+		list = append(list, &m.Kinds[k])
 	}
-	firstModel = readForest(r)
-	for k := range lastModels {
-		lastModels[k] = readForest(r)
+	list = append(list, &m.First)
+	for k := range m.Last {
+		list = append(list, &m.Last[k])
 	}
+	return list
+}
+
+// Write writes the models in the form of model.bin.
+func (m *Models) Write(w io.Writer) error {
+	for _, f := range m.forests() {
+		if err := (*f).write(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// models are those in use.
+var models = ReadModels(modelBytes)
+
+// UseModels sets the models of all choosers. It is for the trainer; no page may be read meanwhile.
+func UseModels(m *Models) { models = m }
+
+// ReadModels reads what Write wrote.
+func ReadModels(b []byte) *Models {
+	m, r := &Models{}, bytes.NewReader(b)
+	for _, f := range m.forests() {
+		*f = readForest(r)
+	}
+	return m
 }
