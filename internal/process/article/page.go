@@ -37,12 +37,12 @@ type Page struct {
 
 // state is the memory of one page. It is used for one page after the other.
 type state struct {
-	doc      htmltree.Doc
-	outline  outline.Outline
-	head     metadata.Head
-	chooser  choice.Chooser
-	markdown writer.Markdown
-	text     []byte
+	doc     htmltree.Doc
+	outline outline.Outline
+	head    metadata.Head
+	chooser choice.Chooser
+	writer  writer.Writer
+	text    []byte
 }
 
 var states = sync.Pool{New: func() any { return &state{} }}
