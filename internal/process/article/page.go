@@ -38,6 +38,7 @@ type Page struct {
 // state is the memory of one page. It is used for one page after the other.
 type state struct {
 	doc     htmltree.Doc
+	frames  htmltree.Doc // the content of noframes
 	outline outline.Outline
 	head    metadata.Head
 	chooser choice.Chooser
@@ -66,6 +67,10 @@ func (p *Page) read() *state {
 	s.head = metadata.Head{}
 	s.head.Read(&s.doc)
 	s.outline.Read(&s.doc)
+	if content := s.outline.Noframes(); content != nil {
+		s.frames.Parse(content)
+		s.outline.Read(&s.frames)
+	}
 	s.outline.FindTitle(s.head.Title, s.head.OGTitle, s.head.MetaTitle)
 	p.state, p.base = s, writer.NewBase(p.baseURL, s.head.Base)
 	return s

@@ -29,6 +29,19 @@ func (o *Outline) Read(d *htmltree.Doc) {
 	}
 }
 
+// Noframes returns the content of noframes of a page without lines, or nil: a page of frames has its text there.
+func (o *Outline) Noframes() []byte {
+	if len(o.Lines) > 0 {
+		return nil
+	}
+	for i := range o.Doc.Nodes {
+		if n := &o.Doc.Nodes[i]; n.Tag == htmltree.TagNoframes && int32(i)+1 < n.End {
+			return o.Doc.Text(&o.Doc.Nodes[i+1])
+		}
+	}
+	return nil
+}
+
 // noscriptBytes returns the bytes of text in noscript elements.
 func (o *Outline) noscriptBytes() (n int32) {
 	nodes := o.Doc.Nodes
