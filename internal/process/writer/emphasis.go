@@ -2,6 +2,7 @@ package writer
 
 import (
 	"bytes"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -33,7 +34,9 @@ func (m *markdown) openSpan(s *span, next []byte) {
 
 // openEmphasis writes the opening mark of an emphasis where Markdown reads it as one.
 func (m *markdown) openEmphasis(s *span, next []byte) {
-	m.resolve('*')
+	if len(m.pending) > 0 {
+		return
+	}
 	last := m.lastRune()
 	if m.label && (s.kind == spanStrong || len(m.dst) == m.lineAt+2) {
 		return
@@ -45,8 +48,8 @@ func (m *markdown) openEmphasis(s *span, next []byte) {
 	case m.opened:
 	case isSpace(last):
 	case isPunctuation(last):
-		if last == '*' || last == '~' {
-			return
+		if last == '*' || last == '~' || m.emphases > 0 && isPunctuation(first) {
+			return // it could end the emphasis around it
 		}
 	case isPunctuation(first) || m.emphases > 0:
 		return
@@ -63,9 +66,13 @@ func (m *markdown) openCode(s *span) {
 	m.code = true
 	m.resolve('`')
 	if m.lastRune() == '`' && m.closed {
-		m.dst = append(m.dst, ' ')
+		if s.ticks+m.lastTicks == 0 {
+			m.dst = m.dst[:len(m.dst)-1] // one code
+			return
+		}
+		m.dst = append(m.dst, "<!-- -->"...) // keeps the marks apart
 	}
-	m.closed, m.opened = false, false
+	m.closed, m.opened, m.lastTicks = false, false, s.ticks
 	m.ticks(s.ticks + 1)
 	if s.ticks > 0 {
 		m.dst = append(m.dst, ' ')
@@ -106,7 +113,12 @@ func (m *markdown) closeEmphasis(s *span) {
 		return
 	}
 	m.emphases--
-	if last := m.lastRune(); len(m.pending) > 0 || isPunctuation(last) && !(m.closed && last == '*') {
+	last := m.lastRune()
+	if last == '~' && s.kind == spanDel { // it would be part of the mark
+		m.removeMark(s.at, len(s.mark))
+		return
+	}
+	if len(m.pending) > 0 || isPunctuation(last) && !(m.closed && last == '*') {
 		m.pending = append(m.pending, closing{s.at, s.mark})
 		return
 	}
@@ -125,11 +137,25 @@ func (m *markdown) resolve(next rune) {
 		if ends {
 			m.dst = append(m.dst, c.mark...)
 		} else {
-			m.dst = append(m.dst[:c.at], m.dst[c.at+len(c.mark):]...)
+			m.removeMark(c.at, len(c.mark))
 		}
 	}
 	m.pending = m.pending[:0]
 	m.closed, m.opened = ends, false
+}
+
+// removeMark removes an opening mark. What it kept apart stays apart: ! and [ would be an image, two marks of code one.
+func (m *markdown) removeMark(at, size int) {
+	between := ""
+	if at > m.lineAt && at+size < len(m.dst) {
+		switch string([]byte{m.dst[at-1], m.dst[at+size]}) {
+		case "![":
+			at, size, between = at-1, size+1, `\!`
+		case "``":
+			between = "<!-- -->"
+		}
+	}
+	m.dst = slices.Replace(m.dst, at, at+size, []byte(between)...)
 }
 
 func isSpace(r rune) bool { return unicode.IsSpace(r) }

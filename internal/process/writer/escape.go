@@ -50,6 +50,9 @@ var special = func() (t [128]bool) {
 
 // needsEscape reports whether the special character s[i] would be a mark. next is the byte behind s, 0: not known.
 func (m *markdown) needsEscape(s []byte, i int, next byte) bool {
+	if s[i] == '&' {
+		return isReference(s[i+1:], next)
+	}
 	if i+1 < len(s) {
 		next = s[i+1]
 	}
@@ -61,14 +64,13 @@ func (m *markdown) needsEscape(s []byte, i int, next byte) bool {
 	case '|':
 		return m.inTable
 	case '~':
-		return m.del || next == '~' || i > 0 && s[i-1] == '~' || next == 0
-	case '&':
-		return isReference(s[i+1:], next)
+		return i > 0 || m.del || next == '~' || next == 0 || !isSpace(m.lastRune()) // ~100 is no mark
 	}
 	return true
 }
 
-// isReference reports whether what is behind a & may be read as the name of a character.
+// isReference reports whether s, which follows a &, may be read as the name of a character. next is the byte behind it,
+// 0: not known.
 func isReference(s []byte, next byte) bool {
 	for i, c := range s {
 		if c == ';' {
@@ -78,7 +80,7 @@ func isReference(s []byte, next byte) bool {
 			return false
 		}
 	}
-	return next == 0 || len(s) == 0 && !outline.IsDigit(next) && next == '#'
+	return next == 0
 }
 
 // appendBars appends code with escaped bars, as tables want them.

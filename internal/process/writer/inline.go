@@ -175,11 +175,28 @@ func isScript(scheme []byte) bool {
 	return false
 }
 
-// longestTicks returns the longest run of backticks in the texts of nodes.
+// longestTicks returns the longest run of backticks in the texts of nodes, as they are written: without what is
+// invisible between them.
 func (w *Writer) longestTicks(first, last int32) (most int) {
+	run := 0
 	for k := first; k <= last; k++ {
-		if c := &w.outline.Doc.Nodes[k]; c.Tag == htmltree.TagText {
-			most = max(most, longestRun(w.outline.Doc.Text(c), '`'))
+		c := &w.outline.Doc.Nodes[k]
+		if c.Tag != htmltree.TagText {
+			continue
+		}
+		s := w.outline.Doc.Text(c)
+		if run == 0 && bytes.IndexByte(s, '`') < 0 {
+			continue
+		}
+		for i := 0; i < len(s); i++ {
+			if s[i] == '`' {
+				run++
+				most = max(most, run)
+			} else if n, blank := outline.GapAt(s, i); n > 0 && !blank {
+				i += n - 1
+			} else {
+				run = 0
+			}
 		}
 	}
 	return most
@@ -255,8 +272,8 @@ func (w *Writer) text(s []byte) {
 			j++
 		}
 		next := byte(0)
-		if j < len(s) {
-			next = s[j]
+		if j < len(s) && outline.ClassOf[s[j]] == outline.Blank {
+			next = ' '
 		}
 		w.sink.word(s[i:j], next, w.gap(s[i:j]))
 		w.inline.last = s[j-1]
@@ -286,7 +303,7 @@ func (w *Writer) gap(next []byte) bool {
 // nextOf returns what follows the mark of span k: the mark of a span in it, or a text.
 func (w *Writer) nextOf(k int, next []byte) []byte {
 	for _, s := range w.inline.open[k+1:] {
-		if !s.written && s.kind >= spanCode {
+		if !s.written && (s.kind >= spanCode || w.inline.open[k].kind == spanDel) {
 			return punctuation
 		}
 	}

@@ -28,15 +28,16 @@ type markdown struct {
 	lists      []listState
 
 	// The line.
-	lineAt   int
-	label    bool
-	heading  bool
-	pending  []closing
-	opened   bool // an opening mark is last
-	closed   bool // a closing mark is last
-	emphases int
-	del      bool
-	code     bool
+	lineAt    int
+	label     bool
+	heading   bool
+	pending   []closing
+	opened    bool // an opening mark is last
+	closed    bool // a closing mark is last
+	emphases  int
+	del       bool
+	code      bool
+	lastTicks int // of the last code
 
 	// The table.
 	inTable bool

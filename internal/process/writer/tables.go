@@ -98,17 +98,20 @@ func (w *Writer) isDataTable(x int32) bool {
 // table writes the data table of box x, whose first chosen line is i, and returns the line behind it.
 func (w *Writer) table(x int32, i int) int {
 	o := w.outline
+	nodes := o.Doc.Nodes
 	first, end := i, int(o.Boxes[x].End)
-	columns := w.columns(w.tableOf(o.Boxes[x].Node))
+	node := o.Boxes[x].Node
+	columns := w.columns(w.tableOf(node))
 	w.resetRows(columns)
 	w.sink.openTable(columns)
-	for i < end {
-		row := w.places[o.Lines[i].Box].row
-		if row == 0 || !w.isWritten(i) {
-			i++
-			continue
+	for k := node + 1; k < nodes[node].End; k++ {
+		switch nodes[k].Tag {
+		case htmltree.TagTable, htmltree.TagCaption:
+			k = nodes[k].End - 1
+		case htmltree.TagTr:
+			i = w.row(k, i, columns)
+			k = nodes[k].End - 1
 		}
-		i = w.row(w.ownRow(row), i, columns)
 	}
 	w.sink.closeTable()
 	for i = first; i < end; {
@@ -125,17 +128,6 @@ func (w *Writer) resetRows(columns int) {
 	w.rows = w.rows[:0]
 	for range columns {
 		w.rows = append(w.rows, 0)
-	}
-}
-
-// ownRow returns the row of the outermost data table that a row is or is in.
-func (w *Writer) ownRow(row int32) int32 {
-	for {
-		up := w.places[w.outline.Boxes[row].Parent].row
-		if up == 0 {
-			return row
-		}
-		row = up
 	}
 }
 
@@ -174,18 +166,9 @@ func (w *Writer) widthOf(row int32) int {
 		for column < len(w.rows) && w.rows[column] > 0 {
 			column++
 		}
-		down := w.span(c, htmltree.KeyRowspan)
-		for range w.span(c, htmltree.KeyColspan) {
-			if column == len(w.rows) {
-				w.rows = append(w.rows, 0)
-			}
-			w.rows[column] = max(w.rows[column], down)
-			column++
-		}
+		column = w.cover(column, w.span(c, htmltree.KeyColspan), w.span(c, htmltree.KeyRowspan))
 	})
-	for k := range w.rows {
-		w.rows[k] = max(0, w.rows[k]-1)
-	}
+	w.nextRow()
 	return column
 }
 
@@ -214,32 +197,56 @@ func (w *Writer) span(c int32, key htmltree.Key) int {
 	return max(1, min(n, 64))
 }
 
-// row writes a row, whose first chosen line is i, and returns the line behind it.
+// row writes the row at a node, from line i on, and returns the line behind it. A row without chosen lines is left out.
 func (w *Writer) row(row int32, i, columns int) int {
+	lines := w.outline.Lines
+	for i < len(lines) && lines[i].First < row {
+		i++
+	}
+	any := false
+	last := i
+	for end := w.outline.Doc.Nodes[row].End; last < len(lines) && lines[last].First < end; last++ {
+		any = any || w.isWritten(last)
+	}
+	if !any {
+		w.widthOf(row)
+		return last
+	}
 	w.sink.openRow()
 	column := 0
-	w.cells(w.outline.Boxes[row].Node, func(c int32) {
+	w.cells(row, func(c int32) {
 		column = w.covered(column)
 		span := max(1, min(w.span(c, htmltree.KeyColspan), columns-column))
 		head := w.outline.Doc.Nodes[c].Tag == htmltree.TagTh
 		w.sink.openCell(head, span)
 		i = w.cell(c, i)
 		w.sink.closeCell(head, span)
-		for down := w.span(c, htmltree.KeyRowspan); span > 0; span-- {
-			if column < columns {
-				w.rows[column] = max(w.rows[column], down)
-			}
-			column++
-		}
+		column = w.cover(column, span, w.span(c, htmltree.KeyRowspan))
 	})
 	for column = w.covered(column); column < columns; column = w.covered(column + 1) {
 		w.emptyCell()
 	}
+	w.nextRow()
+	w.sink.closeRow()
+	return last
+}
+
+// cover notes that a cell covers columns and rows, and returns the column behind it.
+func (w *Writer) cover(column, span, down int) int {
+	for range span {
+		if column == len(w.rows) {
+			w.rows = append(w.rows, 0)
+		}
+		w.rows[column] = max(w.rows[column], down)
+		column++
+	}
+	return column
+}
+
+func (w *Writer) nextRow() {
 	for k := range w.rows {
 		w.rows[k] = max(0, w.rows[k]-1)
 	}
-	w.sink.closeRow()
-	return max(i, int(w.outline.Boxes[row].End))
 }
 
 // covered writes empty cells for those that a cell of a row above covers, and returns the next free column.
