@@ -102,7 +102,7 @@ func (r *codeReader) newline() {
 		r.dst = r.dst[:r.from]
 		return
 	}
-	r.dst = append(r.dst, '\n')
+	r.dst = append(r.dst[:r.from+len(bytes.TrimRight(r.dst[r.from:], " \t"))], '\n')
 }
 
 // text adds a text. The first line break behind a line that is an element ends that line.

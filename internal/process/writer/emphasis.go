@@ -118,7 +118,7 @@ func (m *markdown) closeEmphasis(s *span) {
 		m.removeMark(s.at, len(s.mark))
 		return
 	}
-	if len(m.pending) > 0 || isPunctuation(last) && !(m.closed && last == '*') {
+	if len(m.pending) > 0 || isPunctuation(last) && !(m.closed && last == '*' && s.kind != spanDel) {
 		m.pending = append(m.pending, closing{s.at, s.mark})
 		return
 	}
@@ -156,6 +156,11 @@ func (m *markdown) removeMark(at, size int) {
 		}
 	}
 	m.dst = slices.Replace(m.dst, at, at+size, []byte(between)...)
+	for k := range m.pending {
+		if c := &m.pending[k]; c.at > at {
+			c.at += len(between) - size
+		}
+	}
 }
 
 func isSpace(r rune) bool { return unicode.IsSpace(r) }

@@ -58,7 +58,7 @@ func (m *markdown) needsEscape(s []byte, i int, next byte) bool {
 	}
 	switch s[i] {
 	case '_':
-		return i == 0 || i+1 == len(s) || !isWord(s[i-1]) || !isWord(next)
+		return !isInWord(s, i)
 	case '<':
 		return next == 0 || next == '/' || next == '!' || next == '?' || isWord(next) && !outline.IsDigit(next)
 	case '|':
@@ -67,6 +67,13 @@ func (m *markdown) needsEscape(s []byte, i int, next byte) bool {
 		return i > 0 || m.del || next == '~' || next == 0 || !isSpace(m.lastRune()) // ~100 is no mark
 	}
 	return true
+}
+
+// isInWord reports whether letters or digits are on both sides of s[i].
+func isInWord(s []byte, i int) bool {
+	before, _ := utf8.DecodeLastRune(s[:i])
+	after, _ := utf8.DecodeRune(s[i+1:])
+	return i > 0 && i+1 < len(s) && !isPunctuation(before) && !isPunctuation(after)
 }
 
 // isReference reports whether s, which follows a &, may be read as the name of a character. next is the byte behind it,

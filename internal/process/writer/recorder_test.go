@@ -180,7 +180,9 @@ func isBlock(name string) bool {
 func (b *blocks) element(n *html.Node) {
 	switch n.Data {
 	case "h1", "h2", "h3", "h4", "h5", "h6", "p":
-		b.add(n.Data, oneLine(inlineText(n)))
+		if text := oneLine(inlineText(n)); text != "" { // not an image alone
+			b.add(n.Data, text)
+		}
 	case "hr":
 		b.add("hr", "")
 	case "pre":
