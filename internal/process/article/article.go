@@ -7,7 +7,6 @@ import (
 	"hce/dc/internal/process/choice"
 	"hce/dc/internal/process/language"
 	"hce/dc/internal/process/metadata"
-	"hce/dc/internal/process/outline"
 	"hce/dc/internal/web/dates"
 )
 
@@ -88,8 +87,9 @@ func (p *Page) Article(e Engine) (a Article, err error) {
 	if body := metadata.TextOfJSON(s.head.LDBody); a.Whole && len(body) > max(fewBytes, s.chosenBytes()) {
 		a.Text, a.Markdown, a.Whole = body, body, false
 	} else {
+		s.writer.Begin(&s.outline, p.base, s.chooser.Chosen)
 		a.Text = s.writeText(a.Whole)
-		a.Markdown = s.writeMarkdown(p)
+		a.Markdown = s.writeMarkdown()
 	}
 	p.describe(&a)
 	return a, nil
@@ -122,33 +122,21 @@ func (s *state) chosenBytes() (n int) {
 
 // writeText returns the chosen lines, without the title unless the whole page is chosen.
 func (s *state) writeText(whole bool) string {
-	o := &s.outline
-	s.text = s.text[:0]
-	for i := range o.Lines {
-		if !s.chooser.Chosen[i] || int32(i) == o.Title && !whole {
-			continue
-		}
-		if len(s.text) > 0 {
-			s.text = append(s.text, '\n')
-		}
-		if o.Lines[i].Kind == outline.KindListing {
-			s.text = o.AppendListing(s.text, &o.Lines[i])
-		} else {
-			s.text = o.AppendText(s.text, &o.Lines[i])
-		}
+	skip := int(s.outline.Title)
+	if whole {
+		skip = -1
 	}
+	s.text = s.writer.AppendText(s.text[:0], skip)
 	return string(s.text)
 }
 
 // writeMarkdown returns the chosen lines as Markdown, with the heading that is the title.
-func (s *state) writeMarkdown(p *Page) string {
-	o, w := &s.outline, &s.markdown
-	if o.Title >= 0 && o.Lines[o.Title].Title {
+func (s *state) writeMarkdown() string {
+	if o := &s.outline; o.Title >= 0 && o.Lines[o.Title].Title {
 		s.chooser.Chosen[o.Title] = true
 	}
-	w.Outline, w.Base, w.Chosen, w.Dst = o, p.base, s.chooser.Chosen, w.Dst[:0]
-	w.Write()
-	return string(w.Dst)
+	s.text = s.writer.AppendMarkdown(s.text[:0])
+	return string(s.text)
 }
 
 // describe fills all fields but the texts.

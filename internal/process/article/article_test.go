@@ -93,7 +93,7 @@ func TestEveryPageHasTitleAndText(t *testing.T) {
 		{"heading for a title", "<body><h2>Second</h2><p>Short", "Second", "Short"},
 		{"list of links", "<title>Index</title><ul><li><a href=a>Alpha</a><li><a href=b>Beta</a></ul>", "Index", "Alpha\nBeta"},
 		{"table", "<title>T</title><table><tr><td>1<td>2<tr><td>3<td>4</table>", "T", "1 2\n3 4"},
-		{"lines", "<title>T</title><pre>a\n  b</pre>c<br>d<script>no</script><style>no</style><!-- no --><p hidden>no<p style='display: none'>no", "T", "a\nb\nc\nd"},
+		{"lines", "<title>T</title><pre>a\n  b</pre>c<br>d<script>no</script><style>no</style><!-- no --><p hidden>no<p style='display: none'>no", "T", "a\n  b\nc\nd"},
 		{"no mark-up", "just words", "market-hall.html", "just words"},
 		{"cdata", "<title>T</title><p>a<![CDATA[b]]>c", "T", "ac"},
 		{"nul bytes", "<title>T\x00</title><p>a\x00b", "", "a"},
@@ -204,10 +204,10 @@ func TestLinksInMarkdown(t *testing.T) {
 	}
 }
 
-// Control characters of a page are not taken for those that mark its texts.
+// Control characters of a page are blanks.
 func TestControlCharactersInAPage(t *testing.T) {
 	a, err := Extract([]byte("<title>T</title><article>"+strings.Repeat("<p>\x01\x02Words of \x1fan article\x01 that goes on.\x03", 20)), pageURL)
-	if err != nil || strings.Count(a.Text, "Words of \x1fan article\x01 that goes on.") != 20 {
+	if err != nil || strings.Count(a.Text, "Words of an article that goes on.") != 20 {
 		t.Errorf("%v, text %q", err, a.Text)
 	}
 }
@@ -232,7 +232,7 @@ func TestListingsKeepTheirLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(t, "text", a.Text, "if a {\nb && c()\n}\nThe b c call")
+	contains(t, "text", a.Text, "if a {\n    b && c()\n}\nThe b c call")
 	contains(t, "markdown", a.Markdown, "```\nif a {\n    b && c()\n}\n```", "`b c` call")
 }
 

@@ -45,12 +45,13 @@ type Page struct {
 
 // state is the memory of one page. It is used for one page after the other.
 type state struct {
-	doc      htmltree.Doc
-	outline  outline.Outline
-	head     metadata.Head
-	chooser  choice.Chooser
-	markdown writer.Markdown
-	text     []byte
+	doc     htmltree.Doc
+	frames  htmltree.Doc // the content of noframes
+	outline outline.Outline
+	head    metadata.Head
+	chooser choice.Chooser
+	writer  writer.Writer
+	text    []byte
 }
 
 var states = sync.Pool{New: func() any { return &state{} }}
@@ -74,6 +75,10 @@ func (p *Page) read() *state {
 	s.head = metadata.Head{}
 	s.head.Read(&s.doc, p.URL)
 	s.outline.Read(&s.doc)
+	if content := s.outline.Noframes(); content != nil {
+		s.frames.Parse(content)
+		s.outline.Read(&s.frames)
+	}
 	s.head.FindTitle(&s.outline)
 	p.state, p.base = s, writer.NewBase(p.baseURL, s.head.Base)
 	return s

@@ -94,9 +94,43 @@ var unseenClasses = map[string]bool{"headerlink": true, "anchorlink": true, "anc
 func IsUnseenClass(name string) bool { return unseenClasses[name] }
 
 const (
-	unseen   Hints = 1 << 31
-	markPara Hints = 1 << 30 // a paragraph that is no p, as DocBook writes it
+	unseen        Hints = 1 << 31
+	markPara      Hints = 1 << 30 // a paragraph that is no p, as DocBook writes it
+	markGutter    Hints = 1 << 29 // numbers of lines of code
+	markPanel     Hints = 1 << 28 // opens at a click
+	markListing   Hints = 1 << 27 // code without pre
+	markKatex     Hints = 1 << 26 // a formula as MathML
+	markKatexHTML Hints = 1 << 25 // the same formula for the eye
+	markMathJax   Hints = 1 << 24 // a formula for the eye, next to its TeX
+	markLabel     Hints = 1 << 23 // the title of an admonition
+	markLine      Hints = 1 << 22 // a line of code
+
+	marks = markPara | markGutter | markPanel | markListing | markKatex | markKatexHTML | markMathJax | markLabel | markLine
 )
+
+var markLists = map[Hints]string{
+	markPara: "para simpara formalpara paragraph",
+	markGutter: "ln lnt lntd linenos linenodiv lineno linenumber linenumbers line-number line-numbers line-numbers-rows lineNumbers rouge-gutter gutter blob-num " +
+		"hljs-ln-numbers hljs-ln-n LineNr lnum crayon-nums crayon-num src-line-numbers line_num line-num code-line-number diff-line-num",
+	markPanel: "tab-pane tabpanel tab-panel tabs-panel tab-content tabs-content tabcontent tabbed-content accordion-content accordion-body accordion-panel accordion-collapse " +
+		"panel-collapse faq-answer spoiler spoiler-content toggle-content collapsible collapsible-content expandable-content",
+	markListing:   "fragment js-file-line-container",
+	markKatex:     "katex-mathml",
+	markKatexHTML: "katex-html",
+	markMathJax:   "MathJax MathJax_Display MathJax_Preview MathJax_SVG MathJax_SVG_Display MathJax_CHTML mjx-chtml",
+	markLabel:     "admonition-title alert-title markdown-alert-title callout-title topic-title",
+	markLine:      "line token-line code-line highlight-line CodeMirror-line view-line cl",
+}
+
+var markWords = func() map[string]Hints {
+	m := map[string]Hints{}
+	for mark, list := range markLists {
+		for _, name := range strings.Fields(list) {
+			m[name] |= mark
+		}
+	}
+	return m
+}()
 
 // switches begin or end a name that describes the page around an element, such as has-sidebar or comments-open.
 var switches = map[string]bool{"has": true, "no": true, "with": true, "without": true, "is": true, "not": true, "js": true, "single": true}
@@ -124,11 +158,11 @@ func hintsOfName(name []byte, scratch *[64]byte) (h Hints) {
 	if unseenClasses[string(name)] {
 		return unseen
 	}
-	if string(name) == "para" || string(name) == "simpara" || string(name) == "formalpara" || string(name) == "paragraph" {
-		return markPara
+	mark := markWords[string(name)]
+	if mark == markPara {
+		return mark
 	}
 	n, words := 0, 0
-	prevStart := -1
 	var pair [64]byte
 	pairLen := 0
 	lower := false
@@ -158,14 +192,13 @@ func hintsOfName(name []byte, scratch *[64]byte) (h Hints) {
 		n = 0
 		return true
 	}
-	_ = prevStart
 	for i := 0; i < len(name); i++ {
 		c := name[i]
 		up := c >= 'A' && c <= 'Z'
 		letter := up || c >= 'a' && c <= 'z' || c >= 0x80
 		if !letter && !(c >= '0' && c <= '9' && n > 0) || up && lower {
 			if !flush() {
-				return 0
+				return mark
 			}
 		}
 		lower = !up
@@ -178,7 +211,7 @@ func hintsOfName(name []byte, scratch *[64]byte) (h Hints) {
 		}
 	}
 	if !flush() {
-		return 0
+		return mark
 	}
-	return h
+	return h | mark
 }

@@ -1,11 +1,6 @@
 package outline
 
-import (
-	"bytes"
-	"unicode/utf8"
-
-	"hce/dc/internal/web/htmltree"
-)
+import "hce/dc/internal/web/htmltree"
 
 // Kinds of blocks: what the elements around a line say about it.
 const (
@@ -68,7 +63,7 @@ func init() {
 	}
 }
 
-// block is one line of text.
+// Line is one line of text: what stands between two line breaks or ends of elements that are not inline.
 type Line struct {
 	First, Last int32 // its texts are among these nodes
 	Box         int32 // the nearest element that is not inline
@@ -115,7 +110,8 @@ type box struct {
 	Score        float32
 }
 
-// outline is the visible text of a page as blocks.
+// Outline is the visible text of a page as lines, and the elements around them. It holds the memory for one page after
+// the other. Not safe for concurrent use.
 type Outline struct {
 	Doc   *htmltree.Doc
 	Lines []Line
@@ -126,6 +122,15 @@ type Outline struct {
 	Names []int32 // inline and other elements that may name an author
 	Sums  []int32
 
+	readNoscript bool            // noscript is visible
+	skipped      []uint64        // a bit for each node: hidden
+	controls     map[string]bool // ids that a control of the page opens; nil: not read
+	katex        int32           // the element around the last formula of KaTeX
+	gutterEnd    int32           // of the last element that is named like numbers of lines and has a text
+	formula      []byte          // the text of the last formula
+	after        []afterword     // what is to be written behind elements
+	lineEnds     []codeLine      // lines of code that are elements
+
 	frames  []frame
 	scratch [64]byte
 	lowered []byte
@@ -134,7 +139,7 @@ type Outline struct {
 	Kins    []Kin // by box.kin
 }
 
-// sigStat sums up the boxes of one signature: the same names of elements and classes, up to the root.
+// Kin sums up the boxes of one signature: the same names of elements and classes, up to the root.
 type Kin struct {
 	Blocks, Text int32 // right in them
 	Boxes        int32
@@ -148,452 +153,7 @@ type frame struct {
 	kind uint8
 }
 
-// hidden reports whether an element is not displayed, and what its class and id say.
-func (o *Outline) Look(n *htmltree.Node) (h Hints, in uint32, hidden bool) {
-	sectioned := n.Tag == htmltree.TagSection // a section without a class of its own
-	for i := n.A; i < n.B; i++ {
-		if o.Doc.Attrs[i].Key == htmltree.KeyClass && n.Tag == htmltree.TagSection {
-			sectioned = false
-		}
-	}
-	for i := n.A; i < n.B; i++ {
-		a := &o.Doc.Attrs[i]
-		switch a.Key {
-		case htmltree.KeyHidden:
-			if !bytes.Equal(o.Doc.Value(a), []byte("until-found")) {
-				return 0, 0, true
-			}
-		case htmltree.KeyStyle:
-			v := o.Doc.Value(a)
-			if j := bytes.Index(v, []byte("display")); j >= 0 {
-				v = bytes.TrimLeft(v[j+7:], " :")
-				if bytes.HasPrefix(v, []byte("none")) {
-					return 0, 0, true
-				}
-			}
-		case htmltree.KeyClass, htmltree.KeyID:
-			v := o.Doc.Value(a)
-			if a.Key == htmltree.KeyID && (n.Tag.IsHeading() || n.Tag == htmltree.TagDt || sectioned && (n.Tag == htmltree.TagSection || n.Tag == htmltree.TagDiv)) {
-				continue // made of the text of a heading
-			}
-			if a.Key == htmltree.KeyClass {
-				sectioned = n.Tag == htmltree.TagDiv && htmltree.String(v) == "section"
-			}
-			x, known := o.hints[htmltree.String(v)]
-			if !known {
-				x = hintsOf(v, &o.scratch)
-				o.hints[htmltree.String(v)] = x
-			}
-			if x&unseen != 0 && a.Key == htmltree.KeyClass {
-				return 0, 0, true
-			}
-			h |= x &^ unseen
-		case htmltree.KeyRole:
-			if k, ok := hintRoles[htmltree.String(o.Doc.Value(a))]; ok {
-				h |= 1 << k
-			}
-		case htmltree.KeyItemprop:
-			switch v := htmltree.String(o.Doc.Value(a)); v {
-			case "articleBody", "text":
-				in |= InBodyProp
-				h |= 1 << HintBody
-			case "author":
-				h |= 1 << HintAuthor
-			case "datePublished", "dateModified":
-				h |= 1 << HintDate
-			case "headline", "name":
-				h |= 1 << hintTitle
-			}
-		case htmltree.KeyRel:
-			if bytes.Equal(o.Doc.Value(a), []byte("author")) {
-				h |= 1 << HintAuthor
-			}
-		case htmltree.KeyAriaHidden:
-			if bytes.Equal(o.Doc.Value(a), []byte("true")) {
-				in |= InAriaHidden
-			}
-		}
-	}
-	return h, in, false
-}
-
-// read finds the blocks of a page.
-func (o *Outline) Read(d *htmltree.Doc) {
-	o.Doc = d
-	o.Lines, o.Boxes, o.frames, o.Names = o.Lines[:0], o.Boxes[:0], o.frames[:0], o.Names[:0]
-	o.Title = -1
-	if o.hints == nil {
-		o.hints, o.Dups, o.kins = map[string]Hints{}, map[uint32]int32{}, map[uint32]int32{}
-	}
-	clear(o.hints)
-	clear(o.Dups)
-	clear(o.kins)
-	o.Kins = append(o.Kins[:0], Kin{})
-	nodes := d.Nodes
-	root := box{Node: 0, Parent: -1, Tag: htmltree.TagRoot}
-	for k := range root.Near {
-		root.Near[k] = 255
-	}
-	o.Boxes = append(o.Boxes, root)
-	o.frames = append(o.frames, frame{end: nodes[0].End})
-	top := o.frames[0]
-	ended := true
-	linkEnd, boldEnd, inlineEnd := int32(0), int32(0), int32(0)
-	var inlineHints Hints
-	newLink := false
-	for i := int32(1); i < int32(len(nodes)); {
-		for i >= top.end {
-			b := &o.Boxes[top.box]
-			b.End = int32(len(o.Lines))
-			ended = true
-			o.frames = o.frames[:len(o.frames)-1]
-			top = o.frames[len(o.frames)-1]
-		}
-		n := &nodes[i]
-		switch n.Tag {
-		case htmltree.TagText:
-			if n.Flags&htmltree.FlagBlank != 0 {
-				i++
-				continue
-			}
-			if ended {
-				b := Line{First: i, Box: top.box, Kind: top.kind}
-				if i < inlineEnd {
-					b.Inline = inlineHints
-				}
-				o.Lines = append(o.Lines, b)
-				ended = false
-			}
-			o.addText(i, d.Text(n), i < linkEnd, i < boldEnd)
-			if newLink && i < linkEnd {
-				o.Lines[len(o.Lines)-1].Links++
-				newLink = false
-			}
-			i++
-			continue
-		case htmltree.TagEnd:
-			if htmltree.Tag(n.A) == htmltree.TagA && i < linkEnd {
-				linkEnd = i
-			}
-			i++
-			continue
-		case htmltree.TagHTML, htmltree.TagBody, htmltree.TagNoscript:
-			if n.Tag == htmltree.TagNoscript {
-				i = n.End
-				continue
-			}
-			i++
-			continue
-		case htmltree.TagBr:
-			if top.kind != KindListing {
-				ended = true
-			}
-			i++
-			continue
-		}
-		if n.Tag.IsSilent() {
-			if n.Tag == htmltree.TagMath {
-				if t := o.MathText(n); len(t) > 0 {
-					if ended {
-						o.Lines = append(o.Lines, Line{First: i, Box: top.box, Kind: top.kind})
-						ended = false
-					}
-					o.addText(i, t, i < linkEnd, i < boldEnd)
-				}
-			}
-			i = n.End
-			continue
-		}
-		var h Hints
-		var in uint32
-		if n.A < n.B {
-			var hidden bool
-			if h, in, hidden = o.Look(n); hidden {
-				i = n.End
-				continue
-			}
-		}
-		if h&(1<<HintAuthor|1<<HintDate) != 0 && len(o.Names) < 200 {
-			o.Names = append(o.Names, i)
-		}
-		if n.Tag.IsInline() || n.Tag == htmltree.TagOther && o.flows(i, n) {
-			switch n.Tag {
-			case htmltree.TagA:
-				if href := d.Attr(n, htmltree.KeyHref); len(href) > 0 && !(href[0] == '#' && top.kind == KindHeading) { // a heading may link to itself
-					linkEnd, newLink = n.End, true
-				}
-			case htmltree.TagB, htmltree.TagStrong:
-				boldEnd = max(boldEnd, n.End)
-			case htmltree.TagButton:
-				h |= 1 << HintForm
-			}
-			if h != 0 {
-				if i >= inlineEnd {
-					inlineHints = 0
-				}
-				inlineHints |= h
-				inlineEnd = n.End
-			}
-			i++
-			continue
-		}
-		// a box
-		ended = true
-		if n.Tag.IsHeading() {
-			h &= 1<<HintHidden | 1<<hintTitle // its other names are those of a framework
-		}
-		if n.End == i+1 { // nothing inside
-			i++
-			continue
-		}
-		parent := &o.Boxes[top.box]
-		b := box{Node: i, Parent: top.box, Start: int32(len(o.Lines)), Tag: n.Tag, hints: h, Depth: parent.Depth + 1, In: parent.In | in | tagIn[n.Tag]}
-		if parent.Depth == 255 {
-			b.Depth = 255
-		}
-		b.Near = parent.Near
-		for k := range b.Near {
-			if b.Near[k] < 254 {
-				b.Near[k]++
-			}
-		}
-		for x, k := h&(1<<HintCount-1), 0; x != 0; x, k = x>>1, k+1 {
-			if x&1 != 0 {
-				b.Near[k] = 0
-			}
-		}
-		b.sig = sigOf(n.Tag, d.Attr(n, htmltree.KeyClass)) + parent.sig*16777619
-		kin, known := o.kins[b.sig]
-		if !known {
-			kin = int32(len(o.Kins))
-			o.kins[b.sig] = kin
-			o.Kins = append(o.Kins, Kin{})
-		}
-		b.Kin = kin
-		parent.Children++
-		kind := top.kind
-		if k := tagKind[n.Tag]; k != 0 && kind != kindCaption && kind != KindListing && (k != KindParagraph || kind == KindPlain) {
-			kind = k
-		}
-		if n.Tag.IsHeading() {
-			kind = KindHeading
-		}
-		if h&markPara != 0 && kind == KindPlain {
-			kind = KindParagraph
-		}
-		o.Boxes = append(o.Boxes, b)
-		top = frame{end: n.End, box: int32(len(o.Boxes) - 1), kind: kind}
-		o.frames = append(o.frames, top)
-		i++
-	}
-	for _, f := range o.frames {
-		o.Boxes[f.box].End = int32(len(o.Lines))
-	}
-	o.Boxes[0].End = int32(len(o.Lines))
-	o.aggregate()
-}
-
-func sigOf(t htmltree.Tag, class []byte) uint32 {
-	h := uint32(2166136261) ^ uint32(t)
-	h *= 16777619
-	for _, c := range class {
-		if c >= '0' && c <= '9' {
-			continue // post-1, post-2
-		}
-		h = (h ^ uint32(c)) * 16777619
-	}
-	return h
-}
-
-// flows reports whether an unknown element is part of a line: text stands next to it.
-func (o *Outline) flows(i int32, n *htmltree.Node) bool {
-	nodes := o.Doc.Nodes
-	if p := &nodes[i-1]; p.Tag == htmltree.TagText && p.Flags&htmltree.FlagBlank == 0 && p.Parent == n.Parent {
-		return true
-	}
-	if int(n.End) < len(nodes) {
-		if x := &nodes[n.End]; x.Tag == htmltree.TagText && x.Flags&htmltree.FlagBlank == 0 && x.Parent == n.Parent {
-			return true
-		}
-	}
-	return false
-}
-
-// classes of bytes
-const (
-	Blank = 1 << iota
-	cDigit
-	cUpper
-	cComma
-	cStop
-	Multibyte
-	cMoney
-	cSymbol
-)
-
-var ClassOf [256]uint8
-
-func init() {
-	for c := range 256 {
-		switch {
-		case c <= ' ':
-			ClassOf[c] = Blank
-		case c >= '0' && c <= '9':
-			ClassOf[c] = cDigit
-		case c >= 'A' && c <= 'Z':
-			ClassOf[c] = cUpper
-		case c == '$':
-			ClassOf[c] = cMoney
-		case c == ',' || c == ';':
-			ClassOf[c] = cComma
-		case c == '.' || c == '!' || c == '?':
-			ClassOf[c] = cStop
-		case c == '(' || c == ')' || c == '{' || c == '}' || c == '[' || c == ']' || c == '<' || c == '>' || c == '=' || c == '_' || c == '*' || c == '&' || c == '|' || c == '\\' || c == '#' || c == '~' || c == '^':
-			ClassOf[c] = cSymbol
-		case c >= 0xC2:
-			ClassOf[c] = Multibyte
-		}
-	}
-}
-
-// blankAt returns the bytes of the blank at s[i], a byte of class cMulti; 0: it is none.
-func BlankAt(s []byte, i int) int {
-	switch s[i] {
-	case 0xC2:
-		if i+1 < len(s) && s[i+1] == 0xA0 {
-			return 2
-		}
-	case 0xE2:
-		if i+2 < len(s) && s[i+1] == 0x80 && (s[i+2] == 0xA8 || s[i+2] == 0xA9) {
-			return 3
-		}
-	case 0xEF:
-		if i+2 < len(s) && s[i+1] == 0xBB && s[i+2] == 0xBF {
-			return 3
-		}
-	}
-	return 0
-}
-
-// addText adds a text to the last block.
-func (o *Outline) addText(i int32, s []byte, link, bold bool) {
-	b := &o.Lines[len(o.Lines)-1]
-	b.Last = i
-	from, to := -1, 0
-	h := b.Hash
-	words, chars, commas, stops, digits, uppers := b.Words, b.Chars, b.Commas, b.Stops, b.Digits, b.Uppers
-	blank := true
-	for j := 0; j < len(s); {
-		c := s[j]
-		k := ClassOf[c]
-		if k == 0 {
-			if blank {
-				words++
-				blank = false
-				if from < 0 {
-					from = j
-				}
-			}
-			h = (h ^ uint32(c)) * 16777619
-			if c < 0x80 || c >= 0xC0 {
-				chars++
-			}
-			j++
-			to = j
-			continue
-		}
-		if k == Blank {
-			blank = true
-			j++
-			continue
-		}
-		w := 1
-		if k == Multibyte {
-			if w = BlankAt(s, j); w > 0 {
-				blank = true
-				j += w
-				continue
-			}
-			w = 1
-			switch {
-			case c >= 0xF0:
-				w = min(4, len(s)-j)
-			case c >= 0xE0:
-				w = min(3, len(s)-j)
-				if c >= 0xE3 && c <= 0xED && w == 3 { // Chinese, Japanese, Korean
-					if c == 0xE3 && s[j+1] == 0x80 && (s[j+2] == 0x82 || s[j+2] == 0x81) {
-						if s[j+2] == 0x82 {
-							stops++
-						} else {
-							commas++
-						}
-					} else if !blank {
-						words += int32(j) & 1 // two characters count as one word
-					}
-				} else if c == 0xEF && w == 3 && s[j+1] == 0xBC {
-					switch s[j+2] {
-					case 0x8C:
-						commas++
-					case 0x81, 0x9F:
-						stops++
-					}
-				}
-			default:
-				w = min(2, len(s)-j)
-			}
-		}
-		if blank {
-			words++
-			blank = false
-			if from < 0 {
-				from = j
-			}
-		}
-		chars++
-		switch k {
-		case cDigit:
-			digits++
-		case cUpper:
-			uppers++
-		case cComma:
-			commas++
-		case cStop:
-			stops++
-		case cSymbol:
-			b.Symbols++
-		case cMoney:
-			b.Money = true
-		case Multibyte:
-			if c == 0xE2 && w == 3 && s[j+1] == 0x82 || c == 0xC2 && w == 2 && s[j+1] == 0xA3 {
-				b.Money = true // euro and others, pound
-			}
-		}
-		for x := 0; x < w; x++ {
-			h = (h ^ uint32(s[j+x])) * 16777619
-		}
-		j += w
-		to = j
-	}
-	if from < 0 {
-		return
-	}
-	if b.Size == 0 {
-		b.Start = s[from]
-	}
-	size := int32(to - from)
-	b.Hash = h
-	b.Words, b.Chars, b.Commas, b.Stops, b.Digits, b.Uppers = words, chars, commas, stops, digits, uppers
-	b.Size += size
-	if link {
-		b.Linked += size
-	}
-	if bold {
-		b.Bold += size
-	}
-	b.end, _ = utf8.DecodeLastRune(s[from:to])
-}
-
-// sentence reports whether a block ends like a sentence.
+// IsSentence reports whether a line ends like a sentence.
 func (b *Line) IsSentence() bool {
 	switch b.end {
 	case '.', '!', '?', '…', ':', ';', '。', '！', '？', '：', '；', '।', '॥', '؟', '۔', '»', '”', '’', '"', '\'', '」', '』', ')', '）':
@@ -602,9 +162,10 @@ func (b *Line) IsSentence() bool {
 	return false
 }
 
+// IsLinked reports whether most of a line is links.
 func (b *Line) IsLinked() bool { return 2*b.Linked > b.Size }
 
-// prose reports whether a block reads like a paragraph.
+// IsProse reports whether a line reads like a paragraph.
 func (b *Line) IsProse() bool {
 	if b.IsLinked() || b.Kind == KindHeading || b.Kind == kindCaption {
 		return false

@@ -7,7 +7,7 @@ import (
 	"hce/dc/internal/web/htmltree"
 )
 
-// base is the base of the links of a page.
+// Base is the base of the links of a page.
 type Base struct {
 	u      *url.URL
 	whole  []byte // without query and fragment
@@ -62,7 +62,7 @@ func init() {
 	}
 }
 
-// append appends the absolute form of a reference, without its fragment unless keep. ok is false for one that is not http.
+// Append appends the absolute form of a reference, without its fragment unless keep. ok is false for one that is not http.
 func (b *Base) Append(dst, ref []byte, keep bool) (_ []byte, ok bool) {
 	for len(ref) > 0 && ref[0] <= ' ' {
 		ref = ref[1:]
@@ -176,39 +176,44 @@ func (b *Base) slow(dst, ref, fragment []byte, keep bool) ([]byte, bool) {
 	return append(dst, u.String()...), true
 }
 
-// appendLink appends a link for Markdown.
+// appendLink appends an address for Markdown, with what would end it or be read as a mark in another form.
 func (b *Base) appendLink(dst, ref []byte) []byte {
 	from := len(dst)
-	x, ok := b.Append(dst, ref, true)
+	dst, ok := b.Append(dst, ref, true)
 	if !ok {
-		x = append(dst, bytes.TrimSpace(ref)...)
+		dst = append(dst, bytes.TrimSpace(ref)...)
 	}
-	// parentheses and blanks would end it
-	for i := from; i < len(x); i++ {
-		switch x[i] {
-		case '(', ')', ' ', '<', '>', '\n', '\t', '\r':
-			tail := append([]byte{}, x[from:]...)
-			x = x[:from]
-			for _, c := range tail {
-				switch c {
-				case '(', ')':
-					x = append(x, '\\', c)
-				case ' ', '<', '>', '\n', '\t', '\r':
-					const hex = "0123456789ABCDEF"
-					x = append(x, '%', hex[c>>4], hex[c&15])
-				default:
-					x = append(x, c)
-				}
+	if bytes.IndexFunc(dst[from:], isUnsafe) < 0 {
+		return dst
+	}
+	address := append([]byte{}, dst[from:]...)
+	dst = dst[:from]
+	for i, c := range address {
+		switch {
+		case c == '(' || c == ')':
+			dst = append(dst, '\\', c)
+		case c == '&':
+			if dst = append(dst, '&'); isReference(address[i+1:], ' ') {
+				dst = append(dst, "amp;"...)
 			}
-			return x
+		case isUnsafe(rune(c)):
+			const hex = "0123456789ABCDEF"
+			dst = append(dst, '%', hex[c>>4], hex[c&15])
+		default:
+			dst = append(dst, c)
 		}
 	}
-	return x
+	return dst
+}
+
+// isUnsafe reports whether a character of an address means something in Markdown.
+func isUnsafe(r rune) bool {
+	return r <= ' ' || r == '(' || r == ')' || r == '<' || r == '>' || r == '\\' || r == '&' || r == 0x7F
 }
 
 const maxLinks = 5000
 
-// links returns the links and media of the page, each once, absolute. main is the image that the page names.
+// Links returns the links and media of the page, each once, absolute. main is the image that the page names.
 func (b *Base) Links(d *htmltree.Doc, main []byte) (links, media []string) {
 	clear(b.seen)
 	seenMedia := map[string]bool{}
@@ -230,9 +235,6 @@ func (b *Base) Links(d *htmltree.Doc, main []byte) (links, media []string) {
 		x, ok := b.Append(chunk, ref, false)
 		if !ok {
 			return
-		}
-		if cap(x) != cap(chunk) { // it grew: its own array
-			from = from - 0
 		}
 		u := x[from:]
 		if seen[htmltree.String(u)] && len(u) != len(raw) {

@@ -37,11 +37,15 @@ const (
 	KeyAlign
 	KeyValue
 	KeyAlttext
+	KeyAriaControls
+	KeyEncoding
+	KeyDisplay
+	KeyDataLanguage // data-language or data-lang
 )
 
 // lookupKey finds an attribute by its name.
 func lookupKey(n []byte) Key {
-	if len(n) < 2 || len(n) > 12 {
+	if len(n) < 2 || len(n) > 13 {
 		return keyNone
 	}
 	is := func(s string) bool { return len(s) == len(n) && equalFold(n, s) }
@@ -55,6 +59,9 @@ func lookupKey(n []byte) Key {
 		}
 		if is("aria-hidden") {
 			return KeyAriaHidden
+		}
+		if is("aria-controls") {
+			return KeyAriaControls
 		}
 	case 'c':
 		if is("class") {
@@ -72,6 +79,16 @@ func lookupKey(n []byte) Key {
 		}
 		if is("data-src") {
 			return KeyDataSrc
+		}
+		if is("data-language") || is("data-lang") {
+			return KeyDataLanguage
+		}
+		if is("display") {
+			return KeyDisplay
+		}
+	case 'e':
+		if is("encoding") {
+			return KeyEncoding
 		}
 	case 'h':
 		if is("href") {
