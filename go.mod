@@ -3,7 +3,6 @@ module hce/dc
 go 1.26.0
 
 require (
-	github.com/RadhiFadlillah/whatlanggo v0.0.0-20240916001553-aac1f0f737fc
 	github.com/agnivade/levenshtein v1.2.2
 	github.com/andybalholm/brotli v1.2.7
 	github.com/andybalholm/cascadia v1.3.5

@@ -152,9 +152,8 @@ func (p *Page) describe(a *Article) {
 	if a.Markdown == "" {
 		a.Markdown = a.Text
 	}
-	if a.Language = m.Language; a.Language == "" {
-		a.Language = language.Detect(a.Text)
-	}
+	declared := s.head.Languages()
+	a.Language = language.Choose(declared[:], a.Text)
 }
 
 // first returns the first text that is not blank.

@@ -239,9 +239,11 @@ func TestListingsKeepTheirLines(t *testing.T) {
 func TestLanguage(t *testing.T) {
 	german := strings.Repeat("Der Rat der alten Stadt am Hafen hat einen Plan für die Markthalle beschlossen. ", 3)
 	cases := []struct{ name, text, want string }{
-		{"attribute", "<html lang=pt_br><p>" + german, "pt-BR"},
+		{"attribute", "<html lang=de_at><p>" + german, "de-AT"},
+		{"attribute of a template", "<html lang=en-US><p>" + german, "de"},
+		{"attribute of a short text", "<html lang=pt_br><p>Rat", "pt-BR"},
 		{"invalid attribute", "<html lang='none of your business'><p>" + german, "de"},
-		{"meta", "<meta http-equiv=Content-Language content='fr, de'><p>" + german, "fr"},
+		{"meta", "<meta http-equiv=Content-Language content='fr, de-CH'><p>" + german, "de-CH"},
 		{"guess", "<p>" + german, "de"},
 		{"guess russian", "<p>" + strings.Repeat("Совет старого города принял план рыночного зала. ", 3), "ru"},
 		{"too short to guess", "<p>Rat", ""},

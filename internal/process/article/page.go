@@ -155,11 +155,8 @@ func (p *Page) Metadata() Metadata {
 	for _, r := range h.Robots {
 		m.Robots = append(m.Robots, RobotsRule{strings.ToLower(metadata.OneLine(r.Agent)), metadata.OneLine(r.Content)})
 	}
-	for _, tag := range h.Languages() {
-		if m.Language = language.Tag(tag); m.Language != "" {
-			break
-		}
-	}
+	declared := h.Languages()
+	m.Language = language.Choose(declared[:], "")
 	m.DublinDate = h.DublinDate()
 	found := p.dates(m.Language)
 	m.Date, m.Modified, m.DateText = found.Published, found.Modified, found.Text

@@ -98,11 +98,12 @@ func parseMaps(members prop.Members) ([]mapping, error) {
 	return maps, nil
 }
 
-// mapped returns the code to store for a detected one.
-func (r *Rules) mapped(code string) string {
-	if code == "" {
+// mapped returns the code to store for a detected language.
+func (r *Rules) mapped(tag string) string {
+	if tag == "" {
 		return ""
 	}
+	code := primary(tag)
 	for _, wanted := range []string{code, otherwise} {
 		for _, m := range r.maps {
 			if slices.Contains(m.codes, wanted) {
@@ -135,7 +136,7 @@ func (r *Rules) Apply(res *result.Result) {
 	}
 	summary := ""
 	for _, text := range r.texts(res) {
-		if summary = detect(text); summary != "" {
+		if summary = Detect(text); summary != "" {
 			break
 		}
 	}

@@ -44,10 +44,7 @@ func document(p *pages.Page) search.Document {
 	if words := d.Title + "\n" + text; strings.TrimSpace(words) != "" {
 		d.Hash = wire.Md5(words)
 	}
-	d.Language, _, _ = strings.Cut(strings.ToLower(p.Text("html_lang")), "-")
-	if len(d.Language) != 2 && text != "" {
-		d.Language = language.Detect(text)
-	}
+	d.Language, _, _ = strings.Cut(language.Choose([]string{p.Text("html_lang")}, text), "-")
 	if at := p.Published(); !at.IsZero() {
 		d.Date = at.UTC()
 	}
