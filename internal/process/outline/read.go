@@ -1,6 +1,10 @@
 package outline
 
-import "hce/dc/internal/web/htmltree"
+import (
+	"bytes"
+
+	"hce/dc/internal/web/htmltree"
+)
 
 // reader is the walk over the nodes of a page that finds its lines.
 type reader struct {
@@ -297,9 +301,13 @@ func sigOf(t htmltree.Tag, class []byte) uint32 {
 	return h
 }
 
-// flows reports whether an unknown element is part of a line: text stands next to it.
+// flows reports whether an unknown element is part of a line: a text is next to it, or it is part of a formula of
+// MathJax.
 func (o *Outline) flows(i int32, n *htmltree.Node) bool {
 	nodes := o.Doc.Nodes
+	if name := o.Doc.Name(n); len(name) > 4 && bytes.EqualFold(name[:4], []byte("mjx-")) {
+		return true
+	}
 	if p := &nodes[i-1]; p.Tag == htmltree.TagText && p.Flags&htmltree.FlagBlank == 0 && p.Parent == n.Parent {
 		return true
 	}

@@ -86,7 +86,7 @@ func (o *Outline) Marks(i int32, before []byte, space bool) (string, string) {
 
 // firstText returns the first text in an element, and whether it is in a link of the page to itself.
 func (o *Outline) firstText(i int32) (text []byte, link bool) {
-	end := o.Doc.Nodes[i].End
+	end := min(o.Doc.Nodes[i].End, i+maxAround)
 	for i++; i < end; i++ {
 		n := &o.Doc.Nodes[i]
 		switch {
@@ -106,7 +106,7 @@ func (o *Outline) isFootnote(i int32) bool {
 	return link && len(s) > 0 && len(s) <= 4 && (IsDigit(s[0]) || len(s) == 1 && s[0]|0x20 >= 'a' && s[0]|0x20 <= 'z')
 }
 
-// isPower reports whether a sup is an exponent, which changes the number or the name before it. 1st is none.
+// isPower reports whether a sup is an exponent, which changes the number or the name before it: 1st has no exponent.
 func (o *Outline) isPower(i int32, before byte) bool {
 	if !IsDigit(before) && before != ')' && !isLetter(before) {
 		return false

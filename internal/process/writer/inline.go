@@ -50,7 +50,7 @@ func (w *Writer) line(i int) {
 		case x.Tag == htmltree.TagBr:
 			w.inline.spaced = true
 		default:
-			w.enterSpan(k, b.Last)
+			w.enterSpan(k, b)
 		}
 	}
 	for len(w.inline.open) > 0 {
@@ -74,7 +74,7 @@ func (w *Writer) enterAround(b *outline.Line) {
 		}
 	}
 	for n--; n >= 0; n-- {
-		w.enterSpan(around[n], b.Last)
+		w.enterSpan(around[n], b)
 	}
 }
 
@@ -94,8 +94,8 @@ var spanOf = func() (kinds [htmltree.TagCount]uint8) {
 	return kinds
 }()
 
-// enterSpan opens an inline element. last is the last node of the line.
-func (w *Writer) enterSpan(i, last int32) {
+// enterSpan opens an inline element of a line.
+func (w *Writer) enterSpan(i int32, b *outline.Line) {
 	n := &w.outline.Doc.Nodes[i]
 	kind := spanOf[n.Tag]
 	if kind == 0 {
@@ -116,7 +116,7 @@ func (w *Writer) enterSpan(i, last int32) {
 			return
 		}
 	case spanCode:
-		s.ticks = w.longestTicks(i, min(last, n.End-1))
+		s.ticks = w.longestTicks(max(i, b.First), min(b.Last, n.End-1))
 	case spanSup, spanSub:
 		if !w.isShort(i, n.End) {
 			w.enterMarks(i, n.End)

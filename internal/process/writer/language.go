@@ -118,7 +118,7 @@ func languageOfName(name, rest []byte, near bool) []byte {
 	return cleanLanguage(bytes.TrimSuffix(l, []byte(";")))
 }
 
-// cleanLanguage returns the name of a language for the info string of a fence; nil: it is none.
+// cleanLanguage returns the name of a language for the info string of a fence, or nil if l is no such name.
 func cleanLanguage(l []byte) []byte {
 	l = bytes.TrimSuffix(l, []byte(";"))
 	if len(l) == 0 || len(l) > 20 {

@@ -26,6 +26,8 @@ func (d *Doc) insertForeign(t *token, space uint8) {
 		switch {
 		case t.tag == TagMath:
 			n.Tag, n.A, n.B = TagMath, t.a, t.b
+		case equalName(name, "annotation"):
+			n.A, n.B = t.a, t.b
 		case equalName(name, "mi"), equalName(name, "mo"), equalName(name, "mn"), equalName(name, "ms"), equalName(name, "mtext"):
 			n.Flags |= flagTextPoint
 		case equalName(name, "annotation-xml"):
