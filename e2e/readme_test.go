@@ -150,7 +150,6 @@ var readmeFacts = facts{
 	"bin/processor-task":  func(out []byte) error { return readmeBatch(out, wire.StatusProcessed) },
 	"bin/db-task":         func(out []byte) error { return readmeHas(out, `["SITE_STATUS",{`) },
 	"FROM urls":           func(out []byte) error { return readmeHas(out, "processed|200|") },
-	"FROM articles":       func(out []byte) error { return readmeHas(out, `"tagList"`) },
 	"dc_rdata/.segments":  func(out []byte) error { return readmeHas(out, "WARC-Target-URI: http") },
 }
 

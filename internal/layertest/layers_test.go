@@ -41,7 +41,7 @@ var row = map[string]int{
 // has the group's name needs no entry.
 var arrows = map[string][]string{
 	"wire/merge":            {"wire"},
-	"wire/result":           {"wire/prop"},
+	"wire/result":           {"wire/prop", "wire/zpack"},
 	"wire/property":         {"wire", "wire/prop"},
 	"wire/realtimeresponse": {"wire", "wire/result"},
 
@@ -190,7 +190,7 @@ var libraries = map[string][]string{
 	"github.com/chromedp":                  {"crawl/browser"},
 	"github.com/dlclark/regexp2":           {"web/pyregexp"},
 	"github.com/gabriel-vasile/mimetype":   {"web/content"},
-	"github.com/klauspost/compress":        {"web/coding"},
+	"github.com/klauspost/compress":        {"web/coding", "wire/zpack"},
 	"github.com/kljensen/snowball":         {"process/contenthash"},
 	"github.com/ncruces/go-strftime":       {"web/dates"},
 	"github.com/parquet-go/parquet-go":     {"cli/parquetfile"},

@@ -55,7 +55,11 @@ func TestPage(t *testing.T) {
 		Internal []json.RawMessage `json:"internal"`
 		Custom   []string          `json:"custom"`
 	}
-	if err := json.Unmarshal(f.Contents["s "+it.URLID], &content); err != nil {
+	text, err := result.Expand(f.Contents["s "+it.URLID])
+	if err == nil {
+		err = json.Unmarshal(text, &content)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	if content.Default.Data.ResID != it.URLID || len(content.Internal) != 1 || content.Custom == nil || content.Default.Metrics != "{}" {
@@ -118,7 +122,11 @@ func TestContents(t *testing.T) {
 			if row.Status != wire.StatusProcessed || row.State != state || row.ErrorMask != before|tt.bits || row.Processed != 1 {
 				t.Errorf("status %d, state %d, %s", row.Status, row.State, bitNames(row.ErrorMask))
 			}
-			content := string(f.Contents["s "+it.URLID])
+			text, err := result.Expand(f.Contents["s "+it.URLID])
+			if err != nil {
+				t.Fatal(err)
+			}
+			content := string(text)
 			if !strings.Contains(content, tt.stored) || (content == "") != (tt.stored == "") || strings.Contains(content, "\ufffd") {
 				t.Errorf("content %.300q", content)
 			}

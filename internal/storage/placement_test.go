@@ -13,9 +13,9 @@ import (
 
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/task"
-	"hce/dc/internal/web/coding"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/zpack"
 )
 
 func write(t *testing.T, path, text string) {
@@ -107,7 +107,7 @@ func TestLinkOperations(t *testing.T) {
 	store := func(messages ...string) string {
 		var r wire.LinksStoreRequest
 		for _, text := range messages {
-			r.Messages = append(r.Messages, coding.Pack([]byte(text)))
+			r.Messages = append(r.Messages, zpack.Pack([]byte(text)))
 		}
 		text, _ := json.Marshal([]any{"LINKS_STORE", r})
 		return string(text)
@@ -115,7 +115,7 @@ func TestLinkOperations(t *testing.T) {
 	if answer := n.good(store(`{"bundles":[{"id":1,"from":"n9","links":[{"siteId":"nowhere","url":"http://a.example/"}]}]}`)); !strings.Contains(answer, `"unknown":["nowhere"]`) {
 		t.Errorf("LINKS_STORE: %s", answer)
 	}
-	large := `{"bundles":` + strings.Repeat(" ", coding.MaxUnpacked-100) + `[{"id":1,"from":"n9","links":[]}]}`
+	large := `{"bundles":` + strings.Repeat(" ", zpack.MaxMessage-100) + `[{"id":1,"from":"n9","links":[]}]}`
 	for _, bad := range []string{`["LINKS_TAKE",{"max":-1}]`, store(`{"bundles":[{"id":1}]}`), store(`{"links":[{"id":1}]}`), store(), store("no JSON"), store(large, large, large), `["LINKS_STORE",[]]`} {
 		if answer := n.run(bad); !strings.Contains(answer, `"refused":true`) {
 			t.Errorf("%.200s: %s", bad, answer)

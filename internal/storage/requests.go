@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"hce/dc/internal/web/canonical"
-	"hce/dc/internal/web/coding"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/zpack"
 )
 
 // canonicalRoot brings a root URL of any scheme into the form that its mask selects
@@ -184,14 +184,14 @@ func (repo *Repository) linksSent(ctx context.Context, r wire.LinksSentRequest) 
 }
 
 // maxLinksText bounds the messages of one LINKS_STORE when they are unpacked (bytes).
-const maxLinksText = 2 * coding.MaxUnpacked
+const maxLinksText = 2 * zpack.MaxMessage
 
 func (repo *Repository) linksStore(ctx context.Context, r wire.LinksStoreRequest) (wire.LinksStored, error) {
 	var all wire.LinksMessage
 	size := 0
-	for i, packed := range r.Messages {
+	for i, message := range r.Messages {
 		object := fmt.Sprintf("LinksStore.messages[%d]", i)
-		text, err := coding.Unpack(packed)
+		text, err := zpack.Unpack(message, zpack.MaxMessage)
 		if size += len(text); err == nil && size > maxLinksText {
 			err = fmt.Errorf("the messages have more than %d bytes", maxLinksText)
 		}

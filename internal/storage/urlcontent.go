@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/result"
 )
 
 // urlContent answers URL_CONTENT (docs/spec/storage.md 4.13): one answer per element, or one
@@ -222,11 +223,15 @@ func (repo *Repository) file(ctx context.Context, v rawfiles.Version) (*wire.Con
 // processed returns the parts of a stored value that the mask selects
 // (docs/spec/storage.md 3.3). A value of unknown shape has no parts.
 func processed(entry wire.Entry, mask int64) []any {
-	p := parts{text: entry.Data, cDate: entry.CDate.UTC().Format(time.DateTime)}
+	list := []any{}
+	text, err := result.Expand(entry.Data)
+	if err != nil {
+		return list
+	}
+	p := parts{text: text, cDate: entry.CDate.UTC().Format(time.DateTime)}
 	if data, err := base64.StdEncoding.DecodeString(string(p.text)); err == nil {
 		p.text = data
 	}
-	list := []any{}
 	var array []json.RawMessage
 	if json.Unmarshal(p.text, &array) == nil && array != nil {
 		if mask&wire.MaskProcessed != 0 {

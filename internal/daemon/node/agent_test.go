@@ -18,8 +18,8 @@ import (
 	"hce/dc/internal/daemon/broker/brokertest"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/testwait"
-	"hce/dc/internal/web/coding"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/zpack"
 )
 
 // The batch managers wait until the journal is applied and the placement is written; they stop, and
@@ -96,7 +96,7 @@ func alphaAndBeta(t *testing.T) (b *brokertest.Broker, alpha, beta *machine) {
 // broker is away, and while the owner cannot store them. What cannot be read is dropped.
 func TestLinksTravel(t *testing.T) {
 	b, alpha, beta := alphaAndBeta(t)
-	broken := coding.Pack([]byte("{}"))
+	broken := zpack.Pack([]byte("{}"))
 	if err := b.Node(t, "alpha").Publish(brokertest.Context(t), "links.beta", "", broken[:len(broken)-1]); err != nil {
 		t.Fatal(err)
 	}

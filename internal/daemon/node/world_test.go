@@ -24,8 +24,8 @@ import (
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/files"
 	"hce/dc/internal/testwait"
-	"hce/dc/internal/web/coding"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/zpack"
 )
 
 // roleVariable makes a child process a task program or an agent instead of the tests.
@@ -121,9 +121,9 @@ func (r rows) answer(call wire.Call) any {
 		list := r.stored()
 		answer := wire.LinksStored{Unknown: []string{}}
 		var all wire.LinksMessage
-		for _, packed := range request.Messages {
+		for _, message := range request.Messages {
 			var one wire.LinksMessage
-			text, err := coding.Unpack(packed)
+			text, err := zpack.Unpack(message, zpack.MaxMessage)
 			if err != nil || json.Unmarshal(text, &one) != nil {
 				return wire.Refuse(errors.New("cannot be read"))
 			}
@@ -168,7 +168,7 @@ func (r rows) take() (t wire.LinksTaken) {
 			message.Bundles = append(message.Bundles, wire.LinkBundle{ID: int64(row.ID), From: "alpha", Links: []wire.LinkOut{{URL: row.Link}}})
 		}
 		text, _ := json.Marshal(message)
-		g.Message = coding.Pack(text)
+		g.Message = zpack.Pack(text)
 		t.Owners = append(t.Owners, g)
 	}
 	return t

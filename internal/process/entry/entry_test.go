@@ -135,7 +135,11 @@ func FuzzEntries(f *testing.F) {
 		if len(results) == 0 || err != nil && wire.MaskOf(err) != wire.ErrScraper {
 			t.Errorf("%d results, %v", len(results), err)
 		}
-		if text, err := result.Encode(append(results, r), nil); err != nil || !json.Valid(text) {
+		stored, err := result.Encode(append(results, r), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := result.Expand(stored); err != nil || !json.Valid(text) {
 			t.Errorf("%s, %v", text, err)
 		}
 		for _, r := range results {

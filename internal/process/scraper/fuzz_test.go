@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/process/scraper"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/result"
 )
 
 // names are the properties that FuzzScrape gives a value to.
@@ -86,8 +87,9 @@ func FuzzScrape(f *testing.F) {
 			if content == nil && i == 0 {
 				continue
 			}
-			if !json.Valid(content) || !utf8.Valid(content) {
-				t.Errorf("content %d: %q", i, content)
+			text, err := result.Expand(content)
+			if err != nil || !json.Valid(text) || !utf8.Valid(text) {
+				t.Errorf("content %d: %q %v", i, text, err)
 			}
 		}
 	})

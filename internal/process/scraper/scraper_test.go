@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/process/scraper"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/result"
 )
 
 var update = flag.Bool("update", false, "rewrite the answers in testdata")
@@ -129,9 +130,10 @@ func (r *request) run(t *testing.T) map[string]any {
 // withoutTime returns a stored content as a value, without times of extraction. A single internal
 // result, which repeats the default, is left out.
 func withoutTime(content []byte) any {
+	text, _ := result.Expand(content) // nil is no JSON
 	var value map[string]any
-	if json.Unmarshal(content, &value) != nil {
-		return string(content)
+	if json.Unmarshal(text, &value) != nil {
+		return string(text)
 	}
 	var clean func(any)
 	clean = func(v any) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"hce/dc/internal/wire/zpack"
 )
 
 // cdateLayout is the layout of stored dates: UTC, as SQLite's CURRENT_TIMESTAMP.
@@ -49,7 +51,7 @@ func (s *Store) PutAll(ctx context.Context, site string, entries []Entry) (inser
 			if e.CDate.IsZero() {
 				e.CDate = now
 			}
-			date, data := e.CDate.UTC().Format(cdateLayout), string(e.Data)
+			date, data := e.CDate.UTC().Format(cdateLayout), columnOf(e.Data)
 			r, err := insert.ExecContext(ctx, e.ID, data, date)
 			if err != nil {
 				return err
@@ -71,6 +73,15 @@ func (s *Store) PutAll(ctx context.Context, site string, entries []Entry) (inser
 		return nil, fmt.Errorf("store processed contents of site %q: %w", site, err)
 	}
 	return inserted, nil
+}
+
+// columnOf returns a value as SQLite stores it: packed contents are BLOBs, others TEXT as those of
+// the first implementation.
+func columnOf(data []byte) any {
+	if zpack.Is(data) {
+		return data
+	}
+	return string(data)
 }
 
 // Get returns the entry of id. It returns false if the entry or the file is missing.

@@ -1,7 +1,7 @@
 // Package keyvalue stores the processed contents of pages: one SQLite file for each site,
 // one record for each URL.
 //
-// The values are opaque here: they are base64 of JSON (docs/spec/storage.md 3.3). The caller
+// The values are opaque here: package result describes them (docs/spec/storage.md 3.3). The caller
 // chooses the SQLite driver by Options.Open, usually sqldb.OpenFile.
 //
 //	s, err := keyvalue.Open(dir, keyvalue.Options{Open: open})

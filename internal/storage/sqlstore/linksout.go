@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"hce/dc/internal/storage/sqldb"
-	"hce/dc/internal/web/coding"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/zpack"
 )
 
 // Links to hosts of other nodes (package placement). A row of URLs is stored only by the node that
@@ -163,7 +163,7 @@ func (s *Store) LinksTake(ctx context.Context, r wire.LinksTakeRequest) (wire.Li
 		return taken, nil
 	})
 	for i := range taken.Owners {
-		taken.Owners[i].Message = coding.Pack(taken.Owners[i].Message)
+		taken.Owners[i].Message = zpack.Pack(taken.Owners[i].Message)
 	}
 	return taken, err
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"hce/dc/internal/storage/sqldb"
-	"hce/dc/internal/web/coding"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/zpack"
 )
 
 // hostOf returns a host that a member of the placement of the tests owns.
@@ -49,7 +49,7 @@ func (b *bench) take(max int64) []wire.LinkGroup {
 // request is what the owner of a group gets.
 func (b *bench) request(g wire.LinkGroup) (m wire.LinksMessage) {
 	b.Helper()
-	text, err := coding.Unpack(g.Message)
+	text, err := zpack.Unpack(g.Message, zpack.MaxMessage)
 	b.must(err)
 	b.must(json.Unmarshal(text, &m))
 	b.must(m.Check("LinksStore"))
@@ -223,7 +223,7 @@ func TestLinkGroups(t *testing.T) {
 	met := map[string]bool{}
 	for _, g := range groups {
 		r := b.request(g)
-		text, err := coding.Unpack(g.Message)
+		text, err := zpack.Unpack(g.Message, zpack.MaxMessage)
 		b.must(err)
 		for _, bundle := range r.Bundles {
 			for _, l := range bundle.Links {

@@ -1,5 +1,4 @@
-// Package coding decodes the content codings of HTTP bodies: gzip, deflate, br and zstd. It also packs
-// messages between the nodes of a cluster.
+// Package coding decodes the content codings of HTTP bodies: gzip, deflate, br and zstd.
 //
 //	r, release, err := coding.Decode(body, coding.Of(header["Content-Encoding"]), grant)
 //	defer release()

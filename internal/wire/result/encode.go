@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"hce/dc/internal/wire/zpack"
 )
 
 // tagJSON is a Tag as it is stored. Fields of feed entries have no type; service tags and
@@ -36,8 +39,8 @@ type resultJSON[T any] struct {
 	Assumed      bool   `json:"pubdate_assumed,omitempty"`
 }
 
-// Encode returns the value to store: the first result as default, all results as internal,
-// and custom, which has a text for each result or is empty.
+// Encode returns the value to store, packed: all results as internal, and custom, which has a
+// text for each result or is empty. The first result is also the default, see Expand.
 func Encode(results []Result, custom []string) ([]byte, error) {
 	if len(results) == 0 {
 		return nil, fmt.Errorf("encode a processed content: there is no result")
@@ -45,36 +48,75 @@ func Encode(results []Result, custom []string) ([]byte, error) {
 	if custom == nil {
 		custom = []string{}
 	}
-	texts := make([][]byte, len(results))
+	b := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(b)
+	b.Reset()
+	b.WriteString(`{"custom":`)
+	if err := appendJSON(b, custom); err != nil {
+		return nil, err
+	}
+	b.WriteString(`,"internal":[`)
 	for i := range results {
-		var err error
-		if texts[i], err = results[i].encode(); err != nil {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if err := results[i].append(b); err != nil {
 			return nil, fmt.Errorf("encode result %d of %s: %w", i, results[i].ID, err)
 		}
 	}
-	head, err := json.Marshal(custom)
+	b.WriteString(`]}`)
+	return zpack.Pack(b.Bytes()), nil
+}
+
+// buffers are *bytes.Buffer for texts that are copied at the end.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// appendJSON appends the JSON of v, as json.Marshal returns it.
+func appendJSON(b *bytes.Buffer, v any) error {
+	err := json.NewEncoder(b).Encode(v)
+	if err == nil {
+		b.Truncate(b.Len() - 1) // the line feed
+	}
+	return err
+}
+
+// Expand returns the JSON of a stored value, {"custom":…,"default":…,"internal":…}. Values
+// that Encode has not written, such as base64 of the original service, are returned as they are.
+func Expand(stored []byte) ([]byte, error) {
+	if !zpack.Is(stored) {
+		return stored, nil
+	}
+	text, err := zpack.Unpack(stored, zpack.MaxContent)
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	b.WriteString(`{"custom":`)
-	b.Write(head)
-	b.WriteString(`,"default":`)
-	b.Write(texts[0]) // the result occurs twice; encoding it again would cost as much again
-	b.WriteString(`,"internal":[`)
-	b.Write(bytes.Join(texts, []byte{','}))
-	b.WriteString(`]}`)
-	return b.Bytes(), nil
+	var value struct {
+		Custom   json.RawMessage   `json:"custom"`
+		Internal []json.RawMessage `json:"internal"`
+	}
+	if err := json.Unmarshal(text, &value); err != nil {
+		return nil, fmt.Errorf("expand a processed content: %w", err)
+	}
+	if value.Custom == nil || len(value.Internal) == 0 {
+		return text, nil // not written by Encode
+	}
+	first := value.Internal[0]
+	out := make([]byte, 0, len(text)+len(first)+len(`"default":,`))
+	out = append(append(out, `{"custom":`...), value.Custom...)
+	out = append(append(out, `,"default":`...), first...)
+	rest := text[len(`{"custom":`)+len(value.Custom):]
+	return append(out, rest...), nil
 }
 
 // EncodeDefault returns {"default":…} of one result: what URL_CONTENT answers for a content
 // without custom texts (docs/spec/processing.md 4.2).
 func (r *Result) EncodeDefault() ([]byte, error) {
-	text, err := r.encode()
-	if err != nil {
+	b := bytes.NewBufferString(`{"default":`)
+	if err := r.append(b); err != nil {
 		return nil, fmt.Errorf("encode the result of %s: %w", r.ID, err)
 	}
-	return append(append([]byte(`{"default":`), text...), '}'), nil
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }
 
 // EncodeRaw returns the value to store for the algorithm raw-data: the page as base64 is the
@@ -97,10 +139,11 @@ func (r *Result) MetricsText() (string, error) {
 
 var noType = json.RawMessage("null")
 
-func (r *Result) encode() ([]byte, error) {
+// append appends the JSON of the result.
+func (r *Result) append(b *bytes.Buffer) error {
 	metrics, err := r.MetricsText()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	out := resultJSON[tagJSON]{ErrorCode: r.Code, ErrorMessage: r.Message, Metrics: metrics, Time: r.TimeText()}
 	out.Published, out.Modified, out.Assumed = r.Published, r.Modified, r.Assumed
@@ -109,7 +152,7 @@ func (r *Result) encode() ([]byte, error) {
 		tags[i] = r.Tags[i].encoded()
 	}
 	out.Data.ResID, out.Data.TagList = r.ID, [][]tagJSON{tags}
-	return json.Marshal(out)
+	return appendJSON(b, out)
 }
 
 func (t *Tag) encoded() tagJSON {
@@ -137,24 +180,34 @@ type Content struct {
 	Custom   []string
 }
 
-// Decode reads a stored value, which may be base64. Parts that cannot be read are empty.
-func Decode(text []byte) Content {
-	if data, err := base64.StdEncoding.DecodeString(string(text)); err == nil {
-		text = data
-	}
-	var stored struct {
+// Decode reads a stored value, its JSON or base64 of that. Parts that cannot be read are empty.
+func Decode(stored []byte) Content {
+	text := plain(stored)
+	var value struct {
 		Default  resultJSON[storedTag]   `json:"default"`
 		Internal []resultJSON[storedTag] `json:"internal"`
 		Custom   []string                `json:"custom"`
 	}
-	if json.Unmarshal(text, &stored) != nil {
+	if json.Unmarshal(text, &value) != nil {
 		return Content{}
 	}
-	c := Content{Default: decoded(stored.Default), Custom: stored.Custom}
-	for _, r := range stored.Internal {
+	c := Content{Default: decoded(value.Default), Custom: value.Custom}
+	for _, r := range value.Internal {
 		c.Internal = append(c.Internal, decoded(r))
 	}
 	return c
+}
+
+// plain returns the JSON of a stored value, or nil if it is damaged.
+func plain(stored []byte) []byte {
+	text, err := Expand(stored)
+	if err != nil {
+		return nil
+	}
+	if data, err := base64.StdEncoding.DecodeString(string(text)); err == nil {
+		return data
+	}
+	return text
 }
 
 // storedTag is a tag with data of any shape: values of the original service may be a string.

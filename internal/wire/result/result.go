@@ -3,9 +3,10 @@
 //
 //	r := result.Result{ID: md5, Time: spent}
 //	r.Add(result.Tag{Name: "title", Data: []string{"News"}, Extractor: "NewspaperExtractor"})
-//	text, err := result.Encode([]result.Result{r}, nil) // {"custom":[],"default":…,"internal":[…]}
+//	stored, err := result.Encode([]result.Result{r}, nil)
+//	text, err := result.Expand(stored) // {"custom":[],"default":…,"internal":[…]}
 //
-//	content := result.Decode(text) // also base64 and values of the original service
+//	content := result.Decode(stored) // also JSON, base64 and values of the original service
 //	words, err := content.Default.Metric("WORDS_NUMBER")
 package result
 

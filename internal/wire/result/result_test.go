@@ -1,7 +1,10 @@
 package result
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -17,7 +20,11 @@ func sample() Result {
 }
 
 func TestEncode(t *testing.T) {
-	text, err := Encode([]Result{sample()}, []string{"custom text"})
+	stored, err := Encode([]Result{sample()}, []string{"custom text"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := Expand(stored)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,10 +37,43 @@ func TestEncode(t *testing.T) {
 	if string(text) != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
 	}
-	for name, stored := range map[string][]byte{"plain": text, "base64": []byte(base64.StdEncoding.EncodeToString(text))} {
+	for name, stored := range map[string][]byte{"packed": stored, "plain": text, "base64": []byte(base64.StdEncoding.EncodeToString(text))} {
 		got := Decode(stored)
 		if !reflect.DeepEqual(got.Default, sample()) || len(got.Internal) != 1 || len(got.Custom) != 1 {
 			t.Errorf("%s: decoded %+v", name, got)
+		}
+	}
+}
+
+// A stored value has each text once and compressed. One that cannot be expanded has no parts.
+func TestExpand(t *testing.T) {
+	r := sample()
+	for i := range 100 {
+		r.Add(Tag{Name: fmt.Sprint("tag", i), Data: []string{fmt.Sprintf("Value <%d> & more words.", i)}, Extractor: "NewspaperExtractor"})
+	}
+	other := Result{ID: "0123"}
+	for name, results := range map[string][]Result{"one result": {r}, "two results": {r, other}, "without tags": {other}} {
+		stored, err := Encode(results, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := Expand(stored)
+		var value struct{ Default, Internal json.RawMessage }
+		if err != nil || json.Unmarshal(text, &value) != nil || !bytes.HasPrefix(value.Internal, append([]byte("["), value.Default...)) {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+		if len(results[0].Tags) > 100 && len(stored) > len(text)/6 {
+			t.Errorf("%s: %d bytes of %d are stored", name, len(stored), len(text))
+		}
+		if main, ok := Main(stored); !ok || !bytes.HasPrefix(main, []byte(`{"default":{"data":{"resId":"0123"`)) {
+			t.Errorf("%s: main part %s", name, main)
+		}
+		damaged := stored[:len(stored)/2]
+		if got, err := Expand(damaged); err == nil {
+			t.Errorf("%s: half of it expands to %s", name, got)
+		}
+		if got := Decode(damaged); got.Internal != nil {
+			t.Errorf("%s: half of it has %d results", name, len(got.Internal))
 		}
 	}
 }
@@ -57,7 +97,7 @@ func TestOtherEncodings(t *testing.T) {
 // Values of unknown shapes give empty parts, never a panic.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
-		``, `null`, `[]`, `{"default":{"data":{"tagList":[]}}}`, `{"default":{"data":{"tagList":[[{"data":7}]]},"metrics":"[1]"}}`,
+		"\x28\xb5\x2f\xfd", ``, `null`, `[]`, `{"default":{"data":{"tagList":[]}}}`, `{"default":{"data":{"tagList":[[{"data":7}]]},"metrics":"[1]"}}`,
 		`{"default":{"data":{"tagList":[[{"name":"a","data":null,"xpath":7,"type":{}}]]},"time":"x","metrics":"{\"A\":{}}"}}`,
 	} {
 		f.Add([]byte(seed))
@@ -65,7 +105,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c := Decode(text)
 		for i := range c.Internal {
-			if _, err := c.Internal[i].encode(); err != nil {
+			if _, err := c.Internal[i].EncodeDefault(); err != nil {
 				t.Error(err)
 			}
 		}
