@@ -57,7 +57,7 @@ nothing, or no template applies to the URL.`,
 }
 
 func main() {
-	process.RunIfWorker(storage.Evaluate)
+	process.RunIfWorker(storage.Evaluate, func(work func() int) int { return command.Profiled(text.Name, work) })
 	var m mode
 	os.Exit(taskprogram.Run(taskprogram.Program{
 		Text: text, Open: m.open, Batches: true, Machine: storage.Machine, Commands: []taskprogram.Command{m.trial.command(), m.explanation.command()},

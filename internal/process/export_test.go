@@ -14,7 +14,10 @@ var eaten [][]byte
 // RunIfTestWorker is RunIfWorker, with pages that misbehave: their text is one of the words
 // below.
 func RunIfTestWorker() {
-	runIfWorker(func(p *scraper.Page, rules *scraper.Rules) scraper.Output {
+	if !isWorker() {
+		return
+	}
+	os.Exit(extractPages(os.Stdin, os.Stdout, func(p *scraper.Page, rules *scraper.Rules) scraper.Output {
 		word, file, _ := strings.Cut(string(p.Text), " ")
 		switch word {
 		case "burn":
@@ -46,5 +49,5 @@ func RunIfTestWorker() {
 			}
 		}
 		return scraper.Scrape(p, rules)
-	}, func(text string) (string, error) { return text, nil })
+	}, func(text string) (string, error) { return text, nil }))
 }

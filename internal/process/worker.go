@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +32,8 @@ const (
 	slowAfter = time.Second
 	// stopGrace is the time for started pages after a stop or the time limit.
 	stopGrace = 2 * time.Second
+	// endGrace is the time for an idle worker to end by itself.
+	endGrace = time.Second
 )
 
 // workerArgument makes a program a worker. See RunIfWorker.
@@ -40,36 +41,42 @@ const workerArgument = "extract-pages"
 
 // RunIfWorker extracts the pages of stdin and ends the process, if Workers started it. A
 // program that uses Workers calls it first. evaluate returns the value of an SQL expression without
-// columns; "" for NULL.
-func RunIfWorker(evaluate func(expression string) (string, error)) {
-	runIfWorker(scraper.Scrape, evaluate)
-}
-
-func runIfWorker(scrape func(*scraper.Page, *scraper.Rules) scraper.Output, evaluate func(string) (string, error)) {
-	if len(os.Args) != 2 || os.Args[1] != workerArgument {
+// columns; "" for NULL. around runs the work, for a profile of it; nil: nothing else is done.
+func RunIfWorker(evaluate func(expression string) (string, error), around func(work func() int) int) {
+	if !isWorker() {
 		return
 	}
-	in, out := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
+	work := func() int { return extractPages(os.Stdin, os.Stdout, scraper.Scrape, evaluate) }
+	if around != nil {
+		os.Exit(around(work))
+	}
+	os.Exit(work())
+}
+
+func isWorker() bool { return len(os.Args) == 2 && os.Args[1] == workerArgument }
+
+// extractPages answers requests until the end of in. It returns the exit status.
+func extractPages(in io.Reader, out io.Writer, scrape func(*scraper.Page, *scraper.Rules) scraper.Output, evaluate func(string) (string, error)) int {
+	pipe := newPipe(in, out)
 	rules := known[*scraper.Rules]{}
 	for {
-		var r request
-		err := in.Decode(&r)
-		if err == io.EOF {
-			os.Exit(0)
-		}
-		if err == nil && r.Trial != nil {
-			err = out.Encode(r.Trial.output())
-		} else if err == nil {
+		r, err := pipe.receive()
+		switch {
+		case err == io.EOF:
+			return 0
+		case err == nil && r.Trial != nil:
+			err = pipe.answer(r.Trial.output())
+		case err == nil:
 			if r.New != nil {
 				compiled, _ := scraper.Compile(r.New) // the process that asks reports the problems
 				compiled.Evaluate = evaluate
 				rules.add(r.Rules, compiled)
 			}
-			err = out.Encode(scrape(&r.Page, rules[r.Rules]))
+			err = pipe.answer(scrape(&r.Page, rules[r.Rules]))
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			return 1
 		}
 	}
 }
@@ -89,6 +96,14 @@ func (w *Workers) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, k := range w.idle {
+		k.stdin.Close()
+	}
+	for _, k := range w.idle {
+		select {
+		case <-k.ended:
+			k.ended = nil
+		case <-time.After(endGrace):
+		}
 		k.end()
 	}
 	w.idle = nil
@@ -170,8 +185,7 @@ func (w *Workers) put(k *worker) {
 type worker struct {
 	cmd     *exec.Cmd
 	stdin   io.Closer
-	in      *gob.Encoder
-	out     *gob.Decoder
+	pipe    *pipe
 	errs    firstBytes
 	rules   known[bool]
 	meter   *childprocess.Meter // nil: this system has none
@@ -192,7 +206,7 @@ func (w *Workers) start() (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.stdin, k.in, k.out = stdin, gob.NewEncoder(stdin), gob.NewDecoder(stdout)
+	k.stdin, k.pipe = stdin, newPipe(stdout, stdin)
 	if k.ended, err = childprocess.Start(k.cmd); err != nil {
 		return nil, err
 	}
@@ -230,8 +244,8 @@ func (k *worker) request(p *scraper.Page, rules *scraper.Source) request {
 func (k *worker) ask(r request, b Budget, w watch) (x scraper.Output, err error) {
 	done, killed := make(chan struct{}), make(chan error, 1)
 	go func() { killed <- k.watch(b, w, done) }()
-	if err = k.in.Encode(&r); err == nil {
-		err = k.out.Decode(&x)
+	if err = k.pipe.send(&r); err == nil {
+		x, err = k.pipe.output()
 	}
 	close(done)
 	if cause := <-killed; cause != nil {

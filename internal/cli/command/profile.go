@@ -12,6 +12,12 @@ import (
 // PROGRAM.PID.pprof for each process that ends by itself. It is for developers.
 const ProfileDir = "HCE_PROFILE_DIR"
 
+// Profiled runs work with a profile of this process, if ProfileDir asks for it.
+func Profiled(name string, work func() int) int {
+	defer startProfile(name)()
+	return work()
+}
+
 // startProfile starts the profile of this process and returns the function that ends it. A
 // failure is reported on stderr and changes nothing else.
 func startProfile(name string) (stop func()) {

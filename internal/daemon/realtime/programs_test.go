@@ -30,7 +30,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	process.RunIfWorker(storage.Evaluate)
+	process.RunIfWorker(storage.Evaluate, nil)
 	switch name := os.Getenv(asProgram); name {
 	case "":
 		os.Exit(m.Run())

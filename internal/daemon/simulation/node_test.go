@@ -42,7 +42,7 @@ func (d dated) Get(ctx context.Context, r fetch.Request) (*fetch.Response, error
 }
 
 func TestMain(m *testing.M) {
-	process.RunIfWorker(storage.Evaluate)
+	process.RunIfWorker(storage.Evaluate, nil)
 	os.Exit(m.Run())
 }
 
