@@ -35,6 +35,9 @@ type Repository interface {
 	// without one. A critical error of package task is a fault of the machine and ends the
 	// batch. Any other error concerns this item only.
 	RawContent(ctx context.Context, site, md5 string, kind int) ([]byte, error)
+	// FindRaw finds the raw contents of URLs of a site at once. It returns the keys in the order in
+	// which the contents are stored, and a function that reads them as RawContent does.
+	FindRaw(ctx context.Context, site string, md5s []string) (ordered []string, read wire.ReadRaw, err error)
 	// SaveProcess stores results: contents first, then rows and counters.
 	SaveProcess(ctx context.Context, site string, batch int64, results []wire.Extracted) error
 }
@@ -81,7 +84,8 @@ type item struct {
 	row      wire.URL
 	taken    bool // the row is marked Processing
 	settings *settings
-	late     bool // handed back, because it was not started in time
+	read     wire.ReadRaw // of the raw contents; nil: RawContent of the Repository
+	late     bool         // handed back, because it was not started in time
 	result   wire.Extracted
 	copies   []wire.File // raw contents for the rows of extra
 	extra    []*item     // further items that the page gives

@@ -64,6 +64,9 @@ func (j *Job) raw(ctx context.Context, it *item, kind int) ([]byte, error) {
 	if it.live != nil && it.live.fetched && it.live.folder != "" && j.Scratch != nil {
 		return j.Scratch.RawContent(ctx, it.live.folder, it.SiteID, it.URLID, kind)
 	}
+	if it.read != nil {
+		return it.read(ctx, it.URLID, kind)
+	}
 	return j.Repository.RawContent(ctx, it.SiteID, it.URLID, kind)
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -114,11 +115,44 @@ func (r *run) feed(ctx context.Context) ([]*item, error) {
 
 // push passes items to the workers, and reports whether one of them can be processed.
 func (r *run) push(items []*item) (taken bool) {
-	for _, it := range items {
-		taken = taken || it.taken // before a worker changes it
-		r.planned <- it
+	for some := range slices.Chunk(items, findItems) {
+		for _, same := range wire.Groups(some, func(it *item) string { return it.SiteID }) {
+			for _, it := range r.find(same) {
+				taken = taken || it.taken // before a worker changes it
+				r.planned <- it
+			}
+		}
 	}
 	return taken
+}
+
+// findItems is the most items whose raw contents are found at once.
+const findItems = 64
+
+// find finds the raw contents of items of one site, and returns the items in the order in which they
+// are read fastest. After an error each item reads its own, and has the error.
+func (r *run) find(items []*item) []*item {
+	var md5s []string
+	byKey := map[string]*item{}
+	for _, it := range items {
+		if it.taken && it.live == nil && byKey[it.URLID] == nil {
+			md5s, byKey[it.URLID] = append(md5s, it.URLID), it
+		}
+	}
+	if len(md5s) < 2 {
+		return items
+	}
+	ordered, read, err := r.Repository.FindRaw(r.storing, items[0].SiteID, md5s)
+	if err != nil {
+		return items
+	}
+	list := slices.DeleteFunc(slices.Clone(items), func(it *item) bool { return byKey[it.URLID] == it })
+	for _, md5 := range ordered {
+		it := byKey[md5]
+		it.read = read
+		list = append(list, it)
+	}
+	return list
 }
 
 // refills reports whether the batch may select more URLs. A batch without items selects its

@@ -85,12 +85,47 @@ func (repo *Repository) RawContent(ctx context.Context, site, md5 string, kind i
 	if err != nil || !ok {
 		return nil, err
 	}
+	return repo.readRaw(ctx, v)
+}
+
+// FindRaw finds the raw contents of URLs of a site at once. It returns the keys in the order in which
+// the contents are stored, and a function that reads them as RawContent does.
+func (repo *Repository) FindRaw(ctx context.Context, site string, md5s []string) (ordered []string, read wire.ReadRaw, err error) {
+	lists, err := repo.Raw.Lists(ctx, site, md5s)
+	if err != nil {
+		return nil, nil, err
+	}
+	newest := func(md5 string, kind int) (v rawfiles.Version, ok bool) {
+		for _, v := range slices.Backward(lists[md5]) {
+			if v.Kind == rawfiles.Kind(kind) {
+				return v, true
+			}
+		}
+		return v, false
+	}
+	ordered = slices.Clone(md5s)
+	slices.SortStableFunc(ordered, func(a, b string) int {
+		v, _ := newest(a, wire.ContentRaw)
+		w, _ := newest(b, wire.ContentRaw)
+		return segments.CompareStored(v, w)
+	})
+	return ordered, func(ctx context.Context, md5 string, kind int) ([]byte, error) {
+		v, ok := newest(md5, kind)
+		if !ok {
+			return nil, nil
+		}
+		return repo.readRaw(ctx, v)
+	}, nil
+}
+
+// readRaw reads a raw content. It returns nil if it was deleted.
+func (repo *Repository) readRaw(ctx context.Context, v rawfiles.Version) ([]byte, error) {
 	data, err := repo.read(ctx, v)
 	switch {
 	case errors.Is(err, segments.ErrAway), isOneOf(err, busyReads):
 		return nil, task.Critical(err)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil // deleted since Newest
+		return nil, nil
 	}
 	return data, err
 }

@@ -1,6 +1,9 @@
 package wire
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Mark is the state of a row that a task wants to work on.
 type Mark struct {
@@ -88,6 +91,10 @@ type Verdict struct {
 	True bool  // the value is above 0
 	Err  error // the expression is refused or cannot be evaluated
 }
+
+// ReadRaw reads the raw content of a URL that has a type, such as ContentRaw. It returns nil without
+// one.
+type ReadRaw = func(ctx context.Context, md5 string, kind int) ([]byte, error)
 
 // Extracted is the outcome of processing one URL.
 type Extracted struct {

@@ -2,6 +2,10 @@
 -- The runs of a URL. Kinds are the live parts of a run.
 SELECT Name, Part, At, Kinds, Segment, Start, Bytes, Digest FROM {dc_sites.raw_records} WHERE Site_Id = ? AND URLMd5 = ?;
 
+-- name: raw_find_all
+-- The runs of several URLs; a list of keys follows.
+SELECT URLMd5, Name, Part, At, Kinds, Segment, Start, Bytes, Digest FROM {dc_sites.raw_records} WHERE Site_Id = ? AND URLMd5 IN;
+
 -- name: raw_find_name
 SELECT Name, Part, At, Kinds, Segment, Start, Bytes, Digest FROM {dc_sites.raw_records} WHERE Site_Id = ? AND URLMd5 = ? AND Name = ?;
 

@@ -122,6 +122,33 @@ func (c *Cache) Companion(v Version, kind Kind) (Version, bool, error) {
 	return Version{}, false, nil
 }
 
+// Lists is List for several URLs of a site, by key. It looks for no file of a site without a folder.
+func (c *Cache) Lists(site string, md5s []string) (map[string][]Version, error) {
+	lists := make(map[string][]Version, len(md5s))
+	folder, err := siteDir(site)
+	if err != nil {
+		return nil, err
+	}
+	_, missing := c.root.Lstat(folder)
+	for _, md5 := range md5s {
+		if errors.Is(missing, fs.ErrNotExist) {
+			lists[md5], err = nil, checkKey(site, md5)
+		} else {
+			lists[md5], err = c.List(site, md5)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return lists, nil
+}
+
+// checkKey returns the error that the key of a URL gives.
+func checkKey(site, md5 string) error {
+	_, err := urlDir(site, md5)
+	return err
+}
+
 // List is Versions of all kinds.
 func (c *Cache) List(site, md5 string) ([]Version, error) {
 	if site == "" {

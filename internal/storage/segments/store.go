@@ -37,6 +37,7 @@
 package segments
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -183,24 +185,15 @@ func (s *Store) List(ctx context.Context, site, md5 string) ([]rawfiles.Version,
 
 // Lists is List for several URLs of a site, by key.
 func (s *Store) Lists(ctx context.Context, site string, md5s []string) (map[string][]rawfiles.Version, error) {
-	lists := make(map[string][]rawfiles.Version, len(md5s))
-	for _, md5 := range md5s {
-		list, err := s.files.List(site, md5)
-		if err != nil {
-			return nil, err
-		}
-		lists[md5] = list
+	lists, err := s.files.Lists(site, md5s)
+	if err != nil {
+		return nil, err
 	}
 	if s.db == nil {
 		return lists, nil
 	}
 	records := make(map[string][]record, len(md5s))
-	err := s.db.View(ctx, func(tx *sqldb.Tx) (err error) {
-		for i := 0; i < len(md5s) && err == nil; i++ {
-			records[md5s[i]], err = find(tx, unlocked, orGeneral(site), md5s[i])
-		}
-		return err
-	})
+	err = s.db.View(ctx, func(tx *sqldb.Tx) error { return findAll(tx, orGeneral(site), md5s, records) })
 	if err != nil {
 		return nil, fmt.Errorf("find raw contents: %w", err)
 	}
@@ -208,6 +201,47 @@ func (s *Store) Lists(ctx context.Context, site string, md5s []string) (map[stri
 		lists[md5] = s.merge(lists[md5], records[md5])
 	}
 	return lists, nil
+}
+
+// findMost is the number of keys of one statement of findAll. A list is filled up with its last
+// key, so that there are two texts only.
+const findMost = 64
+
+// findAll adds the runs of URLs to records, by key.
+func findAll(tx *sqldb.Tx, site string, md5s []string, records map[string][]record) error {
+	text, err := tx.DB.Text("raw_find_all", "")
+	if err != nil {
+		return err
+	}
+	for len(md5s) > 0 {
+		size := 1
+		if len(md5s) > 1 {
+			size = findMost
+		}
+		args := make([]any, 1, size+1)
+		args[0] = site
+		for i := range size {
+			args = append(args, md5s[min(i, len(md5s)-1)])
+		}
+		err := tx.Each(text+" (?"+strings.Repeat(", ?", size-1)+")", args, func(scan func(...any) error) error {
+			r := record{site: site}
+			err := scan(append([]any{&r.md5}, r.columns()...)...)
+			records[r.md5] = append(records[r.md5], r)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		md5s = md5s[min(size, len(md5s)):]
+	}
+	return nil
+}
+
+// CompareStored orders contents as they are stored, those of files first.
+func CompareStored(a, b rawfiles.Version) int {
+	p, _ := a.Record.(place)
+	q, _ := b.Record.(place)
+	return cmp.Or(cmp.Compare(p.segment, q.segment), cmp.Compare(p.start, q.start))
 }
 
 func orGeneral(site string) string {
