@@ -347,7 +347,9 @@ func (r *Repository) RawContent(ctx context.Context, site, md5 string, kind int)
 
 // FindRaw returns the keys, and RawContent for them.
 func (r *Repository) FindRaw(_ context.Context, site string, md5s []string) ([]string, wire.ReadRaw, error) {
-	return md5s, func(ctx context.Context, md5 string, kind int) ([]byte, error) { return r.RawContent(ctx, site, md5, kind) }, nil
+	return md5s, func(ctx context.Context, md5 string, kind int) ([]byte, error) {
+		return r.RawContent(ctx, site, md5, kind)
+	}, nil
 }
 
 // SaveProcess stores results of rows that the batch holds.
