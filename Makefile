@@ -137,8 +137,12 @@ profile: setup-bench build ## where the processor time of a page goes; writes it
 	@cd bench && $(GO_BUILD) -o ../bin/bench .
 	@bin/bench -profile .cache/profiles -document docs/performance.md $(BENCH_ARGS)
 
-bench-process: setup-bench ## compare processor-task with the extraction alone
-	go test ./cmd/processor-task -run '^$$' -bench Processing -benchtime 3x
+# OLD_BUILD: the commit whose build bench-process compares with this one.
+OLD_BUILD ?= b5b1086
+bench-process: setup-bench build ## what processing costs now, in an older build, and with Colly and go-trafilatura
+	@cd bench && $(GO_BUILD) -o ../bin/bench .
+	@scripts/oldbuild.sh $(OLD_BUILD) .cache/builds/$(OLD_BUILD)
+	@bin/bench -old .cache/builds/$(OLD_BUILD) -sites postgresql,python -runs 3 $(BENCH_ARGS)
 
 bench-sites: setup-test ## compare a site of a million URLs with one of ten thousand
 	go test ./internal/storage/sqlstore -run '^$$' -bench SiteSize -benchtime 20x -timeout 30m

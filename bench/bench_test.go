@@ -19,8 +19,8 @@ import (
 
 // The benchmark starts itself as the floor and as Colly.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && (os.Args[1] == "floor" || os.Args[1] == "colly") {
-		os.Exit(crawlAlone(os.Args[1:]))
+	if len(os.Args) > 1 && runsAlone[os.Args[1]] != nil {
+		os.Exit(runsAlone[os.Args[1]](os.Args[1:]))
 	}
 	os.Exit(m.Run())
 }

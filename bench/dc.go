@@ -79,7 +79,11 @@ func (d dc) crawl(ctx context.Context, t target, dir string) (c crawl, err error
 	if c.stored, err = d.pages(ctx, r, id); err != nil {
 		return crawl{}, err
 	}
-	return c, r.Stop(ctx)
+	if err := r.Stop(ctx); err != nil {
+		return crawl{}, err
+	}
+	c.contents = folderSize(filepath.Join(dir, "data", "dc_dbdata"))
+	return c, nil
 }
 
 // start starts a daemon, and a database server if there is one. Their processes, with their

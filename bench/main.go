@@ -21,8 +21,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && (os.Args[1] == "floor" || os.Args[1] == "colly") {
-		os.Exit(crawlAlone(os.Args[1:]))
+	if len(os.Args) > 1 && runsAlone[os.Args[1]] != nil {
+		os.Exit(runsAlone[os.Args[1]](os.Args[1:]))
 	}
 	o := options{out: os.Stdout, talk: os.Stderr}
 	sites := flag.String("sites", "postgresql,python,openjdk", "crawl these: `names`, or folders with a slash")
@@ -36,6 +36,7 @@ func main() {
 	clusterPages := flag.Int("cluster", 0, "crawl this `number` of pages of 200 hosts with clusters instead")
 	nodes := flag.String("nodes", "1,2,4,8", "`numbers` of nodes of -cluster")
 	exported := flag.Int("export", 0, "export a site with this `number` of pages with hce instead")
+	old := flag.String("old", "", "compare processing with the build in this `folder` instead, which has bin and ini")
 	profiles := flag.String("profile", "", "crawl the sites with profiles in this `folder` instead, and print where the time goes")
 	flag.StringVar(&o.document, "document", "", "put the tables of -profile into this `file`, between the marks")
 	flag.StringVar(&o.bin, "bin", "bin", "`folder` of dc-daemon and the clients; the ini files name the task programs")
@@ -75,6 +76,8 @@ func main() {
 		err = cluster(ctx, o, *clusterPages, split(*nodes))
 	case *exported > 0:
 		err = exportSite(ctx, o, *exported)
+	case *old != "":
+		err = processing(ctx, o, *old)
 	case *profiles != "":
 		err = profile(ctx, o, *profiles, d)
 	default:

@@ -42,6 +42,8 @@ type crawl struct {
 	cpu    time.Duration // user and system, of all processes
 	memory int64         // bytes, highest resident size
 	stored int           // pages by the program's own count; unknown without
+
+	contents int64 // bytes of processed contents; 0: not measured
 }
 
 const unknown = -1
@@ -77,6 +79,12 @@ func runSelf(ctx context.Context, name string, t target, dir string) (crawl, err
 	return c, err
 }
 
+// runsAlone are the main functions of processes that this program starts of itself, by their first
+// argument. They return the exit status.
+var runsAlone = map[string]func(args []string) int{
+	"floor": crawlAlone, "colly": crawlAlone, "colly-extract": crawlAlone, "parse": parseAlone,
+}
+
 // crawlAlone is the main function of the process that runSelf starts. It prints the number
 // of pages and returns the exit status.
 func crawlAlone(args []string) int {
@@ -89,7 +97,9 @@ func crawlAlone(args []string) int {
 	switch {
 	case err != nil:
 	case args[0] == "colly":
-		pages, err = colly.Crawl(root, parallel, *dir)
+		pages, err = colly.Crawl(root, parallel, *dir, colly.Store)
+	case args[0] == "colly-extract":
+		pages, err = colly.Crawl(root, parallel, *dir, colly.Extract)
 	default:
 		var count floor.Count
 		count, err = floor.Crawl(root, parallel)

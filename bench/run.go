@@ -36,6 +36,7 @@ type result struct {
 	seconds       float64
 	cpu           time.Duration
 	memory        int64
+	contents      int64  // bytes of processed contents
 	note          string // why the result is not like the others
 	err           error
 }
@@ -177,6 +178,7 @@ func (o options) runOnce(ctx context.Context, t target, web server, p program) (
 		c.begin = traffic.first
 	}
 	r.pages, r.requests = traffic.pages, traffic.requests
+	r.contents = c.contents
 	r.seconds, r.cpu, r.memory = c.end.Sub(c.begin).Seconds(), c.cpu, c.memory
 	if r.pages == 0 {
 		return failed(r, errors.New("it has requested no page"))
