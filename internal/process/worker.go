@@ -28,8 +28,10 @@ type Budget struct {
 const (
 	// tick is the interval between two looks at a worker.
 	tick = 100 * time.Millisecond
-	// slowAfter is when a page gives its processor to other pages.
+	// slowAfter is the processor time after which a page gives its processor to other pages. On a busy
+	// machine a page that uses less does so after patience.
 	slowAfter = time.Second
+	patience  = 5 * slowAfter
 	// stopGrace is the time for started pages after a stop or the time limit.
 	stopGrace = 2 * time.Second
 	// endGrace is the time for an idle worker to end by itself.
@@ -115,7 +117,7 @@ var errOver = errors.New("the batch is over")
 // watch connects a page to its batch.
 type watch struct {
 	over   func() bool     // reports whether the batch is over
-	slow   func()          // called after slowAfter, and before requests
+	slow   func()          // called for a slow page, and before requests
 	web    context.Context // of requests; it ends with the batch
 	remote *remote.Batch
 }
@@ -196,7 +198,7 @@ type worker struct {
 func (w *Workers) start() (*worker, error) {
 	k := &worker{cmd: childprocess.Self(workerArgument), rules: known[bool]{}}
 	// The memory limit makes the garbage collector work harder before the budget is used up.
-	k.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=500", fmt.Sprintf("GOMEMLIMIT=%d", w.Budget.Memory/4*3))
+	k.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprintf("GOMEMLIMIT=%d", w.Budget.Memory/4*3))
 	k.cmd.Stderr = &k.errs
 	stdin, err := k.cmd.StdinPipe()
 	if err != nil {
@@ -272,7 +274,7 @@ func (k *worker) watch(b Budget, w watch, done <-chan struct{}) error {
 			return nil
 		case <-ticker.C:
 		}
-		err := k.check(b, time.Since(start), &first)
+		used, err := k.check(b, time.Since(start), &first)
 		if err == nil && w.over() {
 			if over.IsZero() {
 				over = time.Now()
@@ -284,7 +286,7 @@ func (k *worker) watch(b Budget, w watch, done <-chan struct{}) error {
 			_ = k.cmd.Process.Kill()
 			return err
 		}
-		if !k.reniced && time.Since(start) >= slowAfter {
+		if !k.reniced && (used >= slowAfter || time.Since(start) >= patience) {
 			k.reniced = true
 			_ = syscall.Setpriority(syscall.PRIO_PGRP, k.cmd.Process.Pid, 19) // other pages first
 			w.slow()
@@ -292,29 +294,29 @@ func (k *worker) watch(b Budget, w watch, done <-chan struct{}) error {
 	}
 }
 
-// check returns an overBudget if the page exceeds its budget. first is the usage at the first
-// look.
-func (k *worker) check(b Budget, clock time.Duration, first *childprocess.Usage) error {
+// check returns the processor time of the page so far, and an overBudget if the page exceeds its budget.
+// first is the usage at the first look.
+func (k *worker) check(b Budget, clock time.Duration, first *childprocess.Usage) (used time.Duration, err error) {
 	if clock > b.Clock {
-		return overBudget{fmt.Sprintf("the page takes more than %v; max_item_time is %v", b.Clock, b.Time)}
+		return 0, overBudget{fmt.Sprintf("the page takes more than %v; max_item_time is %v", b.Clock, b.Time)}
 	}
 	if k.meter == nil {
-		return nil
+		return clock, nil
 	}
 	now, err := k.meter.Read()
 	if err != nil {
-		return nil // it ends
+		return 0, nil // it ends
 	}
 	if first.RSS == 0 {
 		*first = now
 	}
-	switch {
-	case now.CPU-first.CPU >= b.Time:
-		return overBudget{fmt.Sprintf("the page takes more processor time than max_item_time (%v)", b.Time)}
+	switch used = now.CPU - first.CPU; {
+	case used >= b.Time:
+		return used, overBudget{fmt.Sprintf("the page takes more processor time than max_item_time (%v)", b.Time)}
 	case now.RSS > b.Memory:
-		return overBudget{fmt.Sprintf("the page takes more memory than max_item_memory (%d bytes)", b.Memory)}
+		return used, overBudget{fmt.Sprintf("the page takes more memory than max_item_memory (%d bytes)", b.Memory)}
 	}
-	return nil
+	return used, nil
 }
 
 // firstBytes keeps the beginning of what a worker writes to stderr: the reason of a crash

@@ -27,7 +27,7 @@ func (f *fixture) budget(b process.Budget) {
 // A page beyond its budget, and a page that ends its process, get their bit and a message. No
 // other page of the batch notices.
 func TestHostilePagesHarmNoOther(t *testing.T) {
-	generous := process.Budget{Time: time.Minute, Clock: time.Minute, Memory: 1 << 30}
+	generous := process.Budget{Time: time.Minute, Clock: 5 * time.Minute, Memory: 1 << 30}
 	tests := []struct {
 		name, page string
 		change     func(*process.Budget)
