@@ -19,6 +19,9 @@ func Choose(all []Candidate, page Page) Chosen {
 	c := choice{page: page, options: datetext.Options{Order: OrderOf(page.Language)}}
 	c.ranks = [...]int{ofPublication: worst, ofChange: worst}
 	for i := range all {
+		if all[i].Source >= Time && c.ranks[ofPublication] < leastPlace && c.ranks[ofChange] < leastPlace {
+			continue // the page states both dates for programs
+		}
 		if r, rank := all[i].rank(page); r != ofNothing {
 			c.consider(&all[i], r, rank)
 		}
@@ -34,8 +37,10 @@ type choice struct {
 	ranks   [ofChange + 1]int // of the dates so far
 }
 
-// worst is above all ranks.
-const worst = 1 << 30
+const (
+	worst      = 1 << 30                        // above all ranks
+	leastPlace = 100*timeElement - labelBonus*2 // below the ranks of visible dates
+)
 
 // consider takes the date of a candidate if it is better than the one so far.
 func (c *choice) consider(from *Candidate, r role, rank int) {
