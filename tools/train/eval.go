@@ -49,11 +49,13 @@ func (r report) at(name string) *figures {
 	return r[name]
 }
 
-// evaluate reads each page with the models of its fold, by the whole road of the product.
+// evaluate reads each page with the models of its fold, those of the product if they are nil, by the whole road of the product.
 func evaluate(t *trainer, folds []*choice.Models) (kinds, generators report) {
 	kinds, generators = report{}, report{}
 	for f, m := range folds {
-		choice.UseModels(m)
+		if m != nil {
+			choice.UseModels(m)
+		}
 		for _, p := range t.within(f) {
 			if p.shadow {
 				continue

@@ -7,12 +7,12 @@ import (
 // Sizes of the forests. The product pays for each tree of First and Last on each line.
 var (
 	kindForest  = settings{trees: 40, depth: 4, rate: 0.12, sample: 0.8}
-	firstForest = settings{trees: 60, depth: 5, rate: 0.15, sample: 0.3, seed: 11}
-	lastForest  = settings{trees: 70, depth: 5, rate: 0.15, sample: 0.3, seed: 12}
+	firstForest = settings{trees: 48, depth: 5, rate: 0.15, sample: 0.3, seed: 11}
+	lastForest  = settings{trees: 64, depth: 5, rate: 0.15, sample: 0.3, seed: 12}
 )
 
 const (
-	linesOfPage  = 180  // of a long page only about so many lines are used
+	linesOfPage  = 150  // of a long page only about so many lines are used
 	wordsOfLine  = 80   // words of a line count up to here
 	leastExpert  = 0.05 // least weight of a page for an expert
 	taughtWeight = 0.7

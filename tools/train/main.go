@@ -4,6 +4,7 @@
 //	train mark PACKAGES FOLDER         writes pages of documentation whose generator marks the content
 //	train make -out FILE FOLDER...     writes the models; the same folders give the same bytes
 //	train eval [-folds N] FOLDER...    prints cross-validated figures by kind of page and by generator
+//	train measure FOLDER...            prints figures of the product as it is, on pages that it was not trained with
 package main
 
 import (
@@ -24,7 +25,7 @@ func main() {
 }
 
 func run(args []string) error {
-	usage := errors.New("usage: train mark PACKAGES FOLDER | train make -out FILE FOLDER... | train eval FOLDER...")
+	usage := errors.New("usage: train mark PACKAGES FOLDER | train make -out FILE FOLDER... | train eval FOLDER... | train measure FOLDER...")
 	if len(args) < 2 {
 		return usage
 	}
@@ -42,6 +43,8 @@ func run(args []string) error {
 		return markPages(flags.Arg(0), flags.Arg(1))
 	case args[0] == "make" && *out != "" && flags.NArg() > 0:
 		return makeModels(flags.Args(), *out, *folds)
+	case args[0] == "measure" && flags.NArg() > 0:
+		return measure(flags.Args(), *beside)
 	case args[0] == "eval" && *use != "" && flags.NArg() > 0:
 		return evalAgain(flags.Args(), *use, *folds)
 	case args[0] == "eval" && flags.NArg() > 0:
@@ -92,6 +95,21 @@ func writeModels(m *choice.Models, path string) error {
 		return err
 	}
 	return errors.Join(m.Write(f), f.Close())
+}
+
+// measure prints the figures of the product as it is.
+func measure(dirs []string, beside bool) error {
+	t, err := newTrainer(dirs, 1)
+	if err != nil {
+		return err
+	}
+	kinds, generators := evaluate(t, []*choice.Models{nil})
+	kinds.print(false)
+	generators.print(true)
+	if beside {
+		compareLibraries(t.pages)
+	}
+	return nil
 }
 
 // foldFile returns where the models of a fold are, those of all pages for f == folds.

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	pagesOfPackage   = 14 // of a generator
-	pagesOfGenerator = 60
+	pagesOfPackage   = 24 // of a generator
+	pagesOfGenerator = 56
 	fewestLines      = 3 // of the main element
 	fewestWords      = 30
 )

@@ -2,6 +2,7 @@ package choice
 
 import (
 	"math"
+	"slices"
 
 	"hce/dc/internal/process/metadata"
 	"hce/dc/internal/process/outline"
@@ -13,6 +14,7 @@ type Chooser struct {
 	view   view
 	sums   contextSums
 	p1, p2 []float32
+	expert []float32
 	vec    vector
 	Kinds  [pageKinds]float32 // how much the page is of each kind, by KindNames
 	Chosen []bool
@@ -47,39 +49,22 @@ func (x *Chooser) Choose(page *outline.Outline, h *metadata.Head, pageURL string
 		s.types[k] = sigmoid(m.Sum(x.vec.f))
 	}
 	x.Kinds = s.types
-	width := 0
-	// features of all blocks, in one array
-	x.vec.f = x.vec.f[:0]
-	rows := x.vec.f
-	for i := range n {
-		from := len(rows)
-		x.vec.f = rows
-		o.features(&x.vec, i, &s)
-		rows = x.vec.f
-		x.p1 = append(x.p1, sigmoid(models.First.Sum(rows[from:])))
-		width = len(rows) - from
-		rows = append(rows, contextRoom[:]...)
-	}
+	rows, stride := x.readRows(&s)
+	x.p1 = x.predict(x.p1, models.First, rows, stride)
 	x.sums.p = x.p1
 	o.sum(&x.sums)
-	stride := width + len(contextRoom)
-	sure, weight := float32(0), float32(0)
-	shares := Shares(s.types[:])
 	for i := range n {
-		x.vec.f = rows[i*stride : i*stride+width]
+		x.vec.f = rows[i*stride : (i+1)*stride-contextFeatures]
 		o.context(&x.vec, i, &x.sums)
-		p := float32(0)
-		for k, share := range shares {
-			if share > 0 {
-				p += share * sigmoid(models.Last[k].Sum(x.vec.f))
-			}
-		}
-		x.p2 = append(x.p2, p)
+	}
+	x.vec.f = rows
+	x.mix(Shares(s.types[:]), rows, stride)
+	sure, weight := float32(0), float32(0)
+	for i, p := range x.p2 {
 		w := float32(o.Lines[i].Words) + 0.5
 		weight += w
 		sure += w * max(p, 1-p)
 	}
-	x.vec.f = rows
 	cut := Cut(x.p2, func(i int) float32 {
 		if int32(i) == o.Title {
 			return 0
@@ -99,6 +84,44 @@ func (x *Chooser) Choose(page *outline.Outline, h *metadata.Head, pageURL string
 	return sure / weight
 }
 
+// readRows returns the features of all lines in one array, with room for those of context; a line has stride of them.
+func (x *Chooser) readRows(s *pageStats) (rows []float32, stride int) {
+	rows = x.vec.f[:0]
+	for i := range x.view.Lines {
+		from := len(rows)
+		x.vec.f = rows
+		x.view.features(&x.vec, i, s)
+		rows = append(x.vec.f, contextRoom[:]...)
+		stride = len(rows) - from
+	}
+	return append(rows, padding[:]...), stride
+}
+
+// predict returns the probabilities of all rows, in the memory of p.
+func (x *Chooser) predict(p []float32, m *Forest, rows []float32, stride int) []float32 {
+	p = slices.Grow(p[:0], len(x.view.Lines))[:len(x.view.Lines)]
+	m.SumRows(p, rows, stride)
+	for i, v := range p {
+		p[i] = sigmoid(v)
+	}
+	return p
+}
+
+// mix sets p2 to what the experts say, by their shares.
+func (x *Chooser) mix(shares [experts]float32, rows []float32, stride int) {
+	x.p2 = slices.Grow(x.p2[:0], len(x.p1))[:len(x.p1)]
+	clear(x.p2)
+	for k, share := range shares {
+		if share == 0 {
+			continue
+		}
+		x.expert = x.predict(x.expert, models.Last[k], rows, stride)
+		for i, p := range x.expert {
+			x.p2[i] += share * p
+		}
+	}
+}
+
 // ChooseAll chooses all lines of a page.
 func (x *Chooser) ChooseAll(page *outline.Outline) {
 	x.Chosen = x.Chosen[:0]
@@ -107,7 +130,10 @@ func (x *Chooser) ChooseAll(page *outline.Outline) {
 	}
 }
 
-var contextRoom [contextFeatures]float32
+var (
+	contextRoom [contextFeatures]float32
+	padding     [maxFeatures]float32 // SumRows reads rows of this size
+)
 
 func sigmoid(x float32) float32 { return float32(1 / (1 + math.Exp(-float64(x)))) }
 

@@ -9,7 +9,9 @@ import (
 	"hce/dc/internal/web/htmltree"
 )
 
-// Features of a block for the first model, and further ones for the second.
+// maxFeatures is the most features of a line: their numbers are bytes.
+const maxFeatures = 256
+
 // view is an outline whose lines are weighed.
 type view struct{ *outline.Outline }
 
@@ -209,6 +211,29 @@ func (o view) distance(x, y int32) (up int32, inside bool) {
 	return up, x == y
 }
 
+// nearHints are the hints whose distance tells something about a line.
+var nearHints = func() (list []int) {
+	for k := range int(outline.HintCount) {
+		switch k {
+		case outline.HintShare, outline.HintAd, outline.HintForum, outline.HintDate: // did not help
+		default:
+			list = append(list, k)
+		}
+	}
+	return list
+}()
+
+// levels are names of a box and its parents.
+var levels = [...]string{"0", "1", "2", "3"}
+
+// around are the elements around a line that tell something.
+var around = [...]struct {
+	name string
+	bit  uint32
+}{{"article", outline.InArticle}, {"main", outline.InMain}, {"section", outline.InSection}, {"header", outline.InHeader}, {"footer", outline.InFooter}, {"nav", outline.InNav}, {"aside", outline.InAside},
+	{"form", outline.InForm}, {"figure", outline.InFigure}, {"table", outline.InTable}, {"list", outline.InList},
+	{"details", outline.InDetails}, {"bodyprop", outline.InBodyProp}, {"ariahidden", outline.InAriaHidden}}
+
 // features appends the features of block i.
 func (o view) features(v *vector, i int, s *pageStats) {
 	b := &o.Lines[i]
@@ -218,20 +243,15 @@ func (o view) features(v *vector, i int, s *pageStats) {
 	v.add("linkdensity", ratio(b.Linked, b.Size))
 	v.add("links", lg(b.Links))
 	v.add("kind", float32(b.Kind))
-	v.bit("paragraph", b.Kind == outline.KindParagraph)
 	v.bit("heading", b.Kind == outline.KindHeading)
-	v.bit("item", b.Kind == outline.KindItem)
 	v.bit("sentence", b.IsSentence())
 	v.add("commas", ratio(b.Commas*100, b.Chars))
 	v.add("stops", ratio(b.Stops*100, b.Chars))
-	v.add("nstops", lg(b.Stops))
 	v.add("wordlength", ratio(b.Chars, b.Words))
 	v.add("digits", ratio(b.Digits, b.Chars))
 	v.add("uppers", ratio(b.Uppers, b.Chars))
 	v.add("symbols", ratio(b.Symbols, b.Chars))
-	v.bit("startupper", b.Start >= 'A' && b.Start <= 'Z')
 	v.add("bold", ratio(b.Bold, b.Size))
-	v.bit("prose", b.IsProse())
 	v.add("dups", lg(o.Dups[b.Hash]-1))
 	st := o.Kins[x.Kin]
 	v.add("sigblocks", lg(st.Blocks))
@@ -242,23 +262,14 @@ func (o view) features(v *vector, i int, s *pageStats) {
 	v.add("place", float32(i)/float32(len(o.Lines)))
 	v.add("textplace", ratio(s.cumulative[i], s.text))
 	v.add("behindtitle", float32(max(-50, min(50, int32(i)-o.Title))))
-	v.bit("title", b.Title)
 	v.bit("hastitle", o.Title >= 0)
 	// around
-	for _, e := range [...]struct {
-		name string
-		bit  uint32
-	}{{"article", outline.InArticle}, {"main", outline.InMain}, {"section", outline.InSection}, {"header", outline.InHeader}, {"footer", outline.InFooter}, {"nav", outline.InNav}, {"aside", outline.InAside},
-		{"form", outline.InForm}, {"figure", outline.InFigure}, {"table", outline.InTable}, {"list", outline.InList}, {"quote", outline.InQuote}, {"button", outline.InButton}, {"address", outline.InAddress},
-		{"details", outline.InDetails}, {"bodyprop", outline.InBodyProp}, {"ariahidden", outline.InAriaHidden}} {
+	for k := range around {
+		e := &around[k]
 		v.bit2("in-", e.name, x.In&e.bit != 0)
 	}
-	for k := range x.Near {
-		d := float32(x.Near[k])
-		if d > 30 {
-			d = 30
-		}
-		v.add2("near-", hintNames[k], d)
+	for _, k := range nearHints {
+		v.add2("near-", hintNames[k], float32(min(30, x.Near[k])))
 	}
 	v.add("inline-bad", bits(b.Inline&(1<<outline.HintNav|1<<outline.HintShare|1<<outline.HintRelated|1<<outline.HintAd|1<<outline.HintForm|1<<outline.HintHidden|1<<outline.HintFooter)))
 	v.add("inline-meta", bits(b.Inline&(1<<outline.HintMeta|1<<outline.HintAuthor|1<<outline.HintDate|1<<outline.HintCaption)))
@@ -266,7 +277,7 @@ func (o view) features(v *vector, i int, s *pageStats) {
 	y := x
 	at := b.Box
 	for level := range 4 {
-		name := [...]string{"0", "1", "2", "3"}[level]
+		name := levels[level]
 		v.add2("text", name, lg(y.Text))
 		v.add2("links", name, ratio(y.Linked, y.Text))
 		v.add2("blocks", name, lg(y.End-y.Start))
@@ -274,7 +285,9 @@ func (o view) features(v *vector, i int, s *pageStats) {
 		v.add2("prosepart", name, ratio(y.Prose, s.prose))
 		if level > 0 {
 			v.add2("children", name, lg(y.Children))
-			v.add2("pshare", name, ratio(y.Pprose, y.Text))
+			if level > 1 {
+				v.add2("pshare", name, ratio(y.Pprose, y.Text))
+			}
 		}
 		if y.Parent >= 0 {
 			at = y.Parent
@@ -295,31 +308,10 @@ func (o view) features(v *vector, i int, s *pageStats) {
 	}
 	v.add("corelinks", ratio(o.Boxes[s.core].Linked, o.Boxes[s.core].Text))
 	// neighbours
-	for _, k := range [...]struct {
-		name string
-		at   int
-	}{{"-1", i - 1}, {"+1", i + 1}, {"-2", i - 2}, {"+2", i + 2}} {
-		if k.at < 0 || k.at >= len(o.Lines) {
-			v.add2("size", k.name, -1)
-			v.add2("link", k.name, -1)
-			v.add2("kind", k.name, -1)
-			v.add2("box", k.name, -1)
-			continue
-		}
-		c := &o.Lines[k.at]
-		v.add2("size", k.name, lg(c.Chars))
-		v.add2("link", k.name, ratio(c.Linked, c.Size))
-		v.add2("kind", k.name, float32(c.Kind))
-		same := float32(0)
-		if c.Box == b.Box {
-			same = 2
-		} else if o.Boxes[c.Box].Parent == x.Parent {
-			same = 1
-		}
-		v.add2("box", k.name, same)
-	}
+	o.neighbour(v, i, i-1, "-1")
+	o.neighbour(v, i, i+1, "+1")
 	// words
-	for k := range outline.SaysCount {
+	for _, k := range [...]int{outline.SaysMore, outline.SaysBy} {
 		v.bit2("says-", outline.SaysNames[k], b.Says&(1<<k) != 0)
 	}
 	said := uint32(0)
@@ -331,15 +323,13 @@ func (o view) features(v *vector, i int, s *pageStats) {
 		hup, _ := o.distance(h.Box, b.Box)
 		v.add("headingup", float32(min(20, hup)))
 		v.add("headinglinks", ratio(h.Linked, h.Size))
-		v.add("headingsymbols", ratio(h.Symbols, h.Chars))
 	} else {
 		v.add("toheading", -1)
 		v.add("headinglevel", -1)
 		v.add("headingup", -1)
 		v.add("headinglinks", -1)
-		v.add("headingsymbols", -1)
 	}
-	for _, k := range [...]int{outline.SaysShare, outline.SaysMore, outline.SaysComment, outline.SaysSubscribe, outline.SaysBy, outline.SaysShop, outline.SaysTags, outline.SaysSee} {
+	for _, k := range [...]int{outline.SaysMore, outline.SaysComment, outline.SaysShop} {
 		v.bit2("said-", outline.SaysNames[k], said&(1<<k) != 0)
 	}
 	// things that stand on the page again and again
@@ -349,12 +339,11 @@ func (o view) features(v *vector, i int, s *pageStats) {
 		most = o.Kins[kin]
 	}
 	v.add("kin", lg(most.Boxes))
-	v.add("kinrise", rise)
 	v.add("kinmean", lg(most.Size/max(1, most.Boxes)))
 	v.add("kinlinks", ratio(most.Linked, most.Size))
 	v.add("kinheads", ratio(most.Heads, most.Boxes))
 	v.add("kintext", ratio(most.Size, s.text))
-	o.articleFeatures(v, i, s)
+	v.add("bestarticle", ratio(o.Boxes[s.article].Prose, s.prose))
 	// page
 	v.add("pageprose", lg(s.prose))
 	v.add("pageblocks", lg(int32(len(o.Lines))))
@@ -369,22 +358,26 @@ func (o view) features(v *vector, i int, s *pageStats) {
 	v.add("sideshare", ratio(s.hinted[outline.HintSide], s.prose))
 }
 
-// articleFeatures appends how the line's article element compares with the greatest of the page: pages put their teasers
-// and comments into article elements too.
-func (o view) articleFeatures(v *vector, i int, s *pageStats) {
-	b := &o.Lines[i]
-	best := &o.Boxes[s.article]
-	v.bit("inbestarticle", s.article > 0 && int32(i) >= best.Start && int32(i) < best.End)
-	v.add("bestarticle", ratio(best.Prose, s.prose))
-	part := float32(0)
-	if o.Boxes[b.Box].In&outline.InArticle != 0 {
-		at := b.Box
-		for at > 0 && o.Boxes[at].Tag != htmltree.TagArticle {
-			at = o.Boxes[at].Parent
-		}
-		part = ratio(o.Boxes[at].Prose, s.prose)
+// neighbour appends features of line k, which is next to line i.
+func (o view) neighbour(v *vector, i, k int, name string) {
+	if k < 0 || k >= len(o.Lines) {
+		v.add2("size", name, -1)
+		v.add2("link", name, -1)
+		v.add2("kind", name, -1)
+		v.add2("box", name, -1)
+		return
 	}
-	v.add("articlepart", part)
+	b, c := &o.Lines[i], &o.Lines[k]
+	v.add2("size", name, lg(c.Chars))
+	v.add2("link", name, ratio(c.Linked, c.Size))
+	v.add2("kind", name, float32(c.Kind))
+	same := float32(0)
+	if c.Box == b.Box {
+		same = 2
+	} else if o.Boxes[c.Box].Parent == o.Boxes[b.Box].Parent {
+		same = 1
+	}
+	v.add2("box", name, same)
 }
 
 // KindNames are the types of pages.
@@ -512,13 +505,12 @@ func (o view) context(v *vector, i int, c *contextSums) {
 	}
 	v.add("mean-5", mean(i-5, i))
 	v.add("mean+5", mean(i+1, i+6))
-	v.add("mean-15", mean(i-15, i))
 	v.add("mean+15", mean(i+1, i+16))
 	b := &o.Lines[i]
 	y := &o.Boxes[b.Box]
 	for level := range 4 {
-		v.add([...]string{"box0", "box1", "box2", "box3"}[level], mean(int(y.Start), int(y.End)))
-		v.add([...]string{"part0", "part1", "part2", "part3"}[level], (c.mass[y.End]-c.mass[y.Start])/max(1, c.mass[n]))
+		v.add2("box", levels[level], mean(int(y.Start), int(y.End)))
+		v.add2("part", levels[level], (c.mass[y.End]-c.mass[y.Start])/max(1, c.mass[n]))
 		if y.Parent >= 0 {
 			y = &o.Boxes[y.Parent]
 		}
@@ -539,7 +531,7 @@ func (o view) context(v *vector, i int, c *contextSums) {
 }
 
 // contextFeatures is the number of features that context appends.
-const contextFeatures = 32
+const contextFeatures = 29
 
 // repeated returns the signature that most elements of the page share, of box and its next four parents, and how many
 // levels up it is; 0 and -1 if none has lines.

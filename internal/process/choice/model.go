@@ -17,25 +17,62 @@ type Forest struct {
 	Leaf      []float32 // 1<<Depth for each tree
 }
 
-// Sum returns the log odds.
+const (
+	treeDepth = 5  // of the forests that SumRows reads in batches
+	batch     = 64 // rows for which all trees are read, so that they stay in the cache
+)
+
+// Sum returns the log odds of a row.
 func (m *Forest) Sum(x []float32) float32 {
 	s := m.Bias
 	d := m.Depth
 	width := 1 << d
 	for t, l := 0, 0; t < len(m.Feature); t, l = t+d, l+width {
 		at := 0
-		for k := 0; k < d; k++ {
-			if x[m.Feature[t+k]] > m.Threshold[t+k] {
-				at |= 1 << k
-			}
+		for k := range d {
+			at |= above(x[m.Feature[t+k]], m.Threshold[t+k]) << k
 		}
 		s += m.Leaf[l+at]
 	}
 	return s
 }
 
+// above returns 1 if x > t, else 0, without a branch. Neither is NaN.
+func above(x, t float32) int { return int(math.Float32bits(t-x) >> 31) }
+
+// SumRows writes the log odds of rows to sums; row i begins at rows[i*stride], and rows has maxFeatures more behind the
+// last one. It gives what Sum gives.
+func (m *Forest) SumRows(sums, rows []float32, stride int) {
+	for i := range sums {
+		sums[i] = m.Bias
+		if m.Depth != treeDepth {
+			sums[i] = m.Sum(rows[i*stride:])
+		}
+	}
+	for from := 0; from < len(sums) && m.Depth == treeDepth; from += batch {
+		to := min(len(sums), from+batch)
+		m.addTrees(sums[from:to], rows[from*stride:], stride)
+	}
+}
+
+// addTrees adds the leaves of all trees to the sums of a batch of rows.
+func (m *Forest) addTrees(sums, rows []float32, stride int) {
+	for t, l := 0, 0; t+treeDepth <= len(m.Feature); t, l = t+treeDepth, l+1<<treeDepth {
+		f := (*[treeDepth]uint8)(m.Feature[t:])
+		h := (*[treeDepth]float32)(m.Threshold[t:])
+		leaf := (*[1 << treeDepth]float32)(m.Leaf[l:])
+		f0, f1, f2, f3, f4 := f[0], f[1], f[2], f[3], f[4]
+		h0, h1, h2, h3, h4 := h[0], h[1], h[2], h[3], h[4]
+		for i := range sums {
+			x := (*[maxFeatures]float32)(rows[i*stride:])
+			at := above(x[f0], h0) | above(x[f1], h1)<<1 | above(x[f2], h2)<<2 | above(x[f3], h3)<<3 | above(x[f4], h4)<<4
+			sums[i] += leaf[at&(1<<treeDepth-1)]
+		}
+	}
+}
+
 // Predict returns the probability.
-func (m *Forest) Predict(x []float32) float32 { return float32(1 / (1 + math.Exp(-float64(m.Sum(x))))) }
+func (m *Forest) Predict(x []float32) float32 { return sigmoid(m.Sum(x)) }
 
 // write writes a forest: depth and number of questions, bias, features, thresholds, leaves, little endian.
 func (m *Forest) write(w io.Writer) error {
