@@ -6,7 +6,7 @@ import (
 
 // Sizes of the forests. The product pays for each tree of First and Last on each line.
 var (
-	kindForest  = settings{trees: 40, depth: 4, rate: 0.12, sample: 0.8}
+	kindForest  = settings{trees: 60, depth: 4, rate: 0.12, sample: 0.8}
 	firstForest = settings{trees: 48, depth: 5, rate: 0.15, sample: 0.3, seed: 11}
 	lastForest  = settings{trees: 64, depth: 5, rate: 0.15, sample: 0.3, seed: 12}
 )
@@ -133,12 +133,26 @@ func (t *trainer) trainKinds(m *choice.Models, pages []*page) {
 			if p.isKind(name) {
 				label = 1
 			}
-			xs, y, w = append(xs, p.pageRow), append(y, label), append(w, p.weight)
+			xs, y, w = append(xs, p.pageRow), append(y, label), append(w, p.kindWeight())
 		}
 		s := kindForest
 		s.seed = int64(k)
 		m.Kinds[k] = boost(newRows(xs, y, w), s)
 	}
+}
+
+// kindWeight is the weight of a page for its kind. Pages with a known kind count most, so that the other sets do not
+// change how frequent a kind seems to be.
+func (p *page) kindWeight() float32 {
+	switch {
+	case p.shadow:
+		return 0.02
+	case p.marked():
+		return 0.15
+	case p.Type == "taught":
+		return 0.25
+	}
+	return 1
 }
 
 // readFeatures reads the features of the lines.

@@ -32,11 +32,10 @@ const (
 // thresholds are the probabilities from which on a line is chosen.
 var thresholds = [...]float32{Balanced: 0.55, Precise: 0.75, Complete: 0.3}
 
-// choose sets chosen for each line, and returns how sure the choice is, 0 to 1.
+// Choose sets Chosen for each line of a page, and returns how sure the choice is, 0 to 1.
 func (x *Chooser) Choose(page *outline.Outline, h *metadata.Head, pageURL string, mode Mode) float32 {
 	x.view = view{page}
 	o := x.view
-	n := len(o.Lines)
 	s := o.weigh()
 	x.p1, x.p2 = x.p1[:0], x.p2[:0]
 	x.Chosen = x.Chosen[:0]
@@ -49,16 +48,7 @@ func (x *Chooser) Choose(page *outline.Outline, h *metadata.Head, pageURL string
 		s.types[k] = sigmoid(m.Sum(x.vec.f))
 	}
 	x.Kinds = s.types
-	rows, stride := x.readRows(&s)
-	x.p1 = x.predict(x.p1, models.First, rows, stride)
-	x.sums.p = x.p1
-	o.sum(&x.sums)
-	for i := range n {
-		x.vec.f = rows[i*stride : (i+1)*stride-contextFeatures]
-		o.context(&x.vec, i, &x.sums)
-	}
-	x.vec.f = rows
-	x.mix(Shares(s.types[:]), rows, stride)
+	x.weighLines(&s)
 	sure, weight := float32(0), float32(0)
 	for i, p := range x.p2 {
 		w := float32(o.Lines[i].Words) + 0.5
@@ -84,40 +74,77 @@ func (x *Chooser) Choose(page *outline.Outline, h *metadata.Head, pageURL string
 	return sure / weight
 }
 
-// readRows returns the features of all lines in one array, with room for those of context; a line has stride of them.
-func (x *Chooser) readRows(s *pageStats) (rows []float32, stride int) {
-	rows = x.vec.f[:0]
-	for i := range x.view.Lines {
-		from := len(rows)
-		x.vec.f = rows
-		x.view.features(&x.vec, i, s)
-		rows = append(x.vec.f, contextRoom[:]...)
-		stride = len(rows) - from
+// maxRows is the most lines whose features are in memory: about a kilobyte each.
+const maxRows = 4096
+
+// weighLines sets p1 and p2 of all lines. The features of a page with more than maxRows lines are read twice.
+func (x *Chooser) weighLines(s *pageStats) {
+	n := len(x.view.Lines)
+	x.p1, x.p2 = slices.Grow(x.p1, n)[:n], slices.Grow(x.p2, n)[:n]
+	var r rows
+	for from := 0; from < n; from += maxRows {
+		r = x.readRows(s, from, min(n, from+maxRows))
+		r.predict(x.p1[r.from:r.to], models.First)
 	}
-	return append(rows, padding[:]...), stride
+	x.sums.p = x.p1
+	x.view.sum(&x.sums)
+	shares := Shares(s.types[:])
+	for from := 0; from < n; from += maxRows {
+		if n > maxRows {
+			r = x.readRows(s, from, min(n, from+maxRows))
+		}
+		x.mix(shares, r)
+	}
 }
 
-// predict returns the probabilities of all rows, in the memory of p.
-func (x *Chooser) predict(p []float32, m *Forest, rows []float32, stride int) []float32 {
-	p = slices.Grow(p[:0], len(x.view.Lines))[:len(x.view.Lines)]
-	m.SumRows(p, rows, stride)
+// rows are the features of the lines from to to, stride for each line.
+type rows struct {
+	values   []float32
+	from, to int
+	stride   int
+}
+
+// readRows returns the features of some lines, with room for those of context.
+func (x *Chooser) readRows(s *pageStats, from, to int) rows {
+	r := rows{values: x.vec.f[:0], from: from, to: to}
+	for i := from; i < to; i++ {
+		start := len(r.values)
+		x.vec.f = r.values
+		x.view.features(&x.vec, i, s)
+		r.values = append(x.vec.f, contextRoom[:]...)
+		r.stride = len(r.values) - start
+	}
+	r.values = append(r.values, padding[:]...)
+	x.vec.f = r.values
+	return r
+}
+
+// predict sets p to the probabilities of the rows.
+func (r rows) predict(p []float32, m *Forest) {
+	m.SumRows(p, r.values, r.stride)
 	for i, v := range p {
 		p[i] = sigmoid(v)
 	}
-	return p
 }
 
-// mix sets p2 to what the experts say, by their shares.
-func (x *Chooser) mix(shares [experts]float32, rows []float32, stride int) {
-	x.p2 = slices.Grow(x.p2[:0], len(x.p1))[:len(x.p1)]
-	clear(x.p2)
+// mix sets p2 of the rows to what the experts say, by their shares.
+func (x *Chooser) mix(shares [experts]float32, r rows) {
+	for i := r.from; i < r.to; i++ {
+		at := (i - r.from) * r.stride
+		x.vec.f = r.values[at : at+r.stride-contextFeatures]
+		x.view.context(&x.vec, i, &x.sums)
+	}
+	x.vec.f = r.values
+	p2 := x.p2[r.from:r.to]
+	clear(p2)
+	x.expert = slices.Grow(x.expert[:0], len(p2))[:len(p2)]
 	for k, share := range shares {
 		if share == 0 {
 			continue
 		}
-		x.expert = x.predict(x.expert, models.Last[k], rows, stride)
+		r.predict(x.expert, models.Last[k])
 		for i, p := range x.expert {
-			x.p2[i] += share * p
+			p2[i] += share * p
 		}
 	}
 }

@@ -18,9 +18,9 @@ func chosenText(page string) string {
 	var h metadata.Head
 	var c Chooser
 	d.Parse([]byte(page))
-	h.Read(&d)
+	h.Read(&d, "")
 	o.Read(&d)
-	o.FindTitle(h.Title, h.OGTitle, h.MetaTitle)
+	h.FindTitle(&o)
 	c.Choose(&o, &h, "", Balanced)
 	var b strings.Builder
 	for i := range o.Lines {
