@@ -32,7 +32,8 @@ type Page struct {
 	Keywords    []string `json:"keywords,omitempty"`
 	Text        string   `json:"text,omitempty"`     // one line of the page a line
 	Markdown    string   `json:"markdown,omitempty"` // CommonMark with tables, absolute links
-	HTML        string   `json:"html,omitempty"`     // the article as clean HTML
+	HTML        string   `json:"html,omitempty"`     // the article as clean HTML, if Options ask for it
+	Comments    string   `json:"comments,omitempty"` // comments of readers, which are not in Text
 	Links       []string `json:"links,omitempty"`    // absolute http and https URLs
 	Media       []string `json:"media,omitempty"`    // absolute URLs of images, sounds and videos
 	Whole       bool     `json:"whole,omitempty"`    // no article was found: the text is that of the whole page
@@ -55,6 +56,7 @@ type Options struct {
 	URL         string // absolute; the base of relative links and the last source of a title
 	ContentType string // the header Content-Type, with its charset; "": found in the page
 	Mode        Mode
+	HTML        bool // write Page.HTML too
 }
 
 // Errors of Read.
@@ -77,7 +79,11 @@ func Read(body []byte, o Options) (Page, error) {
 		if a == nil {
 			return Page{URL: o.URL}, err
 		}
-		return pageOf(a, o.URL), err
+		p := pageOf(a, o.URL)
+		if o.HTML {
+			p.HTML = a.HTML
+		}
+		return p, err
 	}
 	engine, known := engines[o.Mode]
 	if !known {
@@ -87,7 +93,11 @@ func Read(body []byte, o Options) (Page, error) {
 	p := article.NewPage(text, o.URL, "")
 	defer p.Release()
 	a, err := p.Article(engine)
-	return pageOf(&a, o.URL), err
+	result := pageOf(&a, o.URL)
+	if o.HTML {
+		result.HTML = p.HTML()
+	}
+	return result, err
 }
 
 // IsPartial reports whether an error of Read concerns a part of the page only.
@@ -98,7 +108,7 @@ func IsPartial(err error) bool {
 func pageOf(a *article.Article, url string) Page {
 	p := Page{
 		URL: url, Title: a.Title, Author: a.Author, Language: a.Language, Description: a.Description, Canonical: a.Canonical,
-		Keywords: a.Keywords, Text: a.Text, Markdown: a.Markdown, Links: a.Links, Media: a.Media, Whole: a.Whole,
+		Keywords: a.Keywords, Text: a.Text, Markdown: a.Markdown, Comments: a.Comments, Links: a.Links, Media: a.Media, Whole: a.Whole,
 	}
 	p.Date, p.Modified = a.Date.String(), a.Modified.String()
 	return p

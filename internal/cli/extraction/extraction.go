@@ -123,7 +123,7 @@ func (j *Job) read(ctx context.Context, in Input) done {
 
 // load returns the bytes of a page, and what is known about it.
 func (j *Job) load(ctx context.Context, in Input) (body []byte, o extract.Options, err error) {
-	o = extract.Options{URL: in.URL, ContentType: in.ContentType, Mode: j.Mode}
+	o = extract.Options{URL: in.URL, ContentType: in.ContentType, Mode: j.Mode, HTML: j.Format == "html"}
 	switch {
 	case in.Err != nil:
 		return nil, o, in.Err

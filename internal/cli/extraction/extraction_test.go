@@ -105,7 +105,7 @@ func TestRecords(t *testing.T) {
 }
 
 func TestOnePage(t *testing.T) {
-	for format, want := range map[string]string{"text": words[:20], "markdown": "# Tides\n", "json": `"title":"Tides"`} {
+	for format, want := range map[string]string{"text": words[:20], "markdown": "# Tides\n", "html": "<h1>Tides</h1>", "json": `"title":"Tides"`} {
 		r := run(t, extraction.Job{Format: format, Stdin: strings.NewReader(page("Tides"))}, extraction.Files("-"))
 		if !strings.Contains(r.text, want) || strings.Contains(r.text, "Home") && format != "json" || r.failed != 0 {
 			t.Errorf("%s: %s", format, r.text)

@@ -2,6 +2,7 @@ package article
 
 import (
 	"errors"
+	"html"
 	"strings"
 
 	"hce/dc/internal/process/choice"
@@ -18,6 +19,8 @@ type Article struct {
 	Title       string // one line
 	Text        string // plain text, one line of the page a line
 	Markdown    string // CommonMark with tables, absolute links
+	HTML        string // of a document that is no HTML: the document as HTML; of a page see Page.HTML
+	Comments    string // comments of readers, one line of the page a line; they are not in Text
 	Author      string // several authors are separated by "; "
 	Description string
 
@@ -77,6 +80,7 @@ func Extract(text []byte, pageURL string) (Article, error) {
 func (p *Page) Article(e Engine) (a Article, err error) {
 	defer func() {
 		if r := recover(); r != nil {
+			p.state = nil // it may be damaged
 			a, err = Article{}, panicked(r)
 			a.Title = titleOfURL(p.URL)
 			a.Text, a.Markdown = a.Title, a.Title
@@ -86,10 +90,13 @@ func (p *Page) Article(e Engine) (a Article, err error) {
 	p.choose(e, &a)
 	if body := metadata.TextOfJSON(s.head.LDBody); a.Whole && len(body) > max(fewBytes, s.chosenBytes()) {
 		a.Text, a.Markdown, a.Whole = body, body, false
+		p.stated = body
 	} else {
+		p.stated = ""
 		s.writer.Begin(&s.outline, p.base, s.chooser.Chosen)
 		a.Text = s.writeText(a.Whole)
 		a.Markdown = s.writeMarkdown()
+		a.Comments = s.writeComments()
 	}
 	p.describe(&a)
 	return a, nil
@@ -137,6 +144,24 @@ func (s *state) writeMarkdown() string {
 	}
 	s.text = s.writer.AppendMarkdown(s.text[:0])
 	return string(s.text)
+}
+
+// writeComments returns the comments of readers that the article does not have.
+func (s *state) writeComments() string {
+	s.text = s.writer.AppendComments(s.text[:0])
+	return string(s.text)
+}
+
+// HTML returns the lines of the last Article as clean HTML; "" before the first one.
+func (p *Page) HTML() string {
+	if p.state == nil || len(p.state.chooser.Chosen) == 0 {
+		return ""
+	}
+	if p.stated != "" {
+		return "<p>" + strings.ReplaceAll(html.EscapeString(p.stated), "\n", "</p>\n<p>") + "</p>"
+	}
+	p.state.text = p.state.writer.AppendHTML(p.state.text[:0])
+	return string(p.state.text)
 }
 
 // describe fills all fields but the texts.

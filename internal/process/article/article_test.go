@@ -204,7 +204,7 @@ func TestLinksInMarkdown(t *testing.T) {
 	}
 }
 
-// Control characters of a page are blanks.
+// Control characters are blanks: no reader sees them.
 func TestControlCharactersInAPage(t *testing.T) {
 	a, err := Extract([]byte("<title>T</title><article>"+strings.Repeat("<p>\x01\x02Words of \x1fan article\x01 that goes on.\x03", 20)), pageURL)
 	if err != nil || strings.Count(a.Text, "Words of an article that goes on.") != 20 {

@@ -94,7 +94,10 @@ func finish(page *markup.Page, failed error, pageURL string) (*article.Article, 
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, failed)
 	}
 	text := page.HTML()
-	a, err := article.NewPage(text, pageURL, "").Article(article.Visible)
+	p := article.NewPage(text, pageURL, "")
+	defer p.Release()
+	a, err := p.Article(article.Visible)
+	a.HTML = p.HTML()
 	if page.Title == "" {
 		a.Title = cmp.Or(titleOf(text), article.FirstLine(a.Text), a.Title)
 	}

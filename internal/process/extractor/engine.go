@@ -59,6 +59,9 @@ func ArticleTags(a article.Article, name string, only []string) []result.Tag {
 	add("link", a.Canonical)
 	add("media", a.Media...)
 	add("links", a.Links...)
+	if a.Comments != "" {
+		add("comments", a.Comments)
+	}
 	return r.Tags
 }
 
