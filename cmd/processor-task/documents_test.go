@@ -8,6 +8,7 @@ import (
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/process/document/documenttest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/result"
 )
 
 // PDF, DOCX and plain text become processed contents; what nothing reads is marked.
@@ -44,8 +45,9 @@ func TestDocuments(t *testing.T) {
 		if row.Status != wire.StatusProcessed || row.ErrorMask != want || stored != (want == 0) || (row.TagsCount == 0) == stored {
 			t.Errorf("%s: status %d, %v, stored %v, %d tags", row.URL, row.Status, row.ErrorMask.Names(), stored, row.TagsCount)
 		}
-		if stored && (!strings.Contains(string(entry.Data), "The moon pulls the sea twice a day.") || !strings.Contains(string(entry.Data), `"Tides"`)) {
-			t.Errorf("%s: %s", row.URL, entry.Data)
+		text, err := result.Expand(entry.Data)
+		if err != nil || stored && (!strings.Contains(string(text), "The moon pulls the sea twice a day.") || !strings.Contains(string(text), `"Tides"`)) {
+			t.Errorf("%s: %s %v", row.URL, text, err)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/result"
 )
 
 const sourceTemplate = `{"name":"story","tags":{"headline":["//h1"]}}`
@@ -129,7 +130,11 @@ func TestTemplatesAndLinksFromElsewhere(t *testing.T) {
 			if row.Status != wire.StatusProcessed || row.State != state || row.ErrorMask != site.bits {
 				t.Errorf("%s: status %d, state %d, %v", row.URL, row.Status, row.State, row.ErrorMask.Names())
 			}
-			content := strings.ReplaceAll(string(entry.Data), `\/`, "/")
+			text, err := result.Expand(entry.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			content := strings.ReplaceAll(string(text), `\/`, "/")
 			if !strings.Contains(content, site.content) || id == "links" && strings.Contains(content, server+"/short") {
 				t.Errorf("%s: %s", row.URL, content)
 			}

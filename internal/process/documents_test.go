@@ -11,6 +11,7 @@ import (
 
 	"hce/dc/internal/process/document/documenttest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/result"
 )
 
 // A crawl stores documents unchanged, whatever type their server declares, and they become
@@ -81,8 +82,9 @@ func TestDocumentsOfASite(t *testing.T) {
 			t.Errorf("%s: status %d, %s, type %s", path, row.Status, bitNames(row.ErrorMask), row.ContentType)
 		}
 		content, stored, err := n.repo.Contents.Get(t.Context(), "s", md5)
-		if err != nil || stored != (f.bits == 0 && !f.part) || stored && !strings.Contains(string(content.Data), "The moon pulls the sea.") {
-			t.Errorf("%s: stored %v, %v, %s", path, stored, err, content.Data)
+		text, broken := result.Expand(content.Data)
+		if err != nil || broken != nil || stored != (f.bits == 0 && !f.part) || stored && !strings.Contains(string(text), "The moon pulls the sea.") {
+			t.Errorf("%s: stored %v, %v, %v, %s", path, stored, err, broken, text)
 		}
 	}
 }
@@ -110,7 +112,11 @@ func TestResources(t *testing.T) {
 			}
 			it := f.item("s", "a", sheet, c.change)
 			f.run(batchOf(it))
-			row, content := f.row(it), string(f.Contents["s "+it.URLID])
+			text, err := result.Expand(f.Contents["s "+it.URLID])
+			if err != nil {
+				t.Fatal(err)
+			}
+			row, content := f.row(it), string(text)
 			if row.Status != wire.StatusProcessed || row.State != wire.URLEnabled || row.ErrorMask != 0 || row.Processed != 1 || row.Resource() != c.resource {
 				t.Errorf("%+v", row)
 			}

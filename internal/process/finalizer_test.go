@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/process"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/realtimeresponse"
+	"hce/dc/internal/wire/result"
 )
 
 // fakeScratch is a process.Scratch in memory that records removed folders.
@@ -38,8 +39,11 @@ func (s *fakeScratch) Stored(_ context.Context, _, md5 string) (wire.Entry, bool
 	return wire.Entry{ID: md5, Data: []byte(text)}, ok, s.fails
 }
 
-func (s *fakeScratch) Processed(e wire.Entry, _ int64) []any { return []any{string(e.Data)} }
-func (s *fakeScratch) Remove(folder string) error            { s.removed = append(s.removed, folder); return nil }
+func (s *fakeScratch) Processed(e wire.Entry, _ int64) []any {
+	text, _ := result.Expand(e.Data) // damaged: nothing
+	return []any{string(text)}
+}
+func (s *fakeScratch) Remove(folder string) error { s.removed = append(s.removed, folder); return nil }
 func (s *fakeScratch) RemoveOthers(run string) error {
 	s.removed = append(s.removed, "others than "+run)
 	return nil

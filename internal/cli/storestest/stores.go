@@ -206,6 +206,9 @@ func (s *Stores) processed(site, url, title, text string) any {
 		r.Add(result.Tag{Name: name, Data: []string{value}, Extractor: "NewspaperExtractor"})
 	}
 	processed, err := result.Encode([]result.Result{r}, nil)
+	if err == nil {
+		processed, err = result.Expand(processed)
+	}
 	if err != nil {
 		s.t.Fatal(err)
 	}
