@@ -62,6 +62,7 @@ unit: ## run the tests of the packages
 	GORACE=atexit_sleep_ms=0 TMPDIR=$(SCRATCH) $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/race.json -- -vet=off -timeout 30m -race $$(cat $(RESULTS)/race)
 	TMPDIR=$(SCRATCH) $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/plain.json -- -vet=off -timeout 30m $(PLAIN)
 	cd bench && GORACE=atexit_sleep_ms=0 $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/bench.json -- -vet=off -race ./...
+	cd tools/train && $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/train.json -- -vet=off ./...
 
 # No test may skip on a machine that scripts/setup.sh has prepared.
 noskip:
