@@ -16,7 +16,7 @@ func TestCostlyPages(t *testing.T) {
 	home := t.TempDir()
 	innocent, costly := madePages("good.test", 200), map[string][]byte{}
 	for i := range 6 {
-		costly[fmt.Sprintf("http://bad.test/%d.html", i)] = []byte("<article>" + strings.Repeat("<p>"+strings.Repeat("Some words here. ", 120), 950))
+		costly[fmt.Sprintf("http://bad.test/%d.html", i)] = []byte("<article>" + strings.Repeat("<p>"+strings.Repeat("Some words here. ", 120), 8000))
 	}
 	all := maps.Clone(innocent)
 	maps.Copy(all, costly)
