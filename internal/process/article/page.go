@@ -100,9 +100,10 @@ func (p *Page) Base() *url.URL {
 }
 
 // Metadata is what a page says about itself in JSON-LD, OpenGraph, Dublin Core, other meta
-// elements and time elements. Empty: it does not say so.
+// elements and time elements. Empty: it does not say so. Title is without the name of the site.
 type Metadata struct {
 	Title, Description, Language, Image, Canonical string
+	TitleElement                                   string      // the title element, in one line
 	Author                                         string      // plausible names, separated by "; "
 	Body                                           string      // the text of the article
 	Date, Modified                                 dates.Value // see Article
@@ -149,7 +150,7 @@ func (p *Page) Metadata() Metadata {
 	s := p.read()
 	h := &s.head
 	m := Metadata{
-		Title: h.StatedTitle(), Description: h.StatedDescription(), Author: h.Author(&s.outline), Body: metadata.TextOfJSON(h.LDBody),
+		Title: h.DataTitle(), TitleElement: metadata.OneLine(h.Title), Description: h.StatedDescription(), Author: h.Author(&s.outline), Body: metadata.TextOfJSON(h.LDBody),
 		Image: p.resolve(firstBytes(h.Image, h.LDImage)), Canonical: p.resolve(h.Canonical), Keywords: h.StatedKeywords(),
 		SiteName: metadata.OneLine(h.SiteName),
 	}

@@ -87,10 +87,19 @@ func (h *Head) isSlogan(heading, stated string) bool {
 	return false
 }
 
-// StatedTitle returns the title that the page states in its metadata, without the name of the site.
+// StatedTitle returns the title that the page states, in its metadata or its title element, without the name of the site.
 func (h *Head) StatedTitle() string {
-	name := ""
-	for _, t := range []string{TextOfJSON(h.LDTitle), OneLine(h.OGTitle), OneLine(h.MetaTitle), OneLine(h.Title)} {
+	return h.firstTitle(TextOfJSON(h.LDTitle), OneLine(h.OGTitle), OneLine(h.MetaTitle), OneLine(h.Title))
+}
+
+// DataTitle is StatedTitle without the title element: the title in JSON-LD and meta elements, or "".
+func (h *Head) DataTitle() string {
+	return h.firstTitle(TextOfJSON(h.LDTitle), OneLine(h.OGTitle), OneLine(h.MetaTitle))
+}
+
+// firstTitle returns the first text that is not only the name of the site, else the first that is not blank.
+func (h *Head) firstTitle(texts ...string) (name string) {
+	for _, t := range texts {
 		s := h.site.cut(oneLine(t))
 		if s != "" && !h.site.is(s) && !emptyTitles[strings.ToLower(s)] {
 			return s

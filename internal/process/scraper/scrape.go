@@ -426,7 +426,7 @@ func (s *scrape) clean(r *result.Result, t *template.Template) {
 	}
 	if t != nil && slices.Contains(t.Names(), "title") {
 		asked := !s.byRules(t) // a page whose template finds no title has none
-		fallback.Title(r, asked, s.page.Metadata().Title)
+		fallback.Title(r, asked, s.page.Metadata().TitleElement)
 	}
 	if s.rules.authors != nil {
 		s.rules.authors.Apply(r)
