@@ -75,8 +75,8 @@ var codeNames = map[string]bool{".js": true, ".mjs": true, ".cjs": true, ".css":
 // maxStart bounds the beginning of a text that is looked at.
 const maxStart = 4096
 
-// isCode reports whether a text is a script, a style sheet or JSON. A text that begins with a tag, or has
-// the elements of a page, is none.
+// isCode reports whether a text is a script, a style sheet or JSON. It returns false for a text
+// that begins with a tag, or has the elements of a page.
 func isCode(text []byte) bool {
 	text = withoutComments(bytes.TrimPrefix(text, []byte("\xEF\xBB\xBF")))
 	if len(text) == 0 || text[0] == '<' {

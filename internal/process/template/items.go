@@ -116,7 +116,7 @@ func (x *run) containers() []*html.Node {
 }
 
 // numbers returns the function that gives the number of the nearest of some nodes around a node; -1:
-// there is none.
+// no such node.
 func numbers(nodes []*html.Node) func(*html.Node) int {
 	number := make(map[*html.Node]int, len(nodes))
 	for i, n := range nodes {

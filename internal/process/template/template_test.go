@@ -229,7 +229,7 @@ func TestMarkup(t *testing.T) {
 		"3.3 html ENTITIES_ENCODED":     {`<p title="é">a &lt;b&gt; &amp; &eacute;</p>`, `{"target":"//p","type":"html","format":"ENTITIES_ENCODED"}`, "", `<p title="&#233;">a &lt;b&gt; &amp; &#233;</p>`},
 		"3.3 html entities":             {`<p>a &lt;b&gt; &amp; &eacute;</p>`, `{"target":"//p","type":"html"}`, "", `<p>a &lt;b&gt; &amp; é</p>`},
 		"3.3 html NO_SCRIPT attributes": {`<p onclick="x()"><a href=" java&#10;script:x()">a</a><script>1</script></p>`, `{"target":"//p","type":"html","format":"NO_SCRIPT"}`, "", `<p><a>a</a></p>`},
-		"text beside tags is no tag":    {`<p>&lt;script&gt; 3 < 4 &amp; x</p>`, `{"target":"//p"}`, `{"SCRAPER_TEXT_MARKUP":"tags"}`, `&lt;script> 3 < 4 & x`},
+		"text among tags is no tag":     {`<p>&lt;script&gt; 3 < 4 &amp; x</p>`, `{"target":"//p"}`, `{"SCRAPER_TEXT_MARKUP":"tags"}`, `&lt;script> 3 < 4 & x`},
 		"text has the characters":       {`<p>&lt;b&gt; &amp; &eacute; &#8364;</p>`, `{"target":"//p"}`, "", `<b> & é €`},
 		"white space is one space":      {"<p>\n  Rain\n\t in  <b> spring </b>  of&nbsp;2026\n</p>", `{"target":"//p"}`, "", "Rain in spring of 2026"},
 		"white space of pre":            {"<div>A <pre>x\n  <b>y</b></pre> B</div>", `{"target":"//div"}`, "", "A x\n  y B"},
