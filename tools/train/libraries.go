@@ -14,7 +14,7 @@ import (
 // library finds the main text of a page, "" if it finds none.
 type library func(tree *html.Node, address *url.URL) string
 
-// libraries are measured beside our own choice.
+// libraries are measured in addition to our own choice.
 var libraries = map[string]library{
 	"go-trafilatura":                func(n *html.Node, u *url.URL) string { return trafilaturaText(n, u, false) },
 	"go-trafilatura, with fallback": func(n *html.Node, u *url.URL) string { return trafilaturaText(n, u, true) },

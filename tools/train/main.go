@@ -33,7 +33,7 @@ func run(args []string) error {
 	out := flags.String("out", "", "where to write the models")
 	folds := flags.Int("folds", 2, "parts of the cross-validation")
 	use := flags.String("use", "", "measure the models that an earlier eval wrote with -out")
-	beside := flags.Bool("libraries", false, "print the figures of other libraries, too")
+	withLibraries := flags.Bool("libraries", false, "print the figures of other libraries, too")
 	wrong := flags.String("wrong", "", "where to write the wrong lines, out of fold")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
@@ -44,11 +44,11 @@ func run(args []string) error {
 	case args[0] == "make" && *out != "" && flags.NArg() > 0:
 		return makeModels(flags.Args(), *out, *folds)
 	case args[0] == "measure" && flags.NArg() > 0:
-		return measure(flags.Args(), *beside)
+		return measure(flags.Args(), *withLibraries)
 	case args[0] == "eval" && *use != "" && flags.NArg() > 0:
 		return evalAgain(flags.Args(), *use, *folds)
 	case args[0] == "eval" && flags.NArg() > 0:
-		return evalModels(flags.Args(), *out, *wrong, *folds, *beside)
+		return evalModels(flags.Args(), *out, *wrong, *folds, *withLibraries)
 	}
 	return usage
 }
@@ -98,7 +98,7 @@ func writeModels(m *choice.Models, path string) error {
 }
 
 // measure prints the figures of the product as it is.
-func measure(dirs []string, beside bool) error {
+func measure(dirs []string, withLibraries bool) error {
 	t, err := newTrainer(dirs, 1)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func measure(dirs []string, beside bool) error {
 	kinds, generators := evaluate(t, []*choice.Models{nil})
 	kinds.print(false)
 	generators.print(true)
-	if beside {
+	if withLibraries {
 		compareLibraries(t.pages)
 	}
 	return nil
@@ -141,7 +141,7 @@ func evalAgain(dirs []string, out string, folds int) error {
 }
 
 // evalModels prints figures, and writes the models of all pages to out if it is not empty.
-func evalModels(dirs []string, out, wrong string, folds int, beside bool) error {
+func evalModels(dirs []string, out, wrong string, folds int, withLibraries bool) error {
 	begin := time.Now()
 	t, err := newTrainer(dirs, folds)
 	if err != nil {
@@ -160,7 +160,7 @@ func evalModels(dirs []string, out, wrong string, folds int, beside bool) error 
 	kinds, generators := evaluate(t, list)
 	kinds.print(false)
 	generators.print(true)
-	if beside {
+	if withLibraries {
 		compareLibraries(t.pages)
 	}
 	return writeWrong(t, list, wrong)

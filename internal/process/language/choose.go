@@ -87,7 +87,7 @@ func isKnown(tag string) bool {
 	return model().Has(func(language string) bool { return matches(tag, language) })
 }
 
-// members are the languages of the model that a code stands for, where it is another one.
+// members are the languages of the model that a code means, where the model has another code.
 var members = map[string][]string{
 	"no": {"nb", "nn"}, "sh": {"hr", "bs", "sr-Latn", "sr"}, "fil": {"tl"}, "cmn": {"zh", "zh-Hant"}, "yue": {"zh-Hant"},
 	"ku": {"ku", "ckb"}, "kmr": {"ku"}, "prs": {"fa"}, "arz": {"ar"}, "ary": {"ar"}, "cnr": {"sr-Latn", "sr"}, "hbs": {"hr", "bs", "sr-Latn", "sr"}, "zsm": {"ms"},
