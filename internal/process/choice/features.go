@@ -89,7 +89,6 @@ type pageStats struct {
 	core                        int32 // the smallest box with most of the prose
 	dense                       int32 // the box with the best score
 	cumulative                  []int32
-	fromTitle                   int32
 	ins                         [19]int32 // prose in elements
 	money                       int32     // blocks with a price
 	images                      int32
@@ -275,7 +274,6 @@ func (o view) features(v *vector, i int, s *pageStats) {
 	v.add("inline-meta", bits(b.Inline&(1<<outline.HintMeta|1<<outline.HintAuthor|1<<outline.HintDate|1<<outline.HintCaption)))
 	// boxes
 	y := x
-	at := b.Box
 	for level := range 4 {
 		name := levels[level]
 		v.add2("text", name, lg(y.Text))
@@ -290,8 +288,7 @@ func (o view) features(v *vector, i int, s *pageStats) {
 			}
 		}
 		if y.Parent >= 0 {
-			at = y.Parent
-			y = &o.Boxes[at]
+			y = &o.Boxes[y.Parent]
 		}
 	}
 	up, in := o.distance(b.Box, s.core)

@@ -68,7 +68,6 @@ type Line struct {
 	First, Last int32 // its texts are among these nodes
 	Box         int32 // the nearest element that is not inline
 	Kind        uint8
-	level       uint8 // of a heading
 	Inline      Hints // of inline elements around its first text
 	Size        int32 // bytes, without blanks at the ends of its texts
 	Linked      int32 // bytes in links

@@ -22,7 +22,6 @@ type htmlSink struct {
 	bare  bool // the next paragraph is the first of its item and needs no p
 	inP   bool
 	label bool
-	head  bool // the table has its first row only
 }
 
 func (h *htmlSink) tag(name string)     { h.dst = append(append(append(h.dst, '<'), name...), '>') }

@@ -16,7 +16,6 @@ type Base struct {
 	dir    []byte // up to the last slash of the path
 	scheme []byte
 	seen   map[string]bool
-	buf    []byte
 }
 
 // URL returns the base. Callers must not change it.

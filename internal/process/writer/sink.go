@@ -34,7 +34,6 @@ type container struct {
 	ordered bool // of a list
 	number  int  // of an item of an ordered list; of a list: of its first item
 	width   int  // bytes of its prefix in Markdown
-	marker  byte // of a list in Markdown
 }
 
 const (

@@ -25,7 +25,7 @@ func TestWords(t *testing.T) {
 		{"emphasis", "a **bold** and _quiet_ word", "a|bold|and|quiet|word"},
 		{"apostrophes", "l’été d'un o‘zbek 'quoted'", "l'été|d'un|o'zbek|quoted"},
 		{"soft hyphen", "Donau\u00addampf", "donaudampf"},
-		{"joiners", "می‌کند", "میکند"},
+		{"joiners", "می\u200cکند", "میکند"},
 		{"code in Han text", "使用/etc/fstab文件", "使用|文件"},
 		{"scripts", "Linuxの使い方", "linux|の使い方"},
 		{"digits alone", "12 34 and 5", "and"},
