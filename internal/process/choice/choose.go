@@ -257,6 +257,11 @@ func (x *Chooser) refine() {
 		x.fill()
 		return // documentation has headings of its own, such as declarations
 	}
+	for i := range o.Lines {
+		if x.Chosen[i] && o.isAround(i) {
+			x.Chosen[i] = false
+		}
+	}
 	// a heading without a text below it
 	text := false
 	level := 0
@@ -279,4 +284,19 @@ func (x *Chooser) refine() {
 		}
 		text, level = false, l
 	}
+}
+
+// isAround reports whether a short line says in two ways that it is not part of the text: the name of the author right below
+// the title, or words such as "subscribe" in an element with such a name.
+func (o view) isAround(i int) bool {
+	b := &o.Lines[i]
+	if b.Size > 60 || b.Kind > outline.KindParagraph {
+		return false
+	}
+	if after := int32(i) - o.Title; o.Title >= 0 && after > 0 && after <= 2 && b.Says&(1<<outline.SaysBy) != 0 && b.Words <= 6 && !b.IsSentence() {
+		return true
+	}
+	const asks = uint32(1<<outline.SaysShare | 1<<outline.SaysSubscribe | 1<<outline.SaysLogin | 1<<outline.SaysAd | 1<<outline.SaysCookie)
+	near := &o.Boxes[b.Box].Near
+	return b.Says&asks != 0 && min(near[outline.HintShare], near[outline.HintForm], near[outline.HintAd], near[outline.HintRelated]) <= 1
 }

@@ -10,16 +10,16 @@ const (
 	SaysMore
 	SaysComment
 	SaysSubscribe
-	saysAd
+	SaysAd
 	saysLegal
-	saysLogin
+	SaysLogin
 	SaysShop
 	SaysBy
 	saysPhoto
 	saysTime
 	SaysTags
 	saysNav
-	saysCookie
+	SaysCookie
 	SaysSee
 	SaysCount
 )
@@ -31,16 +31,16 @@ var saysLists = [SaysCount]string{
 	SaysMore:      "more related recommended popular trending latest similar also like recent stories articles posts read mehr weitere beliebt ähnliche lesen auch artikel plus lire aussi más leer también relacionadas mais leia também leggi anche meer lees explore discover featured next previous",
 	SaysComment:   "comment comments reply replies leave discussion responses kommentar kommentare antworten commentaire commentaires répondre comentario comentarios comentários responder commenti reacties likes votes views",
 	SaysSubscribe: "subscribe subscription newsletter newsletters signup sign inbox weekly daily updates join abonnieren abo anmelden abonnez inscrivez suscríbete boletín assine iscriviti donate support membership member free trial demo download",
-	saysAd:        "advertisement advertising advert ad sponsored sponsor promoted anzeige werbung publicité publicidad publicidade pubblicità affiliate commission",
+	SaysAd:        "advertisement advertising advert ad sponsored sponsor promoted anzeige werbung publicité publicidad publicidade pubblicità affiliate commission",
 	saysLegal:     "copyright rights reserved © privacy policy terms conditions disclaimer imprint impressum datenschutz agb mentions légales aviso legal trademarks license llc inc gmbh",
-	saysLogin:     "login log account register password username sign einloggen anmeldung registrieren connexion iniciar sesión entrar accedi profile settings",
+	SaysLogin:     "login log account register password username sign einloggen anmeldung registrieren connexion iniciar sesión entrar accedi profile settings",
 	SaysShop:      "cart basket checkout buy shop price sale shipping stock add wishlist quantity order save off warenkorb kaufen versand panier acheter comprar carrito",
 	SaysBy:        "by author written posted editor reporter staff contributor von autor verfasst par auteur por di door about bio",
 	saysPhoto:     "photo photos image images picture credit courtesy getty reuters ap afp shutterstock unsplash via illustration foto bild fotos video watch caption figure fig",
 	saysTime:      "published updated ago min mins minutes read date posted am pm gmt est january february march april may june july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday uhr",
 	SaysTags:      "tags tag topics topic filed categories category keywords under labels schlagworte themen kategorie etiquetas mots sujets",
 	saysNav:       "home menu search skip back top previous next contents index page pages close open toggle navigation main startseite suche zurück accueil recherche inicio buscar início prev up first last show hide all view",
-	saysCookie:    "cookie cookies consent accept browser javascript enabled gdpr preferences",
+	SaysCookie:    "cookie cookies consent accept browser javascript enabled gdpr preferences",
 	SaysSee:       "see references sources source notes footnotes bibliography external links further reading siehe quellen quelle literatur weblinks einzelnachweise références voir fuentes",
 }
 
