@@ -20,7 +20,7 @@ import (
 	"hce/dc/internal/process/writer"
 	"hce/dc/internal/web/dates"
 	"hce/dc/internal/web/htmltree"
-	"hce/dc/internal/web/treesize"
+	"hce/dc/internal/web/xpath"
 )
 
 // Page is a page that several engines and extractors read. It is parsed once. Not safe for
@@ -196,9 +196,6 @@ func (p *Page) alternative() string {
 	return b.String()
 }
 
-// maxNodes is the largest tree for XPath, CSS and templates, as estimated by package treesize.
-const maxNodes = 512 << 10
-
 // Tree returns the tree of the page for XPath, CSS and templates, with scripting off. It is built
 // when it is first asked for. Callers must not change it. It is nil with an error for a page that
 // is too large or cannot be parsed.
@@ -206,15 +203,13 @@ func (p *Page) Tree() (*html.Node, error) {
 	if p.tree != nil || p.treeErr != nil {
 		return p.tree, p.treeErr
 	}
-	if treesize.HTML(p.Text, maxNodes) > maxNodes {
-		p.treeErr = fmt.Errorf("%w: the tree of the page would be too large", ErrParser)
+	doc, err := xpath.HTML(p.Text)
+	if err != nil {
+		p.treeErr = fmt.Errorf("%w: %w", ErrParser, err)
 		return nil, p.treeErr
 	}
-	p.tree, p.treeErr = html.ParseWithOptions(bytes.NewReader(p.Text), html.ParseOptionEnableScripting(false))
-	if p.treeErr != nil {
-		p.treeErr = fmt.Errorf("%w: %w", ErrParser, p.treeErr)
-	}
-	return p.tree, p.treeErr
+	p.tree = doc.Root()
+	return p.tree, nil
 }
 
 func panicked(reason any) error { return fmt.Errorf("%w: panic: %v", ErrParser, reason) }

@@ -253,3 +253,18 @@ func FuzzTexts(f *testing.F) {
 		}
 	})
 }
+
+// The doctype in capitals is no quirks mode: a table follows the paragraph that it ends.
+func TestDoctypeInCapitals(t *testing.T) {
+	for _, doctype := range []string{"<!doctype html>", "<!DOCTYPE html>", "<!DOCTYPE HTML>", "\ufeff\n<!Doctype Html>"} {
+		doc, err := HTML([]byte(doctype + "<title>Tides</title><p>High water:<table><tr><td>8:00</table>"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range doc.Root().Descendants() {
+			if n.Data == "table" && n.Parent.Data != "body" {
+				t.Errorf("%q: the table is in %s", doctype, n.Parent.Data)
+			}
+		}
+	}
+}
