@@ -19,7 +19,7 @@ var changes = []func(p *page, main *html.Node, rng *rand.Rand) bool{renameSectio
 
 // changedCopy returns a changed copy of a marked page, or nil. The main element stays marked.
 func changedCopy(p *page) *page {
-	if !p.marked() {
+	if !p.isMarked() {
 		return nil
 	}
 	rng := rand.New(rand.NewSource(int64(hashOf(p.ID))))

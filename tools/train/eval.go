@@ -22,7 +22,7 @@ func (g *figures) add(p *page, text, markdown string) {
 	g.f1 += wordF1(text, p.Text)
 	a, b := shingles(text, p.Text)
 	g.precision, g.recall = g.precision+a, g.recall+b
-	if !p.marked() {
+	if !p.isMarked() {
 		return
 	}
 	j := judge(p.html, p.Main, p.Drop, markdown)
@@ -61,7 +61,7 @@ func evaluate(t *trainer, folds []*choice.Models) (kinds, generators report) {
 				continue
 			}
 			text, markdown := extract(p)
-			if p.marked() {
+			if p.isMarked() {
 				generators.at(p.Generator).add(p, text, markdown)
 				generators.at("~all").add(p, text, markdown)
 				continue

@@ -31,7 +31,7 @@ func (t *trainer) setWeights() {
 	for _, p := range t.pages {
 		p.fold = int(hashOf(p.group)>>3) % t.folds
 		switch {
-		case p.marked():
+		case p.isMarked():
 			p.weight = docsWeight
 		case p.Type == "taught":
 			p.weight = taughtWeight
@@ -147,7 +147,7 @@ func (p *page) kindWeight() float32 {
 	switch {
 	case p.shadow:
 		return 0.02
-	case p.marked():
+	case p.isMarked():
 		return 0.15
 	case p.Type == "taught":
 		return 0.25

@@ -46,7 +46,7 @@ func compareLibraries(pages []*page) {
 				continue
 			}
 			text, kind := textBy(libraries[name], p), p.Type
-			if p.marked() {
+			if p.isMarked() {
 				kind = "pages of generators"
 			} else if p.Type != "taught" {
 				r.at("~all").add(p, text, "")

@@ -54,8 +54,8 @@ type page struct {
 	first   []float32
 }
 
-// marked reports whether a generator marks the content of the page.
-func (p *page) marked() bool { return p.Main != "" }
+// isMarked reports whether a generator marks the content of the page.
+func (p *page) isMarked() bool { return p.Main != "" }
 
 // wordsOf returns the words of a text in lower case.
 func wordsOf(text string) []string {
@@ -107,7 +107,7 @@ func readFolder(dir string) (pages []*page, err error) {
 		if !utf8.Valid(p.html) {
 			p.html = []byte(strings.ToValidUTF8(string(p.html), "\uFFFD"))
 		}
-		if p.Text != "" || p.marked() {
+		if p.Text != "" || p.isMarked() {
 			pages = append(pages, p)
 		}
 	}
@@ -120,7 +120,7 @@ func (p *page) prepare() bool {
 	if p.group == "" {
 		p.group = p.ID
 	}
-	if p.marked() {
+	if p.isMarked() {
 		p.group = family(p.Generator)
 	}
 	address := p.URL
@@ -138,7 +138,7 @@ func (p *page) prepare() bool {
 	for i := range p.sure {
 		p.sure[i] = 1
 	}
-	if p.marked() {
+	if p.isMarked() {
 		p.labels = p.trial.Inside(p.Main, p.Drop)
 		p.Text = p.joined(p.labels)
 	} else {

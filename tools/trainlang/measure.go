@@ -14,7 +14,7 @@ var pieceSizes = []int{100, 200, 500} // characters
 
 // score counts the right answers of a model.
 type score struct {
-	english map[string]bool // blocks that nobody translated
+	english map[string]bool // blocks that are not translated
 	right   map[string][]int
 	all     map[string][]int
 	wrong   map[string]int

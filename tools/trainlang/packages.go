@@ -125,24 +125,24 @@ func findReader(path string) (reader, string) {
 	}
 	switch {
 	case strings.HasSuffix(name, ".mo") && len(parts) > 2 && parts[len(parts)-2] == "LC_MESSAGES":
-		return known(readCatalog, tagOf(parts[len(parts)-3]))
+		return ifLanguage(readCatalog, tagOf(parts[len(parts)-3]))
 	case strings.HasSuffix(name, ".mo") && strings.Contains(path, "wp-content/languages"):
-		return known(readCatalog, tagOf(name[strings.LastIndex(name, "-")+1:len(name)-3]))
+		return ifLanguage(readCatalog, tagOf(name[strings.LastIndex(name, "-")+1:len(name)-3]))
 	case strings.HasSuffix(name, ".json") && len(parts) > 2 && parts[len(parts)-2] == "i18n":
-		return known(readMessages, tagOf(strings.TrimSuffix(name, ".json")))
+		return ifLanguage(readMessages, tagOf(strings.TrimSuffix(name, ".json")))
 	case strings.HasSuffix(name, ".xpi") && strings.HasPrefix(name, "langpack-"):
 		lang, _, _ := strings.Cut(strings.TrimPrefix(name, "langpack-"), "@")
-		return known(readLangpack, tagOf(lang))
+		return ifLanguage(readLangpack, tagOf(lang))
 	case strings.HasSuffix(name, ".page"):
-		return known(readMarkup, after("help"))
+		return ifLanguage(readMarkup, after("help"))
 	case strings.HasPrefix(name, "tutor.") && strings.Contains(path, "/vim"):
-		return known(readPlain, tagOf(strings.TrimSuffix(strings.TrimPrefix(name, "tutor."), ".utf-8")))
+		return ifLanguage(readPlain, tagOf(strings.TrimSuffix(strings.TrimPrefix(name, "tutor."), ".utf-8")))
 	case strings.Contains(path, "games/fortunes/") && !strings.Contains(name, "."):
-		return known(readPlain, after("fortunes"))
+		return ifLanguage(readPlain, after("fortunes"))
 	case strings.HasSuffix(name, ".gz") && strings.Contains(path, "share/man/"):
-		return known(readManual, after("man"))
+		return ifLanguage(readManual, after("man"))
 	case strings.HasSuffix(name, ".html"):
-		return known(readMarkup, languageOfPage(path, parts, after))
+		return ifLanguage(readMarkup, languageOfPage(path, parts, after))
 	}
 	return nil, ""
 }
@@ -174,7 +174,8 @@ func languageOfPage(path string, parts []string, after func(string) string) stri
 	return ""
 }
 
-func known(r reader, lang string) (reader, string) {
+// ifLanguage returns a reader and the language of its file; none without a language.
+func ifLanguage(r reader, lang string) (reader, string) {
 	if lang == "" {
 		return nil, ""
 	}

@@ -45,7 +45,7 @@ func documents(text string) []document {
 	return all
 }
 
-// dropShared removes the blocks that several languages have, which nobody translated, and
+// dropShared removes the blocks that several languages have, which are not translated, and
 // those in another script.
 func dropShared(all map[string][][]document) {
 	owner := map[uint64]string{}

@@ -121,7 +121,7 @@ func (n *node) html() string {
 	case "semantics":
 		return n.at(0).html()
 	case "msup", "mover":
-		return over(n.at(0).html(), n.at(1).html())
+		return placeAbove(n.at(0).html(), n.at(1).html())
 	case "msub", "munder":
 		return n.at(0).html() + level("_", n.at(1).html())
 	case "msubsup", "munderover":
@@ -170,7 +170,7 @@ func (n *node) omml() string {
 	case "limupp":
 		return of("e") + level("^", of("lim"))
 	case "acc":
-		return over(of("e"), markup.Text(n.property("accpr", "chr", "\u0302")))
+		return placeAbove(of("e"), markup.Text(n.property("accpr", "chr", "\u0302")))
 	case "m":
 		return "[" + n.joined("mr", "; ") + "]"
 	case "mr":
@@ -211,8 +211,8 @@ func root(degree string) string {
 	return "√[" + degree + "]"
 }
 
-// over returns a text with another above it: an accent, or a raised text.
-func over(base, above string) string {
+// placeAbove returns a text with another above it: an accent, or a raised text.
+func placeAbove(base, above string) string {
 	r, n := utf8.DecodeRuneInString(above)
 	if n > 0 && n == len(above) && unicode.Is(unicode.Mn, r) {
 		return base + above
