@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hce/dc/internal/childprocess"
+	"hce/dc/internal/process/article"
 	"hce/dc/internal/process/remote"
 	"hce/dc/internal/process/scraper"
 	"hce/dc/internal/wire"
@@ -48,17 +49,31 @@ func RunIfWorker(evaluate func(expression string) (string, error), around func(w
 	if !isWorker() {
 		return
 	}
-	work := func() int { return extractPages(os.Stdin, os.Stdout, scraper.Scrape, evaluate) }
+	work := func() int {
+		warmUp()
+		return extractPages(os.Stdin, os.Stdout, scraper.Scrape, evaluate)
+	}
 	if around != nil {
 		os.Exit(around(work))
 	}
 	os.Exit(work())
 }
 
+// warmUp reads a small page, so that the models are loaded before the first page: its budget is for the page alone.
+func warmUp() {
+	_, _ = article.Extract([]byte("<title>Tides</title><p>The moon pulls the sea twice a day, and the sun helps a little."), "")
+}
+
 func isWorker() bool { return len(os.Args) == 2 && os.Args[1] == workerArgument }
+
+// ready is what a worker writes when it has started: the budget of its first page does not pay for the start.
+const ready = 1
 
 // extractPages answers requests until the end of in. It returns the exit status.
 func extractPages(in io.Reader, out io.Writer, scrape func(*scraper.Page, *scraper.Rules) scraper.Output, evaluate func(string) (string, error)) int {
+	if _, err := out.Write([]byte{ready}); err != nil {
+		return 1
+	}
 	pipe := newPipe(in, out)
 	rules := known[*scraper.Rules]{}
 	for {
@@ -157,20 +172,28 @@ func (w *Workers) run(request func(*worker) request, watch watch) (scraper.Outpu
 
 // take returns an idle worker, or starts one.
 func (w *Workers) take() (*worker, error) {
+	if k := w.takeIdle(); k != nil {
+		return k, nil
+	}
+	return w.start()
+}
+
+// takeIdle returns an idle worker that still runs, or nil.
+func (w *Workers) takeIdle() *worker {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for len(w.idle) > 0 {
 		k := w.idle[len(w.idle)-1]
 		w.idle = w.idle[:len(w.idle)-1]
 		select {
-		case <-k.ended: // somebody killed it
+		case <-k.ended: // another process killed it
 			k.ended = nil
 			k.end()
 		default:
-			return k, nil
+			return k
 		}
 	}
-	return w.start()
+	return nil
 }
 
 func (w *Workers) put(k *worker) {
@@ -211,6 +234,9 @@ func (w *Workers) start() (*worker, error) {
 	k.stdin, k.pipe = stdin, newPipe(stdout, stdin)
 	if k.ended, err = childprocess.Start(k.cmd); err != nil {
 		return nil, err
+	}
+	if _, err := io.ReadFull(stdout, make([]byte, 1)); err != nil {
+		return nil, fmt.Errorf("the worker ended while it started: %w %s", err, k.end())
 	}
 	k.meter, _ = childprocess.NewMeter(k.cmd.Process.Pid)
 	return k, nil
