@@ -23,8 +23,8 @@ SCRATCH = $(shell scripts/testdir.sh)
 # the operations of one db-task after the other, and the simulated week, which is one long
 # computation: the packages below them have tests of their own with it.
 PLAIN := ./internal/wire/... ./internal/web/... ./internal/warc \
-	$(addprefix ./internal/process/,article author chain contenthash document/... entry fallback language linkresolve markup media multiitem \
-	office pdf pubdate ranking redirectlink render scraper template) ./internal/storage/expr ./internal/storage/conformance/... \
+	$(addprefix ./internal/process/,article author chain choice contenthash document/... entry fallback language/... linkresolve markup media \
+	metadata multiitem office outline pdf pubdate ranking redirectlink render scraper template writer) ./extract ./internal/storage/expr ./internal/storage/conformance/... \
 	./internal/daemon/simulation ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 
 .DEFAULT_GOAL := help
