@@ -155,6 +155,9 @@ func (e *exporting) fill(ctx context.Context) error {
 				r.Add(processed.Tag{Name: name, Data: []string{value}, Extractor: "NewspaperExtractor"})
 			}
 			encoded, err := processed.Encode([]processed.Result{r}, nil)
+			if err == nil {
+				encoded, err = processed.Expand(encoded) // clients put and get the text
+			}
 			if err != nil {
 				return err
 			}
