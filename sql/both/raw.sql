@@ -3,8 +3,8 @@
 SELECT Name, Part, At, Kinds, Segment, Start, Bytes, Digest FROM {dc_sites.raw_records} WHERE Site_Id = ? AND URLMd5 = ?;
 
 -- name: raw_find_all
--- The runs of several URLs; a list of keys follows.
-SELECT URLMd5, Name, Part, At, Kinds, Segment, Start, Bytes, Digest FROM {dc_sites.raw_records} WHERE Site_Id = ? AND URLMd5 IN;
+-- The runs of several URLs; the list of keys grows.
+SELECT URLMd5, Name, Part, At, Kinds, Segment, Start, Bytes, Digest FROM {dc_sites.raw_records} WHERE Site_Id = ? AND URLMd5 IN (?);
 
 -- name: raw_find_name
 SELECT Name, Part, At, Kinds, Segment, Start, Bytes, Digest FROM {dc_sites.raw_records} WHERE Site_Id = ? AND URLMd5 = ? AND Name = ?;

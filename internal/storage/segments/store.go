@@ -223,7 +223,7 @@ func findAll(tx *sqldb.Tx, site string, md5s []string, records map[string][]reco
 		for i := range size {
 			args = append(args, md5s[min(i, len(md5s)-1)])
 		}
-		err := tx.Each(text+" (?"+strings.Repeat(", ?", size-1)+")", args, func(scan func(...any) error) error {
+		err := tx.Each(strings.TrimSuffix(text, ")")+strings.Repeat(", ?", size-1)+")", args, func(scan func(...any) error) error {
 			r := record{site: site}
 			err := scan(append([]any{&r.md5}, r.columns()...)...)
 			records[r.md5] = append(records[r.md5], r)
