@@ -154,7 +154,7 @@ func (s *state) writeComments() string {
 
 // HTML returns the lines of the last Article as clean HTML; "" before the first one.
 func (p *Page) HTML() string {
-	if p.state == nil || !p.chose {
+	if p.state == nil || !p.chosen {
 		return ""
 	}
 	if p.stated != "" {
@@ -211,7 +211,7 @@ type Explained struct {
 
 // Explain returns how the lines of the last Article were chosen, or nil before the first one and after Release.
 func (p *Page) Explain() *Explained {
-	if p.state == nil || !p.chose {
+	if p.state == nil || !p.chosen {
 		return nil
 	}
 	c := &p.state.chooser

@@ -36,7 +36,6 @@ type Page struct {
 	sure    float32 // how sure the last choice was, 0 to 1
 	chosen  bool    // the state has a choice of lines
 	whole   bool    // the last choice is the whole page
-	chose   bool    // lines were chosen
 	stated  string  // the last text, if it comes from JSON-LD
 	dated   *pubdate.Chosen
 	tree    *html.Node
