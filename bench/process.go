@@ -58,17 +58,11 @@ func processing(ctx context.Context, o options, old string) error {
 
 // runProcessing runs all programs in turn and returns the runs of each. A failed run is an error.
 func (o options) runProcessing(ctx context.Context, s site, programs []program) (map[string][]result, error) {
-	dir, err := os.MkdirTemp(o.data, "bench-nginx-")
+	web, stop, err := o.serve(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	ctx, stop := context.WithCancel(ctx) // ends nginx
 	defer stop()
-	web, err := startNginx(ctx, s.folder, dir)
-	if err != nil {
-		return nil, err
-	}
 	count, err := floor.Crawl(web.root, parallel) // also brings the pages into memory
 	if err != nil {
 		return nil, err

@@ -98,18 +98,30 @@ func (o options) choose() []program {
 // runSite serves a site and runs the programs in turn, so that a change of the machine meets
 // all of them. It returns the fastest run of each program.
 func (o options) runSite(ctx context.Context, s site, programs []program) ([]result, error) {
+	web, stop, err := o.serve(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	return o.runAll(ctx, s, web, programs)
+}
+
+// serve serves a site until stop is called.
+func (o options) serve(ctx context.Context, s site) (web server, stop func(), err error) {
 	dir, err := os.MkdirTemp(o.data, "bench-nginx-")
 	if err != nil {
-		return nil, err
+		return web, nil, err
 	}
-	defer os.RemoveAll(dir)
-	ctx, stop := context.WithCancel(ctx) // ends nginx
-	defer stop()
-	web, err := startNginx(ctx, s.folder, dir)
-	if err != nil {
-		return nil, err
+	ctx, cancel := context.WithCancel(ctx) // ends nginx
+	stop = func() {
+		cancel()
+		os.RemoveAll(dir)
 	}
-	return o.runAll(ctx, s, web, programs)
+	if web, err = startNginx(ctx, s.folder, dir); err != nil {
+		stop()
+		return web, nil, err
+	}
+	return web, stop, nil
 }
 
 func (o options) runAll(ctx context.Context, s site, web server, programs []program) ([]result, error) {

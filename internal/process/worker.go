@@ -235,9 +235,7 @@ func (w *Workers) start() (*worker, error) {
 	if k.ended, err = childprocess.Start(k.cmd); err != nil {
 		return nil, err
 	}
-	if _, err := io.ReadFull(stdout, make([]byte, 1)); err != nil {
-		return nil, fmt.Errorf("the worker ended while it started: %w %s", err, k.end())
-	}
+	_, _ = io.ReadFull(stdout, make([]byte, 1)) // ready; if the worker has ended, ask finds out, and run starts another one
 	k.meter, _ = childprocess.NewMeter(k.cmd.Process.Pid)
 	return k, nil
 }

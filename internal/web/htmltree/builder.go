@@ -142,20 +142,25 @@ func (d *Doc) finish() {
 // toBody opens what is missing of html, head and body.
 func (d *Doc) toBody() {
 	for d.mode < mBody {
-		switch d.mode {
-		case mInitial:
-			d.quirks = true
-			d.mode = mBeforeHTML
-		case mBeforeHTML:
-			d.openHTML(nil)
-		case mBeforeHead:
-			d.openHead(nil)
-		case mHead, mHeadNoscript:
-			d.leaveHead()
-		case mAfterHead:
-			d.insert(TagBody, nil)
-			d.mode = mBody
-		}
+		d.stepToBody()
+	}
+}
+
+// stepToBody opens or closes one element, in a mode before that of the body.
+func (d *Doc) stepToBody() {
+	switch d.mode {
+	case mInitial:
+		d.quirks = true
+		d.mode = mBeforeHTML
+	case mBeforeHTML:
+		d.openHTML(nil)
+	case mBeforeHead:
+		d.openHead(nil)
+	case mHead, mHeadNoscript:
+		d.leaveHead()
+	case mAfterHead:
+		d.insert(TagBody, nil)
+		d.mode = mBody
 	}
 }
 

@@ -88,21 +88,8 @@ func (d *Doc) characters(a, b int, raw bool) {
 			blanks = 0
 		}
 		switch d.mode {
-		case mInitial:
-			d.quirks = true
-			d.mode = mBeforeHTML
-		case mBeforeHTML:
-			d.openHTML(nil)
-		case mBeforeHead:
-			d.openHead(nil)
-		case mHead, mHeadNoscript:
-			d.leaveHead()
-			if d.mode == mHead {
-				continue
-			}
-		case mAfterHead:
-			d.insert(TagBody, nil)
-			d.mode = mBody
+		case mInitial, mBeforeHTML, mBeforeHead, mHead, mHeadNoscript, mAfterHead:
+			d.stepToBody()
 		case mColgroup:
 			if !d.is(TagColgroup) {
 				// only its blanks count
