@@ -75,15 +75,7 @@ func Read(body []byte, o Options) (Page, error) {
 		kind = content.Detect(body)
 	}
 	if document.FormatOf(kind, body) != document.HTML {
-		a, err := document.Read(kind, body, o.URL)
-		if a == nil {
-			return Page{URL: o.URL}, err
-		}
-		p := pageOf(a, o.URL)
-		if o.HTML {
-			p.HTML = a.HTML
-		}
-		return p, err
+		return readDocument(kind, body, o)
 	}
 	engine, known := engines[o.Mode]
 	if !known {
@@ -98,6 +90,24 @@ func Read(body []byte, o Options) (Page, error) {
 		result.HTML = p.HTML()
 	}
 	return result, err
+}
+
+// readDocument reads a content that is no HTML.
+func readDocument(kind string, body []byte, o Options) (Page, error) {
+	read := func(kind string, body []byte, url string) (*article.Article, string, error) {
+		a, err := document.Read(kind, body, url)
+		return a, "", err
+	}
+	if o.HTML {
+		read = document.ReadHTML
+	}
+	a, text, err := read(kind, body, o.URL)
+	if a == nil {
+		return Page{URL: o.URL}, err
+	}
+	p := pageOf(a, o.URL)
+	p.HTML = text
+	return p, err
 }
 
 // IsPartial reports whether an error of Read concerns a part of the page only.

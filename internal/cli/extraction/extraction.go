@@ -2,7 +2,7 @@
 // they say: the engine as a filter.
 //
 //	job := extraction.Job{Format: "markdown", Out: os.Stdout, Fetch: fetch}
-//	failed, err := job.Run(ctx, extraction.Files("a.html", "b.pdf"))
+//	failed, err := job.Run(ctx, extraction.Files(extraction.Input{}, "a.html", "b.pdf"))
 //
 // Pages are read on all processors; the output keeps the order of the input. Memory is bounded by the pages at work.
 package extraction

@@ -106,12 +106,12 @@ func TestRecords(t *testing.T) {
 
 func TestOnePage(t *testing.T) {
 	for format, want := range map[string]string{"text": words[:20], "markdown": "# Tides\n", "html": "<h1>Tides</h1>", "json": `"title":"Tides"`} {
-		r := run(t, extraction.Job{Format: format, Stdin: strings.NewReader(page("Tides"))}, extraction.Files("-"))
+		r := run(t, extraction.Job{Format: format, Stdin: strings.NewReader(page("Tides"))}, extraction.Files(extraction.Input{}, "-"))
 		if !strings.Contains(r.text, want) || strings.Contains(r.text, "Home") && format != "json" || r.failed != 0 {
 			t.Errorf("%s: %s", format, r.text)
 		}
 	}
-	r := run(t, extraction.Job{Format: "text"}, extraction.Files(filepath.Join(t.TempDir(), "none.html")))
+	r := run(t, extraction.Job{Format: "text"}, extraction.Files(extraction.Input{}, filepath.Join(t.TempDir(), "none.html")))
 	if r.failed != 1 || r.text != "" || len(r.reported) != 1 {
 		t.Errorf("missing file: %+v", r)
 	}
@@ -146,7 +146,7 @@ func TestURL(t *testing.T) {
 		return extraction.Job{Format: "markdown", Lines: true, Fetch: get}
 	}
 	loopback := netip.MustParsePrefix("127.0.0.0/8")
-	r := run(t, fetcher(loopback), extraction.Files(server.URL+"/moved", server.URL+"/private", server.URL+"/none"))
+	r := run(t, fetcher(loopback), extraction.Files(extraction.Input{}, server.URL+"/moved", server.URL+"/private", server.URL+"/none"))
 	if len(r.lines) != 3 || r.failed != 2 {
 		t.Fatalf("%+v", r)
 	}
@@ -156,7 +156,7 @@ func TestURL(t *testing.T) {
 	if !strings.Contains(r.reported[0], "robots.txt forbids") || !strings.Contains(r.reported[1], "404") {
 		t.Errorf("reported %q", r.reported)
 	}
-	if r := run(t, fetcher(), extraction.Files(server.URL+"/sea/tides.html")); r.failed != 1 || r.lines[0]["error"] == nil {
+	if r := run(t, fetcher(), extraction.Files(extraction.Input{}, server.URL+"/sea/tides.html")); r.failed != 1 || r.lines[0]["error"] == nil {
 		t.Errorf("the guard let a request pass: %+v", r)
 	}
 }

@@ -9,11 +9,13 @@ import (
 	"strings"
 )
 
-// Files are pages by their names: files, URLs, or "-" for stdin.
-func Files(names ...string) iter.Seq[Input] {
+// Files are pages by their names: files, URLs, or "-" for stdin. What is known about all of them is in like.
+func Files(like Input, names ...string) iter.Seq[Input] {
 	return func(yield func(Input) bool) {
 		for _, name := range names {
-			if !yield(Input{Name: name}) {
+			in := like
+			in.Name = name
+			if !yield(in) {
 				return
 			}
 		}

@@ -79,15 +79,13 @@ func (p program) extract(o *extractOptions) error {
 			fmt.Fprintf(p.talk, "hce: %s\n", strings.TrimPrefix(name+": "+reason(name, err), ": "))
 		},
 	}
-	var closeFetcher func()
-	job.Fetch = func(ctx context.Context, url string) ([]byte, string, string, error) {
-		return nil, "", "", errors.New("not fetched")
-	}
 	if o.fetches() {
-		if job.Fetch, closeFetcher, err = o.fetcher(); err != nil {
+		get, closeFetcher, err := o.fetcher()
+		if err != nil {
 			return err
 		}
 		defer closeFetcher()
+		job.Fetch = get
 	}
 	failed, err := job.Run(p.ctx, inputs)
 	switch {
@@ -130,14 +128,8 @@ func (o *extractOptions) inputs() (list iter.Seq[extraction.Input], lines bool, 
 	case len(o.names) == 0:
 		return nil, false, end, command.Refuse("name a FILE or a URL, or - for stdin; hce extract --help shows examples")
 	}
-	one := len(o.names) == 1
-	return func(yield func(extraction.Input) bool) {
-		for _, name := range o.names {
-			if !yield(extraction.Input{Name: name, URL: o.url, ContentType: o.kind}) {
-				return
-			}
-		}
-	}, !one || o.format == "json", end, nil
+	list = extraction.Files(extraction.Input{URL: o.url, ContentType: o.kind}, o.names...)
+	return list, len(o.names) > 1 || o.format == "json", end, nil
 }
 
 // ways counts how the pages are named.

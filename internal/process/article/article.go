@@ -7,7 +7,6 @@ import (
 
 	"hce/dc/internal/process/choice"
 	"hce/dc/internal/process/language"
-	"hce/dc/internal/process/metadata"
 	"hce/dc/internal/web/dates"
 )
 
@@ -19,7 +18,6 @@ type Article struct {
 	Title       string // one line
 	Text        string // plain text, one line of the page a line
 	Markdown    string // CommonMark with tables, absolute links
-	HTML        string // of a document that is no HTML: the document as HTML; of a page see Page.HTML
 	Comments    string // comments of readers, one line of the page a line; they are not in Text
 	Author      string // several authors are separated by "; "
 	Description string
@@ -88,11 +86,15 @@ func (p *Page) Article(e Engine) (a Article, err error) {
 	}()
 	s := p.read()
 	p.choose(e, &a)
-	if body := metadata.TextOfJSON(s.head.LDBody); a.Whole && len(body) > max(fewBytes, s.chosenBytes()) {
-		a.Text, a.Markdown, a.Whole = body, body, false
-		p.stated = body
+	p.stated = ""
+	if a.Whole && len(s.head.LDBody) > 0 {
+		if body := p.Body(); len(body) > max(fewBytes, s.chosenBytes()) {
+			p.stated = body
+		}
+	}
+	if p.stated != "" {
+		a.Text, a.Markdown, a.Whole = p.stated, p.stated, false
 	} else {
-		p.stated = ""
 		s.writer.Begin(&s.outline, p.base, s.chooser.Chosen)
 		a.Text = s.writeText(a.Whole)
 		a.Markdown = s.writeMarkdown()

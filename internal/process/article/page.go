@@ -105,7 +105,6 @@ type Metadata struct {
 	Title, Description, Language, Image, Canonical string
 	TitleElement                                   string      // the title element, in one line
 	Author                                         string      // plausible names, separated by "; "
-	Body                                           string      // the text of the article
 	Date, Modified                                 dates.Value // see Article
 	DateText                                       string      // Date as written
 	DublinDate                                     string      // the date in Dublin Core, as written
@@ -150,7 +149,7 @@ func (p *Page) Metadata() Metadata {
 	s := p.read()
 	h := &s.head
 	m := Metadata{
-		Title: h.DataTitle(), TitleElement: metadata.OneLine(h.Title), Description: h.StatedDescription(), Author: h.Author(&s.outline), Body: metadata.TextOfJSON(h.LDBody),
+		Title: h.DataTitle(), TitleElement: metadata.OneLine(h.Title), Description: h.StatedDescription(), Author: h.Author(&s.outline),
 		Image: p.resolve(firstBytes(h.Image, h.LDImage)), Canonical: p.resolve(h.Canonical), Keywords: h.StatedKeywords(),
 		SiteName: metadata.OneLine(h.SiteName),
 	}
@@ -164,6 +163,9 @@ func (p *Page) Metadata() Metadata {
 	m.Date, m.Modified, m.DateText = found.Published, found.Modified, found.Text
 	return m
 }
+
+// Body returns the text of the article that the page states in JSON-LD, or "".
+func (p *Page) Body() string { return metadata.TextOfJSON(p.read().head.LDBody) }
 
 // Resolve returns the absolute http or https URL of a link without its fragment, or "".
 func (p *Page) Resolve(ref string) string {

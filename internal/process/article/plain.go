@@ -1,7 +1,6 @@
 package article
 
 import (
-	"html"
 	"strings"
 
 	"hce/dc/internal/process/language"
@@ -15,7 +14,7 @@ const maxTitle = 200
 // without its marks; for JSON and XML it comes from the URL.
 func Plain(text []byte, contentType, pageURL string) Article {
 	body := strings.ToValidUTF8(string(text), "\uFFFD")
-	a := Article{Text: body, Markdown: body, HTML: "<pre>" + html.EscapeString(body) + "</pre>", Whole: true, Title: titleOfURL(pageURL)}
+	a := Article{Text: body, Markdown: body, Whole: true, Title: titleOfURL(pageURL)}
 	if t := strings.ToLower(contentType); strings.Contains(t, "json") || strings.Contains(t, "xml") {
 		return a
 	}

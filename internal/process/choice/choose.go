@@ -9,7 +9,7 @@ import (
 	"hce/dc/internal/web/htmltree"
 )
 
-// chooser chooses the lines of a page. It holds the memory for one page after the other.
+// Chooser chooses the lines of a page. It holds the memory for one page after the other.
 type Chooser struct {
 	view   view
 	sums   contextSums
@@ -44,7 +44,7 @@ func (x *Chooser) Choose(page *outline.Outline, h *metadata.Head, pageURL string
 	}
 	x.vec.f = x.vec.f[:0]
 	o.pageFeatures(&x.vec, &s, h, pageURL)
-	for k, m := range models.Kinds {
+	for k, m := range models().Kinds {
 		s.types[k] = sigmoid(m.Sum(x.vec.f))
 	}
 	x.Kinds = s.types
@@ -84,7 +84,7 @@ func (x *Chooser) weighLines(s *pageStats) {
 	var r rows
 	for from := 0; from < n; from += maxRows {
 		r = x.readRows(s, from, min(n, from+maxRows))
-		r.predict(x.p1[r.from:r.to], models.First)
+		r.predict(x.p1[r.from:r.to], models().First)
 	}
 	x.sums.p = x.p1
 	x.view.sum(&x.sums)
@@ -142,7 +142,7 @@ func (x *Chooser) mix(shares [experts]float32, r rows) {
 		if share == 0 {
 			continue
 		}
-		r.predict(x.expert, models.Last[k])
+		r.predict(x.expert, models().Last[k])
 		for i, p := range x.expert {
 			p2[i] += share * p
 		}
@@ -212,7 +212,7 @@ func (x *Chooser) IsList() bool {
 	return true
 }
 
-// marked chooses what the page itself marks as its content; false: nothing.
+// ChooseMarked chooses what the page itself marks as its content; false: nothing.
 func (x *Chooser) ChooseMarked() (any bool) {
 	o := x.view
 	for _, bit := range [...]uint32{outline.InArticle, outline.InMain} {

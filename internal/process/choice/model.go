@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
+	"sync"
 )
 
 // Forest is a list of trees that ask the same questions on each level: a few comparisons for each tree, without branches.
@@ -131,11 +132,11 @@ func (m *Models) Write(w io.Writer) error {
 	return nil
 }
 
-// models are those in use.
-var models = ReadModels(modelBytes)
+// models returns those in use. They are read for the first page, not at the start of each program that links them.
+var models = sync.OnceValue(func() *Models { return ReadModels(modelBytes) })
 
 // UseModels sets the models of all choosers. It is for the trainer; no page may be read meanwhile.
-func UseModels(m *Models) { models = m }
+func UseModels(m *Models) { models = func() *Models { return m } }
 
 // ReadModels reads what Write wrote.
 func ReadModels(b []byte) *Models {

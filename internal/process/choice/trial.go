@@ -1,14 +1,12 @@
 package choice
 
 import (
+	"strings"
+
 	"hce/dc/internal/process/metadata"
 	"hce/dc/internal/process/outline"
 	"hce/dc/internal/web/htmltree"
 )
-
-// What the trainer needs.
-
-import "strings"
 
 // Trial is a page whose blocks are looked at one by one.
 type Trial struct {

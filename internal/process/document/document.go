@@ -27,23 +27,46 @@ var ErrDamaged = errors.New("the content cannot be read")
 // Read reads a raw content. kind is its declared type. The result is nil with an error that
 // wraps ErrType or ErrDamaged. With another error it is incomplete.
 func Read(kind string, body []byte, pageURL string) (*article.Article, error) {
+	r := reader{kind: kind, url: pageURL}
+	return r.read(body)
+}
+
+// ReadHTML is Read, and returns the document as clean HTML too.
+func ReadHTML(kind string, body []byte, pageURL string) (a *article.Article, text string, err error) {
+	r := reader{kind: kind, url: pageURL, wantsHTML: true}
+	a, err = r.read(body)
+	return a, r.html, err
+}
+
+// reader reads one document.
+type reader struct {
+	kind, url string
+	wantsHTML bool
+	html      string // the document as HTML, if it is wanted
+}
+
+func (r *reader) read(body []byte) (*article.Article, error) {
+	kind := r.kind
 	switch FormatOf(kind, body) {
 	case HTML, Text:
 		text, err := Decode(kind, body)
 		if err != nil {
 			return nil, err
 		}
-		a := article.Plain(text, kind, pageURL)
+		a := article.Plain(text, kind, r.url)
+		if r.wantsHTML {
+			r.html = "<pre>" + html.EscapeString(a.Text) + "</pre>"
+		}
 		return &a, nil
 	case PDF:
 		page, err := pdf.Read(body)
-		return finish(page, err, pageURL)
+		return r.finish(page, err)
 	case ZIP:
 		page, err := office.Read(body)
 		if errors.Is(err, office.ErrOther) {
 			return nil, unread(kind, body)
 		}
-		return finish(page, err, pageURL)
+		return r.finish(page, err)
 	case Broken:
 		return nil, fmt.Errorf("%w: it is declared as %.80q, but is not of that type", ErrDamaged, kind)
 	}
@@ -89,15 +112,17 @@ func titleOf(page []byte) string {
 }
 
 // finish makes an Article of the page of a document. page is nil only after an error.
-func finish(page *markup.Page, failed error, pageURL string) (*article.Article, error) {
+func (r *reader) finish(page *markup.Page, failed error) (*article.Article, error) {
 	if page == nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, failed)
 	}
 	text := page.HTML()
-	p := article.NewPage(text, pageURL, "")
+	p := article.NewPage(text, r.url, "")
 	defer p.Release()
 	a, err := p.Article(article.Visible)
-	a.HTML = p.HTML()
+	if r.wantsHTML {
+		r.html = p.HTML()
+	}
 	if page.Title == "" {
 		a.Title = cmp.Or(titleOf(text), article.FirstLine(a.Text), a.Title)
 	}

@@ -45,7 +45,7 @@ var ruleTags = []string{"title", "author", "pubdate", "description", "dc_date", 
 const maxMatches = 2000
 
 func (x ruleExtractor) Extract(ctx context.Context, page *article.Page) (f Found, err error) {
-	values := metadataTags(page.Metadata())
+	values := metadataTags(page)
 	var own, general tagRules
 	if x.options.Rules != nil {
 		hosts := x.options.Hosts
@@ -103,8 +103,8 @@ func tagNames(rules tagRules) []string {
 }
 
 // metadataTags returns the values of the metadata of a page by tag.
-func metadataTags(m article.Metadata) map[string][]string {
-	values := map[string][]string{}
+func metadataTags(page *article.Page) map[string][]string {
+	values, m := map[string][]string{}, page.Metadata()
 	set := func(name, value string) {
 		if strings.TrimSpace(value) != "" {
 			values[name] = []string{value}
@@ -117,7 +117,7 @@ func metadataTags(m article.Metadata) map[string][]string {
 	set("media", m.Image)
 	set("link", m.Canonical)
 	set("html_lang", m.Language)
-	set("content_encoded", m.Body)
+	set("content_encoded", page.Body())
 	set("keywords", strings.Join(m.Keywords, ","))
 	set("pubdate", m.DateText)
 	return values
