@@ -607,8 +607,9 @@ func TestSuspended(t *testing.T) {
 		t.Errorf("%d selections", n)
 	}
 	r.inside(func() { c.Suspend(false) })
-	r.finish(r.submitted(), 0, 4)
-	r.inside(func() { c.cfg.Mode = false })
+	task = r.submitted()
+	r.inside(func() { c.cfg.Mode = false }) // before the end of the batch, which would select the next one
+	r.finish(task, 0, 4)
 	r.empty()
 	if n := r.world.count(wire.StatusNew); n != 4 {
 		t.Errorf("%d New URLs after the mode was turned off", n)
