@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/archive/repository"
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/export"
+	"hce/dc/internal/cli/follow"
 	"hce/dc/internal/cli/node"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/target"
@@ -21,11 +22,7 @@ import (
 )
 
 const (
-	firstLook  = 50 * time.Millisecond
-	lastLook   = 2 * time.Second
-	stallLimit = 15 * time.Minute // without any change
-	beginLimit = 2 * time.Minute  // without any change before the first page
-	cleanTime  = time.Minute
+	cleanTime = time.Minute
 	// notProcessed is a processingDelay that no crawl reaches (ms): the archive needs bytes only.
 	notProcessed = 1000 * 24 * 3600 * 1000
 )
@@ -53,8 +50,7 @@ func (m *Manager) job(ctx context.Context, daemon *node.Daemon, j Job) (err erro
 		defer cancel()
 		err = errors.Join(err, removeSite(ctx, daemon, site))
 	}()
-	s := watched{daemon, site}
-	if err := s.await(ctx); err != nil {
+	if err := m.await(ctx, daemon, j, site); err != nil {
 		return err
 	}
 	commit, dropped, err := m.archive(ctx, daemon, site, crawl)
@@ -91,69 +87,20 @@ func (m *Manager) siteObject(id string, j Job) (map[string]any, error) {
 	}, nil
 }
 
-// watched is a site that is crawled.
-type watched struct {
-	daemon *node.Daemon
-	site   string
-}
-
-// await waits until the site has no work left.
-func (w watched) await(ctx context.Context) error {
-	changed, seen, pause := time.Now(), [4]int64{-1}, firstLook
-	for {
-		site, err := w.status(ctx)
-		if err != nil {
-			return err
-		}
-		if now := [4]int64{site.CollectedURLs, site.NewURLs, site.CrawlingURLs, site.Errors}; now != seen {
-			seen, changed = now, time.Now()
-		}
-		done, err := w.done(ctx, site)
-		if err != nil || done {
-			return err
-		}
-		limit := stallLimit
-		if site.CollectedURLs == 0 && site.Errors == 0 {
-			limit = beginLimit
-		}
-		if time.Since(changed) > limit {
-			return fmt.Errorf("nothing has changed for %s, and %d URLs wait: %s", limit, site.NewURLs, w.daemon.Reason(ctx, w.site))
-		}
-		timer := time.NewTimer(pause)
-		pause = min(pause*3/2, lastLook)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return context.Cause(ctx)
-		}
+// await waits until the site has no work left. A site that a limit has suspended is an error.
+func (m *Manager) await(ctx context.Context, daemon *node.Daemon, j Job, site string) error {
+	var last wire.Site
+	f := follow.Follower{Service: daemon, Site: site, Roots: len(j.Roots), Daemon: daemon, Unprocessed: true, Show: func(look follow.Look, _ bool) error {
+		last = look.Site
+		return nil
+	}}
+	if err := f.Run(ctx); err != nil {
+		return err
 	}
-}
-
-func (w watched) status(ctx context.Context) (site wire.Site, err error) {
-	err = w.daemon.Ask(ctx, wire.SiteStatus, map[string]any{"id": w.site, "deleteTaskId": nil, "excludeList": []string{"urls", "filters", "properties"}}, &site)
-	if err == nil && site.State == wire.SiteNotFound {
-		err = fmt.Errorf("site %s was deleted during its crawl", w.site)
+	if last.State != wire.SiteActive {
+		return fmt.Errorf("the crawler has suspended the site: %v", last.ErrorMask.Names())
 	}
-	return site, err
-}
-
-// done reports whether no URL waits or is in a batch. A row that a selection takes between two looks is
-// seen by the second one.
-func (w watched) done(ctx context.Context, site wire.Site) (bool, error) {
-	if site.NewURLs > 0 && site.State == wire.SiteActive {
-		return false, nil
-	}
-	for _, where := range []string{"(" + wire.DueCrawl + ") OR " + wire.InFlight, wire.InFlight} {
-		rows, err := pages.Rows(ctx, w.daemon, w.site, where, "", 1)
-		if err != nil || len(rows) > 0 {
-			return false, err
-		}
-	}
-	if site.State != wire.SiteActive {
-		return true, fmt.Errorf("the crawler has suspended the site: %v", site.ErrorMask.Names())
-	}
-	return true, nil
+	return nil
 }
 
 // committed is a commit and its number of pages.

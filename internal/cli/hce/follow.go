@@ -11,34 +11,28 @@ import (
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/follow"
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/wire"
 )
 
 const (
-	pollEvery   = time.Second // between two looks at the site, at most
-	firstPoll   = 100 * time.Millisecond
+	pollEvery   = time.Second      // between two looks at a site
 	sampleEvery = 5 * time.Second  // between two looks at errors and hosts
 	lineEvery   = 5 * time.Second  // between two lines without a terminal
 	rateTime    = 30 * time.Second // over which the rate is measured
-	stallLimit  = 15 * time.Minute // without any change
-	beginLimit  = 2 * time.Minute  // without any change before the first page
-	quietTime   = 5 * time.Second  // without any change: look for the reason
 	sampled     = 50               // pages of a look at the hosts
 	mostErrors  = 2000             // rows whose causes are counted
 )
 
 // progress is what hce crawl shows.
 type progress struct {
-	at       time.Time
-	Site     wire.Site
-	Done     int64 // URLs that were fetched or failed
+	follow.Look
 	Rate     float64
 	Causes   map[string]int64
 	SlowHost string
 	SlowTime time.Duration // mean time of a page of SlowHost
-	Why      string        // URLs wait although nothing happens: the last failure
 }
 
 // queue is the number of URLs that wait.
@@ -79,114 +73,69 @@ func (p progress) left() time.Duration {
 	return left.Round(time.Second)
 }
 
-// follower watches one site until it is done.
+// follower shows the progress of one site.
 type follower struct {
 	c       *crawl
-	ask     client.Service
 	now     progress
 	history []progress // of rateTime
 	hosts   hostTimes
 	sampled time.Time
-	changed time.Time
 	counted int64 // errors of the site when their causes were counted
 }
 
-// follow shows the progress until the site has no work left. It returns ctx.Err() when ctx is done.
+// follow shows the progress until the site has no work left. It returns context.Canceled when ctx is done.
 func (c *crawl) follow() error {
-	f := &follower{c: c, ask: c.service, hosts: hostTimes{}, changed: time.Now()}
-	var ended <-chan struct{}
-	if c.daemon != nil {
-		ended = c.daemon.Ended()
-	}
 	width := 0
 	if file, ok := c.talk.(*os.File); ok {
 		width = livescreen.Width(file)
 	}
 	show := &lines{c: c, width: width}
 	defer show.end()
-	for {
-		done, err := f.look()
-		if err != nil {
+	f := &follower{c: c, hosts: hostTimes{}}
+	run := follow.Follower{Service: c.service, Site: c.site.ID, Roots: len(c.site.URLs), Daemon: c.daemon, Show: func(look follow.Look, done bool) error {
+		f.add(look)
+		var part *client.Incomplete // the follower has noted it
+		if err := f.sample(); err != nil && !errors.As(err, &part) {
 			return err
 		}
 		show.show(f.now, done)
-		if done {
-			return nil
-		}
-		select {
-		case <-c.ctx.Done():
-			return context.Canceled
-		case <-ended:
-			return errors.New("dc-daemon has ended in the middle of the crawl; see " + c.node.LogDir() + "/dc-daemon.log. The same command continues")
-		case <-time.After(min(max(time.Since(c.began)/10, firstPoll), pollEvery)): // a small site ends at once
-		}
-	}
-}
-
-// look reads the counters. done means that the site has no work left.
-func (f *follower) look() (done bool, err error) {
-	site, found, err := f.c.status(f.c.site.ID, "urls", "filters", "properties")
-	var part *client.Incomplete
+		return nil
+	}}
+	err := run.Run(c.ctx)
 	switch {
-	case errors.As(err, &part): // its hosts rest until the node is back
-		return false, f.without(part)
-	case err != nil:
-		return false, f.orCanceled(err)
-	case !found:
-		return false, command.Refuse("site %s was deleted during its crawl", f.c.site.ID)
-	}
-	f.add(site, time.Now())
-	if err = f.sample(); err == nil {
-		done, err = f.done(site)
-	}
-	if errors.As(err, &part) {
-		return false, f.without(part)
-	}
-	return done, f.orCanceled(err)
-}
-
-// without notes that nodes of a cluster are away.
-func (f *follower) without(part *client.Incomplete) error {
-	f.now.at, f.now.Why = time.Now(), strings.Join(part.Missing, "; ")
-	f.sampled = time.Time{} // forgets the reason when the node is back
-	return f.stalled()
-}
-
-func (f *follower) orCanceled(err error) error {
-	if err != nil && f.c.ctx.Err() != nil {
+	case c.ctx.Err() != nil:
 		return context.Canceled
+	case errors.Is(err, follow.ErrEnded):
+		return fmt.Errorf("%w; see %s/dc-daemon.log. The same command continues", err, c.node.LogDir())
+	case errors.Is(err, follow.ErrDeleted):
+		return command.Refusal{Err: err}
+	}
+	if stalled, is := errors.AsType[*follow.Stalled](err); is {
+		return fmt.Errorf("%w. Look at them with: hce url ls %s --status new. The same command continues", stalled, c.site.ID)
 	}
 	return err
 }
 
-// add takes new counters.
-func (f *follower) add(site wire.Site, at time.Time) {
-	if site.CollectedURLs != f.now.Site.CollectedURLs || site.NewURLs != f.now.Site.NewURLs || site.Contents != f.now.Site.Contents || site.Errors != f.now.Site.Errors {
-		f.changed = at
-	}
-	f.now.at, f.now.Site = at, site
-	f.now.Done = max(0, site.CollectedURLs+int64(len(f.c.site.URLs))-site.NewURLs-site.CrawlingURLs)
+// add takes what a look has found.
+func (f *follower) add(look follow.Look) {
+	f.now.Look = look
 	f.history = append(f.history, f.now)
-	for len(f.history) > 2 && at.Sub(f.history[0].at) > rateTime {
+	for len(f.history) > 2 && look.At.Sub(f.history[0].At) > rateTime {
 		f.history = f.history[1:]
 	}
 	first := f.history[0]
-	if passed := at.Sub(first.at).Seconds(); passed > 0 {
-		f.now.Rate = max(0, float64(f.now.Done-first.Done)/passed)
+	if passed := look.At.Sub(first.At).Seconds(); passed > 0 {
+		f.now.Rate = max(0, float64(look.Done-first.Done)/passed)
 	}
 }
 
 // sample looks at some pages, to find the slowest host, and at the causes of errors.
 func (f *follower) sample() error {
-	if f.now.at.Sub(f.sampled) < sampleEvery {
+	if f.now.At.Sub(f.sampled) < sampleEvery {
 		return nil
 	}
-	f.sampled = f.now.at
-	f.now.Why = ""
-	if f.now.at.Sub(f.changed) >= quietTime && f.c.daemon != nil {
-		f.now.Why = f.c.daemon.Reason(f.c.ctx, f.c.site.ID)
-	}
-	rows, err := pages.RowsOf(f.c.ctx, f.ask, []pages.Query{pages.Sample(f.c.site.ID, f.now.Site.AVGSpeedCounter, sampled)})
+	f.sampled = f.now.At
+	rows, err := pages.RowsOf(f.c.ctx, f.c.service, []pages.Query{pages.Sample(f.c.site.ID, f.now.Site.AVGSpeedCounter, sampled)})
 	if err != nil {
 		return err
 	}
@@ -198,7 +147,7 @@ func (f *follower) sample() error {
 		return nil
 	}
 	f.counted = f.now.Site.Errors
-	failed, err := pages.Rows(f.c.ctx, f.ask, f.c.site.ID, "`ErrorMask`<>0", "", mostErrors)
+	failed, err := pages.Rows(f.c.ctx, f.c.service, f.c.site.ID, "`ErrorMask`<>0", "", mostErrors)
 	if err != nil {
 		return err
 	}
@@ -248,47 +197,6 @@ func causes(rows []wire.URL) map[string]int64 {
 	return all
 }
 
-// done reports whether the site has no work left: no URL is new or in a batch, or waits to be
-// processed. A site that a limit has suspended gets no new work.
-func (f *follower) done(site wire.Site) (bool, error) {
-	conditions := []string{wire.InFlight}
-	if site.State == wire.SiteActive {
-		if site.NewURLs > 0 {
-			return false, f.stalled()
-		}
-		// In the order in which rows move on: a row that a selection takes between two looks is
-		// seen by the second one.
-		conditions = []string{"(" + wire.DueCrawl + ") OR " + wire.InFlight, wire.InFlight + " OR (" + wire.DueProcess + ")"}
-	}
-	for _, where := range conditions {
-		rows, err := pages.Rows(f.c.ctx, f.ask, site.ID, where, "", 1)
-		if err != nil {
-			return false, err
-		}
-		if len(rows) > 0 {
-			return false, f.stalled()
-		}
-	}
-	return true, nil
-}
-
-// stalled is an error if nothing has changed for long.
-func (f *follower) stalled() error {
-	limit := stallLimit
-	if f.now.Done == 0 {
-		limit = beginLimit
-	}
-	if f.now.at.Sub(f.changed) < limit {
-		return nil
-	}
-	why := f.now.Why
-	if why == "" {
-		why = "the host may be down, or put requests off (robots.txt)"
-	}
-	return fmt.Errorf("nothing has changed for %s, and %s: %s. Look at them with: hce url ls %s --status new. The same command continues",
-		limit, count(f.now.queue(), "URL waits", "URLs wait"), why, f.c.site.ID)
-}
-
 // lines shows the progress: one line that is rewritten on a terminal, else plain lines.
 type lines struct {
 	c     *crawl
@@ -303,9 +211,9 @@ func (l *lines) show(p progress, done bool) {
 	case l.width > 0:
 		fmt.Fprintf(l.c.talk, "\r%s\x1b[K", cut(clean(p.line()), l.width-1))
 		l.open = true
-	case done || l.last.IsZero() || p.at.Sub(l.last) >= lineEvery:
+	case done || l.last.IsZero() || p.At.Sub(l.last) >= lineEvery:
 		fmt.Fprintln(l.c.talk, clean(p.line()))
-		l.last = p.at
+		l.last = p.At
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/export"
+	"hce/dc/internal/cli/follow"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/cli/strict"
 	"hce/dc/internal/wire"
@@ -122,10 +123,11 @@ func TestDifferences(t *testing.T) {
 // Progress over a minute of counters, as an owner of the clock sees it.
 func TestProgress(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	f := &follower{c: &crawl{site: wire.Site{URLs: make([]wire.SiteURL, 1)}}, hosts: hostTimes{}}
+	f := &follower{hosts: hostTimes{}}
 	for i := range 61 {
 		n := int64(i)
-		f.add(wire.Site{Contents: 2 * n, Errors: n, NewURLs: 240, CrawlingURLs: 5, CollectedURLs: 3*n + 244}, start.Add(time.Duration(i)*time.Second))
+		site := wire.Site{Contents: 2 * n, Errors: n, NewURLs: 240}
+		f.add(follow.Look{Site: site, Done: 3 * n, At: start.Add(time.Duration(i) * time.Second)})
 	}
 	for _, row := range []wire.URL{
 		{URL: "https://fast.example/", CrawlingTime: 10}, {URL: "https://slow.example/", CrawlingTime: 900}, {URL: "https://slow.example/b", CrawlingTime: 700}, {URL: "https://fast.example/b", CrawlingTime: 1500},
@@ -138,19 +140,7 @@ func TestProgress(t *testing.T) {
 	if got := f.now.line(); got != strings.Replace(want, "1m20s", "1m0s", 1) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if err := f.stalled(); err != nil {
-		t.Error(err)
-	}
-	f.now.at = f.now.at.Add(stallLimit)
-	f.now.Why = "robots.txt unreachable"
-	if err := f.stalled(); err == nil || !strings.Contains(err.Error(), "for 15m0s, and 240 URLs wait: robots.txt unreachable. Look") || exitOf(err) != command.ExitFailed {
-		t.Error(err)
-	}
-	f.now = progress{at: f.changed.Add(beginLimit), Site: wire.Site{NewURLs: 1}} // no page yet
-	if err := f.stalled(); err == nil || !strings.Contains(err.Error(), "for 2m0s, and 1 URL waits: the host may be down") {
-		t.Error(err)
-	}
-	if got := (progress{Site: wire.Site{NewURLs: 1}, Rate: 1, Why: "disk full"}).line(); !strings.HasSuffix(got, ", 1.0/s, waiting because: disk full") {
+	if got := (progress{Look: follow.Look{Site: wire.Site{NewURLs: 1}, Why: "disk full"}, Rate: 1}).line(); !strings.HasSuffix(got, ", 1.0/s, waiting because: disk full") {
 		t.Error(got)
 	}
 }

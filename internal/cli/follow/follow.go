@@ -1,0 +1,190 @@
+// Package follow waits for the end of a site's crawl, for hce crawl and for the archive.
+//
+//	f := follow.Follower{Service: daemon, Site: id, Roots: 1, Daemon: daemon}
+//	err := f.Run(ctx)
+//
+// A crawl has ended when no URL of the site is new, in a batch or waits to be processed. A crawl in which
+// nothing changes for long is an error, Stalled, which says why as far as the programs know.
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/node"
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/wire"
+)
+
+const (
+	pollEvery   = time.Second // between two looks at the site, at most
+	firstPoll   = 100 * time.Millisecond
+	reasonEvery = 5 * time.Second  // between two looks for the reason
+	quietTime   = 5 * time.Second  // without any change: look for the reason
+	stallLimit  = 15 * time.Minute // without any change
+	beginLimit  = 2 * time.Minute  // without any change before the first page
+)
+
+// Errors of Run.
+var (
+	ErrDeleted = errors.New("was deleted during its crawl")
+	ErrEnded   = errors.New("dc-daemon has ended in the middle of the crawl")
+)
+
+// Stalled means that nothing has changed for long.
+type Stalled struct {
+	Limit   time.Duration
+	Waiting int64 // URLs
+	Why     string
+}
+
+func (e *Stalled) Error() string {
+	waiting := "1 URL waits"
+	if e.Waiting != 1 {
+		waiting = fmt.Sprintf("%d URLs wait", e.Waiting)
+	}
+	return fmt.Sprintf("nothing has changed for %s, and %s: %s", e.Limit, waiting, e.Why)
+}
+
+// Look is what one look at the site has found.
+type Look struct {
+	At      time.Time
+	Site    wire.Site // without URLs, filters and properties
+	Done    int64     // URLs that were fetched or failed
+	Why     string    // URLs wait although nothing happens: the last failure
+	Changed time.Time // when a counter has changed
+}
+
+// Follower follows one crawl. One goroutine uses it.
+type Follower struct {
+	Service     client.Service
+	Site        string
+	Roots       int          // number of root URLs
+	Daemon      *node.Daemon // that crawls; nil if it runs elsewhere
+	Unprocessed bool         // pages are stored and not processed
+	// Show, if not nil, is called after each look. An error ends Run.
+	Show func(look Look, done bool) error
+
+	now     Look
+	sampled time.Time
+}
+
+// Run returns when the site has no work left. It returns the cause of ctx when ctx is done.
+func (f *Follower) Run(ctx context.Context) error {
+	began := time.Now()
+	f.now.Changed = began
+	var ended <-chan struct{}
+	if f.Daemon != nil {
+		ended = f.Daemon.Ended()
+	}
+	for {
+		done, err := f.look(ctx)
+		if err == nil && f.Show != nil {
+			err = f.Show(f.now, done)
+		}
+		if err != nil && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil || done {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ended:
+			return ErrEnded
+		case <-time.After(min(max(time.Since(began)/10, firstPoll), pollEvery)): // a small site ends at once
+		}
+	}
+}
+
+// look reads the counters. done means that the site has no work left.
+func (f *Follower) look(ctx context.Context) (done bool, err error) {
+	var site wire.Site
+	request := map[string]any{"id": f.Site, "deleteTaskId": nil, "excludeList": []string{"urls", "filters", "properties"}}
+	err = f.Service.Ask(ctx, wire.SiteStatus, request, &site)
+	if err == nil && site.State == wire.SiteNotFound {
+		return false, fmt.Errorf("site %s %w", f.Site, ErrDeleted)
+	}
+	if err == nil {
+		f.add(site, time.Now())
+		f.findReason(ctx)
+		done, err = f.isDone(ctx)
+	}
+	var part *client.Incomplete
+	if errors.As(err, &part) { // its hosts rest until the node is back
+		f.now.At, f.now.Why = time.Now(), strings.Join(part.Missing, "; ")
+		f.sampled = time.Time{} // forgets the reason when the node is back
+		return false, f.checkStall()
+	}
+	return done, err
+}
+
+// add takes new counters.
+func (f *Follower) add(site wire.Site, at time.Time) {
+	last := f.now.Site
+	if site.CollectedURLs != last.CollectedURLs || site.NewURLs != last.NewURLs || site.Contents != last.Contents || site.Errors != last.Errors ||
+		f.Unprocessed && site.CrawlingURLs != last.CrawlingURLs {
+		f.now.Changed = at
+	}
+	f.now.At, f.now.Site = at, site
+	f.now.Done = max(0, site.CollectedURLs+int64(f.Roots)-site.NewURLs-site.CrawlingURLs)
+}
+
+// findReason looks now and then why nothing happens.
+func (f *Follower) findReason(ctx context.Context) {
+	if f.now.At.Sub(f.sampled) < reasonEvery {
+		return
+	}
+	f.sampled, f.now.Why = f.now.At, ""
+	if f.now.At.Sub(f.now.Changed) >= quietTime && f.Daemon != nil {
+		f.now.Why = f.Daemon.Reason(ctx, f.Site)
+	}
+}
+
+// isDone reports whether the site has no work left: no URL is new or in a batch, or waits to be
+// processed. A site that a limit has suspended gets no new work.
+func (f *Follower) isDone(ctx context.Context) (bool, error) {
+	conditions := []string{wire.InFlight}
+	if f.now.Site.State == wire.SiteActive {
+		if f.now.Site.NewURLs > 0 {
+			return false, f.checkStall()
+		}
+		// In the order in which rows move on: a row that a selection takes between two looks is
+		// seen by the second one.
+		conditions = []string{"(" + wire.DueCrawl + ") OR " + wire.InFlight, wire.InFlight}
+		if !f.Unprocessed {
+			conditions[1] += " OR (" + wire.DueProcess + ")"
+		}
+	}
+	for _, where := range conditions {
+		rows, err := pages.Rows(ctx, f.Service, f.Site, where, "", 1)
+		if err != nil {
+			return false, err
+		}
+		if len(rows) > 0 {
+			return false, f.checkStall()
+		}
+	}
+	return true, nil
+}
+
+// checkStall is an error if nothing has changed for long.
+func (f *Follower) checkStall() error {
+	limit := stallLimit
+	if f.now.Done == 0 {
+		limit = beginLimit
+	}
+	if f.now.At.Sub(f.now.Changed) < limit {
+		return nil
+	}
+	why := f.now.Why
+	if why == "" {
+		why = "the host may be down, or put requests off (robots.txt)"
+	}
+	return &Stalled{limit, f.now.Site.NewURLs, why}
+}

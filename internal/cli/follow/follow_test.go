@@ -1,0 +1,91 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/wire"
+)
+
+// Nothing changes: the follower waits for its limits, and says why.
+func TestStall(t *testing.T) {
+	f := Follower{Roots: 1}
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	f.add(wire.Site{CollectedURLs: 300, NewURLs: 240, CrawlingURLs: 5}, start)
+	if f.now.Done != 56 || f.checkStall() != nil {
+		t.Errorf("%+v, %v", f.now, f.checkStall())
+	}
+	f.add(wire.Site{CollectedURLs: 300, NewURLs: 240, CrawlingURLs: 5}, start.Add(stallLimit))
+	f.now.Why = "robots.txt unreachable"
+	if err := f.checkStall(); err == nil || err.Error() != "nothing has changed for 15m0s, and 240 URLs wait: robots.txt unreachable" {
+		t.Error(err)
+	}
+	f.now = Look{At: start.Add(beginLimit), Changed: start, Site: wire.Site{NewURLs: 1}} // no page yet
+	if err := f.checkStall(); err == nil || !strings.Contains(err.Error(), "for 2m0s, and 1 URL waits: the host may be down") {
+		t.Error(err)
+	}
+}
+
+// script answers SITE_STATUS and URL_FETCH.
+type script struct {
+	client.Service
+	sites []wire.Site
+	busy  []string // conditions for which a row is found
+	cause error
+}
+
+func (s *script) Ask(_ context.Context, op wire.Op, request, answer any) error {
+	if s.cause != nil {
+		return s.cause
+	}
+	if op == wire.SiteStatus {
+		*answer.(*wire.Site) = s.sites[0]
+		s.sites = s.sites[min(1, len(s.sites)-1):]
+		return nil
+	}
+	where := request.([]any)[0].(map[string]any)["urlsCriterions"].(map[string]any)["WHERE"].(string)
+	for _, condition := range s.busy {
+		if strings.Contains(where, condition) {
+			*answer.(*[]wire.URL) = make([]wire.URL, 1)
+		}
+	}
+	return nil
+}
+
+func TestRun(t *testing.T) {
+	active := wire.Site{State: wire.SiteActive}
+	fault := errors.New("fault")
+	for name, tt := range map[string]struct {
+		script      *script
+		unprocessed bool
+		looks       int // after which Show ends Run
+		want        error
+	}{
+		"no work left":                {&script{sites: []wire.Site{active}}, false, 9, nil},
+		"new URLs":                    {&script{sites: []wire.Site{{State: wire.SiteActive, NewURLs: 1}, active}}, false, 9, nil},
+		"a page waits":                {&script{sites: []wire.Site{active}, busy: []string{wire.DueProcess}}, false, 2, fault},
+		"a page is never processed":   {&script{sites: []wire.Site{active}, busy: []string{wire.DueProcess}}, true, 9, nil},
+		"suspended, batches run":      {&script{sites: []wire.Site{{State: wire.SiteSuspended, NewURLs: 7}}, busy: []string{wire.InFlight}}, false, 2, fault},
+		"suspended, no batch runs":    {&script{sites: []wire.Site{{State: wire.SiteSuspended, NewURLs: 7}}}, false, 9, nil},
+		"deleted":                     {&script{sites: []wire.Site{{State: wire.SiteNotFound}}}, false, 9, ErrDeleted},
+		"no connection":               {&script{cause: fault}, false, 9, fault},
+		"a node of a cluster is away": {&script{cause: &client.Incomplete{Missing: []string{"node b"}}}, false, 1, fault},
+	} {
+		t.Run(name, func(t *testing.T) {
+			looks := 0
+			f := Follower{Service: tt.script, Site: "s", Unprocessed: tt.unprocessed, Show: func(look Look, done bool) error {
+				if looks++; looks == tt.looks {
+					return fault
+				}
+				return nil
+			}}
+			if err := f.Run(t.Context()); !errors.Is(err, tt.want) {
+				t.Errorf("%v, want %v", err, tt.want)
+			}
+		})
+	}
+}
