@@ -21,6 +21,7 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/process"
 	"hce/dc/internal/process/template"
+	"hce/dc/internal/wire"
 )
 
 // trial is the options that go with --try-template.
@@ -120,8 +121,8 @@ func request(ctx context.Context, job *process.Trial, url string, most int64, ne
 	default:
 		return fmt.Errorf("%w; if a browser can show the page, save it to a file and give its URL as --url", err)
 	}
-	if response.Code != 200 {
-		return fmt.Errorf("fetch %q: the server answered with code %d; only pages with code 200 are processed", url, response.Code)
+	if !wire.IsPageCode(int64(response.Code)) {
+		return fmt.Errorf("fetch %q: the server answered with code %d; expected a page: 200 to 203 or 300", url, response.Code)
 	}
 	job.URL, job.Base = cmp.Or(job.URL, url), response.FinalURL
 	job.Page, job.Type = response.Body, cmp.Or(response.Header.Get("Content-Type"), job.Type)

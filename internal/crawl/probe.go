@@ -107,7 +107,7 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 	if away, ok := errors.AsType[otherNode](err); ok && how != nil {
 		return c.resolvedTo(l, away.target)
 	}
-	if err != nil || answer.Code != http.StatusOK {
+	if err != nil || !wire.IsPageCode(int64(answer.Code)) {
 		return l, "", how == nil, nil
 	}
 	if kind = set.typeMap.Map(content.Normal(declaredType(answer.Header))); kind != "" {

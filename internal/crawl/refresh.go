@@ -58,14 +58,19 @@ func (v *visit) follow(ctx context.Context, r fetch.Request) (*fetch.Response, e
 	}
 }
 
-// refresh returns the absolute target of a page's meta refresh, or "" if the page has
-// none or reloads itself.
+// longestRefresh is the longest delay of a meta refresh that is a redirect, in seconds. After a longer one
+// the page was read: it is a page with a link.
+const longestRefresh = 5
+
+// refresh returns the absolute target of a page's meta refresh, or "" if the page has none,
+// reloads itself, or has a content of its own: the refresh comes after more than longestRefresh
+// seconds, or only without scripts.
 func (v *visit) refresh(response *fetch.Response) string {
 	if !content.IsHTML(content.Sniff(declaredType(response.Header), response.Body)) || response.Code >= http.StatusBadRequest || !mentionsRefresh(response.Body) {
 		return ""
 	}
 	page := links.HTML(response.Body, 1)
-	if page.Refresh == "" {
+	if page.Refresh == "" || page.RefreshDelay > longestRefresh || page.RefreshInert && links.HasText(response.Body) {
 		return ""
 	}
 	base := response.FinalURL

@@ -31,6 +31,18 @@ func TestMetaRefresh(t *testing.T) {
 			refresh("/closed")
 		case "/based":
 			page(w, `<base href="/dir/"><meta http-equiv=refresh content="1;url='page'">`)
+		case "/news":
+			page(w, `<noscript><meta http-equiv=refresh content="0;url=/two"></noscript><p>The boats could leave the port again.`)
+		case "/shell":
+			page(w, `<title>The boats could leave again</title><noscript><meta http-equiv=refresh content="0;url=/two">Please switch on scripts to read this.</noscript><script>load("the boats and the port")</script><p>Redirecting…`)
+		case "/both":
+			page(w, `<noscript><meta http-equiv=refresh content="0;url=/no"></noscript><meta http-equiv=refresh content="0;url=/two"><p>The boats could leave the port again.`)
+		case "/template":
+			page(w, `<template><meta http-equiv=refresh content="0;url=/two"></template><p>The boats could leave the port again.`)
+		case "/five":
+			page(w, `<meta http-equiv=refresh content="5.9;url=/two">`)
+		case "/six":
+			page(w, `<meta http-equiv=refresh content="6;url=/two">`)
 		case "/missing":
 			w.Header().Set("Content-Type", "text/html")
 			w.WriteHeader(http.StatusNotFound)
@@ -58,6 +70,12 @@ func TestMetaRefresh(t *testing.T) {
 		{"/loop1", "5", 0, "/loop2", 2},
 		{"/out", "1", wire.ErrFiltersBreak, "", 1},
 		{"/based", "1", 0, "/dir/page", 2},
+		{"/news", "1", 0, "/news", 1},
+		{"/shell", "1", 0, "/two", 2},
+		{"/both", "1", 0, "/two", 2},
+		{"/template", "1", 0, "/template", 1},
+		{"/five", "1", 0, "/two", 2},
+		{"/six", "1", 0, "/six", 1},
 		{"/missing", "1", wire.ErrHTTP, "", 1},
 		{"/text", "1", 0, "/text", 1},
 	}

@@ -234,7 +234,7 @@ func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *wire.Sit
 			switch {
 			case failed != nil:
 				err = failed
-			case answer.Code != 200:
+			case !wire.IsPageCode(int64(answer.Code)):
 				err = fmt.Errorf("%s answered with code %d", source, answer.Code)
 			default:
 				err = set.schema.Load(answer.Body)

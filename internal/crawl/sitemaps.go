@@ -7,7 +7,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"net/http"
 	"time"
 
 	"hce/dc/internal/crawl/fetch"
@@ -88,7 +87,7 @@ func (v *visit) findSitemap(ctx context.Context, target string) {
 		response = fault.Partial // its beginning is enough
 		response.Code = fault.Code
 	}
-	if response.Code != http.StatusOK {
+	if !wire.IsPageCode(int64(response.Code)) {
 		return
 	}
 	_, err = sitemap.Parse(response.Body, sitemap.Options{MaxEntries: 1, MaxBytes: robotscache.MaxBytes, ContentType: declaredType(response.Header)})

@@ -266,7 +266,7 @@ func (e *Explanation) judge(it *item) (ends bool) {
 	add(s.MaxErrors > 0 && s.Errors > s.MaxErrors, "the site has more errors (%d) than maxErrors (%d)", s.Errors, s.MaxErrors)
 	add(s.MaxResources > 0 && s.Resources > s.MaxResources, "the site has more resources (%d) than maxResources (%d)", s.Resources, s.MaxResources)
 	add(e.Processor == noProcessor, "PROCESSOR_NAME NONE: the row becomes Processed without a content")
-	add(row.HTTPCode != 200, "the code of the page is %d: the row becomes Processed without a content", row.HTTPCode)
+	add(!wire.IsPageCode(row.HTTPCode), "the code of the page is %d: the row becomes Processed without a content", row.HTTPCode)
 	add(row.Type != wire.TypeFetched && !set.allows(row.ContentType), "PROCESS_CTYPES does not have the type %q: the row stays Crawled, with an error", row.ContentType)
 	for _, f := range e.Filters {
 		add(!f.Accepted, "the filters of stage %d refuse its %s: the row stays Crawled, with an error", f.Stage, f.On)

@@ -23,7 +23,7 @@ import (
 func (j *Job) extract(ctx context.Context, it *item, watch watch, log *slog.Logger) error {
 	start := j.Now()
 	var x scraper.Output
-	if it.row.HTTPCode == 200 || it.live != nil {
+	if wire.IsPageCode(it.row.HTTPCode) || it.live != nil {
 		if j.useStored(ctx, it, log) {
 			return nil
 		}

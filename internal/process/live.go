@@ -29,7 +29,7 @@ func newLive(batch *wire.Batch, item *wire.BatchItem) *live {
 }
 
 // processable reports whether an item can be processed: the batch fetched its page with
-// code 200, or did not fetch it and no error is known.
+// the code of a page, or did not fetch it and no error is known.
 func (l *live) processable(item *wire.BatchItem) bool {
 	u := &item.URL
 	if strings.EqualFold(strings.TrimSpace(item.Properties["PROCESSOR_NAME"]), noProcessor) {
@@ -38,7 +38,7 @@ func (l *live) processable(item *wire.BatchItem) bool {
 	if !l.fetched {
 		return u.ErrorMask == 0
 	}
-	return u.Status == wire.StatusCrawled && u.State != wire.URLError && u.HTTPCode == 200
+	return u.Status == wire.StatusCrawled && u.State != wire.URLError && wire.IsPageCode(u.HTTPCode)
 }
 
 // put returns urlPutObj: the first text of the output format, or the default result

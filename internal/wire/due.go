@@ -6,11 +6,20 @@ package wire
 // of all types processed or marked.
 const (
 	DueCrawl   = "`Status`=1 AND `State`=0"
-	DueProcess = "`Status`=4 AND `State`=0 AND `Type`<>6 AND `Crawled`>0 AND `Size`>0 AND `ErrorMask` & 4198399 = 0 AND `HTTPCode`=200 AND (`ContentType` IN ('text/html','application/xhtml+xml','text/json') OR IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`='%SITE_ID%' AND `Name`='PROCESS_CTYPES' LIMIT 1), '*') <> 'text/html')"
+	DueProcess = "`Status`=4 AND `State`=0 AND `Type`<>6 AND `Crawled`>0 AND `Size`>0 AND `ErrorMask` & 4198399 = 0 AND " + PageCodes + " AND (`ContentType` IN ('text/html','application/xhtml+xml','text/json') OR IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`='%SITE_ID%' AND `Name`='PROCESS_CTYPES' LIMIT 1), '*') <> 'text/html')"
 	// ProcessingDelayOver adds to DueProcess that processingDelay has passed since the row changed
 	// last, which is its crawl. Dates have whole seconds, so it waits up to a second too long, and
 	// never too short. A row without a date, or with one in the future, does not wait.
 	ProcessingDelayOver = "(`ProcessingDelay`=0 OR IFNULL(TIMESTAMPDIFF(SECOND,`TcDate`,NOW()),-1)<0 OR TIMESTAMPDIFF(SECOND,`TcDate`,NOW())*1000-1000>=`ProcessingDelay`)"
+	// PageCodes are the answers whose body is a page, as IsPageCode has them.
+	PageCodes = "`HTTPCode` BETWEEN 200 AND 300 AND `HTTPCode` NOT IN (204,205,206)"
 	// InFlight are rows that a running batch holds.
 	InFlight = "`Status` IN (2,3,5,6,8)"
 )
+
+// IsPageCode reports whether the body of an answer with this HTTP code is the page: 200, and what
+// servers and proxies send with a whole page instead, such as 203. Codes of 2xx that RFC 9110 does
+// not know count as 200 (RFC 9110 15). 204 and 205 have no body, 206 has a part of it.
+func IsPageCode(code int64) bool {
+	return code >= 200 && code <= 300 && (code < 204 || code > 206)
+}

@@ -117,7 +117,7 @@ func (m *Manager) archive(ctx context.Context, service client.Service, site stri
 	}
 	defer func() { err = errors.Join(err, filters.Close()) }()
 	staged := 0
-	reader := pages.Reader{Service: service, Site: site, Where: export.AsReceived + " AND `HTTPCode`=200", Needs: pages.Raw}
+	reader := pages.Reader{Service: service, Site: site, Where: export.AsReceived + " AND " + wire.PageCodes, Needs: pages.Raw}
 	err = reader.Read(ctx, "", func(p *pages.Page) error {
 		added, err := stage(crawl, p)
 		if added {

@@ -78,7 +78,7 @@ var Formats = []Format{
 // Conditions of pages, in the MySQL dialect. A page that is due again, or being fetched, still has the
 // version of its last fetch; so has one that the server calls not modified (304).
 const (
-	well       = "(`HTTPCode` BETWEEN 200 AND 299 OR `HTTPCode`=304)"
+	well       = "(" + wire.PageCodes + " OR `HTTPCode`=304)"
 	Fetched    = "`State`=0 AND `Crawled`>0 AND " + well + " AND " + wire.PageWhere
 	processed  = "`State`=0 AND `Processed`>0 AND " + wire.PageWhere
 	AsReceived = "`State`<>1 AND `Crawled`>0 AND " + well + " AND (`ErrorMask` & 4198399) = 0" // docs/errors.md: the bits of a failed fetch

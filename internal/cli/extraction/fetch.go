@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/crawl/politeclient"
+	"hce/dc/internal/wire"
 )
 
 // Fetcher returns a function for Job.Fetch. It keeps what the crawler keeps: the egress guard with the networks that are
@@ -29,7 +30,7 @@ func Fetcher(gates string, networks []netip.Prefix) (get func(context.Context, s
 		if err != nil {
 			return nil, "", "", err
 		}
-		if answer.Code != http.StatusOK {
+		if !wire.IsPageCode(int64(answer.Code)) {
 			return nil, "", "", fmt.Errorf("the server answers %d %s", answer.Code, http.StatusText(answer.Code))
 		}
 		return answer.Body, answer.Header.Get("Content-Type"), answer.FinalURL, nil

@@ -101,7 +101,7 @@ func (e *exporter) fetched(url string, p *pages.Page) (folder.Record, error) {
 	out := folder.Page{ID: e.last, Meta: folder.Meta{URL: url, Code: int(p.HTTPCode), Streamed: streamed(p), Millis: p.CrawlingTime}}
 	if len(p.Raw) > 0 {
 		e.done.Pages++
-		if out.Code/100 != 2 {
+		if !wire.IsPageCode(int64(out.Code)) {
 			out.Code = 200 // a later fetch had that code, and brought no body
 		}
 		out.Data = append(head(out.Code, p.Headers), p.Raw...)

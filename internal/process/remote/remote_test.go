@@ -158,7 +158,7 @@ func TestAnswersAreKept(t *testing.T) {
 		if len(answers) != 1 || answers[0].Text != "[1]" || len(faults) != 3 {
 			t.Fatalf("answers %v, faults %v", answers, faults)
 		}
-		for i, want := range []string{"status 404; expected 200", "connection refused", "is empty"} {
+		for i, want := range []string{"status 404; expected a page", "connection refused", "is empty"} {
 			if !strings.Contains(faults[i].Error(), want) {
 				t.Errorf("fault %v, want %q", faults[i], want)
 			}

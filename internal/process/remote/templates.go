@@ -17,6 +17,7 @@ import (
 
 	"hce/dc/internal/files"
 	"hce/dc/internal/process/template"
+	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"
 )
 
@@ -153,8 +154,8 @@ func (b *Batch) read(ctx context.Context, p *Page, s *template.Source) (string, 
 		switch {
 		case err != nil:
 			return "", err
-		case a.Code != codeOK:
-			return "", fmt.Errorf("the answer of %s has status %d; expected 200", a.URL, a.Code)
+		case !wire.IsPageCode(int64(a.Code)):
+			return "", fmt.Errorf("the answer of %s has status %d; expected a page: 200 to 203 or 300", a.URL, a.Code)
 		case len(strings.TrimSpace(string(a.Body))) == 0:
 			return "", fmt.Errorf("the answer of %s is empty", a.URL)
 		}

@@ -43,7 +43,6 @@ const (
 
 // Codes of answers.
 const (
-	codeOK          = 200
 	codeError       = 400 // the first one
 	codeNoMethod    = 405
 	codeUnknownVerb = 501

@@ -17,7 +17,7 @@ const failed = 4198399
 // usable reports whether a row has a version to index: the last answer was good, an HTML page is
 // processed, and it is no resource.
 func usable(row *wire.URL) bool {
-	good := row.HTTPCode >= 200 && row.HTTPCode <= 299 || row.HTTPCode == 304
+	good := wire.IsPageCode(row.HTTPCode) || row.HTTPCode == 304
 	done := row.Status == wire.StatusCrawled || row.Status == wire.StatusProcessed
 	return good && done && !row.Resource() && row.State != wire.URLDisabled && row.Crawled > 0 && int64(row.ErrorMask)&failed == 0 &&
 		(search.KindOf(row.ContentType) != search.Pages || row.Processed > 0)

@@ -90,6 +90,26 @@ func TestDueProcess(t *testing.T) {
 		"list/application/pdf list/image/png list/text/html none/application/pdf none/image/png none/text/html")
 }
 
+// Answers with a page are processed whatever their code, and the condition and IsPageCode agree.
+func TestDuePageCodes(t *testing.T) {
+	b := newBench(t)
+	b.newSite(`{"id":"s","urls":[]}`)
+	var want []string
+	for _, code := range []int64{199, 200, 201, 202, 203, 204, 205, 206, 207, 226, 299, 300, 301, 304, 404} {
+		b.putIn("s", fmt.Sprint(code), wire.Patch{"Status": int64(4), "Crawled": int64(1), "Size": int64(9), "HTTPCode": code, "ContentType": "text/html"})
+		if wire.IsPageCode(code) {
+			want = append(want, fmt.Sprint(code))
+		}
+	}
+	var got []string
+	for _, u := range b.fetch(fmt.Sprintf(`[{"maxURLs":0,"urlsCriterions":{"WHERE":%q}}]`, wire.DueProcess)) {
+		got = append(got, u.URL)
+	}
+	slices.Sort(got)
+	same(t, "due", strings.Join(got, " "), strings.Join(want, " "))
+	same(t, "page codes", strings.Join(want, " "), "200 201 202 203 207 226 299 300")
+}
+
 // A row is processed no sooner than its processingDelay after its crawl. A kill loses nothing:
 // only the row and the clock decide.
 func TestProcessingDelay(t *testing.T) {
@@ -328,7 +348,7 @@ func TestTakeNextOfManyHosts(t *testing.T) {
 	}
 	b.newURLs("[" + strings.Join(list, ",") + "]")
 	for _, hosts := range []int64{1, 3} {
-		selection, err := wire.ReadURLFetch(json.RawMessage(`[{"maxURLs":500,"paceTime":5000,"sitesCriterions":{"WHERE":"State=1"},
+		selection, err := wire.ReadURLFetch(json.RawMessage(`[{"maxURLs":0,"paceTime":5000,"sitesCriterions":{"WHERE":"State=1"},
 			"urlsCriterions":{"WHERE":"Status=1","LIMIT":"100"},"urlUpdate":{"status":2,"batchId":7}}]`), nil)
 		b.must(err)
 		selection[0].Hosts = func(string) int64 { return hosts }

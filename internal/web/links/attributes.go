@@ -202,14 +202,29 @@ func descriptors(text string) int {
 // the HTML standard (4.2.5.3). It returns "" if the page only reloads itself or the value is
 // invalid.
 func refresh(content string) string {
+	_, url := refreshOf(content)
+	return url
+}
+
+// maxDelay bounds the delay of a meta refresh, in seconds.
+const maxDelay = 999
+
+// refreshOf is refresh with the delay in whole seconds, at most maxDelay.
+func refreshOf(content string) (seconds int, target string) {
 	delay := strings.TrimLeft(content, " \t\r\n\f")
 	rest := strings.TrimLeft(delay, "0123456789.")
 	if rest == delay {
-		return ""
+		return 0, ""
+	}
+	for _, digit := range delay[:len(delay)-len(rest)] {
+		if digit == '.' {
+			break
+		}
+		seconds = min(10*seconds+int(digit-'0'), maxDelay)
 	}
 	trimmed := strings.TrimLeft(rest, " \t\r\n\f")
 	if trimmed != "" && trimmed[0] != ';' && trimmed[0] != ',' && len(trimmed) == len(rest) {
-		return ""
+		return 0, ""
 	}
 	if trimmed != "" && (trimmed[0] == ';' || trimmed[0] == ',') {
 		trimmed = strings.TrimLeft(trimmed[1:], " \t\r\n\f")
@@ -225,5 +240,5 @@ func refresh(content string) string {
 	if url != "" && (url[0] == '"' || url[0] == '\'') {
 		url, _, _ = strings.Cut(url[1:], url[:1])
 	}
-	return url
+	return seconds, url
 }

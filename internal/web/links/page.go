@@ -28,6 +28,13 @@ type Page struct {
 	// Refresh is the URL of the first meta refresh that has one, as written, or "".
 	Refresh string
 
+	// RefreshDelay is the delay of Refresh in whole seconds, at most 999.
+	RefreshDelay int
+
+	// RefreshInert says that Refresh is in a noscript, noframes or template element, which a browser
+	// with scripts does not follow. Any other refresh is preferred.
+	RefreshInert bool
+
 	// Robots is the content of the robots meta elements in lower case, joined by commas.
 	Robots string
 

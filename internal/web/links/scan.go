@@ -44,6 +44,7 @@ type scanner struct {
 	text    []byte // of the XML element textOf, whose text is a URL
 	textOf  string
 	inStyle bool
+	inert   int // open noscript, noframes and template elements
 	sawRoot bool
 	sawBase bool
 
@@ -80,6 +81,9 @@ func (s *scanner) run(text []byte) {
 		case html.EndTagToken:
 			s.endText()
 			s.inStyle = false
+			if s.inert > 0 && inert[string(z.Name())] {
+				s.inert--
+			}
 			if s.form.open {
 				s.endOfForm(string(z.Name()))
 			}
@@ -162,8 +166,9 @@ func (s *scanner) start(z *tokenizer) {
 	case "title":
 		s.inTitle = !s.hasTitle
 		return
-	case "noscript", "noframes":
+	case "noscript", "noframes", "template":
 		z.IgnoreContent()
+		s.inert++
 		return
 	case "style":
 		s.inStyle = true
@@ -360,12 +365,53 @@ func (s *scanner) meta() {
 	if !strings.EqualFold(strings.TrimSpace(s.value("http-equiv")), "refresh") {
 		return
 	}
-	url := clean(refresh(content))
-	if !fetchable(url) {
+	delay, url := refreshOf(content)
+	if url = clean(url); !fetchable(url) {
 		return
 	}
-	s.page.Refresh = cmp.Or(s.page.Refresh, url)
+	if s.page.Refresh == "" || s.page.RefreshInert && s.inert == 0 {
+		s.page.Refresh, s.page.RefreshDelay, s.page.RefreshInert = url, delay, s.inert > 0
+	}
 	s.add(url, "meta", "content", "")
+}
+
+// inert are the elements whose content a browser with scripts does not show.
+var inert = map[string]bool{"noscript": true, "noframes": true, "template": true}
+
+// leastText is the size of a text that makes a page more than a notice such as "Redirecting…".
+const leastText = 20
+
+// HasText reports whether a browser with scripts shows a text of at least 20 bytes on an HTML page, without
+// spaces and punctuation, before scripts change it.
+func HasText(text []byte) bool {
+	z, hidden, size := &tokenizer{page: text}, 0, 0
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return false
+		case html.StartTagToken:
+			if name := string(z.Name()); inert[name] {
+				z.IgnoreContent()
+				hidden++
+			}
+		case html.EndTagToken:
+			if hidden > 0 && inert[string(z.Name())] {
+				hidden--
+			}
+		case html.TextToken:
+			if hidden > 0 || z.element { // scripts, styles and the title too
+				continue
+			}
+			for _, c := range z.Text() {
+				if alphanumeric(c) || c >= 0x80 {
+					size++
+				}
+			}
+			if size >= leastText {
+				return true
+			}
+		}
+	}
 }
 
 // endText adds the URL in the text of an XML element.

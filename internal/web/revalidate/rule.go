@@ -139,7 +139,7 @@ type Answer struct {
 }
 
 // Verdict reports whether the page has changed. Code 304 means unchanged whatever is
-// compared; of other codes only 200 can. If a value to compare is missing, the page counts
+// compared; of other codes only those of pages can. If a value to compare is missing, the page counts
 // as changed.
 func (r Rule) Verdict(row *wire.URL, a Answer) (changed bool) {
 	switch {
@@ -147,7 +147,7 @@ func (r Rule) Verdict(row *wire.URL, a Answer) (changed bool) {
 		return true
 	case a.Code == http.StatusNotModified:
 		return false
-	case a.Code != http.StatusOK:
+	case !wire.IsPageCode(int64(a.Code)):
 		return true
 	}
 	switch r.Compare {
