@@ -75,8 +75,8 @@ var arrows = map[string][]string{
 	},
 	"process/remote":   {"process/linkresolve", "process/template"},
 	"process/document": {"process/article", "process/markup", "process/office", "process/pdf"},
-	"process/office":   {"process/markup"},
-	"process/pdf":      {"process/markup"},
+	"process/office":   {"process/markup", "process/symbolfont"},
+	"process/pdf":      {"process/markup", "process/symbolfont"},
 
 	"process/metadata":  {"process/author", "process/outline", "process/pubdate"},
 	"process/choice":    {"process/metadata", "process/outline"},

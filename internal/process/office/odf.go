@@ -155,6 +155,8 @@ func (o *odf) start(t loosexml.Token) {
 		o.words(" ")
 	case "line-break":
 		o.lineBreak()
+	case "ruby-text":
+		o.words("(")
 	case "a":
 		o.link(attr(t, "href"))
 	case "list":
@@ -202,6 +204,8 @@ func (o *odf) close(name string) {
 		o.end()
 	case "span":
 		o.raise = o.raise[:max(len(o.raise)-1, 0)]
+	case "ruby-text":
+		o.words(")")
 	case "a":
 		o.endLink()
 	case "list":

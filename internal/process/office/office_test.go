@@ -76,6 +76,7 @@ func TestDOCX(t *testing.T) {
 		{"high cell", `<w:tbl><w:tr><w:tc><w:tcPr><w:vMerge w:val="restart"/></w:tcPr>` + par("", "A") + "</w:tc><w:tc>" + par("", "B") + "</w:tc></w:tr><w:tr><w:tc><w:tcPr><w:vMerge/></w:tcPr><w:p/></w:tc><w:tc>" + par("", "C") + "</w:tc></w:tr></w:tbl>",
 			`<table><tr><th>A</th><th>B</th></tr><tr><td></td><td>C</td></tr></table>`},
 		{"code", par(`<w:pStyle w:val="Code"/>`, "if x") + par(`<w:pStyle w:val="Code"/>`, "  y") + par("", "One"), "<pre>if x  y</pre><p>One</p>"},
+		{"letters of a symbol font", `<w:p><w:r><w:t>a </w:t><w:sym w:font="Symbol" w:char="F0A3"/><w:t> b</w:t><w:sym w:font="Wingdings" w:char="F0FC"/><w:sym w:font="Wingdings" w:char="F041"/><w:sym w:font="Arial" w:char="00B5"/><w:sym w:font="x" w:char="no"/></w:r></w:p>`, "<p>a ≤ b✓µ</p>"},
 		{"soft hyphen", `<w:p><w:r><w:t>har</w:t><w:softHyphen/><w:t>bour &#xAD;x</w:t></w:r></w:p>`, "<p>harbour x</p>"},
 		{"breaks around a text", `<w:p><w:r><w:br/><w:t>a</w:t><w:br/></w:r></w:p>`, "<p>a</p>"},
 		{"mark-up", par("", "&lt;b&gt; &amp;amp; &#x1;"), "<p>&lt;b&gt; &amp;amp;</p>"},
@@ -112,6 +113,7 @@ func TestODF(t *testing.T) {
 	}
 	tests := []struct{ name, body, want string }{
 		{"headings", `<text:h text:outline-level="2">A</text:h><text:h>B</text:h><text:p text:style-name="Title">C</text:p>`, "<h2>A</h2><h1>B</h1><h1>C</h1>"},
+		{"ruby", `<text:p><text:ruby><text:ruby-base>漢</text:ruby-base><text:ruby-text>kan</text:ruby-text></text:ruby>字</text:p>`, "<p>漢(kan)字</p>"},
 		{"spaces", `<text:p>a<text:s text:c="1000000000"/>b<text:tab/>c<text:line-break/>d</text:p>`, "<p>a b c<br>d</p>"},
 		{"lists", `<text:list text:style-name="L1"><text:list-item><text:p>a</text:p><text:list><text:list-item><text:p>b</text:p></text:list-item></text:list></text:list-item></text:list>`,
 			"<ol><li>a<ul><li>b</li></ul></li></ol>"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hce/dc/internal/process/markup"
+	"hce/dc/internal/process/symbolfont"
 	"hce/dc/internal/web/loosexml"
 )
 
@@ -99,6 +100,19 @@ func (d *docx) formula(html string) {
 	d.end()
 }
 
+// symbolOf returns the character of a w:sym element: char is a code of the font, in hexadecimal. It is empty
+// for a code of a font with characters of its own that is not known.
+func symbolOf(font, char string) string {
+	code, err := strconv.ParseUint(char, 16, 21)
+	if err != nil {
+		return ""
+	}
+	if s := symbolfont.Text(font, rune(code)); s != "" || symbolfont.Private(rune(code)) {
+		return s
+	}
+	return string(rune(code))
+}
+
 // omitted reports whether an element has no text of the document: deleted and moved text, earlier
 // properties, the second form of a drawing, separators of notes.
 func omitted(t loosexml.Token) bool {
@@ -129,6 +143,8 @@ func (d *docx) start(t loosexml.Token) {
 		d.words(" ")
 	case "nobreakhyphen":
 		d.words("-")
+	case "sym":
+		d.words(symbolOf(attr(t, "font"), attr(t, "char")))
 	case "vertalign":
 		d.raise = raisedBy(attr(t, "val"))
 	case "rstyle":

@@ -64,7 +64,7 @@ func (in *interpreter) run(content []byte, resources types.Dict, depth int) {
 			dicts--
 		case dicts > 0:
 			if actual && t.kind == text && in.actual == nil {
-				s := symbols(textOf(t.text))
+				s := symbols(textOf(t.text), "")
 				in.actual, in.actualAt = &s, in.marked
 			}
 			actual = t.kind == name && t.text == "ActualText"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 
+	"hce/dc/internal/process/symbolfont"
 	"hce/dc/internal/web/charset"
 )
 
@@ -56,13 +57,10 @@ func baseEncoding(name, font, subtype string) *[256]string {
 		upperHalf(table, "windows-1252")
 	case name == "MacRomanEncoding":
 		upperHalf(table, "macintosh")
-	case strings.HasSuffix(font, "Symbol"):
-		for i, r := range []rune(symbolLetters) {
-			if table['A'+i] = string(r); r == ' ' {
-				table['A'+i] = ""
-			}
+	case symbolfont.IsSymbol(font):
+		for code := range table {
+			table[code] = symbolfont.Text(font, rune(code))
 		}
-		table[0xB7] = "•"
 	case strings.HasSuffix(font, "ZapfDingbats"):
 		*table = [256]string{}
 	case subtype == "TrueType":
@@ -87,9 +85,6 @@ func upperHalf(table *[256]string, label string) {
 		table[(0x80+i)&0xff] = string(r)
 	}
 }
-
-// symbolLetters are the letters A to z of the font Symbol.
-const symbolLetters = "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_ αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
 
 // standardUpperHalf is the upper half of StandardEncoding.
 var standardUpperHalf = map[int]rune{

@@ -1,16 +1,20 @@
 package pdf
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
 	corefont "github.com/pdfcpu/pdfcpu/pkg/font"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 	"golang.org/x/text/unicode/norm"
+
+	"hce/dc/internal/process/symbolfont"
 )
 
 // font decodes the strings that a page shows (ISO 32000-1 9.5 to 9.10).
 type font struct {
+	name      string
 	wide      bool                // codes have two bytes
 	toUnicode *cmap               // the map of the file; may be nil
 	table     *[256]string        // texts of codes of one byte, without a map; nil for wide
@@ -45,7 +49,7 @@ func (d *document) fontOf(resources types.Dict, key string) *font {
 }
 
 func (d *document) newFont(dict types.Dict) *font {
-	f := &font{widths: map[int]float64{}, mono: d.isMono(dict), pictures: d.name(dict["Subtype"]) == "Type3"}
+	f := &font{name: d.name(dict["BaseFont"]), widths: map[int]float64{}, mono: d.isMono(dict), pictures: d.name(dict["Subtype"]) == "Type3"}
 	d.all = append(d.all, f)
 	if d.isStream(dict["ToUnicode"]) {
 		f.toUnicode = d.readCmap(d.stream(dict["ToUnicode"]))
@@ -170,34 +174,38 @@ func (f *font) length(s string) int {
 func (f *font) unicode(bytes string, code int) string {
 	if f.toUnicode != nil {
 		if s, ok := f.toUnicode.texts[code]; ok {
-			return symbols(s)
+			return symbols(s, f.name)
 		}
 	}
 	switch {
 	case f.table != nil:
-		return symbols(f.table[code&0xff])
+		return symbols(f.table[code&0xff], f.name)
 	case f.decoder != nil:
 		return f.decoder(bytes)
 	}
 	return ""
 }
 
+// bullets are letters of Symbol and Wingdings that begin the items of a list, for a font without a name.
+var bullets = map[rune]string{0xF0B7: "•", 0xF0A7: "•", 0xF06E: "•", 0xF0D8: "•"}
+
 // symbols replaces ligatures and other forms of letters by the letters, and characters of the
-// private use area, where Symbol fonts have their letters. Only bullets are known.
-func symbols(s string) string {
+// private use area by what the font shows. Of other fonts than Symbol and Wingdings only bullets are known.
+func symbols(s, font string) string {
 	if len(s) == 0 || s[0] < 0xEE || s[0] > 0xEF {
 		return s
 	}
 	if s >= "\uFB00" && s < "\uFE00" || s >= "\uFE70" && s < "\uFEFF" {
 		return norm.NFKC.String(s)
 	}
-	return strings.Map(func(r rune) rune {
+	var b strings.Builder
+	for _, r := range s {
 		switch {
-		case r == 0xF0B7 || r == 0xF0A7 || r == 0xF06E || r == 0xF0D8:
-			return '•'
 		case r >= 0xE000 && r <= 0xF8FF:
-			return -1
+			b.WriteString(cmp.Or(symbolfont.Text(font, r), bullets[r]))
+		default:
+			b.WriteRune(r)
 		}
-		return r
-	}, s)
+	}
+	return b.String()
 }

@@ -140,6 +140,8 @@ func TestFonts(t *testing.T) {
 		{"dingbats", "/Subtype/Type1/BaseFont/ZapfDingbats", `(ab)`, nil, ""},
 		{"map", helvetica + "/ToUnicode 20 0 R", `(ABCDEz)`, []string{stream("1 beginbfchar <41> <00660069> endbfchar 2 beginbfrange <42> <43> <0430> <44> <45> [<0031> <D83DDE00>] endbfrange")}, "fiаб1😀z"},
 		{"map of two bytes for codes of one", helvetica + "/ToUnicode 20 0 R", `(A)`, []string{stream("1 begincodespacerange <0000> <FFFF> endcodespacerange 1 beginbfchar <0041> <0416> endbfchar")}, "Ж"},
+		{"Symbol of Word", "/Subtype/TrueType/BaseFont/ABCDEF+SymbolMT/ToUnicode 20 0 R", `(AB)`, []string{stream("2 beginbfchar <41> <F061> <42> <F0A3> endbfchar")}, "α≤"},
+		{"Symbol, upper half", "/Subtype/Type1/BaseFont/Symbol", `(\243\271)`, nil, "≤≠"},
 		{"private use", helvetica + "/ToUnicode 20 0 R", `(AB)`, []string{stream("2 beginbfchar <41> <F0B7> <42> <E001> endbfchar")}, "•"},
 		{"wide", wide + "/ToUnicode 20 0 R", "<000100020009>", []string{stream("1 begincodespacerange <0000> <FFFF> endcodespacerange 1 beginbfrange <0001> <0009> <0410> endbfrange")}, "АБИ"},
 		{"wide without a map", wide, "<00010002>", nil, ""},
