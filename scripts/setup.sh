@@ -179,6 +179,7 @@ systemd-sysusers: systemd
 strace: strace
 git: git
 xmllint: libxml2-utils
+xmlschema-validate: python3-xmlschema
 node nodejs: nodejs'
 
 # found NAME...: one of the programs is there. Servers are not in everyone's PATH.

@@ -83,7 +83,7 @@ func (m *machine) debian(install string) {
 // testPrograms are the programs that the tests start.
 var testPrograms = []string{
 	"wget", "sqlite3", "chromium", "mariadbd", "mariadb-install-db", "resolveip", "my_print_defaults",
-	"groff", "man", "zsh", "fish", "systemd-analyze", "systemd-sysusers", "strace", "git", "xmllint", "node",
+	"groff", "man", "zsh", "fish", "systemd-analyze", "systemd-sysusers", "strace", "git", "xmllint", "xmlschema-validate", "node",
 }
 
 // npmPackages are the JavaScript packages of the tests, with their versions.
@@ -278,7 +278,7 @@ func TestDocumentation(t *testing.T) {
 		m.debian(`for p in ` + strings.Join(firstPages, " ") + `; do mkdir -p "$DOCS_ROOT/$(dirname $p)"; touch "$DOCS_ROOT/$p"; done; ` + mirror)
 		m.stub("dpkg", "exit 1")
 		m.root()
-		if code, said, log := m.run("test"); code != 0 || !strings.Contains(log, "--no-install-recommends wget sqlite3 chromium mariadb-server-core mariadb-client-core groff-base man-db zsh fish systemd strace git libxml2-utils nodejs\n") || strings.Contains(log, "download") {
+		if code, said, log := m.run("test"); code != 0 || !strings.Contains(log, "--no-install-recommends wget sqlite3 chromium mariadb-server-core mariadb-client-core groff-base man-db zsh fish systemd strace git libxml2-utils python3-xmlschema nodejs\n") || strings.Contains(log, "download") {
 			t.Errorf("exit %d, said %q, called %q", code, said, log)
 		}
 	})
@@ -326,6 +326,7 @@ const mirror = `for package; do
 	systemd) programs="systemd-analyze systemd-sysusers" ;;
 	nodejs) programs=node ;;
 	libxml2-utils) programs=xmllint ;;
+	python3-xmlschema) programs=xmlschema-validate ;;
 	wget | sqlite3 | chromium | zsh | fish | strace | git) programs=$package ;;
 	*) programs= ;;
 	esac
@@ -337,7 +338,7 @@ func TestMissingProgram(t *testing.T) {
 	packages := map[string]string{
 		"mariadbd": "mariadb-server-core", "mariadb-install-db": "mariadb-server-core", "resolveip": "mariadb-server-core",
 		"my_print_defaults": "mariadb-client-core", "groff": "groff-base", "man": "man-db", "systemd-analyze": "systemd", "systemd-sysusers": "systemd",
-		"node": "nodejs", "xmllint": "libxml2-utils",
+		"node": "nodejs", "xmllint": "libxml2-utils", "xmlschema-validate": "python3-xmlschema",
 	}
 	for _, program := range testPrograms {
 		t.Run(program, func(t *testing.T) {

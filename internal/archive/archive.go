@@ -33,6 +33,10 @@ type Meta struct {
 	CommitTime time.Time `json:"commitTime"`
 	CreateTime time.Time `json:"createTime"`
 	CommitTag  string    `json:"commitTag"` // domain@commitTime, see Tag
+	// KeptFrom is "" if the crawl of this version has fetched the file. Else it could not, the content is
+	// older, KeptFrom is the commit tag of the crawl that fetched it, and KeptCause says what failed.
+	KeptFrom  string `json:"keptFrom,omitempty"`
+	KeptCause string `json:"keptCause,omitempty"`
 }
 
 // Query selects versions of files. Where and OrderBy have the names of Meta's JSON as columns, in

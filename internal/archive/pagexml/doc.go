@@ -16,7 +16,7 @@
 // The node meta never changes, and data only grows: [Add] puts bytes in front of </data> and keeps all
 // others. [Schema] is the XML schema of the archive. It names the nodes that data may have, and grows
 // with them. Validate checks the rules of that schema without an XML library in C; a test compares it
-// with xmllint.
+// with xmllint and xmlschema-validate.
 //
 // XML of clients has no document type, no entities of its own and no processing instructions, and is
 // bounded in size and depth. The package does no I/O. Goroutines may share a Schema.

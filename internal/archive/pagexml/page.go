@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,12 +37,23 @@ func text(name string, of func(m *archive.Meta) *string) metaField {
 }
 
 func moment(name string, of func(m *archive.Meta) *time.Time) metaField {
-	return metaField{name, func(m archive.Meta) string { return of(&m).In(archive.Zone).Format(archive.TimeFormat) }, func(m *archive.Meta, text string) (err error) {
+	return metaField{name, func(m archive.Meta) string { return bounded(of(&m).In(archive.Zone)).Format(archive.TimeFormat) }, func(m *archive.Meta, text string) (err error) {
 		if *of(m), err = time.ParseInLocation(archive.TimeFormat, text, archive.Zone); err != nil {
 			return fmt.Errorf("%s %q is not a time such as 2012-05-16T12:30:00", name, text)
 		}
 		return nil
 	}}
+}
+
+// bounded returns the nearest time with a year of four digits: XML schema has no others, and no year 0.
+func bounded(t time.Time) time.Time {
+	switch year := t.Year(); {
+	case year < 1:
+		return time.Date(1, 1, 1, 0, 0, 0, 0, archive.Zone)
+	case year > 9999:
+		return time.Date(9999, 12, 31, 23, 59, 59, 0, archive.Zone)
+	}
+	return t
 }
 
 // metaFields are the elements below meta, in their order.
@@ -54,6 +66,12 @@ var metaFields = []metaField{
 	moment("commitTime", func(m *archive.Meta) *time.Time { return &m.CommitTime }),
 	moment("createTime", func(m *archive.Meta) *time.Time { return &m.CreateTime }),
 	text("commitTag", func(m *archive.Meta) *string { return &m.CommitTag }),
+}
+
+// optionalFields follow them if they are not "".
+var optionalFields = []metaField{
+	text("keptFrom", func(m *archive.Meta) *string { return &m.KeptFrom }),
+	text("keptCause", func(m *archive.Meta) *string { return &m.KeptCause }),
 }
 
 // clean replaces what XML cannot hold or does not keep, such as control characters.
@@ -72,8 +90,10 @@ func clean(text string) string {
 func New(m archive.Meta) []byte {
 	var b bytes.Buffer
 	b.WriteString(xml.Header + "<page>\n <meta>\n")
-	for _, f := range metaFields {
-		fmt.Fprintf(&b, "  <%s>%s</%[1]s>\n", f.name, escape(f.get(m)))
+	for i, f := range slices.Concat(metaFields, optionalFields) {
+		if value := f.get(m); value != "" || i < len(metaFields) {
+			fmt.Fprintf(&b, "  <%s>%s</%[1]s>\n", f.name, escape(value))
+		}
 	}
 	b.WriteString(" </meta>\n <data>\n </data>\n</page>\n")
 	return b.Bytes()
@@ -82,7 +102,7 @@ func New(m archive.Meta) []byte {
 // Normal returns the metadata as Read returns them after New.
 func Normal(m archive.Meta) archive.Meta {
 	n := m
-	for _, f := range metaFields {
+	for _, f := range slices.Concat(metaFields, optionalFields) {
 		_ = f.set(&n, f.get(m)) // it reads what it wrote
 	}
 	return n
@@ -115,15 +135,14 @@ func (p *Page) read(document []byte) error {
 		return err
 	}
 	for _, f := range metaFields {
-		value, err := r.text(f.name)
-		if err == nil {
-			err = f.set(&p.Meta, value)
+		if err := r.begin(f.name); err != nil {
+			return err
 		}
-		if err != nil {
+		if err := r.field(f, &p.Meta); err != nil {
 			return err
 		}
 	}
-	if err := r.close("meta"); err != nil {
+	if err := r.optional(&p.Meta); err != nil {
 		return err
 	}
 	if err := r.begin("data"); err != nil {
@@ -219,26 +238,45 @@ func (r *reader) close(name string) error {
 	return nil
 }
 
-// text reads an element that has only a text.
-func (r *reader) text(name string) (string, error) {
-	if err := r.begin(name); err != nil {
-		return "", err
-	}
+// field reads the text of an element that has begun, and its end.
+func (r *reader) field(f metaField, m *archive.Meta) error {
 	var b strings.Builder
 	for {
 		token, err := r.Token()
 		if err != nil {
-			return "", err
+			return err
 		}
 		switch t := token.(type) {
 		case xml.CharData:
 			b.Write(t)
 		case xml.Comment:
 		case xml.EndElement:
-			return b.String(), nil
+			return f.set(m, b.String())
 		default:
-			return "", fmt.Errorf("%s has more than a text", name)
+			return fmt.Errorf("%s has more than a text", f.name)
 		}
+	}
+}
+
+// optional reads optional fields, each at most once and in their order, and the end of meta.
+func (r *reader) optional(m *archive.Meta) error {
+	for left := optionalFields; ; {
+		token, _, err := r.part()
+		if err != nil {
+			return err
+		}
+		start, isStart := token.(xml.StartElement)
+		if !isStart {
+			return nil // an end here is </meta>: the decoder pairs elements
+		}
+		i := slices.IndexFunc(left, func(f metaField) bool { return start.Name == xml.Name{Local: f.name} })
+		if i < 0 || len(start.Attr) > 0 {
+			return errors.New("expected </meta>")
+		}
+		if err := r.field(left[i], m); err != nil {
+			return err
+		}
+		left = left[i+1:]
 	}
 }
 

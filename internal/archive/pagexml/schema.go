@@ -38,13 +38,41 @@ func NewSchema(names ...string) Schema {
 // place marks where the schema has the names.
 const place = "<!-- nodes -->"
 
+// The type of data with nodes and without. An xs:all without elements would be empty content, which
+// has not even a line break.
+const (
+	someNodes = "     <xs:complexType>\n      <xs:all>\n      " + place + "\n      </xs:all>\n     </xs:complexType>\n"
+	noNodes   = `     <xs:simpleType>
+      <xs:restriction base="xs:token">
+       <xs:length value="0"/>
+      </xs:restriction>
+     </xs:simpleType>
+`
+)
+
 // Text returns the schema as XML schema 1.0.
 func (s Schema) Text() []byte {
+	if len(s.names) == 0 {
+		return []byte(strings.Replace(schemaText, someNodes, noNodes, 1))
+	}
+	return []byte(s.withNames(schemaText))
+}
+
+func (s Schema) withNames(text string) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(s.names)) {
 		fmt.Fprintf(&b, "<xs:element name=%q type=\"free\" minOccurs=\"0\"/>\n      ", name)
 	}
-	return []byte(strings.Replace(schemaText, place, b.String()+place, 1))
+	return strings.Replace(text, place, b.String()+place, 1)
+}
+
+// formerText is the schema as earlier programs wrote it: without the optional fields of meta.
+func (s Schema) formerText() string {
+	text := schemaText
+	for _, f := range optionalFields {
+		text = strings.Replace(text, fmt.Sprintf("       <xs:element name=%q type=\"xs:string\" minOccurs=\"0\"/>\n", f.name), "", 1)
+	}
+	return s.withNames(text)
 }
 
 // Has reports whether the schema knows a node.
@@ -67,7 +95,7 @@ func (s Schema) With(name string) (Schema, error) {
 	return larger, nil
 }
 
-// ReadSchema reads what Text wrote.
+// ReadSchema reads what Text wrote, now or in an earlier program.
 func ReadSchema(text []byte) (Schema, error) {
 	s := NewSchema()
 	d := xml.NewDecoder(strings.NewReader(string(text)))
@@ -91,8 +119,8 @@ func ReadSchema(text []byte) (Schema, error) {
 			s.names[values["name"]] = true
 		}
 	}
-	if string(s.Text()) != string(text) {
-		return s, errors.New("XML schema of the archive was changed by hand; remove it and run archive db recover")
+	if string(s.Text()) != string(text) && s.formerText() != string(text) {
+		return s, errors.New("XML schema of the archive was changed by hand or damaged; make it again with archive repair")
 	}
 	return s, nil
 }
