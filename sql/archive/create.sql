@@ -17,6 +17,8 @@ CREATE TABLE IF NOT EXISTS pages (
   commitTime TEXT NOT NULL,
   createTime TEXT NOT NULL,
   commitTag  TEXT NOT NULL,
+  keptFrom   TEXT NOT NULL DEFAULT '', -- not '': this crawl could not fetch the file, the content is of that one
+  keptCause  TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (url, number)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS pages_commit ON pages (commitTag);

@@ -1,1 +1,1 @@
-SELECT c.number, c.domain, p.url, p.mimeType, p.title, p.path, p.domain, p.commitTime, p.createTime, p.commitTag, c.commitTag, c.commitTime FROM commits c LEFT JOIN pages p ON p.number = c.number ORDER BY c.number, p.url
+SELECT c.number, c.domain, p.url, p.mimeType, p.title, p.path, p.domain, p.commitTime, p.createTime, p.commitTag, p.keptFrom, p.keptCause, c.commitTag, c.commitTime FROM commits c LEFT JOIN pages p ON p.number = c.number ORDER BY c.number, p.url

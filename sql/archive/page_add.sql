@@ -1,1 +1,1 @@
-INSERT INTO pages (number, url, mimeType, title, path, domain, commitTime, createTime, commitTag) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO pages (number, url, mimeType, title, path, domain, commitTime, createTime, commitTag, keptFrom, keptCause) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

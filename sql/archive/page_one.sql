@@ -1,1 +1,1 @@
-SELECT url, mimeType, title, path, domain, commitTime, createTime, commitTag FROM pages WHERE url = ? AND commitTag = ?
+SELECT url, mimeType, title, path, domain, commitTime, createTime, commitTag, keptFrom, keptCause FROM pages WHERE url = ? AND commitTag = ?

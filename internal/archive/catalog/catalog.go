@@ -25,9 +25,9 @@ import (
 )
 
 const (
-	// MostRows is the limit of a query that gives none, and the largest one.
-	MostRows = 10_000
-	// queryTime is the most time of one query.
+	// mostCommits is the most commits that Commits returns at once.
+	mostCommits = 10_000
+	// queryTime is the most time from one row of a query to the next.
 	queryTime = 30 * time.Second
 	readers   = 4
 	// layout is the form of times in the database: that of package expr.
@@ -55,26 +55,78 @@ func Open(path string) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := sqltext.Archive.ReadFile("archive/create.sql")
+	create, err := sqltext.Archive.ReadFile("archive/create.sql")
 	if err == nil {
-		_, err = write.Exec(string(text))
+		_, err = write.Exec(string(create))
+	}
+	if err == nil {
+		err = addColumns(write)
 	}
 	if err != nil {
 		write.Close()
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, fmt.Errorf("open %s: %w", path, foreign(err))
 	}
 	read, err := sqldb.OpenFile(path, sqldb.FileOptions{ReadOnly: true})
 	if err != nil {
 		write.Close()
 		return nil, err
 	}
-	read.SetMaxOpenConns(readers)
+	read.SetMaxOpenConns(0) // a slow reader of a query holds up nobody
 	read.SetMaxIdleConns(readers)
 	return &Catalog{write, read}, nil
 }
 
-// Damaged reports whether err means that the file cannot be used as a database.
-func Damaged(err error) bool { return sqldb.Critical(err) }
+// addColumns adds columns that the database of an earlier program does not have.
+func addColumns(db *sql.DB) error {
+	if _, err := db.Exec(text("columns")); err == nil {
+		return nil
+	}
+	for _, name := range []string{"keptFrom", "keptCause"} {
+		if _, err := db.Exec("ALTER TABLE pages ADD COLUMN " + name + " TEXT NOT NULL DEFAULT ''"); err != nil && !strings.Contains(err.Error(), "duplicate column") {
+			return err
+		}
+	}
+	return nil
+}
+
+// Damaged reports whether err means that the file is no database of an archive, or no whole one.
+func Damaged(err error) bool { return sqldb.Damaged(err) }
+
+// Check reads the whole file. The error means that it is damaged inside.
+func (c *Catalog) Check(ctx context.Context) error {
+	var found string
+	err := c.read.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found)
+	if err == nil && found != "ok" {
+		err = fmt.Errorf("%w: %s", sqldb.ErrDamaged, strings.Join(strings.Fields(found), " "))
+	}
+	if err == nil {
+		var all *sql.Stmt
+		if all, err = c.read.PrepareContext(ctx, text("dump")); err == nil {
+			return all.Close()
+		}
+		err = foreign(err)
+	}
+	return fault("check the database", err)
+}
+
+// foreign adds to the error of a statement of our own that the tables are other ones.
+func foreign(err error) error {
+	if sqldb.Critical(err) || sqldb.Passing(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", sqldb.ErrDamaged, err)
+}
+
+// fault names the operation that failed, and how to mend a damaged database.
+func fault(operation string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case Damaged(err):
+		return fmt.Errorf("%s: %w; it is damaged, build it again with archive db recover", operation, err)
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}
 
 // Close closes the database.
 func (c *Catalog) Close() error { return errors.Join(c.read.Close(), c.write.Close()) }
@@ -104,10 +156,7 @@ func (c *Catalog) Add(ctx context.Context, commit Commit) error {
 		}
 		return add(ctx, tx, commit)
 	})
-	if err != nil {
-		return fmt.Errorf("store commit %s in the database: %w", commit.CommitTag, err)
-	}
-	return nil
+	return fault("store commit "+commit.CommitTag+" in the database", err)
 }
 
 // Replace stores these commits in place of all others, in one transaction. each calls its argument
@@ -121,10 +170,7 @@ func (c *Catalog) Replace(ctx context.Context, each func(add func(Commit) error)
 		}
 		return each(func(commit Commit) error { return add(ctx, tx, commit) })
 	})
-	if err != nil {
-		return fmt.Errorf("build the database again: %w", err)
-	}
-	return nil
+	return fault("build the database again", err)
 }
 
 func (c *Catalog) change(ctx context.Context, do func(tx *sql.Tx) error) error {
@@ -148,7 +194,7 @@ func add(ctx context.Context, tx *sql.Tx, commit Commit) error {
 	}
 	defer insert.Close()
 	for _, m := range commit.Pages {
-		if _, err := insert.ExecContext(ctx, commit.Number, m.URL, m.MIMEType, m.Title, m.Path, m.Domain, moment(m.CommitTime), moment(m.CreateTime), m.CommitTag); err != nil {
+		if _, err := insert.ExecContext(ctx, commit.Number, m.URL, m.MIMEType, m.Title, m.Path, m.Domain, moment(m.CommitTime), moment(m.CreateTime), m.CommitTag, m.KeptFrom, m.KeptCause); err != nil {
 			return fmt.Errorf("page %s: %w", m.URL, err)
 		}
 	}
@@ -163,29 +209,82 @@ func scope(now time.Time) expr.Scope {
 		Dialect: expr.SQLite, Now: now.UTC().Add(time.Hour),
 		Table: expr.Table{Name: "pages", Columns: map[string]expr.Kind{
 			"url": expr.Key, "mimeType": expr.Text, "title": expr.Text, "path": expr.Key, "domain": expr.Key,
-			"commitTime": expr.Time, "createTime": expr.Time, "commitTag": expr.Key,
+			"commitTime": expr.Time, "createTime": expr.Time, "commitTag": expr.Key, "keptFrom": expr.Key, "keptCause": expr.Text,
 		}},
 	}
 }
 
-// Query returns the versions that match, at most q.Limit and at most MostRows. The error wraps
-// archive.ErrInvalid for a condition that is not supported.
+// Query returns the versions that match. See Each.
 func (c *Catalog) Query(ctx context.Context, q archive.Query) ([]archive.Meta, error) {
+	list := []archive.Meta{}
+	err := c.Each(ctx, q, func(m archive.Meta) error {
+		list = append(list, m)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// Each calls do with every version that matches, at most q.Limit if that is not 0. The versions are of one
+// moment, and do may take its time. The error wraps archive.ErrInvalid for a condition that is not
+// supported.
+func (c *Catalog) Each(ctx context.Context, q archive.Query, do func(archive.Meta) error) error {
+	statement, args, err := compile(q)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	// Only the time that the database needs counts.
+	late := time.AfterFunc(queryTime, func() { cancel(fmt.Errorf("the query %w: it takes more than %s", archive.ErrInvalid, queryTime)) })
+	defer late.Stop()
+	failed := func(err error) error {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return fault("query the database", err)
+	}
+	rows, err := c.read.QueryContext(ctx, statement, args...)
+	if err != nil {
+		return failed(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		m, err := scanMeta(rows.Scan)
+		if err != nil {
+			return failed(err)
+		}
+		late.Stop()
+		if err := do(m); err != nil {
+			return err
+		}
+		late.Reset(queryTime)
+	}
+	if err := rows.Err(); err != nil {
+		return failed(err)
+	}
+	return nil
+}
+
+// compile returns the statement of a query.
+func compile(q archive.Query) (statement string, args []any, err error) {
 	limit := q.Limit
 	switch {
 	case limit < 0:
-		return nil, fmt.Errorf("limit %d %w: it is below 0", limit, archive.ErrInvalid)
-	case limit == 0 || limit > MostRows:
-		limit = MostRows
+		return "", nil, fmt.Errorf("limit %d %w: it is below 0", limit, archive.ErrInvalid)
+	case limit == 0:
+		limit = -1 // none
 	}
 	names := scope(time.Now())
 	where, err := names.Where(q.Where)
 	if err != nil {
-		return nil, fmt.Errorf("condition %w: %w", archive.ErrInvalid, err)
+		return "", nil, fmt.Errorf("condition %w: %w", archive.ErrInvalid, err)
 	}
 	order, err := names.OrderBy(q.OrderBy)
 	if err != nil {
-		return nil, fmt.Errorf("order %w: %w", archive.ErrInvalid, err)
+		return "", nil, fmt.Errorf("order %w: %w", archive.ErrInvalid, err)
 	}
 	if where.Text == "" {
 		where.Text = "1"
@@ -193,31 +292,13 @@ func (c *Catalog) Query(ctx context.Context, q archive.Query) ([]archive.Meta, e
 	if order.Text != "" {
 		order.Text += ","
 	}
-	statement := strings.NewReplacer("{condition}", where.Text, "{order}", order.Text).Replace(text("pages_query"))
-	ctx, cancel := context.WithTimeout(ctx, queryTime)
-	defer cancel()
-	rows, err := c.read.QueryContext(ctx, statement, append(append(where.Args, order.Args...), limit)...)
-	if err != nil {
-		return nil, fmt.Errorf("query the database: %w", err)
-	}
-	defer rows.Close()
-	list := []archive.Meta{}
-	for rows.Next() {
-		m, err := scanMeta(rows.Scan)
-		if err != nil {
-			return nil, fmt.Errorf("query the database: %w", err)
-		}
-		list = append(list, m)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("query the database: %w", err)
-	}
-	return list, nil
+	statement = strings.NewReplacer("{condition}", where.Text, "{order}", order.Text).Replace(text("pages_query"))
+	return statement, append(append(where.Args, order.Args...), limit), nil
 }
 
 func scanMeta(scan func(...any) error) (m archive.Meta, err error) {
 	var committed, created string
-	if err := scan(&m.URL, &m.MIMEType, &m.Title, &m.Path, &m.Domain, &committed, &created, &m.CommitTag); err != nil {
+	if err := scan(&m.URL, &m.MIMEType, &m.Title, &m.Path, &m.Domain, &committed, &created, &m.CommitTag, &m.KeptFrom, &m.KeptCause); err != nil {
 		return m, err
 	}
 	if m.CommitTime, err = time.ParseInLocation(layout, committed, archive.Zone); err == nil {
@@ -233,30 +314,30 @@ func (c *Catalog) Page(ctx context.Context, url, commitTag string) (archive.Meta
 		err = archive.ErrNotFound
 	}
 	if err != nil {
-		return m, fmt.Errorf("version %.300s of %.4096s: %w", commitTag, url, err)
+		return m, fault(fmt.Sprintf("version %.300s of %.4096s", commitTag, url), err)
 	}
 	return m, nil
 }
 
 // Commits returns at most limit commits with a number above after, the oldest first.
 func (c *Catalog) Commits(ctx context.Context, after int64, limit int) ([]archive.Commit, error) {
-	if limit <= 0 || limit > MostRows {
-		limit = MostRows
+	if limit <= 0 || limit > mostCommits {
+		limit = mostCommits
 	}
 	rows, err := c.read.QueryContext(ctx, text("commits_after"), after, limit)
 	if err != nil {
-		return nil, fmt.Errorf("list commits: %w", err)
+		return nil, fault("list commits", err)
 	}
 	defer rows.Close()
 	list := []archive.Commit{}
 	for rows.Next() {
 		commit, err := scanCommit(rows.Scan)
 		if err != nil {
-			return nil, fmt.Errorf("list commits: %w", err)
+			return nil, fault("list commits", err)
 		}
 		list = append(list, commit)
 	}
-	return list, rows.Err()
+	return list, fault("list commits", rows.Err())
 }
 
 func scanCommit(scan func(...any) error) (c archive.Commit, err error) {
@@ -284,27 +365,27 @@ func one(row *sql.Row) (archive.Commit, bool, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return commit, false, nil
 	}
-	return commit, err == nil, err
+	return commit, err == nil, fault("read the database", err)
 }
 
 // Last returns the largest number of a commit, 0 without one, and how many commits there are.
 func (c *Catalog) Last(ctx context.Context) (number, commits int64, err error) {
 	err = c.read.QueryRowContext(ctx, text("commits_last")).Scan(&number, &commits)
-	return number, commits, err
+	return number, commits, fault("read the database", err)
 }
 
-// Each calls do with every commit and its pages, in the order of numbers and URLs.
-func (c *Catalog) Each(ctx context.Context, do func(Commit) error) error {
+// EachCommit calls do with every commit and its pages, in the order of numbers and URLs.
+func (c *Catalog) EachCommit(ctx context.Context, do func(Commit) error) error {
 	rows, err := c.read.QueryContext(ctx, text("dump"))
 	if err != nil {
-		return fmt.Errorf("read the database: %w", err)
+		return fault("read the database", err)
 	}
 	defer rows.Close()
 	var now Commit
 	for rows.Next() {
 		next, page, err := scanDump(rows)
 		if err != nil {
-			return fmt.Errorf("read the database: %w", err)
+			return fault("read the database", err)
 		}
 		if next.Number != now.Number {
 			if now.Number != 0 {
@@ -319,7 +400,7 @@ func (c *Catalog) Each(ctx context.Context, do func(Commit) error) error {
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read the database: %w", err)
+		return fault("read the database", err)
 	}
 	if now.Number != 0 {
 		return do(now)
@@ -329,7 +410,7 @@ func (c *Catalog) Each(ctx context.Context, do func(Commit) error) error {
 
 // scanDump reads one row of a commit; page is nil for a commit without pages.
 func scanDump(rows *sql.Rows) (c Commit, page *archive.Meta, err error) {
-	var columns [8]sql.NullString
+	var columns [10]sql.NullString
 	var at string
 	targets := []any{&c.Number, &c.Domain}
 	for i := range columns {

@@ -139,7 +139,7 @@ func TestCommits(t *testing.T) {
 func TestReplace(t *testing.T) {
 	c := newCatalog(t)
 	dump := func() (text string) {
-		if err := c.Each(t.Context(), func(commit Commit) error {
+		if err := c.EachCommit(t.Context(), func(commit Commit) error {
 			text += fmt.Sprintf("%d %s %d\n", commit.Number, commit.CommitTag, len(commit.Pages))
 			return nil
 		}); err != nil {

@@ -14,7 +14,7 @@ import (
 	"hce/dc/internal/cli/command"
 )
 
-const exitText = `0 done; 1 done, with errors: a domain was not archived, db check found differences, or count
+const exitText = `0 done; 1 done, with errors: a domain was not archived, db check or repair found differences, or count
 has pages that are outdated or failed; 2 refused: wrong arguments or values, a file that exists,
 nothing was changed; 3 failed: a full disk, no connection, a failure of a program; 4 interrupted. All
 sub-commands use these numbers.`
@@ -57,7 +57,7 @@ The settings are in archive.ini: that of --config, that in the folder of --root,
   archive db check --root /srv/archive`,
 		ExitStatus: exitText,
 	}, nil)
-	subs := []*command.Command{p.initCommand(), p.crawlerCommand(), p.lsCommand(), p.catCommand(), p.dbCommand(), p.configCommand()}
+	subs := []*command.Command{p.initCommand(), p.crawlerCommand(), p.lsCommand(), p.catCommand(), p.dbCommand(), p.repairCommand(), p.configCommand()}
 	for _, sub := range append(subs, p.networkCommands()...) {
 		root.Add(sub)
 	}

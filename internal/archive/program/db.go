@@ -2,6 +2,8 @@ package program
 
 import (
 	"bytes"
+	"errors"
+	"path/filepath"
 	"strings"
 
 	"hce/dc/internal/archive"
@@ -22,43 +24,84 @@ func (p program) recoverCommand() *command.Command {
 	return p.leaf(command.Text{
 		Name: "recover", Summary: "builds the database again from the XML files of all versions",
 		Description: `It reads the data.xml files of all versions from git. The XML schema gets the names of all nodes.
-A database that is damaged is kept as archive.db.damaged; stop all programs that use it first.`,
+A database that is damaged in any way is set aside under a name that is printed; stop all programs
+that use it first. archive repair does this, and mends files.`,
 		Examples: "  archive db recover --root /srv/archive",
 	}, &o, func(s *session) error { return s.recoverDatabase() })
 }
 
 func (s *session) recoverDatabase() error {
-	versions, err := repository.Recover(s.ctx, s.root)
+	done, err := repository.Recover(s.ctx, s.root)
+	s.sayAside(done)
 	if err == nil {
-		s.say("built the database again from %d versions", versions)
+		s.say("built the database again from %d versions", done.Versions)
 	}
 	return err
 }
 
+// sayAside names what was set aside.
+func (s *session) sayAside(done repository.Recovery) {
+	for _, name := range done.SetAside {
+		s.say("set aside what was damaged or unknown as %s", filepath.Join(s.root, name))
+	}
+}
+
+func (p program) repairCommand() *command.Command {
+	var o options
+	return p.leaf(command.Text{
+		Name: "repair", Summary: "mends database, schema and files from git",
+		Description: `It does what archive db recover does, and makes the files of the folders again from git where they
+differ. What differs and what git does not know is set aside, never deleted. Stop all programs that
+use the archive first. What cannot be mended, such as damage inside of git, is printed as archive db
+check does; then the exit status is 1.`,
+		Examples: "  archive repair --root /srv/archive",
+	}, &o, func(s *session) error {
+		done, err := repository.Repair(s.ctx, s.root)
+		s.sayAside(done)
+		if err != nil {
+			return err
+		}
+		s.say("built the database again from %d versions; made the files of %d domains again", done.Versions, len(done.Domains))
+		if s.json {
+			return errors.Join(command.PrintJSON(s.out, done), withErrors(done.Left))
+		}
+		return s.differences(done.Left)
+	})
+}
+
+// differences prints what differs from git, and ends with 1 if anything does.
+func (s *session) differences(list []string) error {
+	for _, line := range list {
+		if err := s.print("%s", clean(line)); err != nil {
+			return err
+		}
+	}
+	return withErrors(list)
+}
+
+func withErrors(list []string) error {
+	if len(list) > 0 {
+		return command.ErrWithErrors
+	}
+	return nil
+}
+
 func (p program) checkCommand() *command.Command {
 	var o options
-	return p.opened(command.Text{
+	return p.leaf(command.Text{
 		Name: "check", Summary: "compares database, files and XML with git",
-		Description: "It prints each difference on a line, and ends with 1 if there are any. archive db recover mends the database.",
-		Examples:    "  archive db check --root /srv/archive",
-	}, &o, func(s *session, r *repository.Repository) error {
-		list, err := r.Check(s.ctx)
+		Description: `It prints each difference on a line, and ends with 1 if there are any. archive db recover mends the
+database, and archive repair the files, too.`,
+		Examples: "  archive db check --root /srv/archive",
+	}, &o, func(s *session) error {
+		list, err := repository.Check(s.ctx, s.root)
 		if err != nil {
 			return err
 		}
 		if s.json {
-			err = command.PrintJSON(s.out, append([]string{}, list...))
-		} else {
-			for _, line := range list {
-				if err = s.print("%s", clean(line)); err != nil {
-					return err
-				}
-			}
+			return errors.Join(command.PrintJSON(s.out, append([]string{}, list...)), withErrors(list))
 		}
-		if err == nil && len(list) > 0 {
-			err = command.ErrWithErrors
-		}
-		return err
+		return s.differences(list)
 	})
 }
 

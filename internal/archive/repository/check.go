@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +18,6 @@ import (
 	"hce/dc/internal/archive"
 	"hce/dc/internal/archive/catalog"
 	"hce/dc/internal/archive/pagexml"
-	"hce/dc/internal/files"
 )
 
 // domains returns the names of all domains with a folder, sorted.
@@ -65,98 +66,48 @@ func (r *Repository) versions(ctx context.Context) (list []stored, err error) {
 	return list, nil
 }
 
-// Recover builds the database and the XML schema again from the data.xml files of all versions in git. It
-// returns the number of versions. A database that is damaged is kept as archive.db.damaged; no other
-// program may have it open then.
-func Recover(ctx context.Context, dir string) (versions int, err error) {
-	r, err := openDamaged(dir)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	lock, err := guard(ctx, r.lockFile("commit.lock"))
-	if err != nil {
-		return 0, err
-	}
-	defer lock.Close()
-	list, err := r.versions(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("recover archive %s: %w", dir, err)
-	}
-	err = r.catalog.Replace(ctx, func(add func(catalog.Commit) error) error {
-		for _, v := range list {
-			c, err := v.domain.git.commitOf(ctx, v.version, v.domain.name)
-			if err != nil {
-				return err
-			}
-			if err := add(c); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err == nil {
-		err = r.recoverSchema(ctx, list)
-	}
-	if l, lost := r.readLast(); err == nil && len(list) > 0 {
-		if newest := list[len(list)-1]; lost != nil || l.Number < newest.number {
-			err = r.writeLast(last{newest.number, newest.domain.name})
-		}
-	}
-	if err != nil {
-		return 0, fmt.Errorf("recover archive %s: %w", dir, err)
-	}
-	return len(list), nil
-}
-
-// openDamaged opens an archive, with a new database if the present one cannot be used.
-func openDamaged(dir string) (*Repository, error) {
-	r, err := open(dir)
-	if err == nil || !catalog.Damaged(err) {
-		return r, err
-	}
-	name := filepath.Join(dir, database)
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := files.IgnoreMissing(os.Rename(name+suffix, name+".damaged"+suffix)); err != nil {
-			return nil, err
-		}
-	}
-	return open(dir)
-}
-
-// recoverSchema writes a schema with the names of all nodes of all versions.
-func (r *Repository) recoverSchema(ctx context.Context, list []stored) error {
-	unlock, err := files.Lock(ctx, r.lockFile("schema.lock"))
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	schema := pagexml.NewSchema()
-	if old, err := r.Schema(); err == nil {
-		schema = old // a name that is being added stays
-	}
-	for _, v := range list {
-		err := v.domain.eachDocument(ctx, v.version, func(_ string, page *pagexml.Page) error {
-			for _, name := range page.Names {
-				if schema, err = schema.With(name); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return files.Write(r.schemaFile(), schema.Text(), 0o600)
-}
-
 // Check compares the database, the files and the XML with git, which is the truth, and returns the
-// differences.
-func (r *Repository) Check(ctx context.Context) (differences []string, err error) {
+// differences, each with what mends it. The database may be damaged.
+func Check(ctx context.Context, dir string) (differences []string, err error) {
+	r, err := open(dir)
+	if err == nil {
+		return checkAndClose(ctx, r, nil)
+	}
+	if !catalog.Damaged(err) {
+		return nil, err
+	}
+	damage := []string{"database: " + err.Error()}
+	if r, err = locate(dir); err != nil {
+		return nil, err
+	}
+	other, err := os.MkdirTemp("", "archive-check") // reading a domain may store rows of an unfinished write
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(other)
+	if r.catalog, err = catalog.Open(filepath.Join(other, database)); err != nil {
+		return nil, err
+	}
+	return checkAndClose(ctx, r, damage)
+}
+
+func checkAndClose(ctx context.Context, r *Repository, damage []string) ([]string, error) {
+	list, err := r.check(ctx, damage)
+	return list, errors.Join(err, r.Close())
+}
+
+// Check is Check for an open archive.
+func (r *Repository) Check(ctx context.Context) ([]string, error) { return r.check(ctx, nil) }
+
+// check appends to the damage of the database that is known already.
+func (r *Repository) check(ctx context.Context, differences []string) ([]string, error) {
 	domains, err := r.domains()
 	if err != nil {
 		return nil, err
+	}
+	whole := len(differences) == 0
+	if err := r.catalog.Check(ctx); whole && err != nil {
+		differences, whole = append(differences, "database: "+err.Error()), false
 	}
 	schema, err := r.Schema()
 	if err != nil {
@@ -164,13 +115,20 @@ func (r *Repository) Check(ctx context.Context) (differences []string, err error
 	}
 	for _, d := range domains {
 		list, err := r.checkDomain(ctx, d.name, schema)
-		if err != nil {
-			return nil, fmt.Errorf("check domain %s: %w", d.name, err)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		differences = append(differences, list...)
+		if differences = append(differences, list...); err != nil {
+			differences = append(differences, fmt.Sprintf("domain %s cannot be read: %v", d.name, err))
+		}
 	}
-	list, err := r.checkDatabase(ctx)
-	return append(differences, list...), err
+	if whole {
+		list, err := r.checkDatabase(ctx)
+		if differences = append(differences, list...); err != nil && ctx.Err() == nil {
+			differences = append(differences, "database: "+err.Error())
+		}
+	}
+	return differences, ctx.Err()
 }
 
 // checkDatabase compares all rows with git.
@@ -180,7 +138,7 @@ func (r *Repository) checkDatabase(ctx context.Context) (differences []string, e
 		if err != nil {
 			return err
 		}
-		err = r.catalog.Each(ctx, func(have catalog.Commit) error {
+		err = r.catalog.EachCommit(ctx, func(have catalog.Commit) error {
 			i := slices.IndexFunc(list, func(v stored) bool { return v.number == have.Number })
 			if i < 0 {
 				differences = append(differences, fmt.Sprintf("database: commit %d (%s) is not in git", have.Number, have.CommitTag))
@@ -259,7 +217,7 @@ func (r *Repository) checkDomain(ctx context.Context, name string, schema pagexm
 			return nil, err
 		}
 		if strings.TrimSpace(string(out)) != v.id {
-			differences = append(differences, fmt.Sprintf("%s: its tag names another commit", v.tag))
+			differences = append(differences, fmt.Sprintf("%s: its tag names another commit; archive repair mends that of the newest version", v.tag))
 		}
 		err = d.eachDocument(ctx, v, func(file string, page *pagexml.Page) error {
 			for _, node := range page.Names {
@@ -292,36 +250,71 @@ func (d *domain) eachDocument(ctx context.Context, v version, do func(file strin
 	})
 }
 
+// fileDifference is a file of the folder that differs from git.
+type fileDifference struct {
+	name    string // below the domain, with slashes
+	what    string
+	missing bool
+}
+
 // checkFiles compares the folder with the newest commit.
 func (d *domain) checkFiles(ctx context.Context) (differences []string, err error) {
+	list, err := d.compareFiles(ctx)
+	for _, f := range list {
+		differences = append(differences, fmt.Sprintf("%s/%s %s; archive repair mends it", d.name, f.name, f.what))
+	}
+	return differences, err
+}
+
+func (d *domain) compareFiles(ctx context.Context) (list []fileDifference, err error) {
 	want, err := d.git.list(ctx, d.tip.id, "")
 	if err != nil {
 		return nil, err
 	}
-	have, err := listFiles(d.dir)
+	have, err := entries(d.dir)
 	if err != nil {
-		return []string{err.Error()}, nil
-	}
-	there := map[string]bool{}
-	for _, o := range have {
-		there[o.name] = true
+		return nil, err
 	}
 	for _, o := range want {
-		id, err := blobID(filepath.Join(d.dir, filepath.FromSlash(o.name)))
+		entry, found := have[o.name]
+		delete(have, o.name)
 		switch {
-		case !there[o.name]:
-			differences = append(differences, fmt.Sprintf("%s/%s is missing", d.name, o.name))
-		case err != nil:
-			differences = append(differences, err.Error())
-		case id != o.id:
-			differences = append(differences, fmt.Sprintf("%s/%s has other bytes than git", d.name, o.name))
+		case !found:
+			list = append(list, fileDifference{o.name, "is missing", true})
+		case !entry.Type().IsRegular():
+			list = append(list, fileDifference{o.name, "is no file", false})
+		default:
+			id, err := blobID(filepath.Join(d.dir, filepath.FromSlash(o.name)))
+			if err != nil {
+				list = append(list, fileDifference{o.name, "cannot be read: " + err.Error(), false})
+			} else if id != o.id {
+				list = append(list, fileDifference{o.name, "has other bytes than git", false})
+			}
 		}
-		delete(there, o.name)
 	}
-	for name := range there {
-		differences = append(differences, fmt.Sprintf("%s/%s is not in git", d.name, name))
+	for _, name := range slices.Sorted(maps.Keys(have)) {
+		list = append(list, fileDifference{name, "is not in git", false})
 	}
-	return differences, nil
+	return list, nil
+}
+
+// entries returns what is in the folder of a domain but folders, by the name below it.
+func entries(dir string) (map[string]fs.DirEntry, error) {
+	found := map[string]fs.DirEntry{}
+	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name == filepath.Join(dir, ".git"):
+			return filepath.SkipDir
+		case entry.IsDir():
+			return nil
+		}
+		below, err := filepath.Rel(dir, name)
+		found[filepath.ToSlash(below)] = entry
+		return err
+	})
+	return found, err
 }
 
 // blobID returns the id that git gives to a file.

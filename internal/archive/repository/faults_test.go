@@ -5,17 +5,18 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"hce/dc/internal/archive"
 	"hce/dc/internal/archive/catalog"
 	"hce/dc/internal/archive/pagexml"
-	"hce/dc/internal/files"
 	"hce/dc/internal/testwait"
 	"hce/dc/internal/web/canonical"
 )
@@ -27,55 +28,229 @@ func differences(t *testing.T, r *Repository) string {
 	return strings.Join(list, "\n")
 }
 
-// A database that is lost, damaged or wrong is built again from the XML of all versions, also those that
-// are gone from the folders, and is equal to the one before.
-func TestRecover(t *testing.T) {
-	whole, r := t, newArchive(t)
-	crawl(t, r, start, map[string]string{"/a": "one", "/b": "two"})
+// damages are ways to harm the database of a closed archive.
+var damages = map[string]struct {
+	harm    func(file string) error
+	aside   bool // it is no whole database
+	missing bool // rows are missing
+}{
+	"lost":            {harm: os.Remove},
+	"empty":           {harm: func(file string) error { return os.Truncate(file, 0) }},
+	"text":            {harm: func(file string) error { return os.WriteFile(file, []byte(strings.Repeat("x", 20000)), 0o600) }, aside: true},
+	"header":          {harm: func(file string) error { return overwrite(file, 0, make([]byte, 100)) }, aside: true},
+	"page size":       {harm: func(file string) error { return overwrite(file, 16, []byte{0, 3}) }, aside: true},
+	"first page":      {harm: func(file string) error { return overwrite(file, 100, make([]byte, 3996)) }, aside: true},
+	"half":            {harm: func(file string) error { return cut(file, 2) }, aside: true},
+	"last page":       {harm: func(file string) error { return cut(file, 1.1) }, aside: true},
+	"zeros inside":    {harm: func(file string) error { return overwrite(file, 4096, make([]byte, 3*4096)) }, aside: true},
+	"noise inside":    {harm: func(file string) error { return overwrite(file, 2*4096, []byte(strings.Repeat("noise", 4000))) }, aside: true},
+	"a folder":        {harm: func(file string) error { return errors.Join(os.Remove(file), os.MkdirAll(file+"/x", 0o700)) }, aside: true},
+	"a broken link":   {harm: func(file string) error { return errors.Join(os.Remove(file), os.Symlink("/nonexistent/x", file)) }, aside: true},
+	"log is a folder": {harm: func(file string) error { return os.MkdirAll(file+"-wal/x", 0o700) }, aside: true},
+	"log is noise": {harm: func(file string) error {
+		return os.WriteFile(file+"-wal", []byte(strings.Repeat("noise", 4000)), 0o600)
+	}},
+	"log is a stub": {harm: func(file string) error {
+		return os.WriteFile(file+"-wal", []byte("\x37\x7f\x06\x82\x00\x2d\xe2\x18"), 0o600)
+	}},
+	"other tables":     {harm: func(file string) error { return otherTables(file, "CREATE TABLE pages (a); CREATE TABLE commits (b)") }, aside: true},
+	"a column less":    {harm: func(file string) error { return statement(file, "ALTER TABLE pages DROP COLUMN title") }, aside: true},
+	"rows are missing": {harm: func(file string) error { return statement(file, "DELETE FROM pages WHERE url LIKE '%/1?%'") }, missing: true},
+	"a row is changed": {harm: func(file string) error { return statement(file, "UPDATE pages SET title = 'x' WHERE url LIKE '%/b'") }, missing: true},
+}
+
+func overwrite(file string, at int64, text []byte) error {
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(text, at)
+	return errors.Join(err, f.Close())
+}
+
+func cut(file string, by float64) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	return os.Truncate(file, int64(float64(info.Size())/by))
+}
+
+func statement(file, text string) error {
+	out, err := exec.Command("sqlite3", file, text).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+func otherTables(file, text string) error {
+	return errors.Join(os.Remove(file), statement(file, text))
+}
+
+// damagedArchive returns the folder of a closed archive with two versions, and what its database has.
+func damagedArchive(t *testing.T) (dir, rows string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "archive")
+	mustSucceed(t, Init(dir))
+	r, err := Open(dir)
+	mustSucceed(t, err)
+	pages := map[string]string{"/a": "one", "/b": "two"}
+	for i := range 12 { // several pages of the database
+		pages[fmt.Sprintf("/%d?%s", i, strings.Repeat("long", 300))] = fmt.Sprint("page ", i)
+	}
+	crawl(t, r, start, pages)
 	mustSucceed(t, r.SetTag(t.Context(), one(t, r, "/b", archive.Tag(host, start)), "words", "1"))
 	crawl(t, r, start.Add(time.Hour), map[string]string{"/a": "three"})
-	before := dump(t, r)
-	for name, harm := range map[string]func(file string) error{
-		"wrong": func(string) error {
-			return r.catalog.Replace(t.Context(), func(func(c catalog.Commit) error) error { return nil })
-		},
-		"lost":    os.Remove,
-		"damaged": func(file string) error { return os.WriteFile(file, []byte(strings.Repeat("x", 20000)), 0o600) },
-	} {
+	rows = dump(t, r)
+	mustSucceed(t, r.Close())
+	return dir, rows
+}
+
+// A database that is lost, damaged or wrong is built again from the XML of all versions, also those that
+// are gone from the folders, and is equal to the one before. A damaged one is kept.
+func TestRecover(t *testing.T) {
+	original, before := damagedArchive(t)
+	for name, tt := range damages {
 		t.Run(name, func(t *testing.T) {
-			if name != "wrong" {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "archive")
+			mustSucceed(t, os.CopyFS(dir, os.DirFS(original)))
+			mustSucceed(t, tt.harm(filepath.Join(dir, database)))
+			r, err := Open(dir)
+			if err == nil {
 				mustSucceed(t, r.Close())
 			}
-			file := filepath.Join(r.Dir(), database)
-			mustSucceed(t, harm(file))
-			if name != "wrong" {
-				for _, suffix := range []string{"-wal", "-shm"} {
-					mustSucceed(t, files.IgnoreMissing(os.Remove(file+suffix)))
-				}
-			}
-			mustSucceed(t, os.Remove(r.schemaFile()))
-			if name != "lost" {
-				mustSucceed(t, os.Remove(r.lastFile()))
-			}
-			if _, err := Open(r.Dir()); err == nil || !strings.Contains(err.Error(), "archive db recover") {
+			if err != nil && !strings.Contains(err.Error(), "archive db recover") {
 				t.Errorf("error of Open: %v", err)
 			}
-			n, err := Recover(t.Context(), r.Dir())
-			if mustSucceed(t, err); n != 2 {
-				t.Errorf("%d versions", n)
+			list, err := Check(t.Context(), dir)
+			if err != nil || tt.aside && !strings.Contains(strings.Join(list, "\n"), "archive db recover") || tt.missing && len(list) == 0 {
+				t.Errorf("check: %v, %v", list, err)
 			}
-			r = reopen(whole, r.Dir())
+			done, err := Recover(t.Context(), dir)
+			if err != nil || done.Versions != 2 || (len(done.SetAside) > 0) != tt.aside {
+				t.Fatalf("%+v, %v", done, err)
+			}
+			for _, name := range done.SetAside {
+				if _, err := os.Lstat(filepath.Join(dir, name)); err != nil || !strings.Contains(name, ".damaged-") {
+					t.Errorf("set aside as %s: %v", name, err)
+				}
+			}
+			r = reopen(t, dir)
 			if got := dump(t, r); got != before {
 				t.Errorf("database:\n%s\nwant:\n%s", got, before)
+			}
+			if done, err = Recover(t.Context(), dir); err != nil || len(done.SetAside) > 0 {
+				t.Errorf("second run: %+v, %v", done, err)
+			}
+			if commit := crawl(t, r, start.Add(2*time.Hour), map[string]string{"/a": "four"}); commit.Number != 3 {
+				t.Errorf("the next number is %d", commit.Number)
+			}
+			mustSucceed(t, Init(dir)) // accepts what was set aside
+		})
+	}
+}
+
+// Files of an archive besides the database that are damaged, lost or replaced are made again, from git or
+// from what is known, and what was there is kept.
+func TestRepair(t *testing.T) {
+	original, before := damagedArchive(t)
+	asFolder := func(name string) error {
+		return errors.Join(os.RemoveAll(name), os.MkdirAll(filepath.Join(name, "x"), 0o700))
+	}
+	write := func(text string) func(string) error {
+		return func(name string) error { return os.WriteFile(name, []byte(text), 0o600) }
+	}
+	page := "content/" + host + "/a/"
+	for name, tt := range map[string]struct {
+		file  string
+		harm  func(name string) error
+		aside string // name of a file that is kept with what was there; "": none
+	}{
+		"nothing":            {page + "data.html", func(string) error { return nil }, ""},
+		"page is changed":    {page + "data.html", write("THREE"), "/a/data.html"},
+		"page is lost":       {page + "data.html", os.Remove, ""},
+		"page is a folder":   {page + "data.html", asFolder, ""},
+		"page is a link":     {page + "data.html", func(name string) error { return errors.Join(os.Remove(name), os.Symlink("/etc/passwd", name)) }, "/a/data.html"},
+		"page is a pipe":     {page + "data.html", func(name string) error { return errors.Join(os.Remove(name), syscall.Mkfifo(name, 0o600)) }, "/a/data.html"},
+		"metadata are empty": {page + "data.xml", write(""), "/a/data.xml"},
+		"folder is a file": {page, func(name string) error {
+			return errors.Join(os.RemoveAll(name), os.WriteFile(filepath.Clean(name), []byte("x"), 0o600))
+		}, "/a"},
+		"folder is lost":            {page, os.RemoveAll, ""},
+		"another file":              {page + "mine.txt", write("mine"), "/a/mine.txt"},
+		"mark is lost":              {"content/" + host + "/.git/archive-complete", os.Remove, ""},
+		"mark is noise":             {"content/" + host + "/.git/archive-complete", write("noise"), ""},
+		"tag is wrong":              {"content/" + host + "/.git/" + tagRef(archive.Tag(host, start.Add(time.Hour))), os.Remove, ""},
+		"last commit is noise":      {"commit.json", write("{"), "commit.json"},
+		"last commit is a folder":   {"commit.json", asFolder, "commit.json"},
+		"last commit is lost":       {"commit.json", os.Remove, ""},
+		"schema is noise":           {"schema/page.xsd", write("<xs:schema>"), "page.xsd"},
+		"schema is a folder":        {"schema/page.xsd", asFolder, "page.xsd"},
+		"schema is lost":            {"schema/page.xsd", os.Remove, ""},
+		"folder of schemas is lost": {"schema", os.RemoveAll, ""},
+		"folder of locks is lost":   {"locks", os.RemoveAll, ""},
+		"temporary folder is lost":  {"tmp", os.RemoveAll, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "archive")
+			mustSucceed(t, os.CopyFS(dir, os.DirFS(original)))
+			mustSucceed(t, tt.harm(filepath.Join(dir, tt.file)))
+			done, err := Repair(t.Context(), dir)
+			if err != nil || len(done.Left) > 0 {
+				t.Fatalf("%+v, %v", done, err)
+			}
+			kept := strings.Join(done.SetAside, " ")
+			if (tt.aside == "") != (kept == "") || !strings.Contains(kept, tt.aside) {
+				t.Errorf("set aside %q, want %q", kept, tt.aside)
+			}
+			r := reopen(t, dir)
+			if got := dump(t, r); got != before {
+				t.Errorf("database:\n%s", got)
+			}
+			if got := read(t, r, one(t, r, "/a", archive.Tag(host, start.Add(time.Hour))), "data.html"); got != "three" {
+				t.Errorf("page: %q", got)
 			}
 			if schema, err := r.Schema(); err != nil || !schema.Has("words") {
 				t.Errorf("schema %v, %v", schema, err)
 			}
-			mustBeSound(t, r)
+			if commit := crawl(t, r, start.Add(2*time.Hour), map[string]string{"/a": "four"}); commit.Number != 3 {
+				t.Errorf("the next number is %d", commit.Number)
+			}
 		})
 	}
-	if commit := crawl(t, r, start.Add(2*time.Hour), map[string]string{"/a": "four"}); commit.Number != 3 {
-		t.Errorf("the next number is %d", commit.Number)
+}
+
+// Damage inside of git cannot be mended: it is named, and the other domains are repaired.
+func TestDamagedGit(t *testing.T) {
+	r := newArchive(t)
+	crawl(t, r, start, map[string]string{"/a": "one"})
+	c, err := stageOf(t.Context(), r, "example.net", start, nil)
+	mustSucceed(t, err)
+	mustSucceed(t, c.Add(Page{URL: "https://example.net/", MIMEType: "text/html", Created: start, Content: []byte("other")}))
+	_, err = c.Commit(t.Context(), nil)
+	mustSucceed(t, err)
+	objects, err := filepath.Glob(filepath.Join(r.Dir(), contentFolder, host, ".git", "objects", "??", "*"))
+	if mustSucceed(t, err); len(objects) == 0 {
+		t.Fatal("no objects")
+	}
+	for _, name := range objects {
+		mustSucceed(t, os.Chmod(name, 0o600))
+		mustSucceed(t, os.Truncate(name, 3))
+	}
+	mustSucceed(t, os.Remove(filepath.Join(r.Dir(), contentFolder, "example.net", "index", "data.html")))
+	list, err := Check(t.Context(), r.Dir())
+	text := strings.Join(list, "\n")
+	if err != nil || !strings.Contains(text, host) || !strings.Contains(text, "example.net/index/data.html is missing; archive repair mends it") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if _, err := Repair(t.Context(), r.Dir()); err == nil || !strings.Contains(err.Error(), host) {
+		t.Errorf("repair: %v", err)
+	}
+	if got := read(t, r, one(t, r, "/a", archive.Tag(host, start)), "data.html"); got != "one" {
+		t.Errorf("the newest version: %q", got)
 	}
 }
 

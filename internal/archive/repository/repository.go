@@ -23,6 +23,7 @@ const (
 	schemaFolder  = "schema"
 	tmpFolder     = "tmp"
 	treeFolder    = "tree"
+	damagedFolder = "damaged"
 	database      = "archive.db"
 	schemaName    = "page.xsd"
 )
@@ -78,8 +79,9 @@ func check(dir string) error {
 	}
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case e.IsDir() && (name == contentFolder || name == locksFolder || name == schemaFolder || name == tmpFolder || name == "crawler"):
-		case !e.IsDir() && (strings.HasPrefix(name, database) || strings.HasSuffix(name, ".ini") || strings.HasSuffix(name, ".log") || name == "commit.json"):
+		case e.IsDir() && (name == contentFolder || name == locksFolder || name == schemaFolder || name == tmpFolder || name == damagedFolder || name == "crawler"):
+		case strings.HasPrefix(name, database+".damaged-"):
+		case !e.IsDir() && (strings.HasPrefix(name, database) || strings.HasSuffix(name, ".ini") || strings.HasSuffix(name, ".log") || strings.HasPrefix(name, "commit.json")):
 		default:
 			return fmt.Errorf("it has other files (%s); give an empty or a new folder", name)
 		}
@@ -93,13 +95,28 @@ func Open(dir string) (*Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.complete(context.Background()); err != nil {
+	if err := errors.Join(r.complete(context.Background()), r.upgradeSchema(context.Background())); err != nil {
 		return nil, errors.Join(fmt.Errorf("open archive %s: %w", dir, err), r.Close())
 	}
 	return r, nil
 }
 
 func open(dir string) (*Repository, error) {
+	r, err := locate(dir)
+	if err != nil {
+		return nil, err
+	}
+	if r.catalog, err = catalog.Open(filepath.Join(r.dir, database)); err != nil {
+		if catalog.Damaged(err) {
+			err = fmt.Errorf("%w; build it again with archive db recover", err)
+		}
+		return nil, fmt.Errorf("open archive: %w", err)
+	}
+	return r, nil
+}
+
+// locate finds an archive and does not open its database.
+func locate(dir string) (*Repository, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open archive: %w", err)
@@ -110,14 +127,7 @@ func open(dir string) (*Repository, error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, errors.New("open archive: the program git is not in PATH; install the package git")
 	}
-	r := &Repository{Log: slog.New(slog.DiscardHandler), dir: dir, step: func(string) {}}
-	if r.catalog, err = catalog.Open(filepath.Join(dir, database)); err != nil {
-		if catalog.Damaged(err) {
-			err = fmt.Errorf("%w; build it again with archive db recover", err)
-		}
-		return nil, fmt.Errorf("open archive: %w", err)
-	}
-	return r, nil
+	return &Repository{Log: slog.New(slog.DiscardHandler), dir: dir, step: func(string) {}}, nil
 }
 
 // complete refuses a database that was lost: it is empty, and git has more than the first commit, whose
@@ -141,6 +151,24 @@ func (r *Repository) complete(ctx context.Context) error {
 		return errors.New("the database has lost its rows; build it again with archive db recover")
 	}
 	return r.numbered(ctx, func() error { return nil })
+}
+
+// upgradeSchema replaces the schema of an earlier program. One that is damaged stays: it is needed for new
+// nodes only, and they report it.
+func (r *Repository) upgradeSchema(ctx context.Context) error {
+	schema, text, err := r.readSchema()
+	if err != nil || string(schema.Text()) == string(text) {
+		return nil
+	}
+	unlock, err := files.Lock(ctx, r.lockFile("schema.lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if schema, err = r.Schema(); err != nil {
+		return err
+	}
+	return files.Write(r.schemaFile(), schema.Text(), 0o600)
 }
 
 // Close closes the archive.

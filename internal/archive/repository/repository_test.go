@@ -244,7 +244,7 @@ func mustBeSound(t testing.TB, r *Repository) {
 func dump(t testing.TB, r *Repository) string {
 	t.Helper()
 	var b strings.Builder
-	mustSucceed(t, r.catalog.Each(t.Context(), func(c catalog.Commit) error {
+	mustSucceed(t, r.catalog.EachCommit(t.Context(), func(c catalog.Commit) error {
 		fmt.Fprintf(&b, "%+v\n", c)
 		return nil
 	}))

@@ -228,11 +228,16 @@ func (r *Repository) invalid(m archive.Meta, name string, err error) error {
 
 // Schema returns the XML schema of the archive.
 func (r *Repository) Schema() (pagexml.Schema, error) {
-	text, err := os.ReadFile(r.schemaFile())
-	if err != nil {
-		return pagexml.Schema{}, fmt.Errorf("read the XML schema: %w; archive db recover makes it again", err)
+	schema, _, err := r.readSchema()
+	return schema, err
+}
+
+func (r *Repository) readSchema() (schema pagexml.Schema, text []byte, err error) {
+	if text, err = os.ReadFile(r.schemaFile()); err != nil {
+		return schema, nil, fmt.Errorf("read the XML schema: %w; archive repair makes it again", err)
 	}
-	return pagexml.ReadSchema(text)
+	schema, err = pagexml.ReadSchema(text)
+	return schema, text, err
 }
 
 func (r *Repository) schemaFile() string { return filepath.Join(r.dir, schemaFolder, schemaName) }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"slices"
+	"syscall"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/mattn/go-sqlite3"
@@ -61,6 +62,19 @@ func Critical(err error) bool {
 	var file *fs.PathError // of the folder or the file at opening
 	return errors.Is(err, ErrNewer) || errors.Is(err, ErrForeign) || errors.As(err, &file) ||
 		slices.Contains(criticalNumbers, mysqlNumber(err))
+}
+
+// ErrDamaged means that a file is no whole database.
+var ErrDamaged = errors.New("the database is not whole")
+
+// Damaged reports whether err says that a SQLite file is damaged, has other contents than expected, or is
+// no file: what is in it cannot be used. A file without permission, a full or a busy one is not damaged.
+func Damaged(err error) bool {
+	var e sqlite3.Error
+	if !errors.Is(err, ErrDamaged) && errors.As(err, &e) {
+		return slices.Contains([]sqlite3.ErrNo{sqlite3.ErrCorrupt, sqlite3.ErrNotADB, sqlite3.ErrCantOpen, sqlite3.ErrIoErr, sqlite3.ErrFormat}, e.Code)
+	}
+	return errors.Is(err, ErrDamaged) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENXIO)
 }
 
 // Denied reports whether err means that the server refuses the user or lacks a grant.
