@@ -2,7 +2,6 @@ package wire
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 )
 
@@ -26,7 +25,7 @@ var (
 	FilterColumns   = columnsOf(SiteFilter{})
 	PropertyColumns = columnsOf(SiteProperty{})
 
-	urlColumn = URLColumns[slices.IndexFunc(URLColumns, func(c Column) bool { return c.Name == "URL" })]
+	urlColumn, _ = ColumnNamed(URLColumns, "URL")
 )
 
 // columnsOf reads the struct tags of a row: `json:"name" col:"Name" fit:"u8"`. Fields

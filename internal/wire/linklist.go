@@ -27,7 +27,8 @@ type linkField struct {
 
 var linkFields = func() (list []linkField) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[LinkOut]()) {
-		list = append(list, linkField{f.Index[0], strconv.Quote(f.Tag.Get("json")) + ":", f.Type.Kind()})
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		list = append(list, linkField{f.Index[0], strconv.Quote(name) + ":", f.Type.Kind()})
 	}
 	return list
 }()

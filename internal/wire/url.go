@@ -50,6 +50,16 @@ type URL struct {
 	Priority        int64     `json:"priority" col:"Priority" fit:"u32"`
 	ClassifierMask  int64     `json:"classifierMask" col:"ClassifierMask" fit:"u64"`
 
+	// Columns that the specification does not have. Their keys are missing if they are empty.
+	Redirects        string `json:"redirects,omitempty" col:"Redirects" fit:"65535 bytes"` // see Hops
+	Canonical        string `json:"canonical,omitempty" col:"Canonical" fit:"4096 bytes"`  // declared by HTML or a Link header, absolute
+	RobotsMask       int64  `json:"robotsMask,omitempty" col:"RobotsMask" fit:"u8"`        // bits RobotsNoIndex and others
+	UnavailableAfter Date   `json:"unavailableAfter,omitempty" col:"UnavailableAfter"`     // robots: unavailable_after
+	ContentDate      Date   `json:"contentDate,omitempty" col:"ContentDate"`               // when the content last changed
+	Retries          int64  `json:"retries,omitempty" col:"Retries" fit:"u32"`             // answers in a row that mean "later"
+	RetryDate        Date   `json:"retryDate,omitempty" col:"RetryDate"`                   // not selected before
+	RetryCause       string `json:"retryCause,omitempty" col:"RetryCause" fit:"32"`        // of the last of Retries
+
 	SiteSelect  int64           `json:"siteSelect"`
 	ContentMask int64           `json:"contentMask"`
 	ChainID     *int64          `json:"chainId"`
@@ -102,6 +112,13 @@ func NewURL(siteID, text string) URL {
 
 // Root reports whether u is a root URL of its site (docs/spec/storage.md 4.0.7).
 func (u *URL) Root() bool { return u.ParentMd5 == "" }
+
+// Bits of RobotsMask: the directives of robots meta tags and of the header X-Robots-Tag.
+const (
+	RobotsNoIndex   = 1
+	RobotsNoFollow  = 2
+	RobotsNoArchive = 4
+)
 
 // ResourceMask is the TagsMask of a resource: a script, a style sheet, JSON, XML and the like, which
 // processing has found to be no page. Its TagsCount is 0. No other row without tags has a TagsMask.

@@ -5,7 +5,8 @@ WHERE Site_Id = ? AND URLMd5 = ?;
 
 -- name: urls_retry
 -- Failed rows of a restarted site are due again.
-UPDATE {dc_urls.urls} SET Status = 1, State = 0, Batch_Id = 0, Attempts = 0 WHERE Site_Id = ? AND State = 2 AND Status IN (4, 7);
+UPDATE {dc_urls.urls} SET Status = 1, State = 0, Batch_Id = 0, Attempts = 0, Retries = 0, RetryDate = NULL, RetryCause = ''
+WHERE Site_Id = ? AND State = 2 AND Status IN (4, 7);
 
 -- name: urls_clear_errors
 UPDATE {dc_urls.urls} SET ErrorMask = 0 WHERE Site_Id = ? AND ErrorMask <> 0;
@@ -36,7 +37,8 @@ DELETE FROM {dc_urls.urls} WHERE Site_Id = ? AND ParentMd5 <> '';
 UPDATE {dc_urls.urls} SET Status = 1, State = 0, Crawled = 0, Processed = 0, Batch_Id = 0, Attempts = 0,
   ErrorMask = 0, CrawlingTime = 0, ProcessingTime = 0, TotalTime = 0, HTTPCode = 0, Size = 0, LinksI = 0, LinksE = 0,
   Freq = 0, RawContentMd5 = '', LastModified = NULL, ETag = '', MRate = 0, MRateCounter = 0, TagsMask = 0, TagsCount = 0,
-  PDate = NULL, ContentURLMd5 = '', TcDate = ? WHERE Site_Id = ?;
+  PDate = NULL, ContentURLMd5 = '', Redirects = '', Canonical = '', RobotsMask = 0, UnavailableAfter = NULL,
+  ContentDate = NULL, Retries = 0, RetryDate = NULL, RetryCause = '', TcDate = ? WHERE Site_Id = ?;
 
 -- name: contents_delete
 DELETE FROM {dc_contents.contents} WHERE Site_Id = ?;

@@ -186,8 +186,12 @@ func (t *tx) importRows(id, part string, rows []wire.Patch) (fresh []wire.Patch,
 }
 
 // insertAll inserts rows of a site, several with one statement, and returns those whose
-// keys were new. CDate defaults to the current time.
+// keys were new. CDate defaults to the current time. Columns that no row has keep their defaults.
 func (t *tx) insertAll(table string, columns []string, site string, patches []wire.Patch) (fresh []wire.Patch, err error) {
+	columns = slices.DeleteFunc(slices.Clone(columns), func(name string) bool {
+		has := func(p wire.Patch) bool { return p[name] != nil }
+		return name != "Site_Id" && name != "CDate" && !slices.ContainsFunc(patches, has)
+	})
 	head := "INSERT INTO " + table + " (`" + strings.Join(columns, "`, `") + "`)"
 	rows := mapped(patches, func(p wire.Patch) []any {
 		return mapped(columns, func(name string) any {

@@ -1,0 +1,39 @@
+package wire
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestHops(t *testing.T) {
+	long := Hop{Code: 302, URL: "https://h.test/" + strings.Repeat("a", 4000)}
+	for _, c := range []struct {
+		name string
+		in   []Hop
+		want []Hop
+	}{
+		{"none", nil, nil},
+		{"one", []Hop{{301, "https://h.test/b?x=1&y=<2>"}}, []Hop{{301, "https://h.test/b?x=1&y=<2>"}}},
+		{"in HTML", []Hop{{302, "https://h.test/b"}, {0, "https://h.test/c"}}, []Hop{{302, "https://h.test/b"}, {0, "https://h.test/c"}}},
+		{"too long for the column", append([]Hop{{301, "https://h.test/first"}}, repeat(long, 17)...), repeat(long, 16)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u := URL{Redirects: RedirectsOf(c.in)}
+			column, _ := ColumnNamed(URLColumns, "Redirects")
+			if got := u.Hops(); !reflect.DeepEqual(got, c.want) || column.Fit(u.Redirects) != u.Redirects {
+				t.Errorf("%d hops, %d bytes", len(got), len(u.Redirects))
+			}
+		})
+	}
+	if u := (&URL{Redirects: "no JSON"}); u.Hops() != nil {
+		t.Error(u.Hops())
+	}
+}
+
+func repeat(h Hop, n int) (list []Hop) {
+	for range n {
+		list = append(list, h)
+	}
+	return list
+}
