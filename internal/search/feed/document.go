@@ -14,13 +14,26 @@ import (
 // failed are the bits of a fetch that failed (docs/errors.md).
 const failed = 4198399
 
-// usable reports whether a row has a version to index: the last answer was good, an HTML page is
-// processed, and it is no resource.
-func usable(row *wire.URL) bool {
+// usable reports whether a row has a version to index.
+func usable(row *wire.URL) bool { return crawled(row) && unusable(row) == "" }
+
+// crawled reports whether a row has an answer of a server, and is no part of a page such as a script.
+func crawled(row *wire.URL) bool {
+	return row.Crawled > 0 && !row.Resource() && (row.Status == wire.StatusCrawled || row.Status == wire.StatusProcessed)
+}
+
+// unusable returns why a crawled row has no version to index; "" if it has one.
+func unusable(row *wire.URL) string {
 	good := wire.IsPageCode(row.HTTPCode) || row.HTTPCode == 304
-	done := row.Status == wire.StatusCrawled || row.Status == wire.StatusProcessed
-	return good && done && !row.Resource() && row.State != wire.URLDisabled && row.Crawled > 0 && int64(row.ErrorMask)&failed == 0 &&
-		(search.KindOf(row.ContentType) != search.Pages || row.Processed > 0)
+	switch {
+	case row.State == wire.URLDisabled:
+		return "disabled"
+	case !good || int64(row.ErrorMask)&failed != 0:
+		return "the last fetch failed"
+	case search.KindOf(row.ContentType) == search.Pages && row.Processed == 0:
+		return "not processed, or without content"
+	}
+	return ""
 }
 
 // version changes when the content of a row or its processing does.

@@ -14,10 +14,11 @@
 //
 // # The sweep
 //
-// A deleted URL leaves no row, so no stream can tell. The first time, and then every SweepEvery, the
-// feed walks through all keys of a site, in their order, and compares them with the keys in the index:
-// what is missing or has another version is read, what has no row is removed. That also finds a row
-// that was stored later than Overlap after its UDate. A sweep continues after a kill where it was. When
+// A deleted URL leaves no row, so no stream can tell. The first time, when the counters of a site have
+// changed, and then every SweepEvery, the feed walks through all keys of a site, in their order, and
+// compares them with the keys in the index: what is missing or has another version is read, what has no
+// row is removed. That also finds a row that was stored later than Overlap after its UDate. While a site
+// changes, sweeps take at most a twentieth of the time. A sweep continues after a kill where it was. When
 // a node of a cluster is away the answer is incomplete, and the round of the site ends with an error
 // before anything is removed.
 //
@@ -81,13 +82,18 @@ type Feed struct {
 	sites     map[string]watched
 	published time.Time
 	expired   time.Time
+	skipped   []Skipped // by the last round
 }
 
 // watched is what is known of a site since the last round.
 type watched struct {
 	counters string
-	until    time.Time // a site without a change of its counters is read until then
+	until    time.Time     // a site without a change of its counters is read until then
+	took     time.Duration // by the last sweep
 }
+
+// sweepShare is the pause after a sweep of a site that changes, in times of its duration.
+const sweepShare = 20
 
 // New returns a feed.
 func New(c Config) *Feed {
@@ -110,6 +116,7 @@ func (f *Feed) Run(ctx context.Context) error {
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	skipped := map[string]int{} // that the log has, by reason
 	for last := ""; ; {
 		select {
 		case <-ctx.Done():
@@ -129,6 +136,12 @@ func (f *Feed) Run(ctx context.Context) error {
 		if n > 0 {
 			f.Log.Info("indexed", "documents", n)
 		}
+		for _, s := range f.skipped {
+			if known := skipped[s.Reason]; known != s.Count {
+				f.Log.Warn("not indexed", "reason", s.Reason, "count", s.Count, "urls", s.URLs)
+				skipped[s.Reason] = s.Count
+			}
+		}
 		timer.Reset(f.Every)
 	}
 }
@@ -136,6 +149,7 @@ func (f *Feed) Run(ctx context.Context) error {
 // Round reads what has changed, publishes it, and returns the number of documents that were stored or
 // removed. An error of one site does not keep the others from their turn.
 func (f *Feed) Round(ctx context.Context) (changed int, err error) {
+	f.skipped = nil
 	changed, err = f.webStore(ctx)
 	failed := []error{err}
 	sites, err := hce.Sites(ctx, f.Service)
@@ -168,17 +182,22 @@ func (f *Feed) site(ctx context.Context, site wire.Site) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if state.Swept.IsZero() || state.Sweep != "" || now.Sub(state.Swept) >= f.SweepEvery {
-		return f.sweep(ctx, site.ID, state)
-	}
-	counters := fmt.Sprint(site.Resources, site.Contents, site.CollectedURLs, site.NewURLs, site.Size, site.Errors, site.TcDate, site.TcDateProcess, site.UDate, site.AVGSpeedCounter)
+	counters := fmt.Sprint(site.Resources, site.Contents, site.CollectedURLs, site.NewURLs, site.DeletedURLs, site.Size, site.Errors, site.TcDate, site.TcDateProcess, site.UDate, site.AVGSpeedCounter)
 	last, known := f.sites[site.ID]
+	since := now.Sub(state.Swept)
+	if state.Swept.IsZero() || state.Sweep != "" || since >= f.SweepEvery || state.Counters != counters && since >= sweepShare*last.took {
+		n, err := f.sweep(ctx, site.ID, counters, state)
+		last.took = f.Now().Sub(now)
+		f.sites[site.ID] = last
+		return n, err
+	}
 	if known && last.counters == counters && now.After(last.until) {
 		return 0, nil
 	}
 	n, err := f.stream(ctx, site.ID, state)
 	if err == nil && (!known || last.counters != counters) {
-		f.sites[site.ID] = watched{counters, now.Add(f.Overlap)}
+		last.counters, last.until = counters, now.Add(f.Overlap)
+		f.sites[site.ID] = last
 	}
 	return n, err
 }
@@ -186,8 +205,8 @@ func (f *Feed) site(ctx context.Context, site wire.Site) (int, error) {
 // noRows is the sweep mark of a site without a changed row.
 const noRows = "1000-01-01 00:00:00"
 
-// sweep compares all keys of a site.
-func (f *Feed) sweep(ctx context.Context, site string, state index.SiteState) (changed int, err error) {
+// sweep compares all keys of a site. counters are those before it.
+func (f *Feed) sweep(ctx context.Context, site, counters string, state index.SiteState) (changed int, err error) {
 	if state.Sweep == "" {
 		newest, err := pages.Rows(ctx, f.Service, site, "`UDate` IS NOT NULL", "`UDate` DESC", 1)
 		if err != nil {
@@ -213,7 +232,7 @@ func (f *Feed) sweep(ctx context.Context, site string, state index.SiteState) (c
 		}
 		c := f.compare(site, rows, indexed)
 		if state.Key = last; last == "" {
-			state = index.SiteState{Watermark: max(state.Watermark, state.Sweep), Swept: f.Now().UTC().Truncate(time.Second)}
+			state = index.SiteState{Watermark: max(state.Watermark, state.Sweep), Swept: f.Now().UTC().Truncate(time.Second), Counters: counters}
 		}
 		n, err := f.store(ctx, site, c, state)
 		if changed += n; err != nil || last == "" {
@@ -244,6 +263,7 @@ func (f *Feed) compare(site string, rows []wire.URL, indexed []index.Row) (d dif
 			delete(f.recent, site+row.URLMd5)
 		}
 		if !usable(row) {
+			f.skipRow(row)
 			continue
 		}
 		d.hosts = appendHost(d.hosts, row)
@@ -278,7 +298,11 @@ func (f *Feed) stream(ctx context.Context, site string, state index.SiteState) (
 				}
 				continue
 			}
-			if !usable(row) || f.recent[site+row.URLMd5] == version(row) {
+			if !usable(row) {
+				f.skipRow(row)
+				continue
+			}
+			if f.recent[site+row.URLMd5] == version(row) {
 				continue
 			}
 			d.hosts = appendHost(d.hosts, row)

@@ -129,12 +129,15 @@ func TestRounds(t *testing.T) {
 		t.Errorf("%d requests for contents", n-before)
 	}
 
-	// A page that fails now stays; one that is deleted goes with the next sweep.
+	// A page that fails now stays, and is named; one that is deleted goes with the next round, also if
+	// another one comes at the same time.
 	w.update("0", 20, map[string]any{"httpCode": 404, "errorMask": wire.ErrHTTP})
 	w.stores.DeletePage(w.site, root+"1")
-	w.round(0)
-	w.now = w.now.Add(7 * time.Hour)
-	w.round(1)
+	w.stores.AddPage(w.site, root+"new", "New", "cherry")
+	w.round(2)
+	if s := w.Skipped(); len(s) != 1 || s[0].Count != 2 || !slices.Contains(s[0].URLs, root+"0") {
+		t.Errorf("skipped %+v", s)
+	}
 	if got := w.found("banana"); got != "0 2" {
 		t.Errorf("found %q", got)
 	}
@@ -164,15 +167,13 @@ func TestSitesAtRest(t *testing.T) {
 	}
 }
 
-// A row that is far too late for the stream is found by the sweep.
+// A row that is far too late for the stream is found by the sweep, which a change of the site causes.
 func TestSweepFindsLateRows(t *testing.T) {
 	w := newWorld(t)
 	w.stores.AddPage(w.site, root+"a", "A", "apple")
 	w.update("a", 60, nil)
 	w.round(1)
 	w.stores.AddPage(w.site, root+"b", "B", "apple pie") // its change date is a day before
-	w.round(0)
-	w.now = w.now.Add(7 * time.Hour)
 	w.round(1)
 	if got := w.found("apple"); got != "a b" {
 		t.Errorf("found %q", got)

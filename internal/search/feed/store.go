@@ -2,7 +2,6 @@ package feed
 
 import (
 	"context"
-	"net/url"
 	"strings"
 	"time"
 
@@ -34,7 +33,7 @@ func (f *Feed) put(ctx context.Context, site string, rows []wire.URL, c index.Ch
 	for i := range list {
 		d := document(&list[i])
 		if err := index.Check(d); err != nil {
-			f.Log.Debug("not indexed", "error", err) // such as a URL of another scheme
+			f.skip("its URL cannot be indexed", list[i].URL.URL) // such as one of another scheme
 			continue
 		}
 		c.Put = append(c.Put, d)
@@ -122,11 +121,10 @@ func appendHost(list []index.HostState, row *wire.URL) []index.HostState {
 	if !ok {
 		seen, ok = row.UDate.Time()
 	}
-	u, err := url.Parse(row.URL)
-	if err != nil || !ok || u.Host == "" {
+	host, _ := index.SplitURL(row.URL)
+	if !ok || host == "" {
 		return list
 	}
-	host := strings.ToLower(u.Host)
 	if n := len(list); n > 0 && list[n-1].Host == host {
 		if seen.After(list[n-1].Seen) {
 			list[n-1].Seen = seen

@@ -50,7 +50,7 @@ func (f *Feed) webStore(ctx context.Context) (changed int, err error) {
 	}
 	lines := bufio.NewReaderSize(file, 1<<16)
 	for ctx.Err() == nil {
-		documents, n, err := readJournal(lines)
+		documents, n, err := f.readJournal(lines)
 		if err != nil {
 			return changed, fmt.Errorf("journal %s after %d bytes: %w", f.WebStore, position, err)
 		}
@@ -88,7 +88,7 @@ func (f *Feed) webStorePosition(file *os.File) (int64, error) {
 }
 
 // readJournal reads whole lines. n is their size; a line that the Web Store is writing is left.
-func readJournal(lines *bufio.Reader) (documents []search.Document, n int64, err error) {
+func (f *Feed) readJournal(lines *bufio.Reader) (documents []search.Document, n int64, err error) {
 	for n < webStoreBytes {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
@@ -102,9 +102,12 @@ func readJournal(lines *bufio.Reader) (documents []search.Document, n int64, err
 			return documents, n, err
 		}
 		n += int64(len(line))
-		if d := webStoreDocument(r); index.Check(d) == nil {
-			documents = append(documents, d)
+		d := webStoreDocument(r)
+		if index.Check(d) != nil {
+			f.skip("its URL cannot be indexed", d.URL)
+			continue
 		}
+		documents = append(documents, d)
 	}
 	return documents, n, nil
 }

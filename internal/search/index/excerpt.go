@@ -7,8 +7,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	bsearch "github.com/blevesearch/bleve/v2/search"
-
 	"hce/dc/internal/search"
 )
 
@@ -18,21 +16,11 @@ const (
 	excerptBefore = 60
 )
 
-// place is a match in a text.
-type place struct{ start, end int }
-
 // excerptOf returns the part of a text with the most matches, which are marked; without matches the
 // start of the text.
-func excerptOf(text string, found bsearch.TermLocationMap) []search.Segment {
-	var places []place
-	for _, locations := range found {
-		for _, l := range locations {
-			if l.Start < l.End && l.End <= uint64(len(text)) {
-				places = append(places, place{int(l.Start), int(l.End)})
-			}
-		}
-	}
-	slices.SortFunc(places, func(a, b place) int { return cmp.Or(a.start-b.start, b.end-a.end) })
+func excerptOf(text string, places []spot) []search.Segment {
+	places = slices.DeleteFunc(places, func(p spot) bool { return p.start >= p.end || p.end > len(text) })
+	slices.SortFunc(places, func(a, b spot) int { return cmp.Or(a.start-b.start, b.end-a.end) })
 	from := 0
 	if first, ok := densest(places); ok {
 		from = max(0, places[first].start-excerptBefore)
@@ -63,7 +51,7 @@ func excerptOf(text string, found bsearch.TermLocationMap) []search.Segment {
 }
 
 // densest returns the place from which an excerpt has the most matches.
-func densest(places []place) (best int, ok bool) {
+func densest(places []spot) (best int, ok bool) {
 	most, last := 0, 0
 	for first := range places {
 		for last < len(places) && places[last].end <= places[first].start+excerptLength-excerptBefore {

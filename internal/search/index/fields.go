@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/document"
 	api "github.com/blevesearch/bleve_index_api"
 
@@ -34,7 +35,8 @@ const (
 	fieldTitle = "title"
 	fieldAbout = "about" // description and keywords
 	fieldBody  = "body"
-	fieldName  = "name"  // words of the name of a file, or inside of words of the title
+	fieldWhole = "whole" // the title as one term, see titles
+	fieldName  = "name"  // words of the name of a file
 	fieldGrams = "grams" // trigrams of the name of a file
 )
 
@@ -64,13 +66,10 @@ const (
 
 // Check returns why a document cannot be stored, or nil.
 func Check(d search.Document) error {
-	u, err := url.Parse(d.URL)
-	switch {
-	case err != nil:
-		return fmt.Errorf("store document: the URL %.200q cannot be read: %w", d.URL, err)
+	switch host, _ := SplitURL(d.URL); {
 	case len(d.URL) > MaxURL:
 		return fmt.Errorf("store document: the URL %.200q... has %d bytes; the limit is %d", d.URL, len(d.URL), MaxURL)
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+	case host == "":
 		return fmt.Errorf("store document: %.200q is not an absolute URL of http or https", d.URL)
 	case !d.Kind.Valid():
 		return fmt.Errorf("store document %.200s: kind %q is not one of pages, images, documents", d.URL, d.Kind)
@@ -80,12 +79,8 @@ func Check(d search.Document) error {
 
 // complete fills what follows from the URL, and cuts what is too long.
 func complete(d search.Document) search.Document {
-	u, err := url.Parse(d.URL)
-	if err != nil { // Check has read it
-		return d
-	}
-	d.UUID = search.UUIDOf(d.URL)
-	d.Host = strings.ToLower(u.Host)
+	host, path := SplitURL(d.URL)
+	d.UUID, d.Host = search.UUIDOf(d.URL), host
 	d.Title, d.Text = cut(d.Title, MaxTitle), cut(d.Text, MaxBody)
 	d.Description, d.Keywords = cut(d.Description, MaxAbout), cut(d.Keywords, MaxAbout)
 	if len(d.Copy) > MaxCopy {
@@ -93,15 +88,37 @@ func complete(d search.Document) search.Document {
 	}
 	d.Cached = d.Cached || d.Copy != ""
 	if d.Kind != search.Pages && d.Name == "" {
-		d.Name, d.Format = nameOf(u, d.Format)
+		d.Name, d.Format = nameOf(host, path, d.Format)
 	}
 	d.Name, d.Format = cut(d.Name, 255), cut(strings.ToUpper(d.Format), 16)
 	return d
 }
 
+// SplitURL returns the host of a URL of http or https, with its port and in lower case, and the path as
+// it is written; "" for other texts. A path may have what net/url refuses, such as a % alone.
+func SplitURL(text string) (host, path string) {
+	scheme, rest, _ := strings.Cut(text, "://")
+	if scheme = strings.ToLower(scheme); scheme != "http" && scheme != "https" {
+		return "", ""
+	}
+	at := strings.IndexAny(rest, "/?#")
+	if at < 0 {
+		at = len(rest)
+	}
+	host, path = rest[:at], rest[at:]
+	host = host[strings.LastIndexByte(host, '@')+1:]
+	if at = strings.IndexAny(path, "?#"); at >= 0 {
+		path = path[:at]
+	}
+	return strings.ToLower(host), path
+}
+
 // nameOf returns the name of a file and its format. A format that is known stays.
-func nameOf(u *url.URL, format string) (string, string) {
-	name := u.Path[strings.LastIndexByte(u.Path, '/')+1:]
+func nameOf(host, path, format string) (string, string) {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	if readable, err := url.PathUnescape(name); err == nil {
+		name = readable
+	}
 	if i := strings.LastIndexByte(name, '.'); i > 0 && len(name)-i <= 11 {
 		if format == "" {
 			format = name[i+1:]
@@ -109,7 +126,7 @@ func nameOf(u *url.URL, format string) (string, string) {
 		name = name[:i]
 	}
 	if name == "" {
-		name = u.Host
+		name = host
 	}
 	return name, format
 }
@@ -149,7 +166,7 @@ func sitesOf(host string) (list []string) {
 func row(site, key string) string { return site + ":" + key }
 
 // entry returns a complete document as it is indexed.
-func (a analysers) entry(d search.Document) (*document.Document, error) {
+func entry(d search.Document) (*document.Document, error) {
 	meta, err := json.Marshal(d)
 	if err != nil {
 		return nil, fmt.Errorf("encode document %s: %w", d.URL, err)
@@ -158,10 +175,9 @@ func (a analysers) entry(d search.Document) (*document.Document, error) {
 	key := func(name, value string, o api.FieldIndexingOptions) {
 		e.AddField(document.NewTextFieldCustom(name, nil, []byte(value), o, keyword{}))
 	}
-	words := a.of(d.Language, d.Text+" "+d.Title)
-	add := func(name, value string, o api.FieldIndexingOptions) {
+	add := func(name, value string, o api.FieldIndexingOptions, a analysis.Analyzer) {
 		if value != "" {
-			e.AddField(document.NewTextFieldCustom(of(d.Kind, name), nil, []byte(value), o, words))
+			e.AddField(document.NewTextFieldCustom(of(d.Kind, name), nil, []byte(value), o, a))
 		}
 	}
 	key(fieldKind, string(d.Kind), keyOnly)
@@ -181,16 +197,14 @@ func (a analysers) entry(d search.Document) (*document.Document, error) {
 	if !d.Date.IsZero() {
 		e.AddField(document.NewNumericFieldWithIndexingOptions(fieldDate, nil, float64(d.Date.Unix()), keyOnly))
 	}
-	add(fieldTitle, d.Title, text)
-	add(fieldAbout, strings.TrimSpace(d.Description+"\n"+d.Keywords), text)
-	add(fieldBody, d.Text, text|api.StoreField)
-	if d.Kind == search.Pages {
-		if words := wordsOfName(d.Title); words != d.Title { // such as pg_stat_activity
-			e.AddField(document.NewTextFieldCustom(of(d.Kind, fieldName), nil, []byte(words), text, a["plain"]))
-		}
-	} else {
-		e.AddField(document.NewTextFieldCustom(of(d.Kind, fieldName), nil, []byte(wordsOfName(d.Name)), text, a["plain"]))
-		e.AddField(document.NewTextFieldCustom(of(d.Kind, fieldGrams), nil, []byte(d.Name+"."+d.Format), text, grams{}))
+	language := analyserOf(d.Language, d.Text+" "+d.Title)
+	add(fieldTitle, d.Title, text, language)
+	add(fieldWhole, d.Title, keyOnly, titles{})
+	add(fieldAbout, strings.TrimSpace(d.Description+"\n"+d.Keywords), text, language)
+	add(fieldBody, d.Text, text|api.StoreField, language)
+	if d.Kind != search.Pages {
+		add(fieldName, d.Name, text, analyser(""))
+		add(fieldGrams, d.Name+"."+d.Format, text, grams{})
 	}
 	e.AddField(document.NewTextFieldCustom(fieldMeta, nil, meta, api.StoreField, keyword{}))
 	if d.Copy != "" {
@@ -226,6 +240,7 @@ type SiteState struct {
 	Sweep     string    `json:"sweep,omitempty"`     // change date at the start of the sweep that runs
 	Key       string    `json:"key,omitempty"`       // last key of the sweep that runs
 	Swept     time.Time `json:"swept,omitzero"`      // end of the last sweep
+	Counters  string    `json:"counters,omitempty"`  // of the site before the last sweep
 }
 
 // special returns an entry of the index that is no document.

@@ -37,16 +37,23 @@ var library = []search.Document{
 	{Kind: search.Pages, URL: "http://mirror2.example/oak", Title: "Oak oak oak", Language: "en", Text: "Oak. Oak. Oak.", Hash: "same"},
 	{Kind: search.Images, URL: "http://a.example.org/img/logo_utn.bmp", Size: 23600, MIMEType: "image/bmp"},
 	{Kind: search.Images, URL: "http://a.example.org/img/photo.jpg", Size: 10},
+	{Kind: search.Documents, URL: "http://a.example.org/100%_discount.txt", Size: 3},
 	{Kind: search.Documents, URL: "http://a.example.org/operating_system_7th_ed-silberschatz_emule.pdf", Size: 63 << 20, Text: "Processes and threads.", Language: "en", Date: at("2008-05-15")},
 }
 
-func filled(t *testing.T) *Index {
+func emptyIndex(t testing.TB) *Index {
 	t.Helper()
 	x, err := Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = x.Close() })
+	return x
+}
+
+func filled(t *testing.T) *Index {
+	t.Helper()
+	x := emptyIndex(t)
 	if err := x.Apply(Change{Put: library}); err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +117,7 @@ func TestQuestions(t *testing.T) {
 		{"document by name", d, "silberschatz", "operating_system_7th_ed-silberschatz_emule.pdf"},
 		{"document by text", d, "thread", "operating_system_7th_ed-silberschatz_emule.pdf"},
 		{"kinds are apart", d, "oak", ""},
+		{"a path with a % alone", d, "discount", "100%_discount.txt"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := find(t, &x.reader, c.kind, c.text); got != c.want {
@@ -166,7 +174,7 @@ func TestStore(t *testing.T) {
 	if n, err := x.Count(t.Context()); err != nil || n != uint64(len(library)) {
 		t.Errorf("%d documents, %v", n, err)
 	}
-	for _, bad := range []string{"", "/x", "ftp://a/b", "http://", "javascript:alert(1)", "http://a/" + strings.Repeat("x", MaxURL), "http://a/%zz"} {
+	for _, bad := range []string{"", "/x", "ftp://a/b", "http://", "javascript:alert(1)", "http://a/" + strings.Repeat("x", MaxURL), "http:///x"} {
 		if err := x.Store(search.Document{Kind: search.Pages, URL: bad}); err == nil {
 			t.Errorf("%.30q is stored", bad)
 		}
@@ -247,7 +255,8 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// A folder of another format is refused, and Rebuild makes an equal index of the present format.
+// A folder of an earlier format is refused, also by its readers, and Rebuild makes an equal index of the
+// present format. One of a later format stays as it is.
 func TestRebuild(t *testing.T) {
 	dir := t.TempDir()
 	x, err := Open(dir)
@@ -262,11 +271,20 @@ func TestRebuild(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := (head{Format: format + 1, Work: "work-1"}).write(dir); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(dir); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "hce-search rebuild") {
-		t.Fatal(err)
+	for _, other := range []int{format + 1, format - 1} {
+		if err := (head{Format: other, Work: "work-1", Snapshot: "1"}).write(dir); err != nil {
+			t.Fatal(err)
+		}
+		_, opened := Open(dir)
+		_, read := OpenSnapshot(dir)
+		if earlier := other < format; errors.Is(opened, ErrFormat) != earlier || errors.Is(read, ErrFormat) != earlier || opened == nil || read == nil {
+			t.Fatalf("format %d: %v, %v", other, opened, read)
+		}
+		if other > format {
+			if _, err := Rebuild(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "later version") {
+				t.Fatal(err)
+			}
+		}
 	}
 	if n, err := Rebuild(t.Context(), dir); err != nil || n != len(library) {
 		t.Fatalf("%d documents, %v", n, err)
@@ -285,7 +303,7 @@ func TestRebuild(t *testing.T) {
 	if err := errors.Join(err, failed, wrong); err != nil || state.Watermark != "w" || !host.Seen.Equal(at("2026-01-01")) || !slices.Equal(rows, want) {
 		t.Errorf("%+v, %+v, %v, %v", state, host, rows, err)
 	}
-	if r := x.Run(t.Context(), search.Ask{Op: search.OpGet, UUID: search.UUIDOf(list[0].URL)}); r.Copy != "<p>" {
+	if r := x.Run(t.Context(), search.Ask{Op: search.OpGet, UUID: search.UUIDOf(list[0].URL)}); r.Copy != "<p>" || !r.Hits[0].Seen.Equal(list[0].Seen) {
 		t.Errorf("%+v", r)
 	}
 	s, err := OpenSnapshot(dir)

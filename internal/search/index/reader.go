@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/search/query"
 	api "github.com/blevesearch/bleve_index_api"
 
@@ -19,7 +20,6 @@ import (
 // reader asks an open index: the writer's or a snapshot. Goroutines may share it.
 type reader struct {
 	bleve bleve.Index
-	analysers
 }
 
 // Snapshot is an open snapshot. Goroutines may share it.
@@ -41,12 +41,14 @@ func OpenSnapshot(dir string) (*Snapshot, error) {
 		case !found, h.Snapshot == "":
 			return nil, fmt.Errorf("open index %s: %w", dir, ErrNone)
 		}
+		if err := h.check(); err != nil {
+			return nil, fmt.Errorf("open index %s: %w", dir, err)
+		}
 		s := &Snapshot{name: h.Snapshot}
 		path := filepath.Join(dir, "snapshots", h.Snapshot)
 		s.bleve, err = bleve.OpenUsing(path, map[string]any{"read_only": true, "bolt_timeout": "5s"})
 		if err == nil {
-			_, s.analysers, err = newMapping()
-			return s, err
+			return s, nil
 		}
 		// The writer may have removed it since the head was read: then another one is there.
 		if last == h.Snapshot {
@@ -101,6 +103,10 @@ func (r *reader) state(kind, name string, into any) (err error) {
 	if err != nil || e == nil {
 		return err
 	}
+	return decodeState(e, into)
+}
+
+func decodeState(e api.Document, into any) (err error) {
 	e.VisitFields(func(f api.Field) {
 		if f.Name() == fieldMeta {
 			err = json.Unmarshal(f.Value(), into)
@@ -230,20 +236,22 @@ func Rebuild(ctx context.Context, dir string) (n int, err error) {
 	if err != nil || !found {
 		return 0, errors.Join(err, notThere(x.dir, found))
 	}
-	old, err := bleve.OpenUsing(h.work(x.dir), map[string]any{"bolt_timeout": "5s"})
+	if err := h.check(); err != nil && !errors.Is(err, ErrFormat) {
+		return 0, fmt.Errorf("rebuild index %s: %w", x.dir, err)
+	}
+	old, end, err := openOld(h.work(x.dir))
 	if err != nil {
 		return 0, fmt.Errorf("rebuild index %s: %w", x.dir, err)
 	}
-	defer old.Close()
-	from := reader{bleve: old}
+	defer end()
 	var number int
 	_, _ = fmt.Sscanf(h.Work, "work-%d", &number)
 	x.head = head{Format: format, Work: fmt.Sprintf("work-%d", number+1), Snapshot: h.Snapshot}
-	if x.bleve, x.analysers, err = create(x.head.work(x.dir)); err != nil {
+	if x.bleve, err = create(x.head.work(x.dir)); err != nil {
 		return 0, fmt.Errorf("rebuild index %s: %w", x.dir, err)
 	}
 	defer x.bleve.Close()
-	if n, err = x.copyFrom(ctx, from); err != nil {
+	if n, err = x.copyFrom(ctx, old); err != nil {
 		return n, fmt.Errorf("rebuild index %s: %w", x.dir, err)
 	}
 	if err := x.publish(); err != nil { // the head names the new index from here on
@@ -259,49 +267,87 @@ func notThere(dir string, found bool) error {
 	return fmt.Errorf("rebuild index %s: %w", dir, os.ErrNotExist)
 }
 
+// openOld opens what an earlier version wrote, to read it. Its analysers may be gone, which its mapping
+// names, so the mapping is not read.
+func openOld(path string) (api.IndexReader, func(), error) {
+	queue := api.NewAnalysisQueue(1)
+	old, err := scorch.NewScorch(scorch.Name, map[string]any{"path": filepath.Join(path, "store"), "read_only": true, "bolt_timeout": "5s"}, queue)
+	if err == nil {
+		err = old.Open()
+	}
+	if err != nil {
+		queue.Close()
+		return nil, nil, err
+	}
+	r, err := old.Reader()
+	end := func() {
+		if r != nil {
+			_ = r.Close() // it was only read
+		}
+		_ = old.Close()
+		queue.Close()
+	}
+	if err != nil {
+		end()
+	}
+	return r, end, err
+}
+
 // copyFrom writes all entries of another index.
-func (x *Index) copyFrom(ctx context.Context, from reader) (n int, err error) {
-	for after := ""; ; {
-		request := bleve.NewSearchRequestOptions(bleve.NewMatchAllQuery(), 200, 0, false)
-		request.SortBy([]string{"_id"})
-		request.Score = "none"
-		if after != "" {
-			request.SetSearchAfter([]string{after})
-		}
-		result, err := from.bleve.SearchInContext(ctx, request)
-		if err != nil || len(result.Hits) == 0 {
-			return n, err
-		}
+func (x *Index) copyFrom(ctx context.Context, from api.IndexReader) (n int, err error) {
+	ids, err := from.DocIDReaderAll()
+	if err != nil {
+		return 0, err
+	}
+	defer ids.Close()
+	for ctx.Err() == nil {
 		c := Change{State: map[string]SiteState{}}
-		for _, hit := range result.Hits {
-			if err := c.take(from, hit.ID); err != nil {
+		read := 0
+		for ; read < copiedAtOnce; read++ {
+			id, err := ids.Next()
+			if err != nil {
 				return n, err
 			}
-			after = hit.ID
+			if id == nil {
+				break
+			}
+			if err := c.take(from, id); err != nil {
+				return n, err
+			}
 		}
-		if err := x.Apply(c); err != nil {
+		if err := x.Apply(c); err != nil || read == 0 {
 			return n, err
 		}
 		n += len(c.Put)
 	}
+	return n, ctx.Err()
 }
 
+// copiedAtOnce is how many entries a transaction of Rebuild has.
+const copiedAtOnce = 200
+
 // take adds an entry of another index to a change.
-func (c *Change) take(from reader, id string) error {
-	kind, name, _ := cutKind(id)
-	switch kind {
-	case hostKind:
-		h, err := from.host(name)
-		c.Hosts = append(c.Hosts, h)
-		return err
-	case siteKind:
-		s, err := from.Site(name)
-		c.State[name] = s
+func (c *Change) take(from api.IndexReader, internal api.IndexInternalID) error {
+	id, err := from.ExternalID(internal)
+	if err != nil {
 		return err
 	}
-	d, found, err := from.Get(id)
-	if err == nil && found {
-		d.Seen = time.Time{} // the expiry directory has it
+	e, err := from.Document(id)
+	if err != nil || e == nil {
+		return err
+	}
+	switch kind, name, _ := cutKind(id); kind {
+	case hostKind:
+		var h HostState
+		err = decodeState(e, &h)
+		c.Hosts = append(c.Hosts, h)
+	case siteKind:
+		var s SiteState
+		err = decodeState(e, &s)
+		c.State[name] = s
+	default:
+		var d search.Document
+		d, err = decode(e)
 		c.Put = append(c.Put, d)
 	}
 	return err

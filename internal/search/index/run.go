@@ -4,21 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/blevesearch/bleve/v2"
 	bsearch "github.com/blevesearch/bleve/v2/search"
 	"github.com/blevesearch/bleve/v2/search/query"
+	api "github.com/blevesearch/bleve_index_api"
 
 	"hce/dc/internal/search"
 	words "hce/dc/internal/search/query"
-)
-
-// Weights of fields.
-const (
-	titleWeight = 3
-	aboutWeight = 1.5
-	nameWeight  = 3
-	phraseTimes = 5 // a phrase says more than a word
 )
 
 // window is how many results beyond the shown ones are looked at for duplicates.
@@ -56,184 +50,131 @@ func (r *reader) get(uuid string) (search.Reply, error) {
 }
 
 // find returns the results from Offset on. Duplicates are joined with the best of them.
-func (r *reader) find(ctx context.Context, a search.Ask, q words.Query) (search.Reply, error) {
+func (r *reader) find(ctx context.Context, a search.Ask, q words.Query) (reply search.Reply, err error) {
 	if !a.Kind.Valid() {
 		return search.Reply{Error: fmt.Sprintf("kind %q is not one of pages, images, documents", a.Kind), Refused: true}, nil
 	}
 	offset, limit := max(0, min(a.Offset, search.MaxOffset)), max(1, min(a.Limit, search.MaxLimit))
-	hits, total, err := r.ranked(ctx, a.Kind, q, offset+limit+window)
+	library, err := r.bleve.Advanced()
 	if err != nil {
-		return search.Reply{}, fmt.Errorf("search: %w", err)
+		return reply, fmt.Errorf("search: %w", err)
 	}
-	hashes, err := r.hashes(ctx, hits)
+	one, err := library.Reader()
 	if err != nil {
-		return search.Reply{}, fmt.Errorf("search: %w", err)
+		return reply, fmt.Errorf("search: %w", err)
 	}
-	groups := join(hits, hashes)
-	joined := len(hits) - len(groups)
-	reply := search.Reply{Count: total - joined, About: total > len(hits), Hits: []search.Hit{}}
-	if offset >= len(groups) {
-		return reply, nil
+	defer one.Close()
+	o := &opener{ctx: ctx, reader: one}
+	defer o.close()
+	all := wantedOf(a.Kind, q.Terms)
+	found, total, exact, err := r.ranked(o, a.Kind, q, all, max(offset+limit+window, reordered))
+	if err != nil {
+		return reply, fmt.Errorf("search: %w", err)
 	}
-	reply.Hits, err = r.hits(ctx, a.Kind, q, groups[offset:min(len(groups), offset+limit)])
+	found = found[:min(len(found), offset+limit+window)]
+	groups, err := o.join(found)
+	if err != nil {
+		return reply, fmt.Errorf("search: %w", err)
+	}
+	joined := len(found) - len(groups)
+	reply = search.Reply{Count: total - joined, About: !exact || total > len(found), Hits: []search.Hit{}}
+	if offset < len(groups) {
+		reply.Hits, err = r.hits(o, a.Kind, all, groups[offset:min(len(groups), offset+limit)])
+	}
 	return reply, err
 }
 
-// ranked returns the best results and how many there are. With several words, those that have all come
-// first; the others are ranked only if there is room for them.
-func (r *reader) ranked(ctx context.Context, kind search.Kind, q words.Query, most int) (hits bsearch.DocumentMatchCollection, total int, err error) {
-	run := func(wanted query.Query, size int) (*bleve.SearchResult, error) {
-		request := bleve.NewSearchRequestOptions(r.limited(kind, q, wanted), size, 0, false)
-		if size == 0 {
-			request.Score = "none"
-		}
-		return r.bleve.SearchInContext(ctx, request)
-	}
-	terms := r.terms(kind, q.Terms)
-	if len(terms) == 0 {
-		terms = []query.Query{term(fieldKind, string(kind))}
-	}
-	first, err := run(bleve.NewConjunctionQuery(terms...), most)
-	if err != nil || len(terms) == 1 {
-		return hitsOf(first), totalOf(first), err
-	}
-	either := bleve.NewDisjunctionQuery(terms...)
-	if len(first.Hits) == most {
-		count, err := run(either, 0)
-		return first.Hits, totalOf(count), err
-	}
-	second, err := run(either, most)
+// ranked returns the best results, best first, and how many there are.
+func (r *reader) ranked(o *opener, kind search.Kind, q words.Query, all []wanted, keep int) (found hits, total int, exact bool, err error) {
+	documents, err := o.reader.TermFieldReader(o.ctx, []byte(kind), fieldKind, false, false, false)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, false, err
 	}
-	known := map[string]bool{}
-	for _, hit := range first.Hits {
-		known[hit.ID] = true
+	o.opened = append(o.opened, documents)
+	k := &ranking{keep: keep}
+	if err := k.open(o, kind, all, int(documents.Count())); err != nil {
+		return nil, 0, false, err
 	}
-	hits = first.Hits
-	for _, hit := range second.Hits {
-		if !known[hit.ID] && len(hits) < most {
-			hits = append(hits, hit)
+	if terms, weights := titleTerms(q.Terms); len(terms) > 0 {
+		if err := k.openTitle(o, kind, terms, weights); err != nil {
+			return nil, 0, false, err
 		}
 	}
-	return hits, totalOf(second), nil
+	if k.limits, err = r.limits(o, kind, q); err == nil {
+		k.excluded, err = o.excluded(kind, q.Exclude)
+	}
+	if err == nil {
+		err = k.run(o.ctx)
+	}
+	if err != nil {
+		return nil, 0, false, err
+	}
+	slices.SortFunc(k.top, func(a, b hit) int { return worse(b, a) })
+	if err := reorder(o, kind, all, k.rarity, k.top); err != nil {
+		return nil, 0, false, err
+	}
+	total, exact = k.found()
+	return k.top, total, exact, nil
 }
 
-func hitsOf(r *bleve.SearchResult) bsearch.DocumentMatchCollection {
-	if r == nil {
-		return nil
+// excluded opens what documents must not have.
+func (o *opener) excluded(kind search.Kind, list []words.Term) (all []cursor, err error) {
+	for _, w := range wantedOf(kind, list) {
+		for _, f := range fields {
+			u, err := o.word(of(kind, f.name), f.name == fieldGrams, w, false)
+			if err != nil {
+				return nil, err
+			}
+			if u != nil {
+				all = append(all, u)
+			}
+		}
 	}
-	return r.Hits
+	return all, nil
 }
 
-func totalOf(r *bleve.SearchResult) int {
-	if r == nil {
-		return 0
+// limits opens the filters of a question; nil if there are none. A question without words is limited to
+// its kind: otherwise the names of the fields do that.
+func (r *reader) limits(o *opener, kind search.Kind, q words.Query) (cursor, error) {
+	list := limitsOf(q)
+	if len(q.Terms) == 0 {
+		list = append(list, term(fieldKind, string(kind)))
 	}
-	return int(r.Total)
-}
-
-// hashes returns the hashes of the contents of hits. To sort all results by them would read them for
-// each.
-func (r *reader) hashes(ctx context.Context, hits bsearch.DocumentMatchCollection) (map[string]string, error) {
-	var ids []string
-	for _, hit := range hits {
-		ids = append(ids, hit.ID)
-	}
-	if len(ids) == 0 {
+	if len(list) == 0 {
 		return nil, nil
 	}
-	request := bleve.NewSearchRequestOptions(bleve.NewDocIDQuery(ids), len(ids), 0, false)
-	request.SortBy([]string{fieldHash})
-	request.Score = "none"
-	result, err := r.bleve.SearchInContext(ctx, request)
+	s, err := bleve.NewConjunctionQuery(list...).Searcher(o.ctx, o.reader, r.bleve.Mapping(), bsearch.SearcherOptions{Score: "none"})
 	if err != nil {
 		return nil, err
 	}
-	hashes := map[string]string{}
-	for _, hit := range result.Hits {
-		if len(hit.Sort) > 0 {
-			hashes[hit.ID] = hit.Sort[0]
-		}
-	}
-	return hashes, nil
+	o.ends = append(o.ends, s.Close)
+	f := &filter{searcher: s, ctx: &bsearch.SearchContext{DocumentMatchPool: bsearch.NewDocumentMatchPool(s.DocumentMatchPoolSize()+2, 0)}}
+	return f, f.move(s.Next(f.ctx))
 }
 
-// group is a result and its duplicates.
-type group struct {
-	id     string
-	score  float64
-	copies []string
+// filter is a cursor of the library's own filters.
+type filter struct {
+	cursor   // the methods that a filter does not have
+	searcher bsearch.Searcher
+	ctx      *bsearch.SearchContext
+	doc      uint64
 }
 
-// join collects the hits with the same content, in the order of the best of them.
-func join(hits bsearch.DocumentMatchCollection, hashes map[string]string) (groups []group) {
-	at := map[string]int{}
-	for _, hit := range hits {
-		hash := cmp.Or(hashes[hit.ID], hit.ID)
-		if i, known := at[hash]; known {
-			groups[i].copies = append(groups[i].copies, hit.ID)
-			continue
-		}
-		at[hash] = len(groups)
-		groups = append(groups, group{id: hit.ID, score: hit.Score})
+func (f *filter) at() uint64 { return f.doc }
+
+func (f *filter) seek(doc uint64) error {
+	if f.doc >= doc {
+		return nil
 	}
-	return groups
+	return f.move(f.searcher.Advance(f.ctx, api.NewIndexInternalID(nil, doc)))
 }
 
-// hits reads the documents of groups, and where the words of the question are in them.
-func (r *reader) hits(ctx context.Context, kind search.Kind, q words.Query, groups []group) ([]search.Hit, error) {
-	var ids []string
-	for _, g := range groups {
-		ids = append(ids, g.id)
+func (f *filter) move(m *bsearch.DocumentMatch, err error) error {
+	if f.doc = noMore; m != nil && err == nil {
+		f.doc = m.IndexInternalID.Value()
+		f.ctx.DocumentMatchPool.Put(m)
 	}
-	inBody := bleve.NewDisjunctionQuery()
-	for _, t := range q.Terms {
-		for _, terms := range r.variants(t.Text) {
-			inBody.AddQuery(sequence(of(kind, fieldBody), terms, 1))
-		}
-	}
-	request := bleve.NewSearchRequestOptions(bleve.NewConjunctionQuery(bleve.NewDocIDQuery(ids), inBody), len(ids), 0, false)
-	request.IncludeLocations = true
-	located, err := r.bleve.SearchInContext(ctx, request)
-	if err != nil {
-		return nil, fmt.Errorf("search: %w", err)
-	}
-	places := map[string]bsearch.FieldTermLocationMap{}
-	for _, hit := range located.Hits {
-		places[hit.ID] = hit.Locations
-	}
-	list := []search.Hit{}
-	for _, g := range groups {
-		d, found, err := r.Get(g.id)
-		if err != nil {
-			return nil, fmt.Errorf("read document %s: %w", g.id, err)
-		}
-		if found {
-			excerpt := excerptOf(cmp.Or(d.Text, d.Description), places[g.id][of(kind, fieldBody)])
-			d.Text, d.Copy = "", ""
-			list = append(list, search.Hit{Document: d, Score: g.score, Excerpt: excerpt, Copies: g.copies})
-		}
-	}
-	return list, nil
-}
-
-// limited adds to what is wanted what is excluded, and the filters, which have no part in the rank. The
-// kind needs no filter: its fields have names of their own.
-func (r *reader) limited(kind search.Kind, q words.Query, wanted query.Query) query.Query {
-	limits := limitsOf(q)
-	if len(limits) == 0 && len(q.Exclude) == 0 {
-		return wanted
-	}
-	b := bleve.NewBooleanQuery()
-	b.AddMust(wanted)
-	if len(limits) > 0 {
-		b.AddFilter(bleve.NewConjunctionQuery(limits...))
-	}
-	if len(q.Exclude) > 0 {
-		b.AddMustNot(r.terms(kind, q.Exclude)...)
-	}
-	return b
+	return err
 }
 
 // limitsOf returns the filters of sites and dates.
@@ -260,59 +201,79 @@ func limitsOf(q words.Query) (all []query.Query) {
 	return all
 }
 
-// terms returns one query for each word or phrase.
-func (r *reader) terms(kind search.Kind, list []words.Term) (queries []query.Query) {
-	for _, t := range list {
-		queries = append(queries, r.term(kind, t))
-	}
-	return queries
-}
-
-// fieldWeights are the fields in which words are looked for.
-var fieldWeights = []struct {
-	name   string
-	weight float64
-}{{fieldTitle, titleWeight}, {fieldAbout, aboutWeight}, {fieldBody, 1}, {fieldName, nameWeight}}
-
-// term finds a word or a phrase in any field, in the form of any language.
-func (r *reader) term(kind search.Kind, t words.Term) query.Query {
-	any := bleve.NewDisjunctionQuery()
-	weight := 1.0
-	if t.Phrase {
-		weight = phraseTimes
-	}
-	for _, terms := range r.variants(t.Text) {
-		for _, f := range fieldWeights {
-			any.AddQuery(sequence(of(kind, f.name), terms, weight*f.weight))
-		}
-	}
-	if g := grams.Analyze(grams{}, []byte(t.Text)); len(g) > 0 && !t.Phrase && kind != search.Pages {
-		var terms []string
-		for _, token := range g {
-			terms = append(terms, string(token.Term))
-		}
-		any.AddQuery(sequence(of(kind, fieldGrams), terms, weight))
-	}
-	if len(any.Disjuncts) == 0 {
-		return bleve.NewMatchNoneQuery()
-	}
-	return any
-}
-
-// sequence finds terms next to each other.
-func sequence(field string, terms []string, weight float64) query.Query {
-	if len(terms) == 1 {
-		q := term(field, terms[0])
-		q.SetBoost(weight)
-		return q
-	}
-	q := query.NewPhraseQuery(terms, field)
-	q.SetBoost(weight)
-	return q
-}
-
 func term(field, text string) *query.TermQuery {
 	q := bleve.NewTermQuery(text)
 	q.SetField(field)
 	return q
+}
+
+// group is a result and its duplicates.
+type group struct {
+	hit
+	id     string
+	copies []string
+}
+
+// join collects the hits with the same content, in the order of the best of them.
+func (o *opener) join(found hits) (groups []group, err error) {
+	hashes, err := o.hashes(found)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]int{}
+	for _, h := range found {
+		id, err := o.reader.ExternalID(api.NewIndexInternalID(nil, h.doc))
+		if err != nil {
+			return nil, err
+		}
+		hash := cmp.Or(hashes[h.doc], id)
+		if i, again := known[hash]; again {
+			groups[i].copies = append(groups[i].copies, id)
+			continue
+		}
+		known[hash] = len(groups)
+		groups = append(groups, group{hit: h, id: id})
+	}
+	return groups, nil
+}
+
+// hashes reads the hashes of contents in the order of the index: others read each part several times.
+func (o *opener) hashes(found hits) (map[uint64]string, error) {
+	values, err := o.reader.DocValueReader([]string{fieldHash})
+	if err != nil {
+		return nil, err
+	}
+	hashes := map[uint64]string{}
+	for _, doc := range found.docs() {
+		err := values.VisitDocValues(api.NewIndexInternalID(nil, doc), func(_ string, value []byte) { hashes[doc] = string(value) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return hashes, nil
+}
+
+// hits reads the documents of groups, and where the words of the question are in them.
+func (r *reader) hits(o *opener, kind search.Kind, all []wanted, groups []group) ([]search.Hit, error) {
+	var shown hits
+	for _, g := range groups {
+		shown = append(shown, g.hit)
+	}
+	places, err := spotsOf(o, of(kind, fieldBody), all, shown.docs())
+	if err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	list := []search.Hit{}
+	for _, g := range groups {
+		d, found, err := r.Get(g.id)
+		if err != nil {
+			return nil, fmt.Errorf("read document %s: %w", g.id, err)
+		}
+		if found {
+			excerpt := excerptOf(cmp.Or(d.Text, d.Description), slices.Concat(places[g.doc]...))
+			d.Text, d.Copy = "", ""
+			list = append(list, search.Hit{Document: d, Score: g.score, Excerpt: excerpt, Copies: g.copies})
+		}
+	}
+	return list, nil
 }

@@ -23,10 +23,21 @@ import (
 )
 
 // format is the version of the folder. A change of fields or analysers makes a new one.
-const format = 1
+const format = 2
 
-// ErrFormat means that another version of this program wrote the folder. Rebuild converts it.
-var ErrFormat = errors.New("the index has another format")
+// ErrFormat means that an earlier version of this program wrote the folder. Rebuild converts it.
+var ErrFormat = errors.New("the index has an earlier format")
+
+// check returns an error for a folder of another format.
+func (h head) check() error {
+	switch {
+	case h.Format < format:
+		return fmt.Errorf("%w: %d; this program has %d, and hce-search index converts it", ErrFormat, h.Format, format)
+	case h.Format > format:
+		return fmt.Errorf("the index has format %d, of a later version of this program, which knows %d; use that version, or another folder", h.Format, format)
+	}
+	return nil
+}
 
 // head is the file index.json.
 type head struct {
@@ -112,16 +123,14 @@ func (x *Index) open() error {
 	switch {
 	case err != nil:
 		return err
-	case found && h.Format != format:
-		return fmt.Errorf("%w %d, this program writes %d; convert it with: hce-search rebuild", ErrFormat, h.Format, format)
 	case found:
-		if x.bleve, err = bleve.OpenUsing(filepath.Join(x.dir, h.Work), map[string]any{"bolt_timeout": "5s"}); err == nil {
-			_, x.analysers, err = newMapping()
+		if err := h.check(); err != nil {
+			return err
 		}
+		x.bleve, err = bleve.OpenUsing(filepath.Join(x.dir, h.Work), map[string]any{"bolt_timeout": "5s"})
 	default:
 		h = head{Format: format, Work: "work-1"}
-		x.bleve, x.analysers, err = create(filepath.Join(x.dir, h.Work))
-		if err == nil {
+		if x.bleve, err = create(filepath.Join(x.dir, h.Work)); err == nil {
 			err = h.write(x.dir)
 		}
 	}
@@ -132,17 +141,15 @@ func (x *Index) open() error {
 	return x.clean()
 }
 
-// create makes an empty bleve index. What a killed process left there is removed.
-func create(path string) (bleve.Index, analysers, error) {
-	m, a, err := newMapping()
-	if err != nil {
-		return nil, nil, err
-	}
+// create makes an empty bleve index. What a killed process left there is removed. Documents are built
+// field by field, so its mapping has no fields.
+func create(path string) (bleve.Index, error) {
 	if err := os.RemoveAll(path); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	x, err := bleve.NewUsing(path, m, scorch.Name, scorch.Name, nil)
-	return x, a, err
+	m := bleve.NewIndexMapping()
+	m.DefaultMapping.Enabled = false
+	return bleve.NewUsing(path, m, scorch.Name, scorch.Name, nil)
 }
 
 // clean removes what the head does not name: parts of a rebuild or of a snapshot that was not finished,
@@ -219,7 +226,7 @@ func (x *Index) Apply(c Change) error {
 			return err
 		}
 		d = complete(d)
-		if err := advance(b)(x.entry(d)); err != nil {
+		if err := advance(b)(entry(d)); err != nil {
 			return err
 		}
 		if d.Seen.After(hosts[d.Host]) {

@@ -131,7 +131,7 @@ func (p *Processor) awaitSnapshot(ctx context.Context) error {
 		case err == nil:
 			p.exchange(s)
 			return nil
-		case !errors.Is(err, index.ErrNone):
+		case !errors.Is(err, index.ErrNone) && !errors.Is(err, index.ErrFormat): // hce-search index mends both
 			return err
 		case !told:
 			p.Log.Info("waiting for the index", "dir", p.Dir, "error", err)

@@ -137,7 +137,7 @@ func (r *run) index() error {
 	if err != nil {
 		return command.Refusal{Err: err}
 	}
-	x, err := index.Open(dir)
+	x, err := r.openIndex(dir)
 	if err != nil {
 		return err
 	}
@@ -160,6 +160,21 @@ func (r *run) index() error {
 	count, err := x.Count(r.ctx)
 	fmt.Fprintf(r.out, "%d documents changed, %d in the index\n", n, count)
 	return err
+}
+
+// openIndex opens an index for writing. One of an earlier format is converted first.
+func (r *run) openIndex(dir string) (*index.Index, error) {
+	x, err := index.Open(dir)
+	if !errors.Is(err, index.ErrFormat) {
+		return x, err
+	}
+	r.log.Info("writing the index again: this version finds words in another way", "dir", dir, "because", err)
+	n, err := index.Rebuild(r.ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	r.log.Info("the index is written again", "dir", dir, "documents", n)
+	return index.Open(dir)
 }
 
 // dir is the option --dir.
