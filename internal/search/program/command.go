@@ -6,20 +6,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"os"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"time"
 
-	"hce/dc/internal/archive/repository"
-	"hce/dc/internal/childprocess"
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/search/feed"
-	"hce/dc/internal/search/frontend"
 	"hce/dc/internal/search/index"
 	"hce/dc/internal/search/manager"
 	"hce/dc/internal/search/processor"
@@ -43,6 +37,8 @@ type options struct {
 	name, kinds          string
 	connections, delay   string
 	processors           string
+	words                []string
+	kind, limit, offset  string
 }
 
 // run is one run of a sub-command.
@@ -61,15 +57,16 @@ func Command(ctx context.Context, out, talk io.Writer) *command.Command {
 		Description: `The search engine has three parts, each a process: "hce-search index" reads what the crawler has stored
 and keeps the index; "hce-search serve" is the web page and the Query Manager; "hce-search processor"
 is a Query Processor, which answers questions for the manager. Processors may be started and stopped at
-any time. docs/search.md has all of it.
+any time. "hce-search ask" answers one question on the command line. docs/search.md has all of it.
 
 Without an ini file all settings have their defaults, and everything listens on this machine only.`,
 		Examples: `  hce-search index --once
-  hce-search serve --processors 2
+  hce-search ask kernel scheduler
+  hce-search serve
   hce-search status`,
 		ExitStatus: exitText,
 	}, nil)
-	for _, sub := range []*command.Command{p.indexCommand(), p.serveCommand(), p.processorCommand(), p.statusCommand(), p.rebuildCommand()} {
+	for _, sub := range []*command.Command{p.indexCommand(), p.serveCommand(), p.processorCommand(), p.askCommand(), p.statusCommand(), p.rebuildCommand()} {
 		root.Add(sub)
 	}
 	return root
@@ -159,6 +156,9 @@ func (r *run) index() error {
 	}
 	count, err := x.Count(r.ctx)
 	fmt.Fprintf(r.out, "%d documents changed, %d in the index\n", n, count)
+	for _, s := range f.Skipped() {
+		fmt.Fprintln(r.out, clean(s.String()))
+	}
 	return err
 }
 
@@ -168,7 +168,7 @@ func (r *run) openIndex(dir string) (*index.Index, error) {
 	if !errors.Is(err, index.ErrFormat) {
 		return x, err
 	}
-	r.log.Info("writing the index again: this version finds words in another way", "dir", dir, "because", err)
+	r.log.Info("the index has an earlier format; writing it again", "dir", dir)
 	n, err := index.Rebuild(r.ctx, dir)
 	if err != nil {
 		return nil, err
@@ -179,106 +179,6 @@ func (r *run) openIndex(dir string) (*index.Index, error) {
 
 // dir is the option --dir.
 func (r *run) dir() string { return r.options.dir }
-
-func (p program) serveCommand() *command.Command {
-	var o options
-	c := p.leaf(command.Text{
-		Name: "serve", Summary: "runs the web page and the Query Manager",
-		Description: `The web page is at http://127.0.0.1:8090/ and the manager at port 5511, unless the ini file says
-otherwise. Questions wait until a processor has joined. --processors starts some of them as
-child processes, with the settings of [Processor]; they are started again if they end.
-
-Cached copies and versions come from the cluster, which may be away: the options are those of
-hce-search index.`,
-		Examples: `  hce-search serve --processors 2
-  hce-search serve -c /etc/hce-search/hce-search.ini`,
-	}, &o, (*run).serve)
-	dirOption(c, &o)
-	clusterOptions(c, &o)
-	c.Text(&o.processors, "processors", "", "N", "processors to start on this machine, 0 to 64; default 0")
-	return c
-}
-
-func (r *run) serve() error {
-	children, err := number("--processors", r.processors, 0, 64)
-	if err != nil {
-		return command.Refusal{Err: err}
-	}
-	dir, err := r.folder(r.dir())
-	if err != nil {
-		return command.Refusal{Err: err}
-	}
-	if r.archive != "" {
-		store, err := repository.Open(r.archive)
-		if err != nil {
-			return command.Refusal{Err: fmt.Errorf("archive of [Frontend]: %w", err)}
-		}
-		defer store.Close()
-		r.frontend.Sources = []frontend.Source{&frontend.Archive{Store: store}}
-	}
-	b, err := bus.New()
-	if err != nil {
-		return err
-	}
-	defer b.Term(time.Second)
-	r.manager.Bus, r.manager.Log = b, r.log
-	m := manager.New(r.manager)
-	ctx, stop := context.WithCancel(r.ctx)
-	defer stop()
-	l, err := net.Listen("tcp", net.JoinHostPort(strings.Trim(r.host, "[]"), strconv.Itoa(r.port)))
-	if err != nil {
-		return fmt.Errorf("start the web page: %w; set another port in [Frontend]", err)
-	}
-	service := r.cluster()
-	defer service.Close()
-	r.frontend.Engine = manager.Client{Bus: b, Endpoint: m.Local(), Timeout: r.manager.Deadline + 2*time.Second}
-	r.frontend.Cluster, r.frontend.Log = &frontend.Cluster{Service: service}, r.log
-	failed := make(chan error, 2)
-	go func() { failed <- m.Run(ctx); stop() }()
-	select {
-	case endpoint := <-m.Bound():
-		r.startProcessors(ctx, int(children), endpoint, dir)
-	case err := <-failed:
-		l.Close()
-		return err
-	}
-	r.log.Info("web page is ready", "url", "http://"+l.Addr().String()+"/")
-	go func() { failed <- frontend.New(r.frontend).Serve(ctx, l); stop() }()
-	return errors.Join(<-failed, <-failed)
-}
-
-// startProcessors starts processors as child processes.
-func (r *run) startProcessors(ctx context.Context, n int, endpoint, dir string) {
-	_, port, _ := net.SplitHostPort(strings.TrimPrefix(endpoint, "tcp://"))
-	for i := range n {
-		args := []string{"processor", "--dir", dir, "--name", fmt.Sprintf("qp-%d", i+1)}
-		if r.config != "" {
-			args = append(args, "--config", r.config)
-		}
-		go func() { // ends with ctx
-			for ctx.Err() == nil {
-				cmd := childprocess.Self(args...)
-				cmd.Env = append(os.Environ(), "DC_Manager_port="+port)
-				cmd.Stderr = r.talk
-				ended, err := childprocess.Start(cmd)
-				if err == nil {
-					select {
-					case err = <-ended:
-					case <-ctx.Done():
-						_ = cmd.Process.Kill() // it reads only
-						<-ended
-						return
-					}
-				}
-				r.log.Warn("processor ended; starting it again", "name", args[4], "error", err)
-				select {
-				case <-ctx.Done():
-				case <-time.After(time.Second):
-				}
-			}
-		}()
-	}
-}
 
 func (p program) processorCommand() *command.Command {
 	var o options
