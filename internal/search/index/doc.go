@@ -11,8 +11,8 @@
 // # Why bleve
 //
 // It is Apache-2.0, pure Go, and maintained by a company that ships it in a database: monthly releases
-// for years. It has phrases, positions, BM25, stemmers of some 30 languages and segments that are
-// never changed once they are written. The equals that were looked at: bluge (its fork, no release
+// for years. It has postings with positions and lengths, stemmers, and segments that are never changed
+// once they are written. The equals that were looked at: bluge (its fork, no release
 // since 2022), SQLite FTS5 (no stemmer for each row, ranks slowly on large result sets), tantivy and
 // xapian (not Go).
 //
@@ -37,8 +37,14 @@
 //
 // # Words
 //
-// A document is analysed by its language: words become lower case, NFKC, and their stem. Stop words
-// stay, so that "la" finds pages and phrases are exact. A question does not say its language: each of
-// its words is analysed by every analyser, and a document has the word if it has any of the results.
-// Names of files are kept as trigrams, so that a word is found inside of a name.
+// A word has terms at one position: as it is written, without accents if that differs, and its stem by
+// the language of the document; see scan.go, analysis.go. A question does not say its language: each of
+// its words has the stems of all languages, with less weight than the exact form; see question.go.
+//
+// # Rank
+//
+// The package ranks by itself, on the postings of bleve (rank.go): documents one after the other, by
+// MaxScore, so that a word of all documents costs no more than another one. The best ones are ordered by
+// how close the words are (proximity.go). The scores of bleve are not used: they have no forms of a
+// word, and the average length in its BM25 counts the terms of the dictionary.
 package index

@@ -133,7 +133,7 @@ func (o *opener) excluded(kind search.Kind, list []words.Term) (all []cursor, er
 	return all, nil
 }
 
-// limits opens the filters of a question; nil if there are none. A question without words is limited to
+// limits opens the filters of a question; nil without filters. A question without words is limited to
 // its kind: otherwise the names of the fields do that.
 func (r *reader) limits(o *opener, kind search.Kind, q words.Query) (cursor, error) {
 	list := limitsOf(q)

@@ -9,8 +9,10 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/search"
 	"hce/dc/internal/search/index"
-	"hce/dc/internal/search/query"
 )
+
+// maxWords bounds the arguments; the question has limits of its own.
+const maxWords = 100
 
 func (p program) askCommand() *command.Command {
 	var o options
@@ -24,7 +26,7 @@ a question that has quotes or a minus for your shell. A question that finds noth
   hce-search ask leaf --kind images --json`,
 	}, &o, (*run).ask)
 	dirOption(c, &o)
-	c.Words(&o.words, "WORD", 1, query.MaxTerms+query.MaxSites+2)
+	c.Words(&o.words, "WORD", 1, maxWords)
 	c.Choice(&o.kind, "kind", "", "KIND", "kind of results: pages, images or documents; default pages", "pages", "images", "documents")
 	c.Text(&o.limit, "limit", "", "N", fmt.Sprintf("results to print, 1 to %d; default 10", search.MaxLimit))
 	c.Text(&o.offset, "offset", "", "N", fmt.Sprintf("results to skip, 0 to %d", search.MaxOffset))
