@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+	"time"
 
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/process/language"
@@ -15,7 +16,22 @@ import (
 const failed = 4198399
 
 // usable reports whether a row has a version to index.
-func usable(row *wire.URL) bool { return crawled(row) && unusable(row) == "" }
+func usable(row *wire.URL, now time.Time) bool { return crawled(row) && unusable(row, now) == "" }
+
+// leaves reports whether the document of a row must go, whatever its last good version is.
+func leaves(row *wire.URL, now time.Time) bool { return row.Resource() || hidden(row, now) != "" }
+
+// hidden returns how a page asks not to be found; "" if it does not.
+func hidden(row *wire.URL, now time.Time) string {
+	until, limited := row.UnavailableAfter.Time()
+	switch {
+	case row.RobotsMask&wire.RobotsNoIndex != 0:
+		return "the page says noindex"
+	case limited && !now.Before(until):
+		return "the time of unavailable_after has come"
+	}
+	return ""
+}
 
 // crawled reports whether a row has an answer of a server, and is no part of a page such as a script.
 func crawled(row *wire.URL) bool {
@@ -23,7 +39,10 @@ func crawled(row *wire.URL) bool {
 }
 
 // unusable returns why a crawled row has no version to index; "" if it has one.
-func unusable(row *wire.URL) string {
+func unusable(row *wire.URL, now time.Time) string {
+	if reason := hidden(row, now); reason != "" {
+		return reason
+	}
 	good := wire.IsPageCode(row.HTTPCode) || row.HTTPCode == 304
 	switch {
 	case row.State == wire.URLDisabled:
@@ -36,9 +55,13 @@ func unusable(row *wire.URL) string {
 	return ""
 }
 
-// version changes when the content of a row or its processing does.
+// version changes when the content of a row does, or its processing, or whether its copies may be shown.
 func version(row *wire.URL) string {
-	return row.RawContentMd5 + "/" + strconv.FormatInt(row.Processed, 10)
+	text := row.RawContentMd5 + "/" + strconv.FormatInt(row.Processed, 10)
+	if row.RobotsMask&wire.RobotsNoArchive != 0 {
+		text += "/noarchive"
+	}
+	return text
 }
 
 // document returns what the index stores of a page.
@@ -47,7 +70,7 @@ func document(p *pages.Page) search.Document {
 	d := search.Document{
 		Kind: search.KindOf(p.ContentType), URL: p.URL.URL, Site: p.SiteID, Key: p.URLMd5, Version: version(&p.URL),
 		Title: p.Text("title"), Description: p.Text("description"), Text: text,
-		MIMEType: p.ContentType, Size: p.Size, Cached: true, Hash: p.RawContentMd5,
+		MIMEType: p.ContentType, Size: p.Size, Cached: p.RobotsMask&wire.RobotsNoArchive == 0, Hash: p.RawContentMd5,
 	}
 	if p.Result != nil {
 		if t := p.Result.Tag("keywords"); t != nil {

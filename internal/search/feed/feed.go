@@ -34,7 +34,7 @@
 //
 // HTML pages after their processing; images and other files once they are fetched. A page that fails
 // now, such as 404, stays with its last good version, as its cached copy does. It goes when its URL is
-// deleted in the cluster, or by expiry: with Expire the documents of a host that no crawler has visited
+// deleted in the cluster, when it says noindex or its time is over (unavailable_after), or by expiry: with Expire the documents of a host that no crawler has visited
 // for that time leave the index. Expire is off unless it is set: without recrawls every host would go.
 package feed
 
@@ -250,7 +250,7 @@ type difference struct {
 
 // compare compares rows with the documents in the same range of keys.
 func (f *Feed) compare(site string, rows []wire.URL, indexed []index.Row) (d difference) {
-	have := map[string]index.Row{}
+	have, now := map[string]index.Row{}, f.Now()
 	for _, one := range indexed {
 		have[one.Key] = one
 	}
@@ -258,12 +258,12 @@ func (f *Feed) compare(site string, rows []wire.URL, indexed []index.Row) (d dif
 		row := &rows[i]
 		one, found := have[row.URLMd5]
 		delete(have, row.URLMd5)
-		if found && row.Resource() { // it was indexed before it was processed
+		if found && leaves(row, now) { // such as a resource that was indexed before it was processed
 			d.remove = append(d.remove, one.UUID)
 			delete(f.recent, site+row.URLMd5)
 		}
-		if !usable(row) {
-			f.skipRow(row)
+		if !usable(row, now) {
+			f.skipRow(row, now)
 			continue
 		}
 		d.hosts = appendHost(d.hosts, row)
@@ -280,7 +280,7 @@ func (f *Feed) compare(site string, rows []wire.URL, indexed []index.Row) (d dif
 
 // stream reads the rows that have changed since the watermark.
 func (f *Feed) stream(ctx context.Context, site string, state index.SiteState) (changed int, err error) {
-	from, key := f.before(state.Watermark), ""
+	from, key, now := f.before(state.Watermark), "", f.Now()
 	for {
 		where := "`UDate` > '" + from + "' OR (`UDate` = '" + from + "' AND `URLMd5` > '" + key + "')"
 		rows, err := pages.Rows(ctx, f.Service, site, where, "`UDate` ASC, `URLMd5` ASC", rowsAtOnce)
@@ -290,7 +290,9 @@ func (f *Feed) stream(ctx context.Context, site string, state index.SiteState) (
 		var d difference
 		for i := range rows {
 			row := &rows[i]
-			if row.Resource() {
+			if leaves(row, now) {
+				f.skipRow(row, now)
+				delete(f.recent, site+row.URLMd5)
 				if stored, err := f.Index.Version(search.UUIDOf(row.URL)); err != nil {
 					return changed, err
 				} else if stored != "" {
@@ -298,8 +300,8 @@ func (f *Feed) stream(ctx context.Context, site string, state index.SiteState) (
 				}
 				continue
 			}
-			if !usable(row) {
-				f.skipRow(row)
+			if !usable(row, now) {
+				f.skipRow(row, now)
 				continue
 			}
 			if f.recent[site+row.URLMd5] == version(row) {

@@ -143,6 +143,34 @@ func TestRounds(t *testing.T) {
 	}
 }
 
+// A page that says noindex leaves in the next round and comes back without it; so does one whose time is
+// over. Copies of a page that says noarchive are not shown.
+func TestRobotsOfPages(t *testing.T) {
+	w := newWorld(t)
+	w.stores.AddPages(w.site, root, 3)
+	w.round(3)
+	w.update("0", 30, map[string]any{"robotsMask": wire.RobotsNoIndex})
+	w.update("1", 30, map[string]any{"unavailableAfter": "2026-03-31 00:00:00"})
+	w.update("2", 30, map[string]any{"robotsMask": wire.RobotsNoArchive, "unavailableAfter": "2026-04-02 00:00:00"})
+	w.round(3)
+	if got := w.found("text"); got != "2" {
+		t.Errorf("found %q", got)
+	}
+	if s := w.Skipped(); len(s) != 2 || !strings.Contains(s[0].String()+s[1].String(), "noindex") {
+		t.Errorf("skipped %v", s)
+	}
+	if r := w.index.Run(t.Context(), search.Ask{Op: search.OpGet, UUID: search.UUIDOf(root + "2")}); r.Count != 1 || r.Hits[0].Cached {
+		t.Errorf("a copy is shown: %+v", r.Hits)
+	}
+	w.update("0", 31, map[string]any{"robotsMask": 0})
+	w.round(1)
+	w.now = w.now.Add(48 * time.Hour)
+	w.round(1)
+	if got := w.found("text"); got != "0" {
+		t.Errorf("found %q", got)
+	}
+}
+
 // A site at rest is not read; a crawl that touches the site is seen, whenever it comes.
 func TestSitesAtRest(t *testing.T) {
 	w := newWorld(t)

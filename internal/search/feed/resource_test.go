@@ -13,7 +13,8 @@ func TestResourcesAreRemoved(t *testing.T) {
 	row := wire.NewURL("s", "https://site.example/app.js")
 	row.Status, row.HTTPCode, row.ContentType, row.Crawled, row.Processed = wire.StatusProcessed, 200, "text/javascript", 1, 1
 	indexed := []index.Row{{Key: row.URLMd5, UUID: "old", Version: "1"}}
-	f := &Feed{recent: map[string]string{"s" + row.URLMd5: "1"}}
+	f := New(Config{})
+	f.recent["s"+row.URLMd5] = "1"
 	if d := f.compare("s", []wire.URL{row}, indexed); len(d.read) != 1 || len(d.remove) != 0 {
 		t.Errorf("a page: %+v", d)
 	}

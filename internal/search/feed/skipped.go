@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"hce/dc/internal/wire"
 )
@@ -41,9 +42,9 @@ func (f *Feed) skip(reason, url string) {
 }
 
 // skipRow counts a crawled row that is not usable.
-func (f *Feed) skipRow(row *wire.URL) {
+func (f *Feed) skipRow(row *wire.URL, now time.Time) {
 	if crawled(row) {
-		f.skip(unusable(row), row.URL)
+		f.skip(unusable(row, now), row.URL)
 	}
 }
 

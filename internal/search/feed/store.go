@@ -58,7 +58,7 @@ func (f *Feed) read(ctx context.Context, site string, rows []wire.URL) (list []p
 	}
 	r := pages.Reader{Service: f.Service, Site: site, Where: "`URLMd5` IN (" + strings.Join(keys, ",") + ")", Needs: pages.Processed}
 	err = r.Read(ctx, "", func(p *pages.Page) error {
-		if usable(&p.URL) {
+		if usable(&p.URL, f.Now()) {
 			list = append(list, *p)
 		}
 		return nil

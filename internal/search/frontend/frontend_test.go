@@ -226,7 +226,7 @@ func TestTypes(t *testing.T) {
 		"image/svg+xml": "application/octet-stream", "text/javascript": "application/octet-stream", "application/pdf": "application/octet-stream", "": "application/octet-stream",
 	} {
 		d := page1(search.Documents, "http://x/"+mimeType)
-		d.Name, d.Format = "../na\"me\r\n", "PDF"
+		d.Name, d.Format, d.Cached = "../na\"me\r\n", "PDF", true
 		s := New(Config{Engine: &engine{list: []search.Document{d}}, Sources: []Source{typed{mimeType}}})
 		w := get(t, s, "/raw="+d.UUID+"/typed/1")
 		disposition := w.Header().Get("Content-Disposition")

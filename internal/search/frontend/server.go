@@ -188,6 +188,10 @@ func (s *Server) document(w http.ResponseWriter, r *http.Request, name, rest str
 	}
 	d := reply.Hits[0].Document
 	d.Copy = reply.Copy
+	if !d.Cached && name != "go" {
+		s.fail(w, r, http.StatusNotFound, "no copy of this document is shown: its page says noarchive, or none is stored")
+		return
+	}
 	switch name {
 	case "go":
 		s.opened(r, d)
