@@ -71,17 +71,13 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 		}
 		v.memory.Keep(int64(size))
 	} else {
-		kind := fetch.Other
-		if found := browser.KindOf(err); found == browser.TimeOver || found == browser.ConnectTimeout {
-			kind = fetch.Timeout
-		}
-		v.hold = v.troubles.after(v.host, nil, kind, v.Config.Backoff, v.Now())
 		if seen, _ := faultsOf(err); seen != nil && seen.Kind != browser.Guard && seen.Kind != browser.Cancelled {
 			v.tally.requested(&fetch.Response{Code: seen.Code}, err)
 		}
 		if v.cut && browser.KindOf(err) == browser.TimeOver {
 			return nil, errNoTime
 		}
+		v.heed(nil, err)
 		return nil, err
 	}
 	response := &fetch.Response{
@@ -98,7 +94,7 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 			plain.Jar.SetCookies(final, http.Header{"Set-Cookie": set})
 		}
 	}
-	v.hold = v.troubles.after(v.host, response, fetch.None, v.Config.Backoff, v.Now())
+	v.heed(response, nil)
 	return &answer{
 		Response: response, rendered: page.Rendered, kind: page.ContentType, charset: page.Charset, urls: page.MacroURLs,
 		loads: page.Loads, parts: page.Parts, cut: page.Cut,

@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/retry"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/filter"
@@ -29,6 +32,7 @@ type Explanation struct {
 	Filters    *ExplainedFilters    `json:"filters"`
 	Robots     *ExplainedRobots     `json:"robots"`
 	Politeness *ExplainedPoliteness `json:"politeness"`
+	Retry      []ExplainedRetry     `json:"retry"` // the site's table: RETRY
 	Request    *ExplainedRequest    `json:"request"`
 	Fetch      *ExplainedFetch      `json:"fetch"` // with --fetch
 }
@@ -59,6 +63,9 @@ type ExplainedRow struct {
 	BatchID    int64     `json:"batchId"`
 	HTTPCode   int64     `json:"httpCode"`
 	ErrorNames []string  `json:"errorNames"`
+	Retries    int64     `json:"retries"`    // answers in a row that meant "later"
+	RetryDate  wire.Date `json:"retryDate"`  // not asked before
+	RetryCause string    `json:"retryCause"` // of the last of them
 	TcDate     wire.Date `json:"tcDate"`
 	UDate      wire.Date `json:"uDate"`
 }
@@ -99,6 +106,16 @@ type ExplainedPoliteness struct {
 	Concurrency int       `json:"concurrency"`
 	InFlight    bool      `json:"inFlight"` // a request is running, or its task died
 	NextFetch   time.Time `json:"nextFetch"`
+}
+
+// ExplainedRetry is the rule for answers with one cause that means "later".
+type ExplainedRetry struct {
+	Cause      retry.Cause `json:"cause"`
+	Attempts   int         `json:"attempts"` // requests of a URL; 1: it is not asked again
+	Pause      float64     `json:"pauseSeconds"`
+	Longest    float64     `json:"longestSeconds"`
+	RetryAfter float64     `json:"retryAfterSeconds"` // bound of a Retry-After
+	Host       int         `json:"host"`              // answers in a row from which the pause holds for the host; 0: never
 }
 
 // ExplainedRequest is the request that would be sent.
@@ -190,13 +207,17 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 	e.Politeness = &ExplainedPoliteness{
 		Host: host, DelayMs: v.delay.Milliseconds(), Concurrency: it.settings.concurrency, InFlight: inFlight, NextFetch: next.UTC(),
 	}
+	for _, cause := range slices.Sorted(maps.Keys(it.settings.retries)) {
+		rule := it.settings.retries[cause]
+		e.Retry = append(e.Retry, ExplainedRetry{cause, rule.Attempts, rule.Pause.Seconds(), rule.Longest.Seconds(), rule.Asked.Seconds(), rule.Host})
+	}
 	q := v.pageRequest(it.target)
 	e.Request = &ExplainedRequest{
 		Method: q.Method, URL: q.URL, Header: withoutSecrets(q.Header), Cookie: cookieOf(q), Proxy: proxyOf(it.settings), Fetcher: fetcherName(v.fetcher()),
 		TimeoutMs: q.Timeout.Milliseconds(), ConnectTimeoutMs: q.ConnectTimeout.Milliseconds(),
 		MaxBytes: q.MaxBytes, MaxRedirects: q.MaxRedirects, MaxHTMLRedirects: max(it.settings.htmlRedirects, 0),
 	}
-	e.judge(next.Sub(j.Now()))
+	e.judge(next.Sub(j.Now()), j.Now())
 	if fetch {
 		e.Fetch = r.tryFetch(ctx, v, it)
 	}
@@ -213,7 +234,8 @@ func (r *batchRun) explained(ctx context.Context, e *Explanation, stored *wire.S
 	if known {
 		e.Row = &ExplainedRow{
 			Status: row.Status, State: row.State, Type: row.Type, Depth: row.Depth, Root: row.Root(), Crawled: row.Crawled,
-			BatchID: row.BatchID, HTTPCode: row.HTTPCode, ErrorNames: row.ErrorMask.Names(), TcDate: row.TcDate, UDate: row.UDate,
+			BatchID: row.BatchID, HTTPCode: row.HTTPCode, ErrorNames: row.ErrorMask.Names(),
+			Retries: row.Retries, RetryDate: row.RetryDate, RetryCause: row.RetryCause, TcDate: row.TcDate, UDate: row.UDate,
 		}
 	} else {
 		row = wire.NewURL(stored.ID, e.Canonical)
@@ -286,7 +308,7 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 }
 
 // judge decides whether the next batch of the site may include the URL, and why.
-func (e *Explanation) judge(wait time.Duration) {
+func (e *Explanation) judge(wait time.Duration, now time.Time) {
 	var no []string
 	add := func(when bool, format string, args ...any) {
 		if when {
@@ -301,6 +323,9 @@ func (e *Explanation) judge(wait time.Duration) {
 	if row := e.Row; row != nil {
 		add(row.Status != wire.StatusNew, "the row has status %d: only 1 (New) is selected", row.Status)
 		add(row.State != wire.URLEnabled, "the row has state %d: only 0 (enabled) is selected", row.State)
+		at, waits := row.RetryDate.Time()
+		add(row.Status == wire.StatusNew && waits && at.After(now), "it is not selected before %s: asked in vain %d times, the last cause: %s", row.RetryDate, row.Retries, row.RetryCause)
+		add(row.RetryCause != "" && !waits, "it was given up after %d requests; the last cause: %s", row.Retries, row.RetryCause)
 		add(!row.Root && !e.Filters.Accepted, "the filters of the site refuse it")
 	} else {
 		add(!e.Filters.Accepted, "the filters of the site would refuse it as a link")

@@ -206,24 +206,30 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 	}
 	var refused refusal
 	var away otherNode
+	if !cutOff(ctx, err) && !errors.As(err, &away) {
+		if out := v.later(); out != nil {
+			r.logOf(it).Info("asks again later", "site", it.SiteID, "url", it.url.URL, "cause", it.url.RetryCause, "times", it.url.Retries, "at", it.url.RetryDate, "error", err)
+			it.releaseMemory()
+			r.saves <- out
+			return
+		}
+	}
 	switch {
 	case cutOff(ctx, err):
 		it.started = false
 		out := it.back(0, wire.DateOf(r.Now()))
 		if later, ok := errors.AsType[notYet](err); ok {
-			out.result.HeldUntil = wire.DateOf(later.at)
+			out.waitForHost(later.at)
 		}
 		r.saves <- out
 	case errors.As(err, &away):
 		r.logOf(it).Info("left to another node", "site", it.SiteID, "url", it.url.URL, "target", away.target, "node", away.owner)
 		r.saves <- r.moved(it, away, err)
-	case errors.As(err, &refused) && refused.back:
+	case errors.As(err, &refused) && refused.back && it.gaveUp.cause == "":
 		r.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "errors", refused.bits.Names(), "error", err)
 		it.started = false
 		out := it.back(refused.bits, wire.DateOf(r.Now()))
-		if !refused.until.IsZero() {
-			out.result.HeldUntil = wire.DateOf(refused.until)
-		}
+		out.waitForHost(refused.until)
 		it.url.HTTPCode, it.handedBack = http.StatusBadRequest, false // refused, not out of time
 		r.saves <- out
 	case exhausted(err):

@@ -32,6 +32,8 @@ type item struct {
 
 	noted wire.ErrorMask // error bits from before the request
 
+	gaveUp given // its last answer meant "later", and it is not asked again
+
 	feed    bool     // its page is a feed
 	chainOf chainKey // the first page of the chain that it continues
 
@@ -68,6 +70,7 @@ type outcome struct {
 	result   wire.Fetched
 	bits     wire.ErrorMask // found while the page was read
 	replaced bool           // REPLACE changed the content
+	waits    bool           // its row waits for its RetryDate
 	holds    bool           // the first page of a chain: the row stays held until the batch ends
 	bytes    int
 }

@@ -193,7 +193,6 @@ type batchRun struct {
 	works map[siteKey]*siteWork
 
 	rotator   *headerrotation.Rotator
-	troubles  troubles
 	jars      *cookies.Jars
 	chains    chains
 	noted     map[chainKey]wire.ErrorMask // error bits of items from before the first pass

@@ -108,7 +108,7 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 		return c.resolvedTo(l, away.target)
 	}
 	if err != nil || !wire.IsPageCode(int64(answer.Code)) {
-		return l, "", how == nil, nil
+		return l, "", how == nil || v.trouble.cause != "", nil // a later crawl of the page may resolve it
 	}
 	if kind = set.typeMap.Map(content.Normal(declaredType(answer.Header))); kind != "" {
 		if set.autoDetect.HeadsLinks() && !set.contentTypes.Holds(kind) {

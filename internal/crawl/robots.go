@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"hce/dc/internal/crawl/cookies"
-	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/statefile"
 	"hce/dc/internal/web/canonical"
@@ -27,9 +26,9 @@ func (r *batchRun) known(origin string) *robots.Rules {
 }
 
 // valid reports whether an answer counts. Rules that were fetched for this batch stay valid until
-// it ends (docs/spec/steps.md 1 #11).
+// it ends (docs/spec/steps.md 1 #11), except those of a server that is not available.
 func (r *batchRun) valid(a *robotscache.Answer) bool {
-	return !a.Asked.Before(r.start) || r.Now().Before(a.Ends)
+	return !a.Asked.Before(r.start) && !a.Rules.Unavailable() || r.Now().Before(a.Ends)
 }
 
 // allowed returns an error if robots.txt disallows target, and applies its Crawl-delay. An origin
@@ -87,26 +86,18 @@ func (v *visit) askRobots(ctx context.Context, origin, target string) (*robotsca
 	}
 	a := robotscache.NewAnswer(response, err, v.Now(), v.Config.RobotsTTL)
 	if a.Err != nil {
-		if !proxyFailed(err) { // otherwise another proxy may work
+		if !proxyFailed(err) && !v.mayReturn(mostTries) { // otherwise another proxy or request may work
 			v.down.Store(origin, err)
 		}
 		return nil, err
 	}
 	if response != nil && a.Rules.Unavailable() {
-		v.patient(a, response)
+		v.robotsLater(&a.Ends, response)
 	}
 	if delay, ok := a.Rules.Delay(v.Config.RobotsAgent); ok && v.host == canonical.Host(target) {
 		v.hold = max(v.hold, delay)
 	}
 	return a, nil
-}
-
-// patient applies the Retry-After of a robots.txt that is not available. It holds for the whole host.
-func (v *visit) patient(a *robotscache.Answer, response *fetch.Response) {
-	if hold, ok := response.RetryAfter(a.Asked); ok {
-		v.hold = max(v.hold, min(hold, longestHold))
-		a.Ends = a.Asked.Add(max(min(hold, longestHold), v.Config.Backoff))
-	}
 }
 
 // keptRobots returns the rules of a file for ROBOTS_CACHE, {"robots.txt": {content: uses}}; the

@@ -203,6 +203,7 @@ func TestUnavailableRobots(t *testing.T) {
 			s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == "/robots.txt" && !fine.Load() {
 					w.Header().Set("Retry-After", tt.after)
+					w.Header().Set("Date", clock.Format(http.TimeFormat))
 					w.WriteHeader(tt.code)
 					return
 				}

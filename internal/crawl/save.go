@@ -103,6 +103,7 @@ func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
 	for _, same := range wire.Groups(chunk, func(out *outcome) string { return out.item.SiteID }) {
 		one := wire.SiteFetched{Site: same[0].item.SiteID, Results: make([]wire.Fetched, len(same))}
 		for i, out := range same {
+			out.endRetries()
 			one.Results[i] = out.result
 		}
 		list = append(list, one)

@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/crawl/quota"
+	"hce/dc/internal/crawl/retry"
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/linkrules"
@@ -47,6 +48,8 @@ type settings struct {
 	freq           *quota.Limiter
 	insecureTLS    bool
 	concurrency    int
+	retries        retry.Table // RETRY
+	retriesOnce    retry.Table // of a batch that asks once
 
 	proxy      proxypool.Spec
 	proxyAlive proxypool.AliveCheck
@@ -190,6 +193,9 @@ func (s *settings) readRequests(p *property.Values, def Config) {
 	}
 	s.insecureTLS = p.Int("TLSVerify", 1) == 0
 	s.concurrency = int(min(max(p.Int("HostConcurrency", 1), 1), 1<<20))
+	table := retry.Default(def.Backoff)
+	s.retries = property.ParsedOr(p, "RETRY", table, table.Parse)
+	s.retriesOnce = s.retries.Once()
 	s.proxy = property.Parsed(p, "USER_PROXY", proxypool.Parse)
 	host, port := p.Text("HTTP_PROXY_HOST"), ""
 	if n := p.Within("HTTP_PROXY_PORT", 0, 0, math.MaxUint16); n > 0 {

@@ -49,52 +49,60 @@ func (r *batchRun) offerSitemaps(out *outcome, p page, now time.Time) {
 // defaultSitemap is where a sitemap is that nobody names.
 const defaultSitemap = "/sitemap.xml"
 
+// sitemapTries is how often a root page is asked for before its default sitemap is done without.
+const sitemapTries = 3
+
 // findSitemap requests the default sitemap of a root page's origin, once in a batch, if its
 // robots.txt names none. Only a sitemap that exists becomes a row. A client that waits for the
-// batch did not ask for it.
-func (v *visit) findSitemap(ctx context.Context, target string) {
+// batch did not ask for it. An error means that the item is put off, because the sitemap may come later.
+func (v *visit) findSitemap(ctx context.Context, target string) error {
 	set := v.settings
 	origin, _ := split(target)
 	if !v.item.url.Root() || v.item.single || v.item.sitemap() || !v.writes() || !set.defaultSitemap || !set.robotsSitemaps || !set.robots {
-		return
+		return nil
 	}
 	rules := v.known(origin)
 	if kept := v.keptRobots(v.item, origin); kept != nil {
 		rules = kept
 	}
 	if rules == nil || len(rules.Sitemaps()) > 0 {
-		return
+		return nil
 	}
 	if ok, _ := rules.Allowed(v.Config.RobotsAgent, defaultSitemap); !ok {
-		return
+		return nil
 	}
 	if _, asked := v.mapsAsked.LoadOrStore(chainKey{v.item.SiteID, origin}, true); asked {
-		return
+		return nil
 	}
 	if err := v.enter(ctx, target); err != nil {
-		return
+		return nil
 	}
 	defer v.leave()
 	r := v.request(origin+defaultSitemap, v.stage())
 	r.MaxBytes = robotscache.MaxBytes
 	r.Allow = v.hop
 	response, err := v.get(v.running, r)
+	if v.mayReturn(min(sitemapTries, v.retryTable()[v.trouble.cause].Attempts)) {
+		v.mapsAsked.Delete(chainKey{v.item.SiteID, origin})
+		return refusal{back: true, reason: "the default sitemap of " + origin + " is not available yet"}
+	}
 	if err != nil {
 		fault, ok := errors.AsType[*fetch.Fault](err)
 		if !ok || fault.Kind != fetch.TooLarge || fault.Partial == nil {
-			return
+			return nil
 		}
 		response = fault.Partial // its beginning is enough
 		response.Code = fault.Code
 	}
 	if !wire.IsPageCode(int64(response.Code)) {
-		return
+		return nil
 	}
 	_, err = sitemap.Parse(response.Body, sitemap.Options{MaxEntries: 1, MaxBytes: robotscache.MaxBytes, ContentType: declaredType(response.Header)})
 	found, bad := set.schemes.Canonical(response.FinalURL)
 	if (err == nil || errors.Is(err, sitemap.ErrFeed)) && bad == nil && siteOf(found) == siteOf(target) {
 		v.item.mapFound = found
 	}
+	return nil
 }
 
 // addSitemapRows creates rows for sitemaps. A link or row with the same URL becomes a sitemap.

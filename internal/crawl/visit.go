@@ -31,7 +31,8 @@ type visit struct {
 	host     string           // host of pass
 	shared   []*hostgate.Pass // of its addresses
 	gap      time.Duration    // between requests to these addresses
-	hold     time.Duration    // how long its last answer asks for a pause
+	hold     time.Duration    // Crawl-delay that its last answer asks for
+	trouble  trouble          // of the last request
 	slot     *slot
 	admitted bool // a gate was passed; further requests of the item wait as long as necessary
 
@@ -131,7 +132,9 @@ func (v *visit) page(ctx context.Context) (*answer, error) {
 	if err := v.allowed(ctx, target); err != nil {
 		return nil, err
 	}
-	v.findSitemap(ctx, target)
+	if err := v.findSitemap(ctx, target); err != nil {
+		return nil, err
+	}
 	if err := v.frequency(ctx, target); err != nil {
 		return nil, err
 	}
@@ -190,10 +193,10 @@ func (v *visit) get(ctx context.Context, r fetch.Request) (*fetch.Response, erro
 	}
 	response, err := v.Fetch.Get(ctx, r)
 	v.tally.requested(response, err)
-	v.hold = v.troubles.after(v.host, response, fetch.KindOf(err), v.Config.Backoff, v.Now())
 	if v.cut && fetch.KindOf(err) == fetch.Timeout {
 		return nil, fmt.Errorf("%w: %w", errNoTime, err)
 	}
+	v.heed(response, err)
 	return response, err
 }
 
@@ -363,7 +366,7 @@ func (v *visit) enter(ctx context.Context, target string) error {
 }
 
 // leaveGate releases the gate, if one is held. The next request of the host waits for the
-// delay, or for the pause that the answer asked for, whichever is longer.
+// delay, for that of a new robots.txt, and for the pause that heed noted.
 func (v *visit) leaveGate() {
 	if v.pass == nil {
 		return

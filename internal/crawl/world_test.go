@@ -99,12 +99,15 @@ func page(w http.ResponseWriter, body string) {
 	fmt.Fprint(w, body)
 }
 
-// names resolves names that end in .test to this machine, and no others.
+// names resolves names that end in .test to this machine, and no others. It fails for servfail.invalid.
 type names struct{}
 
 func (names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
 	if strings.HasSuffix(host, ".test") {
 		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+	}
+	if host == "servfail.invalid" {
+		return nil, &net.DNSError{Err: "server misbehaving", Name: host, IsTemporary: true}
 	}
 	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 }

@@ -152,7 +152,7 @@ var sees = map[[2]string][]string{
 	{"daemon", "task"}:    {},
 	{"cli", "daemon"}:     {"daemon/bus", "daemon/curvekeys", "daemon/load", "daemon/manager/managertest"},
 	{"cli", "storage"}:    {},
-	{"cli", "crawl"}:      {"crawl/fetch", "crawl/hostgate", "crawl/politeclient"},
+	{"cli", "crawl"}:      {"crawl/fetch", "crawl/hostgate", "crawl/politeclient", "crawl/retry"},
 	{"cli", "process"}:    {},
 	{"ose", "daemon"}:     {},
 	{"ose", "storage"}:    {},

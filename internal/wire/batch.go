@@ -19,6 +19,7 @@ type Batch struct {
 	MaxItems          int64 // 0: no limit
 	MaxExecutionTime  int64 // seconds; 0: no limit
 	MaxHostWait       int64 // ms that an item waits for its host before it is handed back; 0: no limit
+	Retry             bool  // URLs whose answers mean "later" are asked again (RETRY); false: each item once
 	RemoveUnprocessed bool  // leave items that were not started out of the answer
 
 	// Refill, if not empty, is the URL_FETCH that selects more URLs for this batch when its
@@ -75,6 +76,7 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 			MaxItems:          o.int("maxItems", 0),
 			MaxExecutionTime:  o.int("maxExecutionTime", 0),
 			MaxHostWait:       o.int("maxHostWait", 0),
+			Retry:             o.bool("retry", false),
 			RemoveUnprocessed: o.bool("removeUnprocessedItems", false),
 			Folder:            o.text("contentFolder"),
 			Spent:             o.bounded("spentTime", 0, Bounds{Max: math.MaxInt32}),
@@ -277,6 +279,9 @@ func (b Batch) MarshalJSON() ([]byte, error) {
 	}
 	if b.MaxHostWait > 0 { // this key and the next ones are not part of the specification
 		object["maxHostWait"] = b.MaxHostWait
+	}
+	if b.Retry {
+		object["retry"] = true
 	}
 	if b.Refilled > 0 {
 		object["refilled"] = b.Refilled

@@ -13,6 +13,8 @@ const (
 	ProcessingDelayOver = "(`ProcessingDelay`=0 OR IFNULL(TIMESTAMPDIFF(SECOND,`TcDate`,NOW()),-1)<0 OR TIMESTAMPDIFF(SECOND,`TcDate`,NOW())*1000-1000>=`ProcessingDelay`)"
 	// PageCodes are the answers whose body is a page, as IsPageCode has them.
 	PageCodes = "`HTTPCode` BETWEEN 200 AND 300 AND `HTTPCode` NOT IN (204,205,206)"
+	// Paused are rows that wait for their RetryDate.
+	Paused = DueCrawl + " AND `RetryDate` > NOW()"
 	// InFlight are rows that a running batch holds.
 	InFlight = "`Status` IN (2,3,5,6,8)"
 )

@@ -11,6 +11,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +26,7 @@ const (
 	pollEvery   = time.Second // between two looks at the site, at most
 	firstPoll   = 100 * time.Millisecond
 	reasonEvery = 5 * time.Second  // between two looks for the reason
+	pausedEvery = 5 * time.Second  // between two looks at URLs that are asked again later
 	quietTime   = 5 * time.Second  // without any change: look for the reason
 	stallLimit  = 15 * time.Minute // without any change
 	beginLimit  = 2 * time.Minute  // without any change before the first page
@@ -56,8 +59,20 @@ type Look struct {
 	Site    wire.Site // without URLs, filters and properties
 	Done    int64     // URLs that were fetched or failed
 	Why     string    // URLs wait although nothing happens: the last failure
+	Paused  Paused
 	Changed time.Time // when a counter has changed
 }
+
+// Paused are URLs that are asked again later, because of their last answer or that of their host.
+type Paused struct {
+	Causes map[string]int64 // URLs by cause (docs/properties.md, RETRY); at most mostPaused are counted
+	URLs   int64
+	Next   time.Time // when the first one may be asked; zero: none waits
+	Last   time.Time // when the last one may be asked
+}
+
+// mostPaused bounds the URLs that are read for a Paused.
+const mostPaused = 1000
 
 // Follower follows one crawl. One goroutine uses it.
 type Follower struct {
@@ -71,6 +86,7 @@ type Follower struct {
 
 	now     Look
 	sampled time.Time
+	looked  time.Time // for Paused
 }
 
 // Run returns when the site has no work left. It returns the cause of ctx when ctx is done.
@@ -113,7 +129,9 @@ func (f *Follower) look(ctx context.Context) (done bool, err error) {
 	if err == nil {
 		f.add(site, time.Now())
 		f.findReason(ctx)
-		done, err = f.isDone(ctx)
+		if err = f.findPaused(ctx); err == nil {
+			done, err = f.isDone(ctx)
+		}
 	}
 	var part *client.Incomplete
 	if errors.As(err, &part) { // its hosts rest until the node is back
@@ -144,6 +162,54 @@ func (f *Follower) findReason(ctx context.Context) {
 	if f.now.At.Sub(f.now.Changed) >= quietTime && f.Daemon != nil {
 		f.now.Why = f.Daemon.Reason(ctx, f.Site)
 	}
+}
+
+// findPaused looks now and then which URLs wait for their next request. While one waits, the crawl is
+// not stalled.
+func (f *Follower) findPaused(ctx context.Context) error {
+	if f.now.Site.NewURLs == 0 || f.now.Site.State != wire.SiteActive {
+		f.now.Paused = Paused{}
+		return nil
+	}
+	if f.now.At.Sub(f.looked) >= pausedEvery {
+		rows, err := pages.Rows(ctx, f.Service, f.Site, wire.Paused, "RetryDate", mostPaused)
+		if err != nil {
+			return err
+		}
+		f.looked, f.now.Paused = f.now.At, pausedOf(rows)
+	}
+	if f.now.Paused.Last.After(f.now.At) {
+		f.now.Changed = f.now.At
+	}
+	return nil
+}
+
+// pausedOf counts rows that wait.
+func pausedOf(rows []wire.URL) Paused {
+	p := Paused{URLs: int64(len(rows)), Causes: map[string]int64{}}
+	for _, row := range rows {
+		at, _ := row.RetryDate.Time()
+		if p.Causes[row.RetryCause]++; p.Next.IsZero() || at.Before(p.Next) {
+			p.Next = at
+		}
+		if at.After(p.Last) {
+			p.Last = at
+		}
+	}
+	return p
+}
+
+// Line describes the URLs that wait at now; "" if none does. A cause is a code, or a word.
+func (p Paused) Line(now time.Time) string {
+	if p.URLs == 0 {
+		return ""
+	}
+	var causes []string
+	for _, cause := range slices.Sorted(maps.Keys(p.Causes)) {
+		causes = append(causes, fmt.Sprintf("%s: %d", cause, p.Causes[cause]))
+	}
+	wait := max(p.Next.Sub(now), 0).Round(time.Second)
+	return fmt.Sprintf("%d asked again later (%s), the next in %s", p.URLs, strings.Join(causes, ", "), wait)
 }
 
 // isDone reports whether the site has no work left: no URL is new or in a batch, or waits to be

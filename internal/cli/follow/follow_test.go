@@ -56,6 +56,23 @@ func (s *script) Ask(_ context.Context, op wire.Op, request, answer any) error {
 	return nil
 }
 
+// A crawl is not stalled while a URL waits for its next request.
+func TestPaused(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	p := pausedOf([]wire.URL{{RetryCause: "503", RetryDate: "2026-01-01 12:10:00"}, {RetryCause: "cut", RetryDate: "2026-01-01 12:00:03"}, {RetryCause: "503", RetryDate: "2026-01-01 12:00:04"}})
+	if got := p.Line(now); got != "3 asked again later (503: 2, cut: 1), the next in 3s" || (Paused{}).Line(now) != "" {
+		t.Error(got)
+	}
+	f := Follower{now: Look{At: now, Changed: now.Add(-stallLimit), Site: wire.Site{NewURLs: 3, State: wire.SiteActive}, Done: 1, Paused: p}, looked: now}
+	if err := f.findPaused(t.Context()); err != nil || f.checkStall() != nil {
+		t.Errorf("%v, %v", err, f.checkStall())
+	}
+	f.now.At, f.looked = now.Add(10*time.Minute), now.Add(10*time.Minute)
+	if err := f.findPaused(t.Context()); err != nil || f.now.Changed.Equal(f.now.At) {
+		t.Errorf("%v: a pause that is over counts", err)
+	}
+}
+
 func TestRun(t *testing.T) {
 	active := wire.Site{State: wire.SiteActive}
 	fault := errors.New("fault")

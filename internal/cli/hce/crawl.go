@@ -329,13 +329,24 @@ func (c *crawl) pauseOthers() error {
 	return nil
 }
 
-// tryAgain lets the URLs of a site be fetched again if it has no page: its last crawl has failed.
+// tryAgain lets the URLs of a site be fetched again that its last crawl gave up, because their answers
+// meant "later", and all that failed if it has no page.
 func (c *crawl) tryAgain() error {
 	site, _, err := c.status(c.site.ID, "urls", "filters", "properties")
-	if err != nil || site.Contents > 0 || site.NewURLs > 0 || site.Errors == 0 {
+	if err != nil || site.Errors == 0 {
 		return err
 	}
-	n, err := c.renew(site.ID, "`Status` IN (4,7) AND `ErrorMask`<>0")
+	n, err := c.renew(site.ID, "`Status` IN (4,7) AND `ErrorMask`<>0 AND `RetryCause`<>''")
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		c.say("asking again for %s that the last crawl gave up", count(n, "URL", "URLs"))
+	}
+	if site.Contents > 0 || site.NewURLs > 0 || n > 0 && n == site.Errors {
+		return nil
+	}
+	n, err = c.renew(site.ID, "`Status` IN (4,7) AND `ErrorMask`<>0")
 	if err == nil && n > 0 {
 		c.say("the last crawl fetched no page; trying %s again", count(n, "URL", "URLs"))
 	}

@@ -53,6 +53,9 @@ func (p progress) line() string {
 	if p.SlowTime >= time.Millisecond {
 		parts = append(parts, fmt.Sprintf("slowest %s %s", p.SlowHost, p.SlowTime.Round(time.Millisecond)))
 	}
+	if text := p.Paused.Line(p.At); text != "" {
+		parts = append(parts, text)
+	}
 	if p.Why != "" {
 		parts = append(parts, "waiting because: "+p.Why)
 	} else if left := p.left(); left > 0 {
@@ -61,12 +64,16 @@ func (p progress) line() string {
 	return strings.Join(parts, ", ")
 }
 
-// left estimates the time that the known URLs need, 0 if unknown.
+// left estimates the time that the known URLs need, 0 if unknown. It is no shorter than the last pause.
 func (p progress) left() time.Duration {
-	if p.Rate <= 0 || p.queue() == 0 {
+	ready := p.queue() - p.Paused.URLs
+	if p.queue() == 0 || p.Rate <= 0 && ready > 0 {
 		return 0
 	}
-	left := time.Duration(float64(p.queue()) / p.Rate * float64(time.Second))
+	left := max(p.Paused.Last.Sub(p.At), 0)
+	if ready > 0 {
+		left = max(left, time.Duration(float64(ready)/p.Rate*float64(time.Second)))
+	}
 	if left > time.Minute {
 		return left.Round(time.Minute)
 	}

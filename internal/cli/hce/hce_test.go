@@ -145,6 +145,40 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// URLs that are asked again later are shown, and bound the time that is left.
+func TestProgressOfPauses(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	paused := follow.Paused{URLs: 3, Causes: map[string]int64{"503": 2, "cut": 1}, Next: now.Add(4 * time.Second), Last: now.Add(40 * time.Second)}
+	for _, c := range []struct {
+		name    string
+		waiting int64
+		rate    float64
+		want    string
+	}{
+		{"only they", 3, 0, "3 waiting, 0.0/s, 3 asked again later (503: 2, cut: 1), the next in 4s, about 40s left"},
+		{"others take longer", 103, 1, "the next in 4s, about 1m40s left"},
+		{"others of an unknown rate", 103, 0, "the next in 4s"},
+	} {
+		p := progress{Look: follow.Look{At: now, Site: wire.Site{NewURLs: c.waiting}, Paused: paused}, Rate: c.rate}
+		if got := p.line(); !strings.HasSuffix(got, strings.Replace(c.want, "1m40s", "2m0s", 1)) {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}
+
+func TestRetryText(t *testing.T) {
+	for want, row := range map[string]wire.URL{
+		"": {Retries: 0},
+		"given up after 1 request; the last cause: reset":                            {Retries: 1, RetryCause: "reset"},
+		"not before 2026-01-01 00:00:05: asked in vain 2 times, the last cause: 503": {Retries: 2, RetryCause: "503", RetryDate: "2026-01-01 00:00:05"},
+		"not before 2026-01-01 00:00:05: its host has a pause":                       {RetryCause: "host", RetryDate: "2026-01-01 00:00:05"},
+	} {
+		if got := retryText(row); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestSummaryText(t *testing.T) {
 	base := summary{Site: "s", Root: "https://example.org/\x1b", URLs: 3, Pages: 1, Bytes: 12345, Seconds: 2.5, State: "active"}
 	with := func(change func(*summary)) summary {
@@ -160,6 +194,7 @@ func TestSummaryText(t *testing.T) {
 		"       2  HTTP_ERROR: the server answered":                           with(func(s *summary) { s.Failed, s.Causes = 2, map[string]int64{"HTTP_ERROR": 2} }),
 		"not complete: the site is paused, 1 URL wait":                        with(func(s *summary) { s.Left, s.State = 1, "paused" }),
 		"limits of the site: MAX_ITEMS":                                       with(func(s *summary) { s.SiteBits = []string{"MAX_ITEMS"} }),
+		"by the last cause: cut 2, 503 1; the same command asks again\n":      with(func(s *summary) { s.Failed, s.GivenUp = 3, map[string]int64{"503": 1, "cut": 2} }),
 		"4 left out by robots.txt":                                            with(func(s *summary) { s.LeftOut = 4 }),
 		"/: no page could be fetched and processed\n":                         with(func(s *summary) { s.LeftOut, s.Pages = 1, 0 }),
 		"no link leads to another URL in the scope":                           with(func(s *summary) { s.alone = true }),

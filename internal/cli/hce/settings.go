@@ -157,6 +157,7 @@ func (o settings) propertyMap() (map[string]string, error) {
 			return nil, fmt.Errorf("--property %q is not NAME=VALUE", pair)
 		}
 		problems = append(problems, strict.Property("--property", name)...)
+		problems = append(problems, strict.PropertyValue("--property", name, value)...)
 		all[name] = value
 	}
 	if len(problems) > 0 {

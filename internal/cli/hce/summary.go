@@ -26,6 +26,7 @@ type summary struct {
 	Bytes     int64            `json:"bytes"`     // of the raw pages
 	Seconds   float64          `json:"seconds"`   // of this run
 	Causes    map[string]int64 `json:"causes"`    // URLs by error bit
+	GivenUp   map[string]int64 `json:"givenUp"`   // failed URLs that were asked several times, by the last cause (RETRY)
 	SiteBits  []string         `json:"siteBits"`  // error bits of the site as a whole
 
 	alone bool   // pages were fetched, and none led to another URL
@@ -43,7 +44,7 @@ func (c *crawl) summarize() (summary, error) {
 	}
 	r := summary{
 		Site: site.ID, Root: rootOf(site), State: stateName(site.State), URLs: site.CollectedURLs + int64(len(site.URLs)), Pages: site.Contents,
-		Left: site.NewURLs, Bytes: site.Size, Seconds: time.Since(c.began).Round(100 * time.Millisecond).Seconds(), Causes: map[string]int64{},
+		Left: site.NewURLs, Bytes: site.Size, Seconds: time.Since(c.began).Round(100 * time.Millisecond).Seconds(), Causes: map[string]int64{}, GivenUp: map[string]int64{},
 		SiteBits: (site.ErrorMask & siteBits).Names(),
 	}
 	bounded := len(r.SiteBits) > 0 || slices.ContainsFunc(c.site.Filters, func(f wire.SiteFilter) bool { return f.OpCode != 0 })
@@ -59,6 +60,9 @@ func (c *crawl) summarize() (summary, error) {
 		}
 		for _, name := range p.ErrorMask.Names() {
 			r.Causes[name]++
+		}
+		if p.RetryCause != "" && p.RetryDate == "" && p.ErrorMask != 0 {
+			r.GivenUp[p.RetryCause]++
 		}
 		if p.ErrorMask&^leftOut != 0 {
 			r.Failed++
@@ -120,6 +124,13 @@ func (r summary) text() string {
 	}
 	for _, name := range livescreen.CauseNames(r.Causes) {
 		fmt.Fprintf(&b, "  %6d  %s: %s\n", r.Causes[name], name, meaning(name))
+	}
+	var gaveUp []string
+	for _, cause := range livescreen.CauseNames(r.GivenUp) {
+		gaveUp = append(gaveUp, fmt.Sprintf("%s %d", cause, r.GivenUp[cause]))
+	}
+	if len(gaveUp) > 0 {
+		fmt.Fprintf(&b, "  given up after several requests, by the last cause: %s; the same command asks again\n", strings.Join(gaveUp, ", "))
 	}
 	if r.cause != "" {
 		fmt.Fprintf(&b, "  the last error: %s\n", clean(r.cause))

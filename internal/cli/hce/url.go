@@ -133,6 +133,9 @@ func (s *session) urlLine(row wire.URL) error {
 	if names := row.ErrorMask.Names(); len(names) > 0 {
 		text += "  " + strings.Join(names, " ")
 	}
+	if retry := retryText(row); retry != "" {
+		text += "  (" + retry + ")"
+	}
 	_, err := fmt.Fprintf(s.out, "%-10s %4d %9s  %s\n", export.StatusName(row.Status), row.HTTPCode, bytesText(row.Size), clean(text))
 	return err
 }
@@ -166,6 +169,9 @@ func (s *session) showURL(row wire.URL) {
 	s.line("key", "%s", row.URLMd5)
 	s.line("status", "%s", export.StatusName(row.Status))
 	s.line("answer", "%d %s %s, %s in %d ms", row.HTTPCode, row.ContentType, row.Charset, bytesText(row.Size), row.CrawlingTime)
+	if text := retryText(row); text != "" {
+		s.line("retry", "%s", text)
+	}
 	s.line("found", "%s, depth %d", row.CDate, row.Depth)
 	s.line("crawled", "%s, %d times", cmp.Or(string(row.UDate), "never"), row.Crawled)
 	s.line("processed", "%d times, %d values", row.Processed, row.TagsCount)
@@ -173,6 +179,19 @@ func (s *session) showURL(row wire.URL) {
 	for _, bit := range row.ErrorMask.Bits() {
 		s.line("error", "%s: %s", bit.Name, bit.Message)
 	}
+}
+
+// retryText says why and when a URL is asked again, or that it was given up; "" for other URLs.
+func retryText(row wire.URL) string {
+	switch {
+	case row.RetryCause == "":
+		return ""
+	case row.RetryDate == "":
+		return fmt.Sprintf("given up after %s; the last cause: %s", count(row.Retries, "request", "requests"), row.RetryCause)
+	case row.Retries == 0:
+		return fmt.Sprintf("not before %s: its host has a pause", row.RetryDate)
+	}
+	return fmt.Sprintf("not before %s: asked in vain %s, the last cause: %s", row.RetryDate, count(row.Retries, "time", "times"), row.RetryCause)
 }
 
 func (p program) urlAddCommand() *command.Command {

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/config"
+	"hce/dc/internal/crawl/retry"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/prop"
 )
 
 // Problem is a mistake in a request.
@@ -113,8 +116,9 @@ func checkBatch(raw json.RawMessage) (list []Problem) {
 var ofItems = []string{"reprocess", "processorName"}
 
 func checkProperties(field string, raw json.RawMessage) (list []Problem) {
-	names := propertyNames(raw)
+	names, values := properties(raw)
 	for i, name := range names {
+		list = append(list, PropertyValue(field, name, values[i])...)
 		if !strings.HasPrefix(field, "BatchItem") || !slices.Contains(ofItems, name) {
 			list = append(list, Property(field, name)...)
 		}
@@ -218,24 +222,48 @@ func Property(field, name string) []Problem {
 	return nil
 }
 
-// propertyNames returns the names of the properties in the object form or the list form.
-func propertyNames(raw json.RawMessage) (names []string) {
+// valueChecks check the values of properties that the service would ignore with a warning.
+var valueChecks = map[string]func(text string) error{
+	"RETRY": func(text string) error { _, err := retry.Default(time.Second).Parse(text); return err },
+}
+
+// PropertyValue checks the value of a property.
+func PropertyValue(field, name, value string) []Problem {
+	check := valueChecks[name]
+	if check == nil {
+		return nil
+	}
+	if err := check(value); err != nil {
+		return []Problem{{Field: field + "." + name, Reason: err.Error()}}
+	}
+	return nil
+}
+
+// properties returns the names and values of the properties in the object form or the list form.
+func properties(raw json.RawMessage) (names, values []string) {
+	text := func(raw json.RawMessage) string {
+		if text, err := prop.Text(raw); err == nil {
+			return text
+		}
+		return string(raw)
+	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) == nil {
-		for name := range object {
-			names = append(names, name)
+		for name, value := range object {
+			names, values = append(names, name), append(values, text(value))
 		}
-		return names
+		return names, values
 	}
 	var rows []struct {
-		Name string `json:"name"`
+		Name  string          `json:"name"`
+		Value json.RawMessage `json:"value"`
 	}
 	if json.Unmarshal(raw, &rows) == nil {
 		for _, row := range rows {
-			names = append(names, row.Name)
+			names, values = append(names, row.Name), append(values, text(row.Value))
 		}
 	}
-	return names
+	return names, values
 }
 
 // Field returns the JSON name of a column of a site, or a problem if there is no such field.

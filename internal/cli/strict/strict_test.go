@@ -42,6 +42,8 @@ func TestCheck(t *testing.T) {
 		"key of a filter":  {wire.SiteNew, `{"urls":["https://a.org/"],"filters":[{"pattern":"a","patern":"b"}]}`, []string{"Site.filters[0].patern is unknown; did you mean pattern?"}},
 		"unknown property": {wire.SiteNew, `{"urls":["https://a.org/"],"properties":{"HTTP_HEADRES":"x"}}`, []string{"Site.properties.HTTP_HEADRES is unknown; did you mean HTTP_HEADERS?"}},
 		"listed property":  {wire.SiteNew, `{"urls":["https://a.org/"],"properties":[{"name":"Robots_Mode","value":"1"}]}`, []string{"did you mean ROBOTS_MODE?"}},
+		"value":            {wire.SiteNew, `{"urls":["https://a.org/"],"properties":{"RETRY":"{\"404\": {}}"}}`, []string{`Site.properties.RETRY has the cause "404"`}},
+		"value of a list":  {wire.SiteNew, `{"urls":["https://a.org/"],"properties":[{"name":"RETRY","value":2}]}`, []string{"Site.properties.RETRY is"}},
 		"filter":           {wire.SiteNew, `{"urls":["https://a.org/"],"filters":[{"pattern":"("}]}`, []string{`Site.filters[0].pattern = "(" does not compile`}},
 		"no scheme":        {wire.SiteNew, `{"urls":["a.org"]}`, []string{`Site.urls[0] = "a.org" has no scheme; did you mean https://a.org/?`}},
 		"another scheme":   {wire.SiteNew, `{"urls":[{"url":"ftp://a.org/"}]}`, []string{"only http and https"}},

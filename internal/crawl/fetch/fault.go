@@ -82,6 +82,15 @@ func (f *Fault) Error() string {
 	return text
 }
 
+// HungUp reports whether the other side closed the connection, or ended this request of several that
+// share it, before an answer.
+func (f *Fault) HungUp() bool {
+	return f.Err != nil && (f.Err == errStale || isHangUp(f.Err) || slices.ContainsFunc(hungUp, func(part string) bool { return strings.Contains(f.Err.Error(), part) }))
+}
+
+// hungUp are parts of such errors that net/http has no values for.
+var hungUp = []string{"server closed idle connection", "server sent GOAWAY", "stream error: ", "client connection lost"}
+
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Err }
 

@@ -2,6 +2,8 @@ package fetch
 
 import (
 	"context"
+	"errors"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -93,14 +95,19 @@ type Response struct {
 }
 
 // RetryAfter returns the pause that the server asks for, in seconds or until a date, and whether
-// it asks for one. It is not bounded (RFC 9110 10.2.3).
+// it asks for one, at most 68 years (RFC 9110 10.2.3). A date counts from that of the response, if it
+// has one: the server's clock may be wrong.
 func (r *Response) RetryAfter(now time.Time) (time.Duration, bool) {
 	value := strings.TrimSpace(r.Header.Get("Retry-After"))
-	if n, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(n) * time.Second, true
+	if n, err := strconv.ParseUint(value, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(n, math.MaxInt32)) * time.Second, true
 	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(at.Sub(now), 0), true
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0, false
 	}
-	return 0, false
+	if date, err := http.ParseTime(r.Header.Get("Date")); err == nil {
+		now = date
+	}
+	return max(at.Sub(now), 0), true
 }

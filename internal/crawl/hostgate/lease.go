@@ -64,7 +64,7 @@ func (g *gate) contended(now time.Time) bool {
 	}
 	unlock(g.file, turnstile)
 	state, _, err := g.clock.read(g.file)
-	return err != nil || state.Delay > 0
+	return err != nil || state.Delay > 0 || state.Until.After(now)
 }
 
 // rest ends a Pass and keeps its locks as a lease, if the host has no delay and is in continuous
@@ -72,12 +72,13 @@ func (g *gate) contended(now time.Time) bool {
 func (g *gate) rest(p *Pass, now time.Time, delay time.Duration) bool {
 	l := &g.lease
 	l.start = later(l.start, p.state.Start)
-	if l.streak++; now.Sub(l.end) >= leaseTime || delay > 0 || p.delay > 0 || l.ending {
+	recorded := delay > 0 || p.busy || p.state.Troubles > 0 // what others have to know
+	if l.streak++; now.Sub(l.end) >= leaseTime || recorded || p.delay > 0 || l.ending {
 		l.streak = 0
 	}
 	l.end = now
 	switch {
-	case delay > 0 || !l.held && l.streak < leaseAfter:
+	case recorded || !l.held && l.streak < leaseAfter:
 		return false
 	case !l.held:
 		l.held, l.alone, l.checked = true, p.exclusive, now
@@ -125,7 +126,7 @@ func (g *gate) endLease() (err error) {
 		l.ending = true
 		return nil
 	}
-	err = g.finish(l.alone, l.end, 0)
+	err = g.finish(l.alone, l.end, 0, nil)
 	unlock(g.file, door)
 	return err
 }

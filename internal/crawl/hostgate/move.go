@@ -114,6 +114,6 @@ func (g *gate) wait(ctx context.Context, w Waiting) error {
 	if settled.Wait(now, 0) >= w.Wait {
 		return nil
 	}
-	next := politeness.State{Start: now, End: now, Delay: max(w.Wait, min(w.Delay, politeness.KeptDelay))}
+	next := politeness.State{Start: now, End: now, Delay: max(w.Wait, min(w.Delay, politeness.KeptDelay)), Troubles: settled.Troubles}
 	return g.clock.writeNew(g.file, next, g.host)
 }

@@ -20,8 +20,34 @@ type Pass struct {
 	exclusive bool
 	slot      int // of a shared Pass
 
+	busy, answered bool // see Busy, Answered
+	pause          time.Duration
+
 	once sync.Once
 	err  error
+}
+
+// Troubles returns how many answers of the host in a row asked to come back later when the Pass began.
+func (p *Pass) Troubles() int { return int(p.state.Troubles) }
+
+// Busy records, at the Release, that the answer asks to come back later: no request of any process
+// begins before pause is over, from the Release on; 0: only the usual gap. The last call of Busy or
+// Answered counts.
+func (p *Pass) Busy(pause time.Duration) { p.busy, p.answered, p.pause = true, false, pause }
+
+// Answered records, at the Release, that the host gave another answer: its troubles end.
+func (p *Pass) Answered() { p.busy, p.answered = false, true }
+
+// settled is state with the answer of the request. p may be nil.
+func (p *Pass) settled(state politeness.State, now time.Time) politeness.State {
+	switch {
+	case p == nil:
+	case p.busy:
+		return state.Busy(now, p.pause, p.state)
+	case p.answered:
+		return state.Answered(p.state)
+	}
+	return state
 }
 
 // Release ends the Pass. Call it when the response was read or abandoned. delay is the gap
@@ -55,7 +81,7 @@ func (p *Pass) leave(delay time.Duration) (err error) {
 		return nil
 	}
 	err = g.endLease() // of other passes
-	err = errors.Join(err, g.finish(p.exclusive, now, delay))
+	err = errors.Join(err, g.finish(p.exclusive, now, delay, p))
 	if p.exclusive {
 		g.exclusive = false
 	} else {
@@ -71,11 +97,11 @@ func (p *Pass) leave(delay time.Duration) (err error) {
 	return err
 }
 
-// finish stores the end of a request. Behind an exclusive door nobody else changes the record.
+// finish stores the end of a request, that of p unless it is nil. Behind an exclusive door nobody else changes the record.
 // Behind a shared one the host stays marked as in flight unless this request is known to be the
 // last. Two processes that leave at the same moment may leave the mark, which costs an exclusive
 // Pass one gap. g.mu must be held.
-func (g *gate) finish(alone bool, end time.Time, delay time.Duration) error {
+func (g *gate) finish(alone bool, end time.Time, delay time.Duration, p *Pass) error {
 	last := alone
 	if !alone {
 		ctx, cancel := context.WithTimeout(context.Background(), paceLimit)
@@ -95,7 +121,7 @@ func (g *gate) finish(alone bool, end time.Time, delay time.Duration) error {
 		}
 	}
 	state.Start = later(state.Start, g.lease.start) // requests of a lease are not in the record
-	state = state.Finish(end, delay)
+	state = p.settled(state.Finish(end, delay), end)
 	state.InFlight = !last
 	return g.clock.write(g.file, state)
 }

@@ -20,13 +20,16 @@ type record struct {
 	Start, End stamp
 	Boot       uint64 // of the stamps; see clock
 	Delay      time.Duration
+	Until      stamp
+	Troubles   uint32
 	InFlight   uint32
+	_          uint32
 	Sum        uint32 // CRC-32 (IEEE) of the bytes before
 }
 
 const (
-	magic      = "dcgate2\n"
-	recordSize = 64
+	magic      = "dcgate3\n"
+	recordSize = 88
 	sumAt      = recordSize - 4
 	labelAt    = recordSize
 	maxLabel   = 255
@@ -57,7 +60,10 @@ func (c clock) read(f *os.File) (state politeness.State, fresh bool, err error) 
 	if n < recordSize || string(r.Magic[:]) != magic || r.Sum != crc32.ChecksumIEEE(b[:sumAt]) {
 		return politeness.State{InFlight: true}, false, nil
 	}
-	return politeness.State{Start: c.time(r.Start, r.Boot), End: c.time(r.End, r.Boot), Delay: r.Delay, InFlight: r.InFlight != 0}, false, nil
+	return politeness.State{
+		Start: c.time(r.Start, r.Boot), End: c.time(r.End, r.Boot), Delay: r.Delay, InFlight: r.InFlight != 0,
+		Until: c.time(r.Until, r.Boot), Troubles: r.Troubles,
+	}, false, nil
 }
 
 // write stores the state without a sync: the restart after a crash of the machine
@@ -81,7 +87,7 @@ func (c clock) writeNew(f *os.File, state politeness.State, host string) error {
 }
 
 func (c clock) encode(state politeness.State) (b [recordSize]byte) {
-	r := record{Magic: [8]byte([]byte(magic)), Start: c.stamp(state.Start), End: c.stamp(state.End), Boot: c.boot, Delay: state.Delay}
+	r := record{Magic: [8]byte([]byte(magic)), Start: c.stamp(state.Start), End: c.stamp(state.End), Boot: c.boot, Delay: state.Delay, Until: c.stamp(state.Until), Troubles: state.Troubles}
 	if state.InFlight {
 		r.InFlight = 1
 	}

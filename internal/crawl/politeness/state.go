@@ -14,6 +14,8 @@
 //	time.Sleep(s.Wait(now, delay))
 //	s = s.Begin(time.Now(), delay)        // store, then send the request
 //	s = s.Finish(time.Now(), crawlDelay)  // store again
+//
+// A host that answers "later" gets a pause (Busy), which holds all its requests.
 package politeness
 
 import "time"
@@ -32,13 +34,16 @@ type State struct {
 	End      time.Time     // end of the last request; zero if there was none
 	Delay    time.Duration // gap after the last request, 0 to MaxDelay
 	InFlight bool          // a request has started and its end is not recorded
+	Until    time.Time     // end of the pause that the host asked for; zero: none
+	Troubles uint32        // answers in a row that ask to come back later
 }
 
 // Settle returns the State for a new exclusive holder.
 //
 // A request in flight belongs to a holder that died. Its server may still be busy, so the
 // request counts as ended now, and a whole gap follows. A time after now is from before the
-// clock was set back. It counts as now too, so that no wait exceeds one gap.
+// clock was set back. It counts as now too, so that no wait exceeds one gap. A pause ends within
+// MaxDelay.
 func (s State) Settle(now time.Time) State {
 	if s.InFlight {
 		s.End, s.InFlight = now, false
@@ -49,32 +54,57 @@ func (s State) Settle(now time.Time) State {
 	if s.End.After(now) {
 		s.End = now
 	}
+	if last := now.Add(MaxDelay); s.Until.After(last) {
+		s.Until = last
+	}
 	return s
 }
 
-// Wait returns how long after now a request may start that must not overlap another: 0 to
-// one gap. The State must be settled at now.
+// Wait returns how long after now a request may start that must not overlap another: the rest of one
+// gap and of the host's pause. The State must be settled at now.
 func (s State) Wait(now time.Time, delay time.Duration) time.Duration {
-	return remaining(s.End, now, s.gap(delay))
+	return max(remaining(s.End, now, s.gap(delay)), s.Until.Sub(now))
 }
 
 // WaitStart is Wait for a host with concurrent requests: the gap counts from the start of
 // the last one, ended or not.
 func (s State) WaitStart(now time.Time, delay time.Duration) time.Duration {
-	return remaining(s.Start, now, s.gap(delay))
+	return max(remaining(s.Start, now, s.gap(delay)), s.Until.Sub(now))
 }
 
 // Begin returns the State to store before a request that starts at now. It contains delay, or what
 // the host asked for last if that is longer, in case the end is never recorded. A pause longer than
 // KeptDelay was obeyed once, and a kill does not repeat it.
 func (s State) Begin(now time.Time, delay time.Duration) State {
-	return State{Start: now, End: s.End, Delay: max(clamp(delay), min(clamp(s.Delay), KeptDelay)), InFlight: true}
+	s.Start, s.Delay, s.InFlight = now, max(clamp(delay), min(clamp(s.Delay), KeptDelay)), true
+	return s
 }
 
 // Finish returns the State to store after a request that ended at now. delay is the gap
 // before the next request of any caller.
 func (s State) Finish(now time.Time, delay time.Duration) State {
-	return State{Start: s.Start, End: now, Delay: clamp(delay)}
+	s.End, s.Delay, s.InFlight = now, clamp(delay), false
+	return s
+}
+
+// Busy returns the State after an answer at now that asks to come back after a pause, 0 for the usual
+// gap. begun is the State that the request began with: answers to requests that ran side by side
+// count as one.
+func (s State) Busy(now time.Time, pause time.Duration, begun State) State {
+	s.Troubles = max(s.Troubles, begun.Troubles+1)
+	if until := now.Add(clamp(pause)); pause > 0 && until.After(s.Until) {
+		s.Until = until
+	}
+	return s
+}
+
+// Answered returns the State after any other answer. It ends a row of troubles, unless one came after
+// the request began.
+func (s State) Answered(begun State) State {
+	if s.Troubles == begun.Troubles {
+		s.Troubles = 0
+	}
+	return s
 }
 
 // gap returns the longer of the stored delay and delay.

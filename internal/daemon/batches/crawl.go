@@ -258,7 +258,7 @@ func (c *Crawl) crawlTask(b *batch, items []json.RawMessage) (map[string]any, ex
 		"id": b.id, "crawlerType": kind, "items": items, "errorMask": 0, "dbMode": wire.DBRead | wire.DBWrite,
 		"maxIterations": c.cfg.MaxIterations, "maxItems": nil,
 		"maxExecutionTime": int64(limit / time.Second), "removeUnprocessedItems": c.RemoveUnprocessed,
-		"maxHostWait": c.cfg.MaxHostWait.Milliseconds(),
+		"maxHostWait": c.cfg.MaxHostWait.Milliseconds(), "retry": true,
 	}, task
 }
 

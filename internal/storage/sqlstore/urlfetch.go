@@ -276,7 +276,7 @@ func (f *fetch) take(c *candidate, p clauses, limit expr.Limit) (int64, error) {
 	asked := p
 	asked.limit.Count += int64(len(c.taken)) // without a limit there is one round only
 	// Only keys: sorting them is cheaper than sorting rows.
-	text, args := asked.query("SELECT URLMd5 FROM "+f.table(sqldb.URLs, c.id)+p.as, ofSite(c.id))
+	text, args := asked.query("SELECT URLMd5 FROM "+f.table(sqldb.URLs, c.id)+p.as, ofSite(c.id), f.mayBeAsked())
 	keys, err := column[string](f.tx, f.named(c.id, text), args...)
 	if err != nil {
 		return 0, err
@@ -299,6 +299,15 @@ func (f *fetch) take(c *candidate, p clauses, limit expr.Limit) (int64, error) {
 		return limit.Count, nil // the site may have more rows
 	}
 	return n, nil
+}
+
+// mayBeAsked leaves out the rows that wait for their RetryDate. Only selections for batches do: the
+// condition of another request decides alone.
+func (f *fetch) mayBeAsked() expr.SQL {
+	if !f.r.SkipBusySites {
+		return expr.SQL{}
+	}
+	return expr.SQL{Text: "(RetryDate IS NULL OR RetryDate <= ?)", Args: []any{f.now}}
 }
 
 // read appends rows of a site in the order of keys.

@@ -243,6 +243,25 @@ func TestURLFetchSkipsHeldSites(t *testing.T) {
 	}
 }
 
+// A row that waits for its next request is not selected for a batch before; a request of a client reads it.
+func TestURLFetchSkipsRowsThatWait(t *testing.T) {
+	const request = `[{"maxURLs":9,"urlsCriterions":{"WHERE":"Status=1 AND State=0"},"skipBusySites":true,"urlUpdate":{"status":2,"batchId":7}}]`
+	b := newBench(t)
+	b.newSite(`{"id":"s"}`)
+	b.newURLs(`[{"siteId":"s","url":"u"}]`)
+	u := wire.NewURL("s", "u")
+	_, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{u})
+	b.must(err)
+	date := wire.DateOf(b.now.Add(10 * time.Second))
+	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: u.URLMd5, Set: wire.Patch{"Status": int64(1), "Retries": int64(1), "RetryDate": string(date), "RetryCause": "503"}}}))
+	same(t, "of a client", len(b.fetch(`[{"maxURLs":9,"urlsCriterions":{"WHERE":"RetryDate > NOW()"}}]`)), 1)
+	same(t, "too early", len(b.fetch(request)), 0)
+	b.now = b.now.Add(10 * time.Second)
+	if rows := b.fetch(request); len(rows) != 1 || rows[0].URL != "u" || rows[0].Retries != 1 || rows[0].RetryCause != "503" {
+		t.Errorf("%+v", rows)
+	}
+}
+
 // A site gives its rows in several rounds. Rows that are equal in the order of the request come
 // once each, and the counters are those of the rows: MySQL gives such a row to several offsets.
 func TestTakeNextInRounds(t *testing.T) {
