@@ -146,6 +146,11 @@ bench-process: setup-bench build ## what processing costs now, in an older build
 	@scripts/oldbuild.sh $(OLD_BUILD) .cache/builds/$(OLD_BUILD)
 	@bin/bench -old .cache/builds/$(OLD_BUILD) -sites postgresql,python -runs 3 $(BENCH_ARGS)
 
+# Debian packages with its pages: postgresql-doc-15 debian-reference-en debian-reference-de debian-reference-es
+# debian-reference-fr aptitude-doc-es aptitude-doc-ru maint-guide-ru debian-faq-ru.
+bench-search: setup-test ## how good hce-search ranks 1,300 questions about installed documentation, and SQLite FTS5
+	go test -vet=off -tags sqlite_fts5 -run '^$$' -bench Quality -benchtime 1x -timeout 30m ./internal/search/index
+
 bench-sites: setup-test ## compare a site of a million URLs with one of ten thousand
 	go test ./internal/storage/sqlstore -run '^$$' -bench SiteSize -benchtime 20x -timeout 30m
 

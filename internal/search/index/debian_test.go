@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -167,8 +166,6 @@ type questionSet struct {
 	list []graded
 }
 
-var numbered = regexp.MustCompile(`^(\p{L}+ )?[\p{L}\d]+(\.\d+)*\.\s+`)
-
 // perLanguage is how many questions a language has: five for each page.
 const perLanguage = 60
 
@@ -197,81 +194,6 @@ func questionSets(pages []search.Document) (sets []questionSet) {
 		sets = append(sets, set)
 	}
 	return sets
-}
-
-// askedFor returns what people may ask for a page: its title, without accents, in another order, with a
-// word that the page has not; and words of its text.
-func askedFor(random *rand.Rand, keys []key, pages []search.Document, i int) []graded {
-	p := pages[i]
-	title := strings.Fields(titleKey(numbered.ReplaceAllString(p.Title, "")))
-	text := strings.Fields(titleKey(p.Text))
-	if len(title) < 2 || len(title) > 10 || len(text) < 40 {
-		return nil
-	}
-	at := 10 + random.IntN(len(text)-20)
-	three, six := strings.Join(text[at:at+3], " "), strings.Join(text[at:at+6], " ")
-	return []graded{
-		titled(keys, pages, i, strings.Join(title, " ")),
-		titled(keys, pages, i, fold(strings.Join(title, " "))),
-		titled(keys, pages, i, strings.Join(append(slices.Clone(title[1:]), title[0]), " ")),
-		quoted(keys, pages, three, three+" "+title[0]),
-		quoted(keys, pages, six, six),
-	}
-}
-
-// key is what a page is compared by.
-type key struct{ title, text string }
-
-func keysOf(pages []search.Document) (list []key) {
-	for _, p := range pages {
-		list = append(list, key{fold(titleKey(numbered.ReplaceAllString(p.Title, ""))), " " + fold(titleKey(p.Text)) + " "})
-	}
-	return list
-}
-
-// titled grades the answers to a question for a title: all pages with this title have 3, those with all
-// words in their title 1.
-func titled(keys []key, pages []search.Document, i int, question string) graded {
-	g := graded{question, map[string]int{}}
-	for n, k := range keys {
-		switch {
-		case k.title == keys[i].title, k.text == keys[i].text:
-			g.Grades[pages[n].URL] = 3
-		case hasAll(k.title, fold(titleKey(question))):
-			g.Grades[pages[n].URL] = 1
-		}
-	}
-	return g
-}
-
-// quoted grades the answers to a question for words of the text: the shortest page that has them next to
-// each other has 3, longer ones 2.
-func quoted(keys []key, pages []search.Document, phrase, question string) graded {
-	g := graded{question, map[string]int{}}
-	best := -1
-	for n, k := range keys {
-		if strings.Contains(k.text, " "+fold(phrase)+" ") {
-			g.Grades[pages[n].URL] = 2
-			if best < 0 || len(k.text) < len(keys[best].text) {
-				best = n
-			}
-		}
-	}
-	for n, k := range keys {
-		if best >= 0 && k.text == keys[best].text {
-			g.Grades[pages[n].URL] = 3
-		}
-	}
-	return g
-}
-
-func hasAll(text, words string) bool {
-	for w := range strings.FieldsSeq(words) {
-		if !strings.Contains(" "+text+" ", " "+w+" ") {
-			return false
-		}
-	}
-	return true
 }
 
 func newTable(b *testing.B) *sql.DB {

@@ -2,8 +2,15 @@ package index
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"hce/dc/internal/search"
@@ -68,4 +75,118 @@ func measure(t testing.TB, r *reader, list []graded) (q quality) {
 		}
 	}
 	return q
+}
+
+var numbered = regexp.MustCompile(`^(\p{L}+ )?[\p{L}\d]+(\.\d+)*\.\s+`)
+
+// askedFor returns what people may ask for a page: its title, the title without accents and in another
+// order; three words of its text with one of its title; and six words of its text.
+func askedFor(random *rand.Rand, keys []key, pages []search.Document, i int) []graded {
+	p := pages[i]
+	title := strings.Fields(titleKey(numbered.ReplaceAllString(p.Title, "")))
+	text := strings.Fields(titleKey(p.Text))
+	if len(title) < 2 || len(title) > 10 || len(text) < 40 {
+		return nil
+	}
+	at := 10 + random.IntN(len(text)-20)
+	three, six := strings.Join(text[at:at+3], " "), strings.Join(text[at:at+6], " ")
+	return []graded{
+		titled(keys, pages, i, strings.Join(title, " ")),
+		titled(keys, pages, i, fold(strings.Join(title, " "))),
+		titled(keys, pages, i, strings.Join(append(slices.Clone(title[1:]), title[0]), " ")),
+		quoted(keys, pages, three, three+" "+title[0]),
+		quoted(keys, pages, six, six),
+	}
+}
+
+// key is what a page is compared by.
+type key struct{ title, text string }
+
+func keysOf(pages []search.Document) (list []key) {
+	for _, p := range pages {
+		list = append(list, key{fold(titleKey(numbered.ReplaceAllString(p.Title, ""))), " " + fold(titleKey(p.Text)) + " "})
+	}
+	return list
+}
+
+// titled grades the answers to a question for a title: all pages with this title have 3, those with all
+// words in their title 1.
+func titled(keys []key, pages []search.Document, i int, question string) graded {
+	g := graded{question, map[string]int{}}
+	for n, k := range keys {
+		switch {
+		case k.title == keys[i].title, k.text == keys[i].text:
+			g.Grades[pages[n].URL] = 3
+		case hasAll(k.title, fold(titleKey(question))):
+			g.Grades[pages[n].URL] = 1
+		}
+	}
+	return g
+}
+
+// quoted grades the answers to a question for words of the text: the shortest page that has them next to
+// each other has 3, longer ones 2.
+func quoted(keys []key, pages []search.Document, phrase, question string) graded {
+	g := graded{question, map[string]int{}}
+	best := -1
+	for n, k := range keys {
+		if strings.Contains(k.text, " "+fold(phrase)+" ") {
+			g.Grades[pages[n].URL] = 2
+			if best < 0 || len(k.text) < len(keys[best].text) {
+				best = n
+			}
+		}
+	}
+	for n, k := range keys {
+		if best >= 0 && k.text == keys[best].text {
+			g.Grades[pages[n].URL] = 3
+		}
+	}
+	return g
+}
+
+func hasAll(text, words string) bool {
+	for w := range strings.FieldsSeq(words) {
+		if !strings.Contains(" "+text+" ", " "+w+" ") {
+			return false
+		}
+	}
+	return true
+}
+
+// TestQuality asks 150 questions about pages of five languages that say similar things. Its floors hold
+// what the ranking reaches; make bench-search asks more of them, about larger documents.
+func TestQuality(t *testing.T) {
+	var pages []search.Document
+	for _, language := range []string{"en", "de", "es", "fr", "ru"} {
+		raw, err := os.ReadFile(filepath.Join("testdata", "quality", language+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []struct{ Title, Text string }
+		if err := json.Unmarshal(raw, &list); err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range list {
+			pages = append(pages, search.Document{Kind: search.Pages, URL: fmt.Sprintf("http://%s.example/%d", language, i), Language: language, Title: p.Title, Text: p.Text})
+		}
+	}
+	x := emptyIndex(t)
+	if err := x.Apply(Change{Put: pages}); err != nil {
+		t.Fatal(err)
+	}
+	keys, random := keysOf(pages), rand.New(rand.NewPCG(3, 4))
+	forms := map[string][]graded{}
+	for i := range pages {
+		for n, g := range askedFor(random, keys, pages, i) {
+			name := []string{"title", "without accents", "another order", "mixed", "words of the text"}[n]
+			forms[name] = append(forms[name], g)
+		}
+	}
+	for name, floor := range map[string]float64{"title": 1, "without accents": 1, "another order": 1, "mixed": 0.95, "words of the text": 1} {
+		q := measure(t, &x.reader, forms[name])
+		if t.Logf("%s: %d questions, first %.3f, gain %.3f", name, q.questions, q.firstShare(), q.meanGain()); q.questions != 30 || q.firstShare() < floor || q.meanGain() < floor {
+			t.Errorf("%s: first %.3f, gain %.3f of %d questions; the floor is %.3f", name, q.firstShare(), q.meanGain(), q.questions, floor)
+		}
+	}
 }
