@@ -101,7 +101,7 @@ func causeOfDial(err error) retry.Cause {
 	}
 	for _, code := range []error{syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN} {
 		if errors.Is(err, code) {
-			return retry.Refused
+			return retry.Connect
 		}
 	}
 	return ""
@@ -113,7 +113,7 @@ var chromiumCauses = []struct {
 	cause retry.Cause
 }{
 	{"CONTENT_LENGTH_MISMATCH", retry.Cut}, {"INCOMPLETE_CHUNKED", retry.Cut},
-	{"CONNECTION_REFUSED", retry.Refused}, {"ADDRESS_UNREACHABLE", retry.Refused},
+	{"CONNECTION_REFUSED", retry.Connect}, {"ADDRESS_UNREACHABLE", retry.Connect},
 	{"CONNECTION_RESET", retry.Reset}, {"CONNECTION_CLOSED", retry.Reset}, {"CONNECTION_ABORTED", retry.Reset},
 	{"EMPTY_RESPONSE", retry.Reset}, {"HTTP2_", retry.Reset}, {"SOCKET_NOT_CONNECTED", retry.Reset},
 }

@@ -31,7 +31,7 @@ type Cause string
 const (
 	Cut     Cause = "cut"     // the connection ended within the body
 	Reset   Cause = "reset"   // the connection ended before an answer
-	Refused Cause = "refused" // no connection to the host
+	Connect Cause = "connect" // no connection to the host
 	Timeout Cause = "timeout" // no connection, or no whole answer, in time
 	DNS     Cause = "dns"     // the name server did not answer, or with SERVFAIL
 	Robots  Cause = "robots"  // robots.txt has the code 429 or 5xx
@@ -73,7 +73,7 @@ func Default(pause time.Duration) Table {
 	return Table{
 		"429": rule(6, 1, 1), "503": rule(6, 1, 1),
 		"408": rule(4, 1, 4), "500": rule(3, 2, 0), "502": rule(4, 1, 4), "504": rule(4, 1, 4), "52x": rule(4, 1, 4),
-		Cut: rule(4, 1, 0), Reset: rule(4, 1, 4), Refused: rule(3, 1, 2), Timeout: rule(3, 1, 1), DNS: rule(4, 2, 1),
+		Cut: rule(4, 1, 0), Reset: rule(4, 1, 4), Connect: rule(3, 1, 2), Timeout: rule(3, 1, 1), DNS: rule(4, 2, 1),
 		Robots: rule(6, 2, 1),
 	}
 }
