@@ -298,9 +298,9 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 		return nil
 	}
 	found := answer.Rules
-	e.Robots.Allowed, e.Robots.Line = found.Allowed(v.Config.RobotsAgent, path)
+	e.Robots.Allowed, e.Robots.Line = found.Allowed(v.settings.agent, path)
 	e.Robots.Sitemaps = append(e.Robots.Sitemaps, found.Sitemaps()...)
-	if delay, ok := found.Delay(v.Config.RobotsAgent); ok {
+	if delay, ok := found.Delay(v.settings.agent); ok {
 		e.Robots.CrawlDelay = delay.Seconds()
 		v.delay = max(v.delay, delay)
 	}

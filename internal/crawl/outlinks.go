@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/hex"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,11 @@ import (
 // gather collects what the page refers to: links, entries of a feed or sitemap, and robots
 // directives. It reports whether the page itself has to be stored.
 func (r *batchRun) gather(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) (stored bool) {
-	asked := r.directives(out, p, text, kind)
+	if content.IsHTML(kind) && !p.item.sitemap() {
+		found := scan(text, kind, r.Config.MaxLinks)
+		p.found = &found
+	}
+	asked := r.directives(out, p)
 	if p.settings.feeds() && p.row.Type != wire.TypeFetched && !content.IsBinary(kind) {
 		if done, stored := r.gatherFeed(ctx, out, p, text, kind, now); done {
 			return stored
@@ -43,15 +48,19 @@ func (r *batchRun) gather(ctx context.Context, out *outcome, p page, text []byte
 // noIndex is the attribute of URLs whose page must not be indexed.
 const noIndex = "robots_noindex"
 
-// directives returns the robots directives of the page's head and headers, as far as the
+// directives returns the robots directives of the page's meta elements and headers, as far as the
 // site enables them. NoIndex becomes an attribute of the URL.
-func (r *batchRun) directives(out *outcome, p page, text []byte, kind string) robots.Directives {
+func (r *batchRun) directives(out *outcome, p page) robots.Directives {
 	var d robots.Directives
 	if tags := p.Header.Values("X-Robots-Tag"); p.settings.robotsHeader && len(tags) > 0 {
-		d = robots.ParseTag(tags, r.Config.RobotsAgent)
+		d = robots.ParseTag(tags, p.settings.agent)
 	}
-	if p.settings.robotsMeta && content.IsHTML(kind) && headContains(text, "robots", 'b') {
-		d = d.Merge(robots.ParseMeta(links.HTML(text[:min(len(text), headBytes)], 1).Robots))
+	if p.settings.robotsMeta && p.found != nil {
+		for _, m := range p.found.Robots {
+			if robots.Addresses(m.Agent, p.settings.agent) {
+				d = d.Merge(robots.ParseMeta(m.Content))
+			}
+		}
 	}
 	switch {
 	case d.NoIndex:
@@ -61,9 +70,6 @@ func (r *batchRun) directives(out *outcome, p page, text []byte, kind string) ro
 	}
 	return d
 }
-
-// headBytes is the maximum length of a page's head.
-const headBytes = 64 << 10
 
 // collects reports whether links of an item's page are collected. A site with
 // PROCESSOR_NAME RSS follows only its feeds (docs/spec/crawling.md 5.1).
@@ -82,7 +88,11 @@ type candidate struct {
 // the site, each once, in the order of the page (docs/spec/steps.md 1 #21, #22;
 // docs/spec/crawling.md 5.3, 5.12). A base element changes the page's base URL.
 func (r *batchRun) collect(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) {
-	found := scan(text, kind, r.Config.MaxLinks)
+	if p.found == nil {
+		found := scan(text, kind, r.Config.MaxLinks)
+		p.found = &found
+	}
+	found := *p.found
 	if found.Cut {
 		r.cutLinks(out, p, "max_links of crawler-task.ini", r.Config.MaxLinks)
 	}
@@ -257,6 +267,7 @@ type collection struct {
 	origins   map[string]*origin
 	resolved  map[string]string // key of a link, by the key of the URL that it redirects to
 	taken     []wire.Link       // passed all checks except the limits
+	forbidden []wire.Link       // by robots.txt
 	out       *outcome
 }
 
@@ -332,7 +343,11 @@ func (c *collection) take(list []candidate) {
 		}
 		key := wire.SumOfURL(target)
 		if !c.seen.has(c.page.SiteID, key) { // a link that was seen has passed
-			if !c.passes(target, path, o) {
+			ok, forbidden := c.passes(target, path, o)
+			if forbidden {
+				c.forbid(target)
+			}
+			if !ok {
 				continue
 			}
 			c.seen.add(c.page.SiteID, key)
@@ -351,17 +366,30 @@ func (c *collection) take(list []candidate) {
 	}
 }
 
-// passes checks a link against the filters and a robots.txt that is already known.
-func (c *collection) passes(target, path string, o *origin) bool {
+// passes checks a link against the filters and a robots.txt that is already known. It reports whether
+// only the robots.txt refuses it.
+func (c *collection) passes(target, path string, o *origin) (ok, forbidden bool) {
 	filters := c.page.site.filters
 	if filters.Has(filter.StageProtocol) && !filters.Accept(filter.StageProtocol, target, c.env) {
-		return false
+		return false, false
 	}
 	if !filters.Accept(linkStage, target, c.env) {
-		return false
+		return false, false
 	}
-	ok, _ := o.rules.Allowed(c.Config.RobotsAgent, path)
-	return ok
+	ok, _ = o.rules.Allowed(c.page.settings.agent, path)
+	return ok, !ok
+}
+
+// forbid notes a link that robots.txt forbids as a row that was never requested, so that it can be counted
+// and listed. The limits of the site do not count such rows.
+func (c *collection) forbid(target string) {
+	if !c.page.settings.robotsNotes || len(c.forbidden) >= c.Config.MaxLinks {
+		return
+	}
+	row := c.row
+	row.URL, row.URLMd5 = target, wire.KeyOfURL(target)
+	row.Status, row.State, row.ErrorMask, row.HTTPCode = wire.StatusCrawled, wire.URLError, wire.ErrRobots, http.StatusBadRequest
+	c.forbidden = append(c.forbidden, wire.Link{URL: row})
 }
 
 // refusedRel reports whether a rel attribute contains a refused word.
@@ -387,6 +415,7 @@ func (c *collection) finish() {
 	}
 	choose, elsewhere := map[int64]int64{wire.TypeRegularExt: wire.SelectQualify, wire.TypeNewSite: wire.SelectAuto}[c.page.row.Type]
 	if !elsewhere {
+		list = append(list, c.forbidden...)
 		if c.out.result.Links == nil {
 			c.out.result.Links = list
 		} else { // parts of a chain

@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
+	"hce/dc/internal/web/links"
 	"hce/dc/internal/web/pdate"
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/web/tidy"
@@ -29,6 +30,8 @@ type page struct {
 	*answer
 	// requests ends the requests that reading the page sends.
 	requests context.Context
+	// found is what an HTML page refers to.
+	found *links.Page
 }
 
 // read turns an answer into its outcome, whole. The end of the batch does not stop it, except

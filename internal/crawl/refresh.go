@@ -89,6 +89,9 @@ func (v *visit) refresh(response *fetch.Response) string {
 	return next
 }
 
+// headBytes is the maximum length of a page's head.
+const headBytes = 64 << 10
+
 // mentionsRefresh is a cheap test that saves most pages a second parse.
 func mentionsRefresh(body []byte) bool { return headContains(body, "refresh", 'f') }
 

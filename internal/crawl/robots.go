@@ -46,11 +46,11 @@ func (v *visit) allowed(ctx context.Context, target string) error {
 	if rules.Unavailable() {
 		until = answer.Ends
 	}
-	if delay, ok := rules.Delay(v.Config.RobotsAgent); ok && delay > v.delay {
+	if delay, ok := rules.Delay(v.settings.agent); ok && delay > v.delay {
 		v.delay = delay
 	}
 	_, path := split(target)
-	if ok, line := rules.Allowed(v.Config.RobotsAgent, path); !ok {
+	if ok, line := rules.Allowed(v.settings.agent, path); !ok {
 		return refusal{bits: wire.ErrRobots, back: rules.Unavailable(), until: until, reason: "robots.txt forbids " + target + ": " + line}
 	}
 	return nil
@@ -94,7 +94,7 @@ func (v *visit) askRobots(ctx context.Context, origin, target string) (*robotsca
 	if response != nil && a.Rules.Unavailable() {
 		v.robotsLater(&a.Ends, response)
 	}
-	if delay, ok := a.Rules.Delay(v.Config.RobotsAgent); ok && v.host == canonical.Host(target) {
+	if delay, ok := a.Rules.Delay(v.settings.agent); ok && v.host == canonical.Host(target) {
 		v.hold = max(v.hold, delay)
 	}
 	return a, nil

@@ -22,6 +22,7 @@ import (
 	"hce/dc/internal/web/pdate"
 	"hce/dc/internal/web/pyregexp"
 	"hce/dc/internal/web/revalidate"
+	"hce/dc/internal/web/robots"
 	"hce/dc/internal/web/urlschema"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"
@@ -57,9 +58,11 @@ type settings struct {
 	// robots.txt, meta robots and rel.
 	robots       bool
 	robotsLinks  bool
+	robotsNotes  bool // links that robots.txt forbids become rows
 	robotsCache  bool
 	robotsMeta   bool
 	robotsHeader bool
+	agent        string   // names that select the group of a robots.txt, as robots.Names has them
 	refusedRel   []string // links with one of these words are left out
 
 	// Dynamic pages.
@@ -142,6 +145,7 @@ func settingsOf(p *property.Values, site string, def Config) *settings {
 	s := &settings{}
 	s.readRequests(p, def)
 	s.readRobots(p)
+	s.agent = robotsAgent(s.headers, def)
 	s.readContent(p)
 	s.readLinks(p)
 	s.fetchers = property.Parsed(p, "FETCHER_TYPE", linkrules.ParseFetcherTypes)
@@ -211,9 +215,19 @@ func (s *settings) readRequests(p *property.Values, def Config) {
 	s.proxyAlive = property.Parsed(p, "HOST_ALIVE_CHECK_PROXY", proxypool.ParseAliveCheck)
 }
 
+// robotsAgent returns the names by which pages and robots.txt address the requests of a site: those of its
+// own User-Agent, otherwise robots_agent and those of the default User-Agent.
+func robotsAgent(own headerrotation.Rule, def Config) string {
+	if agents := own.Values("User-Agent"); len(agents) > 0 {
+		return robots.Names(agents...)
+	}
+	return robots.Names(append(def.Headers.Values("User-Agent"), def.RobotsAgent)...)
+}
+
 func (s *settings) readRobots(p *property.Values) {
 	s.robots = p.On("ROBOTS_MODE", true)
 	s.robotsLinks = p.On("ROBOTS_COLLECT", true)
+	s.robotsNotes = p.Int("ROBOTS_COLLECT", 1) != 2
 	s.robotsCache = p.On("ROBOTS_CACHE", false)
 	s.robotsMeta = p.On("ROBOTS_META", true)
 	s.robotsHeader = p.On("ROBOTS_HEADER", true)

@@ -68,7 +68,7 @@ func (v *visit) findSitemap(ctx context.Context, target string) error {
 	if rules == nil || len(rules.Sitemaps()) > 0 {
 		return nil
 	}
-	if ok, _ := rules.Allowed(v.Config.RobotsAgent, defaultSitemap); !ok {
+	if ok, _ := rules.Allowed(v.settings.agent, defaultSitemap); !ok {
 		return nil
 	}
 	if _, asked := v.mapsAsked.LoadOrStore(chainKey{v.item.SiteID, origin}, true); asked {

@@ -50,6 +50,7 @@ var arrows = map[string][]string{
 	"web/content":   {"web/dates", "web/pdate", "web/pyregexp"},
 	"web/datetext":  {"web/dates"},
 	"web/feed":      {"web/dates", "web/datetext", "web/loosexml"},
+	"web/robots":    {"web/dates"},
 	"web/sitemap":   {"web/dates", "web/loosexml"},
 	"web/filter":    {"web/pyregexp"},
 	"web/linkrules": {"web/dates", "web/pyregexp"},

@@ -127,6 +127,10 @@ const ResourceMask = 1 << 26
 // PageWhere is the condition of rows that are no resources, in the MySQL dialect.
 const PageWhere = "(`TagsCount`>0 OR `TagsMask`=0)"
 
+// Unasked reports whether the row marks a URL that is not requested: one that robots.txt forbids, or
+// one that another node crawled. Counters and limits leave such rows out.
+func (u *URL) Unasked() bool { return u.Status == StatusCrawled && u.Crawled == 0 }
+
 // Resource reports whether u is a resource.
 func (u *URL) Resource() bool { return u.TagsCount == 0 && u.TagsMask != 0 }
 

@@ -344,7 +344,7 @@ func (s *session) recrawl(typed string, failed bool) error {
 	}
 	where := "`Status` IN (4,7)"
 	if failed {
-		where += " AND `ErrorMask`<>0"
+		where += " AND `ErrorMask`<>0 AND `Crawled`>0"
 	}
 	n, err := s.renew(site.ID, where)
 	if err != nil {

@@ -23,6 +23,7 @@ type summary struct {
 	Left      int64            `json:"left"`      // URLs that still wait: a limit has suspended the site
 	Failed    int64            `json:"failed"`    // URLs with errors
 	LeftOut   int64            `json:"leftOut"`   // URLs that robots.txt, a filter or a limit left out
+	Forbidden int64            `json:"forbidden"` // of them, those that robots.txt forbids
 	Bytes     int64            `json:"bytes"`     // of the raw pages
 	Seconds   float64          `json:"seconds"`   // of this run
 	Causes    map[string]int64 `json:"causes"`    // URLs by error bit
@@ -68,6 +69,9 @@ func (c *crawl) summarize() (summary, error) {
 			r.Failed++
 		} else {
 			r.LeftOut++
+			if p.ErrorMask&wire.ErrRobots != 0 {
+				r.Forbidden++
+			}
 		}
 		return nil
 	}, nil)
@@ -121,6 +125,9 @@ func (r summary) text() string {
 	}
 	if r.LeftOut > 0 {
 		fmt.Fprintf(&b, "  %d left out by robots.txt, filters, types or limits\n", r.LeftOut)
+	}
+	if r.Forbidden > 0 {
+		fmt.Fprintf(&b, "  %d forbidden by robots.txt; list them with: hce url ls %s --forbidden\n", r.Forbidden, r.Site)
 	}
 	for _, name := range livescreen.CauseNames(r.Causes) {
 		fmt.Fprintf(&b, "  %6d  %s: %s\n", r.Causes[name], name, meaning(name))

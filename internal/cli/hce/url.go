@@ -34,7 +34,7 @@ var statusCodes = map[string]string{
 // urlLs are the options of hce url ls.
 type urlLs struct {
 	status, where, limit string
-	failed               bool
+	failed, forbidden    bool
 }
 
 func (p program) urlLsCommand() *command.Command {
@@ -49,6 +49,7 @@ func (p program) urlLsCommand() *command.Command {
 	c.Words(&words, "SITE", 1, 1)
 	c.Choice(&ls.status, "status", "", "STATUS", "only URLs in this status", statusNames()...)
 	c.Flag(&ls.failed, "failed", "", "only URLs with an error")
+	c.Flag(&ls.forbidden, "forbidden", "", "only URLs that robots.txt forbids; they were not requested")
 	c.Text(&ls.where, "where", "", "SQL", "only URLs that fulfil this condition")
 	c.Text(&ls.limit, "limit", "", "NUMBER", "at most this number of URLs; 0: all")
 	return c
@@ -68,7 +69,10 @@ func (ls urlLs) condition() (string, error) {
 		parts = append(parts, code)
 	}
 	if ls.failed {
-		parts = append(parts, "`ErrorMask`<>0")
+		parts = append(parts, "`ErrorMask`<>0 AND NOT (`Status`=4 AND `Crawled`=0)")
+	}
+	if ls.forbidden {
+		parts = append(parts, forbidden)
 	}
 	if ls.where != "" {
 		own, err := whereCondition(ls.where)
@@ -79,6 +83,9 @@ func (ls urlLs) condition() (string, error) {
 	}
 	return strings.Join(parts, " AND "), nil
 }
+
+// forbidden is the condition of URLs that robots.txt forbids.
+var forbidden = fmt.Sprintf("`ErrorMask` & %d <> 0", wire.ErrRobots)
 
 // errEnough ends a reading at --limit.
 var errEnough = errors.New("enough")

@@ -37,6 +37,17 @@ type field struct {
 	file   string   // file with the values, "" if they are known
 }
 
+// Values returns the values of a header, of which each request has one; nil if the rule does not
+// set it. name is matched in any case.
+func (r Rule) Values(name string) []string {
+	for _, f := range r.fields {
+		if strings.EqualFold(f.name, name) {
+			return slices.Clone(f.values)
+		}
+	}
+	return nil
+}
+
 // Parse parses HTTP_HEADERS, which has one of three forms: lines "Name: value", without
 // empty lines and lines that start with #; an object {"Name": "value" or ["value", ...]},
 // where numbers, true and false are sent as written; or `file://path`, a list of

@@ -130,5 +130,11 @@ func directives(head warc.Message, page links.Page) robots.Directives {
 			tags = append(tags, f.Value)
 		}
 	}
-	return robots.ParseTag(tags, agent).Merge(robots.ParseMeta(page.Robots))
+	d := robots.ParseTag(tags, agent)
+	for _, m := range page.Robots {
+		if robots.Addresses(m.Agent, agent) {
+			d = d.Merge(robots.ParseMeta(m.Content))
+		}
+	}
+	return d
 }

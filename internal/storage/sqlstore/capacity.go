@@ -60,13 +60,13 @@ func (c capacity) exhausted() wire.ErrorMask {
 }
 
 // fitting returns the new links that the site has room for, in their order. Links of
-// chains always fit. If the site is full, rows are first removed by the AUTO_REMOVE_*
+// chains and links that robots.txt forbids always fit. If the site is full, rows are first removed by the AUTO_REMOVE_*
 // properties, once in a transaction (docs/spec/crawling.md 5.8). In a cluster links first wait for a
 // larger lease.
 func (f *finishing) fitting(rules *wire.LinkRules, c capacity, fresh []*wire.Link) ([]*wire.Link, error) {
 	wanted := 0
 	for _, l := range fresh {
-		if !l.Chain {
+		if !l.Chain && !l.URL.Unasked() {
 			wanted++
 		}
 	}
@@ -96,7 +96,7 @@ func (f *finishing) fitting(rules *wire.LinkRules, c capacity, fresh []*wire.Lin
 	var over []*wire.URL
 	for _, l := range fresh {
 		switch {
-		case l.Chain:
+		case l.Chain, l.URL.Unasked():
 		case left > 0:
 			left--
 		default:

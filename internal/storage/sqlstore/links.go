@@ -198,9 +198,9 @@ func (f *finishing) keepFreq() error {
 }
 
 // resettable is the condition of rows that a link may reset: rows of this node that no
-// batch holds and that are not disabled (docs/spec/DECISIONS.md 3.1). The plus signs keep
+// batch holds and that are not disabled (docs/spec/DECISIONS.md 3.1), and rows that robots.txt forbade. The plus signs keep
 // the database on the index of the keys.
-const resettable = "Type <> 4 AND +State IN (0, 2) AND +Status IN (0, 1, 4, 7) AND " + ownRows
+const resettable = "Type <> 4 AND +State IN (0, 2) AND +Status IN (0, 1, 4, 7) AND (" + ownRows + " OR ErrorMask = 2048)"
 
 // reset makes known links due for crawling by their rules (docs/spec/crawling.md 5.7). It
 // does not reset rows that this batch has finished, so that the batch ends.
@@ -211,7 +211,7 @@ func (f *finishing) reset(rules *wire.LinkRules, period int64, links []*wire.Lin
 	byKey := make(map[string]*wire.Link, len(links))
 	var keys []string
 	for _, l := range links {
-		if !l.Chain {
+		if !l.Chain && !l.URL.Unasked() {
 			byKey[l.URL.URLMd5] = l
 			keys = append(keys, l.URL.URLMd5)
 		}

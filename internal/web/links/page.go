@@ -35,8 +35,9 @@ type Page struct {
 	// with scripts does not follow. Any other refresh is preferred.
 	RefreshInert bool
 
-	// Robots is the content of the robots meta elements in lower case, joined by commas.
-	Robots string
+	// Robots are the meta elements that ask something of robots, at most 50: those named robots, and those
+	// with another name and a directive such as noindex.
+	Robots []RobotsRule
 
 	// Canonical is the href of the first link element with rel=canonical.
 	Canonical string
@@ -56,6 +57,12 @@ type Page struct {
 
 	// Cut says that there were more links than maxLinks.
 	Cut bool
+}
+
+// RobotsRule is one meta element for robots, in lower case.
+type RobotsRule struct {
+	Agent   string // its name: robots, or a product token
+	Content string // at most 8 KiB
 }
 
 // Link is one URL as written, with entities decoded and outer white space removed. It has 1

@@ -354,12 +354,10 @@ func (s *scanner) base() {
 // meta handles a meta element.
 func (s *scanner) meta() {
 	content := s.value("content")
-	if strings.EqualFold(strings.TrimSpace(s.value("name")), "robots") && len(content) <= maxURL {
-		if s.page.Robots != "" {
-			content = s.page.Robots + "," + content
-		}
-		if len(content) <= maxURL {
-			s.page.Robots = strings.ToLower(content)
+	if name := clean(s.value("name")); name != "" && len(content) <= maxURL && len(s.page.Robots) < maxRobots {
+		rule := RobotsRule{Agent: strings.ToLower(name), Content: strings.ToLower(content)}
+		if rule.Agent == "robots" || asksRobots(rule.Content) {
+			s.page.Robots = append(s.page.Robots, rule)
 		}
 	}
 	if !strings.EqualFold(strings.TrimSpace(s.value("http-equiv")), "refresh") {
@@ -412,6 +410,20 @@ func HasText(text []byte) bool {
 			}
 		}
 	}
+}
+
+// maxRobots bounds the meta elements for robots.
+const maxRobots = 50
+
+// asksRobots reports whether the content of a meta element begins with a directive that restricts robots.
+func asksRobots(content string) bool {
+	first, _, _ := strings.Cut(content, ",")
+	first, _, _ = strings.Cut(first, ":")
+	switch strings.TrimSpace(first) {
+	case "none", "noindex", "nofollow", "noarchive", "nocache", "index", "follow", "all", "unavailable_after":
+		return true
+	}
+	return false
 }
 
 // endText adds the URL in the text of an XML element.

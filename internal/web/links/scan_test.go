@@ -45,7 +45,7 @@ func TestEveryAttribute(t *testing.T) {
 
 	page.Links = nil
 	want2 := Page{
-		Title: "All the & attributes", Base: "/base/", Refresh: "later.html", RefreshDelay: 7, Robots: "noindex,nofollow",
+		Title: "All the & attributes", Base: "/base/", Refresh: "later.html", RefreshDelay: 7, Robots: []RobotsRule{{"robots", "noindex"}, {"robots", "nofollow"}},
 		Canonical: "/canon", Lang: "de-AT", Forms: []Form{{Action: "act.cgi", Method: "get"}},
 	}
 	if fmt.Sprint(page) != fmt.Sprint(want2) {

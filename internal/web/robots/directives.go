@@ -3,6 +3,9 @@ package robots
 import (
 	"slices"
 	"strings"
+	"time"
+
+	"hce/dc/internal/web/dates"
 )
 
 // Directives are the requests of a page to robots, in its robots meta elements and
@@ -10,6 +13,10 @@ import (
 type Directives struct {
 	NoIndex  bool // do not show the page
 	NoFollow bool // do not follow its links
+	// NoArchive: do not show a copy of the page. nocache means the same.
+	NoArchive bool
+	// UnavailableAfter is when the page ends to be shown, in UTC; zero without a date.
+	UnavailableAfter time.Time
 }
 
 const (
@@ -28,13 +35,21 @@ func ParseTag(values []string, agent string) Directives {
 	return parse(values, func(name string) bool { return slices.Contains(own, name) })
 }
 
-// ParseMeta parses the content of meta elements for this agent: named robots, or like the
-// agent.
+// Addresses reports whether a meta element with that name is for agent: it is named robots, or like a
+// product of the agent. Case does not matter.
+func Addresses(name, agent string) bool {
+	name = strings.ToLower(strings.TrimSpace(name))
+	return name == "robots" || slices.Contains(slices.Collect(products(agent)), name)
+}
+
+// ParseMeta parses the content of meta elements that are for this agent, as Addresses reports.
 func ParseMeta(contents ...string) Directives { return parse(contents, nil) }
 
 // Merge returns the stricter value of each directive.
 func (d Directives) Merge(o Directives) Directives {
-	return Directives{d.NoIndex || o.NoIndex, d.NoFollow || o.NoFollow}
+	m := Directives{d.NoIndex || o.NoIndex, d.NoFollow || o.NoFollow, d.NoArchive || o.NoArchive, d.UnavailableAfter}
+	m.endAt(o.UnavailableAfter)
+	return m
 }
 
 // parse collects the directives of several values. forAgent matches an agent name in lower
@@ -48,7 +63,8 @@ func parse(values []string, forAgent func(name string) bool) Directives {
 			value = value[:strings.LastIndexByte(value, ',')+1] // drop a truncated directive
 		}
 		ours := true
-		for directive := range strings.SplitSeq(strings.ToLower(value), ",") {
+		list := strings.Split(strings.ToLower(value), ",")
+		for i, directive := range list {
 			if left--; left < 0 {
 				return d
 			}
@@ -57,9 +73,13 @@ func parse(values []string, forAgent func(name string) bool) Directives {
 				ours = forAgent(strings.TrimSpace(name))
 				name, rest, hasColon = strings.Cut(rest, ":")
 			}
-			if ours {
-				d.apply(strings.TrimSpace(name))
+			if !ours {
+				continue
 			}
+			if name = strings.TrimSpace(name); name == "unavailable_after" {
+				d.endAt(dateOf(rest, list[i+1:]))
+			}
+			d.apply(name)
 		}
 	}
 	return d
@@ -83,5 +103,24 @@ func (d *Directives) apply(name string) {
 		d.NoIndex = true
 	case "nofollow":
 		d.NoFollow = true
+	case "noarchive", "nocache":
+		d.NoArchive = true
 	}
+}
+
+// endAt sets UnavailableAfter unless it is earlier. The zero time changes nothing.
+func (d *Directives) endAt(t time.Time) {
+	if !t.IsZero() && (d.UnavailableAfter.IsZero() || t.Before(d.UnavailableAfter)) {
+		d.UnavailableAfter = t
+	}
+}
+
+// dateOf reads a date before a comma, or one whose comma follows its day of the week. It is zero if
+// the date is invalid.
+func dateOf(text string, rest []string) time.Time {
+	if len(rest) > 0 && !strings.ContainsAny(text, "0123456789") {
+		text += "," + rest[0]
+	}
+	t, _ := dates.Parse(strings.ToUpper(strings.TrimSpace(text)))
+	return t.UTC()
 }

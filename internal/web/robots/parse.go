@@ -171,6 +171,23 @@ func inToken(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }
 
+// Names returns the product tokens of User-Agents, each once, as one agent for the functions of this
+// package. The most specific group of any of them decides.
+func Names(agents ...string) string {
+	var names []string
+	for _, agent := range agents {
+		for name := range products(agent) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return strings.Join(names, "/ ") + "/"
+}
+
 // products yields the product tokens of a User-Agent, in lower case: the first word, and
 // each word before a "/" that is not part of a URL.
 func products(agent string) iter.Seq[string] {
