@@ -28,6 +28,7 @@ func (r *batchRun) gather(ctx context.Context, out *outcome, p page, text []byte
 		p.found = &found
 	}
 	asked := r.directives(out, p)
+	p.item.url.Canonical = p.canonicalOf()
 	if p.settings.feeds() && p.row.Type != wire.TypeFetched && !content.IsBinary(kind) {
 		if done, stored := r.gatherFeed(ctx, out, p, text, kind, now); done {
 			return stored
@@ -62,6 +63,11 @@ func (r *batchRun) directives(out *outcome, p page) robots.Directives {
 			}
 		}
 	}
+	u := &p.item.url
+	u.RobotsMask, u.UnavailableAfter = robotsMask(d), ""
+	if !d.UnavailableAfter.IsZero() {
+		u.UnavailableAfter = wire.DateOf(d.UnavailableAfter)
+	}
 	switch {
 	case d.NoIndex:
 		out.result.Attributes = map[string]string{noIndex: "1"}
@@ -69,6 +75,49 @@ func (r *batchRun) directives(out *outcome, p page) robots.Directives {
 		out.result.Attributes = map[string]string{noIndex: ""}
 	}
 	return d
+}
+
+// robotsMask returns the column RobotsMask.
+func robotsMask(d robots.Directives) (mask int64) {
+	for bit, asked := range map[int64]bool{wire.RobotsNoIndex: d.NoIndex, wire.RobotsNoFollow: d.NoFollow, wire.RobotsNoArchive: d.NoArchive} {
+		if asked {
+			mask |= bit
+		}
+	}
+	return mask
+}
+
+// maxCanonical is the size of the column Canonical.
+const maxCanonical = 4096
+
+// canonicalOf returns the canonical URL that the page declares, in HTML or in a Link header: absolute, at most
+// maxCanonical bytes, "" without one. An address in a header is relative to the page, not to its base element.
+func (p page) canonicalOf() string {
+	base, declared := p.item.baseURL, ""
+	if p.found != nil && p.found.Canonical != "" {
+		declared = p.found.Canonical
+		if b, err := p.settings.schemes.Resolve(base, p.found.Base); err == nil && p.found.Base != "" {
+			base = b
+		}
+	}
+	for _, l := range links.Header(p.Header.Values("Link")) {
+		if declared == "" && slices.Contains(strings.Fields(l.Rel), "canonical") {
+			declared = l.URL
+		}
+	}
+	target, err := p.settings.schemes.Resolve(base, declared)
+	if err != nil || declared == "" || len(target) > maxCanonical {
+		return ""
+	}
+	return target
+}
+
+// duplicate reports whether the site leaves pages out that name another URL of its own domain as canonical,
+// and this page is one.
+func (p page) duplicate() bool {
+	u := &p.item.url
+	same := wire.KeyOfURL(u.Canonical)
+	return p.settings.canonicalOnly && u.Canonical != "" && same != p.URLID && siteOf(u.Canonical) == siteOf(u.URL)
 }
 
 // collects reports whether links of an item's page are collected. A site with

@@ -201,6 +201,9 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	}
 	u.LinksI, u.LinksE = 0, 0
 	stored := r.gather(ctx, out, p, text, kind, now)
+	if p.duplicate() {
+		stored, out.bits = false, out.bits|wire.ErrFiltersBreak
+	}
 	if r.realTime() {
 		addAttributes(u, out.result.Attributes, date)
 	}
@@ -228,6 +231,11 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 		"CrawlingTime": u.CrawlingTime, "TotalTime": u.TotalTime, "Size": u.Size, "RawContentMd5": u.RawContentMd5,
 		"ETag": u.ETag, "LastModified": string(u.LastModified), "MRate": u.MRate, "MRateCounter": u.MRateCounter,
 		"LinksI": u.LinksI, "LinksE": u.LinksE, "UDate": string(date), "TcDate": string(date),
+	}
+	maps.Copy(out.result.Set, u.Declared())
+	if p.duplicate() { // it is not processed
+		u.State = wire.URLError
+		out.result.Set["State"] = u.State
 	}
 	if u.Status == wire.StatusNew {
 		u.ErrorMask = 0

@@ -37,7 +37,7 @@ func TestLinkProperties(t *testing.T) {
 		{name: "robots header for this robot", page: reply{header: map[string]string{"X-Robots-Tag": "hce-dc: nofollow"}, body: `<a href=/1>1</a>`}},
 		{name: "robots header", page: reply{header: map[string]string{"X-Robots-Tag": "nofollow"}, body: many}},
 		{name: "robots header turned off", properties: []string{"ROBOTS_HEADER", "0"}, page: reply{header: map[string]string{"X-Robots-Tag": "nofollow"}, body: `<a href=/1>1</a>`}, want: []string{"/1"}},
-		{name: "kept robots.txt for links", properties: []string{"ROBOTS_MODE", "1", "ROBOTS_CACHE", "1"}, page: reply{body: `<a href=/1>1</a><a href=/kept>2</a>`}, want: []string{"/1"}, requests: []string{}},
+		{name: "kept robots.txt for links", properties: []string{"ROBOTS_MODE", "1", "ROBOTS_CACHE", "1", "ROBOTS_COLLECT", "2"}, page: reply{body: `<a href=/1>1</a><a href=/kept>2</a>`}, want: []string{"/1"}, requests: []string{}},
 		{name: "kept robots.txt, links are not judged", properties: []string{"ROBOTS_MODE", "1", "ROBOTS_CACHE", "1", "ROBOTS_COLLECT", "0"}, page: reply{body: `<a href=/1>1</a><a href=/kept>2</a>`}, want: []string{"/1", "/kept"}},
 		{name: "XPath alone", properties: []string{"COLLECT_URLS_XPATH_LIST", `{"sets": {"/list/": ["//h2/a/@href", "//p/text()"], "/none/": ["//a/@href"]}}`},
 			page: reply{header: map[string]string{"Link": "</header>; rel=next"}, body: `<a href=/1>1</a><h2><a href=/2>2</a></h2><p>/3</p>`}, want: []string{"/2", "/3"}},

@@ -102,6 +102,88 @@ func TestRobots(t *testing.T) {
 	}
 }
 
+// TestForbiddenLinks: links that robots.txt forbids become rows that were never requested. The group of the site's own
+// User-Agent decides.
+func TestForbiddenLinks(t *testing.T) {
+	const file = "User-agent: hce-dc\nDisallow: /a\n\nUser-agent: MyBot\nDisallow: /b\n\nUser-agent: *\nDisallow: /c\n"
+	for _, tt := range []struct {
+		name, agent, collect, forbidden string
+		links                           int
+	}{
+		{"robots_agent", "", "1", "/a", 3},
+		{"own User-Agent", "MyBot/1.0", "1", "/b", 3},
+		{"another one", "Mozilla/5.0 (compatible; Other/2)", "1", "/c", 3},
+		{"not noted", "MyBot/1.0", "2", "", 2},
+		{"not checked", "MyBot/1.0", "0", "", 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" {
+					text(file)(w, r)
+					return
+				}
+				page(w, `<a href=/a>a</a><a href=/b>b</a><a href=/c>c</a>`)
+			})
+			w := newWorld(t)
+			properties := []string{"ROBOTS_MODE", "1", "ROBOTS_COLLECT", tt.collect, "SITEMAPS", "0"}
+			if tt.agent != "" {
+				properties = append(properties, "HTTP_HEADERS", "User-Agent: "+tt.agent)
+			}
+			w.addSite("s", properties...)
+			it := w.item("s", s.URL+"/")
+			w.run(batchOf(it))
+			links := w.Results["s "+it.URLID].Links
+			forbidden := ""
+			for _, l := range links {
+				if l.URL.Unasked() && l.URL.ErrorMask == wire.ErrRobots {
+					forbidden += strings.TrimPrefix(l.URL.URL, s.URL)
+				}
+			}
+			if forbidden != tt.forbidden || len(links) != tt.links {
+				t.Errorf("forbidden %q of %d links", forbidden, len(links))
+			}
+		})
+	}
+}
+
+// TestDeclared: what a page says about itself is in its row.
+func TestDeclared(t *testing.T) {
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/html":
+			page(w, `<base href="/dir/"><link rel="canonical" href="x#y"><meta name=robots content="noindex, noarchive, unavailable_after: 25 Jun 2025 15:00:00 GMT">`)
+		case "/header":
+			w.Header().Set("Link", `</next>; rel=next, <x>; rel="canonical"`)
+			w.Header().Set("X-Robots-Tag", "none")
+			page(w, `<base href="/dir/">x`)
+		case "/double":
+			page(w, `<link rel=canonical href="/html">x<a href=/next>n</a>`)
+		default:
+			page(w, `<link rel=canonical href="mailto:a@b.example">x`)
+		}
+	})
+	w := newWorld(t)
+	w.addSite("s", "CANONICAL_ONLY", "1")
+	for _, tt := range []struct {
+		path, canonical string
+		mask            int64
+		end             wire.Date
+		bits            wire.ErrorMask
+	}{
+		{"/html", "/dir/x", wire.RobotsNoIndex | wire.RobotsNoArchive, "2025-06-25 15:00:00", wire.ErrFiltersBreak},
+		{"/header", "/x", wire.RobotsNoIndex | wire.RobotsNoFollow, "", wire.ErrFiltersBreak},
+		{"/double", "/html", 0, "", wire.ErrFiltersBreak},
+		{"/plain", "", 0, "", 0},
+	} {
+		it := w.item("s", s.URL+tt.path)
+		w.run(batchOf(it))
+		row := w.row(it)
+		if strings.TrimPrefix(row.Canonical, s.URL) != tt.canonical || row.RobotsMask != tt.mask || row.UnavailableAfter != tt.end || row.ErrorMask != tt.bits {
+			t.Errorf("%s: canonical %q, mask %d, until %q, bits %v", tt.path, row.Canonical, row.RobotsMask, row.UnavailableAfter, row.ErrorMask.Names())
+		}
+	}
+}
+
 func text(body string) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }
 }

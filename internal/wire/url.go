@@ -4,6 +4,7 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"encoding/json"
+	"time"
 )
 
 // URL is a stored URL: a row of urls_<site> (docs/spec/objects.md 2.7, docs/spec/storage.md 1.5).
@@ -119,6 +120,35 @@ const (
 	RobotsNoFollow  = 2
 	RobotsNoArchive = 4
 )
+
+// IndexedWhere is the condition of rows whose page does not ask robots to leave it out, in the MySQL dialect.
+const IndexedWhere = "(`RobotsMask` & 1 = 0 AND (`UnavailableAfter` IS NULL OR `UnavailableAfter` > NOW()))"
+
+// Indexed is IndexedWhere at now.
+func (u *URL) Indexed(now time.Time) bool {
+	end, limited := u.UnavailableAfter.Time()
+	return u.RobotsMask&RobotsNoIndex == 0 && (!limited || end.After(now))
+}
+
+// Declared returns the columns of what the page says about itself.
+func (u *URL) Declared() Patch {
+	p := Patch{"RobotsMask": u.RobotsMask, "Canonical": u.Canonical, "UnavailableAfter": nil}
+	if u.UnavailableAfter != "" {
+		p["UnavailableAfter"] = string(u.UnavailableAfter)
+	}
+	return p
+}
+
+// RobotsNames returns the directives of RobotsMask; never nil.
+func (u *URL) RobotsNames() []string {
+	names := []string{}
+	for i, name := range []string{"noindex", "nofollow", "noarchive"} {
+		if u.RobotsMask>>i&1 != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // ResourceMask is the TagsMask of a resource: a script, a style sheet, JSON, XML and the like, which
 // processing has found to be no page. Its TagsCount is 0. No other row without tags has a TagsMask.

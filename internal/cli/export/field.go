@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -42,13 +43,18 @@ var fields = map[string]field{
 	"linksInside":  {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.LinksI }},
 	"linksOutside": {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.LinksE }},
 
+	"robots":           {kind: parquetfile.Texts, value: func(p *pages.Page, _ Settings) any { return p.RobotsNames() }},
+	"unavailableAfter": {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.UnavailableAfter) }},
+
 	"title":       text("title"),
 	"markdown":    text("content_markdown"),
 	"description": text("description"),
 	"author":      text("author"),
 	"language":    text("html_lang"),
 	"keywords":    text("keywords"),
-	"canonical":   text("link"),
+	"canonical": {needs: pages.Processed, value: func(p *pages.Page, _ Settings) any {
+		return cmp.Or(p.Canonical, p.Text("link")) // of a page that an older version fetched
+	}},
 	"text": {needs: pages.Processed, value: func(p *pages.Page, s Settings) any {
 		if s.Markdown {
 			return p.Text("content_markdown")
@@ -75,10 +81,10 @@ func fieldOf(name string) field {
 
 // Columns of the tables, unless the user chooses.
 var (
-	jsonFields = []string{"url", "title", "text", "author", "date", "language", "description", "status", "httpCode", "contentType", "size", "depth", "crawled", "errors", "urlMd5"}
+	jsonFields = []string{"url", "title", "text", "author", "date", "language", "description", "status", "httpCode", "contentType", "size", "depth", "crawled", "errors", "robots", "canonical", "urlMd5"}
 	// A timestamp does not say whether a time is stated, so Parquet has its text too.
 	parquetFields = slices.Insert(slices.Clone(jsonFields), slices.Index(jsonFields, "date")+1, "dateText")
-	csvFields     = []string{"url", "title", "author", "date", "language", "status", "httpCode", "contentType", "size", "depth", "crawled", "errors"}
+	csvFields     = []string{"url", "title", "author", "date", "language", "status", "httpCode", "contentType", "size", "depth", "crawled", "errors", "robots", "canonical"}
 )
 
 // FieldNames are the names of all columns but those of tags.

@@ -78,9 +78,11 @@ var Formats = []Format{
 // Conditions of pages, in the MySQL dialect. A page that is due again, or being fetched, still has the
 // version of its last fetch; so has one that the server calls not modified (304).
 const (
-	well       = "(" + wire.PageCodes + " OR `HTTPCode`=304)"
-	Fetched    = "`State`=0 AND `Crawled`>0 AND " + well + " AND " + wire.PageWhere
-	processed  = "`State`=0 AND `Processed`>0 AND " + wire.PageWhere
+	well      = "(" + wire.PageCodes + " OR `HTTPCode`=304)"
+	Fetched   = "`State`=0 AND `Crawled`>0 AND " + well + " AND " + wire.PageWhere
+	processed = "`State`=0 AND `Processed`>0 AND " + wire.PageWhere
+	// Indexed leaves pages out that ask robots not to index them. Archives of all that was received have them.
+	Indexed    = wire.IndexedWhere
 	AsReceived = "`State`<>1 AND `Crawled`>0 AND " + well + " AND (`ErrorMask` & 4198399) = 0" // docs/errors.md: the bits of a failed fetch
 	html       = Fetched + " AND `ContentType` IN ('text/html','application/xhtml+xml')"
 )

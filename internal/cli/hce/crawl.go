@@ -31,6 +31,7 @@ type crawlOptions struct {
 	words           []string
 	out, networks   string
 	markdown, force bool
+	noindex         bool
 }
 
 func (p program) crawlCommand() *command.Command {
@@ -59,6 +60,7 @@ formats.`,
 	o.settings.declare(c)
 	c.Text(&o.name, "name", "", "ID", "id of the site; default: the md5 of the first URL")
 	c.Text(&o.out, "out", "o", "FILE", "write the pages to this file at the end; -: to stdout")
+	c.Flag(&o.noindex, "noindex", "", "with --out: pages that ask robots not to index them, too")
 	c.Flag(&o.markdown, "markdown", "", "with --out: the field text is Markdown")
 	c.Flag(&o.force, "force", "", "with --out: replace the file")
 	networksOption(c, &o.networks)
@@ -390,6 +392,14 @@ func (c *crawl) interrupted() error {
 	return context.Canceled
 }
 
+// indexed is the condition with which --out leaves pages out that ask not to be indexed; "" for none.
+func (c *crawl) indexed() string {
+	if c.o.noindex {
+		return ""
+	}
+	return " AND " + export.Indexed
+}
+
 // write writes the pages of --out.
 func (c *crawl) write() error {
 	if c.o.out == "" {
@@ -400,7 +410,7 @@ func (c *crawl) write() error {
 		return err
 	}
 	job := export.Job{
-		Reader: pages.Reader{Service: c.service, Site: c.site.ID, Where: export.Fetched}, Format: format, Force: c.o.force,
+		Reader: pages.Reader{Service: c.service, Site: c.site.ID, Where: export.Fetched + c.indexed()}, Format: format, Force: c.o.force,
 		Settings: export.Settings{Markdown: c.o.markdown}, Out: c.o.out, Stdout: c.out,
 	}
 	if c.o.out == "-" {
@@ -412,6 +422,9 @@ func (c *crawl) write() error {
 	}
 	if c.o.out != "-" {
 		c.say("wrote %s to %s", count(n, "page", "pages"), c.o.out)
+	}
+	if c.indexed() != "" {
+		return c.sayLeftOut(c.site.ID, export.Fetched)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 // exportOptions are those of hce export.
 type exportOptions struct {
 	format, since, where, fields, out string
-	all, markdown, force              bool
+	all, markdown, force, noindex     bool
 }
 
 func (p program) exportCommand() *command.Command {
@@ -32,8 +32,10 @@ func (p program) exportCommand() *command.Command {
 		Name: "export", Summary: "writes the pages of a site in a format for other programs",
 		Description: `Formats:
 ` + about.String() + `
-Only pages that were fetched well are written, unless --all or --where say otherwise. Memory does
-not grow with the site. After an interruption the same command continues the output.
+Only pages that were fetched well are written, unless --all says otherwise. Pages that ask robots not to
+index them (noindex, none, a past unavailable_after), such as forms and old versions of wikis, are left
+out and counted, unless --noindex or --all is given; the archives files, warc and wacz have them. Memory
+does not grow with the site. After an interruption the same command continues the output.
 
 The crawl may go on meanwhile. A page that exists during the whole export is written exactly
 once, as it was when its portion was read; pages that are added meanwhile may be missing.`,
@@ -50,6 +52,7 @@ once, as it was when its portion was read; pages that are added meanwhile may be
 	c.Text(&e.since, "since", "", "TIME", "only pages fetched since then: a date (2026-01-31, 2026-01-31T12:00:00Z) or an age (12h, 7d)")
 	c.Text(&e.where, "where", "", "SQL", "only URLs that fulfil this condition on the columns of docs/spec/objects.md 4.5, MySQL dialect")
 	c.Flag(&e.all, "all", "", "all URLs, also failed and waiting ones")
+	c.Flag(&e.noindex, "noindex", "", "pages that ask robots not to index them, too")
 	c.Flag(&e.markdown, "markdown", "", "the field text is Markdown")
 	c.Flag(&e.force, "force", "", "replace a file, or write into a folder that has files")
 	return c
@@ -79,8 +82,27 @@ func (e exportOptions) job(now time.Time) (export.Job, error) {
 	}
 	where, err := e.condition(format, now)
 	job.Reader = pages.Reader{Where: where}
-	job.Choice = fmt.Sprintf("all %t, since %q, where %q", e.all, e.since, e.where)
+	job.Choice = fmt.Sprintf("all %t, noindex %t, since %q, where %q", e.all, e.noindex, e.since, e.where)
+	if e.leavesOut(format) {
+		job.Reader.Where += " AND " + export.Indexed
+	}
 	return job, err
+}
+
+// leavesOut reports whether pages that ask not to be indexed are left out.
+func (e exportOptions) leavesOut(format export.Format) bool {
+	return !e.all && !e.noindex && format.Where != export.AsReceived
+}
+
+// sayLeftOut tells how many pages of a condition were left out because they ask not to be indexed.
+func (s *session) sayLeftOut(site, where string) error {
+	n := int64(0)
+	reader := pages.Reader{Service: s.service, Site: site, Where: where + " AND NOT " + export.Indexed}
+	err := reader.Read(s.ctx, "", func(*pages.Page) error { n++; return nil }, nil)
+	if n > 0 {
+		s.say("left out %s that ask robots not to index them (noindex); write them too with --noindex", count(n, "page", "pages"))
+	}
+	return err
 }
 
 func splitList(text string) (list []string) {
@@ -149,6 +171,11 @@ func (s *session) export(typed string, e exportOptions) error {
 	n, err := export.Run(s.ctx, job, s.exportProgress(site.CollectedURLs+int64(len(site.URLs))))
 	if err != nil {
 		return err
+	}
+	if e.leavesOut(job.Format) {
+		if err := s.sayLeftOut(site.ID, strings.TrimSuffix(job.Reader.Where, " AND "+export.Indexed)); err != nil {
+			return err
+		}
 	}
 	if s.json && e.out != "" {
 		return s.printJSON(map[string]any{"site": site.ID, "pages": n, "out": e.out})

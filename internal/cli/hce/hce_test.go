@@ -197,6 +197,9 @@ func TestSummaryText(t *testing.T) {
 		"by the last cause: cut 2, 503 1; the same command asks again\n":      with(func(s *summary) { s.Failed, s.GivenUp = 3, map[string]int64{"503": 1, "cut": 2} }),
 		"4 left out by robots.txt":                                            with(func(s *summary) { s.LeftOut = 4 }),
 		"/: no page could be fetched and processed\n":                         with(func(s *summary) { s.LeftOut, s.Pages = 1, 0 }),
+		"3 forbidden by robots.txt; list them with: hce url ls s --forbidden": with(func(s *summary) { s.LeftOut, s.Forbidden = 4, 3 }),
+		"2 pages ask robots not to index them; exports leave them out":        with(func(s *summary) { s.NoIndex = 2 }),
+		"(nofollow); if you may, ignore it with: --property ROBOTS_META=0":    with(func(s *summary) { s.alone, s.NoFollow = true, true }),
 		"no link leads to another URL in the scope":                           with(func(s *summary) { s.alone = true }),
 		"the last error: no route to host\n":                                  with(func(s *summary) { s.Failed, s.Pages, s.cause = 1, 0, "no route to host" }),
 	} {

@@ -30,6 +30,9 @@ type summary struct {
 	GivenUp   map[string]int64 `json:"givenUp"`   // failed URLs that were asked several times, by the last cause (RETRY)
 	SiteBits  []string         `json:"siteBits"`  // error bits of the site as a whole
 
+	NoIndex  int64 `json:"noindex"`  // pages that ask robots not to index them
+	NoFollow bool  `json:"nofollow"` // the root pages ask robots not to follow their links
+
 	alone bool   // pages were fetched, and none led to another URL
 	cause string // error of the last request that failed, if no page was fetched
 }
@@ -53,8 +56,16 @@ func (c *crawl) summarize() (summary, error) {
 	if r.Pages == 0 && c.daemon != nil {
 		r.cause = c.daemon.Fault(site.ID)
 	}
-	reader := pages.Reader{Service: c.service, Site: site.ID, Where: "`ErrorMask`<>0 OR NOT " + wire.PageWhere}
+	reader := pages.Reader{Service: c.service, Site: site.ID, Where: "`ErrorMask`<>0 OR `RobotsMask`<>0 OR NOT " + wire.PageWhere + " OR NOT " + wire.IndexedWhere}
+	now := time.Now()
 	err = reader.Read(c.ctx, "", func(p *pages.Page) error {
+		r.NoFollow = r.NoFollow || p.Root() && p.RobotsMask&wire.RobotsNoFollow != 0
+		if p.Processed > 0 && !p.Resource() && !p.Indexed(now) {
+			r.NoIndex++
+		}
+		if p.ErrorMask == 0 && !p.Resource() {
+			return nil
+		}
 		if p.Resource() && p.ErrorMask&^leftOut == 0 || isMedia(&p.URL) {
 			r.Resources++
 			return nil
@@ -142,7 +153,13 @@ func (r summary) text() string {
 	if r.cause != "" {
 		fmt.Fprintf(&b, "  the last error: %s\n", clean(r.cause))
 	}
-	if r.alone {
+	if r.NoIndex > 0 {
+		fmt.Fprintf(&b, "  %d pages ask robots not to index them; exports leave them out without --noindex\n", r.NoIndex)
+	}
+	switch {
+	case r.NoFollow:
+		b.WriteString("  a root page asks robots not to follow its links (nofollow); if you may, ignore it with: --property ROBOTS_META=0 --property ROBOTS_HEADER=0\n")
+	case r.alone:
 		b.WriteString("  no link leads to another URL in the scope; see --scope, and hce explain URL\n")
 	}
 	if len(r.SiteBits) > 0 {

@@ -179,6 +179,15 @@ func (s *session) showURL(row wire.URL) {
 	if text := retryText(row); text != "" {
 		s.line("retry", "%s", text)
 	}
+	if names := row.RobotsNames(); len(names) > 0 {
+		s.line("robots", "%s", strings.Join(names, ", "))
+	}
+	if row.UnavailableAfter != "" {
+		s.line("unavailable", "after %s", row.UnavailableAfter)
+	}
+	if row.Canonical != "" {
+		s.line("canonical", "%s", row.Canonical)
+	}
 	s.line("found", "%s, depth %d", row.CDate, row.Depth)
 	s.line("crawled", "%s, %d times", cmp.Or(string(row.UDate), "never"), row.Crawled)
 	s.line("processed", "%d times, %d values", row.Processed, row.TagsCount)
