@@ -83,7 +83,7 @@ func New(cfg Config) (*Client, error) {
 	transport := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
 		TLSClientConfig: secrets, TLSHandshakeTimeout: 10 * time.Second, DisableCompression: true,
-		MaxIdleConnsPerHost: 16, IdleConnTimeout: 30 * time.Second,
+		MaxIdleConnsPerHost: 128, IdleConnTimeout: 30 * time.Second,
 		ResponseHeaderTimeout: workTime * cfg.Patience, ExpectContinueTimeout: 5 * time.Second, MaxResponseHeaderBytes: 64 << 10,
 	}
 	// A redirect would take the token to another server.

@@ -241,8 +241,9 @@ func (p program) countCommand() *command.Command {
 		Name: "count", Summary: "counts the words of the HTML pages",
 		Description: `It counts the words of the newest version of each HTML page of the server's archive, and stores the
 result with the page: as the file words.txt and as the node wordcount. It prints a line for each page:
-counted, present (an earlier run has stored it), outdated (a crawl has replaced the page meanwhile) or
-failed, and ends with 1 after the last two. Run it again to complete it.`,
+counted, present (an earlier run has stored it), gone (the newest crawl has not found the page any more),
+outdated (crawls have replaced the page again and again meanwhile) or failed. It ends with 0 if it is
+complete, and with 1 if a page is outdated or failed; run it again to complete it.`,
 		Examples: "  archive count\n  archive count --where \"domain = 'example.org'\"\n  archive client cat https://example.org/ --file words.txt",
 	}, func(s *session, c *client.Client) error { return s.count(c, where) })
 	c.Text(&where, "where", "", "CONDITION", "count only pages that match; columns as in archive db query")

@@ -39,7 +39,7 @@
 //
 // Each read takes the lock of the domain, shared, opens its file, and frees the lock: an open file keeps
 // its bytes, because files are only replaced. Each write holds the lock alone. A writer that waits
-// holds back new readers.
+// holds back new readers. Files and nodes that clients add at the same time share one commit of git.
 //
 // # Names
 //

@@ -29,7 +29,7 @@ const (
 var settings = []string{
 	"-c", "core.hooksPath=/dev/null", "-c", "core.attributesFile=/dev/null", "-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync",
 	"-c", "gc.auto=2000", "-c", "gc.autoDetach=false", "-c", "gc.packRefs=false", "-c", "core.logAllRefUpdates=false", "-c", "protocol.allow=never",
-	"-c", "fastimport.unpackLimit=100", "-c", "pack.threads=1",
+	"-c", "fastimport.unpackLimit=20", "-c", "pack.threads=1",
 }
 
 // git is one bare repository.

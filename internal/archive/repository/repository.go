@@ -38,6 +38,7 @@ type Repository struct {
 
 	dir     string // absolute
 	catalog *catalog.Catalog
+	groups  groups
 
 	// step is called between the steps of a write; tests kill the process there.
 	step func(name string)

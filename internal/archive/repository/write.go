@@ -4,41 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"hce/dc/internal/archive"
 	"hce/dc/internal/archive/pagexml"
 	"hce/dc/internal/files"
 )
 
-// current locks the domain of a page alone, and refuses a version that is not its newest one.
-func (r *Repository) current(ctx context.Context, m archive.Meta) (p place, d *domain, unlock func(), err error) {
-	if p.meta, err = r.catalog.Page(ctx, m.URL, m.CommitTag); err != nil {
-		return p, nil, nil, err
-	}
-	if d, unlock, err = r.lock(ctx, p.meta.Domain); err != nil {
-		return p, nil, nil, err
-	}
-	if d.tip.tag != p.meta.CommitTag {
-		err = outdated(m)
-	} else {
-		err = p.locate(ctx, d)
-	}
-	if err != nil {
-		unlock()
-		return p, nil, nil, err
-	}
-	return p, d, unlock, nil
-}
-
 // writer takes a new file of a client.
 type writer struct {
 	r      *Repository
 	ctx    context.Context
+	domain string
 	meta   archive.Meta
 	name   string
 	file   *os.File // in dir; nil after the end
@@ -57,16 +36,17 @@ func (r *Repository) Create(ctx context.Context, m archive.Meta, name string) (a
 	if err != nil {
 		return nil, err
 	}
+	var names []string
 	if p.id != "" {
 		err = outdated(m)
-	} else {
-		err = p.free(d, name)
+	} else if names, err = p.names(d); err == nil {
+		err = isFree(names, &addition{meta: m, name: name})
 	}
 	unlock()
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{r: r, ctx: ctx, meta: m, name: name}
+	w := &writer{r: r, ctx: ctx, domain: d.name, meta: m, name: name}
 	if w.dir, w.remove, err = r.temporary(ctx); err != nil {
 		return nil, err
 	}
@@ -74,22 +54,6 @@ func (r *Repository) Create(ctx context.Context, m archive.Meta, name string) (a
 		return nil, errors.Join(err, w.remove())
 	}
 	return w, nil
-}
-
-// free refuses a name that exists, in any case of letters, or that needs a folder that is a file.
-func (p place) free(d *domain, name string) error {
-	list, err := listFiles(filepath.Join(d.dir, filepath.FromSlash(p.folder)))
-	if err != nil {
-		return err
-	}
-	lower := strings.ToLower(name)
-	for _, o := range list {
-		have := strings.ToLower(o.name)
-		if have == lower || strings.HasPrefix(have, lower+"/") || strings.HasPrefix(lower, have+"/") {
-			return fmt.Errorf("file %.300s of %s %w (%s)", name, p.meta.URL, archive.ErrExists, o.name)
-		}
-	}
-	return nil
 }
 
 func (w *writer) Write(b []byte) (int, error) {
@@ -127,32 +91,26 @@ func (w *writer) Close() (err error) {
 	if err != nil {
 		return fmt.Errorf("store file %.300s of %s: %w", w.name, w.meta.URL, err)
 	}
-	p, d, unlock, err := w.r.current(w.ctx, w.meta)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if err := p.free(d, w.name); err != nil {
-		return err
-	}
-	return d.add(w.ctx, source{name: p.folder + "/" + w.name, from: staged})
+	return w.r.submit(w.ctx, w.domain, &addition{meta: w.meta, name: w.name, from: staged})
 }
 
-// add commits one file to the current version, with its message and time, and moves the file into the
-// folder. A source with a text replaces a file.
-func (d *domain) add(ctx context.Context, s source) error {
+// add commits files to the current version, with its message and time, and moves them into their
+// folders. A source with a text replaces a file.
+func (d *domain) add(ctx context.Context, list []source) error {
 	at := d.tip
 	commit, _, err := d.r.catalog.Newest(ctx, d.name)
 	if err != nil {
 		return err
 	}
-	if err := d.commit(ctx, version{tag: at.tag, number: at.number}, commit.Time, []source{s}, false, nil); err != nil {
+	if err := d.commit(ctx, version{tag: at.tag, number: at.number}, commit.Time, list, false, nil); err != nil {
 		return err
 	}
 	d.r.step("tag")
-	// From here on the file is stored: what fails now, the next lock repairs.
-	if err := d.put(s); err != nil {
-		return fmt.Errorf("%s is stored, but not in its folder; the next access repairs that: %w", s.name, err)
+	// From here on the files are stored: what fails now, the next lock repairs.
+	for _, s := range list {
+		if err := d.put(s); err != nil {
+			return fmt.Errorf("%s is stored, but not in its folder; the next access repairs that: %w", s.name, err)
+		}
 	}
 	d.r.step("files")
 	return d.setMark(d.tip.id)
@@ -189,35 +147,13 @@ func syncFolders(root, dir string) error {
 	return nil
 }
 
-// SetTag adds a node to data.xml of the current version: name, with content as XML inside. The schema of
-// the archive gets the name first, so that each stored data.xml is valid.
+// SetTag adds a node to data.xml of the current version: name, with content as XML inside.
 func (r *Repository) SetTag(ctx context.Context, m archive.Meta, name, content string) error {
-	p, d, unlock, err := r.current(ctx, m)
+	meta, err := r.catalog.Page(ctx, m.URL, m.CommitTag)
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	file, err := p.open(ctx, d, metaFile)
-	if err != nil {
-		return fmt.Errorf("read %s of %s: %w", metaFile, m.URL, err)
-	}
-	document, err := io.ReadAll(io.LimitReader(file, pagexml.MaxDocument+1))
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	longer, err := pagexml.Add(document, name, content)
-	if err != nil {
-		return r.invalid(m, name, err)
-	}
-	schema, err := r.extend(ctx, name)
-	if err != nil {
-		return err
-	}
-	r.step("schema")
-	if err := pagexml.Validate(longer, schema); err != nil {
-		return r.invalid(m, name, err)
-	}
-	return d.add(ctx, source{name: p.folder + "/" + metaFile, text: longer})
+	return r.submit(ctx, meta.Domain, &addition{meta: m, name: name, content: content})
 }
 
 // invalid logs an error of the validation.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"hce/dc/internal/archive"
 	"hce/dc/internal/archive/repository"
@@ -28,7 +29,8 @@ type State string
 const (
 	Counted  State = "counted"
 	Present  State = "present"  // an earlier run has stored both results
-	Outdated State = "outdated" // a crawl has replaced the page meanwhile, or has not found it any more
+	Gone     State = "gone"     // the newest crawl has not found the page any more: nothing to count
+	Outdated State = "outdated" // crawls have replaced the page meanwhile, again and again
 	Failed   State = "failed"
 )
 
@@ -45,15 +47,22 @@ type Result struct {
 // pageSize is the number of versions in one query.
 const pageSize = 500
 
+// atOnce is the number of pages that are counted side by side: what they store shares a commit.
+const atOnce = 128
+
+// attempts is how often a page is counted that crawls replace meanwhile.
+const attempts = 3
+
 // Run counts the newest version of each HTML page that matches the condition where; "": of all. It
-// calls report for each page. A second run finds what an earlier one has stored, and completes what a
-// killed one has begun. It ends with the first error of report, ctx or the connection; errors of single
-// pages are results.
+// calls report for each page, in the order of URLs. A second run finds what an earlier one has stored, and
+// completes what a killed one has begun. It ends with the first error of report, ctx or the connection;
+// errors of single pages are results.
 func Run(ctx context.Context, store archive.Store, where string, report func(Result) error) error {
 	condition := "(mimeType = 'text/html' OR mimeType = 'application/xhtml+xml')"
 	if where != "" {
 		condition += " AND (" + where + ")"
 	}
+	c := analysis{store: store, newest: map[string]string{}}
 	last := ""
 	for {
 		q := archive.Query{Where: condition + " AND url > " + wire.QuotedSQL(last), OrderBy: "url, commitTime DESC", Limit: pageSize}
@@ -61,42 +70,112 @@ func Run(ctx context.Context, store archive.Store, where string, report func(Res
 		if err != nil {
 			return err
 		}
-		for _, m := range list {
-			if m.URL == last {
-				continue // an older version
-			}
+		n := len(list)
+		list = slices.DeleteFunc(list, func(m archive.Meta) bool { // an older version
+			older := m.URL == last
 			last = m.URL
-			r, err := page(ctx, store, m)
-			if err == nil {
-				err = report(r)
+			return older
+		})
+		for part := range slices.Chunk(list, atOnce) {
+			results, err := c.pages(ctx, part)
+			for _, r := range results {
+				if err := report(r); err != nil {
+					return err
+				}
 			}
 			if err != nil {
 				return err
 			}
 		}
-		if len(list) < pageSize {
+		if n < pageSize {
 			return nil
 		}
 	}
 }
 
-// page counts a page, and returns an error only if further pages would fail, too.
-func page(ctx context.Context, store archive.Store, m archive.Meta) (Result, error) {
-	r := Result{URL: m.URL, CommitTag: m.CommitTag, State: Counted}
-	count, err := countStored(ctx, store, m)
-	switch {
-	case err == nil && count == nil:
-		r.State = Present
-	case err == nil:
-		r.Total, r.Distinct = count.Total(), len(count)
-	case errors.Is(err, archive.ErrOutdated):
-		r.State, r.Error = Outdated, err.Error()
-	case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrInvalid), errors.Is(err, errNoPage):
-		r.State, r.Error = Failed, err.Error()
-	default:
-		return r, fmt.Errorf("count words of %s: %w", m.URL, err)
+// analysis counts pages of one archive. Its goroutines share it.
+type analysis struct {
+	store  archive.Store
+	mu     sync.Mutex
+	newest map[string]string // commit tags by domain
+}
+
+// pages counts pages side by side. It returns the results of those before the first error.
+func (c *analysis) pages(ctx context.Context, list []archive.Meta) ([]Result, error) {
+	results, errs := make([]Result, len(list)), make([]error, len(list))
+	var all sync.WaitGroup
+	for i, m := range list {
+		all.Go(func() { results[i], errs[i] = c.page(ctx, m) })
+	}
+	all.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return results[:i], err
+		}
+	}
+	return results, nil
+}
+
+// page counts a page, and returns an error only if further pages would fail, too. Of a page that a crawl
+// replaces meanwhile it counts the new version.
+func (c *analysis) page(ctx context.Context, m archive.Meta) (r Result, err error) {
+	for range attempts {
+		r = Result{URL: m.URL, CommitTag: m.CommitTag, State: Gone}
+		current, err := c.isCurrent(ctx, m)
+		if err != nil {
+			return r, err
+		}
+		var count Count
+		if current {
+			count, err = countStored(ctx, c.store, m)
+		}
+		switch {
+		case !current: // unless a crawl has stored it again meanwhile
+		case err == nil && count == nil:
+			r.State = Present
+			return r, nil
+		case err == nil:
+			r.State, r.Total, r.Distinct = Counted, count.Total(), len(count)
+			return r, nil
+		case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrInvalid), errors.Is(err, errNoPage):
+			r.State, r.Error = Failed, err.Error()
+			return r, nil
+		case errors.Is(err, archive.ErrOutdated):
+			r.State, r.Error = Outdated, err.Error()
+			c.forget(m)
+		default:
+			return r, fmt.Errorf("count words of %s: %w", m.URL, err)
+		}
+		list, err := c.store.Query(ctx, archive.Query{Where: "url = " + wire.QuotedSQL(m.URL), OrderBy: "commitTime DESC", Limit: 1})
+		if err != nil || len(list) == 0 || !current && list[0].CommitTag == m.CommitTag {
+			return r, err
+		}
+		m = list[0]
 	}
 	return r, nil
+}
+
+// forget looks for the newest version of the domain again.
+func (c *analysis) forget(m archive.Meta) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.newest, m.Domain)
+}
+
+// isCurrent reports whether a version of a page is of the newest version of its domain: else the last crawls
+// have not found it any more, and nothing can be stored with it.
+func (c *analysis) isCurrent(ctx context.Context, m archive.Meta) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.newest[m.Domain] == m.CommitTag {
+		return true, nil // if a crawl has replaced it since, writing says so
+	}
+	list, err := c.store.Query(ctx, archive.Query{Where: "domain = " + wire.QuotedSQL(m.Domain), OrderBy: "commitTime DESC", Limit: 1})
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	c.newest[m.Domain] = list[0].CommitTag
+	return list[0].CommitTag == m.CommitTag, nil
 }
 
 var errNoPage = errors.New("cannot be counted")

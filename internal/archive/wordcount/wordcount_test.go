@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -148,13 +149,27 @@ func (c crawling) Create(ctx context.Context, m archive.Meta, name string) (arch
 	return c.Store.Create(ctx, m, name)
 }
 
-// A page that a crawl replaces meanwhile, or does not find any more, is reported.
+// A page that crawls replace again and again, or do not find any more, is reported; one that one crawl replaces is counted.
 func TestOutdated(t *testing.T) {
 	s := archivetest.New(t)
 	s.Crawl(t, "example.org", map[string]string{"/a.html": "<p>one", "/gone.html": "<p>two"})
 	got := run(t, crawling{s, func() { s.Crawl(t, "example.org", map[string]string{"/a.html": "<p>three"}) }}, "")
-	if want := (map[string]wordcount.State{"http://example.org/a.html": "outdated", "http://example.org/gone.html": "outdated"}); !maps.Equal(got, want) {
+	if want := (map[string]wordcount.State{"http://example.org/a.html": "outdated", "http://example.org/gone.html": "gone"}); !maps.Equal(got, want) {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestReplacedOnce(t *testing.T) {
+	s := archivetest.New(t)
+	s.Crawl(t, "example.org", map[string]string{"/a.html": "<p>one", "/gone.html": "<p>two"})
+	var once sync.Once
+	replace := func() { once.Do(func() { s.Crawl(t, "example.org", map[string]string{"/a.html": "<p>three four"}) }) }
+	got := run(t, crawling{s, replace}, "")
+	if want := (map[string]wordcount.State{"http://example.org/a.html": "counted", "http://example.org/gone.html": "gone"}); !maps.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+	if got := archivetest.Read(t, s, archivetest.Page(t, s), "words.txt"); !strings.HasPrefix(got, "total 2\n") {
+		t.Errorf("%q", got)
 	}
 }
 
