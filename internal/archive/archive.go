@@ -44,7 +44,7 @@ type Meta struct {
 type Query struct {
 	Where   string `json:"where"`
 	OrderBy string `json:"orderBy"`
-	Limit   int    `json:"limit"` // 0: the limit of the store
+	Limit   int    `json:"limit"` // 0: none
 }
 
 // File is one file in the folder of a page.
@@ -70,8 +70,10 @@ type Writer interface {
 // Store is an archive. Goroutines may share it. Names are relative paths with slashes that stay in
 // the folder of the page.
 type Store interface {
-	// Query returns the versions that match.
+	// Query returns the versions that match, all unless q has a limit.
 	Query(ctx context.Context, q Query) ([]Meta, error)
+	// Each calls do with each of them, and holds none in memory. An error of do ends it.
+	Each(ctx context.Context, q Query, do func(Meta) error) error
 	// List returns the files of a version, sorted by name.
 	List(ctx context.Context, m Meta) ([]File, error)
 	// Open reads a file of a version.

@@ -126,7 +126,7 @@ var arrows = map[string][]string{
 	"cli/follow":        {"cli/client", "cli/node", "cli/pages"},
 	"cli/hce":           {"cli/client", "cli/command", "cli/export", "cli/extraction", "cli/follow", "cli/livescreen", "cli/node", "cli/pages", "cli/strict", "cli/target", "cli/warcimport"},
 	"cli/livescreen":    {"cli/client"},
-	"cli/node":          {"cli/client"},
+	"cli/node":          {"cli/client", "cli/target"},
 	"cli/pages":         {"cli/client"},
 	"cli/storestest":    {"cli/client", "cli/clitest"},
 	"cli/strict":        {"cli/client", "cli/command", "cli/target"},

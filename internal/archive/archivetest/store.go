@@ -29,9 +29,6 @@ import (
 	"hce/dc/internal/storage/sqldb"
 )
 
-// mostVersions is the limit of a query without one.
-const mostVersions = 10000
-
 // Store is an archive in memory. Goroutines may share it.
 type Store struct {
 	mu       sync.Mutex
@@ -147,7 +144,7 @@ func (s *Store) Query(ctx context.Context, q archive.Query) ([]archive.Meta, err
 	if order.Text != "" {
 		text += " ORDER BY " + order.Text
 	}
-	limit := cmp.Or(q.Limit, mostVersions)
+	limit := cmp.Or(q.Limit, -1)
 	rows, err := s.db.QueryContext(ctx, text+fmt.Sprintf(" LIMIT %d", limit), slices.Concat(where.Args, order.Args)...)
 	if err != nil {
 		return nil, err
@@ -167,6 +164,17 @@ func (s *Store) Query(ctx context.Context, q archive.Query) ([]archive.Meta, err
 		list = append(list, m)
 	}
 	return list, rows.Err()
+}
+
+// Each implements archive.Store.
+func (s *Store) Each(ctx context.Context, q archive.Query, do func(archive.Meta) error) error {
+	list, err := s.Query(ctx, q)
+	for _, m := range list {
+		if err := do(m); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // version finds a version. The caller holds mu.

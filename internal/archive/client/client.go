@@ -15,6 +15,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -170,7 +171,46 @@ func ask[T any](ctx context.Context, c *Client, q protocol.Request, body io.Read
 
 // Query implements archive.Store.
 func (c *Client) Query(ctx context.Context, q archive.Query) ([]archive.Meta, error) {
-	return ask[[]archive.Meta](ctx, c, protocol.Request{Kind: protocol.Query, Query: q}, nil, protocol.Versions)
+	list := []archive.Meta{}
+	err := c.Each(ctx, q, func(m archive.Meta) error {
+		list = append(list, m)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// Each implements archive.Store. A connection that breaks before the end of the list is an error.
+func (c *Client) Each(ctx context.Context, q archive.Query, do func(archive.Meta) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answer, err := c.send(ctx, protocol.Request{Kind: protocol.Query, Query: q}, nil, protocol.Versions)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text := &watched{answer.Body, cancel, c.cfg.Patience}
+	list := json.NewDecoder(text)
+	failed := func(err error) error { return fmt.Errorf("query: read the answer of %s: %w", c.base.Host, err) }
+	if start, err := list.Token(); err != nil || start != json.Delim('[') {
+		return failed(cmp.Or(err, errors.New("it is no list")))
+	}
+	for list.More() {
+		var m archive.Meta
+		if err := list.Decode(&m); err != nil {
+			return failed(err)
+		}
+		if err := do(m); err != nil {
+			return err
+		}
+	}
+	if _, err := list.Token(); err != nil {
+		return failed(err)
+	}
+	_, _ = io.Copy(io.Discard, text) // so that the connection can be used again
+	return nil
 }
 
 // List implements archive.Store.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/archive"
 	"hce/dc/internal/archive/repository"
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
@@ -207,5 +208,100 @@ func TestIntervals(t *testing.T) {
 	m.Interval = 0
 	if err := m.repeat(t.Context(), func() error { return ErrFailed }); !errors.Is(err, ErrFailed) {
 		t.Errorf("one round: %v", err)
+	}
+}
+
+// A URL without a page has failed, unless the server or a rule has decided on it.
+func TestCauseOf(t *testing.T) {
+	for name, tt := range map[string]struct {
+		row  wire.URL
+		want string
+	}{
+		"gone":                   {wire.URL{HTTPCode: 404, ErrorMask: wire.ErrHTTP, Crawled: 1}, ""},
+		"gone for ever":          {wire.URL{HTTPCode: 410, ErrorMask: wire.ErrHTTP, Crawled: 1}, ""},
+		"robots.txt":             {wire.URL{ErrorMask: wire.ErrRobots}, ""},
+		"redirect to elsewhere":  {wire.URL{HTTPCode: 302, ErrorMask: wire.ErrFiltersBreak, Crawled: 1}, ""},
+		"redirect":               {wire.URL{HTTPCode: 302, Crawled: 1}, ""},
+		"overloaded":             {wire.URL{HTTPCode: 503, ErrorMask: wire.ErrHTTP, Crawled: 1}, "HTTP 503, HTTP_ERROR"},
+		"forbidden":              {wire.URL{HTTPCode: 403, Crawled: 1}, "HTTP 403"},
+		"time-out":               {wire.URL{HTTPCode: 400, ErrorMask: wire.ErrTimeout, Crawled: 1}, "REQUEST_TIMEOUT"},
+		"no connection":          {wire.URL{ErrorMask: wire.ErrConnection, Crawled: 1}, "CONNECTION_ERROR"},
+		"without a body":         {wire.URL{HTTPCode: 200, ErrorMask: wire.ErrEmpty, Crawled: 1}, "EMPTY_RESPONSE"},
+		"over the limit":         {wire.URL{HTTPCode: 200, ErrorMask: wire.ErrSize, Crawled: 1}, wire.ErrSize.Names()[0]},
+		"never requested":        {wire.URL{}, "not requested"},
+		"page without a content": {wire.URL{HTTPCode: 200, Crawled: 1}, "nothing is stored"},
+	} {
+		if got := causeOf(tt.row); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// Pages that failed, and pages behind them, keep their content, marked with the crawl that fetched it; pages
+// that are gone leave.
+func TestKeepOlder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "archive")
+	if err := repository.Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	r, err := repository.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	m := Manager{Repository: r}
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	crawl := func(fetched map[string]string, failed map[string]string, gone ...string) *outcome {
+		t.Helper()
+		at = at.Add(time.Hour)
+		c, err := r.Begin(t.Context(), "a.example", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Abort()
+		o := outcome{crawl: c, failed: failed, answered: map[string]bool{}, causes: map[string]int{}}
+		for _, name := range gone {
+			o.answered["https://a.example/"+name] = true
+		}
+		for name, text := range fetched {
+			if err := o.add(&pages.Page{URL: wire.URL{URL: "https://a.example/" + name, ContentType: "text/html"}, Raw: []byte(text)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := m.keepOlder(t.Context(), &o); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Commit(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		return &o
+	}
+	crawl(map[string]string{"": "one", "a": "A", "b": "B", "c": "C"}, nil)
+	failed := map[string]string{"https://a.example/a": "HTTP 503"}
+	for range 2 { // what is kept is kept again
+		if o := crawl(map[string]string{"": "two"}, failed, "c"); o.kept != 2 || o.pages() != 3 || o.partial() == nil {
+			t.Errorf("%+v", o)
+		}
+	}
+	list, err := r.Query(t.Context(), archive.Query{Where: "commitTag = '" + archive.Tag("a.example", at) + "'", OrderBy: "url"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range list {
+		got = append(got, strings.Join([]string{m.URL, m.KeptFrom, m.KeptCause}, " "))
+	}
+	want := []string{
+		"https://a.example/  ", "https://a.example/a a.example@2026-03-01T14:00:00 HTTP 503",
+		"https://a.example/b a.example@2026-03-01T14:00:00 not reached: 1 other URLs failed",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if list, err := r.Check(t.Context()); err != nil || len(list) > 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+	if o := crawl(map[string]string{"": "three"}, nil); o.pages() != 1 || o.partial() != nil {
+		t.Errorf("%+v", o)
 	}
 }

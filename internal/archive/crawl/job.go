@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"time"
 
-	"hce/dc/internal/archive"
-	"hce/dc/internal/archive/filter"
-	"hce/dc/internal/archive/repository"
 	"hce/dc/internal/cli/client"
-	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/follow"
 	"hce/dc/internal/cli/node"
 	"hce/dc/internal/cli/pages"
@@ -53,13 +51,16 @@ func (m *Manager) job(ctx context.Context, daemon *node.Daemon, j Job) (err erro
 	if err := m.await(ctx, daemon, j, site); err != nil {
 		return err
 	}
-	commit, dropped, err := m.archive(ctx, daemon, site, crawl)
-	if err != nil {
+	o := outcome{crawl: crawl, failed: map[string]string{}, answered: map[string]bool{}, causes: map[string]int{}}
+	if err := m.archive(ctx, daemon, site, &o); err != nil {
 		return err
 	}
-	m.Say("%s: %d pages, %d dropped by filters, in %s", commit.CommitTag, commit.pages, dropped, time.Since(began).Round(100*time.Millisecond))
-	m.Log.Info("crawl", "op", "commit", "domain", j.Domain, "tag", commit.CommitTag, "pages", commit.pages, "dropped", dropped, "ms", time.Since(began).Milliseconds())
-	return nil
+	m.Say("%s: %d pages, %d dropped by filters, in %s", crawl.Tag(), o.pages(), o.dropped, time.Since(began).Round(100*time.Millisecond))
+	m.Log.Info("crawl", "op", "commit", "domain", j.Domain, "tag", crawl.Tag(), "pages", o.pages(), "dropped", o.dropped, "failed", len(o.failed), "kept", o.kept, "ms", time.Since(began).Milliseconds())
+	for _, href := range slices.Sorted(maps.Keys(o.failed)) {
+		m.Log.Warn("crawl", "op", "page", "domain", j.Domain, "url", href, "error", o.failed[href])
+	}
+	return o.partial()
 }
 
 // siteObject returns the object of SITE_NEW. Links that leave the domain are not followed, so no other
@@ -101,45 +102,6 @@ func (m *Manager) await(ctx context.Context, daemon *node.Daemon, j Job, site st
 		return fmt.Errorf("the crawler has suspended the site: %v", last.ErrorMask.Names())
 	}
 	return nil
-}
-
-// committed is a commit and its number of pages.
-type committed struct {
-	archive.Commit
-	pages int
-}
-
-// archive stages the pages of a site and commits those that the filters keep.
-func (m *Manager) archive(ctx context.Context, service client.Service, site string, crawl *repository.Crawl) (c committed, dropped int, err error) {
-	filters, err := filter.Open(m.FilterDir, m.Filters)
-	if err != nil {
-		return c, 0, err
-	}
-	defer func() { err = errors.Join(err, filters.Close()) }()
-	staged := 0
-	reader := pages.Reader{Service: service, Site: site, Where: export.AsReceived + " AND " + wire.PageCodes, Needs: pages.Raw}
-	err = reader.Read(ctx, "", func(p *pages.Page) error {
-		added, err := stage(crawl, p)
-		if added {
-			staged++
-		}
-		return err
-	}, nil)
-	if err != nil {
-		return c, 0, err
-	}
-	if staged == 0 {
-		return c, 0, m.nothing(ctx, service, site)
-	}
-	c.Commit, err = crawl.Commit(ctx, func(meta archive.Meta) (bool, error) {
-		keep, err := filters.Keep(ctx, meta)
-		if !keep {
-			dropped++
-		}
-		return keep, err
-	})
-	c.pages = staged - dropped
-	return c, dropped, err
 }
 
 // nothing says why a crawl brought no page.

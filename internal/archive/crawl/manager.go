@@ -43,7 +43,7 @@ type Manager struct {
 }
 
 // ErrFailed means that some jobs of a round failed; they were reported.
-var ErrFailed = errors.New("some domains were not archived")
+var ErrFailed = errors.New("some domains were not archived, or not completely")
 
 // Job is the crawl of one domain.
 type Job struct {

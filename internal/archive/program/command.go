@@ -14,7 +14,7 @@ import (
 	"hce/dc/internal/cli/command"
 )
 
-const exitText = `0 done; 1 done, with errors: a domain was not archived, db check or repair found differences, or count
+const exitText = `0 done; 1 done, with errors: a domain was not archived, or not completely; db check or repair found differences, or count
 has pages that are outdated or failed; 2 refused: wrong arguments or values, a file that exists,
 nothing was changed; 3 failed: a full disk, no connection, a failure of a program; 4 interrupted. All
 sub-commands use these numbers.`

@@ -8,11 +8,14 @@ import (
 	"strings"
 
 	"hce/dc/ini"
+	"hce/dc/internal/archive"
 	"hce/dc/internal/archive/crawl"
 	"hce/dc/internal/archive/repository"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/node"
+	"hce/dc/internal/cli/target"
 	"hce/dc/internal/files"
+	"hce/dc/internal/wire"
 )
 
 func (p program) initCommand() *command.Command {
@@ -59,14 +62,13 @@ func (p program) crawlerCommand() *command.Command {
 Links to other domains are not followed. A domain is crawled by one process at a time. Ctrl-C
 stops; what is committed stays.
 
-A crawl that fetches no page commits nothing.`,
+A crawl that fetches no page commits nothing. If some pages fail, they keep the content of the version
+before, marked in data.xml and in the database (keptFrom, keptCause); so do pages that were not reached.
+The exit status is 1 then, and the log names the URLs. A page with code 404 or 410 leaves the version.`,
 		Examples: `  archive crawler --root /srv/archive https://example.org/ https://example.net/docs/
   archive crawler --root /srv/archive --interval 0 --depth 2 --filters mime https://example.org/`,
 	}, &o, func(s *session) error {
 		if err := set.apply(&s.crawl); err != nil {
-			return command.Refusal{Err: err}
-		}
-		if _, err := crawl.Queue(words); err != nil {
 			return command.Refusal{Err: err}
 		}
 		if recover {
@@ -86,7 +88,39 @@ A crawl that fetches no page commits nothing.`,
 	return c
 }
 
+// addScheme adds a scheme to the URLs that have none: that of a version in the archive, else https if the host
+// speaks it, else http.
+func (s *session) addScheme(r *repository.Repository, urls []string) error {
+	for i, typed := range urls {
+		u, err := target.Parse(typed)
+		if err != nil {
+			return command.Refusal{Err: err}
+		}
+		if !u.Guessed {
+			continue
+		}
+		urls[i] = u.Text
+		known, err := r.Query(s.ctx, archive.Query{Where: "url = " + wire.QuotedSQL(u.HTTP().Text), OrderBy: "commitTime DESC", Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(known) > 0 {
+			urls[i] = u.HTTP().Text
+		} else if err := node.SpeakTLS(s.ctx, u.Text); err != nil {
+			urls[i] = u.HTTP().Text
+			s.say("%s does not speak HTTPS (%v); using %s", target.Hostname(u.Text), err, urls[i])
+		}
+	}
+	return s.ctx.Err()
+}
+
 func (s *session) crawler(r *repository.Repository, urls []string) error {
+	if err := s.addScheme(r, urls); err != nil {
+		return err
+	}
+	if _, err := crawl.Queue(urls); err != nil {
+		return command.Refusal{Err: err}
+	}
 	programs, err := node.Programs()
 	if err != nil {
 		return err

@@ -110,8 +110,8 @@ func (p program) queryCommand() *command.Command {
 	var q queryOptions
 	c := p.opened(command.Text{
 		Name: "query", Summary: "lists the versions of pages that match",
-		Description: `The columns are url, mimeType, title, path, domain, commitTime, createTime and commitTag, in the
-MySQL dialect. Times are CET, such as '2026-03-01 12:00:00'.`,
+		Description: `The columns are url, mimeType, title, path, domain, commitTime, createTime, commitTag,
+keptFrom and keptCause, in the MySQL dialect. Times are CET, such as '2026-03-01 12:00:00'.`,
 		Examples: `  archive db query --root /srv/archive --where "domain = 'example.org' AND mimeType = 'text/html'" --order-by "commitTime DESC, url" --limit 20`,
 	}, &o, func(s *session, r *repository.Repository) error {
 		query, err := q.query()
@@ -130,7 +130,7 @@ type queryOptions struct{ where, order, most string }
 func (q *queryOptions) add(c *command.Command) {
 	c.Text(&q.where, "where", "", "CONDITION", "condition on columns; default: all")
 	c.Text(&q.order, "order-by", "", "LIST", "columns to sort by, each with ASC or DESC")
-	c.Text(&q.most, "limit", "", "NUMBER", "most lines; default and maximum: 10000")
+	c.Text(&q.most, "limit", "", "NUMBER", "most versions; without it all")
 }
 
 func (q *queryOptions) query() (archive.Query, error) {

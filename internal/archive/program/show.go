@@ -1,6 +1,7 @@
 package program
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"hce/dc/internal/archive"
 	"hce/dc/internal/archive/repository"
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/target"
 	"hce/dc/internal/wire"
 )
 
@@ -17,7 +19,7 @@ func (p program) lsCommand() *command.Command {
 	var words []string
 	c := p.opened(command.Text{
 		Name: "ls", Summary: "lists commits, or the versions of a page",
-		Description: "Without a URL it lists the newest 1,000 commits, the oldest of them first; with one all versions of it, with their files.",
+		Description: "Without a URL it lists all commits, the oldest first; with one all versions of it, with their files.",
 		Examples:    "  archive ls --root /srv/archive\n  archive ls --root /srv/archive https://example.org/",
 	}, &o, func(s *session, r *repository.Repository) error {
 		if len(words) == 0 {
@@ -29,24 +31,30 @@ func (p program) lsCommand() *command.Command {
 	return c
 }
 
-const shownCommits = 1000
-
+// commits prints all commits, the oldest first.
 func (s *session) commits(r *repository.Repository) error {
-	last, err := r.Last(s.ctx)
-	if err != nil {
-		return err
-	}
-	list, err := r.Commits(s.ctx, max(0, last-shownCommits), shownCommits)
-	if err != nil {
-		return err
-	}
-	if s.json {
-		return command.PrintJSON(s.out, list)
-	}
-	for _, c := range list {
-		if err := s.print("%6d  %s", c.Number, c.CommitTag); err != nil {
+	all, last := []archive.Commit{}, int64(0)
+	for {
+		list, err := r.Commits(s.ctx, last, 0)
+		if err != nil {
 			return err
 		}
+		if len(list) == 0 {
+			break
+		}
+		last = list[len(list)-1].Number
+		if s.json {
+			all = append(all, list...)
+			continue
+		}
+		for _, c := range list {
+			if err := s.print("%6d  %s", c.Number, c.CommitTag); err != nil {
+				return err
+			}
+		}
+	}
+	if s.json {
+		return command.PrintJSON(s.out, all)
 	}
 	return nil
 }
@@ -58,12 +66,13 @@ type versionFiles struct {
 }
 
 func (s *session) versions(r archive.Store, href string) error {
-	list, err := r.Query(s.ctx, archive.Query{Where: "url = " + wire.QuotedSQL(href)})
+	where, err := s.urlIs(r, href)
 	if err != nil {
 		return err
 	}
-	if len(list) == 0 {
-		return fmt.Errorf("URL %s: %w", href, archive.ErrNotFound)
+	list, err := r.Query(s.ctx, archive.Query{Where: where})
+	if err != nil {
+		return err
 	}
 	found := make([]versionFiles, len(list))
 	for i, m := range list {
@@ -76,7 +85,7 @@ func (s *session) versions(r archive.Store, href string) error {
 		return command.PrintJSON(s.out, found)
 	}
 	for _, v := range found {
-		if err := s.print("%s  %s  %s", v.CommitTag, v.MIMEType, clean(v.Title)); err != nil {
+		if err := s.print("%s  %s  %s%s", v.CommitTag, v.MIMEType, clean(v.Title), keptText(v.Meta)); err != nil {
 			return err
 		}
 		for _, f := range v.Files {
@@ -86,6 +95,14 @@ func (s *session) versions(r archive.Store, href string) error {
 		}
 	}
 	return nil
+}
+
+// keptText marks a version with older content.
+func keptText(m archive.Meta) string {
+	if m.KeptFrom == "" {
+		return ""
+	}
+	return fmt.Sprintf("  (content of %s: %s)", m.KeptFrom, clean(m.KeptCause))
 }
 
 func (p program) catCommand() *command.Command {
@@ -121,9 +138,29 @@ func (s *session) cat(r archive.Store, href, tag, name string) error {
 	return err
 }
 
+// urlIs returns the condition for a URL as people type it: the first one that the archive has of the text as
+// it is, and of what it may mean.
+func (s *session) urlIs(r archive.Store, typed string) (string, error) {
+	meant := target.Meant(typed)
+	for _, href := range append([]string{typed}, meant...) {
+		where := "url = " + wire.QuotedSQL(href)
+		list, err := r.Query(s.ctx, archive.Query{Where: where, Limit: 1})
+		if err != nil || len(list) > 0 {
+			return where, err
+		}
+	}
+	if _, err := target.Parse(typed); err != nil {
+		return "", command.Refusal{Err: err}
+	}
+	return "", fmt.Errorf("URL %s: %w; list the URLs of its domain with --where \"domain = '%s'\" of query", typed, archive.ErrNotFound, target.Hostname(meant[0]))
+}
+
 // find returns the version of a page with a commit tag, or the newest one.
 func (s *session) find(r archive.Store, href, tag string) (archive.Meta, error) {
-	where := "url = " + wire.QuotedSQL(href)
+	where, err := s.urlIs(r, href)
+	if err != nil {
+		return archive.Meta{}, err
+	}
 	if tag != "" {
 		where += " AND commitTag = " + wire.QuotedSQL(tag)
 	}
@@ -137,21 +174,34 @@ func (s *session) find(r archive.Store, href, tag string) (archive.Meta, error) 
 	return list[0], nil
 }
 
-// queryRows prints the versions that match.
+// queryRows prints the versions that match as they come, and says if there are more than the limit.
 func (s *session) queryRows(r archive.Store, q archive.Query) error {
-	list, err := r.Query(s.ctx, q)
-	if err != nil {
-		return err
+	limit, n := q.Limit, 0
+	if limit > 0 {
+		q.Limit++
 	}
-	if s.json {
-		return command.PrintJSON(s.out, list)
-	}
-	for _, m := range list {
-		if err := s.print("%s", clean(strings.Join([]string{m.CommitTag, m.MIMEType, m.URL, m.Title}, "  "))); err != nil {
-			return err
+	before := "[\n"
+	err := r.Each(s.ctx, q, func(m archive.Meta) error {
+		if n++; limit > 0 && n > limit {
+			return nil
 		}
+		if !s.json {
+			return s.print("%s", clean(strings.Join([]string{m.CommitTag, m.MIMEType, m.URL, m.Title}, "  "))+keptText(m))
+		}
+		text, err := json.MarshalIndent(m, "  ", "  ")
+		if err == nil {
+			_, err = fmt.Fprintf(s.out, "%s  %s", before, text)
+			before = ",\n"
+		}
+		return err
+	})
+	if err == nil && s.json {
+		err = s.print("%s", map[bool]string{true: "[]", false: "\n]"}[n == 0])
 	}
-	return nil
+	if limit > 0 && n > limit {
+		s.say("the first %d versions; more match, raise --limit or leave it out", limit)
+	}
+	return err
 }
 
 func limit(text string) (int, error) {

@@ -1,9 +1,11 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -87,6 +89,9 @@ func (r *Repository) after(ctx context.Context, domain string, start time.Time) 
 	return start, err
 }
 
+// Domain returns the domain that is crawled.
+func (c *Crawl) Domain() string { return c.domain }
+
 // Tag returns the commit tag of the crawl.
 func (c *Crawl) Tag() string { return c.tag }
 
@@ -112,6 +117,27 @@ func (c *Crawl) Add(p Page) error {
 		return fmt.Errorf("stage page %.300s: %w", p.URL, err)
 	}
 	c.pages[p.URL] = m
+	return nil
+}
+
+// Keep stages the content of an older version of a page that this crawl could not fetch, marked with the
+// cause. old is of the newest version of the domain.
+func (c *Crawl) Keep(ctx context.Context, old archive.Meta, cause string) error {
+	file, err := c.r.Open(ctx, old, DataName(old.URL, old.MIMEType))
+	if err != nil {
+		return fmt.Errorf("keep page %.300s: %w; compare the archive with archive db check", old.URL, err)
+	}
+	defer file.Close()
+	content, err := io.ReadAll(file)
+	if err == nil {
+		err = os.WriteFile(c.raw(old.URL), content, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("keep page %.300s: %w", old.URL, err)
+	}
+	m := old
+	m.CommitTime, m.CommitTag, m.KeptFrom, m.KeptCause = c.start, c.tag, cmp.Or(old.KeptFrom, old.CommitTag), cause
+	c.pages[old.URL] = pagexml.Normal(m)
 	return nil
 }
 

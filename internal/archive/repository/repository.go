@@ -183,6 +183,11 @@ func (r *Repository) Query(ctx context.Context, q archive.Query) ([]archive.Meta
 	return r.catalog.Query(ctx, q)
 }
 
+// Each calls do with each version that matches; see catalog.Each.
+func (r *Repository) Each(ctx context.Context, q archive.Query, do func(archive.Meta) error) error {
+	return r.catalog.Each(ctx, q, do)
+}
+
 // Commits returns at most limit commits with a number above after, the oldest first.
 func (r *Repository) Commits(ctx context.Context, after int64, limit int) ([]archive.Commit, error) {
 	return r.catalog.Commits(ctx, after, limit)

@@ -77,8 +77,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, q protocol.Reque
 	ctx, store := r.Context(), s.cfg.Store
 	switch q.Kind {
 	case protocol.Query:
-		list, err := store.Query(ctx, q.Query)
-		return s.reply(w, protocol.Versions, list, err)
+		return s.query(ctx, w, q)
 	case protocol.List:
 		list, err := store.List(ctx, q.Meta)
 		return s.reply(w, protocol.Files, list, err)
@@ -139,15 +138,20 @@ func (s *Server) reply(w http.ResponseWriter, kind protocol.Kind, value any, err
 
 func (s *Server) write(w http.ResponseWriter, kind protocol.Kind, status int, value any) error {
 	out := s.paced(w)
+	begin(w, kind, status)
+	if err := json.NewEncoder(out).Encode(value); err != nil {
+		panic(http.ErrAbortHandler) // the client has disconnected, and must not take a part for the whole
+	}
+	return nil
+}
+
+// begin sends the header of an answer in JSON.
+func begin(w http.ResponseWriter, kind protocol.Kind, status int) {
 	h := w.Header()
 	h.Set(protocol.KindHeader, string(kind))
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	if err := json.NewEncoder(out).Encode(value); err != nil {
-		panic(http.ErrAbortHandler) // the client has disconnected, and must not take a part for the whole
-	}
-	return nil
 }
 
 // fail answers with an error. Those that are not the client's are logged.

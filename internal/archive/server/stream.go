@@ -1,7 +1,10 @@
 package server
 
 import (
+	"bufio"
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -75,6 +78,42 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, q protocol.Request
 			s.cfg.Log.Error("request failed", "op", q.Kind, "url", q.Meta.URL, "name", q.Name, "error", err)
 		}
 		panic(http.ErrAbortHandler) // the missing end of the body tells the client that the file is not whole
+	}
+	return nil
+}
+
+// query sends the versions that match as they are found.
+func (s *Server) query(ctx context.Context, w http.ResponseWriter, q protocol.Request) error {
+	paced := s.paced(w)
+	out := bufio.NewWriterSize(paced, bufferSize)
+	before := "["
+	err := s.cfg.Store.Each(ctx, q.Query, func(m archive.Meta) error {
+		if before == "[" {
+			begin(w, protocol.Versions, http.StatusOK)
+		}
+		text, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		_, _ = out.WriteString(before) // Write has its error, too
+		before = ",\n"
+		_, err = out.Write(text)
+		return err
+	})
+	switch {
+	case before == "[" && err != nil:
+		return err
+	case before == "[":
+		return s.reply(w, protocol.Versions, []archive.Meta{}, nil)
+	case err == nil:
+		_, _ = out.WriteString("]\n")
+		err = out.Flush()
+	}
+	if err != nil {
+		if !paced.failed {
+			s.cfg.Log.Error("request failed", "op", q.Kind, "error", err)
+		}
+		panic(http.ErrAbortHandler) // the missing end of the body tells the client that the list is not whole
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package hce
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -267,16 +266,12 @@ func (c *crawl) guess(u target.URL) (target.URL, error) {
 			return known, nil
 		}
 	}
-	dialer := tls.Dialer{NetDialer: &net.Dialer{Timeout: dialLimit}, Config: &tls.Config{InsecureSkipVerify: true}} // only whether it speaks TLS
-	ctx, cancel := context.WithTimeout(c.ctx, 2*dialLimit)
-	defer cancel()
-	conn, err := dialer.DialContext(ctx, "tcp", target.HostPort(u.Text))
+	err := node.SpeakTLS(c.ctx, u.Text)
 	var dns *net.DNSError
 	switch {
 	case c.ctx.Err() != nil:
 		return u, c.ctx.Err()
 	case err == nil:
-		conn.Close()
 		return u, nil
 	case errors.As(err, &dns) && dns.IsNotFound && c.node != nil:
 		return u, command.Refuse("the name %s is not known (%v); check its spelling, or give a URL with https:// to try anyway", target.Hostname(u.Text), err)

@@ -67,7 +67,7 @@ func (s *session) wholeSite(typed string) (wire.Site, error) {
 	if site, found, err := s.status(typed); found || err != nil {
 		return site, err
 	}
-	wanted := rootsOf(typed)
+	wanted := target.Meant(typed)
 	for _, root := range wanted {
 		if site, found, err := s.status(wire.Md5(root)); found || err != nil {
 			return site, err
@@ -89,18 +89,6 @@ func (s *session) wholeSite(typed string) (wire.Site, error) {
 		known = append(known, site.ID)
 	}
 	return wire.Site{}, command.Refuse("site %q is not known in %s%s; list the sites with: hce site ls", typed, s.service, config.Suggestion(nearestAddress(typed, known)))
-}
-
-// rootsOf returns the root URLs that an address may mean.
-func rootsOf(typed string) []string {
-	u, err := target.Parse(typed)
-	switch {
-	case err != nil:
-		return nil
-	case u.Guessed:
-		return []string{u.Text, u.HTTP().Text}
-	}
-	return []string{u.Text}
 }
 
 // nearestAddress compares without the scheme, which people often leave out.
@@ -133,7 +121,7 @@ func (s *session) row(typed, site string) (row wire.URL, err error) {
 }
 
 func (s *session) findRow(typed, site string) (wire.URL, error) {
-	texts := rootsOf(typed)
+	texts := target.Meant(typed)
 	if len(texts) == 0 {
 		_, err := target.Parse(typed)
 		return wire.URL{}, command.Refusal{Err: err}

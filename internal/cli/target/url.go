@@ -118,6 +118,19 @@ func Private(text string) bool {
 	return err == nil && (addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast() || addr.IsUnspecified())
 }
 
+// Meant returns the canonical URLs that a typed address may mean, nil if it is none: without a scheme, that
+// with https and that with http.
+func Meant(typed string) []string {
+	u, err := Parse(typed)
+	switch {
+	case err != nil:
+		return nil
+	case u.Guessed:
+		return []string{u.Text, u.HTTP().Text}
+	}
+	return []string{u.Text}
+}
+
 // Hostname returns the host of a URL without port and brackets.
 func Hostname(text string) string {
 	u, err := url.Parse(text)
