@@ -3,12 +3,17 @@ package crawler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/webserver/handshake"
@@ -42,8 +47,45 @@ func TestMigration(t *testing.T) {
 	}
 	asked = nil
 	w.write(t, "3.html", `<a href="http://e.example/"> <a href="http://f.example/"> <a href="http://g.example/">`)
-	if w.crawl(t); len(asked) != 3 || w.log.Count("more linked servers than max_hosts") != 1 {
+	if w.crawl(t); len(asked) != 4 || w.log.Count("more linked servers than max_hosts") != 1 {
 		t.Errorf("%q", asked)
+	}
+}
+
+// Of more servers than one run asks, all have their turn, also after a restart; a name that does not resolve
+// waits for a day.
+func TestTurns(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	var asked []string
+	var mu sync.Mutex
+	dial := func(_ context.Context, _, address string) (net.Conn, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, strings.TrimSuffix(address, ".example:81"))
+		return nil, &net.DNSError{Name: address, IsNotFound: strings.HasPrefix(address, "b")}
+	}
+	cfg := Config{MaxHosts: 2, PortStep: 1, Table: filepath.Join(t.TempDir(), "table"), DialServers: dial, Now: func() time.Time { return now }}
+	for i, want := range []string{"[a b]", "[c d]", "[a e]", "[c d]", "[a e]", "[b c]"} {
+		if i == 5 {
+			now = now.Add(absence)
+		}
+		now, asked = now.Add(time.Minute), nil
+		m := cfg.migrate(slog.New(slog.DiscardHandler), "self.example")
+		m.offer([]string{"e.example", "d.example", "self.example", "c.example"})
+		m.offer([]string{"a.example", "b.example", "c.example"})
+		m.finish(t.Context())
+		if slices.Sort(asked); fmt.Sprint(asked) != want {
+			t.Errorf("run %d: %v, want %s", i, asked, want)
+		}
+	}
+	if err := os.WriteFile(cfg.serversFile(), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	asked = nil
+	m := cfg.migrate(slog.New(slog.DiscardHandler))
+	m.offer([]string{"e.example"})
+	if m.finish(t.Context()); len(asked) != 1 {
+		t.Errorf("after damage: %v", asked)
 	}
 }
 

@@ -55,7 +55,7 @@ type indexing struct {
 func (c *Crawler) index(ctx context.Context, log *slog.Logger) Run {
 	x := &indexing{cfg: &c.cfg, table: c.table, log: log, public: map[string]bool{}, Run: Run{Arrived: c.cfg.Now().UTC()}}
 	log.Info("crawler begins", "folder", c.cfg.Folder.Path())
-	x.migration = c.cfg.migrate(ctx, log, canonical.Host(c.cfg.BaseURL))
+	x.migration = c.cfg.migrate(log, canonical.Host(c.cfg.BaseURL))
 	err := c.cfg.Folder.Walk(ctx, func(name string) error { return x.file(ctx, name) }, x.unreadable)
 	if x.sender != nil {
 		err = errors.Join(err, x.sender.finish(ctx))
@@ -63,7 +63,7 @@ func (c *Crawler) index(ctx context.Context, log *slog.Logger) Run {
 	if err == nil {
 		x.Removed, err = c.table.Keep(x.stays)
 	}
-	x.migration.finish()
+	x.migration.finish(ctx)
 	x.Migrated, x.Duration = x.migration.accepted, c.cfg.Now().Sub(x.Arrived)
 	if err != nil {
 		x.Error = err.Error()
