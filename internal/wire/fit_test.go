@@ -62,6 +62,8 @@ func TestRequestsOutOfBounds(t *testing.T) {
 		{"site", "uDate", `"1000-01-01"`, `"0999-12-31"`, "Site.uDate"},
 		{"site", "uDate", `"9999-12-31 23:59:59"`, `"'2026-02-30'"`, "1000 to 9999"},
 		{"site", "uDate", `{"str":"\"2012-12-12 12:12:12\""}`, `{"str":"NOW()\u0000"}`, "Site.uDate"},
+		{"site", "uDate", `"12-12-12 12.12.12"`, `"12-13-12 12.12.12"`, "Site.uDate"},
+		{"site", "uDate", `"2012.1.2 3:4"`, `"2012-1-32"`, "1000 to 9999"},
 		{"filter", "action", "-2147483648", "2147483648", "Site.filters[0].action: 2147483648 is not -2147483648 to 2147483647"},
 		{"filter", "subject", long(16000), long(16001), "16000 characters"},
 		{"root", "depth", "0", "-1", "Site.urls[0].depth"},
@@ -173,4 +175,16 @@ func FuzzFit(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Dates as the tables of the original read them.
+func TestUsualDate(t *testing.T) {
+	for text, want := range map[string]string{
+		"12-12-12 12.12.12": "2012-12-12 12:12:12", "69-1-2": "2069-01-02 00:00:00", "70/01/02 3:04": "1970-01-02 03:04:00", "2012.05.16T1:2:3": "2012-05-16 01:02:03",
+		"2012-05-16 10:00:00": "2012-05-16 10:00:00", "NOW()": "NOW()", "UDate-1": "UDate-1", "1-2-3": "1-2-3", "12-12": "12-12", "2012-05-16 10:00:00Z": "2012-05-16 10:00:00Z",
+	} {
+		if got := usualDate(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
 }

@@ -255,6 +255,29 @@ func escaped(raw json.RawMessage, i int) rune {
 
 var plainDate = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.\d+)?Z?)?$`)
 
+// looseDate is a date as MySQL also reads it: years of two digits, numbers without leading zeros and other
+// separators, such as 12-12-12 12.12.12.
+var looseDate = regexp.MustCompile(`^(\d{4}|\d\d)[-./](\d{1,2})[-./](\d{1,2})(?:[ T](\d{1,2})[:.](\d{1,2})(?:[:.](\d{1,2}))?)?$`)
+
+// usualDate returns a loose date in DateLayout, and other texts unchanged. Years of two digits are 1970 to 2069.
+func usualDate(text string) string {
+	m := looseDate.FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	var n [6]int
+	for i := range n {
+		n[i], _ = strconv.Atoi(m[i+1]) // "" is 0
+	}
+	switch {
+	case len(m[1]) == 2 && n[0] < 70:
+		n[0] += 2000
+	case len(m[1]) == 2:
+		n[0] += 1900
+	}
+	return fmt.Sprintf("%04d-%02d-%02d %02d:%02d:%02d", n[0], n[1], n[2], n[3], n[4], n[5])
+}
+
 // unquoted removes the quotes that clients may write around a date
 // (docs/spec/objects.md 4.3).
 func unquoted(s string) string {
@@ -288,7 +311,7 @@ func readDate(raw json.RawMessage) (value any, set, ok bool) {
 	case strings.EqualFold(text, "NULL"):
 		return nil, true, true
 	}
-	if m := plainDate.FindStringSubmatch(unquoted(text)); m != nil {
+	if m := plainDate.FindStringSubmatch(usualDate(unquoted(text))); m != nil {
 		if m[2] == "" {
 			m[2] = "00:00:00"
 		}

@@ -3,6 +3,7 @@ package program
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,6 +108,10 @@ func (s *session) addScheme(r *repository.Repository, urls []string) error {
 		if len(known) > 0 {
 			urls[i] = u.HTTP().Text
 		} else if err := node.SpeakTLS(s.ctx, u.Text); err != nil {
+			var dns *net.DNSError
+			if errors.As(err, &dns) && dns.IsNotFound {
+				return command.Refuse("the name %s is not known (%v); check its spelling, or give a URL with https:// to try anyway", target.Hostname(u.Text), err)
+			}
 			urls[i] = u.HTTP().Text
 			s.say("%s does not speak HTTPS (%v); using %s", target.Hostname(u.Text), err, urls[i])
 		}

@@ -2,11 +2,15 @@ package program
 
 import (
 	"fmt"
+	"io"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"hce/dc/internal/archive/repository"
 	"hce/dc/internal/config"
 )
 
@@ -89,5 +93,26 @@ func TestTokens(t *testing.T) {
 	}
 	if _, err := ensureToken(filepath.Join(dir, "short")); err == nil {
 		t.Error("a damaged token file is replaced")
+	}
+}
+
+// A URL without a scheme gets that of its version in the archive, else the one that the host speaks.
+func TestAddScheme(t *testing.T) {
+	r, err := repository.Open(filled(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	plain, secure := httptest.NewServer(nil), httptest.NewTLSServer(nil)
+	defer plain.Close()
+	defer secure.Close()
+	plainHost, secureHost := plain.Listener.Addr().String(), secure.Listener.Addr().String()
+	urls := []string{"https://example.net/", plainHost, secureHost + "/a"}
+	s := session{ctx: t.Context(), talk: io.Discard}
+	if err := s.addScheme(r, urls); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"https://example.net/", "http://" + plainHost + "/", "https://" + secureHost + "/a"}; !slices.Equal(urls, want) {
+		t.Errorf("%q, want %q", urls, want)
 	}
 }

@@ -78,7 +78,14 @@ func TestCommands(t *testing.T) {
 		{"cat https://example.org/ --file ../data.xml", 2, "", "is not valid"},
 		{"cat https://example.org/ --version x", 2, "", "not found"},
 		{"db query", 0, "example.org@2026-03-01T12:00:00  text/html  https://example.org/  T [1m\n", ""},
-		{"db query --where commitTime>'2026-03-01T12:30:00' --order-by url --limit 1 --json", 0, `"url": "https://example.org/",`, ""},
+		{"db query --where commitTime>'2026-03-01T12:30:00' --order-by url --limit 1 --json", 0, `"url": "https://example.org/",`, "more match"},
+		{"db query --where commitTime>'2026-03-01T12:30:00' --limit 2", 0, "https://example.org/  T [1m\n", ""},
+		{"ls example.org", 0, "  3  data.html\n", ""},
+		{"ls EXAMPLE.org:443/#top", 0, "  3  data.html\n", ""},
+		{"cat example.org/it's", 0, "two", ""},
+		{"ls ftp://example.org/", 2, "", "scheme ftp"},
+		{"repair", 0, "", "from 2 versions; made the files of 0 domains again"},
+		{"repair --json", 0, `"left": null`, "from 2 versions"},
 		{"db query --where number=1", 2, "", "column `number` is not known"},
 		{"db query --limit x", 2, "", "is not a whole number"},
 		{"db check", 0, "", ""},
@@ -89,7 +96,7 @@ func TestCommands(t *testing.T) {
 		{"config get Crawler.dept", 2, "", "did you mean depth?"},
 		{"config get depth", 2, "", "is not SECTION.KEY"},
 		{"config show", 0, "instances = 4\n", ""},
-		{"crawler example.org", 2, "", "did you mean https://example.org/"},
+		{"crawler ftp://example.org/", 2, "", "scheme ftp"},
 		{"crawler https://example.org/ --depth x", 2, "", "--depth"},
 		{"crawler https://example.org/ --robots maybe", 2, "", "is not yes or no"},
 		{"crawler https://example.org/ --allow-networks x", 2, "", "not an address or a network"},
@@ -99,7 +106,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("archive %s: status %d, want %d\n%s\n%s", c.args, status, c.status, out, talk)
 		}
 	}
-	for args, want := range map[string]string{"ls": "is no archive; make one with archive init", "db recover": "is no archive", "crawler https://example.org/": "is no archive"} {
+	for args, want := range map[string]string{"repair": "is no archive", "ls": "is no archive; make one with archive init", "db recover": "is no archive", "crawler https://example.org/": "is no archive"} {
 		if _, talk, status := run(t, append(strings.Fields(args), "--root", t.TempDir())...); status != 2 || !strings.Contains(talk, want) {
 			t.Errorf("archive %s without an archive: status %d, %s", args, status, talk)
 		}
