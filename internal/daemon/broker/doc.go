@@ -37,7 +37,9 @@
 // A publish is acknowledged after the stream has written and synced it (SyncAlways): it survives
 // a kill and a power cut of the server. Publish may fail although the stream has the message (the
 // acknowledgement was lost); publishing again with the same id within two minutes stores it
-// once. A delivery without Ack comes again after the ack wait of its consumer; Ack returns after
+// once, as long as the stream still has the message. The ids are kept in memory and are read from the
+// stream when the server starts: after a restart, a message that was acknowledged and removed is
+// accepted again, and is delivered a second time. A delivery without Ack comes again after the ack wait of its consumer; Ack returns after
 // the server has confirmed it. The state of a consumer is written with a short delay: a power cut
 // may deliver an acknowledged message again, so handlers are idempotent. The table "nodes" is in
 // memory: after a restart of the server the nodes write it again.
