@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -33,6 +32,12 @@ func (o *outcome) pages() int { return o.staged + o.kept - o.dropped }
 
 // leftOut are bits of URLs that did not fail: a rule excludes them.
 const leftOut = wire.ErrRobots | wire.ErrFiltersBreak | wire.ErrMaxURLsFromPage | wire.ErrUnsupportedType | wire.ErrBadEncoding
+
+// HTTP codes of pages that leave the archive.
+const (
+	notFound = 404
+	gone     = 410
+)
 
 // received selects the rows with a page.
 const received = "(" + export.AsReceived + " AND " + wire.PageCodes + ")"
@@ -95,7 +100,7 @@ func causeOf(u wire.URL) string {
 	code := u.HTTPCode
 	names := strings.Join((u.ErrorMask &^ leftOut).Names(), ", ")
 	switch {
-	case code == http.StatusNotFound, code == http.StatusGone, names == "" && u.ErrorMask != 0, names == "" && code >= 300 && code < 400:
+	case code == notFound, code == gone, names == "" && u.ErrorMask != 0, names == "" && code >= 300 && code < 400:
 		return ""
 	case code >= 400 && code != 400: // 400 is also the code of failures without an answer
 		return strings.TrimSuffix(fmt.Sprintf("HTTP %d, %s", code, names), ", ")
