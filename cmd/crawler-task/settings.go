@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/crawl/hostgate"
+	"hce/dc/internal/web/revalidate"
 )
 
 // otherMemory is the memory in addition to response bodies: parsed pages, results,
@@ -45,6 +46,7 @@ func readConfig(s *config.Section, app config.Application, maxTime time.Duration
 		SchemaDir:        s.PathIn(app.DataDir, "url_schema_data_dir", "dc_urlschema"),
 		CookieDir:        s.PathIn(app.DataDir, "cookie_dir", "dc_cookies"),
 	}
+	cfg.Modified = readModified(s)
 	cfg.GeneralForUnknown = s.Bool("useZeroSiteIdSiteNotExists", false)
 	if maxTime > 0 {
 		cfg.MaxExecutionTime = maxTime
@@ -54,6 +56,15 @@ func readConfig(s *config.Section, app config.Application, maxTime time.Duration
 	s.Accept("raw_data_dir", "db_data_dir", "max_fetch_time", "keep_old_resources", "collect_additional_prop", "urls_xpath_list_file",
 		"db_host", "db_port", "db_user", "db_pwd", "db_dc_sites", "db_dc_urls")
 	return cfg
+}
+
+// readModified reads the rule of sites without the property DETECT_MODIFIED.
+func readModified(s *config.Section) revalidate.Rule {
+	rule, err := revalidate.Parse(s.Text("default_detect_modified", `{"behavior": 4}`))
+	if err != nil {
+		s.Fail("default_detect_modified", err.Error())
+	}
+	return rule
 }
 
 // readBrowser reads the settings of the browser for dynamic pages.

@@ -73,7 +73,7 @@ func (r *batchRun) dated(ctx context.Context, p page, e feed.Entry) bool {
 }
 
 // keepEntries completes the rows of entries as PROCESSOR_NAME says. A known entry is not
-// crawled again.
+// crawled again; with FEED_PARSER it gets the content of the feed if that has changed.
 func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entries map[string]feed.Entry, now time.Time) {
 	iterates := p.settings.processor == rss && !r.last
 	var there map[string]bool
@@ -106,6 +106,7 @@ func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entrie
 			u.ContentType = "text/html" // type of the page of an entry
 		}
 		u.BatchID, u.RawContentMd5 = r.batch.ID, wire.Md5(document)
+		u.ContentDate, u.SettingsSum = wire.DateOf(now), p.settings.sum|wire.SumUnprocessed
 		l.Files, l.At = []wire.File{{Type: wire.ContentRaw, Data: document}}, now
 		if r.realTime() {
 			p.item.extra = append(p.item.extra, p.item.next(*u))

@@ -19,6 +19,7 @@ import (
 	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/task"
+	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
 )
@@ -108,6 +109,7 @@ type Config struct {
 	RobotsTTL        time.Duration       // how long a robots.txt stays valid
 	Backoff          time.Duration       // gap after the first answer that says the host is overloaded; it doubles
 	AddressNames     int                 // names of one address that share no gate; -1: addresses have no gates
+	Modified         revalidate.Rule     // of sites without DETECT_MODIFIED
 	FallbackAge      time.Duration       // assumed age of a page without a date (default_icr_crawl_time)
 	// GeneralForUnknown moves items of unknown sites to site "0".
 	GeneralForUnknown bool

@@ -78,6 +78,9 @@ func (r *batchRun) read(requests context.Context, p page) (out *outcome) {
 	if bits != 0 {
 		return r.refused(p, bits)
 	}
+	if rule := r.ruleOf(p.item); p.rendered && rule.Behavior == revalidate.Restore && !rule.Verdict(&p.row, summary(p.Response, http.MethodGet)) {
+		return r.restored(p)
+	}
 	return r.taken(ctx, p, kind)
 }
 
@@ -133,35 +136,6 @@ func (p page) at(now time.Time) time.Time {
 		return now
 	}
 	return p.Started
-}
-
-// unchanged is the outcome of a page that has not changed: no body, no links, and a crawl
-// without news in MRate (docs/spec/crawling.md 4.11, 4.12).
-func (r *batchRun) unchanged(ctx context.Context, p page) *outcome {
-	now := r.Now()
-	processed := false
-	if p.settings.modified.Behavior == revalidate.Processed && r.writes() {
-		has, err := r.Data.HasContents(ctx, p.SiteID, []string{p.URLID})
-		if err != nil && !gone(err) {
-			r.dataFailed(p.item, err)
-		}
-		processed = has[p.URLID]
-	}
-	u := &p.item.url
-	status, keep := p.settings.modified.Outcome(processed)
-	u.Status, u.State, u.HTTPCode, u.ErrorMask = status, wire.URLEnabled, int64(p.Code), p.item.noted
-	u.ContentType, u.TotalTime = p.row.ContentType, u.CrawlingTime
-	u.MRate, u.MRateCounter = revalidate.Rate(p.row.MRate, p.row.MRateCounter, false)
-	u.TcDate, u.Crawled = wire.DateOf(now), p.row.Crawled+1
-	u.UDate = u.TcDate
-	if keep {
-		u.UDate = p.row.UDate // MarkCrawling set it to now
-	}
-	set := wire.Patch{
-		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(u.ErrorMask), "CrawlingTime": u.CrawlingTime,
-		"TotalTime": u.TotalTime, "MRate": u.MRate, "MRateCounter": u.MRateCounter, "TcDate": string(u.TcDate), "UDate": string(u.UDate),
-	}
-	return &outcome{item: p.item, result: wire.Fetched{URLMd5: p.URLID, Crawled: true, Same: true, Set: set, SiteBits: p.site.bits | p.settings.bits}}
 }
 
 // taken is the outcome of an accepted page (docs/spec/steps.md 1 #13 to #22;
@@ -225,12 +199,17 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	}
 	u.MRate, u.MRateCounter = revalidate.Rate(p.row.MRate, p.row.MRateCounter, true)
 	u.UDate, u.TcDate, u.Crawled = date, date, p.row.Crawled+1
+	if !out.result.Same || u.ContentDate == "" {
+		u.ContentDate = date
+	}
+	r.settle(out, p)
 	out.result.Set = wire.Patch{
 		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "HTTPMethod": u.HTTPMethod,
 		"ErrorMask": int64(u.ErrorMask), "ContentType": u.ContentType, "Charset": u.Charset,
 		"CrawlingTime": u.CrawlingTime, "TotalTime": u.TotalTime, "Size": u.Size, "RawContentMd5": u.RawContentMd5,
 		"ETag": u.ETag, "LastModified": string(u.LastModified), "MRate": u.MRate, "MRateCounter": u.MRateCounter,
 		"LinksI": u.LinksI, "LinksE": u.LinksE, "UDate": string(date), "TcDate": string(date),
+		"ContentDate": string(u.ContentDate), "SettingsSum": u.SettingsSum,
 	}
 	maps.Copy(out.result.Set, u.Declared())
 	if p.duplicate() { // it is not processed

@@ -109,6 +109,7 @@ type settings struct {
 
 	schema *urlschema.Schema
 
+	sum    int64          // see settingsSum
 	suffix string         // of the log file of the site's project
 	bits   wire.ErrorMask // of properties that cannot be read, for the site
 
@@ -138,7 +139,9 @@ const maxRedirects = 50
 // property that is left out.
 func readSettings(site *wire.Site, over map[string]string, def Config) (*settings, []error) {
 	p := property.Of(site, over)
-	return settingsOf(p, site.ID, def), p.Errs
+	s := settingsOf(p, site.ID, def)
+	s.sum = settingsSum(site, p)
+	return s, p.Errs
 }
 
 // settingsOf reads the properties of a site.
@@ -147,7 +150,7 @@ func settingsOf(p *property.Values, site string, def Config) *settings {
 	s.readRequests(p, def)
 	s.readRobots(p)
 	s.agent = robotsAgent(s.headers, def)
-	s.readContent(p)
+	s.readContent(p, def)
 	s.readLinks(p)
 	s.fetchers = property.Parsed(p, "FETCHER_TYPE", linkrules.ParseFetcherTypes)
 	s.dynamicRoots = p.On("DYNAMIC_FETCH_ONLY_FOR_ROOT_URL", false)
@@ -236,7 +239,7 @@ func (s *settings) readRobots(p *property.Values) {
 	s.refusedRel = property.ParsedOr(p, "ROBOTS_REL", s.refusedRel, parseRel)
 }
 
-func (s *settings) readContent(p *property.Values) {
+func (s *settings) readContent(p *property.Values, def Config) {
 	s.contentTypes = property.Parsed(p, "ALLOWED_CTYPES", content.ParseTypes)
 	s.storedTypes = property.Parsed(p, "MIME_TYPE_STORE_ON_DISK", content.ParseTypes)
 	s.typeMap = property.Parsed(p, "CONTENT_TYPE_MAP", content.ParseTypeMap)
@@ -245,7 +248,7 @@ func (s *settings) readContent(p *property.Values) {
 	s.recover = p.Within("HTML_RECOVER", 0, 0, 2)
 	s.dates.Sources = property.ParsedOr(p, "PDATE_SOURCES_MASK", pdate.Default.Sources, pdate.ParseMask)
 	s.dates.Overwrite = property.ParsedOr(p, "PDATE_SOURCES_MASK_OVERWRITE", pdate.Default.Overwrite, pdate.ParseMask)
-	s.modified = property.Parsed(p, "DETECT_MODIFIED", revalidate.Parse)
+	s.modified = property.ParsedOr(p, "DETECT_MODIFIED", def.Modified, revalidate.Parse)
 	s.statuses = property.Parsed(p, "HTTP_CODE_STATUS_UPDATE", content.ParseStatuses)
 	s.storeHeaders = p.Int("STORE_HTTP_HEADERS", 1) != 0
 	s.storeRequest = p.Int("STORE_HTTP_REQUEST", 1) != 0

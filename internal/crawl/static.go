@@ -15,7 +15,7 @@ import (
 // static sends a plain HTTP request. A page that was crawled before is requested conditionally, as
 // DETECT_MODIFIED says (docs/spec/crawling.md 4.11).
 func (v *visit) static(ctx context.Context, target string) (*answer, error) {
-	rule, row := v.settings.modified, &v.item.row
+	rule, row := v.ruleOf(v.item), &v.item.row
 	r := v.pageRequest(target)
 	if !rule.Applies(row) || r.Method != http.MethodGet {
 		response, err := v.follow(ctx, r)

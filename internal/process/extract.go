@@ -59,6 +59,7 @@ func (j *Job) extract(ctx context.Context, it *item, watch watch, log *slog.Logg
 	set := wire.Patch{
 		"Status": r.Status, "State": r.State, "ErrorMask": int64(r.ErrorMask),
 		"ProcessingTime": r.ProcessingTime, "TotalTime": r.TotalTime, "UDate": string(date), "TcDate": string(date),
+		"SettingsSum": r.SettingsSum &^ wire.SumUnprocessed,
 	}
 	found := x.Item
 	if x.Resource {

@@ -253,6 +253,7 @@ func (it *item) skip(now wire.Date) {
 	it.row.UDate, it.row.TcDate = now, now
 	it.result = wire.Extracted{URLMd5: it.URLID, Set: wire.Patch{
 		"Status": it.row.Status, "State": it.row.State, "ErrorMask": int64(it.row.ErrorMask), "UDate": string(now), "TcDate": string(now),
+		"SettingsSum": it.row.SettingsSum &^ wire.SumUnprocessed,
 	}}
 }
 
@@ -271,6 +272,9 @@ func (it *item) refuse(bits wire.ErrorMask, state int64, now wire.Date) {
 		"Status": int64(wire.StatusCrawled), "State": state, "ErrorMask": int64(it.row.ErrorMask),
 		"UDate": string(now), "TcDate": string(now),
 	}}
+	if state == wire.URLError { // for good
+		it.result.Set["SettingsSum"] = it.row.SettingsSum &^ wire.SumUnprocessed
+	}
 }
 
 // handBack ends an item that was not started in time (docs/spec/processing.md 1.1).

@@ -159,8 +159,8 @@ func stageFiles(stage *segments.Stage, site, md5 string, at time.Time, files []w
 	return nil
 }
 
-// freshLinks returns the links that have files and no row, each key once. It empties the
-// trash first, so that a pending deletion does not remove the new files.
+// freshLinks returns the links that have files and no row, or that of a feed entry with another content,
+// each key once. It empties the trash first, so that a pending deletion does not remove the new files.
 func (repo *Repository) freshLinks(ctx context.Context, site string, results []wire.Fetched) ([]*wire.Link, error) {
 	var links []*wire.Link
 	var keys []string
@@ -177,14 +177,14 @@ func (repo *Repository) freshLinks(ctx context.Context, site string, results []w
 	if err := repo.EmptyTrash(ctx); err != nil {
 		return nil, err
 	}
-	known, err := repo.KnownURLs(ctx, site, keys)
+	rows, err := repo.Rows(ctx, site, keys)
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(links, func(l *wire.Link) bool {
-		exists := known[l.URL.URLMd5]
-		known[l.URL.URLMd5] = true
-		return exists
+		row, known := rows[l.URL.URLMd5]
+		rows[l.URL.URLMd5] = l.URL // of a second link
+		return known && !l.Renews(&row)
 	}), nil
 }
 

@@ -57,6 +57,7 @@ type URL struct {
 	RobotsMask       int64  `json:"robotsMask,omitempty" col:"RobotsMask" fit:"u8"`        // bits RobotsNoIndex and others
 	UnavailableAfter Date   `json:"unavailableAfter,omitempty" col:"UnavailableAfter"`     // robots: unavailable_after
 	ContentDate      Date   `json:"contentDate,omitempty" col:"ContentDate"`               // when the content last changed
+	SettingsSum      int64  `json:"settingsSum,omitempty" col:"SettingsSum" fit:"u32"`     // of the settings that the page was read with; see SumUnprocessed
 	Retries          int64  `json:"retries,omitempty" col:"Retries" fit:"u32"`             // answers in a row that mean "later"
 	RetryDate        Date   `json:"retryDate,omitempty" col:"RetryDate"`                   // not selected before
 	RetryCause       string `json:"retryCause,omitempty" col:"RetryCause" fit:"32"`        // of the last of Retries
@@ -113,6 +114,10 @@ func NewURL(siteID, text string) URL {
 
 // Root reports whether u is a root URL of its site (docs/spec/storage.md 4.0.7).
 func (u *URL) Root() bool { return u.ParentMd5 == "" }
+
+// SumUnprocessed is the bit of SettingsSum of a content that was stored and not processed yet. The other
+// bits are a checksum of the site's settings, 0 if unknown.
+const SumUnprocessed = 1 << 31
 
 // Bits of RobotsMask: the directives of robots meta tags and of the header X-Robots-Tag.
 const (

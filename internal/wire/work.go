@@ -57,9 +57,16 @@ type Link struct {
 	// Chain makes the link a part of a chain: limits of the site do not apply, and a known
 	// row gets TypeChain (docs/spec/crawling.md 5.11).
 	Chain bool
-	// Files are stored if the row is new: the entry of a feed (docs/spec/crawling.md 5.10).
+	// Files are stored if the row is new, or is an entry of a feed with another RawContentMd5, which then
+	// gets the columns of URL that describe its content (docs/spec/crawling.md 5.10).
 	Files []File
 	At    time.Time // the time in the names of Files
+}
+
+// Renews reports whether the content of a link takes the place of that of its row: both are entries of a
+// feed, and no batch holds the row.
+func (l *Link) Renews(row *URL) bool {
+	return len(l.Files) > 0 && row.Type == TypeFetched && FreeStatus(row.Status) && row.RawContentMd5 != l.URL.RawContentMd5
 }
 
 // File is one raw content to store (docs/spec/DECISIONS.md 5.2).

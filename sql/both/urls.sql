@@ -38,7 +38,7 @@ UPDATE {dc_urls.urls} SET Status = 1, State = 0, Crawled = 0, Processed = 0, Bat
   ErrorMask = 0, CrawlingTime = 0, ProcessingTime = 0, TotalTime = 0, HTTPCode = 0, Size = 0, LinksI = 0, LinksE = 0,
   Freq = 0, RawContentMd5 = '', LastModified = NULL, ETag = '', MRate = 0, MRateCounter = 0, TagsMask = 0, TagsCount = 0,
   PDate = NULL, ContentURLMd5 = '', Redirects = '', Canonical = '', RobotsMask = 0, UnavailableAfter = NULL,
-  ContentDate = NULL, Retries = 0, RetryDate = NULL, RetryCause = '', TcDate = ? WHERE Site_Id = ?;
+  ContentDate = NULL, SettingsSum = 0, Retries = 0, RetryDate = NULL, RetryCause = '', TcDate = ? WHERE Site_Id = ?;
 
 -- name: contents_delete
 DELETE FROM {dc_contents.contents} WHERE Site_Id = ?;

@@ -36,6 +36,8 @@ var fields = map[string]field{
 	"parentMd5":    {value: func(p *pages.Page, _ Settings) any { return p.ParentMd5 }},
 	"contentMd5":   {value: func(p *pages.Page, _ Settings) any { return p.RawContentMd5 }}, // of what the server sent
 	"crawled":      {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.UDate) }},
+	"changed":      {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.ContentDate) }}, // the content
+	"outdated":     {value: func(p *pages.Page, _ Settings) any { return p.Outdated() }},
 	"found":        {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.CDate) }},
 	"modified":     {kind: parquetfile.Time, needs: pages.Processed | pages.Headers, value: func(p *pages.Page, _ Settings) any { return stated(p.Modified()) }},
 	"errors":       {kind: parquetfile.Texts, value: func(p *pages.Page, _ Settings) any { return p.ErrorMask.Names() }},
@@ -81,10 +83,10 @@ func fieldOf(name string) field {
 
 // Columns of the tables, unless the user chooses.
 var (
-	jsonFields = []string{"url", "title", "text", "author", "date", "language", "description", "status", "httpCode", "contentType", "size", "depth", "crawled", "errors", "robots", "canonical", "urlMd5"}
+	jsonFields = []string{"url", "title", "text", "author", "date", "language", "description", "status", "httpCode", "contentType", "size", "depth", "crawled", "changed", "outdated", "errors", "robots", "canonical", "urlMd5"}
 	// A timestamp does not say whether a time is stated, so Parquet has its text too.
 	parquetFields = slices.Insert(slices.Clone(jsonFields), slices.Index(jsonFields, "date")+1, "dateText")
-	csvFields     = []string{"url", "title", "author", "date", "language", "status", "httpCode", "contentType", "size", "depth", "crawled", "errors", "robots", "canonical"}
+	csvFields     = []string{"url", "title", "author", "date", "language", "status", "httpCode", "contentType", "size", "depth", "crawled", "changed", "outdated", "errors", "robots", "canonical"}
 )
 
 // FieldNames are the names of all columns but those of tags.

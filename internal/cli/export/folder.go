@@ -2,6 +2,7 @@ package export
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -11,6 +12,9 @@ import (
 	"hce/dc/internal/cli/pages"
 )
 
+// errNotWritten means that a writer has nothing of a page, which does not count then.
+var errNotWritten = errors.New("the page has no such content")
+
 // markdown writes one file for each page, with its values in front of the text (YAML in JSON form).
 type markdown struct{ folder string }
 
@@ -18,11 +22,11 @@ func newMarkdown(out Output, _ Settings) (Writer, error) { return markdown{out.F
 
 func (m markdown) Page(p *pages.Page) error {
 	if p.Result == nil {
-		return nil
+		return errNotWritten
 	}
 	var b strings.Builder
 	b.WriteString("---\n")
-	for _, name := range []string{"url", "title", "author", "date", "language", "description", "crawled"} {
+	for _, name := range []string{"url", "title", "author", "date", "language", "description", "crawled", "changed", "outdated"} {
 		value, err := json.Marshal(fieldOf(name).value(p, Settings{})) // JSON texts are YAML texts
 		if err != nil {
 			return err
@@ -45,7 +49,7 @@ func newFiles(out Output, _ Settings) (Writer, error) { return received{out.Fold
 
 func (r received) Page(p *pages.Page) error {
 	if p.Raw == nil {
-		return nil
+		return errNotWritten
 	}
 	return write(r.folder, FileName(p.URL.URL, p.URLMd5, suffix(p.ContentType)), p.Raw)
 }

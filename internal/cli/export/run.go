@@ -82,8 +82,12 @@ func (o *output) run(ctx context.Context, job Job, progress func(int64)) error {
 				return err
 			}
 		}
+		err := o.writer.Page(p)
+		if errors.Is(err, errNotWritten) {
+			return nil
+		}
 		o.at.Pages++
-		return o.writer.Page(p)
+		return err
 	}
 	job.Reader.Where = o.at.Where
 	err := job.Reader.Read(ctx, o.at.After, write, func(last string) error {

@@ -88,6 +88,7 @@ type crawl struct {
 	site   wire.Site
 	daemon *node.Daemon // of our own; nil with a daemon that runs already
 	began  time.Time
+	run0   runStart
 }
 
 func (c *crawl) run() error {
@@ -111,6 +112,9 @@ func (c *crawl) run() error {
 		}
 	}
 	if err := c.partly(c.tryAgain); err != nil {
+		return err
+	}
+	if err := c.partly(c.start); err != nil {
 		return err
 	}
 	if err := c.activate(); err != nil {
@@ -333,7 +337,7 @@ func (c *crawl) tryAgain() error {
 	if err != nil || site.Errors == 0 {
 		return err
 	}
-	n, err := c.renew(site.ID, "`Status` IN (4,7) AND `ErrorMask`<>0 AND `RetryCause`<>''")
+	n, err := c.renew(site.ID, "`Status` IN (4,7) AND `ErrorMask`<>0 AND `RetryCause`<>''", false)
 	if err != nil {
 		return err
 	}
@@ -343,7 +347,7 @@ func (c *crawl) tryAgain() error {
 	if site.Contents > 0 || site.NewURLs > 0 || n > 0 && n == site.Errors {
 		return nil
 	}
-	n, err = c.renew(site.ID, "`Status` IN (4,7) AND `ErrorMask`<>0")
+	n, err = c.renew(site.ID, "`Status` IN (4,7) AND `ErrorMask`<>0", false)
 	if err == nil && n > 0 {
 		c.say("the last crawl fetched no page; trying %s again", count(n, "URL", "URLs"))
 	}

@@ -16,8 +16,9 @@ import (
 
 // exportOptions are those of hce export.
 type exportOptions struct {
-	format, since, where, fields, out string
-	all, markdown, force, noindex     bool
+	format, where, fields, out    string
+	since, fetchedSince           string
+	all, markdown, force, noindex bool
 }
 
 func (p program) exportCommand() *command.Command {
@@ -49,7 +50,8 @@ once, as it was when its portion was read; pages that are added meanwhile may be
 	c.Choice(&e.format, "format", "", "NAME", "format of the output", export.Names()...)
 	c.Text(&e.out, "out", "o", "FILE", "file or folder to write; default: stdout")
 	c.Choices(&e.fields, "fields", "", "LIST", "fields of jsonl, csv and parquet, separated by commas: "+strings.Join(export.FieldNames(), ", ")+", and tag:NAME for a tag of a template", export.FieldNames()...)
-	c.Text(&e.since, "since", "", "TIME", "only pages fetched since then: a date (2026-01-31, 2026-01-31T12:00:00Z) or an age (12h, 7d)")
+	c.Text(&e.since, "since", "", "TIME", "only pages whose content has changed since then: a date (2026-01-31, 2026-01-31T12:00:00Z) or an age (12h, 7d)")
+	c.Text(&e.fetchedSince, "fetched-since", "", "TIME", "only pages fetched since then, changed or not")
 	c.Text(&e.where, "where", "", "SQL", "only URLs that fulfil this condition on the columns of docs/spec/objects.md 4.5, MySQL dialect")
 	c.Flag(&e.all, "all", "", "all URLs, also failed and waiting ones")
 	c.Flag(&e.noindex, "noindex", "", "pages that ask robots not to index them, too")
@@ -82,7 +84,7 @@ func (e exportOptions) job(now time.Time) (export.Job, error) {
 	}
 	where, err := e.condition(format, now)
 	job.Reader = pages.Reader{Where: where}
-	job.Choice = fmt.Sprintf("all %t, noindex %t, since %q, where %q", e.all, e.noindex, e.since, e.where)
+	job.Choice = fmt.Sprintf("all %t, noindex %t, since %q, fetched since %q, where %q", e.all, e.noindex, e.since, e.fetchedSince, e.where)
 	if e.leavesOut(format) {
 		job.Reader.Where += " AND " + export.Indexed
 	}
@@ -124,12 +126,15 @@ func (e exportOptions) condition(format export.Format, now time.Time) (string, e
 	default:
 		parts = append(parts, export.Fetched)
 	}
-	if e.since != "" {
-		at, err := since(e.since, now)
+	for _, o := range []struct{ option, text, column string }{{"--since", e.since, "ContentDate"}, {"--fetched-since", e.fetchedSince, "UDate"}} {
+		if o.text == "" {
+			continue
+		}
+		at, err := since(o.option, o.text, now)
 		if err != nil {
 			return "", command.Refusal{Err: err}
 		}
-		parts = append(parts, "`UDate`>='"+at.UTC().Format(time.DateTime)+"'")
+		parts = append(parts, "`"+o.column+"`>='"+at.UTC().Format(time.DateTime)+"'")
 	}
 	if e.where != "" {
 		own, err := whereCondition(e.where)
@@ -144,7 +149,7 @@ func (e exportOptions) condition(format export.Format, now time.Time) (string, e
 var age = regexp.MustCompile(`^(\d{1,6})([mhdw])$`)
 
 // since reads a date or an age.
-func since(text string, now time.Time) (time.Time, error) {
+func since(option, text string, now time.Time) (time.Time, error) {
 	if m := age.FindStringSubmatch(text); m != nil {
 		n, _ := strconv.Atoi(m[1]) // at most six digits
 		unit := map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}[m[2]]
@@ -155,7 +160,7 @@ func since(text string, now time.Time) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("--since %q is not a date such as 2026-01-31 or an age such as 12h or 7d", text)
+	return time.Time{}, fmt.Errorf("%s %q is not a date such as 2026-01-31 or an age such as 12h or 7d", option, text)
 }
 
 func (s *session) export(typed string, e exportOptions) error {

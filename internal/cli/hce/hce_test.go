@@ -48,7 +48,7 @@ func TestSince(t *testing.T) {
 		"12h": "2026-03-10 00:00:00", "7d": "2026-03-03 12:00:00", "2w": "2026-02-24 12:00:00", "90m": "2026-03-10 10:30:00",
 		"yesterday": "", "7": "", "-7d": "", "2026-13-01": "",
 	} {
-		at, err := since(text, now)
+		at, err := since("--since", text, now)
 		if want == "" {
 			if err == nil {
 				t.Errorf("%s is %s", text, at)

@@ -79,6 +79,9 @@ func (s *session) page(typed string, o pageOptions) error {
 }
 
 func (s *session) printPage(p *pages.Page, o pageOptions) error {
+	if why := outdatedText(p); why != "" {
+		s.say("%s", why)
+	}
 	switch {
 	case o.html && p.Raw == nil, o.headers && p.Headers == nil, !o.html && !o.headers && (p.Result == nil || p.Resource()):
 		return withoutContent(p.URL)
@@ -104,6 +107,17 @@ func (s *session) printPage(p *pages.Page, o pageOptions) error {
 	}
 	_, err := fmt.Fprintf(s.out, "\n%s\n", p.Text("content_encoded"))
 	return err
+}
+
+// outdatedText says that a content is old, and why; "" for a current one.
+func outdatedText(p *pages.Page) string {
+	switch p.Outdated() {
+	case "gone":
+		return fmt.Sprintf("the page is gone: its server answered %d at %s; this is its last content, of %s", p.HTTPCode, p.UDate, p.ContentDate)
+	case "failed":
+		return fmt.Sprintf("the last fetch failed at %s (%d %s); this is the content of the fetch before, of %s", p.UDate, p.HTTPCode, strings.Join(p.ErrorMask.Names(), " "), p.ContentDate)
+	}
+	return ""
 }
 
 // pageJSON prints all processed fields of the page.

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/target"
+	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/wire"
 )
 
@@ -321,23 +322,26 @@ func (p program) siteStateCommand(name, summary string, state int64) *command.Co
 func (p program) siteRecrawlCommand() *command.Command {
 	var o options
 	var words []string
-	var failed bool
+	var failed, full bool
 	c := p.leaf(command.Text{
 		Name: "recrawl", Summary: "lets all pages of a site be fetched again",
-		Description: `Each URL that was fetched becomes due (Status 1). Pages that did not change are not processed
-again. Contents stay until a new version is stored. In a folder of hce, "hce crawl SITE" does
-the work.`,
+		Description: `Each URL that was fetched becomes due (Status 1), and its server is asked whether it has changed
+(If-None-Match, If-Modified-Since). Pages that did not change are neither stored nor processed
+again, unless the site has other settings than when they were read. Contents stay until a new
+version is stored. Entries of feeds are asked for with their feed. In a folder of hce, "hce crawl
+SITE" does the work.`,
 		Examples: "  hce site recrawl example.org\n  hce site recrawl example.org --failed",
-	}, &o, func(s *session) error { return s.recrawl(words[0], failed) })
+	}, &o, func(s *session) error { return s.recrawl(words[0], failed, full) })
 	c.Words(&words, "SITE", 1, 1)
 	c.Flag(&failed, "failed", "", "only URLs with an error")
+	c.Flag(&full, "full", "", "read and process unchanged pages again, too")
 	return c
 }
 
 // updatesAtOnce is the number of rows of one URL_UPDATE.
 const updatesAtOnce = 200
 
-func (s *session) recrawl(typed string, failed bool) error {
+func (s *session) recrawl(typed string, failed, full bool) error {
 	site, err := s.openSite(typed)
 	if err != nil {
 		return err
@@ -346,7 +350,7 @@ func (s *session) recrawl(typed string, failed bool) error {
 	if failed {
 		where += " AND `ErrorMask`<>0 AND `Crawled`>0"
 	}
-	n, err := s.renew(site.ID, where)
+	n, err := s.renew(site.ID, where, full)
 	if err != nil {
 		return err
 	}
@@ -360,8 +364,11 @@ func (s *session) recrawl(typed string, failed bool) error {
 	return nil
 }
 
-// renew makes the URLs of a site that match a condition due again, and returns their number.
-func (s *session) renew(site, where string) (n int64, err error) {
+// renew makes the URLs of a site that match a condition due again, and returns their number. Entries of
+// feeds are no pages of a server; their feed brings them. A row keeps the errors of its content, which an
+// unchanged page still has; with other errors, or if full is set, its page is read again even if unchanged.
+func (s *session) renew(site, where string, full bool) (n int64, err error) {
+	where += fmt.Sprintf(" AND `Type`<>%d", wire.TypeFetched)
 	for after := ""; ; {
 		rows, err := pages.Rows(s.ctx, s.service, site, where+" AND `URLMd5`>'"+after+"'", "`URLMd5` ASC", updatesAtOnce)
 		if err != nil || len(rows) == 0 {
@@ -369,7 +376,11 @@ func (s *session) renew(site, where string) (n int64, err error) {
 		}
 		var requests []any
 		for _, row := range rows {
-			requests = append(requests, map[string]any{"siteId": site, "urlMd5": row.URLMd5, "status": wire.StatusNew, "state": wire.URLEnabled, "errorMask": 0})
+			request := map[string]any{"siteId": site, "urlMd5": row.URLMd5, "status": wire.StatusNew, "state": wire.URLEnabled}
+			if failed := row.ErrorMask&^revalidate.ContentErrors != 0; failed || full {
+				request["errorMask"], request["settingsSum"] = 0, 0
+			}
+			requests = append(requests, request)
 		}
 		if err := s.ask(wire.URLUpdate, requests, nil); err != nil {
 			return n, err

@@ -21,7 +21,11 @@ type summary struct {
 	Pages     int64            `json:"pages"`     // processed
 	Resources int64            `json:"resources"` // stored, but no pages: scripts, style sheets, data, pictures, sound
 	Left      int64            `json:"left"`      // URLs that still wait: a limit has suspended the site
-	Failed    int64            `json:"failed"`    // URLs with errors
+	New       int64            `json:"new"`       // URLs of this run whose first content was stored
+	Changed   int64            `json:"changed"`   // URLs of this run that had another content
+	Unchanged int64            `json:"unchanged"` // URLs of this run that had the same content
+	Gone      int64            `json:"gone"`      // URLs that had a content and now answer 404 or 410
+	Failed    int64            `json:"failed"`    // URLs with other errors
 	LeftOut   int64            `json:"leftOut"`   // URLs that robots.txt, a filter or a limit left out
 	Forbidden int64            `json:"forbidden"` // of them, those that robots.txt forbids
 	Bytes     int64            `json:"bytes"`     // of the raw pages
@@ -33,6 +37,7 @@ type summary struct {
 	NoIndex  int64 `json:"noindex"`  // pages that ask robots not to index them
 	NoFollow bool  `json:"nofollow"` // the root pages ask robots not to follow their links
 
+	asked int64  // URLs of this run
 	alone bool   // pages were fetched, and none led to another URL
 	cause string // error of the last request that failed, if no page was fetched
 }
@@ -51,42 +56,69 @@ func (c *crawl) summarize() (summary, error) {
 		Left: site.NewURLs, Bytes: site.Size, Seconds: time.Since(c.began).Round(100 * time.Millisecond).Seconds(), Causes: map[string]int64{}, GivenUp: map[string]int64{},
 		SiteBits: (site.ErrorMask & siteBits).Names(),
 	}
+	run := outcomes{run: c.run0, asked: c.run0.waiting + r.URLs - c.run0.urls - r.Left}
 	bounded := len(r.SiteBits) > 0 || slices.ContainsFunc(c.site.Filters, func(f wire.SiteFilter) bool { return f.OpCode != 0 })
 	r.alone = r.Pages > 0 && r.URLs <= int64(len(site.URLs)) && !bounded
 	if r.Pages == 0 && c.daemon != nil {
 		r.cause = c.daemon.Fault(site.ID)
 	}
-	reader := pages.Reader{Service: c.service, Site: site.ID, Where: "`ErrorMask`<>0 OR `RobotsMask`<>0 OR NOT " + wire.PageWhere + " OR NOT " + wire.IndexedWhere}
+	reader := pages.Reader{Service: c.service, Site: site.ID, Where: run.where()}
 	now := time.Now()
 	err = reader.Read(c.ctx, "", func(p *pages.Page) error {
 		r.NoFollow = r.NoFollow || p.Root() && p.RobotsMask&wire.RobotsNoFollow != 0
 		if p.Processed > 0 && !p.Resource() && !p.Indexed(now) {
 			r.NoIndex++
 		}
-		if p.ErrorMask == 0 && !p.Resource() {
-			return nil
-		}
-		if p.Resource() && p.ErrorMask&^leftOut == 0 || isMedia(&p.URL) {
-			r.Resources++
-			return nil
-		}
-		for _, name := range p.ErrorMask.Names() {
-			r.Causes[name]++
-		}
-		if p.RetryCause != "" && p.RetryDate == "" && p.ErrorMask != 0 {
-			r.GivenUp[p.RetryCause]++
-		}
-		if p.ErrorMask&^leftOut != 0 {
-			r.Failed++
-		} else {
-			r.LeftOut++
-			if p.ErrorMask&wire.ErrRobots != 0 {
-				r.Forbidden++
-			}
-		}
+		r.count(p, &run)
 		return nil
 	}, nil)
+	run.rest(&r)
 	return r, err
+}
+
+// count counts a URL once, in one of the outcomes; a resource is counted as such, too.
+func (r *summary) count(p *pages.Page, run *outcomes) {
+	u := &p.URL
+	resource := u.Resource() && u.ErrorMask&^leftOut == 0 || isMedia(u)
+	switch {
+	case u.Status == wire.StatusNew: // waits
+		return
+	case resource:
+		r.Resources++
+	case unchangedPage(u):
+		r.Pages++ // the service counts processed pages only
+	}
+	if p.Outdated() == "gone" {
+		r.Gone++
+		run.add(u)
+		return
+	}
+	if !resource {
+		for _, name := range u.ErrorMask.Names() {
+			r.Causes[name]++
+		}
+	}
+	if !resource && u.RetryCause != "" && u.RetryDate == "" && u.ErrorMask != 0 {
+		r.GivenUp[u.RetryCause]++
+	}
+	switch {
+	case !resource && u.ErrorMask&^leftOut != 0:
+		r.Failed++
+		run.add(u)
+	case !resource && u.ErrorMask != 0 && u.TagsCount == 0:
+		r.LeftOut++
+		if u.ErrorMask&wire.ErrRobots != 0 {
+			r.Forbidden++
+		}
+		run.add(u)
+	case !run.run.first && run.changed(u):
+		if u.Type == wire.TypeFetched && u.Crawled <= 1 || u.Type != wire.TypeFetched && u.MRateCounter <= 1 {
+			r.New++
+		} else {
+			r.Changed++
+		}
+		run.add(u)
+	}
 }
 
 // isMedia reports whether a URL has been processed and only its type, such as that of a picture, has no
@@ -97,7 +129,9 @@ func isMedia(u *wire.URL) bool {
 }
 
 // bad reports whether the exit status is 1.
-func (r summary) bad() bool { return r.Failed > 0 || r.Left > 0 || r.Pages == 0 }
+func (r summary) bad() bool {
+	return r.Failed > 0 || r.Left > 0 || r.Pages == 0
+}
 
 // meaning is the message of an error bit.
 func meaning(name string) string {
@@ -131,6 +165,7 @@ func (r summary) text() string {
 	}
 	fmt.Fprintf(&b, "%s: %s\n", cut(clean(r.Root), longestURL), verdict)
 	fmt.Fprintf(&b, "  %s, %s%s, %s in %s\n", count(r.URLs, "URL", "URLs"), count(r.Pages, "page", "pages"), r.resources(), bytesText(r.Bytes), time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
+	b.WriteString(r.outcomes())
 	if r.Failed > 0 {
 		fmt.Fprintf(&b, "  %d failed; list them with: hce url ls %s --failed\n", r.Failed, r.Site)
 	}

@@ -2,6 +2,7 @@ package hce
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,6 +36,7 @@ var statusCodes = map[string]string{
 type urlLs struct {
 	status, where, limit string
 	failed, forbidden    bool
+	referrers, outside   bool
 }
 
 func (p program) urlLsCommand() *command.Command {
@@ -50,6 +52,8 @@ func (p program) urlLsCommand() *command.Command {
 	c.Choice(&ls.status, "status", "", "STATUS", "only URLs in this status", statusNames()...)
 	c.Flag(&ls.failed, "failed", "", "only URLs with an error")
 	c.Flag(&ls.forbidden, "forbidden", "", "only URLs that robots.txt forbids; they were not requested")
+	c.Flag(&ls.referrers, "referrers", "", "with the pages that link to each URL; reads all stored pages")
+	c.Flag(&ls.outside, "outside", "", "instead, links of stored pages that are no URLs of the site; hce explain URL says why")
 	c.Text(&ls.where, "where", "", "SQL", "only URLs that fulfil this condition")
 	c.Text(&ls.limit, "limit", "", "NUMBER", "at most this number of URLs; 0: all")
 	return c
@@ -103,6 +107,16 @@ func (s *session) urlLs(ls urlLs, typed string) error {
 	if err != nil {
 		return err
 	}
+	if ls.outside {
+		if err := s.outsideLs(site.ID, limit); !errors.Is(err, errEnough) {
+			return err
+		}
+		s.say("only the first %d; see more with --limit", limit)
+		return nil
+	}
+	if ls.referrers {
+		return s.urlLsReferrers(site.ID, where, limit)
+	}
 	n := int64(0)
 	if !s.json {
 		fmt.Fprintf(s.out, "%-10s %4s %9s  %s\n", "STATUS", "CODE", "SIZE", "URL")
@@ -129,6 +143,50 @@ func (s *session) urlLs(ls urlLs, typed string) error {
 	return errors.Join(err, writer.Flush())
 }
 
+// urlLsReferrers lists URLs with the links to them.
+func (s *session) urlLsReferrers(site, where string, limit int64) error {
+	var rows []wire.URL
+	err := pages.Reader{Service: s.service, Site: site, Where: where}.Read(s.ctx, "", func(p *pages.Page) error {
+		if limit > 0 && int64(len(rows)) == limit {
+			return errEnough
+		}
+		rows = append(rows, p.URL)
+		return nil
+	}, nil)
+	if errors.Is(err, errEnough) {
+		s.say("only the first %d; see more with --limit", limit)
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	found, err := s.referrersOf(site, rows)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if s.json {
+			object, err := withReferrers(row, found[row.URL])
+			if err == nil {
+				var raw []byte
+				raw, err = json.Marshal(object)
+				fmt.Fprintln(s.out, string(raw))
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if err := s.urlLine(row); err != nil {
+			return err
+		}
+		for _, r := range found[row.URL] {
+			s.showReferrer(r)
+		}
+	}
+	return nil
+}
+
 // urlFields are the fields of a line of hce url ls --json.
 var urlFields = []string{"url", "urlMd5", "site", "status", "httpCode", "contentType", "size", "depth", "crawled", "found", "errors", "milliseconds"}
 
@@ -151,21 +209,38 @@ func (p program) urlShowCommand() *command.Command {
 	var o options
 	var words []string
 	var site string
+	var links bool
 	c := p.leaf(command.Text{
 		Name: "show", Summary: "shows what is stored about a URL",
-		Examples: "  hce url show https://example.org/a",
+		Examples: "  hce url show https://example.org/a\n  hce url show https://example.org/a --referrers",
 	}, &o, func(s *session) error {
 		row, err := s.openRow(words[0], site)
 		if err != nil {
 			return err
 		}
+		if !links {
+			if s.json {
+				return s.printJSON(row)
+			}
+			s.showURL(row)
+			return nil
+		}
+		found, err := s.referrersOf(row.SiteID, []wire.URL{row})
+		if err != nil {
+			return err
+		}
 		if s.json {
-			return s.printJSON(row)
+			object, err := withReferrers(row, found[row.URL])
+			return errors.Join(err, s.printJSON(object))
 		}
 		s.showURL(row)
+		for _, r := range found[row.URL] {
+			s.showReferrer(r)
+		}
 		return nil
 	})
 	c.Words(&words, "URL", 1, 1)
+	c.Flag(&links, "referrers", "", "with the pages that link to it, the element and the text of the link; reads all stored pages of the site")
 	c.Text(&site, "site", "", "SITE", "site of the URL, if several have it")
 	return c
 }
@@ -190,6 +265,12 @@ func (s *session) showURL(row wire.URL) {
 	}
 	s.line("found", "%s, depth %d", row.CDate, row.Depth)
 	s.line("crawled", "%s, %d times", cmp.Or(string(row.UDate), "never"), row.Crawled)
+	if row.ContentDate != "" {
+		s.line("changed", "%s", row.ContentDate)
+	}
+	if why := outdatedText(&pages.Page{URL: row}); why != "" {
+		s.line("content", "%s", why)
+	}
 	s.line("processed", "%d times, %d values", row.Processed, row.TagsCount)
 	s.line("links", "%d inside, %d outside", row.LinksI, row.LinksE)
 	for _, bit := range row.ErrorMask.Bits() {

@@ -59,7 +59,30 @@ func (p *Page) Text(name string) string {
 	if p.Result == nil {
 		return ""
 	}
+	if p.Type == wire.TypeFetched { // an entry of a feed: its document has markup, and an escaped link
+		if plain := p.Result.First(name + result.PlainSuffix); plain != "" {
+			return plain
+		}
+		if name == "link" {
+			return strings.ReplaceAll(p.Result.First(name), "&amp;", "&")
+		}
+	}
 	return p.Result.First(name)
+}
+
+// failedFetch are the bits of a failed fetch (docs/errors.md).
+const failedFetch = 4198399
+
+// Outdated says why the content is not what the server has now: "gone" if its last answer was 404 or 410,
+// "failed" if the last fetch failed in another way. It is "" for a current content, and without one.
+func (p *Page) Outdated() string {
+	switch {
+	case p.ContentDate == "" || p.Status == wire.StatusNew || p.ErrorMask&failedFetch == 0 && (p.HTTPCode/100 == 2 || p.HTTPCode == 304):
+		return ""
+	case p.HTTPCode == 404 || p.HTTPCode == 410:
+		return "gone"
+	}
+	return "failed"
 }
 
 // Published returns when the page was published, as it states it; zero without Result and if it does not

@@ -156,6 +156,7 @@ func (s *scrape) parts() []part {
 		if s.failed(err); err != nil {
 			return nil
 		}
+		s.describeEntry(&r)
 		return []part{{results: []result.Result{r}, template: s.firstTemplate(), found: pubdate.Resolved{Date: published}}}
 	case s.rules.algorithm == rawData, s.Processor == storeRaw:
 		return s.raw()

@@ -216,7 +216,7 @@ func (f *finishing) run(results []wire.Fetched) error {
 			f.saved.Gone = append(f.saved.Gone, r.URLMd5)
 		}
 	}
-	for _, step := range []func([]*wire.Fetched) error{f.keepAttributes, f.keepFormFields, f.keepLinks, f.evaluateSite} {
+	for _, step := range []func([]*wire.Fetched) error{f.keepAttributes, f.keepFormFields, f.keepLinks, f.renewEntries, f.evaluateSite} {
 		if err := step(held); err != nil {
 			return err
 		}

@@ -42,11 +42,20 @@ func (atomFormat) entry(doc string, n *node, o Options) (Entry, bool) {
 	return e, true
 }
 
+// relation returns the short name of a relation, which may be written as a URI (RFC 4287 4.2.7.2).
+func relation(rel string) string {
+	rel = strings.ToLower(strings.TrimSpace(rel))
+	for _, registry := range []string{"http://www.iana.org/assignments/relation/", "https://www.iana.org/assignments/relation/"} {
+		rel = strings.TrimPrefix(rel, registry)
+	}
+	return rel
+}
+
 func atomLinks(links []*atom.Link) []link {
 	var list []link
 	for _, l := range links {
 		if href := strings.TrimSpace(l.Href); href != "" {
-			list = append(list, link{rel: strings.ToLower(l.Rel), href: href, mediaType: l.Type, title: l.Title, length: l.Length, language: l.Hreflang})
+			list = append(list, link{rel: relation(l.Rel), href: href, mediaType: l.Type, title: l.Title, length: l.Length, language: l.Hreflang})
 		}
 	}
 	return list

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"hce/dc/internal/web/dates"
@@ -123,7 +124,7 @@ func firstDate(candidates ...dateText) time.Time {
 	for _, c := range candidates {
 		t, ok := dates.Parse(c.text)
 		if !ok && c.parsed != nil {
-			t, ok = c.parsed.UTC(), true
+			t, ok = zoned(c.text, *c.parsed), true
 		}
 		if !ok { // as people write it: Di, 05 Mär 2024; 1709634000; 2024年3月5日
 			t, _ = datetext.Parse(c.text, datetext.Options{})
@@ -134,6 +135,21 @@ func firstDate(candidates ...dateText) time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// zoned returns the moment of a date that gofeed has parsed: it reads the abbreviation of a zone that the
+// machine does not have, such as MSK or IST, as UTC.
+func zoned(text string, parsed time.Time) time.Time {
+	if _, offset := parsed.Zone(); offset != 0 {
+		return parsed.UTC()
+	}
+	for _, word := range strings.Fields(text) {
+		word = strings.Trim(word, "()")
+		if east, known := dates.Zone(word); known && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+			return parsed.Add(-east).UTC()
+		}
+	}
+	return parsed.UTC()
 }
 
 type dateText struct {

@@ -77,7 +77,7 @@ func embeddedLinks(extensions ext.Extensions) []link {
 		for _, l := range extensions[prefix]["link"] {
 			a := l.Attrs
 			if href := strings.TrimSpace(a["href"]); href != "" {
-				rel := strings.ToLower(a["rel"])
+				rel := relation(a["rel"])
 				if rel == "" {
 					rel = "alternate"
 				}

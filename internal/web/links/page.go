@@ -72,6 +72,7 @@ type Link struct {
 	Tag  string // element in lower case, without XML prefix; "header" for a header
 	Attr string // attribute or header in lower case; "" for the text of an XML element
 	Rel  string // rel of the element in lower case, often ""
+	Text string // of Named: text inside an a element, at most maxLinkText bytes
 }
 
 // Form is what a browser would send if nobody filled in the form (docs/spec/crawling.md

@@ -28,10 +28,26 @@ func Anchors(text []byte) Page {
 	return s.page
 }
 
+// Named is HTML, or XML, with the texts of the links. It takes more time.
+func Named(text []byte, xml bool) Page {
+	s := scanner{named: true, xml: xml, seen: make(map[string]bool)}
+	s.run(text)
+	for i := range s.page.Links {
+		l := &s.page.Links[i]
+		l.Text = strings.Join(strings.Fields(strings.ToValidUTF8(l.Text, "")), " ")
+	}
+	return s.page
+}
+
+// maxLinkText bounds the text of a link in bytes.
+const maxLinkText = 200
+
 // scanner is one pass over one page.
 type scanner struct {
 	page    Page
 	anchors bool
+	named   bool
+	inLink  int // 1 + the index of the link of the open a element; 0: none
 	xml     bool
 	max     int
 	seen    map[string]bool
@@ -81,6 +97,9 @@ func (s *scanner) run(text []byte) {
 		case html.EndTagToken:
 			s.endText()
 			s.inStyle = false
+			if s.inLink > 0 && string(z.Name()) == "a" {
+				s.inLink = 0
+			}
 			if s.inert > 0 && inert[string(z.Name())] {
 				s.inert--
 			}
@@ -129,6 +148,11 @@ func (s *scanner) take(z *tokenizer) {
 	switch {
 	case s.inStyle:
 		s.style(z.Text())
+	case s.inLink > 0 && !s.form.waiting:
+		if l := &s.page.Links[s.inLink-1]; len(l.Text) < maxLinkText {
+			text := z.Text()
+			l.Text += string(text[:min(len(text), maxLinkText-len(l.Text))])
+		}
 	case s.textOf != "":
 		if len(s.text) <= maxURL {
 			s.text = append(s.text, z.Text()...)
@@ -200,9 +224,15 @@ func (s *scanner) start(z *tokenizer) {
 	if tag == "link" && s.page.Canonical == "" && slices.Contains(strings.Fields(rel), "canonical") {
 		s.page.Canonical = clean(s.value("href"))
 	}
+	before := len(s.page.Links)
 	for _, r := range rules {
 		if v := s.value(r.attr); v != "" {
 			s.addAll(v, r, tag, rel)
+		}
+	}
+	if s.named && tag == "a" {
+		if s.inLink = 0; len(s.page.Links) > before {
+			s.inLink = len(s.page.Links)
 		}
 	}
 	if data {

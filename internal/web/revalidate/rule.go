@@ -40,14 +40,21 @@ const (
 	Crawled     = 1
 	Processed   = 2 // Processed if it has processed contents
 	KeepAndDate = 3 // as Keep, but UDate is now
+	// Restore gives the row back what it was before it was due: status, code, errors of its content. UDate
+	// is now. The content is compared as with ByMD5, whatever Compare says.
+	Restore = 4
 )
+
+// ContentErrors are the errors of a content, not of its fetch or of its processing: an unchanged page
+// still has them.
+const ContentErrors = wire.ErrBadEncoding | wire.ErrHTMLParse | wire.ErrDTD | wire.ErrMaxURLsFromPage | wire.ErrRawNotStored | wire.ErrUnsupportedType
 
 // Rule is the property DETECT_MODIFIED. The zero Rule is disabled.
 type Rule struct {
 	Algorithm, Mode, Compare, Behavior int
 }
 
-// Parse parses {"algorithm": 0-3, "mode": 0-2, "compare": 0-3, "behavior": 0-3}. Missing
+// Parse parses {"algorithm": 0-3, "mode": 0-2, "compare": 0-3, "behavior": 0-4}. Missing
 // members are 0, except mode, which is 1. An empty object gives a disabled Rule.
 func Parse(text string) (Rule, error) {
 	var members prop.Members
@@ -66,7 +73,7 @@ func Parse(text string) (Rule, error) {
 		n    prop.Int
 		most prop.Int
 	}{
-		{"algorithm", v.Algorithm, 3}, {"mode", v.Mode, 2}, {"compare", v.Compare, 3}, {"behavior", v.Behavior, 3},
+		{"algorithm", v.Algorithm, 3}, {"mode", v.Mode, 2}, {"compare", v.Compare, 3}, {"behavior", v.Behavior, 4},
 	} {
 		if m.n < 0 || m.n > m.most {
 			return Rule{}, fmt.Errorf("has %d at %q; expected 0 to %d", m.n, m.name, m.most)
@@ -149,6 +156,9 @@ func (r Rule) Verdict(row *wire.URL, a Answer) (changed bool) {
 		return false
 	case !wire.IsPageCode(int64(a.Code)):
 		return true
+	}
+	if r.Behavior == Restore {
+		r.Compare = ByMD5
 	}
 	switch r.Compare {
 	case ByDate:

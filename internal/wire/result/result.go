@@ -22,6 +22,10 @@ const (
 	Custom  = "CustomExtractor"     // of the keys of a JSON object
 )
 
+// PlainSuffix ends the names of tags of a feed entry that have the plain text of a tag with markup: the
+// tag itself has the value of the document.
+const PlainSuffix = "_plain"
+
 // Tag is one named value of a page.
 type Tag struct {
 	Name       string

@@ -1,0 +1,97 @@
+package hce
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hce/dc/internal/wire"
+)
+
+// runStart is what a site was before a run of hce crawl.
+type runStart struct {
+	at      time.Time // whole seconds, as dates of rows; no row was fetched before in this second
+	urls    int64     // that were known, the root URLs included
+	waiting int64     // of them
+	first   bool      // nothing was ever fetched
+}
+
+// start reads what the site is before the run. Dates of rows have whole seconds, so it waits for the
+// next second if a run has just ended.
+func (c *crawl) start() error {
+	site, _, err := c.status(c.site.ID, "filters", "properties")
+	if err != nil {
+		return err
+	}
+	c.run0 = runStart{urls: site.CollectedURLs + int64(len(site.URLs)), waiting: site.NewURLs, first: site.AVGSpeedCounter == 0 && site.Size == 0}
+	now := time.Now()
+	c.run0.at = now.UTC().Truncate(time.Second)
+	if last, known := site.TcDate.Time(); !known || c.run0.first || c.node == nil || last.Before(c.run0.at) {
+		return nil
+	}
+	c.run0.at = c.run0.at.Add(time.Second)
+	select {
+	case <-c.ctx.Done():
+		return context.Canceled
+	case <-time.After(c.run0.at.Sub(now)):
+		return nil
+	}
+}
+
+// outcomes counts the URLs that a run has asked for.
+type outcomes struct {
+	run   runStart
+	asked int64 // URLs
+	met   int64 // of them, counted by their rows
+}
+
+// where is the condition of the rows that are counted one by one: all but those that are new in the first
+// run, and those that are unchanged in a later one.
+func (o *outcomes) where() string {
+	where := "`ErrorMask`<>0 OR `RobotsMask`<>0 OR `HTTPCode`=304 OR NOT " + wire.PageWhere + " OR NOT " + wire.IndexedWhere
+	if !o.run.first {
+		where += " OR `ContentDate`>='" + o.run.at.Format(time.DateTime) + "'"
+	}
+	return where
+}
+
+// add counts a row that has an outcome, if this run has asked for it.
+func (o *outcomes) add(u *wire.URL) {
+	if at, known := u.UDate.Time(); known && !at.Before(o.run.at) {
+		o.met++
+	}
+}
+
+// changed reports whether the content of a row has come with this run.
+func (o *outcomes) changed(u *wire.URL) bool {
+	at, known := u.ContentDate.Time()
+	return known && !at.Before(o.run.at)
+}
+
+// rest counts the rows that were not read.
+func (o *outcomes) rest(r *summary) {
+	n := max(0, o.asked-o.met)
+	r.asked = max(o.asked, o.met)
+	if o.run.first {
+		r.New += n
+	} else {
+		r.Unchanged += n
+	}
+}
+
+// unchangedPage reports whether a row is a page whose last answer was 304, and that DETECT_MODIFIED has
+// left as crawled.
+func unchangedPage(u *wire.URL) bool {
+	return u.HTTPCode == 304 && u.Status == wire.StatusCrawled && u.TagsCount > 0 && u.Processed > 0
+}
+
+// outcomes is the line of the outcomes of a run; "" if all was new.
+func (r summary) outcomes() string {
+	switch {
+	case r.Changed+r.Unchanged+r.Gone == 0 && r.asked > 0:
+		return ""
+	case r.asked == 0:
+		return fmt.Sprintf("  no URL was due; let all be asked for again with: hce site recrawl %s\n", r.Site)
+	}
+	return fmt.Sprintf("  %d new, %d changed, %d unchanged, %d gone\n", r.New, r.Changed, r.Unchanged, r.Gone)
+}

@@ -1,0 +1,125 @@
+package crawl
+
+import (
+	"context"
+	"encoding/json"
+	"hash/crc32"
+	"maps"
+	"slices"
+
+	"hce/dc/internal/web/revalidate"
+	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/property"
+)
+
+// ruleOf returns how an item is asked whether it has changed. The rule does not apply (it is zero) to
+// Restore if the page must be read whatever it says: its site has other settings than when it was read
+// last, or the site counts on its links to renew further pages (RecrawlPeriod).
+func (r *batchRun) ruleOf(it *item) revalidate.Rule {
+	rule := it.settings.modified
+	if rule.Behavior == revalidate.Restore &&
+		(!r.writes() || it.row.SettingsSum&^wire.SumUnprocessed != it.settings.sum || it.settings.rules.Resets(it.site.RecrawlPeriod)) {
+		return revalidate.Rule{}
+	}
+	return rule
+}
+
+// unchanged is the outcome of a page that has not changed: no body, no links, and a crawl
+// without news in MRate (docs/spec/crawling.md 4.11, 4.12).
+func (r *batchRun) unchanged(ctx context.Context, p page) *outcome {
+	if p.settings.modified.Behavior == revalidate.Restore {
+		return r.restored(p)
+	}
+	processed := false
+	if p.settings.modified.Behavior == revalidate.Processed && r.writes() {
+		has, err := r.Data.HasContents(ctx, p.SiteID, []string{p.URLID})
+		if err != nil && !gone(err) {
+			r.dataFailed(p.item, err)
+		}
+		processed = has[p.URLID]
+	}
+	u := &p.item.url
+	status, keep := p.settings.modified.Outcome(processed)
+	u.Status, u.State, u.HTTPCode, u.ErrorMask = status, wire.URLEnabled, int64(p.Code), p.item.noted
+	return r.fetchedAgain(p, keep)
+}
+
+// restored is the outcome of an unchanged page whose row becomes what it was. A page that was not
+// processed well is processed again.
+func (r *batchRun) restored(p page) *outcome {
+	u := &p.item.url
+	u.Status, u.State = standing(&p.row)
+	u.ErrorMask = p.item.noted | p.row.ErrorMask&revalidate.ContentErrors
+	if u.HTTPCode = p.row.HTTPCode; u.HTTPCode/100 != 2 { // the last fetch had failed
+		u.HTTPCode = 200
+	}
+	out := r.fetchedAgain(p, false)
+	if tag := revalidate.ETag(p.Header); tag != "" && len(tag) <= maxETag {
+		u.ETag, out.result.Set["ETag"] = tag, tag
+	}
+	return out
+}
+
+// fetchedAgain is the outcome of a page that was asked for again: the columns that both kinds of unchanged
+// pages set. keep keeps UDate.
+func (r *batchRun) fetchedAgain(p page, keep bool) *outcome {
+	u := &p.item.url
+	u.ContentType, u.TotalTime = p.row.ContentType, u.CrawlingTime
+	u.MRate, u.MRateCounter = revalidate.Rate(p.row.MRate, p.row.MRateCounter, false)
+	u.TcDate, u.Crawled = wire.DateOf(r.Now()), p.row.Crawled+1
+	u.UDate = u.TcDate
+	if keep {
+		u.UDate = p.row.UDate // MarkCrawling set it to now
+	}
+	set := wire.Patch{
+		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(u.ErrorMask), "CrawlingTime": u.CrawlingTime,
+		"TotalTime": u.TotalTime, "MRate": u.MRate, "MRateCounter": u.MRateCounter, "TcDate": string(u.TcDate), "UDate": string(u.UDate),
+	}
+	return &outcome{item: p.item, result: wire.Fetched{URLMd5: p.URLID, Crawled: true, Same: true, Set: set, SiteBits: p.site.bits | p.settings.bits}}
+}
+
+// standing returns status and state of a row whose content has not changed: those that it had, unless
+// the content has to be processed.
+func standing(row *wire.URL) (status, state int64) {
+	switch {
+	case row.ErrorMask&wire.ErrUnsupportedType != 0:
+		return wire.StatusCrawled, wire.URLError
+	case row.Processed > 0 && (row.TagsCount > 0 || row.Resource()) && row.SettingsSum&wire.SumUnprocessed == 0 &&
+		row.ErrorMask&^revalidate.ContentErrors == 0 && row.HTTPCode/100 == 2:
+		return wire.StatusProcessed, wire.URLEnabled
+	}
+	return wire.StatusCrawled, wire.URLEnabled
+}
+
+// settle sets the checksum of the settings in the row of a page that was read. The same content under
+// the same settings needs no processing.
+func (r *batchRun) settle(out *outcome, p page) {
+	u, sum := &p.item.url, p.settings.sum
+	same := p.settings.modified.Behavior == revalidate.Restore && r.writes() && out.result.Same && u.Status == wire.StatusCrawled
+	if status, _ := standing(&p.row); same && p.row.SettingsSum == sum && status == wire.StatusProcessed && u.ErrorMask&^revalidate.ContentErrors == 0 {
+		u.Status, u.SettingsSum = status, sum
+		return
+	}
+	u.SettingsSum = sum | wire.SumUnprocessed
+}
+
+// readingVersion is part of settingsSum. A new one lets the next crawl of each page read and process it
+// again, though it has not changed.
+const readingVersion = "1"
+
+// settingsSum returns the checksum of the settings that decide what a page gives: properties, filters
+// and limits of the site. It is never 0, which is that of a page that was read by an older program.
+func settingsSum(site *wire.Site, p *property.Values) int64 {
+	names := slices.Sorted(maps.Keys(p.Texts))
+	list := []any{readingVersion, site.FetchType, site.MaxURLs, site.MaxURLsFromPage, site.MaxResources, site.MaxResourceSize}
+	for _, name := range names {
+		if name != "DETECT_MODIFIED" {
+			list = append(list, name, p.Texts[name])
+		}
+	}
+	for _, f := range site.Filters {
+		list = append(list, f.Pattern, f.Subject, f.OpCode, f.Stage, f.Action, f.Type, f.Mode, f.State, f.GroupID)
+	}
+	text, _ := json.Marshal(list) // numbers and texts
+	return int64(crc32.ChecksumIEEE(text)&^uint32(wire.SumUnprocessed)) | 1
+}
