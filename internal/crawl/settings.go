@@ -230,8 +230,8 @@ func robotsAgent(own headerrotation.Rule, def Config) string {
 
 func (s *settings) readRobots(p *property.Values) {
 	s.robots = p.On("ROBOTS_MODE", true)
-	s.robotsLinks = p.On("ROBOTS_COLLECT", true)
-	s.robotsNotes = p.Int("ROBOTS_COLLECT", 1) != 2
+	collect := p.Int("ROBOTS_COLLECT", 1)
+	s.robotsLinks, s.robotsNotes = collect != 0, collect != 2
 	s.robotsCache = p.On("ROBOTS_CACHE", false)
 	s.robotsMeta = p.On("ROBOTS_META", true)
 	s.robotsHeader = p.On("ROBOTS_HEADER", true)

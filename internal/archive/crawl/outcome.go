@@ -75,7 +75,7 @@ func (m *Manager) archive(ctx context.Context, service client.Service, site stri
 	return err
 }
 
-// add stages a page, or notes why there is none.
+// add stages a page, or notes why the crawl has no page of it.
 func (o *outcome) add(p *pages.Page) error {
 	added, err := stage(o.crawl, p)
 	if added {

@@ -118,7 +118,7 @@ func Private(text string) bool {
 	return err == nil && (addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast() || addr.IsUnspecified())
 }
 
-// Meant returns the canonical URLs that a typed address may mean, nil if it is none: without a scheme, that
+// Meant returns the canonical URLs that a typed address may mean, nil if it means no URL: without a scheme, that
 // with https and that with http.
 func Meant(typed string) []string {
 	u, err := Parse(typed)
