@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"net/url"
 	"sync"
 	"time"
+
+	"hce/dc/internal/web/canonical"
 )
 
 const (
@@ -67,7 +68,7 @@ func (v *visit) enterAddresses(waiting context.Context, target string) error {
 	if v.patience <= 0 || v.proxy != nil || v.Config.AddressNames < 0 {
 		return nil
 	}
-	u, err := url.Parse(target)
+	u, err := canonical.Net(target)
 	if err != nil {
 		return nil // the request fails
 	}

@@ -2,13 +2,16 @@ package crawl
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 )
 
@@ -53,7 +56,7 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 			r.Header = append(r.Header, browser.Header{Name: name, Value: value})
 		}
 	}
-	u, err := url.Parse(target)
+	u, err := canonical.Net(target)
 	if err != nil {
 		return nil, refusal{bits: wire.ErrBadURL, reason: err.Error()}
 	}
@@ -86,11 +89,11 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 		Started: page.Started, Total: page.Total,
 	}
 	for _, hop := range page.Redirects {
-		response.Redirects = append(response.Redirects, fetch.Hop{URL: hop.URL, Code: hop.Code})
+		response.Redirects = append(response.Redirects, fetch.Hop{URL: hop.URL, Code: hop.Code, Exchange: renderedHop(plain.Method, hop, page.Started)})
 	}
 	v.tally.requested(response, nil)
 	if set := newCookies(page.Cookies, r.Cookie); len(set) > 0 {
-		if final, err := url.Parse(page.FinalURL); err == nil {
+		if final, err := canonical.Net(page.FinalURL); err == nil {
 			plain.Jar.SetCookies(final, http.Header{"Set-Cookie": set})
 		}
 	}
@@ -99,6 +102,18 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 		Response: response, rendered: page.Rendered, kind: page.ContentType, charset: page.Charset, urls: page.MacroURLs,
 		loads: page.Loads, parts: page.Parts, cut: page.Cut,
 	}, nil
+}
+
+// renderedHop returns the exchange of a redirect in the browser, nil if a script or a refresh led on. The
+// browser does not tell the body.
+func renderedHop(method string, hop browser.Hop, at time.Time) *fetch.Exchange {
+	if hop.Header == nil {
+		return nil
+	}
+	return &fetch.Exchange{
+		At: at, RequestLine: method + " " + canonical.Split(hop.URL).Request(), RequestHeader: hop.RequestHeader,
+		StatusLine: fmt.Sprintf("HTTP/1.1 %d %s", hop.Code, http.StatusText(hop.Code)), Header: hop.Header, Cut: true,
+	}
 }
 
 // hops checks each document request of a page in a browser.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -376,7 +375,7 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedF
 }
 
 func cookieOf(r fetch.Request) string {
-	u, err := url.Parse(r.URL)
+	u, err := canonical.Net(r.URL)
 	if err != nil {
 		return ""
 	}

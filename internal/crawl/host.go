@@ -243,6 +243,9 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 		out.settle(refused.status)
 		if fault, ok := errors.AsType[*fetch.Fault](err); ok && fault.Partial != nil {
 			out.setDuration(fault.Partial.Total.Milliseconds())
+			out.redirected(fault.Partial)
+		} else {
+			out.redirected(nil)
 		}
 		r.saves <- out
 	case it.settings.probes():

@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -126,6 +124,7 @@ func (r *batchRun) refused(p page, bits wire.ErrorMask) *outcome {
 	out.result.At = p.at(r.Now())
 	out.result.Set["ContentType"], out.result.Set["HTTPMethod"] = p.url.ContentType, p.url.HTTPMethod
 	out.setDuration(p.url.CrawlingTime)
+	out.redirected(p.Response)
 	r.addExchange(out, p)
 	return out
 }
@@ -216,6 +215,7 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 		u.State = wire.URLError
 		out.result.Set["State"] = u.State
 	}
+	out.redirected(p.Response)
 	if u.Status == wire.StatusNew {
 		u.ErrorMask = 0
 	}
@@ -343,35 +343,6 @@ func (p page) feedDate() wire.Date {
 	return ""
 }
 
-// addExchange adds response headers, request and cookies as files, as the site configures
-// (docs/spec/steps.md 1 #19, #20).
-func (r *batchRun) addExchange(out *outcome, p page) {
-	if p.settings.storeHeaders {
-		head := headerText(p.Header, "")
-		if p.settings.feeds() && p.item.parent != "" {
-			head = append(head, "X-feed_url: "+clipLine(p.item.parent)+"\r\n"...)
-			if date := p.feedDate(); date != "" {
-				head = append(head, "X-pubdateRssFeed: "+string(date)+"\r\n"...)
-			}
-		}
-		if p.item.baseURL != "" {
-			head = append(head, "X-base_url: "+p.item.baseURL+"\r\n"...)
-		}
-		if len(p.Redirects) > 0 {
-			head = append(head, "Location: "+clipLine(p.FinalURL)+"\r\n"...)
-		}
-		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentHeaders, Data: head})
-	}
-	if p.settings.storeRequest {
-		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentRequests, Data: headerText(p.RequestHeader, p.RequestLine)})
-	}
-	if set := p.Header.Values("Set-Cookie"); p.settings.storeCookies && len(set) > 0 {
-		text := strings.ToValidUTF8(strings.Join(set, "\r\n")+"\r\n", "\uFFFD")
-		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentCookies, Data: []byte(text)})
-	}
-	out.weigh()
-}
-
 // logOutcome logs the outcome of a page in the log of its site's project, if it has one.
 func (r *batchRun) logOutcome(out *outcome) {
 	it := out.item
@@ -386,21 +357,6 @@ func (r *batchRun) logOf(it *item) *slog.Logger {
 		return r.log
 	}
 	return r.ProjectLog(it.settings.suffix).With("batch", r.batch.ID)
-}
-
-// headerText returns a block of "Name: value" lines, sorted by name.
-func headerText(h http.Header, first string) []byte {
-	var b bytes.Buffer
-	if first != "" {
-		b.WriteString(first + "\r\n")
-	}
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		for _, value := range h[name] {
-			b.WriteString(strings.ToValidUTF8(name+": "+value, "\uFFFD"))
-			b.WriteString("\r\n")
-		}
-	}
-	return b.Bytes()
 }
 
 // maxType is the size of the column ContentType; the types of office documents have 73 bytes.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
+	"strings"
 
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
@@ -152,11 +152,7 @@ func followed(answer *fetch.Response, codes []int) bool {
 	return len(answer.Redirects) > 0
 }
 
-func withoutFragment(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return text
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u.String()
+func withoutFragment(url string) string {
+	before, _, _ := strings.Cut(url, "#")
+	return before
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"hce/dc/internal/crawl/fetch"
@@ -39,10 +38,11 @@ func (v *visit) follow(ctx context.Context, r fetch.Request) (*fetch.Response, e
 		if count >= v.settings.htmlRedirects {
 			return nil, refusal{bits: wire.ErrMaxHTMLRedirects, reason: "more meta refreshes than HTML_REDIRECTS_MAX; the next leads to " + next}
 		}
-		u, err := url.Parse(next)
+		u, err := canonical.Net(next)
 		if err != nil {
 			return nil, refusal{bits: wire.ErrBadRedirection, reason: err.Error()}
 		}
+		refreshing := exchangeOf(response)
 		response.Body = nil // returns its memory
 		err = v.hop(ctx, u)
 		if away, ok := errors.AsType[otherNode](err); ok {
@@ -52,7 +52,7 @@ func (v *visit) follow(ctx context.Context, r fetch.Request) (*fetch.Response, e
 		if err != nil {
 			return nil, err
 		}
-		before = append(response.Redirects, fetch.Hop{URL: response.FinalURL, Code: response.Code})
+		before = append(response.Redirects, fetch.Hop{URL: response.FinalURL, Code: response.Code, Exchange: refreshing})
 		target, r = next, v.request(next, v.stage())
 		v.refer(r.Header, response.FinalURL)
 	}

@@ -138,7 +138,7 @@ func (v *visit) refer(h http.Header, target string) {
 			from = target
 		}
 	}
-	if u, err := url.Parse(from); err == nil && from != "" {
+	if u, err := canonical.Net(from); err == nil && from != "" {
 		u.User, u.Fragment, u.RawFragment = nil, "", ""
 		h.Set("Referer", u.String())
 	}
@@ -146,7 +146,7 @@ func (v *visit) refer(h http.Header, target string) {
 
 // jar returns the site's cookies for requests of one stage.
 func (v *visit) jar(target string, stage cookies.Stage) fetch.Jar {
-	home, err := url.Parse(target)
+	home, err := canonical.Net(target)
 	if err != nil {
 		home = &url.URL{}
 	}

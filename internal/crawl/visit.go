@@ -228,7 +228,7 @@ func (v *visit) alive(ctx context.Context, check proxypool.AliveCheck, target st
 	if !check.On() {
 		return nil
 	}
-	u, err := url.Parse(target)
+	u, err := canonical.Net(target)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"io"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -37,6 +38,36 @@ var row = map[string]int{
 	"layertest": 7,
 }
 
+// urlParsers are the files that may call url.Parse: they read addresses that are no pages, such as those of
+// proxies and services, or text before it is canonical. All others use canonical.Net or canonical.Split.
+var urlParsers = []string{
+	"cli/client", "crawl/browser/macrorun.go", "crawl/browser/upstream.go", "crawl/fetch/proxy.go", "crawl/fetch/target.go",
+	"archive/client/client.go", "daemon/broker/brokertest/relay.go", "web/canonical/net.go",
+}
+
+// TestURLsAreParsedOnce forbids url.Parse of canonical URLs, which it does not always accept.
+func TestURLsAreParsedOnce(t *testing.T) {
+	for _, dir := range []string{"../../internal", "../../cmd"} {
+		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			name := strings.TrimPrefix(filepath.ToSlash(path), "../../internal/")
+			if slices.ContainsFunc(urlParsers, func(known string) bool { return name == known || strings.HasPrefix(name, known+"/") }) {
+				return nil
+			}
+			text, err := os.ReadFile(path)
+			if strings.Contains(string(text), "url.Parse(") || strings.Contains(string(text), "url.ParseRequestURI(") {
+				t.Errorf("%s calls url.Parse, which refuses some canonical URLs: use canonical.Net or canonical.Split", name)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // arrows lists, for each package, its imports inside its own group. The package that
 // has the group's name needs no entry.
 var arrows = map[string][]string{
@@ -47,7 +78,7 @@ var arrows = map[string][]string{
 
 	"web/xpath":     {"web/treesize"},
 	"web/loosexml":  {"web/charset"},
-	"web/content":   {"web/dates", "web/pdate", "web/pyregexp"},
+	"web/content":   {"web/canonical", "web/dates", "web/pdate", "web/pyregexp"},
 	"web/datetext":  {"web/dates"},
 	"web/feed":      {"web/dates", "web/datetext", "web/loosexml"},
 	"web/robots":    {"web/dates"},

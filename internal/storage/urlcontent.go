@@ -168,6 +168,7 @@ func (repo *Repository) companions(ctx context.Context, v rawfiles.Version, mask
 	}{
 		{wire.MaskHeaders, rawfiles.Headers, &answer.Headers}, {wire.MaskRequests, rawfiles.Requests, &answer.Requests},
 		{wire.MaskMeta, rawfiles.Meta, &answer.Meta}, {wire.MaskCookies, rawfiles.Cookies, &answer.Cookies},
+		{wire.MaskHops, rawfiles.Hops, &answer.Hops},
 	} {
 		if mask&c.bit == 0 {
 			continue

@@ -50,7 +50,6 @@ const (
 	FieldRefersToDate  = "WARC-Refers-To-Date"
 	FieldBlockDigest   = "WARC-Block-Digest"
 	FieldPayloadDigest = "WARC-Payload-Digest"
-	FieldPayloadType   = "WARC-Identified-Payload-Type"
 	FieldTruncated     = "WARC-Truncated"
 	FieldSegment       = "WARC-Segment-Number"
 	FieldContentType   = "Content-Type"

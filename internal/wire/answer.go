@@ -43,6 +43,7 @@ type URLContentResponse struct {
 	Requests          []*Content      `json:"requests"`
 	Meta              []*Content      `json:"meta"`
 	Cookies           []*Content      `json:"cookies"`
+	Hops              []*Content      `json:"hops,omitempty"` // not in the specification; only with MaskHops
 	RawContentMd5     string          `json:"rawContentMd5"`
 	ContentURLMd5     string          `json:"contentURLMd5"`
 	DBFields          map[string]any  `json:"dbFields"`
@@ -56,7 +57,7 @@ func (r *URLContentResponse) Weight() int {
 	for _, c := range r.RawContents {
 		n += len(c.Buffer)
 	}
-	for _, list := range [][]*Content{r.Headers, r.Requests, r.Meta, r.Cookies} {
+	for _, list := range [][]*Content{r.Headers, r.Requests, r.Meta, r.Cookies, r.Hops} {
 		for _, c := range list {
 			if c != nil {
 				n += len(c.Buffer)

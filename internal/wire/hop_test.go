@@ -37,3 +37,28 @@ func repeat(h Hop, n int) (list []Hop) {
 	}
 	return list
 }
+
+func TestCodesOfAnswers(t *testing.T) {
+	moved := RedirectsOf([]Hop{{301, "https://h.test/b"}, {302, "https://h.test/c"}})
+	for _, c := range []struct {
+		name            string
+		row             URL
+		answered, first int64
+		final           string
+	}{
+		{"page", URL{HTTPCode: 200}, 200, 200, "https://h.test/a"},
+		{"redirected", URL{HTTPCode: 200, Redirects: moved}, 200, 301, "https://h.test/c"},
+		{"400 of a server", URL{HTTPCode: 400, ErrorMask: ErrHTTP}, 400, 400, "https://h.test/a"},
+		{"time-out", URL{HTTPCode: 400, ErrorMask: ErrTimeout}, 0, 0, "https://h.test/a"},
+		{"loop", URL{HTTPCode: 400, ErrorMask: ErrMaxHTTPRedirects, Redirects: moved}, 0, 301, "https://h.test/c"},
+		{"not found", URL{HTTPCode: 404, ErrorMask: ErrHTTP}, 404, 404, "https://h.test/a"},
+		{"not fetched", URL{}, 0, 0, "https://h.test/a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.row.URL = "https://h.test/a"
+			if a, f, u := c.row.AnsweredCode(), c.row.FirstCode(), c.row.FinalURL(); a != c.answered || f != c.first || u != c.final {
+				t.Errorf("answered %d, first %d, final %s", a, f, u)
+			}
+		})
+	}
+}

@@ -107,6 +107,7 @@ const (
 	MaskCustom
 	MaskAll
 	MaskAttributes
+	MaskHops // not in the specification: the content ContentHops of a raw content
 )
 
 // Type ids of Content (docs/spec/objects.md 5.4).
@@ -120,6 +121,7 @@ const (
 	ContentDynamic   = 9
 	ContentProcessed = 10
 	ContentChain     = 11
+	ContentHops      = 12 // not in the specification: a JSON list of HopAnswer
 )
 
 // Codes of GeneralResponse (docs/spec/objects.md 3.3, 5.5).

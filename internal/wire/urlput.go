@@ -124,7 +124,7 @@ func (r URLPutRequest) Check(object string) error {
 	switch r.ContentType {
 	case ContentProcessed:
 		err = cmp.Or(err, checkGiven(CheckMd5, object+".putDict", "id", r.PutDict.ID))
-	case ContentRaw, ContentTidy, ContentHeaders, ContentRequests, ContentMeta, ContentCookies, ContentDynamic, ContentChain:
+	case ContentRaw, ContentTidy, ContentHeaders, ContentRequests, ContentMeta, ContentCookies, ContentDynamic, ContentChain, ContentHops:
 	default:
 		wrong := &FieldError{Object: object, Field: "contentType", Value: fmt.Sprint(r.ContentType), Reason: "is not a type of content"}
 		err = cmp.Or(err, error(wrong))

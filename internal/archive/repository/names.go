@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"net/url"
 	"path"
 	"regexp"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"hce/dc/internal/archive"
+	"hce/dc/internal/web/canonical"
 )
 
 const (
@@ -37,8 +37,8 @@ func CheckDomain(domain string) error {
 
 // Domain returns the domain of a canonical URL: its host, with the port if it is not that of the scheme.
 func Domain(href string) (string, error) {
-	u, err := url.Parse(href)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+	u := canonical.Split(href)
+	if u.Scheme != "http" && u.Scheme != "https" || u.User != "" || u.Host == "" {
 		return "", fmt.Errorf("URL %.300q %w: expected a canonical URL with http or https and no user", href, archive.ErrInvalid)
 	}
 	return u.Host, CheckDomain(u.Host)
@@ -46,17 +46,17 @@ func Domain(href string) (string, error) {
 
 // folderOf returns the folder of a canonical URL below its domain, before collisions are resolved.
 func folderOf(href string) (string, error) {
-	u, err := url.Parse(href)
-	if err != nil {
-		return "", fmt.Errorf("URL %.300q %w: %w", href, archive.ErrInvalid, err)
+	u := canonical.Split(href)
+	if u.Host == "" {
+		return "", fmt.Errorf("URL %.300q %w: it has no host", href, archive.ErrInvalid)
 	}
-	segments := strings.Split(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
+	segments := strings.Split(strings.TrimPrefix(u.Path, "/"), "/")
 	last := len(segments) - 1
 	if segments[last] == "" {
 		segments[last] = "index"
 	}
-	if u.RawQuery != "" || u.ForceQuery {
-		segments[last] += "?" + u.RawQuery
+	if u.Query != "" || strings.HasSuffix(href, "?") {
+		segments[last] += "?" + u.Query
 	}
 	for i := range segments {
 		segments[i] = segmentName(segments[i])
@@ -148,7 +148,7 @@ func DataName(href, mimeType string) string {
 	if extension, known := extensions[mimeType]; known {
 		return "data." + extension
 	}
-	if u, err := url.Parse(href); err == nil {
+	if u, err := canonical.Net(href); err == nil {
 		extension := strings.ToLower(strings.TrimPrefix(path.Ext(u.Path), "."))
 		if plainExtension.MatchString(extension) && extension != "xml" {
 			return "data." + extension

@@ -28,7 +28,10 @@ var fields = map[string]field{
 	"urlMd5":       {value: func(p *pages.Page, _ Settings) any { return p.URLMd5 }},
 	"site":         {value: func(p *pages.Page, _ Settings) any { return p.SiteID }},
 	"status":       {value: func(p *pages.Page, _ Settings) any { return StatusName(p.Status) }},
-	"httpCode":     {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.HTTPCode }},
+	"httpCode":     {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.AnsweredCode() }},
+	"firstCode":    {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.FirstCode() }},
+	"finalUrl":     {value: func(p *pages.Page, _ Settings) any { return p.FinalURL() }},
+	"redirects":    {kind: parquetfile.Texts, value: func(p *pages.Page, _ Settings) any { return redirects(p) }},
 	"contentType":  {value: func(p *pages.Page, _ Settings) any { return p.ContentType }},
 	"charset":      {value: func(p *pages.Page, _ Settings) any { return p.Charset }},
 	"size":         {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.Size }},
@@ -115,6 +118,15 @@ func values(tag string) field {
 
 // objects are the values of a rule of a template that makes a list of objects.
 type objects []json.RawMessage
+
+// redirects returns the redirects of a page, each as an object with code and url.
+func redirects(p *pages.Page) any {
+	list := objects{}
+	if p.Redirects != "" {
+		_ = json.Unmarshal([]byte(p.Redirects), &list) // the crawler has written it
+	}
+	return list
+}
 
 // objectsOf returns the objects of a tag, and whether it has a list of them.
 func objectsOf(t *result.Tag) (list objects, is bool) {

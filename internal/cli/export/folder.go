@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/warc"
+	"hce/dc/internal/web/canonical"
 )
 
 // errNotWritten means that a writer has nothing of a page, which does not count then.
@@ -77,13 +78,13 @@ const (
 // characters that a file system or a shell reads in another way, then "~" and 16 letters of its key,
 // then the suffix. No folder has a "~", so no page takes the place of a folder of another one.
 func FileName(text, md5, suffix string) string {
-	u, err := url.Parse(text)
-	if err != nil {
+	u := canonical.Split(text)
+	if u.Host == "" {
 		return md5 + suffix
 	}
 	parts := []string{plain(u.Host)}
 	name := "index"
-	for part := range strings.SplitSeq(strings.Trim(u.EscapedPath(), "/"), "/") {
+	for part := range strings.SplitSeq(strings.Trim(warc.URI(u.Path), "/"), "/") {
 		if part != "" {
 			parts = append(parts, plain(part))
 		}

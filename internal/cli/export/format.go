@@ -55,6 +55,8 @@ type Format struct {
 	Folder bool // the output is a folder
 	File   bool // the output is a file, not a pipe
 	Fields bool // --fields applies
+	// Redirects: it takes URLs that redirect to a page of the site, too. Other formats have that page only.
+	Redirects bool
 	// Where is the condition of pages that the format takes by default; "" for those that were
 	// fetched well.
 	Where string
@@ -71,8 +73,8 @@ var Formats = []Format{
 	{Name: "md", About: "a folder with one Markdown file for each processed page", Folder: true, Needs: needs(pages.Processed), Open: newMarkdown, Where: processed},
 	{Name: "files", About: "a folder with all that was received, images too, named by the URLs; text is in UTF-8", Folder: true, Needs: needs(pages.Raw), Open: newFiles, Where: AsReceived},
 	{Name: "sitemap", About: "a sitemap (sitemaps.org) of the HTML pages", Needs: needs(pages.Processed | pages.Headers), Open: newSitemap, Where: html},
-	{Name: "warc", About: "an archive (WARC 1.1) of all that was received, images too; compressed if the name ends with .gz", Needs: needs(pages.Raw | pages.Headers | pages.Requests), Open: newWARC, Where: AsReceived},
-	{Name: "wacz", About: "an archive (WACZ 1.1.1) that a browser shows: the file of warc with an index", File: true, Needs: needs(pages.Raw | pages.Headers | pages.Requests | pages.Processed), Open: newWACZ, Where: AsReceived},
+	{Name: "warc", Redirects: true, About: "an archive (WARC 1.1) of all that was received, images and redirects too; compressed if the name ends with .gz", Needs: needs(pages.Raw | pages.Headers | pages.Requests | pages.Hops), Open: newWARC, Where: AsReceived},
+	{Name: "wacz", Redirects: true, About: "an archive (WACZ 1.1.1) that a browser shows: the file of warc with an index", File: true, Needs: needs(pages.Raw | pages.Headers | pages.Requests | pages.Hops | pages.Processed), Open: newWACZ, Where: AsReceived},
 }
 
 // Conditions of pages, in the MySQL dialect. A page that is due again, or being fetched, still has the
@@ -83,7 +85,7 @@ const (
 	processed = "`State`=0 AND `Processed`>0 AND " + wire.PageWhere
 	// Indexed leaves pages out that ask robots not to index them. Archives of all that was received have them.
 	Indexed    = wire.IndexedWhere
-	AsReceived = "`State`<>1 AND `Crawled`>0 AND " + well + " AND (`ErrorMask` & 4198399) = 0" // docs/errors.md: the bits of a failed fetch
+	AsReceived = "`State`<>1 AND `Crawled`>0 AND (" + well + " OR `HTTPCode`<400 AND `Redirects`<>'') AND (`ErrorMask` & 4198399) = 0" // docs/errors.md: the bits of a failed fetch
 	html       = Fetched + " AND `ContentType` IN ('text/html','application/xhtml+xml')"
 )
 

@@ -77,6 +77,9 @@ type output struct {
 // run reads and writes all pages behind the position.
 func (o *output) run(ctx context.Context, job Job, progress func(int64)) error {
 	write := func(p *pages.Page) error {
+		if p.LeadsToPage && !job.Format.Redirects {
+			return nil
+		}
 		if o.at.Pages == 0 { // a kill before the first portion is continued, too
 			if err := o.store(); err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 
 	"hce/dc/internal/cli/wacz"
 	"hce/dc/internal/warc"
+	"hce/dc/internal/web/content"
 )
 
 // container writes the records of warc with an index and a list of the HTML pages (WACZ).
@@ -38,8 +39,12 @@ func (c *container) index(of capture, r *warc.Record, place warc.Place) error {
 	if r.Type == warc.Revisit {
 		entry.Type = "warc/revisit"
 	}
+	if of.hop != "" {
+		m, _ := warc.ParseMessage(r.Head)
+		entry.Type = cmp.Or(content.Normal(clean(m.Fields.Get("Content-Type"))), "application/octet-stream")
+	}
 	err := c.w.Capture(entry)
-	if isHTML(of.ContentType) && !of.Resource() && err == nil {
+	if of.hop == "" && isHTML(of.ContentType) && !of.Resource() && err == nil {
 		err = c.w.Page(wacz.Page{ID: of.URLMd5, URL: r.TargetURI, At: r.Date, Title: of.Text("title")})
 	}
 	return err

@@ -5,13 +5,13 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/warc"
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/content"
 )
 
@@ -62,27 +62,44 @@ func (a *archive) Page(p *pages.Page) error {
 	if p.Crawled == 0 && p.Raw == nil {
 		return nil
 	}
+	first, err := a.hops(p)
+	if err != nil {
+		return err
+	}
 	c := capture{Page: p, uri: warc.URI(p.URL.URL), at: dateOf(p)}
-	first := ""
-	if p.Raw != nil {
-		r := c.response()
-		if r.Type == warc.Response {
-			a.recent.refer(r)
-		}
-		place, err := a.w.Write(r)
-		if err == nil && a.written != nil {
-			err = a.written(c, r, place)
-		}
+	if hops := p.Hops(); len(hops) > 0 && !isRedirect(p.HTTPCode) {
+		c.uri = warc.URI(withoutFragment(hops[len(hops)-1].URL))
+	}
+	if p.Raw != nil && !p.LeadsToPage {
+		id, err := a.answer(c)
 		if err != nil {
 			return err
 		}
-		if first = r.ID; r.Type != warc.Resource {
-			if err := a.write(c.request(first)); err != nil {
-				return err
-			}
-		}
+		first = cmp.Or(first, id)
 	}
+	c.uri = warc.URI(p.URL.URL)
 	return a.write(c.metadata(first))
+}
+
+// answer writes the records of the body and of its request. It returns the id of the first one.
+func (a *archive) answer(c capture) (string, error) {
+	r := c.response()
+	if r.Type == warc.Response {
+		a.recent.refer(r)
+	}
+	if err := a.capture(c, r); err != nil || r.Type == warc.Resource {
+		return r.ID, err
+	}
+	return r.ID, a.write(c.request(r.ID))
+}
+
+// capture writes the record of an answer.
+func (a *archive) capture(c capture, r *warc.Record) error {
+	place, err := a.w.Write(r)
+	if err == nil && a.written != nil {
+		err = a.written(c, r, place)
+	}
+	return err
 }
 
 // dateOf returns when the stored body was fetched: the time of its version, else that of the row.
@@ -94,31 +111,41 @@ func dateOf(p *pages.Page) time.Time {
 // capture is one fetch of a page.
 type capture struct {
 	*pages.Page
-	uri string
-	at  time.Time
+	uri  string
+	at   time.Time
+	sent bool   // Raw is what the server sent, without its codings
+	hop  string // number of a redirect; "" for the page
 }
 
 // record returns a record of the capture. The first one has no id of another.
 func (c capture) record(kind warc.Type, contentType, first string) *warc.Record {
-	r := &warc.Record{Type: kind, ID: warc.IDOf(string(kind), c.SiteID, c.URLMd5, c.at.Format(time.RFC3339Nano)), Date: c.at, TargetURI: c.uri, ContentType: contentType}
+	r := &warc.Record{Type: kind, ID: warc.IDOf(c.parts(kind)...), Date: c.at, TargetURI: c.uri, ContentType: contentType}
 	if first != "" {
 		r.Fields = warc.Fields{{Name: warc.FieldConcurrent, Value: first}}
 	}
 	return r
 }
 
+// parts identify a record of the capture.
+func (c capture) parts(kind warc.Type) []string {
+	parts := []string{string(kind), c.SiteID, c.URLMd5, c.at.Format(time.RFC3339Nano)}
+	if c.hop != "" {
+		parts = append(parts, c.hop)
+	}
+	return parts
+}
+
 // response returns the record of the body: a resource if no HTTP answer brought it, such as an entry
 // of a feed.
 func (c capture) response() *warc.Record {
-	kind := clean(c.ContentType)
 	if c.HTTPCode == 0 && c.Headers == nil {
-		r := c.record(warc.Resource, cmp.Or(kind, "application/octet-stream"), "")
+		r := c.record(warc.Resource, cmp.Or(clean(c.ContentType), "application/octet-stream"), "")
 		r.Payload = c.Raw
 		return r
 	}
 	r := c.record(warc.Response, warc.ResponseType, "")
+	c = c.asSent()
 	r.Head, r.Payload = c.head().Append(nil), c.Raw
-	r.Fields = warc.Fields{{Name: warc.FieldPayloadType, Value: kind}}
 	return r
 }
 
@@ -129,9 +156,10 @@ const originally = "X-Archive-Orig-"
 // UTF-8 if it is text. Fields that do not fit are renamed.
 func (c capture) head() warc.Message {
 	m, _ := warc.ParseMessage(c.Headers)
+	m.Fields = sentFields(m.Fields)
 	if !strings.HasPrefix(m.Start, "HTTP/") {
 		code := c.HTTPCode
-		if code/100 != 2 {
+		if code/100 != 2 && !isRedirect(code) {
 			code = 200 // a later fetch had that code, and brought no body
 		}
 		m.Start = fmt.Sprintf("HTTP/1.1 %d %s", code, reasons[code])
@@ -161,7 +189,10 @@ func (c capture) head() warc.Message {
 }
 
 // reasons are the reasons of codes that pages have; others get none, as HTTP allows.
-var reasons = map[int64]string{200: "OK", 203: "Non-Authoritative Information", 206: "Partial Content"}
+var reasons = map[int64]string{
+	200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information", 206: "Partial Content", 300: "Multiple Choices",
+	301: "Moved Permanently", 302: "Found", 303: "See Other", 307: "Temporary Redirect", 308: "Permanent Redirect",
+}
 
 // typeField returns the field Content-Type of the stored body.
 func (c capture) typeField(declared string) string {
@@ -170,8 +201,8 @@ func (c capture) typeField(declared string) string {
 	switch {
 	case !content.IsText(c.ContentType) || named && charset == "utf-8":
 		return cmp.Or(declared, clean(c.ContentType))
-	case !named && strings.EqualFold(c.Charset, "utf-8") && declared != "":
-		return declared // the page says it itself
+	case c.sent, !named && strings.EqualFold(c.Charset, "utf-8") && declared != "":
+		return cmp.Or(declared, clean(c.ContentType)) // the page says it itself
 	}
 	return cmp.Or(content.Normal(declared), clean(c.ContentType)) + "; charset=utf-8"
 }
@@ -199,16 +230,20 @@ var secrets = map[string]bool{"authorization": true, "proxy-authorization": true
 // request returns the record of the request: the stored one, else its method and host.
 func (c capture) request(first string) *warc.Record {
 	m, _ := warc.ParseMessage(c.Request)
-	u, err := url.Parse(c.uri)
-	if err != nil {
-		u = &url.URL{Path: "/"}
-	}
+	u := canonical.Split(c.uri)
 	words := strings.Fields(m.Start)
 	if len(words) < 2 {
-		words = []string{cmp.Or(strings.ToUpper(clean(c.HTTPMethod)), "GET"), u.RequestURI()}
+		words = []string{cmp.Or(strings.ToUpper(clean(c.HTTPMethod)), "GET"), u.Request()}
 		m.Fields = warc.Fields{{Name: "Host", Value: u.Host}}
 	}
 	m.Start = words[0] + " " + words[1] + " HTTP/1.1"
+	r := c.record(warc.Request, warc.RequestType, first)
+	r.Head = public(m).Append(nil)
+	return r
+}
+
+// public returns the head of a request without secrets and without its body.
+func public(m warc.Message) warc.Message {
 	kept := m.Fields[:0]
 	for _, f := range m.Fields {
 		if name := strings.ToLower(f.Name); !secrets[name] {
@@ -219,9 +254,7 @@ func (c capture) request(first string) *warc.Record {
 		}
 	}
 	m.Fields = kept
-	r := c.record(warc.Request, warc.RequestType, first)
-	r.Head = m.Append(nil)
-	return r
+	return m
 }
 
 // metadataFields are the columns of the row in a metadata record, in addition to errorMask.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"hce/dc/internal/cli/follow"
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 )
 
@@ -172,7 +172,7 @@ type hostTime struct {
 
 // add counts a page. Without a time it was not fetched, or took less than a millisecond.
 func (t hostTimes) add(row wire.URL) {
-	u, err := url.Parse(row.URL)
+	u, err := canonical.Net(row.URL)
 	if err != nil || row.CrawlingTime == 0 {
 		return
 	}

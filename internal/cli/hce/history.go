@@ -73,7 +73,7 @@ func withoutContent(row wire.URL) error {
 	if row.Resource() {
 		return command.Refuse("URL %s is a resource (%s) and no page, so it has no text; print it as it was received with --html", row.URL, row.ContentType)
 	}
-	return command.Refuse("URL %s has no such content: it is %s, with HTTP code %d %s; see hce url show", row.URL, export.StatusName(row.Status), row.HTTPCode, strings.Join(row.ErrorMask.Names(), " "))
+	return command.Refuse("URL %s has no such content: it is %s, with HTTP code %d %s; see hce url show", row.URL, export.StatusName(row.Status), row.AnsweredCode(), strings.Join(row.ErrorMask.Names(), " "))
 }
 
 // version prints one version of a page.

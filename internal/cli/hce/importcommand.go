@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/warcimport"
 	"hce/dc/internal/warc"
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 )
 
@@ -96,7 +96,7 @@ func (s *session) importSite(typed, first string) (site wire.Site, err error) {
 	if first == "" {
 		return site, command.Refuse("the files have no page of http or https, so they name no site; nothing was changed")
 	}
-	u, err := url.Parse(first)
+	u, err := canonical.Net(first)
 	if err != nil {
 		return site, command.Refusal{Err: err}
 	}

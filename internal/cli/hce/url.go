@@ -188,12 +188,15 @@ func (s *session) urlLsReferrers(site, where string, limit int64) error {
 }
 
 // urlFields are the fields of a line of hce url ls --json.
-var urlFields = []string{"url", "urlMd5", "site", "status", "httpCode", "contentType", "size", "depth", "crawled", "found", "errors", "milliseconds"}
+var urlFields = []string{"url", "urlMd5", "site", "status", "httpCode", "firstCode", "finalUrl", "contentType", "size", "depth", "crawled", "found", "errors", "milliseconds"}
 
 func (s *session) urlLine(row wire.URL) error {
 	text := row.URL
 	if row.Resource() {
 		text += "  resource " + row.ContentType
+	}
+	if row.Redirects != "" {
+		text += fmt.Sprintf("  %d -> %s", row.FirstCode(), row.FinalURL())
 	}
 	if names := row.ErrorMask.Names(); len(names) > 0 {
 		text += "  " + strings.Join(names, " ")
@@ -201,7 +204,7 @@ func (s *session) urlLine(row wire.URL) error {
 	if retry := retryText(row); retry != "" {
 		text += "  (" + retry + ")"
 	}
-	_, err := fmt.Fprintf(s.out, "%-10s %4d %9s  %s\n", export.StatusName(row.Status), row.HTTPCode, bytesText(row.Size), clean(text))
+	_, err := fmt.Fprintf(s.out, "%-10s %4d %9s  %s\n", export.StatusName(row.Status), row.AnsweredCode(), bytesText(row.Size), clean(text))
 	return err
 }
 
@@ -218,6 +221,7 @@ func (p program) urlShowCommand() *command.Command {
 		if err != nil {
 			return err
 		}
+		row.HTTPCode = row.AnsweredCode()
 		if !links {
 			if s.json {
 				return s.printJSON(row)
@@ -250,7 +254,10 @@ func (s *session) showURL(row wire.URL) {
 	s.line("site", "%s", row.SiteID)
 	s.line("key", "%s", row.URLMd5)
 	s.line("status", "%s", export.StatusName(row.Status))
-	s.line("answer", "%d %s %s, %s in %d ms", row.HTTPCode, row.ContentType, row.Charset, bytesText(row.Size), row.CrawlingTime)
+	for _, hop := range row.Hops() {
+		s.line("redirect", "%d to %s", hop.Code, hop.URL)
+	}
+	s.line("answer", "%d %s %s, %s in %d ms", row.AnsweredCode(), row.ContentType, row.Charset, bytesText(row.Size), row.CrawlingTime)
 	if text := retryText(row); text != "" {
 		s.line("retry", "%s", text)
 	}

@@ -28,6 +28,7 @@ const (
 	Raw                         // the page as received
 	Headers                     // of the answer
 	Requests                    // the request that was sent
+	Hops                        // the redirects on the way to the page
 )
 
 const (
@@ -51,7 +52,11 @@ type Page struct {
 	Result *result.Result
 	// Raw, Headers and Request are nil if they are not stored or not needed.
 	Raw, Headers, Request []byte
-	Stored                wire.Date // time of the version that Raw is, with milliseconds; "" without Raw
+	// Answers are those of the redirects, nil without redirects, and if they are not stored or not needed.
+	Answers []wire.HopAnswer
+	// LeadsToPage: the URL redirects to another one that is a page of the site itself.
+	LeadsToPage bool
+	Stored      wire.Date // time of the version that Raw is, with milliseconds; "" without Raw
 }
 
 // Text returns a processed value such as title or content_encoded, "" without one.
@@ -152,6 +157,9 @@ func (r Reader) Read(ctx context.Context, after string, each func(*Page) error, 
 			}
 			n := r.together(rows[start:])
 			list, err := r.whole(ctx, rows[start:start+n])
+			if err == nil {
+				err = r.findTargets(ctx, list)
+			}
 			if err != nil {
 				return err
 			}
@@ -290,7 +298,7 @@ func (n Needs) mask() (mask int) {
 	if n&Processed != 0 {
 		mask |= wire.MaskProcessed
 	}
-	if n&(Raw|Headers|Requests) != 0 {
+	if n&(Raw|Headers|Requests|Hops) != 0 {
 		mask |= wire.MaskRaw | wire.MaskRawLast
 	}
 	if n&Headers != 0 {
@@ -298,6 +306,9 @@ func (n Needs) mask() (mask int) {
 	}
 	if n&Requests != 0 {
 		mask |= wire.MaskRequests
+	}
+	if n&Hops != 0 {
+		mask |= wire.MaskHops
 	}
 	return mask
 }
@@ -309,6 +320,7 @@ type answer struct {
 	Processed []json.RawMessage `json:"processedContents"`
 	Headers   []*wire.Content   `json:"headers"`
 	Requests  []*wire.Content   `json:"requests"`
+	Hops      []*wire.Content   `json:"hops"`
 }
 
 // contents returns the pages of rows. A row that was deleted meanwhile has no contents.
@@ -371,7 +383,16 @@ func (p *Page) fill(a answer, needs Needs) (err error) {
 		}
 	}
 	if len(a.Requests) > 0 && a.Requests[0] != nil {
-		p.Request, err = base64.StdEncoding.DecodeString(a.Requests[0].Buffer)
+		if p.Request, err = base64.StdEncoding.DecodeString(a.Requests[0].Buffer); err != nil {
+			return err
+		}
 	}
-	return err
+	if len(a.Hops) > 0 && a.Hops[0] != nil {
+		text, err := base64.StdEncoding.DecodeString(a.Hops[0].Buffer)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(text, &p.Answers)
+	}
+	return nil
 }

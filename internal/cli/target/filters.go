@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"hce/dc/internal/config"
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/filter"
 )
 
@@ -117,7 +118,7 @@ func scopeExpression(roots []string, scope Scope) (string, error) {
 	}
 	var list []string
 	for _, root := range roots {
-		u, err := url.Parse(root)
+		u, err := canonical.Net(root)
 		if err != nil {
 			return "", fmt.Errorf("URL %q is not valid: %w", root, err)
 		}

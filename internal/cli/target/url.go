@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"net/url"
 	"strings"
 
 	"hce/dc/internal/config"
@@ -64,7 +63,7 @@ func parse(typed, text string, guessed bool) (URL, error) {
 	if href, _, _ = strings.Cut(href, "#"); canonical.Host(href) == "" {
 		return URL{}, fmt.Errorf("URL %q has no host; give an address such as https://example.org/", typed)
 	}
-	if u, err := url.Parse(href); err == nil && u.User != nil {
+	if u, err := canonical.Net(href); err == nil && u.User != nil {
 		return URL{}, fmt.Errorf("URL %q has a user name; use the properties HTTP_AUTH_NAME and HTTP_AUTH_PWD of the site", u.Redacted())
 	}
 	return URL{Text: href, Guessed: guessed}, nil
@@ -133,7 +132,7 @@ func Meant(typed string) []string {
 
 // Hostname returns the host of a URL without port and brackets.
 func Hostname(text string) string {
-	u, err := url.Parse(text)
+	u, err := canonical.Net(text)
 	if err != nil {
 		return ""
 	}
@@ -142,7 +141,7 @@ func Hostname(text string) string {
 
 // HostPort returns the address to connect to.
 func HostPort(text string) string {
-	u, err := url.Parse(text)
+	u, err := canonical.Net(text)
 	if err != nil {
 		return ""
 	}

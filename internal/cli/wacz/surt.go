@@ -1,10 +1,11 @@
 package wacz
 
 import (
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+
+	"hce/dc/internal/web/canonical"
 )
 
 var www = regexp.MustCompile(`^(https?://)www\d*\.`)
@@ -13,13 +14,13 @@ var www = regexp.MustCompile(`^(https?://)www\d*\.`)
 // order, the parts of the query sorted. It has no blanks. A URL that is not of HTTP, or is broken, is
 // its own key.
 func surt(text string) string {
-	u, err := url.Parse(strings.ToLower(www.ReplaceAllString(text, "$1")))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+	u := canonical.Split(strings.ToLower(www.ReplaceAllString(text, "$1")))
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Contains(u.Host, "%") {
 		return strings.ReplaceAll(text, " ", "%20")
 	}
-	host, port, _ := strings.Cut(u.Host, ":")
-	if strings.HasPrefix(u.Host, "[") { // IPv6
-		host, port = "["+u.Hostname()+"]", u.Port()
+	host, port := u.Hostname(), u.Port()
+	if strings.Contains(host, ":") { // IPv6
+		host = "[" + host + "]"
 	}
 	parts := strings.Split(host, ".")
 	slices.Reverse(parts)
@@ -27,12 +28,9 @@ func surt(text string) string {
 	if port != "" && port != map[string]string{"http": "80", "https": "443"}[u.Scheme] {
 		key += ":" + port
 	}
-	key += ")" + u.EscapedPath()
-	if u.Path == "" {
-		key += "/"
-	}
-	if u.RawQuery != "" {
-		query := strings.Split(u.RawQuery, "&")
+	key += ")" + u.Path
+	if u.Query != "" {
+		query := strings.Split(u.Query, "&")
 		slices.Sort(query)
 		key += "?" + strings.Join(query, "&")
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"hce/dc/internal/warc"
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/coding"
 	"hce/dc/internal/web/content"
@@ -41,7 +42,7 @@ func (c *capture) page() (*page, Reason) {
 			return nil, reason
 		}
 	}
-	if len(c.body) == 0 {
+	if len(c.body) == 0 && code/100 == 2 {
 		return nil, Empty
 	}
 	kind, text, name := content.Sniff(declared, c.body), c.body, ""
@@ -54,6 +55,14 @@ func (c *capture) page() (*page, Reason) {
 		p.raw = text
 	}
 	p.row["size"] = len(c.body)
+	if code/100 == 3 {
+		p.raw = append([]byte{}, p.raw...) // not nil: an empty body is stored, too
+		target, err := canonical.Web.Resolve(c.url, c.head.Fields.Get("Location"))
+		if err != nil {
+			return nil, BadURL
+		}
+		p.row["redirects"] = wire.RedirectsOf([]wire.Hop{{Code: code, URL: target}})
+	}
 	c.describe(p)
 	return p, ""
 }
@@ -68,7 +77,7 @@ func (c *capture) code() (int64, Reason) {
 	switch {
 	case err != nil || code < 100 || code > 999:
 		return 0, NoMessage
-	case code/100 != 2:
+	case code/100 != 2 && (code/100 != 3 || c.head.Fields.Get("Location") == ""):
 		return 0, Reason("HTTP code " + words[1])
 	}
 	return code, ""

@@ -213,12 +213,16 @@ func TestRecordsOfOthers(t *testing.T) {
 	stores.NewSite(root)
 	done := imported(t, stores, a.file())
 	skipped := map[Reason]int64{
-		"HTTP code 301": 1, "HTTP code 404": 1, Empty: 1, Undecoded: 2, TooLarge: 2, NoMessage: 1, Truncated: 1, Segmented: 2, BadURL: 1, Converted: 1, NotHTTP: 1, NoOriginal: 1, NotGet: 1,
+		"HTTP code 404": 1, Empty: 1, Undecoded: 2, TooLarge: 2, NoMessage: 1, Truncated: 1, Segmented: 2, BadURL: 1, Converted: 1, NotHTTP: 1, NoOriginal: 1, NotGet: 1,
 	}
-	if done.Pages != 8 || !maps.Equal(done.Skipped, skipped) || done.Faults() != 10 || done.Records != 28 {
+	if done.Pages != 9 || !maps.Equal(done.Skipped, skipped) || done.Faults() != 10 || done.Records != 28 {
 		t.Errorf("%+v", done)
 	}
 	got := stored(t, stores)
+	moved := got[root+"moved"]
+	if hops := moved.Hops(); moved.HTTPCode != 301 || string(moved.Raw) != "moved" || len(hops) != 1 || hops[0] != (wire.Hop{Code: 301, URL: root}) {
+		t.Errorf("redirect %+v %q", moved.URL, moved.Raw)
+	}
 	for url, want := range map[string]string{
 		root: "<p>packed", root + "plain": "<p>the fields are of the body as it was sent", root + "latin": "<p>café", root + "Old": "<p>WARC 1.0",
 		root + "image.png": "\x89PNG\r\n\x1a\n\x00\x01", root + "resource": "résource", root + "asked": "<p>asked", "https://other.example/x": "<p>another host",

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"sync"
 	"time"
 
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire/prop"
 )
 
@@ -145,7 +145,7 @@ func (b *Browser) Get(ctx context.Context, req Request) (*Page, error) {
 
 // check sets the defaults of req and validates it.
 func (b *Browser) check(req *Request) error {
-	u, err := url.Parse(req.URL)
+	u, err := canonical.Net(req.URL)
 	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "") {
 		err = errors.New("want an http or https URL with a host")
 	}

@@ -16,6 +16,7 @@ import (
 	cdpio "github.com/chromedp/cdproto/io"
 	"github.com/chromedp/cdproto/network"
 
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire/prop"
 )
 
@@ -47,7 +48,7 @@ func (v *visit) refuse(ev *fetch.EventRequestPaused, f *Fault) {
 // checkRequest continues a request for the page itself if it is allowed.
 func (v *visit) checkRequest(ev *fetch.EventRequestPaused) {
 	target := ev.Request.URL + ev.Request.URLFragment
-	u, err := url.Parse(target)
+	u, err := canonical.Net(target)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		v.refuse(ev, v.faultOf(Blocked, fmt.Errorf("redirect to unsupported URL %q", prop.Clip(target))))
 		return
@@ -58,7 +59,11 @@ func (v *visit) checkRequest(ev *fetch.EventRequestPaused) {
 		if !first {
 			tooMany = len(v.redirects) >= v.req.MaxRedirects
 			if !tooMany {
-				v.redirects = append(v.redirects, Hop{v.url, v.code})
+				hop := Hop{URL: v.url, Code: v.code}
+				if v.phase == requested { // no answer was a page
+					hop.Header, hop.RequestHeader = v.header, v.sent
+				}
+				v.redirects = append(v.redirects, hop)
 			}
 		}
 		if !tooMany {
@@ -104,7 +109,7 @@ var ownFields = map[string]bool{
 // headers returns the fields of a request for the page itself. Fields of Request.Header
 // replace those of the browser.
 func (v *visit) headers(r *network.Request, u *url.URL) []Header {
-	home, err := url.Parse(v.req.URL)
+	home, err := canonical.Net(v.req.URL)
 	atHome := err == nil && home.Scheme == u.Scheme && strings.EqualFold(home.Host, u.Host)
 	given := map[string]bool{}
 	var list []Header

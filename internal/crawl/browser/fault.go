@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 )
 
@@ -84,7 +84,7 @@ type Fault struct {
 // Error returns the URL without its password, the kind and the cause.
 func (f *Fault) Error() string {
 	page := f.URL
-	if u, err := url.Parse(page); err == nil {
+	if u, err := canonical.Net(page); err == nil {
 		page = u.Redacted()
 	}
 	text := fmt.Sprintf("browser %q: %v", page, f.Kind)

@@ -14,6 +14,8 @@ import (
 	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
+
+	"hce/dc/internal/web/canonical"
 )
 
 // navigate opens the URL of the request and returns when its document is committed.
@@ -62,7 +64,7 @@ func (v *visit) netFault(text string, kind Kind) *Fault {
 		return v.faultOf(Empty, nil)
 	}
 	err := error(netError(text))
-	if u, parseErr := url.Parse(target); parseErr == nil {
+	if u, parseErr := canonical.Net(target); parseErr == nil {
 		if failure := v.proxy.failure(hostPort(u)); failure != nil {
 			kind, err = kindOfDial(failure, kind), failure
 		}

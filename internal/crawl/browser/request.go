@@ -68,6 +68,8 @@ type Request struct {
 type Hop struct {
 	URL  string
 	Code int
+	// Header and RequestHeader are those of a redirect by a server, nil for other hops.
+	Header, RequestHeader http.Header
 }
 
 // Page is a rendered page or a downloaded file. The caller owns it.

@@ -35,7 +35,8 @@ type chain struct {
 	proxy   *url.URL
 	retried bool // the current hop is a retry
 
-	resp Response // what is known so far
+	resp     Response  // what is known so far
+	exchange *Exchange // of the last redirect
 }
 
 // Get fetches r.URL and follows its redirects. The error is a *Fault; the Response is nil
@@ -183,7 +184,7 @@ func (ch *chain) receive(resp *http.Response, w *hop, m *meter, cancel func(), f
 	if slices.Contains(redirects, resp.StatusCode) {
 		next, fault := ch.target(resp)
 		if fault == nil {
-			drain(resp.Body, cancel)
+			ch.exchange = ch.exchangeOf(resp, cancel)
 		}
 		return next, fault
 	}

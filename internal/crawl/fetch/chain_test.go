@@ -39,8 +39,17 @@ func TestRedirects(t *testing.T) {
 				allowed = append(allowed, next.RequestURI())
 				return nil
 			}})
-			want := []Hop{{u + "/3" + q + "#part", code}, {u + "/2" + q + "#part", code}, {u + "/1" + q + "#part", code}}
-			if resp.Code != 200 || !slices.Equal(resp.Redirects, want) || resp.FinalURL != u+"/0"+q+"#part" {
+			want := []string{u + "/3" + q + "#part", u + "/2" + q + "#part", u + "/1" + q + "#part"}
+			var got []string
+			for _, hop := range resp.Redirects {
+				got = append(got, hop.URL)
+				x := hop.Exchange
+				if hop.Code != code || x == nil || string(x.Body) != "moved" || x.Cut || x.Header.Get("Location") == "" ||
+					x.StatusLine != fmt.Sprint("HTTP/1.1 ", code, " ", http.StatusText(code)) || !strings.HasPrefix(x.RequestLine, "GET /") {
+					t.Errorf("hop %+v, exchange %+v", hop, x)
+				}
+			}
+			if resp.Code != 200 || !slices.Equal(got, want) || resp.FinalURL != u+"/0"+q+"#part" {
 				t.Errorf("code %d, final %s, redirects %v", resp.Code, resp.FinalURL, resp.Redirects)
 			}
 			if !slices.Equal(allowed, []string{"/2" + q, "/1" + q, "/0" + q}) {

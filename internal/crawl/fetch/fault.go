@@ -7,10 +7,11 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"syscall"
+
+	"hce/dc/internal/web/canonical"
 )
 
 // Kind classifies why a fetch failed. A status of 400 or above is not a fault.
@@ -72,7 +73,7 @@ type Fault struct {
 // Error returns the URL without its password, the kind and the cause.
 func (f *Fault) Error() string {
 	page := f.URL
-	if u, err := url.Parse(page); err == nil {
+	if u, err := canonical.Net(page); err == nil {
 		page = u.Redacted()
 	}
 	text := fmt.Sprintf("fetch %q: %v", page, f.Kind)

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func (ch *chain) follow(ctx context.Context, next *url.URL) *Fault {
 	if fault := ch.allow(ctx, next); fault != nil {
 		return fault
 	}
-	ch.resp.Redirects = append(ch.resp.Redirects, Hop{URL: ch.resp.FinalURL, Code: code})
+	ch.resp.Redirects = append(ch.resp.Redirects, Hop{URL: ch.resp.FinalURL, Code: code, Exchange: ch.exchange})
 	// RFC 9110 15.4: 303 turns anything but HEAD into GET; 301 and 302 do so with
 	// POST, by custom.
 	if code == http.StatusSeeOther && ch.method != http.MethodHead ||
@@ -101,6 +102,20 @@ const (
 	drainBytes = 16 << 10
 	drainTime  = 500 * time.Millisecond
 )
+
+// exchangeOf returns the exchange of a redirect, with the beginning of its body.
+func (ch *chain) exchangeOf(resp *http.Response, cancel context.CancelFunc) *Exchange {
+	var body bytes.Buffer
+	t := time.AfterFunc(drainTime, cancel)
+	defer t.Stop()
+	n, err := io.CopyN(&body, resp.Body, drainBytes)
+	more, _ := io.CopyN(io.Discard, resp.Body, 1)
+	return &Exchange{
+		At: time.Now(), RequestLine: ch.resp.RequestLine, RequestHeader: ch.resp.RequestHeader,
+		StatusLine: resp.Proto + " " + resp.Status, Header: resp.Header,
+		Body: body.Bytes(), Cut: n < drainBytes && err != io.EOF || more > 0,
+	}
+}
 
 // drain reads the rest of an unwanted body, so that its connection can be reused. It gives
 // up on a long or slow rest.

@@ -68,6 +68,19 @@ type Jar interface {
 type Hop struct {
 	URL  string `json:"url"`
 	Code int    `json:"httpCode"`
+	// Exchange is what was sent and received; nil if it is not known.
+	Exchange *Exchange `json:"-"`
+}
+
+// Exchange is a request and its answer, without the body of the request.
+type Exchange struct {
+	At            time.Time   // when the answer arrived
+	RequestLine   string      // with the protocol
+	RequestHeader http.Header // Host is among the fields
+	StatusLine    string      // as "HTTP/1.1 301 Moved Permanently"
+	Header        http.Header
+	Body          []byte // at most drainBytes, in the codings of Content-Encoding
+	Cut           bool   // Body is not the whole body
 }
 
 // Response is the result of a fetch. The caller owns it, except RequestHeader, which the

@@ -18,6 +18,7 @@ import (
 	"hce/dc/internal/process/outline"
 	"hce/dc/internal/process/pubdate"
 	"hce/dc/internal/process/writer"
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/dates"
 	"hce/dc/internal/web/htmltree"
 	"hce/dc/internal/web/xpath"
@@ -218,7 +219,7 @@ func panicked(reason any) error { return fmt.Errorf("%w: panic: %v", ErrParser, 
 
 // titleOfURL returns the last path segment of a URL, or its host.
 func titleOfURL(pageURL string) string {
-	u, err := url.Parse(pageURL)
+	u, err := canonical.Net(pageURL)
 	if err != nil {
 		return pageURL
 	}

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/pyregexp"
 	"hce/dc/internal/web/xpath"
 	"hce/dc/internal/wire/prop"
@@ -299,7 +299,7 @@ func hostName(text string) string {
 	if !strings.Contains(text, "//") {
 		text = "//" + text
 	}
-	u, err := url.Parse(text)
+	u, err := canonical.Net(text)
 	if err != nil {
 		return ""
 	}

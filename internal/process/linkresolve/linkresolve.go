@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/pyregexp"
 	"hce/dc/internal/wire/prop"
 )
@@ -120,7 +121,7 @@ func Marked(body []byte, page string) string {
 	if !bytes.Contains(body, []byte("redirect_url")) {
 		return ""
 	}
-	base, err := url.Parse(page)
+	base, err := canonical.Net(page)
 	if err != nil {
 		return ""
 	}

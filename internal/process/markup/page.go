@@ -2,10 +2,10 @@ package markup
 
 import (
 	"html"
-	"net/url"
 	"strings"
 	"unicode"
 
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/dates"
 )
 
@@ -76,7 +76,7 @@ func isInvisible(r rune) bool {
 // Anchor returns the start tag of a link. It returns "" for an address that is not an
 // absolute one on the web or a mail address.
 func Anchor(address string) string {
-	if u, err := url.Parse(strings.TrimSpace(address)); err == nil && len(address) < maxField {
+	if u, err := canonical.Net(strings.TrimSpace(address)); err == nil && len(address) < maxField {
 		switch u.Scheme {
 		case "http", "https", "mailto", "ftp":
 			return `<a href="` + html.EscapeString(u.String()) + `">`

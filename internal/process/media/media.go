@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/result"
@@ -128,7 +129,7 @@ func isData(text string) bool { return len(text) > 5 && strings.EqualFold(text[:
 
 // absolute resolves a URL of the web.
 func absolute(text string, base *url.URL) (string, error) {
-	u, err := url.Parse(text)
+	u, err := canonical.Net(text)
 	if err == nil && base != nil {
 		u = base.ResolveReference(u)
 	}

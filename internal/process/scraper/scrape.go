@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"net/textproto"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -390,7 +389,7 @@ func (s *scrape) resolve(r *result.Result) {
 	if s.rules.Links == nil || t == nil {
 		return
 	}
-	base, err := url.Parse(cmp.Or(s.Base, s.URL))
+	base, err := canonical.Net(cmp.Or(s.Base, s.URL))
 	if err != nil {
 		return
 	}

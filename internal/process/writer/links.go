@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/url"
 
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/htmltree"
 )
 
@@ -24,13 +25,13 @@ func (b *Base) URL() *url.URL { return b.u }
 // NewBase returns the base of the links of a page: the href of its base element, resolved against its URL.
 func NewBase(pageURL string, href []byte) *Base {
 	b := &Base{seen: map[string]bool{}}
-	u, err := url.Parse(pageURL)
+	u, err := canonical.Net(pageURL)
 	if err != nil {
 		u = &url.URL{}
 	}
 	if len(href) > 0 {
-		if x, err := u.Parse(string(bytes.TrimSpace(href))); err == nil {
-			u = x
+		if x, err := canonical.Net(string(bytes.TrimSpace(href))); err == nil {
+			u = u.ResolveReference(x)
 		}
 	}
 	b.u = u
@@ -168,7 +169,10 @@ func (b *Base) slow(dst, ref, fragment []byte, keep bool) ([]byte, bool) {
 	if keep {
 		clean = append(clean, fragment...)
 	}
-	u, err := b.u.Parse(string(clean))
+	u, err := canonical.Net(string(clean))
+	if err == nil {
+		u = b.u.ResolveReference(u)
+	}
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return dst, false
 	}

@@ -21,6 +21,7 @@ const (
 	Cookies  Kind = 5  // cookies
 	Dynamic  Kind = 9  // the page after rendering
 	Chain    Kind = 11 // keys of the parts of a chain, one per line
+	Hops     Kind = 12 // redirects on the way to the page: JSON (wire.HopAnswer)
 )
 
 // suffixes are the ends of file names. Writers use the first suffix of a kind.
@@ -37,6 +38,7 @@ var suffixes = []struct {
 	{Cookies, ".cookies.txt"},
 	{Dynamic, ".dyn"},
 	{Chain, ".chain"},
+	{Hops, ".hops.json"},
 }
 
 func (k Kind) suffix() (string, bool) {

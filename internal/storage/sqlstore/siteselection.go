@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 )
 
@@ -82,7 +82,7 @@ func (t *tx) siteByRoot(text string) (string, error) {
 // baseOf returns scheme://netloc/ of a URL as written, with its user and port
 // (docs/spec/objects.md 4.1).
 func baseOf(text string) (string, error) {
-	u, err := url.Parse(text)
+	u, err := canonical.Net(text)
 	scheme, rest, ok := strings.Cut(text, "://")
 	if err != nil || u.Host == "" || !ok {
 		return "", errScheme

@@ -2,12 +2,12 @@ package content
 
 import (
 	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/dates"
 	"hce/dc/internal/web/pdate"
 )
@@ -56,7 +56,7 @@ const maxPath = 4096
 
 // URLDate returns the first date in the path of a URL, at midnight UTC; zero without one.
 func URLDate(text string) time.Time {
-	u, err := url.Parse(text[:min(len(text), maxPath)])
+	u, err := canonical.Net(text[:min(len(text), maxPath)])
 	if err != nil {
 		return time.Time{}
 	}

@@ -1,0 +1,118 @@
+package export
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/warc"
+	"hce/dc/internal/web/charset"
+	"hce/dc/internal/web/content"
+	"hce/dc/internal/wire"
+)
+
+// hops writes the records of the redirects of a page. It returns the id of the first one, "" without one.
+func (a *archive) hops(p *pages.Page) (first string, err error) {
+	for i := range p.Answers {
+		c := capture{Page: p, uri: warc.URI(p.Answers[i].URL), at: p.Answers[i].At, hop: strconv.Itoa(i + 1)}
+		r := c.redirect(&p.Answers[i])
+		if r == nil {
+			continue
+		}
+		if err := a.capture(c, r); err != nil {
+			return "", err
+		}
+		if first == "" {
+			first = r.ID
+		}
+		m, _ := warc.ParseMessage([]byte(p.Answers[i].Request))
+		if m.Start == "" {
+			continue
+		}
+		q := c.record(warc.Request, warc.RequestType, r.ID)
+		q.Head = public(m).Append(nil)
+		if err := a.write(q); err != nil {
+			return "", err
+		}
+	}
+	return first, nil
+}
+
+// redirect returns the record of a redirect, nil for a page whose body is not known: it would be shown
+// empty.
+func (c capture) redirect(h *wire.HopAnswer) *warc.Record {
+	m, _ := warc.ParseMessage([]byte(h.Head))
+	words := strings.Fields(m.Start)
+	if len(words) < 2 || h.Cut && !strings.HasPrefix(words[1], "3") {
+		return nil
+	}
+	r := c.record(warc.Response, warc.ResponseType, "")
+	r.Head, r.Payload = m.Append(nil), h.Body
+	if len(h.Body) > 0 {
+		r.PayloadDigest = warc.Digest(h.Body)
+	}
+	if h.Cut {
+		r.Fields = append(r.Fields, warc.Field{Name: warc.FieldTruncated, Value: "length"})
+	}
+	return r
+}
+
+// added are the fields that the crawler adds to a stored head, behind those of the server
+// (docs/spec/processing.md 2.2), in their order. net/http writes the names of a server in another way.
+var added = []string{"X-feed_url", "X-pubdateRssFeed", "X-base_url"}
+
+// sentFields returns the fields that the server has sent.
+func sentFields(fields warc.Fields) warc.Fields {
+	end := len(fields)
+	for i := len(fields) - 1; i >= 0; i-- {
+		if fields[i].Name == added[2] {
+			end = i // the field Location that may follow was added, too
+			break
+		}
+	}
+	for end < len(fields) && end > 0 && (fields[end-1].Name == added[0] || fields[end-1].Name == added[1]) {
+		end--
+	}
+	return fields[:end:end]
+}
+
+// asSent returns the capture with the body that the server sent, if that is known, else with one in UTF-8
+// that says so.
+func (c capture) asSent() capture {
+	if wire.Md5(c.Raw) == c.RawContentMd5 && !c.converted() {
+		c.sent = true
+		return c
+	}
+	p := *c.Page
+	c.Page = &p
+	for _, body := range charset.Encode(c.Raw, c.Charset) {
+		if wire.Md5(body) == c.RawContentMd5 && !bytes.Equal(body, c.Raw) {
+			p.Raw, c.sent = body, true
+			return c
+		}
+	}
+	if isHTML(c.ContentType) {
+		p.Raw = charset.DeclareUTF8(c.Raw)
+	}
+	return c
+}
+
+// converted reports whether a body is a text in UTF-8 whose page has another charset. A browser gives
+// such bodies, also as what it received.
+func (c capture) converted() bool {
+	return content.IsText(c.ContentType) && !strings.EqualFold(c.Charset, "utf-8") && utf8.Valid(c.Raw) && !isASCII(c.Raw)
+}
+
+func isASCII(text []byte) bool {
+	return bytes.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
+
+func withoutFragment(url string) string {
+	before, _, _ := strings.Cut(url, "#")
+	return before
+}
+
+// isRedirect reports whether a row is a redirect itself, as an import stores it.
+func isRedirect(code int64) bool { return code > 300 && code < 400 && code != 304 }

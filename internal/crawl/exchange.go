@@ -1,0 +1,126 @@
+package crawl
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/wire"
+)
+
+// addExchange adds response headers, request and cookies as files, as the site configures
+// (docs/spec/steps.md 1 #19, #20).
+func (r *batchRun) addExchange(out *outcome, p page) {
+	if p.settings.storeHeaders {
+		head := headerText(p.Header, "")
+		if p.settings.feeds() && p.item.parent != "" {
+			head = append(head, "X-feed_url: "+clipLine(p.item.parent)+"\r\n"...)
+			if date := p.feedDate(); date != "" {
+				head = append(head, "X-pubdateRssFeed: "+string(date)+"\r\n"...)
+			}
+		}
+		if p.item.baseURL != "" {
+			head = append(head, "X-base_url: "+p.item.baseURL+"\r\n"...)
+		}
+		if len(p.Redirects) > 0 {
+			head = append(head, "Location: "+clipLine(p.FinalURL)+"\r\n"...)
+		}
+		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentHeaders, Data: head})
+	}
+	if p.settings.storeRequest {
+		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentRequests, Data: headerText(p.RequestHeader, p.RequestLine)})
+	}
+	if set := p.Header.Values("Set-Cookie"); p.settings.storeCookies && len(set) > 0 {
+		text := strings.ToValidUTF8(strings.Join(set, "\r\n")+"\r\n", "\uFFFD")
+		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentCookies, Data: []byte(text)})
+	}
+	if len(p.Redirects) > 0 && p.settings.storeHeaders {
+		if hops := hopAnswers(p.Redirects, p.settings.storeRequest); len(hops) > 0 {
+			out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentHops, Data: hops})
+		}
+	}
+	out.weigh()
+}
+
+// hopAnswers returns the content ContentHops of redirects, nil if the answer of none is known.
+func hopAnswers(redirects []fetch.Hop, requests bool) []byte {
+	var list []wire.HopAnswer
+	for _, hop := range redirects {
+		x := hop.Exchange
+		if x == nil {
+			continue
+		}
+		answer := wire.HopAnswer{URL: withoutFragment(hop.URL), At: x.At.UTC(), Head: string(headerText(x.Header, x.StatusLine)), Body: x.Body, Cut: x.Cut}
+		if requests {
+			answer.Request = string(headerText(x.RequestHeader, x.RequestLine))
+		}
+		list = append(list, answer)
+	}
+	if list == nil {
+		return nil
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // cannot happen: a struct of texts
+	}
+	return text
+}
+
+// maxRefreshing bounds the body of a page with a refresh that is kept with the page that it leads to.
+const maxRefreshing = 16 << 10
+
+// exchangeOf returns the exchange of a page that leads to another one by its refresh. The fields of
+// codings are left out, because the body is decoded.
+func exchangeOf(response *fetch.Response) *fetch.Exchange {
+	header := response.Header.Clone()
+	for _, name := range []string{"Content-Encoding", "Content-Length"} {
+		header.Del(name)
+	}
+	_, proto, _ := strings.Cut(response.RequestLine, " HTTP/")
+	body := response.Body[:min(len(response.Body), maxRefreshing)]
+	return &fetch.Exchange{
+		At: response.Started.Add(response.Total), RequestLine: response.RequestLine, RequestHeader: response.RequestHeader, Header: header,
+		StatusLine: fmt.Sprintf("HTTP/%s %d %s", cmp.Or(proto, "1.1"), response.Code, http.StatusText(response.Code)),
+		Body:       slices.Clone(body), Cut: len(body) < len(response.Body),
+	}
+}
+
+// redirected sets the column Redirects of an outcome whose answer, or what is known of it, is response.
+func (o *outcome) redirected(response *fetch.Response) {
+	var hops []wire.Hop
+	if response != nil {
+		for i, hop := range response.Redirects {
+			next := response.FinalURL
+			if i+1 < len(response.Redirects) {
+				next = response.Redirects[i+1].URL
+			}
+			hops = append(hops, wire.Hop{Code: int64(hop.Code), URL: withoutFragment(next)})
+		}
+	}
+	text := wire.RedirectsOf(hops)
+	if text != o.item.row.Redirects { // most pages have none: their rows are not touched
+		o.result.Set["Redirects"] = text
+	}
+	o.item.url.Redirects = text
+}
+
+// headerText returns a block of "Name: value" lines, sorted by name.
+func headerText(h http.Header, first string) []byte {
+	var b bytes.Buffer
+	if first != "" {
+		b.WriteString(first + "\r\n")
+	}
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, value := range h[name] {
+			b.WriteString(strings.ToValidUTF8(name+": "+value, "\uFFFD"))
+			b.WriteString("\r\n")
+		}
+	}
+	return b.Bytes()
+}
