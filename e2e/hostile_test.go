@@ -92,6 +92,8 @@ func TestHostileWeb(t *testing.T) {
 			t.Errorf("%s (%s): status %d, errors %v", name, trap.What, u.Status, u.ErrorMask.Names())
 		case !trap.Fits(u.ErrorMask):
 			t.Errorf("%s (%s): code %d, errors %v, want %s", name, trap.What, u.HTTPCode, u.ErrorMask.Names(), trap.End())
+		case !trap.PutOff && trap.Keeps(u.ErrorMask) != (u.State == wire.URLEnabled):
+			t.Errorf("%s (%s): state %d, errors %v; stored: %s", name, trap.What, u.State, u.ErrorMask.Names(), trap.Stored())
 		}
 	}
 	checkLinkRows(t, data, id)

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -80,13 +81,16 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 		if v.cut && browser.KindOf(err) == browser.TimeOver {
 			return nil, errNoTime
 		}
+		if errors.Is(err, browser.ErrCrowded) {
+			return nil, refusal{back: true, reason: err.Error()}
+		}
 		v.heed(nil, err)
 		return nil, err
 	}
 	response := &fetch.Response{
 		FinalURL: page.FinalURL, Code: page.Code, Header: page.Header, RequestHeader: page.RequestHeader,
 		RequestLine: plain.Method + " " + u.RequestURI(), Body: page.Body,
-		Started: page.Started, Total: page.Total,
+		Started: page.Started, Total: page.Total, Repaired: page.Repaired,
 	}
 	for _, hop := range page.Redirects {
 		response.Redirects = append(response.Redirects, fetch.Hop{URL: hop.URL, Code: hop.Code, Exchange: renderedHop(plain.Method, hop, page.Started)})

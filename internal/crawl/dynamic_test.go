@@ -239,7 +239,7 @@ func TestDynamic(t *testing.T) {
 			w := world(t, "HTTP_REDIRECTS_MAX", "0")
 			it := w.item("s", s.URL+"/to-page")
 			w.run(batchOf(it))
-			if row := w.row(it); row.ErrorMask != wire.ErrFetchTooManyRedirects {
+			if row := w.row(it); row.ErrorMask != wire.ErrMaxHTTPRedirects {
 				t.Errorf("%s", bitNames(row.ErrorMask))
 			}
 		})
@@ -333,7 +333,7 @@ func TestDynamic(t *testing.T) {
 		it := w.item("s", s.URL+"/busy")
 		before := time.Now()
 		w.run(batchOf(it))
-		if row := w.row(it); row.HTTPCode != 503 || row.ErrorMask != wire.ErrHTTP|wire.ErrForbidden {
+		if row := w.row(it); row.HTTPCode != 503 || row.ErrorMask != wire.ErrHTTP {
 			t.Errorf("code %d, %s", row.HTTPCode, bitNames(row.ErrorMask))
 		}
 		if next, _, err := w.job.Gates.Next(s.host, 0, 1, time.Now()); err != nil || next.Before(before.Add(3*time.Second)) {
@@ -345,7 +345,7 @@ func TestDynamic(t *testing.T) {
 		w := world(t)
 		it := w.item("s", s.URL+"/conflict")
 		w.run(batchOf(it))
-		if row := w.row(it); row.HTTPCode != 409 || row.ErrorMask != wire.ErrHTTP|wire.ErrFetchHTTP {
+		if row := w.row(it); row.HTTPCode != 409 || row.ErrorMask != wire.ErrHTTP {
 			t.Errorf("code %d, %s", row.HTTPCode, bitNames(row.ErrorMask))
 		}
 	})

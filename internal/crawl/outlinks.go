@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/web/links"
@@ -196,18 +197,17 @@ func (r *batchRun) candidates(ctx context.Context, out *outcome, p page, found l
 	var list []candidate
 	expressions, builtin := p.settings.xpaths.For(p.url.URL, r.Now())
 	if builtin {
-		methods := map[string]string{}
-		if p.settings.collectForms {
-			for _, f := range found.Forms {
-				methods[f.Action] = f.Method
-			}
-		}
 		for _, l := range found.Links {
 			c := candidate{url: l.URL, rel: l.Rel}
-			if l.Tag == "form" {
-				c.method = methods[l.URL]
+			if l.Tag == "form" && p.settings.collectForms {
+				c.method = "get"
 			}
 			list = append(list, c)
+		}
+		for _, f := range found.Forms {
+			if p.settings.collectForms && f.Method == "post" && f.Action != "" {
+				list = append(list, candidate{url: f.Action, method: f.Method})
+			}
 		}
 		if found.Refresh != "" { // may be missing if the links were cut
 			list = append(list, candidate{url: found.Refresh})
@@ -225,6 +225,11 @@ func (r *batchRun) candidates(ctx context.Context, out *outcome, p page, found l
 	}
 	for _, url := range r.byXPath(ctx, out, p, expressions, text, kind) {
 		list = append(list, candidate{url: url})
+	}
+	if content.IsHTML(kind) {
+		for i := range list {
+			list[i].url = charset.EncodeQuery(list[i].url, p.item.url.Charset)
+		}
 	}
 	for _, url := range p.urls {
 		list = append(list, candidate{url: url})

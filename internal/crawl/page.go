@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -62,12 +63,17 @@ func (r *batchRun) read(requests context.Context, p page) (out *outcome) {
 		p.url.HTTPMethod = "get"
 	}
 	p.url.CrawlingTime = p.Total.Milliseconds()
+	if p.Repaired {
+		p.item.noted |= wire.ErrFetchHTTP
+	}
 	if p.unchanged {
 		return r.unchanged(ctx, p)
 	}
 	bits := p.codeBits()
 	switch {
 	case bits != 0:
+	case p.unasked():
+		bits = wire.ErrFetchHTTP
 	case len(p.Body) == 0 && p.Code/100 != 3:
 		bits = wire.ErrEmpty
 	case !p.settings.contentTypes.Holds(kind) && !p.item.sitemap():
@@ -257,6 +263,8 @@ func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) 
 		if text, name, err = charset.Decode(p.Body, declared); err != nil {
 			bits |= wire.ErrBadEncoding
 		}
+	} else if bytes.Contains(text, []byte("\uFFFD")) { // as charset.Decode finds it
+		bits |= wire.ErrBadEncoding
 	}
 	u.Charset = clipTo(name, 32)
 	if p.settings.replace.Any() {

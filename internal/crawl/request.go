@@ -54,6 +54,7 @@ func (v *visit) request(target string, stage cookies.Stage) fetch.Request {
 		MaxBytes:       v.Config.MaxResourceSize,
 		MaxRedirects:   v.settings.redirects,
 		InsecureTLS:    v.settings.insecureTLS,
+		LegacyTLS:      v.settings.legacyTLS,
 		Jar:            v.jar(target, stage),
 		Allow:          v.hop,
 	}

@@ -48,6 +48,7 @@ type settings struct {
 	alive          proxypool.AliveCheck
 	freq           *quota.Limiter
 	insecureTLS    bool
+	legacyTLS      bool
 	concurrency    int
 	retries        retry.Table // RETRY
 	retriesOnce    retry.Table // of a batch that asks once
@@ -200,6 +201,7 @@ func (s *settings) readRequests(p *property.Values, def Config) {
 		s.freq = limiter
 	}
 	s.insecureTLS = p.Int("TLSVerify", 1) == 0
+	s.legacyTLS = p.On("TLSLegacy", false)
 	s.concurrency = int(min(max(p.Int("HostConcurrency", 1), 1), 1<<20))
 	table := retry.Default(def.Backoff)
 	s.retries = property.ParsedOr(p, "RETRY", table, table.Parse)

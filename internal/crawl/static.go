@@ -27,17 +27,27 @@ func (v *visit) static(ctx context.Context, target string) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	changed := rule.Verdict(row, summary(response, r.Method))
+	changed := changedSince(rule, row, response, r)
 	if changed && (rule.Second(row) || r.Method == http.MethodHead) {
 		if err := v.again(ctx, target); err != nil {
 			return nil, err
 		}
-		if response, err = v.follow(ctx, v.pageRequest(target)); err != nil {
+		r = v.pageRequest(target)
+		if response, err = v.follow(ctx, r); err != nil {
 			return nil, err
 		}
-		changed = rule.Verdict(row, summary(response, http.MethodGet))
+		changed = changedSince(rule, row, response, r)
 	}
 	return &answer{Response: response, unchanged: !changed}, nil
+}
+
+// changedSince is the rule's verdict about the response to r. A 304 to a request without a condition is
+// no verdict.
+func changedSince(rule revalidate.Rule, row *wire.URL, response *fetch.Response, r fetch.Request) bool {
+	if response.Code == http.StatusNotModified && !isConditional(r.Header) {
+		return true
+	}
+	return rule.Verdict(row, summary(response, r.Method))
 }
 
 // summary returns the parts of a response that the rule needs.

@@ -93,6 +93,8 @@ var arrows = map[string][]string{
 	"storage/legacyimport": {"storage", "storage/keyvalue", "storage/sqldb", "storage/sqlstore"},
 
 	"crawl/cookies":        {"crawl/statefile"},
+	"crawl/browser":        {"crawl/httprepair"},
+	"crawl/fetch":          {"crawl/httprepair"},
 	"crawl/headerrotation": {"crawl/statefile"},
 	"crawl/hostgate":       {"crawl/politeness"},
 	"crawl/politeclient":   {"crawl/fetch", "crawl/hostgate", "crawl/robotscache"},

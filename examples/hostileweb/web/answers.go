@@ -13,6 +13,10 @@ import (
 func answers() []Trap {
 	const page = "\r\n<!DOCTYPE html><title>A page</title><p>It has a text of its own.</p>"
 	broken := ends(wire.ErrFetchHTTP)
+	head := func(lines string) http.HandlerFunc { return say(okHead + lines + page) }
+	status := func(line string) http.HandlerFunc {
+		return say(line + "\r\nContent-Type: text/html\r\nConnection: close\r\n" + page)
+	}
 	gone := ends(wire.ErrConnection)
 	tooMuch := ends(wire.ErrSize)
 	return []Trap{
@@ -45,10 +49,26 @@ func answers() []Trap {
 		{Path: "/answer/code-word", What: "a code that is a word", Ends: broken, serve: say("HTTP/1.1 two OK\r\n" + page)},
 		{Path: "/answer/code-999", What: "the code 999", Ends: ends(wire.ErrHTTP), serve: say("HTTP/1.1 999 Request denied\r\nContent-Type: text/html\r\nConnection: close\r\n" + page)},
 		{Path: "/answer/version", What: "HTTP/9.9", Ends: ends(wire.ErrFetchHTTP, 0), serve: say("HTTP/9.9 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n" + page)},
-		{Path: "/answer/nul-header", What: "NUL bytes in a header", Ends: ends(wire.ErrFetchHTTP, 0), serve: say(okHead + "X-Nul: a\x00b\r\n" + page)},
-		{Path: "/answer/nul-type", What: "NUL bytes in the content type", Ends: ends(wire.ErrFetchHTTP, 0), serve: say("HTTP/1.1 200 OK\r\nContent-Type: text/\x00html\r\nConnection: close\r\n" + page)},
-		{Path: "/answer/no-colon", What: "a header line without a colon", Ends: broken, serve: say(okHead + "This is no header\r\n" + page)},
-		{Path: "/answer/space-name", What: "a header name with a space in it", Ends: ends(wire.ErrFetchHTTP, 0), serve: say(okHead + "X Bad: 1\r\n" + page)},
+		{Path: "/answer/nul-header", What: "NUL bytes in a header", Ends: broken, Kept: true, serve: say(okHead + "X-Nul: a\x00b\r\n" + page)},
+		{Path: "/answer/nul-type", What: "NUL bytes in the content type", Ends: broken, Kept: true, serve: say("HTTP/1.1 200 OK\r\nContent-Type: text/\x00html\r\nConnection: close\r\n" + page)},
+		{Path: "/answer/no-colon", What: "a header line without a colon", Ends: broken, Kept: true, serve: say(okHead + "This is no header\r\n" + page)},
+		{Path: "/answer/space-name", What: "a header name with a space in it", Ends: broken, Kept: true, serve: say(okHead + "X Bad: 1\r\n" + page)},
+		{Path: "/answer/space-colon", What: "a space before the colon of a header", Ends: broken, Kept: true, serve: head("X-Space : 1\r\n")},
+		{Path: "/answer/utf8-name", What: "a header name in UTF-8", Ends: broken, Kept: true, serve: head("\xc3\xa9t\xc3\xa9: 1\r\n")},
+		{Path: "/answer/no-name", What: "a header without a name", Ends: broken, Kept: true, serve: head(": 1\r\n")},
+		{Path: "/answer/control", What: "control characters in a header", Ends: broken, Kept: true, serve: head("X-Bell: a\x07b\x7f\r\n")},
+		{Path: "/answer/latin-value", What: "latin-1 in a header's value, as many servers send it", serve: head("X-Name: M\xfcller\r\n")},
+		{Path: "/answer/html-in-header", What: "a line of HTML and its continuation in the header, from a script that printed too early", Ends: broken, Kept: true, serve: head("<b>Warning</b> in line 3\r\n  of a script\r\n")},
+		{Path: "/answer/folded-first", What: "a folded line behind the status line", Ends: broken, Kept: true, serve: say("HTTP/1.1 200 OK\r\n folded\r\nContent-Type: text/html\r\nConnection: close\r\n" + page)},
+		{Path: "/answer/lower-case", What: "a status line in lower case", Ends: broken, Kept: true, serve: status("http/1.1 200 ok")},
+		{Path: "/answer/blank-lines", What: "an empty line before the status line", Ends: broken, Kept: true, serve: status("\r\nHTTP/1.1 200 OK")},
+		{Path: "/answer/no-minor", What: "HTTP/1 as the version", Ends: broken, Kept: true, serve: status("HTTP/1 200 OK")},
+		{Path: "/answer/two", What: "HTTP/2 as the version, in the words of HTTP/1", Ends: broken, Kept: true, serve: status("HTTP/2 200")},
+		{Path: "/answer/no-version", What: "HTTP without a version", Ends: broken, Kept: true, serve: status("HTTP 200 OK")},
+		{Path: "/answer/icy", What: "ICY instead of HTTP, as radio stations send it", Ends: broken, Kept: true, serve: status("ICY 200 OK")},
+		{Path: "/answer/code-joined", What: "no space between code and reason", Ends: broken, Kept: true, serve: status("HTTP/1.1 200OK")},
+		{Path: "/answer/no-reason", What: "a code without a reason", serve: status("HTTP/1.1 200")},
+		{Path: "/answer/http-1.0", What: "HTTP/1.0 without a length, closed at the end", serve: status("HTTP/1.0 200 OK")},
 		{Path: "/answer/cr-only", What: "lines that end in CR alone", Ends: ends(wire.ErrFetchHTTP, wire.ErrConnection), serve: say(strings.ReplaceAll(okHead+page, "\r\n", "\r"))},
 		{Path: "/answer/lf-only", What: "lines that end in LF alone, as many servers send them", serve: say(strings.ReplaceAll(okHead+page, "\r\n", "\n"))},
 		{Path: "/answer/folded", What: "a header folded over two lines, as it was allowed once", serve: say(okHead + "X-Folded: one\r\n  and two\r\n" + page)},
@@ -63,7 +83,8 @@ func answers() []Trap {
 			"Set-Cookie: a=b; Domain=com\r\nSet-Cookie: =; Expires=Thu, 99 Foo 99999 99:99:99 GMT\r\nSet-Cookie: \xff\xfe=\xff; Max-Age=99999999999999999999\r\nSet-Cookie: ;;;;\r\nSet-Cookie: x\r\n" + page)},
 		{Path: "/answer/204", What: "no content, and says so", Ends: ends(wire.ErrEmpty), serve: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) }},
 		{Path: "/answer/300", What: "multiple choices without a list", serve: say("HTTP/1.1 300 Multiple Choices\r\nContent-Type: text/html\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")},
-		{Path: "/answer/304", What: "not modified, without a condition in the request", serve: say("HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n")},
+		{Path: "/answer/304", What: "not modified, without a condition in the request", Ends: broken, serve: say("HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n")},
+		{Path: "/answer/206", What: "a part of a page, without a range in the request", Ends: broken, serve: say(strings.Replace(okHead, "200 OK", "206 Partial Content", 1) + "Content-Range: bytes 0-66/5000\r\n" + page)},
 		{Path: "/answer/305", What: "use a proxy, the server says", serve: say("HTTP/1.1 305 Use Proxy\r\nLocation: http://10.0.0.1:3128/\r\nContent-Type: text/html\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")},
 		{Path: "/answer/407", What: "a proxy's question without a proxy", Ends: ends(wire.ErrHTTP | wire.ErrAuthorization), serve: say("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=x\r\nContent-Type: text/html\r\nConnection: close\r\n" + page)},
 		{Path: "/answer/error-endless", What: "an error page without an end", Ends: ends(wire.ErrSize, wire.ErrHTTP, wire.ErrSize|wire.ErrHTTP), serve: then("HTTP/1.1 500 Oops\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n", "<p>Oops, ")},

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
 	"encoding/base64"
@@ -59,6 +60,32 @@ func bodies() []Trap {
 				b := packGzip([]byte(strings.Repeat(small, 100)))
 				_, _ = w.Write(b[:len(b)/2])
 			})},
+		{Path: "/body/gzip-no-trailer", What: "gzip without its checksum and length", Ends: ends(wire.ErrFetchHTTP), Kept: true,
+			serve: coded("gzip", func(w io.Writer) { b := packGzip([]byte(small)); _, _ = w.Write(b[:len(b)-8]) })},
+		{Path: "/body/gzip-half-trailer", What: "gzip with half of its checksum and length", Ends: ends(wire.ErrFetchHTTP), Kept: true,
+			serve: coded("gzip", func(w io.Writer) { b := packGzip([]byte(small)); _, _ = w.Write(b[:len(b)-4]) })},
+		{Path: "/body/gzip-checksum", What: "gzip with a wrong checksum", Ends: ends(wire.ErrFetchHTTP), Kept: true,
+			serve: coded("gzip", func(w io.Writer) {
+				b := packGzip([]byte(small))
+				b[len(b)-8] ^= 1
+				_, _ = w.Write(b)
+			})},
+		{Path: "/body/gzip-padding", What: "gzip with padding behind it", serve: coded("gzip", func(w io.Writer) { _, _ = w.Write(append(packGzip([]byte(small)), make([]byte, 100)...)) })},
+		{Path: "/body/gzip-members", What: "gzip in two members",
+			serve: coded("gzip", func(w io.Writer) { _, _ = w.Write(append(packGzip([]byte(small)), packGzip([]byte(small))...)) })},
+		{Path: "/body/x-gzip", What: "gzip by its old name", serve: coded("x-gzip", func(w io.Writer) { _, _ = w.Write(packGzip([]byte(small))) })},
+		{Path: "/body/coding-none", What: "the content coding none", serve: coded("none", func(w io.Writer) { _, _ = io.WriteString(w, small) })},
+		{Path: "/body/gzip-empty", What: "said to be gzip, without a byte", Ends: ends(wire.ErrEmpty), serve: coded("gzip", func(io.Writer) {})},
+		{Path: "/body/deflate-bare", What: "deflate without the header of zlib",
+			serve: coded("deflate", func(w io.Writer) {
+				z, err := flate.NewWriter(w, flate.BestSpeed)
+				if err == nil {
+					_, _ = io.WriteString(z, small)
+					_ = z.Close()
+				}
+			})},
+		{Path: "/body/png", What: "an image that is said to be HTML", Ends: ends(wire.ErrMIME, 0),
+			serve: text(htmlUTF8, "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00")},
 		{Path: "/body/drip", What: "one byte in a tenth of a second, for ten minutes", Ends: ends(wire.ErrTimeout), Stalls: true,
 			serve: drip("drop ", 100*time.Millisecond)},
 		{Path: "/body/silent", What: "half a page, and then nothing", Ends: ends(wire.ErrTimeout), Stalls: true,
@@ -67,7 +94,7 @@ func bodies() []Trap {
 			serve: abort(okHead + "Content-Length: 5000\r\n\r\n<title>Half a page</title>")},
 		{Path: "/body/nul", What: "a page with NUL bytes in its words and tags",
 			serve: text(htmlUTF8, "<!DOCTYPE html><ti\x00tle>Zero\x00s</title><p>One\x00two <a hr\x00ef=\"/x\" href=\"/\x00y\">l\x00ink</a>"+strings.Repeat("\x00", 1000))},
-		{Path: "/body/binary", What: "noise that is said to be HTML", Ends: ends(wire.ErrBadEncoding, 0),
+		{Path: "/body/binary", What: "noise that is said to be HTML", Ends: ends(wire.ErrMIME, 0),
 			serve: body(htmlUTF8, func(w io.Writer) { _, _ = w.Write(noise(200_000)) })},
 		{Path: "/body/empty", What: "no body at all", Ends: ends(wire.ErrEmpty), serve: text(htmlUTF8, "")},
 		{Path: "/body/space", What: "8 MB of spaces", serve: repeated("", " ", 8_000_000, "")},

@@ -25,7 +25,7 @@ func charsets() []Trap {
 		{Path: "/charset/unknown", What: "a charset that nobody knows", Ends: damaged, serve: text(html("x-klingon"), russian)},
 		{Path: "/charset/giant-label", What: "a charset label of 10 KB", Ends: damaged, serve: text(html(strings.Repeat("x", 10_000)), russian)},
 		{Path: "/charset/wrong", What: "UTF-8 that is said to be windows-1251", Ends: either, serve: text(html("windows-1251"), russian)},
-		{Path: "/charset/wrong-too", What: "latin-1 that is said to be UTF-8", Ends: either, serve: text(htmlUTF8, "<title>Gr\xf6\xdfe</title><p>"+strings.Repeat("Gr\xf6\xdfe und \xdcbermut tun selten gut. ", 20))},
+		{Path: "/charset/wrong-too", What: "latin-1 that is said to be UTF-8", Ends: damaged, serve: text(htmlUTF8, "<title>Gr\xf6\xdfe</title><p>"+strings.Repeat("Gr\xf6\xdfe und \xdcbermut tun selten gut. ", 20))},
 		{Path: "/charset/utf-16", What: "UTF-16 without a byte order mark that nobody mentions", Ends: either, serve: text("text/html", wide(russian))},
 		{Path: "/charset/utf-16-odd", What: "UTF-16 with an odd number of bytes and half a pair", Ends: damaged, serve: text(html("utf-16le"), wide(russian)+"\x00\xd8\x20")},
 		{Path: "/charset/ascii-as-utf-16", What: "ASCII that is said to be UTF-16", Ends: either, serve: text(html("utf-16"), "<title>Narrow</title><p>Only one byte each.</p>")},

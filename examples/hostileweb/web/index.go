@@ -67,3 +67,21 @@ func List(out io.Writer) error {
 	}
 	return table.Flush()
 }
+
+// Markdown returns the rows of docs/servers.md: what the server does, what is stored, which bits the row
+// gets.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString("| # | address | what the server does | what is stored | bits |\n|---:|---|---|---|---|\n")
+	for i, t := range Traps() {
+		host, path := t.Host, t.Path
+		if len(path) > 40 {
+			path = path[:37] + "..."
+		}
+		if host != "" {
+			path = host + " " + path
+		}
+		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s |\n", i+1, path, strings.ReplaceAll(t.What, "|", "\\|"), t.Stored(), t.End())
+	}
+	return b.String()
+}

@@ -18,6 +18,9 @@ type Trap struct {
 	Ends []wire.ErrorMask
 	// Stalls says that only the client's timeout ends the answer.
 	Stalls bool
+	// Kept says that the page is stored although Ends has FETCH_HTTP_ERROR: the answer violates HTTP,
+	// but browsers show it.
+	Kept bool
 	// PutOff says that the row stays New: its host is not available now.
 	PutOff bool
 
@@ -30,6 +33,32 @@ func (t Trap) Fits(mask wire.ErrorMask) bool {
 		return mask == 0
 	}
 	return slices.Contains(t.Ends, mask)
+}
+
+// marks are the bits of a page that is stored and processed all the same.
+const marks = wire.ErrBadEncoding | wire.ErrMaxURLsFromPage | wire.ErrHTMLParse | wire.ErrRawNotStored | wire.ErrRSSEmpty
+
+// Keeps reports whether a page that ends with mask is stored.
+func (t Trap) Keeps(mask wire.ErrorMask) bool {
+	mask &^= marks
+	return mask == 0 || t.Kept && mask == wire.ErrFetchHTTP
+}
+
+// Stored says what is stored of the answer.
+func (t Trap) Stored() string {
+	kept, lost := len(t.Ends) == 0, false
+	for _, mask := range t.Ends {
+		kept, lost = kept || t.Keeps(mask), lost || !t.Keeps(mask)
+	}
+	switch {
+	case t.PutOff:
+		return "nothing yet; the URL stays new"
+	case kept && lost:
+		return "the page, or nothing but its row"
+	case kept:
+		return "the page"
+	}
+	return "nothing but its row"
 }
 
 // Traps lists all traps: those of the main host by group, then the other hosts.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hce/dc/examples/siteserver/site"
+	"hce/dc/internal/testgolden"
 	"hce/dc/internal/testwait"
 )
 
@@ -131,6 +132,11 @@ func TestEveryTrapEndsWithItsClient(t *testing.T) {
 	if r := logged["/body/endless"]; r.Path == "" || r.End < r.Start || r.Remote == "" {
 		t.Errorf("the line of /body/endless is %+v", r)
 	}
+}
+
+// docs/servers.md has the table of all rows.
+func TestServersPageIsUpToDate(t *testing.T) {
+	testgolden.Part(t, "../../../docs/servers.md", "<!-- servers: go test ./examples/hostileweb/web -run ServersPage -update -->\n", "<!-- end of servers -->", "\n"+Markdown()+"\n")
 }
 
 func TestIndexListsAll(t *testing.T) {

@@ -44,7 +44,8 @@ type Config struct {
 	// MaxMemory limits the memory of all processes of the browser, in bytes. Above it the
 	// largest process is killed, which usually is the renderer of one page.
 	MaxMemory int64
-	// MaxPages is how many pages may be open at once. Further calls of Get wait.
+	// MaxPages is how many pages may run at once. Further calls of Get wait. Pages that wait in
+	// Allow do not count; at most eight times as many are open.
 	MaxPages int
 	// MaxRequests and MaxTraffic limit what one page loads, in requests and in bytes from
 	// all servers. Requests above a limit fail.
@@ -65,8 +66,8 @@ type Config struct {
 
 // Browser renders pages. Goroutines may share it.
 type Browser struct {
-	cfg   Config
-	slots chan struct{} // one token per open page
+	cfg  Config
+	tabs tabs
 
 	life  context.Context // ends with Close
 	end   context.CancelCauseFunc
@@ -89,7 +90,7 @@ func New(cfg Config) *Browser {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	b := &Browser{cfg: cfg, slots: make(chan struct{}, cfg.MaxPages), starting: make(chan struct{}, 1)}
+	b := &Browser{cfg: cfg, tabs: newTabs(cfg.MaxPages), starting: make(chan struct{}, 1)}
 	b.life, b.end = context.WithCancelCause(context.Background())
 	return b
 }
@@ -120,22 +121,21 @@ func (b *Browser) Get(ctx context.Context, req Request) (*Page, error) {
 	if ctx.Err() != nil || b.life.Err() != nil {
 		return nil, &Fault{Kind: Cancelled, URL: req.URL, Err: cmp.Or(context.Cause(b.life), context.Cause(ctx))}
 	}
-	select {
-	case b.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, &Fault{Kind: Cancelled, URL: req.URL, Err: context.Cause(ctx)}
+	tab, err := b.tabs.take(ctx)
+	if err != nil {
+		return nil, &Fault{Kind: Cancelled, URL: req.URL, Err: err}
 	}
 	c, err := b.take(ctx)
 	if err != nil {
-		<-b.slots
+		tab.end()
 		return nil, b.startFault(ctx, req.URL, err)
 	}
-	v := &visit{cfg: &b.cfg, chromium: c, req: &req, began: time.Now(), changed: make(chan struct{})}
+	v := &visit{cfg: &b.cfg, chromium: c, tab: tab, req: &req, began: time.Now(), changed: make(chan struct{})}
 	page, err := v.run(ctx)
 	b.pages.Go(func() { // a page with a hanging script closes slowly
 		v.close()
 		c.release()
-		<-b.slots
+		tab.end()
 	})
 	if err != nil {
 		return nil, err

@@ -345,6 +345,37 @@ func TestRedirects(t *testing.T) {
 	})
 }
 
+// sends answers with a text on the bare connection.
+func sends(text string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer conn.Close()
+		io.WriteString(conn, text)
+	}
+}
+
+// Responses in plain HTTP that violate HTTP are shown as in TLS, and marked.
+func TestRepairedResponse(t *testing.T) {
+	where := site(t, map[string]any{
+		"/odd":  sends("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nno colon\r\nX Y: \x00\r\nContent-Length: 6, 6\r\n\r\n<p>odd"),
+		"/to":   sends("HTTP/1.1 302 Found\r\nno colon\r\nLocation: /good\r\nContent-Length: 0\r\n\r\n"),
+		"/good": "<p>good",
+	})
+	for path, want := range map[string]struct {
+		text     string
+		repaired bool
+	}{"/odd": {"<p>odd", true}, "/to": {"<p>good", true}, "/good": {"<p>good", false}} {
+		p := get(t, Request{URL: where + path})
+		wantText(t, p, want.text)
+		if p.Repaired != want.repaired {
+			t.Errorf("%s: repaired %v", path, p.Repaired)
+		}
+	}
+}
+
 func TestNetworkFaults(t *testing.T) {
 	ports, release, err := childprocess.FreePorts(1) // nobody listens
 	if err != nil {
@@ -358,10 +389,14 @@ func TestNetworkFaults(t *testing.T) {
 	tls.StartTLS()
 	t.Cleanup(tls.Close)
 	where := site(t, map[string]any{
-		"/empty": func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Content-Type", "text/plain") },
-		"/204":   func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(204) },
-		"/drop":  func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) },
-		"/large": func(w http.ResponseWriter, r *http.Request) { w.Write(bytes.Repeat([]byte("x\n"), 1<<20)) },
+		"/empty":      func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Content-Type", "text/plain") },
+		"/204":        func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(204) },
+		"/drop":       func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) },
+		"/empty-html": "",
+		"/cut":        sends("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\n<p>half"),
+		"/no-http":    sends("220 mail.invalid\r\n"),
+		"/bad-gzip":   sends("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n<p>no gzip"),
+		"/large":      func(w http.ResponseWriter, r *http.Request) { w.Write(bytes.Repeat([]byte("x\n"), 1<<20)) },
 		"/long": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "4000000")
 			w.Header().Set("Content-Type", "text/html")
@@ -380,7 +415,7 @@ func TestNetworkFaults(t *testing.T) {
 		"closed port": {"http://" + closed + "/", Connect}, "closed port, TLS": {"https://" + closed + "/", Connect},
 		"unknown authority": {tls.URL, Connect},
 		"empty":             {where + "/empty", Empty}, "no content": {where + "/204", Empty},
-		"dropped": {where + "/drop", Empty}, "too large": {where + "/large", TooLarge}, "declared too large": {where + "/long", TooLarge}, "grows too large": {where + "/grows", TooLarge},
+		"dropped": {where + "/drop", Connect}, "empty HTML": {where + "/empty-html", Empty}, "cut": {where + "/cut", BadBody}, "no HTTP": {where + "/no-http", BadResponse}, "bad gzip": {where + "/bad-gzip", BadBody}, "too large": {where + "/large", TooLarge}, "declared too large": {where + "/long", TooLarge}, "grows too large": {where + "/grows", TooLarge},
 		"file": {"file:///etc/passwd", BadURL}, "chrome": {"chrome://version", BadURL}, "no host": {"http:///x", BadURL}, "not a URL": {"http://a b/", BadURL},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -607,7 +642,7 @@ func TestBrowserLifeCycle(t *testing.T) {
 		_, err := b.Get(t.Context(), Request{URL: where + "/hang"})
 		running <- err
 	}()
-	testwait.Until(t, "the page has a slot", func() bool { return len(b.slots) > 0 })
+	testwait.Until(t, "the page has a slot", func() bool { return len(b.tabs.free) > 0 })
 	b.Close()
 	if err := <-running; KindOf(err) != Cancelled {
 		t.Errorf("open page: %v", err)

@@ -50,7 +50,7 @@ func (v *visit) checkRequest(ev *fetch.EventRequestPaused) {
 	target := ev.Request.URL + ev.Request.URLFragment
 	u, err := canonical.Net(target)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		v.refuse(ev, v.faultOf(Blocked, fmt.Errorf("redirect to unsupported URL %q", prop.Clip(target))))
+		v.refuse(ev, v.faultOf(BadRedirect, fmt.Errorf("redirect to unsupported URL %q", prop.Clip(target))))
 		return
 	}
 	first, tooMany := false, false
@@ -76,11 +76,9 @@ func (v *visit) checkRequest(ev *fetch.EventRequestPaused) {
 		v.refuse(ev, v.faultOf(TooManyRedirects, fmt.Errorf("limit %d reached before %q", v.req.MaxRedirects, prop.Clip(target))))
 		return
 	}
-	if v.req.Allow != nil {
-		if err := v.time.exclude(func() error { return v.req.Allow(v.time, u) }); err != nil {
-			v.refuse(ev, &Fault{Kind: Refused, URL: target, Err: err})
-			return
-		}
+	if err := v.allow(u, first); err != nil {
+		v.refuse(ev, &Fault{Kind: Refused, URL: target, Err: err})
+		return
 	}
 	header := v.headers(ev.Request, u)
 	params := fetch.ContinueRequestParams{RequestID: ev.RequestID}
@@ -97,6 +95,19 @@ func (v *visit) checkRequest(ev *fetch.EventRequestPaused) {
 	if _, err := cdp.Call(v.time, v.session, fetch.ContinueRequest, params); err != nil && v.time.Err() == nil {
 		v.fail(v.faultOf(Driver, fmt.Errorf("continue request: %w", err)))
 	}
+}
+
+// allow calls Allow for a request, while the time stands still. A page that goes to another URL lends
+// its tab meanwhile.
+func (v *visit) allow(u *url.URL, first bool) error {
+	ask := func() error { return v.req.Allow(v.time, u) }
+	switch {
+	case v.req.Allow == nil:
+		return nil
+	case first:
+		return v.time.exclude(ask)
+	}
+	return v.time.exclude(func() error { return v.tab.lend(v.time, ask) })
 }
 
 // ownFields are the request fields that the browser sets.

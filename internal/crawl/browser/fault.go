@@ -25,7 +25,10 @@ const (
 	Connect                      // no connection, failed TLS handshake, or another network error
 	ConnectTimeout               // a connection timed out
 	ProxyConnect                 // the proxy of the request failed
-	Blocked                      // the connection was reset, or a proxy refused a tunnel
+	Blocked                      // the browser does not load such a URL
+	BadRedirect                  // a redirect to a URL that cannot be loaded
+	BadResponse                  // the response violates HTTP
+	BadBody                      // the body is cut off, or its coding is broken
 	TooManyRedirects             // more redirects, by servers or scripts, than allowed
 	Empty                        // response without content
 	TooLarge                     // the document, or the traffic of the page, exceeds its limit
@@ -49,18 +52,21 @@ var kinds = [...]struct {
 	Driver:           {"the browser failed", wire.ErrFetcherInternal},
 	NotInstalled:     {"no browser is installed", wire.ErrFetcherInternal},
 	BadURL:           {"bad URL", wire.ErrBadURL},
-	NameNotResolved:  {"host name not found", wire.ErrFetchInvalidURL},
+	NameNotResolved:  {"host name not found", wire.ErrConnection},
 	Connect:          {"cannot connect", wire.ErrConnection},
-	ConnectTimeout:   {"connection timed out", wire.ErrFetchConnectTimeout},
-	ProxyConnect:     {"cannot connect to the proxy", wire.ErrFetchConnection},
-	Blocked:          {"connection refused by the other side", wire.ErrForbidden},
-	TooManyRedirects: {"too many redirects", wire.ErrFetchTooManyRedirects},
+	ConnectTimeout:   {"connection timed out", wire.ErrTimeout},
+	ProxyConnect:     {"cannot connect to the proxy", wire.ErrConnection},
+	Blocked:          {"the browser does not load the URL", wire.ErrForbidden},
+	BadRedirect:      {"bad redirect", wire.ErrBadRedirection},
+	BadResponse:      {"not an HTTP response", wire.ErrFetchHTTP},
+	BadBody:          {"the body is cut off or its coding is broken", wire.ErrPageConvert},
+	TooManyRedirects: {"too many redirects", wire.ErrMaxHTTPRedirects},
 	Empty:            {"empty response", wire.ErrEmpty},
 	TooLarge:         {"page too large", wire.ErrSize},
 	Memory:           {"page takes too much memory", wire.ErrFetcherInternal},
-	TimeOver:         {"execution time is over", wire.ErrFetchTimeout},
+	TimeOver:         {"execution time is over", wire.ErrTimeout},
 	MacroFailed:      {"macro failed", wire.ErrMacro},
-	Guard:            {"address refused", wire.ErrGuard},
+	Guard:            {"address refused", wire.ErrGuard | wire.ErrConnection},
 	Refused:          {"request refused", 0},
 	Cancelled:        {"cancelled", 0},
 }
@@ -69,8 +75,8 @@ var kinds = [...]struct {
 func (k Kind) String() string { return kinds[k].text }
 
 // Bits returns the error bits of a URL with this fault. Refused and Cancelled have none:
-// the caller knows its own reason. Source: docs/spec/crawling.md 4.9, "intended mapping of
-// browser errors".
+// the caller knows its own reason. A fault of the server has the bits of a plain fetch, not those of
+// docs/spec/crawling.md 4.9: see docs/spec/DECISIONS.md 2.
 func (k Kind) Bits() wire.ErrorMask { return kinds[k].bits }
 
 // Fault is the error of Browser.Get.
@@ -125,13 +131,19 @@ var netKinds = []struct {
 	{"MANDATORY_PROXY_", ProxyConnect},
 	{"CONNECTION_TIMED_OUT", ConnectTimeout},
 	{"TIMED_OUT", ConnectTimeout},
-	{"TUNNEL_CONNECTION_FAILED", Blocked},
-	{"CONNECTION_RESET", Blocked},
-	{"INVALID_URL", Blocked},
-	{"UNSAFE_REDIRECT", Blocked},
+	{"INVALID_URL", BadRedirect},
+	{"UNSAFE_REDIRECT", BadRedirect},
 	{"UNSAFE_PORT", Blocked},
 	{"BLOCKED_BY_", Blocked},
-	{"EMPTY_RESPONSE", Empty},
+	{"INVALID_HTTP_RESPONSE", BadResponse},
+	{"INVALID_REDIRECT", BadRedirect},
+	{"RESPONSE_HEADERS_TOO_BIG", TooLarge},
+	{"RESPONSE_HEADERS_TRUNCATED", Connect},
+	{"RESPONSE_HEADERS_", BadResponse},
+	{"CONTENT_LENGTH_MISMATCH", BadBody},
+	{"INCOMPLETE_CHUNKED_ENCODING", BadBody},
+	{"INVALID_CHUNKED_ENCODING", BadBody},
+	{"CONTENT_DECODING_", BadBody},
 }
 
 // kindOfNet returns the kind of a network error of Chromium, such as "net::ERR_TIMED_OUT".
@@ -148,7 +160,7 @@ func kindOfNet(text string) Kind {
 // reasonKinds maps values of the protocol's network.ErrorReason to kinds. Any other reason
 // is a Connect fault.
 var reasonKinds = map[string]Kind{
-	"TimedOut": ConnectTimeout, "NameNotResolved": NameNotResolved, "ConnectionReset": Blocked,
+	"TimedOut": ConnectTimeout, "NameNotResolved": NameNotResolved,
 	"BlockedByClient": Blocked, "BlockedByResponse": Blocked,
 }
 

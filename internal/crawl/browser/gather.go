@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -133,10 +134,12 @@ func (v *visit) gather(ctx context.Context, p *Page) {
 }
 
 // noteLoad records a request that the page makes for its content. Icons and reports are requests
-// of the browser.
+// of the browser. What a page asks by POST is no address to ask by GET.
 func (v *visit) noteLoad(ev *fetch.EventRequestPaused) {
 	target := ev.Request.URL
 	switch {
+	case ev.Request.Method != "" && ev.Request.Method != http.MethodGet:
+		return
 	case !strings.HasPrefix(target, "http:") && !strings.HasPrefix(target, "https:"), len(target) > maxLoadBytes,
 		ev.ResourceType == network.ResourceTypeOther, ev.ResourceType == network.ResourceTypePing,
 		ev.ResourceType == network.ResourceTypeCSPViolationReport, ev.ResourceType == network.ResourceTypePreflight:

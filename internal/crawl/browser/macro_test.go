@@ -44,16 +44,16 @@ func TestLimits(t *testing.T) {
 
 func TestKindsHaveBits(t *testing.T) {
 	for kind, want := range map[Kind]wire.ErrorMask{
-		NameNotResolved: 1 << 25, TooManyRedirects: 1 << 26, ProxyConnect: 1 << 23, ConnectTimeout: 1 << 27, Blocked: 1 << 48,
-		Empty: 1 << 3, Driver: 1 << 30, NotInstalled: 1 << 30, TimeOver: 1 << 29, MacroFailed: 1 << 53, Guard: 1 << 58,
-		TooLarge: 1 << 8, BadURL: 1, Refused: 0, None: 0,
+		NameNotResolved: 1 << 5, TooManyRedirects: 1 << 17, ProxyConnect: 1 << 5, ConnectTimeout: 1 << 1, Blocked: 1 << 48,
+		Empty: 1 << 3, Driver: 1 << 30, NotInstalled: 1 << 30, TimeOver: 1 << 1, MacroFailed: 1 << 53, Guard: 1<<58 | 1<<5,
+		TooLarge: 1 << 8, BadURL: 1, Refused: 0, None: 0, BadRedirect: 1 << 7, BadResponse: 1 << 24, BadBody: 1 << 6, Connect: 1 << 5,
 	} {
 		if got := kind.Bits(); got != want {
 			t.Errorf("%v: %v", kind, got.Names())
 		}
 	}
-	for text, want := range map[string]Kind{"net::ERR_NAME_NOT_RESOLVED": NameNotResolved, "net::ERR_TUNNEL_CONNECTION_FAILED": Blocked,
-		"net::ERR_PROXY_CONNECTION_FAILED": ProxyConnect, "net::ERR_CONNECTION_RESET": Blocked, "net::ERR_CERT_DATE_INVALID": Connect, "": Connect} {
+	for text, want := range map[string]Kind{"net::ERR_NAME_NOT_RESOLVED": NameNotResolved, "net::ERR_TUNNEL_CONNECTION_FAILED": Connect,
+		"net::ERR_PROXY_CONNECTION_FAILED": ProxyConnect, "net::ERR_CONNECTION_RESET": Connect, "net::ERR_CONTENT_LENGTH_MISMATCH": BadBody, "net::ERR_EMPTY_RESPONSE": Connect, "net::ERR_CERT_DATE_INVALID": Connect, "": Connect} {
 		if got := kindOfNet(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}

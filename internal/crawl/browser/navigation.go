@@ -90,6 +90,7 @@ func kindOfDial(err error, other Kind) Kind {
 	var (
 		guard  interface{ Refused() bool }
 		behind *upstreamError
+		wrong  *responseError
 		name   *net.DNSError
 		late   interface{ Timeout() bool }
 	)
@@ -98,11 +99,13 @@ func kindOfDial(err error, other Kind) Kind {
 		return Guard
 	case errors.As(err, &behind):
 		return ProxyConnect
+	case errors.As(err, &wrong):
+		return wrong.kind
 	case errors.As(err, &late) && late.Timeout(), errors.Is(err, context.DeadlineExceeded):
 		return ConnectTimeout
 	case errors.As(err, &name):
 		return NameNotResolved
-	case other == Blocked, other == Empty: // our proxy closed the connection
+	case other == Blocked: // our proxy closed the connection
 		return Connect
 	}
 	return other

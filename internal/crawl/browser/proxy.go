@@ -29,6 +29,7 @@ const (
 	proxyIdle       = 30 * time.Second
 	proxyDialTime   = 15 * time.Second
 	proxyHeaderTime = 60 * time.Second
+	maxHeader       = 1 << 20 // bytes of a response header
 )
 
 // pageProxy is the forward proxy of one page, on loopback. It dials through the egress
@@ -51,6 +52,8 @@ type pageProxy struct {
 
 	mu       sync.Mutex
 	failures map[string]error // by host and port
+	repaired map[string]bool  // URLs whose response header violates HTTP
+	cut      map[string]error // URLs whose response body broke off, and why
 }
 
 var errTraffic = errors.New("the page exceeds its traffic limit")
@@ -61,18 +64,22 @@ func newPageProxy(cfg *Config, upstream *url.URL) (*pageProxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pageProxy{cfg: cfg, upstream: upstream, listener: listener, slots: make(chan struct{}, maxConnections), failures: map[string]error{}}
+	p := &pageProxy{cfg: cfg, upstream: upstream, listener: listener, slots: make(chan struct{}, maxConnections), failures: map[string]error{}, repaired: map[string]bool{}, cut: map[string]error{}}
 	p.life, p.end = context.WithCancel(context.Background())
 	p.transport = &http.Transport{
-		DialContext:            p.connect,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return repairing(p.connect(ctx, network, addr))
+		},
 		DisableCompression:     true, // pass bodies on unchanged
 		MaxIdleConnsPerHost:    6,
 		IdleConnTimeout:        proxyIdle,
-		MaxResponseHeaderBytes: 1 << 20,
+		MaxResponseHeaderBytes: maxHeader,
 	}
 	if p.forwards() {
 		p.transport.Proxy = http.ProxyURL(upstream)
-		p.transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dialUpstream(ctx) }
+		p.transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return repairing(p.dialUpstream(ctx))
+		}
 	}
 	p.server = &http.Server{
 		Handler:           http.HandlerFunc(p.serve),
@@ -164,6 +171,7 @@ func (p *pageProxy) forward(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler)
 		}
 	}
+	r, received := p.expecting(r)
 	rp := &httputil.ReverseProxy{
 		Rewrite:   func(pr *httputil.ProxyRequest) {}, // keep the URL, add no forwarding fields
 		Transport: p.transport,
@@ -173,12 +181,17 @@ func (p *pageProxy) forward(w http.ResponseWriter, r *http.Request) {
 			var op *net.OpError
 			if up := new(upstreamError); errors.As(err, &up) {
 				p.record(target, up)
+			} else if kind := kindOfResponse(err); kind != None {
+				p.record(target, &responseError{kind, err})
 			} else if errors.As(err, &op) && op.Op == "proxyconnect" {
 				p.record(target, &upstreamError{err})
 			}
 			panic(http.ErrAbortHandler)
 		},
 		ModifyResponse: func(resp *http.Response) error {
+			received()
+			p.record(target, nil)
+			resp.Body = &watchedBody{resp.Body, func(err error) { p.cutBody(r.URL.String(), err) }}
 			if resp.StatusCode == http.StatusProxyAuthRequired && p.forwards() {
 				return &upstreamError{fmt.Errorf("status %s", prop.Clip(resp.Status))}
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -31,6 +32,9 @@ const readScript = `(() => {
 	return {text: text.toWellFormed(), type: get("contentType"), charset: get("characterSet")};
 })()`
 
+// emptyDocument is what Chromium makes of a response without a body.
+const emptyDocument = "<html><head></head><body></body></html>"
+
 // read returns the current state of the page.
 func (v *visit) read(ctx context.Context) (*Page, error) {
 	v.mu.Lock()
@@ -38,6 +42,13 @@ func (v *visit) read(ctx context.Context) (*Page, error) {
 		Started: v.began}
 	isFile, body := v.phase == downloaded, v.body
 	v.mu.Unlock()
+	p.Repaired = v.proxy.wasRepaired(p.FinalURL)
+	for _, hop := range p.Redirects {
+		p.Repaired = p.Repaired || v.proxy.wasRepaired(hop.URL)
+	}
+	if err := v.proxy.cutBodyOf(p.FinalURL); err != nil {
+		return nil, v.faultOf(BadBody, err)
+	}
 	p.Charset = charsetOf(p.Header.Get("Content-Type"))
 	if isFile {
 		p.Body = body
@@ -58,6 +69,12 @@ func (v *visit) read(ctx context.Context) (*Page, error) {
 	}
 	if err := json.Unmarshal(value, &document); err != nil {
 		return nil, err
+	}
+	switch {
+	case document.Text == "" && p.Header.Get("Content-Encoding") != "":
+		return nil, v.faultOf(BadBody, errors.New("the body is not in its Content-Encoding"))
+	case document.Text == emptyDocument && p.Code < 400:
+		return nil, v.faultOf(Empty, nil)
 	}
 	if document.Large || int64(len(document.Text)) > v.req.MaxBytes {
 		return nil, v.faultOf(TooLarge, fmt.Errorf("the rendered page exceeds %d bytes", v.req.MaxBytes))

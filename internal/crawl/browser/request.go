@@ -55,8 +55,9 @@ type Request struct {
 	// Macro runs after the load and the damping. May be nil.
 	Macro *Macro
 	// Allow is called before each request for the page itself: the first one, each
-	// redirect, and each URL that a script or a refresh leads to. It may block. Its error
-	// ends the page with a Refused fault. It is not called for what the page loads (styles,
+	// redirect, and each URL that a script or a refresh leads to. It may block; another page
+	// may run meanwhile, unless it is the first call. Its error
+	// ends the page with a Refused fault, as does ErrCrowded. It is not called for what the page loads (styles,
 	// scripts, frames). Nil allows all URLs.
 	Allow func(ctx context.Context, next *url.URL) error
 
@@ -79,6 +80,9 @@ type Page struct {
 	Redirects []Hop // in order, without the final URL
 	Code      int   // status of FinalURL
 	Header    http.Header
+	// Repaired says that a response header in plain HTTP violates HTTP; see package httprepair. In
+	// TLS Chromium repairs headers itself and does not say so.
+	Repaired bool
 	// RequestHeader is what was sent to FinalURL, without cookies.
 	RequestHeader http.Header
 	// Body is the rendered document if Rendered is set, in UTF-8 whatever Charset or its

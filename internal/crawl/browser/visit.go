@@ -50,6 +50,7 @@ const (
 type visit struct {
 	cfg      *Config
 	chromium *chromium
+	tab      *tab
 	req      *Request
 	began    time.Time
 	time     *budget

@@ -61,15 +61,15 @@ func (w *wire) Read(p []byte) (int, error) {
 }
 
 // readBody reads and decodes the body of resp, at most limit bytes. With an error it
-// returns what was read so far. It requests memory from m; the error of m has the kind
+// returns what was read so far. repaired says that its coding is not whole. It requests memory from m; the error of m has the kind
 // Refused.
-func readBody(resp *http.Response, limit int64, m *meter) (body []byte, kind Kind, err error) {
+func readBody(resp *http.Response, limit int64, m *meter) (body []byte, kind Kind, repaired bool, err error) {
 	if resp.Request.Method == http.MethodHead || resp.ContentLength == 0 ||
 		resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified {
-		return []byte{}, None, nil // length and coding describe another response
+		return []byte{}, None, false, nil // length and coding describe another response
 	}
 	if resp.ContentLength > limit {
-		return []byte{}, TooLarge, fmt.Errorf("%w: Content-Length %d, limit %d", errTooLarge, resp.ContentLength, limit)
+		return []byte{}, TooLarge, false, fmt.Errorf("%w: Content-Length %d, limit %d", errTooLarge, resp.ContentLength, limit)
 	}
 	w := &wire{r: resp.Body}
 	if m.rate != nil {
@@ -78,7 +78,7 @@ func readBody(resp *http.Response, limit int64, m *meter) (body []byte, kind Kin
 	codings := coding.Of(resp.Header["Content-Encoding"])
 	switch {
 	case len(codings) > 0:
-		body, err = readCoded(w, codings, limit, m)
+		body, repaired, err = readCoded(w, codings, limit, m)
 	case resp.ContentLength > 0 && resp.ContentLength <= preallocate:
 		if err = m.grow(resp.ContentLength, resp.ContentLength); err == nil {
 			body, err = readExact(w, int(resp.ContentLength))
@@ -94,30 +94,44 @@ func readBody(resp *http.Response, limit int64, m *meter) (body []byte, kind Kin
 	m.keep(int64(cap(body)))
 	switch {
 	case err == nil:
-		return body, None, nil
+		return body, None, repaired, nil
 	case m.refused != nil:
-		return body, Refused, m.refused
+		return body, Refused, false, m.refused
 	case errors.Is(w.err, errHollow):
-		return body, TooLarge, fmt.Errorf("%w: %d bytes received, %d after decoding", errHollow, w.n, len(body))
+		return body, TooLarge, false, fmt.Errorf("%w: %d bytes received, %d after decoding", errHollow, w.n, len(body))
 	case w.err != nil:
-		return body, kindOfRead(w.err, resp), w.err
+		kind, err = kindOfRead(w.err, resp), w.err
 	case errors.Is(err, errTooLarge), errors.Is(err, errBomb):
-		return body, TooLarge, err
+		return body, TooLarge, false, err
 	case len(codings) == 0:
-		return body, Truncated, err
+		kind = Truncated
+	default:
+		return body, BadEncoding, false, fmt.Errorf("%s: %w", strings.Join(codings, ", "), err)
 	}
-	return body, BadEncoding, fmt.Errorf("%s: %w", strings.Join(codings, ", "), err)
+	if kind == Truncated {
+		err = short(w.n, resp.ContentLength, err)
+	}
+	return body, kind, false, err
+}
+
+// short is the error of a body that ended early. length is the announced one, -1 for none.
+func short(got, length int64, err error) error {
+	if length >= 0 {
+		return fmt.Errorf("body ended after %d of %d bytes: %w", got, length, err)
+	}
+	return fmt.Errorf("body ended after %d bytes, before its last chunk: %w", got, err)
 }
 
 // readCoded reads the decoded body.
-func readCoded(w *wire, codings []string, limit int64, m *meter) ([]byte, error) {
+func readCoded(w *wire, codings []string, limit int64, m *meter) (body []byte, repaired bool, err error) {
 	w.most = hollowSize
 	r, done, err := coding.Decode(w, codings, m.window)
 	if err != nil {
-		return []byte{}, err
+		return []byte{}, false, err
 	}
 	defer done()
-	return readScratch(r, w, limit, true, m)
+	body, err = readScratch(r, w, limit, true, m)
+	return body, coding.Repaired(r), err
 }
 
 // readExact reads size bytes and EOF.

@@ -368,7 +368,7 @@ func TestOneAllocation(t *testing.T) {
 	resp := &http.Response{StatusCode: 200, ContentLength: int64(len(page)), Request: &http.Request{Method: "GET"}}
 	n := testing.AllocsPerRun(100, func() {
 		resp.Body = io.NopCloser(bytes.NewReader(page))
-		body, _, err := readBody(resp, 1<<20, &meter{})
+		body, _, _, err := readBody(resp, 1<<20, &meter{})
 		if err != nil || cap(body) != len(page) {
 			t.Fatalf("cap %d, %v", cap(body), err)
 		}
@@ -384,7 +384,7 @@ func TestShortStream(t *testing.T) {
 	for _, size := range []int64{10, preallocate + 1} {
 		resp := &http.Response{StatusCode: 200, ContentLength: size, Request: &http.Request{Method: "GET"},
 			Body: io.NopCloser(strings.NewReader("abc"))}
-		body, kind, err := readBody(resp, 1<<30, &meter{})
+		body, kind, _, err := readBody(resp, 1<<30, &meter{})
 		if string(body) != "abc" || kind != Truncated || err == nil {
 			t.Errorf("length %d: body %q, kind %v, %v", size, body, kind, err)
 		}
@@ -405,7 +405,7 @@ func FuzzDecode(f *testing.F) {
 			Body:   io.NopCloser(bytes.NewReader(body)),
 		}
 		const limit = 100_000
-		got, kind, err := readBody(resp, limit, &meter{})
+		got, kind, _, err := readBody(resp, limit, &meter{})
 		if len(got) > limit || got == nil || (err == nil) != (kind == None) {
 			t.Fatalf("%d bytes, kind %v, %v", len(got), kind, err)
 		}

@@ -26,14 +26,15 @@ type chain struct {
 	client *Client
 	req    Request
 
-	method  string
-	body    []byte
-	url     *url.URL // of the current hop, with its fragment
-	trust   bool     // all hops so far are on the site of the first URL
-	seen    []string // keys of earlier hops, see seenKey
-	left    time.Duration
-	proxy   *url.URL
-	retried bool // the current hop is a retry
+	method string
+	body   []byte
+	url    *url.URL // of the current hop, with its fragment
+	trust  bool     // all hops so far are on the site of the first URL
+	seen   []string // keys of earlier hops, see seenKey
+	left   time.Duration
+	proxy  *url.URL
+	stale  int       // how often the current hop found its kept connection closed
+	newer  time.Time // of the connections that further hops use
 
 	resp     Response  // what is known so far
 	exchange *Exchange // of the last redirect
@@ -47,8 +48,8 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 		var next *url.URL
 		next, fault = ch.hop(ctx)
 		switch {
-		case fault != nil && fault.Err == errStale && ch.mayRetry():
-			fault = ch.retry(ctx)
+		case fault != nil && ch.mayRetry(fault):
+			fault = ch.retry(ctx, fault)
 		case fault != nil:
 		case next == nil:
 			return &ch.resp, nil
@@ -105,7 +106,7 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 		return nil, ch.fault(Cancelled, errClosed)
 	}
 	begin := time.Now()
-	w := &hop{connectTimeout: ch.req.ConnectTimeout, proxy: ch.proxy}
+	w := &hop{connectTimeout: ch.req.ConnectTimeout, proxy: ch.proxy, newer: ch.newer}
 	ctx, end := context.WithCancelCause(parent)
 	cancel := func() { end(context.Canceled) }
 	defer cancel()
@@ -136,8 +137,8 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 		switch {
 		case parent.Err() != nil || ch.client.life.Err() != nil:
 			kind = Cancelled
-		case context.Cause(ctx) == errStale:
-			kind, err = Connect, errStale
+		case context.Cause(ctx) == errStale, context.Cause(ctx) == errOld:
+			kind, err = Connect, context.Cause(ctx)
 		case errors.Is(context.Cause(ctx), errSlow):
 			kind, err = Timeout, context.Cause(ctx)
 		case ctx.Err() != nil:
@@ -151,7 +152,7 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 			return nil, fail(kindOfTrip(err, false), err)
 		}
 	}
-	resp, err := ch.client.transports[pool{ch.proxy != nil, ch.req.InsecureTLS}].RoundTrip(ch.request(ctx, header))
+	resp, err := ch.client.transports[pool{ch.proxy != nil, ch.req.InsecureTLS, ch.req.LegacyTLS}].RoundTrip(ch.request(ctx, header))
 	var connected bool
 	connected, res.RemoteAddr = w.report()
 	res.RequestHeader = header
@@ -171,6 +172,7 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 func (ch *chain) receive(resp *http.Response, w *hop, m *meter, cancel func(), fail func(Kind, error) *Fault) (*url.URL, *Fault) {
 	res := &ch.resp
 	res.Code, res.Header = resp.StatusCode, resp.Header
+	res.Repaired = res.Repaired || w.repaired()
 	res.RequestLine = ch.method + " " + ch.url.RequestURI() + " " + resp.Proto
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:
@@ -194,7 +196,9 @@ func (ch *chain) receive(resp *http.Response, w *hop, m *meter, cancel func(), f
 	}
 	var kind Kind
 	var err error
-	res.Body, kind, err = readBody(resp, ch.req.MaxBytes, m)
+	var repaired bool
+	res.Body, kind, repaired, err = readBody(resp, ch.req.MaxBytes, m)
+	res.Repaired = res.Repaired || repaired
 	if err != nil {
 		if kind == TooLarge || kind == Refused && m.ctx.Err() == nil {
 			return nil, ch.fault(kind, err)

@@ -26,6 +26,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -78,7 +79,7 @@ type Client struct {
 
 // pool identifies the connections that a request may use. Without a pool of its own, a
 // request that wants a TLS check could use a connection without one.
-type pool struct{ proxied, insecure bool }
+type pool struct{ proxied, insecure, legacy bool }
 
 // New returns a Client. It opens no connection.
 func New(cfg Config) *Client {
@@ -90,7 +91,8 @@ func New(cfg Config) *Client {
 	}
 	c := &Client{cfg: cfg, transports: map[pool]*http.Transport{}}
 	c.life, c.end = context.WithCancel(context.Background())
-	for _, p := range []pool{{false, false}, {false, true}, {true, false}, {true, true}} {
+	for i := range 8 {
+		p := pool{i&1 > 0, i&2 > 0, i&4 > 0}
 		c.transports[p] = c.transport(p)
 	}
 	return c
@@ -105,6 +107,18 @@ func (c *Client) Close() {
 	}
 }
 
+// allowLegacy lets a connection use what crypto/tls refuses by default: TLS 1.0 and 1.1, RSA key exchange,
+// CBC and 3DES. It offers the curves of before 2024 only: some old servers fail at longer handshakes.
+func allowLegacy(conf *tls.Config) {
+	conf.MinVersion = tls.VersionTLS10
+	conf.CurvePreferences = []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521}
+	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+		if !strings.Contains(suite.Name, "RC4") {
+			conf.CipherSuites = append(conf.CipherSuites, suite.ID)
+		}
+	}
+}
+
 // transport returns a connection pool. The HTTP/2 pool of net/http ignores the proxy of a
 // connection, so requests through a proxy speak HTTP/1.1 only.
 func (c *Client) transport(p pool) *http.Transport {
@@ -113,6 +127,9 @@ func (c *Client) transport(p pool) *http.Transport {
 		InsecureSkipVerify: p.insecure, // set by the site property TLSVerify=0
 		NextProtos:         []string{"h2", "http/1.1"},
 		ClientSessionCache: tls.NewLRUClientSessionCache(0),
+	}
+	if p.legacy {
+		allowLegacy(conf)
 	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)

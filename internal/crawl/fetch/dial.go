@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hce/dc/internal/crawl/httprepair"
 )
 
 const (
@@ -46,7 +48,7 @@ func (c *Client) dial(ctx context.Context, addr string, conf *tls.Config) (net.C
 	if err != nil {
 		return nil, err
 	}
-	var ready net.Conn = &conn{Conn: raw}
+	var ready net.Conn = &conn{Conn: raw, begun: time.Now()}
 	if conf != nil {
 		conf = conf.Clone()
 		host, _, _ := net.SplitHostPort(addr) // connect has parsed it
@@ -57,9 +59,12 @@ func (c *Client) dial(ctx context.Context, addr string, conf *tls.Config) (net.C
 			return nil, fmt.Errorf("tls: %w", err)
 		}
 		ready = secure
+		if secure.ConnectionState().NegotiatedProtocol == "h2" { // the transport wants to see it
+			return ready, nil
+		}
 	}
 	c.limitProxy(ready, w)
-	return ready, nil
+	return httprepair.New(ready, c.cfg.MaxHeaderBytes), nil
 }
 
 // limit adds a connect timeout and the life of the Client to ctx. A transport continues a

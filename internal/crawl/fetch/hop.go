@@ -10,11 +10,16 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"hce/dc/internal/crawl/httprepair"
 )
 
 // errStale is the end of a kept connection before any response. Usually the server had just
 // closed it, but it may have read the request.
 var errStale = errors.New("kept connection was closed without a response")
+
+// errOld is the end of a hop that got a connection from before hop.newer. Nothing was sent.
+var errOld = errors.New("kept connection is as old as one that was closed without a response")
 
 // hop is in the context of one request: settings for the dialer, and events of the
 // transport. The transport may report events, from its own goroutines, after the request
@@ -22,13 +27,15 @@ var errStale = errors.New("kept connection was closed without a response")
 type hop struct {
 	connectTimeout time.Duration
 	proxy          *url.URL
+	newer          time.Time // of an HTTP/1 connection's begin; zero: any may be used
 	cancel         context.CancelCauseFunc
 	tunnel         atomic.Bool // the proxy has opened a tunnel
 
 	mu        sync.Mutex
 	connected bool
 	remote    string
-	answered  bool // the first byte of a response has arrived
+	answered  bool             // the first byte of a response has arrived
+	response  *httprepair.Conn // which reads it; nil for HTTP/2 and for TLS through a proxy
 }
 
 type hopKey struct{}
@@ -60,15 +67,47 @@ func (w *hop) gotConn(info httptrace.GotConnInfo) {
 		_ = info.Conn.SetDeadline(time.Time{}) // set by limitProxy
 	}
 	below := info.Conn
+	if r, ok := below.(*httprepair.Conn); ok {
+		r.Expect()
+		w.mu.Lock()
+		w.response = r
+		w.mu.Unlock()
+		below = r.Conn
+	}
 	if t, ok := below.(*tls.Conn); ok && t.ConnectionState().NegotiatedProtocol == "h2" {
 		return // shared by many hops; it resends only requests that the server has not processed
 	}
-	for t, ok := below.(*tls.Conn); ok; t, ok = below.(*tls.Conn) { // two layers through an https proxy
-		below = t.NetConn()
-	}
-	if c, ok := below.(*conn); ok && info.Reused {
+	c, ok := bottom(below)
+	switch {
+	case !ok || !info.Reused:
+	case c.begun.Before(w.newer):
+		w.cancel(errOld) // first, as in broken
+		_ = info.Conn.Close()
+	default:
 		c.hop.Store(w)
 	}
+}
+
+// bottom returns the connection below layers of TLS, two through an https proxy.
+func bottom(below net.Conn) (*conn, bool) {
+	for {
+		switch layer := below.(type) {
+		case *tls.Conn:
+			below = layer.NetConn()
+		case *httprepair.Conn:
+			below = layer.Conn
+		default:
+			c, ok := layer.(*conn)
+			return c, ok
+		}
+	}
+}
+
+// repaired reports whether the header of the response violates HTTP.
+func (w *hop) repaired() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.response != nil && w.response.Repaired()
 }
 
 // broken handles a read error on the hop's kept connection. Without a response the
@@ -76,7 +115,7 @@ func (w *hop) gotConn(info httptrace.GotConnInfo) {
 // gap. The cancel comes first, since the transport sees the error only afterwards.
 func (w *hop) broken() {
 	w.mu.Lock()
-	answered := w.answered
+	answered := w.answered || w.response != nil && w.response.Begun()
 	w.mu.Unlock()
 	if !answered {
 		w.cancel(errStale)
@@ -93,7 +132,8 @@ func (w *hop) report() (connected bool, remote string) {
 // conn is a connection that reports read errors to its hop.
 type conn struct {
 	net.Conn
-	hop atomic.Pointer[hop] // the last hop that reused it
+	begun time.Time
+	hop   atomic.Pointer[hop] // the last hop that reused it
 }
 
 func (c *conn) Read(p []byte) (int, error) {

@@ -48,9 +48,9 @@ func TestHostileResponses(t *testing.T) {
 		{"chunks of one byte", endless(chunked, "1\r\na\r\n"), TooLarge},
 		{"trailer without end", endless(chunked+"1\r\na\r\n0\r\n", "X: y\r\n"), BadEncoding},
 		{"body without end", endless(ok+"\r\n", "x"), TooLarge},
-		{"negative length", endless(ok+"Content-Length: -1\r\n\r\n", "x"), BadResponse},
+		{"negative length", endless(ok+"Content-Length: -1\r\n\r\n", "x"), TooLarge},
 		{"length and chunks", endless(ok+"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", "x"), None},
-		{"unknown transfer coding", endless(ok+"Transfer-Encoding: gzip\r\n\r\n", "x"), BadResponse},
+		{"unknown transfer coding", endless(ok+"Transfer-Encoding: gzip\r\n\r\n", "x"), TooLarge},
 		{"switched protocols", endless("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", "x"), BadResponse},
 	}
 	for _, tt := range tests {

@@ -48,21 +48,30 @@ func (ch *chain) follow(ctx context.Context, next *url.URL) *Fault {
 		ch.method, ch.body = http.MethodGet, nil
 	}
 	ch.trust = ch.trust && sameSite(ch.url, next)
-	ch.url, ch.retried = next, false
+	ch.url, ch.stale = next, 0
 	return nil
 }
 
-// mayRetry reports whether the hop may be sent once more. Only requests without side
-// effects are retried, once.
-func (ch *chain) mayRetry() bool {
-	return !ch.retried && (ch.method == http.MethodGet || ch.method == http.MethodHead)
+// maxStale limits how often one hop is sent again: each time a kept connection has broken.
+const maxStale = maxIdlePerHost
+
+// mayRetry reports whether a hop that ended with fault may be sent again. Only requests without
+// side effects are, and only if no byte of a response came on a kept connection.
+func (ch *chain) mayRetry(fault *Fault) bool {
+	return (fault.Err == errStale || fault.Err == errOld) && ch.stale < maxStale &&
+		(ch.method == http.MethodGet || ch.method == http.MethodHead)
 }
 
-// retry prepares the current hop to be sent once more if Allow permits it. The server may
-// have seen the request already, so this counts as a further one.
-func (ch *chain) retry(ctx context.Context) *Fault {
-	ch.retried = true
+// retry prepares the current hop to be sent again, on a connection that begins from now on: the
+// server may have closed all others too. The server may have seen the request already, so this
+// counts as a further one, which needs Allow's permission.
+func (ch *chain) retry(ctx context.Context, fault *Fault) *Fault {
 	ch.seen = ch.seen[:len(ch.seen)-1]
+	if fault.Err == errOld {
+		return nil // nothing was sent
+	}
+	ch.stale++
+	ch.newer = time.Now()
 	return ch.allow(ctx, ch.url)
 }
 

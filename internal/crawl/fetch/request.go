@@ -41,12 +41,15 @@ type Request struct {
 	MaxRedirects int
 	// InsecureTLS disables the check of certificates.
 	InsecureTLS bool
+	// LegacyTLS allows what old servers need and is not safe any more: TLS 1.0 and 1.1, RSA key
+	// exchange and old ciphers.
+	LegacyTLS bool
 	// Proxy is the URL of a proxy (http, https, socks5 or socks5h), empty for none. Only
 	// the proxy sees the user and password in it. Environment variables are ignored. The
 	// guard checks the proxy's address and, if it can be looked up here, the target's.
 	Proxy string
 	// Allow is called before each request except the first, after the previous one has
-	// ended: for every redirect, and again for the same URL when a kept connection broke
+	// ended: for every redirect, and again for the same URL each time a kept connection broke
 	// without a response, since the server may see that request twice. It may block. Its
 	// error ends the fetch with a Refused fault. Nil allows all URLs.
 	Allow func(ctx context.Context, next *url.URL) error
@@ -94,6 +97,9 @@ type Response struct {
 	// Header is the header as received. Content-Encoding and Content-Length describe the
 	// body before decoding.
 	Header http.Header
+	// Repaired says that a header, or the coding of the body, violates HTTP in a way that
+	// browsers accept: see package httprepair and coding.Repaired.
+	Repaired bool
 	// RequestLine and RequestHeader are what the last hop sent. Host is among the fields.
 	RequestLine   string
 	RequestHeader http.Header

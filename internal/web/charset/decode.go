@@ -65,8 +65,6 @@ func Decode(body []byte, contentType string) (text []byte, charset string, err e
 			return body, name, warning
 		case shape.provenUTF8:
 			return body, nameUTF8, warning
-		case name == nameUTF8 && shape.notUTF8:
-			continue
 		}
 		text, err = convert(body, enc, name)
 		return text, name, errors.Join(warning, err)
@@ -111,7 +109,11 @@ func convert(body []byte, enc encoding.Encoding, name string) ([]byte, error) {
 		if utf8.Valid(body) {
 			return body, nil
 		}
-		return bytes.ToValidUTF8(body, []byte("\uFFFD")), fmt.Errorf("decode body: %w in %s", ErrMalformed, name)
+		text, err := unicode.UTF8.NewDecoder().Bytes(body) // one U+FFFD for each, as browsers have it
+		if err != nil {
+			text = bytes.ToValidUTF8(body, []byte("\uFFFD"))
+		}
+		return text, fmt.Errorf("decode body: %w in %s", ErrMalformed, name)
 	}
 	text, err := enc.NewDecoder().Bytes(body)
 	if err != nil {

@@ -62,7 +62,6 @@ func TestDecode(t *testing.T) {
 		{"guess german", "windows-1252", page("", german), "", "windows-1252", nil},
 		{"no label, utf-8", "utf-8", page("", russian), "", "utf-8", nil},
 		{"label windows-1251 on utf-8 bytes", "utf-8", page(`<meta charset=windows-1251>`, russian), "text/html", "utf-8", nil},
-		{"label utf-8 on windows-1251 bytes", "windows-1251", page(`<meta charset=utf-8>`, russian), "text/html; charset=utf-8", "windows-1251", nil},
 		{"header and meta differ, header wins", "windows-1251", page(`<meta charset=koi8-r>`, russian), "text/html; charset=cp1251", "windows-1251", nil},
 		{"unknown label, then meta", "koi8-r", page(`<meta charset=koi8-r>`, russian), "text/html; charset=martian", "koi8-r", ErrUnknownLabel},
 		{"unknown label, then guess", "windows-1251", page("", russian), "text/html; charset=martian", "windows-1251", ErrUnknownLabel},
@@ -111,9 +110,12 @@ func TestDecodeMalformed(t *testing.T) {
 	cases := []struct {
 		name, body, contentType, charset, want string
 	}{
+		{"windows-1251 that is declared as UTF-8", "<meta charset=utf-8>\xc6\xe8 a", "text/html", "utf-8", "<meta charset=utf-8>\uFFFD\uFFFD a"},
+		{"the same in the header", "\xc6\xe8 a", "text/html; charset=utf-8", "utf-8", "\uFFFD\uFFFD a"},
 		{"truncated rune", russian + "\xD0", "text/html; charset=utf-8", "utf-8", russian + "\uFFFD"},
 		{"truncated rune without label", russian + "\xD0", "", "utf-8", russian + "\uFFFD"},
-		{"stray bytes", russian + "\xFF\xFE" + russian, "", "utf-8", russian + "\uFFFD" + russian},
+		{"stray bytes", russian + "\xFF\xFE" + russian, "", "utf-8", russian + "\uFFFD\uFFFD" + russian},
+		{"cut characters", "a\xE2\x82\xF0\x9F\x98b", "text/html; charset=utf-8", "utf-8", "a\uFFFD\uFFFDb"},
 		{"utf-16 of odd length", "\xFF\xFEa\x00b", "", "utf-16le", "a\uFFFD"},
 		{"truncated shift_jis character", "\x93\xFA\x96", "text/plain; charset=shift_jis", "shift_jis", "日\uFFFD"},
 	}

@@ -6,7 +6,6 @@ package coding
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -14,8 +13,6 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/flate"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -110,7 +107,7 @@ func Decode(r io.Reader, codings []string, grant func(size int64) error) (io.Rea
 // Decoders have large tables, so they are reused.
 var (
 	buffers  = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 8<<10) }}
-	gzips    = sync.Pool{New: func() any { return new(gzipReader) }}
+	gzips    = sync.Pool{New: func() any { return &gzipReader{z: flate.NewReader(nil)} }}
 	flates   = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 	brotlis  = sync.Pool{New: func() any { return brotli.NewReader(nil) }}
 	zstdOpts = []zstd.DOption{
@@ -135,12 +132,12 @@ func decoder(in *bufio.Reader, coding string) (io.Reader, func(), error) {
 		d := gzips.Get().(*gzipReader)
 		return d, func() { d.in = nil; gzips.Put(d) }, d.reset(in)
 	case "deflate":
-		if isZlib(in) {
-			d, err := zlib.NewReader(in)
-			return d, func() {}, err
-		}
 		d := flates.Get().(io.ReadCloser)
-		return d, func() { flates.Put(d) }, d.(flate.Resetter).Reset(in, nil)
+		back := func() { flates.Put(d) }
+		if isZlib(in) { // its checksum is not read, as in gzip
+			_, _ = in.Discard(2)
+		}
+		return d, back, d.(flate.Resetter).Reset(in, nil)
 	case "br":
 		if window(in, coding) > keptWindow {
 			return brotli.NewReader(in), func() {}, nil
@@ -158,54 +155,4 @@ func decoder(in *bufio.Reader, coding string) (io.Reader, func(), error) {
 func isZlib(in *bufio.Reader) bool {
 	b, err := in.Peek(2)
 	return err == nil && b[0]&0x0f == 8 && (int(b[0])<<8|int(b[1]))%31 == 0
-}
-
-// gzipReader reads all members of a gzip body. Other data after the first member, such as
-// padding, ends the body without an error. So does a length that the server stated too large.
-type gzipReader struct {
-	in *bufio.Reader
-	z  gzip.Reader
-}
-
-func (g *gzipReader) reset(in *bufio.Reader) error {
-	g.in = in
-	if err := g.z.Reset(in); err != nil {
-		return cutOff(err)
-	}
-	g.z.Multistream(false)
-	return nil
-}
-
-func (g *gzipReader) Read(p []byte) (int, error) {
-	for {
-		n, err := g.z.Read(p)
-		if n > 0 && err == io.EOF {
-			err = nil
-		}
-		if n > 0 || err != io.EOF {
-			return n, err
-		}
-		magic, err := g.in.Peek(2)
-		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-			return 0, err // there may be another member
-		}
-		if err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
-			return 0, io.EOF
-		}
-		if err := g.z.Reset(g.in); err != nil {
-			if errors.Is(err, gzip.ErrHeader) {
-				return 0, io.EOF
-			}
-			return 0, cutOff(err)
-		}
-		g.z.Multistream(false)
-	}
-}
-
-// cutOff turns the EOF of an unfinished header into an error.
-func cutOff(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }

@@ -78,6 +78,45 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// Browsers do not look at checksums: the data are whole. The reader says what is missing.
+func TestChecksums(t *testing.T) {
+	text := strings.Repeat("a text ", 1000)
+	packed, zlibbed := coded(t, "gzip", text), coded(t, "deflate", text)
+	named := packed[:3] + "\x1c" + packed[4:10] + "\x02\x00xy" + "name\x00comment\x00" + packed[10:]
+	wrong := []byte(packed)
+	wrong[len(wrong)-5] ^= 1
+	for name, c := range map[string]struct {
+		body, coding string
+		repaired     bool
+		fails        bool
+	}{
+		"whole":                     {packed, "gzip", false, false},
+		"with extra, name, comment": {named, "gzip", false, false},
+		"no trailer":                {packed[:len(packed)-8], "gzip", true, false},
+		"half a trailer":            {packed[:len(packed)-3], "gzip", true, false},
+		"wrong checksum":            {string(wrong), "gzip", true, false},
+		"padding":                   {packed + strings.Repeat("\x00", 100), "gzip", false, false},
+		"data cut":                  {packed[:len(packed)-9], "gzip", false, true},
+		"header cut":                {named[:20], "gzip", false, true},
+		"deflate without checksum":  {zlibbed[:len(zlibbed)-4], "deflate", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, release, err := Decode(strings.NewReader(c.body), []string{c.coding}, granted)
+			var got []byte
+			if err == nil {
+				defer release()
+				got, err = io.ReadAll(r)
+			}
+			switch {
+			case (err != nil) != c.fails:
+				t.Error(err)
+			case err == nil && (string(got) != text || Repaired(r) != c.repaired):
+				t.Errorf("%d bytes, repaired %v", len(got), Repaired(r))
+			}
+		})
+	}
+}
+
 func TestRefused(t *testing.T) {
 	if _, _, err := Decode(strings.NewReader("x"), []string{"gzip", "gzip", "gzip", "gzip"}, granted); err == nil {
 		t.Error("four codings are accepted")

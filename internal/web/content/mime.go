@@ -34,7 +34,7 @@ const (
 // The declared type counts, with four exceptions. A type without meaning, such as
 // "application/unknown", is replaced by Detect. "text/plain" becomes the detected binary
 // type if the body has binary bytes, but never HTML. "text/html" may be a feed, and, unlike in
-// the standard, a PDF or a ZIP archive: decoded as text, they would be destroyed. For images,
+// the standard, a PDF, a ZIP archive or other binary data: decoded as text, they would be destroyed. For images,
 // audio and video the body decides on the exact type.
 func Sniff(declared string, body []byte) string {
 	kind, full := declaredType(declared)
@@ -47,6 +47,8 @@ func Sniff(declared string, body []byte) string {
 		return kind
 	case kind == typeHTML && isDocument(body):
 		return magic(body)
+	case kind == typeHTML && isBinaryHTML(body):
+		return textOrBinary(body)
 	case kind == typeHTML:
 		if feed := feedType(body); feed != "" {
 			return feed
@@ -66,6 +68,29 @@ func Sniff(declared string, body []byte) string {
 // isDocument reports whether body is a PDF or a ZIP archive.
 func isDocument(body []byte) bool {
 	return bytes.HasPrefix(body, []byte("%PDF-")) || bytes.HasPrefix(body, []byte("PK\x03\x04"))
+}
+
+// isBinaryHTML reports whether a body that is declared as HTML is binary data: it has no mark, no HTML
+// element begins it, it is not UTF-16, and it has a magic number or more binary bytes than a damaged
+// text.
+func isBinaryHTML(body []byte) bool {
+	body = body[:min(len(body), sniffBytes)]
+	if len(body) < 4 || !binary(body) || hasMark(body) || body[1] == 0 && body[3] == 0 || body[0] == 0 && body[2] == 0 {
+		return false
+	}
+	if root := rootElement(body); root.name != "" {
+		return false
+	}
+	if found := magic(body); found != typeBinary && !IsText(found) && !IsXML(found) {
+		return true
+	}
+	odd := 0
+	for _, c := range body {
+		if binary([]byte{c}) {
+			odd++
+		}
+	}
+	return odd*50 > len(body)
 }
 
 // Detect returns the type of the first bytes of a body: "text/plain" for an empty body and

@@ -24,16 +24,16 @@ type rule struct {
 }
 
 // attributes lists, by element, the attributes with URLs in HTML 4, the living standard,
-// SVG and old browsers. The href of base is not a link.
+// SVG and old browsers. The href of base is not a link, nor is ping: browsers ask it by POST only.
 var attributes = map[string][]rule{
-	"a":          {{"href", single}, {"xlink:href", single}, {"ping", spaces}},
+	"a":          {{"href", single}, {"xlink:href", single}},
 	"applet":     {{"codebase", single}, {"code", single}, {"archive", commas}},
-	"area":       {{"href", single}, {"ping", spaces}},
+	"area":       {{"href", single}},
 	"audio":      {{"src", single}},
 	"bgsound":    {{"src", single}},
 	"blockquote": {{"cite", single}},
 	"body":       {{"background", single}},
-	"button":     {{"formaction", single}, {"type", noURL}, {"value", noURL}, {"disabled", noURL}},
+	"button":     {{"formaction", single}, {"formmethod", noURL}, {"type", noURL}, {"value", noURL}, {"disabled", noURL}},
 	"command":    {{"icon", single}},
 	"del":        {{"cite", single}},
 	"embed":      {{"src", single}},
@@ -45,7 +45,7 @@ var attributes = map[string][]rule{
 	"iframe":     {{"src", single}, {"longdesc", single}, {"srcdoc", document}},
 	"image":      {{"href", single}, {"xlink:href", single}, {"src", single}},
 	"img":        {{"src", single}, {"srcset", srcset}, {"longdesc", single}, {"usemap", single}, {"lowsrc", single}, {"dynsrc", single}},
-	"input":      {{"src", single}, {"formaction", single}, {"usemap", single}, {"type", noURL}, {"value", noURL}, {"checked", noURL}, {"disabled", noURL}},
+	"input":      {{"src", single}, {"formaction", single}, {"formmethod", noURL}, {"usemap", single}, {"type", noURL}, {"value", noURL}, {"checked", noURL}, {"disabled", noURL}},
 	"ins":        {{"cite", single}},
 	"link":       {{"href", single}, {"imagesrcset", srcset}},
 	"menuitem":   {{"icon", single}},

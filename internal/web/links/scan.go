@@ -226,7 +226,7 @@ func (s *scanner) start(z *tokenizer) {
 	}
 	before := len(s.page.Links)
 	for _, r := range rules {
-		if v := s.value(r.attr); v != "" {
+		if v := s.value(r.attr); v != "" && !s.submits(tag, r.attr) {
 			s.addAll(v, r, tag, rel)
 		}
 	}
@@ -280,6 +280,22 @@ func used(key []byte, rules []rule) string {
 		return ""
 	}
 	return globalAttributes[string(key)]
+}
+
+// submits reports whether an attribute is the address of a form that is not sent by GET. Such an address
+// is no link: a request by GET is an error, or an action that nobody asked for. Forms have it.
+func (s *scanner) submits(tag, attr string) bool {
+	method := ""
+	switch {
+	case tag == "form" && attr == "action":
+		method = s.value("method")
+	case attr == "formaction":
+		if method = s.value("formmethod"); !s.has("formmethod") && s.form.open {
+			method = s.form.Method
+		}
+	}
+	method = strings.ToLower(strings.TrimSpace(method))
+	return method == "post" || method == "dialog"
 }
 
 // addData adds the URLs of the data attributes of the current tag, in their order.

@@ -46,7 +46,8 @@ func TestEveryAttribute(t *testing.T) {
 	page.Links = nil
 	want2 := Page{
 		Title: "All the & attributes", Base: "/base/", Refresh: "later.html", RefreshDelay: 7, Robots: []RobotsRule{{"robots", "noindex"}, {"robots", "nofollow"}},
-		Canonical: "/canon", Lang: "de-AT", Forms: []Form{{Action: "act.cgi", Method: "get"}},
+		Canonical: "/canon", Lang: "de-AT",
+		Forms: []Form{{Action: "act.cgi", Method: "get"}, {Action: "no-post2.cgi", Method: "post"}, {Action: "no-dialog.cgi", Method: "get"}},
 	}
 	if fmt.Sprint(page) != fmt.Sprint(want2) {
 		t.Errorf("page = %+v, want %+v", page, want2)

@@ -60,6 +60,21 @@ func entityTag(stored string) string {
 	return weak + `"` + text + `"`
 }
 
+// codedTag lists what servers append to the tag of a response that they have compressed: Apache and
+// Jetty.
+var codedTag = []string{"--gzip", "-gzip", "-br", "-deflate", "-zstd"}
+
+// withPlain returns the value of If-None-Match for a tag. Apache answers 304 only to the tag of the
+// uncompressed page, but sends that of the compressed one: both are asked for.
+func withPlain(tag string) string {
+	for _, suffix := range codedTag {
+		if plain, ok := strings.CutSuffix(tag, suffix+`"`); ok && !strings.HasSuffix(plain, `"`) {
+			return tag + ", " + plain + `"`
+		}
+	}
+	return tag
+}
+
 // isOpaque reports whether text is valid between the quotes of an entity tag (RFC 9110
 // 8.8.3). Non-ASCII bytes are rejected, because the database may change them.
 func isOpaque(text string) bool {

@@ -105,7 +105,7 @@ func (r Rule) Headers(row *wire.URL) http.Header {
 	}
 	header := make(http.Header)
 	if tag := entityTag(row.ETag); tag != "" && r.Algorithm != Dates {
-		header["If-None-Match"] = []string{tag}
+		header["If-None-Match"] = []string{withPlain(tag)}
 	}
 	if t, ok := row.LastModified.Time(); ok && t.Year() > 1970 && r.Algorithm != ETags {
 		header["If-Modified-Since"] = []string{t.UTC().Format(http.TimeFormat)}
