@@ -43,6 +43,6 @@ func lengths() []Trap {
 		{Path: "/chunk/unknown", What: "an unknown transfer coding", Ends: broken, Kept: true, serve: say(okHead + "Transfer-Encoding: magic\r\n\r\n" + page)},
 		{Path: "/chunk/identity", What: "the transfer coding identity, which is not allowed any more", Ends: broken, Kept: true, serve: say(okHead + "Transfer-Encoding: identity\r\n\r\n" + page)},
 		{Path: "/chunk/spaces", What: "chunk sizes with leading zeros and spaces behind", serve: say(chunked + fmt.Sprintf("000%x  \r\n%s\r\n0\r\n\r\n", len(page), page))},
-		{Path: "/chunk/line-feeds", What: "chunks whose lines end in LF alone", serve: say(chunked + fmt.Sprintf("%x\n%s\n0\n\n", len(page), page))},
+		{Path: "/chunk/line-feeds", What: "chunks whose lines end in LF alone", Ends: ends(wire.ErrPageConvert), serve: say(chunked + fmt.Sprintf("%x\n%s\n0\n\n", len(page), page))},
 	}
 }

@@ -55,7 +55,7 @@ func markup() []Trap {
 		{Path: "/markup/srcset-commas", What: "a srcset of commas, spaces and parentheses", serve: repeated(doc+`<img srcset="`, ",(, ", 1_000_000, `">`)},
 		{Path: "/markup/url", What: "a link of 5 MB", serve: repeated(doc+`<a href="/`, "long/", 1_000_000, `">x</a>`)},
 		{Path: "/markup/dots", What: "a link of dots that climb", serve: repeated(doc+`<a href="/`, "a/../", 400_000, `x">x</a>`)},
-		{Path: "/markup/urls", What: "invalid links", serve: text(htmlUTF8, doc+`
+		{Path: "/markup/urls", What: "invalid links, some with bytes that are not UTF-8", Ends: ends(wire.ErrBadEncoding), serve: text(htmlUTF8, doc+`
 <a href="javascript:alert(1)">x</a><a href="data:text/html,x">x</a><a href="http://">x</a><a href="http://[">x</a>
 <a href="http://a b/">x</a><a href="//">x</a><a href="http:\\127.0.0.1:99999\x">x</a><a href="/%zz%">x</a><a href="`+"/\x00/\xff\xfe/\u202e"+`">x</a>
 <a href="http://127.0.0.1:0/">x</a><a href="http://user:pass@10.0.0.1/">x</a><a href="`+"/new\nline\ttab"+`">x</a><a href="http://xn--/">x</a><a href="?`+strings.Repeat("&a=b", 10_000)+`">x</a>
