@@ -71,6 +71,17 @@ func TestRedirectToAPageOfTheSite(t *testing.T) {
 	}
 }
 
+// A redirect that was imported has an empty body, and is there although it leads to a page of the site.
+func TestImportedRedirect(t *testing.T) {
+	p := redirected(true)
+	p.Answers, p.HTTPCode, p.Raw = nil, 302, []byte{}
+	p.Headers = []byte("HTTP/1.0 302 Elsewhere\r\nLocation: /dir/\r\nContent-Length: 0\r\n")
+	responses := only(written(t, p), warc.Response)
+	if len(responses) != 1 || responses[0].TargetURI() != root+"dir" || responses[0].message.Start != "HTTP/1.0 302 Elsewhere" || responses[0].body != "" {
+		t.Errorf("%+v", responses)
+	}
+}
+
 // A body that was converted is written as the server sent it, or says that it is in UTF-8.
 func TestCharsetsOfBodies(t *testing.T) {
 	cyrillic := []byte("<meta charset=windows-1251><p>\xcf\xf0\xe8\xe2\xe5\xf2")

@@ -70,7 +70,7 @@ func (a *archive) Page(p *pages.Page) error {
 	if hops := p.Hops(); len(hops) > 0 && !isRedirect(p.HTTPCode) {
 		c.uri = warc.URI(withoutFragment(hops[len(hops)-1].URL))
 	}
-	if p.Raw != nil && !p.LeadsToPage {
+	if p.Raw != nil && (!p.LeadsToPage || isRedirect(p.HTTPCode)) {
 		id, err := a.answer(c)
 		if err != nil {
 			return err
@@ -179,7 +179,8 @@ func (c capture) head() warc.Message {
 			m.Fields[i].Name = originally + f.Name
 		}
 	}
-	if kind != "" && m.Fields.Get("Content-Type") == "" {
+	known := c.sent && c.Headers != nil // a server that sent none leaves the type to the reader
+	if kind != "" && m.Fields.Get("Content-Type") == "" && !known {
 		m.Fields = append(m.Fields, warc.Field{Name: "Content-Type", Value: kind})
 	}
 	if m.Fields.Get("Content-Length") == "" {

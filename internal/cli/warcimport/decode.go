@@ -2,7 +2,9 @@ package warcimport
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"net/http"
 	"net/http/httputil"
 	"regexp"
 	"strconv"
@@ -149,6 +151,9 @@ func (c *capture) stored(kind, charset string, code int64) *page {
 	}}
 	if len(c.head.Fields) > 0 {
 		p.headers = fieldLines(c.head)
+		if usual := fmt.Sprintf("HTTP/1.1 %d %s", code, http.StatusText(int(code))); c.kind != warc.Resource && c.head.Start != usual {
+			p.headers = append([]byte(clean(c.head.Start)+"\r\n"), p.headers...)
+		}
 	}
 	if c.request.Start != "" {
 		p.request = append([]byte(c.request.Start+"\r\n"), fieldLines(c.request)...)
@@ -157,6 +162,16 @@ func (c *capture) stored(kind, charset string, code int64) *page {
 		p.row["lastModified"] = literal(at)
 	}
 	return p
+}
+
+// clean makes a status line UTF-8 without controls.
+func clean(line string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(line, "\uFFFD"))
 }
 
 func cut(text string, most int) string { return strings.ToValidUTF8(text[:min(len(text), most)], "") }
