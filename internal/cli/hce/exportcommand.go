@@ -102,7 +102,7 @@ func (s *session) sayLeftOut(site, where string) error {
 	reader := pages.Reader{Service: s.service, Site: site, Where: where + " AND NOT " + export.Indexed}
 	err := reader.Read(s.ctx, "", func(*pages.Page) error { n++; return nil }, nil)
 	if n > 0 {
-		s.say("left out %s that ask robots not to index them (noindex); write them too with --noindex", count(n, "page", "pages"))
+		s.say("left out %s with noindex for robots; write them too with --noindex", count(n, "page", "pages"))
 	}
 	return err
 }

@@ -187,21 +187,21 @@ func TestSummaryText(t *testing.T) {
 		return s
 	}
 	for want, s := range map[string]summary{
-		"https://example.org/: complete\n  3 URLs, 1 page, 12.3 kB in 2.5s\n": base,
-		"3 URLs, 1 page, 2 resources, 12.3 kB":                                with(func(s *summary) { s.Resources = 2 }),
-		"complete, with errors\n":                                             with(func(s *summary) { s.Failed, s.Causes = 2, map[string]int64{"HTTP_ERROR": 2} }),
-		"no page could be fetched":                                            with(func(s *summary) { s.Failed, s.Pages = 1, 0 }),
-		"       2  HTTP_ERROR: the server answered":                           with(func(s *summary) { s.Failed, s.Causes = 2, map[string]int64{"HTTP_ERROR": 2} }),
-		"not complete: the site is paused, 1 URL wait":                        with(func(s *summary) { s.Left, s.State = 1, "paused" }),
-		"limits of the site: MAX_ITEMS":                                       with(func(s *summary) { s.SiteBits = []string{"MAX_ITEMS"} }),
-		"by the last cause: cut 2, 503 1; the same command asks again\n":      with(func(s *summary) { s.Failed, s.GivenUp = 3, map[string]int64{"503": 1, "cut": 2} }),
-		"4 left out by robots.txt":                                            with(func(s *summary) { s.LeftOut = 4 }),
-		"/: no page could be fetched and processed\n":                         with(func(s *summary) { s.LeftOut, s.Pages = 1, 0 }),
-		"3 forbidden by robots.txt; list them with: hce url ls s --forbidden": with(func(s *summary) { s.LeftOut, s.Forbidden = 4, 3 }),
-		"2 pages ask robots not to index them; exports leave them out":        with(func(s *summary) { s.NoIndex = 2 }),
-		"(nofollow); if you may, ignore it with: --property ROBOTS_META=0":    with(func(s *summary) { s.alone, s.NoFollow = true, true }),
-		"no link leads to another URL in the scope":                           with(func(s *summary) { s.alone = true }),
-		"the last error: no route to host\n":                                  with(func(s *summary) { s.Failed, s.Pages, s.cause = 1, 0, "no route to host" }),
+		"https://example.org/: complete\n  3 URLs, 1 page, 12.3 kB in 2.5s\n":    base,
+		"3 URLs, 1 page, 2 resources, 12.3 kB":                                   with(func(s *summary) { s.Resources = 2 }),
+		"complete, with errors\n":                                                with(func(s *summary) { s.Failed, s.Causes = 2, map[string]int64{"HTTP_ERROR": 2} }),
+		"no page could be fetched":                                               with(func(s *summary) { s.Failed, s.Pages = 1, 0 }),
+		"       2  HTTP_ERROR: the server answered":                              with(func(s *summary) { s.Failed, s.Causes = 2, map[string]int64{"HTTP_ERROR": 2} }),
+		"not complete: the site is paused, 1 URL wait":                           with(func(s *summary) { s.Left, s.State = 1, "paused" }),
+		"limits of the site: MAX_ITEMS":                                          with(func(s *summary) { s.SiteBits = []string{"MAX_ITEMS"} }),
+		"by the last cause: cut 2, 503 1; the same command asks again\n":         with(func(s *summary) { s.Failed, s.GivenUp = 3, map[string]int64{"503": 1, "cut": 2} }),
+		"4 left out by robots.txt":                                               with(func(s *summary) { s.LeftOut = 4 }),
+		"/: no page could be fetched and processed\n":                            with(func(s *summary) { s.LeftOut, s.Pages = 1, 0 }),
+		"3 forbidden by robots.txt; list them with: hce url ls s --forbidden":    with(func(s *summary) { s.LeftOut, s.Forbidden = 4, 3 }),
+		"2 pages: noindex asks robots not to index them; exports leave them out": with(func(s *summary) { s.NoIndex = 2 }),
+		"(nofollow); if you may, ignore it with: --property ROBOTS_META=0":       with(func(s *summary) { s.alone, s.NoFollow = true, true }),
+		"no link leads to another URL in the scope":                              with(func(s *summary) { s.alone = true }),
+		"the last error: no route to host\n":                                     with(func(s *summary) { s.Failed, s.Pages, s.cause = 1, 0, "no route to host" }),
 	} {
 		if got := s.text(); !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)

@@ -189,7 +189,7 @@ func (r summary) text() string {
 		fmt.Fprintf(&b, "  the last error: %s\n", clean(r.cause))
 	}
 	if r.NoIndex > 0 {
-		fmt.Fprintf(&b, "  %d pages ask robots not to index them; exports leave them out without --noindex\n", r.NoIndex)
+		fmt.Fprintf(&b, "  %s: noindex asks robots not to index them; exports leave them out without --noindex\n", count(r.NoIndex, "page", "pages"))
 	}
 	switch {
 	case r.NoFollow:
