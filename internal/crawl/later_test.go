@@ -88,7 +88,11 @@ func TestAskedAgain(t *testing.T) {
 			})
 			w := newWorld(t)
 			w.addSite("s")
-			short := func(u *wire.URL) { u.HTTPTimeout = 300 }
+			short := func(u *wire.URL) {
+				if tt.cause == "timeout" {
+					u.HTTPTimeout = 300
+				}
+			}
 			it := w.item("s", s.URL+"/x", short)
 			b := batchOf(it)
 			b.Retry = true

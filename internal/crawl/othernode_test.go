@@ -48,7 +48,7 @@ func TestOtherNode(t *testing.T) {
 			replies: map[string]reply{"/": {body: `<a href="{other}/a">a</a><a href="/b">b</a><a href="/c">c</a>`}, "/b": redirectTo("{other}/target")},
 			want:    []string{"GET /", "GET /b", "GET /c"}, links: []string{"{other}/a", "{other}/target", "{own}/c"}, code: 200, status: wire.StatusCrawled},
 		{name: "robots.txt of another host", properties: []string{"ROBOTS_MODE", "1"}, replies: map[string]reply{"/robots.txt": redirectTo("{other}/r"), "/r": robots, "/": {body: `<a href=/closed>1</a><a href=/b>2</a>`}},
-			want: []string{"GET /", "GET /robots.txt", "GET other.test/r"}, links: []string{"{own}/b"}, code: 200, status: wire.StatusCrawled},
+			want: []string{"GET /", "GET /robots.txt", "GET other.test/r"}, links: []string{"{own}/b", "{own}/closed"}, code: 200, status: wire.StatusCrawled},
 		{name: "robots.txt of a redirect's host", properties: []string{"ROBOTS_MODE", "1"}, replies: map[string]reply{"/robots.txt": robots, "/": redirectTo("{other}/x")},
 			want: []string{"GET /", "GET /robots.txt"}, links: []string{"{other}/x"}, code: 302, status: wire.StatusProcessed},
 		{name: "default sitemap", properties: []string{"ROBOTS_MODE", "1", "SITEMAP_DEFAULT", "1"}, replies: map[string]reply{"/robots.txt": robots, "/sitemap.xml": redirectTo("{other}/map.xml")},

@@ -50,7 +50,7 @@ func TestLinks(t *testing.T) {
 		{name: "limit of the site", body: `<a href=1>1</a><a href=2>2</a>`, want: []string{"/dir/1"}, in: 2,
 			change: func(s *wire.Site, u *wire.URL) { s.MaxURLsFromPage = 1 }},
 		{name: "robots.txt", body: `<a href="/closed/a">1</a><a href="/b">2</a><a href="http://x.test/closed/a">3</a>`, properties: []string{"ROBOTS_MODE", "1"},
-			want: []string{"/b", "http://x.test/closed/a"}, in: 2, ex: 1},
+			want: []string{"/b", "http://x.test/closed/a", "/closed/a"}, in: 2, ex: 1},
 		{name: "robots.txt not for links", body: `<a href="/closed/a">1</a>`, properties: []string{"ROBOTS_MODE", "1", "ROBOTS_COLLECT", "0"}, want: []string{"/closed/a"}, in: 1},
 		{name: "mask", body: `<a href="http://www.x.test/a">1</a><a href="http://x.test/a">2</a>`, properties: []string{"URL_NORMALIZE_MASK", "5"}, want: []string{"http://x.test/a"}, ex: 1},
 		{name: "single page", body: `<a href="/a">1</a>`, change: func(s *wire.Site, u *wire.URL) { u.Type = wire.TypeSingle }},

@@ -240,7 +240,7 @@ func TestEndWhileAPageIsRead(t *testing.T) {
 						again.run(b)
 						row, others, files = stored(again, root)
 					}
-					row.Crawled = wantRow.Crawled
+					row.Crawled, row.ContentDate = wantRow.Crawled, wantRow.ContentDate
 					if got, want := fmt.Sprintf("%+v", row), fmt.Sprintf("%+v", wantRow); got != want {
 						t.Errorf("row  %s\nwant %s", got, want)
 					}
