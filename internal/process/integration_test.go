@@ -143,8 +143,11 @@ func TestJobsOnRealStorage(t *testing.T) {
 	if row := rows[wire.Md5(web.URL+"/missing")]; row.Status != wire.StatusCrawled || row.State != wire.URLError || row.ErrorMask != wire.ErrHTTP || row.HTTPCode != 404 {
 		t.Errorf("missing %+v", row)
 	}
-	if len(rows) != 2 {
-		t.Errorf("%d rows: URLs refused by robots.txt or filters are stored", len(rows))
+	if row := rows[wire.Md5(web.URL+"/closed/x")]; row.Crawled != 0 || row.ErrorMask != wire.ErrRobots {
+		t.Errorf("forbidden by robots.txt %+v", row)
+	}
+	if len(rows) != 3 {
+		t.Errorf("%d rows: URLs refused by filters are stored", len(rows))
 	}
 	site, err := n.repo.Site(context.Background(), "s")
 	if err != nil {

@@ -126,7 +126,10 @@ func (e exportOptions) condition(format export.Format, now time.Time) (string, e
 	default:
 		parts = append(parts, export.Fetched)
 	}
-	for _, o := range []struct{ option, text, column string }{{"--since", e.since, "ContentDate"}, {"--fetched-since", e.fetchedSince, "UDate"}} {
+	// A row that another program has put may lack the date of its content: the fetch is the best guess.
+	for _, o := range []struct{ option, text, condition string }{
+		{"--since", e.since, "(`ContentDate`>='%[1]s' OR `ContentDate` IS NULL AND `UDate`>='%[1]s')"}, {"--fetched-since", e.fetchedSince, "`UDate`>='%[1]s'"},
+	} {
 		if o.text == "" {
 			continue
 		}
@@ -134,7 +137,7 @@ func (e exportOptions) condition(format export.Format, now time.Time) (string, e
 		if err != nil {
 			return "", command.Refusal{Err: err}
 		}
-		parts = append(parts, "`"+o.column+"`>='"+at.UTC().Format(time.DateTime)+"'")
+		parts = append(parts, fmt.Sprintf(o.condition, at.UTC().Format(time.DateTime)))
 	}
 	if e.where != "" {
 		own, err := whereCondition(e.where)
