@@ -71,7 +71,7 @@ func Open(path string) (*Catalog, error) {
 		write.Close()
 		return nil, err
 	}
-	read.SetMaxOpenConns(0) // a slow reader of a query holds up nobody
+	read.SetMaxOpenConns(0) // a slow reader of a query delays no other
 	read.SetMaxIdleConns(readers)
 	return &Catalog{write, read}, nil
 }

@@ -97,7 +97,7 @@ func (p *Pass) leave(delay time.Duration) (err error) {
 	return err
 }
 
-// finish stores the end of a request, that of p unless it is nil. Behind an exclusive door nobody else changes the record.
+// finish stores the end of a request, that of p unless it is nil. While the door is exclusive, no other process changes the record.
 // Behind a shared one the host stays marked as in flight unless this request is known to be the
 // last. Two processes that leave at the same moment may leave the mark, which costs an exclusive
 // Pass one gap. g.mu must be held.

@@ -283,7 +283,7 @@ func used(key []byte, rules []rule) string {
 }
 
 // submits reports whether an attribute is the address of a form that is not sent by GET. Such an address
-// is no link: a request by GET is an error, or an action that nobody asked for. Forms have it.
+// is no link: a request by GET is an error, or an action without a user. Forms have it.
 func (s *scanner) submits(tag, attr string) bool {
 	method := ""
 	switch {
