@@ -14,11 +14,11 @@ import (
 
 // ruleOf returns how an item is asked whether it has changed. The rule does not apply (it is zero) to
 // Restore if the page must be read whatever it says: its site has other settings than when it was read
-// last, or the site counts on its links to renew further pages (RecrawlPeriod).
+// last, or the site counts on its links to renew further pages (RecrawlPeriod, URL_CHAIN).
 func (r *batchRun) ruleOf(it *item) revalidate.Rule {
-	rule := it.settings.modified
+	rule, set := it.settings.modified, it.settings
 	if rule.Behavior == revalidate.Restore &&
-		(!r.writes() || it.row.SettingsSum&^wire.SumUnprocessed != it.settings.sum || it.settings.rules.Resets(it.site.RecrawlPeriod)) {
+		(!r.writes() || it.row.SettingsSum&^wire.SumUnprocessed != set.sum || set.chain != nil || set.rules.Resets(it.site.RecrawlPeriod)) {
 		return revalidate.Rule{}
 	}
 	return rule
