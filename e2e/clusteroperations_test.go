@@ -53,7 +53,7 @@ func (w world) crawl(t *testing.T, web *rig.Web) world {
 // What differs between two runs of one crawl, or between an answer of one machine and of several: times,
 // names of nodes, the order in which pages were found, and how often they were.
 var ownFields = []string{
-	"host", "node", "port", "time", "id", "cDate", "uDate", "tcDate", "tcDateProcess", "tcDateLong", "lastModified", "eTag", "batchId", "crawlingTime",
+	"host", "node", "port", "time", "id", "cDate", "uDate", "tcDate", "tcDateProcess", "tcDateLong", "lastModified", "contentDate", "eTag", "batchId", "crawlingTime",
 	"processingTime", "totalTime", "depth", "parentMd5", "freq", "avgSpeed", "avgSpeedCounter", "iterations", "mRate", "mRateCounter", "pDate", "internalLinks", "linksI", "linksE",
 	"headers", "requests", "cookies", "dbFields", "contentURLMd5", "size",
 }
