@@ -434,7 +434,7 @@ func HasText(text []byte) bool {
 		case html.ErrorToken:
 			return false
 		case html.StartTagToken:
-			if name := string(z.Name()); inert[name] {
+			if inert[string(z.Name())] {
 				z.IgnoreContent()
 				hidden++
 			}
