@@ -146,8 +146,8 @@ func (v *visit) retryTable() retry.Table {
 	return v.settings.retriesOnce
 }
 
-// asked returns how often the item was asked before in this row of attempts.
-func (it *item) asked() int {
+// countAttempts returns how often the item was asked before in this row of attempts.
+func (it *item) countAttempts() int {
 	if it.row.RetryDate == "" {
 		return 0 // given up, renewed or never asked
 	}
@@ -161,7 +161,7 @@ const mostTries = 1 << 20
 // at most times. A form is not sent again unless the server has refused it.
 func (v *visit) mayReturn(times int) bool {
 	t := v.trouble
-	if t.cause == "" || t.nth > retry.HostPatience || v.item.asked()+1 >= times {
+	if t.cause == "" || t.nth > retry.HostPatience || v.item.countAttempts()+1 >= times {
 		return false
 	}
 	return !strings.EqualFold(v.item.url.HTTPMethod, "post") || t.cause == "429" || t.cause == "503"
@@ -173,13 +173,13 @@ func (v *visit) later() *outcome {
 	it, t := v.item, v.trouble
 	rule := v.retryTable()[t.cause]
 	if rule.Attempts > 1 {
-		it.gaveUp = given{int64(it.asked() + 1), t.cause}
+		it.gaveUp = given{int64(it.countAttempts() + 1), t.cause}
 	}
 	if !v.mayReturn(rule.Attempts) {
 		return nil
 	}
 	now := v.Now()
-	at := now.Add(rule.Wait(it.asked()+1, t.asked, rand.Float64()))
+	at := now.Add(rule.Wait(it.countAttempts()+1, t.asked, rand.Float64()))
 	if t.until.After(at) {
 		at = t.until
 	}
@@ -212,7 +212,7 @@ func (o *outcome) waitForHost(at time.Time) {
 	}
 	o.result.HeldUntil = wire.DateOf(at)
 	row := &o.item.row
-	g := given{int64(o.item.asked()), retry.Host}
+	g := given{int64(o.item.countAttempts()), retry.Host}
 	if g.times > 0 {
 		g.cause = retry.Cause(row.RetryCause)
 	}

@@ -80,10 +80,14 @@ func (r *batchRun) directives(out *outcome, p page) robots.Directives {
 
 // robotsMask returns the column RobotsMask.
 func robotsMask(d robots.Directives) (mask int64) {
-	for bit, asked := range map[int64]bool{wire.RobotsNoIndex: d.NoIndex, wire.RobotsNoFollow: d.NoFollow, wire.RobotsNoArchive: d.NoArchive} {
-		if asked {
-			mask |= bit
-		}
+	if d.NoIndex {
+		mask |= wire.RobotsNoIndex
+	}
+	if d.NoFollow {
+		mask |= wire.RobotsNoFollow
+	}
+	if d.NoArchive {
+		mask |= wire.RobotsNoArchive
 	}
 	return mask
 }
@@ -106,8 +110,11 @@ func (p page) canonicalOf() string {
 			declared = l.URL
 		}
 	}
+	if declared == "" {
+		return ""
+	}
 	target, err := p.settings.schemes.Resolve(base, declared)
-	if err != nil || declared == "" || len(target) > maxCanonical {
+	if err != nil || len(target) > maxCanonical {
 		return ""
 	}
 	return target
@@ -117,8 +124,7 @@ func (p page) canonicalOf() string {
 // and this page is one.
 func (p page) duplicate() bool {
 	u := &p.item.url
-	same := wire.KeyOfURL(u.Canonical)
-	return p.settings.canonicalOnly && u.Canonical != "" && same != p.URLID && siteOf(u.Canonical) == siteOf(u.URL)
+	return p.settings.canonicalOnly && u.Canonical != "" && wire.KeyOfURL(u.Canonical) != p.URLID && siteOf(u.Canonical) == siteOf(u.URL)
 }
 
 // collects reports whether links of an item's page are collected. A site with

@@ -102,11 +102,7 @@ func (c capture) asSent() capture {
 // converted reports whether a body is a text in UTF-8 whose page has another charset. A browser gives
 // such bodies, also as what it received.
 func (c capture) converted() bool {
-	return content.IsText(c.ContentType) && !strings.EqualFold(c.Charset, "utf-8") && utf8.Valid(c.Raw) && !isASCII(c.Raw)
-}
-
-func isASCII(text []byte) bool {
-	return bytes.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+	return content.IsText(c.ContentType) && !strings.EqualFold(c.Charset, "utf-8") && utf8.Valid(c.Raw) && !charset.IsASCII(c.Raw)
 }
 
 func withoutFragment(url string) string {

@@ -331,8 +331,8 @@ func (l list) score() float64 {
 	return f.weight * n / (n + saturation*(1-lengthPart+lengthPart*l.length()/f.usual))
 }
 
-// found is how many documents match; exact is false if it is an estimate.
-func (k *ranking) found() (n int, exact bool) {
+// countMatches returns how many documents match; exact is false if it is an estimate.
+func (k *ranking) countMatches() (n int, exact bool) {
 	if n = k.matched; !k.skipped {
 		return n, true
 	}

@@ -113,7 +113,7 @@ func (r *reader) ranked(o *opener, kind search.Kind, q words.Query, all []wanted
 	if err := reorder(o, kind, all, k.rarity, k.top); err != nil {
 		return nil, 0, false, err
 	}
-	total, exact = k.found()
+	total, exact = k.countMatches()
 	return k.top, total, exact, nil
 }
 

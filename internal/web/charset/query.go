@@ -14,7 +14,7 @@ import (
 // ("percent-encode after encoding").
 func EncodeQuery(url, name string) string {
 	at := strings.IndexByte(url, '?')
-	if at < 0 || isASCII(url[at:]) {
+	if at < 0 || IsASCII(url[at:]) {
 		return url
 	}
 	enc, name, ok := lookup(name)
@@ -65,7 +65,8 @@ func writeEncoded(b *strings.Builder, text string, enc encoding.Encoding) {
 	}
 }
 
-func isASCII(s string) bool {
+// IsASCII reports whether a text has ASCII characters only.
+func IsASCII[T string | []byte](s T) bool {
 	for i := range len(s) {
 		if s[i] >= 0x80 {
 			return false
