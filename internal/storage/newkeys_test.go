@@ -3,9 +3,11 @@ package storage
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"hce/dc/internal/storage/sqldb/dbtest"
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/wire"
+	sqltext "hce/dc/sql"
 )
 
 // oldRow is a row as a version with keys of the old rule stored it: its key is the md5 of its
@@ -214,30 +217,44 @@ func (r oldRow) patch(site, text string) wire.Patch {
 	return p
 }
 
-// takeBack makes the schema that of the version before.
+// addition matches what a schema step adds: a table, an index, or a column of a table.
+var addition = regexp.MustCompile(`(?m)^CREATE (TABLE|INDEX)(?: IF NOT EXISTS)? \{(\w+)\.([\w.]+)\}|^ALTER TABLE \{(\w+)\.(\w+)\} ADD COLUMN (\w+)`)
+
+// takeBack makes the schema that of the version before: without the step "keys" and all later ones.
 func (w keysWorld) takeBack() {
 	w.Helper()
 	d, err := sqldb.Open(w.Context(), w.DB)
 	w.must(err)
 	defer d.Close()
+	texts, err := fs.Glob(sqltext.FS, backend+"/schema/*.sql")
+	w.must(err)
+	first := slices.IndexFunc(texts, func(name string) bool { return strings.HasSuffix(name, "_keys.sql") })
+	undo := []string{fmt.Sprintf("DELETE FROM %s WHERE Number > %d", d.Table(sqldb.Sites, "schema_steps"), first)}
+	if backend == sqldb.DriverSQLite { // the views of a later step name its columns
+		undo = append(undo, "DROP VIEW pages", "DROP VIEW urls", "DROP VIEW sites")
+	}
+	for _, name := range texts[first:] {
+		text, err := sqltext.FS.ReadFile(name)
+		w.must(err)
+		for _, m := range slices.Backward(addition.FindAllStringSubmatch(string(text), -1)) {
+			switch {
+			case m[1] == "TABLE":
+				undo = append(undo, "DROP TABLE "+d.Table(m[2], m[3]))
+			case backend != sqldb.DriverSQLite: // MySQL skips columns that exist
+			case m[1] == "INDEX" && !strings.HasPrefix(m[2], "dc_urls"): // step "analysis" replaces one of the first step
+				undo = append(undo, "DROP INDEX IF EXISTS "+d.Table(m[2], m[3]))
+			case m[6] != "":
+				undo = append(undo, "ALTER TABLE "+d.Table(m[4], m[5])+" DROP COLUMN "+m[6])
+			}
+		}
+	}
 	w.must(d.Update(w.Context(), func(tx *sqldb.Tx) error {
-		for _, name := range []string{"new_keys", "new_key_sites", "new_key_moves", "links_out", "links_waiting", "links_in", "hosts_in", "hosts_out", "links_held"} {
-			if _, err := tx.Exec("DROP TABLE " + d.Table(sqldb.Sites, name)); err != nil {
-				return err
+		for _, text := range undo {
+			if _, err := tx.Exec(text); err != nil {
+				return fmt.Errorf("%s: %w", text, err)
 			}
 		}
-		if backend == sqldb.DriverSQLite { // MySQL skips columns that exist
-			if _, err := tx.Exec(`DROP INDEX "dc_sites.sites.wanted"`); err != nil {
-				return err
-			}
-			for _, name := range []string{"Seq", "URLs", "Resources", "Errors", "Final", "Until", "Wanted"} {
-				if _, err := tx.Exec("ALTER TABLE " + d.Table(sqldb.Sites, "sites") + " DROP COLUMN Lease" + name); err != nil {
-					return err
-				}
-			}
-		}
-		_, err := tx.Exec("DELETE FROM " + d.Table(sqldb.Sites, "schema_steps") + " WHERE Name IN ('keys', 'analysis', 'country', 'links', 'hosts', 'leases')")
-		return err
+		return nil
 	}))
 }
 

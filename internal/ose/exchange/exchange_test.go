@@ -168,7 +168,7 @@ func TestImport(t *testing.T) {
 	}
 	home := got[root]
 	if string(home.Raw) != "<p>café" || home.UDate != "2026-01-02 03:04:05" || home.CrawlingTime != 9 || home.ParentMd5 != "" ||
-		string(home.Headers) != "Content-Encoding: br\r\nContent-Type: text/html; charset=iso-8859-1\r\nTransfer-Encoding: chunked\r\n" {
+		string(home.Headers) != "HTTP/1.1 200 \r\nContent-Encoding: br\r\nContent-Type: text/html; charset=iso-8859-1\r\nTransfer-Encoding: chunked\r\n" {
 		t.Errorf("%q, %q, %+v", home.Raw, home.Headers, home.URL)
 	}
 	if image := got[root+"a.png"]; string(image.Raw) != "\x89PNG\r\n\x1a\n\x00" || image.ContentType != "image/png" || image.ParentMd5 == "" {
