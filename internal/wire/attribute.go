@@ -54,10 +54,14 @@ func ReadAttributes(name string, raw json.RawMessage, n *Notes) ([]AttributeRequ
 // name an element name[i].
 func ReadAttributeSelections(name string, raw json.RawMessage, n *Notes) ([]AttributeRequest, error) {
 	return readList(name, raw, n, func(o *object) AttributeRequest {
-		return AttributeRequest{
+		r := AttributeRequest{
 			SiteID: o.text("siteId"), Name: o.textOrNil("name"), URLMd5: o.md5OrNil("urlMd5"),
 			Criterion: o.criterion("criterions", Criterion{}),
 		}
+		if r.URLMd5 != nil {
+			*r.URLMd5 = keyToFind(*r.URLMd5)
+		}
+		return r
 	})
 }
 

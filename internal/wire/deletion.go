@@ -158,14 +158,10 @@ type URLAgeRequest struct {
 // ReadURLAge reads the list of URL_AGE.
 func ReadURLAge(raw json.RawMessage, n *Notes) ([]URLAgeRequest, error) {
 	return readList("URLAgeObj", raw, n, func(o *object) URLAgeRequest {
-		r := URLAgeRequest{
+		return URLAgeRequest{
 			URLsCriterion:  o.criterion("urlsCriterions", Criterion{Limit: "100"}),
 			SitesCriterion: o.criterion("sitesCriterions", Criterion{Limit: "10"}),
 			MaxURLs:        o.int("maxURLs", 100), DelayedType: o.int("delayedType", Immediate),
 		}
-		if r.URLsCriterion.Where == "" {
-			o.refuse(&FieldError{Object: o.name + ".urlsCriterions", Field: "WHERE", Reason: "is missing"})
-		}
-		return r
 	})
 }

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"cmp"
 	"encoding/json"
 )
 
@@ -22,17 +21,17 @@ func ReadURLVerify(raw json.RawMessage, n *Notes) ([]URLVerifyRequest, error) {
 		if text == nil {
 			o.fail("url", "is missing")
 		}
-		r.URLMd5 = md5
+		r.URLMd5 = keyToFind(md5)
 		return r
 	})
 }
 
-// Check refuses invalid site ids and md5 keys. object is the name in errors.
+// Check refuses invalid site ids. object is the name in errors.
 func (r URLVerifyRequest) Check(object string) error {
 	if r.Null {
 		return nil
 	}
-	return cmp.Or(CheckSiteID(object, "siteId", r.SiteID), CheckMd5(object, "url", r.URLMd5))
+	return CheckSiteID(object, "siteId", r.SiteID)
 }
 
 // URLRecordsRequest is one element of URL_HISTORY or URL_STATS (docs/spec/objects.md 2.9,
@@ -58,18 +57,18 @@ func ReadURLStats(raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
 func readRecords(name, criterion string, raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
 	return readNullable(name, raw, n, URLRecordsRequest{Null: true}, func(o *object) URLRecordsRequest {
 		return URLRecordsRequest{
-			SiteID: o.siteID(), URLMd5: o.md5("urlMd5"),
+			SiteID: o.siteID(), URLMd5: keyToFind(o.md5("urlMd5")),
 			URLsCriterion: o.criterion("urlCriterions", Criterion{}), Criterion: o.criterion(criterion, Criterion{}),
 		}
 	})
 }
 
-// Check refuses invalid site ids and md5 keys. object is the name in errors.
+// Check refuses invalid site ids. object is the name in errors.
 func (r URLRecordsRequest) Check(object string) error {
 	if r.Null {
 		return nil
 	}
-	return cmp.Or(CheckSiteID(object, "siteId", r.SiteID), checkGiven(CheckMd5, object, "urlMd5", r.URLMd5))
+	return CheckSiteID(object, "siteId", r.SiteID)
 }
 
 // LogRow is a row of the journal of the URLs of a site (docs/spec/storage.md 1.8).

@@ -45,12 +45,12 @@ func ReadURLContent(raw json.RawMessage, n *Notes) ([]URLContentRequest, error) 
 			}
 			r.Fetch = &f
 		}
-		r.SiteID, r.URLMd5 = cmp.Or(r.SiteID, GeneralSite), keyFor(r.URLMd5, r.URL)
+		r.SiteID, r.URLMd5 = cmp.Or(r.SiteID, GeneralSite), keyFor(keyToFind(r.URLMd5), r.URL)
 		return r
 	})
 }
 
-// Check refuses invalid site ids and md5 keys. object is the name in errors.
+// Check refuses invalid site ids. object is the name in errors.
 func (r URLContentRequest) Check(object string) error {
 	if r.Null {
 		return nil
@@ -58,5 +58,5 @@ func (r URLContentRequest) Check(object string) error {
 	if r.Fetch != nil {
 		return r.Fetch.Check(object + ".urlFetch")
 	}
-	return cmp.Or(CheckSiteID(object, "siteId", r.SiteID), CheckMd5(object, "urlMd5", r.URLMd5))
+	return CheckSiteID(object, "siteId", r.SiteID)
 }

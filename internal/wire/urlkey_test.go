@@ -139,3 +139,33 @@ func BenchmarkSumOfURL(b *testing.B) {
 		})
 	}
 }
+
+// A request that looks for rows may name any text: one that is no key finds nothing, and the other
+// elements of its list are answered.
+func TestTextsThatAreNoKeys(t *testing.T) {
+	for text, want := range map[string]string{"abc123": NoKey, "": "", "../x": NoKey, strings.Repeat("AB", 16): strings.Repeat("ab", 16)} {
+		raw, err := json.Marshal([]map[string]string{{"siteId": "s", "url": text, "urlType": "1", "urlMd5": text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stats, err := ReadURLStats(raw, nil)
+		if err != nil || stats[0].URLMd5 != want || stats[0].Check("o") != nil {
+			t.Errorf("statistics of %q: %q, %v", text, stats[0].URLMd5, err)
+		}
+		attributes, err := ReadAttributeSelections("AttributeFetch", raw, nil)
+		if err != nil || *attributes[0].URLMd5 != want || attributes[0].Check("o") != nil {
+			t.Errorf("attributes of %q: %q, %v", text, *attributes[0].URLMd5, err)
+		}
+		if text == "" {
+			continue
+		}
+		contents, err := ReadURLContent(raw, nil)
+		if err != nil || contents[0].URLMd5 != want || contents[0].Check("o") != nil {
+			t.Errorf("contents of %q: %q, %v", text, contents[0].URLMd5, err)
+		}
+		status, err := ReadURLStatus(raw, nil)
+		if err != nil || status[0].URLMd5 != want || status[0].Check("o") != nil {
+			t.Errorf("status of %q: %q, %v", text, status[0].URLMd5, err)
+		}
+	}
+}

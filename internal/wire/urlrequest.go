@@ -120,12 +120,12 @@ func ReadURLStatus(raw json.RawMessage, n *Notes) ([]URLStatusRequest, error) {
 		if text == nil || *text == "" {
 			o.fail("url", "is missing")
 		}
-		r.URLMd5 = md5
+		r.URLMd5 = keyToFind(md5)
 		return r
 	})
 }
 
-// Check refuses invalid site ids and md5 keys. object is the name in errors.
+// Check refuses invalid site ids. object is the name in errors.
 func (r URLStatusRequest) Check(object string) error {
-	return cmp.Or(CheckSiteID(object, "siteId", r.SiteID), CheckMd5(object, "url", r.URLMd5))
+	return CheckSiteID(object, "siteId", r.SiteID)
 }

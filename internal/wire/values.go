@@ -128,6 +128,18 @@ func lowerMd5(text string) string {
 	return text
 }
 
+// NoKey is the key of no URL.
+const NoKey = "00000000000000000000000000000000"
+
+// keyToFind returns a key that a request looks for. A text that is no key, which the tables of the
+// original merely did not have, becomes NoKey; "" stays.
+func keyToFind(text string) string {
+	if text == "" || md5Pattern.MatchString(text) {
+		return text
+	}
+	return NoKey
+}
+
 func checkPattern(p *regexp.Regexp, object, field, text, reason string) error {
 	if p.MatchString(text) {
 		return nil

@@ -148,7 +148,7 @@ const agingProperty = "AGING_URL_CRITERION"
 // URLs above this limit. Then the selected URLs that still match are deleted, pageRows in
 // one transaction. Statuses is empty. An invalid criterion in the request is an error
 // with its clause, and nothing is deleted. A site with an invalid property is skipped
-// with a log line.
+// with a log line. Without a WHERE only sites with the property have old URLs.
 func (s *Store) URLAge(ctx context.Context, list []wire.URLAgeRequest) (wire.GeneralResponse, error) {
 	answer := wire.GeneralResponse{Statuses: []any{}}
 	sites, err := result(ctx, s.view, "URLAge", func(t *tx) ([]*agedSite, error) {
@@ -216,6 +216,9 @@ func (a *aging) collectSite(object, site string, r wire.URLAgeRequest, left int6
 	hasProperty := strings.TrimSpace(where) != ""
 	if hasProperty {
 		c.Where = where
+	}
+	if c.Where == "" {
+		return nil // no age is named: nothing is old
 	}
 	if c.Limit == "" {
 		c.Limit = fmt.Sprint(left)

@@ -263,6 +263,8 @@ func TestURLAge(t *testing.T) {
 		"limit of nothing":       {`{"urlsCriterions":{"WHERE":"1=1"},"maxURLs":0}`, "a0 a1 a2 b0 b9", "", false},
 		"each once": {`{"urlsCriterions":{"WHERE":"URL='a1'"},"sitesCriterions":{"WHERE":"Id='a'"},"maxURLs":2},
 			{"urlsCriterions":{"WHERE":"Depth=1","ORDER BY":"URL"},"sitesCriterions":{"WHERE":"Id='a'"},"maxURLs":2}`, "a0 b0 b9", "a1 a2", false},
+		"no WHERE":     {`{"urlsCriterions":{"LIMIT":3}}`, "a0 a1 a2 b0", "b9", false}, // the criterion of b
+		"no criterion": {`{}`, "a0 a1 a2 b0", "b9", true},
 		"no such site": {`{"urlsCriterions":{"WHERE":"1=1"},"sitesCriterions":{"WHERE":"Id='no'"}}`, "a0 a1 a2 b0 b9", "", true},
 	}
 	for name, c := range cases {
@@ -319,7 +321,7 @@ func TestURLAge(t *testing.T) {
 	b.must(err)
 	same(t, "site with invalid property skipped", []string{b.row("bad", "u").URL, b.row("good", "v").URL, b.row("good", "w").URL}, []string{"u", "", "w"})
 	same(t, "above the limit", []int{len(b.log("good", "v", 24)), len(b.log("good", "w", 24)), len(b.log("good", "x", 24))}, []int{1, 1, 0})
-	for raw, part := range map[string]string{`{}`: "WHERE", `{"urlsCriterions":{"LIMIT":3}}`: "urlsCriterions.WHERE", `{"urlsCriterions":{"WHERE":"x("}}`: "WHERE", `{"urlsCriterions":{"WHERE":"1=1"},"sitesCriterions":{"WHERE":"Nope=1"}}`: "Nope"} {
+	for raw, part := range map[string]string{`{"urlsCriterions":{"WHERE":"x("}}`: "WHERE", `{"urlsCriterions":{"WHERE":"1=1"},"sitesCriterions":{"WHERE":"Nope=1"}}`: "Nope"} {
 		list, err := wire.ReadURLAge(json.RawMessage("["+raw+"]"), nil)
 		if err == nil {
 			_, err = b.URLAge(ctx, list)
