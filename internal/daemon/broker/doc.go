@@ -39,8 +39,10 @@
 // acknowledgement was lost); publishing again with the same id within two minutes stores it
 // once, as long as the stream still has the message. The ids are kept in memory and are read from the
 // stream when the server starts: after a restart, a message that was acknowledged and removed is
-// accepted again, and is delivered a second time. A delivery without Ack comes again after the ack wait of its consumer; Ack returns after
-// the server has confirmed it. The state of a consumer is written with a short delay: a power cut
+// accepted again, and is delivered a second time. That harms no consumer: a task starts when the head
+// grants it, a link or a part of a moving host is a known row, and orders of the journal are published one at
+// a time, so that the copy follows its original. A delivery without Ack comes again after the ack wait of its
+// consumer; Ack returns after the server has confirmed it. The state of a consumer is written with a short delay: a power cut
 // may deliver an acknowledged message again, so handlers are idempotent. The table "nodes" is in
 // memory: after a restart of the server the nodes write it again.
 //

@@ -63,6 +63,7 @@ type Executor struct {
 	feed   executor.Feed
 	ids    locks
 	closed chan struct{}
+	writer chan struct{} // holds a value while an order is written to the journal
 
 	mu      sync.Mutex
 	closing bool
@@ -103,7 +104,7 @@ const callTimeout = 10 * time.Second
 // New returns the executor of the head. It reads the tasks of the table "tasks" and continues them.
 // The caller must have called Provision, and closes conn after Close.
 func New(conn *broker.Conn, cfg Config) (*Executor, error) {
-	e := &Executor{cfg: cfg.withDefaults(), conn: conn, closed: make(chan struct{}), entries: map[string]*entry{}, members: map[string]*member{},
+	e := &Executor{cfg: cfg.withDefaults(), conn: conn, closed: make(chan struct{}), writer: make(chan struct{}, 1), entries: map[string]*entry{}, members: map[string]*member{},
 		orders: map[string][]byte{}, journal: map[string]chan<- nodeAnswer{}}
 	e.log = e.cfg.Log
 	e.ctx, e.end = context.WithCancel(context.Background())

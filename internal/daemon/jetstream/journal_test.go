@@ -1,6 +1,8 @@
 package jetstream
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -112,6 +114,26 @@ func TestJournalHasOneOrder(t *testing.T) {
 	}
 	if a, b := lines(files["alpha"]), lines(files["beta"]); a != b {
 		t.Errorf("alpha: %s\nbeta:  %s", a, b)
+	}
+}
+
+// While an order may be published again, no other is: a second copy would undo what came between.
+func TestJournalHasOneWriter(t *testing.T) {
+	t.Parallel()
+	b := brokertest.Start(t, "alpha")
+	e := openHead(t, b, b.Head(t), nil)
+	e.writer <- struct{}{}
+	ctx, cancel := context.WithTimeout(bg, 50*time.Millisecond)
+	defer cancel()
+	if err := e.append(ctx, order{Key: "second"}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("an order beside another: %v", err)
+	}
+	<-e.writer
+	if err := e.append(bg, order{Key: "third"}); err != nil {
+		t.Error(err)
+	}
+	if state, err := e.conn.StreamState(bg, broker.StreamJournal); err != nil || state.Pending != 1 {
+		t.Errorf("%+v, %v", state, err)
 	}
 }
 

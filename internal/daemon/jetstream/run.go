@@ -303,8 +303,15 @@ func (e *Executor) runJournal(ctx context.Context, t executor.Task, names []stri
 }
 
 // append publishes an order to the journal. It repeats until the stream has acknowledged it, because
-// a publish that got no acknowledgement may be stored.
+// a publish that got no acknowledgement may be stored. One order is published at a time: if the stream
+// takes an order twice, no other stands between, and running it twice is running it once.
 func (e *Executor) append(ctx context.Context, o order) error {
+	select {
+	case e.writer <- struct{}{}:
+		defer func() { <-e.writer }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	for {
 		one, cancel := context.WithTimeout(ctx, callTimeout)
 		err := e.conn.Publish(one, "journal.task", o.Key, encode(o))
