@@ -8,9 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,9 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/chromedp/chromedp"
 
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/cli/storestest"
@@ -29,7 +23,7 @@ import (
 )
 
 // A WACZ export that is killed begins again with the same command and ends with a whole file. Each
-// page is in its index once, at the place of its record, and ReplayWeb.page shows it.
+// page is in its index once, at the place of its record (TestReplay in e2e shows such files).
 func TestWACZ(t *testing.T) {
 	const n = 120
 	stores := storestest.Open(t)
@@ -61,11 +55,6 @@ func TestWACZ(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%d URLs in the index, want %d:\n%q", len(got), len(want), got)
 	}
-	replay(t, replayServer(t, path), map[string]string{
-		root + "page/7?b=2&a=1": "the mill of page 7 works twice a day",
-		root + "same":           "a body that two pages have",
-		root + "again":          "a body that two pages have",
-	})
 }
 
 // killExport starts an export and kills it while a request for contents is answered.
@@ -145,60 +134,4 @@ func entryOf(t *testing.T, path, name string) []byte {
 		t.Fatal(err)
 	}
 	return text
-}
-
-// replayServer serves ReplayWeb.page and a file as /pages.wacz.
-func replayServer(t *testing.T, path string) string {
-	t.Helper()
-	program := filepath.Join(modules, "replaywebpage")
-	if _, err := os.Stat(filepath.Join(program, "sw.js")); err != nil {
-		t.Fatalf("%v; run scripts/setup.sh test", err)
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/", http.FileServer(http.Dir(program)))
-	mux.HandleFunc("/pages.wacz", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, path) })
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
-// findText looks for a text in a document, its frames and its shadow trees.
-const findText = `(() => {
-  const has = (root) => {
-    if (root.body && root.body.innerText.includes(%[1]s)) return true
-    for (const e of root.querySelectorAll('*')) {
-      if (e.shadowRoot && has(e.shadowRoot)) return true
-      if (e.tagName === 'IFRAME' && e.contentDocument && has(e.contentDocument)) return true
-    }
-    return false
-  }
-  return has(document)
-})()`
-
-// replay lets ReplayWeb.page show pages, and waits for the text of each one.
-func replay(t *testing.T, server string, texts map[string]string) {
-	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()))
-	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
-	defer stop()
-	browser, stop := chromedp.NewContext(allocator)
-	defer stop()
-	if _, err := chromedp.Run(browser, chromedp.Navigate("about:blank")); err != nil {
-		t.Fatal(err)
-	}
-	for page, text := range texts {
-		wanted, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tab, stop := chromedp.NewContext(browser)
-		_, err = chromedp.Run(tab, chromedp.Navigate(server+"/?source=/pages.wacz#view=pages&url="+url.QueryEscape(page)))
-		if err == nil {
-			_, err = chromedp.Run(tab, chromedp.Poll[bool](fmt.Sprintf(findText, wanted), chromedp.WithPollingInterval(100*time.Millisecond), chromedp.WithPollingTimeout(time.Minute)))
-		}
-		stop()
-		if err != nil {
-			t.Errorf("%s: %v", page, err)
-		}
-	}
 }
