@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"archive/zip"
 	"bufio"
 	"bytes"
 	"context"
@@ -26,6 +27,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"hce/dc/internal/testwait"
+	"hce/dc/internal/warc"
 	"hce/dc/internal/web/charset"
 )
 
@@ -45,6 +47,19 @@ func TestReplay(t *testing.T) {
 	hce(t, 0, "crawl", live, "--data", data, "--name", "site", "--scope", "any", "--max-pages", "300", "--delay", "0s", loopback)
 	hce(t, 0, "export", "site", "--data", data, "--format", "wacz", "--out", file)
 
+	again := filepath.Join(t.TempDir(), "again.wacz")
+	hce(t, 0, "import", "warc", file, "--data", data, "--site", "copy")
+	hce(t, 0, "export", "copy", "--data", data, "--format", "wacz", "--out", again)
+	want, got := answersOf(t, file), answersOf(t, again)
+	for url, dates := range want {
+		if len(dates) == 0 || len(got[url]) == 0 || len(dates) == 1 && got[url][0] != dates[0] {
+			t.Errorf("%s: %q\nafter an import: %q", url, dates, got[url])
+		}
+	}
+	if len(want) < 70 || len(got) != len(want) {
+		t.Errorf("%d answers, after an import %d", len(want), len(got))
+	}
+
 	b := newReplayBrowser(t, file)
 	for _, path := range site.paths() {
 		want, got := b.shown(live+path), b.replayed(live+path)
@@ -52,6 +67,41 @@ func TestReplay(t *testing.T) {
 			t.Errorf("%s (known: %s)\nlive:\n%s\nreplay:\n%s", path, cause, want, got)
 		}
 	}
+}
+
+// answersOf reads the dates of all answers of a WACZ file by their addresses, heads and digests. An import keeps one
+// of answers that are the same.
+func answersOf(t *testing.T, path string) map[string][]string {
+	t.Helper()
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	file, err := z.Open("archive/data.warc.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	r, err := warc.NewReader(file)
+	answers := map[string][]string{}
+	for err == nil {
+		var found *warc.Found
+		if found, err = r.Next(); err != nil {
+			break
+		}
+		if found.Type != warc.Response && found.Type != warc.Revisit {
+			continue
+		}
+		block, _ := io.ReadAll(found.Body) // an error comes again
+		head, _, _ := bytes.Cut(block, []byte("\r\n\r\n"))
+		key := strings.Join([]string{found.TargetURI(), string(head), found.Fields.Get(warc.FieldPayloadDigest)}, "\n")
+		answers[key] = append(answers[key], found.Fields.Get(warc.FieldDate))
+	}
+	if err != io.EOF {
+		t.Fatal(err)
+	}
+	return answers
 }
 
 // replayFaults are the pages that ReplayWeb.page 2.5.3 shows in another way, with the cause (docs/hce.md).

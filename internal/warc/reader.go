@@ -142,6 +142,9 @@ func (r *Reader) next() (*Found, error) {
 	}
 	r.now, r.left = found, found.Length
 	r.digest, r.want = digestOf(found.Fields.Get(FieldBlockDigest))
+	if found.Length > 0 && r.want != nil && bytes.Equal(r.digest.Sum(nil), r.want) {
+		r.want = nil // GNU wget 1.21 writes the digest of nothing for each revisit
+	}
 	return found, nil
 }
 
@@ -236,6 +239,16 @@ func (r *Reader) end() error {
 	n, err := r.text.Discard(len(tail))
 	r.passed += int64(n)
 	return err
+}
+
+// HasDigest reports whether digest, such as sha1:BASE32 or sha256:hex, is that of data.
+func HasDigest(digest string, data []byte) bool {
+	h, want := digestOf(digest)
+	if want == nil {
+		return false
+	}
+	h.Write(data)
+	return bytes.Equal(h.Sum(nil), want)
 }
 
 // digestOf returns the hash and the value of a digest such as sha1:BASE32 or sha256:hex, nil if the

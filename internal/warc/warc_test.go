@@ -43,6 +43,23 @@ func written(t testing.TB, zip bool) ([]byte, []Record, []Place) {
 }
 
 // A file that is written is read again, and each place alone is a file with its record.
+// GNU wget 1.21 writes the digest of nothing for the blocks of revisits. Any other wrong digest is a fault.
+func TestDigestOfNothing(t *testing.T) {
+	const text = "WARC/1.0\r\nWARC-Type: revisit\r\nWARC-Block-Digest: sha1:%s\r\nContent-Length: 4\r\n\r\nhead\r\n\r\n"
+	for digest, right := range map[string]bool{"3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ": true, "4I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ": false} {
+		r, err := NewReader(strings.NewReader(fmt.Sprintf(text, digest)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = r.Next(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err = r.Next(); (err == io.EOF) != right {
+			t.Errorf("%s: %v", digest, err)
+		}
+	}
+}
+
 func TestRoundTrip(t *testing.T) {
 	for _, zip := range []bool{false, true} {
 		t.Run(fmt.Sprint("gzip ", zip), func(t *testing.T) {

@@ -26,7 +26,7 @@ type PutDict struct {
 	CDate Date    // of a processed content; "": now
 }
 
-var suffixPattern = regexp.MustCompile(`^[0-9A-Za-z_-]{0,64}$`)
+var suffixPattern = regexp.MustCompile(`^[0-9A-Za-z_.-]{0,64}$`)
 
 // ReadURLPut reads the list of URL_PUT. It accepts an element without data: the answer
 // reports that.
@@ -120,7 +120,7 @@ func (o *object) moment(field string) Date {
 // the name in errors.
 func (r URLPutRequest) Check(object string) error {
 	err := cmp.Or(CheckSiteID(object, "siteId", r.SiteID), checkGiven(CheckMd5, object, "urlMd5", r.URLMd5),
-		checkPattern(suffixPattern, object, "fileStorageSuffix", r.Suffix, "is not of letters, digits, - or _"))
+		checkPattern(suffixPattern, object, "fileStorageSuffix", r.Suffix, "is not of letters, digits, -, _ or ."))
 	switch r.ContentType {
 	case ContentProcessed:
 		err = cmp.Or(err, checkGiven(CheckMd5, object+".putDict", "id", r.PutDict.ID))

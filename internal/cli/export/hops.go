@@ -105,6 +105,12 @@ func (c capture) converted() bool {
 	return content.IsText(c.ContentType) && !strings.EqualFold(c.Charset, "utf-8") && utf8.Valid(c.Raw) && !charset.IsASCII(c.Raw)
 }
 
+// isCut reports whether the body of an imported redirect is not known as a whole, as fields of its head say.
+func (c capture) isCut(fields warc.Fields) bool {
+	n, err := strconv.Atoi(fields.Get("Content-Length"))
+	return err == nil && isRedirect(c.HTTPCode) && n > len(c.Raw) && fields.Get("Content-Encoding") == ""
+}
+
 func withoutFragment(url string) string {
 	before, _, _ := strings.Cut(url, "#")
 	return before

@@ -136,16 +136,20 @@ func (c capture) parts(kind warc.Type) []string {
 }
 
 // response returns the record of the body: a resource if no HTTP answer brought it, such as an entry
-// of a feed.
+// of a feed, or what a client or an import supplied.
 func (c capture) response() *warc.Record {
-	if c.HTTPCode == 0 && c.Headers == nil {
+	if len(c.Headers) == 0 && len(c.Request) == 0 && (c.HTTPCode == 0 || c.Headers != nil) {
 		r := c.record(warc.Resource, cmp.Or(clean(c.ContentType), "application/octet-stream"), "")
 		r.Payload = c.Raw
 		return r
 	}
 	r := c.record(warc.Response, warc.ResponseType, "")
 	c = c.asSent()
-	r.Head, r.Payload = c.head().Append(nil), c.Raw
+	m := c.head()
+	if c.isCut(m.Fields) {
+		r.Fields = append(r.Fields, warc.Field{Name: warc.FieldTruncated, Value: "length"})
+	}
+	r.Head, r.Payload = m.Append(nil), c.Raw
 	return r
 }
 
@@ -171,7 +175,7 @@ func (c capture) head() warc.Message {
 		case "content-encoding", "transfer-encoding":
 			fits = false
 		case "content-length":
-			fits = f.Value == length
+			fits = f.Value == length || c.isCut(m.Fields)
 		case "content-type":
 			fits = f.Value == kind
 		}
@@ -183,7 +187,7 @@ func (c capture) head() warc.Message {
 	if kind != "" && m.Fields.Get("Content-Type") == "" && !known {
 		m.Fields = append(m.Fields, warc.Field{Name: "Content-Type", Value: kind})
 	}
-	if m.Fields.Get("Content-Length") == "" {
+	if m.Fields.Get("Content-Length") == "" && (c.Headers == nil || m.Fields.Get(originally+"Content-Length") != "") {
 		m.Fields = append(m.Fields, warc.Field{Name: "Content-Length", Value: length})
 	}
 	return m

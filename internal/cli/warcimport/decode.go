@@ -23,9 +23,9 @@ import (
 // page is a capture as it is stored.
 type page struct {
 	url, key string
-	at       time.Time // of the version, in whole seconds
+	at       time.Time // of the version, in milliseconds
 	raw      []byte
-	headers  []byte // nil: none
+	headers  []byte // nil: none; empty: no HTTP answer brought the body
 	request  []byte // nil: none
 	row      map[string]any
 	md5      string // of the body before its conversion to UTF-8
@@ -39,8 +39,13 @@ func (c *capture) page() (*page, Reason) {
 		if code, reason = c.code(); reason != "" {
 			return nil, reason
 		}
+	}
+	if c.cut && code/100 != 3 { // of a redirect, the head says all
+		return nil, Truncated
+	}
+	if c.kind == warc.Response {
 		declared = strings.Join(all(c.head.Fields, "Content-Type"), ", ")
-		if reason := c.decode(); reason != "" {
+		if reason := c.decode(); reason != "" && !c.cut {
 			return nil, reason
 		}
 	}
@@ -155,6 +160,9 @@ func (c *capture) stored(kind, charset string, code int64) *page {
 			p.headers = append([]byte(clean(c.head.Start)+"\r\n"), p.headers...)
 		}
 	}
+	if c.kind == warc.Resource {
+		p.headers = []byte{}
+	}
 	if c.request.Start != "" {
 		p.request = append([]byte(c.request.Start+"\r\n"), fieldLines(c.request)...)
 	}
@@ -204,17 +212,18 @@ var keyForm = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // describe sets the values that the metadata of package export has.
 func (c *capture) describe(p *page) {
-	if charset := c.values.Get("charset"); charset != "" {
+	isOther := p.row["redirects"] != nil && c.values.Get("httpCode") != fmt.Sprint(p.row["httpCode"]) // they are of the page behind the redirect
+	if charset := c.values.Get("charset"); charset != "" && !isOther {
 		p.row["charset"] = cut(charset, 64)
 	}
-	if sum := c.values.Get("contentMd5"); keyForm.MatchString(sum) {
+	if sum := c.values.Get("contentMd5"); keyForm.MatchString(sum) && !isOther {
 		p.md5 = sum
 	}
 	if parent := c.values.Get("parentMd5"); keyForm.MatchString(parent) {
 		p.row["parentMd5"] = parent
 	}
 	for name, field := range map[string]string{"depth": "depth", "size": "size", "milliseconds": "crawlingTime", "errorMask": "errorMask"} {
-		if n, err := strconv.ParseInt(c.values.Get(name), 10, 53); err == nil && n >= 0 {
+		if n, err := strconv.ParseInt(c.values.Get(name), 10, 53); err == nil && n >= 0 && !(isOther && name == "size") {
 			p.row[field] = n
 		}
 	}

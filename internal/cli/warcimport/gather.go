@@ -62,6 +62,7 @@ type capture struct {
 	values   warc.Fields // of the metadata of package export
 	revisit  revisit
 	mimeType string // of a resource
+	cut      bool   // the body is not whole
 }
 
 // revisit names the original of a capture without a body.
@@ -164,13 +165,15 @@ func (c *capture) identify(f *warc.Found) Reason {
 	if c.at, err = f.Date(); err != nil {
 		return BadDate
 	}
-	c.at = c.at.Truncate(time.Second)
+	c.at = c.at.Truncate(time.Millisecond)
 	switch {
 	case f.Fields.Get(warc.FieldSegment) != "":
 		return Segmented
+	case f.Type == warc.Revisit: // its payload is left out, and some writers call that truncated
 	case f.Fields.Get(warc.FieldTruncated) != "":
-		return Truncated
-	case f.Type != warc.Revisit:
+		c.cut = true
+		return ""
+	default:
 		return ""
 	}
 	c.revisit = revisit{key: c.key, digest: f.Fields.Get(warc.FieldPayloadDigest)}
@@ -182,7 +185,7 @@ func (c *capture) identify(f *warc.Found) Reason {
 		c.revisit.key = wire.KeyOfURL(original)
 	}
 	if at, err := warc.ParseDate(f.Fields.Get(warc.FieldRefersToDate)); err == nil {
-		c.revisit.at = at.Truncate(time.Second)
+		c.revisit.at = at.Truncate(time.Millisecond)
 	}
 	return ""
 }

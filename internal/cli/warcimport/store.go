@@ -2,10 +2,12 @@ package warcimport
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/warc"
+	"hce/dc/internal/web/charset"
 	"hce/dc/internal/wire"
 )
 
@@ -107,10 +110,10 @@ const (
 	known             // it is stored
 )
 
-// compare compares a page with the stored versions of its URL. Another body of the same second gets
+// compare compares a page with the stored versions of its URL. Another body of the same millisecond gets
 // the next one as its date.
 func (s *store) compare(ctx context.Context, p *page, row wire.URL) (fate, error) {
-	if row.RawContentMd5 == p.md5 {
+	if redirects, _ := p.row["redirects"].(string); row.RawContentMd5 == p.md5 && (redirects == "" || redirects == row.Redirects) {
 		return known, nil
 	}
 	list, err := pages.Versions(ctx, s.service, row)
@@ -121,8 +124,8 @@ func (s *store) compare(ctx context.Context, p *page, row wire.URL) (fate, error
 	for {
 		taken := false
 		for _, v := range list {
-			switch at := second(v); {
-			case at.Equal(p.at) && bytes.Equal(v.Raw, p.raw):
+			switch at := dateOf(v); {
+			case bytes.Equal(v.Raw, p.raw) && (at.Equal(p.at) || at.Equal(p.at.Truncate(time.Second))): // older programs kept seconds
 				return known, nil
 			case at.Equal(p.at):
 				taken = true
@@ -131,18 +134,18 @@ func (s *store) compare(ctx context.Context, p *page, row wire.URL) (fate, error
 		if !taken {
 			break
 		}
-		p.at = p.at.Add(time.Second)
+		p.at = p.at.Add(time.Millisecond)
 	}
-	if slices.ContainsFunc(list, func(v pages.Version) bool { return second(v).After(p.at) }) {
+	if slices.ContainsFunc(list, func(v pages.Version) bool { return dateOf(v).After(p.at) }) {
 		result = older
 	}
 	return result, nil
 }
 
-// second returns the date of a version in whole seconds.
-func second(v pages.Version) time.Time {
+// dateOf returns the date of a version.
+func dateOf(v pages.Version) time.Time {
 	at, _ := wire.Date(v.Stored).Time() // the service has written it
-	return at.Truncate(time.Second)
+	return at
 }
 
 // contents returns the elements of URL_PUT.
@@ -153,7 +156,7 @@ func (s *store) contents(p *page) (list []any) {
 	}{{wire.ContentRaw, p.raw}, {wire.ContentHeaders, p.headers}, {wire.ContentRequests, p.request}} {
 		if c.data != nil {
 			list = append(list, map[string]any{
-				"siteId": s.site, "urlMd5": p.key, "contentType": c.kind, "fileStorageSuffix": p.at.Format("20060102150405"),
+				"siteId": s.site, "urlMd5": p.key, "contentType": c.kind, "fileStorageSuffix": p.at.Format("20060102T150405.000Z"),
 				"putDict": map[string]any{"data": base64.StdEncoding.EncodeToString(c.data)},
 			})
 		}
@@ -232,9 +235,13 @@ func (s *store) original(ctx context.Context, c *capture) (*page, Reason, error)
 	if err != nil {
 		return nil, "", err
 	}
-	v := c.version(list)
+	v := c.version(list, row.Charset)
 	if v == nil {
 		return nil, NoOriginal, nil
+	}
+	if c.head.Start == "" && len(c.head.Fields) == 0 { // a revisit may leave the head out, too
+		c.head, _ = warc.ParseMessage(v.Headers)
+		c.head.Start = cmp.Or(c.head.Start, fmt.Sprintf("HTTP/1.1 %d %s", row.HTTPCode, http.StatusText(int(row.HTTPCode))))
 	}
 	code, reason := c.code()
 	if reason != "" {
@@ -249,20 +256,29 @@ func (s *store) original(ctx context.Context, c *capture) (*page, Reason, error)
 	return p, "", nil
 }
 
-// version returns the version that a revisit refers to, nil if it is not there.
-func (c *capture) version(list []pages.Version) *pages.Version {
-	for i := range list {
-		if warc.Digest(list[i].Raw) == c.revisit.digest {
+// version returns the version that a revisit refers to, nil if it is not there: by its digest, its date, or
+// as the newest one before the revisit. name is the charset of the newest version.
+func (c *capture) version(list []pages.Version, name string) *pages.Version {
+	for i, v := range list {
+		m, _ := warc.ParseMessage(v.Headers)
+		_, sent, _ := strings.Cut(strings.ToLower(m.Fields.Get("Content-Type")), "charset=")
+		bodies := slices.Concat([][]byte{v.Raw}, charset.Encode(v.Raw, name), charset.Encode(v.Raw, strings.Trim(sent, `"' `)))
+		if slices.ContainsFunc(bodies, func(body []byte) bool { return warc.HasDigest(c.revisit.digest, body) }) {
 			return &list[i]
 		}
 	}
 	for i := range list {
-		if second(list[i]).Equal(c.revisit.at) {
+		if at := dateOf(list[i]); at.Equal(c.revisit.at) || at.Equal(c.revisit.at.Truncate(time.Second)) {
 			return &list[i]
 		}
 	}
-	if c.revisit.at.IsZero() && len(list) > 0 {
-		return &list[len(list)-1]
+	if !c.revisit.at.IsZero() || len(list) == 0 {
+		return nil
 	}
-	return nil
+	for i := len(list) - 1; i > 0; i-- {
+		if !dateOf(list[i]).After(c.at) {
+			return &list[i]
+		}
+	}
+	return &list[0]
 }

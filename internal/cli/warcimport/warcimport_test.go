@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha1"
+	"encoding/base32"
 	"errors"
 	"fmt"
 	"maps"
@@ -240,7 +242,7 @@ func TestRecordsOfOthers(t *testing.T) {
 	if request := string(got[root+"asked"].Request); request != "GET /asked HTTP/1.1\r\nHost: example.org\r\n" {
 		t.Errorf("request %q", request)
 	}
-	if resource := got[root+"resource"]; resource.Headers != nil || resource.ContentType != "text/plain" {
+	if resource := got[root+"resource"]; len(resource.Headers) > 0 || resource.ContentType != "text/plain" {
 		t.Errorf("%+v %q", resource.URL, resource.Headers)
 	}
 }
@@ -270,7 +272,7 @@ func TestVersionsOfAPage(t *testing.T) {
 		got := stored(t, stores)
 		row := got[root+"a"]
 		if list := versions(t, stores, row.URL); !slices.Equal(list, []string{
-			"2025-03-04 05:06:07 <p>first", "2025-03-04 05:06:08 <p>in the same second", "2025-04-04 05:06:07 <p>second", "2025-05-04 05:06:07 <p>third",
+			"2025-03-04 05:06:07 <p>first", "2025-03-04 05:06:07 <p>in the same second", "2025-04-04 05:06:07 <p>second", "2025-05-04 05:06:07 <p>third",
 		}) {
 			t.Errorf("round %d: %q", round, list)
 		}
@@ -279,6 +281,37 @@ func TestVersionsOfAPage(t *testing.T) {
 		}
 		if b := got[root+"b"]; string(b.Raw) != "<p>second" || string(b.Headers) != "X: y\r\n" || b.ContentType != "text/html" {
 			t.Errorf("%q %q %+v", b.Raw, b.Headers, b.URL)
+		}
+	}
+}
+
+// The original of a revisit is found by its digest in any form, its date, or as the newest one before it;
+// never by guessing. A revisit may say that it is truncated, have no head, or have the digest of nothing.
+func TestOriginalsOfRevisits(t *testing.T) {
+	a := newArchive(t)
+	a.answer(root, day, "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=windows-1251\r\nX: y", "<p>\xcf\xf0\xe8\xe2\xe5\xf2, first")
+	a.page(root, day.AddDate(0, 0, 2), "<p>second")
+	revisit := func(url string, days int, head string, fields ...warc.Field) {
+		a.add(warc.Record{Type: warc.Revisit, Date: day.AddDate(0, 0, days), TargetURI: root + url, ContentType: warc.ResponseType, Head: []byte(head),
+			Fields: append(warc.Fields{{Name: warc.FieldTruncated, Value: "length"}, {Name: warc.FieldRefersToURI, Value: root}}, fields...)})
+	}
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+	sum := sha1.Sum([]byte("<p>\xcf\xf0\xe8\xe2\xe5\xf2, first"))
+	revisit("digest", 9, head, warc.Field{Name: warc.FieldPayloadDigest, Value: "sha1:" + base32.StdEncoding.EncodeToString(sum[:])})
+	revisit("date", 9, head, warc.Field{Name: warc.FieldRefersToDate, Value: day.Format(time.RFC3339)})
+	revisit("before", 1, head)
+	revisit("after", 3, head)
+	revisit("headless", 9, "", warc.Field{Name: warc.FieldRefersToDate, Value: day.Format(time.RFC3339)})
+	revisit("unknown", 9, head, warc.Field{Name: warc.FieldRefersToDate, Value: day.AddDate(1, 0, 0).Format(time.RFC3339)})
+	stores := storestest.Open(t)
+	stores.NewSite(root)
+	if done := imported(t, stores, a.file()); done.Pages != 6 || done.Skipped[NoOriginal] != 1 {
+		t.Errorf("%+v", done)
+	}
+	got := stored(t, stores)
+	for url, want := range map[string]string{"digest": "<p>Привет, first", "date": "<p>Привет, first", "before": "<p>Привет, first", "headless": "<p>Привет, first", "after": "<p>second"} {
+		if p := got[root+url]; string(p.Raw) != want || p.HTTPCode != 200 || (url == "headless") != strings.Contains(string(p.Headers), "X: y") {
+			t.Errorf("%s: %q, %q, %+v", url, p.Raw, p.Headers, p.URL)
 		}
 	}
 }
