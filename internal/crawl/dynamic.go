@@ -3,7 +3,6 @@ package crawl
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -108,15 +107,14 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 	}, nil
 }
 
-// renderedHop returns the exchange of a redirect in the browser, nil if a script or a refresh led on. The
-// browser does not tell the body.
+// renderedHop returns the exchange of a redirect in the browser, nil if a script or a refresh led on.
 func renderedHop(method string, hop browser.Hop, at time.Time) *fetch.Exchange {
 	if hop.Header == nil {
 		return nil
 	}
 	return &fetch.Exchange{
 		At: at, RequestLine: method + " " + canonical.Split(hop.URL).Request(), RequestHeader: hop.RequestHeader,
-		StatusLine: fmt.Sprintf("HTTP/1.1 %d %s", hop.Code, http.StatusText(hop.Code)), Header: hop.Header, Cut: true,
+		StatusLine: "HTTP/1.1 " + hop.Status, Header: hop.Header, Body: hop.Body, Cut: hop.Cut,
 	}
 }
 

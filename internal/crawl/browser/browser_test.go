@@ -290,6 +290,24 @@ func TestRedirects(t *testing.T) {
 			loops++
 			http.Redirect(w, r, "/loop?"+strconv.Itoa(loops), http.StatusMovedPermanently)
 		},
+		"/own": func(w http.ResponseWriter, r *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			io.WriteString(conn, "HTTP/1.1 301 Moved Away\r\nLocation: /empty\r\nContent-Length: 9\r\nConnection: close\r\n\r\nmoved on!")
+		},
+		"/empty": func(w http.ResponseWriter, r *http.Request) {
+			w.Header()["Location"] = []string{"/long"}
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		},
+		"/long": func(w http.ResponseWriter, r *http.Request) {
+			w.Header()["Location"] = []string{"/end"}
+			w.WriteHeader(http.StatusPermanentRedirect)
+			io.WriteString(w, strings.Repeat("x", maxRedirectBody+1))
+		},
 		"/js":    `<script>location = "/js?" + Math.random()</script>`,
 		"/data":  `<p>stays</p><script>location = "ftp://127.0.0.1/x"</script>`,
 		"/guard": `<script>location = "http://forbidden.test/"</script>`,
@@ -312,6 +330,17 @@ func TestRedirects(t *testing.T) {
 		}
 		if !slices.Equal(allowed, []string{"/http", "/script", "/meta", "/end"}) {
 			t.Errorf("calls of Allow: %v", allowed)
+		}
+	})
+	t.Run("as the server sends them", func(t *testing.T) {
+		t.Parallel()
+		p := get(t, Request{URL: where + "/own", Damping: time.Second})
+		var got []string
+		for _, hop := range p.Redirects {
+			got = append(got, fmt.Sprintf("%s %.9s %d %v", hop.Status, hop.Body, len(hop.Body), hop.Cut))
+		}
+		if want := []string{"301 Moved Away moved on! 9 false", "307 Temporary Redirect  0 false", "308 Permanent Redirect xxxxxxxxx 16384 true"}; !slices.Equal(got, want) {
+			t.Errorf("%q", got)
 		}
 	})
 	t.Run("refused in the middle", func(t *testing.T) {

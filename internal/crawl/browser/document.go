@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func (v *visit) checkRequest(ev *fetch.EventRequestPaused) {
 			if !tooMany {
 				hop := Hop{URL: v.url, Code: v.code}
 				if v.phase == requested { // no answer was a page
-					hop.Header, hop.RequestHeader = v.header, v.sent
+					hop.Header, hop.RequestHeader, hop.Status = v.header, v.sent, v.status
 				}
 				v.redirects = append(v.redirects, hop)
 			}
@@ -176,6 +177,7 @@ func (v *visit) checkResponse(ev *fetch.EventRequestPaused) {
 	redirect := code >= 300 && code < 400 && code != http.StatusNotModified && header.Get("Location") != ""
 	v.change(func() {
 		v.code, v.header = code, header
+		v.status = strings.TrimSpace(fmt.Sprintf("%d %s", code, cmp.Or(ev.ResponseStatusText, http.StatusText(code)))) // HTTP/2 has no reason
 		if !redirect {
 			v.phase = answered
 		}

@@ -30,6 +30,7 @@ const (
 	proxyDialTime   = 15 * time.Second
 	proxyHeaderTime = 60 * time.Second
 	maxHeader       = 1 << 20 // bytes of a response header
+	maxRedirectBody = 16 << 10
 )
 
 // pageProxy is the forward proxy of one page, on loopback. It dials through the egress
@@ -54,6 +55,8 @@ type pageProxy struct {
 	failures map[string]error // by host and port
 	repaired map[string]bool  // URLs whose response header violates HTTP
 	cut      map[string]error // URLs whose response body broke off, and why
+
+	redirects map[string]*redirected // by URL
 }
 
 var errTraffic = errors.New("the page exceeds its traffic limit")
@@ -64,7 +67,7 @@ func newPageProxy(cfg *Config, upstream *url.URL) (*pageProxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pageProxy{cfg: cfg, upstream: upstream, listener: listener, slots: make(chan struct{}, maxConnections), failures: map[string]error{}, repaired: map[string]bool{}, cut: map[string]error{}}
+	p := &pageProxy{cfg: cfg, upstream: upstream, listener: listener, slots: make(chan struct{}, maxConnections), failures: map[string]error{}, repaired: map[string]bool{}, cut: map[string]error{}, redirects: map[string]*redirected{}}
 	p.life, p.end = context.WithCancel(context.Background())
 	p.transport = &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -191,7 +194,7 @@ func (p *pageProxy) forward(w http.ResponseWriter, r *http.Request) {
 		ModifyResponse: func(resp *http.Response) error {
 			received()
 			p.record(target, nil)
-			resp.Body = &watchedBody{resp.Body, func(err error) { p.cutBody(r.URL.String(), err) }}
+			resp.Body = &watchedBody{p.keepRedirect(r.URL.String(), resp), func(err error) { p.cutBody(r.URL.String(), err) }}
 			if resp.StatusCode == http.StatusProxyAuthRequired && p.forwards() {
 				return &upstreamError{fmt.Errorf("status %s", prop.Clip(resp.Status))}
 			}

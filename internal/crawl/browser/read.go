@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,13 +39,17 @@ const emptyDocument = "<html><head></head><body></body></html>"
 // read returns the current state of the page.
 func (v *visit) read(ctx context.Context) (*Page, error) {
 	v.mu.Lock()
-	p := &Page{FinalURL: v.url, Redirects: v.redirects, Code: v.code, Header: v.header, RequestHeader: v.sent,
+	p := &Page{FinalURL: v.url, Redirects: slices.Clone(v.redirects), Code: v.code, Header: v.header, RequestHeader: v.sent,
 		Started: v.began}
 	isFile, body := v.phase == downloaded, v.body
 	v.mu.Unlock()
 	p.Repaired = v.proxy.wasRepaired(p.FinalURL)
-	for _, hop := range p.Redirects {
+	for i := range p.Redirects {
+		hop := &p.Redirects[i]
 		p.Repaired = p.Repaired || v.proxy.wasRepaired(hop.URL)
+		if hop.Header != nil {
+			v.proxy.complete(hop)
+		}
 	}
 	if err := v.proxy.cutBodyOf(p.FinalURL); err != nil {
 		return nil, v.faultOf(BadBody, err)

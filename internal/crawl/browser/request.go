@@ -71,6 +71,11 @@ type Hop struct {
 	Code int
 	// Header and RequestHeader are those of a redirect by a server, nil for other hops.
 	Header, RequestHeader http.Header
+	// Status is code and reason of the redirect. Body is the beginning of its body, in its codings, and Cut
+	// says that this is not all: Chromium tells none, so it is known in plain HTTP only.
+	Status string
+	Body   []byte
+	Cut    bool
 }
 
 // Page is a rendered page or a downloaded file. The caller owns it.

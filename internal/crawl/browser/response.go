@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -68,6 +69,55 @@ func (p *pageProxy) cutBodyOf(target string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cut[target]
+}
+
+// keptBody is the body of a redirect. Its beginning is kept.
+type keptBody struct {
+	io.ReadCloser
+	proxy *pageProxy
+	kept  *redirected
+}
+
+// redirected is what the server sent for a redirect.
+type redirected struct {
+	status      string // code and reason
+	body        []byte
+	long, whole bool
+}
+
+func (b *keptBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.proxy.mu.Lock()
+	defer b.proxy.mu.Unlock()
+	room := min(n, maxRedirectBody-len(b.kept.body))
+	b.kept.body = append(b.kept.body, p[:room]...)
+	b.kept.long = b.kept.long || room < n
+	b.kept.whole = err == io.EOF && !b.kept.long
+	return n, err
+}
+
+// keepRedirect returns the body of resp. That of a redirect is kept while it is read.
+func (p *pageProxy) keepRedirect(target string, resp *http.Response) io.ReadCloser {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if resp.StatusCode/100 != 3 || len(p.redirects) >= maxFailures {
+		return resp.Body
+	}
+	kept := &redirected{status: resp.Status}
+	p.redirects[target] = kept
+	return &keptBody{resp.Body, p, kept}
+}
+
+// complete sets the status and the body of a redirect in plain HTTP as the server sent them. Chromium does not
+// tell the body of any other one.
+func (p *pageProxy) complete(hop *Hop) {
+	target, _, _ := strings.Cut(hop.URL, "#")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	hop.Cut = hop.Header.Get("Content-Length") != "0"
+	if kept := p.redirects[target]; kept != nil {
+		hop.Status, hop.Body, hop.Cut = kept.status, slices.Clone(kept.body), !kept.whole
+	}
 }
 
 // watchedBody is a body that reports the error that ends it.

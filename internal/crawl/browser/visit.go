@@ -73,7 +73,8 @@ type visit struct {
 	fault     *Fault
 	url       string // of the last request for the page itself
 	redirects []Hop
-	code      int // 0 until there is a response from url
+	code      int    // 0 until there is a response from url
+	status    string // code and reason
 	header    http.Header
 	sent      http.Header
 	body      []byte // set if downloaded
