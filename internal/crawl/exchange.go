@@ -18,7 +18,11 @@ import (
 // (docs/spec/steps.md 1 #19, #20).
 func (r *batchRun) addExchange(out *outcome, p page) {
 	if p.settings.storeHeaders {
-		head := headerText(p.Header, "")
+		var first string
+		if p.Code/100 == 2 { // what the server sent with a page, for archives
+			first = strings.ToValidUTF8(p.StatusLine, "\uFFFD")
+		}
+		head := headerText(p.Header, first)
 		if p.settings.feeds() && p.item.parent != "" {
 			head = append(head, "X-feed_url: "+clipLine(p.item.parent)+"\r\n"...)
 			if date := p.feedDate(); date != "" {

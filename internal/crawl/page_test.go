@@ -235,6 +235,32 @@ func TestFilesNotWanted(t *testing.T) {
 	}
 }
 
+// The headers of a page begin with its status line, unless that is HTTP/1.1 200 OK. An archive writes it.
+func TestStatusLineOfAPage(t *testing.T) {
+	for path, line := range map[string]string{"/usual": "HTTP/1.1 200 OK", "/own": "HTTP/1.1 200 Quite Fine", "/old": "HTTP/1.0 200 OK", "/203": "HTTP/1.1 203 Non-Authoritative Information"} {
+		s := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			fmt.Fprintf(conn, "%s\r\nA: b\r\nContent-Type: text/html\r\nContent-Length: 8\r\n\r\n<p>text.", line)
+		})
+		w := newWorld(t)
+		w.addSite("s", "ROBOTS_MODE", "0")
+		it := w.item("s", s.URL+path)
+		w.run(batchOf(it))
+		want := "A: b\r\n"
+		if path != "/usual" {
+			want = line + "\r\n" + want
+		}
+		if head := w.file(it, wire.ContentHeaders); !strings.HasPrefix(head, want) {
+			t.Errorf("%s: %q", path, head)
+		}
+	}
+}
+
 // TestFailureKeepsTheExchange: headers and request of a 404 are stored.
 func TestFailureKeepsTheExchange(t *testing.T) {
 	s := newServer(t, http.NotFound)

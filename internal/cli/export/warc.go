@@ -163,8 +163,8 @@ func (c capture) head() warc.Message {
 	m.Fields = sentFields(m.Fields)
 	if !strings.HasPrefix(m.Start, "HTTP/") {
 		code := c.HTTPCode
-		if code/100 != 2 && !isRedirect(code) {
-			code = 200 // a later fetch had that code, and brought no body
+		if c.Outdated() != "" || code/100 != 2 && !isRedirect(code) {
+			code = 200 // a later fetch had that code, and brought no page
 		}
 		m.Start = fmt.Sprintf("HTTP/1.1 %d %s", code, reasons[code])
 	}

@@ -107,6 +107,8 @@ func TestWARCHeads(t *testing.T) {
 		"no type":                   {page("A: b\r\n", ""), "HTTP/1.1 200 OK\r\nA: b\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"},
 		"with a status line":        {page("HTTP/1.0 203 Fine\r\nContent-Type: text/html; charset=utf-8\r\n", "utf-8"), "HTTP/1.0 203 Fine\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"},
 		"a later fetch has failed":  {coded(page("Content-Length: 4\r\nContent-Type: text/html\r\n", "utf-8"), 404), "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Type: text/html\r\n\r\n"},
+		"a later fetch was partial": {outdated(coded(page("Content-Length: 4\r\nContent-Type: text/html\r\n", "utf-8"), 206)), "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Type: text/html\r\n\r\n"},
+		"an own reason, then 404":   {coded(page("HTTP/1.0 203 Fine\r\nContent-Type: text/html; charset=utf-8\r\n", "utf-8"), 404), "HTTP/1.0 203 Fine\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"},
 		"no headers":                {pages.Page{URL: wire.URL{HTTPCode: 206, ContentType: "image/png"}, Raw: []byte("body")}, "HTTP/1.1 206 Partial Content\r\nContent-Type: image/png\r\nContent-Length: 4\r\n\r\n"},
 		"a field with a wrong type": {page("Content-Type: TEXT/HTML;\x01charset=utf-8\r\n", "utf-8"), "HTTP/1.1 200 OK\r\nX-Archive-Orig-Content-Type: TEXT/HTML;\x01charset=utf-8\r\nContent-Type: TEXT/HTML;charset=utf-8\r\n\r\n"},
 	} {
@@ -119,6 +121,12 @@ func TestWARCHeads(t *testing.T) {
 // page is an HTML page with these headers.
 func page(headers, charset string) pages.Page {
 	return pages.Page{URL: wire.URL{HTTPCode: 200, ContentType: "text/html", Charset: charset}, Raw: []byte("body"), Headers: []byte(headers)}
+}
+
+// outdated is a page whose content is of an earlier fetch.
+func outdated(p pages.Page) pages.Page {
+	p.ContentDate, p.Status = "2026-01-02 03:04:05", wire.StatusCrawled
+	return p
 }
 
 func coded(p pages.Page, code int64) pages.Page {

@@ -82,7 +82,7 @@ const failedFetch = 4198399
 // "failed" if the last fetch failed in another way. It is "" for a current content, and without one.
 func (p *Page) Outdated() string {
 	switch {
-	case p.ContentDate == "" || p.Status == wire.StatusNew || p.ErrorMask&failedFetch == 0 && (p.HTTPCode/100 == 2 || p.HTTPCode == 304):
+	case p.ContentDate == "" || p.Status == wire.StatusNew || p.ErrorMask&failedFetch == 0 && (wire.IsPageCode(p.HTTPCode) || p.HTTPCode == 304):
 		return ""
 	case p.HTTPCode == 404 || p.HTTPCode == 410:
 		return "gone"

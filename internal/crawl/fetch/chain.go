@@ -173,6 +173,9 @@ func (ch *chain) receive(resp *http.Response, w *hop, m *meter, cancel func(), f
 	res := &ch.resp
 	res.Code, res.Header = resp.StatusCode, resp.Header
 	res.Repaired = res.Repaired || w.repaired()
+	if res.StatusLine = resp.Proto + " " + resp.Status; resp.Status == "200 OK" && resp.Proto != "HTTP/1.0" {
+		res.StatusLine = ""
+	}
 	res.RequestLine = ch.method + " " + ch.url.RequestURI() + " " + resp.Proto
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:

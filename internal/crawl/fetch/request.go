@@ -101,7 +101,9 @@ type Response struct {
 	// browsers accept: see package httprepair and coding.Repaired.
 	Repaired bool
 	// RequestLine and RequestHeader are what the last hop sent. Host is among the fields.
-	RequestLine   string
+	RequestLine string
+	// StatusLine is that of the last response, such as "HTTP/1.0 203 Fine"; "" for the usual 200 OK.
+	StatusLine    string
 	RequestHeader http.Header
 	// Body is the decoded body, complete except in a Fault. It is empty, not nil, if the response had none.
 	Body []byte
