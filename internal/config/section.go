@@ -211,6 +211,20 @@ func Network(text string) (netip.Prefix, error) {
 	return netip.PrefixFrom(a, a.BitLen()), nil
 }
 
+// Networks reads a list of networks, separated by commas or blanks. Errors have the form "..., which is
+// not ...".
+func Networks(list string) ([]netip.Prefix, error) {
+	var networks []netip.Prefix
+	for _, text := range Names(list) {
+		network, err := Network(text)
+		if err != nil {
+			return nil, err
+		}
+		networks = append(networks, network)
+	}
+	return networks, nil
+}
+
 // Names returns a list of names, separated by commas or blanks.
 func (s *Section) Names(key string, def []string) []string {
 	v, ok := s.get(key)

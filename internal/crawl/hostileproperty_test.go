@@ -36,6 +36,7 @@ func TestHostileExpressions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, func(w http.ResponseWriter, r *http.Request) { page(w, "<a href=/x>x</a>") })
 			w := newWorld(t)
+			w.job.Config.FreqDir = t.TempDir()
 			if name == "filter" {
 				var pattern string
 				if err := json.Unmarshal(text, &pattern); err != nil {

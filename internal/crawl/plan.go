@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -17,8 +18,10 @@ import (
 type siteWork struct {
 	wire.Site
 	filters  *filter.Set
-	bits     wire.ErrorMask       // of filters that cannot be read
 	settings map[string]*settings // by the JSON of the item's own properties
+
+	bits      wire.ErrorMask // of filters that cannot be read
+	badFilter error          // the first of them
 }
 
 // plan loads the sites, refuses items that may not be crawled and marks the others Crawling
@@ -86,6 +89,7 @@ func (r *batchRun) newSiteWork(s wire.Site) *siteWork {
 	for _, p := range problems {
 		r.log.Warn("left out invalid filter", "site", s.ID, "error", p)
 		work.bits |= wire.ErrInitialization
+		work.badFilter = cmp.Or(work.badFilter, p)
 	}
 	return work
 }
@@ -126,6 +130,10 @@ func (r *batchRun) planItems(ctx context.Context, site *siteWork, now *wire.Site
 	}
 	for _, it := range items {
 		it.site, it.settings = site, r.settingsOf(site, it)
+	}
+	items, err := r.passGuards(ctx, site, items)
+	if err != nil || len(items) == 0 {
+		return err
 	}
 	if err := r.mark(ctx, site.ID, items); err != nil {
 		return err

@@ -319,7 +319,6 @@ func TestSitemapProperty(t *testing.T) {
 		"0":                        nil,
 		"{own}/a.xml, {own}/b.xml": {"{own}/a.xml", "{own}/b.xml"},
 		`["{own}/a.xml"]`:          {"{own}/a.xml"},
-		"ftp://x.test/":            {"{own}/named.xml"}, // malformed: the default
 	} {
 		sc := newScene(t, map[string]reply{"/robots.txt": {body: "Sitemap: {own}/named.xml\nSitemap: http://elsewhere.test/no.xml\n", kind: "text/plain"}}, withHeader(""))
 		w := newWorld(t)

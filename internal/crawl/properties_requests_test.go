@@ -295,16 +295,15 @@ func TestPropertiesAsJSON(t *testing.T) {
 }
 
 // TestMalformedMarksTheSite: the site gets bit 50, a warning names site and property, and the page is
-// crawled.
+// crawled, unless it is one of the Guards.
 func TestMalformedMarksTheSite(t *testing.T) {
 	for name, value := range map[string]string{
-		"HTTP_HEADERS": "none", "REPLACE": "[", "URLS_SCHEMA": "x", "HTML_RECOVER": "9", "FETCHER_MACRO": "{", "HTTP_FREQ_LIMITS": "x", "RECRAWL_URL_UPDATE_STATUS": "3",
+		"CONTENT_TYPE_MAP": "none", "HTML_RECOVER": "9", "FETCHER_MACRO": "{", "CONNECTION_TIMEOUT": "x", "RECRAWL_URL_UPDATE_STATUS": "3",
 	} {
 		sc := newScene(t, nil, withHeader(""))
 		w := newWorld(t)
 		var log strings.Builder
 		w.job.Log = slog.New(slog.NewTextHandler(&log, nil))
-		w.job.Config.FreqDir = t.TempDir()
 		w.addSite("s", name, value)
 		it := w.item("s", sc.URL+"/")
 		w.run(batchOf(it))

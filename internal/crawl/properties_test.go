@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"hce/dc/internal/cli/strict"
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/property"
@@ -227,6 +228,11 @@ func TestMalformedStopsOnlyItself(t *testing.T) {
 		if len(errs) > 0 {
 			t.Fatal(errs)
 		}
+		for other, value := range rest {
+			if problems := strict.PropertyValue("p", other, value); len(problems) > 0 {
+				t.Fatalf("hce refuses the example of the page: %v", problems)
+			}
+		}
 		for _, value := range values {
 			rest[name] = value
 			got, errs := readSettings(siteOfProperties(rest), nil, def)
@@ -237,8 +243,14 @@ func TestMalformedStopsOnlyItself(t *testing.T) {
 			if got.bits&^wire.ErrMacroDeserialization != 0 {
 				t.Errorf("%s = %s: bits %v", name, value, got.bits.Names())
 			}
+			if (got.broken != nil) != slices.Contains(Guards, name) {
+				t.Errorf("%s = %s: broken %v", name, value, got.broken)
+			}
+			if got.broken != nil && name != "HTTP_HEADERS" && name != "HTTP_FREQ_LIMITS" && len(strict.PropertyValue("p", name, value)) == 0 {
+				t.Errorf("%s = %s stops a site, and hce would set it", name, value)
+			}
 			for i, field := range reflect.VisibleFields(reflect.TypeFor[settings]()) {
-				if field.Name == "freq" || field.Name == "bits" || field.Name == "badMacro" || field.Name == "sum" { // contains a clock; name the difference
+				if field.Name == "freq" || field.Name == "bits" || field.Name == "badMacro" || field.Name == "broken" || field.Name == "sum" { // contains a clock; name the difference
 					continue
 				}
 				a, b := reflect.ValueOf(got).Elem().Field(i), reflect.ValueOf(want).Elem().Field(i)
@@ -296,5 +308,22 @@ func TestNumbersKeepTheirBounds(t *testing.T) {
 	}), nil, Config{})
 	if len(errs) > 0 || s.redirects != 50 || s.htmlRedirects != 50 || s.concurrency != 1 {
 		t.Errorf("%v; %d, %d, %d", errs, s.redirects, s.htmlRedirects, s.concurrency)
+	}
+}
+
+// The page for users lists the guards.
+func TestGuardsAreDocumented(t *testing.T) {
+	raw, err := os.ReadFile(propertiesPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(raw), "\nThese stop the site:\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	var named []string
+	for _, name := range regexp.MustCompile("`([A-Za-z_]+)`").FindAllStringSubmatch(list, -1) {
+		named = append(named, name[1])
+	}
+	if want := slices.Sorted(slices.Values(Guards)); !slices.Equal(named, want) {
+		t.Errorf("the page lists %q, want %q", named, want)
 	}
 }

@@ -1,10 +1,7 @@
 package crawl
 
 import (
-	"errors"
-	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -113,6 +110,7 @@ type settings struct {
 	sum    int64          // see settingsSum
 	suffix string         // of the log file of the site's project
 	bits   wire.ErrorMask // of properties that cannot be read, for the site
+	broken error          // of a property of Guards that cannot be read
 
 	openPool sync.Once
 	pool     *proxypool.Pool
@@ -142,6 +140,7 @@ func readSettings(site *wire.Site, over map[string]string, def Config) (*setting
 	p := property.Of(site, over)
 	s := settingsOf(p, site.ID, def)
 	s.sum = settingsSum(site, p)
+	s.broken = brokenGuard(p.Errs)
 	return s, p.Errs
 }
 
@@ -183,14 +182,14 @@ func (s *settings) readRequests(p *property.Values, def Config) {
 	s.redirects = int(min(max(p.Int("HTTP_REDIRECTS_MAX", 5), 0), maxRedirects))
 	s.htmlRedirects = int(min(p.Int("HTML_REDIRECTS_MAX", 1), maxRedirects))
 	s.schemes = canonical.Web
-	if list := property.Parsed(p, "PROTOCOLS", parseSchemes); len(list) > 0 {
+	if list := property.Parsed(p, "PROTOCOLS", linkrules.ParseSchemes); len(list) > 0 {
 		s.schemes = list
 	}
 	s.templates = map[bool]template{
-		false: {property.Parsed(p, "URL_TEMPLATE_REGULAR", parseTemplate), p.On("URL_TEMPLATE_REGULAR_URLENCODE", false)},
-		true:  {property.Parsed(p, "URL_TEMPLATE_REALTIME", parseTemplate), p.On("URL_TEMPLATE_REALTIME_URLENCODE", false)},
+		false: {property.Parsed(p, "URL_TEMPLATE_REGULAR", linkrules.ParseTemplate), p.On("URL_TEMPLATE_REGULAR_URLENCODE", false)},
+		true:  {property.Parsed(p, "URL_TEMPLATE_REALTIME", linkrules.ParseTemplate), p.On("URL_TEMPLATE_REALTIME_URLENCODE", false)},
 	}
-	s.external = property.Parsed(p, "EXTERNAL_URL", parseTemplate)
+	s.external = property.Parsed(p, "EXTERNAL_URL", linkrules.ParseTemplate)
 	s.alive = property.Parsed(p, "HOST_ALIVE_CHECK", proxypool.ParseAliveCheck)
 	if p.Text("HTTP_FREQ_LIMITS") != "" {
 		limits := property.Parsed(p, "HTTP_FREQ_LIMITS", quota.Parse)
@@ -238,7 +237,7 @@ func (s *settings) readRobots(p *property.Values) {
 	s.robotsMeta = p.On("ROBOTS_META", true)
 	s.robotsHeader = p.On("ROBOTS_HEADER", true)
 	s.refusedRel = []string{"nofollow", "ugc", "sponsored"}
-	s.refusedRel = property.ParsedOr(p, "ROBOTS_REL", s.refusedRel, parseRel)
+	s.refusedRel = property.ParsedOr(p, "ROBOTS_REL", s.refusedRel, linkrules.ParseRel)
 }
 
 func (s *settings) readContent(p *property.Values, def Config) {
@@ -265,7 +264,7 @@ func (s *settings) readContent(p *property.Values, def Config) {
 		s.robotsSitemaps = true
 	case "0":
 	default:
-		s.sitemaps = property.Parsed(p, "SITEMAPS", parseSitemaps)
+		s.sitemaps = property.Parsed(p, "SITEMAPS", linkrules.ParseSitemaps)
 		s.robotsSitemaps = p.Failed("SITEMAPS")
 	}
 }
@@ -290,76 +289,10 @@ func (s *settings) readLinks(p *property.Values) {
 	p.Errs = append(p.Errs, errs...)
 }
 
-// parseSchemes reads PROTOCOLS: the schemes of the list that can be crawled.
-func parseSchemes(text string) (canonical.Schemes, error) {
-	var list prop.Texts
-	if err := prop.Decode(text, &list); err != nil {
-		return nil, err
-	}
-	var known canonical.Schemes
-	for _, s := range list {
-		if s = strings.ToLower(s); slices.Contains(canonical.Web, s) && !slices.Contains(known, s) {
-			known = append(known, s)
-		}
-	}
-	if len(known) == 0 {
-		return nil, errors.New("names neither http nor https")
-	}
-	return known, nil
-}
-
-// parseTemplate reads a template of URLs. A template without the URL would request one page for
-// all of them, so it is an error.
-func parseTemplate(text string) (string, error) {
-	if !strings.Contains(text, "%URL%") {
-		return "", fmt.Errorf("is %q, without %%URL%%", prop.Clip(text))
-	}
-	if webHost(strings.ReplaceAll(text, "%URL%", "http://a.example/")) == "" {
-		return "", fmt.Errorf("is %q, which is not an http or https URL", prop.Clip(text))
-	}
-	return text, nil
-}
-
-// parseRel reads ROBOTS_REL: words separated by commas or spaces. "0" and "none" mean no word.
-func parseRel(text string) ([]string, error) {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ' ' })
-	for _, word := range words {
-		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-_:.") != "" {
-			return nil, fmt.Errorf("has %q, which is not a word of a rel attribute", prop.Clip(word))
-		}
-	}
-	return slices.DeleteFunc(words, func(word string) bool { return word == "0" || word == "none" }), nil
-}
-
 // parseLogger reads LOGGER: the suffix of a log file.
 func parseLogger(text string) (string, error) {
 	var v struct {
 		Suffix string `json:"suffix"`
 	}
 	return v.Suffix, prop.Decode(text, &v)
-}
-
-// mostSitemaps bounds the sitemaps of a property.
-const mostSitemaps = 100
-
-// parseSitemaps reads SITEMAPS: absolute URLs, as a JSON list or separated by spaces or commas.
-func parseSitemaps(text string) ([]string, error) {
-	list := prop.Texts(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r <= ' ' }))
-	if text[0] == '[' {
-		if err := prop.Decode(text, &list); err != nil {
-			return nil, err
-		}
-	}
-	if len(list) > mostSitemaps {
-		return nil, fmt.Errorf("names %d sitemaps; expected at most %d", len(list), mostSitemaps)
-	}
-	urls := make([]string, len(list))
-	for i, raw := range list {
-		u, err := canonical.Canonical(raw)
-		if err != nil {
-			return nil, fmt.Errorf("names %q, which is not a URL: %w", prop.Clip(raw), err)
-		}
-		urls[i] = u
-	}
-	return urls, nil
 }

@@ -49,16 +49,16 @@ func newServer(t testing.TB, handler http.HandlerFunc) *server {
 	t.Helper()
 	s := &server{}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := visitLog{path: r.URL.Path, start: time.Now()}
 		s.mu.Lock()
 		s.now++
 		s.most = max(s.most, s.now)
+		n := len(s.visits) // a client may have its answer before the handler ends
+		s.visits = append(s.visits, visitLog{path: r.URL.Path, start: time.Now()})
 		s.mu.Unlock()
 		defer func() {
-			v.end = time.Now()
 			s.mu.Lock()
 			s.now--
-			s.visits = append(s.visits, v)
+			s.visits[n].end = time.Now()
 			s.mu.Unlock()
 		}()
 		handler(w, r)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,8 +42,48 @@ var row = map[string]int{
 // urlParsers are the files that may call url.Parse: they read addresses that are no pages, such as those of
 // proxies and services, or text before it is canonical. All others use canonical.Net or canonical.Split.
 var urlParsers = []string{
-	"cli/client", "crawl/browser/macrorun.go", "crawl/browser/upstream.go", "crawl/fetch/proxy.go", "crawl/fetch/target.go",
+	"cli/client", "cli/hce/proxy.go", "crawl/browser/macrorun.go", "crawl/browser/upstream.go", "crawl/fetch/proxy.go", "crawl/fetch/target.go",
 	"archive/client/client.go", "daemon/broker/brokertest/relay.go", "web/canonical/net.go",
+}
+
+// dialers are the files that may open connections by themselves. All others go through the egress guard of
+// crawl/fetch, which lets a crawler reach public addresses and allowed networks only.
+var dialers = map[string]string{
+	"crawl/fetch/":                 "the guard itself",
+	"crawl/browser/macrorun.go":    "with the dialer of the guard",
+	"crawl/browser/proxy.go":       "with the dialer of the guard",
+	"crawl/browser/upstream.go":    "to the proxy, over a connection of the guard",
+	"archive/client/client.go":     "to the archive server that the user names",
+	"cli/client/server.go":         "to the daemon that the user names",
+	"cli/hce/session.go":           "to the daemon of this machine",
+	"cli/node/faults.go":           "to the status port of the daemon of this machine",
+	"webserver/control/control.go": "to a socket of this machine",
+	"testrelay/":                   "a helper of tests", "storage/sqldb/mariadbtest/": "a helper of tests",
+}
+
+var aDial = regexp.MustCompile(`\b(net\.Dial|net\.Dialer|tls\.Dial|tls\.Dialer|DialContext|DialTimeout|http\.(Get|Post|Head|PostForm|DefaultClient))\b`)
+
+// TestConnectionsPassTheGuard: a new way out of a program is decided here.
+func TestConnectionsPassTheGuard(t *testing.T) {
+	err := filepath.WalkDir("../../internal", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		name := strings.TrimPrefix(filepath.ToSlash(path), "../../internal/")
+		for known := range dialers {
+			if strings.HasPrefix(name, known) {
+				return nil
+			}
+		}
+		text, err := os.ReadFile(path)
+		if m := aDial.Find(text); m != nil {
+			t.Errorf("%s has %s: connect by crawl/fetch.Client, or say in dialers why not", name, m)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // TestURLsAreParsedOnce forbids url.Parse of canonical URLs, which it does not always accept.
@@ -84,7 +125,7 @@ var arrows = map[string][]string{
 	"web/robots":    {"web/dates"},
 	"web/sitemap":   {"web/dates", "web/loosexml"},
 	"web/filter":    {"web/pyregexp"},
-	"web/linkrules": {"web/dates", "web/pyregexp"},
+	"web/linkrules": {"web/canonical", "web/dates", "web/pyregexp"},
 
 	"storage/sqldb":        {"storage/expr"},
 	"storage/sqldb/dbtest": {"storage/sqldb", "storage/sqldb/mariadbtest"},
@@ -187,7 +228,7 @@ var sees = map[[2]string][]string{
 	{"daemon", "task"}:    {},
 	{"cli", "daemon"}:     {"daemon/bus", "daemon/curvekeys", "daemon/load", "daemon/manager/managertest"},
 	{"cli", "storage"}:    {},
-	{"cli", "crawl"}:      {"crawl/fetch", "crawl/hostgate", "crawl/politeclient", "crawl/retry"},
+	{"cli", "crawl"}:      {"crawl/cookies", "crawl/fetch", "crawl/headerrotation", "crawl/hostgate", "crawl/politeclient", "crawl/proxypool", "crawl/quota", "crawl/retry"},
 	{"cli", "process"}:    {},
 	{"ose", "daemon"}:     {},
 	{"ose", "storage"}:    {},

@@ -13,6 +13,11 @@ type propertyReader struct {
 	errs []error
 }
 
+// PropertyError says why a property cannot be read.
+type PropertyError struct{ Name, Reason string }
+
+func (e *PropertyError) Error() string { return "property " + e.Name + " " + e.Reason }
+
 // text returns the trimmed value, or def if the property is absent.
 func (r *propertyReader) text(name, def string) string {
 	if value, ok := r.get(name); ok {
@@ -30,7 +35,7 @@ func (r *propertyReader) number(name, wanted string, valid func(int64) bool) *in
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || !valid(n) {
-		r.errs = append(r.errs, fmt.Errorf("property %s has %q; expected %s", name, clip([]byte(value)), wanted))
+		r.errs = append(r.errs, &PropertyError{Name: name, Reason: fmt.Sprintf("has %q; expected %s", clip([]byte(value)), wanted)})
 		return nil
 	}
 	return &n

@@ -3,7 +3,6 @@ package program
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,14 +106,13 @@ func (s *session) addScheme(r *repository.Repository, urls []string) error {
 		}
 		if len(known) > 0 {
 			urls[i] = u.HTTP().Text
-		} else if err := node.SpeakTLS(s.ctx, u.Text); err != nil {
-			var dns *net.DNSError
-			if errors.As(err, &dns) && dns.IsNotFound {
-				return command.Refuse("the name %s is not known (%v); check its spelling, or give a URL with https:// to try anyway", target.Hostname(u.Text), err)
-			}
-			urls[i] = u.HTTP().Text
-			s.say("%s does not speak HTTPS (%v); using %s", target.Hostname(u.Text), err, urls[i])
+			continue
 		}
+		chosen, err := node.ChooseScheme(s.ctx, u, node.Road{Networks: s.settings.crawl.Networks}, s.say)
+		if err != nil {
+			return command.Refusal{Err: err}
+		}
+		urls[i] = chosen.Text
 	}
 	return s.ctx.Err()
 }

@@ -109,6 +109,10 @@ func TestAddScheme(t *testing.T) {
 	plainHost, secureHost := plain.Listener.Addr().String(), secure.Listener.Addr().String()
 	urls := []string{"https://example.net/", plainHost, secureHost + "/a"}
 	s := session{ctx: t.Context(), talk: io.Discard}
+	if err := s.addScheme(r, slices.Clone(urls)); err == nil || !strings.Contains(err.Error(), "--allow-networks") {
+		t.Errorf("loopback without permission: %v", err)
+	}
+	s.settings.crawl.Networks = "127.0.0.0/8"
 	if err := s.addScheme(r, urls); err != nil {
 		t.Fatal(err)
 	}

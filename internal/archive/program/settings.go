@@ -155,10 +155,8 @@ func (o crawlOptions) apply(c *crawl.Config) error {
 		c.Filters = config.Names(o.filters)
 	}
 	c.UserAgent = cmp.Or(o.userAgent, c.UserAgent)
-	for _, text := range config.Names(o.networks) {
-		if _, err := config.Network(text); err != nil {
-			errs = append(errs, fmt.Errorf("--allow-networks has %w", err))
-		}
+	if _, err := config.Networks(o.networks); err != nil {
+		errs = append(errs, fmt.Errorf("--allow-networks has %w", err))
 	}
 	c.Networks = cmp.Or(o.networks, c.Networks)
 	return errors.Join(errs...)

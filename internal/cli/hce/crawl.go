@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,10 +72,8 @@ func networksOption(c *command.Command, list *string) {
 
 // checkNetworkList refuses networks that crawler-task would refuse in the middle of the crawl.
 func checkNetworkList(list string) error {
-	for _, text := range config.Names(list) {
-		if _, err := config.Network(text); err != nil {
-			return command.Refuse("--allow-network has %w", err)
-		}
+	if _, err := config.Networks(list); err != nil {
+		return command.Refuse("--allow-network has %w", err)
 	}
 	return nil
 }
@@ -106,6 +103,10 @@ func (c *crawl) run() error {
 	if err := c.partly(c.prepare); err != nil {
 		return err
 	}
+	if err := c.checkSettings(); err != nil {
+		return err
+	}
+	c.noteProxy()
 	if c.node != nil {
 		if err := c.pauseOthers(); err != nil {
 			return err
@@ -270,19 +271,16 @@ func (c *crawl) guess(u target.URL) (target.URL, error) {
 			return known, nil
 		}
 	}
-	err := node.SpeakTLS(c.ctx, u.Text)
-	var dns *net.DNSError
-	switch {
-	case c.ctx.Err() != nil:
-		return u, c.ctx.Err()
-	case err == nil:
-		return u, nil
-	case errors.As(err, &dns) && dns.IsNotFound && c.node != nil:
-		return u, command.Refuse("the name %s is not known (%v); check its spelling, or give a URL with https:// to try anyway", target.Hostname(u.Text), err)
+	road := node.Road{Networks: cmp.Or(c.o.networks, os.Getenv(networksVariable)), Proxied: c.o.proxied(), Remote: c.node == nil}
+	chosen, err := node.ChooseScheme(c.ctx, u, road, c.say)
+	if err != nil && c.ctx.Err() == nil {
+		err = command.Refusal{Err: err}
 	}
-	c.say("%s does not speak HTTPS (%v); using %s", target.Hostname(u.Text), err, u.HTTP().Text)
-	return u.HTTP(), nil
+	return chosen, err
 }
+
+// networksVariable overrides AllowedNetworks of crawler-task.ini.
+const networksVariable = "DC_CrawlerTask_AllowedNetworks"
 
 // checkNetworks refuses root URLs that the egress guard will not let pass.
 func (c *crawl) checkNetworks() error {
@@ -292,7 +290,7 @@ func (c *crawl) checkNetworks() error {
 		}
 		return nil
 	}
-	if c.o.networks != "" || os.Getenv("DC_CrawlerTask_AllowedNetworks") != "" {
+	if c.o.networks != "" || os.Getenv(networksVariable) != "" {
 		return nil
 	}
 	for _, u := range c.site.URLs {

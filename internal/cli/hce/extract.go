@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/netip"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -161,13 +160,9 @@ func (o *extractOptions) fetches() bool {
 
 // fetcher returns the function that fetches pages. Its host gates are those of the crawler of hce.
 func (o *extractOptions) fetcher() (get func(context.Context, string) ([]byte, string, string, error), end func(), err error) {
-	var networks []netip.Prefix
-	for _, text := range config.Names(o.networks) {
-		network, err := config.Network(text)
-		if err != nil {
-			return nil, nil, command.Refuse("--allow-network has %w", err)
-		}
-		networks = append(networks, network)
+	networks, err := config.Networks(o.networks)
+	if err != nil {
+		return nil, nil, command.Refuse("--allow-network has %w", err)
 	}
 	dir, err := node.GatesDir(os.Getenv)
 	if err != nil {

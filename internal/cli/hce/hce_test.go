@@ -193,7 +193,7 @@ func TestSummaryText(t *testing.T) {
 		"no page could be fetched":                                               with(func(s *summary) { s.Failed, s.Pages = 1, 0 }),
 		"       2  HTTP_ERROR: the server answered":                              with(func(s *summary) { s.Failed, s.Causes = 2, map[string]int64{"HTTP_ERROR": 2} }),
 		"not complete: the site is paused, 1 URL wait":                           with(func(s *summary) { s.Left, s.State = 1, "paused" }),
-		"limits of the site: MAX_ITEMS":                                          with(func(s *summary) { s.SiteBits = []string{"MAX_ITEMS"} }),
+		"the site as a whole has: MAX_ITEMS":                                     with(func(s *summary) { s.SiteBits = []string{"MAX_ITEMS"} }),
 		"by the last cause: cut 2, 503 1; the same command asks again\n":         with(func(s *summary) { s.Failed, s.GivenUp = 3, map[string]int64{"503": 1, "cut": 2} }),
 		"4 left out by robots.txt":                                               with(func(s *summary) { s.LeftOut = 4 }),
 		"/: no page could be fetched and processed\n":                            with(func(s *summary) { s.LeftOut, s.Pages = 1, 0 }),

@@ -20,6 +20,7 @@ type settings struct {
 	depth, maxPages, delay, scope, name string
 	include, exclude                    []string
 	properties, fields                  []string // NAME=VALUE
+	proxy                               string
 	browser                             bool
 }
 
@@ -31,6 +32,7 @@ func (o *settings) declare(c *command.Command) {
 	c.Text(&o.depth, "depth", "", "NUMBER", "follow links up to this distance from the URL; 0: only the URL; default: no limit")
 	c.Text(&o.maxPages, "max-pages", "", "NUMBER", "fetch at most this number of URLs, failed ones included; default: no limit")
 	c.Text(&o.delay, "delay", "", "TIME", "pause between two requests to a host, such as 500ms (default) or 2s; robots.txt may require more")
+	c.Text(&o.proxy, "proxy", "", "ADDRESS", "send all requests through this proxy, such as http://user:password@host:3128 or socks5://host:1080; env: the one of the environment")
 	c.Flag(&o.browser, "browser", "", "load pages in a headless Chromium")
 	c.List(&o.properties, "property", "", "NAME=VALUE", "property of the site (docs/properties.md); may be repeated")
 	c.List(&o.fields, "set", "", "FIELD=VALUE", "field of the site, such as maxErrors=100 (docs/site-properties.md); may be repeated")
@@ -163,6 +165,13 @@ func (o settings) propertyMap() (map[string]string, error) {
 	if len(problems) > 0 {
 		return nil, problems
 	}
+	if o.proxy != "" {
+		address, err := o.proxyAddress()
+		if err != nil {
+			return nil, err
+		}
+		all[proxyProperty] = address
+	}
 	return all, nil
 }
 
@@ -256,7 +265,7 @@ func (o settings) differences(site wire.Site, object map[string]any) (list []str
 	}
 	for _, p := range wanted.Properties {
 		if value, _ := site.Property(p.Name); value != p.Value {
-			list = append(list, fmt.Sprintf("property %s is %q, not %q", p.Name, value, p.Value))
+			list = append(list, fmt.Sprintf("property %s is %s, not %s", p.Name, wire.ShownProperty(p.Name, value), wire.ShownProperty(p.Name, p.Value)))
 		}
 	}
 	return list

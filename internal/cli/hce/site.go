@@ -71,6 +71,11 @@ func (p program) siteShowCommand() *command.Command {
 		if err != nil {
 			return err
 		}
+		for i, p := range site.Properties {
+			if p.Value != "" && wire.IsSecretProperty(p.Name) {
+				site.Properties[i].Value = wire.HiddenValue
+			}
+		}
 		if s.json {
 			return s.printJSON(site)
 		}

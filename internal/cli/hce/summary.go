@@ -37,6 +37,8 @@ type summary struct {
 	NoIndex  int64 `json:"noindex"`  // pages that ask robots not to index them
 	NoFollow bool  `json:"nofollow"` // the root pages ask robots not to follow their links
 
+	BadSettings []string `json:"badSettings,omitempty"` // what cannot be read of the settings, and stops the site
+
 	asked int64  // URLs of this run
 	alone bool   // pages were fetched, and none led to another URL
 	cause string // error of the last request that failed, if no page was fetched
@@ -47,7 +49,7 @@ const siteBits = wire.ErrMaxItems | wire.ErrSiteMaxErrors | wire.ErrSiteMaxResou
 
 // summarize counts what the crawl has stored.
 func (c *crawl) summarize() (summary, error) {
-	site, _, err := c.status(c.site.ID, "filters", "properties")
+	site, _, err := c.status(c.site.ID)
 	if err != nil {
 		return summary{}, err
 	}
@@ -55,6 +57,9 @@ func (c *crawl) summarize() (summary, error) {
 		Site: site.ID, Root: rootOf(site), State: stateName(site.State), URLs: site.CollectedURLs + int64(len(site.URLs)), Pages: site.Contents,
 		Left: site.NewURLs, Bytes: site.Size, Seconds: time.Since(c.began).Round(100 * time.Millisecond).Seconds(), Causes: map[string]int64{}, GivenUp: map[string]int64{},
 		SiteBits: (site.ErrorMask & siteBits).Names(),
+	}
+	for _, problem := range badSettings(site) {
+		r.BadSettings = append(r.BadSettings, problem.String())
 	}
 	run := outcomes{run: c.run0, asked: c.run0.waiting + r.URLs - c.run0.urls - r.Left}
 	bounded := len(r.SiteBits) > 0 || slices.ContainsFunc(c.site.Filters, func(f wire.SiteFilter) bool { return f.OpCode != 0 })
@@ -197,8 +202,11 @@ func (r summary) text() string {
 	case r.alone:
 		b.WriteString("  no link leads to another URL in the scope; see --scope, and hce explain URL\n")
 	}
+	for _, problem := range r.BadSettings {
+		fmt.Fprintf(&b, "  the site is stopped: %s; set it right with: hce site edit %s\n", problem, r.Site)
+	}
 	if len(r.SiteBits) > 0 {
-		fmt.Fprintf(&b, "  limits of the site: %s (docs/errors.md)\n", strings.Join(r.SiteBits, ", "))
+		fmt.Fprintf(&b, "  the site as a whole has: %s (docs/errors.md)\n", strings.Join(r.SiteBits, ", "))
 	}
 	if r.Pages == 0 {
 		fmt.Fprintf(&b, "  the same command tries again\n")

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/config"
-	"hce/dc/internal/crawl/retry"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"
@@ -218,23 +216,6 @@ func Filter(field string, f wire.SiteFilter) []Problem {
 func Property(field, name string) []Problem {
 	if known, near := KnownProperty(name); !known {
 		return []Problem{{Field: field + "." + name, Reason: "is unknown", Near: near}}
-	}
-	return nil
-}
-
-// valueChecks check the values of properties that the service would ignore with a warning.
-var valueChecks = map[string]func(text string) error{
-	"RETRY": func(text string) error { _, err := retry.Default(time.Second).Parse(text); return err },
-}
-
-// PropertyValue checks the value of a property.
-func PropertyValue(field, name, value string) []Problem {
-	check := valueChecks[name]
-	if check == nil {
-		return nil
-	}
-	if err := check(value); err != nil {
-		return []Problem{{Field: field + "." + name, Reason: err.Error()}}
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 		{"broken JSON", `{"a":`, "", "is not valid JSON"},
 		{"no text", `{"a":{"b":1},"c":"d"}`, "c=d", `has {"b":1}; expected a text for the header "a"`},
 		{"no values", `{"a":[],"b":null,"c":"d"}`, "c=d", "gives the header a no value"},
-		{"line without a colon", "abc\nd: e", "d=e", `has the line "abc", which is not a header`},
+		{"line without a colon", "abc\nd: e", "d=e", `has no colon in line 1, which is no header`},
 		{"name", `{"a b":"c","d\n":"e","":"f","g":"h"}`, "d=e;g=h", `has the header name "a b", which cannot be sent`},
 		{"value", `{"a":"b\r\nHost: c","d":"e"}`, "d=e", "has a value of a that cannot be sent"},
 		{"one of several values", `{"a":["b","\u0000"],"d":"e"}`, "d=e", "has a value of a that cannot be sent"},

@@ -94,14 +94,16 @@ func parseObject(text string) (Rule, error) {
 func parseLines(text string) (Rule, error) {
 	var r Rule
 	var first error
+	number := 0
 	for line := range strings.SplitSeq(text, "\n") {
+		number++
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
 			continue
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok {
-			first = cmp.Or(first, fmt.Errorf("has the line %q, which is not a header", prop.Clip(line)))
+			first = cmp.Or(first, fmt.Errorf("has no colon in line %d, which is no header", number))
 			continue
 		}
 		first = cmp.Or(first, r.add(name, []string{value}))

@@ -126,7 +126,7 @@ func TestJournalHasOneWriter(t *testing.T) {
 	ctx, cancel := context.WithTimeout(bg, 50*time.Millisecond)
 	defer cancel()
 	if err := e.append(ctx, order{Key: "second"}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("an order beside another: %v", err)
+		t.Errorf("an order while another is written: %v", err)
 	}
 	<-e.writer
 	if err := e.append(bg, order{Key: "third"}); err != nil {

@@ -8,7 +8,6 @@
 package property
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -45,7 +44,7 @@ func Of(site *wire.Site, over map[string]string) *Values {
 
 // Fail records that a property cannot be read.
 func (p *Values) Fail(name, reason string) {
-	p.Errs = append(p.Errs, errors.New("property "+name+" "+reason))
+	p.Errs = append(p.Errs, &wire.PropertyError{Name: name, Reason: reason})
 	p.broken = append(p.broken, name)
 }
 

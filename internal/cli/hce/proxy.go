@@ -1,0 +1,93 @@
+package hce
+
+import (
+	"net/url"
+	"os"
+	"strings"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/strict"
+	"hce/dc/internal/crawl/proxypool"
+	"hce/dc/internal/wire"
+)
+
+// proxyProperty is the property that --proxy sets.
+const proxyProperty = "HTTP_PROXY_HOST"
+
+// fromEnvironment is the value of --proxy that takes the proxy of the environment.
+const fromEnvironment = "env"
+
+// proxyVariables name the proxy of the programs of a machine, in the order in which they count.
+var proxyVariables = []string{"https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"}
+
+// environmentProxy returns the first proxy of the environment and the name of its variable.
+func environmentProxy() (name, address string) {
+	for _, name := range proxyVariables {
+		if address := strings.TrimSpace(os.Getenv(name)); address != "" {
+			return name, address
+		}
+	}
+	return "", ""
+}
+
+// proxyAddress returns the address of --proxy, as the property has it.
+func (o settings) proxyAddress() (string, error) {
+	address := o.proxy
+	if address == fromEnvironment {
+		var name string
+		if name, address = environmentProxy(); address == "" {
+			return "", command.Refuse("--proxy env: none of %s is set", strings.Join(proxyVariables, ", "))
+		}
+		if os.Getenv("no_proxy") != "" || os.Getenv("NO_PROXY") != "" {
+			return "", command.Refuse("--proxy env: no_proxy names hosts without a proxy, which a site cannot have; give the address of %s with --proxy", name)
+		}
+	}
+	if u, err := url.Parse(address); err == nil && u.Host != "" && u.Port() == "" {
+		address = strings.TrimSuffix(address, "/") + map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
+	}
+	if _, err := proxypool.ParseAddress(address); err != nil {
+		return "", command.Refuse("--proxy %w; examples: http://proxy.example:3128, socks5://127.0.0.1:1080, env", err)
+	}
+	return address, nil
+}
+
+// proxied reports whether the options send requests through a proxy.
+func (o settings) proxied() bool {
+	properties, err := o.propertyMap()
+	return err == nil && (properties[proxyProperty] != "" || properties["USER_PROXY"] != "")
+}
+
+// noteProxy says that a proxy of the environment is not used, unless the site has one of its own.
+func (c *crawl) noteProxy() {
+	name, _ := environmentProxy()
+	_, fixed := c.site.Property(proxyProperty)
+	_, pool := c.site.Property("USER_PROXY")
+	if name != "" && !fixed && !pool && !c.o.proxied() {
+		c.say("requests go directly: %s of the environment is not used; a new site uses it with --proxy env", name)
+	}
+}
+
+// badSettings returns what cannot be read of the settings of a stored site. The crawler asks for nothing of
+// a site with a limit that it cannot read.
+func badSettings(site wire.Site) (problems strict.Error) {
+	for _, p := range site.Properties {
+		if p.URLMd5 == "" {
+			problems = append(problems, strict.PropertyValue("property", p.Name, p.Value)...)
+		}
+	}
+	for _, f := range site.Filters {
+		if f.State == 1 {
+			problems = append(problems, strict.Filter("filter", f)...)
+		}
+	}
+	return problems
+}
+
+// checkSettings refuses to crawl a site with such settings.
+func (c *crawl) checkSettings() error {
+	if problems := badSettings(c.site); len(problems) > 0 {
+		return command.Refuse("nothing of site %s would be fetched: %w; set it right with: hce site edit %s --property NAME=VALUE, or remove it with --unset NAME (filters: --include, --exclude)",
+			c.site.ID, problems, c.site.ID)
+	}
+	return nil
+}

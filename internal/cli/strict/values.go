@@ -1,0 +1,96 @@
+package strict
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"hce/dc/internal/crawl/cookies"
+	"hce/dc/internal/crawl/headerrotation"
+	"hce/dc/internal/crawl/proxypool"
+	"hce/dc/internal/crawl/quota"
+	"hce/dc/internal/crawl/retry"
+	"hce/dc/internal/web/content"
+	"hce/dc/internal/web/linkrules"
+	"hce/dc/internal/web/revalidate"
+	"hce/dc/internal/web/urlschema"
+	"hce/dc/internal/wire/prop"
+)
+
+// valueChecks check the values of properties as the crawler reads them: those of crawl.Guards, which stop
+// a site if they cannot be read, and others that it would ignore with a warning.
+var valueChecks = map[string]func(text string) error{
+	"HTTP_HEADERS":         parsed(headerrotation.Parse),
+	"HTTP_COOKIE":          parsed(cookies.ParseProperty),
+	"REFERER_SELF_URL":     within(0, 3),
+	"HTTP_REDIRECTS_MAX":   within(math.MinInt64, math.MaxInt64),
+	"HTML_REDIRECTS_MAX":   within(math.MinInt64, math.MaxInt64),
+	"PROTOCOLS":            parsed(linkrules.ParseSchemes),
+	"URL_TEMPLATE_REGULAR": parsed(linkrules.ParseTemplate), "URL_TEMPLATE_REALTIME": parsed(linkrules.ParseTemplate), "EXTERNAL_URL": parsed(linkrules.ParseTemplate),
+	"HTTP_FREQ_LIMITS": parsed(quota.Parse),
+	"RETRY":            parsed(retry.Default(time.Second).Parse),
+	"USER_PROXY":       parsed(proxypool.Parse),
+	"HTTP_PROXY_HOST":  parsed(func(text string) (proxypool.Spec, error) { return proxypool.Fixed(text, "1") }),
+	"HTTP_PROXY_PORT":  within(0, math.MaxUint16),
+	"HOST_ALIVE_CHECK": parsed(proxypool.ParseAliveCheck), "HOST_ALIVE_CHECK_PROXY": parsed(proxypool.ParseAliveCheck),
+	"ROBOTS_REL":     parsed(linkrules.ParseRel),
+	"ALLOWED_CTYPES": parsed(content.ParseTypes), "MIME_TYPE_STORE_ON_DISK": parsed(content.ParseTypes),
+	"CONTENT_TYPE_MAP":        parsed(content.ParseTypeMap),
+	"MIME_TYPE_AUTO_DETECT":   parsed(content.ParseAutoDetect),
+	"REPLACE":                 parsed(content.ParseReplace),
+	"HTTP_CODE_STATUS_UPDATE": parsed(content.ParseStatuses),
+	"DETECT_MODIFIED":         parsed(revalidate.Parse),
+	"SITEMAPS": func(text string) error {
+		if text == "0" || text == "1" {
+			return nil
+		}
+		return parsed(linkrules.ParseSitemaps)(text)
+	},
+	"COLLECT_URLS_XPATH_LIST": parsed(linkrules.ParseXPaths),
+	"COLLECT_URLS_LIMITS":     parsed(linkrules.ParseCollectLimits),
+	"URL_LIMITS":              parsed(linkrules.ParseURLLimits),
+	"URL_NORMALIZE":           parsed(linkrules.ParseNormalize),
+	"URLS_FIELDS_INIT":        parsed(linkrules.ParseFieldsInit),
+	"URLS_SCHEMA":             parsed(urlschema.Parse),
+	"HTTP_REDIRECT_RESOLVER":  parsed(linkrules.ParseResolver),
+	"FETCHER_TYPE":            parsed(linkrules.ParseFetcherTypes),
+	"AUTO_REMOVE_RESOURCES":   within(0, math.MaxInt64),
+
+	"STORE_HTTP_HEADERS": aSwitch, "STORE_HTTP_REQUEST": aSwitch, "STORE_COOKIES": aSwitch, "SITEMAP_DEFAULT": aSwitch, "CANONICAL_ONLY": aSwitch,
+	"DYNAMIC_FETCH_ONLY_FOR_ROOT_URL": aSwitch, "ROBOTS_MODE": aSwitch, "ROBOTS_META": aSwitch, "ROBOTS_HEADER": aSwitch, "ROBOTS_COLLECT": within(0, 2),
+	"ROBOTS_CACHE": aSwitch, "COLLECT_POST_DATA": aSwitch, "TLSVerify": aSwitch, "TLSLegacy": aSwitch, "HostConcurrency": aSwitch,
+}
+
+// aSwitch is what a property that is on or off accepts; the crawler takes any number.
+var aSwitch = within(math.MinInt64, math.MaxInt64)
+
+func parsed[T any](parse func(text string) (T, error)) func(text string) error {
+	return func(text string) error { _, err := parse(text); return err }
+}
+
+func within(low, high int64) func(text string) error {
+	return func(text string) error {
+		n, err := strconv.ParseInt(text, 10, 64)
+		switch {
+		case err != nil:
+			return fmt.Errorf("is %q, not a whole number", prop.Clip(text))
+		case n < low || n > high:
+			return fmt.Errorf("is %d, not a number from %d to %d", n, low, high)
+		}
+		return nil
+	}
+}
+
+// PropertyValue checks the value of a property. An empty value, or null, removes the property.
+func PropertyValue(field, name, value string) []Problem {
+	check, text := valueChecks[name], strings.TrimSpace(value)
+	if check == nil || text == "" || text == "null" {
+		return nil
+	}
+	if err := check(text); err != nil {
+		return []Problem{{Field: field + "." + name, Reason: err.Error()}}
+	}
+	return nil
+}

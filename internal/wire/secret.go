@@ -1,0 +1,33 @@
+package wire
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// secretProperties are the properties of a site whose values may hold passwords, sessions or keys.
+// docs/properties.md lists them.
+var secretProperties = []string{
+	"EXTERNAL_URL", "HTTP_AUTH_PWD", "HTTP_COOKIE", "HTTP_HEADERS", "HTTP_PROXY_HOST", "URL_TEMPLATE_REALTIME", "URL_TEMPLATE_REGULAR", "USER_PROXY",
+}
+
+// secretPrefix begins the names of the fields of a form, one of which is often a password.
+const secretPrefix = "HTTP_POST_FORM_"
+
+// HiddenValue is shown in place of the value of a secret property.
+const HiddenValue = "(hidden)"
+
+// IsSecretProperty reports whether the value of a property belongs into requests only: no message, log or
+// list shows it.
+func IsSecretProperty(name string) bool {
+	return slices.Contains(secretProperties, name) || strings.HasPrefix(name, secretPrefix)
+}
+
+// ShownProperty returns the value of a property as messages show it: quoted, or HiddenValue.
+func ShownProperty(name, value string) string {
+	if value != "" && IsSecretProperty(name) {
+		return HiddenValue
+	}
+	return strconv.Quote(value)
+}
