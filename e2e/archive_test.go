@@ -105,7 +105,7 @@ func newArchiveWorld(t *testing.T) *archiveWorld {
 	w.root = filepath.Join(t.TempDir(), "archive")
 	archiveRun(t, 0, "init", w.root)
 	put(t, filepath.Join(w.root, "filter-mime.ini"), []byte("[Filter]\nexclude = text/css\n"))
-	w.crawl = []string{"crawler", "--root", w.root, "--interval", "0", "--delay", "0", "--allow-networks", "127.0.0.0/8", w.docs.URL + "/", other.URL}
+	w.crawl = []string{"crawler", "--root", w.root, "--interval", "0", "--delay", "0", "--allow-network", "127.0.0.0/8", w.docs.URL + "/", other.URL}
 	return w
 }
 

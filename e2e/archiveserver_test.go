@@ -58,7 +58,7 @@ func TestArchiveServer(t *testing.T) {
 	}
 	observer, _ := archiveStart(t, "client", "watch", "--after", "0", "--server", address)
 
-	crawl := []string{"crawler", "--root", root, "--interval", "0", "--delay", "0", "--allow-networks", "127.0.0.0/8", "--depth", "0", web.URL + "/"}
+	crawl := []string{"crawler", "--root", root, "--interval", "0", "--delay", "0", "--allow-network", "127.0.0.0/8", "--depth", "0", web.URL + "/"}
 	var tags []string
 	for _, text := range []string{"one two two", "one two three four"} {
 		words.Store(text)

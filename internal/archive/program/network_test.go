@@ -109,7 +109,7 @@ func TestAddScheme(t *testing.T) {
 	plainHost, secureHost := plain.Listener.Addr().String(), secure.Listener.Addr().String()
 	urls := []string{"https://example.net/", plainHost, secureHost + "/a"}
 	s := session{ctx: t.Context(), talk: io.Discard}
-	if err := s.addScheme(r, slices.Clone(urls)); err == nil || !strings.Contains(err.Error(), "--allow-networks") {
+	if err := s.addScheme(r, slices.Clone(urls)); err == nil || !strings.Contains(err.Error(), "--allow-network") {
 		t.Errorf("loopback without permission: %v", err)
 	}
 	s.settings.crawl.Networks = "127.0.0.0/8"

@@ -99,7 +99,7 @@ func TestCommands(t *testing.T) {
 		{"crawler ftp://example.org/", 2, "", "scheme ftp"},
 		{"crawler https://example.org/ --depth x", 2, "", "--depth"},
 		{"crawler https://example.org/ --robots maybe", 2, "", "is not yes or no"},
-		{"crawler https://example.org/ --allow-networks x", 2, "", "not an address or a network"},
+		{"crawler https://example.org/ --allow-network x", 2, "", "not an address or a network"},
 	} {
 		out, talk, status := run(t, append(strings.Fields(c.args), "--root", root)...)
 		if status != c.status || !strings.Contains(out, c.out) || (c.out == "") != (out == "") || !strings.Contains(talk, c.says) || (c.says == "") != (talk == "") && c.args != "db" {

@@ -119,7 +119,8 @@ func (o *crawlOptions) declare(c *command.Command) {
 	c.Choice(&o.robots, "robots", "", "yes|no", "obey robots.txt", "yes", "no")
 	c.Text(&o.userAgent, "user-agent", "", "TEXT", "User-Agent of all requests")
 	c.Text(&o.delay, "delay", "", "MILLISECONDS", "least pause between two requests to a host")
-	c.Text(&o.networks, "allow-networks", "", "LIST", "networks that are not public and may be crawled, such as 127.0.0.0/8")
+	c.Alias("allow-networks", "allow-network")
+	c.Text(&o.networks, "allow-network", "", "LIST", "networks that are not public and may be crawled, such as 127.0.0.0/8")
 }
 
 // apply replaces the values of options that are given.
@@ -156,7 +157,7 @@ func (o crawlOptions) apply(c *crawl.Config) error {
 	}
 	c.UserAgent = cmp.Or(o.userAgent, c.UserAgent)
 	if _, err := config.Networks(o.networks); err != nil {
-		errs = append(errs, fmt.Errorf("--allow-networks has %w", err))
+		errs = append(errs, fmt.Errorf("--allow-network has %w", err))
 	}
 	c.Networks = cmp.Or(o.networks, c.Networks)
 	return errors.Join(errs...)

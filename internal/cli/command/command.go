@@ -42,7 +42,9 @@ type Command struct {
 	text    Text
 	status  int
 	removed map[string]string // hints for options of earlier versions
+	hints   map[string]string // for options of other programs that people try
 	aliases map[string]string // multi-letter short names such as "cmd", to long names
+	others  map[string]string // other long names, to long names
 	subs    []*Command
 	words   *words // nil: the command takes options only
 	man     bool
@@ -59,7 +61,7 @@ type words struct {
 // New returns a command whose work is run, which returns the exit status. A command without run
 // needs a sub-command.
 func New(text Text, run func() int) *Command {
-	c := &Command{text: text, aliases: map[string]string{}, removed: map[string]string{}}
+	c := &Command{text: text, aliases: map[string]string{}, removed: map[string]string{}, hints: map[string]string{}, others: map[string]string{}}
 	c.cobra = &cobra.Command{
 		Use: text.Name + " [options]", Short: text.Summary, Long: text.Description, Example: text.Examples,
 		Version: describeBuild(), DisableFlagsInUseLine: true, DisableAutoGenTag: true,
@@ -183,6 +185,12 @@ func (c *Command) Flag(p *bool, long, short, help string) {
 // Removed declares an option of an earlier version. Its use is an error with the hint.
 func (c *Command) Removed(long, hint string) { c.removed[long] = hint }
 
+// Hint adds what to use in place of an option that other programs have and people try.
+func (c *Command) Hint(long, hint string) { c.hints[long] = hint }
+
+// Alias gives an option another long name, which --help does not list.
+func (c *Command) Alias(other, long string) { c.others[other] = long }
+
 func (c *Command) declare(v pflag.Value, long, short, help string) {
 	if len(short) > 1 {
 		c.aliases[short] = long
@@ -225,7 +233,11 @@ func (c *Command) Main(args []string) int {
 		return c.execute(c)
 	}
 	run, rest, path := c, args, []string(nil)
-	for len(rest) > 0 && len(run.subs) > 0 && !strings.HasPrefix(rest[0], "-") {
+	for {
+		rest = run.optionsLast(rest)
+		if len(rest) == 0 || len(run.subs) == 0 || strings.HasPrefix(rest[0], "-") {
+			break
+		}
 		sub := run.sub(rest[0])
 		if sub == nil {
 			return run.fail(fmt.Errorf("sub-command %q is unknown%s; try --help", rest[0], run.nearest(rest[0])))
@@ -239,6 +251,23 @@ func (c *Command) Main(args []string) int {
 	c.cobra.SetArgs(append(path, rest...))
 	defer startProfile(c.text.Name)()
 	return c.execute(run)
+}
+
+// optionsLast moves options before the name of a sub-command behind it. The value of an option is not
+// taken for a name, unless it has that of a sub-command.
+func (c *Command) optionsLast(args []string) []string {
+	if len(args) == 0 || !strings.HasPrefix(args[0], "-") {
+		return args
+	}
+	name, _, _ := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
+	if own := c.find(name); len(own) > 0 && !slices.Contains(switches, own[0].Name) {
+		return args // the option is one of this command
+	}
+	at := slices.IndexFunc(args, func(arg string) bool { return c.sub(arg) != nil })
+	if at < 0 {
+		return args
+	}
+	return slices.Concat(args[at:at+1], args[:at], args[at+1:])
 }
 
 // nearest suggests the sub-command that name probably means.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,6 +32,9 @@ func (c *Command) canonical(args []string) (canonical []string, failed error) {
 		}
 		name, value, hasValue := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
 		found := c.find(name)
+		if len(name) == 1 && !strings.HasPrefix(arg, "--") { // a letter is no abbreviation
+			found = slices.DeleteFunc(found, func(f *pflag.Flag) bool { return f.Shorthand != name })
+		}
 		var err error
 		switch {
 		case !strings.HasPrefix(arg, "-") || name == "":
@@ -42,7 +46,7 @@ func (c *Command) canonical(args []string) (canonical []string, failed error) {
 		case len(found) == 0:
 			split := c.splitLetters(arg)
 			if split == nil {
-				err = fmt.Errorf("option --%s is unknown%s; try --help", name, c.nearestOption(name))
+				err = c.unknown(arg, name)
 			}
 			args = append(split, args...)
 		case slices.Contains(switches, found[0].Name) && found[0].NoOptDefVal != "":
@@ -90,9 +94,7 @@ func (w *words) check(given []string) error {
 // all those whose long name begins with it.
 func (c *Command) find(name string) (found []*pflag.Flag) {
 	options := c.cobra.Flags()
-	if long, ok := c.aliases[name]; ok {
-		name = long
-	}
+	name = cmp.Or(c.aliases[name], c.others[name], name)
 	if exact := options.Lookup(name); exact != nil {
 		return []*pflag.Flag{exact}
 	}
@@ -107,6 +109,17 @@ func (c *Command) find(name string) (found []*pflag.Flag) {
 		}
 	})
 	return found
+}
+
+// unknown says that there is no such option, and what is meant in its place.
+func (c *Command) unknown(arg, name string) error {
+	if hint := c.hints[name]; hint != "" {
+		return fmt.Errorf("option --%s is unknown; %s", name, hint)
+	}
+	if len(name) == 1 {
+		return fmt.Errorf("option %s is unknown; try --help", arg)
+	}
+	return fmt.Errorf("option --%s is unknown%s; try --help", name, c.nearestOption(name))
 }
 
 // nearestOption suggests the option that name probably means.

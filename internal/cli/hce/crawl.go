@@ -67,6 +67,7 @@ formats.`,
 
 // networksOption adds --allow-network.
 func networksOption(c *command.Command, list *string) {
+	c.Alias("allow-networks", "allow-network")
 	c.Text(list, "allow-network", "", "LIST", "networks that are not public and may be fetched, such as 127.0.0.0/8; without a running daemon")
 }
 

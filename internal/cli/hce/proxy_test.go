@@ -65,3 +65,24 @@ func TestDifferencesHideSecrets(t *testing.T) {
 		t.Error(list)
 	}
 }
+
+func TestHeaderOptions(t *testing.T) {
+	for _, c := range []struct {
+		name, want, refused string
+		o                   settings
+	}{
+		{"agent", `{"User-Agent":["MyBot/1.0 (+https://a.example/, bot)"]}`, "", settings{agent: "MyBot/1.0 (+https://a.example/, bot)"}},
+		{"headers", `{"Accept-Language":["en, de"],"X-A":["1","2"]}`, "", settings{headers: []string{"Accept-Language: en, de", "X-A:1", "X-A: 2"}}},
+		{"no colon", "", "no colon", settings{headers: []string{"Accept en"}}},
+		{"no name", "", "X Y", settings{headers: []string{"X Y: 1"}}},
+		{"both", "", "use one of them", settings{agent: "a", properties: []string{"HTTP_HEADERS=A: b"}}},
+	} {
+		got, err := c.o.propertyMap()
+		if c.refused == "" && (err != nil || got["HTTP_HEADERS"] != c.want) {
+			t.Errorf("%s: %q, %v", c.name, got["HTTP_HEADERS"], err)
+		}
+		if c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

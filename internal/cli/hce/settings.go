@@ -2,6 +2,7 @@ package hce
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,7 +21,8 @@ type settings struct {
 	depth, maxPages, delay, scope, name string
 	include, exclude                    []string
 	properties, fields                  []string // NAME=VALUE
-	proxy                               string
+	proxy, agent                        string
+	headers                             []string // NAME: VALUE
 	browser                             bool
 }
 
@@ -32,6 +34,9 @@ func (o *settings) declare(c *command.Command) {
 	c.Text(&o.depth, "depth", "", "NUMBER", "follow links up to this distance from the URL; 0: only the URL; default: no limit")
 	c.Text(&o.maxPages, "max-pages", "", "NUMBER", "fetch at most this number of URLs, failed ones included; default: no limit")
 	c.Text(&o.delay, "delay", "", "TIME", "pause between two requests to a host, such as 500ms (default) or 2s; robots.txt may require more")
+	c.Text(&o.agent, "user-agent", "", "TEXT", "User-Agent of all requests; its name also chooses the group of robots.txt")
+	c.List(&o.headers, "header", "", "'NAME: VALUE'", "header of all requests; may be repeated")
+	hintOptions(c)
 	c.Text(&o.proxy, "proxy", "", "ADDRESS", "send all requests through this proxy, such as http://user:password@host:3128 or socks5://host:1080; env: the one of the environment")
 	c.Flag(&o.browser, "browser", "", "load pages in a headless Chromium")
 	c.List(&o.properties, "property", "", "NAME=VALUE", "property of the site (docs/properties.md); may be repeated")
@@ -164,6 +169,16 @@ func (o settings) propertyMap() (map[string]string, error) {
 	}
 	if len(problems) > 0 {
 		return nil, problems
+	}
+	text, err := o.headerText()
+	if err != nil {
+		return nil, err
+	}
+	if text != "" {
+		if problems := strict.PropertyValue("--header", headersProperty, text); len(problems) > 0 || all[headersProperty] != "" {
+			return nil, errors.Join(strict.Error(problems), command.Refuse("--header and --user-agent set the property %s; use one of them", headersProperty))
+		}
+		all[headersProperty] = text
 	}
 	if o.proxy != "" {
 		address, err := o.proxyAddress()

@@ -41,7 +41,7 @@ func ChooseScheme(ctx context.Context, u target.URL, road Road, say func(format 
 	case err == nil, road.Remote && errors.As(err, &refused):
 		return u, nil
 	case errors.As(err, &refused):
-		return u, fmt.Errorf("%s is not public (%v), and the crawler connects to public addresses only; if you mean it, allow its network, such as 127.0.0.0/8: --allow-network of hce, --allow-networks of archive", host, refused)
+		return u, fmt.Errorf("%s is not public (%v), and the crawler connects to public addresses only; if you mean it, allow its network, such as: --allow-network 127.0.0.0/8", host, refused)
 	case errors.As(err, &dns) && dns.IsNotFound && !road.Remote:
 		return u, fmt.Errorf("the name %s is not known (%v); check its spelling, or give a URL with https:// to try anyway", host, err)
 	}
