@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 )
 
@@ -60,7 +61,7 @@ func hopAnswers(redirects []fetch.Hop, requests bool) []byte {
 		if x == nil {
 			continue
 		}
-		answer := wire.HopAnswer{URL: withoutFragment(hop.URL), At: x.At.UTC(), Head: string(headerText(x.Header, x.StatusLine)), Body: x.Body, Cut: x.Cut}
+		answer := wire.HopAnswer{URL: canonical.WithoutFragment(hop.URL), At: x.At.UTC(), Head: string(headerText(x.Header, x.StatusLine)), Body: x.Body, Cut: x.Cut}
 		if requests {
 			answer.Request = string(headerText(x.RequestHeader, x.RequestLine))
 		}
@@ -90,9 +91,14 @@ func exchangeOf(response *fetch.Response) *fetch.Exchange {
 	body := response.Body[:min(len(response.Body), maxRefreshing)]
 	return &fetch.Exchange{
 		At: response.Started.Add(response.Total), RequestLine: response.RequestLine, RequestHeader: response.RequestHeader, Header: header,
-		StatusLine: fmt.Sprintf("HTTP/%s %d %s", cmp.Or(proto, "1.1"), response.Code, http.StatusText(response.Code)),
+		StatusLine: statusLine(cmp.Or(proto, "1.1"), response.Code),
 		Body:       slices.Clone(body), Cut: len(body) < len(response.Body),
 	}
+}
+
+// statusLine returns the first line of an answer whose own one is not known.
+func statusLine(version string, code int) string {
+	return fmt.Sprintf("HTTP/%s %d %s", version, code, http.StatusText(code))
 }
 
 // redirected sets the column Redirects of an outcome whose answer, or what is known of it, is response.
@@ -104,7 +110,7 @@ func (o *outcome) redirected(response *fetch.Response) {
 			if i+1 < len(response.Redirects) {
 				next = response.Redirects[i+1].URL
 			}
-			hops = append(hops, wire.Hop{Code: int64(hop.Code), URL: withoutFragment(next)})
+			hops = append(hops, wire.Hop{Code: int64(hop.Code), URL: canonical.WithoutFragment(next)})
 		}
 	}
 	text := wire.RedirectsOf(hops)

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"errors"
 	"math/rand/v2"
 	"net"
@@ -72,8 +73,10 @@ func causeOf(code int, err error) retry.Cause {
 	}
 	seen, plain := faultsOf(err)
 	switch {
+	case seen != nil && (seen.Kind == browser.ProxyConnect || seen.Kind == browser.Guard):
+		return ""
 	case seen != nil:
-		return causeSeen(seen)
+		return cmp.Or(seen.Cause(), causeOfDial(seen.Err))
 	case plain == nil:
 		return ""
 	}
@@ -105,33 +108,6 @@ func causeOfDial(err error) retry.Cause {
 		}
 	}
 	return ""
-}
-
-// chromiumCauses are parts of the errors of Chromium.
-var chromiumCauses = []struct {
-	part  string
-	cause retry.Cause
-}{
-	{"CONTENT_LENGTH_MISMATCH", retry.Cut}, {"INCOMPLETE_CHUNKED", retry.Cut},
-	{"CONNECTION_REFUSED", retry.Connect}, {"ADDRESS_UNREACHABLE", retry.Connect},
-	{"CONNECTION_RESET", retry.Reset}, {"CONNECTION_CLOSED", retry.Reset}, {"CONNECTION_ABORTED", retry.Reset},
-	{"EMPTY_RESPONSE", retry.Reset}, {"HTTP2_", retry.Reset}, {"SOCKET_NOT_CONNECTED", retry.Reset},
-}
-
-// causeSeen returns the cause of a page that the browser could not load.
-func causeSeen(f *browser.Fault) retry.Cause {
-	if f.Kind == browser.TimeOver || f.Kind == browser.ConnectTimeout {
-		return retry.Timeout
-	}
-	if f.Err == nil || f.Kind == browser.ProxyConnect || f.Kind == browser.Guard {
-		return ""
-	}
-	for _, c := range chromiumCauses {
-		if strings.Contains(f.Err.Error(), "net::ERR_"+c.part) {
-			return c.cause
-		}
-	}
-	return causeOfDial(f.Err)
 }
 
 // retries reports whether the batch asks again at all. A real-time batch does not, nor one that a client

@@ -74,7 +74,7 @@ func (r *batchRun) read(requests context.Context, p page) (out *outcome) {
 	case bits != 0:
 	case p.unasked():
 		bits = wire.ErrFetchHTTP
-	case len(p.Body) == 0 && p.Code/100 != 3:
+	case len(p.Body) == 0 && (p.Code/100 != 3 || p.Code == http.StatusMultipleChoices):
 		bits = wire.ErrEmpty
 	case !p.settings.contentTypes.Holds(kind) && !p.item.sitemap():
 		bits = wire.ErrMIME

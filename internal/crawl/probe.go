@@ -5,10 +5,10 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/linkrules"
 	"hce/dc/internal/wire"
@@ -119,7 +119,7 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 	if how == nil || !followed(answer, how.Types) {
 		return l, kind, true, nil
 	}
-	final, err := set.schemes.Resolve(target, withoutFragment(answer.FinalURL))
+	final, err := set.schemes.Resolve(target, canonical.WithoutFragment(answer.FinalURL))
 	if err != nil {
 		return l, kind, false, nil
 	}
@@ -150,9 +150,4 @@ func followed(answer *fetch.Response, codes []int) bool {
 		}
 	}
 	return len(answer.Redirects) > 0
-}
-
-func withoutFragment(url string) string {
-	before, _, _ := strings.Cut(url, "#")
-	return before
 }

@@ -50,7 +50,7 @@ func (r *batchRun) restored(p page) *outcome {
 	u := &p.item.url
 	u.Status, u.State = standing(&p.row)
 	u.ErrorMask = p.item.noted | p.row.ErrorMask&revalidate.ContentErrors
-	if u.HTTPCode = p.row.HTTPCode; u.HTTPCode/100 != 2 { // the last fetch had failed
+	if u.HTTPCode = p.row.HTTPCode; !wire.IsPageCode(u.HTTPCode) { // the last fetch had failed
 		u.HTTPCode = 200
 	}
 	out := r.fetchedAgain(p, false)
@@ -87,7 +87,7 @@ func standing(row *wire.URL) (status, state int64) {
 	case row.ErrorMask&wire.ErrUnsupportedType != 0:
 		return wire.StatusCrawled, wire.URLError
 	case row.Processed > 0 && (row.TagsCount > 0 || row.Resource()) && row.SettingsSum&wire.SumUnprocessed == 0 &&
-		row.ErrorMask&^revalidate.ContentErrors == 0 && row.HTTPCode/100 == 2:
+		row.ErrorMask&^revalidate.ContentErrors == 0 && wire.IsPageCode(row.HTTPCode):
 		return wire.StatusProcessed, wire.URLEnabled
 	}
 	return wire.StatusCrawled, wire.URLEnabled

@@ -134,7 +134,7 @@ var arrows = map[string][]string{
 	"storage/legacyimport": {"storage", "storage/keyvalue", "storage/sqldb", "storage/sqlstore"},
 
 	"crawl/cookies":        {"crawl/statefile"},
-	"crawl/browser":        {"crawl/httprepair"},
+	"crawl/browser":        {"crawl/httprepair", "crawl/retry"},
 	"crawl/fetch":          {"crawl/httprepair"},
 	"crawl/headerrotation": {"crawl/statefile"},
 	"crawl/hostgate":       {"crawl/politeness"},

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,8 +120,7 @@ func TestDocumentedQueries(t *testing.T) {
 	}
 	// The page describes each column of each view.
 	for _, view := range []string{"sites", "urls", "pages"} {
-		_, part, _ := strings.Cut(string(text), "\n### "+view+"\n")
-		part, _, _ = strings.Cut(part, "\n## ")
+		part := between(string(text), "\n### "+view+"\n", "\n## ")
 		if view == "pages" { // its columns are those of urls and one more
 			part = string(text)
 		}
@@ -134,6 +134,14 @@ func TestDocumentedQueries(t *testing.T) {
 			}
 		}
 	}
+	// Each name in backquotes in the first cell of a table is a column.
+	for _, m := range regexp.MustCompile("(?m)^\\| (`[^|]+) \\|").FindAllStringSubmatch(between(string(text), "\n## Views\n", "\n## "), -1) {
+		for _, name := range strings.Split(strings.ReplaceAll(m[1], "`", ""), ", ") {
+			if sqlite3(t, n.config.Path, "SELECT count(*) FROM (SELECT name FROM pragma_table_info('sites') UNION ALL SELECT name FROM pragma_table_info('pages')) WHERE name = '"+name+"';", "-readonly") == "0" {
+				t.Errorf("the page describes %s, which no view has", name)
+			}
+		}
+	}
 	for query, want := range map[string]string{
 		"SELECT root, urls, errors, waiting FROM sites WHERE site = '" + site + "';": root + "|5|1|2",
 		"SELECT url, status, state, parent FROM pages ORDER BY url;":                 page + "|crawled|enabled|" + root + "\n" + root + "b|crawled|enabled|" + page,
@@ -143,5 +151,64 @@ func TestDocumentedQueries(t *testing.T) {
 		if out := sqlite3(t, n.config.Path, query, "-readonly"); out != want {
 			t.Errorf("%s %s, want %s", query, out, want)
 		}
+	}
+}
+
+// between returns the part of a text behind begin and before end.
+func between(text, begin, end string) string {
+	_, text, _ = strings.Cut(text, begin)
+	text, _, _ = strings.Cut(text, end)
+	return text
+}
+
+// The view pages has the rows of wire.FetchedPage, and the filter of the general site takes the codes of
+// wire.PageCodes, whatever code an answer has.
+func TestPageCodes(t *testing.T) {
+	n := withPage(t)
+	n.fill()
+	var links []wire.Link
+	var results []wire.Fetched
+	for code := int64(198); code < 312; code++ {
+		for _, mask := range []int64{0, wire.ResourceMask} {
+			link := wire.NewURL(site, fmt.Sprintf("%s%d-%d", root, code, mask))
+			link.ParentMd5 = md5
+			links = append(links, wire.Link{URL: link})
+			results = append(results, wire.Fetched{URLMd5: link.URLMd5, Crawled: true, First: true, Set: wire.Patch{
+				"Status": int64(wire.StatusCrawled), "HTTPCode": code, "Size": int64(9), "ContentType": "text/html", "TagsMask": mask, "TcDate": "2026-01-05 10:00:00",
+			}})
+		}
+	}
+	save := func(results ...wire.Fetched) {
+		rows := make([]wire.URL, len(results))
+		for i, r := range results {
+			rows[i] = wire.URL{SiteID: site, URLMd5: r.URLMd5}
+		}
+		_, err := n.MarkCrawling(t.Context(), site, 7, rows)
+		n.must(err)
+		_, err = n.SaveCrawl(t.Context(), site, 7, results)
+		n.must(err)
+	}
+	save(wire.Fetched{URLMd5: md5, Crawled: true, Links: links, Set: wire.Patch{"Status": int64(wire.StatusCrawled), "HTTPCode": int64(200), "TcDate": "2026-01-05 10:00:00"}})
+	save(results...)
+	choose := func(where string) string {
+		keys, err := n.Select("test", site, wire.Criterion{Where: where, Limit: "1000"}).Next(t.Context())
+		n.must(err)
+		slices.Sort(keys)
+		return strings.Join(keys, "\n")
+	}
+	if got := strings.Count(choose(wire.FetchedPage), "\n"); got < 90 {
+		t.Fatalf("only %d pages", got)
+	}
+	if backend == sqldb.DriverSQLite {
+		if got, want := sqlite3(t, n.config.Path, "SELECT md5 FROM pages ORDER BY md5;", "-readonly"), choose(wire.FetchedPage); got != want {
+			t.Errorf("the view pages has %d rows, want %d", strings.Count(got, "\n"), strings.Count(want, "\n"))
+		}
+	}
+	general, err := n.Site(t.Context(), wire.GeneralSite)
+	n.must(err)
+	filter := general.Filters[1].Pattern
+	_, codes, _ := strings.Cut(filter, " AND %HTTPCODE%")
+	if got, want := choose("`HTTPCode`"+strings.ReplaceAll(codes, "%HTTPCODE%", "`HTTPCode`")), choose(wire.PageCodes); got != want {
+		t.Errorf("the filter %s takes %d rows, want %d", filter, strings.Count(got, "\n"), strings.Count(want, "\n"))
 	}
 }

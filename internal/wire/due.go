@@ -13,6 +13,12 @@ const (
 	ProcessingDelayOver = "(`ProcessingDelay`=0 OR IFNULL(TIMESTAMPDIFF(SECOND,`TcDate`,NOW()),-1)<0 OR TIMESTAMPDIFF(SECOND,`TcDate`,NOW())*1000-1000>=`ProcessingDelay`)"
 	// PageCodes are the answers whose body is a page, as IsPageCode has them.
 	PageCodes = "`HTTPCode` BETWEEN 200 AND 300 AND `HTTPCode` NOT IN (204,205,206)"
+	// ContentCodes are the answers after which a row has the content of that answer, or the same one as
+	// before (304), as HasContentCode has them.
+	ContentCodes = "(" + PageCodes + " OR `HTTPCode`=304)"
+	// FetchedPage are the rows that have the content of a page. A page that is due again, or being fetched,
+	// still has the content of its last fetch.
+	FetchedPage = "`State`=0 AND `Crawled`>0 AND " + ContentCodes + " AND " + PageWhere
 	// Paused are rows that wait for their RetryDate.
 	Paused = DueCrawl + " AND `RetryDate` > NOW()"
 	// InFlight are rows that a running batch holds.
@@ -25,3 +31,10 @@ const (
 func IsPageCode(code int64) bool {
 	return code >= 200 && code <= 300 && (code < 204 || code > 206)
 }
+
+// HasContentCode reports whether the content of a row is that of an answer with this HTTP code: that of a
+// page, or 304.
+func HasContentCode(code int64) bool { return IsPageCode(code) || code == 304 }
+
+// FailedFetch are the bits of a fetch that failed (docs/errors.md).
+const FailedFetch ErrorMask = 4198399

@@ -111,10 +111,5 @@ func (c capture) isCut(fields warc.Fields) bool {
 	return err == nil && isRedirect(c.HTTPCode) && n > len(c.Raw) && fields.Get("Content-Encoding") == ""
 }
 
-func withoutFragment(url string) string {
-	before, _, _ := strings.Cut(url, "#")
-	return before
-}
-
 // isRedirect reports whether a row is a redirect itself, as an import stores it.
 func isRedirect(code int64) bool { return code > 300 && code < 400 && code != 304 }

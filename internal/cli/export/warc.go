@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/warc"
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/content"
+	"hce/dc/internal/wire"
 )
 
 // archive writes WARC records: for each page a response, or a revisit if an earlier response has the
@@ -68,7 +69,7 @@ func (a *archive) Page(p *pages.Page) error {
 	}
 	c := capture{Page: p, uri: warc.URI(p.URL.URL), at: dateOf(p)}
 	if hops := p.Hops(); len(hops) > 0 && !isRedirect(p.HTTPCode) {
-		c.uri = warc.URI(withoutFragment(hops[len(hops)-1].URL))
+		c.uri = warc.URI(canonical.WithoutFragment(hops[len(hops)-1].URL))
 	}
 	if p.Raw != nil && (!p.LeadsToPage || isRedirect(p.HTTPCode)) {
 		id, err := a.answer(c)
@@ -163,7 +164,7 @@ func (c capture) head() warc.Message {
 	m.Fields = sentFields(m.Fields)
 	if !strings.HasPrefix(m.Start, "HTTP/") {
 		code := c.HTTPCode
-		if c.Outdated() != "" || code/100 != 2 && !isRedirect(code) {
+		if c.Outdated() != "" || code/100 != 2 && !wire.IsPageCode(code) && !isRedirect(code) {
 			code = 200 // a later fetch had that code, and brought no page
 		}
 		m.Start = fmt.Sprintf("HTTP/1.1 %d %s", code, reasons[code])

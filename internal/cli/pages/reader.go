@@ -75,14 +75,11 @@ func (p *Page) Text(name string) string {
 	return p.Result.First(name)
 }
 
-// failedFetch are the bits of a failed fetch (docs/errors.md).
-const failedFetch = 4198399
-
 // Outdated says why the content is not what the server has now: "gone" if its last answer was 404 or 410,
 // "failed" if the last fetch failed in another way. It is "" for a current content, and without one.
 func (p *Page) Outdated() string {
 	switch {
-	case p.ContentDate == "" || p.Status == wire.StatusNew || p.ErrorMask&failedFetch == 0 && (wire.IsPageCode(p.HTTPCode) || p.HTTPCode == 304):
+	case p.ContentDate == "" || p.Status == wire.StatusNew || p.ErrorMask&wire.FailedFetch == 0 && wire.HasContentCode(p.HTTPCode):
 		return ""
 	case p.HTTPCode == 404 || p.HTTPCode == 410:
 		return "gone"

@@ -25,7 +25,7 @@ func (r Reader) findTargets(ctx context.Context, list []Page) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	where := "`URLMd5` IN (" + strings.Join(keys, ",") + ") AND `State`=0 AND `Crawled`>0 AND `HTTPCode`>=200 AND `HTTPCode`<300 AND `Redirects`=''"
+	where := "`URLMd5` IN (" + strings.Join(keys, ",") + ") AND `State`=0 AND `Crawled`>0 AND " + wire.ContentCodes + " AND `Redirects`=''"
 	rows, err := Rows(ctx, r.Service, r.Site, where, "", len(keys))
 	for _, row := range rows {
 		for _, i := range at[row.URLMd5] {

@@ -60,7 +60,7 @@ func parse(typed, text string, guessed bool) (URL, error) {
 	if err != nil {
 		return URL{}, fmt.Errorf("URL %q is not valid: %w", typed, err)
 	}
-	if href, _, _ = strings.Cut(href, "#"); canonical.Host(href) == "" {
+	if href = canonical.WithoutFragment(href); canonical.Host(href) == "" {
 		return URL{}, fmt.Errorf("URL %q has no host; give an address such as https://example.org/", typed)
 	}
 	if u, err := canonical.Net(href); err == nil && u.User != nil {

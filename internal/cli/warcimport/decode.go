@@ -33,14 +33,15 @@ type page struct {
 
 // page converts a capture with a body. It returns a reason if it is no page.
 func (c *capture) page() (*page, Reason) {
-	declared, code := c.mimeType, int64(200)
+	declared, code, redirects := c.mimeType, int64(200), false
 	if c.kind == warc.Response {
 		var reason Reason
 		if code, reason = c.code(); reason != "" {
 			return nil, reason
 		}
+		redirects = c.redirects(code)
 	}
-	if c.cut && code/100 != 3 { // of a redirect, the head says all
+	if c.cut && !redirects { // of a redirect, the head says all
 		return nil, Truncated
 	}
 	if c.kind == warc.Response {
@@ -49,7 +50,7 @@ func (c *capture) page() (*page, Reason) {
 			return nil, reason
 		}
 	}
-	if len(c.body) == 0 && code/100 == 2 {
+	if len(c.body) == 0 && !redirects {
 		return nil, Empty
 	}
 	kind, text, name := content.Sniff(declared, c.body), c.body, ""
@@ -62,7 +63,7 @@ func (c *capture) page() (*page, Reason) {
 		p.raw = text
 	}
 	p.row["size"] = len(c.body)
-	if code/100 == 3 {
+	if redirects {
 		p.raw = append([]byte{}, p.raw...) // not nil: an empty body is stored, too
 		target, err := canonical.Web.Resolve(c.url, c.head.Fields.Get("Location"))
 		if err != nil {
@@ -84,10 +85,15 @@ func (c *capture) code() (int64, Reason) {
 	switch {
 	case err != nil || code < 100 || code > 999:
 		return 0, NoMessage
-	case code/100 != 2 && (code/100 != 3 || c.head.Fields.Get("Location") == ""):
+	case code/100 != 2 && !wire.IsPageCode(code) && !c.redirects(code):
 		return 0, Reason("HTTP code " + words[1])
 	}
 	return code, ""
+}
+
+// redirects reports whether an answer leads to another URL.
+func (c *capture) redirects(code int64) bool {
+	return code/100 == 3 && c.head.Fields.Get("Location") != ""
 }
 
 // all returns the values of a field.

@@ -161,8 +161,7 @@ func (v *visit) checkResponse(ev *fetch.EventRequestPaused) {
 		first := v.count == 1
 		v.mu.Unlock()
 		if !first { // navigate reports that of the first request in more detail
-			reason := string(ev.ResponseErrorReason)
-			if f := v.netFault(reason, kindOfReason(reason)); f != nil {
+			if f := v.netFault(reasonText(string(ev.ResponseErrorReason))); f != nil {
 				v.fail(f)
 			}
 		}

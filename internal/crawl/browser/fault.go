@@ -1,12 +1,13 @@
 package browser
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
+	"hce/dc/internal/crawl/retry"
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 )
@@ -118,53 +119,78 @@ func KindOf(err error) Kind {
 // errClosed is the cause of pages that Browser.Close ends.
 var errClosed = fmt.Errorf("the browser was closed: %w", context.Canceled)
 
-// netKinds maps prefixes of Chromium's network errors, without "net::ERR_", to kinds. The
-// first match wins. Any other error is a Connect fault.
-var netKinds = []struct {
+// netErrors maps prefixes of Chromium's network errors, without "net::ERR_", to kinds, and to the cause
+// of those that mean "later". The first match wins. Any other error is a Connect fault without a cause.
+var netErrors = []struct {
 	begin string
 	kind  Kind
+	cause retry.Cause
 }{
-	{"NAME_NOT_RESOLVED", NameNotResolved},
-	{"NAME_RESOLUTION_FAILED", NameNotResolved},
-	{"TOO_MANY_REDIRECTS", TooManyRedirects},
-	{"PROXY_", ProxyConnect},
-	{"MANDATORY_PROXY_", ProxyConnect},
-	{"CONNECTION_TIMED_OUT", ConnectTimeout},
-	{"TIMED_OUT", ConnectTimeout},
-	{"INVALID_URL", BadRedirect},
-	{"UNSAFE_REDIRECT", BadRedirect},
-	{"UNSAFE_PORT", Blocked},
-	{"BLOCKED_BY_", Blocked},
-	{"INVALID_HTTP_RESPONSE", BadResponse},
-	{"INVALID_REDIRECT", BadRedirect},
-	{"RESPONSE_HEADERS_TOO_BIG", TooLarge},
-	{"RESPONSE_HEADERS_TRUNCATED", Connect},
-	{"RESPONSE_HEADERS_", BadResponse},
-	{"CONTENT_LENGTH_MISMATCH", BadBody},
-	{"INCOMPLETE_CHUNKED_ENCODING", BadBody},
-	{"INVALID_CHUNKED_ENCODING", BadBody},
-	{"CONTENT_DECODING_", BadBody},
+	{"NAME_NOT_RESOLVED", NameNotResolved, ""},
+	{"NAME_RESOLUTION_FAILED", NameNotResolved, ""},
+	{"TOO_MANY_REDIRECTS", TooManyRedirects, ""},
+	{"PROXY_", ProxyConnect, ""},
+	{"MANDATORY_PROXY_", ProxyConnect, ""},
+	{"CONNECTION_TIMED_OUT", ConnectTimeout, retry.Timeout},
+	{"TIMED_OUT", ConnectTimeout, retry.Timeout},
+	{"CONNECTION_REFUSED", Connect, retry.Connect},
+	{"ADDRESS_UNREACHABLE", Connect, retry.Connect},
+	{"CONNECTION_RESET", Connect, retry.Reset},
+	{"CONNECTION_CLOSED", Connect, retry.Reset},
+	{"CONNECTION_ABORTED", Connect, retry.Reset},
+	{"EMPTY_RESPONSE", Connect, retry.Reset},
+	{"SOCKET_NOT_CONNECTED", Connect, retry.Reset},
+	{"HTTP2_", Connect, retry.Reset},
+	{"INVALID_URL", BadRedirect, ""},
+	{"UNSAFE_REDIRECT", BadRedirect, ""},
+	{"UNSAFE_PORT", Blocked, ""},
+	{"BLOCKED_BY_", Blocked, ""},
+	{"INVALID_HTTP_RESPONSE", BadResponse, ""},
+	{"INVALID_REDIRECT", BadRedirect, ""},
+	{"RESPONSE_HEADERS_TOO_BIG", TooLarge, ""},
+	{"RESPONSE_HEADERS_TRUNCATED", Connect, ""},
+	{"RESPONSE_HEADERS_", BadResponse, ""},
+	{"CONTENT_LENGTH_MISMATCH", BadBody, retry.Cut},
+	{"INCOMPLETE_CHUNKED_ENCODING", BadBody, retry.Cut},
+	{"INVALID_CHUNKED_ENCODING", BadBody, ""},
+	{"CONTENT_DECODING_", BadBody, ""},
 }
 
-// kindOfNet returns the kind of a network error of Chromium, such as "net::ERR_TIMED_OUT".
-func kindOfNet(text string) Kind {
-	text = strings.TrimPrefix(text, "net::ERR_")
-	for _, n := range netKinds {
+// errPrefix begins the network errors of Chromium.
+const errPrefix = "net::ERR_"
+
+// netKind returns the kind and the cause of a network error of Chromium, such as "net::ERR_TIMED_OUT".
+func netKind(text string) (Kind, retry.Cause) {
+	text = strings.TrimPrefix(text, errPrefix)
+	for _, n := range netErrors {
 		if strings.HasPrefix(text, n.begin) {
-			return n.kind
+			return n.kind, n.cause
 		}
 	}
-	return Connect
+	return Connect, ""
 }
 
-// reasonKinds maps values of the protocol's network.ErrorReason to kinds. Any other reason
-// is a Connect fault.
-var reasonKinds = map[string]Kind{
-	"TimedOut": ConnectTimeout, "NameNotResolved": NameNotResolved,
-	"BlockedByClient": Blocked, "BlockedByResponse": Blocked,
+// reasonText returns the network error of a value of the protocol's network.ErrorReason: that of TimedOut
+// is net::ERR_TIMED_OUT.
+func reasonText(reason string) string {
+	var b strings.Builder
+	for i, c := range reason {
+		if i > 0 && unicode.IsUpper(c) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToUpper(c))
+	}
+	return errPrefix + b.String()
 }
 
-// kindOfReason returns the kind of a network.ErrorReason.
-func kindOfReason(reason string) Kind {
-	return cmp.Or(reasonKinds[reason], Connect)
+// Cause returns why a page that could not be loaded may load later, as far as Chromium knows it; "" else.
+func (f *Fault) Cause() retry.Cause {
+	if f.Kind == TimeOver || f.Kind == ConnectTimeout {
+		return retry.Timeout
+	}
+	if text, ok := errors.AsType[netError](f.Err); ok {
+		_, cause := netKind(string(text))
+		return cause
+	}
+	return ""
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/crawl/retry"
 	"hce/dc/internal/wire"
 )
 
@@ -54,8 +55,33 @@ func TestKindsHaveBits(t *testing.T) {
 	}
 	for text, want := range map[string]Kind{"net::ERR_NAME_NOT_RESOLVED": NameNotResolved, "net::ERR_TUNNEL_CONNECTION_FAILED": Connect,
 		"net::ERR_PROXY_CONNECTION_FAILED": ProxyConnect, "net::ERR_CONNECTION_RESET": Connect, "net::ERR_CONTENT_LENGTH_MISMATCH": BadBody, "net::ERR_EMPTY_RESPONSE": Connect, "net::ERR_CERT_DATE_INVALID": Connect, "": Connect} {
-		if got := kindOfNet(text); got != want {
+		if got, _ := netKind(text); got != want {
 			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+func TestCause(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		fault Fault
+		want  retry.Cause
+	}{
+		{"reset", Fault{Kind: Connect, Err: netError("net::ERR_CONNECTION_RESET")}, retry.Reset},
+		{"reset behind a redirect", Fault{Kind: Connect, Err: netError(reasonText("ConnectionReset"))}, retry.Reset},
+		{"no way behind a redirect", Fault{Kind: Connect, Err: netError(reasonText("AddressUnreachable"))}, retry.Connect},
+		{"HTTP/2", Fault{Kind: Connect, Err: netError("net::ERR_HTTP2_PROTOCOL_ERROR")}, retry.Reset},
+		{"cut body", Fault{Kind: BadBody, Err: netError("net::ERR_INCOMPLETE_CHUNKED_ENCODING")}, retry.Cut},
+		{"time-out", Fault{Kind: TimeOver}, retry.Timeout},
+		{"certificate", Fault{Kind: Connect, Err: netError("net::ERR_CERT_DATE_INVALID")}, ""},
+	} {
+		if got := tt.fault.Cause(); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	for reason, want := range map[string]Kind{"TimedOut": ConnectTimeout, "NameNotResolved": NameNotResolved, "BlockedByClient": Blocked, "BlockedByResponse": Blocked, "Failed": Connect} {
+		if got, _ := netKind(reasonText(reason)); got != want {
+			t.Errorf("%s: %v", reason, got)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (v *visit) navigate(ctx context.Context) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	if f := v.netFault(string(failed), kindOfNet(string(failed))); f != nil {
+	if f := v.netFault(string(failed)); f != nil {
 		return f
 	}
 	return nil
@@ -47,7 +47,8 @@ func (e netError) Error() string { return string(e) }
 
 // netFault returns the fault of a request that failed in the network. It returns nil if the
 // response is complete all the same.
-func (v *visit) netFault(text string, kind Kind) *Fault {
+func (v *visit) netFault(text string) *Fault {
+	kind, _ := netKind(text)
 	v.mu.Lock()
 	fault, phase, target, code := v.fault, v.phase, v.url, v.code
 	v.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"hce/dc/internal/crawl/httprepair"
+	"hce/dc/internal/web/canonical"
 )
 
 // What the proxy of a page sees of the responses in plain HTTP, and Chromium does not tell.
@@ -48,7 +49,7 @@ func (p *pageProxy) expecting(r *http.Request) (*http.Request, func()) {
 
 // wasRepaired reports whether the response header of a URL in plain HTTP violates HTTP.
 func (p *pageProxy) wasRepaired(target string) bool {
-	target, _, _ = strings.Cut(target, "#")
+	target = canonical.WithoutFragment(target)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.repaired[target]
@@ -65,7 +66,7 @@ func (p *pageProxy) cutBody(target string, err error) {
 
 // cutBodyOf returns why the body of a URL in plain HTTP broke off, or nil.
 func (p *pageProxy) cutBodyOf(target string) error {
-	target, _, _ = strings.Cut(target, "#")
+	target = canonical.WithoutFragment(target)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cut[target]

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/links"
 	"hce/dc/internal/web/robots"
+	"hce/dc/internal/wire"
 )
 
 // parse is OSEM002.
@@ -63,17 +64,15 @@ func (p *pass) parse(r folder.Record) (bool, error) {
 
 // Links returns the links of what a server returned for a URL, a head and a body: canonical URLs, and
 // those that have no canonical form as written, each once and in the order of the page. Links are the
-// href of a and area elements and the target of a meta refresh on an HTML page with a code of 2xx, and
+// href of a and area elements and the target of a meta refresh on an HTML page with a code of a page, and
 // the Location of a redirect. A page that asks robots not to follow its links has none.
 func Links(url string, code int, data []byte) (valid, malformed []string) {
 	head, body := warc.ParseMessage(data)
 	base, found := url, []string(nil)
 	switch {
-	case code/100 == 3:
-		if location := head.Fields.Get("Location"); location != "" {
-			found = []string{location}
-		}
-	case code/100 == 2:
+	case code/100 == 3 && head.Fields.Get("Location") != "":
+		found = []string{head.Fields.Get("Location")}
+	case wire.IsPageCode(int64(code)):
 		base, found, malformed = pageLinks(url, head, body)
 	}
 	seen, wrong := map[string]bool{}, map[string]bool{}

@@ -93,7 +93,7 @@ func (i *importer) take(r folder.Record) error {
 		return nil
 	case err != nil:
 		return err
-	case r.Code/100 == 2 && m.Error == "" && m.Size > m.Head:
+	case wire.IsPageCode(int64(r.Code)) && m.Error == "" && m.Size > m.Head:
 		err = i.page(r, m, data)
 	default:
 		i.rows = append(i.rows, i.row(r, m))
@@ -256,12 +256,12 @@ func maskOf(r folder.Record, m folder.Meta) wire.ErrorMask {
 		return wire.ErrRobots
 	case r.Code == 0:
 		return wire.ErrConnection
+	case wire.IsPageCode(int64(r.Code)) && m.Error == "":
+		return wire.ErrEmpty
+	case wire.IsPageCode(int64(r.Code)):
+		return wire.ErrRawNotStored
 	case r.Code/100 == 3:
 		return wire.ErrMaxHTTPRedirects
-	case r.Code/100 == 2 && m.Error == "":
-		return wire.ErrEmpty
-	case r.Code/100 == 2:
-		return wire.ErrRawNotStored
 	}
 	return wire.ErrHTTP
 }

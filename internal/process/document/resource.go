@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/content"
 )
 
@@ -64,8 +65,7 @@ func isFeed(body []byte) bool {
 
 // pathOf returns the URL without its query.
 func pathOf(url string) string {
-	url, _, _ = strings.Cut(url, "#")
-	url, _, _ = strings.Cut(url, "?")
+	url, _, _ = strings.Cut(canonical.WithoutFragment(url), "?")
 	return url
 }
 

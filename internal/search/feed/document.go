@@ -12,9 +12,6 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// failed are the bits of a fetch that failed (docs/errors.md).
-const failed = 4198399
-
 // usable reports whether a row has a version to index.
 func usable(row *wire.URL, now time.Time) bool { return crawled(row) && unusable(row, now) == "" }
 
@@ -43,11 +40,10 @@ func unusable(row *wire.URL, now time.Time) string {
 	if reason := hidden(row, now); reason != "" {
 		return reason
 	}
-	good := wire.IsPageCode(row.HTTPCode) || row.HTTPCode == 304
 	switch {
 	case row.State == wire.URLDisabled:
 		return "disabled"
-	case !good || int64(row.ErrorMask)&failed != 0:
+	case !wire.HasContentCode(row.HTTPCode) || row.ErrorMask&wire.FailedFetch != 0:
 		return "the last fetch failed"
 	case search.KindOf(row.ContentType) == search.Pages && row.Processed == 0:
 		return "not processed, or without content"

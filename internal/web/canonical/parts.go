@@ -34,10 +34,15 @@ type URL struct {
 	Query  string // without "?"
 }
 
+// WithoutFragment returns a URL up to its "#".
+func WithoutFragment(url string) string {
+	before, _, _ := strings.Cut(url, "#")
+	return before
+}
+
 // Split returns the parts of a canonical URL, or of one that is nearly so. The fragment is dropped.
 func Split(text string) (u URL) {
-	text, _, _ = strings.Cut(text, "#")
-	text, u.Query, _ = strings.Cut(text, "?")
+	text, u.Query, _ = strings.Cut(WithoutFragment(text), "?")
 	var found bool
 	if u.Scheme, text, found = strings.Cut(text, "://"); !found {
 		u.Scheme, u.Path, _ = strings.Cut(u.Scheme, ":")
