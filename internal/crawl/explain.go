@@ -26,6 +26,7 @@ type Explanation struct {
 	Node       string               `json:"node,omitempty"` // of the cluster, which owns the host
 	Due        bool                 `json:"due"`            // the next batch of its site may include it
 	Reasons    []string             `json:"reasons"`        // why, or why not
+	Refused    []string             `json:"refused"`        // why it is no URL of the site, or is not requested: scheme, filters, robots.txt, limits
 	Site       *ExplainedSite       `json:"site"`
 	Row        *ExplainedRow        `json:"row"`
 	Filters    *ExplainedFilters    `json:"filters"`
@@ -65,6 +66,9 @@ type ExplainedRow struct {
 	Retries    int64     `json:"retries"`    // answers in a row that meant "later"
 	RetryDate  wire.Date `json:"retryDate"`  // not asked before
 	RetryCause string    `json:"retryCause"` // of the last of them
+	Robots     []string  `json:"robots"`     // what its page asks of robots: noindex, nofollow, noarchive
+	Until      wire.Date `json:"unavailableAfter"`
+	Canonical  string    `json:"canonical"` // URL that its page declares
 	TcDate     wire.Date `json:"tcDate"`
 	UDate      wire.Date `json:"uDate"`
 }
@@ -73,6 +77,7 @@ type ExplainedRow struct {
 type ExplainedFilters struct {
 	Accepted bool            `json:"accepted"`
 	Rules    []ExplainedRule `json:"rules"`
+	refusal  string          // why not
 }
 
 // ExplainedRule is one filter.
@@ -143,6 +148,9 @@ type ExplainedFetch struct {
 	RemoteAddr  string      `json:"remoteAddress"`
 	ContentType string      `json:"contentType"`
 	Charset     string      `json:"charset"`
+	Robots      []string    `json:"robots"` // directives of the page, as of ExplainedRow
+	Until       wire.Date   `json:"unavailableAfter"`
+	Canonical   string      `json:"canonical"`
 	Size        int64       `json:"size"`
 	TotalMs     int64       `json:"totalMs"`
 	LinksI      int64       `json:"linksI"`
@@ -158,9 +166,19 @@ const mostExplained = 100
 // the host's gate and the site's proxies. It stores nothing except the time of its requests in the
 // gate file.
 func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Explanation, error) {
-	e := &Explanation{URL: raw, Reasons: []string{}}
+	return j.explain(ctx, raw, siteID, 0, fetch)
+}
+
+// ExplainLink is Explain for a link of a page of the given depth, without a request for the page.
+func (j *Job) ExplainLink(ctx context.Context, raw, siteID string, depth int64) (*Explanation, error) {
+	return j.explain(ctx, raw, siteID, depth, false)
+}
+
+func (j *Job) explain(ctx context.Context, raw, siteID string, depth int64, fetch bool) (*Explanation, error) {
+	e := &Explanation{URL: raw, Reasons: []string{}, Refused: []string{}}
 	text, err := canonical.Canonical(raw)
 	if err != nil {
+		e.Refused = append(e.Refused, "it has no canonical form: "+err.Error())
 		e.Reasons = append(e.Reasons, "the URL has no canonical form; give an absolute one of http or https: "+err.Error())
 		return e, nil
 	}
@@ -194,7 +212,7 @@ func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Exp
 		return nil, fmt.Errorf("explain %s: %w", raw, err)
 	}
 	v := r.visit(it)
-	e.explainFilters(v, site)
+	e.explainFilters(v, site, depth)
 	if err := e.explainRobots(ctx, v); err != nil {
 		return nil, fmt.Errorf("explain %s: %w", raw, err)
 	}
@@ -234,7 +252,8 @@ func (r *batchRun) explained(ctx context.Context, e *Explanation, stored *wire.S
 		e.Row = &ExplainedRow{
 			Status: row.Status, State: row.State, Type: row.Type, Depth: row.Depth, Root: row.Root(), Crawled: row.Crawled,
 			BatchID: row.BatchID, HTTPCode: row.HTTPCode, ErrorNames: row.ErrorMask.Names(),
-			Retries: row.Retries, RetryDate: row.RetryDate, RetryCause: row.RetryCause, TcDate: row.TcDate, UDate: row.UDate,
+			Retries: row.Retries, RetryDate: row.RetryDate, RetryCause: row.RetryCause,
+			Robots: robotsOf(&row), Until: row.UnavailableAfter, Canonical: row.Canonical, TcDate: row.TcDate, UDate: row.UDate,
 		}
 	} else {
 		row = wire.NewURL(stored.ID, e.Canonical)
@@ -262,10 +281,14 @@ func (r *batchRun) explained(ctx context.Context, e *Explanation, stored *wire.S
 	return site, it, nil
 }
 
-func (e *Explanation) explainFilters(v *visit, site *siteWork) {
+// robotsOf returns the robots directives of a page, an empty list without one.
+func robotsOf(row *wire.URL) []string { return append([]string{}, row.RobotsNames()...) }
+
+// explainFilters judges the URL as a link of a page of the given depth, if it has no row.
+func (e *Explanation) explainFilters(v *visit, site *siteWork, depth int64) {
 	env := v.filterEnv()
 	if e.Row == nil {
-		env.Depth = 0 // as a link of a root page
+		env.Depth = int(depth)
 	}
 	verdicts, accepted := site.filters.Explain(linkStage, e.Canonical, env)
 	e.Filters = &ExplainedFilters{Accepted: accepted, Rules: []ExplainedRule{}}
@@ -275,10 +298,20 @@ func (e *Explanation) explainFilters(v *visit, site *siteWork) {
 			Effect: d.Effect, Applies: d.Applies, Matches: d.Matches,
 		})
 	}
+	if !accepted {
+		e.Filters.refusal = filter.Refusal(verdicts)
+		host := canonical.Host(e.Canonical)
+		if !slices.ContainsFunc(site.URLs, func(r wire.SiteURL) bool { return canonical.Host(r.URL.URL) == host }) {
+			e.Filters.refusal += "; no root URL has its host " + host
+		}
+	}
 }
 
-// explainRobots requests robots.txt, unless the site does not use it.
+// explainRobots requests robots.txt, unless the site does not use it, or its filters refuse the link.
 func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
+	if e.Row == nil && !e.Filters.Accepted {
+		return nil
+	}
 	origin, path := split(v.item.target)
 	e.Robots = &ExplainedRobots{Mode: v.settings.robots, URL: origin + "/robots.txt", Allowed: true, Sitemaps: []string{}}
 	if !v.settings.robots {
@@ -317,7 +350,6 @@ func (e *Explanation) judge(wait time.Duration, now time.Time) {
 	add(e.Site.State != wire.SiteActive, "the site is not active (state %d)", e.Site.State)
 	add(e.Site.MaxErrors > 0 && e.Site.Errors > e.Site.MaxErrors, "the site has more errors (%d) than maxErrors (%d)", e.Site.Errors, e.Site.MaxErrors)
 	add(e.Site.MaxResources > 0 && e.Site.Resources > e.Site.MaxResources, "the site has more resources (%d) than maxResources (%d)", e.Site.Resources, e.Site.MaxResources)
-	add(e.Row == nil && e.Site.MaxURLs > 0 && e.Site.URLs >= e.Site.MaxURLs, "the site is full: it has %d URLs of maxURLs (%d)", e.Site.URLs, e.Site.MaxURLs)
 	add(e.Row == nil, "the URL is no row of the site: it was not found on a page yet, or was refused")
 	if row := e.Row; row != nil {
 		add(row.Status != wire.StatusNew, "the row has status %d: only 1 (New) is selected", row.Status)
@@ -325,12 +357,16 @@ func (e *Explanation) judge(wait time.Duration, now time.Time) {
 		at, waits := row.RetryDate.Time()
 		add(row.Status == wire.StatusNew && waits && at.After(now), "it is not selected before %s: asked in vain %d times, the last cause: %s", row.RetryDate, row.Retries, row.RetryCause)
 		add(row.RetryCause != "" && !waits, "it was given up after %d requests; the last cause: %s", row.Retries, row.RetryCause)
-		add(!row.Root && !e.Filters.Accepted, "the filters of the site refuse it")
-	} else {
-		add(!e.Filters.Accepted, "the filters of the site would refuse it as a link")
 	}
-	add(!e.Robots.Allowed && e.Robots.Error == "", "robots.txt forbids it: %s", e.Robots.Line)
-	add(e.Robots.Error != "", "robots.txt cannot be had: %s", e.Robots.Error)
+	known := len(no)
+	add(e.Row == nil && e.Site.MaxURLs > 0 && e.Site.URLs >= e.Site.MaxURLs, "the site is full: it has %d URLs of maxURLs (%d)", e.Site.URLs, e.Site.MaxURLs)
+	add(e.Row != nil && !e.Row.Root && !e.Filters.Accepted, "the filters of the site refuse it: %s", e.Filters.refusal)
+	add(e.Row == nil && !e.Filters.Accepted, "the filters of the site would refuse it as a link: %s", e.Filters.refusal)
+	if e.Robots != nil {
+		add(!e.Robots.Allowed && e.Robots.Error == "", "robots.txt forbids it: %s", e.Robots.Line)
+		add(e.Robots.Error != "", "robots.txt cannot be had: %s", e.Robots.Error)
+	}
+	e.Refused = append(e.Refused, no[known:]...)
 	e.Due, e.Reasons = len(no) == 0, no
 	if e.Due {
 		e.Reasons = []string{"the row is New and enabled, its site active, filters and robots.txt let it pass"}
@@ -342,7 +378,7 @@ func (e *Explanation) judge(wait time.Duration, now time.Time) {
 
 // tryFetch requests and reads the page as a batch would.
 func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedFetch {
-	f := &ExplainedFetch{ErrorNames: []string{}, Redirects: []fetch.Hop{}, NewURLs: []string{}}
+	f := &ExplainedFetch{ErrorNames: []string{}, Robots: []string{}, Redirects: []fetch.Hop{}, NewURLs: []string{}}
 	a, err := v.fetch(ctx)
 	v.leaveSlot()
 	var response *fetch.Response
@@ -367,6 +403,7 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedF
 	}
 	out := r.read(ctx, page{item: it, answer: a})
 	f.ErrorNames, f.ContentType, f.Charset = it.url.ErrorMask.Names(), it.url.ContentType, it.url.Charset
+	f.Robots, f.Until, f.Canonical = robotsOf(&it.url), it.url.UnavailableAfter, it.url.Canonical
 	f.LinksI, f.LinksE = it.url.LinksI, it.url.LinksE
 	for _, l := range out.result.Links[:min(len(out.result.Links), mostExplained)] {
 		f.NewURLs = append(f.NewURLs, l.URL.URL)

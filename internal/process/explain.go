@@ -62,6 +62,9 @@ type ExplainedRow struct {
 	BatchID     int64     `json:"batchId"`
 	ErrorNames  []string  `json:"errorNames"`
 	TagsCount   int64     `json:"tagsCount"`
+	Robots      []string  `json:"robots"` // what the page asks of robots: noindex, nofollow, noarchive
+	Until       wire.Date `json:"unavailableAfter"`
+	Canonical   string    `json:"canonical"` // URL that the page declares
 	PDate       wire.Date `json:"pDate"`
 	UDate       wire.Date `json:"uDate"`
 	TcDate      wire.Date `json:"tcDate"`          // its last change
@@ -153,6 +156,7 @@ func (j *Job) explained(ctx context.Context, stored Lookup, e *Explanation, url,
 	e.Row = &ExplainedRow{
 		Status: row.Status, State: row.State, Type: row.Type, HTTPCode: row.HTTPCode, ContentType: row.ContentType, Charset: row.Charset,
 		Crawled: row.Crawled, Processed: row.Processed, BatchID: row.BatchID, ErrorNames: row.ErrorMask.Names(), TagsCount: row.TagsCount,
+		Robots: append([]string{}, row.RobotsNames()...), Until: row.UnavailableAfter, Canonical: row.Canonical,
 		PDate: row.PDate, UDate: row.UDate, TcDate: row.TcDate, Delay: row.ProcessingDelay,
 	}
 	e.Processor = cmp.Or(set.processor(row.ContentType), "scraper")

@@ -48,6 +48,8 @@ var fields = map[string]field{
 	"linksInside":  {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.LinksI }},
 	"linksOutside": {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.LinksE }},
 
+	referrersField: {kind: parquetfile.Texts, value: func(p *pages.Page, _ Settings) any { return objects(p.Referrers) }},
+
 	"robots":           {kind: parquetfile.Texts, value: func(p *pages.Page, _ Settings) any { return p.RobotsNames() }},
 	"unavailableAfter": {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.UnavailableAfter) }},
 
@@ -71,6 +73,12 @@ var fields = map[string]field{
 	"links":    values("links"),
 	"html":     {needs: pages.Raw, value: func(p *pages.Page, _ Settings) any { return strings.ToValidUTF8(string(p.Raw), "\uFFFD") }},
 }
+
+// referrersField is the column of the links to a URL. It reads the contents of all pages of the site.
+const referrersField = "referrers"
+
+// OnRequest reports whether a field is so large, or costs so much, that only a user who names it gets it.
+func OnRequest(name string) bool { return name == "html" || name == referrersField }
 
 // tagPrefix begins the names of further columns, one for each tag of a processed page.
 const tagPrefix = "tag:"

@@ -54,12 +54,14 @@ type Format struct {
 	About  string
 	Folder bool // the output is a folder
 	File   bool // the output is a file, not a pipe
-	Fields bool // --fields applies
 	// Redirects: it takes URLs that redirect to a page of the site, too. Other formats have that page only.
 	Redirects bool
 	// Where is the condition of pages that the format takes by default; "" for those that were
 	// fetched well.
 	Where string
+	// Default are the fields of a table without --fields; nil for other formats, which have neither --fields nor
+	// --markdown.
+	Default []string
 	// Needs are the contents that the format wants with these fields.
 	Needs func(s Settings) pages.Needs
 	Open  func(out Output, s Settings) (Writer, error)
@@ -67,9 +69,9 @@ type Format struct {
 
 // Formats are all formats by name.
 var Formats = []Format{
-	{Name: "jsonl", About: "one JSON object for each page and line", Fields: true, Needs: needsOf(jsonFields), Open: newJSONL},
-	{Name: "csv", About: "a table with a header line (RFC 4180)", Fields: true, Needs: needsOf(csvFields), Open: newCSV},
-	{Name: "parquet", About: "a table in Apache Parquet, with typed columns", Fields: true, Needs: needsOf(parquetFields), Open: newParquet},
+	{Name: "jsonl", About: "one JSON object for each page and line", Default: jsonFields, Needs: needsOf(jsonFields), Open: newJSONL},
+	{Name: "csv", About: "a table with a header line (RFC 4180)", Default: csvFields, Needs: needsOf(csvFields), Open: newCSV},
+	{Name: "parquet", About: "a table in Apache Parquet, with typed columns", Default: parquetFields, Needs: needsOf(parquetFields), Open: newParquet},
 	{Name: "md", About: "a folder with one Markdown file for each processed page", Folder: true, Needs: needs(pages.Processed), Open: newMarkdown, Where: processed},
 	{Name: "files", About: "a folder with all that was received, images too, named by the URLs; text is in UTF-8", Folder: true, Needs: needs(pages.Raw), Open: newFiles, Where: AsReceived},
 	{Name: "sitemap", About: "a sitemap (sitemaps.org) of the HTML pages", Needs: needs(pages.Processed | pages.Headers), Open: newSitemap, Where: html},
@@ -77,15 +79,13 @@ var Formats = []Format{
 	{Name: "wacz", Redirects: true, About: "an archive (WACZ 1.1.1) that a browser shows: the file of warc with an index", File: true, Needs: needs(pages.Raw | pages.Headers | pages.Requests | pages.Hops | pages.Processed), Open: newWACZ, Where: AsReceived},
 }
 
-// Conditions of pages, in the MySQL dialect. A page that is due again, or being fetched, still has the
-// version of its last fetch; so has one that the server calls not modified (304).
+// Conditions of pages, in the MySQL dialect.
 const (
-	well      = "(" + wire.PageCodes + " OR `HTTPCode`=304)"
-	Fetched   = "`State`=0 AND `Crawled`>0 AND " + well + " AND " + wire.PageWhere
+	Fetched   = wire.FetchedPage
 	processed = "`State`=0 AND `Processed`>0 AND " + wire.PageWhere
 	// Indexed leaves pages out that ask robots not to index them. Archives of all that was received have them.
 	Indexed    = wire.IndexedWhere
-	AsReceived = "`State`<>1 AND `Crawled`>0 AND (" + well + " OR `HTTPCode`<400 AND `Redirects`<>'') AND (`ErrorMask` & 4198399) = 0" // docs/errors.md: the bits of a failed fetch
+	AsReceived = "`State`<>1 AND `Crawled`>0 AND (" + wire.ContentCodes + " OR `HTTPCode`<400 AND `Redirects`<>'') AND (`ErrorMask` & 4198399) = 0" // docs/errors.md: the bits of a failed fetch
 	html       = Fetched + " AND `ContentType` IN ('text/html','application/xhtml+xml')"
 )
 
@@ -141,3 +141,6 @@ func (s Settings) chosen(def []string) []string {
 	}
 	return slices.Clone(def)
 }
+
+// HasText reports whether a table of format f has the field text.
+func (s Settings) HasText(f Format) bool { return slices.Contains(s.chosen(f.Default), "text") }

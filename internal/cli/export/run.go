@@ -10,8 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/referrers"
 	"hce/dc/internal/files"
 )
 
@@ -61,6 +63,11 @@ func Run(ctx context.Context, job Job, progress func(pages int64)) (int64, error
 		return 0, err
 	}
 	defer target.close()
+	if slices.Contains(job.Settings.Fields, referrersField) {
+		if err := target.openReferrers(ctx, job.Reader); err != nil {
+			return 0, fmt.Errorf("read the links of the pages: %w", err)
+		}
+	}
 	err = target.run(ctx, job, progress)
 	return target.at.Pages, err
 }
@@ -72,6 +79,21 @@ type output struct {
 	scratch string // folder for temporary files; "" for none
 	file    *os.File
 	writer  Writer
+	links   *referrers.Index // nil: not needed
+}
+
+// openReferrers reads who links to whom. The files of an output without a place for them are in the folder for
+// temporary files of the system.
+func (o *output) openReferrers(ctx context.Context, r pages.Reader) (err error) {
+	if o.scratch == "" {
+		o.scratch, err = os.MkdirTemp("", "hce-export-")
+	} else {
+		err = os.MkdirAll(o.scratch, 0o700)
+	}
+	if err == nil {
+		o.links, err = referrers.NewIndex(ctx, r.Service, r.Site, o.scratch)
+	}
+	return err
 }
 
 // run reads and writes all pages behind the position.
@@ -82,6 +104,12 @@ func (o *output) run(ctx context.Context, job Job, progress func(int64)) error {
 		}
 		if o.at.Pages == 0 { // a kill before the first portion is continued, too
 			if err := o.store(); err != nil {
+				return err
+			}
+		}
+		if o.links != nil {
+			var err error
+			if p.Referrers, err = o.links.Of(p.URLMd5); err != nil {
 				return err
 			}
 		}
@@ -272,6 +300,9 @@ func (o *output) finish() error {
 func (o *output) close() {
 	if o.file != nil {
 		_ = o.file.Close() // finish has synced a whole export
+	}
+	if o.links != nil {
+		o.links.Close()
 	}
 	if o.scratch != "" {
 		_ = os.RemoveAll(o.scratch) // nothing in it is needed again

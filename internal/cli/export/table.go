@@ -3,6 +3,7 @@ package export
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -22,6 +23,16 @@ type jsonl struct {
 
 func newJSONL(out Output, s Settings) (Writer, error) {
 	return &jsonl{w: bufio.NewWriter(out.W), fields: s.chosen(jsonFields), s: s}, nil
+}
+
+// Object returns fields of a page as a JSON object.
+func Object(p *pages.Page, fields []string) ([]byte, error) {
+	var b bytes.Buffer
+	j := &jsonl{w: bufio.NewWriter(&b), fields: fields}
+	if err := cmp.Or(j.Page(p), j.Flush()); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 func (j *jsonl) Page(p *pages.Page) error {

@@ -174,8 +174,13 @@ func (c *crawl) reserve() error {
 // checkOut refuses an output that cannot be written, before the crawl.
 func (c *crawl) checkOut() error {
 	if c.o.out == "" || c.o.out == "-" {
-		if c.o.markdown && c.o.out == "" {
+		switch {
+		case c.o.markdown && c.o.out == "":
 			return command.Refuse("--markdown is for --out FILE; show one page with: hce page URL --markdown")
+		case c.o.noindex && c.o.out == "":
+			return command.Refuse("--noindex is for --out FILE: all pages are stored, whatever they ask robots; write them later with: hce export SITE --noindex")
+		case c.o.force:
+			return command.Refuse("--force is for --out FILE: it replaces the file")
 		}
 		return nil
 	}

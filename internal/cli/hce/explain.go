@@ -45,9 +45,9 @@ type explanation struct {
 	fetch     bool
 }
 
-// task runs a task program with --explain and args.
-func (e explanation) task(s *session, program string, args ...string) ([]byte, error) {
-	return node.Explain(s.ctx, s.node, e.Options, e.ini, program, args...)
+// task runs a task program with --explain and args, and with input as its stdin; nil: none.
+func (e explanation) task(s *session, input io.Reader, program string, args ...string) ([]byte, error) {
+	return node.Explain(s.ctx, s.node, e.Options, e.ini, input, program, args...)
 }
 
 func (s *session) explain(typed string, e explanation) error {
@@ -90,7 +90,7 @@ func (s *session) explain(typed string, e explanation) error {
 		}
 		args = append(args, "--site", e.site)
 	}
-	text, err := e.task(s, "crawler-task", args...)
+	text, err := e.task(s, nil, "crawler-task", args...)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (s *session) withProcessing(text []byte, url string, e explanation) ([]byte
 	if known.Site == nil || known.Row == nil || known.Row.Crawled == 0 {
 		return text, nil
 	}
-	processing, err := e.task(s, "processor-task", "--explain", url, "--site", known.Site.ID)
+	processing, err := e.task(s, nil, "processor-task", "--explain", url, "--site", known.Site.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -66,21 +66,12 @@ func (e exportOptions) job(now time.Time) (export.Job, error) {
 	if err != nil {
 		return export.Job{}, command.Refuse("--format: %w", err)
 	}
-	job := export.Job{Format: format, Out: e.out, Force: e.force, Settings: export.Settings{Markdown: e.markdown}}
-	if format.Folder && e.out == "" {
-		return job, command.Refuse("format %s writes a folder; give it with --out DIR", format.Name)
+	job := export.Job{Format: format, Out: e.out, Force: e.force, Settings: export.Settings{Fields: splitList(e.fields), Markdown: e.markdown}}
+	if err := export.CheckFields(job.Settings.Fields); err != nil {
+		return job, command.Refuse("--fields: %w", err)
 	}
-	if format.File && e.out == "" {
-		return job, command.Refuse("format %s does not write to a pipe; give a file with --out FILE", format.Name)
-	}
-	if e.fields != "" {
-		if !format.Fields {
-			return job, command.Refuse("--fields is for jsonl, csv and parquet; format %s has its own", format.Name)
-		}
-		job.Settings.Fields = splitList(e.fields)
-		if err := export.CheckFields(job.Settings.Fields); err != nil {
-			return job, command.Refuse("--fields: %w", err)
-		}
+	if err := e.check(job); err != nil {
+		return job, err
 	}
 	where, err := e.condition(format, now)
 	job.Reader = pages.Reader{Where: where}
@@ -89,6 +80,30 @@ func (e exportOptions) job(now time.Time) (export.Job, error) {
 		job.Reader.Where += " AND " + export.Indexed
 	}
 	return job, err
+}
+
+// check refuses options that have no effect with the format.
+func (e exportOptions) check(job export.Job) error {
+	f := job.Format
+	switch {
+	case f.Folder && e.out == "":
+		return command.Refuse("format %s writes a folder; give it with --out DIR", f.Name)
+	case f.File && e.out == "":
+		return command.Refuse("format %s does not write to a pipe; give a file with --out FILE", f.Name)
+	case e.fields != "" && f.Default == nil:
+		return command.Refuse("--fields is for jsonl, csv and parquet; format %s has its own", f.Name)
+	case e.fields != "" && len(job.Settings.Fields) == 0:
+		return command.Refuse("--fields %q has no field; see hce export --help", e.fields)
+	case e.markdown && f.Default == nil:
+		return command.Refuse("--markdown is for the field text of jsonl, csv and parquet, which format %s does not have; Markdown files are: --format md", f.Name)
+	case e.markdown && !job.Settings.HasText(f):
+		return command.Refuse("--markdown is for the field text, which is not among the fields; add it with --fields ...,text, or choose the field markdown")
+	case e.noindex && f.Where == export.AsReceived:
+		return command.Refuse("--noindex: an archive such as %s has the pages with noindex anyway; leave the option out, or leave these pages out with --where 'RobotsMask & 1 = 0'", f.Name)
+	case e.force && e.out == "":
+		return command.Refuse("--force is for --out: it replaces a file, or writes into a folder that has files")
+	}
+	return nil
 }
 
 // leavesOut reports whether pages that ask not to be indexed are left out.
@@ -170,6 +185,9 @@ func (s *session) export(typed string, e exportOptions) error {
 	job, err := e.job(time.Now())
 	if err != nil {
 		return err
+	}
+	if s.json && e.out == "" && job.Format.Name != "jsonl" {
+		return command.Refuse("--json prints the result of --out; without it stdout has the pages in format %s", job.Format.Name)
 	}
 	site, err := s.openSite(typed)
 	if err != nil {

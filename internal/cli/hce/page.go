@@ -122,22 +122,15 @@ func outdatedText(p *pages.Page) string {
 
 // pageJSON prints all processed fields of the page.
 func (s *session) pageJSON(p *pages.Page) error {
-	format, err := export.Find("jsonl")
-	if err != nil {
-		return err
-	}
 	var names []string
 	for _, name := range export.FieldNames() {
-		if name != "html" {
+		if !export.OnRequest(name) {
 			names = append(names, name)
 		}
 	}
-	w, err := format.Open(export.Output{W: s.out}, export.Settings{Fields: names})
-	if err != nil {
-		return err
+	object, err := export.Object(p, names)
+	if err == nil {
+		_, err = fmt.Fprintln(s.out, string(object))
 	}
-	if err := w.Page(p); err != nil {
-		return err
-	}
-	return w.Flush()
+	return err
 }

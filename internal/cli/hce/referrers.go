@@ -1,23 +1,31 @@
 package hce
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
 
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/referrers"
 	"hce/dc/internal/wire"
 )
 
-// referrersOf returns the links to URLs, from all stored pages of the site.
+// referrersOf returns the links to URLs by their keys, from all stored pages of the site.
 func (s *session) referrersOf(site string, urls []wire.URL) (map[string][]referrers.Referrer, error) {
 	found := make(map[string][]referrers.Referrer, len(urls))
 	for _, u := range urls {
-		found[u.URL] = []referrers.Referrer{}
+		found[u.URLMd5] = []referrers.Referrer{}
 	}
 	err := referrers.Read(s.ctx, s.service, site, func(to string, from referrers.Referrer) error {
-		if list, wanted := found[to]; wanted {
-			found[to] = append(list, from)
+		key := wire.KeyOfURL(to)
+		if list, wanted := found[key]; wanted {
+			found[key] = append(list, from)
 		}
 		return nil
 	})
@@ -33,8 +41,8 @@ func (s *session) showReferrer(r referrers.Referrer) {
 	s.line("linked by", "%s %s", clean(r.URL), text)
 }
 
-// withReferrers adds the member referrers to a JSON object.
-func withReferrers(object any, list []referrers.Referrer) (map[string]any, error) {
+// withMembers adds members to a JSON object.
+func withMembers(object any, members map[string]any) (map[string]any, error) {
 	raw, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
@@ -43,75 +51,158 @@ func withReferrers(object any, list []referrers.Referrer) (map[string]any, error
 	if err := json.Unmarshal(raw, &all); err != nil {
 		return nil, err
 	}
-	all["referrers"] = list
+	maps.Copy(all, members)
 	return all, nil
 }
 
 // outsideAtOnce is the number of links that are looked up together.
 const outsideAtOnce = 200
 
-// outsideLs lists link targets that are no URLs of the site: other hosts, and what filters, robots.txt
-// and limits left out. Each is listed once, with the first page that links to it.
-func (s *session) outsideLs(site string, limit int64) error {
-	seen := map[string]bool{}
-	waiting := map[string]referrers.Referrer{}
-	var order []string
-	n := int64(0)
-	flush := func() error {
-		var queries []pages.Query
-		for _, to := range order {
-			queries = append(queries, pages.Query{Site: site, Where: "`URLMd5`='" + wire.KeyOfURL(to) + "'", Most: 1})
-		}
-		rows, err := pages.RowsOf(s.ctx, s.service, queries)
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
-			delete(waiting, row.URL)
-		}
-		for _, to := range order {
-			from, outside := waiting[to]
-			if !outside {
-				continue
-			}
-			if limit > 0 && n == limit {
-				return errEnough
-			}
-			n++
-			if err := s.outsideLine(to, from); err != nil {
-				return err
-			}
-		}
-		clear(waiting)
-		order = order[:0]
-		return nil
-	}
-	err := referrers.Read(s.ctx, s.service, site, func(to string, from referrers.Referrer) error {
-		key := wire.KeyOfURL(to)
-		if seen[key] {
-			return nil
-		}
-		seen[key] = true
-		waiting[to], order = from, append(order, to)
-		if len(order) < outsideAtOnce {
-			return nil
-		}
-		return flush()
-	})
-	if err == nil {
-		err = flush()
-	}
-	return err
+// outsideLink is a link to a URL that is none of the site, of the page that is least deep and follows links.
+type outsideLink struct {
+	to   string
+	from referrers.Referrer
 }
 
-func (s *session) outsideLine(to string, from referrers.Referrer) error {
-	if s.json {
-		raw, err := json.Marshal(map[string]any{"url": to, "referrers": []referrers.Referrer{from}})
-		if err == nil {
-			_, err = fmt.Fprintln(s.out, string(raw))
+// outsideLs lists link targets that are no URLs of the site: other hosts, and what filters, robots.txt
+// and limits left out. Each is listed once, with one page that links to it.
+func (s *session) outsideLs(ls urlLs, site string, limit int64) error {
+	at := map[string]int{} // by key
+	var list []outsideLink
+	err := referrers.Read(s.ctx, s.service, site, func(to string, from referrers.Referrer) error {
+		key := wire.KeyOfURL(to)
+		i, known := at[key]
+		if !known {
+			at[key] = len(list)
+			list = append(list, outsideLink{to, from})
+		} else if old := list[i].from.Row; nearer(from.Row, old) {
+			list[i].from = from
 		}
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(s.out, "%s  %s of %s\n", clean(to), from.Element, clean(from.URL))
-	return err
+	n := int64(0)
+	for part := range slices.Chunk(list, outsideAtOnce) {
+		if part, err = s.unknownOf(site, part); err != nil {
+			return err
+		}
+		more := limit > 0 && n+int64(len(part)) > limit
+		if more {
+			part = part[:limit-n]
+		}
+		n += int64(len(part))
+		if err := s.outsideLines(ls, site, part); err != nil {
+			return err
+		}
+		if more {
+			s.say("only the first %d; see more with --limit", limit)
+			return nil
+		}
+	}
+	return nil
+}
+
+// nearer reports whether the links of page a become URLs rather than those of b.
+func nearer(a, b *wire.URL) bool {
+	if x, y := a.RobotsMask&wire.RobotsNoFollow, b.RobotsMask&wire.RobotsNoFollow; x != y {
+		return x == 0
+	}
+	return a.Depth < b.Depth
+}
+
+// unknownOf returns the links to URLs without a row.
+func (s *session) unknownOf(site string, list []outsideLink) (unknown []outsideLink, err error) {
+	keys := make([]string, len(list))
+	for i, l := range list {
+		keys[i] = "'" + wire.KeyOfURL(l.to) + "'"
+	}
+	rows, err := pages.Rows(s.ctx, s.service, site, "`URLMd5` IN ("+strings.Join(keys, ",")+")", "", len(keys))
+	known := map[string]bool{}
+	for _, row := range rows {
+		known[row.URLMd5] = true
+	}
+	for _, l := range list {
+		if !known[wire.KeyOfURL(l.to)] {
+			unknown = append(unknown, l)
+		}
+	}
+	return unknown, err
+}
+
+func (s *session) outsideLines(ls urlLs, site string, list []outsideLink) error {
+	why := make([][]string, len(list))
+	if ls.reasons {
+		asked := make([]string, len(list))
+		for i, l := range list {
+			asked[i] = fmt.Sprint(l.from.Row.Depth, " ", l.to)
+		}
+		var err error
+		if why, err = s.reasonsOf(ls, site, asked); err != nil {
+			return err
+		}
+	}
+	for i, l := range list {
+		if ls.reasons && l.from.Row.RobotsMask&wire.RobotsNoFollow != 0 {
+			why[i] = append(why[i], "its page asks robots not to follow links (nofollow)")
+		}
+		if ls.reasons && l.from.Row.ErrorMask&wire.ErrMaxURLsFromPage != 0 {
+			why[i] = append(why[i], "its page has more links than a limit allows (MAX_URLS_FROM_PAGE)")
+		}
+		if s.json {
+			object := map[string]any{"url": l.to, "referrers": []referrers.Referrer{l.from}}
+			if ls.reasons {
+				object["reasons"] = why[i]
+			}
+			raw, err := json.Marshal(object)
+			if err == nil {
+				_, err = fmt.Fprintln(s.out, string(raw))
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := fmt.Fprintf(s.out, "%s  %s of %s\n", clean(l.to), l.from.Element, clean(l.from.URL)); err != nil {
+			return err
+		}
+		s.showReasons(why[i])
+	}
+	return nil
+}
+
+func (s *session) showReasons(why []string) {
+	for _, reason := range why {
+		s.line("reason", "%s", clean(reason))
+	}
+}
+
+// reasonsOf asks the crawler why each link of a list, with the depth of its page before it, is no URL of the site or is
+// not requested; for another URL, why it is due or not.
+func (s *session) reasonsOf(ls urlLs, site string, asked []string) ([][]string, error) {
+	if s.node == nil && ls.why.ini == "" {
+		return nil, command.Refuse("--reasons works on the machine of the data: give the crawler-task.ini of the daemon with --ini, or a folder of hce with --data")
+	}
+	text, err := ls.why.task(s, strings.NewReader(strings.Join(asked, "\n")+"\n"), "crawler-task", "--explain", "-", "--site", site)
+	if err != nil {
+		return nil, err
+	}
+	var list [][]string
+	for d := json.NewDecoder(bytes.NewReader(text)); ; {
+		var answer struct{ Refused, Reasons []string }
+		if err := d.Decode(&answer); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, fmt.Errorf("read the answer of crawler-task: %w", err)
+		}
+		if len(answer.Refused) == 0 {
+			answer.Refused = answer.Reasons
+		}
+		list = append(list, answer.Refused)
+	}
+	if len(list) != len(asked) {
+		return nil, fmt.Errorf("crawler-task explained %d of %d URLs", len(list), len(asked))
+	}
+	return list, nil
 }

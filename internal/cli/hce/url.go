@@ -2,7 +2,6 @@ package hce
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -37,6 +36,8 @@ type urlLs struct {
 	status, where, limit string
 	failed, forbidden    bool
 	referrers, outside   bool
+	reasons              bool
+	why                  explanation // for reasons
 }
 
 func (p program) urlLsCommand() *command.Command {
@@ -46,14 +47,17 @@ func (p program) urlLsCommand() *command.Command {
 	c := p.leaf(command.Text{
 		Name: "ls", Summary: "lists the URLs of a site",
 		Description: "The order is that of the keys (md5 of the URL), so --limit gives the same URLs each time. --where is\na condition on the columns of docs/spec/objects.md 4.5, in the MySQL dialect.",
-		Examples:    "  hce url ls example.org --status new\n  hce url ls example.org --where 'Size > 1000000' --json",
+		Examples:    "  hce url ls example.org --status new\n  hce url ls example.org --failed --referrers\n  hce url ls example.org --outside --reasons\n  hce url ls example.org --where 'Size > 1000000' --json",
 	}, &o, func(s *session) error { return s.urlLs(ls, words[0]) })
 	c.Words(&words, "SITE", 1, 1)
 	c.Choice(&ls.status, "status", "", "STATUS", "only URLs in this status", statusNames()...)
 	c.Flag(&ls.failed, "failed", "", "only URLs with an error")
 	c.Flag(&ls.forbidden, "forbidden", "", "only URLs that robots.txt forbids; they were not requested")
 	c.Flag(&ls.referrers, "referrers", "", "with the pages that link to each URL; reads all stored pages")
-	c.Flag(&ls.outside, "outside", "", "instead, links of stored pages that are no URLs of the site; hce explain URL says why")
+	c.Flag(&ls.outside, "outside", "", "instead, links of stored pages that are no URLs of the site")
+	c.Flag(&ls.reasons, "reasons", "", "why each is not requested: the rule of robots.txt or of a filter, another host, the depth, a limit. Requests robots.txt")
+	c.Text(&ls.why.ini, "ini", "", "FILE", "with --reasons: crawler-task.ini of the daemon; default: that of the folder of hce")
+	networksOption(c, &ls.why.AllowNetworks)
 	c.Text(&ls.where, "where", "", "SQL", "only URLs that fulfil this condition")
 	c.Text(&ls.limit, "limit", "", "NUMBER", "at most this number of URLs; 0: all")
 	return c
@@ -95,8 +99,14 @@ var forbidden = fmt.Sprintf("`ErrorMask` & %d <> 0", wire.ErrRobots)
 var errEnough = errors.New("enough")
 
 func (s *session) urlLs(ls urlLs, typed string) error {
+	if ls.outside && (ls.status != "" || ls.failed || ls.forbidden || ls.referrers || ls.where != "") {
+		return command.Refuse("--outside lists links that are no URLs of the site, each with a page that has it; --status, --failed, --forbidden, --referrers and --where are for its URLs")
+	}
+	if !ls.reasons && ls.why.ini+ls.why.AllowNetworks != "" {
+		return command.Refuse("--ini and --allow-network are for --reasons")
+	}
 	limit, err := number("--limit", ls.limit, 0, 1<<40)
-	if err != nil {
+	if err = cmp.Or(err, checkNetworkList(ls.why.AllowNetworks)); err != nil {
 		return command.Refusal{Err: err}
 	}
 	where, err := ls.condition()
@@ -108,103 +118,27 @@ func (s *session) urlLs(ls urlLs, typed string) error {
 		return err
 	}
 	if ls.outside {
-		if err := s.outsideLs(site.ID, limit); !errors.Is(err, errEnough) {
-			return err
-		}
-		s.say("only the first %d; see more with --limit", limit)
-		return nil
+		return s.outsideLs(ls, site.ID, limit)
 	}
-	if ls.referrers {
-		return s.urlLsReferrers(site.ID, where, limit)
-	}
-	n := int64(0)
+	lines := urlLines{session: s, ls: ls, site: site.ID}
 	if !s.json {
 		fmt.Fprintf(s.out, "%-10s %4s %9s  %s\n", "STATUS", "CODE", "SIZE", "URL")
 	}
-	format, _ := export.Find("jsonl") // it exists
-	writer, err := format.Open(export.Output{W: s.out}, export.Settings{Fields: urlFields})
-	if err != nil {
-		return err
-	}
+	n := int64(0)
 	err = pages.Reader{Service: s.service, Site: site.ID, Where: where}.Read(s.ctx, "", func(p *pages.Page) error {
 		if limit > 0 && n == limit {
 			return errEnough
 		}
 		n++
-		if s.json {
-			return writer.Page(p)
-		}
-		return s.urlLine(p.URL)
+		return lines.add(p.URL)
 	}, nil)
 	if errors.Is(err, errEnough) {
 		s.say("only the first %d; see more with --limit", limit)
 		err = nil
 	}
-	return errors.Join(err, writer.Flush())
-}
-
-// urlLsReferrers lists URLs with the links to them.
-func (s *session) urlLsReferrers(site, where string, limit int64) error {
-	var rows []wire.URL
-	err := pages.Reader{Service: s.service, Site: site, Where: where}.Read(s.ctx, "", func(p *pages.Page) error {
-		if limit > 0 && int64(len(rows)) == limit {
-			return errEnough
-		}
-		rows = append(rows, p.URL)
-		return nil
-	}, nil)
-	if errors.Is(err, errEnough) {
-		s.say("only the first %d; see more with --limit", limit)
-		err = nil
+	if err = cmp.Or(err, lines.print()); err == nil && n > 0 && ls.failed && !ls.referrers && !s.json {
+		s.say("linked by: the first page; all pages, with element and text of their links: --referrers")
 	}
-	if err != nil {
-		return err
-	}
-	found, err := s.referrersOf(site, rows)
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
-		if s.json {
-			object, err := withReferrers(row, found[row.URL])
-			if err == nil {
-				var raw []byte
-				raw, err = json.Marshal(object)
-				fmt.Fprintln(s.out, string(raw))
-			}
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		if err := s.urlLine(row); err != nil {
-			return err
-		}
-		for _, r := range found[row.URL] {
-			s.showReferrer(r)
-		}
-	}
-	return nil
-}
-
-// urlFields are the fields of a line of hce url ls --json.
-var urlFields = []string{"url", "urlMd5", "site", "status", "httpCode", "firstCode", "finalUrl", "contentType", "size", "depth", "crawled", "found", "errors", "milliseconds"}
-
-func (s *session) urlLine(row wire.URL) error {
-	text := row.URL
-	if row.Resource() {
-		text += "  resource " + row.ContentType
-	}
-	if row.Redirects != "" {
-		text += fmt.Sprintf("  %d -> %s", row.FirstCode(), row.FinalURL())
-	}
-	if names := row.ErrorMask.Names(); len(names) > 0 {
-		text += "  " + strings.Join(names, " ")
-	}
-	if retry := retryText(row); retry != "" {
-		text += "  (" + retry + ")"
-	}
-	_, err := fmt.Fprintf(s.out, "%-10s %4d %9s  %s\n", export.StatusName(row.Status), row.AnsweredCode(), bytesText(row.Size), clean(text))
 	return err
 }
 
@@ -234,11 +168,11 @@ func (p program) urlShowCommand() *command.Command {
 			return err
 		}
 		if s.json {
-			object, err := withReferrers(row, found[row.URL])
+			object, err := withMembers(row, map[string]any{"referrers": found[row.URLMd5]})
 			return errors.Join(err, s.printJSON(object))
 		}
 		s.showURL(row)
-		for _, r := range found[row.URL] {
+		for _, r := range found[row.URLMd5] {
 			s.showReferrer(r)
 		}
 		return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -13,10 +14,10 @@ import (
 	"hce/dc/internal/childprocess"
 )
 
-// Explain runs a task program with --explain and args and returns its JSON. It works in the folder of
+// Explain runs a task program with --explain, args and input as its stdin (nil: none), and returns its JSON. It works in the folder of
 // n with the options, or with the ini file of the program next to crawlerIni, a crawler-task.ini, if n is
 // nil.
-func Explain(ctx context.Context, n *Node, o Options, crawlerIni, program string, args ...string) ([]byte, error) {
+func Explain(ctx context.Context, n *Node, o Options, crawlerIni string, input io.Reader, program string, args ...string) ([]byte, error) {
 	var cmd *exec.Cmd
 	if n == nil {
 		programs, err := Programs()
@@ -32,6 +33,7 @@ func Explain(ctx context.Context, n *Node, o Options, crawlerIni, program string
 		cmd = exec.CommandContext(ctx, n.program(program), append([]string{"-c", filepath.Join(n.ini(), program+".ini")}, args...)...)
 		cmd.Env = append(n.environment(), o.environment()...)
 	}
+	cmd.Stdin = input
 	return output(ctx, cmd)
 }
 

@@ -54,6 +54,8 @@ type Page struct {
 	Raw, Headers, Request []byte
 	// Answers are those of the redirects, nil without redirects, and if they are not stored or not needed.
 	Answers []wire.HopAnswer
+	// Referrers are the links to the URL as JSON objects (package referrers); only an export that asks sets them.
+	Referrers []json.RawMessage
 	// LeadsToPage: the URL redirects to another one that is a page of the site itself.
 	LeadsToPage bool
 	Stored      wire.Date // time of the version that Raw is, with milliseconds; "" without Raw
@@ -130,13 +132,21 @@ const leastAge = 2 * time.Second
 
 // header returns the first value of a header of the answer, "" without one.
 func (p *Page) header(name string) string {
+	for _, value := range p.HeaderValues(name) {
+		return value
+	}
+	return ""
+}
+
+// HeaderValues returns the values of a header of the answer.
+func (p *Page) HeaderValues(name string) (values []string) {
 	for line := range bytes.Lines(p.Headers) {
 		key, value, ok := bytes.Cut(line, []byte(":"))
 		if ok && strings.EqualFold(string(bytes.TrimSpace(key)), name) {
-			return string(bytes.TrimSpace(value))
+			values = append(values, string(bytes.TrimSpace(value)))
 		}
 	}
-	return ""
+	return values
 }
 
 // Read calls each for every page with a key greater than after; "" starts at the first one. Row and

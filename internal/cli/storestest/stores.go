@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"testing"
 
@@ -152,6 +153,14 @@ func (s *Stores) AddPage(site, url, title, text string) {
 	raw := "<title>" + title + "</title><p>" + text
 	s.must(wire.URLNew, []any{row(site, url, raw)})
 	s.must(wire.URLPut, s.contents(site, url, title, text, raw))
+}
+
+// AddURL stores a row without contents.
+func (s *Stores) AddURL(site, url string, fields map[string]any) {
+	s.t.Helper()
+	r := row(site, url, "")
+	maps.Copy(r, fields)
+	s.must(wire.URLNew, []any{r})
 }
 
 // AddPages stores n processed pages, root0 and so on, with the titles "Title 0" and so on.

@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"hce/dc/internal/cli/linesort"
 )
 
 const (
@@ -45,7 +47,7 @@ type Writer struct {
 	zip       *zip.Writer
 	created   time.Time
 	scratch   string
-	captures  sorter
+	captures  linesort.Sorter
 	pages     *spool
 	resources []resource
 
@@ -76,7 +78,7 @@ func New(out io.Writer, scratch string, created time.Time) (*Writer, error) {
 	}
 	w := &Writer{
 		zip: zip.NewWriter(out), created: created.UTC().Truncate(time.Second), scratch: scratch, sum: sha256.New(),
-		captures: sorter{folder: scratch, most: runBytes}, pages: pages,
+		captures: linesort.Sorter{Folder: scratch}, pages: pages,
 	}
 	if _, err := io.WriteString(pages, pagesHead); err != nil {
 		return nil, err
@@ -101,7 +103,7 @@ func (w *Writer) Capture(c Capture) error {
 	if err != nil {
 		return err
 	}
-	return w.captures.add(fmt.Sprintf("%s %s %s\n", surt(c.URL), c.At.UTC().Format("20060102150405"), line))
+	return w.captures.Add(fmt.Sprintf("%s %s %s\n", surt(c.URL), c.At.UTC().Format("20060102150405"), line))
 }
 
 // Page adds a page to the list.
@@ -147,7 +149,7 @@ func (w *Writer) writeIndex() error {
 	if err != nil {
 		return err
 	}
-	if err := w.captures.each(x.add); err != nil {
+	if err := w.captures.Each(x.add); err != nil {
 		return err
 	}
 	if err := x.end(); err != nil {

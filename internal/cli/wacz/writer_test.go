@@ -30,7 +30,7 @@ func written(t *testing.T, n, most int) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.captures.most = most
+	w.captures.Most = most
 	for _, i := range rand.Perm(n) {
 		url := fmt.Sprintf("https://example.org/p%06d", i)
 		_, err := io.WriteString(w, url)
@@ -74,7 +74,7 @@ func contents(t *testing.T, file []byte) (names []string, texts map[string][]byt
 func lines(text []byte) []string { return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") }
 
 func TestContainer(t *testing.T) {
-	for n, most := range map[int]int{0: 100, 1: 100, 999: runBytes, 1000: 5000, 2500: 10000} {
+	for n, most := range map[int]int{0: 100, 1: 100, 999: 1 << 20, 1000: 5000, 2500: 10000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			names, texts := contents(t, written(t, n, most))
 			if want := []string{"archive/data.warc.gz", "indexes/index.cdx.gz", "indexes/index.idx", "pages/pages.jsonl", "datapackage.json", "datapackage-digest.json"}; !slices.Equal(names, want) {

@@ -246,6 +246,31 @@ func (s *Set) Explain(stage int, url string, env Env) ([]Verdict, bool) {
 	return s.explain(url, &env, func(c *compiled) bool { return appliesAt(stage, c.Stage) })
 }
 
+// Refusal says why rules with these verdicts refuse a URL. The verdicts are those of Explain.
+func Refusal(verdicts []Verdict) string {
+	excluding := map[int]bool{} // groups of exclude rules: all match
+	for _, v := range verdicts {
+		switch {
+		case !v.Applies:
+		case v.Effect == excludes && v.Rule.Group != 0:
+			all, known := excluding[v.Rule.Group]
+			excluding[v.Rule.Group] = v.Matches && (all || !known)
+		case v.Effect == condition && !v.Matches && strings.Contains(v.Rule.Pattern, "%MAX_DEPTH%"):
+			return fmt.Sprintf("it is deeper than the limit %s", v.Rule.Subject)
+		case v.Effect == condition && !v.Matches:
+			return fmt.Sprintf("a condition does not hold: %s and %s, operation %d", v.Rule.Subject, v.Rule.Pattern, v.Rule.OpCode)
+		case v.Effect == excludes && v.Matches:
+			return "an exclude rule matches: " + v.Rule.Pattern
+		}
+	}
+	for group, all := range excluding {
+		if all {
+			return fmt.Sprintf("all exclude rules of group %d match", group)
+		}
+	}
+	return "no include rule matches"
+}
+
 // ExplainSubject is Explain for AcceptSubject.
 func (s *Set) ExplainSubject(stage int, subject, value string, env Env) ([]Verdict, bool) {
 	return s.explain(value, &env, about(stage, subject))

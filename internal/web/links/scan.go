@@ -30,7 +30,7 @@ func Anchors(text []byte) Page {
 
 // Named is HTML, or XML, with the texts of the links. It takes more time.
 func Named(text []byte, xml bool) Page {
-	s := scanner{named: true, xml: xml, seen: make(map[string]bool)}
+	s := scanner{named: true, xml: xml, seen: make(map[string]bool), at: make(map[string]int)}
 	s.run(text)
 	for i := range s.page.Links {
 		l := &s.page.Links[i]
@@ -51,7 +51,8 @@ type scanner struct {
 	xml     bool
 	max     int
 	seen    map[string]bool
-	attrs   []attribute // of the current tag; reused
+	at      map[string]int // of Named: index of a link by its URL
+	attrs   []attribute    // of the current tag; reused
 
 	title    []byte
 	inTitle  bool
@@ -231,9 +232,7 @@ func (s *scanner) start(z *tokenizer) {
 		}
 	}
 	if s.named && tag == "a" {
-		if s.inLink = 0; len(s.page.Links) > before {
-			s.inLink = len(s.page.Links)
-		}
+		s.nameLink(before)
 	}
 	if data {
 		s.addData(tag, rel)
@@ -246,6 +245,18 @@ func (s *scanner) start(z *tokenizer) {
 	}
 	if feed && s.value("href") == "" && !strings.EqualFold(s.value("ispermalink"), "false") {
 		s.textOf, s.text = tag, s.text[:0]
+	}
+}
+
+// nameLink lets the text of the current a element be that of its link: the last one that it has added to before
+// links, or the same one on the page above, if that has no text (a picture).
+func (s *scanner) nameLink(before int) {
+	for i := before; i < len(s.page.Links); i++ {
+		s.at[s.page.Links[i].URL] = i
+	}
+	at, known := s.at[clean(s.value("href"))]
+	if s.inLink = 0; known && (at >= before || strings.TrimSpace(s.page.Links[at].Text) == "") {
+		s.inLink = at + 1
 	}
 }
 

@@ -1,7 +1,13 @@
-package wacz
+// Package linesort sorts lines that do not fit into memory.
+//
+//	s := linesort.Sorter{Folder: scratch}
+//	err := s.Add("b\n")
+//	err = s.Each(func(line string) error { … })
+package linesort
 
 import (
 	"bufio"
+	"cmp"
 	"container/heap"
 	"errors"
 	"fmt"
@@ -14,28 +20,28 @@ import (
 // runBytes is how many bytes of lines are sorted in memory.
 const runBytes = 16 << 20
 
-// sorter sorts lines that do not fit into memory: it writes sorted runs to files, and merges them.
-type sorter struct {
-	folder string
-	most   int // bytes of lines in memory
+// Sorter writes sorted runs to files, and merges them.
+type Sorter struct {
+	Folder string // it exists; the caller removes it
+	Most   int    // bytes of lines in memory; 0: 16 MiB
 	lines  []string
 	size   int
 	runs   int // files of the folder
 }
 
-// add adds a line, which ends with a newline.
-func (s *sorter) add(line string) error {
+// Add adds a line, which ends with a newline.
+func (s *Sorter) Add(line string) error {
 	s.lines = append(s.lines, line)
-	if s.size += len(line); s.size < s.most {
+	if s.size += len(line); s.size < cmp.Or(s.Most, runBytes) {
 		return nil
 	}
 	return s.spill()
 }
 
-func (s *sorter) path(run int) string { return filepath.Join(s.folder, fmt.Sprint("run-", run)) }
+func (s *Sorter) path(run int) string { return filepath.Join(s.Folder, fmt.Sprint("run-", run)) }
 
 // spill writes the lines in memory as a sorted run.
-func (s *sorter) spill() error {
+func (s *Sorter) spill() error {
 	slices.Sort(s.lines)
 	file, err := os.Create(s.path(s.runs))
 	if err != nil {
@@ -50,8 +56,8 @@ func (s *sorter) spill() error {
 	return errors.Join(w.Flush(), file.Close())
 }
 
-// each calls f for all lines in order, and ends with its first error.
-func (s *sorter) each(f func(line string) error) error {
+// Each calls f for all lines in order, and ends with its first error. It is called once, after the last Add.
+func (s *Sorter) Each(f func(line string) error) error {
 	if err := s.spill(); err != nil {
 		return err
 	}

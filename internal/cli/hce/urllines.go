@@ -1,0 +1,147 @@
+package hce
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hce/dc/internal/cli/export"
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/referrers"
+	"hce/dc/internal/wire"
+)
+
+// urlLines are rows of a list that are not printed yet.
+type urlLines struct {
+	*session
+	ls   urlLs
+	site string
+	rows []wire.URL
+}
+
+// urlsAtOnce is the number of rows that are printed together.
+const urlsAtOnce = 100
+
+// add prints the rows if they are enough. All referrers are read at once.
+func (l *urlLines) add(row wire.URL) error {
+	if l.rows = append(l.rows, row); len(l.rows) < urlsAtOnce || l.ls.referrers {
+		return nil
+	}
+	return l.print()
+}
+
+func (l *urlLines) print() (err error) {
+	var parents map[string]string
+	var found map[string][]referrers.Referrer
+	why := make([][]string, len(l.rows))
+	switch {
+	case len(l.rows) == 0:
+		return nil
+	case l.ls.referrers:
+		found, err = l.referrersOf(l.site, l.rows)
+	case l.ls.failed && !l.json:
+		parents, err = l.parentsOf(l.site, l.rows)
+	}
+	if err == nil && l.ls.reasons {
+		asked := make([]string, len(l.rows))
+		for i := range l.rows {
+			asked[i] = fmt.Sprint(l.rows[i].Depth, " ", l.rows[i].URL)
+		}
+		why, err = l.reasonsOf(l.ls, l.site, asked)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range l.rows {
+		if err := l.printRow(&l.rows[i], parents, found, why[i]); err != nil {
+			return err
+		}
+	}
+	l.rows = l.rows[:0]
+	return nil
+}
+
+func (l *urlLines) printRow(row *wire.URL, parents map[string]string, found map[string][]referrers.Referrer, why []string) error {
+	if l.json {
+		return l.rowJSON(row, found, why)
+	}
+	if err := l.urlLine(*row); err != nil {
+		return err
+	}
+	if parent := parents[row.ParentMd5]; parent != "" {
+		l.line("linked by", "%s", clean(parent))
+	}
+	for _, r := range found[row.URLMd5] {
+		l.showReferrer(r)
+	}
+	l.showReasons(why)
+	return nil
+}
+
+// rowJSON prints a row as an object, with referrers the whole row.
+func (l *urlLines) rowJSON(row *wire.URL, found map[string][]referrers.Referrer, why []string) error {
+	var object any = row
+	members := map[string]any{}
+	if l.ls.reasons {
+		members["reasons"] = why
+	}
+	if l.ls.referrers {
+		members["referrers"] = found[row.URLMd5]
+	} else {
+		fields, err := export.Object(&pages.Page{URL: *row}, urlFields)
+		if err != nil {
+			return err
+		}
+		if object = json.RawMessage(fields); !l.ls.reasons {
+			_, err := fmt.Fprintln(l.out, string(fields))
+			return err
+		}
+	}
+	all, err := withMembers(object, members)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(all)
+	if err == nil {
+		_, err = fmt.Fprintln(l.out, string(raw))
+	}
+	return err
+}
+
+// parentsOf returns the URLs of the pages that linked first to rows, by key.
+func (s *session) parentsOf(site string, rows []wire.URL) (map[string]string, error) {
+	var keys []string
+	for i := range rows {
+		keys = append(keys, "'"+rows[i].ParentMd5+"'")
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	found, err := pages.Rows(s.ctx, s.service, site, "`URLMd5` IN ("+strings.Join(keys, ",")+")", "", len(keys))
+	urls := map[string]string{}
+	for _, row := range found {
+		urls[row.URLMd5] = row.URL
+	}
+	return urls, err
+}
+
+// urlFields are the fields of a line of hce url ls --json.
+var urlFields = []string{"url", "urlMd5", "site", "status", "httpCode", "firstCode", "finalUrl", "contentType", "size", "depth", "crawled", "found", "errors", "milliseconds"}
+
+func (s *session) urlLine(row wire.URL) error {
+	text := row.URL
+	if row.Resource() {
+		text += "  resource " + row.ContentType
+	}
+	if row.Redirects != "" {
+		text += fmt.Sprintf("  %d -> %s", row.FirstCode(), row.FinalURL())
+	}
+	if names := row.ErrorMask.Names(); len(names) > 0 {
+		text += "  " + strings.Join(names, " ")
+	}
+	if retry := retryText(row); retry != "" {
+		text += "  (" + retry + ")"
+	}
+	_, err := fmt.Fprintf(s.out, "%-10s %4d %9s  %s\n", export.StatusName(row.Status), row.AnsweredCode(), bytesText(row.Size), clean(text))
+	return err
+}
