@@ -113,6 +113,8 @@ type refusal struct {
 	back   bool      // the row becomes New again, without a mark
 	until  time.Time // with back: when the host may be asked again; zero: unknown
 	reason string
+
+	forbids string // URL that robots.txt forbids
 }
 
 func (r refusal) Error() string { return r.reason }

@@ -241,6 +241,9 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 		r.logOf(it).Info("fetch failed", "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "error", err)
 		out := it.failed(bits, code, wire.DateOf(r.Now()))
 		out.settle(refused.status)
+		if refused.forbids != "" && refused.forbids == it.target {
+			out.leaveUnasked()
+		}
 		if fault, ok := errors.AsType[*fetch.Fault](err); ok && fault.Partial != nil {
 			out.setDuration(fault.Partial.Total.Milliseconds())
 			out.redirected(fault.Partial)

@@ -117,6 +117,16 @@ func (it *item) failed(bits wire.ErrorMask, code int, now wire.Date) *outcome {
 	return out
 }
 
+// leaveUnasked makes a row that robots.txt forbids, and whose URL was never requested, one that no limit counts,
+// like a link that a known robots.txt forbids: it does not matter when robots.txt became known, and a recrawl that
+// asks again leaves the counters as they were.
+func (o *outcome) leaveUnasked() {
+	it := o.item
+	if it.row.Crawled == 0 && !it.row.Root() && it.settings.robotsNotes {
+		it.url.Crawled, o.result.Crawled = 0, false
+	}
+}
+
 // settle gives the row of a failed item another status than Crawled. 0 changes nothing.
 func (o *outcome) settle(status int64) {
 	if status == 0 || status == wire.StatusCrawled {

@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/links"
 	"hce/dc/internal/wire"
@@ -69,7 +70,8 @@ func (v *visit) refresh(response *fetch.Response) string {
 	if !content.IsHTML(content.Sniff(declaredType(response.Header), response.Body)) || response.Code >= http.StatusBadRequest || !mentionsRefresh(response.Body) {
 		return ""
 	}
-	page := links.HTML(response.Body, 1)
+	text, name, _ := charset.Decode(response.Body, declaredType(response.Header)) // an error is a warning: the text is usable
+	page := links.HTML(text, 1)
 	if page.Refresh == "" || page.RefreshDelay > longestRefresh || page.RefreshInert && links.HasText(response.Body) {
 		return ""
 	}
@@ -79,7 +81,7 @@ func (v *visit) refresh(response *fetch.Response) string {
 			base = b
 		}
 	}
-	next, err := v.settings.schemes.Resolve(base, page.Refresh)
+	next, err := v.settings.schemes.Resolve(base, charset.EncodeQuery(page.Refresh, name))
 	if err != nil {
 		return ""
 	}

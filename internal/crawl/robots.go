@@ -51,7 +51,7 @@ func (v *visit) allowed(ctx context.Context, target string) error {
 	}
 	_, path := split(target)
 	if ok, line := rules.Allowed(v.settings.agent, path); !ok {
-		return refusal{bits: wire.ErrRobots, back: rules.Unavailable(), until: until, reason: "robots.txt forbids " + target + ": " + line}
+		return refusal{bits: wire.ErrRobots, forbids: target, back: rules.Unavailable(), until: until, reason: "robots.txt forbids " + target + ": " + line}
 	}
 	return nil
 }

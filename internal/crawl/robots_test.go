@@ -146,6 +146,44 @@ func TestForbiddenLinks(t *testing.T) {
 	}
 }
 
+// TestForbiddenURLs: a URL that robots.txt forbids counts as fetched only if it was ever requested.
+func TestForbiddenURLs(t *testing.T) {
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/robots.txt":
+			text("User-agent: *\nDisallow: /closed\n")(w, r)
+		case "/to":
+			http.Redirect(w, r, "/closed", http.StatusFound)
+		default:
+			t.Errorf("requested %s", r.URL)
+		}
+	})
+	child := func(u *wire.URL) { u.ParentMd5 = wire.Md5("parent") }
+	for _, tt := range []struct {
+		name, path, collect string
+		change              func(*wire.URL)
+		crawled             bool
+	}{
+		{"a link", "/closed/a", "1", child, false},
+		{"a link again", "/closed/a", "1", func(u *wire.URL) { child(u); u.ErrorMask, u.HTTPCode = wire.ErrRobots, 400 }, false},
+		{"a link that was allowed before", "/closed/a", "1", func(u *wire.URL) { child(u); u.Crawled = 3 }, true},
+		{"a link that redirects to one", "/to", "1", child, true},
+		{"a root URL", "/closed/a", "1", func(*wire.URL) {}, true},
+		{"not noted", "/closed/a", "2", child, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.addSite("s", "ROBOTS_MODE", "1", "ROBOTS_COLLECT", tt.collect, "SITEMAPS", "0")
+			it := w.item("s", s.URL+tt.path, tt.change)
+			w.run(batchOf(it))
+			got := w.Results["s "+it.URLID]
+			if got.Crawled != tt.crawled || w.row(it).ErrorMask != wire.ErrRobots || w.row(it).Status != wire.StatusCrawled {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
 // TestDeclared: what a page says about itself is in its row.
 func TestDeclared(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {

@@ -142,7 +142,7 @@ func extraItems(it *item, rows []wire.ExtractedItem, now time.Time) []*item {
 func (j *Job) describe(it *item) *scraper.Page {
 	row, set := &it.row, it.settings
 	p := &scraper.Page{
-		ID: it.URLID, URL: row.URL, Type: row.ContentType, Processor: set.processor(row.ContentType),
+		ID: it.URLID, URL: row.URL, Type: row.ContentType, Charset: row.Charset, Processor: set.processor(row.ContentType),
 		Entry: row.Type == wire.TypeFetched, Depth: int(row.Depth),
 		Asked:        row.Root() || it.live != nil || set.names(row.ContentType),
 		CrawlingTime: time.Duration(row.CrawlingTime) * time.Millisecond, Mask: row.ErrorMask,

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 
 // docs/spec/storage.md 1.5 has each column of a URL with its JSON key.
 func TestColumnsPage(t *testing.T) {
-	text, err := os.ReadFile("../../docs/spec/storage.md")
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "spec", "storage.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,8 +55,12 @@ func (o *outcomes) where() string {
 	return where
 }
 
-// add counts a row that has an outcome, if this run has asked for it.
+// add counts a row that has an outcome, if this run has asked for it. The URLs of a site do not count those that
+// robots.txt forbids.
 func (o *outcomes) add(u *wire.URL) {
+	if u.Unasked() {
+		return
+	}
 	if at, known := u.UDate.Time(); known && !at.Before(o.run.at) {
 		o.met++
 	}

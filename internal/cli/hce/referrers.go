@@ -58,7 +58,7 @@ func withMembers(object any, members map[string]any) (map[string]any, error) {
 // outsideAtOnce is the number of links that are looked up together.
 const outsideAtOnce = 200
 
-// outsideLink is a link to a URL that is none of the site, of the page that is least deep and follows links.
+// outsideLink is a link to a URL that is no URL of the site, of the page that is least deep and follows links.
 type outsideLink struct {
 	to   string
 	from referrers.Referrer

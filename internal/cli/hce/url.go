@@ -136,7 +136,7 @@ func (s *session) urlLs(ls urlLs, typed string) error {
 		s.say("only the first %d; see more with --limit", limit)
 		err = nil
 	}
-	if err = cmp.Or(err, lines.print()); err == nil && n > 0 && ls.failed && !ls.referrers && !s.json {
+	if err = cmp.Or(err, lines.print()); err == nil && lines.parents {
 		s.say("linked by: the first page; all pages, with element and text of their links: --referrers")
 	}
 	return err

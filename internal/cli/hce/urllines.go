@@ -18,6 +18,8 @@ type urlLines struct {
 	ls   urlLs
 	site string
 	rows []wire.URL
+
+	parents bool // the page that linked first was printed
 }
 
 // urlsAtOnce is the number of rows that are printed together.
@@ -70,6 +72,7 @@ func (l *urlLines) printRow(row *wire.URL, parents map[string]string, found map[
 		return err
 	}
 	if parent := parents[row.ParentMd5]; parent != "" {
+		l.parents = true
 		l.line("linked by", "%s", clean(parent))
 	}
 	for _, r := range found[row.URLMd5] {

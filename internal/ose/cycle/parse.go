@@ -104,7 +104,7 @@ func pageLinks(url string, head warc.Message, body []byte) (base string, found, 
 	if !content.IsHTML(content.Sniff(declared, body)) {
 		return base, nil, nil
 	}
-	text, _, _ := charset.Decode(body, declared) // an error is a warning: the text is usable
+	text, name, _ := charset.Decode(body, declared) // an error is a warning: the text is usable
 	page := links.Anchors(text)
 	if directives(head, page).NoFollow {
 		return base, nil, nil
@@ -113,10 +113,10 @@ func pageLinks(url string, head warc.Message, body []byte) (base string, found, 
 		base = b
 	}
 	for _, link := range page.Links {
-		found = append(found, link.URL)
+		found = append(found, charset.EncodeQuery(link.URL, name))
 	}
 	if page.Refresh != "" {
-		found = append(found, page.Refresh)
+		found = append(found, charset.EncodeQuery(page.Refresh, name))
 	}
 	return base, found, page.Dead
 }

@@ -3,7 +3,6 @@ package article
 import (
 	"bytes"
 	"fmt"
-	"net/url"
 	"path"
 	"strings"
 	"sync"
@@ -29,6 +28,7 @@ import (
 type Page struct {
 	URL     string    // absolute
 	Text    []byte    // UTF-8; it must not change before Release
+	Charset string    // that the page had, for the queries of its links; "": UTF-8
 	Fetched time.Time // nothing later is a date of the page; zero: no limit
 
 	baseURL string
@@ -82,7 +82,7 @@ func (p *Page) read() *state {
 		s.outline.Read(&s.frames)
 	}
 	s.head.FindTitle(&s.outline)
-	p.state, p.base = s, writer.NewBase(p.baseURL, s.head.Base)
+	p.state, p.base = s, writer.NewBase(p.baseURL, s.head.Base, p.Charset)
 	return s
 }
 
@@ -94,8 +94,8 @@ func (p *Page) Release() {
 	}
 }
 
-// Base returns the base URL of the links of the page. Callers must not change it.
-func (p *Page) Base() *url.URL {
+// Base returns the base URL of the links of the page.
+func (p *Page) Base() string {
 	p.read()
 	return p.base.URL()
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"hce/dc/internal/process/article"
+	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire/result"
 )
 
@@ -114,12 +114,12 @@ func resolve(tag *result.Tag, page *article.Page) {
 }
 
 // absolute returns the absolute form of a URL, or the text itself if it has none.
-func absolute(text string, base *url.URL) string {
+func absolute(text, base string) string {
 	if strings.HasPrefix(text, "data:") || strings.Contains(text, "<") {
 		return text
 	}
-	if u, err := base.Parse(text); err == nil && u.Host != "" {
-		return u.String()
+	if u, err := canonical.Web.Resolve(base, text); err == nil {
+		return u
 	}
 	return text
 }

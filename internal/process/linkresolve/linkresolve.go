@@ -10,7 +10,6 @@ package linkresolve
 import (
 	"bytes"
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,15 +80,15 @@ func (r *Rules) Method(link string) string {
 // Replace returns the value of a tag with each link replaced. Links are separated by commas; a
 // comma that no scheme and no slash follows belongs to its link. replace gets absolute URLs of http and https,
 // and returns "" to keep the link. Other links, such as mailto, stay.
-func Replace(value string, base *url.URL, replace func(link string) string) string {
+func Replace(value, base string, replace func(link string) string) string {
 	links := split(value)
 	for i, text := range links {
 		text = strings.TrimSpace(text)
-		link, err := base.Parse(text)
-		if text == "" || err != nil || link.Scheme != "http" && link.Scheme != "https" || link.Host == "" {
+		link, err := canonical.Web.Resolve(base, text)
+		if text == "" || err != nil {
 			continue
 		}
-		if found := replace(link.String()); found != "" {
+		if found := replace(link); found != "" {
 			links[i] = found
 		}
 	}
@@ -121,10 +120,6 @@ func Marked(body []byte, page string) string {
 	if !bytes.Contains(body, []byte("redirect_url")) {
 		return ""
 	}
-	base, err := canonical.Net(page)
-	if err != nil {
-		return ""
-	}
 	tokens := html.NewTokenizer(bytes.NewReader(body))
 	for range maxTokens {
 		kind := tokens.Next()
@@ -139,8 +134,8 @@ func Marked(body []byte, page string) string {
 			continue
 		}
 		for _, a := range t.Attr {
-			if target, err := base.Parse(strings.TrimSpace(a.Val)); a.Key == "href" && err == nil && (target.Scheme == "http" || target.Scheme == "https") {
-				return target.String()
+			if target, err := canonical.Web.Resolve(page, a.Val); a.Key == "href" && err == nil {
+				return target
 			}
 		}
 	}

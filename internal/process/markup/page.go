@@ -78,7 +78,11 @@ func isInvisible(r rune) bool {
 func Anchor(address string) string {
 	if u, err := canonical.Net(strings.TrimSpace(address)); err == nil && len(address) < maxField {
 		switch u.Scheme {
-		case "http", "https", "mailto", "ftp":
+		case "http", "https":
+			if text, err := canonical.Canonical(address); err == nil {
+				return `<a href="` + html.EscapeString(text) + `">`
+			}
+		case "mailto", "ftp":
 			return `<a href="` + html.EscapeString(u.String()) + `">`
 		}
 	}

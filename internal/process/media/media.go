@@ -3,7 +3,6 @@ package media
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -22,7 +21,7 @@ type Rules struct {
 
 // Page is the page of the media.
 type Page struct {
-	Base *url.URL   // of relative URLs; nil: they are dropped
+	Base string     // of relative URLs; "": they are dropped
 	Env  filter.Env // for the filters; its Mode is ignored
 
 	// Known returns the size of an image of the web, if it is known. It may be nil.
@@ -128,15 +127,12 @@ const maxFiltered = 4 << 10
 func isData(text string) bool { return len(text) > 5 && strings.EqualFold(text[:5], "data:") }
 
 // absolute resolves a URL of the web.
-func absolute(text string, base *url.URL) (string, error) {
-	u, err := canonical.Net(text)
-	if err == nil && base != nil {
-		u = base.ResolveReference(u)
-	}
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+func absolute(text, base string) (string, error) {
+	address, err := canonical.Web.Resolve(base, text)
+	if err != nil {
 		return "", errURL
 	}
-	return u.String(), nil
+	return address, nil
 }
 
 // address checks a URL of the web. size is what its markup says.

@@ -7,7 +7,6 @@ import (
 	"image/color"
 	"image/jpeg"
 	"image/png"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +15,7 @@ import (
 	"hce/dc/internal/wire/result"
 )
 
-var base, _ = url.Parse("https://news.example/a/")
+const base = "https://news.example/a/"
 
 // data returns an image as a data: URI.
 func data(format string, width, height, colors int) string {

@@ -11,6 +11,7 @@ type Page struct {
 	ID, URL   string
 	Base      string // URL of its links; "": URL
 	Type      string // content type
+	Charset   string // that the page had; its Text is in UTF-8
 	Processor string // PROCESSOR_NAME in upper case
 	Text      []byte
 	Header    []byte // lines of the response header, if Rules.Needs says so

@@ -25,6 +25,7 @@ import (
 	"hce/dc/internal/process/render"
 	"hce/dc/internal/process/template"
 	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/web/pdate"
 	"hce/dc/internal/web/xpath"
@@ -256,6 +257,7 @@ func (s *scrape) selected() []*template.Template {
 // extract runs the templates and keeps the results of one of them.
 func (s *scrape) extract(text []byte) []part {
 	s.page = article.NewPage(s.rules.text.Prepare(text), s.URL, s.Base)
+	s.page.Charset = s.Charset
 	s.page.Fetched = cmp.Or(s.Fetched, s.Now)
 	list := s.selected()
 	candidates := make([][]part, len(list))
@@ -308,9 +310,9 @@ func (s *scrape) tree() *xpath.Document {
 
 func (s *scrape) options() template.Options {
 	return template.Options{
-		URL: s.URL, Base: s.page.Base().String(), Now: s.Now, Text: s.rules.text,
+		URL: s.URL, Base: s.page.Base(), Now: s.Now, Text: s.rules.text,
 		Resolve: func(base, ref string) string {
-			u, err := canonical.Web.Resolve(base, ref)
+			u, err := canonical.Web.Resolve(base, charset.EncodeQuery(ref, s.Charset))
 			if err != nil {
 				return ""
 			}
@@ -389,10 +391,7 @@ func (s *scrape) resolve(r *result.Result) {
 	if s.rules.Links == nil || t == nil {
 		return
 	}
-	base, err := canonical.Net(cmp.Or(s.Base, s.URL))
-	if err != nil {
-		return
-	}
+	base := cmp.Or(s.Base, s.URL)
 	if s.page != nil {
 		base = s.page.Base()
 	}

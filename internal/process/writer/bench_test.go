@@ -26,7 +26,7 @@ func BenchmarkCorpus(b *testing.B) {
 	var w Writer
 	var chosen []bool
 	var dst []byte
-	base := NewBase("https://town.example/a/b.html", nil)
+	base := NewBase("https://town.example/a/b.html", nil, "")
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		doc.Parse(pages[i%len(pages)])

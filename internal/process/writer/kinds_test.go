@@ -78,7 +78,7 @@ var kinds = []struct{ name, html, markdown, text string }{
 
 	// Links.
 	{"links that lead nowhere", "<p><a href='javascript:x()'>a</a> <a href=' Java\nScript:x'>b</a> <a href='data:text/html,x'>c</a> <a href=VBSCRIPT:x>d</a> <a>e</a>", "a b c d e", "-"},
-	{"parentheses and blanks in links", "<p><a href='x (1).html?a=b&amp;c'>x</a>", `[x](https://town.example/a/x%20%281%29.html?a=b&c)`, "x"},
+	{"parentheses and blanks in links", "<p><a href='x (1).html?a=b&amp;c'>x</a>", `[x](https://town.example/a/x%20\(1\).html?a=b&c)`, "x"},
 	{"link around blocks", "<a href=x><h3>H</h3><p>text</p></a>", "### [H](https://town.example/a/x)\n\n[text](https://town.example/a/x)", "H\ntext"},
 	{"not an image", "<p>wow!<a href=x>x</a>", `wow\![x](https://town.example/a/x)`, "wow!x"},
 

@@ -2,52 +2,50 @@ package writer
 
 import (
 	"bytes"
-	"net/url"
+	"strings"
 
 	"hce/dc/internal/web/canonical"
+	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/htmltree"
 )
 
 // Base is the base of the links of a page.
 type Base struct {
-	u      *url.URL
-	whole  []byte // without query and fragment
-	query  []byte // the URL without a fragment
-	origin []byte
-	dir    []byte // up to the last slash of the path
-	scheme []byte
-	seen   map[string]bool
+	text    string // the canonical URL; as given if it has none
+	charset string // of the page, for queries of its links
+	whole   []byte // without query and fragment
+	query   []byte // the URL without a fragment
+	origin  []byte
+	dir     []byte // up to the last slash of the path
+	scheme  []byte
+	seen    map[string]bool
 }
 
-// URL returns the base. Callers must not change it.
-func (b *Base) URL() *url.URL { return b.u }
+// URL returns the base.
+func (b *Base) URL() string { return b.text }
 
-// NewBase returns the base of the links of a page: the href of its base element, resolved against its URL.
-func NewBase(pageURL string, href []byte) *Base {
-	b := &Base{seen: map[string]bool{}}
-	u, err := canonical.Net(pageURL)
-	if err != nil {
-		u = &url.URL{}
+// NewBase returns the base of the links of a page with a charset ("": UTF-8): the href of its base element, resolved
+// against its URL.
+func NewBase(pageURL string, href []byte, charset string) *Base {
+	b := &Base{text: pageURL, charset: charset, seen: map[string]bool{}}
+	if text, err := canonical.Canonical(pageURL); err == nil {
+		b.text = text
 	}
-	if len(href) > 0 {
-		if x, err := canonical.Net(string(bytes.TrimSpace(href))); err == nil {
-			u = u.ResolveReference(x)
-		}
+	if text, err := canonical.Web.Resolve(b.text, string(href)); len(href) > 0 && err == nil {
+		b.text = text
 	}
-	b.u = u
-	c := *u
-	c.Fragment, c.RawFragment = "", ""
-	b.query = []byte(c.String())
-	c.RawQuery, c.ForceQuery = "", false
-	b.whole = []byte(c.String())
-	if (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
-		b.scheme = []byte(u.Scheme + ":")
-		c.Path, c.RawPath = "", ""
-		b.origin = []byte(c.String())
-		if i := bytes.LastIndexByte(b.whole[len(b.origin):], '/'); i >= 0 {
-			b.dir = b.whole[:len(b.origin)+i+1]
-		} else {
-			b.dir = append(append([]byte{}, b.origin...), '/')
+	text := canonical.WithoutFragment(b.text)
+	b.query = []byte(text)
+	text, _, _ = strings.Cut(text, "?")
+	b.whole = []byte(text)
+	scheme, rest, _ := strings.Cut(text, "://")
+	host, _, folder := strings.Cut(rest, "/")
+	if scheme == "http" || scheme == "https" {
+		b.scheme = []byte(scheme + ":")
+		b.origin = b.whole[:len(scheme)+len("://")+len(host)]
+		b.dir = append(append([]byte{}, b.origin...), '/')
+		if folder {
+			b.dir = b.whole[:bytes.LastIndexByte(b.whole, '/')+1]
 		}
 	}
 	return b
@@ -159,25 +157,29 @@ func (b *Base) Append(dst, ref []byte, keep bool) (_ []byte, ok bool) {
 	return dst, true
 }
 
+// slow is Append for references that are not plain, as the crawler and browsers resolve them.
 func (b *Base) slow(dst, ref, fragment []byte, keep bool) ([]byte, bool) {
-	clean := make([]byte, 0, len(ref)+len(fragment))
-	for _, c := range ref {
-		if c != '\n' && c != '\r' && c != '\t' {
-			clean = append(clean, c)
-		}
-	}
-	if keep {
-		clean = append(clean, fragment...)
-	}
-	u, err := canonical.Net(string(clean))
-	if err == nil {
-		u = b.u.ResolveReference(u)
-	}
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	text, err := canonical.Web.Resolve(b.text, charset.EncodeQuery(string(ref), b.charset))
+	if err != nil {
 		return dst, false
 	}
-	return append(dst, u.String()...), true
+	dst = append(dst, text...)
+	if !keep {
+		return dst, true
+	}
+	for _, c := range fragment {
+		switch {
+		case c == '\n' || c == '\r' || c == '\t':
+		case c <= ' ' || c >= 0x7F || c == '"' || c == '<' || c == '>' || c == '`':
+			dst = append(dst, '%', hex[c>>4], hex[c&15])
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst, true
 }
+
+const hex = "0123456789ABCDEF"
 
 // appendLink appends an address for Markdown, with what would end it or be read as a mark in another form.
 func (b *Base) appendLink(dst, ref []byte) []byte {
@@ -200,7 +202,6 @@ func (b *Base) appendLink(dst, ref []byte) []byte {
 				dst = append(dst, "amp;"...)
 			}
 		case isUnsafe(rune(c)):
-			const hex = "0123456789ABCDEF"
 			dst = append(dst, '%', hex[c>>4], hex[c&15])
 		default:
 			dst = append(dst, c)

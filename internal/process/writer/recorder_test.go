@@ -121,7 +121,7 @@ func page(text string) *Writer {
 		chosen[i] = true
 	}
 	w := &Writer{}
-	w.Begin(&o, NewBase("https://town.example/a/b.html", nil), chosen)
+	w.Begin(&o, NewBase("https://town.example/a/b.html", nil, ""), chosen)
 	return w
 }
 
