@@ -162,3 +162,7 @@ func Refuse(err error) Refusal {
 	}
 	return Refusal{ErrorCode: max(CodeOf(err), CodeFailed), ErrorMessage: message, Statuses: []any{}, Refused: true}
 }
+
+// DamagedRaw begins the error about a raw content whose bytes are not those that were stored. Only this
+// content is lost: readers of many pages go on with the next.
+const DamagedRaw = "damaged raw content"

@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/referrers"
 	"hce/dc/internal/files"
+	"hce/dc/internal/wire"
 )
 
 // Job is one export.
@@ -40,6 +41,7 @@ type position struct {
 	After    string   `json:"after"` // key of the last page
 	Bytes    int64    `json:"bytes"` // of the output
 	Pages    int64    `json:"pages"`
+	Damaged  int64    `json:"damaged,omitempty"` // pages that were left out
 }
 
 // StateSuffix ends the name of the file with the position, next to the output.
@@ -51,8 +53,16 @@ const scratchSuffix = ".hce-export.tmp"
 // ErrExists means that the output exists and is not an interrupted export.
 var ErrExists = errors.New("it exists")
 
+// DamagedError means that the output is complete but for pages whose stored content is damaged.
+type DamagedError struct{ Pages int64 }
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("the stored content of %d of the pages is damaged", e.Pages)
+}
+
 // Run exports the pages and returns their number, with those of the interrupted run that it
-// continues. progress, if not nil, is called after each portion.
+// continues. A page whose stored content is damaged is left out, and passed to job.Reader.Damaged; the error
+// is a *DamagedError at the end. progress, if not nil, is called after each portion.
 func Run(ctx context.Context, job Job, progress func(pages int64)) (int64, error) {
 	job.Reader.Needs = job.Format.Needs(job.Settings)
 	if job.Out == "" && (job.Format.Folder || job.Format.File) {
@@ -63,12 +73,22 @@ func Run(ctx context.Context, job Job, progress func(pages int64)) (int64, error
 		return 0, err
 	}
 	defer target.close()
+	told := job.Reader.Damaged
+	job.Reader.Damaged = func(row *wire.URL, err error) {
+		target.at.Damaged++
+		if told != nil {
+			told(row, err)
+		}
+	}
 	if slices.Contains(job.Settings.Fields, referrersField) {
 		if err := target.openReferrers(ctx, job.Reader); err != nil {
 			return 0, fmt.Errorf("read the links of the pages: %w", err)
 		}
 	}
 	err = target.run(ctx, job, progress)
+	if err == nil && target.at.Damaged > 0 {
+		err = &DamagedError{target.at.Damaged}
+	}
 	return target.at.Pages, err
 }
 
@@ -91,7 +111,7 @@ func (o *output) openReferrers(ctx context.Context, r pages.Reader) (err error) 
 		err = os.MkdirAll(o.scratch, 0o700)
 	}
 	if err == nil {
-		o.links, err = referrers.NewIndex(ctx, r.Service, r.Site, o.scratch)
+		o.links, err = referrers.NewIndex(ctx, r, o.scratch)
 	}
 	return err
 }

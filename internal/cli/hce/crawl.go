@@ -419,7 +419,12 @@ func (c *crawl) write() error {
 	if c.o.out == "-" {
 		job.Out = ""
 	}
+	job.Reader.Damaged = c.sayDamaged
 	n, err := export.Run(c.ctx, job, nil)
+	var damaged *export.DamagedError
+	if errors.As(err, &damaged) {
+		err = c.withDamage(damaged, c.site.ID)
+	}
 	if err != nil {
 		return err
 	}

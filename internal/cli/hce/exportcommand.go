@@ -1,6 +1,7 @@
 package hce
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/wire"
 )
 
 // exportOptions are those of hce export.
@@ -194,8 +196,10 @@ func (s *session) export(typed string, e exportOptions) error {
 		return err
 	}
 	job.Reader.Service, job.Reader.Site, job.Stdout = s.service, site.ID, s.out
+	job.Reader.Damaged = s.sayDamaged
 	n, err := export.Run(s.ctx, job, s.exportProgress(site.CollectedURLs+int64(len(site.URLs))))
-	if err != nil {
+	var damaged *export.DamagedError
+	if err != nil && !errors.As(err, &damaged) {
 		return err
 	}
 	if e.leavesOut(job.Format) {
@@ -203,13 +207,33 @@ func (s *session) export(typed string, e exportOptions) error {
 			return err
 		}
 	}
-	if s.json && e.out != "" {
-		return s.printJSON(map[string]any{"site": site.ID, "pages": n, "out": e.out})
-	}
-	if e.out != "" {
+	switch {
+	case s.json && e.out != "":
+		object := map[string]any{"site": site.ID, "pages": n, "out": e.out}
+		if damaged != nil {
+			object["damaged"] = damaged.Pages
+		}
+		if err := s.printJSON(object); err != nil {
+			return err
+		}
+	case e.out != "":
 		s.say("wrote %s to %s", count(n, "page", "pages"), e.out)
 	}
+	if damaged != nil {
+		return s.withDamage(damaged, site.ID)
+	}
 	return nil
+}
+
+// withDamage says what mends the pages that an export has left out.
+func (s *session) withDamage(damaged *export.DamagedError, site string) error {
+	s.say("%s left out because of damage; fetch them again with: hce site recrawl %s, then hce crawl %s", count(damaged.Pages, "page was", "pages were"), site, site)
+	return command.ErrWithErrors
+}
+
+// sayDamaged names a page that an export leaves out.
+func (s *session) sayDamaged(row *wire.URL, err error) {
+	s.say("left out %s: %v", cut(row.URL, longestURL), err)
 }
 
 // exportProgress shows the number of pages on a terminal.

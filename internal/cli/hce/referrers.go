@@ -22,7 +22,7 @@ func (s *session) referrersOf(site string, urls []wire.URL) (map[string][]referr
 	for _, u := range urls {
 		found[u.URLMd5] = []referrers.Referrer{}
 	}
-	err := referrers.Read(s.ctx, s.service, site, func(to string, from referrers.Referrer) error {
+	err := referrers.Read(s.ctx, pages.Reader{Service: s.service, Site: site, Damaged: s.sayDamaged}, func(to string, from referrers.Referrer) error {
 		key := wire.KeyOfURL(to)
 		if list, wanted := found[key]; wanted {
 			found[key] = append(list, from)
@@ -69,7 +69,7 @@ type outsideLink struct {
 func (s *session) outsideLs(ls urlLs, site string, limit int64) error {
 	at := map[string]int{} // by key
 	var list []outsideLink
-	err := referrers.Read(s.ctx, s.service, site, func(to string, from referrers.Referrer) error {
+	err := referrers.Read(s.ctx, pages.Reader{Service: s.service, Site: site, Damaged: s.sayDamaged}, func(to string, from referrers.Referrer) error {
 		key := wire.KeyOfURL(to)
 		i, known := at[key]
 		if !known {

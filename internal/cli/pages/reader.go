@@ -43,6 +43,9 @@ type Reader struct {
 	Site    string
 	Where   string // condition on columns, in the MySQL dialect; "" for all
 	Needs   Needs
+	// Damaged is told of each page whose stored content is damaged. Read leaves it out and goes on. If
+	// Damaged is nil, such a page ends Read.
+	Damaged func(row *wire.URL, err error)
 }
 
 // Page is one stored URL of a site.
@@ -227,7 +230,7 @@ func (r Reader) whole(ctx context.Context, rows []wire.URL) ([]Page, error) {
 		check = nil
 		for i := range now {
 			delete(gone, now[i].URLMd5)
-			if version(now[i]) != version(list[at[now[i].URLMd5]].URL) {
+			if j, read := at[now[i].URLMd5]; read && version(now[i]) != version(list[j].URL) {
 				check = append(check, now[i])
 			}
 		}
@@ -350,7 +353,7 @@ func (r Reader) contents(ctx context.Context, rows []wire.URL) ([]Page, error) {
 	}
 	var answers []answer
 	if err := r.Service.Ask(ctx, wire.URLContent, requests, &answers); err != nil {
-		return nil, err
+		return r.undamaged(ctx, rows, err)
 	}
 	for _, a := range answers {
 		i, known := at[a.URLMd5]
@@ -360,6 +363,27 @@ func (r Reader) contents(ctx context.Context, rows []wire.URL) ([]Page, error) {
 		if err := list[i].fill(a, r.Needs); err != nil {
 			return nil, fmt.Errorf("content of %s: %w", list[i].URL.URL, err)
 		}
+	}
+	return list, nil
+}
+
+// undamaged returns the pages of rows of which one is damaged, which is why a request for all has failed: it
+// asks for each half.
+func (r Reader) undamaged(ctx context.Context, rows []wire.URL, err error) ([]Page, error) {
+	if r.Damaged == nil || !strings.Contains(err.Error(), wire.DamagedRaw) {
+		return nil, err
+	}
+	if len(rows) == 1 {
+		r.Damaged(&rows[0], err)
+		return nil, nil
+	}
+	var list []Page
+	for _, half := range [][]wire.URL{rows[:len(rows)/2], rows[len(rows)/2:]} {
+		part, err := r.contents(ctx, half)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, part...)
 	}
 	return list, nil
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/linesort"
 	"hce/dc/internal/wire"
 )
@@ -21,9 +21,9 @@ type Index struct {
 const keyLength = 32
 
 // NewIndex reads all stored pages of a site. It writes files into folder, which the caller makes and removes.
-func NewIndex(ctx context.Context, service client.Service, site, folder string) (*Index, error) {
+func NewIndex(ctx context.Context, reader pages.Reader, folder string) (*Index, error) {
 	lines := linesort.Sorter{Folder: folder}
-	err := Read(ctx, service, site, func(to string, from Referrer) error {
+	err := Read(ctx, reader, func(to string, from Referrer) error {
 		text, err := json.Marshal(from)
 		if err != nil {
 			return err

@@ -1,16 +1,15 @@
 // Package referrers reads who links to what in the stored pages of a site. Nothing is kept for it while
 // a site is crawled: a question reads the stored pages.
 //
-//	err := referrers.Read(ctx, service, site, func(to string, from referrers.Referrer) error { … })
+//	err := referrers.Read(ctx, pages.Reader{Service: service, Site: site}, func(to string, from referrers.Referrer) error { … })
 //
-//	index, err := referrers.NewIndex(ctx, service, site, scratch) // for all URLs, in the order of their keys
+//	index, err := referrers.NewIndex(ctx, reader, scratch) // for all URLs, in the order of their keys
 //	list, err := index.Of(key)
 package referrers
 
 import (
 	"context"
 
-	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/charset"
@@ -32,12 +31,12 @@ type Referrer struct {
 // tell it: sitemaps, feeds and pages with nofollow have none.
 const linking = "`Crawled`>0 AND (`Redirects`<>'' OR `Size`>0 AND (`ContentType` LIKE 'text/%' OR `ContentType` LIKE '%xml%'))"
 
-// Read calls each for every link in the newest content of the pages of a site, in the order of the keys
-// of the pages; a page names each link once. to is the canonical URL, or the link as written if its scheme is not http
-// or https. Links that only rules of the site
-// give are missing. An error of each ends the reading.
-func Read(ctx context.Context, service client.Service, site string, each func(to string, from Referrer) error) error {
-	reader := pages.Reader{Service: service, Site: site, Where: linking, Needs: pages.Raw | pages.Headers}
+// Read calls each for every link in the newest content of the pages of the reader's site, in the order of
+// the keys of the pages; a page names each link once. Where and Needs of the reader are set here. to is the
+// canonical URL, or the link as written if its scheme is not http or https. Links that only rules of the
+// site give are missing. An error of each ends the reading.
+func Read(ctx context.Context, reader pages.Reader, each func(to string, from Referrer) error) error {
+	reader.Where, reader.Needs = linking, pages.Raw|pages.Headers
 	return reader.Read(ctx, "", func(p *pages.Page) error {
 		for _, l := range linksOf(p) {
 			if err := each(l.URL, Referrer{p.URL.URL, elementOf(l), l.Text, &p.URL}); err != nil {

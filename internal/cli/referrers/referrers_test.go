@@ -52,14 +52,14 @@ func TestIndex(t *testing.T) {
 		stores.AddPage(site, fmt.Sprintf("https://example.org/%d", i), "Title", fmt.Sprintf(`<a href="%d">next</a><a href=0>first</a><a href="/%%7Eme">me</a>`, i+1))
 	}
 	want := map[string][]string{}
-	err := Read(t.Context(), stores, site, func(to string, from Referrer) error {
+	err := Read(t.Context(), pages.Reader{Service: stores, Site: site}, func(to string, from Referrer) error {
 		want[wire.KeyOfURL(to)] = append(want[wire.KeyOfURL(to)], fmt.Sprintf(`{"url":%q,"element":"a[href]","text":%q}`, from.URL, from.Text))
 		return nil
 	})
 	if err != nil || len(want) != 122 || len(want[wire.KeyOfURL("https://example.org/~me")]) != 120 {
 		t.Fatal(len(want), err)
 	}
-	index, err := NewIndex(t.Context(), stores, site, t.TempDir())
+	index, err := NewIndex(t.Context(), pages.Reader{Service: stores, Site: site}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,6 +54,7 @@ import (
 
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/wire"
 )
 
 // DefaultSize is the default of Options.Size.
@@ -385,7 +386,7 @@ func exists(folder string) bool {
 }
 
 // ErrDamaged means that a segment is missing or has other bytes than were stored.
-var ErrDamaged = errors.New("damaged raw content")
+var ErrDamaged = errors.New(wire.DamagedRaw)
 
 // content reads one content of a run.
 func (s *Store) content(p place, kind rawfiles.Kind) ([]byte, error) {

@@ -1,0 +1,82 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/wire"
+)
+
+// damagedStore has a damaged raw content under each of some keys.
+type damagedStore struct {
+	client.Service
+	keys []string
+}
+
+func (s damagedStore) Ask(ctx context.Context, op wire.Op, request, answer any) error {
+	if op == wire.URLContent {
+		text, err := json.Marshal(request)
+		if err != nil {
+			return err
+		}
+		for _, key := range s.keys {
+			if bytes.Contains(text, []byte(key)) {
+				return fmt.Errorf("URL_CONTENT: %s: segment 1 at 9", wire.DamagedRaw)
+			}
+		}
+	}
+	return s.Service.Ask(ctx, op, request, answer)
+}
+
+// Damaged pages are named and left out; all others are written.
+func TestDamagedPages(t *testing.T) {
+	const all = 23
+	url := func(i int) string { return fmt.Sprintf("%sdocs/p%d?a=1&b=2", root, i) }
+	for _, c := range []struct {
+		name string
+		bad  []int
+	}{{"one", []int{7}}, {"two together", []int{7, 8}}, {"many", []int{0, 1, 2, 3, 10, 22}}, {"none", nil}} {
+		t.Run(c.name, func(t *testing.T) {
+			j, stores := job(t, "jsonl", all)
+			var keys, told, want []string
+			for _, i := range c.bad {
+				keys, want = append(keys, wire.Md5(url(i))), append(want, url(i))
+			}
+			j.Reader.Service = damagedStore{stores, keys}
+			j.Reader.Damaged = func(row *wire.URL, err error) { told = append(told, row.URL) }
+			var out bytes.Buffer
+			j.Stdout = &out
+			n, err := Run(t.Context(), j, nil)
+			var damaged *DamagedError
+			if got := errors.As(err, &damaged); got != (len(c.bad) > 0) || got && damaged.Pages != int64(len(c.bad)) || !got && err != nil {
+				t.Errorf("%v", err)
+			}
+			slices.Sort(told)
+			slices.Sort(want)
+			if lines := bytes.Count(out.Bytes(), []byte("\n")); n != int64(all-len(c.bad)) || lines != all-len(c.bad) || !slices.Equal(told, want) {
+				t.Errorf("%d pages, %d lines, told %q", n, lines, told)
+			}
+		})
+	}
+	j, stores := job(t, "jsonl", 3)
+	j.Reader.Service = failingStore{stores}
+	if _, err := Run(t.Context(), j, nil); err == nil || errors.As(err, new(*DamagedError)) {
+		t.Errorf("a service that fails: %v", err)
+	}
+}
+
+// failingStore answers no request for contents.
+type failingStore struct{ client.Service }
+
+func (s failingStore) Ask(ctx context.Context, op wire.Op, request, answer any) error {
+	if op == wire.URLContent {
+		return errors.New("URL_CONTENT: the disk is full")
+	}
+	return s.Service.Ask(ctx, op, request, answer)
+}
