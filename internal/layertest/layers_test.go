@@ -202,7 +202,7 @@ var arrows = map[string][]string{
 	"cli/livescreen":    {"cli/client"},
 	"cli/node":          {"cli/client", "cli/target"},
 	"cli/pages":         {"cli/client"},
-	"cli/referrers":     {"cli/client", "cli/linesort", "cli/pages"},
+	"cli/referrers":     {"cli/linesort", "cli/pages"},
 	"cli/storestest":    {"cli/client", "cli/clitest"},
 	"cli/strict":        {"cli/client", "cli/command", "cli/target"},
 	"cli/taskprogram":   {"cli/command"},

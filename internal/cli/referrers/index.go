@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"iter"
 
-	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/linesort"
+	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/wire"
 )
 
