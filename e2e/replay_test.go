@@ -140,6 +140,9 @@ func (s *replaySite) redirects() map[string]struct {
 		"/r301": {301, "/dir/"}, "/r302": {302, "r307"}, "/r307": {307, "/r308?a=1&b=2"}, "/r308?a=1&b=2": {308, "/deep/er/page.html"},
 		"/r303": {303, "/dir/#part"}, "/dir": {301, "/dir/"}, "/raw": {302, "/日本/ページ"}, "/escaped": {302, "/caf%C3%A9"},
 		"/percent": {302, "/100%-sure"}, "/out": {302, s.outside + "/landing"}, "/query": {301, "/q?a=b&c"},
+		// to pages to which nothing else leads
+		"/to1": {302, "/only|pipe?a|b"}, "/to2": {302, "/only%percent?x=%"}, "/to3": {302, "/only[1]?a[]=1"}, "/to4": {302, "/only'quote'?a='b'"}, "/to5": {302, "only space"},
+		"/to6": {302, "/only^caret?a^b"}, "/to7": {302, "/only/%e6%97%a5?q=%c3%a9"}, "/to8": {302, `/only{brace}"?x={"y"}`}, "/to9": {302, "/only/./../only;x=1//y"}, "/to10": {302, `\only\back`},
 	}
 }
 

@@ -46,22 +46,51 @@ func (r *batchRun) addExchange(out *outcome, p page) {
 		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentCookies, Data: []byte(text)})
 	}
 	if len(p.Redirects) > 0 && p.settings.storeHeaders {
-		if hops := hopAnswers(p.Redirects, p.settings.storeRequest); len(hops) > 0 {
+		if hops := hopAnswers(p.item.url.URL, p.Response, p.settings.storeRequest); len(hops) > 0 {
 			out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentHops, Data: hops})
 		}
 	}
 	out.weigh()
 }
 
-// hopAnswers returns the content ContentHops of redirects, nil if the answer of none is known.
-func hopAnswers(redirects []fetch.Hop, requests bool) []byte {
+// addresses returns the canonical URLs of the hops of a response to first, and its last one. net/url cannot
+// hold a bare percent sign, so they are resolved from first on, as the links of pages are.
+func addresses(first string, response *fetch.Response) (list []string) {
+	same := func(text, url string) bool {
+		return strings.ReplaceAll(text, "%25", "%") == strings.ReplaceAll(canonical.WithoutFragment(url), "%25", "%")
+	}
+	at := first
+	for i := range len(response.Redirects) + 1 {
+		asked := response.FinalURL
+		if i < len(response.Redirects) {
+			asked = response.Redirects[i].URL
+		}
+		if !same(at, asked) {
+			at = canonical.WithoutFragment(asked)
+			if text, err := canonical.Canonical(at); err == nil {
+				at = text
+			}
+		}
+		list = append(list, at)
+		if i < len(response.Redirects) && response.Redirects[i].Exchange != nil {
+			if next, err := canonical.Web.Resolve(at, response.Redirects[i].Exchange.Header.Get("Location")); err == nil {
+				at = next
+			}
+		}
+	}
+	return list
+}
+
+// hopAnswers returns the content ContentHops of a response to first, nil if the answer of no redirect is known.
+func hopAnswers(first string, response *fetch.Response, requests bool) []byte {
 	var list []wire.HopAnswer
-	for _, hop := range redirects {
+	urls := addresses(first, response)
+	for i, hop := range response.Redirects {
 		x := hop.Exchange
 		if x == nil {
 			continue
 		}
-		answer := wire.HopAnswer{URL: canonical.WithoutFragment(hop.URL), At: x.At.UTC(), Head: string(headerText(x.Header, x.StatusLine)), Body: x.Body, Cut: x.Cut}
+		answer := wire.HopAnswer{URL: urls[i], At: x.At.UTC(), Head: string(headerText(x.Header, x.StatusLine)), Body: x.Body, Cut: x.Cut}
 		if requests {
 			answer.Request = string(headerText(x.RequestHeader, x.RequestLine))
 		}
@@ -105,12 +134,9 @@ func statusLine(version string, code int) string {
 func (o *outcome) redirected(response *fetch.Response) {
 	var hops []wire.Hop
 	if response != nil {
+		urls := addresses(o.item.url.URL, response)
 		for i, hop := range response.Redirects {
-			next := response.FinalURL
-			if i+1 < len(response.Redirects) {
-				next = response.Redirects[i+1].URL
-			}
-			hops = append(hops, wire.Hop{Code: int64(hop.Code), URL: canonical.WithoutFragment(next)})
+			hops = append(hops, wire.Hop{Code: int64(hop.Code), URL: urls[i+1]})
 		}
 	}
 	text := wire.RedirectsOf(hops)

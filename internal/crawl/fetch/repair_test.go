@@ -87,6 +87,10 @@ func TestRepairedBehindTLS(t *testing.T) {
 	if string(resp.Body) != "page" || !resp.Repaired {
 		t.Errorf("%q, repaired %v", resp.Body, resp.Repaired)
 	}
+	// net/http makes the TLS of a tunnel itself (docs/servers.md).
+	proxy := httptest.NewServer(&proxyServer{})
+	defer proxy.Close()
+	fails(t, newClient(t, Config{RootCAs: pool}), Request{URL: srv.URL, Proxy: proxy.URL}, BadResponse)
 }
 
 // A server with RSA key exchange only is read if the request allows it.

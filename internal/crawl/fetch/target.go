@@ -83,7 +83,7 @@ func repairHost(u *url.URL) error {
 func repair(text string) string {
 	text = strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
 	host, rest := hostRange(text)
-	query := strings.IndexAny(text[rest:], "?#")
+	query, hash := strings.IndexAny(text[rest:], "?#"), strings.IndexByte(text, '#')
 	var b strings.Builder
 	for i := range len(text) {
 		c := text[i]
@@ -94,6 +94,8 @@ func repair(text string) string {
 		case c == '\\' && (query < 0 || i < rest+query):
 			b.WriteByte('/')
 		case c <= ' ' || c >= 0x7f || c == '%' && (query < 0 || i < rest+query) && !isEscape(text[i:]):
+			fmt.Fprintf(&b, "%%%02X", c)
+		case query >= 0 && i > rest+query && (hash < 0 || i < hash) && strings.IndexByte(`"<>'`, c) >= 0: // as browsers send a query
 			fmt.Fprintf(&b, "%%%02X", c)
 		default:
 			b.WriteByte(c)

@@ -36,6 +36,7 @@ func TestResolveURL(t *testing.T) {
 		{"user", "http://u:p@example.org/", "http://u:p@example.org/"},
 		{"port", "http://example.org:81/", "http://example.org:81/"},
 		{"slashes in the query", "/r?u=http://b\u00fc.example/", "http://example.com/r?u=http://b%C3%BC.example/"},
+		{"quotes in the query", `/a'b?c='d'&e="<f>"`, "http://example.com/a'b?c=%27d%27&e=%22%3Cf%3E%22"},
 		{"port 0", "http://example.org:0/", ""},
 		{"port too large", "http://example.org:65536/", ""},
 		{"port no number", "http://example.org:x/", ""},
