@@ -49,6 +49,7 @@ type ExplainedSite struct {
 	Resources    int64    `json:"resources"`
 	MaxErrors    int64    `json:"maxErrors"`
 	Errors       int64    `json:"errors"`
+	Traps        bool     `json:"traps"`    // TRAPS: URLs of traps are asked last
 	Warnings     []string `json:"warnings"` // properties and filters that cannot be read
 }
 
@@ -272,7 +273,7 @@ func (r *batchRun) explained(ctx context.Context, e *Explanation, stored *wire.S
 	e.Site = &ExplainedSite{
 		ID: site.ID, State: site.State, FetchType: site.FetchType, ErrorNames: site.ErrorMask.Names(),
 		MaxURLs: site.MaxURLs, URLs: site.CollectedURLs, MaxResources: site.MaxResources, Resources: site.Resources,
-		MaxErrors: site.MaxErrors, Errors: site.Errors, Warnings: warnings,
+		MaxErrors: site.MaxErrors, Errors: site.Errors, Traps: set.traps, Warnings: warnings,
 	}
 	it := &item{BatchItem: wire.BatchItem{SiteID: site.ID, URLID: e.URLMd5, URL: row}, url: row, row: row}
 	it.url.ErrorMask = 0
@@ -356,7 +357,7 @@ func (e *Explanation) judge(wait time.Duration, now time.Time) {
 		add(row.State != wire.URLEnabled, "the row has state %d: only 0 (enabled) is selected", row.State)
 		at, waits := row.RetryDate.Time()
 		add(row.Status == wire.StatusNew && waits && at.After(now), "it is not selected before %s: asked in vain %d times, the last cause: %s", row.RetryDate, row.Retries, row.RetryCause)
-		add(row.RetryCause != "" && !waits, "it was given up after %d requests; the last cause: %s", row.Retries, row.RetryCause)
+		add(row.RetryCause != "" && row.RetryCause != wire.CauseTrap && !waits, "it was given up after %d requests; the last cause: %s", row.Retries, row.RetryCause)
 	}
 	known := len(no)
 	add(e.Row == nil && e.Site.MaxURLs > 0 && e.Site.URLs >= e.Site.MaxURLs, "the site is full: it has %d URLs of maxURLs (%d)", e.Site.URLs, e.Site.MaxURLs)

@@ -57,6 +57,8 @@ type Data interface {
 	KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error)
 	URLTexts(ctx context.Context, site string, md5s []string) (map[string]string, error)
 	HasContents(ctx context.Context, site string, md5s []string) (map[string]bool, error)
+	// LateURLs returns at most most waiting URLs of a site that belong to a trap (wire.CauseTrap), by key.
+	LateURLs(ctx context.Context, site string, most int) (map[string]string, error)
 	// Condition evaluates an SQL expression over a row. The error of the verdict says why
 	// an expression is refused.
 	Condition(ctx context.Context, site, md5, expression string) (wire.Verdict, error)
@@ -202,6 +204,7 @@ type batchRun struct {
 	goneSites sync.Map                    // ids of sites that were deleted since the batch began
 	mapsAsked sync.Map                    // sites and origins whose default sitemap was requested
 	fullSites sync.Map                    // sites whose limits left out links
+	traps     sync.Map                    // trapWatch, by site
 	down      sync.Map                    // origins that could not be reached, and why
 
 	// running is the context of requests that have begun: it ends stopGrace after that of the batch.

@@ -469,6 +469,7 @@ func refusedRel(rel string, refused []string) bool {
 // page, and the site of each link.
 func (c *collection) finish() {
 	list := c.probe(c.page.requests, c.taken)
+	c.postpone(c.page.item, list)
 	if c.limit > 0 && int64(len(list)) > c.limit {
 		c.cutLinks(c.out, c.page, "maxURLsFromPage or COLLECT_URLS_LIMITS", int(c.limit))
 		list = list[:c.limit]

@@ -180,6 +180,7 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	}
 	u.LinksI, u.LinksE = 0, 0
 	stored := r.gather(ctx, out, p, text, kind, now)
+	r.watchTraps(ctx, p, text, kind, bodyMd5)
 	if p.duplicate() {
 		stored, out.bits = false, out.bits|wire.ErrFiltersBreak
 	}

@@ -96,6 +96,7 @@ type settings struct {
 	xpaths        *linkrules.XPaths
 	collectLimits linkrules.ByURL[int64] // links from a page
 	urlLimits     linkrules.URLLimits
+	traps         bool // URLs of traps are asked last
 	canonicalOnly bool // pages with another canonical URL are left out
 	normalize     *linkrules.Normalize
 	mask          canonical.Mask
@@ -273,6 +274,7 @@ func (s *settings) readLinks(p *property.Values) {
 	s.xpaths = property.Parsed(p, "COLLECT_URLS_XPATH_LIST", linkrules.ParseXPaths)
 	s.collectLimits = property.Parsed(p, "COLLECT_URLS_LIMITS", linkrules.ParseCollectLimits)
 	s.urlLimits = property.Parsed(p, "URL_LIMITS", linkrules.ParseURLLimits)
+	s.traps = p.On("TRAPS", true)
 	s.canonicalOnly = p.On("CANONICAL_ONLY", false)
 	s.normalize = property.Parsed(p, "URL_NORMALIZE", linkrules.ParseNormalize)
 	s.mask = canonical.Mask(p.Within("URL_NORMALIZE_MASK", int64(canonical.Main), 0, int64(canonical.SkipWWW|canonical.Validate|canonical.Main)))

@@ -124,6 +124,7 @@ var arrows = map[string][]string{
 	"web/feed":      {"web/dates", "web/datetext", "web/loosexml"},
 	"web/robots":    {"web/dates"},
 	"web/sitemap":   {"web/dates", "web/loosexml"},
+	"web/trap":      {"web/htmltree"},
 	"web/filter":    {"web/pyregexp"},
 	"web/linkrules": {"web/canonical", "web/dates", "web/pyregexp"},
 

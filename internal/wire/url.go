@@ -60,7 +60,7 @@ type URL struct {
 	SettingsSum      int64  `json:"settingsSum,omitempty" col:"SettingsSum" fit:"u32"`     // of the settings that the page was read with; see SumUnprocessed
 	Retries          int64  `json:"retries,omitempty" col:"Retries" fit:"u32"`             // answers in a row that mean "later"
 	RetryDate        Date   `json:"retryDate,omitempty" col:"RetryDate"`                   // not selected before
-	RetryCause       string `json:"retryCause,omitempty" col:"RetryCause" fit:"32"`        // of the last of Retries
+	RetryCause       string `json:"retryCause,omitempty" col:"RetryCause" fit:"32"`        // of the last of Retries; CauseTrap
 
 	SiteSelect  int64           `json:"siteSelect"`
 	ContentMask int64           `json:"contentMask"`
@@ -114,6 +114,10 @@ func NewURL(siteID, text string) URL {
 
 // Root reports whether u is a root URL of its site (docs/spec/storage.md 4.0.7).
 func (u *URL) Root() bool { return u.ParentMd5 == "" }
+
+// CauseTrap is the RetryCause of a waiting URL that belongs to a trap: many URLs that bring no new pages. It is asked
+// after the others, since its Priority is 0 and theirs is at least 1 (docs/traps.md).
+const CauseTrap = "trap"
 
 // SumUnprocessed is the bit of SettingsSum of a content that was stored and not processed yet. The other
 // bits are a checksum of the site's settings, 0 if unknown.

@@ -39,6 +39,9 @@ type summary struct {
 
 	BadSettings []string `json:"badSettings,omitempty"` // what cannot be read of the settings, and stops the site
 
+	Traps      []trapped `json:"traps"`      // the largest first
+	TrapSample bool      `json:"trapSample"` // of a sample of the URLs
+
 	asked int64  // URLs of this run
 	alone bool   // pages were fetched, and none led to another URL
 	cause string // error of the last request that failed, if no page was fetched
@@ -78,6 +81,9 @@ func (c *crawl) summarize() (summary, error) {
 		return nil
 	}, nil)
 	run.rest(&r)
+	if err == nil {
+		r.Traps, r.TrapSample, err = c.traps(&site)
+	}
 	return r, err
 }
 
@@ -196,6 +202,7 @@ func (r summary) text() string {
 	if r.NoIndex > 0 {
 		fmt.Fprintf(&b, "  %s: noindex asks robots not to index them; exports leave them out without --noindex\n", count(r.NoIndex, "page", "pages"))
 	}
+	b.WriteString(r.trapText())
 	switch {
 	case r.NoFollow:
 		b.WriteString("  a root page asks robots not to follow its links (nofollow); if you may, ignore it with: --property ROBOTS_META=0 --property ROBOTS_HEADER=0\n")

@@ -224,6 +224,8 @@ func retryText(row wire.URL) string {
 	switch {
 	case row.RetryCause == "":
 		return ""
+	case row.RetryCause == wire.CauseTrap:
+		return "after the other URLs: it belongs to a trap, many URLs that bring no new pages (docs/traps.md)"
 	case row.RetryDate == "":
 		return fmt.Sprintf("given up after %s; the last cause: %s", count(row.Retries, "request", "requests"), row.RetryCause)
 	case row.Retries == 0:

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"hce/dc/internal/storage/expr"
@@ -64,10 +65,13 @@ func (c capacity) exhausted() wire.ErrorMask {
 // properties, once in a transaction (docs/spec/crawling.md 5.8). In a cluster links first wait for a
 // larger lease.
 func (f *finishing) fitting(rules *wire.LinkRules, c capacity, fresh []*wire.Link) ([]*wire.Link, error) {
-	wanted := 0
+	wanted, real := 0, 0 // real: of no trap
 	for _, l := range fresh {
 		if !l.Chain && !l.URL.Unasked() {
 			wanted++
+			if l.URL.RetryCause != wire.CauseTrap {
+				real++
+			}
 		}
 	}
 	if wanted == 0 || c.maxURLs <= 0 && c.maxResources <= 0 {
@@ -91,6 +95,18 @@ func (f *finishing) fitting(rules *wire.LinkRules, c capacity, fresh []*wire.Lin
 				return nil, err
 			}
 		}
+	}
+	if left < real && !c.growing() {
+		removed, err := f.giveWay(real - left)
+		if err != nil {
+			return nil, err
+		}
+		if left += removed; removed > 0 {
+			f.full |= c.exhausted()
+		}
+	}
+	if left < wanted && real < wanted {
+		slices.SortStableFunc(fresh, func(a, b *wire.Link) int { return len(a.URL.RetryCause) - len(b.URL.RetryCause) })
 	}
 	kept := fresh[:0]
 	var over []*wire.URL

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"slices"
 
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
@@ -73,6 +72,7 @@ type candidate struct {
 	delay int64           // RequestDelay, ms
 	left  int64           // number of rows that may be read; below 0: unlimited
 	taken map[string]bool // URLMd5 of the rows that were read
+	real  bool            // one of them belongs to no trap
 }
 
 func (f *fetch) run() error {
@@ -276,12 +276,26 @@ func (f *fetch) take(c *candidate, p clauses, limit expr.Limit) (int64, error) {
 	asked := p
 	asked.limit.Count += int64(len(c.taken)) // without a limit there is one round only
 	// Only keys: sorting them is cheaper than sorting rows.
-	text, args := asked.query("SELECT URLMd5 FROM "+f.table(sqldb.URLs, c.id)+p.as, ofSite(c.id), f.mayBeAsked())
-	keys, err := column[string](f.tx, f.named(c.id, text), args...)
+	text, args := asked.query("SELECT URLMd5, RetryCause FROM "+f.table(sqldb.URLs, c.id)+p.as, ofSite(c.id), f.mayBeAsked())
+	var keys, late []string
+	err := f.Each(f.named(c.id, text), args, pair(func(md5, cause string) {
+		switch {
+		case c.taken[md5]:
+		case cause == wire.CauseTrap && f.r.SkipBusySites:
+			late = append(late, md5)
+		default:
+			keys = append(keys, md5)
+		}
+	}))
 	if err != nil {
 		return 0, err
 	}
-	keys = slices.DeleteFunc(keys, func(md5 string) bool { return c.taken[md5] })
+	c.real = c.real || len(keys) > 0
+	if len(late) > 0 && !c.real {
+		if keys, err = f.afterOthers(c.id, late); err != nil {
+			return 0, err
+		}
+	}
 	if p.limit.Set {
 		keys = keys[:min(int64(len(keys)), p.limit.Count)]
 	}
@@ -299,6 +313,16 @@ func (f *fetch) take(c *candidate, p clauses, limit expr.Limit) (int64, error) {
 		return limit.Count, nil // the site may have more rows
 	}
 	return n, nil
+}
+
+// afterOthers returns the rows of traps that a batch may take: none while another row of the site is being fetched,
+// since it may lead to rows that come first.
+func (f *fetch) afterOthers(site string, late []string) ([]string, error) {
+	others, err := f.Row("SELECT 1 FROM "+f.table(sqldb.URLs, site)+" WHERE Site_Id = ? AND Status IN (2, 3) AND RetryCause <> ? LIMIT 1", []any{site, wire.CauseTrap}, new(int))
+	if err != nil || others {
+		return nil, err
+	}
+	return late, nil
 }
 
 // mayBeAsked leaves out the rows that wait for their RetryDate. Only selections for batches do: the

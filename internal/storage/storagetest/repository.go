@@ -219,6 +219,19 @@ func (r *Repository) save(site string, batch int64, results []wire.Fetched) {
 	}
 }
 
+// LateURLs returns the waiting URLs of traps.
+func (r *Repository) LateURLs(ctx context.Context, site string, most int) (map[string]string, error) {
+	urls := map[string]string{}
+	end, err := r.begin(ctx, "LateURLs")
+	defer end()
+	for _, u := range r.URLs {
+		if u.SiteID == site && u.Status == wire.StatusNew && u.RetryCause == wire.CauseTrap && len(urls) < most {
+			urls[u.URLMd5] = u.URL
+		}
+	}
+	return urls, err
+}
+
 // TakeSchema stores the URLs of a template.
 func (r *Repository) TakeSchema(ctx context.Context, site string, batch int64, template, first wire.URL, others []wire.URL) (bool, error) {
 	end, err := r.begin(ctx, "TakeSchema")

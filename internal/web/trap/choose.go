@@ -1,0 +1,59 @@
+package trap
+
+import (
+	"slices"
+)
+
+// Groups returns the URLs of each group with enough of them, the largest group first, in a fixed order.
+func Groups(urls []string) (groups [][]string) {
+	byKey := map[string][]string{}
+	for _, url := range urls {
+		if key := read(url).group(); key != "" {
+			byKey[key] = append(byKey[key], url)
+		}
+	}
+	for _, key := range sortedKeys(byKey) {
+		if len(byKey[key]) >= leastPages {
+			groups = append(groups, byKey[key])
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b []string) int { return len(b) - len(a) })
+	return groups[:min(len(groups), mostGroups)]
+}
+
+// Choose returns the URLs of a group whose pages tell most: some that differ in one parameter only, and others
+// from everywhere; at most 48.
+func Choose(group []string) (chosen []string) {
+	if len(group) <= mostPages {
+		return group
+	}
+	taken := map[string]bool{}
+	take := func(url string) {
+		if !taken[url] && len(chosen) < mostPages {
+			taken[url] = true
+			chosen = append(chosen, url)
+		}
+	}
+	names := map[string]bool{}
+	for _, p := range read(group[0]).params {
+		names[p.name] = true
+	}
+	for _, name := range sortedKeys(names) {
+		byRest := map[string][]string{}
+		for _, url := range group {
+			rest := read(url).without([]string{name})
+			byRest[rest] = append(byRest[rest], url)
+		}
+		rests := sortedKeys(byRest)
+		slices.SortStableFunc(rests, func(a, b string) int { return len(byRest[b]) - len(byRest[a]) })
+		for _, rest := range rests[:min(3, len(rests))] {
+			for _, url := range byRest[rest][:min(4, len(byRest[rest]))] {
+				take(url)
+			}
+		}
+	}
+	for i := 0; i < mostPages; i++ {
+		take(group[i*len(group)/mostPages])
+	}
+	return chosen
+}

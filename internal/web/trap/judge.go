@@ -1,0 +1,314 @@
+package trap
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Finding is a trap.
+type Finding struct {
+	Kind    string   // in plain words, plural
+	Rule    string   // regular expression of its URLs, also one of Python
+	Names   []string // parameters; nil if an action or a path makes the trap
+	Neutral bool     // Names change nothing: URLs without them have the same pages
+	Pages   int      // of the sample
+	Texts   int      // different ones
+
+	re *regexp.Regexp
+}
+
+// Holds reports whether a URL belongs to the trap.
+func (f Finding) Holds(url string) bool { return f.re.MatchString(url) }
+
+// Without is a URL without the parameters of the trap.
+func (f Finding) Without(url string) string {
+	a, b := read(url), strings.Builder{}
+	b.WriteString(a.path)
+	sep := "?"
+	for _, p := range a.params {
+		if !slices.Contains(f.Names, p.name) {
+			b.WriteString(sep + p.name + "=" + p.value)
+			sep = "&"
+		}
+	}
+	return b.String()
+}
+
+// Normalize is the property URL_NORMALIZE=… that removes parameters from links.
+func Normalize(names []string) string {
+	rule := "([?&;])" + alternatives(names) + "=[^?&;#]*[&;]?"
+	return fmt.Sprintf(`URL_NORMALIZE={"replace":[{%s:"\\1"},{"[?&;]+(?=[?#]|$)":""}]}`, strconv.Quote(rule))
+}
+
+// finding looks at pages of one group.
+func (w *Watch) finding(list []page) (Finding, bool) {
+	f, ok := w.noIndex(list)
+	if !ok {
+		f, ok = neutral(list)
+	}
+	if !ok {
+		f, ok = stale(list)
+	}
+	if !ok {
+		return f, false
+	}
+	sums := map[uint64]bool{}
+	for _, p := range list {
+		sums[p.sum] = true
+	}
+	f.Pages, f.Texts = len(list), len(sums)
+	re, err := regexp.Compile(f.Rule)
+	f.re = re
+	return f, err == nil
+}
+
+// noIndex finds pages that ask robots not to index them, on a site where others do not.
+func (w *Watch) noIndex(list []page) (Finding, bool) {
+	var here share
+	for _, p := range list {
+		here.add(p.noIndex)
+	}
+	indexed := w.pages.all - w.pages.noIndex
+	if !here.mostly() || indexed < 3 || indexed*50 < w.pages.all {
+		return Finding{}, false
+	}
+	best, most := "", 0
+	for _, name := range list[0].features() {
+		if s := w.features[name]; s == nil || !s.mostly() {
+			continue
+		}
+		rank := 1
+		if noIndexKind(name) != anyNoIndex {
+			rank = 2
+		}
+		if !strings.HasSuffix(name, "=") { // an action says most
+			rank += 2
+		}
+		if rank > most {
+			best, most = name, rank
+		}
+	}
+	if best == "" {
+		return Finding{}, false
+	}
+	rule := "[?&;]" + regexp.QuoteMeta(best)
+	if !strings.HasSuffix(best, "=") {
+		rule += "(?:[&;#]|$)"
+	}
+	return Finding{Kind: noIndexKind(best), Rule: rule}, true
+}
+
+// anyNoIndex is the kind of pages whose URLs do not say more.
+const anyNoIndex = "pages with noindex"
+
+// noIndexKind names pages with noindex by the feature of their URLs.
+func noIndexKind(feature string) string {
+	for _, kind := range []struct{ parts, name string }{
+		{"edit submit", "edit pages"}, {"diff", "differences of versions"}, {"oldid rev history", "old versions"},
+		{"login register recover password", "login pages"}, {"search", "search results"}, {"feed", "feeds"},
+	} {
+		if containsAny(feature, strings.Fields(kind.parts)) {
+			return kind.name
+		}
+	}
+	return anyNoIndex
+}
+
+func containsAny(text string, parts []string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
+}
+
+// neutral finds parameters that change nothing: URLs that differ in them alone have the same texts. It tries them one by
+// one, then by twos, then all.
+func neutral(list []page) (Finding, bool) {
+	var names []string
+	for _, p := range list[0].params {
+		if !slices.Contains(names, p.name) {
+			names = append(names, p.name)
+		}
+	}
+	if len(names) == 0 || len(names) > 8 {
+		return Finding{}, false
+	}
+	var found []string
+	for _, name := range names {
+		if changesNothing(list, []string{name}) {
+			found = append(found, name)
+		}
+	}
+	for i := 0; i < len(names) && found == nil; i++ {
+		for j := i + 1; j < len(names) && found == nil; j++ {
+			if pair := []string{names[i], names[j]}; changesNothing(list, pair) {
+				found = pair
+			}
+		}
+	}
+	if found == nil && changesNothing(list, names) {
+		found = names
+	}
+	if found == nil {
+		return Finding{}, false
+	}
+	for _, name := range varying(list) {
+		if more := append(slices.Clone(found), name); !slices.Contains(found, name) && changesNothing(list, more) {
+			found = more
+		}
+	}
+	return Finding{Kind: neutralKind(list, found), Rule: nameRule(list, found), Names: found, Neutral: true}, true
+}
+
+// changesNothing compares the pages whose URLs differ in the parameters only.
+func changesNothing(list []page, names []string) bool {
+	type same struct {
+		all  int
+		sums map[uint64]bool
+	}
+	rest := map[string]*same{}
+	for _, p := range list {
+		key := p.without(names)
+		if rest[key] == nil {
+			rest[key] = &same{sums: map[uint64]bool{}}
+		}
+		rest[key].all++
+		rest[key].sums[p.sum] = true
+	}
+	possible, repeated := 0, 0
+	for _, s := range rest {
+		possible += s.all - 1
+		repeated += s.all - len(s.sums)
+	}
+	return repeated >= leastPages/2 && repeated*10 >= possible*8
+}
+
+// neutralKind names parameters that change nothing.
+func neutralKind(list []page, names []string) string {
+	sorts := []string{"c", "o", "n", "d", "s", "by", "dir", "direction", "desc", "asc", "col", "column"}
+	random, clock := false, false // the values of one of them
+	for _, name := range names {
+		keys, times := true, true
+		for _, p := range list {
+			for _, v := range p.params {
+				if v.name == name {
+					keys = keys && len(v.value) >= 16
+					times = times && len(v.value) >= 9 && strings.Trim(v.value, "0123456789.") == ""
+				}
+			}
+		}
+		random, clock = random || keys && !times, clock || times
+	}
+	text := strings.Join(names, " ")
+	switch {
+	case containsAny(text, []string{"sort", "order"}) || !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(sorts, strings.ToLower(n)) }):
+		return "sort links"
+	case containsAny(text, []string{"sess", "sid", "token", "zenid", "cfid"}):
+		return "session ids"
+	case clock || containsAny(text, []string{"rand", "rnd", "nocache", "time", "stamp"}) || slices.Contains(names, "_"):
+		return "time stamps"
+	case random:
+		return "session ids"
+	}
+	return "parameters that change nothing"
+}
+
+// stale finds calendars and filters: each page has only text that other pages have, apart from the values of its URL.
+func stale(list []page) (Finding, bool) {
+	dated, names := list[0].dated(), varying(list)
+	if len(list) < leastPages+4 || !dated && len(names) < 2 {
+		return Finding{}, false
+	}
+	seen := map[unit]int{}
+	for _, p := range list {
+		for _, u := range p.units {
+			seen[u]++
+		}
+	}
+	old := 0
+	for _, p := range list {
+		words, fresh := 0, 0
+		for _, u := range p.units {
+			if seen[u]*10 >= len(list)*8 { // on nearly all pages: navigation
+				continue
+			}
+			words += u.words()
+			if seen[u] == 1 {
+				fresh += u.words()
+			}
+		}
+		if fresh*20 <= words {
+			old++
+		}
+	}
+	if old*10 < len(list)*9 {
+		return Finding{}, false
+	}
+	switch {
+	case !dated:
+		rule := nameRule(list, names)
+		return Finding{Kind: "filters of lists", Rule: rule + ".*[&;]" + alternatives(names) + "=", Names: names}, true
+	case len(names) == 0:
+		return Finding{Kind: "calendars", Rule: dateRule(list[0].path)}, true
+	}
+	if dates := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !list[0].datedBy(name) }); len(dates) > 0 {
+		names = dates
+	}
+	return Finding{Kind: "calendars", Rule: nameRule(list, names), Names: names}, true
+}
+
+// varying are the parameters that have several values.
+func varying(list []page) (names []string) {
+	values := map[string]string{}
+	for _, p := range list {
+		for _, v := range p.params {
+			first, known := values[v.name]
+			if !known {
+				values[v.name] = v.value
+			} else if first != v.value && !slices.Contains(names, v.name) {
+				names = append(names, v.name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// nameRule is the expression of URLs with one of the parameters, with the path if all pages have the same one.
+func nameRule(list []page, names []string) string {
+	for _, p := range list {
+		if p.path != list[0].path {
+			return "[?&;]" + alternatives(names) + "="
+		}
+	}
+	path := pathOf(list[0].path)
+	if path == "/" {
+		return "[?&;]" + alternatives(names) + "="
+	}
+	return regexp.QuoteMeta(path) + "[?;](?:.*[&;])?" + alternatives(names) + "="
+}
+
+// alternatives is the expression of one of the names.
+func alternatives(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = regexp.QuoteMeta(name)
+	}
+	slices.Sort(quoted)
+	if len(quoted) == 1 {
+		return quoted[0]
+	}
+	return "(?:" + strings.Join(quoted, "|") + ")"
+}
+
+// pathOf is a path without scheme and host.
+func pathOf(path string) string {
+	_, path, _ = strings.Cut(path, "://")
+	return path[max(strings.IndexByte(path, '/'), 0):]
+}
+
+// dateRule is the expression of a path with any dates.
+func dateRule(path string) string {
+	return strings.ReplaceAll(regexp.QuoteMeta(foldDates(pathOf(path))), "#", "[0-9]+") + "(?:[?]|$)"
+}
