@@ -124,7 +124,7 @@ func TestPageDefaults(t *testing.T) {
 		"HTML_REDIRECTS_MAX": s.htmlRedirects, "URL_TEMPLATE_REGULAR_URLENCODE": s.templates[false].encode,
 		"URL_TEMPLATE_REALTIME_URLENCODE": s.templates[true].encode, "TLSVerify": !s.insecureTLS, "TLSLegacy": s.legacyTLS, "HostConcurrency": s.concurrency, "RETRY": s.retries["503"].Attempts > s.retriesOnce["503"].Attempts,
 		"ROBOTS_MODE": s.robots, "ROBOTS_COLLECT": s.robotsLinks, "ROBOTS_CACHE": s.robotsCache, "ROBOTS_META": s.robotsMeta,
-		"ROBOTS_HEADER": s.robotsHeader, "CANONICAL_ONLY": s.canonicalOnly, "DYNAMIC_FETCH_ONLY_FOR_ROOT_URL": s.dynamicRoots, "HTML_RECOVER": s.recover,
+		"ROBOTS_HEADER": s.robotsHeader, "TRAPS": s.traps, "CANONICAL_ONLY": s.canonicalOnly, "DYNAMIC_FETCH_ONLY_FOR_ROOT_URL": s.dynamicRoots, "HTML_RECOVER": s.recover,
 		"PDATE_SOURCES_MASK": s.dates.Sources, "PDATE_SOURCES_MASK_OVERWRITE": s.dates.Overwrite, "STORE_HTTP_HEADERS": s.storeHeaders,
 		"STORE_HTTP_REQUEST": s.storeRequest, "STORE_COOKIES": s.storeCookies, "STORE_AS_RECEIVED": s.storeReceived, "URL_NORMALIZE_MASK": int(s.mask),
 		"RECRAWL_NO_ROOT_URLS": !s.rules.KeepKnown, "RECRAWL_URL_UPDATE_STATUS": s.rules.Status, "RSS_FEEDPARSER_MODE": s.standardFeeds,
