@@ -28,7 +28,7 @@ PLAIN := ./internal/wire/... ./internal/web/... ./internal/warc \
 	./internal/daemon/simulation ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e soak soak-archive soak-cluster demo captures bench bench-scale bench-slow bench-first bench-cluster bench-export bench-process profile bench-sites bench-requests fuzz lint man package clean
+.PHONY: help setup setup-test setup-bench build test unit noskip judges e2e soak soak-archive soak-cluster demo captures bench bench-scale bench-slow bench-first bench-cluster bench-export bench-process bench-wikis profile bench-sites bench-requests fuzz lint man package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -146,6 +146,9 @@ bench-process: setup-bench build ## what processing costs now, in an older build
 	@cd bench && $(GO_BUILD) -o ../bin/bench .
 	@scripts/oldbuild.sh $(OLD_BUILD) .cache/builds/$(OLD_BUILD)
 	@bin/bench -old .cache/builds/$(OLD_BUILD) -sites postgresql,python -runs 3 $(BENCH_ARGS)
+
+bench-wikis: build ## traps of installed wikis, blogs, git viewers and listings, with and without rules (root; docs/traps.md)
+	@scripts/wikis.sh
 
 # Debian packages with its pages: postgresql-doc-15 debian-reference-en debian-reference-de debian-reference-es
 # debian-reference-fr aptitude-doc-es aptitude-doc-ru maint-guide-ru debian-faq-ru.

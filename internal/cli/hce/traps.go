@@ -15,7 +15,7 @@ import (
 const (
 	trapRows   = 20000 // of a site that are looked at; keys are hashes, so the first ones are a sample
 	trapAtOnce = 500
-	leastTime  = time.Second // for looking for traps, in a short crawl
+	leastTime  = 10 * time.Second // for looking for traps, in a short crawl on a busy machine
 )
 
 // trapped is a trap in the summary.
@@ -37,10 +37,11 @@ type trapSearch struct {
 	rows    []wire.URL
 	byURL   map[string]*wire.URL
 	counted map[string]bool
+	cut     bool      // the time was over
 	until   time.Time // nothing more is read then
 }
 
-// traps finds the traps of the site. It takes at most a hundredth of the time of the crawl, or a second. A sample of
+// traps finds the traps of the site. It takes at most a hundredth of the time of the crawl, or ten seconds. A sample of
 // a large site, and of each group of URLs, is read.
 func (c *crawl) traps(site *wire.Site) ([]trapped, bool, error) {
 	list := []trapped{}
@@ -53,6 +54,7 @@ func (c *crawl) traps(site *wire.Site) ([]trapped, bool, error) {
 		return nil, false, err
 	}
 	w := trap.New()
+	w.Patient = true
 	var fetched []string
 	for i := range s.rows {
 		u := &s.rows[i]
@@ -86,7 +88,7 @@ func (c *crawl) traps(site *wire.Site) ([]trapped, bool, error) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b trapped) int { return b.URLs - a.URLs })
-	return list, !whole, nil
+	return list, !whole || s.cut, nil
 }
 
 // readRows reads rows of the site; whole says that these are all.
@@ -115,7 +117,7 @@ func (s *trapSearch) readPages(w *trap.Watch, urls []string) error {
 			w.Add(trap.Page{URL: url, Content: s.byURL[url].RawContentMd5})
 		}
 	}
-	if len(keys) == 0 || time.Now().After(s.until) {
+	if s.cut = s.cut || time.Now().After(s.until); len(keys) == 0 || s.cut {
 		return nil
 	}
 	texts := map[string][]byte{}

@@ -44,10 +44,11 @@ func Choose(group []string) (chosen []string) {
 			rest := read(url).without([]string{name})
 			byRest[rest] = append(byRest[rest], url)
 		}
-		rests := sortedKeys(byRest)
-		slices.SortStableFunc(rests, func(a, b string) int { return len(byRest[b]) - len(byRest[a]) })
-		for _, rest := range rests[:min(3, len(rests))] {
-			for _, url := range byRest[rest][:min(4, len(byRest[rest]))] {
+		rests := slices.DeleteFunc(sortedKeys(byRest), func(rest string) bool { return len(byRest[rest]) == 1 })
+		most := min(8, len(rests)) // from everywhere: the parameter may change some pages, and others not
+		for i := range most {
+			list := byRest[rests[i*len(rests)/most]]
+			for _, url := range list[:min(3, len(list))] {
 				take(url)
 			}
 		}

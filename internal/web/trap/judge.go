@@ -150,7 +150,7 @@ func neutral(list []page) (Finding, bool) {
 	if found == nil && changesNothing(list, names) {
 		found = names
 	}
-	if found == nil {
+	if found == nil || len(list) < 2*leastPages && !onePath(list) { // of many paths some may not be compared yet
 		return Finding{}, false
 	}
 	for _, name := range varying(list) {
@@ -176,30 +176,29 @@ func changesNothing(list []page, names []string) bool {
 		rest[key].all++
 		rest[key].sums[p.sum] = true
 	}
-	possible, repeated := 0, 0
+	several, constant, repeated := 0, 0, 0
 	for _, s := range rest {
-		possible += s.all - 1
 		repeated += s.all - len(s.sums)
+		if s.all > 1 {
+			several++
+		}
+		if s.all > 1 && len(s.sums) == 1 {
+			constant++
+		}
 	}
-	return repeated >= leastPages/2 && repeated*10 >= possible*8
+	return repeated >= leastPages/2 && constant*10 >= several*9
 }
 
 // neutralKind names parameters that change nothing.
 func neutralKind(list []page, names []string) string {
 	sorts := []string{"c", "o", "n", "d", "s", "by", "dir", "direction", "desc", "asc", "col", "column"}
-	random, clock := false, false // the values of one of them
-	for _, name := range names {
-		keys, times := true, true
-		for _, p := range list {
-			for _, v := range p.params {
-				if v.name == name {
-					keys = keys && len(v.value) >= 16
-					times = times && len(v.value) >= 9 && strings.Trim(v.value, "0123456789.") == ""
-				}
-			}
-		}
-		random, clock = random || keys && !times, clock || times
-	}
+	clock := slices.ContainsFunc(names, func(name string) bool {
+		return !slices.ContainsFunc(list, func(p page) bool {
+			return slices.ContainsFunc(p.params, func(v param) bool {
+				return v.name == name && (len(v.value) < 9 || strings.Trim(v.value, "0123456789.") != "")
+			})
+		})
+	})
 	text := strings.Join(names, " ")
 	switch {
 	case containsAny(text, []string{"sort", "order"}) || !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(sorts, strings.ToLower(n)) }):
@@ -208,8 +207,6 @@ func neutralKind(list []page, names []string) string {
 		return "session ids"
 	case clock || containsAny(text, []string{"rand", "rnd", "nocache", "time", "stamp"}) || slices.Contains(names, "_"):
 		return "time stamps"
-	case random:
-		return "session ids"
 	}
 	return "parameters that change nothing"
 }
@@ -217,7 +214,7 @@ func neutralKind(list []page, names []string) string {
 // stale finds calendars and filters: each page has only text that other pages have, apart from the values of its URL.
 func stale(list []page) (Finding, bool) {
 	dated, names := list[0].dated(), varying(list)
-	if len(list) < leastPages+4 || !dated && len(names) < 2 {
+	if len(list) < leastPages+4 || !dated && (len(names) < 2 || len(list) < 2*leastPages && !onePath(list)) {
 		return Finding{}, false
 	}
 	seen := map[unit]int{}
@@ -277,16 +274,16 @@ func varying(list []page) (names []string) {
 
 // nameRule is the expression of URLs with one of the parameters, with the path if all pages have the same one.
 func nameRule(list []page, names []string) string {
-	for _, p := range list {
-		if p.path != list[0].path {
-			return "[?&;]" + alternatives(names) + "="
-		}
-	}
 	path := pathOf(list[0].path)
-	if path == "/" {
+	if path == "/" || !onePath(list) {
 		return "[?&;]" + alternatives(names) + "="
 	}
 	return regexp.QuoteMeta(path) + "[?;](?:.*[&;])?" + alternatives(names) + "="
+}
+
+// onePath reports whether all pages have the same path.
+func onePath(list []page) bool {
+	return !slices.ContainsFunc(list, func(p page) bool { return p.path != list[0].path })
 }
 
 // alternatives is the expression of one of the names.

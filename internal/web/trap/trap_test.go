@@ -112,6 +112,14 @@ func TestTraps(t *testing.T) {
 			c, s := colours[i%5], sizes[i/5%5]
 			return Page{URL: fmt.Sprintf("%s/shop?colour=%s&size=%s&page=%d", site, c, s, i/25), Text: html("Cups in "+c+" and "+s, rows...)}
 		}), []string{`filters of lists /shop[?;](?:.*[&;])?(?:colour|size)=.*[&;](?:colour|size)=`}},
+		{"versions of files, some of which are equal", each(96, func(i int) Page {
+			path := []string{"plain/d0", "plain/d1", "plain/d2", "commit"}[i/4%4]
+			text := sentence(uint64(9000), 9)
+			if path == "commit" {
+				text = sentence(uint64(9001+i), 20)
+			}
+			return Page{URL: fmt.Sprintf("%s/r.git/%s?id=%040x", site, path, i*7919), Text: html("r.git", text)}
+		}), []string{`parameters that change nothing /r\.git/plain/d0[?;](?:.*[&;])?id=`, `parameters that change nothing /r\.git/plain/d1[?;](?:.*[&;])?id=`}},
 		{"pages by number", each(200, func(i int) Page {
 			return Page{URL: fmt.Sprintf("%s/list?page=%d", site, i+1), Text: html(fmt.Sprint("Page ", i+1), sentence(uint64(5000+i), 8))}
 		}), []string{}},
