@@ -77,6 +77,9 @@ func (c *crawl) traps(site *wire.Site) ([]trapped, bool, error) {
 		if err != nil {
 			return nil, false, err
 		}
+		if one.URLs == 0 { // another trap has all of them
+			continue
+		}
 		if one.Options == nil {
 			removed = append(removed, f.Names...)
 		}

@@ -120,6 +120,9 @@ func TestTraps(t *testing.T) {
 			}
 			return Page{URL: fmt.Sprintf("%s/r.git/%s?id=%040x", site, path, i*7919), Text: html("r.git", text)}
 		}), []string{`parameters that change nothing /r\.git/plain/d0[?;](?:.*[&;])?id=`, `parameters that change nothing /r\.git/plain/d1[?;](?:.*[&;])?id=`}},
+		{"files that are no HTML", each(60, func(i int) Page {
+			return Page{URL: fmt.Sprintf("%s/raw?id=%d&x=1", site, i), Content: fmt.Sprintf("%032x", i*7919)}
+		}), []string{}},
 		{"pages by number", each(200, func(i int) Page {
 			return Page{URL: fmt.Sprintf("%s/list?page=%d", site, i+1), Text: html(fmt.Sprint("Page ", i+1), sentence(uint64(5000+i), 8))}
 		}), []string{}},

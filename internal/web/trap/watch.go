@@ -2,6 +2,7 @@ package trap
 
 import (
 	"cmp"
+	"hash/maphash"
 	"slices"
 )
 
@@ -122,7 +123,7 @@ func (w *Watch) Add(p Page) bool {
 	if p.Text != nil {
 		one.texts = textsOf(p.Text, one.address)
 	} else {
-		one.texts.add([][]byte{[]byte(p.Content)}, nil)
+		one.sum = maphash.String(seed, p.Content)
 	}
 	g := w.groups[key]
 	if g == nil {
