@@ -20,12 +20,12 @@ RESULTS := $(CURDIR)/.cache/tests
 SCRATCH = $(shell scripts/testdir.sh)
 
 # Rules about values start no goroutine: their tests run without the race detector. So do
-# the operations of one db-task after the other, and the simulated week, which is one long
-# computation: the packages below them have tests of their own with it.
+# the operations of one db-task after the other, the simulated week, which is one long
+# computation, and hce, a process for each command: the packages below them have tests of their own with it.
 PLAIN := ./internal/wire/... ./internal/web/... ./internal/warc \
 	$(addprefix ./internal/process/,article author chain choice contenthash document/... entry fallback language/... linkresolve markup media \
 	metadata multiitem office outline pdf pubdate ranking redirectlink render scraper template writer) ./extract ./internal/storage/expr ./internal/storage/conformance/... \
-	./internal/daemon/simulation ./internal/layertest ./internal/config ./examples ./packaging ./scripts
+	./internal/daemon/simulation ./cmd/hce ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test setup-bench build test unit noskip judges e2e soak soak-archive soak-cluster demo captures bench bench-scale bench-slow bench-first bench-cluster bench-export bench-process bench-wikis profile bench-sites bench-requests fuzz lint man package clean
@@ -50,8 +50,7 @@ build: setup ## build the programs into bin/
 
 # -vet=off below: lint has vetted everything. GORACE: a process with the race detector sleeps a
 # second before its end otherwise.
-# Unit and end-to-end tests run side by side, and more of them than there are processors: most wait for
-# servers, browsers, disks and child processes.
+# Unit and end-to-end tests run side by side: both mostly wait for servers and disks.
 test: setup-test lint build ## set up what the tests need and run all of them
 	@rm -rf $(RESULTS)
 	@$(MAKE) --no-print-directory -j2 unit e2e
@@ -60,7 +59,7 @@ test: setup-test lint build ## set up what the tests need and run all of them
 unit: ## run the tests of the packages
 	@mkdir -p $(RESULTS)
 	@go list ./... | grep -vxF "$$(go list $(PLAIN))" >$(RESULTS)/race
-	GORACE=atexit_sleep_ms=0 TMPDIR=$(SCRATCH) $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/race.json -- -vet=off -timeout 30m -p 4 -race $$(cat $(RESULTS)/race)
+	GORACE=atexit_sleep_ms=0 TMPDIR=$(SCRATCH) $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/race.json -- -vet=off -timeout 30m -race $$(cat $(RESULTS)/race)
 	TMPDIR=$(SCRATCH) $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/plain.json -- -vet=off -timeout 30m $(PLAIN)
 	cd bench && GORACE=atexit_sleep_ms=0 $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/bench.json -- -vet=off -race ./...
 	cd tools/train && $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/train.json -- -vet=off ./...
@@ -79,7 +78,7 @@ judges: ## print how many cases the tables of the web standards have, and how ma
 # -count=1: these tests run the programs in bin/, which Go's test cache does not know.
 e2e: build ## run the programs against real sites, databases and browsers
 	@mkdir -p $(RESULTS)
-	TMPDIR=$(SCRATCH) $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/e2e.json -- -vet=off -tags e2e -count=1 -parallel 4 -timeout 30m ./e2e/...
+	TMPDIR=$(SCRATCH) $(GOTESTSUM) --jsonfile-timing-events $(RESULTS)/e2e.json -- -vet=off -tags e2e -count=1 -timeout 45m ./e2e/...
 
 # SOAK_KILLS: how many processes are killed, 300 unless set. SEED repeats a run.
 soak: setup-test build ## kill all programs hundreds of times during real crawls; not part of test

@@ -125,7 +125,7 @@ func TestExplain(t *testing.T) {
 		"id": siteID, "urls": []string{s.URL + "/"}, "requestDelay": 0,
 		"filters": []map[string]any{{"pattern": "(.*)", "type": 1}},
 		"properties": map[string]string{
-			"HTTP_HEADERS":     `{"X-Word": ["a", "b"]}`,
+			"HTTP_HEADERS":     `{"Accept-Language": ["a", "b"]}`,
 			"HTTP_FREQ_LIMITS": `{".*": {"max_freq": 100, "max_delay": 0}}`,
 		},
 	})
@@ -153,7 +153,7 @@ func TestExplain(t *testing.T) {
 	if got := strings.Join(keys("", answer), "\n") + "\n"; got != string(golden) {
 		t.Errorf("keys:\n%s", got)
 	}
-	for _, want := range []string{`"due": true`, `"X-Word"`, `"/map.xml"`, `"httpCode": 200`, s.URL + "/next", s.URL + "/home"} {
+	for _, want := range []string{`"due": true`, `"Accept-Language"`, `"/map.xml"`, `"httpCode": 200`, s.URL + "/next", s.URL + "/home"} {
 		if !strings.Contains(first, want) {
 			t.Errorf("no %s in %s", want, first)
 		}
@@ -220,7 +220,7 @@ func TestExplain(t *testing.T) {
 
 	// Nothing has changed: the next answer equals the first, except for times.
 	_, again := run(t, "--explain", s.URL+"/", "--fetch")
-	for _, key := range []string{`"status": 1`, `"crawled": 0`, `"X-Word": [
+	for _, key := range []string{`"status": 1`, `"crawled": 0`, `"Accept-Language": [
         "b"`} {
 		if strings.Count(first, key) == 0 || strings.Count(first, key) != strings.Count(again, key) {
 			t.Errorf("%s: first\n%s\nthen\n%s", key, first, again)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"hce/dc/internal/crawl/fetch"
@@ -412,12 +413,19 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedF
 	return f
 }
 
+// cookieOf returns the cookies of a request with their names only.
 func cookieOf(r fetch.Request) string {
 	u, err := canonical.Net(r.URL)
 	if err != nil {
 		return ""
 	}
-	return r.Jar.Cookies(u)
+	var shown []string
+	for pair := range strings.SplitSeq(r.Jar.Cookies(u), ";") {
+		if name, _, _ := strings.Cut(strings.TrimSpace(pair), "="); name != "" {
+			shown = append(shown, name+"="+wire.HiddenValue)
+		}
+	}
+	return strings.Join(shown, "; ")
 }
 
 // proxyOf says whether a proxy would be used. Choosing one would count as a use.
@@ -432,12 +440,12 @@ func fetcherName(kind int) string {
 	return cmp.Or(map[int]string{fetcherDynamic: "dynamic", fetcherExternal: "external"}[kind], "static")
 }
 
-// withoutSecrets returns headers without credentials.
+// withoutSecrets returns headers without the values that may be secret.
 func withoutSecrets(h http.Header) http.Header {
 	shown := h.Clone()
-	for _, name := range []string{"Authorization", "Proxy-Authorization"} {
-		if shown.Get(name) != "" {
-			shown.Set(name, "(set)")
+	for name := range shown {
+		if !wire.IsPublicField(name) {
+			shown.Set(name, wire.HiddenValue)
 		}
 	}
 	return shown

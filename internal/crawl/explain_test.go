@@ -61,7 +61,7 @@ func TestExplain(t *testing.T) {
 			if e.Politeness.DelayMs != 2000 || e.Robots.CrawlDelay != 2 || !slices.Equal(e.Robots.Sitemaps, []string{"/map.xml"}) {
 				t.Errorf("%+v %+v", e.Politeness, e.Robots)
 			}
-			if got := e.Request.Header.Get("Authorization"); got != "(set)" {
+			if got := e.Request.Header.Get("Authorization"); got != wire.HiddenValue {
 				t.Errorf("the password is shown: %q", got)
 			}
 			if paths := s.paths(); slices.Contains(paths, tt.path) {

@@ -31,3 +31,19 @@ func ShownProperty(name, value string) string {
 	}
 	return strconv.Quote(value)
 }
+
+// publicFields are the fields of a request that show nothing but how pages are asked for, in lower case. Those
+// that begin with "sec-" are, too.
+var publicFields = []string{
+	"accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "connection", "content-length", "content-type", "date", "dnt",
+	"expect", "from", "host", "if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "keep-alive", "max-forwards",
+	"origin", "pragma", "priority", "proxy-connection", "range", "referer", "save-data", "te", "trailer", "transfer-encoding", "upgrade",
+	"upgrade-insecure-requests", "user-agent", "via", "warning",
+}
+
+// IsPublicField reports whether files and messages may show a field of a request. Authorization, cookies and any
+// field that a site adds, such as X-Api-Key, may open what its pages do not show.
+func IsPublicField(name string) bool {
+	name = strings.ToLower(name)
+	return slices.Contains(publicFields, name) || strings.HasPrefix(name, "sec-")
+}

@@ -230,9 +230,6 @@ func clean(text string) string {
 	}, text)
 }
 
-// secrets are the fields of a request that stay out of the file: they open what the page does not show.
-var secrets = map[string]bool{"authorization": true, "proxy-authorization": true, "cookie": true, "cookie2": true}
-
 // request returns the record of the request: the stored one, else its method and host.
 func (c capture) request(first string) *warc.Record {
 	m, _ := warc.ParseMessage(c.Request)
@@ -248,12 +245,12 @@ func (c capture) request(first string) *warc.Record {
 	return r
 }
 
-// public returns the head of a request without secrets and without its body.
+// public returns the head of a request without what may be secret, and without its body.
 func public(m warc.Message) warc.Message {
 	kept := m.Fields[:0]
 	for _, f := range m.Fields {
-		if name := strings.ToLower(f.Name); !secrets[name] {
-			if name == "content-length" || name == "transfer-encoding" { // the body of a request is not stored
+		if wire.IsPublicField(f.Name) {
+			if name := strings.ToLower(f.Name); name == "content-length" || name == "transfer-encoding" { // the body of a request is not stored
 				f.Name = originally + f.Name
 			}
 			kept = append(kept, f)

@@ -105,10 +105,10 @@ func TestMemoryWaits(t *testing.T) {
 			<-r.Context().Done()
 		}
 	}))
-	defer s.Close()
+	t.Cleanup(s.Close)
 	own := errors.New("none left")
-	const timeout = 300 * time.Millisecond
-	wait := func(context.Context, int64) error { time.Sleep(2 * timeout); return nil } // longer than the timeout
+	const timeout = 3 * time.Second // a busy machine sends a megabyte within that time
+	wait := func(context.Context, int64) error { time.Sleep(timeout + timeout/10); return nil }
 	for name, c := range map[string]struct {
 		path string
 		grow func(context.Context, int64) error
@@ -119,6 +119,7 @@ func TestMemoryWaits(t *testing.T) {
 		"refused":                   {"/", func(context.Context, int64) error { return own }, Refused},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			resp, err := memoryClient(t).Get(t.Context(), Request{URL: s.URL + c.path, Timeout: timeout, Memory: &ledger{grow: c.grow}})
 			if KindOf(err) != c.kind || c.kind == Refused && !errors.Is(err, own) {
 				t.Fatalf("%v", err)
