@@ -82,7 +82,7 @@ func answers() []Trap {
 		{Path: "/answer/cookie-odd", What: "cookies for other hosts, with NUL, with dates beyond all time", serve: say(okHead +
 			"Set-Cookie: a=b; Domain=com\r\nSet-Cookie: =; Expires=Thu, 99 Foo 99999 99:99:99 GMT\r\nSet-Cookie: \xff\xfe=\xff; Max-Age=99999999999999999999\r\nSet-Cookie: ;;;;\r\nSet-Cookie: x\r\n" + page)},
 		{Path: "/answer/204", What: "no content, and says so", Ends: ends(wire.ErrEmpty), serve: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) }},
-		{Path: "/answer/300", What: "multiple choices without a list", serve: say("HTTP/1.1 300 Multiple Choices\r\nContent-Type: text/html\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")},
+		{Path: "/answer/300", What: "multiple choices without a list", Ends: ends(wire.ErrEmpty), serve: say("HTTP/1.1 300 Multiple Choices\r\nContent-Type: text/html\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")},
 		{Path: "/answer/304", What: "not modified, without a condition in the request", Ends: broken, serve: say("HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n")},
 		{Path: "/answer/206", What: "a part of a page, without a range in the request", Ends: broken, serve: say(strings.Replace(okHead, "200 OK", "206 Partial Content", 1) + "Content-Range: bytes 0-66/5000\r\n" + page)},
 		{Path: "/answer/305", What: "use a proxy, the server says", serve: say("HTTP/1.1 305 Use Proxy\r\nLocation: http://10.0.0.1:3128/\r\nContent-Type: text/html\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")},
