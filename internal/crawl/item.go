@@ -112,7 +112,7 @@ func (it *item) failed(bits wire.ErrorMask, code int, now wire.Date) *outcome {
 		},
 	}}
 	if it.site != nil {
-		out.result.SiteBits |= it.site.bits | it.settings.bits
+		out.result.SiteBits |= it.settings.bits
 	}
 	return out
 }

@@ -153,7 +153,7 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	out := &outcome{item: p.item, result: wire.Fetched{
 		URLMd5: p.URLID, URL: u.URL, Crawled: true, First: p.row.Crawled == 0, At: p.at(now),
 		Same:     p.row.Crawled > 0 && p.row.RawContentMd5 == bodyMd5,
-		SiteBits: p.site.bits | p.settings.bits, Rules: p.settings.rules, Expressions: p.settings.expressions,
+		SiteBits: p.settings.bits, Rules: p.settings.rules, Expressions: p.settings.expressions,
 	}}
 	if len(p.Body) > smallPage {
 		most := textGrowth * int64(len(p.Body))

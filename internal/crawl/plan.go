@@ -17,11 +17,9 @@ import (
 // see different versions of a site.
 type siteWork struct {
 	wire.Site
-	filters  *filter.Set
-	settings map[string]*settings // by the JSON of the item's own properties
-
-	bits      wire.ErrorMask // of filters that cannot be read
-	badFilter error          // the first of them
+	filters   *filter.Set
+	badFilter error                // the first filter that cannot be read; such a site is not fetched
+	settings  map[string]*settings // by the JSON of the item's own properties
 }
 
 // plan loads the sites, refuses items that may not be crawled and marks the others Crawling
@@ -88,7 +86,6 @@ func (r *batchRun) newSiteWork(s wire.Site) *siteWork {
 	work.filters, problems = filter.Compile(filter.Rules(s.Filters))
 	for _, p := range problems {
 		r.log.Warn("left out invalid filter", "site", s.ID, "error", p)
-		work.bits |= wire.ErrInitialization
 		work.badFilter = cmp.Or(work.badFilter, p)
 	}
 	return work

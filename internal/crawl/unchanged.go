@@ -75,7 +75,7 @@ func (r *batchRun) fetchedAgain(p page, keep bool) *outcome {
 		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(u.ErrorMask), "CrawlingTime": u.CrawlingTime,
 		"TotalTime": u.TotalTime, "MRate": u.MRate, "MRateCounter": u.MRateCounter, "TcDate": string(u.TcDate), "UDate": string(u.UDate),
 	}
-	out := &outcome{item: p.item, result: wire.Fetched{URLMd5: p.URLID, Crawled: true, Same: true, Set: set, SiteBits: p.site.bits | p.settings.bits}}
+	out := &outcome{item: p.item, result: wire.Fetched{URLMd5: p.URLID, Crawled: true, Same: true, Set: set, SiteBits: p.settings.bits}}
 	out.redirected(p.Response)
 	return out
 }
