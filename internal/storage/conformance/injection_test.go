@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/testwait"
+	"hce/dc/internal/wire"
 )
 
 // hostileSQL are invalid conditions, orders, limits and expressions (docs/spec/DECISIONS.md
@@ -207,21 +208,25 @@ var keyFields = fields(
 	field{"URL_NEW", `[{"siteId":"a","url":"http://a.test/new","urlPut":{"urlMd5":"HOSTILE","contentType":0,"putDict":{"data":"x"}}}]`, []string{"urlPut.urlMd5"}},
 	field{"URL_NEW", `[{"siteId":"a","url":"http://a.test/new","urlPut":{"contentType":10,"putDict":{"id":"HOSTILE","data":"x"}}}]`, []string{"putDict.id"}},
 	field{"URL_UPDATE", `[{"siteId":"a","urlMd5":"HOSTILE","priority":66}]`, []string{"urlMd5"}},
-	field{"URL_STATUS", `[{"siteId":"a","url":"HOSTILE","urlType":1}]`, []string{"url"}},
 	field{"URL_DELETE", `[{"siteId":"a","url":"HOSTILE","urlType":1}]`, []string{"url"}},
 	field{"URL_CLEANUP", `[{"siteId":"a","url":"HOSTILE","urlType":1}]`, []string{"url"}},
-	field{"URL_CONTENT", `[{"siteId":"a","url":"x","urlMd5":"HOSTILE","contentTypeMask":9}]`, []string{"urlMd5"}},
 	field{"URL_PURGE", `[{"siteId":"a","url":"HOSTILE","urlType":1}]`, []string{"url"}},
 	field{"URL_PUT", `[{"siteId":"a","urlMd5":"HOSTILE","contentType":0,"putDict":{"data":"x"}}]`, []string{"urlMd5"}},
 	field{"URL_PUT", `[{"siteId":"a","urlMd5":` + page1 + `,"contentType":10,"putDict":{"id":"HOSTILE","data":"x"}}]`, []string{"id"}},
-	field{"URL_VERIFY", `[{"siteId":"a","url":"HOSTILE","urlType":1,"dbName":"dc_urls"}]`, []string{"url"}},
-	field{"URL_HISTORY", `[{"siteId":"a","urlMd5":"HOSTILE"}]`, []string{"urlMd5"}},
-	field{"URL_STATS", `[{"siteId":"a","urlMd5":"HOSTILE"}]`, []string{"urlMd5"}},
 	field{"ATTRIBUTE_SET", `[{"siteId":"a","name":"x","urlMd5":"HOSTILE","value":"1"}]`, []string{"urlMd5"}},
 	field{"ATTRIBUTE_UPDATE", `[{"siteId":"a","name":"x","urlMd5":"HOSTILE","value":"1"}]`, []string{"urlMd5"}},
-	field{"ATTRIBUTE_DELETE", `[{"siteId":"a","name":"x","urlMd5":"HOSTILE"}]`, []string{"urlMd5"}},
-	field{"ATTRIBUTE_FETCH", `[{"siteId":"a","urlMd5":"HOSTILE"}]`, []string{"urlMd5"}},
 )
+
+// soughtKeys are the keys that requests look for.
+var soughtKeys = []struct{ op, request string }{
+	{"URL_STATUS", `[{"siteId":"a","url":"HOSTILE","urlType":1}]`},
+	{"URL_CONTENT", `[{"siteId":"a","url":"x","urlMd5":"HOSTILE","contentTypeMask":9}]`},
+	{"URL_VERIFY", `[{"siteId":"a","url":"HOSTILE","urlType":1,"dbName":"dc_urls"}]`},
+	{"URL_HISTORY", `[{"siteId":"a","urlMd5":"HOSTILE"}]`},
+	{"URL_STATS", `[{"siteId":"a","urlMd5":"HOSTILE"}]`},
+	{"ATTRIBUTE_DELETE", `[{"siteId":"a","name":"x","urlMd5":"HOSTILE"}]`},
+	{"ATTRIBUTE_FETCH", `[{"siteId":"a","urlMd5":"HOSTILE"}]`},
+}
 
 // attacked fills a node with rows in every table.
 func attacked(n *Node) {
@@ -317,6 +322,27 @@ func TestInjectionIntoDates(t *testing.T) { refusals(t, dates(), hostileSQL) }
 func TestInjectionIntoSiteIDs(t *testing.T) { refusals(t, idFields, hostileIDs) }
 
 func TestInjectionIntoKeys(t *testing.T) { refusals(t, keyFields, hostileKeys) }
+
+// A text that is no key, in a request that looks for one, is refused or finds what the key of no URL
+// finds, and nothing changes.
+func TestInjectionIntoSoughtKeys(t *testing.T) {
+	forEachBackend(t, func(t *testing.T, n *Node) {
+		attacked(n)
+		before := n.fingerprint()
+		for _, f := range soughtKeys {
+			request := expand(f.request)
+			want := n.call(f.op, strings.ReplaceAll(request, "HOSTILE", wire.NoKey))
+			for _, text := range hostileKeys {
+				if got := n.call(f.op, strings.ReplaceAll(request, "HOSTILE", inside(text))); got != want && complaint(got) == "" {
+					t.Errorf("%s with %s: %.300s, want %.300s", f.op, clipped(text), got, want)
+				}
+			}
+		}
+		if changes := before.changes(n.fingerprint()); changes != nil {
+			t.Errorf("the node changed: %v", changes)
+		}
+	})
+}
 
 // value is a stored text field, with the request that reads it. NEW is replaced by a unique
 // name.
