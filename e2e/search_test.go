@@ -170,3 +170,49 @@ func TestSearch(t *testing.T) {
 		t.Errorf("%v %s", err, out)
 	}
 }
+
+// A damaged index answers no question: the error names the file and the way out, which reads all again.
+func TestDamagedSearchIndex(t *testing.T) {
+	w := newWitness(t, &searchSite{news: "The old news is about beeches."})
+	data, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")
+	hce(t, 0, "crawl", w.URL+"/", "--data", data, loopback, "--delay", "0s")
+	search := func(status int, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(filepath.Join(bin, "hce-search"), append(args, "--dir", dir)...)
+		text, err := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != status {
+			t.Fatalf("hce-search %s: %v\n%s", args[0], err, text)
+		}
+		return string(text)
+	}
+	search(0, "index", "--once", "--data", data)
+	whole := search(0, "ask", "beeches")
+	if !strings.Contains(whole, "/news.html") {
+		t.Fatal(whole)
+	}
+	segments, err := filepath.Glob(filepath.Join(dir, "work-*", "store", "*.zap"))
+	if err != nil || len(segments) == 0 {
+		t.Fatal("no segments", err)
+	}
+	for _, path := range segments {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text[len(text)/2] ^= 1
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"ask", "beeches"}, {"rebuild"}} {
+		if text := search(3, args...); !strings.Contains(text, ".zap") || !strings.Contains(text, "hce-search index") {
+			t.Errorf("%s: %s", args[0], text)
+		}
+	}
+	if text := search(0, "index", "--once", "--data", data); !strings.Contains(text, "reading all documents") {
+		t.Error(text)
+	}
+	if text := search(0, "ask", "beeches"); text != whole {
+		t.Errorf("%s, want %s", text, whole)
+	}
+}

@@ -82,6 +82,7 @@ type Feed struct {
 	sites     map[string]watched
 	published time.Time
 	expired   time.Time
+	checked   time.Time
 	skipped   []Skipped // by the last round
 }
 
@@ -91,6 +92,9 @@ type watched struct {
 	until    time.Time     // a site without a change of its counters is read until then
 	took     time.Duration // by the last sweep
 }
+
+// checkEvery is the time between two checks of all files of the index.
+const checkEvery = 24 * time.Hour
 
 // sweepShare is the pause after a sweep of a site that changes, in times of its duration.
 const sweepShare = 20
@@ -106,10 +110,11 @@ func New(c Config) *Feed {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Feed{Config: c, recent: map[string]string{}, sites: map[string]watched{}, published: c.Now()}
+	return &Feed{Config: c, recent: map[string]string{}, sites: map[string]watched{}, published: c.Now(), checked: c.Now()}
 }
 
-// Run makes rounds until ctx is done. A round that fails is logged, and the next one tries again.
+// Run makes rounds until ctx is done. A round that fails is logged, and the next one tries again. A damaged
+// index (index.ErrDamaged) and one that must be opened again (index.ErrBroken) end it.
 func (f *Feed) Run(ctx context.Context) error {
 	if err := f.Index.Publish(); err != nil {
 		return err
@@ -127,6 +132,8 @@ func (f *Feed) Run(ctx context.Context) error {
 		switch text := fmt.Sprint(err); {
 		case ctx.Err() != nil:
 			return nil
+		case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrBroken):
+			return err
 		case err != nil && text != last:
 			f.Log.Warn("round failed; trying again", "error", err)
 			last = text
@@ -144,6 +151,15 @@ func (f *Feed) Run(ctx context.Context) error {
 		}
 		timer.Reset(f.Every)
 	}
+}
+
+// check looks for damage of the index.
+func (f *Feed) check() error {
+	if now := f.Now(); now.Sub(f.checked) >= checkEvery {
+		f.checked = now
+		return f.Index.Check()
+	}
+	return nil
 }
 
 // Round reads what has changed, publishes it, and returns the number of documents that were stored or
@@ -171,7 +187,7 @@ func (f *Feed) Round(ctx context.Context) (changed int, err error) {
 	n, err := f.drop(ctx, known)
 	changed, failed = changed+n, append(failed, err)
 	n, err = f.expire(ctx)
-	changed, failed = changed+n, append(failed, err, f.publish(0))
+	changed, failed = changed+n, append(failed, err, f.publish(0), f.check())
 	return changed, errors.Join(failed...)
 }
 

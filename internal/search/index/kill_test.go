@@ -18,6 +18,13 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(killFolder); dir != "" {
 		writeUntilKilled(dir)
 	}
+	if dir := os.Getenv(fullFolder); dir != "" {
+		if err := writeUntilFull(dir); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 

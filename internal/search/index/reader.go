@@ -25,13 +25,14 @@ type reader struct {
 // Snapshot is an open snapshot. Goroutines may share it.
 type Snapshot struct {
 	reader
-	name string
+	name, path string
 }
 
 // ErrNone means that the folder has no published index.
 var ErrNone = errors.New("no index is published; start hce-search index")
 
-// OpenSnapshot opens the newest snapshot of a folder.
+// OpenSnapshot opens the newest snapshot of a folder, and compares each file with its checksum that this
+// process has not read yet. The error is ErrNone, ErrFormat or ErrDamaged, or that of the system.
 func OpenSnapshot(dir string) (*Snapshot, error) {
 	for last := ""; ; {
 		h, found, err := readHead(dir)
@@ -44,15 +45,16 @@ func OpenSnapshot(dir string) (*Snapshot, error) {
 		if err := h.check(); err != nil {
 			return nil, fmt.Errorf("open index %s: %w", dir, err)
 		}
-		s := &Snapshot{name: h.Snapshot}
-		path := filepath.Join(dir, "snapshots", h.Snapshot)
-		s.bleve, err = bleve.OpenUsing(path, map[string]any{"read_only": true, "bolt_timeout": "5s"})
+		s := &Snapshot{name: h.Snapshot, path: filepath.Join(dir, "snapshots", h.Snapshot)}
+		if err = checkSnapshot(s.path, false); err == nil {
+			s.bleve, err = openFolder(s.path, true)
+		}
 		if err == nil {
 			return s, nil
 		}
 		// The writer may have removed it since the head was read: then another one is there.
 		if last == h.Snapshot {
-			return nil, fmt.Errorf("open snapshot %s: %w", path, err)
+			return nil, fmt.Errorf("open snapshot %s: %w", s.path, err)
 		}
 		last = h.Snapshot
 	}
@@ -63,6 +65,9 @@ func (s *Snapshot) Newest(dir string) bool {
 	h, found, err := readHead(dir)
 	return err != nil || !found || h.Snapshot == s.name
 }
+
+// Check reads all files of the snapshot again. The error is ErrDamaged if one has other bytes than were written.
+func (s *Snapshot) Check() error { return checkSnapshot(s.path, true) }
 
 // Name returns the number of the snapshot.
 func (s *Snapshot) Name() string { return s.name }
@@ -239,11 +244,18 @@ func Rebuild(ctx context.Context, dir string) (n int, err error) {
 	if err := h.check(); err != nil && !errors.Is(err, ErrFormat) {
 		return 0, fmt.Errorf("rebuild index %s: %w", x.dir, err)
 	}
+	_, faults, _, err := checkWork(h.work(x.dir))
+	if err != nil {
+		return 0, fmt.Errorf("rebuild index %s: %w", x.dir, err)
+	}
 	old, end, err := openOld(h.work(x.dir))
 	if err != nil {
 		return 0, fmt.Errorf("rebuild index %s: %w", x.dir, err)
 	}
 	defer end()
+	if err := faults.of(segmentFiles(old.(*scorch.IndexSnapshot))); err != nil {
+		return 0, fmt.Errorf("rebuild index %s: %w", x.dir, err)
+	}
 	var number int
 	_, _ = fmt.Sscanf(h.Work, "work-%d", &number)
 	x.head = head{Format: format, Work: fmt.Sprintf("work-%d", number+1), Snapshot: h.Snapshot}

@@ -4,13 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"hash/crc32"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,7 +22,7 @@ import (
 )
 
 // format is the version of the folder. A change of fields or analysers makes a new one.
-const format = 2
+const format = 3
 
 // ErrFormat means that an earlier version of this program wrote the folder. Rebuild converts it.
 var ErrFormat = errors.New("the index has an earlier format")
@@ -44,6 +43,12 @@ type head struct {
 	Format   int    `json:"format"`
 	Work     string `json:"work"`
 	Snapshot string `json:"snapshot,omitempty"`
+	Sum      uint32 `json:"sum"`
+}
+
+// sum is a checksum of the other fields.
+func (h head) sum() uint32 {
+	return crc32.Checksum(fmt.Appendf(nil, "%d\x00%s\x00%s", h.Format, h.Work, h.Snapshot), castagnoli)
 }
 
 func headFile(dir string) string { return filepath.Join(dir, "index.json") }
@@ -57,6 +62,9 @@ func readHead(dir string) (h head, found bool, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &h)
 	}
+	if old := h.Sum == 0 && 0 < h.Format && h.Format < format; err == nil && h.Sum != h.sum() && !old {
+		return h, false, damaged(headFile(dir), wrongSum)
+	}
 	if err == nil && (filepath.Base(h.Work) != h.Work || h.Snapshot != "" && filepath.Base(h.Snapshot) != h.Snapshot) {
 		err = errors.New("it names a folder elsewhere")
 	}
@@ -67,6 +75,7 @@ func readHead(dir string) (h head, found bool, err error) {
 }
 
 func (h head) write(dir string) error {
+	h.Sum = h.sum()
 	text, err := json.Marshal(h)
 	if err != nil {
 		return err
@@ -80,10 +89,12 @@ type Index struct {
 	dir    string
 	unlock func()
 
-	mu   sync.Mutex // of head, and one Apply at a time
-	head head
-	late bool                 // changes that are not published
-	seen map[string]time.Time // of hosts that were written, at most maxHosts
+	mu     sync.Mutex // of head, and one Apply at a time
+	head   head
+	late   bool                 // changes that are not published
+	sums   sums                 // of the segments that were read, by their path in the working index
+	broken error                // of a change that failed
+	seen   map[string]time.Time // of hosts that were written, at most maxHosts
 }
 
 const maxHosts = 100_000
@@ -127,7 +138,7 @@ func (x *Index) open() error {
 		if err := h.check(); err != nil {
 			return err
 		}
-		x.bleve, err = bleve.OpenUsing(filepath.Join(x.dir, h.Work), map[string]any{"bolt_timeout": "5s"})
+		x.bleve, x.sums, err = openWork(h.work(x.dir))
 	default:
 		h = head{Format: format, Work: "work-1"}
 		if x.bleve, err = create(filepath.Join(x.dir, h.Work)); err == nil {
@@ -182,7 +193,11 @@ func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	defer x.unlock()
-	if err := x.bleve.Close(); err != nil {
+	err := x.bleve.Close()
+	if err == nil {
+		_, err = x.sums.complete(x.head.work(x.dir))
+	}
+	if err != nil {
 		return fmt.Errorf("close index %s: %w", x.dir, err)
 	}
 	return nil
@@ -208,13 +223,17 @@ func (c Change) empty() bool {
 // returns, and found after the next Publish.
 func (x *Index) Store(d search.Document) error { return x.Apply(Change{Put: []search.Document{d}}) }
 
+// ErrBroken means that a change could not be written, for want of space perhaps. The library is in no state to go
+// on then: each later change fails with the same error until the index is opened again.
+var ErrBroken = errors.New("write index")
+
 // Apply makes a change. It is durable and complete when Apply returns nil; after an error or a kill
-// there is all or nothing of it. A document that Check refuses makes it an error.
+// there is all or nothing of it. A document that Check refuses makes it an error; others are ErrBroken.
 func (x *Index) Apply(c Change) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if c.empty() {
-		return nil
+	if c.empty() || x.broken != nil {
+		return x.broken
 	}
 	b := x.bleve.NewBatch()
 	hosts := map[string]time.Time{}
@@ -253,7 +272,8 @@ func (x *Index) Apply(c Change) error {
 		}
 	}
 	if err := x.bleve.Batch(b); err != nil {
-		return fmt.Errorf("write index %s: %w", x.dir, err)
+		x.broken = fmt.Errorf("%w %s: %w", ErrBroken, x.dir, err)
+		return x.broken
 	}
 	x.remember(hosts, c.Forget)
 	x.late = x.late || len(c.Put)+len(c.Delete) > 0
@@ -308,62 +328,6 @@ func (x *Index) remember(hosts map[string]time.Time, forgotten []string) {
 	for _, host := range forgotten {
 		delete(x.seen, host)
 	}
-}
-
-// Publish makes a snapshot of the present state, which processors open next.
-func (x *Index) Publish() error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if err := x.publish(); err != nil {
-		return fmt.Errorf("publish index %s: %w", x.dir, err)
-	}
-	return nil
-}
-
-func (x *Index) publish() error {
-	last, _ := strconv.Atoi(x.head.Snapshot) // 0 for none
-	name := strconv.Itoa(last + 1)
-	path := filepath.Join(x.dir, "snapshots", name)
-	if err := os.RemoveAll(path); err != nil { // a killed process left it
-		return err
-	}
-	if err := x.bleve.(bleve.IndexCopyable).CopyTo(linked{x.head.work(x.dir), path}); err != nil {
-		return err
-	}
-	if err := files.SyncFolder(filepath.Join(path, "store")); err != nil {
-		return err
-	}
-	if err := files.SyncFolder(path); err != nil {
-		return err
-	}
-	h := x.head
-	h.Snapshot = name
-	if err := h.write(x.dir); err != nil {
-		return err
-	}
-	x.head, x.late = h, false
-	return x.clean()
-}
-
-func (h head) work(dir string) string { return filepath.Join(dir, h.Work) }
-
-// linked is the folder of a snapshot. Segments become hard links; other files are written.
-type linked struct{ from, to string }
-
-// GetWriter returns nil for a file that is complete already.
-func (l linked) GetWriter(name string) (io.WriteCloser, error) {
-	path := filepath.Join(l.to, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	if strings.HasSuffix(name, ".zap") {
-		err := os.Link(filepath.Join(l.from, name), path)
-		if err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		// A segment that is in memory yet: the library writes it here.
-	}
-	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 }
 
 // Dir returns the folder of the index.

@@ -42,6 +42,7 @@ const (
 	aliveEvery = 500 * time.Millisecond
 	lookEvery  = 500 * time.Millisecond // for a new snapshot
 	takeWait   = 3 * time.Second        // for the answer to a Take, before it is sent again
+	checkEvery = 24 * time.Hour         // of all files of the snapshot
 )
 
 // Processor is a Query Processor.
@@ -123,6 +124,11 @@ func ignoreStop(ctx context.Context, err error) error {
 	return err
 }
 
+// canWait reports whether hce-search index mends what keeps a snapshot from being opened.
+func canWait(err error) bool {
+	return errors.Is(err, index.ErrNone) || errors.Is(err, index.ErrFormat) || errors.Is(err, index.ErrDamaged)
+}
+
 // awaitSnapshot opens the first snapshot.
 func (p *Processor) awaitSnapshot(ctx context.Context) error {
 	for told := false; ; told = true {
@@ -131,10 +137,10 @@ func (p *Processor) awaitSnapshot(ctx context.Context) error {
 		case err == nil:
 			p.exchange(s)
 			return nil
-		case !errors.Is(err, index.ErrNone) && !errors.Is(err, index.ErrFormat): // hce-search index mends both
+		case !canWait(err):
 			return err
 		case !told:
-			p.Log.Info("waiting for the index", "dir", p.Dir, "error", err)
+			p.Log.Warn("waiting for the index", "dir", p.Dir, "error", err)
 		}
 		if err := pause(ctx, lookEvery); err != nil {
 			return err
@@ -142,9 +148,16 @@ func (p *Processor) awaitSnapshot(ctx context.Context) error {
 	}
 }
 
-// follow changes to newer snapshots.
+// follow changes to newer snapshots, and ends with an error when the current one is damaged.
 func (p *Processor) follow(ctx context.Context) error {
+	checked := time.Now()
 	for pause(ctx, lookEvery) == nil {
+		if time.Since(checked) >= checkEvery {
+			checked = time.Now()
+			if err := p.current.Check(); err != nil {
+				return err
+			}
+		}
 		if p.current.Newest(p.Dir) {
 			continue
 		}

@@ -134,14 +134,35 @@ func (r *run) index() error {
 	if err != nil {
 		return command.Refusal{Err: err}
 	}
+	service := r.cluster()
+	defer service.Close()
+	r.feed.Service, r.feed.Log = service, r.log
+	for {
+		err := r.feedIndex(dir)
+		if r.once || !errors.Is(err, index.ErrDamaged) && !errors.Is(err, index.ErrBroken) {
+			return err
+		}
+		r.log.Error("the index is opened again", "error", err)
+		select {
+		case <-r.ctx.Done():
+			return nil
+		case <-time.After(openAgain):
+		}
+	}
+}
+
+// openAgain is the pause after an index failed.
+const openAgain = 5 * time.Second
+
+// feedIndex opens the index and brings it to the state of the cluster, until the end with --once, else until
+// the context is done.
+func (r *run) feedIndex(dir string) error {
 	x, err := r.openIndex(dir)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	service := r.cluster()
-	defer service.Close()
-	r.feed.Index, r.feed.Service, r.feed.Log = x, service, r.log
+	r.feed.Index = x
 	f := feed.New(r.feed)
 	if !r.once {
 		r.log.Info("indexing", "dir", dir)
@@ -162,9 +183,17 @@ func (r *run) index() error {
 	return err
 }
 
-// openIndex opens an index for writing. One of an earlier format is converted first.
+// openIndex opens an index for writing. One of an earlier format is converted first; instead of a damaged one it
+// begins an empty one, which the feed fills again.
 func (r *run) openIndex(dir string) (*index.Index, error) {
 	x, err := index.Open(dir)
+	if errors.Is(err, index.ErrDamaged) {
+		r.log.Error("the index is damaged; reading all documents of the cluster again", "dir", dir, "error", err)
+		if err := index.Replace(dir); err != nil {
+			return nil, err
+		}
+		return index.Open(dir)
+	}
 	if !errors.Is(err, index.ErrFormat) {
 		return x, err
 	}
