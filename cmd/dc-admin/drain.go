@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
 	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/livescreen"
 )
 
@@ -27,11 +27,10 @@ func (r request) drain(ctx context.Context, i client.Installation) client.Outcom
 		return wrong(errors.New("DRAIN is for the whole daemon: it takes neither --classes nor --fields"))
 	}
 	if r.timeout != "" {
-		n, err := strconv.ParseInt(r.timeout, 10, 64)
-		if err != nil || n < 1 || n > int64(longestDrain/time.Second) {
-			return wrong(fmt.Errorf("--timeout is %q, must be 1 to %d seconds", r.timeout, int64(longestDrain/time.Second)))
+		var err error
+		if d.Limit, err = (command.Time{Option: "--timeout", Least: time.Second, Most: longestDrain, Bare: time.Second}).Parse(r.timeout); err != nil {
+			return wrong(err)
 		}
-		d.Limit = time.Duration(n) * time.Second
 	}
 	_, d.Stop = i.Managers(ctx)
 	p := &progress{out: os.Stderr, width: livescreen.Width(os.Stderr)}

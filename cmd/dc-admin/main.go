@@ -24,7 +24,7 @@ var text = command.Text{
            work continues. --fields 1 means the same, --fields 0 means RESUME
   RESUME   start new work again
   STOP     stop the managers of --classes, or all managers and the daemon
-  DRAIN    SUSPEND, wait until no work runs, then STOP. After --timeout seconds, or
+  DRAIN    SUSPEND, wait until no work runs, then STOP. After --timeout, or
            Ctrl-C, DRAIN resumes the managers and exits with 1 or 4; with --force it
            stops the daemon after the timeout. stderr shows the remaining work
 
@@ -37,7 +37,7 @@ class did not answer.`,
 	Examples: `  dc-admin --cmd STAT --classes BatchTasksManager
   dc-admin --cmd SET --classes BatchTasksManager --fields BatchDefaultMaxURLs:100
   dc-admin --cmd SUSPEND --classes BatchTasksManager,BatchTasksManagerProcess
-  dc-admin --cmd DRAIN --timeout 600
+  dc-admin --cmd DRAIN --timeout 10m
   dc-admin top`,
 	ExitStatus: `0 all classes answered; 1 a class did not answer or refused, no ini file was found, or
 the command is unknown; 2 wrong options, fields or classes, or an unreadable ini file; 3 the daemon
@@ -53,7 +53,7 @@ func main() {
 	c.Choice(&r.command, "cmd", "", "NAME", "command, see above", strings.Split(client.Commands, ", ")...)
 	c.Text(&r.fields, "fields", "f", "LIST", "names or name:value pairs, separated by commas")
 	c.Choices(&r.classes, "classes", "", "LIST", "managers, separated by commas: "+strings.Join(client.Managers, ", ")+"; default for STAT, STOP, SUSPEND and RESUME: all", client.Managers...)
-	c.Text(&r.timeout, "timeout", "", "SECONDS", "DRAIN: time to wait, 1 to 604800 (default 1500)")
+	c.Text(&r.timeout, "timeout", "", "TIME", "DRAIN: time to wait, 1s to 168h (default 25m); a number without a unit counts seconds")
 	c.Flag(&r.force, "force", "", "DRAIN: stop after the timeout although work still runs")
 	c.Add(topCommand(ctx))
 	c.Add(keygenCommand())

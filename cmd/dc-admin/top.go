@@ -47,18 +47,17 @@ func topCommand(ctx context.Context) *command.Command {
 		return exit
 	})
 	c.Config(&r.config, "dc-admin")
-	c.Text(&r.interval, "interval", "i", "SECONDS", "time between two queries, 0.1 to 3600")
+	c.Text(&r.interval, "interval", "i", "TIME", "time between two queries, 100ms to 1h; a number without a unit counts seconds")
 	c.Flag(&r.json, "json", "", "print one JSON object per interval instead of a screen")
 	c.Text(&r.count, "count", "n", "NUMBER", "with --json: exit after this number of objects; 0: run until a signal")
 	return c
 }
 
 func (r topRequest) run(ctx context.Context) (exit int, err error) {
-	seconds, err := strconv.ParseFloat(r.interval, 64)
-	if err != nil || !(seconds >= 0.1 && seconds <= longestInterval.Seconds()) {
-		return command.ExitRefused, fmt.Errorf("--interval is %q, must be 0.1 to %d seconds", r.interval, int(longestInterval.Seconds()))
+	every, err := command.Time{Option: "--interval", Least: 100 * time.Millisecond, Most: longestInterval, Bare: time.Second}.Parse(r.interval)
+	if err != nil {
+		return command.ExitRefused, err
 	}
-	every := time.Duration(seconds * float64(time.Second))
 	count, err := strconv.Atoi(r.count)
 	if err != nil || count < 0 || r.count != "0" && !r.json {
 		return command.ExitRefused, fmt.Errorf("--count is %q, must be a number from 0, and is for --json", r.count)

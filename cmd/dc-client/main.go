@@ -58,7 +58,7 @@ func main() {
 	c.Text(&o.fields, "fields", "ff", "JSON", "object whose fields override those of the request; a value file://PATH is replaced by the contents of that file")
 	c.Choice(&o.mode, "mode", "", "0|1|2", "how --fields overrides: 0 replace values (default), 1 merge objects, 2 merge objects and append lists", "0", "1", "2")
 	c.Choice(&o.merge, "merge", "mrg", "0|1", "merge the answers of several nodes (default 1)", "0", "1")
-	c.Text(&o.timeout, "dcc_timeout", "", "MS", "time to wait for the answer; default: timeout of the ini file")
+	c.Text(&o.timeout, "dcc_timeout", "", "TIME", "time to wait for the answer, such as 2s; a number without a unit counts milliseconds; default: timeout of the ini file")
 	c.Text(&o.host, "dcc_clientHost", "", "HOST", "host of the daemon; default: clientHost of the ini file")
 	c.Text(&o.port, "dcc_clientPort", "", "PORT", "port of the daemon; default: clientPort of the ini file")
 	c.Text(&o.output, "output_file", "o", "FILE", "write the answer to this file instead of stdout")

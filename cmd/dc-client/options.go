@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/strict"
 	"hce/dc/internal/config"
 	"hce/dc/internal/wire"
@@ -130,11 +131,25 @@ func (o options) server() (client.Server, error) {
 		}
 		server.Port = int(n)
 	}
-	// A value that is not all digits is ignored (docs/spec/objects.md 6.1).
-	if n, err := strconv.ParseUint(o.timeout, 10, 63); err == nil && n > 0 {
-		server.Timeout = time.Duration(min(n, uint64(client.LongestTimeout/time.Millisecond))) * time.Millisecond
-	}
+	server.Timeout = o.wait(server.Timeout)
 	return server, nil
+}
+
+// wait is the time of --dcc_timeout, or the one of the ini file. A value that is no time is ignored, with a
+// warning, and a long one is shortened (docs/spec/objects.md 6.1).
+func (o options) wait(configured time.Duration) time.Duration {
+	if o.timeout == "" {
+		return configured
+	}
+	if n, err := strconv.ParseUint(o.timeout, 10, 63); err == nil && n > 0 {
+		return time.Duration(min(n, uint64(client.LongestTimeout/time.Millisecond))) * time.Millisecond
+	}
+	d, err := command.Time{Option: "--dcc_timeout", Least: time.Millisecond, Most: client.LongestTimeout, Bare: time.Millisecond}.Parse(o.timeout)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "dc-client: warning: %v; using %s\n", err, configured)
+		return configured
+	}
+	return d
 }
 
 // complain prints the error of an outcome of --strict for a person.

@@ -26,7 +26,7 @@ func TestKilledExport(t *testing.T) {
 	stores.AddPages(site, root, n)
 	for format, keysOf := range map[string]func(t *testing.T, path string) []string{"jsonl": jsonKeys, "csv": csvKeys, "parquet": parquetKeys, "warc": warcKeys} {
 		t.Run(format, func(t *testing.T) {
-			out := filepath.Join(t.TempDir(), "pages.gz")
+			out := filepath.Join(t.TempDir(), "pages"+map[bool]string{true: ".warc.gz"}[format == "warc"])
 			args := []string{"export", site, "--server", "127.0.0.1:" + stores.Port, "--format", format, "--out", out}
 			if format != "warc" {
 				args = append(args, "--fields", "url,urlMd5,title,text")

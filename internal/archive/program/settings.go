@@ -113,14 +113,16 @@ type crawlOptions struct {
 
 func (o *crawlOptions) declare(c *command.Command) {
 	c.Text(&o.depth, "depth", "", "NUMBER", "follow this number of links from a start URL; 0: the start URLs only")
-	c.Text(&o.interval, "interval", "", "SECONDS", "time from the start of a crawl to that of the next one; 0: crawl once")
+	c.Text(&o.interval, "interval", "", "TIME", "time from the start of a crawl to that of the next one, such as 12h; 0: crawl once; a number without a unit counts seconds")
 	c.Text(&o.instances, "instances", "", "NUMBER", "domains that are crawled at once")
 	c.Text(&o.filters, "filters", "", "NAMES", "filters, separated by commas; none: no filter")
 	c.Choice(&o.robots, "robots", "", "yes|no", "obey robots.txt", "yes", "no")
 	c.Text(&o.userAgent, "user-agent", "", "TEXT", "User-Agent of all requests")
-	c.Text(&o.delay, "delay", "", "MILLISECONDS", "least pause between two requests to a host")
-	c.Alias("allow-networks", "allow-network")
-	c.Text(&o.networks, "allow-network", "", "LIST", "networks that are not public and may be crawled, such as 127.0.0.0/8")
+	c.Text(&o.delay, "delay", "", "TIME", "least pause between two requests to a host, such as 500ms or 2s; a number without a unit counts milliseconds")
+	for _, option := range []string{"proxy", "header"} {
+		c.Hint(option, "archive crawler does not have it; hce crawl does, and hce export --format warc keeps what it fetched")
+	}
+	c.Networks(&o.networks, "networks that are not public and may be crawled, such as 127.0.0.0/8")
 }
 
 // apply replaces the values of options that are given.
@@ -138,9 +140,15 @@ func (o crawlOptions) apply(c *crawl.Config) error {
 		set(n)
 	}
 	number("depth", o.depth, 0, mostDepth, func(n int64) { c.Depth = int(n) })
-	number("interval", o.interval, 0, int64(mostInterval/time.Second), func(n int64) { c.Interval = time.Duration(n) * time.Second })
+	pause := func(text string, option command.Time, set *time.Duration) {
+		if text != "" {
+			d, err := option.Parse(text)
+			errs, *set = append(errs, err), d
+		}
+	}
+	pause(o.interval, command.Time{Option: "--interval", Most: mostInterval, Bare: time.Second}, &c.Interval)
 	number("instances", o.instances, 1, mostInstances, func(n int64) { c.Instances = int(n) })
-	number("delay", o.delay, 0, int64(mostDelay/time.Millisecond), func(n int64) { c.Delay = time.Duration(n) * time.Millisecond })
+	pause(o.delay, command.Time{Option: "--delay", Most: mostDelay, Bare: time.Millisecond}, &c.Delay)
 	switch o.robots {
 	case "":
 	case "yes", "no":

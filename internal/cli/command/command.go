@@ -44,6 +44,7 @@ type Command struct {
 	removed map[string]string // hints for options of earlier versions
 	hints   map[string]string // for options of other programs that people try
 	aliases map[string]string // multi-letter short names such as "cmd", to long names
+	values  map[string]string // known values of options, to "--option value"
 	others  map[string]string // other long names, to long names
 	subs    []*Command
 	words   *words // nil: the command takes options only
@@ -61,7 +62,7 @@ type words struct {
 // New returns a command whose work is run, which returns the exit status. A command without run
 // needs a sub-command.
 func New(text Text, run func() int) *Command {
-	c := &Command{text: text, aliases: map[string]string{}, removed: map[string]string{}, hints: map[string]string{}, others: map[string]string{}}
+	c := &Command{text: text, aliases: map[string]string{}, removed: map[string]string{}, hints: map[string]string{}, others: map[string]string{}, values: map[string]string{}}
 	c.cobra = &cobra.Command{
 		Use: text.Name + " [options]", Short: text.Summary, Long: text.Description, Example: text.Examples,
 		Version: describeBuild(), DisableFlagsInUseLine: true, DisableAutoGenTag: true,
@@ -138,6 +139,9 @@ func (c *Command) Text(p *string, long, short, value, help string) {
 // accepted too.
 func (c *Command) Choice(p *string, long, short, value, help string, known ...string) {
 	c.declare(textValue{p, value}, long, short, help)
+	for _, name := range known {
+		c.values[name] = "--" + long + " " + name
+	}
 	directive := cobra.ShellCompDirectiveNoFileComp
 	switch {
 	case strings.Contains(value, "FILE"):
@@ -170,6 +174,12 @@ type listValue struct {
 func (v listValue) String() string        { return "" }
 func (v listValue) Set(text string) error { *v.list = append(*v.list, text); return nil }
 func (v listValue) Type() string          { return v.name }
+
+// Networks declares --allow-network, which other programs spelled in the plural.
+func (c *Command) Networks(list *string, help string) {
+	c.Alias("allow-networks", "allow-network")
+	c.Text(list, "allow-network", "", "LIST", help)
+}
 
 // List declares the option --long VALUE, which may be given several times.
 func (c *Command) List(p *[]string, long, short, value, help string) {
@@ -276,7 +286,10 @@ func (c *Command) nearest(name string) string {
 	for _, sub := range c.subs {
 		known = append(known, sub.text.Name)
 	}
-	return config.Suggestion(config.Nearest(name, known))
+	if near := config.Nearest(name, known); near != "" {
+		return config.Suggestion(near)
+	}
+	return c.nearestWord(name)
 }
 
 // sub returns the sub-command of that name, or nil.

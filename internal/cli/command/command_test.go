@@ -308,3 +308,50 @@ func TestWords(t *testing.T) {
 		})
 	}
 }
+
+// Options of other programs name the ones that mean the same here, in every program.
+func TestForeignOptions(t *testing.T) {
+	site := func() *Command {
+		var text string
+		c := New(Text{Name: "x"}, func() int { return 0 })
+		for _, option := range []string{"max-pages", "delay", "depth", "out", "user-agent", "include"} {
+			c.Text(&text, option, "", "VALUE", "")
+		}
+		c.Choice(&text, "command", "cmd", "NAME", "", "SITE_STATUS", "URL_NEW")
+		c.Flag(new(bool), "force", "f", "")
+		c.Hint("rate", "use --delay TIME, the pause")
+		return c
+	}
+	plain := func() *Command {
+		c := New(Text{Name: "x"}, func() int { return 0 })
+		c.Flag(new(bool), "json", "", "")
+		return c
+	}
+	for _, tt := range []struct {
+		args, says string
+		of         func() *Command
+	}{
+		{"--limit 5", "option --limit is unknown; use --max-pages VALUE", site},
+		{"--limit=5", "option --limit is unknown; use --max-pages VALUE", site},
+		{"--wait 2", "use --delay VALUE", site},
+		{"--level 3", "use --depth VALUE", site},
+		{"-l 3", "option -l is unknown; use --depth VALUE", site},
+		{"-o x", "option -o is unknown; use --out VALUE", site},
+		{"-O x", "use --out VALUE", site},
+		{"--output x", "use --out VALUE", site},
+		{"-U x", "use --user-agent VALUE", site},
+		{"--overwrite", "option --overwrite is unknown; use --force", site},
+		{"--rate 3", "use --delay TIME, the pause", site},
+		{"--dellay 3", "did you mean --delay?", site},
+		{"-Z", "option -Z is unknown; try --help", site},
+		{"site_status", "did you mean --command SITE_STATUS?", site},
+		{"delay 3", `argument "delay" is not an option; did you mean --delay?`, site},
+		{"-o x", "write it into a file with > FILE", plain},
+		{"--limit 3", "option --limit is unknown; try --help", plain},
+	} {
+		status, _, stderr := mainOf(t, tt.of(), strings.Fields(tt.args)...)
+		if status == 0 || !strings.Contains(stderr, tt.says) {
+			t.Errorf("%s: %q, want %q", tt.args, stderr, tt.says)
+		}
+	}
+}

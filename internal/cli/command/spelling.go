@@ -38,7 +38,7 @@ func (c *Command) canonical(args []string) (canonical []string, failed error) {
 		var err error
 		switch {
 		case !strings.HasPrefix(arg, "-") || name == "":
-			err = fmt.Errorf("argument %q is not an option; try --help", arg)
+			err = fmt.Errorf("argument %q is not an option%s; try --help", arg, c.nearestWord(arg))
 		case c.removed[name] != "":
 			err = fmt.Errorf("option --%s was removed; %s", name, c.removed[name])
 		case len(found) > 1:
@@ -113,8 +113,9 @@ func (c *Command) find(name string) (found []*pflag.Flag) {
 
 // unknown says that there is no such option, and what is meant in its place.
 func (c *Command) unknown(arg, name string) error {
-	if hint := c.hints[name]; hint != "" {
-		return fmt.Errorf("option --%s is unknown; %s", name, hint)
+	if hint := c.foreign(arg, name); hint != "" {
+		option, _, _ := strings.Cut(arg, "=")
+		return fmt.Errorf("option %s is unknown; %s", option, hint)
 	}
 	if len(name) == 1 {
 		return fmt.Errorf("option %s is unknown; try --help", arg)

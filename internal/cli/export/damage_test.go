@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"hce/dc/internal/cli/client"
@@ -79,4 +80,21 @@ func (s failingStore) Ask(ctx context.Context, op wire.Op, request, answer any) 
 		return errors.New("URL_CONTENT: the disk is full")
 	}
 	return s.Service.Ask(ctx, op, request, answer)
+}
+
+// A damaged page counts once, also if its links and its content are asked for together.
+func TestDamageWithReferrers(t *testing.T) {
+	for fields, pages := range map[string]int{"url,referrers": 5, "url,referrers,html": 4} {
+		j, stores := job(t, "jsonl", 5)
+		j.Settings.Fields = strings.Split(fields, ",")
+		j.Reader.Service = damagedStore{stores, []string{wire.Md5(root + "docs/p2?a=1&b=2")}}
+		told := 0
+		j.Reader.Damaged = func(*wire.URL, error) { told++ }
+		j.Stdout = &bytes.Buffer{}
+		n, err := Run(t.Context(), j, nil)
+		var damaged *DamagedError
+		if !errors.As(err, &damaged) || damaged.Pages != 1 || told != 1 || n != int64(pages) {
+			t.Errorf("%s: %v, told %d, %d pages", fields, err, told, n)
+		}
+	}
 }

@@ -1,7 +1,7 @@
 // Package export writes the pages of a site in a format that other programs read.
 //
 //	format, err := export.Find("jsonl")
-//	err = export.Run(ctx, export.Job{Reader: reader, Format: format, Out: "pages.jsonl"}, nil)
+//	err = export.Run(ctx, export.Job{Reader: reader, Sites: sites, Format: format, Out: "pages.jsonl"}, nil)
 //
 // A Format opens a Writer for a file or a folder; package pages reads the pages, one portion at a
 // time, so memory does not grow with the site. After each portion the Writer is flushed and the

@@ -34,7 +34,7 @@ func job(t *testing.T, format string, n int) (Job, *storestest.Stores) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Job{Reader: pages.Reader{Service: stores, Site: site, Where: f.Where}, Format: f}, stores
+	return Job{Reader: pages.Reader{Service: stores, Where: f.Where}, Sites: []string{site}, Format: f}, stores
 }
 
 // text runs a job that writes to stdout.
@@ -288,4 +288,83 @@ func FuzzFileName(f *testing.F) {
 			t.Errorf("%q became %q", text, name)
 		}
 	})
+}
+
+// No cell of CSV runs in a spreadsheet; numbers stay numbers, and --raw keeps all texts.
+func TestCellsOfCSV(t *testing.T) {
+	for _, c := range []struct{ title, cell string }{
+		{"plain", "plain"}, {"=1+1", "'=1+1"}, {"+1", "'+1"}, {"-1", "'-1"}, {"@SUM(A1)", "'@SUM(A1)"}, {"\t=1", "'\t=1"}, {"\n=1", "'\n=1"},
+		{"＝1", "'＝1"}, {"a=b", "a=b"}, {"'=x", "'=x"},
+	} {
+		for raw, want := range map[bool]string{false: c.cell, true: c.title} {
+			page := &pages.Page{URL: wire.URL{Size: -7}, Result: &result.Result{}}
+			page.Result.Add(result.Tag{Name: "title", Data: []string{c.title}})
+			page.Result.Add(result.Tag{Name: "many", Data: []string{c.title, "second"}})
+			var out bytes.Buffer
+			w, err := newCSV(Output{W: &out}, Settings{Fields: []string{"title", "size", "tag:many"}, Raw: raw})
+			if err == nil {
+				err = errors.Join(w.Page(page), w.Flush())
+			}
+			rows, readErr := csv.NewReader(&out).ReadAll()
+			if err != nil || readErr != nil || len(rows) != 2 || rows[1][0] != want || rows[1][1] != "-7" || rows[1][2] != want+" second" {
+				t.Errorf("raw %t: %q, %v %v, want %q", raw, rows, err, readErr, want)
+			}
+		}
+	}
+}
+
+// Several sites are one output: each row says its site, equal URLs stay apart, and a kill at any portion loses nothing.
+func TestSeveralSites(t *testing.T) {
+	const each = 60 // more than a portion
+	j, stores := job(t, "jsonl", each)
+	second := stores.NewSite("https://second.example/")
+	for i := range each {
+		stores.AddPage(second, fmt.Sprintf("%sdocs/p%d?a=1&b=2", root, i), "Other", "text")
+	}
+	j.Sites = append(j.Sites, second)
+	for _, format := range []string{"jsonl", "md", "warc"} {
+		var err error
+		if j.Format, err = Find(format); err != nil {
+			t.Fatal(err)
+		}
+		j.Out = filepath.Join(t.TempDir(), "out")
+		if n, runs := killedRuns(t, j); n != 2*each || runs < 2 {
+			t.Errorf("%s: %d pages in %d runs", format, n, runs)
+		}
+		switch format {
+		case "jsonl":
+			text, err := os.ReadFile(j.Out)
+			if err != nil || bytes.Count(text, []byte(`"site":"`+second)) != each || bytes.Count(text, []byte("\n")) != 2*each {
+				t.Errorf("%v: %d lines", err, bytes.Count(text, []byte("\n")))
+			}
+		case "md":
+			for _, site := range j.Sites {
+				if found, err := filepath.Glob(filepath.Join(j.Out, site, "example.org", "docs", "*.md")); err != nil || len(found) != each {
+					t.Errorf("%d files of %s: %v", len(found), site, err)
+				}
+			}
+		}
+	}
+}
+
+// killedRuns repeats an export that ends in its second portion, until it is complete.
+func killedRuns(t *testing.T, j Job) (pages int64, runs int) {
+	t.Helper()
+	for runs = 1; runs < 50; runs++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		portions := 0
+		n, err := Run(ctx, j, func(int64) {
+			if portions++; portions > 1 { // each run writes one at least
+				cancel()
+			}
+		})
+		cancel()
+		if err == nil {
+			return n, runs
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	return 0, runs
 }

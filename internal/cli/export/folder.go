@@ -17,9 +17,24 @@ import (
 var errNotWritten = errors.New("the page has no such content")
 
 // markdown writes one file for each page, with its values in front of the text (YAML in JSON form).
-type markdown struct{ folder string }
+type markdown struct{ folderOf }
 
-func newMarkdown(out Output, _ Settings) (Writer, error) { return markdown{out.Folder}, nil }
+func newMarkdown(out Output, s Settings) (Writer, error) {
+	return markdown{folderOf{out.Folder, s.Several}}, nil
+}
+
+// folderOf is the folder of a page: with several sites, which may have the same URL, one for each site.
+type folderOf struct {
+	folder  string
+	several bool
+}
+
+func (f folderOf) of(p *pages.Page) string {
+	if f.several {
+		return filepath.Join(f.folder, p.SiteID)
+	}
+	return f.folder
+}
 
 func (m markdown) Page(p *pages.Page) error {
 	if p.Result == nil {
@@ -37,22 +52,24 @@ func (m markdown) Page(p *pages.Page) error {
 	b.WriteString("---\n\n")
 	b.WriteString(strings.TrimSpace(p.Text("content_markdown")))
 	b.WriteString("\n")
-	return write(m.folder, FileName(p.URL.URL, p.URLMd5, ".md"), []byte(b.String()))
+	return write(m.of(p), FileName(p.URL.URL, p.URLMd5, ".md"), []byte(b.String()))
 }
 
 func (m markdown) Flush() error { return nil }
 func (m markdown) End() error   { return nil }
 
 // received writes the pages as the server sent them.
-type received struct{ folder string }
+type received struct{ folderOf }
 
-func newFiles(out Output, _ Settings) (Writer, error) { return received{out.Folder}, nil }
+func newFiles(out Output, s Settings) (Writer, error) {
+	return received{folderOf{out.Folder, s.Several}}, nil
+}
 
 func (r received) Page(p *pages.Page) error {
 	if p.Raw == nil {
 		return errNotWritten
 	}
-	return write(r.folder, FileName(p.URL.URL, p.URLMd5, suffix(p.ContentType)), p.Raw)
+	return write(r.of(p), FileName(p.URL.URL, p.URLMd5, suffix(p.ContentType)), p.Raw)
 }
 
 func (r received) Flush() error { return nil }

@@ -33,6 +33,8 @@ type Grouped interface {
 type Settings struct {
 	Fields   []string // columns; empty: the default of the format
 	Markdown bool     // the field text is Markdown
+	Raw      bool     // cells of CSV as they are
+	Several  bool     // pages of several sites; set by Run
 }
 
 // Output is where a format writes: w for a file, folder for a format of many files. The other one

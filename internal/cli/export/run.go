@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/referrers"
@@ -20,7 +21,8 @@ import (
 
 // Job is one export.
 type Job struct {
-	Reader   pages.Reader // Needs is set by Run
+	Reader   pages.Reader // Site and Needs are set by Run
+	Sites    []string     // whose pages are written, one site after the other
 	Format   Format
 	Settings Settings
 	Out      string    // file or folder; "" writes to Stdout
@@ -33,7 +35,8 @@ type Job struct {
 
 // position is where an export that was interrupted continues. It is stored next to the output.
 type position struct {
-	Site     string   `json:"site"`
+	Site     string   `json:"site"` // all sites, with commas
+	At       int      `json:"at"`   // number of the present site, from 0
 	Format   string   `json:"format"`
 	Choice   string   `json:"choice"`
 	Where    string   `json:"where"`
@@ -64,6 +67,9 @@ func (e *DamagedError) Error() string {
 // continues. A page whose stored content is damaged is left out, and passed to job.Reader.Damaged; the error
 // is a *DamagedError at the end. progress, if not nil, is called after each portion.
 func Run(ctx context.Context, job Job, progress func(pages int64)) (int64, error) {
+	if job.Settings.Several = len(job.Sites) > 1; job.Settings.Several && len(job.Settings.Fields) == 0 && job.Format.Default != nil {
+		job.Settings.Fields = slices.Insert(slices.Clone(job.Format.Default), 1, "site")
+	}
 	job.Reader.Needs = job.Format.Needs(job.Settings)
 	if job.Out == "" && (job.Format.Folder || job.Format.File) {
 		return 0, fmt.Errorf("format %s does not write to a pipe; give its output with --out", job.Format.Name)
@@ -80,12 +86,15 @@ func Run(ctx context.Context, job Job, progress func(pages int64)) (int64, error
 			told(row, err)
 		}
 	}
-	if slices.Contains(job.Settings.Fields, referrersField) {
-		if err := target.openReferrers(ctx, job.Reader); err != nil {
-			return 0, fmt.Errorf("read the links of the pages: %w", err)
+	for err == nil && target.at.At < len(job.Sites) {
+		job.Reader.Site = job.Sites[target.at.At]
+		if err = target.site(ctx, job, progress); err == nil {
+			target.at.At, target.at.After = target.at.At+1, ""
 		}
 	}
-	err = target.run(ctx, job, progress)
+	if err == nil {
+		err = target.end()
+	}
 	if err == nil && target.at.Damaged > 0 {
 		err = &DamagedError{target.at.Damaged}
 	}
@@ -110,14 +119,30 @@ func (o *output) openReferrers(ctx context.Context, r pages.Reader) (err error) 
 	} else {
 		err = os.MkdirAll(o.scratch, 0o700)
 	}
+	if r.Needs&pages.Raw != 0 {
+		r.Damaged = func(*wire.URL, error) {} // the export reads the same content, and tells it
+	}
 	if err == nil {
 		o.links, err = referrers.NewIndex(ctx, r, o.scratch)
 	}
 	return err
 }
 
-// run reads and writes all pages behind the position.
-func (o *output) run(ctx context.Context, job Job, progress func(int64)) error {
+func (o *output) closeReferrers() {
+	if o.links != nil {
+		o.links.Close()
+	}
+	o.links = nil
+}
+
+// site reads and writes all pages of the present site behind the position.
+func (o *output) site(ctx context.Context, job Job, progress func(int64)) error {
+	if slices.Contains(job.Settings.Fields, referrersField) {
+		if err := o.openReferrers(ctx, job.Reader); err != nil {
+			return fmt.Errorf("read the links of the pages: %w", err)
+		}
+		defer o.closeReferrers()
+	}
 	write := func(p *pages.Page) error {
 		if p.LeadsToPage && !job.Format.Redirects {
 			return nil
@@ -141,7 +166,7 @@ func (o *output) run(ctx context.Context, job Job, progress func(int64)) error {
 		return err
 	}
 	job.Reader.Where = o.at.Where
-	err := job.Reader.Read(ctx, o.at.After, write, func(last string) error {
+	return job.Reader.Read(ctx, o.at.After, write, func(last string) error {
 		o.at.After = last
 		if progress != nil {
 			progress(o.at.Pages)
@@ -151,9 +176,10 @@ func (o *output) run(ctx context.Context, job Job, progress func(int64)) error {
 		}
 		return o.save()
 	})
-	if err != nil {
-		return err
-	}
+}
+
+// end completes the output behind the last page.
+func (o *output) end() error {
 	if err := errors.Join(o.writer.Flush(), o.writer.End()); err != nil {
 		return fmt.Errorf("write the export: %w", err)
 	}
@@ -162,7 +188,7 @@ func (o *output) run(ctx context.Context, job Job, progress func(int64)) error {
 
 // open opens the output, at its start or where an interrupted run of the same job has ended.
 func open(job Job) (*output, error) {
-	o := &output{at: position{Site: job.Reader.Site, Format: job.Format.Name, Choice: job.Choice, Where: job.Reader.Where, Settings: job.Settings}}
+	o := &output{at: position{Site: strings.Join(job.Sites, ","), Format: job.Format.Name, Choice: job.Choice, Where: job.Reader.Where, Settings: job.Settings}}
 	out := Output{W: job.Stdout}
 	if job.Out != "" {
 		o.state = statePath(job)
@@ -222,7 +248,7 @@ func (o *output) resume(job Job) error {
 		return err
 	}
 	same := saved
-	same.After, same.Bytes, same.Pages = "", 0, 0
+	same.At, same.After, same.Bytes, same.Pages, same.Damaged = 0, "", 0, 0, 0
 	same.Where = o.at.Where
 	switch {
 	case reflect.DeepEqual(same, o.at):
@@ -240,7 +266,9 @@ func (o *output) begin(job Job) error {
 		return nil
 	}
 	if job.Format.Folder {
-		if entries, err := os.ReadDir(job.Out); err != nil || len(entries) == 0 {
+		if entries, err := os.ReadDir(job.Out); errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+			return nil
+		} else if err != nil {
 			return err
 		}
 		return fmt.Errorf("%w; give an empty folder, or write into this one with --force", ErrExists)
@@ -320,9 +348,6 @@ func (o *output) finish() error {
 func (o *output) close() {
 	if o.file != nil {
 		_ = o.file.Close() // finish has synced a whole export
-	}
-	if o.links != nil {
-		o.links.Close()
 	}
 	if o.scratch != "" {
 		_ = os.RemoveAll(o.scratch) // nothing in it is needed again

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"hce/dc/internal/cli/pages"
 )
@@ -70,7 +71,8 @@ func (j *jsonl) encode(value any) error {
 func (j *jsonl) Flush() error { return j.w.Flush() }
 func (j *jsonl) End() error   { return nil }
 
-// table writes CSV.
+// table writes CSV. A spreadsheet runs a cell that begins like a formula, whoever wrote the page: such a text
+// has an apostrophe before it, which spreadsheets read as "the rest is text", unless Raw is set.
 type table struct {
 	w      *csv.Writer
 	fields []string
@@ -90,8 +92,10 @@ func (t *table) Page(p *pages.Page) error {
 	for i, name := range t.fields {
 		switch v := fieldOf(name).value(p, t.s).(type) {
 		case nil:
+		case string:
+			cells[i] = t.text(v)
 		case []string:
-			cells[i] = strings.Join(v, " ")
+			cells[i] = t.text(strings.Join(v, " "))
 		case objects:
 			cells[i] = "[" + strings.Join(v.texts(), ",") + "]"
 		default:
@@ -99,6 +103,19 @@ func (t *table) Page(p *pages.Page) error {
 		}
 	}
 	return t.w.Write(cells)
+}
+
+// text returns a cell with a text.
+func (t *table) text(text string) string {
+	if !t.s.Raw && text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", firstRune(text)) {
+		return "'" + text
+	}
+	return text
+}
+
+func firstRune(text string) rune {
+	r, _ := utf8.DecodeRuneInString(text)
+	return r
 }
 
 func (t *table) Flush() error {

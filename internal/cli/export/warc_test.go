@@ -163,7 +163,7 @@ func TestWARCRevisits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := archived(t, []byte(exported(t, Job{Reader: pages.Reader{Service: stores, Site: site}, Format: format})))
+	list := archived(t, []byte(exported(t, Job{Reader: pages.Reader{Service: stores}, Sites: []string{site}, Format: format})))
 	responses, revisits, metadata := only(list, warc.Response), only(list, warc.Revisit), only(list, warc.Metadata)
 	if len(responses) != 2 || len(revisits) != 4 || len(metadata) != 7 || len(only(list, warc.Request)) != 6 {
 		t.Fatalf("%d responses, %d revisits, %d metadata", len(responses), len(revisits), len(metadata))

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/node"
-	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/config"
 	"hce/dc/internal/files"
@@ -26,10 +24,9 @@ import (
 type crawlOptions struct {
 	options
 	settings
-	words           []string
-	out, networks   string
-	markdown, force bool
-	noindex         bool
+	words    []string
+	networks string
+	output   exportOptions
 }
 
 func (p program) crawlCommand() *command.Command {
@@ -45,8 +42,7 @@ If no daemon runs, hce starts one in its data folder for the time of the crawl. 
 stderr, the summary on stdout. Ctrl-C stops; the same command continues. If the site exists
 with other settings, the command is refused.
 
---out writes the pages at the end, one JSON object for each line; "hce export" writes other
-formats.`,
+--out writes the pages at the end, in the format of its name; "hce export" writes them later.`,
 		Examples: `  hce crawl example.org
   hce crawl https://example.org/docs/ --scope prefix --depth 5 --out docs.jsonl --markdown
   hce crawl example.org --exclude '*.pdf' --exclude 're:[?&]sort=' --max-pages 1000 --delay 1s`,
@@ -57,18 +53,14 @@ formats.`,
 	c.Words(&o.words, "URL...", 1, 0)
 	o.settings.declare(c)
 	c.Text(&o.name, "name", "", "ID", "id of the site; default: the md5 of the first URL")
-	c.Text(&o.out, "out", "o", "FILE", "write the pages to this file at the end; -: to stdout")
-	c.Flag(&o.noindex, "noindex", "", "with --out: pages that ask robots not to index them, too")
-	c.Flag(&o.markdown, "markdown", "", "with --out: the field text is Markdown")
-	c.Flag(&o.force, "force", "", "with --out: replace the file")
+	o.output.declareOutput(c, "the pages are stored only")
 	networksOption(c, &o.networks)
 	return c
 }
 
 // networksOption adds --allow-network.
 func networksOption(c *command.Command, list *string) {
-	c.Alias("allow-networks", "allow-network")
-	c.Text(list, "allow-network", "", "LIST", "networks that are not public and may be fetched, such as 127.0.0.0/8; without a running daemon")
+	c.Networks(list, "networks that are not public and may be fetched, such as 127.0.0.0/8; without a running daemon")
 }
 
 // checkNetworkList refuses networks that crawler-task would refuse in the middle of the crawl.
@@ -136,13 +128,14 @@ func (c *crawl) run() error {
 	if err != nil {
 		return err
 	}
-	if err := c.write(); err != nil {
-		return err
+	written := c.write()
+	if written != nil && !errors.Is(written, command.ErrWithErrors) {
+		return written
 	}
 	if err := c.print(result); err != nil {
 		return err
 	}
-	if result.bad() {
+	if written != nil || result.bad() {
 		return command.ErrWithErrors
 	}
 	return nil
@@ -173,30 +166,25 @@ func (c *crawl) reserve() error {
 
 // checkOut refuses an output that cannot be written, before the crawl.
 func (c *crawl) checkOut() error {
-	if c.o.out == "" || c.o.out == "-" {
+	e := c.o.output
+	if e.out == "" {
 		switch {
-		case c.o.markdown && c.o.out == "":
+		case e.markdown:
 			return command.Refuse("--markdown is for --out FILE; show one page with: hce page URL --markdown")
-		case c.o.noindex && c.o.out == "":
+		case e.noindex:
 			return command.Refuse("--noindex is for --out FILE: all pages are stored, whatever they ask robots; write them later with: hce export SITE --noindex")
-		case c.o.force:
-			return command.Refuse("--force is for --out FILE: it replaces the file")
+		case e.force, e.raw, e.format != "", e.fields != "":
+			return command.Refuse("--format, --fields, --raw and --force are for --out FILE; write the pages with it, or later with: hce export SITE")
 		}
 		return nil
 	}
-	info, err := os.Stat(c.o.out)
-	if err == nil && info.IsDir() {
-		return command.Refuse("--out %s: it is a folder; give a file", c.o.out)
-	}
-	if folder, err := os.Stat(filepath.Dir(c.o.out)); err != nil || !folder.IsDir() {
-		return command.Refuse("--out %s: the folder %s does not exist; create it first", c.o.out, filepath.Dir(c.o.out))
-	}
-	if err == nil && info.Mode().IsRegular() && info.Size() > 0 && !c.o.force {
-		if _, err := os.Stat(c.o.out + export.StateSuffix); err != nil {
-			return command.Refuse("--out %s: it exists; give another name, or replace it with --force", c.o.out)
+	job, err := e.job(time.Now())
+	if err == nil && job.Out != "" {
+		if err = export.CheckOut(job); err != nil {
+			err = command.Refuse("--out %w", err)
 		}
 	}
-	return nil
+	return err
 }
 
 // prepare finds or creates the site.
@@ -395,51 +383,23 @@ func (c *crawl) interrupted() error {
 	return context.Canceled
 }
 
-// indexed is the condition with which --out leaves pages out that ask not to be indexed; "" for none.
-func (c *crawl) indexed() string {
-	if c.o.noindex {
-		return ""
-	}
-	return " AND " + export.Indexed
-}
-
 // write writes the pages of --out.
 func (c *crawl) write() error {
-	if c.o.out == "" {
+	if c.o.output.out == "" {
 		return nil
 	}
-	format, err := export.Find("jsonl")
+	job, err := c.o.output.job(time.Now())
 	if err != nil {
 		return err
 	}
-	job := export.Job{
-		Reader: pages.Reader{Service: c.service, Site: c.site.ID, Where: export.Fetched + c.indexed()}, Format: format, Force: c.o.force,
-		Settings: export.Settings{Markdown: c.o.markdown}, Out: c.o.out, Stdout: c.out,
-	}
-	if c.o.out == "-" {
-		job.Out = ""
-	}
-	job.Reader.Damaged = c.sayDamaged
-	n, err := export.Run(c.ctx, job, nil)
-	var damaged *export.DamagedError
-	if errors.As(err, &damaged) {
-		err = c.withDamage(damaged, c.site.ID)
-	}
-	if err != nil {
-		return err
-	}
-	if c.o.out != "-" {
-		c.say("wrote %s to %s", count(n, "page", "pages"), c.o.out)
-	}
-	if c.indexed() != "" {
-		return c.sayLeftOut(c.site.ID, export.Fetched)
-	}
-	return nil
+	s := *c.session
+	s.json = false // the summary is the object
+	return s.writePages(c.o.output, job, []wire.Site{c.site})
 }
 
 // summaryTo is where the summary goes: stdout, unless the pages are there.
 func (c *crawl) summaryTo() io.Writer {
-	if c.o.out == "-" {
+	if c.o.output.out == stdout {
 		return c.talk
 	}
 	return c.session.out

@@ -3,8 +3,10 @@ package hce
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,18 +23,30 @@ type exportOptions struct {
 	format, where, fields, out    string
 	since, fetchedSince           string
 	all, markdown, force, noindex bool
+	raw, allSites                 bool
+}
+
+// declareOutput declares the options that hce crawl has too. to says where the pages go without --out.
+func (e *exportOptions) declareOutput(c *command.Command, to string) {
+	c.Choice(&e.format, "format", "", "NAME", "format of the output; without it the name of --out says it (.jsonl, .csv, .parquet, .warc, .warc.gz, .wacz, .xml: sitemap, a folder: md), else jsonl", export.Names()...)
+	c.Text(&e.out, "out", "o", "FILE", "file to write, or folder, whose name ends with / if it does not exist; -: stdout; default: "+to)
+	c.Choices(&e.fields, "fields", "", "LIST", "fields of jsonl, csv and parquet, separated by commas: "+strings.Join(export.FieldNames(), ", ")+", and tag:NAME for a tag of a template", export.FieldNames()...)
+	c.Flag(&e.noindex, "noindex", "", "pages that ask robots not to index them, too")
+	c.Flag(&e.markdown, "markdown", "", "the field text is Markdown")
+	c.Flag(&e.raw, "raw", "", "csv: cells that begin with = + - @ tab or return as they are; else an apostrophe stands before them, so that no spreadsheet runs them")
+	c.Flag(&e.force, "force", "", "replace a file, or write into a folder that has files")
 }
 
 func (p program) exportCommand() *command.Command {
 	var o options
 	var words []string
-	e := exportOptions{format: "jsonl"}
+	var e exportOptions
 	var about strings.Builder
 	for _, f := range export.Formats {
 		fmt.Fprintf(&about, "  %-8s %s\n", f.Name, f.About)
 	}
 	c := p.leaf(command.Text{
-		Name: "export", Summary: "writes the pages of a site in a format for other programs",
+		Name: "export", Summary: "writes the pages of sites in a format for other programs",
 		Description: `Formats:
 ` + about.String() + `
 Only pages that were fetched well are written, unless --all says otherwise. Pages that ask robots not to
@@ -42,33 +56,36 @@ does not grow with the site. After an interruption the same command continues th
 
 The crawl may go on meanwhile. A page that exists during the whole export is written exactly
 once, as it was when its portion was read; pages that are added meanwhile may be missing.`,
-		Examples: `  hce export example.org --format csv --out pages.csv
+		Examples: `  hce export example.org --out pages.csv
   hce export example.org --fields url,title,date --since 7d
-  hce export example.org --format parquet --out pages.parquet
-  hce export example.org --format md --out pages/
+  hce export example.org --out pages.parquet
+  hce export example.org --out pages/
   hce export example.org --where 'Depth < 3' | jq -r .title`,
-	}, &o, func(s *session) error { return s.export(words[0], e) })
-	c.Words(&words, "SITE", 1, 1)
-	c.Choice(&e.format, "format", "", "NAME", "format of the output", export.Names()...)
-	c.Text(&e.out, "out", "o", "FILE", "file or folder to write; default: stdout")
-	c.Choices(&e.fields, "fields", "", "LIST", "fields of jsonl, csv and parquet, separated by commas: "+strings.Join(export.FieldNames(), ", ")+", and tag:NAME for a tag of a template", export.FieldNames()...)
+	}, &o, func(s *session) error { return s.export(words, e) })
+	c.Words(&words, "[SITE...]", 0, 0)
+	c.Flag(&e.allSites, "all-sites", "", "the pages of all sites")
+	e.declareOutput(c, "stdout")
+	c.Hint("limit", "pipe the lines: hce export SITE | head -n N; or choose pages with --where")
 	c.Text(&e.since, "since", "", "TIME", "only pages whose content has changed since then: a date (2026-01-31, 2026-01-31T12:00:00Z) or an age (12h, 7d)")
 	c.Text(&e.fetchedSince, "fetched-since", "", "TIME", "only pages fetched since then, changed or not")
 	c.Text(&e.where, "where", "", "SQL", "only URLs that fulfil this condition on the columns of docs/spec/objects.md 4.5, MySQL dialect")
 	c.Flag(&e.all, "all", "", "all URLs, also failed and waiting ones")
-	c.Flag(&e.noindex, "noindex", "", "pages that ask robots not to index them, too")
-	c.Flag(&e.markdown, "markdown", "", "the field text is Markdown")
-	c.Flag(&e.force, "force", "", "replace a file, or write into a folder that has files")
 	return c
 }
 
 // job reads the options.
 func (e exportOptions) job(now time.Time) (export.Job, error) {
-	format, err := export.Find(e.format)
-	if err != nil {
+	if _, err := export.Find(e.format); err != nil && e.format != "" {
 		return export.Job{}, command.Refuse("--format: %w", err)
 	}
-	job := export.Job{Format: format, Out: e.out, Force: e.force, Settings: export.Settings{Fields: splitList(e.fields), Markdown: e.markdown}}
+	if e.out == stdout {
+		e.out = ""
+	}
+	format, err := export.Choose(e.format, e.out)
+	if err != nil {
+		return export.Job{}, command.Refuse("--out %w", err)
+	}
+	job := export.Job{Format: format, Out: e.out, Force: e.force, Settings: export.Settings{Fields: splitList(e.fields), Markdown: e.markdown, Raw: e.raw}}
 	if err := export.CheckFields(job.Settings.Fields); err != nil {
 		return job, command.Refuse("--fields: %w", err)
 	}
@@ -83,6 +100,9 @@ func (e exportOptions) job(now time.Time) (export.Job, error) {
 	}
 	return job, err
 }
+
+// stdout is the name of the output that is no file.
+const stdout = "-"
 
 // check refuses options that have no effect with the format.
 func (e exportOptions) check(job export.Job) error {
@@ -102,6 +122,8 @@ func (e exportOptions) check(job export.Job) error {
 		return command.Refuse("--markdown is for the field text, which is not among the fields; add it with --fields ...,text, or choose the field markdown")
 	case e.noindex && f.Where == export.AsReceived:
 		return command.Refuse("--noindex: an archive such as %s has the pages with noindex anyway; leave the option out, or leave these pages out with --where 'RobotsMask & 1 = 0'", f.Name)
+	case e.raw && f.Name != "csv":
+		return command.Refuse("--raw is for csv, whose cells a spreadsheet may run; format %s has all values as they are", f.Name)
 	case e.force && e.out == "":
 		return command.Refuse("--force is for --out: it replaces a file, or writes into a folder that has files")
 	}
@@ -113,15 +135,19 @@ func (e exportOptions) leavesOut(format export.Format) bool {
 	return !e.all && !e.noindex && format.Where != export.AsReceived
 }
 
-// sayLeftOut tells how many pages of a condition were left out because they ask not to be indexed.
-func (s *session) sayLeftOut(site, where string) error {
+// sayLeftOut tells how many pages of sites that fulfil a condition were left out because they ask not to be indexed.
+func (s *session) sayLeftOut(sites []string, where string) error {
 	n := int64(0)
-	reader := pages.Reader{Service: s.service, Site: site, Where: where + " AND NOT " + export.Indexed}
-	err := reader.Read(s.ctx, "", func(*pages.Page) error { n++; return nil }, nil)
+	for _, site := range sites {
+		reader := pages.Reader{Service: s.service, Site: site, Where: where + " AND NOT " + export.Indexed}
+		if err := reader.Read(s.ctx, "", func(*pages.Page) error { n++; return nil }, nil); err != nil {
+			return err
+		}
+	}
 	if n > 0 {
 		s.say("left out %s with noindex for robots; write them too with --noindex", count(n, "page", "pages"))
 	}
-	return err
+	return nil
 }
 
 func splitList(text string) (list []string) {
@@ -183,52 +209,98 @@ func since(option, text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s %q is not a date such as 2026-01-31 or an age such as 12h or 7d", option, text)
 }
 
-func (s *session) export(typed string, e exportOptions) error {
+func (s *session) export(typed []string, e exportOptions) error {
 	job, err := e.job(time.Now())
 	if err != nil {
 		return err
 	}
-	if s.json && e.out == "" && job.Format.Name != "jsonl" {
+	switch {
+	case s.json && job.Out == "" && job.Format.Name != "jsonl":
 		return command.Refuse("--json prints the result of --out; without it stdout has the pages in format %s", job.Format.Name)
+	case len(typed) == 0 && !e.allSites:
+		return command.Refuse("argument SITE... is missing; name sites, or take all of them with --all-sites")
+	case len(typed) > 0 && e.allSites:
+		return command.Refuse("--all-sites takes all sites; leave out the option, or %s", strings.Join(typed, " "))
 	}
-	site, err := s.openSite(typed)
+	if err := s.connect(); err != nil {
+		return err
+	}
+	sites, err := s.exportedSites(typed)
 	if err != nil {
 		return err
 	}
-	job.Reader.Service, job.Reader.Site, job.Stdout = s.service, site.ID, s.out
-	job.Reader.Damaged = s.sayDamaged
-	n, err := export.Run(s.ctx, job, s.exportProgress(site.CollectedURLs+int64(len(site.URLs))))
+	return s.writePages(e, job, sites)
+}
+
+// exportedSites returns the sites that are named, or all.
+func (s *session) exportedSites(typed []string) ([]wire.Site, error) {
+	if len(typed) == 0 {
+		return s.sites("filters", "properties")
+	}
+	var sites []wire.Site
+	for _, name := range typed {
+		site, err := s.site(name)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(sites, func(other wire.Site) bool { return other.ID == site.ID }) {
+			return nil, command.Refuse("%q is the site %s, which is given twice", name, site.ID)
+		}
+		sites = append(sites, site)
+	}
+	return sites, nil
+}
+
+// writePages runs an export of sites, and says how it has ended.
+func (s *session) writePages(e exportOptions, job export.Job, sites []wire.Site) error {
+	known, damage := int64(0), map[string]int64{}
+	for _, site := range sites {
+		job.Sites = append(job.Sites, site.ID)
+		known += site.CollectedURLs + int64(len(site.URLs))
+	}
+	job.Reader.Service, job.Stdout = s.service, s.out
+	job.Reader.Damaged = func(row *wire.URL, err error) {
+		damage[row.SiteID]++
+		s.sayDamaged(row, err)
+	}
+	n, err := export.Run(s.ctx, job, s.exportProgress(known))
 	var damaged *export.DamagedError
 	if err != nil && !errors.As(err, &damaged) {
 		return err
 	}
 	if e.leavesOut(job.Format) {
-		if err := s.sayLeftOut(site.ID, strings.TrimSuffix(job.Reader.Where, " AND "+export.Indexed)); err != nil {
+		if err := s.sayLeftOut(job.Sites, strings.TrimSuffix(job.Reader.Where, " AND "+export.Indexed)); err != nil {
 			return err
 		}
 	}
 	switch {
-	case s.json && e.out != "":
-		object := map[string]any{"site": site.ID, "pages": n, "out": e.out}
+	case s.json && job.Out != "":
+		object := map[string]any{"site": strings.Join(job.Sites, ","), "pages": n, "out": job.Out, "format": job.Format.Name}
 		if damaged != nil {
 			object["damaged"] = damaged.Pages
 		}
 		if err := s.printJSON(object); err != nil {
 			return err
 		}
-	case e.out != "":
-		s.say("wrote %s to %s", count(n, "page", "pages"), e.out)
+	case job.Out != "":
+		s.say("wrote %s to %s%s", count(n, "page", "pages"), job.Out, e.asFormat(job.Format))
 	}
-	if damaged != nil {
-		return s.withDamage(damaged, site.ID)
+	if damaged == nil {
+		return nil
 	}
-	return nil
+	s.say("%s left out because of damage", count(damaged.Pages, "page was", "pages were"))
+	for _, site := range slices.Sorted(maps.Keys(damage)) {
+		s.say("fetch the damaged pages of site %s again with: hce site recrawl %s, then hce crawl %s", site, site, site)
+	}
+	return command.ErrWithErrors
 }
 
-// withDamage says what mends the pages that an export has left out.
-func (s *session) withDamage(damaged *export.DamagedError, site string) error {
-	s.say("%s left out because of damage; fetch them again with: hce site recrawl %s, then hce crawl %s", count(damaged.Pages, "page was", "pages were"), site, site)
-	return command.ErrWithErrors
+// asFormat names a format that was neither given nor has a name of its own in --out.
+func (e exportOptions) asFormat(f export.Format) string {
+	if e.format != "" || !f.Folder {
+		return ""
+	}
+	return " as " + f.Name + " (as received: --format files)"
 }
 
 // sayDamaged names a page that an export leaves out.

@@ -93,7 +93,7 @@ func exportedPages(t *testing.T, port, site string, e exportOptions, asJSON bool
 	var out, talk bytes.Buffer
 	s := &session{ctx: t.Context(), out: &out, talk: &talk, options: options{server: "127.0.0.1:" + port, json: asJSON || e.out != ""}}
 	defer s.end()
-	err := s.export(site, e)
+	err := s.export([]string{site}, e)
 	switch {
 	case err != nil && exitOf(err) != command.ExitRefused:
 		t.Fatal(err)

@@ -52,7 +52,7 @@ more, and the text in the format.`,
 	c.Flag(&o.records, "ndjson", "", "read pages from stdin: an object of JSON on each line, with html, and url if it is known")
 	c.Text(&o.url, "url", "", "URL", "address of the page, for its relative links; with one page only")
 	c.Text(&o.kind, "content-type", "", "TYPE", "type of the page, such as 'text/html; charset=koi8-r'; without it the page says so")
-	c.Text(&o.networks, "allow-network", "", "LIST", "networks that are not public and may be fetched, such as 127.0.0.0/8")
+	c.Networks(&o.networks, "networks that are not public and may be fetched, such as 127.0.0.0/8")
 	return c
 }
 

@@ -30,18 +30,18 @@ func (o settings) headerText() (string, error) {
 	return string(text), err
 }
 
-// hintOptions names what is used in place of options that people know from wget, curl and Scrapy.
+// hintOptions names what is used in place of options that people know from wget, curl and Scrapy, and that have no
+// option of the same meaning (command.concepts).
 func hintOptions(c *command.Command) {
 	for option, hint := range map[string]string{
-		"limit": "use --max-pages N", "max-urls": "use --max-pages N", "pages": "use --max-pages N",
-		"rate": "use --delay TIME, the pause between two requests: 2 requests a second are --delay 500ms", "rate-limit": "use --delay TIME",
-		"wait": "use --delay TIME", "interval": "use --delay TIME", "level": "use --depth N", "recursive": "a crawl follows links; use --depth N to limit it",
-		"max-depth": "use --depth N", "output": "use --out FILE", "output-document": "use --out FILE", "accept": "use --include PATTERN", "reject": "use --exclude PATTERN",
-		"domains": "use --scope domain, or --include PATTERN", "no-parent": "use --scope prefix", "cookie": "use --property HTTP_COOKIE='name=value'",
-		"user": "use --property HTTP_AUTH_NAME=USER --property HTTP_AUTH_PWD=PASSWORD", "no-check-certificate": "use --property TLSVerify=0",
+		"rate":      "use --delay TIME, the pause between two requests: 2 requests a second are --delay 500ms",
+		"recursive": "a crawl follows links; use --depth N to limit it",
+		"domains":   "use --scope domain, or --include PATTERN", "no-parent": "use --scope prefix", "cookie": "use --property HTTP_COOKIE='name=value'",
+		"referer": "use --header 'Referer: ADDRESS'",
+		"user":    "use --property HTTP_AUTH_NAME=USER --property HTTP_AUTH_PWD=PASSWORD", "no-check-certificate": "use --property TLSVerify=0",
 		"insecure": "use --property TLSVerify=0", "concurrency": "use --property HostConcurrency=N", "timeout": "use --set httpTimeout=MILLISECONDS",
 		"max-redirs": "use --property HTTP_REDIRECTS_MAX=N", "ignore-robots": "the owner of a site may set --property ROBOTS_MODE=0",
-		"format": "the name of --out says it; or write another one afterwards: hce export SITE --format NAME",
+		"mirror": "a crawl follows all links; write the files as received with: --out DIR --format files",
 	} {
 		c.Hint(option, hint)
 	}

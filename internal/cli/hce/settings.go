@@ -76,26 +76,8 @@ func number(option, text string, lowest, highest int64) (int64, error) {
 }
 
 func delay(text string) (milliseconds int64, err error) {
-	d, err := duration("--delay", text, bounds{0, 24 * time.Hour, "0s to 24h"})
+	d, err := command.Time{Option: "--delay", Most: 24 * time.Hour}.Parse(text)
 	return d.Milliseconds(), err
-}
-
-// bounds are the least and the most time that an option takes, and both as a text.
-type bounds struct {
-	least, most time.Duration
-	text        string
-}
-
-// duration reads an option that is a time with a unit.
-func duration(option, text string, b bounds) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil && text != "" && strings.Trim(text, "0123456789.") == "" {
-		return 0, fmt.Errorf("%s %q has no unit; write %sms or %ss", option, text, text, text)
-	}
-	if err != nil || d < b.least || d > b.most {
-		return 0, fmt.Errorf("%s %q is not a time from %s, such as 500ms or 2s", option, text, b.text)
-	}
-	return d, nil
 }
 
 // fetchBrowser is fetchType of a site whose pages are loaded in a browser (docs/spec/objects.md 5.2).

@@ -41,9 +41,9 @@ at most four operations per interval, however many sites there are.`,
 }
 
 func (r topOptions) run(s *session) error {
-	every, err := duration("--interval", r.interval, bounds{500 * time.Millisecond, time.Hour, "500ms to 1h"})
+	every, err := command.Time{Option: "--interval", Least: 500 * time.Millisecond, Most: time.Hour}.Parse(r.interval)
 	if err != nil {
-		return command.Refusal{Err: err}
+		return err
 	}
 	out, _ := inner(s.out).(*os.File)
 	live := !r.once && !s.json && out != nil && livescreen.Interactive(os.Stdin, out, os.Getenv)

@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -88,7 +87,7 @@ func Run(p Program) int {
 	c.Config(&args.config, p.Ini)
 	c.Flag(&args.checkOnly, "check-config", "", "print the effective configuration and its errors, then exit; open nothing")
 	if p.Batches {
-		c.Text(&args.maxTime, "maxtime", "m", "SECONDS", "time limit for a batch that has none, 1 to 86400; overrides max_execution_time")
+		c.Text(&args.maxTime, "maxtime", "m", "TIME", "time limit for a batch that has none, 1s to 24h; a number without a unit counts seconds; overrides max_execution_time")
 	}
 	if p.Options != nil {
 		p.Options(c)
@@ -111,11 +110,10 @@ func Run(p Program) int {
 func (p Program) run(c *command.Command, args arguments) (status int, err error) {
 	var maxTime time.Duration
 	if args.maxTime != "" {
-		n, err := strconv.Atoi(args.maxTime)
-		if err != nil || n < 1 || n > 86400 {
-			return 0, fmt.Errorf("option --maxtime = %q is not a number of seconds from 1 to 86400", args.maxTime)
+		maxTime, err = command.Time{Option: "--maxtime", Least: time.Second, Most: 24 * time.Hour, Bare: time.Second}.Parse(args.maxTime)
+		if err != nil {
+			return 0, err
 		}
-		maxTime = time.Duration(n) * time.Second
 	}
 	f, err := config.Open(p.Ini, args.config)
 	if err != nil {

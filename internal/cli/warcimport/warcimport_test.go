@@ -133,7 +133,7 @@ func TestExportAndImport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := export.Run(t.Context(), export.Job{Reader: pages.Reader{Service: from, Site: site}, Format: format, Out: out}, nil); err != nil {
+		if _, err := export.Run(t.Context(), export.Job{Reader: pages.Reader{Service: from}, Sites: []string{site}, Format: format, Out: out}, nil); err != nil {
 			t.Fatal(err)
 		}
 		to := storestest.Open(t)

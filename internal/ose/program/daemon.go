@@ -12,6 +12,9 @@ import (
 // shortestRound is the shortest time between two rounds of the daemon.
 const shortestRound = time.Second
 
+// longestRound is the longest one.
+const longestRound = 365 * 24 * time.Hour
+
 // daemonCommand returns the sub-command that runs cycles all the time.
 func (p program) daemonCommand() *command.Command {
 	o := &stepOptions{wait: "10s-30s", timeout: "30s", maxURLs: "1000000"}
@@ -23,9 +26,9 @@ steps take longer does not delay the others. New targets in DIR are found in the
 loses nothing.`,
 		Examples: "  ose daemon /srv/sites\n  ose daemon /srv/sites --every 1h --quiet",
 	}, func() error {
-		d, err := time.ParseDuration(every)
-		if err != nil || d < shortestRound {
-			return command.Refuse("--every %q is not a time of at least 1s; write 10m or 1h", every)
+		d, err := command.Time{Option: "--every", Least: shortestRound, Most: longestRound}.Parse(every)
+		if err != nil {
+			return err
 		}
 		return p.daemon(o, d)
 	})

@@ -89,7 +89,10 @@ func (o *stepOptions) declare(c *command.Command, step cycle.Step) {
 	if step == "" || step == cycle.Fetch {
 		c.Text(&o.wait, "wait", "", "LEAST-MOST", "random pause before each request; a host may ask for a longer one")
 		c.Text(&o.timeout, "timeout", "", "TIME", "for one request")
-		c.Text(&o.networks, "allow-network", "", "LIST", "networks that are not public and may be requested, such as 127.0.0.0/8")
+		for _, option := range []string{"proxy", "header", "user-agent"} {
+			c.Hint(option, "ose does not have it; hce crawl does, and ose export makes a folder of its pages")
+		}
+		c.Networks(&o.networks, "networks that are not public and may be requested, such as 127.0.0.0/8")
 		c.Text(&o.gates, "gates", "", "DIR", "folder of the host gates, which keep the delays of hosts among all programs; default: that of hce, if it has one, else one of ose")
 		c.Flag(&o.retry, "retry", "", "request URLs again that got no answer, or 429 or 503")
 	}
@@ -119,9 +122,9 @@ func (o *stepOptions) cycle(p program, step cycle.Step) (c *cycle.Cycle, closeAl
 
 // web returns the client.
 func (o *stepOptions) web() (web cycle.Web, closeAll func(), err error) {
-	timeout, err := time.ParseDuration(o.timeout)
-	if err != nil || timeout <= 0 || timeout > longestWait {
-		return nil, nil, command.Refuse("--timeout %q is not a time up to 1h; write 30s or 2m", o.timeout)
+	timeout, err := command.Time{Option: "--timeout", Least: time.Millisecond, Most: longestWait}.Parse(o.timeout)
+	if err != nil {
+		return nil, nil, err
 	}
 	var networks []netip.Prefix
 	for text := range strings.SplitSeq(o.networks, ",") {
@@ -155,15 +158,16 @@ func (o *stepOptions) web() (web cycle.Web, closeAll func(), err error) {
 // parseWait reads a pause, or its limits.
 func parseWait(text string) (w cycle.Wait, err error) {
 	least, most, two := strings.Cut(text, "-")
-	w.Least, err = time.ParseDuration(least)
+	pause := command.Time{Option: "--wait", Most: longestWait}
+	w.Least, err = pause.Parse(least)
 	w.Most = w.Least
 	if err == nil && two {
-		w.Most, err = time.ParseDuration(most)
+		w.Most, err = pause.Parse(most)
 	}
-	if err != nil || w.Least < 0 || w.Most < w.Least || w.Most > longestWait {
-		return w, command.Refuse("--wait %q is not a pause up to 1h, or its limits; write 5s or 10s-30s", text)
+	if err == nil && w.Most < w.Least {
+		err = command.Refuse("--wait %q: the second time is shorter than the first one; write 5s or 10s-30s", text)
 	}
-	return w, nil
+	return w, err
 }
 
 // gatesDir returns the folder of the host gates.

@@ -216,13 +216,13 @@ func (p program) processorCommand() *command.Command {
 		Description: `Joins the manager of [Manager] and answers questions from the newest published index. It waits for both. It
 may be started and stopped at any time; a question that it has is then asked again from another one.`,
 		Examples: `  hce-search processor
-  hce-search processor --kinds images,documents --connections 2 --delay 500`,
+  hce-search processor --kinds images,documents --connections 2 --delay 500ms`,
 	}, &o, (*run).process)
 	dirOption(c, &o)
 	c.Text(&o.name, "name", "", "NAME", "name in the status; overrides name of [Processor]")
 	c.Choices(&o.kinds, "kinds", "", "LIST", "kinds of questions: pages, images, documents; overrides kinds of [Processor]", "pages", "images", "documents")
 	c.Text(&o.connections, "connections", "", "N", "questions at the same time, 1 to 64; overrides connections of [Processor]")
-	c.Text(&o.delay, "delay", "", "MS", "wait before each answer, for tests; overrides delay of [Processor]")
+	c.Text(&o.delay, "delay", "", "TIME", "wait before each answer, for tests; a number without a unit counts milliseconds; overrides delay of [Processor]")
 	return c
 }
 
@@ -247,11 +247,10 @@ func (r *run) process() error {
 	if n > 0 {
 		c.Connections = int(n)
 	}
-	if n, err = number("--delay", r.delay, 0, 60_000); err != nil {
-		return command.Refusal{Err: err}
-	}
 	if r.delay != "" {
-		c.Delay = time.Duration(n) * time.Millisecond
+		if c.Delay, err = (command.Time{Option: "--delay", Most: time.Minute, Bare: time.Millisecond}).Parse(r.delay); err != nil {
+			return err
+		}
 	}
 	b, err := bus.New()
 	if err != nil {
