@@ -51,7 +51,7 @@ func (f *File) WriteEffective(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "[%s]\n", section)
 		for _, u := range f.inOrder(section) {
-			value := u.value
+			value := redacted(u.value)
 			if secret(u.key) && value != "" {
 				value = masked
 			}

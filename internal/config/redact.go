@@ -10,6 +10,7 @@ import (
 // user:password@tcp(host:port)/. Public keys with these characters must not match.
 var (
 	urlPassword = regexp.MustCompile(`(://[^/\s:@]*):[^/\s@]+@`)
+	urlToken    = regexp.MustCompile(`((?:nats|tls|wss?)://)[^/\s:@]+@`)
 	dsnPassword = regexp.MustCompile(`([\w.-]+):\S+@(tcp|unix)?\(`)
 )
 
@@ -19,6 +20,7 @@ func redacted(text string) string {
 		return text
 	}
 	text = urlPassword.ReplaceAllString(text, "$1:xxxxx@")
+	text = urlToken.ReplaceAllString(text, "${1}xxxxx@")
 	return dsnPassword.ReplaceAllString(text, "$1:xxxxx@$2(")
 }
 

@@ -20,7 +20,8 @@ func TestNoPasswordIsLogged(t *testing.T) {
 		"hce:hu/sh@@tcp(h:3306)/":                  "hce:xxxxx@tcp(h:3306)/",
 		"u:hush@unix(/run/s)/":                     "u:xxxxx@unix(/run/s)/",
 		"QDYeaR}vVn8/EQX8Oa:!KiDz$X:Q%P6{p<ua@$bv": "QDYeaR}vVn8/EQX8Oa:!KiDz$X:Q%P6{p<ua@$bv",
-		"plain": "plain",
+		"nats://hush@h:4222,nats://h:4222":         "nats://xxxxx@h:4222,nats://h:4222",
+		"plain":                                    "plain",
 	} {
 		if got := redacted(text); got != want {
 			t.Errorf("%q became %q", text, got)

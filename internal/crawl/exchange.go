@@ -31,21 +31,21 @@ func (r *batchRun) addExchange(out *outcome, p page) {
 			}
 		}
 		if p.item.baseURL != "" {
-			head = append(head, "X-base_url: "+p.item.baseURL+"\r\n"...)
+			head = append(head, "X-base_url: "+p.item.shown(p.item.baseURL)+"\r\n"...)
 		}
 		if len(p.Redirects) > 0 {
-			head = append(head, "Location: "+clipLine(p.FinalURL)+"\r\n"...)
+			head = append(head, "Location: "+clipLine(p.item.shown(p.FinalURL))+"\r\n"...)
 		}
 		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentHeaders, Data: head})
 	}
-	if p.settings.storeRequest {
+	if p.settings.storeRequest && !p.item.byService() {
 		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentRequests, Data: headerText(p.RequestHeader, p.RequestLine)})
 	}
 	if set := p.Header.Values("Set-Cookie"); p.settings.storeCookies && len(set) > 0 {
 		text := strings.ToValidUTF8(strings.Join(set, "\r\n")+"\r\n", "\uFFFD")
 		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentCookies, Data: []byte(text)})
 	}
-	if len(p.Redirects) > 0 && p.settings.storeHeaders {
+	if len(p.Redirects) > 0 && p.settings.storeHeaders && !p.item.byService() {
 		if hops := hopAnswers(p.item.url.URL, p.Response, p.settings.storeRequest); len(hops) > 0 {
 			out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentHops, Data: hops})
 		}
@@ -136,7 +136,7 @@ func (o *outcome) redirected(response *fetch.Response) {
 	if response != nil {
 		urls := addresses(o.item.url.URL, response)
 		for i, hop := range response.Redirects {
-			hops = append(hops, wire.Hop{Code: int64(hop.Code), URL: urls[i+1]})
+			hops = append(hops, wire.Hop{Code: int64(hop.Code), URL: o.item.shown(urls[i+1])})
 		}
 	}
 	text := wire.RedirectsOf(hops)

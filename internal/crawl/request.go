@@ -43,6 +43,17 @@ func (r *batchRun) targetOf(it *item) string {
 	return text
 }
 
+// byService reports whether a template gives the address that is requested. Its query may have the key of a service.
+func (it *item) byService() bool { return it.target != it.url.URL && it.target != "" }
+
+// shown returns a URL as files and messages show it: without its query, if a service was asked for the page.
+func (it *item) shown(address string) string {
+	if query := strings.IndexByte(address, '?'); query >= 0 && it.byService() {
+		return address[:query]
+	}
+	return address
+}
+
 // request returns the HTTP request for one URL of this visit.
 func (v *visit) request(target string, stage cookies.Stage) fetch.Request {
 	r := fetch.Request{

@@ -20,3 +20,24 @@ func TestSecrets(t *testing.T) {
 		t.Error("shown values")
 	}
 }
+
+func TestShownTexts(t *testing.T) {
+	for _, c := range [][2]string{
+		{ShownReason("HTTP_COOKIE", "a=hush", `has "a=hush"; expected a cookie`), "has (hidden); expected a cookie"},
+		{ShownReason("USER_PROXY", `{"p":"hush"`, `has {"p":"hush"; expected "}"`), `has {(hidden):(hidden); expected "}"`},
+		{ShownReason("HTTP_PROXY_HOST", "u:hush@h:1x", `parse "u:hush@h:1x...": invalid port "1x"; expected "host:port"`), `parse (hidden): invalid port (hidden); expected "host:port"`},
+		{ShownReason("ROBOTS_MODE", "x", `is "x", not a number`), `is "x", not a number`},
+		{ShownAnswerField("Set-Cookie", "sid=hush; Path=/; Secure"), "sid=(hidden); Path=/; Secure"},
+		{ShownAnswerField("set-cookie", "hush"), "(hidden)"},
+		{ShownAnswerField("X-Auth-Token", "hush"), "(hidden)"},
+		{ShownAnswerField("ETag", "x"), "x"},
+		{ShownAnswerHead("HTTP/1.1 200 OK\r\nSet-Cookie: a=hush\r\nETag: x\r\n"), "HTTP/1.1 200 OK\r\nSet-Cookie: a=(hidden)\r\nETag: x\r\n"},
+		{string(ShownRequest([]byte(`[{"properties":{"HTTP_COOKIE":"hush","A":"b","USER_PROXY":{"p":"hush"}},"n":12345678901234567890}]`))), `[{"n":12345678901234567890,"properties":{"A":"b","HTTP_COOKIE":"(hidden)","USER_PROXY":"(hidden)"}}]`},
+		{string(ShownRequest([]byte(`{"properties":[{"name":"HTTP_AUTH_PWD","value":"hush"},{"name":"A","value":"b"}]}`))), `{"properties":[{"name":"HTTP_AUTH_PWD","value":"(hidden)"},{"name":"A","value":"b"}]}`},
+		{string(ShownRequest([]byte(`{"HTTP_COOKIE":"hush`))), "(hidden)"},
+	} {
+		if c[0] != c[1] {
+			t.Errorf("%s, want %s", c[0], c[1])
+		}
+	}
+}

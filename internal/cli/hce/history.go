@@ -100,6 +100,6 @@ func (s *session) version(typed string, o pageOptions) error {
 	if v.Headers == nil {
 		return command.Refuse("--version %d of %s has no stored headers; the property STORE_HTTP_HEADERS of the site stores them", n, row.URL)
 	}
-	_, err = fmt.Fprintln(s.out, strings.TrimSpace(string(v.Headers)))
+	_, err = fmt.Fprintln(s.out, strings.TrimSpace(wire.ShownAnswerHead(string(v.Headers))))
 	return err
 }

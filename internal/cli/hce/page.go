@@ -2,6 +2,7 @@ package hce
 
 import (
 	"fmt"
+	"hce/dc/internal/wire"
 	"strings"
 
 	"hce/dc/internal/cli/command"
@@ -89,7 +90,7 @@ func (s *session) printPage(p *pages.Page, o pageOptions) error {
 		_, err := s.out.Write(p.Raw)
 		return err
 	case o.headers:
-		_, err := fmt.Fprintln(s.out, strings.TrimSpace(string(p.Headers)))
+		_, err := fmt.Fprintln(s.out, strings.TrimSpace(wire.ShownAnswerHead(string(p.Headers))))
 		return err
 	case o.text:
 		_, err := fmt.Fprintln(s.out, p.Text("content_encoded"))

@@ -74,7 +74,7 @@ func TestHeaderOptions(t *testing.T) {
 		{"agent", `{"User-Agent":["MyBot/1.0 (+https://a.example/, bot)"]}`, "", settings{agent: "MyBot/1.0 (+https://a.example/, bot)"}},
 		{"headers", `{"Accept-Language":["en, de"],"X-A":["1","2"]}`, "", settings{headers: []string{"Accept-Language: en, de", "X-A:1", "X-A: 2"}}},
 		{"no colon", "", "no colon", settings{headers: []string{"Accept en"}}},
-		{"no name", "", "X Y", settings{headers: []string{"X Y: 1"}}},
+		{"no name", "", "the header name (hidden), which cannot be sent", settings{headers: []string{"X Y: 1"}}},
 		{"both", "", "use one of them", settings{agent: "a", properties: []string{"HTTP_HEADERS=A: b"}}},
 	} {
 		got, err := c.o.propertyMap()

@@ -184,7 +184,7 @@ func (s *session) ask(op wire.Op, request, answer any) error {
 	return s.service.Ask(s.ctx, op, request, answer)
 }
 
-// shown prints each operation in the form that db-task reads.
+// shown prints each operation in the form that db-task reads, without the values of secret properties.
 type shown struct {
 	client.Service
 	talk io.Writer
@@ -192,7 +192,7 @@ type shown struct {
 
 func (s shown) Ask(ctx context.Context, op wire.Op, request, answer any) error {
 	if text, err := json.Marshal(request); err == nil {
-		fmt.Fprintf(s.talk, "[\"%s\",%s]\n", op, text)
+		fmt.Fprintf(s.talk, "[\"%s\",%s]\n", op, wire.ShownRequest(text))
 	}
 	return s.Service.Ask(ctx, op, request, answer)
 }

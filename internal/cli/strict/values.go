@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/web/linkrules"
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/web/urlschema"
+	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"
 )
 
@@ -90,7 +91,7 @@ func PropertyValue(field, name, value string) []Problem {
 		return nil
 	}
 	if err := check(text); err != nil {
-		return []Problem{{Field: field + "." + name, Reason: err.Error()}}
+		return []Problem{{Field: field + "." + name, Reason: wire.ShownReason(name, text, err.Error())}}
 	}
 	return nil
 }

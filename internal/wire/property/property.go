@@ -42,9 +42,9 @@ func Of(site *wire.Site, over map[string]string) *Values {
 	return p
 }
 
-// Fail records that a property cannot be read.
+// Fail records that a property cannot be read. The reason may quote its value: a secret one is hidden.
 func (p *Values) Fail(name, reason string) {
-	p.Errs = append(p.Errs, &wire.PropertyError{Name: name, Reason: reason})
+	p.Errs = append(p.Errs, &wire.PropertyError{Name: name, Reason: wire.ShownReason(name, p.Texts[name], reason)})
 	p.broken = append(p.broken, name)
 }
 
