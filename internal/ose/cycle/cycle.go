@@ -167,12 +167,12 @@ type job struct {
 	asks   bool      // a URL is to be requested
 }
 
-// setState writes a state with the last id.
+// setState writes a state with the last id of the lists.
 func (j *job) setState(s folder.State) error {
-	return j.SetStatus(folder.Status{State: s, LastID: max(j.lastID, j.status.LastID)})
+	return j.SetStatus(folder.Status{State: s, LastID: j.lastID})
 }
 
-// survey reads .urls once.
+// survey reads .urls once. Lost records are an error.
 func (j *job) survey(wants func(folder.Record) bool) error {
 	urls, err := j.URLs()
 	if err != nil {
@@ -189,7 +189,7 @@ func (j *job) survey(wants func(folder.Record) bool) error {
 		j.lastID = max(j.lastID, record.ID)
 		j.asks = j.asks || wants(record)
 	}
-	return nil
+	return j.CheckIDs(j.status, j.lastID, j.report.URLs)
 }
 
 // begin writes the state of a step that begins. It refuses a next list that no step has written.

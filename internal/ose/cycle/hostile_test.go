@@ -54,6 +54,9 @@ func TestHostileFolders(t *testing.T) {
 		"lock is a link":            {"0 0000000000", map[string]string{".oselock": "->" + outside}, "too many levels", nil},
 		"log is a link":             {"0 0000000000", map[string]string{".oselog": "->" + outside}, ".oselog: a symbolic link", nil},
 		"merged":                    {"4 0000000001", map[string]string{".osemerged": "x"}, ".osemerged:1:1: ", []string{".osemerged"}},
+		"no URL":                    {"0 0000000000", map[string]string{".urls": ""}, ".urls: has no URL", []string{".urls"}},
+		"lost records":              {"0 0000000002", map[string]string{".urls": record(first)}, ".osestatus: the last URLID is 0000000002, the highest of .urls is 0000000001", []string{".osestatus", ".urls"}},
+		"merged beyond the records": {"0 0000000001", map[string]string{".urls": record(first) + record(folder.Record{URL: s.URL + "/y"}), ".osemerged": "0000000002"}, ".osemerged: links are merged up to URLID 0000000002", []string{".osemerged"}},
 		"meta of another":           {"0 0000000000", map[string]string{".meta.0000000001": "x", "0000000001": "y", ".meta.0000000002": "->" + outside}, "", []string{".meta.0000000001", "0000000001"}},
 		"links of pages":            {"0 0000000000", map[string]string{"0000000001": "->" + outside, ".links.0000000001": "->" + outside, ".links.malformed.0000000001": "->" + outside, "0000000001.tmp": "->" + outside, ".osestatus.tmp": "->" + outside, ".urls4": "->" + outside}, "", nil},
 		"ids out of order":          {"0 0000000001", map[string]string{".urls": record(folder.Record{ID: 9, Code: 200, Streamed: 1, Parsed: 1, URL: s.URL + "/9"}) + record(folder.Record{URL: s.URL + "/"}) + record(folder.Record{ID: 3, Code: 404, Streamed: 1, Parsed: 1, URL: s.URL + "/3"})}, "", nil},
@@ -123,10 +126,8 @@ func TestNextID(t *testing.T) {
 	if got := records(t, f)[s.URL+"/"]; got.ID != 8 || status.LastID != 8 || !strings.Contains(talk.String(), "id skipped") {
 		t.Errorf("%+v, %s\n%s", got, status, talk)
 	}
-	if err := f.SetStatus(folder.Status{State: folder.Idle, LastID: folder.MaxID}); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(f.Path(folder.URLsName), folder.Record{URL: s.URL + "/"}.Append(nil), 0o600); err != nil {
+	list = append(folder.Record{ID: folder.MaxID, Code: 200, Streamed: 1, Parsed: 1, URL: s.URL + "/6"}.Append(nil), folder.Record{URL: s.URL + "/"}.Append(nil)...)
+	if err := errors.Join(os.WriteFile(f.Path(folder.URLsName), list, 0o600), f.SetStatus(folder.Status{State: folder.Idle, LastID: folder.MaxID})); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Do(t.Context(), f, Fetch); err == nil || !strings.Contains(err.Error(), "has no id above") {

@@ -40,20 +40,40 @@ func (f *Folder) Check(report func(error)) {
 	if err != nil {
 		report(err)
 	}
-	if _, err := f.Merged(); err != nil {
+	ids, last, urls := f.checkURLs(status, report)
+	if err := f.CheckIDs(status, last, urls); err != nil {
 		report(err)
 	}
-	ids := f.checkURLs(status, report)
 	f.checkNames(status, ids, report)
 }
 
-// checkURLs checks .urls and the files of its ids, and returns the ids.
-func (f *Folder) checkURLs(status Status, report func(error)) map[ID]bool {
-	ids := map[ID]bool{}
+// CheckIDs returns an error if .urls has lost records: it is empty, or .osestatus or .osemerged has an id above last, its
+// highest one. urls is its number of records.
+func (f *Folder) CheckIDs(status Status, last ID, urls int64) error {
+	merged, err := f.Merged()
+	lost := func(name, format string, args ...any) error {
+		return &Fault{File: f.Path(name), Err: fmt.Errorf(format, args...)}
+	}
+	switch {
+	case err != nil:
+		return err
+	case urls == 0:
+		return lost(URLsName, "has no URL; restore it from a copy")
+	case status.LastID > last && status.State != Fetching: // then the next list has it, or a crash of the machine took that
+		return lost(StatusName, "the last URLID is %s, the highest of %s is %s: restore the file that is older, or write %s here to go on with what is left", status.LastID, URLsName, last, last)
+	case merged > max(last, status.LastID):
+		return lost(MergedName, "links are merged up to URLID %s, the highest of %s is %s: remove this file to merge all links again", merged, URLsName, last)
+	}
+	return nil
+}
+
+// checkURLs checks .urls and the files of its ids. It returns the ids, their highest one, and the number of records.
+func (f *Folder) checkURLs(status Status, report func(error)) (ids map[ID]bool, last ID, number int64) {
+	ids = map[ID]bool{}
 	urls, err := f.URLs()
 	if err != nil {
 		report(err)
-		return ids
+		return ids, status.LastID, 1 // the error is reported
 	}
 	defer urls.Close()
 	keys := map[Key]bool{}
@@ -63,8 +83,10 @@ func (f *Folder) checkURLs(status Status, report func(error)) map[ID]bool {
 	for record, err := range urls.All() {
 		if err != nil {
 			report(err)
-			break
+			return ids, max(last, status.LastID), 1 // the rest is not known
 		}
+		number++
+		last = max(last, record.ID)
 		if key := KeyOf(record.URL); keys[key] {
 			wrong(urlAt+1, "the URL is here for the second time")
 		} else {
@@ -82,7 +104,7 @@ func (f *Folder) checkURLs(status Status, report func(error)) map[ID]bool {
 		ids[record.ID] = true
 		f.checkPage(record, report)
 	}
-	return ids
+	return ids, last, number
 }
 
 // checkPage checks the files of an id.
