@@ -1,14 +1,15 @@
 #!/bin/bash
 # Crawls real wikis, blogs, git viewers and listings on the loopback, with and without the rules that the summary of
 # hce crawl names, and prints a table for docs/traps.md. Run it by make bench-wikis, as root; needs the packages below.
-#   scripts/wikis.sh [NAME...]     names: dokuwiki mediawiki wordpress cgit gitweb apache2 nginx lighttpd python
+#   scripts/wikis.sh [NAME...]     names: dokuwiki mediawiki wordpress wordpress-theme-twentytwentythree cgit gitweb apache2 nginx lighttpd python
 set -euo pipefail
-packages="dokuwiki mediawiki wordpress cgit gitweb apache2 nginx-light lighttpd php-cli php-sqlite3 php-mysql php-xml php-mbstring php-intl mariadb-server-core git python3"
+packages="dokuwiki mediawiki wordpress wordpress-theme-twentytwentythree cgit gitweb apache2 nginx-light lighttpd php-cli php-sqlite3 php-mysql php-xml php-mbstring php-intl mariadb-server-core git python3"
 top=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 most=${MOST:-2000} # URLs of a crawl
 pids=()
-trap 'for p in "${pids[@]}"; do kill "$p" 2>/dev/null || true; done; wait 2>/dev/null || true; rm -rf "$work"' EXIT
+# Servers are leaders of process groups: the workers of PHP outlive it, and answer for the next server on their port.
+trap 'for p in "${pids[@]}"; do kill -- "-$p" 2>/dev/null || true; done; wait 2>/dev/null || true; rm -rf "$work"' EXIT
 
 command -v lighttpd >/dev/null && [ -d /usr/share/dokuwiki ] || DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $packages >/dev/null
 
@@ -17,7 +18,8 @@ text() { # text NAME: a paragraph that no other name has
 }
 serve() { # serve PORT COMMAND...: starts a server and waits for its port
 	local port=$1; shift
-	"$@" >"$work/server$port.log" 2>&1 &
+	if (exec 3<>/dev/tcp/127.0.0.1/"$port") 2>/dev/null; then echo "port $port is in use" >&2; exit 1; fi
+	setsid "$@" >"$work/server$port.log" 2>&1 &
 	pids+=($!)
 	for _ in $(seq 300); do (exec 3<>/dev/tcp/127.0.0.1/"$port") 2>/dev/null && return; sleep 0.1; done
 	echo "$* does not listen on $port: $(tail -3 "$work/server$port.log")" >&2; exit 1
@@ -59,6 +61,7 @@ measure() {
 	done
 }
 
+# Packages have links to files that their installation would make: cp skips those.
 dokuwiki() {
 	local d=$work/doku
 	cp -rL /usr/share/dokuwiki "$d"; cp -rL /var/lib/dokuwiki/data "$d/data"; cp -rL /etc/dokuwiki "$d/conf"; rm -f "$d/conf/local.php" "$d/conf/"*.dist
@@ -79,7 +82,7 @@ dokuwiki() {
 
 mediawiki() {
 	local d=$work/mw
-	cp -rL /usr/share/mediawiki "$d"; rm -f "$d/LocalSettings.php"; mkdir "$work/mwdata"
+	cp -rL /usr/share/mediawiki "$d" 2>/dev/null || true; rm -f "$d/LocalSettings.php"; mkdir "$work/mwdata"
 	(cd "$d" && php maintenance/install.php --dbtype sqlite --dbpath "$work/mwdata" --dbname w --scriptpath "" --server http://127.0.0.1:8402 --confpath "$d" --pass "Secret-phrase-17" W Admin >"$work/mw.log" 2>&1) || { tail -5 "$work/mw.log" >&2; exit 1; }
 	mkdir "$work/mwpages"
 	for i in $(seq 0 29); do
@@ -97,7 +100,7 @@ mediawiki() {
 
 wordpress() {
 	local d=$work/wp
-	cp -rL /usr/share/wordpress "$d"; mkdir "$work/db"
+	cp -rL /usr/share/wordpress "$d" 2>/dev/null || true; mkdir "$work/db"
 	mariadb-install-db --auth-root-authentication-method=normal --user=root --datadir="$work/db" >/dev/null 2>&1
 	serve 8493 mariadbd --no-defaults --user=root --datadir="$work/db" --port=8493 --bind-address=127.0.0.1 --socket="$work/db.sock" --innodb-flush-log-at-trx-commit=0
 	mariadb --no-defaults -uroot -S "$work/db.sock" -e "CREATE DATABASE wp"
@@ -214,7 +217,7 @@ python() {
 
 echo "| software | useful pages | URLs asked | traps named, with their URLs | useful pages with the rules | URLs asked | rounds | traps left |"
 echo "|---|---|---|---|---|---|---|---|"
-for name in ${*:-dokuwiki mediawiki wordpress cgit gitweb apache2 nginx lighttpd python}; do
+for name in ${*:-dokuwiki mediawiki wordpress wordpress-theme-twentytwentythree cgit gitweb apache2 nginx lighttpd python}; do
 	[ "$name" = lighttpd ] && name=lighttpd_listing
 	$name
 done
