@@ -19,13 +19,14 @@ RESULTS := $(CURDIR)/.cache/tests
 # Temporary files of tests.
 SCRATCH = $(shell scripts/testdir.sh)
 
-# Rules about values start no goroutine: their tests run without the race detector. So do
-# the operations of one db-task after the other, the simulated week, which is one long
-# computation, and hce, a process for each command: the packages below them have tests of their own with it.
+# Rules about values start no goroutine: their tests run without the race detector. So do the operations of one db-task
+# after the other, the simulated week, which is one long computation, and the programs and commands that are a process for
+# each call: the packages below them have tests of their own with it.
 PLAIN := ./internal/wire/... ./internal/web/... ./internal/warc \
 	$(addprefix ./internal/process/,article author chain choice contenthash document/... entry fallback language/... linkresolve markup media \
 	metadata multiitem office outline pdf pubdate ranking redirectlink render scraper template writer) ./extract ./internal/storage/expr ./internal/storage/conformance/... \
-	./internal/daemon/simulation ./cmd/hce ./internal/layertest ./internal/config ./examples ./packaging ./scripts
+	$(addprefix ./internal/cli/,export extraction pages parquetfile referrers strict wacz warcimport) \
+	./internal/daemon/simulation ./cmd/... ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test setup-bench build test unit noskip judges e2e soak soak-archive soak-cluster demo captures bench bench-scale bench-slow bench-first bench-cluster bench-export bench-process bench-wikis profile bench-sites bench-requests fuzz lint man package clean

@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	crowdSites = 1000 // small sites
-	crowdPages = 5    // of each
-	crowdFull  = 3    // maxURLs of some small sites
-	crowdBatch = 500  // BatchDefaultMaxURLs of the shipped ini
+	crowdSites = 500 // small sites
+	crowdPages = 5   // of each
+	crowdFull  = 3   // maxURLs of some small sites
+	crowdBatch = 500 // BatchDefaultMaxURLs of the shipped ini
 	crowdDelay = 200 * time.Millisecond
 	// bigDefault is the number of pages of the big site: more than all small sites and a
 	// batch together. CROWD_PAGES overrides it; the complete test has 100000.
-	bigDefault = 7000
+	bigDefault = 3500
 	bigFan     = 50 // links of a page of the big site
 	// crowdGrowth limits the growth of memory from the second quarter of the crawl to the
 	// last one.
@@ -48,7 +48,7 @@ type crowdHost struct {
 	asked int    // requests of pages; guarded by crowd.mu
 }
 
-// crowd is a thousand small sites and a big one, each at its own address.
+// crowd is five hundred small sites and a big one, each at its own address.
 type crowd struct {
 	mu      sync.Mutex
 	hosts   []*crowdHost // the big one is the last
@@ -189,7 +189,7 @@ func peak(samples []sample, quarter int) (most int64) {
 	return most
 }
 
-// A thousand small sites and a big one start at once. No small one waits for the big one,
+// Five hundred small sites and a big one start at once. No small one waits for the big one,
 // each page is requested once, delays and limits hold at the origins, and memory does not
 // grow with the number of crawled pages.
 //
