@@ -124,21 +124,24 @@ func titled(keys []key, pages []search.Document, i int, question string) graded 
 	return g
 }
 
-// quoted grades the answers to a question for words of the text: the shortest page that has them next to
-// each other has 3, longer ones 2.
+// quoted grades the answers to a question for words of the text: of the pages that have them next to each other, and the
+// other words of the question too, the shortest one of each language has 3, for translations leave some texts as they are;
+// others with the words next to each other have 2.
 func quoted(keys []key, pages []search.Document, phrase, question string) graded {
 	g := graded{question, map[string]int{}}
-	best := -1
+	words := fold(titleKey(question))
+	best := map[string]int{}
 	for n, k := range keys {
-		if strings.Contains(k.text, " "+fold(phrase)+" ") {
-			g.Grades[pages[n].URL] = 2
-			if best < 0 || len(k.text) < len(keys[best].text) {
-				best = n
-			}
+		if !strings.Contains(k.text, " "+fold(phrase)+" ") {
+			continue
+		}
+		g.Grades[pages[n].URL] = 2
+		if old, found := best[pages[n].Language]; hasAll(k.title+k.text, words) && (!found || len(k.text) < len(keys[old].text)) {
+			best[pages[n].Language] = n
 		}
 	}
 	for n, k := range keys {
-		if best >= 0 && k.text == keys[best].text {
+		if i, found := best[pages[n].Language]; found && k.text == keys[i].text {
 			g.Grades[pages[n].URL] = 3
 		}
 	}
