@@ -2,11 +2,14 @@ package index
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
 	"testing"
+	"time"
 
 	"hce/dc/internal/childprocess"
 	"hce/dc/internal/search"
@@ -18,14 +21,83 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(killFolder); dir != "" {
 		writeUntilKilled(dir)
 	}
-	if dir := os.Getenv(fullFolder); dir != "" {
-		if err := writeUntilFull(dir); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
+	for name, do := range map[string]func(string) error{fullFolder: writeUntilFull, rebuiltFolder: rebuild, replacedFolder: Replace} {
+		if dir := os.Getenv(name); dir != "" {
+			if err := do(dir); err != nil {
+				fmt.Println(err)
+				os.Exit(1)
+			}
+			os.Exit(0)
 		}
-		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+const (
+	rebuiltFolder  = "INDEX_REBUILT_FOLDER"
+	replacedFolder = "INDEX_REPLACED_FOLDER"
+)
+
+func rebuild(dir string) error {
+	_, err := Rebuild(context.Background(), dir)
+	return err
+}
+
+// killWhile runs a step in a process that is killed after a time, and reports whether it had ended before.
+func killWhile(t *testing.T, step, dir string, life time.Duration) (done bool) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), step+"="+dir)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(life, func() { _ = cmd.Process.Kill() }).Stop()
+	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() != -1 {
+		t.Fatalf("%v: %s", err, &out)
+	}
+	return cmd.ProcessState.Success()
+}
+
+// A rebuild, and the begin of an empty index, may be killed at any moment: the old index stays until the new one
+// is there, and the next try ends.
+func TestKilledRebuild(t *testing.T) {
+	for step, want := range map[string]uint64{rebuiltFolder: 58, replacedFolder: 0} {
+		dir, _ := writtenIndex(t)
+		h, _, err := readHead(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for life := time.Duration(0); !killWhile(t, step, dir, life); life += life/4 + 2*time.Millisecond {
+			s, err := OpenSnapshot(dir)
+			if err != nil {
+				t.Fatalf("%s, killed after %v: %v", step, life, err)
+			}
+			if n, err := s.Count(t.Context()); n != 58 || err != nil {
+				t.Fatalf("%s, killed after %v: %d documents in the snapshot, %v", step, life, n, err)
+			}
+			_ = s.Close()
+			if now, _, err := readHead(dir); err != nil || now.Work == h.Work && checkWorks(now.work(dir)) != nil {
+				t.Fatalf("%s, killed after %v: %v, %v", step, life, now, err)
+			}
+		}
+		x, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := x.Count(t.Context()); n != want || err != nil {
+			t.Errorf("%s: %d documents, %v, want %d", step, n, err, want)
+		}
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func checkWorks(folder string) error {
+	_, _, _, err := checkWork(folder)
+	return err
 }
 
 const docsOfBatch = 7
