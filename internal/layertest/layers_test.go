@@ -24,6 +24,7 @@ var row = map[string]int{
 	"files":        0,
 	"childprocess": 0,
 	"keyset":       0,
+	"places":       0,
 	"testgolden":   0,
 	"testlog":      0,
 	"testrelay":    0,
@@ -285,7 +286,7 @@ var libraries = map[string][]string{
 	"golang.org/x/image":                 {"process/media"},
 	"golang.org/x/text/encoding":         {"web/charset"},
 	"database/sql":                       {"archive/catalog", "storage", "storage/keyvalue", "storage/legacyimport", "storage/sqldb", "storage/sqlstore"},
-	"net/http":                           {"archive/client", "archive/protocol", "archive/server", "cli/extraction", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/fetch", "crawl/politeclient", "crawl/robotscache", "daemon/status", "search/frontend", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
+	"net/http":                           {"archive/client", "archive/protocol", "archive/server", "cli/extraction", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/fetch", "crawl/politeclient", "crawl/robotscache", "daemon/status", "places", "search/frontend", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
 	"os/exec":                            {"archive/filter", "archive/repository", "childprocess", "cli/daemonprogram", "cli/node", "crawl/browser", "daemon/executor", "process", "pseudoterminal"},
 }
 

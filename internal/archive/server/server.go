@@ -27,10 +27,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"hce/dc/internal/archive"
 	"hce/dc/internal/archive/protocol"
+	"hce/dc/internal/places"
 )
 
 // Config is the section [Server]. Zero values mean the defaults.
@@ -75,6 +74,7 @@ const (
 type Server struct {
 	cfg      Config
 	tcp      net.Listener
+	places   *places.Listener
 	listener net.Listener // tcp with the limit of connections, and TLS
 	http     *http.Server
 	feed     *feed
@@ -138,7 +138,8 @@ func (s *Server) open() error {
 	if s.tcp, err = opener.Listen(context.Background(), "tcp", net.JoinHostPort(host, strconv.Itoa(s.cfg.Port))); err != nil {
 		return err
 	}
-	s.listener = netutil.LimitListener(s.tcp, s.cfg.Connections)
+	s.places = places.New(s.tcp, s.cfg.Connections)
+	s.listener = s.places
 	if secrets != nil {
 		s.listener = tls.NewListener(s.listener, secrets)
 	}
@@ -163,7 +164,7 @@ func (s *Server) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	all.Go(func() { s.feed.run(ctx) })
 	all.Go(func() {
-		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.places.ServeOn(s.listener, s.http, nil); !errors.Is(err, http.ErrServerClosed) {
 			cancel(fmt.Errorf("archive server: %w", err))
 		}
 	})

@@ -7,13 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	zmq "github.com/pebbe/zmq4"
 
+	"hce/dc/internal/places"
 	"hce/dc/internal/wire"
 )
 
@@ -176,8 +179,8 @@ func (l *listener) accept(b *Bus) {
 	}
 }
 
-// enter registers a connection. If there are too many, the one that has waited longest for a
-// request is closed: a ZMQ client connects again by itself.
+// enter registers a connection. If there are too many, an idle one is closed, as package places says: a ZMQ
+// client connects again by itself.
 func (l *listener) enter(p *peer) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -185,21 +188,25 @@ func (l *listener) enter(p *peer) bool {
 		return false
 	}
 	if len(l.peers) >= l.o.Connections {
-		var oldest *peer
-		for _, other := range l.peers {
-			if !other.quiet.IsZero() && len(other.underWay) == 0 && len(other.out) == 0 && (oldest == nil || other.quiet.Before(oldest.quiet)) {
-				oldest = other
-			}
-		}
-		if oldest == nil {
+		list := slices.Collect(maps.Values(l.peers))
+		i := places.Loser(len(list), func(i int) (string, time.Time) { return places.AddressOf(list[i].address), list[i].idle() })
+		if i < 0 {
 			return false
 		}
-		oldest.end()
+		list[i].end()
 	}
 	l.next++
 	p.id = l.next
 	l.peers[p.id] = p
 	return true
+}
+
+// idle returns since when a connection waits for a request, zero if it has one or its answer. Call it with l.mu held.
+func (p *peer) idle() time.Time {
+	if len(p.underWay) > 0 || len(p.out) > 0 {
+		return time.Time{}
+	}
+	return p.quiet
 }
 
 // end removes a connection. Call it with l.mu held.

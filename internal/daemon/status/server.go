@@ -20,9 +20,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 
 	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/places"
 	"hce/dc/internal/wire"
 )
 
@@ -146,10 +146,13 @@ func Start(cfg Config) (*Server, error) {
 			Handler: s.handler(), MaxHeaderBytes: maxHeader, ReadTimeout: readLimit, ReadHeaderTimeout: readLimit,
 			WriteTimeout: writeLimit, IdleTimeout: idleLimit, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
 		}
-		s.ended.Go(func() { _ = s.http.Serve(listener) }) // Stop closes it
+		s.ended.Go(func() { _ = places.New(listener, maxClients).Serve(s.http, isHealth) }) // Stop closes it
 	}
 	return s, nil
 }
+
+// isHealth reports whether a request asks for the health of the daemon. It has a place when all others are taken.
+func isHealth(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" }
 
 // listen opens the address. Other machines may reach it only with AllowInsecure.
 func (s *Server) listen() (net.Listener, error) {
@@ -165,7 +168,7 @@ func (s *Server) listen() (net.Listener, error) {
 		return nil, fmt.Errorf("status server: %w", err)
 	}
 	s.addr = l.Addr().String()
-	return netutil.LimitListener(l, maxClients), nil
+	return l, nil
 }
 
 // Addr returns host and port of the HTTP server, or "".

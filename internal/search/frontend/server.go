@@ -17,8 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/netutil"
-
+	"hce/dc/internal/places"
 	"hce/dc/internal/search"
 	"hce/dc/internal/search/manager"
 )
@@ -93,8 +92,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 1)
-	// Further connections wait until one of these ends, at the latest after IdleTimeout.
-	go func() { ended <- h.Serve(netutil.LimitListener(l, connectionsFor*s.Requests)) }()
+	go func() { ended <- places.New(l, connectionsFor*s.Requests).Serve(h, isHealth) }()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("front end: %w", err)
@@ -107,6 +105,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	return nil
 }
+
+// isHealth reports whether a request asks for the state of the service. It has a place when all others are taken.
+func isHealth(r *http.Request) bool { return r.URL.Path == "/status" }
 
 // policy is the Content-Security-Policy of the pages of this server.
 const policy = "default-src 'none'; style-src 'self'; form-action 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'"

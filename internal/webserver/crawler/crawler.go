@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/seedlog"
+	"hce/dc/internal/places"
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/webserver/folder"
 	"hce/dc/internal/webserver/handshake"
@@ -93,14 +94,13 @@ func (c *Crawler) Status() (running bool, runs []Run) {
 // Serve answers handshakes and runs crawlers until ctx ends. It closes l, and returns after the last
 // run. It returns nil after ctx has ended.
 func (c *Crawler) Serve(ctx context.Context, l net.Listener) error {
+	l = places.Waiting(l, maxHandshakes)
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
-	places := make(chan struct{}, maxHandshakes)
 	var all sync.WaitGroup
 	defer c.runs.Wait()
 	defer all.Wait()
 	for {
-		places <- struct{}{}
 		conn, err := l.Accept()
 		if ctx.Err() != nil {
 			if err == nil {
@@ -109,16 +109,12 @@ func (c *Crawler) Serve(ctx context.Context, l net.Listener) error {
 			return nil
 		}
 		if err != nil {
-			<-places
 			if !temporary(ctx, err) {
 				return fmt.Errorf("crawler port: %w", err)
 			}
 			continue
 		}
-		all.Go(func() {
-			defer func() { <-places }()
-			c.shake(ctx, conn)
-		})
+		all.Go(func() { c.shake(ctx, conn) })
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"hce/dc/internal/places"
 )
 
 const (
@@ -26,24 +28,21 @@ type connectionKey struct{}
 type listener struct {
 	net.Listener
 	server *Server
-	places chan struct{}
 }
 
 func (s *Server) listener(l net.Listener) net.Listener {
-	places := max(hardConnections, s.cfg.MaxConnections+hardConnections/16)
+	most := max(hardConnections, s.cfg.MaxConnections+hardConnections/16)
 	var files syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil && files.Cur < 2*uint64(places) {
-		places = int(files.Cur / 2) // a connection may have a file open
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil && files.Cur < 2*uint64(most) {
+		most = int(files.Cur / 2) // a connection may have a file open
 	}
-	return &listener{l, s, make(chan struct{}, max(places, 1))}
+	return &listener{places.Waiting(l, most), s}
 }
 
-// Accept returns the next connection. It waits while too many are open.
+// Accept returns the next connection. When too many are open, an idle one gives its place, or Accept waits.
 func (l *listener) Accept() (net.Conn, error) {
-	l.places <- struct{}{}
 	raw, err := l.Listener.Accept()
 	if err != nil {
-		<-l.places
 		return nil, err
 	}
 	c := &connection{Conn: raw, listener: l, id: l.server.ids.Add(1), since: time.Now()}
@@ -65,12 +64,12 @@ type connection struct {
 
 // Close closes the connection and frees its place.
 func (c *connection) Close() error {
-	c.closed.Do(func() {
-		c.listener.server.open.Add(-1)
-		<-c.listener.places
-	})
+	c.closed.Do(func() { c.listener.server.open.Add(-1) })
 	return c.Conn.Close()
 }
+
+// Unwrap returns the connection that has a place.
+func (c *connection) Unwrap() net.Conn { return c.Conn }
 
 // SetReadDeadline shortens the deadline of a refused connection.
 func (c *connection) SetReadDeadline(t time.Time) error {

@@ -24,6 +24,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hce/dc/internal/places"
 	"hce/dc/internal/webserver/folder"
 )
 
@@ -92,6 +93,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			_ = h.Close()
 		}
 	})
+	places.Follow(h)
 	err := h.Serve(s.listener(l))
 	if !stop() {
 		<-stopped

@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hce/dc/internal/places"
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/webserver/packet"
 )
@@ -42,7 +43,7 @@ type Config struct {
 	Expiry         *Expiry
 	Log            *slog.Logger
 	Now            func() time.Time
-	MaxConnections int           // at once, at least 1; further ones wait in the system
+	MaxConnections int           // at once, at least 1; an idle one gives its place to the next
 	IdleTime       time.Duration // of a connection without packets; 2 min unless set
 	PacketTime     time.Duration // for one packet, and for taking an answer; 30 s unless set
 }
@@ -90,7 +91,7 @@ func (s *Store) Serve(ctx context.Context, l net.Listener) error {
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	stored := make(chan struct{})
 	go func() { defer close(stored); s.storeAll(context.WithoutCancel(ctx)) }()
-	places := make(chan struct{}, max(s.cfg.MaxConnections, 1))
+	l = places.Waiting(l, s.cfg.MaxConnections)
 	var all sync.WaitGroup
 	defer func() {
 		all.Wait()
@@ -98,10 +99,8 @@ func (s *Store) Serve(ctx context.Context, l net.Listener) error {
 		<-stored
 	}()
 	for {
-		places <- struct{}{}
 		c, err := l.Accept()
 		if err != nil {
-			<-places
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -111,15 +110,12 @@ func (s *Store) Serve(ctx context.Context, l net.Listener) error {
 			}
 			return fmt.Errorf("receive packets: %w", err)
 		}
-		all.Go(func() {
-			s.connection(ctx, c)
-			<-places
-		})
+		all.Go(func() { s.connection(ctx, places.Of(c)) })
 	}
 }
 
 // connection receives the packets of one crawler, and sends the answers.
-func (s *Store) connection(ctx context.Context, c net.Conn) {
+func (s *Store) connection(ctx context.Context, c *places.Conn) {
 	log := s.cfg.Log.With("client", c.RemoteAddr().String())
 	defer context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })()
 	// As many answers as places: a reply never waits for a client that takes none.
@@ -137,6 +133,7 @@ func (s *Store) connection(ctx context.Context, c net.Conn) {
 				_ = c.Close()
 			}
 			<-places
+			c.End()
 		}
 	}()
 	err := s.receive(ctx, c, places, func(f packet.Frame) { answers <- f })
@@ -152,7 +149,7 @@ func (s *Store) connection(ctx context.Context, c net.Conn) {
 
 // receive reads packets until the connection ends or sends something else, and returns why. Each packet takes
 // a place, and gets one reply.
-func (s *Store) receive(ctx context.Context, c net.Conn, places chan struct{}, reply func(packet.Frame)) error {
+func (s *Store) receive(ctx context.Context, c *places.Conn, places chan struct{}, reply func(packet.Frame)) error {
 	for {
 		places <- struct{}{}
 		f, release, err := s.read(ctx, c)
@@ -161,6 +158,7 @@ func (s *Store) receive(ctx context.Context, c net.Conn, places chan struct{}, r
 			<-places
 			return err
 		}
+		c.Begin()
 		doc, err := packet.Decode(f)
 		if err != nil {
 			release()
@@ -174,7 +172,7 @@ func (s *Store) receive(ctx context.Context, c net.Conn, places chan struct{}, r
 }
 
 // read reads one frame. release frees its place among the large ones.
-func (s *Store) read(ctx context.Context, c net.Conn) (f packet.Frame, release func(), err error) {
+func (s *Store) read(ctx context.Context, c *places.Conn) (f packet.Frame, release func(), err error) {
 	release = func() {}
 	if err := deadline(ctx, c, s.cfg.IdleTime); err != nil {
 		return f, release, err
@@ -190,7 +188,18 @@ func (s *Store) read(ctx context.Context, c net.Conn) (f packet.Frame, release f
 	if err := deadline(ctx, c, s.cfg.PacketTime); err != nil {
 		return f, release, err
 	}
-	return f, release, f.ReadPayload(c, size)
+	return f, release, f.ReadPayload(progress{c}, size)
+}
+
+// progress reads a packet. A connection that sends one is not the first to lose its place.
+type progress struct{ *places.Conn }
+
+func (p progress) Read(b []byte) (int, error) {
+	n, err := p.Conn.Read(b)
+	if n > 0 {
+		p.Progress()
+	}
+	return n, err
 }
 
 // deadline sets the time of the next read, unless ctx has ended.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/places"
 	"hce/dc/internal/testlog"
 	"hce/dc/internal/testwait"
 	"hce/dc/internal/webserver/packet"
@@ -274,7 +275,11 @@ func TestHostileCrawlers(t *testing.T) {
 		t.Parallel()
 		client, server := net.Pipe() // without the buffers of a socket
 		ended := make(chan struct{})
-		go func() { defer close(ended); w.connection(t.Context(), server) }()
+		accepted, err := places.New(one{conn: server}, 1).Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { defer close(ended); w.connection(t.Context(), places.Of(accepted)) }()
 		f, err := packet.Encode(page("b.example", "x", ""))
 		if err != nil {
 			t.Fatal(err)
@@ -284,6 +289,30 @@ func TestHostileCrawlers(t *testing.T) {
 		}
 		<-ended
 	})
+}
+
+// one is a listener of one connection.
+type one struct {
+	net.Listener
+	conn net.Conn
+}
+
+func (l one) Accept() (net.Conn, error) { return l.conn, nil }
+
+// Silent and slow connections give their places to crawlers.
+func TestIdleConnections(t *testing.T) {
+	w := start(t, Config{MaxConnections: 4})
+	for i := range 300 {
+		c := w.dial(t)
+		if i%2 == 0 {
+			_, _ = c.Write([]byte{0, 0})
+		}
+		if i%100 == 99 {
+			if kind, _ := send(t, w.dial(t), page("a.example", fmt.Sprint(i), "y")); kind != packet.Stored {
+				t.Error(kind)
+			}
+		}
+	}
 }
 
 // At the end, what has come is stored and answered.
