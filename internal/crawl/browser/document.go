@@ -286,6 +286,13 @@ func isMedia(ev *fetch.EventRequestPaused) bool {
 	return media[ev.ResourceType] || ev.ResourceType == network.ResourceTypeOther && strings.HasPrefix(accept, "image/")
 }
 
+// isInAdvance reports whether Chromium asks for what may be needed later, such as rel=prefetch. A page cannot set
+// this field, and such a request has the resource type Fetch.
+func isInAdvance(ev *fetch.EventRequestPaused) bool {
+	_, is := ev.Request.Headers["Sec-Purpose"]
+	return is
+}
+
 // continueRequests continues or refuses queued requests until the page ends.
 func (v *visit) continueRequests() {
 	for {
@@ -309,5 +316,5 @@ func (v *visit) unwanted(ev *fetch.EventRequestPaused) bool {
 		return false
 	}
 	tooMany := v.requests.Add(1) > int64(v.cfg.MaxRequests)
-	return tooMany || !v.cfg.LoadMedia && isMedia(ev) || strings.HasPrefix(ev.Request.URL, "file:")
+	return tooMany || isInAdvance(ev) || !v.cfg.LoadMedia && isMedia(ev) || strings.HasPrefix(ev.Request.URL, "file:")
 }

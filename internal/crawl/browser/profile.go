@@ -46,12 +46,29 @@ func newProfile(parent string) (*profile, error) {
 		os.RemoveAll(path)
 		return nil, fmt.Errorf("the folder %s has more than %d bytes, too many for Chromium: set TMPDIR to a shorter folder", path, maxPath)
 	}
+	if err := writePreferences(path); err != nil {
+		os.RemoveAll(path)
+		return nil, err
+	}
 	unlock, err := files.TryLock(filepath.Join(path, lockName))
 	if err != nil {
 		os.RemoveAll(path)
 		return nil, err
 	}
 	return &profile{path, unlock}, nil
+}
+
+// preferences turn off what Chromium asks for by itself, past the requests that a page shows to us: pages that it expects
+// to be opened next (rel=prerender, speculation rules, also of the header Speculation-Rules), names and connections.
+const preferences = `{"net":{"network_prediction_options":2},"dns_prefetching":{"enabled":false},"alternate_error_pages":{"enabled":false},"search":{"suggest_enabled":false}}`
+
+// writePreferences writes the preferences of the profile that Chromium uses.
+func writePreferences(folder string) error {
+	path := filepath.Join(folder, "Default")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(path, "Preferences"), []byte(preferences), 0o600)
 }
 
 // remove removes the folder. It retries, since dying processes may still write there.
