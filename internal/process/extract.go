@@ -144,7 +144,8 @@ func (j *Job) describe(it *item) *scraper.Page {
 	p := &scraper.Page{
 		ID: it.URLID, URL: row.URL, Type: row.ContentType, Charset: row.Charset, Processor: set.processor(row.ContentType),
 		Entry: row.Type == wire.TypeFetched, Depth: int(row.Depth),
-		Asked:        row.Root() || it.live != nil || set.names(row.ContentType),
+		Root:         row.Root(),
+		Asked:        it.live != nil || set.names(row.ContentType),
 		CrawlingTime: time.Duration(row.CrawlingTime) * time.Millisecond, Mask: row.ErrorMask,
 		Now: j.Now(), Base: it.BaseURL, Room: -1,
 	}

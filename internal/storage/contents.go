@@ -27,6 +27,8 @@ type Contents interface {
 	Create(ctx context.Context, site string) error
 	// Get returns the entry of id, or false if it does not exist.
 	Get(ctx context.Context, site, id string) (wire.Entry, bool, error)
+	// GetAll returns the existing entries by id.
+	GetAll(ctx context.Context, site string, ids ...string) (map[string]wire.Entry, error)
 	// Dates returns the CDate of each existing entry by id. It is zero if the stored
 	// date is unreadable.
 	Dates(ctx context.Context, site string, ids ...string) (map[string]time.Time, error)
@@ -43,8 +45,6 @@ type Contents interface {
 // movable are contents that MoveContents can read completely.
 type movable interface {
 	Contents
-	// GetAll returns the existing entries by id.
-	GetAll(ctx context.Context, site string, ids ...string) (map[string]wire.Entry, error)
 	// Sites lists the sites that have entries, ordered by id.
 	Sites(ctx context.Context) ([]string, error)
 	// Page returns the entries after an id, ordered by id: at most 500, and up to the

@@ -108,7 +108,7 @@ func (s *Scratch) Processed(e wire.Entry, mask int64) []any {
 	if mask&(wire.MaskProcessed|wire.MaskInternal|wire.MaskCustom) == 0 {
 		return []any{}
 	}
-	return processed(e, mask)
+	return processed(e, mask, nil)
 }
 
 // Remove removes the files of a batch. A missing folder is not an error.

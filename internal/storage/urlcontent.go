@@ -29,12 +29,13 @@ func (repo *Repository) urlContent(ctx context.Context, list []wire.URLContentRe
 	answers := []*wire.URLContentResponse{}
 	var notes []sqlstore.ContentNote
 	size := 0
-	for _, r := range list {
-		if r.Null {
+	for rest := list; len(rest) > 0; {
+		part := rest[:max(1, tagged(rest))]
+		if rest = rest[len(part):]; part[0].Null {
 			answers = append(answers, nil)
 			continue
 		}
-		requests, err := repo.contentRequests(ctx, r)
+		requests, err := repo.contentRequests(ctx, part)
 		if err != nil {
 			return nil, err
 		}
@@ -57,11 +58,16 @@ func (repo *Repository) urlContent(ctx context.Context, list []wire.URLContentRe
 // URL.
 type contentRequest struct {
 	wire.URLContentRequest
-	row *wire.URL
+	row     *wire.URL
+	entries map[string]wire.Entry // processed contents that were read together; nil: not yet read
 }
 
-// contentRequests resolves an element: one URL, or those that its urlFetch selects.
-func (repo *Repository) contentRequests(ctx context.Context, r wire.URLContentRequest) ([]contentRequest, error) {
+// contentRequests resolves an element: one URL, or those that its urlFetch selects. Several elements are tagged.
+func (repo *Repository) contentRequests(ctx context.Context, list []wire.URLContentRequest) ([]contentRequest, error) {
+	r := list[0]
+	if isTagged(r) {
+		return repo.taggedRequests(ctx, list)
+	}
 	wantAttributes := r.Mask&wire.MaskAttributes != 0
 	if r.Fetch == nil {
 		rows, err := repo.Rows(ctx, r.SiteID, []string{r.URLMd5})
@@ -70,12 +76,12 @@ func (repo *Repository) contentRequests(ctx context.Context, r wire.URLContentRe
 		}
 		row, ok := rows[r.URLMd5]
 		if !ok {
-			return []contentRequest{{r, nil}}, nil
+			return []contentRequest{{URLContentRequest: r}}, nil
 		}
 		if wantAttributes {
 			row.Attributes, err = repo.Attributes(ctx, row.SiteID, row.URLMd5, r.AttributeNames)
 		}
-		return []contentRequest{{r, &row}}, err
+		return []contentRequest{{URLContentRequest: r, row: &row}}, err
 	}
 	fetch := *r.Fetch
 	if fetch.AttributeNames = nil; wantAttributes {
@@ -89,7 +95,7 @@ func (repo *Repository) contentRequests(ctx context.Context, r wire.URLContentRe
 	for i := range urls {
 		found := r
 		found.SiteID, found.URL, found.URLMd5 = urls[i].SiteID, urls[i].URL, urls[i].URLMd5
-		requests[i] = contentRequest{found, &urls[i]}
+		requests[i] = contentRequest{URLContentRequest: found, row: &urls[i]}
 	}
 	return requests, nil
 }
@@ -110,12 +116,12 @@ func (repo *Repository) contents(ctx context.Context, r contentRequest) (wire.UR
 		}
 	}
 	if r.Mask&(wire.MaskProcessed|wire.MaskInternal|wire.MaskCustom) != 0 {
-		entry, ok, err := repo.Contents.Get(ctx, r.SiteID, r.URLMd5)
+		entry, ok, err := repo.entry(ctx, r)
 		if err != nil {
 			return answer, err
 		}
 		if ok {
-			answer.ProcessedContents = processed(entry, r.Mask)
+			answer.ProcessedContents = processed(entry, r.Mask, r.Tags)
 		}
 	}
 	return answer, repo.rawContents(ctx, r.URLContentRequest, &answer)
@@ -126,6 +132,9 @@ func (repo *Repository) contents(ctx context.Context, r contentRequest) (wire.UR
 // Headers, requests, meta and cookies accompany a raw file; a missing one is null.
 func (repo *Repository) rawContents(ctx context.Context, r wire.URLContentRequest, answer *wire.URLContentResponse) error {
 	mask := r.Mask
+	if mask&(wire.MaskRawLast|wire.MaskRawFirst|wire.MaskRawAll) == 0 {
+		return nil
+	}
 	if mask&(wire.MaskTidy|wire.MaskDynamic|wire.MaskRaw|wire.MaskChain) == 0 {
 		mask |= wire.MaskRaw
 	}
@@ -223,8 +232,14 @@ func (repo *Repository) file(ctx context.Context, v rawfiles.Version) (*wire.Con
 
 // processed returns the parts of a stored value that the mask selects
 // (docs/spec/storage.md 3.3). A value of unknown shape has no parts.
-func processed(entry wire.Entry, mask int64) []any {
+// With tags the default result has only these.
+func processed(entry wire.Entry, mask int64, tags []string) []any {
 	list := []any{}
+	if len(tags) > 0 && mask&(wire.MaskInternal|wire.MaskCustom) == 0 {
+		if text, ok := result.Pick(entry.Data, tags); ok {
+			return append(list, (&parts{cDate: entry.CDate.UTC().Format(time.DateTime)}).content(text))
+		}
+	}
 	text, err := result.Expand(entry.Data)
 	if err != nil {
 		return list

@@ -18,6 +18,7 @@ type URLContentRequest struct {
 	Fetch          *URLFetchRequest `json:"-"` // selects the URLs; nil: URLMd5 does
 	AttributeNames []string         `json:"attributeNames"`
 	Mask           int64            `json:"contentTypeMask"`
+	Tags           []string         `json:"tagNames,omitempty"` // of processed contents; empty: all
 	DBFields       []string         `json:"dbFieldsList"`
 	SiteID         string           `json:"siteId"`
 	URL            string           `json:"url"`
@@ -34,6 +35,7 @@ func ReadURLContent(raw json.RawMessage, n *Notes) ([]URLContentRequest, error) 
 			Mask:           o.int("contentTypeMask", MaskProcessed|MaskRawLast),
 			AttributeNames: o.texts("attributeNames", []string{"*"}),
 			DBFields:       DBFields,
+			Tags:           o.texts("tagNames", nil),
 		}
 		if o.has("dbFieldsList") && o.fields["dbFieldsList"][0] == '[' {
 			r.DBFields = o.texts("dbFieldsList", nil)

@@ -18,6 +18,7 @@ import (
 type field struct {
 	kind  parquetfile.Kind // text, unless set
 	needs pages.Needs
+	tags  []string // processed values that value reads
 	// value returns a string, an int64, a dates.Value, a list of strings, objects, or nil for a missing date.
 	value func(p *pages.Page, s Settings) any
 }
@@ -42,7 +43,7 @@ var fields = map[string]field{
 	"changed":      {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.ContentDate) }}, // the content
 	"outdated":     {value: func(p *pages.Page, _ Settings) any { return p.Outdated() }},
 	"found":        {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.CDate) }},
-	"modified":     {kind: parquetfile.Time, needs: pages.Processed | pages.Headers, value: func(p *pages.Page, _ Settings) any { return stated(p.Modified()) }},
+	"modified":     {kind: parquetfile.Time, needs: pages.Processed | pages.Headers, tags: named("updated"), value: func(p *pages.Page, _ Settings) any { return stated(p.Modified()) }},
 	"errors":       {kind: parquetfile.Texts, value: func(p *pages.Page, _ Settings) any { return p.ErrorMask.Names() }},
 	"milliseconds": {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.CrawlingTime }},
 	"linksInside":  {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.LinksI }},
@@ -59,17 +60,17 @@ var fields = map[string]field{
 	"author":      text("author"),
 	"language":    text("html_lang"),
 	"keywords":    text("keywords"),
-	"canonical": {needs: pages.Processed, value: func(p *pages.Page, _ Settings) any {
+	"canonical": {needs: pages.Processed, tags: named("link"), value: func(p *pages.Page, _ Settings) any {
 		return cmp.Or(p.Canonical, p.Text("link")) // of a page that an older version fetched
 	}},
-	"text": {needs: pages.Processed, value: func(p *pages.Page, s Settings) any {
+	"text": {needs: pages.Processed, tags: named("content_encoded", "content_markdown"), value: func(p *pages.Page, s Settings) any {
 		if s.Markdown {
 			return p.Text("content_markdown")
 		}
 		return p.Text("content_encoded")
 	}},
-	"date":     {kind: parquetfile.Time, needs: pages.Processed, value: func(p *pages.Page, _ Settings) any { return stated(p.Published()) }},
-	"dateText": {needs: pages.Processed, value: func(p *pages.Page, _ Settings) any { return p.Published().String() }},
+	"date":     {kind: parquetfile.Time, needs: pages.Processed, tags: dateTags, value: func(p *pages.Page, _ Settings) any { return stated(p.Published()) }},
+	"dateText": {needs: pages.Processed, tags: dateTags, value: func(p *pages.Page, _ Settings) any { return p.Published().String() }},
 	"links":    values("links"),
 	"html":     {needs: pages.Raw, value: func(p *pages.Page, _ Settings) any { return strings.ToValidUTF8(string(p.Raw), "\uFFFD") }},
 }
@@ -104,12 +105,23 @@ var (
 func FieldNames() []string { return slices.Sorted(maps.Keys(fields)) }
 
 func text(tag string) field {
-	return field{needs: pages.Processed, value: func(p *pages.Page, _ Settings) any { return p.Text(tag) }}
+	return field{needs: pages.Processed, tags: named(tag), value: func(p *pages.Page, _ Settings) any { return p.Text(tag) }}
 }
+
+// named are the tags that Page.Text reads for values.
+func named(values ...string) (tags []string) {
+	for _, value := range values {
+		tags = append(tags, value, value+result.PlainSuffix)
+	}
+	return tags
+}
+
+// dateTags are the tags that Page.Published reads.
+var dateTags = named("pubdate", "pubdate_tz", "published")
 
 // values has all values of a tag.
 func values(tag string) field {
-	return field{kind: parquetfile.Texts, needs: pages.Processed, value: func(p *pages.Page, _ Settings) any {
+	return field{kind: parquetfile.Texts, needs: pages.Processed, tags: []string{tag}, value: func(p *pages.Page, _ Settings) any {
 		if p.Result == nil {
 			return []string{}
 		}

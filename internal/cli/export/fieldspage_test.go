@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/wire"
 )
 
 var fieldRow = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| .+ \\| ([\\w, ]*) \\|$")
@@ -33,5 +36,52 @@ func TestFieldsPage(t *testing.T) {
 	}
 	if slices.Sort(names); !slices.Equal(names, FieldNames()) {
 		t.Errorf("the page has\n%q, the fields are\n%q", names, FieldNames())
+	}
+}
+
+// Each field that is read alone, without the other processed values, is the one of a page that is read as a whole.
+func TestFieldsAlone(t *testing.T) {
+	j, stores := job(t, "jsonl", 3)
+	var whole []*pages.Page
+	reader := pages.Reader{Service: stores, Site: j.Sites[0], Where: Fetched, Needs: pages.Processed | pages.Raw | pages.Headers}
+	if err := reader.Read(t.Context(), "", func(p *pages.Page) error { whole = append(whole, p); return nil }, nil); err != nil || len(whole) != 3 {
+		t.Fatal(len(whole), err)
+	}
+	for _, name := range append(FieldNames(), "tag:title", "tag:nothing", "tag:pubdate") {
+		if name == referrersField {
+			continue
+		}
+		for _, markdown := range []bool{false, true} {
+			j.Settings = Settings{Fields: []string{name}, Markdown: markdown}
+			var want strings.Builder
+			w, err := newJSONL(Output{W: &want}, j.Settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range whole {
+				if err := w.Page(p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if got := exported(t, j); got != want.String() {
+				t.Errorf("%s (Markdown %t): %s, want %s", name, markdown, got, want.String())
+			}
+		}
+	}
+}
+
+// A field that is read alone needs no second look at rows that have not changed.
+func TestFieldsAreReadOnce(t *testing.T) {
+	j, stores := job(t, "jsonl", 20)
+	for _, fields := range []string{"url", "url,title"} {
+		j.Settings.Fields = strings.Split(fields, ",")
+		before := stores.Asked[wire.URLFetch]
+		exported(t, j)
+		if n := stores.Asked[wire.URLFetch] - before; n != 1 {
+			t.Errorf("%s: %d URL_FETCH, want 1", fields, n)
+		}
 	}
 }

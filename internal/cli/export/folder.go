@@ -36,13 +36,16 @@ func (f folderOf) of(p *pages.Page) string {
 	return f.folder
 }
 
+// frontFields are the fields in front of a Markdown file.
+var frontFields = []string{"url", "title", "author", "date", "language", "description", "crawled", "changed", "outdated"}
+
 func (m markdown) Page(p *pages.Page) error {
 	if p.Result == nil {
 		return errNotWritten
 	}
 	var b strings.Builder
 	b.WriteString("---\n")
-	for _, name := range []string{"url", "title", "author", "date", "language", "description", "crawled", "changed", "outdated"} {
+	for _, name := range frontFields {
 		value, err := json.Marshal(fieldOf(name).value(p, Settings{})) // JSON texts are YAML texts
 		if err != nil {
 			return err

@@ -66,7 +66,9 @@ type Format struct {
 	Default []string
 	// Needs are the contents that the format wants with these fields.
 	Needs func(s Settings) pages.Needs
-	Open  func(out Output, s Settings) (Writer, error)
+	// Fields are those that a format without a choice reads.
+	Fields []string
+	Open   func(out Output, s Settings) (Writer, error)
 }
 
 // Formats are all formats by name.
@@ -74,11 +76,11 @@ var Formats = []Format{
 	{Name: "jsonl", About: "one JSON object for each page and line", Default: jsonFields, Needs: needsOf(jsonFields), Open: newJSONL},
 	{Name: "csv", About: "a table with a header line (RFC 4180)", Default: csvFields, Needs: needsOf(csvFields), Open: newCSV},
 	{Name: "parquet", About: "a table in Apache Parquet, with typed columns", Default: parquetFields, Needs: needsOf(parquetFields), Open: newParquet},
-	{Name: "md", About: "a folder with one Markdown file for each processed page", Folder: true, Needs: needs(pages.Processed), Open: newMarkdown, Where: processed},
+	{Name: "md", About: "a folder with one Markdown file for each processed page", Folder: true, Needs: needs(pages.Processed), Fields: append([]string{"markdown"}, frontFields...), Open: newMarkdown, Where: processed},
 	{Name: "files", About: "a folder with all that was received, images too, named by the URLs; text is in UTF-8", Folder: true, Needs: needs(pages.Raw), Open: newFiles, Where: AsReceived},
-	{Name: "sitemap", About: "a sitemap (sitemaps.org) of the HTML pages", Needs: needs(pages.Processed | pages.Headers), Open: newSitemap, Where: html},
+	{Name: "sitemap", About: "a sitemap (sitemaps.org) of the HTML pages", Needs: needs(pages.Processed | pages.Headers), Fields: []string{"modified"}, Open: newSitemap, Where: html},
 	{Name: "warc", Redirects: true, About: "an archive (WARC 1.1) of all that was received, images and redirects too; compressed if the name ends with .gz", Needs: needs(pages.Raw | pages.Headers | pages.Requests | pages.Hops), Open: newWARC, Where: AsReceived},
-	{Name: "wacz", Redirects: true, About: "an archive (WACZ 1.1.1) that a browser shows: the file of warc with an index", File: true, Needs: needs(pages.Raw | pages.Headers | pages.Requests | pages.Hops | pages.Processed), Open: newWACZ, Where: AsReceived},
+	{Name: "wacz", Redirects: true, About: "an archive (WACZ 1.1.1) that a browser shows: the file of warc with an index", File: true, Needs: needs(pages.Raw | pages.Headers | pages.Requests | pages.Hops | pages.Processed), Fields: []string{"title"}, Open: newWACZ, Where: AsReceived},
 }
 
 // Conditions of pages, in the MySQL dialect.
@@ -134,6 +136,23 @@ func needsOf(def []string) func(Settings) pages.Needs {
 		}
 		return n
 	}
+}
+
+// tags returns the processed values that the fields read.
+func (f Format) tags(s Settings) (tags []string) {
+	fields := f.Fields
+	if f.Default != nil {
+		fields = s.chosen(f.Default)
+	}
+	for _, name := range fields {
+		for _, tag := range fieldOf(name).tags {
+			unused := name == "text" && strings.HasPrefix(tag, "content_markdown") != s.Markdown
+			if !unused && !slices.Contains(tags, tag) {
+				tags = append(tags, tag)
+			}
+		}
+	}
+	return tags
 }
 
 // chosen returns the fields to write.

@@ -70,7 +70,7 @@ func Run(ctx context.Context, job Job, progress func(pages int64)) (int64, error
 	if job.Settings.Several = len(job.Sites) > 1; job.Settings.Several && len(job.Settings.Fields) == 0 && job.Format.Default != nil {
 		job.Settings.Fields = slices.Insert(slices.Clone(job.Format.Default), 1, "site")
 	}
-	job.Reader.Needs = job.Format.Needs(job.Settings)
+	job.Reader.Needs, job.Reader.Tags = job.Format.Needs(job.Settings), job.Format.tags(job.Settings)
 	if job.Out == "" && (job.Format.Folder || job.Format.File) {
 		return 0, fmt.Errorf("format %s does not write to a pipe; give its output with --out", job.Format.Name)
 	}

@@ -51,8 +51,9 @@ func (p program) exportCommand() *command.Command {
 ` + about.String() + `
 Only pages that were fetched well are written, unless --all says otherwise. Pages that ask robots not to
 index them (noindex, none, a past unavailable_after), such as forms and old versions of wikis, are left
-out and counted, unless --noindex or --all is given; the archives files, warc and wacz have them. Memory
-does not grow with the site. After an interruption the same command continues the output.
+out and counted, unless --noindex or --all is given; the archives files, warc and wacz have them. Scripts, style
+sheets, pictures, sitemaps and feeds are no pages: they are in these archives and in --all. Memory does not
+grow with the number of pages. After an interruption the same command continues the output.
 
 The crawl may go on meanwhile. A page that exists during the whole export is written exactly
 once, as it was when its portion was read; pages that are added meanwhile may be missing.`,

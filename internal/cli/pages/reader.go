@@ -43,6 +43,7 @@ type Reader struct {
 	Site    string
 	Where   string // condition on columns, in the MySQL dialect; "" for all
 	Needs   Needs
+	Tags    []string // of the processed values, which are fetched alone; nil: all
 	// Damaged is told of each page whose stored content is damaged. Read leaves it out and goes on. If
 	// Damaged is nil, such a page ends Read.
 	Damaged func(row *wire.URL, err error)
@@ -62,6 +63,8 @@ type Page struct {
 	// LeadsToPage: the URL redirects to another one that is a page of the site itself.
 	LeadsToPage bool
 	Stored      wire.Date // time of the version that Raw is, with milliseconds; "" without Raw
+
+	confirmed bool // row and contents are of one moment
 }
 
 // Text returns a processed value such as title or content_encoded, "" without one.
@@ -216,8 +219,11 @@ func (r Reader) whole(ctx context.Context, rows []wire.URL) ([]Page, error) {
 	for i := range list {
 		at[list[i].URLMd5] = i
 	}
-	gone := map[string]bool{}
-	for check := rows; len(check) > 0; {
+	gone, check := map[string]bool{}, rows
+	if r.alone() {
+		check = unconfirmed(list)
+	}
+	for len(check) > 0 {
 		var keys []string
 		for i := range check {
 			keys = append(keys, "'"+check[i].URLMd5+"'")
@@ -243,6 +249,20 @@ func (r Reader) whole(ctx context.Context, rows []wire.URL) ([]Page, error) {
 		}
 	}
 	return slices.DeleteFunc(list, func(p Page) bool { return gone[p.URLMd5] }), nil
+}
+
+// alone reports whether a reader asks for tags and for nothing else. The service reads the row after these.
+func (r Reader) alone() bool { return r.Needs == Processed && len(r.Tags) > 0 }
+
+// unconfirmed returns the rows that were another version when their contents were read. Those that were never fetched
+// have none.
+func unconfirmed(list []Page) (rows []wire.URL) {
+	for i := range list {
+		if !list[i].confirmed && list[i].Crawled > 0 {
+			rows = append(rows, list[i].URL)
+		}
+	}
+	return rows
 }
 
 // version changes with each fetch and each processing of a page.
@@ -331,6 +351,10 @@ type answer struct {
 	Headers   []*wire.Content   `json:"headers"`
 	Requests  []*wire.Content   `json:"requests"`
 	Hops      []*wire.Content   `json:"hops"`
+	Row       struct {
+		Status, Crawled, Processed int64
+		RawContentMd5              string
+	} `json:"dbFields"`
 }
 
 // contents returns the pages of rows. A row that was deleted meanwhile has no contents.
@@ -342,10 +366,14 @@ func (r Reader) contents(ctx context.Context, rows []wire.URL) ([]Page, error) {
 		list[i].URL = rows[i]
 		at[rows[i].URLMd5] = i
 		if rows[i].Crawled > 0 {
-			requests = append(requests, map[string]any{
+			request := map[string]any{
 				"siteId": r.Site, "url": rows[i].URL, "urlMd5": rows[i].URLMd5, "contentTypeMask": r.Needs.mask(),
 				"attributeNames": []string{}, "dbFieldsList": []string{"Status"},
-			})
+			}
+			if len(r.Tags) > 0 && r.Needs&Processed != 0 {
+				request["tagNames"], request["dbFieldsList"] = r.Tags, []string{"Status", "Crawled", "Processed", "RawContentMd5"}
+			}
+			requests = append(requests, request)
 		}
 	}
 	if r.Needs == 0 || len(requests) == 0 {
@@ -360,6 +388,7 @@ func (r Reader) contents(ctx context.Context, rows []wire.URL) ([]Page, error) {
 		if !known {
 			continue
 		}
+		list[i].confirmed = version(wire.URL{Status: a.Row.Status, Crawled: a.Row.Crawled, Processed: a.Row.Processed, RawContentMd5: a.Row.RawContentMd5}) == version(list[i].URL)
 		if err := list[i].fill(a, r.Needs); err != nil {
 			return nil, fmt.Errorf("content of %s: %w", list[i].URL.URL, err)
 		}

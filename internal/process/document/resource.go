@@ -34,6 +34,16 @@ func IsResource(kind, url string, body []byte) bool {
 	return false
 }
 
+// IsListing reports whether a content lists pages for programs: a sitemap or a feed. It is no page, even if it
+// is where a site begins.
+func IsListing(body []byte) bool {
+	start := bytes.TrimSpace(bytes.TrimPrefix(body[:min(len(body), maxStart)], []byte("\xEF\xBB\xBF")))
+	return listing.Match(start) || bytes.HasPrefix(start, []byte("{")) && bytes.Contains(start, []byte("jsonfeed.org/version/"))
+}
+
+// listing finds the root element of a sitemap or a feed.
+var listing = regexp.MustCompile(`^(?:\s+|<\?[^>]*\?>|<!--(?:[^-]|-[^-])*-->|<!DOCTYPE[^>]*>)*<(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]`)
+
 // isScript reports whether a type is that of a script or a style sheet
 // (https://mimesniff.spec.whatwg.org/#javascript-mime-type, with older names).
 func isScript(kind string) bool {

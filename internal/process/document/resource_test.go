@@ -94,6 +94,30 @@ func TestResources(t *testing.T) {
 	}
 }
 
+// Sitemaps and feeds are no pages, even as the URL where a site begins.
+func TestListings(t *testing.T) {
+	for body, want := range map[string]bool{
+		`<?xml version="1.0"?><urlset xmlns="x"><url/></urlset>`:          true,
+		"\xEF\xBB\xBF\n<!-- a - b -->\n<sitemapindex>":                    true,
+		`<?xml version="1.0"?><?xml-stylesheet href="x"?><rss version=2>`: true,
+		`<feed xmlns="http://www.w3.org/2005/Atom">`:                      true,
+		`<rdf:RDF xmlns="http://purl.org/rss/1.0/">`:                      true,
+		`<atom:feed>`: true,
+		`{"version": "https://jsonfeed.org/version/1.1", "items": []}`: true,
+		`{"version": 1}`:                     false,
+		`<html><body><rss>`:                  false,
+		`<!doctype html><p>a <feed> of fish`: false,
+		`<feedback>text</feedback>`:          false,
+		`<root/>`:                            false,
+		``:                                   false,
+		`<svg xmlns="http://www.w3.org/2000/svg"><rect/></svg>`: false,
+	} {
+		if got := document.IsListing([]byte(body)); got != want {
+			t.Errorf("%v: %s", got, body)
+		}
+	}
+}
+
 // The look at a body is linear, whatever it is.
 func FuzzIsResource(f *testing.F) {
 	for _, body := range []string{"var a=", strings.Repeat("/*", 50), strings.Repeat("a{", 500), "{\"a\":[", "$(" + strings.Repeat("[", 300), "<svg"} {

@@ -16,7 +16,8 @@ type Page struct {
 	Text      []byte
 	Header    []byte // lines of the response header, if Rules.Needs says so
 	Entry     bool   // Text is an entry of a feed
-	Asked     bool   // Text is a page, whatever it is: its URL or its type was asked for
+	Asked     bool   // Text is a page, whatever it is: it or its type was asked for
+	Root      bool   // the site begins here: Text is a page, unless it is a sitemap or a feed
 	Depth     int
 	Fields    map[string]string // of the row, by JSON name, if Rules.Needs says so
 

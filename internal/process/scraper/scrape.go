@@ -166,7 +166,7 @@ func (s *scrape) parts() []part {
 		s.failed(err)
 		return split(list, s.firstTemplate())
 	}
-	if !s.Asked && document.IsResource(s.Type, s.URL, s.Text) {
+	if !s.Asked && (document.IsListing(s.Text) || !s.Root && document.IsResource(s.Type, s.URL, s.Text)) {
 		s.readBy("none: it is a resource, such as a script, a style sheet, JSON or XML")
 		s.out.Resource = true
 		return nil

@@ -51,7 +51,10 @@ func Is(data []byte) bool { return bytes.HasPrefix(data, zstdMagic) }
 
 // Unpack returns what Pack got. Data that Pack has not written, such as JSON, is returned as it is.
 // More than most bytes, MaxMessage or MaxContent, are an error. Goroutines may call it.
-func Unpack(data []byte, most int) ([]byte, error) {
+func Unpack(data []byte, most int) ([]byte, error) { return UnpackInto(nil, data, most) }
+
+// UnpackInto is Unpack with a place for the text, which it may return, larger.
+func UnpackInto(place, data []byte, most int) ([]byte, error) {
 	if !Is(data) {
 		return data, nil
 	}
@@ -59,7 +62,7 @@ func Unpack(data []byte, most int) ([]byte, error) {
 	if most > MaxMessage {
 		decoder = contents
 	}
-	text, err := decoder().DecodeAll(data, nil)
+	text, err := decoder().DecodeAll(data, place)
 	if err != nil {
 		return nil, fmt.Errorf("unpack %d bytes: %w", len(data), err)
 	}
