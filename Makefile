@@ -3,12 +3,14 @@
 # The Go toolchain that scripts/setup.sh fetched comes first in PATH.
 export PATH := $(CURDIR)/.cache/go/bin:$(PATH)
 export CGO_ENABLED := 1
+# Programs and tests share what is compiled, in each folder.
+export GOFLAGS := $(GOFLAGS) -trimpath
 
 # The release in work; CHANGELOG.md says what it changes.
 RELEASE := 0.2.0
 VERSION := $(RELEASE)-dev+$(shell git describe --always --dirty 2>/dev/null || echo unknown)
 # -buildvcs=false: a copy without its git history builds like a clone.
-GO_BUILD := go build -buildvcs=false -trimpath -ldflags '-X hce/dc/internal/cli/command.version=$(VERSION)'
+GO_BUILD := go build -buildvcs=false -ldflags '-X hce/dc/internal/cli/command.version=$(VERSION)'
 FUZZTIME ?= 1m
 
 # Tools of the tests, pinned in tools/go.mod.
