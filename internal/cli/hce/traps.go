@@ -71,7 +71,7 @@ func (c *crawl) traps(site *wire.Site) ([]trapped, bool, error) {
 			return nil, false, err
 		}
 	}
-	var removed []string // parameters that are to be removed from links: a site has one property for them
+	var removed []trap.Finding // whose parameters are to be removed from links: a site has one property for them
 	for _, f := range w.Findings() {
 		one, err := s.report(f)
 		if err != nil {
@@ -81,7 +81,7 @@ func (c *crawl) traps(site *wire.Site) ([]trapped, bool, error) {
 			continue
 		}
 		if one.Options == nil {
-			removed = append(removed, f.Names...)
+			removed = append(removed, f)
 		}
 		list = append(list, one)
 	}

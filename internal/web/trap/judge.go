@@ -1,10 +1,8 @@
 package trap
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -17,7 +15,8 @@ type Finding struct {
 	Pages   int      // of the sample
 	Texts   int      // different ones
 
-	re *regexp.Regexp
+	re    *regexp.Regexp
+	scope scope // of Names
 }
 
 // Holds reports whether a URL belongs to the trap.
@@ -35,12 +34,6 @@ func (f Finding) Without(url string) string {
 		}
 	}
 	return b.String()
-}
-
-// Normalize is the property URL_NORMALIZE=… that removes parameters from links.
-func Normalize(names []string) string {
-	rule := "([?&;])" + alternatives(names) + "=[^?&;#]*[&;]?"
-	return fmt.Sprintf(`URL_NORMALIZE={"replace":[{%s:"\\1"},{"[?&;]+(?=[?#]|$)":""}]}`, strconv.Quote(rule))
 }
 
 // finding looks at pages of one group.
@@ -158,7 +151,7 @@ func neutral(list []page) (Finding, bool) {
 			found = more
 		}
 	}
-	return Finding{Kind: neutralKind(list, found), Rule: nameRule(list, found), Names: found, Neutral: true}, true
+	return Finding{Kind: neutralKind(list, found), Rule: scopeOf(list, found).rule(), Names: found, Neutral: true, scope: scopeOf(list, found)}, true
 }
 
 // changesNothing compares the pages whose URLs differ in the parameters only.
@@ -244,15 +237,14 @@ func stale(list []page) (Finding, bool) {
 	}
 	switch {
 	case !dated:
-		rule := nameRule(list, names)
-		return Finding{Kind: "filters of lists", Rule: rule + ".*[&;]" + alternatives(names) + "=", Names: names}, true
+		return Finding{Kind: "filters of lists", Rule: scopeOf(list, names).rule() + ".*[&;]" + alternatives(names) + "=", Names: names}, true
 	case len(names) == 0:
 		return Finding{Kind: "calendars", Rule: dateRule(list[0].path)}, true
 	}
 	if dates := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !list[0].datedBy(name) }); len(dates) > 0 {
 		names = dates
 	}
-	return Finding{Kind: "calendars", Rule: nameRule(list, names), Names: names}, true
+	return Finding{Kind: "calendars", Rule: scopeOf(list, names).rule(), Names: names}, true
 }
 
 // varying are the parameters that have several values.
@@ -272,40 +264,7 @@ func varying(list []page) (names []string) {
 	return names
 }
 
-// nameRule is the expression of URLs with one of the parameters, with the path if all pages have the same one.
-func nameRule(list []page, names []string) string {
-	path := pathOf(list[0].path)
-	if path == "/" || !onePath(list) {
-		return "[?&;]" + alternatives(names) + "="
-	}
-	return regexp.QuoteMeta(path) + "[?;](?:.*[&;])?" + alternatives(names) + "="
-}
-
 // onePath reports whether all pages have the same path.
 func onePath(list []page) bool {
 	return !slices.ContainsFunc(list, func(p page) bool { return p.path != list[0].path })
-}
-
-// alternatives is the expression of one of the names.
-func alternatives(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = regexp.QuoteMeta(name)
-	}
-	slices.Sort(quoted)
-	if len(quoted) == 1 {
-		return quoted[0]
-	}
-	return "(?:" + strings.Join(quoted, "|") + ")"
-}
-
-// pathOf is a path without scheme and host.
-func pathOf(path string) string {
-	_, path, _ = strings.Cut(path, "://")
-	return path[max(strings.IndexByte(path, '/'), 0):]
-}
-
-// dateRule is the expression of a path with any dates.
-func dateRule(path string) string {
-	return strings.ReplaceAll(regexp.QuoteMeta(foldDates(pathOf(path))), "#", "[0-9]+") + "(?:[?]|$)"
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hce/dc/internal/web/linkrules"
 )
 
 const nav = `<nav><a href="/">Home</a> <a href="/a">About us</a> <a href="/b">All of our products</a></nav>`
@@ -120,6 +122,13 @@ func TestTraps(t *testing.T) {
 			}
 			return Page{URL: fmt.Sprintf("%s/r.git/%s?id=%040x", site, path, i*7919), Text: html("r.git", text)}
 		}), []string{`parameters that change nothing /r\.git/plain/d0[?;](?:.*[&;])?id=`, `parameters that change nothing /r\.git/plain/d1[?;](?:.*[&;])?id=`}},
+		{"an action decides which parameter changes nothing", each(200, func(i int) Page {
+			action, text := []string{"log", "commit"}[i%2], sentence(uint64(20000+i/2%5), 30)
+			if action == "commit" {
+				text = sentence(uint64(30000+i/2), 30)
+			}
+			return Page{URL: fmt.Sprintf("%s/git?p=r;a=%s;f=f%d;h=%d", site, action, i/2%5, i/2), Text: html("r", text)}
+		}), []string{`parameters that change nothing /git[?;](?:.*[&;])?a=log[&;](?:.*[&;])?h=`}},
 		{"files that are no HTML", each(60, func(i int) Page {
 			return Page{URL: fmt.Sprintf("%s/raw?id=%d&x=1", site, i), Content: fmt.Sprintf("%032x", i*7919)}
 		}), []string{}},
@@ -146,6 +155,40 @@ func TestTraps(t *testing.T) {
 			got := findings(tt.list)
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// Parameters are removed from the URLs of a finding only: another action, or another path, needs them.
+func TestNormalize(t *testing.T) {
+	for name, c := range map[string]struct {
+		scope scope
+		urls  map[string]string
+	}{
+		"any path": {scope{parts: []string{""}, names: []string{"sid", "t"}}, map[string]string{
+			"http://h/a?sid=1": "http://h/a", "http://h/a?x=1&sid=2&t=3&y=4": "http://h/a?x=1&y=4", "http://h/a;sid=7?x=1": "http://h/a?x=1", "http://h/a?asid=1": "http://h/a?asid=1",
+		}},
+		"one path": {scope{path: "/l", parts: []string{""}, names: []string{"C", "O"}}, map[string]string{
+			"http://h/l?C=N;O=A": "http://h/l", "http://h/m?C=N;O=A": "http://h/m?C=N;O=A",
+		}},
+		"behind an action": {scope{parts: []string{"a=log", ""}, names: []string{"f", "h"}}, map[string]string{
+			"http://h/g?p=r;a=log;h=1": "http://h/g?p=r;a=log", "http://h/g?a=log&f=2&h=1&x=1": "http://h/g?a=log&x=1", "http://h/g?p=r;a=commit;h=1": "http://h/g?p=r;a=commit;h=1", "http://h/g?a=logs;h=1": "http://h/g?a=logs;h=1",
+		}},
+		"before an action": {scope{parts: []string{"", "a=log"}, names: []string{"h"}}, map[string]string{
+			"http://h/g?h=1;a=log": "http://h/g?a=log", "http://h/g?h=1&p=r&a=log&x=1": "http://h/g?p=r&a=log&x=1", "http://h/g?h=1;a=commit": "http://h/g?h=1;a=commit", "http://h/g?h=1;a=logs": "http://h/g?h=1;a=logs",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, text, _ := strings.Cut(Normalize([]Finding{{scope: c.scope}}), "=")
+			n, err := linkrules.ParseNormalize(text)
+			if err != nil {
+				t.Fatal(text, err)
+			}
+			for url, want := range c.urls {
+				if got := n.Replace(url); got != want {
+					t.Errorf("%s: %s, want %s by %s", url, got, want, text)
+				}
 			}
 		})
 	}
