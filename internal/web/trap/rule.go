@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// scope says which URLs the pages of a sample stand for: those of its path, if all have the same one, with its
+// scope says to which URLs a finding applies: those of the path of its pages, if all have the same one, with their
 // actions, and with one of the parameters of a finding.
 type scope struct {
 	path  string   // expression; "" for any path
