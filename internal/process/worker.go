@@ -22,7 +22,7 @@ import (
 // Budget is what one page may cost. A page beyond it ends with bit PROCESSOR_BUDGET.
 type Budget struct {
 	Time   time.Duration // processor time
-	Clock  time.Duration // by the clock: on a busy machine, or for a page that waits for ever
+	Clock  time.Duration // of waiting: a page that waits for ever. It stands while the worker waits for a processor, or is stopped
 	Memory int64         // bytes of its worker
 }
 
@@ -33,6 +33,9 @@ const (
 	// machine a page that uses less does so after patience.
 	slowAfter = time.Second
 	patience  = 5 * slowAfter
+	// lowPriority of a page that has used slowAfter lets other pages go first, and still gets a tenth of a processor that
+	// another program uses: with 19 it would get a hundredth.
+	lowPriority = 10
 	// stopGrace is the time for started pages after a stop or the time limit.
 	stopGrace = 2 * time.Second
 	// endGrace is the time for an idle worker to end by itself.
@@ -215,7 +218,7 @@ type worker struct {
 	rules   known[bool]
 	meter   *childprocess.Meter // nil: this system has none
 	ended   <-chan error
-	reniced bool // it has the lowest priority
+	reniced bool // it has lowPriority
 }
 
 func (w *Workers) start() (*worker, error) {
@@ -290,15 +293,17 @@ func (k *worker) watch(b Budget, w watch, done <-chan struct{}) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	start := time.Now()
+	clock := &waitClock{pid: k.cmd.Process.Pid, last: start}
 	var first childprocess.Usage
 	var over time.Time
+	slow := false
 	for looks := 0; ; looks++ {
 		select {
 		case <-done:
 			return nil
 		case <-ticker.C:
 		}
-		used, err := k.check(b, time.Since(start), &first)
+		used, err := k.check(b, clock.look(time.Now()), &first)
 		if err == nil && w.over() {
 			if over.IsZero() {
 				over = time.Now()
@@ -310,10 +315,13 @@ func (k *worker) watch(b Budget, w watch, done <-chan struct{}) error {
 			_ = k.cmd.Process.Kill()
 			return err
 		}
-		if !k.reniced && (used >= slowAfter || time.Since(start) >= patience) {
-			k.reniced = true
-			_ = syscall.Setpriority(syscall.PRIO_PGRP, k.cmd.Process.Pid, 19) // other pages first
+		if !slow && (used >= slowAfter || time.Since(start) >= patience) {
+			slow = true
 			w.slow()
+		}
+		if !k.reniced && used >= slowAfter {
+			k.reniced = true
+			_ = syscall.Setpriority(syscall.PRIO_PGRP, k.cmd.Process.Pid, lowPriority)
 		}
 	}
 }
@@ -322,7 +330,7 @@ func (k *worker) watch(b Budget, w watch, done <-chan struct{}) error {
 // first is the usage at the first look.
 func (k *worker) check(b Budget, clock time.Duration, first *childprocess.Usage) (used time.Duration, err error) {
 	if clock > b.Clock {
-		return 0, overBudget{fmt.Sprintf("the page takes more than %v; max_item_time is %v", b.Clock, b.Time)}
+		return 0, overBudget{fmt.Sprintf("the page waits for more than %v; max_item_time is %v", b.Clock, b.Time)}
 	}
 	if k.meter == nil {
 		return clock, nil

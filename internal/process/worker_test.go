@@ -35,7 +35,7 @@ func TestHostilePagesHarmNoOther(t *testing.T) {
 		message    string
 	}{
 		{"endless work", "burn", func(b *process.Budget) { b.Time = 300 * time.Millisecond }, wire.ErrProcessorBudget, "more processor time than max_item_time (300ms)"},
-		{"endless wait", "wait", func(b *process.Budget) { b.Clock = 10 * time.Second }, wire.ErrProcessorBudget, "more than 10s"},
+		{"endless wait", "wait", func(b *process.Budget) { b.Clock = 10 * time.Second }, wire.ErrProcessorBudget, "waits for more than 10s"},
 		{"endless memory", "eat", func(b *process.Budget) { b.Memory = 512 << 20 }, wire.ErrProcessorBudget, "more memory than max_item_memory (536870912 bytes)"},
 		{"end of the process", "die", func(*process.Budget) {}, wire.ErrBatchItem, "ended two processes: exit status 3"},
 		{"panic", "crash", func(*process.Budget) {}, wire.ErrBatchItem, "a library fails"},
