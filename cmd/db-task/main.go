@@ -22,17 +22,19 @@ A request is a pair of an operation, by name or number, and an object:
   ["SITE_STATUS", {"id": "..."}]
   [3, {"id": "..."}]
 
-With one of the commands --move-contents, --move-raw, --check and --compact-raw it reads no
-requests, and stdout has one line:
+With one of the commands --move-contents, --move-raw, --check, --repair and --compact-raw it reads
+no requests, and stdout has one line:
   --move-contents  {"sites":n,"moved":n,"bytes":n,"kept":n}
   --move-raw       {"urls":n,"moved":n,"bytes":n,"kept":n}
   --check          {"segments":n,"runs":n,"bytes":n,"faults":n,"fixed":n,"without":n}
+  --repair         {"files":n,"process":n,"fetch":n,"lost":n}
   --compact-raw    {"segments":n,"copied":n,"freed":n,"left":n}
-Stop the daemon before a move, and set content_storage_type or raw_store afterwards.
---check prints each fault on stderr.`,
+Stop the daemon before a move or a repair; after a move set content_storage_type or raw_store.
+--check prints each fault on stderr, --repair each URL that it gives back.`,
 	Examples: `  echo '["SITE_STATUS",{"id":"0"}]' | db-task
   db-task --move-contents sql
-  db-task --check`,
+  db-task --check
+  db-task --repair`,
 	ExitStatus: `0 every answer can be trusted; 1 critical failure: ini file, unreadable input, database,
 disk. With a move: 0 everything is moved; 1 not everything is moved.
 Nothing is lost; start the command again and it continues; 4 interrupted.
@@ -58,6 +60,9 @@ func main() {
 			More: func(c *command.Command) {
 				c.Flag(&fix, "fix", "", "with --check: correct wrong counters; stop the daemon first")
 			},
+		}, {
+			Option: "repair", Run: onStores(repair),
+			Help: "give back to processing what is damaged and has a whole raw content, and to the next crawl what has none, then exit; stop the daemon first",
 		}, {
 			Option: "compact-raw", Run: onStores(compact),
 			Help: "remove dead raw contents from segments, then exit; URL_PURGE does so too",
@@ -104,6 +109,10 @@ func moveRaw(ctx context.Context, cfg storage.Config, log *slog.Logger, to strin
 
 func check(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {
 	return storage.CheckRaw(ctx, cfg, fix, os.Stdout, os.Stderr, log)
+}
+
+func repair(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {
+	return storage.Repair(ctx, cfg, os.Stdout, os.Stderr, log)
 }
 
 func compact(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {

@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -112,7 +113,10 @@ func (f *Finalizer) contents(ctx context.Context, batch *wire.Batch, it *item, l
 	full = realtimeresponse.Response(batch.ID, it.BatchItem)
 	mask := realtimeresponse.Mask(it.BatchItem, it.live.site)
 	if it.live.content.Data != nil {
-		full.ProcessedContents = f.Scratch.Processed(it.live.content, mask)
+		var err error
+		if full.ProcessedContents, err = f.Scratch.Processed(it.live.content, mask); err != nil {
+			full.AddDamage(err)
+		}
 	}
 	files := realtimeresponse.FileMask(mask)
 	if files == 0 || it.live.fetched && it.URL.Status == wire.StatusNew {
@@ -122,7 +126,11 @@ func (f *Finalizer) contents(ctx context.Context, batch *wire.Batch, it *item, l
 	if it.live.fetched {
 		folder = it.live.folder
 	}
-	if err := f.Scratch.AddFiles(ctx, folder, it.SiteID, it.URLID, files, &full); err != nil {
+	err := f.Scratch.AddFiles(ctx, folder, it.SiteID, it.URLID, files, &full)
+	if err == nil && full.ErrorMessage != "" {
+		err = errors.New(full.ErrorMessage)
+	}
+	if err != nil {
 		it.URL.ErrorMask |= wire.ErrRawMissing
 		log.Warn("cannot read raw contents", "site", it.SiteID, "url", it.URL.URL, "error", err)
 	}

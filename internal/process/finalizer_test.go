@@ -39,9 +39,9 @@ func (s *fakeScratch) Stored(_ context.Context, _, md5 string) (wire.Entry, bool
 	return wire.Entry{ID: md5, Data: []byte(text)}, ok, s.fails
 }
 
-func (s *fakeScratch) Processed(e wire.Entry, _ int64) []any {
-	text, _ := result.Expand(e.Data) // damaged: nothing
-	return []any{string(text)}
+func (s *fakeScratch) Processed(e wire.Entry, _ int64) ([]any, error) {
+	text, err := result.Expand(e.Data)
+	return []any{string(text)}, err
 }
 func (s *fakeScratch) Remove(folder string) error { s.removed = append(s.removed, folder); return nil }
 func (s *fakeScratch) RemoveOthers(run string) error {

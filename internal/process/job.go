@@ -52,8 +52,8 @@ type Scratch interface {
 	AddFiles(ctx context.Context, folder, site, md5 string, mask int64, answer *wire.URLContentResponse) error
 	// Stored reads the stored processed content. It returns false if there is no content.
 	Stored(ctx context.Context, site, md5 string) (wire.Entry, bool, error)
-	// Processed returns the parts of a processed content that mask selects.
-	Processed(e wire.Entry, mask int64) []any
+	// Processed returns the parts of a processed content that mask selects. An error says that it is damaged.
+	Processed(e wire.Entry, mask int64) ([]any, error)
 	// Remove removes the folder of a batch; RemoveOthers removes the folders of other runs.
 	Remove(folder string) error
 	RemoveOthers(run string) error

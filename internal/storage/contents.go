@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"hce/dc/internal/wire"
@@ -23,11 +24,14 @@ import (
 //   - Data are bytes and read back unchanged. Dates have a resolution of one second, in UTC.
 //   - Goroutines and processes may share an implementation.
 type Contents interface {
+	// Place names where the contents of a site are, for messages.
+	Place(site string) string
 	// Create prepares the place of a site. PutAll does so too.
 	Create(ctx context.Context, site string) error
-	// Get returns the entry of id, or false if it does not exist.
+	// Get returns the entry of id, or false if it does not exist. The error about an entry whose bytes are
+	// not those that were stored begins with wire.DamagedProcessed.
 	Get(ctx context.Context, site, id string) (wire.Entry, bool, error)
-	// GetAll returns the existing entries by id.
+	// GetAll returns the existing entries by id. A damaged one has Damage.
 	GetAll(ctx context.Context, site string, ids ...string) (map[string]wire.Entry, error)
 	// Dates returns the CDate of each existing entry by id. It is zero if the stored
 	// date is unreadable.
@@ -48,7 +52,7 @@ type movable interface {
 	// Sites lists the sites that have entries, ordered by id.
 	Sites(ctx context.Context) ([]string, error)
 	// Page returns the entries after an id, ordered by id: at most 500, and up to the
-	// first one that exceeds the bytes of data. It is empty after the last entry.
+	// first one that exceeds the bytes of data. It is empty after the last entry. A damaged entry has Damage.
 	Page(ctx context.Context, site, after string, bytes int) ([]wire.Entry, error)
 	// DropEmpty removes the place of a site without entries. It keeps other places.
 	DropEmpty(ctx context.Context, site string) error
@@ -95,6 +99,8 @@ type Moved struct {
 	Moved int64 `json:"moved"` // entries written to the new place
 	Bytes int64 `json:"bytes"` // of the data of the moved entries
 	Kept  int64 `json:"kept"`  // entries of the new place that are newer, and stay
+	// Damaged are the entries, and the files that cannot be read further, that stay in the old place.
+	Damaged int64 `json:"damaged,omitempty"`
 }
 
 // MoveContents moves the processed contents of all sites to the place to, PlaceFiles or
@@ -104,7 +110,8 @@ type Moved struct {
 // An entry is removed from the old place after the new place has committed it and it was
 // read back unchanged. So a stop at any point loses nothing, and the next run continues.
 // If both places have an entry, the newer one wins; in the same second the moved one
-// wins. An entry with an unreadable date counts as the oldest and gets the current time.
+// wins. An entry with an unreadable date counts as the oldest and gets the current time. Damaged
+// entries stay, are named on progress, and are an error at the end.
 //
 // It fails while another process has the stores open, and keeps others out while it runs.
 // It does not notice a daemon without running tasks. The tasks of such a daemon fail
@@ -119,7 +126,9 @@ func MoveContents(ctx context.Context, c Config, to string, out, progress io.Wri
 		return err
 	}
 	defer closeAll()
-	m := mover{from: s.files, to: s.table, pageBytes: movePage}
+	m := mover{from: s.files, to: s.table, pageBytes: movePage, damaged: func(site string, err error) {
+		fmt.Fprintf(progress, "site %s: %v; it stays where it is\n", site, err)
+	}}
 	setting := "1"
 	if to == PlaceFiles {
 		m.from, m.to, setting = s.table, s.files, "0"
@@ -133,6 +142,9 @@ func MoveContents(ctx context.Context, c Config, to string, out, progress io.Wri
 	err = m.run(ctx)
 	if e := summary(out, m.done); err == nil {
 		err = e
+	}
+	if err == nil && m.done.Damaged > 0 {
+		err = fmt.Errorf("%d damaged contents stay in the old place; run db-task --repair, then move again", m.done.Damaged)
 	}
 	if err != nil {
 		return err
@@ -165,6 +177,7 @@ type mover struct {
 	from, to  movable
 	pageBytes int
 	progress  func(site string) // called after each step; may be nil
+	damaged   func(site string, err error)
 	done      Moved
 }
 
@@ -186,19 +199,37 @@ func (m *mover) site(ctx context.Context, site string) error {
 	m.done.Sites++
 	for after := ""; ; {
 		page, err := m.from.Page(ctx, site, after, m.pageBytes)
+		if err != nil && wire.IsDamage(err.Error()) {
+			m.leave(site, err)
+			return nil
+		}
 		if err != nil {
 			return err
 		}
 		if len(page) == 0 {
 			return m.from.DropEmpty(ctx, site)
 		}
+		after = page[len(page)-1].ID
+		page = slices.DeleteFunc(page, func(e wire.Entry) bool {
+			if e.Damage != nil {
+				m.leave(site, e.Damage)
+			}
+			return e.Damage != nil
+		})
 		if err := m.page(ctx, site, page); err != nil {
 			return err
 		}
-		after = page[len(page)-1].ID
 		if m.progress != nil {
 			m.progress(site)
 		}
+	}
+}
+
+// leave counts and names a damaged entry or file.
+func (m *mover) leave(site string, err error) {
+	m.done.Damaged++
+	if m.damaged != nil {
+		m.damaged(site, err)
 	}
 }
 

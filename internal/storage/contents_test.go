@@ -179,7 +179,7 @@ func TestContents(t *testing.T) {
 			}
 		},
 		"large data": func(t *testing.T, p place) {
-			large := bytes.Repeat(binary, 16<<20/256)
+			large := bytes.Repeat(binary, 15<<20/256)
 			p.put("s", entry("a", "small"), wire.Entry{ID: "b", Data: large}, wire.Entry{ID: "c", Data: large[:3<<20]}, entry("d", "small"))
 			all, err := p.GetAll(t.Context(), "s", "a", "b", "c", "d")
 			p.must(err)

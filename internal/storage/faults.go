@@ -65,7 +65,7 @@ func (repo *Repository) lookForFaults(ctx context.Context, c Config, report func
 }
 
 func lostContents(site string) string {
-	return "restore it from a backup, or set the URLs of site " + site + " to Status 4: they are processed again"
+	return "restore it from a backup, or run db-task --repair (hce repair): the pages of site " + site + " are processed again"
 }
 
 // sizeWithLog returns the bytes of an SQLite file and of its log.
@@ -110,8 +110,12 @@ func (repo *Repository) foreign(ctx context.Context, c Config) (string, error) {
 	return "", nil
 }
 
-// checkContents reports the processed rows without their content.
-func (repo *Repository) checkContents(ctx context.Context, report func(fault string)) error {
+// checkContents reports damaged processed contents, and the processed rows without their content.
+func (s stores) checkContents(ctx context.Context, report func(fault string)) error {
+	if err := s.checkEntries(ctx, report); err != nil {
+		return err
+	}
+	repo := s.repo
 	sites, err := repo.ProcessedSites(ctx)
 	if err != nil {
 		return err
@@ -127,14 +131,49 @@ func (repo *Repository) checkContents(ctx context.Context, report func(fault str
 				break
 			}
 			stored, err := repo.Contents.Dates(ctx, site, md5s...)
+			if err != nil && wire.IsDamage(err.Error()) {
+				break // the file is reported
+			}
 			if err != nil {
 				return err
 			}
 			for _, md5 := range md5s {
 				if _, found := stored[md5]; !found {
-					report(fmt.Sprintf("site %s, key %s: the row is processed and its content is missing; set the row to Status 4: it is processed again", site, md5))
+					report(fmt.Sprintf("site %s, key %s: the row is processed and its content is missing in %s; db-task --repair makes it again", site, md5, repo.Contents.Place(site)))
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// checkEntries reads all processed contents in both places.
+func (s stores) checkEntries(ctx context.Context, report func(fault string)) error {
+	sites, err := s.files.Sites(ctx)
+	for i := 0; i < len(sites) && err == nil; i++ {
+		err = s.files.Check(ctx, sites[i], report)
+	}
+	if err != nil {
+		return err
+	}
+	if sites, err = s.table.Sites(ctx); err != nil {
+		return err
+	}
+	for _, site := range sites {
+		for after := ""; ; {
+			page, err := s.table.Page(ctx, site, after, movePage)
+			if err != nil {
+				return err
+			}
+			if len(page) == 0 {
+				break
+			}
+			for _, e := range page {
+				if e.Damage != nil {
+					report(fmt.Sprintf("site %s: %v", site, e.Damage))
+				}
+			}
+			after = page[len(page)-1].ID
 		}
 	}
 	return nil

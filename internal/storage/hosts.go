@@ -207,17 +207,25 @@ func (p *packing) urls(ctx context.Context, w *packWriter, site string, md5s []s
 			}
 		}
 	}
-	dates, err := p.repo.Contents.Dates(ctx, site, md5s...)
 	for _, md5 := range md5s {
-		if _, found := dates[md5]; err != nil || !found {
-			continue
-		}
-		var e wire.Entry
-		if e, _, err = p.repo.Contents.Get(ctx, site, md5); err == nil {
-			err = w.put(packed{Entry: &packedEntry{site, e}})
+		if err := p.entry(ctx, w, site, md5); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
+}
+
+// entry writes the processed content of a URL, if there is one.
+func (p *packing) entry(ctx context.Context, w *packWriter, site, md5 string) error {
+	e, found, err := p.repo.Contents.Get(ctx, site, md5)
+	switch {
+	case err != nil && wire.IsDamage(err.Error()):
+		p.repo.Log.Error("a processed content is damaged and does not move", "site", site, "url", md5, "error", err)
+		return nil
+	case err != nil || !found:
+		return err
+	}
+	return w.put(packed{Entry: &packedEntry{site, e}})
 }
 
 func (p *packing) raw(ctx context.Context, w *packWriter, v rawfiles.Version) error {

@@ -175,10 +175,10 @@ func renameEntries(ctx context.Context, place movable, site string, keys map[str
 	for i, old := range stored {
 		if _, there := taken[keys[old]]; !there {
 			e, ok, err := place.Get(ctx, site, old)
-			if err != nil {
+			if err != nil && !wire.IsDamage(err.Error()) { // a damaged one is missing under its new key
 				return err
 			}
-			if e.ID = keys[old]; ok {
+			if e.ID = keys[old]; ok && err == nil {
 				entries, size = append(entries, e), size+len(e.Data)
 			}
 		}

@@ -96,8 +96,8 @@ type RawChecked struct {
 	Without int64 `json:"without"`
 }
 
-// CheckRaw compares rows, places, segments and files of raw contents, and rows with processed
-// contents. It prints each fault in
+// CheckRaw reads all contents and compares rows, places, segments and files of raw contents, and rows with
+// processed contents. It prints each fault in
 // a line on report, and the summary on out as one line of JSON. The error is ErrFaults if there
 // are faults. With fix it corrects wrong counters and needs the stores for itself.
 func CheckRaw(ctx context.Context, c Config, fix bool, out, report io.Writer, log *slog.Logger) error {
@@ -118,10 +118,13 @@ func CheckRaw(ctx context.Context, c Config, fix bool, out, report io.Writer, lo
 		said(fault)
 	}
 	if err == nil {
+		err = s.db.Check(ctx, more)
+	}
+	if err == nil {
 		err = s.repo.lookForFaults(ctx, c, more)
 	}
 	if err == nil {
-		err = s.repo.checkContents(ctx, more)
+		err = s.checkContents(ctx, more)
 	}
 	if err == nil {
 		err = s.repo.CheckLinks(ctx, more)

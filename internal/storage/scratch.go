@@ -104,9 +104,9 @@ func (s *Scratch) Stored(ctx context.Context, site, md5 string) (wire.Entry, boo
 }
 
 // Processed returns the parts of a processed content that mask selects, like URL_CONTENT.
-func (s *Scratch) Processed(e wire.Entry, mask int64) []any {
+func (s *Scratch) Processed(e wire.Entry, mask int64) ([]any, error) {
 	if mask&(wire.MaskProcessed|wire.MaskInternal|wire.MaskCustom) == 0 {
-		return []any{}
+		return []any{}, nil
 	}
 	return processed(e, mask, nil)
 }

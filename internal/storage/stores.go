@@ -42,6 +42,7 @@ func OpenExclusive(ctx context.Context, c Config, log *slog.Logger) (repo *Repos
 // stores are the repository and both places of processed contents.
 type stores struct {
 	repo  *Repository
+	db    *sqldb.DB
 	files *keyvalue.Store
 	table *sqlstore.Contents
 }
@@ -92,6 +93,7 @@ func open(ctx context.Context, c Config, log *slog.Logger, with users) (s stores
 		return s, nil, err
 	}
 	closers = append(closers, database.Close)
+	s.db = database
 	raw, err := rawfiles.Open(c.RawDir, rawfiles.Options{Subdir: os.Getenv("CONTENT_STORE_PATH"), MaxFile: c.MaxFile, NoSync: c.NoSync})
 	if err != nil {
 		return s, nil, err
@@ -106,7 +108,7 @@ func open(ctx context.Context, c Config, log *slog.Logger, with users) (s stores
 		Dir: c.RawDir, Files: c.RawFiles, Size: c.Segment, MaxFile: c.MaxFile, NoSync: c.NoSync, Log: log, Now: c.Now,
 	})
 	closers = append(closers, contents.Close)
-	s.files, err = keyvalue.Open(c.KeyDir, keyvalue.Options{Now: c.Now, Open: func(path string) (*sql.DB, error) {
+	s.files, err = keyvalue.Open(c.KeyDir, keyvalue.Options{Now: c.Now, Damaged: sqldb.Corrupt, Open: func(path string) (*sql.DB, error) {
 		return sqldb.OpenFile(path, sqldb.FileOptions{Synchronous: c.DB.Synchronous, Busy: c.DB.Busy})
 	}})
 	if err != nil {

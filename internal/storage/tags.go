@@ -31,7 +31,7 @@ func (repo *Repository) taggedRequests(ctx context.Context, list []wire.URLConte
 	}
 	site := list[0].SiteID
 	entries, err := repo.Contents.GetAll(ctx, site, keys...)
-	if err != nil {
+	if err != nil && !wire.IsDamage(err.Error()) { // of a damaged file each entry is read alone
 		return nil, err
 	}
 	rows, err := repo.Rows(ctx, site, keys)
@@ -54,5 +54,5 @@ func (repo *Repository) entry(ctx context.Context, r contentRequest) (wire.Entry
 		return repo.Contents.Get(ctx, r.SiteID, r.URLMd5)
 	}
 	e, ok := r.entries[r.URLMd5]
-	return e, ok, nil
+	return e, ok, e.Damage
 }

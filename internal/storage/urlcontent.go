@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/result"
@@ -116,15 +117,49 @@ func (repo *Repository) contents(ctx context.Context, r contentRequest) (wire.UR
 		}
 	}
 	if r.Mask&(wire.MaskProcessed|wire.MaskInternal|wire.MaskCustom) != 0 {
-		entry, ok, err := repo.entry(ctx, r)
-		if err != nil {
+		if err := repo.processedContents(ctx, r, &answer); err != nil {
 			return answer, err
-		}
-		if ok {
-			answer.ProcessedContents = processed(entry, r.Mask, r.Tags)
 		}
 	}
 	return answer, repo.rawContents(ctx, r.URLContentRequest, &answer)
+}
+
+// processedContents adds the parts of the processed content that the mask selects. A damaged content, and one that
+// is missing although the row has it, is an error of the answer.
+func (repo *Repository) processedContents(ctx context.Context, r contentRequest, answer *wire.URLContentResponse) error {
+	entry, ok, err := repo.entry(ctx, r)
+	if err == nil && !ok && r.row != nil && hasContent(r.row) {
+		err = repo.missing(ctx, r.row)
+	}
+	if err == nil && ok {
+		answer.ProcessedContents, err = processed(entry, r.Mask, r.Tags)
+	}
+	if err != nil && wire.IsDamage(err.Error()) {
+		answer.AddDamage(err)
+		return nil
+	}
+	return err
+}
+
+// hasContent reports whether a row says that it has a processed content.
+func hasContent(row *wire.URL) bool {
+	return row.Status == wire.StatusProcessed && row.TagsCount > 0 && row.Processed > 0
+}
+
+// missing returns the error about a processed content that is not in its place, nil if the row has changed
+// since it was read: then the content was deleted, and not lost.
+func (repo *Repository) missing(ctx context.Context, row *wire.URL) error {
+	now, err := repo.Rows(ctx, row.SiteID, []string{row.URLMd5})
+	if err != nil {
+		return err
+	}
+	if found, ok := now[row.URLMd5]; !ok || !hasContent(&found) || found.Processed != row.Processed {
+		return nil
+	}
+	if _, ok, err := repo.Contents.Get(ctx, row.SiteID, row.URLMd5); ok || err != nil {
+		return err // it was stored meanwhile
+	}
+	return fmt.Errorf("%s: it is missing in %s, key %s", wire.DamagedProcessed, repo.Contents.Place(row.SiteID), row.URLMd5)
 }
 
 // rawContents adds the raw files that the mask selects. Bits 2, 4, 8 select versions, bits
@@ -151,6 +186,10 @@ func (repo *Repository) rawContents(ctx context.Context, r wire.URLContentReques
 		}
 		for _, v := range chosen(versions, mask) {
 			content, err := repo.file(ctx, v)
+			if errors.Is(err, segments.ErrDamaged) {
+				answer.AddDamage(err)
+				continue
+			}
 			if err != nil {
 				return err
 			}
@@ -186,6 +225,10 @@ func (repo *Repository) companions(ctx context.Context, v rawfiles.Version, mask
 		companion, ok, err := repo.Raw.Companion(ctx, v, c.kind)
 		if err == nil && ok {
 			content, err = repo.file(ctx, companion)
+		}
+		if errors.Is(err, segments.ErrDamaged) {
+			answer.AddDamage(err)
+			err = nil
 		}
 		if err != nil {
 			return err
@@ -233,16 +276,16 @@ func (repo *Repository) file(ctx context.Context, v rawfiles.Version) (*wire.Con
 // processed returns the parts of a stored value that the mask selects
 // (docs/spec/storage.md 3.3). A value of unknown shape has no parts.
 // With tags the default result has only these.
-func processed(entry wire.Entry, mask int64, tags []string) []any {
+func processed(entry wire.Entry, mask int64, tags []string) ([]any, error) {
 	list := []any{}
 	if len(tags) > 0 && mask&(wire.MaskInternal|wire.MaskCustom) == 0 {
 		if text, ok := result.Pick(entry.Data, tags); ok {
-			return append(list, (&parts{cDate: entry.CDate.UTC().Format(time.DateTime)}).content(text))
+			return append(list, (&parts{cDate: entry.CDate.UTC().Format(time.DateTime)}).content(text)), nil
 		}
 	}
 	text, err := result.Expand(entry.Data)
 	if err != nil {
-		return list
+		return list, fmt.Errorf("%s: key %s: %w", wire.DamagedProcessed, entry.ID, err)
 	}
 	p := parts{text: text, cDate: entry.CDate.UTC().Format(time.DateTime)}
 	if data, err := base64.StdEncoding.DecodeString(string(p.text)); err == nil {
@@ -253,20 +296,20 @@ func processed(entry wire.Entry, mask int64, tags []string) []any {
 		if mask&wire.MaskProcessed != 0 {
 			list = append(list, p.content(p.text))
 		}
-		return list
+		return list, nil
 	}
 	var value struct {
 		Internal *[]json.RawMessage `json:"internal"`
 		Custom   *[]json.RawMessage `json:"custom"`
 	}
 	if json.Unmarshal(p.text, &value) != nil || value.Internal == nil || value.Custom == nil {
-		return list
+		return list, nil
 	}
 	p.internal, p.custom = *value.Internal, *value.Custom
 	if mask&wire.MaskProcessed != 0 {
 		list = append(list, p.best())
 	}
-	return p.add(list, mask)
+	return p.add(list, mask), nil
 }
 
 // parts is a stored value with lists of results and of texts.

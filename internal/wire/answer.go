@@ -49,6 +49,17 @@ type URLContentResponse struct {
 	DBFields          map[string]any  `json:"dbFields"`
 	ItemProperties    json.RawMessage `json:"itemProperties"`
 	Attributes        []Attribute     `json:"attributes"`
+	// ErrorCode is 0, or CodeFailed if a content is damaged; ErrorMessage names it then. That content is
+	// missing in the lists. Not in the specification.
+	ErrorCode    int    `json:"errorCode,omitempty"`
+	ErrorMessage string `json:"errorMessage,omitempty"`
+}
+
+// AddDamage says that a content is damaged. Only the first message is kept.
+func (r *URLContentResponse) AddDamage(err error) {
+	if r.ErrorCode == 0 {
+		r.ErrorCode, r.ErrorMessage = CodeFailed, err.Error()
+	}
 }
 
 // Weight returns the size of all contents in bytes of base64.
@@ -163,6 +174,14 @@ func Refuse(err error) Refusal {
 	return Refusal{ErrorCode: max(CodeOf(err), CodeFailed), ErrorMessage: message, Statuses: []any{}, Refused: true}
 }
 
-// DamagedRaw begins the error about a raw content whose bytes are not those that were stored. Only this
-// content is lost: readers of many pages go on with the next.
-const DamagedRaw = "damaged raw content"
+// DamagedRaw and DamagedProcessed begin the error about a content whose bytes are not those that were stored.
+// Only this content is lost: readers of many pages go on with the next.
+const (
+	DamagedRaw       = "damaged raw content"
+	DamagedProcessed = "damaged processed content"
+)
+
+// IsDamage reports whether the message of an error or an answer is about a damaged content.
+func IsDamage(message string) bool {
+	return strings.Contains(message, DamagedRaw) || strings.Contains(message, DamagedProcessed)
+}

@@ -136,6 +136,9 @@ type Entry struct {
 	ID    string    // key of the URL
 	Data  []byte    // text
 	CDate time.Time // when it was stored, UTC, whole seconds; zero in a write: now
+	// Damage says that the bytes in the store are not those that were stored; Data is nil then. It begins
+	// with DamagedProcessed. It is nil in a write.
+	Damage error
 }
 
 // Bookmark is the position of a copy of table rows that are ordered by a key.

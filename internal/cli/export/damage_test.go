@@ -21,18 +21,23 @@ type damagedStore struct {
 }
 
 func (s damagedStore) Ask(ctx context.Context, op wire.Op, request, answer any) error {
-	if op == wire.URLContent {
-		text, err := json.Marshal(request)
-		if err != nil {
-			return err
-		}
-		for _, key := range s.keys {
-			if bytes.Contains(text, []byte(key)) {
-				return fmt.Errorf("URL_CONTENT: %s: segment 1 at 9", wire.DamagedRaw)
-			}
+	if op != wire.URLContent {
+		return s.Service.Ask(ctx, op, request, answer)
+	}
+	var list []map[string]any
+	if err := s.Service.Ask(ctx, op, request, &list); err != nil {
+		return err
+	}
+	for _, one := range list {
+		if slices.Contains(s.keys, fmt.Sprint(one["urlMd5"])) {
+			one["errorMessage"] = wire.DamagedRaw + ": segment 1 at 9"
 		}
 	}
-	return s.Service.Ask(ctx, op, request, answer)
+	text, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, answer)
 }
 
 // Damaged pages are named and left out; all others are written.

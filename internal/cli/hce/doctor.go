@@ -1,6 +1,7 @@
 package hce
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -43,8 +44,8 @@ func (p program) doctorCommand() *command.Command {
 	return p.leaf(command.Text{
 		Name: "doctor", Summary: "checks what a crawl needs, and says how to mend it",
 		Description: `Checks the programs, their configuration, the data folder and its disk, the keys, the database,
-the daemon with the nodes of its cluster, or the ports, the browser, the limits of the machine and
-the clock. It starts no daemon and changes nothing but to create the data folder of hce. Exit status 1: there are faults.`,
+all stored contents of a folder, the daemon with the nodes of its cluster, or the ports, the browser,
+the limits of the machine and the clock. It starts no daemon and changes nothing but to create the data folder of hce. Exit status 1: there are faults.`,
 		Examples: "  hce doctor\n  hce doctor --server 127.0.0.1:5504 --json",
 	}, &o, func(s *session) error {
 		d := &doctor{session: s}
@@ -151,14 +152,47 @@ func (d *doctor) folder(at place, programs string) {
 		d.add("database", fault, err.Error(), "")
 		return
 	}
-	d.answers("database", "it answers", "see "+filepath.Join(n.LogDir(), "db-task.log")+"; docs/operations.md has the restore from a backup")
+	if d.answers("database", "it answers", "see "+filepath.Join(n.LogDir(), "db-task.log")+"; docs/operations.md has the restore from a backup") {
+		d.stores(n)
+	}
+}
+
+const (
+	checkLimit = time.Minute // of the check of the stores, which reads everything
+	mostFaults = 10          // that are printed
+)
+
+// stores reads all stored contents.
+func (d *doctor) stores(n *node.Node) {
+	ctx, cancel := context.WithTimeout(d.ctx, checkLimit)
+	defer cancel()
+	var talk bytes.Buffer
+	_, err := n.DBTask(ctx, "--check", &talk)
+	const remedy = "hce repair --data %s; docs/operations.md, Raw contents, has a table of faults"
+	lines := strings.FieldsFunc(talk.String(), func(r rune) bool { return r == '\n' })
+	switch {
+	case err == nil:
+		d.add("stores", fine, "all contents are whole", "")
+	case ctx.Err() != nil:
+		d.add("stores", warning, fmt.Sprintf("not all contents could be read in %s", checkLimit), "stop nothing; run bin/db-task -c ini/db-task.ini --check in "+n.Dir)
+	case len(lines) == 0:
+		d.add("stores", fault, err.Error(), "see "+filepath.Join(n.LogDir(), "db-task.log"))
+	}
+	if err != nil && ctx.Err() == nil {
+		for _, line := range lines[:min(len(lines), mostFaults)] {
+			d.add("stores", fault, line, fmt.Sprintf(remedy, n.Dir))
+		}
+		if len(lines) > mostFaults {
+			d.add("stores", fault, fmt.Sprintf("%d further faults", len(lines)-mostFaults), fmt.Sprintf(remedy, n.Dir))
+		}
+	}
 }
 
 // answerLimit is the longest wait for the daemon.
 const answerLimit = 10 * time.Second
 
-// answers asks the service for a site that always exists.
-func (d *doctor) answers(check, good, remedy string) {
+// answers asks the service for a site that always exists, and reports whether it answers.
+func (d *doctor) answers(check, good, remedy string) bool {
 	err := d.service.Ask(d.ctx, wire.SiteStatus, map[string]any{"id": wire.GeneralSite}, nil)
 	var part *client.Incomplete
 	if errors.As(err, &part) { // the daemon itself is well
@@ -167,9 +201,10 @@ func (d *doctor) answers(check, good, remedy string) {
 		for _, missing := range d.missing {
 			d.add("nodes", fault, missing, startNode)
 		}
-		return
+		return true
 	}
 	d.is(check, err, good, remedy)
+	return err == nil
 }
 
 // startNode is the remedy for a node that is away.

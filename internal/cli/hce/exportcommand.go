@@ -291,7 +291,7 @@ func (s *session) writePages(e exportOptions, job export.Job, sites []wire.Site)
 	}
 	s.say("%s left out because of damage", count(damaged.Pages, "page was", "pages were"))
 	for _, site := range slices.Sorted(maps.Keys(damage)) {
-		s.say("fetch the damaged pages of site %s again with: hce site recrawl %s, then hce crawl %s", site, site, site)
+		s.say("make the damaged pages of site %s again with: %s", site, s.mending(site))
 	}
 	return command.ErrWithErrors
 }
@@ -302,6 +302,14 @@ func (e exportOptions) asFormat(f export.Format) string {
 		return ""
 	}
 	return " as " + f.Name + " (as received: --format files)"
+}
+
+// mending returns what a person types to get damaged pages of a site back.
+func (s *session) mending(site string) string {
+	if s.node == nil {
+		return "db-task --repair on the machine of the daemon, while the daemon is stopped"
+	}
+	return fmt.Sprintf("hce repair --data %s, then hce crawl %s --data %s", s.node.Dir, site, s.node.Dir)
 }
 
 // sayDamaged names a page that an export leaves out.

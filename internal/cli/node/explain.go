@@ -77,6 +77,23 @@ func (n *Node) CheckConfig(ctx context.Context, program string) (lines []string,
 	return lines, nil
 }
 
+// DBTask runs a command of db-task, such as --check, and returns its stdout. talk gets its stderr. The error is
+// an *exec.ExitError if its exit status is not 0.
+func (n *Node) DBTask(ctx context.Context, option string, talk io.Writer) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, n.program("db-task"), option, "-c", filepath.Join(n.ini(), "db-task.ini"))
+	cmd.Env = n.environment()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, talk
+	err := childprocess.Run(cmd)
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		err = fmt.Errorf("db-task %s: %w", option, err)
+	}
+	return out.Bytes(), err
+}
+
 // Version returns the line that a program prints with --version.
 func Version(ctx context.Context, dir, program string) (string, error) {
 	text, err := output(ctx, exec.CommandContext(ctx, filepath.Join(dir, program), "--version"))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -219,7 +220,7 @@ func (r Reader) whole(ctx context.Context, rows []wire.URL) ([]Page, error) {
 	for i := range list {
 		at[list[i].URLMd5] = i
 	}
-	gone, check := map[string]bool{}, rows
+	gone, damaged, check := map[string]bool{}, map[string]bool{}, rows
 	if r.alone() {
 		check = unconfirmed(list)
 	}
@@ -244,11 +245,15 @@ func (r Reader) whole(ctx context.Context, rows []wire.URL) ([]Page, error) {
 		if err != nil {
 			return nil, err
 		}
+		for i := range check {
+			damaged[check[i].URLMd5] = true
+		}
 		for i := range again {
+			delete(damaged, again[i].URLMd5)
 			list[at[again[i].URLMd5]] = again[i]
 		}
 	}
-	return slices.DeleteFunc(list, func(p Page) bool { return gone[p.URLMd5] }), nil
+	return slices.DeleteFunc(list, func(p Page) bool { return gone[p.URLMd5] || damaged[p.URLMd5] }), nil
 }
 
 // alone reports whether a reader asks for tags and for nothing else. The service reads the row after these.
@@ -355,6 +360,15 @@ type answer struct {
 		Status, Crawled, Processed int64
 		RawContentMd5              string
 	} `json:"dbFields"`
+	Error     string            `json:"errorMessage"`
+}
+
+// damage returns the error about a damaged content, nil without one.
+func (a answer) damage() error {
+	if a.Error == "" {
+		return nil
+	}
+	return errors.New(a.Error)
 }
 
 // contents returns the pages of rows. A row that was deleted meanwhile has no contents.
@@ -381,11 +395,20 @@ func (r Reader) contents(ctx context.Context, rows []wire.URL) ([]Page, error) {
 	}
 	var answers []answer
 	if err := r.Service.Ask(ctx, wire.URLContent, requests, &answers); err != nil {
-		return r.undamaged(ctx, rows, err)
+		return nil, err
 	}
+	damaged := map[string]bool{}
 	for _, a := range answers {
 		i, known := at[a.URLMd5]
 		if !known {
+			continue
+		}
+		if err := a.damage(); err != nil {
+			if r.Damaged == nil {
+				return nil, fmt.Errorf("content of %s: %w", list[i].URL.URL, err)
+			}
+			r.Damaged(&rows[i], err)
+			damaged[a.URLMd5] = true
 			continue
 		}
 		list[i].confirmed = version(wire.URL{Status: a.Row.Status, Crawled: a.Row.Crawled, Processed: a.Row.Processed, RawContentMd5: a.Row.RawContentMd5}) == version(list[i].URL)
@@ -393,28 +416,7 @@ func (r Reader) contents(ctx context.Context, rows []wire.URL) ([]Page, error) {
 			return nil, fmt.Errorf("content of %s: %w", list[i].URL.URL, err)
 		}
 	}
-	return list, nil
-}
-
-// undamaged returns the pages of rows of which one is damaged, which is why a request for all has failed: it
-// asks for each half.
-func (r Reader) undamaged(ctx context.Context, rows []wire.URL, err error) ([]Page, error) {
-	if r.Damaged == nil || !strings.Contains(err.Error(), wire.DamagedRaw) {
-		return nil, err
-	}
-	if len(rows) == 1 {
-		r.Damaged(&rows[0], err)
-		return nil, nil
-	}
-	var list []Page
-	for _, half := range [][]wire.URL{rows[:len(rows)/2], rows[len(rows)/2:]} {
-		part, err := r.contents(ctx, half)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, part...)
-	}
-	return list, nil
+	return slices.DeleteFunc(list, func(p Page) bool { return damaged[p.URLMd5] }), nil
 }
 
 // fill sets the contents of a page.

@@ -29,6 +29,9 @@ func Versions(ctx context.Context, service client.Service, row wire.URL) ([]Vers
 		return nil, err
 	}
 	a := answers[0]
+	if err := a.damage(); err != nil {
+		return nil, fmt.Errorf("versions of %s: %w", row.URL, err)
+	}
 	list := make([]Version, len(a.Raw))
 	for i, raw := range a.Raw {
 		v := Version{Number: i + 1, Stored: raw.CDate}

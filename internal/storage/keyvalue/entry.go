@@ -23,11 +23,14 @@ const maxIDs = 200
 // the file of the site if it is missing. inserted reports for each entry whether its id was
 // new. If an id occurs twice, the last entry wins. When PutAll returns without an error, the
 // entries are in the current file of the site; after an error none of them is. Without
-// entries it does nothing and creates no file.
+// entries it does nothing and creates no file. Each entry is stored with a digest (zpack.Seal).
 func (s *Store) PutAll(ctx context.Context, site string, entries []Entry) (inserted []bool, err error) {
 	for _, e := range entries {
 		if !nameOK(e.ID) {
 			return nil, fmt.Errorf("%w: id %.100q", ErrName, e.ID)
+		}
+		if e.Damage != nil {
+			return nil, e.Damage
 		}
 	}
 	if len(entries) == 0 {
@@ -51,7 +54,7 @@ func (s *Store) PutAll(ctx context.Context, site string, entries []Entry) (inser
 			if e.CDate.IsZero() {
 				e.CDate = now
 			}
-			date, data := e.CDate.UTC().Format(cdateLayout), columnOf(e.Data)
+			date, data := e.CDate.UTC().Format(cdateLayout), zpack.Seal(e.ID, e.CDate, e.Data)
 			r, err := insert.ExecContext(ctx, e.ID, data, date)
 			if err != nil {
 				return err
@@ -75,34 +78,26 @@ func (s *Store) PutAll(ctx context.Context, site string, entries []Entry) (inser
 	return inserted, nil
 }
 
-// columnOf returns a value as SQLite stores it: packed contents are BLOBs, others TEXT as those of
-// the first implementation.
-func columnOf(data []byte) any {
-	if zpack.Is(data) {
-		return data
-	}
-	return string(data)
-}
-
-// Get returns the entry of id. It returns false if the entry or the file is missing.
+// Get returns the entry of id. It returns false if the entry or the file is missing. A damaged entry
+// is an error (ErrDamaged).
 func (s *Store) Get(ctx context.Context, site, id string) (Entry, bool, error) {
 	all, err := s.GetAll(ctx, site, id)
 	if err != nil {
 		return Entry{}, false, err
 	}
 	e, ok := all[id]
-	return e, ok, nil
+	return e, ok, e.Damage
 }
 
-// GetAll returns the existing entries of ids, by id.
+// GetAll returns the existing entries of ids, by id. A damaged one has Damage.
 func (s *Store) GetAll(ctx context.Context, site string, ids ...string) (map[string]Entry, error) {
-	return s.entries(ctx, site, "data", ids)
+	return s.entries(ctx, site, "data", ids, s.scanEntry)
 }
 
 // Dates returns the dates of the existing entries of ids, by id. An invalid date gives the
 // zero time.
 func (s *Store) Dates(ctx context.Context, site string, ids ...string) (map[string]time.Time, error) {
-	entries, err := s.entries(ctx, site, "NULL", ids)
+	entries, err := s.entries(ctx, site, "NULL", ids, scanColumns)
 	dates := make(map[string]time.Time, len(entries))
 	for id, e := range entries {
 		dates[id] = e.CDate
@@ -111,7 +106,7 @@ func (s *Store) Dates(ctx context.Context, site string, ids ...string) (map[stri
 }
 
 // entries returns the existing entries of ids with the given expression as their data.
-func (s *Store) entries(ctx context.Context, site, data string, ids []string) (map[string]Entry, error) {
+func (s *Store) entries(ctx context.Context, site, data string, ids []string, scan func(*sql.Rows, string) (Entry, error)) (map[string]Entry, error) {
 	found := make(map[string]Entry, len(ids))
 	if err := checkIDs(site, ids); err != nil || len(ids) == 0 {
 		return found, err
@@ -124,7 +119,7 @@ func (s *Store) entries(ctx context.Context, site, data string, ids []string) (m
 			}
 			defer rows.Close()
 			for rows.Next() {
-				e, err := scanEntry(rows)
+				e, err := scan(rows, site)
 				if err != nil {
 					return err
 				}
@@ -139,8 +134,20 @@ func (s *Store) entries(ctx context.Context, site, data string, ids []string) (m
 	return found, nil
 }
 
-// scanEntry reads a row with id, data and date.
-func scanEntry(rows *sql.Rows) (Entry, error) {
+// scanEntry reads a row with id, data and date, and checks its digest.
+func (s *Store) scanEntry(rows *sql.Rows, site string) (Entry, error) {
+	e, err := scanColumns(rows, site)
+	if err != nil {
+		return e, err
+	}
+	if e.Data, err = zpack.Unseal(e.ID, e.CDate, e.Data); err != nil {
+		e.Data, e.Damage = nil, fmt.Errorf("%w: file %s, key %s: %w", ErrDamaged, s.path(site), e.ID, err)
+	}
+	return e, nil
+}
+
+// scanColumns reads a row with id, data and date.
+func scanColumns(rows *sql.Rows, _ string) (Entry, error) {
 	var e Entry
 	var date sql.NullString
 	err := rows.Scan(&e.ID, &e.Data, &date)

@@ -126,7 +126,16 @@ const maxTries = 5
 
 // read runs fn on the file of a site. It does not run fn without a file.
 func (s *Store) read(ctx context.Context, site string, fn func(*sql.Conn) error) error {
-	return s.attempt(ctx, site, false, func(f *file) error { return fn(f.conn) })
+	return s.damage(s.attempt(ctx, site, false, func(f *file) error { return fn(f.conn) }))
+}
+
+// damage returns ErrDamaged for an error that says that a file is damaged. Other errors and nil are returned
+// unchanged. A write does not use it: it must not be given up, so its error stays one of the machine.
+func (s *Store) damage(err error) error {
+	if err == nil || s.o.Damaged == nil || !s.o.Damaged(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %v", ErrDamaged, err) // %v: it is no error of the machine any more
 }
 
 // write runs fn in one transaction on the file of a site, and again if another process
@@ -165,9 +174,17 @@ func (s *Store) attempt(ctx context.Context, site string, create bool, step func
 		err = step(f)
 		unlock()
 		if err == nil || !f.dropBroken(err) || try == maxTries {
-			return err
+			return named(f.path, err)
 		}
 	}
+}
+
+// named adds the file to an error.
+func named(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("file %s: %w", path, err)
 }
 
 // transact runs fn in a transaction.
@@ -271,7 +288,7 @@ func (s *Store) isStore(ctx context.Context, path string) (bool, error) {
 	defer db.Close()
 	var n int
 	err = db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'articles'").Scan(&n)
-	return n > 0, err
+	return n > 0, named(path, err)
 }
 
 // remove removes files and ignores missing ones.

@@ -17,6 +17,11 @@
 // file of a site that continues. Files are in WAL mode, so that readers never wait for other
 // processes. Each PutAll is one transaction.
 //
+// # Damage
+//
+// Each entry is stored with a digest of its id, date and data, which every read checks. Entries without
+// one, of older versions, are read as they are.
+//
 // # Deletion by other processes
 //
 // Processes share the files. A process can hold a deleted file open and write to it. Each
@@ -30,6 +35,7 @@
 package keyvalue
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -51,6 +57,8 @@ const (
 var (
 	// ErrName means that a site or id is not 1 to 32 letters, digits, "_" or "-".
 	ErrName = errors.New("invalid name of processed contents")
+	// ErrDamaged means that an entry or a file has other bytes than were stored.
+	ErrDamaged = errors.New(wire.DamagedProcessed)
 	// ErrClosed means that the store is closed.
 	ErrClosed = errors.New("the store of processed contents is closed")
 )
@@ -60,6 +68,9 @@ type Options struct {
 	// Open opens or creates the SQLite file at path, in WAL mode, with synchronous
 	// NORMAL or FULL and a busy timeout.
 	Open func(path string) (*sql.DB, error)
+	// Damaged reports whether an error of Open or of a statement says that the file is damaged; nil means
+	// that none does.
+	Damaged func(error) bool
 	// MaxOpen limits the number of idle open files; 0 means DefaultMaxOpen. Files in
 	// use do not count.
 	MaxOpen int
@@ -129,7 +140,7 @@ func (s *Store) use(ctx context.Context, site string) (*file, error) {
 	}
 	f := s.files[name]
 	if f == nil {
-		f = &file{store: s, path: filepath.Join(s.dir, name+".db"), turn: make(chan struct{}, 1)}
+		f = &file{store: s, path: s.path(name), turn: make(chan struct{}, 1)}
 		s.files[name] = f
 	}
 	f.refs++
@@ -191,6 +202,14 @@ func closeAll(files []*file) error {
 	}
 	return errors.Join(errs...)
 }
+
+// path returns the path of the file of a site.
+func (s *Store) path(site string) string {
+	return filepath.Join(s.dir, cmp.Or(site, "0")+".db")
+}
+
+// Place names the file of a site in messages.
+func (s *Store) Place(site string) string { return "file " + s.path(site) }
 
 // fileName returns the file name of a site without ".db".
 func fileName(site string) (string, error) {

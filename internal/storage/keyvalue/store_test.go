@@ -201,7 +201,7 @@ func TestCancelled(t *testing.T) {
 		}
 		return errors.New("stop")
 	})
-	want(t, err, errors.New("stop"))
+	want(t, fmt.Sprint(err), "file "+s.path("s")+": stop")
 	want(t, get(t, s, "s", "a"), "1")
 
 	stopped, cancel := context.WithCancel(ctx)

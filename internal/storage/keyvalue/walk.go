@@ -3,9 +3,9 @@ package keyvalue
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -16,8 +16,8 @@ const pageRows = 500
 // find either.
 const hasID = "typeof(id) = 'text' AND length(id) BETWEEN 1 AND 32 AND id NOT GLOB '*[^0-9A-Za-z_-]*'"
 
-// Sites lists the sites with entries, sorted by id. An unreadable file with the name of a site
-// is an error.
+// Sites lists the sites with entries, and those with a damaged file, sorted by id. A file with the name of a
+// site that cannot be read for another reason is an error.
 func (s *Store) Sites(ctx context.Context) ([]string, error) {
 	files, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -30,10 +30,10 @@ func (s *Store) Sites(ctx context.Context) ([]string, error) {
 			continue
 		}
 		used, err := s.hasEntries(ctx, site)
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrDamaged) {
 			return nil, fmt.Errorf("list sites with processed contents: %s: %w", f.Name(), err)
 		}
-		if used {
+		if used || err != nil {
 			sites = append(sites, site)
 		}
 	}
@@ -47,10 +47,10 @@ func (s *Store) hasEntries(ctx context.Context, site string) (found bool, err er
 	if err != nil {
 		return false, err
 	}
-	ours, err := s.isStore(ctx, filepath.Join(s.dir, site+".db"))
+	ours, err := s.isStore(ctx, s.path(site))
 	unlock()
 	if err != nil || !ours {
-		return false, err
+		return false, s.damage(err)
 	}
 	err = s.read(ctx, site, func(c *sql.Conn) error {
 		return c.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM articles WHERE "+hasID+")").Scan(&found)
@@ -59,7 +59,8 @@ func (s *Store) hasEntries(ctx context.Context, site string) (found bool, err er
 }
 
 // Page returns the entries of a site with ids greater than after, sorted by id: at most 500
-// entries and maxBytes of data, but at least one entry. It is empty after the last entry.
+// entries and maxBytes of data, but at least one entry. It is empty after the last entry. A damaged
+// entry has Damage.
 func (s *Store) Page(ctx context.Context, site, after string, maxBytes int) ([]Entry, error) {
 	var page []Entry
 	err := s.read(ctx, site, func(c *sql.Conn) error {
@@ -71,7 +72,7 @@ func (s *Store) Page(ctx context.Context, site, after string, maxBytes int) ([]E
 		defer rows.Close()
 		size := 0
 		for rows.Next() {
-			e, err := scanEntry(rows)
+			e, err := s.scanEntry(rows, site)
 			if err != nil {
 				return err
 			}

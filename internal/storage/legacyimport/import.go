@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"hce/dc/internal/storage"
@@ -35,16 +36,17 @@ type Options struct {
 
 // summary is the result of an import.
 type summary struct {
-	Sites     int              `json:"sites"`     // completed by this run
-	Before    int              `json:"before"`    // completed by earlier runs
-	Skipped   int              `json:"skipped"`   // not imported, or with an invalid id
-	Rows      map[string]int64 `json:"rows"`      // stored rows, by part
-	Contents  int64            `json:"contents"`  // stored processed contents
-	Kept      int64            `json:"kept"`      // contents that are newer here, and stay
-	Orphans   int              `json:"orphans"`   // tables urls_<site> of sites without a row
-	Proxies   int64            `json:"proxies"`   // stored proxies
-	Changed   map[string]int64 `json:"changed"`   // changed and dropped values, by table and kind
-	Remaining bool             `json:"remaining"` // the run ended early: run it again
+	Sites     int              `json:"sites"`             // completed by this run
+	Before    int              `json:"before"`            // completed by earlier runs
+	Skipped   int              `json:"skipped"`           // not imported, or with an invalid id
+	Rows      map[string]int64 `json:"rows"`              // stored rows, by part
+	Contents  int64            `json:"contents"`          // stored processed contents
+	Kept      int64            `json:"kept"`              // contents that are newer here, and stay
+	Damaged   int64            `json:"damaged,omitempty"` // contents that cannot be read; they are named
+	Orphans   int              `json:"orphans"`           // tables urls_<site> of sites without a row
+	Proxies   int64            `json:"proxies"`           // stored proxies
+	Changed   map[string]int64 `json:"changed"`           // changed and dropped values, by table and kind
+	Remaining bool             `json:"remaining"`         // the run ended early: run it again
 }
 
 // Import copies the data of the original service, site by site, then the proxies. It
@@ -81,6 +83,9 @@ func Import(ctx context.Context, c storage.Config, o Options, out, progress io.W
 	im.sum.Remaining = err != nil
 	if e := json.NewEncoder(out).Encode(im.sum); err == nil && e != nil {
 		err = e
+	}
+	if err == nil && im.sum.Damaged > 0 {
+		err = fmt.Errorf("%d damaged contents were not imported", im.sum.Damaged)
 	}
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
@@ -292,11 +297,23 @@ func (im *importer) copyKeyFile(ctx context.Context, site string, from wire.Book
 	next := wire.Bookmark{Key: from.Key, Done: len(page) == 0}
 	if !next.Done {
 		next.Key = page[len(page)-1].ID
+		page = im.whole(site, page)
 		if err := im.put(ctx, site, page); err != nil {
 			return from, err
 		}
 	}
 	return next, im.store.ImportMark(ctx, site, sqlstore.PartFiles, next)
+}
+
+// whole returns the entries that are not damaged. It counts and reports the others.
+func (im *importer) whole(site string, page []wire.Entry) []wire.Entry {
+	return slices.DeleteFunc(page, func(e wire.Entry) bool {
+		if e.Damage != nil {
+			im.sum.Damaged++
+			im.report("site %s: not imported: %v", site, e.Damage)
+		}
+		return e.Damage != nil
+	})
 }
 
 // put stores contents, except those that are newer here. The keys of their rows may have been

@@ -170,6 +170,27 @@ func (s *Store) TrimNow(ctx context.Context, site string, md5s []string) (files 
 	return files, err
 }
 
+// DeleteVersions removes contents that List returned, such as damaged ones.
+func (s *Store) DeleteVersions(ctx context.Context, list []rawfiles.Version) error {
+	var files []rawfiles.Version
+	err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
+		c := changes{}
+		files = nil
+		for _, v := range list {
+			if v.Record == nil {
+				files = append(files, v)
+			} else if err := c.narrow(tx, v, 1<<v.Kind); err != nil {
+				return err
+			}
+		}
+		return c.store(tx)
+	})
+	if err != nil {
+		return fmt.Errorf("delete raw contents: %w", err)
+	}
+	return s.Remove(files)
+}
+
 // Remove removes files that Trim returned.
 func (s *Store) Remove(files []rawfiles.Version) error { return s.files.Remove(files) }
 

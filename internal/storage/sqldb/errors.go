@@ -77,6 +77,13 @@ func Damaged(err error) bool {
 	return errors.Is(err, ErrDamaged) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENXIO)
 }
 
+// Corrupt reports whether err says that the bytes of a SQLite file are wrong. Unlike Damaged, it is false
+// for a file that cannot be opened and for an error of the disk, which may pass.
+func Corrupt(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && slices.Contains([]sqlite3.ErrNo{sqlite3.ErrCorrupt, sqlite3.ErrNotADB, sqlite3.ErrFormat}, e.Code)
+}
+
 // Denied reports whether err means that the server refuses the user or lacks a grant.
 func Denied(err error) bool {
 	switch mysqlNumber(err) {

@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/zpack"
 )
 
 // Contents stores the processed contents of pages in the SQL database
@@ -25,6 +26,9 @@ func (s *Store) Contents() *Contents { return &Contents{s} }
 
 // contentsPage is the maximum number of entries of Page.
 const contentsPage = 500
+
+// Place names the table of a site in messages.
+func (c *Contents) Place(site string) string { return "the database, contents of site " + site }
 
 // Create makes the table of a site if it is missing.
 func (c *Contents) Create(ctx context.Context, site string) error {
@@ -65,10 +69,13 @@ func (c *Contents) PutAll(ctx context.Context, site string, entries []wire.Entry
 func (c *Contents) Get(ctx context.Context, site, id string) (wire.Entry, bool, error) {
 	all, err := c.GetAll(ctx, site, id)
 	e, ok := all[id]
+	if err == nil {
+		err = e.Damage
+	}
 	return e, ok, err
 }
 
-// GetAll returns entries by id. Missing ids are not in the map.
+// GetAll returns entries by id. Missing ids are not in the map. A damaged entry has Damage.
 func (c *Contents) GetAll(ctx context.Context, site string, ids ...string) (map[string]wire.Entry, error) {
 	found := map[string]wire.Entry{}
 	err := c.existing(ctx, c.s.view, "GetAll", site, ids, func(t *contentsTx) error {
@@ -213,10 +220,7 @@ func (t *contentsTx) put(entries []wire.Entry, now time.Time) error {
 		if e.CDate.IsZero() {
 			e.CDate = now
 		}
-		if e.Data == nil {
-			e.Data = []byte{} // nil is NULL
-		}
-		return []any{t.site, e.ID, e.Data, string(wire.DateOf(e.CDate))}
+		return []any{t.site, e.ID, zpack.Seal(e.ID, e.CDate, e.Data), string(wire.DateOf(e.CDate))}
 	})
 	return t.insertRows("REPLACE INTO "+t.contents+" (Site_Id, id, data, CDate)", rows)
 }
@@ -226,7 +230,7 @@ func (t *contentsTx) lastOfPage(after string, maxBytes int) (last string, err er
 	size, full := 0, false
 	err = t.Each("SELECT id, LENGTH(data) FROM "+t.contents+" WHERE Site_Id = ? AND id > ? ORDER BY id LIMIT ?", []any{t.site, after, contentsPage},
 		pair(func(id string, n int) {
-			size += n
+			size += max(0, n-zpack.SealSize)
 			if full = full || size > maxBytes && last != ""; !full {
 				last = id
 			}
@@ -234,11 +238,17 @@ func (t *contentsTx) lastOfPage(after string, maxBytes int) (last string, err er
 	return last, err
 }
 
-// scanEntry reads id, data and CDate.
+// scanEntry reads id, data and CDate, and checks the digest.
 func scanEntry(scan func(...any) error) (wire.Entry, error) {
 	var e wire.Entry
 	var date sql.NullString
 	err := scan(&e.ID, &e.Data, &date)
 	e.CDate, _ = wire.Date(date.String).Time()
-	return e, err
+	if err != nil {
+		return e, err
+	}
+	if e.Data, err = zpack.Unseal(e.ID, e.CDate, e.Data); err != nil {
+		e.Data, e.Damage = nil, fmt.Errorf("%s: key %s: %w", wire.DamagedProcessed, e.ID, err)
+	}
+	return e, nil
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// contents collects lists of URLContentResponses with contents, each page once. Two
+// contents collects lists of URLContentResponses with contents or damage, each page once. Two
 // responses of a site are the same page if one of contentFields is equal.
 type contents struct {
 	elements
@@ -24,7 +24,7 @@ func newContents(by order) *contents {
 }
 
 func (c *contents) merge(o object) {
-	if isEmpty(o["rawContents"]) && isEmpty(o["processedContents"]) {
+	if isEmpty(o["rawContents"]) && isEmpty(o["processedContents"]) && isNull(o["errorMessage"]) {
 		return
 	}
 	place, ok := c.find(o)
