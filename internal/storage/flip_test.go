@@ -123,7 +123,7 @@ func (f *flipped) show(c Config) (lost int, why string) {
 		case one.ErrorMessage != "":
 			lost, why = lost+1, one.ErrorMessage
 			if raw != "" && raw != "0:"+f.raw[key] || processed != "" && processed != "10:"+inside.Custom[0] {
-				f.t.Errorf("key %s: wrong contents beside an error: %.200s %.200s", key, raw, processed)
+				f.t.Errorf("key %s: wrong contents and an error: %.200s %.200s", key, raw, processed)
 			}
 		case !whole:
 			lost++
