@@ -8,8 +8,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 
+	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 )
 
@@ -81,6 +83,35 @@ func sizeWithLog(path string) (int64, error) {
 	return size, nil
 }
 
+// ErrLost means that there are contents and the database that knows them is missing or empty.
+var ErrLost = errors.New("the database of old contents is lost")
+
+// lostDatabase returns ErrLost if the file of the database is missing or empty and contents are there: a new
+// database would hide them.
+func lostDatabase(c Config) error {
+	if c.DB.Driver == sqldb.DriverMySQL || c.DB.Path == "" {
+		return nil
+	}
+	state := "is missing"
+	switch info, err := os.Stat(c.DB.Path); {
+	case err == nil && info.Size() > 0:
+		return nil
+	case err == nil:
+		if log, err := os.Stat(c.DB.Path + "-wal"); err == nil && log.Size() > 0 {
+			return nil // it has not been copied into the file yet
+		}
+		state = "has 0 bytes"
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil // opening it says why
+	}
+	left, err := unknownContents(c, true)
+	if err != nil || left == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %s %s, but %s is there. Restore the database from a backup, or correct db_path and db_data_dir; to begin "+
+		"again without the old pages, move %s and %s away", ErrLost, c.DB.Path, state, left, c.RawDir, c.KeyDir)
+}
+
 // foreign returns a file of contents, or a folder of a site, that a database without sites cannot
 // know. It returns "" if it finds nothing.
 func (repo *Repository) foreign(ctx context.Context, c Config) (string, error) {
@@ -88,8 +119,17 @@ func (repo *Repository) foreign(ctx context.Context, c Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	patterns := []string{filepath.Join(c.RawDir, "[0-9a-z]*"), filepath.Join(c.KeyDir, "*.db")}
-	if known == 0 {
+	return unknownContents(c, known == 0)
+}
+
+// siteFolder is the name of a site's folder: lost+found and others are none.
+var siteFolder = regexp.MustCompile(`^[0-9A-Za-z_-]{1,32}(\.db)?$`)
+
+// unknownContents returns a file of contents, or a folder of a site other than the general one, and "" without
+// one. warc includes segments.
+func unknownContents(c Config, warc bool) (string, error) {
+	patterns := []string{filepath.Join(c.RawDir, "[0-9a-zA-Z]*"), filepath.Join(c.KeyDir, "*.db")}
+	if warc {
 		patterns = append(patterns, filepath.Join(c.RawDir, ".segments", "*.warc"))
 	}
 	for _, pattern := range patterns {
@@ -100,6 +140,9 @@ func (repo *Repository) foreign(ctx context.Context, c Config) (string, error) {
 		for _, name := range names {
 			switch filepath.Base(name) {
 			case wire.GeneralSite, wire.GeneralSite + ".db":
+				continue
+			}
+			if base := filepath.Base(name); !siteFolder.MatchString(base) && filepath.Ext(base) != ".warc" {
 				continue
 			}
 			if info, err := os.Stat(name); err == nil && (info.IsDir() || info.Size() > 0) {

@@ -11,9 +11,44 @@ import (
 	"testing"
 
 	"hce/dc/internal/storage/rawfiles"
+	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqldb/dbtest"
 	"hce/dc/internal/wire"
 )
+
+// emptyDatabase returns a database with a schema and without sites.
+func emptyDatabase(t *testing.T) sqldb.Config {
+	config := dbtest.Config(t, backend)
+	d, err := sqldb.Open(t.Context(), config)
+	must(t, err)
+	must(t, d.Close())
+	return config
+}
+
+// A lost database is not replaced by a new one while its contents are there.
+func TestLostDatabase(t *testing.T) {
+	if backend != sqldb.DriverSQLite {
+		return // it has no file
+	}
+	for name, damage := range map[string]func(path string) error{
+		"missing": func(path string) error { return os.Remove(path) }, "empty": func(path string) error { return os.Truncate(path, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFlipped(t, t.TempDir(), 1)
+			must(t, damage(f.config.DB.Path))
+			for range 2 { // the first one leaves no database behind
+				_, _, err := Open(t.Context(), f.config, quiet)
+				if !errors.Is(err, ErrLost) || !Critical(err) || !strings.Contains(err.Error(), f.config.DB.Path) || !strings.Contains(err.Error(), "backup") {
+					t.Errorf("%v", err)
+				}
+			}
+			must(t, errors.Join(os.RemoveAll(f.config.RawDir), os.RemoveAll(f.config.KeyDir)))
+			_, closeAll, err := Open(t.Context(), f.config, quiet)
+			must(t, err)
+			closeAll()
+		})
+	}
+}
 
 // Stores that do not belong together are found at the start, where a look is enough, and by the check.
 func TestFaultsOfStores(t *testing.T) {
@@ -35,17 +70,17 @@ func TestFaultsOfStores(t *testing.T) {
 		}, "", "key " + md5 + ": the row is processed and its content is missing"},
 		{"an empty database and old segments", func(t *testing.T, c *Config) {
 			must(t, os.Remove(contents(*c)))
-			c.DB = dbtest.Config(t, backend)
+			c.DB = emptyDatabase(t)
 		}, ".segments", ".segments"},
 		{"an empty database and old files", func(t *testing.T, c *Config) {
 			must(t, os.Remove(contents(*c)))
 			must(t, MoveRaw(t.Context(), *c, RawFiles, new(bytes.Buffer), new(bytes.Buffer), quiet))
 			c.RawFiles = true
-			c.DB = dbtest.Config(t, backend)
+			c.DB = emptyDatabase(t)
 		}, "the database has no sites, but", "the database has no sites, but"},
 		{"an empty database and old processed contents", func(t *testing.T, c *Config) {
 			must(t, os.RemoveAll(c.RawDir))
-			c.DB = dbtest.Config(t, backend)
+			c.DB = emptyDatabase(t)
 		}, site + ".db", site + ".db"},
 		{"empty stores", func(t *testing.T, c *Config) {
 			must(t, errors.Join(os.RemoveAll(c.RawDir), os.RemoveAll(c.KeyDir)))

@@ -85,6 +85,11 @@ func open(ctx context.Context, c Config, log *slog.Logger, with users) (s stores
 		return s, nil, err
 	}
 	closers = append(closers, func() error { unlock(); return nil })
+	if !with.old { // an import begins with an empty database
+		if err := lostDatabase(c); err != nil {
+			return s, nil, err
+		}
+	}
 	database, err := sqldb.Open(ctx, c.DB)
 	if sqldb.Denied(err) {
 		err = fmt.Errorf("%w; check db_user and db_pwd in db-task.ini, DC_TasksManager_db_pwd, and the grants in docs/operations.md", err)
@@ -183,7 +188,7 @@ func lockContents(folder string, try func(path string) (func(), error), locked e
 // Critical reports errors of the disk or the database after which no answer of this
 // process can be trusted.
 func Critical(err error) bool {
-	return sqldb.Critical(err) || errors.Is(err, placement.ErrInvalid) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) ||
+	return sqldb.Critical(err) || errors.Is(err, ErrLost) || errors.Is(err, placement.ErrInvalid) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) ||
 		errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EDQUOT) ||
 		errors.Is(err, syscall.EFBIG)
 }

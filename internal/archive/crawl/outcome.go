@@ -54,7 +54,7 @@ func (m *Manager) archive(ctx context.Context, service client.Service, site stri
 		where string
 		needs pages.Needs
 	}{{received, pages.Raw}, {"NOT " + received, 0}} {
-		r := pages.Reader{Service: service, Site: site, Where: reader.where, Needs: reader.needs}
+		r := pages.Reader{Service: service, Site: site, Where: reader.where, Needs: reader.needs, Damaged: o.addDamaged}
 		if err := r.Read(ctx, "", o.add, nil); err != nil {
 			return err
 		}
@@ -92,6 +92,13 @@ func (o *outcome) add(p *pages.Page) error {
 	}
 	o.answered[p.URL.URL] = true
 	return err
+}
+
+// addDamaged notes that a page cannot be read: it keeps its content of the version before, as one that failed does.
+func (o *outcome) addDamaged(row *wire.URL, _ error) {
+	const cause = "a damaged content in the crawler's store"
+	o.failed[row.URL] = cause
+	o.causes[cause]++
 }
 
 // causeOf returns why a URL without a page has failed, "" if it has not: the server says that it is gone, a

@@ -124,7 +124,7 @@ func (s *trapSearch) readPages(w *trap.Watch, urls []string) error {
 		return nil
 	}
 	texts := map[string][]byte{}
-	reader := pages.Reader{Service: s.service, Site: s.site.ID, Where: "`URLMd5` IN (" + strings.Join(keys, ",") + ")", Needs: pages.Raw}
+	reader := pages.Reader{Service: s.service, Site: s.site.ID, Where: "`URLMd5` IN (" + strings.Join(keys, ",") + ")", Needs: pages.Raw, Damaged: s.sayDamaged}
 	err := reader.Read(s.ctx, "", func(p *pages.Page) error {
 		texts[p.URL.URL] = p.Raw
 		return nil

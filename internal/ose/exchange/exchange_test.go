@@ -38,7 +38,7 @@ func siteOf(t *testing.T, s *storestest.Stores) wire.Site {
 func exported(t *testing.T, s *storestest.Stores) (*folder.Folder, Exported) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "target")
-	done, err := Export(t.Context(), s, siteOf(t, s), dir)
+	done, err := Export(t.Context(), s, siteOf(t, s), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,14 +229,14 @@ func TestExportInterrupted(t *testing.T) {
 	})
 	dir := filepath.Join(t.TempDir(), "target")
 	site := siteOf(t, s)
-	if _, err := Export(ctx, s, site, dir); !errors.Is(err, context.Canceled) {
+	if _, err := Export(ctx, s, site, dir, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	if _, err := folder.Open(dir); !errors.Is(err, folder.ErrNoTarget) {
 		t.Errorf("%v", err)
 	}
 	s.OnAsk(nil)
-	if _, err := Export(t.Context(), s, site, dir); !errors.Is(err, os.ErrExist) {
+	if _, err := Export(t.Context(), s, site, dir, nil); !errors.Is(err, os.ErrExist) {
 		t.Errorf("%v", err)
 	}
 }

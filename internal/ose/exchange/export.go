@@ -20,16 +20,18 @@ import (
 // Exported counts what an export has written.
 type Exported struct {
 	URLs    int64 `json:"urls"`
-	Pages   int64 `json:"pages"`   // with a body
-	Skipped int64 `json:"skipped"` // rows whose URL is not canonical, or that another row has
+	Pages   int64 `json:"pages"`             // with a body
+	Skipped int64 `json:"skipped"`           // rows whose URL is not canonical, or that another row has
+	Damaged int64 `json:"damaged,omitempty"` // pages whose stored content is damaged: they are left out
 }
 
 // batchFiles is the number of files that are made durable together.
 const batchFiles = 512
 
 // Export writes the folder of a site into a new or an empty folder. The state is written last: a folder
-// that an interrupted export leaves is no target, and is not continued.
-func Export(ctx context.Context, service client.Service, site wire.Site, dir string) (done Exported, err error) {
+// that an interrupted export leaves is no target, and is not continued. damaged is told of each page whose stored
+// content is damaged.
+func Export(ctx context.Context, service client.Service, site wire.Site, dir string, damaged func(url string, err error)) (done Exported, err error) {
 	f, err := folder.New(dir)
 	if err != nil {
 		return done, err
@@ -42,7 +44,10 @@ func Export(ctx context.Context, service client.Service, site wire.Site, dir str
 	e := &exporter{folder: f, batch: f.NewBatch(), list: bufio.NewWriter(list), done: &done, keys: map[folder.Key]bool{}}
 	first := wire.KeyOfURL(rootOf(site))
 	for _, where := range []string{"`URLMd5` = '" + first + "'", "`URLMd5` <> '" + first + "'"} {
-		reader := pages.Reader{Service: service, Site: site.ID, Where: where, Needs: pages.Raw | pages.Headers}
+		reader := pages.Reader{Service: service, Site: site.ID, Where: where, Needs: pages.Raw | pages.Headers, Damaged: func(row *wire.URL, err error) {
+			e.done.Damaged++
+			damaged(row.URL, err)
+		}}
 		if err := reader.Read(ctx, "", e.page, nil); err != nil {
 			return done, err
 		}

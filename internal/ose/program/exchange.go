@@ -119,13 +119,19 @@ func (p program) exportSite(o clusterOptions, typed, dir string) error {
 	if err != nil {
 		return err
 	}
-	done, err := exchange.Export(p.ctx, opened.Service(), site, dir)
+	done, err := exchange.Export(p.ctx, opened.Service(), site, dir, func(url string, err error) {
+		fmt.Fprintf(p.talk, "left out %s: %v\n", url, err)
+	})
 	if err != nil {
 		return err
 	}
 	if o.json {
-		return command.PrintJSON(p.out, done)
+		err = command.PrintJSON(p.out, done)
+	} else {
+		fmt.Fprintf(p.out, "%s: %d URLs, %d of them with a page, %d left out\n", dir, done.URLs, done.Pages, done.Skipped+done.Damaged)
 	}
-	fmt.Fprintf(p.out, "%s: %d URLs, %d of them with a page, %d left out\n", dir, done.URLs, done.Pages, done.Skipped)
-	return nil
+	if err == nil && done.Damaged > 0 {
+		err = command.ErrWithErrors
+	}
+	return err
 }

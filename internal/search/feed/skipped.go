@@ -25,6 +25,19 @@ func (s Skipped) String() string {
 	return text
 }
 
+// damagedReason is that of a page whose stored content is damaged. The index keeps its older document.
+const damagedReason = "their stored content is damaged; make it again with db-task --repair or hce repair"
+
+// Damaged returns how many pages the last round has skipped because their stored content is damaged.
+func (f *Feed) Damaged() int {
+	for _, s := range f.skipped {
+		if s.Reason == damagedReason {
+			return s.Count
+		}
+	}
+	return 0
+}
+
 // namedSkipped is how many URLs are named for each reason.
 const namedSkipped = 3
 

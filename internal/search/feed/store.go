@@ -56,7 +56,10 @@ func (f *Feed) read(ctx context.Context, site string, rows []wire.URL) (list []p
 	for i := range rows {
 		keys = append(keys, "'"+rows[i].URLMd5+"'")
 	}
-	r := pages.Reader{Service: f.Service, Site: site, Where: "`URLMd5` IN (" + strings.Join(keys, ",") + ")", Needs: pages.Processed}
+	r := pages.Reader{Service: f.Service, Site: site, Where: "`URLMd5` IN (" + strings.Join(keys, ",") + ")", Needs: pages.Processed, Damaged: func(row *wire.URL, err error) {
+		f.skip(damagedReason, row.URL)
+		f.Log.Error("a stored page is damaged and not indexed", "site", site, "url", row.URL, "error", err)
+	}}
 	err = r.Read(ctx, "", func(p *pages.Page) error {
 		if usable(&p.URL, f.Now()) {
 			list = append(list, *p)

@@ -180,6 +180,9 @@ func (r *run) feedIndex(dir string) error {
 	for _, s := range f.Skipped() {
 		fmt.Fprintln(r.out, clean(s.String()))
 	}
+	if n := f.Damaged(); err == nil && n > 0 {
+		err = fmt.Errorf("%d damaged pages were not indexed", n)
+	}
 	return err
 }
 

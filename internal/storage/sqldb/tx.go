@@ -57,7 +57,15 @@ func (d *DB) View(ctx context.Context, read func(*Tx) error) error {
 	if err != nil && ctx.Err() != nil && unreachable(err) { // the end of ctx closed the connection
 		err = fmt.Errorf("read transaction: %w", ctx.Err())
 	}
-	return err
+	return d.named(err)
+}
+
+// named adds the file to an error that says that it is unusable. Another error, and nil, is returned unchanged.
+func (d *DB) named(err error) error {
+	if err == nil || d.dialect == expr.MySQL || !Critical(err) {
+		return err
+	}
+	return fmt.Errorf("database %s: %w", d.cfg.Path, err)
 }
 
 func (d *DB) view(ctx context.Context, read func(*Tx) error) error {
@@ -89,6 +97,7 @@ func (d *DB) Update(ctx context.Context, change func(*Tx) error) (err error) {
 	if d.dialect == expr.MySQL {
 		return d.updateMySQL(ctx, change)
 	}
+	defer func() { err = d.named(err) }()
 	var conn *sql.Conn
 	var open bool
 	select {
