@@ -122,7 +122,7 @@ func (repo *Repository) foreign(ctx context.Context, c Config) (string, error) {
 	return unknownContents(c, known == 0)
 }
 
-// siteFolder is the name of a site's folder: lost+found and others are none.
+// siteFolder matches the name of a site's folder or file; others, such as lost+found, have no contents.
 var siteFolder = regexp.MustCompile(`^[0-9A-Za-z_-]{1,32}(\.db)?$`)
 
 // unknownContents returns a file of contents, or a folder of a site other than the general one, and "" without
