@@ -360,7 +360,7 @@ type answer struct {
 		Status, Crawled, Processed int64
 		RawContentMd5              string
 	} `json:"dbFields"`
-	Error     string            `json:"errorMessage"`
+	Error string `json:"errorMessage"`
 }
 
 // damage returns the error about a damaged content, nil without one.
