@@ -19,6 +19,7 @@ import (
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/warc"
+	"hce/dc/internal/wire"
 )
 
 // Files of other writers are imported and exported again, and what was exported once more: the same records
@@ -113,13 +114,14 @@ func recordsOf(t *testing.T, folder, file string) map[string]record {
 	return all
 }
 
-// plainFields returns the fields of a head as the server sent them, without the secrets of a request.
+// plainFields returns the fields of a head as the server sent them, without the secrets of a request and the values of cookies.
 func plainFields(fields []string) (list []string) {
 	for _, f := range fields {
 		name, _, _ := strings.Cut(f, ":")
 		renamed := slices.ContainsFunc(fields, func(other string) bool { return strings.HasPrefix(other, "X-Archive-Orig-"+name+":") })
 		if !renamed && name != "Cookie" {
-			list = append(list, strings.TrimPrefix(f, "X-Archive-Orig-"))
+			name, value, _ := strings.Cut(strings.TrimPrefix(f, "X-Archive-Orig-"), ": ")
+			list = append(list, name+": "+wire.ShownAnswerField(name, value))
 		}
 	}
 	return list
