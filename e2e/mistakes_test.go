@@ -158,10 +158,10 @@ func TestMistakes(t *testing.T) {
 		{admin("--cmd GET --classes SitesManager"), "", 2, []string{"--fields is missing", "GET needs names"}},
 		{admin("--cmd SET --classes BatchTasksManager --fields BatchDefaultMaxURL:1"), "", 1, []string{"BatchDefaultMaxURL", "did you mean BatchDefaultMaxURLs?"}},
 		{admin("--cmd SET --classes BatchTasksManager --fields BatchDefaultMaxURLs:many"), "", 1, []string{"BatchDefaultMaxURLs", "many", "number"}},
-		{admin("--cmd DRAIN --timeout -1"), "", 2, []string{"--timeout", `"-1"`, "1 to"}},
+		{admin("--cmd DRAIN --timeout -1"), "", 2, []string{"--timeout", `"-1"`, "from 1s to 168h"}},
 		{admin("--cmd STAT --class SitesManager --force"), "", 2, []string{"--force", "for DRAIN alone"}},
 		{admin("--cmd STAT"), "DC_dtma_clientPort=1", 3, []string{"127.0.0.1:1", "connection refused", "start dc-daemon"}},
-		{admin("top --interval 0"), "", 2, []string{"--interval", `"0"`, "0.1 to 3600"}},
+		{admin("top --interval 0"), "", 2, []string{"--interval", `"0"`, "from 100ms to 1h"}},
 
 		{daemon(""), "", 1, []string{"another daemon works in " + data, "process"}},
 		{daemon(""), "DC_Application_data_dir=" + dir + "/own", 1, []string{"did not start", "listen on tcp://127.0.0.1:", "address already in use"}},

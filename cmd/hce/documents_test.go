@@ -38,6 +38,7 @@ func TestDocumentedCommands(t *testing.T) {
 		t.Fatalf("only %d commands", len(commands))
 	}
 	folder := t.TempDir()
+	clitest.Write(t, folder, "list.txt", "https://example.org/\n")
 	for _, c := range commands {
 		line, _, _ := strings.Cut(c[1], " | ")
 		line, _, _ = strings.Cut(line, " > ")

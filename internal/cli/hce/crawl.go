@@ -25,6 +25,7 @@ type crawlOptions struct {
 	options
 	settings
 	words    []string
+	list     string // file with URLs
 	networks string
 	output   exportOptions
 }
@@ -45,12 +46,14 @@ with other settings, the command is refused.
 --out writes the pages at the end, in the format of its name; "hce export" writes them later.`,
 		Examples: `  hce crawl example.org
   hce crawl https://example.org/docs/ --scope prefix --depth 5 --out docs.jsonl --markdown
-  hce crawl example.org --exclude '*.pdf' --exclude 're:[?&]sort=' --max-pages 1000 --delay 1s`,
+  hce crawl example.org --exclude '*.pdf' --exclude 're:[?&]sort=' --max-pages 1000 --delay 1s
+  hce crawl --urls-from list.txt --name list --depth 0`,
 	}, &o.options, func(s *session) error {
 		s.options = o.options
 		return (&crawl{session: s, o: o}).run()
 	})
-	c.Words(&o.words, "URL...", 1, 0)
+	c.Words(&o.words, "[URL...]", 0, 0)
+	c.Text(&o.list, "urls-from", "", "FILE", "read URLs from this file too, one on a line, with their schemes; lines that begin with # do not count; -: from stdin")
 	o.settings.declare(c)
 	c.Text(&o.name, "name", "", "ID", "id of the site; default: the md5 of the first URL")
 	o.output.declareOutput(c, "the pages are stored only")
@@ -82,7 +85,7 @@ type crawl struct {
 }
 
 func (c *crawl) run() error {
-	if err := cmp.Or(c.checkOut(), checkNetworkList(c.o.networks)); err != nil {
+	if err := cmp.Or(c.checkOut(), checkNetworkList(c.o.networks), c.readList()); err != nil {
 		return err
 	}
 	if err := c.connectOrCreate(); err != nil {
@@ -137,6 +140,27 @@ func (c *crawl) run() error {
 	}
 	if written != nil || result.bad() {
 		return command.ErrWithErrors
+	}
+	return nil
+}
+
+// readList adds the URLs of --urls-from to those of the command line.
+func (c *crawl) readList() error {
+	if c.o.list == "" {
+		if len(c.o.words) == 0 {
+			return command.Refuse("argument URL... is missing; name a URL, or a file with URLs by --urls-from FILE")
+		}
+		return nil
+	}
+	list, err := readURLs(c.o.list)
+	if err != nil {
+		return err
+	}
+	typed := slices.Clone(c.o.words)
+	for _, url := range list {
+		if !slices.Contains(typed, url) {
+			c.o.words = append(c.o.words, url)
+		}
 	}
 	return nil
 }
@@ -238,6 +262,7 @@ func (c *crawl) create(object map[string]any, roots []string) error {
 
 // roots reads the URLs. For those without a scheme it looks which one the host speaks.
 func (c *crawl) roots() (roots []string, err error) {
+	known := map[string]bool{}
 	for _, word := range c.o.words {
 		u, err := target.Parse(word)
 		if err != nil {
@@ -248,9 +273,10 @@ func (c *crawl) roots() (roots []string, err error) {
 				return nil, err
 			}
 		}
-		if slices.Contains(roots, u.Text) {
+		if known[u.Text] {
 			return nil, command.Refuse("URL %s is given twice", u.Text)
 		}
+		known[u.Text] = true
 		roots = append(roots, u.Text)
 	}
 	return roots, nil

@@ -190,16 +190,14 @@ func (s *session) siteObject(set settings, file string, words []string) (any, er
 // parseRoots reads root URLs, which need a scheme.
 func parseRoots(words []string) (roots []string, err error) {
 	for _, word := range words {
-		u, err := target.Parse(word)
+		url, err := listedURL(word)
 		switch {
 		case err != nil:
 			return nil, command.Refusal{Err: err}
-		case u.Guessed:
-			return nil, command.Refuse("URL %q has no scheme; did you mean %s or %s?", word, u.Text, u.HTTP().Text)
-		case slices.Contains(roots, u.Text):
-			return nil, command.Refuse("URL %s is given twice", u.Text)
+		case slices.Contains(roots, url):
+			return nil, command.Refuse("URL %s is given twice", url)
 		}
-		roots = append(roots, u.Text)
+		roots = append(roots, url)
 	}
 	return roots, nil
 }

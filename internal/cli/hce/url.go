@@ -239,14 +239,19 @@ func (p program) urlAddCommand() *command.Command {
 	var words []string
 	c := p.leaf(command.Text{
 		Name: "add", Summary: "adds URLs to a site, to be crawled",
-		Description: "The filters of the site do not apply to them. A URL that is known already is refused.",
-		Examples:    "  hce url add example.org https://example.org/hidden.html",
+		Description: `The filters of the site do not apply to them. A URL that is known already is refused. "-" reads URLs from stdin, one
+on a line; those that are known are left out and counted, so that a list can be added again after an interruption.`,
+		Examples: `  hce url add example.org https://example.org/hidden.html
+  hce url add example.org - < list.txt`,
 	}, &o, func(s *session) error { return s.urlAdd(words[0], words[1:]) })
-	c.Words(&words, "SITE URL...", 2, 0)
+	c.Words(&words, "SITE URL...|-", 2, 0)
 	return c
 }
 
 func (s *session) urlAdd(typed string, words []string) error {
+	if slices.Equal(words, []string{stdout}) { // "-" is stdin, too
+		return s.urlAddList(typed)
+	}
 	texts, err := parseRoots(words)
 	if err != nil {
 		return err
@@ -262,6 +267,47 @@ func (s *session) urlAdd(typed string, words []string) error {
 	if len(known) > 0 {
 		return command.Refuse("URL %s is known already (%s); let it be fetched again with: hce site recrawl", known[0].URL, export.StatusName(known[0].Status))
 	}
+	if err := s.addURLs(site, texts); err != nil {
+		return err
+	}
+	s.say("added %s to site %s", count(int64(len(texts)), "URL", "URLs"), site.ID)
+	return nil
+}
+
+// urlAddList adds the URLs of stdin that are not known, in portions.
+func (s *session) urlAddList(typed string) error {
+	list, err := readURLs(stdout)
+	if err != nil {
+		return err
+	}
+	site, err := s.openSite(typed)
+	if err != nil {
+		return err
+	}
+	added, known := int64(0), int64(0)
+	for part := range slices.Chunk(list, 500) {
+		rows, err := s.rowsOf([]string{site.ID}, part)
+		if err != nil {
+			return err
+		}
+		part = slices.DeleteFunc(part, func(url string) bool {
+			return slices.ContainsFunc(rows, func(row wire.URL) bool { return row.URL == url || row.URLMd5 == wire.KeyOfURL(url) })
+		})
+		known += int64(len(rows))
+		if len(part) == 0 {
+			continue
+		}
+		if err := s.addURLs(site, part); err != nil {
+			return fmt.Errorf("after %s: %w; the same command continues", count(added, "URL", "URLs"), err)
+		}
+		added += int64(len(part))
+	}
+	s.say("added %s to site %s, %d were known", count(added, "URL", "URLs"), site.ID, known)
+	return nil
+}
+
+// addURLs adds URLs that are not known to a site.
+func (s *session) addURLs(site wire.Site, texts []string) error {
 	var requests []any
 	for _, text := range texts {
 		request := map[string]any{"siteId": site.ID, "url": text, "siteSelect": wire.SelectExplicit}
@@ -279,7 +325,6 @@ func (s *session) urlAdd(typed string, words []string) error {
 			return fmt.Errorf("URL_NEW did not add %s (status %v)", texts[i], status)
 		}
 	}
-	s.say("added %s to site %s", count(int64(len(texts)), "URL", "URLs"), site.ID)
 	return nil
 }
 

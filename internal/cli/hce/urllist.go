@@ -1,0 +1,74 @@
+package hce
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/target"
+)
+
+const (
+	mostListed    = 20_000  // URLs of a list; a site keeps its root URLs in one object
+	longestListed = 8 << 10 // bytes of a line
+)
+
+// readURLs reads a list of URLs from a file, or from stdin if name is "-": one on a line, with its scheme. Empty lines and those
+// that begin with # do not count, and a URL that is there again counts once. A line that is no URL is refused with its number,
+// before anything is done.
+func readURLs(name string) (list []string, err error) {
+	in, shown := io.Reader(os.Stdin), "stdin"
+	if name != stdout { // "-" is both
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, command.Refuse("%s: %s", name, reason(name, err))
+		}
+		defer file.Close()
+		in, shown = file, name
+	}
+	lines, known := bufio.NewScanner(in), map[string]bool{}
+	lines.Buffer(nil, longestListed)
+	number := 1
+	for ; lines.Scan(); number++ {
+		line := strings.TrimSpace(strings.TrimPrefix(lines.Text(), "\ufeff"))
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		url, err := listedURL(line)
+		if err != nil {
+			return nil, command.Refuse("%s:%d: %w", shown, number, err)
+		}
+		if !known[url] {
+			known[url] = true
+			list = append(list, url)
+		}
+		if len(list) > mostListed {
+			return nil, command.Refuse("%s has more than %d URLs; split it", shown, mostListed)
+		}
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, command.Refuse("%s:%d: the line is longer than %d bytes", shown, number, longestListed)
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", shown, err)
+	case len(list) == 0:
+		return nil, command.Refuse("%s has no URL; write one on each line", shown)
+	}
+	return list, nil
+}
+
+// listedURL reads a URL of a list. It has a scheme: hce asks no host of a list which one it speaks.
+func listedURL(text string) (string, error) {
+	u, err := target.Parse(text)
+	switch {
+	case err != nil:
+		return "", err
+	case u.Guessed:
+		return "", fmt.Errorf("URL %q has no scheme; did you mean %s or %s?", text, u.Text, u.HTTP().Text)
+	}
+	return u.Text, nil
+}
