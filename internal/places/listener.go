@@ -16,9 +16,11 @@ import (
 const (
 	kept      = 16
 	leastKept = 4
-	// patience is how long a connection of a waiting listener may be idle before it gives its place away, so that
-	// clients that come together are served one after the other.
-	patience = 100 * time.Millisecond
+	// A connection of a waiting listener gives its place away when it was idle for firstPatience without any request,
+	// or for patience after one: so clients that come together are served one after the other.
+	firstPatience = 500 * time.Millisecond
+	patience      = 10 * time.Second
+	lookAgain     = 100 * time.Millisecond
 )
 
 // Listener accepts at most a number of connections. Goroutines may share it.
@@ -67,6 +69,7 @@ type Conn struct {
 	// Guarded by l.mu.
 	idle     time.Time // since when it waits for a request; zero while it has one
 	requests int       // without an answer
+	served   bool      // a request had its answer
 	spare    bool
 	ended    bool
 }
@@ -136,13 +139,12 @@ func (l *Listener) awaitLoser() *Conn {
 	for {
 		loser := l.loser()
 		switch {
-		case !l.waits || loser != nil && time.Since(loser.idle) >= patience:
+		case !l.waits || loser != nil:
 			return loser
 		case l.closed || len(l.open) < l.most:
 			return nil
-		case loser != nil:
-			time.AfterFunc(patience, l.freed.Broadcast)
 		}
+		time.AfterFunc(lookAgain, l.freed.Broadcast)
 		l.freed.Wait()
 	}
 }
@@ -150,13 +152,28 @@ func (l *Listener) awaitLoser() *Conn {
 // Kept returns the number of places that health checks have in addition.
 func (l *Listener) Kept() int { return max(leastKept, l.most/kept) }
 
-// loser returns the connection that gives its place away, nil if none is idle. Call it with l.mu held.
+// loser returns the connection that gives its place away, nil if none is idle, of a waiting listener if none was
+// idle for long. Call it with l.mu held.
 func (l *Listener) loser() *Conn {
-	list := slices.Collect(maps.Keys(l.open))
-	if i := Loser(len(list), func(i int) (string, time.Time) { return list[i].address, list[i].idle }); i >= 0 {
-		return list[i]
+	list, now := slices.Collect(maps.Keys(l.open)), time.Now()
+	i := Loser(len(list), func(i int) (string, time.Time) {
+		c := list[i]
+		if l.waits && now.Sub(c.idle) < c.patience() {
+			return c.address, time.Time{}
+		}
+		return c.address, c.idle
+	})
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return list[i]
+}
+
+func (c *Conn) patience() time.Duration {
+	if c.served {
+		return patience
+	}
+	return firstPatience
 }
 
 // Loser returns the number, 0 to n-1, of the connection that gives its place to a new one, -1 if none is idle. of
@@ -219,7 +236,7 @@ func (c *Conn) count(n int) {
 	c.requests += n
 	c.idle = time.Time{}
 	if c.requests == 0 {
-		c.idle = time.Now()
+		c.idle, c.served = time.Now(), true
 		c.l.freed.Signal()
 	}
 }

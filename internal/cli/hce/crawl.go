@@ -148,7 +148,7 @@ func (c *crawl) run() error {
 func (c *crawl) readList() error {
 	if c.o.list == "" {
 		if len(c.o.words) == 0 {
-			return command.Refuse("argument URL... is missing; name a URL, or a file with URLs by --urls-from FILE")
+			return command.Refuse("argument URL... is missing; name a URL, or a file with URLs by --urls-from FILE; see hce crawl --help")
 		}
 		return nil
 	}

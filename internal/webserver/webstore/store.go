@@ -88,10 +88,10 @@ func (s *Store) Counts() Counts {
 // Serve receives packets until ctx ends, and finishes what is being stored. It closes l. It returns nil
 // after ctx has ended.
 func (s *Store) Serve(ctx context.Context, l net.Listener) error {
+	l = places.Waiting(l, s.cfg.MaxConnections)
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	stored := make(chan struct{})
 	go func() { defer close(stored); s.storeAll(context.WithoutCancel(ctx)) }()
-	l = places.Waiting(l, s.cfg.MaxConnections)
 	var all sync.WaitGroup
 	defer func() {
 		all.Wait()

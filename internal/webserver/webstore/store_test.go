@@ -302,12 +302,12 @@ func (l one) Accept() (net.Conn, error) { return l.conn, nil }
 // Silent and slow connections give their places to crawlers.
 func TestIdleConnections(t *testing.T) {
 	w := start(t, Config{MaxConnections: 4})
-	for i := range 300 {
+	for i := range 60 {
 		c := w.dial(t)
 		if i%2 == 0 {
 			_, _ = c.Write([]byte{0, 0})
 		}
-		if i%100 == 99 {
+		if i%20 == 19 {
 			if kind, _ := send(t, w.dial(t), page("a.example", fmt.Sprint(i), "y")); kind != packet.Stored {
 				t.Error(kind)
 			}

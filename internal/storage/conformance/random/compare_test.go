@@ -20,6 +20,9 @@ var databaseWords = regexp.MustCompile(`(?i)sql logic error|constraint failed|no
 	`internal error|runtime error|nil pointer|index out of range|(?-i:sql: )|converting driver|dc\.Scan|Some SQL error|database is locked|` +
 	`Illegal mix of collations|parser stack|too many (SQL variables|columns)|incomplete input|syntax error`)
 
+// lostPlace is where a store has lost a content: a file of this node, or its database.
+var lostPlace = regexp.MustCompile(`(it is missing) in (?:file|the database)[^"]*`)
+
 // compareAnswers compares two answers to one request; kind is "" if they are equal.
 func compareAnswers(s step, a, b []byte, failedA, failedB string) (kind, detail string) {
 	op := s.op()
@@ -34,6 +37,7 @@ func compareAnswers(s step, a, b []byte, failedA, failedB string) (kind, detail 
 			return "words of a database in " + op, fmt.Sprintf("%q in %s", word, clipped(string(answer)))
 		}
 	}
+	a, b = lostPlace.ReplaceAll(a, []byte("$1")), lostPlace.ReplaceAll(b, []byte("$1"))
 	if string(a) == string(b) {
 		return "", ""
 	}
