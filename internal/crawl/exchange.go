@@ -31,10 +31,10 @@ func (r *batchRun) addExchange(out *outcome, p page) {
 			}
 		}
 		if p.item.baseURL != "" {
-			head = append(head, "X-base_url: "+p.item.shown(p.item.baseURL)+"\r\n"...)
+			head = append(head, "X-base_url: "+p.item.publicURL(p.item.baseURL)+"\r\n"...)
 		}
 		if len(p.Redirects) > 0 {
-			head = append(head, "Location: "+clipLine(p.item.shown(p.FinalURL))+"\r\n"...)
+			head = append(head, "Location: "+clipLine(p.item.publicURL(p.FinalURL))+"\r\n"...)
 		}
 		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentHeaders, Data: head})
 	}
@@ -136,7 +136,7 @@ func (o *outcome) redirected(response *fetch.Response) {
 	if response != nil {
 		urls := addresses(o.item.url.URL, response)
 		for i, hop := range response.Redirects {
-			hops = append(hops, wire.Hop{Code: int64(hop.Code), URL: o.item.shown(urls[i+1])})
+			hops = append(hops, wire.Hop{Code: int64(hop.Code), URL: o.item.publicURL(urls[i+1])})
 		}
 	}
 	text := wire.RedirectsOf(hops)

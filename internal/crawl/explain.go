@@ -232,12 +232,12 @@ func (j *Job) explain(ctx context.Context, raw, siteID string, depth int64, fetc
 	}
 	q := v.pageRequest(it.target)
 	e.Request = &ExplainedRequest{
-		Method: q.Method, URL: it.shown(q.URL), Header: withoutSecrets(q.Header), Cookie: cookieOf(q), Proxy: proxyOf(it.settings), Fetcher: fetcherName(v.fetcher()),
+		Method: q.Method, URL: it.publicURL(q.URL), Header: withoutSecrets(q.Header), Cookie: cookieOf(q), Proxy: proxyOf(it.settings), Fetcher: fetcherName(v.fetcher()),
 		TimeoutMs: q.Timeout.Milliseconds(), ConnectTimeoutMs: q.ConnectTimeout.Milliseconds(),
 		MaxBytes: q.MaxBytes, MaxRedirects: q.MaxRedirects, MaxHTMLRedirects: max(it.settings.htmlRedirects, 0),
 	}
 	if referer := e.Request.Header.Get("Referer"); referer != "" {
-		e.Request.Header.Set("Referer", it.shown(referer))
+		e.Request.Header.Set("Referer", it.publicURL(referer))
 	}
 	e.judge(next.Sub(j.Now()), j.Now())
 	if fetch {
@@ -392,7 +392,7 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedF
 	}
 	if err != nil {
 		bits, code := faultBits(err)
-		f.Error, f.ErrorNames, f.HTTPCode = strings.ReplaceAll(err.Error(), it.target, it.shown(it.target)), bits.Names(), code
+		f.Error, f.ErrorNames, f.HTTPCode = strings.ReplaceAll(err.Error(), it.target, it.publicURL(it.target)), bits.Names(), code
 		if fault, ok := errors.AsType[*fetch.Fault](err); ok {
 			response = fault.Partial
 		}
@@ -400,7 +400,7 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedF
 	if response == nil {
 		return f
 	}
-	f.HTTPCode, f.FinalURL, f.Header, f.RemoteAddr = response.Code, it.shown(response.FinalURL), answerWithoutSecrets(response.Header), response.RemoteAddr
+	f.HTTPCode, f.FinalURL, f.Header, f.RemoteAddr = response.Code, it.publicURL(response.FinalURL), answerWithoutSecrets(response.Header), response.RemoteAddr
 	f.Redirects = append(f.Redirects, response.Redirects...)
 	f.Size, f.TotalMs = int64(len(response.Body)), response.Total.Milliseconds()
 	if err != nil {

@@ -46,8 +46,8 @@ func (r *batchRun) targetOf(it *item) string {
 // byService reports whether a template gives the address that is requested. Its query may have the key of a service.
 func (it *item) byService() bool { return it.target != it.url.URL && it.target != "" }
 
-// shown returns a URL as files and messages show it: without its query, if a service was asked for the page.
-func (it *item) shown(address string) string {
+// publicURL returns a URL as files and messages show it: without its query, if a service was asked for the page.
+func (it *item) publicURL(address string) string {
 	if query := strings.IndexByte(address, '?'); query >= 0 && it.byService() {
 		return address[:query]
 	}

@@ -86,7 +86,7 @@ func get(t *testing.T, address, path string) int {
 	return resp.StatusCode
 }
 
-// Thousands of connections without a whole head shut nobody out.
+// Thousands of connections without a whole head keep no client from its answer.
 func TestIdleConnections(t *testing.T) {
 	for name, text := range map[string]string{
 		"silent": "", "slow heads": "GET / HTTP/1.1\r\nHost: x\r\nX-A: ", "kept after an answer": "GET / HTTP/1.1\r\nHost: x\r\n\r\n",

@@ -105,14 +105,23 @@ func (r *repairing) file(ctx context.Context, site string) error {
 		if err != nil || len(md5s) == 0 {
 			return err
 		}
-		for _, md5 := range md5s {
+		var whole []wire.Entry
+		size := 0
+		for i, md5 := range md5s {
 			e, found, err := old.Get(ctx, site, md5)
-			if err == nil && found {
-				_, err = r.files.PutAll(ctx, site, []wire.Entry{e})
-			}
 			if err != nil && !errors.Is(err, keyvalue.ErrDamaged) {
 				return err
 			}
+			if err == nil && found {
+				whole, size = append(whole, e), size+len(e.Data)
+			}
+			if size < movePage && i < len(md5s)-1 {
+				continue
+			}
+			if _, err := r.files.PutAll(ctx, site, whole); err != nil {
+				return err
+			}
+			whole, size = nil, 0
 		}
 	}
 }

@@ -14,8 +14,8 @@ func isTagged(r wire.URLContentRequest) bool {
 	return !r.Null && r.Fetch == nil && len(r.Tags) > 0 && r.Mask == wire.MaskProcessed
 }
 
-// tagged returns how many elements at the start of list are read together: those of one site that are tagged.
-func tagged(list []wire.URLContentRequest) (n int) {
+// countTagged returns how many elements at the start of list are read together: those of one site that are tagged.
+func countTagged(list []wire.URLContentRequest) (n int) {
 	for n < min(len(list), taggedAtOnce) && isTagged(list[n]) && list[n].SiteID == list[0].SiteID {
 		n++
 	}

@@ -31,7 +31,7 @@ func (repo *Repository) urlContent(ctx context.Context, list []wire.URLContentRe
 	var notes []sqlstore.ContentNote
 	size := 0
 	for rest := list; len(rest) > 0; {
-		part := rest[:max(1, tagged(rest))]
+		part := rest[:max(1, countTagged(rest))]
 		if rest = rest[len(part):]; part[0].Null {
 			answers = append(answers, nil)
 			continue

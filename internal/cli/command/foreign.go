@@ -82,8 +82,5 @@ func (c *Command) nearestWord(word string) string {
 	if near := config.Nearest(word, slices.Sorted(maps.Keys(c.values))); near != "" {
 		return config.Suggestion(c.values[near])
 	}
-	if near := c.nearestOption(word); near != "" {
-		return near
-	}
-	return ""
+	return c.nearestOption(word)
 }

@@ -49,7 +49,7 @@ func (c capture) redirect(h *wire.HopAnswer) *warc.Record {
 		return nil
 	}
 	r := c.record(warc.Response, warc.ResponseType, "")
-	r.Head, r.Payload = answered(m).Append(nil), h.Body
+	r.Head, r.Payload = publicAnswer(m).Append(nil), h.Body
 	if len(h.Body) > 0 {
 		r.PayloadDigest = warc.Digest(h.Body)
 	}

@@ -71,8 +71,8 @@ func (j *jsonl) encode(value any) error {
 func (j *jsonl) Flush() error { return j.w.Flush() }
 func (j *jsonl) End() error   { return nil }
 
-// table writes CSV. A spreadsheet runs a cell that begins like a formula, whoever wrote the page: such a text
-// has an apostrophe before it, which spreadsheets read as "the rest is text", unless Raw is set.
+// table writes CSV. A spreadsheet runs a cell that begins like a formula, also one that the author of a page wrote.
+// Unless Raw is set, such a text gets an apostrophe before it: spreadsheets show what follows as text.
 type table struct {
 	w      *csv.Writer
 	fields []string

@@ -150,7 +150,7 @@ func (c capture) response() *warc.Record {
 	if c.isCut(m.Fields) {
 		r.Fields = append(r.Fields, warc.Field{Name: warc.FieldTruncated, Value: "length"})
 	}
-	r.Head, r.Payload = answered(m).Append(nil), c.Raw
+	r.Head, r.Payload = publicAnswer(m).Append(nil), c.Raw
 	return r
 }
 
@@ -245,8 +245,8 @@ func (c capture) request(first string) *warc.Record {
 	return r
 }
 
-// answered returns the head of an answer without the values of cookies and others that open a session.
-func answered(m warc.Message) warc.Message {
+// publicAnswer returns the head of an answer without the values of cookies and others that open a session.
+func publicAnswer(m warc.Message) warc.Message {
 	for i, f := range m.Fields {
 		m.Fields[i].Value = wire.ShownAnswerField(f.Name, f.Value)
 	}

@@ -85,7 +85,10 @@ type crawl struct {
 }
 
 func (c *crawl) run() error {
-	if err := cmp.Or(c.checkOut(), checkNetworkList(c.o.networks), c.readList()); err != nil {
+	if err := cmp.Or(c.checkOut(), checkNetworkList(c.o.networks)); err != nil {
+		return err
+	}
+	if err := c.readList(); err != nil { // after these: it may wait for stdin
 		return err
 	}
 	if err := c.connectOrCreate(); err != nil {
@@ -425,7 +428,7 @@ func (c *crawl) write() error {
 
 // summaryTo is where the summary goes: stdout, unless the pages are there.
 func (c *crawl) summaryTo() io.Writer {
-	if c.o.output.out == stdout {
+	if c.o.output.out == standard {
 		return c.talk
 	}
 	return c.session.out

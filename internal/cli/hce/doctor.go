@@ -177,8 +177,7 @@ func (d *doctor) stores(n *node.Node) {
 		d.add("stores", warning, fmt.Sprintf("not all contents could be read in %s", checkLimit), "stop nothing; run bin/db-task -c ini/db-task.ini --check in "+n.Dir)
 	case len(lines) == 0:
 		d.add("stores", fault, err.Error(), "see "+filepath.Join(n.LogDir(), "db-task.log"))
-	}
-	if err != nil && ctx.Err() == nil {
+	default:
 		for _, line := range lines[:min(len(lines), mostFaults)] {
 			d.add("stores", fault, line, fmt.Sprintf(remedy, n.Dir))
 		}

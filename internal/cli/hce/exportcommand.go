@@ -79,7 +79,7 @@ func (e exportOptions) job(now time.Time) (export.Job, error) {
 	if _, err := export.Find(e.format); err != nil && e.format != "" {
 		return export.Job{}, command.Refuse("--format: %w", err)
 	}
-	if e.out == stdout {
+	if e.out == standard {
 		e.out = ""
 	}
 	format, err := export.Choose(e.format, e.out)
@@ -102,8 +102,8 @@ func (e exportOptions) job(now time.Time) (export.Job, error) {
 	return job, err
 }
 
-// stdout is the name of the output that is no file.
-const stdout = "-"
+// standard is the name of stdin as an input, and of stdout as an output.
+const standard = "-"
 
 // check refuses options that have no effect with the format.
 func (e exportOptions) check(job export.Job) error {

@@ -2,12 +2,12 @@ package hce
 
 import (
 	"fmt"
-	"hce/dc/internal/wire"
 	"strings"
 
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/wire"
 )
 
 // pageOptions choose what hce page prints.

@@ -249,7 +249,7 @@ on a line; those that are known are left out and counted, so that a list can be 
 }
 
 func (s *session) urlAdd(typed string, words []string) error {
-	if slices.Equal(words, []string{stdout}) { // "-" is stdin, too
+	if slices.Equal(words, []string{standard}) {
 		return s.urlAddList(typed)
 	}
 	texts, err := parseRoots(words)
@@ -276,7 +276,7 @@ func (s *session) urlAdd(typed string, words []string) error {
 
 // urlAddList adds the URLs of stdin that are not known, in portions.
 func (s *session) urlAddList(typed string) error {
-	list, err := readURLs(stdout)
+	list, err := readURLs(standard)
 	if err != nil {
 		return err
 	}
@@ -290,9 +290,11 @@ func (s *session) urlAddList(typed string) error {
 		if err != nil {
 			return err
 		}
-		part = slices.DeleteFunc(part, func(url string) bool {
-			return slices.ContainsFunc(rows, func(row wire.URL) bool { return row.URL == url || row.URLMd5 == wire.KeyOfURL(url) })
-		})
+		keys := map[string]bool{}
+		for i := range rows {
+			keys[rows[i].URLMd5] = true
+		}
+		part = slices.DeleteFunc(part, func(url string) bool { return keys[wire.KeyOfURL(url)] })
 		known += int64(len(rows))
 		if len(part) == 0 {
 			continue

@@ -22,7 +22,7 @@ const (
 // before anything is done.
 func readURLs(name string) (list []string, err error) {
 	in, shown := io.Reader(os.Stdin), "stdin"
-	if name != stdout { // "-" is both
+	if name != standard {
 		file, err := os.Open(name)
 		if err != nil {
 			return nil, command.Refuse("%s: %s", name, reason(name, err))
@@ -61,7 +61,7 @@ func readURLs(name string) (list []string, err error) {
 	return list, nil
 }
 
-// listedURL reads a URL of a list. It has a scheme: hce asks no host of a list which one it speaks.
+// listedURL reads a URL that must have a scheme: hce does not ask its host which one it speaks.
 func listedURL(text string) (string, error) {
 	u, err := target.Parse(text)
 	switch {

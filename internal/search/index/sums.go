@@ -99,9 +99,8 @@ func sumFile(path string) (s sum, own bool, err error) {
 		return s, false, err
 	}
 	defer f.Close()
-	end := &tail{}
 	all, library := crc32.New(castagnoli), crc32.NewIEEE()
-	end.to = library
+	end := &tail{to: library}
 	if s.Size, err = io.Copy(io.MultiWriter(all, end), f); err != nil {
 		return s, false, fmt.Errorf("read %s: %w", path, err)
 	}

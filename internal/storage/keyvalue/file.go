@@ -174,13 +174,13 @@ func (s *Store) attempt(ctx context.Context, site string, create bool, step func
 		err = step(f)
 		unlock()
 		if err == nil || !f.dropBroken(err) || try == maxTries {
-			return named(f.path, err)
+			return nameFile(f.path, err)
 		}
 	}
 }
 
-// named adds the file to an error.
-func named(path string, err error) error {
+// nameFile adds the file to an error.
+func nameFile(path string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -288,7 +288,7 @@ func (s *Store) isStore(ctx context.Context, path string) (bool, error) {
 	defer db.Close()
 	var n int
 	err = db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'articles'").Scan(&n)
-	return n > 0, named(path, err)
+	return n > 0, nameFile(path, err)
 }
 
 // remove removes files and ignores missing ones.

@@ -57,11 +57,11 @@ func (d *DB) View(ctx context.Context, read func(*Tx) error) error {
 	if err != nil && ctx.Err() != nil && unreachable(err) { // the end of ctx closed the connection
 		err = fmt.Errorf("read transaction: %w", ctx.Err())
 	}
-	return d.named(err)
+	return d.nameFile(err)
 }
 
-// named adds the file to an error that says that it is unusable. Another error, and nil, is returned unchanged.
-func (d *DB) named(err error) error {
+// nameFile adds the file to an error that says that it is unusable. Another error, and nil, is returned unchanged.
+func (d *DB) nameFile(err error) error {
 	if err == nil || d.dialect == expr.MySQL || !Critical(err) {
 		return err
 	}
@@ -97,7 +97,7 @@ func (d *DB) Update(ctx context.Context, change func(*Tx) error) (err error) {
 	if d.dialect == expr.MySQL {
 		return d.updateMySQL(ctx, change)
 	}
-	defer func() { err = d.named(err) }()
+	defer func() { err = d.nameFile(err) }()
 	var conn *sql.Conn
 	var open bool
 	select {

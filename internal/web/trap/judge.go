@@ -151,7 +151,8 @@ func neutral(list []page) (Finding, bool) {
 			found = more
 		}
 	}
-	return Finding{Kind: neutralKind(list, found), Rule: scopeOf(list, found).rule(), Names: found, Neutral: true, scope: scopeOf(list, found)}, true
+	s := scopeOf(list, found)
+	return Finding{Kind: neutralKind(list, found), Rule: s.rule(), Names: found, Neutral: true, scope: s}, true
 }
 
 // changesNothing compares the pages whose URLs differ in the parameters only.

@@ -33,12 +33,12 @@ func scopeOf(list []page, names []string) scope {
 	return s
 }
 
-// begin is the expression of what stands before a parameter.
-func (s scope) begin(any string) string {
+// begin is the expression of what stands before a parameter, where char may be between the path and it.
+func (s scope) begin(char string) string {
 	if s.path == "" {
 		return "[?&;]"
 	}
-	return s.path + "[?;](?:" + any + "*[&;])?"
+	return s.path + "[?;](?:" + char + "*[&;])?"
 }
 
 // rule is the expression of the URLs.

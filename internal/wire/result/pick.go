@@ -72,7 +72,7 @@ func pick(rest []byte, names []string) (text []byte, ok bool) {
 			at++
 		}
 	}
-	end := closed(rest, at, 4) // tagList, its list, data and the result are open
+	end := endOfNested(rest, at, 4) // tagList, its list, data and the result are open
 	if end < 0 {
 		return nil, false
 	}
@@ -101,11 +101,11 @@ func endOf(text []byte, at int) int {
 	if at < len(text) && text[at] == '"' {
 		return endOfString(text, at)
 	}
-	return closed(text, at+1, 1)
+	return endOfNested(text, at+1, 1)
 }
 
-// closed returns the place behind the bracket that closes the last of open objects and lists.
-func closed(text []byte, at, open int) int {
+// endOfNested returns the place behind the bracket that closes the last of open objects and lists.
+func endOfNested(text []byte, at, open int) int {
 	for at < len(text) {
 		switch text[at] {
 		case '"':
