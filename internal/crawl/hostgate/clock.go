@@ -9,16 +9,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clock tells the time of this process without the jumps of the wall clock: it begins with the
-// wall clock, and goes on with the monotonic clock of the machine, which all processes share. So a
-// gap is as long as it should be although somebody sets the clock while it lasts.
+// clock tells the time of this process without the jumps of the wall clock: the wall clock when it
+// began, and the monotonic clock of the machine since then, which all processes share. So a gap is as
+// long as it should be although somebody sets the clock while it lasts.
+//
+// Only the monotonic clock is ever read afterwards: what passed between two readings of different
+// clocks, 6 ms when the process lost its processor there, would shorten the gaps of all hosts.
 //
 // The zero clock is the wall clock.
 type clock struct {
-	wall  time.Time     // the wall clock at the begin, without a monotonic reading
-	begin time.Time     // the same, with one
-	up    time.Duration // the monotonic clock of the machine at the begin
-	boot  uint64        // which start of the machine up counts from; 0: unknown
+	wall time.Time     // the wall clock at the begin, without a monotonic reading
+	up   time.Duration // the monotonic clock of the machine at the begin
+	boot uint64        // which start of the machine up counts from; 0: unknown
 }
 
 // machine is the clock of this process.
@@ -29,21 +31,31 @@ const bootFile = "/proc/sys/kernel/random/boot_id"
 // newClock returns the wall clock if the system does not tell its starts apart.
 func newClock() clock {
 	id, err := os.ReadFile(bootFile)
-	var up unix.Timespec
-	if err != nil || unix.ClockGettime(unix.CLOCK_MONOTONIC, &up) != nil {
+	if err != nil {
+		return clock{}
+	}
+	up, err := uptime()
+	if err != nil {
 		return clock{}
 	}
 	h := fnv.New64a()
 	h.Write(id)
-	begin := time.Now()
-	return clock{wall: begin.Round(0), begin: begin, up: time.Duration(up.Nano()), boot: max(h.Sum64(), 1)}
+	return clock{wall: time.Now().Round(0), up: up, boot: max(h.Sum64(), 1)}
 }
 
 func (c clock) now() time.Time {
 	if c.boot == 0 {
 		return time.Now()
 	}
-	return c.wall.Add(time.Since(c.begin))
+	up, _ := uptime() // it worked before
+	return c.wall.Add(up - c.up)
+}
+
+// uptime reads the monotonic clock of the machine.
+func uptime() (time.Duration, error) {
+	var up unix.Timespec
+	err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &up)
+	return time.Duration(up.Nano()), err
 }
 
 // stamp is a time in a record: of the wall clock, and of the monotonic one.
