@@ -57,6 +57,13 @@ func (r *hceRun) end(t *testing.T, status int) (stdout, stderr string) {
 	if got := r.cmd.ProcessState.ExitCode(); got != status {
 		t.Fatalf("%s: exit status %d, want %d\n%s\n%s", r.description, got, status, r.out.String(), r.talk.String())
 	}
+	if slices.Contains(r.cmd.Args, "--data") {
+		for _, hint := range hintsIn(r.talk.String()) {
+			if !strings.Contains(hint, " --data ") {
+				t.Errorf("%s suggests %q, which has another data folder", r.description, hint)
+			}
+		}
+	}
 	return r.out.String(), r.talk.String()
 }
 
@@ -272,12 +279,21 @@ func TestHCEErrors(t *testing.T) {
 	}))
 	data := filepath.Join(t.TempDir(), "node")
 	stdout, _ := hce(t, 1, "crawl", w.URL+"/", "--data", data, loopback, "--delay", "0s", "--json")
-	var s struct {
-		Failed int64
-		Causes map[string]int64
+	var lines []string
+	for _, e := range crawlLines(t, stdout) {
+		if e.Event != "progress" {
+			lines = append(lines, strings.TrimSpace(strings.Join([]string{e.Event, strings.TrimPrefix(e.URL, w.URL), e.Outcome}, " ")))
+		}
+		if e.Event == "done" && (e.Failed != 1 || e.Causes["HTTP_ERROR"] != 1) {
+			t.Errorf("%s", e.raw)
+		}
 	}
-	if err := json.Unmarshal([]byte(stdout), &s); err != nil || s.Failed != 1 || s.Causes["HTTP_ERROR"] != 1 {
-		t.Errorf("%s %v", stdout, err)
+	slices.Sort(lines[1 : len(lines)-1]) // the order of finished URLs is free
+	if want := []string{"started", "page / new", "problem /gone.html failed", "done"}; !slices.Equal(lines, want) {
+		t.Errorf("lines %q, want %q", lines, want)
+	}
+	if !strings.Contains(stdout, `{"event":"progress",`) {
+		t.Errorf("no progress:\n%s", stdout)
 	}
 	if stdout, _ := hce(t, 0, "url", "ls", w.URL, "--data", data, "--failed"); !strings.Contains(stdout, "404") || !strings.Contains(stdout, "gone.html  HTTP_ERROR") {
 		t.Error(stdout)
@@ -293,7 +309,7 @@ func TestHCEInterrupted(t *testing.T) {
 	content := linked(n)
 	w := newWitness(t, content)
 	data, out := filepath.Join(t.TempDir(), "node"), filepath.Join(t.TempDir(), "pages.jsonl")
-	args := []string{"crawl", w.URL + "/p0.html", "--data", data, loopback, "--delay", "100ms", "--out", out}
+	args := []string{"crawl", w.URL + "/p0.html", "--data", data, loopback, "--delay", "100ms", "--out", out, "--json"}
 	r := startHCE(t, args...)
 	content.awaitRequests(t, w, 6)
 	if _, stderr := hce(t, 2, "crawl", w.URL+"/p1.html", "--data", data, loopback); !strings.Contains(stderr, fmt.Sprintf("another crawl works in %s", data)) {
@@ -302,7 +318,7 @@ func TestHCEInterrupted(t *testing.T) {
 	if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	_, stderr := r.end(t, 4)
+	first, stderr := r.end(t, 4)
 	if !strings.Contains(stderr, "Continue with the same command, or with: hce crawl ") {
 		t.Error(stderr)
 	}
@@ -318,10 +334,49 @@ func TestHCEInterrupted(t *testing.T) {
 		t.Error("the crawl went on after its end")
 	}
 	content.slowFrom(0, 0)
-	hce(t, 0, args...)
+	second, _ := hce(t, 0, args...)
 	if got := exported(t, out); !slices.Equal(got, titles(n)) {
 		t.Errorf("pages %q", got)
 	}
+	told := map[string]int{}
+	for _, e := range append(crawlLines(t, first), crawlLines(t, second)...) {
+		if e.Event == "page" {
+			told[e.URL]++
+		}
+	}
+	for i := range n {
+		if url := fmt.Sprintf("%s/p%d.html", w.URL, i); told[url] != 1 {
+			t.Errorf("both runs together have %d lines for %s", told[url], url)
+		}
+	}
+}
+
+// crawlLine is a line of hce crawl --json.
+type crawlLine struct {
+	Event, At, URL, Outcome string
+	Done, Pages, Failed     int64
+	Errors                  any // number or names
+	Causes                  map[string]int64
+	raw                     []byte
+}
+
+// crawlLines reads the output of hce crawl --json. The last line is done if the crawl ended.
+func crawlLines(t *testing.T, stdout string) (list []crawlLine) {
+	t.Helper()
+	for line := range strings.Lines(stdout) {
+		e := crawlLine{raw: []byte(line)}
+		if err := json.Unmarshal(e.raw, &e); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if _, err := time.Parse(time.RFC3339, e.At); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		list = append(list, e)
+	}
+	if len(list) == 0 || list[0].Event != "started" {
+		t.Fatalf("the output does not begin with started:\n%s", stdout)
+	}
+	return list
 }
 
 // A kill of hce kills its daemon; the same command ends the crawl. Another crawl in the folder

@@ -25,7 +25,8 @@ type trapSummary struct {
 func crawlTraps(t *testing.T, status int, args ...string) (s trapSummary) {
 	t.Helper()
 	stdout, _ := hce(t, status, append([]string{"crawl", "--json", loopback, "--delay", "0s", "--data", filepath.Join(t.TempDir(), "node")}, args...)...)
-	if err := json.Unmarshal([]byte(stdout), &s); err != nil {
+	list := crawlLines(t, stdout)
+	if err := json.Unmarshal(list[len(list)-1].raw, &s); err != nil {
 		t.Fatalf("%s: %v", stdout, err)
 	}
 	return s

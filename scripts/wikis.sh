@@ -38,7 +38,7 @@ measure() {
 		local site pages asked kinds more
 		python3 - "$work/$name.json" >"$work/$name.facts" <<-'P'
 		import json, sys
-		s = json.load(open(sys.argv[1]))
+		s = json.loads(open(sys.argv[1]).readlines()[-1])  # the event done
 		print(s["site"])
 		print(s["urls"], "(limit)" if s["siteBits"] else "")
 		print(", ".join("%s %d" % (t["kind"], t["urls"]) for t in s["traps"]) or "none")

@@ -1,17 +1,13 @@
 package crawl
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
-	"strings"
 	"time"
 
-	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/retry"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/web/canonical"
@@ -122,42 +118,6 @@ type ExplainedRetry struct {
 	Longest    float64     `json:"longestSeconds"`
 	RetryAfter float64     `json:"retryAfterSeconds"` // bound of a Retry-After
 	Host       int         `json:"host"`              // answers in a row from which the pause holds for the host; 0: never
-}
-
-// ExplainedRequest is the request that would be sent.
-type ExplainedRequest struct {
-	Method           string      `json:"method"`
-	URL              string      `json:"url"`
-	Header           http.Header `json:"headers"`
-	Cookie           string      `json:"cookie"`
-	Proxy            string      `json:"proxy"`
-	Fetcher          string      `json:"fetcher"` // static, dynamic or external
-	TimeoutMs        int64       `json:"timeoutMs"`
-	ConnectTimeoutMs int64       `json:"connectTimeoutMs"`
-	MaxBytes         int64       `json:"maxBytes"`
-	MaxRedirects     int         `json:"maxRedirects"`
-	MaxHTMLRedirects int         `json:"maxHtmlRedirects"`
-}
-
-// ExplainedFetch is the result of the real request. It is not stored.
-type ExplainedFetch struct {
-	Error       string      `json:"error,omitempty"`
-	ErrorNames  []string    `json:"errorNames"` // error bits that the URL would get
-	HTTPCode    int         `json:"httpCode"`
-	FinalURL    string      `json:"finalUrl"`
-	Redirects   []fetch.Hop `json:"redirects"`
-	Header      http.Header `json:"headers"`
-	RemoteAddr  string      `json:"remoteAddress"`
-	ContentType string      `json:"contentType"`
-	Charset     string      `json:"charset"`
-	Robots      []string    `json:"robots"` // directives of the page, as of ExplainedRow
-	Until       wire.Date   `json:"unavailableAfter"`
-	Canonical   string      `json:"canonical"`
-	Size        int64       `json:"size"`
-	TotalMs     int64       `json:"totalMs"`
-	LinksI      int64       `json:"linksI"`
-	LinksE      int64       `json:"linksE"`
-	NewURLs     []string    `json:"newUrls"` // links that would become rows, at most 100
 }
 
 // mostExplained bounds the links of an Explanation.
@@ -379,88 +339,4 @@ func (e *Explanation) judge(wait time.Duration, now time.Time) {
 			e.Reasons = append(e.Reasons, fmt.Sprintf("its host may be asked in %v", wait.Round(time.Millisecond)))
 		}
 	}
-}
-
-// tryFetch requests and reads the page as a batch would.
-func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedFetch {
-	f := &ExplainedFetch{ErrorNames: []string{}, Robots: []string{}, Redirects: []fetch.Hop{}, NewURLs: []string{}}
-	a, err := v.fetch(ctx)
-	v.leaveSlot()
-	var response *fetch.Response
-	if a != nil {
-		response = a.Response
-	}
-	if err != nil {
-		bits, code := faultBits(err)
-		f.Error, f.ErrorNames, f.HTTPCode = strings.ReplaceAll(err.Error(), it.target, it.publicURL(it.target)), bits.Names(), code
-		if fault, ok := errors.AsType[*fetch.Fault](err); ok {
-			response = fault.Partial
-		}
-	}
-	if response == nil {
-		return f
-	}
-	f.HTTPCode, f.FinalURL, f.Header, f.RemoteAddr = response.Code, it.publicURL(response.FinalURL), answerWithoutSecrets(response.Header), response.RemoteAddr
-	f.Redirects = append(f.Redirects, response.Redirects...)
-	f.Size, f.TotalMs = int64(len(response.Body)), response.Total.Milliseconds()
-	if err != nil {
-		return f
-	}
-	out := r.read(ctx, page{item: it, answer: a})
-	f.ErrorNames, f.ContentType, f.Charset = it.url.ErrorMask.Names(), it.url.ContentType, it.url.Charset
-	f.Robots, f.Until, f.Canonical = robotsOf(&it.url), it.url.UnavailableAfter, it.url.Canonical
-	f.LinksI, f.LinksE = it.url.LinksI, it.url.LinksE
-	for _, l := range out.result.Links[:min(len(out.result.Links), mostExplained)] {
-		f.NewURLs = append(f.NewURLs, l.URL.URL)
-	}
-	return f
-}
-
-// cookieOf returns the cookies of a request with their names only.
-func cookieOf(r fetch.Request) string {
-	u, err := canonical.Net(r.URL)
-	if err != nil {
-		return ""
-	}
-	var shown []string
-	for pair := range strings.SplitSeq(r.Jar.Cookies(u), ";") {
-		if name, _, _ := strings.Cut(strings.TrimSpace(pair), "="); name != "" {
-			shown = append(shown, name+"="+wire.HiddenValue)
-		}
-	}
-	return strings.Join(shown, "; ")
-}
-
-// proxyOf says whether a proxy would be used. Choosing one would count as a use.
-func proxyOf(s *settings) string {
-	if s.proxy.Used() {
-		return "one of the site's pool"
-	}
-	return ""
-}
-
-func fetcherName(kind int) string {
-	return cmp.Or(map[int]string{fetcherDynamic: "dynamic", fetcherExternal: "external"}[kind], "static")
-}
-
-// answerWithoutSecrets returns the headers of an answer without the values that may be secret.
-func answerWithoutSecrets(h http.Header) http.Header {
-	shown := h.Clone()
-	for name, values := range shown {
-		for i := range values {
-			values[i] = wire.ShownAnswerField(name, values[i])
-		}
-	}
-	return shown
-}
-
-// withoutSecrets returns the headers of a request without the values that may be secret.
-func withoutSecrets(h http.Header) http.Header {
-	shown := h.Clone()
-	for name := range shown {
-		if !wire.IsPublicField(name) {
-			shown.Set(name, wire.HiddenValue)
-		}
-	}
-	return shown
 }

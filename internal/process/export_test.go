@@ -11,6 +11,12 @@ import (
 
 var eaten [][]byte
 
+// burn never ends.
+func burn() {
+	for n := uint64(1); bits.OnesCount64(n) <= 64; n++ {
+	}
+}
+
 // RunIfTestWorker is RunIfWorker, with pages that misbehave: their text is one of the words
 // below.
 func RunIfTestWorker() {
@@ -21,10 +27,10 @@ func RunIfTestWorker() {
 		word, file, _ := strings.Cut(string(p.Text), " ")
 		switch word {
 		case "burn":
-			for n := uint64(1); ; n++ {
-				if bits.OnesCount64(n) > 64 {
-					break
-				}
+			burn()
+		case "burn-once":
+			if os.Mkdir(file, 0o700) == nil {
+				burn()
 			}
 		case "eat":
 			for {

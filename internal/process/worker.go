@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -109,6 +110,9 @@ type Workers struct {
 
 	mu   sync.Mutex
 	idle []*worker
+
+	running atomic.Int64 // pages now
+	begun   atomic.Int64 // pages so far
 }
 
 // Close ends all workers. No page may be under way.
@@ -146,8 +150,43 @@ func (w *Workers) extract(p *scraper.Page, rules *scraper.Source, watch watch) (
 	return w.run(func(k *worker) request { return k.request(p, rules) }, watch)
 }
 
-// run sends a request to a worker. See extract.
+// run sends a request to a worker. See extract. A page that ran out of time while others ran is tried once more, alone:
+// they take its memory bandwidth and caches.
 func (w *Workers) run(request func(*worker) request, watch watch) (scraper.Output, error) {
+	before, begun := w.running.Add(1), w.begun.Add(1)
+	x, err := w.try(request, watch)
+	w.running.Add(-1)
+	shared := before > 1 || w.begun.Load() > begun
+	if over, is := errors.AsType[overBudget](err); is && over.time && shared {
+		if !w.awaitIdle(watch) {
+			return scraper.Output{}, errOver
+		}
+		x, err = w.try(request, watch)
+		w.running.Add(-1)
+	}
+	if over, is := errors.AsType[overBudget](err); is {
+		return scraper.Output{Bits: wire.ErrProcessorBudget, Message: over.Error()}, nil
+	}
+	return x, err
+}
+
+// awaitIdle waits until no page runs and counts one. It returns false if the batch is over.
+func (w *Workers) awaitIdle(watch watch) bool {
+	watch.slow() // the other pages have its processor
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for !w.running.CompareAndSwap(0, 1) {
+		if watch.over() {
+			return false
+		}
+		<-ticker.C
+	}
+	return true
+}
+
+// try sends a request to a worker, and to another one if somebody else has ended the first. The error is an overBudget, or that
+// of extract.
+func (w *Workers) try(request func(*worker) request, watch watch) (scraper.Output, error) {
 	start := w.take
 	for again := false; ; again = true {
 		k, err := start()
@@ -160,11 +199,9 @@ func (w *Workers) run(request func(*worker) request, watch watch) (scraper.Outpu
 			return x, nil
 		}
 		died := k.end()
-		var over overBudget
+		_, over := errors.AsType[overBudget](err)
 		switch {
-		case errors.As(err, &over):
-			return scraper.Output{Bits: wire.ErrProcessorBudget, Message: over.Error()}, nil
-		case errors.Is(err, errOver):
+		case over || errors.Is(err, errOver):
 			return scraper.Output{}, err
 		case again:
 			return scraper.Output{Bits: wire.ErrBatchItem, Message: "the page ended two processes: " + died}, nil
@@ -284,9 +321,12 @@ func (k *worker) ask(r request, b Budget, w watch) (x scraper.Output, err error)
 }
 
 // overBudget says what a page exceeded.
-type overBudget struct{ string }
+type overBudget struct {
+	message string
+	time    bool // processor time
+}
 
-func (o overBudget) Error() string { return o.string }
+func (o overBudget) Error() string { return o.message }
 
 // watch looks at the worker until done is closed. It returns why it killed the worker, or nil.
 func (k *worker) watch(b Budget, w watch, done <-chan struct{}) error {
@@ -330,7 +370,7 @@ func (k *worker) watch(b Budget, w watch, done <-chan struct{}) error {
 // first is the usage at the first look.
 func (k *worker) check(b Budget, clock time.Duration, first *childprocess.Usage) (used time.Duration, err error) {
 	if clock > b.Clock {
-		return 0, overBudget{fmt.Sprintf("the page waits for more than %v; max_item_time is %v", b.Clock, b.Time)}
+		return 0, overBudget{message: fmt.Sprintf("the page waits for more than %v; max_item_time is %v", b.Clock, b.Time)}
 	}
 	if k.meter == nil {
 		return clock, nil
@@ -344,9 +384,9 @@ func (k *worker) check(b Budget, clock time.Duration, first *childprocess.Usage)
 	}
 	switch used = now.CPU - first.CPU; {
 	case used >= b.Time:
-		return used, overBudget{fmt.Sprintf("the page takes more processor time than max_item_time (%v)", b.Time)}
+		return used, overBudget{message: fmt.Sprintf("the page takes more processor time than max_item_time (%v)", b.Time), time: true}
 	case now.RSS > b.Memory:
-		return used, overBudget{fmt.Sprintf("the page takes more memory than max_item_memory (%d bytes)", b.Memory)}
+		return used, overBudget{message: fmt.Sprintf("the page takes more memory than max_item_memory (%d bytes)", b.Memory)}
 	}
 	return used, nil
 }

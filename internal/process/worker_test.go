@@ -87,6 +87,26 @@ func TestKilledWorker(t *testing.T) {
 	}
 }
 
+// A page that ran out of time is tried once more if another page ran meanwhile.
+func TestSecondTryAlone(t *testing.T) {
+	for name, want := range map[string]wire.ErrorMask{"alone": wire.ErrProcessorBudget, "shared": 0} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.budget(process.Budget{Time: 300 * time.Millisecond, Clock: 5 * time.Minute, Memory: 1 << 30})
+			began := filepath.Join(t.TempDir(), "began")
+			late := f.item("s", "late", "burn-once "+began)
+			batch := batchOf(late)
+			if name == "shared" {
+				batch.Items = append(batch.Items, f.item("s", "other", "until "+began))
+			}
+			f.run(batch)
+			if row := f.row(late); row.Status != wire.StatusProcessed || row.ErrorMask != want {
+				t.Errorf("status %d, %s", row.Status, bitNames(row.ErrorMask))
+			}
+		})
+	}
+}
+
 // Slow pages on all processors do not stop the pages behind them.
 func TestSlowPagesGiveWay(t *testing.T) {
 	f := newFixture(t)

@@ -24,10 +24,9 @@ import (
 type crawlOptions struct {
 	options
 	settings
-	words    []string
-	list     string // file with URLs
-	networks string
-	output   exportOptions
+	words  []string
+	list   string // file with URLs
+	output exportOptions
 }
 
 func (p program) crawlCommand() *command.Command {
@@ -43,11 +42,15 @@ If no daemon runs, hce starts one in its data folder for the time of the crawl. 
 stderr, the summary on stdout. Ctrl-C stops; the same command continues. If the site exists
 with other settings, the command is refused.
 
---out writes the pages at the end, in the format of its name; "hce export" writes them later.`,
+--out writes the pages at the end, in the format of its name; "hce export" writes them later.
+
+--json prints an object a line while the crawl goes on. Its member "event" is started, progress, page (a URL that was
+fetched), problem (a URL that failed, or what holds the crawl up) or done: the summary, if the crawl came to its end.`,
 		Examples: `  hce crawl example.org
   hce crawl https://example.org/docs/ --scope prefix --depth 5 --out docs.jsonl --markdown
   hce crawl example.org --exclude '*.pdf' --exclude 're:[?&]sort=' --max-pages 1000 --delay 1s
-  hce crawl --urls-from list.txt --name list --depth 0`,
+  hce crawl --urls-from list.txt --name list --depth 0
+  hce crawl example.org --json | jq -r 'select(.event == "page") | .url'`,
 	}, &o.options, func(s *session) error {
 		s.options = o.options
 		return (&crawl{session: s, o: o}).run()
@@ -82,6 +85,7 @@ type crawl struct {
 	daemon *node.Daemon // of our own; nil with a daemon that runs already
 	began  time.Time
 	run0   runStart
+	events *events // nil without --json
 }
 
 func (c *crawl) run() error {
@@ -121,13 +125,16 @@ func (c *crawl) run() error {
 		return err
 	}
 	c.say("crawling %s (site %s)", cut(rootOf(c.site), longestURL), c.site.ID)
-	c.began = time.Now()
+	c.began, c.events = time.Now(), c.newEvents()
+	if err := c.events.started(c.site); err != nil {
+		return err
+	}
 	followed := c.follow()
 	stopped := c.stopDaemon()
 	if errors.Is(followed, context.Canceled) {
 		return c.interrupted()
 	}
-	if err := cmp.Or(followed, stopped); err != nil {
+	if err := cmp.Or(followed, stopped, c.events.rest(c.ctx)); err != nil {
 		return err
 	}
 	result, err := c.summarize()
@@ -151,7 +158,7 @@ func (c *crawl) run() error {
 func (c *crawl) readList() error {
 	if c.o.list == "" {
 		if len(c.o.words) == 0 {
-			return command.Refuse("argument URL... is missing; name a URL, or a file with URLs by --urls-from FILE; see hce crawl --help")
+			return command.Refuse("argument URL... is missing; name a URL, or a file with URLs by --urls-from FILE; see: hce crawl --help")
 		}
 		return nil
 	}
@@ -197,11 +204,11 @@ func (c *crawl) checkOut() error {
 	if e.out == "" {
 		switch {
 		case e.markdown:
-			return command.Refuse("--markdown is for --out FILE; show one page with: hce page URL --markdown")
+			return command.Refuse("--markdown is for --out FILE; show one page with: %s", c.hint("page", "URL", "--markdown"))
 		case e.noindex:
-			return command.Refuse("--noindex is for --out FILE: all pages are stored, whatever they ask robots; write them later with: hce export SITE --noindex")
+			return command.Refuse("--noindex is for --out FILE: all pages are stored, whatever they ask robots; write them later with: %s", c.hint("export", "SITE", "--noindex"))
 		case e.force, e.raw, e.format != "", e.fields != "":
-			return command.Refuse("--format, --fields, --raw and --force are for --out FILE; write the pages with it, or later with: hce export SITE")
+			return command.Refuse("--format, --fields, --raw and --force are for --out FILE; write the pages with it, or later with: %s", c.hint("export", "SITE"))
 		}
 		return nil
 	}
@@ -245,8 +252,8 @@ func (c *crawl) prepare() error {
 		return c.create(object, roots)
 	}
 	if list := c.o.differences(site, object); len(list) > 0 {
-		return command.Refuse("site %s exists with other settings: %s. Continue it as it is with: hce crawl %s. Change it with hce site edit, delete it with hce site rm, or use another id with --name",
-			site.ID, strings.Join(list, "; "), site.ID)
+		return command.Refuse("site %s exists with other settings: %s. Continue it as it is with: %s; change it with: %s; delete it with: %s; or use another id with --name",
+			site.ID, strings.Join(list, "; "), c.hint("crawl", site.ID), c.hint("site", "edit", site.ID), c.hint("site", "rm", site.ID))
 	}
 	return c.checkNetworks()
 }
@@ -346,7 +353,7 @@ func (c *crawl) pauseOthers() error {
 		if err := c.update(map[string]any{"id": site.ID, "state": wire.SiteSuspended}); err != nil {
 			return err
 		}
-		c.say("paused site %s (%s), which has %s left; continue it with: hce crawl %s", site.ID, rootOf(site), count(site.NewURLs, "URL", "URLs"), site.ID)
+		c.say("paused site %s (%s), which has %s left; continue it with: %s", site.ID, rootOf(site), count(site.NewURLs, "URL", "URLs"), c.hint("crawl", site.ID))
 	}
 	return nil
 }
@@ -408,7 +415,10 @@ func (c *crawl) interrupted() error {
 	if err := s.update(map[string]any{"id": c.site.ID, "state": wire.SiteSuspended}); err != nil {
 		return err
 	}
-	c.say("stopped; nothing is lost. Continue with the same command, or with: hce crawl %s", c.site.ID)
+	if err := c.events.rest(s.ctx); err != nil {
+		return err
+	}
+	c.say("stopped; nothing is lost. Continue with the same command, or with: %s", c.hint("crawl", c.site.ID))
 	return context.Canceled
 }
 
@@ -437,9 +447,7 @@ func (c *crawl) summaryTo() io.Writer {
 // print prints the summary.
 func (c *crawl) print(r summary) error {
 	if c.json {
-		s := *c.session
-		s.out = c.summaryTo()
-		return s.printJSON(r)
+		return c.events.emit("done", r)
 	}
 	_, err := fmt.Fprint(c.summaryTo(), r.text())
 	return err

@@ -168,7 +168,7 @@ func (d *doctor) stores(n *node.Node) {
 	defer cancel()
 	var talk bytes.Buffer
 	_, err := n.DBTask(ctx, "--check", &talk)
-	const remedy = "hce repair --data %s; docs/operations.md, Raw contents, has a table of faults"
+	remedy := d.hint("repair") + "; docs/operations.md, Raw contents, has a table of faults"
 	lines := strings.FieldsFunc(talk.String(), func(r rune) bool { return r == '\n' })
 	switch {
 	case err == nil:
@@ -179,10 +179,10 @@ func (d *doctor) stores(n *node.Node) {
 		d.add("stores", fault, err.Error(), "see "+filepath.Join(n.LogDir(), "db-task.log"))
 	default:
 		for _, line := range lines[:min(len(lines), mostFaults)] {
-			d.add("stores", fault, line, fmt.Sprintf(remedy, n.Dir))
+			d.add("stores", fault, line, remedy)
 		}
 		if len(lines) > mostFaults {
-			d.add("stores", fault, fmt.Sprintf("%d further faults", len(lines)-mostFaults), fmt.Sprintf(remedy, n.Dir))
+			d.add("stores", fault, fmt.Sprintf("%d further faults", len(lines)-mostFaults), remedy)
 		}
 	}
 }
@@ -235,7 +235,7 @@ func (d *doctor) cluster() {
 	}
 }
 
-// leastFree is the free room below which a daemon is not ready (StatusMinFree).
+// leastFree is the free room below which /readyz has a warning, too (StatusMinFree).
 const leastFree = 1 << 30
 
 func (d *doctor) disk(dir string) {

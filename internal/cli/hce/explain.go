@@ -32,22 +32,21 @@ of hce, or with the crawler-task.ini of the daemon.`,
 	}, &o, func(s *session) error { return s.explain(words[0], e) })
 	c.Words(&words, "URL", 1, 1)
 	c.Text(&e.site, "site", "", "SITE", "treat the URL as a page of this site; default: the site whose root URL is a prefix of the URL")
-	c.Text(&e.ini, "ini", "", "FILE", "crawler-task.ini of the daemon; default: that of the folder of hce")
+	c.Text(&o.ini, "ini", "", "FILE", "crawler-task.ini of the daemon; default: that of the folder of hce")
 	c.Flag(&e.fetch, "fetch", "", "send the request too and show the result")
-	networksOption(c, &e.AllowNetworks)
+	networksOption(c, &o.networks)
 	return c
 }
 
 // explanation is the options of hce explain alone.
 type explanation struct {
-	node.Options
-	site, ini string
-	fetch     bool
+	site  string
+	fetch bool
 }
 
-// task runs a task program with --explain and args, and with input as its stdin; nil: none.
-func (e explanation) task(s *session, input io.Reader, program string, args ...string) ([]byte, error) {
-	return node.Explain(s.ctx, s.node, e.Options, e.ini, input, program, args...)
+// explainTask runs a task program with --explain and args, and with input as its stdin; nil: none.
+func (s *session) explainTask(input io.Reader, program string, args ...string) ([]byte, error) {
+	return node.Explain(s.ctx, s.node, node.Options{AllowNetworks: s.networks}, s.ini, input, program, args...)
 }
 
 func (s *session) explain(typed string, e explanation) error {
@@ -55,17 +54,17 @@ func (s *session) explain(typed string, e explanation) error {
 	if err != nil {
 		return command.Refusal{Err: err}
 	}
-	if err := checkNetworkList(e.AllowNetworks); err != nil {
+	if err := checkNetworkList(s.networks); err != nil {
 		return err
 	}
 	args := []string{"--explain", u.Text}
 	if e.fetch {
 		args = append(args, "--fetch")
 	}
-	if e.ini != "" && e.AllowNetworks != "" {
-		return command.Refuse("--allow-network is for a folder of hce; set AllowedNetworks in %s", e.ini)
+	if s.ini != "" && s.networks != "" {
+		return command.Refuse("--allow-network is for a folder of hce; set AllowedNetworks in %s", s.ini)
 	}
-	if e.ini == "" {
+	if s.ini == "" {
 		at, err := s.find()
 		if err != nil {
 			return err
@@ -74,7 +73,7 @@ func (s *session) explain(typed string, e explanation) error {
 			return command.Refuse("a daemon runs at %s:%d; give its crawler-task.ini with --ini, or a folder of hce with --data", at.server.Host, at.server.Port)
 		}
 		if !node.Exists(at.dir) {
-			return command.Refuse("%s", at.nothing())
+			return command.Refuse("%s", s.nothing(at))
 		}
 		if err := s.openFolder(at.dir); err != nil {
 			return err
@@ -90,11 +89,11 @@ func (s *session) explain(typed string, e explanation) error {
 		}
 		args = append(args, "--site", e.site)
 	}
-	text, err := e.task(s, nil, "crawler-task", args...)
+	text, err := s.explainTask(nil, "crawler-task", args...)
 	if err != nil {
 		return err
 	}
-	if text, err = s.withProcessing(text, u.Text, e); err != nil {
+	if text, err = s.withProcessing(text, u.Text); err != nil {
 		return err
 	}
 	if s.json {
@@ -112,7 +111,7 @@ func (s *session) explain(typed string, e explanation) error {
 }
 
 // withProcessing adds the decisions of processor-task to those of crawler-task, if the page is crawled.
-func (s *session) withProcessing(text []byte, url string, e explanation) ([]byte, error) {
+func (s *session) withProcessing(text []byte, url string) ([]byte, error) {
 	var known struct {
 		Site *struct{ ID string }
 		Row  *struct{ Crawled int64 }
@@ -124,7 +123,7 @@ func (s *session) withProcessing(text []byte, url string, e explanation) ([]byte
 	if known.Site == nil || known.Row == nil || known.Row.Crawled == 0 {
 		return text, nil
 	}
-	processing, err := e.task(s, nil, "processor-task", "--explain", url, "--site", known.Site.ID)
+	processing, err := s.explainTask(nil, "processor-task", "--explain", url, "--site", known.Site.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -309,7 +309,7 @@ func (s *session) mending(site string) string {
 	if s.node == nil {
 		return "db-task --repair on the machine of the daemon, while the daemon is stopped"
 	}
-	return fmt.Sprintf("hce repair --data %s, then hce crawl %s --data %s", s.node.Dir, site, s.node.Dir)
+	return s.hint("repair") + "; then: " + s.hint("crawl", site)
 }
 
 // sayDamaged names a page that an export leaves out.

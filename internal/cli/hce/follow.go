@@ -106,7 +106,7 @@ func (c *crawl) follow() error {
 			return err
 		}
 		show.show(f.now, done)
-		return nil
+		return c.events.show(c.ctx, f.now, done)
 	}}
 	err := run.Run(c.ctx)
 	switch {
@@ -118,7 +118,7 @@ func (c *crawl) follow() error {
 		return command.Refusal{Err: err}
 	}
 	if stalled, is := errors.AsType[*follow.Stalled](err); is {
-		return fmt.Errorf("%w. Look at them with: hce url ls %s --status new. The same command continues", stalled, c.site.ID)
+		return fmt.Errorf("%w. The same command continues; look at them with: %s", stalled, c.hint("url", "ls", c.site.ID, "--status", "new"))
 	}
 	return err
 }
@@ -193,15 +193,26 @@ func (t hostTimes) slowest() (host string, mean time.Duration) {
 // leftOut are bits of URLs that did not fail: a rule or a limit left them out.
 const leftOut = wire.ErrRobots | wire.ErrFiltersBreak | wire.ErrMaxURLsFromPage | wire.ErrUnsupportedType | wire.ErrRawNotStored | wire.ErrBadEncoding | wire.ErrMaxItems | wire.ErrSiteMaxResources
 
-// causes counts the bits of rows by name.
+// causes counts rows by their causes.
 func causes(rows []wire.URL) map[string]int64 {
 	all := map[string]int64{}
 	for _, row := range rows {
-		for _, name := range row.ErrorMask.Names() {
+		if name := causeOf(row.ErrorMask); name != "" {
 			all[name]++
 		}
 	}
 	return all
+}
+
+// causeOf returns the name of the bit that a URL is counted under: the first one of a failure, or the first one; ""
+// without a bit. HTTP_ERROR comes last: codes such as 403 have a bit of their own.
+func causeOf(mask wire.ErrorMask) string {
+	for _, m := range []wire.ErrorMask{mask &^ leftOut &^ wire.ErrHTTP, mask &^ leftOut, mask} {
+		if names := m.Names(); len(names) > 0 {
+			return names[0]
+		}
+	}
+	return ""
 }
 
 // lines shows the progress: one line that is rewritten on a terminal, else plain lines.

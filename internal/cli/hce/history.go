@@ -61,7 +61,7 @@ func (s *session) versions(typed, site string) (wire.URL, []pages.Version, error
 	err = s.lookup(func(s *session) error {
 		list, err = pages.Versions(s.ctx, s.service, row)
 		if err == nil && len(list) == 0 {
-			err = withoutContent(row)
+			err = s.withoutContent(row)
 		}
 		return err
 	})
@@ -69,11 +69,11 @@ func (s *session) versions(typed, site string) (wire.URL, []pages.Version, error
 }
 
 // withoutContent refuses to show what is not stored.
-func withoutContent(row wire.URL) error {
+func (o options) withoutContent(row wire.URL) error {
 	if row.Resource() {
 		return command.Refuse("URL %s is a resource (%s) and no page, so it has no text; print it as it was received with --html", row.URL, row.ContentType)
 	}
-	return command.Refuse("URL %s has no such content: it is %s, with HTTP code %d %s; see hce url show", row.URL, export.StatusName(row.Status), row.AnsweredCode(), strings.Join(row.ErrorMask.Names(), " "))
+	return command.Refuse("URL %s has no such content: it is %s, with HTTP code %d %s; see: %s", row.URL, export.StatusName(row.Status), row.AnsweredCode(), strings.Join(row.ErrorMask.Names(), " "), o.hint("url", "show", row.URL, "--site", row.SiteID))
 }
 
 // version prints one version of a page.
@@ -90,7 +90,7 @@ func (s *session) version(typed string, o pageOptions) error {
 		return err
 	}
 	if n > int64(len(list)) {
-		return command.Refuse("--version %d: URL %s has %s; list them with: hce url history %s", n, row.URL, count(int64(len(list)), "version", "versions"), row.URL)
+		return command.Refuse("--version %d: URL %s has %s; list them with: %s", n, row.URL, count(int64(len(list)), "version", "versions"), s.hint("url", "history", row.URL, "--site", row.SiteID))
 	}
 	v := list[n-1]
 	if !o.headers {

@@ -151,7 +151,7 @@ func (s *session) imported(site string, done warcimport.Summary) error {
 		}
 	}
 	if s.node != nil && done.Pages+done.Versions > 0 {
-		s.say("no daemon runs in %s; let the pages be processed with: hce crawl %s", s.node.Dir, site)
+		s.say("no daemon runs in %s; let the pages be processed with: %s", s.node.Dir, s.hint("crawl", site))
 	}
 	if done.Faults() > 0 {
 		return command.ErrWithErrors

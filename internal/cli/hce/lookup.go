@@ -88,7 +88,7 @@ func (s *session) wholeSite(typed string) (wire.Site, error) {
 		}
 		known = append(known, site.ID)
 	}
-	return wire.Site{}, command.Refuse("site %q is not known in %s%s; list the sites with: hce site ls", typed, s.service, config.Suggestion(nearestAddress(typed, known)))
+	return wire.Site{}, command.Refuse("site %q is not known in %s%s; list the sites with: %s", typed, s.service, config.Suggestion(nearestAddress(typed, known)), s.hint("site", "ls"))
 }
 
 // nearestAddress compares without the scheme, which people often leave out.
@@ -151,7 +151,7 @@ func (s *session) findRow(typed, site string) (wire.URL, error) {
 		return wire.URL{}, err
 	case len(rows) == 0:
 		last := texts[len(texts)-1]
-		return wire.URL{}, command.Refuse("URL %q is not known in %s%s; see what a crawl decides about it with: hce explain %s", typed, s.service, config.Suggestion(s.nearURL(ids, last)), last)
+		return wire.URL{}, command.Refuse("URL %q is not known in %s%s; see what a crawl decides about it with: %s", typed, s.service, config.Suggestion(s.nearURL(ids, last)), s.hint("explain", last))
 	case len(rows) > 1 && rows[0].SiteID != rows[1].SiteID:
 		return wire.URL{}, command.Refuse("URL %q is in the sites %s and %s; choose one with --site", typed, rows[0].SiteID, rows[1].SiteID)
 	}

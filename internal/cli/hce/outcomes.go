@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/wire"
 )
 
@@ -66,10 +67,37 @@ func (o *outcomes) add(u *wire.URL) {
 	}
 }
 
-// changed reports whether the content of a row has come with this run.
-func (o *outcomes) changed(u *wire.URL) bool {
-	at, known := u.ContentDate.Time()
-	return known && !at.Before(o.run.at)
+// outcome is what a run has found out about a URL.
+type outcome string
+
+// Outcomes of a finished URL.
+const (
+	isNew       outcome = "new"       // its first content was stored
+	isChanged   outcome = "changed"   // it had another content
+	isUnchanged outcome = "unchanged" // it had the same content
+	isGone      outcome = "gone"      // it had a content and now answers 404 or 410
+	isFailed    outcome = "failed"    // with another error
+	isSkipped   outcome = "skipped"   // robots.txt, a filter or a limit left it out
+)
+
+// outcome returns that of a URL that does not wait.
+func (s runStart) outcome(p *pages.Page) outcome {
+	u := &p.URL
+	switch resource := isResource(u); {
+	case p.Outdated() == "gone":
+		return isGone
+	case !resource && u.ErrorMask&^leftOut != 0:
+		return isFailed
+	case !resource && u.ErrorMask != 0 && u.TagsCount == 0:
+		return isSkipped
+	}
+	if at, known := u.ContentDate.Time(); !s.first && (!known || at.Before(s.at)) {
+		return isUnchanged
+	}
+	if s.first || u.Type == wire.TypeFetched && u.Crawled <= 1 || u.Type != wire.TypeFetched && u.MRateCounter <= 1 {
+		return isNew
+	}
+	return isChanged
 }
 
 // rest counts the rows that were not read.
@@ -95,7 +123,7 @@ func (r summary) outcomes() string {
 	case r.Changed+r.Unchanged+r.Gone == 0 && r.asked > 0:
 		return ""
 	case r.asked == 0:
-		return fmt.Sprintf("  no URL was due; let all be asked for again with: hce site recrawl %s\n", r.Site)
+		return fmt.Sprintf("  no URL was due; let all be asked for again with: %s\n", r.hint("site", "recrawl", r.Site))
 	}
 	return fmt.Sprintf("  %d new, %d changed, %d unchanged, %d gone\n", r.New, r.Changed, r.Unchanged, r.Gone)
 }

@@ -85,7 +85,7 @@ func (s *session) printPage(p *pages.Page, o pageOptions) error {
 	}
 	switch {
 	case o.html && p.Raw == nil, o.headers && p.Headers == nil, !o.html && !o.headers && (p.Result == nil || p.Resource()):
-		return withoutContent(p.URL)
+		return s.withoutContent(p.URL)
 	case o.html:
 		_, err := s.out.Write(p.Raw)
 		return err

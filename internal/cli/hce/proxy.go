@@ -86,8 +86,8 @@ func badSettings(site wire.Site) (problems strict.Error) {
 // checkSettings refuses to crawl a site with such settings.
 func (c *crawl) checkSettings() error {
 	if problems := badSettings(c.site); len(problems) > 0 {
-		return command.Refuse("nothing of site %s would be fetched: %w; set it right with: hce site edit %s --property NAME=VALUE, or remove it with --unset NAME (filters: --include, --exclude)",
-			c.site.ID, problems, c.site.ID)
+		return command.Refuse("nothing of site %s would be fetched: %w; set it right with: %s; or remove it with --unset NAME (filters: --include, --exclude)",
+			c.site.ID, problems, c.hint("site", "edit", c.site.ID, "--property", "NAME=VALUE"))
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ func (s *session) outsideLines(ls urlLs, site string, list []outsideLink) error 
 			asked[i] = fmt.Sprint(l.from.Row.Depth, " ", l.to)
 		}
 		var err error
-		if why, err = s.reasonsOf(ls, site, asked); err != nil {
+		if why, err = s.reasonsOf(site, asked); err != nil {
 			return err
 		}
 	}
@@ -180,11 +180,11 @@ func (s *session) showReasons(why []string) {
 
 // reasonsOf asks the crawler why each link of a list, with the depth of its page before it, is no URL of the site or is
 // not requested; for another URL, why it is due or not.
-func (s *session) reasonsOf(ls urlLs, site string, asked []string) ([][]string, error) {
-	if s.node == nil && ls.why.ini == "" {
+func (s *session) reasonsOf(site string, asked []string) ([][]string, error) {
+	if s.node == nil && s.ini == "" {
 		return nil, command.Refuse("--reasons works on the machine of the data: give the crawler-task.ini of the daemon with --ini, or a folder of hce with --data")
 	}
-	text, err := ls.why.task(s, strings.NewReader(strings.Join(asked, "\n")+"\n"), "crawler-task", "--explain", "-", "--site", site)
+	text, err := s.explainTask(strings.NewReader(strings.Join(asked, "\n")+"\n"), "crawler-task", "--explain", "-", "--site", site)
 	if err != nil {
 		return nil, err
 	}

@@ -72,8 +72,8 @@ func (s *session) sayRepaired(done repaired) {
 		s.say("nothing is damaged")
 		return
 	}
-	s.say("%s made again from raw contents, %s fetched again: both by hce crawl SITE --data %s", count(done.Process, "page will be", "pages will be"),
-		count(done.Fetch, "will be", "will be"), s.node.Dir)
+	s.say("%s made again from raw contents, %s fetched again: both with: %s", count(done.Process, "page will be", "pages will be"),
+		count(done.Fetch, "will be", "will be"), s.hint("crawl", "SITE"))
 	if done.Lost > 0 {
 		s.say("%s gone", count(done.Lost, "older version is", "older versions are"))
 	}

@@ -29,6 +29,8 @@ const (
 type options struct {
 	config, server, data string
 	json, showRequest    bool
+
+	networks, ini string // of the commands that fetch
 }
 
 // session is one run of a sub-command.
@@ -124,7 +126,7 @@ func (s *session) connect() error {
 		return nil
 	}
 	if !node.Exists(at.dir) {
-		return errors.New(at.nothing())
+		return errors.New(s.nothing(at))
 	}
 	return s.openFolder(at.dir)
 }
@@ -146,8 +148,8 @@ func (s *session) openRow(typed, site string) (wire.URL, error) {
 }
 
 // nothing is the message for a folder without data.
-func (p place) nothing() string {
-	text := "the folder " + p.dir + " has no crawl yet; start with: hce crawl URL"
+func (o options) nothing(p place) string {
+	text := "the folder " + p.dir + " has no crawl yet; start with: " + o.hint("crawl", "URL")
 	if p.tried != "" {
 		text = "no daemon answers at " + p.tried + ", and " + text
 	}

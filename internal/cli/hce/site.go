@@ -146,7 +146,7 @@ func (s *session) newSite(set settings, file string, words []string) error {
 	var answer statuses
 	err = s.ask(wire.SiteNew, object, &answer)
 	if err != nil && !later(err) {
-		return existsHint(err)
+		return s.existsHint(err)
 	}
 	if len(answer.Statuses) == 0 {
 		return errors.New("SITE_NEW: the answer names no site")
@@ -156,7 +156,7 @@ func (s *session) newSite(set settings, file string, words []string) error {
 	}
 	fmt.Fprintln(s.out, answer.Statuses[0])
 	if s.node != nil {
-		s.say("no daemon runs in %s; crawl the site with: hce crawl %v", s.node.Dir, answer.Statuses[0])
+		s.say("no daemon runs in %s; crawl the site with: %s", s.node.Dir, s.hint("crawl", fmt.Sprint(answer.Statuses[0])))
 	}
 	return nil
 }
@@ -203,9 +203,9 @@ func parseRoots(words []string) (roots []string, err error) {
 }
 
 // existsHint adds a remedy to the refusal of a site that exists.
-func existsHint(err error) error {
+func (o options) existsHint(err error) error {
 	if exitOf(err) == command.ExitRefused && strings.Contains(err.Error(), "Duplicate site") {
-		return command.Refuse("the site exists already; change it with hce site edit, or choose another id with --name")
+		return command.Refuse("the site exists already; change it with: %s; or choose another id with --name", o.hint("site", "edit", "SITE"))
 	}
 	return err
 }
@@ -362,7 +362,7 @@ func (s *session) recrawl(typed string, failed, full bool) error {
 	}
 	s.say("%s will be fetched again", count(n, "URL", "URLs"))
 	if s.node != nil && n > 0 {
-		s.say("no daemon runs in %s; fetch them with: hce crawl %s", s.node.Dir, site.ID)
+		s.say("no daemon runs in %s; fetch them with: %s", s.node.Dir, s.hint("crawl", site.ID))
 	}
 	return nil
 }

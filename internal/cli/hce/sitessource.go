@@ -275,7 +275,7 @@ func (a *adminPort) follow() error {
 		return err
 	case !found:
 		a.close()
-		a.unknown = fmt.Sprintf("hce crawl does not run in %s; start it with: hce crawl URL", a.s.node.Dir)
+		a.unknown = fmt.Sprintf("hce crawl does not run in %s; start it with: %s", a.s.node.Dir, a.s.hint("crawl", "URL"))
 		return nil
 	case a.source != nil && a.port == i.Admin.Port:
 		return nil

@@ -12,7 +12,7 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// summary is the end of hce crawl, as it is printed with --json.
+// summary is the end of hce crawl: the line done of --json.
 type summary struct {
 	Site      string           `json:"site"`
 	Root      string           `json:"root"`
@@ -30,7 +30,7 @@ type summary struct {
 	Forbidden int64            `json:"forbidden"` // of them, those that robots.txt forbids
 	Bytes     int64            `json:"bytes"`     // of the raw pages
 	Seconds   float64          `json:"seconds"`   // of this run
-	Causes    map[string]int64 `json:"causes"`    // URLs by error bit
+	Causes    map[string]int64 `json:"causes"`    // URLs by error bit; a URL is counted once
 	GivenUp   map[string]int64 `json:"givenUp"`   // failed URLs that were asked several times, by the last cause (RETRY)
 	SiteBits  []string         `json:"siteBits"`  // error bits of the site as a whole
 
@@ -42,9 +42,10 @@ type summary struct {
 	Traps      []trapped `json:"traps"`      // the largest first
 	TrapSample bool      `json:"trapSample"` // of a sample of the URLs
 
-	asked int64  // URLs of this run
-	alone bool   // pages were fetched, and none led to another URL
-	cause string // error of the last request that failed, if no page was fetched
+	options        // of the command, for hints
+	asked   int64  // URLs of this run
+	alone   bool   // pages were fetched, and none led to another URL
+	cause   string // error of the last request that failed, if no page was fetched
 }
 
 // siteBits are error bits that a site has itself, not from its URLs.
@@ -57,7 +58,7 @@ func (c *crawl) summarize() (summary, error) {
 		return summary{}, err
 	}
 	r := summary{
-		Site: site.ID, Root: rootOf(site), State: stateName(site.State), URLs: site.CollectedURLs + int64(len(site.URLs)), Pages: site.Contents,
+		options: c.options, Site: site.ID, Root: rootOf(site), State: stateName(site.State), URLs: site.CollectedURLs + int64(len(site.URLs)), Pages: site.Contents,
 		Left: site.NewURLs, Bytes: site.Size, Seconds: time.Since(c.began).Round(100 * time.Millisecond).Seconds(), Causes: map[string]int64{}, GivenUp: map[string]int64{},
 		SiteBits: (site.ErrorMask & siteBits).Names(),
 	}
@@ -65,7 +66,7 @@ func (c *crawl) summarize() (summary, error) {
 		r.BadSettings = append(r.BadSettings, problem.String())
 	}
 	run := outcomes{run: c.run0, asked: c.run0.waiting + r.URLs - c.run0.urls - r.Left}
-	bounded := len(r.SiteBits) > 0 || slices.ContainsFunc(c.site.Filters, func(f wire.SiteFilter) bool { return f.OpCode != 0 })
+	bounded := len(r.SiteBits) > 0 || slices.ContainsFunc(site.Filters, func(f wire.SiteFilter) bool { return f.OpCode != 0 })
 	r.alone = r.Pages > 0 && r.URLs <= int64(len(site.URLs)) && !bounded
 	if r.Pages == 0 && c.daemon != nil {
 		r.cause = c.daemon.Fault(site.ID)
@@ -90,47 +91,56 @@ func (c *crawl) summarize() (summary, error) {
 // count counts a URL once, in one of the outcomes; a resource is counted as such, too.
 func (r *summary) count(p *pages.Page, run *outcomes) {
 	u := &p.URL
-	resource := u.Resource() && u.ErrorMask&^leftOut == 0 || isMedia(u)
-	switch {
-	case u.Status == wire.StatusNew: // waits
+	if u.Status == wire.StatusNew { // waits
 		return
-	case resource:
+	}
+	found := run.run.outcome(p)
+	if isResource(u) {
 		r.Resources++
-	case unchangedPage(u):
-		r.Pages++ // the service counts processed pages only
+	} else {
+		r.countCauses(u, found)
 	}
-	if p.Outdated() == "gone" {
+	switch found {
+	case isGone:
 		r.Gone++
-		run.add(u)
-		return
-	}
-	if !resource {
-		for _, name := range u.ErrorMask.Names() {
-			r.Causes[name]++
-		}
-	}
-	if !resource && u.RetryCause != "" && u.RetryDate == "" && u.ErrorMask != 0 {
-		r.GivenUp[u.RetryCause]++
-	}
-	switch {
-	case !resource && u.ErrorMask&^leftOut != 0:
+	case isFailed:
 		r.Failed++
-		run.add(u)
-	case !resource && u.ErrorMask != 0 && u.TagsCount == 0:
+	case isSkipped:
 		r.LeftOut++
 		if u.ErrorMask&wire.ErrRobots != 0 {
 			r.Forbidden++
 		}
-		run.add(u)
-	case !run.run.first && run.changed(u):
-		if u.Type == wire.TypeFetched && u.Crawled <= 1 || u.Type != wire.TypeFetched && u.MRateCounter <= 1 {
-			r.New++
-		} else {
-			r.Changed++
+	case isUnchanged:
+		return
+	case isNew:
+		if run.run.first { // rest counts it
+			return
 		}
-		run.add(u)
+		r.New++
+	case isChanged:
+		r.Changed++
+	}
+	run.add(u)
+}
+
+// countCauses counts the cause of a URL that is no resource, and whether the crawl gave it up.
+func (r *summary) countCauses(u *wire.URL, found outcome) {
+	if unchangedPage(u) {
+		r.Pages++ // the service counts processed pages only
+	}
+	if found == isGone {
+		return
+	}
+	if name := causeOf(u.ErrorMask); name != "" {
+		r.Causes[name]++
+	}
+	if u.RetryCause != "" && u.RetryDate == "" && u.ErrorMask != 0 {
+		r.GivenUp[u.RetryCause]++
 	}
 }
+
+// isResource reports whether a URL has a content that is no page.
+func isResource(u *wire.URL) bool { return u.Resource() && u.ErrorMask&^leftOut == 0 || isMedia(u) }
 
 // isMedia reports whether a URL has been processed and only its type, such as that of a picture, has no
 // text.
@@ -168,7 +178,7 @@ func (r summary) text() string {
 	verdict := "complete"
 	switch {
 	case r.Left > 0:
-		verdict = fmt.Sprintf("not complete: the site is %s, %s wait", r.State, count(r.Left, "URL", "URLs"))
+		verdict = fmt.Sprintf("not complete: the site is %s, %s", r.State, count(r.Left, "URL waits", "URLs wait"))
 	case r.Pages == 0:
 		verdict = "no page could be fetched and processed"
 	case r.Failed > 0:
@@ -178,13 +188,13 @@ func (r summary) text() string {
 	fmt.Fprintf(&b, "  %s, %s%s, %s in %s\n", count(r.URLs, "URL", "URLs"), count(r.Pages, "page", "pages"), r.resources(), bytesText(r.Bytes), time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
 	b.WriteString(r.outcomes())
 	if r.Failed > 0 {
-		fmt.Fprintf(&b, "  %d failed; list them with: hce url ls %s --failed\n", r.Failed, r.Site)
+		fmt.Fprintf(&b, "  %d failed; list them with: %s\n", r.Failed, r.hint("url", "ls", r.Site, "--failed"))
 	}
 	if r.LeftOut > 0 {
 		fmt.Fprintf(&b, "  %d left out by robots.txt, filters, types or limits\n", r.LeftOut)
 	}
 	if r.Forbidden > 0 {
-		fmt.Fprintf(&b, "  %d forbidden by robots.txt; list them with: hce url ls %s --forbidden\n", r.Forbidden, r.Site)
+		fmt.Fprintf(&b, "  %d forbidden by robots.txt; list them with: %s\n", r.Forbidden, r.hint("url", "ls", r.Site, "--forbidden"))
 	}
 	for _, name := range livescreen.CauseNames(r.Causes) {
 		fmt.Fprintf(&b, "  %6d  %s: %s\n", r.Causes[name], name, meaning(name))
@@ -205,12 +215,13 @@ func (r summary) text() string {
 	b.WriteString(r.trapText())
 	switch {
 	case r.NoFollow:
-		b.WriteString("  a root page asks robots not to follow its links (nofollow); if you may, ignore it with: --property ROBOTS_META=0 --property ROBOTS_HEADER=0\n")
+		fmt.Fprintf(&b, "  a root page asks robots not to follow its links (nofollow); if you may, ignore it with: %s; then: %s; then: %s\n",
+			r.hint("site", "edit", r.Site, "--property", "ROBOTS_META=0", "--property", "ROBOTS_HEADER=0"), r.hint("site", "recrawl", r.Site), r.hint("crawl", r.Site))
 	case r.alone:
-		b.WriteString("  no link leads to another URL in the scope; see --scope, and hce explain URL\n")
+		fmt.Fprintf(&b, "  no link leads to another URL that scope and filters allow; list the others with: %s\n", r.hint("url", "ls", r.Site, "--outside", "--reasons"))
 	}
 	for _, problem := range r.BadSettings {
-		fmt.Fprintf(&b, "  the site is stopped: %s; set it right with: hce site edit %s\n", problem, r.Site)
+		fmt.Fprintf(&b, "  the site is stopped: %s; set it right with: %s\n", problem, r.hint("site", "edit", r.Site))
 	}
 	if len(r.SiteBits) > 0 {
 		fmt.Fprintf(&b, "  the site as a whole has: %s (docs/errors.md)\n", strings.Join(r.SiteBits, ", "))
@@ -219,6 +230,6 @@ func (r summary) text() string {
 		fmt.Fprintf(&b, "  the same command tries again\n")
 		return b.String()
 	}
-	fmt.Fprintf(&b, "  pages: hce export %s --format %s, hce page URL\n", r.Site, strings.Join(export.Names(), "|"))
+	fmt.Fprintf(&b, "  pages: %s; formats: %s; one page: %s\n", r.hint("export", r.Site), strings.Join(export.Names(), ", "), r.hint("page", "URL"))
 	return b.String()
 }

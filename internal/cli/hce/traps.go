@@ -202,6 +202,3 @@ func (r summary) trapText() string {
 	}
 	return b.String()
 }
-
-// shellWord quotes a word for a shell.
-func shellWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -37,7 +37,6 @@ type urlLs struct {
 	failed, forbidden    bool
 	referrers, outside   bool
 	reasons              bool
-	why                  explanation // for reasons
 }
 
 func (p program) urlLsCommand() *command.Command {
@@ -56,8 +55,8 @@ func (p program) urlLsCommand() *command.Command {
 	c.Flag(&ls.referrers, "referrers", "", "with the pages that link to each URL; reads all stored pages")
 	c.Flag(&ls.outside, "outside", "", "instead, links of stored pages that are no URLs of the site")
 	c.Flag(&ls.reasons, "reasons", "", "why each is not requested: the rule of robots.txt or of a filter, another host, the depth, a limit. Requests robots.txt")
-	c.Text(&ls.why.ini, "ini", "", "FILE", "with --reasons: crawler-task.ini of the daemon; default: that of the folder of hce")
-	networksOption(c, &ls.why.AllowNetworks)
+	c.Text(&o.ini, "ini", "", "FILE", "with --reasons: crawler-task.ini of the daemon; default: that of the folder of hce")
+	networksOption(c, &o.networks)
 	c.Text(&ls.where, "where", "", "SQL", "only URLs that fulfil this condition")
 	c.Text(&ls.limit, "limit", "", "NUMBER", "at most this number of URLs; 0: all")
 	return c
@@ -102,11 +101,11 @@ func (s *session) urlLs(ls urlLs, typed string) error {
 	if ls.outside && (ls.status != "" || ls.failed || ls.forbidden || ls.referrers || ls.where != "") {
 		return command.Refuse("--outside lists links that are no URLs of the site, each with a page that has it; --status, --failed, --forbidden, --referrers and --where are for its URLs")
 	}
-	if !ls.reasons && ls.why.ini+ls.why.AllowNetworks != "" {
+	if !ls.reasons && s.ini+s.networks != "" {
 		return command.Refuse("--ini and --allow-network are for --reasons")
 	}
 	limit, err := number("--limit", ls.limit, 0, 1<<40)
-	if err = cmp.Or(err, checkNetworkList(ls.why.AllowNetworks)); err != nil {
+	if err = cmp.Or(err, checkNetworkList(s.networks)); err != nil {
 		return command.Refusal{Err: err}
 	}
 	where, err := ls.condition()
@@ -265,7 +264,7 @@ func (s *session) urlAdd(typed string, words []string) error {
 		return err
 	}
 	if len(known) > 0 {
-		return command.Refuse("URL %s is known already (%s); let it be fetched again with: hce site recrawl", known[0].URL, export.StatusName(known[0].Status))
+		return command.Refuse("URL %s is known already (%s); let it be fetched again with: %s", known[0].URL, export.StatusName(known[0].Status), s.hint("site", "recrawl", site.ID))
 	}
 	if err := s.addURLs(site, texts); err != nil {
 		return err

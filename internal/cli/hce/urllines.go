@@ -50,7 +50,7 @@ func (l *urlLines) print() (err error) {
 		for i := range l.rows {
 			asked[i] = fmt.Sprint(l.rows[i].Depth, " ", l.rows[i].URL)
 		}
-		why, err = l.reasonsOf(l.ls, l.site, asked)
+		why, err = l.reasonsOf(l.site, asked)
 	}
 	if err != nil {
 		return err

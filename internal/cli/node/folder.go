@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"hce/dc/ini"
 	"hce/dc/internal/files"
@@ -32,22 +33,28 @@ func Programs() (string, error) {
 		return "", fmt.Errorf("find the programs: %w", err)
 	}
 	tried := append([]string{filepath.Dir(self)}, filepath.SplitList(os.Getenv("PATH"))...)
+	nearest, lacks := tried[0], missing(tried[0])
 	for _, dir := range tried {
-		if complete(dir) {
+		found := missing(dir)
+		if len(found) == 0 {
 			return filepath.Abs(dir)
 		}
-	}
-	return "", fmt.Errorf("the programs dc-daemon, db-task, crawler-task and processor-task are neither in %s nor in a folder of PATH; build them with make build", tried[0])
-}
-
-// complete reports whether a folder has all programs.
-func complete(dir string) bool {
-	for _, name := range programs {
-		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
-			return false
+		if len(found) < len(lacks) {
+			nearest, lacks = dir, found
 		}
 	}
-	return true
+	return "", fmt.Errorf("%s: no such program in %s, and no folder of PATH has all programs that hce needs; build them with make build, or install the package",
+		strings.Join(lacks, ", "), nearest)
+}
+
+// missing returns the programs that a folder does not have.
+func missing(dir string) (names []string) {
+	for _, name := range programs {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // DefaultDir returns the folder of hce in the user's data directory (XDG_DATA_HOME).

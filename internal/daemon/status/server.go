@@ -31,8 +31,8 @@ type Config struct {
 	Host          string // StatusHost; default 127.0.0.1
 	Port          int    // StatusPort; 0 for no HTTP, negative for a port that the system chooses
 	AllowInsecure bool   // Host may be an address that other machines can reach
-	// MinFree is how many bytes each disk with stored data must have free to be ready
-	// (StatusMinFree); 0 for no check.
+	// MinFree is how many free bytes of a disk with stored data are too few for /readyz to keep quiet
+	// (StatusMinFree); 0: no number is. The daemon works on until a write fails.
 	MinFree int64
 	// Folders are the folders that the programs write, apart from DataDir. Each must be
 	// writable to be ready.
@@ -341,6 +341,8 @@ type condition struct {
 	Status   string            `json:"status"` // ok, unhealthy; ready, not ready
 	Managers map[string]string `json:"managers,omitempty"`
 	Reasons  []string          `json:"reasons,omitempty"`
+	// Warnings say what will soon stop the work.
+	Warnings []string `json:"warnings,omitempty"`
 	// Pauses are the reasons of queues that pause after a fault, by manager. They do not make
 	// the daemon unhealthy: a restart would not help.
 	Pauses map[string]string `json:"pauses,omitempty"`
@@ -385,12 +387,13 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		}
 		reasons = append(reasons, unready(t)...)
 	}
-	reasons = append(reasons, s.cfg.unwritable()...)
+	faults, warnings := s.cfg.checkFolders()
+	reasons = append(reasons, faults...)
 	if len(reasons) > 0 {
-		condition{Status: "not ready", Reasons: reasons}.write(w, false)
+		condition{Status: "not ready", Reasons: reasons, Warnings: warnings}.write(w, false)
 		return
 	}
-	condition{Status: "ready"}.write(w, true)
+	condition{Status: "ready", Warnings: warnings}.write(w, true)
 }
 
 // unready returns the faults of managers and stores.

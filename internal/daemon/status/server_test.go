@@ -134,7 +134,7 @@ func TestHealthAndReadiness(t *testing.T) {
 			}
 			return good(class)
 		}, fine, 0, (*Server).Running, false, []string{"A: class A has stopped"}},
-		{"not enough free disk", good, fine, 1 << 62, (*Server).Running, true, []string{"bytes free"}},
+		{"little free disk", good, fine, 1 << 62, (*Server).Running, true, nil},
 		{"stores of a node fail", good, func() any { return node(2, "database: connection refused") }, 0, (*Server).Running, true, []string{`node "n1": database: connection refused`}},
 		{"no nodes", good, func() any { return wire.ClientResponse{ErrorCode: 2, ErrorMessage: "empty list of nodes"} }, 0, (*Server).Running, true, []string{"empty list of nodes"}},
 		{"invalid answer of the stores", good, func() any { return []int{1} }, 0, (*Server).Running, true, []string{"invalid answer"}},
@@ -157,6 +157,9 @@ func TestHealthAndReadiness(t *testing.T) {
 			}
 			if (status == 200) != (len(tc.reasons) == 0) || status != 200 && status != 503 || len(c.Reasons) != len(tc.reasons) {
 				t.Fatalf("readiness %d %s", status, body)
+			}
+			if (len(c.Warnings) > 0) != (tc.minFree > 1) {
+				t.Errorf("warnings %q", c.Warnings)
 			}
 			for i, want := range tc.reasons {
 				if !strings.Contains(c.Reasons[i], want) {
