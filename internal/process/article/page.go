@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"runtime"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -56,7 +56,22 @@ type state struct {
 	text    []byte
 }
 
-var states = sync.Pool{New: func() any { return &state{} }}
+// states are kept for the next pages. They are no sync.Pool: each collection of garbage would empty it, and growing them
+// again is a fifth of the time of a page.
+var states = make(chan *state, runtime.GOMAXPROCS(0))
+
+// keptText is the longest text of a page whose state is kept: some thirty times as much memory.
+const keptText = 1 << 20
+
+// takeState returns a state of an earlier page, or a new one.
+func takeState() *state {
+	select {
+	case s := <-states:
+		return s
+	default:
+		return &state{}
+	}
+}
 
 // NewPage returns a page without parsing it. Bytes that are not UTF-8 are replaced. baseURL is the
 // base of its links; "": pageURL. A base element of the page has precedence.
@@ -72,7 +87,7 @@ func (p *Page) read() *state {
 	if p.state != nil {
 		return p.state
 	}
-	s := states.Get().(*state)
+	s := takeState()
 	s.doc.Parse(p.Text)
 	s.head = metadata.Head{}
 	s.head.Read(&s.doc, p.URL)
@@ -88,10 +103,13 @@ func (p *Page) read() *state {
 
 // Release gives the memory of the page back. An Article stays valid.
 func (p *Page) Release() {
-	if p.state != nil {
-		states.Put(p.state)
-		p.state = nil
+	if p.state != nil && len(p.Text) <= keptText {
+		select {
+		case states <- p.state:
+		default: // enough are kept
+		}
 	}
+	p.state = nil
 }
 
 // Base returns the base URL of the links of the page.

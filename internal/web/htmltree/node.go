@@ -2,6 +2,7 @@ package htmltree
 
 import (
 	"bytes"
+	"slices"
 	"unsafe"
 )
 
@@ -56,6 +57,9 @@ type Doc struct {
 	builder
 }
 
+// bytesOfNode is a usual number of bytes of a page for a node.
+const bytesOfNode = 24
+
 // Parse builds the tree of a page, which is UTF-8. The Doc refers to src, which must not change while the tree is used. It never
 // fails: every page has a tree, with at most 500 levels and a number of nodes that is linear in the size of the page.
 func (d *Doc) Parse(src []byte) {
@@ -69,7 +73,7 @@ func (d *Doc) Parse(src []byte) {
 		src = withoutCR(src)
 	}
 	d.src, d.dec = src, d.dec[:0]
-	d.Nodes, d.Attrs = d.Nodes[:0], d.Attrs[:0]
+	d.Nodes, d.Attrs = slices.Grow(d.Nodes[:0], len(src)/bytesOfNode), d.Attrs[:0]
 	d.start()
 	d.run()
 	d.finish()
