@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,7 +35,7 @@ of hce, or with the crawler-task.ini of the daemon.`,
 	}, &o, func(s *session) error { return s.explain(words[0], e) })
 	c.Words(&words, "URL", 1, 1)
 	c.Text(&e.site, "site", "", "SITE", "treat the URL as a page of this site; default: the site whose root URL is a prefix of the URL")
-	c.Text(&o.ini, "ini", "", "FILE", "crawler-task.ini of the daemon; default: that of the folder of hce")
+	c.Text(&o.ini, "ini", "", "FILE", "crawler-task.ini of the daemon; default: that of the folder of hce, or one next to --config, in this folder or in /etc/dc-daemon")
 	c.Flag(&e.fetch, "fetch", "", "send the request too and show the result")
 	networksOption(c, &o.networks)
 	return c
@@ -42,6 +45,30 @@ of hce, or with the crawler-task.ini of the daemon.`,
 type explanation struct {
 	site  string
 	fetch bool
+}
+
+// findCrawlerIni reports whether there is a crawler-task.ini without --ini, for a daemon of this machine: next to the file of
+// --config, in the current folder or as the package installs it.
+func (s *session) findCrawlerIni() bool {
+	if s.ini != "" {
+		return true
+	}
+	if ip := net.ParseIP(s.clients.Host); s.clients.Host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return false
+	}
+	const name = "crawler-task.ini"
+	tried := []string{name, filepath.Join("/etc/dc-daemon", name)}
+	if s.config != "" {
+		tried = []string{filepath.Join(filepath.Dir(s.config), name)}
+	}
+	for _, path := range tried {
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			s.say("as %s decides it; --ini FILE takes another one", path)
+			s.ini = path
+			return true
+		}
+	}
+	return false
 }
 
 // explainTask runs a task program with --explain and args, and with input as its stdin; nil: none.
@@ -61,23 +88,28 @@ func (s *session) explain(typed string, e explanation) error {
 	if e.fetch {
 		args = append(args, "--fetch")
 	}
-	if s.ini != "" && s.networks != "" {
-		return command.Refuse("--allow-network is for a folder of hce; set AllowedNetworks in %s", s.ini)
-	}
 	if s.ini == "" {
 		at, err := s.find()
 		if err != nil {
 			return err
 		}
 		if at.server != nil {
+			s.clients = *at.server
+		}
+		if at.server != nil && !s.findCrawlerIni() {
 			return command.Refuse("a daemon runs at %s:%d; give its crawler-task.ini with --ini, or a folder of hce with --data", at.server.Host, at.server.Port)
 		}
-		if !node.Exists(at.dir) {
-			return command.Refuse("%s", s.nothing(at))
+		if at.server == nil {
+			if !node.Exists(at.dir) {
+				return command.Refuse("%s", s.nothing(at))
+			}
+			if err := s.openFolder(at.dir); err != nil {
+				return err
+			}
 		}
-		if err := s.openFolder(at.dir); err != nil {
-			return err
-		}
+	}
+	if s.ini != "" && s.networks != "" {
+		return command.Refuse("--allow-network is for a folder of hce; set AllowedNetworks in %s", s.ini)
 	}
 	if e.site != "" {
 		if s.service != nil {

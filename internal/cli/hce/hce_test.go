@@ -229,6 +229,32 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// The crawler-task.ini of a daemon of this machine is found next to --config; that of another machine is not here.
+func TestFindCrawlerIni(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"dc-client.ini", "crawler-task.ini"} {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	near, far := filepath.Join(folder, "dc-client.ini"), filepath.Join(t.TempDir(), "dc-client.ini")
+	for _, tt := range []struct {
+		name string
+		s    session
+		want string
+	}{
+		{"typed", session{options: options{ini: "x.ini"}}, "x.ini"},
+		{"next to --config", session{options: options{config: near}, clients: client.Server{Host: "127.0.0.1"}}, filepath.Join(folder, "crawler-task.ini")},
+		{"--config without one", session{options: options{config: far}, clients: client.Server{Host: "localhost"}}, ""},
+		{"another machine", session{options: options{config: near}, clients: client.Server{Host: "192.0.2.1"}}, ""},
+	} {
+		tt.s.talk = io.Discard
+		if found := tt.s.findCrawlerIni(); tt.s.ini != tt.want || found != (tt.want != "") {
+			t.Errorf("%s: %v, %q", tt.name, found, tt.s.ini)
+		}
+	}
+}
+
 // Lists of more than one portion are complete.
 func TestManySites(t *testing.T) {
 	stores := storestest.Open(t)

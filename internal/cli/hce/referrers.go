@@ -181,7 +181,7 @@ func (s *session) showReasons(why []string) {
 // reasonsOf asks the crawler why each link of a list, with the depth of its page before it, is no URL of the site or is
 // not requested; for another URL, why it is due or not.
 func (s *session) reasonsOf(site string, asked []string) ([][]string, error) {
-	if s.node == nil && s.ini == "" {
+	if s.node == nil && !s.findCrawlerIni() {
 		return nil, command.Refuse("--reasons works on the machine of the data: give the crawler-task.ini of the daemon with --ini, or a folder of hce with --data")
 	}
 	text, err := s.explainTask(strings.NewReader(strings.Join(asked, "\n")+"\n"), "crawler-task", "--explain", "-", "--site", site)

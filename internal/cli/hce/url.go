@@ -55,7 +55,7 @@ func (p program) urlLsCommand() *command.Command {
 	c.Flag(&ls.referrers, "referrers", "", "with the pages that link to each URL; reads all stored pages")
 	c.Flag(&ls.outside, "outside", "", "instead, links of stored pages that are no URLs of the site")
 	c.Flag(&ls.reasons, "reasons", "", "why each is not requested: the rule of robots.txt or of a filter, another host, the depth, a limit. Requests robots.txt")
-	c.Text(&o.ini, "ini", "", "FILE", "with --reasons: crawler-task.ini of the daemon; default: that of the folder of hce")
+	c.Text(&o.ini, "ini", "", "FILE", "with --reasons: crawler-task.ini of the daemon; default: as hce explain finds it")
 	networksOption(c, &o.networks)
 	c.Text(&ls.where, "where", "", "SQL", "only URLs that fulfil this condition")
 	c.Text(&ls.limit, "limit", "", "NUMBER", "at most this number of URLs; 0: all")
