@@ -35,10 +35,11 @@ the section [Cluster] of its ini file.`,
   dc-admin node ls
   dc-admin node drain n1
   dc-admin node remove n1
-  dc-admin node lost n2`,
+  dc-admin node lost n2
+  dc-admin node accept n1`,
 		ExitStatus: nodeExit,
 	}, nil)
-	for _, sub := range []nodeSub{nodeList, nodeAdd, nodeDrain, nodeUndrain, nodeRemove, nodeLost} {
+	for _, sub := range []nodeSub{nodeList, nodeAdd, nodeDrain, nodeUndrain, nodeRemove, nodeLost, nodeAccept} {
 		c.Add(sub.command(ctx))
 	}
 	return c
@@ -87,7 +88,8 @@ var nodeList = nodeSub{
 		Description: `STATE is added (it has a key and was never here), ready, draining, catching-up (it applies
 changes that it missed), closing or silent. LAG is the number of changes that the node has not
 applied yet. MEMBER no: the node owns no hosts. Lines below the table say why, and how far the hosts of
-a node that joins or leaves have moved.`,
+a node that joins or leaves have moved. They also name processes that had the identity of a node within
+the last hour and were refused: a copied machine or data folder, or an old service that is still enabled.`,
 		Examples: "  dc-admin node ls\n  dc-admin node ls --json",
 	},
 	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
@@ -134,6 +136,9 @@ func printNodes(list []wire.ClusterNode) error {
 	for _, n := range list {
 		if n.Reason != "" {
 			fmt.Printf("%s: %s\n", n.Name, n.Reason)
+		}
+		for _, r := range n.Refused {
+			fmt.Printf("%s: refused a second process, last at %s UTC: %s\n", n.Name, r.Seen, r.Reason)
 		}
 	}
 	return nil
@@ -265,6 +270,22 @@ saved, start the node with it instead.`,
 		return r.state(ctx, s, wire.ClusterLost, map[string]string{
 			"lost": "its pages are gone; its hosts begin again on the other nodes, from the roots of the sites",
 		})
+	},
+}
+
+var nodeAccept = nodeSub{
+	named: true,
+	text: command.Text{
+		Name: "accept", Summary: "lets another data folder be a node",
+		Description: `A node is one data folder, and one process in it. A folder that moves to another machine takes
+the node with it, and an older copy of it is refused. This command accepts the next folder that asks with
+the key of the node, once: a backup from before the folder moved, or one whose file node.identity is lost.
+Changes that the node made since that backup are lost. While the process that is the node lives, no other
+one is accepted.`,
+		Examples: "  dc-admin node accept n1",
+	},
+	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
+		return r.state(ctx, s, wire.ClusterAccept, map[string]string{"accepted": "start dc-node with the folder that should be the node"})
 	},
 }
 

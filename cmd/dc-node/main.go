@@ -35,7 +35,8 @@ tasks at once. SIGHUP reopens the log file.`,
   dc-node -c /etc/dc-node/dc-node.ini --join n1.join
   dc-node --check-config`,
 	ExitStatus: `0 the node was stopped; 1 it did not start or a manager failed. A head that cannot be reached
-is no failure: the node tries again and says so in its log. With --check-config: 0 the configuration is
+is no failure: the node tries again and says so in its log. 5 another process or data folder is this
+node; the message says which one and what to do. With --check-config: 0 the configuration is
 valid; 1 it is not.`,
 }
 
@@ -69,7 +70,7 @@ func cluster(f *config.File, app config.Application, join string, cfg *daemon.Co
 		s.Fail("join", "cannot be used: "+err.Error())
 		return
 	}
-	cfg.Node = &node.Config{Join: j, Address: address, Version: command.Version(), DrainFile: filepath.Join(app.DataDir, "draining"), Lease: lease}
+	cfg.Node = &node.Config{Join: j, Address: address, Version: command.Version(), DataDir: app.DataDir, DrainFile: filepath.Join(app.DataDir, "draining"), Lease: lease}
 	if hosts {
 		cfg.Node.Placement = filepath.Join(app.DataDir, "placement.json")
 		cfg.Node.Moves = filepath.Join(app.DataDir, "dc_moves")

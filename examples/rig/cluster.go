@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -95,6 +96,14 @@ func (c *Cluster) AddNode(ctx context.Context, name, data string) error {
 			return fmt.Errorf("add node %s: %w", name, err)
 		}
 	}
+	if err := c.addFolder(name, data, links); err != nil {
+		return err
+	}
+	return c.StartNode(ctx, name)
+}
+
+// addFolder makes a data folder with a join file one of a node, which LaunchNode starts.
+func (c *Cluster) addFolder(name, data string, links Link) error {
 	headers := "User-Agent: Mozilla/5.0 (compatible; HCE-DC/3.0)\n" + NodeHeader + ": " + name + "\n"
 	if err := os.WriteFile(filepath.Join(data, "headers.txt"), []byte(headers), 0o600); err != nil {
 		return err
@@ -104,7 +113,58 @@ func (c *Cluster) AddNode(ctx context.Context, name, data string) error {
 		return err
 	}
 	c.nodes[name] = &node{name: name, data: data, adminPort: ports[0], release: release, links: links}
-	return c.StartNode(ctx, name)
+	return nil
+}
+
+// CopyNode copies the data folder of a node, with its join file, to the folder "as" next to it. LaunchNode(as) starts
+// a process there. The node may run: files that disappear meanwhile are not copied.
+func (c *Cluster) CopyNode(name, as string) error {
+	data := filepath.Join(c.options.Data, "..", as)
+	if err := copyFolder(c.nodes[name].data, data); err != nil {
+		return fmt.Errorf("copy node %s: %w", name, err)
+	}
+	return c.addFolder(as, data, Link{})
+}
+
+// copyFolder copies files and folders, without those that disappear meanwhile.
+func copyFolder(from, to string) error {
+	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		relative, _ := filepath.Rel(from, path) // path begins with from
+		target := filepath.Join(to, relative)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case e.IsDir():
+			return os.MkdirAll(target, 0o700)
+		case !e.Type().IsRegular():
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			err = os.WriteFile(target, text, 0o600)
+		}
+		return err
+	})
+}
+
+// EndOfNode waits until the process of a node has ended, and returns its exit status.
+func (c *Cluster) EndOfNode(ctx context.Context, name string) (int, error) {
+	select {
+	case <-c.nodes[name].ended:
+		return c.nodes[name].cmd.ProcessState.ExitCode(), nil
+	case <-ctx.Done():
+		return 0, fmt.Errorf("node %s still runs: %w", name, ctx.Err())
+	}
+}
+
+// AwaitNode waits until the head lists a node as ready.
+func (c *Cluster) AwaitNode(ctx context.Context, name string) error {
+	return c.awaitNode(ctx, c.nodes[name])
 }
 
 // StartNode starts a node that was added and does not run, and waits until it is ready.

@@ -22,6 +22,7 @@ func (c *Config) asNode() {
 	n := *c.Node
 	c.Node = &n
 	c.Executor.NodeName = n.Join.Name
+	c.Executor.Abandon = node.OwnTasks // they request pages, which needs a lease
 	if len(c.Sequence) == 0 {
 		c.Sequence = DefaultSequence
 	}

@@ -16,6 +16,7 @@ const (
 	ClusterUndrain = "undrain" // the answer has State
 	ClusterRemove  = "remove"  // the answer has State: removed, or leaving while its hosts move
 	ClusterLost    = "lost"    // the answer has State
+	ClusterAccept  = "accept"  // the answer has State
 )
 
 // ClusterCommand is the object of AdminCluster.
@@ -31,7 +32,7 @@ type ClusterAnswer struct {
 	ClassName string          `json:"className"`
 	Nodes     []ClusterNode   `json:"nodes,omitempty"`
 	Join      json.RawMessage `json:"join,omitempty"`  // the join file, with the secret of the node
-	State     string          `json:"state,omitempty"` // working, draining, drained, leaving, lost or removed
+	State     string          `json:"state,omitempty"` // working, draining, drained, leaving, lost, removed or accepted
 }
 
 // ClusterNode is one node of a cluster, as the head sees it.
@@ -47,4 +48,6 @@ type ClusterNode struct {
 	Seen    string  `json:"seen,omitempty"` // the last sign of life, UTC
 	Version string  `json:"version,omitempty"`
 	Lag     int64   `json:"lag"` // changes that it has not applied yet; -1: not known
+	// Refused are processes with the identity of this node that are not the node.
+	Refused []RefusedNode `json:"refused,omitempty"`
 }

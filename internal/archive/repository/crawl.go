@@ -49,9 +49,9 @@ func (r *Repository) Begin(ctx context.Context, domain string, start time.Time) 
 	if err := CheckDomain(domain); err != nil {
 		return nil, err
 	}
-	only, err := files.TryLock(r.lockFile(domain + ".crawl"))
+	only, err := files.TryLockPID(r.lockFile(domain + ".crawl"))
 	if errors.Is(err, files.ErrLocked) {
-		return nil, fmt.Errorf("domain %s %w", domain, ErrCrawled)
+		return nil, fmt.Errorf("domain %s %w: %w", domain, ErrCrawled, err)
 	}
 	if err != nil {
 		return nil, err

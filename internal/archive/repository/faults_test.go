@@ -311,6 +311,9 @@ func TestCrawls(t *testing.T) {
 	mustSucceed(t, err)
 	_, err = r.Begin(t.Context(), host, start)
 	mustFail(t, err, ErrCrawled)
+	if want := fmt.Sprintf("process %d", os.Getpid()); !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
 	mustFail(t, c.Add(Page{URL: "https://other.example/"}), archive.ErrInvalid)
 	commit, err := c.Commit(t.Context(), func(m archive.Meta) (bool, error) { return m.URL != "https://"+host+"/b", nil })
 	if mustSucceed(t, err); len(query(t, r, "")) != 1 {

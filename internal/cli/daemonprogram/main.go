@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon"
+	"hce/dc/internal/daemon/node"
 )
 
 // Program is a program that runs managers.
@@ -35,8 +36,7 @@ func (p Program) Main(args []string) int {
 	var checkOnly bool
 	c := command.New(p.Text, func() int {
 		if err := p.run(path, name, checkOnly); err != nil {
-			fmt.Fprintln(os.Stderr, p.Text.Name+":", err)
-			return 1
+			return report(p.Text.Name, err)
 		}
 		return 0
 	})
@@ -47,6 +47,19 @@ func (p Program) Main(args []string) int {
 		p.Options(c)
 	}
 	return c.Main(args)
+}
+
+// exitRefused is the exit status of a node that may not run; systemd does not start it again then.
+const exitRefused = 5
+
+// report prints an error and returns its exit status.
+func report(name string, err error) int {
+	if refused := (*node.RefusedError)(nil); errors.As(err, &refused) {
+		fmt.Fprintln(os.Stderr, name+":", refused)
+		return exitRefused
+	}
+	fmt.Fprintln(os.Stderr, name+":", err)
+	return 1
 }
 
 // errInvalid ends --check-config after the errors are reported.

@@ -214,6 +214,9 @@ func (d *doctor) cluster() {
 	nodes, _ := d.nodes() // a person without the operators' keys sees those that do not answer
 	good := 0
 	for _, n := range nodes {
+		for _, r := range n.Refused {
+			d.add("nodes", fault, fmt.Sprintf("a second process with the identity of %s was refused at %s UTC: %s in %s (process %d)", n.Name, r.Seen, r.Host, r.Path, r.PID), r.Reason)
+		}
 		switch {
 		case slices.ContainsFunc(d.missing, func(why string) bool { return strings.Contains(why, "node "+n.Name+" ") }):
 		case client.IsSilent(n):

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -87,6 +88,9 @@ func startServer(c ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkAddress(c.Address); err != nil {
+		return nil, err
+	}
 	if s.nats, err = server.NewServer(options); err != nil {
 		return nil, err
 	}
@@ -96,10 +100,22 @@ func startServer(c ServerConfig) (*Server, error) {
 	if !s.nats.ReadyForConnections(startTimeout) || !s.nats.JetStreamEnabled() {
 		s.nats.Shutdown()
 		s.nats.WaitForShutdown()
-		return nil, fmt.Errorf("the server is not ready after %v; see its log lines above (is the address %s in use?)", startTimeout, c.Address)
+		return nil, fmt.Errorf("the server is not ready after %v; see its log lines above", startTimeout)
 	}
 	go s.watchKeys()
 	return s, nil
+}
+
+// checkAddress returns an error if no server can listen on an address: the NATS server does not say so.
+func checkAddress(address string) error {
+	l, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w: another head or NATS server has it; stop that one, or change listen of [Cluster]", err)
+	}
+	if err == nil {
+		err = l.Close()
+	}
+	return err
 }
 
 func (s *Server) options() (*server.Options, error) {

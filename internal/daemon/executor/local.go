@@ -22,6 +22,7 @@ type LocalConfig struct {
 	Slots        map[string]int // running tasks by type
 	DefaultSlots int            // running tasks of each other type; default one per processor
 	MaxQueue     int            // submitted tasks that wait, all types; default 1000
+	Abandon      []string       // types whose queued tasks are Lost after a restart, like running ones
 	MaxOutput    int64          // bytes of one answer; default 256 MiB
 
 	MaxRequests int           // a process is replaced after so many; default 1000, < 0: never
@@ -110,8 +111,8 @@ var _ Executor = (*Local)(nil)
 // errClosing is the cause that stops all work of a closing pool.
 var errClosing = &stopped{state: Lost, reason: "the executor was closed"}
 
-// OpenLocal opens the spool and continues its tasks. Queued tasks are queued again. A task
-// that was running is Lost. The error wraps ErrLocked if another pool uses the spool.
+// OpenLocal opens the spool and continues its tasks. Queued tasks are queued again, but for
+// those to abandon. A task that was running is Lost. The error wraps ErrLocked if another pool uses the spool.
 func OpenLocal(cfg LocalConfig) (*Local, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {

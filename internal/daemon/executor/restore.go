@@ -30,6 +30,8 @@ func (l *Local) restore() error {
 			changed = len(s.task.Stages) > 0
 		case st.State == Running:
 			st.State, st.Reason, st.Ended = Lost, "the executor ended while the task ran", l.cfg.Now()
+		case !st.State.Over() && slices.Contains(l.cfg.Abandon, st.Type):
+			st.State, st.Reason, st.Ended = Lost, "the executor ended before the task ran", l.cfg.Now()
 		default:
 			changed = false
 		}

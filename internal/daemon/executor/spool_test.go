@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"hce/dc/internal/testwait"
 )
@@ -80,6 +81,27 @@ func TestReopen(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(dir + "/.[no]*"); len(left) > 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// A queued task of a type to abandon does not start after a restart; others do.
+func TestAbandonedTypes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "spool")
+	l := open(t, LocalConfig{Dir: dir})
+	for _, kind := range []string{"crawl", "db"} {
+		one := worker(kind, request{Do: "echo"})
+		one.Type, one.Start = kind, Conditions{MinRAM: 1 << 60, RetryDelay: time.Millisecond, Retries: 1 << 30}
+		submit(t, l, one)
+	}
+	if err := l.Close(bg); err != nil {
+		t.Fatal(err)
+	}
+	l = open(t, LocalConfig{Dir: dir, Abandon: []string{"crawl"}})
+	if st := status(t, l, "crawl"); st.State != Lost || !strings.Contains(st.Reason, "before the task ran") {
+		t.Errorf("%+v", st)
+	}
+	if st := status(t, l, "db"); st.State.Over() {
+		t.Errorf("%+v", st)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hce/dc/internal/daemon/broker"
@@ -63,15 +64,19 @@ type Executor interface {
 // Head is the head of a cluster. Its methods may be called from any goroutine.
 type Head struct {
 	executor.Executor
-	cfg    Config
-	pool   Executor
-	server *broker.Server // nil for an external broker
-	keys   *broker.Keys
-	ca     string // of an external broker
-	conn   *broker.Conn
-	table  *broker.Table // "cluster"
-	gate   gate
-	wake   chan struct{} // settle has something to do
+	cfg        Config
+	pool       Executor
+	server     *broker.Server // nil for an external broker
+	keys       *broker.Keys
+	ca         string // of an external broker
+	conn       *broker.Conn
+	table      *broker.Table // "cluster"
+	gate       gate
+	identities *identities
+	self       process       // see serveRivals
+	serving    atomic.Bool   // self is set
+	rival      chan error    // another head has taken over; one value
+	wake       chan struct{} // settle has something to do
 
 	ctx  context.Context
 	end  context.CancelFunc
@@ -94,7 +99,7 @@ const (
 // Close.
 func Open(ctx context.Context, cfg Config) (*Head, error) {
 	cfg.Silence, cfg.MoveURLs = cmp.Or(cfg.Silence, DefaultSilence), cmp.Or(cfg.MoveURLs, DefaultMoveURLs)
-	h := &Head{cfg: cfg, wake: make(chan struct{}, 1), joining: map[string]time.Time{}, forgotten: map[string]bool{}}
+	h := &Head{cfg: cfg, wake: make(chan struct{}, 1), rival: make(chan error, 8), joining: map[string]time.Time{}, forgotten: map[string]bool{}}
 	h.ctx, h.end = context.WithCancel(context.Background())
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
@@ -117,6 +122,11 @@ func (h *Head) open(ctx context.Context) error {
 	if h.conn, err = broker.Dial(ctx, dial); err != nil {
 		return err
 	}
+	if h.cfg.External {
+		if err := h.serveRivals(ctx); err != nil {
+			return err
+		}
+	}
 	if err := h.provision(ctx); err != nil {
 		return err
 	}
@@ -133,6 +143,9 @@ func (h *Head) open(ctx context.Context) error {
 		return err
 	}
 	h.Executor = h.pool
+	if err := h.serveIdentities(ctx); err != nil {
+		return err
+	}
 	h.work.Go(h.followNodes)
 	h.work.Go(h.settle)
 	return h.serveQuota(ctx)
@@ -170,7 +183,7 @@ func (h *Head) external() (broker.DialConfig, error) {
 		}
 		h.ca = string(ca)
 	}
-	return broker.DialConfig{Join: h.join(broker.Head, seed), Log: h.cfg.Log}, nil
+	return broker.DialConfig{Join: h.join(broker.Head, seed), Log: h.cfg.Log, OnState: h.reconnected}, nil
 }
 
 // UsersFile is the file in Folder with the configuration of the keys for an external broker.

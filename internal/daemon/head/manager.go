@@ -31,8 +31,12 @@ func NewManager(base manager.Config, h *Head) *Manager {
 	m := &Manager{Loop: manager.New(base), head: h}
 	m.Handle(manager.AdminSocket, wire.ClassAdmin, wire.AdminCluster, m.request)
 	m.Maintain("nodes", func() time.Duration { return viewPeriod }, func(time.Time) { m.look() })
+	if h.cfg.External {
+		m.Maintain("rival", func() time.Duration { return time.Second }, func(time.Time) { m.endForRival() })
+	}
 	m.Gauge("nodes", func() any { return byName(m.nodes) })
 	m.Gauge("nodes_silent", func() any { return m.silent() })
+	m.Gauge("nodes_refused", func() any { return m.refused() })
 	return m
 }
 
@@ -54,6 +58,26 @@ func (m *Manager) silent() []string {
 		}
 	}
 	return names
+}
+
+// endForRival ends this head if another one has taken over.
+func (m *Manager) endForRival() {
+	select {
+	case err := <-m.head.rival:
+		m.Fail(err)
+	default:
+	}
+}
+
+// refused says which processes with the identity of a node were refused.
+func (m *Manager) refused() []string {
+	reasons := []string{}
+	for _, n := range m.nodes {
+		for _, r := range n.Refused {
+			reasons = append(reasons, r.Reason)
+		}
+	}
+	return reasons
 }
 
 // look renews the view of the nodes.
@@ -115,8 +139,10 @@ func (h *Head) command(ctx context.Context, r wire.ClusterCommand) (answer wire.
 		answer.State, err = h.remove(ctx, r.Node)
 	case wire.ClusterLost:
 		answer.State, err = h.lose(ctx, r.Node)
+	case wire.ClusterAccept:
+		answer.State, err = h.accept(ctx, r.Node)
 	default:
-		err = fmt.Errorf("command %.40q is not list, add, drain, undrain, remove or lost", r.Command)
+		err = fmt.Errorf("command %.40q is not list, add, drain, undrain, remove, lost or accept", r.Command)
 	}
 	return answer, err
 }

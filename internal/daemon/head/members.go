@@ -168,6 +168,9 @@ func (h *Head) watchNodes() error {
 		}
 		ctx, cancel := context.WithTimeout(h.ctx, callLimit)
 		defer cancel()
+		if err := h.identities.hear(ctx, e); err != nil && h.ctx.Err() == nil {
+			h.cfg.Log.Warn("cannot read which process is a node", "node", e.Key, "error", err)
+		}
 		if err := h.admit(ctx, e.Key, e.Changed); err != nil && h.ctx.Err() == nil {
 			h.cfg.Log.Warn("cannot add a node to the members", "node", e.Key, "error", err)
 		}

@@ -44,7 +44,7 @@ func (h *Head) list(ctx context.Context) ([]wire.ClusterNode, error) {
 		if !n.Seen.IsZero() {
 			one.Seen = n.Seen.UTC().Format(time.DateTime + ".000")
 		}
-		one.Reason = h.standing(n.Name)
+		one.Reason, one.Refused = h.standing(n.Name), h.identities.refusedOf(n.Name)
 		if state, err := h.conn.ConsumerState(ctx, broker.StreamJournal, broker.NodeDurable(n.Name)); err == nil {
 			one.Lag = int64(state.Pending)
 		}
@@ -102,7 +102,7 @@ func (h *Head) add(ctx context.Context, name string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(h.provision(ctx), h.describeKeys()); err != nil {
+	if err := errors.Join(h.identities.forget(ctx, name), h.provision(ctx), h.describeKeys()); err != nil {
 		return nil, errors.Join(err, h.keys.RemoveNode(name))
 	}
 	return json.MarshalIndent(h.join(name, seed), "", "  ")
@@ -115,7 +115,7 @@ func (h *Head) remove(ctx context.Context, name string) (state string, err error
 		return "", err
 	}
 	if known, err := h.known(name); err != nil || !known {
-		return "", cmp.Or(err, fmt.Errorf("node %s is not known; \"dc-admin node ls\" lists the nodes", name))
+		return "", cmp.Or(err, errUnknown(name))
 	}
 	if silent := h.silent([]string{name}); len(silent) > 0 && h.owns(name) {
 		return "", fmt.Errorf("node %s owns hosts and is silent: start it, so that they can move to other nodes, or give it up with \"dc-admin node lost %s\"", name, name)
@@ -191,4 +191,19 @@ func (h *Head) drain(ctx context.Context, name string, on, only bool) (string, e
 		return "", fmt.Errorf("answer of node %s: %w", name, err)
 	}
 	return answer.State, nil
+}
+
+// accept lets any data folder be a node once.
+func (h *Head) accept(ctx context.Context, name string) (state string, err error) {
+	if err := broker.CheckName(name); err != nil {
+		return "", err
+	}
+	if known, err := h.known(name); err != nil || !known {
+		return "", cmp.Or(err, errUnknown(name))
+	}
+	return "accepted", h.identities.accept(ctx, name)
+}
+
+func errUnknown(name string) error {
+	return fmt.Errorf("node %s is not known; \"dc-admin node ls\" lists the nodes", name)
 }

@@ -28,6 +28,12 @@ type ServeConfig struct {
 	Heartbeat        time.Duration // between signs of life; default 5 s
 	Load             *load.Sampler // figures for start conditions; default this machine's
 
+	// Session names this connection in signs of life; default a random text.
+	Session string
+	// Confirm is called after each sign of life, with the time of the last one that counted, zero before the first.
+	// An error means that this one does not count, and ErrReplaced that no other one will: the node stops at once.
+	Confirm func(ctx context.Context, last time.Time) error
+
 	// Before is called before a task of the journal runs. It returns when the node may run it
 	// (Task.Epoch), or when ctx ends.
 	Before func(context.Context, executor.Task)
@@ -66,6 +72,12 @@ func (c ServeConfig) withDefaults() (ServeConfig, error) {
 	if c.Done == nil {
 		c.Done = func(executor.Task, executor.Result) {}
 	}
+	if c.Session == "" {
+		c.Session = rand.Text()
+	}
+	if c.Confirm == nil {
+		c.Confirm = func(context.Context, time.Time) error { return nil }
+	}
 	if c.State == nil {
 		c.State = func() string { return "" }
 	}
@@ -79,6 +91,7 @@ func (c ServeConfig) withDefaults() (ServeConfig, error) {
 type sign struct {
 	executor.Node
 	Instance string // of Serve: it differs after a restart
+	Beat     int64  // the number of the sign
 }
 
 // Node is the node's side of the executor, from Serve to Close.
@@ -89,7 +102,8 @@ type Node struct {
 	tasks    *broker.Table
 	nodes    *broker.Table
 	slots    slots
-	instance string
+	beats    atomic.Int64
+	replaced atomic.Bool // by another process; see ErrReplaced
 
 	ctx    context.Context // ends with a cause when Close begins
 	end    context.CancelCauseFunc
@@ -112,6 +126,9 @@ type running struct {
 	stop context.CancelCauseFunc
 }
 
+// ErrReplaced means that another process may be the node now.
+var ErrReplaced = errors.New("this process is not the node any more")
+
 // errClosing stops the tasks of a node that closes.
 var errClosing = executor.Stop(executor.Lost, "the node was closed", defaultGrace)
 
@@ -122,7 +139,7 @@ func Serve(ctx context.Context, conn *broker.Conn, cfg ServeConfig) (*Node, erro
 	if err != nil {
 		return nil, fmt.Errorf("serve the cluster: %w", err)
 	}
-	n := &Node{cfg: cfg, log: cfg.Log, conn: conn, instance: rand.Text(), caught: make(chan struct{}), closed: make(chan struct{}), runs: map[string]*running{}}
+	n := &Node{cfg: cfg, log: cfg.Log, conn: conn, caught: make(chan struct{}), closed: make(chan struct{}), runs: map[string]*running{}}
 	n.ctx, n.end = context.WithCancelCause(context.Background())
 	if err := n.open(ctx); err != nil {
 		n.end(nil)
@@ -182,6 +199,9 @@ func (n *Node) Close(ctx context.Context) {
 		n.stop()
 		n.end(errClosing)
 		n.work.Wait()
+		if n.replaced.Load() {
+			return // the key is that of the other process
+		}
 		short, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		_ = n.beat(short, n.cfg.Heartbeat) // says that the node closes
@@ -211,7 +231,7 @@ const firstBeat = 10 * time.Second
 
 // beat sends one sign of life, which the broker must confirm within limit.
 func (n *Node) beat(ctx context.Context, limit time.Duration) error {
-	s := sign{Node: executor.Node{Load: load.Unknown}, Instance: n.instance}
+	s := sign{Node: executor.Node{Load: load.Unknown}, Instance: n.cfg.Session, Beat: n.beats.Add(1)}
 	if pool, err := n.cfg.Pool.Nodes(ctx); err == nil && len(pool) == 1 {
 		s.Node = pool[0]
 	}
@@ -219,9 +239,19 @@ func (n *Node) beat(ctx context.Context, limit time.Duration) error {
 	s.Name, s.State, s.Address, s.Version, s.Seen = n.cfg.Name, n.state(), n.cfg.Address, n.cfg.Version, sent.UTC()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	var last time.Time
+	if t := n.confirmed.Load(); t != nil {
+		last = *t
+	}
 	_, err := n.nodes.Put(ctx, n.cfg.Name, encode(s))
 	if err == nil {
+		err = n.cfg.Confirm(ctx, last)
+	}
+	switch {
+	case err == nil:
 		n.confirmed.Store(&sent)
+	case errors.Is(err, ErrReplaced):
+		n.replaced.Store(true)
 	}
 	return err
 }

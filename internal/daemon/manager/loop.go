@@ -77,6 +77,7 @@ type Loop struct {
 	suspended bool  // by an operator
 	held      bool  // by another manager
 	leaving   bool
+	failure   error // see Fail
 	throttle  bus.Throttle
 }
 
@@ -146,6 +147,9 @@ func (l *Loop) Held() bool { return l.held }
 // Leave makes Run return nil after this turn.
 func (l *Loop) Leave() { l.leaving = true }
 
+// Fail makes Run return an error after this turn.
+func (l *Loop) Fail(err error) { l.leaving, l.failure = true, err }
+
 // OnStop declares a function that runs when the loop stops, while the sockets are still
 // open. Functions run in reverse order of declaration.
 func (l *Loop) OnStop(f func()) { l.onStop = append(l.onStop, f) }
@@ -187,6 +191,9 @@ func (l *Loop) Run(ctx context.Context) error {
 		err = l.turn(poller)
 	}
 	l.stop()
+	if err == nil {
+		err = l.failure
+	}
 	if err != nil {
 		return fmt.Errorf("run manager %s: %w", l.cfg.Name, err)
 	}

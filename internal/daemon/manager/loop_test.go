@@ -534,3 +534,14 @@ func TestIdleLoopSleeps(t *testing.T) {
 		t.Fatal("the loop did not notice the end of its context")
 	}
 }
+
+// A manager that fails ends with its error.
+func TestFail(t *testing.T) {
+	b := managertest.Bus(t)
+	fault := errors.New("another process took over")
+	l := echo(b, "Failing")
+	l.Maintain("fail", func() time.Duration { return time.Second }, func(time.Time) { l.Fail(fault) })
+	if err := l.Run(t.Context()); !errors.Is(err, fault) {
+		t.Errorf("%v", err)
+	}
+}

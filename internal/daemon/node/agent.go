@@ -43,14 +43,22 @@ type Config struct {
 	Programs map[string]executor.Stage
 	// Address and Version are shown to people.
 	Address, Version string
+	// DataDir is the data folder, whose identity is that of the node; "": the node has none, for tests.
+	DataDir string
 	// Enter joins the executor of the cluster; default jetstream.Serve with this configuration.
-	// changed must be called when a task of the head may have created work, and draining tells the
-	// state.
-	Enter func(ctx context.Context, conn *broker.Conn, changed func(), draining func() bool) (Member, error)
+	Enter func(ctx context.Context, conn *broker.Conn, s Session) (Member, error)
 	Held  []string     // inproc names of the managers to hold; the first gets hints about links
 	log   *slog.Logger // set by New
 	// Lease is how long the node works without a confirmation of its membership; default 15 s.
 	Lease time.Duration
+}
+
+// Session is what a Member needs of the agent. Its functions may be called from any goroutine.
+type Session struct {
+	Name     string                                          // of the identity; "": none
+	Changed  func()                                          // must be called when a task of the head may have created work
+	Draining func() bool                                     // whether the node drains
+	Confirm  func(ctx context.Context, last time.Time) error // see jetstream.ServeConfig
 }
 
 // DefaultLease is the default of Config.Lease. The head shows a node as silent after this time.
@@ -65,14 +73,15 @@ type Agent struct {
 	stopped chan struct{} // closed when the loop stops
 	waiting bool          // a worker waits for news
 
-	session session
-	lease   lease
-	out     outgoing
-	in      incoming
-	quota   quota
-	drain   drain
-	moves   *moves
-	moving  bool // a step of a change of members runs
+	session  session
+	identity identity // of the worker of the session
+	lease    lease
+	out      outgoing
+	in       incoming
+	quota    quota
+	drain    drain
+	moves    *moves
+	moving   bool // a step of a change of members runs
 
 	placing  sync.Mutex  // guards placement.json
 	owner    atomic.Bool // the node has hosts, by placement.json
@@ -84,7 +93,7 @@ func New(base manager.Config, cfg Config) *Agent {
 	cfg.Lease = manager.Default(cfg.Lease, DefaultLease)
 	base.Name = Name
 	cfg.log = base.Log.With("manager", Name)
-	a := &Agent{Loop: manager.New(base), cfg: cfg, news: make(chan func(), 64), stopped: make(chan struct{}), moves: newMoves()}
+	a := &Agent{Loop: manager.New(base), cfg: cfg, news: make(chan func(), 64), stopped: make(chan struct{}), moves: newMoves(), identity: newIdentity(cfg.DataDir)}
 	if cfg.Enter == nil {
 		a.cfg.Enter = a.serve
 	}

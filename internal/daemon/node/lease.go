@@ -12,8 +12,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// ownTasks are the types of the tasks that the batch managers submit.
-var ownTasks = []string{batches.CrawlTask, batches.ProcessTask, batches.AgeTask, batches.PurgeTask}
+// OwnTasks are the types of the tasks that the batch managers submit.
+var OwnTasks = []string{batches.CrawlTask, batches.ProcessTask, batches.AgeTask, batches.PurgeTask}
 
 const holdTimeout = 10 * time.Second
 
@@ -65,6 +65,9 @@ func (a *Agent) checkLease(now time.Time) {
 			a.Log().Info("the membership is confirmed")
 		} else {
 			a.Log().Warn("the membership is not confirmed: no page is requested until it is", "limit", a.cfg.Lease)
+			if a.session.end != nil {
+				a.session.end()
+			}
 		}
 	}
 	hold := a.mustHold()
@@ -137,4 +140,4 @@ func activeTasks(ctx context.Context, pool executor.Executor) ([]executor.Status
 	}), err
 }
 
-func isOwn(kind string) bool { return slices.Contains(ownTasks, kind) }
+func isOwn(kind string) bool { return slices.Contains(OwnTasks, kind) }

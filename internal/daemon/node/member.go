@@ -14,13 +14,14 @@ import (
 var extra = []string{"--finalize"}
 
 // serve joins the executor of the cluster.
-func (a *Agent) serve(ctx context.Context, conn *broker.Conn, changed func(), draining func() bool) (Member, error) {
+func (a *Agent) serve(ctx context.Context, conn *broker.Conn, s Session) (Member, error) {
 	c := a.cfg
 	return jetstream.Serve(ctx, conn, jetstream.ServeConfig{
 		Name: c.Join.Name, Pool: c.Pool, Programs: c.Programs, Extra: extra,
 		Address: c.Address, Version: c.Version, Heartbeat: c.Lease / 3, Log: c.log,
+		Session: s.Name, Confirm: s.Confirm,
 		State: func() string {
-			if draining() {
+			if s.Draining() {
 				return executor.NodeDraining
 			}
 			return ""
@@ -30,7 +31,7 @@ func (a *Agent) serve(ctx context.Context, conn *broker.Conn, changed func(), dr
 		Skip:   func() bool { return c.Placement != "" && !a.owner.Load() },
 		Done: func(t executor.Task, r executor.Result) {
 			if sites.MadeWork(t, r) {
-				changed()
+				s.Changed()
 			}
 		},
 	})

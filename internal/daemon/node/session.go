@@ -12,6 +12,7 @@ import (
 
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/daemon/jetstream"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
@@ -20,6 +21,8 @@ import (
 const (
 	dialLimit  = 10 * time.Second
 	closeLimit = 10 * time.Second
+
+	longestDial = 2 * time.Second // the longest pause between two sessions
 
 	memberLimit = 15 * time.Second // until the head gives a new node its place
 	memberPause = 200 * time.Millisecond
@@ -31,6 +34,7 @@ type session struct {
 	running   bool // a worker dials, or is connected
 	conn      *broker.Conn
 	member    Member // nil: not joined
+	end       func() // ends it; nil: it goes on after the end of the lease
 	connected bool
 	caughtUp  bool
 }
@@ -73,12 +77,27 @@ func (a *Agent) connect(ctx context.Context) error {
 	if err := a.checkMode(ctx, table); err != nil {
 		return err
 	}
+	name, err := a.claim(ctx, conn, table)
+	if err != nil {
+		return err
+	}
 	if a.cfg.Placement != "" {
 		if err := a.becomeMember(ctx, conn, table); err != nil {
 			return err
 		}
 	}
-	member, err := a.cfg.Enter(ctx, conn, func() { go a.post(a.changedSites) }, a.draining.Load)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	member, err := a.cfg.Enter(ctx, conn, Session{
+		Name: name, Changed: func() { go a.post(a.changedSites) }, Draining: a.draining.Load,
+		Confirm: func(ctx context.Context, last time.Time) error {
+			err := a.confirmIdentity(ctx, table, name, last)
+			if errors.Is(err, jetstream.ErrReplaced) {
+				end(err)
+			}
+			return err
+		},
+	})
 	if err != nil {
 		return fmt.Errorf("join the cluster: %w", err)
 	}
@@ -87,9 +106,7 @@ func (a *Agent) connect(ctx context.Context) error {
 		defer cancel()
 		member.Close(limited)
 	}()
-	a.post(func() { a.joined(conn, member) })
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
+	a.post(func() { a.joined(conn, member, func() { end(errLapsed) }, name != "") })
 	parts := []func(context.Context) error{
 		func(ctx context.Context) error { return a.watchPlacement(ctx, table) },
 		func(ctx context.Context) error { return a.serveDrain(ctx, conn) },
@@ -134,15 +151,28 @@ func (a *Agent) disconnected(err error) {
 	s := &a.session
 	back := s.backoff
 	*s = session{backoff: back}
-	if err != nil {
+	var refused *RefusedError
+	switch {
+	case errors.As(err, &refused):
+		a.Fail(refused)
+	case err != nil:
 		s.failed(a.Log(), a.Now(), "not connected to the cluster", err)
+		if latest := a.Now().Add(longestDial); s.due.After(latest) {
+			s.due = latest
+		}
 	}
 	a.checkLease(a.Now())
 }
 
-func (a *Agent) joined(conn *broker.Conn, member Member) {
+// errLapsed ends a session whose lease has ended.
+var errLapsed = errors.New("the lease has ended: another process may be this node now, so a new session asks the head")
+
+func (a *Agent) joined(conn *broker.Conn, member Member, end func(), claimed bool) {
 	s := &a.session
 	s.conn, s.member, s.connected = conn, member, conn.Connected()
+	if claimed {
+		s.end = end
+	}
 	s.worked()
 	a.Log().Info("joined the cluster", "node", a.cfg.Join.Name)
 	a.wantSend()

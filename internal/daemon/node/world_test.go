@@ -292,7 +292,7 @@ func newMachine(t *testing.T, join broker.Join) *machine {
 	ready := make(chan struct{})
 	m.agent = New(manager.Config{Bus: m.bus, Log: managertest.Quiet(), Ready: func() { close(ready) }}, Config{
 		Join: join, Pool: m.pool, DBTask: stage("store", m.folder), Placement: filepath.Join(m.folder, "placement.json"), Moves: filepath.Join(m.folder, "moves"), DrainFile: filepath.Join(m.folder, "draining"),
-		Enter: func(ctx context.Context, conn *broker.Conn, _ func(), _ func() bool) (Member, error) {
+		Enter: func(ctx context.Context, conn *broker.Conn, _ Session) (Member, error) {
 			return enter(ctx, conn, m.caughtUp)
 		},
 		Held: []string{batches.CrawlName, batches.ProcessName}, Lease: leaseTime,

@@ -99,7 +99,7 @@ const (
 var others = map[string]string{
 	"START_DATE": "dc_start_timestamp_seconds", "VERSION": "dc_build_info", "clients": "dc_managers_registered", "managers": "dc_managers_registered",
 	"schedules": "dc_schedule_period_seconds", "state": "dc_suspended",
-	"nodes": nodeUp, "nodes_silent": nodeUp,
+	"nodes": nodeUp, "nodes_silent": nodeUp, "nodes_refused": nodeRefused,
 	"batches_crawl_pause": pauseMetric, "batches_process_pause": pauseMetric,
 	"batches_crawl_tally": crawlResponses, "batches_process_tally": processErrors,
 }
@@ -152,7 +152,7 @@ func (s sink) field(class, stat string, value any) {
 		s.schedules(class, value)
 	case "nodes":
 		s.nodes(value)
-	case "nodes_silent", "managers": // in dc_node_up, dc_up
+	case "nodes_silent", "nodes_refused", "managers": // in dc_node_up, dc_node_refused, dc_up
 	case "batches_crawl_tally":
 		s.crawlTally(tallyOf(value))
 	case "batches_process_tally":
@@ -212,7 +212,10 @@ func (s sink) schedules(class string, value any) {
 	}
 }
 
-const nodeUp = "dc_node_up"
+const (
+	nodeUp      = "dc_node_up"
+	nodeRefused = "dc_node_refused"
+)
 
 // nodes sends the nodes of a cluster.
 func (s sink) nodes(value any) {
@@ -222,6 +225,9 @@ func (s sink) nodes(value any) {
 		state, _ := node["state"].(string)
 		s.send(nodeUp, "1 while a node of the cluster gives signs of life, with its state.", level,
 			truth(state != "silent" && state != "added"), "node", name, "state", state)
+		refused, _ := node["refused"].([]any)
+		s.send(nodeRefused, "Processes that had the identity of a node within the last hour and were refused.", level,
+			float64(len(refused)), "node", name)
 		for _, m := range []struct{ stat, name, help string }{
 			{"busy", "dc_node_busy", "Tasks that run on a node, its own ones and those of the head."},
 			{"slots", "dc_node_slots", "Tasks that a node can run at the same time."},

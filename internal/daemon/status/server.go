@@ -308,6 +308,17 @@ func (r round) silentNodes() (names []string) {
 	return names
 }
 
+// refusedNodes says which processes have the identity of a node of a cluster and are not that node.
+func (r round) refusedNodes() (reasons []string) {
+	for _, a := range r.classes {
+		list, _ := a.fields["nodes_refused"].([]any)
+		for _, reason := range list {
+			reasons = append(reasons, fmt.Sprint(reason))
+		}
+	}
+	return reasons
+}
+
 // silent reports whether a manager is silent.
 func (r round) silent() bool {
 	for _, a := range r.classes {
@@ -348,6 +359,8 @@ type condition struct {
 	Pauses map[string]string `json:"pauses,omitempty"`
 	// Silent are nodes of a cluster without a sign of life. They do not make the head unhealthy either.
 	Silent []string `json:"silentNodes,omitempty"`
+	// Refused are processes with the identity of a node that are not the node, with the remedy.
+	Refused []string `json:"refusedNodes,omitempty"`
 }
 
 func (c condition) write(w http.ResponseWriter, good bool) {
@@ -370,7 +383,7 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 		condition{Status: "unhealthy", Managers: faults}.write(w, false)
 		return
 	}
-	condition{Status: "ok", Pauses: t.pauses(), Silent: t.silentNodes()}.write(w, true)
+	condition{Status: "ok", Pauses: t.pauses(), Silent: t.silentNodes(), Refused: t.refusedNodes()}.write(w, true)
 }
 
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {

@@ -106,6 +106,9 @@ func TestHealthAndReadiness(t *testing.T) {
 		}
 		return map[string]any{}
 	}
+	doubled := func(class string) any {
+		return map[string]any{"state": "running", "nodes_refused": []string{"node n1 runs already"}}
+	}
 	resting := func(class string) any {
 		if class == "B" {
 			return map[string]any{"state": "suspended"}
@@ -127,6 +130,7 @@ func TestHealthAndReadiness(t *testing.T) {
 		{"starting", good, fine, 0, func(*Server) {}, true, []string{"the daemon starts"}},
 		{"stopping", good, fine, 0, func(s *Server) { s.Running(); s.Stopping() }, true, []string{"the daemon stops"}},
 		{"silent node", lonely, fine, 0, (*Server).Running, true, []string{"node n2 gives no sign of life"}},
+		{"second process of a node", doubled, fine, 0, (*Server).Running, true, nil},
 		{"suspended manager", resting, fine, 0, (*Server).Running, true, []string{"B is suspended"}},
 		{"stopped manager", func(class string) any {
 			if class == "A" {
@@ -149,6 +153,9 @@ func TestHealthAndReadiness(t *testing.T) {
 			status, body := get(t, s, "/healthz")
 			if (status == 200) != tc.healthy || tc.healthy == strings.Contains(body, "A") {
 				t.Errorf("health %d %s", status, body)
+			}
+			if tc.name == "second process of a node" && !strings.Contains(body, `"refusedNodes":["node n1 runs already"`) {
+				t.Errorf("health %s", body)
 			}
 			status, body = get(t, s, "/readyz")
 			var c condition
