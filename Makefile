@@ -25,7 +25,7 @@ SCRATCH = $(shell scripts/testdir.sh)
 # after the other, the simulated week, which is one long computation, and the programs and commands that are a process for
 # each call: the packages below them have tests of their own with it.
 PLAIN := ./internal/wire/... ./internal/web/... ./internal/warc \
-	$(addprefix ./internal/process/,article author chain choice contenthash document/... entry fallback language/... linkresolve markup media \
+	$(addprefix ./internal/process/,article author chain choice contenthash document/... entry fallback extractor language/... linkresolve markup media \
 	metadata multiitem office outline pdf pubdate ranking redirectlink render scraper template writer) ./extract ./internal/storage/expr ./internal/storage/conformance/... \
 	$(addprefix ./internal/cli/,export extraction pages parquetfile referrers strict wacz warcimport) \
 	./internal/daemon/simulation ./cmd/... ./internal/layertest ./internal/config ./examples ./packaging ./scripts

@@ -12,7 +12,7 @@ import (
 // Bodies that do not fit in memory together wait for each other, and all of them are stored: with
 // and without a Content-Length, and while links are requested.
 func TestBodiesShareMemory(t *testing.T) {
-	const size = 900 << 10
+	const size = 150 << 10
 	for name, properties := range map[string][]string{
 		"plain":       nil,
 		"with probes": {"HTTP_REDIRECT_RESOLVER", `{"METHOD":"SGET","URL":["^http"]}`},
@@ -29,7 +29,7 @@ func TestBodiesShareMemory(t *testing.T) {
 			_, port, _ := strings.Cut(s.host, ":")
 			w := newWorld(t)
 			c := &w.job.Config
-			c.MaxHosts, c.MaxMemory = 16, 2<<20
+			c.MaxHosts, c.MaxMemory = 16, 350<<10
 			w.addSite("s", properties...)
 			batch := batchOf()
 			for i := range 24 {
