@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hce/dc/examples/rig"
+	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/testwait"
 )
 
@@ -122,5 +123,56 @@ func refused(t *testing.T, c *rig.Cluster, name string, words ...string) {
 	}
 	if said := tail(c.Output()); !strings.Contains(said, "refused a second node") || !strings.Contains(said, filepath.Clean(c.NodeData(name))) {
 		t.Errorf("the head does not name %s:\n%s", name, said)
+	}
+}
+
+// A node that is cut off while a copy of its folder takes over ends when it is connected again, and its hosts never get
+// a request before their delay.
+func TestReplacedNodeEnds(t *testing.T) {
+	const hosts, pages, delay = 6, 60, 40 * time.Millisecond
+	o := rig.Options{Relays: true, NodeEnv: func(string) []string { return []string{"DC_Node_lease=2"} }}
+	c, web, id := clusterWith(t, o, hosts, pages, delay, "n1", "n2")
+	asked(t, web, 10)
+	c.Link("n1").Cut()
+	testwait.Until(t, "n1 rests", func() bool { return strings.Contains(tail(c.NodeOutput("n1")), "the membership is not confirmed") })
+	requests, since := -1, time.Now()
+	testwait.Until(t, "the tasks of n1 have ended", func() bool {
+		if n := web.Record().Nodes["n1"]; n != requests {
+			requests, since = n, time.Now()
+		}
+		return time.Since(since) > time.Second
+	})
+	if err := c.CopyNode("n1", "moved"); err != nil {
+		t.Fatal(err)
+	}
+	useBrokerOf(t, c.NodeData("moved"), c.NodeData("n2"))
+	if err := c.LaunchNode("moved"); err != nil {
+		t.Fatal(err)
+	}
+	testwait.UntilWithin(t, time.Minute, "the copy is the node", func() bool {
+		return strings.Contains(tail(c.NodeOutput("moved")), "the journal is applied")
+	})
+	c.Link("n1").Mend()
+	refused(t, c, "n1", "is an older copy", c.NodeData("moved"))
+	crawled(t, c, web, id, time.Minute)
+	if r := web.Record(); r.Missing > 0 || r.Doubles > hosts || r.Overlaps > 0 || r.Gap < delay || r.Nodes["n1"] != requests {
+		t.Errorf("%+v, n1 had requested %d pages when it was cut off", r, requests)
+	}
+}
+
+// useBrokerOf lets a node connect to the broker as another node does.
+func useBrokerOf(t *testing.T, data, other string) {
+	t.Helper()
+	own, err := broker.ReadJoin(filepath.Join(data, "node.join"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := broker.ReadJoin(filepath.Join(other, "node.join"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.URLs = theirs.URLs
+	if err := broker.WriteJoin(filepath.Join(data, "node.join"), own); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -138,6 +138,9 @@ func openStore(folder string) (sink *webstore.Journal, expiry *webstore.Expiry, 
 		return nil, nil, nil, fmt.Errorf("create the data folder: %w", err)
 	}
 	unlock, err := files.TryLockPID(filepath.Join(folder, "store.lock"))
+	if errors.Is(err, files.ErrLocked) {
+		return nil, nil, nil, fmt.Errorf("another Web Store works in %s (%w); stop it, or give this one a data_dir of its own", folder, err)
+	}
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("data folder %s: %w", folder, err)
 	}

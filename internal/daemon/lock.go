@@ -19,7 +19,7 @@ func lockFolder(folder string) (unlock func(), err error) {
 	}
 	unlock, err = files.TryLockPID(filepath.Join(folder, lockName))
 	if errors.Is(err, files.ErrLocked) {
-		return nil, fmt.Errorf("another daemon works in %s: %w", folder, err)
+		return nil, fmt.Errorf("another daemon works in %s (%w); stop it, or give this one a data_dir of its own", folder, err)
 	}
 	return unlock, err
 }

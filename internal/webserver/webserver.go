@@ -60,6 +60,9 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("create the data folder: %w", err)
 	}
 	unlock, err := files.TryLockPID(filepath.Join(cfg.DataDir, "serve.lock"))
+	if errors.Is(err, files.ErrLocked) {
+		return fmt.Errorf("another server works in %s (%w); stop it, or give this one a data_dir of its own", cfg.DataDir, err)
+	}
 	if err != nil {
 		return fmt.Errorf("data folder %s: %w", cfg.DataDir, err)
 	}

@@ -123,6 +123,9 @@ func lockFolder(dir string) (*Index, error) {
 		return nil, fmt.Errorf("open index: %w", err)
 	}
 	unlock, err := files.TryLockPID(filepath.Join(dir, "lock"))
+	if errors.Is(err, files.ErrLocked) {
+		err = fmt.Errorf("%w; one process writes an index: stop that one, or choose another folder with --dir", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open index %s for writing: %w", dir, err)
 	}
