@@ -281,10 +281,10 @@ func (one *identity) reason(v verdict, name string, c wire.NodeIdentity) string 
 	accept := fmt.Sprintf("\"dc-admin node accept %s\" on the head, then start dc-node here again", name)
 	switch v {
 	case outdated:
-		return fmt.Sprintf("the data folder %s on %s is an older copy: node %s went on %s since %s UTC. Stop and disable dc-node here, and remove this copy. "+
+		return fmt.Sprintf("the data folder %s on %s is an older copy: node %s is now %s, since %s UTC. Stop and disable dc-node here, and remove this copy. "+
 			"Only if that folder is lost and this one is its backup: %s", c.Path, c.Host, name, whereOf(one.NodeIdentity), one.Since, accept)
 	case unexpected:
-		return fmt.Sprintf("the data of node %s are in another folder than %s on %s: they were used %s since %s UTC. Start dc-node with that folder, or restore its backup here. "+
+		return fmt.Sprintf("the data of node %s are in another folder than %s on %s: they are %s, since %s UTC. Start dc-node with that folder, or restore its backup here. "+
 			"To use this machine as another node: dc-admin node add with a name of its own. If this is the folder all the same: %s", name, c.Path, c.Host, whereOf(one.NodeIdentity), one.Since, accept)
 	}
 	return fmt.Sprintf("node %s runs already %s since %s UTC; %s has the same identity. Stop and disable dc-node here. "+
