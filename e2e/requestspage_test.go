@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,10 +14,9 @@ import (
 
 	"hce/dc/examples/rig"
 	"hce/dc/internal/cli/client"
+	"hce/dc/internal/testgolden"
 	"hce/dc/internal/wire"
 )
-
-var update = flag.Bool("update", false, "rewrite the answers in docs/requests.md")
 
 const requestsPage = "../docs/requests.md"
 
@@ -44,7 +42,7 @@ func TestRequestsPage(t *testing.T) {
 		if object, ok := printed.(map[string]any); !ok || object["itemsList"] == nil {
 			got = nodeAnswer(got)
 		}
-		if *update {
+		if testgolden.Update() {
 			out.WriteString(string(text[done:e.from]) + layout(refreshed(printed, got), 0) + "\n")
 			done = e.to
 		} else {
@@ -57,7 +55,7 @@ func TestRequestsPage(t *testing.T) {
 			r = nil
 		}
 	}
-	if *update {
+	if testgolden.Update() {
 		out.Write(text[done:])
 		if err := os.WriteFile(requestsPage, []byte(out.String()), 0o644); err != nil {
 			t.Fatal(err)

@@ -22,13 +22,14 @@ A request is a pair of an operation, by name or number, and an object:
   ["SITE_STATUS", {"id": "..."}]
   [3, {"id": "..."}]
 
-With one of the commands --move-contents, --move-raw, --check, --repair and --compact-raw it reads
+With one of the commands --move-contents, --move-raw, --check, --repair, --compact-raw and --space it reads
 no requests, and stdout has one line:
   --move-contents  {"sites":n,"moved":n,"bytes":n,"kept":n}
   --move-raw       {"urls":n,"moved":n,"bytes":n,"kept":n}
   --check          {"segments":n,"runs":n,"bytes":n,"faults":n,"fixed":n,"without":n}
   --repair         {"files":n,"process":n,"fetch":n,"lost":n}
-  --compact-raw    {"segments":n,"copied":n,"freed":n,"left":n}
+  --compact-raw    {"segments":n,"copied":n,"freed":n,"left":n,"dead":n}
+  --space SITE     {"now":n,"later":n}: bytes that the deletion of a site frees
 Stop the daemon before a move or a repair; after a move set content_storage_type or raw_store.
 --check prints each fault on stderr, --repair each URL that it gives back.`,
 	Examples: `  echo '["SITE_STATUS",{"id":"0"}]' | db-task
@@ -61,11 +62,17 @@ func main() {
 				c.Flag(&fix, "fix", "", "with --check: correct wrong counters; stop the daemon first")
 			},
 		}, {
+			Option: "check-database", Run: onStores(checkDatabase),
+			Help: "look whether the database of old contents is lost, open nothing, then exit",
+		}, {
 			Option: "repair", Run: onStores(repair),
 			Help: "give back to processing what is damaged and has a whole raw content, and to the next crawl what has none, then exit; stop the daemon first",
 		}, {
 			Option: "compact-raw", Run: onStores(compact),
-			Help: "remove dead raw contents from segments, then exit; URL_PURGE does so too",
+			Help: "free the space of deleted raw contents in all segments, then exit; URL_PURGE does so where most is deleted",
+		}, {
+			Option: "space", Value: "SITE", Run: onStores(space),
+			Help: "print how many bytes the deletion of a site frees at once, and how many with --compact-raw, then exit",
 		}},
 	}))
 }
@@ -111,8 +118,16 @@ func check(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) 
 	return storage.CheckRaw(ctx, cfg, fix, os.Stdout, os.Stderr, log)
 }
 
+func checkDatabase(_ context.Context, cfg storage.Config, _ *slog.Logger, _ string) error {
+	return storage.CheckDatabase(cfg, os.Stdout)
+}
+
 func repair(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {
 	return storage.Repair(ctx, cfg, os.Stdout, os.Stderr, log)
+}
+
+func space(ctx context.Context, cfg storage.Config, log *slog.Logger, site string) error {
+	return storage.Space(ctx, cfg, site, os.Stdout, log)
 }
 
 func compact(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {

@@ -46,7 +46,9 @@ func TestRawCommands(t *testing.T) {
 	run("", 0, `{"urls":1,"moved":1,"bytes":5,"kept":0}`, "--move-raw", "files")
 	run("", 0, `{"segments":0,"runs":0,"bytes":0,"faults":0,"fixed":0,"without":0}`, "--check")
 	run("", 0, `{"urls":1,"moved":1,"bytes":5,"kept":0}`, "--move-raw", "segments")
-	run("", 0, `{"segments":0,"copied":0,"freed":0,"left":0}`, "--compact-raw")
+	run("", 0, `{"segments":0,"copied":0,"freed":0,"left":0,`, "--compact-raw")
+	run("", 0, `"later":`, "--space", "a")
+	run("", 1, "", "--space", "../a")
 	run("", 1, "", "--move-raw", "here")
 	segments, _ := filepath.Glob(filepath.Join(data, "dc_rdata", ".segments", "*.warc"))
 	if len(segments) != 1 {

@@ -27,6 +27,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqldb/mariadbtest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/zpack"
 )
 
 func TestMain(m *testing.M) {
@@ -411,6 +412,32 @@ func TestImportKeyFiles(t *testing.T) {
 	if err := c.Run(); err == nil || !strings.Contains(errs.String(), "is key_value_storage_dir itself") {
 		t.Errorf("%v: %s", err, errs)
 	}
+}
+
+// A damaged content is skipped, named and counted, and the exit status is 1. A second run does not come back to it.
+func TestImportDamagedContents(t *testing.T) {
+	source := awkward(t)
+	folder := t.TempDir()
+	file, err := sql.Open("sqlite3", filepath.Join(folder, "news.db"))
+	source.must(err)
+	date := time.Date(2014, 2, 1, 0, 0, 0, 0, time.UTC)
+	damaged := zpack.Seal(wire.Md5(news+"done"), date, []byte("done"))
+	damaged[len(damaged)-1] ^= 1
+	_, err = file.Exec(`CREATE TABLE articles (id VARCHAR(32) PRIMARY KEY, data TEXT, CDate DATETIME DEFAULT CURRENT_TIMESTAMP);
+		INSERT INTO articles VALUES (?, ?, '2014-02-01 00:00:00'), (?, 'front', '2014-02-01 00:00:00')`, wire.Md5(news+"done"), damaged, wire.Md5(news))
+	source.must(err)
+	source.must(file.Close())
+	n := newTarget(t, sqldb.DriverSQLite)
+	c, out, errs := n.program(source.options("--import-key-files", folder)...)
+	_ = c.Run() // its status is looked at
+	var got struct{ Contents, Damaged int64 }
+	source.must(json.Unmarshal(out.Bytes(), &got))
+	equal(t, "first run", []any{c.ProcessState.ExitCode(), got.Damaged}, []any{1, int64(1)})
+	if text := errs.String(); !strings.Contains(text, "site news: not imported: "+wire.DamagedProcessed) || !strings.Contains(text, wire.Md5(news+"done")) {
+		t.Error(text)
+	}
+	again, _ := n.imports(source.options("--import-key-files", folder))
+	equal(t, "second run", again.Contents, int64(0))
 }
 
 func TestImportRefuses(t *testing.T) {

@@ -19,7 +19,7 @@ func TestDocumentedCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, _, _ := clitest.Run(t, t.TempDir(), "--help")
-	for _, sub := range []string{"index", "serve", "processor", "ask", "status", "rebuild"} {
+	for _, sub := range []string{"index", "serve", "processor", "ask", "status", "rebuild", "check"} {
 		if !strings.Contains(string(page), "`hce-search "+sub) {
 			t.Errorf("docs/search.md does not name hce-search %s", sub)
 		}

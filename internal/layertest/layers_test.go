@@ -57,6 +57,7 @@ var dialers = map[string]string{
 	"archive/client/client.go":     "to the archive server that the user names",
 	"cli/client/server.go":         "to the daemon that the user names",
 	"cli/hce/session.go":           "to the daemon of this machine",
+	"cli/hce/doctormachine.go":     "to the ports and proxies that hce doctor checks",
 	"cli/node/faults.go":           "to the status port of the daemon of this machine",
 	"webserver/control/control.go": "to a socket of this machine",
 	"testrelay/":                   "a helper of tests", "storage/sqldb/mariadbtest/": "a helper of tests",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -85,6 +86,15 @@ func sizeWithLog(path string) (int64, error) {
 
 // ErrLost means that there are contents and the database that knows them is missing or empty.
 var ErrLost = errors.New("the database of old contents is lost")
+
+// CheckDatabase prints on out that the database of old contents is lost, and returns ErrLost then. It opens nothing.
+func CheckDatabase(c Config, out io.Writer) error {
+	err := lostDatabase(c)
+	if err != nil {
+		_, _ = fmt.Fprintln(out, err) // the error says it, too
+	}
+	return err
+}
 
 // lostDatabase returns ErrLost if the file of the database is missing or empty and contents are there: a new
 // database would hide them.

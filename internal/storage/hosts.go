@@ -25,8 +25,8 @@ const (
 
 // HostsPack writes the rows that leave in a step, with their contents, to a file for each node that
 // gets some. A new node gets all sites in the first step. No batch and no other operation may change
-// rows at the same time. A damaged raw content is left out with a line in the log. Files of earlier
-// steps are removed.
+// rows at the same time. A damaged content is left out with a line in the log, and counted; its row leaves as
+// one that the new owner processes or fetches again. Files of earlier steps are removed.
 func (repo *Repository) HostsPack(ctx context.Context, r wire.HostsPackRequest) (wire.HostsPacked, error) {
 	answer := wire.HostsPacked{Packs: []wire.HostsPackFile{}}
 	var err error
@@ -53,7 +53,7 @@ func (repo *Repository) HostsPack(ctx context.Context, r wire.HostsPackRequest) 
 		if err != nil {
 			return answer, err
 		}
-		answer.Packs = append(answer.Packs, wire.HostsPackFile{To: to, File: filepath.Base(w.path), Rows: w.rows, Bytes: size})
+		answer.Packs = append(answer.Packs, wire.HostsPackFile{To: to, File: filepath.Base(w.path), Rows: w.rows, Bytes: size, Damaged: w.damaged})
 	}
 	return answer, nil
 }
@@ -190,13 +190,20 @@ func (p *packing) site(ctx context.Context, site string) error {
 // urls writes rows and their contents.
 func (p *packing) urls(ctx context.Context, w *packWriter, site string, md5s []string) error {
 	rows, err := p.repo.MovedURLs(ctx, site, md5s)
-	for i := 0; i < len(rows) && err == nil; i++ {
-		err = w.put(packed{URL: &rows[i]})
-	}
 	if err != nil {
 		return err
 	}
 	versions, err := p.repo.Raw.Lists(ctx, site, md5s)
+	for i := 0; i < len(rows) && err == nil; i++ {
+		row := &rows[i].Row
+		var damaged bool
+		if damaged, err = p.repo.renewDamaged(ctx, row, versions[row.URLMd5]); damaged {
+			w.damaged++
+		}
+		if err == nil {
+			err = w.put(packed{URL: &rows[i]})
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -213,6 +220,46 @@ func (p *packing) urls(ctx context.Context, w *packWriter, site string, md5s []s
 		}
 	}
 	return nil
+}
+
+// renewDamaged makes a row that is crawled or processed due again if its newest raw content or its processed one is
+// damaged, as Repair does. It changes only row.
+func (repo *Repository) renewDamaged(ctx context.Context, row *wire.URL, versions []rawfiles.Version) (damaged bool, err error) {
+	if row.Crawled == 0 || row.Status != wire.StatusCrawled && row.Status != wire.StatusProcessed {
+		return false, nil
+	}
+	raw := noRaw
+	for _, v := range slices.Backward(versions) { // the last one is the newest
+		if v.Kind != rawfiles.Raw {
+			continue
+		}
+		raw = wholeRaw
+		if _, err := repo.Raw.Read(ctx, v); errors.Is(err, segments.ErrDamaged) {
+			raw = damagedRaw
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		break
+	}
+	damaged = raw == damagedRaw
+	if !damaged && hasContent(row) {
+		_, _, err := repo.Contents.Get(ctx, row.SiteID, row.URLMd5)
+		if damaged = err != nil && wire.IsDamage(err.Error()); err != nil && !damaged {
+			return false, err
+		}
+	}
+	if !damaged {
+		return false, nil
+	}
+	status := int64(wire.StatusNew)
+	if raw == wholeRaw {
+		status = wire.StatusCrawled
+	}
+	row.Status, row.State = status, wire.URLEnabled
+	if status == wire.StatusNew {
+		row.ErrorMask, row.SettingsSum, row.RawContentMd5, row.ETag = 0, 0, "", ""
+	}
+	return true, nil
 }
 
 // entry writes the processed content of a URL, if there is one.

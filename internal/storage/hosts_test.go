@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
@@ -262,6 +263,8 @@ type change struct {
 	testing.TB
 	nodes map[string]movesWorld
 	move  wire.HostsMove // of nobody
+
+	damaged int64 // pages with damaged contents that were packed
 }
 
 func newChange(t testing.TB, epoch int64, previous, members []string, groups int, nodes ...movesWorld) *change {
@@ -310,6 +313,7 @@ func (c *change) step() {
 			rows := int64(0)
 			for _, p := range packs[w.name] {
 				rows += p.Rows
+				c.damaged += p.Damaged
 			}
 			if moved.Rows != rows || moved.Repeated {
 				c.Errorf("dropped %+v; want %d rows", moved, rows)
@@ -421,6 +425,63 @@ func TestHostsMoveToNewNodeAndBack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A page with damaged contents moves without them: the new owner fetches or processes it again, and the node that packs it
+// counts it. All others move whole.
+func TestHostsMoveDamaged(t *testing.T) {
+	one, two := []string{"n1"}, []string{"n1", "n2"}
+	a, b := newMovesWorld(t, "n1", one, func(*Config) {}), newMovesWorld(t, "n2", one, func(*Config) {})
+	a.fill()
+	want := a.dump()
+	status := map[string]int64{} // of the rows with damaged contents, after the move
+	for host := range movesHosts {
+		fetched, processed := movesURL(host, 1), movesURL(host, 2)
+		a.flip(filepath.Join(a.RawDir, ".segments", "*.warc"), "second s1"+fetched+" ")
+		a.flip(filepath.Join(a.KeyDir, "s1.db"), "processed s1"+processed+" ")
+		status["s1 "+fetched], status["s1 "+processed] = wire.StatusNew, wire.StatusCrawled
+	}
+	c := newChange(t, 2, one, two, 2, a, b)
+	for c.move.Groups > 0 {
+		c.step()
+	}
+	n := int64(0)
+	for key, line := range b.dump() {
+		due, damaged := status[key]
+		switch {
+		case !damaged && line != want[key]:
+			t.Errorf("%s is\n%s\nwant\n%s", key, line, want[key])
+		case damaged && !strings.Contains(line, fmt.Sprintf(`"status":%d,`, due)):
+			t.Errorf("%s is\n%s\nwant status %d", key, line, due)
+		case damaged:
+			n++
+		}
+	}
+	if n == 0 || c.damaged != n {
+		t.Errorf("%d damaged pages are counted, %d have moved", c.damaged, n)
+	}
+	b.check()
+}
+
+// flip changes a bit of a text wherever a file of the node has it: a database keeps copies in pages that it does not use.
+func (w movesWorld) flip(pattern, text string) {
+	w.Helper()
+	names, err := filepath.Glob(pattern)
+	w.must(err)
+	for _, name := range names {
+		all, err := os.ReadFile(name)
+		w.must(err)
+		n := 0
+		for at := bytes.Index(all, []byte(text)); at >= 0; at = bytes.Index(all, []byte(text)) {
+			all[at+len(text)/2] ^= 1
+			n++
+		}
+		if n > 0 {
+			w.must(os.WriteFile(name, all, 0o600))
+			return
+		}
+	}
+	w.Fatalf("no file %s has %q", pattern, text)
 }
 
 // sameSites checks that a node has the sites and proxies of another one, without counters.

@@ -72,6 +72,8 @@ type packWriter struct {
 	gob    *gob.Encoder
 	site   string // that was written last
 	rows   int64
+
+	damaged int64 // rows whose contents are damaged
 }
 
 func newPackWriter(path string, h packHeader) (*packWriter, error) {

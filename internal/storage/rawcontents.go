@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"path/filepath"
 	"time"
 
+	"hce/dc/internal/files"
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/wire"
@@ -42,16 +45,57 @@ func compacting(do handler) handler {
 	}
 }
 
-// CompactRaw compacts the segments of raw contents without a limit of time and writes the
-// summary to out as one line of JSON. Other programs may have the stores open.
+// CompactRaw compacts all segments of raw contents that have deleted contents, without a limit of time, and writes
+// the summary to out as one line of JSON. Other programs may have the stores open.
 func CompactRaw(ctx context.Context, c Config, out io.Writer, log *slog.Logger) error {
 	repo, closeAll, err := Open(ctx, c, log)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
-	done, err := repo.Raw.Compact(ctx, 0)
+	done, err := repo.Raw.CompactAll(ctx)
 	return errors.Join(err, summary(out, done))
+}
+
+// SiteSpace is what the deletion of a site frees, in bytes.
+type SiteSpace struct {
+	Now   int64 `json:"now"`   // files of the site alone: processed contents, and raw contents in files
+	Later int64 `json:"later"` // raw contents in segments, when these are compacted
+}
+
+// Space writes the SiteSpace of a site to out as one line of JSON. Other programs may have the stores open.
+func Space(ctx context.Context, c Config, site string, out io.Writer, log *slog.Logger) error {
+	if !wire.ValidSiteID(site) {
+		return fmt.Errorf("%q is not the id of a site", site)
+	}
+	repo, closeAll, err := Open(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	var space SiteSpace
+	if space.Later, err = repo.Raw.SiteBytes(ctx, site); err != nil {
+		return err
+	}
+	size := func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) { // the site has no such file, or it was removed meanwhile
+			return nil
+		}
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			space.Now += info.Size()
+		}
+		return files.IgnoreMissing(err)
+	}
+	for _, path := range []string{filepath.Join(c.RawDir, site), filepath.Join(c.KeyDir, site+".db"), filepath.Join(c.KeyDir, site+".db-wal")} {
+		if err := filepath.WalkDir(path, size); err != nil {
+			return err
+		}
+	}
+	return summary(out, space)
 }
 
 // MoveRaw moves all raw contents to the place to, RawFiles or RawSegments. It reports progress

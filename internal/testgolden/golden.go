@@ -12,6 +12,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files with the expected results")
 
+// Update reports whether the test rewrites its files with expected results.
+func Update() bool { return *update }
+
 // Equal fails the test unless got is the content of the file at path.
 func Equal(t testing.TB, path, got string) {
 	t.Helper()

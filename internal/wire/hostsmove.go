@@ -85,6 +85,8 @@ type HostsPackFile struct {
 	File  string `json:"file"` // its base name
 	Rows  int64  `json:"rows"` // URLs
 	Bytes int64  `json:"bytes"`
+	// Damaged counts the rows with damaged contents, which the new owner makes again.
+	Damaged int64 `json:"damaged,omitempty"`
 }
 
 // HostsUnpackRequest is the object of HOSTS_UNPACK.

@@ -37,6 +37,9 @@ SELECT DISTINCT Site_Id FROM {dc_sites.raw_records} ORDER BY Site_Id;
 -- name: raw_sizes
 SELECT Segment, SUM(Bytes) FROM {dc_sites.raw_records} GROUP BY Segment;
 
+-- name: raw_site_bytes
+SELECT COALESCE(SUM(Bytes), 0) FROM {dc_sites.raw_records} WHERE Site_Id = ?;
+
 -- name: segment_new
 INSERT INTO {dc_sites.raw_segments} (Size, Live) VALUES (0, 0);
 

@@ -18,6 +18,7 @@ import (
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
 )
 
@@ -303,5 +304,51 @@ func TestKeepOlder(t *testing.T) {
 	}
 	if o := crawl(map[string]string{"": "three"}, nil); o.pages() != 1 || o.partial() != nil {
 		t.Errorf("%+v", o)
+	}
+}
+
+// A page whose bytes in the crawler's store have changed keeps its content of the version before, marked, and the crawl is not
+// complete. The others are committed. A later crawl with a whole page has it again.
+func TestDamagedPage(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "archive")
+	if err := repository.Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	r, err := repository.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	m := Manager{Repository: r}
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for i, damage := range []bool{false, true, true, false} { // the third one does not come back to the damage of the second
+		stores := storestest.Open(t)
+		site := stores.NewSite("https://a.example/")
+		for _, name := range []string{"mill", "ferry", "lake"} {
+			stores.AddPage(site, "https://a.example/"+name, name, fmt.Sprintf("version %d of the %s", i, name))
+		}
+		if damage {
+			stores.DamageRaw(fmt.Sprintf("version %d of the ferry", i))
+		}
+		at = at.Add(time.Hour)
+		c, err := r.Begin(t.Context(), "a.example", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := outcome{crawl: c, failed: map[string]string{}, answered: map[string]bool{}, causes: map[string]int{}}
+		if err := m.archive(t.Context(), stores, site, &o); err != nil {
+			t.Fatal(err)
+		}
+		c.Abort()
+		if partial := o.partial(); (partial != nil) != damage || damage && !strings.Contains(partial.Error(), "damaged") {
+			t.Errorf("round %d: %v", i, partial)
+		}
+		list, err := r.Query(t.Context(), archive.Query{Where: "commitTag = '" + archive.Tag("a.example", at) + "' AND url = 'https://a.example/ferry'"})
+		if err != nil || len(list) != 1 || (list[0].KeptFrom != "") != damage {
+			t.Errorf("round %d: %+v, %v", i, list, err)
+		}
+		if o.pages() != 3 {
+			t.Errorf("round %d: %d pages", i, o.pages())
+		}
 	}
 }

@@ -96,7 +96,9 @@ func (p Program) run(path, name string, checkOnly bool) error {
 	context.AfterFunc(ctx, stop) // a second signal ends the process
 	reopenOnHangup(ctx, out, log)
 	tellService(&cfg)
-	err = daemon.Run(ctx, cfg)
+	if err = checkDatabase(ctx, cfg); err == nil {
+		err = daemon.Run(ctx, cfg)
+	}
 	if err != nil && app.Log.File != "" { // Main prints it on stderr
 		log.Error("daemon failed", "error", err)
 	}

@@ -1,26 +1,18 @@
 package hce
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"net"
-	"os"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-	"syscall"
+	"sync"
 	"time"
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
-	"hce/dc/internal/cli/node"
-	"hce/dc/internal/config"
-	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
 )
 
@@ -41,15 +33,19 @@ const (
 
 func (p program) doctorCommand() *command.Command {
 	var o options
-	return p.leaf(command.Text{
+	var paths []string
+	c := p.leaf(command.Text{
 		Name: "doctor", Summary: "checks what a crawl needs, and says how to mend it",
-		Description: `Checks the programs, their configuration, the data folder and its disk, the keys, the database,
-all stored contents of a folder, the daemon with the nodes of its cluster, or the ports, the browser,
-the limits of the machine and the clock. It starts no daemon and changes nothing but to create the data folder of hce. Exit status 1: there are faults.`,
-		Examples: "  hce doctor\n  hce doctor --server 127.0.0.1:5504 --json",
+		Description: `Checks the programs, their configuration, the data folder with each file, its disk, keys and locks,
+the database, all stored contents, and the sites: settings that stop one, proxies, failures of all its
+pages. With a daemon: its answers, the nodes of its cluster, the sites. Also ports, browser, limits of
+the machine and clock. A DIR is a target of ose, a search index or an archive, which are read whole.
+It starts no daemon and changes nothing but to create the data folder of hce. docs/doctor.md has a
+table of what it finds. Exit status 1: there are faults.`,
+		Examples: "  hce doctor\n  hce doctor --data /srv/crawl ~/.local/share/hce-search\n  hce doctor --server 127.0.0.1:5504 --json",
 	}, &o, func(s *session) error {
 		d := &doctor{session: s}
-		d.run()
+		d.run(paths)
 		if err := d.print(); err != nil {
 			return err
 		}
@@ -60,13 +56,16 @@ the limits of the machine and the clock. It starts no daemon and changes nothing
 		}
 		return nil
 	})
+	c.Words(&paths, "DIR...", 0, 0)
+	return c
 }
 
 // doctor runs the checks.
 type doctor struct {
 	*session
-	found   []finding
-	missing []string // why nodes of a cluster did not answer
+	found        []finding
+	missing      []string // why nodes of a cluster did not answer
+	browserSites []string // that need a browser
 }
 
 func (d *doctor) add(check, state, text, remedy string) {
@@ -82,117 +81,64 @@ func (d *doctor) is(check string, err error, good, remedy string) {
 	d.add(check, fine, good, "")
 }
 
-func (d *doctor) run() {
-	dir := d.programs()
+func (d *doctor) run(paths []string) {
+	programs := d.programs()
 	at, err := d.find()
 	switch {
 	case err != nil:
-		d.add("service", fault, err.Error(), "")
+		d.add("service", fault, err.Error(), "start dc-daemon, or name a folder with --data DIR")
 	case at.server != nil:
 		at.server.Timeout = min(at.server.Timeout, answerLimit)
 		d.clients = *at.server
 		d.use(d.clients)
-		d.answers("daemon", "it runs at "+d.service.String(), "see the log of the daemon; keys are in serverPublicKey and clientSecretKey of dc-client.ini")
-		d.cluster()
-	case dir != "":
-		d.folder(at, dir)
+		if d.answers("daemon", "it runs at "+d.service.String(), d.daemonRemedy) {
+			d.cluster()
+			d.sites(nil)
+		}
+	default:
+		d.folder(at, programs)
+	}
+	for _, path := range paths {
+		d.guest(path)
 	}
 	d.browser()
 	d.limits()
-	d.clock(dir)
+	d.clock(programs, at.dir)
 }
 
-// programs checks that all programs are there, with one version. It returns their folder.
-func (d *doctor) programs() string {
-	dir, err := node.Programs()
-	if err != nil {
-		d.add("programs", fault, err.Error(), "make build, or install the package")
-		return ""
+// daemonRemedy says what to do about a daemon that does not answer.
+func (d *doctor) daemonRemedy(err error) string {
+	switch text := err.Error(); {
+	case strings.Contains(text, "is no dc-daemon"):
+		return "stop that program, or give the port of dc-daemon with --server HOST:PORT"
+	case strings.Contains(text, "is silent"):
+		return "systemctl restart dc-daemon # its log says what it did last"
 	}
-	own := command.Version()
-	for _, name := range node.Names() {
-		text, err := node.Version(d.ctx, dir, name)
-		switch {
-		case err != nil:
-			d.add("programs", fault, err.Error(), "build or install all programs together")
-			return dir
-		case !strings.HasPrefix(text, name+" "+own+" "):
-			d.add("programs", fault, fmt.Sprintf("%s, but hce is %s", text, own), "build or install all programs together")
-			return dir
-		}
-	}
-	d.add("programs", fine, dir+", version "+own, "")
-	return dir
+	return "see the log of the daemon; keys are in serverPublicKey and clientSecretKey of dc-client.ini"
 }
 
-// folder checks the data folder of hce.
-func (d *doctor) folder(at place, programs string) {
-	if at.tried != "" {
-		d.add("daemon", fine, "none at "+at.tried+"; hce starts its own while it crawls", "")
+// inParallel calls do for 0 to n-1 at the same time, and waits.
+func inParallel(n int, do func(i int)) {
+	var work sync.WaitGroup
+	for i := range n {
+		work.Go(func() { do(i) })
 	}
-	if err := config.Writable(at.dir); err != nil {
-		d.add("data folder", fault, err.Error(), "give another folder with --data")
-		return
-	}
-	n, err := node.Open(at.dir, programs)
-	if err != nil {
-		d.add("data folder", fault, err.Error(), "give another folder with --data")
-		return
-	}
-	d.add("data folder", fine, at.dir, "")
-	d.disk(at.dir)
-	d.keys(filepath.Join(at.dir, "data", "keys"))
-	d.configuration(n)
-	d.ports()
-	if !node.Exists(at.dir) {
-		d.add("database", fine, "it is created with the first crawl", "")
-		return
-	}
-	if err := d.openFolder(at.dir); err != nil {
-		d.add("database", fault, err.Error(), "")
-		return
-	}
-	if d.answers("database", "it answers", "see "+filepath.Join(n.LogDir(), "db-task.log")+"; docs/operations.md has the restore from a backup") {
-		d.stores(n)
-	}
-}
-
-const (
-	checkLimit = time.Minute // of the check of the stores, which reads everything
-	mostFaults = 10          // that are printed
-)
-
-// stores reads all stored contents.
-func (d *doctor) stores(n *node.Node) {
-	ctx, cancel := context.WithTimeout(d.ctx, checkLimit)
-	defer cancel()
-	var talk bytes.Buffer
-	_, err := n.DBTask(ctx, "--check", &talk)
-	remedy := d.hint("repair") + "; docs/operations.md, Raw contents, has a table of faults"
-	lines := strings.FieldsFunc(talk.String(), func(r rune) bool { return r == '\n' })
-	switch {
-	case err == nil:
-		d.add("stores", fine, "all contents are whole", "")
-	case ctx.Err() != nil:
-		d.add("stores", warning, fmt.Sprintf("not all contents could be read in %s", checkLimit), "stop nothing; run bin/db-task -c ini/db-task.ini --check in "+n.Dir)
-	case len(lines) == 0:
-		d.add("stores", fault, err.Error(), "see "+filepath.Join(n.LogDir(), "db-task.log"))
-	default:
-		for _, line := range lines[:min(len(lines), mostFaults)] {
-			d.add("stores", fault, line, remedy)
-		}
-		if len(lines) > mostFaults {
-			d.add("stores", fault, fmt.Sprintf("%d further faults", len(lines)-mostFaults), remedy)
-		}
-	}
+	work.Wait()
 }
 
 // answerLimit is the longest wait for the daemon.
 const answerLimit = 10 * time.Second
 
-// answers asks the service for a site that always exists, and reports whether it answers.
-func (d *doctor) answers(check, good, remedy string) bool {
-	err := d.service.Ask(d.ctx, wire.SiteStatus, map[string]any{"id": wire.GeneralSite}, nil)
+// answers asks the service for a site that always exists, and reports whether it answers. remedy says what to do
+// about an error.
+func (d *doctor) answers(check, good string, remedy func(error) string) bool {
+	var err error
+	if at := d.clients; at.Port != 0 {
+		err = greets(d.ctx, net.JoinHostPort(at.Host, strconv.Itoa(at.Port)))
+	}
+	if err == nil {
+		err = d.service.Ask(d.ctx, wire.SiteStatus, map[string]any{"id": wire.GeneralSite}, nil)
+	}
 	var part *client.Incomplete
 	if errors.As(err, &part) { // the daemon itself is well
 		d.add(check, fine, good, "")
@@ -202,8 +148,16 @@ func (d *doctor) answers(check, good, remedy string) bool {
 		}
 		return true
 	}
-	d.is(check, err, good, remedy)
-	return err == nil
+	if err != nil {
+		text := err.Error()
+		if _, said, found := strings.Cut(text, ": db-task: "); found { // what the program said last
+			text = said
+		}
+		d.add(check, fault, text, remedy(err))
+		return false
+	}
+	d.add(check, fine, good, "")
+	return true
 }
 
 // startNode is the remedy for a node that is away.
@@ -236,126 +190,6 @@ func (d *doctor) cluster() {
 	if good > 0 {
 		d.add("nodes", fine, fmt.Sprintf("%d of %s ready", good, count(int64(len(nodes)), "node", "nodes")), "")
 	}
-}
-
-// leastFree is the free room below which /readyz has a warning, too (StatusMinFree).
-const leastFree = 1 << 30
-
-func (d *doctor) disk(dir string) {
-	free, err := files.Free(dir)
-	switch {
-	case err != nil:
-		d.add("disk", fault, err.Error(), "")
-	case free < leastFree/8:
-		d.add("disk", fault, bytesText(free)+" free", "free some room, or move the folder with --data")
-	case free < leastFree:
-		d.add("disk", warning, bytesText(free)+" free", "free some room; raw pages need it")
-	default:
-		d.add("disk", fine, bytesText(free)+" free", "")
-	}
-}
-
-// keys checks that only the user can read the keys, which the daemon creates at its first start.
-func (d *doctor) keys(dir string) {
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		d.add("keys", fine, "they are created with the first crawl", "")
-	case err != nil:
-		d.add("keys", fault, err.Error(), "")
-	case info.Mode().Perm()&0o077 != 0:
-		d.add("keys", fault, fmt.Sprintf("other users can read %s (mode %04o)", dir, info.Mode().Perm()), "chmod 700 "+dir)
-	default:
-		d.add("keys", fine, dir, "")
-	}
-}
-
-func (d *doctor) configuration(n *node.Node) {
-	good := true
-	for _, name := range node.Names() {
-		lines, err := n.CheckConfig(d.ctx, name)
-		if err != nil {
-			d.add("configuration", fault, err.Error(), "")
-			good = false
-		}
-		for _, line := range lines {
-			state, text := warning, strings.TrimPrefix(line, "warning: ")
-			if !strings.HasPrefix(line, "warning:") {
-				state, text = fault, strings.TrimPrefix(line, "error: ")
-			}
-			d.add("configuration", state, name+": "+text, "edit "+filepath.Join(n.Dir, "ini", name+".ini"))
-			good = false
-		}
-	}
-	if good {
-		d.add("configuration", fine, filepath.Join(n.Dir, "ini"), "")
-	}
-}
-
-// usual are the ports of dc-daemon.ini.
-var usual = map[string]string{"5503": "serverPort of [AdminInterfaceServer]", "5504": "serverPort of [ClientInterfaceService]", "5580": "StatusPort of [StatusServer]"}
-
-// ports checks that a daemon can listen on loopback, also one with the usual ports.
-func (d *doctor) ports() {
-	if err := listen("0"); err != nil {
-		d.add("ports", fault, err.Error(), "allow programs to listen on the loopback address")
-		return
-	}
-	d.add("ports", fine, "free ports on 127.0.0.1", "")
-	for _, port := range slices.Sorted(maps.Keys(usual)) {
-		if err := listen(port); errors.Is(err, syscall.EADDRINUSE) {
-			d.add("ports", warning, "another program uses port "+port+"; hce crawl does not need it, but a dc-daemon with its usual ports does", "stop that program, or set another "+usual[port])
-		}
-	}
-}
-
-func listen(port string) error {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port))
-	if err != nil {
-		return err
-	}
-	return l.Close()
-}
-
-func (d *doctor) browser() {
-	path := node.Browser()
-	if path == "" {
-		d.add("browser", warning, "no Chromium; pages of --browser sites get the error FETCHER_INTERNAL", "install chromium, or set path of [Browser] in crawler-task.ini")
-		return
-	}
-	ctx, cancel := context.WithTimeout(d.ctx, 20*time.Second)
-	defer cancel()
-	text, err := node.Version(ctx, filepath.Dir(path), filepath.Base(path))
-	d.is("browser", err, path+", "+text, "reinstall chromium")
-}
-
-// fewFiles is the limit of open files below which a daemon serves few connections.
-const fewFiles = 1024
-
-func (d *doctor) limits() {
-	var limit syscall.Rlimit
-	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
-	switch {
-	case err != nil:
-		d.add("open files", fault, err.Error(), "")
-	case limit.Cur < fewFiles:
-		d.add("open files", warning, fmt.Sprintf("the limit is %d", limit.Cur), fmt.Sprintf("ulimit -n %d", fewFiles))
-	default:
-		d.add("open files", fine, fmt.Sprintf("the limit is %d", limit.Cur), "")
-	}
-	dir := os.TempDir()
-	d.is("temporary folder", config.Writable(dir), dir, "set TMPDIR to a folder that can be written")
-}
-
-// clock compares the clock with the time at which the programs were built or installed: politeness
-// and recrawls depend on the clock.
-func (d *doctor) clock(programs string) {
-	now := time.Now()
-	if info, err := os.Stat(filepath.Join(programs, "dc-daemon")); err == nil && info.ModTime().Sub(now) > time.Hour {
-		d.add("clock", fault, fmt.Sprintf("it is %s, but the programs are from %s", now.Format(time.DateTime), info.ModTime().Format(time.DateTime)), "set the clock (timedatectl set-ntp true)")
-		return
-	}
-	d.add("clock", fine, now.Format(time.RFC3339), "")
 }
 
 func (d *doctor) print() error {

@@ -294,10 +294,10 @@ func TestDoctorFaults(t *testing.T) {
 		"a file":       {func(d *doctor) { d.folder(place{dir: "/dev/null/x"}, "/") }, fault, "not a"},
 		"nobody there": {func(d *doctor) {
 			d.use(client.Server{Host: "127.0.0.1", Port: 1, Timeout: 50 * time.Millisecond})
-			d.answers("daemon", "", "start it")
+			d.answers("daemon", "", func(error) string { return "start it" })
 		}, fault, "no answer"},
-		"the clock":     {func(d *doctor) { d.clock(t.TempDir()) }, fine, "20"},
-		"a good answer": {func(d *doctor) { d.use(storestest.Open(t)); d.answers("database", "it answers", "") }, fine, "it answers"},
+		"the clock":     {func(d *doctor) { d.clock(t.TempDir(), "") }, fine, "20"},
+		"a good answer": {func(d *doctor) { d.use(storestest.Open(t)); d.answers("database", "it answers", nil) }, fine, "it answers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &doctor{session: &session{ctx: t.Context(), talk: io.Discard}}

@@ -48,7 +48,7 @@ func (s *session) repair() error {
 	if s.node, err = node.Open(at.dir, programs); err != nil {
 		return err
 	}
-	text, err := s.node.DBTask(s.ctx, "--repair", s.talk)
+	text, err := s.node.DBTask(s.ctx, s.talk, "--repair")
 	if err != nil {
 		return err
 	}

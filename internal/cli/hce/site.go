@@ -1,7 +1,6 @@
 package hce
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"strings"
 
 	"hce/dc/internal/cli/command"
-	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/web/revalidate"
@@ -390,37 +388,4 @@ func (s *session) renew(site, where string, full bool) (n int64, err error) {
 		}
 		n, after = n+int64(len(rows)), rows[len(rows)-1].URLMd5
 	}
-}
-
-func (p program) siteRmCommand() *command.Command {
-	var o options
-	var words []string
-	var yes bool
-	c := p.leaf(command.Text{
-		Name: "rm", Summary: "deletes a site with all its pages",
-		Description: "On a terminal it asks first. There is no way back.",
-		Examples:    "  hce site rm example.org --yes",
-	}, &o, func(s *session) error {
-		site, err := s.openSite(words[0])
-		if err != nil {
-			return err
-		}
-		if !yes && !s.confirm(fmt.Sprintf("delete site %s (%s) with %s?", site.ID, clean(rootOf(site)), count(site.Contents, "page", "pages"))) {
-			return command.Refuse("nothing was deleted; confirm with --yes")
-		}
-		return s.ask(wire.SiteDelete, map[string]any{"id": site.ID, "taskType": 1, "delayedType": wire.Immediate}, nil)
-	})
-	c.Words(&words, "SITE", 1, 1)
-	c.Flag(&yes, "yes", "y", "do not ask")
-	return c
-}
-
-// confirm asks the person at the terminal; without a terminal the answer is no.
-func (s *session) confirm(question string) bool {
-	if !livescreen.IsTerminal(os.Stdin) {
-		return false
-	}
-	fmt.Fprintf(s.talk, "%s [y/N] ", question)
-	answer, _ := bufio.NewReader(os.Stdin).ReadString('\n') // no answer is no
-	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y")
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -47,7 +48,11 @@ func output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &exit):
-		return nil, errors.New(filepath.Base(cmd.Path) + ": " + string(bytes.TrimSpace(talk.Bytes())))
+		said := bytes.TrimSpace(talk.Bytes())
+		if len(said) == 0 {
+			return nil, fmt.Errorf("%s: %w", filepath.Base(cmd.Path), err)
+		}
+		return nil, errors.New(filepath.Base(cmd.Path) + ": " + string(said))
 	case err != nil:
 		return nil, fmt.Errorf("run %s: %w", filepath.Base(cmd.Path), err)
 	}
@@ -77,10 +82,10 @@ func (n *Node) CheckConfig(ctx context.Context, program string) (lines []string,
 	return lines, nil
 }
 
-// DBTask runs a command of db-task, such as --check, and returns its stdout. talk gets its stderr. The error is
+// DBTask runs a command of db-task, such as --check, with the value of its option, and returns its stdout. talk gets its stderr. The error is
 // an *exec.ExitError if its exit status is not 0.
-func (n *Node) DBTask(ctx context.Context, option string, talk io.Writer) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, n.program("db-task"), option, "-c", filepath.Join(n.ini(), "db-task.ini"))
+func (n *Node) DBTask(ctx context.Context, talk io.Writer, option string, value ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, n.program("db-task"), append([]string{"-c", filepath.Join(n.ini(), "db-task.ini"), option}, value...)...)
 	cmd.Env = n.environment()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, talk
@@ -92,6 +97,43 @@ func (n *Node) DBTask(ctx context.Context, option string, talk io.Writer) ([]byt
 		err = fmt.Errorf("db-task %s: %w", option, err)
 	}
 	return out.Bytes(), err
+}
+
+// Summary runs a command of db-task and reads its line of JSON into value.
+func (n *Node) Summary(ctx context.Context, talk io.Writer, value any, option string, more ...string) error {
+	text, err := n.DBTask(ctx, talk, option, more...)
+	if err == nil {
+		err = json.Unmarshal(text, value)
+	}
+	if err != nil {
+		return fmt.Errorf("db-task %s: %w", option, err)
+	}
+	return nil
+}
+
+// Lines runs a program of this installation to its end and returns the lines of its stdout, and then those of its
+// stderr. The error is an *exec.ExitError if its exit status is not 0.
+func Lines(ctx context.Context, program string, args ...string) ([]string, error) {
+	path := program
+	if dir, err := Programs(); err == nil {
+		path = filepath.Join(dir, program)
+	}
+	if _, err := exec.LookPath(path); err != nil {
+		if path, err = exec.LookPath(program); err != nil {
+			return nil, fmt.Errorf("run %s: %w", program, err)
+		}
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
+	var out, talk bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &talk
+	err := childprocess.Run(cmd)
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	lines := func(b *bytes.Buffer) []string {
+		return strings.FieldsFunc(b.String(), func(r rune) bool { return r == '\n' })
+	}
+	return append(lines(&out), lines(&talk)...), err
 }
 
 // Version returns the line that a program prints with --version.

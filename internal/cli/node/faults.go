@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -83,8 +84,15 @@ func (d *Daemon) unready(ctx context.Context) []string {
 
 // Fault returns the error of the last request of a site that failed or was put off, as the log of
 // crawler-task has it since the start of the daemon. It is "" without one.
-func (d *Daemon) Fault(site string) (text string) {
-	for line := range strings.Lines(d.crawl.text()) {
+func (d *Daemon) Fault(site string) string { return lastFault(d.crawl.text(), site) }
+
+// LastFault is Fault for the whole log of a folder, of which it reads the end.
+func (n *Node) LastFault(site string) string {
+	return lastFault(tail{path: filepath.Join(n.LogDir(), "crawler-task.log")}.text(), site)
+}
+
+func lastFault(log, site string) (text string) {
+	for line := range strings.Lines(log) {
 		if !strings.Contains(line, ` msg="fetch failed" `) && !strings.Contains(line, ` msg="put off" `) || !strings.Contains(line, " site="+site+" ") {
 			continue
 		}

@@ -8,12 +8,15 @@
 package storestest
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -34,6 +37,7 @@ type Stores struct {
 	// Asked counts the operations by name.
 	Asked map[wire.Op]int
 
+	dir   string     // of the data
 	mu    sync.Mutex // guards onAsk and Asked
 	onAsk func(op wire.Op)
 	runs  sync.Mutex // job has one operation at a time
@@ -48,7 +52,8 @@ func Open(t testing.TB) *Stores {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := storage.ReadConfig(f, t.TempDir())
+	s.dir = t.TempDir()
+	c := storage.ReadConfig(f, s.dir)
 	c.NoSync = true
 	repo, closeAll, err := storage.Open(t.Context(), c, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -153,6 +158,29 @@ func (s *Stores) AddPage(site, url, title, text string) {
 	raw := "<title>" + title + "</title><p>" + text
 	s.must(wire.URLNew, []any{row(site, url, raw)})
 	s.must(wire.URLPut, s.contents(site, url, title, text, raw))
+}
+
+// DamageRaw flips a bit of the raw content that has text.
+func (s *Stores) DamageRaw(text string) {
+	s.t.Helper()
+	names, err := filepath.Glob(filepath.Join(s.dir, "dc_rdata", ".segments", "*.warc"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, name := range names {
+		all, err := os.ReadFile(name)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if at := bytes.Index(all, []byte(text)); at >= 0 {
+			all[at] ^= 1
+			if err := os.WriteFile(name, all, 0o600); err != nil {
+				s.t.Fatal(err)
+			}
+			return
+		}
+	}
+	s.t.Fatalf("no raw content has %q", text)
 }
 
 // AddURL stores a row without contents.

@@ -48,7 +48,6 @@ func readAt(f *os.File, b []byte, at int64) (int, error) {
 // damaged record, or one of an older format, counts as a request in flight: the next one waits a gap.
 func (c clock) read(f *os.File) (state politeness.State, fresh bool, err error) {
 	var b [recordSize]byte
-	var r record
 	n, err := readAt(f, b[:], 0)
 	if err != nil {
 		return state, false, fmt.Errorf("read record: %w", err)
@@ -56,14 +55,41 @@ func (c clock) read(f *os.File) (state politeness.State, fresh bool, err error) 
 	if b == [recordSize]byte{} { // names of an address may follow
 		return state, true, nil
 	}
-	_, _ = binary.Decode(b[:], binary.LittleEndian, &r) // the sizes are equal
-	if n < recordSize || string(r.Magic[:]) != magic || r.Sum != crc32.ChecksumIEEE(b[:sumAt]) {
+	r, whole := decode(b, n)
+	if !whole {
 		return politeness.State{InFlight: true}, false, nil
 	}
 	return politeness.State{
 		Start: c.time(r.Start, r.Boot), End: c.time(r.End, r.Boot), Delay: r.Delay, InFlight: r.InFlight != 0,
 		Until: c.time(r.Until, r.Boot), Troubles: r.Troubles,
 	}, false, nil
+}
+
+// decode returns the record in n bytes, and whether it is whole and of this format.
+func decode(b [recordSize]byte, n int) (r record, whole bool) {
+	_, _ = binary.Decode(b[:], binary.LittleEndian, &r) // the sizes are equal
+	return r, n == recordSize && string(r.Magic[:]) == magic && r.Sum == crc32.ChecksumIEEE(b[:sumAt])
+}
+
+// CheckFile returns an error if the gate file at path has a damaged record. A record of an older format is not damaged.
+func CheckFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for range 3 { // a crawler may write it meanwhile
+		var b [recordSize]byte
+		n, err := readAt(f, b[:], 0)
+		if err != nil || b == [recordSize]byte{} {
+			return err
+		}
+		r, whole := decode(b, n)
+		if older := string(r.Magic[:]) != magic && string(r.Magic[:6]) == magic[:6]; whole || older {
+			return nil
+		}
+	}
+	return errors.New("its record does not have its checksum")
 }
 
 // write stores the state without a sync: the restart after a crash of the machine

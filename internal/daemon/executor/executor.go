@@ -69,6 +69,7 @@ type Node struct {
 	Address string    // shown to people; empty for this machine
 	Version string    // of its programs; empty if not known
 	Seen    time.Time // the last sign of life, UTC
+	Notice  string    `json:",omitempty"` // what a person should know; "" for nothing
 }
 
 // States of a node.

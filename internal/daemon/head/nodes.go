@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"hce/dc/internal/daemon/broker"
@@ -44,7 +45,8 @@ func (h *Head) list(ctx context.Context) ([]wire.ClusterNode, error) {
 		if !n.Seen.IsZero() {
 			one.Seen = n.Seen.UTC().Format(time.DateTime + ".000")
 		}
-		one.Reason, one.Refused = h.standing(n.Name), h.identities.refusedOf(n.Name)
+		one.Reason = strings.TrimPrefix(strings.TrimSuffix(h.standing(n.Name)+"; "+n.Notice, "; "), "; ")
+		one.Refused = h.identities.refusedOf(n.Name)
 		if state, err := h.conn.ConsumerState(ctx, broker.StreamJournal, broker.NodeDurable(n.Name)); err == nil {
 			one.Lag = int64(state.Pending)
 		}

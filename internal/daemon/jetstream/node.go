@@ -24,6 +24,7 @@ type ServeConfig struct {
 	Extra    []string                  // arguments that the head may add to those of Programs
 
 	Address, Version string        // shown to people
+	Notice           func() string // shown to people; "" for nothing; default none
 	State            func() string // overrides executor.NodeReady if it is not empty; NodeDraining: take no submitted tasks
 	Heartbeat        time.Duration // between signs of life; default 5 s
 	Load             *load.Sampler // figures for start conditions; default this machine's
@@ -80,6 +81,9 @@ func (c ServeConfig) withDefaults() (ServeConfig, error) {
 	}
 	if c.State == nil {
 		c.State = func() string { return "" }
+	}
+	if c.Notice == nil {
+		c.Notice = func() string { return "" }
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -237,6 +241,7 @@ func (n *Node) beat(ctx context.Context, limit time.Duration) error {
 	}
 	sent := time.Now()
 	s.Name, s.State, s.Address, s.Version, s.Seen = n.cfg.Name, n.state(), n.cfg.Address, n.cfg.Version, sent.UTC()
+	s.Notice = n.cfg.Notice()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var last time.Time

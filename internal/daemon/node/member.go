@@ -26,6 +26,7 @@ func (a *Agent) serve(ctx context.Context, conn *broker.Conn, s Session) (Member
 			}
 			return ""
 		},
+		Notice: a.moves.notice,
 		Before: func(ctx context.Context, t executor.Task) { c.awaitPlacement(ctx, t.Epoch) },
 		Handle: func(ctx context.Context, t executor.Task) error { return a.step(ctx, conn, t) },
 		Skip:   func() bool { return c.Placement != "" && !a.owner.Load() },

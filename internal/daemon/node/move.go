@@ -43,6 +43,17 @@ type moves struct {
 	stored  map[journey]bool  // confirmed to this node
 	came    map[journey]bool  // stored by this node
 	lost    []string          // nodes that never come back
+	damaged int64             // pages that left without their contents, since the start
+}
+
+// notice says how many pages have left with damaged contents; "" for none.
+func (m *moves) notice() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.damaged == 0 {
+		return ""
+	}
+	return fmt.Sprintf("pages with damaged contents that have moved from here: %d; their new nodes fetch or process them again. Check the disk; db-task --check finds further ones", m.damaged)
 }
 
 func newMoves() *moves {

@@ -82,6 +82,10 @@ func (a *Agent) sendHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMo
 	for _, p := range packed.Packs {
 		parcels[to(p.To, packParcel)] = true
 		a.Log().Info("hosts leave", "to", p.To, "epoch", m.Epoch, "group", m.Moved, "rows", p.Rows, "bytes", p.Bytes)
+		if p.Damaged > 0 {
+			a.Log().Error("pages leave without their damaged contents; the new node fetches or processes them again", "to", p.To, "pages", p.Damaged)
+			a.moves.note(func() { a.moves.damaged += p.Damaged })
+		}
 	}
 	waiting, err := a.leavingPauses(ctx, m)
 	if err != nil {

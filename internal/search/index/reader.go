@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -58,6 +59,33 @@ func OpenSnapshot(dir string) (*Snapshot, error) {
 		}
 		last = h.Snapshot
 	}
+}
+
+// Verify reads all files of an index and compares them with their checksums: those of the newest snapshot, and those of
+// the working index unless a writer has it open. It changes nothing. The error is ErrNone, ErrFormat or ErrDamaged, or
+// that of the system.
+func Verify(dir string) error {
+	h, found, err := readHead(dir)
+	if err == nil && !found {
+		err = ErrNone
+	}
+	if err == nil {
+		err = h.check()
+	}
+	if err == nil && h.Snapshot != "" {
+		err = checkSnapshot(filepath.Join(dir, "snapshots", h.Snapshot), true)
+	}
+	if err != nil {
+		return fmt.Errorf("check index %s: %w", dir, err)
+	}
+	work, err := readSums(h.work(dir))
+	if errors.Is(err, fs.ErrNotExist) { // a writer works, or was killed: the next one checks it
+		return nil
+	}
+	if err == nil {
+		err = work.check(h.work(dir), true)
+	}
+	return err
 }
 
 // Newest reports whether s is the newest snapshot of the folder. It reads one small file.

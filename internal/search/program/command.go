@@ -66,7 +66,7 @@ Without an ini file all settings have their defaults, and everything listens on 
   hce-search status`,
 		ExitStatus: exitText,
 	}, nil)
-	for _, sub := range []*command.Command{p.indexCommand(), p.serveCommand(), p.processorCommand(), p.askCommand(), p.statusCommand(), p.rebuildCommand()} {
+	for _, sub := range []*command.Command{p.indexCommand(), p.serveCommand(), p.processorCommand(), p.askCommand(), p.statusCommand(), p.rebuildCommand(), p.checkCommand()} {
 		root.Add(sub)
 	}
 	return root
@@ -296,6 +296,28 @@ index meanwhile. After a kill the old index is unchanged.`,
 			fmt.Fprintf(r.out, "%d documents\n", n)
 		}
 		return err
+	})
+	dirOption(c, &o)
+	return c
+}
+
+func (p program) checkCommand() *command.Command {
+	var o options
+	c := p.leaf(command.Text{
+		Name: "check", Summary: "reads the whole index and names a damaged file",
+		Description: `Compares each file of the newest published index, and of the working index unless "hce-search index" works on
+it, with the checksum that was written with it. It changes nothing. Exit status 3: a file is damaged.`,
+		Examples: "  hce-search check",
+	}, &o, func(r *run) error {
+		dir, err := r.folder(r.dir())
+		if err != nil {
+			return command.Refusal{Err: err}
+		}
+		if err := index.Verify(dir); err != nil {
+			return err
+		}
+		fmt.Fprintf(r.out, "%s: the index is whole\n", dir)
+		return nil
 	})
 	dirOption(c, &o)
 	return c

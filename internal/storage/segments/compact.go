@@ -32,6 +32,7 @@ type Compacted struct {
 	Copied   int64 `json:"copied"`   // bytes of live runs
 	Freed    int64 `json:"freed"`    // bytes of the removed segments
 	Left     int   `json:"left"`     // segments that a later run can remove
+	Dead     int64 `json:"dead"`     // bytes of deleted contents and of heads of files that all segments have afterwards
 }
 
 // Compact removes segments of which less than half is live. It copies their live runs to the
@@ -39,8 +40,23 @@ type Compacted struct {
 // the next call continues. It does nothing while another process compacts or backs up, and
 // skips segments that a process writes.
 func (s *Store) Compact(ctx context.Context, most time.Duration) (done Compacted, err error) {
+	return s.compact(ctx, most, segmentRow.mostlyDead)
+}
+
+// CompactAll is Compact without a limit of time for all segments of which more than a twentieth is dead. It copies
+// more than it frees, so people ask for it. A second call finds nothing to do.
+func (s *Store) CompactAll(ctx context.Context) (Compacted, error) {
+	done, err := s.compact(ctx, 0, segmentRow.partlyDead)
+	rows, e := s.segments(ctx)
+	for _, r := range rows {
+		done.Dead += r.size - r.live
+	}
+	return done, errors.Join(err, e)
+}
+
+func (s *Store) compact(ctx context.Context, most time.Duration, isDue func(segmentRow) bool) (done Compacted, err error) {
 	rows, err := s.segments(ctx)
-	rows = slices.DeleteFunc(rows, func(r segmentRow) bool { return !r.mostlyDead() })
+	rows = slices.DeleteFunc(rows, func(r segmentRow) bool { return !isDue(r) })
 	if err != nil || len(rows) == 0 {
 		return done, err
 	}
@@ -112,6 +128,9 @@ func (s *Store) compactOne(ctx context.Context, row segmentRow, done *Compacted)
 	if errors.Is(err, ErrDamaged) {
 		s.o.Log.Error("a segment of raw contents is damaged; run db-task --check", "segment", s.path(row.id), "error", err)
 		return nil
+	}
+	if seg == nil && err == nil { // a process writes it
+		done.Left++
 	}
 	if seg == nil || err != nil {
 		return err

@@ -66,7 +66,12 @@ func childWork(text string) error {
 	for n := 0; ; n++ {
 		switch draw := r.IntN(20); {
 		case draw == 0:
-			if _, err := s.Compact(ctx, 0); err != nil {
+			if r.IntN(2) == 0 {
+				_, err = s.Compact(ctx, 0)
+			} else {
+				_, err = s.CompactAll(ctx)
+			}
+			if err != nil {
 				return err
 			}
 		case draw < 6 && len(stored) > 0:

@@ -227,6 +227,27 @@ type segmentRow struct{ id, size, live int64 }
 // mostlyDead reports whether Compact removes the segment.
 func (r segmentRow) mostlyDead() bool { return 2*r.live < r.size }
 
+// Of the dead bytes of a segment, CompactAll leaves the larger of a share and a number of bytes: no run has the heads
+// of a file.
+const (
+	deadShare = 20 // a twentieth
+	deadBytes = 64 << 10
+)
+
+// partlyDead reports whether CompactAll removes the segment.
+func (r segmentRow) partlyDead() bool {
+	return r.mostlyDead() || r.size-r.live > max(r.size/deadShare, deadBytes)
+}
+
+// SiteBytes returns the bytes that the contents of a site have in segments.
+func (s *Store) SiteBytes(ctx context.Context, site string) (bytes int64, err error) {
+	err = s.db.View(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Get("raw_site_bytes", []any{site}, &bytes)
+		return err
+	})
+	return bytes, err
+}
+
 // Segments returns how many segments the database knows.
 func (s *Store) Segments(ctx context.Context) (int, error) {
 	list, err := s.segments(ctx)

@@ -3,9 +3,15 @@ package sqldb
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"hce/dc/internal/storage/expr"
 )
+
+// oneLine is a report of integrity_check without its headline.
+func oneLine(text string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(text, "*** in database main ***\n"), "\n", "; ")
+}
 
 // Check reads a SQLite file to its end and reports broken pages and indexes that do not fit their tables. It does
 // nothing on MySQL, which has checksums of its own.
@@ -24,7 +30,7 @@ func (d *DB) Check(ctx context.Context, report func(fault string)) error {
 			return fmt.Errorf("check %s: %w", d.cfg.Path, err)
 		}
 		if text != "ok" {
-			report(fmt.Sprintf("database %s: %s; restore it from a backup", d.cfg.Path, text))
+			report(fmt.Sprintf("database %s: %s; restore it from a backup", d.cfg.Path, oneLine(text)))
 		}
 	}
 	if err := rows.Err(); err != nil {

@@ -1,0 +1,401 @@
+package hce
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hce/dc/internal/cli/node"
+	"hce/dc/internal/config"
+	"hce/dc/internal/crawl/hostgate"
+	"hce/dc/internal/daemon/curvekeys"
+	"hce/dc/internal/files"
+)
+
+// folder checks the data folder of hce. programs is "" if they are not complete: then it checks what needs none.
+func (d *doctor) folder(at place, programs string) {
+	if at.tried != "" {
+		d.add("daemon", fine, "none at "+at.tried+"; hce starts its own while it crawls", "")
+	}
+	if err := config.Writable(at.dir); err != nil {
+		d.add("data folder", fault, err.Error(), d.owning(at.dir)+", or give another folder with --data")
+		return
+	}
+	dir, err := filepath.Abs(at.dir)
+	if err != nil {
+		d.add("data folder", fault, err.Error(), "give another folder with --data")
+		return
+	}
+	var n *node.Node
+	if programs != "" {
+		n, err = node.Open(dir, programs)
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		d.add("data folder", fault, err.Error(), d.accessRemedy(dir, err))
+	case err != nil:
+		d.add("data folder", fault, err.Error(), "give an empty or a new folder with --data")
+		return
+	default:
+		d.add("data folder", fine, dir, "")
+	}
+	d.disk(dir)
+	whole := d.files(dir)
+	d.keys(filepath.Join(dir, "data", curvekeys.OperatorsFolder))
+	d.locks(dir)
+	if n == nil || err != nil {
+		return
+	}
+	d.configuration(n)
+	d.broker(filepath.Join(dir, "ini", "dc-daemon.ini"))
+	d.ports()
+	if !node.Exists(dir) {
+		d.add("database", fine, "it is created with the first crawl", "")
+		return
+	}
+	if err := d.openFolder(dir); err != nil {
+		d.add("database", fault, err.Error(), databaseRemedy(err.Error(), dir))
+		return
+	}
+	if d.answers("database", "it answers", func(err error) string { return databaseRemedy(err.Error(), dir) }) {
+		if whole { // a file that cannot be read has been named, and ends the check
+			d.stores(n)
+		}
+		d.sites(n)
+	}
+}
+
+// owning is the command that gives a folder to this user.
+func (d *doctor) owning(dir string) string {
+	name := strconv.Itoa(os.Geteuid())
+	if me, err := user.Current(); err == nil {
+		name = me.Username
+	}
+	return "sudo chown -R " + name + " " + shellWord(dir)
+}
+
+// remedies of errors of the database, by a part of their text.
+var databaseRemedies = []struct{ part, remedy string }{
+	{"old contents is lost", "restore data/dc.db in %[1]s from a backup; to begin again without the old pages: mv %[1]s %[1]s.old"},
+	{"newer schema", "install the programs that wrote it, or newer ones"},
+	{"being moved or imported", "wait until db-task or dc-import has ended"},
+	{"Access denied", "set db_user of [TasksManager] in %[1]s/ini/db-task.ini, and the password in DC_TasksManager_db_pwd"},
+	{"check db_user", "set db_user of [TasksManager] in %[1]s/ini/db-task.ini, and the password in DC_TasksManager_db_pwd"},
+	{"connection refused", "start MariaDB, or correct db_host, db_port and db_socket in %[1]s/ini/db-task.ini"},
+	{"db_socket", "start MariaDB, or correct db_host, db_port and db_socket in %[1]s/ini/db-task.ini"},
+	{"dial ", "start MariaDB, or correct db_host, db_port and db_socket in %[1]s/ini/db-task.ini"},
+	{"permission denied", "sudo chown -R $(id -un) %[1]s"},
+	{"no space left", "free some room, or move the folder with --data"},
+	{"ini", "edit %[1]s/ini/db-task.ini"},
+}
+
+// databaseRemedy says what to do about an error of the database of a folder.
+func databaseRemedy(text, dir string) string {
+	for _, r := range databaseRemedies {
+		if strings.Contains(text, r.part) {
+			return strings.ReplaceAll(r.remedy, "%[1]s", shellWord(dir))
+		}
+	}
+	return "restore " + filepath.Join(dir, "data", "dc.db") + " from a backup (docs/operations.md, Restore); see " + filepath.Join(dir, "data", "log", "db-task.log")
+}
+
+const (
+	checkLimit = time.Minute // of the check of the stores, which reads everything
+	mostFaults = 10          // of a kind that are printed
+)
+
+// stores reads all stored contents.
+func (d *doctor) stores(n *node.Node) {
+	ctx, cancel := context.WithTimeout(d.ctx, checkLimit)
+	defer cancel()
+	var talk bytes.Buffer
+	_, err := n.DBTask(ctx, &talk, "--check")
+	lines := strings.FieldsFunc(talk.String(), func(r rune) bool { return r == '\n' })
+	if err != nil && len(lines) > 1 && strings.HasPrefix(lines[len(lines)-1], "db-task: ") && strings.Contains(lines[len(lines)-1], "faults of the stores") {
+		lines = lines[:len(lines)-1] // their number
+	}
+	switch {
+	case err == nil:
+		d.add("stores", fine, "all contents are whole", "")
+	case ctx.Err() != nil:
+		d.add("stores", warning, fmt.Sprintf("not all contents could be read in %s", checkLimit), "stop nothing; run bin/db-task -c ini/db-task.ini --check in "+n.Dir)
+	case len(lines) == 0:
+		d.add("stores", fault, err.Error(), "see "+filepath.Join(n.LogDir(), "db-task.log"))
+	default:
+		for _, line := range lines[:min(len(lines), mostFaults)] {
+			text, remedy := storesRemedy(line, n.Dir)
+			d.add("stores", fault, text, remedy)
+		}
+		if len(lines) > mostFaults {
+			d.add("stores", fault, fmt.Sprintf("%d further faults", len(lines)-mostFaults), "hce repair --data "+shellWord(n.Dir))
+		}
+	}
+}
+
+// storesRemedy splits a line of db-task --check into the fault and what to do about it in the folder of a node.
+func storesRemedy(line, dir string) (fault, remedy string) {
+	fault = line
+	for _, advice := range []string{"; restore it from a backup", "; db-task --repair"} { // the remedy says it
+		fault, _, _ = strings.Cut(fault, advice)
+	}
+	check := "bin/db-task -c ini/db-task.ini --check --fix"
+	switch {
+	case strings.HasPrefix(line, "db-task: "):
+		fault = strings.TrimPrefix(line, "db-task: ")
+		return fault, databaseRemedy(fault, dir)
+	case strings.HasPrefix(line, "file "), strings.HasPrefix(line, "the database has no sites"):
+		return fault, "restore data/dc.db in " + dir + " from a newer backup, or move the file away"
+	case strings.HasPrefix(line, "database "):
+		return fault, databaseRemedy(fault, dir)
+	case strings.Contains(line, " live bytes "):
+		return fault, "cd " + shellWord(dir) + " && " + check
+	}
+	return fault, "hce repair --data " + shellWord(dir)
+}
+
+// mostFiles bounds how many files of a data folder are looked at, apart from raw contents.
+const mostFiles = 100_000
+
+// files looks at each file of a data folder: this user must be able to change it, and small files of state must
+// be whole. It reports whether all can be read.
+func (d *doctor) files(dir string) (readable bool) {
+	readable = true
+	denied, n, found := 0, 0, len(d.found)
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		n++
+		switch {
+		case n > mostFiles:
+			return fs.SkipAll
+		case err != nil && errors.Is(err, fs.ErrNotExist), e != nil && e.Type()&fs.ModeSymlink != 0:
+			return nil // removed meanwhile; bin
+		case err == nil:
+			err = denial(path, e.IsDir())
+		}
+		if err != nil {
+			readable = false
+			if denied++; denied <= mostFaults {
+				d.add("files", fault, deniedText(path, err), d.accessRemedy(dir, err))
+			}
+			if e != nil && e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		d.stateFile(path, e)
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		d.add("files", fault, err.Error(), d.owning(dir))
+	}
+	if denied > mostFaults {
+		d.add("files", fault, fmt.Sprintf("%d further files", denied-mostFaults), d.owning(dir))
+	}
+	if len(d.found) == found {
+		d.add("files", fine, "this user can change all files", "")
+	}
+	return readable
+}
+
+// denial returns why this process cannot use a file or folder, nil if it can.
+func denial(path string, folder bool) error {
+	mode := uint32(unix.R_OK)
+	if folder {
+		mode |= unix.X_OK | unix.W_OK
+	}
+	if !folder && filepath.Ext(path) != ".ini" {
+		mode |= unix.W_OK
+	}
+	return unix.Faccessat(unix.AT_FDCWD, path, mode, unix.AT_EACCESS)
+}
+
+func deniedText(path string, err error) string {
+	text := fmt.Sprintf("%s: %v", path, cause(err))
+	if info, e := os.Lstat(path); e == nil {
+		if owner, ok := info.Sys().(*syscall.Stat_t); ok {
+			name := strconv.Itoa(int(owner.Uid))
+			if u, e := user.LookupId(name); e == nil {
+				name = u.Username
+			}
+			text += fmt.Sprintf(" (owner %s, mode %04o)", name, info.Mode().Perm())
+		}
+	}
+	return text
+}
+
+// cause is the error of the system without the path.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// accessRemedy says how this user gets access to a folder after an error.
+func (d *doctor) accessRemedy(dir string, err error) string {
+	if errors.Is(err, syscall.EROFS) {
+		return "mount the file system writable, or give another folder with --data"
+	}
+	return d.owning(dir) + " && chmod -R u+rwX " + shellWord(dir)
+}
+
+// stateFile checks a small file that programs keep between two runs.
+func (d *doctor) stateFile(path string, e fs.DirEntry) {
+	var err error
+	again := "its state begins again"
+	switch {
+	case !e.Type().IsRegular():
+		return
+	case strings.HasSuffix(path, ".gate"):
+		again = "the next request to its host waits a whole delay"
+		err = hostgate.CheckFile(path)
+	case strings.HasSuffix(path, ".json") && !strings.Contains(path, string(filepath.Separator)+"log"+string(filepath.Separator)):
+		err = checkJSON(path)
+		if filepath.Base(filepath.Dir(filepath.Dir(path))) == "env" {
+			again, path = "its URLs are handed back at the next crawl", filepath.Dir(path)
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		d.add("state", fault, fmt.Sprintf("%s is damaged: %v", path, err), "rm -r "+shellWord(path)+" # "+again)
+	}
+}
+
+// mostState bounds the files of state that are read.
+const mostState = 16 << 20
+
+func checkJSON(path string) error {
+	if info, err := os.Stat(path); err != nil || info.Size() > mostState {
+		return err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var any json.RawMessage
+	return json.Unmarshal(text, &any)
+}
+
+// keys checks the keys, which the daemon creates at its first start. Missing ones are created again.
+func (d *doctor) keys(dir string) {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		d.add("keys", fine, "they are created with the first crawl", "")
+		return
+	case err != nil:
+		d.add("keys", fault, err.Error(), d.owning(dir))
+		return
+	case info.Mode().Perm()&0o077 != 0:
+		d.add("keys", fault, fmt.Sprintf("other users can read %s (mode %04o)", dir, info.Mode().Perm()), "chmod -R go= "+shellWord(dir))
+		return
+	}
+	operators := filepath.Join(dir, "operators")
+	good := true
+	for _, path := range []string{filepath.Join(dir, "daemon.key"), filepath.Join(operators, "admin.key")} {
+		if _, err := curvekeys.ReadSecret(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			good = false
+			d.add("keys", fault, named(path, err), "mv "+shellWord(path)+" "+shellWord(path+".old")+" # the next start makes a new one; operators of other machines then need the new .pub file")
+		}
+	}
+	if _, err := curvekeys.OpenList(operators); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		good = false
+		d.add("keys", fault, named(operators, err), "copy the public keys of the operators to "+operators+" again")
+	}
+	if good {
+		d.add("keys", fine, dir, "")
+	}
+}
+
+// named is the message of an error with the path, once.
+func named(path string, err error) string {
+	if strings.Contains(err.Error(), path) {
+		return err.Error()
+	}
+	return path + ": " + err.Error()
+}
+
+// locks names the processes that keep others from the folder. A lock file without a process means nothing.
+func (d *doctor) locks(dir string) {
+	for _, l := range []struct{ path, work string }{
+		{filepath.Join(dir, "crawl.lock"), "hce crawl"},
+		{filepath.Join(dir, "data", "dc-daemon.lock"), "dc-daemon"},
+		{filepath.Join(dir, "data", "dc_dbdata", ".move.lock"), "a move, a repair or an import"},
+	} {
+		pid := files.Holder(l.path)
+		if pid == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%s works in the folder: process %d has the lock %s", l.work, pid, l.path)
+		if isStopped(pid) {
+			d.add("locks", fault, text+" and is stopped", fmt.Sprintf("kill -CONT %d", pid))
+		} else {
+			d.add("locks", fine, text, "")
+		}
+	}
+}
+
+// isStopped reports whether a process is stopped by a signal.
+func isStopped(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	end := bytes.LastIndexByte(text, ')') // of the name
+	return err == nil && end > 0 && len(text) > end+2 && (text[end+2] == 'T' || text[end+2] == 't')
+}
+
+// configuration asks each program for the errors of its ini file. A key that it does not know is one: what was meant
+// has no effect.
+func (d *doctor) configuration(n *node.Node) {
+	type answer struct {
+		lines []string
+		err   error
+	}
+	names := node.Names()
+	answers := make([]answer, len(names))
+	var work sync.WaitGroup
+	for i, name := range names {
+		work.Go(func() { answers[i].lines, answers[i].err = n.CheckConfig(d.ctx, name) })
+	}
+	work.Wait()
+	good := true
+	for i, name := range names {
+		path := filepath.Join(n.Dir, "ini", name+".ini")
+		if err := answers[i].err; err != nil {
+			d.add("configuration", fault, err.Error(), "edit "+path)
+			good = false
+		}
+		for _, line := range answers[i].lines {
+			for _, prefix := range []string{"warning: ", "error: ", name + ": "} {
+				line = strings.TrimPrefix(line, prefix)
+			}
+			d.add("configuration", fault, name+": "+line, configRemedy(line, path))
+			good = false
+		}
+	}
+	if good {
+		d.add("configuration", fine, filepath.Join(n.Dir, "ini"), "")
+	}
+}
+
+func configRemedy(line, path string) string {
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" ()[],;:\"", r) }) {
+		if strings.HasPrefix(word, "DC_") {
+			return "unset " + word + " # or set it right"
+		}
+	}
+	if strings.Contains(line, "permission denied") {
+		return "sudo chown $(id -un) " + shellWord(path) + " && chmod u+rw " + shellWord(path)
+	}
+	return "edit " + path
+}

@@ -1,0 +1,216 @@
+package hce
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+
+	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/node"
+	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/crawl/proxypool"
+	"hce/dc/internal/wire"
+)
+
+const (
+	mostSites  = 100 // whose failed URLs are looked at
+	mostFailed = 500 // URLs of a site that are looked at
+)
+
+// sites looks for sites that bring no pages, and why. n is the folder of the data, nil with a daemon.
+func (d *doctor) sites(n *node.Node) {
+	list, err := d.session.sites()
+	var part *client.Incomplete
+	switch {
+	case errors.As(err, &part): // the nodes are named
+		return
+	case err != nil:
+		d.add("sites", fault, err.Error(), "hce site ls")
+		return
+	}
+	before, looked := len(d.found), 0
+	for _, site := range list {
+		if site.State != wire.SiteActive {
+			continue
+		}
+		if site.FetchType == fetchBrowser {
+			d.browserSites = append(d.browserSites, site.ID)
+		}
+		if d.settings(site) || looked == mostSites || site.Errors == 0 && site.Contents > 0 {
+			continue
+		}
+		looked++
+		if err := d.failures(site, n); err != nil {
+			d.add("sites", fault, siteText(site)+": "+err.Error(), "hce url ls "+site.ID+" --failed"+d.place())
+			return
+		}
+	}
+	if len(d.found) == before {
+		d.add("sites", fine, count(int64(len(list)), "site", "sites"), "")
+	}
+}
+
+// place is the option that leads to the data, for commands that are suggested.
+func (d *doctor) place() string {
+	switch {
+	case d.server != "":
+		return " --server " + d.server
+	case d.node != nil:
+		return " --data " + shellWord(d.node.Dir)
+	case d.config != "":
+		return " --config " + d.config
+	}
+	return ""
+}
+
+func siteText(site wire.Site) string { return "site " + site.ID + " (" + rootOf(site) + ")" }
+
+// settings reports settings that stop a site, and proxies that do not accept connections.
+func (d *doctor) settings(site wire.Site) (stopped bool) {
+	if problems := badSettings(site); len(problems) > 0 {
+		unset := "--unset NAME"
+		for _, p := range site.Properties {
+			if strings.Contains(problems[0].String(), p.Name) {
+				unset = "--unset " + p.Name
+			}
+		}
+		if strings.HasPrefix(problems[0].String(), "filter") {
+			unset = "--include PATTERN # or --exclude: they replace the filters"
+			d.add("sites", fault, fmt.Sprintf("%s: nothing is fetched: %v", siteText(site), problems), "hce site edit "+site.ID+d.place()+" "+unset)
+			return true
+		}
+		d.add("sites", fault, fmt.Sprintf("%s: nothing is fetched: %v", siteText(site), problems), "hce site edit "+site.ID+" "+unset+d.place())
+		return true
+	}
+	host, _ := site.Property(proxyProperty)
+	if _, pool := site.Property("USER_PROXY"); host == "" || pool {
+		return false
+	}
+	port, _ := site.Property("HTTP_PROXY_PORT")
+	proxy, err := proxypool.ParseAddress(host)
+	if err != nil {
+		proxy, err = proxypool.ParseAddress(host + ":" + port)
+	}
+	if err == nil {
+		err = reaches(d.ctx, proxy.Host)
+	}
+	if err == nil {
+		return false
+	}
+	var dial *net.OpError
+	if errors.As(err, &dial) {
+		err = fmt.Errorf("%s does not answer: %w", proxy.Host, dial.Err)
+	}
+	d.add("sites", fault, fmt.Sprintf("%s: the proxy of %s: %v", siteText(site), proxyProperty, err), "start the proxy, or: hce site edit "+site.ID+" --property "+proxyProperty+"=HOST:PORT"+d.place())
+	return true
+}
+
+// processing has the error bits of pages that were fetched and could not be processed.
+const processing = wire.ErrScraper | wire.ErrHTMLParse | wire.ErrRawDecoding | wire.ErrRawMissing | wire.ErrMandatoryTemplate | wire.ErrTemplateSource | wire.ErrBatchItem | wire.ErrProcessorBudget
+
+// looked counts URLs of a site.
+type looked struct {
+	rows, processing int64
+	bits             map[string]int64
+	last             wire.URL // with an error
+	waits            wire.URL // New, and was asked for or its host has a pause
+}
+
+// failures reports a site that has URLs with errors and no page, or whose pages cannot be processed.
+func (d *doctor) failures(site wire.Site, n *node.Node) error {
+	l := looked{bits: map[string]int64{}}
+	reader := pages.Reader{Service: d.service, Site: site.ID, Where: "`ErrorMask`<>0 OR `RetryCause`<>''"}
+	err := reader.Read(d.ctx, "", func(p *pages.Page) error {
+		l.add(&p.URL)
+		if l.rows >= mostFailed {
+			return errEnough
+		}
+		return nil
+	}, nil)
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	reason := ""
+	if n != nil {
+		reason = n.LastFault(site.ID)
+	}
+	switch {
+	case l.processing > 0 && 2*l.processing >= site.Contents:
+		name := l.most(processing)
+		d.add("sites", fault, fmt.Sprintf("%s: %s cannot be processed: %s: %s", siteText(site), count(l.processing, "page", "pages"), name, meaning(name)), d.failureRemedy(site, name))
+	case site.Contents == 0 && site.NewURLs == 0 && l.last.URL != "":
+		name := l.most(^wire.ErrorMask(0))
+		text := fmt.Sprintf("%s: all URLs failed (%d): %s: %s", siteText(site), l.rows, name, meaning(name))
+		if reason != "" {
+			text += "; the last request: " + reason
+		}
+		d.add("sites", fault, text, d.failureRemedy(site, name))
+	case site.Contents == 0 && l.waits.URL != "":
+		text := siteText(site) + ": no page was fetched, and " + l.waits.URL + " waits: " + retryText(l.waits)
+		if reason != "" {
+			text += "; the last request: " + reason
+		}
+		d.add("sites", fault, text, "see whether the host answers, then: hce crawl "+rootOf(site)+d.place())
+	}
+	return nil
+}
+
+func (l *looked) add(u *wire.URL) {
+	l.rows++
+	if u.Status == wire.StatusNew {
+		l.waits = *u
+		return
+	}
+	l.last = *u
+	if u.ErrorMask&processing != 0 {
+		l.processing++
+	}
+	for _, name := range u.ErrorMask.Names() {
+		l.bits[name]++
+	}
+}
+
+// most returns the most frequent error bit of a mask.
+func (l *looked) most(mask wire.ErrorMask) (best string) {
+	names := mask.Names()
+	for _, name := range slices.Sorted(maps.Keys(l.bits)) {
+		if slices.Contains(names, name) && (best == "" || l.bits[name] > l.bits[best]) {
+			best = name
+		}
+	}
+	return best
+}
+
+// failureRemedies are what to do about an error bit. SITE and ROOT are those of the site, PLACE are the options that
+// lead to its data.
+var failureRemedies = map[string]string{
+	"SSRF_GUARD":                 "if you may fetch from this network: hce crawl ROOTPLACE --allow-network ADDRESS/32",
+	"CONNECTION_ERROR":           "check the name and the network: getent hosts HOST; then: hce site recrawl SITE --failedPLACE",
+	"FETCHER_INTERNAL":           "install chromium, then: hce site recrawl SITE --failedPLACE",
+	"NOT_EXIST_ANY_VALID_PROXY":  "hce site edit SITE --property HTTP_PROXY_HOST=HOST:PORTPLACE",
+	"AUTH_ERROR":                 "hce site edit SITE --property HTTP_AUTH_NAME=NAME --property HTTP_AUTH_PWD=PASSWORDPLACE",
+	"ROBOTS_NOT_ALLOW":           "hce url ls SITE --forbidden --reasonsPLACE",
+	"PROCESSOR_BUDGET":           "raise max_item_time and max_item_memory of processor-task.ini, then: hce site recrawl SITE --failedPLACE",
+	"MISSED_RAW_CONTENT_ON_DISK": "hce repairPLACE",
+	"TEMPLATE_SOURCE":            "hce site show SITEPLACE # correct the property TEMPLATE",
+	"MANDATORY_TEMPLATE":         "hce site show SITEPLACE # correct the property TEMPLATE",
+}
+
+func (d *doctor) failureRemedy(site wire.Site, bit string) string {
+	remedy, known := failureRemedies[bit]
+	if !known {
+		remedy = "hce url ls SITE --failedPLACE"
+	}
+	host := rootOf(site)
+	if _, rest, found := strings.Cut(host, "://"); found {
+		host, _, _ = strings.Cut(rest, "/")
+		host, _, _ = strings.Cut(host, ":")
+	}
+	if net.ParseIP(host) != nil {
+		remedy = strings.ReplaceAll(remedy, "ADDRESS", host)
+	}
+	return strings.NewReplacer("SITE", site.ID, "ROOT", rootOf(site), "PLACE", d.place(), "getent hosts HOST", "getent hosts "+host).Replace(remedy)
+}

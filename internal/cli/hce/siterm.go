@@ -1,0 +1,133 @@
+package hce
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/livescreen"
+	"hce/dc/internal/wire"
+)
+
+func (p program) siteRmCommand() *command.Command {
+	var o options
+	var words []string
+	var yes, compact bool
+	c := p.leaf(command.Text{
+		Name: "rm", Summary: "deletes a site with all its pages",
+		Description: `On a terminal it asks first. There is no way back. Processed contents are freed at once. Raw pages lie
+together with those of other sites: their space is freed when most of such a file is deleted, or at
+once with --compact-raw, in a folder of hce. --compact-raw without a site only frees that space.`,
+		Examples: "  hce site rm example.org --yes\n  hce site rm example.org --yes --compact-raw\n  hce site rm --compact-raw",
+	}, &o, func(s *session) error {
+		if len(words) == 0 && !compact {
+			return command.Refuse("give a site; hce site ls lists all")
+		}
+		return s.removeSite(words, yes, compact)
+	})
+	c.Words(&words, "[SITE]", 0, 1)
+	c.Flag(&yes, "yes", "y", "do not ask")
+	c.Flag(&compact, "compact-raw", "", "free the space of all deleted raw pages now; it copies the others")
+	return c
+}
+
+// removed is the summary of hce site rm. Without a folder only the site is known.
+type removed struct {
+	Site  string `json:"site,omitempty"`
+	Freed int64  `json:"freed"` // bytes, without those of a compaction
+	Later int64  `json:"later"` // bytes of raw pages that are freed later
+
+	Compacted *compacted `json:"compacted,omitempty"`
+}
+
+// compacted is the summary of db-task --compact-raw.
+type compacted struct {
+	Segments int64 `json:"segments"`
+	Copied   int64 `json:"copied"`
+	Freed    int64 `json:"freed"`
+	Left     int64 `json:"left"`
+	Dead     int64 `json:"dead"`
+}
+
+func (s *session) removeSite(words []string, yes, compact bool) error {
+	if err := s.connect(); err != nil {
+		return err
+	}
+	if compact && s.node == nil {
+		return command.Refuse("--compact-raw works in a folder of hce; nothing was deleted. On the machine of the daemon run: db-task --compact-raw")
+	}
+	var done removed
+	if len(words) > 0 {
+		if err := s.deleteSite(words[0], yes, &done); err != nil {
+			return err
+		}
+	}
+	if compact {
+		s.end() // of the stores: no process writes to a segment
+		s.closers = nil
+		if err := s.node.Summary(s.ctx, s.talk, &done.Compacted, "--compact-raw"); err != nil {
+			return fmt.Errorf("%w; what was deleted stays deleted, and this command continues: hce site rm --compact-raw --data %s", err, shellWord(s.node.Dir))
+		}
+		done.Later = done.Compacted.Dead
+	}
+	if s.json {
+		return s.printJSON(done)
+	}
+	s.sayRemoved(done)
+	return nil
+}
+
+func (s *session) deleteSite(typed string, yes bool, done *removed) error {
+	site, err := s.site(typed)
+	if err != nil {
+		return err
+	}
+	if !yes && !s.confirm(fmt.Sprintf("delete site %s (%s) with %s?", site.ID, clean(rootOf(site)), count(site.Contents, "page", "pages"))) {
+		return command.Refuse("nothing was deleted; confirm with --yes")
+	}
+	done.Site, done.Later = site.ID, site.Size
+	if s.node != nil {
+		var space struct{ Now, Later int64 }
+		if err := s.node.Summary(s.ctx, s.talk, &space, "--space", site.ID); err != nil {
+			return err
+		}
+		done.Freed, done.Later = space.Now, space.Later
+	}
+	return s.ask(wire.SiteDelete, map[string]any{"id": site.ID, "taskType": 1, "delayedType": wire.Immediate}, nil)
+}
+
+func (s *session) sayRemoved(done removed) {
+	if done.Site != "" {
+		if s.node == nil && done.Later == 0 {
+			s.say("deleted site %s, which had no raw pages", done.Site)
+			return
+		}
+		if s.node == nil {
+			s.say("deleted site %s; its processed contents are freed, and about %s of raw pages later, or at once with db-task --compact-raw on the machine of the daemon", done.Site, bytesText(done.Later))
+			return
+		}
+		s.say("deleted site %s; %s are free", done.Site, bytesText(done.Freed))
+	}
+	if c := done.Compacted; c != nil {
+		s.say("raw pages: %s are free, %s were copied", bytesText(c.Freed-c.Copied), bytesText(c.Copied))
+		if c.Left > 0 {
+			s.say("%s for want of room, or because a crawl writes there; repeat: hce site rm --compact-raw --data %s", count(c.Left, "file stays as it is", "files stay as they are"), shellWord(s.node.Dir))
+		}
+		return
+	}
+	if done.Later > 0 {
+		s.say("%s of raw pages are freed when most of their files is deleted, or at once with: hce site rm --compact-raw --data %s", bytesText(done.Later), shellWord(s.node.Dir))
+	}
+}
+
+// confirm asks the person at the terminal; without a terminal the answer is no.
+func (s *session) confirm(question string) bool {
+	if !livescreen.IsTerminal(os.Stdin) {
+		return false
+	}
+	fmt.Fprintf(s.talk, "%s [y/N] ", question)
+	answer, _ := bufio.NewReader(os.Stdin).ReadString('\n') // no answer is no
+	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y")
+}
