@@ -206,7 +206,7 @@ func TestHCECrawl(t *testing.T) {
 	if stdout, _ := hce(t, 0, append(explain, loopback, "--fetch")...); strings.Contains(stdout, "refused") || !strings.Contains(stdout, "finalUrl: "+w.URL) {
 		t.Error(stdout)
 	}
-	if stdout, _ := hce(t, 0, "doctor", "--data", data); strings.Contains(stdout, "fault") {
+	if stdout, _ := hce(t, 0, "doctor", "--data", data); strings.Contains("\n"+stdout, "\nfault ") {
 		t.Error(stdout)
 	}
 }
