@@ -78,7 +78,7 @@ func smallDisk(t *testing.T, dir string) (fill, empty func(), reason string) {
 			if err := os.Remove(filler); err != nil {
 				t.Fatal(err)
 			}
-		}, "no space left on device"
+		}, "no space left in "
 }
 
 // The disk of the raw contents becomes full in the middle of a crawl. No URL is given up or loses

@@ -106,13 +106,13 @@ var readmeFacts = facts{
 		}
 		return nil
 	},
-	"-cmd SITE_STATUS": func(out []byte) error {
+	"ini -cmd SITE_STATUS": func(out []byte) error {
 		var site wire.Site
 		if err := readmeObject(out, &site); err != nil {
 			return err
 		}
-		if site.State != wire.SiteActive || site.Contents == 0 {
-			return fmt.Errorf("state %d, %d contents", site.State, site.Contents)
+		if site.State != wire.SiteActive || site.Contents == 0 || site.Finished == nil || !*site.Finished {
+			return fmt.Errorf("not finished: state %d, %d contents", site.State, site.Contents)
 		}
 		return nil
 	},

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -41,13 +42,18 @@ var planted = map[string]string{
 	"broken header":      "planted-broken-ce",
 }
 
-// leaks looks for planted texts in outputs.
-type leaks struct{ *testing.T }
+// leaks looks for planted texts in outputs, and for others that only this test knows, by what they are.
+type leaks struct {
+	*testing.T
+	more map[string]string
+}
 
 // in fails the test if a text has a planted one, as it is or as requests have it.
 func (l leaks) in(where, text string) {
 	l.Helper()
-	for name, secret := range planted {
+	all := maps.Clone(planted)
+	maps.Copy(all, l.more)
+	for name, secret := range all {
 		forms := []string{secret, url.QueryEscape(secret)}
 		for _, user := range []string{"user:", "someone:"} {
 			forms = append(forms, base64.StdEncoding.EncodeToString([]byte(user+secret)))
@@ -109,7 +115,7 @@ func (l leaks) arguments() {
 // Passwords, cookies, keys and forms are in the store and in requests, and in no output, log, metric, export or
 // list of arguments.
 func TestSecrets(t *testing.T) {
-	l := leaks{t}
+	l := leaks{T: t}
 	received := map[string]bool{} // planted texts that a server received: the test would prove nothing without them
 	w := newWitness(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -186,7 +192,7 @@ func TestSecrets(t *testing.T) {
 
 // Passwords of ini files and the environment are in no message, whatever is wrong with them.
 func TestSecretsOfSettings(t *testing.T) {
-	l, folder, asked := leaks{t}, t.TempDir(), 0
+	l, folder, asked := leaks{T: t}, t.TempDir(), 0
 	run := func(env []string, program string, args ...string) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -22,6 +22,9 @@ mkdir -p "$root/usr/bin" "$root/usr/lib/systemd/system" "$root/usr/lib/sysusers.
 	"$root/usr/share/man/man1" "$root/usr/share/bash-completion/completions" "$root/usr/share/zsh/site-functions" \
 	"$root/usr/share/fish/vendor_completions.d" "$root/usr/share/doc/dc/systemd" "$root/etc/logrotate.d"
 
+# Texts name the pages as the repository does.
+pages='s|\bdocs/\([a-z/-]*\.md\)|/usr/share/doc/dc/\1|g'
+
 # ini NAME FOLDER writes ini/NAME with installed paths to /etc/FOLDER.
 ini() {
 	mkdir -p "$root/etc/$2"
@@ -34,6 +37,7 @@ ini() {
 		-e 's|^\(db-task_ini\) = \([a-z]\)|\1 = /etc/dc-daemon/\2|' \
 		-e 's|^\(headers_file\) = \([a-z]\)|\1 = /etc/dc-daemon/\2|' \
 		-e 's|^\(cookie_file\) = \([a-z]\)|\1 = /etc/dc-daemon/\2|' \
+		-e "$pages" \
 		"$here/ini/$1" >"$root/etc/$2/$1"
 }
 
@@ -64,10 +68,17 @@ cp "$here/packaging/systemd/browser.conf" "$root/usr/share/doc/dc/systemd/"
 cp "$here/packaging/systemd/dc.sysusers" "$root/usr/lib/sysusers.d/dc.conf"
 cp "$here/packaging/systemd/dc.tmpfiles" "$root/usr/lib/tmpfiles.d/dc.conf"
 cp "$here/packaging/logrotate/dc" "$root/etc/logrotate.d/dc"
-cp "$here"/docs/*.md "$root/usr/share/doc/dc/"
-mkdir -p "$root/usr/share/doc/dc/prometheus" "$root/usr/share/doc/dc/grafana" "$root/usr/share/doc/dc/captures"
+mkdir -p "$root/usr/share/doc/dc/prometheus" "$root/usr/share/doc/dc/grafana" "$root/usr/share/doc/dc/captures" \
+	"$root/usr/share/doc/dc/spec" "$root/usr/share/doc/dc/decisions"
+for name in "$here/CHANGELOG.md" "$here"/docs/*.md; do
+	sed -e 's|](\.\./CHANGELOG\.md)|](CHANGELOG.md)|' -e 's|](docs/|](|' "$name" >"$root/usr/share/doc/dc/$(basename "$name")"
+done
+cp "$here"/docs/spec/*.md "$root/usr/share/doc/dc/spec/"
+cp "$here"/docs/decisions/*.md "$root/usr/share/doc/dc/decisions/"
 cp "$here"/docs/captures/*.svg "$root/usr/share/doc/dc/captures/"
-cp "$here"/packaging/prometheus/*.yml "$root/usr/share/doc/dc/prometheus/"
-cp "$here/packaging/grafana/dc.json" "$root/usr/share/doc/dc/grafana/"
+for name in "$here"/packaging/prometheus/*.yml; do
+	sed -e "$pages" "$name" >"$root/usr/share/doc/dc/prometheus/$(basename "$name")"
+done
+sed -e "$pages" "$here/packaging/grafana/dc.json" >"$root/usr/share/doc/dc/grafana/dc.json"
 # Fixed owners and modes: unpacking into / must not change the modes of system folders.
 tar -C "$root" --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w -czf "$out/dc.tar.gz" etc usr

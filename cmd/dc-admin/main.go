@@ -39,9 +39,8 @@ class did not answer.`,
   dc-admin --cmd SUSPEND --classes BatchTasksManager,BatchTasksManagerProcess
   dc-admin --cmd DRAIN --timeout 10m
   dc-admin top`,
-	ExitStatus: `0 all classes answered; 1 a class did not answer or refused, no ini file was found, or
-the command is unknown; 2 wrong options, fields or classes, or an unreadable ini file; 3 the daemon
-cannot be reached; 4 interrupted.`,
+	ExitStatus: `0 all classes answered; 1 a class did not answer or refused, or the command is unknown; 2 wrong
+options, fields or classes, or an unreadable ini file; 3 the daemon cannot be reached; 4 interrupted.`,
 }
 
 func main() {

@@ -125,8 +125,14 @@ func TestExitStatus(t *testing.T) {
 		})
 	}
 	t.Run("no ini file", func(t *testing.T) {
+		t.Setenv("DC_dtma_clientPort", "1")
 		stdout, stderr, status := clitest.Run(t, t.TempDir(), "--cmd", "STAT")
-		if status != 1 || !strings.Contains(stdout, `"errorCode": 1`) || !strings.Contains(stderr, "dc-admin.ini") {
+		if status != 3 || strings.Contains(stdout, `"errorCode": 0`) || !strings.Contains(stdout, "cannot reach the daemon at 127.0.0.1:1: connection refused; start dc-daemon, or name the ini file") {
+			t.Errorf("status %d, %q, %q", status, stdout, stderr)
+		}
+		t.Setenv("DC_dtma_clientPort", port)
+		stdout, stderr, status = clitest.Run(t, t.TempDir(), "--cmd", "STAT", "--classes", "A")
+		if status != 0 || stderr != "" || !strings.Contains(stdout, `"className": "A"`) {
 			t.Errorf("status %d, %q, %q", status, stdout, stderr)
 		}
 	})

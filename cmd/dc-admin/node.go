@@ -174,6 +174,9 @@ A new node takes hosts of the others: with their pages, and while the crawl goes
 		if _, err := os.Lstat(path); err == nil {
 			return command.ExitRefused, fmt.Errorf("%s exists; choose another file with --out", path)
 		}
+		if err := files.CheckOutput(path); err != nil {
+			return command.ExitRefused, fmt.Errorf("%w; choose another file with --out", err)
+		}
 		answer, exit, err := s.Cluster(ctx, wire.ClusterCommand{Command: wire.ClusterAdd, Node: name})
 		if err != nil {
 			return exit, err

@@ -44,7 +44,7 @@ func (r request) run(ctx context.Context) client.Outcome {
 	switch {
 	case err != nil:
 		complain(err)
-		return client.AdminFailure(exitOfLoad(err), err.Error())
+		return client.AdminFailure(command.ExitRefused, err.Error())
 	case r.command == "":
 		return client.AdminFailure(command.ExitErrors, "--cmd is missing; it is one of "+client.Commands)
 	case r.command == "DRAIN":
@@ -72,12 +72,4 @@ func (r request) run(ctx context.Context) client.Outcome {
 		return wrong(fmt.Errorf("--fields is missing: %s needs names", r.command))
 	}
 	return c.Do(ctx)
-}
-
-// exitOfLoad is the exit status after an error of client.ReadInstallation (docs/spec/daemon.md 4.3).
-func exitOfLoad(err error) int {
-	if errors.Is(err, config.ErrNoFile) {
-		return command.ExitErrors
-	}
-	return command.ExitRefused
 }

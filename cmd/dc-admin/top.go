@@ -25,7 +25,7 @@ daemon cannot be reached, the object has the reason in "away", and top tries aga
 the next interval.`,
 	Examples: `  dc-admin top
   dc-admin top --json --interval 10 --count 6`,
-	ExitStatus: "0 success; 1 no ini file; 2 wrong options or ini file; 3 the last query did not reach the daemon.",
+	ExitStatus: "0 success; 2 wrong options or ini file; 3 the last query did not reach the daemon.",
 }
 
 const longestInterval = time.Hour
@@ -64,7 +64,7 @@ func (r topRequest) run(ctx context.Context) (exit int, err error) {
 	}
 	i, err := client.ReadInstallation(r.config)
 	if err != nil {
-		return exitOfLoad(err), err
+		return command.ExitRefused, err
 	}
 	source, err := livescreen.Open(i.Admin, i.Start)
 	if err != nil {

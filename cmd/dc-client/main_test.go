@@ -104,8 +104,11 @@ func TestExitStatus(t *testing.T) {
 				return
 			}
 			var answer struct {
-				Code *int `json:"error_code"`
-				List any  `json:"itemsList"`
+				Code    *int   `json:"error_code"`
+				Old     int    `json:"errorCode"`
+				Message string `json:"error_message"`
+				Text    string `json:"errorMessage"`
+				List    any    `json:"itemsList"`
 			}
 			if err := json.Unmarshal([]byte(stdout), &answer); err != nil || answer.List == nil {
 				t.Fatalf("%q: %v", stdout, err)
@@ -113,10 +116,27 @@ func TestExitStatus(t *testing.T) {
 			if (answer.Code != nil) != (c.code != 0) || answer.Code != nil && *answer.Code != c.code {
 				t.Errorf("error_code %v, want %d", answer.Code, c.code)
 			}
+			if c.code != 0 && (answer.Old != c.code || answer.Text != answer.Message || answer.Text == "") {
+				t.Errorf("errorCode %d, %q of a failure: %s", answer.Old, answer.Text, stdout)
+			}
 			if strings.HasSuffix(stdout, "\n") {
 				t.Error("the output ends with a newline")
 			}
 		})
+	}
+}
+
+// Without an ini file the daemon is that of this machine with its usual port. DC_ variables set the port as in a file.
+func TestWithoutIniFile(t *testing.T) {
+	t.Setenv("DC_dcc_clientPort", "1")
+	stdout, stderr, status := clitest.Run(t, t.TempDir(), "-cmd", "SITE_STATUS", "-ff", `{"id":"a"}`)
+	if status != 1 || stderr != "" || strings.Contains(stdout, `"errorCode": 0`) || !strings.Contains(stdout, "cannot reach the daemon at 127.0.0.1:1: connection refused; start dc-daemon, or name the ini file") {
+		t.Errorf("status %d, %s%s", status, stdout, stderr)
+	}
+	t.Setenv("DC_dcc_clientPort", daemon(t))
+	stdout, stderr, status = clitest.Run(t, t.TempDir(), "-cmd", "SITE_STATUS", "-ff", `{"id":"a"}`)
+	if status != 0 || stderr != "" || !strings.Contains(stdout, `"id": "a"`) {
+		t.Errorf("status %d, %s%s", status, stdout, stderr)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/strict"
 	"hce/dc/internal/config"
+	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
 )
 
@@ -57,6 +58,9 @@ func (o options) run(ctx context.Context) client.Outcome {
 	if err != nil {
 		return client.RefusedRequest.Outcome(err.Error())
 	}
+	if err := o.checkOutputs(); err != nil { // print names it
+		return client.Unexpected.Outcome(err.Error())
+	}
 	problems := strict.Check(op, object)
 	if o.strict && len(problems) > 0 {
 		return client.RefusedRequest.Outcome(strict.Error(problems).Error())
@@ -74,6 +78,19 @@ func (o options) run(ctx context.Context) client.Outcome {
 		return judged(ctx, call)
 	}
 	return call.Do(ctx)
+}
+
+// checkOutputs refuses files that cannot be written before anything is sent: the service would have done the work.
+func (o options) checkOutputs() error {
+	for _, path := range []string{o.output, o.errorFile} {
+		if path == "" {
+			continue
+		}
+		if err := files.CheckOutput(path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // warn prints what has no effect in the request.
@@ -109,13 +126,8 @@ var errPort = errors.New("--dcc_clientPort is not a number from 1 to 65535")
 
 // server is the server of the ini file, with the overrides of the options.
 func (o options) server() (client.Server, error) {
-	f, err := config.Open("dc-client", o.config)
+	server, f, err := client.ReadClients(o.config)
 	if err != nil {
-		return client.Server{}, err
-	}
-	s := f.Section("dcc")
-	server := client.ReadServer(s, 5504, client.Timeout(s))
-	if err := f.Err(); err != nil {
 		return server, err
 	}
 	if unknown := f.Unknown(); o.strict && len(unknown) > 0 {
@@ -182,7 +194,7 @@ func (o options) print(out client.Outcome) int {
 		_, err = os.Stdout.Write(text)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "dc-client:", err)
+		fmt.Fprintln(os.Stderr, "dc-client:", files.ExplainFull(err, ""))
 		return unwritten.Exit
 	}
 	if o.errorFile != "" {
@@ -193,7 +205,7 @@ func (o options) print(out client.Outcome) int {
 		_ = json.Unmarshal(text, &e) // absent from an answer of the service
 		report, _ := client.Text(map[string]any{"errorCode": e.Code, "errorMessage": e.Message})
 		if err := os.WriteFile(o.errorFile, report, 0o644); err != nil {
-			fmt.Fprintln(os.Stderr, "dc-client:", err)
+			fmt.Fprintln(os.Stderr, "dc-client:", files.ExplainFull(err, ""))
 			return unwritten.Exit
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/files"
 	"hce/dc/internal/webserver"
 	"hce/dc/internal/webserver/control"
 )
@@ -152,6 +153,7 @@ func (o *options) ctl(words []string, asJSON bool) int {
 }
 
 func failed(status int, err error) int {
+	err = files.ExplainFull(err, "")
 	fmt.Fprintln(os.Stderr, name+":", err)
 	return status
 }

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -50,13 +48,7 @@ type storeSettings struct {
 
 // read reads the ini file, or the built-in values without a file.
 func (o *options) read() (*config.File, settings, error) {
-	f, err := config.Open(name, o.config)
-	if errors.Is(err, config.ErrNoFile) {
-		var here string
-		if here, err = os.Getwd(); err == nil { // as the shipped file, in the folder ini
-			f, err = config.Parse(filepath.Join(here, "ini", name+".ini"), nil)
-		}
-	}
+	f, _, err := config.OpenOr(name, o.config, "ini")
 	if err != nil {
 		return nil, settings{}, err
 	}

@@ -110,6 +110,21 @@ func Open(program, explicit string) (*File, error) {
 	return Load(path)
 }
 
+// OpenOr is Open for a program that works without an ini file: if neither file exists, the file is empty and
+// in folder. An explicit path must exist.
+func OpenOr(program, explicit, folder string) (f *File, found bool, err error) {
+	f, err = Open(program, explicit)
+	if !errors.Is(err, ErrNoFile) {
+		return f, true, err
+	}
+	folder, err = filepath.Abs(folder)
+	if err != nil {
+		return nil, false, fmt.Errorf("folder of %s.ini: %w", program, err)
+	}
+	f, err = Parse(filepath.Join(folder, program+".ini"), nil)
+	return f, false, err
+}
+
 // ErrNoFile means that a program has no ini file.
 var ErrNoFile = errors.New("no configuration file")
 

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
+
+	"hce/dc/internal/files"
 )
 
 // Texts with a password before an "@": URLs, and database addresses such as
@@ -32,8 +34,10 @@ func withoutPasswords(_ []string, a slog.Attr) slog.Attr {
 			a.Value = slog.StringValue(redacted(text))
 		}
 	case slog.KindAny:
-		if err, ok := a.Value.Any().(error); ok && redacted(err.Error()) != err.Error() {
-			a.Value = slog.StringValue(redacted(err.Error()))
+		if err, ok := a.Value.Any().(error); ok {
+			if text := redacted(files.ExplainFull(err, "").Error()); text != err.Error() {
+				a.Value = slog.StringValue(text)
+			}
 		}
 	}
 	return a

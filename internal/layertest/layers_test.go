@@ -24,6 +24,7 @@ var row = map[string]int{
 	"files":        0,
 	"childprocess": 0,
 	"keyset":       0,
+	"manual":       0,
 	"places":       0,
 	"testgolden":   0,
 	"testlog":      0,
@@ -60,6 +61,7 @@ var dialers = map[string]string{
 	"cli/hce/doctormachine.go":     "to the ports and proxies that hce doctor checks",
 	"cli/node/faults.go":           "to the status port of the daemon of this machine",
 	"webserver/control/control.go": "to a socket of this machine",
+	"places/placestest/":           "a helper of tests",
 	"testrelay/":                   "a helper of tests", "storage/sqldb/mariadbtest/": "a helper of tests",
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hce/dc/internal/files"
+	"hce/dc/internal/manual"
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/storage/segments"
 	"hce/dc/internal/wire"
@@ -186,7 +187,7 @@ func CheckRaw(ctx context.Context, c Config, fix bool, out, report io.Writer, lo
 }
 
 // ErrFaults means that CheckRaw has found faults.
-var ErrFaults = errors.New("faults of the stores; see \"Raw contents\" in docs/operations.md")
+var ErrFaults = errors.New(manual.Locate("faults of the stores; see \"Raw contents\" in docs/operations.md"))
 
 // withoutRaw counts the crawled URLs without a raw content.
 func (repo *Repository) withoutRaw(ctx context.Context) (n int64, err error) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hce/dc/internal/files"
+	"hce/dc/internal/manual"
 	"hce/dc/internal/storage/keyvalue"
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/storage/segments"
@@ -92,7 +93,7 @@ func open(ctx context.Context, c Config, log *slog.Logger, with users) (s stores
 	}
 	database, err := sqldb.Open(ctx, c.DB)
 	if sqldb.Denied(err) {
-		err = fmt.Errorf("%w; check db_user and db_pwd in db-task.ini, DC_TasksManager_db_pwd, and the grants in docs/operations.md", err)
+		err = fmt.Errorf(manual.Locate("%w; check db_user and db_pwd in db-task.ini, DC_TasksManager_db_pwd, and the grants in docs/operations.md"), err)
 	}
 	if err != nil {
 		return s, nil, err

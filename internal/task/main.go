@@ -13,6 +13,8 @@ import (
 	"runtime/debug"
 	"syscall"
 	"time"
+
+	"hce/dc/internal/files"
 )
 
 // DefaultMaxRequest is the default of Options.MaxRequest: 256 MiB.
@@ -159,7 +161,7 @@ func (l *loop) run(ctx context.Context, requests <-chan request) int {
 			l.Log.Warn("unreadable input", "op", "task.Main", "error", r.err)
 			status = ExitCritical
 			l.encodeError(nil, r.err)
-		} else if err := l.answer(ctx, r.value); err != nil {
+		} else if err := files.ExplainFull(l.answer(ctx, r.value), ""); err != nil {
 			l.Log.Error("critical error", "op", "task.Main", "error", err)
 			fmt.Fprintf(l.Err, "%s: %v\n", l.Name, err)
 			if l.Machine != nil && !l.Machine(err) {
@@ -169,6 +171,7 @@ func (l *loop) run(ctx context.Context, requests <-chan request) int {
 		}
 		if _, err := l.Out.Write(l.line.Bytes()); err != nil {
 			l.Log.Error("cannot write the answer", "op", "task.Main", "error", err)
+			fmt.Fprintf(l.Err, "%s: write the answer: %v\n", l.Name, err)
 			return ExitCritical
 		}
 		if l.line.Cap() > keepBuffer {

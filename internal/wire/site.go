@@ -39,13 +39,16 @@ type Site struct {
 	FetchType       int64     `json:"fetchType" col:"FetchType" fit:"u8"`
 	CategoryID      int64     `json:"categoryId" col:"Category_Id" fit:"u32"`
 
-	RecrawlLock    bool           `json:"recrawlLock"`    // a recrawl is running (docs/spec/DECISIONS.md 3.6)
-	CrawlingURLs   int64          `json:"crawlingURLs"`   // in crawl batches: Status 2, 3, 8 (docs/spec/DECISIONS.md 3.8)
-	ProcessingURLs int64          `json:"processingURLs"` // in processing batches: Status 5, 6
-	MoveURLs       bool           `json:"moveURLs"`       // always true in answers
-	URLs           []SiteURL      `json:"urls"`
-	Filters        []SiteFilter   `json:"filters"`
-	Properties     []SiteProperty `json:"properties"`
+	RecrawlLock    bool  `json:"recrawlLock"`    // a recrawl is running (docs/spec/DECISIONS.md 3.6)
+	CrawlingURLs   int64 `json:"crawlingURLs"`   // in crawl batches: Status 2, 3, 8 (docs/spec/DECISIONS.md 3.8)
+	ProcessingURLs int64 `json:"processingURLs"` // in processing batches: Status 5, 6
+	MoveURLs       bool  `json:"moveURLs"`       // always true in answers
+	// Finished: no URL waits for its request or is in a batch, and no page waits to be processed. A site that is
+	// not active gets no new work. Only SITE_STATUS of a known site has it.
+	Finished   *bool          `json:"finished,omitempty"`
+	URLs       []SiteURL      `json:"urls"`
+	Filters    []SiteFilter   `json:"filters"`
+	Properties []SiteProperty `json:"properties"`
 }
 
 // MarshalJSON adds errorNames (docs/spec/DECISIONS.md 1.8).
@@ -72,6 +75,7 @@ func (s *Site) UnmarshalJSON(b []byte) error {
 		CrawlingURLs   int64           `json:"crawlingURLs"`
 		ProcessingURLs int64           `json:"processingURLs"`
 		MoveURLs       json.RawMessage `json:"moveURLs"`
+		Finished       *bool           `json:"finished"`
 		URLs           []SiteURL       `json:"urls"`
 		Filters        []SiteFilter    `json:"filters"`
 	}
@@ -80,7 +84,7 @@ func (s *Site) UnmarshalJSON(b []byte) error {
 	}
 	s.RecrawlLock, s.MoveURLs = lists.RecrawlLock, true
 	s.CrawlingURLs, s.ProcessingURLs = lists.CrawlingURLs, lists.ProcessingURLs
-	s.URLs, s.Filters = lists.URLs, lists.Filters
+	s.URLs, s.Filters, s.Finished = lists.URLs, lists.Filters, lists.Finished
 	if o.has("properties") {
 		s.Properties = rowsOf[SiteProperty](PropertyColumns, readProperties(o, s.ID, false))
 	}

@@ -16,7 +16,7 @@ type SiteNewRequest struct {
 }
 
 // siteExtras are keys of site requests that have no effect.
-var siteExtras = []string{"updateType", "criterions", "host", "errorNames", "recrawlLock", "crawlingURLs", "processingURLs", "_urlNormalizeMask"}
+var siteExtras = []string{"updateType", "criterions", "host", "errorNames", "recrawlLock", "crawlingURLs", "processingURLs", "finished", "_urlNormalizeMask"}
 
 // ReadSiteNew reads the object of SITE_NEW. It requires an id or one root URL only
 // (docs/spec/DECISIONS.md 1.7).

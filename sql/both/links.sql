@@ -11,6 +11,9 @@ SELECT COALESCE(SUM(N), 0) FROM (SELECT N FROM {dc_sites.links_waiting} WHERE Id
 -- name: links_out_delete
 DELETE FROM {dc_sites.links_out} WHERE Site_Id = ?;
 
+-- name: links_waiting_any
+SELECT 1 FROM {dc_sites.links_waiting} WHERE Site_Id = ? LIMIT 1;
+
 -- name: links_waiting_delete
 DELETE FROM {dc_sites.links_waiting} WHERE Site_Id = ?;
 

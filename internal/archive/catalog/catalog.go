@@ -46,6 +46,7 @@ type Commit struct {
 // Catalog is an open database.
 type Catalog struct {
 	write, read *sql.DB
+	path        string
 }
 
 // Open opens or creates the file. The folder must exist. Damaged reports true for the error of a file
@@ -64,7 +65,7 @@ func Open(path string) (*Catalog, error) {
 	}
 	if err != nil {
 		write.Close()
-		return nil, fmt.Errorf("open %s: %w", path, foreign(err))
+		return nil, fmt.Errorf("open %s: %w", path, foreign(sqldb.NameFull(err, path)))
 	}
 	read, err := sqldb.OpenFile(path, sqldb.FileOptions{ReadOnly: true})
 	if err != nil {
@@ -73,7 +74,7 @@ func Open(path string) (*Catalog, error) {
 	}
 	read.SetMaxOpenConns(0) // a slow reader of a query delays no other
 	read.SetMaxIdleConns(readers)
-	return &Catalog{write, read}, nil
+	return &Catalog{write, read, path}, nil
 }
 
 // addColumns adds columns that the database of an earlier program does not have.
@@ -173,7 +174,8 @@ func (c *Catalog) Replace(ctx context.Context, each func(add func(Commit) error)
 	return fault("build the database again", err)
 }
 
-func (c *Catalog) change(ctx context.Context, do func(tx *sql.Tx) error) error {
+func (c *Catalog) change(ctx context.Context, do func(tx *sql.Tx) error) (err error) {
+	defer func() { err = sqldb.NameFull(err, c.path) }()
 	tx, err := c.write.BeginTx(ctx, nil)
 	if err != nil {
 		return err

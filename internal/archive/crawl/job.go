@@ -91,8 +91,13 @@ func (m *Manager) siteObject(id string, j Job) (map[string]any, error) {
 // await waits until the site has no work left. A site that a limit has suspended is an error.
 func (m *Manager) await(ctx context.Context, daemon *node.Daemon, j Job, site string) error {
 	var last wire.Site
+	said := ""
 	f := follow.Follower{Service: daemon, Site: site, Roots: len(j.Roots), Daemon: daemon, Unprocessed: true, Show: func(look follow.Look, _ bool) error {
 		last = look.Site
+		if look.Why != "" && look.Why != said { // such as a full disk: the crawl goes on when there is room
+			said = look.Why
+			m.Say("%s: waiting because: %s", j.Domain, said)
+		}
 		return nil
 	}}
 	if err := f.Run(ctx); err != nil {

@@ -191,6 +191,11 @@ func (s *session) position(c *client.Client, after, state string) (int64, error)
 		}
 		return now.Number, keep(state, now.Number)
 	}
+	if state != "" {
+		if err := files.CheckOutput(state); err != nil {
+			return 0, command.Refusal{Err: err}
+		}
+	}
 	position, err := strconv.ParseInt(after, 10, 64)
 	if err != nil || position < 0 {
 		return 0, command.Refuse("the number of a commit is 0 or larger, not %.100q", after)

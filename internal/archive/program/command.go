@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/archive/crawl"
 	"hce/dc/internal/archive/repository"
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/files"
 )
 
 const exitText = `0 done; 1 done, with errors: a domain was not archived, or not completely; db check or repair found differences, or count
@@ -99,7 +100,7 @@ func clean(text string) string {
 func (p program) leaf(text command.Text, o *options, do func(s *session) error) *command.Command {
 	text.UsageError, text.ExitStatus = command.ExitRefused, exitText
 	c := command.New(text, func() int {
-		err := p.run(*o, do)
+		err := files.ExplainFull(p.run(*o, do), o.root)
 		if err != nil && !errors.Is(err, command.ErrWithErrors) {
 			message := err.Error()
 			if errors.Is(err, context.Canceled) {

@@ -33,10 +33,11 @@ var (
 	Interrupted    = Fault{4, command.ExitInterrupted, command.ExitInterrupted}
 )
 
-// Outcome returns an empty response with an error of the client (docs/spec/objects.md 3.1).
+// Outcome returns an empty response with an error of the client (docs/spec/objects.md 3.1), in the members of a
+// service's error, too: no failure has errorCode 0.
 func (f Fault) Outcome(message string) Outcome {
 	return Outcome{Exit: f.exit, Status: f.status, JSON: map[string]any{
-		"errorCode": 0, "errorMessage": "", "itemsList": []any{}, "error_code": f.code, "error_message": message,
+		"errorCode": f.code, "errorMessage": message, "itemsList": []any{}, "error_code": f.code, "error_message": message,
 	}}
 }
 
@@ -45,6 +46,9 @@ func (f Fault) Outcome(message string) Outcome {
 func (o Outcome) Strict() Outcome {
 	if failure, ok := o.JSON.(map[string]any); ok {
 		failure["error_code"] = o.Status
+		if code, ok := failure["errorCode"].(int); ok && code != 0 {
+			failure["errorCode"] = o.Status
+		}
 	}
 	o.Exit = o.Status
 	return o

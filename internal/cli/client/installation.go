@@ -25,23 +25,26 @@ var Managers = []string{"AdminInterfaceServer", "SitesManager", "BatchTasksManag
 type Installation struct {
 	Admin   Server // the admin port, with the keys of the operator
 	Clients Server // the client port
+	// NoFile: there is no ini file, and the daemon is that of this machine with its usual ports.
+	NoFile bool
 	// Start and Stop are the managers in the order of start and of stop, if the file names them; nil:
 	// those that the daemon has, see Managers.
 	Start, Stop []string
 }
 
-// ReadInstallation reads the ini file of dc-admin, "" for that of this machine. An error that is not
-// config.ErrNoFile means a wrong file.
+// ReadInstallation reads the ini file of dc-admin, "" for that of this machine, which may be missing.
 func ReadInstallation(path string) (Installation, error) {
-	f, err := config.Open("dc-admin", path)
+	f, found, err := config.OpenOr("dc-admin", path, "ini")
 	if err != nil {
 		return Installation{}, err
 	}
 	dtma := f.Section("dtma")
 	i := Installation{
-		Admin:   readServer(dtma, 5503, 0, Timeout(dtma)).OperatorKeys(dtma).chosenPort(dtma),
-		Clients: ReadServer(f.Section("dcc"), 5504, 2*time.Second),
+		Admin:   readServer(dtma, adminPort, 0, Timeout(dtma)).OperatorKeys(dtma).chosenPort(dtma),
+		Clients: ReadServer(f.Section("dcc"), DefaultPort, 2*time.Second),
+		NoFile:  !found,
 	}
+	i.Admin.builtIn = i.NoFile
 	managers := f.Section("Server")
 	i.Start = managers.Names("instantiateSequence", nil)
 	i.Stop = managers.Names("shutdownSequence", reversed(i.Start))

@@ -23,6 +23,7 @@ type Server struct {
 	Curve   *bus.Curve    // keys of this client and of the server; nil for none
 
 	keysFolder string // where OperatorKeys has looked; "" for a client
+	builtIn    bool   // there is no ini file
 }
 
 // LongestTimeout bounds the wait for one answer.
@@ -34,10 +35,30 @@ func ReadServer(s *config.Section, port int64, timeout time.Duration) Server {
 	return readServer(s, port, 1, timeout)
 }
 
+// Address of the daemon of this machine, if no ini file and no option has another one.
+const (
+	LocalHost   = "127.0.0.1"
+	DefaultPort = 5504 // of clients
+	adminPort   = 5503
+)
+
+// ReadClients reads the section [dcc] of dc-client.ini. Without a file, and without an explicit path, the server
+// is the daemon of this machine. Errors of the values are in the Err of the file.
+func ReadClients(path string) (Server, *config.File, error) {
+	f, found, err := config.OpenOr("dc-client", path, "ini")
+	if err != nil {
+		return Server{}, nil, err
+	}
+	section := f.Section("dcc")
+	server := ReadServer(section, DefaultPort, Timeout(section))
+	server.builtIn = !found
+	return server, f, f.Err()
+}
+
 // readServer is ReadServer with the least value of clientPort.
 func readServer(s *config.Section, port, least int64, timeout time.Duration) Server {
 	return Server{
-		Host:    strings.Trim(s.Text("clientHost", "127.0.0.1"), `"'`),
+		Host:    strings.Trim(s.Text("clientHost", LocalHost), `"'`),
 		Port:    int(s.Int("clientPort", port, least, 65535)),
 		Timeout: timeout,
 		Curve:   readKeys(s),
@@ -143,7 +164,11 @@ func (s Server) dial(ctx context.Context, limit time.Duration) error {
 	case errors.As(err, &cause):
 		err = cause.Err
 	}
-	return fmt.Errorf("%w at %s:%d: %w; start dc-daemon, or correct clientHost and clientPort of the ini file", errAway, s.Host, s.Port, err)
+	remedy := "correct clientHost and clientPort of the ini file"
+	if s.builtIn {
+		remedy = "name the ini file of the daemon with --config: no ini file was found"
+	}
+	return fmt.Errorf("%w at %s:%d: %w; start dc-daemon, or %s", errAway, s.Host, s.Port, err, remedy)
 }
 
 // reason describes an error of exchange for the user.

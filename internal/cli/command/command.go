@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hce/dc/internal/config"
+	"hce/dc/internal/manual"
 )
 
 // Text is what --help and the manual page say in addition to the options. Paragraphs
@@ -238,6 +239,7 @@ func (c *Command) Given(long string) bool { return c.cobra.Flags().Changed(long)
 // --completion and --version print to stdout and win over wrong arguments.
 func (c *Command) Main(args []string) int {
 	c.declareCommon()
+	c.locatePages()
 	if isCompletion(args) {
 		c.cobra.SetArgs(c.completionArgs(args))
 		return c.execute(c)
@@ -261,6 +263,15 @@ func (c *Command) Main(args []string) int {
 	c.cobra.SetArgs(append(path, rest...))
 	defer startProfile(c.text.Name)()
 	return c.execute(run)
+}
+
+// locatePages has the help name pages where they are (package manual).
+func (c *Command) locatePages() {
+	c.cobra.Long, c.cobra.Example = manual.Locate(c.cobra.Long), manual.Locate(c.cobra.Example)
+	c.cobra.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = manual.Locate(f.Usage) })
+	for _, sub := range c.subs {
+		sub.locatePages()
+	}
 }
 
 // optionsLast moves options before the name of a sub-command behind it. The value of an option is not

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
+
+	"hce/dc/internal/manual"
 )
 
 // helpTemplate is the text of --help. The annotations of a command are its sections.
@@ -127,6 +129,7 @@ func (c *Command) writePage(w io.Writer) error {
 		return fmt.Errorf("write the manual page: %w", err)
 	}
 	text := strings.ReplaceAll(page.String(), noValue, "")
+	text = manual.LocateIn(manual.Folder, text)    // a manual page is installed
 	text = strings.Replace(text, " - ", ` \- `, 1) // whatis splits the NAME section there
 	_, err := io.WriteString(w, pageOption.ReplaceAllString(text, "\n.TP\n$1\n"))
 	return err

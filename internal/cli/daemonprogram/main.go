@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon"
 	"hce/dc/internal/daemon/node"
+	"hce/dc/internal/files"
 )
 
 // Program is a program that runs managers.
@@ -83,7 +84,7 @@ func (p Program) run(path, name string, checkOnly bool) error {
 	}
 	log, level, out, err := app.Log.Open(os.Stderr)
 	if err != nil {
-		return err
+		return files.ExplainFull(err, app.DataDir)
 	}
 	defer out.Close()
 	for _, unknown := range f.Unknown() {
@@ -99,6 +100,7 @@ func (p Program) run(path, name string, checkOnly bool) error {
 	if err = checkDatabase(ctx, cfg); err == nil {
 		err = daemon.Run(ctx, cfg)
 	}
+	err = files.ExplainFull(err, app.DataDir)
 	if err != nil && app.Log.File != "" { // Main prints it on stderr
 		log.Error("daemon failed", "error", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"hce/dc/internal/config"
+	"hce/dc/internal/files"
 )
 
 // endings are the formats that the end of a file name means.
@@ -131,11 +132,10 @@ func checkFolder(job Job) error {
 		case err != nil && !job.Format.Folder:
 			return fmt.Errorf("%s: the folder %s does not exist; create it first", job.Out, dir)
 		case err == nil:
-			probe, err := os.CreateTemp(dir, ".hce-export-")
-			if err != nil {
-				return fmt.Errorf("%s cannot be written: %w", job.Out, errors.Unwrap(err))
+			if err := files.CheckFolder(dir); err != nil {
+				return fmt.Errorf("%s cannot be written: %w", job.Out, err)
 			}
-			return errors.Join(probe.Close(), os.Remove(probe.Name()))
+			return nil
 		}
 		dir = filepath.Dir(dir)
 	}

@@ -121,7 +121,11 @@ func (f *Follower) Run(ctx context.Context) error {
 // look reads the counters. done means that the site has no work left.
 func (f *Follower) look(ctx context.Context) (done bool, err error) {
 	var site wire.Site
-	request := map[string]any{"id": f.Site, "deleteTaskId": nil, "excludeList": []string{"urls", "filters", "properties"}}
+	exclude := []string{"urls", "filters", "properties"}
+	if f.Unprocessed {
+		exclude = append(exclude, "finished")
+	}
+	request := map[string]any{"id": f.Site, "deleteTaskId": nil, "excludeList": exclude}
 	err = f.Service.Ask(ctx, wire.SiteStatus, request, &site)
 	if err == nil && site.State == wire.SiteNotFound {
 		return false, fmt.Errorf("site %s %w", f.Site, ErrDeleted)
@@ -130,7 +134,7 @@ func (f *Follower) look(ctx context.Context) (done bool, err error) {
 		f.add(site, time.Now())
 		f.findReason(ctx)
 		if err = f.findPaused(ctx); err == nil {
-			done, err = f.isDone(ctx)
+			done, err = f.isDone()
 		}
 	}
 	var part *client.Incomplete
@@ -212,31 +216,17 @@ func (p Paused) Line(now time.Time) string {
 	return fmt.Sprintf("%d asked again later (%s), the next in %s", p.URLs, strings.Join(causes, ", "), wait)
 }
 
-// isDone reports whether the site has no work left: no URL is new or in a batch, or waits to be
-// processed. A site that a limit has suspended gets no new work.
-func (f *Follower) isDone(ctx context.Context) (bool, error) {
-	conditions := []string{wire.InFlight}
-	if f.now.Site.State == wire.SiteActive {
-		if f.now.Site.NewURLs > 0 {
-			return false, f.checkStall()
-		}
-		// In the order in which rows move on: a row that a selection takes between two looks is
-		// seen by the second one.
-		conditions = []string{"(" + wire.DueCrawl + ") OR " + wire.InFlight, wire.InFlight}
-		if !f.Unprocessed {
-			conditions[1] += " OR (" + wire.DueProcess + ")"
-		}
+// isDone reports whether the site has no work left. If pages are never processed, those that wait are no work.
+func (f *Follower) isDone() (bool, error) {
+	site := f.now.Site
+	done := site.Finished != nil && *site.Finished
+	if f.Unprocessed {
+		done = site.CrawlingURLs+site.ProcessingURLs == 0 && (site.NewURLs == 0 || site.State != wire.SiteActive)
 	}
-	for _, where := range conditions {
-		rows, err := pages.Rows(ctx, f.Service, f.Site, where, "", 1)
-		if err != nil {
-			return false, err
-		}
-		if len(rows) > 0 {
-			return false, f.checkStall()
-		}
+	if done {
+		return true, nil
 	}
-	return true, nil
+	return false, f.checkStall()
 }
 
 // checkStall is an error if nothing has changed for long.

@@ -30,15 +30,14 @@ func TestStall(t *testing.T) {
 	}
 }
 
-// script answers SITE_STATUS and URL_FETCH.
+// script answers SITE_STATUS, and URL_FETCH with nothing.
 type script struct {
 	client.Service
 	sites []wire.Site
-	busy  []string // conditions for which a row is found
 	cause error
 }
 
-func (s *script) Ask(_ context.Context, op wire.Op, request, answer any) error {
+func (s *script) Ask(_ context.Context, op wire.Op, _, answer any) error {
 	if s.cause != nil {
 		return s.cause
 	}
@@ -46,12 +45,6 @@ func (s *script) Ask(_ context.Context, op wire.Op, request, answer any) error {
 		*answer.(*wire.Site) = s.sites[0]
 		s.sites = s.sites[min(1, len(s.sites)-1):]
 		return nil
-	}
-	where := request.([]any)[0].(map[string]any)["urlsCriterions"].(map[string]any)["WHERE"].(string)
-	for _, condition := range s.busy {
-		if strings.Contains(where, condition) {
-			*answer.(*[]wire.URL) = make([]wire.URL, 1)
-		}
 	}
 	return nil
 }
@@ -74,7 +67,9 @@ func TestPaused(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
-	active := wire.Site{State: wire.SiteActive}
+	yes, no := true, false
+	finished := wire.Site{State: wire.SiteActive, Finished: &yes}
+	working := wire.Site{State: wire.SiteActive, Finished: &no}
 	fault := errors.New("fault")
 	for name, tt := range map[string]struct {
 		script      *script
@@ -82,12 +77,14 @@ func TestRun(t *testing.T) {
 		looks       int // after which Show ends Run
 		want        error
 	}{
-		"no work left":                {&script{sites: []wire.Site{active}}, false, 9, nil},
-		"new URLs":                    {&script{sites: []wire.Site{{State: wire.SiteActive, NewURLs: 1}, active}}, false, 9, nil},
-		"a page waits":                {&script{sites: []wire.Site{active}, busy: []string{wire.DueProcess}}, false, 2, fault},
-		"a page is never processed":   {&script{sites: []wire.Site{active}, busy: []string{wire.DueProcess}}, true, 9, nil},
-		"suspended, batches run":      {&script{sites: []wire.Site{{State: wire.SiteSuspended, NewURLs: 7}}, busy: []string{wire.InFlight}}, false, 2, fault},
-		"suspended, no batch runs":    {&script{sites: []wire.Site{{State: wire.SiteSuspended, NewURLs: 7}}}, false, 9, nil},
+		"no work left":                {&script{sites: []wire.Site{finished}}, false, 9, nil},
+		"work is left, then none":     {&script{sites: []wire.Site{working, finished}}, false, 9, nil},
+		"a page waits":                {&script{sites: []wire.Site{working}}, false, 2, fault},
+		"a page is never processed":   {&script{sites: []wire.Site{working}}, true, 9, nil},
+		"a batch runs":                {&script{sites: []wire.Site{{State: wire.SiteActive, CrawlingURLs: 1}}}, true, 2, fault},
+		"new URLs":                    {&script{sites: []wire.Site{{State: wire.SiteActive, NewURLs: 1}}}, true, 2, fault},
+		"suspended, batches run":      {&script{sites: []wire.Site{{State: wire.SiteSuspended, NewURLs: 7, ProcessingURLs: 1}}}, true, 2, fault},
+		"suspended, no batch runs":    {&script{sites: []wire.Site{{State: wire.SiteSuspended, NewURLs: 7}}}, true, 9, nil},
 		"deleted":                     {&script{sites: []wire.Site{{State: wire.SiteNotFound}}}, false, 9, ErrDeleted},
 		"no connection":               {&script{cause: fault}, false, 9, fault},
 		"a node of a cluster is away": {&script{cause: &client.Incomplete{Missing: []string{"node b"}}}, false, 1, fault},

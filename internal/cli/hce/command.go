@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/strict"
+	"hce/dc/internal/files"
 )
 
 const exitText = `0 done; 1 done, with errors: pages failed, doctor found faults, or a node of a cluster that is
@@ -82,7 +83,7 @@ func (p program) leaf(text command.Text, o *options, do func(s *session) error) 
 		s := &session{ctx: p.ctx, options: *o, out: out, talk: p.talk}
 		err := do(s)
 		s.end()
-		err = out.failed(err)
+		err = files.ExplainFull(out.failed(err), s.dir())
 		if err != nil && !errors.Is(err, command.ErrWithErrors) {
 			for line := range strings.SplitSeq(describe(err), "\n") {
 				fmt.Fprintf(p.talk, "hce: %s\n", line)
@@ -96,6 +97,14 @@ func (p program) leaf(text command.Text, o *options, do func(s *session) error) 
 	c.Flag(&o.json, "json", "", "print JSON for machines instead of tables")
 	c.Flag(&o.showRequest, "show-request", "", "print each operation on stderr as it is sent")
 	return c
+}
+
+// dir is the folder that the run works in; "" for a daemon.
+func (s *session) dir() string {
+	if s.node == nil {
+		return ""
+	}
+	return s.node.Dir
 }
 
 // group returns a command that has only sub-commands.

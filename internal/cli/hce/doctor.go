@@ -13,6 +13,7 @@ import (
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/manual"
 	"hce/dc/internal/wire"
 )
 
@@ -69,7 +70,7 @@ type doctor struct {
 }
 
 func (d *doctor) add(check, state, text, remedy string) {
-	d.found = append(d.found, finding{check, state, clean(text), remedy})
+	d.found = append(d.found, finding{check, state, clean(text), manual.Locate(remedy)})
 }
 
 // is adds a fault if err is not nil, else ok.

@@ -29,11 +29,11 @@ func (d *doctor) disk(dir string) {
 	case err != nil:
 		d.add("disk", fault, err.Error(), "give another folder with --data")
 	case free < leastFree/8:
-		d.add("disk", fault, fmt.Sprintf("%s free at %s", bytesText(free), dir), remedy)
+		d.add("disk", fault, fmt.Sprintf("%s free at %s", files.Bytes(free), dir), remedy)
 	case free < leastFree:
-		d.add("disk", warning, fmt.Sprintf("%s free at %s", bytesText(free), dir), remedy)
+		d.add("disk", warning, fmt.Sprintf("%s free at %s", files.Bytes(free), dir), remedy)
 	default:
-		d.add("disk", fine, bytesText(free)+" free", "")
+		d.add("disk", fine, files.Bytes(free)+" free", "")
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/cli/follow"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/cli/strict"
+	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
 )
 
@@ -220,7 +221,7 @@ func TestTable(t *testing.T) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1500: "1.5 kB", 2e12: "2.0 TB", 3e15: "3000.0 TB"} {
-		if got := bytesText(n); got != want {
+		if got := files.Bytes(n); got != want {
 			t.Errorf("%d: %s", n, got)
 		}
 	}

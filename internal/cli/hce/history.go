@@ -7,6 +7,7 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
 )
 
@@ -42,7 +43,7 @@ func (s *session) history(typed, site string) error {
 	t := table{head: []string{" VERSION", "STORED", " SIZE", "MD5"}}
 	for i, v := range list {
 		rows[i] = version{v.Number, v.Stored, len(v.Raw), wire.Md5(v.Raw)}
-		t.add(fmt.Sprint(v.Number), v.Stored, bytesText(int64(len(v.Raw))), rows[i].Md5)
+		t.add(fmt.Sprint(v.Number), v.Stored, files.Bytes(int64(len(v.Raw))), rows[i].Md5)
 	}
 	if s.json {
 		return s.printJSON(rows)

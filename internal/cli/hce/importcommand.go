@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/warcimport"
+	"hce/dc/internal/files"
 	"hce/dc/internal/warc"
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
@@ -129,7 +130,7 @@ func (s *session) importProgress(step string) warcimport.Progress {
 	return func(path string, n int64) {
 		if time.Since(last) >= pollEvery {
 			last = time.Now()
-			fmt.Fprintf(s.talk, "\r%s %s: %s\x1b[K\r", step, clean(path), bytesText(n))
+			fmt.Fprintf(s.talk, "\r%s %s: %s\x1b[K\r", step, clean(path), files.Bytes(n))
 		}
 	}
 }

@@ -9,21 +9,16 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/node"
-	"hce/dc/internal/config"
 	"hce/dc/internal/wire"
 )
 
-const (
-	defaultPort = 5504
-	dialLimit   = 3 * time.Second
-)
+const dialLimit = 3 * time.Second
 
 // options are those of every sub-command.
 type options struct {
@@ -90,27 +85,16 @@ func (o options) find() (place, error) {
 // readServer reads the address and the keys of the daemon: the ini file of dc-client, if there is
 // one, and --server.
 func (o options) readServer() (client.Server, error) {
-	f, err := config.Open("dc-client", o.config)
-	if errors.Is(err, config.ErrNoFile) {
-		f, err = config.Parse(filepath.Join("/etc", "dc-client", "dc-client.ini"), nil)
-	}
-	if err != nil {
-		return client.Server{}, err
-	}
-	section := f.Section("dcc")
-	server := client.ReadServer(section, defaultPort, client.Timeout(section))
-	if err := f.Err(); err != nil {
-		return client.Server{}, err
-	}
-	if o.server == "" {
-		return server, nil
+	server, _, err := client.ReadClients(o.config)
+	if err != nil || o.server == "" {
+		return server, err
 	}
 	host, port, err := net.SplitHostPort(o.server)
 	n, numberErr := strconv.ParseUint(port, 10, 16)
 	if err != nil || numberErr != nil || n == 0 {
-		return client.Server{}, fmt.Errorf("--server %q is not HOST:PORT; the client port of a daemon is usually %d", o.server, defaultPort)
+		return client.Server{}, fmt.Errorf("--server %q is not HOST:PORT; the client port of a daemon is usually %d", o.server, client.DefaultPort)
 	}
-	server.Host, server.Port = cmp.Or(host, "127.0.0.1"), int(n)
+	server.Host, server.Port = cmp.Or(host, client.LocalHost), int(n)
 	return server, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/target"
+	"hce/dc/internal/files"
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/wire"
 )
@@ -48,7 +49,7 @@ func (p program) siteLsCommand() *command.Command {
 		t := table{head: []string{"SITE", "STATE", " URLS", " WAITING", " PAGES", " ERRORS", " SIZE", "ROOT"}}
 		for _, site := range list {
 			t.add(site.ID, stateName(site.State), fmt.Sprint(site.CollectedURLs+int64(len(site.URLs))), fmt.Sprint(site.NewURLs),
-				fmt.Sprint(site.Contents), fmt.Sprint(site.Errors), bytesText(site.Size), rootOf(site))
+				fmt.Sprint(site.Contents), fmt.Sprint(site.Errors), files.Bytes(site.Size), rootOf(site))
 		}
 		t.print(s.out)
 		return nil
@@ -94,7 +95,7 @@ func (s *session) showSite(site wire.Site) {
 	s.line("pages", "%d processed, %d waiting to be processed", site.Contents, site.Resources)
 	s.line("URLs", "%d collected, %d waiting", site.CollectedURLs, site.NewURLs)
 	s.line("errors", "%d %s", site.Errors, strings.Join(site.ErrorMask.Names(), " "))
-	s.line("size", "%s", bytesText(site.Size))
+	s.line("size", "%s", files.Bytes(site.Size))
 	s.line("delay", "%d ms", site.RequestDelay)
 	s.line("limits", "%d URLs, %d pages, %d errors, %d bytes (0: no limit)", site.MaxURLs, site.MaxResources, site.MaxErrors, site.MaxResourceSize)
 	s.line("recrawl", "every %d minutes, next %s", site.RecrawlPeriod, cmp.Or(string(site.RecrawlDate), "never"))

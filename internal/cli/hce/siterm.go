@@ -8,6 +8,7 @@ import (
 
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/livescreen"
+	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
 )
 
@@ -105,20 +106,20 @@ func (s *session) sayRemoved(done removed) {
 			return
 		}
 		if s.node == nil {
-			s.say("deleted site %s; its processed contents are freed, and about %s of raw pages later, or at once with db-task --compact-raw on the machine of the daemon", done.Site, bytesText(done.Later))
+			s.say("deleted site %s; its processed contents are freed, and about %s of raw pages later, or at once with db-task --compact-raw on the machine of the daemon", done.Site, files.Bytes(done.Later))
 			return
 		}
-		s.say("deleted site %s; %s are free", done.Site, bytesText(done.Freed))
+		s.say("deleted site %s; %s are free", done.Site, files.Bytes(done.Freed))
 	}
 	if c := done.Compacted; c != nil {
-		s.say("raw pages: %s are free, %s were copied", bytesText(c.Freed-c.Copied), bytesText(c.Copied))
+		s.say("raw pages: %s are free, %s were copied", files.Bytes(c.Freed-c.Copied), files.Bytes(c.Copied))
 		if c.Left > 0 {
 			s.say("%s for want of room, or because a crawl writes there; repeat: hce site rm --compact-raw --data %s", count(c.Left, "file stays as it is", "files stay as they are"), shellWord(s.node.Dir))
 		}
 		return
 	}
 	if done.Later > 0 {
-		s.say("%s of raw pages are freed when most of their files is deleted, or at once with: hce site rm --compact-raw --data %s", bytesText(done.Later), shellWord(s.node.Dir))
+		s.say("%s of raw pages are freed when most of their files is deleted, or at once with: hce site rm --compact-raw --data %s", files.Bytes(done.Later), shellWord(s.node.Dir))
 	}
 }
 

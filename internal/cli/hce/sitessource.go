@@ -2,7 +2,6 @@ package hce
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/pages"
-	"hce/dc/internal/config"
 	"hce/dc/internal/wire"
 )
 
@@ -216,13 +214,13 @@ func (a *adminPort) find(file string) error {
 		return nil
 	}
 	i, err := client.ReadInstallation(file)
-	if errors.Is(err, config.ErrNoFile) && file == "" && a.s.config != "" {
+	if err == nil && i.NoFile && a.s.config != "" {
 		if near, failed := client.ReadInstallation(filepath.Join(filepath.Dir(a.s.config), "dc-admin.ini")); failed == nil {
 			i, err = near, nil
 		}
 	}
 	switch {
-	case errors.Is(err, config.ErrNoFile) && file == "":
+	case err == nil && i.NoFile:
 		a.unknown = "no dc-admin.ini was found; give one with --admin FILE"
 		return nil
 	case err != nil:

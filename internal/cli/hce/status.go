@@ -7,6 +7,7 @@ import (
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
 )
 
@@ -80,7 +81,7 @@ func (s *session) printOverview(v overview) {
 		return
 	}
 	fmt.Fprintf(s.out, "%s, %d active\n%s, %d waiting, %s, %s, %s\n", count(int64(v.Sites), "site", "sites"), v.Active,
-		count(v.URLs, "URL", "URLs"), v.Waiting, count(v.Pages, "page", "pages"), count(v.Errors, "error", "errors"), bytesText(v.Bytes))
+		count(v.URLs, "URL", "URLs"), v.Waiting, count(v.Pages, "page", "pages"), count(v.Errors, "error", "errors"), files.Bytes(v.Bytes))
 }
 
 // nodes returns the nodes of the cluster whose head the service is, none for one machine. why says why

@@ -9,6 +9,8 @@ import (
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/files"
+	"hce/dc/internal/manual"
 	"hce/dc/internal/wire"
 )
 
@@ -185,7 +187,7 @@ func (r summary) text() string {
 		verdict = "complete, with errors"
 	}
 	fmt.Fprintf(&b, "%s: %s\n", cut(clean(r.Root), longestURL), verdict)
-	fmt.Fprintf(&b, "  %s, %s%s, %s in %s\n", count(r.URLs, "URL", "URLs"), count(r.Pages, "page", "pages"), r.resources(), bytesText(r.Bytes), time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
+	fmt.Fprintf(&b, "  %s, %s%s, %s in %s\n", count(r.URLs, "URL", "URLs"), count(r.Pages, "page", "pages"), r.resources(), files.Bytes(r.Bytes), time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
 	b.WriteString(r.outcomes())
 	if r.Failed > 0 {
 		fmt.Fprintf(&b, "  %d failed; list them with: %s\n", r.Failed, r.hint("url", "ls", r.Site, "--failed"))
@@ -224,7 +226,7 @@ func (r summary) text() string {
 		fmt.Fprintf(&b, "  the site is stopped: %s; set it right with: %s\n", problem, r.hint("site", "edit", r.Site))
 	}
 	if len(r.SiteBits) > 0 {
-		fmt.Fprintf(&b, "  the site as a whole has: %s (docs/errors.md)\n", strings.Join(r.SiteBits, ", "))
+		fmt.Fprintf(&b, manual.Locate("  the site as a whole has: %s (docs/errors.md)\n"), strings.Join(r.SiteBits, ", "))
 	}
 	if r.Pages == 0 {
 		fmt.Fprintf(&b, "  the same command tries again\n")

@@ -69,19 +69,6 @@ func cut(text string, most int) string {
 	return string([]rune(text)[:max(0, most-1)]) + "…"
 }
 
-// bytesText formats a number of bytes.
-func bytesText(n int64) string {
-	if n < 1000 {
-		return fmt.Sprintf("%d B", n)
-	}
-	value, unit := float64(n), 0
-	for value >= 1000 && unit < 4 {
-		value /= 1000
-		unit++
-	}
-	return fmt.Sprintf("%.1f %s", value, [...]string{"B", "kB", "MB", "GB", "TB"}[unit])
-}
-
 // count formats a number with its noun.
 func count(n int64, one, many string) string {
 	if n == 1 {

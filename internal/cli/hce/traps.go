@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/manual"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/trap"
 	"hce/dc/internal/wire"
@@ -182,7 +183,7 @@ func (r summary) trapText() string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("  traps, URLs that bring no new pages and are asked last (docs/traps.md):\n")
+	b.WriteString(manual.Locate("  traps, URLs that bring no new pages and are asked last (docs/traps.md):\n"))
 	for _, t := range r.Traps {
 		n := count(int64(t.URLs), "URL", "URLs")
 		if r.TrapSample {

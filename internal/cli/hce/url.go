@@ -13,6 +13,8 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/config"
+	"hce/dc/internal/files"
+	"hce/dc/internal/manual"
 	"hce/dc/internal/wire"
 )
 
@@ -190,7 +192,7 @@ func (s *session) showURL(row wire.URL) {
 	for _, hop := range row.Hops() {
 		s.line("redirect", "%d to %s", hop.Code, hop.URL)
 	}
-	s.line("answer", "%d %s %s, %s in %d ms", row.AnsweredCode(), row.ContentType, row.Charset, bytesText(row.Size), row.CrawlingTime)
+	s.line("answer", "%d %s %s, %s in %d ms", row.AnsweredCode(), row.ContentType, row.Charset, files.Bytes(row.Size), row.CrawlingTime)
 	if text := retryText(row); text != "" {
 		s.line("retry", "%s", text)
 	}
@@ -224,7 +226,7 @@ func retryText(row wire.URL) string {
 	case row.RetryCause == "":
 		return ""
 	case row.RetryCause == wire.CauseTrap:
-		return "after the other URLs: it belongs to a trap, many URLs that bring no new pages (docs/traps.md)"
+		return manual.Locate("after the other URLs: it belongs to a trap, many URLs that bring no new pages (docs/traps.md)")
 	case row.RetryDate == "":
 		return fmt.Sprintf("given up after %s; the last cause: %s", count(row.Retries, "request", "requests"), row.RetryCause)
 	case row.Retries == 0:

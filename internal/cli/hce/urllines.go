@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/referrers"
+	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
 )
 
@@ -145,6 +146,6 @@ func (s *session) urlLine(row wire.URL) error {
 	if retry := retryText(row); retry != "" {
 		text += "  (" + retry + ")"
 	}
-	_, err := fmt.Fprintf(s.out, "%-10s %4d %9s  %s\n", export.StatusName(row.Status), row.AnsweredCode(), bytesText(row.Size), clean(text))
+	_, err := fmt.Fprintf(s.out, "%-10s %4d %9s  %s\n", export.StatusName(row.Status), row.AnsweredCode(), files.Bytes(row.Size), clean(text))
 	return err
 }

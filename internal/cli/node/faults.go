@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,6 +58,9 @@ func (t tail) text() string {
 // the last failure of a request. It is "" without one.
 func (d *Daemon) Reason(ctx context.Context, site string) string {
 	if reasons := d.unready(ctx); len(reasons) > 0 {
+		if i := slices.IndexFunc(reasons, func(r string) bool { return strings.Contains(r, "no space left in ") }); i >= 0 {
+			return reasons[i] // all others follow from it
+		}
 		return strings.Join(reasons, "; ")
 	}
 	return d.Fault(site)

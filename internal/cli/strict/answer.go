@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/manual"
 	"hce/dc/internal/wire"
 )
 
@@ -285,7 +286,7 @@ func (j *judge) page(_ int, page struct {
 	} `json:"dbFields"`
 }) {
 	if page.Fields.Mask != 0 {
-		j.add(Problem{Field: "BATCH.items", Value: page.URL, Reason: fmt.Sprintf("failed with HTTP code %d: %s (docs/errors.md)", page.Fields.Code, strings.Join(page.Fields.Names, ", "))})
+		j.add(Problem{Field: "BATCH.items", Value: page.URL, Reason: fmt.Sprintf(manual.Locate("failed with HTTP code %d: %s (docs/errors.md)"), page.Fields.Code, strings.Join(page.Fields.Names, ", "))})
 	}
 }
 

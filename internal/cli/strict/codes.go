@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hce/dc/internal/config"
+	"hce/dc/internal/manual"
 	"hce/dc/internal/wire"
 )
 
@@ -37,7 +38,7 @@ func upTo(highest int64) (list []int64) {
 
 // nameLists are fields with lists of names, and the names that exist.
 var nameLists = map[wire.Op]map[string][]string{
-	wire.SiteStatus: {"excludeList": {"filters", "properties", "urls"}},
+	wire.SiteStatus: {"excludeList": {"filters", "finished", "properties", "urls"}},
 	wire.SiteFind:   {"excludeList": {"filters", "properties", "urls"}},
 	wire.URLContent: {"dbFieldsList": columnNames(wire.URLColumns)},
 }
@@ -68,7 +69,7 @@ func checkCodes(op wire.Op, raw json.RawMessage) (list []Problem) {
 			list = append(list, checkNames(name+"."+field, element[field], known)...)
 		}
 		if mask, ok := wire.ReadInt(element["contentTypeMask"]); ok && op == wire.URLContent && (mask < 0 || mask > allContents) {
-			list = append(list, Problem{Field: name + ".contentTypeMask", Value: fmt.Sprint(mask), Reason: "has bits that no content has; see docs/spec/objects.md 5.4"})
+			list = append(list, Problem{Field: name + ".contentTypeMask", Value: fmt.Sprint(mask), Reason: manual.Locate("has bits that no content has; see docs/spec/objects.md 5.4")})
 		}
 		if op == wire.SiteNew || op == wire.SiteUpdate {
 			filters, _ := fieldsOf(element["filters"])
@@ -102,7 +103,7 @@ func (c codes) check(name string, element map[string]json.RawMessage) (list []Pr
 	for field, known := range c {
 		n, given := wire.ReadInt(element[field])
 		if given && !slices.Contains(known, n) {
-			list = append(list, Problem{Field: name + "." + field, Value: fmt.Sprint(n), Reason: fmt.Sprintf("is not one of %s; see docs/spec/objects.md 5", numbers(known))})
+			list = append(list, Problem{Field: name + "." + field, Value: fmt.Sprint(n), Reason: fmt.Sprintf(manual.Locate("is not one of %s; see docs/spec/objects.md 5"), numbers(known))})
 		}
 	}
 	slices.SortFunc(list, func(a, b Problem) int { return strings.Compare(a.Field, b.Field) })

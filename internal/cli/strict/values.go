@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -49,15 +50,17 @@ var valueChecks = map[string]func(text string) error{
 		}
 		return parsed(linkrules.ParseSitemaps)(text)
 	},
-	"COLLECT_URLS_XPATH_LIST": parsed(linkrules.ParseXPaths),
-	"COLLECT_URLS_LIMITS":     parsed(linkrules.ParseCollectLimits),
-	"URL_LIMITS":              parsed(linkrules.ParseURLLimits),
-	"URL_NORMALIZE":           parsed(linkrules.ParseNormalize),
-	"URLS_FIELDS_INIT":        parsed(linkrules.ParseFieldsInit),
-	"URLS_SCHEMA":             parsed(urlschema.Parse),
-	"HTTP_REDIRECT_RESOLVER":  parsed(linkrules.ParseResolver),
-	"FETCHER_TYPE":            parsed(linkrules.ParseFetcherTypes),
-	"AUTO_REMOVE_RESOURCES":   within(0, math.MaxInt64),
+	"COLLECT_URLS_XPATH_LIST":   parsed(linkrules.ParseXPaths),
+	"COLLECT_URLS_LIMITS":       parsed(linkrules.ParseCollectLimits),
+	"URL_LIMITS":                parsed(linkrules.ParseURLLimits),
+	"URL_NORMALIZE":             parsed(linkrules.ParseNormalize),
+	"URLS_FIELDS_INIT":          parsed(linkrules.ParseFieldsInit),
+	"URLS_SCHEMA":               parsed(urlschema.Parse),
+	"HTTP_REDIRECT_RESOLVER":    parsed(linkrules.ParseResolver),
+	"FETCHER_TYPE":              parsed(linkrules.ParseFetcherTypes),
+	"AUTO_REMOVE_RESOURCES":     within(0, math.MaxInt64),
+	"RECRAWL_URL_UPDATE":        parsed(linkrules.ParseRecrawlUpdates),
+	"RECRAWL_URL_UPDATE_STATUS": linkRule("RECRAWL_URL_UPDATE_STATUS"), "RECRAWL_NO_ROOT_URLS": linkRule("RECRAWL_NO_ROOT_URLS"),
 
 	"STORE_HTTP_HEADERS": aSwitch, "STORE_HTTP_REQUEST": aSwitch, "STORE_COOKIES": aSwitch, "SITEMAP_DEFAULT": aSwitch, "CANONICAL_ONLY": aSwitch,
 	"DYNAMIC_FETCH_ONLY_FOR_ROOT_URL": aSwitch, "ROBOTS_MODE": aSwitch, "ROBOTS_META": aSwitch, "ROBOTS_HEADER": aSwitch, "ROBOTS_COLLECT": within(0, 2),
@@ -69,6 +72,18 @@ var aSwitch = within(math.MinInt64, math.MaxInt64)
 
 func parsed[T any](parse func(text string) (T, error)) func(text string) error {
 	return func(text string) error { _, err := parse(text); return err }
+}
+
+// linkRule checks a property that wire.ReadLinkRules reads.
+func linkRule(name string) func(text string) error {
+	return func(text string) error {
+		_, errs := wire.ReadLinkRules(func(other string) (string, bool) { return text, other == name })
+		var p *wire.PropertyError
+		if len(errs) > 0 && errors.As(errs[0], &p) {
+			return errors.New(p.Reason)
+		}
+		return errors.Join(errs...)
+	}
 }
 
 func within(low, high int64) func(text string) error {

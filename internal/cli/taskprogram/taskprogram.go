@@ -21,6 +21,7 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon/load"
+	"hce/dc/internal/files"
 	"hce/dc/internal/task"
 )
 
@@ -130,7 +131,7 @@ func (p Program) run(c *command.Command, args arguments) (status int, err error)
 	}
 	log, _, out, err := app.Log.Open(os.Stderr)
 	if err != nil {
-		return 0, err
+		return 0, files.ExplainFull(err, app.DataDir)
 	}
 	defer out.Close()
 	log = log.With("program", p.Name, "pid", os.Getpid())
@@ -147,11 +148,11 @@ func (p Program) run(c *command.Command, args arguments) (status int, err error)
 				fmt.Fprintf(os.Stderr, "%s: interrupted; the same command continues\n", p.Name)
 				return command.ExitInterrupted, nil
 			}
-			return task.ExitTrusted, err
+			return task.ExitTrusted, files.ExplainFull(err, app.DataDir)
 		}
 	}
 	job, closeJob, err := p.Open(ctx, f, app, log, maxTime)
-	if err != nil {
+	if err = files.ExplainFull(err, app.DataDir); err != nil {
 		if app.Log.File != "" { // without a log file, Run prints the error to stderr
 			log.Error("start failed", "error", err)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/broker/brokertest"
+	"hce/dc/internal/places/placestest"
 	"hce/dc/internal/testlog"
 )
 
@@ -80,6 +81,17 @@ func TestAttacks(t *testing.T) {
 				t.Errorf("%d lines about %q:\n%s", n, attack.log, log.String())
 			}
 		})
+	}
+}
+
+// Connections that say nothing keep no node from the broker.
+func TestIdleConnections(t *testing.T) {
+	b := brokertest.Start(t, "alpha")
+	_, address, _ := strings.Cut(b.Server.URL(), "://")
+	placestest.Fill(t, address, 300)
+	head, alpha := b.Head(t), b.Node(t, "alpha")
+	if head == nil || alpha == nil {
+		t.Error("no connection")
 	}
 }
 

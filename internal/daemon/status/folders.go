@@ -61,9 +61,9 @@ func (f Folder) write() (free int64, err error) {
 	}
 	probe, err := os.CreateTemp(path, ".dc-ready-*")
 	if err != nil {
-		return 0, err
+		return 0, files.ExplainFull(err, path)
 	}
 	defer os.Remove(probe.Name())
 	_, err = probe.Write(make([]byte, probeBytes))
-	return free, errors.Join(err, probe.Close())
+	return free, files.ExplainFull(errors.Join(err, probe.Close()), path)
 }

@@ -17,6 +17,7 @@ import (
 
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/places/placestest"
 	"hce/dc/internal/wire"
 )
 
@@ -91,6 +92,21 @@ func get(t *testing.T, s *Server, path string) (status int, body string) {
 		t.Fatal(err)
 	}
 	return r.StatusCode, string(text)
+}
+
+// Idle connections keep neither health checks nor metrics from their answers.
+func TestIdleConnections(t *testing.T) {
+	b := managertest.Bus(t)
+	managers(t, b, good)
+	stores(t, b, func() any { return node(0, "") })
+	s := start(t, Config{Bus: b, Classes: []string{"A"}, Sites: bus.Inproc("SitesManager")})
+	s.Running()
+	placestest.Fill(t, s.Addr(), 5*maxClients)
+	for _, path := range []string{"/healthz", "/metrics", "/healthz"} {
+		if status, body := get(t, s, path); status != http.StatusOK {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
 }
 
 func good(string) any { return map[string]any{"state": "running"} }

@@ -12,6 +12,7 @@ import (
 
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/hce"
+	"hce/dc/internal/files"
 	"hce/dc/internal/ose/folder"
 )
 
@@ -76,7 +77,7 @@ DIR is the folder of a target, or a folder with such folders.`,
 func (p program) leaf(text command.Text, do func() error) *command.Command {
 	text.UsageError, text.ExitStatus = command.ExitRefused, exitText
 	return command.New(text, func() int {
-		err := do()
+		err := files.ExplainFull(do(), "")
 		_, known := errors.AsType[reported](err)
 		switch {
 		case errors.Is(err, context.Canceled):

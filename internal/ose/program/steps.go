@@ -242,7 +242,7 @@ func (p program) target(ctx context.Context, c *cycle.Cycle, f *folder.Folder, s
 		return nil, nil
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
-		c.Log.Error("target failed", "target", f.Dir, "error", err)
+		c.Log.Error("target failed", "target", f.Dir, "error", files.ExplainFull(err, f.Dir))
 		return reports, reported{err}
 	}
 	for _, r := range reports {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"hce/dc/internal/manual"
 	"hce/dc/internal/process/article"
 	"hce/dc/internal/process/markup"
 	"hce/dc/internal/process/office"
@@ -128,11 +129,11 @@ func (r *reader) finish(page *markup.Page, failed error) (*article.Article, erro
 	}
 	switch {
 	case failed != nil && page.Cut:
-		err = fmt.Errorf("the document is read in part: %w; it exceeds a limit, see docs/documents.md", failed)
+		err = fmt.Errorf(manual.Locate("the document is read in part: %w; it exceeds a limit, see docs/documents.md"), failed)
 	case failed != nil:
 		err = fmt.Errorf("the document is read in part: %w", failed)
 	case page.Cut:
-		err = errors.New("the document is read in part: it exceeds a limit, see docs/documents.md")
+		err = errors.New(manual.Locate("the document is read in part: it exceeds a limit, see docs/documents.md"))
 	case err != nil:
 		err = fmt.Errorf("the document has no Markdown: %w", err)
 	}

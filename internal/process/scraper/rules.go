@@ -136,6 +136,10 @@ func Compile(s *Source) (*Rules, []Problem) {
 	c.Needs.Chain = c.chain != nil
 	c.readSources()
 	c.Links = property.Parsed(c.p, "LINK_RESOLVE", linkresolve.Parse)
+	if c.Links != nil && (c.p.Text("USER_PROXY") != "" || c.p.Text("HTTP_PROXY_HOST") != "") {
+		c.p.Fail("LINK_RESOLVE", "would request links past the proxy of the site; remove one of them")
+		c.Links = nil
+	}
 	for _, err := range c.p.Errs {
 		c.note(wire.ErrBatchItem, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 	"hce/dc/internal/archive"
 	"hce/dc/internal/cli/node"
 	"hce/dc/internal/cli/storestest"
+	"hce/dc/internal/places/placestest"
 	"hce/dc/internal/search"
 	"hce/dc/internal/search/manager"
 	"hce/dc/internal/wire"
@@ -173,6 +175,32 @@ func TestRequestsAreBounded(t *testing.T) {
 	s.slots <- struct{}{}
 	if w := get(t, s, "/?txt=a"); w.Code != 503 || w.Header().Get("Retry-After") == "" {
 		t.Errorf("%d", w.Code)
+	}
+}
+
+// Idle connections keep no other client from an answer.
+func TestIdleConnections(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	s := New(Config{Engine: &engine{list: []search.Document{page1(search.Pages, root)}}, Requests: 4})
+	go func() { ended <- s.Serve(ctx, l) }()
+	placestest.Fill(t, l.Addr().String(), 10*connectionsFor*s.Requests)
+	for _, path := range []string{"/?txt=a", "/status", "/?txt=a&format=json"} {
+		answer, err := http.Get("http://" + l.Addr().String() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.Body.Close(); answer.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", path, answer.Status)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

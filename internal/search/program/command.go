@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/daemon/bus"
+	"hce/dc/internal/files"
 	"hce/dc/internal/search/feed"
 	"hce/dc/internal/search/index"
 	"hce/dc/internal/search/manager"
@@ -76,7 +77,7 @@ Without an ini file all settings have their defaults, and everything listens on 
 func (p program) leaf(text command.Text, o *options, do func(r *run) error) *command.Command {
 	text.UsageError, text.ExitStatus = command.ExitRefused, exitText
 	c := command.New(text, func() int {
-		err := p.start(*o, do)
+		err := files.ExplainFull(p.start(*o, do), "")
 		if err != nil {
 			fmt.Fprintf(p.talk, "%s: %v\n", name, err)
 		}

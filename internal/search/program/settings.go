@@ -51,10 +51,7 @@ type settings struct {
 
 // read reads the ini file; without one all values are the defaults.
 func read(path string) (*settings, error) {
-	f, err := config.Open(name, path)
-	if errors.Is(err, config.ErrNoFile) {
-		f, err = config.Parse(filepath.Join("/etc", name, name+".ini"), nil)
-	}
+	f, _, err := config.OpenOr(name, path, filepath.Join("/etc", name))
 	if err != nil {
 		return nil, err
 	}

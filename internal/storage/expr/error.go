@@ -1,6 +1,10 @@
 package expr
 
-import "strings"
+import (
+	"strings"
+
+	"hce/dc/internal/manual"
+)
 
 // Error names the refused part of a text and the reason. Every error that a
 // caller's text can cause is an *Error. Its message is safe to send to the author
@@ -27,5 +31,5 @@ func unsupported(name string) *Error {
 	if strings.Contains(forbidden, " "+name+" ") {
 		return refuse("function " + name)
 	}
-	return &Error{Part: "function " + lead(name), Reason: notSupported}
+	return &Error{Part: "function " + lead(name), Reason: manual.Locate(notSupported)}
 }

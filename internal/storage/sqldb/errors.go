@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/mattn/go-sqlite3"
+
+	"hce/dc/internal/manual"
 )
 
 // ErrNewer means that a newer program wrote the database: its schema has steps that this
@@ -20,7 +23,7 @@ var ErrNewer = errors.New("the database has a newer schema than this program kno
 
 // ErrForeign means that a configured database holds tables of another program, for
 // example of the original service.
-var ErrForeign = errors.New(`has a table "sites" that this program did not create; configure other database names (primary_db and the other *_db keys), or see docs/switching.md to move the data`)
+var ErrForeign = errors.New(manual.Locate(`has a table "sites" that this program did not create; configure other database names (primary_db and the other *_db keys), or see docs/switching.md to move the data`))
 
 // Error numbers of MySQL.
 const (
@@ -64,6 +67,21 @@ func Critical(err error) bool {
 		slices.Contains(criticalNumbers, mysqlNumber(err))
 }
 
+// full reports whether SQLite found no space on the disk.
+func full(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && (e.Code == sqlite3.ErrFull || e.SystemErrno == syscall.ENOSPC)
+}
+
+// NameFull returns an error of SQLite about a full disk as one of the system that names the file: SQLite has numbers
+// of its own. Other errors, and nil, are unchanged.
+func NameFull(err error, path string) error {
+	if !full(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", &fs.PathError{Op: "write", Path: path, Err: syscall.ENOSPC}, err)
+}
+
 // ErrDamaged means that a file is no whole database.
 var ErrDamaged = errors.New("the database is not whole")
 
@@ -72,7 +90,7 @@ var ErrDamaged = errors.New("the database is not whole")
 func Damaged(err error) bool {
 	var e sqlite3.Error
 	if !errors.Is(err, ErrDamaged) && errors.As(err, &e) {
-		return slices.Contains([]sqlite3.ErrNo{sqlite3.ErrCorrupt, sqlite3.ErrNotADB, sqlite3.ErrCantOpen, sqlite3.ErrIoErr, sqlite3.ErrFormat}, e.Code)
+		return !full(err) && slices.Contains([]sqlite3.ErrNo{sqlite3.ErrCorrupt, sqlite3.ErrNotADB, sqlite3.ErrCantOpen, sqlite3.ErrIoErr, sqlite3.ErrFormat}, e.Code)
 	}
 	return errors.Is(err, ErrDamaged) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENXIO)
 }

@@ -108,7 +108,7 @@ func OpenFile(path string, o FileOptions) (*sql.DB, error) {
 	pool.SetMaxOpenConns(1)
 	if err := pool.Ping(); err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, fmt.Errorf("open %s: %w", path, NameFull(err, path))
 	}
 	return pool, nil
 }

@@ -65,7 +65,7 @@ func (d *DB) nameFile(err error) error {
 	if err == nil || d.dialect == expr.MySQL || !Critical(err) {
 		return err
 	}
-	return fmt.Errorf("database %s: %w", d.cfg.Path, err)
+	return fmt.Errorf("database %s: %w", d.cfg.Path, NameFull(err, d.cfg.Path))
 }
 
 func (d *DB) view(ctx context.Context, read func(*Tx) error) error {

@@ -189,7 +189,10 @@ func (s *Store) Site(ctx context.Context, id string) (*wire.Site, error) {
 // SiteNotFound and the defaults of a new site (docs/spec/objects.md 2.1, 3.4). Excluded
 // lists are nil.
 func (s *Store) SiteStatus(ctx context.Context, r wire.SiteStatusRequest) (wire.Site, error) {
-	site, err := s.site(ctx, "SiteStatus", r.ID, r.Exclude)
+	if err := s.refresh(ctx, r.ID); err != nil {
+		return wire.Site{}, err
+	}
+	site, err := result(ctx, s.view, "SiteStatus", func(t *tx) (*wire.Site, error) { return t.siteStatus(r) })
 	if err != nil {
 		return wire.Site{}, err
 	}
@@ -199,6 +202,42 @@ func (s *Store) SiteStatus(ctx context.Context, r wire.SiteStatusRequest) (wire.
 	unknown := wire.Site{ID: r.ID, State: wire.SiteNotFound, MoveURLs: true, Priority: 100, RequestDelay: 500, ProcessingDelay: 500, HTTPTimeout: 30000, FetchType: 1}
 	err = s.view(ctx, "SiteStatus", func(t *tx) error { return t.readLists(&unknown, r.Exclude) })
 	return unknown, err
+}
+
+// siteStatus reads a site and whether it is finished, unless the request excludes that; nil for an unknown site.
+func (t *tx) siteStatus(r wire.SiteStatusRequest) (*wire.Site, error) {
+	site, err := t.site(r.ID, r.Exclude)
+	if err != nil || site == nil || slices.Contains(r.Exclude, finished) {
+		return site, err
+	}
+	work, err := t.hasWork(site)
+	if err != nil {
+		return nil, err
+	}
+	done := !work
+	site.Finished = &done
+	return site, nil
+}
+
+// hasWork reports whether a batch holds URLs of the site and, if it is active, whether URLs wait for their
+// request, links for another node, or pages to be processed. The rows of pages are read last, and only if all else
+// has ended: a site may have many that are never processed.
+func (t *tx) hasWork(site *wire.Site) (bool, error) {
+	if site.CrawlingURLs+site.ProcessingURLs > 0 || site.State != wire.SiteActive {
+		return site.CrawlingURLs+site.ProcessingURLs > 0, nil
+	}
+	for _, statement := range []string{"links_held_any", "links_waiting_any"} {
+		if found, err := t.Get(statement, []any{site.ID}, new(int)); err != nil || found {
+			return found, err
+		}
+	}
+	for _, where := range []string{wire.DueCrawl, wire.DueProcess} {
+		rows, err := t.selectURLs("SiteStatus", site.ID, wire.Criterion{Where: where, Limit: "1"}, "")
+		if err != nil || len(rows) > 0 {
+			return len(rows) > 0, err
+		}
+	}
+	return false, nil
 }
 
 func (s *Store) site(ctx context.Context, op, id string, exclude []string) (*wire.Site, error) {
@@ -213,6 +252,7 @@ const (
 	listURLs       = "urls"
 	listProperties = "properties"
 	listFilters    = "filters"
+	finished       = "finished" // a member that is costly on large sites
 )
 
 // site reads a site with the lists that are not excluded; nil for an unknown site.

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -75,6 +77,55 @@ func TestSiteStatus(t *testing.T) {
 	if p := general.Filters[1].Pattern; !strings.Contains(p, "%ERRORMASK% & 4198399") || !strings.Contains(p, "'text/html'") {
 		t.Errorf("filter = %s", p)
 	}
+}
+
+// A client polls the end of a crawl: no URL waits for its request or is in a batch, and no page waits to be processed.
+func TestFinished(t *testing.T) {
+	b := newBench(t)
+	html := func(more wire.Patch) wire.Patch {
+		p := wire.Patch{"Status": int64(4), "Crawled": int64(1), "Size": int64(9), "HTTPCode": int64(200), "ContentType": "text/html"}
+		maps.Copy(p, more)
+		return p
+	}
+	const active, suspended = 1, 3
+	for name, c := range map[string]struct {
+		state int
+		row   wire.Patch
+		want  bool
+	}{
+		"no row":                          {active, nil, true},
+		"a URL is new":                    {active, wire.Patch{"Status": int64(1)}, false},
+		"a URL is asked again later":      {active, wire.Patch{"Status": int64(1), "RetryDate": "2100-01-01 00:00:00"}, false},
+		"a disabled URL is new":           {active, wire.Patch{"Status": int64(1), "State": int64(1)}, true},
+		"in a batch of crawling":          {active, wire.Patch{"Status": int64(3)}, false},
+		"in a batch of processing":        {active, wire.Patch{"Status": int64(5)}, false},
+		"a page waits to be processed":    {active, html(nil), false},
+		"another type is not processed":   {active, html(wire.Patch{"ContentType": "image/png"}), true},
+		"a failed page is not processed":  {active, html(wire.Patch{"ErrorMask": int64(1)}), true},
+		"a missing page is not processed": {active, html(wire.Patch{"HTTPCode": int64(404)}), true},
+		"processed":                       {active, html(wire.Patch{"Status": int64(7), "Processed": int64(1)}), true},
+		"suspended, a URL is new":         {suspended, wire.Patch{"Status": int64(1)}, true},
+		"suspended, a page waits":         {suspended, html(nil), true},
+		"suspended, in a batch":           {suspended, wire.Patch{"Status": int64(2)}, false},
+		"suspended, in one of processing": {suspended, wire.Patch{"Status": int64(6)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := wire.Md5(name)
+			b.newSite(fmt.Sprintf(`{"id":%q,"urls":[],"state":%d,"properties":{"PROCESS_CTYPES":"text/html"}}`, id, c.state))
+			if c.row != nil {
+				b.putIn(id, "http://a/", c.row)
+			}
+			s, err := b.SiteStatus(ctx, wire.SiteStatusRequest{ID: id})
+			b.must(err)
+			if s.Finished == nil || *s.Finished != c.want {
+				t.Errorf("finished is not %t: %+v", c.want, s)
+			}
+			s, err = b.SiteStatus(ctx, wire.SiteStatusRequest{ID: id, Exclude: []string{"finished"}})
+			b.must(err)
+			same(t, "excluded", s.Finished == nil, true)
+		})
+	}
+	same(t, "unknown", b.site("nobody").Finished == nil, true)
 }
 
 func TestSiteFind(t *testing.T) {

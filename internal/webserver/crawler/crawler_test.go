@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/places/placestest"
 	"hce/dc/internal/testlog"
 	"hce/dc/internal/testrelay"
 	"hce/dc/internal/testwait"
@@ -275,13 +276,7 @@ func TestConditions(t *testing.T) {
 // Silent connections do not keep others from the port for longer than their time.
 func TestSilentConnections(t *testing.T) {
 	w := start(t, Config{}, &sink{})
-	for range maxHandshakes - 1 {
-		c, err := net.Dial("tcp", w.address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-	}
+	placestest.Fill(t, w.address, 10*maxHandshakes)
 	if !w.ask(t) {
 		t.Error("refused")
 	}

@@ -180,6 +180,10 @@ func TestGeneral(t *testing.T) {
 
 func TestSiteStatus(t *testing.T) {
 	table(t, wire.SiteStatus, []tableCase{
+		{"finished on both", "{}", []string{`{"id":"s","finished":true}`, `{"id":"s","finished":true}`}, []string{`{"id":"s","finished":true,"host":"b"}`}},
+		{"work is left on one", "{}", []string{`{"id":"s","finished":true}`, `{"id":"s","finished":false}`}, []string{`{"id":"s","finished":false,"host":"b"}`}},
+		{"work is left on the other", "{}", []string{`{"id":"s","finished":false}`, `{"id":"s","finished":true}`}, []string{`{"id":"s","finished":false,"host":"b"}`}},
+		{"a node of an older version", "{}", []string{`{"id":"s","finished":true}`, `{"id":"s"}`}, []string{`{"id":"s","host":"b"}`}},
 		{"sums", "", []string{
 			`{"id":"s","resources":1,"contents":2,"collectedURLs":3,"newURLs":4,"deletedURLs":5,"errors":6,"size":7,"maxURLs":250,"maxResources":0,"maxErrors":1}`,
 			`{"id":"s","resources":10,"contents":20,"collectedURLs":30,"newURLs":40,"deletedURLs":50,"errors":60,"size":70,"maxURLs":250,"maxResources":0,"maxErrors":1}`,

@@ -49,7 +49,18 @@ func foldCounters(into, later object) {
 			into[key] = strconv.AppendInt(nil, join(x, y), 10)
 		}
 	}
+	joinFinished(into, later)
 	nameErrors(into)
+}
+
+// joinFinished: a site is finished when it is on both nodes. A node that does not say so decides nothing.
+func joinFinished(into, later object) {
+	switch says, known := later["finished"]; {
+	case !known:
+		delete(into, "finished")
+	case string(into["finished"]) == "true":
+		into["finished"] = says
+	}
 }
 
 // nameErrors updates errorNames, if present, from errorMask (docs/spec/DECISIONS.md 1.8).
