@@ -71,7 +71,7 @@ cp "$here/packaging/logrotate/dc" "$root/etc/logrotate.d/dc"
 mkdir -p "$root/usr/share/doc/dc/prometheus" "$root/usr/share/doc/dc/grafana" "$root/usr/share/doc/dc/captures" \
 	"$root/usr/share/doc/dc/spec" "$root/usr/share/doc/dc/decisions"
 for name in "$here/CHANGELOG.md" "$here"/docs/*.md; do
-	sed -e 's|](\.\./CHANGELOG\.md)|](CHANGELOG.md)|' -e 's|](docs/|](|' "$name" >"$root/usr/share/doc/dc/$(basename "$name")"
+	sed -e 's|](\.\./CHANGELOG\.md)|](CHANGELOG.md)|g' -e 's|](docs/|](|g' "$name" >"$root/usr/share/doc/dc/$(basename "$name")"
 done
 cp "$here"/docs/spec/*.md "$root/usr/share/doc/dc/spec/"
 cp "$here"/docs/decisions/*.md "$root/usr/share/doc/dc/decisions/"
