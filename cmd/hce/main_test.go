@@ -101,7 +101,7 @@ func TestCommands(t *testing.T) {
 		{"site show mine", 0, "state        active", ""},
 		{"site rm mine", 2, "", "confirm with --yes"},
 		{"site rm mine --compact-raw --yes", 2, "", "nothing was deleted. On the machine of the daemon run: db-task --compact-raw"},
-		{"site rm", 2, "", "give a site"},
+		{"site rm", 2, "", "argument SITE is missing"},
 		{"site rm mine --yes", 0, "", "deleted site mine"},
 		{"site show mine", 2, "", "is not known"},
 

@@ -298,7 +298,7 @@ func TestPropertiesAsJSON(t *testing.T) {
 // crawled, unless it is one of the Guards.
 func TestMalformedMarksTheSite(t *testing.T) {
 	for name, value := range map[string]string{
-		"CONTENT_TYPE_MAP": "none", "HTML_RECOVER": "9", "FETCHER_MACRO": "{", "CONNECTION_TIMEOUT": "x", "RECRAWL_URL_UPDATE_STATUS": "3",
+		"HTML_RECOVER": "9", "FETCHER_MACRO": "{", "CONNECTION_TIMEOUT": "x",
 	} {
 		sc := newScene(t, nil, withHeader(""))
 		w := newWorld(t)

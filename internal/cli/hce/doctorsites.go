@@ -57,11 +57,11 @@ func (d *doctor) sites(n *node.Node) {
 func (d *doctor) place() string {
 	switch {
 	case d.server != "":
-		return " --server " + d.server
+		return " --server " + shellWord(d.server)
 	case d.node != nil:
 		return " --data " + shellWord(d.node.Dir)
 	case d.config != "":
-		return " --config " + d.config
+		return " --config " + shellWord(d.config)
 	}
 	return ""
 }

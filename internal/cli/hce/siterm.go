@@ -24,7 +24,7 @@ once with --compact-raw, in a folder of hce. --compact-raw without a site only f
 		Examples: "  hce site rm example.org --yes\n  hce site rm example.org --yes --compact-raw\n  hce site rm --compact-raw",
 	}, &o, func(s *session) error {
 		if len(words) == 0 && !compact {
-			return command.Refuse("give a site; hce site ls lists all")
+			return command.Refuse("argument SITE is missing; list the sites with: %s", s.hint("site", "ls"))
 		}
 		return s.removeSite(words, yes, compact)
 	})
@@ -69,7 +69,7 @@ func (s *session) removeSite(words []string, yes, compact bool) error {
 		s.end() // of the stores: no process writes to a segment
 		s.closers = nil
 		if err := s.node.Summary(s.ctx, s.talk, &done.Compacted, "--compact-raw"); err != nil {
-			return fmt.Errorf("%w; what was deleted stays deleted, and this command continues: hce site rm --compact-raw --data %s", err, shellWord(s.node.Dir))
+			return fmt.Errorf("%w; what was deleted stays deleted, and this command continues: %s", err, s.hint("site", "rm", "--compact-raw"))
 		}
 		done.Later = done.Compacted.Dead
 	}
@@ -114,12 +114,12 @@ func (s *session) sayRemoved(done removed) {
 	if c := done.Compacted; c != nil {
 		s.say("raw pages: %s are free, %s were copied", files.Bytes(c.Freed-c.Copied), files.Bytes(c.Copied))
 		if c.Left > 0 {
-			s.say("%s for want of room, or because a crawl writes there; repeat: hce site rm --compact-raw --data %s", count(c.Left, "file stays as it is", "files stay as they are"), shellWord(s.node.Dir))
+			s.say("%s for want of room, or because a crawl writes there; repeat: %s", count(c.Left, "file stays as it is", "files stay as they are"), s.hint("site", "rm", "--compact-raw"))
 		}
 		return
 	}
 	if done.Later > 0 {
-		s.say("%s of raw pages are freed when most of their files is deleted, or at once with: hce site rm --compact-raw --data %s", files.Bytes(done.Later), shellWord(s.node.Dir))
+		s.say("%s of raw pages are freed when most of their files is deleted, or at once with: %s", files.Bytes(done.Later), s.hint("site", "rm", "--compact-raw"))
 	}
 }
 

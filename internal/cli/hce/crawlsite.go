@@ -1,0 +1,130 @@
+package hce
+
+import (
+	"cmp"
+	"os"
+	"strings"
+
+	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/node"
+	"hce/dc/internal/cli/target"
+	"hce/dc/internal/wire"
+)
+
+// prepare finds or creates the site.
+func (c *crawl) prepare() error {
+	if len(c.o.words) == 1 {
+		site, found, err := c.status(c.o.words[0])
+		if err != nil {
+			return err
+		}
+		if found {
+			c.site = site
+			return c.checkNetworks()
+		}
+	}
+	roots, err := c.roots()
+	if err != nil {
+		return err
+	}
+	object, err := c.o.newSite(roots)
+	if err != nil {
+		return err
+	}
+	if err := c.checkBrowser(); err != nil {
+		return err
+	}
+	site, found, err := c.status(object["id"].(string))
+	if err != nil {
+		return err
+	}
+	if c.site = site; !found {
+		return c.create(object, roots)
+	}
+	if list := c.o.differences(site, object); len(list) > 0 {
+		return command.Refuse("site %s exists with other settings: %s. Continue it as it is with: %s; change it with: %s; delete it with: %s; or use another id with --name",
+			site.ID, strings.Join(list, "; "), c.hint("crawl", site.ID), c.hint("site", "edit", site.ID), c.hint("site", "rm", site.ID))
+	}
+	return c.checkNetworks()
+}
+
+// create sends SITE_NEW. The site is not active until the daemon runs.
+func (c *crawl) create(object map[string]any, roots []string) error {
+	for _, root := range roots {
+		c.site.URLs = append(c.site.URLs, wire.SiteURL{URL: wire.URL{URL: root}})
+	}
+	c.site.ID = object["id"].(string)
+	if err := c.checkNetworks(); err != nil {
+		return err
+	}
+	return c.ask(wire.SiteNew, object, nil)
+}
+
+// roots reads the URLs. For those without a scheme it looks which one the host speaks.
+func (c *crawl) roots() (roots []string, err error) {
+	known := map[string]bool{}
+	for _, word := range c.o.words {
+		u, err := target.Parse(word)
+		if err != nil {
+			return nil, command.Refusal{Err: err}
+		}
+		if u.Guessed {
+			if u, err = c.guess(u); err != nil {
+				return nil, err
+			}
+		}
+		if known[u.Text] {
+			return nil, command.Refuse("URL %s is given twice", u.Text)
+		}
+		known[u.Text] = true
+		roots = append(roots, u.Text)
+	}
+	return roots, nil
+}
+
+// guess chooses the scheme: that of a known site, else https if the host speaks it.
+func (c *crawl) guess(u target.URL) (target.URL, error) {
+	for _, known := range []target.URL{u, u.HTTP()} {
+		if _, found, err := c.status(cmp.Or(c.o.name, wire.Md5(known.Text)), "urls", "filters", "properties"); err != nil {
+			return u, err
+		} else if found && c.o.name == "" {
+			return known, nil
+		}
+	}
+	road := node.Road{Networks: cmp.Or(c.o.networks, os.Getenv(networksVariable)), Proxied: c.o.proxied(), Remote: c.node == nil}
+	chosen, err := node.ChooseScheme(c.ctx, u, road, c.say)
+	if err != nil && c.ctx.Err() == nil {
+		err = command.Refusal{Err: err}
+	}
+	return chosen, err
+}
+
+// networksVariable overrides AllowedNetworks of crawler-task.ini.
+const networksVariable = "DC_CrawlerTask_AllowedNetworks"
+
+// checkNetworks refuses root URLs that the egress guard will not let pass.
+func (c *crawl) checkNetworks() error {
+	if c.node == nil {
+		if c.o.networks != "" {
+			return command.Refuse("--allow-network is for a crawl without a running daemon; set AllowedNetworks in crawler-task.ini of %s", c.service)
+		}
+		return nil
+	}
+	if c.o.networks != "" || os.Getenv(networksVariable) != "" {
+		return nil
+	}
+	for _, u := range c.site.URLs {
+		if target.Private(u.URL.URL) {
+			return command.Refuse("%s is not public, and the crawler connects to public addresses only; if you mean it, add --allow-network 127.0.0.0/8 (or its network)", u.URL.URL)
+		}
+	}
+	return nil
+}
+
+// checkBrowser refuses --browser without a Chromium on this machine.
+func (c *crawl) checkBrowser() error {
+	if !c.o.browser || c.node == nil || node.Browser() != "" {
+		return nil
+	}
+	return command.Refuse("--browser needs Chromium; install it, or set path of [Browser] in %s/ini/crawler-task.ini", c.node.Dir)
+}
