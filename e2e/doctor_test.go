@@ -324,9 +324,8 @@ var variable = []struct {
 
 // plain replaces what differs between two runs, and what ends a cell of a table.
 func (p *patient) plain(text string) string {
-	for path, name := range map[string]string{filepath.Dir(p.dir): "", p.bin: "BIN"} {
-		text = strings.ReplaceAll(text, path+map[string]string{"": "/"}[name], name)
-	}
+	text = strings.ReplaceAll(text, filepath.Dir(p.dir)+"/", "")
+	text = strings.ReplaceAll(text, p.bin, "BIN")
 	for _, v := range variable {
 		text = v.pattern.ReplaceAllString(text, v.name)
 	}
