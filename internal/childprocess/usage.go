@@ -60,3 +60,12 @@ func parseStat(stat []byte) (Usage, error) {
 		CPU: time.Duration(ticks) * clockTick,
 	}, nil
 }
+
+// StateOf returns the state in a stat file of a process or a thread (proc_pid_stat(5)), 'S' if it has none. The name in
+// parentheses before it may have parentheses.
+func StateOf(stat []byte) byte {
+	if end := bytes.LastIndexByte(stat, ')'); end >= 0 && end+2 < len(stat) {
+		return stat[end+2]
+	}
+	return 'S'
+}

@@ -1,11 +1,12 @@
 package process
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"hce/dc/internal/childprocess"
 )
 
 // waitClock counts the time that a worker spends waiting for something else than a processor. It stands while a
@@ -32,18 +33,9 @@ func isWaiting(pid int) bool {
 	stats, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/[0-9]*/stat")
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
-		if state := stateOf(text); err == nil && state != 'S' && state != 'I' {
+		if state := childprocess.StateOf(text); err == nil && state != 'S' && state != 'I' {
 			return false
 		}
 	}
 	return true
-}
-
-// stateOf returns the state in a stat file of a thread (proc_pid_stat(5)), 'S' if it has none. The name in parentheses before it may
-// have parentheses.
-func stateOf(stat []byte) byte {
-	if end := bytes.LastIndexByte(stat, ')'); end >= 0 && end+2 < len(stat) {
-		return stat[end+2]
-	}
-	return 'S'
 }

@@ -184,7 +184,7 @@ func (w *Workers) awaitIdle(watch watch) bool {
 	return true
 }
 
-// try sends a request to a worker, and to another one if somebody else has ended the first. The error is an overBudget, or that
+// try sends a request to a worker, and to another one if the first was killed by another process. The error is an overBudget, or that
 // of extract.
 func (w *Workers) try(request func(*worker) request, watch watch) (scraper.Output, error) {
 	start := w.take

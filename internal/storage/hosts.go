@@ -255,10 +255,7 @@ func (repo *Repository) renewDamaged(ctx context.Context, row *wire.URL, version
 	if raw == wholeRaw {
 		status = wire.StatusCrawled
 	}
-	row.Status, row.State = status, wire.URLEnabled
-	if status == wire.StatusNew {
-		row.ErrorMask, row.SettingsSum, row.RawContentMd5, row.ETag = 0, 0, "", ""
-	}
+	wire.Apply(row, wire.URLColumns, dueAgain(status), "")
 	return true, nil
 }
 

@@ -156,14 +156,18 @@ func (r *repairing) url(ctx context.Context, row *wire.URL) error {
 	return r.set(ctx, row, wire.StatusCrawled)
 }
 
-// set makes a row due for the crawl or the processing. The next fetch is not conditional and its body counts as
-// a new one.
-func (r *repairing) set(ctx context.Context, row *wire.URL, status int64) error {
+// dueAgain makes a row due for the crawl (StatusNew) or the processing (StatusCrawled). The next fetch is not conditional
+// and its body counts as a new one.
+func dueAgain(status int64) wire.Patch {
 	set := wire.Patch{"Status": status, "State": int64(wire.URLEnabled)}
 	if status == wire.StatusNew {
 		set["ErrorMask"], set["SettingsSum"], set["RawContentMd5"], set["ETag"] = int64(0), int64(0), "", ""
 	}
-	_, err := r.repo.URLUpdate(ctx, []wire.URLUpdateRequest{{SiteID: row.SiteID, URLMd5: row.URLMd5, Set: set}})
+	return set
+}
+
+func (r *repairing) set(ctx context.Context, row *wire.URL, status int64) error {
+	_, err := r.repo.URLUpdate(ctx, []wire.URLUpdateRequest{{SiteID: row.SiteID, URLMd5: row.URLMd5, Set: dueAgain(status)}})
 	return err
 }
 

@@ -122,15 +122,7 @@ func TestAtOnce(t *testing.T) {
 }
 
 func TestStage(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "archive")
-	if err := repository.Init(dir); err != nil {
-		t.Fatal(err)
-	}
-	r, err := repository.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	r := newRepository(t)
 	c, err := r.Begin(t.Context(), "a.example", time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -238,9 +230,9 @@ func TestCauseOf(t *testing.T) {
 	}
 }
 
-// Pages that failed, and pages behind them, keep their content, marked with the crawl that fetched it; pages
-// that are gone leave.
-func TestKeepOlder(t *testing.T) {
+// newRepository opens an empty archive.
+func newRepository(t *testing.T) *repository.Repository {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "archive")
 	if err := repository.Init(dir); err != nil {
 		t.Fatal(err)
@@ -249,7 +241,14 @@ func TestKeepOlder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// Pages that failed, and pages behind them, keep their content, marked with the crawl that fetched it; pages
+// that are gone leave.
+func TestKeepOlder(t *testing.T) {
+	r := newRepository(t)
 	m := Manager{Repository: r}
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	crawl := func(fetched map[string]string, failed map[string]string, gone ...string) *outcome {
@@ -310,15 +309,7 @@ func TestKeepOlder(t *testing.T) {
 // A page whose bytes in the crawler's store have changed keeps its content of the version before, marked, and the crawl is not
 // complete. The others are committed. A later crawl with a whole page has it again.
 func TestDamagedPage(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "archive")
-	if err := repository.Init(dir); err != nil {
-		t.Fatal(err)
-	}
-	r, err := repository.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	r := newRepository(t)
 	m := Manager{Repository: r}
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i, damage := range []bool{false, true, true, false} { // the third one does not come back to the damage of the second

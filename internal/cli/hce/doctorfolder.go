@@ -12,12 +12,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"hce/dc/internal/childprocess"
 	"hce/dc/internal/cli/node"
 	"hce/dc/internal/config"
 	"hce/dc/internal/crawl/hostgate"
@@ -140,7 +140,7 @@ func (d *doctor) stores(n *node.Node) {
 			d.add("stores", fault, text, remedy)
 		}
 		if len(lines) > mostFaults {
-			d.add("stores", fault, fmt.Sprintf("%d further faults", len(lines)-mostFaults), "hce repair --data "+shellWord(n.Dir))
+			d.add("stores", fault, fmt.Sprintf("%d further faults", len(lines)-mostFaults), "hce repair"+d.place())
 		}
 	}
 }
@@ -350,8 +350,8 @@ func (d *doctor) locks(dir string) {
 // isStopped reports whether a process is stopped by a signal.
 func isStopped(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	end := bytes.LastIndexByte(text, ')') // of the name
-	return err == nil && end > 0 && len(text) > end+2 && (text[end+2] == 'T' || text[end+2] == 't')
+	state := childprocess.StateOf(text)
+	return err == nil && (state == 'T' || state == 't')
 }
 
 // configuration asks each program for the errors of its ini file. A key that it does not know is one: what was meant
@@ -363,11 +363,7 @@ func (d *doctor) configuration(n *node.Node) {
 	}
 	names := node.Names()
 	answers := make([]answer, len(names))
-	var work sync.WaitGroup
-	for i, name := range names {
-		work.Go(func() { answers[i].lines, answers[i].err = n.CheckConfig(d.ctx, name) })
-	}
-	work.Wait()
+	inParallel(len(names), func(i int) { answers[i].lines, answers[i].err = n.CheckConfig(d.ctx, names[i]) })
 	good := true
 	for i, name := range names {
 		path := filepath.Join(n.Dir, "ini", name+".ini")

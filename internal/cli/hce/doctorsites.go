@@ -53,17 +53,13 @@ func (d *doctor) sites(n *node.Node) {
 	}
 }
 
-// place is the option that leads to the data, for commands that are suggested.
+// place is that of the options, with the folder that was found without them.
 func (d *doctor) place() string {
-	switch {
-	case d.server != "":
-		return " --server " + shellWord(d.server)
-	case d.node != nil:
-		return " --data " + shellWord(d.node.Dir)
-	case d.config != "":
-		return " --config " + shellWord(d.config)
+	o := d.options
+	if d.node != nil {
+		o.data = d.node.Dir
 	}
-	return ""
+	return o.place()
 }
 
 func siteText(site wire.Site) string { return "site " + site.ID + " (" + rootOf(site) + ")" }
@@ -71,18 +67,16 @@ func siteText(site wire.Site) string { return "site " + site.ID + " (" + rootOf(
 // settings reports settings that stop a site, and proxies that do not accept connections.
 func (d *doctor) settings(site wire.Site) (stopped bool) {
 	if problems := badSettings(site); len(problems) > 0 {
-		unset := "--unset NAME"
+		change := " --unset NAME" + d.place()
 		for _, p := range site.Properties {
 			if strings.Contains(problems[0].String(), p.Name) {
-				unset = "--unset " + p.Name
+				change = " --unset " + p.Name + d.place()
 			}
 		}
 		if strings.HasPrefix(problems[0].String(), "filter") {
-			unset = "--include PATTERN # or --exclude: they replace the filters"
-			d.add("sites", fault, fmt.Sprintf("%s: nothing is fetched: %v", siteText(site), problems), "hce site edit "+site.ID+d.place()+" "+unset)
-			return true
+			change = d.place() + " --include PATTERN # or --exclude: they replace the filters"
 		}
-		d.add("sites", fault, fmt.Sprintf("%s: nothing is fetched: %v", siteText(site), problems), "hce site edit "+site.ID+" "+unset+d.place())
+		d.add("sites", fault, fmt.Sprintf("%s: nothing is fetched: %v", siteText(site), problems), "hce site edit "+site.ID+change)
 		return true
 	}
 	host, _ := site.Property(proxyProperty)

@@ -10,30 +10,36 @@ import (
 // --config as they were typed and, if the command fetches, with --allow-network and --ini. Words in capitals, such as
 // SITE, are for a person to replace. In a message it ends a line, or ";" or " or " follows.
 func (o options) hint(words ...string) string {
-	line := []string{"hce"}
+	text := "hce"
 	for _, word := range words {
-		line = append(line, shellWord(word))
+		text += " " + shellWord(word)
 	}
-	add := func(name, value string) {
-		if value != "" {
-			line = append(line, name, shellWord(value))
-		}
-	}
-	add("--data", o.data)
-	add("--server", o.server)
-	add("--config", o.config)
+	text += o.place()
 	explains := words[0] == "explain" || slices.Contains(words, "--reasons")
 	if explains {
 		ini := o.ini
 		if ini == "" && o.server+o.config != "" {
 			ini = "FILE" // no daemon answers this
 		}
-		add("--ini", ini)
+		text += option("--ini", ini)
 	}
 	if explains && o.ini == "" || words[0] == "crawl" {
-		add("--allow-network", o.networks)
+		text += option("--allow-network", o.networks)
 	}
-	return strings.Join(line, " ")
+	return text
+}
+
+// place returns the options that lead to the data, as they were typed, each behind a blank.
+func (o options) place() string {
+	return option("--data", o.data) + option("--server", o.server) + option("--config", o.config)
+}
+
+// option returns an option behind a blank, "" without a value.
+func option(name, value string) string {
+	if value == "" {
+		return ""
+	}
+	return " " + name + " " + shellWord(value)
 }
 
 // shellWord returns a word as a shell reads it.

@@ -70,16 +70,22 @@ func (n *Node) CheckConfig(ctx context.Context, program string) (lines []string,
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	for line := range strings.Lines(talk.String()) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
+	lines = linesOf(&talk)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return lines, fmt.Errorf("run %s: %w", program, err)
 	}
 	return lines, nil
+}
+
+// linesOf returns the lines of an output, without empty ones.
+func linesOf(b *bytes.Buffer) (lines []string) {
+	for line := range strings.Lines(b.String()) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // DBTask runs a command of db-task, such as --check, with the value of its option, and returns its stdout. talk gets its stderr. The error is
@@ -130,10 +136,7 @@ func Lines(ctx context.Context, program string, args ...string) ([]string, error
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
-	lines := func(b *bytes.Buffer) []string {
-		return strings.FieldsFunc(b.String(), func(r rune) bool { return r == '\n' })
-	}
-	return append(lines(&out), lines(&talk)...), err
+	return append(linesOf(&out), linesOf(&talk)...), err
 }
 
 // Version returns the line that a program prints with --version.

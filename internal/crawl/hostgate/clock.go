@@ -11,7 +11,7 @@ import (
 
 // clock tells the time of this process without the jumps of the wall clock: the wall clock when it
 // began, and the monotonic clock of the machine since then, which all processes share. So a gap is as
-// long as it should be although somebody sets the clock while it lasts.
+// long as it should be, even if the clock is set meanwhile.
 //
 // Only the monotonic clock is ever read afterwards: what passed between two readings of different
 // clocks, 6 ms when the process lost its processor there, would shorten the gaps of all hosts.

@@ -36,7 +36,7 @@ func NewManager(base manager.Config, h *Head) *Manager {
 	}
 	m.Gauge("nodes", func() any { return byName(m.nodes) })
 	m.Gauge("nodes_silent", func() any { return m.silent() })
-	m.Gauge("nodes_refused", func() any { return m.refused() })
+	m.Gauge("nodes_refused", func() any { return m.listRefused() })
 	return m
 }
 
@@ -69,8 +69,8 @@ func (m *Manager) endForRival() {
 	}
 }
 
-// refused says which processes with the identity of a node were refused.
-func (m *Manager) refused() []string {
+// listRefused says which processes with the identity of a node were refused.
+func (m *Manager) listRefused() []string {
 	reasons := []string{}
 	for _, n := range m.nodes {
 		for _, r := range n.Refused {
