@@ -22,13 +22,14 @@ A request is a pair of an operation, by name or number, and an object:
   ["SITE_STATUS", {"id": "..."}]
   [3, {"id": "..."}]
 
-With one of the commands --move-contents, --move-raw, --check, --repair, --compact-raw and --space it reads
-no requests, and stdout has one line:
+With one of the commands --move-contents, --move-raw, --check, --repair, --compact-raw, --vacuum and --space it
+reads no requests, and stdout has one line:
   --move-contents  {"sites":n,"moved":n,"bytes":n,"kept":n}
   --move-raw       {"urls":n,"moved":n,"bytes":n,"kept":n}
   --check          {"segments":n,"runs":n,"bytes":n,"faults":n,"fixed":n,"without":n}
   --repair         {"files":n,"process":n,"fetch":n,"lost":n}
   --compact-raw    {"segments":n,"copied":n,"freed":n,"left":n,"dead":n}
+  --vacuum         {"before":n,"after":n}: bytes of the SQLite file
   --space SITE     {"now":n,"later":n}: bytes that the deletion of a site frees
 Stop the daemon before a move or a repair; after a move set content_storage_type or raw_store.
 --check prints each fault on stderr, --repair each URL that it gives back.`,
@@ -70,6 +71,9 @@ func main() {
 		}, {
 			Option: "compact-raw", Run: onStores(compact),
 			Help: "free the space of deleted raw contents in all segments, then exit; URL_PURGE does so where most is deleted",
+		}, {
+			Option: "vacuum", Run: onStores(vacuum),
+			Help: "write the SQLite database anew, without the room of deleted rows and with a checksum in each page, then exit",
 		}, {
 			Option: "space", Value: "SITE", Run: onStores(space),
 			Help: "print how many bytes the deletion of a site frees at once, and how many with --compact-raw, then exit",
@@ -132,4 +136,8 @@ func space(ctx context.Context, cfg storage.Config, log *slog.Logger, site strin
 
 func compact(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {
 	return storage.CompactRaw(ctx, cfg, os.Stdout, log)
+}
+
+func vacuum(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {
+	return storage.Vacuum(ctx, cfg, os.Stdout, log)
 }

@@ -37,6 +37,9 @@ func TestLoser(t *testing.T) {
 	}
 }
 
+// headTime is longer than any pause of a busy machine.
+const headTime = time.Minute
+
 // serve starts an HTTP server with few places. /slow answers when release is closed.
 func serve(t *testing.T, most int) (address string, release chan struct{}, busy *sync.WaitGroup) {
 	t.Helper()
@@ -45,7 +48,7 @@ func serve(t *testing.T, most int) (address string, release chan struct{}, busy 
 		t.Fatal(err)
 	}
 	release, busy = make(chan struct{}), &sync.WaitGroup{}
-	s := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := &http.Server{ReadHeaderTimeout: headTime, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
 			busy.Done()
 			<-release
@@ -74,10 +77,10 @@ func flood(t *testing.T, address string, n int, text string) {
 	}
 }
 
-// get returns the status of an answer that comes within a second on a new connection.
+// get returns the status of an answer that comes on a new connection before a silent one would lose its place by time.
 func get(t *testing.T, address, path string) int {
 	t.Helper()
-	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: headTime / 2, Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Get("http://" + address + path)
 	if err != nil {
 		t.Fatal(err)

@@ -58,6 +58,21 @@ func CompactRaw(ctx context.Context, c Config, out io.Writer, log *slog.Logger) 
 	return errors.Join(err, summary(out, done))
 }
 
+// Vacuum writes the SQLite database anew (sqldb.DB.Vacuum), and the summary to out as one line of JSON. Other programs may
+// have the stores open.
+func Vacuum(ctx context.Context, c Config, out io.Writer, log *slog.Logger) error {
+	s, closeAll, err := opened(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	done, err := s.db.Vacuum(ctx)
+	if err != nil {
+		return err
+	}
+	return summary(out, done)
+}
+
 // SiteSpace is what the deletion of a site frees, in bytes.
 type SiteSpace struct {
 	Now   int64 `json:"now"`   // files of the site alone: processed contents, and raw contents in files

@@ -52,7 +52,7 @@ type Catalog struct {
 // Open opens or creates the file. The folder must exist. Damaged reports true for the error of a file
 // that is no database.
 func Open(path string) (*Catalog, error) {
-	write, err := sqldb.OpenFile(path, sqldb.FileOptions{})
+	write, err := sqldb.OpenFile(path, sqldb.FileOptions{PageSums: true})
 	if err != nil {
 		return nil, err
 	}

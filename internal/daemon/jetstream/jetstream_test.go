@@ -133,7 +133,7 @@ func TestConformance(t *testing.T) {
 				b := brokertest.Start(t, names...)
 				t.Cleanup(func() { executortest.NoChildren(t) })
 				var clock executortest.Clock
-				e := openHead(t, b, b.Head(t), func(c *Config) { c.Now, c.MaxQueue = clock.Now, o.MaxQueue })
+				e := openHead(t, b, b.Head(t), func(c *Config) { c.Now, c.MaxQueue, c.Silence = clock.Now, o.MaxQueue, brokertest.Timeout })
 				for _, name := range names {
 					startNode(t, b.Node(t, name), name, o.Slots, nil)
 				}

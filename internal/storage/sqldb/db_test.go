@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"maps"
 	"os"
@@ -415,5 +416,33 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 		if n := d.number(t, text); n != want {
 			t.Errorf("%s = %d, want %d", text, n, want)
 		}
+	}
+}
+
+// Vacuum gives the pages of an older file checksums, and frees the room of deleted rows.
+func TestVacuum(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	old, err := sql.Open("sqlite3", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.Exec("CREATE TABLE old (a); INSERT INTO old VALUES (zeroblob(1000000)); DELETE FROM old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d, err := Open(t.Context(), Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	v, err := d.Vacuum(t.Context())
+	if err != nil || v.Before < 1000000 || v.After > 900000 {
+		t.Errorf("%+v, error %v", v, err)
+	}
+	head, err := os.ReadFile(path)
+	if err != nil || head[20] != 8 {
+		t.Errorf("%d bytes of a page are reserved for its checksum, error %v", head[20], err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"hce/dc/internal/storage/expr"
+	"hce/dc/internal/storage/sqldb/pagesum"
 )
 
 // openSQLite creates the pools of one file, and its folder.
@@ -31,7 +32,7 @@ func (d *DB) openSQLite(context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(d.cfg.Path), 0o700); err != nil {
 		return err
 	}
-	options := FileOptions{Synchronous: d.cfg.Synchronous, Busy: writerBusy, CacheKB: d.cfg.CacheKB}
+	options := FileOptions{PageSums: true, Synchronous: d.cfg.Synchronous, Busy: writerBusy, CacheKB: d.cfg.CacheKB}
 	w, err := newConnector(d.cfg.Path, options)
 	if err != nil {
 		return err
@@ -84,6 +85,7 @@ type FileOptions struct {
 	Synchronous string        // "FULL" (the default), "NORMAL" or "OFF"
 	Busy        time.Duration // longest wait for another process; 0 means 30 s
 	CacheKB     int           // page cache of one connection; 0 means 2048
+	PageSums    bool          // a new file gets checksums of pages (package pagesum), which every opener verifies
 
 	queryOnly bool // may create the file but not change it
 }
@@ -150,7 +152,11 @@ func newConnector(path string, o FileOptions) (*connector, error) {
 	if o.CacheKB == 0 {
 		o.CacheKB = 2048
 	}
+	if err := pagesum.Register(); err != nil {
+		return nil, err
+	}
 	q := url.Values{
+		"vfs":              {pagesum.Name},
 		"_busy_timeout":    {strconv.FormatInt(o.Busy.Milliseconds(), 10)},
 		"_synchronous":     {o.Synchronous},
 		"_foreign_keys":    {"0"},
@@ -162,7 +168,6 @@ func newConnector(path string, o FileOptions) (*connector, error) {
 			return nil, err
 		}
 	} else {
-		q.Set("_journal_mode", "WAL")
 		if err := create(full); err != nil {
 			return nil, err
 		}
@@ -197,7 +202,16 @@ func (o FileOptions) setUp(c *sqlite3.SQLiteConn) error {
 			return fmt.Errorf("register function %s: %w", f.Name, err)
 		}
 	}
-	pragmas := fmt.Sprintf("PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = %d;", walPages)
+	if o.PageSums {
+		if err := pagesum.Reserve(c); err != nil {
+			return err
+		}
+	}
+	pragmas := ""
+	if !o.ReadOnly {
+		pragmas = "PRAGMA journal_mode = WAL;" // the first write to a new file
+	}
+	pragmas += fmt.Sprintf("PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = %d;", walPages)
 	if o.ReadOnly || o.queryOnly {
 		pragmas += "PRAGMA query_only = 1;"
 	}
