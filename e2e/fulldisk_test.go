@@ -56,6 +56,8 @@ func TestFullDiskIsSaid(t *testing.T) {
 		"crawler-task":          {program: "crawler-task", args: "-c INI/crawler-task.ini", stdin: batchOfPage, env: append(env, "DC_TasksManager_raw_data_dir=DISK/raw"), status: 1},
 		"dc-daemon":             {program: "dc-daemon", args: "-c INI/dc-daemon.ini", env: []string{"DC_Application_data_dir=DISK", "DC_ClientInterfaceService_serverPort=0", "DC_AdminInterfaceServer_serverPort=0"}, status: 1},
 		"dc-client":             {program: "dc-client", args: "-cmd SITE_STATUS -ff {} -dcc_clientPort 1 -o DISK/answer.json", status: 5},
+		"dc-node":               {program: "dc-node", args: "-c INI/dc-node.ini", env: []string{"DC_Application_data_dir=DISK"}, status: 1},
+		"dc-admin keygen":       {program: "dc-admin", args: "keygen --out DISK/keys --name operator", status: 2},
 		"archive crawler":       {program: "archive", args: "crawler --root DISK/archive --interval 0 " + loopback + " URL", before: archiveIn, status: 3},
 		"archive crawler waits": {program: "archive", args: "crawler --root DISK/archive --interval 0 --delay 0 " + loopback + " URL", before: archiveIn, fills: true, status: 4},
 		"ose run":               {program: "ose", args: "run DISK/target --wait 0s " + loopback, before: func(t *testing.T, disk string) { ose(t, 0, "init", filepath.Join(disk, "target"), w.URL+"/") }, status: 3},

@@ -73,7 +73,7 @@ func main() {
 			Help: "free the space of deleted raw contents in all segments, then exit; URL_PURGE does so where most is deleted",
 		}, {
 			Option: "vacuum", Run: onStores(vacuum),
-			Help: "write the SQLite database anew, without the room of deleted rows and with a checksum in each page, then exit",
+			Help: "rewrite the SQLite database without the room of deleted rows and with a checksum in each page, then exit",
 		}, {
 			Option: "space", Value: "SITE", Run: onStores(space),
 			Help: "print how many bytes the deletion of a site frees at once, and how many with --compact-raw, then exit",

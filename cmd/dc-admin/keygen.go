@@ -75,7 +75,7 @@ func (r keyRequest) run(public bool) int {
 		_, err = io.WriteString(os.Stdout, text)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "dc-admin keygen:", err)
+		complain("dc-admin keygen", err)
 		return command.ExitRefused
 	}
 	return command.ExitDone

@@ -59,7 +59,7 @@ func (n nodeSub) command(ctx context.Context) *command.Command {
 	c := command.New(n.text, func() int {
 		exit, err := n.do(ctx, r)
 		if err != nil {
-			fmt.Fprintln(os.Stderr, "dc-admin node "+n.text.Name+":", err)
+			complain("dc-admin node "+n.text.Name, err)
 		}
 		return exit
 	})

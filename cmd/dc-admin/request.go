@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/config"
+	"hce/dc/internal/files"
 )
 
 // request is the options of dc-admin without a sub-command.
@@ -20,22 +21,25 @@ type request struct {
 // main runs the command of --cmd, prints its answer and returns the exit status.
 func (r request) main(ctx context.Context) int {
 	out := r.run(ctx)
-	text, err := client.Text(out.JSON)
+	answer, err := client.Text(out.JSON)
 	if err == nil {
-		_, err = os.Stdout.Write(append(text, '\n'))
+		_, err = os.Stdout.Write(append(answer, '\n'))
 	}
 	if err != nil {
-		complain(err)
+		complain(text.Name, err)
 		return command.ExitFailed
 	}
 	return out.Exit
 }
 
-func complain(err error) { fmt.Fprintln(os.Stderr, "dc-admin:", err) }
+// complain prints an error of the program, or of one of its commands.
+func complain(name string, err error) {
+	fmt.Fprintf(os.Stderr, "%s: %v\n", name, files.ExplainFull(err, ""))
+}
 
 // wrong reports a usage or configuration error on stderr and in the answer.
 func wrong(err error) client.Outcome {
-	complain(err)
+	complain(text.Name, err)
 	return client.AdminFailure(command.ExitRefused, err.Error())
 }
 
@@ -43,7 +47,7 @@ func (r request) run(ctx context.Context) client.Outcome {
 	i, err := client.ReadInstallation(r.config)
 	switch {
 	case err != nil:
-		complain(err)
+		complain(text.Name, err)
 		return client.AdminFailure(command.ExitRefused, err.Error())
 	case r.command == "":
 		return client.AdminFailure(command.ExitErrors, "--cmd is missing; it is one of "+client.Commands)

@@ -42,7 +42,7 @@ func topCommand(ctx context.Context) *command.Command {
 	c := command.New(topText, func() int {
 		exit, err := r.run(ctx)
 		if err != nil {
-			fmt.Fprintln(os.Stderr, "dc-admin top:", err)
+			complain("dc-admin top", err)
 		}
 		return exit
 	})

@@ -132,7 +132,7 @@ var arrows = map[string][]string{
 	"web/filter":    {"web/pyregexp"},
 	"web/linkrules": {"web/canonical", "web/dates", "web/pyregexp"},
 
-	"storage/sqldb":        {"storage/expr"},
+	"storage/sqldb":        {"storage/expr", "storage/sqldb/pagesum"},
 	"storage/sqldb/dbtest": {"storage/sqldb", "storage/sqldb/mariadbtest"},
 	"storage/sqlstore":     {"storage/sqldb", "storage/expr"},
 	"storage/segments":     {"storage/rawfiles", "storage/sqldb"},

@@ -58,7 +58,7 @@ func CompactRaw(ctx context.Context, c Config, out io.Writer, log *slog.Logger) 
 	return errors.Join(err, summary(out, done))
 }
 
-// Vacuum writes the SQLite database anew (sqldb.DB.Vacuum), and the summary to out as one line of JSON. Other programs may
+// Vacuum rewrites the SQLite database (sqldb.DB.Vacuum) and writes the summary to out as one line of JSON. Other programs may
 // have the stores open.
 func Vacuum(ctx context.Context, c Config, out io.Writer, log *slog.Logger) error {
 	s, closeAll, err := opened(ctx, c, log)

@@ -47,7 +47,7 @@ type Vacuumed struct {
 	After  int64 `json:"after"`
 }
 
-// Vacuum writes a SQLite file anew: without the room of deleted rows, and with checksums of its pages (package pagesum), which a
+// Vacuum rewrites a SQLite file: without the room of deleted rows, and with checksums of its pages (package pagesum), which a
 // file that an older program or sqlite3 made does not have. It needs free room of twice the size of the file; other processes
 // that write wait.
 func (d *DB) Vacuum(ctx context.Context) (v Vacuumed, err error) {

@@ -190,6 +190,9 @@ func create(path string) error {
 	return f.Close()
 }
 
+// fcntlReserveBytes is SQLITE_FCNTL_RESERVE_BYTES.
+const fcntlReserveBytes = 38
+
 // setUp registers the functions of package expr on a new connection and sets options that
 // have no DSN parameter.
 func (o FileOptions) setUp(c *sqlite3.SQLiteConn) error {
@@ -203,8 +206,9 @@ func (o FileOptions) setUp(c *sqlite3.SQLiteConn) error {
 		}
 	}
 	if o.PageSums {
-		if err := pagesum.Reserve(c); err != nil {
-			return err
+		// Of a new file before its first write, of an older one with its next VACUUM.
+		if err := c.SetFileControlInt("main", fcntlReserveBytes, pagesum.Size); err != nil {
+			return fmt.Errorf("reserve room for the checksums of pages: %w", err)
 		}
 	}
 	pragmas := ""

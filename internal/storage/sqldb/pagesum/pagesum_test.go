@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
-
-	"github.com/mattn/go-sqlite3"
 
 	"hce/dc/internal/storage/sqldb"
 )
@@ -126,8 +123,7 @@ func TestPageOfAnotherPlace(t *testing.T) {
 			copy(data[at:at+4096], data[at-4096:at])
 			must(t, os.WriteFile(path, data, 0o600))
 			_, err := whole(t, open(t, path))
-			var e sqlite3.Error
-			if !errors.As(err, &e) || e.Code != sqlite3.ErrCorrupt {
+			if !sqldb.Corrupt(err) {
 				t.Errorf("error %v", err)
 			}
 			return
