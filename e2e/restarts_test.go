@@ -23,7 +23,7 @@ import (
 
 const (
 	// restarts is the number of ends in a test run; RESTARTS overrides it.
-	restarts = 50
+	restarts = 25
 	// chunk is the number of pages that a crawler-task stores at once. A kill loses
 	// fetched pages that are not stored.
 	chunk = 8

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,6 +90,9 @@ func (w keysWorld) killAt(calls int) (ended bool) {
 	return err == nil
 }
 
+// killEvery is the distance of the kills of TestKilledWhileKeysAreRenewed. Each run begins at another transaction.
+const killEvery = 3
+
 // A kill before any transaction of the renewal loses and doubles nothing.
 func TestKilledWhileKeysAreRenewed(t *testing.T) {
 	for name, change := range keysPlaces {
@@ -104,15 +108,15 @@ func TestKilledWhileKeysAreRenewed(t *testing.T) {
 			}
 			template := newKeysWorld(t, change)
 			template.fill()
-			kills := 0
-			for ended := false; !ended; kills++ {
+			calls := 1 + rand.IntN(killEvery)
+			for ended := false; !ended; calls += killEvery {
 				w := newKeysWorld(t, change)
 				w.must(os.CopyFS(filepath.Dir(w.DB.Path), os.DirFS(filepath.Dir(template.DB.Path))))
-				ended = w.killAt(kills + 1)
+				ended = w.killAt(calls)
 				w.check()
 			}
-			if kills < 20 {
-				t.Errorf("only %d transactions", kills)
+			if calls < 20 {
+				t.Errorf("only %d transactions", calls)
 			}
 		})
 	}
