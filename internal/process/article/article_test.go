@@ -338,3 +338,21 @@ func FuzzExtract(f *testing.F) {
 		}
 	})
 }
+
+// A conditional comment that lost its end does not hide the page; one that is whole stays a comment.
+func TestOpenConditions(t *testing.T) {
+	const prose = "The ferry leaves the quay at noon, and the wind is fair. The next one sails in the evening if the tide allows it."
+	for _, c := range []struct{ name, page string }{
+		{"never ends", "<!doctype html><!--[if lt IE 9]><html class=old><![endif]--><!--[if !IE]> <head><title>Ferry sails</title></head><body><h1>Ferry sails</h1><p>" + prose},
+		{"ends in the text", "<!--[if (gt IE 9)|!(IE)]>\n<head class=a><title>Ferry sails</title></head><body><h1>Ferry sails</h1><p>" + prose + "<!-- a note --></p>"},
+		{"twice", "<!--[if gt IE 8]><!--[if !IE]><head><title>Ferry sails</title></head><body><h1>Ferry sails</h1><p>" + prose + "</p>"},
+		{"for old browsers", "<title>Ferry sails</title><!--[if lt IE 9]><p>You use an old browser.</p><![endif]--><h1>Ferry sails</h1><p>" + prose + "<!--[if gt"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, err := Extract([]byte(c.page), "https://boats.example/1.html")
+			if err != nil || a.Title != "Ferry sails" || !strings.Contains(a.Text, prose) || strings.Contains(a.Text, "old browser") {
+				t.Errorf("%q, %q, error %v", a.Title, a.Text, err)
+			}
+		})
+	}
+}

@@ -36,7 +36,7 @@ func FuzzCost(f *testing.F) {
 	words := "<title>T</title><article><p>" + strings.Repeat("Words of an article that goes on. ", 20)
 	for _, unit := range []string{
 		"[", "![", "](", "*", "_a", "`a", "- ", "=\n", "1. ", "\a-", "&#91;", "<br>-", "<p>x", "<b>x</b>y", "<a href=x>x</a>", "<li><p>x",
-		"<table><tr><td>x</table>", "2021-03-05 ", "<blockquote>x", "<h2>x</h2>", "<pre>x</pre>", "<form>",
+		"<table><tr><td>x</table>", "2021-03-05 ", "<blockquote>x", "<h2>x</h2>", "<pre>x</pre>", "<form>", "<!--[if a]>", "<!--[if a", "<!--[if a]><head>",
 	} {
 		f.Add(words, unit, "")
 	}
@@ -94,7 +94,7 @@ var hostileShapes = []string{
 	"<pre>x", "<pre>x</pre>", "<code>`x</code> ", "<h2>x</h2>", "<section id=x><h2>x</h2>", "<details><summary>x", "<figure><figcaption>x", "<p class='a b c d e f g h'>x", "<p a b c d e f g h>x",
 	"&amp;", "&nGt;", "&#x41;", "[", "](", "*x", "_x_ ", "`", "x<br>", "x<br><br>", "<sup>1</sup>", "<math><mi>x</mi></math>", "<span class=katex><annotation encoding=application/x-tex>x</annotation></span>",
 	"<img alt=x>", "<select><option>x", "<script>x</script>", "<script type=application/ld+json>{\"@type\":\"Article\",\"author\":\"x\"}</script>", "<meta name=author content=x>",
-	"<time datetime=2024-01-01>x</time>", "<svg><g>", "<template><p>x", "<noscript><p>x</noscript>", "<ruby>x<rt>y</rt></ruby>", "<form><input>", "<nav><a href=x>x</a></nav>", "<div hidden>x</div>",
+	"<time datetime=2024-01-01>x</time>", "<svg><g>", "<template><p>x", "<noscript><p>x</noscript>", "<ruby>x<rt>y</rt></ruby>", "<form><input>", "<nav><a href=x>x</a></nav>", "<div hidden>x</div>", "<!--[if a]>x", "<!--[if a", "<!--[if a]><head>x", "<!--[if a]>x-->",
 }
 
 // BenchmarkShapes reports for each hostile shape how the processor time grows from 1 to 2 and to 4 MB: linear is 2 and 4.

@@ -79,7 +79,52 @@ func NewPage(text []byte, pageURL, baseURL string) *Page {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
-	return &Page{URL: pageURL, Text: text, baseURL: first(baseURL, pageURL)}
+	return &Page{URL: pageURL, Text: openConditions(text), baseURL: first(baseURL, pageURL)}
+}
+
+// openConditions removes the begins of conditional comments, such as <!--[if gt IE 8]>, that never end or have the head of the
+// page in them: a program that removed comments has left them of <!--[if gt IE 8]><!--> ... <!--<![endif]-->, and a
+// comment would hide the page.
+func openConditions(text []byte) []byte {
+	var shown []byte
+	kept, end, head, headWith := 0, 0, 0, 0
+	for at := 0; ; {
+		if i := bytes.Index(text[at:], []byte("<!--[if")); i >= 0 {
+			at += i
+		} else {
+			break
+		}
+		end, head, headWith = next(text, "-->", at, end), next(text, "<head>", at, head), next(text, "<head ", at, headWith)
+		condition := bytes.IndexByte(text[at:min(len(text), at+maxCondition)], '>')
+		switch {
+		case condition < 0 || at+condition > end:
+			at += len("<!--[if")
+		case end == len(text) || min(head, headWith) < end:
+			shown = append(shown, text[kept:at]...)
+			at += condition + 1
+			kept = at
+		default:
+			at = end
+		}
+	}
+	if kept == 0 {
+		return text
+	}
+	return append(shown, text[kept:]...)
+}
+
+// maxCondition is the longest begin of a conditional comment.
+const maxCondition = 200
+
+// next returns the first place of a part at or behind at; known is that of an earlier place. The end of the text means that no part follows.
+func next(text []byte, part string, at, known int) int {
+	if known >= at && at > 0 {
+		return known
+	}
+	if i := bytes.Index(text[at:], []byte(part)); i >= 0 {
+		return at + i
+	}
+	return len(text)
 }
 
 // read parses the page, once.

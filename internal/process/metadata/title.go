@@ -51,8 +51,8 @@ func (h *Head) PageTitle(o *outline.Outline) string {
 	stated := h.StatedTitle()
 	if o.Title >= 0 {
 		b := &o.Lines[o.Title]
-		heading := string(o.AppendHeading(nil, o.Title))
-		if b.Title || o.Boxes[b.Box].Tag == htmltree.TagH1 && (stated == "" || !h.isSlogan(heading, stated)) {
+		heading := h.site.cut(string(o.AppendHeading(nil, o.Title)))
+		if b.Title || o.Boxes[b.Box].Tag == htmltree.TagH1 && (stated == "" || !h.isSlogan(heading, stated) && (len(heading) <= maxHeading || len(h.LDTitle) == 0)) {
 			return heading
 		}
 	}
@@ -68,6 +68,9 @@ func (h *Head) PageTitle(o *outline.Outline) string {
 	}
 	return ""
 }
+
+// maxHeading is the length in bytes from which a heading is a text and no title, if JSON-LD states a headline.
+const maxHeading = 160
 
 // isSlogan reports whether a heading that is not like the stated title is a slogan: the page is one of a site, not an
 // article, and the heading has other words.

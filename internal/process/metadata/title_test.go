@@ -53,6 +53,11 @@ func TestPageTitle(t *testing.T) {
 		{"warning as h1", "<title>5.1. Quays</title>", "<h1>Warning</h1>" + prose, "5.1. Quays"},
 		{"slogan of a landing page", "<title>Ferry tickets online | Harbour Post</title><meta property=og:type content=website>", "<h1>Your day at sea</h1>" + prose, "Ferry tickets online"},
 		{"an h1 of an article with another title", "<title>Ferries at noon</title><meta property=og:type content=article>", "<h1>The boats sail early</h1>" + prose, "The boats sail early"},
+		{"the site in the heading, too", "<title>Ferry sails | Harbour Post - Harbour Post</title>", "<h1>Ferry sails | Harbour Post</h1>" + prose, "Ferry sails"},
+		{"a button in the heading", "<title>Ferry in quay - Boats</title>", "<h1>Struct <a href=#>Ferry</a> <button>Copy item path</button></h1>" + prose, "Struct Ferry"},
+		{"a heading that is a button", "<title>Ferry in quay - Boats</title>", "<h1><button>Ferry</button></h1>" + prose, "Ferry"},
+		{"a text as h1", `<title>The ten best ferries</title><script type="application/ld+json">{"@type":"Article","headline":"The ten best ferries"}</script>`,
+			"<h1>" + strings.Repeat("All that you have to know about boats. ", 5) + "</h1>" + prose, "The ten best ferries"},
 		{"title of a picture", "<svg><title>Arrow</title></svg>", "<h1>Ferry sails</h1>", "Ferry sails"},
 		{"nothing", "", "<p>x", ""},
 	} {

@@ -174,8 +174,12 @@ func (o *Outline) isNumbers(i int32, n *htmltree.Node) bool {
 	return digits > 0
 }
 
-// isHeadingMark reports whether an element is a mark that leads to the heading around it, such as ¶.
+// isHeadingMark reports whether an element is a mark that leads to the heading around it, such as ¶, or a button behind
+// its text. A heading that is a button as a whole keeps its text.
 func (r *reader) isHeadingMark(i int32, n *htmltree.Node) bool {
+	if n.Tag == htmltree.TagButton && r.top.kind == KindHeading && !r.ended {
+		return true
+	}
 	if n.Tag != htmltree.TagA || r.top.kind != KindHeading && r.top.kind != kindTerm || n.End != i+2 {
 		return false
 	}

@@ -17,6 +17,7 @@ var kinds = []struct{ name, html, markdown, text string }{
 	{"part of an accordion", "<div class=accordion-content style='display:none'>Because.</div>", "Because.", "-"},
 	{"menu that a button opens", "<button aria-controls=m>Menu</button><nav id=m hidden>Home</nav>", "Menu", "-"},
 	{"mark that leads to a heading", "<h2>Plans <a href=#p>¶</a></h2><h3>C <a href='x.html#c'>#</a></h3>", "## Plans\n\n### C", "Plans\nC"},
+	{"button behind a heading", "<h2>Plans <button>Copy</button></h2><h3><button>Dates</button></h3>", "## Plans\n\n### Dates", "Plans\nDates"},
 	{"details", "<details><summary>More</summary>Never open it.</details>", "**More**\n\nNever open it.", "More\nNever open it."},
 	{"cite of a quote", "<blockquote>...us all.<p><cite>Anna</cite></p></blockquote>", "> ...us all.\n>\n> *Anna*", "...us all.\nAnna"},
 	{"address", "<address>Quay 7<br>Harbourtown</address>", "Quay 7  \nHarbourtown", "Quay 7\nHarbourtown"},
