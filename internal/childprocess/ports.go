@@ -32,7 +32,7 @@ func FreePorts(n int) (ports []int, release func(), err error) {
 	return ports, release, nil
 }
 
-// claim reserves a TCP port on which nobody listens. The claim is the UDP port of the same
+// claim reserves a TCP port without a listener. The claim is the UDP port of the same
 // number: it excludes other claims, and lets a child listen.
 func claim(port int) (io.Closer, error) {
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))

@@ -76,21 +76,21 @@ func (v *visit) enterAddresses(waiting context.Context, target string) error {
 	if v.settings.concurrency > 1 {
 		v.gap = v.delay
 	}
-	patient := waiting
+	limited := waiting
 	if limit := time.Duration(v.batch.MaxHostWait) * time.Millisecond; limit > 0 && !v.admitted {
 		var cancel context.CancelFunc
-		patient, cancel = context.WithTimeout(waiting, limit)
+		limited, cancel = context.WithTimeout(waiting, limit)
 		defer cancel()
 	}
-	for _, addr := range v.addresses(patient, u.Hostname()) {
-		pass, err := v.Gates.AcquireAddress(patient, u.Hostname(), addr, v.Config.AddressNames, v.gap, v.settings.concurrency)
+	for _, addr := range v.addresses(limited, u.Hostname()) {
+		pass, err := v.Gates.AcquireAddress(limited, u.Hostname(), addr, v.Config.AddressNames, v.gap, v.settings.concurrency)
 		switch {
 		case err == nil && pass != nil:
 			v.shared = append(v.shared, pass)
 		case err == nil:
 		case waiting.Err() != nil:
 			return errNoTime
-		case patient.Err() != nil:
+		case limited.Err() != nil:
 			return notYet{v.host, v.Now().Add(v.gap)}
 		default:
 			err = fmt.Errorf("acquire address gate: %w", err)

@@ -35,7 +35,7 @@ func TestFlow(t *testing.T) {
 	}
 	slow := []*item{newItem("slow", 0), newItem("slow", 0), newItem("slow", 0)}
 	fast := []*item{newItem("fast", 0), newItem("fast", 0), newItem("fast", 0)}
-	patient := []*item{newItem("patient", 500), newItem("patient", 500)}
+	delayed := []*item{newItem("delayed", 500), newItem("delayed", 500)}
 	held := []*item{newItem("held", 0), newItem("held", 0)}
 	check("nothing is stored", false)
 	stored(fast[0], wire.StatusCrawled, "")
@@ -43,22 +43,22 @@ func TestFlow(t *testing.T) {
 	f.fetched(fast[1])
 	check("one item of the fast site waits", true, "fast")
 	check("nothing was stored since", false)
-	stored(patient[0], wire.StatusCrawled, "")
+	stored(delayed[0], wire.StatusCrawled, "")
 	check("a site with a delay has items", false)
-	stored(patient[1], wire.StatusCrawled, "")
+	stored(delayed[1], wire.StatusCrawled, "")
 	check("a site with a delay has no items", true)
 	stored(held[0], wire.StatusNew, "2026-01-05 10:00:00")
 	check("an item was handed back", false)
 	stored(fast[2], wire.StatusCrawled, "")
 	check("only stored items are left of the fast site", true, "fast")
-	if !f.starves() {
+	if !f.needsResults() {
 		t.Error("the fast site has no item that waits, and its last page is not stored at once")
 	}
 	f.stored([]*outcome{{item: fast[1]}})
 	for _, it := range append(slow, held[1]) {
 		stored(it, wire.StatusNew, "")
 	}
-	if d := f.wants(); !d.empty || d.others || len(d.own) > 0 || f.open != 0 || f.unfetched != 0 || f.starved != 0 || len(f.sites) > 0 {
+	if d := f.wants(); !d.empty || d.others || len(d.own) > 0 || f.open != 0 || f.unfetched != 0 || f.stalled != 0 || len(f.sites) > 0 {
 		t.Errorf("at the end: %+v, %+v", d, f)
 	}
 	if f.mask != wire.ErrMaxExecutionTime {
@@ -77,7 +77,7 @@ func TestFlowOfManyHosts(t *testing.T) {
 	}{
 		"each host has items": {500, strings.Repeat("abc", 2*perHost), 3 * perHost},
 		"a host has none":     {500, "cb" + strings.Repeat("a", 4*mostPerHost), 3 * mostPerHost},
-		"no room for so many": {4, "cb" + strings.Repeat("a", 2*mostPatient), mostPatient},
+		"no room for so many": {4, "cb" + strings.Repeat("a", 2*mostSlow), mostSlow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFlow(c.most)

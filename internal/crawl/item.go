@@ -18,7 +18,7 @@ type item struct {
 	parent   string          // URL of the page that linked to it, if the Referer needs it
 	put      json.RawMessage // content that the client supplied
 
-	mapFound string // the sitemap that nobody named, if there is one
+	mapFound string // the default sitemap, if there is one
 
 	single     bool // of a later pass: its links are not collected
 	refilled   bool // selected during the batch: not part of the answer

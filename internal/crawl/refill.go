@@ -20,20 +20,20 @@ const (
 	// mostItems bounds the waiting items of all sites, as a multiple of the number for one site.
 	// Above it, only sites with few waiting items are selected.
 	mostItems = 8
-	// starving is the number of waiting items below which results are stored at once, because
+	// fewUnfetched is the number of waiting items below which results are stored at once, because
 	// their links may be the next items.
-	starving = 8
+	fewUnfetched = 8
 	// mostOwn bounds the sites of a selection that the batch itself keeps busy.
 	mostOwn = 64
-	// mostPatient bounds the waiting items of slow sites, as a multiple of the number for one site.
-	mostPatient = 64
+	// mostSlow bounds the waiting items of slow sites, as a multiple of the number for one site.
+	mostSlow = 64
 	// perHost is the number of waiting items, for each of its hosts, below which a slow site of several
 	// hosts is selected: its other hosts would wait for the one that has items left. A selection has
 	// several rows of one host after each other, so fewer would keep few hosts busy.
 	perHost = 16
 	// mostPerHost is perHost while one of the hosts has no item: the rows that are selected first may be of
 	// a few hosts, and the others would wait until those have few left. It applies while slow sites have
-	// less than half of mostPatient, so that there is room for others.
+	// less than half of mostSlow, so that there is room for others.
 	mostPerHost = 128
 	// lookGap is the minimum time between selections among all sites while own sites have items.
 	lookGap = 250 * time.Millisecond
@@ -42,18 +42,18 @@ const (
 )
 
 // flow counts the items of a batch that refills itself, by site: a slow site must not keep the
-// others from their next items. A nil flow counts nothing and never starves. It is safe for
+// others from their next items. A nil flow counts nothing and never needs results. It is safe for
 // concurrent use.
 type flow struct {
-	news   chan struct{} // a selection may be possible
-	hunger chan struct{} // the save stage may have to store at once
-	low    int           // a site is selected when it has fewer waiting items
+	news chan struct{} // a selection may be possible
+	idle chan struct{} // the save stage may have to store at once
+	low  int           // a site is selected when it has fewer waiting items
 
 	mu        sync.Mutex
 	sites     map[string]*siteFlow // with items
 	unfetched int                  // queued or being fetched
 	open      int                  // queued, but not stored
-	starved   int                  // sites whose items all wait to be stored
+	stalled   int                  // sites whose items all wait to be stored
 	paces     map[string]int64     // by site: ms of its last request, 0 for a quick one
 	progress  bool                 // a page of a site without items was stored since the last selection
 	emptied   map[string]bool      // such sites that are not slow, at most mostOwn
@@ -64,18 +64,18 @@ type flow struct {
 type siteFlow struct {
 	unfetched, open int
 	progress        bool // a page was stored since the last selection
-	// patient: the site has a delay, or one of its hosts is slow or asked for a delay. Such a site
+	// slow: the site has a delay, or one of its hosts is slow or asked for a delay. Such a site
 	// is selected only when none of its rows is in flight, so that slow sites do not fill the memory,
 	// or when it has several hosts and few items for each.
-	patient bool
-	hosts   map[string]int // unfetched items by host
-	wide    int            // most hosts that had items at once
+	slow  bool
+	hosts map[string]int // unfetched items by host
+	wide  int            // most hosts that had items at once
 }
 
 // few reports whether a site has so few waiting items that it may be selected. low is the limit for
 // sites that are not slow; spare says that slow ones may have more than perHost needs.
 func (s *siteFlow) few(low int, spare bool) bool {
-	if !s.patient {
+	if !s.slow {
 		return s.unfetched < low
 	}
 	most := perHost
@@ -85,15 +85,15 @@ func (s *siteFlow) few(low int, spare bool) bool {
 	return s.wide > 1 && s.unfetched < most*s.wide
 }
 
-// starves reports whether all items of a site that could have more wait to be stored.
-func (s *siteFlow) starves() bool { return s.unfetched == 0 && s.open > 0 && !s.patient }
+// isStalled reports whether all items of a site that could have more wait to be stored.
+func (s *siteFlow) isStalled() bool { return s.unfetched == 0 && s.open > 0 && !s.slow }
 
 func newFlow(most int64) *flow {
 	if most <= 0 {
 		most = 2 * mostLow
 	}
 	return &flow{
-		news: make(chan struct{}, 1), hunger: make(chan struct{}, 1), low: int(min(max(most/2, 1), mostLow)),
+		news: make(chan struct{}, 1), idle: make(chan struct{}, 1), low: int(min(max(most/2, 1), mostLow)),
 		sites: map[string]*siteFlow{}, paces: map[string]int64{}, emptied: map[string]bool{},
 	}
 }
@@ -102,10 +102,10 @@ func newFlow(most int64) *flow {
 func (f *flow) change(it *item, unfetched, open int, more func(*siteFlow)) {
 	s := f.sites[it.SiteID]
 	if s == nil {
-		s = &siteFlow{patient: it.site.RequestDelay > 0 || f.paces[it.SiteID] > 0, hosts: map[string]int{}}
+		s = &siteFlow{slow: it.site.RequestDelay > 0 || f.paces[it.SiteID] > 0, hosts: map[string]int{}}
 		f.sites[it.SiteID] = s
 	}
-	before := s.starves()
+	before := s.isStalled()
 	if s.hosts[it.host] += unfetched; s.hosts[it.host] == 0 {
 		delete(s.hosts, it.host)
 	}
@@ -115,15 +115,15 @@ func (f *flow) change(it *item, unfetched, open int, more func(*siteFlow)) {
 	if more != nil {
 		more(s)
 	}
-	switch after := s.starves(); {
+	switch after := s.isStalled(); {
 	case after && !before:
-		f.starved++
+		f.stalled++
 	case before && !after:
-		f.starved--
+		f.stalled--
 	}
 	if s.open == 0 && s.unfetched == 0 {
 		f.progress = f.progress || s.progress
-		if s.progress && !s.patient && len(f.emptied) < mostOwn {
+		if s.progress && !s.slow && len(f.emptied) < mostOwn {
 			f.emptied[it.SiteID] = true
 		}
 		delete(f.sites, it.SiteID)
@@ -131,8 +131,8 @@ func (f *flow) change(it *item, unfetched, open int, more func(*siteFlow)) {
 	if s.unfetched < f.low || s.few(f.low, true) {
 		notify(f.news)
 	}
-	if f.starving() {
-		notify(f.hunger)
+	if f.isIdle() {
+		notify(f.idle)
 	}
 }
 
@@ -162,7 +162,7 @@ func (f *flow) measured(it *item, took time.Duration) {
 	}
 	f.paces[it.SiteID] = took.Milliseconds()
 	if s := f.sites[it.SiteID]; s != nil {
-		f.change(it, 0, 0, func(s *siteFlow) { s.patient = true })
+		f.change(it, 0, 0, func(s *siteFlow) { s.slow = true })
 	}
 }
 
@@ -190,22 +190,22 @@ func (f *flow) stored(chunk []*outcome) {
 		}
 		f.change(it, 0, -1, func(s *siteFlow) {
 			s.progress = s.progress || it.url.Status == wire.StatusCrawled && !it.empty
-			s.patient = s.patient || out.result.HeldUntil != ""
+			s.slow = s.slow || out.result.HeldUntil != ""
 		})
 	}
 }
 
-// starves reports whether results should be stored at once.
-func (f *flow) starves() bool {
+// needsResults reports whether results should be stored at once.
+func (f *flow) needsResults() bool {
 	if f == nil {
 		return false
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.starving()
+	return f.isIdle()
 }
 
-func (f *flow) starving() bool { return f.starved > 0 || f.unfetched < min(starving, f.low) }
+func (f *flow) isIdle() bool { return f.stalled > 0 || f.unfetched < min(fewUnfetched, f.low) }
 
 // add joins errors of an item that was not queued.
 func (f *flow) add(bits wire.ErrorMask) {
@@ -221,7 +221,7 @@ type demand struct {
 	others  bool     // other sites may have rows
 	room    int      // how many more items may wait
 	idle    bool     // no item waits
-	patient bool     // items of slow sites wait
+	slow    bool     // items of slow sites wait
 	empty   bool     // all items are stored
 }
 
@@ -231,13 +231,13 @@ type demand struct {
 func (f *flow) wants() (d demand) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	patient := 0
+	slow := 0
 	for _, s := range f.sites {
-		if s.patient {
-			patient += s.unfetched
+		if s.slow {
+			slow += s.unfetched
 		}
 	}
-	spare := patient < mostPatient*f.low/2
+	spare := slow < mostSlow*f.low/2
 	for id, s := range f.sites {
 		if s.progress && s.few(f.low, spare) && len(d.own) < mostOwn {
 			d.own = append(d.own, id)
@@ -248,8 +248,8 @@ func (f *flow) wants() (d demand) {
 			d.emptied = append(d.emptied, id)
 		}
 	}
-	d.others, d.idle, d.patient, d.empty = f.progress, f.unfetched == 0, patient > 0, f.open == 0
-	d.room = min(mostItems*f.low-f.unfetched+patient, mostPatient*f.low-patient)
+	d.others, d.idle, d.slow, d.empty = f.progress, f.unfetched == 0, slow > 0, f.open == 0
+	d.room = min(mostItems*f.low-f.unfetched+slow, mostSlow*f.low-slow)
 	return d
 }
 
@@ -315,7 +315,7 @@ func (r *batchRun) refill(ctx context.Context, q *hostQueues) {
 	for !r.over(ctx) {
 		now, wait := r.Now(), time.Duration(0)
 		d := r.flow.wants()
-		lingers := r.slots.slow() || d.patient
+		lingers := r.slots.slow() || d.slow
 		if lingers {
 			wait = lookPeriod - now.Sub(looked)
 			d.others = d.others || wait <= 0

@@ -21,21 +21,21 @@ const (
 )
 
 // save collects outcomes in chunks, while another goroutine stores the chunk before. So at most
-// two chunks wait, and nobody waits for a sync while there is room. ctx must outlive the batch's
+// two chunks wait, and no stage waits for a sync while there is room. ctx must outlive the batch's
 // context: finished work is stored even if the task is told to stop.
 func (r *batchRun) save(ctx context.Context) {
 	chunks := make(chan []*outcome)
 	var storing sync.WaitGroup
 	storing.Go(func() { r.storeChunks(ctx, chunks) })
 	var (
-		chunk  []*outcome
-		bytes  int
-		late   bool // the chunk has waited long enough
-		hunger <-chan struct{}
-		open   = true
+		chunk []*outcome
+		bytes int
+		late  bool // the chunk has waited long enough
+		idle  <-chan struct{}
+		open  = true
 	)
 	if r.flow != nil {
-		hunger = r.flow.hunger
+		idle = r.flow.idle
 	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -45,7 +45,7 @@ func (r *batchRun) save(ctx context.Context) {
 		if full {
 			in = nil
 		}
-		if len(chunk) > 0 && (full || late || !open || r.flow.starves()) {
+		if len(chunk) > 0 && (full || late || !open || r.flow.needsResults()) {
 			out = chunks
 		}
 		if !open {
@@ -64,7 +64,7 @@ func (r *batchRun) save(ctx context.Context) {
 			chunk, bytes, late = nil, 0, false
 		case <-timer.C:
 			late = true
-		case <-hunger:
+		case <-idle:
 		}
 	}
 	close(chunks)

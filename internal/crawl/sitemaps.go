@@ -21,7 +21,7 @@ import (
 // its entries become rows. So a kill, a slow host or a large index needs no special care.
 
 // offerSitemaps creates rows for the sitemaps that robots.txt or the site names, or that was found
-// where nobody named it, when the page is a root. Filters do not apply to them.
+// at its default place, when the page is a root. Filters do not apply to them.
 func (r *batchRun) offerSitemaps(out *outcome, p page, now time.Time) {
 	if !p.item.url.Root() || p.item.single {
 		return
@@ -46,7 +46,7 @@ func (r *batchRun) offerSitemaps(out *outcome, p page, now time.Time) {
 	r.addSitemapRows(out, p, named, now)
 }
 
-// defaultSitemap is where a sitemap is that nobody names.
+// defaultSitemap is the place of a sitemap that robots.txt and the site do not name.
 const defaultSitemap = "/sitemap.xml"
 
 // sitemapTries is how often a root page is asked for before its default sitemap is done without.

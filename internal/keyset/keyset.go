@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Key is an MD5, or another number of 128 bits that nobody can choose freely. The zero key is never
+// Key is an MD5, or another number of 128 bits that no peer can choose freely. The zero key is never
 // remembered.
 type Key [md5.Size]byte
 
@@ -37,7 +37,7 @@ type Set struct {
 }
 
 // Scope returns the scope of an owner at a number, such as that of its version. Sets do not share
-// scopes. Different owners or numbers have scopes that are different and that nobody can foresee: so
+// scopes. Different owners or numbers have scopes that are different and that no peer can foresee: so
 // a key of one owner does not become a key of another.
 func (s *Set) Scope(owner string, number int64) Scope {
 	if s.secret == (Key{}) {

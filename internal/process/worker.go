@@ -206,7 +206,7 @@ func (w *Workers) try(request func(*worker) request, watch watch) (scraper.Outpu
 		case again:
 			return scraper.Output{Bits: wire.ErrBatchItem, Message: "the page ended two processes: " + died}, nil
 		}
-		start = w.start // somebody may have killed the worker
+		start = w.start // the worker may have been killed from outside
 	}
 }
 

@@ -162,7 +162,7 @@ type ClusterPlacement struct {
 
 // ClusterGone has the names of nodes that leave or have left. None of them can come back.
 type ClusterGone struct {
-	Lost    []string `json:"lost"`    // nobody waits for their hosts
+	Lost    []string `json:"lost"`    // no node waits for their hosts
 	Leaving []string `json:"leaving"` // their hosts move to others
 	Removed []string `json:"removed"` // their hosts have moved
 }

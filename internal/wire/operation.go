@@ -110,7 +110,7 @@ func (o Op) Reads() bool {
 }
 
 // Journaled reports whether nodes of a cluster that are away run o of a client later. Operations whose
-// only use is the answer, which nobody gets then, are not.
+// only use is the answer, which no client gets then, are not.
 func (o Op) Journaled() bool {
 	switch o {
 	case URLFetch, URLVerify, SQLCustom:

@@ -146,7 +146,7 @@ func readToken(path string) (string, error) {
 		return "", fmt.Errorf("token file: %w", err)
 	}
 	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("token file %s (mode %04o): it must be a file that only its owner can access; run chmod 600, and remove it to get a new token if somebody may have read it", path, info.Mode().Perm())
+		return "", fmt.Errorf("token file %s (mode %04o): it must be a file that only its owner can access; run chmod 600, and remove it to get a new token if another user may have read it", path, info.Mode().Perm())
 	}
 	text, err := io.ReadAll(io.LimitReader(f, mostToken))
 	if err != nil {

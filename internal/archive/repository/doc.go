@@ -27,7 +27,7 @@
 //  4. mark: .git/archive-complete names the commit for which 2 and 3 are done.
 //
 // A kill before the branch moves leaves the archive as it was. After a later kill the mark differs
-// from the branch, and whoever takes the lock next repairs 2 to 4 first. So readers and writers only
+// from the branch, and the next holder of the lock repairs 2 to 4 first. So readers and writers only
 // see a domain that is whole.
 //
 // Commits of all domains have one sequence of numbers. The lock commit.lock is held from 1 to 2, and

@@ -76,8 +76,9 @@ func cut(file string, by float64) error {
 	return os.Truncate(file, int64(float64(info.Size())/by))
 }
 
+// statement changes a database. VACUUM: a page that a program without checksums changed is damaged otherwise.
 func statement(file, text string) error {
-	out, err := exec.Command("sqlite3", file, text).CombinedOutput()
+	out, err := exec.Command("sqlite3", file, text+"; VACUUM").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}

@@ -110,7 +110,7 @@ func hash(text string, digits int) string {
 // Two URLs may want the same folder: /a/ and /a/index, http and https, or two that differ by case only,
 // which macOS and Windows do not tell apart. And one may want a folder inside of the folder of another
 // page: /a and /a/b. Then the later URL, and the outer page, get a folder that ends with "~" and a hash
-// of the URL. data.xml has the URL, so nobody needs to read it from the folder.
+// of the URL. data.xml has the URL, so no reader needs the name of the folder.
 func Names(urls []string) (map[string]string, error) {
 	names := make(map[string]string, len(urls))
 	inner := map[string]bool{} // folders that have pages below, without case

@@ -61,7 +61,7 @@ const (
 	DefaultPatience    = time.Minute
 )
 
-// Limits that nobody needs to change.
+// Fixed limits.
 const (
 	headerLimit = 10 * time.Second
 	idleLimit   = 2 * time.Minute

@@ -88,14 +88,14 @@ func (s Server) ask(ctx context.Context, b *bus.Bus, e wire.Event) (answer wire.
 }
 
 // A server that does not answer at once is dialled: libzmq itself tries again for ever and does not say
-// that nobody listens. A daemon that is starting has until giveUp.
+// that no program listens. A daemon that is starting has until giveUp.
 const (
 	probeAfter = 300 * time.Millisecond
 	giveUp     = 900 * time.Millisecond
 )
 
 // exchange sends events over one connection and passes on each answer, with the index of its
-// event. It returns errAway if nobody listens, errTimeout if an answer is missing after the
+// event. It returns errAway if no program listens, errTimeout if an answer is missing after the
 // server's timeout, and errLost, which is also an errTimeout, if the server has ended the connection before.
 func (s Server) exchange(ctx context.Context, b *bus.Bus, events []wire.Event, answered func(i int, answer wire.Event)) error {
 	socket, err := b.Connect(bus.TCP(s.Host, s.Port), bus.Options{Linger: -1, MaxFrame: maxAnswer, Curve: s.Curve, Watch: true})
@@ -145,7 +145,7 @@ func (s Server) exchange(ctx context.Context, b *bus.Bus, events []wire.Event, a
 	return nil
 }
 
-// dial reports whether somebody listens: nil, errAway or errAddress.
+// dial reports whether a program listens: nil, errAway or errAddress.
 func (s Server) dial(ctx context.Context, limit time.Duration) error {
 	host := strings.Trim(s.Host, "[]")
 	if strings.EqualFold(host, "localhost") {

@@ -55,7 +55,7 @@ func (c *crawl) traps(site *wire.Site) ([]trapped, bool, error) {
 		return nil, false, err
 	}
 	w := trap.New()
-	w.Patient = true
+	w.CollectOnly = true
 	var fetched []string
 	for i := range s.rows {
 		u := &s.rows[i]

@@ -110,7 +110,7 @@ func (t *Terminal) Size() (width, height int) {
 	return width, height
 }
 
-// Show replaces the current page in one write and one update, so that nobody sees half of it. Each line
+// Show replaces the current page in one write and one update, so that no half of it is visible. Each line
 // is cleared before it is written: after a full line the cursor may still be on its last column.
 func (t *Terminal) Show(page string) error {
 	lines := strings.Split(page, "\n")

@@ -94,7 +94,7 @@ func (g *gate) rest(p *Pass, now time.Time, delay time.Duration) bool {
 	return true
 }
 
-// expire ends a lease that nobody uses.
+// expire ends an unused lease.
 func (g *gate) expire() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

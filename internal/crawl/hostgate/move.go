@@ -21,7 +21,7 @@ type Waiting struct {
 	Delay time.Duration `json:"delay"` // nanoseconds: the gap that the last request asked for
 }
 
-// Waiting returns the hosts of this folder whose gap is not over, but for those without one. Nobody may
+// Waiting returns the hosts of this folder whose gap is not over, but for those without one. No process may
 // hold a Pass: a request in flight counts as killed. Gates of addresses are left out, because other
 // names of the address stay. So are hosts whose name has more than maxLabel bytes.
 func (gs *Gates) Waiting() ([]Waiting, error) {

@@ -50,7 +50,7 @@ func (gs *Gates) Sweep(ctx context.Context, idle time.Duration) (removed int, er
 }
 
 // sweepFile removes one file unless it is locked or was written after before. The locks on
-// turnstile and door ensure that nobody has a Pass or is about to get one.
+// turnstile and door ensure that no process has a Pass or is about to get one.
 func sweepFile(path string, before time.Time) (bool, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {

@@ -102,7 +102,7 @@ const (
 )
 
 // cause returns what ended the task. Only died can count as an attempt of URLs: a fault of the
-// machine and frequent restarts must not turn innocent pages into errors.
+// machine and frequent restarts must not turn isolated pages into errors.
 func (o outcome) cause() cause {
 	switch {
 	case o.good():
@@ -116,7 +116,7 @@ func (o outcome) cause() cause {
 }
 
 // brokenExits are the exit statuses of a program that reports a fault of the machine
-// (docs/spec/DECISIONS.md 1.5), that cannot be started, or that somebody stopped (128 and
+// (docs/spec/DECISIONS.md 1.5), that cannot be started, or that was stopped by a signal (128 and
 // SIGHUP, SIGINT, SIGTERM).
 var brokenExits = map[int]bool{1: true, 126: true, 127: true, 129: true, 130: true, 143: true}
 

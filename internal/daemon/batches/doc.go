@@ -12,7 +12,7 @@
 // leaves a batch once, in one state, and a lost answer loses nothing. A failed step of the end
 // is retried until it succeeds. A batch whose rows cannot be returned keeps its slot. After a
 // fault of the machine nothing starts for a while. A batch whose program died is halved until the
-// guilty item stands alone (suspects.go).
+// failing item is isolated (suspects.go).
 //
 // With several nodes, one node crawls and the others hold copies of its rows. They learn which
 // rows were crawled before the rest is returned (docs/spec/DECISIONS.md 3.3).

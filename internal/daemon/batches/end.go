@@ -130,7 +130,7 @@ func readBatch(res executor.Result, keys bool) outcome {
 
 func clip(b []byte) string { return string(b[:min(len(b), 300)]) }
 
-// conclude handles the outcome of a batch in stage over. If its task died, the guilty item is
+// conclude handles the outcome of a batch in stage over. If its task died, the failing item is
 // searched. Then its rows are returned and its task is deleted.
 func (q *queue) conclude(b *batch, o outcome) {
 	b.busy = true

@@ -14,10 +14,10 @@ import (
 )
 
 // A task program that dies was perhaps ended by one of its items. The batch keeps its rows, and
-// runs them again in halves of halves, until the guilty item dies alone: only that counts an
+// runs them again in halves of halves, until the failing item dies alone: only that counts an
 // attempt. The batch takes no slot meanwhile, and its sites wait; all others go on. Before it
 // blames an item, the queue runs its program without items: a program that dies then is broken,
-// and its items are innocent (docs/spec/DECISIONS.md 3.5).
+// and its items are cleared (docs/spec/DECISIONS.md 3.5).
 
 const (
 	// maxSuspect bounds the batches of a queue that are halved at the same time. The rows of
@@ -109,7 +109,7 @@ func (q *queue) isolate(b *batch) {
 	}
 }
 
-// control runs the program without items. If that fails, too, the items are innocent.
+// control runs the program without items. If that fails, too, the items are cleared.
 func (q *queue) control(b *batch) {
 	t := q.again(&batch{}, nil)
 	t.ID, t.Type, t.TimeLimit = taskID(controlType, newBatchID()), controlType, controlLimit

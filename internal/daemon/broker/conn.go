@@ -21,7 +21,7 @@ import (
 
 // Errors of this package.
 var (
-	// ErrNoResponders means that nobody serves the subject of a request.
+	// ErrNoResponders means that no client serves the subject of a request.
 	ErrNoResponders = nats.ErrNoResponders
 	// ErrNotFound means a missing key, object or consumer.
 	ErrNotFound = errors.New("not found")
@@ -231,7 +231,7 @@ func (m Message) Respond(data []byte) error {
 const replyHole = "_"
 
 // Request publishes data and returns n replies, or those that came before ctx ended, with the
-// error of ctx. ErrNoResponders means that nobody serves the subject.
+// error of ctx. ErrNoResponders means that no client serves the subject.
 func (c *Conn) Request(ctx context.Context, subject string, data []byte, n int) ([]Message, error) {
 	if len(data) > MaxPayload {
 		return nil, fmt.Errorf("request %s: %w", subject, ErrTooLarge)

@@ -30,7 +30,7 @@
 // may publish, subscribe and read only what its name needs: see Permissions. The head alone
 // creates streams and consumers, because a consumer can deliver to any subject. The embedded server
 // gives each node an account of its own, so that a reply subject that a node chooses reaches
-// nobody else; ExternalConfig does not.
+// no other client; ExternalConfig does not.
 //
 // # Kill and power cut
 //

@@ -34,7 +34,7 @@ type Keys struct {
 	mu     sync.Mutex
 	stamp  fileStamp
 	byKey  map[string]string // public key to name
-	broken error             // why the list cannot be read; then nobody may connect
+	broken error             // why the list cannot be read; then no client may connect
 }
 
 // fileStamp tells whether a file changed.
@@ -153,7 +153,7 @@ func (k *Keys) Nodes() ([]string, error) {
 	return names, err
 }
 
-// nameOf returns the name of a public key, or why nobody may connect.
+// nameOf returns the name of a public key, or why no client may connect.
 func (k *Keys) nameOf(public string) (name string, known bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -163,7 +163,7 @@ func (k *Keys) nameOf(public string) (name string, known bool, err error) {
 }
 
 // refresh reads the list if its file changed. The mutex must be held. An unreadable list
-// allows nobody.
+// allows no client.
 func (k *Keys) refresh() (changed bool) {
 	stamp := stampOf(filepath.Join(k.folder, listFile))
 	if stamp == k.stamp && k.byKey != nil {

@@ -27,7 +27,7 @@ const (
 )
 
 // Objects carry data above MaxPayload from one name to another, as chunks in the stream LARGE. An
-// object that nobody deletes ends after 48 hours. It may be used by any number of goroutines.
+// object that is not deleted ends after 48 hours. It may be used by any number of goroutines.
 type Objects struct {
 	conn *Conn
 }

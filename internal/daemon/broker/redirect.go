@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Redirect gives the messages of a consumer that nobody takes any more another subject of the same stream,
+// Redirect gives the messages of a consumer without a taker another subject of the same stream,
 // until none is left. Only the head may call it. A kill in between leaves messages on both subjects.
 func (c *Conn) Redirect(ctx context.Context, stream, durable, from, to string) error {
 	state, err := c.ConsumerState(ctx, stream, durable)

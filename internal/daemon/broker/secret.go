@@ -11,7 +11,7 @@ import (
 func readSecret(path string) ([]byte, error) {
 	raw, mode, err := readRegular(path)
 	if err == nil && mode.Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("others than the owner may access %s (mode %04o): run chmod 600, and create a new key if somebody may have read it", path, mode.Perm())
+		return nil, fmt.Errorf("others than the owner may access %s (mode %04o): run chmod 600, and create a new key if another user may have read it", path, mode.Perm())
 	}
 	return raw, err
 }

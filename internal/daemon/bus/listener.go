@@ -419,7 +419,7 @@ func (p *peer) readFull(body []byte) error {
 	return nil
 }
 
-// discard drops n bytes of a frame. Whoever sends them holds no memory.
+// discard drops n bytes of a frame. Their sender holds no memory.
 func (p *peer) discard(n int64, look func(part []byte)) error {
 	part := make([]byte, min(n, freeFrame))
 	for n > 0 {

@@ -216,7 +216,7 @@ func (s *Socket) Close() {
 	if s.zmq == nil {
 		return
 	}
-	if s.monitor != nil { // an event that nobody takes would stop the sockets of the whole bus
+	if s.monitor != nil { // an event without a receiver would stop the sockets of the whole bus
 		_ = uninterrupted(func() error { return s.zmq.Monitor("", 0) })
 	}
 	_ = s.zmq.Close() // fails only for an invalid socket

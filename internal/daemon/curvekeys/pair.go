@@ -81,7 +81,7 @@ func (p Pair) Write(folder, name string, force bool) (Files, error) {
 		return Files{}, fmt.Errorf("write key pair: the name %q is not 1 to 64 letters, digits, '.', '_' or '-' that begin with a letter or digit", name)
 	}
 	files := Files{Secret: filepath.Join(folder, name+".key"), Public: filepath.Join(folder, name+".pub")}
-	secret := "# The secret key of " + name + ". Whoever can read it can connect as " + name + ".\n" + secretWord + " " + p.Secret + "\n"
+	secret := "# The secret key of " + name + ". A user who can read it can connect as " + name + ".\n" + secretWord + " " + p.Secret + "\n"
 	if err := writeBoth(folder, files, secret, p.Public+" "+name+"\n", force); err != nil {
 		return Files{}, fmt.Errorf("write key pair: %w", err)
 	}

@@ -28,7 +28,7 @@ func ReadSecret(path string) (Pair, error) {
 		return Pair{}, fmt.Errorf("secret key: %w", err)
 	}
 	if mode.Perm()&0o077 != 0 {
-		return Pair{}, fmt.Errorf("secret key: others than the owner may access %s (mode %04o): run chmod 600, and create a new key if somebody may have read it", path, mode.Perm())
+		return Pair{}, fmt.Errorf("secret key: others than the owner may access %s (mode %04o): run chmod 600, and create a new key if another user may have read it", path, mode.Perm())
 	}
 	var found []string
 	for n, words := range lines(text) {

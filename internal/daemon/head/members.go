@@ -249,7 +249,7 @@ func (h *Head) wanted(gone wire.ClusterGone) []string {
 	return without(without(list, gone.Leaving), gone.Lost)
 }
 
-// giveUp notes that a node is lost: nobody waits for it, and its hosts begin again on the others.
+// giveUp notes that a node is lost: no node waits for it, and its hosts begin again on the others.
 func (h *Head) giveUp(ctx context.Context, name string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

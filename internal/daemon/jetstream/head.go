@@ -399,7 +399,7 @@ type locks struct {
 	held map[string]chan struct{}
 }
 
-// lock waits until nobody else holds the id, or ctx ends.
+// lock waits until no other caller holds the id, or ctx ends.
 func (l *locks) lock(ctx context.Context, id string) (unlock func(), err error) {
 	for {
 		l.mu.Lock()

@@ -11,7 +11,7 @@ type slots struct {
 
 	mu    sync.Mutex
 	busy  map[string]int
-	freed chan struct{} // closed at the next release; nil: nobody waits
+	freed chan struct{} // closed at the next release; nil: no caller waits
 }
 
 // try takes a slot if one is free.

@@ -25,7 +25,7 @@ import (
 //	notes in the store          HOSTS_UNPACK and HOSTS_DROP know what they did
 //
 // The sender sends everything again while it is not confirmed. The receiver confirms what it has
-// stored as often as it comes. Nobody waits for a node that is lost.
+// stored as often as it comes. No node waits for a lost one.
 
 const (
 	packLimit = 2 * time.Hour // of one operation on hosts

@@ -136,7 +136,7 @@ type hostState struct {
 }
 
 // leavingPauses returns, by their new owner, the hosts that leave and may not be asked yet, and the cookies of
-// hosts that leave. A cookie for all hosts of a domain goes to each member: nobody knows which of them leave.
+// hosts that leave. A cookie for all hosts of a domain goes to each member: it is unknown which of them leave.
 func (a *Agent) leavingPauses(ctx context.Context, m wire.HostsMove) (map[string]*hostState, error) {
 	answer, err := a.hostPauses(ctx, []byte(`{"hosts":[]}`))
 	if err != nil {

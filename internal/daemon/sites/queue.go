@@ -73,7 +73,7 @@ func (q *queue) take(may func(stream) bool) (*job, bool) {
 		return nil, false
 	}
 	l := q.lines[next]
-	if q.last == nil || len(q.lines) == 1 { // nobody else waits
+	if q.last == nil || len(q.lines) == 1 { // no other line waits
 		q.last = map[string]int{}
 	}
 	q.turn++

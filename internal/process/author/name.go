@@ -105,7 +105,7 @@ var calendar = wordSet(`
 	январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь
 	понедельник вторник среда четверг пятница суббота воскресенье`)
 
-// noName are texts in the place of an author that name nobody.
+// noName are texts in the place of an author that name no person.
 var noName = func() map[string]bool {
 	set := wordSet(`admin administrator root webmaster author authors editor editors editorial staff user guest anonymous unknown
 		none null undefined news press redaktion rédaction redacción redazione редакция админ администратор автор 編集部 管理人 管理者 匿名

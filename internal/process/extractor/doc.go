@@ -6,6 +6,6 @@
 //	results, err := set.Dynamic(ctx, page)
 //	// results[0] is merged: the first value of each tag. One result for each extractor follows.
 //
-// All extractors read one tree of the page, which nobody changes. docs/extractors.md lists
+// All extractors read one tree of the page, which stays unchanged. docs/extractors.md lists
 // their names, libraries and tags. Source: docs/spec/processing.md 1.4, 2.3, 5.1.
 package extractor

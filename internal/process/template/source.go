@@ -189,7 +189,7 @@ func (s *Source) Body(url, raw string) string {
 
 // Merge adds the template of a source: T, or the first of a list. A template of the set with
 // the same name is replaced, else it comes after those of earlier calls and before all others.
-// name is its name if the answer has none. Nobody else may use s meanwhile; see Clone.
+// name is its name if the answer has none. No other goroutine may use s meanwhile; see Clone.
 func (s *Set) Merge(name, answer string) error {
 	other, err := Parse(answer)
 	if err != nil {

@@ -18,7 +18,7 @@
 // # Copies are hostile
 //
 // A copy is shown in a frame. Its own answer (/raw=...) has a Content-Security-Policy with sandbox and
-// default-src 'none', so that it is as harmless when somebody opens it alone: no script runs, no form is
+// default-src 'none', so that it is as harmless when it is opened alone: no script runs, no form is
 // sent, nothing is loaded from any server, no plug-in starts, and its origin is opaque. Only HTML, plain
 // text and four formats of images are shown; all else is offered as a file.
 package frontend

@@ -27,7 +27,7 @@
 // never changed, so a snapshot costs a hard link for each segment and one small file. A processor opens
 // the newest snapshot read-only and changes to the next one when index.json names it. The writer keeps
 // the newest two and removes older ones: a process that has one open keeps its files until it closes
-// them. A snapshot that was not complete when the writer died is named by nobody and is removed.
+// them. A snapshot that was not complete when the writer died has no name in the index and is removed.
 //
 // # What a kill leaves
 //

@@ -32,7 +32,7 @@ func (c Client) Status(ctx context.Context) (s Status, err error) {
 	return s, c.do(ctx, TypeStatus, struct{}{}, &s)
 }
 
-// Opened counts a result that somebody opened.
+// Opened counts an opened result.
 func (c Client) Opened(ctx context.Context, o Opened) error {
 	return c.do(ctx, TypeOpened, o, nil)
 }

@@ -69,7 +69,7 @@ type Alive struct {
 	Running []string `json:"running"` // Work.ID
 }
 
-// Opened says that somebody opened a result.
+// Opened says that a result was opened.
 type Opened struct {
 	URL   string `json:"url"`
 	Title string `json:"title"`

@@ -23,7 +23,7 @@ import (
 //     here, in the transaction of their page: links_waiting has them in bundles, one for each owner,
 //     links_out has their keys for ever. So a link is sent once; a known link adds nothing to the Freq of its row, and does not
 //     reset it (RECRAWL_URL_*), when a further page names it.
-//   - A link with contents of its own (the entry of a feed) stays with its page: nobody has to
+//   - A link with contents of its own (the entry of a feed) stays with its page: no reader has to
 //     request it. So do further items of a page that processing finds, and the URL of a batch.
 //
 // Deleting or cleaning a site removes its links here. A link that is on its way at that time arrives

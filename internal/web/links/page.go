@@ -75,7 +75,7 @@ type Link struct {
 	Text string // of Named: text inside an a element, at most maxLinkText bytes
 }
 
-// Form is what a browser would send if nobody filled in the form (docs/spec/crawling.md
+// Form is what a browser would send if the form was sent unchanged (docs/spec/crawling.md
 // 5.2).
 type Form struct {
 	Action string  // as written; "" is the page itself

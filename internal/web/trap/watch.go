@@ -24,7 +24,7 @@ type Page struct {
 
 // Watch collects what is known of the URLs of a site.
 type Watch struct {
-	Patient bool // Add only collects, Findings looks
+	CollectOnly bool // Add only collects, Findings looks
 
 	groups   map[string]*group
 	features map[string]*share // by feature of parameters
@@ -133,7 +133,7 @@ func (w *Watch) Add(p Page) bool {
 		g.sample = slices.Delete(g.sample, 0, mostPages/2)
 		g.judged = len(g.sample)
 	}
-	if g.sample = append(g.sample, one); w.Patient || len(g.sample) < leastPages || len(g.sample)-g.judged < 6 {
+	if g.sample = append(g.sample, one); w.CollectOnly || len(g.sample) < leastPages || len(g.sample)-g.judged < 6 {
 		return false
 	}
 	return w.judge(g)

@@ -29,14 +29,14 @@ const (
 // ErrCostly says that a document or an evaluation exceeds its bounds.
 var ErrCostly = errors.New("too costly")
 
-// Document is a parsed page. Nobody may change its tree, so goroutines may share it.
+// Document is a parsed page. Its tree must not change, so goroutines may share it.
 type Document struct {
 	root   *html.Node
 	number sync.Once
 	order  map[*html.Node]int
 }
 
-// Of returns the document of a tree of package html, which nobody may change afterwards.
+// Of returns the document of a tree of package html, which must not change afterwards.
 func Of(root *html.Node) *Document { return &Document{root: root} }
 
 // Root returns the document node of the tree.

@@ -6,7 +6,7 @@
 //	file, info, err := f.File("images/logo.gif")
 //
 // Names have slashes and no leading slash. Links that lead out of the folder are refused by the system
-// (os.Root), whoever changes the folder in the meantime. Hidden files, those with a name that begins
+// (os.Root), also if another process changes the folder in the meantime. Hidden files, those with a name that begins
 // with a dot, do not exist for this package, except below .well-known (RFC 8615). The same holds for
 // devices, sockets and pipes.
 package folder
@@ -101,7 +101,7 @@ func (f *Folder) Walk(ctx context.Context, visit func(name string) error, failed
 	})
 }
 
-// Private reports whether a file is kept from crawlers: nobody may write it. It is served all the same.
+// Private reports whether a file is kept from crawlers: it has no write permission. It is served all the same.
 func Private(info fs.FileInfo) bool { return info.Mode()&0o222 == 0 }
 
 // Hidden reports whether a part of the name begins with a dot.
