@@ -2,6 +2,7 @@ package bus
 
 import (
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -110,6 +111,7 @@ func (b *Budget) release() {
 	}
 	b.mu.Unlock()
 	if unused {
+		runtime.GC() // the second collection in a row empties pools: encoding/json keeps its largest buffers in one
 		debug.FreeOSMemory()
 		trimHeap()
 	}
