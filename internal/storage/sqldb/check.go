@@ -62,16 +62,11 @@ func (d *DB) Vacuum(ctx context.Context) (v Vacuumed, err error) {
 		}
 		return info.Size()
 	}
-	conn, open := <-d.writer
-	if !open {
-		return v, ErrClosed
+	conn, err := d.takeWriter(ctx)
+	if err != nil {
+		return v, err
 	}
 	defer func() { d.writer <- conn }()
-	if conn == nil {
-		if conn, err = d.writers.Conn(ctx); err != nil {
-			return v, fmt.Errorf("open write connection: %w", err)
-		}
-	}
 	v.Before = size()
 	for _, statement := range []string{"VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {

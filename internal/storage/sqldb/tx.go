@@ -98,22 +98,11 @@ func (d *DB) Update(ctx context.Context, change func(*Tx) error) (err error) {
 		return d.updateMySQL(ctx, change)
 	}
 	defer func() { err = d.nameFile(err) }()
-	var conn *sql.Conn
-	var open bool
-	select {
-	case conn, open = <-d.writer:
-		if !open {
-			return fmt.Errorf("begin write transaction: %w", ErrClosed)
-		}
-	case <-ctx.Done():
-		return fmt.Errorf("wait for the write connection: %w", ctx.Err())
+	conn, err := d.takeWriter(ctx)
+	if err != nil {
+		return err
 	}
 	defer func() { d.writer <- conn }()
-	if conn == nil {
-		if conn, err = d.writers.Conn(ctx); err != nil {
-			return fmt.Errorf("open write connection: %w", err)
-		}
-	}
 	if err := d.begin(ctx, conn); err != nil {
 		return fmt.Errorf("begin write transaction: %w", err)
 	}
@@ -140,6 +129,26 @@ func (d *DB) Update(ctx context.Context, change func(*Tx) error) (err error) {
 	done = true
 	d.checkpoint()
 	return nil
+}
+
+// takeWriter waits for the write connection of SQLite, and opens it if it is not open. The caller sends it back to d.writer.
+func (d *DB) takeWriter(ctx context.Context) (conn *sql.Conn, err error) {
+	var open bool
+	select {
+	case conn, open = <-d.writer:
+		if !open {
+			return nil, fmt.Errorf("begin write transaction: %w", ErrClosed)
+		}
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for the write connection: %w", ctx.Err())
+	}
+	if conn == nil {
+		if conn, err = d.writers.Conn(ctx); err != nil {
+			d.writer <- nil
+			return nil, fmt.Errorf("open write connection: %w", err)
+		}
+	}
+	return conn, nil
 }
 
 // begin takes the write lock. SQLite's wait cannot be cancelled, so each attempt is short.

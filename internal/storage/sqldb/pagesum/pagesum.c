@@ -31,7 +31,8 @@ static void put_word(unsigned char *p, uint64_t w) {
 // counter, schema cookie, version-valid-for and version number (fileformat2.html, 1.3).
 static int volatile_word(int64_t number, int at) { return number == 0 && (at == 24 || at == 40 || at == 88 || at == 96); }
 
-uint64_t pagesum_of(const unsigned char *page, int size, int64_t number) {
+// sum_of returns the checksum of a page without its last eight bytes: never 0. The number of a page counts from 0.
+static uint64_t sum_of(const unsigned char *page, int size, int64_t number) {
   uint64_t sum = 0x9e3779b97f4a7c15u ^ (uint64_t)number;
   for (int at = 0; at < size - SUM; at += 8) {
     uint64_t w = volatile_word(number, at) ? 0 : word(page + at);
@@ -58,7 +59,7 @@ static int read_page(sqlite3_file *base, void *data, int size, sqlite3_int64 at)
   if (!has_sum(f, size, at)) return SQLITE_OK;
   unsigned char *sum = (unsigned char *)data + size - SUM;
   uint64_t stored = word(sum);
-  if (stored != 0 && stored != pagesum_of(data, size, at / size)) return SQLITE_CORRUPT;
+  if (stored != 0 && stored != sum_of(data, size, at / size)) return SQLITE_CORRUPT;
   memset(sum, 0, SUM);  // so that another program that copies the log into the file writes no old sum
   return SQLITE_OK;
 }
@@ -69,7 +70,7 @@ static int write_page(sqlite3_file *base, const void *data, int size, sqlite3_in
   if (!has_sum(f, size, at)) return CALL(base, xWrite, data, size, at);
   unsigned char page[LARGEST_PAGE];
   memcpy(page, data, size);
-  put_word(page + size - SUM, pagesum_of(page, size, at / size));
+  put_word(page + size - SUM, sum_of(page, size, at / size));
   return CALL(base, xWrite, page, size, at);
 }
 
