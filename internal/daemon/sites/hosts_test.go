@@ -203,6 +203,10 @@ func filled(t *testing.T) *hosts {
 			[]string{siteA, siteB}[n%2], page(n), n*37%50, n%4, 1+n*7%27, n%3))
 	}
 	h.same(wire.URLNew, "["+strings.Join(list, ",")+"]")
+	// Each machine stored the root pages at its own second. One date makes an order by CDate the same on all.
+	for _, site := range []string{siteA, siteB} {
+		h.same(wire.URLUpdate, fmt.Sprintf(`[{"siteId":%q,"url":null,"CDate":"2026-02-01 10:00:00","criterions":{"WHERE":"CDate>'2026-02-01'","LIMIT":null}}]`, site))
+	}
 	return h
 }
 
