@@ -1,36 +1,10 @@
-// crawler-task crawls batches: it reads Batch objects from stdin, writes one answer line
-// for each to stdout, and stores pages and links in the storage of the data node.
+// crawler-task crawls batches of URLs (docs/spec/crawling.md 1).
 package main
 
 import (
 	"os"
 
-	"hce/dc/internal/cli/command"
-	"hce/dc/internal/cli/taskprogram"
-	"hce/dc/internal/config"
-	"hce/dc/internal/storage"
+	"hce/dc/internal/cli/crawlprogram"
 )
 
-var text = command.Text{
-	Name: "crawler-task", Summary: "crawls batches of URLs",
-	Description: `Reads Batch objects from stdin, one after the other, and answers each with one line on
-stdout: the Batch with its remaining items (see examples/batch.json).
-
-If the environment variable ENV_CRAWLER_STORE_PATH is set, each batch is also written to
-the files <value>crawler.in.<id> and <value>crawler.out.<id>.
-
-With --explain it reads no batches and stores nothing. It prints one JSON object with
-every decision about the URL. It requests robots.txt from the host.`,
-	Examples: `  crawler-task -c crawler-task.ini < batch.json
-  crawler-task --explain http://example.org/ --fetch`,
-	ExitStatus: `0 every answer can be trusted; 1 critical failure: ini file, unreadable input, database,
-disk; 3 critical failure that the batch may have caused.`,
-}
-
-func main() {
-	var e explanation
-	os.Exit(taskprogram.Run(taskprogram.Program{
-		Text: text, Open: e.open, Batches: true, Machine: storage.Machine, Commands: []taskprogram.Command{e.command(), pausesCommand()},
-		Memory: func(f *config.File) int64 { return readMemory(f.Section("CrawlerTask")) + otherMemory },
-	}))
-}
+func main() { os.Exit(crawlprogram.Main()) }

@@ -145,6 +145,17 @@ func find(program, explicit string) (string, error) {
 // Dir returns the absolute folder of the file. Relative paths start from it.
 func (f *File) Dir() string { return f.dir }
 
+// Override sets a value for this process, in place of those of the file and of its environment variable.
+func (f *File) Override(section, key, value string) {
+	name, others := envPrefix+section+"_"+key, f.getenv
+	f.getenv = func(variable string) string {
+		if variable == name {
+			return value
+		}
+		return others(variable)
+	}
+}
+
 // Keys returns the sorted keys of a section of the file.
 func (f *File) Keys(section string) []string { return slices.Sorted(maps.Keys(f.values[section])) }
 

@@ -312,6 +312,7 @@ func (j *Job) crawl(ctx context.Context, batch wire.Batch, start time.Time, log 
 	}
 	if r.streams() {
 		r.flow = newFlow(batch.Refill[0].MaxURLs)
+		r.flow.progress = len(batch.Items) == 0 // it takes its first rows by itself
 	}
 	items, err := r.run(ctx)
 	if err != nil {

@@ -107,9 +107,13 @@ func extractPages(in io.Reader, out io.Writer, scrape func(*scraper.Page, *scrap
 // Budget. Goroutines may share it.
 type Workers struct {
 	Budget Budget
+	// Evaluate, if not nil, makes this process extract the pages, without a budget, for a program that cannot be its own
+	// child. It returns the value of an SQL expression without columns; "" for NULL.
+	Evaluate func(expression string) (string, error)
 
 	mu   sync.Mutex
 	idle []*worker
+	sets []known[*scraper.Rules] // compiled rules that no page of this process uses
 
 	running atomic.Int64 // pages now
 	begun   atomic.Int64 // pages so far
@@ -147,6 +151,9 @@ type watch struct {
 // extract extracts a page. A page beyond the budget, and one that ends two processes, gives
 // its error bit. The error is errOver, or that no worker can be started.
 func (w *Workers) extract(p *scraper.Page, rules *scraper.Source, watch watch) (scraper.Output, error) {
+	if w.Evaluate != nil {
+		return w.extractHere(p, rules), nil
+	}
 	return w.run(func(k *worker) request { return k.request(p, rules) }, watch)
 }
 

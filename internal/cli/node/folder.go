@@ -91,7 +91,8 @@ func Exists(dir string) bool {
 	return false
 }
 
-// Open creates what is missing of the folder. It changes no ini file that exists.
+// Open creates what is missing of the folder. It changes no ini file that exists. With programs "" it links no programs:
+// the node starts none.
 func Open(dir, programs string) (*Node, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -110,6 +111,9 @@ func Open(dir, programs string) (*Node, error) {
 	}
 	if err := n.writeIni(); err != nil {
 		return nil, fmt.Errorf("open data folder %s: %w", dir, err)
+	}
+	if programs == "" {
+		return n, nil
 	}
 	return n, n.linkPrograms()
 }

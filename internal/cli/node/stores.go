@@ -97,12 +97,12 @@ func (s *Stores) Ask(ctx context.Context, op wire.Op, request, answer any) error
 			s.Close()
 			return fmt.Errorf("%s: %w from db-task: %w: %s", op, client.ErrUnreachable, a.err, bytes.TrimSpace(s.talk.Bytes()))
 		}
-		return readAnswer(op, a.line, answer)
+		return ReadAnswer(op, a.line, answer)
 	}
 }
 
-// readAnswer reads the line ["NAME",object].
-func readAnswer(op wire.Op, line []byte, answer any) error {
+// ReadAnswer decodes the object of the line ["NAME",object] into answer, a pointer or nil. The error may be a *client.Refusal.
+func ReadAnswer(op wire.Op, line []byte, answer any) error {
 	line = bytes.TrimSpace(line)
 	object, good := bytes.CutPrefix(line, []byte(`["`+op.String()+`",`))
 	if !good || !bytes.HasSuffix(object, []byte("]")) {

@@ -1,0 +1,105 @@
+package frontier
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"time"
+
+	"hce/dc/internal/wire"
+)
+
+// order of rows: root pages first, then by priority and depth.
+const order = "LENGTH(`ParentMd5`) ASC, `Priority` DESC, `Depth` ASC, `UDate` DESC"
+
+// Rows that are due, in the order in which they are taken.
+var (
+	DefaultCrawl   = wire.Criterion{Where: wire.DueCrawl, OrderBy: order}
+	DefaultProcess = wire.Criterion{Where: wire.DueProcess, OrderBy: order}
+)
+
+// Rules choose the rows of a batch.
+type Rules struct {
+	Sites          []string       // ids; none: SitesCriterion chooses
+	SitesCriterion wire.Criterion // of sites
+	URLs           wire.Criterion // of rows
+	MaxURLs        int64          // rows of one selection
+	// Pace limits the rows of a site in one selection: no more than its delay allows to fetch in this time. 0: no limit.
+	Pace time.Duration
+	// RefillTime is how long the task takes more rows.
+	RefillTime time.Duration
+}
+
+// selection is what both kinds of selections have in common.
+func (r Rules) selection() map[string]any {
+	sites := r.Sites
+	if sites == nil {
+		sites = []string{}
+	}
+	return map[string]any{
+		"sitesList": sites, "sitesCriterions": r.SitesCriterion, "urlsCriterions": r.URLs, "maxURLs": r.MaxURLs,
+		"algorithm": 1, "attributeNames": []string{},
+	}
+}
+
+// markRows marks the selected rows for a batch.
+func markRows(selection map[string]any, status, batch int64) {
+	selection["urlUpdate"] = map[string]any{"status": status, "batchId": batch, "tcDate": "NOW()", "UDate": "NOW()"}
+}
+
+// CrawlSelection returns the URL_FETCH that takes rows for crawling (docs/spec/daemon.md 2.3).
+func (r Rules) CrawlSelection(batch int64) map[string]any {
+	s := r.selection()
+	s["isLocking"], s["skipBusySites"], s["paceTime"] = true, true, r.Pace.Milliseconds()
+	s["siteUpdate"] = map[string]any{"tcDate": "NOW()"}
+	markRows(s, wire.StatusSelectedCrawling, batch)
+	return s
+}
+
+// ProcessLook returns the URL_FETCH that reads rows for processing and marks none. A row whose processingDelay runs is
+// left for a later look: rows hold all that decides it, so a restart changes nothing.
+func (r Rules) ProcessLook() map[string]any {
+	if r.URLs.Where != "" {
+		r.URLs.Where = " AND (" + r.URLs.Where + ")"
+	}
+	r.URLs.Where = wire.ProcessingDelayOver + r.URLs.Where
+	return r.selection()
+}
+
+// ProcessSelection returns the URL_FETCH that takes rows for processing.
+func (r Rules) ProcessSelection(batch int64) map[string]any {
+	s := r.ProcessLook()
+	s["asBatch"] = batch
+	s["siteUpdate"] = map[string]any{"tcDateProcess": "NOW()"}
+	markRows(s, wire.StatusSelectedProcessing, batch)
+	return s
+}
+
+// CrawlBatch returns an empty Batch whose task takes its rows, with the given further members.
+func (r Rules) CrawlBatch(id int64, more map[string]any) (json.RawMessage, error) {
+	batch := map[string]any{"id": id, "crawlerType": wire.CrawlNormal, "items": []any{}, "dbMode": wire.DBRead | wire.DBWrite, "retry": true}
+	for key, value := range more {
+		batch[key] = value
+	}
+	batch["refill"], batch["refillTime"] = r.CrawlSelection(id), r.RefillTime.Milliseconds()
+	return json.Marshal(batch)
+}
+
+// ProcessBatch returns an empty Batch whose task takes its rows.
+func (r Rules) ProcessBatch(id int64) (json.RawMessage, error) {
+	return json.Marshal(map[string]any{
+		"id": id, "crawlerType": wire.CrawlProcess, "items": []any{}, "dbMode": wire.DBRead | wire.DBWrite,
+		"refill": r.ProcessSelection(id), "refillTime": r.RefillTime.Milliseconds(),
+	})
+}
+
+// NewBatchID returns a random id that fits the column: 32 bits unsigned, not 0 (docs/spec/daemon.md 2.3).
+func NewBatchID() int64 {
+	var b [4]byte
+	for {
+		_, _ = rand.Read(b[:]) // crypto/rand never returns an error
+		if id := binary.BigEndian.Uint32(b[:]); id != 0 {
+			return int64(id)
+		}
+	}
+}
