@@ -64,7 +64,7 @@ func TestSmallSite(t *testing.T) {
 	var talk bytes.Buffer
 	o := options{runs: 2, programs: []string{"floor", "colly", "dc-stored-sqlite-4", "dc-processed-sqlite-1"},
 		bin: "../bin", ini: "../ini", data: t.TempDir(), out: &talk, talk: &talk}
-	results, err := o.runAll(t.Context(), site{name: "small", process: true}, web, o.choose())
+	results, err := o.runAll(t.Context(), site{name: "small", process: true}, web, o.choosePrograms())
 	if err != nil || len(results) != len(o.programs) {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
@@ -107,7 +107,7 @@ func TestFailedRun(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	var out bytes.Buffer
-	err := report(&out, []result{
+	err := printReport(&out, []result{
 		{site: "one", program: "floor", pages: 100, requests: 110, seconds: 0.5, cpu: 100 * time.Millisecond, memory: 14e6},
 		{site: "one", program: "dc-stored-sqlite-4", pages: 100, requests: 111, seconds: 1, cpu: 200 * time.Millisecond, memory: 90e6},
 		{site: "two", program: "floor", pages: 100, requests: 110, seconds: 1, cpu: 100 * time.Millisecond, memory: 14e6},
@@ -151,7 +151,7 @@ func TestTraffic(t *testing.T) {
 	if err := os.WriteFile(log, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := server{log: log}.since(int64(len(old)))
+	got, err := server{log: log}.trafficSince(int64(len(old)))
 	if err != nil || got != (traffic{requests: 5, pages: 2, first: time.Unix(5, 0)}) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -171,7 +171,7 @@ func TestSites(t *testing.T) {
 }
 
 func TestMachine(t *testing.T) {
-	facts := machine(t.TempDir())
+	facts := describeMachine(t.TempDir())
 	if text := strings.Join(facts, "\n"); !strings.Contains(text, "cores") || !strings.Contains(text, "file system of the data: ") {
 		t.Error(text)
 	}
@@ -181,9 +181,9 @@ func TestMachine(t *testing.T) {
 func TestGrowingSite(t *testing.T) {
 	var g growingSite
 	for _, limit := range []int{linksToGrow + 1, 3 * linksToGrow} {
-		g.grow(limit)
+		g.raiseLimit(limit)
 		for range 4 {
-			links := g.links(0)
+			links := g.pageLinks(0)
 			if len(links) < linksOfPage {
 				t.Errorf("%d links", len(links))
 			}
@@ -213,7 +213,7 @@ func TestPartOfASample(t *testing.T) {
 		"wire":          stack("slices.Sort", "hce/dc/internal/wire.(*object).end.Keys[go.shape.map[string]encoding/json.RawMessage].func1"),
 		"runtime":       stack("runtime.gcBgMarkWorker", "runtime.mcall"),
 	} {
-		if got := part(sample); got != want {
+		if got := innermostPackage(sample); got != want {
 			t.Errorf("%q instead of %q", got, want)
 		}
 	}

@@ -38,13 +38,13 @@ type clusterCost struct {
 	headOut float64 // bytes that the head writes to its disk
 }
 
-// all is the processor time of the nodes and the head.
-func (c clusterCost) all() float64 { return c.cpu + c.headCPU }
+// totalCPU is the processor time of the nodes and the head.
+func (c clusterCost) totalCPU() float64 { return c.cpu + c.headCPU }
 
-// cluster crawls the same web with clusters of several sizes, all on this machine. It fails if a page
+// benchCluster crawls the same web with clusters of several sizes, all on this machine. It fails if a page
 // is not fetched exactly once, or if a host is asked by two nodes or too early. Then it extrapolates.
-func cluster(ctx context.Context, o options, pages int, sizes []string) error {
-	facts := machine(o.data)
+func benchCluster(ctx context.Context, o options, pages int, sizes []string) error {
+	facts := describeMachine(o.data)
 	w := tabwriter.NewWriter(o.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "nodes\tpages\tpages/s\tCPU ms/page\tefficiency\tto as many alone\thead CPU ms/page\thead bytes/page\tsmallest gap\t\n")
 	var costs []clusterCost
@@ -59,21 +59,21 @@ func cluster(ctx context.Context, o options, pages int, sizes []string) error {
 			return fmt.Errorf("%d nodes: %w", n, err)
 		}
 		costs = append(costs, cost)
-		alone := cost.all()
+		alone := cost.totalCPU()
 		if n > 1 {
 			if alone, err = o.crawlAlone(ctx, n, max(pages/clusterHosts, 1)); err != nil {
 				return fmt.Errorf("%d nodes alone: %w", n, err)
 			}
 		}
 		fmt.Fprintf(w, "%d\t%d\t%.1f\t%.3f\t%.3f\t%.3f\t%.4f\t%.0f\t%v\t\n", n, record.Requests, cost.rate, cost.cpu*1000,
-			costs[0].all()/cost.all(), alone/cost.all(), cost.headCPU*1000, cost.headOut, record.Gap)
+			costs[0].totalCPU()/cost.totalCPU(), alone/cost.totalCPU(), cost.headCPU*1000, cost.headOut, record.Gap)
 		fmt.Fprintf(o.talk, "%d nodes: %.1f pages/s, in %v\n", n, cost.rate, time.Since(begin).Round(time.Second))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintln(o.out)
-	if err := extrapolate(o, costs); err != nil {
+	if err := printExtrapolation(o, costs); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(o.out, "\n%s\n", strings.Join(facts, "\n"))
@@ -92,7 +92,7 @@ func (o options) crawlAlone(ctx context.Context, nodes, pagesOfHost int) (float6
 	running.Wait()
 	sum := 0.0
 	for _, c := range costs {
-		sum += c.all()
+		sum += c.totalCPU()
 	}
 	return sum / float64(nodes), errors.Join(errs...)
 }
@@ -134,7 +134,7 @@ func (o options) crawlCluster(ctx context.Context, nodes, hosts, pagesOfHost int
 	all := hosts * pagesOfHost
 	// Each answer costs all nodes, so the web says when the last page is requested.
 	asked := func() (int, error) { return web.Record().Requests, nil }
-	if _, err := await(ctx, c.Rig, clusterPoll, asked, func(n int) bool { return n >= all }); err != nil {
+	if _, err := awaitStatus(ctx, c.Rig, clusterPoll, asked, func(n int) bool { return n >= all }); err != nil {
 		return fail(err)
 	}
 	if _, err := waitStatus(ctx, c.Rig, id, clusterPoll, func(s rig.Status) bool { return s.Resources >= all && s.NewURLs == 0 }); err != nil {
@@ -168,15 +168,15 @@ func usageOf(c *rig.Cluster) (clusterCost, error) {
 			continue
 		}
 		sum.headCPU = usage.CPU.Seconds()
-		if sum.headOut, err = written(pid); err != nil {
+		if sum.headOut, err = readBytesWritten(pid); err != nil {
 			return clusterCost{}, err
 		}
 	}
 	return sum, nil
 }
 
-// written returns the bytes that a process has sent to disks.
-func written(pid int) (float64, error) {
+// readBytesWritten returns the bytes that a process has sent to disks.
+func readBytesWritten(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
 	if err != nil {
 		return 0, err
@@ -189,10 +189,10 @@ func written(pid int) (float64, error) {
 	return 0, fmt.Errorf("/proc/%d/io has no wchar", pid)
 }
 
-// extrapolate prints what clusters of equal machines would do, and what limits them. A share of
+// printExtrapolation prints what clusters of equal machines would do, and what limits them. A share of
 // 1-1/n of all links crosses nodes, so what a page costs grows with that share: by the largest cluster
 // that was measured, less what one node costs.
-func extrapolate(o options, costs []clusterCost) error {
+func printExtrapolation(o options, costs []clusterCost) error {
 	one, last := costs[0], costs[len(costs)-1]
 	if one.nodes != 1 || last.nodes == 1 {
 		return nil // nothing to compare

@@ -32,7 +32,7 @@ func dcPrograms(bin, ini string) []program {
 		for _, stores := range []string{"sqlite", "mariadb", "files"} {
 			for _, concurrency := range []int{1, 4} {
 				d := dc{bin: bin, ini: ini, mariadb: stores == "mariadb", files: stores == "files", processing: what == "processed", concurrency: concurrency}
-				p := program{name: fmt.Sprintf("dc-%s-%s-%d", what, stores, concurrency), process: d.processing, crawl: d.crawl}
+				p := program{name: fmt.Sprintf("dc-%s-%s-%d", what, stores, concurrency), process: d.processing, crawl: d.crawlSite}
 				if d.mariadb {
 					p.needs = mariadbNames
 				}
@@ -53,10 +53,10 @@ type dc struct {
 	profiles    string // folder for profiles; "" for none
 }
 
-// crawl crawls a site with a new daemon, from the answer of SITE_NEW until all pages are
+// crawlSite crawls a site with a new daemon, from the answer of SITE_NEW until all pages are
 // crawled and, with processing, processed.
-func (d dc) crawl(ctx context.Context, t target, dir string) (c crawl, err error) {
-	r, pids, stop, err := d.start(ctx, dir)
+func (d dc) crawlSite(ctx context.Context, t target, dir string) (c crawl, err error) {
+	r, pids, stop, err := d.startDaemon(ctx, dir)
 	if err != nil {
 		return crawl{}, err
 	}
@@ -70,13 +70,13 @@ func (d dc) crawl(ctx context.Context, t target, dir string) (c crawl, err error
 		return crawl{}, err
 	}
 	c.begin = time.Now()
-	if c.end, err = d.wait(ctx, r, id, c.begin, t.pages); err != nil {
+	if c.end, err = d.awaitPages(ctx, r, id, c.begin, t.pages); err != nil {
 		return crawl{}, err
 	}
 	if c.cpu, c.memory, err = meter.stop(); err != nil {
 		return crawl{}, err
 	}
-	if c.stored, err = d.pages(ctx, r, id); err != nil {
+	if c.stored, err = d.countPages(ctx, r, id); err != nil {
 		return crawl{}, err
 	}
 	if err := r.Stop(ctx); err != nil {
@@ -86,9 +86,9 @@ func (d dc) crawl(ctx context.Context, t target, dir string) (c crawl, err error
 	return c, nil
 }
 
-// start starts a daemon, and a database server if there is one. Their processes, with their
+// startDaemon starts a daemon, and a database server if there is one. Their processes, with their
 // descendants, are those that count. stop ends what still runs.
-func (d dc) start(ctx context.Context, dir string) (r *rig.Rig, pids []int, stop func(), err error) {
+func (d dc) startDaemon(ctx context.Context, dir string) (r *rig.Rig, pids []int, stop func(), err error) {
 	o := rig.Options{Bin: d.bin, Ini: d.ini, Data: filepath.Join(dir, "data"), AllowLoopback: true}
 	stopServer := func() {}
 	if d.mariadb {
@@ -122,10 +122,10 @@ func (d dc) newSite(ctx context.Context, r *rig.Rig, root string) (id string, er
 	return r.NewSite(ctx, rig.Site{Root: root, Properties: map[string]string{"HostConcurrency": strconv.Itoa(d.concurrency)}})
 }
 
-// wait returns the time at which all expected pages were done. If no page is left before, it
+// awaitPages returns the time at which all expected pages were done. If no page is left before, it
 // returns the time of the last change. The time between two requests is 5 % of the time so
 // far, at least 20 ms and at most 200 ms.
-func (d dc) wait(ctx context.Context, r *rig.Rig, id string, begin time.Time, expected int) (time.Time, error) {
+func (d dc) awaitPages(ctx context.Context, r *rig.Rig, id string, begin time.Time, expected int) (time.Time, error) {
 	var last rig.Status
 	changed := begin
 	over := (*rig.Rig).Crawled
@@ -188,8 +188,8 @@ func siteStatus(ctx context.Context, r *rig.Rig, id string) (rig.Status, error) 
 	return answer.ItemsList[0].ItemObject, nil
 }
 
-// pages counts the pages that are stored and, with processing, processed without an error.
-func (d dc) pages(ctx context.Context, r *rig.Rig, id string) (int, error) {
+// countPages counts the pages that are stored and, with processing, processed without an error.
+func (d dc) countPages(ctx context.Context, r *rig.Rig, id string) (int, error) {
 	rows, err := r.AllRows(ctx, id)
 	want := rig.StatusCrawled
 	if d.processing {
@@ -215,7 +215,7 @@ type meter struct {
 func startMeter(ctx context.Context, pids []int) (*meter, error) {
 	m := &meter{pids: pids, peaks: make(chan int64, len(pids))}
 	var err error
-	if m.before, err = m.cpu(); err != nil {
+	if m.before, err = m.cpuTime(); err != nil {
 		return nil, err
 	}
 	ctx, m.cancel = context.WithCancel(ctx)
@@ -225,8 +225,8 @@ func startMeter(ctx context.Context, pids []int) (*meter, error) {
 	return m, nil
 }
 
-// cpu is the processor time of all trees.
-func (m *meter) cpu() (time.Duration, error) {
+// cpuTime is the processor time of all trees.
+func (m *meter) cpuTime() (time.Duration, error) {
 	var sum time.Duration
 	for _, pid := range m.pids {
 		usage, err := rig.TreeUsage(pid)
@@ -240,7 +240,7 @@ func (m *meter) cpu() (time.Duration, error) {
 
 // stop returns the processor time since the start and the sum of the highest resident sizes.
 func (m *meter) stop() (cpu time.Duration, memory int64, err error) {
-	cpu, err = m.cpu()
+	cpu, err = m.cpuTime()
 	m.cancel()
 	for range m.pids {
 		memory += <-m.peaks

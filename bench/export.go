@@ -34,7 +34,7 @@ const (
 // the middle and continued. It prints memory and speed of each tenth, for each database, and fails
 // if a page is missing or is there twice.
 func exportSite(ctx context.Context, o options, pages int) error {
-	facts := machine(o.data)
+	facts := describeMachine(o.data)
 	w := tabwriter.NewWriter(o.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "database\tpages\tpages/s\tmemory MB\t\n")
 	var checked []string
@@ -42,7 +42,7 @@ func exportSite(ctx context.Context, o options, pages int) error {
 		if len(o.programs) > 0 && !slices.Contains(o.programs, database) {
 			continue
 		}
-		if _, err := find(mariadbNames...); database == "mariadb" && err != nil {
+		if _, err := findProgram(mariadbNames...); database == "mariadb" && err != nil {
 			fmt.Fprintln(o.talk, "left out: mariadb is not installed")
 			continue
 		}
@@ -104,7 +104,7 @@ func (e *exporting) run(ctx context.Context) (err error) {
 		}
 	}
 	begin := time.Now()
-	if err := e.fill(ctx); err != nil {
+	if err := e.storePages(ctx); err != nil {
 		return fmt.Errorf("fill the site: %w", err)
 	}
 	fmt.Fprintf(e.talk, "%d pages stored in %v\n", e.pages, time.Since(begin).Round(time.Second))
@@ -112,23 +112,23 @@ func (e *exporting) run(ctx context.Context) (err error) {
 		if e.kill == endedFirst {
 			break
 		}
-		if err := e.export(ctx, end); err != nil {
+		if err := e.runExport(ctx, end); err != nil {
 			return err
 		}
 	}
-	return e.check()
+	return e.checkOutput()
 }
 
-// node is the data folder.
-func (e *exporting) node() string { return filepath.Join(e.dir, "hce") }
+// dataDir is the data folder.
+func (e *exporting) dataDir() string { return filepath.Join(e.dir, "hce") }
 
-// fill stores the pages with the operations of the service.
-func (e *exporting) fill(ctx context.Context) error {
+// storePages stores the pages with the operations of the service.
+func (e *exporting) storePages(ctx context.Context) error {
 	bin, err := filepath.Abs(e.bin)
 	if err != nil {
 		return err
 	}
-	n, err := node.Open(e.node(), bin)
+	n, err := node.Open(e.dataDir(), bin)
 	if err != nil {
 		return err
 	}
@@ -176,9 +176,9 @@ func (e *exporting) fill(ctx context.Context) error {
 	return nil
 }
 
-// export runs hce until it has written end pages. It kills hce unless these are all.
-func (e *exporting) export(ctx context.Context, end int) error {
-	cmd := exec.Command(filepath.Join(e.bin, "hce"), "export", exportID, "--data", e.node(), "--out", e.out)
+// runExport runs hce until it has written end pages. It kills hce unless these are all.
+func (e *exporting) runExport(ctx context.Context, end int) error {
+	cmd := exec.Command(filepath.Join(e.bin, "hce"), "export", exportID, "--data", e.dataDir(), "--out", e.out)
 	var talk strings.Builder
 	cmd.Stderr = &talk
 	ended, err := childprocess.Start(cmd)
@@ -193,7 +193,7 @@ func (e *exporting) export(ctx context.Context, end int) error {
 		select {
 		case err := <-ended:
 			if err != nil {
-				return fmt.Errorf("hce export: %w after %d pages: %s", err, e.written(), talk.String())
+				return fmt.Errorf("hce export: %w after %d pages: %s", err, e.savedPages(), talk.String())
 			}
 			e.parts[part].rate = float64(e.pages-max(first, 0)) / time.Since(begin).Seconds()
 			e.kill = cmp.Or(e.kill, endedFirst)
@@ -204,7 +204,7 @@ func (e *exporting) export(ctx context.Context, end int) error {
 			return ctx.Err()
 		case <-ticker.C:
 		}
-		pages := e.written()
+		pages := e.savedPages()
 		if first < 0 { // the start of the programs counts for the first part
 			first, part = pages, min(pages*exportParts/e.pages, exportParts-1)
 		}
@@ -220,7 +220,7 @@ func (e *exporting) export(ctx context.Context, end int) error {
 			_ = cmd.Process.Kill() // fails if it has ended
 			<-ended
 			e.kill = endedFirst // if the position is gone, the output was whole before the kill
-			if n := e.written(); n > 0 {
+			if n := e.savedPages(); n > 0 {
 				e.kill = fmt.Sprintf("killed after %d pages and continued", n)
 			}
 			return nil
@@ -228,8 +228,8 @@ func (e *exporting) export(ctx context.Context, end int) error {
 	}
 }
 
-// written is the number of pages of the position that the export has saved, 0 without one.
-func (e *exporting) written() int {
+// savedPages is the number of pages of the position that the export has saved, 0 without one.
+func (e *exporting) savedPages() int {
 	text, err := os.ReadFile(e.out + export.StateSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0
@@ -241,8 +241,8 @@ func (e *exporting) written() int {
 	return position.Pages
 }
 
-// check reads the output: all pages, each once.
-func (e *exporting) check() error {
+// checkOutput reads the output: all pages, each once.
+func (e *exporting) checkOutput() error {
 	file, err := os.Open(e.out)
 	if err != nil {
 		return err

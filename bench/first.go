@@ -23,13 +23,13 @@ const firstPause = 500 * time.Millisecond
 // firstRequests makes sites one after the other in a daemon that is warm, and prints how long each
 // took from the begin of SITE_NEW to its first request at the server.
 func firstRequests(ctx context.Context, o options, sites int, d dc) error {
-	facts := machine(o.data)
+	facts := describeMachine(o.data)
 	dir, err := os.MkdirTemp(o.data, "bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	r, _, stop, err := d.start(ctx, dir)
+	r, _, stop, err := d.startDaemon(ctx, dir)
 	if err != nil {
 		return err
 	}

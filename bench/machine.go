@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// machine describes what the numbers depend on. It warns about what makes them worthless.
+// describeMachine describes what the numbers depend on. It warns about what makes them worthless.
 // Facts that the system hides are left out.
-func machine(data string) []string {
-	facts := []string{fmt.Sprintf("machine: %d cores%s, %s", runtime.NumCPU(), processor(), runtime.Version())}
-	if load, ok := load(); ok {
+func describeMachine(data string) []string {
+	facts := []string{fmt.Sprintf("machine: %d cores%s, %s", runtime.NumCPU(), readProcessorName(), runtime.Version())}
+	if load, ok := readLoadAverage(); ok {
 		fact := fmt.Sprintf("load at the start: %.2f", load)
 		if load > 0.5 {
 			fact += "; warning: other programs use the machine, do not compare these numbers with others"
@@ -24,9 +24,9 @@ func machine(data string) []string {
 	device, kind := fileSystem(data)
 	fact := "file system of the data: " + kind
 	switch {
-	case kind == "ext4" && journal(device) == "none":
+	case kind == "ext4" && findJournalState(device) == "none":
 		fact += "; warning: it has no journal, and crawlers that create many files may be several times slower there"
-	case kind == "ext4" && journal(device) == "unknown":
+	case kind == "ext4" && findJournalState(device) == "unknown":
 		fact += "; whether it has a journal is not known"
 	case kind == "tmpfs":
 		fact += "; warning: it is in memory, and syncs cost nothing"
@@ -34,8 +34,8 @@ func machine(data string) []string {
 	return append(facts, fact)
 }
 
-// processor is " of" and the name of the processor, or "".
-func processor() string {
+// readProcessorName is " of" and the name of the processor, or "".
+func readProcessorName() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	_, rest, _ := strings.Cut(string(text), "model name\t: ")
 	name, _, found := strings.Cut(rest, "\n")
@@ -45,8 +45,8 @@ func processor() string {
 	return " of " + name
 }
 
-// load is the load average of the last minute.
-func load() (float64, bool) {
+// readLoadAverage is the load average of the last minute.
+func readLoadAverage() (float64, bool) {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return 0, false
@@ -65,9 +65,9 @@ func fileSystem(dir string) (device, kind string) {
 	return "", "unknown"
 }
 
-// journal tells whether an ext4 file system on a device has a journal: "none", "yes" or
+// findJournalState tells whether an ext4 file system on a device has a journal: "none", "yes" or
 // "unknown". The kernel lists ext4 file systems and journals by device.
-func journal(device string) string {
+func findJournalState(device string) string {
 	name := filepath.Base(device)
 	if _, err := os.Stat(filepath.Join("/proc/fs/ext4", name)); err != nil {
 		return "unknown"

@@ -51,7 +51,7 @@ func main() {
 	}
 	var err error
 	if *most == 0 && *slowSites == 0 && *exported == 0 && *clusterPages == 0 && *firstSites == 0 {
-		o.sites, err = findSites(split(*sites), split(*process))
+		o.sites, err = findSites(splitWords(*sites), splitWords(*process))
 	}
 	if err == nil && (flag.NArg() > 0 || o.runs < 1) {
 		err = errors.New("unexpected arguments; see bench -help")
@@ -60,28 +60,28 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
 	}
-	o.programs = split(*programs)
+	o.programs = splitWords(*programs)
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	d := dc{bin: o.bin, ini: o.ini, concurrency: parallel}
 	switch {
 	case *most > 0:
-		err = scale(ctx, o, *most, d)
+		err = measureScaling(ctx, o, *most, d)
 	case *slowSites > 0:
-		err = slow(ctx, o, *slowSites, d)
+		err = measureSlowHosts(ctx, o, *slowSites, d)
 	case *firstSites > 0:
 		err = firstRequests(ctx, o, *firstSites, d)
 	case *clusterPages > 0:
-		err = cluster(ctx, o, *clusterPages, split(*nodes))
+		err = benchCluster(ctx, o, *clusterPages, splitWords(*nodes))
 	case *exported > 0:
 		err = exportSite(ctx, o, *exported)
 	case *old != "":
-		err = processing(ctx, o, *old)
+		err = compareProcessing(ctx, o, *old)
 	case *profiles != "":
-		err = profile(ctx, o, *profiles, d)
+		err = profileSites(ctx, o, *profiles, d)
 	default:
-		err = run(ctx, o)
+		err = runBenchmarks(ctx, o)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -89,7 +89,7 @@ func main() {
 	}
 }
 
-// split lists the words of a flag, none for "".
-func split(list string) []string {
+// splitWords lists the words of a flag, none for "".
+func splitWords(list string) []string {
 	return strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' })
 }

@@ -30,7 +30,7 @@ func startMariaDB(ctx context.Context, dir string) (mariadb, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return mariadb{}, fmt.Errorf("start MariaDB: %w", err)
 	}
-	install, err := find("mariadb-install-db", "mysql_install_db")
+	install, err := findProgram("mariadb-install-db", "mysql_install_db")
 	if err != nil {
 		return mariadb{}, fmt.Errorf("start MariaDB: %w", err)
 	}
@@ -38,7 +38,7 @@ func startMariaDB(ctx context.Context, dir string) (mariadb, error) {
 	if out, err := exec.CommandContext(ctx, install, args...).CombinedOutput(); err != nil {
 		return mariadb{}, fmt.Errorf("start MariaDB: %s: %w: %s", install, err, lastLine(out))
 	}
-	program, err := find(mariadbNames...)
+	program, err := findProgram(mariadbNames...)
 	if err != nil {
 		return mariadb{}, fmt.Errorf("start MariaDB: %w", err)
 	}
@@ -57,7 +57,7 @@ func startMariaDB(ctx context.Context, dir string) (mariadb, error) {
 			<-ended
 		},
 	}
-	if err := answers(ctx, "unix", socket, ended); err != nil {
+	if err := awaitConnections(ctx, "unix", socket, ended); err != nil {
 		_ = cmd.Process.Kill()
 		text, _ := os.ReadFile(log)
 		return mariadb{}, fmt.Errorf("start MariaDB: %w: %s", err, lastLine(text))

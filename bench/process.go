@@ -27,15 +27,15 @@ const (
 	collyExtracts              = "Colly with go-trafilatura"
 )
 
-// processing compares what processing costs in this build and in the one whose folder is old, with
+// compareProcessing compares what processing costs in this build and in the one whose folder is old, with
 // the folders bin and ini, and in a crawler made of libraries.
-func processing(ctx context.Context, o options, old string) error {
-	facts := machine(o.data)
+func compareProcessing(ctx context.Context, o options, old string) error {
+	facts := describeMachine(o.data)
 	programs := []program{
-		{name: oldStored, crawl: dc{bin: filepath.Join(old, "bin"), ini: filepath.Join(old, "ini"), concurrency: parallel}.crawl},
-		{name: newStored, crawl: dc{bin: o.bin, ini: o.ini, concurrency: parallel}.crawl},
-		{name: oldProcessed, crawl: dc{bin: filepath.Join(old, "bin"), ini: filepath.Join(old, "ini"), processing: true, concurrency: parallel}.crawl},
-		{name: newProcessed, crawl: dc{bin: o.bin, ini: o.ini, processing: true, concurrency: parallel}.crawl},
+		{name: oldStored, crawl: dc{bin: filepath.Join(old, "bin"), ini: filepath.Join(old, "ini"), concurrency: parallel}.crawlSite},
+		{name: newStored, crawl: dc{bin: o.bin, ini: o.ini, concurrency: parallel}.crawlSite},
+		{name: oldProcessed, crawl: dc{bin: filepath.Join(old, "bin"), ini: filepath.Join(old, "ini"), processing: true, concurrency: parallel}.crawlSite},
+		{name: newProcessed, crawl: dc{bin: o.bin, ini: o.ini, processing: true, concurrency: parallel}.crawlSite},
 		{name: collyExtracts, crawl: func(ctx context.Context, t target, dir string) (crawl, error) {
 			return runSelf(ctx, "colly-extract", t, dir)
 		}},
@@ -58,7 +58,7 @@ func processing(ctx context.Context, o options, old string) error {
 
 // runProcessing runs all programs in turn and returns the runs of each. A failed run is an error.
 func (o options) runProcessing(ctx context.Context, s site, programs []program) (map[string][]result, error) {
-	web, stop, err := o.serve(ctx, s)
+	web, stop, err := o.serveSite(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -74,15 +74,15 @@ func (o options) runProcessing(ctx context.Context, s site, programs []program) 
 			if r.err != nil {
 				return nil, fmt.Errorf("%s: %w", p.name, r.err)
 			}
-			fmt.Fprintf(o.talk, "%-12s %-34s %8.2f s %8.2f ms a page  %s\n", s.name, p.name, r.seconds, r.cost(), r.note)
+			fmt.Fprintf(o.talk, "%-12s %-34s %8.2f s %8.2f ms a page  %s\n", s.name, p.name, r.seconds, r.cpuPerPage(), r.note)
 			runs[p.name] = append(runs[p.name], r)
 		}
 	}
 	return runs, nil
 }
 
-// cost is the processor time of a page in ms.
-func (r result) cost() float64 { return float64(r.cpu.Microseconds()) / 1000 / float64(r.pages) }
+// cpuPerPage is the processor time of a page in ms.
+func (r result) cpuPerPage() float64 { return float64(r.cpu.Microseconds()) / 1000 / float64(r.pages) }
 
 // processingCost is the medians of the runs of one build, or of Colly, which has no crawl alone.
 type processingCost struct {
@@ -105,7 +105,7 @@ func costOf(crawls, wholes []result) processingCost {
 	}
 	memory := func(r result) float64 { return float64(r.memory) }
 	return processingCost{
-		crawl: median(crawls, result.cost), whole: median(wholes, result.cost), rate: median(wholes, result.rate),
+		crawl: median(crawls, result.cpuPerPage), whole: median(wholes, result.cpuPerPage), rate: median(wholes, result.pagesPerSecond),
 		crawlMemory: median(crawls, memory), memory: median(wholes, memory),
 		stored: median(wholes, func(r result) float64 { return float64(r.contents) / float64(r.pages) }),
 	}

@@ -16,10 +16,10 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// profile crawls the sites with profiles of all processes in the folder dir and prints, for
+// profileSites crawls the sites with profiles of all processes in the folder dir and prints, for
 // each program and package, the processor time of a page. It also puts these tables into the
 // document o.document, unless that is "".
-func profile(ctx context.Context, o options, dir string, d dc) error {
+func profileSites(ctx context.Context, o options, dir string, d dc) error {
 	var tables bytes.Buffer
 	out := o.out
 	o.out = io.MultiWriter(out, &tables)
@@ -38,7 +38,7 @@ func profile(ctx context.Context, o options, dir string, d dc) error {
 		d.processing = s.process
 		o.runs = 1
 		s.process = true // for the only program
-		results, err := o.runSite(ctx, s, []program{{name: "dc", process: true, crawl: d.crawl}})
+		results, err := o.runSite(ctx, s, []program{{name: "dc", process: true, crawl: d.crawlSite}})
 		if err != nil {
 			return fmt.Errorf("site %s: %w", s.name, err)
 		}
@@ -97,7 +97,7 @@ func (o options) printCosts(dir string, pages int) error {
 		}
 		program, _, _ := strings.Cut(filepath.Base(name), ".")
 		for _, sample := range p.Sample {
-			costs[share{program, part(sample)}] += sample.Value[len(sample.Value)-1]
+			costs[share{program, innermostPackage(sample)}] += sample.Value[len(sample.Value)-1]
 		}
 	}
 	w := tabwriter.NewWriter(o.out, 0, 0, 1, ' ', 0)
@@ -113,10 +113,10 @@ func (o options) printCosts(dir string, pages int) error {
 	return w.Flush()
 }
 
-// part is the innermost package of this project on the stack of a sample. Libraries and the
+// innermostPackage is the innermost package of this project on the stack of a sample. Libraries and the
 // runtime count for the package that has called them. Without one it is the runtime:
 // garbage collection and scheduling.
-func part(sample *pprof.Sample) string {
+func innermostPackage(sample *pprof.Sample) string {
 	for _, location := range sample.Location { // from the leaf
 		for _, line := range location.Line {
 			if line.Function == nil {

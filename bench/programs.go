@@ -51,8 +51,8 @@ const unknown = -1
 // parallel is the number of concurrent requests of the other programs.
 const parallel = 4
 
-// others are the programs that dc is compared with.
-func others() []program {
+// otherPrograms are the programs that dc is compared with.
+func otherPrograms() []program {
 	return []program{
 		{name: "floor", crawl: func(ctx context.Context, t target, dir string) (crawl, error) {
 			return runSelf(ctx, "floor", t, dir)

@@ -26,8 +26,8 @@ var ratios = [][2]string{
 	{"dc-processed-mariadb-4", "dc-processed-sqlite-4"},
 }
 
-// report prints ratios, then all results, then facts about the machine.
-func report(out io.Writer, results []result, facts []string) error {
+// printReport prints ratios, then all results, then facts about the machine.
+func printReport(out io.Writer, results []result, facts []string) error {
 	if err := printRatios(out, results); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func printRatios(out io.Writer, results []result) error {
 		if !slices.Contains(sites, r.site) {
 			sites = append(sites, r.site)
 		}
-		rates[[2]string{r.site, r.program}] = r.rate()
+		rates[[2]string{r.site, r.program}] = r.pagesPerSecond()
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "ratio of pages/s\tmean\t%s\t\n", strings.Join(sites, "\t"))
@@ -80,7 +80,7 @@ func printTable(out io.Writer, results []result) error {
 			continue
 		}
 		line := fmt.Sprintf("%s\t%s\t%d\t%d\t%.2f\t%.1f\t%.3f\t%.0f\t", r.site, r.program, r.pages, r.requests, r.seconds,
-			r.rate(), float64(r.cpu.Microseconds())/1000/float64(r.pages), float64(r.memory)/1e6)
+			r.pagesPerSecond(), float64(r.cpu.Microseconds())/1000/float64(r.pages), float64(r.memory)/1e6)
 		if r.note != "" {
 			line += "  " + r.note
 		}

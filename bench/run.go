@@ -41,21 +41,21 @@ type result struct {
 	err           error
 }
 
-// rate is the number of pages per second, 0 after an error.
-func (r result) rate() float64 {
+// pagesPerSecond is the number of pages per second, 0 after an error.
+func (r result) pagesPerSecond() float64 {
 	if r.err != nil || r.seconds <= 0 {
 		return 0
 	}
 	return float64(r.pages) / r.seconds
 }
 
-// run runs all programs on all sites and prints the report. It fails if a crawl fails.
-func run(ctx context.Context, o options) error {
-	programs := o.choose()
+// runBenchmarks runs all programs on all sites and prints the report. It fails if a crawl fails.
+func runBenchmarks(ctx context.Context, o options) error {
+	programs := o.choosePrograms()
 	if len(programs) == 0 {
 		return fmt.Errorf("no program is left of %v", o.programs)
 	}
-	facts := machine(o.data)
+	facts := describeMachine(o.data)
 	var results []result
 	for _, s := range o.sites {
 		all, err := o.runSite(ctx, s, programs)
@@ -64,7 +64,7 @@ func run(ctx context.Context, o options) error {
 		}
 		results = append(results, all...)
 	}
-	if err := report(o.out, results, facts); err != nil {
+	if err := printReport(o.out, results, facts); err != nil {
 		return err
 	}
 	var failed []error
@@ -76,16 +76,16 @@ func run(ctx context.Context, o options) error {
 	return errors.Join(failed...)
 }
 
-// choose lists the programs that are asked for and installed. It names the missing ones.
-func (o options) choose() []program {
+// choosePrograms lists the programs that are asked for and installed. It names the missing ones.
+func (o options) choosePrograms() []program {
 	var chosen []program
-	for _, p := range append(others(), dcPrograms(o.bin, o.ini)...) {
+	for _, p := range append(otherPrograms(), dcPrograms(o.bin, o.ini)...) {
 		begins := func(prefix string) bool { return strings.HasPrefix(p.name, prefix) }
 		if len(o.programs) > 0 && !slices.ContainsFunc(o.programs, begins) {
 			continue
 		}
 		if len(p.needs) > 0 {
-			if _, err := find(p.needs...); err != nil {
+			if _, err := findProgram(p.needs...); err != nil {
 				fmt.Fprintf(o.out, "left out: %s: %v\n", p.name, err)
 				continue
 			}
@@ -98,7 +98,7 @@ func (o options) choose() []program {
 // runSite serves a site and runs the programs in turn, so that a change of the machine meets
 // all of them. It returns the fastest run of each program.
 func (o options) runSite(ctx context.Context, s site, programs []program) ([]result, error) {
-	web, stop, err := o.serve(ctx, s)
+	web, stop, err := o.serveSite(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -106,8 +106,8 @@ func (o options) runSite(ctx context.Context, s site, programs []program) ([]res
 	return o.runAll(ctx, s, web, programs)
 }
 
-// serve serves a site until stop is called.
-func (o options) serve(ctx context.Context, s site) (web server, stop func(), err error) {
+// serveSite serves a site until stop is called.
+func (o options) serveSite(ctx context.Context, s site) (web server, stop func(), err error) {
 	dir, err := os.MkdirTemp(o.data, "bench-nginx-")
 	if err != nil {
 		return web, nil, err
@@ -167,24 +167,24 @@ func (o options) runOnce(ctx context.Context, t target, web server, p program) (
 	defer cancel()
 	dir, err := os.MkdirTemp(o.data, "bench-")
 	if err != nil {
-		return failed(r, err)
+		return markFailed(r, err)
 	}
 	defer os.RemoveAll(dir)
 	if dir, err = filepath.Abs(dir); err != nil {
-		return failed(r, err)
+		return markFailed(r, err)
 	}
 	syscall.Sync() // what the program before has written must not slow this one down
-	offset, err := web.length()
+	offset, err := web.logSize()
 	if err != nil {
-		return failed(r, err)
+		return markFailed(r, err)
 	}
 	c, err := p.crawl(ctx, t, dir)
 	if err != nil {
-		return failed(r, err)
+		return markFailed(r, err)
 	}
-	traffic, err := web.since(offset)
+	traffic, err := web.trafficSince(offset)
 	if err != nil {
-		return failed(r, err)
+		return markFailed(r, err)
 	}
 	if c.begin.IsZero() {
 		c.begin = traffic.first
@@ -193,7 +193,7 @@ func (o options) runOnce(ctx context.Context, t target, web server, p program) (
 	r.contents = c.contents
 	r.seconds, r.cpu, r.memory = c.end.Sub(c.begin).Seconds(), c.cpu, c.memory
 	if r.pages == 0 {
-		return failed(r, errors.New("it has requested no page"))
+		return markFailed(r, errors.New("it has requested no page"))
 	}
 	if r.pages != t.pages {
 		r.note = fmt.Sprintf("%d pages; the floor has %d. ", r.pages, t.pages)
@@ -204,7 +204,7 @@ func (o options) runOnce(ctx context.Context, t target, web server, p program) (
 	return r
 }
 
-func failed(r result, err error) result {
+func markFailed(r result, err error) result {
 	r.err = err
 	return r
 }

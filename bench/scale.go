@@ -38,24 +38,24 @@ const (
 	flushTime = 20 * time.Second
 )
 
-// scale crawls sites of the smallest size, the first half of them before and the others after one that
+// measureScaling crawls sites of the smallest size, the first half of them before and the others after one that
 // grows to a number of known URLs, and prints the cost of a page at each power of ten. At each size the
 // links of the measured pages are known already.
-func scale(ctx context.Context, o options, most int, d dc) error {
-	facts := machine(o.data)
+func measureScaling(ctx context.Context, o options, most int, d dc) error {
+	facts := describeMachine(o.data)
 	dir, err := os.MkdirTemp(o.data, "bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	r, pids, stop, err := d.start(ctx, dir)
+	r, pids, stop, err := d.startDaemon(ctx, dir)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	begin := time.Now()
 	talk := func(size int, m measured) {
-		fmt.Fprintf(o.talk, "%d URLs: %.1f pages/s; grown and measured in %v\n", size, m.rate(), time.Since(begin).Round(time.Second))
+		fmt.Fprintf(o.talk, "%d URLs: %.1f pages/s; grown and measured in %v\n", size, m.pagesPerSecond(), time.Since(begin).Round(time.Second))
 		begin = time.Now()
 	}
 	small, err := smallSites(ctx, r, d, smallestSites/2, pids)
@@ -71,14 +71,14 @@ func scale(ctx context.Context, o options, most int, d dc) error {
 	sizes := []int{smallestSize}
 	bySize := map[int]measured{}
 	for size := 10 * smallestSize; size <= most; size *= 10 {
-		m, err := site.measure(ctx, size, pids)
+		m, err := site.measurePages(ctx, size, pids)
 		if err != nil {
 			return err
 		}
 		talk(size, m)
 		sizes, bySize[size] = append(sizes, size), m
 	}
-	if err := site.disable(ctx); err != nil {
+	if err := site.disableSite(ctx); err != nil {
 		return err
 	}
 	last, err := smallSites(ctx, r, d, smallestSites-smallestSites/2, pids)
@@ -91,7 +91,7 @@ func scale(ctx context.Context, o options, most int, d dc) error {
 	fmt.Fprint(w, "known URLs\tpages/s\tCPU ms/page\tratio of pages/s\t\n")
 	for _, size := range sizes {
 		m := bySize[size]
-		fmt.Fprintf(w, "%d\t%.1f\t%.3f\t%.3f\t\n", size, m.rate(), m.cpu.Seconds()*1000/m.pages, m.rate()/bySize[smallestSize].rate())
+		fmt.Fprintf(w, "%d\t%.1f\t%.3f\t%.3f\t\n", size, m.pagesPerSecond(), m.cpu.Seconds()*1000/m.pages, m.pagesPerSecond()/bySize[smallestSize].pagesPerSecond())
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -108,9 +108,9 @@ func smallSites(ctx context.Context, r *rig.Rig, d dc, number int, pids []int) (
 			return all, err
 		}
 		defer site.Close()
-		m, err := site.measure(ctx, smallestSize, pids)
+		m, err := site.measurePages(ctx, smallestSize, pids)
 		if err == nil {
-			err = site.finish(ctx)
+			err = site.awaitFinish(ctx)
 		}
 		if err != nil {
 			return all, err
@@ -126,7 +126,7 @@ type measured struct {
 	took, cpu time.Duration
 }
 
-func (m measured) rate() float64 { return m.pages / m.took.Seconds() }
+func (m measured) pagesPerSecond() float64 { return m.pages / m.took.Seconds() }
 
 func (m measured) plus(n measured) measured {
 	return measured{m.pages + n.pages, m.took + n.took, m.cpu + n.cpu}
@@ -136,21 +136,21 @@ func (m measured) plus(n measured) measured {
 func startSite(ctx context.Context, r *rig.Rig, d dc) (g *growingSite, err error) {
 	g = &growingSite{rig: r}
 	g.Server = httptest.NewServer(g)
-	g.grow(smallestSize)
+	g.raiseLimit(smallestSize)
 	if g.id, err = d.newSite(ctx, r, g.URL+"/"); err != nil {
 		g.Close()
 	}
 	return g, err
 }
 
-// measure waits until the site has size URLs. Then it measures the next pages.
-func (g *growingSite) measure(ctx context.Context, size int, pids []int) (m measured, err error) {
+// measurePages waits until the site has size URLs. Then it measures the next pages.
+func (g *growingSite) measurePages(ctx context.Context, size int, pids []int) (m measured, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%d URLs: %w", size, err)
 		}
 	}()
-	g.grow(size)
+	g.raiseLimit(size)
 	// The last pages that brought new URLs may still be under way.
 	grown, err := waitStatus(ctx, g.rig, g.id, longestPoll, func(s rig.Status) bool { return s.CollectedURLs >= size*99/100 })
 	if err != nil {
@@ -171,14 +171,14 @@ func (g *growingSite) measure(ctx context.Context, size int, pids []int) (m meas
 	return m, err
 }
 
-// finish waits until all pages are crawled.
-func (g *growingSite) finish(ctx context.Context) error {
+// awaitFinish waits until all pages are crawled.
+func (g *growingSite) awaitFinish(ctx context.Context) error {
 	_, err := waitStatus(ctx, g.rig, g.id, longestPoll, func(s rig.Status) bool { return s.NewURLs == 0 && s.Resources >= s.CollectedURLs })
 	return err
 }
 
-// disable ends the crawl of the site, and waits until crawler-task has stored all additions to Freq.
-func (g *growingSite) disable(ctx context.Context) error {
+// disableSite ends the crawl of the site, and waits until crawler-task has stored all additions to Freq.
+func (g *growingSite) disableSite(ctx context.Context) error {
 	if err := g.rig.Ask(ctx, "SITE_UPDATE", map[string]any{"id": g.id, "state": wire.SiteDisabled}, nil); err != nil {
 		return err
 	}
@@ -192,12 +192,12 @@ func (g *growingSite) disable(ctx context.Context) error {
 
 // waitStatus asks for the status until it is as wanted; see await.
 func waitStatus(ctx context.Context, r *rig.Rig, id string, pause time.Duration, wanted func(rig.Status) bool) (rig.Status, error) {
-	return await(ctx, r, pause, func() (rig.Status, error) { return siteStatus(ctx, r, id) }, wanted)
+	return awaitStatus(ctx, r, pause, func() (rig.Status, error) { return siteStatus(ctx, r, id) }, wanted)
 }
 
-// await reads a status until it is as wanted, with a pause in between. It fails if nothing changes for
+// awaitStatus reads a status until it is as wanted, with a pause in between. It fails if nothing changes for
 // stallLimit.
-func await[T comparable](ctx context.Context, r *rig.Rig, pause time.Duration, read func() (T, error), wanted func(T) bool) (T, error) {
+func awaitStatus[T comparable](ctx context.Context, r *rig.Rig, pause time.Duration, read func() (T, error), wanted func(T) bool) (T, error) {
 	var last T
 	changed := time.Now()
 	for {
@@ -232,15 +232,15 @@ type growingSite struct {
 	limit, named int
 }
 
-// grow raises the limit.
-func (g *growingSite) grow(limit int) {
+// raiseLimit raises the limit.
+func (g *growingSite) raiseLimit(limit int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.limit = limit
 }
 
-// links are the numbers of the pages to which a page links.
-func (g *growingSite) links(page int) []int {
+// pageLinks are the numbers of the pages to which a page links.
+func (g *growingSite) pageLinks(page int) []int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var numbers []int
@@ -269,7 +269,7 @@ func (g *growingSite) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	fmt.Fprintf(&page, "<!DOCTYPE html><title>%s</title><p>%s</p>", request.URL.Path, strings.Repeat("Some words of a page. ", 100))
 	number := 0 // of the root too
 	_, _ = fmt.Sscanf(request.URL.Path, "/page/%d.html", &number)
-	for _, n := range g.links(number) {
+	for _, n := range g.pageLinks(number) {
 		fmt.Fprintf(&page, `<a href="/page/%d.html">page</a>`, n)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -53,7 +53,7 @@ http {
 
 // startNginx serves folder until ctx ends. dir is for nginx itself.
 func startNginx(ctx context.Context, folder, dir string) (server, error) {
-	program, err := find("nginx")
+	program, err := findProgram("nginx")
 	if err != nil {
 		return server{}, fmt.Errorf("%w; run scripts/setup.sh bench", err)
 	}
@@ -78,14 +78,14 @@ func startNginx(ctx context.Context, folder, dir string) (server, error) {
 		return server{}, fmt.Errorf("start nginx: %w", err)
 	}
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
-	if err := answers(ctx, "tcp", address, ended); err != nil {
+	if err := awaitConnections(ctx, "tcp", address, ended); err != nil {
 		return server{}, fmt.Errorf("start nginx: %w: %s", err, &talk)
 	}
 	return server{&url.URL{Scheme: "http", Host: address, Path: "/"}, filepath.Join(dir, "requests")}, nil
 }
 
-// answers waits until a server accepts connections. It fails if the server ends.
-func answers(ctx context.Context, network, address string, ended <-chan error) error {
+// awaitConnections waits until a server accepts connections. It fails if the server ends.
+func awaitConnections(ctx context.Context, network, address string, ended <-chan error) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
@@ -103,8 +103,8 @@ func answers(ctx context.Context, network, address string, ended <-chan error) e
 	}
 }
 
-// find finds a program. Servers are not in everyone's PATH.
-func find(names ...string) (string, error) {
+// findProgram finds a program. Servers are not in everyone's PATH.
+func findProgram(names ...string) (string, error) {
 	for _, name := range names {
 		for _, folder := range []string{"", "/usr/sbin", "/usr/local/sbin"} {
 			if path, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
@@ -122,8 +122,8 @@ type traffic struct {
 	first    time.Time // start of the first request
 }
 
-// length is the size of the log, for since.
-func (s server) length() (int64, error) {
+// logSize is the size of the log, for since.
+func (s server) logSize() (int64, error) {
 	info, err := os.Stat(s.log)
 	if err != nil {
 		return 0, err
@@ -131,8 +131,8 @@ func (s server) length() (int64, error) {
 	return info.Size(), nil
 }
 
-// since counts the requests behind an offset of the log.
-func (s server) since(offset int64) (traffic, error) {
+// trafficSince counts the requests behind an offset of the log.
+func (s server) trafficSince(offset int64) (traffic, error) {
 	var t traffic
 	file, err := os.Open(s.log)
 	if err != nil {

@@ -21,11 +21,11 @@ const (
 	fastPages  = 40_000           // of it that are measured
 )
 
-// slow crawls a fast host alone, then together with a number of sites with a slow host each, and
+// measureSlowHosts crawls a fast host alone, then together with a number of sites with a slow host each, and
 // prints how much slower the fast one is. The daemon of the second crawl gets the slow sites
 // first and has requests under way to them when the fast one begins.
-func slow(ctx context.Context, o options, sites int, d dc) error {
-	facts := machine(o.data)
+func measureSlowHosts(ctx context.Context, o options, sites int, d dc) error {
+	facts := describeMachine(o.data)
 	alone, err := o.fastWith(ctx, d, 0)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (o options) fastWith(ctx context.Context, d dc, sites int) (float64, error)
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	r, pids, stop, err := d.start(ctx, dir)
+	r, pids, stop, err := d.startDaemon(ctx, dir)
 	if err != nil {
 		return 0, err
 	}

@@ -81,10 +81,10 @@ func Crawl(root *url.URL, parallel int, dir string, work Work) (pages int, err e
 			r.Headers.Get("Content-Type"), len(r.Body), time.Now().UnixMilli(), file)
 		fault.add(err)
 		if work == Extract && r.StatusCode == 200 && strings.HasPrefix(r.Headers.Get("Content-Type"), "text/html") {
-			fault.add(extract(article, r.Request.URL, r.Body))
+			fault.add(storeArticle(article, r.Request.URL, r.Body))
 		}
 	})
-	c.OnHTML(selector(), func(e *colly.HTMLElement) {
+	c.OnHTML(urlSelector(), func(e *colly.HTMLElement) {
 		// Colly would fetch a page once for each fragment.
 		link, _, _ := strings.Cut(e.Attr(floor.Attributes[e.Name]), "#")
 		// An error says that the URL is known or belongs to another site.
@@ -98,8 +98,8 @@ func Crawl(root *url.URL, parallel int, dir string, work Work) (pages int, err e
 	return pages, fault.err
 }
 
-// extract stores the article of a page. A page without one has no row.
-func extract(insert *sql.Stmt, page *url.URL, body []byte) error {
+// storeArticle stores the article of a page. A page without one has no row.
+func storeArticle(insert *sql.Stmt, page *url.URL, body []byte) error {
 	x, err := trafilatura.Extract(bytes.NewReader(body), trafilatura.Options{OriginalURL: page, ExcludeComments: true})
 	if err != nil {
 		return nil
@@ -109,8 +109,8 @@ func extract(insert *sql.Stmt, page *url.URL, body []byte) error {
 	return err
 }
 
-// selector matches every element with a URL in the attribute that floor reads.
-func selector() string {
+// urlSelector matches every element with a URL in the attribute that floor reads.
+func urlSelector() string {
 	var parts []string
 	for name, attribute := range floor.Attributes {
 		parts = append(parts, name+"["+attribute+"]")

@@ -56,7 +56,7 @@ func Crawl(root *url.URL, workers int) (Count, error) {
 	for range workers {
 		go func() { // ends when jobs is closed
 			for address := range jobs {
-				reports <- fetch(client, address, prefix)
+				reports <- fetchPage(client, address, prefix)
 			}
 		}()
 	}
@@ -95,8 +95,8 @@ func Crawl(root *url.URL, workers int) (Count, error) {
 	return count, nil
 }
 
-// fetch reads one URL completely, and its links if it is a page.
-func fetch(client *http.Client, address, prefix string) page {
+// fetchPage reads one URL completely, and its links if it is a page.
+func fetchPage(client *http.Client, address, prefix string) page {
 	p := page{url: address}
 	resp, err := client.Get(address)
 	if err != nil {
@@ -107,7 +107,7 @@ func fetch(client *http.Client, address, prefix string) page {
 	body := io.LimitReader(resp.Body, mostBytes)
 	if resp.StatusCode == http.StatusOK && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
 		p.html = true
-		p.links = links(resp.Request.URL, body, prefix)
+		p.links = extractLinks(resp.Request.URL, body, prefix)
 	}
 	_, err = io.Copy(io.Discard, body)
 	if err == nil && resp.StatusCode >= 400 {
@@ -117,8 +117,8 @@ func fetch(client *http.Client, address, prefix string) page {
 	return p
 }
 
-// links lists the URLs in a page that start with prefix, without fragments.
-func links(base *url.URL, body io.Reader, prefix string) []string {
+// extractLinks lists the URLs in a page that start with prefix, without fragments.
+func extractLinks(base *url.URL, body io.Reader, prefix string) []string {
 	var found []string
 	tokens := html.NewTokenizer(body)
 	for {

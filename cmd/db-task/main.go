@@ -48,16 +48,16 @@ var fix bool
 
 func main() {
 	os.Exit(taskprogram.Run(taskprogram.Program{
-		Text: text, Open: open, ErrorAnswer: storage.ErrorAnswer,
+		Text: text, Open: openStorageTask, ErrorAnswer: storage.ErrorAnswer,
 		Options: func(c *command.Command) { c.Removed("import-from", "use dc-import") },
 		Commands: []taskprogram.Command{{
-			Option: "move-contents", Value: "files|sql", Run: onStores(move),
+			Option: "move-contents", Value: "files|sql", Run: onStores(moveContents),
 			Help: "move the processed contents of all sites to files (one for each site) or to the SQL database, then exit",
 		}, {
 			Option: "move-raw", Value: "files|segments", Run: onStores(moveRaw),
 			Help: "move the raw contents of all sites to files (one for each content) or to segments, then exit",
 		}, {
-			Option: "check", Run: onStores(check),
+			Option: "check", Run: onStores(checkRaw),
 			Help: "compare the raw and processed contents with the database and print all faults, then exit",
 			More: func(c *command.Command) {
 				c.Flag(&fix, "fix", "", "with --check: correct wrong counters; stop the daemon first")
@@ -66,23 +66,23 @@ func main() {
 			Option: "check-database", Run: onStores(checkDatabase),
 			Help: "look whether the database of old contents is lost, open nothing, then exit",
 		}, {
-			Option: "repair", Run: onStores(repair),
+			Option: "repair", Run: onStores(repairDatabases),
 			Help: "give back to processing what is damaged and has a whole raw content, and to the next crawl what has none, then exit; stop the daemon first",
 		}, {
-			Option: "compact-raw", Run: onStores(compact),
+			Option: "compact-raw", Run: onStores(compactRaw),
 			Help: "free the space of deleted raw contents in all segments, then exit; URL_PURGE does so where most is deleted",
 		}, {
-			Option: "vacuum", Run: onStores(vacuum),
+			Option: "vacuum", Run: onStores(vacuumDatabases),
 			Help: "rewrite the SQLite database without the room of deleted rows and with a checksum in each page, then exit",
 		}, {
-			Option: "space", Value: "SITE", Run: onStores(space),
+			Option: "space", Value: "SITE", Run: onStores(printSpace),
 			Help: "print how many bytes the deletion of a site frees at once, and how many with --compact-raw, then exit",
 		}},
 	}))
 }
 
-func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, _ time.Duration) (task.Job, func(), error) {
-	cfg, err := settings(f, app, log)
+func openStorageTask(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, _ time.Duration) (task.Job, func(), error) {
+	cfg, err := readSettings(f, app, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,7 +94,7 @@ func open(ctx context.Context, f *config.File, app config.Application, log *slog
 	return storage.Job{Repository: repo}, closeAll, nil
 }
 
-func settings(f *config.File, app config.Application, log *slog.Logger) (storage.Config, error) {
+func readSettings(f *config.File, app config.Application, log *slog.Logger) (storage.Config, error) {
 	cfg := storage.ReadConfig(f, app.DataDir)
 	return cfg, taskprogram.Checked(f, log)
 }
@@ -102,7 +102,7 @@ func settings(f *config.File, app config.Application, log *slog.Logger) (storage
 // onStores is the Run of a command that needs the settings of the stores.
 func onStores(do func(ctx context.Context, cfg storage.Config, log *slog.Logger, value string) error) func(context.Context, *config.File, config.Application, *slog.Logger, string) error {
 	return func(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, value string) error {
-		cfg, err := settings(f, app, log)
+		cfg, err := readSettings(f, app, log)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func onStores(do func(ctx context.Context, cfg storage.Config, log *slog.Logger,
 	}
 }
 
-func move(ctx context.Context, cfg storage.Config, log *slog.Logger, to string) error {
+func moveContents(ctx context.Context, cfg storage.Config, log *slog.Logger, to string) error {
 	return storage.MoveContents(ctx, cfg, to, os.Stdout, os.Stderr, log)
 }
 
@@ -118,7 +118,7 @@ func moveRaw(ctx context.Context, cfg storage.Config, log *slog.Logger, to strin
 	return storage.MoveRaw(ctx, cfg, to, os.Stdout, os.Stderr, log)
 }
 
-func check(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {
+func checkRaw(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {
 	return storage.CheckRaw(ctx, cfg, fix, os.Stdout, os.Stderr, log)
 }
 
@@ -126,18 +126,18 @@ func checkDatabase(_ context.Context, cfg storage.Config, _ *slog.Logger, _ stri
 	return storage.CheckDatabase(cfg, os.Stdout)
 }
 
-func repair(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {
+func repairDatabases(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {
 	return storage.Repair(ctx, cfg, os.Stdout, os.Stderr, log)
 }
 
-func space(ctx context.Context, cfg storage.Config, log *slog.Logger, site string) error {
+func printSpace(ctx context.Context, cfg storage.Config, log *slog.Logger, site string) error {
 	return storage.Space(ctx, cfg, site, os.Stdout, log)
 }
 
-func compact(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {
+func compactRaw(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {
 	return storage.CompactRaw(ctx, cfg, os.Stdout, log)
 }
 
-func vacuum(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {
+func vacuumDatabases(ctx context.Context, cfg storage.Config, log *slog.Logger, _ string) error {
 	return storage.Vacuum(ctx, cfg, os.Stdout, log)
 }

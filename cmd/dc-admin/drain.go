@@ -20,23 +20,23 @@ const (
 	quietLimit   = 30 * time.Second // after which an unchanged line is printed again
 )
 
-// drain runs DRAIN.
-func (r request) drain(ctx context.Context, i client.Installation) client.Outcome {
+// runDrain runs DRAIN.
+func (r request) runDrain(ctx context.Context, i client.Installation) client.Outcome {
 	d := client.Drain{Server: i.Admin, Limit: drainLimit, Force: r.force}
 	if r.classes != "" || r.fields != "" {
-		return wrong(errors.New("DRAIN is for the whole daemon: it takes neither --classes nor --fields"))
+		return reportUsageError(errors.New("DRAIN is for the whole daemon: it takes neither --classes nor --fields"))
 	}
 	if r.timeout != "" {
 		var err error
 		if d.Limit, err = (command.Time{Option: "--timeout", Least: time.Second, Most: longestDrain, Bare: time.Second}).Parse(r.timeout); err != nil {
-			return wrong(err)
+			return reportUsageError(err)
 		}
 	}
 	_, d.Stop = i.Managers(ctx)
 	p := &progress{out: os.Stderr, width: livescreen.Width(os.Stderr)}
-	d.Progress = p.show
+	d.Progress = p.showRemaining
 	out := d.Do(ctx)
-	p.end()
+	p.endLine()
 	return out
 }
 
@@ -49,7 +49,7 @@ type progress struct {
 	at    time.Duration
 }
 
-func (p *progress) show(left client.Remaining) {
+func (p *progress) showRemaining(left client.Remaining) {
 	line := "draining, " + left.String()
 	if p.width > 0 {
 		fmt.Fprintf(p.out, "\r\x1b[K%s", line[:min(len(line), p.width-1)])
@@ -64,7 +64,7 @@ func (p *progress) show(left client.Remaining) {
 	fmt.Fprintln(p.out, "dc-admin:", line)
 }
 
-func (p *progress) end() {
+func (p *progress) endLine() {
 	if p.width > 0 && p.last != "" {
 		fmt.Fprintln(p.out)
 	}

@@ -49,7 +49,7 @@ type keyRequest struct {
 func keygenCommand() *command.Command {
 	var r keyRequest
 	var c *command.Command
-	c = command.New(keygenText, func() int { return r.run(c.Given("public")) })
+	c = command.New(keygenText, func() int { return r.runKeyCommand(c.Given("public")) })
 	c.Text(&r.out, "out", "o", "DIR", "folder of the files, created if missing; default: the current folder")
 	c.Text(&r.name, "name", "n", "NAME", "owner of the keys")
 	c.Text(&r.secret, "public", "p", "FILE", "print the public key of a secret key; create nothing")
@@ -57,8 +57,8 @@ func keygenCommand() *command.Command {
 	return c
 }
 
-// run creates the keys, or prints a public key, and returns the exit status.
-func (r keyRequest) run(public bool) int {
+// runKeyCommand creates the keys, or prints a public key, and returns the exit status.
+func (r keyRequest) runKeyCommand(public bool) int {
 	var text string
 	var err error
 	switch {
@@ -75,7 +75,7 @@ func (r keyRequest) run(public bool) int {
 		_, err = io.WriteString(os.Stdout, text)
 	}
 	if err != nil {
-		complain("dc-admin keygen", err)
+		printError("dc-admin keygen", err)
 		return command.ExitRefused
 	}
 	return command.ExitDone

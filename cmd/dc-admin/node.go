@@ -40,7 +40,7 @@ the section [Cluster] of its ini file.`,
 		ExitStatus: nodeExit,
 	}, nil)
 	for _, sub := range []nodeSub{nodeList, nodeAdd, nodeDrain, nodeUndrain, nodeRemove, nodeLost, nodeAccept} {
-		c.Add(sub.command(ctx))
+		c.Add(sub.newCommand(ctx))
 	}
 	return c
 }
@@ -53,13 +53,13 @@ type nodeSub struct {
 	run   func(ctx context.Context, s client.Server, r *nodeRequest) (exit int, err error)
 }
 
-func (n nodeSub) command(ctx context.Context) *command.Command {
+func (n nodeSub) newCommand(ctx context.Context) *command.Command {
 	r := &nodeRequest{}
 	n.text.UsageError, n.text.ExitStatus = command.ExitRefused, nodeExit
 	c := command.New(n.text, func() int {
-		exit, err := n.do(ctx, r)
+		exit, err := n.runRequest(ctx, r)
 		if err != nil {
-			complain("dc-admin node "+n.text.Name, err)
+			printError("dc-admin node "+n.text.Name, err)
 		}
 		return exit
 	})
@@ -74,7 +74,7 @@ func (n nodeSub) command(ctx context.Context) *command.Command {
 	return c
 }
 
-func (n nodeSub) do(ctx context.Context, r *nodeRequest) (exit int, err error) {
+func (n nodeSub) runRequest(ctx context.Context, r *nodeRequest) (exit int, err error) {
 	i, err := client.ReadInstallation(r.config)
 	if err != nil {
 		return command.ExitRefused, err
@@ -127,8 +127,8 @@ func printNodes(list []wire.ClusterNode) error {
 		if !n.Member {
 			member = "no"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d/%d\t%s\t%s\t%s\n", n.Name, dash(n.Address), n.State, member,
-			known(n.Load, "%.2f"), n.Busy, n.Slots, known(float64(n.Lag), "%.0f"), dash(n.Seen), dash(n.Version))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d/%d\t%s\t%s\t%s\n", n.Name, dashIfEmpty(n.Address), n.State, member,
+			known(n.Load, "%.2f"), n.Busy, n.Slots, known(float64(n.Lag), "%.0f"), dashIfEmpty(n.Seen), dashIfEmpty(n.Version))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -144,7 +144,7 @@ func printNodes(list []wire.ClusterNode) error {
 	return nil
 }
 
-func dash(text string) string {
+func dashIfEmpty(text string) string {
 	if text == "" {
 		return "-"
 	}
@@ -220,7 +220,7 @@ is draining, then drained: with --wait the command returns then.`,
 			case <-time.After(drainLook):
 			}
 		}
-		return r.state(ctx, s, wire.ClusterDrain, nil)
+		return r.printNodeState(ctx, s, wire.ClusterDrain, nil)
 	},
 }
 
@@ -234,7 +234,7 @@ var nodeUndrain = nodeSub{
 		Examples: "  dc-admin node undrain n1",
 	},
 	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
-		return r.state(ctx, s, wire.ClusterUndrain, nil)
+		return r.printNodeState(ctx, s, wire.ClusterUndrain, nil)
 	},
 }
 
@@ -250,7 +250,7 @@ A node without hosts is removed at once: it is disconnected and cannot connect a
 		Examples: "  dc-admin node remove n1",
 	},
 	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
-		return r.state(ctx, s, wire.ClusterRemove, map[string]string{
+		return r.printNodeState(ctx, s, wire.ClusterRemove, map[string]string{
 			"leaving": "its hosts move to the other nodes; \"dc-admin node ls\" shows the progress",
 		})
 	},
@@ -270,7 +270,7 @@ saved, start the node with it instead.`,
 		Examples: "  dc-admin node lost n2",
 	},
 	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
-		return r.state(ctx, s, wire.ClusterLost, map[string]string{
+		return r.printNodeState(ctx, s, wire.ClusterLost, map[string]string{
 			"lost": "its pages are gone; its hosts begin again on the other nodes, from the roots of the sites",
 		})
 	},
@@ -288,12 +288,12 @@ one is accepted.`,
 		Examples: "  dc-admin node accept n1",
 	},
 	run: func(ctx context.Context, s client.Server, r *nodeRequest) (int, error) {
-		return r.state(ctx, s, wire.ClusterAccept, map[string]string{"accepted": "start dc-node with the folder that should be the node"})
+		return r.printNodeState(ctx, s, wire.ClusterAccept, map[string]string{"accepted": "start dc-node with the folder that should be the node"})
 	},
 }
 
-// state runs a command about a node and prints its state, with what that means.
-func (r *nodeRequest) state(ctx context.Context, s client.Server, name string, meanings map[string]string) (exit int, err error) {
+// printNodeState runs a command about a node and prints its state, with what that means.
+func (r *nodeRequest) printNodeState(ctx context.Context, s client.Server, name string, meanings map[string]string) (exit int, err error) {
 	what := wire.ClusterCommand{Command: name, Node: r.names[0]}
 	answer, exit, err := s.Cluster(ctx, what)
 	switch {

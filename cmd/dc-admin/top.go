@@ -40,9 +40,9 @@ type topRequest struct {
 func topCommand(ctx context.Context) *command.Command {
 	r := topRequest{interval: "1", count: "0"}
 	c := command.New(topText, func() int {
-		exit, err := r.run(ctx)
+		exit, err := r.runTop(ctx)
 		if err != nil {
-			complain("dc-admin top", err)
+			printError("dc-admin top", err)
 		}
 		return exit
 	})
@@ -53,7 +53,7 @@ func topCommand(ctx context.Context) *command.Command {
 	return c
 }
 
-func (r topRequest) run(ctx context.Context) (exit int, err error) {
+func (r topRequest) runTop(ctx context.Context) (exit int, err error) {
 	every, err := command.Time{Option: "--interval", Least: 100 * time.Millisecond, Most: longestInterval, Bare: time.Second}.Parse(r.interval)
 	if err != nil {
 		return command.ExitRefused, err

@@ -51,9 +51,9 @@ func main() {
 	if slices.Contains(os.Args[1:], "--strict") {
 		text.UsageError = command.ExitRefused
 	}
-	c := command.New(text, func() int { return o.print(o.run(ctx)) })
+	c := command.New(text, func() int { return o.printOutcome(o.sendOperation(ctx)) })
 	c.Config(&o.config, text.Name)
-	c.Choice(&o.command, "command", "cmd", "NAME", "operation, see above", operations()...)
+	c.Choice(&o.command, "command", "cmd", "NAME", "operation, see above", operationNames()...)
 	c.Text(&o.file, "file", "f", "FILE", "JSON file of the request")
 	c.Text(&o.fields, "fields", "ff", "JSON", "object whose fields override those of the request; a value file://PATH is replaced by the contents of that file")
 	c.Choice(&o.mode, "mode", "", "0|1|2", "how --fields overrides: 0 replace values (default), 1 merge objects, 2 merge objects and append lists", "0", "1", "2")

@@ -27,8 +27,8 @@ type options struct {
 	strict                                     bool
 }
 
-// operations returns the names of the operations that clients may send.
-func operations() (names []string) {
+// operationNames returns the names of the operations that clients may send.
+func operationNames() (names []string) {
 	for op := range wire.Op(wire.ResponseOffset) {
 		if op.Client() {
 			names = append(names, op.String())
@@ -37,9 +37,9 @@ func operations() (names []string) {
 	return names
 }
 
-// run sends the operation, or returns the failure that the options or the ini file cause.
-func (o options) run(ctx context.Context) client.Outcome {
-	server, err := o.server()
+// sendOperation sends the operation, or returns the failure that the options or the ini file cause.
+func (o options) sendOperation(ctx context.Context) client.Outcome {
+	server, err := o.readServer()
 	switch {
 	case errors.Is(err, errPort):
 		return client.WrongPort.Outcome(err.Error())
@@ -50,7 +50,7 @@ func (o options) run(ctx context.Context) client.Outcome {
 		}
 		return client.WrongConfig.Outcome("Error loading application config file. " + err.Error())
 	}
-	op, mode, err := o.arguments()
+	op, mode, err := o.readArguments()
 	if err != nil {
 		return client.WrongArguments.Outcome(err.Error())
 	}
@@ -65,7 +65,7 @@ func (o options) run(ctx context.Context) client.Outcome {
 	if o.strict && len(problems) > 0 {
 		return client.RefusedRequest.Outcome(strict.Error(problems).Error())
 	}
-	warn(problems)
+	warnProblems(problems)
 	call := client.Call{Op: op, Object: object, Server: server}
 	if o.merge != "" {
 		merge := o.merge != "0" && !strings.EqualFold(o.merge, "false")
@@ -75,7 +75,7 @@ func (o options) run(ctx context.Context) client.Outcome {
 		fmt.Fprintf(os.Stderr, "dc-client: %s to %s:%d\n", op, server.Host, server.Port)
 	}
 	if o.strict {
-		return judged(ctx, call)
+		return sendStrict(ctx, call)
 	}
 	return call.Do(ctx)
 }
@@ -93,8 +93,8 @@ func (o options) checkOutputs() error {
 	return nil
 }
 
-// warn prints what has no effect in the request.
-func warn(problems []strict.Problem) {
+// warnProblems prints what has no effect in the request.
+func warnProblems(problems []strict.Problem) {
 	for _, p := range problems {
 		if !p.Refused { // the request fails
 			fmt.Fprintln(os.Stderr, "dc-client: warning:", p)
@@ -102,14 +102,14 @@ func warn(problems []strict.Problem) {
 	}
 }
 
-// arguments reads --command and --mode, and refuses missing options.
-func (o options) arguments() (op wire.Op, mode int, err error) {
+// readArguments reads --command and --mode, and refuses missing options.
+func (o options) readArguments() (op wire.Op, mode int, err error) {
 	op, known := wire.ParseOp(o.command)
 	switch {
 	case o.command == "":
 		return op, 0, errors.New("--command is missing; --help lists the operations")
 	case !known || !op.Client():
-		return op, 0, fmt.Errorf("--command %q is not an operation%s; --help lists them", o.command, config.Suggestion(config.Nearest(o.command, operations())))
+		return op, 0, fmt.Errorf("--command %q is not an operation%s; --help lists them", o.command, config.Suggestion(config.Nearest(o.command, operationNames())))
 	case o.file == "" && o.fields == "":
 		return op, 0, errors.New("the request is missing; give it with --file FILE, --fields JSON, or both")
 	case o.mode == "":
@@ -124,8 +124,8 @@ func (o options) arguments() (op wire.Op, mode int, err error) {
 
 var errPort = errors.New("--dcc_clientPort is not a number from 1 to 65535")
 
-// server is the server of the ini file, with the overrides of the options.
-func (o options) server() (client.Server, error) {
+// readServer is the server of the ini file, with the overrides of the options.
+func (o options) readServer() (client.Server, error) {
 	server, f, err := client.ReadClients(o.config)
 	if err != nil {
 		return server, err
@@ -143,13 +143,13 @@ func (o options) server() (client.Server, error) {
 		}
 		server.Port = int(n)
 	}
-	server.Timeout = o.wait(server.Timeout)
+	server.Timeout = o.readTimeout(server.Timeout)
 	return server, nil
 }
 
-// wait is the time of --dcc_timeout, or the one of the ini file. A value that is no time is ignored, with a
+// readTimeout is the time of --dcc_timeout, or the one of the ini file. A value that is no time is ignored, with a
 // warning, and a long one is shortened (docs/spec/objects.md 6.1).
-func (o options) wait(configured time.Duration) time.Duration {
+func (o options) readTimeout(configured time.Duration) time.Duration {
 	if o.timeout == "" {
 		return configured
 	}
@@ -164,8 +164,8 @@ func (o options) wait(configured time.Duration) time.Duration {
 	return d
 }
 
-// complain prints the error of an outcome of --strict for a person.
-func complain(out client.Outcome) {
+// printOutcomeError prints the error of an outcome of --strict for a person.
+func printOutcomeError(out client.Outcome) {
 	failure, failed := out.JSON.(map[string]any)
 	if !failed {
 		return
@@ -175,13 +175,13 @@ func complain(out client.Outcome) {
 	}
 }
 
-// print writes the outcome without a final newline (docs/spec/objects.md 3) and returns
+// printOutcome writes the outcome without a final newline (docs/spec/objects.md 3) and returns
 // the exit status.
-func (o options) print(out client.Outcome) int {
+func (o options) printOutcome(out client.Outcome) int {
 	unwritten := client.Unexpected.Outcome("")
 	if o.strict {
 		out, unwritten = out.Strict(), unwritten.Strict()
-		complain(out)
+		printOutcomeError(out)
 	}
 	text, err := client.Text(out.JSON)
 	if err != nil {

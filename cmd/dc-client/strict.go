@@ -10,9 +10,9 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// judged sends a checked request with --strict. The outcome has an error unless everything in the
+// sendStrict sends a checked request with --strict. The outcome has an error unless everything in the
 // answer succeeded.
-func judged(ctx context.Context, call client.Call) client.Outcome {
+func sendStrict(ctx context.Context, call client.Call) client.Outcome {
 	lookup := func(id string) (known bool, near string) { return findSite(ctx, call.Server, id) }
 	ask := func(op wire.Op, request, answer any) error { return call.Server.Ask(ctx, op, request, answer) }
 	if problems := strict.Unknown(call.Op, call.Object, lookup, ask); len(problems) > 0 {

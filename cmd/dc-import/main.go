@@ -32,16 +32,16 @@ it continues where it stopped.`,
 func main() {
 	var o options
 	os.Exit(taskprogram.Run(taskprogram.Program{
-		Text: text, Ini: "db-task", Open: open,
+		Text: text, Ini: "db-task", Open: openForCheck,
 		Commands: []taskprogram.Command{{
-			Option: "import-from", Value: "USER@HOST:PORT", Run: o.run, More: o.declare,
+			Option: "import-from", Value: "USER@HOST:PORT", Run: o.runImport, More: o.declareOptions,
 			Help: "import all data in the MySQL databases of that server, or of USER@/SOCKET",
 		}},
 	}))
 }
 
-// open runs without --import-from: it only reads the configuration, for --check-config.
-func open(_ context.Context, f *config.File, app config.Application, log *slog.Logger, _ time.Duration) (task.Job, func(), error) {
+// openForCheck runs without --import-from: it only reads the configuration, for --check-config.
+func openForCheck(_ context.Context, f *config.File, app config.Application, log *slog.Logger, _ time.Duration) (task.Job, func(), error) {
 	storage.ReadConfig(f, app.DataDir)
 	if err := taskprogram.Checked(f, log); err != nil {
 		return nil, nil, err
@@ -49,12 +49,12 @@ func open(_ context.Context, f *config.File, app config.Application, log *slog.L
 	return nil, nil, errors.New("option --import-from is missing; try --help")
 }
 
-func (o *options) run(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, from string) error {
+func (o *options) runImport(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, from string) error {
 	cfg := storage.ReadConfig(f, app.DataDir)
 	if err := taskprogram.Checked(f, log); err != nil {
 		return err
 	}
-	parsed, err := o.parse(from)
+	parsed, err := o.parseOptions(from)
 	if err != nil {
 		return err
 	}

@@ -27,15 +27,15 @@ type options struct {
 	log                   bool
 }
 
-func (o *options) declare(c *command.Command) {
+func (o *options) declareOptions(c *command.Command) {
 	c.Text(&o.names, "import-databases", "", "LIST", "names of databases that differ from the default, for example dc_sites=old_sites,dc_urls=old_urls; defaults: dc_sites, dc_urls, dc_urls_deleted, dc_contents, dc_attributes, dc_stat_freqs, dc_stat_logs")
 	c.Text(&o.zone, "import-zone", "", "ZONE", "time zone of that server, for example Europe/Berlin or +03:00; default UTC")
 	c.Text(&o.keyFiles, "import-key-files", "", "DIR", "also import processed contents from a copy of its key-value files (<site>.db)")
 	c.Flag(&o.log, "import-log", "", "also import the journals of URLs")
 }
 
-// parse checks the options. from is the value of --import-from.
-func (o *options) parse(from string) (legacyimport.Options, error) {
+// parseOptions checks the options. from is the value of --import-from.
+func (o *options) parseOptions(from string) (legacyimport.Options, error) {
 	parsed := legacyimport.Options{Log: o.log, KeyFiles: o.keyFiles, Names: map[string]string{}}
 	var err error
 	if parsed.Server, err = parseServer(from); err != nil {

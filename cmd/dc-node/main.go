@@ -50,13 +50,15 @@ func main() {
 		Options: func(c *command.Command) {
 			c.Text(&join, "join", "", "FILE", "join file of dc-admin node add; overrides join of [Node]")
 		},
-		Settings: func(f *config.File, app config.Application, cfg *daemon.Config) { cluster(f, app, join, cfg) },
+		Settings: func(f *config.File, app config.Application, cfg *daemon.Config) {
+			readClusterSettings(f, app, join, cfg)
+		},
 	}
 	os.Exit(p.Main(os.Args[1:]))
 }
 
-// cluster reads [Node]. Errors are collected in f.Err.
-func cluster(f *config.File, app config.Application, join string, cfg *daemon.Config) {
+// readClusterSettings reads [Node]. Errors are collected in f.Err.
+func readClusterSettings(f *config.File, app config.Application, join string, cfg *daemon.Config) {
 	s := f.Section("Node")
 	path := cmp.Or(join, s.Path("join", ""))
 	hosts := s.Choice("placement", "hosts", "hosts", "propagate") == "hosts"

@@ -84,7 +84,7 @@ func serveCommand() *command.Command {
 	var o options
 	var console bool
 	c := command.New(serveText, func() int {
-		return o.run(func(ctx context.Context, s settings) error {
+		return o.runWithSettings(func(ctx context.Context, s settings) error {
 			cfg := s.server
 			if console {
 				cfg.Console, cfg.Output = os.Stdin, os.Stdout
@@ -92,7 +92,7 @@ func serveCommand() *command.Command {
 			return webserver.Run(ctx, cfg)
 		}, console)
 	})
-	o.declare(c)
+	o.declareOptions(c)
 	c.Text(&o.folder, "folder", "", "DIR", "served folder; overrides folder of [WebServer]")
 	c.Flag(&console, "console", "", "read commands from standard input")
 	c.Flag(&o.check, "check-config", "", "print the effective configuration and its errors, and start nothing")
@@ -101,8 +101,8 @@ func serveCommand() *command.Command {
 
 func storeCommand() *command.Command {
 	var o options
-	c := command.New(storeText, func() int { return o.run(runStore, false) })
-	o.declare(c)
+	c := command.New(storeText, func() int { return o.runWithSettings(runStore, false) })
+	o.declareOptions(c)
 	c.Flag(&o.check, "check-config", "", "print the effective configuration and its errors, and start nothing")
 	return c
 }
@@ -111,18 +111,18 @@ func ctlCommand() *command.Command {
 	var o options
 	var words []string
 	var asJSON bool
-	c := command.New(ctlText, func() int { return o.ctl(words, asJSON) })
-	o.declare(c)
+	c := command.New(ctlText, func() int { return o.sendCommand(words, asJSON) })
+	o.declareOptions(c)
 	c.Flag(&asJSON, "json", "", "print JSON")
 	c.Words(&words, "COMMAND...", 1, 0)
 	return c
 }
 
-// ctl sends a command to the server and prints its reply.
-func (o *options) ctl(words []string, asJSON bool) int {
-	_, s, err := o.read()
+// sendCommand sends a command to the server and prints its reply.
+func (o *options) sendCommand(words []string, asJSON bool) int {
+	_, s, err := o.readSettings()
 	if err != nil {
-		return failed(command.ExitRefused, err)
+		return reportFailure(command.ExitRefused, err)
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
@@ -136,9 +136,9 @@ func (o *options) ctl(words []string, asJSON bool) int {
 	r, err := control.Ask(ctx, s.server.DataDir, request)
 	switch {
 	case err != nil:
-		return failed(command.ExitFailed, err)
+		return reportFailure(command.ExitFailed, err)
 	case r.Error != "":
-		return failed(command.ExitRefused, fmt.Errorf("%s", r.Error))
+		return reportFailure(command.ExitRefused, fmt.Errorf("%s", r.Error))
 	case asJSON && r.Data != nil:
 		err = command.PrintJSON(os.Stdout, r.Data)
 	case asJSON:
@@ -147,12 +147,12 @@ func (o *options) ctl(words []string, asJSON bool) int {
 		_, err = fmt.Println(r.Text)
 	}
 	if err != nil {
-		return failed(command.ExitFailed, err)
+		return reportFailure(command.ExitFailed, err)
 	}
 	return command.ExitDone
 }
 
-func failed(status int, err error) int {
+func reportFailure(status int, err error) int {
 	err = files.ExplainFull(err, "")
 	fmt.Fprintln(os.Stderr, name+":", err)
 	return status

@@ -22,9 +22,9 @@ import (
 	"hce/dc/internal/webserver/webstore"
 )
 
-// run reads the configuration, opens the log, and runs work until a signal.
-func (o *options) run(work func(context.Context, settings) error, console bool) int {
-	f, s, err := o.read()
+// runWithSettings reads the configuration, opens the log, and runs work until a signal.
+func (o *options) runWithSettings(work func(context.Context, settings) error, console bool) int {
+	f, s, err := o.readSettings()
 	if o.check && f != nil {
 		if f.Report(name, os.Stdout, os.Stderr, s.app.Unwritable()...) {
 			return command.ExitDone
@@ -32,11 +32,11 @@ func (o *options) run(work func(context.Context, settings) error, console bool) 
 		return command.ExitErrors
 	}
 	if err != nil {
-		return failed(command.ExitRefused, err)
+		return reportFailure(command.ExitRefused, err)
 	}
 	out, err := s.openLog(console)
 	if err != nil {
-		return failed(command.ExitFailed, err)
+		return reportFailure(command.ExitFailed, err)
 	}
 	defer out.Close()
 	for _, unknown := range f.Unknown() {
@@ -49,7 +49,7 @@ func (o *options) run(work func(context.Context, settings) error, console bool) 
 	defer stop()
 	if err := work(ctx, s); err != nil {
 		s.log.Error("the program ended", "error", err)
-		return failed(command.ExitFailed, err)
+		return reportFailure(command.ExitFailed, err)
 	}
 	return command.ExitDone
 }
@@ -122,7 +122,7 @@ func runStore(ctx context.Context, s settings) (err error) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGUSR1)
 	defer signal.Stop(signals)
-	go pass(ctx, signals, begin)
+	go forwardSignals(ctx, signals, begin)
 	s.log.Info("Web Store runs", "address", l.Addr().String(), "data", c.dataDir, "documents", sink.Documents())
 	var scheduled sync.WaitGroup
 	defer scheduled.Wait()
@@ -159,8 +159,8 @@ func openStore(folder string) (sink *webstore.Journal, expiry *webstore.Expiry, 
 	}, nil
 }
 
-// pass makes signals to requests to begin; those that come while one waits are one with it.
-func pass(ctx context.Context, signals <-chan os.Signal, begin chan<- struct{}) {
+// forwardSignals makes signals to requests to begin; those that come while one waits are one with it.
+func forwardSignals(ctx context.Context, signals <-chan os.Signal, begin chan<- struct{}) {
 	for {
 		select {
 		case <-ctx.Done():

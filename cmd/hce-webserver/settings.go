@@ -24,7 +24,7 @@ type options struct {
 	check                bool
 }
 
-func (o *options) declare(c *command.Command) {
+func (o *options) declareOptions(c *command.Command) {
 	c.Config(&o.config, name)
 	c.Text(&o.data, "data", "", "DIR", "folder of all data; overrides data_dir of [Application]")
 }
@@ -46,8 +46,8 @@ type storeSettings struct {
 	schedule         webstore.Schedule
 }
 
-// read reads the ini file, or the built-in values without a file.
-func (o *options) read() (*config.File, settings, error) {
+// readSettings reads the ini file, or the built-in values without a file.
+func (o *options) readSettings() (*config.File, settings, error) {
 	f, _, err := config.OpenOr(name, o.config, "ini")
 	if err != nil {
 		return nil, settings{}, err
@@ -74,7 +74,7 @@ func (s *settings) readServer(w *config.Section) {
 	s.server = webserver.Config{
 		DataDir: filepath.Join(s.app.DataDir, "webserver"),
 		Folder:  w.Path("folder", "../www"),
-		Address: address(w, 8080),
+		Address: readAddress(w, 8080),
 		Files: fileserver.Config{
 			MaxRequests: int(w.Int("max_requests", 16, 1, 10_000)),
 			QueueTime:   w.Duration("queue_time", time.Millisecond, 5*time.Second, time.Millisecond, hour),
@@ -117,7 +117,7 @@ func (s *settings) readCrawler(c *config.Section) {
 
 func (s *settings) readStore(w *config.Section) {
 	s.store = storeSettings{
-		address: address(w, 8070),
+		address: readAddress(w, 8070),
 		dataDir: filepath.Join(s.app.DataDir, "webstore"),
 		start:   w.Bool("start", false),
 		store:   webstore.Config{MaxConnections: int(w.Int("max_connections", 32, 1, 1000)), Now: time.Now},
@@ -137,8 +137,8 @@ func (s *settings) readStore(w *config.Section) {
 	}
 }
 
-// address reads the keys address and port.
-func address(s *config.Section, port int64) string {
+// readAddress reads the keys address and port.
+func readAddress(s *config.Section, port int64) string {
 	host := s.Text("address", "127.0.0.1")
 	if _, err := netip.ParseAddr(host); err != nil {
 		s.Fail("address", fmt.Sprintf("= %q is not an IPv4 or IPv6 address", host))

@@ -28,7 +28,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "captures: unexpected argument:", flags.Arg(0))
 		os.Exit(2)
 	}
-	if err := run(ctx, *bin, *out); err != nil {
+	if err := writeCaptures(ctx, *bin, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "captures:", err)
 		os.Exit(1)
 	}

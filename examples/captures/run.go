@@ -31,8 +31,8 @@ type capturing struct {
 	screens   map[string]pseudoterminal.Screen
 }
 
-// run writes the captures to out. Everything that it started has ended when it returns.
-func run(ctx context.Context, bin, out string) (err error) {
+// writeCaptures writes the captures to out. Everything that it started has ended when it returns.
+func writeCaptures(ctx context.Context, bin, out string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	folder, err := os.MkdirTemp("", "captures-")
@@ -41,25 +41,25 @@ func run(ctx context.Context, bin, out string) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	c := &capturing{ctx: ctx, bin: bin, data: filepath.Join(folder, "hce"), addresses: map[string]string{}, screens: map[string]pseudoterminal.Screen{}}
-	if err := c.capture(); err != nil {
+	if err := c.takePictures(); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
 	for name, screen := range c.screens {
-		if err := files.Write(filepath.Join(out, name+".svg"), []byte(svg(screen, c.replacements())), 0o644); err != nil {
+		if err := files.Write(filepath.Join(out, name+".svg"), []byte(drawSVG(screen, c.replacements())), 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// capture crawls two sites to their end, and takes its pictures during the crawl of a third one and after it.
-func (c *capturing) capture() error {
+// takePictures crawls two sites to their end, and takes its pictures during the crawl of a third one and after it.
+func (c *capturing) takePictures() error {
 	var urls []string
 	for _, name := range []string{"library.example", "harbour.example", "oldtown.example"} {
-		root, closeServer, err := c.serve(name)
+		root, closeServer, err := c.serveSite(name)
 		if err != nil {
 			return err
 		}
@@ -67,32 +67,32 @@ func (c *capturing) capture() error {
 		urls = append(urls, root)
 	}
 	for i, name := range []string{"library", "harbour"} {
-		if _, err := c.end(c.start("crawl", urls[i], "--name", name, "--max-pages", "20")); err != nil {
+		if _, err := c.awaitEnd(c.startTerminal("crawl", urls[i], "--name", name, "--max-pages", "20")); err != nil {
 			return err
 		}
 	}
-	crawl, err := c.start("crawl", urls[2], "--name", "oldtown")
+	crawl, err := c.startTerminal("crawl", urls[2], "--name", "oldtown")
 	if err != nil {
 		return err
 	}
 	defer crawl.Close()
-	if err := c.top(); err != nil {
+	if err := c.captureTop(); err != nil {
 		return err
 	}
 	for name, p := range map[string]func() (*pseudoterminal.Terminal, error){
 		"crawl":   func() (*pseudoterminal.Terminal, error) { return crawl, nil },
-		"site-ls": func() (*pseudoterminal.Terminal, error) { <-crawl.Ended; return c.start("site", "ls") },
+		"site-ls": func() (*pseudoterminal.Terminal, error) { <-crawl.Ended; return c.startTerminal("site", "ls") },
 	} {
-		if c.screens[name], err = c.end(p()); err != nil {
+		if c.screens[name], err = c.awaitEnd(p()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// top takes the pictures of hce top.
-func (c *capturing) top() error {
-	p, err := c.start("top", "--interval", "1s")
+// captureTop takes the pictures of hce top.
+func (c *capturing) captureTop() error {
+	p, err := c.startTerminal("top", "--interval", "1s")
 	if err != nil {
 		return err
 	}
@@ -123,8 +123,8 @@ func (c *capturing) top() error {
 	return <-p.Ended
 }
 
-// start starts hce on a terminal. The options that a reader does not need are not shown.
-func (c *capturing) start(args ...string) (*pseudoterminal.Terminal, error) {
+// startTerminal starts hce on a terminal. The options that a reader does not need are not shown.
+func (c *capturing) startTerminal(args ...string) (*pseudoterminal.Terminal, error) {
 	before := "$ hce " + strings.Join(args, " ") + "\r\n"
 	args = append(args, "--data", c.data)
 	if args[0] == "crawl" {
@@ -140,8 +140,8 @@ func (c *capturing) start(args ...string) (*pseudoterminal.Terminal, error) {
 	return p, nil
 }
 
-// end waits for the end of hce and returns its screen. Status 1 means that pages failed, as they should.
-func (c *capturing) end(p *pseudoterminal.Terminal, err error) (screen pseudoterminal.Screen, _ error) {
+// awaitEnd waits for the end of hce and returns its screen. Status 1 means that pages failed, as they should.
+func (c *capturing) awaitEnd(p *pseudoterminal.Terminal, err error) (screen pseudoterminal.Screen, _ error) {
 	if err != nil {
 		return screen, err
 	}
@@ -158,8 +158,8 @@ func (c *capturing) end(p *pseudoterminal.Terminal, err error) (screen pseudoter
 	return screen, nil
 }
 
-// serve serves the example site on a free port. name is shown instead of its address.
-func (c *capturing) serve(name string) (root string, closeServer func(), err error) {
+// serveSite serves the example site on a free port. name is shown instead of its address.
+func (c *capturing) serveSite(name string) (root string, closeServer func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err

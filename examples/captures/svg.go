@@ -25,9 +25,9 @@ type replacement struct {
 	text    string
 }
 
-// apply replaces in a line. The new text has the colour of the old one, and the rest of the line follows it.
-func (r replacement) apply(cells []pseudoterminal.Cell) (line []pseudoterminal.Cell) {
-	old, from := text(cells), 0
+// replaceIn replaces in a line. The new text has the colour of the old one, and the rest of the line follows it.
+func (r replacement) replaceIn(cells []pseudoterminal.Cell) (line []pseudoterminal.Cell) {
+	old, from := cellText(cells), 0
 	for _, at := range r.pattern.FindAllStringIndex(old, -1) {
 		start, end := utf8.RuneCountInString(old[:at[0]]), utf8.RuneCountInString(old[:at[1]])
 		line = append(line, cells[from:start]...)
@@ -41,10 +41,10 @@ func (r replacement) apply(cells []pseudoterminal.Cell) (line []pseudoterminal.C
 	return append(line, cells[from:]...)
 }
 
-// svg draws a screen.
-func svg(screen pseudoterminal.Screen, replacements []replacement) string {
+// drawSVG draws a screen.
+func drawSVG(screen pseudoterminal.Screen, replacements []replacement) string {
 	rows := screen.Cells
-	for len(rows) > 0 && strings.TrimSpace(text(rows[len(rows)-1])) == "" {
+	for len(rows) > 0 && strings.TrimSpace(cellText(rows[len(rows)-1])) == "" {
 		rows = rows[:len(rows)-1]
 	}
 	width, height := 2*margin+cellWidth*float64(len(screen.Cells[0])), 2*margin+lineHeight*len(rows)
@@ -55,17 +55,17 @@ func svg(screen pseudoterminal.Screen, replacements []replacement) string {
 	for i, cells := range rows {
 		y := margin + lineHeight*i + fontSize
 		for _, r := range replacements {
-			cells = r.apply(cells)
+			cells = r.replaceIn(cells)
 		}
-		for _, s := range spans(cells) {
-			s.draw(&b, y)
+		for _, s := range splitSpans(cells) {
+			s.drawSpan(&b, y)
 		}
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
 }
 
-func text(cells []pseudoterminal.Cell) string {
+func cellText(cells []pseudoterminal.Cell) string {
 	var b strings.Builder
 	for _, c := range cells {
 		b.WriteRune(c.Rune)
@@ -81,8 +81,8 @@ type span struct {
 	bold   bool
 }
 
-// spans splits a line where its look changes, and at gaps of two blanks.
-func spans(cells []pseudoterminal.Cell) (list []span) {
+// splitSpans splits a line where its look changes, and at gaps of two blanks.
+func splitSpans(cells []pseudoterminal.Cell) (list []span) {
 	for i, c := range cells {
 		last := len(list) - 1
 		if last < 0 || list[last].colour != c.Colour || list[last].bold != c.Bold || strings.HasSuffix(list[last].text, "  ") && c.Rune != ' ' {
@@ -94,8 +94,8 @@ func spans(cells []pseudoterminal.Cell) (list []span) {
 	return list
 }
 
-// draw writes a span without its outer blanks. Its length is fixed, so that columns stay in line in every font.
-func (s span) draw(b *strings.Builder, y int) {
+// drawSpan writes a span without its outer blanks. Its length is fixed, so that columns stay in line in every font.
+func (s span) drawSpan(b *strings.Builder, y int) {
 	shown := strings.TrimLeft(s.text, " ")
 	s.column += len([]rune(s.text)) - len([]rune(shown))
 	shown = strings.TrimRight(shown, " ")

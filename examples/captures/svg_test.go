@@ -14,7 +14,7 @@ func TestSVG(t *testing.T) {
 	if _, err := s.Write([]byte("\x1b[1mhce\x1b[0m  /tmp/run<1>  \x1b[32mup\x1b[0m\r\n\r\nlast")); err != nil {
 		t.Fatal(err)
 	}
-	got := svg(*s, []replacement{{regexp.MustCompile(`/tmp/run<\d>`), "~/a&b"}})
+	got := drawSVG(*s, []replacement{{regexp.MustCompile(`/tmp/run<\d>`), "~/a&b"}})
 	want := []string{
 		`<text x="12.0" y="26" fill="#d6d6d6" font-weight="bold" textLength="25.2" xml:space="preserve">hce</text>`,
 		`<text x="54.0" y="26" fill="#d6d6d6" textLength="42.0" xml:space="preserve">~/a&amp;b</text>`,
@@ -35,7 +35,7 @@ func TestSVG(t *testing.T) {
 // Programs that are missing are an error, and nothing is written.
 func TestNoPrograms(t *testing.T) {
 	out := t.TempDir() + "/out"
-	if err := run(t.Context(), t.TempDir(), out); err == nil || !strings.Contains(err.Error(), "start hce") {
+	if err := writeCaptures(t.Context(), t.TempDir(), out); err == nil || !strings.Contains(err.Error(), "start hce") {
 		t.Error(err)
 	}
 }

@@ -26,8 +26,8 @@ type demo struct {
 	talk io.Writer // everything else
 }
 
-// run does all steps. Everything that it started has ended when it returns.
-func (d *demo) run(ctx context.Context) (err error) {
+// runSteps does all steps. Everything that it started has ended when it returns.
+func (d *demo) runSteps(ctx context.Context) (err error) {
 	data, err := os.MkdirTemp("", "dc-demo-")
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	root := d.site
 	if root == "" {
 		var closeServer func()
-		if root, closeServer, err = serve(d.dir); err != nil {
+		if root, closeServer, err = serveFolder(d.dir); err != nil {
 			return err
 		}
 		defer closeServer()
@@ -52,25 +52,25 @@ func (d *demo) run(ctx context.Context) (err error) {
 	node, file := filepath.Join(data, "hce"), filepath.Join(data, "pages.jsonl")
 	start := time.Now()
 	crawl := append([]string{"crawl", root, "--data", node, "--out", file}, d.crawlOptions()...)
-	if err := d.show(ctx, crawl...); err != nil && !errors.Is(err, errWithErrors) {
+	if err := d.showRun(ctx, crawl...); err != nil && !errors.Is(err, errWithErrors) {
 		return err
 	}
 	took := time.Since(start)
 	for _, command := range [][]string{{"url", "ls", root, "--data", node, "--limit", "0"}, {"page", d.shownPage(root), "--data", node}} {
-		if err := d.show(ctx, command...); err != nil {
+		if err := d.showRun(ctx, command...); err != nil {
 			return err
 		}
 	}
 	if d.site == "" && d.dir == "" {
-		if err := d.search(ctx, data, node, "mill"); err != nil {
+		if err := d.searchPages(ctx, data, node, "mill"); err != nil {
 			return err
 		}
 	}
 	var rows bytes.Buffer
-	if err := d.hce(ctx, &rows, "url", "ls", root, "--data", node, "--limit", "0", "--json"); err != nil {
+	if err := d.runHCE(ctx, &rows, "url", "ls", root, "--data", node, "--limit", "0", "--json"); err != nil {
 		return err
 	}
-	s, err := count(&rows)
+	s, err := countRows(&rows)
 	if err != nil {
 		return err
 	}
@@ -101,24 +101,24 @@ func (d *demo) shownPage(root string) string {
 // errWithErrors is the end of a hce that did its work, with pages that failed.
 var errWithErrors = errors.New("pages failed")
 
-// show runs hce like a user at a terminal, and shows the command.
-func (d *demo) show(ctx context.Context, args ...string) error {
-	return d.start(ctx, d.out, "hce", args...)
+// showRun runs hce like a user at a terminal, and shows the command.
+func (d *demo) showRun(ctx context.Context, args ...string) error {
+	return d.runShown(ctx, d.out, "hce", args...)
 }
 
-// start shows a command and runs it.
-func (d *demo) start(ctx context.Context, out io.Writer, name string, args ...string) error {
+// runShown shows a command and runs it.
+func (d *demo) runShown(ctx context.Context, out io.Writer, name string, args ...string) error {
 	fmt.Fprintln(d.talk, "$", name, strings.Join(args, " "))
-	return d.program(ctx, out, name, args...)
+	return d.runProgram(ctx, out, name, args...)
 }
 
-// hce runs hce without showing it.
-func (d *demo) hce(ctx context.Context, out io.Writer, args ...string) error {
-	return d.program(ctx, out, "hce", args...)
+// runHCE runs hce without showing it.
+func (d *demo) runHCE(ctx context.Context, out io.Writer, args ...string) error {
+	return d.runProgram(ctx, out, "hce", args...)
 }
 
-// program runs a program to its end. When ctx ends, the program stops in order.
-func (d *demo) program(ctx context.Context, out io.Writer, name string, args ...string) error {
+// runProgram runs a program to its end. When ctx ends, the program stops in order.
+func (d *demo) runProgram(ctx context.Context, out io.Writer, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(d.bin, name), args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Stdout, cmd.Stderr = out, d.talk
@@ -140,8 +140,8 @@ type summary struct {
 	bytes  int64
 }
 
-// count reads the lines of hce url ls --json. A crawl without a page is an error.
-func count(rows io.Reader) (s summary, err error) {
+// countRows reads the lines of hce url ls --json. A crawl without a page is an error.
+func countRows(rows io.Reader) (s summary, err error) {
 	for d := json.NewDecoder(rows); ; {
 		var row struct {
 			HTTPCode int
@@ -167,8 +167,8 @@ func count(rows io.Reader) (s summary, err error) {
 	return s, nil
 }
 
-// serve serves dir, or the example site if dir is "", on a free loopback port.
-func serve(dir string) (root string, closeServer func(), err error) {
+// serveFolder serves dir, or the example site if dir is "", on a free loopback port.
+func serveFolder(dir string) (root string, closeServer func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err

@@ -35,7 +35,7 @@ func TestParseFlags(t *testing.T) {
 }
 
 func TestCount(t *testing.T) {
-	got, err := count(strings.NewReader(`{"httpCode":200,"size":100,"errors":[]}
+	got, err := countRows(strings.NewReader(`{"httpCode":200,"size":100,"errors":[]}
 {"httpCode":404,"size":10,"errors":["HTTP_ERROR"]}
 {"httpCode":0,"size":0,"errors":[]}
 `))
@@ -43,14 +43,14 @@ func TestCount(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, text := range []string{"", `{"httpCode":404,"errors":["HTTP_ERROR"]}`, "no JSON"} {
-		if _, err := count(strings.NewReader(text)); err == nil {
+		if _, err := countRows(strings.NewReader(text)); err == nil {
 			t.Errorf("%q is accepted", text)
 		}
 	}
 }
 
 func TestServe(t *testing.T) {
-	root, closeServer, err := serve("")
+	root, closeServer, err := serveFolder("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestFailureLeavesNothing(t *testing.T) {
 	}
 	var out, talk bytes.Buffer
 	d := demo{options: options{bin: bin}, out: &out, talk: &talk}
-	err := d.run(t.Context())
+	err := d.runSteps(t.Context())
 	if err == nil || err.Error() != "hce crawl: exit status 3" || !strings.Contains(talk.String(), "broken ini") || out.Len() > 0 {
 		t.Errorf("error %v, stdout %q, stderr %q", err, out.String(), talk.String())
 	}

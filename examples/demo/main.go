@@ -36,7 +36,7 @@ func main() {
 		os.Exit(2)
 	}
 	d := demo{options: options, out: os.Stdout, talk: os.Stderr}
-	if err := d.run(ctx); err != nil {
+	if err := d.runSteps(ctx); err != nil {
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}

@@ -22,11 +22,11 @@ import (
 // webPage matches the log line of hce-search serve that names its address.
 var webPage = regexp.MustCompile(`web page is ready.*url=(http://\S+/)`)
 
-// search indexes the crawled pages, asks for a word, and opens the cached copy of the first result and
+// searchPages indexes the crawled pages, asks for a word, and opens the cached copy of the first result and
 // its versions.
-func (d *demo) search(ctx context.Context, data, node, word string) error {
+func (d *demo) searchPages(ctx context.Context, data, node, word string) error {
 	index := filepath.Join(data, "index")
-	if err := d.start(ctx, d.out, "hce-search", "index", "--once", "--data", node, "--dir", index); err != nil {
+	if err := d.runShown(ctx, d.out, "hce-search", "index", "--once", "--data", node, "--dir", index); err != nil {
 		return err
 	}
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
@@ -40,7 +40,7 @@ func (d *demo) search(ctx context.Context, data, node, word string) error {
 		Count   int
 		Results []struct{ Title, Link, Cache, Versions string }
 	}
-	if err := d.ask(ctx, address+"?format=json&txt="+word, &found); err != nil {
+	if err := d.requestJSON(ctx, address+"?format=json&txt="+word, &found); err != nil {
 		return err
 	}
 	if found.Count == 0 {
@@ -50,7 +50,7 @@ func (d *demo) search(ctx context.Context, data, node, word string) error {
 		fmt.Fprintf(d.out, "%-40s %s\n", r.Title, r.Link)
 	}
 	first := found.Results[0]
-	copied, err := d.get(ctx, strings.TrimSuffix(address, "/")+strings.Replace(first.Cache, "/cache=", "/raw=", 1))
+	copied, err := d.requestPage(ctx, strings.TrimSuffix(address, "/")+strings.Replace(first.Cache, "/cache=", "/raw=", 1))
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (d *demo) search(ctx context.Context, data, node, word string) error {
 	var history struct {
 		Versions []struct{ Source, Date string }
 	}
-	if err := d.ask(ctx, strings.TrimSuffix(address, "/")+first.Versions+"?format=json", &history); err != nil {
+	if err := d.requestJSON(ctx, strings.TrimSuffix(address, "/")+first.Versions+"?format=json", &history); err != nil {
 		return err
 	}
 	for _, v := range history.Versions {
@@ -94,17 +94,17 @@ func (d *demo) serveSearch(ctx context.Context, args ...string) (address string,
 	return "", nil, errors.New("hce-search ended without serving its web page")
 }
 
-// ask requests a JSON value.
-func (d *demo) ask(ctx context.Context, url string, to any) error {
-	text, err := d.get(ctx, url)
+// requestJSON requests a JSON value.
+func (d *demo) requestJSON(ctx context.Context, url string, to any) error {
+	text, err := d.requestPage(ctx, url)
 	if err == nil {
 		err = json.Unmarshal(text, to)
 	}
 	return err
 }
 
-// get requests a page, and shows the command that does it.
-func (d *demo) get(ctx context.Context, url string) ([]byte, error) {
+// requestPage requests a page, and shows the command that does it.
+func (d *demo) requestPage(ctx context.Context, url string) ([]byte, error) {
 	fmt.Fprintf(d.talk, "$ curl '%s'\n", url)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	err := runServer(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 	case errors.Is(err, errUsage):
@@ -53,8 +53,8 @@ a crawler must report for it.
 
 const dnsUsage = "also answer DNS questions on this UDP `address`, such as 127.0.0.1:8953; the names are rebind.test (127.0.0.1 first, then 10.0.0.1), inside.test, mixed.test, flood.test, nothing.test and silent.test"
 
-// run serves until ctx ends.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+// runServer serves until ctx ends.
+func runServer(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("hostileweb", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {

@@ -25,7 +25,7 @@ func TestFlags(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, talk strings.Builder
-			err := run(t.Context(), c.args, &out, &talk)
+			err := runServer(t.Context(), c.args, &out, &talk)
 			if !errors.Is(err, c.want) || !strings.Contains(out.String(), c.says) || c.want == errUsage && talk.Len() == 0 {
 				t.Errorf("error %v, said %.200q and %.200q", err, out.String(), talk.String())
 			}
@@ -39,7 +39,7 @@ func TestServesUntilCancelled(t *testing.T) {
 	ended := make(chan error, 1)
 	dir := t.TempDir()
 	go func() {
-		ended <- run(ctx, []string{"--listen", "127.0.0.1:0", "--dns", "127.0.0.1:0", "--log", filepath.Join(dir, "log"), "--authority", filepath.Join(dir, "ca")}, in, io.Discard)
+		ended <- runServer(ctx, []string{"--listen", "127.0.0.1:0", "--dns", "127.0.0.1:0", "--log", filepath.Join(dir, "log"), "--authority", filepath.Join(dir, "ca")}, in, io.Discard)
 		in.Close()
 	}()
 	lines := bufio.NewScanner(out)

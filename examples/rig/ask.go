@@ -28,8 +28,8 @@ type response struct {
 	ClientMessage string `json:"error_message"`
 }
 
-// failed reports whether a code, or one of the joined codes of several nodes, is not 0.
-func failed(code any) bool { return strings.Trim(fmt.Sprint(code), "0;") != "" }
+// isFailure reports whether a code, or one of the joined codes of several nodes, is not 0.
+func isFailure(code any) bool { return strings.Trim(fmt.Sprint(code), "0;") != "" }
 
 // Ask runs dc-client with one command and decodes the itemObject of the first node into
 // answer (a pointer, or nil). The request goes through a file, like an operator's. An
@@ -50,7 +50,7 @@ func (r *Rig) Ask(ctx context.Context, command string, request, answer any) erro
 	if err != nil {
 		return fmt.Errorf("send %s: %w", command, err)
 	}
-	out, err := r.run(ctx, "dc-client", "--command", command, "--file", file.Name())
+	out, err := r.runProgram(ctx, "dc-client", "--command", command, "--file", file.Name())
 	// dc-client reports its own failure by exit code and in its JSON, which is more
 	// precise.
 	var got response
@@ -68,7 +68,7 @@ func (r *Rig) Ask(ctx context.Context, command string, request, answer any) erro
 		return fmt.Errorf("send %s: no node answered", command)
 	}
 	for _, item := range got.ItemsList {
-		if failed(item.ErrorCode) {
+		if isFailure(item.ErrorCode) {
 			return fmt.Errorf("send %s: %s (%v)", command, item.ErrorMessage, item.ErrorCode)
 		}
 	}
@@ -84,7 +84,7 @@ func (r *Rig) Ask(ctx context.Context, command string, request, answer any) erro
 
 // Stat returns the statistical variables of a manager with dc-admin STAT.
 func (r *Rig) Stat(ctx context.Context, class string) (map[string]any, error) {
-	out, err := r.admin(ctx, "--cmd", "STAT", "--classes", class)
+	out, err := r.runAdmin(ctx, "--cmd", "STAT", "--classes", class)
 	if err != nil {
 		return nil, fmt.Errorf("read statistics of %s: %w", class, err)
 	}
@@ -104,12 +104,12 @@ func (r *Rig) Stat(ctx context.Context, class string) (map[string]any, error) {
 	return stat.Fields, nil
 }
 
-func (r *Rig) admin(ctx context.Context, args ...string) ([]byte, error) {
-	return r.run(ctx, "dc-admin", args...)
+func (r *Rig) runAdmin(ctx context.Context, args ...string) ([]byte, error) {
+	return r.runProgram(ctx, "dc-admin", args...)
 }
 
-// run runs an operator program and returns its stdout, even with an error.
-func (r *Rig) run(ctx context.Context, program string, args ...string) ([]byte, error) {
+// runProgram runs an operator program and returns its stdout, even with an error.
+func (r *Rig) runProgram(ctx context.Context, program string, args ...string) ([]byte, error) {
 	return r.runWith(ctx, program, append([]string{"--config", r.iniOf(program)}, args...))
 }
 

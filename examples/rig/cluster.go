@@ -92,7 +92,7 @@ func (c *Cluster) AddNode(ctx context.Context, name, data string) error {
 	var links Link
 	if c.options.Relays {
 		var err error
-		if links, err = relayed(join); err != nil {
+		if links, err = startRelays(join); err != nil {
 			return fmt.Errorf("add node %s: %w", name, err)
 		}
 	}
@@ -276,7 +276,7 @@ func (c *Cluster) AwaitGone(ctx context.Context, name string) error {
 		return !listed
 	})
 	if err == nil {
-		c.nodes[name].close()
+		c.nodes[name].stopProgram()
 	}
 	return err
 }
@@ -313,11 +313,11 @@ func (c *Cluster) KillNode(name string) { c.nodes[name].Kill() }
 // RestartHead kills the head and starts it again.
 func (c *Cluster) RestartHead(ctx context.Context) error {
 	c.Kill()
-	return c.Rig.start(ctx)
+	return c.Rig.startAndAwait(ctx)
 }
 
 // StopNode ends a node with SIGTERM, or after a while with SIGKILL.
-func (c *Cluster) StopNode(name string) { c.nodes[name].close() }
+func (c *Cluster) StopNode(name string) { c.nodes[name].stopProgram() }
 
 // NodePID is the process id of a node.
 func (c *Cluster) NodePID(name string) int { return c.nodes[name].PID() }
@@ -341,7 +341,7 @@ func (c *Cluster) Output() string { return c.talk }
 func (c *Cluster) Close() {
 	for _, n := range c.nodes {
 		if n.program != nil {
-			n.close()
+			n.stopProgram()
 		}
 		n.release()
 		n.links.close()

@@ -51,34 +51,34 @@ func (r *Rig) Contents(ctx context.Context, id string, rows []Row) ([]Content, e
 			return nil, fmt.Errorf("decode content of %s: %w", answer.MD5, err)
 		}
 		contents = append(contents, Content{
-			MD5: answer.MD5, Title: tag(tree, "title"), Text: tag(tree, "content_encoded"),
+			MD5: answer.MD5, Title: tagValue(tree, "title"), Text: tagValue(tree, "content_encoded"),
 		})
 	}
 	return contents, nil
 }
 
-// tag returns the value of a tag in a processed content. A site's template may put it in a
+// tagValue returns the value of a tag in a processed content. A site's template may put it in a
 // field ({"title": "x"}) or a tag list ({"name": "title", "data": ["x"]}), at any depth.
 // The first one counts; "" if it is missing.
-func tag(tree any, name string) string {
+func tagValue(tree any, name string) string {
 	switch node := tree.(type) {
 	case []any:
 		for _, child := range node {
-			if found := tag(child, name); found != "" {
+			if found := tagValue(child, name); found != "" {
 				return found
 			}
 		}
 	case map[string]any:
 		if node["name"] == name {
-			return words(node["data"])
+			return joinWords(node["data"])
 		}
 		if value, ok := node[name]; ok {
-			if found := words(value); found != "" {
+			if found := joinWords(value); found != "" {
 				return found
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(node)) { // sorted, to be deterministic
-			if found := tag(node[key], name); found != "" {
+			if found := tagValue(node[key], name); found != "" {
 				return found
 			}
 		}
@@ -86,15 +86,15 @@ func tag(tree any, name string) string {
 	return ""
 }
 
-// words joins a text or a list of texts.
-func words(value any) string {
+// joinWords joins a text or a list of texts.
+func joinWords(value any) string {
 	switch v := value.(type) {
 	case string:
 		return strings.TrimSpace(v)
 	case []any:
 		var all []string
 		for _, one := range v {
-			if text := words(one); text != "" {
+			if text := joinWords(one); text != "" {
 				all = append(all, text)
 			}
 		}

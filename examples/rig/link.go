@@ -13,24 +13,24 @@ import (
 type Link []*testrelay.Relay
 
 // Cut breaks the link until Mend.
-func (l Link) Cut() { l.each((*testrelay.Relay).Cut) }
+func (l Link) Cut() { l.forEachRelay((*testrelay.Relay).Cut) }
 
 // Hold lets no data pass until Mend, and tells no side.
-func (l Link) Hold() { l.each((*testrelay.Relay).Hold) }
+func (l Link) Hold() { l.forEachRelay((*testrelay.Relay).Hold) }
 
 // Mend ends Cut and Hold.
-func (l Link) Mend() { l.each((*testrelay.Relay).Mend) }
+func (l Link) Mend() { l.forEachRelay((*testrelay.Relay).Mend) }
 
-func (l Link) close() { l.each((*testrelay.Relay).Close) }
+func (l Link) close() { l.forEachRelay((*testrelay.Relay).Close) }
 
-func (l Link) each(act func(*testrelay.Relay)) {
+func (l Link) forEachRelay(act func(*testrelay.Relay)) {
 	for _, r := range l {
 		act(r)
 	}
 }
 
-// relayed starts a relay to each broker of a join file, and writes their addresses into it.
-func relayed(path string) (l Link, err error) {
+// startRelays starts a relay to each broker of a join file, and writes their addresses into it.
+func startRelays(path string) (l Link, err error) {
 	defer func() {
 		if err != nil {
 			l.close()

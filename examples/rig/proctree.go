@@ -31,7 +31,7 @@ const ticksPerSecond = 100
 // TreeUsage sums up the process pid and its descendants from /proc. It fails without /proc
 // and if pid has ended.
 func TreeUsage(pid int) (Usage, error) {
-	all, err := processes()
+	all, err := readProcesses()
 	if err != nil {
 		return Usage{}, fmt.Errorf("read process tree: %w", err)
 	}
@@ -39,7 +39,7 @@ func TreeUsage(pid int) (Usage, error) {
 		return Usage{}, fmt.Errorf("read process tree: process %d: %w", pid, os.ErrNotExist)
 	}
 	var sum Usage
-	for _, member := range append(below(all, pid), pid) {
+	for _, member := range append(collectDescendants(all, pid), pid) {
 		p := all[member]
 		sum.CPU += time.Duration(p.ticks) * time.Second / ticksPerSecond
 		sum.RSS += p.pages * int64(os.Getpagesize())
@@ -48,27 +48,27 @@ func TreeUsage(pid int) (Usage, error) {
 	return sum, nil
 }
 
-// descendants lists the processes below pid, nil without /proc.
-func descendants(pid int) []int {
-	all, err := processes()
+// descendantsOf lists the processes below pid, nil without /proc.
+func descendantsOf(pid int) []int {
+	all, err := readProcesses()
 	if err != nil {
 		return nil
 	}
-	return below(all, pid)
+	return collectDescendants(all, pid)
 }
 
-func below(all map[int]process, pid int) []int {
+func collectDescendants(all map[int]process, pid int) []int {
 	var found []int
 	for child, p := range all {
 		if p.parent == pid {
-			found = append(append(found, child), below(all, child)...)
+			found = append(append(found, child), collectDescendants(all, child)...)
 		}
 	}
 	return found
 }
 
-// processes reads the state of every visible process.
-func processes() (map[int]process, error) {
+// readProcesses reads the state of every visible process.
+func readProcesses() (map[int]process, error) {
 	entries, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return nil, err

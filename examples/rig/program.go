@@ -54,8 +54,8 @@ func (p *program) Kill() {
 	<-p.ended
 }
 
-// close ends a running program: SIGTERM first, then SIGKILL to it and all its descendants.
-func (p *program) close() {
+// stopProgram ends a running program: SIGTERM first, then SIGKILL to it and all its descendants.
+func (p *program) stopProgram() {
 	select {
 	case <-p.ended:
 		return
@@ -68,7 +68,7 @@ func (p *program) close() {
 		return
 	case <-time.After(closeLimit):
 	}
-	family := descendants(p.PID())
+	family := descendantsOf(p.PID())
 	_ = syscall.Kill(-p.PID(), syscall.SIGKILL)
 	for _, pid := range family {
 		_ = syscall.Kill(pid, syscall.SIGKILL)

@@ -69,7 +69,7 @@ type Rig struct {
 // Start starts the daemon and waits until dc-admin STAT answers. On an error nothing keeps
 // running. Cancelling ctx ends the wait, not a running daemon.
 func Start(ctx context.Context, o Options) (*Rig, error) {
-	if err := o.complete(); err != nil {
+	if err := o.completePaths(); err != nil {
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
 	ports, release, err := childprocess.FreePorts(2)
@@ -77,29 +77,29 @@ func Start(ctx context.Context, o Options) (*Rig, error) {
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
 	r := &Rig{options: o, clientPort: ports[0], adminPort: ports[1], release: release}
-	if err := r.start(ctx); err != nil {
+	if err := r.startAndAwait(ctx); err != nil {
 		release()
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
 	return r, nil
 }
 
-// start starts the program and waits for its answer.
-func (r *Rig) start(ctx context.Context) (err error) {
+// startAndAwait starts the program and waits for its answer.
+func (r *Rig) startAndAwait(ctx context.Context) (err error) {
 	r.program, err = startProgram(r.options.Bin, "dc-daemon", filepath.Join(r.options.Data, "daemon.out"), append(r.Env(), r.options.Env...),
 		"-c", filepath.Join(r.options.Ini, "dc-daemon.ini"))
 	if err != nil {
 		return err
 	}
-	if err := r.await(ctx); err != nil {
-		r.program.close()
+	if err := r.awaitAnswer(ctx); err != nil {
+		r.program.stopProgram()
 		return err
 	}
 	return nil
 }
 
-// complete makes the paths absolute and creates the data folder.
-func (o *Options) complete() error {
+// completePaths makes the paths absolute and creates the data folder.
+func (o *Options) completePaths() error {
 	for _, path := range []*string{&o.Bin, &o.Ini, &o.Data} {
 		full, err := filepath.Abs(*path)
 		if err != nil {
@@ -126,8 +126,8 @@ func (r *Rig) Env() []string {
 	return env
 }
 
-// await polls with STAT until the daemon answers.
-func (r *Rig) await(ctx context.Context) error {
+// awaitAnswer polls with STAT until the daemon answers.
+func (r *Rig) awaitAnswer(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	for {
@@ -153,7 +153,7 @@ func (r *Rig) ClientPort() int { return r.clientPort }
 // Stop stops the daemon with dc-admin STOP and waits for its end. It is an error if the
 // daemon does not end in time or exits with another code than 0.
 func (r *Rig) Stop(ctx context.Context) error {
-	if _, err := r.admin(ctx, "--cmd", "STOP"); err != nil {
+	if _, err := r.runAdmin(ctx, "--cmd", "STOP"); err != nil {
 		return fmt.Errorf("stop daemon: %w%s", err, r.lastWords())
 	}
 	select {
@@ -173,5 +173,5 @@ func (r *Rig) Stop(ctx context.Context) error {
 // It may be called more than once, and after Stop. Until Close no other rig gets the ports.
 func (r *Rig) Close() {
 	defer r.release()
-	r.program.close()
+	r.program.stopProgram()
 }

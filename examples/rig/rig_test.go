@@ -221,7 +221,7 @@ func TestTreeUsage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		for _, pid := range descendants(cmd.Process.Pid) {
+		for _, pid := range descendantsOf(cmd.Process.Pid) {
 			syscall.Kill(pid, syscall.SIGKILL)
 		}
 		cmd.Process.Kill()

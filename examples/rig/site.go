@@ -82,7 +82,7 @@ func (r *Rig) NewSite(ctx context.Context, s Site) (id string, err error) {
 	if err := r.Ask(ctx, "SITE_NEW", request, &answer); err != nil {
 		return "", err
 	}
-	if failed(answer.ErrorCode) {
+	if isFailure(answer.ErrorCode) {
 		return "", fmt.Errorf("create site %s: %s (%v)", s.Root, answer.ErrorMessage, answer.ErrorCode)
 	}
 	return request.ID, nil

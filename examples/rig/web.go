@@ -56,7 +56,7 @@ const firstWebHost = 40
 func StartWeb(hosts, pages int, delay time.Duration) (*Web, error) {
 	w := &Web{Hosts: hosts, Pages: pages, Delay: delay}
 	for i := range hosts {
-		l, err := net.Listen("tcp", net.JoinHostPort(w.address(i), strconv.Itoa(w.port)))
+		l, err := net.Listen("tcp", net.JoinHostPort(w.hostAddress(i), strconv.Itoa(w.port)))
 		if err != nil {
 			w.Close()
 			return nil, fmt.Errorf("start host %d of the web: %w", i, err)
@@ -79,20 +79,20 @@ func (w *Web) Close() {
 	}
 }
 
-func (w *Web) address(host int) string {
+func (w *Web) hostAddress(host int) string {
 	return fmt.Sprintf("127.%d.%d.%d", firstWebHost, host/250, host%250+1)
 }
 
 // Root is the URL of the start page, from which all pages are reached.
-func (w *Web) Root() string { return w.url(0, 0) }
+func (w *Web) Root() string { return w.pageURL(0, 0) }
 
 // Filter is a pattern of the URLs of all hosts.
 func (w *Web) Filter() string {
 	return fmt.Sprintf(`^http://127\.%d\.\d+\.\d+:%d/`, firstWebHost, w.port)
 }
 
-func (w *Web) url(host, page int) string {
-	base := fmt.Sprintf("http://%s:%d/", w.address(host), w.port)
+func (w *Web) pageURL(host, page int) string {
+	base := fmt.Sprintf("http://%s:%d/", w.hostAddress(host), w.port)
 	if page == 0 {
 		return base
 	}
@@ -105,16 +105,16 @@ const (
 	webFar  = 4  // to other hosts: three to start pages, one to any page
 )
 
-// links returns the links of a page. The pages of a host form a tree of two children each, and so
+// pageLinks returns the links of a page. The pages of a host form a tree of two children each, and so
 // do the start pages of the hosts.
-func (w *Web) links(host, page int) []string {
+func (w *Web) pageLinks(host, page int) []string {
 	var urls []string
 	for _, child := range []int{2*page + 1, 2*page + 2} {
 		if child < w.Pages {
-			urls = append(urls, w.url(host, child))
+			urls = append(urls, w.pageURL(host, child))
 		}
 		if page == 0 && 2*host+child < w.Hosts {
-			urls = append(urls, w.url(2*host+child, 0))
+			urls = append(urls, w.pageURL(2*host+child, 0))
 		}
 	}
 	seed := uint32(host*w.Pages + page)
@@ -123,12 +123,12 @@ func (w *Web) links(host, page int) []string {
 		return int(seed>>8) % n
 	}
 	for range webNear {
-		urls = append(urls, w.url(host, draw(w.Pages)))
+		urls = append(urls, w.pageURL(host, draw(w.Pages)))
 	}
 	for range webFar - 1 {
-		urls = append(urls, w.url(draw(w.Hosts), 0))
+		urls = append(urls, w.pageURL(draw(w.Hosts), 0))
 	}
-	return append(urls, w.url(draw(w.Hosts), draw(w.Pages)))
+	return append(urls, w.pageURL(draw(w.Hosts), draw(w.Pages)))
 }
 
 func (h *webHost) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
@@ -145,8 +145,8 @@ func (h *webHost) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		}
 		page = n
 	}
-	h.begins(page, r.Header.Get(NodeHeader))
-	defer h.ends()
+	h.beginRequest(page, r.Header.Get(NodeHeader))
+	defer h.endRequest()
 	if page >= 0 && h.web.Cookies.Load() {
 		if _, err := r.Cookie(webCookie); err != nil && h.isStranger() {
 			rw.Header().Set("Set-Cookie", webCookie+"=1; Path=/; Max-Age=86400")
@@ -158,14 +158,14 @@ func (h *webHost) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!DOCTYPE html><title>Page %d</title><p>%s</p>", page, strings.Repeat("Some words of a page. ", 50))
-	for _, url := range h.web.links(h.number, page) {
+	for _, url := range h.web.pageLinks(h.number, page) {
 		fmt.Fprintf(&b, `<a href="%s">page</a>`, url)
 	}
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = io.WriteString(rw, b.String()) // an error says that the client has gone
 }
 
-func (h *webHost) begins(page int, node string) {
+func (h *webHost) beginRequest(page int, node string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
@@ -205,7 +205,7 @@ func (h *webHost) isStranger() bool {
 	return true
 }
 
-func (h *webHost) ends() {
+func (h *webHost) endRequest() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.active--
@@ -244,13 +244,13 @@ func (w *Web) Record() Record {
 		r.Overlaps += h.overlaps
 		r.Bare += h.bare
 		if h.longest > r.Longest {
-			r.Longest, r.Paused = h.longest, w.address(i)+" until "+h.until.UTC().Format("15:04:05.000")
+			r.Longest, r.Paused = h.longest, w.hostAddress(i)+" until "+h.until.UTC().Format("15:04:05.000")
 		}
 		for node, n := range h.nodes {
 			r.Nodes[node] += n
 		}
 		if len(h.nodes) > 1 {
-			r.Shared = append(r.Shared, w.address(i))
+			r.Shared = append(r.Shared, w.hostAddress(i))
 		}
 		h.mu.Unlock()
 	}

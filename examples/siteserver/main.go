@@ -28,7 +28,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	err := runServer(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 	case errors.Is(err, errUsage):
@@ -42,8 +42,8 @@ func main() {
 // errUsage is a wrong flag, which was already reported.
 var errUsage = errors.New("wrong arguments")
 
-// run serves until ctx ends or, with -exit-on-stdin, until stdin closes.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+// runServer serves until ctx ends or, with -exit-on-stdin, until stdin closes.
+func runServer(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("siteserver", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	addr := flags.String("addr", "127.0.0.1:0", "listen on `host:port`; port 0 takes a free one")
@@ -91,11 +91,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			cancel()
 		}()
 	}
-	return serve(ctx, listener, site.Handler(options))
+	return serveUntilDone(ctx, listener, site.Handler(options))
 }
 
-// serve serves until ctx ends.
-func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+// serveUntilDone serves until ctx ends.
+func serveUntilDone(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	// No write timeout: slow answers are a purpose of this server.
 	server := &http.Server{
 		Handler:           handler,

@@ -19,7 +19,7 @@ func start(t *testing.T, ctx context.Context, stdin io.Reader, args ...string) (
 	read, write := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := run(ctx, args, stdin, write, io.Discard)
+		err := runServer(ctx, args, stdin, write, io.Discard)
 		write.CloseWithError(io.EOF)
 		done <- err
 	}()
@@ -71,7 +71,7 @@ func TestRejectsArguments(t *testing.T) {
 		"log in a missing folder": {"-log", "/nonexistent/log"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := run(context.Background(), args, strings.NewReader(""), io.Discard, io.Discard); err == nil {
+			if err := runServer(context.Background(), args, strings.NewReader(""), io.Discard, io.Discard); err == nil {
 				t.Error("no error")
 			}
 		})

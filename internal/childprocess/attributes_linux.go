@@ -2,6 +2,6 @@ package childprocess
 
 import "syscall"
 
-func attributes() *syscall.SysProcAttr {
+func processAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

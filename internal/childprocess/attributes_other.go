@@ -4,5 +4,5 @@ package childprocess
 
 import "syscall"
 
-// attributes sets no parent-death signal: only Linux has one.
-func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// processAttributes sets no parent-death signal: only Linux has one.
+func processAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -20,7 +20,7 @@ func FreePorts(n int) (ports []int, release func(), err error) {
 	}
 	for tries := 0; len(ports) < n; tries++ {
 		port := 10_000 + rand.IntN(22_768)
-		c, err := claim(port)
+		c, err := claimPort(port)
 		switch {
 		case err == nil:
 			ports, claims = append(ports, port), append(claims, c)
@@ -32,9 +32,9 @@ func FreePorts(n int) (ports []int, release func(), err error) {
 	return ports, release, nil
 }
 
-// claim reserves a TCP port without a listener. The claim is the UDP port of the same
+// claimPort reserves a TCP port without a listener. The claim is the UDP port of the same
 // number: it excludes other claims, and lets a child listen.
-func claim(port int) (io.Closer, error) {
+func claimPort(port int) (io.Closer, error) {
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	c, err := net.ListenPacket("udp", address)
 	if err != nil {

@@ -17,18 +17,18 @@ func TestFreePorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, port := range ports {
-		if c, err := claim(port); err == nil {
+		if c, err := claimPort(port); err == nil {
 			c.Close()
 			t.Errorf("port %d is reserved twice", port)
 		}
 	}
 	release()
-	if c, err := claim(ports[0]); err == nil {
+	if c, err := claimPort(ports[0]); err == nil {
 		c.Close()
 		t.Error("a port on which a program listens is reserved")
 	}
 	child.Close()
-	c, err := claim(ports[0])
+	c, err := claimPort(ports[0])
 	if err != nil {
 		t.Fatalf("after the release: %v", err)
 	}

@@ -35,7 +35,7 @@ func Self(args ...string) *exec.Cmd {
 // Linux kills the child when the thread that started it ends, and Go ends idle threads.
 // One goroutine therefore keeps its thread until the child has ended.
 func Start(cmd *exec.Cmd) (ended <-chan error, err error) {
-	cmd.SysProcAttr = attributes()
+	cmd.SysProcAttr = processAttributes()
 	started, result := make(chan error), make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine

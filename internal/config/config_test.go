@@ -114,7 +114,7 @@ func TestRefusals(t *testing.T) {
 func TestLoadAndFind(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	if _, err := find("dc-x", ""); err == nil || !strings.Contains(err.Error(), "dc-x.ini") || strings.Contains(err.Error(), "\n") {
+	if _, err := findFile("dc-x", ""); err == nil || !strings.Contains(err.Error(), "dc-x.ini") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("no file: %v", err)
 	}
 	if _, err := Load(filepath.Join(dir, "none.ini")); err == nil || strings.Contains(err.Error(), "\n") {
@@ -123,7 +123,7 @@ func TestLoadAndFind(t *testing.T) {
 	if err := os.WriteFile("dc-x.ini", []byte("[A\nb"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	path, err := find("dc-x", "")
+	path, err := findFile("dc-x", "")
 	if err != nil || path != "dc-x.ini" {
 		t.Errorf("find = %q, %v", path, err)
 	}

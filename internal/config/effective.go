@@ -21,9 +21,9 @@ type used struct {
 // ownDefault is the origin of a default that the program computes.
 const ownDefault = "default, the program's own"
 
-// note records the value of a key. A later call replaces the value, unless it only marks
+// recordValue records the value of a key. A later call replaces the value, unless it only marks
 // the key as idle.
-func (s *Section) note(key, value, origin string, idle bool) {
+func (s *Section) recordValue(key, value, origin string, idle bool) {
 	f := s.file
 	for i, u := range f.used[s.name] {
 		if u.key == key {
@@ -51,8 +51,8 @@ func (f *File) WriteEffective(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "[%s]\n", section)
 		for _, u := range f.inOrder(section) {
-			value := redacted(u.value)
-			if secret(u.key) && value != "" {
+			value := redactPasswords(u.value)
+			if isSecret(u.key) && value != "" {
 				value = masked
 			}
 			fmt.Fprintf(&b, "; %s\n", u.origin)
@@ -63,7 +63,7 @@ func (f *File) WriteEffective(w io.Writer) error {
 		}
 		for _, key := range slices.Sorted(maps.Keys(f.values[section])) {
 			if !f.known[section][key] {
-				fmt.Fprintf(&b, "; %s: unknown, without effect: %s\n", f.place(section, key), key)
+				fmt.Fprintf(&b, "; %s: unknown, without effect: %s\n", f.keyPlace(section, key), key)
 			}
 		}
 	}
@@ -82,8 +82,8 @@ func (f *File) inOrder(section string) []used {
 	return list
 }
 
-// place returns the file and line of a key.
-func (f *File) place(section, key string) string {
+// keyPlace returns the file and line of a key.
+func (f *File) keyPlace(section, key string) string {
 	if n := f.lines[section+"\x00"+key]; n > 0 {
 		return fmt.Sprintf("%s, line %d", f.Path, n)
 	}
@@ -119,13 +119,13 @@ const masked = "********"
 
 var secretName = regexp.MustCompile(`(?i)(pwd|passw|secret|dsn|token)|key$`)
 
-// secret reports whether the value of a key must not be shown: a password, an address with
+// isSecret reports whether the value of a key must not be shown: a password, an address with
 // a password, or a cryptographic key. Names of key files are not secret.
-func secret(key string) bool { return secretName.MatchString(key) }
+func isSecret(key string) bool { return secretName.MatchString(key) }
 
-// shown returns a value for a message.
-func shown(key, value string) string {
-	if secret(key) {
+// showValue returns a value for a message.
+func showValue(key, value string) string {
+	if isSecret(key) {
 		return masked
 	}
 	return value

@@ -71,7 +71,7 @@ nets = 10.0.0.0/8
 	everything(again)
 	for section, keys := range f.used {
 		for i, u := range keys {
-			if got := again.used[section][i]; got.key != u.key || got.value != u.value && !secret(u.key) {
+			if got := again.used[section][i]; got.key != u.key || got.value != u.value && !isSecret(u.key) {
 				t.Errorf("read again: %+v, was %+v", got, u)
 			}
 		}
@@ -89,7 +89,7 @@ func TestRefusedSecret(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	for key, want := range map[string]bool{"db_pwd": true, "Password": true, "db_dsn": true, "serverKey": true, "keys_file": false, "serverKeyFile": false, "data_dir": false, "key_value_storage_dir": false} {
-		if secret(key) != want {
+		if isSecret(key) != want {
 			t.Errorf("secret(%q) = %v", key, !want)
 		}
 	}

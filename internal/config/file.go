@@ -41,14 +41,14 @@ const maxFile = 1 << 20
 func Load(path string) (*File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("configuration file %s cannot be read: %w", path, cause(err))
+		return nil, fmt.Errorf("configuration file %s cannot be read: %w", path, pathCause(err))
 	}
 	if info.IsDir() || info.Size() > maxFile {
 		return nil, fmt.Errorf("configuration file %s cannot be read: it is a folder or larger than %d bytes", path, maxFile)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("configuration file %s cannot be read: %w", path, cause(err))
+		return nil, fmt.Errorf("configuration file %s cannot be read: %w", path, pathCause(err))
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -91,7 +91,7 @@ func Parse(path string, text []byte) (*File, error) {
 	return f, nil
 }
 
-func cause(err error) error {
+func pathCause(err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) {
 		return p.Err
@@ -103,7 +103,7 @@ func cause(err error) error {
 // <program>.ini in the current folder or in /etc/<program>/ (docs/spec/steps.md 3). The error
 // wraps ErrNoFile if neither file exists.
 func Open(program, explicit string) (*File, error) {
-	path, err := find(program, explicit)
+	path, err := findFile(program, explicit)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func OpenOr(program, explicit, folder string) (f *File, found bool, err error) {
 // ErrNoFile means that a program has no ini file.
 var ErrNoFile = errors.New("no configuration file")
 
-func find(program, explicit string) (string, error) {
+func findFile(program, explicit string) (string, error) {
 	if explicit != "" {
 		return explicit, nil
 	}
@@ -182,12 +182,12 @@ func (f *File) Unknown() []string {
 		}
 		known, ok := f.known[section]
 		if !ok {
-			list = append(list, fmt.Sprintf("%s: section [%s] is unknown%s", f.place(section, ""), section, Suggestion(Nearest(section, names(f.known)))))
+			list = append(list, fmt.Sprintf("%s: section [%s] is unknown%s", f.keyPlace(section, ""), section, Suggestion(Nearest(section, keysOf(f.known)))))
 			continue
 		}
 		for key := range keys {
 			if !known[key] {
-				list = append(list, fmt.Sprintf("%s: key %s of section [%s] is unknown%s", f.place(section, key), key, section, Suggestion(f.nearestKey(section, key))))
+				list = append(list, fmt.Sprintf("%s: key %s of section [%s] is unknown%s", f.keyPlace(section, key), key, section, Suggestion(f.nearestKey(section, key))))
 			}
 		}
 	}
@@ -198,12 +198,12 @@ func (f *File) Unknown() []string {
 // nearestKey returns the known key that an unknown key probably means. It prefers an equal
 // key of another section to a similar one of this section.
 func (f *File) nearestKey(section, key string) string {
-	near := Nearest(key, names(f.known[section]))
+	near := Nearest(key, keysOf(f.known[section]))
 	if strings.EqualFold(near, key) {
 		return near
 	}
 	for _, other := range slices.Sorted(maps.Keys(f.known)) {
-		for _, k := range names(f.known[other]) {
+		for _, k := range keysOf(f.known[other]) {
 			if strings.EqualFold(k, key) {
 				return k + " of section [" + other + "]"
 			}
@@ -212,4 +212,4 @@ func (f *File) nearestKey(section, key string) string {
 	return near
 }
 
-func names[V any](known map[string]V) []string { return slices.Collect(maps.Keys(known)) }
+func keysOf[V any](known map[string]V) []string { return slices.Collect(maps.Keys(known)) }

@@ -33,7 +33,7 @@ func (f *File) Application(program, logFile string, formats ...string) Applicati
 	a := Application{Name: s.Text("name", program), DataDir: s.Path("data_dir", "../data")}
 	a.Log.File = s.Text("log", logFile)
 	if strings.HasSuffix(a.Log.File, ".ini") {
-		s.warn("log", fmt.Sprintf("= %s names a logging configuration of the original service, which is not read or written; the log goes to %s. Set a log file or stderr", a.Log.File, logFile))
+		s.warnAbout("log", fmt.Sprintf("= %s names a logging configuration of the original service, which is not read or written; the log goes to %s. Set a log file or stderr", a.Log.File, logFile))
 		a.Log.File = logFile
 	}
 	if a.Log.File == "stderr" {

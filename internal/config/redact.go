@@ -16,8 +16,8 @@ var (
 	dsnPassword = regexp.MustCompile(`([\w.-]+):\S+@(tcp|unix)?\(`)
 )
 
-// redacted replaces the passwords of addresses in a text for a log.
-func redacted(text string) string {
+// redactPasswords replaces the passwords of addresses in a text for a log.
+func redactPasswords(text string) string {
 	if !strings.Contains(text, "@") || !strings.Contains(text, ":") {
 		return text
 	}
@@ -30,12 +30,12 @@ func redacted(text string) string {
 func withoutPasswords(_ []string, a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindString:
-		if text := a.Value.String(); redacted(text) != text {
-			a.Value = slog.StringValue(redacted(text))
+		if text := a.Value.String(); redactPasswords(text) != text {
+			a.Value = slog.StringValue(redactPasswords(text))
 		}
 	case slog.KindAny:
 		if err, ok := a.Value.Any().(error); ok {
-			if text := redacted(files.ExplainFull(err, "").Error()); text != err.Error() {
+			if text := redactPasswords(files.ExplainFull(err, "").Error()); text != err.Error() {
 				a.Value = slog.StringValue(text)
 			}
 		}

@@ -23,7 +23,7 @@ func TestNoPasswordIsLogged(t *testing.T) {
 		"nats://hush@h:4222,nats://h:4222":         "nats://xxxxx@h:4222,nats://h:4222",
 		"plain":                                    "plain",
 	} {
-		if got := redacted(text); got != want {
+		if got := redactPasswords(text); got != want {
 			t.Errorf("%q became %q", text, got)
 		}
 	}

@@ -18,72 +18,72 @@ type Section struct {
 	name string
 }
 
-// get returns the value of key. ok is false if the key is not set.
-func (s *Section) get(key string) (value string, ok bool) {
+// lookupValue returns the value of key. ok is false if the key is not set.
+func (s *Section) lookupValue(key string) (value string, ok bool) {
 	s.file.known[s.name][key] = true
-	value = cmp.Or(s.variable(key), s.file.values[s.name][key])
+	value = cmp.Or(s.overridingVariable(key), s.file.values[s.name][key])
 	return value, value != ""
 }
 
-// variable returns the value of the environment variable that overrides key.
-func (s *Section) variable(key string) string {
+// overridingVariable returns the value of the environment variable that overrides key.
+func (s *Section) overridingVariable(key string) string {
 	return strings.TrimSpace(s.file.getenv(envPrefix + s.name + "_" + key))
 }
 
-// origin returns the environment variable with the value of key, or other.
-func (s *Section) origin(key, other string) string {
-	if s.variable(key) != "" {
+// valueOrigin returns the environment variable with the value of key, or other.
+func (s *Section) valueOrigin(key, other string) string {
+	if s.overridingVariable(key) != "" {
 		return "environment variable " + envPrefix + s.name + "_" + key
 	}
 	return other
 }
 
-// record notes the value of key for WriteEffective. own means that the program computes
+// recordEffective notes the value of key for WriteEffective. own means that the program computes
 // the default.
-func (s *Section) record(key, value string, own bool) {
+func (s *Section) recordEffective(key, value string, own bool) {
 	origin := "default"
-	if _, ok := s.get(key); ok {
-		origin = s.origin(key, s.file.place(s.name, key))
+	if _, ok := s.lookupValue(key); ok {
+		origin = s.valueOrigin(key, s.file.keyPlace(s.name, key))
 	} else if own {
 		origin, value = ownDefault, ""
 	}
-	s.note(key, value, origin, false)
+	s.recordValue(key, value, origin, false)
 }
 
-func (s *Section) refuse(key, value, reason string) {
-	s.Fail(key, fmt.Sprintf("= %q %s", shown(key, value), reason))
+func (s *Section) refuseValue(key, value, reason string) {
+	s.Fail(key, fmt.Sprintf("= %q %s", showValue(key, value), reason))
 }
 
 // Fail adds an error about a key. It does not show the value, which may be a secret.
 func (s *Section) Fail(key, reason string) {
-	origin := s.origin(key, fmt.Sprintf("%s: [%s] %s", s.file.Path, s.name, key))
+	origin := s.valueOrigin(key, fmt.Sprintf("%s: [%s] %s", s.file.Path, s.name, key))
 	s.file.errs = append(s.file.errs, fmt.Errorf("%s %s", origin, reason))
 }
 
-// warn adds a warning about the value of a key, which File.Unknown returns.
-func (s *Section) warn(key, reason string) {
-	s.file.warnings = append(s.file.warnings, fmt.Sprintf("%s: key %s of section [%s] %s", s.origin(key, s.file.place(s.name, key)), key, s.name, reason))
+// warnAbout adds a warning about the value of a key, which File.Unknown returns.
+func (s *Section) warnAbout(key, reason string) {
+	s.file.warnings = append(s.file.warnings, fmt.Sprintf("%s: key %s of section [%s] %s", s.valueOrigin(key, s.file.keyPlace(s.name, key)), key, s.name, reason))
 }
 
 // Accept marks keys as known and without effect.
 func (s *Section) Accept(keys ...string) {
 	for _, key := range keys {
-		if v, ok := s.get(key); ok {
-			s.note(key, v, s.origin(key, s.file.place(s.name, key)), true)
+		if v, ok := s.lookupValue(key); ok {
+			s.recordValue(key, v, s.valueOrigin(key, s.file.keyPlace(s.name, key)), true)
 		}
 	}
 }
 
 // Text returns the value of key, or def.
 func (s *Section) Text(key, def string) string {
-	v := s.text(key, def)
-	s.record(key, v, false)
+	v := s.readText(key, def)
+	s.recordEffective(key, v, false)
 	return v
 }
 
-// text is Text without record.
-func (s *Section) text(key, def string) string {
-	if v, ok := s.get(key); ok {
+// readText is Text without record.
+func (s *Section) readText(key, def string) string {
+	if v, ok := s.lookupValue(key); ok {
 		return v
 	}
 	return def
@@ -91,27 +91,27 @@ func (s *Section) text(key, def string) string {
 
 // Choice returns one of the allowed texts.
 func (s *Section) Choice(key, def string, allowed ...string) string {
-	v, ok := s.get(key)
-	s.record(key, cmp.Or(v, def), false)
+	v, ok := s.lookupValue(key)
+	s.recordEffective(key, cmp.Or(v, def), false)
 	if !ok || slices.Contains(allowed, v) {
 		return cmp.Or(v, def)
 	}
-	s.refuse(key, v, "is not one of "+strings.Join(allowed, ", "))
+	s.refuseValue(key, v, "is not one of "+strings.Join(allowed, ", "))
 	return def
 }
 
 // Int returns a whole number from lowest to highest. A def below lowest means that the
 // program computes the default.
 func (s *Section) Int(key string, def, lowest, highest int64) int64 {
-	v, ok := s.get(key)
+	v, ok := s.lookupValue(key)
 	if !ok {
-		s.record(key, strconv.FormatInt(def, 10), def < lowest)
+		s.recordEffective(key, strconv.FormatInt(def, 10), def < lowest)
 		return def
 	}
-	s.record(key, v, false)
+	s.recordEffective(key, v, false)
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < lowest || n > highest {
-		s.refuse(key, v, fmt.Sprintf("is not a whole number from %d to %d", lowest, highest))
+		s.refuseValue(key, v, fmt.Sprintf("is not a whole number from %d to %d", lowest, highest))
 		return def
 	}
 	return n
@@ -119,35 +119,35 @@ func (s *Section) Int(key string, def, lowest, highest int64) int64 {
 
 // Bool reads 1, yes, true, on, 0, no, false or off, in any case.
 func (s *Section) Bool(key string, def bool) bool {
-	v, ok := s.get(key)
+	v, ok := s.lookupValue(key)
 	if !ok {
-		s.record(key, map[bool]string{false: "0", true: "1"}[def], false)
+		s.recordEffective(key, map[bool]string{false: "0", true: "1"}[def], false)
 		return def
 	}
-	s.record(key, v, false)
+	s.recordEffective(key, v, false)
 	switch strings.ToLower(v) {
 	case "1", "yes", "true", "on":
 		return true
 	case "0", "no", "false", "off":
 		return false
 	}
-	s.refuse(key, v, "is not 0 or 1")
+	s.refuseValue(key, v, "is not 0 or 1")
 	return def
 }
 
 // Duration reads a number of units, which may have a fraction, from lowest to highest. A
 // def below lowest means that the program computes the default.
 func (s *Section) Duration(key string, unit, def, lowest, highest time.Duration) time.Duration {
-	v, ok := s.get(key)
+	v, ok := s.lookupValue(key)
 	if !ok {
-		s.record(key, strconv.FormatFloat(float64(def)/float64(unit), 'f', -1, 64), def < lowest)
+		s.recordEffective(key, strconv.FormatFloat(float64(def)/float64(unit), 'f', -1, 64), def < lowest)
 		return def
 	}
-	s.record(key, v, false)
+	s.recordEffective(key, v, false)
 	n, err := strconv.ParseFloat(v, 64)
 	d := time.Duration(n * float64(unit))
 	if err != nil || n != n || n < float64(lowest)/float64(unit) || n > float64(highest)/float64(unit) {
-		s.refuse(key, v, fmt.Sprintf("is not a number from %g to %g (unit: %v)", float64(lowest)/float64(unit), float64(highest)/float64(unit), unit))
+		s.refuseValue(key, v, fmt.Sprintf("is not a number from %g to %g (unit: %v)", float64(lowest)/float64(unit), float64(highest)/float64(unit), unit))
 		return def
 	}
 	return d
@@ -159,13 +159,13 @@ func (s *Section) Below(key string, value time.Duration, limitKey string, limit,
 	if value < limit {
 		return value
 	}
-	s.warn(key, fmt.Sprintf("= %v is not below %s = %v; %v is used", value, limitKey, limit, less))
+	s.warnAbout(key, fmt.Sprintf("= %v is not below %s = %v; %v is used", value, limitKey, limit, less))
 	return less
 }
 
 // Given reports whether the file or the environment sets key.
 func (s *Section) Given(key string) bool {
-	_, ok := s.get(key)
+	_, ok := s.lookupValue(key)
 	return ok
 }
 
@@ -175,23 +175,23 @@ func (s *Section) Path(key, def string) string { return s.PathIn(s.file.dir, key
 
 // PathIn returns a path. A relative path starts from dir.
 func (s *Section) PathIn(dir, key, def string) string {
-	p := s.text(key, def)
+	p := s.readText(key, def)
 	if p != "" && !filepath.IsAbs(p) {
 		p = filepath.Join(dir, p)
 	}
-	s.record(key, p, false)
+	s.recordEffective(key, p, false)
 	return p
 }
 
 // Networks returns a list of addresses and networks, separated by commas or blanks.
 func (s *Section) Networks(key string) []netip.Prefix {
-	v, _ := s.get(key)
-	s.record(key, v, false)
+	v, _ := s.lookupValue(key)
+	s.recordEffective(key, v, false)
 	var list []netip.Prefix
 	for _, text := range Names(v) {
 		p, err := Network(text)
 		if err != nil {
-			s.refuse(key, v, "has "+err.Error())
+			s.refuseValue(key, v, "has "+err.Error())
 			continue
 		}
 		list = append(list, p)
@@ -227,12 +227,12 @@ func Networks(list string) ([]netip.Prefix, error) {
 
 // Names returns a list of names, separated by commas or blanks.
 func (s *Section) Names(key string, def []string) []string {
-	v, ok := s.get(key)
+	v, ok := s.lookupValue(key)
 	if !ok {
-		s.record(key, strings.Join(def, ", "), false)
+		s.recordEffective(key, strings.Join(def, ", "), false)
 		return def
 	}
-	s.record(key, v, false)
+	s.recordEffective(key, v, false)
 	return Names(v)
 }
 
@@ -257,13 +257,13 @@ func (s *Section) Command(key, def string) (program string, args []string) {
 	v := s.Text(key, def)
 	words := splitWords(v)
 	if len(words) == 0 {
-		s.refuse(key, v, "is not a command line")
+		s.refuseValue(key, v, "is not a command line")
 		return "", nil
 	}
 	program = words[0]
 	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
 		program = filepath.Join(s.file.dir, program)
-		s.record(key, program+strings.TrimPrefix(v, words[0]), false)
+		s.recordEffective(key, program+strings.TrimPrefix(v, words[0]), false)
 	}
 	s.file.programs = append(s.file.programs, Program{s.name, key, program})
 	return program, words[1:]

@@ -31,9 +31,9 @@ type addressed struct {
 	ends time.Time
 }
 
-// addresses returns the addresses that requests to the name may use, in ascending order. A name
+// requestAddresses returns the addresses that requests to the name may use, in ascending order. A name
 // without an address, whose requests will fail, has none.
-func (j *Job) addresses(ctx context.Context, name string) []netip.Addr {
+func (j *Job) requestAddresses(ctx context.Context, name string) []netip.Addr {
 	c := &j.addressed
 	c.mu.Lock()
 	known, ok := c.names[name]
@@ -82,7 +82,7 @@ func (v *visit) enterAddresses(waiting context.Context, target string) error {
 		limited, cancel = context.WithTimeout(waiting, limit)
 		defer cancel()
 	}
-	for _, addr := range v.addresses(limited, u.Hostname()) {
+	for _, addr := range v.requestAddresses(limited, u.Hostname()) {
 		pass, err := v.Gates.AcquireAddress(limited, u.Hostname(), addr, v.Config.AddressNames, v.gap, v.settings.concurrency)
 		switch {
 		case err == nil && pass != nil:
@@ -94,7 +94,7 @@ func (v *visit) enterAddresses(waiting context.Context, target string) error {
 			return notYet{v.host, v.Now().Add(v.gap)}
 		default:
 			err = fmt.Errorf("acquire address gate: %w", err)
-			v.fail(err)
+			v.failBatch(err)
 			return err
 		}
 	}

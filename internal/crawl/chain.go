@@ -46,11 +46,11 @@ func (c *collection) continueChain(target string) {
 	if c.last {
 		return
 	}
-	number := c.chains.join(first, chainKey{it.SiteID, it.URLID}, row.URLMd5, c.page.at(c.now), it.url.ChainID)
+	number := c.chains.joinChain(first, chainKey{it.SiteID, it.URLID}, row.URLMd5, c.page.fileTime(c.now), it.url.ChainID)
 	if first.url == it.URLID {
 		c.out.holds, it.url.ChainID = true, &number
 	}
-	next := it.next(row)
+	next := it.nextPassItem(row)
 	next.URL.ChainID = &number
 	it.found = append(it.found, next)
 }
@@ -63,9 +63,9 @@ func (it *item) chainKey() chainKey {
 	return chainKey{it.SiteID, it.URLID}
 }
 
-// join records that part continues page in the chain of first. It returns the number of the
+// joinChain records that part continues page in the chain of first. It returns the number of the
 // chain: asked, or the next number. at is the time in the file names of the first page.
-func (c *chains) join(first, page chainKey, part string, at time.Time, asked *int64) int64 {
+func (c *chains) joinChain(first, page chainKey, part string, at time.Time, asked *int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.begun == nil {
@@ -87,8 +87,8 @@ func (c *chains) join(first, page chainKey, part string, at time.Time, asked *in
 	return one.number
 }
 
-// leave removes what a page added to the chain of first, because the page is not stored.
-func (c *chains) leave(first, page chainKey) {
+// leaveChain removes what a page added to the chain of first, because the page is not stored.
+func (c *chains) leaveChain(first, page chainKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.next, page)
@@ -104,9 +104,9 @@ func (c *chains) firstOf(part chainKey) chainKey {
 	return c.of[part]
 }
 
-// parts returns the keys of the crawled pages of a chain without the first one, each once, in
+// crawledParts returns the keys of the crawled pages of a chain without the first one, each once, in
 // breadth-first order.
-func (c *chains) parts(first chainKey, crawled map[chainKey]bool) []string {
+func (c *chains) crawledParts(first chainKey, crawled map[chainKey]bool) []string {
 	met := map[string]bool{first.url: true}
 	var list []string
 	queue := []string{first.url}
@@ -141,7 +141,7 @@ func (r *batchRun) endChains(ctx context.Context, all []*item) error {
 	for first, c := range r.chains.begun {
 		date := string(wire.DateOf(r.Now()))
 		result := wire.Fetched{URLMd5: first.url, At: c.at, Set: wire.Patch{"Status": int64(wire.StatusCrawled), "TcDate": date, "UDate": date}}
-		if parts := r.chains.parts(first, crawled); len(parts) > 0 {
+		if parts := r.chains.crawledParts(first, crawled); len(parts) > 0 {
 			result.Files = []wire.File{{Type: wire.ContentChain, Data: []byte(strings.Join(parts, "\n") + "\n")}}
 		}
 		bySite[first.site] = append(bySite[first.site], result)
@@ -151,7 +151,7 @@ func (r *batchRun) endChains(ctx context.Context, all []*item) error {
 	for site, results := range bySite {
 		list = append(list, wire.SiteFetched{Site: site, Results: results})
 	}
-	if err := r.keep(ctx, list); err != nil {
+	if err := r.keepResults(ctx, list); err != nil {
 		return fmt.Errorf("store the lists of chains: %w", err)
 	}
 	return nil

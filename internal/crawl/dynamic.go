@@ -15,11 +15,11 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// render loads target in a browser. The part of a URL after ### is a script for that page
+// renderPage loads target in a browser. The part of a URL after ### is a script for that page
 // (docs/spec/crawling.md 4.9).
 //
 // The caller holds the gate. Each redirect, also by script, is a hop.
-func (v *visit) render(ctx context.Context, target string) (*answer, error) {
+func (v *visit) renderPage(ctx context.Context, target string) (*answer, error) {
 	timeout := v.item.url.HTTPTimeout
 	if !(timeout > 0) { // as for plain requests
 		timeout = float64(fetch.DefaultTimeout.Milliseconds())
@@ -42,7 +42,7 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 	hops := &hops{visit: v}
 	r := browser.Request{
 		URL: target, Method: plain.Method, PostData: plain.Body, Timeout: min(limit, plain.Timeout), Damping: damping,
-		MaxBytes: plain.MaxBytes, MaxRedirects: v.settings.redirects, Macro: macro, Allow: hops.allow, Proxy: plain.Proxy,
+		MaxBytes: plain.MaxBytes, MaxRedirects: v.settings.redirects, Macro: macro, Allow: hops.allowRequest, Proxy: plain.Proxy,
 	}
 	if v.settings.redirects <= 0 {
 		r.MaxRedirects = -1
@@ -62,11 +62,11 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 	}
 	r.Cookie = plain.Jar.Cookies(u)
 	hops.size = r.MaxBytes
-	if err := hops.reserve(ctx); err != nil {
+	if err := hops.reserveMemory(ctx); err != nil {
 		return nil, err
 	}
 	page, err := v.Browser.Get(ctx, r)
-	hops.end()
+	hops.awaitCheck()
 	if err == nil {
 		size := cap(page.Body)
 		for _, part := range page.Parts {
@@ -75,7 +75,7 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 		v.memory.Keep(int64(size))
 	} else {
 		if seen, _ := faultsOf(err); seen != nil && seen.Kind != browser.Guard && seen.Kind != browser.Cancelled {
-			v.tally.requested(&fetch.Response{Code: seen.Code}, err)
+			v.tally.countRequest(&fetch.Response{Code: seen.Code}, err)
 		}
 		if v.cut && browser.KindOf(err) == browser.TimeOver {
 			return nil, errNoTime
@@ -83,7 +83,7 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 		if errors.Is(err, browser.ErrCrowded) {
 			return nil, refusal{back: true, reason: err.Error()}
 		}
-		v.heed(nil, err)
+		v.noteAnswer(nil, err)
 		return nil, err
 	}
 	response := &fetch.Response{
@@ -94,13 +94,13 @@ func (v *visit) render(ctx context.Context, target string) (*answer, error) {
 	for _, hop := range page.Redirects {
 		response.Redirects = append(response.Redirects, fetch.Hop{URL: hop.URL, Code: hop.Code, Exchange: renderedHop(plain.Method, hop, page.Started)})
 	}
-	v.tally.requested(response, nil)
+	v.tally.countRequest(response, nil)
 	if set := newCookies(page.Cookies, r.Cookie); len(set) > 0 {
 		if final, err := canonical.Net(page.FinalURL); err == nil {
 			plain.Jar.SetCookies(final, http.Header{"Set-Cookie": set})
 		}
 	}
-	v.heed(response, nil)
+	v.noteAnswer(response, nil)
 	return &answer{
 		Response: response, rendered: page.Rendered, kind: page.ContentType, charset: page.Charset, urls: page.MacroURLs,
 		loads: page.Loads, parts: page.Parts, cut: page.Cut,
@@ -127,8 +127,8 @@ type hops struct {
 	over  bool // the page is done: the visit must not be used any more
 }
 
-// allow checks a request of the browser. It holds the gate if it returns nil.
-func (h *hops) allow(ctx context.Context, next *url.URL) error {
+// allowRequest checks a request of the browser. It holds the gate if it returns nil.
+func (h *hops) allowRequest(ctx context.Context, next *url.URL) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -138,21 +138,21 @@ func (h *hops) allow(ctx context.Context, next *url.URL) error {
 		h.asked = true
 		return nil
 	}
-	if err := h.hop(ctx, next); err != nil {
+	if err := h.checkRedirect(ctx, next); err != nil {
 		return err
 	}
-	return h.reserve(ctx)
+	return h.reserveMemory(ctx)
 }
 
-// reserve waits for the memory of the page, which a hop released while it waited.
-func (h *hops) reserve(ctx context.Context) error {
+// reserveMemory waits for the memory of the page, which a hop released while it waited.
+func (h *hops) reserveMemory(ctx context.Context) error {
 	waiting, cancel := h.untilEnd(ctx)
 	defer cancel()
 	return h.memory.Grow(waiting, h.size, h.size)
 }
 
-// end waits for a running check, which a failed page may leave behind.
-func (h *hops) end() {
+// awaitCheck waits for a running check, which a failed page may leave behind.
+func (h *hops) awaitCheck() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.over = true

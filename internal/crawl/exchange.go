@@ -24,7 +24,7 @@ func (r *batchRun) addExchange(out *outcome, p page) {
 			first = strings.ToValidUTF8(p.StatusLine, "\uFFFD")
 		}
 		head := headerText(p.Header, first)
-		if p.settings.feeds() && p.item.parent != "" {
+		if p.settings.isFeedSite() && p.item.parent != "" {
 			head = append(head, "X-feed_url: "+clipLine(p.item.parent)+"\r\n"...)
 			if date := p.feedDate(); date != "" {
 				head = append(head, "X-pubdateRssFeed: "+string(date)+"\r\n"...)
@@ -50,12 +50,12 @@ func (r *batchRun) addExchange(out *outcome, p page) {
 			out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentHops, Data: hops})
 		}
 	}
-	out.weigh()
+	out.computeMemory()
 }
 
-// addresses returns the canonical URLs of the hops of a response to first, and its last one. net/url cannot
+// hopURLs returns the canonical URLs of the hops of a response to first, and its last one. net/url cannot
 // hold a bare percent sign, so they are resolved from first on, as the links of pages are.
-func addresses(first string, response *fetch.Response) (list []string) {
+func hopURLs(first string, response *fetch.Response) (list []string) {
 	same := func(text, url string) bool {
 		return strings.ReplaceAll(text, "%25", "%") == strings.ReplaceAll(canonical.WithoutFragment(url), "%25", "%")
 	}
@@ -84,7 +84,7 @@ func addresses(first string, response *fetch.Response) (list []string) {
 // hopAnswers returns the content ContentHops of a response to first, nil if the answer of no redirect is known.
 func hopAnswers(first string, response *fetch.Response, requests bool) []byte {
 	var list []wire.HopAnswer
-	urls := addresses(first, response)
+	urls := hopURLs(first, response)
 	for i, hop := range response.Redirects {
 		x := hop.Exchange
 		if x == nil {
@@ -130,11 +130,11 @@ func statusLine(version string, code int) string {
 	return fmt.Sprintf("HTTP/%s %d %s", version, code, http.StatusText(code))
 }
 
-// redirected sets the column Redirects of an outcome whose answer, or what is known of it, is response.
-func (o *outcome) redirected(response *fetch.Response) {
+// setRedirects sets the column Redirects of an outcome whose answer, or what is known of it, is response.
+func (o *outcome) setRedirects(response *fetch.Response) {
 	var hops []wire.Hop
 	if response != nil {
-		urls := addresses(o.item.url.URL, response)
+		urls := hopURLs(o.item.url.URL, response)
 		for i, hop := range response.Redirects {
 			hops = append(hops, wire.Hop{Code: int64(hop.Code), URL: o.item.publicURL(urls[i+1])})
 		}

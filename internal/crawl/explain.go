@@ -128,15 +128,15 @@ const mostExplained = 100
 // the host's gate and the site's proxies. It stores nothing except the time of its requests in the
 // gate file.
 func (j *Job) Explain(ctx context.Context, raw, siteID string, fetch bool) (*Explanation, error) {
-	return j.explain(ctx, raw, siteID, 0, fetch)
+	return j.explainURL(ctx, raw, siteID, 0, fetch)
 }
 
 // ExplainLink is Explain for a link of a page of the given depth, without a request for the page.
 func (j *Job) ExplainLink(ctx context.Context, raw, siteID string, depth int64) (*Explanation, error) {
-	return j.explain(ctx, raw, siteID, depth, false)
+	return j.explainURL(ctx, raw, siteID, depth, false)
 }
 
-func (j *Job) explain(ctx context.Context, raw, siteID string, depth int64, fetch bool) (*Explanation, error) {
+func (j *Job) explainURL(ctx context.Context, raw, siteID string, depth int64, fetch bool) (*Explanation, error) {
 	e := &Explanation{URL: raw, Reasons: []string{}, Refused: []string{}}
 	text, err := canonical.Canonical(raw)
 	if err != nil {
@@ -145,7 +145,7 @@ func (j *Job) explain(ctx context.Context, raw, siteID string, depth int64, fetc
 		return e, nil
 	}
 	e.Canonical, e.URLMd5 = text, wire.KeyOfURL(text)
-	place, err := j.placement()
+	place, err := j.hostPlacement()
 	if err != nil {
 		return nil, fmt.Errorf("explain %s: %w", raw, err)
 	}
@@ -169,11 +169,11 @@ func (j *Job) explain(ctx context.Context, raw, siteID string, depth int64, fetc
 	r, ctx := j.newRun(ctx, wire.Batch{CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead}, j.Log)
 	defer r.cancel()
 	r.last, r.dry, r.rotator, r.place = true, true, j.Rotator.Unsaved(), place
-	site, it, err := r.explained(ctx, e, stored)
+	site, it, err := r.explainItem(ctx, e, stored)
 	if err != nil {
 		return nil, fmt.Errorf("explain %s: %w", raw, err)
 	}
-	v := r.visit(it)
+	v := r.newVisit(it)
 	e.explainFilters(v, site, depth)
 	if err := e.explainRobots(ctx, v); err != nil {
 		return nil, fmt.Errorf("explain %s: %w", raw, err)
@@ -192,22 +192,22 @@ func (j *Job) explain(ctx context.Context, raw, siteID string, depth int64, fetc
 	}
 	q := v.pageRequest(it.target)
 	e.Request = &ExplainedRequest{
-		Method: q.Method, URL: it.publicURL(q.URL), Header: withoutSecrets(q.Header), Cookie: cookieOf(q), Proxy: proxyOf(it.settings), Fetcher: fetcherName(v.fetcher()),
+		Method: q.Method, URL: it.publicURL(q.URL), Header: withoutSecrets(q.Header), Cookie: cookieOf(q), Proxy: proxyOf(it.settings), Fetcher: fetcherName(v.fetcherKind()),
 		TimeoutMs: q.Timeout.Milliseconds(), ConnectTimeoutMs: q.ConnectTimeout.Milliseconds(),
 		MaxBytes: q.MaxBytes, MaxRedirects: q.MaxRedirects, MaxHTMLRedirects: max(it.settings.htmlRedirects, 0),
 	}
 	if referer := e.Request.Header.Get("Referer"); referer != "" {
 		e.Request.Header.Set("Referer", it.publicURL(referer))
 	}
-	e.judge(next.Sub(j.Now()), j.Now())
+	e.decideInclusion(next.Sub(j.Now()), j.Now())
 	if fetch {
 		e.Fetch = r.tryFetch(ctx, v, it)
 	}
 	return e, nil
 }
 
-// explained returns the item that a batch would have, and fills in what is known of it.
-func (r *batchRun) explained(ctx context.Context, e *Explanation, stored *wire.Site) (*siteWork, *item, error) {
+// explainItem returns the item that a batch would have, and fills in what is known of it.
+func (r *batchRun) explainItem(ctx context.Context, e *Explanation, stored *wire.Site) (*siteWork, *item, error) {
 	rows, err := r.Data.Rows(ctx, stored.ID, []string{e.URLMd5})
 	if err != nil {
 		return nil, nil, err
@@ -277,7 +277,7 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 	if e.Row == nil && !e.Filters.Accepted {
 		return nil
 	}
-	origin, path := split(v.item.target)
+	origin, path := splitOrigin(v.item.target)
 	e.Robots = &ExplainedRobots{Mode: v.settings.robots, URL: origin + "/robots.txt", Allowed: true, Sitemaps: []string{}}
 	if !v.settings.robots {
 		return nil
@@ -285,7 +285,7 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 	err := v.throughProxy(ctx, nil)
 	var answer *robotscache.Answer
 	if err == nil {
-		answer, err = v.rules(ctx, v.item.target)
+		answer, err = v.robotsRules(ctx, v.item.target)
 	}
 	if err := errors.Join(v.brokenBy(), ctx.Err()); err != nil {
 		return err
@@ -304,8 +304,8 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 	return nil
 }
 
-// judge decides whether the next batch of the site may include the URL, and why.
-func (e *Explanation) judge(wait time.Duration, now time.Time) {
+// decideInclusion decides whether the next batch of the site may include the URL, and why.
+func (e *Explanation) decideInclusion(wait time.Duration, now time.Time) {
 	var no []string
 	add := func(when bool, format string, args ...any) {
 		if when {

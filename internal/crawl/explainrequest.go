@@ -51,7 +51,7 @@ type ExplainedFetch struct {
 // tryFetch requests and reads the page as a batch would.
 func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedFetch {
 	f := &ExplainedFetch{ErrorNames: []string{}, Robots: []string{}, Redirects: []fetch.Hop{}, NewURLs: []string{}}
-	a, err := v.fetch(ctx)
+	a, err := v.fetchURL(ctx)
 	v.leaveSlot()
 	var response *fetch.Response
 	if a != nil {
@@ -73,7 +73,7 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedF
 	if err != nil {
 		return f
 	}
-	out := r.read(ctx, page{item: it, answer: a})
+	out := r.readOutcome(ctx, page{item: it, answer: a})
 	f.ErrorNames, f.ContentType, f.Charset = it.url.ErrorMask.Names(), it.url.ContentType, it.url.Charset
 	f.Robots, f.Until, f.Canonical = robotsOf(&it.url), it.url.UnavailableAfter, it.url.Canonical
 	f.LinksI, f.LinksE = it.url.LinksI, it.url.LinksE

@@ -82,9 +82,9 @@ func (a *answer) codeBits() wire.ErrorMask {
 	return wire.ErrHTTP
 }
 
-// unasked reports whether an answer is a part of a page, or says that the page has not changed,
+// isUnrequested reports whether an answer is a part of a page, or says that the page has not changed,
 // although the request did not ask for that. Such an answer is no page (RFC 9110 14.2, 15.4.5).
-func (a *answer) unasked() bool {
+func (a *answer) isUnrequested() bool {
 	switch a.Code {
 	case http.StatusNotModified:
 		return true // an answer to a condition is not read
@@ -99,9 +99,9 @@ func isConditional(h http.Header) bool {
 	return h.Get("If-None-Match") != "" || h.Get("If-Modified-Since") != ""
 }
 
-// exhausted reports whether this machine has no descriptors or memory for a request. That is no
+// isExhausted reports whether this machine has no descriptors or memory for a request. That is no
 // fault of the page, and every other page would meet it.
-func exhausted(err error) bool {
+func isExhausted(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.ENOBUFS)
 }
 

@@ -37,19 +37,19 @@ func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []
 	if parsed.Cut {
 		r.cutLinks(out, p, "size of a feed", len(parsed.Items))
 	}
-	c := r.collection(out, p, now)
+	c := r.newCollection(out, p, now)
 	entries := map[string]feed.Entry{} // by key of the row
 	for _, e := range parsed.Items {
-		if e.URL == "" || !r.dated(ctx, p, e) {
+		if e.URL == "" || !r.passesDateFilter(ctx, p, e) {
 			continue
 		}
 		before := len(c.taken)
-		c.take([]candidate{{url: e.URL}})
+		c.checkCandidates([]candidate{{url: e.URL}})
 		if len(c.taken) > before {
 			entries[c.taken[before].URL.URLMd5] = e
 		}
 	}
-	c.finish()
+	c.finishChecks()
 	for final, found := range c.resolved {
 		if e, ok := entries[found]; ok {
 			entries[final] = e
@@ -62,13 +62,13 @@ func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []
 	return true, p.settings.processor == rss
 }
 
-// dated checks the date of an entry against the site's SQL filters with %PDATE%
+// passesDateFilter checks the date of an entry against the site's SQL filters with %PDATE%
 // (docs/spec/crawling.md 5.6).
-func (r *batchRun) dated(ctx context.Context, p page, e feed.Entry) bool {
+func (r *batchRun) passesDateFilter(ctx context.Context, p page, e feed.Entry) bool {
 	if e.Date.IsZero() {
 		return true
 	}
-	env := filter.Env{Now: r.Now(), Depth: int(p.url.Depth), SQL: r.condition(ctx, p, string(wire.DateOf(e.Date)))}
+	env := filter.Env{Now: r.Now(), Depth: int(p.url.Depth), SQL: r.rowCondition(ctx, p, string(wire.DateOf(e.Date)))}
 	return p.site.filters.AcceptSQL(filter.StageLinks, env)
 }
 
@@ -90,7 +90,7 @@ func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entrie
 		if p.settings.processor == rss {
 			l.URL.Type = wire.TypeSingle
 			if iterates && !there[l.URL.URLMd5] {
-				p.item.found = append(p.item.found, p.item.next(l.URL))
+				p.item.found = append(p.item.found, p.item.nextPassItem(l.URL))
 			}
 			continue
 		}
@@ -109,7 +109,7 @@ func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entrie
 		u.ContentDate, u.SettingsSum = wire.DateOf(now), p.settings.sum|wire.SumUnprocessed
 		l.Files, l.At = []wire.File{{Type: wire.ContentRaw, Data: document}}, now
 		if r.realTime() {
-			p.item.extra = append(p.item.extra, p.item.next(*u))
+			p.item.extra = append(p.item.extra, p.item.nextPassItem(*u))
 		}
 	}
 }
@@ -140,8 +140,8 @@ func (r *batchRun) newEntries(work []*item) *answered {
 	return a
 }
 
-// of returns the entries that replace an item in the answer, or nil.
-func (a *answered) of(it *item) []wire.BatchItem {
+// entriesFor returns the entries that replace an item in the answer, or nil.
+func (a *answered) entriesFor(it *item) []wire.BatchItem {
 	var list []wire.BatchItem
 	for _, e := range it.extra {
 		key := chainKey{e.SiteID, e.URLID}

@@ -15,19 +15,19 @@ func TestFlow(t *testing.T) {
 	newItem := func(site string, delay int64) *item {
 		it := &item{site: &siteWork{Site: wire.Site{ID: site, RequestDelay: delay}}, refilled: true}
 		it.SiteID = site
-		f.queued(it)
+		f.countQueued(it)
 		return it
 	}
 	stored := func(it *item, status int64, until wire.Date) {
-		f.fetched(it)
+		f.countFetched(it)
 		it.url.Status = status
 		it.handedBack = status == wire.StatusNew
-		f.stored([]*outcome{{item: it, result: wire.Fetched{HeldUntil: until}}})
+		f.countStored([]*outcome{{item: it, result: wire.Fetched{HeldUntil: until}}})
 	}
 	check := func(when string, wantMay bool, want ...string) {
 		t.Helper()
-		d := f.wants()
-		f.selects(d)
+		d := f.currentDemand()
+		f.noteSelection(d)
 		slices.Sort(d.own)
 		if may := d.others || len(d.own) > 0; may != wantMay || d.empty || !slices.Equal(d.own, want) {
 			t.Errorf("%s: %+v; want %v, %v", when, d, wantMay, want)
@@ -40,7 +40,7 @@ func TestFlow(t *testing.T) {
 	check("nothing is stored", false)
 	stored(fast[0], wire.StatusCrawled, "")
 	check("two items wait", false)
-	f.fetched(fast[1])
+	f.countFetched(fast[1])
 	check("one item of the fast site waits", true, "fast")
 	check("nothing was stored since", false)
 	stored(delayed[0], wire.StatusCrawled, "")
@@ -54,11 +54,11 @@ func TestFlow(t *testing.T) {
 	if !f.needsResults() {
 		t.Error("the fast site has no item that waits, and its last page is not stored at once")
 	}
-	f.stored([]*outcome{{item: fast[1]}})
+	f.countStored([]*outcome{{item: fast[1]}})
 	for _, it := range append(slow, held[1]) {
 		stored(it, wire.StatusNew, "")
 	}
-	if d := f.wants(); !d.empty || d.others || len(d.own) > 0 || f.open != 0 || f.unfetched != 0 || f.stalled != 0 || len(f.sites) > 0 {
+	if d := f.currentDemand(); !d.empty || d.others || len(d.own) > 0 || f.open != 0 || f.unfetched != 0 || f.stalled != 0 || len(f.sites) > 0 {
 		t.Errorf("at the end: %+v, %+v", d, f)
 	}
 	if f.mask != wire.ErrMaxExecutionTime {
@@ -85,24 +85,24 @@ func TestFlowOfManyHosts(t *testing.T) {
 			for _, host := range c.hosts {
 				it := &item{site: &siteWork{Site: wire.Site{ID: "s", RequestDelay: 500}}, host: string(host)}
 				it.SiteID = "s"
-				f.queued(it)
+				f.countQueued(it)
 				items = append(items, it)
 			}
 			for i, it := range items {
-				f.fetched(it)
+				f.countFetched(it)
 				it.url.Status = wire.StatusCrawled
-				f.stored([]*outcome{{item: it}})
+				f.countStored([]*outcome{{item: it}})
 				left := len(items) - i - 1
-				d := f.wants()
-				f.selects(d)
+				d := f.currentDemand()
+				f.noteSelection(d)
 				if selected, want := slices.Contains(d.own, "s"), left > 0 && left < c.below; selected != want {
 					t.Fatalf("with %d items selected: %v", left, selected)
 				}
-				if left > 0 && f.hosts("s") != 3 {
-					t.Fatalf("%d hosts", f.hosts("s"))
+				if left > 0 && f.maxHosts("s") != 3 {
+					t.Fatalf("%d hosts", f.maxHosts("s"))
 				}
 			}
-			if n := f.hosts("s"); n != 1 {
+			if n := f.maxHosts("s"); n != 1 {
 				t.Errorf("a site without items has %d hosts", n)
 			}
 		})

@@ -34,14 +34,14 @@ func brokenGuard(errs []error) error {
 // site itself has one, or a filter that cannot be read, the site is suspended: it gets no request
 // until the setting is changed and the site is active again.
 func (r *batchRun) passGuards(ctx context.Context, site *siteWork, items []*item) ([]*item, error) {
-	if broken := site.broken(r); broken != nil {
+	if broken := site.faultOf(r); broken != nil {
 		r.log.Error("suspended site: a setting that limits its requests cannot be read; set it right, then make the site active", "site", site.ID, "error", broken)
-		if r.writes() {
-			if err := r.Data.Suspend(ctx, site.ID, wire.ErrInitialization, len(items)); err != nil && !gone(err) {
+		if r.mayWrite() {
+			if err := r.Data.Suspend(ctx, site.ID, wire.ErrInitialization, len(items)); err != nil && !isSiteGone(err) {
 				return nil, err
 			}
 		}
-		return nil, r.refuse(ctx, site, items, wire.ErrInitialization)
+		return nil, r.refuseItems(ctx, site, items, wire.ErrInitialization)
 	}
 	var pass, stopped []*item
 	for _, it := range items {
@@ -53,13 +53,13 @@ func (r *batchRun) passGuards(ctx context.Context, site *siteWork, items []*item
 		}
 	}
 	if len(stopped) > 0 {
-		return pass, r.refuse(ctx, site, stopped, wire.ErrInitialization)
+		return pass, r.refuseItems(ctx, site, stopped, wire.ErrInitialization)
 	}
 	return pass, nil
 }
 
-// broken returns why nothing of the site may be fetched.
-func (s *siteWork) broken(r *batchRun) error {
+// faultOf returns why nothing of the site may be fetched.
+func (s *siteWork) faultOf(r *batchRun) error {
 	if s.badFilter != nil {
 		return s.badFilter
 	}

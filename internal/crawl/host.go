@@ -48,14 +48,14 @@ func (r *batchRun) newQueues(ctx context.Context) *hostQueues {
 	q := &hostQueues{batchRun: r, ctx: ctx, byName: map[string]*hostQueue{}}
 	if r.flow != nil {
 		// The worker with the slow request has not ended, because its slot is still held.
-		r.slots.turned = func(host string) { q.workers.Go(func() { q.turned(host) }) }
+		r.slots.turned = func(host string) { q.workers.Go(func() { q.returnSlowHost(host) }) }
 	}
 	return q
 }
 
-// turned hands the waiting items of a host back that has turned slow. Its site is selected again
+// returnSlowHost hands the waiting items of a host back that has turned slow. Its site is selected again
 // when no row of it is in flight, with few rows.
-func (q *hostQueues) turned(host string) {
+func (q *hostQueues) returnSlowHost(host string) {
 	q.mu.Lock()
 	var items []*item
 	if h := q.byName[host]; h != nil {
@@ -63,63 +63,63 @@ func (q *hostQueues) turned(host string) {
 	}
 	q.mu.Unlock()
 	for _, it := range items {
-		q.flow.measured(it, slowAfter)
+		q.flow.noteRequestTime(it, slowAfter)
 	}
-	notify(q.flow.news)
+	notifyChannel(q.flow.news)
 	for _, it := range items {
-		q.saves <- it.back(0, wire.DateOf(q.Now()))
-		q.flow.fetched(it)
+		q.saves <- it.uncrawledOutcome(0, wire.DateOf(q.Now()))
+		q.flow.countFetched(it)
 	}
 }
 
-// add queues the items of work that have to be fetched. Items without an HTTP host fail at once,
+// addItems queues the items of work that have to be fetched. Items without an HTTP host fail at once,
 // unless the client supplied their content.
-func (q *hostQueues) add(work []*item) {
+func (q *hostQueues) addItems(work []*item) {
 	for _, it := range work {
 		if !it.todo {
 			continue
 		}
 		it.host = webHost(it.target)
-		q.flow.queued(it)
+		q.flow.countQueued(it)
 		if it.noted&wire.ErrURLsSchema != 0 && looksTemplate(it.url.URL) {
-			q.refuse(it, 0)
+			q.refuseItem(it, 0)
 			continue
 		}
 		if it.host == "" && !wire.HasData(it.put) {
 			it.started = true
-			q.refuse(it, wire.ErrBadURL)
+			q.refuseItem(it, wire.ErrBadURL)
 			continue
 		}
-		q.queue(it.host, it)
+		q.queueItem(it.host, it)
 	}
 }
 
-// refuse ends an item that cannot be fetched.
-func (q *hostQueues) refuse(it *item, bits wire.ErrorMask) {
-	q.saves <- it.failed(bits, 0, wire.DateOf(q.Now()))
-	q.flow.fetched(it)
+// refuseItem ends an item that cannot be fetched.
+func (q *hostQueues) refuseItem(it *item, bits wire.ErrorMask) {
+	q.saves <- it.failedOutcome(bits, 0, wire.DateOf(q.Now()))
+	q.flow.countFetched(it)
 }
 
-// queue appends an item to the queue of its host and starts what may start.
-func (q *hostQueues) queue(name string, it *item) {
+// queueItem appends an item to the queue of its host and starts what may start.
+func (q *hostQueues) queueItem(name string, it *item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	h := q.byName[name]
 	if h == nil {
-		h = &hostQueue{name: name, pace: q.slots.pace(name)}
+		h = &hostQueue{name: name, pace: q.slots.paceOf(name)}
 		q.byName[name] = h
 		q.waiting[h.pace] = append(q.waiting[h.pace], h)
 	}
 	h.items = append(h.items, it)
 	h.limit = max(h.limit, min(it.settings.concurrency, hostgate.MaxConcurrency))
 	if h.workers > 0 {
-		q.staff(h)
+		q.startWorkers(h)
 	}
-	q.activate()
+	q.activateHosts()
 }
 
-// activate starts waiting hosts while there is room. mu must be held.
-func (q *hostQueues) activate() {
+// activateHosts starts waiting hosts while there is room. mu must be held.
+func (q *hostQueues) activateHosts() {
 	for kind := range q.waiting {
 		for len(q.waiting[kind]) > 0 && q.active < maxActive && (pace(kind) != paceSlow || q.slow < maxActive*3/4) {
 			h := q.waiting[kind][0]
@@ -128,27 +128,27 @@ func (q *hostQueues) activate() {
 			if h.pace == paceSlow {
 				q.slow++
 			}
-			q.staff(h)
+			q.startWorkers(h)
 		}
 	}
 }
 
-// staff starts the workers that the items of a host need. mu must be held.
-func (q *hostQueues) staff(h *hostQueue) {
+// startWorkers starts the workers that the items of a host need. mu must be held.
+func (q *hostQueues) startWorkers(h *hostQueue) {
 	for range min(h.limit-h.workers, len(h.items)) {
 		h.workers++
 		q.workers.Go(func() {
-			for it := q.next(h); it != nil; it = q.next(h) {
+			for it := q.nextItem(h); it != nil; it = q.nextItem(h) {
 				q.fetchItem(q.ctx, it)
-				q.flow.measured(it, q.slots.took(h.name))
-				q.flow.fetched(it)
+				q.flow.noteRequestTime(it, q.slots.lastTime(h.name))
+				q.flow.countFetched(it)
 			}
 		})
 	}
 }
 
-// next returns the next item of a host. Without one it returns nil, and the worker ends.
-func (q *hostQueues) next(h *hostQueue) *item {
+// nextItem returns the next item of a host. Without one it returns nil, and the worker ends.
+func (q *hostQueues) nextItem(h *hostQueue) *item {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(h.items) > 0 {
@@ -164,13 +164,13 @@ func (q *hostQueues) next(h *hostQueue) *item {
 		if h.pace == paceSlow {
 			q.slow--
 		}
-		q.activate()
+		q.activateHosts()
 	}
 	return nil
 }
 
-// hosts returns the number of hosts with items.
-func (q *hostQueues) hosts() int {
+// hostCount returns the number of hosts with items.
+func (q *hostQueues) hostCount() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.byName)
@@ -187,16 +187,16 @@ func webHost(target string) string {
 
 // fetchItem fetches one item: robots.txt, gate, request (docs/spec/steps.md 1 #8 to #13).
 func (r *batchRun) fetchItem(ctx context.Context, it *item) {
-	if _, gone := r.goneSites.Load(it.SiteID); gone || r.over(ctx) {
-		r.saves <- it.back(0, wire.DateOf(r.Now()))
+	if _, gone := r.goneSites.Load(it.SiteID); gone || r.isOver(ctx) {
+		r.saves <- it.uncrawledOutcome(0, wire.DateOf(r.Now()))
 		return
 	}
-	v := r.visit(it)
-	it.body, it.text = v.memory, r.texts.account(0)
-	a, err := it.given()
+	v := r.newVisit(it)
+	it.body, it.text = v.memory, r.texts.openAccount(0)
+	a, err := it.suppliedAnswer()
 	if a == nil && err == nil {
-		a, err = v.fetch(ctx)
-		v.slot.answered()
+		a, err = v.fetchURL(ctx)
+		v.slot.endRequest()
 	}
 	it.started = true
 	// The slot is held until the body is passed on, so bodies never outnumber slots.
@@ -207,7 +207,7 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 	var refused refusal
 	var away otherNode
 	if !cutOff(ctx, err) && !errors.As(err, &away) {
-		if out := v.later(); out != nil {
+		if out := v.retryOutcome(); out != nil {
 			r.logOf(it).Info("asks again later", "site", it.SiteID, "url", it.url.URL, "cause", it.url.RetryCause, "times", it.url.Retries, "at", it.url.RetryDate, "error", err)
 			it.releaseMemory()
 			r.saves <- out
@@ -217,51 +217,51 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 	switch {
 	case cutOff(ctx, err):
 		it.started = false
-		out := it.back(0, wire.DateOf(r.Now()))
+		out := it.uncrawledOutcome(0, wire.DateOf(r.Now()))
 		if later, ok := errors.AsType[notYet](err); ok {
 			out.waitForHost(later.at)
 		}
 		r.saves <- out
 	case errors.As(err, &away):
 		r.logOf(it).Info("left to another node", "site", it.SiteID, "url", it.url.URL, "target", away.target, "node", away.owner)
-		r.saves <- r.moved(it, away, err)
+		r.saves <- r.movedOutcome(it, away, err)
 	case errors.As(err, &refused) && refused.back && it.gaveUp.cause == "":
 		r.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "errors", refused.bits.Names(), "error", err)
 		it.started = false
-		out := it.back(refused.bits, wire.DateOf(r.Now()))
+		out := it.uncrawledOutcome(refused.bits, wire.DateOf(r.Now()))
 		out.waitForHost(refused.until)
 		it.url.HTTPCode, it.handedBack = http.StatusBadRequest, false // refused, not out of time
 		r.saves <- out
-	case exhausted(err):
+	case isExhausted(err):
 		it.started = false
-		r.fail(fmt.Errorf("request %s of site %s: %w", it.url.URL, it.SiteID, err))
-		r.saves <- it.back(0, wire.DateOf(r.Now()))
+		r.failBatch(fmt.Errorf("request %s of site %s: %w", it.url.URL, it.SiteID, err))
+		r.saves <- it.uncrawledOutcome(0, wire.DateOf(r.Now()))
 	case err != nil:
 		bits, code := faultBits(err)
 		r.logOf(it).Info("fetch failed", "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "error", err)
-		out := it.failed(bits, code, wire.DateOf(r.Now()))
-		out.settle(refused.status)
+		out := it.failedOutcome(bits, code, wire.DateOf(r.Now()))
+		out.setStatus(refused.status)
 		if refused.forbids != "" && refused.forbids == it.target {
 			out.leaveUnasked()
 		}
 		if fault, ok := errors.AsType[*fetch.Fault](err); ok && fault.Partial != nil {
 			out.setDuration(fault.Partial.Total.Milliseconds())
-			out.redirected(fault.Partial)
+			out.setRedirects(fault.Partial)
 		} else {
-			out.redirected(nil)
+			out.setRedirects(nil)
 		}
 		r.saves <- out
-	case it.settings.probes():
+	case it.settings.needsProbes():
 		// The requests for its links wait for this host too.
 		v.leaveSlot()
 		if !r.toProbing(it, int64(len(a.Body))) {
 			r.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "reason", "too many large pages request their links at the same time")
 			it.started = false
 			it.releaseMemory()
-			r.saves <- it.back(0, wire.DateOf(r.Now()))
+			r.saves <- it.uncrawledOutcome(0, wire.DateOf(r.Now()))
 			return
 		}
-		r.saves <- r.read(ctx, page{item: it, answer: a})
+		r.saves <- r.readOutcome(ctx, page{item: it, answer: a})
 	default:
 		r.pages <- page{item: it, answer: a}
 	}
@@ -270,8 +270,8 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 // toProbing moves a page whose links need requests to the budget of such pages. It reports
 // whether there was room.
 func (r *batchRun) toProbing(it *item, size int64) bool {
-	probing := r.probing.account((1 + textGrowth) * smallPage)
-	if !probing.try((1 + textGrowth) * size) {
+	probing := r.probing.openAccount((1 + textGrowth) * smallPage)
+	if !probing.tryGrow((1 + textGrowth) * size) {
 		return false
 	}
 	it.releaseMemory()

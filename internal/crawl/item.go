@@ -50,8 +50,8 @@ func (it *item) releaseMemory() {
 	it.text.Keep(0)
 }
 
-// errors returns the errors that the item adds to those of its batch.
-func (it *item) errors() wire.ErrorMask {
+// addedErrors returns the errors that the item adds to those of its batch.
+func (it *item) addedErrors() wire.ErrorMask {
 	if it.handedBack {
 		return wire.ErrMaxExecutionTime
 	}
@@ -61,8 +61,8 @@ func (it *item) errors() wire.ErrorMask {
 // sitemapType is the ContentType of a sitemap's row, before and after its crawl.
 const sitemapType = "application/sitemap+xml"
 
-// sitemap reports whether the item's URL is a sitemap.
-func (it *item) sitemap() bool { return it.row.ContentType == sitemapType }
+// isSitemap reports whether the item's URL is a sitemap.
+func (it *item) isSitemap() bool { return it.row.ContentType == sitemapType }
 
 // outcome is the result that the save stage stores for one item.
 type outcome struct {
@@ -78,8 +78,8 @@ type outcome struct {
 // linkBytes estimates the memory of a link.
 const linkBytes = 1 << 10
 
-// weigh computes the memory of the outcome.
-func (o *outcome) weigh() {
+// computeMemory computes the memory of the outcome.
+func (o *outcome) computeMemory() {
 	o.bytes = linkBytes * (len(o.result.Links) + len(o.result.Elsewhere))
 	for _, f := range o.result.Files {
 		o.bytes += len(f.Data)
@@ -91,9 +91,9 @@ func (o *outcome) weigh() {
 	}
 }
 
-// failed returns the outcome of an item without a page: Status Crawled, State Error and
+// failedOutcome returns the outcome of an item without a page: Status Crawled, State Error and
 // the bits. Code 0 means 400 (docs/spec/crawling.md 2.4, docs/spec/DECISIONS.md 3.1, 6.5).
-func (it *item) failed(bits wire.ErrorMask, code int, now wire.Date) *outcome {
+func (it *item) failedOutcome(bits wire.ErrorMask, code int, now wire.Date) *outcome {
 	if code == 0 {
 		code = 400
 	}
@@ -127,8 +127,8 @@ func (o *outcome) leaveUnasked() {
 	}
 }
 
-// settle gives the row of a failed item another status than Crawled. 0 changes nothing.
-func (o *outcome) settle(status int64) {
+// setStatus gives the row of a failed item another status than Crawled. 0 changes nothing.
+func (o *outcome) setStatus(status int64) {
 	if status == 0 || status == wire.StatusCrawled {
 		return
 	}
@@ -147,9 +147,9 @@ func (o *outcome) setDuration(ms int64) {
 // "+ site").
 const siteBits = wire.ErrRobots | wire.ErrMacroDeserialization | wire.ErrNoProxy | wire.ErrHTTP | wire.ErrMaxHTTPRedirects | wire.ErrEmpty | wire.ErrSize
 
-// back returns the outcome of an item that was not crawled: its row is as before and can be
+// uncrawledOutcome returns the outcome of an item that was not crawled: its row is as before and can be
 // selected again. bits appear in the answer only.
-func (it *item) back(bits wire.ErrorMask, now wire.Date) *outcome {
+func (it *item) uncrawledOutcome(bits wire.ErrorMask, now wire.Date) *outcome {
 	it.handedBack = true
 	it.url.Status, it.url.State, it.url.TcDate = wire.StatusNew, wire.URLEnabled, now
 	it.url.ErrorMask = it.row.ErrorMask | bits

@@ -158,8 +158,8 @@ const overtimeRealTime = 100 * time.Millisecond
 // is for storing what came.
 const stopGrace = 2 * time.Second
 
-// overtime returns how long running requests may continue after the time limit.
-func (r *batchRun) overtime() time.Duration {
+// allowedOvertime returns how long running requests may continue after the time limit.
+func (r *batchRun) allowedOvertime() time.Duration {
 	if r.realTime() {
 		return overtimeRealTime
 	}
@@ -220,7 +220,7 @@ func (j *Job) newRun(ctx context.Context, batch wire.Batch, log *slog.Logger) (*
 	if j.Rotator == nil {
 		j.Rotator = headerrotation.New(headerrotation.Options{Log: j.Log})
 	}
-	bodies, free := j.Config.bodies()
+	bodies, free := j.Config.bodyBudget()
 	var texts, probing *budget
 	if bodies != nil {
 		largest := max(j.Config.MaxResourceSize, freeBytes)
@@ -260,12 +260,12 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 		log.Warn("ignored unknown keys", "keys", notes.Unknown)
 	}
 	start := j.Now()
-	answer, err := j.crawl(ctx, batch, start, log)
+	answer, err := j.crawlBatch(ctx, batch, start, log)
 	if err != nil {
 		return nil, err
 	}
 	crawled := len(answer.Items) + int(answer.Refilled)
-	for last := answer; j.refills(ctx, last, start); {
+	for last := answer; j.canRefill(ctx, last, start); {
 		rows, err := j.Data.TakeNext(context.WithoutCancel(ctx), batch.Refill, batch.ID)
 		if err != nil { // URL_RETURN frees the rows that it may have marked
 			log.Warn("cannot select more URLs", "error", err)
@@ -275,7 +275,7 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 			break
 		}
 		batch.Items = wire.BatchItems(rows)
-		if last, err = j.crawl(ctx, batch, start, log); err != nil {
+		if last, err = j.crawlBatch(ctx, batch, start, log); err != nil {
 			return nil, err
 		}
 		crawled += len(last.Items)
@@ -295,12 +295,12 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	return answer, nil
 }
 
-// crawl crawls the items of a batch that began at start, and returns the Batch of the answer.
-func (j *Job) crawl(ctx context.Context, batch wire.Batch, start time.Time, log *slog.Logger) (wire.Batch, error) {
+// crawlBatch crawls the items of a batch that began at start, and returns the Batch of the answer.
+func (j *Job) crawlBatch(ctx context.Context, batch wire.Batch, start time.Time, log *slog.Logger) (wire.Batch, error) {
 	r, ctx := j.newRun(ctx, batch, log)
 	defer r.cancel()
 	var err error
-	if r.place, err = j.placement(); err != nil {
+	if r.place, err = j.hostPlacement(); err != nil {
 		return wire.Batch{}, task.Critical(fmt.Errorf("crawl batch %d: %w", batch.ID, err))
 	}
 	if limit := cmp.Or(time.Duration(batch.MaxExecutionTime)*time.Second, j.Config.MaxExecutionTime); limit > 0 {
@@ -310,11 +310,11 @@ func (j *Job) crawl(ctx context.Context, batch wire.Batch, start time.Time, log 
 		// The rows of the other items stay selected. URL_RETURN frees them.
 		r.batch.Items, r.cut = batch.Items[:most], true
 	}
-	if r.streams() {
+	if r.selectsWhileFetching() {
 		r.flow = newFlow(batch.Refill[0].MaxURLs)
 		r.flow.progress = len(batch.Items) == 0 // it takes its first rows by itself
 	}
-	items, err := r.run(ctx)
+	items, err := r.runPasses(ctx)
 	if err != nil {
 		return wire.Batch{}, task.Critical(fmt.Errorf("crawl batch %d: %w", batch.ID, err))
 	}
@@ -322,18 +322,18 @@ func (j *Job) crawl(ctx context.Context, batch wire.Batch, start time.Time, log 
 	return r.batch, nil
 }
 
-// refills reports whether a batch that selects between its rounds may select more URLs: it has
+// canRefill reports whether a batch that selects between its rounds may select more URLs: it has
 // time, it was not told to stop, and it has crawled something. Otherwise a host that hands all
 // items back would cause an endless loop.
-func (j *Job) refills(ctx context.Context, last wire.Batch, start time.Time) bool {
+func (j *Job) canRefill(ctx context.Context, last wire.Batch, start time.Time) bool {
 	r := &batchRun{Job: j, batch: last, start: start}
-	return r.refillable() && !r.streams() && !r.refillOver(ctx) &&
+	return r.mayRefill() && !r.selectsWhileFetching() && !r.refillOver(ctx) &&
 		slices.ContainsFunc(last.Items, func(it wire.BatchItem) bool { return it.URL.Status == wire.StatusCrawled })
 }
 
-// answer lists the items of the answer and joins their errors. A real-time answer includes
+// answerItems lists the items of the answer and joins their errors. A real-time answer includes
 // failed items (docs/spec/crawling.md 7.1 #2).
-func (r *batchRun) answer(work []*item) []wire.BatchItem {
+func (r *batchRun) answerItems(work []*item) []wire.BatchItem {
 	left := []wire.BatchItem{}
 	entries := r.newEntries(work)
 	if r.flow != nil {
@@ -360,7 +360,7 @@ func (r *batchRun) answer(work []*item) []wire.BatchItem {
 		}
 		out := it.BatchItem
 		out.URL, out.BaseURL = it.url, it.baseURL
-		if extra := entries.of(it); len(extra) > 0 { // they replace the feed
+		if extra := entries.entriesFor(it); len(extra) > 0 { // they replace the feed
 			left = append(left, extra...)
 		} else {
 			left = append(left, out)
@@ -376,14 +376,14 @@ func (r *batchRun) answer(work []*item) []wire.BatchItem {
 	return left
 }
 
-// over reports whether no further item may be started.
-func (r *batchRun) over(ctx context.Context) bool {
+// isOver reports whether no further item may be started.
+func (r *batchRun) isOver(ctx context.Context) bool {
 	return ctx.Err() != nil || (!r.deadline.IsZero() && !r.Now().Before(r.deadline))
 }
 
-// writes reports whether the batch may change stored rows. A real-time batch never does,
+// mayWrite reports whether the batch may change stored rows. A real-time batch never does,
 // whatever its dbMode, because its sites may not be stored (docs/spec/crawling.md 1.4, F39).
-func (r *batchRun) writes() bool { return r.batch.Writes() }
+func (r *batchRun) mayWrite() bool { return r.batch.Writes() }
 
 // brokenBy returns the failure that ended the batch, or nil.
 func (r *batchRun) brokenBy() error {
@@ -392,8 +392,8 @@ func (r *batchRun) brokenBy() error {
 	return r.broken
 }
 
-// fail ends the batch with the failure of a part that it depends on.
-func (r *batchRun) fail(err error) {
+// failBatch ends the batch with the failure of a part that it depends on.
+func (r *batchRun) failBatch(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.broken == nil {

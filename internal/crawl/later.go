@@ -23,9 +23,9 @@ type trouble struct {
 	until time.Time     // end of the host's pause; zero: it has none
 }
 
-// heed notes what the answer to a request whose gate is held says about its host, and keeps it for the
+// noteAnswer notes what the answer to a request whose gate is held says about its host, and keeps it for the
 // item. response is nil after an error.
-func (v *visit) heed(response *fetch.Response, err error) {
+func (v *visit) noteAnswer(response *fetch.Response, err error) {
 	code := 0
 	if response != nil {
 		code = response.Code
@@ -110,13 +110,13 @@ func causeOfDial(err error) retry.Cause {
 	return ""
 }
 
-// retries reports whether the batch asks again at all. A real-time batch does not, nor one that a client
+// allowsRetries reports whether the batch asks again at all. A real-time batch does not, nor one that a client
 // made: the specification has one request for each of its items.
-func (r *batchRun) retries() bool { return r.batch.Retry && r.writes() }
+func (r *batchRun) allowsRetries() bool { return r.batch.Retry && r.mayWrite() }
 
 // retryTable returns the rules for the item's requests.
 func (v *visit) retryTable() retry.Table {
-	if v.retries() {
+	if v.allowsRetries() {
 		return v.settings.retries
 	}
 	return v.settings.retriesOnce
@@ -143,9 +143,9 @@ func (v *visit) mayReturn(times int) bool {
 	return !strings.EqualFold(v.item.url.HTTPMethod, "post") || t.cause == "429" || t.cause == "503"
 }
 
-// later returns the outcome of an item that is asked again, or nil. Then the item's answer is final, and
+// retryOutcome returns the outcome of an item that is asked again, or nil. Then the item's answer is final, and
 // the item knows if it was given up.
-func (v *visit) later() *outcome {
+func (v *visit) retryOutcome() *outcome {
 	it, t := v.item, v.trouble
 	rule := v.retryTable()[t.cause]
 	if rule.Attempts > 1 {
@@ -159,9 +159,9 @@ func (v *visit) later() *outcome {
 	if t.until.After(at) {
 		at = t.until
 	}
-	out := it.back(0, wire.DateOf(now))
+	out := it.uncrawledOutcome(0, wire.DateOf(now))
 	it.handedBack, it.started = false, false // its time is not over
-	out.wait(it.gaveUp, at)
+	out.waitUntil(it.gaveUp, at)
 	it.gaveUp = given{}
 	return out
 }
@@ -172,8 +172,8 @@ type given struct {
 	cause retry.Cause
 }
 
-// wait makes the row of an outcome wait until at, whole seconds.
-func (o *outcome) wait(g given, at time.Time) {
+// waitUntil makes the row of an outcome wait until at, whole seconds.
+func (o *outcome) waitUntil(g given, at time.Time) {
 	u := &o.item.url
 	u.Retries, u.RetryCause = g.times, string(g.cause)
 	u.RetryDate = wire.DateOf(at.Add(time.Second - 1))
@@ -192,7 +192,7 @@ func (o *outcome) waitForHost(at time.Time) {
 	if g.times > 0 {
 		g.cause = retry.Cause(row.RetryCause)
 	}
-	o.wait(g, at)
+	o.waitUntil(g, at)
 }
 
 // endRetries notes in a final outcome whether its URL was given up, and why.

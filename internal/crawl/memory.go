@@ -47,9 +47,9 @@ func newBudget(total int64) *budget {
 	return &budget{total: total, open: map[*account]bool{}}
 }
 
-// bodies returns the budget of bodies and the free share of each slot: half of the memory divided
+// bodyBudget returns the budget of bodies and the free share of each slot: half of the memory divided
 // by the slots, at most freeBytes.
-func (c Config) bodies() (b *budget, free int64) {
+func (c Config) bodyBudget() (b *budget, free int64) {
 	if c.MaxMemory <= 0 {
 		return nil, 0
 	}
@@ -58,8 +58,8 @@ func (c Config) bodies() (b *budget, free int64) {
 	return newBudget(max(c.MaxMemory-free*slots, 1)), free
 }
 
-// account opens an account. It returns nil for a nil budget.
-func (b *budget) account(free int64) *account {
+// openAccount opens an account. It returns nil for a nil budget.
+func (b *budget) openAccount(free int64) *account {
 	if b == nil {
 		return nil
 	}
@@ -81,8 +81,8 @@ func (a *account) Grow(ctx context.Context, size, most int64) error {
 	}
 	a.want, a.most = size, max(most, a.most)
 	b.open[a] = true
-	if b.grants(a) {
-		b.take(a)
+	if b.canGrant(a) {
+		b.takeStep(a)
 		b.mu.Unlock()
 		return nil
 	}
@@ -104,8 +104,8 @@ func (a *account) Grow(ctx context.Context, size, most int64) error {
 	return nil // granted in the meantime
 }
 
-// try is Grow without waiting. It reports whether the bytes were granted.
-func (a *account) try(size int64) bool {
+// tryGrow is Grow without waiting. It reports whether the bytes were granted.
+func (a *account) tryGrow(size int64) bool {
 	if a == nil {
 		return true
 	}
@@ -138,17 +138,17 @@ func (a *account) Keep(size int64) {
 	if held == 0 {
 		delete(b.open, a)
 	}
-	b.wake()
+	b.grantWaiters()
 }
 
-// take makes the step that a wants.
-func (b *budget) take(a *account) {
+// takeStep makes the step that a wants.
+func (b *budget) takeStep(a *account) {
 	b.used += a.want - a.held
 	a.held = a.want
 }
 
-// grants reports whether all accounts can still finish after the step that a wants.
-func (b *budget) grants(a *account) bool {
+// canGrant reports whether all accounts can still finish after the step that a wants.
+func (b *budget) canGrant(a *account) bool {
 	free := b.total - b.used - (a.want - a.held)
 	if free < 0 {
 		return false
@@ -172,18 +172,18 @@ func (b *budget) grants(a *account) bool {
 	return true
 }
 
-// wake grants steps to waiters: the oldest first, then the one with the smallest need, which is
+// grantWaiters grants steps to waiters: the oldest first, then the one with the smallest need, which is
 // always possible when the others have finished.
-func (b *budget) wake() {
+func (b *budget) grantWaiters() {
 	for len(b.waiting) > 0 {
 		list := slices.Clone(b.waiting[:min(len(b.waiting), oldest)])
 		list = append(list, slices.MinFunc(b.waiting, func(x, y *account) int { return cmp.Compare(x.most-x.held, y.most-y.held) }))
-		i := slices.IndexFunc(list, b.grants)
+		i := slices.IndexFunc(list, b.canGrant)
 		if i < 0 {
 			return
 		}
 		a := list[i]
-		b.take(a)
+		b.takeStep(a)
 		b.waiting = slices.Delete(b.waiting, slices.Index(b.waiting, a), slices.Index(b.waiting, a)+1)
 		close(a.ready)
 	}

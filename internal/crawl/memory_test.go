@@ -29,7 +29,7 @@ func TestBudgetEndsAndHolds(t *testing.T) {
 				for i := range c.bodies {
 					group.Go(func() {
 						random := rand.New(rand.NewPCG(1, uint64(i)))
-						a := b.account(c.free)
+						a := b.openAccount(c.free)
 						most := 1 + random.Int64N(c.most)
 						for size := int64(1); ; size = min(2*size, most) {
 							if err := a.Grow(t.Context(), size, most); err != nil {
@@ -62,7 +62,7 @@ func TestBudgetEndsAndHolds(t *testing.T) {
 func TestBudgetKeepsAWayOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(10)
-		first, second := b.account(0), b.account(0)
+		first, second := b.openAccount(0), b.openAccount(0)
 		if err := first.Grow(t.Context(), 5, 10); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestBudgetKeepsAWayOut(t *testing.T) {
 
 func TestBudgetWaitEndsWithItsContext(t *testing.T) {
 	b := newBudget(10)
-	first, second := b.account(0), b.account(2)
+	first, second := b.openAccount(0), b.openAccount(2)
 	if err := first.Grow(t.Context(), 10, 10); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestBudgetOfConfig(t *testing.T) {
 		"many hosts": {Config{MaxHosts: 10000, MaxMemory: 200_000_000}, 100_000_000, 10_000},
 		"no hosts":   {Config{MaxMemory: 2 << 20}, 1 << 20, 1 << 20},
 	} {
-		b, free := c.config.bodies()
+		b, free := c.config.bodyBudget()
 		var total int64
 		if b != nil {
 			total = b.total
@@ -129,7 +129,7 @@ func TestBudgetOfConfig(t *testing.T) {
 		}
 	}
 	var none *budget
-	a := none.account(1)
+	a := none.openAccount(1)
 	if err := a.Grow(t.Context(), 1<<40, 1<<40); err != nil {
 		t.Error(err)
 	}

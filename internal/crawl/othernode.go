@@ -46,27 +46,27 @@ func (e otherNode) Error() string {
 	return e.target + " belongs to node " + e.owner + " of the cluster, which requests it"
 }
 
-// placement returns the owners of hosts; without a cluster the zero value.
-func (j *Job) placement() (placement.Placement, error) {
+// hostPlacement returns the owners of hosts; without a cluster the zero value.
+func (j *Job) hostPlacement() (placement.Placement, error) {
 	if j.Placement == nil {
 		return placement.Placement{}, nil
 	}
 	return j.Placement()
 }
 
-// mine reports whether this node may request a URL. Real-time batches may request all.
-func (r *batchRun) mine(url string) bool { return r.realTime() || r.place.Mine(url) }
+// ownsURL reports whether this node may request a URL. Real-time batches may request all.
+func (r *batchRun) ownsURL(url string) bool { return r.realTime() || r.place.Mine(url) }
 
-// own returns an otherNode unless this node may request target for the item.
-func (v *visit) own(target string, code int) error {
-	if v.item.target != v.item.url.URL || v.mine(target) { // a template's target is not a link
+// checkOwner returns an otherNode unless this node may request target for the item.
+func (v *visit) checkOwner(target string, code int) error {
+	if v.item.target != v.item.url.URL || v.ownsURL(target) { // a template's target is not a link
 		return nil
 	}
 	return otherNode{target: target, owner: v.place.OwnerOfURL(target), code: code}
 }
 
-// moved is the outcome of an item that leads to a host of another node. Its link is for that node.
-func (r *batchRun) moved(it *item, to otherNode, err error) *outcome {
+// movedOutcome is the outcome of an item that leads to a host of another node. Its link is for that node.
+func (r *batchRun) movedOutcome(it *item, to otherNode, err error) *outcome {
 	now := wire.DateOf(r.Now())
 	code := to.code
 	if fault, ok := errors.AsType[*fetch.Fault](err); ok && code == 0 {
@@ -80,7 +80,7 @@ func (r *batchRun) moved(it *item, to otherNode, err error) *outcome {
 	link.Type, link.ParentMd5, link.Depth, link.Priority = row.Type, row.ParentMd5, row.Depth, row.Priority
 	link.RequestDelay, link.ProcessingDelay, link.HTTPTimeout = row.RequestDelay, row.ProcessingDelay, row.HTTPTimeout
 	link.MaxURLsFromPage, link.CDate, link.UDate, link.TcDate = row.MaxURLsFromPage, now, now, now
-	if it.sitemap() {
+	if it.isSitemap() {
 		link.ContentType = sitemapType
 	}
 	u := &it.url

@@ -21,38 +21,38 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// gather collects what the page refers to: links, entries of a feed or sitemap, and robots
+// gatherLinks collects what the page refers to: links, entries of a feed or sitemap, and robots
 // directives. It reports whether the page itself has to be stored.
-func (r *batchRun) gather(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) (stored bool) {
-	if content.IsHTML(kind) && !p.item.sitemap() {
-		found := scan(text, kind, r.Config.MaxLinks)
+func (r *batchRun) gatherLinks(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) (stored bool) {
+	if content.IsHTML(kind) && !p.item.isSitemap() {
+		found := scanLinks(text, kind, r.Config.MaxLinks)
 		p.found = &found
 	}
-	asked := r.directives(out, p)
+	asked := r.robotsDirectives(out, p)
 	p.item.url.Canonical = p.canonicalOf()
-	if p.settings.feeds() && p.row.Type != wire.TypeFetched && !content.IsBinary(kind) {
+	if p.settings.isFeedSite() && p.row.Type != wire.TypeFetched && !content.IsBinary(kind) {
 		if done, stored := r.gatherFeed(ctx, out, p, text, kind, now); done {
 			return stored
 		}
 	}
-	if p.item.sitemap() {
+	if p.item.isSitemap() {
 		r.gatherSitemap(out, p, now)
 		return true
 	}
 	if !asked.NoFollow && (content.IsText(kind) || content.IsXML(kind)) && p.url.Type != wire.TypeFetched {
-		r.collect(ctx, out, p, text, kind, now)
+		r.collectOutlinks(ctx, out, p, text, kind, now)
 	}
 	r.offerSitemaps(out, p, now)
-	r.iterate(ctx, p.item, out.result.Links)
+	r.addNextPass(ctx, p.item, out.result.Links)
 	return true
 }
 
 // noIndex is the attribute of URLs whose page must not be indexed.
 const noIndex = "robots_noindex"
 
-// directives returns the robots directives of the page's meta elements and headers, as far as the
+// robotsDirectives returns the robots directives of the page's meta elements and headers, as far as the
 // site enables them. NoIndex becomes an attribute of the URL.
-func (r *batchRun) directives(out *outcome, p page) robots.Directives {
+func (r *batchRun) robotsDirectives(out *outcome, p page) robots.Directives {
 	var d robots.Directives
 	if tags := p.Header.Values("X-Robots-Tag"); p.settings.robotsHeader && len(tags) > 0 {
 		d = robots.ParseTag(tags, p.settings.agent)
@@ -120,16 +120,16 @@ func (p page) canonicalOf() string {
 	return target
 }
 
-// duplicate reports whether the site leaves pages out that name another URL of its own domain as canonical,
+// isDuplicate reports whether the site leaves pages out that name another URL of its own domain as canonical,
 // and this page is one.
-func (p page) duplicate() bool {
+func (p page) isDuplicate() bool {
 	u := &p.item.url
 	return p.settings.canonicalOnly && u.Canonical != "" && wire.KeyOfURL(u.Canonical) != p.URLID && siteOf(u.Canonical) == siteOf(u.URL)
 }
 
-// collects reports whether links of an item's page are collected. A site with
+// collectsLinks reports whether links of an item's page are collected. A site with
 // PROCESSOR_NAME RSS follows only its feeds (docs/spec/crawling.md 5.1).
-func collects(it *item) bool {
+func collectsLinks(it *item) bool {
 	return !it.single && it.url.Type != wire.TypeSingle && it.url.Type != wire.TypeChain && it.settings.processor != rss
 }
 
@@ -140,12 +140,12 @@ type candidate struct {
 	rel    string
 }
 
-// collect finds the page's outlinks, counts them and creates rows for those that belong to
+// collectOutlinks finds the page's outlinks, counts them and creates rows for those that belong to
 // the site, each once, in the order of the page (docs/spec/steps.md 1 #21, #22;
 // docs/spec/crawling.md 5.3, 5.12). A base element changes the page's base URL.
-func (r *batchRun) collect(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) {
+func (r *batchRun) collectOutlinks(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) {
 	if p.found == nil {
-		found := scan(text, kind, r.Config.MaxLinks)
+		found := scanLinks(text, kind, r.Config.MaxLinks)
 		p.found = &found
 	}
 	found := *p.found
@@ -159,9 +159,9 @@ func (r *batchRun) collect(ctx context.Context, out *outcome, p page, text []byt
 			p.item.baseURL = base
 		}
 	}
-	c := r.collection(out, p, now)
+	c := r.newCollection(out, p, now)
 	c.home = home
-	if !collects(p.item) {
+	if !collectsLinks(p.item) {
 		c.chainOnly = true
 		if p.settings.chain == nil {
 			return
@@ -170,13 +170,13 @@ func (r *batchRun) collect(ctx context.Context, out *outcome, p page, text []byt
 	if p.settings.collectForms {
 		out.result.FormFields = formFields(found.Forms)
 	}
-	list := r.candidates(ctx, out, p, found, text, kind, own)
+	list := r.linkCandidates(ctx, out, p, found, text, kind, own)
 	if most := 2 * r.Config.MaxLinks; len(list) > most {
 		r.cutLinks(out, p, "max_links of crawler-task.ini, for all sources", most)
 		list = list[:most]
 	}
-	c.take(list)
-	c.finish()
+	c.checkCandidates(list)
+	c.finishChecks()
 }
 
 // cutLinks says that a limit left out links of a page.
@@ -185,8 +185,8 @@ func (r *batchRun) cutLinks(out *outcome, p page, limit string, most int) {
 	r.log.Warn("page has more links than a limit allows; left out the rest", "site", p.item.SiteID, "url", p.item.url.URL, "limit", limit, "links", most)
 }
 
-// scan reads the links of a page of the given content type.
-func scan(text []byte, kind string, most int) links.Page {
+// scanLinks reads the links of a page of the given content type.
+func scanLinks(text []byte, kind string, most int) links.Page {
 	switch {
 	case kind == "text/css":
 		return links.CSS(text, most)
@@ -196,10 +196,10 @@ func scan(text []byte, kind string, most int) links.Page {
 	return links.HTML(text, most)
 }
 
-// candidates returns the links of the page from the sources that its site selects: built-in
+// linkCandidates returns the links of the page from the sources that its site selects: built-in
 // attributes and headers, XPath, a macro (docs/spec/crawling.md 5.1). own is the URL of the
 // page, without its base element.
-func (r *batchRun) candidates(ctx context.Context, out *outcome, p page, found links.Page, text []byte, kind, own string) []candidate {
+func (r *batchRun) linkCandidates(ctx context.Context, out *outcome, p page, found links.Page, text []byte, kind, own string) []candidate {
 	var list []candidate
 	expressions, builtin := p.settings.xpaths.For(p.url.URL, r.Now())
 	if builtin {
@@ -331,10 +331,10 @@ type collection struct {
 	out       *outcome
 }
 
-func (r *batchRun) collection(out *outcome, p page, now time.Time) *collection {
+func (r *batchRun) newCollection(out *outcome, p page, now time.Time) *collection {
 	c := &collection{
 		batchRun: r, page: p, home: siteOf(p.item.baseURL), now: now, env: filter.Env{Now: now, Depth: int(p.url.Depth)},
-		row: p.discovered(now), met: map[string]bool{wire.NormalEscapes(p.url.URL): true}, origins: map[string]*origin{}, out: out,
+		row: p.newURLRow(now), met: map[string]bool{wire.NormalEscapes(p.url.URL): true}, origins: map[string]*origin{}, out: out,
 	}
 	wire.Apply(&c.row, wire.URLColumns, p.settings.fieldsInit.Patch(&p.site.Site, &p.item.url), wire.DateOf(now))
 	c.limit = p.url.MaxURLsFromPage
@@ -356,9 +356,9 @@ type origin struct {
 // mostGrown bounds the memory that is reserved for the links of a page, in links.
 const mostGrown = 128
 
-// take checks candidates one by one (docs/spec/crawling.md 5.3). finish makes the checks
+// checkCandidates checks candidates one by one (docs/spec/crawling.md 5.3). finish makes the checks
 // that need the whole list.
-func (c *collection) take(list []candidate) {
+func (c *collection) checkCandidates(list []candidate) {
 	set := c.page.settings
 	u := &c.page.item.url
 	if len(c.met) == 1 && len(list) > 1 { // the usual call with all links of a page
@@ -383,14 +383,14 @@ func (c *collection) take(list []candidate) {
 			continue
 		}
 		c.met[name] = true
-		if set.chain != nil && set.chain.MatchString(target) && c.mine(target) {
+		if set.chain != nil && set.chain.MatchString(target) && c.ownsURL(target) {
 			c.continueChain(target)
 			continue
 		}
 		if c.chainOnly {
 			continue
 		}
-		name, path := split(target)
+		name, path := splitOrigin(target)
 		o := c.origins[name]
 		if o == nil {
 			o = &origin{internal: siteOf(target) == c.home, rules: c.linkRules(c.page.item, name)}
@@ -402,15 +402,15 @@ func (c *collection) take(list []candidate) {
 			u.LinksE++
 		}
 		key := wire.SumOfURL(target)
-		if !c.seen.has(c.page.SiteID, key) { // a link that was seen has passed
-			ok, forbidden := c.passes(target, path, o)
+		if !c.seen.hasLink(c.page.SiteID, key) { // a link that was seen has passed
+			ok, forbidden := c.passesFilters(target, path, o)
 			if forbidden {
-				c.forbid(target)
+				c.addForbidden(target)
 			}
 			if !ok {
 				continue
 			}
-			c.seen.add(c.page.SiteID, key)
+			c.seen.addLink(c.page.SiteID, key)
 		}
 		row := c.row
 		hex.Encode(text[:], key[:])
@@ -426,9 +426,9 @@ func (c *collection) take(list []candidate) {
 	}
 }
 
-// passes checks a link against the filters and a robots.txt that is already known. It reports whether
+// passesFilters checks a link against the filters and a robots.txt that is already known. It reports whether
 // only the robots.txt refuses it.
-func (c *collection) passes(target, path string, o *origin) (ok, forbidden bool) {
+func (c *collection) passesFilters(target, path string, o *origin) (ok, forbidden bool) {
 	filters := c.page.site.filters
 	if filters.Has(filter.StageProtocol) && !filters.Accept(filter.StageProtocol, target, c.env) {
 		return false, false
@@ -440,9 +440,9 @@ func (c *collection) passes(target, path string, o *origin) (ok, forbidden bool)
 	return ok, !ok
 }
 
-// forbid notes a link that robots.txt forbids as a row that was never requested, so that it can be counted
+// addForbidden notes a link that robots.txt forbids as a row that was never requested, so that it can be counted
 // and listed. The limits of the site do not count such rows.
-func (c *collection) forbid(target string) {
+func (c *collection) addForbidden(target string) {
 	if !c.page.settings.robotsNotes || len(c.forbidden) >= c.Config.MaxLinks {
 		return
 	}
@@ -465,11 +465,11 @@ func refusedRel(rel string, refused []string) bool {
 	return false
 }
 
-// finish makes the checks that need the whole list: requests for links, the limits of the
+// finishChecks makes the checks that need the whole list: requests for links, the limits of the
 // page, and the site of each link.
-func (c *collection) finish() {
-	list := c.probe(c.page.requests, c.taken)
-	c.postpone(c.page.item, list)
+func (c *collection) finishChecks() {
+	list := c.probeLinks(c.page.requests, c.taken)
+	c.postponeTraps(c.page.item, list)
 	if c.limit > 0 && int64(len(list)) > c.limit {
 		c.cutLinks(c.out, c.page, "maxURLsFromPage or COLLECT_URLS_LIMITS", int(c.limit))
 		list = list[:c.limit]
@@ -485,7 +485,7 @@ func (c *collection) finish() {
 		return
 	}
 	for _, l := range list {
-		if name, _ := split(l.URL.URL); !c.isInternal(name) {
+		if name, _ := splitOrigin(l.URL.URL); !c.isInternal(name) {
 			c.out.result.Elsewhere, c.out.result.Select = append(c.out.result.Elsewhere, l), choose
 			continue
 		}
@@ -498,9 +498,9 @@ func (c *collection) isInternal(name string) bool {
 	return o == nil || o.internal
 }
 
-// iterate makes the new rows of a page items of the next pass, if its item has depth left
+// addNextPass makes the new rows of a page items of the next pass, if its item has depth left
 // (docs/spec/crawling.md 1.3, 1.5). They have depth 0. Known rows are not crawled again.
-func (r *batchRun) iterate(ctx context.Context, it *item, rows []wire.Link) {
+func (r *batchRun) addNextPass(ctx context.Context, it *item, rows []wire.Link) {
 	if r.last || it.Depth <= 0 || len(rows) == 0 {
 		return
 	}
@@ -510,7 +510,7 @@ func (r *batchRun) iterate(ctx context.Context, it *item, rows []wire.Link) {
 	}
 	for _, row := range rows {
 		if !known[row.URL.URLMd5] && row.URL.Status == wire.StatusNew && !row.Chain {
-			it.found = append(it.found, it.next(row.URL))
+			it.found = append(it.found, it.nextPassItem(row.URL))
 		}
 	}
 }
@@ -518,7 +518,7 @@ func (r *batchRun) iterate(ctx context.Context, it *item, rows []wire.Link) {
 // knownLinks reports which rows existed before. ok is false if the repository failed. For a
 // batch that may not write, no row is known.
 func (r *batchRun) knownLinks(ctx context.Context, it *item, rows []wire.Link) (known map[string]bool, ok bool) {
-	if !r.writes() || len(rows) == 0 {
+	if !r.mayWrite() || len(rows) == 0 {
 		return nil, true
 	}
 	keys := make([]string, len(rows))
@@ -526,14 +526,14 @@ func (r *batchRun) knownLinks(ctx context.Context, it *item, rows []wire.Link) (
 		keys[i] = rows[i].URL.URLMd5
 	}
 	known, err := r.Data.KnownURLs(ctx, it.SiteID, keys)
-	if err != nil && !gone(err) {
+	if err != nil && !isSiteGone(err) {
 		r.dataFailed(it, err)
 	}
 	return known, err == nil
 }
 
-// next returns an item of the next pass for a URL that this item found.
-func (it *item) next(u wire.URL) wire.BatchItem {
+// nextPassItem returns an item of the next pass for a URL that this item found.
+func (it *item) nextPassItem(u wire.URL) wire.BatchItem {
 	return wire.BatchItem{SiteID: it.SiteID, URLID: u.URLMd5, URL: u, Properties: it.Properties, Site: it.Site}
 }
 
@@ -544,16 +544,16 @@ func (r *batchRun) linkRules(it *item, origin string) *robots.Rules {
 		if kept := r.keptRobots(it, origin); kept != nil {
 			return kept
 		}
-		if rules := r.known(origin); rules != nil {
+		if rules := r.knownRules(origin); rules != nil {
 			return rules
 		}
 	}
 	return &robots.Rules{}
 }
 
-// discovered returns the row of a new URL without URL and key: type, delay and timeout of the
+// newURLRow returns the row of a new URL without URL and key: type, delay and timeout of the
 // site, depth and priority of the page (docs/spec/crawling.md 5.12, 7.1 #14).
-func (p page) discovered(now time.Time) wire.URL {
+func (p page) newURLRow(now time.Time) wire.URL {
 	u := wire.NewURL(p.SiteID, "")
 	date := wire.DateOf(now)
 	u.Type, u.RequestDelay, u.HTTPTimeout = p.site.URLType, p.site.RequestDelay, p.site.HTTPTimeout

@@ -33,21 +33,21 @@ type page struct {
 	found *links.Page
 }
 
-// read turns an answer into its outcome, whole. The end of the batch does not stop it, except
+// readOutcome turns an answer into its outcome, whole. The end of the batch does not stop it, except
 // for requests for the page's links: if one of those is cut off, or the repository fails, the
 // item is handed back as not crawled. A page that makes a parser panic fails alone, with
 // bit 12.
-func (r *batchRun) read(requests context.Context, p page) (out *outcome) {
+func (r *batchRun) readOutcome(requests context.Context, p page) (out *outcome) {
 	ctx := context.WithoutCancel(requests)
 	p.requests = requests
 	before := p.item.url
 	defer func() {
 		if reason := recover(); reason != nil {
 			r.log.Error("panic while reading a page", "site", p.SiteID, "url", p.url.URL, "reason", reason, "stack", string(debug.Stack()))
-			out = p.item.failed(wire.ErrHTMLParse, 0, wire.DateOf(r.Now()))
+			out = p.item.failedOutcome(wire.ErrHTMLParse, 0, wire.DateOf(r.Now()))
 		}
 		if p.item.cutOff {
-			out = r.unread(p.item, before)
+			out = r.unreadOutcome(p.item, before)
 		}
 		r.logOutcome(out)
 		if len(out.result.Files) == 0 {
@@ -56,7 +56,7 @@ func (r *batchRun) read(requests context.Context, p page) (out *outcome) {
 	}()
 	kind := p.mediaType()
 	p.url.ContentType = clipTo(kind, maxType)
-	if p.item.sitemap() {
+	if p.item.isSitemap() {
 		p.url.ContentType = sitemapType // or its next crawl would not recognise it
 	}
 	if p.url.HTTPMethod == "" {
@@ -67,40 +67,40 @@ func (r *batchRun) read(requests context.Context, p page) (out *outcome) {
 		p.item.noted |= wire.ErrFetchHTTP
 	}
 	if p.unchanged {
-		return r.unchanged(ctx, p)
+		return r.unchangedOutcome(ctx, p)
 	}
 	bits := p.codeBits()
 	switch {
 	case bits != 0:
-	case p.unasked():
+	case p.isUnrequested():
 		bits = wire.ErrFetchHTTP
 	case len(p.Body) == 0 && (p.Code/100 != 3 || p.Code == http.StatusMultipleChoices):
 		bits = wire.ErrEmpty
-	case !p.settings.contentTypes.Holds(kind) && !p.item.sitemap():
+	case !p.settings.contentTypes.Holds(kind) && !p.item.isSitemap():
 		bits = wire.ErrMIME
 	}
 	if bits != 0 {
-		return r.refused(p, bits)
+		return r.refusedOutcome(p, bits)
 	}
-	if rule := r.ruleOf(p.item); p.rendered && rule.Behavior == revalidate.Restore && !rule.Verdict(&p.row, summary(p.Response, http.MethodGet)) {
-		return r.restored(p)
+	if rule := r.ruleOf(p.item); p.rendered && rule.Behavior == revalidate.Restore && !rule.Verdict(&p.row, summarizeResponse(p.Response, http.MethodGet)) {
+		return r.restoredOutcome(p)
 	}
-	return r.taken(ctx, p, kind)
+	return r.acceptedOutcome(ctx, p, kind)
 }
 
-// unread hands an item back whose page was not read whole. url is its row before the page was
+// unreadOutcome hands an item back whose page was not read whole. url is its row before the page was
 // read. Nothing of the page is kept.
-func (r *batchRun) unread(it *item, url wire.URL) *outcome {
-	r.chains.leave(it.chainKey(), chainKey{it.SiteID, it.URLID})
+func (r *batchRun) unreadOutcome(it *item, url wire.URL) *outcome {
+	r.chains.leaveChain(it.chainKey(), chainKey{it.SiteID, it.URLID})
 	it.url, it.found, it.extra = url, nil, nil
 	it.started, it.feed, it.empty = false, false, false
-	return it.back(0, wire.DateOf(r.Now()))
+	return it.uncrawledOutcome(0, wire.DateOf(r.Now()))
 }
 
 // dataFailed ends the batch with an error of the repository, and hands the item back.
 func (r *batchRun) dataFailed(it *item, err error) {
 	it.cutOff = true
-	r.fail(fmt.Errorf("read page %s of site %s: %w", it.url.URL, it.SiteID, err))
+	r.failBatch(fmt.Errorf("read page %s of site %s: %w", it.url.URL, it.SiteID, err))
 }
 
 // mediaType returns the content type of the body: the declared one, unless it is missing or
@@ -123,52 +123,52 @@ func (p page) mediaType() string {
 // declaredType joins all Content-Type headers.
 func declaredType(h http.Header) string { return strings.Join(h.Values("Content-Type"), ", ") }
 
-// refused is the outcome of a response that is not accepted. It keeps headers and request, not
+// refusedOutcome is the outcome of a response that is not accepted. It keeps headers and request, not
 // the body (docs/spec/steps.md 1 #15, #16).
-func (r *batchRun) refused(p page, bits wire.ErrorMask) *outcome {
-	out := p.item.failed(bits, p.Code, wire.DateOf(r.Now()))
-	out.result.At = p.at(r.Now())
+func (r *batchRun) refusedOutcome(p page, bits wire.ErrorMask) *outcome {
+	out := p.item.failedOutcome(bits, p.Code, wire.DateOf(r.Now()))
+	out.result.At = p.fileTime(r.Now())
 	out.result.Set["ContentType"], out.result.Set["HTTPMethod"] = p.url.ContentType, p.url.HTTPMethod
 	out.setDuration(p.url.CrawlingTime)
-	out.redirected(p.Response)
+	out.setRedirects(p.Response)
 	r.addExchange(out, p)
 	return out
 }
 
-// at returns the time in the names of the page's files.
-func (p page) at(now time.Time) time.Time {
+// fileTime returns the time in the names of the page's files.
+func (p page) fileTime(now time.Time) time.Time {
 	if p.Started.IsZero() {
 		return now
 	}
 	return p.Started
 }
 
-// taken is the outcome of an accepted page (docs/spec/steps.md 1 #13 to #22;
+// acceptedOutcome is the outcome of an accepted page (docs/spec/steps.md 1 #13 to #22;
 // docs/spec/crawling.md 2.3 steps 24 to 40).
-func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
+func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *outcome {
 	now := r.Now()
 	date := wire.DateOf(now)
 	u := &p.item.url
 	bodyMd5 := wire.Md5(p.Body)
 	out := &outcome{item: p.item, result: wire.Fetched{
-		URLMd5: p.URLID, URL: u.URL, Crawled: true, First: p.row.Crawled == 0, At: p.at(now),
+		URLMd5: p.URLID, URL: u.URL, Crawled: true, First: p.row.Crawled == 0, At: p.fileTime(now),
 		Same:     p.row.Crawled > 0 && p.row.RawContentMd5 == bodyMd5,
 		SiteBits: p.settings.bits, Rules: p.settings.rules, Expressions: p.settings.expressions,
 	}}
 	if len(p.Body) > smallPage {
 		most := textGrowth * int64(len(p.Body))
-		if p.item.sitemap() { // may be compressed
+		if p.item.isSitemap() { // may be compressed
 			most = max(most, r.Config.MaxResourceSize)
 		}
 		if err := p.item.text.Grow(context.WithoutCancel(ctx), most, most); err != nil {
 			panic(err) // cannot happen: the context never ends
 		}
 	}
-	text, bits := r.text(ctx, out, p, kind)
+	text, bits := r.textBody(ctx, out, p, kind)
 	p.item.text.Keep(int64(len(text)))
 	lastModified := content.LastModified(p.Code, p.Header, timeOf(p.row.TcDate), now, r.Config.FallbackAge)
-	if !p.item.sitemap() && !r.passes(ctx, p, text, lastModified) {
-		return r.refused(p, wire.ErrFiltersBreak)
+	if !p.item.isSitemap() && !r.passesContentFilters(ctx, p, text, lastModified) {
+		return r.refusedOutcome(p, wire.ErrFiltersBreak)
 	}
 	u.LastModified = wire.DateOf(lastModified)
 	u.PDate = wire.DateOf(content.PDate(p.settings.dates, content.Sources{
@@ -179,9 +179,9 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 		p.item.baseURL = base
 	}
 	u.LinksI, u.LinksE = 0, 0
-	stored := r.gather(ctx, out, p, text, kind, now)
+	stored := r.gatherLinks(ctx, out, p, text, kind, now)
 	r.watchTraps(ctx, p, text, kind, bodyMd5)
-	if p.duplicate() {
+	if p.isDuplicate() {
 		stored, out.bits = false, out.bits|wire.ErrFiltersBreak
 	}
 	if r.realTime() {
@@ -208,7 +208,7 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 	if !out.result.Same || u.ContentDate == "" {
 		u.ContentDate = date
 	}
-	r.settle(out, p)
+	r.setChecksum(out, p)
 	out.result.Set = wire.Patch{
 		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "HTTPMethod": u.HTTPMethod,
 		"ErrorMask": int64(u.ErrorMask), "ContentType": u.ContentType, "Charset": u.Charset,
@@ -218,11 +218,11 @@ func (r *batchRun) taken(ctx context.Context, p page, kind string) *outcome {
 		"ContentDate": string(u.ContentDate), "SettingsSum": u.SettingsSum,
 	}
 	maps.Copy(out.result.Set, u.Declared())
-	if p.duplicate() { // it is not processed
+	if p.isDuplicate() { // it is not processed
 		u.State = wire.URLError
 		out.result.Set["State"] = u.State
 	}
-	out.redirected(p.Response)
+	out.setRedirects(p.Response)
 	if u.Status == wire.StatusNew {
 		u.ErrorMask = 0
 	}
@@ -244,10 +244,10 @@ func timeOf(d wire.Date) time.Time {
 	return t
 }
 
-// text returns a text body as UTF-8, with the site's replacements, and any other body
+// textBody returns a text body as UTF-8, with the site's replacements, and any other body
 // unchanged. The bits report damage, which is no failure. The row's Size is the size after the
 // replacements.
-func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) ([]byte, wire.ErrorMask) {
+func (r *batchRun) textBody(ctx context.Context, out *outcome, p page, kind string) ([]byte, wire.ErrorMask) {
 	u := &p.item.url
 	u.Charset, u.Size = "", int64(len(p.Body))
 	if !content.IsText(kind) && !content.IsXML(kind) {
@@ -270,7 +270,7 @@ func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) 
 	u.Charset = clipTo(name, 32)
 	if p.settings.replace.Any() {
 		replaced, err := p.settings.replace.Apply(string(text), func(condition string) (bool, error) {
-			return r.holds(ctx, p.item, condition)
+			return r.evaluateSQL(ctx, p.item, condition)
 		})
 		if err != nil {
 			r.log.Warn("applied only valid parts of a property", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
@@ -284,24 +284,24 @@ func (r *batchRun) text(ctx context.Context, out *outcome, p page, kind string) 
 	return text, bits
 }
 
-// passes checks content, headers and date of the last change against the filters of stage 1
+// passesContentFilters checks content, headers and date of the last change against the filters of stage 1
 // (docs/spec/crawling.md 5.6).
-func (r *batchRun) passes(ctx context.Context, p page, text []byte, lastModified time.Time) bool {
+func (r *batchRun) passesContentFilters(ctx context.Context, p page, text []byte, lastModified time.Time) bool {
 	filters := p.site.filters
 	if !filters.Has(filter.StageRaw) {
 		return true
 	}
 	changed := string(wire.DateOf(lastModified))
-	env := filter.Env{Now: r.Now(), Depth: int(p.url.Depth), SQL: r.condition(ctx, p, changed)}
+	env := filter.Env{Now: r.Now(), Depth: int(p.url.Depth), SQL: r.rowCondition(ctx, p, changed)}
 	return filters.AcceptSubject(filter.StageRaw, filter.RawContent, string(text), env) &&
 		filters.AcceptSubject(filter.StageRaw, filter.HeadersAll, string(headerText(p.Header, "")), env) &&
 		filters.AcceptSubject(filter.StageRaw, filter.LastModified, changed, env)
 }
 
-// condition evaluates filter expressions over the page's row; %PDATE% is date.
-func (r *batchRun) condition(ctx context.Context, p page, date string) func(string) (bool, error) {
+// rowCondition evaluates filter expressions over the page's row; %PDATE% is date.
+func (r *batchRun) rowCondition(ctx context.Context, p page, date string) func(string) (bool, error) {
 	return func(expression string) (bool, error) {
-		ok, err := r.holds(ctx, p.item, wire.DateMacro(expression, "'"+date+"'"))
+		ok, err := r.evaluateSQL(ctx, p.item, wire.DateMacro(expression, "'"+date+"'"))
 		if err != nil {
 			r.log.Warn("refused SQL expression of a filter", "site", p.SiteID, "url", p.url.URL, "error", err)
 		}
@@ -309,11 +309,11 @@ func (r *batchRun) condition(ctx context.Context, p page, date string) func(stri
 	}
 }
 
-// holds evaluates an SQL expression over the item's row. The error says why the expression is
+// evaluateSQL evaluates an SQL expression over the item's row. The error says why the expression is
 // refused. A failure of the repository ends the batch.
-func (r *batchRun) holds(ctx context.Context, it *item, expression string) (bool, error) {
+func (r *batchRun) evaluateSQL(ctx context.Context, it *item, expression string) (bool, error) {
 	verdict, err := r.Data.Condition(ctx, it.SiteID, it.URLID, expression)
-	if err != nil && !gone(err) {
+	if err != nil && !isSiteGone(err) {
 		r.dataFailed(it, err)
 	}
 	return verdict.True, cmp.Or(verdict.Err, err)

@@ -9,10 +9,10 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// run crawls the items of the batch, then the items that their pages brought, pass after
+// runPasses crawls the items of the batch, then the items that their pages brought, pass after
 // pass (docs/spec/crawling.md 1.5). It returns the items of the answer: those of the batch in
 // its order, then the others.
-func (r *batchRun) run(ctx context.Context) ([]wire.BatchItem, error) {
+func (r *batchRun) runPasses(ctx context.Context) ([]wire.BatchItem, error) {
 	var all []*item
 	next, err := r.applySchemas(ctx, r.batch.Items)
 	if err != nil {
@@ -26,7 +26,7 @@ func (r *batchRun) run(ctx context.Context) ([]wire.BatchItem, error) {
 		r.last = pass >= r.batch.MaxIterations
 		// A selected row has to be taken before it can be handed back, even if the task is told
 		// to stop.
-		work, err := r.plan(context.WithoutCancel(ctx), next)
+		work, err := r.planBatch(context.WithoutCancel(ctx), next)
 		if err != nil {
 			return nil, err
 		}
@@ -35,13 +35,13 @@ func (r *batchRun) run(ctx context.Context) ([]wire.BatchItem, error) {
 			it.chainOf = r.chains.firstOf(chainKey{it.SiteID, it.URLID})
 		}
 		all = append(all, work...)
-		if err := r.pass(ctx, work); err != nil {
+		if err := r.runPass(ctx, work); err != nil {
 			return nil, err
 		}
-		if r.last || r.over(ctx) {
+		if r.last || r.isOver(ctx) {
 			break
 		}
-		if next, err = r.further(context.WithoutCancel(ctx), all, work); err != nil {
+		if next, err = r.nextPassItems(context.WithoutCancel(ctx), all, work); err != nil {
 			return nil, err
 		}
 		if len(next) == 0 {
@@ -51,30 +51,30 @@ func (r *batchRun) run(ctx context.Context) ([]wire.BatchItem, error) {
 	if err := r.endChains(context.WithoutCancel(ctx), all); err != nil {
 		return nil, err
 	}
-	return r.answer(all), nil
+	return r.answerItems(all), nil
 }
 
-// pass sends items through the stages, and those that the batch selects meanwhile. It returns
+// runPass sends items through the stages, and those that the batch selects meanwhile. It returns
 // when the outcome of each is saved.
 //
 // The stages bound the memory: a body belongs to a running request, to a reader or its
 // queue, or to the chunk that is saved next. The budgets of the run bound all of them.
-func (r *batchRun) pass(ctx context.Context, work []*item) error {
+func (r *batchRun) runPass(ctx context.Context, work []*item) error {
 	r.pages = make(chan page, runtime.GOMAXPROCS(0))
 	r.saves = make(chan *outcome, 2*runtime.GOMAXPROCS(0))
 	var reading, saving sync.WaitGroup
-	saving.Go(func() { r.save(context.WithoutCancel(ctx)) })
+	saving.Go(func() { r.saveOutcomes(context.WithoutCancel(ctx)) })
 	for range runtime.GOMAXPROCS(0) {
 		reading.Go(func() {
 			for p := range r.pages {
-				r.saves <- r.read(ctx, p)
+				r.saves <- r.readOutcome(ctx, p)
 			}
 		})
 	}
 	queues := r.newQueues(ctx)
-	queues.add(work)
+	queues.addItems(work)
 	if r.flow != nil {
-		r.refill(ctx, queues)
+		r.refillQueues(ctx, queues)
 	}
 	queues.workers.Wait()
 	close(r.pages)
@@ -84,21 +84,21 @@ func (r *batchRun) pass(ctx context.Context, work []*item) error {
 	return r.brokenBy()
 }
 
-// further returns the items of the next pass: URLs that the pages of work brought, each once,
+// nextPassItems returns the items of the next pass: URLs that the pages of work brought, each once,
 // within maxItems. A link that did not become a row, because the site is full, is left out.
-func (r *batchRun) further(ctx context.Context, all, work []*item) ([]wire.BatchItem, error) {
+func (r *batchRun) nextPassItems(ctx context.Context, all, work []*item) ([]wire.BatchItem, error) {
 	met := make(map[chainKey]bool, len(all))
 	for _, it := range all {
 		met[chainKey{it.SiteID, it.URLID}] = true
 	}
 	var list []wire.BatchItem
 	for _, it := range work {
-		stored, err := r.stored(ctx, it)
+		stored, err := r.findStored(ctx, it)
 		if err != nil {
 			return nil, fmt.Errorf("read new links of site %s: %w", it.SiteID, err)
 		}
 		for _, found := range it.found {
-			if met[chainKey{found.SiteID, found.URLID}] || r.writes() && !stored[found.URLID] {
+			if met[chainKey{found.SiteID, found.URLID}] || r.mayWrite() && !stored[found.URLID] {
 				continue
 			}
 			if r.batch.MaxItems > 0 && int64(len(all)+len(list)) >= r.batch.MaxItems {
@@ -113,9 +113,9 @@ func (r *batchRun) further(ctx context.Context, all, work []*item) ([]wire.Batch
 	return list, nil
 }
 
-// stored reports which of the URLs that an item brought have rows.
-func (r *batchRun) stored(ctx context.Context, it *item) (map[string]bool, error) {
-	if !r.writes() || len(it.found) == 0 {
+// findStored reports which of the URLs that an item brought have rows.
+func (r *batchRun) findStored(ctx context.Context, it *item) (map[string]bool, error) {
+	if !r.mayWrite() || len(it.found) == 0 {
 		return nil, nil
 	}
 	keys := make([]string, len(it.found))
@@ -123,7 +123,7 @@ func (r *batchRun) stored(ctx context.Context, it *item) (map[string]bool, error
 		keys[i] = found.URLID
 	}
 	known, err := r.Data.KnownURLs(ctx, it.SiteID, keys)
-	if gone(err) {
+	if isSiteGone(err) {
 		return nil, nil
 	}
 	return known, err

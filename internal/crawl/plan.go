@@ -22,9 +22,9 @@ type siteWork struct {
 	settings  map[string]*settings // by the JSON of the item's own properties
 }
 
-// plan loads the sites, refuses items that may not be crawled and marks the others Crawling
+// planBatch loads the sites, refuses items that may not be crawled and marks the others Crawling
 // (docs/spec/steps.md 1 #2 to #9). It returns one item per item of list, in order.
-func (r *batchRun) plan(ctx context.Context, list []wire.BatchItem) ([]*item, error) {
+func (r *batchRun) planBatch(ctx context.Context, list []wire.BatchItem) ([]*item, error) {
 	work := make([]*item, len(list))
 	for i, bi := range list {
 		work[i] = &item{BatchItem: bi, url: bi.URL, row: bi.URL, put: bi.URL.URLPut, noted: r.noted[chainKey{bi.SiteID, bi.URLID}]}
@@ -57,7 +57,7 @@ func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error
 		}
 	}
 	if stored == nil {
-		r.unknown(id, items)
+		r.dropUnknownSite(id, items)
 		return nil
 	}
 	for _, same := range wire.Groups(items, func(it *item) string { return it.Site.Key() }) {
@@ -114,16 +114,16 @@ func (r *batchRun) readSite(ctx context.Context, id string) (*wire.Site, error) 
 func (r *batchRun) planItems(ctx context.Context, site *siteWork, now *wire.Site, items []*item) error {
 	if !r.batch.Allows(now) {
 		r.log.Info("site is not active; skipped its items", "site", site.ID, "state", now.State)
-		return r.refuse(ctx, site, items, wire.ErrSiteState)
+		return r.refuseItems(ctx, site, items, wire.ErrSiteState)
 	}
 	if bits := now.OverLimits(wire.ErrSiteMaxErrors, wire.ErrSiteMaxResources); bits != 0 {
 		r.log.Warn("suspended site: it exceeded a limit", "site", site.ID, "errors", bits.Names())
-		if r.writes() {
-			if err := r.Data.Suspend(ctx, site.ID, bits, len(items)); err != nil && !gone(err) {
+		if r.mayWrite() {
+			if err := r.Data.Suspend(ctx, site.ID, bits, len(items)); err != nil && !isSiteGone(err) {
 				return err
 			}
 		}
-		return r.refuse(ctx, site, items, bits)
+		return r.refuseItems(ctx, site, items, bits)
 	}
 	for _, it := range items {
 		it.site, it.settings = site, r.settingsOf(site, it)
@@ -132,7 +132,7 @@ func (r *batchRun) planItems(ctx context.Context, site *siteWork, now *wire.Site
 	if err != nil || len(items) == 0 {
 		return err
 	}
-	if err := r.mark(ctx, site.ID, items); err != nil {
+	if err := r.markCrawling(ctx, site.ID, items); err != nil {
 		return err
 	}
 	for _, it := range items {
@@ -148,7 +148,7 @@ func (r *batchRun) planItems(ctx context.Context, site *siteWork, now *wire.Site
 func (r *batchRun) findParents(ctx context.Context, site string, items []*item) error {
 	var keys []string
 	for _, it := range items {
-		if it.todo && (it.settings.referer == refererParent || it.settings.feeds()) && !it.url.Root() {
+		if it.todo && (it.settings.referer == refererParent || it.settings.isFeedSite()) && !it.url.Root() {
 			keys = append(keys, it.url.ParentMd5)
 		}
 	}
@@ -156,7 +156,7 @@ func (r *batchRun) findParents(ctx context.Context, site string, items []*item) 
 		return nil
 	}
 	texts, err := r.Data.URLTexts(ctx, site, keys)
-	if err != nil && !gone(err) {
+	if err != nil && !isSiteGone(err) {
 		return err
 	}
 	for _, it := range items {
@@ -167,8 +167,8 @@ func (r *batchRun) findParents(ctx context.Context, site string, items []*item) 
 	return nil
 }
 
-// unknown drops the items of an unknown or deleted site.
-func (r *batchRun) unknown(id string, items []*item) {
+// dropUnknownSite drops the items of an unknown or deleted site.
+func (r *batchRun) dropUnknownSite(id string, items []*item) {
 	for _, it := range items {
 		it.empty = true
 		it.url.ErrorMask = wire.ErrSynchronize
@@ -195,10 +195,10 @@ func (r *batchRun) settingsOf(site *siteWork, it *item) *settings {
 	return set
 }
 
-// refuse hands all items of a site back. They are selected again when the site is active
+// refuseItems hands all items of a site back. They are selected again when the site is active
 // again.
-func (r *batchRun) refuse(ctx context.Context, site *siteWork, items []*item, bits wire.ErrorMask) error {
-	if err := r.mark(ctx, site.ID, items); err != nil {
+func (r *batchRun) refuseItems(ctx context.Context, site *siteWork, items []*item, bits wire.ErrorMask) error {
+	if err := r.markCrawling(ctx, site.ID, items); err != nil {
 		return err
 	}
 	now := wire.DateOf(r.Now())
@@ -208,17 +208,17 @@ func (r *batchRun) refuse(ctx context.Context, site *siteWork, items []*item, bi
 			continue
 		}
 		it.todo = false
-		results = append(results, it.back(bits, now).result)
+		results = append(results, it.uncrawledOutcome(bits, now).result)
 		it.handedBack = false // refused, not out of time
 	}
-	if !r.writes() || len(results) == 0 {
+	if !r.mayWrite() || len(results) == 0 {
 		return nil
 	}
 	return r.saveSites(ctx, []wire.SiteFetched{{Site: site.ID, Results: results}})
 }
 
-// mark sets the rows of a site to Crawling. Items whose row could be taken become todo.
-func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
+// markCrawling sets the rows of a site to Crawling. Items whose row could be taken become todo.
+func (r *batchRun) markCrawling(ctx context.Context, id string, items []*item) error {
 	urls := make([]wire.URL, 0, len(items))
 	marks := make(map[string]wire.Mark, len(items))
 	for _, it := range items {
@@ -226,17 +226,17 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 			marks[it.URLID] = wire.Mark{Row: it.url, Known: true}
 			continue
 		}
-		if r.realTime() && cached(&it.url, it.Properties) {
+		if r.realTime() && canAnswerStored(&it.url, it.Properties) {
 			it.url.ContentMask, it.cached = max(it.url.ContentMask, 1), true
-		} else if crawlable(it.url.Status) {
+		} else if isCrawlable(it.url.Status) {
 			urls = append(urls, it.url)
 		}
 	}
-	if r.writes() && len(urls) > 0 {
+	if r.mayWrite() && len(urls) > 0 {
 		more, err := r.Data.MarkCrawling(ctx, id, r.batch.ID, urls)
 		switch {
-		case gone(err):
-			r.unknown(id, items)
+		case isSiteGone(err):
+			r.dropUnknownSite(id, items)
 			return nil
 		case err != nil:
 			return err
@@ -250,7 +250,7 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 	for _, it := range items {
 		mark, ok := marks[it.URLID]
 		switch {
-		case it.cached || !crawlable(it.url.Status):
+		case it.cached || !isCrawlable(it.url.Status):
 			// Unchanged (docs/spec/crawling.md 2.1 step 1).
 		case !ok:
 			it.empty = true
@@ -266,16 +266,16 @@ func (r *batchRun) mark(ctx context.Context, id string, items []*item) error {
 	return nil
 }
 
-// gone reports whether a site was deleted after it was read. The batch continues.
-func gone(err error) bool { return wire.CodeOf(err) == wire.CodeNotFound }
+// isSiteGone reports whether a site was deleted after it was read. The batch continues.
+func isSiteGone(err error) bool { return wire.CodeOf(err) == wire.CodeNotFound }
 
-// cached reports whether the stored result can answer a client: the URL was crawled and
+// canAnswerStored reports whether the stored result can answer a client: the URL was crawled and
 // processed without an error, and no recrawl is requested (docs/spec/crawling.md 2.1 step 11).
-func cached(u *wire.URL, properties map[string]string) bool {
+func canAnswerStored(u *wire.URL, properties map[string]string) bool {
 	again, err := strconv.Atoi(strings.TrimSpace(properties["recrawl"]))
 	return u.Crawled > 0 && u.ErrorMask == 0 && u.TagsCount > 0 && (err != nil || again == 0)
 }
 
-func crawlable(status int64) bool {
+func isCrawlable(status int64) bool {
 	return slices.Contains([]int64{wire.StatusNew, wire.StatusSelectedCrawling, wire.StatusSelectedIncremental, wire.StatusCrawling}, status)
 }

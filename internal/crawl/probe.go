@@ -14,26 +14,26 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// probes reports whether links of the item's page need requests.
-func (s *settings) probes() bool {
+// needsProbes reports whether links of the item's page need requests.
+func (s *settings) needsProbes() bool {
 	return s.resolver != nil || s.autoDetect.HeadsLinks() || s.urlLimits.NeedsContentTypes()
 }
 
-// probe requests links by HEAD, or as the redirect resolver says, if the site needs to
+// probeLinks requests links by HEAD, or as the redirect resolver says, if the site needs to
 // know where they lead or their type before they become rows
 // (docs/spec/crawling.md 5.3 #9, #11, 5.8). Each request waits for its host's gate. Then
 // URL_LIMITS cuts the list.
 //
 // If the batch ends first, the item is handed back. But a page whose links alone take more
 // than half of the batch's time would never be stored: it keeps the other links unresolved.
-func (c *collection) probe(ctx context.Context, list []wire.Link) []wire.Link {
+func (c *collection) probeLinks(ctx context.Context, list []wire.Link) []wire.Link {
 	set := c.page.settings
 	types := make([]string, len(list))
-	if set.probes() {
+	if set.needsProbes() {
 		kept, keptTypes := list[:0:0], types[:0:0]
 		began := c.Now()
 		for i, l := range list {
-			resolved, kind, ok, err := c.ask(ctx, l)
+			resolved, kind, ok, err := c.askLink(ctx, l)
 			if err != nil && (ctx.Err() != nil || c.Now().Sub(began) < c.deadline.Sub(c.start)/2) {
 				c.page.cutOff = true
 				return nil
@@ -62,26 +62,26 @@ func (c *collection) probe(ctx context.Context, list []wire.Link) []wire.Link {
 	return slices.DeleteFunc(slices.Clone(list), func(wire.Link) bool { i++; return !keep[i] })
 }
 
-// ask sends the request for one link. ok is false for a link that the resolver cannot
+// askLink sends the request for one link. ok is false for a link that the resolver cannot
 // resolve; it is left out. Without a resolver, a link without an answer stays and its kind
 // is empty. An error means that the batch ended first.
-func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, kind string, ok bool, err error) {
+func (c *collection) askLink(ctx context.Context, l wire.Link) (resolved wire.Link, kind string, ok bool, err error) {
 	set := c.page.settings
-	if c.over(ctx) {
+	if c.isOver(ctx) {
 		return l, "", false, errNoTime
 	}
 	how := set.resolver.For(l.URL.URL)
 	if how == nil && !set.autoDetect.HeadsLinks() && !set.urlLimits.NeedsContentTypes() {
 		return l, "", true, nil
 	}
-	if !c.mine(l.URL.URL) {
+	if !c.ownsURL(l.URL.URL) {
 		return l, "", true, nil // its node requests it
 	}
-	v := c.visit(c.page.item)
+	v := c.newVisit(c.page.item)
 	v.admitted = true // the page is half read: wait for the host, however long
-	defer v.leave()
+	defer v.leaveAll()
 	target := l.URL.URL
-	err = v.reach(ctx, target, c.page.answer.proxy)
+	err = v.prepareRequest(ctx, target, c.page.answer.proxy)
 	if cutOff(ctx, err) {
 		return l, "", false, err
 	}
@@ -91,7 +91,7 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 	if err != nil {
 		return l, "", how == nil, nil
 	}
-	r := v.request(target, cookies.Links)
+	r := v.newRequest(target, cookies.Links)
 	// A body would wait for memory while its page holds some.
 	r.Method, r.HeaderOnly = http.MethodHead, true
 	if how != nil {
@@ -100,7 +100,7 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 			r.Method = http.MethodGet
 		}
 	}
-	answer, err := v.get(v.running, r)
+	answer, err := v.sendRequest(v.running, r)
 	if cutOff(ctx, err) {
 		return l, "", false, err
 	}
@@ -116,7 +116,7 @@ func (c *collection) ask(ctx context.Context, l wire.Link) (resolved wire.Link, 
 		}
 		l.URL.ContentType = clipTo(kind, maxType)
 	}
-	if how == nil || !followed(answer, how.Types) {
+	if how == nil || !wasRedirected(answer, how.Types) {
 		return l, kind, true, nil
 	}
 	final, err := set.schemes.Resolve(target, canonical.WithoutFragment(answer.FinalURL))
@@ -142,8 +142,8 @@ func (c *collection) resolvedTo(l wire.Link, final string) (resolved wire.Link, 
 	return l, "", true, nil
 }
 
-// followed reports whether the link was redirected, with accepted codes only.
-func followed(answer *fetch.Response, codes []int) bool {
+// wasRedirected reports whether the link was redirected, with accepted codes only.
+func wasRedirected(answer *fetch.Response, codes []int) bool {
 	for _, hop := range answer.Redirects {
 		if !slices.Contains(codes, hop.Code) {
 			return false

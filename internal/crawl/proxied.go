@@ -12,10 +12,10 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// proxied sends the request through proxies of the site's pool, one after the other, until one
+// fetchThroughProxies sends the request through proxies of the site's pool, one after the other, until one
 // returns the page or the tries of USER_PROXY are used up (docs/spec/crawling.md 4.10). A proxy
 // that cannot be reached, or whose answer is not the page, gets a fault.
-func (v *visit) proxied(ctx context.Context) (*answer, error) {
+func (v *visit) fetchThroughProxies(ctx context.Context) (*answer, error) {
 	spec := v.settings.proxy
 	pool := v.proxyPool(ctx)
 	tried := map[string]bool{}
@@ -32,16 +32,16 @@ func (v *visit) proxied(ctx context.Context) (*answer, error) {
 			return nil, noProxy("no proxy of the pool is left for the URL", spec.StatusNone)
 		}
 		v.proxy = &picked
-		if err := v.alive(ctx, v.settings.proxyAlive, picked.URL.String()); err != nil {
+		if err := v.checkAlive(ctx, v.settings.proxyAlive, picked.URL.String()); err != nil {
 			last = err
-			v.fault(ctx, pool, picked, err)
+			v.countProxyFault(ctx, pool, picked, err)
 			continue
 		}
-		a, err := v.page(ctx)
+		a, err := v.requestPage(ctx)
 		if proxyFailed(err) {
 			last = err
-			v.fault(ctx, pool, picked, err)
-			v.leave()
+			v.countProxyFault(ctx, pool, picked, err)
+			v.leaveAll()
 			continue
 		}
 		if err != nil {
@@ -49,14 +49,14 @@ func (v *visit) proxied(ctx context.Context) (*answer, error) {
 		}
 		rotate, fault := spec.Rotates(a.Body)
 		if fault {
-			v.fault(ctx, pool, picked, errors.New("the answer is not the page"))
+			v.countProxyFault(ctx, pool, picked, errors.New("the answer is not the page"))
 		}
 		if !rotate {
 			a.proxy = &picked
 			return a, nil
 		}
 		last = errors.New("the answer is not the page")
-		v.leave()
+		v.leaveAll()
 	}
 	return nil, noProxy(fmt.Sprintf("%d proxies were tried, the last failed: %v", len(tried), last), spec.StatusTries)
 }
@@ -81,10 +81,10 @@ func (v *visit) proxyPool(ctx context.Context) *proxypool.Pool {
 	return s.pool
 }
 
-// fault counts a fault of a proxy, in the pool and in its row.
-func (v *visit) fault(ctx context.Context, pool *proxypool.Pool, p proxypool.Proxy, reason error) {
+// countProxyFault counts a fault of a proxy, in the pool and in its row.
+func (v *visit) countProxyFault(ctx context.Context, pool *proxypool.Pool, p proxypool.Proxy, reason error) {
 	counted, err := pool.Fault(ctx, p)
-	if err == nil && counted.RowSite != "" && v.writes() {
+	if err == nil && counted.RowSite != "" && v.mayWrite() {
 		err = v.Data.ProxyFault(ctx, counted.RowSite, counted.Host, counted.State == 0)
 	}
 	v.log.Warn("proxy failed", "site", v.item.SiteID, "proxy", p.URL.Redacted(), "faults", counted.Faults, "disabled", counted.State == 0, "reason", reason)

@@ -24,7 +24,7 @@ func reader(t testing.TB) (*batchRun, *item) {
 		Job: &Job{Config: Config{MaxLinks: 500, RobotsAgent: "HCE-DC"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)},
 		log: slog.New(slog.DiscardHandler),
 	}
-	_, _ = r.robots.Get("http://page.test", r.valid, func() (*robotscache.Answer, error) {
+	_, _ = r.robots.Get("http://page.test", r.isValidRobots, func() (*robotscache.Answer, error) {
 		return robotscache.NewAnswer(&fetch.Response{Code: 200, Body: []byte("User-agent: *\nDisallow: /closed")}, nil, now, time.Hour), nil
 	})
 	site := &siteWork{Site: wire.Site{ID: "s", MaxURLsFromPage: 200}}
@@ -44,7 +44,7 @@ func reader(t testing.TB) (*batchRun, *item) {
 // TestPanicIsTheItemsOwn: a page that breaks a parser gets bit 12 and does not affect others.
 func TestPanicIsTheItemsOwn(t *testing.T) {
 	r, it := reader(t)
-	out := r.read(t.Context(), page{item: it}) // without a response
+	out := r.readOutcome(t.Context(), page{item: it}) // without a response
 	if it.url.ErrorMask != wire.ErrHTMLParse || it.url.State != wire.URLError || !it.empty || out.result.URLMd5 != it.URLID || out.result.Set["Status"] != int64(wire.StatusCrawled) {
 		t.Errorf("%v %+v", it.url.ErrorMask.Names(), out.result)
 	}
@@ -71,7 +71,7 @@ func FuzzPage(f *testing.F) {
 			FinalURL: "http://page.test/dir/final#part", Code: 200, Body: body, Started: r.Now(), Total: time.Millisecond,
 			Header: http.Header{"Content-Type": {kind}, "Etag": {kind}, "Set-Cookie": {kind}}, RequestLine: "GET / HTTP/1.1",
 		}
-		out := r.read(t.Context(), page{item: it, answer: &answer{Response: resp}})
+		out := r.readOutcome(t.Context(), page{item: it, answer: &answer{Response: resp}})
 		u := it.url
 		if u.ErrorMask&wire.ErrHTMLParse != 0 {
 			t.Fatal("the page panicked")
@@ -133,9 +133,9 @@ func FuzzPage(f *testing.F) {
 func TestLinksSeen(t *testing.T) {
 	var seen seenLinks
 	key := [16]byte{1}
-	before := seen.has("s", key)
-	seen.add("s", key)
-	if before || !seen.has("s", key) || seen.has("t", key) || seen.has("s", [16]byte{2}) {
+	before := seen.hasLink("s", key)
+	seen.addLink("s", key)
+	if before || !seen.hasLink("s", key) || seen.hasLink("t", key) || seen.hasLink("s", [16]byte{2}) {
 		t.Error("a link is new once for each site")
 	}
 }
@@ -150,7 +150,7 @@ func TestSplit(t *testing.T) {
 		"http://u:p@h/a//b":   {"http://u:p@h", "/a//b"},
 		"http://h/?u=http://": {"http://h", "/?u=http://"},
 	} {
-		if origin, path := split(target); origin != want[0] || path != want[1] {
+		if origin, path := splitOrigin(target); origin != want[0] || path != want[1] {
 			t.Errorf("%s: %q %q", target, origin, path)
 		}
 	}

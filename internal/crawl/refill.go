@@ -72,9 +72,9 @@ type siteFlow struct {
 	wide  int            // most hosts that had items at once
 }
 
-// few reports whether a site has so few waiting items that it may be selected. low is the limit for
+// hasFewItems reports whether a site has so few waiting items that it may be selected. low is the limit for
 // sites that are not slow; spare says that slow ones may have more than perHost needs.
-func (s *siteFlow) few(low int, spare bool) bool {
+func (s *siteFlow) hasFewItems(low int, spare bool) bool {
 	if !s.slow {
 		return s.unfetched < low
 	}
@@ -98,8 +98,8 @@ func newFlow(most int64) *flow {
 	}
 }
 
-// change applies a change to the counts of a site and of the batch.
-func (f *flow) change(it *item, unfetched, open int, more func(*siteFlow)) {
+// changeCounts applies a change to the counts of a site and of the batch.
+func (f *flow) changeCounts(it *item, unfetched, open int, more func(*siteFlow)) {
 	s := f.sites[it.SiteID]
 	if s == nil {
 		s = &siteFlow{slow: it.site.RequestDelay > 0 || f.paces[it.SiteID] > 0, hosts: map[string]int{}}
@@ -128,26 +128,26 @@ func (f *flow) change(it *item, unfetched, open int, more func(*siteFlow)) {
 		}
 		delete(f.sites, it.SiteID)
 	}
-	if s.unfetched < f.low || s.few(f.low, true) {
-		notify(f.news)
+	if s.unfetched < f.low || s.hasFewItems(f.low, true) {
+		notifyChannel(f.news)
 	}
 	if f.isIdle() {
-		notify(f.idle)
+		notifyChannel(f.idle)
 	}
 }
 
-// queued counts an item that has to be fetched.
-func (f *flow) queued(it *item) {
+// countQueued counts an item that has to be fetched.
+func (f *flow) countQueued(it *item) {
 	if f == nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.change(it, 1, 1, nil)
+	f.changeCounts(it, 1, 1, nil)
 }
 
-// measured notes how long a request of an item took; 0: there was none.
-func (f *flow) measured(it *item, took time.Duration) {
+// noteRequestTime notes how long a request of an item took; 0: there was none.
+func (f *flow) noteRequestTime(it *item, took time.Duration) {
 	if f == nil || took == 0 {
 		return
 	}
@@ -162,22 +162,22 @@ func (f *flow) measured(it *item, took time.Duration) {
 	}
 	f.paces[it.SiteID] = took.Milliseconds()
 	if s := f.sites[it.SiteID]; s != nil {
-		f.change(it, 0, 0, func(s *siteFlow) { s.slow = true })
+		f.changeCounts(it, 0, 0, func(s *siteFlow) { s.slow = true })
 	}
 }
 
-// fetched counts an item whose answer was passed on.
-func (f *flow) fetched(it *item) {
+// countFetched counts an item whose answer was passed on.
+func (f *flow) countFetched(it *item) {
 	if f == nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.change(it, -1, 0, nil)
+	f.changeCounts(it, -1, 0, nil)
 }
 
-// stored counts the items of a chunk.
-func (f *flow) stored(chunk []*outcome) {
+// countStored counts the items of a chunk.
+func (f *flow) countStored(chunk []*outcome) {
 	if f == nil {
 		return
 	}
@@ -186,9 +186,9 @@ func (f *flow) stored(chunk []*outcome) {
 	for _, out := range chunk {
 		it := out.item
 		if it.refilled {
-			f.mask |= it.errors()
+			f.mask |= it.addedErrors()
 		}
-		f.change(it, 0, -1, func(s *siteFlow) {
+		f.changeCounts(it, 0, -1, func(s *siteFlow) {
 			s.progress = s.progress || it.url.Status == wire.StatusCrawled && !it.empty
 			s.slow = s.slow || out.result.HeldUntil != ""
 		})
@@ -207,8 +207,8 @@ func (f *flow) needsResults() bool {
 
 func (f *flow) isIdle() bool { return f.stalled > 0 || f.unfetched < min(fewUnfetched, f.low) }
 
-// add joins errors of an item that was not queued.
-func (f *flow) add(bits wire.ErrorMask) {
+// addErrors joins errors of an item that was not queued.
+func (f *flow) addErrors(bits wire.ErrorMask) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.mask |= bits
@@ -225,10 +225,10 @@ type demand struct {
 	empty   bool     // all items are stored
 }
 
-// wants returns what may be selected now: own sites with few or no waiting items of which a page
+// currentDemand returns what may be selected now: own sites with few or no waiting items of which a page
 // was stored since their last selection, sites that just ran out of items, and other sites after a
 // page of such a site. Only the others wait for lookGap: the sites of a batch have equal chances.
-func (f *flow) wants() (d demand) {
+func (f *flow) currentDemand() (d demand) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	slow := 0
@@ -239,7 +239,7 @@ func (f *flow) wants() (d demand) {
 	}
 	spare := slow < mostSlow*f.low/2
 	for id, s := range f.sites {
-		if s.progress && s.few(f.low, spare) && len(d.own) < mostOwn {
+		if s.progress && s.hasFewItems(f.low, spare) && len(d.own) < mostOwn {
 			d.own = append(d.own, id)
 		}
 	}
@@ -253,8 +253,8 @@ func (f *flow) wants() (d demand) {
 	return d
 }
 
-// selects notes that a selection follows.
-func (f *flow) selects(d demand) {
+// noteSelection notes that a selection follows.
+func (f *flow) noteSelection(d demand) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if d.others {
@@ -270,16 +270,16 @@ func (f *flow) selects(d demand) {
 	}
 }
 
-// pace returns the time of the last request of a site in ms, if one is known; 0 for a quick one.
-func (f *flow) pace(site string) (ms int64, known bool) {
+// lastRequestTime returns the time of the last request of a site in ms, if one is known; 0 for a quick one.
+func (f *flow) lastRequestTime(site string) (ms int64, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	ms, known = f.paces[site]
 	return ms, known
 }
 
-// hosts returns the most hosts of a site that had items at once, at least 1.
-func (f *flow) hosts(site string) int64 {
+// maxHosts returns the most hosts of a site that had items at once, at least 1.
+func (f *flow) maxHosts(site string) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s := f.sites[site]; s != nil {
@@ -288,34 +288,34 @@ func (f *flow) hosts(site string) int64 {
 	return 1
 }
 
-// streams reports whether the batch selects more URLs while it fetches.
-func (r *batchRun) streams() bool {
-	return r.refillable() && r.batch.MaxIterations <= 1 && r.batch.MaxItems == 0
+// selectsWhileFetching reports whether the batch selects more URLs while it fetches.
+func (r *batchRun) selectsWhileFetching() bool {
+	return r.mayRefill() && r.batch.MaxIterations <= 1 && r.batch.MaxItems == 0
 }
 
-// refillable reports whether the batch may select more URLs at all.
-func (r *batchRun) refillable() bool {
-	return len(r.batch.Refill) > 0 && r.writes() && r.batch.CrawlerType == wire.CrawlNormal
+// mayRefill reports whether the batch may select more URLs at all.
+func (r *batchRun) mayRefill() bool {
+	return len(r.batch.Refill) > 0 && r.mayWrite() && r.batch.CrawlerType == wire.CrawlNormal
 }
 
 // refillOver reports whether no selection may follow because of the time or a stop.
 func (r *batchRun) refillOver(ctx context.Context) bool {
-	return r.over(ctx) || r.Now().Sub(r.start) >= time.Duration(r.batch.RefillTime)*time.Millisecond
+	return r.isOver(ctx) || r.Now().Sub(r.start) >= time.Duration(r.batch.RefillTime)*time.Millisecond
 }
 
-// refill selects URLs and adds them to the queues until the time is over, nothing is due, or the
+// refillQueues selects URLs and adds them to the queues until the time is over, nothing is due, or the
 // items since the last selection were all handed back: their rows are due, and would be selected
 // again and again. A batch that waits for slow sites goes on beyond its time: it would hold its
 // place in the daemon for nothing.
-func (r *batchRun) refill(ctx context.Context, q *hostQueues) {
+func (r *batchRun) refillQueues(ctx context.Context, q *hostQueues) {
 	if r.batch.RefillTime <= 0 {
 		return
 	}
 	var looked, planned time.Time
-	for !r.over(ctx) {
+	for !r.isOver(ctx) {
 		now, wait := r.Now(), time.Duration(0)
-		d := r.flow.wants()
-		lingers := r.slots.slow() || d.slow
+		d := r.flow.currentDemand()
+		lingers := r.slots.hasSlow() || d.slow
 		if lingers {
 			wait = lookPeriod - now.Sub(looked)
 			d.others = d.others || wait <= 0
@@ -327,7 +327,7 @@ func (r *batchRun) refill(ctx context.Context, q *hostQueues) {
 			if d.empty {
 				return
 			}
-			r.await(ctx, wait)
+			r.awaitDemand(ctx, wait)
 			continue
 		}
 		if d.others {
@@ -337,23 +337,23 @@ func (r *batchRun) refill(ctx context.Context, q *hostQueues) {
 			planned = now
 			clear(r.works) // sites may have changed
 		}
-		r.flow.selects(d)
-		rows, err := r.selectMore(context.WithoutCancel(ctx), d, min(d.room, maxActive-1-q.hosts()))
+		r.flow.noteSelection(d)
+		rows, err := r.selectMore(context.WithoutCancel(ctx), d, min(d.room, maxActive-1-q.hostCount()))
 		if err != nil { // URL_RETURN frees the rows that it may have marked
 			r.log.Warn("cannot select more URLs", "error", err)
 			return
 		}
 		work, err := r.planMore(context.WithoutCancel(ctx), rows)
 		if err != nil {
-			r.fail(err)
+			r.failBatch(err)
 			return
 		}
-		q.add(work)
+		q.addItems(work)
 	}
 }
 
-// await waits until a selection may be possible, at most for most; 0: no limit.
-func (r *batchRun) await(ctx context.Context, most time.Duration) {
+// awaitDemand waits until a selection may be possible, at most for most; 0: no limit.
+func (r *batchRun) awaitDemand(ctx context.Context, most time.Duration) {
 	if most > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, most)
@@ -370,7 +370,7 @@ func (r *batchRun) await(ctx context.Context, most time.Duration) {
 func (r *batchRun) selectMore(ctx context.Context, d demand, room int) ([]wire.URL, error) {
 	selection := r.batch.Refill[0]
 	selection.Own = d.own // SkipBusySites would skip them
-	selection.Pace, selection.Hosts = r.flow.pace, r.flow.hosts
+	selection.Pace, selection.Hosts = r.flow.lastRequestTime, r.flow.maxHosts
 	switch {
 	case d.others && room > 0:
 		selection.MaxURLs = min(selection.MaxURLs, int64(room))
@@ -396,17 +396,17 @@ func (r *batchRun) planMore(ctx context.Context, rows []wire.URL) ([]*item, erro
 	if err != nil {
 		return nil, err
 	}
-	work, err := r.plan(ctx, items)
+	work, err := r.planBatch(ctx, items)
 	for _, it := range work {
 		it.refilled = true
 		if !it.todo {
-			r.flow.add(it.errors())
+			r.flow.addErrors(it.addedErrors())
 		}
 	}
 	return work, err
 }
 
-func notify(c chan struct{}) {
+func notifyChannel(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default: // it is notified already

@@ -15,22 +15,22 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// follow sends a request and follows the meta refreshes of its pages, at most HTML_REDIRECTS_MAX
+// followRefreshes sends a request and follows the meta refreshes of its pages, at most HTML_REDIRECTS_MAX
 // of them; one more is an error with bit 18. A page that reloads itself is not followed. A
 // maximum below 1 turns refreshes off (docs/spec/crawling.md 4.4, F14, F15).
-func (v *visit) follow(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
+func (v *visit) followRefreshes(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
 	target := r.URL
 	met := map[string]bool{}
 	var before []fetch.Hop
 	for count := 0; ; count++ {
-		response, err := v.get(ctx, r)
+		response, err := v.sendRequest(ctx, r)
 		if err != nil {
 			return nil, err
 		}
 		response.Redirects = append(before, response.Redirects...)
 		next := ""
 		if v.settings.htmlRedirects > 0 {
-			next = v.refresh(response)
+			next = v.refreshTarget(response)
 		}
 		met[target] = true
 		if next == "" || met[next] {
@@ -45,7 +45,7 @@ func (v *visit) follow(ctx context.Context, r fetch.Request) (*fetch.Response, e
 		}
 		refreshing := exchangeOf(response)
 		response.Body = nil // returns its memory
-		err = v.hop(ctx, u)
+		err = v.checkRedirect(ctx, u)
 		if away, ok := errors.AsType[otherNode](err); ok {
 			away.code = response.Code
 			return nil, away
@@ -54,8 +54,8 @@ func (v *visit) follow(ctx context.Context, r fetch.Request) (*fetch.Response, e
 			return nil, err
 		}
 		before = append(response.Redirects, fetch.Hop{URL: response.FinalURL, Code: response.Code, Exchange: refreshing})
-		target, r = next, v.request(next, v.stage())
-		v.refer(r.Header, response.FinalURL)
+		target, r = next, v.newRequest(next, v.cookieStage())
+		v.setReferer(r.Header, response.FinalURL)
 	}
 }
 
@@ -63,10 +63,10 @@ func (v *visit) follow(ctx context.Context, r fetch.Request) (*fetch.Response, e
 // the page was read: it is a page with a link.
 const longestRefresh = 5
 
-// refresh returns the absolute target of a page's meta refresh, or "" if the page has none,
+// refreshTarget returns the absolute target of a page's meta refresh, or "" if the page has none,
 // reloads itself, or has a content of its own: the refresh comes after more than longestRefresh
 // seconds, or only without scripts.
-func (v *visit) refresh(response *fetch.Response) string {
+func (v *visit) refreshTarget(response *fetch.Response) string {
 	if !content.IsHTML(content.Sniff(declaredType(response.Header), response.Body)) || response.Code >= http.StatusBadRequest || !mentionsRefresh(response.Body) {
 		return ""
 	}

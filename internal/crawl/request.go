@@ -54,20 +54,20 @@ func (it *item) publicURL(address string) string {
 	return address
 }
 
-// request returns the HTTP request for one URL of this visit.
-func (v *visit) request(target string, stage cookies.Stage) fetch.Request {
+// newRequest returns the HTTP request for one URL of this visit.
+func (v *visit) newRequest(target string, stage cookies.Stage) fetch.Request {
 	r := fetch.Request{
 		URL:            target,
 		Method:         http.MethodGet,
-		Header:         v.header(target),
-		Timeout:        milliseconds(v.item.url.HTTPTimeout),
+		Header:         v.requestHeader(target),
+		Timeout:        clampMilliseconds(v.item.url.HTTPTimeout),
 		ConnectTimeout: v.settings.connectTimeout,
 		MaxBytes:       v.Config.MaxResourceSize,
 		MaxRedirects:   v.settings.redirects,
 		InsecureTLS:    v.settings.insecureTLS,
 		LegacyTLS:      v.settings.legacyTLS,
-		Jar:            v.jar(target, stage),
-		Allow:          v.hop,
+		Jar:            v.cookieJar(target, stage),
+		Allow:          v.checkRedirect,
 	}
 	if most := v.item.site.MaxResourceSize; most > 0 && (r.MaxBytes <= 0 || most < r.MaxBytes) {
 		r.MaxBytes = most
@@ -76,7 +76,7 @@ func (v *visit) request(target string, stage cookies.Stage) fetch.Request {
 		r.Timeout = fetch.DefaultTimeout
 	}
 	if !v.deadline.IsZero() {
-		if left := max(v.deadline.Sub(v.Now()), 0) + v.overtime(); left < r.Timeout {
+		if left := max(v.deadline.Sub(v.Now()), 0) + v.allowedOvertime(); left < r.Timeout {
 			r.Timeout, v.cut = left, true
 		}
 	}
@@ -88,8 +88,8 @@ func (v *visit) request(target string, stage cookies.Stage) fetch.Request {
 
 // pageRequest returns the request for the page itself, with Referer and form fields.
 func (v *visit) pageRequest(target string) fetch.Request {
-	r := v.request(target, v.stage())
-	v.refer(r.Header, target)
+	r := v.newRequest(target, v.cookieStage())
+	v.setReferer(r.Header, target)
 	if strings.EqualFold(v.item.url.HTTPMethod, "post") {
 		fields := url.Values{}
 		for name, value := range v.settings.form {
@@ -100,16 +100,16 @@ func (v *visit) pageRequest(target string) fetch.Request {
 	return r
 }
 
-// stage returns the stage of HTTP_COOKIE that the item's request belongs to.
-func (v *visit) stage() cookies.Stage {
-	if v.settings.feeds() {
+// cookieStage returns the stage of HTTP_COOKIE that the item's request belongs to.
+func (v *visit) cookieStage() cookies.Stage {
+	if v.settings.isFeedSite() {
 		return cookies.Feed
 	}
 	return cookies.Page
 }
 
-// header returns the default headers, overridden by the site's headers.
-func (v *visit) header(target string) http.Header {
+// requestHeader returns the default headers, overridden by the site's headers.
+func (v *visit) requestHeader(target string) http.Header {
 	h := http.Header{}
 	host := canonical.Host(target)
 	for _, x := range v.rotator.Headers(v.Config.Headers, "", host) {
@@ -131,9 +131,9 @@ func (v *visit) isHome(target string) bool {
 	return canonical.Host(there) == canonical.Host(home) && (strings.HasPrefix(there, "https:") || !strings.HasPrefix(home, "https:"))
 }
 
-// refer sets the Referer that the site configures, unless its headers contain one
+// setReferer sets the Referer that the site configures, unless its headers contain one
 // (docs/spec/crawling.md 4.7).
-func (v *visit) refer(h http.Header, target string) {
+func (v *visit) setReferer(h http.Header, target string) {
 	if h.Get("Referer") != "" {
 		return
 	}
@@ -142,7 +142,7 @@ func (v *visit) refer(h http.Header, target string) {
 	case refererSelf:
 		from = target
 	case refererHost:
-		if origin, _ := split(target); origin != "" {
+		if origin, _ := splitOrigin(target); origin != "" {
 			from = origin + "/"
 		}
 	case refererParent:
@@ -156,8 +156,8 @@ func (v *visit) refer(h http.Header, target string) {
 	}
 }
 
-// jar returns the site's cookies for requests of one stage.
-func (v *visit) jar(target string, stage cookies.Stage) fetch.Jar {
+// cookieJar returns the site's cookies for requests of one stage.
+func (v *visit) cookieJar(target string, stage cookies.Stage) fetch.Jar {
 	home, err := canonical.Net(target)
 	if err != nil {
 		home = &url.URL{}
@@ -191,8 +191,8 @@ func basicAuth(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
-// milliseconds converts a column to a duration between 0 and one day.
-func milliseconds(ms float64) time.Duration {
+// clampMilliseconds converts a column to a duration between 0 and one day.
+func clampMilliseconds(ms float64) time.Duration {
 	const day = 24 * 60 * 60 * 1000
 	if !(ms > 0) { // also for NaN
 		return 0

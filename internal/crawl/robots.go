@@ -16,29 +16,29 @@ import (
 	"hce/dc/internal/wire/prop"
 )
 
-// known returns the rules of an origin that were fetched before, or nil. An error of its server is
+// knownRules returns the rules of an origin that were fetched before, or nil. An error of its server is
 // no rule about links.
-func (r *batchRun) known(origin string) *robots.Rules {
-	if a := r.robots.Known(origin, r.valid); a != nil && !a.Rules.Unavailable() {
+func (r *batchRun) knownRules(origin string) *robots.Rules {
+	if a := r.robots.Known(origin, r.isValidRobots); a != nil && !a.Rules.Unavailable() {
 		return a.Rules
 	}
 	return nil
 }
 
-// valid reports whether an answer counts. Rules that were fetched for this batch stay valid until
+// isValidRobots reports whether an answer counts. Rules that were fetched for this batch stay valid until
 // it ends (docs/spec/steps.md 1 #11), except those of a server that is not available.
-func (r *batchRun) valid(a *robotscache.Answer) bool {
+func (r *batchRun) isValidRobots(a *robotscache.Answer) bool {
 	return !a.Asked.Before(r.start) && !a.Rules.Unavailable() || r.Now().Before(a.Ends)
 }
 
-// allowed returns an error if robots.txt disallows target, and applies its Crawl-delay. An origin
+// checkRobots returns an error if robots.txt disallows target, and applies its Crawl-delay. An origin
 // that cannot be reached gets no further request in this batch. If its server answers with an error
 // or asks for patience, the item is put off (RFC 9309 2.3.1.4).
-func (v *visit) allowed(ctx context.Context, target string) error {
+func (v *visit) checkRobots(ctx context.Context, target string) error {
 	if !v.settings.robots {
 		return nil
 	}
-	answer, err := v.rules(ctx, target)
+	answer, err := v.robotsRules(ctx, target)
 	if err != nil {
 		return err
 	}
@@ -49,38 +49,38 @@ func (v *visit) allowed(ctx context.Context, target string) error {
 	if delay, ok := rules.Delay(v.settings.agent); ok && delay > v.delay {
 		v.delay = delay
 	}
-	_, path := split(target)
+	_, path := splitOrigin(target)
 	if ok, line := rules.Allowed(v.settings.agent, path); !ok {
 		return refusal{bits: wire.ErrRobots, forbids: target, back: rules.Unavailable(), until: until, reason: "robots.txt forbids " + target + ": " + line}
 	}
 	return nil
 }
 
-// rules returns the rules for target, and requests them if they are not known. The gate of its host
+// robotsRules returns the rules for target, and requests them if they are not known. The gate of its host
 // knows the Crawl-delay before it opens for the page.
-func (v *visit) rules(ctx context.Context, target string) (*robotscache.Answer, error) {
-	origin, _ := split(target)
+func (v *visit) robotsRules(ctx context.Context, target string) (*robotscache.Answer, error) {
+	origin, _ := splitOrigin(target)
 	if kept := v.keptRobots(v.item, origin); kept != nil {
 		return &robotscache.Answer{Rules: kept}, nil
 	}
-	return v.robots.Get(origin, v.valid, func() (*robotscache.Answer, error) { return v.askRobots(ctx, origin, target) })
+	return v.robots.Get(origin, v.isValidRobots, func() (*robotscache.Answer, error) { return v.askRobots(ctx, origin, target) })
 }
 
 func (v *visit) askRobots(ctx context.Context, origin, target string) (*robotscache.Answer, error) {
 	if reason, down := v.down.Load(origin); down {
 		return nil, reason.(error)
 	}
-	if err := v.enter(ctx, target); err != nil {
+	if err := v.enterGates(ctx, target); err != nil {
 		return nil, err
 	}
-	r := v.request(origin+"/robots.txt", cookies.Robots)
+	r := v.newRequest(origin+"/robots.txt", cookies.Robots)
 	r.MaxRedirects, r.MaxBytes = robotscache.MaxRedirects, robotscache.MaxBytes
 	r.Allow = func(ctx context.Context, next *url.URL) error {
-		v.leave()
-		return v.enter(ctx, next.String())
+		v.leaveAll()
+		return v.enterGates(ctx, next.String())
 	}
-	defer v.leave()
-	response, err := v.get(v.running, r)
+	defer v.leaveAll()
+	response, err := v.sendRequest(v.running, r)
 	if cutOff(ctx, err) {
 		return nil, err
 	}
@@ -125,9 +125,9 @@ func (r *batchRun) keptRobots(it *item, origin string) *robots.Rules {
 	return robots.Parse([]byte(best))
 }
 
-// split cuts a URL into its origin (scheme, host and port) and the path with query that
+// splitOrigin cuts a URL into its origin (scheme, host and port) and the path with query that
 // robots.txt rules match.
-func split(target string) (origin, path string) {
+func splitOrigin(target string) (origin, path string) {
 	_, rest, _ := strings.Cut(target, "://")
 	end := strings.IndexAny(rest, `/\?#`)
 	if end < 0 {

@@ -20,10 +20,10 @@ const (
 	statesEvery = 5 * time.Second
 )
 
-// save collects outcomes in chunks, while another goroutine stores the chunk before. So at most
+// saveOutcomes collects outcomes in chunks, while another goroutine stores the chunk before. So at most
 // two chunks wait, and no stage waits for a sync while there is room. ctx must outlive the batch's
 // context: finished work is stored even if the task is told to stop.
-func (r *batchRun) save(ctx context.Context) {
+func (r *batchRun) saveOutcomes(ctx context.Context) {
 	chunks := make(chan []*outcome)
 	var storing sync.WaitGroup
 	storing.Go(func() { r.storeChunks(ctx, chunks) })
@@ -78,18 +78,18 @@ func (r *batchRun) storeChunks(ctx context.Context, chunks <-chan []*outcome) {
 	failed, saved := false, r.Now()
 	for chunk := range chunks {
 		if !failed {
-			if err := r.store(ctx, chunk); err != nil {
+			if err := r.storeChunk(ctx, chunk); err != nil {
 				failed = true
-				r.fail(err)
+				r.failBatch(err)
 			}
 		}
 		if !failed {
-			r.tally.stored(chunk)
+			r.tally.countStored(chunk)
 		}
 		for _, out := range chunk {
 			out.item.releaseMemory()
 		}
-		r.flow.stored(chunk)
+		r.flow.countStored(chunk)
 		if now := r.Now(); now.Sub(saved) > statesEvery {
 			saved = now
 			r.saveStates(ctx)
@@ -97,8 +97,8 @@ func (r *batchRun) storeChunks(ctx context.Context, chunks <-chan []*outcome) {
 	}
 }
 
-// store passes a chunk to the repository, with the outcomes of each site in order of arrival.
-func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
+// storeChunk passes a chunk to the repository, with the outcomes of each site in order of arrival.
+func (r *batchRun) storeChunk(ctx context.Context, chunk []*outcome) error {
 	var list []wire.SiteFetched
 	for _, same := range wire.Groups(chunk, func(out *outcome) string { return out.item.SiteID }) {
 		one := wire.SiteFetched{Site: same[0].item.SiteID, Results: make([]wire.Fetched, len(same))}
@@ -108,16 +108,16 @@ func (r *batchRun) store(ctx context.Context, chunk []*outcome) error {
 		}
 		list = append(list, one)
 	}
-	return r.keep(ctx, list)
+	return r.keepResults(ctx, list)
 }
 
-// keep passes results to the repository. A batch that may not write rows keeps only the files, for
+// keepResults passes results to the repository. A batch that may not write rows keeps only the files, for
 // the client that waits (docs/spec/crawling.md 1.4).
-func (r *batchRun) keep(ctx context.Context, list []wire.SiteFetched) error {
+func (r *batchRun) keepResults(ctx context.Context, list []wire.SiteFetched) error {
 	if r.batch.DBMode == 0 || len(list) == 0 {
 		return nil
 	}
-	if r.writes() {
+	if r.mayWrite() {
 		return r.saveSites(ctx, list)
 	}
 	for _, one := range list {
@@ -150,7 +150,7 @@ func (r *batchRun) keepFiles(ctx context.Context, id string, results []wire.Fetc
 			return r.Scratch.PutFiles(ctx, r.batch.Folder, id, files, at)
 		}
 	}
-	if err := put(ctx, id, files, r.Now()); err != nil && !gone(err) {
+	if err := put(ctx, id, files, r.Now()); err != nil && !isSiteGone(err) {
 		return fmt.Errorf("save results of site %s: %w", id, err)
 	}
 	return nil
@@ -172,17 +172,17 @@ func addAttributes(u *wire.URL, values map[string]string, now wire.Date) {
 func (r *batchRun) saveSites(ctx context.Context, list []wire.SiteFetched) error {
 	saved, err := r.Data.SaveCrawl(ctx, r.batch.ID, list)
 	for i := range saved {
-		r.report(list[i].Site, saved[i])
+		r.logSaved(list[i].Site, saved[i])
 	}
 	switch {
-	case gone(err) && len(list) > 1:
+	case isSiteGone(err) && len(list) > 1:
 		for i := range list {
 			if err := r.saveSites(ctx, list[i:i+1]); err != nil {
 				return err
 			}
 		}
 		return nil
-	case gone(err):
+	case isSiteGone(err):
 		r.log.Warn("site was deleted; dropped its results", "site", list[0].Site, "items", len(list[0].Results))
 		r.goneSites.Store(list[0].Site, true) // its hosts get no more requests
 		return nil
@@ -192,8 +192,8 @@ func (r *batchRun) saveSites(ctx context.Context, list []wire.SiteFetched) error
 	return nil
 }
 
-// report logs side effects of storing results.
-func (r *batchRun) report(site string, saved wire.Saved) {
+// logSaved logs side effects of storing results.
+func (r *batchRun) logSaved(site string, saved wire.Saved) {
 	for _, reason := range saved.Refused {
 		r.log.Warn("left out invalid property", "site", site, "reason", reason)
 	}

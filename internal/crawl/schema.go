@@ -65,7 +65,7 @@ type loadedSchema struct {
 // applySchema generates the items of one template: the first URL replaces it, others join as
 // batch_insert says. It returns nil for an item without a schema.
 func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.BatchItem, schemas map[schemaKey]*loadedSchema) ([]wire.BatchItem, error) {
-	if site == nil || !crawlable(bi.URL.Status) || ctx.Err() != nil {
+	if site == nil || !isCrawlable(bi.URL.Status) || ctx.Err() != nil {
 		return nil, nil
 	}
 	view := *site
@@ -94,7 +94,7 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 		schemas[key] = loaded
 	}
 	ctx = context.WithoutCancel(ctx)
-	urls, err := r.generate(ctx, loaded.Schema, set, &view, bi.URL.URL)
+	urls, err := r.generateURLs(ctx, loaded.Schema, set, &view, bi.URL.URL)
 	if err != nil {
 		log.Warn("URLS_SCHEMA generates no URLs: cannot store its used values", "error", err)
 	}
@@ -112,9 +112,9 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 			r.noted[chainKey{bi.SiteID, rows[i].URLMd5}] |= wire.ErrURLsSchema
 		}
 	}
-	if r.writes() {
+	if r.mayWrite() {
 		taken, err := r.Data.TakeSchema(ctx, site.ID, r.batch.ID, bi.URL, rows[0], rows[1:])
-		if gone(err) || err == nil && !taken {
+		if isSiteGone(err) || err == nil && !taken {
 			return nil, nil
 		}
 		if err != nil {
@@ -125,7 +125,7 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 	joins := map[int]int{urlschema.BatchAll: len(rows), urlschema.BatchFirst: min(2, len(rows))}[loaded.BatchInsert]
 	var made []wire.BatchItem
 	for i, row := range rows[:max(1, joins)] {
-		if i > 0 && !r.mine(row.URL) {
+		if i > 0 && !r.ownsURL(row.URL) {
 			break // links of other nodes
 		}
 		next := bi
@@ -142,7 +142,7 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 func (r *batchRun) ownFirst(urls []string) []string {
 	var own, others []string
 	for _, text := range urls {
-		if r.mine(text) {
+		if r.ownsURL(text) {
 			own = append(own, text)
 		} else {
 			others = append(others, text)
@@ -168,9 +168,9 @@ func looksTemplate(text string) bool {
 	return err != nil
 }
 
-// generate returns the canonical URLs of a template and stores which values it used. Texts
+// generateURLs returns the canonical URLs of a template and stores which values it used. Texts
 // that are not URLs of the site's schemes are left out.
-func (r *batchRun) generate(ctx context.Context, schema *urlschema.Schema, set *settings, site *wire.Site, template string) ([]string, error) {
+func (r *batchRun) generateURLs(ctx context.Context, schema *urlschema.Schema, set *settings, site *wire.Site, template string) ([]string, error) {
 	limit := 0
 	for _, most := range []int64{site.MaxURLs, site.MaxResources} {
 		if most > 0 && (limit == 0 || int(most) < limit) {
@@ -223,14 +223,14 @@ func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *wire.Sit
 	var errs []error
 	for _, source := range set.schema.Sources() {
 		it := &item{BatchItem: bi, url: bi.URL, row: bi.URL, target: source, site: &siteWork{Site: *site}, settings: set}
-		v := r.visit(it)
-		err := v.reach(ctx, source, nil)
+		v := r.newVisit(it)
+		err := v.prepareRequest(ctx, source, nil)
 		if err == nil {
-			request := v.request(source, cookies.Page)
+			request := v.newRequest(source, cookies.Page)
 			if canonical.Host(source) != canonical.Host(bi.URL.URL) {
 				request.Header.Del("Authorization") // the password belongs to the site's own host
 			}
-			answer, failed := v.get(ctx, request)
+			answer, failed := v.sendRequest(ctx, request)
 			switch {
 			case failed != nil:
 				err = failed
@@ -241,7 +241,7 @@ func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *wire.Sit
 			}
 			v.memory.Keep(0)
 		}
-		v.leave()
+		v.leaveAll()
 		if err == nil {
 			return nil
 		}

@@ -18,20 +18,20 @@ type seenLinks struct {
 	scopes map[string]keyset.Scope // by site
 }
 
-// has reports whether a link of a site was added.
-func (s *seenLinks) has(site string, key [md5.Size]byte) bool {
+// hasLink reports whether a link of a site was added.
+func (s *seenLinks) hasLink(site string, key [md5.Size]byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.keys.Has(s.scope(site), key)
+	return s.keys.Has(s.siteScope(site), key)
 }
 
-func (s *seenLinks) add(site string, key [md5.Size]byte) {
+func (s *seenLinks) addLink(site string, key [md5.Size]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keys.Add(s.scope(site), key, 0)
+	s.keys.Add(s.siteScope(site), key, 0)
 }
 
-func (s *seenLinks) scope(site string) keyset.Scope {
+func (s *seenLinks) siteScope(site string) keyset.Scope {
 	scope, known := s.scopes[site]
 	if !known {
 		if s.scopes == nil {

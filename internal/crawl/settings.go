@@ -117,8 +117,8 @@ type settings struct {
 	pool     *proxypool.Pool
 }
 
-// feeds reports whether the site's pages are feeds.
-func (s *settings) feeds() bool { return s.processor == feedParser || s.processor == rss }
+// isFeedSite reports whether the site's pages are feeds.
+func (s *settings) isFeedSite() bool { return s.processor == feedParser || s.processor == rss }
 
 // Values of PROCESSOR_NAME that the crawler uses (docs/spec/crawling.md 5.10).
 const (

@@ -27,8 +27,8 @@ func (r *batchRun) offerSitemaps(out *outcome, p page, now time.Time) {
 		return
 	}
 	named := p.settings.sitemaps
-	if origin, _ := split(p.FinalURL); p.settings.robotsSitemaps && p.settings.robots {
-		rules := r.known(origin)
+	if origin, _ := splitOrigin(p.FinalURL); p.settings.robotsSitemaps && p.settings.robots {
+		rules := r.knownRules(origin)
 		if rules == nil {
 			rules = r.keptRobots(p.item, origin)
 		}
@@ -57,11 +57,11 @@ const sitemapTries = 3
 // batch did not ask for it. An error means that the item is put off, because the sitemap may come later.
 func (v *visit) findSitemap(ctx context.Context, target string) error {
 	set := v.settings
-	origin, _ := split(target)
-	if !v.item.url.Root() || v.item.single || v.item.sitemap() || !v.writes() || !set.defaultSitemap || !set.robotsSitemaps || !set.robots {
+	origin, _ := splitOrigin(target)
+	if !v.item.url.Root() || v.item.single || v.item.isSitemap() || !v.mayWrite() || !set.defaultSitemap || !set.robotsSitemaps || !set.robots {
 		return nil
 	}
-	rules := v.known(origin)
+	rules := v.knownRules(origin)
 	if kept := v.keptRobots(v.item, origin); kept != nil {
 		rules = kept
 	}
@@ -74,14 +74,14 @@ func (v *visit) findSitemap(ctx context.Context, target string) error {
 	if _, asked := v.mapsAsked.LoadOrStore(chainKey{v.item.SiteID, origin}, true); asked {
 		return nil
 	}
-	if err := v.enter(ctx, target); err != nil {
+	if err := v.enterGates(ctx, target); err != nil {
 		return nil
 	}
-	defer v.leave()
-	r := v.request(origin+defaultSitemap, v.stage())
+	defer v.leaveAll()
+	r := v.newRequest(origin+defaultSitemap, v.cookieStage())
 	r.MaxBytes = robotscache.MaxBytes
-	r.Allow = v.hop
-	response, err := v.get(v.running, r)
+	r.Allow = v.checkRedirect
+	response, err := v.sendRequest(v.running, r)
 	if v.mayReturn(min(sitemapTries, v.retryTable()[v.trouble.cause].Attempts)) {
 		v.mapsAsked.Delete(chainKey{v.item.SiteID, origin})
 		return refusal{back: true, reason: "the default sitemap of " + origin + " is not available yet"}
@@ -114,12 +114,12 @@ func (r *batchRun) addSitemapRows(out *outcome, p page, urls []string, now time.
 	for i := range out.result.Links {
 		at[out.result.Links[i].URL.URLMd5] = i
 	}
-	row := p.discovered(now)
+	row := p.newURLRow(now)
 	row.Depth, row.ContentType = p.item.url.Depth, sitemapType
 	for _, target := range urls {
 		key := wire.SumOfURL(target)
 		row.URL, row.URLMd5 = target, hex.EncodeToString(key[:])
-		r.seen.add(p.SiteID, key)
+		r.seen.addLink(p.SiteID, key)
 		i, there := at[row.URLMd5]
 		if !there {
 			i = len(out.result.Links)
@@ -169,10 +169,10 @@ func (r *batchRun) gatherSitemap(out *outcome, p page, now time.Time) {
 		r.addSitemapRows(out, p, urls, now)
 		return
 	}
-	c := r.collection(out, p, now)
+	c := r.newCollection(out, p, now)
 	for _, e := range list.Entries {
 		before := len(c.taken)
-		c.take([]candidate{{url: e.Loc}})
+		c.checkCandidates([]candidate{{url: e.Loc}})
 		if len(c.taken) == before {
 			continue
 		}

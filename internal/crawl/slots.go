@@ -58,14 +58,14 @@ func newSlots(most, mostSlow int) *slots {
 	return &slots{most: most, mostNew: max(most*3/4, 1), mostSlow: max(mostSlow, 0), paces: map[string]time.Duration{}}
 }
 
-// pace returns what is known about a host.
-func (s *slots) pace(host string) pace {
+// paceOf returns what is known about a host.
+func (s *slots) paceOf(host string) pace {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.known(host)
+	return s.knownPace(host)
 }
 
-func (s *slots) known(host string) pace {
+func (s *slots) knownPace(host string) pace {
 	switch took, known := s.paces[host]; {
 	case !known:
 		return paceNew
@@ -77,12 +77,12 @@ func (s *slots) known(host string) pace {
 	return paceSlow
 }
 
-// acquire waits for a slot for a request to host. The error is ctx's.
-func (s *slots) acquire(ctx context.Context, host string) (*slot, error) {
+// acquireSlot waits for a slot for a request to host. The error is ctx's.
+func (s *slots) acquireSlot(ctx context.Context, host string) (*slot, error) {
 	s.mu.Lock()
-	t := &slot{of: s, host: host, kind: s.known(host)}
-	if s.free(t.kind) {
-		s.start(t)
+	t := &slot{of: s, host: host, kind: s.knownPace(host)}
+	if s.hasFree(t.kind) {
+		s.grantSlot(t)
 		s.mu.Unlock()
 		return t, nil
 	}
@@ -103,8 +103,8 @@ func (s *slots) acquire(ctx context.Context, host string) (*slot, error) {
 	return nil, ctx.Err()
 }
 
-// free reports whether a request of a kind may start.
-func (s *slots) free(kind pace) bool {
+// hasFree reports whether a request of a kind may start.
+func (s *slots) hasFree(kind pace) bool {
 	quick, fresh := s.running[paceQuick], s.running[paceNew]
 	switch kind {
 	case paceSlow:
@@ -115,8 +115,8 @@ func (s *slots) free(kind pace) bool {
 	return quick+fresh < s.most
 }
 
-// start grants a slot. mu must be held.
-func (s *slots) start(t *slot) {
+// grantSlot grants a slot. mu must be held.
+func (s *slots) grantSlot(t *slot) {
 	t.running, t.begin = true, time.Now()
 	s.running[t.kind]++
 	if t.kind != paceSlow {
@@ -127,20 +127,20 @@ func (s *slots) start(t *slot) {
 	}
 }
 
-// wake starts what may start: first quick hosts, then new ones. mu must be held.
-func (s *slots) wake() {
-	for len(s.overdue) > 0 && s.free(paceSlow) {
-		s.move(s.overdue.pop())
+// startWaiting starts what may start: first quick hosts, then new ones. mu must be held.
+func (s *slots) startWaiting() {
+	for len(s.overdue) > 0 && s.hasFree(paceSlow) {
+		s.moveToSlow(s.overdue.pop())
 	}
 	for kind := range s.waiting {
-		for len(s.waiting[kind]) > 0 && s.free(pace(kind)) {
-			s.start(s.waiting[kind].pop())
+		for len(s.waiting[kind]) > 0 && s.hasFree(pace(kind)) {
+			s.grantSlot(s.waiting[kind].pop())
 		}
 	}
 }
 
-// move makes a running request slow. mu must be held.
-func (s *slots) move(t *slot) {
+// moveToSlow makes a running request slow. mu must be held.
+func (s *slots) moveToSlow(t *slot) {
 	s.running[t.kind]--
 	t.kind = paceSlow
 	s.running[paceSlow]++
@@ -154,36 +154,36 @@ func (t *slot) turnSlow() {
 	if !t.running || t.took > 0 {
 		return
 	}
-	if s.known(t.host) != paceSlow {
-		s.learn(t.host, slowAfter)
+	if s.knownPace(t.host) != paceSlow {
+		s.rememberTime(t.host, slowAfter)
 		if s.turned != nil {
 			s.turned(t.host)
 		}
 	}
 	s.overdue = append(s.overdue, t)
-	s.wake()
+	s.startWaiting()
 }
 
-// learn remembers how long a request took. mu must be held.
-func (s *slots) learn(host string, took time.Duration) {
+// rememberTime remembers how long a request took. mu must be held.
+func (s *slots) rememberTime(host string, took time.Duration) {
 	if len(s.paces) >= mostPaces {
 		clear(s.paces)
 	}
 	s.paces[host] = took
 }
 
-// answered ends the request, but not the slot. t may be nil.
-func (t *slot) answered() {
+// endRequest ends the request, but not the slot. t may be nil.
+func (t *slot) endRequest() {
 	if t == nil {
 		return
 	}
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
-	t.end()
+	t.noteEnd()
 }
 
-// end notes how long the request took. mu must be held.
-func (t *slot) end() {
+// noteEnd notes how long the request took. mu must be held.
+func (t *slot) noteEnd() {
 	if t.took > 0 {
 		return
 	}
@@ -192,31 +192,31 @@ func (t *slot) end() {
 	}
 	t.took = max(time.Since(t.begin), 1)
 	t.of.overdue.remove(t)
-	t.of.learn(t.host, t.took)
+	t.of.rememberTime(t.host, t.took)
 }
 
-// release gives the slot back. t may be nil.
-func (t *slot) release() {
+// releaseSlot gives the slot back. t may be nil.
+func (t *slot) releaseSlot() {
 	if t == nil {
 		return
 	}
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
-	t.end()
+	t.noteEnd()
 	t.running = false
 	t.of.running[t.kind]--
-	t.of.wake()
+	t.of.startWaiting()
 }
 
-// took returns how long the last request to a host took, or 0 without one.
-func (s *slots) took(host string) time.Duration {
+// lastTime returns how long the last request to a host took, or 0 without one.
+func (s *slots) lastTime(host string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.paces[host]
 }
 
-// slow reports whether slow requests run.
-func (s *slots) slow() bool {
+// hasSlow reports whether slow requests run.
+func (s *slots) hasSlow() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.running[paceSlow]+len(s.overdue) > 0

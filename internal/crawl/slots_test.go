@@ -15,7 +15,7 @@ func TestSlots(t *testing.T) {
 		s.turned = func(host string) { turned = append(turned, host) }
 		acquire := func(host string) *slot {
 			t.Helper()
-			got, err := s.acquire(t.Context(), host)
+			got, err := s.acquireSlot(t.Context(), host)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -25,20 +25,20 @@ func TestSlots(t *testing.T) {
 			t.Helper()
 			ctx, cancel := context.WithTimeout(t.Context(), slowAfter/4)
 			defer cancel()
-			if got, err := s.acquire(ctx, host); err == nil {
+			if got, err := s.acquireSlot(ctx, host); err == nil {
 				t.Errorf("%s got a slot of kind %v", host, got.kind)
 			}
 		}
-		acquire("quick").release()
+		acquire("quick").releaseSlot()
 		var slow []*slot
 		for _, host := range []string{"a", "b", "c"} {
 			slow = append(slow, acquire(host))
 		}
 		full("d") // new hosts have three of four slots
-		acquire("quick").release()
+		acquire("quick").releaseSlot()
 		time.Sleep(slowAfter)
 		synctest.Wait()
-		if len(turned) != 3 || s.pace("a") != paceSlow || !s.slow() {
+		if len(turned) != 3 || s.paceOf("a") != paceSlow || !s.hasSlow() {
 			t.Errorf("slow hosts %v", turned)
 		}
 		for _, host := range []string{"d", "e", "f", "a", "b"} { // a second request of a and b
@@ -53,14 +53,14 @@ func TestSlots(t *testing.T) {
 		synctest.Wait()
 		full("j")
 		full("a")
-		acquire("quick").release()
-		slow[0].answered()
-		slow[0].release() // i becomes slow, a new host has its place
-		acquire("j").release()
+		acquire("quick").releaseSlot()
+		slow[0].endRequest()
+		slow[0].releaseSlot() // i becomes slow, a new host has its place
+		acquire("j").releaseSlot()
 		for _, one := range slow[1:] {
-			one.release()
+			one.releaseSlot()
 		}
-		if s.slow() || s.running != [3]int{} || len(s.overdue) > 0 || len(s.waiting[paceNew]) > 0 {
+		if s.hasSlow() || s.running != [3]int{} || len(s.overdue) > 0 || len(s.waiting[paceNew]) > 0 {
 			t.Errorf("at the end %+v", s)
 		}
 		if len(turned) != 9 {

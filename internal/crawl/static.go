@@ -12,28 +12,28 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// static sends a plain HTTP request. A page that was crawled before is requested conditionally, as
+// fetchStatic sends a plain HTTP request. A page that was crawled before is requested conditionally, as
 // DETECT_MODIFIED says (docs/spec/crawling.md 4.11).
-func (v *visit) static(ctx context.Context, target string) (*answer, error) {
+func (v *visit) fetchStatic(ctx context.Context, target string) (*answer, error) {
 	rule, row := v.ruleOf(v.item), &v.item.row
 	r := v.pageRequest(target)
 	if !rule.Applies(row) || r.Method != http.MethodGet {
-		response, err := v.follow(ctx, r)
+		response, err := v.followRefreshes(ctx, r)
 		return &answer{Response: response}, err
 	}
 	r.Method = rule.Method(row)
 	maps.Copy(r.Header, rule.Headers(row))
-	response, err := v.follow(ctx, r)
+	response, err := v.followRefreshes(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	changed := changedSince(rule, row, response, r)
 	if changed && (rule.Second(row) || r.Method == http.MethodHead) {
-		if err := v.again(ctx, target); err != nil {
+		if err := v.reenterGate(ctx, target); err != nil {
 			return nil, err
 		}
 		r = v.pageRequest(target)
-		if response, err = v.follow(ctx, r); err != nil {
+		if response, err = v.followRefreshes(ctx, r); err != nil {
 			return nil, err
 		}
 		changed = changedSince(rule, row, response, r)
@@ -47,11 +47,11 @@ func changedSince(rule revalidate.Rule, row *wire.URL, response *fetch.Response,
 	if response.Code == http.StatusNotModified && !isConditional(r.Header) {
 		return true
 	}
-	return rule.Verdict(row, summary(response, r.Method))
+	return rule.Verdict(row, summarizeResponse(response, r.Method))
 }
 
-// summary returns the parts of a response that the rule needs.
-func summary(response *fetch.Response, method string) revalidate.Answer {
+// summarizeResponse returns the parts of a response that the rule needs.
+func summarizeResponse(response *fetch.Response, method string) revalidate.Answer {
 	a := revalidate.Answer{Code: response.Code, Length: -1}
 	if date, ok := content.ParseDate(response.Header.Get("Last-Modified")); ok {
 		a.Date = date
@@ -68,9 +68,9 @@ func summary(response *fetch.Response, method string) revalidate.Answer {
 	return a
 }
 
-// given returns the content that the client supplied with the item, or nil
+// suppliedAnswer returns the content that the client supplied with the item, or nil
 // (docs/spec/crawling.md 1.3, 4.9 "URL put"). No request is sent.
-func (it *item) given() (*answer, error) {
+func (it *item) suppliedAnswer() (*answer, error) {
 	body, err := wire.SuppliedContent(it.put, it.SiteID, it.URLID)
 	if body == nil {
 		return nil, err

@@ -15,7 +15,7 @@ type tally struct {
 	counts wire.Tally // nil: nothing happened
 }
 
-func (t *tally) add(count func(wire.Tally)) {
+func (t *tally) addCounts(count func(wire.Tally)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.counts == nil {
@@ -27,15 +27,15 @@ func (t *tally) add(count func(wire.Tally)) {
 // unsent are the faults of requests that were not sent.
 var unsent = map[fetch.Kind]bool{fetch.Other: true, fetch.BadURL: true, fetch.Guard: true, fetch.Cancelled: true}
 
-// requested counts a request with its redirects. response is nil after an error.
-func (t *tally) requested(response *fetch.Response, err error) {
+// countRequest counts a request with its redirects. response is nil after an error.
+func (t *tally) countRequest(response *fetch.Response, err error) {
 	if fault, ok := errors.AsType[*fetch.Fault](err); ok && response == nil {
 		response = fault.Partial
 	}
 	if response == nil && unsent[fetch.KindOf(err)] {
 		return
 	}
-	t.add(func(counts wire.Tally) {
+	t.addCounts(func(counts wire.Tally) {
 		if response == nil {
 			counts.Response(0)
 			return
@@ -51,19 +51,19 @@ func (t *tally) requested(response *fetch.Response, err error) {
 	})
 }
 
-// waited counts the wait for a host's gate.
-func (t *tally) waited(wait time.Duration) {
-	t.add(func(counts wire.Tally) {
+// countWait counts the wait for a host's gate.
+func (t *tally) countWait(wait time.Duration) {
+	t.addCounts(func(counts wire.Tally) {
 		counts[wire.TallyWaits]++
 		counts[wire.TallyWaitMs] += max(wait, 0).Milliseconds()
 	})
 }
 
-// stored counts the errors of a chunk.
-func (t *tally) stored(chunk []*outcome) {
+// countStored counts the errors of a chunk.
+func (t *tally) countStored(chunk []*outcome) {
 	for _, out := range chunk {
 		if mask := out.item.url.ErrorMask; mask != 0 && !out.item.handedBack {
-			t.add(func(counts wire.Tally) { counts.Errors(mask) })
+			t.addCounts(func(counts wire.Tally) { counts.Errors(mask) })
 		}
 	}
 }

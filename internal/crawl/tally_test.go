@@ -29,16 +29,16 @@ func TestTally(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got tally
-			got.requested(c.response, c.err)
+			got.countRequest(c.response, c.err)
 			if !maps.Equal(got.counts, c.want) {
 				t.Errorf("%v, want %v", got.counts, c.want)
 			}
 		})
 	}
 	var got tally
-	got.waited(-time.Second) // a clock that was set back
-	got.waited(3 * time.Second)
-	got.stored([]*outcome{{item: &item{url: wire.URL{ErrorMask: wire.ErrHTTP}}}, {item: &item{url: wire.URL{ErrorMask: wire.ErrRobots}, handedBack: true}}, {item: &item{}}})
+	got.countWait(-time.Second) // a clock that was set back
+	got.countWait(3 * time.Second)
+	got.countStored([]*outcome{{item: &item{url: wire.URL{ErrorMask: wire.ErrHTTP}}}, {item: &item{url: wire.URL{ErrorMask: wire.ErrRobots}, handedBack: true}}, {item: &item{}}})
 	if want := (wire.Tally{"gate_waits": 2, "gate_wait_ms": 3000, "errors.HTTP_ERROR": 1}); !maps.Equal(got.counts, want) {
 		t.Errorf("%v, want %v", got.counts, want)
 	}

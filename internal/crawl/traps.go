@@ -27,7 +27,7 @@ type trapWatch struct {
 
 // trapsOf returns the watch of the item's site; nil if the site does not want one (TRAPS).
 func (r *batchRun) trapsOf(it *item) *trapWatch {
-	if !it.settings.traps || !r.writes() && !r.dry {
+	if !it.settings.traps || !r.mayWrite() && !r.dry {
 		return nil
 	}
 	found, _ := r.traps.LoadOrStore(it.SiteID, &trapWatch{watch: trap.New(), verdicts: map[string]bool{}})
@@ -62,15 +62,15 @@ func (r *batchRun) watchTraps(ctx context.Context, p page, text []byte, kind, md
 // learnTraps reads the traps that earlier batches have found.
 func (r *batchRun) learnTraps(ctx context.Context, w *trapWatch, site string) {
 	urls, err := r.Data.LateURLs(ctx, site, mostLearned)
-	if err != nil && !gone(err) {
+	if err != nil && !isSiteGone(err) {
 		r.log.Warn("cannot read the traps of a site", "site", site, "error", err)
 	}
 	w.watch.Learn(slices.Collect(maps.Values(urls)))
 	clear(w.verdicts)
 }
 
-// late reports for each link whether it belongs to a trap, nil if no trap is known.
-func (w *trapWatch) late(links []wire.Link) []bool {
+// findTrapLinks reports for each link whether it belongs to a trap, nil if no trap is known.
+func (w *trapWatch) findTrapLinks(links []wire.Link) []bool {
 	if w == nil {
 		return nil
 	}
@@ -95,10 +95,10 @@ func (w *trapWatch) late(links []wire.Link) []bool {
 	return list
 }
 
-// postpone lets links that belong to traps follow the others: behind them in the list, if a limit cuts it, and with
+// postponeTraps lets links that belong to traps follow the others: behind them in the list, if a limit cuts it, and with
 // the lowest priority. The others get at least 1.
-func (r *batchRun) postpone(it *item, links []wire.Link) {
-	late := r.trapsOf(it).late(links)
+func (r *batchRun) postponeTraps(it *item, links []wire.Link) {
+	late := r.trapsOf(it).findTrapLinks(links)
 	if late == nil {
 		return
 	}

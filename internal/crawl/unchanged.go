@@ -18,22 +18,22 @@ import (
 func (r *batchRun) ruleOf(it *item) revalidate.Rule {
 	rule, set := it.settings.modified, it.settings
 	if rule.Behavior == revalidate.Restore &&
-		(!r.writes() || it.row.SettingsSum&^wire.SumUnprocessed != set.sum || set.chain != nil || set.rules.Resets(it.site.RecrawlPeriod)) {
+		(!r.mayWrite() || it.row.SettingsSum&^wire.SumUnprocessed != set.sum || set.chain != nil || set.rules.Resets(it.site.RecrawlPeriod)) {
 		return revalidate.Rule{}
 	}
 	return rule
 }
 
-// unchanged is the outcome of a page that has not changed: no body, no links, and a crawl
+// unchangedOutcome is the outcome of a page that has not changed: no body, no links, and a crawl
 // without news in MRate (docs/spec/crawling.md 4.11, 4.12).
-func (r *batchRun) unchanged(ctx context.Context, p page) *outcome {
+func (r *batchRun) unchangedOutcome(ctx context.Context, p page) *outcome {
 	if p.settings.modified.Behavior == revalidate.Restore {
-		return r.restored(p)
+		return r.restoredOutcome(p)
 	}
 	processed := false
-	if p.settings.modified.Behavior == revalidate.Processed && r.writes() {
+	if p.settings.modified.Behavior == revalidate.Processed && r.mayWrite() {
 		has, err := r.Data.HasContents(ctx, p.SiteID, []string{p.URLID})
-		if err != nil && !gone(err) {
+		if err != nil && !isSiteGone(err) {
 			r.dataFailed(p.item, err)
 		}
 		processed = has[p.URLID]
@@ -44,11 +44,11 @@ func (r *batchRun) unchanged(ctx context.Context, p page) *outcome {
 	return r.fetchedAgain(p, keep)
 }
 
-// restored is the outcome of an unchanged page whose row becomes what it was. A page that was not
+// restoredOutcome is the outcome of an unchanged page whose row becomes what it was. A page that was not
 // processed well is processed again.
-func (r *batchRun) restored(p page) *outcome {
+func (r *batchRun) restoredOutcome(p page) *outcome {
 	u := &p.item.url
-	u.Status, u.State = standing(&p.row)
+	u.Status, u.State = unchangedStatus(&p.row)
 	u.ErrorMask = p.item.noted | p.row.ErrorMask&revalidate.ContentErrors
 	if u.HTTPCode = p.row.HTTPCode; !wire.IsPageCode(u.HTTPCode) { // the last fetch had failed
 		u.HTTPCode = 200
@@ -76,13 +76,13 @@ func (r *batchRun) fetchedAgain(p page, keep bool) *outcome {
 		"TotalTime": u.TotalTime, "MRate": u.MRate, "MRateCounter": u.MRateCounter, "TcDate": string(u.TcDate), "UDate": string(u.UDate),
 	}
 	out := &outcome{item: p.item, result: wire.Fetched{URLMd5: p.URLID, Crawled: true, Same: true, Set: set, SiteBits: p.settings.bits}}
-	out.redirected(p.Response)
+	out.setRedirects(p.Response)
 	return out
 }
 
-// standing returns status and state of a row whose content has not changed: those that it had, unless
+// unchangedStatus returns status and state of a row whose content has not changed: those that it had, unless
 // the content has to be processed.
-func standing(row *wire.URL) (status, state int64) {
+func unchangedStatus(row *wire.URL) (status, state int64) {
 	switch {
 	case row.ErrorMask&wire.ErrUnsupportedType != 0:
 		return wire.StatusCrawled, wire.URLError
@@ -93,12 +93,12 @@ func standing(row *wire.URL) (status, state int64) {
 	return wire.StatusCrawled, wire.URLEnabled
 }
 
-// settle sets the checksum of the settings in the row of a page that was read. The same content under
+// setChecksum sets the checksum of the settings in the row of a page that was read. The same content under
 // the same settings needs no processing.
-func (r *batchRun) settle(out *outcome, p page) {
+func (r *batchRun) setChecksum(out *outcome, p page) {
 	u, sum := &p.item.url, p.settings.sum
-	same := p.settings.modified.Behavior == revalidate.Restore && r.writes() && out.result.Same && u.Status == wire.StatusCrawled
-	if status, _ := standing(&p.row); same && p.row.SettingsSum == sum && status == wire.StatusProcessed && u.ErrorMask&^revalidate.ContentErrors == 0 {
+	same := p.settings.modified.Behavior == revalidate.Restore && r.mayWrite() && out.result.Same && u.Status == wire.StatusCrawled
+	if status, _ := unchangedStatus(&p.row); same && p.row.SettingsSum == sum && status == wire.StatusProcessed && u.ErrorMask&^revalidate.ContentErrors == 0 {
 		u.Status, u.SettingsSum = status, sum
 		return
 	}

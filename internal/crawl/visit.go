@@ -57,8 +57,8 @@ type answer struct {
 	proxy *proxypool.Proxy // proxy of the answer; nil: none
 }
 
-func (r *batchRun) visit(it *item) *visit {
-	v := &visit{batchRun: r, item: it, memory: r.bodies.account(r.freeBody), settings: it.settings, patience: milliseconds(float64(it.url.RequestDelay))}
+func (r *batchRun) newVisit(it *item) *visit {
+	v := &visit{batchRun: r, item: it, memory: r.bodies.openAccount(r.freeBody), settings: it.settings, patience: clampMilliseconds(float64(it.url.RequestDelay))}
 	v.delay = v.patience
 	return v
 }
@@ -99,9 +99,9 @@ func (v *visit) gateTooLate() error {
 	return nil // Acquire reports errors of the gate
 }
 
-// fetch sends the request for the item's URL. It holds the gate only during a request; each
+// fetchURL sends the request for the item's URL. It holds the gate only during a request; each
 // redirect is a request of its own. A panic is an error of this item.
-func (v *visit) fetch(ctx context.Context) (a *answer, err error) {
+func (v *visit) fetchURL(ctx context.Context) (a *answer, err error) {
 	defer v.leaveGate()
 	defer func() {
 		if p := recover(); p != nil {
@@ -110,47 +110,47 @@ func (v *visit) fetch(ctx context.Context) (a *answer, err error) {
 		}
 	}()
 	v.item.started = true
-	if err := v.admit(v.item.url.URL); err != nil {
+	if err := v.checkFilters(v.item.url.URL); err != nil {
 		return nil, err
 	}
-	if err := v.own(v.item.target, http.StatusMisdirectedRequest); err != nil {
+	if err := v.checkOwner(v.item.target, http.StatusMisdirectedRequest); err != nil {
 		return nil, err
 	}
 	if v.settings.proxy.Used() {
 		// No alive check: it would connect to the host itself and bypass the proxy.
-		return v.proxied(ctx)
+		return v.fetchThroughProxies(ctx)
 	}
-	if err := v.alive(ctx, v.settings.alive, v.item.target); err != nil {
+	if err := v.checkAlive(ctx, v.settings.alive, v.item.target); err != nil {
 		return nil, refusal{bits: wire.ErrConnection, reason: "the host is not alive: " + err.Error()}
 	}
-	return v.page(ctx)
+	return v.requestPage(ctx)
 }
 
-// page requests the page, by plain HTTP or with a browser.
-func (v *visit) page(ctx context.Context) (*answer, error) {
+// requestPage requests the page, by plain HTTP or with a browser.
+func (v *visit) requestPage(ctx context.Context) (*answer, error) {
 	target := v.item.target
-	if err := v.allowed(ctx, target); err != nil {
+	if err := v.checkRobots(ctx, target); err != nil {
 		return nil, err
 	}
 	if err := v.findSitemap(ctx, target); err != nil {
 		return nil, err
 	}
-	if err := v.frequency(ctx, target); err != nil {
+	if err := v.waitForQuota(ctx, target); err != nil {
 		return nil, err
 	}
-	if err := v.enter(ctx, target); err != nil {
+	if err := v.enterGates(ctx, target); err != nil {
 		return nil, err
 	}
 	ctx = v.running // the page is taken whole, with its redirects
-	switch v.fetcher() {
+	switch v.fetcherKind() {
 	case fetcherDynamic:
-		return v.render(ctx, target)
+		return v.renderPage(ctx, target)
 	case fetcherExternal:
 		if v.settings.external == "" {
 			return nil, refusal{bits: wire.ErrInitialization, reason: "fetchType 3 needs the property EXTERNAL_URL"}
 		}
 	}
-	return v.static(ctx, target)
+	return v.fetchStatic(ctx, target)
 }
 
 // Values of a site's fetchType and of FETCHER_TYPE (docs/spec/crawling.md 4.9).
@@ -161,11 +161,11 @@ const (
 	fetcherAuto     = 7
 )
 
-// fetcher selects how the item is fetched. Automatic means plain HTTP; the creator of the
+// fetcherKind selects how the item is fetched. Automatic means plain HTTP; the creator of the
 // batch repeats it with a browser if the result is poor.
-func (v *visit) fetcher() int {
+func (v *visit) fetcherKind() int {
 	kind := int(v.item.site.FetchType)
-	if v.item.sitemap() && kind != fetcherExternal {
+	if v.item.isSitemap() && kind != fetcherExternal {
 		return fetcherStatic
 	}
 	switch {
@@ -182,9 +182,9 @@ func (v *visit) fetcher() int {
 	return kind
 }
 
-// get sends a request whose gate is held. A timeout that the end of the batch shortened is
+// sendRequest sends a request whose gate is held. A timeout that the end of the batch shortened is
 // errNoTime.
-func (v *visit) get(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
+func (v *visit) sendRequest(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
 	v.memory.Keep(0) // the previous body is no longer needed
 	if v.memory != nil {
 		waiting, cancel := v.untilEnd(ctx)
@@ -192,11 +192,11 @@ func (v *visit) get(ctx context.Context, r fetch.Request) (*fetch.Response, erro
 		r.Memory = &waitingMemory{v.memory, waiting}
 	}
 	response, err := v.Fetch.Get(ctx, r)
-	v.tally.requested(response, err)
+	v.tally.countRequest(response, err)
 	if v.cut && fetch.KindOf(err) == fetch.Timeout {
 		return nil, fmt.Errorf("%w: %w", errNoTime, err)
 	}
-	v.heed(response, err)
+	v.noteAnswer(response, err)
 	return response, err
 }
 
@@ -205,7 +205,7 @@ func (v *visit) untilEnd(ctx context.Context) (context.Context, context.CancelFu
 	if v.deadline.IsZero() {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, v.deadline.Sub(v.Now())+v.overtime())
+	return context.WithTimeout(ctx, v.deadline.Sub(v.Now())+v.allowedOvertime())
 }
 
 // waitingMemory is an account that stops waiting when the batch ends.
@@ -222,9 +222,9 @@ func (m *waitingMemory) Grow(ctx context.Context, size, most int64) error {
 	return m.account.Grow(ctx, size, most)
 }
 
-// alive checks that the host of target resolves, or accepts a connection, as the site
+// checkAlive checks that the host of target resolves, or accepts a connection, as the site
 // configures (docs/spec/crawling.md 3, F9).
-func (v *visit) alive(ctx context.Context, check proxypool.AliveCheck, target string) error {
+func (v *visit) checkAlive(ctx context.Context, check proxypool.AliveCheck, target string) error {
 	if !check.On() {
 		return nil
 	}
@@ -251,9 +251,9 @@ func (v *visit) alive(ctx context.Context, check proxypool.AliveCheck, target st
 	return conn.Close()
 }
 
-// frequency asks HTTP_FREQ_LIMITS whether the request may be sent, and waits if necessary
+// waitForQuota asks HTTP_FREQ_LIMITS whether the request may be sent, and waits if necessary
 // (docs/spec/crawling.md 4.3).
-func (v *visit) frequency(ctx context.Context, target string) error {
+func (v *visit) waitForQuota(ctx context.Context, target string) error {
 	if v.settings.freq == nil {
 		return nil
 	}
@@ -284,30 +284,30 @@ func (v *visit) frequency(ctx context.Context, target string) error {
 	}
 }
 
-// hop checks a redirect: filters of the site unless the item is a root, the node of the new host, its
+// checkRedirect checks a redirect: filters of the site unless the item is a root, the node of the new host, its
 // robots.txt, then its gate (docs/spec/crawling.md 4.4, docs/spec/DECISIONS.md 6.1).
-func (v *visit) hop(ctx context.Context, next *url.URL) error {
-	v.leave()
+func (v *visit) checkRedirect(ctx context.Context, next *url.URL) error {
+	v.leaveAll()
 	target, err := v.settings.schemes.Canonical(next.String())
 	if err != nil {
 		return refusal{bits: wire.ErrBadRedirection, reason: err.Error()}
 	}
 	if v.item.target == v.item.url.URL { // a template's target is not a link
-		if err := v.admit(target); err != nil {
+		if err := v.checkFilters(target); err != nil {
 			return err
 		}
 	}
-	if err := v.own(target, 0); err != nil {
+	if err := v.checkOwner(target, 0); err != nil {
 		return err
 	}
-	return v.again(ctx, target)
+	return v.reenterGate(ctx, target)
 }
 
-// admit checks a URL against the site's filters before it is requested. The filters are
+// checkFilters checks a URL against the site's filters before it is requested. The filters are
 // those of links, with the depth of the linking page. Roots and sitemaps always pass
 // (docs/spec/crawling.md 4.4, 5.6).
-func (v *visit) admit(target string) error {
-	if v.item.url.Root() || v.item.sitemap() {
+func (v *visit) checkFilters(target string) error {
+	if v.item.url.Root() || v.item.isSitemap() {
 		return nil
 	}
 	env := v.filterEnv()
@@ -326,9 +326,9 @@ func (v *visit) filterEnv() filter.Env {
 // pass the same rules (docs/spec/crawling.md 5.3 #6, 5.6).
 const linkStage = filter.StageRedirect
 
-// enter acquires the gate of target's host, then those of its addresses, then a slot. A goroutine with a slot never waits
+// enterGates acquires the gate of target's host, then those of its addresses, then a slot. A goroutine with a slot never waits
 // for a gate, so a slow host does not delay others.
-func (v *visit) enter(ctx context.Context, target string) error {
+func (v *visit) enterGates(ctx context.Context, target string) error {
 	v.memory.Keep(0) // the holder of a gate may wait for this memory
 	waiting := ctx
 	if !v.deadline.IsZero() {
@@ -348,7 +348,7 @@ func (v *visit) enter(ctx context.Context, target string) error {
 		return errNoTime
 	default: // a gate file failed: nothing keeps hosts apart any more
 		err = fmt.Errorf("acquire host gate: %w", err)
-		v.fail(err)
+		v.failBatch(err)
 		return err
 	}
 	v.pass = pass
@@ -357,8 +357,8 @@ func (v *visit) enter(ctx context.Context, target string) error {
 		return err
 	}
 	v.admitted = true
-	v.tally.waited(v.Now().Sub(asked))
-	if v.slot, err = v.slots.acquire(waiting, v.host); err != nil {
+	v.tally.countWait(v.Now().Sub(asked))
+	if v.slot, err = v.slots.acquireSlot(waiting, v.host); err != nil {
 		v.leaveGate()
 		return errNoTime
 	}
@@ -372,37 +372,37 @@ func (v *visit) leaveGate() {
 		return
 	}
 	if err := errors.Join(v.leaveAddresses(), v.pass.Release(max(v.delay, v.hold))); err != nil {
-		v.fail(fmt.Errorf("release host gate: %w", err))
+		v.failBatch(fmt.Errorf("release host gate: %w", err))
 	}
 	v.pass, v.hold = nil, 0
 }
 
 // leaveSlot releases the slot, if one is held.
 func (v *visit) leaveSlot() {
-	v.slot.release()
+	v.slot.releaseSlot()
 	v.slot = nil
 }
 
-// leave releases gate and slot.
-func (v *visit) leave() {
+// leaveAll releases gate and slot.
+func (v *visit) leaveAll() {
 	v.leaveGate()
 	v.leaveSlot()
 }
 
-// again releases the gate and acquires that of target for another request of this visit.
-func (v *visit) again(ctx context.Context, target string) error {
-	v.leave()
+// reenterGate releases the gate and acquires that of target for another request of this visit.
+func (v *visit) reenterGate(ctx context.Context, target string) error {
+	v.leaveAll()
 	v.delay = v.patience
-	if err := v.allowed(ctx, target); err != nil {
+	if err := v.checkRobots(ctx, target); err != nil {
 		return err
 	}
-	return v.enter(ctx, target)
+	return v.enterGates(ctx, target)
 }
 
-// reach prepares a further request of a page: its proxy, robots.txt, gate and slot.
-func (v *visit) reach(ctx context.Context, target string, proxy *proxypool.Proxy) error {
+// prepareRequest prepares a further request of a page: its proxy, robots.txt, gate and slot.
+func (v *visit) prepareRequest(ctx context.Context, target string, proxy *proxypool.Proxy) error {
 	if err := v.throughProxy(ctx, proxy); err != nil {
 		return err
 	}
-	return v.again(ctx, target)
+	return v.reenterGate(ctx, target)
 }

@@ -157,7 +157,7 @@ func (c Config) withDefaults() (Config, error) {
 	machine.SetMemoryLimit(ownMemory + 4*c.PeersMemory)
 	budget := bus.NewBudget(c.PeersMemory)
 	c.Admin.Budget, c.Gateway.Budget = budget, budget
-	clients, operators := connections()
+	clients, operators := connectionLimits()
 	c.Gateway.Connections, c.Admin.Connections = cmp.Or(c.Gateway.Connections, clients), cmp.Or(c.Admin.Connections, operators)
 	if c.StopLimit <= 0 {
 		c.StopLimit = 30 * time.Second
@@ -168,10 +168,10 @@ func (c Config) withDefaults() (Config, error) {
 // ownMemory is what the daemon needs besides the requests of peers, with room for garbage.
 const ownMemory = 128 << 20
 
-// connections returns the default limits of connections of clients and operators: a part of the
+// connectionLimits returns the default limits of connections of clients and operators: a part of the
 // descriptors of this process, whose soft limit the Go runtime has raised to the hard one. The
 // rest is for the task programs, with four descriptors each.
-func connections() (clients, operators int) {
+func connectionLimits() (clients, operators int) {
 	files := 1024
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err == nil {

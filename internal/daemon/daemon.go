@@ -29,9 +29,9 @@ import (
 // termLimit limits the time of the bus to send its last messages.
 const termLimit = 5 * time.Second
 
-// builders returns the function that creates the manager of each class. base has everything
+// managerBuilders returns the function that creates the manager of each class. base has everything
 // except its name.
-func builders(cfg Config, pool executor.Executor, cluster *head.Head, stop func()) map[string]func(base manager.Config) runner {
+func managerBuilders(cfg Config, pool executor.Executor, cluster *head.Head, stop func()) map[string]func(base manager.Config) runner {
 	cfg.Admin.Stop, cfg.Admin.Managers = stop, cfg.Sequence
 	cfg.Sites.Executor, cfg.Crawl.Executor, cfg.Process.Executor, cfg.RealTime.Executor = pool, pool, pool, pool
 	agent := node.Config{}
@@ -112,7 +112,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 		}
 	}()
 
-	watch, err := status.Start(cfg.status(b))
+	watch, err := status.Start(cfg.statusConfig(b))
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	g := newGroup(cfg.Log, cfg.StopLimit)
-	err = startAll(running, g, cfg, b, builders(cfg, pool, cluster, stop))
+	err = startAll(running, g, cfg, b, managerBuilders(cfg, pool, cluster, stop))
 	if err == nil {
 		watch.Running()
 		if watch.Addr() != "" {
@@ -137,7 +137,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 		if cfg.Ready != nil {
 			cfg.Ready(g.endpoints)
 		}
-		err = g.wait(running)
+		err = g.waitForEnd(running)
 	} else if running.Err() != nil {
 		err = nil // stopped during the start
 	}
@@ -174,8 +174,8 @@ func operatorKeys(cfg Config) (*bus.Curve, error) {
 // StatusName is the name of the status server in the endpoints, and its ini section.
 const StatusName = "StatusServer"
 
-// status returns the configuration of the status server.
-func (c Config) status(b *bus.Bus) status.Config {
+// statusConfig returns the configuration of the status server.
+func (c Config) statusConfig(b *bus.Bus) status.Config {
 	w := c.Status
 	w.Bus, w.Endpoint, w.Classes, w.DataDir, w.Log = b, admin.Endpoint, c.Sequence, c.DataDir, c.Log
 	if slices.Contains(c.Sequence, sites.Name) {
@@ -197,7 +197,7 @@ func startAll(ctx context.Context, g *group, cfg Config, b *bus.Bus, known map[s
 			StatDir: filepath.Join(cfg.DataDir, "stat"), Log: cfg.Log, Level: cfg.Level,
 			Held: cfg.Node != nil && slices.Contains(cfg.Node.Held, class),
 		}
-		if err := g.start(ctx, class, base, known[class]); err != nil {
+		if err := g.startManager(ctx, class, base, known[class]); err != nil {
 			return err
 		}
 	}

@@ -42,9 +42,9 @@ func newGroup(log *slog.Logger, stopLimit time.Duration) *group {
 	return &group{log: log, stopLimit: stopLimit, ended: make(chan *member, maxMembers), endpoints: map[string]string{}}
 }
 
-// start runs a manager in a goroutine and waits until it is ready or ctx ends. The end of ctx
+// startManager runs a manager in a goroutine and waits until it is ready or ctx ends. The end of ctx
 // does not stop the manager: stopAll does, in the right order.
-func (g *group) start(ctx context.Context, class string, base manager.Config, build func(manager.Config) runner) error {
+func (g *group) startManager(ctx context.Context, class string, base manager.Config, build func(manager.Config) runner) error {
 	var m runner
 	ready := make(chan struct{})
 	endpoint := ""
@@ -76,8 +76,8 @@ func (g *group) start(ctx context.Context, class string, base manager.Config, bu
 	}
 }
 
-// wait returns nil when ctx ends or all managers have ended, and an error as soon as one fails.
-func (g *group) wait(ctx context.Context) error {
+// waitForEnd returns nil when ctx ends or all managers have ended, and an error as soon as one fails.
+func (g *group) waitForEnd(ctx context.Context) error {
 	for range g.members {
 		select {
 		case one := <-g.ended:

@@ -43,11 +43,11 @@ func TestFailureStopsAll(t *testing.T) {
 	}{
 		{"a", until("a")}, {"b", until("b")}, {"c", func(context.Context) error { return errors.New("socket broke") }}, {"d", until("d")},
 	} {
-		if err := g.start(context.Background(), m.name, manager.Config{}, fake(m.run)); err != nil && m.name != "c" {
+		if err := g.startManager(context.Background(), m.name, manager.Config{}, fake(m.run)); err != nil && m.name != "c" {
 			t.Fatal(err)
 		}
 	}
-	if err := g.wait(context.Background()); err == nil || !strings.Contains(err.Error(), "class c failed: socket broke") {
+	if err := g.waitForEnd(context.Background()); err == nil || !strings.Contains(err.Error(), "class c failed: socket broke") {
 		t.Errorf("error %v", err)
 	}
 	if err := g.stopAll(); err != nil {
@@ -65,8 +65,8 @@ func TestStopLimit(t *testing.T) {
 	polite := func(ctx context.Context) error { <-ctx.Done(); fine = true; return nil }
 	stuck := func(context.Context) error { <-release; return nil }
 	if err := errors.Join(
-		g.start(context.Background(), "polite", manager.Config{}, fake(polite)),
-		g.start(context.Background(), "stuck", manager.Config{}, fake(stuck)),
+		g.startManager(context.Background(), "polite", manager.Config{}, fake(polite)),
+		g.startManager(context.Background(), "stuck", manager.Config{}, fake(stuck)),
 	); err != nil {
 		t.Fatal(err)
 	}

@@ -30,15 +30,15 @@ const (
 //
 // The error wraps that of ctx if ctx ends first.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
-	return wait(ctx, path, TryLock)
+	return waitForLock(ctx, path, TryLock)
 }
 
 // Share is Lock for a shared lock: many may hold it, but none together with an exclusive one.
 func Share(ctx context.Context, path string) (unlock func(), err error) {
-	return wait(ctx, path, TryShare)
+	return waitForLock(ctx, path, TryShare)
 }
 
-func wait(ctx context.Context, path string, try func(string) (func(), error)) (unlock func(), err error) {
+func waitForLock(ctx context.Context, path string, try func(string) (func(), error)) (unlock func(), err error) {
 	for pause := minPause; ; pause = min(pause+rand.N(pause), maxPause) {
 		unlock, err := try(path)
 		if !errors.Is(err, ErrLocked) {
@@ -56,7 +56,7 @@ func wait(ctx context.Context, path string, try func(string) (func(), error)) (u
 
 // TryLock is Lock without a wait. The error wraps ErrLocked if another holder exists.
 func TryLock(path string) (unlock func(), err error) {
-	return try(path, (*flock.Flock).TryLock)
+	return tryLock(path, (*flock.Flock).TryLock)
 }
 
 // TryLockPID is TryLock that writes the id of this process into the file. The error of a
@@ -80,10 +80,10 @@ func TryLockPID(path string) (unlock func(), err error) {
 // TryShare is TryLock for a shared lock: many may hold it, but none together with an
 // exclusive one.
 func TryShare(path string) (unlock func(), err error) {
-	return try(path, (*flock.Flock).TryRLock)
+	return tryLock(path, (*flock.Flock).TryRLock)
 }
 
-func try(path string, take func(*flock.Flock) (bool, error)) (unlock func(), err error) {
+func tryLock(path string, take func(*flock.Flock) (bool, error)) (unlock func(), err error) {
 	// O_NONBLOCK: opening a named pipe must not block.
 	flags := os.O_RDWR | os.O_CREATE | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 	file := flock.New(path, flock.SetFlag(flags), flock.SetPermissions(0o600))

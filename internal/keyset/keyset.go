@@ -49,8 +49,8 @@ func (s *Set) Scope(owner string, number int64) Scope {
 	return md5.Sum(append(text, owner...))
 }
 
-// in is the key as the set holds it.
-func (k Key) in(scope Scope) Key {
+// scopedKey is the key as the set holds it.
+func (k Key) scopedKey(scope Scope) Key {
 	var out Key
 	for i := 0; i < len(k); i += 8 {
 		binary.LittleEndian.PutUint64(out[i:], binary.LittleEndian.Uint64(k[i:])^binary.LittleEndian.Uint64(scope[i:]))
@@ -63,8 +63,8 @@ func (s *Set) bucketOf(k Key) uint64 {
 	return binary.LittleEndian.Uint64(k[:]) & uint64(len(s.buckets)-1)
 }
 
-// place returns where a key is, or -1.
-func (b *bucket) place(k Key) int { return slices.Index(b[:], k) }
+// indexOf returns where a key is, or -1.
+func (b *bucket) indexOf(k Key) int { return slices.Index(b[:], k) }
 
 // Has reports whether the set has a key of a scope.
 func (s *Set) Has(scope Scope, key Key) bool {
@@ -77,9 +77,9 @@ func (s *Set) Number(scope Scope, key Key) (number uint32, has bool) {
 	if len(s.buckets) == 0 {
 		return 0, false
 	}
-	k := key.in(scope)
+	k := key.scopedKey(scope)
 	at := s.bucketOf(k)
-	i := s.buckets[at].place(k)
+	i := s.buckets[at].indexOf(k)
 	if i >= 0 && s.numbers != nil {
 		number = s.numbers[at][i]
 	}
@@ -94,15 +94,15 @@ func (s *Set) Add(scope Scope, key Key, number uint32) {
 	if number != 0 && s.numbers == nil {
 		s.numbers = make([]numbers, len(s.buckets))
 	}
-	s.add(key.in(scope), number)
+	s.addKey(key.scopedKey(scope), number)
 }
 
-func (s *Set) add(k Key, number uint32) {
+func (s *Set) addKey(k Key, number uint32) {
 	at := s.bucketOf(k)
 	b := &s.buckets[at]
-	i := b.place(k)
+	i := b.indexOf(k)
 	if i < 0 {
-		if i = b.place(Key{}); i >= 0 {
+		if i = b.indexOf(Key{}); i >= 0 {
 			s.size++
 		} else {
 			i = int(s.next % width)
@@ -131,9 +131,9 @@ func (s *Set) grow() {
 			switch {
 			case k == (Key{}):
 			case old == nil:
-				s.add(k, 0)
+				s.addKey(k, 0)
 			default:
-				s.add(k, old[at][i])
+				s.addKey(k, old[at][i])
 			}
 		}
 	}

@@ -82,7 +82,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		c := &Conn{Conn: raw, l: l, address: AddressOf(raw.RemoteAddr().String())}
-		loser, entered := l.enter(c)
+		loser, entered := l.takePlace(c)
 		if loser != nil {
 			_ = loser.Conn.Close()
 		}
@@ -106,8 +106,8 @@ func AddressOf(address string) string {
 	return host
 }
 
-// enter gives a place to c. It returns the connection that has lost its own, if any.
-func (l *Listener) enter(c *Conn) (loser *Conn, entered bool) {
+// takePlace gives a place to c. It returns the connection that has lost its own, if any.
+func (l *Listener) takePlace(c *Conn) (loser *Conn, entered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.open)-l.spare >= l.most {
@@ -115,7 +115,7 @@ func (l *Listener) enter(c *Conn) (loser *Conn, entered bool) {
 		switch {
 		case loser != nil:
 			c.spare = loser.spare
-			l.leave(loser)
+			l.freePlace(loser)
 		case l.waits:
 			if l.closed {
 				return nil, false
@@ -137,7 +137,7 @@ func (l *Listener) enter(c *Conn) (loser *Conn, entered bool) {
 // listener is closed. Call it with l.mu held.
 func (l *Listener) awaitLoser() *Conn {
 	for {
-		loser := l.loser()
+		loser := l.findLoser()
 		switch {
 		case !l.waits || loser != nil:
 			return loser
@@ -152,13 +152,13 @@ func (l *Listener) awaitLoser() *Conn {
 // Kept returns the number of places that health checks have in addition.
 func (l *Listener) Kept() int { return max(leastKept, l.most/kept) }
 
-// loser returns the connection that gives its place away, nil if none is idle, of a waiting listener if none was
+// findLoser returns the connection that gives its place away, nil if none is idle, of a waiting listener if none was
 // idle for long. Call it with l.mu held.
-func (l *Listener) loser() *Conn {
+func (l *Listener) findLoser() *Conn {
 	list, now := slices.Collect(maps.Keys(l.open)), time.Now()
 	i := Loser(len(list), func(i int) (string, time.Time) {
 		c := list[i]
-		if l.waits && now.Sub(c.idle) < c.patience() {
+		if l.waits && now.Sub(c.idle) < c.idlePatience() {
 			return c.address, time.Time{}
 		}
 		return c.address, c.idle
@@ -169,7 +169,7 @@ func (l *Listener) loser() *Conn {
 	return list[i]
 }
 
-func (c *Conn) patience() time.Duration {
+func (c *Conn) idlePatience() time.Duration {
 	if c.served {
 		return patience
 	}
@@ -196,8 +196,8 @@ func Loser(n int, of func(i int) (address string, idle time.Time)) int {
 	return loser
 }
 
-// leave frees the place of a connection. Call it with l.mu held.
-func (l *Listener) leave(c *Conn) {
+// freePlace frees the place of a connection. Call it with l.mu held.
+func (l *Listener) freePlace(c *Conn) {
 	if c.ended {
 		return
 	}
@@ -219,18 +219,18 @@ func (l *Listener) Open() int {
 // Close closes the connection and frees its place.
 func (c *Conn) Close() error {
 	c.l.mu.Lock()
-	c.l.leave(c)
+	c.l.freePlace(c)
 	c.l.mu.Unlock()
 	return c.Conn.Close()
 }
 
 // Begin says that a whole request has arrived: the connection keeps its place until End.
-func (c *Conn) Begin() { c.count(1) }
+func (c *Conn) Begin() { c.addRequests(1) }
 
 // End says that a request was answered. Without others the connection is idle.
-func (c *Conn) End() { c.count(-1) }
+func (c *Conn) End() { c.addRequests(-1) }
 
-func (c *Conn) count(n int) {
+func (c *Conn) addRequests(n int) {
 	c.l.mu.Lock()
 	defer c.l.mu.Unlock()
 	c.requests += n

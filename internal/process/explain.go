@@ -106,9 +106,9 @@ func (j *Job) Explain(ctx context.Context, stored Lookup, raw, siteID string) (*
 		return e, nil
 	}
 	e.URLMd5 = wire.KeyOfURL(text)
-	it, err := j.explained(ctx, stored, e, text, siteID)
+	it, err := j.explainedItem(ctx, stored, e, text, siteID)
 	if err == nil && it != nil {
-		err = j.explain(ctx, e, it)
+		err = j.explainItem(ctx, e, it)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("explain %s: %w", raw, err)
@@ -116,8 +116,8 @@ func (j *Job) Explain(ctx context.Context, stored Lookup, raw, siteID string) (*
 	return e, nil
 }
 
-// explained returns the item that a batch would have, or nil with a reason.
-func (j *Job) explained(ctx context.Context, stored Lookup, e *Explanation, url, siteID string) (*item, error) {
+// explainedItem returns the item that a batch would have, or nil with a reason.
+func (j *Job) explainedItem(ctx context.Context, stored Lookup, e *Explanation, url, siteID string) (*item, error) {
 	var err error
 	if siteID == "" {
 		if siteID, err = stored.SiteOf(ctx, url); err != nil {
@@ -159,46 +159,46 @@ func (j *Job) explained(ctx context.Context, stored Lookup, e *Explanation, url,
 		Robots: append([]string{}, row.RobotsNames()...), Until: row.UnavailableAfter, Canonical: row.Canonical,
 		PDate: row.PDate, UDate: row.UDate, TcDate: row.TcDate, Delay: row.ProcessingDelay,
 	}
-	e.Processor = cmp.Or(set.processor(row.ContentType), "scraper")
+	e.Processor = cmp.Or(set.processorFor(row.ContentType), "scraper")
 	row.ErrorMask = 0 // those of this run alone
 	return &item{BatchItem: wire.BatchItem{SiteID: site.ID, URLID: e.URLMd5, URL: row}, row: row, taken: true, settings: set}, nil
 }
 
-// explain judges the item and extracts its raw content, unless a batch would not.
-func (j *Job) explain(ctx context.Context, e *Explanation, it *item) error {
+// explainItem judges the item and extracts its raw content, unless a batch would not.
+func (j *Job) explainItem(ctx context.Context, e *Explanation, it *item) error {
 	if err := j.explainFilters(ctx, e, it); err != nil {
 		return err
 	}
 	if it.settings.needs.Chain {
-		file, err := j.raw(ctx, it, wire.ContentChain)
+		file, err := j.readRaw(ctx, it, wire.ContentChain)
 		if err != nil {
 			return err
 		}
 		e.Parts = append(e.Parts, chain.Parts(file)...)
 	}
-	if e.judge(it) {
+	if e.judgeItem(it) {
 		return nil
 	}
 	if err := j.explainSelection(ctx, e, it); err != nil {
 		return err
 	}
-	p, err := j.page(ctx, it)
+	p, err := j.readPage(ctx, it)
 	if task.IsCritical(err) {
 		return err
 	}
-	if err == nil && len(p.Text) == 0 && it.feed() {
-		e.refuse("the row is a feed: it becomes Processed without a content, and its entries are rows of their own")
+	if err == nil && len(p.Text) == 0 && it.isFeed() {
+		e.addReason("the row is a feed: it becomes Processed without a content, and its entries are rows of their own")
 		return nil
 	}
 	if err != nil || len(p.Text) == 0 {
-		e.refuse(fmt.Sprintf("the row has no raw content: it becomes Processed with the error %s", strings.Join(wire.ErrRawMissing.Names(), ",")))
+		e.addReason(fmt.Sprintf("the row has no raw content: it becomes Processed with the error %s", strings.Join(wire.ErrRawMissing.Names(), ",")))
 		return nil
 	}
 	p.Explain = true
 	start := j.Now()
-	w := watch{over: func() bool { return ctx.Err() != nil }, slow: func() {}, web: ctx, remote: j.elsewhere(j.Log).Trial()}
+	w := watch{over: func() bool { return ctx.Err() != nil }, slow: func() {}, web: ctx, remote: j.newRemoteReader(j.Log).Trial()}
 	faults := j.addTemplates(it, p, w)
-	x, err := j.Workers.extract(p, it.settings.rules, w)
+	x, err := j.Workers.extractPage(p, it.settings.rules, w)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (j *Job) explain(ctx context.Context, e *Explanation, it *item) error {
 		x.Fail(wire.ErrTemplateSource, faults...)
 	}
 	now := j.Now()
-	e.extracted(it, &x, wire.DateOf(now))
+	e.addExtraction(it, &x, wire.DateOf(now))
 	e.Extraction.Bytes, e.Extraction.TotalMs = len(p.Text), now.Sub(start).Milliseconds()
 	if e.Due {
 		e.Reasons = append(e.Reasons, "the row is Crawled and enabled, its processingDelay is over, its site active, and filters let it pass")
@@ -214,8 +214,8 @@ func (j *Job) explain(ctx context.Context, e *Explanation, it *item) error {
 	return nil
 }
 
-// refuse adds a reason why the row is not extracted.
-func (e *Explanation) refuse(reason string) { e.Due, e.Reasons = false, append(e.Reasons, reason) }
+// addReason adds a reason why the row is not extracted.
+func (e *Explanation) addReason(reason string) { e.Due, e.Reasons = false, append(e.Reasons, reason) }
 
 // explainFilters adds the verdicts of the filters of stage 7 on the URL and on the row.
 func (j *Job) explainFilters(ctx context.Context, e *Explanation, it *item) error {
@@ -227,7 +227,7 @@ func (j *Job) explainFilters(ctx context.Context, e *Explanation, it *item) erro
 	}
 	var failed error
 	if set.HasSQL(stage) {
-		env.SQL = j.condition(ctx, it, &failed)
+		env.SQL = j.conditionEvaluator(ctx, it, &failed)
 		verdicts, accepted := set.ExplainSQL(stage, env)
 		e.Filters = append(e.Filters, scraper.Verdict(stage, "row", verdicts, accepted))
 	}
@@ -246,20 +246,20 @@ func (j *Job) explainSelection(ctx context.Context, e *Explanation, it *item) er
 			row.Size, row.Crawled, e.Row.ErrorNames)},
 	} {
 		var failed error
-		selected, err := j.condition(ctx, it, &failed)(c.condition)
+		selected, err := j.conditionEvaluator(ctx, it, &failed)(c.condition)
 		if err = cmp.Or(failed, err); err != nil {
 			return err
 		}
 		if !selected {
-			e.refuse(c.reason)
+			e.addReason(c.reason)
 		}
 	}
 	return nil
 }
 
-// judge says whether the next batch of the site may extract the row, and why. It reports whether a batch
+// judgeItem says whether the next batch of the site may extract the row, and why. It reports whether a batch
 // with the row would end it without an extraction.
-func (e *Explanation) judge(it *item) (ends bool) {
+func (e *Explanation) judgeItem(it *item) (ends bool) {
 	s, row, set := e.Site, &it.row, it.settings
 	add := func(when bool, format string, args ...any) {
 		if when {
@@ -271,7 +271,7 @@ func (e *Explanation) judge(it *item) (ends bool) {
 	add(s.MaxResources > 0 && s.Resources > s.MaxResources, "the site has more resources (%d) than maxResources (%d)", s.Resources, s.MaxResources)
 	add(e.Processor == noProcessor, "PROCESSOR_NAME NONE: the row becomes Processed without a content")
 	add(!wire.IsPageCode(row.HTTPCode), "the code of the page is %d: the row becomes Processed without a content", row.HTTPCode)
-	add(row.Type != wire.TypeFetched && !set.allows(row.ContentType), "PROCESS_CTYPES does not have the type %q: the row stays Crawled, with an error", row.ContentType)
+	add(row.Type != wire.TypeFetched && !set.allowsType(row.ContentType), "PROCESS_CTYPES does not have the type %q: the row stays Crawled, with an error", row.ContentType)
 	for _, f := range e.Filters {
 		add(!f.Accepted, "the filters of stage %d refuse its %s: the row stays Crawled, with an error", f.Stage, f.On)
 	}
@@ -282,8 +282,8 @@ func (e *Explanation) judge(it *item) (ends bool) {
 	return ends
 }
 
-// extracted adds what an extraction found.
-func (e *Explanation) extracted(it *item, x *scraper.Output, now wire.Date) {
+// addExtraction adds what an extraction found.
+func (e *Explanation) addExtraction(it *item, x *scraper.Output, now wire.Date) {
 	found := &ExplainedExtraction{
 		ErrorNames: (x.Bits | it.settings.bits).Names(), TagsCount: x.Item.TagsCount, TagsMask: x.Item.TagsMask, Hash: x.Item.Hash,
 		PDate: x.Item.Published, Items: len(x.Items), Dropped: append([]string{}, x.Dropped...),
@@ -296,17 +296,17 @@ func (e *Explanation) extracted(it *item, x *scraper.Output, now wire.Date) {
 	} else { // the worker was ended
 		found.Problems = []scraper.ExplainedProblem{{ErrorNames: x.Bits.Names(), Message: x.Message}}
 	}
-	found.sources(it)
+	found.addSources(it)
 	e.Filters = append(e.Filters, found.Filters...)
 	found.Filters = nil
 	if x.Refused {
-		e.refuse("a filter refuses its raw content: the row stays Crawled, with an error")
+		e.addReason("a filter refuses its raw content: the row stays Crawled, with an error")
 	}
 	e.Extraction = found
 }
 
-// sources adds what became of TEMPLATE_SOURCE.
-func (x *ExplainedExtraction) sources(it *item) {
+// addSources adds what became of TEMPLATE_SOURCE.
+func (x *ExplainedExtraction) addSources(it *item) {
 	x.Sources = make([]ExplainedSource, len(it.answers))
 	for i, a := range it.answers {
 		s := it.settings.sources[i]

@@ -17,10 +17,10 @@ import (
 	"hce/dc/internal/wire/result"
 )
 
-// extract processes the raw content of an item and sets its row and result
+// extractItem processes the raw content of an item and sets its row and result
 // (docs/spec/steps.md 2 #9, #10, #13). It hands the item back and returns an error if its
 // page was not extracted: errOver, or a fault of the machine.
-func (j *Job) extract(ctx context.Context, it *item, watch watch, log *slog.Logger) error {
+func (j *Job) extractItem(ctx context.Context, it *item, watch watch, log *slog.Logger) error {
 	start := j.Now()
 	var x scraper.Output
 	if wire.IsPageCode(it.row.HTTPCode) || it.live != nil {
@@ -28,14 +28,14 @@ func (j *Job) extract(ctx context.Context, it *item, watch watch, log *slog.Logg
 			return nil
 		}
 		var err error
-		if x, err = j.content(ctx, it, watch, log); err != nil {
+		if x, err = j.extractContent(ctx, it, watch, log); err != nil {
 			it.handBack(wire.DateOf(j.Now()))
 			return err
 		}
 	}
 	if len(it.parts) > 0 && x.Item.Content != nil {
 		var err error
-		if x, err = j.fold(ctx, it, x, watch, log); err != nil {
+		if x, err = j.foldParts(ctx, it, x, watch, log); err != nil {
 			it.handBack(wire.DateOf(j.Now()))
 			return err
 		}
@@ -45,7 +45,7 @@ func (j *Job) extract(ctx context.Context, it *item, watch watch, log *slog.Logg
 	spent := now.Sub(start).Milliseconds()
 	r := &it.row
 	if x.Refused {
-		it.refuse(x.Bits, wire.URLError, date)
+		it.refuseProcessing(x.Bits, wire.URLError, date)
 		return nil
 	}
 	r.Status, r.State = wire.StatusProcessed, wire.URLEnabled
@@ -63,7 +63,7 @@ func (j *Job) extract(ctx context.Context, it *item, watch watch, log *slog.Logg
 	}
 	found := x.Item
 	if x.Resource {
-		found = resource(it)
+		found = resourceItem(it)
 		set["TagsCount"], set["TagsMask"] = found.TagsCount, found.TagsMask
 		r.TagsCount, r.TagsMask = found.TagsCount, found.TagsMask
 	}
@@ -82,7 +82,7 @@ func (j *Job) extract(ctx context.Context, it *item, watch watch, log *slog.Logg
 		Items: x.Items, Files: it.copies,
 	}
 	for _, part := range it.parts {
-		part.skip(date)
+		part.skipProcessing(date)
 		part.result.Processed = true
 	}
 	it.extra, it.copies = extraItems(it, x.Items, now), nil
@@ -92,9 +92,9 @@ func (j *Job) extract(ctx context.Context, it *item, watch watch, log *slog.Logg
 	return nil
 }
 
-// resource is what is stored of a resource: only its mark in the row. If an earlier version was a page,
+// resourceItem is what is stored of a resource: only its mark in the row. If an earlier version was a page,
 // an empty content takes the place of its text.
-func resource(it *item) scraper.Item {
+func resourceItem(it *item) scraper.Item {
 	found := scraper.Item{TagsMask: wire.ResourceMask}
 	if it.row.TagsCount > 0 {
 		found.Content, _ = result.Encode([]result.Result{{ID: it.URLID}}, nil) // it has no values
@@ -102,12 +102,12 @@ func resource(it *item) scraper.Item {
 	return found
 }
 
-// fold extracts the further parts of a page and joins all parts (docs/spec/processing.md 1.7).
+// foldParts extracts the further parts of a page and joins all parts (docs/spec/processing.md 1.7).
 // The parts are processed with the page, and have no contents of their own.
-func (j *Job) fold(ctx context.Context, it *item, first scraper.Output, watch watch, log *slog.Logger) (scraper.Output, error) {
+func (j *Job) foldParts(ctx context.Context, it *item, first scraper.Output, watch watch, log *slog.Logger) (scraper.Output, error) {
 	contents := [][]byte{first.Item.Content}
 	for _, part := range it.parts {
-		x, err := j.content(ctx, part, watch, log)
+		x, err := j.extractContent(ctx, part, watch, log)
 		if err != nil {
 			return x, err
 		}
@@ -116,9 +116,9 @@ func (j *Job) fold(ctx context.Context, it *item, first scraper.Output, watch wa
 			contents = append(contents, x.Item.Content)
 		}
 	}
-	p := j.describe(it)
+	p := j.describePage(it)
 	p.Chain, p.Mask, p.Templates = contents, p.Mask|first.Bits, it.templates
-	x, err := j.Workers.extract(p, it.settings.rules, watch)
+	x, err := j.Workers.extractPage(p, it.settings.rules, watch)
 	x.Bits |= first.Bits
 	return x, err
 }
@@ -138,14 +138,14 @@ func extraItems(it *item, rows []wire.ExtractedItem, now time.Time) []*item {
 	return list
 }
 
-// describe returns the page of an item without its stored contents.
-func (j *Job) describe(it *item) *scraper.Page {
+// describePage returns the page of an item without its stored contents.
+func (j *Job) describePage(it *item) *scraper.Page {
 	row, set := &it.row, it.settings
 	p := &scraper.Page{
-		ID: it.URLID, URL: row.URL, Type: row.ContentType, Charset: row.Charset, Processor: set.processor(row.ContentType),
+		ID: it.URLID, URL: row.URL, Type: row.ContentType, Charset: row.Charset, Processor: set.processorFor(row.ContentType),
 		Entry: row.Type == wire.TypeFetched, Depth: int(row.Depth),
 		Root:         row.Root(),
-		Asked:        it.live != nil || set.names(row.ContentType),
+		Asked:        it.live != nil || set.namesType(row.ContentType),
 		CrawlingTime: time.Duration(row.CrawlingTime) * time.Millisecond, Mask: row.ErrorMask,
 		Now: j.Now(), Base: it.BaseURL, Room: -1,
 	}
@@ -153,7 +153,7 @@ func (j *Job) describe(it *item) *scraper.Page {
 		p.Fetched = at
 	}
 	if set.needs.Fields {
-		p.Fields = fields(row)
+		p.Fields = rowFields(row)
 	}
 	if set.needs.Row {
 		p.Row, p.Limits = row, set.site
@@ -161,15 +161,15 @@ func (j *Job) describe(it *item) *scraper.Page {
 	return p
 }
 
-// page reads what the extraction of an item needs. Text is empty without a raw content.
-func (j *Job) page(ctx context.Context, it *item) (p *scraper.Page, err error) {
-	p, set := j.describe(it), it.settings
+// readPage reads what the extraction of an item needs. Text is empty without a raw content.
+func (j *Job) readPage(ctx context.Context, it *item) (p *scraper.Page, err error) {
+	p, set := j.describePage(it), it.settings
 	p.Text, err = wire.SuppliedContent(it.URL.URLPut, it.SiteID, it.URLID)
 	if err == nil && p.Text == nil && set.tidy {
-		p.Text, err = j.raw(ctx, it, wire.ContentTidy)
+		p.Text, err = j.readRaw(ctx, it, wire.ContentTidy)
 	}
 	if err == nil && len(p.Text) == 0 {
-		p.Text, err = j.raw(ctx, it, wire.ContentRaw)
+		p.Text, err = j.readRaw(ctx, it, wire.ContentRaw)
 	}
 	if err != nil {
 		return nil, err
@@ -181,15 +181,15 @@ func (j *Job) page(ctx context.Context, it *item) (p *scraper.Page, err error) {
 		p.Text = p.Text[:most]
 	}
 	if set.needs.Header {
-		if p.Header, err = j.raw(ctx, it, wire.ContentHeaders); err != nil {
+		if p.Header, err = j.readRaw(ctx, it, wire.ContentHeaders); err != nil {
 			return nil, err
 		}
 	}
 	return p, nil
 }
 
-// fields returns the fields of a row as texts, by their names in JSON.
-func fields(row *wire.URL) map[string]string {
+// rowFields returns the fields of a row as texts, by their names in JSON.
+func rowFields(row *wire.URL) map[string]string {
 	values := map[string]any{}
 	if encoded, err := json.Marshal(row); err == nil {
 		d := json.NewDecoder(bytes.NewReader(encoded))
@@ -211,25 +211,25 @@ func fields(row *wire.URL) map[string]string {
 // feedParser is the PROCESSOR_NAME with which the crawler stores the entries of a feed and not the feed.
 const feedParser = "FEED_PARSER"
 
-// feed reports whether the item is a feed, whose entries are rows of their own.
-func (it *item) feed() bool {
-	return it.row.Type != wire.TypeFetched && it.settings.processor(it.row.ContentType) == feedParser
+// isFeed reports whether the item is a feed, whose entries are rows of their own.
+func (it *item) isFeed() bool {
+	return it.row.Type != wire.TypeFetched && it.settings.processorFor(it.row.ContentType) == feedParser
 }
 
-// content extracts the newest raw content of an item in a worker. Its error is one of
+// extractContent extracts the newest raw content of an item in a worker. Its error is one of
 // Workers. A panic of the stores fails this item only, with bit 51.
-func (j *Job) content(ctx context.Context, it *item, watch watch, log *slog.Logger) (x scraper.Output, err error) {
+func (j *Job) extractContent(ctx context.Context, it *item, watch watch, log *slog.Logger) (x scraper.Output, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			log.Error("panic while processing a page", "site", it.SiteID, "url", it.row.URL, "reason", reason, "stack", string(debug.Stack()))
 			x, err = scraper.Output{Bits: wire.ErrBatchItem}, nil
 		}
 	}()
-	p, err := j.page(ctx, it)
+	p, err := j.readPage(ctx, it)
 	if task.IsCritical(err) {
 		return scraper.Output{}, err
 	}
-	if err == nil && len(p.Text) == 0 && it.feed() {
+	if err == nil && len(p.Text) == 0 && it.isFeed() {
 		return scraper.Output{}, nil
 	}
 	if err != nil || len(p.Text) == 0 {
@@ -240,8 +240,8 @@ func (j *Job) content(ctx context.Context, it *item, watch watch, log *slog.Logg
 	if len(faults) > 0 && watch.web.Err() != nil {
 		return x, errOver // the end of the batch, not the source
 	}
-	if x, err = j.Workers.extract(p, it.settings.rules, watch); err == nil && len(x.Links) > 0 {
-		x, err = j.resolve(it, p, x, watch)
+	if x, err = j.Workers.extractPage(p, it.settings.rules, watch); err == nil && len(x.Links) > 0 {
+		x, err = j.resolveLinks(it, p, x, watch)
 	}
 	if len(faults) > 0 {
 		x.Fail(wire.ErrTemplateSource, faults...)
@@ -277,9 +277,9 @@ func (j *Job) addTemplates(it *item, p *scraper.Page, w watch) (faults []error) 
 	return faults
 }
 
-// resolve requests the links of a page that LINK_RESOLVE asks for, and extracts it again if one of
+// resolveLinks requests the links of a page that LINK_RESOLVE asks for, and extracts it again if one of
 // them leads elsewhere.
-func (j *Job) resolve(it *item, p *scraper.Page, first scraper.Output, w watch) (x scraper.Output, err error) {
+func (j *Job) resolveLinks(it *item, p *scraper.Page, first scraper.Output, w watch) (x scraper.Output, err error) {
 	w.slow()
 	found, faults := w.remote.Links(w.web, remotePage(it, p), it.settings.links, first.Links)
 	if len(faults) > 0 && w.web.Err() != nil {
@@ -288,7 +288,7 @@ func (j *Job) resolve(it *item, p *scraper.Page, first scraper.Output, w watch) 
 	x = first
 	if len(found) > 0 {
 		p.Resolved = found
-		if x, err = j.Workers.extract(p, it.settings.rules, w); err != nil {
+		if x, err = j.Workers.extractPage(p, it.settings.rules, w); err != nil {
 			return x, err
 		}
 	}

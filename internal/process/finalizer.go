@@ -64,14 +64,14 @@ func (f *Finalizer) Run(ctx context.Context, request json.RawMessage) (any, erro
 			}
 		}()
 	}
-	work, err := f.process(ctx, &batch, log)
+	work, err := f.processBatch(ctx, &batch, log)
 	if err != nil {
 		return nil, err
 	}
-	return f.answer(context.WithoutCancel(ctx), &batch, work, log), nil
+	return f.buildAnswer(context.WithoutCancel(ctx), &batch, work, log), nil
 }
 
-func (f *Finalizer) answer(ctx context.Context, batch *wire.Batch, work []*item, log *slog.Logger) realtimeresponse.Answer {
+func (f *Finalizer) buildAnswer(ctx context.Context, batch *wire.Batch, work []*item, log *slog.Logger) realtimeresponse.Answer {
 	a := realtimeresponse.Answer{Contents: []wire.URLContentResponse{}, Grades: []realtimeresponse.Grade{}}
 	var retry []wire.BatchItem
 	room := maxContents
@@ -79,7 +79,7 @@ func (f *Finalizer) answer(ctx context.Context, batch *wire.Batch, work []*item,
 		if it.URL.Status == wire.StatusNew && it.URL.ErrorMask == 0 {
 			it.URL.ErrorMask = wire.ErrMaxExecutionTime // not started in time
 		}
-		r, files := f.contents(ctx, batch, it, log)
+		r, files := f.itemContents(ctx, batch, it, log)
 		if size := files.Weight(); size > room {
 			it.URL.ErrorMask |= wire.ErrSize
 			log.Warn("contents left out: the answer is too large", "site", it.SiteID, "url", it.URL.URL, "bytes", size)
@@ -106,9 +106,9 @@ func (f *Finalizer) answer(ctx context.Context, batch *wire.Batch, work []*item,
 	return a
 }
 
-// contents returns the answer for one item, without and with its contents. It adds an
+// itemContents returns the answer for one item, without and with its contents. It adds an
 // error bit to the item if the raw files cannot be read.
-func (f *Finalizer) contents(ctx context.Context, batch *wire.Batch, it *item, log *slog.Logger) (bare, full wire.URLContentResponse) {
+func (f *Finalizer) itemContents(ctx context.Context, batch *wire.Batch, it *item, log *slog.Logger) (bare, full wire.URLContentResponse) {
 	bare = realtimeresponse.Response(batch.ID, it.BatchItem)
 	full = realtimeresponse.Response(batch.ID, it.BatchItem)
 	mask := realtimeresponse.Mask(it.BatchItem, it.live.site)

@@ -19,7 +19,7 @@ func (w *Workers) extractHere(p *scraper.Page, source *scraper.Source) (x scrape
 	if rules == nil {
 		rules, _ = scraper.Compile(source) // the plan has reported the problems
 		rules.Evaluate = w.Evaluate
-		set.add(source.ID, rules)
+		set.addRules(source.ID, rules)
 	}
 	x = scraper.Scrape(p, rules)
 	w.putRules(set)

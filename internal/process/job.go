@@ -117,18 +117,18 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	if len(notes.Unknown) > 0 {
 		log.Warn("unknown keys ignored", "keys", notes.Unknown)
 	}
-	work, err := j.process(ctx, &batch, log)
+	work, err := j.processBatch(ctx, &batch, log)
 	for i, it := range work {
 		if it.live != nil && it.live.content.Data != nil {
-			batch.Items[i].Put = it.live.put(it)
+			batch.Items[i].Put = it.live.urlPutObject(it)
 		}
 	}
 	return batch, err
 }
 
-// process runs the stages within the time limit of the batch. It sets batch.Items and
+// processBatch runs the stages within the time limit of the batch. It sets batch.Items and
 // returns their items in the same order.
-func (j *Job) process(ctx context.Context, batch *wire.Batch, log *slog.Logger) ([]*item, error) {
+func (j *Job) processBatch(ctx context.Context, batch *wire.Batch, log *slog.Logger) ([]*item, error) {
 	start := j.Now()
 	limit := time.Duration(batch.MaxExecutionTime) * time.Second
 	if limit == 0 {
@@ -143,7 +143,7 @@ func (j *Job) process(ctx context.Context, batch *wire.Batch, log *slog.Logger) 
 		}
 	}
 	r := newRun(j, batch, start, deadline, log)
-	work, err := r.run(ctx)
+	work, err := r.runBatch(ctx)
 	if err != nil {
 		return nil, task.Critical(fmt.Errorf("process batch %d: %w", batch.ID, err))
 	}

@@ -28,9 +28,9 @@ func newLive(batch *wire.Batch, item *wire.BatchItem) *live {
 	return &live{folder: batch.Folder, fetched: batch.ID != 0 && item.URL.BatchID == batch.ID}
 }
 
-// processable reports whether an item can be processed: the batch fetched its page with
+// isProcessable reports whether an item can be processed: the batch fetched its page with
 // the code of a page, or did not fetch it and no error is known.
-func (l *live) processable(item *wire.BatchItem) bool {
+func (l *live) isProcessable(item *wire.BatchItem) bool {
 	u := &item.URL
 	if strings.EqualFold(strings.TrimSpace(item.Properties["PROCESSOR_NAME"]), noProcessor) {
 		return false
@@ -41,9 +41,9 @@ func (l *live) processable(item *wire.BatchItem) bool {
 	return u.Status == wire.StatusCrawled && u.State != wire.URLError && wire.IsPageCode(u.HTTPCode)
 }
 
-// put returns urlPutObj: the first text of the output format, or the default result
+// urlPutObject returns urlPutObj: the first text of the output format, or the default result
 // (docs/spec/processing.md 1.3, 2.8).
-func (l *live) put(it *item) json.RawMessage {
+func (l *live) urlPutObject(it *item) json.RawMessage {
 	data, ok := result.Main(l.content.Data)
 	if !ok {
 		return nil
@@ -58,9 +58,9 @@ func (l *live) put(it *item) json.RawMessage {
 	return text
 }
 
-// raw reads the newest raw content of an item that has this type: from the batch if it fetched the page,
+// readRaw reads the newest raw content of an item that has this type: from the batch if it fetched the page,
 // otherwise from the node.
-func (j *Job) raw(ctx context.Context, it *item, kind int) ([]byte, error) {
+func (j *Job) readRaw(ctx context.Context, it *item, kind int) ([]byte, error) {
 	if it.live != nil && it.live.fetched && it.live.folder != "" && j.Scratch != nil {
 		return j.Scratch.RawContent(ctx, it.live.folder, it.SiteID, it.URLID, kind)
 	}
@@ -78,7 +78,7 @@ func (j *Job) useStored(ctx context.Context, it *item, log *slog.Logger) bool {
 		return false
 	}
 	if strings.TrimSpace(it.Properties["reprocess"]) != "0" {
-		if raw, err := j.raw(ctx, it, wire.ContentRaw); err != nil || len(raw) > 0 {
+		if raw, err := j.readRaw(ctx, it, wire.ContentRaw); err != nil || len(raw) > 0 {
 			return false
 		}
 	}

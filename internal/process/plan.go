@@ -12,10 +12,10 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// plan loads the sites, marks rows Processing and refuses items that may not be processed
+// planBatch loads the sites, marks rows Processing and refuses items that may not be processed
 // (docs/spec/steps.md 2 #2 to #8). It returns one item for each item of the batch, in
 // order.
-func (j *Job) plan(ctx context.Context, batch *wire.Batch, log *slog.Logger) ([]*item, error) {
+func (j *Job) planBatch(ctx context.Context, batch *wire.Batch, log *slog.Logger) ([]*item, error) {
 	work := make([]*item, len(batch.Items))
 	for i, bi := range batch.Items {
 		work[i] = &item{BatchItem: bi, row: bi.URL, live: newLive(batch, &bi)}
@@ -39,10 +39,10 @@ func (j *Job) planSite(ctx context.Context, batch *wire.Batch, id string, items 
 		stored = &wire.Site{ID: id, State: wire.SiteActive, FetchType: 1}
 	}
 	if stored == nil {
-		unknown(id, items, log)
+		refuseUnknownSite(id, items, log)
 		return nil
 	}
-	if err := j.mark(ctx, batch, id, items, log); err != nil {
+	if err := j.markProcessing(ctx, batch, id, items, log); err != nil {
 		return err
 	}
 	items = slices.DeleteFunc(items, func(it *item) bool { return !it.taken && it.live == nil })
@@ -56,7 +56,7 @@ func (j *Job) planSite(ctx context.Context, batch *wire.Batch, id string, items 
 			}
 			return !it.taken
 		})
-		if err := j.judge(ctx, batch, &site, taken, log); err != nil {
+		if err := j.refuseItems(ctx, batch, &site, taken, log); err != nil {
 			return err
 		}
 		if err := j.planParts(ctx, batch, taken); err != nil {
@@ -73,7 +73,7 @@ func (j *Job) planParts(ctx context.Context, batch *wire.Batch, items []*item) e
 		if !it.taken || !it.settings.needs.Chain || !batch.Writes() {
 			continue
 		}
-		file, err := j.raw(ctx, it, wire.ContentChain)
+		file, err := j.readRaw(ctx, it, wire.ContentChain)
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (j *Job) planParts(ctx context.Context, batch *wire.Batch, items []*item) e
 			continue
 		}
 		rows, err := j.Repository.MarkProcessing(ctx, it.SiteID, batch.ID, ids)
-		if err != nil && !deleted(err) {
+		if err != nil && !isSiteDeleted(err) {
 			return err
 		}
 		for _, id := range ids {
@@ -114,14 +114,14 @@ func (j *Job) readSettings(site *wire.Site, items []*item, log *slog.Logger) {
 	}
 }
 
-// judge refuses items of one site: all if the site is not active or exceeds a limit, and
+// refuseItems refuses items of one site: all if the site is not active or exceeds a limit, and
 // those with a content type that the site does not process (docs/spec/steps.md 2 #4, #5,
 // #7).
-func (j *Job) judge(ctx context.Context, batch *wire.Batch, site *wire.Site, items []*item, log *slog.Logger) error {
+func (j *Job) refuseItems(ctx context.Context, batch *wire.Batch, site *wire.Site, items []*item, log *slog.Logger) error {
 	now := wire.DateOf(j.Now())
 	refuse := func(bits wire.ErrorMask) {
 		for _, it := range items {
-			it.refuse(bits, wire.URLEnabled, now)
+			it.refuseProcessing(bits, wire.URLEnabled, now)
 		}
 	}
 	if !batch.Allows(site) {
@@ -135,7 +135,7 @@ func (j *Job) judge(ctx context.Context, batch *wire.Batch, site *wire.Site, ite
 		if !batch.Writes() {
 			return nil
 		}
-		if err := j.Repository.Suspend(ctx, site.ID, bits, len(items)); !deleted(err) {
+		if err := j.Repository.Suspend(ctx, site.ID, bits, len(items)); !isSiteDeleted(err) {
 			return err
 		}
 		return nil
@@ -155,39 +155,39 @@ func (j *Job) judgeItem(ctx context.Context, it *item, now wire.Date) error {
 	env := filter.Env{Now: j.Now(), Depth: int(it.row.Depth)}
 	it.row.ErrorMask |= set.bits
 	switch {
-	case set.processor(kind) == noProcessor && it.live != nil:
+	case set.processorFor(kind) == noProcessor && it.live != nil:
 		it.taken = false // its raw content is the answer
 		return nil
-	case set.processor(kind) == noProcessor, !set.reprocess && it.live == nil:
-		it.skip(now)
+	case set.processorFor(kind) == noProcessor, !set.reprocess && it.live == nil:
+		it.skipProcessing(now)
 		return nil
-	case it.row.Type != wire.TypeFetched && !set.allows(kind):
-		it.refuse(wire.ErrUnsupportedType, wire.URLError, now)
+	case it.row.Type != wire.TypeFetched && !set.allowsType(kind):
+		it.refuseProcessing(wire.ErrUnsupportedType, wire.URLError, now)
 		return nil
-	case !it.accepted(env):
-		it.refuse(wire.ErrProcessorFilters, wire.URLError, now)
+	case !it.passesFilters(env):
+		it.refuseProcessing(wire.ErrProcessorFilters, wire.URLError, now)
 		return nil
 	case !set.filters.HasSQL(filter.StageBeforeProcessor):
 		return nil
 	}
 	var failed error
-	env.SQL = j.condition(ctx, it, &failed)
+	env.SQL = j.conditionEvaluator(ctx, it, &failed)
 	if !set.filters.AcceptSQL(filter.StageBeforeProcessor, env) {
-		it.refuse(wire.ErrProcessorFilters, wire.URLError, now)
+		it.refuseProcessing(wire.ErrProcessorFilters, wire.URLError, now)
 	}
 	return failed
 }
 
-// condition returns the function that evaluates SQL expressions over the row of an item. It sets failed
+// conditionEvaluator returns the function that evaluates SQL expressions over the row of an item. It sets failed
 // to an error of the stores.
-func (j *Job) condition(ctx context.Context, it *item, failed *error) func(string) (bool, error) {
+func (j *Job) conditionEvaluator(ctx context.Context, it *item, failed *error) func(string) (bool, error) {
 	return func(expression string) (bool, error) {
 		// The row is as the crawler left it, not as the batch has marked it.
 		row := it.row
 		row.Status = wire.StatusCrawled
 		expression = wire.FieldMacros(&row, wire.URLColumns).Replace(expression)
 		verdict, err := j.Repository.Condition(ctx, it.SiteID, it.URLID, expression)
-		if err != nil && !deleted(err) {
+		if err != nil && !isSiteDeleted(err) {
 			*failed = err
 		}
 		if verdict.Err != nil {
@@ -197,21 +197,21 @@ func (j *Job) condition(ctx context.Context, it *item, failed *error) func(strin
 	}
 }
 
-// unknown adds an error bit to the items of an unknown or deleted site. They stay in the
+// refuseUnknownSite adds an error bit to the items of an unknown or deleted site. They stay in the
 // batch.
-func unknown(id string, items []*item, log *slog.Logger) {
+func refuseUnknownSite(id string, items []*item, log *slog.Logger) {
 	for _, it := range items {
 		it.row.ErrorMask |= wire.ErrBatchItem
 	}
 	log.Warn("items skipped: unknown site", "site", id, "items", len(items))
 }
 
-// mark marks the rows of a site Processing. An item whose row another batch holds stays
+// markProcessing marks the rows of a site Processing. An item whose row another batch holds stays
 // in the batch unchanged.
-func (j *Job) mark(ctx context.Context, batch *wire.Batch, id string, items []*item, log *slog.Logger) error {
+func (j *Job) markProcessing(ctx context.Context, batch *wire.Batch, id string, items []*item, log *slog.Logger) error {
 	if !batch.Writes() {
 		for _, it := range items {
-			it.taken = it.live == nil || it.live.processable(&it.BatchItem)
+			it.taken = it.live == nil || it.live.isProcessable(&it.BatchItem)
 		}
 		return nil
 	}
@@ -220,8 +220,8 @@ func (j *Job) mark(ctx context.Context, batch *wire.Batch, id string, items []*i
 		md5s = append(md5s, it.URLID)
 	}
 	rows, err := j.Repository.MarkProcessing(ctx, id, batch.ID, md5s)
-	if deleted(err) {
-		unknown(id, items, log)
+	if isSiteDeleted(err) {
+		refuseUnknownSite(id, items, log)
 		return nil
 	}
 	if err != nil {
@@ -236,18 +236,18 @@ func (j *Job) mark(ctx context.Context, batch *wire.Batch, id string, items []*i
 	return nil
 }
 
-// deleted reports whether a call failed because the site was deleted after it was read.
-func deleted(err error) bool { return wire.CodeOf(err) == wire.CodeNotFound }
+// isSiteDeleted reports whether a call failed because the site was deleted after it was read.
+func isSiteDeleted(err error) bool { return wire.CodeOf(err) == wire.CodeNotFound }
 
-// accepted reports whether the filters before processing let the URL pass. Rules of every stage
+// passesFilters reports whether the filters before processing let the URL pass. Rules of every stage
 // were applied when the link was collected, where they know its depth (docs/spec/DECISIONS.md 7).
-func (it *item) accepted(env filter.Env) bool {
+func (it *item) passesFilters(env filter.Env) bool {
 	return it.settings.filters.AcceptSubject(filter.StageBeforeProcessor, filter.RawContent, it.row.URL, env)
 }
 
-// skip ends an item that needs no processing: it is Processed, and its stored content stays
+// skipProcessing ends an item that needs no processing: it is Processed, and its stored content stays
 // (docs/spec/processing.md 1.2 #5, #6).
-func (it *item) skip(now wire.Date) {
+func (it *item) skipProcessing(now wire.Date) {
 	it.taken = false
 	it.row.Status, it.row.State = wire.StatusProcessed, wire.URLEnabled
 	it.row.UDate, it.row.TcDate = now, now
@@ -257,10 +257,10 @@ func (it *item) skip(now wire.Date) {
 	}}
 }
 
-// refuse ends an item that may not be processed: Status is Crawled as before, with an
+// refuseProcessing ends an item that may not be processed: Status is Crawled as before, with an
 // error bit. State Error excludes it from later selections (docs/spec/processing.md 6.1
 // #14).
-func (it *item) refuse(bits wire.ErrorMask, state int64, now wire.Date) {
+func (it *item) refuseProcessing(bits wire.ErrorMask, state int64, now wire.Date) {
 	for _, part := range it.parts {
 		part.handBack(now)
 	}

@@ -50,7 +50,7 @@ type head[T any] struct {
 // largest is more than any part of a message has.
 const largest = 1 << 30
 
-func write[T any](p *pipe, value T, large []byte) error {
+func writeMessage[T any](p *pipe, value T, large []byte) error {
 	h := head[T]{value, len(large)}
 	if large == nil {
 		h.Large = -1
@@ -67,8 +67,8 @@ func write[T any](p *pipe, value T, large []byte) error {
 	return err
 }
 
-// read returns a message. Its large part is in buffer, if there is room.
-func read[T any](p *pipe, buffer []byte) (value T, large []byte, err error) {
+// readMessage returns a message. Its large part is in buffer, if there is room.
+func readMessage[T any](p *pipe, buffer []byte) (value T, large []byte, err error) {
 	var h head[T]
 	if err := p.decoder.Decode(&h); err != nil || h.Large < 0 {
 		return h.Value, nil, err
@@ -81,16 +81,16 @@ func read[T any](p *pipe, buffer []byte) (value T, large []byte, err error) {
 	return h.Value, large, err
 }
 
-// send sends a request.
-func (p *pipe) send(r *request) error {
+// sendRequest sends a request.
+func (p *pipe) sendRequest(r *request) error {
 	bare := *r
 	bare.Page.Text = nil
-	return write(p, bare, r.Page.Text)
+	return writeMessage(p, bare, r.Page.Text)
 }
 
-// receive returns the next request. Its text is valid until the next call.
-func (p *pipe) receive() (request, error) {
-	r, text, err := read[request](p, p.text)
+// receiveRequest returns the next request. Its text is valid until the next call.
+func (p *pipe) receiveRequest() (request, error) {
+	r, text, err := readMessage[request](p, p.text)
 	r.Page.Text = text
 	if p.text = text; cap(text) > keptText {
 		p.text = nil
@@ -98,16 +98,16 @@ func (p *pipe) receive() (request, error) {
 	return r, err
 }
 
-// answer sends the result of a request.
-func (p *pipe) answer(x scraper.Output) error {
+// sendResult sends the result of a request.
+func (p *pipe) sendResult(x scraper.Output) error {
 	content := x.Item.Content
 	x.Item.Content = nil
-	return write(p, x, content)
+	return writeMessage(p, x, content)
 }
 
-// output returns the result of the request that was sent last.
-func (p *pipe) output() (scraper.Output, error) {
-	x, content, err := read[scraper.Output](p, nil)
+// receiveResult returns the result of the request that was sent last.
+func (p *pipe) receiveResult() (scraper.Output, error) {
+	x, content, err := readMessage[scraper.Output](p, nil)
 	x.Item.Content = content
 	return x, err
 }
@@ -119,8 +119,8 @@ const maxRules = 64
 // known are the rules that a worker has, by ID.
 type known[T any] map[uint64]T
 
-// add adds the rules of an ID.
-func (k known[T]) add(id uint64, rules T) {
+// addRules adds the rules of an ID.
+func (k known[T]) addRules(id uint64, rules T) {
 	if len(k) >= maxRules {
 		clear(k)
 	}

@@ -40,19 +40,19 @@ type run struct {
 
 func newRun(j *Job, batch *wire.Batch, start, deadline time.Time, log *slog.Logger) *run {
 	return &run{
-		Job: j, batch: batch, remote: j.elsewhere(log).Batch(), log: log, start: start, deadline: deadline,
+		Job: j, batch: batch, remote: j.newRemoteReader(log).Batch(), log: log, start: start, deadline: deadline,
 		planned: make(chan *item, max(j.Config.ChunkItems, 1)), done: newResults(max(j.Config.ChunkItems, 1)),
 	}
 }
 
-// elsewhere returns the reader of templates and links.
-func (j *Job) elsewhere(log *slog.Logger) *remote.Reader {
+// newRemoteReader returns the reader of templates and links.
+func (j *Job) newRemoteReader(log *slog.Logger) *remote.Reader {
 	return cmp.Or(j.Remote, &remote.Reader{Now: j.Now, Log: log})
 }
 
-// run returns one item for each item of the batch, in order, and sets batch.ErrorMask and
+// runBatch returns one item for each item of the batch, in order, and sets batch.ErrorMask and
 // batch.Refilled.
-func (r *run) run(ctx context.Context) ([]*item, error) {
+func (r *run) runBatch(ctx context.Context) ([]*item, error) {
 	r.storing = context.WithoutCancel(ctx)
 	ctx, r.cancel = context.WithCancel(ctx)
 	defer r.cancel()
@@ -66,14 +66,14 @@ func (r *run) run(ctx context.Context) ([]*item, error) {
 	var mask wire.ErrorMask
 	var saveErr error
 	for range runtime.GOMAXPROCS(0) {
-		r.workers.Go(func() { r.work(ctx) })
+		r.workers.Go(func() { r.extractItems(ctx) })
 	}
 	tally := wire.Tally{}
-	saving.Go(func() { mask, saveErr = r.save(tally) })
-	work, err := r.feed(ctx)
+	saving.Go(func() { mask, saveErr = r.saveResults(tally) })
+	work, err := r.feedItems(ctx)
 	close(r.planned)
 	r.workers.Wait()
-	r.done.close()
+	r.done.closeResults()
 	saving.Wait()
 	r.batch.ErrorMask |= mask
 	r.batch.Tally = tally
@@ -86,14 +86,14 @@ func (r *run) run(ctx context.Context) ([]*item, error) {
 	return work, err
 }
 
-// feed plans the items of the batch, and then those that the batch selects by itself.
-func (r *run) feed(ctx context.Context) ([]*item, error) {
-	work, err := r.plan(r.storing, r.batch, r.log)
+// feedItems plans the items of the batch, and then those that the batch selects by itself.
+func (r *run) feedItems(ctx context.Context) ([]*item, error) {
+	work, err := r.planBatch(r.storing, r.batch, r.log)
 	if err != nil {
 		return nil, err
 	}
-	r.push(work)
-	for r.refills(ctx) {
+	r.pushItems(work)
+	for r.mayRefill(ctx) {
 		rows, err := r.Repository.URLFetch(r.storing, r.batch.Refill)
 		if err != nil { // URL_RETURN frees the rows that it may have marked
 			return nil, fmt.Errorf("select more URLs: %w", err)
@@ -101,11 +101,11 @@ func (r *run) feed(ctx context.Context) ([]*item, error) {
 		more := *r.batch
 		more.Items = wire.BatchItems(rows)
 		r.batch.Refilled += int64(len(rows))
-		items, err := r.plan(r.storing, &more, r.log)
+		items, err := r.planBatch(r.storing, &more, r.log)
 		if err != nil {
 			return nil, err
 		}
-		taken := r.push(items)
+		taken := r.pushItems(items)
 		if !taken { // the same rows could be selected again and again
 			break
 		}
@@ -113,11 +113,11 @@ func (r *run) feed(ctx context.Context) ([]*item, error) {
 	return work, nil
 }
 
-// push passes items to the workers, and reports whether one of them can be processed.
-func (r *run) push(items []*item) (taken bool) {
+// pushItems passes items to the workers, and reports whether one of them can be processed.
+func (r *run) pushItems(items []*item) (taken bool) {
 	for some := range slices.Chunk(items, findItems) {
 		for _, same := range wire.Groups(some, func(it *item) string { return it.SiteID }) {
-			for _, it := range r.find(same) {
+			for _, it := range r.findContents(same) {
 				taken = taken || it.taken // before a worker changes it
 				r.planned <- it
 			}
@@ -129,9 +129,9 @@ func (r *run) push(items []*item) (taken bool) {
 // findItems is the most items whose raw contents are found at once.
 const findItems = 64
 
-// find finds the raw contents of items of one site, and returns the items in the order in which they
+// findContents finds the raw contents of items of one site, and returns the items in the order in which they
 // are read fastest. After an error each item reads its own, and has the error.
-func (r *run) find(items []*item) []*item {
+func (r *run) findContents(items []*item) []*item {
 	var md5s []string
 	byKey := map[string]*item{}
 	for _, it := range items {
@@ -155,37 +155,37 @@ func (r *run) find(items []*item) []*item {
 	return list
 }
 
-// refills reports whether the batch may select more URLs. A batch without items selects its
+// mayRefill reports whether the batch may select more URLs. A batch without items selects its
 // first ones in any case.
-func (r *run) refills(ctx context.Context) bool {
+func (r *run) mayRefill(ctx context.Context) bool {
 	b := r.batch
-	if len(b.Refill) == 0 || b.CrawlerType != wire.CrawlProcess || !b.Writes() || r.over(ctx) {
+	if len(b.Refill) == 0 || b.CrawlerType != wire.CrawlProcess || !b.Writes() || r.mustStop(ctx) {
 		return false
 	}
 	return len(b.Items) == 0 && b.Refilled == 0 || r.Now().Sub(r.start) < time.Duration(b.RefillTime)*time.Millisecond
 }
 
-// over reports whether no further item may be started.
-func (r *run) over(ctx context.Context) bool {
+// mustStop reports whether no further item may be started.
+func (r *run) mustStop(ctx context.Context) bool {
 	return ctx.Err() != nil || !r.deadline.IsZero() && !r.Now().Before(r.deadline)
 }
 
 // maxSlow is the most slow pages that other goroutines take the place of.
 const maxSlow = 8
 
-// work extracts items until there are no more, or until another goroutine took its place
+// extractItems extracts items until there are no more, or until another goroutine took its place
 // because an item was slow.
-func (r *run) work(ctx context.Context) {
+func (r *run) extractItems(ctx context.Context) {
 	for it := range r.planned {
 		replaced := false
 		switch {
 		case !it.taken:
-		case r.over(ctx):
+		case r.mustStop(ctx):
 			it.handBack(wire.DateOf(r.Now()))
 		default:
-			err := r.extract(r.storing, it, watch{
-				over: func() bool { return r.over(ctx) },
-				slow: func() { replaced = replaced || r.replace(ctx) },
+			err := r.extractItem(r.storing, it, watch{
+				over: func() bool { return r.mustStop(ctx) },
+				slow: func() { replaced = replaced || r.replaceSlow(ctx) },
 				web:  r.web, remote: r.remote,
 			}, r.log)
 			if err != nil && !errors.Is(err, errOver) {
@@ -193,7 +193,7 @@ func (r *run) work(ctx context.Context) {
 				r.cancel()
 			}
 		}
-		r.done.put(it)
+		r.done.putItem(it)
 		if replaced {
 			r.slow.Add(-1)
 			return
@@ -201,21 +201,21 @@ func (r *run) work(ctx context.Context) {
 	}
 }
 
-// replace starts another goroutine for the items behind a slow one, and reports whether it
+// replaceSlow starts another goroutine for the items behind a slow one, and reports whether it
 // did.
-func (r *run) replace(ctx context.Context) bool {
+func (r *run) replaceSlow(ctx context.Context) bool {
 	if r.slow.Add(1) > maxSlow {
 		r.slow.Add(-1)
 		return false
 	}
-	r.workers.Go(func() { r.work(ctx) })
+	r.workers.Go(func() { r.extractItems(ctx) })
 	return true
 }
 
-// save stores results in chunks, joins the errors of their items and counts the new ones. After
+// saveResults stores results in chunks, joins the errors of their items and counts the new ones. After
 // an error it cancels the batch, stores nothing more and returns the error.
-func (r *run) save(tally wire.Tally) (mask wire.ErrorMask, failed error) {
-	for chunk := r.done.take(); len(chunk) > 0; chunk = r.done.take() {
+func (r *run) saveResults(tally wire.Tally) (mask wire.ErrorMask, failed error) {
+	for chunk := r.done.takeChunk(); len(chunk) > 0; chunk = r.done.takeChunk() {
 		for _, it := range chunk {
 			mask |= it.row.ErrorMask
 			if !it.late {
@@ -251,7 +251,7 @@ func (r *run) saveChunk(chunk []*item) error {
 			continue
 		}
 		err := r.Repository.SaveProcess(r.storing, id, r.batch.ID, list)
-		if deleted(err) {
+		if isSiteDeleted(err) {
 			r.log.Warn("results dropped: the site was deleted", "site", id, "items", len(list))
 		} else if err != nil {
 			return fmt.Errorf("save %d results of site %s: %w", len(list), id, err)
@@ -280,8 +280,8 @@ func newResults(most int) *results {
 	return r
 }
 
-// put adds an item. It waits while the saver is two chunks behind.
-func (r *results) put(it *item) {
+// putItem adds an item. It waits while the saver is two chunks behind.
+func (r *results) putItem(it *item) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.items) >= 2*r.most || r.bytes >= maxChunkBytes {
@@ -292,17 +292,17 @@ func (r *results) put(it *item) {
 	r.changed.Broadcast()
 }
 
-// close says that no item follows.
-func (r *results) close() {
+// closeResults says that no item follows.
+func (r *results) closeResults() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	r.changed.Broadcast()
 }
 
-// take waits for a whole chunk and returns it. After close it returns the rest in chunks,
+// takeChunk waits for a whole chunk and returns it. After close it returns the rest in chunks,
 // and then nil.
-func (r *results) take() []*item {
+func (r *results) takeChunk() []*item {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.items) < r.most && r.bytes < maxChunkBytes && !r.closed {

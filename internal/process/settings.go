@@ -82,8 +82,8 @@ func readSettings(site *wire.Site, over map[string]string) (*settings, []error) 
 // ruleIDs is the last ID of rules in this process.
 var ruleIDs atomic.Uint64
 
-// processor returns the name of the processor for a content type.
-func (s *settings) processor(kind string) string {
+// processorFor returns the name of the processor for a content type.
+func (s *settings) processorFor(kind string) string {
 	for _, r := range s.replaced {
 		if slices.Contains(r.types, strings.ToLower(kind)) {
 			return r.name
@@ -92,8 +92,8 @@ func (s *settings) processor(kind string) string {
 	return s.name
 }
 
-// allows reports whether a content type is processed.
-func (s *settings) allows(kind string) bool {
+// allowsType reports whether a content type is processed.
+func (s *settings) allowsType(kind string) bool {
 	if len(s.types) == 0 {
 		return true
 	}
@@ -103,9 +103,9 @@ func (s *settings) allows(kind string) bool {
 	})
 }
 
-// names reports whether PROCESS_CTYPES has a content type by its name. text/html is in it by default,
+// namesType reports whether PROCESS_CTYPES has a content type by its name. text/html is in it by default,
 // so it says nothing.
-func (s *settings) names(kind string) bool {
+func (s *settings) namesType(kind string) bool {
 	kind = strings.ToLower(kind)
 	return slices.Contains(s.types, kind) && !content.IsHTML(kind)
 }

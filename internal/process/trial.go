@@ -107,7 +107,7 @@ func hasSite(members prop.Members) bool {
 // budget, or that no worker can be started.
 func (w *Workers) Try(t *Trial) (TrialReport, error) {
 	var report TrialReport
-	out, err := w.run(func(*worker) request { return request{Trial: t} }, watch{over: func() bool { return false }, slow: func() {}})
+	out, err := w.runRequest(func(*worker) request { return request{Trial: t} }, watch{over: func() bool { return false }, slow: func() {}})
 	if err != nil {
 		return report, err
 	}
@@ -117,9 +117,9 @@ func (w *Workers) Try(t *Trial) (TrialReport, error) {
 	return report, json.Unmarshal(out.Item.Content, &report)
 }
 
-// output is the report as the output of a worker.
-func (t *Trial) output() scraper.Output {
-	report, err := t.report()
+// reportOutput is the report as the output of a worker.
+func (t *Trial) reportOutput() scraper.Output {
+	report, err := t.buildReport()
 	if err != nil {
 		return scraper.Output{Message: err.Error()}
 	}
@@ -130,8 +130,8 @@ func (t *Trial) output() scraper.Output {
 	return scraper.Output{Item: scraper.Item{Content: text}}
 }
 
-// report applies the templates.
-func (t *Trial) report() (*TrialReport, error) {
+// buildReport applies the templates.
+func (t *Trial) buildReport() (*TrialReport, error) {
 	set, err := template.Parse(t.Template)
 	if err != nil {
 		return nil, err
@@ -152,12 +152,12 @@ func (t *Trial) report() (*TrialReport, error) {
 		return nil, err
 	}
 	report := &TrialReport{URL: t.URL, Select: set.Select, Unknown: set.Unknown}
-	list, problems := set.For(t.field)
+	list, problems := set.For(t.fieldValue)
 	var results []result.Result
 	for _, one := range list {
-		o := template.Options{URL: t.URL, Base: t.base(doc), Now: t.Now, Text: text, Trace: &template.Trace{}}
+		o := template.Options{URL: t.URL, Base: t.baseURL(doc), Now: t.Now, Text: text, Trace: &template.Trace{}}
 		tried := TriedTemplate{Name: one.Label(), Applied: true, Trace: o.Trace}
-		first, found := t.apply(one, doc, o, &tried)
+		first, found := t.applyTemplate(one, doc, o, &tried)
 		results, problems = append(results, first), append(problems, found...)
 		report.Templates = append(report.Templates, tried)
 	}
@@ -181,8 +181,8 @@ func formatProblems(list []*template.Template) (problems []template.Problem) {
 	return problems
 }
 
-// apply applies one template and returns its result, or that of the first item.
-func (t *Trial) apply(one *template.Template, doc *xpath.Document, o template.Options, tried *TriedTemplate) (result.Result, []template.Problem) {
+// applyTemplate applies one template and returns its result, or that of the first item.
+func (t *Trial) applyTemplate(one *template.Template, doc *xpath.Document, o template.Options, tried *TriedTemplate) (result.Result, []template.Problem) {
 	var list []result.Result
 	var problems []template.Problem
 	if t.Items {
@@ -205,8 +205,8 @@ func (t *Trial) apply(one *template.Template, doc *xpath.Document, o template.Op
 // anyBase finds the base element of a page.
 var anyBase, _ = xpath.Compile("//base/@href")
 
-// base returns the URL against which the links of the page are resolved.
-func (t *Trial) base(doc *xpath.Document) string {
+// baseURL returns the URL against which the links of the page are resolved.
+func (t *Trial) baseURL(doc *xpath.Document) string {
 	url := cmp.Or(t.Base, t.URL)
 	if found, _ := anyBase.Texts(context.Background(), doc, 1); len(found) > 0 {
 		if base, err := canonical.Web.Resolve(url, found[0]); err == nil {
@@ -229,8 +229,8 @@ func (r *TrialReport) leftOut(set *template.Set, applied []*template.Template) {
 	}
 }
 
-// field returns a field of the URL of the trial: that of a new root URL.
-func (t *Trial) field(name string) (string, bool) {
+// fieldValue returns a field of the URL of the trial: that of a new root URL.
+func (t *Trial) fieldValue(name string) (string, bool) {
 	value, known := map[string]string{
 		"url": t.URL, "contentType": content.Normal(t.Type), "parentMd5": "", "depth": "0", "urlMd5": wire.KeyOfURL(t.URL), "httpCode": "200",
 		"siteId": "", "charset": "", "type": "0", "httpMethod": "get",

@@ -18,8 +18,8 @@ type waitClock struct {
 	waited time.Duration
 }
 
-// look is called each tick. It returns the time so far.
-func (c *waitClock) look(now time.Time) time.Duration {
+// tickTime is called each tick. It returns the time so far.
+func (c *waitClock) tickTime(now time.Time) time.Duration {
 	since := min(now.Sub(c.last), 2*tick) // a longer one: nothing was seen of it
 	c.last = now
 	if isWaiting(c.pid) {

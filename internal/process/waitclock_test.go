@@ -37,7 +37,7 @@ func TestWaitClock(t *testing.T) {
 	clocks := map[string]*waitClock{"sleeping": {pid: sleeping.Pid, last: start}, "working": {pid: working.Pid, last: start}}
 	look := func(after time.Duration) {
 		for _, c := range clocks {
-			c.look(start.Add(after))
+			c.tickTime(start.Add(after))
 		}
 	}
 	for i := range 10 {

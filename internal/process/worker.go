@@ -81,19 +81,19 @@ func extractPages(in io.Reader, out io.Writer, scrape func(*scraper.Page, *scrap
 	pipe := newPipe(in, out)
 	rules := known[*scraper.Rules]{}
 	for {
-		r, err := pipe.receive()
+		r, err := pipe.receiveRequest()
 		switch {
 		case err == io.EOF:
 			return 0
 		case err == nil && r.Trial != nil:
-			err = pipe.answer(r.Trial.output())
+			err = pipe.sendResult(r.Trial.reportOutput())
 		case err == nil:
 			if r.New != nil {
 				compiled, _ := scraper.Compile(r.New) // the process that asks reports the problems
 				compiled.Evaluate = evaluate
-				rules.add(r.Rules, compiled)
+				rules.addRules(r.Rules, compiled)
 			}
-			err = pipe.answer(scrape(&r.Page, rules[r.Rules]))
+			err = pipe.sendResult(scrape(&r.Page, rules[r.Rules]))
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -132,7 +132,7 @@ func (w *Workers) Close() {
 			k.ended = nil
 		case <-time.After(endGrace):
 		}
-		k.end()
+		k.endWorker()
 	}
 	w.idle = nil
 }
@@ -148,27 +148,27 @@ type watch struct {
 	remote *remote.Batch
 }
 
-// extract extracts a page. A page beyond the budget, and one that ends two processes, gives
+// extractPage extracts a page. A page beyond the budget, and one that ends two processes, gives
 // its error bit. The error is errOver, or that no worker can be started.
-func (w *Workers) extract(p *scraper.Page, rules *scraper.Source, watch watch) (scraper.Output, error) {
+func (w *Workers) extractPage(p *scraper.Page, rules *scraper.Source, watch watch) (scraper.Output, error) {
 	if w.Evaluate != nil {
 		return w.extractHere(p, rules), nil
 	}
-	return w.run(func(k *worker) request { return k.request(p, rules) }, watch)
+	return w.runRequest(func(k *worker) request { return k.newRequest(p, rules) }, watch)
 }
 
-// run sends a request to a worker. See extract. A page that ran out of time while others ran is tried once more, alone:
+// runRequest sends a request to a worker. See extract. A page that ran out of time while others ran is tried once more, alone:
 // they take its memory bandwidth and caches.
-func (w *Workers) run(request func(*worker) request, watch watch) (scraper.Output, error) {
+func (w *Workers) runRequest(request func(*worker) request, watch watch) (scraper.Output, error) {
 	before, begun := w.running.Add(1), w.begun.Add(1)
-	x, err := w.try(request, watch)
+	x, err := w.tryRequest(request, watch)
 	w.running.Add(-1)
 	shared := before > 1 || w.begun.Load() > begun
 	if over, is := errors.AsType[overBudget](err); is && over.time && shared {
 		if !w.awaitIdle(watch) {
 			return scraper.Output{}, errOver
 		}
-		x, err = w.try(request, watch)
+		x, err = w.tryRequest(request, watch)
 		w.running.Add(-1)
 	}
 	if over, is := errors.AsType[overBudget](err); is {
@@ -191,21 +191,21 @@ func (w *Workers) awaitIdle(watch watch) bool {
 	return true
 }
 
-// try sends a request to a worker, and to another one if the first was killed by another process. The error is an overBudget, or that
+// tryRequest sends a request to a worker, and to another one if the first was killed by another process. The error is an overBudget, or that
 // of extract.
-func (w *Workers) try(request func(*worker) request, watch watch) (scraper.Output, error) {
-	start := w.take
+func (w *Workers) tryRequest(request func(*worker) request, watch watch) (scraper.Output, error) {
+	start := w.takeWorker
 	for again := false; ; again = true {
 		k, err := start()
 		if err != nil {
 			return scraper.Output{}, fmt.Errorf("start a worker for pages: %w", err)
 		}
-		x, err := k.ask(request(k), w.Budget, watch)
+		x, err := k.sendRequest(request(k), w.Budget, watch)
 		if err == nil {
-			w.put(k)
+			w.returnWorker(k)
 			return x, nil
 		}
-		died := k.end()
+		died := k.endWorker()
 		_, over := errors.AsType[overBudget](err)
 		switch {
 		case over || errors.Is(err, errOver):
@@ -213,16 +213,16 @@ func (w *Workers) try(request func(*worker) request, watch watch) (scraper.Outpu
 		case again:
 			return scraper.Output{Bits: wire.ErrBatchItem, Message: "the page ended two processes: " + died}, nil
 		}
-		start = w.start // the worker may have been killed from outside
+		start = w.startWorker // the worker may have been killed from outside
 	}
 }
 
-// take returns an idle worker, or starts one.
-func (w *Workers) take() (*worker, error) {
+// takeWorker returns an idle worker, or starts one.
+func (w *Workers) takeWorker() (*worker, error) {
 	if k := w.takeIdle(); k != nil {
 		return k, nil
 	}
-	return w.start()
+	return w.startWorker()
 }
 
 // takeIdle returns an idle worker that still runs, or nil.
@@ -235,7 +235,7 @@ func (w *Workers) takeIdle() *worker {
 		select {
 		case <-k.ended: // another process killed it
 			k.ended = nil
-			k.end()
+			k.endWorker()
 		default:
 			return k
 		}
@@ -243,9 +243,9 @@ func (w *Workers) takeIdle() *worker {
 	return nil
 }
 
-func (w *Workers) put(k *worker) {
+func (w *Workers) returnWorker(k *worker) {
 	if k.reniced {
-		k.end()
+		k.endWorker()
 		return
 	}
 	w.mu.Lock()
@@ -265,7 +265,7 @@ type worker struct {
 	reniced bool // it has lowPriority
 }
 
-func (w *Workers) start() (*worker, error) {
+func (w *Workers) startWorker() (*worker, error) {
 	k := &worker{cmd: childprocess.Self(workerArgument), rules: known[bool]{}}
 	// The memory limit makes the garbage collector work harder before the budget is used up.
 	k.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", fmt.Sprintf("GOMEMLIMIT=%d", w.Budget.Memory/4*3))
@@ -287,8 +287,8 @@ func (w *Workers) start() (*worker, error) {
 	return k, nil
 }
 
-// end ends the worker and returns why it had ended before, if it had.
-func (k *worker) end() (reason string) {
+// endWorker ends the worker and returns why it had ended before, if it had.
+func (k *worker) endWorker() (reason string) {
 	_ = k.cmd.Process.Kill()
 	if k.ended != nil {
 		if err := <-k.ended; err != nil {
@@ -302,23 +302,23 @@ func (k *worker) end() (reason string) {
 	return strings.TrimSpace(reason + " " + k.errs.String())
 }
 
-// request returns the request for a page. It has the rules that the worker does not know.
-func (k *worker) request(p *scraper.Page, rules *scraper.Source) request {
+// newRequest returns the request for a page. It has the rules that the worker does not know.
+func (k *worker) newRequest(p *scraper.Page, rules *scraper.Source) request {
 	r := request{Page: *p, Rules: rules.ID}
 	if !k.rules[rules.ID] {
 		r.New = rules
-		k.rules.add(rules.ID, true)
+		k.rules.addRules(rules.ID, true)
 	}
 	return r
 }
 
-// ask sends a request. It kills the worker if the page exceeds its budget or the batch is
+// sendRequest sends a request. It kills the worker if the page exceeds its budget or the batch is
 // over.
-func (k *worker) ask(r request, b Budget, w watch) (x scraper.Output, err error) {
+func (k *worker) sendRequest(r request, b Budget, w watch) (x scraper.Output, err error) {
 	done, killed := make(chan struct{}), make(chan error, 1)
-	go func() { killed <- k.watch(b, w, done) }()
-	if err = k.pipe.send(&r); err == nil {
-		x, err = k.pipe.output()
+	go func() { killed <- k.watchBudget(b, w, done) }()
+	if err = k.pipe.sendRequest(&r); err == nil {
+		x, err = k.pipe.receiveResult()
 	}
 	close(done)
 	if cause := <-killed; cause != nil {
@@ -335,8 +335,8 @@ type overBudget struct {
 
 func (o overBudget) Error() string { return o.message }
 
-// watch looks at the worker until done is closed. It returns why it killed the worker, or nil.
-func (k *worker) watch(b Budget, w watch, done <-chan struct{}) error {
+// watchBudget looks at the worker until done is closed. It returns why it killed the worker, or nil.
+func (k *worker) watchBudget(b Budget, w watch, done <-chan struct{}) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	start := time.Now()
@@ -350,7 +350,7 @@ func (k *worker) watch(b Budget, w watch, done <-chan struct{}) error {
 			return nil
 		case <-ticker.C:
 		}
-		used, err := k.check(b, clock.look(time.Now()), &first)
+		used, err := k.checkBudget(b, clock.tickTime(time.Now()), &first)
 		if err == nil && w.over() {
 			if over.IsZero() {
 				over = time.Now()
@@ -373,9 +373,9 @@ func (k *worker) watch(b Budget, w watch, done <-chan struct{}) error {
 	}
 }
 
-// check returns the processor time of the page so far, and an overBudget if the page exceeds its budget.
+// checkBudget returns the processor time of the page so far, and an overBudget if the page exceeds its budget.
 // first is the usage at the first look.
-func (k *worker) check(b Budget, clock time.Duration, first *childprocess.Usage) (used time.Duration, err error) {
+func (k *worker) checkBudget(b Budget, clock time.Duration, first *childprocess.Usage) (used time.Duration, err error) {
 	if clock > b.Clock {
 		return 0, overBudget{message: fmt.Sprintf("the page waits for more than %v; max_item_time is %v", b.Clock, b.Time)}
 	}

@@ -31,7 +31,7 @@ func TestScreen(t *testing.T) {
 		for i := range len(c.output) { // a byte at a time
 			_, _ = s.Write([]byte{c.output[i]})
 		}
-		shown := s.copy()
+		shown := s.copyScreen()
 		if got := shown.Text(); got != c.want || s.Err() != nil {
 			t.Errorf("%s: %q, %v", name, got, s.Err())
 		}

@@ -33,12 +33,12 @@ type Screen struct {
 func NewScreen(width, height int) *Screen {
 	s := &Screen{Cells: make([][]Cell, height), pen: Cell{Rune: ' '}}
 	for i := range s.Cells {
-		s.Cells[i] = blank(width)
+		s.Cells[i] = blankCells(width)
 	}
 	return s
 }
 
-func blank(width int) []Cell { return slices.Repeat([]Cell{{Rune: ' '}}, width) }
+func blankCells(width int) []Cell { return slices.Repeat([]Cell{{Rune: ' '}}, width) }
 
 // Text returns the rows without blanks at their ends, separated by newlines.
 func (s *Screen) Text() string {
@@ -56,8 +56,8 @@ func (s *Screen) Text() string {
 // Err is the first control sequence that is not understood.
 func (s *Screen) Err() error { return s.err }
 
-// copy returns a copy of what is shown. It does not change: an update that has begun is not in it.
-func (s *Screen) copy() Screen {
+// copyScreen returns a copy of what is shown. It does not change: an update that has begun is not in it.
+func (s *Screen) copyScreen() Screen {
 	if s.before != nil {
 		s = s.before
 	}
@@ -73,7 +73,7 @@ func (s *Screen) copy() Screen {
 func (s *Screen) Write(output []byte) (int, error) {
 	b := append(s.rest, output...)
 	for len(b) > 0 {
-		n := s.step(b)
+		n := s.showNext(b)
 		if n == 0 {
 			break
 		}
@@ -83,36 +83,36 @@ func (s *Screen) Write(output []byte) (int, error) {
 	return len(output), nil
 }
 
-// step shows one character or sequence, and returns its length, 0 if it is not complete.
-func (s *Screen) step(b []byte) int {
+// showNext shows one character or sequence, and returns its length, 0 if it is not complete.
+func (s *Screen) showNext(b []byte) int {
 	switch b[0] {
 	case '\r':
 		s.col = 0
 	case '\n':
-		s.down()
+		s.moveDown()
 	case '\b':
 		s.col = max(0, s.col-1)
 	case 0x1b:
-		return s.sequence(b)
+		return s.obeySequence(b)
 	default:
-		return s.character(b)
+		return s.showCharacter(b)
 	}
 	return 1
 }
 
-// character shows a character at the cursor. Behind the last column it begins a row.
-func (s *Screen) character(b []byte) int {
+// showCharacter shows a character at the cursor. Behind the last column it begins a row.
+func (s *Screen) showCharacter(b []byte) int {
 	if !utf8.FullRune(b) {
 		return 0
 	}
 	r, n := utf8.DecodeRune(b)
 	if r < ' ' || r == 0x7f {
-		s.fail(b[:n])
+		s.recordUnknown(b[:n])
 		return n
 	}
 	if s.col == len(s.Cells[s.row]) {
 		s.col = 0
-		s.down()
+		s.moveDown()
 	}
 	cell := s.pen
 	cell.Rune = r
@@ -121,44 +121,44 @@ func (s *Screen) character(b []byte) int {
 	return n
 }
 
-// down moves the cursor down; at the last row all rows move up.
-func (s *Screen) down() {
+// moveDown moves the cursor down; at the last row all rows move up.
+func (s *Screen) moveDown() {
 	if s.row+1 < len(s.Cells) {
 		s.row++
 		return
 	}
-	s.Cells = append(s.Cells[1:], blank(len(s.Cells[0])))
+	s.Cells = append(s.Cells[1:], blankCells(len(s.Cells[0])))
 }
 
-// sequence obeys ESC [ parameters final.
-func (s *Screen) sequence(b []byte) int {
+// obeySequence obeys ESC [ parameters final.
+func (s *Screen) obeySequence(b []byte) int {
 	if len(b) < 2 {
 		return 0
 	}
 	end := slices.IndexFunc(b[2:], func(c byte) bool { return c >= '@' && c <= '~' })
 	switch {
 	case b[1] != '[':
-		s.fail(b[:2])
+		s.recordUnknown(b[:2])
 		return 2
 	case end < 0:
 		return 0
 	}
 	parameters, final := string(b[2:2+end]), b[2+end]
-	if !s.obey(parameters, final) {
-		s.fail(b[:3+end])
+	if !s.obeyControl(parameters, final) {
+		s.recordUnknown(b[:3+end])
 	}
 	return 3 + end
 }
 
-// obey reports whether the sequence is known.
-func (s *Screen) obey(parameters string, final byte) bool {
+// obeyControl reports whether the sequence is known.
+func (s *Screen) obeyControl(parameters string, final byte) bool {
 	switch parameters + string(final) {
 	case "H":
 		s.row, s.col = 0, 0
 	case "J":
 		s.clearLine()
 		for i := s.row + 1; i < len(s.Cells); i++ {
-			s.Cells[i] = blank(len(s.Cells[i]))
+			s.Cells[i] = blankCells(len(s.Cells[i]))
 		}
 	case "K":
 		s.clearLine()
@@ -167,12 +167,12 @@ func (s *Screen) obey(parameters string, final byte) bool {
 	case "?25l":
 		s.Hidden = true
 	case "?2026h":
-		before := s.copy()
+		before := s.copyScreen()
 		s.before = &before
 	case "?2026l":
 		s.before = nil
 	case "?1049h":
-		before := s.copy()
+		before := s.copyScreen()
 		*s = *NewScreen(len(s.Cells[0]), len(s.Cells))
 		s.main, s.Alternate, s.Hidden = &before, true, before.Hidden
 	case "?1049l":
@@ -182,7 +182,7 @@ func (s *Screen) obey(parameters string, final byte) bool {
 			s.Hidden, s.err = hidden, err
 		}
 	default:
-		return final == 'm' && s.paint(parameters)
+		return final == 'm' && s.setStyle(parameters)
 	}
 	return true
 }
@@ -194,8 +194,8 @@ func (s *Screen) clearLine() {
 	}
 }
 
-// paint changes colour and weight of what follows.
-func (s *Screen) paint(parameters string) bool {
+// setStyle changes colour and weight of what follows.
+func (s *Screen) setStyle(parameters string) bool {
 	n, err := strconv.Atoi(parameters)
 	switch {
 	case parameters == "" || err == nil && n == 0:
@@ -210,7 +210,7 @@ func (s *Screen) paint(parameters string) bool {
 	return true
 }
 
-func (s *Screen) fail(sequence []byte) {
+func (s *Screen) recordUnknown(sequence []byte) {
 	if s.err == nil {
 		s.err = fmt.Errorf("control sequence %q is not known", sequence)
 	}

@@ -29,7 +29,7 @@ type Terminal struct {
 // Start starts cmd on a terminal of that size. before is shown above its output. The program never
 // outlives this process. Close the terminal after use.
 func Start(cmd *exec.Cmd, width, height int, before string) (*Terminal, error) {
-	master, slave, err := open(width, height)
+	master, slave, err := openTerminal(width, height)
 	if err != nil {
 		return nil, fmt.Errorf("open a pseudo terminal: %w", err)
 	}
@@ -43,7 +43,7 @@ func Start(cmd *exec.Cmd, width, height int, before string) (*Terminal, error) {
 		return nil, err
 	}
 	shown, result := make(chan struct{}), make(chan error, 1)
-	go t.read(shown)
+	go t.readOutput(shown)
 	go func() { // ends with the program
 		err := <-ended
 		<-shown
@@ -54,8 +54,8 @@ func Start(cmd *exec.Cmd, width, height int, before string) (*Terminal, error) {
 	return t, nil
 }
 
-// open returns both ends of a new terminal.
-func open(width, height int) (master, slave *os.File, err error) {
+// openTerminal returns both ends of a new terminal.
+func openTerminal(width, height int) (master, slave *os.File, err error) {
 	master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		return nil, nil, err
@@ -79,8 +79,8 @@ func open(width, height int) (master, slave *os.File, err error) {
 	return master, slave, nil
 }
 
-// read shows the output until the program has ended, and with it all who have the terminal open.
-func (t *Terminal) read(shown chan<- struct{}) {
+// readOutput shows the output until the program has ended, and with it all who have the terminal open.
+func (t *Terminal) readOutput(shown chan<- struct{}) {
 	defer close(shown)
 	buffer := make([]byte, 1<<14)
 	for {
@@ -100,14 +100,14 @@ func (t *Terminal) read(shown chan<- struct{}) {
 func (t *Terminal) Screen() Screen {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.screen.copy()
+	return t.screen.copyScreen()
 }
 
 // Await waits until the screen is as wanted. The error shows the screen.
 func (t *Terminal) Await(ctx context.Context, wanted func(Screen) bool) error {
 	for {
 		t.mu.Lock()
-		screen, changed := t.screen.copy(), t.changed
+		screen, changed := t.screen.copyScreen(), t.changed
 		t.mu.Unlock()
 		if wanted(screen) {
 			return nil

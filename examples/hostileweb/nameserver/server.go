@@ -50,7 +50,7 @@ func Start(addr string, answers Answers) (*Server, error) {
 		return nil, fmt.Errorf("start name server: %w", err)
 	}
 	s := &Server{conn: conn, answers: answers, done: make(chan struct{}), asked: map[string]int{}}
-	go s.serve()
+	go s.servePackets()
 	return s, nil
 }
 
@@ -77,7 +77,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-func (s *Server) serve() {
+func (s *Server) servePackets() {
 	defer close(s.done)
 	packet := make([]byte, 4096)
 	for {
@@ -88,14 +88,14 @@ func (s *Server) serve() {
 		if err != nil {
 			continue
 		}
-		if reply := s.reply(packet[:n]); reply != nil {
+		if reply := s.buildReply(packet[:n]); reply != nil {
 			_, _ = s.conn.WriteTo(reply, from) // the client repeats a lost question
 		}
 	}
 }
 
-// reply builds the answer to one packet, or nil.
-func (s *Server) reply(packet []byte) []byte {
+// buildReply builds the answer to one packet, or nil.
+func (s *Server) buildReply(packet []byte) []byte {
 	var p dnsmessage.Parser
 	head, err := p.Start(packet)
 	if err != nil || head.Response {
@@ -111,7 +111,7 @@ func (s *Server) reply(packet []byte) []byte {
 		Questions: []dnsmessage.Question{q},
 	}
 	if q.Type == dnsmessage.TypeA || q.Type == dnsmessage.TypeAAAA {
-		a := s.answers(name, q.Type == dnsmessage.TypeAAAA, s.count(name, q.Type))
+		a := s.answers(name, q.Type == dnsmessage.TypeAAAA, s.countQuestion(name, q.Type))
 		if a.Silent {
 			return nil
 		}
@@ -136,8 +136,8 @@ func (s *Server) reply(packet []byte) []byte {
 	return out
 }
 
-// count counts one question.
-func (s *Server) count(name string, t dnsmessage.Type) int {
+// countQuestion counts one question.
+func (s *Server) countQuestion(name string, t dnsmessage.Type) int {
 	kind := "/A"
 	if t == dnsmessage.TypeAAAA {
 		kind = "/AAAA"

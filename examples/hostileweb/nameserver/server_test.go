@@ -85,7 +85,7 @@ func FuzzReply(f *testing.F) {
 	f.Add([]byte("\x00\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\xc0\x0c\x00\x01\x00\x01")) // a name that points to itself
 	s := &Server{answers: Tricks, asked: map[string]int{}}
 	f.Fuzz(func(t *testing.T, packet []byte) {
-		reply := s.reply(packet)
+		reply := s.buildReply(packet)
 		if reply == nil {
 			return
 		}

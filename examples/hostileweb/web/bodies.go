@@ -17,94 +17,94 @@ import (
 	"hce/dc/internal/wire"
 )
 
-func bodies() []Trap {
+func bodyTraps() []Trap {
 	small := "<!DOCTYPE html><title>A page</title><p>It has a text.</p>"
 	return []Trap{
-		{Path: "/body/endless", What: "a page without an end, in chunks", Ends: ends(wire.ErrSize),
-			serve: body(htmlUTF8, func(w io.Writer) { flood(w, "<p>And then the tide came in.</p>\n") })},
-		{Path: "/body/endless-plain", What: "a page without an end, until the connection closes", Ends: ends(wire.ErrSize),
-			serve: then(okHead+"\r\n", "<p>And then the tide went out.</p>\n")},
-		{Path: "/body/nul-endless", What: "NUL bytes without an end", Ends: ends(wire.ErrSize),
-			serve: body(htmlUTF8, func(w io.Writer) { flood(w, "\x00") })},
-		{Path: "/body/gzip-bomb", What: "4 GiB in 4 MiB of gzip, a few members repeated", Ends: ends(wire.ErrSize),
-			serve: coded("gzip", func(w io.Writer) { repeatBytes(w, gzipMember(), 256) })},
-		{Path: "/body/gzip-gzip-bomb", What: "gzip in gzip: two gigabytes in four kilobytes", Ends: ends(wire.ErrSize),
-			serve: coded("gzip, gzip", func(w io.Writer) { _, _ = w.Write(nestedBomb()) })},
-		{Path: "/body/gzip-headers", What: "a gzip member whose file name never ends", Ends: ends(wire.ErrPageConvert, wire.ErrSize),
-			serve: coded("gzip", func(w io.Writer) {
+		{Path: "/body/endless", What: "a page without an end, in chunks", Ends: listMasks(wire.ErrSize),
+			serve: serveBody(htmlUTF8, func(w io.Writer) { floodText(w, "<p>And then the tide came in.</p>\n") })},
+		{Path: "/body/endless-plain", What: "a page without an end, until the connection closes", Ends: listMasks(wire.ErrSize),
+			serve: sendThenFlood(okHead+"\r\n", "<p>And then the tide went out.</p>\n")},
+		{Path: "/body/nul-endless", What: "NUL bytes without an end", Ends: listMasks(wire.ErrSize),
+			serve: serveBody(htmlUTF8, func(w io.Writer) { floodText(w, "\x00") })},
+		{Path: "/body/gzip-bomb", What: "4 GiB in 4 MiB of gzip, a few members repeated", Ends: listMasks(wire.ErrSize),
+			serve: serveEncoded("gzip", func(w io.Writer) { repeatBytes(w, gzipMember(), 256) })},
+		{Path: "/body/gzip-gzip-bomb", What: "gzip in gzip: two gigabytes in four kilobytes", Ends: listMasks(wire.ErrSize),
+			serve: serveEncoded("gzip, gzip", func(w io.Writer) { _, _ = w.Write(nestedBomb()) })},
+		{Path: "/body/gzip-headers", What: "a gzip member whose file name never ends", Ends: listMasks(wire.ErrPageConvert, wire.ErrSize),
+			serve: serveEncoded("gzip", func(w io.Writer) {
 				_, _ = io.WriteString(w, "\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\xff")
-				flood(w, "name")
+				floodText(w, "name")
 			})},
-		{Path: "/body/gzip-empty-members", What: "gzip members that hold nothing, without an end", Ends: ends(wire.ErrSize),
-			serve: coded("gzip", func(w io.Writer) { repeatBytes(w, packGzip(nil), mostSent/23) })},
-		{Path: "/body/deflate-bomb", What: "64 MiB in 64 KiB of deflate", Ends: ends(wire.ErrSize),
-			serve: coded("deflate", func(w io.Writer) { _, _ = w.Write(zlibBomb()) })},
-		{Path: "/body/brotli-bomb", What: "256 MiB in 211 bytes of brotli", Ends: ends(wire.ErrSize),
-			serve: coded("br", func(w io.Writer) { _, _ = w.Write(brotliBomb()) })},
-		{Path: "/body/zstd-bomb", What: "1 GiB in 32 KiB of zstd", Ends: ends(wire.ErrSize),
-			serve: coded("zstd", func(w io.Writer) { _, _ = w.Write(zstdBomb(8192)) })},
-		{Path: "/body/zstd-window", What: "a zstd frame that asks for a window of 2 GiB", Ends: ends(wire.ErrPageConvert),
-			serve: coded("zstd", func(w io.Writer) { _, _ = w.Write([]byte("\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00")) })},
-		{Path: "/body/ten-codings", What: "ten codings, one in the other", Ends: ends(wire.ErrPageConvert),
-			serve: coded(strings.TrimSuffix(strings.Repeat("gzip, ", 10), ", "), func(w io.Writer) {
+		{Path: "/body/gzip-empty-members", What: "gzip members that hold nothing, without an end", Ends: listMasks(wire.ErrSize),
+			serve: serveEncoded("gzip", func(w io.Writer) { repeatBytes(w, packGzip(nil), mostSent/23) })},
+		{Path: "/body/deflate-bomb", What: "64 MiB in 64 KiB of deflate", Ends: listMasks(wire.ErrSize),
+			serve: serveEncoded("deflate", func(w io.Writer) { _, _ = w.Write(zlibBomb()) })},
+		{Path: "/body/brotli-bomb", What: "256 MiB in 211 bytes of brotli", Ends: listMasks(wire.ErrSize),
+			serve: serveEncoded("br", func(w io.Writer) { _, _ = w.Write(brotliBomb()) })},
+		{Path: "/body/zstd-bomb", What: "1 GiB in 32 KiB of zstd", Ends: listMasks(wire.ErrSize),
+			serve: serveEncoded("zstd", func(w io.Writer) { _, _ = w.Write(zstdBomb(8192)) })},
+		{Path: "/body/zstd-window", What: "a zstd frame that asks for a window of 2 GiB", Ends: listMasks(wire.ErrPageConvert),
+			serve: serveEncoded("zstd", func(w io.Writer) { _, _ = w.Write([]byte("\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00")) })},
+		{Path: "/body/ten-codings", What: "ten codings, one in the other", Ends: listMasks(wire.ErrPageConvert),
+			serve: serveEncoded(strings.TrimSuffix(strings.Repeat("gzip, ", 10), ", "), func(w io.Writer) {
 				b := []byte(small)
 				for range 10 {
 					b = packGzip(b)
 				}
 				_, _ = w.Write(b)
 			})},
-		{Path: "/body/not-gzip", What: "said to be gzip, and is not", Ends: ends(wire.ErrPageConvert),
-			serve: coded("gzip", func(w io.Writer) { _, _ = io.WriteString(w, small) })},
-		{Path: "/body/cut-gzip", What: "gzip that breaks off", Ends: ends(wire.ErrPageConvert),
-			serve: coded("gzip", func(w io.Writer) {
+		{Path: "/body/not-gzip", What: "said to be gzip, and is not", Ends: listMasks(wire.ErrPageConvert),
+			serve: serveEncoded("gzip", func(w io.Writer) { _, _ = io.WriteString(w, small) })},
+		{Path: "/body/cut-gzip", What: "gzip that breaks off", Ends: listMasks(wire.ErrPageConvert),
+			serve: serveEncoded("gzip", func(w io.Writer) {
 				b := packGzip([]byte(strings.Repeat(small, 100)))
 				_, _ = w.Write(b[:len(b)/2])
 			})},
-		{Path: "/body/gzip-no-trailer", What: "gzip without its checksum and length", Ends: ends(wire.ErrFetchHTTP), Kept: true,
-			serve: coded("gzip", func(w io.Writer) { b := packGzip([]byte(small)); _, _ = w.Write(b[:len(b)-8]) })},
-		{Path: "/body/gzip-half-trailer", What: "gzip with half of its checksum and length", Ends: ends(wire.ErrFetchHTTP), Kept: true,
-			serve: coded("gzip", func(w io.Writer) { b := packGzip([]byte(small)); _, _ = w.Write(b[:len(b)-4]) })},
-		{Path: "/body/gzip-checksum", What: "gzip with a wrong checksum", Ends: ends(wire.ErrFetchHTTP), Kept: true,
-			serve: coded("gzip", func(w io.Writer) {
+		{Path: "/body/gzip-no-trailer", What: "gzip without its checksum and length", Ends: listMasks(wire.ErrFetchHTTP), Kept: true,
+			serve: serveEncoded("gzip", func(w io.Writer) { b := packGzip([]byte(small)); _, _ = w.Write(b[:len(b)-8]) })},
+		{Path: "/body/gzip-half-trailer", What: "gzip with half of its checksum and length", Ends: listMasks(wire.ErrFetchHTTP), Kept: true,
+			serve: serveEncoded("gzip", func(w io.Writer) { b := packGzip([]byte(small)); _, _ = w.Write(b[:len(b)-4]) })},
+		{Path: "/body/gzip-checksum", What: "gzip with a wrong checksum", Ends: listMasks(wire.ErrFetchHTTP), Kept: true,
+			serve: serveEncoded("gzip", func(w io.Writer) {
 				b := packGzip([]byte(small))
 				b[len(b)-8] ^= 1
 				_, _ = w.Write(b)
 			})},
-		{Path: "/body/gzip-padding", What: "gzip with padding behind it", serve: coded("gzip", func(w io.Writer) { _, _ = w.Write(append(packGzip([]byte(small)), make([]byte, 100)...)) })},
+		{Path: "/body/gzip-padding", What: "gzip with padding behind it", serve: serveEncoded("gzip", func(w io.Writer) { _, _ = w.Write(append(packGzip([]byte(small)), make([]byte, 100)...)) })},
 		{Path: "/body/gzip-members", What: "gzip in two members",
-			serve: coded("gzip", func(w io.Writer) { _, _ = w.Write(append(packGzip([]byte(small)), packGzip([]byte(small))...)) })},
-		{Path: "/body/x-gzip", What: "gzip by its old name", serve: coded("x-gzip", func(w io.Writer) { _, _ = w.Write(packGzip([]byte(small))) })},
-		{Path: "/body/coding-none", What: "the content coding none", serve: coded("none", func(w io.Writer) { _, _ = io.WriteString(w, small) })},
-		{Path: "/body/gzip-empty", What: "said to be gzip, without a byte", Ends: ends(wire.ErrEmpty), serve: coded("gzip", func(io.Writer) {})},
+			serve: serveEncoded("gzip", func(w io.Writer) { _, _ = w.Write(append(packGzip([]byte(small)), packGzip([]byte(small))...)) })},
+		{Path: "/body/x-gzip", What: "gzip by its old name", serve: serveEncoded("x-gzip", func(w io.Writer) { _, _ = w.Write(packGzip([]byte(small))) })},
+		{Path: "/body/coding-none", What: "the content coding none", serve: serveEncoded("none", func(w io.Writer) { _, _ = io.WriteString(w, small) })},
+		{Path: "/body/gzip-empty", What: "said to be gzip, without a byte", Ends: listMasks(wire.ErrEmpty), serve: serveEncoded("gzip", func(io.Writer) {})},
 		{Path: "/body/deflate-bare", What: "deflate without the header of zlib",
-			serve: coded("deflate", func(w io.Writer) {
+			serve: serveEncoded("deflate", func(w io.Writer) {
 				z, err := flate.NewWriter(w, flate.BestSpeed)
 				if err == nil {
 					_, _ = io.WriteString(z, small)
 					_ = z.Close()
 				}
 			})},
-		{Path: "/body/png", What: "an image that is said to be HTML", Ends: ends(wire.ErrMIME, 0),
-			serve: text(htmlUTF8, "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00")},
-		{Path: "/body/drip", What: "one byte in a tenth of a second, for ten minutes", Ends: ends(wire.ErrTimeout), Stalls: true,
-			serve: drip("drop ", 100*time.Millisecond)},
-		{Path: "/body/silent", What: "half a page, and then nothing", Ends: ends(wire.ErrTimeout), Stalls: true,
-			serve: stall(okHead + "\r\n<title>Half a page</title><p>And now")},
-		{Path: "/body/reset", What: "half a page, and a reset", Ends: ends(wire.ErrPageConvert, wire.ErrConnection),
-			serve: abort(okHead + "Content-Length: 5000\r\n\r\n<title>Half a page</title>")},
+		{Path: "/body/png", What: "an image that is said to be HTML", Ends: listMasks(wire.ErrMIME, 0),
+			serve: serveText(htmlUTF8, "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00")},
+		{Path: "/body/drip", What: "one byte in a tenth of a second, for ten minutes", Ends: listMasks(wire.ErrTimeout), Stalls: true,
+			serve: dripText("drop ", 100*time.Millisecond)},
+		{Path: "/body/silent", What: "half a page, and then nothing", Ends: listMasks(wire.ErrTimeout), Stalls: true,
+			serve: sendThenStall(okHead + "\r\n<title>Half a page</title><p>And now")},
+		{Path: "/body/reset", What: "half a page, and a reset", Ends: listMasks(wire.ErrPageConvert, wire.ErrConnection),
+			serve: sendThenAbort(okHead + "Content-Length: 5000\r\n\r\n<title>Half a page</title>")},
 		{Path: "/body/nul", What: "a page with NUL bytes in its words and tags",
-			serve: text(htmlUTF8, "<!DOCTYPE html><ti\x00tle>Zero\x00s</title><p>One\x00two <a hr\x00ef=\"/x\" href=\"/\x00y\">l\x00ink</a>"+strings.Repeat("\x00", 1000))},
-		{Path: "/body/binary", What: "noise that is said to be HTML", Ends: ends(wire.ErrMIME, 0),
-			serve: body(htmlUTF8, func(w io.Writer) { _, _ = w.Write(noise(200_000)) })},
-		{Path: "/body/empty", What: "no body at all", Ends: ends(wire.ErrEmpty), serve: text(htmlUTF8, "")},
-		{Path: "/body/space", What: "8 MB of spaces", serve: repeated("", " ", 8_000_000, "")},
+			serve: serveText(htmlUTF8, "<!DOCTYPE html><ti\x00tle>Zero\x00s</title><p>One\x00two <a hr\x00ef=\"/x\" href=\"/\x00y\">l\x00ink</a>"+strings.Repeat("\x00", 1000))},
+		{Path: "/body/binary", What: "noise that is said to be HTML", Ends: listMasks(wire.ErrMIME, 0),
+			serve: serveBody(htmlUTF8, func(w io.Writer) { _, _ = w.Write(randomBytes(200_000)) })},
+		{Path: "/body/empty", What: "no body at all", Ends: listMasks(wire.ErrEmpty), serve: serveText(htmlUTF8, "")},
+		{Path: "/body/space", What: "8 MB of spaces", serve: serveRepeated("", " ", 8_000_000, "")},
 	}
 }
 
-// coded sends a body that is already compressed.
-func coded(coding string, write func(w io.Writer)) http.HandlerFunc {
-	return raw(func(c net.Conn) {
-		if send(c, okHead+"Content-Encoding: "+coding+"\r\n\r\n") {
+// serveEncoded sends a body that is already compressed.
+func serveEncoded(coding string, write func(w io.Writer)) http.HandlerFunc {
+	return serveRaw(func(c net.Conn) {
+		if sendRaw(c, okHead+"Content-Encoding: "+coding+"\r\n\r\n") {
 			write(c)
 		}
 	})
@@ -128,7 +128,7 @@ var nestedBomb = sync.OnceValue(func() []byte { return packGzip(bytes.Repeat(gzi
 var zlibBomb = sync.OnceValue(func() []byte {
 	var packed bytes.Buffer
 	z := zlib.NewWriter(&packed)
-	repeat(z, "a", 64<<20)
+	writeRepeated(z, "a", 64<<20)
 	_ = z.Close()
 	return packed.Bytes()
 })
@@ -147,8 +147,8 @@ func zstdBomb(n int) []byte {
 	return b
 }
 
-// noise returns pseudo-random bytes, always the same.
-func noise(n int) []byte {
+// randomBytes returns pseudo-random bytes, always the same.
+func randomBytes(n int) []byte {
 	b := make([]byte, n)
 	x := uint32(2463534242)
 	for i := range b {
@@ -160,7 +160,7 @@ func noise(n int) []byte {
 	return b
 }
 
-func repeatBytes(w io.Writer, part []byte, n int) { repeat(w, string(part), n) }
+func repeatBytes(w io.Writer, part []byte, n int) { writeRepeated(w, string(part), n) }
 
 // brotliBomb is 256 MiB of one letter, with maximum compression.
 var brotliBomb = sync.OnceValue(func() []byte {

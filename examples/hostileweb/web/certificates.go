@@ -25,7 +25,7 @@ type tlsHost struct {
 }
 
 func tlsTraps() []tlsHost {
-	gone := ends(wire.ErrConnection)
+	gone := listMasks(wire.ErrConnection)
 	return []tlsHost{
 		{name: "tls-good", what: "a certificate of this web's own authority", cert: func(*x509.Certificate) {}},
 		{name: "tls-expired", what: "a certificate that ended yesterday", ends: gone, cert: func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-24 * time.Hour) }},
@@ -44,24 +44,24 @@ func tlsTraps() []tlsHost {
 func tlsHosts() []Trap {
 	var list []Trap
 	for _, h := range tlsTraps() {
-		list = append(list, Trap{Host: h.name, Path: "/page.html", What: "TLS: " + h.what, Ends: h.ends, serve: text(htmlUTF8, doc)})
+		list = append(list, Trap{Host: h.name, Path: "/page.html", What: "TLS: " + h.what, Ends: h.ends, serve: serveText(htmlUTF8, doc)})
 	}
 	return append(list,
-		Trap{Host: "tls-none", Path: "/page.html", What: "TLS: plain HTTP where TLS should be", Ends: ends(wire.ErrConnection)},
-		Trap{Host: "tls-noise", Path: "/page.html", What: "TLS: noise where the hand-shake should be", Ends: ends(wire.ErrConnection)},
-		Trap{Host: "tls-silent", Path: "/page.html", What: "TLS: a hand-shake that never goes on", Ends: ends(wire.ErrTimeout), Stalls: true},
+		Trap{Host: "tls-none", Path: "/page.html", What: "TLS: plain HTTP where TLS should be", Ends: listMasks(wire.ErrConnection)},
+		Trap{Host: "tls-noise", Path: "/page.html", What: "TLS: noise where the hand-shake should be", Ends: listMasks(wire.ErrConnection)},
+		Trap{Host: "tls-silent", Path: "/page.html", What: "TLS: a hand-shake that never goes on", Ends: listMasks(wire.ErrTimeout), Stalls: true},
 	)
 }
 
 // plainTalk are the hosts of the https scheme that do not speak TLS.
 var plainTalk = map[string]func(c net.Conn){
-	"tls-none": func(c net.Conn) { send(c, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\nplain HTTP") },
+	"tls-none": func(c net.Conn) { sendRaw(c, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\nplain HTTP") },
 	"tls-noise": func(c net.Conn) {
 		// A handshake record, so that the first byte is valid.
-		send(c, "\x16\x03\x03\x40\x00"+string(noise(1<<14)))
-		wait(c)
+		sendRaw(c, "\x16\x03\x03\x40\x00"+string(randomBytes(1<<14)))
+		awaitClose(c)
 	},
-	"tls-silent": func(c net.Conn) { wait(c) },
+	"tls-silent": func(c net.Conn) { awaitClose(c) },
 }
 
 // authority signs the certificates of the TLS hosts. Each start creates a new one; its key
@@ -89,13 +89,13 @@ func newAuthority() (*authority, error) {
 	return &authority{cert, key}, err
 }
 
-// pem returns the authority's certificate as PEM.
-func (a *authority) pem() []byte {
+// certificatePEM returns the authority's certificate as PEM.
+func (a *authority) certificatePEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
 
-// issue creates the certificate of one host at ip.
-func (a *authority) issue(h tlsHost, ip net.IP) (tls.Certificate, error) {
+// issueCertificate creates the certificate of one host at ip.
+func (a *authority) issueCertificate(h tlsHost, ip net.IP) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, err

@@ -22,7 +22,7 @@ var indexPage = template.Must(template.New("index").Parse(`<!DOCTYPE html>
 
 type indexRow struct{ URL, What, End string }
 
-func (w *Web) index(rw http.ResponseWriter, _ *http.Request) {
+func (w *Web) serveIndex(rw http.ResponseWriter, _ *http.Request) {
 	var rows []indexRow
 	for _, t := range Traps() {
 		rows = append(rows, indexRow{w.URL(t), t.What, t.End()})

@@ -16,9 +16,9 @@ const (
 	longestTalk = 10 * time.Minute
 )
 
-// raw lets talk answer on the bare connection and closes it: for everything that net/http
+// serveRaw lets talk answer on the bare connection and closes it: for everything that net/http
 // does not send.
-func raw(talk func(c net.Conn)) http.HandlerFunc {
+func serveRaw(talk func(c net.Conn)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
@@ -32,33 +32,33 @@ func raw(talk func(c net.Conn)) http.HandlerFunc {
 	}
 }
 
-// say sends one text with raw.
-func say(text string) http.HandlerFunc {
-	return raw(func(c net.Conn) { send(c, text) })
+// sendText sends one text with raw.
+func sendText(text string) http.HandlerFunc {
+	return serveRaw(func(c net.Conn) { sendRaw(c, text) })
 }
 
-// then sends text, and then more until the client leaves.
-func then(text, more string) http.HandlerFunc {
-	return raw(func(c net.Conn) {
-		if send(c, text) {
-			flood(c, more)
+// sendThenFlood sends text, and then more until the client leaves.
+func sendThenFlood(text, more string) http.HandlerFunc {
+	return serveRaw(func(c net.Conn) {
+		if sendRaw(c, text) {
+			floodText(c, more)
 		}
 	})
 }
 
-// stall sends text and keeps silent until the client leaves.
-func stall(text string) http.HandlerFunc {
-	return raw(func(c net.Conn) {
-		if send(c, text) {
-			wait(c)
+// sendThenStall sends text and keeps silent until the client leaves.
+func sendThenStall(text string) http.HandlerFunc {
+	return serveRaw(func(c net.Conn) {
+		if sendRaw(c, text) {
+			awaitClose(c)
 		}
 	})
 }
 
-// abort sends text and resets the connection.
-func abort(text string) http.HandlerFunc {
-	return raw(func(c net.Conn) {
-		send(c, text)
+// sendThenAbort sends text and resets the connection.
+func sendThenAbort(text string) http.HandlerFunc {
+	return serveRaw(func(c net.Conn) {
+		sendRaw(c, text)
 		time.Sleep(20 * time.Millisecond) // a reset discards data that the client has not read
 		if tcp, ok := c.(interface{ SetLinger(int) error }); ok {
 			_ = tcp.SetLinger(0)
@@ -66,14 +66,14 @@ func abort(text string) http.HandlerFunc {
 	})
 }
 
-// send reports whether the client still reads.
-func send(c net.Conn, text string) bool {
+// sendRaw reports whether the client still reads.
+func sendRaw(c net.Conn, text string) bool {
 	_, err := io.WriteString(c, text)
 	return err == nil
 }
 
-// flood repeats text until the client leaves.
-func flood(c io.Writer, text string) {
+// floodText repeats text until the client leaves.
+func floodText(c io.Writer, text string) {
 	block := []byte(strings.Repeat(text, max(1, 32<<10/len(text))))
 	for sent := 0; sent < mostSent; sent += len(block) {
 		if _, err := c.Write(block); err != nil {
@@ -82,19 +82,19 @@ func flood(c io.Writer, text string) {
 	}
 }
 
-// wait returns when the client leaves.
-func wait(c io.Reader) { _, _ = io.Copy(io.Discard, c) }
+// awaitClose returns when the client leaves.
+func awaitClose(c io.Reader) { _, _ = io.Copy(io.Discard, c) }
 
-// drip sends text one byte at a time, repeatedly.
-func drip(text string, every time.Duration) http.HandlerFunc {
-	return raw(func(c net.Conn) {
-		if !send(c, okHead+"\r\n<title>Drops</title>") {
+// dripText sends text one byte at a time, repeatedly.
+func dripText(text string, every time.Duration) http.HandlerFunc {
+	return serveRaw(func(c net.Conn) {
+		if !sendRaw(c, okHead+"\r\n<title>Drops</title>") {
 			return
 		}
 		for start := time.Now(); time.Since(start) < longestTalk; {
 			for i := range len(text) {
 				time.Sleep(every)
-				if !send(c, text[i:i+1]) {
+				if !sendRaw(c, text[i:i+1]) {
 					return
 				}
 			}
@@ -105,8 +105,8 @@ func drip(text string, every time.Duration) http.HandlerFunc {
 // okHead is a valid header without its empty last line.
 const okHead = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n"
 
-// body serves a text that is generated while it is sent.
-func body(kind string, write func(w io.Writer)) http.HandlerFunc {
+// serveBody serves a text that is generated while it is sent.
+func serveBody(kind string, write func(w io.Writer)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		if r.Method != http.MethodHead {
@@ -115,22 +115,22 @@ func body(kind string, write func(w io.Writer)) http.HandlerFunc {
 	}
 }
 
-// text serves a constant.
-func text(kind, s string) http.HandlerFunc {
-	return body(kind, func(w io.Writer) { _, _ = io.WriteString(w, s) })
+// serveText serves a constant.
+func serveText(kind, s string) http.HandlerFunc {
+	return serveBody(kind, func(w io.Writer) { _, _ = io.WriteString(w, s) })
 }
 
-// repeated is an HTML page of start, n times part, and end.
-func repeated(start, part string, n int, end string) http.HandlerFunc {
-	return body(htmlUTF8, func(w io.Writer) {
+// serveRepeated is an HTML page of start, n times part, and end.
+func serveRepeated(start, part string, n int, end string) http.HandlerFunc {
+	return serveBody(htmlUTF8, func(w io.Writer) {
 		_, _ = io.WriteString(w, start)
-		repeat(w, part, n)
+		writeRepeated(w, part, n)
 		_, _ = io.WriteString(w, end)
 	})
 }
 
-// repeat writes part n times in large blocks.
-func repeat(w io.Writer, part string, n int) {
+// writeRepeated writes part n times in large blocks.
+func writeRepeated(w io.Writer, part string, n int) {
 	at := max(1, 32<<10/len(part))
 	block := strings.Repeat(part, at)
 	for ; n > 0; n -= at {

@@ -9,41 +9,41 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// redirects lead in loops, to forbidden targets, or nowhere.
-func redirects() []Trap {
-	guard := ends(wire.ErrGuard | wire.ErrConnection)
-	nowhere := ends(wire.ErrBadRedirection)
-	many := ends(wire.ErrMaxHTTPRedirects)
+// redirectTraps lead in loops, to forbidden targets, or nowhere.
+func redirectTraps() []Trap {
+	guard := listMasks(wire.ErrGuard | wire.ErrConnection)
+	nowhere := listMasks(wire.ErrBadRedirection)
+	many := listMasks(wire.ErrMaxHTTPRedirects)
 	list := []Trap{
-		{Path: "/redirect/self", What: "to itself", Ends: many, serve: to("/redirect/self")},
-		{Path: "/redirect/loop/a", What: "to a page that leads back", Ends: many, serve: to("/redirect/loop/b")},
-		{Path: "/redirect/loop/b", What: "the other half of that loop", Ends: many, serve: to("/redirect/loop/a")},
+		{Path: "/redirect/self", What: "to itself", Ends: many, serve: redirectTo("/redirect/self")},
+		{Path: "/redirect/loop/a", What: "to a page that leads back", Ends: many, serve: redirectTo("/redirect/loop/b")},
+		{Path: "/redirect/loop/b", What: "the other half of that loop", Ends: many, serve: redirectTo("/redirect/loop/a")},
 		{Path: "/redirect/endless", What: "always to the next number", Ends: many, serve: func(w http.ResponseWriter, r *http.Request) {
 			n, _ := strconv.Atoi(r.FormValue("n"))
-			to(fmt.Sprint("/redirect/endless?n=", n+1))(w, r)
+			redirectTo(fmt.Sprint("/redirect/endless?n=", n+1))(w, r)
 		}},
 		{Path: "/redirect/growing", What: "always to a URL twice as long", Ends: many, serve: func(w http.ResponseWriter, r *http.Request) {
 			q := r.URL.RawQuery
-			to("/redirect/growing?"+(q + q + "grow")[:min(len(q)*2+4, 60_000)])(w, r)
+			redirectTo("/redirect/growing?"+(q + q + "grow")[:min(len(q)*2+4, 60_000)])(w, r)
 		}},
 		{Path: "/redirect/cookies", What: "to itself, each time with another cookie", Ends: many, serve: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Add("Set-Cookie", fmt.Sprintf("c%d=x", len(r.Cookies())))
-			to("/redirect/cookies")(w, r)
+			redirectTo("/redirect/cookies")(w, r)
 		}},
-		{Path: "/redirect/none", What: "without a target", Ends: nowhere, serve: to("")},
-		{Path: "/redirect/long", What: "to a URL of 100 KB", Ends: nowhere, serve: to("/" + strings.Repeat("long", 25_000))},
-		{Path: "/redirect/broken", What: "to an invalid URL", Ends: nowhere, serve: to("http://[::1")},
-		{Path: "/redirect/port", What: "to port 99999", Ends: nowhere, serve: to("http://127.0.0.1:99999/")},
-		{Path: "/redirect/file", What: "to a file of the machine", Ends: nowhere, serve: to("file:///etc/passwd")},
-		{Path: "/redirect/script", What: "to a script", Ends: nowhere, serve: to("javascript:alert(1)")},
-		{Path: "/redirect/gopher", What: "to another protocol", Ends: nowhere, serve: to("gopher://127.0.0.1:6379/_FLUSHALL")},
-		{Path: "/redirect/endless-body", What: "to a page, with a body that never ends", serve: then("HTTP/1.1 302 Found\r\nLocation: /body/nul\r\nContent-Type: text/html\r\n\r\n", "moving on ")},
-		{Path: "/redirect/silent-body", What: "to a page, with a body that never comes", serve: stall("HTTP/1.1 302 Found\r\nLocation: /body/nul\r\nContent-Length: 100\r\n\r\n")},
-		{Path: "/redirect/chain/1", What: "three steps, the last into a private network", Ends: guard, serve: to("/redirect/chain/2")},
-		{Path: "/redirect/chain/2", What: "two steps, the last into a private network", Ends: guard, serve: to("/redirect/chain/3")},
-		{Path: "/redirect/chain/3", What: "one step into a private network", Ends: guard, serve: to("http://10.0.0.1/")},
-		{Path: "/redirect/to-error", What: "to an invalid answer", Ends: ends(wire.ErrFetchHTTP), serve: to("/answer/smtp")},
-		{Path: "/redirect/unknown", What: "to a name that does not exist", Ends: ends(wire.ErrConnection), serve: to("http://nowhere.invalid/")},
+		{Path: "/redirect/none", What: "without a target", Ends: nowhere, serve: redirectTo("")},
+		{Path: "/redirect/long", What: "to a URL of 100 KB", Ends: nowhere, serve: redirectTo("/" + strings.Repeat("long", 25_000))},
+		{Path: "/redirect/broken", What: "to an invalid URL", Ends: nowhere, serve: redirectTo("http://[::1")},
+		{Path: "/redirect/port", What: "to port 99999", Ends: nowhere, serve: redirectTo("http://127.0.0.1:99999/")},
+		{Path: "/redirect/file", What: "to a file of the machine", Ends: nowhere, serve: redirectTo("file:///etc/passwd")},
+		{Path: "/redirect/script", What: "to a script", Ends: nowhere, serve: redirectTo("javascript:alert(1)")},
+		{Path: "/redirect/gopher", What: "to another protocol", Ends: nowhere, serve: redirectTo("gopher://127.0.0.1:6379/_FLUSHALL")},
+		{Path: "/redirect/endless-body", What: "to a page, with a body that never ends", serve: sendThenFlood("HTTP/1.1 302 Found\r\nLocation: /body/nul\r\nContent-Type: text/html\r\n\r\n", "moving on ")},
+		{Path: "/redirect/silent-body", What: "to a page, with a body that never comes", serve: sendThenStall("HTTP/1.1 302 Found\r\nLocation: /body/nul\r\nContent-Length: 100\r\n\r\n")},
+		{Path: "/redirect/chain/1", What: "three steps, the last into a private network", Ends: guard, serve: redirectTo("/redirect/chain/2")},
+		{Path: "/redirect/chain/2", What: "two steps, the last into a private network", Ends: guard, serve: redirectTo("/redirect/chain/3")},
+		{Path: "/redirect/chain/3", What: "one step into a private network", Ends: guard, serve: redirectTo("http://10.0.0.1/")},
+		{Path: "/redirect/to-error", What: "to an invalid answer", Ends: listMasks(wire.ErrFetchHTTP), serve: redirectTo("/answer/smtp")},
+		{Path: "/redirect/unknown", What: "to a name that does not exist", Ends: listMasks(wire.ErrConnection), serve: redirectTo("http://nowhere.invalid/")},
 	}
 	for _, p := range []struct{ name, target, what string }{
 		{"metadata", "http://169.254.169.254/latest/meta-data/", "the address where clouds keep their secrets"},
@@ -62,13 +62,13 @@ func redirects() []Trap {
 		{"octal", "http://012.0.0.01/", "10.0.0.1 in octal"},
 		{"hex", "http://0xa.0.0x0.1/", "10.0.0.1 in parts of hex"},
 	} {
-		list = append(list, Trap{Path: "/redirect/private/" + p.name, What: "to " + p.what, Ends: guard, serve: to(p.target)})
+		list = append(list, Trap{Path: "/redirect/private/" + p.name, What: "to " + p.what, Ends: guard, serve: redirectTo(p.target)})
 	}
 	return list
 }
 
-// to redirects to target verbatim; net/http would repair it.
-func to(target string) http.HandlerFunc {
+// redirectTo redirects to target verbatim; net/http would repair it.
+func redirectTo(target string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if target != "" {
 			w.Header().Set("Location", target)

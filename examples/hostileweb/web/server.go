@@ -71,7 +71,7 @@ func Start(o Options) (_ *Web, err error) {
 		if port != 0 {
 			at = port + i
 		}
-		var h http.Handler = w.handler(name, byHost[name])
+		var h http.Handler = w.hostHandler(name, byHost[name])
 		if o.Log != nil {
 			h = site.Logged(h, o.Log)
 		}
@@ -96,14 +96,14 @@ func (w *Web) startHost(name string, ip net.IP, port int, h http.Handler) error 
 	w.hosts[name] = scheme + listener.Addr().String()
 	if talk := plainTalk[name]; talk != nil {
 		w.raws = append(w.raws, listener)
-		w.group.Go(func() { answer(listener, talk) })
+		w.group.Go(func() { acceptConnections(listener, talk) })
 		return nil
 	}
 	for _, t := range tlsTraps() {
 		if t.name != name {
 			continue
 		}
-		cert, err := w.signer.issue(t, ip)
+		cert, err := w.signer.issueCertificate(t, ip)
 		if err != nil {
 			listener.Close()
 			return err
@@ -131,8 +131,8 @@ func listenAddress(text string) (net.IP, int, error) {
 	return ip, port, nil
 }
 
-// answer calls talk for every connection.
-func answer(l net.Listener, talk func(c net.Conn)) {
+// acceptConnections calls talk for every connection.
+func acceptConnections(l net.Listener, talk func(c net.Conn)) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -147,8 +147,8 @@ func answer(l net.Listener, talk func(c net.Conn)) {
 	}
 }
 
-// handler serves one host.
-func (w *Web) handler(name string, traps []Trap) http.Handler {
+// hostHandler serves one host.
+func (w *Web) hostHandler(name string, traps []Trap) http.Handler {
 	routes := map[string]http.HandlerFunc{}
 	for _, t := range traps {
 		routes[t.Path] = t.serve
@@ -159,20 +159,20 @@ func (w *Web) handler(name string, traps []Trap) http.Handler {
 		}
 	}
 	if name == "" {
-		routes["/"] = w.index
+		routes["/"] = w.serveIndex
 	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		serve := routes[r.URL.Path]
 		switch {
 		case serve != nil:
 		case strings.HasPrefix(r.URL.Path, "/trap/grow/"):
-			serve = grow
+			serve = serveGrowing
 		case strings.HasPrefix(r.URL.Path, "/trap/session"):
-			serve = session
+			serve = serveSession
 		case strings.HasPrefix(r.URL.Path, "/trap/random/"):
-			serve = random
+			serve = serveRandomLinks
 		case strings.HasPrefix(r.URL.Path, "/trap/"):
-			serve = text(htmlUTF8, doc)
+			serve = serveText(htmlUTF8, doc)
 		default:
 			serve = http.NotFound
 		}
@@ -200,7 +200,7 @@ func (w *Web) Hosts() []Host {
 
 // Authority returns the PEM certificate that a client must trust so that only the bad TLS
 // hosts fail.
-func (w *Web) Authority() []byte { return w.signer.pem() }
+func (w *Web) Authority() []byte { return w.signer.certificatePEM() }
 
 // Close ends all connections and waits for the servers. It may be called more than once.
 func (w *Web) Close() error {

@@ -64,11 +64,11 @@ func (t Trap) Stored() string {
 // Traps lists all traps: those of the main host by group, then the other hosts.
 func Traps() []Trap {
 	var all []Trap
-	for _, group := range [][]Trap{bodies(), lengths(), answers(), redirects(), markup(), linkTraps(), charsets(), feeds(), robotsHosts(), tlsHosts()} {
+	for _, group := range [][]Trap{bodyTraps(), lengthTraps(), answerTraps(), redirectTraps(), markupTraps(), linkTraps(), charsetTraps(), feedTraps(), robotsHosts(), tlsHosts()} {
 		all = append(all, group...)
 	}
 	return all
 }
 
-// ends returns its arguments as a list.
-func ends(masks ...wire.ErrorMask) []wire.ErrorMask { return masks }
+// listMasks returns its arguments as a list.
+func listMasks(masks ...wire.ErrorMask) []wire.ErrorMask { return masks }

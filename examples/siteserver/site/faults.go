@@ -21,8 +21,8 @@ const (
 	longestDrops = 10 * time.Minute
 )
 
-// status answers with code and a short page.
-func status(code int) http.HandlerFunc {
+// serveStatus answers with code and a short page.
+func serveStatus(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", htmlUTF8)
 		w.WriteHeader(code)
@@ -31,40 +31,40 @@ func status(code int) http.HandlerFunc {
 	}
 }
 
-func notFound(w http.ResponseWriter, r *http.Request) { status(http.StatusNotFound)(w, r) }
+func notFound(w http.ResponseWriter, r *http.Request) { serveStatus(http.StatusNotFound)(w, r) }
 
-func busy(w http.ResponseWriter, r *http.Request) {
+func serveBusy(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Retry-After", "1")
-	status(http.StatusServiceUnavailable)(w, r)
+	serveStatus(http.StatusServiceUnavailable)(w, r)
 }
 
 // postOnly is a form target that a crawler must not request.
 func postOnly(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		status(http.StatusMethodNotAllowed)(w, r)
+		serveStatus(http.StatusMethodNotAllowed)(w, r)
 		return
 	}
 	writePage(w, "It is deleted", "Somebody or something pressed the button.")
 }
 
-func empty(w http.ResponseWriter, r *http.Request) {
+func serveEmpty(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", htmlUTF8)
 	w.Header().Set("Content-Length", "0")
 }
 
-// slow waits before the first byte, or until the client leaves.
-func slow(wait time.Duration) http.HandlerFunc {
+// serveSlow waits before the first byte, or until the client leaves.
+func serveSlow(wait time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !pause(r, wait) {
+		if !pauseRequest(r, wait) {
 			return
 		}
 		writePage(w, "A page that took its time", "The server of this page thinks before it answers. One second and a half is nothing to a reader with a cup of tea. To a crawler that waits in turn for every page of a host it is a long time.")
 	}
 }
 
-// trickle sends the start of a page and then single bytes.
-func trickle(drop time.Duration) http.HandlerFunc {
+// serveTrickle sends the start of a page and then single bytes.
+func serveTrickle(drop time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", htmlUTF8)
 		if r.Method == http.MethodHead {
@@ -73,15 +73,15 @@ func trickle(drop time.Duration) http.HandlerFunc {
 		out := http.NewResponseController(w)
 		fmt.Fprint(w, "<!DOCTYPE html>\n<html lang=\"en\"><title>A page that comes in drops</title>\n<p>")
 		for end := time.Now().Add(longestDrops); time.Now().Before(end); {
-			if _, err := io.WriteString(w, "."); err != nil || out.Flush() != nil || !pause(r, drop) {
+			if _, err := io.WriteString(w, "."); err != nil || out.Flush() != nil || !pauseRequest(r, drop) {
 				return
 			}
 		}
 	}
 }
 
-// pause waits, and returns false if the client leaves.
-func pause(r *http.Request, wait time.Duration) bool {
+// pauseRequest waits, and returns false if the client leaves.
+func pauseRequest(r *http.Request, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -92,9 +92,9 @@ func pause(r *http.Request, wait time.Duration) bool {
 	}
 }
 
-// long sends a valid page of at least size bytes. Its last paragraph has a link to the next
+// serveLong sends a valid page of at least size bytes. Its last paragraph has a link to the next
 // page.
-func long(size int) http.HandlerFunc {
+func serveLong(size int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", htmlUTF8)
 		if r.Method == http.MethodHead {
@@ -104,8 +104,8 @@ func long(size int) http.HandlerFunc {
 	}
 }
 
-// endless sends paragraphs until the client leaves.
-func endless(w http.ResponseWriter, r *http.Request) {
+// serveEndless sends paragraphs until the client leaves.
+func serveEndless(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", htmlUTF8)
 	if r.Method == http.MethodHead {
 		return
@@ -123,10 +123,10 @@ func endless(w http.ResponseWriter, r *http.Request) {
 var zippedPage = sync.OnceValue(func() []byte {
 	var page bytes.Buffer
 	writeBody(&page, "A page that was packed", "This page is sent in a gzip stream. It is small enough to need no packing, but servers pack everything. The reader should notice nothing of it.", 40)
-	return pack(page.Bytes())
+	return gzipBytes(page.Bytes())
 })
 
-func pack(plain []byte) []byte {
+func gzipBytes(plain []byte) []byte {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	// writes to a buffer do not fail
@@ -135,7 +135,7 @@ func pack(plain []byte) []byte {
 	return packed.Bytes()
 }
 
-func zipped(w http.ResponseWriter, r *http.Request) {
+func serveZipped(w http.ResponseWriter, r *http.Request) {
 	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		writePage(w, "A page that was not packed", "You asked for this page without gzip. It is sent as it is. The text is the same in spirit.")
 		return
@@ -157,10 +157,10 @@ var bombBytes = sync.OnceValue(func() []byte {
 	var page bytes.Buffer
 	page.WriteString("<!DOCTYPE html>\n<title>A small answer</title>\n<p>")
 	page.Write(bytes.Repeat([]byte("a"), 32<<20))
-	return pack(page.Bytes())
+	return gzipBytes(page.Bytes())
 })
 
-func bomb(w http.ResponseWriter, r *http.Request) { sendZip(w, bombBytes()) }
+func serveBomb(w http.ResponseWriter, r *http.Request) { sendZip(w, bombBytes()) }
 
 func sendZip(w http.ResponseWriter, body []byte) {
 	w.Header().Set("Content-Type", htmlUTF8)
@@ -182,8 +182,8 @@ var (
 	cutChunkAnswer = fmt.Sprintf("%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s", brokenHead, len(brokenPage)+5000, brokenPage)
 )
 
-// raw writes answer to the bare connection and closes it.
-func raw(answer string) http.HandlerFunc {
+// serveRaw writes answer to the bare connection and closes it.
+func serveRaw(answer string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		conn, out, err := http.NewResponseController(w).Hijack()
 		if err != nil {
@@ -197,8 +197,8 @@ func raw(answer string) http.HandlerFunc {
 	}
 }
 
-// reset closes the connection at once, with a TCP reset if possible.
-func reset(w http.ResponseWriter, r *http.Request) {
+// resetConnection closes the connection at once, with a TCP reset if possible.
+func resetConnection(w http.ResponseWriter, r *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, "this connection cannot be broken", http.StatusHTTPVersionNotSupported)

@@ -26,7 +26,7 @@ func (f folder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	at := path.Clean("/" + r.URL.Path)
-	file, info, err := f.open(at)
+	file, info, err := f.openPath(at)
 	if err != nil {
 		notFound(w, r)
 		return
@@ -39,9 +39,9 @@ func (f folder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusMovedPermanently)
 			return
 		}
-		index, indexInfo, err := f.open(path.Join(at, "index.html"))
+		index, indexInfo, err := f.openPath(path.Join(at, "index.html"))
 		if err != nil {
-			list(w, r, file)
+			serveList(w, r, file)
 			return
 		}
 		defer index.Close()
@@ -56,7 +56,7 @@ func (f folder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	kind := contentType(info.Name())
 	if kind == "" {
-		if kind, err = sniff(file); err != nil {
+		if kind, err = detectType(file); err != nil {
 			http.Error(w, "unreadable", http.StatusInternalServerError)
 			return
 		}
@@ -65,8 +65,8 @@ func (f folder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", info.ModTime(), file)
 }
 
-// open opens one path of the folder. The caller closes the file.
-func (f folder) open(at string) (http.File, os.FileInfo, error) {
+// openPath opens one path of the folder. The caller closes the file.
+func (f folder) openPath(at string) (http.File, os.FileInfo, error) {
 	file, err := f.files.Open(at)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open %s: %w", at, err)
@@ -79,8 +79,8 @@ func (f folder) open(at string) (http.File, os.FileInfo, error) {
 	return file, info, nil
 }
 
-// sniff detects a type from the first bytes, without charset, and rewinds.
-func sniff(file io.ReadSeeker) (string, error) {
+// detectType detects a type from the first bytes, without charset, and rewinds.
+func detectType(file io.ReadSeeker) (string, error) {
 	start := make([]byte, 512)
 	n, err := io.ReadFull(file, start)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
@@ -93,8 +93,8 @@ func sniff(file io.ReadSeeker) (string, error) {
 	return kind, err
 }
 
-// list answers with a sorted list of links to the names in a folder.
-func list(w http.ResponseWriter, r *http.Request, dir http.File) {
+// serveList answers with a sorted list of links to the names in a folder.
+func serveList(w http.ResponseWriter, r *http.Request, dir http.File) {
 	entries, err := dir.Readdir(-1)
 	if err != nil {
 		http.Error(w, "unreadable", http.StatusInternalServerError)

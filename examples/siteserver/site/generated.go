@@ -15,28 +15,28 @@ const leaves = 25
 // daysInCalendar bounds the calendar that a crawler must not visit.
 const daysInCalendar = 40
 
-// generated returns the pages that are generated and cause no trouble.
-func generated() map[string]http.HandlerFunc {
+// generatedPages returns the pages that are generated and cause no trouble.
+func generatedPages() map[string]http.HandlerFunc {
 	routes := map[string]http.HandlerFunc{
-		"/search":                  search,
+		"/search":                  serveSearch,
 		"/links/five-hundred.html": fiveHundred,
-		"/fault/after-big.html":    page("The page behind the big one", "Only the last line of a page of three megabytes leads here. Whoever reads this has read that page to its end. A crawler that stops early never finds it."),
-		"/fault/after-huge.html":   page("The page behind the huge one", "Only the last line of a page of eleven megabytes leads here. With a limit of ten nobody should come by. Without one it is an ordinary page."),
+		"/fault/after-big.html":    servePage("The page behind the big one", "Only the last line of a page of three megabytes leads here. Whoever reads this has read that page to its end. A crawler that stops early never finds it."),
+		"/fault/after-huge.html":   servePage("The page behind the huge one", "Only the last line of a page of eleven megabytes leads here. With a limit of ten nobody should come by. Without one it is an ordinary page."),
 	}
 	for n := 1; n <= leaves; n++ {
-		routes[leafPath(n)] = page(fmt.Sprintf("Leaf %d of a large tree", n),
+		routes[leafPath(n)] = servePage(fmt.Sprintf("Leaf %d of a large tree", n),
 			fmt.Sprintf("This is leaf number %d. Twenty links on one page lead to it, and they are spelled in five ways. It should be fetched once, and it has no links of its own but one.", n))
 	}
 	for n := 1; n <= daysInCalendar; n++ {
-		routes[fmt.Sprintf("/private/calendar/%d", n)] = calendar(n)
+		routes[fmt.Sprintf("/private/calendar/%d", n)] = serveCalendar(n)
 	}
 	return routes
 }
 
 func leafPath(n int) string { return fmt.Sprintf("/links/leaf/%02d.html", n) }
 
-// page answers with a title and one paragraph.
-func page(title, text string) http.HandlerFunc {
+// servePage answers with a title and one paragraph.
+func servePage(title, text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { writePage(w, title, text) }
 }
 
@@ -74,11 +74,11 @@ func fiveHundred(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(out, "</ul>\n</body>\n</html>\n")
 }
 
-// search answers each query with a page that has no link to another query.
-func search(w http.ResponseWriter, r *http.Request) {
+// serveSearch answers each query with a page that has no link to another query.
+func serveSearch(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query().Get("q")
 	if len(q) > 100 {
-		status(http.StatusBadRequest)(w, r)
+		serveStatus(http.StatusBadRequest)(w, r)
 		return
 	}
 	w.Header().Set("Content-Type", htmlUTF8)
@@ -89,8 +89,8 @@ func search(w http.ResponseWriter, r *http.Request) {
 	writeBody(w, "A search for "+q, "You looked for "+q+". There may be a page about it in the town. The search of this site is not a good one, as it knows no words.", 1)
 }
 
-// calendar is one page of an endless series.
-func calendar(n int) http.HandlerFunc {
+// serveCalendar is one page of an endless series.
+func serveCalendar(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", htmlUTF8)
 		fmt.Fprintf(w, "<!DOCTYPE html>\n<title>Day %d</title>\n<p>Nothing was entered for this day. <a href=\"%d\">The next day</a></p>\n", n, n%daysInCalendar+1)

@@ -56,12 +56,12 @@ func exampleSite(o Options) http.Handler {
 		o.Drop = 100 * time.Millisecond
 	}
 	routes := make(map[string]http.HandlerFunc)
-	for _, t := range troubles(o) {
+	for _, t := range listTroubles(o) {
 		if t.serve != nil {
 			routes[t.Path] = t.serve
 		}
 	}
-	for path, serve := range generated() {
+	for path, serve := range generatedPages() {
 		routes[path] = serve
 	}
 	files := loadFiles()

@@ -5,9 +5,9 @@ import (
 	"net/http"
 )
 
-// redirect sends code and a verbatim Location; http.Redirect would make a relative target
+// serveRedirect sends code and a verbatim Location; http.Redirect would make a relative target
 // absolute. An empty target is left out.
-func redirect(code int, target string) http.HandlerFunc {
+func serveRedirect(code int, target string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if target != "" {
 			w.Header().Set("Location", target)

@@ -41,7 +41,7 @@ func (l *requestLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	counted := &countingWriter{ResponseWriter: w}
 	start := time.Now()
 	defer func() { // also after a panic of the handler
-		l.write(Request{
+		l.writeLine(Request{
 			Start: start.UnixNano(), End: time.Now().UnixNano(), Remote: r.RemoteAddr,
 			Host: r.Host, Method: r.Method, Path: r.RequestURI,
 			Code: counted.code, Bytes: counted.bytes, Agent: r.UserAgent(),
@@ -50,7 +50,7 @@ func (l *requestLog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.next.ServeHTTP(counted, r)
 }
 
-func (l *requestLog) write(line Request) {
+func (l *requestLog) writeLine(line Request) {
 	text, err := json.Marshal(line)
 	if err != nil {
 		return // a Request always encodes

@@ -54,7 +54,7 @@ const (
 // Not every trouble has a row: some are only redirect targets, and URLs that robots.txt
 // denies may have none. Pages above 10 MB have their error bit only with a size limit of at
 // most 10 MB, and the page of single bytes only after a timeout.
-func Troubles() []Trouble { return troubles(Options{}) }
+func Troubles() []Trouble { return listTroubles(Options{}) }
 
 // Forbidden reports whether a crawler must never request path: robots.txt denies it, or
 // only text that looks like a link mentions it.
@@ -68,50 +68,50 @@ func Forbidden(path string) bool {
 	return path == "/links/commented-out.html" || path == "/links/written-by-script.html"
 }
 
-func troubles(o Options) []Trouble {
+func listTroubles(o Options) []Trouble {
 	return []Trouble{
-		{"/fault/403.html", "forbidden", 403, []int{bitForbidden}, status(http.StatusForbidden)},
+		{"/fault/403.html", "forbidden", 403, []int{bitForbidden}, serveStatus(http.StatusForbidden)},
 		{"/fault/404.html", "not there", 404, []int{bitHTTP}, nil},
-		{"/fault/410.html", "gone for good", 410, []int{bitHTTP}, status(http.StatusGone)},
-		{"/fault/500.html", "an error of the server", 500, []int{bitHTTP}, status(http.StatusInternalServerError)},
-		{"/fault/503.html", "too busy", 503, []int{bitHTTP}, busy},
+		{"/fault/410.html", "gone for good", 410, []int{bitHTTP}, serveStatus(http.StatusGone)},
+		{"/fault/500.html", "an error of the server", 500, []int{bitHTTP}, serveStatus(http.StatusInternalServerError)},
+		{"/fault/503.html", "too busy", 503, []int{bitHTTP}, serveBusy},
 		{"/fault/post-only", "the target of a form that deletes", 405, []int{bitHTTP}, postOnly},
 		{"/links/nothing-here.html", "a broken link", 404, []int{bitHTTP}, nil},
 		{"/media/missing.png", "a picture that is not there", 404, []int{bitHTTP}, nil},
 
-		{"/fault/empty.html", "an empty page", 200, []int{bitEmpty}, empty},
-		{"/fault/slow.html", "a slow page", 200, nil, slow(o.Slow)},
-		{"/fault/trickle.html", "a page that comes in drops", 200, []int{bitTimeout}, trickle(o.Drop)},
-		{"/fault/big.html", "three megabytes", 200, nil, long(3_000_000)},
-		{"/fault/huge.html", "eleven megabytes", 200, []int{bitSize}, long(11_000_000)},
-		{"/fault/endless.html", "a body without an end", 200, []int{bitSize}, endless},
-		{"/fault/gzip.html", "compressed, and well", 200, nil, zipped},
+		{"/fault/empty.html", "an empty page", 200, []int{bitEmpty}, serveEmpty},
+		{"/fault/slow.html", "a slow page", 200, nil, serveSlow(o.Slow)},
+		{"/fault/trickle.html", "a page that comes in drops", 200, []int{bitTimeout}, serveTrickle(o.Drop)},
+		{"/fault/big.html", "three megabytes", 200, nil, serveLong(3_000_000)},
+		{"/fault/huge.html", "eleven megabytes", 200, []int{bitSize}, serveLong(11_000_000)},
+		{"/fault/endless.html", "a body without an end", 200, []int{bitSize}, serveEndless},
+		{"/fault/gzip.html", "compressed, and well", 200, nil, serveZipped},
 		{"/fault/cut-gzip.html", "compressed, cut off", 200, []int{bitConvert}, cutZip},
 		{"/fault/not-gzip.html", "said to be compressed, and is not", 200, []int{bitConvert}, notZip},
-		{"/fault/bomb.html", "32 KB that unpack to 32 MB", 200, []int{bitSize}, bomb},
-		{"/fault/short.html", "fewer bytes than Content-Length", 200, []int{bitConnection, bitConvert, bitAmbiguous, bitFetchHTTP}, raw(shortAnswer)},
-		{"/fault/long.html", "more bytes than Content-Length", 200, nil, raw(longAnswer)},
-		{"/fault/cut-chunk.html", "chunks that break off", 200, []int{bitConvert, bitConnection}, raw(cutChunkAnswer)},
-		{"/fault/reset.html", "closed without an answer", 0, []int{bitConnection, bitAmbiguous, bitFetchHTTP}, reset},
-		{"/fault/garbage.html", "no HTTP at all", 0, []int{bitConnection, bitAmbiguous, bitFetchHTTP}, raw(garbageAnswer)},
+		{"/fault/bomb.html", "32 KB that unpack to 32 MB", 200, []int{bitSize}, serveBomb},
+		{"/fault/short.html", "fewer bytes than Content-Length", 200, []int{bitConnection, bitConvert, bitAmbiguous, bitFetchHTTP}, serveRaw(shortAnswer)},
+		{"/fault/long.html", "more bytes than Content-Length", 200, nil, serveRaw(longAnswer)},
+		{"/fault/cut-chunk.html", "chunks that break off", 200, []int{bitConvert, bitConnection}, serveRaw(cutChunkAnswer)},
+		{"/fault/reset.html", "closed without an answer", 0, []int{bitConnection, bitAmbiguous, bitFetchHTTP}, resetConnection},
+		{"/fault/garbage.html", "no HTTP at all", 0, []int{bitConnection, bitAmbiguous, bitFetchHTTP}, serveRaw(garbageAnswer)},
 
-		{"/go/301", "moved for good", 301, nil, redirect(301, "/town/mill.html")},
-		{"/go/302", "found elsewhere", 302, nil, redirect(302, "/town/lighthouse.html")},
-		{"/go/303", "see other", 303, nil, redirect(303, "/town/market.html")},
-		{"/go/307", "moved for now", 307, nil, redirect(307, "/town/museum.html")},
-		{"/go/308", "moved for good, strictly", 308, nil, redirect(308, "/town/ferry.html")},
-		{"/go/relative", "a relative target", 302, nil, redirect(302, "../crawler/batch.html")},
-		{"/go/chain/1", "three in a row", 302, nil, redirect(302, "/go/chain/2")},
-		{"/go/chain/2", "the second of three", 301, nil, redirect(301, "3")},
-		{"/go/chain/3", "the last of three", 307, nil, redirect(307, "/town/lighthouse.html")},
-		{"/go/loop/a", "a loop of two", 302, []int{bitRedirects, bitTooMany}, redirect(302, "/go/loop/b")},
-		{"/go/loop/b", "the other half of it", 302, []int{bitRedirects, bitTooMany}, redirect(302, "/go/loop/a")},
-		{"/go/self", "a loop of one", 302, []int{bitRedirects, bitTooMany}, redirect(302, "/go/self")},
-		{"/go/missing", "to a page that is not there", 302, []int{bitHTTP}, redirect(302, "/town/nobody.html")},
-		{"/go/nowhere", "without a target", 302, []int{bitBadRedirect, bitAmbiguous, bitTooMany}, redirect(302, "")},
-		{"/go/away", "to a name that does not resolve", 302, []int{bitFilters, bitConnection, bitBadRedirect}, redirect(302, "http://nosuch.invalid/")},
-		{"/go/inside", "into the inner network", 302, []int{bitGuard, bitFilters, bitBadRedirect}, redirect(302, "http://169.254.169.254/latest/")},
-		{"/go/file", "to a file of the machine", 302, []int{bitBadRedirect, bitFilters, bitGuard, bitBadURL}, redirect(302, "file:///etc/passwd")},
+		{"/go/301", "moved for good", 301, nil, serveRedirect(301, "/town/mill.html")},
+		{"/go/302", "found elsewhere", 302, nil, serveRedirect(302, "/town/lighthouse.html")},
+		{"/go/303", "see other", 303, nil, serveRedirect(303, "/town/market.html")},
+		{"/go/307", "moved for now", 307, nil, serveRedirect(307, "/town/museum.html")},
+		{"/go/308", "moved for good, strictly", 308, nil, serveRedirect(308, "/town/ferry.html")},
+		{"/go/relative", "a relative target", 302, nil, serveRedirect(302, "../crawler/batch.html")},
+		{"/go/chain/1", "three in a row", 302, nil, serveRedirect(302, "/go/chain/2")},
+		{"/go/chain/2", "the second of three", 301, nil, serveRedirect(301, "3")},
+		{"/go/chain/3", "the last of three", 307, nil, serveRedirect(307, "/town/lighthouse.html")},
+		{"/go/loop/a", "a loop of two", 302, []int{bitRedirects, bitTooMany}, serveRedirect(302, "/go/loop/b")},
+		{"/go/loop/b", "the other half of it", 302, []int{bitRedirects, bitTooMany}, serveRedirect(302, "/go/loop/a")},
+		{"/go/self", "a loop of one", 302, []int{bitRedirects, bitTooMany}, serveRedirect(302, "/go/self")},
+		{"/go/missing", "to a page that is not there", 302, []int{bitHTTP}, serveRedirect(302, "/town/nobody.html")},
+		{"/go/nowhere", "without a target", 302, []int{bitBadRedirect, bitAmbiguous, bitTooMany}, serveRedirect(302, "")},
+		{"/go/away", "to a name that does not resolve", 302, []int{bitFilters, bitConnection, bitBadRedirect}, serveRedirect(302, "http://nosuch.invalid/")},
+		{"/go/inside", "into the inner network", 302, []int{bitGuard, bitFilters, bitBadRedirect}, serveRedirect(302, "http://169.254.169.254/latest/")},
+		{"/go/file", "to a file of the machine", 302, []int{bitBadRedirect, bitFilters, bitGuard, bitBadURL}, serveRedirect(302, "file:///etc/passwd")},
 
 		{"/charsets/broken.html", "a charset that nobody knows, and bytes that are no letters", 200, []int{bitEncoding, bitDecoding}, nil},
 		{"/town/%zz.html", "a path with a percent sign that escapes nothing", 404, []int{bitHTTP, bitBadURL}, nil},

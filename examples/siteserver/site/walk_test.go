@@ -77,7 +77,7 @@ func TestEveryPageIsLinked(t *testing.T) {
 			t.Errorf("links lead to the forbidden %s", path)
 		}
 	}
-	for path := range generated() {
+	for path := range generatedPages() {
 		if !reached[path] && path != "/fault/after-huge.html" {
 			t.Errorf("no link leads to %s", path)
 		}

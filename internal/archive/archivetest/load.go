@@ -45,8 +45,8 @@ type loadState struct {
 	cuts    atomic.Int64 // calls that were cut
 }
 
-// cut reports whether an error is that of a connection which the test has broken.
-func (s *loadState) cut(err error) bool {
+// isBroken reports whether an error is that of a connection which the test has broken.
+func (s *loadState) isBroken(err error) bool {
 	is := s.Cut != nil && err != nil && !protocol.Answered(err)
 	if is {
 		s.cuts.Add(1)
@@ -66,7 +66,7 @@ func (l Load) Run(t *testing.T) {
 	watching, unobserve := context.WithCancel(t.Context())
 	defer unobserve()
 	for _, domain := range domains {
-		tags = append(tags, l.Crawl(t, domain, pages(domain, 0)).CommitTag)
+		tags = append(tags, l.Crawl(t, domain, samplePages(domain, 0)).CommitTag)
 	}
 	for i := range l.Clients {
 		c := l.Connect()
@@ -82,7 +82,7 @@ func (l Load) Run(t *testing.T) {
 				t.Errorf("observer %d: %v", i, err)
 			}
 		})
-		clients.Go(func() { s.work(t, i, c) })
+		clients.Go(func() { s.runClient(t, i, c) })
 	}
 	go func() { clients.Wait(); close(s.rounds) }()
 	for n := 1; ; n++ {
@@ -96,7 +96,7 @@ func (l Load) Run(t *testing.T) {
 			l.Cut()
 		}
 		domain := domains[n/l.Each%len(domains)]
-		tags = append(tags, l.Crawl(t, domain, pages(domain, n)).CommitTag)
+		tags = append(tags, l.Crawl(t, domain, samplePages(domain, n)).CommitTag)
 	}
 	for i := range l.Clients {
 		testwait.Until(t, fmt.Sprintf("observer %d is told of all crawls", i), func() bool { return counts[i].Load() >= int64(len(tags)) })
@@ -108,26 +108,26 @@ func (l Load) Run(t *testing.T) {
 			t.Errorf("observer %d was told of %d crawls, want %d in their order", i, len(seen[i]), len(tags))
 		}
 	}
-	s.check(t)
+	s.checkWritten(t)
 	t.Logf("%d clients, %d crawls, %d files written, %d read, %d calls cut", l.Clients, len(tags), len(s.written), s.reads.Load(), s.cuts.Load())
 }
 
-func pages(domain string, n int) map[string]string {
+func samplePages(domain string, n int) map[string]string {
 	return map[string]string{"/index.html": fmt.Sprintf("<p>%s index %d", domain, n), "/sub/a.html": fmt.Sprintf("<p>%s sub %d", domain, n)}
 }
 
-// work is one client.
-func (s *loadState) work(t *testing.T, number int, c *client.Client) {
+// runClient is one client.
+func (s *loadState) runClient(t *testing.T, number int, c *client.Client) {
 	for round := 0; s.More(round); round++ {
-		s.round(t, number, round, c)
+		s.runRound(t, number, round, c)
 		s.rounds <- struct{}{}
 	}
 }
 
-func (s *loadState) round(t *testing.T, number, round int, c *client.Client) {
+func (s *loadState) runRound(t *testing.T, number, round int, c *client.Client) {
 	domain := domains[(number+round)%len(domains)]
 	list, err := c.Query(t.Context(), archive.Query{Where: "domain = '" + domain + "'", OrderBy: "commitTime DESC, url", Limit: 4})
-	if s.cut(err) {
+	if s.isBroken(err) {
 		return
 	}
 	if err != nil || len(list) < 2 {
@@ -135,17 +135,17 @@ func (s *loadState) round(t *testing.T, number, round int, c *client.Client) {
 		return
 	}
 	for _, m := range list {
-		s.read(t, c, m)
+		s.readFile(t, c, m)
 	}
 	m := list[round%2]
 	text := fmt.Sprintf("client %d round %d", number, round)
-	s.write(t, c, m, "shared.txt", text)
-	s.write(t, c, m, fmt.Sprintf("own/%d-%d.txt", number, round), text)
+	s.writeFile(t, c, m, "shared.txt", text)
+	s.writeFile(t, c, m, fmt.Sprintf("own/%d-%d.txt", number, round), text)
 }
 
-func (s *loadState) read(t *testing.T, c *client.Client, m archive.Meta) {
+func (s *loadState) readFile(t *testing.T, c *client.Client, m archive.Meta) {
 	r, err := c.Open(t.Context(), m, "data.html")
-	if s.cut(err) {
+	if s.isBroken(err) {
 		return
 	}
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *loadState) read(t *testing.T, c *client.Client, m archive.Meta) {
 	}
 	defer r.Close()
 	text, err := io.ReadAll(r)
-	if s.cut(err) {
+	if s.isBroken(err) {
 		return
 	}
 	if err != nil || !strings.HasPrefix(string(text), "<p>"+m.Domain) {
@@ -163,10 +163,10 @@ func (s *loadState) read(t *testing.T, c *client.Client, m archive.Meta) {
 	s.reads.Add(1)
 }
 
-// write adds a file. Another client may have been first, and a crawl may have been faster.
-func (s *loadState) write(t *testing.T, c *client.Client, m archive.Meta, name, text string) {
+// writeFile adds a file. Another client may have been first, and a crawl may have been faster.
+func (s *loadState) writeFile(t *testing.T, c *client.Client, m archive.Meta, name, text string) {
 	err := Write(t, c, m, name, text)
-	if errors.Is(err, archive.ErrExists) || errors.Is(err, archive.ErrOutdated) || s.cut(err) {
+	if errors.Is(err, archive.ErrExists) || errors.Is(err, archive.ErrOutdated) || s.isBroken(err) {
 		return
 	}
 	if err != nil {
@@ -182,8 +182,8 @@ func (s *loadState) write(t *testing.T, c *client.Client, m archive.Meta, name, 
 	s.written[key] = text
 }
 
-// check reads what was written.
-func (s *loadState) check(t *testing.T) {
+// checkWritten reads what was written.
+func (s *loadState) checkWritten(t *testing.T) {
 	for key, want := range s.written {
 		part := strings.SplitN(key, " ", 3)
 		if got := Read(t, s.Store, archive.Meta{URL: part[0], CommitTag: part[1]}, part[2]); got != want {

@@ -105,7 +105,7 @@ func mimeOf(name string) string {
 	return "application/octet-stream"
 }
 
-func (s *Store) writing(n int) {
+func (s *Store) countWrites(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writes += n
@@ -177,17 +177,17 @@ func (s *Store) Each(ctx context.Context, q archive.Query, do func(archive.Meta)
 	return err
 }
 
-// version finds a version. The caller holds mu.
-func (s *Store) version(m archive.Meta) (*version, error) {
+// findVersion finds a version. The caller holds mu.
+func (s *Store) findVersion(m archive.Meta) (*version, error) {
 	if v := s.versions[m.URL+" "+m.CommitTag]; v != nil {
 		return v, nil
 	}
 	return nil, fmt.Errorf("version %s of %s: %w", m.CommitTag, m.URL, archive.ErrNotFound)
 }
 
-// writable finds the current version. The caller holds mu.
-func (s *Store) writable(m archive.Meta) (*version, error) {
-	v, err := s.version(m)
+// findWritable finds the current version. The caller holds mu.
+func (s *Store) findWritable(m archive.Meta) (*version, error) {
+	v, err := s.findVersion(m)
 	if err == nil && s.current[m.URL] != v {
 		return nil, fmt.Errorf("version %s of %s: %w", m.CommitTag, m.URL, archive.ErrOutdated)
 	}
@@ -198,7 +198,7 @@ func (s *Store) writable(m archive.Meta) (*version, error) {
 func (s *Store) List(_ context.Context, m archive.Meta) ([]archive.File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v, err := s.version(m)
+	v, err := s.findVersion(m)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (s *Store) List(_ context.Context, m archive.Meta) ([]archive.File, error) 
 func (s *Store) Open(_ context.Context, m archive.Meta, name string) (io.ReadCloser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v, err := s.version(m)
+	v, err := s.findVersion(m)
 	if err != nil {
 		return nil, err
 	}
@@ -231,16 +231,16 @@ func (s *Store) Create(_ context.Context, m archive.Meta, name string) (archive.
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.free(m, name); err != nil {
+	if err := s.checkFree(m, name); err != nil {
 		return nil, err
 	}
 	s.writes++
 	return &writer{store: s, meta: m, name: name}, nil
 }
 
-// free checks that a file can be added. The caller holds mu.
-func (s *Store) free(m archive.Meta, name string) error {
-	v, err := s.writable(m)
+// checkFree checks that a file can be added. The caller holds mu.
+func (s *Store) checkFree(m archive.Meta, name string) error {
+	v, err := s.findWritable(m)
 	if err != nil {
 		return err
 	}
@@ -271,10 +271,10 @@ func (w *writer) Close() error {
 		return fs.ErrClosed
 	}
 	w.done = true
-	w.store.writing(-1)
+	w.store.countWrites(-1)
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()
-	if err := w.store.free(w.meta, w.name); err != nil {
+	if err := w.store.checkFree(w.meta, w.name); err != nil {
 		return err
 	}
 	w.store.versions[w.meta.URL+" "+w.meta.CommitTag].files[w.name] = bytes.Clone(w.Bytes())
@@ -284,7 +284,7 @@ func (w *writer) Close() error {
 func (w *writer) Abort() error {
 	if !w.done {
 		w.done = true
-		w.store.writing(-1)
+		w.store.countWrites(-1)
 	}
 	return nil
 }
@@ -293,7 +293,7 @@ func (w *writer) Abort() error {
 func (s *Store) Tag(_ context.Context, m archive.Meta, name string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v, err := s.version(m)
+	v, err := s.findVersion(m)
 	if err != nil {
 		return "", err
 	}
@@ -312,7 +312,7 @@ func (s *Store) SetTag(_ context.Context, m archive.Meta, name, content string) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v, err := s.writable(m)
+	v, err := s.findWritable(m)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func Open(path string) (*Catalog, error) {
 	}
 	if err != nil {
 		write.Close()
-		return nil, fmt.Errorf("open %s: %w", path, foreign(sqldb.NameFull(err, path)))
+		return nil, fmt.Errorf("open %s: %w", path, explainForeign(sqldb.NameFull(err, path)))
 	}
 	read, err := sqldb.OpenFile(path, sqldb.FileOptions{ReadOnly: true})
 	if err != nil {
@@ -79,7 +79,7 @@ func Open(path string) (*Catalog, error) {
 
 // addColumns adds columns that the database of an earlier program does not have.
 func addColumns(db *sql.DB) error {
-	if _, err := db.Exec(text("columns")); err == nil {
+	if _, err := db.Exec(statementText("columns")); err == nil {
 		return nil
 	}
 	for _, name := range []string{"keptFrom", "keptCause"} {
@@ -102,24 +102,24 @@ func (c *Catalog) Check(ctx context.Context) error {
 	}
 	if err == nil {
 		var all *sql.Stmt
-		if all, err = c.read.PrepareContext(ctx, text("dump")); err == nil {
+		if all, err = c.read.PrepareContext(ctx, statementText("dump")); err == nil {
 			return all.Close()
 		}
-		err = foreign(err)
+		err = explainForeign(err)
 	}
-	return fault("check the database", err)
+	return wrapFault("check the database", err)
 }
 
-// foreign adds to the error of a statement of our own that the tables are other ones.
-func foreign(err error) error {
+// explainForeign adds to the error of a statement of our own that the tables are other ones.
+func explainForeign(err error) error {
 	if sqldb.Critical(err) || sqldb.Passing(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", sqldb.ErrDamaged, err)
 }
 
-// fault names the operation that failed, and how to mend a damaged database.
-func fault(operation string, err error) error {
+// wrapFault names the operation that failed, and how to mend a damaged database.
+func wrapFault(operation string, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -132,8 +132,8 @@ func fault(operation string, err error) error {
 // Close closes the database.
 func (c *Catalog) Close() error { return errors.Join(c.read.Close(), c.write.Close()) }
 
-// text returns a statement of sql/archive without its comment.
-func text(name string) string {
+// statementText returns a statement of sql/archive without its comment.
+func statementText(name string) string {
 	raw, err := sqltext.Archive.ReadFile("archive/" + name + ".sql")
 	if err != nil {
 		panic(err) // a test calls every statement
@@ -149,32 +149,32 @@ func text(name string) string {
 
 // Add stores a commit in one transaction. A commit that is there stays as it is.
 func (c *Catalog) Add(ctx context.Context, commit Commit) error {
-	err := c.change(ctx, func(tx *sql.Tx) error {
+	err := c.changeInTx(ctx, func(tx *sql.Tx) error {
 		var n, at any
-		err := tx.QueryRowContext(ctx, text("commit_number"), commit.Number).Scan(&n, new(string), &at)
+		err := tx.QueryRowContext(ctx, statementText("commit_number"), commit.Number).Scan(&n, new(string), &at)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		return add(ctx, tx, commit)
+		return addCommit(ctx, tx, commit)
 	})
-	return fault("store commit "+commit.CommitTag+" in the database", err)
+	return wrapFault("store commit "+commit.CommitTag+" in the database", err)
 }
 
 // Replace stores these commits in place of all others, in one transaction. each calls its argument
 // with every commit.
 func (c *Catalog) Replace(ctx context.Context, each func(add func(Commit) error) error) error {
-	err := c.change(ctx, func(tx *sql.Tx) error {
+	err := c.changeInTx(ctx, func(tx *sql.Tx) error {
 		for _, name := range []string{"pages_remove", "commits_remove"} {
-			if _, err := tx.ExecContext(ctx, text(name)); err != nil {
+			if _, err := tx.ExecContext(ctx, statementText(name)); err != nil {
 				return err
 			}
 		}
-		return each(func(commit Commit) error { return add(ctx, tx, commit) })
+		return each(func(commit Commit) error { return addCommit(ctx, tx, commit) })
 	})
-	return fault("build the database again", err)
+	return wrapFault("build the database again", err)
 }
 
-func (c *Catalog) change(ctx context.Context, do func(tx *sql.Tx) error) (err error) {
+func (c *Catalog) changeInTx(ctx context.Context, do func(tx *sql.Tx) error) (err error) {
 	defer func() { err = sqldb.NameFull(err, c.path) }()
 	tx, err := c.write.BeginTx(ctx, nil)
 	if err != nil {
@@ -186,27 +186,27 @@ func (c *Catalog) change(ctx context.Context, do func(tx *sql.Tx) error) (err er
 	return tx.Commit()
 }
 
-func add(ctx context.Context, tx *sql.Tx, commit Commit) error {
-	if _, err := tx.ExecContext(ctx, text("commit_add"), commit.Number, commit.CommitTag, commit.Domain, moment(commit.Time)); err != nil {
+func addCommit(ctx context.Context, tx *sql.Tx, commit Commit) error {
+	if _, err := tx.ExecContext(ctx, statementText("commit_add"), commit.Number, commit.CommitTag, commit.Domain, formatTime(commit.Time)); err != nil {
 		return err
 	}
-	insert, err := tx.PrepareContext(ctx, text("page_add"))
+	insert, err := tx.PrepareContext(ctx, statementText("page_add"))
 	if err != nil {
 		return err
 	}
 	defer insert.Close()
 	for _, m := range commit.Pages {
-		if _, err := insert.ExecContext(ctx, commit.Number, m.URL, m.MIMEType, m.Title, m.Path, m.Domain, moment(m.CommitTime), moment(m.CreateTime), m.CommitTag, m.KeptFrom, m.KeptCause); err != nil {
+		if _, err := insert.ExecContext(ctx, commit.Number, m.URL, m.MIMEType, m.Title, m.Path, m.Domain, formatTime(m.CommitTime), formatTime(m.CreateTime), m.CommitTag, m.KeptFrom, m.KeptCause); err != nil {
 			return fmt.Errorf("page %s: %w", m.URL, err)
 		}
 	}
 	return nil
 }
 
-func moment(t time.Time) string { return t.In(archive.Zone).Format(layout) }
+func formatTime(t time.Time) string { return t.In(archive.Zone).Format(layout) }
 
-// scope is what conditions of clients may name. Times are CET, and so is NOW().
-func scope(now time.Time) expr.Scope {
+// conditionScope is what conditions of clients may name. Times are CET, and so is NOW().
+func conditionScope(now time.Time) expr.Scope {
 	return expr.Scope{
 		Dialect: expr.SQLite, Now: now.UTC().Add(time.Hour),
 		Table: expr.Table{Name: "pages", Columns: map[string]expr.Kind{
@@ -233,7 +233,7 @@ func (c *Catalog) Query(ctx context.Context, q archive.Query) ([]archive.Meta, e
 // moment, and do may take its time. The error wraps archive.ErrInvalid for a condition that is not
 // supported.
 func (c *Catalog) Each(ctx context.Context, q archive.Query, do func(archive.Meta) error) error {
-	statement, args, err := compile(q)
+	statement, args, err := compileQuery(q)
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (c *Catalog) Each(ctx context.Context, q archive.Query, do func(archive.Met
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return fault("query the database", err)
+		return wrapFault("query the database", err)
 	}
 	rows, err := c.read.QueryContext(ctx, statement, args...)
 	if err != nil {
@@ -270,8 +270,8 @@ func (c *Catalog) Each(ctx context.Context, q archive.Query, do func(archive.Met
 	return nil
 }
 
-// compile returns the statement of a query.
-func compile(q archive.Query) (statement string, args []any, err error) {
+// compileQuery returns the statement of a query.
+func compileQuery(q archive.Query) (statement string, args []any, err error) {
 	limit := q.Limit
 	switch {
 	case limit < 0:
@@ -279,7 +279,7 @@ func compile(q archive.Query) (statement string, args []any, err error) {
 	case limit == 0:
 		limit = -1 // none
 	}
-	names := scope(time.Now())
+	names := conditionScope(time.Now())
 	where, err := names.Where(q.Where)
 	if err != nil {
 		return "", nil, fmt.Errorf("condition %w: %w", archive.ErrInvalid, err)
@@ -294,7 +294,7 @@ func compile(q archive.Query) (statement string, args []any, err error) {
 	if order.Text != "" {
 		order.Text += ","
 	}
-	statement = strings.NewReplacer("{condition}", where.Text, "{order}", order.Text).Replace(text("pages_query"))
+	statement = strings.NewReplacer("{condition}", where.Text, "{order}", order.Text).Replace(statementText("pages_query"))
 	return statement, append(append(where.Args, order.Args...), limit), nil
 }
 
@@ -311,12 +311,12 @@ func scanMeta(scan func(...any) error) (m archive.Meta, err error) {
 
 // Page returns the version of a URL. The error wraps archive.ErrNotFound without one.
 func (c *Catalog) Page(ctx context.Context, url, commitTag string) (archive.Meta, error) {
-	m, err := scanMeta(c.read.QueryRowContext(ctx, text("page_one"), url, commitTag).Scan)
+	m, err := scanMeta(c.read.QueryRowContext(ctx, statementText("page_one"), url, commitTag).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = archive.ErrNotFound
 	}
 	if err != nil {
-		return m, fault(fmt.Sprintf("version %.300s of %.4096s", commitTag, url), err)
+		return m, wrapFault(fmt.Sprintf("version %.300s of %.4096s", commitTag, url), err)
 	}
 	return m, nil
 }
@@ -326,20 +326,20 @@ func (c *Catalog) Commits(ctx context.Context, after int64, limit int) ([]archiv
 	if limit <= 0 || limit > mostCommits {
 		limit = mostCommits
 	}
-	rows, err := c.read.QueryContext(ctx, text("commits_after"), after, limit)
+	rows, err := c.read.QueryContext(ctx, statementText("commits_after"), after, limit)
 	if err != nil {
-		return nil, fault("list commits", err)
+		return nil, wrapFault("list commits", err)
 	}
 	defer rows.Close()
 	list := []archive.Commit{}
 	for rows.Next() {
 		commit, err := scanCommit(rows.Scan)
 		if err != nil {
-			return nil, fault("list commits", err)
+			return nil, wrapFault("list commits", err)
 		}
 		list = append(list, commit)
 	}
-	return list, fault("list commits", rows.Err())
+	return list, wrapFault("list commits", rows.Err())
 }
 
 func scanCommit(scan func(...any) error) (c archive.Commit, err error) {
@@ -353,41 +353,41 @@ func scanCommit(scan func(...any) error) (c archive.Commit, err error) {
 
 // Newest returns the newest commit of a domain; found is false without one.
 func (c *Catalog) Newest(ctx context.Context, domain string) (commit archive.Commit, found bool, err error) {
-	return one(c.read.QueryRowContext(ctx, text("commit_newest"), domain))
+	return scanOne(c.read.QueryRowContext(ctx, statementText("commit_newest"), domain))
 }
 
 // Has reports whether a commit with that number is stored.
 func (c *Catalog) Has(ctx context.Context, number int64) (bool, error) {
-	_, found, err := one(c.read.QueryRowContext(ctx, text("commit_number"), number))
+	_, found, err := scanOne(c.read.QueryRowContext(ctx, statementText("commit_number"), number))
 	return found, err
 }
 
-func one(row *sql.Row) (archive.Commit, bool, error) {
+func scanOne(row *sql.Row) (archive.Commit, bool, error) {
 	commit, err := scanCommit(row.Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return commit, false, nil
 	}
-	return commit, err == nil, fault("read the database", err)
+	return commit, err == nil, wrapFault("read the database", err)
 }
 
 // Last returns the largest number of a commit, 0 without one, and how many commits there are.
 func (c *Catalog) Last(ctx context.Context) (number, commits int64, err error) {
-	err = c.read.QueryRowContext(ctx, text("commits_last")).Scan(&number, &commits)
-	return number, commits, fault("read the database", err)
+	err = c.read.QueryRowContext(ctx, statementText("commits_last")).Scan(&number, &commits)
+	return number, commits, wrapFault("read the database", err)
 }
 
 // EachCommit calls do with every commit and its pages, in the order of numbers and URLs.
 func (c *Catalog) EachCommit(ctx context.Context, do func(Commit) error) error {
-	rows, err := c.read.QueryContext(ctx, text("dump"))
+	rows, err := c.read.QueryContext(ctx, statementText("dump"))
 	if err != nil {
-		return fault("read the database", err)
+		return wrapFault("read the database", err)
 	}
 	defer rows.Close()
 	var now Commit
 	for rows.Next() {
 		next, page, err := scanDump(rows)
 		if err != nil {
-			return fault("read the database", err)
+			return wrapFault("read the database", err)
 		}
 		if next.Number != now.Number {
 			if now.Number != 0 {
@@ -402,7 +402,7 @@ func (c *Catalog) EachCommit(ctx context.Context, do func(Commit) error) error {
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return fault("read the database", err)
+		return wrapFault("read the database", err)
 	}
 	if now.Number != 0 {
 		return do(now)

@@ -182,7 +182,7 @@ func TestStatements(t *testing.T) {
 		if name == "create" {
 			continue
 		}
-		statement := strings.NewReplacer("{condition}", "1", "{order}", "").Replace(text(name))
+		statement := strings.NewReplacer("{condition}", "1", "{order}", "").Replace(statementText(name))
 		s, err := c.write.PrepareContext(context.Background(), statement)
 		if err != nil || strings.Contains(statement, ";") {
 			t.Errorf("%s: %v", name, err)

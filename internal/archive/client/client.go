@@ -72,12 +72,12 @@ func New(cfg Config) (*Client, error) {
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, fmt.Errorf("address of the archive server %.200q: it must be http://HOST:PORT or https://HOST:PORT", cfg.URL)
 	}
-	if cfg.Token != "" && base.Scheme == "http" && !local(base.Hostname()) && !cfg.AllowInsecure {
+	if cfg.Token != "" && base.Scheme == "http" && !isLocalHost(base.Hostname()) && !cfg.AllowInsecure {
 		return nil, fmt.Errorf("address of the archive server %s: the token would travel unprotected; use https, or AllowInsecureRemoteAccess = 1", base.Redacted())
 	}
 	secrets := &tls.Config{MinVersion: tls.VersionTLS12}
 	if cfg.CA != "" {
-		if secrets.RootCAs, err = certificates(cfg.CA); err != nil {
+		if secrets.RootCAs, err = readCertificates(cfg.CA); err != nil {
 			return nil, err
 		}
 	}
@@ -92,12 +92,12 @@ func New(cfg Config) (*Client, error) {
 	return &Client{cfg, base, &http.Client{Transport: transport, CheckRedirect: stay}}, nil
 }
 
-func local(host string) bool {
+func isLocalHost(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func certificates(path string) (*x509.CertPool, error) {
+func readCertificates(path string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("certificates of the archive server: %w", err)
@@ -112,9 +112,9 @@ func certificates(path string) (*x509.CertPool, error) {
 // Close closes connections that are not in use.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// send sends a request and checks that the answer has the wanted kind. The caller closes its body.
+// sendRequest sends a request and checks that the answer has the wanted kind. The caller closes its body.
 // An answer of the kind Failed is its error.
-func (c *Client) send(ctx context.Context, q protocol.Request, body io.Reader, want protocol.Kind) (*http.Response, error) {
+func (c *Client) sendRequest(ctx context.Context, q protocol.Request, body io.Reader, want protocol.Kind) (*http.Response, error) {
 	place := c.base.JoinPath(protocol.Root, string(q.Kind))
 	place.RawQuery = q.Values().Encode()
 	r, err := http.NewRequestWithContext(ctx, q.Kind.Method(), place.String(), body)
@@ -137,13 +137,13 @@ func (c *Client) send(ctx context.Context, q protocol.Request, body io.Reader, w
 	}
 	if kind := protocol.Kind(answer.Header.Get(protocol.KindHeader)); kind != want {
 		defer answer.Body.Close()
-		return nil, fmt.Errorf("%s: %w", q.Kind, c.failure(answer, kind))
+		return nil, fmt.Errorf("%s: %w", q.Kind, c.failureOf(answer, kind))
 	}
 	return answer, nil
 }
 
-// failure returns the error of an answer that has not the wanted kind.
-func (c *Client) failure(answer *http.Response, kind protocol.Kind) error {
+// failureOf returns the error of an answer that has not the wanted kind.
+func (c *Client) failureOf(answer *http.Response, kind protocol.Kind) error {
 	var f protocol.Failure
 	err := json.NewDecoder(io.LimitReader(answer.Body, 64<<10)).Decode(&f)
 	if kind != protocol.Failed || err != nil {
@@ -152,11 +152,11 @@ func (c *Client) failure(answer *http.Response, kind protocol.Kind) error {
 	return f.Err()
 }
 
-// ask sends a request without a stream and reads the answer.
-func ask[T any](ctx context.Context, c *Client, q protocol.Request, body io.Reader, want protocol.Kind) (value T, err error) {
+// requestValue sends a request without a stream and reads the answer.
+func requestValue[T any](ctx context.Context, c *Client, q protocol.Request, body io.Reader, want protocol.Kind) (value T, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	answer, err := c.send(ctx, q, body, want)
+	answer, err := c.sendRequest(ctx, q, body, want)
 	if err != nil {
 		return value, err
 	}
@@ -186,7 +186,7 @@ func (c *Client) Query(ctx context.Context, q archive.Query) ([]archive.Meta, er
 func (c *Client) Each(ctx context.Context, q archive.Query, do func(archive.Meta) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	answer, err := c.send(ctx, protocol.Request{Kind: protocol.Query, Query: q}, nil, protocol.Versions)
+	answer, err := c.sendRequest(ctx, protocol.Request{Kind: protocol.Query, Query: q}, nil, protocol.Versions)
 	if err != nil {
 		return err
 	}
@@ -215,12 +215,12 @@ func (c *Client) Each(ctx context.Context, q archive.Query, do func(archive.Meta
 
 // List implements archive.Store.
 func (c *Client) List(ctx context.Context, m archive.Meta) ([]archive.File, error) {
-	return ask[[]archive.File](ctx, c, protocol.Request{Kind: protocol.List, Meta: m}, nil, protocol.Files)
+	return requestValue[[]archive.File](ctx, c, protocol.Request{Kind: protocol.List, Meta: m}, nil, protocol.Files)
 }
 
 // Tag implements archive.Store.
 func (c *Client) Tag(ctx context.Context, m archive.Meta, name string) (string, error) {
-	return ask[string](ctx, c, protocol.Request{Kind: protocol.Tag, Meta: m, Name: name}, nil, protocol.Node)
+	return requestValue[string](ctx, c, protocol.Request{Kind: protocol.Tag, Meta: m, Name: name}, nil, protocol.Node)
 }
 
 // SetTag implements archive.Store. If the connection is lost, the node may be stored or not.
@@ -228,16 +228,16 @@ func (c *Client) SetTag(ctx context.Context, m archive.Meta, name, content strin
 	if len(content) > protocol.MaxNode {
 		return fmt.Errorf("tag %s of %s: %w (%d bytes)", name, m.URL, protocol.ErrTooLarge, protocol.MaxNode)
 	}
-	_, err := ask[any](ctx, c, protocol.Request{Kind: protocol.SetTag, Meta: m, Name: name}, strings.NewReader(content), protocol.Done)
+	_, err := requestValue[any](ctx, c, protocol.Request{Kind: protocol.SetTag, Meta: m, Name: name}, strings.NewReader(content), protocol.Done)
 	return err
 }
 
 // Commits implements archive.Store.
 func (c *Client) Commits(ctx context.Context, after int64, limit int) ([]archive.Commit, error) {
-	return ask[[]archive.Commit](ctx, c, protocol.Request{Kind: protocol.Commits, After: after, Limit: limit}, nil, protocol.Changes)
+	return requestValue[[]archive.Commit](ctx, c, protocol.Request{Kind: protocol.Commits, After: after, Limit: limit}, nil, protocol.Changes)
 }
 
 // Status returns what the server knows of its observers and of the last search.
 func (c *Client) Status(ctx context.Context) (protocol.ServerState, error) {
-	return ask[protocol.ServerState](ctx, c, protocol.Request{Kind: protocol.Status}, nil, protocol.State)
+	return requestValue[protocol.ServerState](ctx, c, protocol.Request{Kind: protocol.Status}, nil, protocol.State)
 }

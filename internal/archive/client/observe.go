@@ -36,7 +36,7 @@ func (c *Client) Observe(ctx context.Context, after int64, observe Observer) err
 	o := observation{client: c, position: after, observe: observe}
 	wait := firstWait
 	for {
-		final, err := o.session(ctx)
+		final, err := o.observeSession(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return fmt.Errorf("observe: %w", context.Cause(ctx))
@@ -65,11 +65,11 @@ type observation struct {
 	observe    Observer
 }
 
-// session observes on one connection. final means that no further session helps.
-func (o *observation) session(ctx context.Context) (final bool, err error) {
+// observeSession observes on one connection. final means that no further session helps.
+func (o *observation) observeSession(ctx context.Context) (final bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	answer, err := o.client.send(ctx, protocol.Request{Kind: protocol.Observe, After: o.position}, nil, protocol.Events)
+	answer, err := o.client.sendRequest(ctx, protocol.Request{Kind: protocol.Observe, After: o.position}, nil, protocol.Events)
 	if err != nil {
 		return errors.Is(err, archive.ErrInvalid) || errors.Is(err, protocol.ErrDenied), err
 	}
@@ -80,14 +80,14 @@ func (o *observation) session(ctx context.Context) (final bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if final, err := o.take(e); err != nil {
+		if final, err := o.handleEvent(e); err != nil {
 			return final, err
 		}
 	}
 }
 
-// take handles one event.
-func (o *observation) take(e protocol.Event) (final bool, err error) {
+// handleEvent handles one event.
+func (o *observation) handleEvent(e protocol.Event) (final bool, err error) {
 	switch e.Kind {
 	case protocol.Registered:
 		o.registered = true

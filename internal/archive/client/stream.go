@@ -49,7 +49,7 @@ type file struct {
 // file.
 func (c *Client) Open(ctx context.Context, m archive.Meta, name string) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	answer, err := c.send(ctx, protocol.Request{Kind: protocol.Open, Meta: m, Name: name}, nil, protocol.Stream)
+	answer, err := c.sendRequest(ctx, protocol.Request{Kind: protocol.Open, Meta: m, Name: name}, nil, protocol.Stream)
 	if err != nil {
 		cancel()
 		return nil, err
@@ -103,7 +103,7 @@ func (c *Client) Create(ctx context.Context, m archive.Meta, name string) (archi
 	body := &awaited{PipeReader: from, agreed: make(chan struct{})}
 	go func() {
 		defer close(w.done)
-		answer, err := c.send(ctx, protocol.Request{Kind: protocol.Create, Meta: m, Name: name}, body, protocol.Done)
+		answer, err := c.sendRequest(ctx, protocol.Request{Kind: protocol.Create, Meta: m, Name: name}, body, protocol.Done)
 		if err == nil {
 			_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 4096))
 			answer.Body.Close()

@@ -136,7 +136,7 @@ func TestStage(t *testing.T) {
 		"empty page":   {pages.Page{URL: wire.URL{URL: "https://a.example/e", ContentType: "text/html"}, Raw: []byte{}}, true},
 		"without body": {pages.Page{URL: wire.URL{URL: "https://a.example/n"}}, false},
 	} {
-		if added, err := stage(c, &tt.page); added != tt.added || err != nil {
+		if added, err := stageFetched(c, &tt.page); added != tt.added || err != nil {
 			t.Errorf("%s: %v, %v", name, added, err)
 		}
 	}
@@ -152,7 +152,7 @@ func TestTitle(t *testing.T) {
 		{"<title></title>", "", ""},
 		{"<title>" + strings.Repeat("ä", 600) + "</title>", "", strings.Repeat("ä", 500)},
 	} {
-		if got := title([]byte(tt.body), tt.charset); got != tt.want {
+		if got := findTitle([]byte(tt.body), tt.charset); got != tt.want {
 			t.Errorf("%.60q: %q, want %q", tt.body, got, tt.want)
 		}
 	}
@@ -160,11 +160,11 @@ func TestTitle(t *testing.T) {
 
 func TestCreated(t *testing.T) {
 	p := &pages.Page{Stored: "2026-03-01 11:00:00.500"}
-	if got := created(p); got.UTC().Format(time.RFC3339) != "2026-03-01T11:00:00Z" {
+	if got := modifiedTime(p); got.UTC().Format(time.RFC3339) != "2026-03-01T11:00:00Z" {
 		t.Error(got)
 	}
 	p.LastModified = "2012-05-16 10:00:00"
-	if got := created(p); got.UTC().Format(time.RFC3339) != "2012-05-16T10:00:00Z" {
+	if got := modifiedTime(p); got.UTC().Format(time.RFC3339) != "2012-05-16T10:00:00Z" {
 		t.Error(got)
 	}
 }
@@ -188,7 +188,7 @@ func TestIntervals(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var began []time.Time
 	m := Manager{Config: Config{Interval: interval}, Log: slog.New(slog.DiscardHandler), Say: func(string, ...any) {}}
-	err := m.repeat(ctx, func() error {
+	err := m.repeatRounds(ctx, func() error {
 		began = append(began, time.Now())
 		if len(began) == 4 {
 			cancel()
@@ -199,7 +199,7 @@ func TestIntervals(t *testing.T) {
 		t.Errorf("%d rounds in %v: %v", len(began), began[len(began)-1].Sub(began[0]), err)
 	}
 	m.Interval = 0
-	if err := m.repeat(t.Context(), func() error { return ErrFailed }); !errors.Is(err, ErrFailed) {
+	if err := m.repeatRounds(t.Context(), func() error { return ErrFailed }); !errors.Is(err, ErrFailed) {
 		t.Errorf("one round: %v", err)
 	}
 }
@@ -264,7 +264,7 @@ func TestKeepOlder(t *testing.T) {
 			o.answered["https://a.example/"+name] = true
 		}
 		for name, text := range fetched {
-			if err := o.add(&pages.Page{URL: wire.URL{URL: "https://a.example/" + name, ContentType: "text/html"}, Raw: []byte(text)}); err != nil {
+			if err := o.stagePage(&pages.Page{URL: wire.URL{URL: "https://a.example/" + name, ContentType: "text/html"}, Raw: []byte(text)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -279,7 +279,7 @@ func TestKeepOlder(t *testing.T) {
 	crawl(map[string]string{"": "one", "a": "A", "b": "B", "c": "C"}, nil)
 	failed := map[string]string{"https://a.example/a": "HTTP 503"}
 	for range 2 { // what is kept is kept again
-		if o := crawl(map[string]string{"": "two"}, failed, "c"); o.kept != 2 || o.pages() != 3 || o.partial() == nil {
+		if o := crawl(map[string]string{"": "two"}, failed, "c"); o.kept != 2 || o.pageCount() != 3 || o.partialError() == nil {
 			t.Errorf("%+v", o)
 		}
 	}
@@ -301,7 +301,7 @@ func TestKeepOlder(t *testing.T) {
 	if list, err := r.Check(t.Context()); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
-	if o := crawl(map[string]string{"": "three"}, nil); o.pages() != 1 || o.partial() != nil {
+	if o := crawl(map[string]string{"": "three"}, nil); o.pageCount() != 1 || o.partialError() != nil {
 		t.Errorf("%+v", o)
 	}
 }
@@ -327,19 +327,19 @@ func TestDamagedPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := outcome{crawl: c, failed: map[string]string{}, answered: map[string]bool{}, causes: map[string]int{}}
-		if err := m.archive(t.Context(), stores, site, &o); err != nil {
+		if err := m.archiveSite(t.Context(), stores, site, &o); err != nil {
 			t.Fatal(err)
 		}
 		c.Abort()
-		if partial := o.partial(); (partial != nil) != damage || damage && !strings.Contains(partial.Error(), "damaged") {
+		if partial := o.partialError(); (partial != nil) != damage || damage && !strings.Contains(partial.Error(), "damaged") {
 			t.Errorf("round %d: %v", i, partial)
 		}
 		list, err := r.Query(t.Context(), archive.Query{Where: "commitTag = '" + archive.Tag("a.example", at) + "' AND url = 'https://a.example/ferry'"})
 		if err != nil || len(list) != 1 || (list[0].KeptFrom != "") != damage {
 			t.Errorf("round %d: %+v, %v", i, list, err)
 		}
-		if o.pages() != 3 {
-			t.Errorf("round %d: %d pages", i, o.pages())
+		if o.pageCount() != 3 {
+			t.Errorf("round %d: %d pages", i, o.pageCount())
 		}
 	}
 }

@@ -25,8 +25,8 @@ const (
 	notProcessed = 1000 * 24 * 3600 * 1000
 )
 
-// job crawls a domain and commits it.
-func (m *Manager) job(ctx context.Context, daemon *node.Daemon, j Job) (err error) {
+// crawlJob crawls a domain and commits it.
+func (m *Manager) crawlJob(ctx context.Context, daemon *node.Daemon, j Job) (err error) {
 	began := time.Now()
 	crawl, err := m.Repository.Begin(ctx, j.Domain, began)
 	if err != nil {
@@ -48,19 +48,19 @@ func (m *Manager) job(ctx context.Context, daemon *node.Daemon, j Job) (err erro
 		defer cancel()
 		err = errors.Join(err, removeSite(ctx, daemon, site))
 	}()
-	if err := m.await(ctx, daemon, j, site); err != nil {
+	if err := m.awaitCrawl(ctx, daemon, j, site); err != nil {
 		return err
 	}
 	o := outcome{crawl: crawl, failed: map[string]string{}, answered: map[string]bool{}, causes: map[string]int{}}
-	if err := m.archive(ctx, daemon, site, &o); err != nil {
+	if err := m.archiveSite(ctx, daemon, site, &o); err != nil {
 		return err
 	}
-	m.Say("%s: %d pages, %d dropped by filters, in %s", crawl.Tag(), o.pages(), o.dropped, time.Since(began).Round(100*time.Millisecond))
-	m.Log.Info("crawl", "op", "commit", "domain", j.Domain, "tag", crawl.Tag(), "pages", o.pages(), "dropped", o.dropped, "failed", len(o.failed), "kept", o.kept, "ms", time.Since(began).Milliseconds())
+	m.Say("%s: %d pages, %d dropped by filters, in %s", crawl.Tag(), o.pageCount(), o.dropped, time.Since(began).Round(100*time.Millisecond))
+	m.Log.Info("crawl", "op", "commit", "domain", j.Domain, "tag", crawl.Tag(), "pages", o.pageCount(), "dropped", o.dropped, "failed", len(o.failed), "kept", o.kept, "ms", time.Since(began).Milliseconds())
 	for _, href := range slices.Sorted(maps.Keys(o.failed)) {
 		m.Log.Warn("crawl", "op", "page", "domain", j.Domain, "url", href, "error", o.failed[href])
 	}
-	return o.partial()
+	return o.partialError()
 }
 
 // siteObject returns the object of SITE_NEW. Links that leave the domain are not followed, so no other
@@ -88,8 +88,8 @@ func (m *Manager) siteObject(id string, j Job) (map[string]any, error) {
 	}, nil
 }
 
-// await waits until the site has no work left. A site that a limit has suspended is an error.
-func (m *Manager) await(ctx context.Context, daemon *node.Daemon, j Job, site string) error {
+// awaitCrawl waits until the site has no work left. A site that a limit has suspended is an error.
+func (m *Manager) awaitCrawl(ctx context.Context, daemon *node.Daemon, j Job, site string) error {
 	var last wire.Site
 	said := ""
 	f := follow.Follower{Service: daemon, Site: site, Roots: len(j.Roots), Daemon: daemon, Unprocessed: true, Show: func(look follow.Look, _ bool) error {
@@ -109,8 +109,8 @@ func (m *Manager) await(ctx context.Context, daemon *node.Daemon, j Job, site st
 	return nil
 }
 
-// nothing says why a crawl brought no page.
-func (m *Manager) nothing(ctx context.Context, service client.Service, site string) error {
+// explainEmpty says why a crawl brought no page.
+func (m *Manager) explainEmpty(ctx context.Context, service client.Service, site string) error {
 	rows, err := pages.Rows(ctx, service, site, "`Depth`=0", "", 1)
 	if err != nil {
 		return err

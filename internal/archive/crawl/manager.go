@@ -98,12 +98,12 @@ func (m *Manager) Run(ctx context.Context, urls []string) error {
 	if err != nil {
 		return err
 	}
-	return m.repeat(ctx, func() error { return m.round(ctx, n, jobs) })
+	return m.repeatRounds(ctx, func() error { return m.crawlRound(ctx, n, jobs) })
 }
 
-// repeat calls round once, or at each interval until ctx is done. A round that takes longer than the
+// repeatRounds calls round once, or at each interval until ctx is done. A round that takes longer than the
 // interval delays the next one.
-func (m *Manager) repeat(ctx context.Context, round func() error) error {
+func (m *Manager) repeatRounds(ctx context.Context, round func() error) error {
 	for {
 		began := time.Now()
 		err := round()
@@ -139,8 +139,8 @@ func (m *Manager) checkNetworks(jobs []Job) error {
 	return nil
 }
 
-// round crawls all jobs once. One process at a time has a round in an archive.
-func (m *Manager) round(ctx context.Context, n *node.Node, jobs []Job) error {
+// crawlRound crawls all jobs once. One process at a time has a round in an archive.
+func (m *Manager) crawlRound(ctx context.Context, n *node.Node, jobs []Job) error {
 	release, err := n.Reserve()
 	if errors.Is(err, files.ErrLocked) {
 		return fmt.Errorf("another crawl works in %s (%w); wait for its end", m.Repository.Dir(), err)
@@ -163,7 +163,7 @@ func (m *Manager) round(ctx context.Context, n *node.Node, jobs []Job) error {
 	failed := 0
 	if err == nil {
 		failed = m.atOnce(jobs, func(j Job) error {
-			err := m.job(ctx, daemon, j)
+			err := m.crawlJob(ctx, daemon, j)
 			if cause := context.Cause(ctx); err != nil && cause != nil {
 				err = cause
 			}

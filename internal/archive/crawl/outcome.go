@@ -28,7 +28,7 @@ type outcome struct {
 	dropped  int               // by filters
 }
 
-func (o *outcome) pages() int { return o.staged + o.kept - o.dropped }
+func (o *outcome) pageCount() int { return o.staged + o.kept - o.dropped }
 
 // leftOut are bits of URLs that did not fail: a rule excludes them.
 const leftOut = wire.ErrRobots | wire.ErrFiltersBreak | wire.ErrMaxURLsFromPage | wire.ErrUnsupportedType | wire.ErrBadEncoding
@@ -42,9 +42,9 @@ const (
 // received selects the rows with a page.
 const received = "(" + export.AsReceived + " AND " + wire.PageCodes + ")"
 
-// archive stages the pages of a site and commits those that the filters keep. A page that has failed keeps
+// archiveSite stages the pages of a site and commits those that the filters keep. A page that has failed keeps
 // its content of the version before, and so does one that was not reached because others have failed.
-func (m *Manager) archive(ctx context.Context, service client.Service, site string, o *outcome) error {
+func (m *Manager) archiveSite(ctx context.Context, service client.Service, site string, o *outcome) error {
 	filters, err := filter.Open(m.FilterDir, m.Filters)
 	if err != nil {
 		return err
@@ -55,12 +55,12 @@ func (m *Manager) archive(ctx context.Context, service client.Service, site stri
 		needs pages.Needs
 	}{{received, pages.Raw}, {"NOT " + received, 0}} {
 		r := pages.Reader{Service: service, Site: site, Where: reader.where, Needs: reader.needs, Damaged: o.addDamaged}
-		if err := r.Read(ctx, "", o.add, nil); err != nil {
+		if err := r.Read(ctx, "", o.stagePage, nil); err != nil {
 			return err
 		}
 	}
 	if o.staged == 0 {
-		return m.nothing(ctx, service, site)
+		return m.explainEmpty(ctx, service, site)
 	}
 	if err := m.keepOlder(ctx, o); err != nil {
 		return err
@@ -75,9 +75,9 @@ func (m *Manager) archive(ctx context.Context, service client.Service, site stri
 	return err
 }
 
-// add stages a page, or notes why the crawl has no page of it.
-func (o *outcome) add(p *pages.Page) error {
-	added, err := stage(o.crawl, p)
+// stagePage stages a page, or notes why the crawl has no page of it.
+func (o *outcome) stagePage(p *pages.Page) error {
+	added, err := stageFetched(o.crawl, p)
 	if added {
 		o.staged++
 	}
@@ -148,8 +148,8 @@ func (m *Manager) keepOlder(ctx context.Context, o *outcome) error {
 	return nil
 }
 
-// partial is an error if pages are missing in the version or have older content.
-func (o *outcome) partial() error {
+// partialError is an error if pages are missing in the version or have older content.
+func (o *outcome) partialError() error {
 	if len(o.failed) == 0 {
 		return nil
 	}

@@ -16,8 +16,8 @@ import (
 // longestTitle is the most characters of a title.
 const longestTitle = 500
 
-// stage adds a fetched page to a crawl, if it has a body and is of the domain.
-func stage(crawl *repository.Crawl, p *pages.Page) (added bool, err error) {
+// stageFetched adds a fetched page to a crawl, if it has a body and is of the domain.
+func stageFetched(crawl *repository.Crawl, p *pages.Page) (added bool, err error) {
 	if p.Raw == nil {
 		return false, nil
 	}
@@ -25,16 +25,16 @@ func stage(crawl *repository.Crawl, p *pages.Page) (added bool, err error) {
 	if kind == "" {
 		kind = content.Sniff("", p.Raw)
 	}
-	page := repository.Page{URL: p.URL.URL, MIMEType: kind, Created: created(p), Content: p.Raw}
+	page := repository.Page{URL: p.URL.URL, MIMEType: kind, Created: modifiedTime(p), Content: p.Raw}
 	if content.IsHTML(kind) {
-		page.Title = title(p.Raw, p.Charset)
+		page.Title = findTitle(p.Raw, p.Charset)
 	}
 	err = crawl.Add(page)
 	return err == nil, err
 }
 
-// created returns when the server says that the file was changed, else when it was fetched.
-func created(p *pages.Page) time.Time {
+// modifiedTime returns when the server says that the file was changed, else when it was fetched.
+func modifiedTime(p *pages.Page) time.Time {
 	if t, ok := p.LastModified.Time(); ok {
 		return t
 	}
@@ -46,8 +46,8 @@ func created(p *pages.Page) time.Time {
 
 var titles = sync.OnceValues(func() (*xpath.Expr, error) { return xpath.Compile("//title") })
 
-// title returns the text of the first title element, "" without one.
-func title(body []byte, label string) string {
+// findTitle returns the text of the first title element, "" without one.
+func findTitle(body []byte, label string) string {
 	declared := ""
 	if label != "" {
 		declared = "text/html; charset=" + label

@@ -56,7 +56,7 @@ var filterName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,60}$`)
 func Open(folder string, names []string) (*List, error) {
 	l := &List{}
 	for _, name := range names {
-		f, err := open(folder, name)
+		f, err := openFilter(folder, name)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("filter %s: %w", name, err), l.Close())
 		}
@@ -65,7 +65,7 @@ func Open(folder string, names []string) (*List, error) {
 	return l, nil
 }
 
-func open(folder, name string) (Filter, error) {
+func openFilter(folder, name string) (Filter, error) {
 	if !filterName.MatchString(name) {
 		return nil, errors.New("its name is not 1 to 60 letters, digits, - and _")
 	}

@@ -19,8 +19,8 @@ type MIME struct{ include, exclude []*regexp.Regexp }
 func NewMIME(include, exclude []string) (*MIME, error) {
 	m := &MIME{}
 	var err error
-	if m.include, err = patterns(include); err == nil {
-		m.exclude, err = patterns(exclude)
+	if m.include, err = compilePatterns(include); err == nil {
+		m.exclude, err = compilePatterns(exclude)
 	}
 	return m, err
 }
@@ -35,7 +35,7 @@ func readMIME(s *config.Section) (Filter, error) {
 
 var typePattern = regexp.MustCompile(`^[A-Za-z0-9!#$&^_.+*-]+(?:/[A-Za-z0-9!#$&^_.+*-]+)?$`)
 
-func patterns(texts []string) (list []*regexp.Regexp, err error) {
+func compilePatterns(texts []string) (list []*regexp.Regexp, err error) {
 	for _, text := range texts {
 		if len(text) > 255 || !typePattern.MatchString(text) || text != "*" && !strings.Contains(text, "/") {
 			return nil, fmt.Errorf("pattern %.300q is not a MIME type such as text/html, text/* or *", text)

@@ -45,8 +45,8 @@ type fragment struct {
 	parts int
 }
 
-// node returns the node with that name and content, well-formed.
-func node(name, content string) (string, error) {
+// makeNode returns the node with that name and content, well-formed.
+func makeNode(name, content string) (string, error) {
 	if err := CheckName(name); err != nil {
 		return "", err
 	}
@@ -54,13 +54,13 @@ func node(name, content string) (string, error) {
 		return "", fmt.Errorf("content of tag %s %w: it has more than %d bytes", name, archive.ErrInvalid, MaxContent)
 	}
 	f := &fragment{}
-	if err := f.copy("<" + name + ">" + content + "</" + name + ">"); err != nil {
+	if err := f.copyText("<" + name + ">" + content + "</" + name + ">"); err != nil {
 		return "", fmt.Errorf("content of tag %s %w as XML: %w", name, archive.ErrInvalid, err)
 	}
 	return f.out.String(), nil
 }
 
-func (f *fragment) copy(text string) error {
+func (f *fragment) copyText(text string) error {
 	if !utf8.ValidString(text) {
 		return errors.New("it is not UTF-8")
 	}
@@ -81,25 +81,25 @@ func (f *fragment) copy(text string) error {
 		if len(f.open) == 0 && f.parts > 1 {
 			return errors.New("it closes an element that it did not open")
 		}
-		if err := f.token(token); err != nil {
+		if err := f.writeToken(token); err != nil {
 			return err
 		}
 	}
 }
 
-func (f *fragment) token(token xml.Token) error {
+func (f *fragment) writeToken(token xml.Token) error {
 	switch t := token.(type) {
 	case xml.StartElement:
-		return f.start(t)
+		return f.startElement(t)
 	case xml.EndElement:
 		last := len(f.open) - 1
 		if last < 0 || f.open[last] != t.Name {
-			return fmt.Errorf("</%s> closes nothing", written(t.Name))
+			return fmt.Errorf("</%s> closes nothing", qualifiedName(t.Name))
 		}
 		f.open, f.names = f.open[:last], f.names[:last]
-		f.out.WriteString("</" + written(t.Name) + ">")
+		f.out.WriteString("</" + qualifiedName(t.Name) + ">")
 	case xml.CharData:
-		f.out.WriteString(escape(string(t)))
+		f.out.WriteString(escapeText(string(t)))
 	case xml.Comment:
 		if strings.Contains(string(t), "--") || strings.HasSuffix(string(t), "-") {
 			return errors.New("a comment has --")
@@ -111,7 +111,7 @@ func (f *fragment) token(token xml.Token) error {
 	return nil
 }
 
-func (f *fragment) start(t xml.StartElement) error {
+func (f *fragment) startElement(t xml.StartElement) error {
 	if len(f.open) >= maxNesting {
 		return fmt.Errorf("elements are nested deeper than %d", maxNesting)
 	}
@@ -125,13 +125,13 @@ func (f *fragment) start(t xml.StartElement) error {
 		}
 	}
 	f.open, f.names = append(f.open, t.Name), append(f.names, declared)
-	if err := f.check(t.Name); err != nil {
+	if err := f.checkName(t.Name); err != nil {
 		return err
 	}
-	f.out.WriteString("<" + written(t.Name))
+	f.out.WriteString("<" + qualifiedName(t.Name))
 	seen := map[xml.Name]bool{}
 	for _, a := range t.Attr {
-		if err := f.attribute(a, seen); err != nil {
+		if err := f.writeAttribute(a, seen); err != nil {
 			return err
 		}
 	}
@@ -139,35 +139,35 @@ func (f *fragment) start(t xml.StartElement) error {
 	return nil
 }
 
-// attribute writes an attribute. Two names are equal if their prefixes mean the same.
-func (f *fragment) attribute(a xml.Attr, seen map[xml.Name]bool) error {
+// writeAttribute writes an attribute. Two names are equal if their prefixes mean the same.
+func (f *fragment) writeAttribute(a xml.Attr, seen map[xml.Name]bool) error {
 	if a.Name.Space != "xmlns" {
-		if err := f.check(a.Name); err != nil {
+		if err := f.checkName(a.Name); err != nil {
 			return err
 		}
 	}
-	full := xml.Name{Space: f.meaning(a.Name.Space), Local: a.Name.Local}
+	full := xml.Name{Space: f.namespaceOf(a.Name.Space), Local: a.Name.Local}
 	if seen[full] {
-		return fmt.Errorf("attribute %s is there twice", written(a.Name))
+		return fmt.Errorf("attribute %s is there twice", qualifiedName(a.Name))
 	}
 	seen[full] = true
-	f.out.WriteString(" " + written(a.Name) + `="` + escape(a.Value) + `"`)
+	f.out.WriteString(" " + qualifiedName(a.Name) + `="` + escapeText(a.Value) + `"`)
 	return nil
 }
 
-// check refuses a name that is no XML name, and a prefix that is not declared.
-func (f *fragment) check(n xml.Name) error {
+// checkName refuses a name that is no XML name, and a prefix that is not declared.
+func (f *fragment) checkName(n xml.Name) error {
 	if !localName.MatchString(n.Local) || n.Space != "" && !localName.MatchString(n.Space) {
-		return fmt.Errorf("%q is not a name", written(n))
+		return fmt.Errorf("%q is not a name", qualifiedName(n))
 	}
-	if n.Space == "xmlns" || n.Space != "" && f.meaning(n.Space) == "" {
-		return fmt.Errorf("the prefix of %s is not declared", written(n))
+	if n.Space == "xmlns" || n.Space != "" && f.namespaceOf(n.Space) == "" {
+		return fmt.Errorf("the prefix of %s is not declared", qualifiedName(n))
 	}
 	return nil
 }
 
-// meaning returns the namespace of a prefix, "" if it is not declared.
-func (f *fragment) meaning(prefix string) string {
+// namespaceOf returns the namespace of a prefix, "" if it is not declared.
+func (f *fragment) namespaceOf(prefix string) string {
 	switch prefix {
 	case "":
 		return ""
@@ -184,15 +184,15 @@ func (f *fragment) meaning(prefix string) string {
 	return ""
 }
 
-func written(n xml.Name) string {
+func qualifiedName(n xml.Name) string {
 	if n.Space == "" {
 		return n.Local
 	}
 	return n.Space + ":" + n.Local
 }
 
-// escape writes a text of an element or of an attribute in quotes.
-func escape(text string) string {
+// escapeText writes a text of an element or of an attribute in quotes.
+func escapeText(text string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes all
 	return b.String()

@@ -29,15 +29,15 @@ type metaField struct {
 	set  func(m *archive.Meta, text string) error
 }
 
-func text(name string, of func(m *archive.Meta) *string) metaField {
-	return metaField{name, func(m archive.Meta) string { return clean(*of(&m)) }, func(m *archive.Meta, text string) error {
+func textField(name string, of func(m *archive.Meta) *string) metaField {
+	return metaField{name, func(m archive.Meta) string { return cleanText(*of(&m)) }, func(m *archive.Meta, text string) error {
 		*of(m) = text
 		return nil
 	}}
 }
 
-func moment(name string, of func(m *archive.Meta) *time.Time) metaField {
-	return metaField{name, func(m archive.Meta) string { return bounded(of(&m).In(archive.Zone)).Format(archive.TimeFormat) }, func(m *archive.Meta, text string) (err error) {
+func timeField(name string, of func(m *archive.Meta) *time.Time) metaField {
+	return metaField{name, func(m archive.Meta) string { return boundTime(of(&m).In(archive.Zone)).Format(archive.TimeFormat) }, func(m *archive.Meta, text string) (err error) {
 		if *of(m), err = time.ParseInLocation(archive.TimeFormat, text, archive.Zone); err != nil {
 			return fmt.Errorf("%s %q is not a time such as 2012-05-16T12:30:00", name, text)
 		}
@@ -45,8 +45,8 @@ func moment(name string, of func(m *archive.Meta) *time.Time) metaField {
 	}}
 }
 
-// bounded returns the nearest time with a year of four digits: XML schema has no others, and no year 0.
-func bounded(t time.Time) time.Time {
+// boundTime returns the nearest time with a year of four digits: XML schema has no others, and no year 0.
+func boundTime(t time.Time) time.Time {
 	switch year := t.Year(); {
 	case year < 1:
 		return time.Date(1, 1, 1, 0, 0, 0, 0, archive.Zone)
@@ -58,24 +58,24 @@ func bounded(t time.Time) time.Time {
 
 // metaFields are the elements below meta, in their order.
 var metaFields = []metaField{
-	text("url", func(m *archive.Meta) *string { return &m.URL }),
-	text("mimeType", func(m *archive.Meta) *string { return &m.MIMEType }),
-	text("title", func(m *archive.Meta) *string { return &m.Title }),
-	text("path", func(m *archive.Meta) *string { return &m.Path }),
-	text("domain", func(m *archive.Meta) *string { return &m.Domain }),
-	moment("commitTime", func(m *archive.Meta) *time.Time { return &m.CommitTime }),
-	moment("createTime", func(m *archive.Meta) *time.Time { return &m.CreateTime }),
-	text("commitTag", func(m *archive.Meta) *string { return &m.CommitTag }),
+	textField("url", func(m *archive.Meta) *string { return &m.URL }),
+	textField("mimeType", func(m *archive.Meta) *string { return &m.MIMEType }),
+	textField("title", func(m *archive.Meta) *string { return &m.Title }),
+	textField("path", func(m *archive.Meta) *string { return &m.Path }),
+	textField("domain", func(m *archive.Meta) *string { return &m.Domain }),
+	timeField("commitTime", func(m *archive.Meta) *time.Time { return &m.CommitTime }),
+	timeField("createTime", func(m *archive.Meta) *time.Time { return &m.CreateTime }),
+	textField("commitTag", func(m *archive.Meta) *string { return &m.CommitTag }),
 }
 
 // optionalFields follow them if they are not "".
 var optionalFields = []metaField{
-	text("keptFrom", func(m *archive.Meta) *string { return &m.KeptFrom }),
-	text("keptCause", func(m *archive.Meta) *string { return &m.KeptCause }),
+	textField("keptFrom", func(m *archive.Meta) *string { return &m.KeptFrom }),
+	textField("keptCause", func(m *archive.Meta) *string { return &m.KeptCause }),
 }
 
-// clean replaces what XML cannot hold or does not keep, such as control characters.
-func clean(text string) string {
+// cleanText replaces what XML cannot hold or does not keep, such as control characters.
+func cleanText(text string) string {
 	text = strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f || c == 0xfffe || c == 0xffff {
 			return ' '
@@ -92,7 +92,7 @@ func New(m archive.Meta) []byte {
 	b.WriteString(xml.Header + "<page>\n <meta>\n")
 	for i, f := range slices.Concat(metaFields, optionalFields) {
 		if value := f.get(m); value != "" || i < len(metaFields) {
-			fmt.Fprintf(&b, "  <%s>%s</%[1]s>\n", f.name, escape(value))
+			fmt.Fprintf(&b, "  <%s>%s</%[1]s>\n", f.name, escapeText(value))
 		}
 	}
 	b.WriteString(" </meta>\n <data>\n </data>\n</page>\n")
@@ -111,7 +111,7 @@ func Normal(m archive.Meta) archive.Meta {
 // Read parses data.xml, and fails if it does not have the form of New and Add.
 func Read(document []byte) (*Page, error) {
 	p := &Page{nodes: map[string]string{}}
-	if err := p.read(document); err != nil {
+	if err := p.readDocument(document); err != nil {
 		return nil, fmt.Errorf("data.xml %w: %w", archive.ErrInvalid, err)
 	}
 	return p, nil
@@ -123,44 +123,44 @@ func (p *Page) Node(name string) (node string, found bool) {
 	return node, found
 }
 
-func (p *Page) read(document []byte) error {
+func (p *Page) readDocument(document []byte) error {
 	if len(document) > MaxDocument {
 		return fmt.Errorf("it has more than %d bytes", MaxDocument)
 	}
 	r := &reader{Decoder: xml.NewDecoder(bytes.NewReader(document))}
-	if err := r.begin("page"); err != nil {
+	if err := r.beginElement("page"); err != nil {
 		return err
 	}
-	if err := r.begin("meta"); err != nil {
+	if err := r.beginElement("meta"); err != nil {
 		return err
 	}
 	for _, f := range metaFields {
-		if err := r.begin(f.name); err != nil {
+		if err := r.beginElement(f.name); err != nil {
 			return err
 		}
-		if err := r.field(f, &p.Meta); err != nil {
+		if err := r.readField(f, &p.Meta); err != nil {
 			return err
 		}
 	}
-	if err := r.optional(&p.Meta); err != nil {
+	if err := r.readOptional(&p.Meta); err != nil {
 		return err
 	}
-	if err := r.begin("data"); err != nil {
+	if err := r.beginElement("data"); err != nil {
 		return err
 	}
-	if err := p.data(r, document); err != nil {
+	if err := p.readData(r, document); err != nil {
 		return err
 	}
-	if err := r.close("page"); err != nil {
+	if err := r.closeElement("page"); err != nil {
 		return err
 	}
-	return r.end()
+	return r.readEnd()
 }
 
-// data reads the nodes below data and its end.
-func (p *Page) data(r *reader, document []byte) error {
+// readData reads the nodes below data and its end.
+func (p *Page) readData(r *reader, document []byte) error {
 	for {
-		token, before, err := r.part()
+		token, before, err := r.nextTag()
 		if err != nil {
 			return err
 		}
@@ -187,9 +187,9 @@ func (p *Page) data(r *reader, document []byte) error {
 // reader reads the elements of data.xml in their order.
 type reader struct{ *xml.Decoder }
 
-// part returns the next start or end of an element, and where it begins. Only blanks, comments and
+// nextTag returns the next start or end of an element, and where it begins. Only blanks, comments and
 // the XML declaration may come first.
-func (r *reader) part() (xml.Token, int64, error) {
+func (r *reader) nextTag() (xml.Token, int64, error) {
 	for {
 		before := r.InputOffset()
 		token, err := r.Token()
@@ -216,8 +216,8 @@ func (r *reader) part() (xml.Token, int64, error) {
 	}
 }
 
-func (r *reader) begin(name string) error {
-	token, _, err := r.part()
+func (r *reader) beginElement(name string) error {
+	token, _, err := r.nextTag()
 	if err != nil {
 		return err
 	}
@@ -227,8 +227,8 @@ func (r *reader) begin(name string) error {
 	return nil
 }
 
-func (r *reader) close(name string) error {
-	token, _, err := r.part()
+func (r *reader) closeElement(name string) error {
+	token, _, err := r.nextTag()
 	if err != nil {
 		return err
 	}
@@ -238,8 +238,8 @@ func (r *reader) close(name string) error {
 	return nil
 }
 
-// field reads the text of an element that has begun, and its end.
-func (r *reader) field(f metaField, m *archive.Meta) error {
+// readField reads the text of an element that has begun, and its end.
+func (r *reader) readField(f metaField, m *archive.Meta) error {
 	var b strings.Builder
 	for {
 		token, err := r.Token()
@@ -258,10 +258,10 @@ func (r *reader) field(f metaField, m *archive.Meta) error {
 	}
 }
 
-// optional reads optional fields, each at most once and in their order, and the end of meta.
-func (r *reader) optional(m *archive.Meta) error {
+// readOptional reads optional fields, each at most once and in their order, and the end of meta.
+func (r *reader) readOptional(m *archive.Meta) error {
 	for left := optionalFields; ; {
-		token, _, err := r.part()
+		token, _, err := r.nextTag()
 		if err != nil {
 			return err
 		}
@@ -273,14 +273,14 @@ func (r *reader) optional(m *archive.Meta) error {
 		if i < 0 || len(start.Attr) > 0 {
 			return errors.New("expected </meta>")
 		}
-		if err := r.field(left[i], m); err != nil {
+		if err := r.readField(left[i], m); err != nil {
 			return err
 		}
 		left = left[i+1:]
 	}
 }
 
-func (r *reader) end() error {
+func (r *reader) readEnd() error {
 	for {
 		token, err := r.Token()
 		if errors.Is(err, io.EOF) {
@@ -304,7 +304,7 @@ func (r *reader) end() error {
 // Add returns the document with one more node below data. Bytes that exist stay. The error wraps
 // archive.ErrExists for a name that exists.
 func Add(document []byte, name, content string) ([]byte, error) {
-	added, err := node(name, content)
+	added, err := makeNode(name, content)
 	if err != nil {
 		return nil, err
 	}

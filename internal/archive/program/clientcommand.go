@@ -18,7 +18,7 @@ import (
 )
 
 func (p program) clientCommand() *command.Command {
-	return group("client", "uses the archive of a server",
+	return newGroupCommand("client", "uses the archive of a server",
 		"The sub-commands talk to the server of --server, or of url in [Client]. What they do is what package client offers to Go programs.",
 		`  archive client query --where "domain = 'example.org'" --order-by "commitTime DESC"
   archive client put https://example.org/ notes.txt <notes.txt
@@ -28,27 +28,27 @@ func (p program) clientCommand() *command.Command {
 
 func (p program) clientQuery() *command.Command {
 	var q queryOptions
-	c := p.connected(command.Text{
+	c := p.newClientCommand(command.Text{
 		Name: "query", Summary: "lists the versions of pages that match",
 		Description: "The columns are those of archive db query.",
 		Examples:    `  archive client query --where "mimeType = 'text/html'" --order-by "commitTime DESC" --limit 20`,
 	}, func(s *session, c *client.Client) error {
-		query, err := q.query()
+		query, err := q.readQuery()
 		if err != nil {
 			return err
 		}
 		return s.queryRows(c, query)
 	})
-	q.add(c)
+	q.declareOptions(c)
 	return c
 }
 
 func (p program) clientList() *command.Command {
 	var words []string
-	c := p.connected(command.Text{
+	c := p.newClientCommand(command.Text{
 		Name: "ls", Summary: "lists all versions of a page with their files",
 		Examples: "  archive client ls https://example.org/",
-	}, func(s *session, c *client.Client) error { return s.versions(c, words[0]) })
+	}, func(s *session, c *client.Client) error { return s.printVersions(c, words[0]) })
 	c.Words(&words, "URL", 1, 1)
 	return c
 }
@@ -56,10 +56,10 @@ func (p program) clientList() *command.Command {
 func (p program) clientCat() *command.Command {
 	var words []string
 	var tag, name string
-	c := p.connected(command.Text{
+	c := p.newClientCommand(command.Text{
 		Name: "cat", Summary: "prints a page as received, or another file of it",
 		Examples: "  archive client cat https://example.org/\n  archive client cat https://example.org/ --file words.txt",
-	}, func(s *session, c *client.Client) error { return s.cat(c, words[0], tag, name) })
+	}, func(s *session, c *client.Client) error { return s.printFile(c, words[0], tag, name) })
 	c.Words(&words, "URL", 1, 1)
 	c.Text(&tag, "version", "", "TAG", "commit tag; without it the newest version")
 	c.Text(&name, "file", "", "NAME", "file in the folder of the page; without it the page itself")
@@ -69,20 +69,20 @@ func (p program) clientCat() *command.Command {
 func (p program) clientPut() *command.Command {
 	var words []string
 	var tag, from string
-	c := p.connected(command.Text{
+	c := p.newClientCommand(command.Text{
 		Name: "put", Summary: "adds a file to the folder of a page",
 		Description: `The file is read from standard input or from --from. A file that exists is never overwritten, and
 a version that a crawl has replaced takes no more files; both are refused (exit status 2). A source that gives nothing for a minute, or less than 512 bytes a
 second for long, is cut off, and nothing is stored.`,
 		Examples: "  archive client put https://example.org/ notes.txt <notes.txt\n  archive client put https://example.org/ img/a.png --from a.png",
-	}, func(s *session, c *client.Client) error { return s.put(c, words[0], words[1], tag, from) })
+	}, func(s *session, c *client.Client) error { return s.putFile(c, words[0], words[1], tag, from) })
 	c.Words(&words, "URL NAME", 2, 2)
 	c.Text(&tag, "version", "", "TAG", "commit tag; without it the newest version")
 	c.Text(&from, "from", "", "FILE", "file to read; without it standard input")
 	return c
 }
 
-func (s *session) put(c archive.Store, href, name, tag, from string) error {
+func (s *session) putFile(c archive.Store, href, name, tag, from string) error {
 	source := io.Reader(os.Stdin)
 	if from != "" {
 		f, err := os.Open(from)
@@ -92,7 +92,7 @@ func (s *session) put(c archive.Store, href, name, tag, from string) error {
 		defer f.Close()
 		source = f
 	}
-	m, err := s.find(c, href, tag)
+	m, err := s.findVersion(c, href, tag)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *session) put(c archive.Store, href, name, tag, from string) error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	s.say("stored %s with %s of %s", name, m.CommitTag, m.URL)
+	s.printMessage("stored %s with %s of %s", name, m.CommitTag, m.URL)
 	return nil
 }
 
@@ -114,12 +114,12 @@ func (p program) clientTag() *command.Command {
 	var words []string
 	var tag, content string
 	var c *command.Command
-	c = p.connected(command.Text{
+	c = p.newClientCommand(command.Text{
 		Name: "tag", Summary: "prints or adds a node in the XML of a page",
 		Description: "With --set it adds the node with that content, which is XML. A node that exists is never changed.",
 		Examples:    "  archive client tag https://example.org/ wordcount\n  archive client tag https://example.org/ rating --set '<stars>4</stars>'",
 	}, func(s *session, store *client.Client) error {
-		return s.tag(store, words[0], words[1], tag, content, c.Given("set"))
+		return s.readOrSetTag(store, words[0], words[1], tag, content, c.Given("set"))
 	})
 	c.Words(&words, "URL NAME", 2, 2)
 	c.Text(&tag, "version", "", "TAG", "commit tag; without it the newest version")
@@ -127,8 +127,8 @@ func (p program) clientTag() *command.Command {
 	return c
 }
 
-func (s *session) tag(store archive.Store, href, name, tag, content string, set bool) error {
-	m, err := s.find(store, href, tag)
+func (s *session) readOrSetTag(store archive.Store, href, name, tag, content string, set bool) error {
+	m, err := s.findVersion(store, href, tag)
 	if err != nil {
 		return err
 	}
@@ -142,41 +142,41 @@ func (s *session) tag(store archive.Store, href, name, tag, content string, set 
 	if s.json {
 		return command.PrintJSON(s.out, text)
 	}
-	return s.print("%s", clean(text))
+	return s.printData("%s", stripControls(text))
 }
 
 func (p program) clientWatch() *command.Command {
 	var after, state string
-	c := p.connected(command.Text{
+	c := p.newClientCommand(command.Text{
 		Name: "watch", Summary: "prints new commits as the server tells of them",
 		Description: `It prints a line for each new commit, and with --json a JSON object. It connects again when the
 connection is lost, and misses nothing. With --state it continues after the last commit that the run
 before has printed. It ends with Ctrl-C.`,
 		Examples: "  archive client watch\n  archive client watch --after 0\n  archive client watch --state seen --json",
-	}, func(s *session, c *client.Client) error { return s.watch(c, after, state) })
+	}, func(s *session, c *client.Client) error { return s.watchCommits(c, after, state) })
 	c.Text(&after, "after", "", "NUMBER", "print the commits after this one first; 0: all; without it only new ones")
 	c.Text(&state, "state", "", "FILE", "file with the number of the last printed commit; the first run makes it")
 	return c
 }
 
-func (s *session) watch(c *client.Client, after, state string) error {
-	position, err := s.position(c, after, state)
+func (s *session) watchCommits(c *client.Client, after, state string) error {
+	position, err := s.startPosition(c, after, state)
 	if err != nil {
 		return err
 	}
 	return c.Observe(s.ctx, position, func(list []archive.Commit) error {
 		for _, commit := range list {
-			if err := s.line(commit, "%d  %s", commit.Number, commit.CommitTag); err != nil {
+			if err := s.printLine(commit, "%d  %s", commit.Number, commit.CommitTag); err != nil {
 				return err
 			}
 		}
-		return keep(state, list[len(list)-1].Number)
+		return writeState(state, list[len(list)-1].Number)
 	})
 }
 
-// position returns the commit after which watch begins: that of the state file, of --after, or the last
+// startPosition returns the commit after which watch begins: that of the state file, of --after, or the last
 // one of the server. A new state file gets it at once.
-func (s *session) position(c *client.Client, after, state string) (int64, error) {
+func (s *session) startPosition(c *client.Client, after, state string) (int64, error) {
 	text, err := os.ReadFile(state)
 	switch {
 	case state != "" && err == nil:
@@ -189,7 +189,7 @@ func (s *session) position(c *client.Client, after, state string) (int64, error)
 		if err != nil {
 			return 0, err
 		}
-		return now.Number, keep(state, now.Number)
+		return now.Number, writeState(state, now.Number)
 	}
 	if state != "" {
 		if err := files.CheckOutput(state); err != nil {
@@ -203,24 +203,24 @@ func (s *session) position(c *client.Client, after, state string) (int64, error)
 	return position, nil
 }
 
-// keep writes the state file of watch.
-func keep(state string, position int64) error {
+// writeState writes the state file of watch.
+func writeState(state string, position int64) error {
 	if state == "" {
 		return nil
 	}
 	return files.Write(state, fmt.Appendln(nil, position), 0o600)
 }
 
-// line prints a line of data, or a value as JSON in a line.
-func (s *session) line(value any, format string, args ...any) error {
+// printLine prints a line of data, or a value as JSON in a line.
+func (s *session) printLine(value any, format string, args ...any) error {
 	if s.json {
 		return json.NewEncoder(s.out).Encode(value)
 	}
-	return s.print(format, args...)
+	return s.printData(format, args...)
 }
 
 func (p program) clientStatus() *command.Command {
-	return p.connected(command.Text{
+	return p.newClientCommand(command.Text{
 		Name: "status", Summary: "prints the registered observers and the last search of the server",
 		Examples: "  archive client status",
 	}, func(s *session, c *client.Client) error {
@@ -232,17 +232,17 @@ func (p program) clientStatus() *command.Command {
 			return command.PrintJSON(s.out, state)
 		}
 		for _, o := range state.Observers {
-			if err := s.print("observer %s since %s, commit %d", o.Address, o.Since, o.Position); err != nil {
+			if err := s.printData("observer %s since %s, commit %d", o.Address, o.Since, o.Position); err != nil {
 				return err
 			}
 		}
-		return s.print("last commit %d, searched at %s, every %g s", state.Number, state.Searched, state.Interval)
+		return s.printData("last commit %d, searched at %s, every %g s", state.Number, state.Searched, state.Interval)
 	})
 }
 
 func (p program) countCommand() *command.Command {
 	var where string
-	c := p.connected(command.Text{
+	c := p.newClientCommand(command.Text{
 		Name: "count", Summary: "counts the words of the HTML pages",
 		Description: `It counts the words of the newest version of each HTML page of the server's archive, and stores the
 result with the page: as the file words.txt and as the node wordcount. It prints a line for each page:
@@ -250,19 +250,19 @@ counted, present (an earlier run has stored it), gone (the newest crawl has not 
 outdated (crawls have replaced the page again and again meanwhile) or failed. It ends with 0 if it is
 complete, and with 1 if a page is outdated or failed; run it again to complete it.`,
 		Examples: "  archive count\n  archive count --where \"domain = 'example.org'\"\n  archive client cat https://example.org/ --file words.txt",
-	}, func(s *session, c *client.Client) error { return s.count(c, where) })
+	}, func(s *session, c *client.Client) error { return s.countWords(c, where) })
 	c.Text(&where, "where", "", "CONDITION", "count only pages that match; columns as in archive db query")
 	return c
 }
 
-func (s *session) count(c archive.Store, where string) error {
+func (s *session) countWords(c archive.Store, where string) error {
 	failed := false
 	err := wordcount.Run(s.ctx, c, where, func(r wordcount.Result) error {
 		failed = failed || r.State == wordcount.Outdated || r.State == wordcount.Failed
 		if r.Error != "" {
-			s.say("%s: %s", r.URL, r.Error)
+			s.printMessage("%s: %s", r.URL, r.Error)
 		}
-		return s.line(r, "%-8s  %8d  %s", r.State, r.Total, clean(r.URL))
+		return s.printLine(r, "%-8s  %8d  %s", r.State, r.Total, stripControls(r.URL))
 	})
 	if err == nil && failed {
 		err = command.ErrWithErrors

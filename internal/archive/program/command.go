@@ -75,19 +75,19 @@ type session struct {
 	log  *slog.Logger
 }
 
-// say prints a line for the person at the terminal.
-func (s *session) say(format string, args ...any) {
-	fmt.Fprintf(s.talk, "archive: %s\n", clean(fmt.Sprintf(format, args...)))
+// printMessage prints a line for the person at the terminal.
+func (s *session) printMessage(format string, args ...any) {
+	fmt.Fprintf(s.talk, "archive: %s\n", stripControls(fmt.Sprintf(format, args...)))
 }
 
-// print prints a line of data.
-func (s *session) print(format string, args ...any) error {
+// printData prints a line of data.
+func (s *session) printData(format string, args ...any) error {
 	_, err := fmt.Fprintf(s.out, format+"\n", args...)
 	return err
 }
 
-// clean removes control characters of texts that come from pages.
-func clean(text string) string {
+// stripControls removes control characters of texts that come from pages.
+func stripControls(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0 {
 			return '?'
@@ -96,18 +96,18 @@ func clean(text string) string {
 	}, text)
 }
 
-// leaf returns a sub-command with the common options, which reads the settings.
-func (p program) leaf(text command.Text, o *options, do func(s *session) error) *command.Command {
+// newLeafCommand returns a sub-command with the common options, which reads the settings.
+func (p program) newLeafCommand(text command.Text, o *options, do func(s *session) error) *command.Command {
 	text.UsageError, text.ExitStatus = command.ExitRefused, exitText
 	c := command.New(text, func() int {
-		err := files.ExplainFull(p.run(*o, do), o.root)
+		err := files.ExplainFull(p.runSession(*o, do), o.root)
 		if err != nil && !errors.Is(err, command.ErrWithErrors) {
 			message := err.Error()
 			if errors.Is(err, context.Canceled) {
 				message = "interrupted"
 			}
 			for line := range strings.SplitSeq(message, "\n") {
-				fmt.Fprintf(p.talk, "archive: %s\n", clean(line))
+				fmt.Fprintf(p.talk, "archive: %s\n", stripControls(line))
 			}
 		}
 		return exitOf(err)
@@ -118,24 +118,24 @@ func (p program) leaf(text command.Text, o *options, do func(s *session) error) 
 	return c
 }
 
-func (p program) run(o options, do func(s *session) error) error {
+func (p program) runSession(o options, do func(s *session) error) error {
 	s := &session{ctx: p.ctx, out: p.out, talk: p.talk, json: o.json}
 	var err error
-	if s.settings, err = o.read(s.say); err != nil {
+	if s.settings, err = o.readSettings(s.printMessage); err != nil {
 		return command.Refusal{Err: err}
 	}
 	s.log = slog.New(slog.DiscardHandler)
 	return do(s)
 }
 
-// opened is leaf with the opened archive and its log.
-func (p program) opened(text command.Text, o *options, do func(s *session, r *repository.Repository) error) *command.Command {
-	return p.leaf(text, o, func(s *session) error {
+// newArchiveCommand is leaf with the opened archive and its log.
+func (p program) newArchiveCommand(text command.Text, o *options, do func(s *session, r *repository.Repository) error) *command.Command {
+	return p.newLeafCommand(text, o, func(s *session) error {
 		r, err := repository.Open(s.root)
 		if err != nil {
 			return err
 		}
-		err = s.logged(func() error {
+		err = s.runWithLog(func() error {
 			r.Log = s.log
 			return do(s, r)
 		})
@@ -143,20 +143,20 @@ func (p program) opened(text command.Text, o *options, do func(s *session, r *re
 	})
 }
 
-// logged calls do with the log open.
-func (s *session) logged(do func() error) error {
+// runWithLog calls do with the log open.
+func (s *session) runWithLog(do func() error) error {
 	log, _, out, err := s.settings.log.Open(s.talk)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
 	s.log = log
-	s.warnUnknown(s.say, log)
+	s.warnUnknown(s.printMessage, log)
 	return do()
 }
 
-// group returns a command that has only sub-commands.
-func group(name, summary, description, examples string, subs ...*command.Command) *command.Command {
+// newGroupCommand returns a command that has only sub-commands.
+func newGroupCommand(name, summary, description, examples string, subs ...*command.Command) *command.Command {
 	c := command.New(command.Text{
 		Name: name, Summary: summary, Description: description, Examples: examples, ExitStatus: exitText, UsageError: command.ExitRefused,
 	}, nil)

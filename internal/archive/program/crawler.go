@@ -21,7 +21,7 @@ import (
 func (p program) initCommand() *command.Command {
 	var o options
 	var words []string
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "init", Summary: "makes an archive",
 		Description: `Makes an empty archive in a new or empty folder: the folder content, an XML schema, and
 archive.ini with the path of the archive. In an archive it makes what is missing.`,
@@ -44,7 +44,7 @@ archive.ini with the path of the archive. In an archive it makes what is missing
 				return fmt.Errorf("init archive: %w", err)
 			}
 		}
-		s.say("the archive is in %s; its settings are in %s", dir, path)
+		s.printMessage("the archive is in %s; its settings are in %s", dir, path)
 		return nil
 	})
 	c.Words(&words, "DIR", 1, 1)
@@ -56,7 +56,7 @@ func (p program) crawlerCommand() *command.Command {
 	var set crawlOptions
 	var words []string
 	var recover bool
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "crawler", Summary: "archives sites, again and again",
 		Description: `Crawls the domains of the URLs, commits each as a version, and begins again after the interval.
 Links to other domains are not followed. A domain is crawled by one process at a time. Ctrl-C
@@ -68,7 +68,7 @@ The exit status is 1 then, and the log names the URLs. A page with code 404 or 4
 		Examples: `  archive crawler --root /srv/archive https://example.org/ https://example.net/docs/
   archive crawler --root /srv/archive --interval 0 --depth 2 --filters mime https://example.org/`,
 	}, &o, func(s *session) error {
-		if err := set.apply(&s.crawl); err != nil {
+		if err := set.applyTo(&s.crawl); err != nil {
 			return command.Refusal{Err: err}
 		}
 		if recover {
@@ -80,10 +80,10 @@ The exit status is 1 then, and the log names the URLs. A page with code 404 or 4
 		if err != nil {
 			return err
 		}
-		return errors.Join(s.logged(func() error { return s.crawler(r, words) }), r.Close())
+		return errors.Join(s.runWithLog(func() error { return s.runCrawler(r, words) }), r.Close())
 	})
 	c.Words(&words, "URL...", 1, 0)
-	set.declare(c)
+	set.declareOptions(c)
 	c.Flag(&recover, "recover", "", "build the database again first, as archive db recover does")
 	return c
 }
@@ -108,7 +108,7 @@ func (s *session) addScheme(r *repository.Repository, urls []string) error {
 			urls[i] = u.HTTP().Text
 			continue
 		}
-		chosen, err := node.ChooseScheme(s.ctx, u, node.Road{Networks: s.settings.crawl.Networks}, s.say)
+		chosen, err := node.ChooseScheme(s.ctx, u, node.Road{Networks: s.settings.crawl.Networks}, s.printMessage)
 		if err != nil {
 			return command.Refusal{Err: err}
 		}
@@ -117,7 +117,7 @@ func (s *session) addScheme(r *repository.Repository, urls []string) error {
 	return s.ctx.Err()
 }
 
-func (s *session) crawler(r *repository.Repository, urls []string) error {
+func (s *session) runCrawler(r *repository.Repository, urls []string) error {
 	if err := s.addScheme(r, urls); err != nil {
 		return err
 	}
@@ -129,6 +129,6 @@ func (s *session) crawler(r *repository.Repository, urls []string) error {
 		return err
 	}
 	r.Log = s.log
-	m := crawl.Manager{Config: s.settings.crawl, Repository: r, Programs: programs, Say: s.say, Log: s.log}
+	m := crawl.Manager{Config: s.settings.crawl, Repository: r, Programs: programs, Say: s.printMessage, Log: s.log}
 	return m.Run(s.ctx, urls)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func (p program) dbCommand() *command.Command {
-	return group("db", "builds, checks and queries the database of all versions",
+	return newGroupCommand("db", "builds, checks and queries the database of all versions",
 		"The database has a row for each version of each page. It can be built again at any time.",
 		"  archive db check --root /srv/archive\n  archive db recover --root /srv/archive\n  archive db query --root /srv/archive --where \"title LIKE '%price%'\"",
 		p.recoverCommand(), p.checkCommand(), p.queryCommand())
@@ -21,7 +21,7 @@ func (p program) dbCommand() *command.Command {
 
 func (p program) recoverCommand() *command.Command {
 	var o options
-	return p.leaf(command.Text{
+	return p.newLeafCommand(command.Text{
 		Name: "recover", Summary: "builds the database again from the XML files of all versions",
 		Description: `It reads the data.xml files of all versions from git. The XML schema gets the names of all nodes.
 A database that is damaged in any way is set aside under a name that is printed; stop all programs
@@ -34,7 +34,7 @@ func (s *session) recoverDatabase() error {
 	done, err := repository.Recover(s.ctx, s.root)
 	s.sayAside(done)
 	if err == nil {
-		s.say("built the database again from %d versions", done.Versions)
+		s.printMessage("built the database again from %d versions", done.Versions)
 	}
 	return err
 }
@@ -42,13 +42,13 @@ func (s *session) recoverDatabase() error {
 // sayAside names what was set aside.
 func (s *session) sayAside(done repository.Recovery) {
 	for _, name := range done.SetAside {
-		s.say("set aside what was damaged or unknown as %s", filepath.Join(s.root, name))
+		s.printMessage("set aside what was damaged or unknown as %s", filepath.Join(s.root, name))
 	}
 }
 
 func (p program) repairCommand() *command.Command {
 	var o options
-	return p.leaf(command.Text{
+	return p.newLeafCommand(command.Text{
 		Name: "repair", Summary: "mends database, schema and files from git",
 		Description: `It does what archive db recover does, and makes the files of the folders again from git where they
 differ. What differs and what git does not know is set aside, never deleted. Stop all programs that
@@ -61,18 +61,18 @@ check does; then the exit status is 1.`,
 		if err != nil {
 			return err
 		}
-		s.say("built the database again from %d versions; made the files of %d domains again", done.Versions, len(done.Domains))
+		s.printMessage("built the database again from %d versions; made the files of %d domains again", done.Versions, len(done.Domains))
 		if s.json {
 			return errors.Join(command.PrintJSON(s.out, done), withErrors(done.Left))
 		}
-		return s.differences(done.Left)
+		return s.printDifferences(done.Left)
 	})
 }
 
-// differences prints what differs from git, and ends with 1 if anything does.
-func (s *session) differences(list []string) error {
+// printDifferences prints what differs from git, and ends with 1 if anything does.
+func (s *session) printDifferences(list []string) error {
 	for _, line := range list {
-		if err := s.print("%s", clean(line)); err != nil {
+		if err := s.printData("%s", stripControls(line)); err != nil {
 			return err
 		}
 	}
@@ -88,7 +88,7 @@ func withErrors(list []string) error {
 
 func (p program) checkCommand() *command.Command {
 	var o options
-	return p.leaf(command.Text{
+	return p.newLeafCommand(command.Text{
 		Name: "check", Summary: "compares database, files and XML with git",
 		Description: `It prints each difference on a line, and ends with 1 if there are any. archive db recover mends the
 database, and archive repair the files, too.`,
@@ -101,55 +101,55 @@ database, and archive repair the files, too.`,
 		if s.json {
 			return errors.Join(command.PrintJSON(s.out, append([]string{}, list...)), withErrors(list))
 		}
-		return s.differences(list)
+		return s.printDifferences(list)
 	})
 }
 
 func (p program) queryCommand() *command.Command {
 	var o options
 	var q queryOptions
-	c := p.opened(command.Text{
+	c := p.newArchiveCommand(command.Text{
 		Name: "query", Summary: "lists the versions of pages that match",
 		Description: `The columns are url, mimeType, title, path, domain, commitTime, createTime, commitTag,
 keptFrom and keptCause, in the MySQL dialect. Times are CET, such as '2026-03-01 12:00:00'.`,
 		Examples: `  archive db query --root /srv/archive --where "domain = 'example.org' AND mimeType = 'text/html'" --order-by "commitTime DESC, url" --limit 20`,
 	}, &o, func(s *session, r *repository.Repository) error {
-		query, err := q.query()
+		query, err := q.readQuery()
 		if err != nil {
 			return err
 		}
 		return s.queryRows(r, query)
 	})
-	q.add(c)
+	q.declareOptions(c)
 	return c
 }
 
 // queryOptions are the options of a query.
 type queryOptions struct{ where, order, most string }
 
-func (q *queryOptions) add(c *command.Command) {
+func (q *queryOptions) declareOptions(c *command.Command) {
 	c.Text(&q.where, "where", "", "CONDITION", "condition on columns; default: all")
 	c.Text(&q.order, "order-by", "", "LIST", "columns to sort by, each with ASC or DESC")
 	c.Text(&q.most, "limit", "", "NUMBER", "most versions; without it all")
 }
 
-func (q *queryOptions) query() (archive.Query, error) {
-	n, err := limit(q.most)
+func (q *queryOptions) readQuery() (archive.Query, error) {
+	n, err := parseLimit(q.most)
 	return archive.Query{Where: q.where, OrderBy: q.order, Limit: n}, err
 }
 
 func (p program) configCommand() *command.Command {
-	return group("config", "shows the settings", "The settings are those of archive.ini, of the environment and of --root.",
+	return newGroupCommand("config", "shows the settings", "The settings are those of archive.ini, of the environment and of --root.",
 		"  archive config show --root /srv/archive\n  archive config get Crawler.depth --root /srv/archive", p.showCommand(), p.getCommand())
 }
 
 func (p program) showCommand() *command.Command {
 	var o options
-	return p.leaf(command.Text{
+	return p.newLeafCommand(command.Text{
 		Name: "show", Summary: "prints all settings and where they come from",
 		Examples: "  archive config show --config /etc/archive/archive.ini",
 	}, &o, func(s *session) error {
-		s.warnUnknown(s.say, s.log)
+		s.warnUnknown(s.printMessage, s.log)
 		return s.file.WriteEffective(s.out)
 	})
 }
@@ -157,15 +157,15 @@ func (p program) showCommand() *command.Command {
 func (p program) getCommand() *command.Command {
 	var o options
 	var words []string
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "get", Summary: "prints one setting",
 		Examples: "  archive config get Crawler.depth",
-	}, &o, func(s *session) error { return s.get(words[0]) })
+	}, &o, func(s *session) error { return s.printSetting(words[0]) })
 	c.Words(&words, "SECTION.KEY", 1, 1)
 	return c
 }
 
-func (s *session) get(name string) error {
+func (s *session) printSetting(name string) error {
 	section, key, found := strings.Cut(name, ".")
 	if !found {
 		return command.Refuse("setting %q is not SECTION.KEY, such as Crawler.depth", name)
@@ -181,7 +181,7 @@ func (s *session) get(name string) error {
 	keys := effective.Keys(section)
 	for _, known := range keys {
 		if known == key {
-			return s.print("%s", effective.Section(section).Text(key, ""))
+			return s.printData("%s", effective.Section(section).Text(key, ""))
 		}
 	}
 	return command.Refuse("setting %s is unknown%s; archive config show lists all", name, config.Suggestion(config.Nearest(key, keys)))

@@ -76,7 +76,7 @@ func (p program) networkCommands() []*command.Command {
 func (p program) serverCommand() *command.Command {
 	var o options
 	var port string
-	c := p.opened(command.Text{
+	c := p.newArchiveCommand(command.Text{
 		Name: "server", Summary: "offers the archive to clients",
 		Description: `Clients query, read and extend the archive, and are told of new commits, which the server looks
 for at the interval of [Server]. It speaks HTTP. SIGTERM and Ctrl-C stop it.
@@ -85,12 +85,12 @@ Without a token each user of this machine may use it. If token_file of [Server] 
 makes that file when it is missing, and clients need a copy. Other machines can reach the server
 only if host is set; that needs a token and TLS.`,
 		Examples: "  archive server --root /srv/archive\n  archive server --root /srv/archive --port 5512",
-	}, &o, func(s *session, r *repository.Repository) error { return s.serve(r, port) })
+	}, &o, func(s *session, r *repository.Repository) error { return s.runServer(r, port) })
 	c.Text(&port, "port", "", "PORT", "port, instead of port in archive.ini; 0: a free one")
 	return c
 }
 
-func (s *session) serve(r *repository.Repository, port string) error {
+func (s *session) runServer(r *repository.Repository, port string) error {
 	cfg := s.network.server
 	cfg.Store, cfg.Log = r, s.log
 	if port != "" {
@@ -108,7 +108,7 @@ func (s *session) serve(r *repository.Repository, port string) error {
 	if err != nil {
 		return err
 	}
-	s.say("serving %s at %s", r.Dir(), running.URL())
+	s.printMessage("serving %s at %s", r.Dir(), running.URL())
 	s.log.Info("server runs", "address", running.URL())
 	err = running.Run(s.ctx)
 	s.log.Info("server stopped", "error", err)
@@ -159,18 +159,18 @@ func readToken(path string) (string, error) {
 	return token, nil
 }
 
-// connected is leaf with a client. The option --server overrides the address of [Client].
-func (p program) connected(text command.Text, do func(s *session, c *client.Client) error) *command.Command {
+// newClientCommand is leaf with a client. The option --server overrides the address of [Client].
+func (p program) newClientCommand(text command.Text, do func(s *session, c *client.Client) error) *command.Command {
 	var o options
 	var address string
-	c := p.leaf(text, &o, func(s *session) error {
+	c := p.newLeafCommand(text, &o, func(s *session) error {
 		cfg := s.network.client
 		cfg.URL = cmp.Or(address, cfg.URL)
 		var err error
 		if cfg.Token, err = readToken(s.clientToken); err != nil {
 			return command.Refusal{Err: err}
 		}
-		cfg.Lost = func(err error) { s.say("%v; trying again", err) }
+		cfg.Lost = func(err error) { s.printMessage("%v; trying again", err) }
 		c, err := client.New(cfg)
 		if err != nil {
 			return command.Refusal{Err: err}

@@ -129,7 +129,7 @@ func quiet(string, ...any) {}
 // override them, in this order.
 func TestPrecedence(t *testing.T) {
 	t.Chdir(t.TempDir())
-	builtIn, err := options{}.read(quiet)
+	builtIn, err := options{}.readSettings(quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestPrecedence(t *testing.T) {
 	}
 	show := func(c crawl.Config) string { return fmt.Sprintf("%+v", c) }
 	write(ini.Archive)
-	shipped, err := options{}.read(quiet)
+	shipped, err := options{}.readSettings(quiet)
 	if err != nil || show(shipped.crawl) != show(builtIn.crawl) || shipped.root != builtIn.root || !reflect.DeepEqual(shipped.log, builtIn.log) || !reflect.DeepEqual(shipped.network, builtIn.network) || len(shipped.file.Unknown()) > 0 {
 		t.Errorf("shipped %+v %+v, %v\nbuilt in %+v %+v", shipped.crawl, shipped.network, err, builtIn.crawl, builtIn.network)
 	}
@@ -153,25 +153,25 @@ func TestPrecedence(t *testing.T) {
 	}
 	write("[Archive]\nroot = sub\nlog = stderr\n[Crawler]\ndepth = 1\ninterval = 60\ninstances = 2\nfilters = a, b\nrobots = no\nuser_agent = X/1\ndelay = 10\nallow_networks = 10.0.0.0/8\n")
 	t.Setenv("DC_Crawler_instances", "7")
-	s, err := options{}.read(quiet)
+	s, err := options{}.readSettings(quiet)
 	dir, _ := filepath.Abs(".")
 	want := crawl.Config{Depth: 1, Interval: time.Minute, Instances: 7, Filters: []string{"a", "b"}, FilterDir: dir, UserAgent: "X/1", Delay: 10 * time.Millisecond, Networks: "10.0.0.0/8"}
 	if err != nil || show(s.crawl) != show(want) || s.root != filepath.Join(dir, "sub") || s.log.File != "" {
 		t.Errorf("%+v, %v, want %+v", s, err, want)
 	}
 	given := crawlOptions{"3", "0", "9", "c", "yes", "Y/2", "0", "127.0.0.1"}
-	if err := given.apply(&s.crawl); err != nil {
+	if err := given.applyTo(&s.crawl); err != nil {
 		t.Fatal(err)
 	}
 	want = crawl.Config{Depth: 3, Instances: 9, Filters: []string{"c"}, FilterDir: dir, Robots: true, UserAgent: "Y/2", Networks: "127.0.0.1"}
 	if show(s.crawl) != show(want) {
 		t.Errorf("%+v, want %+v", s.crawl, want)
 	}
-	if s, err = (options{root: "elsewhere"}).read(quiet); err != nil || s.root != filepath.Join(dir, "elsewhere") {
+	if s, err = (options{root: "elsewhere"}).readSettings(quiet); err != nil || s.root != filepath.Join(dir, "elsewhere") {
 		t.Errorf("--root: %s, %v", s.root, err)
 	}
 	write("[Crawler]\ndepth = -1\n")
-	if _, err = (options{}).read(quiet); err == nil || !strings.Contains(err.Error(), "[Crawler] depth") {
+	if _, err = (options{}).readSettings(quiet); err == nil || !strings.Contains(err.Error(), "[Crawler] depth") {
 		t.Errorf("wrong value: %v", err)
 	}
 }
@@ -184,7 +184,7 @@ func TestUnreadableFile(t *testing.T) {
 	}
 	for _, name := range []string{"none.ini", "bad.ini", "."} {
 		var said []string
-		s, err := options{config: name}.read(func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) })
+		s, err := options{config: name}.readSettings(func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) })
 		if err != nil || s.crawl.Depth != 5 || len(said) != 1 || !strings.Contains(said[0], "built-in values") {
 			t.Errorf("%s: depth %d, %v, said %v", name, s.crawl.Depth, err, said)
 		}

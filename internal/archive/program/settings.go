@@ -32,10 +32,10 @@ type settings struct {
 	network
 }
 
-// read reads the settings. Options win over the environment, that over the file, and that over the
+// readSettings reads the settings. Options win over the environment, that over the file, and that over the
 // built-in values, which count alone without a file.
-func (o options) read(warn func(format string, args ...any)) (settings, error) {
-	f, err := o.open(warn)
+func (o options) readSettings(warn func(format string, args ...any)) (settings, error) {
+	f, err := o.openFile(warn)
 	if err != nil {
 		return settings{}, err
 	}
@@ -83,8 +83,8 @@ func (s *settings) readCrawler(c *config.Section) {
 	s.crawl.Networks = c.Text("allow_networks", "")
 }
 
-// open finds the file: that of --config, archive.ini in the folder of --root, or the usual places.
-func (o options) open(warn func(format string, args ...any)) (*config.File, error) {
+// openFile finds the file: that of --config, archive.ini in the folder of --root, or the usual places.
+func (o options) openFile(warn func(format string, args ...any)) (*config.File, error) {
 	path := o.config
 	if path == "" && o.root != "" {
 		path = filepath.Join(o.root, "archive.ini")
@@ -111,7 +111,7 @@ type crawlOptions struct {
 	depth, interval, instances, filters, robots, userAgent, delay, networks string
 }
 
-func (o *crawlOptions) declare(c *command.Command) {
+func (o *crawlOptions) declareOptions(c *command.Command) {
 	c.Text(&o.depth, "depth", "", "NUMBER", "follow this number of links from a start URL; 0: the start URLs only")
 	c.Text(&o.interval, "interval", "", "TIME", "time from the start of a crawl to that of the next one, such as 12h; 0: crawl once; a number without a unit counts seconds")
 	c.Text(&o.instances, "instances", "", "NUMBER", "domains that are crawled at once")
@@ -125,8 +125,8 @@ func (o *crawlOptions) declare(c *command.Command) {
 	c.Networks(&o.networks, "networks that are not public and may be crawled, such as 127.0.0.0/8")
 }
 
-// apply replaces the values of options that are given.
-func (o crawlOptions) apply(c *crawl.Config) error {
+// applyTo replaces the values of options that are given.
+func (o crawlOptions) applyTo(c *crawl.Config) error {
 	var errs []error
 	number := func(name, text string, lowest, highest int64, set func(n int64)) {
 		if text == "" {

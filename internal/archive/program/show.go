@@ -17,22 +17,22 @@ import (
 func (p program) lsCommand() *command.Command {
 	var o options
 	var words []string
-	c := p.opened(command.Text{
+	c := p.newArchiveCommand(command.Text{
 		Name: "ls", Summary: "lists commits, or the versions of a page",
 		Description: "Without a URL it lists all commits, the oldest first; with one all versions of it, with their files.",
 		Examples:    "  archive ls --root /srv/archive\n  archive ls --root /srv/archive https://example.org/",
 	}, &o, func(s *session, r *repository.Repository) error {
 		if len(words) == 0 {
-			return s.commits(r)
+			return s.printCommits(r)
 		}
-		return s.versions(r, words[0])
+		return s.printVersions(r, words[0])
 	})
 	c.Words(&words, "[URL]", 0, 1)
 	return c
 }
 
-// commits prints all commits, the oldest first.
-func (s *session) commits(r *repository.Repository) error {
+// printCommits prints all commits, the oldest first.
+func (s *session) printCommits(r *repository.Repository) error {
 	all, last := []archive.Commit{}, int64(0)
 	for {
 		list, err := r.Commits(s.ctx, last, 0)
@@ -48,7 +48,7 @@ func (s *session) commits(r *repository.Repository) error {
 			continue
 		}
 		for _, c := range list {
-			if err := s.print("%6d  %s", c.Number, c.CommitTag); err != nil {
+			if err := s.printData("%6d  %s", c.Number, c.CommitTag); err != nil {
 				return err
 			}
 		}
@@ -65,7 +65,7 @@ type versionFiles struct {
 	Files []archive.File `json:"files"`
 }
 
-func (s *session) versions(r archive.Store, href string) error {
+func (s *session) printVersions(r archive.Store, href string) error {
 	where, err := s.urlIs(r, href)
 	if err != nil {
 		return err
@@ -85,11 +85,11 @@ func (s *session) versions(r archive.Store, href string) error {
 		return command.PrintJSON(s.out, found)
 	}
 	for _, v := range found {
-		if err := s.print("%s  %s  %s%s", v.CommitTag, v.MIMEType, clean(v.Title), keptText(v.Meta)); err != nil {
+		if err := s.printData("%s  %s  %s%s", v.CommitTag, v.MIMEType, stripControls(v.Title), keptText(v.Meta)); err != nil {
 			return err
 		}
 		for _, f := range v.Files {
-			if err := s.print("  %9d  %s", f.Size, clean(f.Name)); err != nil {
+			if err := s.printData("  %9d  %s", f.Size, stripControls(f.Name)); err != nil {
 				return err
 			}
 		}
@@ -102,27 +102,27 @@ func keptText(m archive.Meta) string {
 	if m.KeptFrom == "" {
 		return ""
 	}
-	return fmt.Sprintf("  (content of %s: %s)", m.KeptFrom, clean(m.KeptCause))
+	return fmt.Sprintf("  (content of %s: %s)", m.KeptFrom, stripControls(m.KeptCause))
 }
 
 func (p program) catCommand() *command.Command {
 	var o options
 	var words []string
 	var tag, name string
-	c := p.opened(command.Text{
+	c := p.newArchiveCommand(command.Text{
 		Name: "cat", Summary: "prints a page as received",
 		Description: "It prints the newest version of the page, or that of --version, or another of its files.",
 		Examples: `  archive cat --root /srv/archive https://example.org/
   archive cat --root /srv/archive https://example.org/ --version example.org@2026-03-01T12:00:00 --file data.xml`,
-	}, &o, func(s *session, r *repository.Repository) error { return s.cat(r, words[0], tag, name) })
+	}, &o, func(s *session, r *repository.Repository) error { return s.printFile(r, words[0], tag, name) })
 	c.Words(&words, "URL", 1, 1)
 	c.Text(&tag, "version", "", "TAG", "commit tag; archive ls URL lists them")
 	c.Text(&name, "file", "", "NAME", "file in the folder of the page; without it the page itself")
 	return c
 }
 
-func (s *session) cat(r archive.Store, href, tag, name string) error {
-	m, err := s.find(r, href, tag)
+func (s *session) printFile(r archive.Store, href, tag, name string) error {
+	m, err := s.findVersion(r, href, tag)
 	if err != nil {
 		return err
 	}
@@ -155,8 +155,8 @@ func (s *session) urlIs(r archive.Store, typed string) (string, error) {
 	return "", fmt.Errorf("URL %s: %w; list the URLs of its domain with --where \"domain = '%s'\" of query", typed, archive.ErrNotFound, target.Hostname(meant[0]))
 }
 
-// find returns the version of a page with a commit tag, or the newest one.
-func (s *session) find(r archive.Store, href, tag string) (archive.Meta, error) {
+// findVersion returns the version of a page with a commit tag, or the newest one.
+func (s *session) findVersion(r archive.Store, href, tag string) (archive.Meta, error) {
 	where, err := s.urlIs(r, href)
 	if err != nil {
 		return archive.Meta{}, err
@@ -186,7 +186,7 @@ func (s *session) queryRows(r archive.Store, q archive.Query) error {
 			return nil
 		}
 		if !s.json {
-			return s.print("%s", clean(strings.Join([]string{m.CommitTag, m.MIMEType, m.URL, m.Title}, "  "))+keptText(m))
+			return s.printData("%s", stripControls(strings.Join([]string{m.CommitTag, m.MIMEType, m.URL, m.Title}, "  "))+keptText(m))
 		}
 		text, err := json.MarshalIndent(m, "  ", "  ")
 		if err == nil {
@@ -196,15 +196,15 @@ func (s *session) queryRows(r archive.Store, q archive.Query) error {
 		return err
 	})
 	if err == nil && s.json {
-		err = s.print("%s", map[bool]string{true: "[]", false: "\n]"}[n == 0])
+		err = s.printData("%s", map[bool]string{true: "[]", false: "\n]"}[n == 0])
 	}
 	if limit > 0 && n > limit {
-		s.say("the first %d versions; more match, raise --limit or leave it out", limit)
+		s.printMessage("the first %d versions; more match, raise --limit or leave it out", limit)
 	}
 	return err
 }
 
-func limit(text string) (int, error) {
+func parseLimit(text string) (int, error) {
 	if text == "" {
 		return 0, nil
 	}

@@ -100,8 +100,8 @@ type Request struct {
 	Limit int
 }
 
-// fields are the parameters of a kind of requests, as places in r.
-func (r *Request) fields() map[string]any {
+// parameterFields are the parameters of a kind of requests, as places in r.
+func (r *Request) parameterFields() map[string]any {
 	version := map[string]any{"url": &r.Meta.URL, "commitTag": &r.Meta.CommitTag}
 	switch r.Kind {
 	case Query:
@@ -122,7 +122,7 @@ func (r *Request) fields() map[string]any {
 // Values returns the parameters of a request.
 func (r Request) Values() url.Values {
 	values := url.Values{}
-	for name, place := range r.fields() {
+	for name, place := range r.parameterFields() {
 		switch p := place.(type) {
 		case *string:
 			values.Set(name, *p)
@@ -139,20 +139,20 @@ func (r Request) Values() url.Values {
 // are errors. Errors wrap archive.ErrInvalid.
 func Parse(kind Kind, values url.Values) (Request, error) {
 	r := Request{Kind: kind}
-	fields := r.fields()
+	fields := r.parameterFields()
 	for name, list := range values {
 		place, known := fields[name]
 		if !known || len(list) != 1 {
-			return r, invalid("parameter %.100q is unknown or repeated: it", name)
+			return r, invalidError("parameter %.100q is unknown or repeated: it", name)
 		}
-		if err := set(place, list[0]); err != nil {
-			return r, invalid("parameter %s: %w: it", name, err)
+		if err := setField(place, list[0]); err != nil {
+			return r, invalidError("parameter %s: %w: it", name, err)
 		}
 	}
-	return r, r.check()
+	return r, r.checkLimits()
 }
 
-func set(place any, text string) (err error) {
+func setField(place any, text string) (err error) {
 	switch p := place.(type) {
 	case *string:
 		*p = text
@@ -164,33 +164,33 @@ func set(place any, text string) (err error) {
 	return err
 }
 
-// check checks limits.
-func (r *Request) check() error {
-	fields := r.fields()
+// checkLimits checks limits.
+func (r *Request) checkLimits() error {
+	fields := r.parameterFields()
 	_, versioned := fields["url"]
 	_, named := fields["name"]
 	switch {
 	case len(r.Query.Where) > MaxWhere:
-		return invalid("the condition has %d bytes, at most %d are allowed: it", len(r.Query.Where), MaxWhere)
+		return invalidError("the condition has %d bytes, at most %d are allowed: it", len(r.Query.Where), MaxWhere)
 	case len(r.Query.OrderBy) > MaxOrder:
-		return invalid("the order has %d bytes, at most %d are allowed: it", len(r.Query.OrderBy), MaxOrder)
+		return invalidError("the order has %d bytes, at most %d are allowed: it", len(r.Query.OrderBy), MaxOrder)
 	case len(r.Meta.URL) > MaxURL || len(r.Meta.CommitTag) > MaxName:
-		return invalid("the URL or the commit tag of the version is too long: it")
+		return invalidError("the URL or the commit tag of the version is too long: it")
 	case versioned && (r.Meta.URL == "" || r.Meta.CommitTag == ""):
-		return invalid("a version is identified by url and commitTag, one is missing: the request")
+		return invalidError("a version is identified by url and commitTag, one is missing: the request")
 	case r.Query.Limit < 0 || r.Query.Limit > MaxLimit || r.Limit < 0 || r.Limit > MaxLimit:
-		return invalid("the limit must be 0 to %d: it", MaxLimit)
+		return invalidError("the limit must be 0 to %d: it", MaxLimit)
 	case r.After < FromNow || r.Kind == Commits && r.After < 0:
-		return invalid("after must be the number of a commit, or 0: it")
+		return invalidError("after must be the number of a commit, or 0: it")
 	case named && (r.Kind == Open || r.Kind == Create):
 		return CheckName(r.Name)
 	case named && (r.Name == "" || len(r.Name) > MaxName):
-		return invalid("the name of a tag has 1 to %d bytes: it", MaxName)
+		return invalidError("the name of a tag has 1 to %d bytes: it", MaxName)
 	}
 	return nil
 }
 
-func invalid(format string, args ...any) error {
+func invalidError(format string, args ...any) error {
 	return fmt.Errorf(format+" %w", append(args, archive.ErrInvalid)...)
 }
 
@@ -199,7 +199,7 @@ func invalid(format string, args ...any) error {
 func CheckName(name string) error {
 	control := strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f || c == '\\' })
 	if !fs.ValidPath(name) || name == "." || control || len(name) > MaxName {
-		return invalid("file name %.100q: a name is a relative path of at most %d bytes, with slashes, without . and ..: it", name, MaxName)
+		return invalidError("file name %.100q: a name is a relative path of at most %d bytes, with slashes, without . and ..: it", name, MaxName)
 	}
 	return nil
 }

@@ -20,14 +20,14 @@ import (
 	"hce/dc/internal/archive/pagexml"
 )
 
-// domains returns the names of all domains with a folder, sorted.
-func (r *Repository) domains() (list []*domain, err error) {
+// listDomains returns the names of all domains with a folder, sorted.
+func (r *Repository) listDomains() (list []*domain, err error) {
 	entries, err := os.ReadDir(filepath.Join(r.dir, contentFolder))
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
-		if d := r.domain(e.Name()); CheckDomain(e.Name()) == nil && d.exists() {
+		if d := r.domainNamed(e.Name()); CheckDomain(e.Name()) == nil && d.isPresent() {
 			list = append(list, d)
 		}
 	}
@@ -40,21 +40,21 @@ type stored struct {
 	domain *domain
 }
 
-// versions returns all versions of all domains in git, by number.
-func (r *Repository) versions(ctx context.Context) (list []stored, err error) {
-	domains, err := r.domains()
+// listVersions returns all versions of all domains in git, by number.
+func (r *Repository) listVersions(ctx context.Context) (list []stored, err error) {
+	domains, err := r.listDomains()
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range domains {
-		id, err := d.git.tip(ctx)
+		id, err := d.git.readTip(ctx)
 		if err != nil {
 			return nil, err
 		}
 		if id == "" {
 			continue
 		}
-		found, err := d.git.versions(ctx)
+		found, err := d.git.listVersions(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func (r *Repository) versions(ctx context.Context) (list []stored, err error) {
 // Check compares the database, the files and the XML with git, which is the truth, and returns the
 // differences, each with what mends it. The database may be damaged.
 func Check(ctx context.Context, dir string) (differences []string, err error) {
-	r, err := open(dir)
+	r, err := openArchive(dir)
 	if err == nil {
 		return checkAndClose(ctx, r, nil)
 	}
@@ -77,7 +77,7 @@ func Check(ctx context.Context, dir string) (differences []string, err error) {
 		return nil, err
 	}
 	damage := []string{"database: " + err.Error()}
-	if r, err = locate(dir); err != nil {
+	if r, err = locateArchive(dir); err != nil {
 		return nil, err
 	}
 	other, err := os.MkdirTemp("", "archive-check") // reading a domain may store rows of an unfinished write
@@ -92,16 +92,16 @@ func Check(ctx context.Context, dir string) (differences []string, err error) {
 }
 
 func checkAndClose(ctx context.Context, r *Repository, damage []string) ([]string, error) {
-	list, err := r.check(ctx, damage)
+	list, err := r.appendDamage(ctx, damage)
 	return list, errors.Join(err, r.Close())
 }
 
 // Check is Check for an open archive.
-func (r *Repository) Check(ctx context.Context) ([]string, error) { return r.check(ctx, nil) }
+func (r *Repository) Check(ctx context.Context) ([]string, error) { return r.appendDamage(ctx, nil) }
 
-// check appends to the damage of the database that is known already.
-func (r *Repository) check(ctx context.Context, differences []string) ([]string, error) {
-	domains, err := r.domains()
+// appendDamage appends to the damage of the database that is known already.
+func (r *Repository) appendDamage(ctx context.Context, differences []string) ([]string, error) {
+	domains, err := r.listDomains()
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +133,8 @@ func (r *Repository) check(ctx context.Context, differences []string) ([]string,
 
 // checkDatabase compares all rows with git.
 func (r *Repository) checkDatabase(ctx context.Context) (differences []string, err error) {
-	err = r.numbered(ctx, func() error {
-		list, err := r.versions(ctx)
+	err = r.withNumberLock(ctx, func() error {
+		list, err := r.listVersions(ctx)
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (r *Repository) checkDatabase(ctx context.Context) (differences []string, e
 			list = slices.Delete(list, i, i+1)
 			want, err := v.domain.git.commitOf(ctx, v.version, v.domain.name)
 			if err == nil {
-				differences = append(differences, compare(have, want)...)
+				differences = append(differences, compareCommits(have, want)...)
 			}
 			return err
 		})
@@ -160,8 +160,8 @@ func (r *Repository) checkDatabase(ctx context.Context) (differences []string, e
 	return differences, err
 }
 
-// compare returns the differences of a commit in the database from the one in git.
-func compare(have, want catalog.Commit) (differences []string) {
+// compareCommits returns the differences of a commit in the database from the one in git.
+func compareCommits(have, want catalog.Commit) (differences []string) {
 	differ := func(format string, args ...any) {
 		differences = append(differences, "database: "+fmt.Sprintf(format, args...)+" in "+want.CommitTag)
 	}
@@ -196,7 +196,7 @@ func sameMeta(a, b archive.Meta) bool {
 
 // checkDomain checks git itself, the data.xml files of all versions, and the files of the folder.
 func (r *Repository) checkDomain(ctx context.Context, name string, schema pagexml.Schema) (differences []string, err error) {
-	d, unlock, err := r.share(ctx, name)
+	d, unlock, err := r.shareDomain(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -204,15 +204,15 @@ func (r *Repository) checkDomain(ctx context.Context, name string, schema pagexm
 	if d.tip.id == "" {
 		return nil, nil
 	}
-	if _, err := d.git.run(ctx, nil, nil, "fsck", "--full", "--no-dangling", "--no-progress"); err != nil {
+	if _, err := d.git.runCommand(ctx, nil, nil, "fsck", "--full", "--no-dangling", "--no-progress"); err != nil {
 		differences = append(differences, err.Error())
 	}
-	versions, err := d.git.versions(ctx)
+	versions, err := d.git.listVersions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, v := range versions {
-		out, err := d.git.run(ctx, nil, nil, "for-each-ref", "--format=%(objectname)", tagRef(v.tag))
+		out, err := d.git.runCommand(ctx, nil, nil, "for-each-ref", "--format=%(objectname)", tagRef(v.tag))
 		if err != nil {
 			return nil, err
 		}
@@ -237,11 +237,11 @@ func (r *Repository) checkDomain(ctx context.Context, name string, schema pagexm
 
 // eachDocument reads every data.xml of a version.
 func (d *domain) eachDocument(ctx context.Context, v version, do func(file string, page *pagexml.Page) error) error {
-	list, err := d.git.documents(ctx, v.id)
+	list, err := d.git.listDocuments(ctx, v.id)
 	if err != nil {
 		return err
 	}
-	return d.git.each(ctx, list, func(o object, content io.Reader) error {
+	return d.git.forEachObject(ctx, list, func(o object, content io.Reader) error {
 		page, err := readPage(content)
 		if err != nil {
 			return fmt.Errorf("%s of %s: %w", o.name, v.tag, err)
@@ -267,11 +267,11 @@ func (d *domain) checkFiles(ctx context.Context) (differences []string, err erro
 }
 
 func (d *domain) compareFiles(ctx context.Context) (list []fileDifference, err error) {
-	want, err := d.git.list(ctx, d.tip.id, "")
+	want, err := d.git.listObjects(ctx, d.tip.id, "")
 	if err != nil {
 		return nil, err
 	}
-	have, err := entries(d.dir)
+	have, err := readEntries(d.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -298,8 +298,8 @@ func (d *domain) compareFiles(ctx context.Context) (list []fileDifference, err e
 	return list, nil
 }
 
-// entries returns what is in the folder of a domain but folders, by the name below it.
-func entries(dir string) (map[string]fs.DirEntry, error) {
+// readEntries returns what is in the folder of a domain but folders, by the name below it.
+func readEntries(dir string) (map[string]fs.DirEntry, error) {
 	found := map[string]fs.DirEntry{}
 	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
 		switch {

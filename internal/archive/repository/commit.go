@@ -23,15 +23,15 @@ type source struct {
 	text []byte
 }
 
-// commit makes one commit of git and lets the branch name it. With whole it has these files only, else
+// commitFiles makes one commit of git and lets the branch name it. With whole it has these files only, else
 // they are added to those of the tip. The branch moves last and at once; a kill before that leaves
 // nothing. Then the tag follows. lock is kept open by git, if it is not nil.
-func (d *domain) commit(ctx context.Context, v version, at time.Time, list []source, whole bool, lock *os.File) error {
+func (d *domain) commitFiles(ctx context.Context, v version, at time.Time, list []source, whole bool, lock *os.File) error {
 	guards := []*os.File{d.guard}
 	if lock != nil {
 		guards = append(guards, lock)
 	}
-	if err := d.git.unlock(); err != nil {
+	if err := d.git.removeLocks(); err != nil {
 		return err
 	}
 	in, out := io.Pipe()
@@ -45,7 +45,7 @@ func (d *domain) commit(ctx context.Context, v version, at time.Time, list []sou
 		_ = out.CloseWithError(err) // without the word done git stores nothing
 		written <- err
 	}()
-	_, err := d.git.run(ctx, guards, in, "fast-import", "--quiet", "--done", "--date-format=raw")
+	_, err := d.git.runCommand(ctx, guards, in, "fast-import", "--quiet", "--done", "--date-format=raw")
 	_ = in.CloseWithError(errors.New("git has ended"))
 	if failed := <-written; failed != nil && err == nil {
 		err = failed
@@ -53,7 +53,7 @@ func (d *domain) commit(ctx context.Context, v version, at time.Time, list []sou
 	if err != nil {
 		return fmt.Errorf("commit %s: %w", v.tag, err)
 	}
-	if d.tip.id, err = d.git.tip(ctx); err != nil {
+	if d.tip.id, err = d.git.readTip(ctx); err != nil {
 		return err
 	}
 	d.tip.tag, d.tip.number = v.tag, v.number
@@ -64,7 +64,7 @@ func (d *domain) commit(ctx context.Context, v version, at time.Time, list []sou
 // writeCommit writes the input of git fast-import.
 func (d *domain) writeCommit(w *bufio.Writer, v version, at time.Time, list []source, whole bool) error {
 	who := fmt.Sprintf("archive <archive@localhost> %d +0100", at.Unix())
-	fmt.Fprintf(w, "commit %s\nauthor %s\ncommitter %[2]s\ndata %d\n%s\n", branch, who, len(v.message()), v.message())
+	fmt.Fprintf(w, "commit %s\nauthor %s\ncommitter %[2]s\ndata %d\n%s\n", branch, who, len(v.commitMessage()), v.commitMessage())
 	if d.tip.id != "" {
 		fmt.Fprintf(w, "from %s\n", d.tip.id)
 	}
@@ -72,7 +72,7 @@ func (d *domain) writeCommit(w *bufio.Writer, v version, at time.Time, list []so
 		fmt.Fprintln(w, "deleteall")
 	}
 	for _, s := range list {
-		if err := s.write(w); err != nil {
+		if err := s.writeImport(w); err != nil {
 			return err
 		}
 		d.r.step("input")
@@ -83,7 +83,7 @@ func (d *domain) writeCommit(w *bufio.Writer, v version, at time.Time, list []so
 
 var quoteGit = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-func (s source) write(w *bufio.Writer) error {
+func (s source) writeImport(w *bufio.Writer) error {
 	fmt.Fprintf(w, "M 100644 inline \"%s\"\n", quoteGit.Replace(s.name))
 	if s.from == "" {
 		fmt.Fprintf(w, "data %d\n", len(s.text))
@@ -139,15 +139,15 @@ func (r *Repository) writeLast(l last) error {
 	return files.Write(r.lastFile(), text, 0o600)
 }
 
-// number takes the next number of a commit for a domain, and calls do with it. The caller holds the
+// withNextNumber takes the next number of a commit for a domain, and calls do with it. The caller holds the
 // domain alone. Until do returns, no other commit gets a number.
-func (r *Repository) number(ctx context.Context, domain string, do func(number int64, lock *os.File) error) error {
-	lock, err := guard(ctx, r.lockFile("commit.lock"))
+func (r *Repository) withNextNumber(ctx context.Context, domain string, do func(number int64, lock *os.File) error) error {
+	lock, err := lockGuard(ctx, r.lockFile("commit.lock"))
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	l, err := r.settle(ctx)
+	l, err := r.settleLast(ctx)
 	if err != nil {
 		return err
 	}
@@ -163,22 +163,22 @@ func (r *Repository) number(ctx context.Context, domain string, do func(number i
 	return do(next.Number, lock)
 }
 
-// numbered calls do while no commit gets a number, after the rows of the last one are stored.
-func (r *Repository) numbered(ctx context.Context, do func() error) error {
-	lock, err := guard(ctx, r.lockFile("commit.lock"))
+// withNumberLock calls do while no commit gets a number, after the rows of the last one are stored.
+func (r *Repository) withNumberLock(ctx context.Context, do func() error) error {
+	lock, err := lockGuard(ctx, r.lockFile("commit.lock"))
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	if _, err := r.settle(ctx); err != nil {
+	if _, err := r.settleLast(ctx); err != nil {
 		return err
 	}
 	return do()
 }
 
-// settle stores the rows of the last commit, if it is in git and not in the database. The caller holds
+// settleLast stores the rows of the last commit, if it is in git and not in the database. The caller holds
 // commit.lock; the domain may be locked by others, since commits of git never change.
-func (r *Repository) settle(ctx context.Context) (last, error) {
+func (r *Repository) settleLast(ctx context.Context) (last, error) {
 	l, err := r.readLast()
 	if err != nil || l.Domain == "" {
 		return l, err
@@ -186,15 +186,15 @@ func (r *Repository) settle(ctx context.Context) (last, error) {
 	if has, err := r.catalog.Has(ctx, l.Number); has || err != nil {
 		return l, err
 	}
-	d := r.domain(l.Domain)
-	if !d.exists() {
+	d := r.domainNamed(l.Domain)
+	if !d.isPresent() {
 		return l, nil
 	}
-	id, err := d.git.tip(ctx)
+	id, err := d.git.readTip(ctx)
 	if err != nil || id == "" {
 		return l, err
 	}
-	v, err := d.git.newest(ctx, id)
+	v, err := d.git.newestVersion(ctx, id)
 	if err != nil || v.number != l.Number {
 		return l, err
 	}
@@ -205,7 +205,7 @@ func (r *Repository) settle(ctx context.Context) (last, error) {
 	return l, err
 }
 
-// outdated reports an attempt to write to a version that is not the newest one.
-func outdated(m archive.Meta) error {
+// outdatedError reports an attempt to write to a version that is not the newest one.
+func outdatedError(m archive.Meta) error {
 	return fmt.Errorf("page %.300s of version %.300s %w; query it again", m.URL, m.CommitTag, archive.ErrOutdated)
 }

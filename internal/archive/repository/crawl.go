@@ -57,10 +57,10 @@ func (r *Repository) Begin(ctx context.Context, domain string, start time.Time) 
 		return nil, err
 	}
 	c := &Crawl{r: r, domain: domain, pages: map[string]archive.Meta{}}
-	c.start, err = r.after(ctx, domain, start)
+	c.start, err = r.timeAfterNewest(ctx, domain, start)
 	if err == nil {
 		var remove func() error
-		c.dir, remove, err = r.temporary(ctx)
+		c.dir, remove, err = r.temporaryFolder(ctx)
 		c.close = func() error {
 			defer only()
 			return remove()
@@ -74,9 +74,9 @@ func (r *Repository) Begin(ctx context.Context, domain string, start time.Time) 
 	return c, nil
 }
 
-// after returns start, or the second behind the newest version.
-func (r *Repository) after(ctx context.Context, domain string, start time.Time) (time.Time, error) {
-	_, unlock, err := r.lock(ctx, domain) // and repairs it: its rows are complete then
+// timeAfterNewest returns start, or the second behind the newest version.
+func (r *Repository) timeAfterNewest(ctx context.Context, domain string, start time.Time) (time.Time, error) {
+	_, unlock, err := r.lockDomain(ctx, domain) // and repairs it: its rows are complete then
 	if err != nil {
 		return start, err
 	}
@@ -113,7 +113,7 @@ func (c *Crawl) Add(p Page) error {
 	if m.URL != p.URL {
 		return fmt.Errorf("URL %.300q %w: it has control characters", p.URL, archive.ErrInvalid)
 	}
-	if err := os.WriteFile(c.raw(p.URL), p.Content, 0o600); err != nil {
+	if err := os.WriteFile(c.rawPath(p.URL), p.Content, 0o600); err != nil {
 		return fmt.Errorf("stage page %.300s: %w", p.URL, err)
 	}
 	c.pages[p.URL] = m
@@ -130,7 +130,7 @@ func (c *Crawl) Keep(ctx context.Context, old archive.Meta, cause string) error 
 	defer file.Close()
 	content, err := io.ReadAll(file)
 	if err == nil {
-		err = os.WriteFile(c.raw(old.URL), content, 0o600)
+		err = os.WriteFile(c.rawPath(old.URL), content, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("keep page %.300s: %w", old.URL, err)
@@ -141,8 +141,8 @@ func (c *Crawl) Keep(ctx context.Context, old archive.Meta, cause string) error 
 	return nil
 }
 
-// raw is where the bytes of a page wait for their folder.
-func (c *Crawl) raw(href string) string { return filepath.Join(c.dir, "raw-"+hash(href, 64)) }
+// rawPath is where the bytes of a page wait for their folder.
+func (c *Crawl) rawPath(href string) string { return filepath.Join(c.dir, "raw-"+hashHex(href, 64)) }
 
 // Abort forgets the crawl. It does nothing after Commit.
 func (c *Crawl) Abort() error {
@@ -158,7 +158,7 @@ func (c *Crawl) Abort() error {
 // without pages is refused, so that a host that is down loses nothing. The crawl is closed in any case.
 func (c *Crawl) Commit(ctx context.Context, keep func(archive.Meta) (bool, error)) (commit archive.Commit, err error) {
 	defer func() { err = errors.Join(err, c.Abort()) }()
-	list, err := c.normalise(keep)
+	list, err := c.movePages(keep)
 	if err == nil && len(list) == 0 {
 		err = errors.New("it has no page that is kept; the version before stays")
 	}
@@ -166,12 +166,12 @@ func (c *Crawl) Commit(ctx context.Context, keep func(archive.Meta) (bool, error
 		return commit, fmt.Errorf("commit %s: %w", c.tag, err)
 	}
 	c.r.step("staged")
-	return c.store(ctx, list)
+	return c.commitTree(ctx, list)
 }
 
-// normalise moves each page that is kept into its own folder below dir/tree, with data.xml, and
+// movePages moves each page that is kept into its own folder below dir/tree, with data.xml, and
 // removes the others.
-func (c *Crawl) normalise(keep func(archive.Meta) (bool, error)) (list []archive.Meta, err error) {
+func (c *Crawl) movePages(keep func(archive.Meta) (bool, error)) (list []archive.Meta, err error) {
 	urls := make([]string, 0, len(c.pages))
 	for href := range c.pages {
 		urls = append(urls, href)
@@ -191,12 +191,12 @@ func (c *Crawl) normalise(keep func(archive.Meta) (bool, error)) (list []archive
 			}
 		}
 		if !kept {
-			if err := os.Remove(c.raw(href)); err != nil {
+			if err := os.Remove(c.rawPath(href)); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if err := c.place(m, names[href]); err != nil {
+		if err := c.createPlace(m, names[href]); err != nil {
 			return nil, err
 		}
 		list = append(list, m)
@@ -204,20 +204,20 @@ func (c *Crawl) normalise(keep func(archive.Meta) (bool, error)) (list []archive
 	return list, nil
 }
 
-// place makes the folder of a page.
-func (c *Crawl) place(m archive.Meta, name string) error {
+// createPlace makes the folder of a page.
+func (c *Crawl) createPlace(m archive.Meta, name string) error {
 	folder := filepath.Join(c.dir, treeFolder, filepath.FromSlash(name))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	if err := os.Rename(c.raw(m.URL), filepath.Join(folder, DataName(m.URL, m.MIMEType))); err != nil {
+	if err := os.Rename(c.rawPath(m.URL), filepath.Join(folder, DataName(m.URL, m.MIMEType))); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(folder, metaFile), pagexml.New(m), 0o600)
 }
 
-// store commits the tree.
-func (c *Crawl) store(ctx context.Context, list []archive.Meta) (commit archive.Commit, err error) {
+// commitTree commits the tree.
+func (c *Crawl) commitTree(ctx context.Context, list []archive.Meta) (commit archive.Commit, err error) {
 	tree := filepath.Join(c.dir, treeFolder)
 	found, err := listFiles(tree)
 	if err != nil {
@@ -227,18 +227,18 @@ func (c *Crawl) store(ctx context.Context, list []archive.Meta) (commit archive.
 	for i, o := range found {
 		sources[i] = source{name: o.name, from: filepath.Join(tree, filepath.FromSlash(o.name))}
 	}
-	d, unlock, err := c.r.lock(ctx, c.domain)
+	d, unlock, err := c.r.lockDomain(ctx, c.domain)
 	if err != nil {
 		return commit, err
 	}
 	defer unlock()
-	if err := c.create(ctx, d); err != nil {
+	if err := c.createDomain(ctx, d); err != nil {
 		return commit, err
 	}
 	commit = archive.Commit{CommitTag: c.tag, Time: c.start}
-	err = c.r.number(ctx, c.domain, func(number int64, lock *os.File) error {
+	err = c.r.withNextNumber(ctx, c.domain, func(number int64, lock *os.File) error {
 		commit.Number = number
-		if err := d.commit(ctx, version{tag: c.tag, number: number}, c.start, sources, true, lock); err != nil {
+		if err := d.commitFiles(ctx, version{tag: c.tag, number: number}, c.start, sources, true, lock); err != nil {
 			return err
 		}
 		c.r.step("tag")
@@ -249,27 +249,27 @@ func (c *Crawl) store(ctx context.Context, list []archive.Meta) (commit archive.
 	}
 	c.r.step("database")
 	// From here on the version is stored: what fails now, the next lock repairs.
-	if err := d.show(c.dir); err != nil {
+	if err := d.showFiles(c.dir); err != nil {
 		return commit, fmt.Errorf("%s is stored, but its files are not in place; the next access repairs them: %w", c.tag, err)
 	}
 	c.r.step("files")
 	if err := d.setMark(d.tip.id); err != nil {
 		return commit, err
 	}
-	_, err = d.git.run(ctx, []*os.File{d.guard}, nil, "gc", "--auto", "--quiet")
+	_, err = d.git.runCommand(ctx, []*os.File{d.guard}, nil, "gc", "--auto", "--quiet")
 	return commit, err
 }
 
-// create makes the folder of a new domain, at once.
-func (c *Crawl) create(ctx context.Context, d *domain) error {
-	if d.exists() {
+// createDomain makes the folder of a new domain, at once.
+func (c *Crawl) createDomain(ctx context.Context, d *domain) error {
+	if d.isPresent() {
 		return nil
 	}
 	made := filepath.Join(c.dir, "domain")
 	if err := os.MkdirAll(made, 0o700); err != nil {
 		return err
 	}
-	if err := (git{filepath.Join(made, ".git")}).create(ctx); err != nil {
+	if err := (git{filepath.Join(made, ".git")}).createRepository(ctx); err != nil {
 		return err
 	}
 	if err := os.Rename(made, d.dir); err != nil {

@@ -30,19 +30,19 @@ type domain struct {
 
 const markName = "archive-complete"
 
-func (r *Repository) domain(name string) *domain {
+func (r *Repository) domainNamed(name string) *domain {
 	dir := filepath.Join(r.dir, contentFolder, name)
 	return &domain{r: r, name: name, dir: dir, git: git{filepath.Join(dir, ".git")}}
 }
 
-func (d *domain) exists() bool {
+func (d *domain) isPresent() bool {
 	info, err := os.Stat(d.git.dir)
 	return err == nil && info.IsDir()
 }
 
-// lock locks a domain alone, and repairs it if its last writer was killed. It waits for others. A
+// lockDomain locks a domain alone, and repairs it if its last writer was killed. It waits for others. A
 // domain without a folder gets none.
-func (r *Repository) lock(ctx context.Context, name string) (*domain, func(), error) {
+func (r *Repository) lockDomain(ctx context.Context, name string) (*domain, func(), error) {
 	if err := CheckDomain(name); err != nil {
 		return nil, nil, err
 	}
@@ -55,7 +55,7 @@ func (r *Repository) lock(ctx context.Context, name string) (*domain, func(), er
 		first()
 		return nil, nil, err
 	}
-	d := r.domain(name)
+	d := r.domainNamed(name)
 	unlock := func() {
 		if d.guard != nil {
 			_ = d.guard.Close()
@@ -63,8 +63,8 @@ func (r *Repository) lock(ctx context.Context, name string) (*domain, func(), er
 		second()
 		first()
 	}
-	if d.guard, err = guard(ctx, r.lockFile(name+".git")); err == nil && d.exists() {
-		err = d.whole(ctx)
+	if d.guard, err = lockGuard(ctx, r.lockFile(name+".git")); err == nil && d.isPresent() {
+		err = d.finishWrite(ctx)
 	}
 	if err != nil {
 		unlock()
@@ -73,18 +73,18 @@ func (r *Repository) lock(ctx context.Context, name string) (*domain, func(), er
 	return d, unlock, nil
 }
 
-// share locks a domain together with other readers.
-func (r *Repository) share(ctx context.Context, name string) (*domain, func(), error) {
+// shareDomain locks a domain together with other readers.
+func (r *Repository) shareDomain(ctx context.Context, name string) (*domain, func(), error) {
 	if err := CheckDomain(name); err != nil {
 		return nil, nil, err
 	}
 	for {
 		d, unlock, err := r.tryShare(ctx, name)
-		if err != nil || !d.exists() {
+		if err != nil || !d.isPresent() {
 			return d, unlock, err
 		}
-		tip, err := d.git.tip(ctx)
-		if err == nil && tip == d.mark() {
+		tip, err := d.git.readTip(ctx)
+		if err == nil && tip == d.shownCommit() {
 			d.tip.id = tip
 			return d, unlock, nil
 		}
@@ -92,7 +92,7 @@ func (r *Repository) share(ctx context.Context, name string) (*domain, func(), e
 		if err != nil {
 			return nil, nil, fmt.Errorf("read domain %s: %w", name, err)
 		}
-		if _, unlock, err = r.lock(ctx, name); err != nil { // repairs it
+		if _, unlock, err = r.lockDomain(ctx, name); err != nil { // repairs it
 			return nil, nil, err
 		}
 		unlock()
@@ -109,14 +109,14 @@ func (r *Repository) tryShare(ctx context.Context, name string) (*domain, func()
 	if err != nil {
 		return nil, nil, err
 	}
-	return r.domain(name), unlock, nil
+	return r.domainNamed(name), unlock, nil
 }
 
 func (r *Repository) lockFile(name string) string { return filepath.Join(r.dir, locksFolder, name) }
 
-// guard opens and locks a file that a writing git inherits: a git whose parent was killed holds it
+// lockGuard opens and locks a file that a writing git inherits: a git whose parent was killed holds it
 // until it has ended too.
-func guard(ctx context.Context, name string) (*os.File, error) {
+func lockGuard(ctx context.Context, name string) (*os.File, error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
@@ -143,8 +143,8 @@ func guard(ctx context.Context, name string) (*os.File, error) {
 	return nil, fmt.Errorf("lock %s: %w", name, err)
 }
 
-// mark returns the commit that database and files show, "" without one.
-func (d *domain) mark() string {
+// shownCommit returns the commit that database and files show, "" without one.
+func (d *domain) shownCommit() string {
 	text, err := os.ReadFile(filepath.Join(d.git.dir, markName))
 	if err != nil {
 		return "" // then everything is made again
@@ -156,27 +156,27 @@ func (d *domain) setMark(id string) error {
 	return files.Write(filepath.Join(d.git.dir, markName), []byte(id), 0o600)
 }
 
-// whole reads the tip, and finishes the write of a killed process.
-func (d *domain) whole(ctx context.Context) error {
-	id, err := d.git.tip(ctx)
+// finishWrite reads the tip, and finishes the write of a killed process.
+func (d *domain) finishWrite(ctx context.Context) error {
+	id, err := d.git.readTip(ctx)
 	if err != nil {
 		return err
 	}
 	if id == "" {
-		return d.git.clean() // the first commit was killed
+		return d.git.removeLeftovers() // the first commit was killed
 	}
-	if d.tip, err = d.git.newest(ctx, id); err != nil || d.mark() == id {
+	if d.tip, err = d.git.newestVersion(ctx, id); err != nil || d.shownCommit() == id {
 		return err
 	}
-	if err := d.git.clean(); err != nil {
+	if err := d.git.removeLeftovers(); err != nil {
 		return err
 	}
 	if err := d.setTag(ctx); err != nil {
 		return err
 	}
-	err = d.r.numbered(ctx, func() error { return nil }) // stores the rows of the last commit
+	err = d.r.withNumberLock(ctx, func() error { return nil }) // stores the rows of the last commit
 	if err == nil {
-		err = d.export(ctx)
+		err = d.exportFiles(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("repair version %s: %w", d.tip.tag, err)
@@ -186,18 +186,18 @@ func (d *domain) whole(ctx context.Context) error {
 
 // setTag lets the tag of the version name its newest commit.
 func (d *domain) setTag(ctx context.Context) error {
-	_, err := d.git.run(ctx, []*os.File{d.guard}, nil, "update-ref", tagRef(d.tip.tag), d.tip.id)
+	_, err := d.git.runCommand(ctx, []*os.File{d.guard}, nil, "update-ref", tagRef(d.tip.tag), d.tip.id)
 	return err
 }
 
 // commitOf reads the rows of a version from the data.xml files in git.
 func (g git) commitOf(ctx context.Context, v version, domain string) (catalog.Commit, error) {
 	c := catalog.Commit{Number: v.number, CommitTag: v.tag, Domain: domain}
-	documents, err := g.documents(ctx, v.id)
+	documents, err := g.listDocuments(ctx, v.id)
 	if err != nil {
 		return c, err
 	}
-	err = g.each(ctx, documents, func(o object, content io.Reader) error {
+	err = g.forEachObject(ctx, documents, func(o object, content io.Reader) error {
 		text, err := io.ReadAll(content)
 		if err != nil {
 			return err
@@ -216,9 +216,9 @@ func (g git) commitOf(ctx context.Context, v version, domain string) (catalog.Co
 	return c, err
 }
 
-// documents returns all data.xml files of a commit.
-func (g git) documents(ctx context.Context, id string) (documents []object, err error) {
-	list, err := g.list(ctx, id, "")
+// listDocuments returns all data.xml files of a commit.
+func (g git) listDocuments(ctx context.Context, id string) (documents []object, err error) {
+	list, err := g.listObjects(ctx, id, "")
 	for _, o := range list {
 		if path.Base(o.name) == metaFile {
 			documents = append(documents, o)
@@ -227,9 +227,9 @@ func (g git) documents(ctx context.Context, id string) (documents []object, err 
 	return documents, err
 }
 
-// export makes the files of the folder again from git.
-func (d *domain) export(ctx context.Context) error {
-	list, err := d.git.list(ctx, d.tip.id, "")
+// exportFiles makes the files of the folder again from git.
+func (d *domain) exportFiles(ctx context.Context) error {
+	list, err := d.git.listObjects(ctx, d.tip.id, "")
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (d *domain) export(ctx context.Context) error {
 		if err := os.Mkdir(tree, 0o700); err != nil {
 			return err
 		}
-		err := d.git.each(ctx, list, func(o object, content io.Reader) error {
+		err := d.git.forEachObject(ctx, list, func(o object, content io.Reader) error {
 			name := filepath.Join(tree, filepath.FromSlash(o.name))
 			if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 				return err
@@ -253,13 +253,13 @@ func (d *domain) export(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return d.show(dir)
+		return d.showFiles(dir)
 	})
 }
 
-// show replaces the files of the folder by those of dir/tree, and makes that durable. A kill in the
+// showFiles replaces the files of the folder by those of dir/tree, and makes that durable. A kill in the
 // middle leaves parts of both; the mark tells.
-func (d *domain) show(dir string) error {
+func (d *domain) showFiles(dir string) error {
 	old := filepath.Join(dir, "old")
 	if err := os.Mkdir(old, 0o700); err != nil {
 		return err
@@ -306,12 +306,12 @@ func listFiles(dir string) (list []object, err error) {
 		}
 		below, err := filepath.Rel(dir, name)
 		list = append(list, object{name: filepath.ToSlash(below), size: info.Size()})
-		return cmp.Or(err, regular(info))
+		return cmp.Or(err, checkRegular(info))
 	})
 	return list, err
 }
 
-func regular(info fs.FileInfo) error {
+func checkRegular(info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is no file", info.Name())
 	}

@@ -386,7 +386,7 @@ func TestPacked(t *testing.T) {
 	crawl(t, r, start.Add(time.Hour), map[string]string{"/a": "two"})
 	for i, want := range []string{"one", "two"} {
 		for _, args := range [][]string{{"pack-refs", "--all"}, {"gc", "--quiet"}} {
-			_, err := r.domain(host).git.run(t.Context(), nil, nil, args...)
+			_, err := r.domainNamed(host).git.runCommand(t.Context(), nil, nil, args...)
 			mustSucceed(t, err)
 		}
 		m := one(t, r, "/a", archive.Tag(host, start.Add(time.Duration(i)*time.Hour)))

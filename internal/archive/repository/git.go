@@ -35,9 +35,9 @@ var settings = []string{
 // git is one bare repository.
 type git struct{ dir string }
 
-// command returns a run of git. guards are locked files that git keeps open: the locks are held until
+// newCommand returns a run of git. guards are locked files that git keeps open: the locks are held until
 // git has ended, also if this process dies first.
-func (g git) command(ctx context.Context, guards []*os.File, args ...string) *exec.Cmd {
+func (g git) newCommand(ctx context.Context, guards []*os.File, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", append(append([]string{}, settings...), args...)...)
 	cmd.Dir = filepath.Dir(g.dir)
 	cmd.Env = []string{
@@ -48,18 +48,18 @@ func (g git) command(ctx context.Context, guards []*os.File, args ...string) *ex
 	return cmd
 }
 
-// run runs git and returns its output.
-func (g git) run(ctx context.Context, guards []*os.File, input io.Reader, args ...string) ([]byte, error) {
+// runCommand runs git and returns its output.
+func (g git) runCommand(ctx context.Context, guards []*os.File, input io.Reader, args ...string) ([]byte, error) {
 	var out bytes.Buffer
-	err := g.stream(ctx, guards, input, &out, args...)
+	err := g.streamCommand(ctx, guards, input, &out, args...)
 	return out.Bytes(), err
 }
 
-// stream runs git with input and output.
-func (g git) stream(ctx context.Context, guards []*os.File, input io.Reader, output io.Writer, args ...string) error {
+// streamCommand runs git with input and output.
+func (g git) streamCommand(ctx context.Context, guards []*os.File, input io.Reader, output io.Writer, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
-	cmd := g.command(ctx, guards, args...)
+	cmd := g.newCommand(ctx, guards, args...)
 	talk := &short{}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = input, output, talk
 	cmd.WaitDelay = time.Minute // a busy machine may read the rest of the output long after the end of git
@@ -86,14 +86,14 @@ func (s *short) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// create makes an empty repository.
-func (g git) create(ctx context.Context) error {
-	_, err := g.run(ctx, nil, nil, "init", "--quiet", "--bare", "--template=", "--initial-branch=archive", g.dir)
+// createRepository makes an empty repository.
+func (g git) createRepository(ctx context.Context) error {
+	_, err := g.runCommand(ctx, nil, nil, "init", "--quiet", "--bare", "--template=", "--initial-branch=archive", g.dir)
 	return err
 }
 
-// tip returns the id of the newest commit, "" without one. It usually reads one small file.
-func (g git) tip(ctx context.Context) (string, error) {
+// readTip returns the id of the newest commit, "" without one. It usually reads one small file.
+func (g git) readTip(ctx context.Context) (string, error) {
 	text, err := os.ReadFile(filepath.Join(g.dir, branch))
 	if err == nil {
 		return strings.TrimSpace(string(text)), nil
@@ -101,7 +101,7 @@ func (g git) tip(ctx context.Context) (string, error) {
 	if _, err := os.Stat(filepath.Join(g.dir, "packed-refs")); err != nil {
 		return "", nil
 	}
-	out, err := g.run(ctx, nil, nil, "for-each-ref", "--format=%(objectname)", branch)
+	out, err := g.runCommand(ctx, nil, nil, "for-each-ref", "--format=%(objectname)", branch)
 	return strings.TrimSpace(string(out)), err
 }
 
@@ -111,8 +111,8 @@ type version struct {
 	number  int64
 }
 
-// message is that of every commit of a version.
-func (v version) message() string { return fmt.Sprintf("%s\n\nNumber: %d\n", v.tag, v.number) }
+// commitMessage is that of every commit of a version.
+func (v version) commitMessage() string { return fmt.Sprintf("%s\n\nNumber: %d\n", v.tag, v.number) }
 
 // logFormat has the fields of a version, read by parseVersion.
 const logFormat = "%H%x00%s%x00%b%x01"
@@ -130,18 +130,18 @@ func parseVersion(text string) (v version, err error) {
 	return version{fields[0], fields[1], n}, nil
 }
 
-// newest returns what the message of a commit says.
-func (g git) newest(ctx context.Context, id string) (version, error) {
-	out, err := g.run(ctx, nil, nil, "log", "-1", "--format="+logFormat, id)
+// newestVersion returns what the message of a commit says.
+func (g git) newestVersion(ctx context.Context, id string) (version, error) {
+	out, err := g.runCommand(ctx, nil, nil, "log", "-1", "--format="+logFormat, id)
 	if err != nil {
 		return version{}, err
 	}
 	return parseVersion(strings.TrimSuffix(strings.TrimSpace(string(out)), "\x01"))
 }
 
-// versions returns the last commit of each version, the newest version first.
-func (g git) versions(ctx context.Context) (list []version, err error) {
-	out, err := g.run(ctx, nil, nil, "log", "--first-parent", "--format="+logFormat, branch)
+// listVersions returns the last commit of each version, the newest version first.
+func (g git) listVersions(ctx context.Context) (list []version, err error) {
+	out, err := g.runCommand(ctx, nil, nil, "log", "--first-parent", "--format="+logFormat, branch)
 	if err != nil {
 		return nil, err
 	}
@@ -171,10 +171,10 @@ type object struct {
 	size     int64
 }
 
-// list returns the files of a commit below a folder, "" for all, sorted by name. It is empty for a
+// listObjects returns the files of a commit below a folder, "" for all, sorted by name. It is empty for a
 // folder that the commit does not have.
-func (g git) list(ctx context.Context, id, folder string) (list []object, err error) {
-	out, err := g.run(ctx, nil, nil, "ls-tree", "-r", "-l", "-z", "--full-tree", id+":"+folder)
+func (g git) listObjects(ctx context.Context, id, folder string) (list []object, err error) {
+	out, err := g.runCommand(ctx, nil, nil, "ls-tree", "-r", "-l", "-z", "--full-tree", id+":"+folder)
 	if err != nil {
 		return nil, err
 	}
@@ -196,8 +196,8 @@ func (g git) list(ctx context.Context, id, folder string) (list []object, err er
 	return list, nil
 }
 
-// each calls do with every object, which must be files, and a reader of its bytes.
-func (g git) each(ctx context.Context, objects []object, do func(o object, content io.Reader) error) error {
+// forEachObject calls do with every object, which must be files, and a reader of its bytes.
+func (g git) forEachObject(ctx context.Context, objects []object, do func(o object, content io.Reader) error) error {
 	if len(objects) == 0 {
 		return nil
 	}
@@ -208,7 +208,7 @@ func (g git) each(ctx context.Context, objects []object, do func(o object, conte
 	in, out := io.Pipe()
 	ended := make(chan error, 1)
 	go func() { // ends with git
-		err := g.stream(ctx, nil, strings.NewReader(ids.String()), out, "cat-file", "--batch")
+		err := g.streamCommand(ctx, nil, strings.NewReader(ids.String()), out, "cat-file", "--batch")
 		out.CloseWithError(err)
 		ended <- err
 	}()
@@ -245,9 +245,9 @@ func readBatch(r *bufio.Reader, objects []object, do func(o object, content io.R
 	return nil
 }
 
-// unlock removes the lock files of references that a killed git has left. The caller holds the lock of the
+// removeLocks removes the lock files of references that a killed git has left. The caller holds the lock of the
 // domain and its guard, so no git works in the repository.
-func (g git) unlock() error {
+func (g git) removeLocks() error {
 	for _, name := range []string{branch, "HEAD", "packed-refs", "config"} {
 		if err := files.IgnoreMissing(os.Remove(filepath.Join(g.dir, name+".lock"))); err != nil {
 			return err
@@ -263,8 +263,8 @@ func (g git) unlock() error {
 	return files.IgnoreMissing(err)
 }
 
-// clean removes what a killed git has left. The caller holds the lock of the domain and its guard.
-func (g git) clean() error {
+// removeLeftovers removes what a killed git has left. The caller holds the lock of the domain and its guard.
+func (g git) removeLeftovers() error {
 	return filepath.WalkDir(g.dir, func(name string, entry os.DirEntry, err error) error {
 		if err != nil {
 			return err

@@ -42,9 +42,9 @@ type groups struct {
 	waiting map[string][]*addition // with an entry for each domain that a goroutine commits
 }
 
-// submit stores an addition, together with others that come at the same time. If ctx is done while it
+// submitAddition stores an addition, together with others that come at the same time. If ctx is done while it
 // waits, it is not stored; a commit that has begun is awaited.
-func (r *Repository) submit(ctx context.Context, domain string, a *addition) error {
+func (r *Repository) submitAddition(ctx context.Context, domain string, a *addition) error {
 	a.done = make(chan error, 1)
 	r.groups.mu.Lock()
 	if r.groups.waiting == nil {
@@ -61,14 +61,14 @@ func (r *Repository) submit(ctx context.Context, domain string, a *addition) err
 		return err
 	case <-ctx.Done():
 	}
-	if r.groups.withdraw(domain, a) {
+	if r.groups.withdrawAddition(domain, a) {
 		return ctx.Err()
 	}
 	return <-a.done
 }
 
-// withdraw removes an addition, unless it is taken.
-func (g *groups) withdraw(domain string, a *addition) bool {
+// withdrawAddition removes an addition, unless it is taken.
+func (g *groups) withdrawAddition(domain string, a *addition) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	i := slices.Index(g.waiting[domain], a)
@@ -79,8 +79,8 @@ func (g *groups) withdraw(domain string, a *addition) bool {
 	return true
 }
 
-// take removes the additions of one commit. Without any, the domain has no goroutine from now on.
-func (g *groups) take(domain string) []*addition {
+// takeAdditions removes the additions of one commit. Without any, the domain has no goroutine from now on.
+func (g *groups) takeAdditions(domain string) []*addition {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	list := g.waiting[domain]
@@ -91,8 +91,8 @@ func (g *groups) take(domain string) []*addition {
 	return list[:n]
 }
 
-// gather waits while additions come in.
-func (g *groups) gather(domain string) {
+// gatherAdditions waits while additions come in.
+func (g *groups) gatherAdditions(domain string) {
 	for began, seen := time.Now(), -1; time.Since(began) < gatherTime; time.Sleep(gatherPause) {
 		g.mu.Lock()
 		now := len(g.waiting[domain])
@@ -110,10 +110,10 @@ func (r *Repository) commitGroups(domain string) {
 	company := false
 	for {
 		if company {
-			r.groups.gather(domain)
+			r.groups.gatherAdditions(domain)
 		}
-		d, unlock, err := r.lock(ctx, domain)
-		list := r.groups.take(domain)
+		d, unlock, err := r.lockDomain(ctx, domain)
+		list := r.groups.takeAdditions(domain)
 		company = len(list) > 1
 		if err == nil {
 			if len(list) > 0 {
@@ -137,7 +137,7 @@ func (r *Repository) commitGroup(ctx context.Context, d *domain, list []*additio
 	c := change{d: d, names: map[string][]string{}, texts: map[string][]byte{}}
 	var accepted []*addition
 	for _, a := range list {
-		if err := c.add(ctx, a); err != nil {
+		if err := c.addAddition(ctx, a); err != nil {
 			a.done <- err
 			continue
 		}
@@ -145,13 +145,13 @@ func (r *Repository) commitGroup(ctx context.Context, d *domain, list []*additio
 	}
 	var err error
 	if len(accepted) > 0 {
-		err = d.add(ctx, c.sources())
+		err = d.addFiles(ctx, c.sourceList())
 	}
 	for _, a := range accepted {
 		a.done <- err
 	}
 	if len(accepted) > 1 {
-		_, err := d.git.run(ctx, []*os.File{d.guard}, nil, "gc", "--auto", "--quiet")
+		_, err := d.git.runCommand(ctx, []*os.File{d.guard}, nil, "gc", "--auto", "--quiet")
 		if err != nil {
 			r.Log.Warn("git gc", "op", "add", "domain", d.name, "error", err)
 		}
@@ -166,7 +166,7 @@ type change struct {
 	texts map[string][]byte   // the changed data.xml, by name
 }
 
-func (c *change) sources() []source {
+func (c *change) sourceList() []source {
 	list := c.files
 	for _, name := range slices.Sorted(maps.Keys(c.texts)) {
 		list = append(list, source{name: name, text: c.texts[name]})
@@ -174,17 +174,17 @@ func (c *change) sources() []source {
 	return list
 }
 
-// add checks an addition and adds it.
-func (c *change) add(ctx context.Context, a *addition) error {
+// addAddition checks an addition and adds it.
+func (c *change) addAddition(ctx context.Context, a *addition) error {
 	meta, err := c.d.r.catalog.Page(ctx, a.meta.URL, a.meta.CommitTag)
 	if err != nil {
 		return err
 	}
 	p := place{meta: meta}
 	if c.d.tip.tag != meta.CommitTag {
-		return outdated(a.meta)
+		return outdatedError(a.meta)
 	}
-	if err := p.locate(ctx, c.d); err != nil {
+	if err := p.locateFolder(ctx, c.d); err != nil {
 		return err
 	}
 	if a.from == "" {
@@ -192,7 +192,7 @@ func (c *change) add(ctx context.Context, a *addition) error {
 	}
 	names, known := c.names[p.folder]
 	if !known {
-		if names, err = p.names(c.d); err != nil {
+		if names, err = p.fileNames(c.d); err != nil {
 			return err
 		}
 	}
@@ -204,8 +204,8 @@ func (c *change) add(ctx context.Context, a *addition) error {
 	return nil
 }
 
-// names returns the names of the files in the folder of a page of the current version.
-func (p place) names(d *domain) (names []string, err error) {
+// fileNames returns the names of the files in the folder of a page of the current version.
+func (p place) fileNames(d *domain) (names []string, err error) {
 	list, err := listFiles(filepath.Join(d.dir, filepath.FromSlash(p.folder)))
 	for _, o := range list {
 		names = append(names, o.name)
@@ -231,7 +231,7 @@ func (c *change) addNode(ctx context.Context, p place, a *addition) error {
 	name := p.folder + "/" + metaFile
 	document, changed := c.texts[name]
 	if !changed {
-		file, err := p.open(ctx, c.d, metaFile)
+		file, err := p.openFile(ctx, c.d, metaFile)
 		if err == nil {
 			document, err = io.ReadAll(io.LimitReader(file, pagexml.MaxDocument+1))
 			err = errors.Join(err, file.Close())
@@ -243,15 +243,15 @@ func (c *change) addNode(ctx context.Context, p place, a *addition) error {
 	r := c.d.r
 	longer, err := pagexml.Add(document, a.name, a.content)
 	if err != nil {
-		return r.invalid(a.meta, a.name, err)
+		return r.logInvalid(a.meta, a.name, err)
 	}
-	schema, err := r.extend(ctx, a.name)
+	schema, err := r.extendSchema(ctx, a.name)
 	if err != nil {
 		return err
 	}
 	r.step("schema")
 	if err := pagexml.Validate(longer, schema); err != nil {
-		return r.invalid(a.meta, a.name, err)
+		return r.logInvalid(a.meta, a.name, err)
 	}
 	c.texts[name] = longer
 	return nil

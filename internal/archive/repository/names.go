@@ -63,7 +63,7 @@ func folderOf(href string) (string, error) {
 	}
 	folder := strings.Join(segments, "/")
 	if len(folder) > maxFolder || len(segments) > maxDepth {
-		return longFolder + "/" + hash(href, 32), nil
+		return longFolder + "/" + hashHex(href, 32), nil
 	}
 	return folder, nil
 }
@@ -84,14 +84,14 @@ func segmentName(segment string) string {
 	case name == "":
 		return "%" // "//" in a path
 	case len(name) > maxSegment:
-		return name[:maxSegment-20] + "~" + hash(segment, 16)
+		return name[:maxSegment-20] + "~" + hashHex(segment, 16)
 	case strings.HasSuffix(name, "."):
 		return name[:len(name)-1] + "%2E"
 	}
 	return name
 }
 
-func hash(text string, digits int) string {
+func hashHex(text string, digits int) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])[:digits]
 }
@@ -134,7 +134,7 @@ func Names(urls []string) (map[string]string, error) {
 			if digits > 64 {
 				return nil, fmt.Errorf("URL %.300q %w: it is there twice", href, archive.ErrInvalid)
 			}
-			folder = names[href] + "~" + hash(href, digits)
+			folder = names[href] + "~" + hashHex(href, digits)
 		}
 		taken[strings.ToLower(folder)] = true
 		names[href] = folder
@@ -193,14 +193,14 @@ func checkFile(name string) error {
 			return refuse("a part is empty or begins with . or -")
 		case len(part) > maxFile:
 			return refuse(fmt.Sprintf("a part has more than %d bytes", maxFile))
-		case strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ") || strings.ContainsAny(part, "\\:~") || strings.IndexFunc(part, unprintable) >= 0:
+		case strings.HasSuffix(part, ".") || strings.HasSuffix(part, " ") || strings.ContainsAny(part, "\\:~") || strings.IndexFunc(part, isUnprintable) >= 0:
 			return refuse(`a part ends with a dot or blank, or has \, :, ~ or control characters`)
 		}
 	}
 	return nil
 }
 
-func unprintable(c rune) bool { return !unicode.IsPrint(c) }
+func isUnprintable(c rune) bool { return !unicode.IsPrint(c) }
 
 // checkNewFile is checkFile for a file that is to be made. data.xml is made by crawls only, at any depth,
 // so that it can be found in each version.

@@ -22,23 +22,23 @@ type place struct {
 	id     string // commit of git; "" if the files are in the folder of the domain
 }
 
-// find locks the domain of a version for reading, and finds its folder. Only the URL and the commit tag
+// lockAndFind locks the domain of a version for reading, and finds its folder. Only the URL and the commit tag
 // of m count.
-func (r *Repository) find(ctx context.Context, m archive.Meta) (p place, d *domain, unlock func(), err error) {
+func (r *Repository) lockAndFind(ctx context.Context, m archive.Meta) (p place, d *domain, unlock func(), err error) {
 	if p.meta, err = r.catalog.Page(ctx, m.URL, m.CommitTag); err != nil {
 		return p, nil, nil, err
 	}
-	if d, unlock, err = r.share(ctx, p.meta.Domain); err != nil {
+	if d, unlock, err = r.shareDomain(ctx, p.meta.Domain); err != nil {
 		return p, nil, nil, err
 	}
-	if err = p.locate(ctx, d); err != nil {
+	if err = p.locateFolder(ctx, d); err != nil {
 		unlock()
 		return p, nil, nil, fmt.Errorf("version %s of %s: %w", m.CommitTag, m.URL, err)
 	}
 	return p, d, unlock, nil
 }
 
-func (p *place) locate(ctx context.Context, d *domain) error {
+func (p *place) locateFolder(ctx context.Context, d *domain) error {
 	folder, found := strings.CutPrefix(p.meta.Path, contentFolder+"/"+d.name+"/")
 	if !found || !fs.ValidPath(folder) {
 		return fmt.Errorf("the database has the path %.200q; compare it with archive db check", p.meta.Path)
@@ -48,29 +48,29 @@ func (p *place) locate(ctx context.Context, d *domain) error {
 	if err != nil || newest.CommitTag == p.meta.CommitTag {
 		return err
 	}
-	out, err := d.git.run(ctx, nil, nil, "for-each-ref", "--format=%(objectname)", tagRef(p.meta.CommitTag))
+	out, err := d.git.runCommand(ctx, nil, nil, "for-each-ref", "--format=%(objectname)", tagRef(p.meta.CommitTag))
 	if p.id = strings.TrimSpace(string(out)); err == nil && p.id == "" {
 		err = fmt.Errorf("git has no tag of it: %w", archive.ErrNotFound)
 	}
 	return err
 }
 
-// files lists the files of the place.
-func (p place) files(ctx context.Context, d *domain) ([]object, error) {
+// listObjects lists the files of the place.
+func (p place) listObjects(ctx context.Context, d *domain) ([]object, error) {
 	if p.id != "" {
-		return d.git.list(ctx, p.id, p.folder)
+		return d.git.listObjects(ctx, p.id, p.folder)
 	}
 	return listFiles(filepath.Join(d.dir, filepath.FromSlash(p.folder)))
 }
 
 // List returns the files of a version, sorted by name.
 func (r *Repository) List(ctx context.Context, m archive.Meta) ([]archive.File, error) {
-	p, d, unlock, err := r.find(ctx, m)
+	p, d, unlock, err := r.lockAndFind(ctx, m)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	found, err := p.files(ctx, d)
+	found, err := p.listObjects(ctx, d)
 	if err != nil {
 		return nil, fmt.Errorf("list %s of %s: %w", m.CommitTag, m.URL, err)
 	}
@@ -86,30 +86,30 @@ func (r *Repository) Open(ctx context.Context, m archive.Meta, name string) (io.
 	if err := checkFile(name); err != nil {
 		return nil, err
 	}
-	p, d, unlock, err := r.find(ctx, m)
+	p, d, unlock, err := r.lockAndFind(ctx, m)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	file, err := p.open(ctx, d, name)
+	file, err := p.openFile(ctx, d, name)
 	if err != nil {
 		return nil, fmt.Errorf("open %.300s in %s of %s: %w", name, m.CommitTag, m.URL, err)
 	}
 	return file, nil
 }
 
-// open returns the file in the folder, or a copy of the one in git.
-func (p place) open(ctx context.Context, d *domain, name string) (*os.File, error) {
+// openFile returns the file in the folder, or a copy of the one in git.
+func (p place) openFile(ctx context.Context, d *domain, name string) (*os.File, error) {
 	if p.id == "" {
 		return openRegular(d.dir, filepath.FromSlash(p.folder+"/"+name))
 	}
-	list, err := p.files(ctx, d)
+	list, err := p.listObjects(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	for _, o := range list {
 		if o.name == name {
-			return d.copy(ctx, o)
+			return d.copyObject(ctx, o)
 		}
 	}
 	return nil, archive.ErrNotFound
@@ -135,14 +135,14 @@ func openRegular(dir, name string) (*os.File, error) {
 	return root.Open(name)
 }
 
-// copy copies an object of git to a file without a name.
-func (d *domain) copy(ctx context.Context, o object) (*os.File, error) {
+// copyObject copies an object of git to a file without a name.
+func (d *domain) copyObject(ctx context.Context, o object) (*os.File, error) {
 	file, err := os.CreateTemp(filepath.Join(d.r.dir, tmpFolder), "read")
 	if err != nil {
 		return nil, err
 	}
 	if err = files.IgnoreMissing(os.Remove(file.Name())); err == nil {
-		err = d.git.each(ctx, []object{o}, func(_ object, content io.Reader) error {
+		err = d.git.forEachObject(ctx, []object{o}, func(_ object, content io.Reader) error {
 			_, err := io.Copy(file, content)
 			return err
 		})

@@ -24,7 +24,7 @@ type Recovery struct {
 // Recover builds the database and the XML schema again from the data.xml files of all versions in git. A
 // database that is damaged in any way is set aside; no other program may have it open then.
 func Recover(ctx context.Context, dir string) (done Recovery, err error) {
-	r, err := locate(dir)
+	r, err := locateArchive(dir)
 	if err != nil {
 		return done, err
 	}
@@ -33,14 +33,14 @@ func Recover(ctx context.Context, dir string) (done Recovery, err error) {
 			return done, fmt.Errorf("recover archive %s: %w", dir, err)
 		}
 	}
-	lock, err := guard(ctx, r.lockFile("commit.lock"))
+	lock, err := lockGuard(ctx, r.lockFile("commit.lock"))
 	if err != nil {
 		return done, err
 	}
 	defer lock.Close()
-	list, err := r.versions(ctx)
+	list, err := r.listVersions(ctx)
 	if err == nil {
-		err = r.rebuild(ctx, list, &done)
+		err = r.rebuildDatabase(ctx, list, &done)
 	}
 	if r.catalog != nil {
 		defer func() { err = errors.Join(err, r.Close()) }()
@@ -65,9 +65,9 @@ func Recover(ctx context.Context, dir string) (done Recovery, err error) {
 	return done, nil
 }
 
-// rebuild opens the database and fills it with versions. It sets a damaged one aside, and begins again with
+// rebuildDatabase opens the database and fills it with versions. It sets a damaged one aside, and begins again with
 // a new one.
-func (r *Repository) rebuild(ctx context.Context, list []stored, done *Recovery) (err error) {
+func (r *Repository) rebuildDatabase(ctx context.Context, list []stored, done *Recovery) (err error) {
 	for range 2 {
 		if r.catalog, err = catalog.Open(filepath.Join(r.dir, database)); err == nil {
 			err = r.catalog.Check(ctx)
@@ -118,13 +118,13 @@ func (r *Repository) setAside(done *Recovery, path string, suffixes ...string) e
 		if err != nil {
 			return err
 		}
-		done.add(r, aside+suffix)
+		done.addFile(r, aside+suffix)
 	}
 	return files.SyncFolder(filepath.Dir(path))
 }
 
-// add notes a file that was set aside.
-func (done *Recovery) add(r *Repository, path string) {
+// addFile notes a file that was set aside.
+func (done *Recovery) addFile(r *Repository, path string) {
 	if name, err := filepath.Rel(r.dir, path); err == nil {
 		path = filepath.ToSlash(name)
 	}
@@ -172,7 +172,7 @@ func Repair(ctx context.Context, dir string) (done Recovery, err error) {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	domains, err := r.domains()
+	domains, err := r.listDomains()
 	if err != nil {
 		return done, err
 	}
@@ -190,7 +190,7 @@ func Repair(ctx context.Context, dir string) (done Recovery, err error) {
 
 // repairDomain lets the files and the tag of the newest version of a domain agree with its branch.
 func (r *Repository) repairDomain(ctx context.Context, name, aside string, done *Recovery) error {
-	d, unlock, err := r.lock(ctx, name)
+	d, unlock, err := r.lockDomain(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -216,12 +216,12 @@ func (r *Repository) repairDomain(ctx context.Context, name, aside string, done 
 		if err := os.Rename(filepath.Join(d.dir, filepath.FromSlash(f.name)), to); err != nil {
 			return err
 		}
-		done.add(r, to)
+		done.addFile(r, to)
 	}
 	if err := d.setMark(""); err != nil { // after a kill the next access exports
 		return err
 	}
-	if err := d.export(ctx); err != nil {
+	if err := d.exportFiles(ctx); err != nil {
 		return err
 	}
 	done.Domains = append(done.Domains, name)

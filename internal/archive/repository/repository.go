@@ -51,7 +51,7 @@ var ErrNoArchive = errors.New("is no archive; make one with archive init")
 
 // Init makes an archive in a folder that is missing or empty, or what is missing of one.
 func Init(dir string) error {
-	if err := check(dir); err != nil {
+	if err := checkFolder(dir); err != nil {
 		return fmt.Errorf("init archive %s: %w", dir, err)
 	}
 	for _, name := range []string{locksFolder, tmpFolder, schemaFolder, contentFolder} { // content comes last: it marks an archive
@@ -72,8 +72,8 @@ func Init(dir string) error {
 	return r.Close()
 }
 
-// check refuses a folder with other files than those of an archive.
-func check(dir string) error {
+// checkFolder refuses a folder with other files than those of an archive.
+func checkFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -92,18 +92,18 @@ func check(dir string) error {
 
 // Open opens an archive that Init has made. The error wraps ErrNoArchive for another folder.
 func Open(dir string) (*Repository, error) {
-	r, err := open(dir)
+	r, err := openArchive(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(r.complete(context.Background()), r.upgradeSchema(context.Background())); err != nil {
+	if err := errors.Join(r.refuseLost(context.Background()), r.upgradeSchema(context.Background())); err != nil {
 		return nil, errors.Join(fmt.Errorf("open archive %s: %w", dir, err), r.Close())
 	}
 	return r, nil
 }
 
-func open(dir string) (*Repository, error) {
-	r, err := locate(dir)
+func openArchive(dir string) (*Repository, error) {
+	r, err := locateArchive(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +116,8 @@ func open(dir string) (*Repository, error) {
 	return r, nil
 }
 
-// locate finds an archive and does not open its database.
-func locate(dir string) (*Repository, error) {
+// locateArchive finds an archive and does not open its database.
+func locateArchive(dir string) (*Repository, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open archive: %w", err)
@@ -131,13 +131,13 @@ func locate(dir string) (*Repository, error) {
 	return &Repository{Log: slog.New(slog.DiscardHandler), dir: dir, step: func(string) {}}, nil
 }
 
-// complete refuses a database that was lost: it is empty, and git has more than the first commit, whose
+// refuseLost refuses a database that was lost: it is empty, and git has more than the first commit, whose
 // rows a kill may have left out.
-func (r *Repository) complete(ctx context.Context) error {
+func (r *Repository) refuseLost(ctx context.Context) error {
 	if stored, _, err := r.catalog.Last(ctx); err != nil || stored > 0 {
 		return err
 	}
-	list, err := r.versions(ctx)
+	list, err := r.listVersions(ctx)
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -151,7 +151,7 @@ func (r *Repository) complete(ctx context.Context) error {
 	if len(list) > 1 || l.Number != list[0].number {
 		return errors.New("the database has lost its rows; build it again with archive db recover")
 	}
-	return r.numbered(ctx, func() error { return nil })
+	return r.withNumberLock(ctx, func() error { return nil })
 }
 
 // upgradeSchema replaces the schema of an earlier program. One that is damaged stays: it is needed for new
@@ -207,14 +207,14 @@ func (r *Repository) Newest(ctx context.Context, domain string) (commit archive.
 // inTemporary calls do with a new folder below tmp, and removes it. It stays if the process is killed;
 // the next call removes it.
 func (r *Repository) inTemporary(ctx context.Context, do func(dir string) error) error {
-	dir, remove, err := r.temporary(ctx)
+	dir, remove, err := r.temporaryFolder(ctx)
 	if err != nil {
 		return err
 	}
 	return errors.Join(do(dir), remove())
 }
 
-func (r *Repository) temporary(ctx context.Context) (dir string, remove func() error, err error) {
+func (r *Repository) temporaryFolder(ctx context.Context) (dir string, remove func() error, err error) {
 	all, err := files.Lock(ctx, r.lockFile("tmp.lock"))
 	if err != nil {
 		return "", nil, err

@@ -32,14 +32,14 @@ func (r *Repository) Create(ctx context.Context, m archive.Meta, name string) (a
 	if err := checkNewFile(name); err != nil {
 		return nil, err
 	}
-	p, d, unlock, err := r.find(ctx, m)
+	p, d, unlock, err := r.lockAndFind(ctx, m)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
 	if p.id != "" {
-		err = outdated(m)
-	} else if names, err = p.names(d); err == nil {
+		err = outdatedError(m)
+	} else if names, err = p.fileNames(d); err == nil {
 		err = isFree(names, &addition{meta: m, name: name})
 	}
 	unlock()
@@ -47,7 +47,7 @@ func (r *Repository) Create(ctx context.Context, m archive.Meta, name string) (a
 		return nil, err
 	}
 	w := &writer{r: r, ctx: ctx, domain: d.name, meta: m, name: name}
-	if w.dir, w.remove, err = r.temporary(ctx); err != nil {
+	if w.dir, w.remove, err = r.temporaryFolder(ctx); err != nil {
 		return nil, err
 	}
 	if w.file, err = os.OpenFile(filepath.Join(w.dir, "file"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
@@ -91,24 +91,24 @@ func (w *writer) Close() (err error) {
 	if err != nil {
 		return fmt.Errorf("store file %.300s of %s: %w", w.name, w.meta.URL, err)
 	}
-	return w.r.submit(w.ctx, w.domain, &addition{meta: w.meta, name: w.name, from: staged})
+	return w.r.submitAddition(w.ctx, w.domain, &addition{meta: w.meta, name: w.name, from: staged})
 }
 
-// add commits files to the current version, with its message and time, and moves them into their
+// addFiles commits files to the current version, with its message and time, and moves them into their
 // folders. A source with a text replaces a file.
-func (d *domain) add(ctx context.Context, list []source) error {
+func (d *domain) addFiles(ctx context.Context, list []source) error {
 	at := d.tip
 	commit, _, err := d.r.catalog.Newest(ctx, d.name)
 	if err != nil {
 		return err
 	}
-	if err := d.commit(ctx, version{tag: at.tag, number: at.number}, commit.Time, list, false, nil); err != nil {
+	if err := d.commitFiles(ctx, version{tag: at.tag, number: at.number}, commit.Time, list, false, nil); err != nil {
 		return err
 	}
 	d.r.step("tag")
 	// From here on the files are stored: what fails now, the next lock repairs.
 	for _, s := range list {
-		if err := d.put(s); err != nil {
+		if err := d.putFile(s); err != nil {
 			return fmt.Errorf("%s is stored, but not in its folder; the next access repairs that: %w", s.name, err)
 		}
 	}
@@ -116,8 +116,8 @@ func (d *domain) add(ctx context.Context, list []source) error {
 	return d.setMark(d.tip.id)
 }
 
-// put puts a file into the folder of the domain.
-func (d *domain) put(s source) error {
+// putFile puts a file into the folder of the domain.
+func (d *domain) putFile(s source) error {
 	root, err := os.OpenRoot(d.dir)
 	if err != nil {
 		return err
@@ -153,11 +153,11 @@ func (r *Repository) SetTag(ctx context.Context, m archive.Meta, name, content s
 	if err != nil {
 		return err
 	}
-	return r.submit(ctx, meta.Domain, &addition{meta: m, name: name, content: content})
+	return r.submitAddition(ctx, meta.Domain, &addition{meta: m, name: name, content: content})
 }
 
-// invalid logs an error of the validation.
-func (r *Repository) invalid(m archive.Meta, name string, err error) error {
+// logInvalid logs an error of the validation.
+func (r *Repository) logInvalid(m archive.Meta, name string, err error) error {
 	r.Log.Error("data.xml was not extended", "op", "validate", "url", m.URL, "tag", m.CommitTag, "node", name, "error", err)
 	return fmt.Errorf("page %s with tag %s: %w", m.URL, name, err)
 }
@@ -178,8 +178,8 @@ func (r *Repository) readSchema() (schema pagexml.Schema, text []byte, err error
 
 func (r *Repository) schemaFile() string { return filepath.Join(r.dir, schemaFolder, schemaName) }
 
-// extend returns the schema with a name, which it may have to add.
-func (r *Repository) extend(ctx context.Context, name string) (pagexml.Schema, error) {
+// extendSchema returns the schema with a name, which it may have to add.
+func (r *Repository) extendSchema(ctx context.Context, name string) (pagexml.Schema, error) {
 	unlock, err := files.Lock(ctx, r.lockFile("schema.lock"))
 	if err != nil {
 		return pagexml.Schema{}, err

@@ -35,12 +35,12 @@ func newFeed(store archive.Store, interval time.Duration, log *slog.Logger) *fee
 	return &feed{store: store, interval: interval, log: log, changed: make(chan struct{})}
 }
 
-// run searches at the interval until ctx is done.
-func (f *feed) run(ctx context.Context) {
+// runSearches searches at the interval until ctx is done.
+func (f *feed) runSearches(ctx context.Context) {
 	ticker := time.NewTicker(f.interval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		f.search(ctx)
+		f.searchCommits(ctx)
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -48,10 +48,10 @@ func (f *feed) run(ctx context.Context) {
 	}
 }
 
-// search reads all commits after the last one. Its errors are logged once until it works again.
-func (f *feed) search(ctx context.Context) {
+// searchCommits reads all commits after the last one. Its errors are logged once until it works again.
+func (f *feed) searchCommits(ctx context.Context) {
 	for {
-		list, err := f.store.Commits(ctx, f.last(), protocol.MaxChanges)
+		list, err := f.store.Commits(ctx, f.lastNumber(), protocol.MaxChanges)
 		if err != nil {
 			if ctx.Err() == nil && !f.failing {
 				f.failing = true
@@ -61,21 +61,21 @@ func (f *feed) search(ctx context.Context) {
 		}
 		f.failing = false
 		if len(list) == 0 {
-			f.add(nil, true)
+			f.addCommits(nil, true)
 			return
 		}
-		f.add(list, false)
+		f.addCommits(list, false)
 	}
 }
 
-func (f *feed) last() int64 {
+func (f *feed) lastNumber() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.latest
 }
 
-// add remembers commits and wakes the observers. At the end of a search the feed is up to date.
-func (f *feed) add(list []archive.Commit, end bool) {
+// addCommits remembers commits and wakes the observers. At the end of a search the feed is up to date.
+func (f *feed) addCommits(list []archive.Commit, end bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(list) > 0 {
@@ -96,8 +96,8 @@ func (f *feed) add(list []archive.Commit, end bool) {
 	f.started = f.started || end
 }
 
-// ready waits until the feed has searched once.
-func (f *feed) ready(ctx context.Context) error {
+// awaitReady waits until the feed has searched once.
+func (f *feed) awaitReady(ctx context.Context) error {
 	f.mu.Lock()
 	started, changed := f.started, f.changed
 	f.mu.Unlock()
@@ -112,9 +112,9 @@ func (f *feed) ready(ctx context.Context) error {
 	}
 }
 
-// after returns at most protocol.MaxChanges commits after a number, and what is closed at the next
+// commitsAfter returns at most protocol.MaxChanges commits after a number, and what is closed at the next
 // change.
-func (f *feed) after(ctx context.Context, number int64) ([]archive.Commit, <-chan struct{}, error) {
+func (f *feed) commitsAfter(ctx context.Context, number int64) ([]archive.Commit, <-chan struct{}, error) {
 	f.mu.Lock()
 	latest, floor, newest, changed := f.latest, f.floor, f.newest, f.changed
 	f.mu.Unlock()
@@ -129,8 +129,8 @@ func (f *feed) after(ctx context.Context, number int64) ([]archive.Commit, <-cha
 	return newest[from:min(from+protocol.MaxChanges, len(newest))], changed, nil
 }
 
-// state is what clients may know of the feed.
-func (f *feed) state() protocol.ServerState {
+// serverState is what clients may know of the feed.
+func (f *feed) serverState() protocol.ServerState {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := protocol.ServerState{Number: f.latest, Interval: f.interval.Seconds()}

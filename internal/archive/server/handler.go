@@ -17,21 +17,21 @@ import (
 	"hce/dc/internal/archive/protocol"
 )
 
-// handler returns the handler of all requests.
-func (s *Server) handler() http.Handler {
+// requestHandler returns the handler of all requests.
+func (s *Server) requestHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
 		defer s.requests.Done()
-		defer s.recovered(r)
+		defer s.recoverPanic(r)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		if err := s.handle(w, r); err != nil {
-			s.fail(w, r, err)
+		if err := s.handleRequest(w, r); err != nil {
+			s.sendFailure(w, r, err)
 		}
 	})
 }
 
-// recovered logs the panic of a request and breaks its connection.
-func (s *Server) recovered(r *http.Request) {
+// recoverPanic logs the panic of a request and breaks its connection.
+func (s *Server) recoverPanic(r *http.Request) {
 	reason := recover()
 	if reason == nil {
 		return
@@ -42,9 +42,9 @@ func (s *Server) recovered(r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// handle answers a request, unless it returns an error, which is the answer then.
-func (s *Server) handle(w http.ResponseWriter, r *http.Request) error {
-	if err := s.admit(r); err != nil {
+// handleRequest answers a request, unless it returns an error, which is the answer then.
+func (s *Server) handleRequest(w http.ResponseWriter, r *http.Request) error {
+	if err := s.checkAccess(r); err != nil {
 		return err
 	}
 	kind := protocol.Kind(strings.TrimPrefix(r.URL.Path, protocol.Root))
@@ -66,46 +66,46 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.answer(w, r, q)
+	return s.answerRequest(w, r, q)
 }
 
 // mostCommits bounds the commits in one answer.
 const mostCommits = 10000
 
-// answer answers a valid request.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, q protocol.Request) error {
+// answerRequest answers a valid request.
+func (s *Server) answerRequest(w http.ResponseWriter, r *http.Request, q protocol.Request) error {
 	ctx, store := r.Context(), s.cfg.Store
 	switch q.Kind {
 	case protocol.Query:
-		return s.query(ctx, w, q)
+		return s.sendMatches(ctx, w, q)
 	case protocol.List:
 		list, err := store.List(ctx, q.Meta)
-		return s.reply(w, protocol.Files, list, err)
+		return s.sendReply(w, protocol.Files, list, err)
 	case protocol.Tag:
 		text, err := store.Tag(ctx, q.Meta, q.Name)
-		return s.reply(w, protocol.Node, text, err)
+		return s.sendReply(w, protocol.Node, text, err)
 	case protocol.Commits:
 		list, err := store.Commits(ctx, q.After, min(cmp.Or(q.Limit, protocol.MaxChanges), mostCommits))
-		return s.reply(w, protocol.Changes, list, err)
+		return s.sendReply(w, protocol.Changes, list, err)
 	case protocol.Status:
-		state := s.feed.state()
-		state.Observers = s.registry.list()
-		return s.reply(w, protocol.State, state, nil)
+		state := s.feed.serverState()
+		state.Observers = s.registry.observerStates()
+		return s.sendReply(w, protocol.State, state, nil)
 	case protocol.Open:
-		return s.read(w, r, q)
+		return s.sendFile(w, r, q)
 	case protocol.Create:
-		return s.create(w, r, q)
+		return s.createFile(w, r, q)
 	case protocol.SetTag:
 		return s.setTag(w, r, q)
 	case protocol.Observe:
-		return s.observe(w, r, q)
+		return s.serveObserver(w, r, q)
 	}
 	return archive.ErrInvalid
 }
 
-// admit checks that the client may use the server. Web pages in a browser of this machine may not:
+// checkAccess checks that the client may use the server. Web pages in a browser of this machine may not:
 // neither by a request to another origin, nor by a name that leads to this address.
-func (s *Server) admit(r *http.Request) error {
+func (s *Server) checkAccess(r *http.Request) error {
 	site := r.Header.Get("Sec-Fetch-Site")
 	if s.origins.Check(r) != nil || site != "" && site != "none" && site != "same-origin" {
 		return fmt.Errorf("request of a web page: %w", protocol.ErrDenied)
@@ -128,25 +128,25 @@ func (s *Server) admit(r *http.Request) error {
 	return nil
 }
 
-// reply sends a value, or returns err.
-func (s *Server) reply(w http.ResponseWriter, kind protocol.Kind, value any, err error) error {
+// sendReply sends a value, or returns err.
+func (s *Server) sendReply(w http.ResponseWriter, kind protocol.Kind, value any, err error) error {
 	if err != nil {
 		return err
 	}
-	return s.write(w, kind, http.StatusOK, value)
+	return s.writeJSON(w, kind, http.StatusOK, value)
 }
 
-func (s *Server) write(w http.ResponseWriter, kind protocol.Kind, status int, value any) error {
-	out := s.paced(w)
-	begin(w, kind, status)
+func (s *Server) writeJSON(w http.ResponseWriter, kind protocol.Kind, status int, value any) error {
+	out := s.newPacedWriter(w)
+	beginAnswer(w, kind, status)
 	if err := json.NewEncoder(out).Encode(value); err != nil {
 		panic(http.ErrAbortHandler) // the client has disconnected, and must not take a part for the whole
 	}
 	return nil
 }
 
-// begin sends the header of an answer in JSON.
-func begin(w http.ResponseWriter, kind protocol.Kind, status int) {
+// beginAnswer sends the header of an answer in JSON.
+func beginAnswer(w http.ResponseWriter, kind protocol.Kind, status int) {
 	h := w.Header()
 	h.Set(protocol.KindHeader, string(kind))
 	h.Set("Content-Type", "application/json")
@@ -154,8 +154,8 @@ func begin(w http.ResponseWriter, kind protocol.Kind, status int) {
 	w.WriteHeader(status)
 }
 
-// fail answers with an error. Those that are not the client's are logged.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+// sendFailure answers with an error. Those that are not the client's are logged.
+func (s *Server) sendFailure(w http.ResponseWriter, r *http.Request, err error) {
 	f, status := protocol.FailureOf(err)
 	if r.Context().Err() != nil && status == http.StatusInternalServerError {
 		panic(http.ErrAbortHandler) // the client has disconnected
@@ -168,5 +168,5 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Connection", "close") // a stranger keeps no connection
 		s.cfg.Log.Warn("request refused", "op", r.URL.Path, "client", r.RemoteAddr, "error", err)
 	}
-	_ = s.write(w, protocol.Failed, status, f)
+	_ = s.writeJSON(w, protocol.Failed, status, f)
 }

@@ -48,8 +48,8 @@ func (r *registry) remove(o *observer) {
 	delete(r.all, o)
 }
 
-// list returns the observers, the oldest first.
-func (r *registry) list() []protocol.ObserverState {
+// observerStates returns the observers, the oldest first.
+func (r *registry) observerStates() []protocol.ObserverState {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := []protocol.ObserverState{}
@@ -62,10 +62,10 @@ func (r *registry) list() []protocol.ObserverState {
 	return list
 }
 
-// observe registers a client and sends it the commits after its position, until its connection is
+// serveObserver registers a client and sends it the commits after its position, until its connection is
 // lost or the server stops.
-func (s *Server) observe(w http.ResponseWriter, r *http.Request, q protocol.Request) error {
-	position, err := s.position(r.Context(), q.After, r.Header.Get(protocol.LastEventID))
+func (s *Server) serveObserver(w http.ResponseWriter, r *http.Request, q protocol.Request) error {
+	position, err := s.observerPosition(r.Context(), q.After, r.Header.Get(protocol.LastEventID))
 	if err != nil {
 		return err
 	}
@@ -76,14 +76,14 @@ func (s *Server) observe(w http.ResponseWriter, r *http.Request, q protocol.Requ
 	}
 	defer s.registry.remove(o)
 	s.cfg.Log.Debug("observer registered", "client", o.address, "position", position)
-	err = s.send(w, r, o)
+	err = s.sendEvents(w, r, o)
 	s.cfg.Log.Debug("observer removed", "client", o.address, "position", o.position.Load(), "error", err)
 	return nil
 }
 
-// position returns the number after which an observer wants commits. A number that no commit has is
+// observerPosition returns the number after which an observer wants commits. A number that no commit has is
 // an error: the client knows another archive, and would miss commits.
-func (s *Server) position(ctx context.Context, after int64, lastEvent string) (int64, error) {
+func (s *Server) observerPosition(ctx context.Context, after int64, lastEvent string) (int64, error) {
 	if lastEvent != "" {
 		number, err := strconv.ParseInt(lastEvent, 10, 64)
 		if err != nil || number < 0 {
@@ -92,8 +92,8 @@ func (s *Server) position(ctx context.Context, after int64, lastEvent string) (i
 		after = number
 	}
 	if after == protocol.FromNow {
-		err := s.feed.ready(ctx)
-		return s.feed.last(), err
+		err := s.feed.awaitReady(ctx)
+		return s.feed.lastNumber(), err
 	}
 	if after == 0 {
 		return 0, nil
@@ -105,21 +105,21 @@ func (s *Server) position(ctx context.Context, after int64, lastEvent string) (i
 	return after, err
 }
 
-// send sends events until the client or the server ends.
-func (s *Server) send(w http.ResponseWriter, r *http.Request, o *observer) error {
-	out := s.events(w)
+// sendEvents sends events until the client or the server ends.
+func (s *Server) sendEvents(w http.ResponseWriter, r *http.Request, o *observer) error {
+	out := s.beginEvents(w)
 	if err := out.send(protocol.Event{Kind: protocol.Registered, ID: o.position.Load(), Data: []byte("{}")}.Text()); err != nil {
 		return err
 	}
 	heartbeat := time.NewTicker(s.cfg.Heartbeat)
 	defer heartbeat.Stop()
 	for {
-		list, changed, err := s.feed.after(r.Context(), o.position.Load())
+		list, changed, err := s.feed.commitsAfter(r.Context(), o.position.Load())
 		if err != nil {
 			return err
 		}
 		if len(list) > 0 {
-			if err := out.changes(list); err != nil {
+			if err := out.sendChanges(list); err != nil {
 				return err
 			}
 			o.position.Store(list[len(list)-1].Number)
@@ -146,8 +146,8 @@ type eventWriter struct {
 	patience time.Duration
 }
 
-// events begins the answer.
-func (s *Server) events(w http.ResponseWriter) *eventWriter {
+// beginEvents begins the answer.
+func (s *Server) beginEvents(w http.ResponseWriter) *eventWriter {
 	out := &eventWriter{w, http.NewResponseController(w), s.cfg.Patience}
 	h := w.Header()
 	h.Set(protocol.KindHeader, string(protocol.Events))
@@ -165,7 +165,7 @@ func (w *eventWriter) send(text []byte) error {
 	return w.control.Flush()
 }
 
-func (w *eventWriter) changes(list []archive.Commit) error {
+func (w *eventWriter) sendChanges(list []archive.Commit) error {
 	data, err := json.Marshal(list)
 	if err != nil {
 		return err

@@ -86,21 +86,21 @@ type Server struct {
 
 // Listen opens the address. Run must follow.
 func Listen(cfg Config) (*Server, error) {
-	cfg.complete()
+	cfg.fillDefaults()
 	s := &Server{cfg: cfg, origins: http.NewCrossOriginProtection(), stopping: make(chan struct{})}
 	s.feed = newFeed(cfg.Store, cfg.Interval, cfg.Log)
 	s.registry = &registry{most: max(1, cfg.Connections/2), all: map[*observer]bool{}}
 	s.http = &http.Server{
-		Handler: s.handler(), MaxHeaderBytes: protocol.MaxHeader, ReadHeaderTimeout: headerLimit, ReadTimeout: headerLimit,
+		Handler: s.requestHandler(), MaxHeaderBytes: protocol.MaxHeader, ReadHeaderTimeout: headerLimit, ReadTimeout: headerLimit,
 		WriteTimeout: cfg.Patience, IdleTimeout: idleLimit, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
 	}
-	if err := s.open(); err != nil {
+	if err := s.openListener(); err != nil {
 		return nil, fmt.Errorf("archive server: %w", err)
 	}
 	return s, nil
 }
 
-func (c *Config) complete() {
+func (c *Config) fillDefaults() {
 	orElse(&c.Host, "127.0.0.1")
 	orElse(&c.Interval, DefaultInterval)
 	orElse(&c.Connections, DefaultConnections)
@@ -116,8 +116,8 @@ func orElse[T comparable](p *T, def T) {
 	}
 }
 
-// open opens the address, with TLS if there is a certificate.
-func (s *Server) open() error {
+// openListener opens the address, with TLS if there is a certificate.
+func (s *Server) openListener() error {
 	host := strings.Trim(s.cfg.Host, "[]")
 	ip := net.ParseIP(host)
 	local := host == "localhost" || ip != nil && ip.IsLoopback()
@@ -162,7 +162,7 @@ func (s *Server) URL() string {
 func (s *Server) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var all sync.WaitGroup
-	all.Go(func() { s.feed.run(ctx) })
+	all.Go(func() { s.feed.runSearches(ctx) })
 	all.Go(func() {
 		if err := s.places.ServeOn(s.listener, s.http, nil); !errors.Is(err, http.ErrServerClosed) {
 			cancel(fmt.Errorf("archive server: %w", err))

@@ -22,12 +22,12 @@ type pace struct {
 	set      func(time.Time) error
 }
 
-func (s *Server) pace(set func(time.Time) error) *pace {
+func (s *Server) newPace(set func(time.Time) error) *pace {
 	return &pace{time.Now().Add(s.cfg.Patience), set}
 }
 
-// passed moves the deadline after n bytes. Bytes never buy more than patience from now.
-func (p *pace) passed(n int, patience time.Duration) {
+// extendDeadline moves the deadline after n bytes. Bytes never buy more than patience from now.
+func (p *pace) extendDeadline(n int, patience time.Duration) {
 	p.deadline = p.deadline.Add(time.Duration(n) * time.Second / leastRate)
 	if latest := time.Now().Add(patience); p.deadline.After(latest) {
 		p.deadline = latest
@@ -43,15 +43,15 @@ type pacedWriter struct {
 	failed   bool // the client did not keep it, or has disconnected
 }
 
-func (s *Server) paced(w http.ResponseWriter) *pacedWriter {
-	return &pacedWriter{w, s.pace(http.NewResponseController(w).SetWriteDeadline), s.cfg.Patience, false}
+func (s *Server) newPacedWriter(w http.ResponseWriter) *pacedWriter {
+	return &pacedWriter{w, s.newPace(http.NewResponseController(w).SetWriteDeadline), s.cfg.Patience, false}
 }
 
 // Write writes data in portions, each with a deadline of its own.
 func (w *pacedWriter) Write(data []byte) (n int, err error) {
 	for n < len(data) && err == nil {
 		portion := data[n:min(n+bufferSize, len(data))]
-		w.pace.passed(len(portion), w.patience)
+		w.pace.extendDeadline(len(portion), w.patience)
 		var m int
 		m, err = w.ResponseWriter.Write(portion)
 		n += m
@@ -60,8 +60,8 @@ func (w *pacedWriter) Write(data []byte) (n int, err error) {
 	return n, err
 }
 
-// read sends a file.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, q protocol.Request) error {
+// sendFile sends a file.
+func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, q protocol.Request) error {
 	file, err := s.cfg.Store.Open(r.Context(), q.Meta, q.Name)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, q protocol.Request
 	h.Set(protocol.KindHeader, string(protocol.Stream))
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Disposition", "attachment") // pages of the archive are no pages of the server
-	out := s.paced(w)
+	out := s.newPacedWriter(w)
 	source := struct{ io.Reader }{file} // so that CopyBuffer uses the buffer
 	if _, err := io.CopyBuffer(out, source, make([]byte, bufferSize)); err != nil {
 		if !out.failed {
@@ -82,14 +82,14 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, q protocol.Request
 	return nil
 }
 
-// query sends the versions that match as they are found.
-func (s *Server) query(ctx context.Context, w http.ResponseWriter, q protocol.Request) error {
-	paced := s.paced(w)
+// sendMatches sends the versions that match as they are found.
+func (s *Server) sendMatches(ctx context.Context, w http.ResponseWriter, q protocol.Request) error {
+	paced := s.newPacedWriter(w)
 	out := bufio.NewWriterSize(paced, bufferSize)
 	before := "["
 	err := s.cfg.Store.Each(ctx, q.Query, func(m archive.Meta) error {
 		if before == "[" {
-			begin(w, protocol.Versions, http.StatusOK)
+			beginAnswer(w, protocol.Versions, http.StatusOK)
 		}
 		text, err := json.Marshal(m)
 		if err != nil {
@@ -104,7 +104,7 @@ func (s *Server) query(ctx context.Context, w http.ResponseWriter, q protocol.Re
 	case before == "[" && err != nil:
 		return err
 	case before == "[":
-		return s.reply(w, protocol.Versions, []archive.Meta{}, nil)
+		return s.sendReply(w, protocol.Versions, []archive.Meta{}, nil)
 	case err == nil:
 		_, _ = out.WriteString("]\n")
 		err = out.Flush()
@@ -118,9 +118,9 @@ func (s *Server) query(ctx context.Context, w http.ResponseWriter, q protocol.Re
 	return nil
 }
 
-// create stores the body as a file. The store is asked before the client sends the body, which it
+// createFile stores the body as a file. The store is asked before the client sends the body, which it
 // does after "100 Continue". A body without its end leaves nothing.
-func (s *Server) create(w http.ResponseWriter, r *http.Request, q protocol.Request) error {
+func (s *Server) createFile(w http.ResponseWriter, r *http.Request, q protocol.Request) error {
 	file, err := s.cfg.Store.Create(r.Context(), q.Meta, q.Name)
 	if err != nil {
 		return err
@@ -131,24 +131,24 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, q protocol.Reque
 			_ = file.Abort()
 		}
 	}()
-	if err := s.receive(w, r, file, s.cfg.MaxFile); err != nil {
+	if err := s.copyBody(w, r, file, s.cfg.MaxFile); err != nil {
 		return fmt.Errorf("file %s of %s: %w", q.Name, q.Meta.URL, err)
 	}
 	stored = true
-	return s.reply(w, protocol.Done, nil, file.Close())
+	return s.sendReply(w, protocol.Done, nil, file.Close())
 }
 
-// receive copies the body.
-func (s *Server) receive(w http.ResponseWriter, r *http.Request, to io.Writer, most int64) error {
+// copyBody copies the body.
+func (s *Server) copyBody(w http.ResponseWriter, r *http.Request, to io.Writer, most int64) error {
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Time{}) // reply sets it again
-	p := s.pace(control.SetReadDeadline)
-	p.passed(0, s.cfg.Patience)
+	p := s.newPace(control.SetReadDeadline)
+	p.extendDeadline(0, s.cfg.Patience)
 	body := http.MaxBytesReader(w, r.Body, most)
 	buffer := make([]byte, bufferSize)
 	for {
 		n, err := body.Read(buffer)
-		p.passed(n, s.cfg.Patience)
+		p.extendDeadline(n, s.cfg.Patience)
 		if _, werr := to.Write(buffer[:n]); werr != nil {
 			return werr
 		}
@@ -169,8 +169,8 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, to io.Writer, m
 // setTag stores the body as the node of a tag.
 func (s *Server) setTag(w http.ResponseWriter, r *http.Request, q protocol.Request) error {
 	var text bytes.Buffer
-	if err := s.receive(w, r, &text, protocol.MaxNode); err != nil {
+	if err := s.copyBody(w, r, &text, protocol.MaxNode); err != nil {
 		return fmt.Errorf("tag %s of %s: %w", q.Name, q.Meta.URL, err)
 	}
-	return s.reply(w, protocol.Done, nil, s.cfg.Store.SetTag(r.Context(), q.Meta, q.Name, text.String()))
+	return s.sendReply(w, protocol.Done, nil, s.cfg.Store.SetTag(r.Context(), q.Meta, q.Name, text.String()))
 }

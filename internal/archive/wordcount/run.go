@@ -77,7 +77,7 @@ func Run(ctx context.Context, store archive.Store, where string, report func(Res
 			return older
 		})
 		for part := range slices.Chunk(list, atOnce) {
-			results, err := c.pages(ctx, part)
+			results, err := c.countPages(ctx, part)
 			for _, r := range results {
 				if err := report(r); err != nil {
 					return err
@@ -100,12 +100,12 @@ type analysis struct {
 	newest map[string]string // commit tags by domain
 }
 
-// pages counts pages side by side. It returns the results of those before the first error.
-func (c *analysis) pages(ctx context.Context, list []archive.Meta) ([]Result, error) {
+// countPages counts pages side by side. It returns the results of those before the first error.
+func (c *analysis) countPages(ctx context.Context, list []archive.Meta) ([]Result, error) {
 	results, errs := make([]Result, len(list)), make([]error, len(list))
 	var all sync.WaitGroup
 	for i, m := range list {
-		all.Go(func() { results[i], errs[i] = c.page(ctx, m) })
+		all.Go(func() { results[i], errs[i] = c.countPage(ctx, m) })
 	}
 	all.Wait()
 	for i, err := range errs {
@@ -116,9 +116,9 @@ func (c *analysis) pages(ctx context.Context, list []archive.Meta) ([]Result, er
 	return results, nil
 }
 
-// page counts a page, and returns an error only if further pages would fail, too. Of a page that a crawl
+// countPage counts a page, and returns an error only if further pages would fail, too. Of a page that a crawl
 // replaces meanwhile it counts the new version.
-func (c *analysis) page(ctx context.Context, m archive.Meta) (r Result, err error) {
+func (c *analysis) countPage(ctx context.Context, m archive.Meta) (r Result, err error) {
 	for range attempts {
 		r = Result{URL: m.URL, CommitTag: m.CommitTag, State: Gone}
 		current, err := c.isCurrent(ctx, m)
@@ -142,7 +142,7 @@ func (c *analysis) page(ctx context.Context, m archive.Meta) (r Result, err erro
 			return r, nil
 		case errors.Is(err, archive.ErrOutdated):
 			r.State, r.Error = Outdated, err.Error()
-			c.forget(m)
+			c.forgetNewest(m)
 		default:
 			return r, fmt.Errorf("count words of %s: %w", m.URL, err)
 		}
@@ -155,8 +155,8 @@ func (c *analysis) page(ctx context.Context, m archive.Meta) (r Result, err erro
 	return r, nil
 }
 
-// forget looks for the newest version of the domain again.
-func (c *analysis) forget(m archive.Meta) {
+// forgetNewest looks for the newest version of the domain again.
+func (c *analysis) forgetNewest(m archive.Meta) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.newest, m.Domain)
@@ -192,12 +192,12 @@ func countStored(ctx context.Context, store archive.Store, m archive.Meta) (Coun
 			return nil, err
 		}
 	}
-	count, err := read(ctx, store, m)
+	count, err := countWords(ctx, store, m)
 	if err != nil {
 		return nil, err
 	}
 	// Another run may be as far: it counts the same.
-	if err := write(ctx, store, m, count); err != nil && !errors.Is(err, archive.ErrExists) {
+	if err := writeCount(ctx, store, m, count); err != nil && !errors.Is(err, archive.ErrExists) {
 		return nil, err
 	}
 	if err := store.SetTag(ctx, m, TagName, count.XML()); err != nil && !errors.Is(err, archive.ErrExists) {
@@ -206,8 +206,8 @@ func countStored(ctx context.Context, store archive.Store, m archive.Meta) (Coun
 	return count, nil
 }
 
-// read counts the words of the page.
-func read(ctx context.Context, store archive.Store, m archive.Meta) (Count, error) {
+// countWords counts the words of the page.
+func countWords(ctx context.Context, store archive.Store, m archive.Meta) (Count, error) {
 	r, err := store.Open(ctx, m, repository.DataName(m.URL, m.MIMEType))
 	if err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func read(ctx context.Context, store archive.Store, m archive.Meta) (Count, erro
 	return HTML(body, m.MIMEType), nil
 }
 
-func write(ctx context.Context, store archive.Store, m archive.Meta, count Count) error {
+func writeCount(ctx context.Context, store archive.Store, m archive.Meta, count Count) error {
 	w, err := store.Create(ctx, m, FileName)
 	if err != nil {
 		return err

@@ -53,17 +53,17 @@ func HTML(body []byte, contentType string) Count {
 	for {
 		switch kind := z.Next(); kind {
 		case html.ErrorToken:
-			c.end()
+			c.endWord()
 			return c.words
 		case html.TextToken:
 			if skipped == 0 {
-				c.text(string(z.Text()))
+				c.addText(string(z.Text()))
 			}
 		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
 			name, _ := z.TagName()
 			tag := atom.Lookup(name)
 			if !inline[tag] {
-				c.end()
+				c.endWord()
 			}
 			switch {
 			case kind == html.EndTagToken && tag == skipped:
@@ -84,24 +84,24 @@ type counter struct {
 
 const softHyphen = '\u00ad'
 
-func (c *counter) text(text string) {
+func (c *counter) addText(text string) {
 	for _, r := range text {
 		switch {
 		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
-			c.end()
+			c.endWord()
 			c.words[string(r)]++
 		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r):
-			c.letter(r)
+			c.addLetter(r)
 		case r == softHyphen:
 		case c.word.Len() > 0 && c.joined == 0 && (r == '-' || r == '\'' || r == '’'):
 			c.joined = r
 		default:
-			c.end()
+			c.endWord()
 		}
 	}
 }
 
-func (c *counter) letter(r rune) {
+func (c *counter) addLetter(r rune) {
 	if c.word.Len() > mostLetters {
 		return
 	}
@@ -112,8 +112,8 @@ func (c *counter) letter(r rune) {
 	c.word.WriteRune(unicode.ToLower(r))
 }
 
-// end ends the word.
-func (c *counter) end() {
+// endWord ends the word.
+func (c *counter) endWord() {
 	if c.word.Len() > 0 {
 		c.words[c.word.String()]++
 	}

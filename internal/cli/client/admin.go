@@ -16,8 +16,8 @@ import (
 // adminTimeout is the code of a class without an answer in its pair; it is no exit status.
 const adminTimeout = 1
 
-// lost reports whether no request can reach the daemon.
-func lost(err error) bool {
+// isUnreachable reports whether no request can reach the daemon.
+func isUnreachable(err error) bool {
 	return errors.Is(err, errAway) || errors.Is(err, errKeys) || errors.Is(err, errAddress)
 }
 
@@ -28,7 +28,7 @@ func adminExit(ctx context.Context, err error) int {
 		return command.ExitDone
 	case ctx.Err() != nil:
 		return command.ExitInterrupted
-	case lost(err):
+	case isUnreachable(err):
 		return command.ExitFailed
 	}
 	return command.ExitErrors
@@ -48,7 +48,7 @@ func Fields(command, text string) (map[string]any, error) {
 	fields := map[string]any{}
 	text = strings.TrimSpace(text)
 	if command == "SET" && strings.HasPrefix(text, "{") {
-		if err := decode([]byte(text), &fields); err != nil {
+		if err := decodeJSON([]byte(text), &fields); err != nil {
 			return nil, fmt.Errorf("--fields is not a JSON object: %w", err)
 		}
 		return fields, nil
@@ -110,22 +110,22 @@ func (c Command) Do(ctx context.Context) Outcome {
 	}
 	defer b.Term(0)
 	if whole {
-		answer, code, err := c.Server.suspend(ctx, b, c.suspendType(), c.Classes)
+		answer, code, err := c.Server.setSuspended(ctx, b, c.suspendType(), c.Classes)
 		return Outcome{Exit: adminExit(ctx, err), JSON: []any{[]any{answer, code}}}
 	}
 	var gone error // of the connection: the other classes are not asked
 	exit := command.ExitDone
 	pairs := []any{}
 	for _, class := range c.Classes {
-		object, err := c.one(ctx, b, eventType, class, gone)
-		if ctx.Err() != nil || lost(err) {
+		object, err := c.askClass(ctx, b, eventType, class, gone)
+		if ctx.Err() != nil || isUnreachable(err) {
 			gone = err
 		}
 		code := 0
 		if err != nil {
 			code = adminTimeout
 		}
-		if err == nil && refused(object) {
+		if err == nil && isRefusal(object) {
 			err = errRefused
 		}
 		exit = max(exit, adminExit(ctx, err))
@@ -136,8 +136,8 @@ func (c Command) Do(ctx context.Context) Outcome {
 
 var errRefused = errors.New("a manager refused")
 
-// one asks one class, unless the connection is lost. The error means that it did not answer.
-func (c Command) one(ctx context.Context, b *bus.Bus, eventType int, class string, gone error) (object any, err error) {
+// askClass asks one class, unless the connection is lost. The error means that it did not answer.
+func (c Command) askClass(ctx context.Context, b *bus.Bus, eventType int, class string, gone error) (object any, err error) {
 	var request any = wire.AdminFields{ClassName: class, Fields: c.Fields}
 	var empty any = wire.AdminFields{ClassName: class, Fields: map[string]any{}}
 	if eventType == wire.AdminState {
@@ -146,10 +146,10 @@ func (c Command) one(ctx context.Context, b *bus.Bus, eventType int, class strin
 	}
 	var answer wire.Event
 	if err = gone; err == nil {
-		answer, err = c.Server.ask(ctx, b, adminEvent(eventType, request))
+		answer, err = c.Server.sendAndWait(ctx, b, adminEvent(eventType, request))
 	}
 	if err != nil {
-		return withError(empty, c.Server.reason(err)), err
+		return withError(empty, c.Server.explainExchange(err)), err
 	}
 	return answer.Object, nil
 }
@@ -170,16 +170,16 @@ func (c Command) suspendType() int {
 	return 0
 }
 
-// suspend suspends (kind 0) or resumes (kind 1) the managers of classes, or all managers if
+// setSuspended suspends (kind 0) or resumes (kind 1) the managers of classes, or all managers if
 // classes is empty. object and code are a pair of the output. The error means that a
 // manager did not change its state.
-func (s Server) suspend(ctx context.Context, b *bus.Bus, kind int, classes []string) (object any, code int, err error) {
-	answer, err := s.ask(ctx, b, adminEvent(wire.AdminSuspend, struct {
+func (s Server) setSuspended(ctx context.Context, b *bus.Bus, kind int, classes []string) (object any, code int, err error) {
+	answer, err := s.sendAndWait(ctx, b, adminEvent(wire.AdminSuspend, struct {
 		SuspendType int      `json:"suspendType"`
 		Classes     []string `json:"classes,omitempty"`
 	}{kind, classes}))
 	if err != nil {
-		return withError(wire.GeneralResponse{}, s.reason(err)), adminTimeout, err
+		return withError(wire.GeneralResponse{}, s.explainExchange(err)), adminTimeout, err
 	}
 	var response wire.GeneralResponse
 	if answer.Type != wire.AdminSuspendAns || json.Unmarshal(answer.Object, &response) != nil || response.ErrorCode != 0 {
@@ -188,8 +188,8 @@ func (s Server) suspend(ctx context.Context, b *bus.Bus, kind int, classes []str
 	return answer.Object, 0, nil
 }
 
-// refused reports whether a manager's answer is a refusal.
-func refused(object any) bool {
+// isRefusal reports whether a manager's answer is a refusal.
+func isRefusal(object any) bool {
 	raw, ok := object.(json.RawMessage)
 	if !ok {
 		return false

@@ -35,12 +35,12 @@ func (c Call) Do(ctx context.Context) Outcome {
 			e.Cookie["MERGE_RESULTS"] = json.RawMessage("1")
 		}
 	}
-	answer, err := c.Server.ask(ctx, b, e)
+	answer, err := c.Server.sendAndWait(ctx, b, e)
 	switch {
 	case ctx.Err() != nil:
 		return Interrupted.Outcome("interrupted; the daemon may still do the work")
 	case errors.Is(err, errTimeout), errors.Is(err, errAway), errors.Is(err, errKeys):
-		return NoAnswer.Outcome(c.Server.reason(err))
+		return NoAnswer.Outcome(c.Server.explainExchange(err))
 	case errors.Is(err, errAddress):
 		return Unexpected.Outcome(err.Error())
 	case err != nil:
@@ -69,22 +69,22 @@ type reader func(json.RawMessage, *wire.Notes) error
 
 // readers parse the request of each operation.
 var readers = map[wire.Op]reader{
-	wire.SiteNew: reads(wire.ReadSiteNew), wire.SiteUpdate: reads(wire.ReadSiteUpdate), wire.SiteStatus: reads(wire.ReadSiteStatus),
-	wire.SiteFind: reads(wire.ReadSiteFind), wire.SiteDelete: reads(wire.ReadSiteDelete), wire.SiteCleanup: reads(wire.ReadSiteCleanup),
-	wire.URLNew: reads(wire.ReadURLNew), wire.URLStatus: reads(wire.ReadURLStatus), wire.URLUpdate: reads(wire.ReadURLUpdate),
-	wire.URLFetch: reads(wire.ReadURLFetch), wire.URLContent: reads(wire.ReadURLContent), wire.URLDelete: reads(wire.ReadURLDelete),
-	wire.URLCleanup: reads(wire.ReadURLCleanup), wire.URLPurge: reads(wire.ReadURLPurge), wire.URLAge: reads(wire.ReadURLAge),
-	wire.URLPut: reads(wire.ReadURLPut), wire.URLVerify: reads(wire.ReadURLVerify), wire.URLHistory: reads(wire.ReadURLHistory),
-	wire.URLStats: reads(wire.ReadURLStats), wire.FieldRecalc: reads(wire.ReadRecalc), wire.SQLCustom: reads(wire.ReadCustom),
+	wire.SiteNew: readerOf(wire.ReadSiteNew), wire.SiteUpdate: readerOf(wire.ReadSiteUpdate), wire.SiteStatus: readerOf(wire.ReadSiteStatus),
+	wire.SiteFind: readerOf(wire.ReadSiteFind), wire.SiteDelete: readerOf(wire.ReadSiteDelete), wire.SiteCleanup: readerOf(wire.ReadSiteCleanup),
+	wire.URLNew: readerOf(wire.ReadURLNew), wire.URLStatus: readerOf(wire.ReadURLStatus), wire.URLUpdate: readerOf(wire.ReadURLUpdate),
+	wire.URLFetch: readerOf(wire.ReadURLFetch), wire.URLContent: readerOf(wire.ReadURLContent), wire.URLDelete: readerOf(wire.ReadURLDelete),
+	wire.URLCleanup: readerOf(wire.ReadURLCleanup), wire.URLPurge: readerOf(wire.ReadURLPurge), wire.URLAge: readerOf(wire.ReadURLAge),
+	wire.URLPut: readerOf(wire.ReadURLPut), wire.URLVerify: readerOf(wire.ReadURLVerify), wire.URLHistory: readerOf(wire.ReadURLHistory),
+	wire.URLStats: readerOf(wire.ReadURLStats), wire.FieldRecalc: readerOf(wire.ReadRecalc), wire.SQLCustom: readerOf(wire.ReadCustom),
 	wire.ProxyNew: readsAs("ProxyNew", wire.ReadProxies), wire.ProxyUpdate: readsAs("ProxyUpdate", wire.ReadProxies),
 	wire.ProxyDelete: readsAs("ProxyDelete", wire.ReadProxySelections), wire.ProxyStatus: readsAs("ProxyStatus", wire.ReadProxySelections),
 	wire.ProxyFind:    readsAs("ProxyFind", wire.ReadProxyFind),
 	wire.AttributeSet: readsAs("AttributeSet", wire.ReadAttributes), wire.AttributeUpdate: readsAs("AttributeUpdate", wire.ReadAttributes),
 	wire.AttributeDelete: readsAs("AttributeDelete", wire.ReadAttributeSelections), wire.AttributeFetch: readsAs("AttributeFetch", wire.ReadAttributeSelections),
-	wire.BatchRun: reads(wire.ReadBatch),
+	wire.BatchRun: readerOf(wire.ReadBatch),
 }
 
-func reads[R any](read func(json.RawMessage, *wire.Notes) (R, error)) reader {
+func readerOf[R any](read func(json.RawMessage, *wire.Notes) (R, error)) reader {
 	return func(raw json.RawMessage, notes *wire.Notes) error {
 		_, err := read(raw, notes)
 		return err

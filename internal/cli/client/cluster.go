@@ -23,13 +23,13 @@ func (s Server) Cluster(ctx context.Context, c wire.ClusterCommand) (answer wire
 	}
 	defer b.Term(0)
 	c.ClassName = ClusterClass
-	e, err := s.ask(ctx, b, adminEvent(wire.AdminCluster, c))
+	e, err := s.sendAndWait(ctx, b, adminEvent(wire.AdminCluster, c))
 	if err != nil {
 		exit = command.ExitFailed
 		if ctx.Err() != nil {
 			exit = command.ExitInterrupted
 		}
-		return answer, exit, errors.New(s.reason(err))
+		return answer, exit, errors.New(s.explainExchange(err))
 	}
 	if e.Type != wire.AdminClusterAns {
 		var refusal wire.AdminCommand

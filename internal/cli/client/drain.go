@@ -82,9 +82,9 @@ func (d Drain) Do(ctx context.Context) Outcome {
 		return AdminFailure(command.ExitFailed, err.Error())
 	}
 	defer b.Term(0)
-	classes, err := d.running(ctx, b)
+	classes, err := d.runningManagers(ctx, b)
 	if err != nil {
-		return AdminFailure(adminExit(ctx, err), "cannot drain: "+d.Server.reason(err))
+		return AdminFailure(adminExit(ctx, err), "cannot drain: "+d.Server.explainExchange(err))
 	}
 	resuming := d.Server
 	resuming.Timeout = min(resuming.Timeout, 10*time.Second) // a person waits at the terminal
@@ -93,15 +93,15 @@ func (d Drain) Do(ctx context.Context) Outcome {
 		result := "they run again"
 		if len(classes.running) == 0 {
 			result = "they stay suspended, as they were before"
-		} else if _, _, err := resuming.suspend(context.WithoutCancel(ctx), b, 1, classes.running); err != nil {
-			result = "they may still be suspended (dc-admin --cmd RESUME): " + d.Server.reason(err)
+		} else if _, _, err := resuming.setSuspended(context.WithoutCancel(ctx), b, 1, classes.running); err != nil {
+			result = "they may still be suspended (dc-admin --cmd RESUME): " + d.Server.explainExchange(err)
 		}
-		return AdminFailure(adminExit(ctx, cause), fmt.Sprintf("the managers are not drained: %s; %s", d.Server.reason(cause), result))
+		return AdminFailure(adminExit(ctx, cause), fmt.Sprintf("the managers are not drained: %s; %s", d.Server.explainExchange(cause), result))
 	}
-	if _, _, err := d.Server.suspend(ctx, b, 0, classes.all); err != nil {
+	if _, _, err := d.Server.setSuspended(ctx, b, 0, classes.all); err != nil {
 		return abort(err)
 	}
-	if err := d.wait(ctx, b, classes.all); err != nil && !(d.Force && errors.Is(err, errLimit)) {
+	if err := d.awaitNoWork(ctx, b, classes.all); err != nil && !(d.Force && errors.Is(err, errLimit)) {
 		return abort(err)
 	}
 	// The stop cannot be cancelled.
@@ -111,9 +111,9 @@ func (d Drain) Do(ctx context.Context) Outcome {
 // managers are the classes that can be suspended, and those of them that run.
 type managers struct{ all, running []string }
 
-// running lists the managers. Managers that an operator had suspended already are not in
+// runningManagers lists the managers. Managers that an operator had suspended already are not in
 // managers.running: they stay suspended if the drain fails.
-func (d Drain) running(ctx context.Context, b *bus.Bus) (managers, error) {
+func (d Drain) runningManagers(ctx context.Context, b *bus.Bus) (managers, error) {
 	server, err := d.Server.Stats(ctx, b, []string{"AdminInterfaceServer"}, []string{"clients"})
 	if err == nil {
 		err = server[0].Err
@@ -146,14 +146,14 @@ func (d Drain) running(ctx context.Context, b *bus.Bus) (managers, error) {
 // errLimit means that work was left at the limit.
 var errLimit = errors.New("not in time")
 
-// wait queries the managers until no work is left.
-func (d Drain) wait(ctx context.Context, b *bus.Bus, classes []string) error {
+// awaitNoWork queries the managers until no work is left.
+func (d Drain) awaitNoWork(ctx context.Context, b *bus.Bus, classes []string) error {
 	start := time.Now()
 	ticker := time.NewTicker(d.Every)
 	defer ticker.Stop()
 	var left Remaining
 	for {
-		next, err := d.query(ctx, b, classes)
+		next, err := d.remainingWork(ctx, b, classes)
 		switch {
 		case ctx.Err() != nil:
 			return fmt.Errorf("interrupted after %s", left)
@@ -179,8 +179,8 @@ func (d Drain) wait(ctx context.Context, b *bus.Bus, classes []string) error {
 	}
 }
 
-// query reads the unfinished work of the managers.
-func (d Drain) query(ctx context.Context, b *bus.Bus, classes []string) (Remaining, error) {
+// remainingWork reads the unfinished work of the managers.
+func (d Drain) remainingWork(ctx context.Context, b *bus.Bus, classes []string) (Remaining, error) {
 	stats, err := d.Server.Stats(ctx, b, classes, drainGauges)
 	if err != nil {
 		return Remaining{}, err

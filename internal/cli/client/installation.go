@@ -47,7 +47,7 @@ func ReadInstallation(path string) (Installation, error) {
 	i.Admin.builtIn = i.NoFile
 	managers := f.Section("Server")
 	i.Start = managers.Names("instantiateSequence", nil)
-	i.Stop = managers.Names("shutdownSequence", reversed(i.Start))
+	i.Stop = managers.Names("shutdownSequence", reverseCopy(i.Start))
 	if err := f.Err(); err != nil {
 		return i, errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
@@ -70,7 +70,7 @@ func (i Installation) Managers(ctx context.Context) (start, stop []string) {
 		}
 	}
 	if stop == nil {
-		stop = reversed(start)
+		stop = reverseCopy(start)
 	}
 	return start, stop
 }
@@ -93,7 +93,7 @@ func ManagersIn(stats []Stat) (list []string) {
 	return list
 }
 
-func reversed(list []string) []string {
+func reverseCopy(list []string) []string {
 	list = slices.Clone(list)
 	slices.Reverse(list)
 	return list

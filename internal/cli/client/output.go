@@ -27,11 +27,11 @@ func Text(value any) ([]byte, error) {
 	if err := e.Encode(tree); err != nil {
 		return nil, fmt.Errorf("encode the output: %w", err)
 	}
-	return ascii(bytes.TrimRight(b.Bytes(), "\n")), nil
+	return escapeNonASCII(bytes.TrimRight(b.Bytes(), "\n")), nil
 }
 
-// ascii escapes all other characters as \u sequences.
-func ascii(text []byte) []byte {
+// escapeNonASCII escapes all other characters as \u sequences.
+func escapeNonASCII(text []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(text))
 	for _, r := range string(text) {

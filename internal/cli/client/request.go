@@ -32,7 +32,7 @@ var (
 func Request(op wire.Op, file, fields string, mode int) (json.RawMessage, error) {
 	var over map[string]any
 	if fields != "" {
-		err := decode([]byte(fields), &over)
+		err := decodeJSON([]byte(fields), &over)
 		switch {
 		case strings.HasPrefix(strings.TrimSpace(fields), "["):
 			err = errors.New("it is a list; give lists with --file")
@@ -52,28 +52,28 @@ func Request(op wire.Op, file, fields string, mode int) (json.RawMessage, error)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFile, err)
 		}
-		if err := decode(text, &object); err != nil {
+		if err := decodeJSON(text, &object); err != nil {
 			return nil, fmt.Errorf("--file %s %w: %w", file, ErrJSON, err)
 		}
 	}
 	switch x := object.(type) {
 	case map[string]any:
-		override(x, over, mode)
+		overrideFields(x, over, mode)
 		if op.ListRequest() && file == "" {
 			object = []any{x}
 		}
 	case []any:
 		for _, elem := range x {
 			if m, ok := elem.(map[string]any); ok {
-				override(m, over, mode)
+				overrideFields(m, over, mode)
 			}
 		}
 	}
 	return json.Marshal(object)
 }
 
-// decode reads exactly one JSON value and keeps the spelling of numbers.
-func decode(text []byte, into any) error {
+// decodeJSON reads exactly one JSON value and keeps the spelling of numbers.
+func decodeJSON(text []byte, into any) error {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -91,9 +91,9 @@ func decode(text []byte, into any) error {
 	return nil
 }
 
-// override puts the fields of over into object. It does not change over, which overrides
+// overrideFields puts the fields of over into object. It does not change over, which overrides
 // every element of a list.
-func override(object, over map[string]any, mode int) {
+func overrideFields(object, over map[string]any, mode int) {
 	for key, value := range over {
 		old := object[key]
 		oldMap, isMap := old.(map[string]any)
@@ -102,9 +102,9 @@ func override(object, over map[string]any, mode int) {
 		newList, newIsList := value.([]any)
 		switch {
 		case mode == Merge && isMap && newIsMap:
-			override(oldMap, onlyExisting(oldMap, newMap), mode)
+			overrideFields(oldMap, onlyExisting(oldMap, newMap), mode)
 		case mode == Append && isMap && newIsMap:
-			override(oldMap, newMap, mode)
+			overrideFields(oldMap, newMap, mode)
 		case mode == Append && isList && newIsList:
 			object[key] = slices.Concat(oldList, newList)
 		default:

@@ -79,10 +79,10 @@ func TestRequest(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got, want any
-			if err := decode(raw, &got); err != nil {
+			if err := decodeJSON(raw, &got); err != nil {
 				t.Fatal(err)
 			}
-			if err := decode([]byte(c.want), &want); err != nil {
+			if err := decodeJSON([]byte(c.want), &want); err != nil {
 				t.Fatal(err)
 			}
 			g, _ := json.Marshal(got)

@@ -81,9 +81,9 @@ var (
 // maxAnswer limits the frame of an answer, in bytes. The daemon limits requests only.
 const maxAnswer = 1 << 30
 
-// ask sends e and waits for the answer with its uid.
-func (s Server) ask(ctx context.Context, b *bus.Bus, e wire.Event) (answer wire.Event, err error) {
-	err = s.exchange(ctx, b, []wire.Event{e}, func(_ int, a wire.Event) { answer = a })
+// sendAndWait sends e and waits for the answer with its uid.
+func (s Server) sendAndWait(ctx context.Context, b *bus.Bus, e wire.Event) (answer wire.Event, err error) {
+	err = s.exchangeEvents(ctx, b, []wire.Event{e}, func(_ int, a wire.Event) { answer = a })
 	return answer, err
 }
 
@@ -94,10 +94,10 @@ const (
 	giveUp     = 900 * time.Millisecond
 )
 
-// exchange sends events over one connection and passes on each answer, with the index of its
+// exchangeEvents sends events over one connection and passes on each answer, with the index of its
 // event. It returns errAway if no program listens, errTimeout if an answer is missing after the
 // server's timeout, and errLost, which is also an errTimeout, if the server has ended the connection before.
-func (s Server) exchange(ctx context.Context, b *bus.Bus, events []wire.Event, answered func(i int, answer wire.Event)) error {
+func (s Server) exchangeEvents(ctx context.Context, b *bus.Bus, events []wire.Event, answered func(i int, answer wire.Event)) error {
 	socket, err := b.Connect(bus.TCP(s.Host, s.Port), bus.Options{Linger: -1, MaxFrame: maxAnswer, Curve: s.Curve, Watch: true})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errAddress, err)
@@ -106,7 +106,7 @@ func (s Server) exchange(ctx context.Context, b *bus.Bus, events []wire.Event, a
 	waiting := map[string]int{}
 	for i, e := range events {
 		if _, err := socket.Send(nil, e); err != nil {
-			return s.explain(err)
+			return s.explainSocket(err)
 		}
 		waiting[e.UID] = i
 	}
@@ -122,7 +122,7 @@ func (s Server) exchange(ctx context.Context, b *bus.Bus, events []wire.Event, a
 			return ctx.Err()
 		}
 		if !reached && passed >= probeAfter {
-			err := s.dial(ctx, max(giveUp-passed, 100*time.Millisecond))
+			err := s.checkListening(ctx, max(giveUp-passed, 100*time.Millisecond))
 			if reached = err == nil; !reached && (passed >= giveUp || errors.Is(err, errAddress)) {
 				return err
 			}
@@ -135,7 +135,7 @@ func (s Server) exchange(ctx context.Context, b *bus.Bus, events []wire.Event, a
 			continue
 		}
 		if err != nil {
-			return s.explain(err)
+			return s.explainSocket(err)
 		}
 		if i, ok := waiting[m.Event.UID]; ok {
 			delete(waiting, m.Event.UID)
@@ -145,8 +145,8 @@ func (s Server) exchange(ctx context.Context, b *bus.Bus, events []wire.Event, a
 	return nil
 }
 
-// dial reports whether a program listens: nil, errAway or errAddress.
-func (s Server) dial(ctx context.Context, limit time.Duration) error {
+// checkListening reports whether a program listens: nil, errAway or errAddress.
+func (s Server) checkListening(ctx context.Context, limit time.Duration) error {
 	host := strings.Trim(s.Host, "[]")
 	if strings.EqualFold(host, "localhost") {
 		host = "127.0.0.1" // as package bus does
@@ -171,8 +171,8 @@ func (s Server) dial(ctx context.Context, limit time.Duration) error {
 	return fmt.Errorf("%w at %s:%d: %w; start dc-daemon, or %s", errAway, s.Host, s.Port, err, remedy)
 }
 
-// reason describes an error of exchange for the user.
-func (s Server) reason(err error) string {
+// explainExchange describes an error of exchange for the user.
+func (s Server) explainExchange(err error) string {
 	switch {
 	case errors.Is(err, errLost):
 		return fmt.Sprintf("no answer from %s:%d, which has ended the connection; did dc-daemon stop? It may have done the work: look before you send it again.", s.Host, s.Port)
@@ -184,8 +184,8 @@ func (s Server) reason(err error) string {
 	return err.Error()
 }
 
-// explain adds to the error of a socket what the user can do.
-func (s Server) explain(err error) error {
+// explainSocket adds to the error of a socket what the user can do.
+func (s Server) explainSocket(err error) error {
 	if errors.Is(err, bus.ErrGone) {
 		return errLost
 	}

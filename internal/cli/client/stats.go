@@ -31,7 +31,7 @@ func (s Server) Stats(ctx context.Context, b *bus.Bus, classes, names []string) 
 		all[i] = Stat{Class: class, Err: errTimeout}
 		events[i] = adminEvent(wire.AdminStat, wire.AdminFields{ClassName: class, Fields: fields})
 	}
-	err := s.exchange(ctx, b, events, func(i int, answer wire.Event) { all[i].Fields, all[i].Err = statFields(answer) })
+	err := s.exchangeEvents(ctx, b, events, func(i int, answer wire.Event) { all[i].Fields, all[i].Err = statFields(answer) })
 	if err != nil && !errors.Is(err, errTimeout) {
 		return nil, err
 	}

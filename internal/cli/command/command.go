@@ -139,7 +139,7 @@ func (c *Command) Text(p *string, long, short, value, help string) {
 // Choice is Text with known values, which the shells complete. Other values are
 // accepted too.
 func (c *Command) Choice(p *string, long, short, value, help string, known ...string) {
-	c.declare(textValue{p, value}, long, short, help)
+	c.declareOption(textValue{p, value}, long, short, help)
 	for _, name := range known {
 		c.values[name] = "--" + long + " " + name
 	}
@@ -150,13 +150,13 @@ func (c *Command) Choice(p *string, long, short, value, help string, known ...st
 	case strings.Contains(value, "DIR"):
 		directive = cobra.ShellCompDirectiveFilterDirs
 	}
-	c.complete(long, cobra.FixedCompletions(known, directive))
+	c.registerCompletion(long, cobra.FixedCompletions(known, directive))
 }
 
 // Choices is Choice for a list of known values, separated by commas.
 func (c *Command) Choices(p *string, long, short, value, help string, known ...string) {
-	c.declare(textValue{p, value}, long, short, help)
-	c.complete(long, func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	c.declareOption(textValue{p, value}, long, short, help)
+	c.registerCompletion(long, func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		head := word[:strings.LastIndex(word, ",")+1]
 		list := slices.Clone(known)
 		for i := range list {
@@ -184,8 +184,8 @@ func (c *Command) Networks(list *string, help string) {
 
 // List declares the option --long VALUE, which may be given several times.
 func (c *Command) List(p *[]string, long, short, value, help string) {
-	c.declare(listValue{p, value}, long, short, help)
-	c.complete(long, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp))
+	c.declareOption(listValue{p, value}, long, short, help)
+	c.registerCompletion(long, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Flag declares the option --long, which takes no value.
@@ -202,7 +202,7 @@ func (c *Command) Hint(long, hint string) { c.hints[long] = hint }
 // Alias gives an option another long name, which --help does not list.
 func (c *Command) Alias(other, long string) { c.others[other] = long }
 
-func (c *Command) declare(v pflag.Value, long, short, help string) {
+func (c *Command) declareOption(v pflag.Value, long, short, help string) {
 	if len(short) > 1 {
 		c.aliases[short] = long
 		if short != long {
@@ -213,8 +213,8 @@ func (c *Command) declare(v pflag.Value, long, short, help string) {
 	c.cobra.Flags().VarP(v, long, short, help)
 }
 
-// complete registers the completion of an option's value.
-func (c *Command) complete(long string, values cobra.CompletionFunc) {
+// registerCompletion registers the completion of an option's value.
+func (c *Command) registerCompletion(long string, values cobra.CompletionFunc) {
 	if err := c.cobra.RegisterFlagCompletionFunc(long, values); err != nil {
 		panic(err) // only for an option that is not declared, or declared twice
 	}
@@ -242,7 +242,7 @@ func (c *Command) Main(args []string) int {
 	c.locatePages()
 	if isCompletion(args) {
 		c.cobra.SetArgs(c.completionArgs(args))
-		return c.execute(c)
+		return c.runCobra(c)
 	}
 	run, rest, path := c, args, []string(nil)
 	for {
@@ -250,19 +250,19 @@ func (c *Command) Main(args []string) int {
 		if len(rest) == 0 || len(run.subs) == 0 || strings.HasPrefix(rest[0], "-") {
 			break
 		}
-		sub := run.sub(rest[0])
+		sub := run.findSub(rest[0])
 		if sub == nil {
-			return run.fail(fmt.Errorf("sub-command %q is unknown%s; try --help", rest[0], run.nearest(rest[0])))
+			return run.reportUsage(fmt.Errorf("sub-command %q is unknown%s; try --help", rest[0], run.nearestSub(rest[0])))
 		}
 		run, rest, path = sub, rest[1:], append(path, rest[0])
 	}
-	rest, err := run.canonical(rest)
+	rest, err := run.canonicalArgs(rest)
 	if err != nil {
-		return run.fail(err)
+		return run.reportUsage(err)
 	}
 	c.cobra.SetArgs(append(path, rest...))
 	defer startProfile(c.text.Name)()
-	return c.execute(run)
+	return c.runCobra(run)
 }
 
 // locatePages has the help name pages where they are (package manual).
@@ -281,18 +281,18 @@ func (c *Command) optionsLast(args []string) []string {
 		return args
 	}
 	name, _, _ := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
-	if own := c.find(name); len(own) > 0 && !slices.Contains(switches, own[0].Name) {
+	if own := c.findOptions(name); len(own) > 0 && !slices.Contains(switches, own[0].Name) {
 		return args // the option is one of this command
 	}
-	at := slices.IndexFunc(args, func(arg string) bool { return c.sub(arg) != nil })
+	at := slices.IndexFunc(args, func(arg string) bool { return c.findSub(arg) != nil })
 	if at < 0 {
 		return args
 	}
 	return slices.Concat(args[at:at+1], args[:at], args[at+1:])
 }
 
-// nearest suggests the sub-command that name probably means.
-func (c *Command) nearest(name string) string {
+// nearestSub suggests the sub-command that name probably means.
+func (c *Command) nearestSub(name string) string {
 	var known []string
 	for _, sub := range c.subs {
 		known = append(known, sub.text.Name)
@@ -303,8 +303,8 @@ func (c *Command) nearest(name string) string {
 	return c.nearestWord(name)
 }
 
-// sub returns the sub-command of that name, or nil.
-func (c *Command) sub(name string) *Command {
+// findSub returns the sub-command of that name, or nil.
+func (c *Command) findSub(name string) *Command {
 	for _, sub := range c.subs {
 		if sub.text.Name == name {
 			return sub
@@ -313,16 +313,16 @@ func (c *Command) sub(name string) *Command {
 	return nil
 }
 
-// execute runs cobra with the arguments that are set. run is the selected command.
-func (c *Command) execute(run *Command) int {
+// runCobra runs cobra with the arguments that are set. run is the selected command.
+func (c *Command) runCobra(run *Command) int {
 	if err := c.cobra.Execute(); err != nil {
-		return run.fail(err)
+		return run.reportUsage(err)
 	}
 	return run.status
 }
 
-// fail reports err in one line and returns the exit status of wrong arguments.
-func (c *Command) fail(err error) int {
+// reportUsage reports err in one line and returns the exit status of wrong arguments.
+func (c *Command) reportUsage(err error) int {
 	fmt.Fprintf(os.Stderr, "%s: %v\n", c.cobra.CommandPath(), err)
 	return max(c.text.UsageError, 1)
 }

@@ -109,9 +109,9 @@ const noValue = "=\x00"
 // value belongs, and has no sections of a program's own.
 func (c *Command) writePage(w io.Writer) error {
 	var long strings.Builder
-	fmt.Fprintf(&long, "%s %s.\n\n%s\n", c.cobra.CommandPath(), c.cobra.Short, markdown(c.cobra.Long))
+	fmt.Fprintf(&long, "%s %s.\n\n%s\n", c.cobra.CommandPath(), c.cobra.Short, escapeMarkdown(c.cobra.Long))
 	for _, title := range slices.Sorted(maps.Keys(c.cobra.Annotations)) {
-		fmt.Fprintf(&long, "\n# %s\n%s\n", strings.ToUpper(title), markdown(c.cobra.Annotations[title]))
+		fmt.Fprintf(&long, "\n# %s\n%s\n", strings.ToUpper(title), escapeMarkdown(c.cobra.Annotations[title]))
 	}
 	if len(c.subs) == 0 && !c.cobra.HasParent() {
 		others := slices.DeleteFunc(slices.Clone(programs), func(name string) bool { return name == c.text.Name })
@@ -119,7 +119,7 @@ func (c *Command) writePage(w io.Writer) error {
 	}
 	c.cobra.Long = long.String()
 	c.cobra.Flags().VisitAll(func(f *pflag.Flag) {
-		f.Usage, f.DefValue = markdown(f.Usage), f.Value.Type()
+		f.Usage, f.DefValue = escapeMarkdown(f.Usage), f.Value.Type()
 		if f.NoOptDefVal != "" {
 			f.NoOptDefVal, f.DefValue = "", noValue[1:]
 		}
@@ -140,8 +140,8 @@ var pageOption = regexp.MustCompile(`\n*(?:\n\.PP)?\n(\\fB-.*)\n\t`)
 
 var markdownSpecial = regexp.MustCompile("[\\\\`*_{}\\[\\]<>#|~]")
 
-// markdown escapes text for cobra/doc. Lines indented by two become code.
-func markdown(text string) string {
+// escapeMarkdown escapes text for cobra/doc. Lines indented by two become code.
+func escapeMarkdown(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		if strings.HasPrefix(line, "  ") {

@@ -28,12 +28,12 @@ func (t Time) Parse(text string) (time.Duration, error) {
 		}
 	}
 	if err != nil || d < t.Least || d > t.Most {
-		return 0, Refuse("%s %q is not a time from %s to %s%s", t.Option, text, timeText(t.Least), timeText(t.Most), t.example())
+		return 0, Refuse("%s %q is not a time from %s to %s%s", t.Option, text, timeText(t.Least), timeText(t.Most), t.exampleText())
 	}
 	return d, nil
 }
 
-func (t Time) example() string {
+func (t Time) exampleText() string {
 	if t.Bare == 0 {
 		return ", such as 500ms or 2s"
 	}

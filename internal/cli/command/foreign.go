@@ -40,9 +40,9 @@ var letters = map[string]string{
 	"-e": "referer", "-q": "quiet", "-s": "silent", "-n": "limit", "-f": "format", "-d": "depth", "-y": "yes",
 }
 
-// foreign says what to use in place of an option that this command does not have and people know from other
+// foreignOptionHint says what to use in place of an option that this command does not have and people know from other
 // programs. It returns "" if it does not know it.
-func (c *Command) foreign(arg, name string) string {
+func (c *Command) foreignOptionHint(arg, name string) string {
 	if long := letters[arg[:min(len(arg), 2)]]; len(name) == 1 && long != "" {
 		name = long
 	}

@@ -12,12 +12,12 @@ import (
 	"hce/dc/internal/config"
 )
 
-// canonical rewrites args to --long and --long=value, the forms that pflag reads. It
+// canonicalArgs rewrites args to --long and --long=value, the forms that pflag reads. It
 // accepts one dash or two, multi-letter short names (-cmd), unique prefixes of long
 // names, combined letters (-vcFILE), "--long=value" and "--long value".
 // Words follow the options, after "--". It returns the first error. A common option wins
 // over errors and other options.
-func (c *Command) canonical(args []string) (canonical []string, failed error) {
+func (c *Command) canonicalArgs(args []string) (canonical []string, failed error) {
 	var plain []string
 	for len(args) > 0 {
 		arg := args[0]
@@ -31,7 +31,7 @@ func (c *Command) canonical(args []string) (canonical []string, failed error) {
 			continue
 		}
 		name, value, hasValue := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
-		found := c.find(name)
+		found := c.findOptions(name)
 		if len(name) == 1 && !strings.HasPrefix(arg, "--") { // a letter is no abbreviation
 			found = slices.DeleteFunc(found, func(f *pflag.Flag) bool { return f.Shorthand != name })
 		}
@@ -46,7 +46,7 @@ func (c *Command) canonical(args []string) (canonical []string, failed error) {
 		case len(found) == 0:
 			split := c.splitLetters(arg)
 			if split == nil {
-				err = c.unknown(arg, name)
+				err = c.unknownOptionError(arg, name)
 			}
 			args = append(split, args...)
 		case slices.Contains(switches, found[0].Name) && found[0].NoOptDefVal != "":
@@ -74,13 +74,13 @@ func (c *Command) canonical(args []string) (canonical []string, failed error) {
 		return canonical, failed
 	}
 	if failed == nil {
-		failed = c.words.check(plain)
+		failed = c.words.checkCount(plain)
 	}
 	return append(append(canonical, "--"), plain...), failed
 }
 
-// check refuses a wrong number of words.
-func (w *words) check(given []string) error {
+// checkCount refuses a wrong number of words.
+func (w *words) checkCount(given []string) error {
 	switch {
 	case len(given) < w.least:
 		return fmt.Errorf("argument %s is missing; try --help", w.name)
@@ -90,9 +90,9 @@ func (w *words) check(given []string) error {
 	return nil
 }
 
-// find returns the options that name can mean: the one of that long or short name, or
+// findOptions returns the options that name can mean: the one of that long or short name, or
 // all those whose long name begins with it.
-func (c *Command) find(name string) (found []*pflag.Flag) {
+func (c *Command) findOptions(name string) (found []*pflag.Flag) {
 	options := c.cobra.Flags()
 	name = cmp.Or(c.aliases[name], c.others[name], name)
 	if exact := options.Lookup(name); exact != nil {
@@ -111,9 +111,9 @@ func (c *Command) find(name string) (found []*pflag.Flag) {
 	return found
 }
 
-// unknown says that there is no such option, and what is meant in its place.
-func (c *Command) unknown(arg, name string) error {
-	if hint := c.foreign(arg, name); hint != "" {
+// unknownOptionError says that there is no such option, and what is meant in its place.
+func (c *Command) unknownOptionError(arg, name string) error {
+	if hint := c.foreignOptionHint(arg, name); hint != "" {
 		option, _, _ := strings.Cut(arg, "=")
 		return fmt.Errorf("option %s is unknown; %s", option, hint)
 	}
@@ -154,13 +154,13 @@ func (c *Command) splitLetters(arg string) []string {
 func (c *Command) completionArgs(args []string) []string {
 	request, words := args[:1], slices.Clone(args[1:])
 	if len(words) > 1 {
-		if sub := c.sub(words[0]); sub != nil {
+		if sub := c.findSub(words[0]); sub != nil {
 			return append(append(slices.Clone(request), words[0]), sub.completionArgs(words)[1:]...)
 		}
 	}
 	for i, word := range words {
 		name, value, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "=")
-		found := c.find(name)
+		found := c.findOptions(name)
 		last := i == len(words)-1
 		if !strings.HasPrefix(word, "-") || len(found) != 1 || last && !hasValue {
 			continue

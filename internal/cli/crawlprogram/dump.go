@@ -31,17 +31,17 @@ func (d dumped) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	if err != nil {
 		return d.Job.Run(ctx, request)
 	}
-	d.write("in", id, request)
+	d.writeBatch("in", id, request)
 	answer, err := d.Job.Run(ctx, request)
 	if err == nil {
 		if text, err := json.Marshal(answer); err == nil {
-			d.write("out", id, text)
+			d.writeBatch("out", id, text)
 		}
 	}
 	return answer, err
 }
 
-func (d dumped) write(kind string, id int64, text []byte) {
+func (d dumped) writeBatch(kind string, id int64, text []byte) {
 	name := fmt.Sprintf("%scrawler.%s.%d", d.prefix, kind, id)
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		d.log.Warn("cannot dump a batch", "variable", dumpVariable, "error", err)

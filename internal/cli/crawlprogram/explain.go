@@ -26,12 +26,12 @@ type explanation struct {
 	fetch bool
 }
 
-// open is Program.Open, for runs without --explain.
-func (e *explanation) open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, maxTime time.Duration) (task.Job, func(), error) {
+// openWithoutExplain is Program.Open, for runs without --explain.
+func (e *explanation) openWithoutExplain(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, maxTime time.Duration) (task.Job, func(), error) {
 	if e.site != "" || e.fetch {
 		return nil, nil, errors.New("--site and --fetch go with --explain URL")
 	}
-	return open(ctx, f, app, log, maxTime)
+	return openBatchJob(ctx, f, app, log, maxTime)
 }
 
 func (e *explanation) command() taskprogram.Command {
@@ -57,7 +57,7 @@ func (e *explanation) run(ctx context.Context, f *config.File, app config.Applic
 	}
 	defer closeJob()
 	if url == "-" {
-		return e.list(ctx, job)
+		return e.explainLinks(ctx, job)
 	}
 	answer, err := job.Explain(ctx, url, e.site, e.fetch)
 	if err != nil {
@@ -66,9 +66,9 @@ func (e *explanation) run(ctx context.Context, f *config.File, app config.Applic
 	return command.PrintJSON(os.Stdout, answer)
 }
 
-// list explains links that stdin names, each on a line with the depth of its page before it, and prints one JSON
+// explainLinks explains links that stdin names, each on a line with the depth of its page before it, and prints one JSON
 // object for each on a line.
-func (e *explanation) list(ctx context.Context, job *crawl.Job) error {
+func (e *explanation) explainLinks(ctx context.Context, job *crawl.Job) error {
 	out := json.NewEncoder(os.Stdout)
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<20)

@@ -20,8 +20,8 @@ import (
 	"hce/dc/internal/task"
 )
 
-// open is Program.Open for batches.
-func open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, maxTime time.Duration) (task.Job, func(), error) {
+// openBatchJob is Program.Open for batches.
+func openBatchJob(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, maxTime time.Duration) (task.Job, func(), error) {
 	job, closeJob, err := openJob(ctx, f, app, log, maxTime)
 	if err != nil {
 		return nil, nil, err
@@ -85,7 +85,7 @@ func (s Settings) Open(ctx context.Context, repo *storage.Repository, log *slog.
 	if err != nil {
 		return nil, nil, err
 	}
-	go sweep(ctx, hosts, log)
+	go sweepGates(ctx, hosts, log)
 	go sweepState(ctx, []string{s.crawl.CookieDir, s.headerDir, s.crawl.FreqDir, s.crawl.ProxyDir, s.crawl.SchemaDir}, log)
 	client := fetch.New(s.fetch)
 	s.browser.Dial, s.browser.Resolve, s.browser.Log = client.Dial, client.Resolve, log
@@ -98,11 +98,11 @@ func (s Settings) Open(ctx context.Context, repo *storage.Repository, log *slog.
 		if err := errors.Join(rotator.Close(), hosts.Close()); err != nil {
 			log.Warn("cannot close header rotation or host gates", "error", err)
 		}
-		projects.close()
+		projects.closeFiles()
 	}
 	return &crawl.Job{
 		Data: repo, Scratch: storage.NewScratch(repo, s.Storage), Fetch: client, Browser: chromium, Gates: hosts, Rotator: rotator, Config: s.crawl,
-		Now: time.Now, Log: log, ProjectLog: projects.log, Placement: repo.Placement,
+		Now: time.Now, Log: log, ProjectLog: projects.openLog, Placement: repo.Placement,
 	}, closeAll, nil
 }
 
@@ -147,9 +147,9 @@ func sweepState(ctx context.Context, folders []string, log *slog.Logger) {
 // gateAge is how long the gate of an unused host is kept.
 const gateAge = 7 * 24 * time.Hour
 
-// sweep removes the gates of hosts without requests for gateAge. It returns early when
+// sweepGates removes the gates of hosts without requests for gateAge. It returns early when
 // ctx ends or the gates are closed.
-func sweep(ctx context.Context, hosts *hostgate.Gates, log *slog.Logger) {
+func sweepGates(ctx context.Context, hosts *hostgate.Gates, log *slog.Logger) {
 	n, err := hosts.Sweep(ctx, gateAge)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, hostgate.ErrClosed) {
 		log.Warn("cannot remove old host gates", "error", err)

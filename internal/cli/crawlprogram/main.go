@@ -33,7 +33,7 @@ disk; 3 critical failure that the batch may have caused.`,
 func Main() int {
 	var e explanation
 	return taskprogram.Run(taskprogram.Program{
-		Text: text, Open: e.open, Batches: true, Machine: storage.Machine, Commands: []taskprogram.Command{e.command(), pausesCommand()},
+		Text: text, Open: e.openWithoutExplain, Batches: true, Machine: storage.Machine, Commands: []taskprogram.Command{e.command(), pausesCommand()},
 		Memory: func(f *config.File) int64 { return readMemory(f.Section("CrawlerTask")) + otherMemory },
 	})
 }

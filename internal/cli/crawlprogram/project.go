@@ -27,8 +27,8 @@ func openProjects(app config.Application, log *slog.Logger) *projects {
 	return &projects{common: log, settings: app.Log, open: map[string]*slog.Logger{}}
 }
 
-// log returns the log of a project: the common log if its file cannot be opened.
-func (p *projects) log(suffix string) *slog.Logger {
+// openLog returns the log of a project: the common log if its file cannot be opened.
+func (p *projects) openLog(suffix string) *slog.Logger {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if known := p.open[suffix]; known != nil {
@@ -51,7 +51,7 @@ func (p *projects) log(suffix string) *slog.Logger {
 	return both
 }
 
-func (p *projects) close() {
+func (p *projects) closeFiles() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, file := range p.files {

@@ -37,14 +37,14 @@ const (
 	maxSwept = 1000000000
 )
 
-// crawl reads [BatchTasksManager] (docs/spec/daemon.md 3.2).
-func crawl(f *config.File) batches.CrawlConfig {
+// readCrawlConfig reads [BatchTasksManager] (docs/spec/daemon.md 3.2).
+func readCrawlConfig(f *config.File) batches.CrawlConfig {
 	var err error
 	s := f.Section(batches.CrawlName)
 	s.Accept("BatchTaskDTMNameCrawl", "BatchTaskDTMTypeCrawl", "IncrMinFreq")
 	c := batches.CrawlConfig{
-		Common:          common(s, 500, 4),
-		Crawler:         stage(f, s, "DRCECrawlerAppName", "crawler-task"),
+		Common:          readCommon(s, 500, 4),
+		Crawler:         readStage(f, s, "DRCECrawlerAppName", "crawler-task"),
 		Period:          s.Duration("RegularCrawlingPeriod", time.Second, 2*time.Second, 0, longest),
 		Mode:            s.Bool("RegularCrawlingMode", true),
 		Propagate:       s.Bool("RegularCrawlingPropagateURLs", true),
@@ -58,7 +58,7 @@ func crawl(f *config.File) batches.CrawlConfig {
 			Where: s.Text("BatchDefaultWhereSites", crawlSites), OrderBy: s.Text("BatchDefaultOrderBySites", orderSites),
 		},
 		URLsCriterion: wire.Criterion{Where: s.Text("BatchDefaultWhereURLs", wire.DueCrawl), OrderBy: s.Text("BatchDefaultOrderByURLs", orderURLs)},
-		DBTask:        stage(f, s, "DRCEDBAppName", "db-task"),
+		DBTask:        readStage(f, s, "DRCEDBAppName", "db-task"),
 		Return: batches.ReturnConfig{
 			Mode:    s.Bool("ReturnURLsMode", true),
 			Period:  s.Duration("ReturnURLsPeriod", time.Second, 600*time.Second, 0, longest),
@@ -74,7 +74,7 @@ func crawl(f *config.File) batches.CrawlConfig {
 			URLsCriterion:  wire.Criterion{Where: incrementalURLs, OrderBy: incrementalOrder},
 		},
 		Aging: batches.AgingConfig{
-			SweepConfig:    sweep(s, "Aging"),
+			SweepConfig:    readSweepConfig(s, "Aging"),
 			MaxURLs:        s.Int("AgingBatchDefaultMaxURLsTotal", 10000, 1, maxSwept),
 			MaxURLsSite:    s.Int("AgingBatchDefaultMaxURLsSite", 100, 1, maxSwept),
 			MaxSites:       s.Int("AgingBatchDefaultMaxSites", 0, 0, 100000),
@@ -82,7 +82,7 @@ func crawl(f *config.File) batches.CrawlConfig {
 			URLsCriterion:  wire.Criterion{Where: s.Text("AgingBatchURLsCriterion", agingURLs)},
 		},
 		Purge: batches.PurgeConfig{
-			SweepConfig: sweep(s, "Purge"),
+			SweepConfig: readSweepConfig(s, "Purge"),
 			MaxURLs:     s.Int("PurgeBatchDefaultMaxURLs", 100, 1, maxSwept),
 		},
 	}
@@ -94,13 +94,13 @@ func crawl(f *config.File) batches.CrawlConfig {
 	return c
 }
 
-// process reads [BatchTasksManagerProcess] (docs/spec/daemon.md 3.3).
-func process(f *config.File) batches.ProcessConfig {
+// readProcessConfig reads [BatchTasksManagerProcess] (docs/spec/daemon.md 3.3).
+func readProcessConfig(f *config.File) batches.ProcessConfig {
 	s := f.Section(batches.ProcessName)
 	s.Accept("BatchTaskDTMNameProcess", "BatchTaskDTMTypeProcess", "DRCEDBAppName")
 	return batches.ProcessConfig{
-		Common:     common(s, 300, 1),
-		Processor:  stage(f, s, "DRCEProcessorAppName", "processor-task"),
+		Common:     readCommon(s, 300, 1),
+		Processor:  readStage(f, s, "DRCEProcessorAppName", "processor-task"),
 		Period:     s.Duration("ProcessingPeriod", time.Second, 2*time.Second, 0, longest),
 		Mode:       s.Bool("ProcessingMode", true),
 		RefillTime: s.Duration("BatchRefillTime", time.Second, 5*time.Second, 0, time.Hour),
@@ -111,8 +111,8 @@ func process(f *config.File) batches.ProcessConfig {
 	}
 }
 
-// sweep reads the common keys of aging and purging.
-func sweep(s *config.Section, keys string) batches.SweepConfig {
+// readSweepConfig reads the common keys of aging and purging.
+func readSweepConfig(s *config.Section, keys string) batches.SweepConfig {
 	s.Accept(keys+"BatchTask_STARTER", "BatchTaskDTMName"+keys, "BatchTaskDTMType"+keys)
 	return batches.SweepConfig{
 		Mode:   s.Bool(keys+"Mode", true),
@@ -125,8 +125,8 @@ func sweep(s *config.Section, keys string) batches.SweepConfig {
 	}
 }
 
-// common reads the common keys of both batch managers.
-func common(s *config.Section, urls, tasks int64) batches.Common {
+// readCommon reads the common keys of both batch managers.
+func readCommon(s *config.Section, urls, tasks int64) batches.Common {
 	s.Accept("server", "DTMDHost", "DTMDPort", "BatchQueueTaskCheckStateMethod", "BatchTask_STARTER",
 		"BatchTask_autocleanup_DeleteType", "BatchTask_autocleanup_DeleteRetries", "BatchTask_autocleanup_State")
 	return batches.Common{

@@ -11,10 +11,10 @@ import (
 	"hce/dc/internal/daemon"
 )
 
-// check implements --check-config. It writes the effective configuration to stdout, errors and
+// checkConfig implements --check-config. It writes the effective configuration to stdout, errors and
 // warnings to stderr, and reports whether the daemon could start. It starts and creates nothing.
-func (p Program) check(f *config.File, app config.Application, cfg daemon.Config, stdout, stderr io.Writer) bool {
-	faults := slices.Concat(faultyClasses(cfg.Sequence, p.classes()), programs(f.Programs()), app.Unwritable())
+func (p Program) checkConfig(f *config.File, app config.Application, cfg daemon.Config, stdout, stderr io.Writer) bool {
+	faults := slices.Concat(faultyClasses(cfg.Sequence, p.managerClasses()), findProgramFaults(f.Programs()), app.Unwritable())
 	if err := config.Writable(cfg.Executor.Dir); err != nil {
 		faults = append(faults, fmt.Errorf("[Environment] spool_dir: %w", err))
 	}
@@ -38,8 +38,8 @@ func faultyClasses(sequence, known []string) (faults []error) {
 	return faults
 }
 
-// programs returns a fault for each program that cannot be executed.
-func programs(list []config.Program) (faults []error) {
+// findProgramFaults returns a fault for each program that cannot be executed.
+func findProgramFaults(list []config.Program) (faults []error) {
 	for _, p := range list {
 		if _, err := exec.LookPath(p.Path); err != nil && !errors.Is(err, exec.ErrDot) {
 			faults = append(faults, fmt.Errorf("[%s] %s: %w", p.Section, p.Key, err))

@@ -24,8 +24,8 @@ const (
 // clusterSection is the name of the ini section.
 const clusterSection = "Cluster"
 
-// cluster reads [Cluster]. It returns nil for one machine.
-func cluster(f *config.File, dataDir string) *head.Config {
+// readClusterConfig reads [Cluster]. It returns nil for one machine.
+func readClusterConfig(f *config.File, dataDir string) *head.Config {
 	s := f.Section(clusterSection)
 	engine := s.Choice("engine", engineLocal, engineLocal, engineEmbedded, engineNATS)
 	c := &head.Config{

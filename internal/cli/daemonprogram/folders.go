@@ -10,9 +10,9 @@ import (
 	"hce/dc/internal/daemon/status"
 )
 
-// folders lists what the daemon and its programs write, for /readyz. The stores are those of the
+// listFolders lists what the daemon and its programs write, for /readyz. The stores are those of the
 // ini file that db-task gets; without a readable one they are left out.
-func folders(app config.Application, cfg daemon.Config) []status.Folder {
+func listFolders(app config.Application, cfg daemon.Config) []status.Folder {
 	list := []status.Folder{
 		{Name: "spool_dir", Path: cfg.Executor.Dir},
 		{Name: "the temporary folder", Path: os.TempDir()},

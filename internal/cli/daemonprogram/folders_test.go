@@ -28,7 +28,7 @@ func TestFoldersOfReadiness(t *testing.T) {
 		}
 		want := storage.ReadConfig(stores, app.DataDir)
 		got := map[string]status.Folder{}
-		for _, folder := range folders(app, cfg) {
+		for _, folder := range listFolders(app, cfg) {
 			got[folder.Name] = folder
 		}
 		paths := []string{got["raw_data_dir"].Path, got["key_value_storage_dir"].Path, got["db_path"].Path, got["spool_dir"].Path, got["the temporary folder"].Path}

@@ -45,7 +45,7 @@ func TestKeysOfApplicationAndStatusServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		app := f.Application("dc-daemon", "stderr")
-		return all{app, dcDaemon.settings(f, app)}, f
+		return all{app, dcDaemon.readSettings(f, app)}, f
 	}
 	tested := map[string]bool{"Application DRCENodes": true} // TestNumberOfNodes
 	for _, tc := range cases {

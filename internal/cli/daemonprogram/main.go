@@ -36,8 +36,8 @@ func (p Program) Main(args []string) int {
 	var path, name string
 	var checkOnly bool
 	c := command.New(p.Text, func() int {
-		if err := p.run(path, name, checkOnly); err != nil {
-			return report(p.Text.Name, err)
+		if err := p.runDaemon(path, name, checkOnly); err != nil {
+			return reportError(p.Text.Name, err)
 		}
 		return 0
 	})
@@ -53,8 +53,8 @@ func (p Program) Main(args []string) int {
 // exitRefused is the exit status of a node that may not run; systemd does not start it again then.
 const exitRefused = 5
 
-// report prints an error and returns its exit status.
-func report(name string, err error) int {
+// reportError prints an error and returns its exit status.
+func reportError(name string, err error) int {
 	if refused := (*node.RefusedError)(nil); errors.As(err, &refused) {
 		fmt.Fprintln(os.Stderr, name+":", refused)
 		return exitRefused
@@ -66,15 +66,15 @@ func report(name string, err error) int {
 // errInvalid ends --check-config after the errors are reported.
 var errInvalid = errors.New("the configuration is invalid")
 
-func (p Program) run(path, name string, checkOnly bool) error {
+func (p Program) runDaemon(path, name string, checkOnly bool) error {
 	f, err := config.Open(p.Text.Name, path)
 	if err != nil {
 		return err
 	}
 	app := f.Application(p.Text.Name, "stderr")
-	cfg := p.settings(f, app)
+	cfg := p.readSettings(f, app)
 	if checkOnly {
-		if !p.check(f, app, cfg, os.Stdout, os.Stderr) {
+		if !p.checkConfig(f, app, cfg, os.Stdout, os.Stderr) {
 			return errInvalid
 		}
 		return nil
@@ -91,7 +91,7 @@ func (p Program) run(path, name string, checkOnly bool) error {
 		log.Warn("configuration", "warning", unknown)
 	}
 	cfg.Name, cfg.DataDir, cfg.Log, cfg.Level = cmp.Or(name, app.Name), app.DataDir, log, level
-	cfg.Status.Folders = folders(app, cfg)
+	cfg.Status.Folders = listFolders(app, cfg)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process

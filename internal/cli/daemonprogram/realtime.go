@@ -16,8 +16,8 @@ func realTime(f *config.File) realtime.Config {
 	s.Accept("DRCEHost", "DRCEPort", "DRCEStarterName")
 	c := realtime.Config{
 		Server:        s.Text("server", ""),
-		Crawler:       stage(f, s, "DRCECrawlerAppName", "crawler-task"),
-		Finalizer:     stage(f, s, "DRCEProcessorAppName", "processor-task --finalize"),
+		Crawler:       readStage(f, s, "DRCECrawlerAppName", "crawler-task"),
+		Finalizer:     readStage(f, s, "DRCEProcessorAppName", "processor-task --finalize"),
 		Timeout:       s.Duration("DRCETimeout", time.Millisecond, realtime.DefaultTimeout, time.Millisecond, realtime.Longest),
 		MaxURLs:       int(s.Int("BatchMaxURLs", realtime.DefaultMaxURLs, 1, realtime.MostURLs)),
 		MaxExecution:  s.Duration("BatchMaxExecutionTime", time.Second, realtime.DefaultMaxExecution, time.Second, realtime.Longest),

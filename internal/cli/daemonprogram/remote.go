@@ -8,10 +8,10 @@ import (
 	"hce/dc/internal/daemon/curvekeys"
 )
 
-// remote reads serverHost, serverSecretKey and allowedClients of a port. It returns the keys, or
+// readRemote reads serverHost, serverSecretKey and allowedClients of a port. It returns the keys, or
 // nil without keys. It refuses an address that other machines can reach without keys, unless
 // insecure is true (docs/spec/DECISIONS.md 8.2).
-func remote(s *config.Section, insecure bool) *bus.Curve {
+func readRemote(s *config.Section, insecure bool) *bus.Curve {
 	host := s.Text("serverHost", "127.0.0.1")
 	local, err := bus.Local(host)
 	if err != nil {

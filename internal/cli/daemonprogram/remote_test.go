@@ -70,7 +70,7 @@ func TestRemote(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				cfg := dcDaemon.settings(f, config.Application{DataDir: "/data"})
+				cfg := dcDaemon.readSettings(f, config.Application{DataDir: "/data"})
 				got, other := cfg.Admin.Curve, cfg.Gateway.Curve
 				if section != admin.Name {
 					got, other = other, got

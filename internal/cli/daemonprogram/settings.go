@@ -27,9 +27,9 @@ const (
 	longest    = 24 * time.Hour
 )
 
-// settings reads the daemon's sections (docs/spec/daemon.md 3). A missing key gives 0, which is
+// readSettings reads the daemon's sections (docs/spec/daemon.md 3). A missing key gives 0, which is
 // replaced by the default of the manager's Config. Errors are collected in f.Err.
-func (p Program) settings(f *config.File, application config.Application) daemon.Config {
+func (p Program) readSettings(f *config.File, application config.Application) daemon.Config {
 	app := f.Section("Application")
 	cfg := daemon.Config{
 		Sequence:    app.Names("instantiateSequence", p.Sequence),
@@ -38,12 +38,12 @@ func (p Program) settings(f *config.File, application config.Application) daemon
 	}
 	nodes := app.Int("DRCENodes", 1, 1, 10000)
 	if p.Cluster {
-		cfg.Cluster = cluster(f, application.DataDir)
+		cfg.Cluster = readClusterConfig(f, application.DataDir)
 	}
 	if nodes > 1 && (cfg.Cluster == nil || cfg.Cluster.Hosts) {
 		app.Fail("DRCENodes", fmt.Sprintf("= %d, but this daemon runs all tasks on one data node: the limits of a site would be divided by %d. Set it to 1", nodes, nodes))
 	}
-	for _, class := range p.classes() {
+	for _, class := range p.managerClasses() {
 		f.Section(class).Accept("server")
 		cfg.PollTimeout[class] = f.Section(class).Duration("PollingTimeout", time.Millisecond, 0, time.Millisecond, longest)
 	}
@@ -51,7 +51,7 @@ func (p Program) settings(f *config.File, application config.Application) daemon
 	s := f.Section(admin.Name)
 	s.Accept("server", "DRCENodes")
 	cfg.Admin = admin.Config{
-		Host: s.Text("serverHost", ""), Port: cmp.Or(port(s), p.AdminPort),
+		Host: s.Text("serverHost", ""), Port: cmp.Or(readPort(s), p.AdminPort),
 		AllowInsecure: s.Bool("AllowInsecureRemoteAccess", false),
 		MaxFrame:      s.Int("MaxMessageSize", 1<<20, 1024, maxMessage),
 		Connections:   int(s.Int("MaxConnections", 0, 1, 10000)),
@@ -61,11 +61,11 @@ func (p Program) settings(f *config.File, application config.Application) daemon
 	if cfg.Admin.Port < 0 {
 		cfg.Endpoint = filepath.Join(application.DataDir, curvekeys.OperatorsFolder, curvekeys.EndpointFile)
 	}
-	cfg.Admin.Curve = remote(s, cfg.Admin.AllowInsecure)
+	cfg.Admin.Curve = readRemote(s, cfg.Admin.AllowInsecure)
 	cfg.OperatorKeys = s.Choice("admin_auth", "key", "key", "none") == "key" && !cfg.Admin.AllowInsecure
 
-	if slices.Contains(p.classes(), gateway.Name) {
-		cfg.Gateway = clients(f.Section(gateway.Name), int(nodes))
+	if slices.Contains(p.managerClasses(), gateway.Name) {
+		cfg.Gateway = readGatewayConfig(f.Section(gateway.Name), int(nodes))
 	}
 
 	s = f.Section(daemon.StatusName)
@@ -76,8 +76,8 @@ func (p Program) settings(f *config.File, application config.Application) daemon
 	}
 	cfg.Sites = sitesManager(f, int(nodes))
 	cfg.Executor = localExecutor(f.Section("Environment"), application.DataDir)
-	cfg.Crawl, cfg.Process = crawl(f), process(f)
-	if slices.Contains(p.classes(), realtime.Name) {
+	cfg.Crawl, cfg.Process = readCrawlConfig(f), readProcessConfig(f)
+	if slices.Contains(p.managerClasses(), realtime.Name) {
 		cfg.RealTime = realTime(f)
 	}
 	if p.Settings != nil {
@@ -86,10 +86,10 @@ func (p Program) settings(f *config.File, application config.Application) daemon
 	return cfg
 }
 
-// clients reads [ClientInterfaceService]. nodes is the number of data nodes.
-func clients(s *config.Section, nodes int) gateway.Config {
+// readGatewayConfig reads [ClientInterfaceService]. nodes is the number of data nodes.
+func readGatewayConfig(s *config.Section, nodes int) gateway.Config {
 	c := gateway.Config{
-		Host: s.Text("serverHost", ""), Port: port(s),
+		Host: s.Text("serverHost", ""), Port: readPort(s),
 		AllowInsecure: s.Bool("AllowInsecureRemoteAccess", false),
 		MaxFrame:      s.Int("MaxMessageSize", 24<<20, 1024, maxMessage),
 		MaxPlain:      s.Int("MaxPlainSize", 4<<20, 1024, maxMessage),
@@ -100,24 +100,24 @@ func clients(s *config.Section, nodes int) gateway.Config {
 		BatchTimeout:  s.Duration("BatchTimeout", time.Millisecond, 0, time.Millisecond, longest),
 		Nodes:         nodes,
 	}
-	c.Curve = remote(s, c.AllowInsecure)
+	c.Curve = readRemote(s, c.AllowInsecure)
 	return c
 }
 
-// classes are the managers that the program can run.
-func (p Program) classes() []string {
+// managerClasses are the managers that the program can run.
+func (p Program) managerClasses() []string {
 	if p.Sequence != nil {
 		return p.Sequence
 	}
 	return daemon.DefaultSequence
 }
 
-// stage reads a task program. It runs in the folder of the ini file, so that relative arguments
+// readStage reads a task program. It runs in the folder of the ini file, so that relative arguments
 // start there. The program of a default is the one next to dc-daemon, or else in PATH.
-func stage(f *config.File, s *config.Section, key, def string) executor.Stage {
+func readStage(f *config.File, s *config.Section, key, def string) executor.Stage {
 	if self, err := os.Executable(); err == nil {
 		name, args, _ := strings.Cut(def, " ")
-		if near := filepath.Join(filepath.Dir(self), name); executable(near) {
+		if near := filepath.Join(filepath.Dir(self), name); isExecutable(near) {
 			def = strings.TrimSpace(`"` + near + `" ` + args)
 		}
 	}
@@ -125,14 +125,14 @@ func stage(f *config.File, s *config.Section, key, def string) executor.Stage {
 	return executor.Stage{Program: program, Args: args, Dir: f.Dir()}
 }
 
-func executable(path string) bool {
+func isExecutable(path string) bool {
 	_, err := exec.LookPath(path)
 	return err == nil
 }
 
-// port reads serverPort. 0 means a port that the system chooses, which is -1 for a manager: its
+// readPort reads serverPort. 0 means a port that the system chooses, which is -1 for a manager: its
 // 0 is the default port.
-func port(s *config.Section) int {
+func readPort(s *config.Section) int {
 	switch p := int(s.Int("serverPort", -1, 0, maxPort)); p {
 	case -1:
 		return 0

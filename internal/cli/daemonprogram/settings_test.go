@@ -29,7 +29,7 @@ func read(t *testing.T, text string) (daemon.Config, *config.File) {
 	}
 	app := f.Application("dc-daemon", "stderr")
 	app.DataDir = "/data"
-	return dcDaemon.settings(f, app), f
+	return dcDaemon.readSettings(f, app), f
 }
 
 // The shipped file equals the defaults: no unknown key, no key without effect, and no differing

@@ -25,22 +25,22 @@ func sitesManager(f *config.File, nodes int) sites.Config {
 	s.Accept("DRCEHost", "DRCEPort", "DRCENodes", "DRCEConnectionsPool", "CommonCommandsThreadingMode", "RecrawlSiteLockState")
 	c := sites.Config{
 		Server:   s.Text("server", ""),
-		DBTask:   stage(f, s, "DRCEDBAppName", "db-task"),
+		DBTask:   readStage(f, s, "DRCEDBAppName", "db-task"),
 		Timeout:  s.Duration("DRCETimeout", time.Millisecond, 0, time.Millisecond, longest),
 		Workers:  int(s.Int("CommonWorkers", 0, 1, 64)),
 		MaxQueue: int(s.Int("CommonQueueMax", 0, 1, 100000)),
 		Nodes:    nodes,
-		Recrawl:  recrawl(s),
+		Recrawl:  readRecrawlConfig(s),
 	}
-	checked(s, "DRCERoute", "", func(text string) (err error) {
+	readChecked(s, "DRCERoute", "", func(text string) (err error) {
 		c.Route, err = sites.ParseRoute(text)
 		return err
 	})
 	return c
 }
 
-// checked reads a text and refuses it if check returns an error.
-func checked(s *config.Section, key, def string, check func(string) error) string {
+// readChecked reads a text and refuses it if check returns an error.
+func readChecked(s *config.Section, key, def string, check func(string) error) string {
 	text := s.Text(key, def)
 	if err := check(text); err != nil {
 		s.Fail(key, fmt.Sprintf("= %.200q %v", text, err))
@@ -48,24 +48,24 @@ func checked(s *config.Section, key, def string, check func(string) error) strin
 	return text
 }
 
-// recrawl reads the keys of recrawling.
-func recrawl(s *config.Section) sites.RecrawlConfig {
+// readRecrawlConfig reads the keys of recrawling.
+func readRecrawlConfig(s *config.Section) sites.RecrawlConfig {
 	c := sites.RecrawlConfig{
 		Mode:       s.Bool("RecrawlSiteMode", true),
 		Period:     s.Duration("RecrawlSiteIterationPeriod", time.Second, time.Minute, 0, longest),
 		Max:        s.Int("RecrawlSiteMax", 1, 1, wire.MostRecrawl),
 		MaxThreads: s.Int("RecrawlSiteMaxThreads", 2, 1, 64),
 		Criterion: wire.Criterion{
-			Where:   checked(s, "RecrawlSiteSelectCriterion", recrawlSites, sites.CheckSitesWhere),
-			OrderBy: checked(s, "RecrawlSiteSelectOrder", "`RecrawlDate` ASC", sites.CheckSitesOrder),
+			Where:   readChecked(s, "RecrawlSiteSelectCriterion", recrawlSites, sites.CheckSitesWhere),
+			OrderBy: readChecked(s, "RecrawlSiteSelectOrder", "`RecrawlDate` ASC", sites.CheckSitesOrder),
 		},
-		DateExpression: checked(s, "RecrawlSiteRecrawlDateExpression", recrawlDate, sites.CheckRecrawlDate),
+		DateExpression: readChecked(s, "RecrawlSiteRecrawlDateExpression", recrawlDate, sites.CheckRecrawlDate),
 		Timeout:        s.Duration("RecrawlSiteDRCETimeout", time.Second, time.Hour, time.Second, longest),
 		DelayBefore:    s.Duration("RecrawlDelayBefore", time.Second, 0, 0, longest),
 		DelayAfter:     s.Duration("RecrawlDelayAfter", time.Second, 0, 0, longest),
-		Renew:          checked(s, "DefaultRecrawUpdatelCriterion", recrawlURLs, sites.CheckURLsWhere),
+		Renew:          readChecked(s, "DefaultRecrawUpdatelCriterion", recrawlURLs, sites.CheckURLsWhere),
 		DeleteOld:      s.Bool("DefaultRecrawDeleteOld", false),
-		DeleteWhere:    checked(s, "DefaultRecrawDeleteOldCriterion", recrawlDelete, sites.CheckURLsWhere),
+		DeleteWhere:    readChecked(s, "DefaultRecrawDeleteOldCriterion", recrawlDelete, sites.CheckURLsWhere),
 		PurgeMethod:    s.Int("PurgeMethod", 0, 0, 1),
 		Optimize:       s.Bool("RecrawlSiteOptimize", true),
 		PeriodMode:     s.Int("RecrawlSitePeriodMode", 0, 0, 1),

@@ -32,18 +32,18 @@ var fields = map[string]field{
 	"httpCode":     {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.AnsweredCode() }},
 	"firstCode":    {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.FirstCode() }},
 	"finalUrl":     {value: func(p *pages.Page, _ Settings) any { return p.FinalURL() }},
-	"redirects":    {kind: parquetfile.Texts, value: func(p *pages.Page, _ Settings) any { return redirects(p) }},
+	"redirects":    {kind: parquetfile.Texts, value: func(p *pages.Page, _ Settings) any { return redirectList(p) }},
 	"contentType":  {value: func(p *pages.Page, _ Settings) any { return p.ContentType }},
 	"charset":      {value: func(p *pages.Page, _ Settings) any { return p.Charset }},
 	"size":         {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.Size }},
 	"depth":        {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.Depth }},
 	"parentMd5":    {value: func(p *pages.Page, _ Settings) any { return p.ParentMd5 }},
 	"contentMd5":   {value: func(p *pages.Page, _ Settings) any { return p.RawContentMd5 }}, // of what the server sent
-	"crawled":      {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.UDate) }},
-	"changed":      {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.ContentDate) }}, // the content
+	"crawled":      {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return rowTime(p.UDate) }},
+	"changed":      {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return rowTime(p.ContentDate) }}, // the content
 	"outdated":     {value: func(p *pages.Page, _ Settings) any { return p.Outdated() }},
-	"found":        {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.CDate) }},
-	"modified":     {kind: parquetfile.Time, needs: pages.Processed | pages.Headers, tags: named("updated"), value: func(p *pages.Page, _ Settings) any { return stated(p.Modified()) }},
+	"found":        {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return rowTime(p.CDate) }},
+	"modified":     {kind: parquetfile.Time, needs: pages.Processed | pages.Headers, tags: tagNames("updated"), value: func(p *pages.Page, _ Settings) any { return statedTime(p.Modified()) }},
 	"errors":       {kind: parquetfile.Texts, value: func(p *pages.Page, _ Settings) any { return p.ErrorMask.Names() }},
 	"milliseconds": {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.CrawlingTime }},
 	"linksInside":  {kind: parquetfile.Integer, value: func(p *pages.Page, _ Settings) any { return p.LinksI }},
@@ -52,26 +52,26 @@ var fields = map[string]field{
 	referrersField: {kind: parquetfile.Texts, value: func(p *pages.Page, _ Settings) any { return objects(p.Referrers) }},
 
 	"robots":           {kind: parquetfile.Texts, value: func(p *pages.Page, _ Settings) any { return p.RobotsNames() }},
-	"unavailableAfter": {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return stamp(p.UnavailableAfter) }},
+	"unavailableAfter": {kind: parquetfile.Time, value: func(p *pages.Page, _ Settings) any { return rowTime(p.UnavailableAfter) }},
 
-	"title":       text("title"),
-	"markdown":    text("content_markdown"),
-	"description": text("description"),
-	"author":      text("author"),
-	"language":    text("html_lang"),
-	"keywords":    text("keywords"),
-	"canonical": {needs: pages.Processed, tags: named("link"), value: func(p *pages.Page, _ Settings) any {
+	"title":       textField("title"),
+	"markdown":    textField("content_markdown"),
+	"description": textField("description"),
+	"author":      textField("author"),
+	"language":    textField("html_lang"),
+	"keywords":    textField("keywords"),
+	"canonical": {needs: pages.Processed, tags: tagNames("link"), value: func(p *pages.Page, _ Settings) any {
 		return cmp.Or(p.Canonical, p.Text("link")) // of a page that an older version fetched
 	}},
-	"text": {needs: pages.Processed, tags: named("content_encoded", "content_markdown"), value: func(p *pages.Page, s Settings) any {
+	"text": {needs: pages.Processed, tags: tagNames("content_encoded", "content_markdown"), value: func(p *pages.Page, s Settings) any {
 		if s.Markdown {
 			return p.Text("content_markdown")
 		}
 		return p.Text("content_encoded")
 	}},
-	"date":     {kind: parquetfile.Time, needs: pages.Processed, tags: dateTags, value: func(p *pages.Page, _ Settings) any { return stated(p.Published()) }},
+	"date":     {kind: parquetfile.Time, needs: pages.Processed, tags: dateTags, value: func(p *pages.Page, _ Settings) any { return statedTime(p.Published()) }},
 	"dateText": {needs: pages.Processed, tags: dateTags, value: func(p *pages.Page, _ Settings) any { return p.Published().String() }},
-	"links":    values("links"),
+	"links":    valuesField("links"),
 	"html":     {needs: pages.Raw, value: func(p *pages.Page, _ Settings) any { return strings.ToValidUTF8(string(p.Raw), "\uFFFD") }},
 }
 
@@ -88,7 +88,7 @@ const tagPrefix = "tag:"
 // function.
 func fieldOf(name string) field {
 	if tag, is := strings.CutPrefix(name, tagPrefix); is && tag != "" {
-		return values(tag)
+		return valuesField(tag)
 	}
 	return fields[name]
 }
@@ -104,12 +104,12 @@ var (
 // FieldNames are the names of all columns but those of tags.
 func FieldNames() []string { return slices.Sorted(maps.Keys(fields)) }
 
-func text(tag string) field {
-	return field{needs: pages.Processed, tags: named(tag), value: func(p *pages.Page, _ Settings) any { return p.Text(tag) }}
+func textField(tag string) field {
+	return field{needs: pages.Processed, tags: tagNames(tag), value: func(p *pages.Page, _ Settings) any { return p.Text(tag) }}
 }
 
-// named are the tags that Page.Text reads for values.
-func named(values ...string) (tags []string) {
+// tagNames are the tags that Page.Text reads for values.
+func tagNames(values ...string) (tags []string) {
 	for _, value := range values {
 		tags = append(tags, value, value+result.PlainSuffix)
 	}
@@ -117,10 +117,10 @@ func named(values ...string) (tags []string) {
 }
 
 // dateTags are the tags that Page.Published reads.
-var dateTags = named("pubdate", "pubdate_tz", "published")
+var dateTags = tagNames("pubdate", "pubdate_tz", "published")
 
-// values has all values of a tag.
-func values(tag string) field {
+// valuesField has all values of a tag.
+func valuesField(tag string) field {
 	return field{kind: parquetfile.Texts, needs: pages.Processed, tags: []string{tag}, value: func(p *pages.Page, _ Settings) any {
 		if p.Result == nil {
 			return []string{}
@@ -139,8 +139,8 @@ func values(tag string) field {
 // objects are the values of a rule of a template that makes a list of objects.
 type objects []json.RawMessage
 
-// redirects returns the redirects of a page, each as an object with code and url.
-func redirects(p *pages.Page) any {
+// redirectList returns the redirects of a page, each as an object with code and url.
+func redirectList(p *pages.Page) any {
 	list := objects{}
 	if p.Redirects != "" {
 		_ = json.Unmarshal([]byte(p.Redirects), &list) // the crawler has written it
@@ -154,8 +154,8 @@ func objectsOf(t *result.Tag) (list objects, is bool) {
 	return list, is
 }
 
-// texts returns each object as a text.
-func (o objects) texts() []string {
+// asTexts returns each object as a text.
+func (o objects) asTexts() []string {
 	list := make([]string, len(o))
 	for i := range o {
 		list[i] = string(o[i])
@@ -163,16 +163,16 @@ func (o objects) texts() []string {
 	return list
 }
 
-// stamp returns the moment of a date of the row, nil without one.
-func stamp(d wire.Date) any {
+// rowTime returns the moment of a date of the row, nil without one.
+func rowTime(d wire.Date) any {
 	if at, ok := d.Time(); ok {
 		return dates.InstantOf(at)
 	}
 	return nil
 }
 
-// stated returns a date that a page states, nil without one.
-func stated(v dates.Value) any {
+// statedTime returns a date that a page states, nil without one.
+func statedTime(v dates.Value) any {
 	if v.IsZero() {
 		return nil
 	}

@@ -29,7 +29,7 @@ type folderOf struct {
 	several bool
 }
 
-func (f folderOf) of(p *pages.Page) string {
+func (f folderOf) folderFor(p *pages.Page) string {
 	if f.several {
 		return filepath.Join(f.folder, p.SiteID)
 	}
@@ -55,7 +55,7 @@ func (m markdown) Page(p *pages.Page) error {
 	b.WriteString("---\n\n")
 	b.WriteString(strings.TrimSpace(p.Text("content_markdown")))
 	b.WriteString("\n")
-	return write(m.of(p), FileName(p.URL.URL, p.URLMd5, ".md"), []byte(b.String()))
+	return writeFile(m.folderFor(p), FileName(p.URL.URL, p.URLMd5, ".md"), []byte(b.String()))
 }
 
 func (m markdown) Flush() error { return nil }
@@ -72,7 +72,7 @@ func (r received) Page(p *pages.Page) error {
 	if p.Raw == nil {
 		return errNotWritten
 	}
-	return write(r.of(p), FileName(p.URL.URL, p.URLMd5, suffix(p.ContentType)), p.Raw)
+	return writeFile(r.folderFor(p), FileName(p.URL.URL, p.URLMd5, suffixOf(p.ContentType)), p.Raw)
 }
 
 func (r received) Flush() error { return nil }
@@ -84,7 +84,7 @@ var suffixes = map[string]string{
 	"application/json": ".json", "text/xml": ".xml", "application/xml": ".xml", "application/rss+xml": ".xml", "image/png": ".png", "image/jpeg": ".jpg",
 }
 
-func suffix(contentType string) string { return suffixes[strings.ToLower(contentType)] }
+func suffixOf(contentType string) string { return suffixes[strings.ToLower(contentType)] }
 
 const (
 	longestPart = 80 // bytes of a folder or file name
@@ -102,11 +102,11 @@ func FileName(text, md5, suffix string) string {
 	if u.Host == "" {
 		return md5 + suffix
 	}
-	parts := []string{plain(u.Host)}
+	parts := []string{plainName(u.Host)}
 	name := "index"
 	for part := range strings.SplitSeq(strings.Trim(warc.URI(u.Path), "/"), "/") {
 		if part != "" {
-			parts = append(parts, plain(part))
+			parts = append(parts, plainName(part))
 		}
 	}
 	if !strings.HasSuffix(u.Path, "/") && len(parts) > 1 {
@@ -127,8 +127,8 @@ func FileName(text, md5, suffix string) string {
 	return filepath.Join(append(parts, name+"~"+md5[:min(keyLetters, len(md5))]+suffix)...)
 }
 
-// plain keeps letters, digits and a few signs of a part of a path. It never returns "", "." or "..".
-func plain(part string) string {
+// plainName keeps letters, digits and a few signs of a part of a path. It never returns "", "." or "..".
+func plainName(part string) string {
 	safe := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-_.", c) {
 			return c
@@ -142,8 +142,8 @@ func plain(part string) string {
 	return safe
 }
 
-// write writes a file below folder.
-func write(folder, name string, text []byte) error {
+// writeFile writes a file below folder.
+func writeFile(folder, name string, text []byte) error {
 	path := filepath.Join(folder, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

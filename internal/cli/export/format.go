@@ -76,11 +76,11 @@ var Formats = []Format{
 	{Name: "jsonl", About: "one JSON object for each page and line", Default: jsonFields, Needs: needsOf(jsonFields), Open: newJSONL},
 	{Name: "csv", About: "a table with a header line (RFC 4180)", Default: csvFields, Needs: needsOf(csvFields), Open: newCSV},
 	{Name: "parquet", About: "a table in Apache Parquet, with typed columns", Default: parquetFields, Needs: needsOf(parquetFields), Open: newParquet},
-	{Name: "md", About: "a folder with one Markdown file for each processed page", Folder: true, Needs: needs(pages.Processed), Fields: append([]string{"markdown"}, frontFields...), Open: newMarkdown, Where: processed},
-	{Name: "files", About: "a folder with all that was received, images too, named by the URLs; text is in UTF-8", Folder: true, Needs: needs(pages.Raw), Open: newFiles, Where: AsReceived},
-	{Name: "sitemap", About: "a sitemap (sitemaps.org) of the HTML pages", Needs: needs(pages.Processed | pages.Headers), Fields: []string{"modified"}, Open: newSitemap, Where: html},
-	{Name: "warc", Redirects: true, About: "an archive (WARC 1.1) of all that was received, images and redirects too; compressed if the name ends with .gz", Needs: needs(pages.Raw | pages.Headers | pages.Requests | pages.Hops), Open: newWARC, Where: AsReceived},
-	{Name: "wacz", Redirects: true, About: "an archive (WACZ 1.1.1) that a browser shows: the file of warc with an index", File: true, Needs: needs(pages.Raw | pages.Headers | pages.Requests | pages.Hops | pages.Processed), Fields: []string{"title"}, Open: newWACZ, Where: AsReceived},
+	{Name: "md", About: "a folder with one Markdown file for each processed page", Folder: true, Needs: fixedNeeds(pages.Processed), Fields: append([]string{"markdown"}, frontFields...), Open: newMarkdown, Where: processed},
+	{Name: "files", About: "a folder with all that was received, images too, named by the URLs; text is in UTF-8", Folder: true, Needs: fixedNeeds(pages.Raw), Open: newFiles, Where: AsReceived},
+	{Name: "sitemap", About: "a sitemap (sitemaps.org) of the HTML pages", Needs: fixedNeeds(pages.Processed | pages.Headers), Fields: []string{"modified"}, Open: newSitemap, Where: html},
+	{Name: "warc", Redirects: true, About: "an archive (WARC 1.1) of all that was received, images and redirects too; compressed if the name ends with .gz", Needs: fixedNeeds(pages.Raw | pages.Headers | pages.Requests | pages.Hops), Open: newWARC, Where: AsReceived},
+	{Name: "wacz", Redirects: true, About: "an archive (WACZ 1.1.1) that a browser shows: the file of warc with an index", File: true, Needs: fixedNeeds(pages.Raw | pages.Headers | pages.Requests | pages.Hops | pages.Processed), Fields: []string{"title"}, Open: newWACZ, Where: AsReceived},
 }
 
 // Conditions of pages, in the MySQL dialect.
@@ -93,7 +93,9 @@ const (
 	html       = Fetched + " AND `ContentType` IN ('text/html','application/xhtml+xml')"
 )
 
-func needs(n pages.Needs) func(Settings) pages.Needs { return func(Settings) pages.Needs { return n } }
+func fixedNeeds(n pages.Needs) func(Settings) pages.Needs {
+	return func(Settings) pages.Needs { return n }
+}
 
 // Names are the names of all formats.
 func Names() []string {
@@ -131,18 +133,18 @@ func CheckFields(names []string) error {
 // needsOf returns the contents that the fields of a table need.
 func needsOf(def []string) func(Settings) pages.Needs {
 	return func(s Settings) (n pages.Needs) {
-		for _, name := range s.chosen(def) {
+		for _, name := range s.chosenFields(def) {
 			n |= fieldOf(name).needs
 		}
 		return n
 	}
 }
 
-// tags returns the processed values that the fields read.
-func (f Format) tags(s Settings) (tags []string) {
+// processedTags returns the processed values that the fields read.
+func (f Format) processedTags(s Settings) (tags []string) {
 	fields := f.Fields
 	if f.Default != nil {
-		fields = s.chosen(f.Default)
+		fields = s.chosenFields(f.Default)
 	}
 	for _, name := range fields {
 		for _, tag := range fieldOf(name).tags {
@@ -155,8 +157,8 @@ func (f Format) tags(s Settings) (tags []string) {
 	return tags
 }
 
-// chosen returns the fields to write.
-func (s Settings) chosen(def []string) []string {
+// chosenFields returns the fields to write.
+func (s Settings) chosenFields(def []string) []string {
 	if len(s.Fields) > 0 {
 		return s.Fields
 	}
@@ -164,4 +166,4 @@ func (s Settings) chosen(def []string) []string {
 }
 
 // HasText reports whether a table of format f has the field text.
-func (s Settings) HasText(f Format) bool { return slices.Contains(s.chosen(f.Default), "text") }
+func (s Settings) HasText(f Format) bool { return slices.Contains(s.chosenFields(f.Default), "text") }

@@ -13,15 +13,15 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// hops writes the records of the redirects of a page. It returns the id of the first one, "" without one.
-func (a *archive) hops(p *pages.Page) (first string, err error) {
+// writeRedirects writes the records of the redirects of a page. It returns the id of the first one, "" without one.
+func (a *archive) writeRedirects(p *pages.Page) (first string, err error) {
 	for i := range p.Answers {
 		c := capture{Page: p, uri: warc.URI(p.Answers[i].URL), at: p.Answers[i].At, hop: strconv.Itoa(i + 1)}
-		r := c.redirect(&p.Answers[i])
+		r := c.redirectRecord(&p.Answers[i])
 		if r == nil {
 			continue
 		}
-		if err := a.capture(c, r); err != nil {
+		if err := a.writeCapture(c, r); err != nil {
 			return "", err
 		}
 		if first == "" {
@@ -31,24 +31,24 @@ func (a *archive) hops(p *pages.Page) (first string, err error) {
 		if m.Start == "" {
 			continue
 		}
-		q := c.record(warc.Request, warc.RequestType, r.ID)
-		q.Head = public(m).Append(nil)
-		if err := a.write(q); err != nil {
+		q := c.newRecord(warc.Request, warc.RequestType, r.ID)
+		q.Head = publicHead(m).Append(nil)
+		if err := a.writeRecord(q); err != nil {
 			return "", err
 		}
 	}
 	return first, nil
 }
 
-// redirect returns the record of a redirect, nil for a page whose body is not known: it would be shown
+// redirectRecord returns the record of a redirect, nil for a page whose body is not known: it would be shown
 // empty.
-func (c capture) redirect(h *wire.HopAnswer) *warc.Record {
+func (c capture) redirectRecord(h *wire.HopAnswer) *warc.Record {
 	m, _ := warc.ParseMessage([]byte(h.Head))
 	words := strings.Fields(m.Start)
 	if len(words) < 2 || h.Cut && !strings.HasPrefix(words[1], "3") {
 		return nil
 	}
-	r := c.record(warc.Response, warc.ResponseType, "")
+	r := c.newRecord(warc.Response, warc.ResponseType, "")
 	r.Head, r.Payload = publicAnswer(m).Append(nil), h.Body
 	if len(h.Body) > 0 {
 		r.PayloadDigest = warc.Digest(h.Body)
@@ -81,7 +81,7 @@ func sentFields(fields warc.Fields) warc.Fields {
 // asSent returns the capture with the body that the server sent, if that is known, else with one in UTF-8
 // that says so.
 func (c capture) asSent() capture {
-	if wire.Md5(c.Raw) == c.RawContentMd5 && !c.converted() {
+	if wire.Md5(c.Raw) == c.RawContentMd5 && !c.isConverted() {
 		c.sent = true
 		return c
 	}
@@ -99,9 +99,9 @@ func (c capture) asSent() capture {
 	return c
 }
 
-// converted reports whether a body is a text in UTF-8 whose page has another charset. A browser gives
+// isConverted reports whether a body is a text in UTF-8 whose page has another charset. A browser gives
 // such bodies, also as what it received.
-func (c capture) converted() bool {
+func (c capture) isConverted() bool {
 	return content.IsText(c.ContentType) && !strings.EqualFold(c.Charset, "utf-8") && utf8.Valid(c.Raw) && !charset.IsASCII(c.Raw)
 }
 

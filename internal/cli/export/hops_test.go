@@ -28,7 +28,7 @@ func written(t *testing.T, p *pages.Page) []found {
 	t.Helper()
 	var out bytes.Buffer
 	a := newArchive(&out, warc.Options{})
-	if err := a.begin(); err != nil {
+	if err := a.beginFile(); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Page(p); err != nil {

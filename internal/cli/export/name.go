@@ -104,8 +104,8 @@ func CheckOut(job Job) error {
 		return err
 	}
 	if _, interrupted := os.Stat(statePath(job)); interrupted != nil {
-		if err := (&output{}).begin(job); err != nil {
-			return opening(job, err)
+		if err := (&output{}).refuseReplacing(job); err != nil {
+			return openingError(job, err)
 		}
 	}
 	if err == nil && !job.Format.Folder {

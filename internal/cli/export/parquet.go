@@ -20,7 +20,7 @@ type parquet struct {
 }
 
 func newParquet(out Output, s Settings) (Writer, error) {
-	t := &parquet{fields: s.chosen(parquetFields), s: s}
+	t := &parquet{fields: s.chosenFields(parquetFields), s: s}
 	var columns []parquetfile.Column
 	for _, name := range t.fields {
 		columns = append(columns, parquetfile.Column{Name: name, Kind: fieldOf(name).kind})
@@ -38,7 +38,7 @@ func (t *parquet) Page(p *pages.Page) error {
 		case dates.Value:
 			value = v.UTC()
 		case objects:
-			value = v.texts()
+			value = v.asTexts()
 		}
 		t.row = append(t.row, value)
 	}

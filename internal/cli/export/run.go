@@ -70,15 +70,15 @@ func Run(ctx context.Context, job Job, progress func(pages int64)) (int64, error
 	if job.Settings.Several = len(job.Sites) > 1; job.Settings.Several && len(job.Settings.Fields) == 0 && job.Format.Default != nil {
 		job.Settings.Fields = slices.Insert(slices.Clone(job.Format.Default), 1, "site")
 	}
-	job.Reader.Needs, job.Reader.Tags = job.Format.Needs(job.Settings), job.Format.tags(job.Settings)
+	job.Reader.Needs, job.Reader.Tags = job.Format.Needs(job.Settings), job.Format.processedTags(job.Settings)
 	if job.Out == "" && (job.Format.Folder || job.Format.File) {
 		return 0, fmt.Errorf("format %s does not write to a pipe; give its output with --out", job.Format.Name)
 	}
-	target, err := open(job)
+	target, err := openOutput(job)
 	if err != nil {
 		return 0, err
 	}
-	defer target.close()
+	defer target.closeFiles()
 	told := job.Reader.Damaged
 	job.Reader.Damaged = func(row *wire.URL, err error) {
 		target.at.Damaged++
@@ -88,12 +88,12 @@ func Run(ctx context.Context, job Job, progress func(pages int64)) (int64, error
 	}
 	for err == nil && target.at.At < len(job.Sites) {
 		job.Reader.Site = job.Sites[target.at.At]
-		if err = target.site(ctx, job, progress); err == nil {
+		if err = target.exportSite(ctx, job, progress); err == nil {
 			target.at.At, target.at.After = target.at.At+1, ""
 		}
 	}
 	if err == nil {
-		err = target.end()
+		err = target.endOutput()
 	}
 	if err == nil && target.at.Damaged > 0 {
 		err = &DamagedError{target.at.Damaged}
@@ -135,8 +135,8 @@ func (o *output) closeReferrers() {
 	o.links = nil
 }
 
-// site reads and writes all pages of the present site behind the position.
-func (o *output) site(ctx context.Context, job Job, progress func(int64)) error {
+// exportSite reads and writes all pages of the present site behind the position.
+func (o *output) exportSite(ctx context.Context, job Job, progress func(int64)) error {
 	if slices.Contains(job.Settings.Fields, referrersField) {
 		if err := o.openReferrers(ctx, job.Reader); err != nil {
 			return fmt.Errorf("read the links of the pages: %w", err)
@@ -148,7 +148,7 @@ func (o *output) site(ctx context.Context, job Job, progress func(int64)) error 
 			return nil
 		}
 		if o.at.Pages == 0 { // a kill before the first portion is continued, too
-			if err := o.store(); err != nil {
+			if err := o.storePosition(); err != nil {
 				return err
 			}
 		}
@@ -174,32 +174,32 @@ func (o *output) site(ctx context.Context, job Job, progress func(int64)) error 
 		if grouped, is := o.writer.(Grouped); is && !grouped.Full() {
 			return nil
 		}
-		return o.save()
+		return o.saveOutput()
 	})
 }
 
-// end completes the output behind the last page.
-func (o *output) end() error {
+// endOutput completes the output behind the last page.
+func (o *output) endOutput() error {
 	if err := errors.Join(o.writer.Flush(), o.writer.End()); err != nil {
 		return fmt.Errorf("write the export: %w", err)
 	}
-	return o.finish()
+	return o.finishExport()
 }
 
-// open opens the output, at its start or where an interrupted run of the same job has ended.
-func open(job Job) (*output, error) {
+// openOutput opens the output, at its start or where an interrupted run of the same job has ended.
+func openOutput(job Job) (*output, error) {
 	o := &output{at: position{Site: strings.Join(job.Sites, ","), Format: job.Format.Name, Choice: job.Choice, Where: job.Reader.Where, Settings: job.Settings}}
 	out := Output{W: job.Stdout}
 	if job.Out != "" {
 		o.state = statePath(job)
-		if err := o.resume(job); err != nil {
-			return nil, opening(job, err)
+		if err := o.readPosition(job); err != nil {
+			return nil, openingError(job, err)
 		}
 		out = Output{Folder: job.Out}
 	}
 	if job.Out != "" && !job.Format.Folder {
 		if err := o.openFile(job.Out); err != nil {
-			return nil, opening(job, err)
+			return nil, openingError(job, err)
 		}
 		out = Output{W: o.file, Name: job.Out, Scratch: o.scratch}
 		if o.at.After != "" {
@@ -208,14 +208,14 @@ func open(job Job) (*output, error) {
 	}
 	var err error
 	if o.writer, err = job.Format.Open(out, job.Settings); err != nil {
-		o.close()
-		return nil, opening(job, err)
+		o.closeFiles()
+		return nil, openingError(job, err)
 	}
 	return o, nil
 }
 
-// opening is the error of an output that cannot be opened.
-func opening(job Job, err error) error {
+// openingError is the error of an output that cannot be opened.
+func openingError(job Job, err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) && path.Path == job.Out {
 		return err // it has the name
 	}
@@ -229,8 +229,8 @@ func statePath(job Job) string {
 	return job.Out + StateSuffix
 }
 
-// resume reads the position of an interrupted run.
-func (o *output) resume(job Job) error {
+// readPosition reads the position of an interrupted run.
+func (o *output) readPosition(job Job) error {
 	if job.Format.Folder {
 		if err := os.MkdirAll(job.Out, 0o755); err != nil {
 			return err
@@ -238,7 +238,7 @@ func (o *output) resume(job Job) error {
 	}
 	text, err := os.ReadFile(o.state)
 	if errors.Is(err, fs.ErrNotExist) {
-		return o.begin(job)
+		return o.refuseReplacing(job)
 	}
 	var saved position
 	if err == nil {
@@ -260,8 +260,8 @@ func (o *output) resume(job Job) error {
 	return fmt.Errorf("%w, as an interrupted export with other settings; repeat that command, or replace it with --force", ErrExists)
 }
 
-// begin refuses to replace an output that has contents.
-func (o *output) begin(job Job) error {
+// refuseReplacing refuses to replace an output that has contents.
+func (o *output) refuseReplacing(job Job) error {
 	if job.Force {
 		return nil
 	}
@@ -302,8 +302,8 @@ func (o *output) openFile(path string) error {
 	return err
 }
 
-// save makes what is written durable enough to continue, and then the position.
-func (o *output) save() error {
+// saveOutput makes what is written durable enough to continue, and then the position.
+func (o *output) saveOutput() error {
 	if err := o.writer.Flush(); err != nil {
 		return fmt.Errorf("write the export: %w", err)
 	}
@@ -314,11 +314,11 @@ func (o *output) save() error {
 		}
 		o.at.Bytes = at
 	}
-	return o.store()
+	return o.storePosition()
 }
 
-// store stores the position, if there is a file for it.
-func (o *output) store() error {
+// storePosition stores the position, if there is a file for it.
+func (o *output) storePosition() error {
 	if o.state == "" {
 		return nil
 	}
@@ -329,8 +329,8 @@ func (o *output) store() error {
 	return files.WriteUnsynced(o.state, text, 0o644)
 }
 
-// finish syncs a whole export and removes its position.
-func (o *output) finish() error {
+// finishExport syncs a whole export and removes its position.
+func (o *output) finishExport() error {
 	if o.state == "" {
 		return nil
 	}
@@ -345,7 +345,7 @@ func (o *output) finish() error {
 	return nil
 }
 
-func (o *output) close() {
+func (o *output) closeFiles() {
 	if o.file != nil {
 		_ = o.file.Close() // finish has synced a whole export
 	}

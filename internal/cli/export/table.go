@@ -23,7 +23,7 @@ type jsonl struct {
 }
 
 func newJSONL(out Output, s Settings) (Writer, error) {
-	return &jsonl{w: bufio.NewWriter(out.W), fields: s.chosen(jsonFields), s: s}, nil
+	return &jsonl{w: bufio.NewWriter(out.W), fields: s.chosenFields(jsonFields), s: s}, nil
 }
 
 // Object returns fields of a page as a JSON object.
@@ -44,11 +44,11 @@ func (j *jsonl) Page(p *pages.Page) error {
 			separator = '{'
 		}
 		j.line.WriteByte(separator)
-		if err := j.encode(name); err != nil {
+		if err := j.encodeValue(name); err != nil {
 			return err
 		}
 		j.line.WriteByte(':')
-		if err := j.encode(fieldOf(name).value(p, j.s)); err != nil {
+		if err := j.encodeValue(fieldOf(name).value(p, j.s)); err != nil {
 			return fmt.Errorf("write %s of %s: %w", name, p.URL.URL, err)
 		}
 	}
@@ -57,8 +57,8 @@ func (j *jsonl) Page(p *pages.Page) error {
 	return err
 }
 
-// encode appends a value without the newline of the encoder.
-func (j *jsonl) encode(value any) error {
+// encodeValue appends a value without the newline of the encoder.
+func (j *jsonl) encodeValue(value any) error {
 	e := json.NewEncoder(&j.line)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(value); err != nil {
@@ -80,7 +80,7 @@ type table struct {
 }
 
 func newCSV(out Output, s Settings) (Writer, error) {
-	t := &table{w: csv.NewWriter(out.W), fields: s.chosen(csvFields), s: s}
+	t := &table{w: csv.NewWriter(out.W), fields: s.chosenFields(csvFields), s: s}
 	if out.Prior != nil {
 		return t, nil
 	}
@@ -93,11 +93,11 @@ func (t *table) Page(p *pages.Page) error {
 		switch v := fieldOf(name).value(p, t.s).(type) {
 		case nil:
 		case string:
-			cells[i] = t.text(v)
+			cells[i] = t.textCell(v)
 		case []string:
-			cells[i] = t.text(strings.Join(v, " "))
+			cells[i] = t.textCell(strings.Join(v, " "))
 		case objects:
-			cells[i] = "[" + strings.Join(v.texts(), ",") + "]"
+			cells[i] = "[" + strings.Join(v.asTexts(), ",") + "]"
 		default:
 			cells[i] = fmt.Sprint(v)
 		}
@@ -105,8 +105,8 @@ func (t *table) Page(p *pages.Page) error {
 	return t.w.Write(cells)
 }
 
-// text returns a cell with a text.
-func (t *table) text(text string) string {
+// textCell returns a cell with a text.
+func (t *table) textCell(text string) string {
 	if !t.s.Raw && text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", firstRune(text)) {
 		return "'" + text
 	}

@@ -26,13 +26,13 @@ func newWACZ(out Output, _ Settings) (Writer, error) {
 		return nil, err
 	}
 	c := &container{newArchive(w, warc.Options{Gzip: true}), w}
-	c.written = c.index
-	return c, c.begin()
+	c.written = c.indexRecord
+	return c, c.beginFile()
 }
 
-// index adds a record to the index, and an HTML page to the list.
-func (c *container) index(of capture, r *warc.Record, place warc.Place) error {
-	entry := wacz.Capture{URL: r.TargetURI, At: r.Date, Status: "200", Type: cmp.Or(clean(of.ContentType), "application/octet-stream"), Digest: r.PayloadDigest, Offset: place.Offset, Length: place.Length}
+// indexRecord adds a record to the index, and an HTML page to the list.
+func (c *container) indexRecord(of capture, r *warc.Record, place warc.Place) error {
+	entry := wacz.Capture{URL: r.TargetURI, At: r.Date, Status: "200", Type: cmp.Or(cleanField(of.ContentType), "application/octet-stream"), Digest: r.PayloadDigest, Offset: place.Offset, Length: place.Length}
 	if words := strings.Fields(string(r.Head)); len(words) > 1 { // a resource has none
 		entry.Status = words[1]
 	}
@@ -41,7 +41,7 @@ func (c *container) index(of capture, r *warc.Record, place warc.Place) error {
 	}
 	if of.hop != "" {
 		m, _ := warc.ParseMessage(r.Head)
-		entry.Type = cmp.Or(content.Normal(clean(m.Fields.Get("Content-Type"))), "application/octet-stream")
+		entry.Type = cmp.Or(content.Normal(cleanField(m.Fields.Get("Content-Type"))), "application/octet-stream")
 	}
 	err := c.w.Capture(entry)
 	if of.hop == "" && isHTML(of.ContentType) && !of.Resource() && err == nil {

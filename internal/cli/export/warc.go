@@ -34,7 +34,7 @@ func newWARC(out Output, _ Settings) (Writer, error) {
 		return newArchive(out.W, o), nil
 	}
 	a := newArchive(out.W, o)
-	return a, a.begin()
+	return a, a.beginFile()
 }
 
 func newArchive(out io.Writer, o warc.Options) *archive {
@@ -42,9 +42,9 @@ func newArchive(out io.Writer, o warc.Options) *archive {
 	return &archive{buffer: buffer, w: warc.NewWriter(buffer, o), recent: recent{by: map[string]original{}}}
 }
 
-// begin writes the first record of a file.
-func (a *archive) begin() error {
-	return a.write(&warc.Record{Type: warc.Info, Date: time.Now(), ContentType: warc.FieldsType, Payload: []byte(
+// beginFile writes the first record of a file.
+func (a *archive) beginFile() error {
+	return a.writeRecord(&warc.Record{Type: warc.Info, Date: time.Now(), ContentType: warc.FieldsType, Payload: []byte(
 		"software: HCE Distributed Crawler\r\nformat: WARC File Format 1.1\r\n" +
 			"conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n")})
 }
@@ -52,8 +52,8 @@ func (a *archive) begin() error {
 func (a *archive) Flush() error { return a.buffer.Flush() }
 func (a *archive) End() error   { return a.buffer.Flush() }
 
-// write writes a record.
-func (a *archive) write(r *warc.Record) error {
+// writeRecord writes a record.
+func (a *archive) writeRecord(r *warc.Record) error {
 	_, err := a.w.Write(r)
 	return err
 }
@@ -63,7 +63,7 @@ func (a *archive) Page(p *pages.Page) error {
 	if p.Crawled == 0 && p.Raw == nil {
 		return nil
 	}
-	first, err := a.hops(p)
+	first, err := a.writeRedirects(p)
 	if err != nil {
 		return err
 	}
@@ -72,30 +72,30 @@ func (a *archive) Page(p *pages.Page) error {
 		c.uri = warc.URI(canonical.WithoutFragment(hops[len(hops)-1].URL))
 	}
 	if p.Raw != nil && (!p.LeadsToPage || isRedirect(p.HTTPCode)) {
-		id, err := a.answer(c)
+		id, err := a.writeAnswer(c)
 		if err != nil {
 			return err
 		}
 		first = cmp.Or(first, id)
 	}
 	c.uri = warc.URI(p.URL.URL)
-	return a.write(c.metadata(first))
+	return a.writeRecord(c.metadataRecord(first))
 }
 
-// answer writes the records of the body and of its request. It returns the id of the first one.
-func (a *archive) answer(c capture) (string, error) {
-	r := c.response()
+// writeAnswer writes the records of the body and of its request. It returns the id of the first one.
+func (a *archive) writeAnswer(c capture) (string, error) {
+	r := c.responseRecord()
 	if r.Type == warc.Response {
-		a.recent.refer(r)
+		a.recent.makeRevisit(r)
 	}
-	if err := a.capture(c, r); err != nil || r.Type == warc.Resource {
+	if err := a.writeCapture(c, r); err != nil || r.Type == warc.Resource {
 		return r.ID, err
 	}
-	return r.ID, a.write(c.request(r.ID))
+	return r.ID, a.writeRecord(c.requestRecord(r.ID))
 }
 
-// capture writes the record of an answer.
-func (a *archive) capture(c capture, r *warc.Record) error {
+// writeCapture writes the record of an answer.
+func (a *archive) writeCapture(c capture, r *warc.Record) error {
 	place, err := a.w.Write(r)
 	if err == nil && a.written != nil {
 		err = a.written(c, r, place)
@@ -118,17 +118,17 @@ type capture struct {
 	hop  string // number of a redirect; "" for the page
 }
 
-// record returns a record of the capture. The first one has no id of another.
-func (c capture) record(kind warc.Type, contentType, first string) *warc.Record {
-	r := &warc.Record{Type: kind, ID: warc.IDOf(c.parts(kind)...), Date: c.at, TargetURI: c.uri, ContentType: contentType}
+// newRecord returns a record of the capture. The first one has no id of another.
+func (c capture) newRecord(kind warc.Type, contentType, first string) *warc.Record {
+	r := &warc.Record{Type: kind, ID: warc.IDOf(c.identityParts(kind)...), Date: c.at, TargetURI: c.uri, ContentType: contentType}
 	if first != "" {
 		r.Fields = warc.Fields{{Name: warc.FieldConcurrent, Value: first}}
 	}
 	return r
 }
 
-// parts identify a record of the capture.
-func (c capture) parts(kind warc.Type) []string {
+// identityParts identify a record of the capture.
+func (c capture) identityParts(kind warc.Type) []string {
 	parts := []string{string(kind), c.SiteID, c.URLMd5, c.at.Format(time.RFC3339Nano)}
 	if c.hop != "" {
 		parts = append(parts, c.hop)
@@ -136,17 +136,17 @@ func (c capture) parts(kind warc.Type) []string {
 	return parts
 }
 
-// response returns the record of the body: a resource if no HTTP answer brought it, such as an entry
+// responseRecord returns the record of the body: a resource if no HTTP answer brought it, such as an entry
 // of a feed, or what a client or an import supplied.
-func (c capture) response() *warc.Record {
+func (c capture) responseRecord() *warc.Record {
 	if len(c.Headers) == 0 && len(c.Request) == 0 && (c.HTTPCode == 0 || c.Headers != nil) {
-		r := c.record(warc.Resource, cmp.Or(clean(c.ContentType), "application/octet-stream"), "")
+		r := c.newRecord(warc.Resource, cmp.Or(cleanField(c.ContentType), "application/octet-stream"), "")
 		r.Payload = c.Raw
 		return r
 	}
-	r := c.record(warc.Response, warc.ResponseType, "")
+	r := c.newRecord(warc.Response, warc.ResponseType, "")
 	c = c.asSent()
-	m := c.head()
+	m := c.answerHead()
 	if c.isCut(m.Fields) {
 		r.Fields = append(r.Fields, warc.Field{Name: warc.FieldTruncated, Value: "length"})
 	}
@@ -157,9 +157,9 @@ func (c capture) response() *warc.Record {
 // originally begins the names of header fields whose value was that of the body as it was sent.
 const originally = "X-Archive-Orig-"
 
-// head returns the head of the answer as it fits the stored body, which has no coding and is in
+// answerHead returns the head of the answer as it fits the stored body, which has no coding and is in
 // UTF-8 if it is text. Fields that do not fit are renamed.
-func (c capture) head() warc.Message {
+func (c capture) answerHead() warc.Message {
 	m, _ := warc.ParseMessage(c.Headers)
 	m.Fields = sentFields(m.Fields)
 	if !strings.HasPrefix(m.Start, "HTTP/") {
@@ -202,15 +202,15 @@ var reasons = map[int64]string{
 
 // typeField returns the field Content-Type of the stored body.
 func (c capture) typeField(declared string) string {
-	declared = clean(declared)
+	declared = cleanField(declared)
 	charset, named := charsetOf(declared)
 	switch {
 	case !content.IsText(c.ContentType) || named && charset == "utf-8":
-		return cmp.Or(declared, clean(c.ContentType))
+		return cmp.Or(declared, cleanField(c.ContentType))
 	case c.sent, !named && strings.EqualFold(c.Charset, "utf-8") && declared != "":
-		return cmp.Or(declared, clean(c.ContentType)) // the page says it itself
+		return cmp.Or(declared, cleanField(c.ContentType)) // the page says it itself
 	}
-	return cmp.Or(content.Normal(declared), clean(c.ContentType)) + "; charset=utf-8"
+	return cmp.Or(content.Normal(declared), cleanField(c.ContentType)) + "; charset=utf-8"
 }
 
 // charsetOf returns the charset of a Content-Type in lower case.
@@ -220,8 +220,8 @@ func charsetOf(declared string) (charset string, named bool) {
 	return strings.Trim(charset, ` "'`), named
 }
 
-// clean removes what cannot be in a field.
-func clean(text string) string {
+// cleanField removes what cannot be in a field.
+func cleanField(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {
 			return -1
@@ -230,18 +230,18 @@ func clean(text string) string {
 	}, text)
 }
 
-// request returns the record of the request: the stored one, else its method and host.
-func (c capture) request(first string) *warc.Record {
+// requestRecord returns the record of the request: the stored one, else its method and host.
+func (c capture) requestRecord(first string) *warc.Record {
 	m, _ := warc.ParseMessage(c.Request)
 	u := canonical.Split(c.uri)
 	words := strings.Fields(m.Start)
 	if len(words) < 2 {
-		words = []string{cmp.Or(strings.ToUpper(clean(c.HTTPMethod)), "GET"), u.Request()}
+		words = []string{cmp.Or(strings.ToUpper(cleanField(c.HTTPMethod)), "GET"), u.Request()}
 		m.Fields = warc.Fields{{Name: "Host", Value: u.Host}}
 	}
 	m.Start = words[0] + " " + words[1] + " HTTP/1.1"
-	r := c.record(warc.Request, warc.RequestType, first)
-	r.Head = public(m).Append(nil)
+	r := c.newRecord(warc.Request, warc.RequestType, first)
+	r.Head = publicHead(m).Append(nil)
 	return r
 }
 
@@ -253,8 +253,8 @@ func publicAnswer(m warc.Message) warc.Message {
 	return m
 }
 
-// public returns the head of a request without what may be secret, and without its body.
-func public(m warc.Message) warc.Message {
+// publicHead returns the head of a request without what may be secret, and without its body.
+func publicHead(m warc.Message) warc.Message {
 	kept := m.Fields[:0]
 	for _, f := range m.Fields {
 		if wire.IsPublicField(f.Name) {
@@ -271,8 +271,8 @@ func public(m warc.Message) warc.Message {
 // metadataFields are the columns of the row in a metadata record, in addition to errorMask.
 var metadataFields = []string{"site", "urlMd5", "parentMd5", "depth", "status", "httpCode", "contentType", "charset", "size", "contentMd5", "found", "crawled", "modified", "milliseconds", "errors"}
 
-// metadata returns the record of the values of the row. They have the names of the fields of jsonl.
-func (c capture) metadata(first string) *warc.Record {
+// metadataRecord returns the record of the values of the row. They have the names of the fields of jsonl.
+func (c capture) metadataRecord(first string) *warc.Record {
 	var b strings.Builder
 	for _, name := range metadataFields {
 		switch v := fieldOf(name).value(c.Page, Settings{}).(type) {
@@ -280,11 +280,11 @@ func (c capture) metadata(first string) *warc.Record {
 		case []string:
 			fmt.Fprintf(&b, "%s: %s\r\n", name, strings.Join(v, " "))
 		default:
-			fmt.Fprintf(&b, "%s: %s\r\n", name, clean(fmt.Sprint(v)))
+			fmt.Fprintf(&b, "%s: %s\r\n", name, cleanField(fmt.Sprint(v)))
 		}
 	}
 	fmt.Fprintf(&b, "errorMask: %d\r\n", int64(c.ErrorMask))
-	r := c.record(warc.Metadata, warc.FieldsType, first)
+	r := c.newRecord(warc.Metadata, warc.FieldsType, first)
 	r.Payload = []byte(b.String())
 	return r
 }
@@ -306,8 +306,8 @@ type recent struct {
 	next  int
 }
 
-// refer makes a response a revisit if one of the recent responses has its body, else it remembers it.
-func (t *recent) refer(r *warc.Record) {
+// makeRevisit makes a response a revisit if one of the recent responses has its body, else it remembers it.
+func (t *recent) makeRevisit(r *warc.Record) {
 	if len(r.Payload) == 0 {
 		return
 	}

@@ -112,7 +112,7 @@ func TestWARCHeads(t *testing.T) {
 		"no headers":                {pages.Page{URL: wire.URL{HTTPCode: 206, ContentType: "image/png"}, Raw: []byte("body")}, "HTTP/1.1 206 Partial Content\r\nContent-Type: image/png\r\nContent-Length: 4\r\n\r\n"},
 		"a field with a wrong type": {page("Content-Type: TEXT/HTML;\x01charset=utf-8\r\n", "utf-8"), "HTTP/1.1 200 OK\r\nX-Archive-Orig-Content-Type: TEXT/HTML;\x01charset=utf-8\r\nContent-Type: TEXT/HTML;charset=utf-8\r\n\r\n"},
 	} {
-		if got := string(capture{Page: &c.page}.head().Append(nil)); got != c.want {
+		if got := string(capture{Page: &c.page}.answerHead().Append(nil)); got != c.want {
 			t.Errorf("%s: %q\nwant %q", name, got, c.want)
 		}
 	}
@@ -138,12 +138,12 @@ func coded(p pages.Page, code int64) pages.Page {
 func TestWARCRequests(t *testing.T) {
 	p := page("", "utf-8")
 	p.Request = []byte("POST /form?a HTTP/2.0\r\nAuthorization: Basic secret\r\nContent-Length: 7\r\nCookie: secret\r\nHost: h\r\nUser-Agent: me\r\n")
-	r := capture{Page: &p, uri: "https://h/form?a"}.request("<id>")
+	r := capture{Page: &p, uri: "https://h/form?a"}.requestRecord("<id>")
 	if got, want := string(r.Head), "POST /form?a HTTP/1.1\r\nX-Archive-Orig-Content-Length: 7\r\nHost: h\r\nUser-Agent: me\r\n\r\n"; got != want {
 		t.Errorf("%q", got)
 	}
 	p.Request, p.HTTPMethod = nil, "head"
-	r = capture{Page: &p, uri: "https://h"}.request("<id>")
+	r = capture{Page: &p, uri: "https://h"}.requestRecord("<id>")
 	if got, want := string(r.Head), "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n"; got != want {
 		t.Errorf("%q", got)
 	}
@@ -186,7 +186,7 @@ func TestRecentIsBounded(t *testing.T) {
 	table := recent{by: map[string]original{}}
 	kind := func(i int) warc.Type {
 		r := &warc.Record{Type: warc.Response, Payload: []byte(fmt.Sprint(i))}
-		table.refer(r)
+		table.makeRevisit(r)
 		return r.Type
 	}
 	for i := range 2 * recentMost {

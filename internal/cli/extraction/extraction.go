@@ -83,7 +83,7 @@ func (j *Job) Run(ctx context.Context, inputs iter.Seq[Input]) (failed int, err 
 			}
 			slots <- struct{}{}
 			go func() {
-				result <- j.read(ctx, in)
+				result <- j.readPage(ctx, in)
 				<-slots
 			}()
 		}
@@ -96,7 +96,7 @@ func (j *Job) Run(ctx context.Context, inputs iter.Seq[Input]) (failed int, err 
 			failed++
 		}
 		if err == nil {
-			err = j.write(out, r)
+			err = j.writePage(out, r)
 		}
 		if err != nil {
 			cancel()
@@ -105,10 +105,10 @@ func (j *Job) Run(ctx context.Context, inputs iter.Seq[Input]) (failed int, err 
 	return failed, errors.Join(err, out.Flush(), context.Cause(ctx))
 }
 
-// read reads one page.
-func (j *Job) read(ctx context.Context, in Input) done {
+// readPage reads one page.
+func (j *Job) readPage(ctx context.Context, in Input) done {
 	d := done{name: cmp.Or(in.Name, in.URL), page: page{Page: extract.Page{URL: in.URL}}}
-	body, options, err := j.load(ctx, in)
+	body, options, err := j.loadPage(ctx, in)
 	if err == nil {
 		d.page.Page, err = extract.Read(body, options)
 	}
@@ -121,8 +121,8 @@ func (j *Job) read(ctx context.Context, in Input) done {
 	return d
 }
 
-// load returns the bytes of a page, and what is known about it.
-func (j *Job) load(ctx context.Context, in Input) (body []byte, o extract.Options, err error) {
+// loadPage returns the bytes of a page, and what is known about it.
+func (j *Job) loadPage(ctx context.Context, in Input) (body []byte, o extract.Options, err error) {
 	o = extract.Options{URL: in.URL, ContentType: in.ContentType, Mode: j.Mode, HTML: j.Format == "html"}
 	switch {
 	case in.Err != nil:
@@ -185,14 +185,14 @@ func IsURL(name string) bool {
 	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
 }
 
-// write writes one page in the format of the job.
-func (j *Job) write(out *bufio.Writer, r done) error {
+// writePage writes one page in the format of the job.
+func (j *Job) writePage(out *bufio.Writer, r done) error {
 	p := &r.page
 	if !j.Lines && p.Title == "" {
 		return nil
 	}
 	if j.Lines || j.Format == "json" {
-		j.reduce(p)
+		j.reduceToFormat(p)
 		line := json.NewEncoder(out)
 		line.SetEscapeHTML(false)
 		return line.Encode(p)
@@ -202,8 +202,8 @@ func (j *Job) write(out *bufio.Writer, r done) error {
 	return err
 }
 
-// reduce leaves the text of the format in a line: that of json has the text and the Markdown.
-func (j *Job) reduce(p *page) {
+// reduceToFormat leaves the text of the format in a line: that of json has the text and the Markdown.
+func (j *Job) reduceToFormat(p *page) {
 	if j.Format != "text" && j.Format != "json" {
 		p.Text = ""
 	}

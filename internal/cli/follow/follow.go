@@ -98,7 +98,7 @@ func (f *Follower) Run(ctx context.Context) error {
 		ended = f.Daemon.Ended()
 	}
 	for {
-		done, err := f.look(ctx)
+		done, err := f.readCounters(ctx)
 		if err == nil && f.Show != nil {
 			err = f.Show(f.now, done)
 		}
@@ -118,8 +118,8 @@ func (f *Follower) Run(ctx context.Context) error {
 	}
 }
 
-// look reads the counters. done means that the site has no work left.
-func (f *Follower) look(ctx context.Context) (done bool, err error) {
+// readCounters reads the counters. done means that the site has no work left.
+func (f *Follower) readCounters(ctx context.Context) (done bool, err error) {
 	var site wire.Site
 	exclude := []string{"urls", "filters", "properties"}
 	if f.Unprocessed {
@@ -131,7 +131,7 @@ func (f *Follower) look(ctx context.Context) (done bool, err error) {
 		return false, fmt.Errorf("site %s %w", f.Site, ErrDeleted)
 	}
 	if err == nil {
-		f.add(site, time.Now())
+		f.addCounters(site, time.Now())
 		f.findReason(ctx)
 		if err = f.findPaused(ctx); err == nil {
 			done, err = f.isDone()
@@ -146,8 +146,8 @@ func (f *Follower) look(ctx context.Context) (done bool, err error) {
 	return done, err
 }
 
-// add takes new counters.
-func (f *Follower) add(site wire.Site, at time.Time) {
+// addCounters takes new counters.
+func (f *Follower) addCounters(site wire.Site, at time.Time) {
 	last := f.now.Site
 	if site.CollectedURLs != last.CollectedURLs || site.NewURLs != last.NewURLs || site.Contents != last.Contents || site.Errors != last.Errors ||
 		f.Unprocessed && site.CrawlingURLs != last.CrawlingURLs {

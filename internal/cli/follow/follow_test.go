@@ -15,11 +15,11 @@ import (
 func TestStall(t *testing.T) {
 	f := Follower{Roots: 1}
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	f.add(wire.Site{CollectedURLs: 300, NewURLs: 240, CrawlingURLs: 5}, start)
+	f.addCounters(wire.Site{CollectedURLs: 300, NewURLs: 240, CrawlingURLs: 5}, start)
 	if f.now.Done != 56 || f.checkStall() != nil {
 		t.Errorf("%+v, %v", f.now, f.checkStall())
 	}
-	f.add(wire.Site{CollectedURLs: 300, NewURLs: 240, CrawlingURLs: 5}, start.Add(stallLimit))
+	f.addCounters(wire.Site{CollectedURLs: 300, NewURLs: 240, CrawlingURLs: 5}, start.Add(stallLimit))
 	f.now.Why = "robots.txt unreachable"
 	if err := f.checkStall(); err == nil || err.Error() != "nothing has changed for 15m0s, and 240 URLs wait: robots.txt unreachable" {
 		t.Error(err)

@@ -31,7 +31,7 @@ func exitOf(err error) int {
 		problems  strict.Error
 	)
 	switch {
-	case later(err):
+	case isDeferred(err):
 		return command.ExitErrors
 	case errors.As(err, &part):
 		return command.ExitFailed
@@ -75,17 +75,17 @@ addresses without a scheme, sites and URLs that are not known.`,
 	return root
 }
 
-// leaf returns a sub-command with the common options.
-func (p program) leaf(text command.Text, o *options, do func(s *session) error) *command.Command {
+// newLeafCommand returns a sub-command with the common options.
+func (p program) newLeafCommand(text command.Text, o *options, do func(s *session) error) *command.Command {
 	text.UsageError, text.ExitStatus = command.ExitRefused, exitText
 	c := command.New(text, func() int {
 		out := &output{Writer: p.out}
 		s := &session{ctx: p.ctx, options: *o, out: out, talk: p.talk}
 		err := do(s)
-		s.end()
-		err = files.ExplainFull(out.failed(err), s.dir())
+		s.closeAll()
+		err = files.ExplainFull(out.firstFailure(err), s.workDir())
 		if err != nil && !errors.Is(err, command.ErrWithErrors) {
-			for line := range strings.SplitSeq(describe(err), "\n") {
+			for line := range strings.SplitSeq(describeError(err), "\n") {
 				fmt.Fprintf(p.talk, "hce: %s\n", line)
 			}
 		}
@@ -99,16 +99,16 @@ func (p program) leaf(text command.Text, o *options, do func(s *session) error) 
 	return c
 }
 
-// dir is the folder that the run works in; "" for a daemon.
-func (s *session) dir() string {
+// workDir is the folder that the run works in; "" for a daemon.
+func (s *session) workDir() string {
 	if s.node == nil {
 		return ""
 	}
 	return s.node.Dir
 }
 
-// group returns a command that has only sub-commands.
-func group(name, summary, description, examples string, subs ...*command.Command) *command.Command {
+// newGroupCommand returns a command that has only sub-commands.
+func newGroupCommand(name, summary, description, examples string, subs ...*command.Command) *command.Command {
 	c := command.New(command.Text{
 		Name: name, Summary: summary, Description: description, Examples: examples, ExitStatus: exitText, UsageError: command.ExitRefused,
 	}, nil)
@@ -118,8 +118,8 @@ func group(name, summary, description, examples string, subs ...*command.Command
 	return c
 }
 
-// describe returns the message of an error for a person.
-func describe(err error) string {
+// describeError returns the message of an error for a person.
+func describeError(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}

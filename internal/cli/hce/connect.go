@@ -12,15 +12,15 @@ import (
 // programs. end closes it. It is not safe for concurrent use.
 func Connect(ctx context.Context, server, config, data string, talk io.Writer) (service client.Service, end func(), err error) {
 	s := &session{ctx: ctx, options: options{server: server, config: config, data: data}, out: io.Discard, talk: talk}
-	if err := s.connect(); err != nil {
-		s.end()
+	if err := s.openService(); err != nil {
+		s.closeAll()
 		return nil, nil, err
 	}
-	return s.service, s.end, nil
+	return s.service, s.closeAll, nil
 }
 
 // Sites returns all sites of a service by id, with their counters and without the general one.
 func Sites(ctx context.Context, service client.Service) ([]wire.Site, error) {
 	s := &session{ctx: ctx, service: service, out: io.Discard, talk: io.Discard}
-	return s.sites("urls", "filters", "properties")
+	return s.listSites("urls", "filters", "properties")
 }

@@ -28,7 +28,7 @@ type crawlOptions struct {
 
 func (p program) crawlCommand() *command.Command {
 	var o crawlOptions
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "crawl", Summary: "crawls a site to its end",
 		Description: `Fetches the URLs and everything that they lead to within the scope, politely: one request to a
 host at a time, with a pause, and robots.txt is obeyed. A URL without a scheme gets https://,
@@ -50,11 +50,11 @@ fetched), problem (a URL that failed, or what holds the crawl up) or done: the s
   hce crawl example.org --json | jq -r 'select(.event == "page") | .url'`,
 	}, &o.options, func(s *session) error {
 		s.options = o.options
-		return (&crawl{session: s, o: o}).run()
+		return (&crawl{session: s, o: o}).runCrawl()
 	})
 	c.Words(&o.words, "[URL...]", 0, 0)
 	c.Text(&o.list, "urls-from", "", "FILE", "read URLs from this file too, one on a line, with their schemes; lines that begin with # do not count; -: from stdin")
-	o.settings.declare(c)
+	o.settings.declareOptions(c)
 	c.Text(&o.name, "name", "", "ID", "id of the site; default: the md5 of the first URL")
 	o.output.declareOutput(c, "the pages are stored only")
 	networksOption(c, &o.networks)
@@ -85,7 +85,7 @@ type crawl struct {
 	events *events // nil without --json
 }
 
-func (c *crawl) run() error {
+func (c *crawl) runCrawl() error {
 	if err := cmp.Or(c.checkOut(), checkNetworkList(c.o.networks)); err != nil {
 		return err
 	}
@@ -96,11 +96,11 @@ func (c *crawl) run() error {
 		return err
 	}
 	if c.node != nil {
-		if err := c.reserve(); err != nil {
+		if err := c.reserveFolder(); err != nil {
 			return err
 		}
 	}
-	if err := c.partly(c.prepare); err != nil {
+	if err := c.runPartly(c.prepareSite); err != nil {
 		return err
 	}
 	if err := c.checkSettings(); err != nil {
@@ -112,40 +112,40 @@ func (c *crawl) run() error {
 			return err
 		}
 	}
-	if err := c.partly(c.tryAgain); err != nil {
+	if err := c.runPartly(c.tryAgain); err != nil {
 		return err
 	}
-	if err := c.partly(c.start); err != nil {
+	if err := c.runPartly(c.readStart); err != nil {
 		return err
 	}
-	if err := c.activate(); err != nil {
+	if err := c.activateSite(); err != nil {
 		return err
 	}
-	c.say("crawling %s (site %s)", cut(rootOf(c.site), longestURL), c.site.ID)
+	c.printMessage("crawling %s (site %s)", cutText(rootOf(c.site), longestURL), c.site.ID)
 	c.began, c.events = time.Now(), c.newEvents()
-	if err := c.events.started(c.site); err != nil {
+	if err := c.events.emitStarted(c.site); err != nil {
 		return err
 	}
-	followed := c.follow()
+	followed := c.followCrawl()
 	stopped := c.stopDaemon()
 	if errors.Is(followed, context.Canceled) {
-		return c.interrupted()
+		return c.pauseSite()
 	}
-	if err := cmp.Or(followed, stopped, c.events.rest(c.ctx)); err != nil {
+	if err := cmp.Or(followed, stopped, c.events.emitRest(c.ctx)); err != nil {
 		return err
 	}
-	result, err := c.summarize()
+	result, err := c.summarizeCrawl()
 	if err != nil {
 		return err
 	}
-	written := c.write()
+	written := c.writeOut()
 	if written != nil && !errors.Is(written, command.ErrWithErrors) {
 		return written
 	}
-	if err := c.print(result); err != nil {
+	if err := c.printSummary(result); err != nil {
 		return err
 	}
-	if written != nil || result.bad() {
+	if written != nil || result.hasFailures() {
 		return command.ErrWithErrors
 	}
 	return nil
@@ -172,18 +172,18 @@ func (c *crawl) readList() error {
 	return nil
 }
 
-// partly runs a step that does not need the nodes of a cluster that are away.
-func (c *crawl) partly(step func() error) error {
+// runPartly runs a step that does not need the nodes of a cluster that are away.
+func (c *crawl) runPartly(step func() error) error {
 	whole := c.session
 	defer func() { c.session = whole }()
-	return whole.partly(func(s *session) error {
+	return whole.runPartly(func(s *session) error {
 		c.session = s
 		return step()
 	})
 }
 
-// reserve refuses a second crawl in the folder.
-func (c *crawl) reserve() error {
+// reserveFolder refuses a second crawl in the folder.
+func (c *crawl) reserveFolder() error {
 	release, err := c.node.Reserve()
 	if errors.Is(err, files.ErrLocked) {
 		return command.Refuse("another crawl works in %s (%w); wait for its end, or use another folder with --data", c.node.Dir, err)
@@ -201,15 +201,15 @@ func (c *crawl) checkOut() error {
 	if e.out == "" {
 		switch {
 		case e.markdown:
-			return command.Refuse("--markdown is for --out FILE; show one page with: %s", c.hint("page", "URL", "--markdown"))
+			return command.Refuse("--markdown is for --out FILE; show one page with: %s", c.commandHint("page", "URL", "--markdown"))
 		case e.noindex:
-			return command.Refuse("--noindex is for --out FILE: all pages are stored, whatever they ask robots; write them later with: %s", c.hint("export", "SITE", "--noindex"))
+			return command.Refuse("--noindex is for --out FILE: all pages are stored, whatever they ask robots; write them later with: %s", c.commandHint("export", "SITE", "--noindex"))
 		case e.force, e.raw, e.format != "", e.fields != "":
-			return command.Refuse("--format, --fields, --raw and --force are for --out FILE; write the pages with it, or later with: %s", c.hint("export", "SITE"))
+			return command.Refuse("--format, --fields, --raw and --force are for --out FILE; write the pages with it, or later with: %s", c.commandHint("export", "SITE"))
 		}
 		return nil
 	}
-	job, err := e.job(time.Now())
+	job, err := e.readJob(time.Now())
 	if err == nil && job.Out != "" {
 		if err = export.CheckOut(job); err != nil {
 			err = command.Refuse("--out %w", err)
@@ -221,7 +221,7 @@ func (c *crawl) checkOut() error {
 // pauseOthers pauses the other sites of our folder that have work left: a daemon would crawl them
 // too. They are left active if hce was killed.
 func (c *crawl) pauseOthers() error {
-	list, err := c.sites("filters", "properties")
+	list, err := c.listSites("filters", "properties")
 	if err != nil {
 		return err
 	}
@@ -229,10 +229,10 @@ func (c *crawl) pauseOthers() error {
 		if site.ID == c.site.ID || site.State != wire.SiteActive || site.NewURLs == 0 {
 			continue
 		}
-		if err := c.update(map[string]any{"id": site.ID, "state": wire.SiteSuspended}); err != nil {
+		if err := c.updateSite(map[string]any{"id": site.ID, "state": wire.SiteSuspended}); err != nil {
 			return err
 		}
-		c.say("paused site %s (%s), which has %s left; continue it with: %s", site.ID, rootOf(site), count(site.NewURLs, "URL", "URLs"), c.hint("crawl", site.ID))
+		c.printMessage("paused site %s (%s), which has %s left; continue it with: %s", site.ID, rootOf(site), countNoun(site.NewURLs, "URL", "URLs"), c.commandHint("crawl", site.ID))
 	}
 	return nil
 }
@@ -240,31 +240,31 @@ func (c *crawl) pauseOthers() error {
 // tryAgain lets the URLs of a site be fetched again that its last crawl gave up, because their answers
 // meant "later", and all that failed if it has no page.
 func (c *crawl) tryAgain() error {
-	site, _, err := c.status(c.site.ID, "urls", "filters", "properties")
+	site, _, err := c.siteStatus(c.site.ID, "urls", "filters", "properties")
 	if err != nil || site.Errors == 0 {
 		return err
 	}
-	n, err := c.renew(site.ID, "`Status` IN (4,7) AND `ErrorMask`<>0 AND `RetryCause`<>''", false)
+	n, err := c.renewURLs(site.ID, "`Status` IN (4,7) AND `ErrorMask`<>0 AND `RetryCause`<>''", false)
 	if err != nil {
 		return err
 	}
 	if n > 0 {
-		c.say("asking again for %s that the last crawl gave up", count(n, "URL", "URLs"))
+		c.printMessage("asking again for %s that the last crawl gave up", countNoun(n, "URL", "URLs"))
 	}
 	if site.Contents > 0 || site.NewURLs > 0 || n > 0 && n == site.Errors {
 		return nil
 	}
-	n, err = c.renew(site.ID, "`Status` IN (4,7) AND `ErrorMask`<>0", false)
+	n, err = c.renewURLs(site.ID, "`Status` IN (4,7) AND `ErrorMask`<>0", false)
 	if err == nil && n > 0 {
-		c.say("the last crawl fetched no page; trying %s again", count(n, "URL", "URLs"))
+		c.printMessage("the last crawl fetched no page; trying %s again", countNoun(n, "URL", "URLs"))
 	}
 	return err
 }
 
-// activate lets the site be crawled, and starts the daemon of our own.
-func (c *crawl) activate() error {
+// activateSite lets the site be crawled, and starts the daemon of our own.
+func (c *crawl) activateSite() error {
 	if c.site.State != 0 && c.site.State != wire.SiteActive {
-		if err := c.update(map[string]any{"id": c.site.ID, "state": wire.SiteActive}); err != nil && !later(err) {
+		if err := c.updateSite(map[string]any{"id": c.site.ID, "state": wire.SiteActive}); err != nil && !isDeferred(err) {
 			return err
 		}
 	}
@@ -287,26 +287,26 @@ func (c *crawl) stopDaemon() error {
 	return c.daemon.Stop()
 }
 
-// interrupted pauses the site and says how to continue.
-func (c *crawl) interrupted() error {
+// pauseSite pauses the site and says how to continue.
+func (c *crawl) pauseSite() error {
 	s := *c.session
 	s.ctx = context.WithoutCancel(c.ctx)
-	if err := s.update(map[string]any{"id": c.site.ID, "state": wire.SiteSuspended}); err != nil {
+	if err := s.updateSite(map[string]any{"id": c.site.ID, "state": wire.SiteSuspended}); err != nil {
 		return err
 	}
-	if err := c.events.rest(s.ctx); err != nil {
+	if err := c.events.emitRest(s.ctx); err != nil {
 		return err
 	}
-	c.say("stopped; nothing is lost. Continue with the same command, or with: %s", c.hint("crawl", c.site.ID))
+	c.printMessage("stopped; nothing is lost. Continue with the same command, or with: %s", c.commandHint("crawl", c.site.ID))
 	return context.Canceled
 }
 
-// write writes the pages of --out.
-func (c *crawl) write() error {
+// writeOut writes the pages of --out.
+func (c *crawl) writeOut() error {
 	if c.o.output.out == "" {
 		return nil
 	}
-	job, err := c.o.output.job(time.Now())
+	job, err := c.o.output.readJob(time.Now())
 	if err != nil {
 		return err
 	}
@@ -323,11 +323,11 @@ func (c *crawl) summaryTo() io.Writer {
 	return c.session.out
 }
 
-// print prints the summary.
-func (c *crawl) print(r summary) error {
+// printSummary prints the summary.
+func (c *crawl) printSummary(r summary) error {
 	if c.json {
-		return c.events.emit("done", r)
+		return c.events.emitLine("done", r)
 	}
-	_, err := fmt.Fprint(c.summaryTo(), r.text())
+	_, err := fmt.Fprint(c.summaryTo(), r.summaryText())
 	return err
 }

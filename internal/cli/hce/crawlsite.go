@@ -11,10 +11,10 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// prepare finds or creates the site.
-func (c *crawl) prepare() error {
+// prepareSite finds or creates the site.
+func (c *crawl) prepareSite() error {
 	if len(c.o.words) == 1 {
-		site, found, err := c.status(c.o.words[0])
+		site, found, err := c.siteStatus(c.o.words[0])
 		if err != nil {
 			return err
 		}
@@ -23,7 +23,7 @@ func (c *crawl) prepare() error {
 			return c.checkNetworks()
 		}
 	}
-	roots, err := c.roots()
+	roots, err := c.resolveRoots()
 	if err != nil {
 		return err
 	}
@@ -34,22 +34,22 @@ func (c *crawl) prepare() error {
 	if err := c.checkBrowser(); err != nil {
 		return err
 	}
-	site, found, err := c.status(object["id"].(string))
+	site, found, err := c.siteStatus(object["id"].(string))
 	if err != nil {
 		return err
 	}
 	if c.site = site; !found {
-		return c.create(object, roots)
+		return c.createSite(object, roots)
 	}
-	if list := c.o.differences(site, object); len(list) > 0 {
+	if list := c.o.listDifferences(site, object); len(list) > 0 {
 		return command.Refuse("site %s exists with other settings: %s. Continue it as it is with: %s; change it with: %s; delete it with: %s; or use another id with --name",
-			site.ID, strings.Join(list, "; "), c.hint("crawl", site.ID), c.hint("site", "edit", site.ID), c.hint("site", "rm", site.ID))
+			site.ID, strings.Join(list, "; "), c.commandHint("crawl", site.ID), c.commandHint("site", "edit", site.ID), c.commandHint("site", "rm", site.ID))
 	}
 	return c.checkNetworks()
 }
 
-// create sends SITE_NEW. The site is not active until the daemon runs.
-func (c *crawl) create(object map[string]any, roots []string) error {
+// createSite sends SITE_NEW. The site is not active until the daemon runs.
+func (c *crawl) createSite(object map[string]any, roots []string) error {
 	for _, root := range roots {
 		c.site.URLs = append(c.site.URLs, wire.SiteURL{URL: wire.URL{URL: root}})
 	}
@@ -57,11 +57,11 @@ func (c *crawl) create(object map[string]any, roots []string) error {
 	if err := c.checkNetworks(); err != nil {
 		return err
 	}
-	return c.ask(wire.SiteNew, object, nil)
+	return c.askService(wire.SiteNew, object, nil)
 }
 
-// roots reads the URLs. For those without a scheme it looks which one the host speaks.
-func (c *crawl) roots() (roots []string, err error) {
+// resolveRoots reads the URLs. For those without a scheme it looks which one the host speaks.
+func (c *crawl) resolveRoots() (roots []string, err error) {
 	known := map[string]bool{}
 	for _, word := range c.o.words {
 		u, err := target.Parse(word)
@@ -69,7 +69,7 @@ func (c *crawl) roots() (roots []string, err error) {
 			return nil, command.Refusal{Err: err}
 		}
 		if u.Guessed {
-			if u, err = c.guess(u); err != nil {
+			if u, err = c.chooseScheme(u); err != nil {
 				return nil, err
 			}
 		}
@@ -82,17 +82,17 @@ func (c *crawl) roots() (roots []string, err error) {
 	return roots, nil
 }
 
-// guess chooses the scheme: that of a known site, else https if the host speaks it.
-func (c *crawl) guess(u target.URL) (target.URL, error) {
+// chooseScheme chooses the scheme: that of a known site, else https if the host speaks it.
+func (c *crawl) chooseScheme(u target.URL) (target.URL, error) {
 	for _, known := range []target.URL{u, u.HTTP()} {
-		if _, found, err := c.status(cmp.Or(c.o.name, wire.Md5(known.Text)), "urls", "filters", "properties"); err != nil {
+		if _, found, err := c.siteStatus(cmp.Or(c.o.name, wire.Md5(known.Text)), "urls", "filters", "properties"); err != nil {
 			return u, err
 		} else if found && c.o.name == "" {
 			return known, nil
 		}
 	}
-	road := node.Road{Networks: cmp.Or(c.o.networks, os.Getenv(networksVariable)), Proxied: c.o.proxied(), Remote: c.node == nil}
-	chosen, err := node.ChooseScheme(c.ctx, u, road, c.say)
+	road := node.Road{Networks: cmp.Or(c.o.networks, os.Getenv(networksVariable)), Proxied: c.o.usesProxy(), Remote: c.node == nil}
+	chosen, err := node.ChooseScheme(c.ctx, u, road, c.printMessage)
 	if err != nil && c.ctx.Err() == nil {
 		err = command.Refusal{Err: err}
 	}

@@ -35,7 +35,7 @@ const (
 func (p program) doctorCommand() *command.Command {
 	var o options
 	var paths []string
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "doctor", Summary: "checks what a crawl needs, and says how to mend it",
 		Description: `Checks the programs, their configuration, the data folder with each file, its disk, keys and locks,
 the database, all stored contents, and the sites: settings that stop one, proxies, failures of all its
@@ -46,8 +46,8 @@ table of what it finds. Exit status 1: there are faults.`,
 		Examples: "  hce doctor\n  hce doctor --data /srv/crawl ~/.local/share/hce-search\n  hce doctor --server 127.0.0.1:5504 --json",
 	}, &o, func(s *session) error {
 		d := &doctor{session: s}
-		d.run(paths)
-		if err := d.print(); err != nil {
+		d.runChecks(paths)
+		if err := d.printFindings(); err != nil {
 			return err
 		}
 		for _, f := range d.found {
@@ -69,42 +69,42 @@ type doctor struct {
 	browserSites []string // that need a browser
 }
 
-func (d *doctor) add(check, state, text, remedy string) {
-	d.found = append(d.found, finding{check, state, clean(text), manual.Locate(remedy)})
+func (d *doctor) addFinding(check, state, text, remedy string) {
+	d.found = append(d.found, finding{check, state, cleanLine(text), manual.Locate(remedy)})
 }
 
-// is adds a fault if err is not nil, else ok.
-func (d *doctor) is(check string, err error, good, remedy string) {
+// addCheck adds a fault if err is not nil, else ok.
+func (d *doctor) addCheck(check string, err error, good, remedy string) {
 	if err != nil {
-		d.add(check, fault, err.Error(), remedy)
+		d.addFinding(check, fault, err.Error(), remedy)
 		return
 	}
-	d.add(check, fine, good, "")
+	d.addFinding(check, fine, good, "")
 }
 
-func (d *doctor) run(paths []string) {
-	programs := d.programs()
-	at, err := d.find()
+func (d *doctor) runChecks(paths []string) {
+	programs := d.checkPrograms()
+	at, err := d.findPlace()
 	switch {
 	case err != nil:
-		d.add("service", fault, err.Error(), "start dc-daemon, or name a folder with --data DIR")
+		d.addFinding("service", fault, err.Error(), "start dc-daemon, or name a folder with --data DIR")
 	case at.server != nil:
 		at.server.Timeout = min(at.server.Timeout, answerLimit)
 		d.clients = *at.server
-		d.use(d.clients)
-		if d.answers("daemon", "it runs at "+d.service.String(), d.daemonRemedy) {
-			d.cluster()
-			d.sites(nil)
+		d.useService(d.clients)
+		if d.checkAnswers("daemon", "it runs at "+d.service.String(), d.daemonRemedy) {
+			d.checkCluster()
+			d.checkSites(nil)
 		}
 	default:
-		d.folder(at, programs)
+		d.checkFolder(at, programs)
 	}
 	for _, path := range paths {
-		d.guest(path)
+		d.checkGuestFolder(path)
 	}
-	d.browser()
-	d.limits()
-	d.clock(programs, at.dir)
+	d.checkBrowser()
+	d.checkLimits()
+	d.checkClock(programs, at.dir)
 }
 
 // daemonRemedy says what to do about a daemon that does not answer.
@@ -130,22 +130,22 @@ func inParallel(n int, do func(i int)) {
 // answerLimit is the longest wait for the daemon.
 const answerLimit = 10 * time.Second
 
-// answers asks the service for a site that always exists, and reports whether it answers. remedy says what to do
+// checkAnswers asks the service for a site that always exists, and reports whether it answers. remedy says what to do
 // about an error.
-func (d *doctor) answers(check, good string, remedy func(error) string) bool {
+func (d *doctor) checkAnswers(check, good string, remedy func(error) string) bool {
 	var err error
 	if at := d.clients; at.Port != 0 {
-		err = greets(d.ctx, net.JoinHostPort(at.Host, strconv.Itoa(at.Port)))
+		err = tryGreeting(d.ctx, net.JoinHostPort(at.Host, strconv.Itoa(at.Port)))
 	}
 	if err == nil {
 		err = d.service.Ask(d.ctx, wire.SiteStatus, map[string]any{"id": wire.GeneralSite}, nil)
 	}
 	var part *client.Incomplete
 	if errors.As(err, &part) { // the daemon itself is well
-		d.add(check, fine, good, "")
+		d.addFinding(check, fine, good, "")
 		d.missing = part.Missing
 		for _, missing := range d.missing {
-			d.add("nodes", fault, missing, startNode)
+			d.addFinding("nodes", fault, missing, startNode)
 		}
 		return true
 	}
@@ -154,46 +154,46 @@ func (d *doctor) answers(check, good string, remedy func(error) string) bool {
 		if _, said, found := strings.Cut(text, ": db-task: "); found { // what the program said last
 			text = said
 		}
-		d.add(check, fault, text, remedy(err))
+		d.addFinding(check, fault, text, remedy(err))
 		return false
 	}
-	d.add(check, fine, good, "")
+	d.addFinding(check, fine, good, "")
 	return true
 }
 
 // startNode is the remedy for a node that is away.
 const startNode = "start dc-node on that machine, or read its log there; docs/cluster.md, Failures"
 
-// cluster checks the nodes of a cluster as its head sees them.
-func (d *doctor) cluster() {
-	nodes, _ := d.nodes() // a person without the operators' keys sees those that do not answer
+// checkCluster checks the nodes of a cluster as its head sees them.
+func (d *doctor) checkCluster() {
+	nodes, _ := d.clusterNodes() // a person without the operators' keys sees those that do not answer
 	good := 0
 	for _, n := range nodes {
 		for _, r := range n.Refused {
-			d.add("nodes", fault, fmt.Sprintf("a second process with the identity of %s was refused at %s UTC: %s in %s (process %d)", n.Name, r.Seen, r.Host, r.Path, r.PID), r.Reason)
+			d.addFinding("nodes", fault, fmt.Sprintf("a second process with the identity of %s was refused at %s UTC: %s in %s (process %d)", n.Name, r.Seen, r.Host, r.Path, r.PID), r.Reason)
 		}
 		switch {
 		case slices.ContainsFunc(d.missing, func(why string) bool { return strings.Contains(why, "node "+n.Name+" ") }):
 		case client.IsSilent(n):
-			d.add("nodes", fault, fmt.Sprintf("%s is silent; its last sign of life: %s UTC", n.Name, cmp.Or(n.Seen, "none since the head started")), startNode)
+			d.addFinding("nodes", fault, fmt.Sprintf("%s is silent; its last sign of life: %s UTC", n.Name, cmp.Or(n.Seen, "none since the head started")), startNode)
 		case n.Reason != "":
-			d.add("nodes", warning, n.Name+": "+n.Reason, "")
+			d.addFinding("nodes", warning, n.Name+": "+n.Reason, "")
 		case !n.Member:
-			d.add("nodes", warning, n.Name+" owns no hosts: it is "+n.State, "dc-admin node ls")
+			d.addFinding("nodes", warning, n.Name+" owns no hosts: it is "+n.State, "dc-admin node ls")
 		case n.State != "ready":
-			d.add("nodes", warning, n.Name+" is "+n.State, "dc-admin node ls; a drained node works again after: dc-admin node undrain "+n.Name)
+			d.addFinding("nodes", warning, n.Name+" is "+n.State, "dc-admin node ls; a drained node works again after: dc-admin node undrain "+n.Name)
 		case n.Version != "" && n.Version != command.Version():
-			d.add("nodes", warning, fmt.Sprintf("%s has version %s, but hce is %s", n.Name, n.Version, command.Version()), "upgrade it: docs/cluster.md, Upgrade")
+			d.addFinding("nodes", warning, fmt.Sprintf("%s has version %s, but hce is %s", n.Name, n.Version, command.Version()), "upgrade it: docs/cluster.md, Upgrade")
 		default:
 			good++
 		}
 	}
 	if good > 0 {
-		d.add("nodes", fine, fmt.Sprintf("%d of %s ready", good, count(int64(len(nodes)), "node", "nodes")), "")
+		d.addFinding("nodes", fine, fmt.Sprintf("%d of %s ready", good, countNoun(int64(len(nodes)), "node", "nodes")), "")
 	}
 }
 
-func (d *doctor) print() error {
+func (d *doctor) printFindings() error {
 	if d.json {
 		return d.printJSON(d.found)
 	}

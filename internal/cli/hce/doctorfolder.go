@@ -25,18 +25,18 @@ import (
 	"hce/dc/internal/files"
 )
 
-// folder checks the data folder of hce. programs is "" if they are not complete: then it checks what needs none.
-func (d *doctor) folder(at place, programs string) {
+// checkFolder checks the data folder of hce. programs is "" if they are not complete: then it checks what needs none.
+func (d *doctor) checkFolder(at place, programs string) {
 	if at.tried != "" {
-		d.add("daemon", fine, "none at "+at.tried+"; hce starts its own while it crawls", "")
+		d.addFinding("daemon", fine, "none at "+at.tried+"; hce starts its own while it crawls", "")
 	}
 	if err := config.Writable(at.dir); err != nil {
-		d.add("data folder", fault, err.Error(), d.owning(at.dir)+", or give another folder with --data")
+		d.addFinding("data folder", fault, err.Error(), d.ownCommand(at.dir)+", or give another folder with --data")
 		return
 	}
 	dir, err := filepath.Abs(at.dir)
 	if err != nil {
-		d.add("data folder", fault, err.Error(), "give another folder with --data")
+		d.addFinding("data folder", fault, err.Error(), "give another folder with --data")
 		return
 	}
 	var n *node.Node
@@ -45,41 +45,41 @@ func (d *doctor) folder(at place, programs string) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		d.add("data folder", fault, err.Error(), d.accessRemedy(dir, err))
+		d.addFinding("data folder", fault, err.Error(), d.accessRemedy(dir, err))
 	case err != nil:
-		d.add("data folder", fault, err.Error(), "give an empty or a new folder with --data")
+		d.addFinding("data folder", fault, err.Error(), "give an empty or a new folder with --data")
 		return
 	default:
-		d.add("data folder", fine, dir, "")
+		d.addFinding("data folder", fine, dir, "")
 	}
-	d.disk(dir)
-	whole := d.files(dir)
-	d.keys(filepath.Join(dir, "data", curvekeys.OperatorsFolder))
-	d.locks(dir)
+	d.checkDisk(dir)
+	whole := d.checkFiles(dir)
+	d.checkKeys(filepath.Join(dir, "data", curvekeys.OperatorsFolder))
+	d.checkLocks(dir)
 	if n == nil || err != nil {
 		return
 	}
-	d.configuration(n)
-	d.broker(filepath.Join(dir, "ini", "dc-daemon.ini"))
-	d.ports()
+	d.checkConfiguration(n)
+	d.checkBroker(filepath.Join(dir, "ini", "dc-daemon.ini"))
+	d.checkPorts()
 	if !node.Exists(dir) {
-		d.add("database", fine, "it is created with the first crawl", "")
+		d.addFinding("database", fine, "it is created with the first crawl", "")
 		return
 	}
 	if err := d.openFolder(dir); err != nil {
-		d.add("database", fault, err.Error(), databaseRemedy(err.Error(), dir))
+		d.addFinding("database", fault, err.Error(), databaseRemedy(err.Error(), dir))
 		return
 	}
-	if d.answers("database", "it answers", func(err error) string { return databaseRemedy(err.Error(), dir) }) {
+	if d.checkAnswers("database", "it answers", func(err error) string { return databaseRemedy(err.Error(), dir) }) {
 		if whole { // a file that cannot be read has been named, and ends the check
-			d.stores(n)
+			d.checkStores(n)
 		}
-		d.sites(n)
+		d.checkSites(n)
 	}
 }
 
-// owning is the command that gives a folder to this user.
-func (d *doctor) owning(dir string) string {
+// ownCommand is the command that gives a folder to this user.
+func (d *doctor) ownCommand(dir string) string {
 	name := strconv.Itoa(os.Geteuid())
 	if me, err := user.Current(); err == nil {
 		name = me.Username
@@ -117,8 +117,8 @@ const (
 	mostFaults = 10          // of a kind that are printed
 )
 
-// stores reads all stored contents.
-func (d *doctor) stores(n *node.Node) {
+// checkStores reads all stored contents.
+func (d *doctor) checkStores(n *node.Node) {
 	ctx, cancel := context.WithTimeout(d.ctx, checkLimit)
 	defer cancel()
 	var talk bytes.Buffer
@@ -129,18 +129,18 @@ func (d *doctor) stores(n *node.Node) {
 	}
 	switch {
 	case err == nil:
-		d.add("stores", fine, "all contents are whole", "")
+		d.addFinding("stores", fine, "all contents are whole", "")
 	case ctx.Err() != nil:
-		d.add("stores", warning, fmt.Sprintf("not all contents could be read in %s", checkLimit), "stop nothing; run bin/db-task -c ini/db-task.ini --check in "+n.Dir)
+		d.addFinding("stores", warning, fmt.Sprintf("not all contents could be read in %s", checkLimit), "stop nothing; run bin/db-task -c ini/db-task.ini --check in "+n.Dir)
 	case len(lines) == 0:
-		d.add("stores", fault, err.Error(), "see "+filepath.Join(n.LogDir(), "db-task.log"))
+		d.addFinding("stores", fault, err.Error(), "see "+filepath.Join(n.LogDir(), "db-task.log"))
 	default:
 		for _, line := range lines[:min(len(lines), mostFaults)] {
 			text, remedy := storesRemedy(line, n.Dir)
-			d.add("stores", fault, text, remedy)
+			d.addFinding("stores", fault, text, remedy)
 		}
 		if len(lines) > mostFaults {
-			d.add("stores", fault, fmt.Sprintf("%d further faults", len(lines)-mostFaults), "hce repair"+d.place())
+			d.addFinding("stores", fault, fmt.Sprintf("%d further faults", len(lines)-mostFaults), "hce repair"+d.placeOptions())
 		}
 	}
 }
@@ -169,9 +169,9 @@ func storesRemedy(line, dir string) (fault, remedy string) {
 // mostFiles bounds how many files of a data folder are looked at, apart from raw contents.
 const mostFiles = 100_000
 
-// files looks at each file of a data folder: this user must be able to change it, and small files of state must
+// checkFiles looks at each file of a data folder: this user must be able to change it, and small files of state must
 // be whole. It reports whether all can be read.
-func (d *doctor) files(dir string) (readable bool) {
+func (d *doctor) checkFiles(dir string) (readable bool) {
 	readable = true
 	denied, n, found := 0, 0, len(d.found)
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -182,12 +182,12 @@ func (d *doctor) files(dir string) (readable bool) {
 		case err != nil && errors.Is(err, fs.ErrNotExist), e != nil && e.Type()&fs.ModeSymlink != 0:
 			return nil // removed meanwhile; bin
 		case err == nil:
-			err = denial(path, e.IsDir())
+			err = accessDenial(path, e.IsDir())
 		}
 		if err != nil {
 			readable = false
 			if denied++; denied <= mostFaults {
-				d.add("files", fault, deniedText(path, err), d.accessRemedy(dir, err))
+				d.addFinding("files", fault, deniedText(path, err), d.accessRemedy(dir, err))
 			}
 			if e != nil && e.IsDir() {
 				return fs.SkipDir
@@ -198,19 +198,19 @@ func (d *doctor) files(dir string) (readable bool) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		d.add("files", fault, err.Error(), d.owning(dir))
+		d.addFinding("files", fault, err.Error(), d.ownCommand(dir))
 	}
 	if denied > mostFaults {
-		d.add("files", fault, fmt.Sprintf("%d further files", denied-mostFaults), d.owning(dir))
+		d.addFinding("files", fault, fmt.Sprintf("%d further files", denied-mostFaults), d.ownCommand(dir))
 	}
 	if len(d.found) == found {
-		d.add("files", fine, "this user can change all files", "")
+		d.addFinding("files", fine, "this user can change all files", "")
 	}
 	return readable
 }
 
-// denial returns why this process cannot use a file or folder, nil if it can.
-func denial(path string, folder bool) error {
+// accessDenial returns why this process cannot use a file or folder, nil if it can.
+func accessDenial(path string, folder bool) error {
 	mode := uint32(unix.R_OK)
 	if folder {
 		mode |= unix.X_OK | unix.W_OK
@@ -222,7 +222,7 @@ func denial(path string, folder bool) error {
 }
 
 func deniedText(path string, err error) string {
-	text := fmt.Sprintf("%s: %v", path, cause(err))
+	text := fmt.Sprintf("%s: %v", path, systemCause(err))
 	if info, e := os.Lstat(path); e == nil {
 		if owner, ok := info.Sys().(*syscall.Stat_t); ok {
 			name := strconv.Itoa(int(owner.Uid))
@@ -235,8 +235,8 @@ func deniedText(path string, err error) string {
 	return text
 }
 
-// cause is the error of the system without the path.
-func cause(err error) error {
+// systemCause is the error of the system without the path.
+func systemCause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return path.Err
@@ -249,7 +249,7 @@ func (d *doctor) accessRemedy(dir string, err error) string {
 	if errors.Is(err, syscall.EROFS) {
 		return "mount the file system writable, or give another folder with --data"
 	}
-	return d.owning(dir) + " && chmod -R u+rwX " + shellWord(dir)
+	return d.ownCommand(dir) + " && chmod -R u+rwX " + shellWord(dir)
 }
 
 // stateFile checks a small file that programs keep between two runs.
@@ -269,7 +269,7 @@ func (d *doctor) stateFile(path string, e fs.DirEntry) {
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		d.add("state", fault, fmt.Sprintf("%s is damaged: %v", path, err), "rm -r "+shellWord(path)+" # "+again)
+		d.addFinding("state", fault, fmt.Sprintf("%s is damaged: %v", path, err), "rm -r "+shellWord(path)+" # "+again)
 	}
 }
 
@@ -288,18 +288,18 @@ func checkJSON(path string) error {
 	return json.Unmarshal(text, &any)
 }
 
-// keys checks the keys, which the daemon creates at its first start. Missing ones are created again.
-func (d *doctor) keys(dir string) {
+// checkKeys checks the keys, which the daemon creates at its first start. Missing ones are created again.
+func (d *doctor) checkKeys(dir string) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		d.add("keys", fine, "they are created with the first crawl", "")
+		d.addFinding("keys", fine, "they are created with the first crawl", "")
 		return
 	case err != nil:
-		d.add("keys", fault, err.Error(), d.owning(dir))
+		d.addFinding("keys", fault, err.Error(), d.ownCommand(dir))
 		return
 	case info.Mode().Perm()&0o077 != 0:
-		d.add("keys", fault, fmt.Sprintf("other users can read %s (mode %04o)", dir, info.Mode().Perm()), "chmod -R go= "+shellWord(dir))
+		d.addFinding("keys", fault, fmt.Sprintf("other users can read %s (mode %04o)", dir, info.Mode().Perm()), "chmod -R go= "+shellWord(dir))
 		return
 	}
 	operators := filepath.Join(dir, "operators")
@@ -307,28 +307,28 @@ func (d *doctor) keys(dir string) {
 	for _, path := range []string{filepath.Join(dir, "daemon.key"), filepath.Join(operators, "admin.key")} {
 		if _, err := curvekeys.ReadSecret(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			good = false
-			d.add("keys", fault, named(path, err), "mv "+shellWord(path)+" "+shellWord(path+".old")+" # the next start makes a new one; operators of other machines then need the new .pub file")
+			d.addFinding("keys", fault, withPath(path, err), "mv "+shellWord(path)+" "+shellWord(path+".old")+" # the next start makes a new one; operators of other machines then need the new .pub file")
 		}
 	}
 	if _, err := curvekeys.OpenList(operators); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		good = false
-		d.add("keys", fault, named(operators, err), "copy the public keys of the operators to "+operators+" again")
+		d.addFinding("keys", fault, withPath(operators, err), "copy the public keys of the operators to "+operators+" again")
 	}
 	if good {
-		d.add("keys", fine, dir, "")
+		d.addFinding("keys", fine, dir, "")
 	}
 }
 
-// named is the message of an error with the path, once.
-func named(path string, err error) string {
+// withPath is the message of an error with the path, once.
+func withPath(path string, err error) string {
 	if strings.Contains(err.Error(), path) {
 		return err.Error()
 	}
 	return path + ": " + err.Error()
 }
 
-// locks names the processes that keep others from the folder. A lock file without a process means nothing.
-func (d *doctor) locks(dir string) {
+// checkLocks names the processes that keep others from the folder. A lock file without a process means nothing.
+func (d *doctor) checkLocks(dir string) {
 	for _, l := range []struct{ path, work string }{
 		{filepath.Join(dir, "crawl.lock"), "hce crawl"},
 		{filepath.Join(dir, "data", "dc-daemon.lock"), "dc-daemon"},
@@ -340,9 +340,9 @@ func (d *doctor) locks(dir string) {
 		}
 		text := fmt.Sprintf("%s works in the folder: process %d has the lock %s", l.work, pid, l.path)
 		if isStopped(pid) {
-			d.add("locks", fault, text+" and is stopped", fmt.Sprintf("kill -CONT %d", pid))
+			d.addFinding("locks", fault, text+" and is stopped", fmt.Sprintf("kill -CONT %d", pid))
 		} else {
-			d.add("locks", fine, text, "")
+			d.addFinding("locks", fine, text, "")
 		}
 	}
 }
@@ -354,9 +354,9 @@ func isStopped(pid int) bool {
 	return err == nil && (state == 'T' || state == 't')
 }
 
-// configuration asks each program for the errors of its ini file. A key that it does not know is one: what was meant
+// checkConfiguration asks each program for the errors of its ini file. A key that it does not know is one: what was meant
 // has no effect.
-func (d *doctor) configuration(n *node.Node) {
+func (d *doctor) checkConfiguration(n *node.Node) {
 	type answer struct {
 		lines []string
 		err   error
@@ -368,19 +368,19 @@ func (d *doctor) configuration(n *node.Node) {
 	for i, name := range names {
 		path := filepath.Join(n.Dir, "ini", name+".ini")
 		if err := answers[i].err; err != nil {
-			d.add("configuration", fault, err.Error(), "edit "+path)
+			d.addFinding("configuration", fault, err.Error(), "edit "+path)
 			good = false
 		}
 		for _, line := range answers[i].lines {
 			for _, prefix := range []string{"warning: ", "error: ", name + ": "} {
 				line = strings.TrimPrefix(line, prefix)
 			}
-			d.add("configuration", fault, name+": "+line, configRemedy(line, path))
+			d.addFinding("configuration", fault, name+": "+line, configRemedy(line, path))
 			good = false
 		}
 	}
 	if good {
-		d.add("configuration", fine, filepath.Join(n.Dir, "ini"), "")
+		d.addFinding("configuration", fine, filepath.Join(n.Dir, "ini"), "")
 	}
 }
 

@@ -25,14 +25,14 @@ var guests = []struct {
 	{"archive", "content", []string{"archive", "db", "check", "--root", "FOLDER"}, "archive repair --root FOLDER"},
 }
 
-// guest checks a folder of another program.
-func (d *doctor) guest(path string) {
+// checkGuestFolder checks a folder of another program.
+func (d *doctor) checkGuestFolder(path string) {
 	dir, err := filepath.Abs(path)
 	if err == nil {
 		_, err = os.ReadDir(dir)
 	}
 	if err != nil {
-		d.add("folder", fault, err.Error(), d.accessRemedy(path, err))
+		d.addFinding("folder", fault, err.Error(), d.accessRemedy(path, err))
 		return
 	}
 	for _, g := range guests {
@@ -44,21 +44,21 @@ func (d *doctor) guest(path string) {
 			args[i] = strings.ReplaceAll(arg, "FOLDER", dir)
 		}
 		lines, err := node.Lines(d.ctx, args[0], args[1:]...)
-		remedy := strings.NewReplacer("FOLDER.old", shellWord(dir+".old"), "FOLDER", shellWord(dir), "PLACE", strings.Replace(d.place(), "--config", "--client-config", 1)).Replace(g.remedy)
+		remedy := strings.NewReplacer("FOLDER.old", shellWord(dir+".old"), "FOLDER", shellWord(dir), "PLACE", strings.Replace(d.placeOptions(), "--config", "--client-config", 1)).Replace(g.remedy)
 		if err == nil {
-			d.add(g.name, fine, dir, "")
+			d.addFinding(g.name, fine, dir, "")
 			return
 		}
 		if len(lines) == 0 {
 			lines = []string{err.Error()}
 		}
 		for _, line := range lines[:min(len(lines), mostFaults)] {
-			d.add(g.name, fault, named(dir, errors.New(strings.TrimPrefix(line, args[0]+": "))), remedy)
+			d.addFinding(g.name, fault, withPath(dir, errors.New(strings.TrimPrefix(line, args[0]+": "))), remedy)
 		}
 		if len(lines) > mostFaults {
-			d.add(g.name, fault, fmt.Sprintf("%s: %d further faults", dir, len(lines)-mostFaults), remedy)
+			d.addFinding(g.name, fault, fmt.Sprintf("%s: %d further faults", dir, len(lines)-mostFaults), remedy)
 		}
 		return
 	}
-	d.add("folder", fault, dir+" is no target of ose, no search index and no archive", "give the data folder of hce with --data DIR")
+	d.addFinding("folder", fault, dir+" is no target of ose, no search index and no archive", "give the data folder of hce with --data DIR")
 }

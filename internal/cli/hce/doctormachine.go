@@ -22,47 +22,47 @@ import (
 // leastFree is the free room below which /readyz has a warning, too (StatusMinFree).
 const leastFree = 1 << 30
 
-func (d *doctor) disk(dir string) {
+func (d *doctor) checkDisk(dir string) {
 	const remedy = "free some room, or move the folder and name it with --data"
 	free, err := files.Free(dir)
 	switch {
 	case err != nil:
-		d.add("disk", fault, err.Error(), "give another folder with --data")
+		d.addFinding("disk", fault, err.Error(), "give another folder with --data")
 	case free < leastFree/8:
-		d.add("disk", fault, fmt.Sprintf("%s free at %s", files.Bytes(free), dir), remedy)
+		d.addFinding("disk", fault, fmt.Sprintf("%s free at %s", files.Bytes(free), dir), remedy)
 	case free < leastFree:
-		d.add("disk", warning, fmt.Sprintf("%s free at %s", files.Bytes(free), dir), remedy)
+		d.addFinding("disk", warning, fmt.Sprintf("%s free at %s", files.Bytes(free), dir), remedy)
 	default:
-		d.add("disk", fine, files.Bytes(free)+" free", "")
+		d.addFinding("disk", fine, files.Bytes(free)+" free", "")
 	}
 }
 
 // usual are the ports of dc-daemon.ini.
 var usual = map[string]string{"5503": "serverPort of [AdminInterfaceServer]", "5504": "serverPort of [ClientInterfaceService]", "5580": "StatusPort of [StatusServer]"}
 
-// ports checks that a daemon can listen on loopback, also one with the usual ports.
-func (d *doctor) ports() {
-	if err := listen("0"); err != nil {
-		d.add("ports", fault, err.Error(), "allow programs to listen on the loopback address")
+// checkPorts checks that a daemon can listen on loopback, also one with the usual ports.
+func (d *doctor) checkPorts() {
+	if err := tryListen("0"); err != nil {
+		d.addFinding("ports", fault, err.Error(), "allow programs to listen on the loopback address")
 		return
 	}
-	d.add("ports", fine, "free ports on 127.0.0.1", "")
+	d.addFinding("ports", fine, "free ports on 127.0.0.1", "")
 	for _, port := range slices.Sorted(maps.Keys(usual)) {
-		if err := listen(port); errors.Is(err, syscall.EADDRINUSE) {
-			d.add("ports", warning, "another program uses port "+port+"; hce crawl does not need it, but a dc-daemon with its usual ports does", "stop that program, or set another "+usual[port])
+		if err := tryListen(port); errors.Is(err, syscall.EADDRINUSE) {
+			d.addFinding("ports", warning, "another program uses port "+port+"; hce crawl does not need it, but a dc-daemon with its usual ports does", "stop that program, or set another "+usual[port])
 		}
 	}
 }
 
-// gravity is the state of a finding that is a fault or a warning.
-func gravity(isFault bool) string {
+// faultOrWarning is the state of a finding that is a fault or a warning.
+func faultOrWarning(isFault bool) string {
 	if isFault {
 		return fault
 	}
 	return warning
 }
 
-func listen(port string) error {
+func tryListen(port string) error {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port))
 	if err != nil {
 		return err
@@ -82,26 +82,26 @@ func (d *doctor) browserPath() string {
 	return node.Browser()
 }
 
-// browser checks Chromium. It is a fault if it is missing or does not start and a site needs it.
-func (d *doctor) browser() {
+// checkBrowser checks Chromium. It is a fault if it is missing or does not start and a site needs it.
+func (d *doctor) checkBrowser() {
 	const remedy = "install chromium, or set path of [Browser] in crawler-task.ini"
 	needs := ""
 	if len(d.browserSites) > 0 {
-		needs = "; " + count(int64(len(d.browserSites)), "site needs", "sites need") + " it, such as " + d.browserSites[0]
+		needs = "; " + countNoun(int64(len(d.browserSites)), "site needs", "sites need") + " it, such as " + d.browserSites[0]
 	}
 	path := d.browserPath()
 	if path == "" {
-		d.add("browser", gravity(needs != ""), "no Chromium; pages of --browser sites get the error FETCHER_INTERNAL"+needs, remedy)
+		d.addFinding("browser", faultOrWarning(needs != ""), "no Chromium; pages of --browser sites get the error FETCHER_INTERNAL"+needs, remedy)
 		return
 	}
 	ctx, cancel := context.WithTimeout(d.ctx, 20*time.Second)
 	defer cancel()
 	text, err := node.Version(ctx, filepath.Dir(path), filepath.Base(path))
 	if err != nil {
-		d.add("browser", fault, path+" does not start: "+err.Error()+needs, remedy)
+		d.addFinding("browser", fault, path+" does not start: "+err.Error()+needs, remedy)
 		return
 	}
-	d.add("browser", fine, path+", "+text, "")
+	d.addFinding("browser", fine, path+", "+text, "")
 }
 
 // Limits of open files: below the first a daemon serves few connections, below the second it does not work.
@@ -110,25 +110,25 @@ const (
 	tooFewFiles = 256
 )
 
-func (d *doctor) limits() {
+func (d *doctor) checkLimits() {
 	var limit syscall.Rlimit
 	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
 	remedy := fmt.Sprintf("ulimit -n %d # or LimitNOFILE of the systemd unit", fewFiles)
 	switch {
 	case err != nil:
-		d.add("open files", fault, err.Error(), remedy)
+		d.addFinding("open files", fault, err.Error(), remedy)
 	case limit.Cur < fewFiles:
-		d.add("open files", gravity(limit.Cur < tooFewFiles), fmt.Sprintf("the limit is %d", limit.Cur), remedy)
+		d.addFinding("open files", faultOrWarning(limit.Cur < tooFewFiles), fmt.Sprintf("the limit is %d", limit.Cur), remedy)
 	default:
-		d.add("open files", fine, fmt.Sprintf("the limit is %d", limit.Cur), "")
+		d.addFinding("open files", fine, fmt.Sprintf("the limit is %d", limit.Cur), "")
 	}
 	dir := os.TempDir()
-	d.is("temporary folder", config.Writable(dir), dir, "export TMPDIR=/tmp # or another folder that can be written")
+	d.addCheck("temporary folder", config.Writable(dir), dir, "export TMPDIR=/tmp # or another folder that can be written")
 }
 
-// clock compares the clock with the times at which the programs were installed and the data were written: politeness
+// checkClock compares the clock with the times at which the programs were installed and the data were written: politeness
 // and recrawls depend on the clock.
-func (d *doctor) clock(programs, dir string) {
+func (d *doctor) checkClock(programs, dir string) {
 	now := time.Now()
 	newest, path := time.Time{}, ""
 	var written []string
@@ -144,10 +144,10 @@ func (d *doctor) clock(programs, dir string) {
 		}
 	}
 	if newest.Sub(now) > time.Hour {
-		d.add("clock", fault, fmt.Sprintf("it is %s, but %s is from %s", now.Format(time.DateTime), path, newest.Format(time.DateTime)), "set the clock: timedatectl set-ntp true")
+		d.addFinding("clock", fault, fmt.Sprintf("it is %s, but %s is from %s", now.Format(time.DateTime), path, newest.Format(time.DateTime)), "set the clock: timedatectl set-ntp true")
 		return
 	}
-	d.add("clock", fine, now.Format(time.RFC3339), "")
+	d.addFinding("clock", fine, now.Format(time.RFC3339), "")
 }
 
 // Limits of a look at a port.
@@ -156,8 +156,8 @@ const (
 	greetTime = 2 * time.Second
 )
 
-// reaches returns why nothing accepts connections at an address, nil if something does.
-func reaches(ctx context.Context, address string) error {
+// tryConnect returns why nothing accepts connections at an address, nil if something does.
+func tryConnect(ctx context.Context, address string) error {
 	dialer := net.Dialer{Timeout: dialTime}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -166,9 +166,9 @@ func reaches(ctx context.Context, address string) error {
 	return conn.Close()
 }
 
-// greets returns an error if no daemon speaks at an address. A daemon says at once that it speaks ZMTP; a daemon that
+// tryGreeting returns an error if no daemon speaks at an address. A daemon says at once that it speaks ZMTP; a daemon that
 // is stopped says nothing, and other programs say something else, or wait for a request.
-func greets(ctx context.Context, address string) error {
+func tryGreeting(ctx context.Context, address string) error {
 	dialer := net.Dialer{Timeout: dialTime}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -194,8 +194,8 @@ func greets(ctx context.Context, address string) error {
 	return fmt.Errorf("%s accepts connections and is silent: the process is stopped, or the machine is too busy", address)
 }
 
-// broker checks that the NATS servers of a head or a node accept connections.
-func (d *doctor) broker(ini string) {
+// checkBroker checks that the NATS servers of a head or a node accept connections.
+func (d *doctor) checkBroker(ini string) {
 	f, err := config.Load(ini)
 	if err != nil {
 		return // configuration has named it
@@ -212,16 +212,16 @@ func (d *doctor) broker(ini string) {
 		if _, _, err := net.SplitHostPort(address); err != nil {
 			address = net.JoinHostPort(address, "4222")
 		}
-		d.is("NATS", reaches(d.ctx, address), server+" accepts connections", "start nats-server there, or correct urls of [Cluster] in "+ini)
+		d.addCheck("NATS", tryConnect(d.ctx, address), server+" accepts connections", "start nats-server there, or correct urls of [Cluster] in "+ini)
 	}
 }
 
 // version checks that all programs are there, with one version. It returns their folder, "" without them.
-func (d *doctor) programs() string {
+func (d *doctor) checkPrograms() string {
 	const remedy = "make build, or install the package again: all programs together"
 	dir, err := node.Programs()
 	if err != nil {
-		d.add("programs", fault, err.Error(), remedy)
+		d.addFinding("programs", fault, err.Error(), remedy)
 		return ""
 	}
 	own := command.Version()
@@ -239,12 +239,12 @@ func (d *doctor) programs() string {
 	good := dir
 	for _, problem := range problems {
 		if problem != "" {
-			d.add("programs", fault, problem, remedy)
+			d.addFinding("programs", fault, problem, remedy)
 			good = ""
 		}
 	}
 	if good != "" {
-		d.add("programs", fine, dir+", version "+own, "")
+		d.addFinding("programs", fine, dir+", version "+own, "")
 	}
 	return good
 }

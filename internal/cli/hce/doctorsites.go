@@ -20,15 +20,15 @@ const (
 	mostFailed = 500 // URLs of a site that are looked at
 )
 
-// sites looks for sites that bring no pages, and why. n is the folder of the data, nil with a daemon.
-func (d *doctor) sites(n *node.Node) {
-	list, err := d.session.sites()
+// checkSites looks for sites that bring no pages, and why. n is the folder of the data, nil with a daemon.
+func (d *doctor) checkSites(n *node.Node) {
+	list, err := d.session.listSites()
 	var part *client.Incomplete
 	switch {
 	case errors.As(err, &part): // the nodes are named
 		return
 	case err != nil:
-		d.add("sites", fault, err.Error(), "hce site ls")
+		d.addFinding("sites", fault, err.Error(), "hce site ls")
 		return
 	}
 	before, looked := len(d.found), 0
@@ -39,44 +39,44 @@ func (d *doctor) sites(n *node.Node) {
 		if site.FetchType == fetchBrowser {
 			d.browserSites = append(d.browserSites, site.ID)
 		}
-		if d.settings(site) || looked == mostSites || site.Errors == 0 && site.Contents > 0 {
+		if d.checkSettings(site) || looked == mostSites || site.Errors == 0 && site.Contents > 0 {
 			continue
 		}
 		looked++
-		if err := d.failures(site, n); err != nil {
-			d.add("sites", fault, siteText(site)+": "+err.Error(), "hce url ls "+site.ID+" --failed"+d.place())
+		if err := d.checkFailures(site, n); err != nil {
+			d.addFinding("sites", fault, siteText(site)+": "+err.Error(), "hce url ls "+site.ID+" --failed"+d.placeOptions())
 			return
 		}
 	}
 	if len(d.found) == before {
-		d.add("sites", fine, count(int64(len(list)), "site", "sites"), "")
+		d.addFinding("sites", fine, countNoun(int64(len(list)), "site", "sites"), "")
 	}
 }
 
-// place is that of the options, with the folder that was found without them.
-func (d *doctor) place() string {
+// placeOptions is that of the options, with the folder that was found without them.
+func (d *doctor) placeOptions() string {
 	o := d.options
 	if d.node != nil {
 		o.data = d.node.Dir
 	}
-	return o.place()
+	return o.placeOptions()
 }
 
 func siteText(site wire.Site) string { return "site " + site.ID + " (" + rootOf(site) + ")" }
 
-// settings reports settings that stop a site, and proxies that do not accept connections.
-func (d *doctor) settings(site wire.Site) (stopped bool) {
+// checkSettings reports settings that stop a site, and proxies that do not accept connections.
+func (d *doctor) checkSettings(site wire.Site) (stopped bool) {
 	if problems := badSettings(site); len(problems) > 0 {
-		change := " --unset NAME" + d.place()
+		change := " --unset NAME" + d.placeOptions()
 		for _, p := range site.Properties {
 			if strings.Contains(problems[0].String(), p.Name) {
-				change = " --unset " + p.Name + d.place()
+				change = " --unset " + p.Name + d.placeOptions()
 			}
 		}
 		if strings.HasPrefix(problems[0].String(), "filter") {
-			change = d.place() + " --include PATTERN # or --exclude: they replace the filters"
+			change = d.placeOptions() + " --include PATTERN # or --exclude: they replace the filters"
 		}
-		d.add("sites", fault, fmt.Sprintf("%s: nothing is fetched: %v", siteText(site), problems), "hce site edit "+site.ID+change)
+		d.addFinding("sites", fault, fmt.Sprintf("%s: nothing is fetched: %v", siteText(site), problems), "hce site edit "+site.ID+change)
 		return true
 	}
 	host, _ := site.Property(proxyProperty)
@@ -89,7 +89,7 @@ func (d *doctor) settings(site wire.Site) (stopped bool) {
 		proxy, err = proxypool.ParseAddress(host + ":" + port)
 	}
 	if err == nil {
-		err = reaches(d.ctx, proxy.Host)
+		err = tryConnect(d.ctx, proxy.Host)
 	}
 	if err == nil {
 		return false
@@ -98,7 +98,7 @@ func (d *doctor) settings(site wire.Site) (stopped bool) {
 	if errors.As(err, &dial) {
 		err = fmt.Errorf("%s does not answer: %w", proxy.Host, dial.Err)
 	}
-	d.add("sites", fault, fmt.Sprintf("%s: the proxy of %s: %v", siteText(site), proxyProperty, err), "start the proxy, or: hce site edit "+site.ID+" --property "+proxyProperty+"=HOST:PORT"+d.place())
+	d.addFinding("sites", fault, fmt.Sprintf("%s: the proxy of %s: %v", siteText(site), proxyProperty, err), "start the proxy, or: hce site edit "+site.ID+" --property "+proxyProperty+"=HOST:PORT"+d.placeOptions())
 	return true
 }
 
@@ -113,12 +113,12 @@ type looked struct {
 	waits            wire.URL // New, and was asked for or its host has a pause
 }
 
-// failures reports a site that has URLs with errors and no page, or whose pages cannot be processed.
-func (d *doctor) failures(site wire.Site, n *node.Node) error {
+// checkFailures reports a site that has URLs with errors and no page, or whose pages cannot be processed.
+func (d *doctor) checkFailures(site wire.Site, n *node.Node) error {
 	l := looked{bits: map[string]int64{}}
 	reader := pages.Reader{Service: d.service, Site: site.ID, Where: "`ErrorMask`<>0 OR `RetryCause`<>''"}
 	err := reader.Read(d.ctx, "", func(p *pages.Page) error {
-		l.add(&p.URL)
+		l.addRow(&p.URL)
 		if l.rows >= mostFailed {
 			return errEnough
 		}
@@ -133,26 +133,26 @@ func (d *doctor) failures(site wire.Site, n *node.Node) error {
 	}
 	switch {
 	case l.processing > 0 && 2*l.processing >= site.Contents:
-		name := l.most(processing)
-		d.add("sites", fault, fmt.Sprintf("%s: %s cannot be processed: %s: %s", siteText(site), count(l.processing, "page", "pages"), name, meaning(name)), d.failureRemedy(site, name))
+		name := l.mostFrequent(processing)
+		d.addFinding("sites", fault, fmt.Sprintf("%s: %s cannot be processed: %s: %s", siteText(site), countNoun(l.processing, "page", "pages"), name, errorMeaning(name)), d.failureRemedy(site, name))
 	case site.Contents == 0 && site.NewURLs == 0 && l.last.URL != "":
-		name := l.most(^wire.ErrorMask(0))
-		text := fmt.Sprintf("%s: all URLs failed (%d): %s: %s", siteText(site), l.rows, name, meaning(name))
+		name := l.mostFrequent(^wire.ErrorMask(0))
+		text := fmt.Sprintf("%s: all URLs failed (%d): %s: %s", siteText(site), l.rows, name, errorMeaning(name))
 		if reason != "" {
 			text += "; the last request: " + reason
 		}
-		d.add("sites", fault, text, d.failureRemedy(site, name))
+		d.addFinding("sites", fault, text, d.failureRemedy(site, name))
 	case site.Contents == 0 && l.waits.URL != "":
 		text := siteText(site) + ": no page was fetched, and " + l.waits.URL + " waits: " + retryText(l.waits)
 		if reason != "" {
 			text += "; the last request: " + reason
 		}
-		d.add("sites", fault, text, "see whether the host answers, then: hce crawl "+rootOf(site)+d.place())
+		d.addFinding("sites", fault, text, "see whether the host answers, then: hce crawl "+rootOf(site)+d.placeOptions())
 	}
 	return nil
 }
 
-func (l *looked) add(u *wire.URL) {
+func (l *looked) addRow(u *wire.URL) {
 	l.rows++
 	if u.Status == wire.StatusNew {
 		l.waits = *u
@@ -167,8 +167,8 @@ func (l *looked) add(u *wire.URL) {
 	}
 }
 
-// most returns the most frequent error bit of a mask.
-func (l *looked) most(mask wire.ErrorMask) (best string) {
+// mostFrequent returns the most frequent error bit of a mask.
+func (l *looked) mostFrequent(mask wire.ErrorMask) (best string) {
 	names := mask.Names()
 	for _, name := range slices.Sorted(maps.Keys(l.bits)) {
 		if slices.Contains(names, name) && (best == "" || l.bits[name] > l.bits[best]) {
@@ -206,5 +206,5 @@ func (d *doctor) failureRemedy(site wire.Site, bit string) string {
 	if net.ParseIP(host) != nil {
 		remedy = strings.ReplaceAll(remedy, "ADDRESS", host)
 	}
-	return strings.NewReplacer("SITE", site.ID, "ROOT", rootOf(site), "PLACE", d.place(), "getent hosts HOST", "getent hosts "+host).Replace(remedy)
+	return strings.NewReplacer("SITE", site.ID, "ROOT", rootOf(site), "PLACE", d.placeOptions(), "getent hosts HOST", "getent hosts "+host).Replace(remedy)
 }

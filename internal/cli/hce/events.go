@@ -47,8 +47,8 @@ func (c *crawl) newEvents() *events {
 	return &events{c: c, to: c.summaryTo(), told: map[uint64]bool{}, since: c.run0.at}
 }
 
-// emit prints a line with the members of objects.
-func (e *events) emit(event string, objects ...any) error {
+// emitLine prints a line with the members of objects.
+func (e *events) emitLine(event string, objects ...any) error {
 	if e == nil {
 		return nil
 	}
@@ -75,12 +75,12 @@ type startedEvent struct {
 	Roots []string `json:"roots"`
 }
 
-func (e *events) started(site wire.Site) error {
+func (e *events) emitStarted(site wire.Site) error {
 	o := startedEvent{Site: site.ID}
 	for _, root := range site.URLs {
 		o.Roots = append(o.Roots, root.URL.URL)
 	}
-	return e.emit("started", o)
+	return e.emitLine("started", o)
 }
 
 // progressEvent is the progress of the site.
@@ -100,37 +100,37 @@ type problemEvent struct {
 	Message string `json:"message"`
 }
 
-// show prints what a look at the site has found.
-func (e *events) show(ctx context.Context, p progress, done bool) error {
+// showProgress prints what a look at the site has found.
+func (e *events) showProgress(ctx context.Context, p progress, done bool) error {
 	if e == nil {
 		return nil
 	}
 	if p.Why != e.why && p.Why != "" {
-		if err := e.emit("problem", problemEvent{"waiting because: " + p.Why}); err != nil {
+		if err := e.emitLine("problem", problemEvent{"waiting because: " + p.Why}); err != nil {
 			return err
 		}
 	}
 	e.why = p.Why
 	var part *client.Incomplete // the follower has noted it
-	if err := e.look(ctx); err != nil && !errors.As(err, &part) {
+	if err := e.emitFinished(ctx); err != nil && !errors.As(err, &part) {
 		return err
 	}
 	if !done && p.At.Before(e.line) {
 		return nil
 	}
 	e.line = p.At.Add(lineEvery)
-	return e.emit("progress", progressEvent{Done: p.Done, Pages: p.Site.Contents, Waiting: p.queue(), Errors: p.Site.Errors,
-		Causes: p.Causes, PerSecond: math.Round(10*p.Rate) / 10, SecondsLeft: p.left().Seconds(), AskedLater: p.Paused.URLs})
+	return e.emitLine("progress", progressEvent{Done: p.Done, Pages: p.Site.Contents, Waiting: p.queueLength(), Errors: p.Site.Errors,
+		Causes: p.Causes, PerSecond: math.Round(10*p.Rate) / 10, SecondsLeft: p.estimateLeft().Seconds(), AskedLater: p.Paused.URLs})
 }
 
-// look prints the URLs that were finished since the last look. It reads the keys of all rows of the site, so on a large
+// emitFinished prints the URLs that were finished since the last look. It reads the keys of all rows of the site, so on a large
 // one it comes less often.
-func (e *events) look(ctx context.Context) error {
+func (e *events) emitFinished(ctx context.Context) error {
 	began := time.Now()
 	if began.Before(e.next) {
 		return nil
 	}
-	err := e.read(ctx, e.since.Add(-eventsLate))
+	err := e.readFinished(ctx, e.since.Add(-eventsLate))
 	e.next = time.Now().Add(max(eventsEvery, eventsShare*time.Since(began)))
 	if err == nil {
 		e.since = began
@@ -138,25 +138,25 @@ func (e *events) look(ctx context.Context) error {
 	return err
 }
 
-// rest prints the URLs of this run that have no line yet.
-func (e *events) rest(ctx context.Context) error {
+// emitRest prints the URLs of this run that have no line yet.
+func (e *events) emitRest(ctx context.Context) error {
 	if e == nil {
 		return nil
 	}
-	return e.read(ctx, e.c.run0.at)
+	return e.readFinished(ctx, e.c.run0.at)
 }
 
-// read prints the finished URLs that changed at since or later and have no line.
-func (e *events) read(ctx context.Context, since time.Time) error {
+// readFinished prints the finished URLs that changed at since or later and have no line.
+func (e *events) readFinished(ctx context.Context, since time.Time) error {
 	if since.Before(e.c.run0.at) {
 		since = e.c.run0.at
 	}
 	where := finishedRows + " AND `TcDate`>='" + since.UTC().Format(time.DateTime) + "'"
-	return pages.Reader{Service: e.c.service, Site: e.c.site.ID, Where: where}.Read(ctx, "", e.row, nil)
+	return pages.Reader{Service: e.c.service, Site: e.c.site.ID, Where: where}.Read(ctx, "", e.emitRow, nil)
 }
 
-// row prints the line of a URL.
-func (e *events) row(p *pages.Page) error {
+// emitRow prints the line of a URL.
+func (e *events) emitRow(p *pages.Page) error {
 	key, err := hex.DecodeString(p.URLMd5)
 	if err != nil || len(key) < 8 {
 		return fmt.Errorf("URL %s has the key %q, which is no md5", p.URL.URL, p.URLMd5)
@@ -166,7 +166,7 @@ func (e *events) row(p *pages.Page) error {
 		return nil
 	}
 	e.told[id] = true
-	found, event := e.c.run0.outcome(p), "page"
+	found, event := e.c.run0.outcomeOf(p), "page"
 	switch found {
 	case isSkipped:
 		return nil
@@ -177,5 +177,5 @@ func (e *events) row(p *pages.Page) error {
 	if err != nil {
 		return err
 	}
-	return e.emit(event, map[string]outcome{"outcome": found}, json.RawMessage(fields))
+	return e.emitLine(event, map[string]outcome{"outcome": found}, json.RawMessage(fields))
 }

@@ -22,7 +22,7 @@ func (p program) explainCommand() *command.Command {
 	var o options
 	var words []string
 	var e explanation
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "explain", Summary: "shows what crawling and processing decide about a URL, and why",
 		Description: `Prints the decisions of crawler-task --explain: canonical form, site, filters, robots.txt, pause,
 and whether the URL is due. For a crawled page, those of processor-task --explain follow as
@@ -32,7 +32,7 @@ of hce, or with the crawler-task.ini of the daemon.`,
 		Examples: `  hce explain https://example.org/a
   hce explain http://127.0.0.1:8080/a --allow-network 127.0.0.0/8
   hce explain https://example.org/a --ini /etc/dc-daemon/crawler-task.ini`,
-	}, &o, func(s *session) error { return s.explain(words[0], e) })
+	}, &o, func(s *session) error { return s.explainURL(words[0], e) })
 	c.Words(&words, "URL", 1, 1)
 	c.Text(&e.site, "site", "", "SITE", "treat the URL as a page of this site; default: the site whose root URL is a prefix of the URL")
 	c.Text(&o.ini, "ini", "", "FILE", "crawler-task.ini of the daemon; default: that of the folder of hce, or one next to --config, in this folder or in /etc/dc-daemon")
@@ -63,7 +63,7 @@ func (s *session) findCrawlerIni() bool {
 	}
 	for _, path := range tried {
 		if info, err := os.Stat(path); err == nil && !info.IsDir() {
-			s.say("as %s decides it; --ini FILE takes another one", path)
+			s.printMessage("as %s decides it; --ini FILE takes another one", path)
 			s.ini = path
 			return true
 		}
@@ -76,7 +76,7 @@ func (s *session) explainTask(input io.Reader, program string, args ...string) (
 	return node.Explain(s.ctx, s.node, node.Options{AllowNetworks: s.networks}, s.ini, input, program, args...)
 }
 
-func (s *session) explain(typed string, e explanation) error {
+func (s *session) explainURL(typed string, e explanation) error {
 	u, err := target.Parse(typed)
 	if err != nil {
 		return command.Refusal{Err: err}
@@ -89,7 +89,7 @@ func (s *session) explain(typed string, e explanation) error {
 		args = append(args, "--fetch")
 	}
 	if s.ini == "" {
-		at, err := s.find()
+		at, err := s.findPlace()
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (s *session) explain(typed string, e explanation) error {
 		}
 		if at.server == nil {
 			if !node.Exists(at.dir) {
-				return command.Refuse("%s", s.nothing(at))
+				return command.Refuse("%s", s.noDataMessage(at))
 			}
 			if err := s.openFolder(at.dir); err != nil {
 				return err
@@ -113,7 +113,7 @@ func (s *session) explain(typed string, e explanation) error {
 	}
 	if e.site != "" {
 		if s.service != nil {
-			found, err := s.site(e.site)
+			found, err := s.findSite(e.site)
 			if err != nil {
 				return err
 			}
@@ -175,7 +175,7 @@ func printExplained(w io.Writer, answer map[string]any) {
 	fmt.Fprintf(w, "%s\n", verdict)
 	if reasons, ok := answer["reasons"].([]any); ok {
 		for _, reason := range reasons {
-			fmt.Fprintf(w, "  %s\n", clean(fmt.Sprint(reason)))
+			fmt.Fprintf(w, "  %s\n", cleanLine(fmt.Sprint(reason)))
 		}
 	}
 	for _, name := range []string{"url", "canonical", "due", "reasons"} {
@@ -196,7 +196,7 @@ func printTree(w io.Writer, value map[string]any, depth int) {
 		case []any:
 			printList(w, name, v, depth)
 		default:
-			if text := clean(fmt.Sprint(v)); text != "" {
+			if text := cleanLine(fmt.Sprint(v)); text != "" {
 				fmt.Fprintf(w, "%s%s: %s\n", pad, name, text)
 			}
 		}
@@ -210,6 +210,6 @@ func printList(w io.Writer, name string, list []any, depth int) {
 			printTree(w, object, depth+1)
 			continue
 		}
-		fmt.Fprintf(w, "%s%s: %s\n", strings.Repeat("  ", depth), name, clean(fmt.Sprint(element)))
+		fmt.Fprintf(w, "%s%s: %s\n", strings.Repeat("  ", depth), name, cleanLine(fmt.Sprint(element)))
 	}
 }

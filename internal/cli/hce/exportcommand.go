@@ -45,7 +45,7 @@ func (p program) exportCommand() *command.Command {
 	for _, f := range export.Formats {
 		fmt.Fprintf(&about, "  %-8s %s\n", f.Name, f.About)
 	}
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "export", Summary: "writes the pages of sites in a format for other programs",
 		Description: `Formats:
 ` + about.String() + `
@@ -62,7 +62,7 @@ once, as it was when its portion was read; pages that are added meanwhile may be
   hce export example.org --out pages.parquet
   hce export example.org --out pages/
   hce export example.org --where 'Depth < 3' | jq -r .title`,
-	}, &o, func(s *session) error { return s.export(words, e) })
+	}, &o, func(s *session) error { return s.exportPages(words, e) })
 	c.Words(&words, "[SITE...]", 0, 0)
 	c.Flag(&e.allSites, "all-sites", "", "the pages of all sites")
 	e.declareOutput(c, "stdout")
@@ -74,8 +74,8 @@ once, as it was when its portion was read; pages that are added meanwhile may be
 	return c
 }
 
-// job reads the options.
-func (e exportOptions) job(now time.Time) (export.Job, error) {
+// readJob reads the options.
+func (e exportOptions) readJob(now time.Time) (export.Job, error) {
 	if _, err := export.Find(e.format); err != nil && e.format != "" {
 		return export.Job{}, command.Refuse("--format: %w", err)
 	}
@@ -90,10 +90,10 @@ func (e exportOptions) job(now time.Time) (export.Job, error) {
 	if err := export.CheckFields(job.Settings.Fields); err != nil {
 		return job, command.Refuse("--fields: %w", err)
 	}
-	if err := e.check(job); err != nil {
+	if err := e.checkFormat(job); err != nil {
 		return job, err
 	}
-	where, err := e.condition(format, now)
+	where, err := e.pageCondition(format, now)
 	job.Reader = pages.Reader{Where: where}
 	job.Choice = fmt.Sprintf("all %t, noindex %t, since %q, fetched since %q, where %q", e.all, e.noindex, e.since, e.fetchedSince, e.where)
 	if e.leavesOut(format) {
@@ -105,8 +105,8 @@ func (e exportOptions) job(now time.Time) (export.Job, error) {
 // standard is the name of stdin as an input, and of stdout as an output.
 const standard = "-"
 
-// check refuses options that have no effect with the format.
-func (e exportOptions) check(job export.Job) error {
+// checkFormat refuses options that have no effect with the format.
+func (e exportOptions) checkFormat(job export.Job) error {
 	f := job.Format
 	switch {
 	case f.Folder && e.out == "":
@@ -146,7 +146,7 @@ func (s *session) sayLeftOut(sites []string, where string) error {
 		}
 	}
 	if n > 0 {
-		s.say("left out %s with noindex for robots; write them too with --noindex", count(n, "page", "pages"))
+		s.printMessage("left out %s with noindex for robots; write them too with --noindex", countNoun(n, "page", "pages"))
 	}
 	return nil
 }
@@ -160,8 +160,8 @@ func splitList(text string) (list []string) {
 	return list
 }
 
-// condition returns the condition of the pages.
-func (e exportOptions) condition(format export.Format, now time.Time) (string, error) {
+// pageCondition returns the condition of the pages.
+func (e exportOptions) pageCondition(format export.Format, now time.Time) (string, error) {
 	var parts []string
 	switch {
 	case e.all:
@@ -177,7 +177,7 @@ func (e exportOptions) condition(format export.Format, now time.Time) (string, e
 		if o.text == "" {
 			continue
 		}
-		at, err := since(o.option, o.text, now)
+		at, err := parseSince(o.option, o.text, now)
 		if err != nil {
 			return "", command.Refusal{Err: err}
 		}
@@ -195,8 +195,8 @@ func (e exportOptions) condition(format export.Format, now time.Time) (string, e
 
 var age = regexp.MustCompile(`^(\d{1,6})([mhdw])$`)
 
-// since reads a date or an age.
-func since(option, text string, now time.Time) (time.Time, error) {
+// parseSince reads a date or an age.
+func parseSince(option, text string, now time.Time) (time.Time, error) {
 	if m := age.FindStringSubmatch(text); m != nil {
 		n, _ := strconv.Atoi(m[1]) // at most six digits
 		unit := map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}[m[2]]
@@ -210,8 +210,8 @@ func since(option, text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s %q is not a date such as 2026-01-31 or an age such as 12h or 7d", option, text)
 }
 
-func (s *session) export(typed []string, e exportOptions) error {
-	job, err := e.job(time.Now())
+func (s *session) exportPages(typed []string, e exportOptions) error {
+	job, err := e.readJob(time.Now())
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (s *session) export(typed []string, e exportOptions) error {
 	case len(typed) > 0 && e.allSites:
 		return command.Refuse("--all-sites takes all sites; leave out the option, or %s", strings.Join(typed, " "))
 	}
-	if err := s.connect(); err != nil {
+	if err := s.openService(); err != nil {
 		return err
 	}
 	sites, err := s.exportedSites(typed)
@@ -236,11 +236,11 @@ func (s *session) export(typed []string, e exportOptions) error {
 // exportedSites returns the sites that are named, or all.
 func (s *session) exportedSites(typed []string) ([]wire.Site, error) {
 	if len(typed) == 0 {
-		return s.sites("filters", "properties")
+		return s.listSites("filters", "properties")
 	}
 	var sites []wire.Site
 	for _, name := range typed {
-		site, err := s.site(name)
+		site, err := s.findSite(name)
 		if err != nil {
 			return nil, err
 		}
@@ -284,14 +284,14 @@ func (s *session) writePages(e exportOptions, job export.Job, sites []wire.Site)
 			return err
 		}
 	case job.Out != "":
-		s.say("wrote %s to %s%s", count(n, "page", "pages"), job.Out, e.asFormat(job.Format))
+		s.printMessage("wrote %s to %s%s", countNoun(n, "page", "pages"), job.Out, e.asFormat(job.Format))
 	}
 	if damaged == nil {
 		return nil
 	}
-	s.say("%s left out because of damage", count(damaged.Pages, "page was", "pages were"))
+	s.printMessage("%s left out because of damage", countNoun(damaged.Pages, "page was", "pages were"))
 	for _, site := range slices.Sorted(maps.Keys(damage)) {
-		s.say("make the damaged pages of site %s again with: %s", site, s.mending(site))
+		s.printMessage("make the damaged pages of site %s again with: %s", site, s.mendCommand(site))
 	}
 	return command.ErrWithErrors
 }
@@ -304,17 +304,17 @@ func (e exportOptions) asFormat(f export.Format) string {
 	return " as " + f.Name + " (as received: --format files)"
 }
 
-// mending returns what a person types to get damaged pages of a site back.
-func (s *session) mending(site string) string {
+// mendCommand returns what a person types to get damaged pages of a site back.
+func (s *session) mendCommand(site string) string {
 	if s.node == nil {
 		return "db-task --repair on the machine of the daemon, while the daemon is stopped"
 	}
-	return s.hint("repair") + "; then: " + s.hint("crawl", site)
+	return s.commandHint("repair") + "; then: " + s.commandHint("crawl", site)
 }
 
 // sayDamaged names a page that an export leaves out.
 func (s *session) sayDamaged(row *wire.URL, err error) {
-	s.say("left out %s: %v", cut(row.URL, longestURL), err)
+	s.printMessage("left out %s: %v", cutText(row.URL, longestURL), err)
 }
 
 // exportProgress shows the number of pages on a terminal.

@@ -92,8 +92,8 @@ func exportedPages(t *testing.T, port, site string, e exportOptions, asJSON bool
 	t.Helper()
 	var out, talk bytes.Buffer
 	s := &session{ctx: t.Context(), out: &out, talk: &talk, options: options{server: "127.0.0.1:" + port, json: asJSON || e.out != ""}}
-	defer s.end()
-	err := s.export([]string{site}, e)
+	defer s.closeAll()
+	err := s.exportPages([]string{site}, e)
 	switch {
 	case err != nil && exitOf(err) != command.ExitRefused:
 		t.Fatal(err)

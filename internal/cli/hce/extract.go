@@ -44,7 +44,7 @@ more, and the text in the format.`,
   curl -s https://example.org/ | hce extract - --url https://example.org/
   find pages -name '*.html' | hce extract --files-from - --format json > pages.jsonl
   hce extract --ndjson < pages-with-html.jsonl > texts.jsonl`,
-	}, func() int { return exitOf(p.reportExtract(p.extract(&o))) })
+	}, func() int { return exitOf(p.reportExtract(p.extractPages(&o))) })
 	c.Words(&o.names, "[FILE|URL|-]...", 0, 0)
 	c.Choice(&o.format, "format", "f", "FORMAT", "text, markdown (default), json or html", extraction.Formats...)
 	c.Choice(&o.mode, "mode", "", "MODE", "what to do with doubtful lines: balanced (default), precision, recall; whole: all visible text", "balanced", "precision", "recall", "whole")
@@ -59,14 +59,14 @@ more, and the text in the format.`,
 // reportExtract prints an error for a person.
 func (p program) reportExtract(err error) error {
 	if err != nil && !errors.Is(err, command.ErrWithErrors) {
-		fmt.Fprintf(p.talk, "hce: %s\n", describe(err))
+		fmt.Fprintf(p.talk, "hce: %s\n", describeError(err))
 	}
 	return err
 }
 
-// extract reads the pages.
-func (p program) extract(o *extractOptions) error {
-	inputs, lines, end, err := o.inputs()
+// extractPages reads the pages.
+func (p program) extractPages(o *extractOptions) error {
+	inputs, lines, end, err := o.openInputs()
 	if err != nil {
 		return err
 	}
@@ -75,11 +75,11 @@ func (p program) extract(o *extractOptions) error {
 	job := extraction.Job{
 		Format: o.format, Lines: lines, Mode: modes[o.mode], Stdin: os.Stdin, Out: p.out,
 		Report: func(name string, err error) {
-			fmt.Fprintf(p.talk, "hce: %s\n", strings.TrimPrefix(name+": "+reason(name, err), ": "))
+			fmt.Fprintf(p.talk, "hce: %s\n", strings.TrimPrefix(name+": "+bareMessage(name, err), ": "))
 		},
 	}
-	if o.fetches() {
-		get, closeFetcher, err := o.fetcher()
+	if o.mayFetch() {
+		get, closeFetcher, err := o.newFetcher()
 		if err != nil {
 			return err
 		}
@@ -96,8 +96,8 @@ func (p program) extract(o *extractOptions) error {
 	return nil
 }
 
-// reason is the message of an error without the name of the file, which comes before it.
-func reason(name string, err error) string {
+// bareMessage is the message of an error without the name of the file, which comes before it.
+func bareMessage(name string, err error) string {
 	var path *os.PathError
 	if errors.As(err, &path) && path.Path == name {
 		return path.Err.Error()
@@ -105,8 +105,8 @@ func reason(name string, err error) string {
 	return err.Error()
 }
 
-// inputs returns the pages to read, and whether each gets a line of JSON.
-func (o *extractOptions) inputs() (list iter.Seq[extraction.Input], lines bool, end func(), err error) {
+// openInputs returns the pages to read, and whether each gets a line of JSON.
+func (o *extractOptions) openInputs() (list iter.Seq[extraction.Input], lines bool, end func(), err error) {
 	end = func() {}
 	_, known := modes[o.mode]
 	switch {
@@ -114,7 +114,7 @@ func (o *extractOptions) inputs() (list iter.Seq[extraction.Input], lines bool, 
 		return nil, false, end, command.Refuse("--format %q is not known; there are %s", o.format, strings.Join(extraction.Formats, ", "))
 	case !known:
 		return nil, false, end, command.Refuse("--mode %q is not known; there are balanced, precision, recall and whole", o.mode)
-	case o.ways() > 1:
+	case o.countWays() > 1:
 		return nil, false, end, command.Refuse("choose one of FILE, --files-from and --ndjson")
 	case o.url != "" && len(o.names) != 1:
 		return nil, false, end, command.Refuse("--url is for one page; with --files-from write the address behind a tab, with --ndjson as \"url\"")
@@ -123,7 +123,7 @@ func (o *extractOptions) inputs() (list iter.Seq[extraction.Input], lines bool, 
 	case o.records:
 		return extraction.Records(os.Stdin), true, end, nil
 	case o.from != "":
-		return o.list()
+		return o.readFileList()
 	case len(o.names) == 0:
 		return nil, false, end, command.Refuse("name a FILE or a URL, or - for stdin; hce extract --help shows examples")
 	}
@@ -131,8 +131,8 @@ func (o *extractOptions) inputs() (list iter.Seq[extraction.Input], lines bool, 
 	return list, len(o.names) > 1 || o.format == "json", end, nil
 }
 
-// ways counts how the pages are named.
-func (o *extractOptions) ways() (n int) {
+// countWays counts how the pages are named.
+func (o *extractOptions) countWays() (n int) {
 	for _, given := range []bool{len(o.names) > 0, o.from != "", o.records} {
 		if given {
 			n++
@@ -141,25 +141,25 @@ func (o *extractOptions) ways() (n int) {
 	return n
 }
 
-// list reads the names of --files-from.
-func (o *extractOptions) list() (iter.Seq[extraction.Input], bool, func(), error) {
+// readFileList reads the names of --files-from.
+func (o *extractOptions) readFileList() (iter.Seq[extraction.Input], bool, func(), error) {
 	if o.from == "-" {
 		return extraction.List(os.Stdin), true, func() {}, nil
 	}
 	f, err := os.Open(o.from)
 	if err != nil {
-		return nil, false, func() {}, command.Refuse("--files-from %s: %s", o.from, reason(o.from, err))
+		return nil, false, func() {}, command.Refuse("--files-from %s: %s", o.from, bareMessage(o.from, err))
 	}
 	return extraction.List(bufio.NewReader(f)), true, func() { _ = f.Close() }, nil
 }
 
-// fetches reports whether a page may have to be fetched.
-func (o *extractOptions) fetches() bool {
+// mayFetch reports whether a page may have to be fetched.
+func (o *extractOptions) mayFetch() bool {
 	return o.from != "" || slices.ContainsFunc(o.names, extraction.IsURL)
 }
 
-// fetcher returns the function that fetches pages. Its host gates are those of the crawler of hce.
-func (o *extractOptions) fetcher() (get func(context.Context, string) ([]byte, string, string, error), end func(), err error) {
+// newFetcher returns the function that fetches pages. Its host gates are those of the crawler of hce.
+func (o *extractOptions) newFetcher() (get func(context.Context, string) ([]byte, string, string, error), end func(), err error) {
 	networks, err := config.Networks(o.networks)
 	if err != nil {
 		return nil, nil, command.Refuse("--allow-network has %w", err)

@@ -35,16 +35,16 @@ type progress struct {
 	SlowTime time.Duration // mean time of a page of SlowHost
 }
 
-// queue is the number of URLs that wait.
-func (p progress) queue() int64 { return p.Site.NewURLs }
+// queueLength is the number of URLs that wait.
+func (p progress) queueLength() int64 { return p.Site.NewURLs }
 
-// line describes the progress in one line.
-func (p progress) line() string {
+// describeLine describes the progress in one line.
+func (p progress) describeLine() string {
 	parts := []string{
-		fmt.Sprintf("%d done", p.Done), count(p.Site.Contents, "page", "pages"), fmt.Sprintf("%d waiting", p.queue()), fmt.Sprintf("%.1f/s", p.Rate),
+		fmt.Sprintf("%d done", p.Done), countNoun(p.Site.Contents, "page", "pages"), fmt.Sprintf("%d waiting", p.queueLength()), fmt.Sprintf("%.1f/s", p.Rate),
 	}
 	if p.Site.Errors > 0 {
-		text := count(p.Site.Errors, "error", "errors")
+		text := countNoun(p.Site.Errors, "error", "errors")
 		if causes := livescreen.CausesText(p.Causes); causes != "" {
 			text += " (" + causes + ")"
 		}
@@ -58,16 +58,16 @@ func (p progress) line() string {
 	}
 	if p.Why != "" {
 		parts = append(parts, "waiting because: "+p.Why)
-	} else if left := p.left(); left > 0 {
+	} else if left := p.estimateLeft(); left > 0 {
 		parts = append(parts, "about "+left.String()+" left")
 	}
 	return strings.Join(parts, ", ")
 }
 
-// left estimates the time that the known URLs need, 0 if unknown. It is no shorter than the last pause.
-func (p progress) left() time.Duration {
-	ready := p.queue() - p.Paused.URLs
-	if p.queue() == 0 || p.Rate <= 0 && ready > 0 {
+// estimateLeft estimates the time that the known URLs need, 0 if unknown. It is no shorter than the last pause.
+func (p progress) estimateLeft() time.Duration {
+	ready := p.queueLength() - p.Paused.URLs
+	if p.queueLength() == 0 || p.Rate <= 0 && ready > 0 {
 		return 0
 	}
 	left := max(p.Paused.Last.Sub(p.At), 0)
@@ -90,23 +90,23 @@ type follower struct {
 	counted int64 // errors of the site when their causes were counted
 }
 
-// follow shows the progress until the site has no work left. It returns context.Canceled when ctx is done.
-func (c *crawl) follow() error {
+// followCrawl shows the progress until the site has no work left. It returns context.Canceled when ctx is done.
+func (c *crawl) followCrawl() error {
 	width := 0
 	if file, ok := c.talk.(*os.File); ok {
 		width = livescreen.Width(file)
 	}
 	show := &lines{c: c, width: width}
-	defer show.end()
+	defer show.endLine()
 	f := &follower{c: c, hosts: hostTimes{}}
 	run := follow.Follower{Service: c.service, Site: c.site.ID, Roots: len(c.site.URLs), Daemon: c.daemon, Show: func(look follow.Look, done bool) error {
-		f.add(look)
+		f.addLook(look)
 		var part *client.Incomplete // the follower has noted it
-		if err := f.sample(); err != nil && !errors.As(err, &part) {
+		if err := f.samplePages(); err != nil && !errors.As(err, &part) {
 			return err
 		}
-		show.show(f.now, done)
-		return c.events.show(c.ctx, f.now, done)
+		show.showProgress(f.now, done)
+		return c.events.showProgress(c.ctx, f.now, done)
 	}}
 	err := run.Run(c.ctx)
 	switch {
@@ -118,13 +118,13 @@ func (c *crawl) follow() error {
 		return command.Refusal{Err: err}
 	}
 	if stalled, is := errors.AsType[*follow.Stalled](err); is {
-		return fmt.Errorf("%w. The same command continues; look at them with: %s", stalled, c.hint("url", "ls", c.site.ID, "--status", "new"))
+		return fmt.Errorf("%w. The same command continues; look at them with: %s", stalled, c.commandHint("url", "ls", c.site.ID, "--status", "new"))
 	}
 	return err
 }
 
-// add takes what a look has found.
-func (f *follower) add(look follow.Look) {
+// addLook takes what a look has found.
+func (f *follower) addLook(look follow.Look) {
 	f.now.Look = look
 	f.history = append(f.history, f.now)
 	for len(f.history) > 2 && look.At.Sub(f.history[0].At) > rateTime {
@@ -136,8 +136,8 @@ func (f *follower) add(look follow.Look) {
 	}
 }
 
-// sample looks at some pages, to find the slowest host, and at the causes of errors.
-func (f *follower) sample() error {
+// samplePages looks at some pages, to find the slowest host, and at the causes of errors.
+func (f *follower) samplePages() error {
 	if f.now.At.Sub(f.sampled) < sampleEvery {
 		return nil
 	}
@@ -147,9 +147,9 @@ func (f *follower) sample() error {
 		return err
 	}
 	for _, row := range rows {
-		f.hosts.add(row)
+		f.hosts.addPage(row)
 	}
-	f.now.SlowHost, f.now.SlowTime = f.hosts.slowest()
+	f.now.SlowHost, f.now.SlowTime = f.hosts.slowestHost()
 	if f.now.Site.Errors == f.counted {
 		return nil
 	}
@@ -158,7 +158,7 @@ func (f *follower) sample() error {
 	if err != nil {
 		return err
 	}
-	f.now.Causes = causes(failed)
+	f.now.Causes = countCauses(failed)
 	return nil
 }
 
@@ -170,8 +170,8 @@ type hostTime struct {
 	n   int64
 }
 
-// add counts a page. Without a time it was not fetched, or took less than a millisecond.
-func (t hostTimes) add(row wire.URL) {
+// addPage counts a page. Without a time it was not fetched, or took less than a millisecond.
+func (t hostTimes) addPage(row wire.URL) {
 	u, err := canonical.Net(row.URL)
 	if err != nil || row.CrawlingTime == 0 {
 		return
@@ -180,8 +180,8 @@ func (t hostTimes) add(row wire.URL) {
 	t[u.Host] = hostTime{h.sum + time.Duration(row.CrawlingTime)*time.Millisecond, h.n + 1}
 }
 
-// slowest returns the host with the largest mean time of a page.
-func (t hostTimes) slowest() (host string, mean time.Duration) {
+// slowestHost returns the host with the largest mean time of a page.
+func (t hostTimes) slowestHost() (host string, mean time.Duration) {
 	for name, h := range t {
 		if m := h.sum / time.Duration(h.n); m > mean || m == mean && name < host {
 			host, mean = name, m
@@ -193,8 +193,8 @@ func (t hostTimes) slowest() (host string, mean time.Duration) {
 // leftOut are bits of URLs that did not fail: a rule or a limit left them out.
 const leftOut = wire.ErrRobots | wire.ErrFiltersBreak | wire.ErrMaxURLsFromPage | wire.ErrUnsupportedType | wire.ErrRawNotStored | wire.ErrBadEncoding | wire.ErrMaxItems | wire.ErrSiteMaxResources
 
-// causes counts rows by their causes.
-func causes(rows []wire.URL) map[string]int64 {
+// countCauses counts rows by their causes.
+func countCauses(rows []wire.URL) map[string]int64 {
 	all := map[string]int64{}
 	for _, row := range rows {
 		if name := causeOf(row.ErrorMask); name != "" {
@@ -223,20 +223,20 @@ type lines struct {
 	open  bool // the cursor is behind a line
 }
 
-func (l *lines) show(p progress, done bool) {
+func (l *lines) showProgress(p progress, done bool) {
 	switch {
 	case l.c.json && !done && l.width == 0:
 	case l.width > 0:
-		fmt.Fprintf(l.c.talk, "\r%s\x1b[K", cut(clean(p.line()), l.width-1))
+		fmt.Fprintf(l.c.talk, "\r%s\x1b[K", cutText(cleanLine(p.describeLine()), l.width-1))
 		l.open = true
 	case done || l.last.IsZero() || p.At.Sub(l.last) >= lineEvery:
-		fmt.Fprintln(l.c.talk, clean(p.line()))
+		fmt.Fprintln(l.c.talk, cleanLine(p.describeLine()))
 		l.last = p.At
 	}
 }
 
-// end ends the line of a terminal.
-func (l *lines) end() {
+// endLine ends the line of a terminal.
+func (l *lines) endLine() {
 	if l.open {
 		fmt.Fprintln(l.c.talk)
 	}

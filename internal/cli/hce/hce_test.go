@@ -49,7 +49,7 @@ func TestSince(t *testing.T) {
 		"12h": "2026-03-10 00:00:00", "7d": "2026-03-03 12:00:00", "2w": "2026-02-24 12:00:00", "90m": "2026-03-10 10:30:00",
 		"yesterday": "", "7": "", "-7d": "", "2026-13-01": "",
 	} {
-		at, err := since("--since", text, now)
+		at, err := parseSince("--since", text, now)
 		if want == "" {
 			if err == nil {
 				t.Errorf("%s is %s", text, at)
@@ -64,7 +64,7 @@ func TestSince(t *testing.T) {
 
 func TestDelay(t *testing.T) {
 	for text, want := range map[string]string{"500ms": "500", "2s": "2000", "1.5s": "1500", "0s": "0", "0": "0", "5": "write 5ms or 5s", "1.5": "write 1.5ms", "-1s": "is not a time", "25h": "is not a time", "x": "is not a time", "": "is not a time"} {
-		n, err := delay(text)
+		n, err := parseDelay(text)
 		got := fmt.Sprint(n)
 		if err != nil {
 			got = err.Error()
@@ -83,7 +83,7 @@ func TestDifferences(t *testing.T) {
 	first := settings{depth: "3", delay: "2s", maxPages: "50", exclude: []string{"*.zip"}, include: []string{"/a/**", "re:b+"}, properties: []string{"ROBOTS_META=0"}, fields: []string{"maxErrors=7", "recrawlDate=NOW()"}}
 	object, err := first.newSite(roots)
 	if err == nil {
-		err = s.ask(wire.SiteNew, object, nil)
+		err = s.askService(wire.SiteNew, object, nil)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -110,11 +110,11 @@ func TestDifferences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		site, found, err := s.status(wire.Md5(roots[0]))
+		site, found, err := s.siteStatus(wire.Md5(roots[0]))
 		if err != nil || !found {
 			t.Fatal(found, err)
 		}
-		list := strings.Join(o.differences(site, object), "; ")
+		list := strings.Join(o.listDifferences(site, object), "; ")
 		if (list == "") != (c.want == "") || !strings.Contains(list, c.want) {
 			t.Errorf("%s: %q", name, list)
 		}
@@ -128,20 +128,20 @@ func TestProgress(t *testing.T) {
 	for i := range 61 {
 		n := int64(i)
 		site := wire.Site{Contents: 2 * n, Errors: n, NewURLs: 240}
-		f.add(follow.Look{Site: site, Done: 3 * n, At: start.Add(time.Duration(i) * time.Second)})
+		f.addLook(follow.Look{Site: site, Done: 3 * n, At: start.Add(time.Duration(i) * time.Second)})
 	}
 	for _, row := range []wire.URL{
 		{URL: "https://fast.example/", CrawlingTime: 10}, {URL: "https://slow.example/", CrawlingTime: 900}, {URL: "https://slow.example/b", CrawlingTime: 700}, {URL: "https://fast.example/b", CrawlingTime: 1500},
 	} {
-		f.hosts.add(row)
+		f.hosts.addPage(row)
 	}
-	f.now.SlowHost, f.now.SlowTime = f.hosts.slowest()
-	f.now.Causes = causes([]wire.URL{{ErrorMask: wire.ErrHTTP}, {ErrorMask: wire.ErrHTTP | wire.ErrForbidden}, {ErrorMask: wire.ErrTimeout}})
+	f.now.SlowHost, f.now.SlowTime = f.hosts.slowestHost()
+	f.now.Causes = countCauses([]wire.URL{{ErrorMask: wire.ErrHTTP}, {ErrorMask: wire.ErrHTTP | wire.ErrForbidden}, {ErrorMask: wire.ErrTimeout}})
 	want := "180 done, 120 pages, 240 waiting, 3.0/s, 60 errors (FETCH_FORBIDDEN 1, HTTP_ERROR 1, REQUEST_TIMEOUT 1), slowest slow.example 800ms, about 1m0s left"
-	if got := f.now.line(); got != want {
+	if got := f.now.describeLine(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if got := (progress{Look: follow.Look{Site: wire.Site{NewURLs: 1}, Why: "disk full"}, Rate: 1}).line(); !strings.HasSuffix(got, ", 1.0/s, waiting because: disk full") {
+	if got := (progress{Look: follow.Look{Site: wire.Site{NewURLs: 1}, Why: "disk full"}, Rate: 1}).describeLine(); !strings.HasSuffix(got, ", 1.0/s, waiting because: disk full") {
 		t.Error(got)
 	}
 }
@@ -161,7 +161,7 @@ func TestProgressOfPauses(t *testing.T) {
 		{"others of an unknown rate", 103, 0, "the next in 4s"},
 	} {
 		p := progress{Look: follow.Look{At: now, Site: wire.Site{NewURLs: c.waiting}, Paused: paused}, Rate: c.rate}
-		if got := p.line(); !strings.HasSuffix(got, strings.Replace(c.want, "1m40s", "2m0s", 1)) {
+		if got := p.describeLine(); !strings.HasSuffix(got, strings.Replace(c.want, "1m40s", "2m0s", 1)) {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}
@@ -204,7 +204,7 @@ func TestSummaryText(t *testing.T) {
 		"list the others with: hce url ls s --outside --reasons":                 with(func(s *summary) { s.alone = true }),
 		"the last error: no route to host\n":                                     with(func(s *summary) { s.Failed, s.Pages, s.cause = 1, 0, "no route to host" }),
 	} {
-		if got := s.text(); !strings.Contains(got, want) {
+		if got := s.summaryText(); !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
@@ -212,10 +212,10 @@ func TestSummaryText(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	tab := table{head: []string{"A", " N", "LAST"}}
-	tab.add("x\x1b[31m\ny", "5", "end")
-	tab.add("a long cell", "12345", "")
+	tab.addRow("x\x1b[31m\ny", "5", "end")
+	tab.addRow("a long cell", "12345", "")
 	var b strings.Builder
-	tab.print(&b)
+	tab.printTable(&b)
 	want := "A                N  LAST\nx[31m y          5  end\na long cell  12345\n"
 	if got := b.String(); got != want {
 		t.Errorf("%q\nwant %q", got, want)
@@ -225,7 +225,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("%d: %s", n, got)
 		}
 	}
-	if got := cut("äöüß", 3); got != "äö…" {
+	if got := cutText("äöüß", 3); got != "äö…" {
 		t.Error(got)
 	}
 }
@@ -263,14 +263,14 @@ func TestManySites(t *testing.T) {
 	for i := range 5 {
 		stores.NewSite(fmt.Sprintf("https://h%d.example/", i))
 	}
-	list, err := s.sites()
+	list, err := s.listSites()
 	if err != nil || len(list) != 5 {
 		t.Errorf("%d sites, %v", len(list), err)
 	}
-	if site, err := s.site("h3.example"); err != nil || rootOf(site) != "https://h3.example/" {
+	if site, err := s.findSite("h3.example"); err != nil || rootOf(site) != "https://h3.example/" {
 		t.Errorf("%+v, %v", site, err)
 	}
-	if _, err := s.site("h3.exampel"); err == nil || !strings.Contains(err.Error(), "did you mean https://h") {
+	if _, err := s.findSite("h3.exampel"); err == nil || !strings.Contains(err.Error(), "did you mean https://h") {
 		t.Error(err)
 	}
 }
@@ -289,16 +289,16 @@ func TestDoctorFaults(t *testing.T) {
 		state string
 		says  string
 	}{
-		"open keys":    {func(d *doctor) { d.keys(open) }, fault, "other users can read"},
-		"no keys":      {func(d *doctor) { d.keys(filepath.Join(t.TempDir(), "none")) }, fine, "created with the first crawl"},
-		"no such disk": {func(d *doctor) { d.disk("/no/such/folder") }, fault, "no such file"},
-		"a file":       {func(d *doctor) { d.folder(place{dir: "/dev/null/x"}, "/") }, fault, "not a"},
+		"open keys":    {func(d *doctor) { d.checkKeys(open) }, fault, "other users can read"},
+		"no keys":      {func(d *doctor) { d.checkKeys(filepath.Join(t.TempDir(), "none")) }, fine, "created with the first crawl"},
+		"no such disk": {func(d *doctor) { d.checkDisk("/no/such/folder") }, fault, "no such file"},
+		"a file":       {func(d *doctor) { d.checkFolder(place{dir: "/dev/null/x"}, "/") }, fault, "not a"},
 		"nobody there": {func(d *doctor) {
-			d.use(client.Server{Host: "127.0.0.1", Port: 1, Timeout: 50 * time.Millisecond})
-			d.answers("daemon", "", func(error) string { return "start it" })
+			d.useService(client.Server{Host: "127.0.0.1", Port: 1, Timeout: 50 * time.Millisecond})
+			d.checkAnswers("daemon", "", func(error) string { return "start it" })
 		}, fault, "no answer"},
-		"the clock":     {func(d *doctor) { d.clock(t.TempDir(), "") }, fine, "20"},
-		"a good answer": {func(d *doctor) { d.use(storestest.Open(t)); d.answers("database", "it answers", nil) }, fine, "it answers"},
+		"the clock":     {func(d *doctor) { d.checkClock(t.TempDir(), "") }, fine, "20"},
+		"a good answer": {func(d *doctor) { d.useService(storestest.Open(t)); d.checkAnswers("database", "it answers", nil) }, fine, "it answers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &doctor{session: &session{ctx: t.Context(), talk: io.Discard}}

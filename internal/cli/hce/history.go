@@ -23,19 +23,19 @@ func (p program) urlHistoryCommand() *command.Command {
 	var o options
 	var words []string
 	var site string
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "history", Summary: "lists the stored versions of a page",
 		Description: `A crawl adds a version if the body has changed. RAW_VERSIONS_MAX of the site limits their number
 (0, the default: all). Print a version with "hce page URL --version N".`,
 		Examples: "  hce url history https://example.org/a",
-	}, &o, func(s *session) error { return s.history(words[0], site) })
+	}, &o, func(s *session) error { return s.printHistory(words[0], site) })
 	c.Words(&words, "URL", 1, 1)
 	c.Text(&site, "site", "", "SITE", "site of the URL, if several have it")
 	return c
 }
 
-func (s *session) history(typed, site string) error {
-	_, list, err := s.versions(typed, site)
+func (s *session) printHistory(typed, site string) error {
+	_, list, err := s.storedVersions(typed, site)
 	if err != nil {
 		return err
 	}
@@ -43,23 +43,23 @@ func (s *session) history(typed, site string) error {
 	t := table{head: []string{" VERSION", "STORED", " SIZE", "MD5"}}
 	for i, v := range list {
 		rows[i] = version{v.Number, v.Stored, len(v.Raw), wire.Md5(v.Raw)}
-		t.add(fmt.Sprint(v.Number), v.Stored, files.Bytes(int64(len(v.Raw))), rows[i].Md5)
+		t.addRow(fmt.Sprint(v.Number), v.Stored, files.Bytes(int64(len(v.Raw))), rows[i].Md5)
 	}
 	if s.json {
 		return s.printJSON(rows)
 	}
-	t.print(s.out)
+	t.printTable(s.out)
 	return nil
 }
 
-// versions returns the stored versions of a page, at least one.
-func (s *session) versions(typed, site string) (wire.URL, []pages.Version, error) {
+// storedVersions returns the stored versions of a page, at least one.
+func (s *session) storedVersions(typed, site string) (wire.URL, []pages.Version, error) {
 	row, err := s.openRow(typed, site)
 	if err != nil {
 		return row, nil, err
 	}
 	var list []pages.Version
-	err = s.lookup(func(s *session) error {
+	err = s.runLookup(func(s *session) error {
 		list, err = pages.Versions(s.ctx, s.service, row)
 		if err == nil && len(list) == 0 {
 			err = s.withoutContent(row)
@@ -74,24 +74,24 @@ func (o options) withoutContent(row wire.URL) error {
 	if row.Resource() {
 		return command.Refuse("URL %s is a resource (%s) and no page, so it has no text; print it as it was received with --html", row.URL, row.ContentType)
 	}
-	return command.Refuse("URL %s has no such content: it is %s, with HTTP code %d %s; see: %s", row.URL, export.StatusName(row.Status), row.AnsweredCode(), strings.Join(row.ErrorMask.Names(), " "), o.hint("url", "show", row.URL, "--site", row.SiteID))
+	return command.Refuse("URL %s has no such content: it is %s, with HTTP code %d %s; see: %s", row.URL, export.StatusName(row.Status), row.AnsweredCode(), strings.Join(row.ErrorMask.Names(), " "), o.commandHint("url", "show", row.URL, "--site", row.SiteID))
 }
 
-// version prints one version of a page.
-func (s *session) version(typed string, o pageOptions) error {
+// printVersion prints one version of a page.
+func (s *session) printVersion(typed string, o pageOptions) error {
 	if o.text || o.markdown || s.json {
 		return command.Refuse("--version goes with --html and --headers: only the newest version is processed")
 	}
-	n, err := number("--version", o.version, 1, 1<<31)
+	n, err := parseNumber("--version", o.version, 1, 1<<31)
 	if err != nil {
 		return command.Refusal{Err: err}
 	}
-	row, list, err := s.versions(typed, o.site)
+	row, list, err := s.storedVersions(typed, o.site)
 	if err != nil {
 		return err
 	}
 	if n > int64(len(list)) {
-		return command.Refuse("--version %d: URL %s has %s; list them with: %s", n, row.URL, count(int64(len(list)), "version", "versions"), s.hint("url", "history", row.URL, "--site", row.SiteID))
+		return command.Refuse("--version %d: URL %s has %s; list them with: %s", n, row.URL, countNoun(int64(len(list)), "version", "versions"), s.commandHint("url", "history", row.URL, "--site", row.SiteID))
 	}
 	v := list[n-1]
 	if !o.headers {

@@ -20,7 +20,7 @@ import (
 )
 
 func (p program) importCommand() *command.Command {
-	return group("import", "brings pages of other programs into a site", "SITE is the id of a site or one of its root URLs.",
+	return newGroupCommand("import", "brings pages of other programs into a site", "SITE is the id of a site or one of its root URLs.",
 		"  hce import warc pages.warc.gz\n  hce import warc a.warc.gz b.warc.gz --site archive", p.importWARCCommand())
 }
 
@@ -28,7 +28,7 @@ func (p program) importWARCCommand() *command.Command {
 	var o options
 	var files []string
 	var site string
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "warc", Summary: "stores the pages of WARC files as crawled pages of a site",
 		Description: `Reads files of WARC 0.17 to 1.1, plain or compressed with gzip, and WACZ files. All files are
 checked first: a damaged one is refused with the offset of its record, and nothing is changed. Then
@@ -47,14 +47,14 @@ A site that does not exist is created from the address of the first page, or wit
 }
 
 func (s *session) importWARC(files []string, typed string) error {
-	if _, err := s.find(); err != nil { // before files are read, which may take a while
+	if _, err := s.findPlace(); err != nil { // before files are read, which may take a while
 		return err
 	}
 	first := ""
 	for _, path := range files {
 		contents, err := warcimport.Check(s.ctx, path, s.importProgress("checking"))
 		if err != nil {
-			return damaged(err)
+			return refuseDamaged(err)
 		}
 		if first == "" {
 			first = contents.First
@@ -69,14 +69,14 @@ func (s *session) importWARC(files []string, typed string) error {
 	}
 	done, err := warcimport.Run(s.ctx, warcimport.Job{Service: s.service, Site: site, Files: files}, s.importProgress("importing"))
 	if err != nil {
-		s.say("%s and %s are stored; the same command continues", count(done.Pages, "page", "pages"), count(done.Versions, "version", "versions"))
+		s.printMessage("%s and %s are stored; the same command continues", countNoun(done.Pages, "page", "pages"), countNoun(done.Versions, "version", "versions"))
 		return err
 	}
-	return s.imported(site.ID, done)
+	return s.printImported(site.ID, done)
 }
 
-// damaged makes a fault of a file a refusal.
-func damaged(err error) error {
+// refuseDamaged makes a fault of a file a refusal.
+func refuseDamaged(err error) error {
 	var fault *warc.Fault
 	var path *fs.PathError
 	if errors.As(err, &fault) || errors.As(err, &path) {
@@ -89,7 +89,7 @@ func damaged(err error) error {
 // known.
 func (s *session) importSite(typed, first string) (site wire.Site, err error) {
 	if typed != "" {
-		site, err = s.site(typed)
+		site, err = s.findSite(typed)
 		if err == nil || exitOf(err) != command.ExitRefused || !wire.ValidSiteID(typed) {
 			return site, err
 		}
@@ -108,15 +108,15 @@ func (s *session) importSite(typed, first string) (site wire.Site, err error) {
 	}
 	object["moveURLs"] = false // the root URL is not fetched
 	id := object["id"].(string)
-	site, found, err := s.status(id)
+	site, found, err := s.siteStatus(id)
 	if err != nil || found {
 		return site, err
 	}
-	if err := s.ask(wire.SiteNew, object, nil); err != nil {
+	if err := s.askService(wire.SiteNew, object, nil); err != nil {
 		return site, err
 	}
-	s.say("created site %s (%s)", id, root)
-	site, _, err = s.status(id)
+	s.printMessage("created site %s (%s)", id, root)
+	site, _, err = s.siteStatus(id)
 	return site, err
 }
 
@@ -130,13 +130,13 @@ func (s *session) importProgress(step string) warcimport.Progress {
 	return func(path string, n int64) {
 		if time.Since(last) >= pollEvery {
 			last = time.Now()
-			fmt.Fprintf(s.talk, "\r%s %s: %s\x1b[K\r", step, clean(path), files.Bytes(n))
+			fmt.Fprintf(s.talk, "\r%s %s: %s\x1b[K\r", step, cleanLine(path), files.Bytes(n))
 		}
 	}
 }
 
-// imported prints the summary.
-func (s *session) imported(site string, done warcimport.Summary) error {
+// printImported prints the summary.
+func (s *session) printImported(site string, done warcimport.Summary) error {
 	if s.json {
 		if err := s.printJSON(struct {
 			Site string `json:"site"`
@@ -145,14 +145,14 @@ func (s *session) imported(site string, done warcimport.Summary) error {
 			return err
 		}
 	} else {
-		fmt.Fprintf(s.out, "%s: %s new, %s, %d stored before, of %s\n", site, count(done.Pages, "page", "pages"),
-			count(done.Versions, "further version", "further versions"), done.Known, count(done.Records, "record", "records"))
+		fmt.Fprintf(s.out, "%s: %s new, %s, %d stored before, of %s\n", site, countNoun(done.Pages, "page", "pages"),
+			countNoun(done.Versions, "further version", "further versions"), done.Known, countNoun(done.Records, "record", "records"))
 		for _, reason := range slices.Sorted(maps.Keys(done.Skipped)) {
 			fmt.Fprintf(s.out, "left out: %d, %s\n", done.Skipped[reason], strings.ToValidUTF8(string(reason), "?"))
 		}
 	}
 	if s.node != nil && done.Pages+done.Versions > 0 {
-		s.say("no daemon runs in %s; let the pages be processed with: %s", s.node.Dir, s.hint("crawl", site))
+		s.printMessage("no daemon runs in %s; let the pages be processed with: %s", s.node.Dir, s.commandHint("crawl", site))
 	}
 	if done.Faults() > 0 {
 		return command.ErrWithErrors

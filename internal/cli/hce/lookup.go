@@ -15,29 +15,29 @@ import (
 // sitesAtOnce is the number of sites of one SITE_FIND.
 const sitesAtOnce = 500
 
-// status returns a site with its counters. found is false if the id is not known.
-func (s *session) status(id string, exclude ...string) (site wire.Site, found bool, err error) {
+// siteStatus returns a site with its counters. found is false if the id is not known.
+func (s *session) siteStatus(id string, exclude ...string) (site wire.Site, found bool, err error) {
 	if !wire.ValidSiteID(id) {
 		return site, false, nil
 	}
-	err = s.ask(wire.SiteStatus, map[string]any{"id": id, "deleteTaskId": nil, "excludeList": append([]string{}, exclude...)}, &site)
+	err = s.askService(wire.SiteStatus, map[string]any{"id": id, "deleteTaskId": nil, "excludeList": append([]string{}, exclude...)}, &site)
 	return site, err == nil && site.State != wire.SiteNotFound, err
 }
 
 // openSites connects and returns all sites with their counters and root URLs.
 func (s *session) openSites() ([]wire.Site, error) {
-	if err := s.connect(); err != nil {
+	if err := s.openService(); err != nil {
 		return nil, err
 	}
-	return s.sites("filters", "properties")
+	return s.listSites("filters", "properties")
 }
 
-// sites returns all sites by id, without the general one.
-func (s *session) sites(exclude ...string) (list []wire.Site, err error) {
+// listSites returns all sites by id, without the general one.
+func (s *session) listSites(exclude ...string) (list []wire.Site, err error) {
 	after := ""
 	for {
 		var part []wire.Site
-		err := s.ask(wire.SiteFind, map[string]any{
+		err := s.askService(wire.SiteFind, map[string]any{
 			"url": nil, "excludeList": append([]string{}, exclude...),
 			"criterions": map[string]any{"WHERE": "`Id`<>'" + wire.GeneralSite + "' AND `Id`>'" + after + "'", "ORDER BY": "`Id` ASC", "LIMIT": sitesAtOnce},
 		}, &part)
@@ -52,10 +52,10 @@ func (s *session) sites(exclude ...string) (list []wire.Site, err error) {
 	}
 }
 
-// site finds a site by its id or by a root URL, with or without scheme. Its counters may lack those of
+// findSite finds a site by its id or by a root URL, with or without scheme. Its counters may lack those of
 // nodes of a cluster that are away: see wholeSite.
-func (s *session) site(typed string) (site wire.Site, err error) {
-	err = s.lookup(func(one *session) error {
+func (s *session) findSite(typed string) (site wire.Site, err error) {
+	err = s.runLookup(func(one *session) error {
 		site, err = one.wholeSite(typed)
 		return err
 	})
@@ -64,16 +64,16 @@ func (s *session) site(typed string) (site wire.Site, err error) {
 
 // wholeSite is site with the counters of all nodes.
 func (s *session) wholeSite(typed string) (wire.Site, error) {
-	if site, found, err := s.status(typed); found || err != nil {
+	if site, found, err := s.siteStatus(typed); found || err != nil {
 		return site, err
 	}
 	wanted := target.Meant(typed)
 	for _, root := range wanted {
-		if site, found, err := s.status(wire.Md5(root)); found || err != nil {
+		if site, found, err := s.siteStatus(wire.Md5(root)); found || err != nil {
 			return site, err
 		}
 	}
-	all, err := s.sites("filters", "properties")
+	all, err := s.listSites("filters", "properties")
 	if err != nil {
 		return wire.Site{}, err
 	}
@@ -81,14 +81,14 @@ func (s *session) wholeSite(typed string) (wire.Site, error) {
 	for _, site := range all {
 		for _, u := range site.URLs {
 			if slices.Contains(wanted, u.URL.URL) {
-				found, _, err := s.status(site.ID)
+				found, _, err := s.siteStatus(site.ID)
 				return found, err
 			}
 			known = append(known, u.URL.URL)
 		}
 		known = append(known, site.ID)
 	}
-	return wire.Site{}, command.Refuse("site %q is not known in %s%s; list the sites with: %s", typed, s.service, config.Suggestion(nearestAddress(typed, known)), s.hint("site", "ls"))
+	return wire.Site{}, command.Refuse("site %q is not known in %s%s; list the sites with: %s", typed, s.service, config.Suggestion(nearestAddress(typed, known)), s.commandHint("site", "ls"))
 }
 
 // nearestAddress compares without the scheme, which people often leave out.
@@ -111,9 +111,9 @@ func nearestAddress(typed string, known []string) string {
 	return short[config.Nearest(strings.TrimSuffix(rest, "/"), names)]
 }
 
-// row finds a stored URL. site may be "": then all sites are searched.
-func (s *session) row(typed, site string) (row wire.URL, err error) {
-	err = s.lookup(func(one *session) error {
+// storedRow finds a stored URL. site may be "": then all sites are searched.
+func (s *session) storedRow(typed, site string) (row wire.URL, err error) {
+	err = s.runLookup(func(one *session) error {
 		row, err = one.findRow(typed, site)
 		return err
 	})
@@ -131,13 +131,13 @@ func (s *session) findRow(typed, site string) (wire.URL, error) {
 	}
 	var ids []string
 	if site != "" {
-		found, err := s.site(site)
+		found, err := s.findSite(site)
 		if err != nil {
 			return wire.URL{}, err
 		}
 		ids = []string{found.ID}
 	} else {
-		all, err := s.sites("urls", "filters", "properties")
+		all, err := s.listSites("urls", "filters", "properties")
 		if err != nil {
 			return wire.URL{}, err
 		}
@@ -151,7 +151,7 @@ func (s *session) findRow(typed, site string) (wire.URL, error) {
 		return wire.URL{}, err
 	case len(rows) == 0:
 		last := texts[len(texts)-1]
-		return wire.URL{}, command.Refuse("URL %q is not known in %s%s; see what a crawl decides about it with: %s", typed, s.service, config.Suggestion(s.nearURL(ids, last)), s.hint("explain", last))
+		return wire.URL{}, command.Refuse("URL %q is not known in %s%s; see what a crawl decides about it with: %s", typed, s.service, config.Suggestion(s.nearURL(ids, last)), s.commandHint("explain", last))
 	case len(rows) > 1 && rows[0].SiteID != rows[1].SiteID:
 		return wire.URL{}, command.Refuse("URL %q is in the sites %s and %s; choose one with --site", typed, rows[0].SiteID, rows[1].SiteID)
 	}
@@ -197,7 +197,7 @@ func (s *session) rowsOf(ids, texts []string) (rows []wire.URL, err error) {
 			}
 		}
 		var found []wire.URL
-		if err := s.ask(wire.URLStatus, requests, &found); err != nil {
+		if err := s.askService(wire.URLStatus, requests, &found); err != nil {
 			return nil, err
 		}
 		rows = append(rows, found...)

@@ -19,12 +19,12 @@ type Opened struct{ s *session }
 // person go to talk. Exit returns the exit status of all errors.
 func Open(ctx context.Context, p Place, talk io.Writer, create bool) (*Opened, error) {
 	s := &session{ctx: ctx, options: options{server: p.Server, config: p.Config, data: p.Data}, out: talk, talk: talk}
-	open := s.connect
+	open := s.openService
 	if create {
 		open = s.connectOrCreate
 	}
 	if err := open(); err != nil {
-		s.end()
+		s.closeAll()
 		return nil, err
 	}
 	return &Opened{s}, nil
@@ -34,14 +34,14 @@ func Open(ctx context.Context, p Place, talk io.Writer, create bool) (*Opened, e
 func (o *Opened) Service() client.Service { return o.s.service }
 
 // Site finds a site by its id or one of its root URLs.
-func (o *Opened) Site(typed string) (wire.Site, error) { return o.s.site(typed) }
+func (o *Opened) Site(typed string) (wire.Site, error) { return o.s.findSite(typed) }
 
 // SiteFor returns the site that typed names, or that of the first page of an import if typed is "". It
 // creates a site that is not known, whose root URL is not fetched.
 func (o *Opened) SiteFor(typed, first string) (wire.Site, error) { return o.s.importSite(typed, first) }
 
 // Close ends what Open has started.
-func (o *Opened) Close() { o.s.end() }
+func (o *Opened) Close() { o.s.closeAll() }
 
 // Exit returns the exit status of an error of this package and of package client.
 func Exit(err error) int { return exitOf(err) }

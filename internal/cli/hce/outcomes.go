@@ -17,10 +17,10 @@ type runStart struct {
 	first   bool      // nothing was ever fetched
 }
 
-// start reads what the site is before the run. Dates of rows have whole seconds, so it waits for the
+// readStart reads what the site is before the run. Dates of rows have whole seconds, so it waits for the
 // next second if a run has just ended.
-func (c *crawl) start() error {
-	site, _, err := c.status(c.site.ID, "filters", "properties")
+func (c *crawl) readStart() error {
+	site, _, err := c.siteStatus(c.site.ID, "filters", "properties")
 	if err != nil {
 		return err
 	}
@@ -46,9 +46,9 @@ type outcomes struct {
 	met   int64 // of them, counted by their rows
 }
 
-// where is the condition of the rows that are counted one by one: all but those that are new in the first
+// rowCondition is the condition of the rows that are counted one by one: all but those that are new in the first
 // run, and those that are unchanged in a later one.
-func (o *outcomes) where() string {
+func (o *outcomes) rowCondition() string {
 	where := "`ErrorMask`<>0 OR `RobotsMask`<>0 OR `HTTPCode`=304 OR NOT " + wire.PageWhere + " OR NOT " + wire.IndexedWhere
 	if !o.run.first {
 		where += " OR `ContentDate`>='" + o.run.at.Format(time.DateTime) + "'"
@@ -56,9 +56,9 @@ func (o *outcomes) where() string {
 	return where
 }
 
-// add counts a row that has an outcome, if this run has asked for it. The URLs of a site do not count those that
+// addRow counts a row that has an outcome, if this run has asked for it. The URLs of a site do not count those that
 // robots.txt forbids.
-func (o *outcomes) add(u *wire.URL) {
+func (o *outcomes) addRow(u *wire.URL) {
 	if u.Unasked() {
 		return
 	}
@@ -80,8 +80,8 @@ const (
 	isSkipped   outcome = "skipped"   // robots.txt, a filter or a limit left it out
 )
 
-// outcome returns that of a URL that does not wait.
-func (s runStart) outcome(p *pages.Page) outcome {
+// outcomeOf returns that of a URL that does not wait.
+func (s runStart) outcomeOf(p *pages.Page) outcome {
 	u := &p.URL
 	switch resource := isResource(u); {
 	case p.Outdated() == "gone":
@@ -100,8 +100,8 @@ func (s runStart) outcome(p *pages.Page) outcome {
 	return isChanged
 }
 
-// rest counts the rows that were not read.
-func (o *outcomes) rest(r *summary) {
+// countRest counts the rows that were not read.
+func (o *outcomes) countRest(r *summary) {
 	n := max(0, o.asked-o.met)
 	r.asked = max(o.asked, o.met)
 	if o.run.first {
@@ -117,13 +117,13 @@ func unchangedPage(u *wire.URL) bool {
 	return u.HTTPCode == 304 && u.Status == wire.StatusCrawled && u.TagsCount > 0 && u.Processed > 0
 }
 
-// outcomes is the line of the outcomes of a run; "" if all was new.
-func (r summary) outcomes() string {
+// outcomesLine is the line of the outcomes of a run; "" if all was new.
+func (r summary) outcomesLine() string {
 	switch {
 	case r.Changed+r.Unchanged+r.Gone == 0 && r.asked > 0:
 		return ""
 	case r.asked == 0:
-		return fmt.Sprintf("  no URL was due; let all be asked for again with: %s\n", r.hint("site", "recrawl", r.Site))
+		return fmt.Sprintf("  no URL was due; let all be asked for again with: %s\n", r.commandHint("site", "recrawl", r.Site))
 	}
 	return fmt.Sprintf("  %d new, %d changed, %d unchanged, %d gone\n", r.New, r.Changed, r.Unchanged, r.Gone)
 }

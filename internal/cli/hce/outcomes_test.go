@@ -28,9 +28,9 @@ func TestOutcomesOfForbiddenURLs(t *testing.T) {
 			if i == 8 {
 				u.Crawled, u.HTTPCode, u.ErrorMask = 0, 400, wire.ErrRobots
 			}
-			r.count(&pages.Page{URL: u}, &run)
+			r.countURL(&pages.Page{URL: u}, &run)
 		}
-		run.rest(&r)
+		run.countRest(&r)
 		got := fmt.Sprintf("%d new, %d changed, %d unchanged, %d gone, %d failed, %d left out, %d forbidden", r.New, r.Changed, r.Unchanged, r.Gone, r.Failed, r.LeftOut, r.Forbidden)
 		if got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)

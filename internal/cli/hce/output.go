@@ -23,16 +23,16 @@ func (o *output) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// failed returns err, or the first error of the output if err says nothing about it.
-func (o *output) failed(err error) error {
+// firstFailure returns err, or the first error of the output if err says nothing about it.
+func (o *output) firstFailure(err error) error {
 	if o.err != nil && (err == nil || errors.Is(err, command.ErrWithErrors)) {
 		return fmt.Errorf("write the output: %w", o.err)
 	}
 	return err
 }
 
-// inner returns the writer below an output.
-func inner(w io.Writer) io.Writer {
+// innerWriter returns the writer below an output.
+func innerWriter(w io.Writer) io.Writer {
 	if o, is := w.(*output); is {
 		return o.Writer
 	}

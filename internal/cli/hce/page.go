@@ -20,12 +20,12 @@ func (p program) pageCommand() *command.Command {
 	var o options
 	var words []string
 	var what pageOptions
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "page", Summary: "prints the stored page of a URL",
 		Description: `Without an option it prints title, author, date and text. Only one option applies; --version goes
 with --html (default then) and --headers.`,
 		Examples: "  hce page https://example.org/ --markdown\n  hce page example.org --headers\n  hce page example.org --version 1 --html",
-	}, &o, func(s *session) error { return s.page(words[0], what) })
+	}, &o, func(s *session) error { return s.printStoredPage(words[0], what) })
 	c.Words(&words, "URL", 1, 1)
 	c.Flag(&what.text, "text", "", "print the plain text")
 	c.Flag(&what.markdown, "markdown", "", "print the text as Markdown")
@@ -36,8 +36,8 @@ with --html (default then) and --headers.`,
 	return c
 }
 
-// needs returns the contents for the options, or a refusal of several options.
-func (o pageOptions) needs(json bool) (pages.Needs, error) {
+// contentNeeds returns the contents for the options, or a refusal of several options.
+func (o pageOptions) contentNeeds(json bool) (pages.Needs, error) {
 	n, needs := 0, pages.Processed
 	for _, choice := range []struct {
 		given bool
@@ -53,20 +53,20 @@ func (o pageOptions) needs(json bool) (pages.Needs, error) {
 	return needs, nil
 }
 
-func (s *session) page(typed string, o pageOptions) error {
-	needs, err := o.needs(s.json)
+func (s *session) printStoredPage(typed string, o pageOptions) error {
+	needs, err := o.contentNeeds(s.json)
 	if err != nil {
 		return err
 	}
 	if o.version != "" {
-		return s.version(typed, o)
+		return s.printVersion(typed, o)
 	}
 	row, err := s.openRow(typed, o.site)
 	if err != nil {
 		return err
 	}
 	var page *pages.Page
-	return s.lookup(func(s *session) error {
+	return s.runLookup(func(s *session) error {
 		reader := pages.Reader{Service: s.service, Site: row.SiteID, Where: "`URLMd5`='" + row.URLMd5 + "'", Needs: needs}
 		err := reader.Read(s.ctx, "", func(p *pages.Page) error { page = p; return nil }, nil)
 		switch {
@@ -81,7 +81,7 @@ func (s *session) page(typed string, o pageOptions) error {
 
 func (s *session) printPage(p *pages.Page, o pageOptions) error {
 	if why := outdatedText(p); why != "" {
-		s.say("%s", why)
+		s.printMessage("%s", why)
 	}
 	switch {
 	case o.html && p.Raw == nil, o.headers && p.Headers == nil, !o.html && !o.headers && (p.Result == nil || p.Resource()):
@@ -103,7 +103,7 @@ func (s *session) printPage(p *pages.Page, o pageOptions) error {
 	}
 	for _, line := range [][2]string{{"title", p.Text("title")}, {"url", p.URL.URL}, {"author", p.Text("author")}, {"date", p.Published().String()}, {"language", p.Text("html_lang")}} {
 		if line[1] != "" {
-			fmt.Fprintf(s.out, "%-9s %s\n", line[0], clean(line[1]))
+			fmt.Fprintf(s.out, "%-9s %s\n", line[0], cleanLine(line[1]))
 		}
 	}
 	_, err := fmt.Fprintf(s.out, "\n%s\n", p.Text("content_encoded"))

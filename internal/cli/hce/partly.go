@@ -30,9 +30,9 @@ func (p *partial) Ask(ctx context.Context, op wire.Op, request, answer any) erro
 	return nil
 }
 
-// partly runs find with a copy of the session that accepts incomplete answers. If it fails, the
+// runPartly runs find with a copy of the session that accepts incomplete answers. If it fails, the
 // error also names the nodes that were missing.
-func (s *session) partly(find func(*session) error) error {
+func (s *session) runPartly(find func(*session) error) error {
 	p := &partial{Service: s.service}
 	one := *s
 	one.service = p
@@ -43,9 +43,9 @@ func (s *session) partly(find func(*session) error) error {
 	return err
 }
 
-// lookup is partly for what is not known only because nodes were missing.
-func (s *session) lookup(find func(*session) error) error {
-	err := s.partly(find)
+// runLookup is partly for what is not known only because nodes were missing.
+func (s *session) runLookup(find func(*session) error) error {
+	err := s.runPartly(find)
 	var part *client.Incomplete
 	if errors.As(err, &part) {
 		return part
@@ -53,8 +53,8 @@ func (s *session) lookup(find func(*session) error) error {
 	return err
 }
 
-// later reports whether the only fault is that nodes which are away make the change later.
-func later(err error) bool {
+// isDeferred reports whether the only fault is that nodes which are away make the change later.
+func isDeferred(err error) bool {
 	var part *client.Incomplete
 	return errors.As(err, &part) && part.Later()
 }

@@ -51,8 +51,8 @@ func (o settings) proxyAddress() (string, error) {
 	return address, nil
 }
 
-// proxied reports whether the options send requests through a proxy.
-func (o settings) proxied() bool {
+// usesProxy reports whether the options send requests through a proxy.
+func (o settings) usesProxy() bool {
 	properties, err := o.propertyMap()
 	return err == nil && (properties[proxyProperty] != "" || properties["USER_PROXY"] != "")
 }
@@ -62,8 +62,8 @@ func (c *crawl) noteProxy() {
 	name, _ := environmentProxy()
 	_, fixed := c.site.Property(proxyProperty)
 	_, pool := c.site.Property("USER_PROXY")
-	if name != "" && !fixed && !pool && !c.o.proxied() {
-		c.say("requests go directly: %s of the environment is not used; a new site uses it with --proxy env", name)
+	if name != "" && !fixed && !pool && !c.o.usesProxy() {
+		c.printMessage("requests go directly: %s of the environment is not used; a new site uses it with --proxy env", name)
 	}
 }
 
@@ -87,7 +87,7 @@ func badSettings(site wire.Site) (problems strict.Error) {
 func (c *crawl) checkSettings() error {
 	if problems := badSettings(c.site); len(problems) > 0 {
 		return command.Refuse("nothing of site %s would be fetched: %w; set it right with: %s; or remove it with --unset NAME (filters: --include, --exclude)",
-			c.site.ID, problems, c.hint("site", "edit", c.site.ID, "--property", "NAME=VALUE"))
+			c.site.ID, problems, c.commandHint("site", "edit", c.site.ID, "--property", "NAME=VALUE"))
 	}
 	return nil
 }

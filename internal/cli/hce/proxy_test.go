@@ -60,7 +60,7 @@ func TestBadSettings(t *testing.T) {
 func TestDifferencesHideSecrets(t *testing.T) {
 	site := wire.Site{ID: "s", Properties: []wire.SiteProperty{{Name: "HTTP_AUTH_PWD", Value: "secret1"}, {Name: "ROBOTS_META", Value: "0"}}}
 	object := map[string]any{"properties": map[string]string{"HTTP_AUTH_PWD": "secret2", "ROBOTS_META": "1"}}
-	list := strings.Join(settings{}.differences(site, object), "; ")
+	list := strings.Join(settings{}.listDifferences(site, object), "; ")
 	if strings.Contains(list, "secret") || !strings.Contains(list, `HTTP_AUTH_PWD is (hidden), not (hidden)`) || !strings.Contains(list, `ROBOTS_META is "0", not "1"`) {
 		t.Error(list)
 	}

@@ -36,9 +36,9 @@ func (s *session) referrersOf(site string, urls []wire.URL) (map[string][]referr
 func (s *session) showReferrer(r referrers.Referrer) {
 	text := r.Element
 	if r.Text != "" {
-		text += fmt.Sprintf(" %q", clean(r.Text))
+		text += fmt.Sprintf(" %q", cleanLine(r.Text))
 	}
-	s.line("linked by", "%s %s", clean(r.URL), text)
+	s.printNamed("linked by", "%s %s", cleanLine(r.URL), text)
 }
 
 // withMembers adds members to a JSON object.
@@ -75,7 +75,7 @@ func (s *session) outsideLs(ls urlLs, site string, limit int64) error {
 		if !known {
 			at[key] = len(list)
 			list = append(list, outsideLink{to, from})
-		} else if old := list[i].from.Row; nearer(from.Row, old) {
+		} else if old := list[i].from.Row; isNearer(from.Row, old) {
 			list[i].from = from
 		}
 		return nil
@@ -97,15 +97,15 @@ func (s *session) outsideLs(ls urlLs, site string, limit int64) error {
 			return err
 		}
 		if more {
-			s.say("only the first %d; see more with --limit", limit)
+			s.printMessage("only the first %d; see more with --limit", limit)
 			return nil
 		}
 	}
 	return nil
 }
 
-// nearer reports whether the links of page a become URLs rather than those of b.
-func nearer(a, b *wire.URL) bool {
+// isNearer reports whether the links of page a become URLs rather than those of b.
+func isNearer(a, b *wire.URL) bool {
 	if x, y := a.RobotsMask&wire.RobotsNoFollow, b.RobotsMask&wire.RobotsNoFollow; x != y {
 		return x == 0
 	}
@@ -164,7 +164,7 @@ func (s *session) outsideLines(ls urlLs, site string, list []outsideLink) error 
 			}
 			continue
 		}
-		if _, err := fmt.Fprintf(s.out, "%s  %s of %s\n", clean(l.to), l.from.Element, clean(l.from.URL)); err != nil {
+		if _, err := fmt.Fprintf(s.out, "%s  %s of %s\n", cleanLine(l.to), l.from.Element, cleanLine(l.from.URL)); err != nil {
 			return err
 		}
 		s.showReasons(why[i])
@@ -174,7 +174,7 @@ func (s *session) outsideLines(ls urlLs, site string, list []outsideLink) error 
 
 func (s *session) showReasons(why []string) {
 	for _, reason := range why {
-		s.line("reason", "%s", clean(reason))
+		s.printNamed("reason", "%s", cleanLine(reason))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 func (p program) repairCommand() *command.Command {
 	var o options
-	return p.leaf(command.Text{
+	return p.newLeafCommand(command.Text{
 		Name: "repair", Summary: "makes damaged pages of a data folder again",
 		Description: `Reads all stored pages. A page whose text is damaged or missing, and whose raw content is whole, is
 processed again. A page without a whole raw content is fetched again, by the next crawl. Each of
@@ -19,7 +19,7 @@ them is named on stderr. A damaged file is set aside in a folder, and its whole 
 It works in the folder of --data, or in that of this user, while no daemon runs there. For a
 dc-daemon, stop it and run: db-task --repair. Exit status 1: some pages must be fetched again.`,
 		Examples: "  hce repair\n  hce repair --data /srv/crawl --json",
-	}, &o, func(s *session) error { return s.repair() })
+	}, &o, func(s *session) error { return s.repairFolder() })
 }
 
 // repaired is the summary of db-task --repair.
@@ -30,8 +30,8 @@ type repaired struct {
 	Lost    int64 `json:"lost"`
 }
 
-func (s *session) repair() error {
-	at, err := s.find()
+func (s *session) repairFolder() error {
+	at, err := s.findPlace()
 	if err != nil {
 		return err
 	}
@@ -69,12 +69,12 @@ func (s *session) repair() error {
 
 func (s *session) sayRepaired(done repaired) {
 	if done == (repaired{}) {
-		s.say("nothing is damaged")
+		s.printMessage("nothing is damaged")
 		return
 	}
-	s.say("%s made again from raw contents, %s fetched again: both with: %s", count(done.Process, "page will be", "pages will be"),
-		count(done.Fetch, "will be", "will be"), s.hint("crawl", "SITE"))
+	s.printMessage("%s made again from raw contents, %s fetched again: both with: %s", countNoun(done.Process, "page will be", "pages will be"),
+		countNoun(done.Fetch, "will be", "will be"), s.commandHint("crawl", "SITE"))
 	if done.Lost > 0 {
-		s.say("%s gone", count(done.Lost, "older version is", "older versions are"))
+		s.printMessage("%s gone", countNoun(done.Lost, "older version is", "older versions are"))
 	}
 }

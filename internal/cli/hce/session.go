@@ -39,8 +39,8 @@ type session struct {
 	closers   []func()
 }
 
-// end closes what the run has opened.
-func (s *session) end() {
+// closeAll closes what the run has opened.
+func (s *session) closeAll() {
 	for i := len(s.closers) - 1; i >= 0; i-- {
 		s.closers[i]()
 	}
@@ -53,9 +53,9 @@ type place struct {
 	tried  string // the daemon that did not answer, for messages
 }
 
-// find returns the daemon of --server or --config, the folder of --data, the daemon of this machine,
+// findPlace returns the daemon of --server or --config, the folder of --data, the daemon of this machine,
 // or the user's folder, in this order.
-func (o options) find() (place, error) {
+func (o options) findPlace() (place, error) {
 	if o.data != "" {
 		if o.server != "" || o.config != "" {
 			return place{}, command.Refuse("--data is a folder without a running daemon; it does not go with --server and --config")
@@ -98,42 +98,42 @@ func (o options) readServer() (client.Server, error) {
 	return server, nil
 }
 
-// connect opens the service for a sub-command that needs stored data.
-func (s *session) connect() error {
-	at, err := s.find()
+// openService opens the service for a sub-command that needs stored data.
+func (s *session) openService() error {
+	at, err := s.findPlace()
 	if err != nil {
 		return err
 	}
 	if at.server != nil {
 		s.clients = *at.server
-		s.use(s.clients)
+		s.useService(s.clients)
 		return nil
 	}
 	if !node.Exists(at.dir) {
-		return errors.New(s.nothing(at))
+		return errors.New(s.noDataMessage(at))
 	}
 	return s.openFolder(at.dir)
 }
 
 // openSite connects and finds a site (see site).
 func (s *session) openSite(typed string) (wire.Site, error) {
-	if err := s.connect(); err != nil {
+	if err := s.openService(); err != nil {
 		return wire.Site{}, err
 	}
-	return s.site(typed)
+	return s.findSite(typed)
 }
 
 // openRow connects and finds a stored URL (see row).
 func (s *session) openRow(typed, site string) (wire.URL, error) {
-	if err := s.connect(); err != nil {
+	if err := s.openService(); err != nil {
 		return wire.URL{}, err
 	}
-	return s.row(typed, site)
+	return s.storedRow(typed, site)
 }
 
-// nothing is the message for a folder without data.
-func (o options) nothing(p place) string {
-	text := "the folder " + p.dir + " has no crawl yet; start with: " + o.hint("crawl", "URL")
+// noDataMessage is the message for a folder without data.
+func (o options) noDataMessage(p place) string {
+	text := "the folder " + p.dir + " has no crawl yet; start with: " + o.commandHint("crawl", "URL")
 	if p.tried != "" {
 		text = "no daemon answers at " + p.tried + ", and " + text
 	}
@@ -154,19 +154,19 @@ func (s *session) openFolder(dir string) error {
 		return err
 	}
 	s.closers = append(s.closers, stores.Close)
-	s.use(stores)
+	s.useService(stores)
 	return nil
 }
 
-// use makes service the service of the session.
-func (s *session) use(service client.Service) {
+// useService makes service the service of the session.
+func (s *session) useService(service client.Service) {
 	if s.showRequest {
 		service = shown{service, s.talk}
 	}
 	s.service = service
 }
 
-func (s *session) ask(op wire.Op, request, answer any) error {
+func (s *session) askService(op wire.Op, request, answer any) error {
 	return s.service.Ask(s.ctx, op, request, answer)
 }
 
@@ -183,12 +183,12 @@ func (s shown) Ask(ctx context.Context, op wire.Op, request, answer any) error {
 	return s.Service.Ask(ctx, op, request, answer)
 }
 
-// say prints a line for the person at the terminal.
-func (s *session) say(format string, args ...any) { fmt.Fprintf(s.talk, format+"\n", args...) }
+// printMessage prints a line for the person at the terminal.
+func (s *session) printMessage(format string, args ...any) { fmt.Fprintf(s.talk, format+"\n", args...) }
 
-// line prints a named value for a person.
-func (s *session) line(name, format string, args ...any) {
-	fmt.Fprintf(s.out, "%-12s %s\n", name, clean(fmt.Sprintf(format, args...)))
+// printNamed prints a named value for a person.
+func (s *session) printNamed(name, format string, args ...any) {
+	fmt.Fprintf(s.out, "%-12s %s\n", name, cleanLine(fmt.Sprintf(format, args...)))
 }
 
 // printJSON prints a value for a machine.
@@ -196,13 +196,13 @@ func (s *session) printJSON(value any) error { return command.PrintJSON(s.out, v
 
 // connectOrCreate is connect for a sub-command that may create the folder of hce.
 func (s *session) connectOrCreate() error {
-	at, err := s.find()
+	at, err := s.findPlace()
 	switch {
 	case err != nil:
 		return err
 	case at.server != nil:
 		s.clients = *at.server
-		s.use(s.clients)
+		s.useService(s.clients)
 		return nil
 	}
 	return s.openFolder(at.dir)

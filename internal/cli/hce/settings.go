@@ -26,8 +26,8 @@ type settings struct {
 	browser                             bool
 }
 
-// declare declares the options. With edit, only what is given changes.
-func (o *settings) declare(c *command.Command) {
+// declareOptions declares the options. With edit, only what is given changes.
+func (o *settings) declareOptions(c *command.Command) {
 	c.Choice(&o.scope, "scope", "", strings.Join(target.Scopes, "|"), "how far to follow links: host (default; with and without www), domain (with sub-domains), prefix (below the folder of the URL), any", target.Scopes...)
 	c.List(&o.include, "include", "", "PATTERN", "follow only matching links; a glob (/docs/**, *.html) or re:REGEXP; may be repeated")
 	c.List(&o.exclude, "exclude", "", "PATTERN", "do not follow matching links; may be repeated")
@@ -43,8 +43,8 @@ func (o *settings) declare(c *command.Command) {
 	c.List(&o.fields, "set", "", "FIELD=VALUE", "field of the site, such as maxErrors=100 (docs/site-properties.md); may be repeated")
 }
 
-// limits reads the options about links.
-func (o settings) limits() (target.Limits, error) {
+// readLimits reads the options about links.
+func (o settings) readLimits() (target.Limits, error) {
 	l := target.Limits{Scope: target.Host, Include: o.include, Exclude: o.exclude, Depth: -1}
 	if o.scope != "" {
 		var err error
@@ -53,7 +53,7 @@ func (o settings) limits() (target.Limits, error) {
 		}
 	}
 	if o.depth != "" {
-		n, err := number("--depth", o.depth, 0, 1000000)
+		n, err := parseNumber("--depth", o.depth, 0, 1000000)
 		if err != nil {
 			return l, err
 		}
@@ -62,12 +62,12 @@ func (o settings) limits() (target.Limits, error) {
 	return l, nil
 }
 
-// given reports whether the options change the filters of a site.
-func (o settings) given() bool {
+// changesFilters reports whether the options change the filters of a site.
+func (o settings) changesFilters() bool {
 	return o.scope != "" || o.depth != "" || len(o.include) > 0 || len(o.exclude) > 0
 }
 
-func number(option, text string, lowest, highest int64) (int64, error) {
+func parseNumber(option, text string, lowest, highest int64) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < lowest || n > highest {
 		return 0, fmt.Errorf("%s %q is not a number from %d to %d", option, text, lowest, highest)
@@ -75,7 +75,7 @@ func number(option, text string, lowest, highest int64) (int64, error) {
 	return n, nil
 }
 
-func delay(text string) (milliseconds int64, err error) {
+func parseDelay(text string) (milliseconds int64, err error) {
 	d, err := command.Time{Option: "--delay", Most: 24 * time.Hour}.Parse(text)
 	return d.Milliseconds(), err
 }
@@ -83,17 +83,17 @@ func delay(text string) (milliseconds int64, err error) {
 // fetchBrowser is fetchType of a site whose pages are loaded in a browser (docs/spec/objects.md 5.2).
 const fetchBrowser = 2
 
-// apply puts the options into the object of SITE_NEW or SITE_UPDATE, all but filters and properties.
-func (o settings) apply(object map[string]any) error {
+// applyTo puts the options into the object of SITE_NEW or SITE_UPDATE, all but filters and properties.
+func (o settings) applyTo(object map[string]any) error {
 	if o.maxPages != "" {
-		n, err := number("--max-pages", o.maxPages, 1, 1<<40)
+		n, err := parseNumber("--max-pages", o.maxPages, 1, 1<<40)
 		if err != nil {
 			return err
 		}
 		object["maxURLs"] = n
 	}
 	if o.delay != "" {
-		n, err := delay(o.delay)
+		n, err := parseDelay(o.delay)
 		if err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (o settings) propertyMap() (map[string]string, error) {
 
 // newSite returns the object of SITE_NEW for root URLs, checked.
 func (o settings) newSite(roots []string) (map[string]any, error) {
-	limits, err := o.limits()
+	limits, err := o.readLimits()
 	if err != nil {
 		return nil, command.Refusal{Err: err}
 	}
@@ -196,7 +196,7 @@ func (o settings) newSite(roots []string) (map[string]any, error) {
 	}
 	object := map[string]any{
 		"id": wire.Md5(roots[0]), "urls": roots, "filters": filters, "properties": properties, "requestDelay": 500, "processingDelay": 0,
-		"description": cut("hce: "+target.Hostname(roots[0]), 64),
+		"description": cutText("hce: "+target.Hostname(roots[0]), 64),
 	}
 	if o.name != "" {
 		if !wire.ValidSiteID(o.name) || o.name == wire.GeneralSite {
@@ -204,14 +204,14 @@ func (o settings) newSite(roots []string) (map[string]any, error) {
 		}
 		object["id"] = o.name
 	}
-	if err := o.apply(object); err != nil {
+	if err := o.applyTo(object); err != nil {
 		return nil, command.Refusal{Err: err}
 	}
-	return object, check(wire.SiteNew, object)
+	return object, checkObject(wire.SiteNew, object)
 }
 
-// check refuses an object with problems.
-func check(op wire.Op, object any) error {
+// checkObject refuses an object with problems.
+func checkObject(op wire.Op, object any) error {
 	raw, err := json.Marshal(object)
 	if err != nil {
 		return err
@@ -233,9 +233,9 @@ var ownFields = map[string]func(wire.Site) any{
 	"recrawlPeriod": func(s wire.Site) any { return s.RecrawlPeriod }, "categoryId": func(s wire.Site) any { return s.CategoryID },
 }
 
-// differences lists in which settings a stored site differs from the object of SITE_NEW that these
+// listDifferences lists in which settings a stored site differs from the object of SITE_NEW that these
 // options have made.
-func (o settings) differences(site wire.Site, object map[string]any) (list []string) {
+func (o settings) listDifferences(site wire.Site, object map[string]any) (list []string) {
 	raw, err := json.Marshal(object)
 	if err != nil {
 		return []string{err.Error()}

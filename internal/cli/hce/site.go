@@ -18,7 +18,7 @@ import (
 )
 
 func (p program) siteCommand() *command.Command {
-	return group("site", "lists, shows and changes sites",
+	return newGroupCommand("site", "lists, shows and changes sites",
 		`SITE is the id of a site or one of its root URLs, with or without scheme.`,
 		`  hce site ls
   hce site show example.org
@@ -31,7 +31,7 @@ func (p program) siteCommand() *command.Command {
 
 func (p program) siteLsCommand() *command.Command {
 	var o options
-	return p.leaf(command.Text{
+	return p.newLeafCommand(command.Text{
 		Name: "ls", Summary: "lists the sites",
 		Description: "The columns are the counters of SITE_STATUS: known URLs, URLs that wait, processed pages, errors,\nand the size of the raw pages.",
 		Examples:    "  hce site ls\n  hce site ls --json",
@@ -48,10 +48,10 @@ func (p program) siteLsCommand() *command.Command {
 		}
 		t := table{head: []string{"SITE", "STATE", " URLS", " WAITING", " PAGES", " ERRORS", " SIZE", "ROOT"}}
 		for _, site := range list {
-			t.add(site.ID, stateName(site.State), fmt.Sprint(site.CollectedURLs+int64(len(site.URLs))), fmt.Sprint(site.NewURLs),
+			t.addRow(site.ID, stateName(site.State), fmt.Sprint(site.CollectedURLs+int64(len(site.URLs))), fmt.Sprint(site.NewURLs),
 				fmt.Sprint(site.Contents), fmt.Sprint(site.Errors), files.Bytes(site.Size), rootOf(site))
 		}
-		t.print(s.out)
+		t.printTable(s.out)
 		return nil
 	})
 }
@@ -59,11 +59,11 @@ func (p program) siteLsCommand() *command.Command {
 func (p program) siteShowCommand() *command.Command {
 	var o options
 	var words []string
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "show", Summary: "shows the settings and counters of a site",
 		Examples: "  hce site show example.org",
 	}, &o, func(s *session) error {
-		if err := s.connect(); err != nil {
+		if err := s.openService(); err != nil {
 			return err
 		}
 		site, err := s.wholeSite(words[0])
@@ -86,20 +86,20 @@ func (p program) siteShowCommand() *command.Command {
 }
 
 func (s *session) showSite(site wire.Site) {
-	s.line("site", "%s", site.ID)
-	s.line("description", "%s", site.Description)
-	s.line("state", "%s", stateName(site.State))
+	s.printNamed("site", "%s", site.ID)
+	s.printNamed("description", "%s", site.Description)
+	s.printNamed("state", "%s", stateName(site.State))
 	for _, u := range site.URLs {
-		s.line("root", "%s", u.URL.URL)
+		s.printNamed("root", "%s", u.URL.URL)
 	}
-	s.line("pages", "%d processed, %d waiting to be processed", site.Contents, site.Resources)
-	s.line("URLs", "%d collected, %d waiting", site.CollectedURLs, site.NewURLs)
-	s.line("errors", "%d %s", site.Errors, strings.Join(site.ErrorMask.Names(), " "))
-	s.line("size", "%s", files.Bytes(site.Size))
-	s.line("delay", "%d ms", site.RequestDelay)
-	s.line("limits", "%d URLs, %d pages, %d errors, %d bytes (0: no limit)", site.MaxURLs, site.MaxResources, site.MaxErrors, site.MaxResourceSize)
-	s.line("recrawl", "every %d minutes, next %s", site.RecrawlPeriod, cmp.Or(string(site.RecrawlDate), "never"))
-	s.line("browser", "%t", site.FetchType == fetchBrowser)
+	s.printNamed("pages", "%d processed, %d waiting to be processed", site.Contents, site.Resources)
+	s.printNamed("URLs", "%d collected, %d waiting", site.CollectedURLs, site.NewURLs)
+	s.printNamed("errors", "%d %s", site.Errors, strings.Join(site.ErrorMask.Names(), " "))
+	s.printNamed("size", "%s", files.Bytes(site.Size))
+	s.printNamed("delay", "%d ms", site.RequestDelay)
+	s.printNamed("limits", "%d URLs, %d pages, %d errors, %d bytes (0: no limit)", site.MaxURLs, site.MaxResources, site.MaxErrors, site.MaxResourceSize)
+	s.printNamed("recrawl", "every %d minutes, next %s", site.RecrawlPeriod, cmp.Or(string(site.RecrawlDate), "never"))
+	s.printNamed("browser", "%t", site.FetchType == fetchBrowser)
 	for _, f := range site.Filters {
 		verb := "include"
 		if f.Action < 0 || f.Action == 0 && f.Type == 0 {
@@ -108,10 +108,10 @@ func (s *session) showSite(site wire.Site) {
 		if f.OpCode != 0 {
 			verb, f.Pattern = "condition", fmt.Sprintf("%s (operation %d) %s", f.Subject, f.OpCode, f.Pattern)
 		}
-		s.line("filter", "%s %s", verb, f.Pattern)
+		s.printNamed("filter", "%s %s", verb, f.Pattern)
 	}
 	for _, p := range site.Properties {
-		s.line("property", "%s=%s", p.Name, p.Value)
+		s.printNamed("property", "%s=%s", p.Name, p.Value)
 	}
 }
 
@@ -120,7 +120,7 @@ func (p program) siteNewCommand() *command.Command {
 	var set settings
 	var words []string
 	var file string
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "new", Summary: "creates a site, which a running daemon crawls at once",
 		Description: `Creates a site from its root URLs, or from a file with the object of SITE_NEW
 (docs/site-properties.md). Unknown keys, unknown properties, filters that do not compile and
@@ -128,7 +128,7 @@ sites that exist are refused. "hce crawl URL" creates the site itself.`,
 		Examples: "  hce site new https://example.org/ --depth 3\n  hce site new --file my-site.json",
 	}, &o, func(s *session) error { return s.newSite(set, file, words) })
 	c.Words(&words, "[URL...]", 0, 0)
-	set.declare(c)
+	set.declareOptions(c)
 	c.Text(&set.name, "name", "", "ID", "id of the site; default: the md5 of the first URL")
 	c.Text(&file, "file", "f", "FILE", "JSON file with the object of SITE_NEW, instead of URLs and options")
 	return c
@@ -143,8 +143,8 @@ func (s *session) newSite(set settings, file string, words []string) error {
 		return err
 	}
 	var answer statuses
-	err = s.ask(wire.SiteNew, object, &answer)
-	if err != nil && !later(err) {
+	err = s.askService(wire.SiteNew, object, &answer)
+	if err != nil && !isDeferred(err) {
 		return s.existsHint(err)
 	}
 	if len(answer.Statuses) == 0 {
@@ -155,7 +155,7 @@ func (s *session) newSite(set settings, file string, words []string) error {
 	}
 	fmt.Fprintln(s.out, answer.Statuses[0])
 	if s.node != nil {
-		s.say("no daemon runs in %s; crawl the site with: %s", s.node.Dir, s.hint("crawl", fmt.Sprint(answer.Statuses[0])))
+		s.printMessage("no daemon runs in %s; crawl the site with: %s", s.node.Dir, s.commandHint("crawl", fmt.Sprint(answer.Statuses[0])))
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (s *session) siteObject(set settings, file string, words []string) (any, er
 		if err := json.Unmarshal(text, &object); err != nil {
 			return nil, command.Refuse("%s is not JSON: %w", file, err)
 		}
-		return json.RawMessage(text), check(wire.SiteNew, json.RawMessage(text))
+		return json.RawMessage(text), checkObject(wire.SiteNew, json.RawMessage(text))
 	}
 	roots, err := parseRoots(words)
 	if err != nil {
@@ -204,7 +204,7 @@ func parseRoots(words []string) (roots []string, err error) {
 // existsHint adds a remedy to the refusal of a site that exists.
 func (o options) existsHint(err error) error {
 	if exitOf(err) == command.ExitRefused && strings.Contains(err.Error(), "Duplicate site") {
-		return command.Refuse("the site exists already; change it with: %s; or choose another id with --name", o.hint("site", "edit", "SITE"))
+		return command.Refuse("the site exists already; change it with: %s; or choose another id with --name", o.commandHint("site", "edit", "SITE"))
 	}
 	return err
 }
@@ -213,14 +213,14 @@ func (p program) siteEditCommand() *command.Command {
 	var o options
 	var set settings
 	var words, unset []string
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "edit", Summary: "changes settings of a site",
 		Description: `Only what is given changes. --scope, --depth, --include and --exclude together replace all
 filters of the site.`,
 		Examples: "  hce site edit example.org --delay 2s --property ROBOTS_META=0\n  hce site edit example.org --unset ROBOTS_META",
 	}, &o, func(s *session) error { return s.editSite(set, unset, words[0]) })
 	c.Words(&words, "SITE", 1, 1)
-	set.declare(c)
+	set.declareOptions(c)
 	c.List(&unset, "unset", "", "NAME", "remove this property; may be repeated")
 	return c
 }
@@ -230,7 +230,7 @@ func (s *session) editSite(set settings, unset []string, typed string) error {
 	if err != nil {
 		return command.Refusal{Err: err}
 	}
-	limits, err := set.limits()
+	limits, err := set.readLimits()
 	if err != nil {
 		return command.Refusal{Err: err}
 	}
@@ -239,30 +239,30 @@ func (s *session) editSite(set settings, unset []string, typed string) error {
 		return err
 	}
 	object := map[string]any{"id": site.ID, "updateType": wire.UpdateOverwrite}
-	if err := set.apply(object); err != nil {
+	if err := set.applyTo(object); err != nil {
 		return command.Refusal{Err: err}
 	}
-	if set.given() {
+	if set.changesFilters() {
 		if object["filters"], err = target.Filters(urlTexts(site), limits); err != nil {
 			return command.Refusal{Err: err}
 		}
 	}
 	if len(properties)+len(unset) > 0 {
-		if object["properties"], err = merged(site, properties, unset); err != nil {
+		if object["properties"], err = mergeProperties(site, properties, unset); err != nil {
 			return err
 		}
 	}
 	if len(object) == 2 {
 		return command.Refuse("nothing to change; give an option, see --help")
 	}
-	if err := check(wire.SiteUpdate, object); err != nil {
+	if err := checkObject(wire.SiteUpdate, object); err != nil {
 		return err
 	}
-	return s.update(object)
+	return s.updateSite(object)
 }
 
-// merged returns all properties of the site with the changes: SITE_UPDATE replaces the list.
-func merged(site wire.Site, changes map[string]string, unset []string) ([]map[string]any, error) {
+// mergeProperties returns all properties of the site with the changes: SITE_UPDATE replaces the list.
+func mergeProperties(site wire.Site, changes map[string]string, unset []string) ([]map[string]any, error) {
 	list := []map[string]any{}
 	for _, p := range site.Properties {
 		if _, changed := changes[p.Name]; !changed && !slices.Contains(unset, p.Name) {
@@ -280,14 +280,14 @@ func merged(site wire.Site, changes map[string]string, unset []string) ([]map[st
 	return list, nil
 }
 
-// update sends SITE_UPDATE of one site.
-func (s *session) update(object map[string]any) error {
+// updateSite sends SITE_UPDATE of one site.
+func (s *session) updateSite(object map[string]any) error {
 	var answer statuses
-	err := s.ask(wire.SiteUpdate, object, &answer)
-	if err != nil && !later(err) {
+	err := s.askService(wire.SiteUpdate, object, &answer)
+	if err != nil && !isDeferred(err) {
 		return err
 	}
-	if len(answer.Statuses) == 0 || !answer.done() {
+	if len(answer.Statuses) == 0 || !answer.isDone() {
 		return errors.Join(err, command.Refuse("SITE_UPDATE: site %v is not known", object["id"]))
 	}
 	return err
@@ -298,15 +298,15 @@ type statuses struct {
 	Statuses []any `json:"statuses"`
 }
 
-// done reports whether all are 0.
-func (s statuses) done() bool {
+// isDone reports whether all are 0.
+func (s statuses) isDone() bool {
 	return !slices.ContainsFunc(s.Statuses, func(status any) bool { return fmt.Sprint(status) != "0" })
 }
 
 func (p program) siteStateCommand(name, summary string, state int64) *command.Command {
 	var o options
 	var words []string
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: name, Summary: summary,
 		Description: "Pages that are being fetched are finished.",
 		Examples:    "  hce site " + name + " example.org",
@@ -315,7 +315,7 @@ func (p program) siteStateCommand(name, summary string, state int64) *command.Co
 		if err != nil {
 			return err
 		}
-		return s.update(map[string]any{"id": site.ID, "state": state})
+		return s.updateSite(map[string]any{"id": site.ID, "state": state})
 	})
 	c.Words(&words, "SITE", 1, 1)
 	return c
@@ -325,7 +325,7 @@ func (p program) siteRecrawlCommand() *command.Command {
 	var o options
 	var words []string
 	var failed, full bool
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "recrawl", Summary: "lets all pages of a site be fetched again",
 		Description: `Each URL that was fetched becomes due (Status 1), and its server is asked whether it has changed
 (If-None-Match, If-Modified-Since). Pages that did not change are neither stored nor processed
@@ -333,7 +333,7 @@ again, unless the site has other settings than when they were read. Contents sta
 version is stored. Entries of feeds are asked for with their feed. In a folder of hce, "hce crawl
 SITE" does the work.`,
 		Examples: "  hce site recrawl example.org\n  hce site recrawl example.org --failed",
-	}, &o, func(s *session) error { return s.recrawl(words[0], failed, full) })
+	}, &o, func(s *session) error { return s.recrawlSite(words[0], failed, full) })
 	c.Words(&words, "SITE", 1, 1)
 	c.Flag(&failed, "failed", "", "only URLs with an error")
 	c.Flag(&full, "full", "", "read and process unchanged pages again, too")
@@ -343,7 +343,7 @@ SITE" does the work.`,
 // updatesAtOnce is the number of rows of one URL_UPDATE.
 const updatesAtOnce = 200
 
-func (s *session) recrawl(typed string, failed, full bool) error {
+func (s *session) recrawlSite(typed string, failed, full bool) error {
 	site, err := s.openSite(typed)
 	if err != nil {
 		return err
@@ -352,24 +352,24 @@ func (s *session) recrawl(typed string, failed, full bool) error {
 	if failed {
 		where += " AND `ErrorMask`<>0 AND `Crawled`>0"
 	}
-	n, err := s.renew(site.ID, where, full)
+	n, err := s.renewURLs(site.ID, where, full)
 	if err != nil {
 		return err
 	}
 	if s.json {
 		return s.printJSON(map[string]any{"id": site.ID, "urls": n})
 	}
-	s.say("%s will be fetched again", count(n, "URL", "URLs"))
+	s.printMessage("%s will be fetched again", countNoun(n, "URL", "URLs"))
 	if s.node != nil && n > 0 {
-		s.say("no daemon runs in %s; fetch them with: %s", s.node.Dir, s.hint("crawl", site.ID))
+		s.printMessage("no daemon runs in %s; fetch them with: %s", s.node.Dir, s.commandHint("crawl", site.ID))
 	}
 	return nil
 }
 
-// renew makes the URLs of a site that match a condition due again, and returns their number. Entries of
+// renewURLs makes the URLs of a site that match a condition due again, and returns their number. Entries of
 // feeds are no pages of a server; their feed brings them. A row keeps the errors of its content, which an
 // unchanged page still has; with other errors, or if full is set, its page is read again even if unchanged.
-func (s *session) renew(site, where string, full bool) (n int64, err error) {
+func (s *session) renewURLs(site, where string, full bool) (n int64, err error) {
 	where += fmt.Sprintf(" AND `Type`<>%d", wire.TypeFetched)
 	for after := ""; ; {
 		rows, err := pages.Rows(s.ctx, s.service, site, where+" AND `URLMd5`>'"+after+"'", "`URLMd5` ASC", updatesAtOnce)
@@ -384,7 +384,7 @@ func (s *session) renew(site, where string, full bool) (n int64, err error) {
 			}
 			requests = append(requests, request)
 		}
-		if err := s.ask(wire.URLUpdate, requests, nil); err != nil {
+		if err := s.askService(wire.URLUpdate, requests, nil); err != nil {
 			return n, err
 		}
 		n, after = n+int64(len(rows)), rows[len(rows)-1].URLMd5

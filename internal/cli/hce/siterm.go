@@ -16,7 +16,7 @@ func (p program) siteRmCommand() *command.Command {
 	var o options
 	var words []string
 	var yes, compact bool
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "rm", Summary: "deletes a site with all its pages",
 		Description: `On a terminal it asks first. There is no way back. Processed contents are freed at once. Raw pages lie
 together with those of other sites: their space is freed when most of such a file is deleted, or at
@@ -24,7 +24,7 @@ once with --compact-raw, in a folder of hce. --compact-raw without a site only f
 		Examples: "  hce site rm example.org --yes\n  hce site rm example.org --yes --compact-raw\n  hce site rm --compact-raw",
 	}, &o, func(s *session) error {
 		if len(words) == 0 && !compact {
-			return command.Refuse("argument SITE is missing; list the sites with: %s", s.hint("site", "ls"))
+			return command.Refuse("argument SITE is missing; list the sites with: %s", s.commandHint("site", "ls"))
 		}
 		return s.removeSite(words, yes, compact)
 	})
@@ -53,7 +53,7 @@ type compacted struct {
 }
 
 func (s *session) removeSite(words []string, yes, compact bool) error {
-	if err := s.connect(); err != nil {
+	if err := s.openService(); err != nil {
 		return err
 	}
 	if compact && s.node == nil {
@@ -66,10 +66,10 @@ func (s *session) removeSite(words []string, yes, compact bool) error {
 		}
 	}
 	if compact {
-		s.end() // of the stores: no process writes to a segment
+		s.closeAll() // of the stores: no process writes to a segment
 		s.closers = nil
 		if err := s.node.Summary(s.ctx, s.talk, &done.Compacted, "--compact-raw"); err != nil {
-			return fmt.Errorf("%w; what was deleted stays deleted, and this command continues: %s", err, s.hint("site", "rm", "--compact-raw"))
+			return fmt.Errorf("%w; what was deleted stays deleted, and this command continues: %s", err, s.commandHint("site", "rm", "--compact-raw"))
 		}
 		done.Later = done.Compacted.Dead
 	}
@@ -81,11 +81,11 @@ func (s *session) removeSite(words []string, yes, compact bool) error {
 }
 
 func (s *session) deleteSite(typed string, yes bool, done *removed) error {
-	site, err := s.site(typed)
+	site, err := s.findSite(typed)
 	if err != nil {
 		return err
 	}
-	if !yes && !s.confirm(fmt.Sprintf("delete site %s (%s) with %s?", site.ID, clean(rootOf(site)), count(site.Contents, "page", "pages"))) {
+	if !yes && !s.confirmQuestion(fmt.Sprintf("delete site %s (%s) with %s?", site.ID, cleanLine(rootOf(site)), countNoun(site.Contents, "page", "pages"))) {
 		return command.Refuse("nothing was deleted; confirm with --yes")
 	}
 	done.Site, done.Later = site.ID, site.Size
@@ -96,35 +96,35 @@ func (s *session) deleteSite(typed string, yes bool, done *removed) error {
 		}
 		done.Freed, done.Later = space.Now, space.Later
 	}
-	return s.ask(wire.SiteDelete, map[string]any{"id": site.ID, "taskType": 1, "delayedType": wire.Immediate}, nil)
+	return s.askService(wire.SiteDelete, map[string]any{"id": site.ID, "taskType": 1, "delayedType": wire.Immediate}, nil)
 }
 
 func (s *session) sayRemoved(done removed) {
 	if done.Site != "" {
 		if s.node == nil && done.Later == 0 {
-			s.say("deleted site %s, which had no raw pages", done.Site)
+			s.printMessage("deleted site %s, which had no raw pages", done.Site)
 			return
 		}
 		if s.node == nil {
-			s.say("deleted site %s; its processed contents are freed, and about %s of raw pages later, or at once with db-task --compact-raw on the machine of the daemon", done.Site, files.Bytes(done.Later))
+			s.printMessage("deleted site %s; its processed contents are freed, and about %s of raw pages later, or at once with db-task --compact-raw on the machine of the daemon", done.Site, files.Bytes(done.Later))
 			return
 		}
-		s.say("deleted site %s; %s are free", done.Site, files.Bytes(done.Freed))
+		s.printMessage("deleted site %s; %s are free", done.Site, files.Bytes(done.Freed))
 	}
 	if c := done.Compacted; c != nil {
-		s.say("raw pages: %s are free, %s were copied", files.Bytes(c.Freed-c.Copied), files.Bytes(c.Copied))
+		s.printMessage("raw pages: %s are free, %s were copied", files.Bytes(c.Freed-c.Copied), files.Bytes(c.Copied))
 		if c.Left > 0 {
-			s.say("%s for want of room, or because a crawl writes there; repeat: %s", count(c.Left, "file stays as it is", "files stay as they are"), s.hint("site", "rm", "--compact-raw"))
+			s.printMessage("%s for want of room, or because a crawl writes there; repeat: %s", countNoun(c.Left, "file stays as it is", "files stay as they are"), s.commandHint("site", "rm", "--compact-raw"))
 		}
 		return
 	}
 	if done.Later > 0 {
-		s.say("%s of raw pages are freed when most of their files is deleted, or at once with: %s", files.Bytes(done.Later), s.hint("site", "rm", "--compact-raw"))
+		s.printMessage("%s of raw pages are freed when most of their files is deleted, or at once with: %s", files.Bytes(done.Later), s.commandHint("site", "rm", "--compact-raw"))
 	}
 }
 
-// confirm asks the person at the terminal; without a terminal the answer is no.
-func (s *session) confirm(question string) bool {
+// confirmQuestion asks the person at the terminal; without a terminal the answer is no.
+func (s *session) confirmQuestion(question string) bool {
 	if !livescreen.IsTerminal(os.Stdin) {
 		return false
 	}

@@ -55,14 +55,14 @@ type siteLook struct {
 func (s *session) sitesSource(adminFile string) (*sitesSource, error) {
 	f := &sitesSource{s: s, roots: map[string]root{}, looks: map[string]*siteLook{}}
 	f.admin.s = s
-	return f, f.admin.find(adminFile)
+	return f, f.admin.findConfig(adminFile)
 }
 
-func (f *sitesSource) close() { f.admin.close() }
+func (f *sitesSource) close() { f.admin.closeSource() }
 
-// read takes a sample (livescreen.Reader).
-func (f *sitesSource) read(ctx context.Context) livescreen.Sample {
-	now := f.reading(ctx)
+// readSample takes a sample (livescreen.Reader).
+func (f *sitesSource) readSample(ctx context.Context) livescreen.Sample {
+	now := f.readSites(ctx)
 	sample := livescreen.CompareSites(f.before, now)
 	f.before, f.order = now, nil
 	for _, site := range sample.Sites {
@@ -71,7 +71,7 @@ func (f *sitesSource) read(ctx context.Context) livescreen.Sample {
 	return sample
 }
 
-func (f *sitesSource) reading(ctx context.Context) livescreen.SitesReading {
+func (f *sitesSource) readSites(ctx context.Context) livescreen.SitesReading {
 	r := livescreen.SitesReading{Service: f.s.service.String()}
 	all := &partial{Service: f.s.service}
 	sites, more, err := livescreen.Sites(ctx, all)
@@ -80,7 +80,7 @@ func (f *sitesSource) reading(ctx context.Context) livescreen.SitesReading {
 		err = f.readRoots(ctx, all, sites)
 	}
 	if err == nil {
-		err = f.look(ctx, all, sites, r.At)
+		err = f.sampleSites(ctx, all, sites, r.At)
 	}
 	if all.missing != nil {
 		r.Missing = strings.Join(all.missing.Missing, "; ")
@@ -90,21 +90,21 @@ func (f *sitesSource) reading(ctx context.Context) livescreen.SitesReading {
 		return r
 	}
 	for _, site := range sites {
-		r.Sites = append(r.Sites, f.counters(site))
+		r.Sites = append(r.Sites, f.extendCounters(site))
 	}
-	r.Managers, r.NoManagers = f.admin.read(ctx)
+	r.Managers, r.NoManagers = f.admin.readManagers(ctx)
 	if f.s.node != nil && r.Managers == nil {
 		r.Idle = r.NoManagers
 	}
 	return r
 }
 
-// counters adds what is known of a site to its counters.
-func (f *sitesSource) counters(site wire.Site) livescreen.SiteCounters {
+// extendCounters adds what is known of a site to its counters.
+func (f *sitesSource) extendCounters(site wire.Site) livescreen.SiteCounters {
 	c := livescreen.SiteCounters{Site: site, StateName: stateName(site.State), Root: f.roots[site.ID].url, Roots: f.roots[site.ID].n}
 	if look := f.looks[site.ID]; look != nil {
 		c.Causes = look.causes
-		c.SlowHost, c.SlowTime = look.hosts.slowest()
+		c.SlowHost, c.SlowTime = look.hosts.slowestHost()
 	}
 	return c
 }
@@ -130,10 +130,10 @@ func (f *sitesSource) readRoots(ctx context.Context, service client.Service, sit
 	return err
 }
 
-// look looks at pages and errors of some of the busiest sites, those first that it has not seen for
+// sampleSites looks at pages and errors of some of the busiest sites, those first that it has not seen for
 // the longest time.
-func (f *sitesSource) look(ctx context.Context, service client.Service, sites []wire.Site, at time.Time) error {
-	chosen := f.choose(sites)
+func (f *sitesSource) sampleSites(ctx context.Context, service client.Service, sites []wire.Site, at time.Time) error {
+	chosen := f.chooseSites(sites)
 	if len(chosen) == 0 {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (f *sitesSource) look(ctx context.Context, service client.Service, sites []
 		return err
 	}
 	for _, row := range rows {
-		f.looks[row.SiteID].hosts.add(row)
+		f.looks[row.SiteID].hosts.addPage(row)
 	}
 	if rows, err = pages.RowsOf(ctx, service, failed); err != nil {
 		return err
@@ -161,15 +161,15 @@ func (f *sitesSource) look(ctx context.Context, service client.Service, sites []
 	for _, site := range chosen {
 		look := f.looks[site.ID]
 		if look.counted != site.Errors {
-			look.causes = causes(bySite[site.ID])
+			look.causes = countCauses(bySite[site.ID])
 		}
 		look.at, look.pages, look.counted = at, site.AVGSpeedCounter+site.Errors, site.Errors
 	}
 	return nil
 }
 
-// choose returns the sites to look at. Sites that have not changed since the last look are left out.
-func (f *sitesSource) choose(sites []wire.Site) (chosen []wire.Site) {
+// chooseSites returns the sites to look at. Sites that have not changed since the last look are left out.
+func (f *sitesSource) chooseSites(sites []wire.Site) (chosen []wire.Site) {
 	byID := map[string]wire.Site{}
 	for _, site := range sites {
 		byID[site.ID] = site
@@ -204,9 +204,9 @@ type adminPort struct {
 	unknown string // why it is missing
 }
 
-// find looks for the ini file of dc-admin: the given one, or that of this machine or next to --config if
+// findConfig looks for the ini file of dc-admin: the given one, or that of this machine or next to --config if
 // it is for the same daemon. In a folder of hce, read finds the daemon.
-func (a *adminPort) find(file string) error {
+func (a *adminPort) findConfig(file string) error {
 	if a.s.node != nil {
 		if file != "" {
 			return command.Refuse("--admin is for --server and --config; the folder %s has its own dc-admin.ini", a.s.node.Dir)
@@ -225,33 +225,33 @@ func (a *adminPort) find(file string) error {
 		return nil
 	case err != nil:
 		return command.Refusal{Err: err}
-	case file == "" && address(i.Clients) != address(a.s.clients):
-		a.unknown = fmt.Sprintf("dc-admin.ini is for the daemon at %s; give another ini file with --admin FILE", address(i.Clients))
+	case file == "" && serverAddress(i.Clients) != serverAddress(a.s.clients):
+		a.unknown = fmt.Sprintf("dc-admin.ini is for the daemon at %s; give another ini file with --admin FILE", serverAddress(i.Clients))
 		return nil
 	}
-	return a.open(i)
+	return a.openSource(i)
 }
 
-func address(s client.Server) string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
+func serverAddress(s client.Server) string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
 
-func (a *adminPort) open(i client.Installation) (err error) {
-	a.close()
+func (a *adminPort) openSource(i client.Installation) (err error) {
+	a.closeSource()
 	a.port, a.classes = i.Admin.Port, i.Start
 	a.source, err = livescreen.Open(i.Admin, i.Start)
 	return err
 }
 
-func (a *adminPort) close() {
+func (a *adminPort) closeSource() {
 	if a.source != nil {
 		a.source.Close()
 		a.source = nil
 	}
 }
 
-// read returns a sample of the managers, or the reason why it is missing.
-func (a *adminPort) read(ctx context.Context) (*livescreen.ManagersSample, string) {
+// readManagers returns a sample of the managers, or the reason why it is missing.
+func (a *adminPort) readManagers(ctx context.Context) (*livescreen.ManagersSample, string) {
 	if a.s.node != nil {
-		if err := a.follow(); err != nil {
+		if err := a.followDaemon(); err != nil {
 			return nil, err.Error()
 		}
 	}
@@ -259,24 +259,24 @@ func (a *adminPort) read(ctx context.Context) (*livescreen.ManagersSample, strin
 		return nil, a.unknown
 	}
 	if a.s.showRequest {
-		a.s.say("dc-admin --cmd STAT --classes %s", strings.Join(a.classes, ","))
+		a.s.printMessage("dc-admin --cmd STAT --classes %s", strings.Join(a.classes, ","))
 	}
 	sample := a.source.Read(ctx)
 	return &sample, ""
 }
 
-// follow opens the admin port of the daemon that runs in the folder. Each crawl has another one.
-func (a *adminPort) follow() error {
+// followDaemon opens the admin port of the daemon that runs in the folder. Each crawl has another one.
+func (a *adminPort) followDaemon() error {
 	i, found, err := a.s.node.Running()
 	switch {
 	case err != nil:
 		return err
 	case !found:
-		a.close()
-		a.unknown = fmt.Sprintf("hce crawl does not run in %s; start it with: %s", a.s.node.Dir, a.s.hint("crawl", "URL"))
+		a.closeSource()
+		a.unknown = fmt.Sprintf("hce crawl does not run in %s; start it with: %s", a.s.node.Dir, a.s.commandHint("crawl", "URL"))
 		return nil
 	case a.source != nil && a.port == i.Admin.Port:
 		return nil
 	}
-	return a.open(i)
+	return a.openSource(i)
 }

@@ -34,30 +34,30 @@ type totals struct {
 
 func (p program) statusCommand() *command.Command {
 	var o options
-	return p.leaf(command.Text{
+	return p.newLeafCommand(command.Text{
 		Name: "status", Summary: "shows which service hce uses, and its totals",
 		Description: `For the head of a cluster it also names the silent nodes, if dc-admin.ini of this machine is for
 the same daemon. While a node does not answer there are no totals, and the exit status is 3. hce top
 shows the sites live.`,
 		Examples: "  hce status\n  hce status --json",
-	}, &o, (*session).overview)
+	}, &o, (*session).showOverview)
 }
 
-func (s *session) overview() error {
+func (s *session) showOverview() error {
 	list, err := s.openSites()
 	var part *client.Incomplete
 	if err != nil && !errors.As(err, &part) {
 		return err
 	}
 	v := overview{Service: s.service.String()}
-	nodes, _ := s.nodes()
+	nodes, _ := s.clusterNodes()
 	v.Nodes, v.Silent = len(nodes), client.Silent(nodes)
 	if part != nil {
 		v.Missing = part.Missing
 	} else {
 		v.totals = &totals{Sites: len(list)}
 		for _, site := range list {
-			v.add(site)
+			v.addSite(site)
 		}
 	}
 	if s.json {
@@ -71,28 +71,28 @@ func (s *session) printOverview(v overview) {
 	fmt.Fprintln(s.out, v.Service)
 	switch {
 	case len(v.Silent) > 0:
-		fmt.Fprintf(s.out, "%s, silent: %s\n", count(int64(v.Nodes), "node", "nodes"), strings.Join(v.Silent, ", "))
+		fmt.Fprintf(s.out, "%s, silent: %s\n", countNoun(int64(v.Nodes), "node", "nodes"), strings.Join(v.Silent, ", "))
 	case v.Nodes > 0 && v.Missing != nil: // its silence is not long enough yet; the error names it
-		fmt.Fprintln(s.out, count(int64(v.Nodes), "node", "nodes"))
+		fmt.Fprintln(s.out, countNoun(int64(v.Nodes), "node", "nodes"))
 	case v.Nodes > 0:
-		fmt.Fprintf(s.out, "%s, none is silent\n", count(int64(v.Nodes), "node", "nodes"))
+		fmt.Fprintf(s.out, "%s, none is silent\n", countNoun(int64(v.Nodes), "node", "nodes"))
 	}
 	if v.totals == nil {
 		return
 	}
-	fmt.Fprintf(s.out, "%s, %d active\n%s, %d waiting, %s, %s, %s\n", count(int64(v.Sites), "site", "sites"), v.Active,
-		count(v.URLs, "URL", "URLs"), v.Waiting, count(v.Pages, "page", "pages"), count(v.Errors, "error", "errors"), files.Bytes(v.Bytes))
+	fmt.Fprintf(s.out, "%s, %d active\n%s, %d waiting, %s, %s, %s\n", countNoun(int64(v.Sites), "site", "sites"), v.Active,
+		countNoun(v.URLs, "URL", "URLs"), v.Waiting, countNoun(v.Pages, "page", "pages"), countNoun(v.Errors, "error", "errors"), files.Bytes(v.Bytes))
 }
 
-// nodes returns the nodes of the cluster whose head the service is, none for one machine. why says why
+// clusterNodes returns the nodes of the cluster whose head the service is, none for one machine. why says why
 // they are unknown.
-func (s *session) nodes() (list []wire.ClusterNode, why string) {
+func (s *session) clusterNodes() (list []wire.ClusterNode, why string) {
 	admin := adminPort{s: s}
-	defer admin.close()
-	if err := admin.find(""); err != nil {
+	defer admin.closeSource()
+	if err := admin.findConfig(""); err != nil {
 		return nil, err.Error()
 	}
-	sample, why := admin.read(s.ctx)
+	sample, why := admin.readManagers(s.ctx)
 	switch {
 	case sample == nil:
 		return nil, why
@@ -102,7 +102,7 @@ func (s *session) nodes() (list []wire.ClusterNode, why string) {
 	return sample.Nodes, ""
 }
 
-func (v *totals) add(site wire.Site) {
+func (v *totals) addSite(site wire.Site) {
 	if site.State == wire.SiteActive {
 		v.Active++
 	}

@@ -53,9 +53,9 @@ type summary struct {
 // siteBits are error bits that a site has itself, not from its URLs.
 const siteBits = wire.ErrMaxItems | wire.ErrSiteMaxErrors | wire.ErrSiteMaxResources | wire.ErrProcessorMaxErrors | wire.ErrProcessorMaxResources | wire.ErrInitialization
 
-// summarize counts what the crawl has stored.
-func (c *crawl) summarize() (summary, error) {
-	site, _, err := c.status(c.site.ID)
+// summarizeCrawl counts what the crawl has stored.
+func (c *crawl) summarizeCrawl() (summary, error) {
+	site, _, err := c.siteStatus(c.site.ID)
 	if err != nil {
 		return summary{}, err
 	}
@@ -73,30 +73,30 @@ func (c *crawl) summarize() (summary, error) {
 	if r.Pages == 0 && c.daemon != nil {
 		r.cause = c.daemon.Fault(site.ID)
 	}
-	reader := pages.Reader{Service: c.service, Site: site.ID, Where: run.where()}
+	reader := pages.Reader{Service: c.service, Site: site.ID, Where: run.rowCondition()}
 	now := time.Now()
 	err = reader.Read(c.ctx, "", func(p *pages.Page) error {
 		r.NoFollow = r.NoFollow || p.Root() && p.RobotsMask&wire.RobotsNoFollow != 0
 		if p.Processed > 0 && !p.Resource() && !p.Indexed(now) {
 			r.NoIndex++
 		}
-		r.count(p, &run)
+		r.countURL(p, &run)
 		return nil
 	}, nil)
-	run.rest(&r)
+	run.countRest(&r)
 	if err == nil {
-		r.Traps, r.TrapSample, err = c.traps(&site)
+		r.Traps, r.TrapSample, err = c.findTraps(&site)
 	}
 	return r, err
 }
 
-// count counts a URL once, in one of the outcomes; a resource is counted as such, too.
-func (r *summary) count(p *pages.Page, run *outcomes) {
+// countURL counts a URL once, in one of the outcomes; a resource is counted as such, too.
+func (r *summary) countURL(p *pages.Page, run *outcomes) {
 	u := &p.URL
 	if u.Status == wire.StatusNew { // waits
 		return
 	}
-	found := run.run.outcome(p)
+	found := run.run.outcomeOf(p)
 	if isResource(u) {
 		r.Resources++
 	} else {
@@ -122,7 +122,7 @@ func (r *summary) count(p *pages.Page, run *outcomes) {
 	case isChanged:
 		r.Changed++
 	}
-	run.add(u)
+	run.addRow(u)
 }
 
 // countCauses counts the cause of a URL that is no resource, and whether the crawl gave it up.
@@ -151,13 +151,13 @@ func isMedia(u *wire.URL) bool {
 	return u.ErrorMask == wire.ErrUnsupportedType && u.Processed > 0 && slices.Contains([]string{"image", "audio", "video", "font"}, family)
 }
 
-// bad reports whether the exit status is 1.
-func (r summary) bad() bool {
+// hasFailures reports whether the exit status is 1.
+func (r summary) hasFailures() bool {
 	return r.Failed > 0 || r.Left > 0 || r.Pages == 0
 }
 
-// meaning is the message of an error bit.
-func meaning(name string) string {
+// errorMeaning is the message of an error bit.
+func errorMeaning(name string) string {
 	for _, bit := range (^wire.ErrorMask(0)).Bits() {
 		if bit.Name == name {
 			return bit.Message
@@ -166,40 +166,40 @@ func meaning(name string) string {
 	return ""
 }
 
-// resources is their part of the line of numbers.
-func (r summary) resources() string {
+// resourcesPart is their part of the line of numbers.
+func (r summary) resourcesPart() string {
 	if r.Resources == 0 {
 		return ""
 	}
-	return ", " + count(r.Resources, "resource", "resources")
+	return ", " + countNoun(r.Resources, "resource", "resources")
 }
 
-// text is the summary for a person.
-func (r summary) text() string {
+// summaryText is the summary for a person.
+func (r summary) summaryText() string {
 	var b strings.Builder
 	verdict := "complete"
 	switch {
 	case r.Left > 0:
-		verdict = fmt.Sprintf("not complete: the site is %s, %s", r.State, count(r.Left, "URL waits", "URLs wait"))
+		verdict = fmt.Sprintf("not complete: the site is %s, %s", r.State, countNoun(r.Left, "URL waits", "URLs wait"))
 	case r.Pages == 0:
 		verdict = "no page could be fetched and processed"
 	case r.Failed > 0:
 		verdict = "complete, with errors"
 	}
-	fmt.Fprintf(&b, "%s: %s\n", cut(clean(r.Root), longestURL), verdict)
-	fmt.Fprintf(&b, "  %s, %s%s, %s in %s\n", count(r.URLs, "URL", "URLs"), count(r.Pages, "page", "pages"), r.resources(), files.Bytes(r.Bytes), time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
-	b.WriteString(r.outcomes())
+	fmt.Fprintf(&b, "%s: %s\n", cutText(cleanLine(r.Root), longestURL), verdict)
+	fmt.Fprintf(&b, "  %s, %s%s, %s in %s\n", countNoun(r.URLs, "URL", "URLs"), countNoun(r.Pages, "page", "pages"), r.resourcesPart(), files.Bytes(r.Bytes), time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond))
+	b.WriteString(r.outcomesLine())
 	if r.Failed > 0 {
-		fmt.Fprintf(&b, "  %d failed; list them with: %s\n", r.Failed, r.hint("url", "ls", r.Site, "--failed"))
+		fmt.Fprintf(&b, "  %d failed; list them with: %s\n", r.Failed, r.commandHint("url", "ls", r.Site, "--failed"))
 	}
 	if r.LeftOut > 0 {
 		fmt.Fprintf(&b, "  %d left out by robots.txt, filters, types or limits\n", r.LeftOut)
 	}
 	if r.Forbidden > 0 {
-		fmt.Fprintf(&b, "  %d forbidden by robots.txt; list them with: %s\n", r.Forbidden, r.hint("url", "ls", r.Site, "--forbidden"))
+		fmt.Fprintf(&b, "  %d forbidden by robots.txt; list them with: %s\n", r.Forbidden, r.commandHint("url", "ls", r.Site, "--forbidden"))
 	}
 	for _, name := range livescreen.CauseNames(r.Causes) {
-		fmt.Fprintf(&b, "  %6d  %s: %s\n", r.Causes[name], name, meaning(name))
+		fmt.Fprintf(&b, "  %6d  %s: %s\n", r.Causes[name], name, errorMeaning(name))
 	}
 	var gaveUp []string
 	for _, cause := range livescreen.CauseNames(r.GivenUp) {
@@ -209,21 +209,21 @@ func (r summary) text() string {
 		fmt.Fprintf(&b, "  given up after several requests, by the last cause: %s; the same command asks again\n", strings.Join(gaveUp, ", "))
 	}
 	if r.cause != "" {
-		fmt.Fprintf(&b, "  the last error: %s\n", clean(r.cause))
+		fmt.Fprintf(&b, "  the last error: %s\n", cleanLine(r.cause))
 	}
 	if r.NoIndex > 0 {
-		fmt.Fprintf(&b, "  %s: noindex asks robots not to index them; exports leave them out without --noindex\n", count(r.NoIndex, "page", "pages"))
+		fmt.Fprintf(&b, "  %s: noindex asks robots not to index them; exports leave them out without --noindex\n", countNoun(r.NoIndex, "page", "pages"))
 	}
 	b.WriteString(r.trapText())
 	switch {
 	case r.NoFollow:
 		fmt.Fprintf(&b, "  a root page asks robots not to follow its links (nofollow); if you may, ignore it with: %s; then: %s; then: %s\n",
-			r.hint("site", "edit", r.Site, "--property", "ROBOTS_META=0", "--property", "ROBOTS_HEADER=0"), r.hint("site", "recrawl", r.Site), r.hint("crawl", r.Site))
+			r.commandHint("site", "edit", r.Site, "--property", "ROBOTS_META=0", "--property", "ROBOTS_HEADER=0"), r.commandHint("site", "recrawl", r.Site), r.commandHint("crawl", r.Site))
 	case r.alone:
-		fmt.Fprintf(&b, "  no link leads to another URL that scope and filters allow; list the others with: %s\n", r.hint("url", "ls", r.Site, "--outside", "--reasons"))
+		fmt.Fprintf(&b, "  no link leads to another URL that scope and filters allow; list the others with: %s\n", r.commandHint("url", "ls", r.Site, "--outside", "--reasons"))
 	}
 	for _, problem := range r.BadSettings {
-		fmt.Fprintf(&b, "  the site is stopped: %s; set it right with: %s\n", problem, r.hint("site", "edit", r.Site))
+		fmt.Fprintf(&b, "  the site is stopped: %s; set it right with: %s\n", problem, r.commandHint("site", "edit", r.Site))
 	}
 	if len(r.SiteBits) > 0 {
 		fmt.Fprintf(&b, manual.Locate("  the site as a whole has: %s (docs/errors.md)\n"), strings.Join(r.SiteBits, ", "))
@@ -232,6 +232,6 @@ func (r summary) text() string {
 		fmt.Fprintf(&b, "  the same command tries again\n")
 		return b.String()
 	}
-	fmt.Fprintf(&b, "  pages: %s; formats: %s; one page: %s\n", r.hint("export", r.Site), strings.Join(export.Names(), ", "), r.hint("page", "URL"))
+	fmt.Fprintf(&b, "  pages: %s; formats: %s; one page: %s\n", r.commandHint("export", r.Site), strings.Join(export.Names(), ", "), r.commandHint("page", "URL"))
 	return b.String()
 }

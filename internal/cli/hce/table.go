@@ -14,7 +14,7 @@ type table struct {
 	rows [][]string
 }
 
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+func (t *table) addRow(cells ...string) { t.rows = append(t.rows, cells) }
 
 // longestURL bounds the length of a URL in messages.
 const longestURL = 200
@@ -22,17 +22,17 @@ const longestURL = 200
 // longestCell bounds the width of all columns but the last one.
 const longestCell = 60
 
-func (t *table) print(w io.Writer) {
+func (t *table) printTable(w io.Writer) {
 	widths := make([]int, len(t.head))
 	for _, row := range append([][]string{t.head}, t.rows...) {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(clean(cell)))
+			widths[i] = max(widths[i], utf8.RuneCountInString(cleanLine(cell)))
 		}
 	}
 	for _, row := range append([][]string{t.head}, t.rows...) {
 		var line strings.Builder
 		for i, cell := range row {
-			cell = clean(cell)
+			cell = cleanLine(cell)
 			pad := strings.Repeat(" ", max(0, min(widths[i], longestCell)-utf8.RuneCountInString(cell)))
 			switch {
 			case strings.HasPrefix(t.head[i], " "):
@@ -48,8 +48,8 @@ func (t *table) print(w io.Writer) {
 	}
 }
 
-// clean makes text of a site safe for a terminal: one line without control characters.
-func clean(text string) string {
+// cleanLine makes text of a site safe for a terminal: one line without control characters.
+func cleanLine(text string) string {
 	return strings.TrimSpace(strings.Map(func(c rune) rune {
 		switch {
 		case unicode.IsSpace(c):
@@ -61,16 +61,16 @@ func clean(text string) string {
 	}, text))
 }
 
-// cut shortens text to most characters.
-func cut(text string, most int) string {
+// cutText shortens text to most characters.
+func cutText(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
 	}
 	return string([]rune(text)[:max(0, most-1)]) + "…"
 }
 
-// count formats a number with its noun.
-func count(n int64, one, many string) string {
+// countNoun formats a number with its noun.
+func countNoun(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

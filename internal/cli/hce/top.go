@@ -17,7 +17,7 @@ type topOptions struct {
 func (p program) topCommand() *command.Command {
 	var o options
 	r := topOptions{interval: "2s"}
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "top", Summary: "shows the crawl of all sites as a live screen",
 		Description: `The first page has the sites, active and busy ones first: state, URLs that are done, wait and are
 in flight, URLs done per second since the last sample, errors with their most frequent causes,
@@ -33,24 +33,24 @@ line with a JSON object. There are no colours if NO_COLOR is set.
 In a folder of hce, top shows the crawl of "hce crawl", and waits for one if none runs. It sends
 at most four operations per interval, however many sites there are.`,
 		Examples: "  hce top\n  hce top --once\n  hce top --json --interval 10s",
-	}, &o, func(s *session) error { return r.run(s) })
+	}, &o, func(s *session) error { return r.runTop(s) })
 	c.Text(&r.interval, "interval", "i", "TIME", "time between two samples, 500ms to 1h")
 	c.Flag(&r.once, "once", "", "print one table, after one interval, and exit")
 	c.Text(&r.admin, "admin", "", "FILE", "ini file of dc-admin, for the managers; default: dc-admin.ini of this machine if it is for the same daemon")
 	return c
 }
 
-func (r topOptions) run(s *session) error {
+func (r topOptions) runTop(s *session) error {
 	every, err := command.Time{Option: "--interval", Least: 500 * time.Millisecond, Most: time.Hour}.Parse(r.interval)
 	if err != nil {
 		return err
 	}
-	out, _ := inner(s.out).(*os.File)
+	out, _ := innerWriter(s.out).(*os.File)
 	live := !r.once && !s.json && out != nil && livescreen.Interactive(os.Stdin, out, os.Getenv)
 	if talk, is := s.talk.(*os.File); live && s.showRequest && is && livescreen.IsTerminal(talk) {
 		return command.Refuse("--show-request would write into the live screen; add --once or --json, or redirect stderr")
 	}
-	if err := s.connect(); err != nil {
+	if err := s.openService(); err != nil {
 		return err
 	}
 	source, err := s.sitesSource(r.admin)
@@ -61,11 +61,11 @@ func (r topOptions) run(s *session) error {
 	style := livescreen.Style{Program: "hce top", Title: s.service.String(), Plain: livescreen.Plain(os.Getenv), Pages: livescreen.SitesPages}
 	switch {
 	case live:
-		return livescreen.OnTerminal(s.ctx, os.Stdin, out, source.read, style, every)
+		return livescreen.OnTerminal(s.ctx, os.Stdin, out, source.readSample, style, every)
 	case s.json && r.once:
-		return livescreen.OnceJSON(s.ctx, s.out, source.read, every)
+		return livescreen.OnceJSON(s.ctx, s.out, source.readSample, every)
 	case s.json:
-		return livescreen.JSON(s.ctx, s.out, source.read, every, 0)
+		return livescreen.JSON(s.ctx, s.out, source.readSample, every, 0)
 	}
-	return livescreen.Once(s.ctx, s.out, source.read, style, every)
+	return livescreen.Once(s.ctx, s.out, source.readSample, style, every)
 }

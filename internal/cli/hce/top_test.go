@@ -47,7 +47,7 @@ func TestSitesSource(t *testing.T) {
 	}
 	for i := range lookedAt/looksAtOnce + 3 {
 		before := asked()
-		sample := source.read(t.Context()).(livescreen.SitesSample)
+		sample := source.readSample(t.Context()).(livescreen.SitesSample)
 		if cost := asked() - before; cost > requestsPerSample {
 			t.Errorf("sample %d: %d requests", i, cost)
 		}
@@ -63,7 +63,7 @@ func TestSitesSource(t *testing.T) {
 		}
 	}
 	before := stores.Asked[wire.URLFetch]
-	source.read(t.Context())
+	source.readSample(t.Context())
 	if n := stores.Asked[wire.URLFetch] - before; n != 0 {
 		t.Errorf("%d looks at sites that have not changed", n)
 	}

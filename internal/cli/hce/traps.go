@@ -42,9 +42,9 @@ type trapSearch struct {
 	until   time.Time // nothing more is read then
 }
 
-// traps finds the traps of the site. It takes at most a hundredth of the time of the crawl, or ten seconds. A sample of
+// findTraps finds the traps of the site. It takes at most a hundredth of the time of the crawl, or ten seconds. A sample of
 // a large site, and of each group of URLs, is read.
-func (c *crawl) traps(site *wire.Site) ([]trapped, bool, error) {
+func (c *crawl) findTraps(site *wire.Site) ([]trapped, bool, error) {
 	list := []trapped{}
 	if slices.ContainsFunc(site.Properties, func(p wire.SiteProperty) bool { return p.Name == "TRAPS" && strings.TrimSpace(p.Value) == "0" }) {
 		return list, false, nil
@@ -74,7 +74,7 @@ func (c *crawl) traps(site *wire.Site) ([]trapped, bool, error) {
 	}
 	var removed []trap.Finding // whose parameters are to be removed from links: a site has one property for them
 	for _, f := range w.Findings() {
-		one, err := s.report(f)
+		one, err := s.reportTrap(f)
 		if err != nil {
 			return nil, false, err
 		}
@@ -138,9 +138,9 @@ func (s *trapSearch) readPages(w *trap.Watch, urls []string) error {
 	return err
 }
 
-// report counts the URLs of a trap, each for one trap, and says what stops it. Options is nil if its parameters are to
+// reportTrap counts the URLs of a trap, each for one trap, and says what stops it. Options is nil if its parameters are to
 // be removed from links, because the pages are reached by these URLs only.
-func (s *trapSearch) report(f trap.Finding) (trapped, error) {
+func (s *trapSearch) reportTrap(f trap.Finding) (trapped, error) {
 	one := trapped{Kind: f.Kind, Rule: f.Rule, Compared: f.Pages, Texts: f.Texts}
 	var bare []string // keys of URLs without the parameters
 	for i := range s.rows {
@@ -185,7 +185,7 @@ func (r summary) trapText() string {
 	var b strings.Builder
 	b.WriteString(manual.Locate("  traps, URLs that bring no new pages and are asked last (docs/traps.md):\n"))
 	for _, t := range r.Traps {
-		n := count(int64(t.URLs), "URL", "URLs")
+		n := countNoun(int64(t.URLs), "URL", "URLs")
 		if r.TrapSample {
 			n = "of a sample, " + n
 		}
@@ -199,7 +199,7 @@ func (r summary) trapText() string {
 		case t.Kind == "calendars" || t.Kind == "filters of lists":
 			evidence = fmt.Sprintf("no text of %d compared pages is new", t.Compared)
 		}
-		fmt.Fprintf(&b, "    %s: %s, %s, such as %s\n      stop them with: %s %s\n", t.Kind, n, evidence, cut(clean(t.Example), longestURL), t.Options[0], shellWord(t.Options[1]))
+		fmt.Fprintf(&b, "    %s: %s, %s, such as %s\n      stop them with: %s %s\n", t.Kind, n, evidence, cutText(cleanLine(t.Example), longestURL), t.Options[0], shellWord(t.Options[1]))
 	}
 	return b.String()
 }

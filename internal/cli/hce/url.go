@@ -19,7 +19,7 @@ import (
 )
 
 func (p program) urlCommand() *command.Command {
-	return group("url", "lists, shows, adds and deletes the URLs of a site, and lists versions of their pages", "SITE is the id of a site or one of its root URLs.",
+	return newGroupCommand("url", "lists, shows, adds and deletes the URLs of a site, and lists versions of their pages", "SITE is the id of a site or one of its root URLs.",
 		`  hce url ls example.org --failed
   hce url show https://example.org/a
   hce url history https://example.org/a
@@ -45,7 +45,7 @@ func (p program) urlLsCommand() *command.Command {
 	var o options
 	var words []string
 	ls := urlLs{limit: "1000"}
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "ls", Summary: "lists the URLs of a site",
 		Description: "The order is that of the keys (md5 of the URL), so --limit gives the same URLs each time. --where is\na condition on the columns of docs/spec/objects.md 4.5, in the MySQL dialect.",
 		Examples:    "  hce url ls example.org --status new\n  hce url ls example.org --failed --referrers\n  hce url ls example.org --outside --reasons\n  hce url ls example.org --where 'Size > 1000000' --json",
@@ -66,8 +66,8 @@ func (p program) urlLsCommand() *command.Command {
 
 func statusNames() []string { return slices.Sorted(maps.Keys(statusCodes)) }
 
-// condition returns the condition of the options.
-func (ls urlLs) condition() (string, error) {
+// rowCondition returns the condition of the options.
+func (ls urlLs) rowCondition() (string, error) {
 	var parts []string
 	if ls.status != "" {
 		code, known := statusCodes[ls.status]
@@ -106,11 +106,11 @@ func (s *session) urlLs(ls urlLs, typed string) error {
 	if !ls.reasons && s.ini+s.networks != "" {
 		return command.Refuse("--ini and --allow-network are for --reasons")
 	}
-	limit, err := number("--limit", ls.limit, 0, 1<<40)
+	limit, err := parseNumber("--limit", ls.limit, 0, 1<<40)
 	if err = cmp.Or(err, checkNetworkList(s.networks)); err != nil {
 		return command.Refusal{Err: err}
 	}
-	where, err := ls.condition()
+	where, err := ls.rowCondition()
 	if err != nil {
 		return err
 	}
@@ -131,14 +131,14 @@ func (s *session) urlLs(ls urlLs, typed string) error {
 			return errEnough
 		}
 		n++
-		return lines.add(p.URL)
+		return lines.addRow(p.URL)
 	}, nil)
 	if errors.Is(err, errEnough) {
-		s.say("only the first %d; see more with --limit", limit)
+		s.printMessage("only the first %d; see more with --limit", limit)
 		err = nil
 	}
-	if err = cmp.Or(err, lines.print()); err == nil && lines.parents {
-		s.say("linked by: the first page; all pages, with element and text of their links: --referrers")
+	if err = cmp.Or(err, lines.printRows()); err == nil && lines.parents {
+		s.printMessage("linked by: the first page; all pages, with element and text of their links: --referrers")
 	}
 	return err
 }
@@ -148,7 +148,7 @@ func (p program) urlShowCommand() *command.Command {
 	var words []string
 	var site string
 	var links bool
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "show", Summary: "shows what is stored about a URL",
 		Examples: "  hce url show https://example.org/a\n  hce url show https://example.org/a --referrers",
 	}, &o, func(s *session) error {
@@ -185,38 +185,38 @@ func (p program) urlShowCommand() *command.Command {
 }
 
 func (s *session) showURL(row wire.URL) {
-	s.line("url", "%s", row.URL)
-	s.line("site", "%s", row.SiteID)
-	s.line("key", "%s", row.URLMd5)
-	s.line("status", "%s", export.StatusName(row.Status))
+	s.printNamed("url", "%s", row.URL)
+	s.printNamed("site", "%s", row.SiteID)
+	s.printNamed("key", "%s", row.URLMd5)
+	s.printNamed("status", "%s", export.StatusName(row.Status))
 	for _, hop := range row.Hops() {
-		s.line("redirect", "%d to %s", hop.Code, hop.URL)
+		s.printNamed("redirect", "%d to %s", hop.Code, hop.URL)
 	}
-	s.line("answer", "%d %s %s, %s in %d ms", row.AnsweredCode(), row.ContentType, row.Charset, files.Bytes(row.Size), row.CrawlingTime)
+	s.printNamed("answer", "%d %s %s, %s in %d ms", row.AnsweredCode(), row.ContentType, row.Charset, files.Bytes(row.Size), row.CrawlingTime)
 	if text := retryText(row); text != "" {
-		s.line("retry", "%s", text)
+		s.printNamed("retry", "%s", text)
 	}
 	if names := row.RobotsNames(); len(names) > 0 {
-		s.line("robots", "%s", strings.Join(names, ", "))
+		s.printNamed("robots", "%s", strings.Join(names, ", "))
 	}
 	if row.UnavailableAfter != "" {
-		s.line("unavailable", "after %s", row.UnavailableAfter)
+		s.printNamed("unavailable", "after %s", row.UnavailableAfter)
 	}
 	if row.Canonical != "" {
-		s.line("canonical", "%s", row.Canonical)
+		s.printNamed("canonical", "%s", row.Canonical)
 	}
-	s.line("found", "%s, depth %d", row.CDate, row.Depth)
-	s.line("crawled", "%s, %d times", cmp.Or(string(row.UDate), "never"), row.Crawled)
+	s.printNamed("found", "%s, depth %d", row.CDate, row.Depth)
+	s.printNamed("crawled", "%s, %d times", cmp.Or(string(row.UDate), "never"), row.Crawled)
 	if row.ContentDate != "" {
-		s.line("changed", "%s", row.ContentDate)
+		s.printNamed("changed", "%s", row.ContentDate)
 	}
 	if why := outdatedText(&pages.Page{URL: row}); why != "" {
-		s.line("content", "%s", why)
+		s.printNamed("content", "%s", why)
 	}
-	s.line("processed", "%d times, %d values", row.Processed, row.TagsCount)
-	s.line("links", "%d inside, %d outside", row.LinksI, row.LinksE)
+	s.printNamed("processed", "%d times, %d values", row.Processed, row.TagsCount)
+	s.printNamed("links", "%d inside, %d outside", row.LinksI, row.LinksE)
 	for _, bit := range row.ErrorMask.Bits() {
-		s.line("error", "%s: %s", bit.Name, bit.Message)
+		s.printNamed("error", "%s: %s", bit.Name, bit.Message)
 	}
 }
 
@@ -228,17 +228,17 @@ func retryText(row wire.URL) string {
 	case row.RetryCause == wire.CauseTrap:
 		return manual.Locate("after the other URLs: it belongs to a trap, many URLs that bring no new pages (docs/traps.md)")
 	case row.RetryDate == "":
-		return fmt.Sprintf("given up after %s; the last cause: %s", count(row.Retries, "request", "requests"), row.RetryCause)
+		return fmt.Sprintf("given up after %s; the last cause: %s", countNoun(row.Retries, "request", "requests"), row.RetryCause)
 	case row.Retries == 0:
 		return fmt.Sprintf("not before %s: its host has a pause", row.RetryDate)
 	}
-	return fmt.Sprintf("not before %s: asked in vain %s, the last cause: %s", row.RetryDate, count(row.Retries, "time", "times"), row.RetryCause)
+	return fmt.Sprintf("not before %s: asked in vain %s, the last cause: %s", row.RetryDate, countNoun(row.Retries, "time", "times"), row.RetryCause)
 }
 
 func (p program) urlAddCommand() *command.Command {
 	var o options
 	var words []string
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "add", Summary: "adds URLs to a site, to be crawled",
 		Description: `The filters of the site do not apply to them. A URL that is known already is refused. "-" reads URLs from stdin, one
 on a line; those that are known are left out and counted, so that a list can be added again after an interruption.`,
@@ -266,12 +266,12 @@ func (s *session) urlAdd(typed string, words []string) error {
 		return err
 	}
 	if len(known) > 0 {
-		return command.Refuse("URL %s is known already (%s); let it be fetched again with: %s", known[0].URL, export.StatusName(known[0].Status), s.hint("site", "recrawl", site.ID))
+		return command.Refuse("URL %s is known already (%s); let it be fetched again with: %s", known[0].URL, export.StatusName(known[0].Status), s.commandHint("site", "recrawl", site.ID))
 	}
 	if err := s.addURLs(site, texts); err != nil {
 		return err
 	}
-	s.say("added %s to site %s", count(int64(len(texts)), "URL", "URLs"), site.ID)
+	s.printMessage("added %s to site %s", countNoun(int64(len(texts)), "URL", "URLs"), site.ID)
 	return nil
 }
 
@@ -301,11 +301,11 @@ func (s *session) urlAddList(typed string) error {
 			continue
 		}
 		if err := s.addURLs(site, part); err != nil {
-			return fmt.Errorf("after %s: %w; the same command continues", count(added, "URL", "URLs"), err)
+			return fmt.Errorf("after %s: %w; the same command continues", countNoun(added, "URL", "URLs"), err)
 		}
 		added += int64(len(part))
 	}
-	s.say("added %s to site %s, %d were known", count(added, "URL", "URLs"), site.ID, known)
+	s.printMessage("added %s to site %s, %d were known", countNoun(added, "URL", "URLs"), site.ID, known)
 	return nil
 }
 
@@ -320,7 +320,7 @@ func (s *session) addURLs(site wire.Site, texts []string) error {
 		requests = append(requests, request)
 	}
 	var answer statuses
-	if err := s.ask(wire.URLNew, requests, &answer); err != nil {
+	if err := s.askService(wire.URLNew, requests, &answer); err != nil {
 		return err
 	}
 	for i, status := range answer.Statuses {
@@ -334,7 +334,7 @@ func (s *session) addURLs(site wire.Site, texts []string) error {
 func (p program) urlRmCommand() *command.Command {
 	var o options
 	var words []string
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "rm", Summary: "deletes URLs of a site with their pages",
 		Description: "A URL that a page of the site links to may be found again.",
 		Examples:    "  hce url rm example.org https://example.org/old.html",
@@ -349,20 +349,20 @@ func (s *session) urlRm(typed string, words []string) error {
 			return command.Refusal{Err: err}
 		}
 	}
-	if err := s.connect(); err != nil {
+	if err := s.openService(); err != nil {
 		return err
 	}
 	var requests []any
 	for _, word := range words { // all are looked up before the first one is deleted
-		row, err := s.row(word, typed)
+		row, err := s.storedRow(word, typed)
 		if err != nil {
 			return err
 		}
 		requests = append(requests, map[string]any{"siteId": row.SiteID, "url": row.URLMd5, "urlType": wire.ByMd5, "delayedType": wire.Immediate})
 	}
-	if err := s.ask(wire.URLDelete, requests, nil); err != nil {
+	if err := s.askService(wire.URLDelete, requests, nil); err != nil {
 		return err
 	}
-	s.say("deleted %s", count(int64(len(words)), "URL", "URLs"))
+	s.printMessage("deleted %s", countNoun(int64(len(words)), "URL", "URLs"))
 	return nil
 }

@@ -26,15 +26,15 @@ type urlLines struct {
 // urlsAtOnce is the number of rows that are printed together.
 const urlsAtOnce = 100
 
-// add prints the rows if they are enough. All referrers are read at once.
-func (l *urlLines) add(row wire.URL) error {
+// addRow prints the rows if they are enough. All referrers are read at once.
+func (l *urlLines) addRow(row wire.URL) error {
 	if l.rows = append(l.rows, row); len(l.rows) < urlsAtOnce || l.ls.referrers {
 		return nil
 	}
-	return l.print()
+	return l.printRows()
 }
 
-func (l *urlLines) print() (err error) {
+func (l *urlLines) printRows() (err error) {
 	var parents map[string]string
 	var found map[string][]referrers.Referrer
 	why := make([][]string, len(l.rows))
@@ -74,7 +74,7 @@ func (l *urlLines) printRow(row *wire.URL, parents map[string]string, found map[
 	}
 	if parent := parents[row.ParentMd5]; parent != "" {
 		l.parents = true
-		l.line("linked by", "%s", clean(parent))
+		l.printNamed("linked by", "%s", cleanLine(parent))
 	}
 	for _, r := range found[row.URLMd5] {
 		l.showReferrer(r)
@@ -146,6 +146,6 @@ func (s *session) urlLine(row wire.URL) error {
 	if retry := retryText(row); retry != "" {
 		text += "  (" + retry + ")"
 	}
-	_, err := fmt.Fprintf(s.out, "%-10s %4d %9s  %s\n", export.StatusName(row.Status), row.AnsweredCode(), files.Bytes(row.Size), clean(text))
+	_, err := fmt.Fprintf(s.out, "%-10s %4d %9s  %s\n", export.StatusName(row.Status), row.AnsweredCode(), files.Bytes(row.Size), cleanLine(text))
 	return err
 }

@@ -25,7 +25,7 @@ func readURLs(name string) (list []string, err error) {
 	if name != standard {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, command.Refuse("%s: %s", name, reason(name, err))
+			return nil, command.Refuse("%s: %s", name, bareMessage(name, err))
 		}
 		defer file.Close()
 		in, shown = file, name

@@ -6,14 +6,14 @@ import "hce/dc/internal/cli/command"
 // parentheses do not match: "a) OR (b" would undo the conditions before it, and the reading, which
 // goes on behind a key, would never end.
 func whereCondition(text string) (string, error) {
-	if !balanced(text) {
+	if !isBalanced(text) {
 		return "", command.Refuse("--where %q: its parentheses or quotes do not match", text)
 	}
 	return "(" + text + ")", nil
 }
 
-// balanced reports whether each parenthesis outside of quotes has its partner, and each quote ends.
-func balanced(sql string) bool {
+// isBalanced reports whether each parenthesis outside of quotes has its partner, and each quote ends.
+func isBalanced(sql string) bool {
 	depth, quote, escaped := 0, rune(0), false
 	for _, c := range sql {
 		switch {

@@ -35,15 +35,15 @@ func (s *Sorter) Add(line string) error {
 	if s.size += len(line); s.size < cmp.Or(s.Most, runBytes) {
 		return nil
 	}
-	return s.spill()
+	return s.spillRun()
 }
 
-func (s *Sorter) path(run int) string { return filepath.Join(s.Folder, fmt.Sprint("run-", run)) }
+func (s *Sorter) runPath(run int) string { return filepath.Join(s.Folder, fmt.Sprint("run-", run)) }
 
-// spill writes the lines in memory as a sorted run.
-func (s *Sorter) spill() error {
+// spillRun writes the lines in memory as a sorted run.
+func (s *Sorter) spillRun() error {
 	slices.Sort(s.lines)
-	file, err := os.Create(s.path(s.runs))
+	file, err := os.Create(s.runPath(s.runs))
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *Sorter) spill() error {
 
 // Each calls f for all lines in order, and ends with its first error. It is called once, after the last Add.
 func (s *Sorter) Each(f func(line string) error) error {
-	if err := s.spill(); err != nil {
+	if err := s.spillRun(); err != nil {
 		return err
 	}
 	var merge merge
@@ -68,7 +68,7 @@ func (s *Sorter) Each(f func(line string) error) error {
 		}
 	}()
 	for n := range s.runs {
-		file, err := os.Open(s.path(n))
+		file, err := os.Open(s.runPath(n))
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (s *Sorter) Each(f func(line string) error) error {
 			return err
 		}
 	}
-	return merge.each(f)
+	return merge.forEachLine(f)
 }
 
 // run is a sorted file that is being read.
@@ -99,8 +99,8 @@ func (r *run) next() (err error) {
 // merge is a heap of runs. Those at their end come last.
 type merge []*run
 
-// each calls f for the lines of all runs in order.
-func (m merge) each(f func(line string) error) error {
+// forEachLine calls f for the lines of all runs in order.
+func (m merge) forEachLine(f func(line string) error) error {
 	heap.Init(&m)
 	for len(m) > 0 && m[0].line != "" {
 		if err := f(m[0].line); err != nil {

@@ -46,27 +46,27 @@ func newScreen(style Style) *screen {
 	return &screen{style: style}
 }
 
-// head adds the first line. A pause replaces a good state.
-func (d *screen) head(time string, state span) {
+// addHead adds the first line. A pause replaces a good state.
+func (d *screen) addHead(time string, state span) {
 	if d.style.Paused && state.colour != red {
 		state = span{yellow, "paused"}
 	}
-	d.line(span{bold, d.style.Program + "  " + d.style.Title + "  "}, span{"", time + " UTC  "}, state)
-	d.rule()
+	d.addLine(span{bold, d.style.Program + "  " + d.style.Title + "  "}, span{"", time + " UTC  "}, state)
+	d.addRule()
 }
 
-// unreachable explains that the daemon did not answer.
-func (d *screen) unreachable(why string) {
-	d.paragraph(span{red, "Cannot reach the daemon: " + strings.TrimPrefix(why, "cannot reach the daemon at ")})
-	d.line(span{"", "Trying again at each interval."})
+// addUnreachable explains that the daemon did not answer.
+func (d *screen) addUnreachable(why string) {
+	d.addParagraph(span{red, "Cannot reach the daemon: " + strings.TrimPrefix(why, "cannot reach the daemon at ")})
+	d.addLine(span{"", "Trying again at each interval."})
 }
 
-// line adds a line, truncated to the screen's width.
-func (d *screen) line(spans ...span) {
+// addLine adds a line, truncated to the screen's width.
+func (d *screen) addLine(spans ...span) {
 	var b strings.Builder
 	left := d.style.Width
 	for _, s := range spans {
-		letters := []rune(clean(s.text))
+		letters := []rune(cleanText(s.text))
 		if d.style.Plain {
 			for i, r := range letters {
 				if r > unicode.MaxASCII {
@@ -89,20 +89,20 @@ func (d *screen) line(spans ...span) {
 	d.lines = append(d.lines, text)
 }
 
-// paragraph adds a text in as many lines as it needs.
-func (d *screen) paragraph(s span) {
+// addParagraph adds a text in as many lines as it needs.
+func (d *screen) addParagraph(s span) {
 	line := ""
-	for _, word := range strings.Fields(clean(s.text)) {
+	for _, word := range strings.Fields(cleanText(s.text)) {
 		if line != "" && len(line)+1+len(word) > d.style.Width {
-			d.line(span{s.colour, line})
+			d.addLine(span{s.colour, line})
 			line = ""
 		}
 		line = strings.TrimSpace(line + " " + word)
 	}
-	d.line(span{s.colour, line})
+	d.addLine(span{s.colour, line})
 }
 
-func (d *screen) rule() {
+func (d *screen) addRule() {
 	stroke := "─"
 	if d.style.Plain {
 		stroke = "-"
@@ -110,8 +110,8 @@ func (d *screen) rule() {
 	d.lines = append(d.lines, strings.Repeat(stroke, d.style.Width))
 }
 
-// text joins the lines. Lines that do not fit above the line of the keys are dropped.
-func (d *screen) text() string {
+// joinLines joins the lines. Lines that do not fit above the line of the keys are dropped.
+func (d *screen) joinLines() string {
 	height := d.style.Height
 	if !d.style.Keys {
 		return strings.Join(d.lines[:min(len(d.lines), height)], "\n")
@@ -120,12 +120,12 @@ func (d *screen) text() string {
 	for len(d.lines) < height-1 {
 		d.lines = append(d.lines, "")
 	}
-	d.line(span{bold, d.keys()})
+	d.addLine(span{bold, d.keyLine()})
 	return strings.Join(d.lines, "\n")
 }
 
-// keys lists the keys.
-func (d *screen) keys() string {
+// keyLine lists the keys.
+func (d *screen) keyLine() string {
 	keys := "q quit   p pause"
 	for i, name := range d.style.Pages {
 		keys += fmt.Sprintf("   %d %s", i+1, name)
@@ -136,8 +136,8 @@ func (d *screen) keys() string {
 	return keys
 }
 
-// left is the number of lines that fit above the line of the keys.
-func (d *screen) left() int {
+// linesLeft is the number of lines that fit above the line of the keys.
+func (d *screen) linesLeft() int {
 	left := d.style.Height - len(d.lines)
 	if d.style.Keys {
 		left--
@@ -145,8 +145,8 @@ func (d *screen) left() int {
 	return max(0, left)
 }
 
-// clean replaces control and format characters by spaces.
-func clean(text string) string {
+// cleanText replaces control and format characters by spaces.
+func cleanText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Cf) {
 			return ' '
@@ -155,8 +155,8 @@ func clean(text string) string {
 	}, text)
 }
 
-// duration formats seconds as 5s, 3m5s, 2h0m or 4d3h.
-func duration(seconds int64) string {
+// formatDuration formats seconds as 5s, 3m5s, 2h0m or 4d3h.
+func formatDuration(seconds int64) string {
 	d := time.Duration(seconds) * time.Second
 	switch {
 	case d < time.Minute:
@@ -169,8 +169,8 @@ func duration(seconds int64) string {
 	return fmt.Sprintf("%dd%dh", seconds/86400, seconds/3600%24)
 }
 
-// size formats a number of bytes with one decimal.
-func size(bytes int64) string {
+// formatSize formats a number of bytes with one decimal.
+func formatSize(bytes int64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	n, i := float64(bytes), 0
 	for n >= 1024 && i < len(units)-1 {

@@ -13,16 +13,16 @@ func (s ManagersSample) Draw(style *Style) string {
 	if s.Away != "" {
 		state = span{red, "unreachable"}
 	}
-	d.head(s.Time, state)
-	d.managers(s)
+	d.addHead(s.Time, state)
+	d.addManagers(s)
 	if len(s.Nodes) > 0 && s.Away == "" {
-		d.rule()
+		d.addRule()
 		d.nodesHead()
 		for _, n := range s.Nodes {
-			d.node(n, s.Time)
+			d.addNode(n, s.Time)
 		}
 	}
-	return d.text()
+	return d.joinLines()
 }
 
 // Reached returns ErrUnreachable if the daemon did not answer.
@@ -33,55 +33,55 @@ func (s ManagersSample) Reached() error {
 	return nil
 }
 
-// managers adds the managers, their work and their schedules.
-func (d *screen) managers(s ManagersSample) {
+// addManagers adds the managers, their work and their schedules.
+func (d *screen) addManagers(s ManagersSample) {
 	if s.Away != "" {
-		d.unreachable(s.Away)
+		d.addUnreachable(s.Away)
 		return
 	}
-	d.line(span{bold, fmt.Sprintf("%-26s %-10s %12s  %s", "MANAGER", "STATE", "UP", "QUEUES")})
+	d.addLine(span{bold, fmt.Sprintf("%-26s %-10s %12s  %s", "MANAGER", "STATE", "UP", "QUEUES")})
 	for _, m := range s.Managers {
-		d.manager(m)
+		d.addManager(m)
 	}
-	d.rule()
+	d.addRule()
 	b := s.Batches
 	onNodes := len(s.Nodes) > 0 && !slices.ContainsFunc(s.Managers, func(m Manager) bool { return m.Class == crawlClass })
 	if onNodes {
-		d.line(span{"", fmt.Sprintf("batches    in real time %d; all others run on the nodes", b.RealTime)})
+		d.addLine(span{"", fmt.Sprintf("batches    in real time %d; all others run on the nodes", b.RealTime)})
 	} else {
-		d.line(span{"", fmt.Sprintf("batches    crawling %d, processing %d, in real time %d", b.Crawling, b.Processing, b.RealTime)})
-		d.line(span{"", fmt.Sprintf("in all     crawl %d (failed %d), process %d (failed %d)", b.CrawlTotal, b.CrawlFaults, b.ProcessTotal, b.ProcessFaults)})
+		d.addLine(span{"", fmt.Sprintf("batches    crawling %d, processing %d, in real time %d", b.Crawling, b.Processing, b.RealTime)})
+		d.addLine(span{"", fmt.Sprintf("in all     crawl %d (failed %d), process %d (failed %d)", b.CrawlTotal, b.CrawlFaults, b.ProcessTotal, b.ProcessFaults)})
 	}
 	switch r := s.Rates; {
 	case r != nil && onNodes:
-		d.line(span{"", fmt.Sprintf("per second requests %.1f", r.Requests)})
+		d.addLine(span{"", fmt.Sprintf("per second requests %.1f", r.Requests)})
 	case r != nil:
-		d.line(span{"", fmt.Sprintf("per second URLs %.1f  pages %.1f  ", r.URLs, r.Pages)}, errorsSpan(r.Errors),
+		d.addLine(span{"", fmt.Sprintf("per second URLs %.1f  pages %.1f  ", r.URLs, r.Pages)}, errorsSpan(r.Errors),
 			span{"", fmt.Sprintf("  batches %.1f  requests %.1f", r.Batches, r.Requests)})
 	default:
-		d.line(span{"", "per second -"})
+		d.addLine(span{"", "per second -"})
 	}
 	if s.Sites != nil {
-		d.line(span{"", "sites      " + totals(*s.Sites)})
+		d.addLine(span{"", "sites      " + formatTotals(*s.Sites)})
 	}
 	cpu := "-"
 	if s.Rates != nil {
 		cpu = fmt.Sprintf("%.0f %%", 100*s.Rates.CPU)
 	}
-	d.line(span{"", fmt.Sprintf("daemon     memory %s (virtual %s), CPU %s, threads %d", size(s.Process.Resident), size(s.Process.Virtual), cpu, s.Process.Threads)})
-	d.rule()
-	d.line(span{bold, fmt.Sprintf("%-26s %-16s %12s  %s", "NEXT DUE", "SCHEDULE", "IN", "EVERY")})
+	d.addLine(span{"", fmt.Sprintf("daemon     memory %s (virtual %s), CPU %s, threads %d", formatSize(s.Process.Resident), formatSize(s.Process.Virtual), cpu, s.Process.Threads)})
+	d.addRule()
+	d.addLine(span{bold, fmt.Sprintf("%-26s %-16s %12s  %s", "NEXT DUE", "SCHEDULE", "IN", "EVERY")})
 	if len(s.Schedules) == 0 {
-		d.line(span{"", "no schedule is active"})
+		d.addLine(span{"", "no schedule is active"})
 	}
 	for _, next := range s.Schedules {
-		d.line(span{"", fmt.Sprintf("%-26s %-16s %12s  %s", clean(next.Class), clean(next.Name), duration(next.In), duration(int64(next.Period)))})
+		d.addLine(span{"", fmt.Sprintf("%-26s %-16s %12s  %s", cleanText(next.Class), cleanText(next.Name), formatDuration(next.In), formatDuration(int64(next.Period)))})
 	}
 }
 
-func (d *screen) manager(m Manager) {
+func (d *screen) addManager(m Manager) {
 	if m.Error != "" {
-		d.line(span{"", fmt.Sprintf("%-26s ", clean(m.Class))}, span{red, m.Error})
+		d.addLine(span{"", fmt.Sprintf("%-26s ", cleanText(m.Class))}, span{red, m.Error})
 		return
 	}
 	colour := green
@@ -94,8 +94,8 @@ func (d *screen) manager(m Manager) {
 			words = append(words, fmt.Sprintf("%s %d", q[1], n))
 		}
 	}
-	d.line(span{"", fmt.Sprintf("%-26s ", clean(m.Class))}, span{colour, fmt.Sprintf("%-10s", clean(m.State))},
-		span{"", fmt.Sprintf(" %12s  %s", duration(m.Uptime), strings.Join(words, ", "))})
+	d.addLine(span{"", fmt.Sprintf("%-26s ", cleanText(m.Class))}, span{colour, fmt.Sprintf("%-10s", cleanText(m.State))},
+		span{"", fmt.Sprintf(" %12s  %s", formatDuration(m.Uptime), strings.Join(words, ", "))})
 }
 
 func errorsSpan(perSecond float64) span {
@@ -106,10 +106,10 @@ func errorsSpan(perSecond float64) span {
 	return s
 }
 
-func totals(t Totals) string {
+func formatTotals(t Totals) string {
 	more := ""
 	if t.More {
 		more = " and more"
 	}
-	return fmt.Sprintf("%d%s: pages %d, contents %d, new %d, errors %d, %s", t.Sites, more, t.Resources, t.Contents, t.New, t.Errors, size(t.Size))
+	return fmt.Sprintf("%d%s: pages %d, contents %d, new %d, errors %d, %s", t.Sites, more, t.Resources, t.Contents, t.New, t.Errors, formatSize(t.Size))
 }

@@ -32,55 +32,55 @@ func (s SitesSample) Draw(style *Style) string {
 	case s.Idle != "":
 		state = span{yellow, "no daemon"}
 	}
-	d.head(s.Time, state)
+	d.addHead(s.Time, state)
 	switch {
 	case s.Away != "":
-		d.unreachable(s.Away)
+		d.addUnreachable(s.Away)
 	case style.Page == len(SitesPages) && s.Managers != nil:
-		d.nodes(*s.Managers, style)
+		d.addNodes(*s.Managers, style)
 	case style.Page > 0 && s.Managers != nil:
-		d.managers(*s.Managers)
+		d.addManagers(*s.Managers)
 	case style.Page > 0:
-		d.paragraph(span{yellow, "The managers are unknown: " + s.NoManagers})
+		d.addParagraph(span{yellow, "The managers are unknown: " + s.NoManagers})
 	default:
-		d.sites(s, style)
+		d.addSites(s, style)
 	}
-	return d.text()
+	return d.joinLines()
 }
 
-// sites adds the totals and as many sites as fit.
-func (d *screen) sites(s SitesSample, style *Style) {
+// addSites adds the totals and as many sites as fit.
+func (d *screen) addSites(s SitesSample, style *Style) {
 	t := s.Totals
 	more := ""
 	if t.More {
 		more = " and more"
 	}
-	d.line(span{"", fmt.Sprintf("sites  %d%s, %d active", t.Sites, more, t.Active)})
-	d.line(span{"", fmt.Sprintf("URLs   %d done, %d waiting, %d in flight, %d in processing, %d pages", t.Done, t.Waiting, t.InFlight, t.Processing, t.Pages)})
-	d.line(span{"", fmt.Sprintf("rate   %s a second  ", perSecond(t.Rate))}, failures(t.Errors))
+	d.addLine(span{"", fmt.Sprintf("sites  %d%s, %d active", t.Sites, more, t.Active)})
+	d.addLine(span{"", fmt.Sprintf("URLs   %d done, %d waiting, %d in flight, %d in processing, %d pages", t.Done, t.Waiting, t.InFlight, t.Processing, t.Pages)})
+	d.addLine(span{"", fmt.Sprintf("rate   %s a second  ", perSecond(t.Rate))}, failureSpan(t.Errors))
 	if s.Missing != "" {
-		d.paragraph(span{red, "Pages are missing in these numbers: " + s.Missing})
+		d.addParagraph(span{red, "Pages are missing in these numbers: " + s.Missing})
 	}
 	if s.Idle != "" {
-		d.paragraph(span{yellow, "Nothing is crawled: " + s.Idle})
+		d.addParagraph(span{yellow, "Nothing is crawled: " + s.Idle})
 	}
-	d.rule()
+	d.addRule()
 	width := max(narrowest, d.style.Width-columnsWidth)
-	d.line(span{bold, fmt.Sprintf("%-*s %-8s %8s %8s %6s %7s %7s", width, "SITE", "STATE", "DONE", "WAITING", "FLIGHT", "PER SEC", "ERRORS")})
+	d.addLine(span{bold, fmt.Sprintf("%-*s %-8s %8s %8s %6s %7s %7s", width, "SITE", "STATE", "DONE", "WAITING", "FLIGHT", "PER SEC", "ERRORS")})
 	heights := make([]int, len(s.Sites))
 	for i, site := range s.Sites {
 		heights[i] = 1
-		if site.details() != "" {
+		if site.describeDetails() != "" {
 			heights[i] = 2
 		}
 	}
-	first, last := window(heights, style.Offset, d.left())
+	first, last := visibleRange(heights, style.Offset, d.linesLeft())
 	style.Offset = first
 	for _, site := range s.Sites[first:last] {
-		d.site(site, width)
+		d.addSite(site, width)
 	}
 	if below := len(s.Sites) - last; first+below > 0 || t.More {
-		d.line(span{yellow, others(first, below, t.More)})
+		d.addLine(span{yellow, hiddenSites(first, below, t.More)})
 	}
 }
 
@@ -90,9 +90,9 @@ const (
 	narrowest    = 20
 )
 
-// window returns the range of rows that fit into lines, from offset on, and from an earlier row if the end
+// visibleRange returns the range of rows that fit into lines, from offset on, and from an earlier row if the end
 // of the list leaves room. One line is kept if rows are left out.
-func window(heights []int, offset, lines int) (first, last int) {
+func visibleRange(heights []int, offset, lines int) (first, last int) {
 	sum := 0
 	for _, h := range heights {
 		sum += h
@@ -112,8 +112,8 @@ func window(heights []int, offset, lines int) (first, last int) {
 	return first, last
 }
 
-// others says how many sites are not shown. unread means that there are sites which are not in the sample.
-func others(above, below int, unread bool) string {
+// hiddenSites says how many sites are not shown. unread means that there are sites which are not in the sample.
+func hiddenSites(above, below int, unread bool) string {
 	text := fmt.Sprintf("and %d more", below)
 	if above > 0 {
 		text = fmt.Sprintf("and %d above, %d below", above, below)
@@ -124,8 +124,8 @@ func others(above, below int, unread bool) string {
 	return text
 }
 
-// site adds one or two lines for a site.
-func (d *screen) site(s Site, width int) {
+// addSite adds one or two lines for a site.
+func (d *screen) addSite(s Site, width int) {
 	name := s.Root
 	if name == "" {
 		name = s.ID
@@ -134,9 +134,9 @@ func (d *screen) site(s Site, width int) {
 	if s.Roots > 1 {
 		more = fmt.Sprintf(" +%d", s.Roots-1)
 	}
-	name = d.cut(name, width-len(more)) + more
+	name = d.cutText(name, width-len(more)) + more
 	pad := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(name)))
-	state := span{"", fmt.Sprintf(" %-8s", d.cut(s.State, 8))}
+	state := span{"", fmt.Sprintf(" %-8s", d.cutText(s.State, 8))}
 	if s.active {
 		state.colour = green
 	}
@@ -144,14 +144,14 @@ func (d *screen) site(s Site, width int) {
 	if s.Errors > 0 {
 		count.colour = red
 	}
-	d.line(span{"", name + pad}, state, span{"", fmt.Sprintf(" %8d %8d %6d %7s", s.Done, s.Waiting, s.InFlight, perSecond(s.Rate))}, count)
-	if text := s.details(); text != "" {
-		d.line(span{"", "    " + text})
+	d.addLine(span{"", name + pad}, state, span{"", fmt.Sprintf(" %8d %8d %6d %7s", s.Done, s.Waiting, s.InFlight, perSecond(s.Rate))}, count)
+	if text := s.describeDetails(); text != "" {
+		d.addLine(span{"", "    " + text})
 	}
 }
 
-// details describes the causes of errors and the slowest host, "" if both are unknown.
-func (s Site) details() string {
+// describeDetails describes the causes of errors and the slowest host, "" if both are unknown.
+func (s Site) describeDetails() string {
 	var parts []string
 	if causes := CausesText(s.Causes); causes != "" {
 		parts = append(parts, causes)
@@ -162,8 +162,8 @@ func (s Site) details() string {
 	return strings.Join(parts, "; ")
 }
 
-// cut shortens text to most letters and marks that.
-func (d *screen) cut(text string, most int) string {
+// cutText shortens text to most letters and marks that.
+func (d *screen) cutText(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
 	}
@@ -182,7 +182,7 @@ func perSecond(rate *float64) string {
 	return fmt.Sprintf("%.1f", *rate)
 }
 
-func failures(n int64) span {
+func failureSpan(n int64) span {
 	s := span{"", fmt.Sprintf("errors %d", n)}
 	if n > 0 {
 		s.colour = red

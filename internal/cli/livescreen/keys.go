@@ -14,8 +14,8 @@ const (
 // pageRows is the number of rows that a page key scrolls.
 const pageRows = 10
 
-// press changes the style by a key. Unknown keys change nothing.
-func (s *Style) press(key byte) {
+// handleKey changes the style by a key. Unknown keys change nothing.
+func (s *Style) handleKey(key byte) {
 	page := s.Page
 	switch {
 	case key == 'p':
@@ -47,7 +47,7 @@ func sendKeys(ctx context.Context, t Screen, keys chan<- byte) {
 		if err != nil {
 			return
 		}
-		key, whole := d.key(b)
+		key, whole := d.decodeKey(b)
 		if !whole {
 			continue
 		}
@@ -66,8 +66,8 @@ type decoder struct {
 	number byte
 }
 
-// key returns the key that b ends. whole is false inside of a key, and after a key that has no meaning here.
-func (d *decoder) key(b byte) (key byte, whole bool) {
+// decodeKey returns the key that b ends. whole is false inside of a key, and after a key that has no meaning here.
+func (d *decoder) decodeKey(b byte) (key byte, whole bool) {
 	switch {
 	case b == escape:
 		d.state = 1

@@ -29,8 +29,8 @@ var ErrUnreachable = errors.New("cannot reach the daemon")
 // compute rates.
 type Reader func(ctx context.Context) Sample
 
-// samples takes a sample at once and then once per interval until ctx is done.
-func (read Reader) samples(ctx context.Context, every time.Duration) iter.Seq[Sample] {
+// takeSamples takes a sample at once and then once per interval until ctx is done.
+func (read Reader) takeSamples(ctx context.Context, every time.Duration) iter.Seq[Sample] {
 	return func(yield func(Sample) bool) {
 		for {
 			if !yield(read(ctx)) {
@@ -73,7 +73,7 @@ func Live(ctx context.Context, t Screen, read Reader, style Style, every time.Du
 				broken <- fmt.Sprintf("%v\n%s", p, debug.Stack())
 			}
 		}()
-		for s := range read.samples(ctx, every) {
+		for s := range read.takeSamples(ctx, every) {
 			select {
 			case samples <- s:
 			case <-ctx.Done():
@@ -84,7 +84,7 @@ func Live(ctx context.Context, t Screen, read Reader, style Style, every time.Du
 	var now Sample
 	for {
 		style.Width, style.Height = t.Size()
-		page := style.Program + ": asking " + clean(style.Title)
+		page := style.Program + ": asking " + cleanText(style.Title)
 		if now != nil {
 			page = now.Draw(&style)
 		}
@@ -100,7 +100,7 @@ func Live(ctx context.Context, t Screen, read Reader, style Style, every time.Du
 			if !open || key == 'q' || key == ctrlC {
 				return nil
 			}
-			style.press(key)
+			style.handleKey(key)
 		case s := <-samples:
 			if !style.Paused {
 				now = s
@@ -112,7 +112,7 @@ func Live(ctx context.Context, t Screen, read Reader, style Style, every time.Du
 // Once writes one screen as text. It takes two samples, one interval apart, because the first
 // one has no rates. It returns ErrUnreachable if the daemon does not answer.
 func Once(ctx context.Context, w io.Writer, read Reader, style Style, every time.Duration) error {
-	now := read.second(ctx, every)
+	now := read.secondSample(ctx, every)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -126,10 +126,10 @@ func Once(ctx context.Context, w io.Writer, read Reader, style Style, every time
 // mostLines is the height of a screen that is written as text.
 const mostLines = 1000
 
-// second returns the second sample, or the first one if it did not reach the daemon.
-func (read Reader) second(ctx context.Context, every time.Duration) (now Sample) {
+// secondSample returns the second sample, or the first one if it did not reach the daemon.
+func (read Reader) secondSample(ctx context.Context, every time.Duration) (now Sample) {
 	n := 0
-	for now = range read.samples(ctx, every) {
+	for now = range read.takeSamples(ctx, every) {
 		if n++; n == 2 || now.Reached() != nil {
 			break
 		}
@@ -140,11 +140,11 @@ func (read Reader) second(ctx context.Context, every time.Duration) (now Sample)
 // JSON writes count samples, one line per interval, or until ctx is done if count is 0. It
 // returns ErrUnreachable if the last sample did not reach the daemon.
 func JSON(ctx context.Context, w io.Writer, read Reader, every time.Duration, count int) (err error) {
-	for s := range read.samples(ctx, every) {
+	for s := range read.takeSamples(ctx, every) {
 		if ctx.Err() != nil {
 			break // the sample is incomplete
 		}
-		if err := encode(w, s); err != nil {
+		if err := encodeSample(w, s); err != nil {
 			return err
 		}
 		err = s.Reached()
@@ -157,17 +157,17 @@ func JSON(ctx context.Context, w io.Writer, read Reader, every time.Duration, co
 
 // OnceJSON writes one sample with rates, as Once does.
 func OnceJSON(ctx context.Context, w io.Writer, read Reader, every time.Duration) error {
-	now := read.second(ctx, every)
+	now := read.secondSample(ctx, every)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := encode(w, now); err != nil {
+	if err := encodeSample(w, now); err != nil {
 		return err
 	}
 	return now.Reached()
 }
 
-func encode(w io.Writer, s Sample) error {
+func encodeSample(w io.Writer, s Sample) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(s); err != nil {

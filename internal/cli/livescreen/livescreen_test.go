@@ -314,8 +314,8 @@ func TestKeys(t *testing.T) {
 		got := Style{Pages: SitesPages}
 		var d decoder
 		for _, b := range []byte(typed) {
-			if key, whole := d.key(b); whole {
-				got.press(key)
+			if key, whole := d.decodeKey(b); whole {
+				got.handleKey(key)
 			}
 		}
 		if got.Page != want.Page || got.Offset != want.Offset || got.Paused != want.Paused {

@@ -98,25 +98,25 @@ func Compare(before, now Reading) ManagersSample {
 		s.Schedules = append(s.Schedules, schedulesOf(m, now.At)...)
 	}
 	slices.SortStableFunc(s.Schedules, func(a, b Schedule) int { return strings.Compare(a.Next+a.Name, b.Next+b.Name) })
-	s.Nodes = nodesOf(now.of(client.ClusterClass))
-	crawl, process := now.of(crawlClass), now.of(processClass)
+	s.Nodes = nodesOf(now.statOf(client.ClusterClass))
+	crawl, process := now.statOf(crawlClass), now.statOf(processClass)
 	s.Batches = Batches{
-		Crawling: whole(crawl, "batches_crawl_queue"), Processing: whole(process, "batches_process_queue"), RealTime: whole(now.of(rtClass), "batches_realtime_threads"),
-		CrawlTotal: whole(crawl, "batches_crawl_total"), CrawlFaults: whole(crawl, "batches_crawl_fault"),
-		ProcessTotal: whole(process, "batches_process_total"), ProcessFaults: whole(process, "batches_process_fault"),
+		Crawling: wholeNumber(crawl, "batches_crawl_queue"), Processing: wholeNumber(process, "batches_process_queue"), RealTime: wholeNumber(now.statOf(rtClass), "batches_realtime_threads"),
+		CrawlTotal: wholeNumber(crawl, "batches_crawl_total"), CrawlFaults: wholeNumber(crawl, "batches_crawl_fault"),
+		ProcessTotal: wholeNumber(process, "batches_process_total"), ProcessFaults: wholeNumber(process, "batches_process_fault"),
 	}
 	for _, m := range now.Managers { // all managers report the same process
 		if m.Err == nil {
-			s.Process = Process{Resident: whole(m, "RAMR"), Virtual: whole(m, "RAMV"), Threads: whole(m, "THREADS")}
+			s.Process = Process{Resident: wholeNumber(m, "RAMR"), Virtual: wholeNumber(m, "RAMV"), Threads: wholeNumber(m, "THREADS")}
 			break
 		}
 	}
-	s.Rates = rates(before, now)
+	s.Rates = computeRates(before, now)
 	return s
 }
 
-// of returns the statistics of one class, empty if it did not answer.
-func (r Reading) of(class string) client.Stat {
+// statOf returns the statistics of one class, empty if it did not answer.
+func (r Reading) statOf(class string) client.Stat {
 	for _, m := range r.Managers {
 		if m.Class == class {
 			return m
@@ -125,17 +125,17 @@ func (r Reading) of(class string) client.Stat {
 	return client.Stat{Class: class}
 }
 
-func whole(s client.Stat, name string) int64 { return int64(s.Number(name)) }
+func wholeNumber(s client.Stat, name string) int64 { return int64(s.Number(name)) }
 
-// rates divides the differences of counters by the time between two readings. It returns
+// computeRates divides the differences of counters by the time between two readings. It returns
 // nil unless both are readings of one run of the daemon. A missing counter counts as 0.
-func rates(before, now Reading) *Rates {
+func computeRates(before, now Reading) *Rates {
 	seconds := now.At.Sub(before.At).Seconds()
-	if before.At.IsZero() || seconds <= 0 || before.Away != "" || now.Away != "" || restarted(before, now) {
+	if before.At.IsZero() || seconds <= 0 || before.Away != "" || now.Away != "" || hasRestarted(before, now) {
 		return nil
 	}
 	per := func(class string, names ...string) float64 {
-		a, b := before.of(class), now.of(class)
+		a, b := before.statOf(class), now.statOf(class)
 		if a.Fields == nil || b.Fields == nil {
 			return 0
 		}
@@ -153,7 +153,7 @@ func rates(before, now Reading) *Rates {
 		Requests: per(clientsClass, "serverConnection_recv_cnt"),
 	}
 	for _, m := range now.Managers {
-		if m.Err == nil && before.of(m.Class).Fields != nil {
+		if m.Err == nil && before.statOf(m.Class).Fields != nil {
 			r.CPU = per(m.Class, "CPUU", "CPUS")
 			break
 		}
@@ -161,10 +161,10 @@ func rates(before, now Reading) *Rates {
 	return r
 }
 
-// restarted reports whether a manager has restarted between the readings.
-func restarted(before, now Reading) bool {
+// hasRestarted reports whether a manager has restarted between the readings.
+func hasRestarted(before, now Reading) bool {
 	return slices.ContainsFunc(now.Managers, func(m client.Stat) bool {
-		was := before.of(m.Class).Fields["START_DATE"]
+		was := before.statOf(m.Class).Fields["START_DATE"]
 		return was != nil && m.Fields["START_DATE"] != nil && was != m.Fields["START_DATE"]
 	})
 }
@@ -176,18 +176,18 @@ func managerOf(m client.Stat, at time.Time) Manager {
 		return line
 	}
 	line.State, _ = m.Fields["state"].(string)
-	if began, ok := date(m.Fields["START_DATE"]); ok {
+	if began, ok := parseDate(m.Fields["START_DATE"]); ok {
 		line.Uptime = max(0, int64(at.Sub(began).Seconds()))
 	}
 	for _, q := range queues[m.Class] {
 		if _, ok := m.Fields[q[0]].(float64); ok {
-			line.Queues[q[0]] = whole(m, q[0])
+			line.Queues[q[0]] = wholeNumber(m, q[0])
 		}
 	}
 	return line
 }
 
-func date(v any) (time.Time, bool) {
+func parseDate(v any) (time.Time, bool) {
 	text, _ := v.(string)
 	t, err := time.Parse(dateLayout, text)
 	return t, err == nil
@@ -198,7 +198,7 @@ func schedulesOf(m client.Stat, at time.Time) []Schedule {
 	all, _ := m.Fields["schedules"].(map[string]any)
 	for name, v := range all {
 		fields, _ := v.(map[string]any)
-		next, ok := date(fields["next"])
+		next, ok := parseDate(fields["next"])
 		if !ok {
 			continue // inactive
 		}

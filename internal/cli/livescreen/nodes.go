@@ -24,35 +24,35 @@ func nodesOf(m client.Stat) (list []wire.ClusterNode) {
 	return list
 }
 
-// nodes adds as many nodes of a cluster as fit.
-func (d *screen) nodes(s ManagersSample, style *Style) {
+// addNodes adds as many nodes of a cluster as fit.
+func (d *screen) addNodes(s ManagersSample, style *Style) {
 	if s.Away != "" {
-		d.unreachable(s.Away)
+		d.addUnreachable(s.Away)
 		return
 	}
 	busy, slots := 0, 0
 	for _, n := range s.Nodes {
 		busy, slots = busy+n.Busy, slots+n.Slots
 	}
-	d.line(span{"", fmt.Sprintf("nodes  %d, busy %d of %d slots  ", len(s.Nodes), busy, slots)}, silence(s.Nodes))
-	d.rule()
+	d.addLine(span{"", fmt.Sprintf("nodes  %d, busy %d of %d slots  ", len(s.Nodes), busy, slots)}, silentNodes(s.Nodes))
+	d.addRule()
 	d.nodesHead()
 	heights := make([]int, len(s.Nodes))
 	for i := range heights {
 		heights[i] = 1
 	}
-	first, last := window(heights, style.Offset, d.left())
+	first, last := visibleRange(heights, style.Offset, d.linesLeft())
 	style.Offset = first
 	for _, n := range s.Nodes[first:last] {
-		d.node(n, s.Time)
+		d.addNode(n, s.Time)
 	}
 	if below := len(s.Nodes) - last; first+below > 0 {
-		d.line(span{yellow, others(first, below, false)})
+		d.addLine(span{yellow, hiddenSites(first, below, false)})
 	}
 }
 
-// silence names the nodes without a sign of life.
-func silence(nodes []wire.ClusterNode) span {
+// silentNodes names the nodes without a sign of life.
+func silentNodes(nodes []wire.ClusterNode) span {
 	if silent := client.Silent(nodes); len(silent) > 0 {
 		return span{red, "silent: " + strings.Join(silent, ", ")}
 	}
@@ -60,11 +60,11 @@ func silence(nodes []wire.ClusterNode) span {
 }
 
 func (d *screen) nodesHead() {
-	d.line(span{bold, fmt.Sprintf("%-20s %-12s %7s %8s %6s %8s  %s", "NODE", "STATE", "LOAD", "BUSY", "LAG", "SEEN", "VERSION")})
+	d.addLine(span{bold, fmt.Sprintf("%-20s %-12s %7s %8s %6s %8s  %s", "NODE", "STATE", "LOAD", "BUSY", "LAG", "SEEN", "VERSION")})
 }
 
-// node adds a line for a node. now is the time of the sample.
-func (d *screen) node(n wire.ClusterNode, now string) {
+// addNode adds a line for a node. now is the time of the sample.
+func (d *screen) addNode(n wire.ClusterNode, now string) {
 	colour := green
 	switch {
 	case client.IsSilent(n):
@@ -79,16 +79,16 @@ func (d *screen) node(n wire.ClusterNode, now string) {
 	if n.Lag >= 0 {
 		lag = fmt.Sprint(n.Lag)
 	}
-	d.line(span{"", fmt.Sprintf("%-20s ", d.cut(clean(n.Name), 20))}, span{colour, fmt.Sprintf("%-12s", d.cut(clean(n.State), 12))},
-		span{"", fmt.Sprintf(" %7s %8s %6s %8s  %s", load, fmt.Sprintf("%d/%d", n.Busy, n.Slots), lag, ago(n.Seen, now), clean(n.Version))})
+	d.addLine(span{"", fmt.Sprintf("%-20s ", d.cutText(cleanText(n.Name), 20))}, span{colour, fmt.Sprintf("%-12s", d.cutText(cleanText(n.State), 12))},
+		span{"", fmt.Sprintf(" %7s %8s %6s %8s  %s", load, fmt.Sprintf("%d/%d", n.Busy, n.Slots), lag, formatAge(n.Seen, now), cleanText(n.Version))})
 }
 
-// ago is the time from one UTC time to a later one, "never" without the first.
-func ago(from, to string) string {
+// formatAge is the time from one UTC time to a later one, "never" without the first.
+func formatAge(from, to string) string {
 	seen, err := time.Parse(dateLayout+".999", from)
 	now, failed := time.Parse(dateLayout, to)
 	if err != nil || failed != nil {
 		return "never"
 	}
-	return duration(max(0, int64(now.Sub(seen).Seconds())))
+	return formatDuration(max(0, int64(now.Sub(seen).Seconds())))
 }

@@ -33,8 +33,8 @@ type SiteCounters struct {
 	SlowTime  time.Duration    // mean time of a page of SlowHost
 }
 
-// done is the number of URLs that were fetched or failed.
-func (s SiteCounters) done() int64 {
+// doneCount is the number of URLs that were fetched or failed.
+func (s SiteCounters) doneCount() int64 {
 	return max(0, s.CollectedURLs+s.Roots-s.NewURLs-s.CrawlingURLs)
 }
 
@@ -94,7 +94,7 @@ func CompareSites(before, now SitesReading) SitesSample {
 	seconds := now.At.Sub(before.At).Seconds()
 	if before.Away == "" && before.Missing == now.Missing && !before.At.IsZero() && seconds > 0 {
 		for _, c := range before.Sites {
-			was[c.ID] = c.done()
+			was[c.ID] = c.doneCount()
 		}
 	}
 	for _, c := range now.Sites {
@@ -104,38 +104,38 @@ func CompareSites(before, now SitesReading) SitesSample {
 			line.Rate = &rate
 		}
 		s.Sites = append(s.Sites, line)
-		s.Totals.add(line)
+		s.Totals.addSite(line)
 	}
-	slices.SortStableFunc(s.Sites, busier)
+	slices.SortStableFunc(s.Sites, compareBusy)
 	return s
 }
 
 func lineOf(c SiteCounters) Site {
-	return Site{ID: c.ID, Root: clean(c.Root), Roots: c.Roots, State: c.StateName, Done: c.done(), Waiting: c.NewURLs, InFlight: c.CrawlingURLs,
-		Processing: c.ProcessingURLs, Pages: c.Contents, Errors: c.Errors, Causes: c.Causes, SlowHost: clean(c.SlowHost), SlowMs: c.SlowTime.Milliseconds(),
+	return Site{ID: c.ID, Root: cleanText(c.Root), Roots: c.Roots, State: c.StateName, Done: c.doneCount(), Waiting: c.NewURLs, InFlight: c.CrawlingURLs,
+		Processing: c.ProcessingURLs, Pages: c.Contents, Errors: c.Errors, Causes: c.Causes, SlowHost: cleanText(c.SlowHost), SlowMs: c.SlowTime.Milliseconds(),
 		active: c.State == wire.SiteActive}
 }
 
-// rate is 0 if it is unknown.
-func (s Site) rate() float64 {
+// rateOrZero is 0 if it is unknown.
+func (s Site) rateOrZero() float64 {
 	if s.Rate == nil {
 		return 0
 	}
 	return *s.Rate
 }
 
-// busier orders active sites first, then by rate, work under way, and URLs that wait.
-func busier(a, b Site) int {
+// compareBusy orders active sites first, then by rate, work under way, and URLs that wait.
+func compareBusy(a, b Site) int {
 	switch {
 	case a.active != b.active && a.active:
 		return -1
 	case a.active != b.active:
 		return 1
 	}
-	return cmp.Or(cmp.Compare(b.rate(), a.rate()), cmp.Compare(b.InFlight+b.Processing, a.InFlight+a.Processing), cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(a.ID, b.ID))
+	return cmp.Or(cmp.Compare(b.rateOrZero(), a.rateOrZero()), cmp.Compare(b.InFlight+b.Processing, a.InFlight+a.Processing), cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(a.ID, b.ID))
 }
 
-func (t *SitesTotals) add(s Site) {
+func (t *SitesTotals) addSite(s Site) {
 	if s.active {
 		t.Active++
 	}
@@ -146,7 +146,7 @@ func (t *SitesTotals) add(s Site) {
 	t.Pages += s.Pages
 	t.Errors += s.Errors
 	if s.Rate != nil {
-		sum := s.rate()
+		sum := s.rateOrZero()
 		if t.Rate != nil {
 			sum += *t.Rate
 		}

@@ -76,14 +76,14 @@ func (s *Source) Close() { _ = s.bus.Term(maxTimeout) }
 
 // Read returns a sample, with rates since the one before.
 func (s *Source) Read(ctx context.Context) ManagersSample {
-	now := s.read(ctx)
+	now := s.readStats(ctx)
 	sample := Compare(s.before, now)
 	s.before = now
 	return sample
 }
 
-// read requests the statistics of all managers at once.
-func (s *Source) read(ctx context.Context) Reading {
+// readStats requests the statistics of all managers at once.
+func (s *Source) readStats(ctx context.Context) Reading {
 	r := Reading{}
 	stats, err := s.admin.Stats(ctx, s.bus, s.classes, nil)
 	if err == nil && s.asks {
@@ -105,14 +105,14 @@ func (s *Source) read(ctx context.Context) Reading {
 	}
 	if r.Away == "" && s.clients != nil && r.At.Sub(s.summed) >= totalsEvery {
 		s.summed = r.At
-		s.totals = s.sum(ctx)
+		s.totals = s.sumCounters(ctx)
 	}
 	r.Sites = s.totals
 	return r
 }
 
-// sum adds up the counters of the sites. It returns nil if the daemon does not answer.
-func (s *Source) sum(ctx context.Context) *Totals {
+// sumCounters adds up the counters of the sites. It returns nil if the daemon does not answer.
+func (s *Source) sumCounters(ctx context.Context) *Totals {
 	sites, more, err := Sites(ctx, s.clients)
 	if err != nil {
 		return nil

@@ -31,7 +31,7 @@ type Options struct {
 	AllowNetworks string
 }
 
-func (o Options) environment() []string {
+func (o Options) environmentOf() []string {
 	if o.AllowNetworks == "" {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (n *Node) Reserve() (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := files.TryLock(filepath.Join(n.data(), "dc-daemon.lock")) // a daemon started by hand
+	unlock, err := files.TryLock(filepath.Join(n.dataFolder(), "dc-daemon.lock")) // a daemon started by hand
 	if err != nil {
 		release()
 		return nil, err
@@ -88,12 +88,12 @@ func (n *Node) Start(ctx context.Context, o Options) (*Daemon, error) {
 	}
 	d.ready = "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[2])) + "/readyz"
 	d.crawl = tailOf(filepath.Join(n.LogDir(), "crawler-task.log"))
-	d.cmd = exec.Command(n.program("dc-daemon"), "-c", filepath.Join(n.ini(), "dc-daemon.ini"))
-	d.cmd.Env = append(n.environment(),
+	d.cmd = exec.Command(n.programPath("dc-daemon"), "-c", filepath.Join(n.iniFolder(), "dc-daemon.ini"))
+	d.cmd.Env = append(n.programEnvironment(),
 		"DC_ClientInterfaceService_serverPort="+strconv.Itoa(ports[0]),
 		"DC_AdminInterfaceServer_serverPort="+strconv.Itoa(ports[1]),
 		"DC_StatusServer_StatusPort="+strconv.Itoa(ports[2]))
-	d.cmd.Env = append(d.cmd.Env, o.environment()...)
+	d.cmd.Env = append(d.cmd.Env, o.environmentOf()...)
 	d.cmd.Stdout, d.cmd.Stderr = out, out
 	ended, err := childprocess.Start(d.cmd)
 	if err != nil {
@@ -104,9 +104,9 @@ func (n *Node) Start(ctx context.Context, o Options) (*Daemon, error) {
 		close(d.ended)
 	}()
 	d.known = n.runningFile()
-	err = d.await(ctx)
+	err = d.awaitAnswer(ctx)
 	if err == nil {
-		err = n.announce(running{PID: d.cmd.Process.Pid, AdminPort: ports[1]})
+		err = n.writeRunning(running{PID: d.cmd.Process.Pid, AdminPort: ports[1]})
 	}
 	if err != nil {
 		_ = d.Stop()
@@ -115,12 +115,12 @@ func (n *Node) Start(ctx context.Context, o Options) (*Daemon, error) {
 	return d, nil
 }
 
-// environment lets the programs use the folder of the node, whatever the variables of the caller
+// programEnvironment lets the programs use the folder of the node, whatever the variables of the caller
 // say.
-func (n *Node) environment() []string {
-	quoted := func(program, args string) string { return `"` + n.program(program) + `" ` + args }
+func (n *Node) programEnvironment() []string {
+	quoted := func(program, args string) string { return `"` + n.programPath(program) + `" ` + args }
 	return append(os.Environ(),
-		"DC_Application_data_dir="+n.data(),
+		"DC_Application_data_dir="+n.dataFolder(),
 		"DC_SitesManager_DRCEDBAppName="+quoted("db-task", "-c db-task.ini"),
 		"DC_BatchTasksManager_DRCEDBAppName="+quoted("db-task", "-c db-task.ini"),
 		"DC_BatchTasksManager_DRCECrawlerAppName="+quoted("crawler-task", "-c crawler-task.ini"),
@@ -130,8 +130,8 @@ func (n *Node) environment() []string {
 	)
 }
 
-// await waits until the daemon answers.
-func (d *Daemon) await(ctx context.Context) error {
+// awaitAnswer waits until the daemon answers.
+func (d *Daemon) awaitAnswer(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	go func() { // ends with the daemon or with ctx: a request does not outlast the daemon
@@ -157,7 +157,7 @@ func (d *Daemon) await(ctx context.Context) error {
 		}
 		select {
 		case <-d.ended:
-			return d.end()
+			return d.describeEnd()
 		default:
 			return fmt.Errorf("%w%s", ctx.Err(), d.lastWords())
 		}
@@ -167,8 +167,8 @@ func (d *Daemon) await(ctx context.Context) error {
 // Ended is closed when the daemon has ended.
 func (d *Daemon) Ended() <-chan struct{} { return d.ended }
 
-// end describes a daemon that ended by itself.
-func (d *Daemon) end() error {
+// describeEnd describes a daemon that ended by itself.
+func (d *Daemon) describeEnd() error {
 	if d.err == nil {
 		return errors.New("dc-daemon ended" + d.lastWords())
 	}
@@ -188,7 +188,7 @@ func (d *Daemon) Stop() error {
 		<-d.ended
 	}
 	if d.err != nil {
-		return d.end()
+		return d.describeEnd()
 	}
 	return nil
 }

@@ -31,15 +31,15 @@ func Explain(ctx context.Context, n *Node, o Options, crawlerIni string, input i
 		}
 		cmd = exec.CommandContext(ctx, filepath.Join(programs, program), append([]string{"-c", ini}, args...)...)
 	} else {
-		cmd = exec.CommandContext(ctx, n.program(program), append([]string{"-c", filepath.Join(n.ini(), program+".ini")}, args...)...)
-		cmd.Env = append(n.environment(), o.environment()...)
+		cmd = exec.CommandContext(ctx, n.programPath(program), append([]string{"-c", filepath.Join(n.iniFolder(), program+".ini")}, args...)...)
+		cmd.Env = append(n.programEnvironment(), o.environmentOf()...)
 	}
 	cmd.Stdin = input
-	return output(ctx, cmd)
+	return runForOutput(ctx, cmd)
 }
 
-// output runs a program of ctx to its end and returns its stdout.
-func output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
+// runForOutput runs a program of ctx to its end and returns its stdout.
+func runForOutput(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 	var out, talk bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &talk
 	err := childprocess.Run(cmd)
@@ -62,8 +62,8 @@ func output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 // CheckConfig runs a program of the node with --check-config and returns the lines of its stderr:
 // errors and warnings, none if the configuration is good.
 func (n *Node) CheckConfig(ctx context.Context, program string) (lines []string, err error) {
-	cmd := exec.CommandContext(ctx, n.program(program), "--check-config", "-c", filepath.Join(n.ini(), program+".ini"))
-	cmd.Env = n.environment()
+	cmd := exec.CommandContext(ctx, n.programPath(program), "--check-config", "-c", filepath.Join(n.iniFolder(), program+".ini"))
+	cmd.Env = n.programEnvironment()
 	var talk bytes.Buffer
 	cmd.Stderr = &talk
 	err = childprocess.Run(cmd) // the exit status is 1 if there are errors
@@ -91,8 +91,8 @@ func linesOf(b *bytes.Buffer) (lines []string) {
 // DBTask runs a command of db-task, such as --check, with the value of its option, and returns its stdout. talk gets its stderr. The error is
 // an *exec.ExitError if its exit status is not 0.
 func (n *Node) DBTask(ctx context.Context, talk io.Writer, option string, value ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, n.program("db-task"), append([]string{"-c", filepath.Join(n.ini(), "db-task.ini"), option}, value...)...)
-	cmd.Env = n.environment()
+	cmd := exec.CommandContext(ctx, n.programPath("db-task"), append([]string{"-c", filepath.Join(n.iniFolder(), "db-task.ini"), option}, value...)...)
+	cmd.Env = n.programEnvironment()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, talk
 	err := childprocess.Run(cmd)
@@ -141,7 +141,7 @@ func Lines(ctx context.Context, program string, args ...string) ([]string, error
 
 // Version returns the line that a program prints with --version.
 func Version(ctx context.Context, dir, program string) (string, error) {
-	text, err := output(ctx, exec.CommandContext(ctx, filepath.Join(dir, program), "--version"))
+	text, err := runForOutput(ctx, exec.CommandContext(ctx, filepath.Join(dir, program), "--version"))
 	return string(bytes.TrimSpace(text)), err
 }
 

@@ -32,8 +32,8 @@ const readyLimit = 2 * time.Second
 // mostTail bounds the end of a log that is read.
 const mostTail = 1 << 20
 
-// text returns the end of the part, "" if it cannot be read.
-func (t tail) text() string {
+// readText returns the end of the part, "" if it cannot be read.
+func (t tail) readText() string {
 	file, err := os.Open(t.path)
 	if err != nil {
 		return ""
@@ -57,7 +57,7 @@ func (t tail) text() string {
 // Reason says why URLs of a site wait: what keeps the daemon from working, such as a full disk, else
 // the last failure of a request. It is "" without one.
 func (d *Daemon) Reason(ctx context.Context, site string) string {
-	if reasons := d.unready(ctx); len(reasons) > 0 {
+	if reasons := d.unreadyReasons(ctx); len(reasons) > 0 {
 		if i := slices.IndexFunc(reasons, func(r string) bool { return strings.Contains(r, "no space left in ") }); i >= 0 {
 			return reasons[i] // all others follow from it
 		}
@@ -66,8 +66,8 @@ func (d *Daemon) Reason(ctx context.Context, site string) string {
 	return d.Fault(site)
 }
 
-// unready asks the daemon for the reasons why it cannot work (docs/operations.md).
-func (d *Daemon) unready(ctx context.Context) []string {
+// unreadyReasons asks the daemon for the reasons why it cannot work (docs/operations.md).
+func (d *Daemon) unreadyReasons(ctx context.Context) []string {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.ready, nil)
@@ -88,11 +88,11 @@ func (d *Daemon) unready(ctx context.Context) []string {
 
 // Fault returns the error of the last request of a site that failed or was put off, as the log of
 // crawler-task has it since the start of the daemon. It is "" without one.
-func (d *Daemon) Fault(site string) string { return lastFault(d.crawl.text(), site) }
+func (d *Daemon) Fault(site string) string { return lastFault(d.crawl.readText(), site) }
 
 // LastFault is Fault for the whole log of a folder, of which it reads the end.
 func (n *Node) LastFault(site string) string {
-	return lastFault(tail{path: filepath.Join(n.LogDir(), "crawler-task.log")}.text(), site)
+	return lastFault(tail{path: filepath.Join(n.LogDir(), "crawler-task.log")}.readText(), site)
 }
 
 func lastFault(log, site string) (text string) {

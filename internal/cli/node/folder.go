@@ -33,9 +33,9 @@ func Programs() (string, error) {
 		return "", fmt.Errorf("find the programs: %w", err)
 	}
 	tried := append([]string{filepath.Dir(self)}, filepath.SplitList(os.Getenv("PATH"))...)
-	nearest, lacks := tried[0], missing(tried[0])
+	nearest, lacks := tried[0], missingPrograms(tried[0])
 	for _, dir := range tried {
-		found := missing(dir)
+		found := missingPrograms(dir)
 		if len(found) == 0 {
 			return filepath.Abs(dir)
 		}
@@ -47,8 +47,8 @@ func Programs() (string, error) {
 		strings.Join(lacks, ", "), nearest)
 }
 
-// missing returns the programs that a folder does not have.
-func missing(dir string) (names []string) {
+// missingPrograms returns the programs that a folder does not have.
+func missingPrograms(dir string) (names []string) {
 	for _, name := range programs {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
 			names = append(names, name)
@@ -104,7 +104,7 @@ func Open(dir, programs string) (*Node, error) {
 		}
 	}
 	n := &Node{Dir: dir, bin: programs}
-	for _, folder := range []string{n.ini(), filepath.Join(n.data(), "log")} {
+	for _, folder := range []string{n.iniFolder(), filepath.Join(n.dataFolder(), "log")} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return nil, fmt.Errorf("open data folder: %w", err)
 		}
@@ -132,7 +132,7 @@ func (n *Node) writeIni() error {
 		}
 	}
 	for _, name := range append(names, last) {
-		path := filepath.Join(n.ini(), name)
+		path := filepath.Join(n.iniFolder(), name)
 		if _, err := os.Stat(path); err == nil {
 			continue
 		}
@@ -162,14 +162,14 @@ func (n *Node) linkPrograms() error {
 	return nil
 }
 
-func (n *Node) ini() string  { return filepath.Join(n.Dir, "ini") }
-func (n *Node) data() string { return filepath.Join(n.Dir, "data") }
+func (n *Node) iniFolder() string  { return filepath.Join(n.Dir, "ini") }
+func (n *Node) dataFolder() string { return filepath.Join(n.Dir, "data") }
 
 // LogDir is the folder of all logs.
-func (n *Node) LogDir() string { return filepath.Join(n.data(), "log") }
+func (n *Node) LogDir() string { return filepath.Join(n.dataFolder(), "log") }
 
-// program returns the path of a program.
-func (n *Node) program(name string) string { return filepath.Join(n.bin, name) }
+// programPath returns the path of a program.
+func (n *Node) programPath(name string) string { return filepath.Join(n.bin, name) }
 
 // GatesDir returns the folder of the host gates for programs that send requests without a daemon: that of the crawler of hce,
 // if hce has crawled, else one that they share. It makes the folder.

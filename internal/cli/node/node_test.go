@@ -117,7 +117,7 @@ read line; echo "the disk is full" >&2; exit 1`})
 		t.Errorf("a wrong request: %v", err)
 	}
 	err = s.Ask(t.Context(), wire.SiteStatus, map[string]any{"id": "a"}, nil)
-	if err == nil || !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), n.data()+" -c ") {
+	if err == nil || !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), n.dataFolder()+" -c ") {
 		t.Errorf("db-task ended: %v", err)
 	}
 }
@@ -130,7 +130,7 @@ func asRefusal(err error, into **client.Refusal) (ok bool) {
 // A daemon that ends at its start is an error with its last words.
 func TestStartFails(t *testing.T) {
 	n := open(t, map[string]string{"dc-daemon": `echo "another daemon works in $DC_Application_data_dir" >&2; exit 1`})
-	if _, err := n.Start(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "another daemon works in "+n.data()) {
+	if _, err := n.Start(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "another daemon works in "+n.dataFolder()) {
 		t.Error(err)
 	}
 }

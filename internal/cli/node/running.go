@@ -19,7 +19,7 @@ type running struct {
 
 func (n *Node) runningFile() string { return filepath.Join(n.Dir, "daemon.json") }
 
-func (n *Node) announce(r running) error {
+func (n *Node) writeRunning(r running) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (n *Node) Running() (daemon client.Installation, found bool, err error) {
 	if err != nil || json.Unmarshal(text, &r) != nil || r.PID <= 0 || syscall.Kill(r.PID, 0) != nil {
 		return daemon, false, nil
 	}
-	daemon, err = client.ReadInstallation(filepath.Join(n.ini(), "dc-admin.ini"))
+	daemon, err = client.ReadInstallation(filepath.Join(n.iniFolder(), "dc-admin.ini"))
 	if err != nil {
 		return daemon, false, fmt.Errorf("read the keys of dc-daemon in %s: %w", n.Dir, err)
 	}

@@ -10,10 +10,10 @@ import (
 // Another process finds the daemon of a folder as long as its process lives.
 func TestRunning(t *testing.T) {
 	n := &Node{Dir: t.TempDir()}
-	if err := os.Mkdir(n.ini(), 0o700); err != nil {
+	if err := os.Mkdir(n.iniFolder(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(n.ini(), "dc-admin.ini"), []byte("[dtma]\nclientPort = 5503\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(n.iniFolder(), "dc-admin.ini"), []byte("[dtma]\nclientPort = 5503\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ended := exec.Command("true")
@@ -31,7 +31,7 @@ func TestRunning(t *testing.T) {
 	} {
 		_ = os.Remove(n.runningFile()) // fails without a file
 		if c.pid != 0 {
-			if err := n.announce(running{PID: c.pid, AdminPort: 12345}); err != nil {
+			if err := n.writeRunning(running{PID: c.pid, AdminPort: 12345}); err != nil {
 				t.Fatal(err)
 			}
 		}

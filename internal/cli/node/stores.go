@@ -35,8 +35,8 @@ type answered struct {
 
 // Stores starts db-task. Close it after use.
 func (n *Node) Stores() (*Stores, error) {
-	cmd := exec.Command(n.program("db-task"), "-c", filepath.Join(n.ini(), "db-task.ini"))
-	cmd.Env = n.environment()
+	cmd := exec.Command(n.programPath("db-task"), "-c", filepath.Join(n.iniFolder(), "db-task.ini"))
+	cmd.Env = n.programEnvironment()
 	s := &Stores{node: n, talk: &bytes.Buffer{}, ended: make(chan struct{})}
 	cmd.Stderr = s.talk
 	in, err := cmd.StdinPipe()

@@ -125,8 +125,8 @@ func (p *Page) Modified() dates.Value {
 		v, _ := datetext.Read(p.Text("updated"), datetext.Options{})
 		return v
 	}
-	changed, ok := content.ParseDate(p.header("Last-Modified"))
-	sent, known := content.ParseDate(p.header("Date"))
+	changed, ok := content.ParseDate(p.headerValue("Last-Modified"))
+	sent, known := content.ParseDate(p.headerValue("Date"))
 	if !ok || !known || sent.Sub(changed) < leastAge {
 		return dates.Value{}
 	}
@@ -137,8 +137,8 @@ func (p *Page) Modified() dates.Value {
 // request says now.
 const leastAge = 2 * time.Second
 
-// header returns the first value of a header of the answer, "" without one.
-func (p *Page) header(name string) string {
+// headerValue returns the first value of a header of the answer, "" without one.
+func (p *Page) headerValue(name string) string {
 	for _, value := range p.HeaderValues(name) {
 		return value
 	}
@@ -161,7 +161,7 @@ func (p *Page) HeaderValues(name string) (values []string) {
 // key of its last page: reading may continue there. An error of a call ends the reading.
 func (r Reader) Read(ctx context.Context, after string, each func(*Page) error, portion func(last string) error) error {
 	for {
-		rows, err := r.rows(ctx, after, rowsAtOnce)
+		rows, err := r.readRows(ctx, after, rowsAtOnce)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
@@ -169,8 +169,8 @@ func (r Reader) Read(ctx context.Context, after string, each func(*Page) error, 
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			n := r.together(rows[start:])
-			list, err := r.whole(ctx, rows[start:start+n])
+			n := r.rowsPerRequest(rows[start:])
+			list, err := r.readPages(ctx, rows[start:start+n])
 			if err == nil {
 				err = r.findTargets(ctx, list)
 			}
@@ -196,23 +196,23 @@ func (r Reader) Read(ctx context.Context, after string, each func(*Page) error, 
 	}
 }
 
-// rows returns the rows behind a key.
-func (r Reader) rows(ctx context.Context, after string, most int) ([]wire.URL, error) {
-	return Rows(ctx, r.Service, r.Site, r.condition("`URLMd5` > '"+after+"'"), "`URLMd5` ASC", most)
+// readRows returns the rows behind a key.
+func (r Reader) readRows(ctx context.Context, after string, most int) ([]wire.URL, error) {
+	return Rows(ctx, r.Service, r.Site, r.keyCondition("`URLMd5` > '"+after+"'"), "`URLMd5` ASC", most)
 }
 
-func (r Reader) condition(keys string) string {
+func (r Reader) keyCondition(keys string) string {
 	if r.Where == "" {
 		return keys
 	}
 	return keys + " AND (" + r.Where + ")"
 }
 
-// whole returns the pages of rows. A crawl may store another version of a page between its row and
+// readPages returns the pages of rows. A crawl may store another version of a page between its row and
 // its contents: rows that have changed meanwhile are read again, with their contents, and those that
 // have gone are left out.
-func (r Reader) whole(ctx context.Context, rows []wire.URL) ([]Page, error) {
-	list, err := r.contents(ctx, rows)
+func (r Reader) readPages(ctx context.Context, rows []wire.URL) ([]Page, error) {
+	list, err := r.readContents(ctx, rows)
 	if r.Needs == 0 || err != nil {
 		return list, err
 	}
@@ -221,8 +221,8 @@ func (r Reader) whole(ctx context.Context, rows []wire.URL) ([]Page, error) {
 		at[list[i].URLMd5] = i
 	}
 	gone, damaged, check := map[string]bool{}, map[string]bool{}, rows
-	if r.alone() {
-		check = unconfirmed(list)
+	if r.asksTagsOnly() {
+		check = unconfirmedRows(list)
 	}
 	for len(check) > 0 {
 		var keys []string
@@ -230,18 +230,18 @@ func (r Reader) whole(ctx context.Context, rows []wire.URL) ([]Page, error) {
 			keys = append(keys, "'"+check[i].URLMd5+"'")
 			gone[check[i].URLMd5] = true
 		}
-		now, err := Rows(ctx, r.Service, r.Site, r.condition("`URLMd5` IN ("+strings.Join(keys, ",")+")"), "", len(keys))
+		now, err := Rows(ctx, r.Service, r.Site, r.keyCondition("`URLMd5` IN ("+strings.Join(keys, ",")+")"), "", len(keys))
 		if err != nil {
 			return nil, err
 		}
 		check = nil
 		for i := range now {
 			delete(gone, now[i].URLMd5)
-			if j, read := at[now[i].URLMd5]; read && version(now[i]) != version(list[j].URL) {
+			if j, read := at[now[i].URLMd5]; read && versionKey(now[i]) != versionKey(list[j].URL) {
 				check = append(check, now[i])
 			}
 		}
-		again, err := r.contents(ctx, check)
+		again, err := r.readContents(ctx, check)
 		if err != nil {
 			return nil, err
 		}
@@ -256,12 +256,12 @@ func (r Reader) whole(ctx context.Context, rows []wire.URL) ([]Page, error) {
 	return slices.DeleteFunc(list, func(p Page) bool { return gone[p.URLMd5] || damaged[p.URLMd5] }), nil
 }
 
-// alone reports whether a reader asks for tags and for nothing else. The service reads the row after these.
-func (r Reader) alone() bool { return r.Needs == Processed && len(r.Tags) > 0 }
+// asksTagsOnly reports whether a reader asks for tags and for nothing else. The service reads the row after these.
+func (r Reader) asksTagsOnly() bool { return r.Needs == Processed && len(r.Tags) > 0 }
 
-// unconfirmed returns the rows that were another version when their contents were read. Those that were never fetched
+// unconfirmedRows returns the rows that were another version when their contents were read. Those that were never fetched
 // have none.
-func unconfirmed(list []Page) (rows []wire.URL) {
+func unconfirmedRows(list []Page) (rows []wire.URL) {
 	for i := range list {
 		if !list[i].confirmed && list[i].Crawled > 0 {
 			rows = append(rows, list[i].URL)
@@ -270,8 +270,8 @@ func unconfirmed(list []Page) (rows []wire.URL) {
 	return rows
 }
 
-// version changes with each fetch and each processing of a page.
-func version(u wire.URL) [4]any { return [4]any{u.Status, u.Crawled, u.Processed, u.RawContentMd5} }
+// versionKey changes with each fetch and each processing of a page.
+func versionKey(u wire.URL) [4]any { return [4]any{u.Status, u.Crawled, u.Processed, u.RawContentMd5} }
 
 // Query selects rows of a site.
 type Query struct {
@@ -315,8 +315,8 @@ func Sample(site string, of int64, most int) Query {
 	return Query{site, "`URLMd5`>'" + from + "' AND `Crawled`>0", "`URLMd5` ASC", most}
 }
 
-// together returns how many rows one request for contents takes.
-func (r Reader) together(rows []wire.URL) int {
+// rowsPerRequest returns how many rows one request for contents takes.
+func (r Reader) rowsPerRequest(rows []wire.URL) int {
 	if r.Needs == 0 {
 		return len(rows)
 	}
@@ -328,8 +328,8 @@ func (r Reader) together(rows []wire.URL) int {
 	return n
 }
 
-// mask returns the contentTypeMask of URL_CONTENT.
-func (n Needs) mask() (mask int) {
+// typeMask returns the contentTypeMask of URL_CONTENT.
+func (n Needs) typeMask() (mask int) {
 	if n&Processed != 0 {
 		mask |= wire.MaskProcessed
 	}
@@ -363,16 +363,16 @@ type answer struct {
 	Error string `json:"errorMessage"`
 }
 
-// damage returns the error about a damaged content, nil without one.
-func (a answer) damage() error {
+// damageError returns the error about a damaged content, nil without one.
+func (a answer) damageError() error {
 	if a.Error == "" {
 		return nil
 	}
 	return errors.New(a.Error)
 }
 
-// contents returns the pages of rows. A row that was deleted meanwhile has no contents.
-func (r Reader) contents(ctx context.Context, rows []wire.URL) ([]Page, error) {
+// readContents returns the pages of rows. A row that was deleted meanwhile has no contents.
+func (r Reader) readContents(ctx context.Context, rows []wire.URL) ([]Page, error) {
 	list := make([]Page, len(rows))
 	var requests []any
 	at := map[string]int{}
@@ -381,7 +381,7 @@ func (r Reader) contents(ctx context.Context, rows []wire.URL) ([]Page, error) {
 		at[rows[i].URLMd5] = i
 		if rows[i].Crawled > 0 {
 			request := map[string]any{
-				"siteId": r.Site, "url": rows[i].URL, "urlMd5": rows[i].URLMd5, "contentTypeMask": r.Needs.mask(),
+				"siteId": r.Site, "url": rows[i].URL, "urlMd5": rows[i].URLMd5, "contentTypeMask": r.Needs.typeMask(),
 				"attributeNames": []string{}, "dbFieldsList": []string{"Status"},
 			}
 			if len(r.Tags) > 0 && r.Needs&Processed != 0 {
@@ -403,7 +403,7 @@ func (r Reader) contents(ctx context.Context, rows []wire.URL) ([]Page, error) {
 		if !known {
 			continue
 		}
-		if err := a.damage(); err != nil {
+		if err := a.damageError(); err != nil {
 			if r.Damaged == nil {
 				return nil, fmt.Errorf("content of %s: %w", list[i].URL.URL, err)
 			}
@@ -411,16 +411,16 @@ func (r Reader) contents(ctx context.Context, rows []wire.URL) ([]Page, error) {
 			damaged[a.URLMd5] = true
 			continue
 		}
-		list[i].confirmed = version(wire.URL{Status: a.Row.Status, Crawled: a.Row.Crawled, Processed: a.Row.Processed, RawContentMd5: a.Row.RawContentMd5}) == version(list[i].URL)
-		if err := list[i].fill(a, r.Needs); err != nil {
+		list[i].confirmed = versionKey(wire.URL{Status: a.Row.Status, Crawled: a.Row.Crawled, Processed: a.Row.Processed, RawContentMd5: a.Row.RawContentMd5}) == versionKey(list[i].URL)
+		if err := list[i].setContents(a, r.Needs); err != nil {
 			return nil, fmt.Errorf("content of %s: %w", list[i].URL.URL, err)
 		}
 	}
 	return slices.DeleteFunc(list, func(p Page) bool { return damaged[p.URLMd5] }), nil
 }
 
-// fill sets the contents of a page.
-func (p *Page) fill(a answer, needs Needs) (err error) {
+// setContents sets the contents of a page.
+func (p *Page) setContents(a answer, needs Needs) (err error) {
 	if len(a.Processed) > 0 && needs&Processed != 0 {
 		var c wire.Content
 		if err := json.Unmarshal(a.Processed[0], &c); err != nil {

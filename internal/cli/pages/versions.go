@@ -29,7 +29,7 @@ func Versions(ctx context.Context, service client.Service, row wire.URL) ([]Vers
 		return nil, err
 	}
 	a := answers[0]
-	if err := a.damage(); err != nil {
+	if err := a.damageError(); err != nil {
 		return nil, fmt.Errorf("versions of %s: %w", row.URL, err)
 	}
 	list := make([]Version, len(a.Raw))

@@ -45,48 +45,48 @@ type page struct {
 // size returns the bytes of the values, with one for each entry.
 func (p *page) size() int { return len(p.values) + int(p.entries) }
 
-// add adds the value of a row.
-func (c *chunk) add(value any) (err error) {
+// addValue adds the value of a row.
+func (c *chunk) addValue(value any) (err error) {
 	switch v := value.(type) {
 	case string:
-		err = c.fits(Text)
-		c.text(v)
+		err = c.checkKind(Text)
+		c.addText(v)
 	case int64:
-		err = c.fits(Integer)
-		c.integer(v)
+		err = c.checkKind(Integer)
+		c.addInteger(v)
 	case time.Time:
-		err = c.fits(Time)
+		err = c.checkKind(Time)
 		c.page.defined = append(c.page.defined, true)
-		c.integer(v.UnixMilli())
+		c.addInteger(v.UnixMilli())
 	case nil:
-		err = c.fits(Time)
-		c.missing()
+		err = c.checkKind(Time)
+		c.addMissing()
 	case []string:
-		err = c.fits(Texts)
-		c.list(v)
+		err = c.checkKind(Texts)
+		c.addList(v)
 	default:
 		err = fmt.Errorf("column %s takes no %T", c.column.Name, value)
 	}
 	return err
 }
 
-// fits refuses a value of another kind.
-func (c *chunk) fits(kind Kind) error {
+// checkKind refuses a value of another kind.
+func (c *chunk) checkKind(kind Kind) error {
 	if c.column.Kind != kind {
 		return fmt.Errorf("column %s is of another kind than its value", c.column.Name)
 	}
 	return nil
 }
 
-// text adds a text in UTF-8: readers refuse others.
-func (c *chunk) text(v string) {
+// addText adds a text in UTF-8: readers refuse others.
+func (c *chunk) addText(v string) {
 	v = strings.ToValidUTF8(v, "\uFFFD")
 	c.page.values = binary.LittleEndian.AppendUint32(c.page.values, uint32(len(v)))
 	c.page.values = append(c.page.values, v...)
 	c.page.entries++
 }
 
-func (c *chunk) integer(v int64) {
+func (c *chunk) addInteger(v int64) {
 	c.page.values = binary.LittleEndian.AppendUint64(c.page.values, uint64(v))
 	c.page.entries++
 	if !c.bounded {
@@ -95,22 +95,22 @@ func (c *chunk) integer(v int64) {
 	c.low, c.high = min(c.low, v), max(c.high, v)
 }
 
-// missing adds an entry without a value.
-func (c *chunk) missing() {
+// addMissing adds an entry without a value.
+func (c *chunk) addMissing() {
 	c.page.defined = append(c.page.defined, false)
 	c.page.entries++
 	c.page.nulls++
 }
 
-func (c *chunk) list(v []string) {
+func (c *chunk) addList(v []string) {
 	if len(v) == 0 {
 		c.page.repeated = append(c.page.repeated, false)
-		c.missing()
+		c.addMissing()
 	}
 	for i, text := range v {
 		c.page.repeated = append(c.page.repeated, i > 0)
 		c.page.defined = append(c.page.defined, true)
-		c.text(text)
+		c.addText(text)
 	}
 }
 
@@ -167,10 +167,10 @@ func appendLevels(to []byte, levels []bool) []byte {
 	return to
 }
 
-// metadata describes the pages, which begin at byte offset of the file.
-func (c *chunk) metadata(offset int64) format.ColumnChunk {
+// describePages describes the pages, which begin at byte offset of the file.
+func (c *chunk) describePages(offset int64) format.ColumnChunk {
 	m := format.ColumnMetaData{
-		Type: c.column.Kind.physical(), Encoding: []format.Encoding{format.Plain, format.RLE}, PathInSchema: c.column.path(), Codec: format.Zstd,
+		Type: c.column.Kind.physicalType(), Encoding: []format.Encoding{format.Plain, format.RLE}, PathInSchema: c.column.schemaPath(), Codec: format.Zstd,
 		NumValues: c.values, TotalUncompressedSize: c.plain, TotalCompressedSize: int64(len(c.pages)), DataPageOffset: offset,
 		Statistics:    format.Statistics{NullCount: c.nulls},
 		EncodingStats: []format.PageEncodingStats{{PageType: format.DataPage, Encoding: format.Plain, Count: c.number}},
@@ -182,7 +182,7 @@ func (c *chunk) metadata(offset int64) format.ColumnChunk {
 	return format.ColumnChunk{MetaData: m}
 }
 
-// restart forgets all values.
-func (c *chunk) restart() {
+// resetValues forgets all values.
+func (c *chunk) resetValues() {
 	*c = chunk{column: c.column, codec: c.codec, page: c.page, pages: c.pages[:0], body: c.body, packed: c.packed}
 }

@@ -23,37 +23,37 @@ type Column struct {
 	Kind Kind
 }
 
-// physical returns the type of the stored values.
-func (k Kind) physical() format.Type {
+// physicalType returns the type of the stored values.
+func (k Kind) physicalType() format.Type {
 	if k == Integer || k == Time {
 		return format.Int64
 	}
 	return format.ByteArray
 }
 
-// path returns the place of the values in the schema.
-func (c Column) path() []string {
+// schemaPath returns the place of the values in the schema.
+func (c Column) schemaPath() []string {
 	if c.Kind == Texts {
 		return []string{c.Name, "list", "element"}
 	}
 	return []string{c.Name}
 }
 
-// schema returns the elements of the tree of columns, depth first.
-func schema(columns []Column) []format.SchemaElement {
+// schemaElements returns the elements of the tree of columns, depth first.
+func schemaElements(columns []Column) []format.SchemaElement {
 	list := []format.SchemaElement{{Name: "page", NumChildren: thrift.New(int32(len(columns)))}}
 	for _, c := range columns {
-		list = append(list, c.elements()...)
+		list = append(list, c.columnElements()...)
 	}
 	return list
 }
 
-func (c Column) elements() []format.SchemaElement {
+func (c Column) columnElements() []format.SchemaElement {
 	switch c.Kind {
 	case Integer:
-		return []format.SchemaElement{leaf(c, c.Name)}
+		return []format.SchemaElement{leafElement(c, c.Name)}
 	case Time:
-		e := leaf(c, c.Name)
+		e := leafElement(c, c.Name)
 		e.RepetitionType = thrift.New(format.Optional)
 		e.ConvertedType = thrift.New(deprecated.TimestampMillis)
 		e.LogicalType = format.LogicalType{Value: &format.TimestampType{IsAdjustedToUTC: true, Unit: format.TimeUnit{Value: new(format.MilliSeconds)}}}
@@ -69,13 +69,13 @@ func (c Column) elements() []format.SchemaElement {
 	return []format.SchemaElement{textLeaf(c, c.Name)}
 }
 
-// leaf returns the element of required values.
-func leaf(c Column, name string) format.SchemaElement {
-	return format.SchemaElement{Name: name, Type: thrift.New(c.Kind.physical()), RepetitionType: thrift.New(format.Required)}
+// leafElement returns the element of required values.
+func leafElement(c Column, name string) format.SchemaElement {
+	return format.SchemaElement{Name: name, Type: thrift.New(c.Kind.physicalType()), RepetitionType: thrift.New(format.Required)}
 }
 
 func textLeaf(c Column, name string) format.SchemaElement {
-	e := leaf(c, name)
+	e := leafElement(c, name)
 	e.ConvertedType = thrift.New(deprecated.UTF8)
 	e.LogicalType = format.LogicalType{Value: new(format.StringType)}
 	return e

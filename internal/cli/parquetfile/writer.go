@@ -44,7 +44,7 @@ func New(out io.Writer, prior *io.SectionReader, columns []Column) (*Writer, err
 	}
 	if prior != nil && prior.Size() > 0 {
 		var err error
-		if w.groups, err = finished(prior); err != nil {
+		if w.groups, err = readRowGroups(prior); err != nil {
 			return nil, err
 		}
 		w.at = prior.Size()
@@ -57,7 +57,7 @@ func (w *Writer) Row(values []any) error {
 	for i, value := range values {
 		c := &w.chunks[i]
 		before := c.page.size()
-		if err := c.add(value); err != nil {
+		if err := c.addValue(value); err != nil {
 			return err
 		}
 		w.size += int64(c.page.size() - before)
@@ -83,7 +83,7 @@ func (w *Writer) EndGroup() error {
 	if len(w.groups) == mostGroups {
 		return fmt.Errorf("a Parquet file has at most %d row groups; export a part of the site with --where or --since", mostGroups)
 	}
-	if err := w.begin(); err != nil {
+	if err := w.writeStart(); err != nil {
 		return err
 	}
 	group := format.RowGroup{NumRows: w.rows, FileOffset: w.at, Ordinal: int16(len(w.groups))}
@@ -92,13 +92,13 @@ func (w *Writer) EndGroup() error {
 		if err := c.endPage(); err != nil {
 			return err
 		}
-		group.Columns = append(group.Columns, c.metadata(w.at))
+		group.Columns = append(group.Columns, c.describePages(w.at))
 		group.TotalByteSize += c.plain
 		group.TotalCompressedSize += int64(len(c.pages))
-		if err := w.write(c.pages); err != nil {
+		if err := w.writeBytes(c.pages); err != nil {
 			return err
 		}
-		c.restart()
+		c.resetValues()
 	}
 	metadata, err := thrift.Marshal(&protocol, &group)
 	if err != nil {
@@ -106,12 +106,12 @@ func (w *Writer) EndGroup() error {
 	}
 	w.groups = append(w.groups, metadata)
 	w.rows, w.size = 0, 0
-	return w.write(append(bytes.Clone(metadata), trailer(metadata)...))
+	return w.writeBytes(append(bytes.Clone(metadata), encodeTrailer(metadata)...))
 }
 
 // Close ends the row group and writes the footer. It does not close the output.
 func (w *Writer) Close() error {
-	if err := errors.Join(w.EndGroup(), w.begin()); err != nil {
+	if err := errors.Join(w.EndGroup(), w.writeStart()); err != nil {
 		return err
 	}
 	footer := format.FileMetaData{Version: 1, CreatedBy: "HCE Distributed Crawler"}
@@ -120,7 +120,7 @@ func (w *Writer) Close() error {
 		columns = append(columns, w.chunks[i].column)
 		footer.ColumnOrders = append(footer.ColumnOrders, format.ColumnOrder{Value: new(format.TypeDefinedOrder)})
 	}
-	footer.Schema = schema(columns)
+	footer.Schema = schemaElements(columns)
 	for _, metadata := range w.groups {
 		var group format.RowGroup
 		if err := thrift.Unmarshal(&protocol, metadata, &group); err != nil {
@@ -134,25 +134,25 @@ func (w *Writer) Close() error {
 		return err
 	}
 	metadata = binary.LittleEndian.AppendUint32(metadata, uint32(len(metadata)))
-	return w.write(append(metadata, magic...))
+	return w.writeBytes(append(metadata, magic...))
 }
 
-// begin writes the first bytes of a new file.
-func (w *Writer) begin() error {
+// writeStart writes the first bytes of a new file.
+func (w *Writer) writeStart() error {
 	if w.at > 0 {
 		return nil
 	}
-	return w.write([]byte(magic))
+	return w.writeBytes([]byte(magic))
 }
 
-func (w *Writer) write(data []byte) error {
+func (w *Writer) writeBytes(data []byte) error {
 	n, err := w.out.Write(data)
 	w.at += int64(n)
 	return err
 }
 
-// finished reads the metadata of the row groups of a file without a footer.
-func finished(prior *io.SectionReader) ([][]byte, error) {
+// readRowGroups reads the metadata of the row groups of a file without a footer.
+func readRowGroups(prior *io.SectionReader) ([][]byte, error) {
 	var groups [][]byte
 	end := prior.Size()
 	for end > int64(len(magic)) {
@@ -171,8 +171,8 @@ func finished(prior *io.SectionReader) ([][]byte, error) {
 	return groups, nil
 }
 
-// trailer returns the bytes behind metadata.
-func trailer(metadata []byte) []byte {
+// encodeTrailer returns the bytes behind metadata.
+func encodeTrailer(metadata []byte) []byte {
 	bytes := binary.LittleEndian.AppendUint32(nil, uint32(len(metadata)))
 	return binary.LittleEndian.AppendUint32(bytes, crc32.ChecksumIEEE(metadata))
 }
@@ -191,7 +191,7 @@ func lastGroup(prior *io.SectionReader, end int64) (metadata []byte, begin int64
 		return wrong(nil)
 	}
 	metadata = make([]byte, end-trailerBytes-at)
-	if _, err := prior.ReadAt(metadata, at); err != nil || !bytes.Equal(last, trailer(metadata)) {
+	if _, err := prior.ReadAt(metadata, at); err != nil || !bytes.Equal(last, encodeTrailer(metadata)) {
 		return wrong(err)
 	}
 	var group format.RowGroup

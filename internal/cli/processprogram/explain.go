@@ -14,17 +14,17 @@ import (
 // explanation is the options that go with --explain.
 type explanation struct{ site string }
 
-func (e *explanation) command() taskprogram.Command {
+func (e *explanation) newCommand() taskprogram.Command {
 	return taskprogram.Command{
 		Option: "explain", Value: "URL", Help: "print as JSON what processing a crawled URL would decide, and why",
 		More: func(c *command.Command) {
 			c.Text(&e.site, "site", "", "ID", "with --explain: the site of the URL; default: the site whose root URL is a prefix of the URL")
 		},
-		Run: e.run,
+		Run: e.runExplanation,
 	}
 }
 
-func (e *explanation) run(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, url string) error {
+func (e *explanation) runExplanation(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, url string) error {
 	if e.site != "" {
 		if err := wire.CheckSiteID("option", "--site", e.site); err != nil {
 			return err

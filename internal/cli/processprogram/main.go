@@ -63,7 +63,7 @@ func Main() int {
 	process.RunIfWorker(storage.Evaluate, func(work func() int) int { return command.Profiled(text.Name, work) })
 	var m mode
 	return taskprogram.Run(taskprogram.Program{
-		Text: text, Open: m.open, Batches: true, Machine: storage.Machine, Commands: []taskprogram.Command{m.trial.command(), m.explanation.command()},
+		Text: text, Open: m.openJob, Batches: true, Machine: storage.Machine, Commands: []taskprogram.Command{m.trial.newCommand(), m.explanation.newCommand()},
 		Options: func(c *command.Command) {
 			c.Flag(&m.finalize, "finalize", "", "process real-time batches: print their contents, store nothing")
 		},
@@ -77,11 +77,11 @@ type mode struct {
 	explanation explanation
 }
 
-func (m *mode) open(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, maxTime time.Duration) (task.Job, func(), error) {
+func (m *mode) openJob(ctx context.Context, f *config.File, app config.Application, log *slog.Logger, maxTime time.Duration) (task.Job, func(), error) {
 	if m.explanation.site != "" {
 		return nil, nil, errors.New("--site goes with --explain URL")
 	}
-	if err := m.trial.unused(); err != nil {
+	if err := m.trial.refuseOptions(); err != nil {
 		return nil, nil, err
 	}
 	n, err := openNode(ctx, f, app, log, maxTime)
@@ -126,7 +126,7 @@ func ReadSettings(f *config.File, app config.Application, log *slog.Logger) (Set
 	if err != nil {
 		return Settings{}, err
 	}
-	if err := taskprogram.Checked(f, log, web.files(dbTask)...); err != nil {
+	if err := taskprogram.Checked(f, log, web.readFiles(dbTask)...); err != nil {
 		return Settings{}, err
 	}
 	return Settings{Storage: data, process: cfg, budget: budget, web: web}, nil
@@ -134,7 +134,7 @@ func ReadSettings(f *config.File, app config.Application, log *slog.Logger) (Set
 
 // Open opens what a job needs in addition to a repository. The returned function closes it, and not the repository.
 func (s Settings) Open(repo *storage.Repository, log *slog.Logger) (*process.Job, func(), error) {
-	client, closeWeb, err := s.web.open()
+	client, closeWeb, err := s.web.openClient()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -34,7 +34,7 @@ type trial struct {
 // withProblems is the exit status of a trial whose report names problems.
 const withProblems taskprogram.Status = 2
 
-func (t *trial) command() taskprogram.Command {
+func (t *trial) newCommand() taskprogram.Command {
 	return taskprogram.Command{
 		Option: "try-template", Value: "FILE", Help: "apply the templates of FILE to PAGE, a URL, an HTML file or - for stdin, and print what each rule found",
 		More: func(c *command.Command) {
@@ -42,19 +42,19 @@ func (t *trial) command() taskprogram.Command {
 			c.Flag(&t.json, "json", "", "with --try-template: print the report as JSON")
 			c.Words(&t.pages, "[PAGE]", 0, 1)
 		},
-		Run: t.run,
+		Run: t.runTrial,
 	}
 }
 
-// unused refuses the options of a trial without --try-template.
-func (t *trial) unused() error {
+// refuseOptions refuses the options of a trial without --try-template.
+func (t *trial) refuseOptions() error {
 	if len(t.pages) > 0 || t.url != "" || t.json {
 		return errors.New("PAGE, --url and --json go with --try-template FILE")
 	}
 	return nil
 }
 
-func (t *trial) run(ctx context.Context, f *config.File, _ config.Application, _ *slog.Logger, file string) error {
+func (t *trial) runTrial(ctx context.Context, f *config.File, _ config.Application, _ *slog.Logger, file string) error {
 	s := f.Section("ProcessorTask")
 	workers := &process.Workers{Budget: readBudget(s)}
 	most, networks := readMaxSize(s), readNetworks(s)
@@ -75,9 +75,9 @@ func (t *trial) run(ctx context.Context, f *config.File, _ config.Application, _
 	case len(t.pages) == 0:
 		return errors.New("--try-template needs a page: a URL, an HTML file, or - for stdin")
 	case strings.Contains(t.pages[0], "://"):
-		err = request(ctx, job, t.pages[0], most, networks)
+		err = requestPage(ctx, job, t.pages[0], most, networks)
 	default:
-		job.Page, err = read(t.pages[0], most)
+		job.Page, err = readFileOrStdin(t.pages[0], most)
 	}
 	if err != nil {
 		return err
@@ -86,11 +86,11 @@ func (t *trial) run(ctx context.Context, f *config.File, _ config.Application, _
 	if err != nil {
 		return err
 	}
-	return t.print(&report)
+	return t.printReport(&report)
 }
 
-// read reads at most most bytes of a file, or of stdin if its name is "-".
-func read(name string, most int64) ([]byte, error) {
+// readFileOrStdin reads at most most bytes of a file, or of stdin if its name is "-".
+func readFileOrStdin(name string, most int64) ([]byte, error) {
 	in := os.Stdin
 	if name != "-" {
 		file, err := os.Open(name)
@@ -106,9 +106,9 @@ func read(name string, most int64) ([]byte, error) {
 // mostRedirects bounds the redirects of a request.
 const mostRedirects = 10
 
-// request sets the page of a trial to the answer of a server. The egress guard permits public
+// requestPage sets the page of a trial to the answer of a server. The egress guard permits public
 // addresses and networks.
-func request(ctx context.Context, job *process.Trial, url string, most int64, networks []netip.Prefix) error {
+func requestPage(ctx context.Context, job *process.Trial, url string, most int64, networks []netip.Prefix) error {
 	client := fetch.New(fetch.Config{AllowedNetworks: networks, MaxBytes: most})
 	defer client.Close()
 	response, err := client.Get(ctx, fetch.Request{URL: url, MaxRedirects: mostRedirects})
@@ -129,15 +129,15 @@ func request(ctx context.Context, job *process.Trial, url string, most int64, ne
 	return nil
 }
 
-// print prints the report and returns its exit status.
-func (t *trial) print(r *process.TrialReport) error {
+// printReport prints the report and returns its exit status.
+func (t *trial) printReport(r *process.TrialReport) error {
 	out := bufio.NewWriter(os.Stdout)
 	if t.json {
 		if err := command.PrintJSON(out, r); err != nil {
 			return err
 		}
 	} else {
-		table(out, r)
+		printTable(out, r)
 	}
 	if err := out.Flush(); err != nil {
 		return err
@@ -148,8 +148,8 @@ func (t *trial) print(r *process.TrialReport) error {
 	return nil
 }
 
-// table prints a report for a person.
-func table(out io.Writer, r *process.TrialReport) {
+// printTable prints a report for a person.
+func printTable(out io.Writer, r *process.TrialReport) {
 	for i, one := range r.Templates {
 		switch {
 		case !one.Applied:
@@ -160,8 +160,8 @@ func table(out io.Writer, r *process.TrialReport) {
 		default:
 			fmt.Fprintf(out, "template %s: %d tags, not chosen\n", one.Name, one.TagsCount)
 		}
-		rules(out, "  ", one.Trace.Tags, one.Trace.Items > 0)
-		items(out, &one)
+		printRules(out, "  ", one.Trace.Tags, one.Trace.Items > 0)
+		printItems(out, &one)
 	}
 	if r.Chosen < 0 {
 		fmt.Fprintln(out, "no template applies to the page")
@@ -177,9 +177,9 @@ func table(out io.Writer, r *process.TrialReport) {
 	}
 }
 
-// rules prints what the rules of tags found. The values of tags of items, and of the objects of a list,
+// printRules prints what the rules of tags found. The values of tags of items, and of the objects of a list,
 // are in their rules.
-func rules(out io.Writer, indent string, tags []template.TagTrace, inParts bool) {
+func printRules(out io.Writer, indent string, tags []template.TagTrace, inParts bool) {
 	for _, tag := range tags {
 		value := oneLine(tag.Value)
 		switch {
@@ -197,13 +197,13 @@ func rules(out io.Writer, indent string, tags []template.TagTrace, inParts bool)
 			if rule.Post != nil {
 				fmt.Fprintf(out, "%s          postProcessing made %q of %q\n", indent, oneLine(*rule.Post), oneLine(rule.Found))
 			}
-			rules(out, indent+"          ", rule.Fields, true)
+			printRules(out, indent+"          ", rule.Fields, true)
 		}
 	}
 }
 
-// items prints the items of a page, and what was dropped.
-func items(out io.Writer, one *process.TriedTemplate) {
+// printItems prints the items of a page, and what was dropped.
+func printItems(out io.Writer, one *process.TriedTemplate) {
 	if one.Trace.Container != "" {
 		fmt.Fprintf(out, "  items are the children of %s\n", one.Trace.Container)
 	}

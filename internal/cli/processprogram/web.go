@@ -54,8 +54,8 @@ func readWeb(s *config.Section, app config.Application) (w webSettings, err erro
 	return w, nil
 }
 
-// files returns the ini files that were read in addition to that of the program.
-func (w *webSettings) files(others ...*config.File) []*config.File {
+// readFiles returns the ini files that were read in addition to that of the program.
+func (w *webSettings) readFiles(others ...*config.File) []*config.File {
 	if w.crawler != nil {
 		others = append(others, w.crawler)
 	}
@@ -65,8 +65,8 @@ func (w *webSettings) files(others ...*config.File) []*config.File {
 // maxResolveBody is the part of the body of a link that may name its target.
 const maxResolveBody = 256 << 10
 
-// open returns the client. It opens no connection.
-func (w *webSettings) open() (remote.Web, func(), error) {
+// openClient returns the client. It opens no connection.
+func (w *webSettings) openClient() (remote.Web, func(), error) {
 	if w.missing != "" {
 		return noWeb{errors.New(w.missing)}, func() {}, nil
 	}

@@ -45,11 +45,11 @@ func NewIndex(ctx context.Context, reader pages.Reader, folder string) (*Index, 
 			yield("", err)
 		}
 	})
-	x.line, err = x.following()
+	x.line, err = x.nextLine()
 	return x, err
 }
 
-func (x *Index) following() (string, error) {
+func (x *Index) nextLine() (string, error) {
 	line, err, _ := x.next()
 	return line, err
 }
@@ -62,7 +62,7 @@ func (x *Index) Of(key string) (list []json.RawMessage, err error) {
 		if x.line[:keyLength] == key {
 			list = append(list, json.RawMessage(x.line[keyLength:len(x.line)-1]))
 		}
-		if x.line, err = x.following(); err != nil {
+		if x.line, err = x.nextLine(); err != nil {
 			return nil, err
 		}
 	}

@@ -62,7 +62,7 @@ func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	n := *h
 	var b strings.Builder
 	for _, a := range attrs {
-		n.attr(&b, n.group, a)
+		n.writeAttr(&b, n.group, a)
 	}
 	n.attrs += b.String()
 	return &n
@@ -83,19 +83,19 @@ func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	var data strings.Builder
 	data.WriteString(oneLine(r.Message))
 	data.WriteString(h.attrs)
-	r.Attrs(func(a slog.Attr) bool { line.attr(&data, h.group, a); return true })
+	r.Attrs(func(a slog.Attr) bool { line.writeAttr(&data, h.group, a); return true })
 	thread := ""
 	if line.thread != "" {
 		thread = "[" + line.thread + "]"
 	}
-	text := fmt.Sprintf("[%s] %s [%d]%s: %s: %s\n", r.Time.Format("15:04:05.000"), h.name, os.Getpid(), thread, kind(r.Level), data.String())
+	text := fmt.Sprintf("[%s] %s [%d]%s: %s: %s\n", r.Time.Format("15:04:05.000"), h.name, os.Getpid(), thread, levelName(r.Level), data.String())
 	h.out.mu.Lock()
 	defer h.out.mu.Unlock()
 	_, err := io.WriteString(h.out.w, text)
 	return err
 }
 
-func kind(l slog.Level) string {
+func levelName(l slog.Level) string {
 	switch {
 	case l < slog.LevelInfo:
 		return "DEBUG"
@@ -107,8 +107,8 @@ func kind(l slog.Level) string {
 	return "ERROR"
 }
 
-// attr writes " key=value", or sets the thread.
-func (h *Handler) attr(b *strings.Builder, prefix string, a slog.Attr) {
+// writeAttr writes " key=value", or sets the thread.
+func (h *Handler) writeAttr(b *strings.Builder, prefix string, a slog.Attr) {
 	v := a.Value.Resolve()
 	switch {
 	case a.Key == threadKey:
@@ -119,7 +119,7 @@ func (h *Handler) attr(b *strings.Builder, prefix string, a slog.Attr) {
 			prefix += a.Key + "."
 		}
 		for _, inner := range v.Group() {
-			h.attr(b, prefix, inner)
+			h.writeAttr(b, prefix, inner)
 		}
 		return
 	case a.Equal(slog.Attr{}):
@@ -129,7 +129,7 @@ func (h *Handler) attr(b *strings.Builder, prefix string, a slog.Attr) {
 	if v.Kind() == slog.KindTime {
 		text = v.Time().Format("2006-01-02T15:04:05.000Z07:00")
 	}
-	fmt.Fprintf(b, " %s=%s", oneLine(prefix+a.Key), quoted(text))
+	fmt.Fprintf(b, " %s=%s", oneLine(prefix+a.Key), quoteIfNeeded(text))
 	if err, ok := v.Any().(error); ok {
 		if number := syscall.Errno(0); errors.As(err, &number) {
 			fmt.Fprintf(b, " errno=%d", int(number))
@@ -137,8 +137,8 @@ func (h *Handler) attr(b *strings.Builder, prefix string, a slog.Attr) {
 	}
 }
 
-// quoted returns text, in quotes if it could be misread.
-func quoted(text string) string {
+// quoteIfNeeded returns text, in quotes if it could be misread.
+func quoteIfNeeded(text string) string {
 	plain := text != "" && utf8.ValidString(text) && !strings.ContainsFunc(text, func(c rune) bool {
 		return c == ' ' || c == '"' || c == '=' || !unicode.IsPrint(c)
 	})

@@ -47,7 +47,7 @@ type Stores struct {
 func Open(t testing.TB) *Stores {
 	t.Helper()
 	s := &Stores{t: t, Asked: map[wire.Op]int{}}
-	s.Port = clitest.Serve(t, s.serve) // first: it ends last, after the connections of the stores
+	s.Port = clitest.Serve(t, s.serveEvent) // first: it ends last, after the connections of the stores
 	f, err := config.Parse(t.TempDir()+"/db-task.ini", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func (s *Stores) Ask(ctx context.Context, op wire.Op, request, answer any) error
 	if err != nil {
 		return err
 	}
-	raw, err := s.run(ctx, op, object)
+	raw, err := s.runOperation(ctx, op, object)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -89,7 +89,7 @@ func (s *Stores) Ask(ctx context.Context, op wire.Op, request, answer any) error
 	return client.Decode(op, raw, answer)
 }
 
-func (s *Stores) run(ctx context.Context, op wire.Op, object json.RawMessage) (json.RawMessage, error) {
+func (s *Stores) runOperation(ctx context.Context, op wire.Op, object json.RawMessage) (json.RawMessage, error) {
 	s.mu.Lock()
 	s.Asked[op]++
 	onAsk := s.onAsk
@@ -118,9 +118,9 @@ func (s *Stores) run(ctx context.Context, op wire.Op, object json.RawMessage) (j
 	return pair[1], nil
 }
 
-// serve answers one request of a client.
-func (s *Stores) serve(e wire.Event) []wire.Event {
-	raw, err := s.run(s.t.Context(), wire.Op(e.Type), e.Object)
+// serveEvent answers one request of a client.
+func (s *Stores) serveEvent(e wire.Event) []wire.Event {
+	raw, err := s.runOperation(s.t.Context(), wire.Op(e.Type), e.Object)
 	response := wire.ErrorItem(fmt.Sprint(err))
 	var refused wire.Refusal
 	switch {
@@ -148,7 +148,7 @@ func (s *Stores) OnAsk(f func(op wire.Op)) {
 // NewSite creates a site that is not crawled and returns its id.
 func (s *Stores) NewSite(root string) (id string) {
 	s.t.Helper()
-	s.must(wire.SiteNew, map[string]any{"urls": []string{root}, "description": "a site of a test", "moveURLs": false})
+	s.mustAsk(wire.SiteNew, map[string]any{"urls": []string{root}, "description": "a site of a test", "moveURLs": false})
 	return wire.Md5(root)
 }
 
@@ -156,8 +156,8 @@ func (s *Stores) NewSite(root string) (id string) {
 func (s *Stores) AddPage(site, url, title, text string) {
 	s.t.Helper()
 	raw := "<title>" + title + "</title><p>" + text
-	s.must(wire.URLNew, []any{row(site, url, raw)})
-	s.must(wire.URLPut, s.contents(site, url, title, text, raw))
+	s.mustAsk(wire.URLNew, []any{processedRow(site, url, raw)})
+	s.mustAsk(wire.URLPut, s.pageContents(site, url, title, text, raw))
 }
 
 // DamageRaw flips a bit of the raw content that has text.
@@ -186,9 +186,9 @@ func (s *Stores) DamageRaw(text string) {
 // AddURL stores a row without contents.
 func (s *Stores) AddURL(site, url string, fields map[string]any) {
 	s.t.Helper()
-	r := row(site, url, "")
+	r := processedRow(site, url, "")
 	maps.Copy(r, fields)
-	s.must(wire.URLNew, []any{r})
+	s.mustAsk(wire.URLNew, []any{r})
 }
 
 // AddPages stores n processed pages, root0 and so on, with the titles "Title 0" and so on.
@@ -199,11 +199,11 @@ func (s *Stores) AddPages(site, root string, n int) {
 		var rows, contents []any
 		for i := first; i < min(first+atOnce, n); i++ {
 			url, title := fmt.Sprint(root, i), fmt.Sprint("Title ", i)
-			rows = append(rows, row(site, url, title))
-			contents = append(contents, s.contents(site, url, title, "text of "+title, title)...)
+			rows = append(rows, processedRow(site, url, title))
+			contents = append(contents, s.pageContents(site, url, title, "text of "+title, title)...)
 		}
-		s.must(wire.URLNew, rows)
-		s.must(wire.URLPut, contents)
+		s.mustAsk(wire.URLNew, rows)
+		s.mustAsk(wire.URLPut, contents)
 	}
 }
 
@@ -212,18 +212,18 @@ func (s *Stores) AddPages(site, root string, n int) {
 func (s *Stores) ChangePage(site, url, title, text string, fetches int) {
 	s.t.Helper()
 	raw := "<title>" + title + "</title><p>" + text
-	s.must(wire.URLPut, s.contents(site, url, title, text, raw))
-	s.must(wire.URLUpdate, []any{map[string]any{"siteId": site, "urlMd5": wire.KeyOfURL(url), "crawled": fetches, "processed": fetches, "size": len(raw)}})
+	s.mustAsk(wire.URLPut, s.pageContents(site, url, title, text, raw))
+	s.mustAsk(wire.URLUpdate, []any{map[string]any{"siteId": site, "urlMd5": wire.KeyOfURL(url), "crawled": fetches, "processed": fetches, "size": len(raw)}})
 }
 
 // DeletePage deletes a URL with its contents.
 func (s *Stores) DeletePage(site, url string) {
 	s.t.Helper()
-	s.must(wire.URLDelete, []any{map[string]any{"siteId": site, "url": wire.KeyOfURL(url), "urlType": wire.ByMd5, "delayedType": wire.Immediate}})
+	s.mustAsk(wire.URLDelete, []any{map[string]any{"siteId": site, "url": wire.KeyOfURL(url), "urlType": wire.ByMd5, "delayedType": wire.Immediate}})
 }
 
-// row is a processed page for URL_NEW.
-func row(site, url, raw string) map[string]any {
+// processedRow is a processed page for URL_NEW.
+func processedRow(site, url, raw string) map[string]any {
 	return map[string]any{
 		"siteId": site, "url": url, "siteSelect": wire.SelectExplicit, "status": wire.StatusProcessed, "crawled": 1, "processed": 1,
 		"httpCode": 200, "contentType": "text/html", "size": len(raw), "tagsCount": 2, "parentMd5": wire.Md5("parent"),
@@ -231,12 +231,12 @@ func row(site, url, raw string) map[string]any {
 	}
 }
 
-// contents are those of a page for URL_PUT.
-func (s *Stores) contents(site, url, title, text, raw string) []any {
-	return []any{put(site, url, "1", wire.ContentRaw, raw), put(site, url, "1", wire.ContentHeaders, "Content-Type: text/html\r\n"), s.processed(site, url, title, text)}
+// pageContents are those of a page for URL_PUT.
+func (s *Stores) pageContents(site, url, title, text, raw string) []any {
+	return []any{putContent(site, url, "1", wire.ContentRaw, raw), putContent(site, url, "1", wire.ContentHeaders, "Content-Type: text/html\r\n"), s.processedContent(site, url, title, text)}
 }
 
-func (s *Stores) processed(site, url, title, text string) any {
+func (s *Stores) processedContent(site, url, title, text string) any {
 	s.t.Helper()
 	r := result.Result{ID: wire.KeyOfURL(url)}
 	for name, value := range map[string]string{"title": title, "content_encoded": text, "content_markdown": "# " + title + "\n\n" + text, "pubdate": "2026-01-02 03:04:05"} {
@@ -249,16 +249,16 @@ func (s *Stores) processed(site, url, title, text string) any {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return put(site, url, "1", wire.ContentProcessed, string(processed))
+	return putContent(site, url, "1", wire.ContentProcessed, string(processed))
 }
 
 // AddVersion stores a further body of a page, without headers.
 func (s *Stores) AddVersion(site, url, raw string) {
 	s.t.Helper()
-	s.must(wire.URLPut, []any{put(site, url, "2", wire.ContentRaw, raw)})
+	s.mustAsk(wire.URLPut, []any{putContent(site, url, "2", wire.ContentRaw, raw)})
 }
 
-func put(site, url, suffix string, kind int, data string) map[string]any {
+func putContent(site, url, suffix string, kind int, data string) map[string]any {
 	return map[string]any{
 		"siteId": site, "urlMd5": wire.KeyOfURL(url), "contentType": kind, "fileStorageSuffix": suffix,
 		"putDict": map[string]any{"data": base64.StdEncoding.EncodeToString([]byte(data))},
@@ -268,19 +268,19 @@ func put(site, url, suffix string, kind int, data string) map[string]any {
 // NotModified makes a recrawl that found the page as it was (304).
 func (s *Stores) NotModified(site, url string) {
 	s.t.Helper()
-	s.must(wire.URLUpdate, []any{map[string]any{"siteId": site, "urlMd5": wire.KeyOfURL(url), "crawled": 2, "status": wire.StatusCrawled, "httpCode": 304}})
+	s.mustAsk(wire.URLUpdate, []any{map[string]any{"siteId": site, "urlMd5": wire.KeyOfURL(url), "crawled": 2, "status": wire.StatusCrawled, "httpCode": 304}})
 }
 
 // AddFailed stores a URL that could not be fetched.
 func (s *Stores) AddFailed(site, url string, code int, mask wire.ErrorMask) {
 	s.t.Helper()
-	s.must(wire.URLNew, []any{map[string]any{
+	s.mustAsk(wire.URLNew, []any{map[string]any{
 		"siteId": site, "url": url, "siteSelect": wire.SelectExplicit, "status": wire.StatusCrawled, "state": wire.URLError, "crawled": 1,
 		"httpCode": code, "errorMask": mask, "parentMd5": wire.Md5("parent"), "UDate": "'2026-03-04 05:06:07'",
 	}})
 }
 
-func (s *Stores) must(op wire.Op, request any) {
+func (s *Stores) mustAsk(op wire.Op, request any) {
 	s.t.Helper()
 	if err := s.Ask(s.t.Context(), op, request, nil); err != nil {
 		s.t.Fatal(err)

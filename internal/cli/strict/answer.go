@@ -46,26 +46,26 @@ func Answer(op wire.Op, request, answer json.RawMessage, lookup Lookup) Verdict 
 		return Verdict{NoNode: true, Problems: []Problem{{Field: op.String(), Reason: fmt.Sprintf("failed with errorCode %d: %s", response.ErrorCode, response.ErrorMessage)}}}
 	}
 	j := judge{op: op, lookup: lookup}
-	j.elements, j.list = elements(request)
+	j.elements, j.list = requestElements(request)
 	fault := "is refused: "
 	if !response.ItemsList[0].Failed() { // by other nodes of a cluster
 		fault = "is incomplete: "
 	}
 	for _, item := range response.ItemsList {
 		if item.Failed() {
-			j.add(Problem{Field: op.String(), Reason: fault + item.ErrorMessage})
+			j.addProblem(Problem{Field: op.String(), Reason: fault + item.ErrorMessage})
 			continue
 		}
-		if err := j.item(item.ItemObject); err != nil {
-			j.add(Problem{Field: op.String(), Reason: "has an answer that cannot be read: " + err.Error()})
+		if err := j.judgeNode(item.ItemObject); err != nil {
+			j.addProblem(Problem{Field: op.String(), Reason: "has an answer that cannot be read: " + err.Error()})
 		}
 	}
 	return j.verdict
 }
 
-// elements returns the objects of a request, and whether they are in a list. Other values are empty
+// requestElements returns the objects of a request, and whether they are in a list. Other values are empty
 // objects.
-func elements(request json.RawMessage) (all []map[string]any, list bool) {
+func requestElements(request json.RawMessage) (all []map[string]any, list bool) {
 	var one map[string]any
 	if json.Unmarshal(request, &one) == nil {
 		return []map[string]any{one}, false
@@ -89,11 +89,11 @@ type judge struct {
 	verdict  Verdict
 }
 
-func (j *judge) add(p Problem) { j.verdict.Problems = append(j.verdict.Problems, p) }
+func (j *judge) addProblem(p Problem) { j.verdict.Problems = append(j.verdict.Problems, p) }
 
-// value returns a text of element i, "" without one, and its name in messages. An
+// textValue returns a text of element i, "" without one, and its name in messages. An
 // element with criterions may have several results: those beyond the list belong to its last element.
-func (j *judge) value(i int, key string) (field, value string) {
+func (j *judge) textValue(i int, key string) (field, value string) {
 	i = max(0, min(i, len(j.elements)-1))
 	field = j.op.String()
 	if j.list {
@@ -105,10 +105,10 @@ func (j *judge) value(i int, key string) (field, value string) {
 	return field + "." + key, value
 }
 
-// site returns the problem of element i if its site is unknown.
-func (j *judge) site(i int) (Problem, bool) {
+// unknownSite returns the problem of element i if its site is unknown.
+func (j *judge) unknownSite(i int) (Problem, bool) {
 	for _, key := range []string{"id", "siteId"} {
-		field, id := j.value(i, key)
+		field, id := j.textValue(i, key)
 		if id == "" {
 			continue
 		}
@@ -119,29 +119,29 @@ func (j *judge) site(i int) (Problem, bool) {
 	return Problem{}, false
 }
 
-// unknown adds the problem of element i, whose site or URL does not exist.
-func (j *judge) unknown(i int) {
-	if p, found := j.site(i); found {
-		j.add(p)
+// addUnknown adds the problem of element i, whose site or URL does not exist.
+func (j *judge) addUnknown(i int) {
+	if p, found := j.unknownSite(i); found {
+		j.addProblem(p)
 		return
 	}
-	j.fail(i, "is not known; list the URLs of the site with URL_FETCH")
+	j.addFailure(i, "is not known; list the URLs of the site with URL_FETCH")
 }
 
-// fail adds the problem of element i.
-func (j *judge) fail(i int, reason string) {
+// addFailure adds the problem of element i.
+func (j *judge) addFailure(i int, reason string) {
 	for _, key := range []string{"url", "urlMd5", "host", "name", "id", "siteId"} {
-		if field, value := j.value(i, key); value != "" {
-			j.add(Problem{Field: field, Value: value, Reason: reason})
+		if field, value := j.textValue(i, key); value != "" {
+			j.addProblem(Problem{Field: field, Value: value, Reason: reason})
 			return
 		}
 	}
-	field, _ := j.value(i, "")
-	j.add(Problem{Field: strings.TrimSuffix(field, "."), Reason: reason})
+	field, _ := j.textValue(i, "")
+	j.addProblem(Problem{Field: strings.TrimSuffix(field, "."), Reason: reason})
 }
 
-// item judges the object of one node.
-func (j *judge) item(object json.RawMessage) error {
+// judgeNode judges the object of one node.
+func (j *judge) judgeNode(object json.RawMessage) error {
 	switch j.op {
 	case wire.SiteFind, wire.ProxyStatus, wire.ProxyFind, wire.AttributeFetch:
 		j.verdict.Done++
@@ -149,21 +149,21 @@ func (j *judge) item(object json.RawMessage) error {
 	case wire.SiteStatus:
 		return j.siteStatus(object)
 	case wire.URLFetch:
-		return j.fetched(object)
+		return j.judgeFetch(object)
 	case wire.URLStatus:
-		return j.rows(object)
+		return j.judgeRows(object)
 	case wire.URLContent:
-		return each(j, object, j.content)
+		return judgeEach(j, object, j.judgeContent)
 	case wire.URLPut:
-		return each(j, object, j.put)
+		return judgeEach(j, object, j.judgePut)
 	case wire.URLVerify, wire.URLHistory, wire.URLStats:
-		return each(j, object, j.present)
+		return judgeEach(j, object, j.judgePresent)
 	case wire.SQLCustom:
-		return j.query(object)
+		return j.judgeQuery(object)
 	case wire.BatchRun:
-		return each(j, object, j.page)
+		return judgeEach(j, object, j.judgePage)
 	}
-	return j.general(object)
+	return j.judgeGeneral(object)
 }
 
 func (j *judge) siteStatus(object json.RawMessage) error {
@@ -174,15 +174,15 @@ func (j *judge) siteStatus(object json.RawMessage) error {
 		return err
 	}
 	if site.State == wire.SiteNotFound {
-		j.unknown(0)
+		j.addUnknown(0)
 		return nil
 	}
 	j.verdict.Done++
 	return nil
 }
 
-// fetched looks for unknown sites of URL_FETCH: they have no URL.
-func (j *judge) fetched(object json.RawMessage) error {
+// judgeFetch looks for unknown sites of URL_FETCH: they have no URL.
+func (j *judge) judgeFetch(object json.RawMessage) error {
 	var rows []wire.URL
 	if err := json.Unmarshal(object, &rows); err != nil {
 		return err
@@ -196,8 +196,8 @@ func (j *judge) fetched(object json.RawMessage) error {
 				continue
 			}
 			if known, near := j.lookup(id); !known {
-				field, _ := j.value(i, "sitesList")
-				j.add(Problem{Field: field, Value: id, Reason: "is not known; list the sites with SITE_FIND", Near: near})
+				field, _ := j.textValue(i, "sitesList")
+				j.addProblem(Problem{Field: field, Value: id, Reason: "is not known; list the sites with SITE_FIND", Near: near})
 			}
 		}
 		if len(j.verdict.Problems) == before {
@@ -207,25 +207,25 @@ func (j *judge) fetched(object json.RawMessage) error {
 	return nil
 }
 
-func (j *judge) rows(object json.RawMessage) error {
+func (j *judge) judgeRows(object json.RawMessage) error {
 	var rows []wire.URL
 	if err := json.Unmarshal(object, &rows); err != nil {
 		return err
 	}
 	for i := range j.elements {
-		_, asked := j.value(i, "url")
+		_, asked := j.textValue(i, "url")
 		key := wire.KeyOfURL(asked)
 		if slices.ContainsFunc(rows, func(row wire.URL) bool { return row.URL == asked || row.URLMd5 == asked || row.URLMd5 == key }) {
 			j.verdict.Done++
 		} else {
-			j.unknown(i)
+			j.addUnknown(i)
 		}
 	}
 	return nil
 }
 
-// each judges a list of answers. An answer for which check adds no problem is done.
-func each[T any](j *judge, object json.RawMessage, check func(i int, answer T)) error {
+// judgeEach judges a list of answers. An answer for which check adds no problem is done.
+func judgeEach[T any](j *judge, object json.RawMessage, check func(i int, answer T)) error {
 	var answers []T
 	if err := json.Unmarshal(object, &answers); err != nil {
 		return err
@@ -239,28 +239,28 @@ func each[T any](j *judge, object json.RawMessage, check func(i int, answer T)) 
 	return nil
 }
 
-// content judges an answer of URL_CONTENT, which are one for each element without a urlFetch.
-func (j *judge) content(i int, a *struct {
+// judgeContent judges an answer of URL_CONTENT, which are one for each element without a urlFetch.
+func (j *judge) judgeContent(i int, a *struct {
 	Key *string `json:"urlMd5"`
 }) {
 	if a != nil && a.Key == nil {
-		j.unknown(i)
+		j.addUnknown(i)
 	}
 }
 
-func (j *judge) put(i int, a wire.URLPutResponse) {
+func (j *judge) judgePut(i int, a wire.URLPutResponse) {
 	if a.ErrCode != 0 {
-		j.fail(i, "failed: "+a.ErrMessage)
+		j.addFailure(i, "failed: "+a.ErrMessage)
 	}
 }
 
-func (j *judge) present(i int, a any) {
+func (j *judge) judgePresent(i int, a any) {
 	if a == nil {
-		j.unknown(i)
+		j.addUnknown(i)
 	}
 }
 
-func (j *judge) query(object json.RawMessage) error {
+func (j *judge) judgeQuery(object json.RawMessage) error {
 	var answer struct {
 		Error *string `json:"errString"`
 	}
@@ -271,13 +271,13 @@ func (j *judge) query(object json.RawMessage) error {
 		j.verdict.Done++
 		return nil
 	}
-	field, query := j.value(0, "query")
-	j.add(Problem{Field: field, Value: query, Reason: "failed: " + *answer.Error})
+	field, query := j.textValue(0, "query")
+	j.addProblem(Problem{Field: field, Value: query, Reason: "failed: " + *answer.Error})
 	return nil
 }
 
-// page judges a page of BATCH.
-func (j *judge) page(_ int, page struct {
+// judgePage judges a page of BATCH.
+func (j *judge) judgePage(_ int, page struct {
 	URL    string `json:"url"`
 	Fields struct {
 		Code  int64          `json:"HttpCode"`
@@ -286,12 +286,12 @@ func (j *judge) page(_ int, page struct {
 	} `json:"dbFields"`
 }) {
 	if page.Fields.Mask != 0 {
-		j.add(Problem{Field: "BATCH.items", Value: page.URL, Reason: fmt.Sprintf(manual.Locate("failed with HTTP code %d: %s (docs/errors.md)"), page.Fields.Code, strings.Join(page.Fields.Names, ", "))})
+		j.addProblem(Problem{Field: "BATCH.items", Value: page.URL, Reason: fmt.Sprintf(manual.Locate("failed with HTTP code %d: %s (docs/errors.md)"), page.Fields.Code, strings.Join(page.Fields.Names, ", "))})
 	}
 }
 
-// general judges a GeneralResponse: a status for each element.
-func (j *judge) general(object json.RawMessage) error {
+// judgeGeneral judges a GeneralResponse: a status for each element.
+func (j *judge) judgeGeneral(object json.RawMessage) error {
 	var g struct {
 		Code     any    `json:"errorCode"` // a number, or numbers of several nodes
 		Message  string `json:"errorMessage"`
@@ -302,36 +302,36 @@ func (j *judge) general(object json.RawMessage) error {
 	}
 	before := len(j.verdict.Problems)
 	if j.op == wire.SiteNew && g.Code == float64(wire.CodeDuplicateSite) {
-		j.duplicate()
+		j.addDuplicate()
 		return nil
 	}
 	for i, status := range g.Statuses {
-		switch reason := j.reason(i, status, g.Message); reason {
+		switch reason := j.failureReason(i, status, g.Message); reason {
 		case "":
 			j.verdict.Done++
 		case notKnown:
-			j.unknown(i)
+			j.addUnknown(i)
 		default:
-			j.fail(i, reason)
+			j.addFailure(i, reason)
 		}
 	}
 	switch {
 	case len(j.verdict.Problems) > before:
 	case g.Code != float64(wire.CodeOK) && strings.Trim(fmt.Sprint(g.Code), "0;") != "":
-		j.add(Problem{Field: j.op.String(), Reason: "failed: " + g.Message})
+		j.addProblem(Problem{Field: j.op.String(), Reason: "failed: " + g.Message})
 	case len(g.Statuses) == 0:
 		j.verdict.Done++
 	}
 	return nil
 }
 
-// duplicate adds the problem of SITE_NEW of a site that exists.
-func (j *judge) duplicate() {
-	field, value := j.value(0, "id")
+// addDuplicate adds the problem of SITE_NEW of a site that exists.
+func (j *judge) addDuplicate() {
+	field, value := j.textValue(0, "id")
 	if value == "" && len(j.elements) > 0 { // the service takes the md5 of the first URL
 		field, value = "SITE_NEW.urls", fmt.Sprint(j.elements[0]["urls"])
 	}
-	j.add(Problem{Field: field, Value: value, Reason: "exists already; change it with SITE_UPDATE, or choose another id"})
+	j.addProblem(Problem{Field: field, Value: value, Reason: "exists already; change it with SITE_UPDATE, or choose another id"})
 }
 
 // Statuses of single elements (docs/spec/storage.md 4.7, 4.22, 4.23).
@@ -343,8 +343,8 @@ const (
 // notKnown is the reason of a site or URL that does not exist.
 const notKnown = "is not known"
 
-// reason returns why a status is no success, "" if it is one.
-func (j *judge) reason(i int, status any, message string) string {
+// failureReason returns why a status is no success, "" if it is one.
+func (j *judge) failureReason(i int, status any, message string) string {
 	if status == nil {
 		return "is refused: " + message
 	}

@@ -101,7 +101,7 @@ func checkBatch(raw json.RawMessage) (list []Problem) {
 		name := fmt.Sprintf("BatchItem[%d]", i)
 		if field, text := name+".urlObj.url", item.URL.URL; text != "" {
 			list = append(list, RootURL(field, text)...)
-			list = append(list, given.url(field, item.SiteID, text)...)
+			list = append(list, given.reportDuplicate(field, item.SiteID, text)...)
 		}
 		list = append(list, checkProperties(name+".properties", item.Properties)...)
 		list = append(list, checkProperties(name+".siteObj.properties", item.Site.Properties)...)
@@ -114,7 +114,7 @@ func checkBatch(raw json.RawMessage) (list []Problem) {
 var ofItems = []string{"reprocess", "processorName"}
 
 func checkProperties(field string, raw json.RawMessage) (list []Problem) {
-	names, values := properties(raw)
+	names, values := readProperties(raw)
 	for i, name := range names {
 		list = append(list, PropertyValue(field, name, values[i])...)
 		if !strings.HasPrefix(field, "BatchItem") || !slices.Contains(ofItems, name) {
@@ -147,7 +147,7 @@ func checkURLs(raw json.RawMessage) (list []Problem) {
 	for i, row := range rows {
 		field := fmt.Sprintf("URL[%d].url", i)
 		list = append(list, RootURL(field, row.URL)...)
-		list = append(list, given.url(field, row.SiteID, row.URL)...)
+		list = append(list, given.reportDuplicate(field, row.SiteID, row.URL)...)
 	}
 	return list
 }
@@ -155,8 +155,8 @@ func checkURLs(raw json.RawMessage) (list []Problem) {
 // given are the URLs of a request, by site and canonical form.
 type given map[string]bool
 
-// url reports a URL that the request has already, perhaps in another spelling.
-func (g given) url(field, site, text string) []Problem {
+// reportDuplicate reports a URL that the request has already, perhaps in another spelling.
+func (g given) reportDuplicate(field, site, text string) []Problem {
 	key := text
 	if u, err := target.Parse(text); err == nil {
 		key = u.Text
@@ -182,7 +182,7 @@ func checkSite(raw json.RawMessage) (list []Problem) {
 	for i, u := range site.URLs {
 		field := fmt.Sprintf("Site.urls[%d]", i)
 		list = append(list, RootURL(field, u.URL.URL)...)
-		list = append(list, given.url(field, "", u.URL.URL)...)
+		list = append(list, given.reportDuplicate(field, "", u.URL.URL)...)
 	}
 	list = append(list, checkFilters("Site", site.Filters)...)
 	return append(list, checkProperties("Site.properties", site.Properties)...)
@@ -220,8 +220,8 @@ func Property(field, name string) []Problem {
 	return nil
 }
 
-// properties returns the names and values of the properties in the object form or the list form.
-func properties(raw json.RawMessage) (names, values []string) {
+// readProperties returns the names and values of the properties in the object form or the list form.
+func readProperties(raw json.RawMessage) (names, values []string) {
 	text := func(raw json.RawMessage) string {
 		if text, err := prop.Text(raw); err == nil {
 			return text

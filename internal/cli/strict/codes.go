@@ -64,7 +64,7 @@ func checkCodes(op wire.Op, raw json.RawMessage) (list []Problem) {
 		if many {
 			name += fmt.Sprintf("[%d]", i)
 		}
-		list = append(list, codesOf[op].check(name, element)...)
+		list = append(list, codesOf[op].checkElement(name, element)...)
 		for field, known := range nameLists[op] {
 			list = append(list, checkNames(name+"."+field, element[field], known)...)
 		}
@@ -74,7 +74,7 @@ func checkCodes(op wire.Op, raw json.RawMessage) (list []Problem) {
 		if op == wire.SiteNew || op == wire.SiteUpdate {
 			filters, _ := fieldsOf(element["filters"])
 			for i, f := range filters {
-				list = append(list, filterCodes.check(fmt.Sprintf("%s.filters[%d]", name, i), f)...)
+				list = append(list, filterCodes.checkElement(fmt.Sprintf("%s.filters[%d]", name, i), f)...)
 			}
 		}
 	}
@@ -99,19 +99,19 @@ func fieldsOf(raw json.RawMessage) (all []map[string]json.RawMessage, list bool)
 	return all, true
 }
 
-func (c codes) check(name string, element map[string]json.RawMessage) (list []Problem) {
+func (c codes) checkElement(name string, element map[string]json.RawMessage) (list []Problem) {
 	for field, known := range c {
 		n, given := wire.ReadInt(element[field])
 		if given && !slices.Contains(known, n) {
-			list = append(list, Problem{Field: name + "." + field, Value: fmt.Sprint(n), Reason: fmt.Sprintf(manual.Locate("is not one of %s; see docs/spec/objects.md 5"), numbers(known))})
+			list = append(list, Problem{Field: name + "." + field, Value: fmt.Sprint(n), Reason: fmt.Sprintf(manual.Locate("is not one of %s; see docs/spec/objects.md 5"), formatNumbers(known))})
 		}
 	}
 	slices.SortFunc(list, func(a, b Problem) int { return strings.Compare(a.Field, b.Field) })
 	return list
 }
 
-// numbers returns "0 to 8", or "1, 2, 3, 7" if some are missing between.
-func numbers(list []int64) string {
+// formatNumbers returns "0 to 8", or "1, 2, 3, 7" if some are missing between.
+func formatNumbers(list []int64) string {
 	if n := len(list); n > 2 && list[n-1]-list[0] == int64(n-1) {
 		return fmt.Sprintf("%d to %d", list[0], list[n-1])
 	}

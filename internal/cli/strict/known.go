@@ -15,8 +15,8 @@ type Ask func(op wire.Op, request, answer any) error
 // It asks before the request is sent, because the service answers as if these were changed or
 // deleted. What the service does not answer counts as known.
 func Unknown(op wire.Op, request json.RawMessage, lookup Lookup, ask Ask) []Problem {
-	j := judge{op: op, lookup: remembered(lookup)}
-	j.elements, j.list = elements(request)
+	j := judge{op: op, lookup: rememberLookup(lookup)}
+	j.elements, j.list = requestElements(request)
 	switch op {
 	case wire.SiteDelete, wire.FieldRecalc, wire.AttributeFetch, wire.AttributeDelete, wire.ProxyNew, wire.ProxyFind:
 		j.unknownSites()
@@ -32,8 +32,8 @@ func Unknown(op wire.Op, request json.RawMessage, lookup Lookup, ask Ask) []Prob
 	return j.verdict.Problems
 }
 
-// remembered asks once for each site.
-func remembered(lookup Lookup) Lookup {
+// rememberLookup asks once for each site.
+func rememberLookup(lookup Lookup) Lookup {
 	type answer struct {
 		known bool
 		near  string
@@ -51,8 +51,8 @@ func remembered(lookup Lookup) Lookup {
 
 func (j *judge) unknownSites() {
 	for i := range j.elements {
-		if p, unknown := j.site(i); unknown {
-			j.add(p)
+		if p, unknown := j.unknownSite(i); unknown {
+			j.addProblem(p)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func (j *judge) unknownURLs(ask Ask) {
 	}
 	for n, key := range keys {
 		if !known[key] {
-			j.fail(at[n], "is not known; list the URLs of the site with URL_FETCH")
+			j.addFailure(at[n], "is not known; list the URLs of the site with URL_FETCH")
 		}
 	}
 }
@@ -108,8 +108,8 @@ func (j *judge) unknownProxies(ask Ask) {
 		}
 		var rows []wire.Proxy
 		if ask(wire.ProxyStatus, []any{map[string]any{"siteId": site, "host": host}}, &rows) == nil && len(rows) == 0 {
-			field, value := j.value(i, "host")
-			j.add(Problem{Field: field, Value: value, Reason: fmt.Sprintf("is not known in site %v; list the proxies with PROXY_FIND", site)})
+			field, value := j.textValue(i, "host")
+			j.addProblem(Problem{Field: field, Value: value, Reason: fmt.Sprintf("is not known in site %v; list the proxies with PROXY_FIND", site)})
 		}
 	}
 }

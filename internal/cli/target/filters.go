@@ -98,10 +98,10 @@ func anyOf(patterns []string) (string, error) {
 		}
 		list[i] = expression
 	}
-	return alternatives(list), nil
+	return joinAlternatives(list), nil
 }
 
-func alternatives(list []string) string {
+func joinAlternatives(list []string) string {
 	switch len(list) {
 	case 0:
 		return ""
@@ -126,7 +126,7 @@ func scopeExpression(roots []string, scope Scope) (string, error) {
 			list = append(list, text)
 		}
 	}
-	return alternatives(list), nil
+	return joinAlternatives(list), nil
 }
 
 func rootExpression(u *url.URL, scope Scope) string {

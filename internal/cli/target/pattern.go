@@ -25,7 +25,7 @@ func Expression(pattern string) (string, error) {
 	if pattern == "" || strings.ContainsAny(pattern, " \t\r\n") {
 		return "", fmt.Errorf("pattern %q is empty or has a blank; write a glob such as /docs/** or *.zip, or re: and a regular expression", pattern)
 	}
-	return glob(pattern), nil
+	return globPattern(pattern), nil
 }
 
 // origin matches scheme and host of a URL.
@@ -34,7 +34,7 @@ const origin = `^https?://[^/?#]+`
 // end ends a glob that names a file: a query may follow.
 const end = `(?:[?#].*)?$`
 
-func glob(pattern string) string {
+func globPattern(pattern string) string {
 	body := globBody(strings.TrimSuffix(pattern, "/"))
 	stop := end
 	switch {

@@ -52,10 +52,10 @@ func Parse(typed string) (URL, error) {
 	default:
 		found, text = false, "https://"+text
 	}
-	return parse(typed, text, !found)
+	return parseURL(typed, text, !found)
 }
 
-func parse(typed, text string, guessed bool) (URL, error) {
+func parseURL(typed, text string, guessed bool) (URL, error) {
 	href, err := canonical.Canonical(text)
 	if err != nil {
 		return URL{}, fmt.Errorf("URL %q is not valid: %w", typed, err)

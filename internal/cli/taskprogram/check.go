@@ -20,9 +20,9 @@ var (
 // errCheckOnly ends Open before it opens anything.
 var errCheckOnly = errors.New("only the configuration is checked")
 
-// check is --check-config. It reads all that the program reads, prints the effective
+// checkConfig is --check-config. It reads all that the program reads, prints the effective
 // configuration and reports its errors. It creates no file. It returns the exit status.
-func (p Program) check(ctx context.Context, f *config.File, app config.Application, maxTime time.Duration) int {
+func (p Program) checkConfig(ctx context.Context, f *config.File, app config.Application, maxTime time.Duration) int {
 	checkedFile = f
 	_, closeJob, err := p.Open(ctx, f, app, slog.New(slog.DiscardHandler), maxTime)
 	if err == nil {

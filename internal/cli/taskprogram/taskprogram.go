@@ -78,7 +78,7 @@ func Run(p Program) int {
 	var c *command.Command
 	args := arguments{commands: make([]string, len(p.Commands))}
 	c = command.New(p.Text, func() int {
-		status, err := p.run(c, args)
+		status, err := p.runWithArguments(c, args)
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "%s: %s\n", p.Name, strings.ReplaceAll(err.Error(), "\n", "; "))
 			return task.ExitCritical
@@ -106,9 +106,9 @@ func Run(p Program) int {
 	return c.Main(os.Args[1:])
 }
 
-// run is the program after its arguments are read. It returns the exit status, or the
+// runWithArguments is the program after its arguments are read. It returns the exit status, or the
 // error that prevents the work.
-func (p Program) run(c *command.Command, args arguments) (status int, err error) {
+func (p Program) runWithArguments(c *command.Command, args arguments) (status int, err error) {
 	var maxTime time.Duration
 	if args.maxTime != "" {
 		maxTime, err = command.Time{Option: "--maxtime", Least: time.Second, Most: 24 * time.Hour, Bare: time.Second}.Parse(args.maxTime)
@@ -127,7 +127,7 @@ func (p Program) run(c *command.Command, args arguments) (status int, err error)
 	load.New(load.Config{}).SetMemoryLimit(limit)
 	app := f.Application(p.Name, "log/"+p.Name+".log")
 	if args.checkOnly {
-		return p.check(context.Background(), f, app, maxTime), nil
+		return p.checkConfig(context.Background(), f, app, maxTime), nil
 	}
 	log, _, out, err := app.Log.Open(os.Stderr)
 	if err != nil {

@@ -35,8 +35,8 @@ func newIndex(out, blocks io.Writer) (*index, error) {
 	return x, err
 }
 
-// add adds a line, which ends with a newline.
-func (x *index) add(line string) error {
+// addLine adds a line, which ends with a newline.
+func (x *index) addLine(line string) error {
 	if x.lines == 0 {
 		x.first = line
 	}
@@ -44,11 +44,11 @@ func (x *index) add(line string) error {
 	if _, err := io.WriteString(x.zip, line); err != nil || x.lines < linesOfBlock {
 		return err
 	}
-	return x.end()
+	return x.endMember()
 }
 
-// end writes the current member and its line.
-func (x *index) end() error {
+// endMember writes the current member and its line.
+func (x *index) endMember() error {
 	if x.lines == 0 {
 		return nil
 	}

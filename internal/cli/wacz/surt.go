@@ -10,10 +10,10 @@ import (
 
 var www = regexp.MustCompile(`^(https?://)www\d*\.`)
 
-// surt returns the key by which readers look a URL up: lower case, the parts of the host in reverse
+// lookupKey returns the key by which readers look a URL up: lower case, the parts of the host in reverse
 // order, the parts of the query sorted. It has no blanks. A URL that is not of HTTP, or is broken, is
 // its own key.
-func surt(text string) string {
+func lookupKey(text string) string {
 	u := canonical.Split(strings.ToLower(www.ReplaceAllString(text, "$1")))
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Contains(u.Host, "%") {
 		return strings.ReplaceAll(text, " ", "%20")

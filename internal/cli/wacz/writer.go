@@ -83,7 +83,7 @@ func New(out io.Writer, scratch string, created time.Time) (*Writer, error) {
 	if _, err := io.WriteString(pages, pagesHead); err != nil {
 		return nil, err
 	}
-	return w, w.begin("archive/"+archiveName, zip.Store)
+	return w, w.beginEntry("archive/"+archiveName, zip.Store)
 }
 
 // Write appends to the WARC file, before Close.
@@ -103,7 +103,7 @@ func (w *Writer) Capture(c Capture) error {
 	if err != nil {
 		return err
 	}
-	return w.captures.Add(fmt.Sprintf("%s %s %s\n", surt(c.URL), c.At.UTC().Format("20060102150405"), line))
+	return w.captures.Add(fmt.Sprintf("%s %s %s\n", lookupKey(c.URL), c.At.UTC().Format("20060102150405"), line))
 }
 
 // Page adds a page to the list.
@@ -122,13 +122,13 @@ func (w *Writer) Close() error {
 	if err := w.writeIndex(); err != nil {
 		return fmt.Errorf("write the index: %w", err)
 	}
-	if err := w.begin("pages/pages.jsonl", zip.Deflate); err != nil {
+	if err := w.beginEntry("pages/pages.jsonl", zip.Deflate); err != nil {
 		return err
 	}
 	if err := w.pages.copyTo(w); err != nil {
 		return fmt.Errorf("write the list of pages: %w", err)
 	}
-	w.end()
+	w.endEntry()
 	if err := w.writePackage(); err != nil {
 		return err
 	}
@@ -142,20 +142,20 @@ func (w *Writer) writeIndex() error {
 		return err
 	}
 	defer blocks.file.Close()
-	if err := w.begin("indexes/"+indexName, zip.Store); err != nil {
+	if err := w.beginEntry("indexes/"+indexName, zip.Store); err != nil {
 		return err
 	}
 	x, err := newIndex(w, blocks)
 	if err != nil {
 		return err
 	}
-	if err := w.captures.Each(x.add); err != nil {
+	if err := w.captures.Each(x.addLine); err != nil {
 		return err
 	}
-	if err := x.end(); err != nil {
+	if err := x.endMember(); err != nil {
 		return err
 	}
-	if err := w.begin("indexes/index.idx", zip.Store); err != nil {
+	if err := w.beginEntry("indexes/index.idx", zip.Store); err != nil {
 		return err
 	}
 	return blocks.copyTo(w)
@@ -164,32 +164,32 @@ func (w *Writer) writeIndex() error {
 // writePackage writes datapackage.json, which has the digests of all other files, and its own digest.
 func (w *Writer) writePackage() error {
 	const name = "datapackage.json"
-	text, err := indented(map[string]any{
+	text, err := encodeIndented(map[string]any{
 		"profile": "data-package", "wacz_version": version, "software": software, "created": w.created, "resources": w.resources,
 	})
 	if err != nil {
 		return err
 	}
-	digest, err := indented(map[string]string{"path": name, "hash": fmt.Sprintf("sha256:%x", sha256.Sum256(text))})
+	digest, err := encodeIndented(map[string]string{"path": name, "hash": fmt.Sprintf("sha256:%x", sha256.Sum256(text))})
 	if err != nil {
 		return err
 	}
-	if err := w.file(name, text); err != nil {
+	if err := w.writeFile(name, text); err != nil {
 		return err
 	}
-	return w.file("datapackage-digest.json", digest)
+	return w.writeFile("datapackage-digest.json", digest)
 }
 
-// file writes a whole file.
-func (w *Writer) file(path string, text []byte) error {
-	if err := w.begin(path, zip.Store); err != nil {
+// writeFile writes a whole file.
+func (w *Writer) writeFile(path string, text []byte) error {
+	if err := w.beginEntry(path, zip.Store); err != nil {
 		return err
 	}
 	_, err := w.Write(text)
 	return err
 }
 
-func indented(v any) ([]byte, error) {
+func encodeIndented(v any) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetIndent("", "  ")
@@ -197,16 +197,16 @@ func indented(v any) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// begin ends the current entry of the zip file and begins another one.
-func (w *Writer) begin(path string, method uint16) (err error) {
-	w.end()
+// beginEntry ends the current entry of the zip file and begins another one.
+func (w *Writer) beginEntry(path string, method uint16) (err error) {
+	w.endEntry()
 	w.entry, err = w.zip.CreateHeader(&zip.FileHeader{Name: path, Method: method, Modified: w.created})
 	w.now = resource{Name: filepath.Base(path), Path: path}
 	return err
 }
 
-// end adds the current entry to the list of resources.
-func (w *Writer) end() {
+// endEntry adds the current entry to the list of resources.
+func (w *Writer) endEntry() {
 	if w.now.Path != "" {
 		w.now.Hash = fmt.Sprintf("sha256:%x", w.sum.Sum(nil))
 		w.resources = append(w.resources, w.now)

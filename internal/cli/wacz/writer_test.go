@@ -187,7 +187,7 @@ func TestSURT(t *testing.T) {
 		"ftp://example.org/a b":                 "ftp://example.org/a%20b",
 		"http://%zz/ ":                          "http://%zz/%20",
 	} {
-		if got := surt(text); got != want {
+		if got := lookupKey(text); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}

@@ -31,22 +31,22 @@ type page struct {
 	md5      string // of the body before its conversion to UTF-8
 }
 
-// page converts a capture with a body. It returns a reason if it is no page.
-func (c *capture) page() (*page, Reason) {
+// toPage converts a capture with a body. It returns a reason if it is no page.
+func (c *capture) toPage() (*page, Reason) {
 	declared, code, redirects := c.mimeType, int64(200), false
 	if c.kind == warc.Response {
 		var reason Reason
-		if code, reason = c.code(); reason != "" {
+		if code, reason = c.pageCode(); reason != "" {
 			return nil, reason
 		}
-		redirects = c.redirects(code)
+		redirects = c.isRedirect(code)
 	}
 	if c.cut && !redirects { // of a redirect, the head says all
 		return nil, Truncated
 	}
 	if c.kind == warc.Response {
-		declared = strings.Join(all(c.head.Fields, "Content-Type"), ", ")
-		if reason := c.decode(); reason != "" && !c.cut {
+		declared = strings.Join(fieldValues(c.head.Fields, "Content-Type"), ", ")
+		if reason := c.decodeBody(); reason != "" && !c.cut {
 			return nil, reason
 		}
 	}
@@ -57,7 +57,7 @@ func (c *capture) page() (*page, Reason) {
 	if content.IsText(kind) || content.IsXML(kind) {
 		text, name, _ = charset.Decode(c.body, declared) // an error is a warning: the text is usable
 	}
-	p := c.stored(kind, name, code)
+	p := c.newPage(kind, name, code)
 	p.raw, p.md5 = c.body, wire.Md5(c.body)
 	if content.IsText(kind) {
 		p.raw = text
@@ -71,12 +71,12 @@ func (c *capture) page() (*page, Reason) {
 		}
 		p.row["redirects"] = wire.RedirectsOf([]wire.Hop{{Code: code, URL: target}})
 	}
-	c.describe(p)
+	c.setMetadata(p)
 	return p, ""
 }
 
-// code returns the HTTP code of a page.
-func (c *capture) code() (int64, Reason) {
+// pageCode returns the HTTP code of a page.
+func (c *capture) pageCode() (int64, Reason) {
 	words := strings.Fields(c.head.Start)
 	if len(words) < 2 || !strings.HasPrefix(words[0], "HTTP/") {
 		return 0, NoMessage
@@ -85,19 +85,19 @@ func (c *capture) code() (int64, Reason) {
 	switch {
 	case err != nil || code < 100 || code > 999:
 		return 0, NoMessage
-	case code/100 != 2 && !wire.IsPageCode(code) && !c.redirects(code):
+	case code/100 != 2 && !wire.IsPageCode(code) && !c.isRedirect(code):
 		return 0, Reason("HTTP code " + words[1])
 	}
 	return code, ""
 }
 
-// redirects reports whether an answer leads to another URL.
-func (c *capture) redirects(code int64) bool {
+// isRedirect reports whether an answer leads to another URL.
+func (c *capture) isRedirect(code int64) bool {
 	return code/100 == 3 && c.head.Fields.Get("Location") != ""
 }
 
-// all returns the values of a field.
-func all(fields warc.Fields, name string) (values []string) {
+// fieldValues returns the values of a field.
+func fieldValues(fields warc.Fields, name string) (values []string) {
 	for _, f := range fields {
 		if strings.EqualFold(f.Name, name) {
 			values = append(values, f.Value)
@@ -106,21 +106,21 @@ func all(fields warc.Fields, name string) (values []string) {
 	return values
 }
 
-// decode removes the codings of the body. Many archives keep the fields of codings that they have
+// decodeBody removes the codings of the body. Many archives keep the fields of codings that they have
 // removed.
-func (c *capture) decode() Reason {
+func (c *capture) decodeBody() Reason {
 	if strings.Contains(strings.ToLower(c.head.Fields.Get("Transfer-Encoding")), "chunked") && aChunk.Match(c.body) {
-		if reason := c.replace(httputil.NewChunkedReader(bytes.NewReader(c.body))); reason != "" {
+		if reason := c.replaceBody(httputil.NewChunkedReader(bytes.NewReader(c.body))); reason != "" {
 			return reason
 		}
 	}
-	if codings := coding.Of(all(c.head.Fields, "Content-Encoding")); len(codings) > 0 && c.coded(codings[len(codings)-1]) {
+	if codings := coding.Of(fieldValues(c.head.Fields, "Content-Encoding")); len(codings) > 0 && c.mayBeCoded(codings[len(codings)-1]) {
 		r, release, err := coding.Decode(bytes.NewReader(c.body), codings, func(int64) error { return nil })
 		if err != nil {
 			return Undecoded
 		}
 		defer release()
-		return c.replace(r)
+		return c.replaceBody(r)
 	}
 	if len(c.body) > MaxBody {
 		return TooLarge
@@ -131,8 +131,8 @@ func (c *capture) decode() Reason {
 // aChunk is the first line of a body in chunks (RFC 9112 7.1).
 var aChunk = regexp.MustCompile(`^[0-9A-Fa-f]{1,16}[ \t]*(;[^\n]*)?\r?\n`)
 
-// coded reports whether the body can be in a coding. Those without a magic number never give UTF-8.
-func (c *capture) coded(name string) bool {
+// mayBeCoded reports whether the body can be in a coding. Those without a magic number never give UTF-8.
+func (c *capture) mayBeCoded(name string) bool {
 	switch name {
 	case "gzip":
 		return bytes.HasPrefix(c.body, []byte("\x1f\x8b"))
@@ -142,8 +142,8 @@ func (c *capture) coded(name string) bool {
 	return !utf8.Valid(c.body)
 }
 
-// replace makes what r reads the body.
-func (c *capture) replace(r io.Reader) Reason {
+// replaceBody makes what r reads the body.
+func (c *capture) replaceBody(r io.Reader) Reason {
 	body, err := io.ReadAll(io.LimitReader(r, MaxBody+1))
 	switch {
 	case err != nil:
@@ -155,15 +155,15 @@ func (c *capture) replace(r io.Reader) Reason {
 	return ""
 }
 
-// stored returns a page with the values that do not depend on the body.
-func (c *capture) stored(kind, charset string, code int64) *page {
+// newPage returns a page with the values that do not depend on the body.
+func (c *capture) newPage(kind, charset string, code int64) *page {
 	p := &page{url: c.url, key: c.key, at: c.at, row: map[string]any{
-		"contentType": cut(kind, 255), "charset": cut(charset, 64), "httpCode": code, "httpMethod": "get", "UDate": literal(c.at), "tcDate": literal(c.at),
+		"contentType": cutText(kind, 255), "charset": cutText(charset, 64), "httpCode": code, "httpMethod": "get", "UDate": dateLiteral(c.at), "tcDate": dateLiteral(c.at),
 	}}
 	if len(c.head.Fields) > 0 {
 		p.headers = fieldLines(c.head)
 		if usual := fmt.Sprintf("HTTP/1.1 %d %s", code, http.StatusText(int(code))); c.kind != warc.Resource && c.head.Start != usual {
-			p.headers = append([]byte(clean(c.head.Start)+"\r\n"), p.headers...)
+			p.headers = append([]byte(cleanStatusLine(c.head.Start)+"\r\n"), p.headers...)
 		}
 	}
 	if c.kind == warc.Resource {
@@ -173,13 +173,13 @@ func (c *capture) stored(kind, charset string, code int64) *page {
 		p.request = append([]byte(c.request.Start+"\r\n"), fieldLines(c.request)...)
 	}
 	if at, ok := content.ParseDate(c.head.Fields.Get("Last-Modified")); ok {
-		p.row["lastModified"] = literal(at)
+		p.row["lastModified"] = dateLiteral(at)
 	}
 	return p
 }
 
-// clean makes a status line UTF-8 without controls.
-func clean(line string) string {
+// cleanStatusLine makes a status line UTF-8 without controls.
+func cleanStatusLine(line string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {
 			return -1
@@ -188,10 +188,12 @@ func clean(line string) string {
 	}, strings.ToValidUTF8(line, "\uFFFD"))
 }
 
-func cut(text string, most int) string { return strings.ToValidUTF8(text[:min(len(text), most)], "") }
+func cutText(text string, most int) string {
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
+}
 
-// literal returns a date as a value of an SQL expression.
-func literal(at time.Time) string { return "'" + string(wire.DateOf(at)) + "'" }
+// dateLiteral returns a date as a value of an SQL expression.
+func dateLiteral(at time.Time) string { return "'" + string(wire.DateOf(at)) + "'" }
 
 // originally begins the names of fields that an archive has renamed, because they do not fit the body
 // that it has.
@@ -216,11 +218,11 @@ func fieldLines(m warc.Message) []byte {
 
 var keyForm = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// describe sets the values that the metadata of package export has.
-func (c *capture) describe(p *page) {
+// setMetadata sets the values that the metadata of package export has.
+func (c *capture) setMetadata(p *page) {
 	isOther := p.row["redirects"] != nil && c.values.Get("httpCode") != fmt.Sprint(p.row["httpCode"]) // they are of the page behind the redirect
 	if charset := c.values.Get("charset"); charset != "" && !isOther {
-		p.row["charset"] = cut(charset, 64)
+		p.row["charset"] = cutText(charset, 64)
 	}
 	if sum := c.values.Get("contentMd5"); keyForm.MatchString(sum) && !isOther {
 		p.md5 = sum
@@ -235,7 +237,7 @@ func (c *capture) describe(p *page) {
 	}
 	for name, field := range map[string]string{"found": "CDate", "crawled": "UDate", "modified": "lastModified"} {
 		if at, err := time.Parse(time.RFC3339, c.values.Get(name)); err == nil {
-			p.row[field] = literal(at)
+			p.row[field] = dateLiteral(at)
 		}
 	}
 }

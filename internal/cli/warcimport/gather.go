@@ -86,18 +86,18 @@ type asked struct {
 	message             warc.Message
 }
 
-// record takes the next record.
-func (g *gatherer) record(f *warc.Found) error {
+// takeRecord takes the next record.
+func (g *gatherer) takeRecord(f *warc.Found) error {
 	switch f.Type {
 	case warc.Response, warc.Resource, warc.Revisit:
-		if err := g.end(); err != nil {
+		if err := g.endCapture(); err != nil {
 			return err
 		}
-		return g.begin(f)
+		return g.beginCapture(f)
 	case warc.Request:
-		return g.asked(f)
+		return g.takeRequest(f)
 	case warc.Metadata:
-		return g.described(f)
+		return g.takeMetadata(f)
 	case warc.Conversion:
 		g.skip(Converted)
 	case warc.Continuation:
@@ -106,8 +106,8 @@ func (g *gatherer) record(f *warc.Found) error {
 	return nil
 }
 
-// end passes the current capture on.
-func (g *gatherer) end() error {
+// endCapture passes the current capture on.
+func (g *gatherer) endCapture() error {
 	c := g.now
 	g.now = nil
 	if c == nil {
@@ -120,16 +120,16 @@ func (g *gatherer) end() error {
 	return g.each(c)
 }
 
-// begin reads the record of an answer.
-func (g *gatherer) begin(f *warc.Found) error {
+// beginCapture reads the record of an answer.
+func (g *gatherer) beginCapture(f *warc.Found) error {
 	c := &capture{kind: f.Type, id: f.ID(), mimeType: f.Fields.Get(warc.FieldContentType)}
 	request := g.request
 	g.request = nil
-	if reason := c.identify(f); reason != "" {
+	if reason := c.setIdentity(f); reason != "" {
 		g.skip(reason)
 		return nil
 	}
-	block, err := read(f, MaxBody+maxHead)
+	block, err := readBlock(f, MaxBody+maxHead)
 	if err != nil || block == nil {
 		g.skip(TooLarge)
 		return err
@@ -144,8 +144,8 @@ func (g *gatherer) begin(f *warc.Found) error {
 	return nil
 }
 
-// read reads a block, nil if it has more than most bytes.
-func read(f *warc.Found, most int64) ([]byte, error) {
+// readBlock reads a block, nil if it has more than most bytes.
+func readBlock(f *warc.Found, most int64) ([]byte, error) {
 	if f.Length > most {
 		return nil, nil
 	}
@@ -154,8 +154,8 @@ func read(f *warc.Found, most int64) ([]byte, error) {
 	return block, err
 }
 
-// identify sets URL and date. It returns a reason for a record that is no page.
-func (c *capture) identify(f *warc.Found) Reason {
+// setIdentity sets URL and date. It returns a reason for a record that is no page.
+func (c *capture) setIdentity(f *warc.Found) Reason {
 	var reason Reason
 	if c.url, reason = pageURL(f.TargetURI()); reason != "" {
 		return reason
@@ -203,9 +203,9 @@ func pageURL(uri string) (string, Reason) {
 	return u.Text, ""
 }
 
-// asked takes a request record, which stands before or behind its answer.
-func (g *gatherer) asked(f *warc.Found) error {
-	block, err := read(f, maxHead)
+// takeRequest takes a request record, which stands before or behind its answer.
+func (g *gatherer) takeRequest(f *warc.Found) error {
+	block, err := readBlock(f, maxHead)
 	if err != nil || block == nil {
 		return err
 	}
@@ -219,12 +219,12 @@ func (g *gatherer) asked(f *warc.Found) error {
 	return nil
 }
 
-// described takes a metadata record of package export.
-func (g *gatherer) described(f *warc.Found) error {
+// takeMetadata takes a metadata record of package export.
+func (g *gatherer) takeMetadata(f *warc.Found) error {
 	if g.now == nil || f.Fields.Get(warc.FieldConcurrent) != g.now.id {
 		return nil
 	}
-	block, err := read(f, maxHead)
+	block, err := readBlock(f, maxHead)
 	if err != nil {
 		return err
 	}
@@ -239,8 +239,8 @@ func (g *gatherer) described(f *warc.Found) error {
 // nil.
 type Progress func(path string, bytes int64)
 
-// records calls each with the records of a WARC file, or of those in a WACZ file.
-func records(ctx context.Context, path string, progress Progress, each func(*warc.Found) error) error {
+// eachRecord calls each with the records of a WARC file, or of those in a WACZ file.
+func eachRecord(ctx context.Context, path string, progress Progress, each func(*warc.Found) error) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
@@ -252,7 +252,7 @@ func records(ctx context.Context, path string, progress Progress, each func(*war
 	}
 	magic := make([]byte, 4)
 	if n, _ := file.ReadAt(magic, 0); string(magic[:n]) != "PK\x03\x04" {
-		return stream(ctx, path, file, progress, each)
+		return eachInStream(ctx, path, file, progress, each)
 	}
 	archive, err := zip.NewReader(file, info.Size())
 	if err != nil {
@@ -268,7 +268,7 @@ func records(ctx context.Context, path string, progress Progress, each func(*war
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, &warc.Fault{Err: err})
 		}
-		err = stream(ctx, path+", "+f.Name, r, progress, each)
+		err = eachInStream(ctx, path+", "+f.Name, r, progress, each)
 		if err = errors.Join(err, r.Close()); err != nil {
 			return err
 		}
@@ -279,8 +279,8 @@ func records(ctx context.Context, path string, progress Progress, each func(*war
 	return nil
 }
 
-// stream calls each with the records of a WARC file. name is that of its messages.
-func stream(ctx context.Context, name string, file io.Reader, progress Progress, each func(*warc.Found) error) error {
+// eachInStream calls each with the records of a WARC file. name is that of its messages.
+func eachInStream(ctx context.Context, name string, file io.Reader, progress Progress, each func(*warc.Found) error) error {
 	r, err := warc.NewReader(file)
 	for err == nil {
 		var f *warc.Found
@@ -310,7 +310,7 @@ type Contents struct {
 // Check reads a file to its end. The error wraps a *warc.Fault if the file is damaged or is no WARC
 // file.
 func Check(ctx context.Context, path string, progress Progress) (c Contents, err error) {
-	err = records(ctx, path, progress, func(f *warc.Found) error {
+	err = eachRecord(ctx, path, progress, func(f *warc.Found) error {
 		c.Records++
 		if c.First == "" && (f.Type == warc.Response || f.Type == warc.Resource || f.Type == warc.Revisit) {
 			c.First, _ = pageURL(f.TargetURI())

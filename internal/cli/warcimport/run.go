@@ -46,17 +46,17 @@ func Run(ctx context.Context, job Job, progress Progress) (Summary, error) {
 		s.roots = []string{wire.Md5(job.Site.ID)} // no page is a root
 	}
 	skip := func(r Reason) { done.Skipped[r]++ }
-	g := &gatherer{skip: skip, each: func(c *capture) error { return s.capture(ctx, c, skip) }}
+	g := &gatherer{skip: skip, each: func(c *capture) error { return s.storeCapture(ctx, c, skip) }}
 	for _, path := range job.Files {
-		err := records(ctx, path, progress, func(f *warc.Found) error {
+		err := eachRecord(ctx, path, progress, func(f *warc.Found) error {
 			done.Records++
-			return g.record(f)
+			return g.takeRecord(f)
 		})
 		if err == nil {
-			err = g.end()
+			err = g.endCapture()
 		}
 		if err == nil {
-			err = s.flush(ctx)
+			err = s.storePortion(ctx)
 		}
 		if err != nil {
 			return done, err
@@ -65,14 +65,14 @@ func Run(ctx context.Context, job Job, progress Progress) (Summary, error) {
 	return done, nil
 }
 
-// capture stores the page of a capture, or skips it.
-func (s *store) capture(ctx context.Context, c *capture, skip func(Reason)) (err error) {
+// storeCapture stores the page of a capture, or skips it.
+func (s *store) storeCapture(ctx context.Context, c *capture, skip func(Reason)) (err error) {
 	var p *page
 	var reason Reason
 	if c.kind == warc.Revisit {
-		p, reason, err = s.original(ctx, c)
+		p, reason, err = s.revisitPage(ctx, c)
 	} else {
-		p, reason = c.page()
+		p, reason = c.toPage()
 	}
 	switch {
 	case err != nil:
@@ -81,5 +81,5 @@ func (s *store) capture(ctx context.Context, c *capture, skip func(Reason)) (err
 		skip(reason)
 		return nil
 	}
-	return s.add(ctx, p)
+	return s.addPage(ctx, p)
 }

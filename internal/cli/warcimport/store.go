@@ -36,10 +36,10 @@ type store struct {
 	bytes   int
 }
 
-// add adds a page, and stores the portion if it is full or has another version of the page.
-func (s *store) add(ctx context.Context, p *page) error {
+// addPage adds a page, and stores the portion if it is full or has another version of the page.
+func (s *store) addPage(ctx context.Context, p *page) error {
 	if s.keys[p.key] || len(s.waiting) > 0 && s.bytes+len(p.raw) > bytesAtOnce || len(s.waiting) == pagesAtOnce {
-		if err := s.flush(ctx); err != nil {
+		if err := s.storePortion(ctx); err != nil {
 			return err
 		}
 	}
@@ -47,15 +47,15 @@ func (s *store) add(ctx context.Context, p *page) error {
 	return nil
 }
 
-// flush stores the portion: first the contents, then the rows. If it is interrupted between them, the
+// storePortion stores the portion: first the contents, then the rows. If it is interrupted between them, the
 // next import puts the same versions again.
-func (s *store) flush(ctx context.Context) error {
+func (s *store) storePortion(ctx context.Context) error {
 	list := s.waiting
 	s.waiting, s.keys, s.bytes = nil, map[string]bool{}, 0
 	if len(list) == 0 {
 		return nil
 	}
-	rows, err := s.rows(ctx, list)
+	rows, err := s.storedRows(ctx, list)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (s *store) flush(ctx context.Context) error {
 		row, exists := rows[p.key]
 		fate := fresh
 		if exists && row.Crawled > 0 {
-			if fate, err = s.compare(ctx, p, row); err != nil {
+			if fate, err = s.compareVersions(ctx, p, row); err != nil {
 				return err
 			}
 		}
@@ -72,7 +72,7 @@ func (s *store) flush(ctx context.Context) error {
 			s.done.Known++
 			continue
 		}
-		contents = append(contents, s.contents(p)...)
+		contents = append(contents, s.putElements(p)...)
 		if fate == older {
 			s.done.Versions++
 			continue
@@ -82,13 +82,13 @@ func (s *store) flush(ctx context.Context) error {
 		} else {
 			s.done.Pages++
 		}
-		changes = append(changes, s.change(p, row, exists))
+		changes = append(changes, s.rowElement(p, row, exists))
 	}
-	return errors.Join(s.put(ctx, contents), s.write(ctx, changes))
+	return errors.Join(s.sendPut(ctx, contents), s.sendNew(ctx, changes))
 }
 
-// rows returns the stored rows of pages by key.
-func (s *store) rows(ctx context.Context, list []*page) (map[string]wire.URL, error) {
+// storedRows returns the stored rows of pages by key.
+func (s *store) storedRows(ctx context.Context, list []*page) (map[string]wire.URL, error) {
 	keys := make([]string, len(list))
 	for i, p := range list {
 		keys[i] = p.key
@@ -110,9 +110,9 @@ const (
 	known             // it is stored
 )
 
-// compare compares a page with the stored versions of its URL. Another body of the same millisecond gets
+// compareVersions compares a page with the stored versions of its URL. Another body of the same millisecond gets
 // the next one as its date.
-func (s *store) compare(ctx context.Context, p *page, row wire.URL) (fate, error) {
+func (s *store) compareVersions(ctx context.Context, p *page, row wire.URL) (fate, error) {
 	if redirects, _ := p.row["redirects"].(string); row.RawContentMd5 == p.md5 && (redirects == "" || redirects == row.Redirects) {
 		return known, nil
 	}
@@ -148,8 +148,8 @@ func dateOf(v pages.Version) time.Time {
 	return at
 }
 
-// contents returns the elements of URL_PUT.
-func (s *store) contents(p *page) (list []any) {
+// putElements returns the elements of URL_PUT.
+func (s *store) putElements(p *page) (list []any) {
 	for _, c := range []struct {
 		kind int
 		data []byte
@@ -164,8 +164,8 @@ func (s *store) contents(p *page) (list []any) {
 	return list
 }
 
-// change returns the element of URL_NEW. It also changes a row that exists.
-func (s *store) change(p *page, row wire.URL, exists bool) any {
+// rowElement returns the element of URL_NEW. It also changes a row that exists.
+func (s *store) rowElement(p *page, row wire.URL, exists bool) any {
 	set := map[string]any{"siteId": s.site, "status": wire.StatusCrawled, "state": wire.URLEnabled, "crawled": row.Crawled + 1, "rawContentMd5": p.md5, "errorMask": 0}
 	for name, value := range p.row {
 		set[name] = value
@@ -191,8 +191,8 @@ func (s *store) change(p *page, row wire.URL, exists bool) any {
 	return object
 }
 
-// put sends URL_PUT.
-func (s *store) put(ctx context.Context, list []any) error {
+// sendPut sends URL_PUT.
+func (s *store) sendPut(ctx context.Context, list []any) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -211,22 +211,22 @@ func (s *store) put(ctx context.Context, list []any) error {
 	return nil
 }
 
-// write sends URL_NEW.
-func (s *store) write(ctx context.Context, list []any) error {
+// sendNew sends URL_NEW.
+func (s *store) sendNew(ctx context.Context, list []any) error {
 	if len(list) == 0 {
 		return nil
 	}
 	return s.service.Ask(ctx, wire.URLNew, list, nil)
 }
 
-// original makes the page of a revisit: the body is that of the version that it refers to.
-func (s *store) original(ctx context.Context, c *capture) (*page, Reason, error) {
+// revisitPage makes the page of a revisit: the body is that of the version that it refers to.
+func (s *store) revisitPage(ctx context.Context, c *capture) (*page, Reason, error) {
 	if s.keys[c.revisit.key] {
-		if err := s.flush(ctx); err != nil {
+		if err := s.storePortion(ctx); err != nil {
 			return nil, "", err
 		}
 	}
-	rows, err := s.rows(ctx, []*page{{key: c.revisit.key}})
+	rows, err := s.storedRows(ctx, []*page{{key: c.revisit.key}})
 	row, found := rows[c.revisit.key]
 	if err != nil || !found || row.Crawled == 0 {
 		return nil, NoOriginal, err
@@ -235,7 +235,7 @@ func (s *store) original(ctx context.Context, c *capture) (*page, Reason, error)
 	if err != nil {
 		return nil, "", err
 	}
-	v := c.version(list, row.Charset)
+	v := c.revisitedVersion(list, row.Charset)
 	if v == nil {
 		return nil, NoOriginal, nil
 	}
@@ -243,22 +243,22 @@ func (s *store) original(ctx context.Context, c *capture) (*page, Reason, error)
 		c.head, _ = warc.ParseMessage(v.Headers)
 		c.head.Start = cmp.Or(c.head.Start, fmt.Sprintf("HTTP/1.1 %d %s", row.HTTPCode, http.StatusText(int(row.HTTPCode))))
 	}
-	code, reason := c.code()
+	code, reason := c.pageCode()
 	if reason != "" {
 		return nil, reason, nil
 	}
-	p := c.stored(row.ContentType, row.Charset, code)
+	p := c.newPage(row.ContentType, row.Charset, code)
 	p.raw, p.md5, p.row["size"] = v.Raw, wire.Md5(v.Raw), len(v.Raw)
 	if v.Number == len(list) {
 		p.md5, p.row["size"] = row.RawContentMd5, row.Size
 	}
-	c.describe(p)
+	c.setMetadata(p)
 	return p, "", nil
 }
 
-// version returns the version that a revisit refers to, nil if it is not there: by its digest, its date, or
+// revisitedVersion returns the version that a revisit refers to, nil if it is not there: by its digest, its date, or
 // as the newest one before the revisit. name is the charset of the newest version.
-func (c *capture) version(list []pages.Version, name string) *pages.Version {
+func (c *capture) revisitedVersion(list []pages.Version, name string) *pages.Version {
 	for i, v := range list {
 		m, _ := warc.ParseMessage(v.Headers)
 		_, sent, _ := strings.Cut(strings.ToLower(m.Fields.Get("Content-Type")), "charset=")

@@ -102,7 +102,7 @@ func (b *Browser) Close() {
 	b.end(errClosed)
 	b.starting <- struct{}{} // no start follows
 	if c := b.running; c != nil {
-		c.kill()
+		c.killProcesses()
 		<-c.gone
 		b.running = nil
 	}
@@ -112,7 +112,7 @@ func (b *Browser) Close() {
 
 // Get renders one page. Its error is a *Fault.
 func (b *Browser) Get(ctx context.Context, req Request) (*Page, error) {
-	if err := b.check(&req); err != nil {
+	if err := b.checkRequest(&req); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -121,21 +121,21 @@ func (b *Browser) Get(ctx context.Context, req Request) (*Page, error) {
 	if ctx.Err() != nil || b.life.Err() != nil {
 		return nil, &Fault{Kind: Cancelled, URL: req.URL, Err: cmp.Or(context.Cause(b.life), context.Cause(ctx))}
 	}
-	tab, err := b.tabs.take(ctx)
+	tab, err := b.tabs.takeTab(ctx)
 	if err != nil {
 		return nil, &Fault{Kind: Cancelled, URL: req.URL, Err: err}
 	}
-	c, err := b.take(ctx)
+	c, err := b.takeBrowser(ctx)
 	if err != nil {
-		tab.end()
+		tab.endTab()
 		return nil, b.startFault(ctx, req.URL, err)
 	}
 	v := &visit{cfg: &b.cfg, chromium: c, tab: tab, req: &req, began: time.Now(), changed: make(chan struct{})}
-	page, err := v.run(ctx)
+	page, err := v.renderPage(ctx)
 	b.pages.Go(func() { // a page with a hanging script closes slowly
-		v.close()
-		c.release()
-		tab.end()
+		v.closePage()
+		c.releaseUse()
+		tab.endTab()
 	})
 	if err != nil {
 		return nil, err
@@ -143,8 +143,8 @@ func (b *Browser) Get(ctx context.Context, req Request) (*Page, error) {
 	return page, nil
 }
 
-// check sets the defaults of req and validates it.
-func (b *Browser) check(req *Request) error {
+// checkRequest sets the defaults of req and validates it.
+func (b *Browser) checkRequest(req *Request) error {
 	u, err := canonical.Net(req.URL)
 	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "") {
 		err = errors.New("want an http or https URL with a host")
@@ -165,7 +165,7 @@ func (b *Browser) check(req *Request) error {
 	req.MaxBytes = min(cmp.Or(max(req.MaxBytes, 0), DefaultMaxBytes), DefaultMaxBytes)
 	req.MaxRedirects = max(cmp.Or(req.MaxRedirects, DefaultMaxRedirects), 0)
 	if req.Macro != nil {
-		if err := b.cfg.Macros.check(req.Macro); err != nil {
+		if err := b.cfg.Macros.checkMacro(req.Macro); err != nil {
 			return &Fault{Kind: MacroFailed, URL: req.URL, Err: err}
 		}
 	}
@@ -184,9 +184,9 @@ func (b *Browser) startFault(ctx context.Context, pageURL string, err error) err
 	return &Fault{Kind: Driver, URL: pageURL, Err: err}
 }
 
-// take returns the running browser for one more page, and starts one if needed. The caller
+// takeBrowser returns the running browser for one more page, and starts one if needed. The caller
 // must release it.
-func (b *Browser) take(ctx context.Context) (*chromium, error) {
+func (b *Browser) takeBrowser(ctx context.Context) (*chromium, error) {
 	select {
 	case b.starting <- struct{}{}:
 	case <-ctx.Done():
@@ -197,7 +197,7 @@ func (b *Browser) take(ctx context.Context) (*chromium, error) {
 		return nil, errClosed
 	}
 	if b.running != nil {
-		if b.running.use() {
+		if b.running.countUse() {
 			return b.running, nil
 		}
 		// Only one browser runs at a time. A retired one ends with its last page.
@@ -215,14 +215,14 @@ func (b *Browser) take(ctx context.Context) (*chromium, error) {
 		return nil, err
 	}
 	b.running = c
-	if !c.use() {
+	if !c.countUse() {
 		return nil, errors.New("the browser ended during its start")
 	}
 	return c, nil
 }
 
-// use counts one more page. It returns false if the browser takes no more pages.
-func (c *chromium) use() bool {
+// countUse counts one more page. It returns false if the browser takes no more pages.
+func (c *chromium) countUse() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.retired {
@@ -234,26 +234,26 @@ func (c *chromium) use() bool {
 	return true
 }
 
-// release ends one use. The last release kills a retired browser.
-func (c *chromium) release() {
+// releaseUse ends one use. The last release kills a retired browser.
+func (c *chromium) releaseUse() {
 	c.mu.Lock()
 	c.pages--
 	last := c.pages == 0 && c.retired
 	c.mu.Unlock()
 	if last {
-		c.kill()
+		c.killProcesses()
 	}
 }
 
-// retire stops further uses. The browser ends with its last page.
-func (c *chromium) retire() {
+// retireBrowser stops further uses. The browser ends with its last page.
+func (c *chromium) retireBrowser() {
 	c.mu.Lock()
 	c.retired = true
 	c.mu.Unlock()
 }
 
-// killed returns how many processes were killed for their memory.
-func (c *chromium) killed() uint64 {
+// killedCount returns how many processes were killed for their memory.
+func (c *chromium) killedCount() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.memory

@@ -29,8 +29,8 @@ func newBudget(parent context.Context, d time.Duration) *budget {
 	return b
 }
 
-// exclude calls f while the clock stands still. It calls one function at a time.
-func (b *budget) exclude(f func() error) error {
+// callUntimed calls f while the clock stands still. It calls one function at a time.
+func (b *budget) callUntimed(f func() error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.timer.Stop()
@@ -49,5 +49,5 @@ func (b *budget) stop() {
 	b.end(nil)
 }
 
-// paused returns how long the clock stood still.
-func (b *budget) paused() time.Duration { return time.Duration(b.idle.Load()) }
+// pausedTime returns how long the clock stood still.
+func (b *budget) pausedTime() time.Duration { return time.Duration(b.idle.Load()) }

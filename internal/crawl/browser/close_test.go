@@ -62,18 +62,18 @@ func TestPageFloodsWhileItCloses(t *testing.T) {
 	go floodingChromium(toIt, fromIt)
 	log := slog.New(slog.DiscardHandler)
 	c := &chromium{log: log, gone: make(chan struct{}), control: newPipe(toUs, fromUs, 1<<20)}
-	if err := c.connect(t.Context()); err != nil {
+	if err := c.connectDriver(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.cancel(); closeAll([]*os.File{fromIt, toIt}) })
 	for range 3 {
 		v := &visit{cfg: &Config{Log: log, MaxTraffic: 1}, chromium: c, req: &Request{}, changed: make(chan struct{})}
 		v.time = newBudget(t.Context(), DefaultTimeout)
-		if err := v.open(v.time); err != nil {
+		if err := v.openPage(v.time); err != nil {
 			t.Fatal(err)
 		}
 		v.time.stop()
-		v.close()
+		v.closePage()
 		if c.retired {
 			t.Fatal("the page does not close")
 		}

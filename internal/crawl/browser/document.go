@@ -24,8 +24,8 @@ import (
 // maxWaiting limits the queued requests of a page. Requests above it get no answer.
 const maxWaiting = 10000
 
-// document handles a request for the page itself, or its response.
-func (v *visit) document(ev *fetch.EventRequestPaused) {
+// handleDocument handles a request for the page itself, or its response.
+func (v *visit) handleDocument(ev *fetch.EventRequestPaused) {
 	if isResponse(ev) {
 		v.checkResponse(ev)
 	} else {
@@ -38,10 +38,10 @@ func isResponse(ev *fetch.EventRequestPaused) bool {
 	return ev.ResponseStatusCode != 0 || ev.ResponseErrorReason != ""
 }
 
-// refuse fails a request, and ends the page with f unless f is nil.
-func (v *visit) refuse(ev *fetch.EventRequestPaused, f *Fault) {
+// refuseRequest fails a request, and ends the page with f unless f is nil.
+func (v *visit) refuseRequest(ev *fetch.EventRequestPaused, f *Fault) {
 	if f != nil {
-		v.fail(f)
+		v.failPage(f)
 	}
 	cdp.Call(v.time, v.session, fetch.FailRequest, fetch.FailRequestParams{RequestID: ev.RequestID, ErrorReason: network.ErrorReasonBlockedByClient})
 }
@@ -51,11 +51,11 @@ func (v *visit) checkRequest(ev *fetch.EventRequestPaused) {
 	target := ev.Request.URL + ev.Request.URLFragment
 	u, err := canonical.Net(target)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		v.refuse(ev, v.faultOf(BadRedirect, fmt.Errorf("redirect to unsupported URL %q", prop.Clip(target))))
+		v.refuseRequest(ev, v.faultOf(BadRedirect, fmt.Errorf("redirect to unsupported URL %q", prop.Clip(target))))
 		return
 	}
 	first, tooMany := false, false
-	v.change(func() {
+	v.changeState(func() {
 		first = v.count == 0
 		if !first {
 			tooMany = len(v.redirects) >= v.req.MaxRedirects
@@ -74,16 +74,16 @@ func (v *visit) checkRequest(ev *fetch.EventRequestPaused) {
 		}
 	})
 	if tooMany {
-		v.refuse(ev, v.faultOf(TooManyRedirects, fmt.Errorf("limit %d reached before %q", v.req.MaxRedirects, prop.Clip(target))))
+		v.refuseRequest(ev, v.faultOf(TooManyRedirects, fmt.Errorf("limit %d reached before %q", v.req.MaxRedirects, prop.Clip(target))))
 		return
 	}
-	if err := v.allow(u, first); err != nil {
-		v.refuse(ev, &Fault{Kind: Refused, URL: target, Err: err})
+	if err := v.allowRequest(u, first); err != nil {
+		v.refuseRequest(ev, &Fault{Kind: Refused, URL: target, Err: err})
 		return
 	}
-	header := v.headers(ev.Request, u)
+	header := v.requestFields(ev.Request, u)
 	params := fetch.ContinueRequestParams{RequestID: ev.RequestID}
-	v.change(func() {
+	v.changeState(func() {
 		v.sent = http.Header{}
 		for _, h := range header {
 			v.sent.Add(h.Name, h.Value)
@@ -94,21 +94,21 @@ func (v *visit) checkRequest(ev *fetch.EventRequestPaused) {
 		params.Method, params.PostData = http.MethodPost, v.req.PostData
 	}
 	if _, err := cdp.Call(v.time, v.session, fetch.ContinueRequest, params); err != nil && v.time.Err() == nil {
-		v.fail(v.faultOf(Driver, fmt.Errorf("continue request: %w", err)))
+		v.failPage(v.faultOf(Driver, fmt.Errorf("continue request: %w", err)))
 	}
 }
 
-// allow calls Allow for a request, while the time stands still. A page that goes to another URL lends
+// allowRequest calls Allow for a request, while the time stands still. A page that goes to another URL lends
 // its tab meanwhile.
-func (v *visit) allow(u *url.URL, first bool) error {
+func (v *visit) allowRequest(u *url.URL, first bool) error {
 	ask := func() error { return v.req.Allow(v.time, u) }
 	switch {
 	case v.req.Allow == nil:
 		return nil
 	case first:
-		return v.time.exclude(ask)
+		return v.time.callUntimed(ask)
 	}
-	return v.time.exclude(func() error { return v.tab.lend(v.time, ask) })
+	return v.time.callUntimed(func() error { return v.tab.lendTab(v.time, ask) })
 }
 
 // ownFields are the request fields that the browser sets.
@@ -118,9 +118,9 @@ var ownFields = map[string]bool{
 	"Transfer-Encoding": true, "Upgrade": true, "User-Agent": true,
 }
 
-// headers returns the fields of a request for the page itself. Fields of Request.Header
+// requestFields returns the fields of a request for the page itself. Fields of Request.Header
 // replace those of the browser.
-func (v *visit) headers(r *network.Request, u *url.URL) []Header {
+func (v *visit) requestFields(r *network.Request, u *url.URL) []Header {
 	home, err := canonical.Net(v.req.URL)
 	atHome := err == nil && home.Scheme == u.Scheme && strings.EqualFold(home.Host, u.Host)
 	given := map[string]bool{}
@@ -153,7 +153,7 @@ func (v *visit) headers(r *network.Request, u *url.URL) []Header {
 func (v *visit) checkResponse(ev *fetch.EventRequestPaused) {
 	resume := func() {
 		if _, err := cdp.Call(v.time, v.session, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: ev.RequestID}); err != nil && v.time.Err() == nil {
-			v.fail(v.faultOf(Driver, fmt.Errorf("continue response: %w", err)))
+			v.failPage(v.faultOf(Driver, fmt.Errorf("continue response: %w", err)))
 		}
 	}
 	if ev.ResponseErrorReason != "" {
@@ -162,7 +162,7 @@ func (v *visit) checkResponse(ev *fetch.EventRequestPaused) {
 		v.mu.Unlock()
 		if !first { // navigate reports that of the first request in more detail
 			if f := v.netFault(reasonText(string(ev.ResponseErrorReason))); f != nil {
-				v.fail(f)
+				v.failPage(f)
 			}
 		}
 		resume()
@@ -174,7 +174,7 @@ func (v *visit) checkResponse(ev *fetch.EventRequestPaused) {
 	}
 	code := int(ev.ResponseStatusCode)
 	redirect := code >= 300 && code < 400 && code != http.StatusNotModified && header.Get("Location") != ""
-	v.change(func() {
+	v.changeState(func() {
 		v.code, v.header = code, header
 		v.status = strings.TrimSpace(fmt.Sprintf("%d %s", code, cmp.Or(ev.ResponseStatusText, http.StatusText(code)))) // HTTP/2 has no reason
 		if !redirect {
@@ -186,7 +186,7 @@ func (v *visit) checkResponse(ev *fetch.EventRequestPaused) {
 		return
 	}
 	if n, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64); err == nil && n > v.req.MaxBytes {
-		v.refuse(ev, v.faultOf(TooLarge, fmt.Errorf("the response has %d bytes; the limit is %d", n, v.req.MaxBytes)))
+		v.refuseRequest(ev, v.faultOf(TooLarge, fmt.Errorf("the response has %d bytes; the limit is %d", n, v.req.MaxBytes)))
 		return
 	}
 	kind := mediaType(header.Get("Content-Type"))
@@ -201,7 +201,7 @@ func (v *visit) checkResponse(ev *fetch.EventRequestPaused) {
 // takeFile downloads a response that is not declared as HTML, and ends the page with it.
 // It passes content without a declared type to the page if it looks like HTML.
 func (v *visit) takeFile(ev *fetch.EventRequestPaused, kind string) {
-	body, err := v.download(v.time, ev.RequestID)
+	body, err := v.downloadBody(v.time, ev.RequestID)
 	switch {
 	case err != nil && v.time.Err() != nil:
 		return
@@ -210,26 +210,26 @@ func (v *visit) takeFile(ev *fetch.EventRequestPaused, kind string) {
 		if !errors.As(err, &f) {
 			f = v.faultOf(Driver, fmt.Errorf("download body: %w", err))
 		}
-		v.refuse(ev, f)
+		v.refuseRequest(ev, f)
 		return
 	case kind == "" && isHTML(mediaType(http.DetectContentType(body))):
 		entries := append(ev.ResponseHeaders, &fetch.HeaderEntry{Name: "Content-Type", Value: "text/html"})
 		_, err := cdp.Call(v.time, v.session, fetch.FulfillRequest, fetch.FulfillRequestParams{
 			RequestID: ev.RequestID, ResponseCode: ev.ResponseStatusCode, ResponseHeaders: entries, Body: body})
 		if err != nil && v.time.Err() == nil {
-			v.fail(v.faultOf(Driver, fmt.Errorf("continue response: %w", err)))
+			v.failPage(v.faultOf(Driver, fmt.Errorf("continue response: %w", err)))
 		}
 		return
 	case len(body) == 0 && ev.ResponseStatusCode < 400:
-		v.refuse(ev, v.faultOf(Empty, nil))
+		v.refuseRequest(ev, v.faultOf(Empty, nil))
 		return
 	}
-	v.change(func() { v.phase, v.body = downloaded, body })
-	v.refuse(ev, nil)
+	v.changeState(func() { v.phase, v.body = downloaded, body })
+	v.refuseRequest(ev, nil)
 }
 
-// download reads the body of a response in chunks, since it may have any size.
-func (v *visit) download(ctx context.Context, id fetch.RequestID) ([]byte, error) {
+// downloadBody reads the body of a response in chunks, since it may have any size.
+func (v *visit) downloadBody(ctx context.Context, id fetch.RequestID) ([]byte, error) {
 	opened, err := cdp.Call(ctx, v.session, fetch.TakeResponseBodyAsStream, fetch.TakeResponseBodyAsStreamParams{RequestID: id})
 	if err != nil {
 		return nil, err
@@ -298,8 +298,8 @@ func (v *visit) continueRequests() {
 	for {
 		select {
 		case ev := <-v.waiting:
-			if v.unwanted(ev) {
-				v.refuse(ev, nil)
+			if v.isUnwanted(ev) {
+				v.refuseRequest(ev, nil)
 				continue
 			}
 			// The call fails if the page has cancelled the request, which is not a fault.
@@ -310,8 +310,8 @@ func (v *visit) continueRequests() {
 	}
 }
 
-// unwanted counts a request for content of the page and reports whether it must fail.
-func (v *visit) unwanted(ev *fetch.EventRequestPaused) bool {
+// isUnwanted counts a request for content of the page and reports whether it must fail.
+func (v *visit) isUnwanted(ev *fetch.EventRequestPaused) bool {
 	if isResponse(ev) {
 		return false
 	}

@@ -85,16 +85,16 @@ const gatherScript = `(() => {
 	return {base: getter(Node, "baseURI").call(document), parts, cut};
 })()`
 
-// watch makes the page and its frames keep what scripts remove from them.
-func (v *visit) watch(ctx context.Context) error {
+// keepRemoved makes the page and its frames keep what scripts remove from them.
+func (v *visit) keepRemoved(ctx context.Context) error {
 	_, err := cdp.Call(ctx, v.session, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
 		Source: fmt.Sprintf(watchScript, maxDropped), WorldName: world})
 	return err
 }
 
-// gather adds the parts of the page, as far as its document leaves room, and the requests that it
+// gatherParts adds the parts of the page, as far as its document leaves room, and the requests that it
 // made. A frame that cannot be read is left out.
-func (v *visit) gather(ctx context.Context, p *Page) {
+func (v *visit) gatherParts(ctx context.Context, p *Page) {
 	v.mu.Lock()
 	p.Loads, p.Cut = v.loads, v.loadsCut
 	v.mu.Unlock()
@@ -116,7 +116,7 @@ func (v *visit) gather(ctx context.Context, p *Page) {
 		if err != nil {
 			continue
 		}
-		value, err := v.evaluate(ctx, fmt.Sprintf(gatherScript, room, i > 0), isolated.ExecutionContextID)
+		value, err := v.evaluateScript(ctx, fmt.Sprintf(gatherScript, room, i > 0), isolated.ExecutionContextID)
 		var found struct {
 			Base  string
 			Parts []string

@@ -165,7 +165,7 @@ func parseMacroSet(raw json.RawMessage) (MacroSet, error) {
 		}
 		set.Repeat = int(*v.Repeat)
 	}
-	if set.Delay, err = seconds(float64(v.Delay)); err != nil {
+	if set.Delay, err = secondsToPause(float64(v.Delay)); err != nil {
 		return MacroSet{}, fmt.Errorf(`at "delay" %w`, err)
 	}
 	return set, nil
@@ -206,7 +206,7 @@ func parseMacroItem(text string) (MacroItem, error) {
 		if err != nil {
 			return MacroItem{}, fmt.Errorf("has no time in %q", prop.Clip(text))
 		}
-		d, err := seconds(n)
+		d, err := secondsToPause(n)
 		return MacroItem{Sleep: d}, err
 	case text[0] == '^':
 		xpath, rest, found := strings.Cut(text[1:], "\t")
@@ -244,7 +244,7 @@ func parseLoop(text string) (MacroItem, bool, error) {
 		return MacroItem{}, false, fmt.Errorf("has no delay in %q", prop.Clip(text))
 	}
 	l := &Loop{Every: 1}
-	if l.Delay, err = seconds(delay); err != nil {
+	if l.Delay, err = secondsToPause(delay); err != nil {
 		return MacroItem{}, false, err
 	}
 	if l.Max, err = strconv.Atoi(parts[2]); err != nil || l.Max > maxMacroItems {
@@ -261,8 +261,8 @@ func parseLoop(text string) (MacroItem, bool, error) {
 	return MacroItem{Script: script, Loop: l}, true, nil
 }
 
-// seconds converts a number of seconds to a pause.
-func seconds(n float64) (time.Duration, error) {
+// secondsToPause converts a number of seconds to a pause.
+func secondsToPause(n float64) (time.Duration, error) {
 	if n < 0 || n > maxSleep.Seconds() {
 		return 0, fmt.Errorf("has %v; expected 0 to %v seconds", n, maxSleep.Seconds())
 	}

@@ -36,8 +36,8 @@ func (p MacroPolicy) withDefaults() MacroPolicy {
 	return p
 }
 
-// check returns an error if p does not allow m.
-func (p MacroPolicy) check(m *Macro) error {
+// checkMacro returns an error if p does not allow m.
+func (p MacroPolicy) checkMacro(m *Macro) error {
 	if !p.Enabled {
 		return errors.New("macros are disabled in the ini")
 	}
@@ -80,12 +80,12 @@ func (v *visit) runMacro(ctx context.Context, page *Page) error {
 	for i, set := range v.req.Macro.Sets {
 		for round := range set.Repeat {
 			if round > 0 {
-				if err := sleep(ctx, set.Delay); err != nil {
+				if err := sleepFor(ctx, set.Delay); err != nil {
 					return err
 				}
 			}
 			for j, item := range set.Items {
-				if err := r.do(ctx, item); err != nil {
+				if err := r.runItem(ctx, item); err != nil {
 					if ctx.Err() != nil {
 						err = context.Cause(ctx)
 					}
@@ -94,15 +94,15 @@ func (v *visit) runMacro(ctx context.Context, page *Page) error {
 			}
 		}
 	}
-	r.finish(page)
+	r.storeResults(page)
 	return nil
 }
 
-// do runs one item and waits for the page that it may lead to.
-func (r *macroRun) do(ctx context.Context, item MacroItem) error {
-	before := r.v.navigations()
-	err := r.step(ctx, item)
-	if err != nil && ctx.Err() == nil && r.v.navigations() != before {
+// runItem runs one item and waits for the page that it may lead to.
+func (r *macroRun) runItem(ctx context.Context, item MacroItem) error {
+	before := r.v.navigationCount()
+	err := r.runStep(ctx, item)
+	if err != nil && ctx.Err() == nil && r.v.navigationCount() != before {
 		err = nil // the script has left the page before its end
 	}
 	if err != nil {
@@ -111,32 +111,32 @@ func (r *macroRun) do(ctx context.Context, item MacroItem) error {
 	return r.v.waitLoaded(ctx, 0)
 }
 
-func (r *macroRun) step(ctx context.Context, item MacroItem) error {
+func (r *macroRun) runStep(ctx context.Context, item MacroItem) error {
 	switch {
 	case item.Input != nil:
-		return r.enter(ctx, item.Input)
+		return r.enterText(ctx, item.Input)
 	case item.Load != "":
 		script, err := r.v.cfg.loadScript(ctx, item.Load, r.v.req.upstream)
 		if err != nil {
 			return err
 		}
-		return r.collect(ctx, script)
+		return r.collectResult(ctx, script)
 	case item.Loop != nil:
-		return r.loop(ctx, item.Script, item.Loop)
+		return r.runLoop(ctx, item.Script, item.Loop)
 	case item.Script != "":
-		return r.collect(ctx, item.Script)
+		return r.collectResult(ctx, item.Script)
 	}
-	return sleep(ctx, item.Sleep)
+	return sleepFor(ctx, item.Sleep)
 }
 
-// loop runs script until it, or the check, returns true. It is not an error if that never
+// runLoop runs script until it, or the check, returns true. It is not an error if that never
 // happens: a page that stops growing is complete.
-func (r *macroRun) loop(ctx context.Context, script string, l *Loop) error {
+func (r *macroRun) runLoop(ctx context.Context, script string, l *Loop) error {
 	for n := 1; n <= l.Max; n++ {
-		if err := sleep(ctx, l.Delay); err != nil {
+		if err := sleepFor(ctx, l.Delay); err != nil {
 			return err
 		}
-		value, err := r.v.script(ctx, script)
+		value, err := r.v.runScript(ctx, script)
 		if err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (r *macroRun) loop(ctx context.Context, script string, l *Loop) error {
 			if n%l.Every != 0 {
 				continue
 			}
-			if value, err = r.v.script(ctx, l.Check); err != nil {
+			if value, err = r.v.runScript(ctx, l.Check); err != nil {
 				return err
 			}
 		}
@@ -164,10 +164,10 @@ func isTrue(value json.RawMessage) bool {
 	return true
 }
 
-// enter types into an element, or empties it.
-func (r *macroRun) enter(ctx context.Context, in *Input) error {
+// enterText types into an element, or empties it.
+func (r *macroRun) enterText(ctx context.Context, in *Input) error {
 	xpath, _ := json.Marshal(in.XPath) // a string cannot fail
-	value, err := r.v.script(ctx, `(() => {
+	value, err := r.v.runScript(ctx, `(() => {
 		const e = document.evaluate(`+string(xpath)+`, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE, null).singleNodeValue;
 		if (!e || !e.focus) return false;
 		e.focus();
@@ -192,10 +192,10 @@ func (r *macroRun) enter(ctx context.Context, in *Input) error {
 	return nil
 }
 
-// collect runs a script and stores its result: a string, the elements of a list, or an
+// collectResult runs a script and stores its result: a string, the elements of a list, or an
 // object. Other results are dropped.
-func (r *macroRun) collect(ctx context.Context, script string) error {
-	value, err := r.v.script(ctx, script)
+func (r *macroRun) collectResult(ctx context.Context, script string) error {
+	value, err := r.v.runScript(ctx, script)
 	if err != nil || len(value) == 0 {
 		return err
 	}
@@ -217,13 +217,13 @@ func (r *macroRun) collect(ctx context.Context, script string) error {
 		return fmt.Errorf("the results exceed %d bytes", maxResults)
 	}
 	for _, raw := range add {
-		r.results = append(r.results, unescape(raw))
+		r.results = append(r.results, unescapeJSON(raw))
 	}
 	return nil
 }
 
-// unescape returns a JSON string without needless escapes, and other values unchanged.
-func unescape(raw json.RawMessage) json.RawMessage {
+// unescapeJSON returns a JSON string without needless escapes, and other values unchanged.
+func unescapeJSON(raw json.RawMessage) json.RawMessage {
 	var text string
 	if raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
 		return raw
@@ -237,8 +237,8 @@ func unescape(raw json.RawMessage) json.RawMessage {
 	return bytes.TrimSpace(plain.Bytes())
 }
 
-// finish puts the results into page. It does not change page if there are no results.
-func (r *macroRun) finish(page *Page) {
+// storeResults puts the results into page. It does not change page if there are no results.
+func (r *macroRun) storeResults(page *Page) {
 	if len(r.results) == 0 {
 		return
 	}
@@ -274,8 +274,8 @@ func (r *macroRun) finish(page *Page) {
 	page.ContentType, page.Charset = cmp.Or(m.ContentType, "text/json"), "utf-8"
 }
 
-// sleep waits for d or the end of ctx.
-func sleep(ctx context.Context, d time.Duration) error {
+// sleepFor waits for d or the end of ctx.
+func sleepFor(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
 	}
@@ -299,9 +299,9 @@ func (cfg *Config) loadScript(ctx context.Context, source string, upstream *url.
 	}
 	var from io.ReadCloser
 	if u.Scheme == "file" {
-		from, err = cfg.Macros.open(u)
+		from, err = cfg.Macros.openScript(u)
 	} else {
-		from, err = cfg.download(ctx, u, upstream)
+		from, err = cfg.downloadScript(ctx, u, upstream)
 	}
 	if err != nil {
 		return "", err
@@ -319,8 +319,8 @@ func (cfg *Config) loadScript(ctx context.Context, source string, upstream *url.
 	return string(text), nil
 }
 
-// open opens a script below FilesBelow. It does not follow links that lead out of it.
-func (p MacroPolicy) open(u *url.URL) (io.ReadCloser, error) {
+// openScript opens a script below FilesBelow. It does not follow links that lead out of it.
+func (p MacroPolicy) openScript(u *url.URL) (io.ReadCloser, error) {
 	if u.Host != "" && u.Host != "localhost" {
 		return nil, fmt.Errorf("file URL %q names another machine", prop.Clip(u.String()))
 	}
@@ -343,8 +343,8 @@ func (p MacroPolicy) open(u *url.URL) (io.ReadCloser, error) {
 	return root.Open(path)
 }
 
-// download requests a script from a server.
-func (cfg *Config) download(ctx context.Context, u, upstream *url.URL) (io.ReadCloser, error) {
+// downloadScript requests a script from a server.
+func (cfg *Config) downloadScript(ctx context.Context, u, upstream *url.URL) (io.ReadCloser, error) {
 	check := func(u *url.URL) error {
 		if upstream == nil {
 			return nil // Dial checks the host

@@ -23,7 +23,7 @@ func (c *chromium) watchMemory(limit int64) {
 			return
 		case <-tick.C:
 		}
-		total, largest, size := usage(c.cmd.Process.Pid)
+		total, largest, size := memoryUsage(c.cmd.Process.Pid)
 		if total <= limit || largest == 0 {
 			continue
 		}
@@ -37,11 +37,11 @@ func (c *chromium) watchMemory(limit int64) {
 	}
 }
 
-// usage returns the memory of all processes in the session of leader, in bytes, and the
+// memoryUsage returns the memory of all processes in the session of leader, in bytes, and the
 // process that has most of it. It leaves out mapped files, such as the program itself,
 // which the processes share.
-func usage(leader int) (total int64, largest int, size int64) {
-	for _, pid := range processes() {
+func memoryUsage(leader int) (total int64, largest int, size int64) {
+	for _, pid := range listProcesses() {
 		if session, err := unix.Getsid(pid); err != nil || session != leader {
 			continue
 		}
@@ -54,8 +54,8 @@ func usage(leader int) (total int64, largest int, size int64) {
 	return total, largest, size
 }
 
-// processes returns the ids of all processes of the machine.
-func processes() (pids []int) {
+// listProcesses returns the ids of all processes of the machine.
+func listProcesses() (pids []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {

@@ -18,8 +18,8 @@ import (
 	"hce/dc/internal/web/canonical"
 )
 
-// navigate opens the URL of the request and returns when its document is committed.
-func (v *visit) navigate(ctx context.Context) error {
+// openURL opens the URL of the request and returns when its document is committed.
+func (v *visit) openURL(ctx context.Context) error {
 	answer := make(chan error, 1)
 	go func() {
 		result, err := cdp.Call(ctx, v.session, page.Navigate, page.NavigateParams{URL: v.req.URL})
@@ -29,7 +29,7 @@ func (v *visit) navigate(ctx context.Context) error {
 		answer <- err
 	}()
 	// A fault of a redirect, or a complete download, may come first.
-	err := v.wait(ctx, func() bool { return v.phase >= committed }, answer)
+	err := v.waitUntil(ctx, func() bool { return v.phase >= committed }, answer)
 	var failed netError
 	if !errors.As(err, &failed) {
 		return err
@@ -59,14 +59,14 @@ func (v *visit) netFault(text string) *Fault {
 		return nil
 	case code >= 400 && phase == answered:
 		// Chromium shows its own error page for empty responses of 400 and above.
-		v.change(func() { v.phase = downloaded; v.body = []byte{} })
+		v.changeState(func() { v.phase = downloaded; v.body = []byte{} })
 		return nil
 	case code != 0 && phase == answered && strings.HasSuffix(text, "_ABORTED"):
 		return v.faultOf(Empty, nil)
 	}
 	err := error(netError(text))
 	if u, parseErr := canonical.Net(target); parseErr == nil {
-		if failure := v.proxy.failure(hostPort(u)); failure != nil {
+		if failure := v.proxy.dialFailure(hostPort(u)); failure != nil {
 			kind, err = kindOfDial(failure, kind), failure
 		}
 	}
@@ -112,9 +112,9 @@ func kindOfDial(err error, other Kind) Kind {
 	return other
 }
 
-// wait returns when cond holds. It calls cond under the lock. It returns early on a fault,
+// waitUntil returns when cond holds. It calls cond under the lock. It returns early on a fault,
 // the end of ctx or of the browser, or an error from answer, which may be nil.
-func (v *visit) wait(ctx context.Context, cond func() bool, answer <-chan error) error {
+func (v *visit) waitUntil(ctx context.Context, cond func() bool, answer <-chan error) error {
 	for {
 		v.mu.Lock()
 		done, fault, changed := cond(), v.fault, v.changed
@@ -144,7 +144,7 @@ func (v *visit) wait(ctx context.Context, cond func() bool, answer <-chan error)
 // no other URL.
 func (v *visit) waitLoaded(ctx context.Context, damping time.Duration) error {
 	for {
-		if err := v.wait(ctx, func() bool { return v.phase >= loaded }, nil); err != nil {
+		if err := v.waitUntil(ctx, func() bool { return v.phase >= loaded }, nil); err != nil {
 			return err
 		}
 		v.mu.Lock()
@@ -154,7 +154,7 @@ func (v *visit) waitLoaded(ctx context.Context, damping time.Duration) error {
 			return nil
 		}
 		calm, cancel := context.WithTimeout(ctx, max(damping, settleTime, hint))
-		err := v.wait(calm, func() bool { return v.count != count || v.phase < loaded }, nil)
+		err := v.waitUntil(calm, func() bool { return v.count != count || v.phase < loaded }, nil)
 		over := calm.Err() != nil
 		cancel()
 		switch {
@@ -175,15 +175,15 @@ func (v *visit) waitLoaded(ctx context.Context, damping time.Duration) error {
 	}
 }
 
-// listen handles the events of the page, in order. It must not block.
-func (v *visit) listen(ev any) {
+// handleEvent handles the events of the page, in order. It must not block.
+func (v *visit) handleEvent(ev any) {
 	switch ev := ev.(type) {
 	case *fetch.EventRequestPaused:
 		v.mu.Lock()
 		own := ev.ResourceType == network.ResourceTypeDocument && ev.FrameID == v.frame
 		v.mu.Unlock()
 		if own {
-			go v.document(ev)
+			go v.handleDocument(ev)
 			return
 		}
 		if !isResponse(ev) {
@@ -199,10 +199,10 @@ func (v *visit) listen(ev any) {
 			AuthChallengeResponse: &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth}})
 	case *page.EventFrameNavigated:
 		if ev.Frame.ParentID == "" {
-			v.change(func() { v.commit(ev.Frame) })
+			v.changeState(func() { v.recordDocument(ev.Frame) })
 		}
 	case *page.EventLoadEventFired:
-		v.change(func() {
+		v.changeState(func() {
 			if v.phase == committed {
 				v.phase = loaded
 			}
@@ -210,47 +210,47 @@ func (v *visit) listen(ev any) {
 	case *page.EventFrameStoppedLoading:
 		// A page has no load event if a script stopped it, or if it went to a URL for
 		// another program.
-		v.change(func() {
+		v.changeState(func() {
 			if ev.FrameID == v.frame && v.phase == committed {
 				v.phase = loaded
 			}
 		})
 	case *page.EventFrameRequestedNavigation:
 		if ev.Disposition == page.ClientNavigationDispositionCurrentTab {
-			v.hint(ev.FrameID)
+			v.noteNavigation(ev.FrameID)
 		}
 	case *page.EventFrameStartedNavigating:
 		if ev.NavigationType != page.FrameStartedNavigatingNavigationTypeSameDocument {
-			v.hint(ev.FrameID)
+			v.noteNavigation(ev.FrameID)
 		}
 	case *page.EventJavascriptDialogOpening:
 		// There is no user to answer a dialog. A page may be left.
 		leave := ev.Type == page.DialogTypeBeforeunload
 		go cdp.Call(v.time, v.session, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: leave})
 	case *inspector.EventTargetCrashed:
-		v.fail(v.crash())
+		v.failPage(v.crashFault())
 	}
 }
 
-// crash returns the fault of a page whose process has ended.
-func (v *visit) crash() *Fault {
-	if v.chromium.killed() != v.killed {
+// crashFault returns the fault of a page whose process has ended.
+func (v *visit) crashFault() *Fault {
+	if v.chromium.killedCount() != v.killed {
 		return v.faultOf(Memory, fmt.Errorf("the browser may use %d MiB", v.cfg.MaxMemory>>20))
 	}
 	return v.faultOf(Driver, errors.New("the process of the page crashed"))
 }
 
-// hint records that the page is about to navigate.
-func (v *visit) hint(frame cdp.FrameID) {
-	v.change(func() {
+// noteNavigation records that the page is about to navigate.
+func (v *visit) noteNavigation(frame cdp.FrameID) {
+	v.changeState(func() {
 		if frame == v.frame && v.phase == loaded {
 			v.hinted = time.Now()
 		}
 	})
 }
 
-// commit records a new document of the page. v.mu must be held.
-func (v *visit) commit(f *cdp.Frame) {
+// recordDocument records a new document of the page. v.mu must be held.
+func (v *visit) recordDocument(f *cdp.Frame) {
 	if f.UnreachableURL != "" || strings.HasPrefix(f.URL, "chrome-error:") {
 		return // Chromium's error page; navigate reports the fault
 	}

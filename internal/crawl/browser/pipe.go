@@ -45,8 +45,8 @@ func newPipe(r io.ReadCloser, w io.WriteCloser, limit int) *pipe {
 	}
 }
 
-// mute drops further events of a session, but not replies to commands.
-func (p *pipe) mute(session target.SessionID) {
+// muteSession drops further events of a session, but not replies to commands.
+func (p *pipe) muteSession(session target.SessionID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.muted[session] = true
@@ -82,7 +82,7 @@ type messages struct {
 
 func (m *messages) Read(p []byte) (int, error) {
 	for len(m.next) == 0 {
-		if err := m.fetch(); err != nil {
+		if err := m.readMessage(); err != nil {
 			return 0, err
 		}
 	}
@@ -91,9 +91,9 @@ func (m *messages) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fetch reads one message with its zero byte into next. It leaves next empty if the
+// readMessage reads one message with its zero byte into next. It leaves next empty if the
 // message is too large.
-func (m *messages) fetch() error {
+func (m *messages) readMessage() error {
 	var whole []byte
 	skip := false
 	for {

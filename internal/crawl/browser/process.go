@@ -45,8 +45,8 @@ func findProgram(path string) (string, error) {
 // through their own proxies.
 const deadProxy = "http://127.0.0.1:9"
 
-// switches returns the command line options of Chromium.
-func switches(folder string, maxMemory int64) []string {
+// chromiumSwitches returns the command line options of Chromium.
+func chromiumSwitches(folder string, maxMemory int64) []string {
 	list := []string{
 		"--headless=new",
 		"--remote-debugging-pipe",
@@ -81,8 +81,8 @@ func switches(folder string, maxMemory int64) []string {
 	return list
 }
 
-// environment returns Chromium's environment. It leaves out ours, which may hold secrets.
-func environment(folder string) []string {
+// chromiumEnvironment returns Chromium's environment. It leaves out ours, which may hold secrets.
+func chromiumEnvironment(folder string) []string {
 	env := []string{"HOME=" + folder, "TMPDIR=" + folder, "XDG_CONFIG_HOME=" + folder, "XDG_CACHE_HOME=" + folder,
 		"XDG_RUNTIME_DIR=" + folder, "LANG=" + cmp.Or(os.Getenv("LANG"), "en_US.UTF-8"), "PATH=" + os.Getenv("PATH"),
 		"DBUS_SESSION_BUS_ADDRESS=disabled:", "DBUS_SYSTEM_BUS_ADDRESS=disabled:"}
@@ -133,30 +133,30 @@ func startChromium(ctx context.Context, cfg *Config) (*chromium, error) {
 	toIt, fromUs, err2 := os.Pipe()
 	if err := errors.Join(err1, err2); err != nil {
 		closeAll([]*os.File{toUs, fromIt, toIt, fromUs})
-		folder.remove()
+		folder.removeFolder()
 		return nil, err
 	}
-	c.cmd = exec.Command(program, switches(folder.path, cfg.MaxMemory)...)
+	c.cmd = exec.Command(program, chromiumSwitches(folder.path, cfg.MaxMemory)...)
 	c.cmd.Dir = folder.path
-	c.cmd.Env = environment(folder.path)
+	c.cmd.Env = chromiumEnvironment(folder.path)
 	c.cmd.Stdout, c.cmd.Stderr = &c.output, &c.output
 	c.cmd.WaitDelay = time.Second               // for the end of the output
 	c.cmd.ExtraFiles = []*os.File{toIt, fromIt} // descriptors 3 and 4, as --remote-debugging-pipe expects
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	go c.run()
+	go c.runProcess()
 	err = <-c.started
 	closeAll([]*os.File{fromIt, toIt})
 	if err != nil {
 		closeAll([]*os.File{toUs, fromUs})
-		folder.remove()
+		folder.removeFolder()
 		return nil, fmt.Errorf("start %s: %w", program, err)
 	}
 	// JSON may need six bytes for one byte of a document.
 	c.control = newPipe(toUs, fromUs, 8*DefaultMaxBytes)
-	if err := c.connect(ctx); err != nil {
-		c.kill()
+	if err := c.connectDriver(ctx); err != nil {
+		c.killProcesses()
 		<-c.gone
-		if said := c.output.last(); said != "" && ctx.Err() == nil {
+		if said := c.output.lastLine(); said != "" && ctx.Err() == nil {
 			err = fmt.Errorf("%w; its output: %s", err, said)
 		}
 		return nil, fmt.Errorf("start %s: %w", program, err)
@@ -178,7 +178,7 @@ func (c *chromium) watchAnswers(limit time.Duration) {
 		cancel()
 		if late {
 			c.log.Warn("the browser does not answer and is killed", "limit", limit)
-			c.kill()
+			c.killProcesses()
 			return
 		}
 		select {
@@ -197,9 +197,9 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// run starts the process, waits for its end and cleans up. The kernel sends the
+// runProcess starts the process, waits for its end and cleans up. The kernel sends the
 // parent-death signal when the forking thread ends, so this goroutine keeps its thread.
-func (c *chromium) run() {
+func (c *chromium) runProcess() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := c.cmd.Start(); err != nil {
@@ -222,16 +222,16 @@ func (c *chromium) run() {
 	killUsers(c.profile.path)
 	c.cmd.Wait() // the exit status does not matter
 	if !stopping {
-		c.log.Warn("the browser ended unexpectedly", "status", c.cmd.ProcessState.String(), "output", c.output.last())
+		c.log.Warn("the browser ended unexpectedly", "status", c.cmd.ProcessState.String(), "output", c.output.lastLine())
 	}
-	if err := c.profile.remove(); err != nil {
+	if err := c.profile.removeFolder(); err != nil {
 		c.log.Warn("cannot remove the folder of the browser", "folder", c.profile.path, "error", err)
 	}
 	close(c.gone)
 }
 
-// connect opens the driver's connection to the browser.
-func (c *chromium) connect(ctx context.Context) error {
+// connectDriver opens the driver's connection to the browser.
+func (c *chromium) connectDriver(ctx context.Context) error {
 	life, end := context.WithCancel(context.Background())
 	quiet := func(text string, args ...any) { c.log.Debug("browser driver", "message", fmt.Sprintf(text, args...)) }
 	alloc, _ := chromedp.NewAllocatorContext(life, attached{c})
@@ -280,9 +280,9 @@ func (c *chromium) newPage(ctx context.Context, proxy string, listen func(any)) 
 	return page, end, err
 }
 
-// kill kills all processes of the browser. It returns at once; gone is closed when they
+// killProcesses kills all processes of the browser. It returns at once; gone is closed when they
 // have ended.
-func (c *chromium) kill() {
+func (c *chromium) killProcesses() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.retired, c.stopping = true, true
@@ -311,7 +311,7 @@ func killUsers(folder string) {
 
 // processesOf returns the processes with folder in an argument, without zombies.
 func processesOf(folder string) []int {
-	return slices.DeleteFunc(processes(), func(pid int) bool {
+	return slices.DeleteFunc(listProcesses(), func(pid int) bool {
 		line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 		return err != nil || pid == os.Getpid() || !bytes.Contains(line, []byte(folder))
 	})
@@ -334,8 +334,8 @@ func (t *outputTail) Write(output []byte) (int, error) {
 	return len(output), nil
 }
 
-// last returns the end of the output as one line.
-func (t *outputTail) last() string {
+// lastLine returns the end of the output as one line.
+func (t *outputTail) lastLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.ToValidUTF8(strings.Join(strings.Fields(string(t.text)), " "), "")

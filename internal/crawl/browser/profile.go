@@ -71,8 +71,8 @@ func writePreferences(folder string) error {
 	return os.WriteFile(filepath.Join(path, "Preferences"), []byte(preferences), 0o600)
 }
 
-// remove removes the folder. It retries, since dying processes may still write there.
-func (p *profile) remove() error {
+// removeFolder removes the folder. It retries, since dying processes may still write there.
+func (p *profile) removeFolder() error {
 	defer p.unlock()
 	var err error
 	for range 100 {

@@ -71,21 +71,21 @@ func newPageProxy(cfg *Config, upstream *url.URL) (*pageProxy, error) {
 	p.life, p.end = context.WithCancel(context.Background())
 	p.transport = &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return repairing(p.connect(ctx, network, addr))
+			return repairHeaders(p.dialForPage(ctx, network, addr))
 		},
 		DisableCompression:     true, // pass bodies on unchanged
 		MaxIdleConnsPerHost:    6,
 		IdleConnTimeout:        proxyIdle,
 		MaxResponseHeaderBytes: maxHeader,
 	}
-	if p.forwards() {
+	if p.forwardsUnchanged() {
 		p.transport.Proxy = http.ProxyURL(upstream)
 		p.transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return repairing(p.dialUpstream(ctx))
+			return repairHeaders(p.dialUpstream(ctx))
 		}
 	}
 	p.server = &http.Server{
-		Handler:           http.HandlerFunc(p.serve),
+		Handler:           http.HandlerFunc(p.serveRequest),
 		ReadHeaderTimeout: proxyHeaderTime,
 		IdleTimeout:       proxyIdle,
 		MaxHeaderBytes:    1 << 20,
@@ -96,11 +96,11 @@ func newPageProxy(cfg *Config, upstream *url.URL) (*pageProxy, error) {
 	return p, nil
 }
 
-// address returns the URL of the proxy.
-func (p *pageProxy) address() string { return "http://" + p.listener.Addr().String() }
+// proxyURL returns the URL of the proxy.
+func (p *pageProxy) proxyURL() string { return "http://" + p.listener.Addr().String() }
 
-// close closes all connections and waits for their goroutines.
-func (p *pageProxy) close() {
+// closeConnections closes all connections and waits for their goroutines.
+func (p *pageProxy) closeConnections() {
 	p.mu.Lock()
 	p.end()
 	p.mu.Unlock()
@@ -109,14 +109,14 @@ func (p *pageProxy) close() {
 	p.tunnels.Wait()
 }
 
-// failure returns why the last dial to a host and port failed, or nil.
-func (p *pageProxy) failure(hostPort string) error {
+// dialFailure returns why the last dial to a host and port failed, or nil.
+func (p *pageProxy) dialFailure(hostPort string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.failures[hostPort]
 }
 
-func (p *pageProxy) record(addr string, err error) {
+func (p *pageProxy) recordDial(addr string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err == nil {
@@ -126,8 +126,8 @@ func (p *pageProxy) record(addr string, err error) {
 	}
 }
 
-// connect dials addr for a page, through the upstream proxy if there is one.
-func (p *pageProxy) connect(ctx context.Context, network, addr string) (net.Conn, error) {
+// dialForPage dials addr for a page, through the upstream proxy if there is one.
+func (p *pageProxy) dialForPage(ctx context.Context, network, addr string) (net.Conn, error) {
 	if p.full.Load() {
 		return nil, errTraffic
 	}
@@ -141,12 +141,12 @@ func (p *pageProxy) connect(ctx context.Context, network, addr string) (net.Conn
 		conn = &counted{Conn: conn, proxy: p}
 	}
 	if ctx.Err() == nil || !errors.Is(ctx.Err(), context.Canceled) {
-		p.record(strings.ToLower(addr), err)
+		p.recordDial(strings.ToLower(addr), err)
 	}
 	return conn, err
 }
 
-func (p *pageProxy) serve(w http.ResponseWriter, r *http.Request) {
+func (p *pageProxy) serveRequest(w http.ResponseWriter, r *http.Request) {
 	select {
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
@@ -155,26 +155,26 @@ func (p *pageProxy) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case r.Method == http.MethodConnect:
-		p.tunnel(w, r)
+		p.serveTunnel(w, r)
 	case r.URL.Scheme == "http" && r.URL.Host != "" && r.URL.User == nil:
-		p.forward(w, r)
+		p.forwardRequest(w, r)
 	default:
 		http.Error(w, "not a request to a proxy", http.StatusBadRequest)
 	}
 }
 
-// forward passes on one request in plain HTTP. A failure closes the connection without a
+// forwardRequest passes on one request in plain HTTP. A failure closes the connection without a
 // response, since Chromium would take a response for the server's.
-func (p *pageProxy) forward(w http.ResponseWriter, r *http.Request) {
+func (p *pageProxy) forwardRequest(w http.ResponseWriter, r *http.Request) {
 	target := hostPort(r.URL)
-	if p.forwards() {
+	if p.forwardsUnchanged() {
 		err := p.cfg.Resolve(r.Context(), r.URL.Hostname())
-		p.record(target, err)
+		p.recordDial(target, err)
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
 	}
-	r, received := p.expecting(r)
+	r, received := p.withExpectation(r)
 	rp := &httputil.ReverseProxy{
 		Rewrite:   func(pr *httputil.ProxyRequest) {}, // keep the URL, add no forwarding fields
 		Transport: p.transport,
@@ -183,19 +183,19 @@ func (p *pageProxy) forward(w http.ResponseWriter, r *http.Request) {
 			p.cfg.Log.Debug("page proxy cannot connect", "host", r.URL.Host, "error", err)
 			var op *net.OpError
 			if up := new(upstreamError); errors.As(err, &up) {
-				p.record(target, up)
+				p.recordDial(target, up)
 			} else if kind := kindOfResponse(err); kind != None {
-				p.record(target, &responseError{kind, err})
+				p.recordDial(target, &responseError{kind, err})
 			} else if errors.As(err, &op) && op.Op == "proxyconnect" {
-				p.record(target, &upstreamError{err})
+				p.recordDial(target, &upstreamError{err})
 			}
 			panic(http.ErrAbortHandler)
 		},
 		ModifyResponse: func(resp *http.Response) error {
 			received()
-			p.record(target, nil)
+			p.recordDial(target, nil)
 			resp.Body = &watchedBody{p.keepRedirect(r.URL.String(), resp), func(err error) { p.cutBody(r.URL.String(), err) }}
-			if resp.StatusCode == http.StatusProxyAuthRequired && p.forwards() {
+			if resp.StatusCode == http.StatusProxyAuthRequired && p.forwardsUnchanged() {
 				return &upstreamError{fmt.Errorf("status %s", prop.Clip(resp.Status))}
 			}
 			return nil
@@ -205,13 +205,13 @@ func (p *pageProxy) forward(w http.ResponseWriter, r *http.Request) {
 	rp.ServeHTTP(w, r)
 }
 
-// tunnel serves CONNECT.
-func (p *pageProxy) tunnel(w http.ResponseWriter, r *http.Request) {
+// serveTunnel serves CONNECT.
+func (p *pageProxy) serveTunnel(w http.ResponseWriter, r *http.Request) {
 	if _, _, err := net.SplitHostPort(r.Host); err != nil {
 		http.Error(w, "want host and port", http.StatusBadRequest)
 		return
 	}
-	server, err := p.connect(r.Context(), "tcp", r.Host)
+	server, err := p.dialForPage(r.Context(), "tcp", r.Host)
 	if err != nil {
 		p.cfg.Log.Debug("page proxy cannot connect", "host", r.Host, "error", err)
 		http.Error(w, "not connected", http.StatusBadGateway)

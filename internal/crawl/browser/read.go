@@ -36,8 +36,8 @@ const readScript = `(() => {
 // emptyDocument is what Chromium makes of a response without a body.
 const emptyDocument = "<html><head></head><body></body></html>"
 
-// read returns the current state of the page.
-func (v *visit) read(ctx context.Context) (*Page, error) {
+// readPage returns the current state of the page.
+func (v *visit) readPage(ctx context.Context) (*Page, error) {
 	v.mu.Lock()
 	p := &Page{FinalURL: v.url, Redirects: slices.Clone(v.redirects), Code: v.code, Header: v.header, RequestHeader: v.sent,
 		Started: v.began}
@@ -48,7 +48,7 @@ func (v *visit) read(ctx context.Context) (*Page, error) {
 		hop := &p.Redirects[i]
 		p.Repaired = p.Repaired || v.proxy.wasRepaired(hop.URL)
 		if hop.Header != nil {
-			v.proxy.complete(hop)
+			v.proxy.completeHop(hop)
 		}
 	}
 	if err := v.proxy.cutBodyOf(p.FinalURL); err != nil {
@@ -64,7 +64,7 @@ func (v *visit) read(ctx context.Context) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, err := v.evaluate(ctx, fmt.Sprintf(readScript, v.req.MaxBytes), isolated.ExecutionContextID)
+	value, err := v.evaluateScript(ctx, fmt.Sprintf(readScript, v.req.MaxBytes), isolated.ExecutionContextID)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +90,8 @@ func (v *visit) read(ctx context.Context) (*Page, error) {
 	return p, nil
 }
 
-// finish adds the cookies of the page's browser context and the time it took.
-func (v *visit) finish(ctx context.Context, p *Page) {
+// finishPage adds the cookies of the page's browser context and the time it took.
+func (v *visit) finishPage(ctx context.Context, p *Page) {
 	found, err := cdp.Call(ctx, v.chromium.driver, storage.GetCookies, storage.GetCookiesParams{BrowserContextID: chromedp.FromContext(v.context).BrowserContextID})
 	if err != nil {
 		v.cfg.Log.Warn("cannot read the cookies of a page", "url", p.FinalURL, "error", err)
@@ -105,5 +105,5 @@ func (v *visit) finish(ctx context.Context, p *Page) {
 			p.Cookies = append(p.Cookies, text)
 		}
 	}
-	p.Total = time.Since(v.began) - v.time.paused()
+	p.Total = time.Since(v.began) - v.time.pausedTime()
 }

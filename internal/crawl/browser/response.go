@@ -18,17 +18,17 @@ import (
 
 // What the proxy of a page sees of the responses in plain HTTP, and Chromium does not tell.
 
-// repairing lets the transport read response headers as Chromium reads those of a tunnel.
-func repairing(conn net.Conn, err error) (net.Conn, error) {
+// repairHeaders lets the transport read response headers as Chromium reads those of a tunnel.
+func repairHeaders(conn net.Conn, err error) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
 	return httprepair.New(conn, maxHeader), nil
 }
 
-// expecting returns r with a context that prepares its connection for the response, and a function
+// withExpectation returns r with a context that prepares its connection for the response, and a function
 // that records whether the header of the response was repaired.
-func (p *pageProxy) expecting(r *http.Request) (*http.Request, func()) {
+func (p *pageProxy) withExpectation(r *http.Request) (*http.Request, func()) {
 	var used atomic.Pointer[httprepair.Conn]
 	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		if c, ok := info.Conn.(*httprepair.Conn); ok {
@@ -109,9 +109,9 @@ func (p *pageProxy) keepRedirect(target string, resp *http.Response) io.ReadClos
 	return &keptBody{resp.Body, p, kept}
 }
 
-// complete sets the status and the body of a redirect in plain HTTP as the server sent them. Chromium does not
+// completeHop sets the status and the body of a redirect in plain HTTP as the server sent them. Chromium does not
 // tell the body of any other one.
-func (p *pageProxy) complete(hop *Hop) {
+func (p *pageProxy) completeHop(hop *Hop) {
 	target, _, _ := strings.Cut(hop.URL, "#")
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,15 +12,15 @@ import (
 	"hce/dc/internal/wire/prop"
 )
 
-// script runs JavaScript in the page's own world and returns its result as JSON, empty if
+// runScript runs JavaScript in the page's own world and returns its result as JSON, empty if
 // it has none. A text with a "return" outside of functions is run as the body of a
 // function, as old drivers did.
-func (v *visit) script(ctx context.Context, text string) (json.RawMessage, error) {
-	value, err := v.evaluate(ctx, text, 0)
+func (v *visit) runScript(ctx context.Context, text string) (json.RawMessage, error) {
+	value, err := v.evaluateScript(ctx, text, 0)
 	var thrown *scriptError
 	if errors.As(err, &thrown) && strings.Contains(thrown.text, "Illegal return statement") {
 		// A syntax error: nothing of the script has run.
-		return v.evaluate(ctx, "(async function () {\n"+text+"\n})()", 0)
+		return v.evaluateScript(ctx, "(async function () {\n"+text+"\n})()", 0)
 	}
 	return value, err
 }
@@ -30,7 +30,7 @@ type scriptError struct{ text string }
 
 func (e *scriptError) Error() string { return "script failed: " + prop.Clip(e.text) }
 
-func (v *visit) evaluate(ctx context.Context, text string, world runtime.ExecutionContextID) (json.RawMessage, error) {
+func (v *visit) evaluateScript(ctx context.Context, text string, world runtime.ExecutionContextID) (json.RawMessage, error) {
 	on := true
 	result, err := cdp.Call(ctx, v.session, runtime.Evaluate, runtime.EvaluateParams{
 		Expression: text, ContextID: world, ReturnByValue: &on, AwaitPromise: &on, UserGesture: &on})

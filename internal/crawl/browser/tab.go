@@ -25,8 +25,8 @@ func newTabs(most int) tabs {
 	return tabs{free: make(chan struct{}, most), waiting: make(chan struct{}, waitingPerTab*most)}
 }
 
-// take waits for a right to run a page. The error is the cause of ctx's end.
-func (t tabs) take(ctx context.Context) (*tab, error) {
+// takeTab waits for a right to run a page. The error is the cause of ctx's end.
+func (t tabs) takeTab(ctx context.Context) (*tab, error) {
 	select {
 	case t.free <- struct{}{}:
 		return &tab{of: t, held: true}, nil
@@ -43,15 +43,15 @@ type tab struct {
 	ended bool
 }
 
-// lend calls allow while another page may run. If it returns nil, the page has its right again.
-func (t *tab) lend(ctx context.Context, allow func() error) error {
+// lendTab calls allow while another page may run. If it returns nil, the page has its right again.
+func (t *tab) lendTab(ctx context.Context, allow func() error) error {
 	select {
 	case t.of.waiting <- struct{}{}:
 		defer func() { <-t.of.waiting }()
 	default:
 		return ErrCrowded
 	}
-	t.give()
+	t.giveTab()
 	if err := allow(); err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ func (t *tab) lend(ctx context.Context, allow func() error) error {
 	return nil
 }
 
-// give gives the right away, if the page has it.
-func (t *tab) give() {
+// giveTab gives the right away, if the page has it.
+func (t *tab) giveTab() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.held {
@@ -80,10 +80,10 @@ func (t *tab) give() {
 	}
 }
 
-// end gives the right away for good.
-func (t *tab) end() {
+// endTab gives the right away for good.
+func (t *tab) endTab() {
 	t.mu.Lock()
 	t.ended = true
 	t.mu.Unlock()
-	t.give()
+	t.giveTab()
 }

@@ -49,9 +49,9 @@ func parseUpstream(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// forwards reports whether plain HTTP requests go to the upstream proxy unchanged.
+// forwardsUnchanged reports whether plain HTTP requests go to the upstream proxy unchanged.
 // Otherwise they go through a tunnel.
-func (p *pageProxy) forwards() bool {
+func (p *pageProxy) forwardsUnchanged() bool {
 	return p.upstream != nil && (p.upstream.Scheme == "http" || p.upstream.Scheme == "https")
 }
 
@@ -96,7 +96,7 @@ func (p *pageProxy) connectUpstream(ctx context.Context, addr string) (net.Conn,
 
 // openTunnel opens a tunnel to addr through the upstream proxy behind conn.
 func (p *pageProxy) openTunnel(ctx context.Context, conn net.Conn, addr string) (net.Conn, error) {
-	if !p.forwards() {
+	if !p.forwardsUnchanged() {
 		return p.openSOCKS(ctx, conn, addr)
 	}
 	if p.upstream.Scheme == "https" {

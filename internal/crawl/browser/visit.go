@@ -82,8 +82,8 @@ type visit struct {
 	loadsCut  bool
 }
 
-// change calls f under the lock and wakes wait.
-func (v *visit) change(f func()) {
+// changeState calls f under the lock and wakes wait.
+func (v *visit) changeState(f func()) {
 	v.mu.Lock()
 	f()
 	close(v.changed)
@@ -91,57 +91,57 @@ func (v *visit) change(f func()) {
 	v.mu.Unlock()
 }
 
-// fail ends the page. The first fault wins.
-func (v *visit) fail(f *Fault) {
-	v.change(func() {
+// failPage ends the page. The first fault wins.
+func (v *visit) failPage(f *Fault) {
+	v.changeState(func() {
 		if v.fault == nil {
 			v.fault = f
 		}
 	})
 }
 
-// navigations returns the number of navigations so far.
-func (v *visit) navigations() int {
+// navigationCount returns the number of navigations so far.
+func (v *visit) navigationCount() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.count
 }
 
-// run renders the page. Its error is a *Fault.
-func (v *visit) run(parent context.Context) (*Page, error) {
+// renderPage renders the page. Its error is a *Fault.
+func (v *visit) renderPage(parent context.Context) (*Page, error) {
 	v.time = newBudget(parent, v.req.Timeout)
 	defer v.time.stop()
-	v.killed = v.chromium.killed()
+	v.killed = v.chromium.killedCount()
 
-	err := v.open(v.time)
+	err := v.openPage(v.time)
 	if err == nil {
-		err = v.navigate(v.time)
+		err = v.openURL(v.time)
 	}
 	if err == nil {
 		err = v.waitLoaded(v.time, v.req.Damping)
 	}
 	var done *Page
 	if err == nil {
-		if done, err = v.read(v.time); err == nil && v.req.Macro != nil {
+		if done, err = v.readPage(v.time); err == nil && v.req.Macro != nil {
 			if err = v.runMacro(v.time, done); err == nil && done.Rendered {
-				done, err = v.read(v.time) // the macro may have changed the page
-			} else if err != nil && v.time.Err() == nil && v.current() == nil {
+				done, err = v.readPage(v.time) // the macro may have changed the page
+			} else if err != nil && v.time.Err() == nil && v.currentFault() == nil {
 				err = v.faultOf(MacroFailed, err)
 			}
 		}
 	}
 	if err != nil {
-		return nil, v.explain(parent, err)
+		return nil, v.faultFor(parent, err)
 	}
 	if done.Rendered {
-		v.gather(v.time, done)
+		v.gatherParts(v.time, done)
 	}
-	v.finish(v.time, done)
+	v.finishPage(v.time, done)
 	return done, nil
 }
 
-// current returns the fault, or nil.
-func (v *visit) current() *Fault {
+// currentFault returns the fault, or nil.
+func (v *visit) currentFault() *Fault {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.fault
@@ -161,32 +161,32 @@ func (v *visit) faultOf(kind Kind, err error) *Fault {
 	return f
 }
 
-// explain returns the fault for err. The reason that ended the page wins over errors of the
+// faultFor returns the fault for err. The reason that ended the page wins over errors of the
 // driver that follow from it.
-func (v *visit) explain(parent context.Context, err error) *Fault {
+func (v *visit) faultFor(parent context.Context, err error) *Fault {
 	var f *Fault
 	switch {
 	case parent.Err() != nil:
 		return v.faultOf(Cancelled, context.Cause(parent))
-	case v.current() != nil:
-		return v.current()
+	case v.currentFault() != nil:
+		return v.currentFault()
 	case errors.As(err, &f):
 		return f
 	case v.time.Err() != nil:
 		return v.faultOf(TimeOver, fmt.Errorf("after %v", v.req.Timeout))
-	case v.chromium.killed() != v.killed:
-		return v.crash()
+	case v.chromium.killedCount() != v.killed:
+		return v.crashFault()
 	}
 	return v.faultOf(Driver, err)
 }
 
-// open opens the page, with its own browser context and proxy.
-func (v *visit) open(ctx context.Context) (err error) {
+// openPage opens the page, with its own browser context and proxy.
+func (v *visit) openPage(ctx context.Context) (err error) {
 	v.waiting = make(chan *fetch.EventRequestPaused, maxWaiting)
 	if v.proxy, err = newPageProxy(v.cfg, v.req.upstream); err != nil {
 		return err
 	}
-	v.context, v.end, err = v.chromium.newPage(ctx, v.proxy.address(), v.listen)
+	v.context, v.end, err = v.chromium.newPage(ctx, v.proxy.proxyURL(), v.handleEvent)
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (v *visit) open(ctx context.Context) (err error) {
 		_, err = cdp.Call(ctx, s, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: v.req.UserAgent})
 	}
 	if err == nil {
-		err = v.watch(ctx)
+		err = v.keepRemoved(ctx)
 	}
 	if err == nil {
 		v.setCookies(ctx)
@@ -261,18 +261,18 @@ func (v *visit) setCookies(ctx context.Context) {
 	}
 }
 
-// close closes the page and its browser context. The proxy goes first: Chromium then
+// closePage closes the page and its browser context. The proxy goes first: Chromium then
 // drops requests that wait for an answer, refused ones included.
-func (v *visit) close() {
+func (v *visit) closePage() {
 	if v.proxy != nil {
-		v.proxy.close()
+		v.proxy.closeConnections()
 	}
 	if v.end == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
-	err := v.drain(ctx)
+	err := v.drainEvents(ctx)
 	if err == nil {
 		done := make(chan error, 1)
 		go func() { done <- v.end() }()
@@ -285,20 +285,20 @@ func (v *visit) close() {
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		v.cfg.Log.Warn("cannot close a page; the browser takes no more pages", "url", v.req.URL, "error", err)
-		v.chromium.retire()
+		v.chromium.retireBrowser()
 	}
 }
 
-// drain stops the events of the page and waits until the driver has handled those that
+// drainEvents stops the events of the page and waits until the driver has handled those that
 // it has read. The driver has one goroutine that passes messages to all pages, and a
 // queue of 1024 messages for each page. It never empties the queue of a page whose
 // context has ended. A page that sends more events while it closes would thus block
 // that goroutine, and with it all pages of the browser.
-func (v *visit) drain(ctx context.Context) error {
+func (v *visit) drainEvents(ctx context.Context) error {
 	if v.session == nil {
 		return nil
 	}
-	v.chromium.control.mute(v.session.SessionID)
+	v.chromium.control.muteSession(v.session.SessionID)
 	// The queue holds the reply after all events. Chromium answers it even if the
 	// script of the page hangs.
 	_, err := cdp.Call(ctx, v.session, fetch.Disable, cdp.Empty{})

@@ -23,7 +23,7 @@ type cookie struct {
 	Set      time.Time `json:"set"`
 	Expires  time.Time `json:"expires"`
 
-	owner string // set by Jar.put
+	owner string // set by Jar.putCookie
 }
 
 // key identifies a cookie.
@@ -37,16 +37,16 @@ func (c *cookie) key() key { return key{c.Name, c.Domain, c.Path, c.HostOnly} }
 // size returns the bytes that count for the limits.
 func (c *cookie) size() int { return len(c.Name) + len(c.Value) + len(c.Domain) + len(c.Path) }
 
-// valid refuses cookies that only a hand-edited file can contain, and limits times in the
+// isValid refuses cookies that only a hand-edited file can contain, and limits times in the
 // future.
-func (c *cookie) valid(now time.Time) bool {
+func (c *cookie) isValid(now time.Time) bool {
 	if c.Set.After(now) {
 		c.Set = now
 	}
 	if latest := now.Add(maxAge); c.Expires.After(latest) {
 		c.Expires = latest
 	}
-	return c.Expires.After(now) && sendable(c.Name, c.Value) && (c.Gone || c.Name+c.Value != "") &&
+	return c.Expires.After(now) && isSendable(c.Name, c.Value) && (c.Gone || c.Name+c.Value != "") &&
 		c.Domain != "" && c.Domain == cleanHost(c.Domain) && len(c.Domain) <= maxAttribute &&
 		strings.HasPrefix(c.Path, "/") && len(c.Path) <= maxAttribute
 }
@@ -99,8 +99,8 @@ func prefixHolds(c *cookie, line setCookie) bool {
 	return secure || c.HostOnly && line.domain == "" && c.Path == "/"
 }
 
-// matches reports whether a request to u carries c.
-func (c *cookie) matches(host, path string, secure bool, now time.Time) bool {
+// matchesRequest reports whether a request to u carries c.
+func (c *cookie) matchesRequest(host, path string, secure bool, now time.Time) bool {
 	return !c.Gone && c.Expires.After(now) && (secure || !c.Secure) &&
 		(c.Domain == host || !c.HostOnly && domainMatch(host, c.Domain)) && pathMatch(path, c.Path)
 }
@@ -143,9 +143,9 @@ func isSuffix(domain string) bool {
 	return suffix == domain
 }
 
-// owner returns the domain whose cookies share a limit: the registrable one, so that new
+// ownerDomain returns the domain whose cookies share a limit: the registrable one, so that new
 // host names do not give more room.
-func owner(host string) string {
+func ownerDomain(host string) string {
 	if isIP(host) {
 		return host
 	}

@@ -456,7 +456,7 @@ func FuzzSetCookie(f *testing.F) {
 			t.Errorf("%d cookies of one line", len(j.cookies))
 		}
 		kept := newJar()
-		kept.mergeFile(j.file(noon), noon)
+		kept.mergeFile(j.fileContent(noon), noon)
 		if len(kept.cookies) != len(j.cookies) {
 			t.Errorf("a file loses a cookie of %q", line)
 		}

@@ -45,11 +45,11 @@ func (j *Jar) Header(p Property, u *url.URL, stage Stage, now time.Time) string 
 	named := map[string]bool{}
 	for pair := range strings.SplitSeq(text, ";") {
 		if name, _, ok := strings.Cut(pair, "="); ok {
-			named[trim(name)] = true
+			named[trimBlanks(name)] = true
 		}
 	}
 	line := []byte(strings.TrimRight(text, "; \t"))
-	for _, c := range j.matching(host, requestPath(u), u.Scheme == "https", now) {
+	for _, c := range j.matchingCookies(host, requestPath(u), u.Scheme == "https", now) {
 		if named[c.Name] || len(line)+len(c.Name)+len(c.Value)+3 > maxLine {
 			continue
 		}
@@ -64,12 +64,12 @@ func (j *Jar) Header(p Property, u *url.URL, stage Stage, now time.Time) string 
 	return string(line)
 }
 
-// matching returns the cookies for a request in the order of the field.
-func (j *Jar) matching(host, path string, secure bool, now time.Time) []cookie {
+// matchingCookies returns the cookies for a request in the order of the field.
+func (j *Jar) matchingCookies(host, path string, secure bool, now time.Time) []cookie {
 	j.mu.Lock()
 	var list []cookie
 	for _, c := range j.cookies {
-		if c.matches(host, path, secure, now) {
+		if c.matchesRequest(host, path, secure, now) {
 			list = append(list, *c)
 		}
 	}
@@ -91,7 +91,7 @@ func (j *Jar) SetCookies(u *url.URL, header http.Header, now time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for i, line := range lines[:min(len(lines), maxPerResponse)] {
-		parsed, ok := parse(line, now)
+		parsed, ok := parseSetCookie(line, now)
 		if !ok {
 			continue
 		}
@@ -100,10 +100,10 @@ func (j *Jar) SetCookies(u *url.URL, header http.Header, now time.Time) {
 			continue
 		}
 		c.Created = now.Add(time.Duration(i)) // keeps the order of the lines
-		j.put(c)
+		j.putCookie(c)
 		j.changed[c.key()] = true
 	}
-	j.trim(now)
+	j.enforceLimits(now)
 }
 
 // hidesSecure reports whether c, which came over plain HTTP, would hide a secure cookie
@@ -118,36 +118,36 @@ func (j *Jar) hidesSecure(c *cookie, now time.Time) bool {
 	return false
 }
 
-// put stores c. If it replaces a cookie with the same key, it keeps its creation time.
-func (j *Jar) put(c *cookie) {
+// putCookie stores c. If it replaces a cookie with the same key, it keeps its creation time.
+func (j *Jar) putCookie(c *cookie) {
 	if old := j.cookies[c.key()]; old != nil {
 		if !old.Gone {
 			c.Created = old.Created
 		}
-		j.remove(old)
+		j.removeCookie(old)
 	}
-	c.owner = owner(c.Domain)
+	c.owner = ownerDomain(c.Domain)
 	j.cookies[c.key()] = c
 	j.bytes += c.size()
 }
 
-func (j *Jar) remove(c *cookie) {
+func (j *Jar) removeCookie(c *cookie) {
 	delete(j.changed, c.key())
 	delete(j.cookies, c.key())
 	j.bytes -= c.size()
 }
 
-// merge stores c unless the cookie with the same key was set later. ours reports whether
+// mergeCookie stores c unless the cookie with the same key was set later. ours reports whether
 // the old one wins if both were set at the same time.
-func (j *Jar) merge(c cookie, ours bool) {
+func (j *Jar) mergeCookie(c cookie, ours bool) {
 	old := j.cookies[c.key()]
 	if old == nil || c.Set.After(old.Set) || !ours && c.Set.Equal(old.Set) {
-		j.put(&c)
+		j.putCookie(&c)
 	}
 }
 
-// trim enforces the limits of each owner, then of the jar.
-func (j *Jar) trim(now time.Time) {
+// enforceLimits enforces the limits of each owner, then of the jar.
+func (j *Jar) enforceLimits(now time.Time) {
 	byOwner := map[string][]*cookie{}
 	for _, c := range j.cookies {
 		byOwner[c.owner] = append(byOwner[c.owner], c)
@@ -156,7 +156,7 @@ func (j *Jar) trim(now time.Time) {
 		if len(own) > maxPerOwner {
 			sortWorstFirst(own, now)
 			for _, c := range own[:len(own)-maxPerOwner] {
-				j.remove(c)
+				j.removeCookie(c)
 			}
 		}
 	}
@@ -170,7 +170,7 @@ func (j *Jar) trim(now time.Time) {
 		if len(j.cookies) <= maxPerJar*9/10 && j.bytes <= maxBytes*9/10 {
 			break
 		}
-		j.remove(c)
+		j.removeCookie(c)
 	}
 }
 

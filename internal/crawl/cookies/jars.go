@@ -58,7 +58,7 @@ func (js *Jars) Site(id string) *Jar {
 		return j
 	}
 	var f jarFile
-	if err := js.files.Read(js.path(id), &f); err != nil {
+	if err := js.files.Read(js.jarPath(id), &f); err != nil {
 		js.log.Warn("cannot read the cookies of a site; its jar starts empty", "site", id, "error", err)
 		return j
 	}
@@ -71,7 +71,7 @@ type jarFile struct {
 	Cookies []cookie `json:"cookies"`
 }
 
-func (js *Jars) path(id string) string {
+func (js *Jars) jarPath(id string) string {
 	return filepath.Join(js.dir, statefile.Name(id)+".json")
 }
 
@@ -89,28 +89,28 @@ func (js *Jars) Save(ctx context.Context) error {
 	js.mu.Unlock()
 	var errs []error
 	for id, j := range jars {
-		if err := js.save(ctx, id, j); err != nil {
+		if err := js.saveJar(ctx, id, j); err != nil {
 			errs = append(errs, fmt.Errorf("save cookies of site %q: %w", id, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (js *Jars) save(ctx context.Context, id string, j *Jar) error {
+func (js *Jars) saveJar(ctx context.Context, id string, j *Jar) error {
 	changed := j.takeChanged()
 	if len(changed) == 0 {
 		return nil
 	}
 	var f jarFile
-	err := js.files.Update(ctx, js.path(id), &f, func() error {
+	err := js.files.Update(ctx, js.jarPath(id), &f, func() error {
 		now := js.now()
 		merged := newJar()
 		merged.mergeFile(f, now)
 		for _, c := range changed {
-			merged.merge(c, false)
+			merged.mergeCookie(c, false)
 		}
-		merged.trim(now)
-		f = merged.file(now)
+		merged.enforceLimits(now)
+		f = merged.fileContent(now)
 		return nil
 	})
 	if err != nil {
@@ -127,15 +127,15 @@ func (j *Jar) mergeFile(f jarFile, now time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, c := range f.Cookies {
-		if c.valid(now) {
-			j.merge(c, true)
+		if c.isValid(now) {
+			j.mergeCookie(c, true)
 		}
 	}
-	j.trim(now)
+	j.enforceLimits(now)
 }
 
-// file returns the content of the jar's file, without expired cookies, in a stable order.
-func (j *Jar) file(now time.Time) jarFile {
+// fileContent returns the content of the jar's file, without expired cookies, in a stable order.
+func (j *Jar) fileContent(now time.Time) jarFile {
 	f := jarFile{Cookies: []cookie{}}
 	for _, c := range j.cookies {
 		if c.Expires.After(now) {

@@ -36,7 +36,7 @@ func (js *Jars) All() (list []Kept, left int, err error) {
 		if !isJar {
 			continue
 		}
-		for _, c := range js.Site(site).file(js.now()).Cookies {
+		for _, c := range js.Site(site).fileContent(js.now()).Cookies {
 			if bytes += c.size() + 200; bytes > maxKept {
 				left++
 				continue

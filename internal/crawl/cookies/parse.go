@@ -26,16 +26,16 @@ type setCookie struct {
 	expires      time.Time
 }
 
-// parse parses a Set-Cookie line (RFC 6265bis 5.6). A cookie to remove has the zero expiry
+// parseSetCookie parses a Set-Cookie line (RFC 6265bis 5.6). A cookie to remove has the zero expiry
 // time. ok is false if the line must be ignored.
-func parse(line string, now time.Time) (c setCookie, ok bool) {
+func parseSetCookie(line string, now time.Time) (c setCookie, ok bool) {
 	pair, attributes, _ := strings.Cut(line, ";")
 	name, value, named := strings.Cut(pair, "=")
 	if !named {
 		name, value = "", pair
 	}
-	c = setCookie{name: trim(name), value: trim(value), expires: now.Add(SessionAge)}
-	if c.name == "" && c.value == "" || !sendable(c.name, c.value) {
+	c = setCookie{name: trimBlanks(name), value: trimBlanks(value), expires: now.Add(SessionAge)}
+	if c.name == "" && c.value == "" || !isSendable(c.name, c.value) {
 		return c, false
 	}
 	aged := false // Max-Age overrides Expires
@@ -43,18 +43,18 @@ func parse(line string, now time.Time) (c setCookie, ok bool) {
 		var attribute string
 		attribute, attributes, _ = strings.Cut(attributes, ";")
 		key, value, _ := strings.Cut(attribute, "=")
-		key, value = trim(key), trim(value)
-		if len(value) > maxAttribute || strings.ContainsFunc(value, control) || !utf8.ValidString(value) {
+		key, value = trimBlanks(key), trimBlanks(value)
+		if len(value) > maxAttribute || strings.ContainsFunc(value, isControl) || !utf8.ValidString(value) {
 			continue
 		}
 		switch strings.ToLower(key) {
 		case "expires":
 			if at, ok := parseDate(value); ok && !aged {
-				c.expires = expiry(at, now)
+				c.expires = limitExpiry(at, now)
 			}
 		case "max-age":
 			if age, ok := parseAge(value); ok {
-				c.expires, aged = expiry(now.Add(age), now), true
+				c.expires, aged = limitExpiry(now.Add(age), now), true
 			}
 		case "domain":
 			c.domain = cleanHost(strings.TrimPrefix(value, "."))
@@ -70,18 +70,18 @@ func parse(line string, now time.Time) (c setCookie, ok bool) {
 	return c, true
 }
 
-// sendable reports whether a request can carry the pair and a file can store it.
-func sendable(name, value string) bool {
+// isSendable reports whether a request can carry the pair and a file can store it.
+func isSendable(name, value string) bool {
 	return len(name)+len(value) <= maxPair &&
-		!strings.ContainsFunc(name, control) && !strings.ContainsFunc(value, control) &&
+		!strings.ContainsFunc(name, isControl) && !strings.ContainsFunc(value, isControl) &&
 		!strings.ContainsAny(name, "=;") && !strings.Contains(value, ";") &&
 		utf8.ValidString(name) && utf8.ValidString(value)
 }
 
-func trim(s string) string { return strings.Trim(s, " \t") }
+func trimBlanks(s string) string { return strings.Trim(s, " \t") }
 
-// expiry limits an expiry time. A time in the past becomes the zero time.
-func expiry(at, now time.Time) time.Time {
+// limitExpiry limits an expiry time. A time in the past becomes the zero time.
+func limitExpiry(at, now time.Time) time.Time {
 	switch latest := now.Add(maxAge); {
 	case !at.After(now):
 		return time.Time{}
@@ -121,16 +121,16 @@ const months = "janfebmaraprmayjunjulaugsepoctnovdec"
 func parseDate(text string) (time.Time, bool) {
 	var clock, day, year []int
 	month := 0
-	for _, word := range strings.FieldsFunc(text, delimiter) {
+	for _, word := range strings.FieldsFunc(text, isDelimiter) {
 		switch name := strings.ToLower(word[:min(len(word), 3)]); {
 		case clock == nil && clockWord.MatchString(word):
-			clock = numbers(clockWord, word)
+			clock = matchNumbers(clockWord, word)
 		case day == nil && dayWord.MatchString(word):
-			day = numbers(dayWord, word)
+			day = matchNumbers(dayWord, word)
 		case month == 0 && len(name) == 3 && strings.Index(months, name)%3 == 0:
 			month = strings.Index(months, name)/3 + 1
 		case year == nil && yearWord.MatchString(word):
-			year = numbers(yearWord, word)
+			year = matchNumbers(yearWord, word)
 		}
 	}
 	if clock == nil || day == nil || month == 0 || year == nil {
@@ -149,8 +149,8 @@ func parseDate(text string) (time.Time, bool) {
 	return at, at.Day() == day[0] // false for the 31st of a short month
 }
 
-// numbers returns the groups of a word that matches.
-func numbers(word *regexp.Regexp, text string) (list []int) {
+// matchNumbers returns the groups of a word that matches.
+func matchNumbers(word *regexp.Regexp, text string) (list []int) {
 	for _, digits := range word.FindStringSubmatch(text)[1:] {
 		n, _ := strconv.Atoi(digits) // at most four digits
 		list = append(list, n)
@@ -158,7 +158,7 @@ func numbers(word *regexp.Regexp, text string) (list []int) {
 	return list
 }
 
-// delimiter reports whether r separates words of a date.
-func delimiter(r rune) bool {
+// isDelimiter reports whether r separates words of a date.
+func isDelimiter(r rune) bool {
 	return r == '\t' || r >= ' ' && r <= '/' || r >= ';' && r <= '@' || r >= '[' && r <= '`' || r >= '{' && r <= '~'
 }

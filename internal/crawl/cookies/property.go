@@ -106,20 +106,20 @@ func checkText(text string) error {
 	switch {
 	case len(text) > maxText:
 		return fmt.Errorf("has a cookie text of %d bytes; expected at most %d", len(text), maxText)
-	case strings.ContainsFunc(text, control):
+	case strings.ContainsFunc(text, isControl):
 		return errors.New("has a cookie text with line breaks or control characters, which cannot be sent")
 	}
 	return nil
 }
 
-// control reports whether a header field cannot contain r.
-func control(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+// isControl reports whether a header field cannot contain r.
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
 // Text returns the cookies that the property adds for host at a stage. ok is false if the
 // property forbids all cookies at that stage, including the jar's. The entry of the host
 // decides, else that of the nearest parent domain with at least two labels, else ".*".
 func (p Property) Text(stage Stage, host string) (cookie string, ok bool) {
-	e, found := p.find(cleanHost(host))
+	e, found := p.findEntry(cleanHost(host))
 	switch {
 	case !found:
 		return "", true
@@ -129,7 +129,7 @@ func (p Property) Text(stage Stage, host string) (cookie string, ok bool) {
 	return e.cookie, true
 }
 
-func (p Property) find(host string) (e entry, found bool) {
+func (p Property) findEntry(host string) (e entry, found bool) {
 	for domain := host; ; {
 		if e, found = p.entries[domain]; found {
 			return e, true

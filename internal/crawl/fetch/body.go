@@ -80,7 +80,7 @@ func readBody(resp *http.Response, limit int64, m *meter) (body []byte, kind Kin
 	case len(codings) > 0:
 		body, repaired, err = readCoded(w, codings, limit, m)
 	case resp.ContentLength > 0 && resp.ContentLength <= preallocate:
-		if err = m.grow(resp.ContentLength, resp.ContentLength); err == nil {
+		if err = m.growBody(resp.ContentLength, resp.ContentLength); err == nil {
 			body, err = readExact(w, int(resp.ContentLength))
 		}
 	case resp.ContentLength > 0:
@@ -91,7 +91,7 @@ func readBody(resp *http.Response, limit int64, m *meter) (body []byte, kind Kin
 	default:
 		body, err = readScratch(w, w, limit, false, m)
 	}
-	m.keep(int64(cap(body)))
+	m.keepBody(int64(cap(body)))
 	switch {
 	case err == nil:
 		return body, None, repaired, nil
@@ -109,13 +109,13 @@ func readBody(resp *http.Response, limit int64, m *meter) (body []byte, kind Kin
 		return body, BadEncoding, false, fmt.Errorf("%s: %w", strings.Join(codings, ", "), err)
 	}
 	if kind == Truncated {
-		err = short(w.n, resp.ContentLength, err)
+		err = shortBodyError(w.n, resp.ContentLength, err)
 	}
 	return body, kind, false, err
 }
 
-// short is the error of a body that ended early. length is the announced one, -1 for none.
-func short(got, length int64, err error) error {
+// shortBodyError is the error of a body that ended early. length is the announced one, -1 for none.
+func shortBodyError(got, length int64, err error) error {
 	if length >= 0 {
 		return fmt.Errorf("body ended after %d of %d bytes: %w", got, length, err)
 	}
@@ -125,7 +125,7 @@ func short(got, length int64, err error) error {
 // readCoded reads the decoded body.
 func readCoded(w *wire, codings []string, limit int64, m *meter) (body []byte, repaired bool, err error) {
 	w.most = hollowSize
-	r, done, err := coding.Decode(w, codings, m.window)
+	r, done, err := coding.Decode(w, codings, m.growDecoder)
 	if err != nil {
 		return []byte{}, false, err
 	}
@@ -164,7 +164,7 @@ func readScratch(r io.Reader, w *wire, limit int64, coded bool, m *meter) ([]byt
 		rest := limit + 1 - int64(len(buf))
 		if len(buf) == cap(buf) {
 			size := int64(cap(buf)) + min(int64(cap(buf)), rest)
-			if err = m.grow(size, limit+1); err != nil {
+			if err = m.growBody(size, limit+1); err != nil {
 				break
 			}
 			buf = append(make([]byte, 0, size), buf...)

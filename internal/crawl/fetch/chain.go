@@ -46,15 +46,15 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 	ch, fault := c.newChain(r)
 	for fault == nil {
 		var next *url.URL
-		next, fault = ch.hop(ctx)
+		next, fault = ch.sendHop(ctx)
 		switch {
 		case fault != nil && ch.mayRetry(fault):
-			fault = ch.retry(ctx, fault)
+			fault = ch.prepareRetry(ctx, fault)
 		case fault != nil:
 		case next == nil:
 			return &ch.resp, nil
 		default:
-			fault = ch.follow(ctx, next)
+			fault = ch.followRedirect(ctx, next)
 		}
 	}
 	return nil, fault
@@ -99,11 +99,11 @@ func (c *Client) newChain(r Request) (*chain, *Fault) {
 	return ch, nil
 }
 
-// hop sends one request and reads its response. It returns the target of a redirect, or nil
+// sendHop sends one request and reads its response. It returns the target of a redirect, or nil
 // if the fetch is complete.
-func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
+func (ch *chain) sendHop(parent context.Context) (*url.URL, *Fault) {
 	if ch.client.life.Err() != nil {
-		return nil, ch.fault(Cancelled, errClosed)
+		return nil, ch.newFault(Cancelled, errClosed)
 	}
 	begin := time.Now()
 	w := &hop{connectTimeout: ch.req.ConnectTimeout, proxy: ch.proxy, newer: ch.newer}
@@ -112,7 +112,7 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 	defer cancel()
 	clock := newClock(ch.left, func() { end(context.DeadlineExceeded) })
 	defer clock.timer.Stop()
-	ctx = w.context(ctx)
+	ctx = w.requestContext(ctx)
 	defer w.cancel(nil)
 	stop := context.AfterFunc(ch.client.life, cancel)
 	defer stop()
@@ -120,10 +120,10 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 	res := &ch.resp
 	res.FinalURL = ch.url.String()
 	res.Code, res.Header = 0, nil
-	header := ch.header()
+	header := ch.sentHeader()
 	key := ch.seenKey(header)
 	if slices.Contains(ch.seen, key) {
-		return nil, ch.fault(RedirectLoop, nil)
+		return nil, ch.newFault(RedirectLoop, nil)
 	}
 	ch.seen = append(ch.seen, key)
 
@@ -144,17 +144,17 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 		case ctx.Err() != nil:
 			kind = Timeout
 		}
-		return ch.fault(kind, err)
+		return ch.newFault(kind, err)
 	}
 	if ch.proxy != nil {
 		// The proxy looks up the name itself; this check cannot know its result.
-		if _, err := ch.client.permitted(ctx, ch.url.Hostname()); err != nil {
+		if _, err := ch.client.permittedAddresses(ctx, ch.url.Hostname()); err != nil {
 			return nil, fail(kindOfTrip(err, false), err)
 		}
 	}
-	resp, err := ch.client.transports[pool{ch.proxy != nil, ch.req.InsecureTLS, ch.req.LegacyTLS}].RoundTrip(ch.request(ctx, header))
+	resp, err := ch.client.transports[pool{ch.proxy != nil, ch.req.InsecureTLS, ch.req.LegacyTLS}].RoundTrip(ch.newRequest(ctx, header))
 	var connected bool
-	connected, res.RemoteAddr = w.report()
+	connected, res.RemoteAddr = w.connectionReport()
 	res.RequestHeader = header
 	if err != nil {
 		return nil, fail(w.kindOf(err, connected, ch.url), err)
@@ -165,36 +165,36 @@ func (ch *chain) hop(parent context.Context) (*url.URL, *Fault) {
 		m.rate = newRateReader(resp.Body, rate, ch.client.cfg.RateWindow, end)
 		defer m.rate.stop()
 	}
-	return ch.receive(resp, w, m, cancel, fail)
+	return ch.receiveResponse(resp, w, m, cancel, fail)
 }
 
-// receive reads a response. cancel ends its request; fail returns the fault of a read error.
-func (ch *chain) receive(resp *http.Response, w *hop, m *meter, cancel func(), fail func(Kind, error) *Fault) (*url.URL, *Fault) {
+// receiveResponse reads a response. cancel ends its request; fail returns the fault of a read error.
+func (ch *chain) receiveResponse(resp *http.Response, w *hop, m *meter, cancel func(), fail func(Kind, error) *Fault) (*url.URL, *Fault) {
 	res := &ch.resp
 	res.Code, res.Header = resp.StatusCode, resp.Header
-	res.Repaired = res.Repaired || w.repaired()
+	res.Repaired = res.Repaired || w.wasRepaired()
 	if res.StatusLine = resp.Proto + " " + resp.Status; resp.Status == "200 OK" && resp.Proto != "HTTP/1.0" {
 		res.StatusLine = ""
 	}
 	res.RequestLine = ch.method + " " + ch.url.RequestURI() + " " + resp.Proto
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:
-		return nil, ch.fault(BadResponse, errSwitched)
+		return nil, ch.newFault(BadResponse, errSwitched)
 	case resp.StatusCode == http.StatusProxyAuthRequired && ch.url.Scheme == "http" && w.overHTTP():
-		return nil, ch.fault(Proxy, &ProxyError{Code: resp.StatusCode}) // in a tunnel the status is the target's
+		return nil, ch.newFault(Proxy, &ProxyError{Code: resp.StatusCode}) // in a tunnel the status is the target's
 	}
 	if ch.req.Jar != nil && len(res.Header["Set-Cookie"]) > 0 {
 		ch.req.Jar.SetCookies(ch.url, res.Header)
 	}
 	if slices.Contains(redirects, resp.StatusCode) {
-		next, fault := ch.target(resp)
+		next, fault := ch.redirectTarget(resp)
 		if fault == nil {
 			ch.exchange = ch.exchangeOf(resp, cancel)
 		}
 		return next, fault
 	}
 	if ch.req.HeaderOnly {
-		drain(resp.Body, cancel)
+		drainBody(resp.Body, cancel)
 		return nil, nil
 	}
 	var kind Kind
@@ -204,18 +204,18 @@ func (ch *chain) receive(resp *http.Response, w *hop, m *meter, cancel func(), f
 	res.Repaired = res.Repaired || repaired
 	if err != nil {
 		if kind == TooLarge || kind == Refused && m.ctx.Err() == nil {
-			return nil, ch.fault(kind, err)
+			return nil, ch.newFault(kind, err)
 		}
 		return nil, fail(kind, err)
 	}
 	if len(res.Header["Content-Encoding"]) > 0 {
-		drain(resp.Body, cancel) // decoders may stop before the last chunk
+		drainBody(resp.Body, cancel) // decoders may stop before the last chunk
 	}
 	return nil, nil
 }
 
-// request returns the request of the current hop.
-func (ch *chain) request(ctx context.Context, header http.Header) *http.Request {
+// newRequest returns the request of the current hop.
+func (ch *chain) newRequest(ctx context.Context, header http.Header) *http.Request {
 	// net/http does not send the fragment.
 	req := &http.Request{
 		Method: ch.method, URL: ch.url, Host: ch.url.Host, Header: header,
@@ -229,8 +229,8 @@ func (ch *chain) request(ctx context.Context, header http.Header) *http.Request 
 	return req.WithContext(ctx)
 }
 
-// fault returns the Fault of the current hop with what is known so far.
-func (ch *chain) fault(kind Kind, err error) *Fault {
+// newFault returns the Fault of the current hop with what is known so far.
+func (ch *chain) newFault(kind Kind, err error) *Fault {
 	f := &Fault{Kind: kind, URL: ch.resp.FinalURL, Err: err, Code: ch.resp.Code}
 	if f.Code == 0 {
 		if n := len(ch.resp.Redirects); n > 0 {

@@ -93,7 +93,7 @@ func New(cfg Config) *Client {
 	c.life, c.end = context.WithCancel(context.Background())
 	for i := range 8 {
 		p := pool{i&1 > 0, i&2 > 0, i&4 > 0}
-		c.transports[p] = c.transport(p)
+		c.transports[p] = c.newTransport(p)
 	}
 	return c
 }
@@ -119,9 +119,9 @@ func allowLegacy(conf *tls.Config) {
 	}
 }
 
-// transport returns a connection pool. The HTTP/2 pool of net/http ignores the proxy of a
+// newTransport returns a connection pool. The HTTP/2 pool of net/http ignores the proxy of a
 // connection, so requests through a proxy speak HTTP/1.1 only.
-func (c *Client) transport(p pool) *http.Transport {
+func (c *Client) newTransport(p pool) *http.Transport {
 	conf := &tls.Config{
 		RootCAs:            c.cfg.RootCAs,
 		InsecureSkipVerify: p.insecure, // set by the site property TLSVerify=0
@@ -140,8 +140,8 @@ func (c *Client) transport(p pool) *http.Transport {
 	return &http.Transport{
 		Protocols:              &protocols,
 		Proxy:                  func(r *http.Request) (*url.URL, error) { return hopOf(r.Context()).proxy, nil },
-		DialContext:            func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dial(ctx, addr, nil) },
-		DialTLSContext:         func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dial(ctx, addr, conf) },
+		DialContext:            func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dialTransport(ctx, addr, nil) },
+		DialTLSContext:         func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dialTransport(ctx, addr, conf) },
 		OnProxyConnectResponse: checkProxyResponse,
 		TLSClientConfig:        conf, // for TLS through a proxy
 		TLSHandshakeTimeout:    DefaultConnectTimeout,

@@ -33,18 +33,18 @@ func (c *Client) Dial(ctx context.Context, network, addr string) (net.Conn, erro
 	if network != "tcp" {
 		return nil, net.UnknownNetworkError(network)
 	}
-	ctx, cancel := c.limit(ctx, DefaultConnectTimeout)
+	ctx, cancel := c.limitContext(ctx, DefaultConnectTimeout)
 	defer cancel()
-	return c.connect(ctx, addr)
+	return c.connectTo(ctx, addr)
 }
 
-// dial opens a connection of a transport, with TLS unless conf is nil. It does the
+// dialTransport opens a connection of a transport, with TLS unless conf is nil. It does the
 // handshake here, not in the transport, so that the connect timeout of the request applies.
-func (c *Client) dial(ctx context.Context, addr string, conf *tls.Config) (net.Conn, error) {
+func (c *Client) dialTransport(ctx context.Context, addr string, conf *tls.Config) (net.Conn, error) {
 	w := hopOf(ctx)
-	ctx, cancel := c.limit(ctx, w.connectTimeout)
+	ctx, cancel := c.limitContext(ctx, w.connectTimeout)
 	defer cancel()
-	raw, err := c.connect(ctx, addr)
+	raw, err := c.connectTo(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -67,17 +67,17 @@ func (c *Client) dial(ctx context.Context, addr string, conf *tls.Config) (net.C
 	return httprepair.New(ready, c.cfg.MaxHeaderBytes), nil
 }
 
-// limit adds a connect timeout and the life of the Client to ctx. A transport continues a
+// limitContext adds a connect timeout and the life of the Client to ctx. A transport continues a
 // dial after its request has ended, for other requests.
-func (c *Client) limit(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+func (c *Client) limitContext(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	stop := context.AfterFunc(c.life, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// connect opens a connection to addr, a host and a port. It looks up a name once and dials
+// connectTo opens a connection to addr, a host and a port. It looks up a name once and dials
 // exactly the checked addresses, so a name server cannot change its answer in between.
-func (c *Client) connect(ctx context.Context, addr string) (net.Conn, error) {
+func (c *Client) connectTo(ctx context.Context, addr string) (net.Conn, error) {
 	host, portText, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
@@ -86,16 +86,16 @@ func (c *Client) connect(ctx context.Context, addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("port %q: %w", portText, err)
 	}
-	addrs, err := c.permitted(ctx, host)
+	addrs, err := c.permittedAddresses(ctx, host)
 	if err != nil {
 		return nil, err
 	}
-	return race(ctx, addrs, uint16(port))
+	return raceDials(ctx, addrs, uint16(port))
 }
 
-// permitted returns the addresses of host that may be dialled, 1 to maxAddresses, in the
+// permittedAddresses returns the addresses of host that may be dialled, 1 to maxAddresses, in the
 // resolver's order. If the guard refuses all, the error is the *AddressError of the first.
-func (c *Client) permitted(ctx context.Context, host string) ([]netip.Addr, error) {
+func (c *Client) permittedAddresses(ctx context.Context, host string) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		// A literal is checked as written, mapped forms included.
 		return []netip.Addr{addr}, Permitted(addr, c.cfg.AllowedNetworks)
@@ -122,9 +122,9 @@ func (c *Client) permitted(ctx context.Context, host string) ([]netip.Addr, erro
 	return addrs, nil
 }
 
-// race dials the addresses in order, the next one as soon as one fails or takes
+// raceDials dials the addresses in order, the next one as soon as one fails or takes
 // nextAddress. It returns the first connection and closes the others.
-func race(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, error) {
+func raceDials(ctx context.Context, addrs []netip.Addr, port uint16) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the other attempts
 	type result struct {
@@ -184,9 +184,9 @@ func (c *Client) Resolve(ctx context.Context, host string) error {
 // Addresses is Resolve, and returns the addresses that may be dialled, at most maxAddresses, each
 // once and in ascending order.
 func (c *Client) Addresses(ctx context.Context, host string) ([]netip.Addr, error) {
-	ctx, cancel := c.limit(ctx, DefaultConnectTimeout)
+	ctx, cancel := c.limitContext(ctx, DefaultConnectTimeout)
 	defer cancel()
-	list, err := c.permitted(ctx, host)
+	list, err := c.permittedAddresses(ctx, host)
 	slices.SortFunc(list, netip.Addr.Compare)
 	return slices.Compact(list), err
 }

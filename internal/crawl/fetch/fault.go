@@ -118,11 +118,11 @@ var headerFlood = []string{
 // whether there was a connection.
 func kindOfTrip(err error, connected bool) Kind {
 	switch {
-	case is[*AddressError](err):
+	case isError[*AddressError](err):
 		return Guard
 	case isTimeout(err):
 		return Timeout
-	case !connected, is[*net.OpError](err), is[*net.DNSError](err), isHangUp(err):
+	case !connected, isError[*net.OpError](err), isError[*net.DNSError](err), isHangUp(err):
 		return Connect
 	case slices.ContainsFunc(headerFlood, func(begin string) bool { return strings.Contains(err.Error(), begin) }):
 		return TooLarge
@@ -135,14 +135,14 @@ func kindOfRead(err error, resp *http.Response) Kind {
 	switch {
 	case isTimeout(err):
 		return Timeout
-	case len(resp.TransferEncoding) > 0 && !is[*net.OpError](err) && !isHangUp(err): // an error of the chunked coding
+	case len(resp.TransferEncoding) > 0 && !isError[*net.OpError](err) && !isHangUp(err): // an error of the chunked coding
 		return BadEncoding
 	}
 	return Truncated
 }
 
-// is reports whether err is an E, or wraps one.
-func is[E error](err error) bool {
+// isError reports whether err is an E, or wraps one.
+func isError[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }

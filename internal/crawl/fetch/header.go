@@ -24,10 +24,10 @@ var credentials = map[string]bool{
 	"Www-Authenticate": true,
 }
 
-// header returns the header of the current hop as sent. net/http takes Host and
+// sentHeader returns the header of the current hop as sent. net/http takes Host and
 // Content-Length from elsewhere and ignores them here; they are in the header for the
 // record.
-func (ch *chain) header() http.Header {
+func (ch *chain) sentHeader() http.Header {
 	h := make(http.Header, len(ch.req.Header)+6)
 	for name, values := range ch.req.Header {
 		name = http.CanonicalHeaderKey(name)

@@ -45,8 +45,8 @@ func hopOf(ctx context.Context) *hop {
 	return ctx.Value(hopKey{}).(*hop)
 }
 
-// context returns the context of the hop's request.
-func (w *hop) context(ctx context.Context) context.Context {
+// requestContext returns the context of the hop's request.
+func (w *hop) requestContext(ctx context.Context) context.Context {
 	ctx, w.cancel = context.WithCancelCause(context.WithValue(ctx, hopKey{}, w))
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: w.gotConn,
@@ -77,7 +77,7 @@ func (w *hop) gotConn(info httptrace.GotConnInfo) {
 	if t, ok := below.(*tls.Conn); ok && t.ConnectionState().NegotiatedProtocol == "h2" {
 		return // shared by many hops; it resends only requests that the server has not processed
 	}
-	c, ok := bottom(below)
+	c, ok := bottomConn(below)
 	switch {
 	case !ok || !info.Reused:
 	case c.begun.Before(w.newer):
@@ -88,8 +88,8 @@ func (w *hop) gotConn(info httptrace.GotConnInfo) {
 	}
 }
 
-// bottom returns the connection below layers of TLS, two through an https proxy.
-func bottom(below net.Conn) (*conn, bool) {
+// bottomConn returns the connection below layers of TLS, two through an https proxy.
+func bottomConn(below net.Conn) (*conn, bool) {
 	for {
 		switch layer := below.(type) {
 		case *tls.Conn:
@@ -103,17 +103,17 @@ func bottom(below net.Conn) (*conn, bool) {
 	}
 }
 
-// repaired reports whether the header of the response violates HTTP.
-func (w *hop) repaired() bool {
+// wasRepaired reports whether the header of the response violates HTTP.
+func (w *hop) wasRepaired() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.response != nil && w.response.Repaired()
 }
 
-// broken handles a read error on the hop's kept connection. Without a response the
+// handleReadError handles a read error on the hop's kept connection. Without a response the
 // transport would resend the request at once, and the host might see two requests without a
 // gap. The cancel comes first, since the transport sees the error only afterwards.
-func (w *hop) broken() {
+func (w *hop) handleReadError() {
 	w.mu.Lock()
 	answered := w.answered || w.response != nil && w.response.Begun()
 	w.mu.Unlock()
@@ -122,8 +122,8 @@ func (w *hop) broken() {
 	}
 }
 
-// report returns whether there was a connection, and its remote address.
-func (w *hop) report() (connected bool, remote string) {
+// connectionReport returns whether there was a connection, and its remote address.
+func (w *hop) connectionReport() (connected bool, remote string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.connected, w.remote
@@ -140,7 +140,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if err != nil {
 		if w := c.hop.Load(); w != nil {
-			w.broken()
+			w.handleReadError()
 		}
 	}
 	return n, err

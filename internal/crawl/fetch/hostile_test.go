@@ -252,10 +252,10 @@ func FuzzHeaders(f *testing.F) {
 		jar := newJar()
 		ch := &chain{client: &Client{}, url: from, trust: true, req: Request{Jar: jar, Header: http.Header{"Cookie": {line}}, MaxRedirects: 1}}
 		jar.SetCookies(from, h)
-		if got := ch.header().Get("Cookie"); len(got) > maxCookieLine || strings.ContainsAny(got, "\r\n\x00") {
+		if got := ch.sentHeader().Get("Cookie"); len(got) > maxCookieLine || strings.ContainsAny(got, "\r\n\x00") {
 			t.Fatalf("cookies %q", got)
 		}
-		next, fault := ch.target(&http.Response{Header: h})
+		next, fault := ch.redirectTarget(&http.Response{Header: h})
 		if fault != nil {
 			return
 		}

@@ -28,31 +28,31 @@ type meter struct {
 	rate    *rateReader // nil: any rate will do
 }
 
-// grow requests size bytes for a body of at most most bytes.
-func (m *meter) grow(size, most int64) error {
+// growBody requests size bytes for a body of at most most bytes.
+func (m *meter) growBody(size, most int64) error {
 	if m.memory == nil {
 		return nil
 	}
-	m.clock.stop()
+	m.clock.stopClock()
 	if m.rate != nil {
-		m.rate.pause()
+		m.rate.pauseReading()
 	}
 	m.refused = m.memory.Grow(m.ctx, size+m.extra, most+m.extra)
-	m.clock.start()
+	m.clock.restartClock()
 	return m.refused
 }
 
-// window requests size bytes for a decoder.
-func (m *meter) window(size int64) error {
+// growDecoder requests size bytes for a decoder.
+func (m *meter) growDecoder(size int64) error {
 	if size == 0 {
 		return nil
 	}
 	m.extra += size
-	return m.grow(scratchSize, m.limit+1)
+	return m.growBody(scratchSize, m.limit+1)
 }
 
-// keep reports that the body takes size bytes and its decoders are released.
-func (m *meter) keep(size int64) {
+// keepBody reports that the body takes size bytes and its decoders are released.
+func (m *meter) keepBody(size int64) {
 	if m.memory != nil {
 		m.memory.Keep(size)
 	}
@@ -72,14 +72,14 @@ func newClock(left time.Duration, end func()) *clock {
 	return &clock{left: left, started: time.Now(), timer: time.AfterFunc(left, end)}
 }
 
-func (c *clock) stop() {
+func (c *clock) stopClock() {
 	c.stopped = time.Now()
 	if !c.timer.Stop() {
 		c.stopped = time.Time{} // it has fired
 	}
 }
 
-func (c *clock) start() {
+func (c *clock) restartClock() {
 	if c.stopped.IsZero() {
 		return
 	}

@@ -29,11 +29,11 @@ type rateReader struct {
 // newRateReader reads r. It calls end when r gives less than rate bytes a second in a window.
 func newRateReader(r io.Reader, rate int64, window time.Duration, end func(error)) *rateReader {
 	b := &rateReader{r: r, end: end, least: max(rate*window.Milliseconds()/1000, 1), window: window}
-	b.timer = time.AfterFunc(window, func() { b.check(rate) })
+	b.timer = time.AfterFunc(window, func() { b.checkRate(rate) })
 	return b
 }
 
-func (b *rateReader) check(rate int64) {
+func (b *rateReader) checkRate(rate int64) {
 	got, away := b.bytes.Swap(0), b.away.Swap(!b.reading.Load())
 	if !away && b.reading.Load() && got < b.least {
 		b.end(fmt.Errorf("%w: less than %d bytes a second", errSlow, rate))
@@ -50,7 +50,7 @@ func (b *rateReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pause says that the reader waits for something else.
-func (b *rateReader) pause() { b.away.Store(true) }
+// pauseReading says that the reader waits for something else.
+func (b *rateReader) pauseReading() { b.away.Store(true) }
 
 func (b *rateReader) stop() { b.timer.Stop() }

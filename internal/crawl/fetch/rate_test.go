@@ -42,16 +42,16 @@ func TestMinRateWhileMemoryIsFull(t *testing.T) {
 	defer out.Close()
 	b := newRateReader(in, 1000, time.Hour, func(error) { ended = true })
 	defer b.stop()
-	b.check(1000)
+	b.checkRate(1000)
 	go b.Read(make([]byte, 1))
 	for !b.reading.Load() {
 		runtime.Gosched()
 	}
-	b.pause()
-	if b.check(1000); ended {
+	b.pauseReading()
+	if b.checkRate(1000); ended {
 		t.Error("ended in a window with a pause")
 	}
-	if b.check(1000); !ended {
+	if b.checkRate(1000); !ended {
 		t.Error("not ended in a window without one")
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// target returns the target of the redirect resp.
-func (ch *chain) target(resp *http.Response) (*url.URL, *Fault) {
+// redirectTarget returns the target of the redirect resp.
+func (ch *chain) redirectTarget(resp *http.Response) (*url.URL, *Fault) {
 	location := resp.Header.Get("Location")
 	if location == "" {
-		return nil, ch.fault(BadRedirect, errors.New("no Location"))
+		return nil, ch.newFault(BadRedirect, errors.New("no Location"))
 	}
 	next, err := resolveURL(ch.url, location)
 	if err != nil {
-		return nil, ch.fault(BadRedirect, err)
+		return nil, ch.newFault(BadRedirect, err)
 	}
 	next.User = nil
 	if ch.trust && sameSite(ch.url, next) {
@@ -29,15 +29,15 @@ func (ch *chain) target(resp *http.Response) (*url.URL, *Fault) {
 		next.Fragment, next.RawFragment = ch.url.Fragment, ch.url.RawFragment
 	}
 	if len(ch.resp.Redirects) >= max(ch.req.MaxRedirects, 0) {
-		return nil, ch.fault(TooManyRedirects, fmt.Errorf("limit %d reached", len(ch.resp.Redirects)))
+		return nil, ch.newFault(TooManyRedirects, fmt.Errorf("limit %d reached", len(ch.resp.Redirects)))
 	}
 	return next, nil
 }
 
-// follow moves the chain to next if Allow permits it.
-func (ch *chain) follow(ctx context.Context, next *url.URL) *Fault {
+// followRedirect moves the chain to next if Allow permits it.
+func (ch *chain) followRedirect(ctx context.Context, next *url.URL) *Fault {
 	code := ch.resp.Code
-	if fault := ch.allow(ctx, next); fault != nil {
+	if fault := ch.allowRequest(ctx, next); fault != nil {
 		return fault
 	}
 	ch.resp.Redirects = append(ch.resp.Redirects, Hop{URL: ch.resp.FinalURL, Code: code, Exchange: ch.exchange})
@@ -62,21 +62,21 @@ func (ch *chain) mayRetry(fault *Fault) bool {
 		(ch.method == http.MethodGet || ch.method == http.MethodHead)
 }
 
-// retry prepares the current hop to be sent again, on a connection that begins from now on: the
+// prepareRetry prepares the current hop to be sent again, on a connection that begins from now on: the
 // server may have closed all others too. The server may have seen the request already, so this
 // counts as a further one, which needs Allow's permission.
-func (ch *chain) retry(ctx context.Context, fault *Fault) *Fault {
+func (ch *chain) prepareRetry(ctx context.Context, fault *Fault) *Fault {
 	ch.seen = ch.seen[:len(ch.seen)-1]
 	if fault.Err == errOld {
 		return nil // nothing was sent
 	}
 	ch.stale++
 	ch.newer = time.Now()
-	return ch.allow(ctx, ch.url)
+	return ch.allowRequest(ctx, ch.url)
 }
 
-// allow calls Allow for a further request.
-func (ch *chain) allow(ctx context.Context, next *url.URL) *Fault {
+// allowRequest calls Allow for a further request.
+func (ch *chain) allowRequest(ctx context.Context, next *url.URL) *Fault {
 	if ch.req.Allow == nil {
 		return nil
 	}
@@ -85,9 +85,9 @@ func (ch *chain) allow(ctx context.Context, next *url.URL) *Fault {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return ch.fault(Cancelled, err)
+		return ch.newFault(Cancelled, err)
 	}
-	return ch.fault(Refused, err)
+	return ch.newFault(Refused, err)
 }
 
 // seenKey identifies a hop for the loop check. It includes cookies: a page that sets a
@@ -126,9 +126,9 @@ func (ch *chain) exchangeOf(resp *http.Response, cancel context.CancelFunc) *Exc
 	}
 }
 
-// drain reads the rest of an unwanted body, so that its connection can be reused. It gives
+// drainBody reads the rest of an unwanted body, so that its connection can be reused. It gives
 // up on a long or slow rest.
-func drain(body io.Reader, cancel context.CancelFunc) {
+func drainBody(body io.Reader, cancel context.CancelFunc) {
 	t := time.AfterFunc(drainTime, cancel)
 	defer t.Stop()
 	_, _ = io.CopyN(io.Discard, body, drainBytes)

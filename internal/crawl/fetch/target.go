@@ -29,7 +29,7 @@ func resolveURL(base *url.URL, text string) (*url.URL, error) {
 	if len(text) > maxURL {
 		return nil, fmt.Errorf("URL has %d bytes; the limit is %d", len(text), maxURL)
 	}
-	u, err := url.Parse(repair(text))
+	u, err := url.Parse(repairURL(text))
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +78,9 @@ func repairHost(u *url.URL) error {
 	return nil
 }
 
-// repair prepares text for url.Parse: it drops what browsers drop and escapes invalid bytes
+// repairURL prepares text for url.Parse: it drops what browsers drop and escapes invalid bytes
 // outside the host.
-func repair(text string) string {
+func repairURL(text string) string {
 	text = strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
 	host, rest := hostRange(text)
 	query, hash := strings.IndexAny(text[rest:], "?#"), strings.IndexByte(text, '#')

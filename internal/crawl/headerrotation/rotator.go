@@ -69,17 +69,17 @@ func (r *Rotator) Headers(rule Rule, site, domain string) []Header {
 		case len(f.values) == 1:
 			list = append(list, Header{f.name, f.values[0]})
 		case len(f.values) > 1:
-			list = append(list, Header{f.name, r.pick(f, place{domain, site})})
+			list = append(list, Header{f.name, r.pickValue(f, place{domain, site})})
 		}
 	}
 	return list
 }
 
-// pick chooses a value of f and counts the use.
-func (r *Rotator) pick(f field, p place) string {
+// pickValue chooses a value of f and counts the use.
+func (r *Rotator) pickValue(f field, p place) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	u := r.use(p)
+	u := r.usesOf(p)
 	u.used = true
 	best, least := f.values[0], int64(math.MaxInt64)
 	total := u.total[f.name]
@@ -88,22 +88,22 @@ func (r *Rotator) pick(f field, p place) string {
 			best, least = v, n
 		}
 	}
-	count(u.total, f.name, best, 1)
+	countUse(u.total, f.name, best, 1)
 	if r.dir != "" {
-		count(u.fresh, f.name, best, 1)
+		countUse(u.fresh, f.name, best, 1)
 	}
 	return best
 }
 
-// use returns the uses of a place. It reads the file if they are not in memory.
-func (r *Rotator) use(p place) *uses {
+// usesOf returns the uses of a place. It reads the file if they are not in memory.
+func (r *Rotator) usesOf(p place) *uses {
 	if u := r.places[p]; u != nil {
 		return u
 	}
 	if r.dir == "" {
 		r.makeRoom()
 	}
-	u := &uses{total: r.read(p), fresh: make(counts)}
+	u := &uses{total: r.readCounts(p), fresh: make(counts)}
 	r.places[p] = u
 	return u
 }
@@ -118,20 +118,20 @@ func (r *Rotator) makeRoom() {
 	}
 }
 
-// read returns the content of the file of p. A read error is logged, and the counts start
+// readCounts returns the content of the file of p. A read error is logged, and the counts start
 // at zero.
-func (r *Rotator) read(p place) counts {
+func (r *Rotator) readCounts(p place) counts {
 	if r.dir == "" {
 		return make(counts)
 	}
 	var known counts
-	if err := r.files.Read(r.path(p), &known); err != nil {
+	if err := r.files.Read(r.countsPath(p), &known); err != nil {
 		r.log.Warn("cannot read the uses of header values; counts start at zero", "site", p.site, "domain", p.domain, "error", err)
 	}
 	return copyOf(known)
 }
 
-func (r *Rotator) path(p place) string {
+func (r *Rotator) countsPath(p place) string {
 	return filepath.Join(r.dir, statefile.Name(p.domain), statefile.Name(p.site)+".json")
 }
 
@@ -146,7 +146,7 @@ func (r *Rotator) Save(ctx context.Context) error {
 	}
 	var errs []error
 	for p, fresh := range r.takeFresh() {
-		if err := r.save(ctx, p, fresh); err != nil {
+		if err := r.saveCounts(ctx, p, fresh); err != nil {
 			errs = append(errs, fmt.Errorf("save header uses of site %q, domain %q: %w", p.site, p.domain, err))
 		}
 	}
@@ -181,16 +181,16 @@ func (r *Rotator) takeFresh() map[place]counts {
 	return all
 }
 
-// save adds fresh to the file of p.
-func (r *Rotator) save(ctx context.Context, p place, fresh counts) error {
+// saveCounts adds fresh to the file of p.
+func (r *Rotator) saveCounts(ctx context.Context, p place, fresh counts) error {
 	var known counts
-	err := r.files.Update(ctx, r.path(p), &known, func() error {
+	err := r.files.Update(ctx, r.countsPath(p), &known, func() error {
 		if known == nil {
 			known = make(counts)
 		}
-		add(known, fresh)
+		addCounts(known, fresh)
 		for name, values := range fresh {
-			prune(known[name], values)
+			pruneValues(known[name], values)
 		}
 		return nil
 	})
@@ -198,25 +198,25 @@ func (r *Rotator) save(ctx context.Context, p place, fresh counts) error {
 	defer r.mu.Unlock()
 	u := r.places[p] // only takeFresh drops it, and not while saving is locked
 	if err != nil {
-		add(u.fresh, fresh)
+		addCounts(u.fresh, fresh)
 		return err
 	}
 	u.total = copyOf(known)
-	add(u.total, u.fresh) // uses during the save
+	addCounts(u.total, u.fresh) // uses during the save
 	return nil
 }
 
-// add adds the uses of more to c.
-func add(c, more counts) {
+// addCounts adds the uses of more to c.
+func addCounts(c, more counts) {
 	for name, values := range more {
 		for v, n := range values {
-			count(c, name, v, n)
+			countUse(c, name, v, n)
 		}
 	}
 }
 
-// count adds n uses. Counts in files may have any size or be negative.
-func count(c counts, name, value string, n int64) {
+// countUse adds n uses. Counts in files may have any size or be negative.
+func countUse(c counts, name, value string, n int64) {
 	if c[name] == nil {
 		c[name] = make(map[string]int64)
 	}
@@ -224,9 +224,9 @@ func count(c counts, name, value string, n int64) {
 	c[name][value] = min(max(c[name][value], 0), math.MaxInt64-n) + n
 }
 
-// prune limits the values of a header in a file, which grow with each change of the
+// pruneValues limits the values of a header in a file, which grow with each change of the
 // property.
-func prune(values, fresh map[string]int64) {
+func pruneValues(values, fresh map[string]int64) {
 	for v := range values {
 		if len(values) <= maxKept {
 			return
@@ -240,6 +240,6 @@ func prune(values, fresh map[string]int64) {
 // copyOf returns a deep copy of c.
 func copyOf(c counts) counts {
 	all := make(counts, len(c))
-	add(all, c)
+	addCounts(all, c)
 	return all
 }

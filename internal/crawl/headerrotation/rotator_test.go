@@ -227,7 +227,7 @@ func TestBounds(t *testing.T) {
 	for i := range maxKept + 100 {
 		values[fmt.Sprint(i)] = 1
 	}
-	if prune(values, fresh); len(values) != maxKept || values["5"] != 1 {
+	if pruneValues(values, fresh); len(values) != maxKept || values["5"] != 1 {
 		t.Errorf("%d values are kept", len(values))
 	}
 }
@@ -274,7 +274,7 @@ func TestGoroutines(t *testing.T) {
 	}
 	wg.Wait()
 	sum := int64(0)
-	for _, n := range New(Options{Dir: dir}).read(place{"d", "s"})["A"] {
+	for _, n := range New(Options{Dir: dir}).readCounts(place{"d", "s"})["A"] {
 		sum += n
 	}
 	if sum != 400 {

@@ -66,7 +66,7 @@ func Parse(text string) (Rule, error) {
 		return parseObject(text)
 	case strings.HasPrefix(text, filePrefix):
 		var r Rule
-		return r, r.add(userAgent, []string{text})
+		return r, r.addHeader(userAgent, []string{text})
 	}
 	return parseLines(text)
 }
@@ -84,7 +84,7 @@ func parseObject(text string) (Rule, error) {
 		if err != nil {
 			err = fmt.Errorf("%w for the header %q", err, prop.Clip(m.Name))
 		} else {
-			err = r.add(m.Name, values)
+			err = r.addHeader(m.Name, values)
 		}
 		first = cmp.Or(first, err)
 	}
@@ -106,13 +106,13 @@ func parseLines(text string) (Rule, error) {
 			first = cmp.Or(first, fmt.Errorf("has no colon in line %d, which is no header", number))
 			continue
 		}
-		first = cmp.Or(first, r.add(name, []string{value}))
+		first = cmp.Or(first, r.addHeader(name, []string{value}))
 	}
 	return r, first
 }
 
-// add adds a header. It replaces the one with the same name.
-func (r *Rule) add(name string, values []string) error {
+// addHeader adds a header. It replaces the one with the same name.
+func (r *Rule) addHeader(name string, values []string) error {
 	f := field{name: strings.TrimSpace(name)}
 	if !validName(f.name) {
 		return fmt.Errorf("has the header name %q, which cannot be sent", prop.Clip(name))
@@ -186,11 +186,11 @@ func readLines(folder, path string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("which cannot be read: %w", err)
 	}
-	return agents(text)
+	return parseAgents(text)
 }
 
-// agents returns the lines of a list that can be sent.
-func agents(text []byte) ([]string, error) {
+// parseAgents returns the lines of a list that can be sent.
+func parseAgents(text []byte) ([]string, error) {
 	var list []string
 	seen := map[string]bool{}
 	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {

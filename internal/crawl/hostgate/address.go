@@ -52,14 +52,14 @@ const nameSize = 24
 // order, so that no two callers wait for each other.
 func (gs *Gates) AcquireAddress(ctx context.Context, name string, addr netip.Addr, limit int, delay time.Duration, concurrency int) (*Pass, error) {
 	host := addressLabel + addr.String()
-	g, err := gs.use(host)
+	g, err := gs.useGate(host)
 	if err != nil {
 		return nil, err
 	}
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	p, err := g.acquireShared(ctx, name, min(limit, MaxSharedNames), delay, min(max(concurrency, 1), MaxConcurrency))
 	if p == nil {
-		gs.leave(g)
+		gs.leaveGate(g)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("acquire gate of %s: %w", host, err)
@@ -76,23 +76,23 @@ func (g *gate) acquireShared(ctx context.Context, name string, limit int, delay 
 		return nil, err
 	}
 	defer g.leaveTurn()
-	shared, err := g.join(ctx, name, limit, time.Now())
+	shared, err := g.joinNames(ctx, name, limit, time.Now())
 	if err != nil || !shared {
 		return nil, err
 	}
-	return g.enter(ctx, delay, n)
+	return g.enterGate(ctx, delay, n)
 }
 
-// join adds name to the names of the address, and reports whether they share the gate. The caller
+// joinNames adds name to the names of the address, and reports whether they share the gate. The caller
 // has the turn.
-func (g *gate) join(ctx context.Context, name string, limit int, now time.Time) (bool, error) {
+func (g *gate) joinNames(ctx context.Context, name string, limit int, now time.Time) (bool, error) {
 	if g.file != nil {
-		if gone, err := unlinked(g.file); err != nil || gone && g.idle() {
+		if gone, err := isUnlinked(g.file); err != nil || gone && g.isIdle() {
 			g.file.Close()
 			g.file = nil
 		}
 	}
-	if err := g.open(); err != nil {
+	if err := g.openFile(); err != nil {
 		return false, err
 	}
 	h := fnv.New64a()
@@ -102,28 +102,28 @@ func (g *gate) join(ctx context.Context, name string, limit int, now time.Time) 
 	if err != nil {
 		return false, err
 	}
-	if at := place(list, key); list[at].Name != key || now.UnixNano()-list[at].Last > int64(nameRefresh) {
+	if at := findPlace(list, key); list[at].Name != key || now.UnixNano()-list[at].Last > int64(nameRefresh) {
 		if list, err = g.addName(ctx, key, now); err != nil {
 			return false, err
 		}
 	}
 	_, err = netip.ParseAddr(strings.Trim(strings.TrimSuffix(name, "."), "[]"))
-	return shares(list, limit, err == nil, now), nil
+	return sharesGate(list, limit, err == nil, now), nil
 }
 
 // addName stores the name, in its place, a free one, or that of the name that was used first.
 func (g *gate) addName(ctx context.Context, key uint64, now time.Time) ([]nameEntry, error) {
-	if err := lock(ctx, g.file, names, exclusive); err != nil {
+	if err := lockByte(ctx, g.file, names, exclusive); err != nil {
 		return nil, err
 	}
-	defer unlock(g.file, names)
+	defer unlockByte(g.file, names)
 	list, err := readNames(g.file)
 	if err != nil {
 		return nil, err
 	}
-	at := place(list, key)
+	at := findPlace(list, key)
 	e := &list[at]
-	if e.Name != key || !e.fresh(now) {
+	if e.Name != key || !e.isFresh(now) {
 		e.First = now.UnixNano()
 	}
 	e.Name, e.Last = key, now.UnixNano()
@@ -134,8 +134,8 @@ func (g *gate) addName(ctx context.Context, key uint64, now time.Time) ([]nameEn
 	return list, nil
 }
 
-// place returns the index of a name, or of the place that it may take.
-func place(list []nameEntry, key uint64) int {
+// findPlace returns the index of a name, or of the place that it may take.
+func findPlace(list []nameEntry, key uint64) int {
 	at := 0
 	for i, e := range list {
 		switch {
@@ -148,16 +148,16 @@ func place(list []nameEntry, key uint64) int {
 	return at
 }
 
-// fresh reports whether the name counts. A time after now is from before the clock was set back.
-func (e nameEntry) fresh(now time.Time) bool {
+// isFresh reports whether the name counts. A time after now is from before the clock was set back.
+func (e nameEntry) isFresh(now time.Time) bool {
 	return e.Last != 0 && now.Sub(time.Unix(0, e.Last)) < nameAge
 }
 
-// shares reports whether names of the address share its gate.
-func shares(list []nameEntry, limit int, number bool, now time.Time) bool {
+// sharesGate reports whether names of the address share its gate.
+func sharesGate(list []nameEntry, limit int, number bool, now time.Time) bool {
 	count, newest := 0, int64(0)
 	for _, e := range list {
-		if e.fresh(now) {
+		if e.isFresh(now) {
 			count++
 			newest = max(newest, e.First)
 		}

@@ -34,7 +34,7 @@ func newClock() clock {
 	if err != nil {
 		return clock{}
 	}
-	up, err := uptime()
+	up, err := readUptime()
 	if err != nil {
 		return clock{}
 	}
@@ -43,16 +43,16 @@ func newClock() clock {
 	return clock{wall: time.Now().Round(0), up: up, boot: max(h.Sum64(), 1)}
 }
 
-func (c clock) now() time.Time {
+func (c clock) currentTime() time.Time {
 	if c.boot == 0 {
 		return time.Now()
 	}
-	up, _ := uptime() // it worked before
+	up, _ := readUptime() // it worked before
 	return c.wall.Add(up - c.up)
 }
 
-// uptime reads the monotonic clock of the machine.
-func uptime() (time.Duration, error) {
+// readUptime reads the monotonic clock of the machine.
+func readUptime() (time.Duration, error) {
 	var up unix.Timespec
 	err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &up)
 	return time.Duration(up.Nano()), err
@@ -61,16 +61,16 @@ func uptime() (time.Duration, error) {
 // stamp is a time in a record: of the wall clock, and of the monotonic one.
 type stamp struct{ Wall, Up int64 } // nanoseconds; Wall 0: never
 
-func (c clock) stamp(t time.Time) stamp {
+func (c clock) stampOf(t time.Time) stamp {
 	if t.IsZero() {
 		return stamp{}
 	}
 	return stamp{t.UnixNano(), int64(c.up + t.Sub(c.wall))}
 }
 
-// time returns the time of a stamp of the same start of the machine, as this process tells it, or
+// timeOf returns the time of a stamp of the same start of the machine, as this process tells it, or
 // that of the wall clock.
-func (c clock) time(s stamp, boot uint64) time.Time {
+func (c clock) timeOf(s stamp, boot uint64) time.Time {
 	switch {
 	case s.Wall == 0:
 		return time.Time{}

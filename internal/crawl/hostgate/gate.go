@@ -63,13 +63,13 @@ func newGate(host, path string, c clock) *gate {
 	}
 }
 
-// acquire waits for the turn of this goroutine, for the locks, and for the gap.
-func (g *gate) acquire(ctx context.Context, delay time.Duration, n int) (*Pass, error) {
+// acquirePass waits for the turn of this goroutine, for the locks, and for the gap.
+func (g *gate) acquirePass(ctx context.Context, delay time.Duration, n int) (*Pass, error) {
 	if err := g.takeTurn(ctx); err != nil {
 		return nil, err
 	}
 	defer g.leaveTurn()
-	return g.enter(ctx, delay, n)
+	return g.enterGate(ctx, delay, n)
 }
 
 func (g *gate) takeTurn(ctx context.Context) error {
@@ -83,18 +83,18 @@ func (g *gate) takeTurn(ctx context.Context) error {
 
 func (g *gate) leaveTurn() { <-g.turn }
 
-// enter waits for the locks and for the gap. The caller has the turn.
-func (g *gate) enter(ctx context.Context, delay time.Duration, n int) (*Pass, error) {
+// enterGate waits for the locks and for the gap. The caller has the turn.
+func (g *gate) enterGate(ctx context.Context, delay time.Duration, n int) (*Pass, error) {
 	if err := g.waitLocal(ctx, n); err != nil {
 		return nil, err
 	}
-	if p, err := g.reuse(delay, n); p != nil || err != nil {
+	if p, err := g.reuseLease(delay, n); p != nil || err != nil {
 		return p, err
 	}
 	if err := g.lockTurnstile(ctx); err != nil {
 		return nil, err
 	}
-	defer unlock(g.file, turnstile)
+	defer unlockByte(g.file, turnstile)
 	if n == 1 {
 		return g.enterExclusive(ctx, delay)
 	}
@@ -123,17 +123,17 @@ func (g *gate) waitLocal(ctx context.Context, n int) error {
 // the file, it opens a new one. No Pass is held on the removed file then.
 func (g *gate) lockTurnstile(ctx context.Context) error {
 	for {
-		if err := g.open(); err != nil {
+		if err := g.openFile(); err != nil {
 			return err
 		}
-		if err := lock(ctx, g.file, turnstile, exclusive); err != nil {
+		if err := lockByte(ctx, g.file, turnstile, exclusive); err != nil {
 			return err
 		}
-		removed, err := unlinked(g.file)
+		removed, err := isUnlinked(g.file)
 		if err == nil && !removed {
 			return nil
 		}
-		unlock(g.file, turnstile)
+		unlockByte(g.file, turnstile)
 		if err != nil {
 			return err
 		}
@@ -142,8 +142,8 @@ func (g *gate) lockTurnstile(ctx context.Context) error {
 	}
 }
 
-// open opens the file if needed.
-func (g *gate) open() error {
+// openFile opens the file if needed.
+func (g *gate) openFile() error {
 	if g.file != nil {
 		return nil
 	}
@@ -155,8 +155,8 @@ func (g *gate) open() error {
 	return nil
 }
 
-// idle reports whether this process holds no Pass and no lease. A caller with the turn may rely on it.
-func (g *gate) idle() bool {
+// isIdle reports whether this process holds no Pass and no lease. A caller with the turn may rely on it.
+func (g *gate) isIdle() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.active == 0 && !g.lease.held
@@ -164,12 +164,12 @@ func (g *gate) idle() bool {
 
 // enterExclusive locks the door for one Pass and waits until the gap is over.
 func (g *gate) enterExclusive(ctx context.Context, delay time.Duration) (*Pass, error) {
-	if err := lock(ctx, g.file, door, exclusive); err != nil {
+	if err := lockByte(ctx, g.file, door, exclusive); err != nil {
 		return nil, err
 	}
-	state, err := g.begin(ctx, delay, exclusive)
+	state, err := g.beginRequest(ctx, delay, exclusive)
 	if err != nil {
-		unlock(g.file, door)
+		unlockByte(g.file, door)
 		return nil, err
 	}
 	g.mu.Lock()
@@ -195,7 +195,7 @@ func (g *gate) enterShared(ctx context.Context, delay time.Duration, n int) (*Pa
 	}
 	g.active--
 	if g.active == 0 && !g.lease.held {
-		unlock(g.file, door)
+		unlockByte(g.file, door)
 	}
 	return nil, err
 }
@@ -203,27 +203,27 @@ func (g *gate) enterShared(ctx context.Context, delay time.Duration, n int) (*Pa
 // enterSlot locks the door, if this is the first Pass, and a slot, and begins the request.
 func (g *gate) enterSlot(ctx context.Context, delay time.Duration, n int, first bool, kept uint64) (slot int, state politeness.State, err error) {
 	if first {
-		if err := lock(ctx, g.file, door, shared); err != nil {
+		if err := lockByte(ctx, g.file, door, shared); err != nil {
 			return 0, state, err
 		}
 	}
 	if slot, err = lockSlot(ctx, g.file, kept, n); err != nil {
 		return 0, state, err
 	}
-	if state, err = g.begin(ctx, delay, shared); err != nil {
-		unlock(g.file, slots+int64(slot))
+	if state, err = g.beginRequest(ctx, delay, shared); err != nil {
+		unlockByte(g.file, slots+int64(slot))
 	}
 	return slot, state, err
 }
 
-// begin waits until the gap is over and marks the host as in flight.
-func (g *gate) begin(ctx context.Context, delay time.Duration, m mode) (politeness.State, error) {
+// beginRequest waits until the gap is over and marks the host as in flight.
+func (g *gate) beginRequest(ctx context.Context, delay time.Duration, m mode) (politeness.State, error) {
 	for {
 		state, wait, err := g.tryBegin(ctx, delay, m)
 		if err != nil || wait == 0 {
 			return state, err
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := sleepFor(ctx, wait); err != nil {
 			return politeness.State{}, err
 		}
 	}
@@ -236,16 +236,16 @@ func (g *gate) tryBegin(ctx context.Context, delay time.Duration, m mode) (polit
 	if m == shared {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		if err := lock(ctx, g.file, pace, exclusive); err != nil {
+		if err := lockByte(ctx, g.file, pace, exclusive); err != nil {
 			return politeness.State{}, 0, err
 		}
-		defer unlock(g.file, pace)
+		defer unlockByte(g.file, pace)
 	}
-	stored, fresh, err := g.clock.read(g.file)
+	stored, fresh, err := g.clock.readState(g.file)
 	if err != nil {
 		return politeness.State{}, 0, err
 	}
-	now := g.clock.now()
+	now := g.clock.currentTime()
 	state := stored.Settle(now)
 	wait := state.Wait(now, delay)
 	if m == shared {
@@ -256,7 +256,7 @@ func (g *gate) tryBegin(ctx context.Context, delay time.Duration, m mode) (polit
 		if state != stored {
 			// Store the settled state. A second look would settle it again, and the gap
 			// would never end.
-			err = g.clock.write(g.file, state)
+			err = g.clock.writeState(g.file, state)
 		}
 		return state, wait, err
 	}
@@ -264,11 +264,11 @@ func (g *gate) tryBegin(ctx context.Context, delay time.Duration, m mode) (polit
 	if fresh {
 		return state, 0, g.clock.writeNew(g.file, state, g.host)
 	}
-	return state, 0, g.clock.write(g.file, state)
+	return state, 0, g.clock.writeState(g.file, state)
 }
 
-// close closes the file. The gate must have no users.
-func (g *gate) close() error {
+// closeFile closes the file. The gate must have no users.
+func (g *gate) closeFile() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.file == nil {
@@ -281,7 +281,7 @@ func (g *gate) close() error {
 
 // lockSlot locks one of the first n slots that this process does not hold.
 func lockSlot(ctx context.Context, f *os.File, taken uint64, n int) (int, error) {
-	for pause := minPoll; ; pause = longer(pause) {
+	for pause := minPoll; ; pause = nextPause(pause) {
 		for slot := range n {
 			if taken&(1<<slot) != 0 {
 				continue
@@ -291,16 +291,16 @@ func lockSlot(ctx context.Context, f *os.File, taken uint64, n int) (int, error)
 				return slot, err
 			}
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := sleepFor(ctx, pause); err != nil {
 			return 0, err
 		}
 	}
 }
 
-// lock locks one byte of f and waits for other processes. It polls, since a blocking lock
+// lockByte locks one byte of f and waits for other processes. It polls, since a blocking lock
 // call cannot be cancelled.
-func lock(ctx context.Context, f *os.File, at int64, m mode) error {
-	for pause := minPoll; ; pause = longer(pause) {
+func lockByte(ctx context.Context, f *os.File, at int64, m mode) error {
+	for pause := minPoll; ; pause = nextPause(pause) {
 		ok, err := tryLock(f, at, m)
 		if err != nil {
 			return fmt.Errorf("lock byte %d of %s: %w", at, f.Name(), err)
@@ -308,19 +308,19 @@ func lock(ctx context.Context, f *os.File, at int64, m mode) error {
 		if ok {
 			return nil
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := sleepFor(ctx, pause); err != nil {
 			return err
 		}
 	}
 }
 
-// longer returns the pause after pause. It grows by a random part, so that processes do not
+// nextPause returns the pause after pause. It grows by a random part, so that processes do not
 // poll in step.
-func longer(pause time.Duration) time.Duration {
+func nextPause(pause time.Duration) time.Duration {
 	return min(pause+rand.N(pause), maxPoll)
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+func sleepFor(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

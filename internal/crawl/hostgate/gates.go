@@ -88,13 +88,13 @@ func (gs *Gates) Acquire(ctx context.Context, host string, delay time.Duration, 
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("acquire gate of host %q: %w", host, err)
 	}
-	g, err := gs.use(host)
+	g, err := gs.useGate(host)
 	if err != nil {
 		return nil, err
 	}
-	p, err := g.acquire(ctx, delay, min(max(concurrency, 1), MaxConcurrency))
+	p, err := g.acquirePass(ctx, delay, min(max(concurrency, 1), MaxConcurrency))
 	if err != nil {
-		gs.leave(g)
+		gs.leaveGate(g)
 		return nil, fmt.Errorf("acquire gate of host %q: %w", host, err)
 	}
 	p.gates = gs
@@ -107,11 +107,11 @@ func (gs *Gates) Close() error {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	gs.closed = true
-	return gs.trim(0)
+	return gs.closeIdle(0)
 }
 
-// use returns the gate of host and counts the caller as a user.
-func (gs *Gates) use(host string) (*gate, error) {
+// useGate returns the gate of host and counts the caller as a user.
+func (gs *Gates) useGate(host string) (*gate, error) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	if gs.closed {
@@ -130,9 +130,9 @@ func (gs *Gates) use(host string) (*gate, error) {
 	return g, nil
 }
 
-// leave ends one use of g. It closes the file of the longest idle host if too many are
+// leaveGate ends one use of g. It closes the file of the longest idle host if too many are
 // open.
-func (gs *Gates) leave(g *gate) error {
+func (gs *Gates) leaveGate(g *gate) error {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	g.users--
@@ -141,19 +141,19 @@ func (gs *Gates) leave(g *gate) error {
 	}
 	g.place = gs.idle.PushFront(g)
 	if gs.closed {
-		return gs.trim(0)
+		return gs.closeIdle(0)
 	}
-	return gs.trim(maxIdle)
+	return gs.closeIdle(maxIdle)
 }
 
-// trim closes idle files until at most n are open. gs.mu must be held.
-func (gs *Gates) trim(n int) error {
+// closeIdle closes idle files until at most n are open. gs.mu must be held.
+func (gs *Gates) closeIdle(n int) error {
 	var errs []error
 	for gs.idle.Len() > n {
 		last := gs.idle.Back()
 		g := gs.idle.Remove(last).(*gate)
 		delete(gs.byHost, g.host)
-		errs = append(errs, g.close())
+		errs = append(errs, g.closeFile())
 	}
 	return errors.Join(errs...)
 }
@@ -170,7 +170,7 @@ func fileName(host string) string {
 // lock, and the record may change at once. For a host without requests it returns now.
 func (gs *Gates) Next(host string, delay time.Duration, concurrency int, now time.Time) (at time.Time, inFlight bool, err error) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if delay <= 0 && gs.leased(host) {
+	if delay <= 0 && gs.isLeased(host) {
 		return now, true, nil
 	}
 	f, err := os.Open(filepath.Join(gs.dir, fileName(host)))
@@ -181,7 +181,7 @@ func (gs *Gates) Next(host string, delay time.Duration, concurrency int, now tim
 		return now, false, fmt.Errorf("read gate of host %q: %w", host, err)
 	}
 	defer f.Close()
-	state, fresh, err := gs.clock.read(f)
+	state, fresh, err := gs.clock.readState(f)
 	if err != nil {
 		return now, false, fmt.Errorf("read gate of host %q: %w", host, err)
 	}
@@ -189,7 +189,7 @@ func (gs *Gates) Next(host string, delay time.Duration, concurrency int, now tim
 		return now, false, nil
 	}
 	inFlight = state.InFlight
-	steady := gs.clock.now()
+	steady := gs.clock.currentTime()
 	state = state.Settle(steady)
 	wait := state.Wait(steady, delay)
 	if concurrency > 1 {
@@ -198,8 +198,8 @@ func (gs *Gates) Next(host string, delay time.Duration, concurrency int, now tim
 	return now.Add(wait), inFlight, nil
 }
 
-// leased reports whether this process keeps the locks of host.
-func (gs *Gates) leased(host string) bool {
+// isLeased reports whether this process keeps the locks of host.
+func (gs *Gates) isLeased(host string) bool {
 	gs.mu.Lock()
 	g := gs.byHost[host]
 	gs.mu.Unlock()

@@ -195,7 +195,7 @@ func TestSharedGapFromStartToStart(t *testing.T) {
 func TestFoundRecords(t *testing.T) {
 	const delay = 60 * time.Millisecond
 	write := func(t *testing.T, path string, s politeness.State) {
-		b := clock{}.encode(s)
+		b := clock{}.encodeState(s)
 		if err := os.WriteFile(path, b[:], 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +218,7 @@ func TestFoundRecords(t *testing.T) {
 		}, true},
 		{"cut short", func(t *testing.T, p string) { os.WriteFile(p, []byte(magic), 0o600) }, true},
 		{"damaged", func(t *testing.T, p string) {
-			b := clock{}.encode(politeness.State{End: time.Unix(2, 0)})
+			b := clock{}.encodeState(politeness.State{End: time.Unix(2, 0)})
 			b[20]++
 			os.WriteFile(p, b[:], 0o600)
 		}, true},
@@ -243,7 +243,7 @@ func TestFoundRecords(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			s, fresh, err := clock{}.read(f)
+			s, fresh, err := clock{}.readState(f)
 			if err != nil || fresh || s.InFlight || s.Delay != delay || s.End.Before(begin) {
 				t.Errorf("record %+v, fresh %v, err %v", s, fresh, err)
 			}
@@ -261,7 +261,7 @@ func TestInFlightMarkOfShared(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		s, _, err := clock{}.read(f)
+		s, _, err := clock{}.readState(f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -533,7 +533,7 @@ func TestSweepDuringUse(t *testing.T) {
 }
 
 func FuzzRecord(f *testing.F) {
-	b := clock{}.encode(politeness.State{Start: time.Unix(1, 2), End: time.Unix(3, 4), Delay: 5, InFlight: true})
+	b := clock{}.encodeState(politeness.State{Start: time.Unix(1, 2), End: time.Unix(3, 4), Delay: 5, InFlight: true})
 	f.Add(b[:])
 	f.Add([]byte{})
 	f.Add([]byte(magic))
@@ -547,7 +547,7 @@ func FuzzRecord(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		s, fresh, err := clock{}.read(file)
+		s, fresh, err := clock{}.readState(file)
 		head := data[:min(len(data), recordSize)]
 		if err != nil || fresh != (len(bytes.Trim(head, "\x00")) == 0) {
 			t.Fatalf("fresh %v, err %v", fresh, err)

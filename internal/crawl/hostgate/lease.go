@@ -27,17 +27,17 @@ type lease struct {
 	timer   *time.Timer
 }
 
-// reuse returns a Pass of the lease, or nil if the caller has to enter. The caller has the turn
+// reuseLease returns a Pass of the lease, or nil if the caller has to enter. The caller has the turn
 // and there is room for its Pass.
-func (g *gate) reuse(delay time.Duration, n int) (*Pass, error) {
+func (g *gate) reuseLease(delay time.Duration, n int) (*Pass, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	l := &g.lease
 	if !l.held {
 		return nil, nil
 	}
-	now := g.clock.now()
-	if delay > 0 || l.alone != (n == 1) || now.Sub(l.checked) >= leaseTime && g.contended(now) {
+	now := g.clock.currentTime()
+	if delay > 0 || l.alone != (n == 1) || now.Sub(l.checked) >= leaseTime && g.isContended(now) {
 		return nil, g.endLease()
 	}
 	slot := 0
@@ -54,24 +54,24 @@ func (g *gate) reuse(delay time.Duration, n int) (*Pass, error) {
 	return &Pass{gate: g, exclusive: l.alone, slot: slot}, nil
 }
 
-// contended reports whether another process waits for the host, or has learned of a delay. An
+// isContended reports whether another process waits for the host, or has learned of a delay. An
 // error counts as such: the caller then enters, and fails if it persists.
-func (g *gate) contended(now time.Time) bool {
+func (g *gate) isContended(now time.Time) bool {
 	g.lease.checked = now
 	ok, err := tryLock(g.file, turnstile, exclusive)
 	if err != nil || !ok {
 		return true
 	}
-	unlock(g.file, turnstile)
-	state, _, err := g.clock.read(g.file)
+	unlockByte(g.file, turnstile)
+	state, _, err := g.clock.readState(g.file)
 	return err != nil || state.Delay > 0 || state.Until.After(now)
 }
 
-// rest ends a Pass and keeps its locks as a lease, if the host has no delay and is in continuous
+// keepLease ends a Pass and keeps its locks as a lease, if the host has no delay and is in continuous
 // use. It reports whether it did.
-func (g *gate) rest(p *Pass, now time.Time, delay time.Duration) bool {
+func (g *gate) keepLease(p *Pass, now time.Time, delay time.Duration) bool {
 	l := &g.lease
-	l.start = later(l.start, p.state.Start)
+	l.start = laterTime(l.start, p.state.Start)
 	recorded := delay > 0 || p.busy || p.state.Troubles > 0 // what others have to know
 	if l.streak++; now.Sub(l.end) >= leaseTime || recorded || p.delay > 0 || l.ending {
 		l.streak = 0
@@ -89,21 +89,21 @@ func (g *gate) rest(p *Pass, now time.Time, delay time.Duration) bool {
 		g.taken &^= 1 << p.slot
 	}
 	if g.active == 0 && l.timer == nil {
-		l.timer = time.AfterFunc(leaseTime, g.expire)
+		l.timer = time.AfterFunc(leaseTime, g.expireLease)
 	}
 	return true
 }
 
-// expire ends an unused lease.
-func (g *gate) expire() {
+// expireLease ends an unused lease.
+func (g *gate) expireLease() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.lease.timer = nil
 	if !g.lease.held || g.active > 0 {
 		return
 	}
-	if left := leaseTime - g.clock.now().Sub(g.lease.end); left > 0 {
-		g.lease.timer = time.AfterFunc(left, g.expire)
+	if left := leaseTime - g.clock.currentTime().Sub(g.lease.end); left > 0 {
+		g.lease.timer = time.AfterFunc(left, g.expireLease)
 		return
 	}
 	_ = g.endLease() // the mark in flight stays, which costs the next caller a gap
@@ -118,7 +118,7 @@ func (g *gate) endLease() (err error) {
 	}
 	for slot := range MaxConcurrency {
 		if (g.kept&^g.taken)&(1<<slot) != 0 {
-			unlock(g.file, slots+int64(slot))
+			unlockByte(g.file, slots+int64(slot))
 		}
 	}
 	l.held, l.streak, g.kept = false, 0, g.taken
@@ -126,12 +126,12 @@ func (g *gate) endLease() (err error) {
 		l.ending = true
 		return nil
 	}
-	err = g.finish(l.alone, l.end, 0, nil)
-	unlock(g.file, door)
+	err = g.storeEnd(l.alone, l.end, 0, nil)
+	unlockByte(g.file, door)
 	return err
 }
 
-func later(a, b time.Time) time.Time {
+func laterTime(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

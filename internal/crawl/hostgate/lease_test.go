@@ -20,7 +20,7 @@ func stored(t *testing.T, dir string) politeness.State {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s, _, err := clock{}.read(f)
+	s, _, err := clock{}.readState(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func leased(t *testing.T, gs *Gates, n int) {
 		time.Sleep(time.Millisecond)
 		release(t, acquire(t, gs, "h", 0, n), 0)
 	}
-	if !gs.leased("h") {
+	if !gs.isLeased("h") {
 		t.Fatal("continuous use begins no lease")
 	}
 }
@@ -58,7 +58,7 @@ func TestLease(t *testing.T) {
 				p := acquire(t, ours, "h", 0, n)
 				end := time.Now()
 				release(t, p, time.Second)
-				if ours.leased("h") {
+				if ours.isLeased("h") {
 					t.Error("the lease outlives a pause")
 				}
 				release(t, acquire(t, theirs, "h", 0, n), 0)
@@ -70,7 +70,7 @@ func TestLease(t *testing.T) {
 				end = time.Now()
 				time.Sleep(2 * leaseTime)
 				synctest.Wait()
-				if s := stored(t, dir); ours.leased("h") || s.InFlight || !s.End.Equal(end) || !lockable(t, filepath.Join(dir, fileName("h"))) {
+				if s := stored(t, dir); ours.isLeased("h") || s.InFlight || !s.End.Equal(end) || !lockable(t, filepath.Join(dir, fileName("h"))) {
 					t.Errorf("an unused lease stays: record %+v, last end %v", s, end)
 				}
 				// The delay of a caller counts from the last end, not from the end of the lease.

@@ -39,13 +39,13 @@ func tryLock(f *os.File, at int64, m mode) (bool, error) {
 	}
 }
 
-// unlock drops the lock of one byte of f. That cannot fail on an open file.
-func unlock(f *os.File, at int64) {
+// unlockByte drops the lock of one byte of f. That cannot fail on an open file.
+func unlockByte(f *os.File, at int64) {
 	_, _ = tryLock(f, at, released)
 }
 
-// unlinked reports whether the file of f was removed.
-func unlinked(f *os.File) (bool, error) {
+// isUnlinked reports whether the file of f was removed.
+func isUnlinked(f *os.File) (bool, error) {
 	var st syscall.Stat_t
 	if err := syscall.Fstat(int(f.Fd()), &st); err != nil {
 		return false, &os.PathError{Op: "fstat", Path: f.Name(), Err: err}

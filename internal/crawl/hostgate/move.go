@@ -54,7 +54,7 @@ func (gs *Gates) readWaiting(name string) (w Waiting, err error) {
 		return w, err
 	}
 	defer f.Close()
-	state, fresh, err := gs.clock.read(f)
+	state, fresh, err := gs.clock.readState(f)
 	if err != nil || fresh {
 		return w, err
 	}
@@ -68,7 +68,7 @@ func (gs *Gates) readWaiting(name string) (w Waiting, err error) {
 	if err != nil || fileName(host) != name || strings.HasPrefix(host, addressLabel) {
 		return w, nil
 	}
-	now := gs.clock.now()
+	now := gs.clock.currentTime()
 	state = state.Settle(now)
 	return Waiting{Host: host, Wait: state.Wait(now, 0), Delay: state.Delay}, nil
 }
@@ -79,9 +79,9 @@ func (gs *Gates) Wait(ctx context.Context, w Waiting) error {
 	if w.Host == "" {
 		return nil
 	}
-	g, err := gs.use(w.Host)
+	g, err := gs.useGate(w.Host)
 	if err == nil {
-		err = errors.Join(g.wait(ctx, w), gs.leave(g))
+		err = errors.Join(g.waitForGap(ctx, w), gs.leaveGate(g))
 	}
 	if err != nil {
 		return fmt.Errorf("keep the pause of host %q: %w", w.Host, err)
@@ -89,7 +89,7 @@ func (gs *Gates) Wait(ctx context.Context, w Waiting) error {
 	return nil
 }
 
-func (g *gate) wait(ctx context.Context, w Waiting) error {
+func (g *gate) waitForGap(ctx context.Context, w Waiting) error {
 	if err := g.takeTurn(ctx); err != nil {
 		return err
 	}
@@ -100,16 +100,16 @@ func (g *gate) wait(ctx context.Context, w Waiting) error {
 	if err := g.lockTurnstile(ctx); err != nil {
 		return err
 	}
-	defer unlock(g.file, turnstile)
-	if err := lock(ctx, g.file, door, exclusive); err != nil {
+	defer unlockByte(g.file, turnstile)
+	if err := lockByte(ctx, g.file, door, exclusive); err != nil {
 		return err
 	}
-	defer unlock(g.file, door)
-	stored, _, err := g.clock.read(g.file)
+	defer unlockByte(g.file, door)
+	stored, _, err := g.clock.readState(g.file)
 	if err != nil {
 		return err
 	}
-	now := g.clock.now()
+	now := g.clock.currentTime()
 	settled := stored.Settle(now)
 	if settled.Wait(now, 0) >= w.Wait {
 		return nil

@@ -38,8 +38,8 @@ func (p *Pass) Busy(pause time.Duration) { p.busy, p.answered, p.pause = true, f
 // Answered records, at the Release, that the host gave another answer: its troubles end.
 func (p *Pass) Answered() { p.busy, p.answered = false, true }
 
-// settled is state with the answer of the request. p may be nil.
-func (p *Pass) settled(state politeness.State, now time.Time) politeness.State {
+// settleState is state with the answer of the request. p may be nil.
+func (p *Pass) settleState(state politeness.State, now time.Time) politeness.State {
 	switch {
 	case p == nil:
 	case p.busy:
@@ -57,12 +57,12 @@ func (p *Pass) settled(state politeness.State, now time.Time) politeness.State {
 // and return the same error.
 func (p *Pass) Release(delay time.Duration) error {
 	p.once.Do(func() {
-		p.err = p.leave(delay)
+		p.err = p.endPass(delay)
 		select {
 		case p.gate.freed <- struct{}{}:
 		default: // the channel already holds a token
 		}
-		p.err = errors.Join(p.err, p.gates.leave(p.gate))
+		p.err = errors.Join(p.err, p.gates.leaveGate(p.gate))
 		if p.err != nil {
 			p.err = fmt.Errorf("release gate of host %q: %w", p.gate.host, p.err)
 		}
@@ -70,48 +70,48 @@ func (p *Pass) Release(delay time.Duration) error {
 	return p.err
 }
 
-// leave stores the end of the Pass, or keeps the locks for the next one of a host without a delay.
+// endPass stores the end of the Pass, or keeps the locks for the next one of a host without a delay.
 // The last Pass of this process unlocks the door.
-func (p *Pass) leave(delay time.Duration) (err error) {
+func (p *Pass) endPass(delay time.Duration) (err error) {
 	g := p.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now := g.clock.now()
-	if g.rest(p, now, delay) {
+	now := g.clock.currentTime()
+	if g.keepLease(p, now, delay) {
 		return nil
 	}
 	err = g.endLease() // of other passes
-	err = errors.Join(err, g.finish(p.exclusive, now, delay, p))
+	err = errors.Join(err, g.storeEnd(p.exclusive, now, delay, p))
 	if p.exclusive {
 		g.exclusive = false
 	} else {
-		unlock(g.file, slots+int64(p.slot))
+		unlockByte(g.file, slots+int64(p.slot))
 		g.taken &^= 1 << p.slot
 		g.kept &^= 1 << p.slot
 	}
 	g.active--
 	if g.active == 0 {
 		g.lease.ending = false
-		unlock(g.file, door)
+		unlockByte(g.file, door)
 	}
 	return err
 }
 
-// finish stores the end of a request, that of p unless it is nil. While the door is exclusive, no other process changes the record.
+// storeEnd stores the end of a request, that of p unless it is nil. While the door is exclusive, no other process changes the record.
 // Behind a shared one the host stays marked as in flight unless this request is known to be the
 // last. Two processes that leave at the same moment may leave the mark, which costs an exclusive
 // Pass one gap. g.mu must be held.
-func (g *gate) finish(alone bool, end time.Time, delay time.Duration, p *Pass) error {
+func (g *gate) storeEnd(alone bool, end time.Time, delay time.Duration, p *Pass) error {
 	last := alone
 	if !alone {
 		ctx, cancel := context.WithTimeout(context.Background(), paceLimit)
 		defer cancel()
-		if err := lock(ctx, g.file, pace, exclusive); err != nil {
+		if err := lockByte(ctx, g.file, pace, exclusive); err != nil {
 			return err
 		}
-		defer unlock(g.file, pace)
+		defer unlockByte(g.file, pace)
 	}
-	state, _, err := g.clock.read(g.file)
+	state, _, err := g.clock.readState(g.file)
 	if err != nil {
 		return err
 	}
@@ -120,8 +120,8 @@ func (g *gate) finish(alone bool, end time.Time, delay time.Duration, p *Pass) e
 			return err
 		}
 	}
-	state.Start = later(state.Start, g.lease.start) // requests of a lease are not in the record
-	state = p.settled(state.Finish(end, delay), end)
+	state.Start = laterTime(state.Start, g.lease.start) // requests of a lease are not in the record
+	state = p.settleState(state.Finish(end, delay), end)
 	state.InFlight = !last
-	return g.clock.write(g.file, state)
+	return g.clock.writeState(g.file, state)
 }

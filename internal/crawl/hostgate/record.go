@@ -44,9 +44,9 @@ func readAt(f *os.File, b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// read returns the state stored in f, with times of this clock. fresh reports that f has none. A
+// readState returns the state stored in f, with times of this clock. fresh reports that f has none. A
 // damaged record, or one of an older format, counts as a request in flight: the next one waits a gap.
-func (c clock) read(f *os.File) (state politeness.State, fresh bool, err error) {
+func (c clock) readState(f *os.File) (state politeness.State, fresh bool, err error) {
 	var b [recordSize]byte
 	n, err := readAt(f, b[:], 0)
 	if err != nil {
@@ -55,18 +55,18 @@ func (c clock) read(f *os.File) (state politeness.State, fresh bool, err error) 
 	if b == [recordSize]byte{} { // names of an address may follow
 		return state, true, nil
 	}
-	r, whole := decode(b, n)
+	r, whole := decodeRecord(b, n)
 	if !whole {
 		return politeness.State{InFlight: true}, false, nil
 	}
 	return politeness.State{
-		Start: c.time(r.Start, r.Boot), End: c.time(r.End, r.Boot), Delay: r.Delay, InFlight: r.InFlight != 0,
-		Until: c.time(r.Until, r.Boot), Troubles: r.Troubles,
+		Start: c.timeOf(r.Start, r.Boot), End: c.timeOf(r.End, r.Boot), Delay: r.Delay, InFlight: r.InFlight != 0,
+		Until: c.timeOf(r.Until, r.Boot), Troubles: r.Troubles,
 	}, false, nil
 }
 
-// decode returns the record in n bytes, and whether it is whole and of this format.
-func decode(b [recordSize]byte, n int) (r record, whole bool) {
+// decodeRecord returns the record in n bytes, and whether it is whole and of this format.
+func decodeRecord(b [recordSize]byte, n int) (r record, whole bool) {
 	_, _ = binary.Decode(b[:], binary.LittleEndian, &r) // the sizes are equal
 	return r, n == recordSize && string(r.Magic[:]) == magic && r.Sum == crc32.ChecksumIEEE(b[:sumAt])
 }
@@ -84,7 +84,7 @@ func CheckFile(path string) error {
 		if err != nil || b == [recordSize]byte{} {
 			return err
 		}
-		r, whole := decode(b, n)
+		r, whole := decodeRecord(b, n)
 		if older := string(r.Magic[:]) != magic && string(r.Magic[:6]) == magic[:6]; whole || older {
 			return nil
 		}
@@ -92,10 +92,10 @@ func CheckFile(path string) error {
 	return errors.New("its record does not have its checksum")
 }
 
-// write stores the state without a sync: the restart after a crash of the machine
+// writeState stores the state without a sync: the restart after a crash of the machine
 // takes longer than a gap.
-func (c clock) write(f *os.File, state politeness.State) error {
-	b := c.encode(state)
+func (c clock) writeState(f *os.File, state politeness.State) error {
+	b := c.encodeState(state)
 	if _, err := f.WriteAt(b[:], 0); err != nil {
 		return fmt.Errorf("write record: %w", err)
 	}
@@ -109,11 +109,11 @@ func (c clock) writeNew(f *os.File, state politeness.State, host string) error {
 	if _, err := f.WriteAt([]byte(label), labelAt); err != nil {
 		return fmt.Errorf("write label: %w", err)
 	}
-	return c.write(f, state)
+	return c.writeState(f, state)
 }
 
-func (c clock) encode(state politeness.State) (b [recordSize]byte) {
-	r := record{Magic: [8]byte([]byte(magic)), Start: c.stamp(state.Start), End: c.stamp(state.End), Boot: c.boot, Delay: state.Delay, Until: c.stamp(state.Until), Troubles: state.Troubles}
+func (c clock) encodeState(state politeness.State) (b [recordSize]byte) {
+	r := record{Magic: [8]byte([]byte(magic)), Start: c.stampOf(state.Start), End: c.stampOf(state.End), Boot: c.boot, Delay: state.Delay, Until: c.stampOf(state.Until), Troubles: state.Troubles}
 	if state.InFlight {
 		r.InFlight = 1
 	}

@@ -69,7 +69,7 @@ func sweepFile(path string, before time.Time) (bool, error) {
 	if err != nil || !info.ModTime().Before(before) {
 		return false, err
 	}
-	if gone, err := unlinked(f); err != nil || gone {
+	if gone, err := isUnlinked(f); err != nil || gone {
 		return false, err
 	}
 	return true, os.Remove(path)

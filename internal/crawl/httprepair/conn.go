@@ -58,12 +58,12 @@ func (c *Conn) Read(p []byte) (int, error) {
 			return n, err
 		}
 		c.head, c.err = append(c.head, p[:n]...), err
-		c.take()
+		c.takeHeaders()
 	}
 }
 
-// take moves complete headers from head to out. A header that can never be complete is passed on.
-func (c *Conn) take() {
+// takeHeaders moves complete headers from head to out. A header that can never be complete is passed on.
+func (c *Conn) takeHeaders() {
 	for c.expects.Load() && len(c.head) > 0 {
 		end := headEnd(c.head)
 		switch {
@@ -77,7 +77,7 @@ func (c *Conn) take() {
 				c.repaired.Store(true)
 			}
 			c.out, c.head = append(c.out, head...), c.head[end:]
-			c.expects.Store(informational(head))
+			c.expects.Store(isInformational(head))
 		}
 	}
 	if !c.expects.Load() {
@@ -116,9 +116,9 @@ func looksHTTP(b []byte) bool {
 	return false
 }
 
-// informational reports whether a header is that of a 1xx response, which another one follows. 101
+// isInformational reports whether a header is that of a 1xx response, which another one follows. 101
 // ends HTTP.
-func informational(head []byte) bool {
+func isInformational(head []byte) bool {
 	_, rest, _ := bytes.Cut(head, []byte(" "))
 	rest = bytes.TrimLeft(rest, " ")
 	return len(rest) > 3 && rest[0] == '1' && !bytes.HasPrefix(rest, []byte("101"))

@@ -62,7 +62,7 @@ func Repair(head []byte) ([]byte, bool) {
 			kept = append(kept, token+":"+value)
 		}
 	}
-	framing, odd := frame(lengths, codings)
+	framing, odd := repairFraming(lengths, codings)
 	kept = append(kept, framing...)
 	if !changed && !odd {
 		return head, false
@@ -83,8 +83,8 @@ func splitLines(head []byte) (lines []string, changed bool) {
 					return -1
 				}
 				return r
-			}, latin(raw))
-			line = unlatin(line)
+			}, decodeLatin1(raw))
+			line = encodeLatin1(line)
 		}
 		switch {
 		case len(line) > 0:
@@ -98,8 +98,8 @@ func splitLines(head []byte) (lines []string, changed bool) {
 
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
-// latin and unlatin let bytes.Map see each byte, valid UTF-8 or not.
-func latin(b []byte) []byte {
+// decodeLatin1 and unlatin let bytes.Map see each byte, valid UTF-8 or not.
+func decodeLatin1(b []byte) []byte {
 	out := make([]rune, len(b))
 	for i, c := range b {
 		out[i] = rune(c)
@@ -107,7 +107,7 @@ func latin(b []byte) []byte {
 	return []byte(string(out))
 }
 
-func unlatin(b []byte) []byte {
+func encodeLatin1(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	for _, r := range string(b) {
 		out = append(out, byte(r))
@@ -138,9 +138,9 @@ func repairStatus(line string) (string, bool) {
 	return whole, strings.TrimRight(whole, " ") != strings.Join(strings.Fields(line), " ")
 }
 
-// frame returns the lines that say how long the body is, and whether they had to be repaired. Two
+// repairFraming returns the lines that say how long the body is, and whether they had to be repaired. Two
 // different lengths are returned as they are: the response is wrong.
-func frame(lengths, codings []string) (lines []string, changed bool) {
+func repairFraming(lengths, codings []string) (lines []string, changed bool) {
 	if words := splitList(codings); len(words) > 0 {
 		if !slices.Contains(words, "chunked") {
 			lines, changed = nil, true

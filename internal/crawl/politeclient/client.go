@@ -85,31 +85,31 @@ const maxRedirects = 10
 func (c *Client) Get(ctx context.Context, r Request) (*fetch.Response, error) {
 	limited, cancel := context.WithTimeout(ctx, c.Config.Timeout+c.Config.MaxWait)
 	defer cancel()
-	response, err := c.get(limited, r)
+	response, err := c.getURL(limited, r)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("no answer within %v, with the wait for other requests: %w", c.Config.Timeout+c.Config.MaxWait, err)
 	}
 	return response, err
 }
 
-func (c *Client) get(ctx context.Context, r Request) (*fetch.Response, error) {
+func (c *Client) getURL(ctx context.Context, r Request) (*fetch.Response, error) {
 	v := &visit{Client: c, request: r}
-	if err := v.enter(ctx, r.URL); err != nil {
+	if err := v.enterGates(ctx, r.URL); err != nil {
 		return nil, err
 	}
-	defer func() { _ = v.leave() }() // the next Acquire reports a broken gate
+	defer func() { _ = v.leaveGates() }() // the next Acquire reports a broken gate
 	most := maxRedirects
 	if r.NoRedirects {
 		most = 0
 	}
-	return v.send(ctx, fetch.Request{
+	return v.sendRequest(ctx, fetch.Request{
 		URL: r.URL, Method: r.Method, Header: r.Header, Body: r.Body, MaxBytes: r.MaxBytes, HeaderOnly: r.HeaderOnly,
 		MaxRedirects: most, InsecureTLS: r.InsecureTLS,
 		Allow: func(ctx context.Context, next *url.URL) error {
-			if err := v.leave(); err != nil {
+			if err := v.leaveGates(); err != nil {
 				return err
 			}
-			return v.enter(ctx, next.String())
+			return v.enterGates(ctx, next.String())
 		},
 	})
 }
@@ -123,8 +123,8 @@ type visit struct {
 	hold    time.Duration    // the pause that the last answer asks for
 }
 
-// send sends a request whose gates are held.
-func (v *visit) send(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
+// sendRequest sends a request whose gates are held.
+func (v *visit) sendRequest(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
 	r.Timeout = v.Config.Timeout
 	response, err := v.Fetch.Get(ctx, r)
 	if fault, ok := errors.AsType[*fetch.Fault](err); ok && v.request.NoRedirects && isRedirect(fault) {
@@ -141,20 +141,20 @@ func isRedirect(f *fetch.Fault) bool {
 	return f.Partial != nil && (f.Kind == fetch.TooManyRedirects || f.Kind == fetch.BadRedirect)
 }
 
-// enter waits until target may be requested: robots.txt, the gate of its host, those of its
+// enterGates waits until target may be requested: robots.txt, the gate of its host, those of its
 // addresses.
-func (v *visit) enter(ctx context.Context, target string) error {
+func (v *visit) enterGates(ctx context.Context, target string) error {
 	v.delay = v.request.Delay
 	if v.request.Robots {
-		if err := v.allowed(ctx, target); err != nil {
+		if err := v.checkRobots(ctx, target); err != nil {
 			return err
 		}
 	}
-	return v.acquire(ctx, target)
+	return v.acquireGates(ctx, target)
 }
 
-// parse parses a URL.
-func parse(target string) (*url.URL, error) {
+// parseURL parses a URL.
+func parseURL(target string) (*url.URL, error) {
 	u, err := fetch.ParseURL(target)
 	if err != nil {
 		return nil, notSent{fmt.Errorf("%.200q is not a URL with a host: %w", target, err), ErrURL}
@@ -162,9 +162,9 @@ func parse(target string) (*url.URL, error) {
 	return u, nil
 }
 
-// acquire waits for the gates of target, at most MaxWait.
-func (v *visit) acquire(ctx context.Context, target string) error {
-	u, err := parse(target)
+// acquireGates waits for the gates of target, at most MaxWait.
+func (v *visit) acquireGates(ctx context.Context, target string) error {
+	u, err := parseURL(target)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (v *visit) acquire(ctx context.Context, target string) error {
 	if err == nil {
 		return nil
 	}
-	err = errors.Join(err, v.leave())
+	err = errors.Join(err, v.leaveGates())
 	if waiting.Err() != nil && ctx.Err() == nil {
 		return notSent{fmt.Errorf("%s may not be requested within %v: other requests, or a pause that it asked for", host, v.Config.MaxWait), ErrLater}
 	}
@@ -208,9 +208,9 @@ func (v *visit) acquireAddresses(ctx context.Context, name string) error {
 	return nil
 }
 
-// leave releases the gates that are held. The gate of the host, which is the first, stays closed
+// leaveGates releases the gates that are held. The gate of the host, which is the first, stays closed
 // for the pause that the answer asked for.
-func (v *visit) leave() error {
+func (v *visit) leaveGates() error {
 	var errs []error
 	for i, pass := range slices.Backward(v.passes) {
 		gap := v.request.Delay

@@ -9,10 +9,10 @@ import (
 	"hce/dc/internal/crawl/robotscache"
 )
 
-// allowed returns an error if robots.txt forbids target or is not available, and applies its
+// checkRobots returns an error if robots.txt forbids target or is not available, and applies its
 // Crawl-delay.
-func (v *visit) allowed(ctx context.Context, target string) error {
-	u, err := parse(target)
+func (v *visit) checkRobots(ctx context.Context, target string) error {
+	u, err := parseURL(target)
 	if err != nil {
 		return err
 	}
@@ -47,17 +47,17 @@ func (v *visit) allowed(ctx context.Context, target string) error {
 // askRobots requests the robots.txt of an origin.
 func (v *visit) askRobots(ctx context.Context, origin string) (*fetch.Response, error) {
 	own := &visit{Client: v.Client, request: Request{Delay: v.request.Delay}, delay: v.delay}
-	if err := own.acquire(ctx, origin); err != nil {
+	if err := own.acquireGates(ctx, origin); err != nil {
 		return nil, err
 	}
-	defer func() { _ = own.leave() }() // the next Acquire reports a broken gate
-	return own.send(ctx, fetch.Request{
+	defer func() { _ = own.leaveGates() }() // the next Acquire reports a broken gate
+	return own.sendRequest(ctx, fetch.Request{
 		URL: origin + "/robots.txt", MaxBytes: robotscache.MaxBytes, MaxRedirects: robotscache.MaxRedirects, InsecureTLS: v.request.InsecureTLS,
 		Allow: func(ctx context.Context, next *url.URL) error {
-			if err := own.leave(); err != nil {
+			if err := own.leaveGates(); err != nil {
 				return err
 			}
-			return own.acquire(ctx, next.String())
+			return own.acquireGates(ctx, next.String())
 		},
 	})
 }

@@ -63,27 +63,27 @@ func (s State) Settle(now time.Time) State {
 // Wait returns how long after now a request may start that must not overlap another: the rest of one
 // gap and of the host's pause. The State must be settled at now.
 func (s State) Wait(now time.Time, delay time.Duration) time.Duration {
-	return max(remaining(s.End, now, s.gap(delay)), s.Until.Sub(now))
+	return max(remainingGap(s.End, now, s.longerGap(delay)), s.Until.Sub(now))
 }
 
 // WaitStart is Wait for a host with concurrent requests: the gap counts from the start of
 // the last one, ended or not.
 func (s State) WaitStart(now time.Time, delay time.Duration) time.Duration {
-	return max(remaining(s.Start, now, s.gap(delay)), s.Until.Sub(now))
+	return max(remainingGap(s.Start, now, s.longerGap(delay)), s.Until.Sub(now))
 }
 
 // Begin returns the State to store before a request that starts at now. It contains delay, or what
 // the host asked for last if that is longer, in case the end is never recorded. A pause longer than
 // KeptDelay was obeyed once, and a kill does not repeat it.
 func (s State) Begin(now time.Time, delay time.Duration) State {
-	s.Start, s.Delay, s.InFlight = now, max(clamp(delay), min(clamp(s.Delay), KeptDelay)), true
+	s.Start, s.Delay, s.InFlight = now, max(clampDelay(delay), min(clampDelay(s.Delay), KeptDelay)), true
 	return s
 }
 
 // Finish returns the State to store after a request that ended at now. delay is the gap
 // before the next request of any caller.
 func (s State) Finish(now time.Time, delay time.Duration) State {
-	s.End, s.Delay, s.InFlight = now, clamp(delay), false
+	s.End, s.Delay, s.InFlight = now, clampDelay(delay), false
 	return s
 }
 
@@ -92,7 +92,7 @@ func (s State) Finish(now time.Time, delay time.Duration) State {
 // count as one.
 func (s State) Busy(now time.Time, pause time.Duration, begun State) State {
 	s.Troubles = max(s.Troubles, begun.Troubles+1)
-	if until := now.Add(clamp(pause)); pause > 0 && until.After(s.Until) {
+	if until := now.Add(clampDelay(pause)); pause > 0 && until.After(s.Until) {
 		s.Until = until
 	}
 	return s
@@ -107,19 +107,19 @@ func (s State) Answered(begun State) State {
 	return s
 }
 
-// gap returns the longer of the stored delay and delay.
-func (s State) gap(delay time.Duration) time.Duration {
-	return max(clamp(s.Delay), clamp(delay))
+// longerGap returns the longer of the stored delay and delay.
+func (s State) longerGap(delay time.Duration) time.Duration {
+	return max(clampDelay(s.Delay), clampDelay(delay))
 }
 
-// remaining returns the rest at now of a gap that started at from.
-func remaining(from, now time.Time, gap time.Duration) time.Duration {
+// remainingGap returns the rest at now of a gap that started at from.
+func remainingGap(from, now time.Time, gap time.Duration) time.Duration {
 	if from.IsZero() {
 		return 0
 	}
 	return min(max(gap-now.Sub(from), 0), gap)
 }
 
-func clamp(d time.Duration) time.Duration {
+func clampDelay(d time.Duration) time.Duration {
 	return min(max(d, 0), MaxDelay)
 }

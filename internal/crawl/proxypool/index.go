@@ -58,9 +58,9 @@ func indexPath(base, filePath, site string) (string, error) {
 	return path, nil
 }
 
-// fill adds entries of the index, then new ones of the property, then new ones of rows. It
+// fillEntries adds entries of the index, then new ones of the property, then new ones of rows. It
 // logs unusable entries of index and table.
-func (p *Pool) fill(ix index, spec Spec, rows []wire.Proxy) {
+func (p *Pool) fillEntries(ix index, spec Spec, rows []wire.Proxy) {
 	inProperty := map[string]bool{}
 	for _, e := range spec.entries {
 		inProperty[e.host] = true
@@ -79,15 +79,15 @@ func (p *Pool) fill(ix index, spec Spec, rows []wire.Proxy) {
 		if e.source == fromTable && e.state != 1 && (row.faultsMax == 0 || row.faults < row.faultsMax) {
 			e.state, e.faults, e.revived = 1, row.faults, true // the operator has enabled it again
 		}
-		p.add(e)
+		p.addEntry(e)
 	}
 	for _, e := range spec.entries {
 		e.source = fromProperty
-		p.add(e)
+		p.addEntry(e)
 	}
 	for _, r := range rows {
 		if e, ok := fromRows[r.Host]; ok {
-			p.add(e)
+			p.addEntry(e)
 		}
 	}
 	if p.leftOut > 0 {
@@ -100,8 +100,8 @@ func (p *Pool) fill(ix index, spec Spec, rows []wire.Proxy) {
 	}
 }
 
-// add adds e unless its host is known or the pool is full.
-func (p *Pool) add(e entry) {
+// addEntry adds e unless its host is known or the pool is full.
+func (p *Pool) addEntry(e entry) {
 	if p.byHost[e.host] != nil {
 		return
 	}
@@ -165,8 +165,8 @@ func readRow(r wire.Proxy) (entry, error) {
 	return e, err
 }
 
-// refresh reads the counts of other processes from the index.
-func (e *entry) refresh(ix index) {
+// refreshCounts reads the counts of other processes from the index.
+func (e *entry) refreshCounts(ix index) {
 	raw, ok := ix[e.host]
 	if !ok {
 		return
@@ -186,8 +186,8 @@ func (e *entry) refresh(ix index) {
 	e.state, e.faults = int64(v.State), max(int64(v.Faults), 0)
 }
 
-// store writes the counts of e to the index, and all of e if it is new there.
-func (e *entry) store(ix index) error {
+// storeCounts writes the counts of e to the index, and all of e if it is new there.
+func (e *entry) storeCounts(ix index) error {
 	members := map[string]json.RawMessage{}
 	if json.Unmarshal(ix[e.host], &members) != nil || len(members) == 0 {
 		domains := e.written

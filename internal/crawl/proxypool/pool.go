@@ -75,7 +75,7 @@ func Open(spec Spec, site, base string, rows []wire.Proxy, o Options) (*Pool, er
 	if !spec.WithTable {
 		rows = nil
 	}
-	p.fill(ix, spec, usableRows(rows, site))
+	p.fillEntries(ix, spec, usableRows(rows, site))
 	return p, err
 }
 
@@ -92,7 +92,7 @@ func (p *Pool) Pick(ctx context.Context, address string, tried map[string]bool) 
 	}
 	var candidates []*entry
 	for _, e := range p.entries {
-		if !tried[e.host] && e.serves(address) {
+		if !tried[e.host] && e.servesPage(address) {
 			candidates = append(candidates, e)
 		}
 	}
@@ -100,8 +100,8 @@ func (p *Pool) Pick(ctx context.Context, address string, tried map[string]bool) 
 		return Proxy{}, ErrNone
 	}
 	var best *entry
-	err := p.change(ctx, candidates, func() *entry {
-		if best = lowest(candidates); best != nil {
+	err := p.changeEntry(ctx, candidates, func() *entry {
+		if best = lowestEntry(candidates); best != nil {
 			best.freq = min(best.freq, maxCount-1) + 1
 		}
 		return best
@@ -115,7 +115,7 @@ func (p *Pool) Pick(ctx context.Context, address string, tried map[string]bool) 
 	if tried != nil {
 		tried[best.host] = true
 	}
-	return best.proxy(), nil
+	return best.toProxy(), nil
 }
 
 // Fault counts a fault of a proxy that Pick returned: a failed alive check or connection,
@@ -130,7 +130,7 @@ func (p *Pool) Fault(ctx context.Context, proxy Proxy) (Proxy, error) {
 	if e == nil {
 		return proxy, fmt.Errorf("count proxy fault of site %q: the proxy is not in this pool", p.site)
 	}
-	err := p.change(ctx, []*entry{e}, func() *entry {
+	err := p.changeEntry(ctx, []*entry{e}, func() *entry {
 		e.faults = min(e.faults, maxCount-1) + 1
 		if e.faultsMax != 0 && e.faults >= e.faultsMax {
 			e.state = 0
@@ -140,12 +140,12 @@ func (p *Pool) Fault(ctx context.Context, proxy Proxy) (Proxy, error) {
 	if err != nil {
 		err = fmt.Errorf("count proxy fault of site %q: %w", p.site, err)
 	}
-	return e.proxy(), err
+	return e.toProxy(), err
 }
 
-// change updates entries from the index file, lets apply change one of them, and writes
+// changeEntry updates entries from the index file, lets apply change one of them, and writes
 // that one. It calls apply exactly once, even if the file fails.
-func (p *Pool) change(ctx context.Context, entries []*entry, apply func() *entry) error {
+func (p *Pool) changeEntry(ctx context.Context, entries []*entry, apply func() *entry) error {
 	if p.path == "" {
 		apply()
 		return nil
@@ -157,11 +157,11 @@ func (p *Pool) change(ctx context.Context, entries []*entry, apply func() *entry
 			ix = make(index)
 		}
 		for _, e := range entries {
-			e.refresh(ix)
+			e.refreshCounts(ix)
 		}
 		applied = true
 		if e := apply(); e != nil {
-			return e.store(ix)
+			return e.storeCounts(ix)
 		}
 		return nil
 	})
@@ -171,23 +171,23 @@ func (p *Pool) change(ctx context.Context, entries []*entry, apply func() *entry
 	return err
 }
 
-// lowest returns the enabled entry with the lowest product of uses and priority, or nil.
-func lowest(entries []*entry) *entry {
+// lowestEntry returns the enabled entry with the lowest product of uses and priority, or nil.
+func lowestEntry(entries []*entry) *entry {
 	var best *entry
 	for _, e := range entries {
-		if e.state == 1 && (best == nil || e.before(best)) {
+		if e.state == 1 && (best == nil || e.usedBefore(best)) {
 			best = e
 		}
 	}
 	return best
 }
 
-func (e *entry) before(other *entry) bool {
+func (e *entry) usedBefore(other *entry) bool {
 	a, b := float64(e.freq)*float64(e.priority), float64(other.freq)*float64(other.priority)
 	return a < b || a == b && e.priority < other.priority
 }
 
-func (e *entry) proxy() Proxy {
+func (e *entry) toProxy() Proxy {
 	address := *e.address
 	return Proxy{
 		Host: e.host, URL: &address, State: e.state, Faults: e.faults, FaultsMax: e.faultsMax, RowSite: e.rowSite,

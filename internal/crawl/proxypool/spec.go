@@ -99,7 +99,7 @@ func Parse(text string) (Spec, error) {
 	}
 	s := Spec{
 		WithTable: v.Source == 1, Tries: int(min(max(v.Tries, 0), maxTries)),
-		StatusEmpty: status(v.Empty), StatusNone: status(v.None), StatusTries: status(v.Limit),
+		StatusEmpty: statusOrDefault(v.Empty), StatusNone: statusOrDefault(v.None), StatusTries: statusOrDefault(v.Limit),
 		used: true, filePath: strings.TrimSpace(v.FilePath),
 	}
 	if len(v.Proxies) > maxProxies {
@@ -113,7 +113,7 @@ func Parse(text string) (Spec, error) {
 		s.entries = append(s.entries, e)
 	}
 	var err error
-	s.content, err = v.Content.compile()
+	s.content, err = v.Content.compileCheck()
 	if err != nil {
 		return Spec{}, err
 	}
@@ -142,7 +142,7 @@ func Fixed(host, port string) (Spec, error) {
 	}, nil
 }
 
-func status(n prop.Int) int {
+func statusOrDefault(n prop.Int) int {
 	if n < 1 || n > 7 {
 		return defaultStatus
 	}
@@ -156,7 +156,7 @@ type rawContent struct {
 	Faults   *prop.Bool `json:"faults"`
 }
 
-func (r *rawContent) compile() (contentCheck, error) {
+func (r *rawContent) compileCheck() (contentCheck, error) {
 	if r == nil {
 		return contentCheck{}, nil
 	}
@@ -281,8 +281,8 @@ func compileDomains(list []string) ([]*pyregexp.Regexp, error) {
 	return domains, nil
 }
 
-// serves reports whether the proxy is for the URL.
-func (e *entry) serves(page string) bool {
+// servesPage reports whether the proxy is for the URL.
+func (e *entry) servesPage(page string) bool {
 	for _, d := range e.domains {
 		if d.MatchString(page) {
 			return true

@@ -76,7 +76,7 @@ func Open(limits Limits, base string, o Options) (*Limiter, error) {
 // If the error is not nil, the request may be sent.
 func (l *Limiter) Ask(ctx context.Context, site, host string) (Answer, error) {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	r, found := l.limits.find(host)
+	r, found := l.limits.findRule(host)
 	if !found {
 		return Answer{}, nil
 	}
@@ -91,7 +91,7 @@ func (l *Limiter) Ask(ctx context.Context, site, host string) (Answer, error) {
 		if elapsed := now - float64(s.Start); elapsed < 0 || elapsed >= renewAfter.Seconds() || s.Count < 0 {
 			s = state{Start: prop.Float(now)}
 		}
-		answer = r.decide(now-float64(s.Start), float64(s.Count), l.random)
+		answer = r.decideAnswer(now-float64(s.Start), float64(s.Count), l.random)
 		s.Count = min(s.Count, math.MaxInt64-1) + 1
 		return nil
 	})
@@ -101,8 +101,8 @@ func (l *Limiter) Ask(ctx context.Context, site, host string) (Answer, error) {
 	return answer, nil
 }
 
-// decide returns the answer after count requests in elapsed seconds.
-func (r rule) decide(elapsed, count float64, random func(n int) int) Answer {
+// decideAnswer returns the answer after count requests in elapsed seconds.
+func (r rule) decideAnswer(elapsed, count float64, random func(n int) int) Answer {
 	if count == 0 {
 		return Answer{}
 	}

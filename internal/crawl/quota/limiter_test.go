@@ -43,7 +43,7 @@ func TestParse(t *testing.T) {
 		got := "none"
 		if err != nil {
 			got = err.Error()
-		} else if r, ok := limits.find(c.host); ok {
+		} else if r, ok := limits.findRule(c.host); ok {
 			got = fmt.Sprint(r.maxFreq, r.maxDelay, r.randomized)
 		}
 		if got != c.want && (err == nil || !strings.HasPrefix(got, c.want)) {
@@ -215,8 +215,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r, _ := limits.find(host)
-		if a := r.decide(max(elapsed, 0), max(count, 0), func(n int) int { return n - 1 }); a.Wait < 0 || a.Wait > maxDelay {
+		r, _ := limits.findRule(host)
+		if a := r.decideAnswer(max(elapsed, 0), max(count, 0), func(n int) int { return n - 1 }); a.Wait < 0 || a.Wait > maxDelay {
 			t.Errorf("%s waits %s", text, a.Wait)
 		}
 	})

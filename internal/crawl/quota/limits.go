@@ -53,7 +53,7 @@ func Parse(text string) (Limits, error) {
 			}
 			l.folder, err = prop.Text(m.Value)
 		} else {
-			err = l.add(m.Name, m.Value)
+			err = l.addLimit(m.Name, m.Value)
 		}
 		if err != nil {
 			return Limits{}, fmt.Errorf("at %q %w", prop.Clip(m.Name), err)
@@ -62,7 +62,7 @@ func Parse(text string) (Limits, error) {
 	return l, nil
 }
 
-func (l *Limits) add(domain string, raw json.RawMessage) error {
+func (l *Limits) addLimit(domain string, raw json.RawMessage) error {
 	var v struct {
 		MaxFreq    prop.Float `json:"max_freq"`
 		MaxDelay   prop.Float `json:"max_delay"`
@@ -82,8 +82,8 @@ func (l *Limits) add(domain string, raw json.RawMessage) error {
 	return nil
 }
 
-// find returns the rule for a host.
-func (l Limits) find(host string) (rule, bool) {
+// findRule returns the rule for a host.
+func (l Limits) findRule(host string) (rule, bool) {
 	for _, r := range l.rules {
 		if r.domain.MatchStart(host) {
 			return r, true

@@ -162,9 +162,9 @@ func (t Table) Parse(text string) (Table, error) {
 		for _, c := range causes {
 			rule, known := table[c]
 			if !known {
-				return nil, fmt.Errorf("has the cause %q; expected one of %s or *", prop.Clip(string(c)), t.names())
+				return nil, fmt.Errorf("has the cause %q; expected one of %s or *", prop.Clip(string(c)), t.causeNames())
 			}
-			changed, err := rule.changed(given[cause])
+			changed, err := rule.withChanges(given[cause])
 			if err != nil {
 				return nil, fmt.Errorf("has for %s %w", cause, err)
 			}
@@ -174,8 +174,8 @@ func (t Table) Parse(text string) (Table, error) {
 	return table, nil
 }
 
-// names lists the causes.
-func (t Table) names() string {
+// causeNames lists the causes.
+func (t Table) causeNames() string {
 	var list []string
 	for _, cause := range slices.Sorted(maps.Keys(t)) {
 		list = append(list, string(cause))
@@ -183,8 +183,8 @@ func (t Table) names() string {
 	return strings.Join(list, ", ")
 }
 
-// changed returns the rule with the members of text.
-func (r Rule) changed(text json.RawMessage) (Rule, error) {
+// withChanges returns the rule with the members of text.
+func (r Rule) withChanges(text json.RawMessage) (Rule, error) {
 	var set ruleText
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

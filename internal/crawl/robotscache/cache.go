@@ -56,7 +56,7 @@ func NewAnswer(response *fetch.Response, err error, now time.Time, ttl time.Dura
 	a := &Answer{Asked: now}
 	if err == nil {
 		a.Rules = robots.FromStatus(response.Code, response.Body)
-	} else if a.Rules = partial(err); a.Rules == nil {
+	} else if a.Rules = partialRules(err); a.Rules == nil {
 		a.Err = err
 	}
 	if a.Err != nil || a.Rules.Unavailable() {
@@ -66,8 +66,8 @@ func NewAnswer(response *fetch.Response, err error, now time.Time, ttl time.Dura
 	return a
 }
 
-// partial returns the rules of a robots.txt that was not received whole, or nil.
-func partial(err error) *robots.Rules {
+// partialRules returns the rules of a robots.txt that was not received whole, or nil.
+func partialRules(err error) *robots.Rules {
 	fault, ok := errors.AsType[*fetch.Fault](err)
 	if !ok || fault.Partial == nil {
 		return nil
@@ -86,19 +86,19 @@ func partial(err error) *robots.Rules {
 func (c *Cache) Known(origin string, valid func(*Answer) bool) *Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.origins[origin].known(valid)
+	return c.origins[origin].knownAnswer(valid)
 }
 
 // Get returns the answer that is known, or else that of ask. An origin is asked by one caller at
 // a time. An error of ask is not kept.
 func (c *Cache) Get(origin string, valid func(*Answer) bool, ask func() (*Answer, error)) (*Answer, error) {
-	e := c.entry(origin)
-	if a := e.known(valid); a != nil {
+	e := c.originEntry(origin)
+	if a := e.knownAnswer(valid); a != nil {
 		return a, nil
 	}
 	e.asking.Lock()
 	defer e.asking.Unlock()
-	if a := e.known(valid); a != nil {
+	if a := e.knownAnswer(valid); a != nil {
 		return a, nil
 	}
 	a, err := ask()
@@ -108,7 +108,7 @@ func (c *Cache) Get(origin string, valid func(*Answer) bool, ask func() (*Answer
 	return a, err
 }
 
-func (c *Cache) entry(origin string) *entry {
+func (c *Cache) originEntry(origin string) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.origins[origin]
@@ -122,7 +122,7 @@ func (c *Cache) entry(origin string) *entry {
 	return e
 }
 
-func (e *entry) known(valid func(*Answer) bool) *Answer {
+func (e *entry) knownAnswer(valid func(*Answer) bool) *Answer {
 	if e == nil {
 		return nil
 	}

@@ -62,12 +62,12 @@ func (f Files) Update(ctx context.Context, path string, value any, change func()
 		}
 		return change()
 	}
-	unlock, err := f.lock(ctx, path)
+	unlock, err := f.lockFile(ctx, path)
 	if err != nil {
 		return fmt.Errorf("update state file: %w", err)
 	}
 	defer unlock()
-	old, err := f.load(path, value)
+	old, err := f.loadFile(path, value)
 	if broken := new(brokenError); errors.As(err, &broken) {
 		err = f.moveAside(path, broken)
 	}
@@ -77,7 +77,7 @@ func (f Files) Update(ctx context.Context, path string, value any, change func()
 	if err := change(); err != nil {
 		return err
 	}
-	text, err := encode(value)
+	text, err := encodeLine(value)
 	if err != nil {
 		return fmt.Errorf("encode state file %s: %w", path, err)
 	}
@@ -101,7 +101,7 @@ func (f Files) Update(ctx context.Context, path string, value any, change func()
 // A missing or broken file is not an error. A broken one is logged, and the next Update
 // moves it aside.
 func (f Files) Read(path string, value any) error {
-	_, err := f.load(path, value)
+	_, err := f.loadFile(path, value)
 	if broken := new(brokenError); errors.As(err, &broken) {
 		cmp.Or(f.Log, slog.Default()).Warn("state file is broken and counts as empty", "path", path, "error", broken.reason)
 		return nil
@@ -117,8 +117,8 @@ type brokenError struct{ reason string }
 
 func (e *brokenError) Error() string { return e.reason }
 
-// load reads the file at path into value and returns its text, nil for a missing file.
-func (f Files) load(path string, value any) ([]byte, error) {
+// loadFile reads the file at path into value and returns its text, nil for a missing file.
+func (f Files) loadFile(path string, value any) ([]byte, error) {
 	target := reflect.ValueOf(value).Elem()
 	target.SetZero()
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -182,8 +182,8 @@ func (f Files) moveAside(path string, broken *brokenError) error {
 	return nil
 }
 
-// encode returns value as one line of JSON.
-func encode(value any) ([]byte, error) {
+// encodeLine returns value as one line of JSON.
+func encodeLine(value any) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false) // shorter and easier to read
@@ -199,8 +199,8 @@ func checkPath(path string) error {
 	return nil
 }
 
-// lock takes the lock of the state file at path. It creates the folder if missing.
-func (f Files) lock(ctx context.Context, path string) (unlock func(), err error) {
+// lockFile takes the lock of the state file at path. It creates the folder if missing.
+func (f Files) lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(f.MaxWait, DefaultMaxWait))
 	defer cancel()
 	unlock, err = files.Lock(ctx, path+lockSuffix)

@@ -22,13 +22,13 @@ const maxName = 128
 // and has at most 128 bytes. The name of a text never changes between releases, since files
 // are found by it.
 func Name(text string) string {
-	if len(text) > 0 && len(text) <= maxName && text[0] != '.' && strings.IndexFunc(text, unsafe) < 0 {
+	if len(text) > 0 && len(text) <= maxName && text[0] != '.' && strings.IndexFunc(text, isUnsafe) < 0 {
 		return text
 	}
 	sum := sha256.Sum256([]byte(text))
 	suffix := "~" + hex.EncodeToString(sum[:12])
 	readable := strings.Map(func(r rune) rune {
-		if unsafe(r) {
+		if isUnsafe(r) {
 			return '_'
 		}
 		return r
@@ -39,7 +39,7 @@ func Name(text string) string {
 	return readable + suffix
 }
 
-func unsafe(r rune) bool {
+func isUnsafe(r rune) bool {
 	return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '.' && r != '-' && r != '_'
 }
 

@@ -77,20 +77,20 @@ func New(base manager.Config, cfg Config) *Server {
 	}
 
 	s.BindAdmin(manager.AdminSocket, Endpoint, bus.Options{})
-	s.Handle(manager.AdminSocket, wire.ClassInternal, wire.InternalReady, s.ready)
+	s.Handle(manager.AdminSocket, wire.ClassInternal, wire.InternalReady, s.handleReady)
 	// The daemon's own status server connects here, without keys.
-	s.Handle(manager.AdminSocket, wire.ClassAdmin, wire.AdminStat, func(from manager.Peer, e wire.Event) { s.pass(from, e, s.AnswerStat) })
+	s.Handle(manager.AdminSocket, wire.ClassAdmin, wire.AdminStat, func(from manager.Peer, e wire.Event) { s.routeRequest(from, e, s.AnswerStat) })
 
 	s.BindAdmin(s.tcp, bus.TCP(cfg.Host, max(0, cfg.Port)), bus.Options{AllowInsecure: cfg.AllowInsecure, MaxFrame: cmp.Or(cfg.MaxFrame, 1<<20), Connections: cmp.Or(cfg.Connections, 32), Budget: cfg.Budget, Curve: cfg.Curve, Log: s.Log()})
 	own := map[int]manager.Handler{
-		wire.AdminStat: s.AnswerStat, wire.AdminGet: s.AnswerGet, wire.AdminSet: s.AnswerSet, wire.AdminState: s.state,
+		wire.AdminStat: s.AnswerStat, wire.AdminGet: s.AnswerGet, wire.AdminSet: s.AnswerSet, wire.AdminState: s.handleState,
 	}
 	for eventType, answer := range own {
-		s.Handle(s.tcp, wire.ClassAdmin, eventType, func(from manager.Peer, e wire.Event) { s.pass(from, e, answer) })
+		s.Handle(s.tcp, wire.ClassAdmin, eventType, func(from manager.Peer, e wire.Event) { s.routeRequest(from, e, answer) })
 	}
-	s.Handle(s.tcp, wire.ClassAdmin, wire.AdminSuspend, s.suspend)
+	s.Handle(s.tcp, wire.ClassAdmin, wire.AdminSuspend, s.suspendManagers)
 	s.Handle(s.tcp, wire.ClassAdmin, wire.AdminCluster, func(from manager.Peer, e wire.Event) {
-		s.pass(from, e, func(from manager.Peer, e wire.Event) { s.ReplyError(from, e, "only the class Cluster serves this") })
+		s.routeRequest(from, e, func(from manager.Peer, e wire.Event) { s.ReplyError(from, e, "only the class Cluster serves this") })
 	})
 	for eventType, why := range notServed {
 		s.Handle(s.tcp, wire.ClassAdmin, eventType, func(from manager.Peer, e wire.Event) { s.ReplyError(from, e, why) })
@@ -99,7 +99,7 @@ func New(base manager.Config, cfg Config) *Server {
 	version := func() any { return cfg.Version }
 	s.Gauge("VERSION", version)
 	s.Var(manager.Variable{Name: "VERSION", Get: version})
-	s.Gauge("clients", func() any { return s.registered() })
+	s.Gauge("clients", func() any { return s.registeredClasses() })
 	s.Gauge("managers", func() any { return slices.Clone(cfg.Managers) })
 	return s
 }
@@ -114,11 +114,11 @@ var notServed = map[int]string{
 // Addr returns the TCP endpoint after the manager is ready.
 func (s *Server) Addr() string { return s.Endpoint(s.tcp) }
 
-func (s *Server) registered() []string {
+func (s *Server) registeredClasses() []string {
 	return slices.Sorted(maps.Keys(s.classes))
 }
 
-func (s *Server) ready(from manager.Peer, e wire.Event) {
+func (s *Server) handleReady(from manager.Peer, e wire.Event) {
 	var hello wire.AdminCommand
 	if err := json.Unmarshal(e.Object, &hello); err != nil || hello.ClassName == "" {
 		s.Log().Warn("ignored a ready report without a class name", "uid", e.UID)
@@ -131,8 +131,8 @@ func (s *Server) ready(from manager.Peer, e wire.Event) {
 // isDaemon reports whether a class name means the whole daemon.
 func isDaemon(class string) bool { return class == "" || class == "*" }
 
-// pass answers a request for this class and forwards other requests.
-func (s *Server) pass(from manager.Peer, e wire.Event, own manager.Handler) {
+// routeRequest answers a request for this class and forwards other requests.
+func (s *Server) routeRequest(from manager.Peer, e wire.Event, own manager.Handler) {
 	var request struct {
 		ClassName *string `json:"className"`
 	}
@@ -152,15 +152,15 @@ func (s *Server) pass(from manager.Peer, e wire.Event, own manager.Handler) {
 	}
 	s.Forward(to, e, s.cfg.Timeout, func(answer wire.Event, err error) {
 		if err != nil {
-			s.ReplyError(from, e, s.why(class, err))
+			s.ReplyError(from, e, s.explainSilence(class, err))
 			return
 		}
 		s.Reply(from, e, answer.Type, answer.Object)
 	})
 }
 
-// why explains why class gave no answer, and unregisters a stopped class.
-func (s *Server) why(class string, err error) string {
+// explainSilence explains why class gave no answer, and unregisters a stopped class.
+func (s *Server) explainSilence(class string, err error) string {
 	switch {
 	case errors.Is(err, bus.ErrGone):
 		delete(s.classes, class)
@@ -171,8 +171,8 @@ func (s *Server) why(class string, err error) string {
 	return fmt.Sprintf("class %s: %v", class, err)
 }
 
-// state stops the daemon.
-func (s *Server) state(from manager.Peer, e wire.Event) {
+// handleState stops the daemon.
+func (s *Server) handleState(from manager.Peer, e wire.Event) {
 	var request wire.AdminCommand
 	if err := json.Unmarshal(e.Object, &request); err != nil || request.Command != wire.CommandShutdown {
 		s.ReplyError(from, e, "only command 2 (shutdown) is served")
@@ -183,15 +183,15 @@ func (s *Server) state(from manager.Peer, e wire.Event) {
 	s.cfg.Stop()
 }
 
-// suspend forwards SUSPEND to the named managers, or to all, and answers once, after the last
+// suspendManagers forwards SUSPEND to the named managers, or to all, and answers once, after the last
 // answer or timeout: one status per manager, in the order of the request or sorted by name.
-func (s *Server) suspend(from manager.Peer, e wire.Event) {
+func (s *Server) suspendManagers(from manager.Peer, e wire.Event) {
 	request, err := manager.ReadSuspension(e.Object)
 	if err != nil {
 		s.ReplyError(from, e, err.Error())
 		return
 	}
-	names := s.targets(request.Classes)
+	names := s.targetClasses(request.Classes)
 	response := wire.GeneralResponse{Statuses: make([]any, len(names))}
 	left := len(names)
 	if left == 0 {
@@ -202,7 +202,7 @@ func (s *Server) suspend(from manager.Peer, e wire.Event) {
 		done := func(answer wire.Event, err error) {
 			text, ok := suspensionText(answer)
 			if err != nil {
-				text, ok = s.why(class, err), false
+				text, ok = s.explainSilence(class, err), false
 			}
 			if !ok {
 				response.ErrorCode, response.ErrorMessage = 1, "not every class has answered"
@@ -223,11 +223,11 @@ func (s *Server) suspend(from manager.Peer, e wire.Event) {
 	}
 }
 
-// targets returns the named classes without duplicates, or all registered ones if the list is
+// targetClasses returns the named classes without duplicates, or all registered ones if the list is
 // empty or has "*".
-func (s *Server) targets(classes []string) []string {
+func (s *Server) targetClasses(classes []string) []string {
 	if len(classes) == 0 || slices.ContainsFunc(classes, isDaemon) {
-		return s.registered()
+		return s.registeredClasses()
 	}
 	var once []string
 	for _, class := range classes[:min(len(classes), maxClasses)] {

@@ -30,13 +30,13 @@ func newAging(c *Crawl) *sweep {
 		op:     wire.URLAge,
 	}
 	s.object = func() any { return cfg.Request(s.total) }
-	s.start(c, "Aging", "age")
+	s.startSweep(c, "Aging", "age")
 	s.Var(
 		manager.Int("AgingBatchDefaultMaxURLsTotal", &cfg.MaxURLs, 1, maxSwept),
 		manager.Int("AgingBatchDefaultMaxURLsSite", &cfg.MaxURLsSite, 1, maxSwept),
 		manager.Int("AgingBatchDefaultMaxSites", &cfg.MaxSites, 0, maxRows),
-		condition("AgingBatchURLsCriterion", &cfg.URLsCriterion.Where),
-		condition("AgingBatchSitesCriterion", &cfg.SitesCriterion.Where),
+		conditionVariable("AgingBatchURLsCriterion", &cfg.URLsCriterion.Where),
+		conditionVariable("AgingBatchSitesCriterion", &cfg.SitesCriterion.Where),
 	)
 	return s
 }

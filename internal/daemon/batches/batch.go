@@ -86,10 +86,10 @@ type outcome struct {
 	Unsubmitted bool // the executor did not accept the task
 }
 
-func (o outcome) good() bool { return o.State == executor.Finished && o.Batch }
+func (o outcome) isGood() bool { return o.State == executor.Finished && o.Batch }
 
-// expired reports whether the task waited for its start longer than its TTL.
-func (o outcome) expired() bool { return o.State == executor.Refused && !o.Unsubmitted }
+// isExpired reports whether the task waited for its start longer than its TTL.
+func (o outcome) isExpired() bool { return o.State == executor.Refused && !o.Unsubmitted }
 
 // cause is what ended a task.
 type cause int
@@ -101,11 +101,11 @@ const (
 	died          // the program crashed, was killed or did not end in time; an item may be the cause
 )
 
-// cause returns what ended the task. Only died can count as an attempt of URLs: a fault of the
+// endCause returns what ended the task. Only died can count as an attempt of URLs: a fault of the
 // machine and frequent restarts must not turn isolated pages into errors.
-func (o outcome) cause() cause {
+func (o outcome) endCause() cause {
 	switch {
-	case o.good():
+	case o.isGood():
 		return worked
 	case o.State == executor.Cancelled || o.State == executor.Lost:
 		return stopped

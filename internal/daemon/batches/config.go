@@ -48,10 +48,10 @@ func (c *Common) innerLimit() time.Duration {
 	if c.BatchTime < c.TaskTime {
 		return c.BatchTime
 	}
-	return inner(c.TaskTime)
+	return innerLimit(c.TaskTime)
 }
 
-func inner(limit time.Duration) time.Duration { return max(limit*4/5, time.Second) }
+func innerLimit(limit time.Duration) time.Duration { return max(limit*4/5, time.Second) }
 
 // CrawlConfig is [BatchTasksManager] of dc-daemon.ini (docs/spec/daemon.md 3.2).
 type CrawlConfig struct {

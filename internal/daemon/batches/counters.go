@@ -1,7 +1,7 @@
 package batches
 
-// counters declares the statistics of crawling (docs/spec/daemon.md 4.4).
-func (c *Crawl) counters() {
+// declareCounters declares the statistics of crawling (docs/spec/daemon.md 4.4).
+func (c *Crawl) declareCounters() {
 	c.Counter("batches_crawl_total", &c.total)
 	c.Counter("batches_crawl_filled", &c.filled)
 	c.Counter("batches_crawl_urls", &c.items)
@@ -17,7 +17,7 @@ func (c *Crawl) counters() {
 	c.Counter("batches_crawl_fault_ttl", &c.expired)
 	c.Counter("batches_crawl_delete_fault", &c.deleteFaults)
 	c.Counter("batches_crawl_check_fault", &c.checkFaults)
-	c.pauses("batches_crawl")
+	c.declarePauses("batches_crawl")
 	c.Quiet(SitesSocket, "batches_crawl_total", "batches_crawl_url_fetch") // a look that finds nothing changes them
 	c.Tally("batches_crawl_tally", &c.tally)
 	c.Gauge("batches_crawl_queue", func() any { return len(c.batches) })
@@ -30,8 +30,8 @@ func (c *Crawl) counters() {
 	})
 }
 
-// pauses declares the statistics of the pauses after faults.
-func (q *queue) pauses(prefix string) {
+// declarePauses declares the statistics of the pauses after faults.
+func (q *queue) declarePauses(prefix string) {
 	q.Counter(prefix+"_pauses", &q.rested)
 	q.Gauge(prefix+"_pause", func() any { return q.fault })
 	q.Gauge(prefix+"_halved", func() any {
@@ -45,9 +45,9 @@ func (q *queue) pauses(prefix string) {
 	})
 }
 
-// counters declares the statistics of aging or purging; prefix is age or purge. A task that
+// declareCounters declares the statistics of aging or purging; prefix is age or purge. A task that
 // the executor refuses counts as a fault and as an error.
-func (s *sweep) counters(prefix string) {
+func (s *sweep) declareCounters(prefix string) {
 	s.Gauge(prefix+"_batches", func() any { return len(s.batches) })
 	s.Counter(prefix+"_batches_total", &s.total)
 	s.Quiet(prefix + "_batches_total")
@@ -58,8 +58,8 @@ func (s *sweep) counters(prefix string) {
 	s.Counter(prefix+"_batches_delete_fault", &s.deleteFaults)
 }
 
-// counters declares the statistics of processing.
-func (p *Process) counters() {
+// declareCounters declares the statistics of processing.
+func (p *Process) declareCounters() {
 	p.Counter("batches_process_total", &p.total)
 	p.Counter("batches_process_cancelled", &p.cancelled)
 	p.Counter("batches_process_filled", &p.filled)
@@ -69,7 +69,7 @@ func (p *Process) counters() {
 	p.Counter("batches_process_fault_ttl", &p.expired)
 	p.Counter("batches_process_delete_fault", &p.deleteFaults)
 	p.Counter("batches_process_check_fault", &p.checkFaults)
-	p.pauses("batches_process")
+	p.declarePauses("batches_process")
 	p.Quiet(SitesSocket) // looks
 	p.Tally("batches_process_tally", &p.tally)
 	p.Gauge("batches_process_queue", func() any { return len(p.batches) })

@@ -53,25 +53,25 @@ func NewCrawl(base manager.Config, cfg CrawlConfig) *Crawl {
 		Loop: manager.New(base), Common: &c.cfg.Common, limits: &c.cfg.Limits,
 		kind: CrawlTask, timer: crawlTimer, read: readBatch,
 		statuses: []int64{wire.StatusSelectedCrawling, wire.StatusCrawling, wire.StatusSelectedIncremental},
-		ended:    c.finished, free: c.fillFreeSlot, again: c.some, lingers: true,
+		ended:    c.finishBatch, free: c.fillFreeSlot, again: c.taskForItems, lingers: true,
 		whenReady: func() { c.Kick(returnTimer); c.Kick(incrementalTimer) },
 	}
 	c.Bind(CrawlName, bus.Inproc(CrawlName), bus.Options{})
 	c.Connect(SitesSocket, bus.Inproc(cfg.Sites), bus.Options{})
 	c.Connect(ProcessName, bus.Inproc(ProcessName), bus.Options{Linger: -1})
-	c.Handle(CrawlName, wire.ClassInternal, wire.InternalWork, c.hint)
+	c.Handle(CrawlName, wire.ClassInternal, wire.InternalWork, c.handleHint)
 	c.ServeHold(CrawlName)
-	c.watch()
-	c.Every(crawlTimer, c.lookPeriod(&c.cfg.Mode, &c.cfg.Period), func(time.Time) { c.fill() })
-	c.declare()
+	c.declareTimers()
+	c.Every(crawlTimer, c.lookPeriod(&c.cfg.Mode, &c.cfg.Period), func(time.Time) { c.fillSlot() })
+	c.declareVariables()
 	c.declareReturn()
 	c.declareIncremental()
 	c.aging, c.purging = newAging(c), newPurging(c)
 	return c
 }
 
-func (c *Crawl) declare() {
-	c.variables(&c.cfg.Period, "RegularCrawlingPeriod", &c.cfg.Mode, "RegularCrawlingMode")
+func (c *Crawl) declareVariables() {
+	c.declareShared(&c.cfg.Period, "RegularCrawlingPeriod", &c.cfg.Mode, "RegularCrawlingMode")
 	c.Var(
 		manager.Program("DRCECrawlerAppName", c.cfg.Crawler.Program, c.cfg.Crawler.Args...),
 		manager.Program("DRCEDBAppName", c.cfg.DBTask.Program, c.cfg.DBTask.Args...),
@@ -82,54 +82,54 @@ func (c *Crawl) declare() {
 		manager.Int("BatchMaxIterations", &c.cfg.MaxIterations, 1, 100),
 		manager.Switch("BatchDefaultCheckURLsInActiveBatches", &c.cfg.CheckActive),
 		manager.Int("CrawledURLStrategy", &c.cfg.CrawledStrategy, 0, 1),
-		condition("BatchDefaultOrderByURLs", &c.cfg.URLsCriterion.OrderBy),
+		conditionVariable("BatchDefaultOrderByURLs", &c.cfg.URLsCriterion.OrderBy),
 		fetchTypesVariable(&c.cfg.FetchTypes),
 	)
-	c.counters()
+	c.declareCounters()
 }
 
-// hint handles a message that there may be work, perhaps of processing.
-func (c *Crawl) hint(manager.Peer, wire.Event) {
+// handleHint handles a message that there may be work, perhaps of processing.
+func (c *Crawl) handleHint(manager.Peer, wire.Event) {
 	c.Tell(ProcessName, wire.InternalWork, nil)
 	if c.adopted {
-		c.recover() // it may have been held
+		c.recoverRows() // it may have been held
 	}
-	c.again, c.found = c.selecting(), c.Now()
+	c.again, c.found = c.isSelecting(), c.Now()
 	c.Kick(crawlTimer)
 }
 
 // fillFreeSlot selects again at once if a slot is free.
 func (c *Crawl) fillFreeSlot() {
-	if c.slots() < c.MaxTasks {
+	if c.usedSlots() < c.MaxTasks {
 		c.Kick(crawlTimer)
 	}
 }
 
-// fill selects URLs for a batch if a slot is free. Only one selection runs at a time, and its
+// fillSlot selects URLs for a batch if a slot is free. Only one selection runs at a time, and its
 // answer fills the next slot, so slots and selections never exceed the limit together
 // (docs/spec/daemon.md F18).
-func (c *Crawl) fill() {
+func (c *Crawl) fillSlot() {
 	switch {
 	case !c.mayStart(c.cfg.Period, c.cfg.Mode):
 		return
-	case c.selecting():
+	case c.isSelecting():
 		return
-	case c.slots() >= c.MaxTasks:
+	case c.usedSlots() >= c.MaxTasks:
 		c.cancelled++
 		return
 	}
 	second := c.other != mixed
-	r := round{id: newBatchID(), fetch: c.draw()}
+	r := round{id: newBatchID(), fetch: c.drawType()}
 	r.second = second && r.fetch != mixed
 	c.again = false
 	c.fetches++
-	sites, most := c.drawn(r.fetch)
-	r.selection = c.selection(r.id, sites, c.cfg.URLsCriterion, most)
-	c.find(r)
+	sites, most := c.restrictToType(r.fetch)
+	r.selection = c.selectionRequest(r.id, sites, c.cfg.URLsCriterion, most)
+	c.findBatch(r)
 }
 
-// selecting reports whether a selection of regular crawling has no answer yet.
-func (c *Crawl) selecting() bool {
+// isSelecting reports whether a selection of regular crawling has no answer yet.
+func (c *Crawl) isSelecting() bool {
 	for _, r := range c.open {
 		if !r.incremental {
 			return true
@@ -138,23 +138,23 @@ func (c *Crawl) selecting() bool {
 	return false
 }
 
-// find runs a selection on all nodes and makes a batch of the answers.
-func (c *Crawl) find(r round) {
+// findBatch runs a selection on all nodes and makes a batch of the answers.
+func (c *Crawl) findBatch(r round) {
 	c.open[r.id] = r
-	c.ask(wire.URLFetch, []any{r.selection}, func(nodes []nodeAnswer, err error) {
+	c.askNodes(wire.URLFetch, []any{r.selection}, func(nodes []nodeAnswer, err error) {
 		delete(c.open, r.id)
 		if err != nil {
 			c.Log().Warn("cannot select URLs", "batch", r.id, "error", err)
-			c.rests("cannot select URLs: " + err.Error())
+			c.pauseAfterFault("cannot select URLs: " + err.Error())
 			c.selectionLost(r.id, err)
 			return
 		}
-		c.start(r, nodes)
+		c.startBatch(r, nodes)
 	})
 }
 
-// selection returns the URL_FETCH of a batch (docs/spec/daemon.md 2.3).
-func (c *Crawl) selection(id int64, sites, urls wire.Criterion, most int64) map[string]any {
+// selectionRequest returns the URL_FETCH of a batch (docs/spec/daemon.md 2.3).
+func (c *Crawl) selectionRequest(id int64, sites, urls wire.Criterion, most int64) map[string]any {
 	return map[string]any{
 		"sitesList":       []string{},
 		"sitesCriterions": sites,
@@ -180,8 +180,8 @@ type selected struct {
 	ParentMd5 string `json:"parentMd5"`
 }
 
-// check refuses a row with an invalid site id or MD5.
-func (s selected) check() error {
+// checkRow refuses a row with an invalid site id or MD5.
+func (s selected) checkRow() error {
 	if err := wire.CheckSiteID("URL", "siteId", s.SiteID); err != nil {
 		return err
 	}
@@ -196,18 +196,18 @@ type gathered struct {
 	unread   bool             // a node may have marked rows that cannot be read
 }
 
-// start makes a batch of the selected rows and submits it (docs/spec/daemon.md 2.4, 2.5).
-func (c *Crawl) start(r round, nodes []nodeAnswer) {
+// startBatch makes a batch of the selected rows and submits it (docs/spec/daemon.md 2.4, 2.5).
+func (c *Crawl) startBatch(r round, nodes []nodeAnswer) {
 	c.total++
 	b := &batch{id: r.id, task: taskID(CrawlTask, r.id), nodes: len(nodes), keys: map[key]bool{}, extra: r.incremental, incremental: r.incremental, fetch: r.fetch}
 	var g gathered
 	for _, node := range nodes {
-		c.gather(b, &g, node)
+		c.gatherRows(b, &g, node)
 	}
 	c.giveBack(r.id, g.rejected)
 	if len(g.items) == 0 {
 		if g.unread {
-			c.rests("cannot select URLs: a node did not answer well")
+			c.pauseAfterFault("cannot select URLs: a node did not answer well")
 			c.selectionLost(r.id, nil)
 		} else {
 			c.nothingDue()
@@ -225,7 +225,7 @@ func (c *Crawl) start(r round, nodes []nodeAnswer) {
 	b.urls, c.found = len(g.items), c.Now()
 	c.filled++
 	c.items += int64(len(g.items))
-	c.counted(r.fetch)
+	c.countBatch(r.fetch)
 	object, task := c.crawlTask(b, g.items)
 	if c.cfg.RefillTime > 0 && len(nodes) == 1 && !r.incremental {
 		object["refill"], object["refillTime"] = r.selection, c.cfg.RefillTime.Milliseconds()
@@ -234,16 +234,16 @@ func (c *Crawl) start(r round, nodes []nodeAnswer) {
 	stdin, err := json.Marshal(object)
 	if err != nil {
 		c.batches[b.task] = b
-		c.refused(b, err)
+		c.concludeRefused(b, err)
 		return
 	}
 	// An incremental batch has pages that the other nodes know already.
 	if c.cfg.Propagate && !r.incremental && len(nodes) > 1 && len(g.spread) > 0 {
-		c.propagate(b, g.spread)
+		c.propagateRows(b, g.spread)
 	}
 	c.Log().Info("batch", "batch", r.id, "urls", b.urls, "sites", len(b.sites), "incremental", r.incremental)
 	task.Stdin = stdin
-	c.submit(b, task)
+	c.submitBatch(b, task)
 }
 
 // crawlTask returns the Batch of b with items, and its task without the Batch.
@@ -253,7 +253,7 @@ func (c *Crawl) crawlTask(b *batch, items []json.RawMessage) (map[string]any, ex
 		kind = wire.CrawlIncremental
 	}
 	task := executor.Task{Stages: []executor.Stage{c.cfg.Crawler}}
-	limit := c.timed(b.fetch, &task)
+	limit := c.setTimeLimits(b.fetch, &task)
 	return map[string]any{
 		"id": b.id, "crawlerType": kind, "items": items, "errorMask": 0, "dbMode": wire.DBRead | wire.DBWrite,
 		"maxIterations": c.cfg.MaxIterations, "maxItems": nil,
@@ -262,15 +262,15 @@ func (c *Crawl) crawlTask(b *batch, items []json.RawMessage) (map[string]any, ex
 	}, task
 }
 
-// some is queue.again.
-func (c *Crawl) some(b *batch, items []json.RawMessage) executor.Task {
+// taskForItems is queue.again.
+func (c *Crawl) taskForItems(b *batch, items []json.RawMessage) executor.Task {
 	object, task := c.crawlTask(b, append([]json.RawMessage{}, items...))
 	task.Stdin, _ = json.Marshal(object) // of values that were parsed before
 	return task
 }
 
-// gather adds the selected rows of one node to the batch.
-func (c *Crawl) gather(b *batch, g *gathered, node nodeAnswer) {
+// gatherRows adds the selected rows of one node to the batch.
+func (c *Crawl) gatherRows(b *batch, g *gathered, node nodeAnswer) {
 	var rows []json.RawMessage
 	err := node.err
 	if err == nil {
@@ -285,7 +285,7 @@ func (c *Crawl) gather(b *batch, g *gathered, node nodeAnswer) {
 		var s selected
 		err := json.Unmarshal(row, &s)
 		if err == nil {
-			err = s.check()
+			err = s.checkRow()
 		}
 		if err != nil {
 			c.Log().Error("cannot read a selected URL", "batch", b.id, "error", err)
@@ -296,7 +296,7 @@ func (c *Crawl) gather(b *batch, g *gathered, node nodeAnswer) {
 		if b.keys[k] {
 			continue // from another node, which the end of the batch informs
 		}
-		if c.cfg.CheckActive && c.active(k) {
+		if c.cfg.CheckActive && c.isActive(k) {
 			g.rejected = append(g.rejected, k)
 			continue
 		}
@@ -309,15 +309,15 @@ func (c *Crawl) gather(b *batch, g *gathered, node nodeAnswer) {
 		b.addSite(s.SiteID)
 		g.items = append(g.items, item)
 		if s.ParentMd5 != "" {
-			if m := copied(row, b.id); m != nil {
+			if m := copyRow(row, b.id); m != nil {
 				g.spread = append(g.spread, m)
 			}
 		}
 	}
 }
 
-// active reports whether an active batch has the URL.
-func (c *Crawl) active(k key) bool {
+// isActive reports whether an active batch has the URL.
+func (c *Crawl) isActive(k key) bool {
 	for _, b := range c.batches {
 		if b.keys[k] {
 			return true
@@ -326,15 +326,15 @@ func (c *Crawl) active(k key) bool {
 	return false
 }
 
-// finished handles the end of a crawl batch: the other nodes mark its crawled URLs as crawled
+// finishBatch handles the end of a crawl batch: the other nodes mark its crawled URLs as crawled
 // (docs/spec/daemon.md 2.1, 2.7). That must happen after the copies arrived there, and before
 // the rows are returned: otherwise copies of crawled URLs would be selected.
-func (c *Crawl) finished(b *batch, next func()) {
+func (c *Crawl) finishBatch(b *batch, next func()) {
 	c.Tell(ProcessName, wire.InternalWork, nil)
 	c.items += int64(b.end.More)
 	inform := func() {
-		if b.end.good() && len(b.end.Crawled) > 0 {
-			c.foreign(b, next)
+		if b.end.isGood() && len(b.end.Crawled) > 0 {
+			c.markElsewhere(b, next)
 			return
 		}
 		next()

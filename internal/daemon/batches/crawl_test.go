@@ -177,7 +177,7 @@ func TestSlotsAreRefilledAtOnce(t *testing.T) {
 	for len(tasks) > 0 {
 		r.settled()
 		r.inside(func() {
-			if n := c.slots(); n > 2 {
+			if n := c.usedSlots(); n > 2 {
 				t.Errorf("%d used slots", n)
 			}
 		})
@@ -203,7 +203,7 @@ func TestHintDuringSelection(t *testing.T) {
 		r.inside(func() { noted = c.again })
 		return noted
 	})
-	r.inside(func() { clear(c.open); c.start(round{id: 1}, []nodeAnswer{{object: json.RawMessage("[]")}}) })
+	r.inside(func() { clear(c.open); c.startBatch(round{id: 1}, []nodeAnswer{{object: json.RawMessage("[]")}}) })
 	testwait.Until(r.t, "a second selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 2 })
 }
 
@@ -529,7 +529,7 @@ func TestSelectionWithoutAnswer(t *testing.T) {
 		// The node finishes the selection later.
 		r.world.set(func() { r.world.selectRows(r.world.nodes[0], 10, 2, id) })
 		r.inside(func() {
-			if c.slots() != 0 {
+			if c.usedSlots() != 0 {
 				t.Error("a lost selection takes a slot")
 			}
 		})
@@ -712,7 +712,7 @@ func TestUnreadableSelection(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := newBatchID()
-			r.inside(func() { c.start(round{id: id}, []nodeAnswer{test.node}) })
+			r.inside(func() { c.startBatch(round{id: id}, []nodeAnswer{test.node}) })
 			if test.items > 0 {
 				task := r.submitted()
 				if got := items(t, task.Stdin); len(got) != test.items {

@@ -88,9 +88,9 @@ const (
 // fetchDynamic is the FetchType of a site whose pages a browser fetches.
 const fetchDynamic = 2
 
-// draw chooses the fetch type of one batch. After an empty selection of one type it chooses
+// drawType chooses the fetch type of one batch. After an empty selection of one type it chooses
 // the other, so that a draw never leaves a slot empty.
-func (c *Crawl) draw() fetchType {
+func (c *Crawl) drawType() fetchType {
 	if c.cfg.FetchTypes.Splitter == 0 {
 		c.other = mixed
 		return mixed
@@ -121,9 +121,9 @@ func (c *Crawl) drewNothing(r round) {
 	c.Kick(crawlTimer)
 }
 
-// drawn restricts a selection to a fetch type. Static means every site that is not dynamic, so
+// restrictToType restricts a selection to a fetch type. Static means every site that is not dynamic, so
 // that external and automatic sites are included (docs/spec/daemon.md F19).
-func (c *Crawl) drawn(t fetchType) (sites wire.Criterion, most int64) {
+func (c *Crawl) restrictToType(t fetchType) (sites wire.Criterion, most int64) {
 	sites, most = c.cfg.SitesCriterion, c.MaxURLs
 	var condition string
 	switch t {
@@ -144,8 +144,8 @@ func (c *Crawl) drawn(t fetchType) (sites wire.Criterion, most int64) {
 	return sites, most
 }
 
-// timed sets the time limits of a batch's task and returns how long the task may start URLs.
-func (c *Crawl) timed(fetch fetchType, t *executor.Task) time.Duration {
+// setTimeLimits sets the time limits of a batch's task and returns how long the task may start URLs.
+func (c *Crawl) setTimeLimits(fetch fetchType, t *executor.Task) time.Duration {
 	if fetch != dynamic {
 		return c.innerLimit()
 	}
@@ -154,11 +154,11 @@ func (c *Crawl) timed(fetch fetchType, t *executor.Task) time.Duration {
 	if t.TimeLimit == 0 {
 		return c.innerLimit()
 	}
-	return inner(t.TimeLimit)
+	return innerLimit(t.TimeLimit)
 }
 
-// counted counts a filled batch by its fetch type.
-func (c *Crawl) counted(fetch fetchType) {
+// countBatch counts a filled batch by its fetch type.
+func (c *Crawl) countBatch(fetch fetchType) {
 	switch fetch {
 	case mixed:
 		c.mixed++

@@ -31,33 +31,33 @@ const commitLimit = 5 * time.Second
 // taskOver starts the end of a batch whose task has ended.
 func (q *queue) taskOver(task string) {
 	if b := q.batches[task]; b != nil && b.stage < over {
-		q.advance(b, over)
+		q.advanceStage(b, over)
 	}
 }
 
-// advance moves a batch to the next stage of its end.
-func (q *queue) advance(b *batch, to stage) {
+// advanceStage moves a batch to the next stage of its end.
+func (q *queue) advanceStage(b *batch, to stage) {
 	b.stage, b.busy, b.pause, b.due = to, false, 0, time.Time{}
-	q.proceed(b)
+	q.runStage(b)
 }
 
-// proceed starts the step of a batch's stage.
-func (q *queue) proceed(b *batch) {
+// runStage starts the step of a batch's stage.
+func (q *queue) runStage(b *batch) {
 	b.busy = true
 	switch b.stage {
 	case over:
 		q.readResult(b)
 	case isolating:
-		q.isolate(b)
+		q.isolateStep(b)
 	case returning:
 		q.returnRows(b)
 	case forgetting:
-		q.forget(b)
+		q.forgetTask(b)
 	}
 }
 
-// postpone schedules a retry of the step after a pause.
-func (q *queue) postpone(b *batch) {
+// postponeStep schedules a retry of the step after a pause.
+func (q *queue) postponeStep(b *batch) {
 	b.pause = min(max(2*b.pause, firstPause), longestPause)
 	b.busy, b.due = false, q.Now().Add(b.pause)
 }
@@ -78,9 +78,9 @@ func (q *queue) readResult(b *batch) {
 		if err != nil {
 			q.checkFaults++
 			q.Log().Warn("cannot read the result", "batch", b.id, "error", err)
-			q.postpone(b)
+			q.postponeStep(b)
 		} else if b.stage == over {
-			q.conclude(b, o)
+			q.concludeBatch(b, o)
 		}
 	})
 }
@@ -88,19 +88,19 @@ func (q *queue) readResult(b *batch) {
 // lost is the outcome of a task that the executor does not know.
 var lost = outcome{State: executor.Lost, Reason: "the executor does not know the task"}
 
-// ended returns the end of a task. The last line of standard error, if any, is the reason of a
+// outcomeOf returns the end of a task. The last line of standard error, if any, is the reason of a
 // program that failed.
-func ended(res executor.Result) outcome {
+func outcomeOf(res executor.Result) outcome {
 	o := outcome{State: res.State, Reason: res.Reason, Exit: res.ExitStatus}
 	if talk := bytes.TrimSpace(res.Stderr); o.State == executor.Failed && len(talk) > 0 && o.Exit != 2 && o.Exit < 128 { // 2 is a crash with its stack
-		o.Reason = clip(bytes.ToValidUTF8(talk[bytes.LastIndexByte(talk, '\n')+1:], nil))
+		o.Reason = clipText(bytes.ToValidUTF8(talk[bytes.LastIndexByte(talk, '\n')+1:], nil))
 	}
 	return o
 }
 
 // readBatch summarises a Batch, so that only the used fields are sent to the loop.
 func readBatch(res executor.Result, keys bool) outcome {
-	o := ended(res)
+	o := outcomeOf(res)
 	if o.State != executor.Finished {
 		return o
 	}
@@ -116,7 +116,7 @@ func readBatch(res executor.Result, keys bool) outcome {
 		} `json:"items"`
 	}
 	if err := json.Unmarshal(res.Stdout, &answer); err != nil || answer.Items == nil {
-		o.Reason = "the answer is not a batch: " + clip(res.Stdout)
+		o.Reason = "the answer is not a batch: " + clipText(res.Stdout)
 		return o
 	}
 	o.Batch, o.Items, o.More, o.Tally = true, len(answer.Items), answer.Refilled, answer.Tally
@@ -128,19 +128,19 @@ func readBatch(res executor.Result, keys bool) outcome {
 	return o
 }
 
-func clip(b []byte) string { return string(b[:min(len(b), 300)]) }
+func clipText(b []byte) string { return string(b[:min(len(b), 300)]) }
 
-// conclude handles the outcome of a batch in stage over. If its task died, the failing item is
+// concludeBatch handles the outcome of a batch in stage over. If its task died, the failing item is
 // searched. Then its rows are returned and its task is deleted.
-func (q *queue) conclude(b *batch, o outcome) {
+func (q *queue) concludeBatch(b *batch, o outcome) {
 	b.busy = true
 	b.end = o
-	c := o.cause()
+	c := o.endCause()
 	q.tally = q.tally.Plus(o.Tally)
-	if !o.good() {
+	if !o.isGood() {
 		q.faults++
 		q.urlsFault += int64(b.urls)
-		if o.expired() {
+		if o.isExpired() {
 			q.expired++
 		}
 		if o.Unsubmitted {
@@ -155,21 +155,21 @@ func (q *queue) conclude(b *batch, o outcome) {
 	next := returning
 	switch {
 	case c == worked:
-		q.works(q.kind != ProcessTask || o.Items+o.More > 0)
+		q.endPauses(q.kind != ProcessTask || o.Items+o.More > 0)
 	case c == broken:
-		q.rests(o.Reason)
+		q.pauseAfterFault(o.Reason)
 	}
 	switch {
 	case c == stopped:
-	case b.suspects != nil, c == died && q.halves(b):
-		q.suspect(b, c)
+	case b.suspects != nil, c == died && q.canHalve(b):
+		q.suspectBatch(b, c)
 		next = isolating
 	case c == died:
 		b.attempt = b.nodes > 1 // with copies on other nodes nothing is halved
-		q.rests(o.Reason)
+		q.pauseAfterFault(o.Reason)
 	}
 	q.ended(b, func() {
-		q.advance(b, next)
+		q.advanceStage(b, next)
 		if next == returning {
 			q.free()
 		}
@@ -180,39 +180,39 @@ func (q *queue) conclude(b *batch, o outcome) {
 func (q *queue) returnRows(b *batch) {
 	// Without an id the request would mean the rows of all batches. A processing task
 	// without URLs has selected nothing.
-	if b.id == 0 || len(q.statuses) == 0 || q.kind == ProcessTask && b.suspects == nil && b.end.good() && b.end.Items+b.end.More == 0 {
-		q.advance(b, forgetting)
+	if b.id == 0 || len(q.statuses) == 0 || q.kind == ProcessTask && b.suspects == nil && b.end.isGood() && b.end.Items+b.end.More == 0 {
+		q.advanceStage(b, forgetting)
 		return
 	}
-	q.tell(wire.URLReturn, q.returnRequest(b), func(nodes []nodeAnswer, err error) {
+	q.tellNodes(wire.URLReturn, q.returnRequest(b), func(nodes []nodeAnswer, err error) {
 		b.late = err != nil
 		switch {
 		case err != nil:
 			q.Log().Error("cannot return the rows of a batch", "batch", b.id, "error", err)
-			q.postpone(b)
+			q.postponeStep(b)
 			return
 		case q.Now().Before(b.mayMarkUntil):
-			q.postpone(b)
+			q.postponeStep(b)
 			return
 		}
-		n := returned(nodes)
+		n := countReturned(nodes)
 		if n > 0 {
 			q.Log().Info("rows returned", "batch", b.id, "urls", n)
 		}
 		b.keys = nil
-		q.advance(b, forgetting)
+		q.advanceStage(b, forgetting)
 		if b.stray {
 			return // a new selection at once would probably fail, too
 		}
-		if !b.end.good() && b.urls == 0 {
+		if !b.end.isGood() && b.urls == 0 {
 			q.urlsFault += int64(n) // of a task that selects its own rows
 		}
 		q.free() // its sites can be selected again
 	})
 }
 
-// forget deletes the task from the executor.
-func (q *queue) forget(b *batch) {
+// forgetTask deletes the task from the executor.
+func (q *queue) forgetTask(b *batch) {
 	q.clearTask(b, func() { delete(q.batches, b.task) })
 }
 
@@ -222,7 +222,7 @@ func (q *queue) clearTask(b *batch, next func()) {
 		if err != nil {
 			q.deleteFaults++
 			q.Log().Warn("cannot delete the task", "batch", b.id, "error", err)
-			q.postpone(b)
+			q.postponeStep(b)
 			return
 		}
 		next()
@@ -244,5 +244,5 @@ func (q *queue) selectionLost(id int64, err error) {
 		return // the request was not sent
 	}
 	q.batches[b.task] = b
-	q.advance(b, returning)
+	q.advanceStage(b, returning)
 }

@@ -29,7 +29,7 @@ func (i *IncrementalConfig) URLs() wire.Criterion {
 
 func (c *Crawl) declareIncremental() {
 	i := &c.cfg.Incremental
-	c.Every(incrementalTimer, every(&i.Mode, &i.Period), func(time.Time) { c.lookAgain() })
+	c.Every(incrementalTimer, periodFunc(&i.Mode, &i.Period), func(time.Time) { c.lookAgain() })
 	c.Var(
 		manager.Switch("IncrMode", &i.Mode),
 		manager.Span("IncrPeriod", &i.Period, time.Second, 0, longest),
@@ -58,14 +58,14 @@ func (c *Crawl) lookAgain() {
 	r := round{id: newBatchID(), incremental: true}
 	c.incremental++
 	r.selection = c.incrementalSelection(r.id)
-	c.find(r)
+	c.findBatch(r)
 }
 
 // incrementalSelection returns the URL_FETCH of an incremental batch. It skips sites with rows
 // in other batches, so that two batches never request from one host.
 func (c *Crawl) incrementalSelection(id int64) map[string]any {
 	i := &c.cfg.Incremental
-	s := c.selection(id, i.SitesCriterion, i.URLs(), i.MaxURLs)
+	s := c.selectionRequest(id, i.SitesCriterion, i.URLs(), i.MaxURLs)
 	s["urlUpdate"].(map[string]any)["status"] = wire.StatusSelectedIncremental
 	return s
 }

@@ -62,8 +62,8 @@ func TestIncrementalBatch(t *testing.T) {
 	r.settled()
 	r.stats(map[string]int{"batches_crawl_url_fetch_incr": 1})
 	r.inside(func() {
-		if c.slots() != 0 {
-			t.Errorf("%d used slots", c.slots())
+		if c.usedSlots() != 0 {
+			t.Errorf("%d used slots", c.usedSlots())
 		}
 	})
 	r.finish(task, 0, 2) // one page was not fetched
@@ -159,7 +159,7 @@ func TestIncrementalRejects(t *testing.T) {
 	k := key{"s", wire.Md5("a")}
 	r.inside(func() {
 		c.batches["crawl-1"] = &batch{id: 1, task: "crawl-1", stage: running, keys: map[key]bool{k: true}}
-		c.start(round{id: 2, incremental: true}, []nodeAnswer{{object: json.RawMessage(`[{"siteId":"s","urlMd5":"` + k.Md5 + `"}]`)}})
+		c.startBatch(round{id: 2, incremental: true}, []nodeAnswer{{object: json.RawMessage(`[{"siteId":"s","urlMd5":"` + k.Md5 + `"}]`)}})
 		clear(c.batches)
 	})
 	testwait.Until(r.t, "it is given back", func() bool { return len(r.world.requests(wire.URLUpdate)) == 1 })

@@ -20,15 +20,15 @@ func (c *Crawl) giveBack(id int64, rejected []key) {
 			"criterions": map[string]any{"WHERE": fmt.Sprintf("`Status` IN (2,8) AND `Batch_Id`=%d", id)},
 		})
 	}
-	c.tell(wire.URLUpdate, updates, c.logFailure("cannot give back rejected URLs", id))
+	c.tellNodes(wire.URLUpdate, updates, c.logFailure("cannot give back rejected URLs", id))
 }
 
-// propagate copies the batch's rows to the other nodes, so that they do not select them. The
+// propagateRows copies the batch's rows to the other nodes, so that they do not select them. The
 // task starts without waiting for it; the end of the batch waits.
-func (c *Crawl) propagate(b *batch, copies []map[string]any) {
+func (c *Crawl) propagateRows(b *batch, copies []map[string]any) {
 	b.spreading = true
 	log := c.logFailure("cannot propagate URLs", b.id)
-	c.tell(wire.URLNew, copies, func(nodes []nodeAnswer, err error) {
+	c.tellNodes(wire.URLNew, copies, func(nodes []nodeAnswer, err error) {
 		log(nodes, err)
 		b.spreading = false
 		if b.after != nil {
@@ -37,10 +37,10 @@ func (c *Crawl) propagate(b *batch, copies []map[string]any) {
 	})
 }
 
-// copied returns the copy of a selected row for the other nodes, held by the same batch there.
+// copyRow returns the copy of a selected row for the other nodes, held by the same batch there.
 // Its counters and contents are reset, because each node has its own (docs/spec/DECISIONS.md
 // 3.3). It returns nil if the row is not an object.
-func copied(row json.RawMessage, batch int64) map[string]any {
+func copyRow(row json.RawMessage, batch int64) map[string]any {
 	var m map[string]any
 	if json.Unmarshal(row, &m) != nil {
 		return nil
@@ -57,11 +57,11 @@ func copied(row json.RawMessage, batch int64) map[string]any {
 	return m
 }
 
-// foreign marks the batch's crawled URLs as crawled on the nodes that did not crawl them
+// markElsewhere marks the batch's crawled URLs as crawled on the nodes that did not crawl them
 // (strategy 0), or deletes them there (1), then calls next. On the crawling node they have a
 // later status, or Status 1 with this batch's id if they are due again; the condition excludes
 // both.
-func (c *Crawl) foreign(b *batch, next func()) {
+func (c *Crawl) markElsewhere(b *batch, next func()) {
 	where := fmt.Sprintf("((`Status`=1 AND `Batch_Id`<>%[1]d) OR (`Status` IN (2,8) AND `Batch_Id`=%[1]d))", b.id)
 	op := wire.URLUpdate
 	if c.cfg.CrawledStrategy == 1 {
@@ -82,7 +82,7 @@ func (c *Crawl) foreign(b *batch, next func()) {
 		})
 	}
 	log := c.logFailure("cannot report the end of the batch to the other nodes", b.id)
-	c.tell(op, list, func(nodes []nodeAnswer, err error) {
+	c.tellNodes(op, list, func(nodes []nodeAnswer, err error) {
 		log(nodes, err)
 		next()
 	})

@@ -35,32 +35,32 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 		Loop: manager.New(base), Common: &p.cfg.Common, limits: &p.cfg.Limits,
 		kind: ProcessTask, timer: processTimer, read: readBatch,
 		statuses: []int64{wire.StatusSelectedProcessing, wire.StatusProcessing},
-		ended:    p.finished, free: p.fillFreeSlots, again: p.some,
+		ended:    p.finishTask, free: p.fillFreeSlots, again: p.taskForItems,
 	}
 	p.Bind(ProcessName, bus.Inproc(ProcessName), bus.Options{})
 	p.Connect(SitesSocket, bus.Inproc(cfg.Sites), bus.Options{})
-	p.Handle(ProcessName, wire.ClassInternal, wire.InternalWork, p.hint)
+	p.Handle(ProcessName, wire.ClassInternal, wire.InternalWork, p.handleHint)
 	p.ServeHold(ProcessName)
-	p.watch()
-	p.Every(processTimer, p.lookPeriod(&p.cfg.Mode, &p.cfg.Period), func(time.Time) { p.fill() })
-	p.variables(&p.cfg.Period, "ProcessingPeriod", &p.cfg.Mode, "ProcessingMode")
+	p.declareTimers()
+	p.Every(processTimer, p.lookPeriod(&p.cfg.Mode, &p.cfg.Period), func(time.Time) { p.fillSlots() })
+	p.declareShared(&p.cfg.Period, "ProcessingPeriod", &p.cfg.Mode, "ProcessingMode")
 	p.Var(
 		manager.Span("BatchRefillTime", &p.cfg.RefillTime, time.Second, 0, time.Hour),
 		manager.Program("DRCEProcessorAppName", p.cfg.Processor.Program, p.cfg.Processor.Args...),
-		condition("BatchDefaultOrderByURLs", &p.cfg.URLsCriterion.OrderBy),
-		condition("BatchDefaultWhereURLs", &p.cfg.URLsCriterion.Where),
-		condition("BatchDefaultWhereSites", &p.cfg.SitesCriterion.Where),
+		conditionVariable("BatchDefaultOrderByURLs", &p.cfg.URLsCriterion.OrderBy),
+		conditionVariable("BatchDefaultWhereURLs", &p.cfg.URLsCriterion.Where),
+		conditionVariable("BatchDefaultWhereSites", &p.cfg.SitesCriterion.Where),
 	)
-	p.counters()
+	p.declareCounters()
 	return p
 }
 
-// hint handles a message that there may be work.
-func (p *Process) hint(manager.Peer, wire.Event) {
+// handleHint handles a message that there may be work.
+func (p *Process) handleHint(manager.Peer, wire.Event) {
 	if p.adopted {
-		p.recover() // it may have been held
+		p.recoverRows() // it may have been held
 	}
-	p.again, p.found = p.looking || p.slots() > 0, p.Now()
+	p.again, p.found = p.looking || p.usedSlots() > 0, p.Now()
 	p.Kick(processTimer)
 }
 
@@ -71,31 +71,31 @@ func (p *Process) fillFreeSlots() {
 	}
 }
 
-// fill starts tasks in all free slots, or looks if it is not known whether there is work.
-func (p *Process) fill() {
+// fillSlots starts tasks in all free slots, or looks if it is not known whether there is work.
+func (p *Process) fillSlots() {
 	switch {
 	case !p.mayStart(p.cfg.Period, p.cfg.Mode):
 		return
-	case p.slots() >= p.MaxTasks:
+	case p.usedSlots() >= p.MaxTasks:
 		p.cancelled++
 		return
-	case p.idle && (p.looking || p.slots() > 0):
+	case p.idle && (p.looking || p.usedSlots() > 0):
 		return
 	case p.idle:
-		p.look()
+		p.lookForWork()
 		return
 	}
-	p.start()
-	for !p.idle && p.mayStart(p.cfg.Period, p.cfg.Mode) && p.slots() < p.MaxTasks {
-		p.start()
+	p.startTask()
+	for !p.idle && p.mayStart(p.cfg.Period, p.cfg.Mode) && p.usedSlots() < p.MaxTasks {
+		p.startTask()
 	}
 }
 
-// look reads whether there is a URL to process, and starts a task for it. So an idle daemon
+// lookForWork reads whether there is a URL to process, and starts a task for it. So an idle daemon
 // starts no task, takes no lock and syncs nothing. After an error the task tells more.
-func (p *Process) look() {
+func (p *Process) lookForWork() {
 	p.looking, p.again = true, false
-	p.ask(wire.URLFetch, []any{p.criterions(1)}, func(nodes []nodeAnswer, err error) {
+	p.askNodes(wire.URLFetch, []any{p.processCriterions(1)}, func(nodes []nodeAnswer, err error) {
 		p.looking = false
 		found := err != nil
 		for _, n := range nodes {
@@ -103,8 +103,8 @@ func (p *Process) look() {
 			found = found || n.err != nil || json.Unmarshal(n.object, &rows) != nil || len(rows) > 0
 		}
 		switch {
-		case found && p.mayStart(p.cfg.Period, p.cfg.Mode) && p.slots() == 0:
-			p.start()
+		case found && p.mayStart(p.cfg.Period, p.cfg.Mode) && p.usedSlots() == 0:
+			p.startTask()
 		case p.again:
 			p.Kick(processTimer)
 		case !found:
@@ -113,21 +113,21 @@ func (p *Process) look() {
 	})
 }
 
-// start submits one task, which selects its URLs.
-func (p *Process) start() {
+// startTask submits one task, which selects its URLs.
+func (p *Process) startTask() {
 	p.again = false
 	id := newBatchID()
 	object := processBatch(id, []json.RawMessage{})
-	object["refill"], object["refillTime"] = p.selection(id), p.cfg.RefillTime.Milliseconds()
+	object["refill"], object["refillTime"] = p.selectionRequest(id), p.cfg.RefillTime.Milliseconds()
 	stdin, err := json.Marshal(object)
 	b := &batch{id: id, task: taskID(ProcessTask, id)}
 	p.total++
 	if err != nil {
 		p.batches[b.task] = b
-		p.refused(b, err)
+		p.concludeRefused(b, err)
 		return
 	}
-	p.submit(b, executor.Task{Stages: []executor.Stage{p.cfg.Processor}, Stdin: stdin})
+	p.submitBatch(b, executor.Task{Stages: []executor.Stage{p.cfg.Processor}, Stdin: stdin})
 }
 
 // processBatch returns a Batch of a processing task.
@@ -135,25 +135,25 @@ func processBatch(id int64, items []json.RawMessage) map[string]any {
 	return map[string]any{"id": id, "crawlerType": wire.CrawlProcess, "items": items, "dbMode": wire.DBRead | wire.DBWrite}
 }
 
-// some is queue.again.
-func (p *Process) some(b *batch, items []json.RawMessage) executor.Task {
+// taskForItems is queue.again.
+func (p *Process) taskForItems(b *batch, items []json.RawMessage) executor.Task {
 	stdin, _ := json.Marshal(processBatch(b.id, append([]json.RawMessage{}, items...))) // of values that were parsed before
 	return executor.Task{Stages: []executor.Stage{p.cfg.Processor}, Stdin: stdin}
 }
 
-// selection returns the URL_FETCH with which a processing task selects its URLs.
-func (p *Process) selection(id int64) map[string]any {
-	r := p.criterions(p.MaxURLs)
+// selectionRequest returns the URL_FETCH with which a processing task selects its URLs.
+func (p *Process) selectionRequest(id int64) map[string]any {
+	r := p.processCriterions(p.MaxURLs)
 	r["asBatch"] = id
 	r["siteUpdate"] = map[string]any{"tcDateProcess": "NOW()"}
 	r["urlUpdate"] = map[string]any{"status": wire.StatusSelectedProcessing, "batchId": id, "tcDate": "NOW()", "UDate": "NOW()"}
 	return r
 }
 
-// criterions returns a URL_FETCH that reads at most this many URLs to process. A URL whose
+// processCriterions returns a URL_FETCH that reads at most this many URLs to process. A URL whose
 // processingDelay runs is left for a later look. Rows hold all that decides it, so a restart
 // changes nothing.
-func (p *Process) criterions(most int64) map[string]any {
+func (p *Process) processCriterions(most int64) map[string]any {
 	urls := p.cfg.URLsCriterion
 	if urls.Where != "" {
 		urls.Where = " AND (" + urls.Where + ")"
@@ -169,10 +169,10 @@ func (p *Process) criterions(most int64) map[string]any {
 	}
 }
 
-// finished handles the end of a processing task.
-func (p *Process) finished(b *batch, next func()) {
+// finishTask handles the end of a processing task.
+func (p *Process) finishTask(b *batch, next func()) {
 	n := b.end.Items + b.end.More
-	p.idle = !b.end.good() || n == 0
+	p.idle = !b.end.isGood() || n == 0
 	if n > 0 {
 		b.urls = n
 		p.filled, p.found = p.filled+1, p.Now()

@@ -28,7 +28,7 @@ func newPurging(c *Crawl) *sweep {
 			"siteId": nil, "siteLimits": []int{0, -1}, "criterions": map[string]any{"LIMIT": cfg.MaxURLs},
 		}
 	}
-	s.start(c, "Purge", "purge")
+	s.startSweep(c, "Purge", "purge")
 	s.Var(manager.Int("PurgeBatchDefaultMaxURLs", &cfg.MaxURLs, 1, maxSwept))
 	return s
 }

@@ -109,7 +109,7 @@ func idleFor(idle time.Duration) (period time.Duration) {
 // lookPeriod returns the period of the looks for work; 0 while they are off. Most work comes with a
 // hint. A look finds what has become due by time, or what a program wrote without the daemon.
 func (q *queue) lookPeriod(mode *bool, period *time.Duration) func() time.Duration {
-	regular := every(mode, period)
+	regular := periodFunc(mode, period)
 	return func() time.Duration {
 		d := regular()
 		if d > 0 && q.ready && len(q.batches) == 0 {
@@ -119,9 +119,9 @@ func (q *queue) lookPeriod(mode *bool, period *time.Duration) func() time.Durati
 	}
 }
 
-// rests pauses the queue after a fault of the machine or of the program. Faults of batches that
+// pauseAfterFault pauses the queue after a fault of the machine or of the program. Faults of batches that
 // ran side by side count once.
-func (q *queue) rests(reason string) {
+func (q *queue) pauseAfterFault(reason string) {
 	if q.fault != "" && q.Now().Before(q.awake) {
 		return
 	}
@@ -132,8 +132,8 @@ func (q *queue) rests(reason string) {
 	q.Log().Error("the queue pauses after a fault; no URL loses an attempt", "queue", q.kind, "pause", q.rest, "reason", q.fault)
 }
 
-// works ends the pauses. items is true if the batch that succeeded had items.
-func (q *queue) works(items bool) {
+// endPauses ends the pauses. items is true if the batch that succeeded had items.
+func (q *queue) endPauses(items bool) {
 	if q.fault != "" {
 		q.Log().Info("the queue goes on", "queue", q.kind)
 	}
@@ -147,21 +147,21 @@ func (q *queue) works(items bool) {
 // nothingDue ends the pauses if there is nothing to try.
 func (q *queue) nothingDue() {
 	if len(q.batches) == 0 && q.fault != "" {
-		q.works(false)
+		q.endPauses(false)
 	}
 }
 
-// watch declares the queue's timers. Call it before Run.
-func (q *queue) watch() {
+// declareTimers declares the queue's timers. Call it before Run.
+func (q *queue) declareTimers() {
 	q.batches, q.alone = map[string]*batch{}, map[wire.URLKey]bool{}
 	q.Maintain("queue "+q.kind, func() time.Duration {
 		if len(q.batches) == 0 {
 			return 0
 		}
 		return q.QueuePeriod
-	}, func(time.Time) { q.check() })
-	q.Maintain("watch "+q.kind, q.eachSecond(func() bool { return !q.watching }), func(time.Time) { q.follow(q.openWatch) })
-	q.Maintain("ends "+q.kind, q.eachSecond(func() bool { return len(q.batches) > 0 || !q.ready || q.fault != "" }), q.retry)
+	}, func(time.Time) { q.checkTasks() })
+	q.Maintain("watch "+q.kind, q.eachSecond(func() bool { return !q.watching }), func(time.Time) { q.followNews(q.openWatch) })
+	q.Maintain("ends "+q.kind, q.eachSecond(func() bool { return len(q.batches) > 0 || !q.ready || q.fault != "" }), q.retrySteps)
 }
 
 // eachSecond returns the period of a timer that is off while there is nothing to do: an idle
@@ -193,8 +193,8 @@ func (q *queue) openWatch(ctx context.Context) (news, error) {
 	return news{changes, all}, err
 }
 
-// next waits for the end of a task.
-func (n news) next(context.Context) (news, error) {
+// nextNews waits for the end of a task.
+func (n news) nextNews(context.Context) (news, error) {
 	for s := range n.changes {
 		if s.State.Over() {
 			return news{n.changes, []executor.Status{s}}, nil
@@ -203,8 +203,8 @@ func (n news) next(context.Context) (news, error) {
 	return news{}, nil
 }
 
-// follow keeps one worker that waits for news, until the watch ends.
-func (q *queue) follow(wait func(context.Context) (news, error)) {
+// followNews keeps one worker that waits for news, until the watch ends.
+func (q *queue) followNews(wait func(context.Context) (news, error)) {
 	q.watching = true
 	manager.Work(q.Loop, wait, func(n news, err error) {
 		q.watching = n.changes != nil
@@ -212,15 +212,15 @@ func (q *queue) follow(wait func(context.Context) (news, error)) {
 		case err != nil:
 			q.Log().Error("cannot watch the executor", "error", err)
 		case q.watching:
-			q.known(n.tasks)
-			q.follow(n.next)
+			q.adoptKnown(n.tasks)
+			q.followNews(n.nextNews)
 		}
 	})
 }
 
-// known adopts the tasks of the last run. A later watch only reports what the former one may
+// adoptKnown adopts the tasks of the last run. A later watch only reports what the former one may
 // have missed: then every task is ours, and an unknown one is deleted already.
-func (q *queue) known(tasks []executor.Status) {
+func (q *queue) adoptKnown(tasks []executor.Status) {
 	for _, s := range tasks {
 		if !q.adopted {
 			id := batchOf(s.ID)
@@ -233,19 +233,19 @@ func (q *queue) known(tasks []executor.Status) {
 	}
 	if !q.adopted {
 		q.adopted = true
-		q.recover()
+		q.recoverRows()
 	}
 }
 
-// recover returns the rows of all batches that were not adopted (docs/spec/DECISIONS.md 3.7).
+// recoverRows returns the rows of all batches that were not adopted (docs/spec/DECISIONS.md 3.7).
 // Nothing starts before it succeeds. It waits while the queue is held: a data node that has never
 // joined its cluster has no placement, without which its task programs refuse to work.
-func (q *queue) recover() {
+func (q *queue) recoverRows() {
 	if q.ready || q.recovering || q.Held() {
 		return
 	}
 	if len(q.statuses) == 0 {
-		q.begin()
+		q.beginWork()
 		return
 	}
 	q.recovering = true
@@ -256,36 +256,36 @@ func (q *queue) recover() {
 		}
 	}
 	slices.Sort(except)
-	q.tell(wire.URLReturn, wire.URLReturnRequest{Except: except, Statuses: q.statuses}, func(nodes []nodeAnswer, err error) {
+	q.tellNodes(wire.URLReturn, wire.URLReturnRequest{Except: except, Statuses: q.statuses}, func(nodes []nodeAnswer, err error) {
 		q.recovering = false
 		if err != nil {
 			q.Log().Error("cannot return the rows of the last run", "error", err)
 			q.recoverDue = q.Now().Add(firstPause)
 			return
 		}
-		if n := returned(nodes); n > 0 {
+		if n := countReturned(nodes); n > 0 {
 			q.Log().Info("returned rows of the last run", "urls", n)
 		}
-		q.begin()
+		q.beginWork()
 		if q.whenReady != nil {
 			q.whenReady()
 		}
 	})
 }
 
-// begin lets the queue start work.
-func (q *queue) begin() {
+// beginWork lets the queue start work.
+func (q *queue) beginWork() {
 	q.ready, q.found = true, q.Now()
 	q.Kick(q.timer)
 }
 
 // mayStart reports whether a schedule may start new work.
 func (q *queue) mayStart(period time.Duration, mode bool) bool {
-	return q.ready && mode && period > 0 && !q.Suspended() && (q.fault == "" || !q.Now().Before(q.awake) && q.slots() == 0)
+	return q.ready && mode && period > 0 && !q.Suspended() && (q.fault == "" || !q.Now().Before(q.awake) && q.usedSlots() == 0)
 }
 
-// slots returns the number of used slots.
-func (q *queue) slots() int64 {
+// usedSlots returns the number of used slots.
+func (q *queue) usedSlots() int64 {
 	var n int64
 	for _, b := range q.batches {
 		if b.takesSlot() {
@@ -295,9 +295,9 @@ func (q *queue) slots() int64 {
 	return n
 }
 
-// submit passes a batch to the executor. A refusal ends it as a fault. Time limits that t does
+// submitBatch passes a batch to the executor. A refusal ends it as a fault. Time limits that t does
 // not set are those of the queue.
-func (q *queue) submit(b *batch, t executor.Task) {
+func (q *queue) submitBatch(b *batch, t executor.Task) {
 	t.ID, t.Type = b.task, q.kind
 	t.TimeLimit = cmp.Or(t.TimeLimit, q.limits.TaskTime)
 	t.QueueTTL = cmp.Or(t.QueueTTL, q.limits.TaskTTL)
@@ -305,7 +305,7 @@ func (q *queue) submit(b *batch, t executor.Task) {
 	q.batches[b.task] = b
 	q.Go(func(ctx context.Context) error { return q.Executor.Submit(ctx, t) }, func(err error) {
 		if err != nil {
-			q.refused(b, err)
+			q.concludeRefused(b, err)
 			return
 		}
 		b.stage = max(b.stage, running) // the watch may have reported its end first
@@ -313,14 +313,14 @@ func (q *queue) submit(b *batch, t executor.Task) {
 	})
 }
 
-func (q *queue) refused(b *batch, err error) {
+func (q *queue) concludeRefused(b *batch, err error) {
 	b.stage = over
-	q.conclude(b, outcome{State: executor.Refused, Reason: err.Error(), Unsubmitted: true})
+	q.concludeBatch(b, outcome{State: executor.Refused, Reason: err.Error(), Unsubmitted: true})
 }
 
-// check reads the states of running tasks in case the watch missed a change
+// checkTasks reads the states of running tasks in case the watch missed a change
 // (docs/spec/daemon.md 2.6). A task that the executor does not know is lost.
-func (q *queue) check() {
+func (q *queue) checkTasks() {
 	var ids []string
 	for id, b := range q.batches {
 		if b.stage == running {
@@ -342,17 +342,17 @@ func (q *queue) check() {
 			case s.State.Over():
 				q.taskOver(s.ID)
 			case s.State == executor.Running && q.Suspended() && q.lingers && !s.Started.IsZero() && q.Now().Sub(s.Started) >= suspendedLimit:
-				q.cut(s.ID)
+				q.cutTask(s.ID)
 			case s.State == executor.Unknown && b != nil && b.stage == running:
 				b.stage = over
-				q.conclude(b, lost)
+				q.concludeBatch(b, lost)
 			}
 		}
 	})
 }
 
-// cut asks a task to end. It stores what it has and hands the rest back.
-func (q *queue) cut(id string) {
+// cutTask asks a task to end. It stores what it has and hands the rest back.
+func (q *queue) cutTask(id string) {
 	q.Log().Info("ends a batch that selects more by itself, because the manager is suspended", "task", id)
 	q.Go(func(ctx context.Context) error { return q.Executor.Cancel(ctx, id, 0) }, func(err error) {
 		if err != nil && !errors.Is(err, executor.ErrUnknown) {
@@ -361,17 +361,17 @@ func (q *queue) cut(id string) {
 	})
 }
 
-// retry repeats the failed steps that are due.
-func (q *queue) retry(now time.Time) {
+// retrySteps repeats the failed steps that are due.
+func (q *queue) retrySteps(now time.Time) {
 	if q.adopted && !now.Before(q.recoverDue) {
-		q.recover()
+		q.recoverRows()
 	}
 	if q.fault != "" && len(q.statuses) > 0 && !now.Before(q.awake) {
 		q.Kick(q.timer) // goes on without waiting for the period
 	}
 	for _, b := range slices.Collect(maps.Values(q.batches)) {
 		if b.stage >= over && !b.busy && !now.Before(b.due) {
-			q.proceed(b)
+			q.runStage(b)
 		}
 	}
 }

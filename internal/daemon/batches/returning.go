@@ -20,7 +20,7 @@ type ReturnConfig struct {
 
 func (c *Crawl) declareReturn() {
 	r := &c.cfg.Return
-	c.Every(returnTimer, every(&r.Mode, &r.Period), func(time.Time) { c.findStuck() })
+	c.Every(returnTimer, periodFunc(&r.Mode, &r.Period), func(time.Time) { c.findStuck() })
 	c.Var(
 		manager.Switch("ReturnURLsMode", &r.Mode),
 		manager.Span("ReturnURLsPeriod", &r.Period, time.Second, 0, longest),
@@ -70,12 +70,12 @@ func (c *Crawl) returnStuck(known []executor.Status) {
 	request := wire.URLReturnRequest{
 		Except: slices.Compact(except), Age: int64(c.cfg.Return.Age / time.Second), MaxURLs: c.cfg.Return.MaxURLs,
 	}
-	c.tell(wire.URLReturn, request, func(nodes []nodeAnswer, err error) {
+	c.tellNodes(wire.URLReturn, request, func(nodes []nodeAnswer, err error) {
 		c.returning = false
 		if err != nil {
 			c.Log().Warn("cannot return stuck rows on every node", "error", err)
 		}
-		n := returned(nodes)
+		n := countReturned(nodes)
 		if n == 0 {
 			return
 		}

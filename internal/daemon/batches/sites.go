@@ -18,9 +18,9 @@ type nodeAnswer struct {
 	err    error
 }
 
-// ask sends an operation to SitesManager. done gets the answers of all nodes, at least one, or
+// askNodes sends an operation to SitesManager. done gets the answers of all nodes, at least one, or
 // an error. It is not called if the loop stops first: the next start recovers.
-func (q *queue) ask(op wire.Op, object any, done func([]nodeAnswer, error)) {
+func (q *queue) askNodes(op wire.Op, object any, done func([]nodeAnswer, error)) {
 	q.Ask(manager.Peer{Socket: SitesSocket}, wire.ClassClient, int(op), object, q.SitesTimeout, func(answer wire.Event, err error) {
 		switch {
 		case errors.Is(err, manager.ErrStopped):
@@ -32,10 +32,10 @@ func (q *queue) ask(op wire.Op, object any, done func([]nodeAnswer, error)) {
 	})
 }
 
-// tell is ask for an operation that every node must do: done also gets the first error of a
+// tellNodes is ask for an operation that every node must do: done also gets the first error of a
 // node.
-func (q *queue) tell(op wire.Op, object any, done func([]nodeAnswer, error)) {
-	q.ask(op, object, func(nodes []nodeAnswer, err error) {
+func (q *queue) tellNodes(op wire.Op, object any, done func([]nodeAnswer, error)) {
+	q.askNodes(op, object, func(nodes []nodeAnswer, err error) {
 		for _, n := range nodes {
 			if err == nil {
 				err = n.err
@@ -73,8 +73,8 @@ func (q *queue) returnRequest(b *batch) wire.URLReturnRequest {
 	}
 }
 
-// returned returns how many rows the nodes have returned.
-func returned(nodes []nodeAnswer) int {
+// countReturned returns how many rows the nodes have returned.
+func countReturned(nodes []nodeAnswer) int {
 	n := 0
 	for _, node := range nodes {
 		var answer struct {

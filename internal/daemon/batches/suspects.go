@@ -44,8 +44,8 @@ type suspects struct {
 	cleared bool  // the task of the last run is deleted
 }
 
-// halves reports whether a batch whose task died can be halved.
-func (q *queue) halves(b *batch) bool {
+// canHalve reports whether a batch whose task died can be halved.
+func (q *queue) canHalve(b *batch) bool {
 	n := 0
 	for _, other := range q.batches {
 		if other.suspects != nil && other != b {
@@ -65,8 +65,8 @@ func (q *queue) partRuns(b *batch) bool {
 	return false
 }
 
-// suspect notes the end of a task of a batch that is halved, or that dies for the first time.
-func (q *queue) suspect(b *batch, c cause) {
+// suspectBatch notes the end of a task of a batch that is halved, or that dies for the first time.
+func (q *queue) suspectBatch(b *batch, c cause) {
 	if b.suspects == nil {
 		b.suspects = &suspects{goods: q.goods}
 	}
@@ -83,23 +83,23 @@ func (q *queue) suspect(b *batch, c cause) {
 	}
 }
 
-// isolate does the next step of a batch that is halved.
-func (q *queue) isolate(b *batch) {
+// isolateStep does the next step of a batch that is halved.
+func (q *queue) isolateStep(b *batch) {
 	s := b.suspects
 	switch {
 	case q.Suspended():
-		q.advance(b, returning) // the next selection finds the item again
+		q.advanceStage(b, returning) // the next selection finds the item again
 	case s.died && !s.proven:
-		q.control(b)
+		q.runControl(b)
 	case s.died:
-		q.halve(b)
+		q.halveRows(b)
 	case !s.cleared:
 		q.clearTask(b, func() {
 			s.cleared = true
-			q.isolate(b)
+			q.isolateStep(b)
 		})
 	case len(s.groups) == 0:
-		q.advance(b, returning)
+		q.advanceStage(b, returning)
 	case q.Now().Before(q.awake):
 		b.busy, b.due = false, q.awake
 	case q.partRuns(b): // they share one slot of the executor
@@ -109,8 +109,8 @@ func (q *queue) isolate(b *batch) {
 	}
 }
 
-// control runs the program without items. If that fails, too, the items are cleared.
-func (q *queue) control(b *batch) {
+// runControl runs the program without items. If that fails, too, the items are cleared.
+func (q *queue) runControl(b *batch) {
 	t := q.again(&batch{}, nil)
 	t.ID, t.Type, t.TimeLimit = taskID(controlType, newBatchID()), controlType, controlLimit
 	manager.Work(q.Loop, func(ctx context.Context) (outcome, error) {
@@ -127,26 +127,26 @@ func (q *queue) control(b *batch) {
 		switch {
 		case errors.Is(err, executor.ErrClosed):
 			return // the daemon stops
-		case err == nil && o.good():
+		case err == nil && o.isGood():
 			s.proven = true
 			if !b.extra { // its slot is free
 				b.extra = true
 				q.free()
 			}
 		case s.current == nil:
-			q.rests(cmp.Or(o.Reason, fmt.Sprint(err)))
-			q.advance(b, returning)
+			q.pauseAfterFault(cmp.Or(o.Reason, fmt.Sprint(err)))
+			q.advanceStage(b, returning)
 			return
 		default:
-			q.rests(cmp.Or(o.Reason, fmt.Sprint(err)))
+			q.pauseAfterFault(cmp.Or(o.Reason, fmt.Sprint(err)))
 			s.died, s.groups = false, append(s.groups, s.current)
 		}
-		q.isolate(b)
+		q.isolateStep(b)
 	})
 }
 
-// halve divides the rows that the dead task held. A single one gets an attempt.
-func (q *queue) halve(b *batch) {
+// halveRows divides the rows that the dead task held. A single one gets an attempt.
+func (q *queue) halveRows(b *batch) {
 	s := b.suspects
 	request := q.returnRequest(b)
 	request.Keep, request.URLs = true, s.current
@@ -154,13 +154,13 @@ func (q *queue) halve(b *batch) {
 		q.alone[s.current[0]] = true
 		if q.goods == s.goods && len(q.alone) > 1 {
 			// Several items die alone and nothing else succeeds: the program is broken.
-			q.rests(s.reason)
-			q.advance(b, returning)
+			q.pauseAfterFault(s.reason)
+			q.advanceStage(b, returning)
 			return
 		}
 		request.Fault = true
 	}
-	q.tell(wire.URLReturn, request, func(nodes []nodeAnswer, err error) {
+	q.tellNodes(wire.URLReturn, request, func(nodes []nodeAnswer, err error) {
 		var rows map[wire.URLKey]json.RawMessage
 		var keys []wire.URLKey
 		if err == nil {
@@ -168,7 +168,7 @@ func (q *queue) halve(b *batch) {
 		}
 		if err != nil {
 			q.Log().Error("cannot read the rows of a batch", "batch", b.id, "error", err)
-			q.postpone(b)
+			q.postponeStep(b)
 			return
 		}
 		if s.rows == nil {
@@ -192,7 +192,7 @@ func (q *queue) halve(b *batch) {
 			b.busy, b.due = false, q.Now().Add(min(alonePause<<min(s.deaths, 10), longestRest))
 			return
 		}
-		q.isolate(b)
+		q.isolateStep(b)
 	})
 }
 
@@ -230,5 +230,5 @@ func (q *queue) runGroup(b *batch) {
 	}
 	b.urls, b.stage, b.end = len(items), submitting, outcome{}
 	q.Log().Info("a part of a batch whose task died", "batch", b.id, "urls", b.urls, "parts_left", len(s.groups))
-	q.submit(b, q.again(b, items))
+	q.submitBatch(b, q.again(b, items))
 }

@@ -110,8 +110,8 @@ func TestHalvedBatchTakesNoSlot(t *testing.T) {
 	}
 	r.stats(map[string]int{"batches_crawl_halved": 1, "batches_crawl_queue": 2})
 	r.inside(func() {
-		if c.slots() != 1 {
-			t.Errorf("%d slots are used", c.slots())
+		if c.usedSlots() != 1 {
+			t.Errorf("%d slots are used", c.usedSlots())
 		}
 	})
 }

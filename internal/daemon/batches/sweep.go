@@ -31,20 +31,20 @@ type sweep struct {
 	total, cancelled int64
 }
 
-// start adds the sweep to the manager c. Names of its variables begin with keys, names of its
+// startSweep adds the sweep to the manager c. Names of its variables begin with keys, names of its
 // statistics with counters.
-func (s *sweep) start(c *Crawl, keys, counters string) {
+func (s *sweep) startSweep(c *Crawl, keys, counters string) {
 	s.Loop, s.Common, s.limits = c.Loop, c.Common, &s.cfg.Limits
-	s.read = s.answer
+	s.read = s.summarizeAnswer
 	s.ended = func(b *batch, next func()) {
-		if b.end.good() {
+		if b.end.isGood() {
 			s.Log().Debug("sweep finished", "task", b.task)
 		}
 		next()
 	}
 	s.free = func() {}
-	s.watch()
-	s.Every(s.timer, every(&s.cfg.Mode, &s.cfg.Period), func(time.Time) { s.fill() })
+	s.declareTimers()
+	s.Every(s.timer, periodFunc(&s.cfg.Mode, &s.cfg.Period), func(time.Time) { s.startTask() })
 	s.Var(
 		manager.Switch(keys+"Mode", &s.cfg.Mode),
 		manager.Span(keys+"Period", &s.cfg.Period, time.Minute, 0, 365*longest),
@@ -52,15 +52,15 @@ func (s *sweep) start(c *Crawl, keys, counters string) {
 		manager.Span(keys+"BatchDefaultMaxExecutionTime", &s.cfg.TaskTime, time.Second, time.Second, longest),
 		manager.Span(keys+"BatchQueueTaskTTL", &s.cfg.TaskTTL, time.Second, time.Second, longest),
 	)
-	s.counters(counters)
+	s.declareCounters(counters)
 }
 
-// fill starts one task if a slot is free.
-func (s *sweep) fill() {
+// startTask starts one task if a slot is free.
+func (s *sweep) startTask() {
 	switch {
 	case !s.mayStart(s.cfg.Period, s.cfg.Mode):
 		return
-	case s.slots() >= s.limits.MaxTasks:
+	case s.usedSlots() >= s.limits.MaxTasks:
 		s.cancelled++
 		return
 	}
@@ -72,19 +72,19 @@ func (s *sweep) fill() {
 	}
 	if err != nil {
 		s.batches[b.task] = b
-		s.refused(b, err)
+		s.concludeRefused(b, err)
 		return
 	}
 	s.Log().Debug("sweep", "task", b.task, "op", s.op)
-	s.submit(b, executor.Task{
+	s.submitBatch(b, executor.Task{
 		Stages: []executor.Stage{*s.stage}, Stdin: object, Target: executor.Target{Policy: s.policy},
 		Unsaved: true, // the next period repeats a sweep that is lost
 	})
 }
 
-// answer summarises the answer of db-task, [operation+100, object].
-func (s *sweep) answer(res executor.Result, _ bool) outcome {
-	o := ended(res)
+// summarizeAnswer summarises the answer of db-task, [operation+100, object].
+func (s *sweep) summarizeAnswer(res executor.Result, _ bool) outcome {
+	o := outcomeOf(res)
 	if o.State != executor.Finished {
 		return o
 	}
@@ -93,7 +93,7 @@ func (s *sweep) answer(res executor.Result, _ bool) outcome {
 	var response wire.GeneralResponse
 	if json.Unmarshal(res.Stdout, &pair) != nil || len(pair) != 2 || json.Unmarshal(pair[0], &code) != nil ||
 		code != int(s.op)+wire.ResponseOffset || json.Unmarshal(pair[1], &response) != nil {
-		o.Reason = "invalid answer to " + s.op.String() + ": " + clip(res.Stdout)
+		o.Reason = "invalid answer to " + s.op.String() + ": " + clipText(res.Stdout)
 		return o
 	}
 	if response.ErrorCode != wire.CodeOK {

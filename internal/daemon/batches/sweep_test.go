@@ -157,8 +157,8 @@ func TestSweepUsesNoCrawlSlots(t *testing.T) {
 		r.recovered()
 		task := r.submitted()
 		r.inside(func() {
-			if m.slots() != 0 {
-				t.Errorf("%d used slots of crawling", m.slots())
+			if m.usedSlots() != 0 {
+				t.Errorf("%d used slots of crawling", m.usedSlots())
 			}
 			m.Suspend(true)
 		})

@@ -25,8 +25,8 @@ const (
 	maxText    = 10000 // bytes of a condition
 )
 
-// variables declares the variables that both managers share.
-func (q *queue) variables(period *time.Duration, periodName string, mode *bool, modeName string) {
+// declareShared declares the variables that both managers share.
+func (q *queue) declareShared(period *time.Duration, periodName string, mode *bool, modeName string) {
 	q.Var(
 		manager.Span(periodName, period, time.Second, 0, longest),
 		manager.Switch(modeName, mode),
@@ -48,9 +48,9 @@ func (q *queue) variables(period *time.Duration, periodName string, mode *bool, 
 	)
 }
 
-// condition is a WHERE or ORDER BY of the configuration. It is checked on the node that uses
+// conditionVariable is a WHERE or ORDER BY of the configuration. It is checked on the node that uses
 // it, which refuses an invalid one with its clause.
-func condition(name string, p *string) manager.Variable {
+func conditionVariable(name string, p *string) manager.Variable {
 	return manager.Text(name, p, func(text string) error {
 		switch {
 		case strings.TrimSpace(text) == "":
@@ -64,8 +64,8 @@ func condition(name string, p *string) manager.Variable {
 	})
 }
 
-// every returns the period of a schedule with a mode; 0 while it is off.
-func every(mode *bool, period *time.Duration) func() time.Duration {
+// periodFunc returns the period of a schedule with a mode; 0 while it is off.
+func periodFunc(mode *bool, period *time.Duration) func() time.Duration {
 	return func() time.Duration {
 		if !*mode {
 			return 0

@@ -27,8 +27,8 @@ func newAccounts(s *server.Server) *accounts {
 // accountOf is the name of a node's account.
 func accountOf(node string) string { return "NODE-" + node }
 
-// of returns the account of a name.
-func (a *accounts) of(name string) (*server.Account, error) {
+// findAccount returns the account of a name.
+func (a *accounts) findAccount(name string) (*server.Account, error) {
 	if name == Head {
 		return a.server.GlobalAccount(), nil
 	}
@@ -42,7 +42,7 @@ func (a *accounts) of(name string) (*server.Account, error) {
 		account, err = a.server.RegisterAccount(accountOf(name))
 	}
 	if err == nil {
-		err = a.connect(account, name)
+		err = a.importSubjects(account, name)
 	}
 	if err != nil {
 		return nil, err
@@ -51,8 +51,8 @@ func (a *accounts) of(name string) (*server.Account, error) {
 	return account, nil
 }
 
-// connect imports the subjects of a node.
-func (a *accounts) connect(account *server.Account, name string) error {
+// importSubjects imports the subjects of a node.
+func (a *accounts) importSubjects(account *server.Account, name string) error {
 	core := a.server.GlobalAccount()
 	services, streams := importsOf(name)
 	for _, subject := range services {

@@ -16,9 +16,9 @@ const (
 	tryPause   = 200 * time.Millisecond
 )
 
-// again calls a function that may be repeated until it has an answer of the server, or ctx ends.
+// retryUntilAnswered calls a function that may be repeated until it has an answer of the server, or ctx ends.
 // Without a deadline of ctx it ends after apiTimeout.
-func again(ctx context.Context, call func(context.Context) error) error {
+func retryUntilAnswered(ctx context.Context, call func(context.Context) error) error {
 	if _, limited := ctx.Deadline(); !limited {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, apiTimeout)
@@ -28,7 +28,7 @@ func again(ctx context.Context, call func(context.Context) error) error {
 		one, cancel := context.WithTimeout(ctx, tryTimeout)
 		err := call(one)
 		cancel()
-		if err == nil || ctx.Err() != nil || !unanswered(err) {
+		if err == nil || ctx.Err() != nil || !isUnanswered(err) {
 			return err
 		}
 		select {
@@ -39,8 +39,8 @@ func again(ctx context.Context, call func(context.Context) error) error {
 	}
 }
 
-// unanswered reports whether a request had no answer of a leader.
-func unanswered(err error) bool {
+// isUnanswered reports whether a request had no answer of a leader.
+func isUnanswered(err error) bool {
 	var api *jetstream.APIError
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders) ||
 		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.As(err, &api) && api.Code == 503

@@ -52,7 +52,7 @@ func openAuthority(folder string, now func() time.Time) (*authority, error) {
 	if err := a.ensureRoot(); err != nil {
 		return nil, fmt.Errorf("cluster certificates in %s: %w", folder, err)
 	}
-	if _, err := a.server(nil); err != nil {
+	if _, err := a.serverCertificate(nil); err != nil {
 		return nil, fmt.Errorf("cluster certificates in %s: %w", folder, err)
 	}
 	return a, nil
@@ -73,10 +73,10 @@ func (a *authority) ensureRoot() error {
 		return err
 	}
 	if raw, err = readBounded(path); errors.Is(err, fs.ErrNotExist) {
-		template := a.template("HCE Distributed Crawler cluster", authorityLife)
+		template := a.certificateTemplate("HCE Distributed Crawler cluster", authorityLife)
 		template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
 		template.KeyUsage = x509.KeyUsageCertSign
-		raw, err = a.sign(path, template, template, a.key)
+		raw, err = a.signCertificate(path, template, template, a.key)
 	}
 	if err != nil {
 		return err
@@ -95,29 +95,29 @@ func (a *authority) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.certificate.Raw})
 }
 
-// server returns the certificate of the server; it is tls.Config.GetCertificate.
-func (a *authority) server(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// serverCertificate returns the certificate of the server; it is tls.Config.GetCertificate.
+func (a *authority) serverCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.fresh() {
+	if a.isFresh() {
 		return a.current, nil
 	}
 	path := filepath.Join(a.folder, "server.pem")
 	if raw, err := readSecret(path); err == nil {
 		if pair, err := tls.X509KeyPair(raw, raw); err == nil {
 			a.current = &pair
-			if a.fresh() {
+			if a.isFresh() {
 				return a.current, nil
 			}
 		}
 	}
-	if err := a.renew(path); err != nil {
+	if err := a.renewCertificate(path); err != nil {
 		return nil, fmt.Errorf("renew certificate %s: %w", path, err)
 	}
 	return a.current, nil
 }
 
-func (a *authority) fresh() bool {
+func (a *authority) isFresh() bool {
 	if a.current == nil {
 		return false
 	}
@@ -125,13 +125,13 @@ func (a *authority) fresh() bool {
 	return leaf.CheckSignatureFrom(a.certificate) == nil && a.now().After(leaf.NotBefore) && a.now().Before(leaf.NotAfter.Add(-renewBefore))
 }
 
-// renew writes a new key and certificate of the server into one file, so that a kill leaves a pair.
-func (a *authority) renew(path string) error {
+// renewCertificate writes a new key and certificate of the server into one file, so that a kill leaves a pair.
+func (a *authority) renewCertificate(path string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
 	}
-	template := a.template(serverName, certificateLife)
+	template := a.certificateTemplate(serverName, certificateLife)
 	template.DNSNames = []string{serverName}
 	template.KeyUsage, template.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
@@ -153,13 +153,13 @@ func (a *authority) renew(path string) error {
 	return err
 }
 
-func (a *authority) template(name string, life time.Duration) *x509.Certificate {
+func (a *authority) certificateTemplate(name string, life time.Duration) *x509.Certificate {
 	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	start := a.now().Add(-time.Hour) // clocks of other machines may be late
 	return &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: start, NotAfter: start.Add(life)}
 }
 
-func (a *authority) sign(path string, template, parent *x509.Certificate, key *ecdsa.PrivateKey) ([]byte, error) {
+func (a *authority) signCertificate(path string, template, parent *x509.Certificate, key *ecdsa.PrivateKey) ([]byte, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, a.key)
 	if err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ type Conn struct {
 // Dial connects. It tries once, until ctx ends but not longer than 5 seconds for each address.
 // Later the connection reconnects by itself.
 func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
-	conn, err := dial(ctx, c)
+	conn, err := dialBroker(ctx, c)
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
 		err = fmt.Errorf("it refuses the key of %s, which is unknown there or was removed; \"dc-admin node add\" on the head makes a new join file (%w)", c.Name, err)
@@ -75,7 +75,7 @@ func Dial(ctx context.Context, c DialConfig) (*Conn, error) {
 	return conn, nil
 }
 
-func dial(ctx context.Context, c DialConfig) (*Conn, error) {
+func dialBroker(ctx context.Context, c DialConfig) (*Conn, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -86,7 +86,7 @@ func dial(ctx context.Context, c DialConfig) (*Conn, error) {
 		c.Log = slog.Default()
 	}
 	conn := &Conn{name: c.Name, log: c.Log}
-	options, err := conn.options(ctx, c)
+	options, err := conn.natsOptions(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func dial(ctx context.Context, c DialConfig) (*Conn, error) {
 	return conn, nil
 }
 
-func (c *Conn) options(ctx context.Context, d DialConfig) ([]nats.Option, error) {
+func (c *Conn) natsOptions(ctx context.Context, d DialConfig) ([]nats.Option, error) {
 	public, err := publicOf([]byte(d.Seed))
 	if err != nil {
 		return nil, err
@@ -118,8 +118,8 @@ func (c *Conn) options(ctx context.Context, d DialConfig) ([]nats.Option, error)
 		timeout = min(timeout, max(time.Until(end), time.Millisecond))
 	}
 	options := []nats.Option{
-		nats.Name(d.Name), nats.Timeout(timeout), nats.CustomInboxPrefix(inbox(d.Name)),
-		nats.Nkey(public, func(nonce []byte) ([]byte, error) { return sign(d.Seed, nonce) }),
+		nats.Name(d.Name), nats.Timeout(timeout), nats.CustomInboxPrefix(inboxPrefix(d.Name)),
+		nats.Nkey(public, func(nonce []byte) ([]byte, error) { return signNonce(d.Seed, nonce) }),
 		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(500*time.Millisecond, time.Second),
 		nats.ReconnectBufSize(-1), // a publish without a connection is an error at once
 		nats.IgnoreAuthErrorAbort(), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
@@ -133,7 +133,7 @@ func (c *Conn) options(ctx context.Context, d DialConfig) ([]nats.Option, error)
 			c.log.Info("broker: connected again", "address", nc.ConnectedUrlRedacted())
 			state(true)
 		}),
-		nats.ErrorHandler(c.fault),
+		nats.ErrorHandler(c.logFault),
 	}
 	if d.inProcess != nil {
 		return append(options, nats.InProcessServer(d.inProcess)), nil
@@ -170,7 +170,7 @@ func appendTLS(options []nats.Option, j Join) ([]nats.Option, error) {
 	return options, nil
 }
 
-func sign(seed string, nonce []byte) ([]byte, error) {
+func signNonce(seed string, nonce []byte) ([]byte, error) {
 	pair, err := nkeys.FromSeed([]byte(strings.TrimSpace(seed)))
 	if err != nil {
 		return nil, err
@@ -178,8 +178,8 @@ func sign(seed string, nonce []byte) ([]byte, error) {
 	return pair.Sign(nonce)
 }
 
-// fault logs errors that belong to no call, for example a refused subscription.
-func (c *Conn) fault(_ *nats.Conn, sub *nats.Subscription, err error) {
+// logFault logs errors that belong to no call, for example a refused subscription.
+func (c *Conn) logFault(_ *nats.Conn, sub *nats.Subscription, err error) {
 	subject := ""
 	if sub != nil {
 		subject = sub.Subject
@@ -267,7 +267,7 @@ func (c *Conn) Request(ctx context.Context, subject string, data []byte, n int) 
 // gets a request; an empty queue gets all. stop waits for no handler.
 func (c *Conn) Serve(subject, queue string, handler func(Message)) (stop func(), err error) {
 	sub, err := c.nc.QueueSubscribe(subject, queue, func(m *nats.Msg) {
-		if !matches(subject, m.Subject) { // delivered for another subject: not a request
+		if !matchesSubject(subject, m.Subject) { // delivered for another subject: not a request
 			return
 		}
 		handler(Message{Subject: m.Subject, Data: m.Data, reply: m.Reply, conn: c})
@@ -286,8 +286,8 @@ func (c *Conn) Serve(subject, queue string, handler func(Message)) (stop func(),
 	return func() { _ = sub.Unsubscribe() }, nil
 }
 
-// matches reports whether a subject matches a pattern of NATS.
-func matches(pattern, subject string) bool {
+// matchesSubject reports whether a subject matches a pattern of NATS.
+func matchesSubject(pattern, subject string) bool {
 	p, s := strings.Split(pattern, "."), strings.Split(subject, ".")
 	for i, token := range p {
 		switch {

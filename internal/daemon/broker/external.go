@@ -28,14 +28,14 @@ accounts {
 	for _, key := range keys {
 		p := PermissionsOf(key.Name)
 		fmt.Fprintf(&b, "      # %s\n      { nkey: %s, permissions: {\n", key.Name, key.Public)
-		fmt.Fprintf(&b, "        publish: { allow: [%s] }\n", quoted(p.Publish))
-		fmt.Fprintf(&b, "        subscribe: { allow: [%s] } } }\n", quoted(p.Subscribe))
+		fmt.Fprintf(&b, "        publish: { allow: [%s] }\n", formatSubjects(p.Publish))
+		fmt.Fprintf(&b, "        subscribe: { allow: [%s] } } }\n", formatSubjects(p.Subscribe))
 	}
 	b.WriteString("    ]\n  }\n}\n")
 	return b.String()
 }
 
-// quoted lists subjects, each on its own line. Names and subjects have no quotes.
-func quoted(subjects []string) string {
+// formatSubjects lists subjects, each on its own line. Names and subjects have no quotes.
+func formatSubjects(subjects []string) string {
 	return "\n          \"" + strings.Join(subjects, "\",\n          \"") + "\"\n        "
 }

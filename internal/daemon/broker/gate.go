@@ -38,9 +38,9 @@ func newGate(keys *Keys, log *slog.Logger) *gate {
 
 // Check implements server.Authentication. It runs in the goroutine of the connection.
 func (g *gate) Check(c server.ClientAuthentication) bool {
-	name, why := g.identify(c)
+	name, why := g.identifyClient(c)
 	if why == "" {
-		account, err := g.accounts.of(name)
+		account, err := g.accounts.findAccount(name)
 		if err == nil {
 			c.RegisterUser(&server.User{Username: name, Account: account, Permissions: toServer(PermissionsOf(name))})
 			return true
@@ -48,12 +48,12 @@ func (g *gate) Check(c server.ClientAuthentication) bool {
 		g.log.Error("broker: cannot create the account of a node", "node", name, "error", err)
 		return false
 	}
-	g.refuse(c.RemoteAddress(), why)
+	g.refusePeer(c.RemoteAddress(), why)
 	return false
 }
 
-// refuse logs that a connection is refused, and slows its peer down. why is one of few texts.
-func (g *gate) refuse(peer any, why string) {
+// refusePeer logs that a connection is refused, and slows its peer down. why is one of few texts.
+func (g *gate) refusePeer(peer any, why string) {
 	if suppressed, ok := g.throttle.Allow(why, time.Now()); ok {
 		g.log.Warn("broker: connection refused", "peer", peer, "error", why, "suppressed", suppressed)
 	}
@@ -65,8 +65,8 @@ func (g *gate) refuse(peer any, why string) {
 	}
 }
 
-// identify returns the name of the key that c proves to have, or why it is refused: one of few texts.
-func (g *gate) identify(c server.ClientAuthentication) (name, why string) {
+// identifyClient returns the name of the key that c proves to have, or why it is refused: one of few texts.
+func (g *gate) identifyClient(c server.ClientAuthentication) (name, why string) {
 	o := c.GetOpts()
 	switch {
 	case c.Kind() != server.CLIENT:
@@ -95,9 +95,9 @@ func (g *gate) identify(c server.ClientAuthentication) (name, why string) {
 	return name, ""
 }
 
-// revoked forgets connections that are not open, and returns those whose key is no longer in the
+// revokedConnections forgets connections that are not open, and returns those whose key is no longer in the
 // list.
-func (g *gate) revoked(open func(id uint64) bool) (ids []uint64) {
+func (g *gate) revokedConnections(open func(id uint64) bool) (ids []uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for id, key := range g.admitted {

@@ -64,7 +64,7 @@ func OpenKeys(folder string) (*Keys, error) {
 // ensureHead creates what is missing: the secret of the head, or its line in the list, which a
 // kill between the two leaves out.
 func (k *Keys) ensureHead() error {
-	unlock, err := k.lock()
+	unlock, err := k.lockFolder()
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (k *Keys) ensureHead() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return k.change(func(list []Key) ([]Key, error) {
+	return k.editKeys(func(list []Key) ([]Key, error) {
 		list = slices.DeleteFunc(list, func(key Key) bool { return key.Name == Head })
 		return append([]Key{{Head, public}}, list...), nil
 	})
@@ -157,14 +157,14 @@ func (k *Keys) Nodes() ([]string, error) {
 func (k *Keys) nameOf(public string) (name string, known bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.refresh()
+	k.refreshKeys()
 	name, known = k.byKey[public]
 	return name, known, k.broken
 }
 
-// refresh reads the list if its file changed. The mutex must be held. An unreadable list
+// refreshKeys reads the list if its file changed. The mutex must be held. An unreadable list
 // allows no client.
-func (k *Keys) refresh() (changed bool) {
+func (k *Keys) refreshKeys() (changed bool) {
 	stamp := stampOf(filepath.Join(k.folder, listFile))
 	if stamp == k.stamp && k.byKey != nil {
 		return false
@@ -178,24 +178,24 @@ func (k *Keys) refresh() (changed bool) {
 	return true
 }
 
-// lock waits for other processes that change the folder.
-func (k *Keys) lock() (unlock func(), err error) {
+// lockFolder waits for other processes that change the folder.
+func (k *Keys) lockFolder() (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	return files.Lock(ctx, filepath.Join(k.folder, ".lock"))
 }
 
 func (k *Keys) lockedChange(edit func([]Key) ([]Key, error)) error {
-	unlock, err := k.lock()
+	unlock, err := k.lockFolder()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	return k.change(edit)
+	return k.editKeys(edit)
 }
 
-// change edits the list and writes it if it differs. The lock must be held.
-func (k *Keys) change(edit func([]Key) ([]Key, error)) error {
+// editKeys edits the list and writes it if it differs. The lock must be held.
+func (k *Keys) editKeys(edit func([]Key) ([]Key, error)) error {
 	path := filepath.Join(k.folder, listFile)
 	raw, err := readBounded(path)
 	if err = files.IgnoreMissing(err); err != nil {

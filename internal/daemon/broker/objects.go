@@ -87,7 +87,7 @@ func (o *Objects) get(ctx context.Context, ref string) ([]byte, error) {
 	if !isReference(ref) {
 		return nil, errors.New("not a reference of an object")
 	}
-	text, err := o.read(ctx, "large."+ref+".end")
+	text, err := o.readMessage(ctx, "large."+ref+".end")
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (o *Objects) get(ctx context.Context, ref string) ([]byte, error) {
 	var data bytes.Buffer
 	data.Grow(m.Size)
 	for n := range m.Chunks {
-		chunk, err := o.read(ctx, chunkSubject(ref, n))
+		chunk, err := o.readMessage(ctx, chunkSubject(ref, n))
 		if err != nil {
 			return nil, fmt.Errorf("chunk %d: %w", n, err)
 		}
@@ -110,9 +110,9 @@ func (o *Objects) get(ctx context.Context, ref string) ([]byte, error) {
 	return data.Bytes(), nil
 }
 
-// read returns the last message on a subject of the stream LARGE. The reference says that it was
+// readMessage returns the last message on a subject of the stream LARGE. The reference says that it was
 // stored, so a server without it is behind the others.
-func (o *Objects) read(ctx context.Context, subject string) ([]byte, error) {
+func (o *Objects) readMessage(ctx context.Context, subject string) ([]byte, error) {
 	for end := time.Now().Add(replicaLag); ; {
 		data, err := o.readOnce(ctx, subject)
 		if !errors.Is(err, ErrNotFound) || time.Now().After(end) {
@@ -146,7 +146,7 @@ func (o *Objects) Delete(ctx context.Context, ref string) error {
 	if !isReference(ref) {
 		return fmt.Errorf("delete object %.200s: not a reference of an object", ref)
 	}
-	if err := o.conn.purge(ctx, streamLarge, "large."+ref+".>"); err != nil {
+	if err := o.conn.purgeSubject(ctx, streamLarge, "large."+ref+".>"); err != nil {
 		return fmt.Errorf("delete object: %w", err)
 	}
 	return nil

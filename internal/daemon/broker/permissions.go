@@ -5,8 +5,8 @@ type Permissions struct {
 	Publish, Subscribe []string
 }
 
-// inbox is the prefix of the reply subjects of the JetStream interface, one for each name.
-func inbox(name string) string { return "_INBOX_" + name }
+// inboxPrefix is the prefix of the reply subjects of the JetStream interface, one for each name.
+func inboxPrefix(name string) string { return "_INBOX_" + name }
 
 // PermissionsOf returns what the key of a name may do. A node may do what its name needs: answer
 // requests, ask the head, take and acknowledge messages of its own consumers and of those that
@@ -18,7 +18,7 @@ func inbox(name string) string { return "_INBOX_" + name }
 func PermissionsOf(name string) Permissions {
 	if name == Head {
 		all := []string{"dc.>", "journal.>", "tasks.>", "links.>", "moves.>", "large.>", "$KV.>", "$JS.API.>", "$JS.ACK.>", "$JS.FC.>", "_R_.>"} // _R_: answers to nodes
-		return Permissions{Publish: all, Subscribe: []string{"dc.>", inbox(Head) + ".>"}}
+		return Permissions{Publish: all, Subscribe: []string{"dc.>", inboxPrefix(Head) + ".>"}}
 	}
 	publish := []string{
 		"dc.reply.*.*." + name,
@@ -37,19 +37,19 @@ func PermissionsOf(name string) Permissions {
 		"$JS.API.DIRECT.GET." + streamLarge + ".large.*." + name + ".>",
 	}
 	for _, stream := range []string{StreamJournal, StreamTasks, StreamLinks} {
-		publish = append(publish, take(stream, NodeDurable(name))...)
+		publish = append(publish, consumerSubjects(stream, NodeDurable(name))...)
 	}
-	publish = append(publish, take(StreamLinks, MovesDurable(name))...)
+	publish = append(publish, consumerSubjects(StreamLinks, MovesDurable(name))...)
 	for _, taskType := range TaskTypes {
-		publish = append(publish, take(StreamTasks, AnyDurable(taskType))...)
+		publish = append(publish, consumerSubjects(StreamTasks, AnyDurable(taskType))...)
 	}
 	return Permissions{Publish: publish, Subscribe: []string{
-		"dc.node." + name + ".>", "dc.all.>", "dc.reply." + name + ".>", inbox(name) + ".>",
+		"dc.node." + name + ".>", "dc.all.>", "dc.reply." + name + ".>", inboxPrefix(name) + ".>",
 	}}
 }
 
-// take lists the subjects that a taker of a consumer needs.
-func take(stream, durable string) []string {
+// consumerSubjects lists the subjects that a taker of a consumer needs.
+func consumerSubjects(stream, durable string) []string {
 	return []string{
 		"$JS.API.CONSUMER.INFO." + stream + "." + durable,
 		"$JS.API.CONSUMER.MSG.NEXT." + stream + "." + durable,

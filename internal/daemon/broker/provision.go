@@ -42,8 +42,8 @@ func (c *Conn) Provision(ctx context.Context, p ProvisionConfig) error {
 	if p.MaxStore <= 0 {
 		p.MaxStore = defaultMaxStore
 	}
-	for _, s := range p.streams() {
-		if err := again(ctx, func(ctx context.Context) error { _, err := c.js.CreateOrUpdateStream(ctx, s); return err }); err != nil {
+	for _, s := range p.streamConfigs() {
+		if err := retryUntilAnswered(ctx, func(ctx context.Context) error { _, err := c.js.CreateOrUpdateStream(ctx, s); return err }); err != nil {
 			return fmt.Errorf("provision stream %s: %w", s.Name, err)
 		}
 	}
@@ -53,7 +53,7 @@ func (c *Conn) Provision(ctx context.Context, p ProvisionConfig) error {
 		}
 	}
 	for _, t := range TaskTypes {
-		if err := c.provide(ctx, StreamTasks, AnyDurable(t), "tasks.any."+t, ConsumeOptions{AckWait: p.AckWait, MaxUnfinished: orDefault(p.Any, 1024)}); err != nil {
+		if err := c.provideConsumer(ctx, StreamTasks, AnyDurable(t), "tasks.any."+t, ConsumeOptions{AckWait: p.AckWait, MaxUnfinished: orDefault(p.Any, 1024)}); err != nil {
 			return err
 		}
 	}
@@ -65,7 +65,7 @@ func (c *Conn) Provision(ctx context.Context, p ProvisionConfig) error {
 	return nil
 }
 
-func (p ProvisionConfig) streams() []jetstream.StreamConfig {
+func (p ProvisionConfig) streamConfigs() []jetstream.StreamConfig {
 	share := p.MaxStore / 16 * 3 // four streams; the tables take another sixteenth
 	common := func(name string, retention jetstream.RetentionPolicy, subjects ...string) jetstream.StreamConfig {
 		return jetstream.StreamConfig{
@@ -89,21 +89,21 @@ func (c *Conn) provideNode(ctx context.Context, node string, p ProvisionConfig) 
 	}
 	name := NodeDurable(node)
 	wait := min(cmp.Or(p.AckWait, journalWait), journalWait)
-	if err := c.provide(ctx, StreamJournal, name, "journal.>", ConsumeOptions{AckWait: wait}); err != nil {
+	if err := c.provideConsumer(ctx, StreamJournal, name, "journal.>", ConsumeOptions{AckWait: wait}); err != nil {
 		return err
 	}
-	if err := c.provide(ctx, StreamTasks, name, "tasks.node."+node+".>", ConsumeOptions{AckWait: p.AckWait, MaxUnfinished: orDefault(p.Own, 256)}); err != nil {
+	if err := c.provideConsumer(ctx, StreamTasks, name, "tasks.node."+node+".>", ConsumeOptions{AckWait: p.AckWait, MaxUnfinished: orDefault(p.Own, 256)}); err != nil {
 		return err
 	}
-	if err := c.provide(ctx, StreamLinks, name, "links."+node, ConsumeOptions{AckWait: p.AckWait, MaxUnfinished: orDefault(p.Links, 256)}); err != nil {
+	if err := c.provideConsumer(ctx, StreamLinks, name, "links."+node, ConsumeOptions{AckWait: p.AckWait, MaxUnfinished: orDefault(p.Links, 256)}); err != nil {
 		return err
 	}
-	return c.provide(ctx, StreamLinks, MovesDurable(node), "moves."+node, ConsumeOptions{AckWait: p.AckWait})
+	return c.provideConsumer(ctx, StreamLinks, MovesDurable(node), "moves."+node, ConsumeOptions{AckWait: p.AckWait})
 }
 
-func (c *Conn) provide(ctx context.Context, stream, durable, subject string, o ConsumeOptions) error {
-	err := again(ctx, func(ctx context.Context) error {
-		_, err := c.js.CreateOrUpdateConsumer(ctx, stream, o.config(durable, subject))
+func (c *Conn) provideConsumer(ctx context.Context, stream, durable, subject string, o ConsumeOptions) error {
+	err := retryUntilAnswered(ctx, func(ctx context.Context) error {
+		_, err := c.js.CreateOrUpdateConsumer(ctx, stream, o.consumerConfig(durable, subject))
 		return err
 	})
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *Conn) Forget(ctx context.Context, node string) error {
 		if own.subject == "" {
 			continue // other nodes need the journal
 		}
-		if err := c.purge(ctx, own.stream, own.subject); err != nil {
+		if err := c.purgeSubject(ctx, own.stream, own.subject); err != nil {
 			return fmt.Errorf("forget node %s: %w", node, err)
 		}
 	}
@@ -141,7 +141,7 @@ func (c *Conn) Forget(ctx context.Context, node string) error {
 	return nil
 }
 
-func (c *Conn) purge(ctx context.Context, stream, subject string) error {
+func (c *Conn) purgeSubject(ctx context.Context, stream, subject string) error {
 	s, err := c.js.Stream(ctx, stream)
 	if err == nil {
 		err = s.Purge(ctx, jetstream.WithPurgeSubject(subject))
@@ -161,7 +161,7 @@ type StreamState struct {
 // StreamState returns the state of a stream; only the head may call it.
 func (c *Conn) StreamState(ctx context.Context, stream string) (StreamState, error) {
 	var s jetstream.Stream
-	err := again(ctx, func(ctx context.Context) (err error) { s, err = c.js.Stream(ctx, stream); return err })
+	err := retryUntilAnswered(ctx, func(ctx context.Context) (err error) { s, err = c.js.Stream(ctx, stream); return err })
 	if err != nil {
 		return StreamState{}, fmt.Errorf("state of stream %s: %w", stream, err)
 	}
@@ -172,7 +172,7 @@ func (c *Conn) StreamState(ctx context.Context, stream string) (StreamState, err
 // ConsumerState returns the state of a consumer, as the head or as its taker.
 func (c *Conn) ConsumerState(ctx context.Context, stream, durable string) (StreamState, error) {
 	var consumer jetstream.Consumer
-	err := again(ctx, func(ctx context.Context) (err error) { consumer, err = c.js.Consumer(ctx, stream, durable); return err })
+	err := retryUntilAnswered(ctx, func(ctx context.Context) (err error) { consumer, err = c.js.Consumer(ctx, stream, durable); return err })
 	if err != nil {
 		if isMissing(err) {
 			err = fmt.Errorf("%w (%w)", ErrNotFound, err)

@@ -84,7 +84,7 @@ func startServer(c ServerConfig) (*Server, error) {
 		c.now = time.Now
 	}
 	s := &Server{config: c, gate: newGate(c.Keys, c.Log), stop: make(chan struct{}), done: make(chan struct{})}
-	options, err := s.options()
+	options, err := s.serverOptions()
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func checkAddress(address string) error {
 	return err
 }
 
-func (s *Server) options() (*server.Options, error) {
+func (s *Server) serverOptions() (*server.Options, error) {
 	c := s.config
 	host, portText, err := net.SplitHostPort(c.Address)
 	if err != nil {
@@ -149,14 +149,14 @@ func (s *Server) options() (*server.Options, error) {
 	if port > 1<<16 {
 		o.Port = server.RANDOM_PORT
 	}
-	if err := s.secure(o); err != nil {
+	if err := s.enableTLS(o); err != nil {
 		return nil, err
 	}
-	return o, s.join(o)
+	return o, s.joinCluster(o)
 }
 
-// secure turns TLS on for addresses that other machines reach.
-func (s *Server) secure(o *server.Options) error {
+// enableTLS turns TLS on for addresses that other machines reach.
+func (s *Server) enableTLS(o *server.Options) error {
 	if isLoopback(o.Host) {
 		return nil
 	}
@@ -166,13 +166,13 @@ func (s *Server) secure(o *server.Options) error {
 	}
 	s.ca = a.PEM()
 	o.TLS, o.TLSHandshakeFirst = true, true
-	o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: a.server}
+	o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: a.serverCertificate}
 	return nil
 }
 
-// join adds the other servers of a cluster. Routes have no keys, so they are for loopback only;
+// joinCluster adds the other servers of a cluster. Routes have no keys, so they are for loopback only;
 // a cluster of several machines is external, see ExternalConfig.
-func (s *Server) join(o *server.Options) error {
+func (s *Server) joinCluster(o *server.Options) error {
 	c := s.config.Cluster
 	if c == nil {
 		return nil
@@ -239,7 +239,7 @@ func (s *Server) watchKeys() {
 		case <-s.stop:
 			return
 		case <-tick.C:
-			for _, id := range s.gate.revoked(func(id uint64) bool { return s.nats.GetClient(id) != nil }) {
+			for _, id := range s.gate.revokedConnections(func(id uint64) bool { return s.nats.GetClient(id) != nil }) {
 				_ = s.nats.DisconnectClientByID(id)
 			}
 		}

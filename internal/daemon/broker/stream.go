@@ -36,7 +36,7 @@ type ConsumeOptions struct {
 	Ahead         int           // deliveries that wait in this process; default 1
 }
 
-func (o ConsumeOptions) config(durable, subject string) jetstream.ConsumerConfig {
+func (o ConsumeOptions) consumerConfig(durable, subject string) jetstream.ConsumerConfig {
 	if o.AckWait <= 0 {
 		o.AckWait = DefaultAckWait
 	}
@@ -69,7 +69,7 @@ func (c *Consumption) Stop() {
 // The head creates or changes the consumer; a node waits until it exists or ctx ends. After
 // Consume has returned, ctx has no effect: use Stop.
 func (c *Conn) Consume(ctx context.Context, stream, durable, subject string, o ConsumeOptions, handler func(Delivery)) (*Consumption, error) {
-	consumer, err := c.consumer(ctx, stream, durable, subject, o)
+	consumer, err := c.openConsumer(ctx, stream, durable, subject, o)
 	if err != nil {
 		return nil, fmt.Errorf("consume %s of %s: %w", durable, stream, err)
 	}
@@ -78,13 +78,13 @@ func (c *Conn) Consume(ctx context.Context, stream, durable, subject string, o C
 		return nil, fmt.Errorf("consume %s of %s: %w", durable, stream, err)
 	}
 	running := &Consumption{AckWait: consumer.CachedInfo().Config.AckWait, messages: messages, ended: make(chan struct{})}
-	go c.deliver(running, durable, handler)
+	go c.deliverMessages(running, durable, handler)
 	return running, nil
 }
 
-func (c *Conn) consumer(ctx context.Context, stream, durable, subject string, o ConsumeOptions) (jetstream.Consumer, error) {
+func (c *Conn) openConsumer(ctx context.Context, stream, durable, subject string, o ConsumeOptions) (jetstream.Consumer, error) {
 	if c.name == Head {
-		return c.js.CreateOrUpdateConsumer(ctx, stream, o.config(durable, subject))
+		return c.js.CreateOrUpdateConsumer(ctx, stream, o.consumerConfig(durable, subject))
 	}
 	for logged := false; ; logged = true {
 		consumer, err := c.js.Consumer(ctx, stream, durable)
@@ -102,8 +102,8 @@ func (c *Conn) consumer(ctx context.Context, stream, durable, subject string, o 
 	}
 }
 
-// deliver passes messages to handler until the consumption stops.
-func (c *Conn) deliver(running *Consumption, durable string, handler func(Delivery)) {
+// deliverMessages passes messages to handler until the consumption stops.
+func (c *Conn) deliverMessages(running *Consumption, durable string, handler func(Delivery)) {
 	defer close(running.ended)
 	for {
 		m, err := running.messages.Next()
@@ -144,23 +144,23 @@ func newDelivery(m jetstream.Msg) Delivery {
 // Ack finishes the message. It returns nil after the server has confirmed it. After an error the
 // message may come again.
 func (d Delivery) Ack(ctx context.Context) error {
-	return d.finish("acknowledge", d.message.DoubleAck(ctx))
+	return d.wrapError("acknowledge", d.message.DoubleAck(ctx))
 }
 
 // Nak gives the message back; it comes again after delay.
 func (d Delivery) Nak(delay time.Duration) error {
-	return d.finish("give back", d.message.NakWithDelay(delay))
+	return d.wrapError("give back", d.message.NakWithDelay(delay))
 }
 
 // InProgress restarts the ack wait.
-func (d Delivery) InProgress() error { return d.finish("prolong", d.message.InProgress()) }
+func (d Delivery) InProgress() error { return d.wrapError("prolong", d.message.InProgress()) }
 
 // Term finishes a message that can never be handled: it does not come again.
 func (d Delivery) Term(reason string) error {
-	return d.finish("drop", d.message.TermWithReason(reason))
+	return d.wrapError("drop", d.message.TermWithReason(reason))
 }
 
-func (d Delivery) finish(what string, err error) error {
+func (d Delivery) wrapError(what string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s message %d on %s: %w", what, d.Sequence, d.Subject, err)
 	}

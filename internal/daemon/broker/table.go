@@ -36,7 +36,7 @@ type Entry struct {
 // Table opens a table. The head creates it if it is missing.
 func (c *Conn) Table(ctx context.Context, bucket string, t TableConfig) (*Table, error) {
 	var kv jetstream.KeyValue
-	err := again(ctx, func(ctx context.Context) (err error) { kv, err = c.openTable(ctx, bucket, t); return err })
+	err := retryUntilAnswered(ctx, func(ctx context.Context) (err error) { kv, err = c.openTable(ctx, bucket, t); return err })
 	if err != nil {
 		return nil, fmt.Errorf("open table %s: %w", bucket, err)
 	}
@@ -61,9 +61,9 @@ func (c *Conn) openTable(ctx context.Context, bucket string, t TableConfig) (jet
 // Get returns the value of a key; ErrNotFound if it is missing or deleted.
 func (t *Table) Get(ctx context.Context, key string) (Entry, error) {
 	var e jetstream.KeyValueEntry
-	err := again(ctx, func(ctx context.Context) (err error) { e, err = t.kv.Get(ctx, key); return err })
+	err := retryUntilAnswered(ctx, func(ctx context.Context) (err error) { e, err = t.kv.Get(ctx, key); return err })
 	if err != nil {
-		return Entry{}, t.wrap("get", key, err)
+		return Entry{}, t.wrapError("get", key, err)
 	}
 	return entryOf(e), nil
 }
@@ -71,34 +71,34 @@ func (t *Table) Get(ctx context.Context, key string) (Entry, error) {
 // Create stores the value of a missing or deleted key; ErrConflict if the key exists.
 func (t *Table) Create(ctx context.Context, key string, value []byte) (revision uint64, err error) {
 	revision, err = t.kv.Create(ctx, key, value)
-	return revision, t.wrap("create", key, err)
+	return revision, t.wrapError("create", key, err)
 }
 
 // Put stores a value.
 func (t *Table) Put(ctx context.Context, key string, value []byte) (revision uint64, err error) {
 	revision, err = t.kv.Put(ctx, key, value)
-	return revision, t.wrap("put", key, err)
+	return revision, t.wrapError("put", key, err)
 }
 
 // Update stores a value if the key has that revision; otherwise ErrConflict.
 func (t *Table) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
 	revision, err := t.kv.Update(ctx, key, value, revision)
-	return revision, t.wrap("update", key, err)
+	return revision, t.wrapError("update", key, err)
 }
 
 // Delete removes a key. A missing key is not an error.
 func (t *Table) Delete(ctx context.Context, key string) error {
-	return t.wrap("delete", key, t.kv.Purge(ctx, key))
+	return t.wrapError("delete", key, t.kv.Purge(ctx, key))
 }
 
 // Keys returns all keys; only the head may call it.
 func (t *Table) Keys(ctx context.Context) ([]string, error) {
 	var keys []string
-	err := again(ctx, func(ctx context.Context) (err error) { keys, err = t.kv.Keys(ctx); return err })
+	err := retryUntilAnswered(ctx, func(ctx context.Context) (err error) { keys, err = t.kv.Keys(ctx); return err })
 	if errors.Is(err, jetstream.ErrNoKeysFound) {
 		return nil, nil
 	}
-	return keys, t.wrap("list", "all keys", err)
+	return keys, t.wrapError("list", "all keys", err)
 }
 
 // All returns all entries; only the head may call it.
@@ -124,7 +124,7 @@ func (t *Table) All(ctx context.Context) ([]Entry, error) {
 // create none. A change that the next one replaces soon may be left out.
 func (t *Table) Watch(ctx context.Context, keys string, handler func(Entry)) error {
 	if t.conn.name == Head {
-		return t.follow(ctx, keys, handler)
+		return t.watchKeys(ctx, keys, handler)
 	}
 	if strings.ContainsAny(keys, "*>") {
 		return fmt.Errorf("watch %s of table %s: %w", keys, t.bucket, ErrRefused)
@@ -150,10 +150,10 @@ func (t *Table) Watch(ctx context.Context, keys string, handler func(Entry)) err
 	}
 }
 
-func (t *Table) follow(ctx context.Context, keys string, handler func(Entry)) error {
+func (t *Table) watchKeys(ctx context.Context, keys string, handler func(Entry)) error {
 	watcher, err := t.kv.Watch(ctx, keys)
 	if err != nil {
-		return t.wrap("watch", keys, err)
+		return t.wrapError("watch", keys, err)
 	}
 	defer watcher.Stop()
 	for {
@@ -162,7 +162,7 @@ func (t *Table) follow(ctx context.Context, keys string, handler func(Entry)) er
 			return ctx.Err()
 		case e, ok := <-watcher.Updates():
 			if !ok {
-				return t.wrap("watch", keys, errors.Join(ctx.Err(), errors.New("the watch ended")))
+				return t.wrapError("watch", keys, errors.Join(ctx.Err(), errors.New("the watch ended")))
 			}
 			if e != nil { // nil marks the end of the present values
 				handler(entryOf(e))
@@ -179,7 +179,7 @@ func entryOf(e jetstream.KeyValueEntry) Entry {
 	return entry
 }
 
-func (t *Table) wrap(what, key string, err error) error {
+func (t *Table) wrapError(what, key string, err error) error {
 	var api *jetstream.APIError
 	switch {
 	case err == nil:

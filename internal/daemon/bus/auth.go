@@ -17,23 +17,23 @@ type authenticator struct {
 	throttle Throttle
 }
 
-// allows checks the list. A list that panics refuses every client.
-func (g *authenticator) allows(public string) (ok bool) {
+// allowsClient checks the list. A list that panics refuses every client.
+func (g *authenticator) allowsClient(public string) (ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			ok = false
-			g.warn("list of clients", "error", fmt.Sprint(r))
+			g.logWarning("list of clients", "error", fmt.Sprint(r))
 		}
 	}()
 	ok, err := g.allowed.Allowed(public)
 	if err != nil {
-		g.warn("list of clients", "error", err)
+		g.logWarning("list of clients", "error", err)
 	}
 	return ok
 }
 
-// refused logs a refused client. The reason is one of a few constants.
-func (g *authenticator) refused(reason string, args ...any) {
+// logRefusal logs a refused client. The reason is one of a few constants.
+func (g *authenticator) logRefusal(reason string, args ...any) {
 	level := slog.LevelWarn
 	if reason == errLeftEarly.reason { // port scans and health checks do that, too
 		level = slog.LevelInfo
@@ -43,10 +43,10 @@ func (g *authenticator) refused(reason string, args ...any) {
 	}
 }
 
-func (g *authenticator) warn(message string, args ...any) {
+func (g *authenticator) logWarning(message string, args ...any) {
 	if n, ok := g.throttle.Allow(message, time.Now()); ok {
 		g.log.Warn(message, append(args, "unlogged", n)...)
 	}
 }
 
-func interrupted(err error) bool { return zmq.AsErrno(err) == zmq.Errno(syscall.EINTR) }
+func isInterrupted(err error) bool { return zmq.AsErrno(err) == zmq.Errno(syscall.EINTR) }

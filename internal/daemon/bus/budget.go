@@ -38,13 +38,13 @@ func (b *Budget) Used() int64 {
 	return b.used
 }
 
-// busy describes the state for a refused peer.
-func (b *Budget) busy() string {
+// describeLoad describes the state for a refused peer.
+func (b *Budget) describeLoad() string {
 	return fmt.Sprintf("the daemon is busy with %d of %d bytes of requests (PeersMemory of dc-daemon.ini)", b.Used(), b.size)
 }
 
-// take reserves n bytes. It waits at most limit, and reports whether it has them.
-func (b *Budget) take(n int64, limit time.Duration) bool {
+// reserveBytes reserves n bytes. It waits at most limit, and reports whether it has them.
+func (b *Budget) reserveBytes(n int64, limit time.Duration) bool {
 	b.mu.Lock()
 	if n > b.size {
 		b.mu.Unlock()
@@ -71,7 +71,7 @@ func (b *Budget) take(n int64, limit time.Duration) bool {
 	for i, other := range b.waiting {
 		if other == c {
 			b.waiting = append(b.waiting[:i], b.waiting[i+1:]...)
-			b.grant() // a smaller one may have waited behind it
+			b.grantClaims() // a smaller one may have waited behind it
 			return false
 		}
 	}
@@ -83,27 +83,27 @@ func (b *Budget) take(n int64, limit time.Duration) bool {
 // no other garbage collection for minutes.
 var trims = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
 
-// give returns n bytes. After the last ones the freed memory goes back to the system: the
+// returnBytes returns n bytes. After the last ones the freed memory goes back to the system: the
 // runtime itself keeps the pages of a burst for minutes.
-func (b *Budget) give(n int64) {
+func (b *Budget) returnBytes(n int64) {
 	if n == 0 {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= n
-	b.grant()
+	b.grantClaims()
 	switch b.trimmed = 0; {
 	case b.used > 0:
 	case b.trim == nil:
-		b.trim = time.AfterFunc(trims[0], b.release)
+		b.trim = time.AfterFunc(trims[0], b.releaseMemory)
 	default:
 		b.trim.Reset(trims[0])
 	}
 }
 
-// release gives memory back while the budget is unused.
-func (b *Budget) release() {
+// releaseMemory gives memory back while the budget is unused.
+func (b *Budget) releaseMemory() {
 	b.mu.Lock()
 	unused := b.used == 0
 	if b.trimmed++; unused && b.trimmed < len(trims) {
@@ -117,8 +117,8 @@ func (b *Budget) release() {
 	}
 }
 
-// grant serves the waiting claims in their order. Call it with b.mu held.
-func (b *Budget) grant() {
+// grantClaims serves the waiting claims in their order. Call it with b.mu held.
+func (b *Budget) grantClaims() {
 	for len(b.waiting) > 0 && b.used+b.waiting[0].bytes <= b.size {
 		c := b.waiting[0]
 		b.waiting = b.waiting[1:]

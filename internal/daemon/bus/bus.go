@@ -59,7 +59,7 @@ func (b *Bus) Term(limit time.Duration) error {
 	b.ending.Do(func() {
 		go func() {
 			defer close(b.ended)
-			b.failure = b.term()
+			b.failure = b.terminate()
 		}()
 	})
 	timer := time.NewTimer(limit)
@@ -75,7 +75,7 @@ func (b *Bus) Term(limit time.Duration) error {
 	}
 }
 
-func (b *Bus) term() error {
+func (b *Bus) terminate() error {
 	b.serving.Wait()
 	b.ctx.SetRetryAfterEINTR(true)
 	return b.ctx.Term()

@@ -64,7 +64,7 @@ func event(uid string) wire.Event {
 // next waits for one message, or for an error other than ErrNone.
 func next(t *testing.T, s *Socket) (Message, error) {
 	t.Helper()
-	if err := s.refusal(); err != nil {
+	if err := s.checkRefusal(); err != nil {
 		return Message{}, err
 	}
 	p := NewPoller(s)
@@ -379,7 +379,7 @@ func TestRoutingIDInUse(t *testing.T) {
 	b := newBus(t)
 	s := bind(t, b, TCP("127.0.0.1", 0), Options{})
 	named := func() *Socket {
-		c, err := b.socket(zmq.DEALER, s.Endpoint(), Options{}.withDefaults(s.Endpoint()))
+		c, err := b.newSocket(zmq.DEALER, s.Endpoint(), Options{}.withDefaults(s.Endpoint()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,8 +37,8 @@ var hasCurve = zmq.HasCurve
 
 var errNoCurve = errors.New("keys are configured, but this libzmq was built without CURVE (libsodium)")
 
-// client sets the keys of a connecting socket.
-func (c *Curve) client(s *zmq.Socket) error {
+// setClientKeys sets the keys of a connecting socket.
+func (c *Curve) setClientKeys(s *zmq.Socket) error {
 	err := errors.Join(
 		s.SetCurveServerkey(c.ServerPublic),
 		s.SetCurvePublickey(c.Public),

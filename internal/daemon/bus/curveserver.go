@@ -38,7 +38,7 @@ func (b *box) seal(flags byte, body []byte) []byte {
 	b.sent++
 	out := append(make([]byte, 0, boxOverhead+len(body)), messageName...)
 	out = binary.BigEndian.AppendUint64(out, b.sent)
-	return nacl.SealAfterPrecomputation(out, plain, counted("CurveZMQMESSAGES", b.sent), &b.key)
+	return nacl.SealAfterPrecomputation(out, plain, nonceFor("CurveZMQMESSAGES", b.sent), &b.key)
 }
 
 func (b *box) open(raw []byte) (flags byte, body []byte, ok bool) {
@@ -50,7 +50,7 @@ func (b *box) open(raw []byte) (flags byte, body []byte, ok bool) {
 	if n <= b.received { // a repeated message
 		return 0, nil, false
 	}
-	plain, ok := nacl.OpenAfterPrecomputation(nil, raw[8:], counted("CurveZMQMESSAGEC", n), &b.key)
+	plain, ok := nacl.OpenAfterPrecomputation(nil, raw[8:], nonceFor("CurveZMQMESSAGEC", n), &b.key)
 	if !ok {
 		return 0, nil, false
 	}
@@ -61,8 +61,8 @@ func (b *box) open(raw []byte) (flags byte, body []byte, ok bool) {
 	return flags | plain[0]&boxMore, plain[1:], true
 }
 
-// counted returns the nonce of a prefix of 16 characters and a number.
-func counted(prefix string, n uint64) *[24]byte {
+// nonceFor returns the nonce of a prefix of 16 characters and a number.
+func nonceFor(prefix string, n uint64) *[24]byte {
 	var nonce [24]byte
 	copy(nonce[:], prefix)
 	binary.BigEndian.PutUint64(nonce[16:], n)
@@ -75,9 +75,9 @@ func key32(raw []byte) *[32]byte {
 	return &key
 }
 
-// curve runs the server's side of the handshake of CURVE (ZeroMQ RFC 26) and returns the
+// performCurveHandshake runs the server's side of the handshake of CURVE (ZeroMQ RFC 26) and returns the
 // client's public key. allowed decides about the key; a refused client is told so.
-func (s *stream) curve(serverKey *ecdh.PrivateKey, allowed func(public string) bool) (public string, err error) {
+func (s *stream) performCurveHandshake(serverKey *ecdh.PrivateKey, allowed func(public string) bool) (public string, err error) {
 	own := key32(serverKey.Bytes())
 	hello, err := s.readCommand("HELLO")
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *stream) curve(serverKey *ecdh.PrivateKey, allowed func(public string) b
 	}
 	client := key32(hello[74:106])
 	n := binary.BigEndian.Uint64(hello[106:])
-	if _, ok := nacl.Open(nil, hello[114:], counted("CurveZMQHELLO---", n), client, own); !ok {
+	if _, ok := nacl.Open(nil, hello[114:], nonceFor("CurveZMQHELLO---", n), client, own); !ok {
 		return "", errOtherKey
 	}
 
@@ -117,7 +117,7 @@ func (s *stream) curve(serverKey *ecdh.PrivateKey, allowed func(public string) b
 	}
 	b := &box{received: binary.BigEndian.Uint64(initiate[96:])}
 	nacl.Precompute(&b.key, client, secret1)
-	plain, ok := nacl.OpenAfterPrecomputation(nil, initiate[104:], counted("CurveZMQINITIATE", b.received), &b.key)
+	plain, ok := nacl.OpenAfterPrecomputation(nil, initiate[104:], nonceFor("CurveZMQINITIATE", b.received), &b.key)
 	if !ok {
 		return "", errProtocol
 	}
@@ -138,7 +138,7 @@ func (s *stream) curve(serverKey *ecdh.PrivateKey, allowed func(public string) b
 	}
 	b.sent = 1
 	ready := binary.BigEndian.AppendUint64([]byte("\x05READY"), b.sent)
-	ready = nacl.SealAfterPrecomputation(ready, ownProperties, counted("CurveZMQREADY---", b.sent), &b.key)
+	ready = nacl.SealAfterPrecomputation(ready, ownProperties, nonceFor("CurveZMQREADY---", b.sent), &b.key)
 	if err := s.writeFrame(flagCommand, ready); err != nil {
 		return "", errLeftEarly
 	}

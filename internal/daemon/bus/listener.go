@@ -90,8 +90,8 @@ type outgoing struct {
 	command bool
 }
 
-// listen opens the port of endpoint. pair is handed over to the listener, which closes it.
-func (b *Bus) listen(endpoint string, o Options, pair *zmq.Socket) (*listener, error) {
+// listenTCP opens the port of endpoint. pair is handed over to the listener, which closes it.
+func (b *Bus) listenTCP(endpoint string, o Options, pair *zmq.Socket) (*listener, error) {
 	address := strings.Replace(strings.TrimPrefix(endpoint, "tcp://"), "*:", ":", 1)
 	network := "tcp4"
 	if host, _ := tcpHost(endpoint); strings.Contains(host, ":") {
@@ -120,8 +120,8 @@ func (b *Bus) listen(endpoint string, o Options, pair *zmq.Socket) (*listener, e
 	if l.net, err = net.Listen(network, address); err != nil {
 		return nil, err
 	}
-	b.serving.Go(func() { l.announce(pair) })
-	b.serving.Go(func() { l.accept(b) })
+	b.serving.Go(func() { l.forwardMessages(pair) })
+	b.serving.Go(func() { l.acceptConnections(b) })
 	return l, nil
 }
 
@@ -131,8 +131,8 @@ func (l *listener) endpoint() string {
 	return TCP(a.IP.String(), a.Port)
 }
 
-// announce passes each message on and wakes the owner.
-func (l *listener) announce(pair *zmq.Socket) {
+// forwardMessages passes each message on and wakes the owner.
+func (l *listener) forwardMessages(pair *zmq.Socket) {
 	defer pair.Close()
 	for {
 		select {
@@ -140,7 +140,7 @@ func (l *listener) announce(pair *zmq.Socket) {
 			select {
 			case l.ready <- p:
 				// It never waits: the pair has more room than ready.
-				_ = uninterrupted(func() error { _, err := pair.SendBytes(nil, zmq.DONTWAIT); return err })
+				_ = retryInterrupted(func() error { _, err := pair.SendBytes(nil, zmq.DONTWAIT); return err })
 			case <-l.done:
 				return
 			}
@@ -150,14 +150,14 @@ func (l *listener) announce(pair *zmq.Socket) {
 	}
 }
 
-func (l *listener) accept(b *Bus) {
+func (l *listener) acceptConnections(b *Bus) {
 	for {
 		c, err := l.net.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
 		if err != nil {
-			l.auth.warn("cannot accept connections", "error", err)
+			l.auth.logWarning("cannot accept connections", "error", err)
 			select {
 			case <-time.After(listenAgain):
 			case <-l.done:
@@ -169,19 +169,19 @@ func (l *listener) accept(b *Bus) {
 			l: l, s: &stream{TCPConn: c.(*net.TCPConn), r: bufio.NewReaderSize(c, 4<<10)}, address: c.RemoteAddr().String(),
 			wake: make(chan struct{}, 1), room: make(chan struct{}, 1), underWay: map[uint64]int64{}, quiet: time.Now(),
 		}
-		if !l.enter(p) {
-			l.auth.warn("connection refused: all connections are in use", "address", p.address, "limit", l.o.Connections)
+		if !l.addPeer(p) {
+			l.auth.logWarning("connection refused: all connections are in use", "address", p.address, "limit", l.o.Connections)
 			c.Close()
 			continue
 		}
 		_ = p.s.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: heartbeat, Interval: heartbeat / 2, Count: 4})
-		b.serving.Go(p.serve)
+		b.serving.Go(p.serveConnection)
 	}
 }
 
-// enter registers a connection. If there are too many, an idle one is closed, as package places says: a ZMQ
+// addPeer registers a connection. If there are too many, an idle one is closed, as package places says: a ZMQ
 // client connects again by itself.
-func (l *listener) enter(p *peer) bool {
+func (l *listener) addPeer(p *peer) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -189,11 +189,11 @@ func (l *listener) enter(p *peer) bool {
 	}
 	if len(l.peers) >= l.o.Connections {
 		list := slices.Collect(maps.Values(l.peers))
-		i := places.Loser(len(list), func(i int) (string, time.Time) { return places.AddressOf(list[i].address), list[i].idle() })
+		i := places.Loser(len(list), func(i int) (string, time.Time) { return places.AddressOf(list[i].address), list[i].idleSince() })
 		if i < 0 {
 			return false
 		}
-		list[i].end()
+		list[i].removeConnection()
 	}
 	l.next++
 	p.id = l.next
@@ -201,16 +201,16 @@ func (l *listener) enter(p *peer) bool {
 	return true
 }
 
-// idle returns since when a connection waits for a request, zero if it has one or its answer. Call it with l.mu held.
-func (p *peer) idle() time.Time {
+// idleSince returns since when a connection waits for a request, zero if it has one or its answer. Call it with l.mu held.
+func (p *peer) idleSince() time.Time {
 	if len(p.underWay) > 0 || len(p.out) > 0 {
 		return time.Time{}
 	}
 	return p.quiet
 }
 
-// end removes a connection. Call it with l.mu held.
-func (p *peer) end() {
+// removeConnection removes a connection. Call it with l.mu held.
+func (p *peer) removeConnection() {
 	if p.ended {
 		return
 	}
@@ -219,15 +219,15 @@ func (p *peer) end() {
 	if len(p.underWay) > 0 {
 		p.l.busy--
 	}
-	p.l.o.Budget.give(p.held)
+	p.l.o.Budget.returnBytes(p.held)
 	p.l.unsent -= p.unsent
 	p.underWay, p.out, p.unsent = nil, nil, 0
 	p.s.Close()
-	p.notify()
+	p.wakeGoroutines()
 }
 
-// notify wakes the goroutines of a connection.
-func (p *peer) notify() {
+// wakeGoroutines wakes the goroutines of a connection.
+func (p *peer) wakeGoroutines() {
 	for _, c := range []chan struct{}{p.wake, p.room} {
 		select {
 		case c <- struct{}{}:
@@ -236,13 +236,13 @@ func (p *peer) notify() {
 	}
 }
 
-// serve shakes hands and reads requests until the connection ends.
-func (p *peer) serve() {
-	err := p.handshake()
+// serveConnection shakes hands and reads requests until the connection ends.
+func (p *peer) serveConnection() {
+	err := p.performHandshake()
 	var refused *refusedPeer
 	if errors.As(err, &refused) {
 		if p.l.key != nil {
-			p.l.auth.refused(refused.reason, "address", p.address, "key", p.user)
+			p.l.auth.logRefusal(refused.reason, "address", p.address, "key", p.user)
 		}
 		if errors.Is(err, errNoKeys) || errors.Is(err, errUnlisted) {
 			// Without a pause the end may overtake the reason that was sent.
@@ -255,42 +255,42 @@ func (p *peer) serve() {
 		writer := make(chan struct{})
 		go func() {
 			defer close(writer)
-			p.write()
+			p.writeMessages()
 		}()
-		err = p.read()
+		err = p.readRequests()
 		p.l.mu.Lock()
 		if refused == nil && err != nil && !p.l.closed && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
-			p.l.auth.warn("connection closed", "address", p.address, "error", err)
+			p.l.auth.logWarning("connection closed", "address", p.address, "error", err)
 		}
 		if !p.l.closed { // close ends the reads of all peers
-			p.end()
+			p.removeConnection()
 		}
 		p.l.mu.Unlock()
 		<-writer
 	}
 	p.l.mu.Lock()
-	p.end()
+	p.removeConnection()
 	p.l.mu.Unlock()
 }
 
-func (p *peer) handshake() error {
+func (p *peer) performHandshake() error {
 	_ = p.s.SetDeadline(time.Now().Add(handshake))
 	defer p.s.SetDeadline(time.Time{})
 	if p.l.key == nil {
-		if err := p.s.greet(nullMechanism); err != nil {
+		if err := p.s.exchangeGreetings(nullMechanism); err != nil {
 			return err
 		}
-		return p.s.ready()
+		return p.s.exchangeReady()
 	}
-	err := p.s.greet(curveMechanism)
+	err := p.s.exchangeGreetings(curveMechanism)
 	if err == nil {
-		p.user, err = p.s.curve(p.l.key, p.l.auth.allows)
+		p.user, err = p.s.performCurveHandshake(p.l.key, p.l.auth.allowsClient)
 	}
 	return err
 }
 
-// read reads requests until the connection ends.
-func (p *peer) read() error {
+// readRequests reads requests until the connection ends.
+func (p *peer) readRequests() error {
 	for {
 		if !p.awaitRoom() {
 			return nil
@@ -342,7 +342,7 @@ func (p *peer) readMessage() error {
 		}
 		if p.s.box == nil && flags&flagMore != 0 && (size > maxRouteFrame || len(m.route) >= maxRoute) {
 			m.tooMany = true
-			if err := p.discard(size, nil); err != nil {
+			if err := p.discardBytes(size, nil); err != nil {
 				return err
 			}
 			continue
@@ -356,35 +356,35 @@ func (p *peer) readMessage() error {
 				return fmt.Errorf("a message of %d bytes; the limit is %d (MaxMessageSize)", size, p.l.o.MaxFrame)
 			}
 			// The encrypted frame and its content.
-			if cost = 2 * size; !p.l.o.Budget.take(cost, heartbeatTimeout) {
-				return fmt.Errorf("a message of %d bytes; %s", size, p.l.o.Budget.busy())
+			if cost = 2 * size; !p.l.o.Budget.reserveBytes(cost, heartbeatTimeout) {
+				return fmt.Errorf("a message of %d bytes; %s", size, p.l.o.Budget.describeLoad())
 			}
 		}
 		body := make([]byte, size)
 		err = p.readFull(body)
 		if err == nil {
-			flags, body, err = p.s.open(flags, body)
+			flags, body, err = p.s.decodeFrame(flags, body)
 		}
 		switch {
 		case err != nil:
-			p.l.o.Budget.give(cost)
+			p.l.o.Budget.returnBytes(cost)
 			return err
 		case flags&flagCommand != 0:
-			p.l.o.Budget.give(cost)
-			if answer := pong(body); answer != nil {
+			p.l.o.Budget.returnBytes(cost)
+			if answer := pongFor(body); answer != nil {
 				p.l.mu.Lock()
 				p.pings = true
-				p.queue(outgoing{[][]byte{answer}, true})
+				p.queueMessage(outgoing{[][]byte{answer}, true})
 				p.l.mu.Unlock()
 			}
 			return nil
 		case flags&flagMore != 0 && (len(body) > maxRouteFrame || len(m.route) >= maxRoute):
-			p.l.o.Budget.give(cost)
+			p.l.o.Budget.returnBytes(cost)
 			m.tooMany = true
 		case flags&flagMore != 0:
 			m.route = append(m.route, body)
 		default:
-			return p.deliver(m, body, cost, nil)
+			return p.deliverRequest(m, body, cost, nil)
 		}
 	}
 }
@@ -419,8 +419,8 @@ func (p *peer) readFull(body []byte) error {
 	return nil
 }
 
-// discard drops n bytes of a frame. Their sender holds no memory.
-func (p *peer) discard(n int64, look func(part []byte)) error {
+// discardBytes drops n bytes of a frame. Their sender holds no memory.
+func (p *peer) discardBytes(n int64, look func(part []byte)) error {
 	part := make([]byte, min(n, freeFrame))
 	for n > 0 {
 		part = part[:min(n, int64(len(part)))]
@@ -443,47 +443,47 @@ func (p *peer) readLarge(m message, size int64) error {
 	if err := p.readFull(start); err != nil {
 		return err
 	}
-	head.feed(start)
+	head.readPart(start)
 	op := wire.BatchRun // the most that it can be
 	if head.typed {
 		op = wire.Op(head.event.Type)
 	}
 	var refusal error
-	if size > p.l.o.limit(op) {
+	if size > p.l.o.requestLimit(op) {
 		refusal = p.l.o.tooLarge(op, size)
-	} else if !p.l.o.Budget.take(size, budgetWait) {
-		refusal = fmt.Errorf("the request has %d bytes, and %s; send it again later", size, p.l.o.Budget.busy())
+	} else if !p.l.o.Budget.reserveBytes(size, budgetWait) {
+		refusal = fmt.Errorf("the request has %d bytes, and %s; send it again later", size, p.l.o.Budget.describeLoad())
 	}
 	if refusal == nil {
 		body := make([]byte, size)
 		if err := p.readFull(body[copy(body, start):]); err != nil {
-			p.l.o.Budget.give(size)
+			p.l.o.Budget.returnBytes(size)
 			return err
 		}
-		return p.deliver(m, body, size, nil)
+		return p.deliverRequest(m, body, size, nil)
 	}
 	bad := func() *BadMessage { return &BadMessage{Event: head.event, Size: int(size), Err: refusal} }
-	if !head.complete() { // the fields come after the object
-		if err := p.discard(size-freeFrame, head.feed); err != nil {
+	if !head.canAnswer() { // the fields come after the object
+		if err := p.discardBytes(size-freeFrame, head.readPart); err != nil {
 			return err
 		}
-		if !head.complete() {
+		if !head.canAnswer() {
 			return refusal
 		}
-		return p.deliver(m, nil, 0, bad())
+		return p.deliverRequest(m, nil, 0, bad())
 	}
-	if err := p.deliver(m, nil, 0, bad()); err != nil {
+	if err := p.deliverRequest(m, nil, 0, bad()); err != nil {
 		return err
 	}
-	return p.discard(size-freeFrame, nil)
+	return p.discardBytes(size-freeFrame, nil)
 }
 
-// deliver hands a request over to the owner of the socket. bad is a refusal of the listener.
-func (p *peer) deliver(m message, body []byte, cost int64, bad *BadMessage) error {
+// deliverRequest hands a request over to the owner of the socket. bad is a refusal of the listener.
+func (p *peer) deliverRequest(m message, body []byte, cost int64, bad *BadMessage) error {
 	p.l.mu.Lock()
 	if p.ended {
 		p.l.mu.Unlock()
-		p.l.o.Budget.give(cost)
+		p.l.o.Budget.returnBytes(cost)
 		return net.ErrClosed
 	}
 	p.next++
@@ -504,16 +504,16 @@ func (p *peer) deliver(m message, body []byte, cost int64, bad *BadMessage) erro
 	}
 }
 
-// find returns the connection and the number of a request. Call it with l.mu held.
-func (l *listener) find(route Route) (*peer, uint64) {
+// findPeer returns the connection and the number of a request. Call it with l.mu held.
+func (l *listener) findPeer(route Route) (*peer, uint64) {
 	if len(route) == 0 || len(route[0]) != 16 {
 		return nil, 0
 	}
 	return l.peers[binary.BigEndian.Uint64(route[0])], binary.BigEndian.Uint64(route[0][8:])
 }
 
-// settle ends a request: its budget is free again. Call it with l.mu held.
-func (p *peer) settle(number uint64) {
+// endRequest ends a request: its budget is free again. Call it with l.mu held.
+func (p *peer) endRequest(number uint64) {
 	cost, ok := p.underWay[number]
 	if !ok {
 		return
@@ -523,46 +523,46 @@ func (p *peer) settle(number uint64) {
 	if len(p.underWay) == 0 {
 		p.l.busy--
 	}
-	p.l.o.Budget.give(cost)
-	p.notify()
+	p.l.o.Budget.returnBytes(cost)
+	p.wakeGoroutines()
 }
 
-// forget ends a request without an answer.
-func (l *listener) forget(route Route) {
+// forgetRequest ends a request without an answer.
+func (l *listener) forgetRequest(route Route) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if p, number := l.find(route); p != nil {
-		p.settle(number)
+	if p, number := l.findPeer(route); p != nil {
+		p.endRequest(number)
 	}
 }
 
-// send queues an answer.
-func (l *listener) send(route Route, frame []byte) error {
+// queueAnswer queues an answer.
+func (l *listener) queueAnswer(route Route, frame []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p, number := l.find(route)
+	p, number := l.findPeer(route)
 	if p == nil {
 		return ErrGone
 	}
 	for l.unsent > 0 && l.unsent+int64(len(frame)) > unsentOfAll {
-		if lazy := l.laziest(); lazy == nil {
+		if lazy := l.laziestPeer(); lazy == nil {
 			break
 		} else {
-			l.auth.warn("connection closed: the peer does not read its answers", "address", lazy.address, "unread", lazy.unsent)
-			lazy.end()
+			l.auth.logWarning("connection closed: the peer does not read its answers", "address", lazy.address, "unread", lazy.unsent)
+			lazy.removeConnection()
 		}
 	}
 	if p.ended {
 		return ErrGone
 	}
-	p.queue(outgoing{frames: append(append([][]byte{}, route[1:]...), frame)})
-	p.settle(number)
+	p.queueMessage(outgoing{frames: append(append([][]byte{}, route[1:]...), frame)})
+	p.endRequest(number)
 	return nil
 }
 
-// laziest returns the peer with the most unsent bytes among those that let answers pile up or have
+// laziestPeer returns the peer with the most unsent bytes among those that let answers pile up or have
 // stopped reading. Call it with l.mu held.
-func (l *listener) laziest() (lazy *peer) {
+func (l *listener) laziestPeer() (lazy *peer) {
 	for _, p := range l.peers {
 		stopped := time.Since(time.Unix(0, p.s.progress.Load())) > stoppedAfter
 		if p.unsent > 0 && (len(p.out) > 0 || stopped) && (lazy == nil || p.unsent > lazy.unsent) {
@@ -572,8 +572,8 @@ func (l *listener) laziest() (lazy *peer) {
 	return lazy
 }
 
-// queue adds a message for the writer. Call it with l.mu held.
-func (p *peer) queue(o outgoing) {
+// queueMessage adds a message for the writer. Call it with l.mu held.
+func (p *peer) queueMessage(o outgoing) {
 	if p.ended {
 		return
 	}
@@ -584,7 +584,7 @@ func (p *peer) queue(o outgoing) {
 	n := o.size()
 	p.unsent += n
 	p.l.unsent += n
-	p.notify()
+	p.wakeGoroutines()
 }
 
 func (o outgoing) size() (n int64) {
@@ -594,9 +594,9 @@ func (o outgoing) size() (n int64) {
 	return n
 }
 
-// write sends queued messages until the connection ends, or until the listener is closed and
+// writeMessages sends queued messages until the connection ends, or until the listener is closed and
 // nothing is left.
-func (p *peer) write() {
+func (p *peer) writeMessages() {
 	alive := time.NewTicker(heartbeat)
 	defer alive.Stop()
 	for {
@@ -611,7 +611,7 @@ func (p *peer) write() {
 			p.out[0] = outgoing{}
 			p.out = p.out[1:]
 		case p.l.closed:
-			p.end()
+			p.removeConnection()
 			p.l.mu.Unlock()
 			return
 		}
@@ -623,7 +623,7 @@ func (p *peer) write() {
 			case <-alive.C:
 				if waits { // its PING may be behind requests that are not read yet
 					p.l.mu.Lock()
-					p.queue(outgoing{[][]byte{[]byte("\x04PONG")}, true})
+					p.queueMessage(outgoing{[][]byte{[]byte("\x04PONG")}, true})
 					p.l.mu.Unlock()
 				}
 			}
@@ -631,7 +631,7 @@ func (p *peer) write() {
 		}
 		if err := p.writeMessage(o); err != nil {
 			p.l.mu.Lock()
-			p.end()
+			p.removeConnection()
 			p.l.mu.Unlock()
 			return
 		}
@@ -647,7 +647,7 @@ func (p *peer) writeMessage(o outgoing) error {
 		case i == len(o.frames)-1:
 			flags = 0
 		}
-		if err := p.s.send(flags, frame); err != nil {
+		if err := p.s.sendFrame(flags, frame); err != nil {
 			return err
 		}
 	}
@@ -656,7 +656,7 @@ func (p *peer) writeMessage(o outgoing) error {
 	if !p.ended {
 		p.unsent -= o.size()
 		p.l.unsent -= o.size()
-		p.notify()
+		p.wakeGoroutines()
 	}
 	return nil
 }
@@ -673,13 +673,13 @@ func (l *listener) close() {
 	close(l.done)
 	for _, p := range l.peers {
 		_ = p.s.SetReadDeadline(time.Now())
-		p.notify()
+		p.wakeGoroutines()
 	}
 	time.AfterFunc(l.o.Linger, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		for _, p := range l.peers {
-			p.end()
+			p.removeConnection()
 		}
 	})
 }

@@ -403,9 +403,9 @@ func FuzzPeek(f *testing.F) {
 	f.Add([]byte(`{"eventObj":"\"uid\":\"no\"","uid":"u\u0041","eventType":-3 , "class" : "client"}`))
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		var whole, parts peek
-		whole.feed(frame)
+		whole.readPart(frame)
 		for _, c := range frame {
-			parts.feed([]byte{c})
+			parts.readPart([]byte{c})
 		}
 		if whole.event.UID != parts.event.UID || whole.event.Type != parts.event.Type || whole.depth != parts.depth {
 			t.Errorf("%+v and %+v", whole.event, parts.event)

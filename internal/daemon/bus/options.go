@@ -102,8 +102,8 @@ func (o Options) forListener() Options {
 	return o
 }
 
-// limit returns the largest request of an operation, in bytes.
-func (o Options) limit(op wire.Op) int64 {
+// requestLimit returns the largest request of an operation, in bytes.
+func (o Options) requestLimit(op wire.Op) int64 {
 	if op.Contents() {
 		return o.MaxFrame
 	}
@@ -116,11 +116,11 @@ func (o Options) tooLarge(op wire.Op, size int64) error {
 	if !op.Contents() && o.MaxPlain <= o.MaxFrame {
 		key = "MaxPlainSize"
 	}
-	return fmt.Errorf("the request has %d bytes; the limit is %d (%s of dc-daemon.ini)", size, o.limit(op), key)
+	return fmt.Errorf("the request has %d bytes; the limit is %d (%s of dc-daemon.ini)", size, o.requestLimit(op), key)
 }
 
-// apply sets the options that binding and connecting sockets share.
-func (o Options) apply(s *zmq.Socket, endpoint string) error {
+// configureSocket sets the options that binding and connecting sockets share.
+func (o Options) configureSocket(s *zmq.Socket, endpoint string) error {
 	errs := []error{
 		s.SetLinger(o.Linger),
 		s.SetSndhwm(o.HighWater),

@@ -21,13 +21,13 @@ type peek struct {
 	key, token      []byte
 }
 
-// feed reads the next part of the frame.
-func (p *peek) feed(part []byte) {
+// readPart reads the next part of the frame.
+func (p *peek) readPart(part []byte) {
 	for _, c := range part {
 		switch {
 		case p.escaped:
 			p.escaped = false
-			p.keep(c)
+			p.keepByte(c)
 		case p.quoted && c == '\\':
 			p.escaped = true
 		case p.quoted && c == '"':
@@ -36,7 +36,7 @@ func (p *peek) feed(part []byte) {
 				p.key, p.token = append(p.key[:0], p.token...), p.token[:0]
 			}
 		case p.quoted:
-			p.keep(c)
+			p.keepByte(c)
 		case c == '"':
 			p.quoted = true
 			p.token = p.token[:0]
@@ -45,7 +45,7 @@ func (p *peek) feed(part []byte) {
 		case c == ':' && p.depth == 1:
 			p.value, p.token = true, p.token[:0]
 		case c == ',' && p.depth == 1, (c == '}' || c == ']') && p.depth == 1:
-			p.field()
+			p.storeField()
 			p.value, p.token = false, p.token[:0]
 			if c != ',' {
 				p.depth--
@@ -53,19 +53,19 @@ func (p *peek) feed(part []byte) {
 		case c == '}', c == ']':
 			p.depth--
 		case c > ' ':
-			p.keep(c)
+			p.keepByte(c)
 		}
 	}
 }
 
-func (p *peek) keep(c byte) {
+func (p *peek) keepByte(c byte) {
 	if p.depth == 1 && len(p.token) <= maxField {
 		p.token = append(p.token, c)
 	}
 }
 
-// field stores the value that has just ended.
-func (p *peek) field() {
+// storeField stores the value that has just ended.
+func (p *peek) storeField() {
 	switch string(p.key) {
 	case "class":
 		p.event.Class = string(p.token)
@@ -78,5 +78,5 @@ func (p *peek) field() {
 	}
 }
 
-// complete reports whether a refusal can be answered.
-func (p *peek) complete() bool { return p.typed && p.event.Class != "" && usableUID(p.event.UID) }
+// canAnswer reports whether a refusal can be answered.
+func (p *peek) canAnswer() bool { return p.typed && p.event.Class != "" && usableUID(p.event.UID) }

@@ -17,15 +17,15 @@ type Poller struct {
 func NewPoller(sockets ...*Socket) *Poller {
 	p := &Poller{zmq: zmq.NewPoller(), sockets: map[*zmq.Socket]*Socket{}}
 	for _, s := range sockets {
-		p.add(s, s.zmq)
+		p.addSocket(s, s.zmq)
 		if s.monitor != nil {
-			p.add(s, s.monitor)
+			p.addSocket(s, s.monitor)
 		}
 	}
 	return p
 }
 
-func (p *Poller) add(s *Socket, one *zmq.Socket) {
+func (p *Poller) addSocket(s *Socket, one *zmq.Socket) {
 	p.zmq.Add(one, zmq.POLLIN)
 	p.sockets[one] = s
 }
@@ -39,7 +39,7 @@ func (p *Poller) Wait(limit time.Duration) ([]*Socket, error) {
 	limit = (limit + time.Millisecond - 1).Truncate(time.Millisecond)
 	polled, err := p.zmq.Poll(limit)
 	if err != nil {
-		if interrupted(err) {
+		if isInterrupted(err) {
 			return nil, nil
 		}
 		return nil, fmt.Errorf("wait for messages: %w", err)

@@ -84,28 +84,28 @@ type Socket struct {
 // Bind opens a ROUTER socket on "tcp://127.0.0.1:5504" or "inproc://name". It returns
 // ErrAddress for a wrong host and ErrExposed for a public address without keys or leave.
 func (b *Bus) Bind(endpoint string, o Options) (*Socket, error) {
-	s, err := b.bind(endpoint, o.withDefaults(endpoint))
+	s, err := b.bindSocket(endpoint, o.withDefaults(endpoint))
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", endpoint, err)
 	}
 	return s, nil
 }
 
-func (b *Bus) bind(endpoint string, o Options) (*Socket, error) {
+func (b *Bus) bindSocket(endpoint string, o Options) (*Socket, error) {
 	if err := o.checkExposure(endpoint); err != nil {
 		return nil, err
 	}
 	if _, tcp := tcpHost(endpoint); tcp {
 		return b.bindTCP(endpoint, o.forListener())
 	}
-	s, err := b.socket(zmq.ROUTER, endpoint, o)
+	s, err := b.newSocket(zmq.ROUTER, endpoint, o)
 	if err != nil {
 		return nil, err
 	}
 	// Without it a ROUTER silently drops messages that it cannot deliver.
 	err = s.zmq.SetRouterMandatory(1)
 	if err == nil {
-		err = uninterrupted(func() error { return s.zmq.Bind(endpoint) })
+		err = retryInterrupted(func() error { return s.zmq.Bind(endpoint) })
 	}
 	if err != nil {
 		s.Close()
@@ -121,17 +121,17 @@ func (b *Bus) bindTCP(endpoint string, o Options) (*Socket, error) {
 		return nil, errors.New("keys without a list of clients")
 	}
 	name := Inproc("bus.tcp." + strconv.FormatInt(b.names.Add(1), 10))
-	s, err := b.socket(zmq.PAIR, name, Options{}.withDefaults(name))
+	s, err := b.newSocket(zmq.PAIR, name, Options{}.withDefaults(name))
 	if err != nil {
 		return nil, err
 	}
 	s.router = true
 	far, err := b.ctx.NewSocket(zmq.PAIR)
 	if err == nil {
-		err = errors.Join(far.SetLinger(0), uninterrupted(func() error { return s.zmq.Bind(name) }),
-			uninterrupted(func() error { return far.Connect(name) }))
+		err = errors.Join(far.SetLinger(0), retryInterrupted(func() error { return s.zmq.Bind(name) }),
+			retryInterrupted(func() error { return far.Connect(name) }))
 		if err == nil {
-			s.tcp, err = b.listen(endpoint, o, far)
+			s.tcp, err = b.listenTCP(endpoint, o, far)
 		}
 		if err != nil {
 			_ = far.Close()
@@ -148,27 +148,27 @@ func (b *Bus) bindTCP(endpoint string, o Options) (*Socket, error) {
 // Connect opens a DEALER socket to endpoint. It does not wait for the peer: sent messages
 // queue up until the peer answers. An inproc peer may bind later.
 func (b *Bus) Connect(endpoint string, o Options) (*Socket, error) {
-	s, err := b.connect(endpoint, o.withDefaults(endpoint))
+	s, err := b.connectSocket(endpoint, o.withDefaults(endpoint))
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", endpoint, err)
 	}
 	return s, nil
 }
 
-func (b *Bus) connect(endpoint string, o Options) (*Socket, error) {
-	s, err := b.socket(zmq.DEALER, endpoint, o)
+func (b *Bus) connectSocket(endpoint string, o Options) (*Socket, error) {
+	s, err := b.newSocket(zmq.DEALER, endpoint, o)
 	if err != nil {
 		return nil, err
 	}
 	if o.Curve != nil {
-		err = o.Curve.client(s.zmq)
+		err = o.Curve.setClientKeys(s.zmq)
 		s.keys = true
 	}
 	if err == nil && o.Watch {
-		s.monitor, err = b.monitor(s.zmq, zmq.EVENT_HANDSHAKE_SUCCEEDED|zmq.EVENT_DISCONNECTED|failed)
+		s.monitor, err = b.monitorSocket(s.zmq, zmq.EVENT_HANDSHAKE_SUCCEEDED|zmq.EVENT_DISCONNECTED|failed)
 	}
 	if err == nil {
-		err = uninterrupted(func() error { return s.zmq.Connect(endpoint) })
+		err = retryInterrupted(func() error { return s.zmq.Connect(endpoint) })
 	}
 	if err != nil {
 		s.Close()
@@ -178,17 +178,17 @@ func (b *Bus) connect(endpoint string, o Options) (*Socket, error) {
 	return s, nil
 }
 
-// uninterrupted repeats a call that a signal has interrupted before it did anything.
+// retryInterrupted repeats a call that a signal has interrupted before it did anything.
 // The Go scheduler sends signals all the time.
-func uninterrupted(call func() error) error {
+func retryInterrupted(call func() error) error {
 	for {
-		if err := call(); !interrupted(err) {
+		if err := call(); !isInterrupted(err) {
 			return err
 		}
 	}
 }
 
-func (b *Bus) socket(kind zmq.Type, endpoint string, o Options) (*Socket, error) {
+func (b *Bus) newSocket(kind zmq.Type, endpoint string, o Options) (*Socket, error) {
 	if err := checkTransport(endpoint); err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (b *Bus) socket(kind zmq.Type, endpoint string, o Options) (*Socket, error)
 	}
 	b.open.Add(1)
 	s := &Socket{bus: b, zmq: z, router: kind == zmq.ROUTER}
-	if err := o.apply(z, endpoint); err != nil {
+	if err := o.configureSocket(z, endpoint); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (s *Socket) Close() {
 		return
 	}
 	if s.monitor != nil { // an event without a receiver would stop the sockets of the whole bus
-		_ = uninterrupted(func() error { return s.zmq.Monitor("", 0) })
+		_ = retryInterrupted(func() error { return s.zmq.Monitor("", 0) })
 	}
 	_ = s.zmq.Close() // fails only for an invalid socket
 	s.zmq = nil
@@ -239,7 +239,7 @@ func (s *Socket) Send(route Route, e wire.Event) (int, error) {
 		return 0, fmt.Errorf("send event: no routing frames for the socket of %s", s.endpoint)
 	}
 	object := e.Object
-	number := s.hand(&e)
+	number := s.handOver(&e)
 	frame, err := e.Frame()
 	if err != nil {
 		return 0, fmt.Errorf("encode event: %w", err)
@@ -248,12 +248,12 @@ func (s *Socket) Send(route Route, e wire.Event) (int, error) {
 		frame = append(number, frame...)
 	}
 	if s.tcp != nil {
-		err = s.tcp.send(route, frame)
+		err = s.tcp.queueAnswer(route, frame)
 	} else {
 		err = s.sendAll(append(route[:len(route):len(route)], frame))
 	}
 	if err != nil {
-		s.take(number)
+		s.takeHandedOver(number)
 		return 0, fmt.Errorf("send event: %w", err)
 	}
 	if number != nil {
@@ -270,7 +270,7 @@ func (s *Socket) sendAll(frames [][]byte) error {
 		if i == len(frames)-1 {
 			more = 0
 		}
-		if err := s.send(frame, more); err != nil {
+		if err := s.sendFrame(frame, more); err != nil {
 			return err
 		}
 	}
@@ -280,10 +280,10 @@ func (s *Socket) sendAll(frames [][]byte) error {
 // handed begins the frame of an event whose object did not travel with it.
 const handed = '@'
 
-// hand keeps a large object of an event to another socket of this bus aside, so that it is not
+// handOver keeps a large object of an event to another socket of this bus aside, so that it is not
 // copied, and returns what its frame begins with, or nil. If the event is never received, the
 // object stays until the bus ends.
-func (s *Socket) hand(e *wire.Event) []byte {
+func (s *Socket) handOver(e *wire.Event) []byte {
 	if len(e.Object) <= freeFrame || !strings.HasPrefix(s.endpoint, "inproc://") {
 		return nil
 	}
@@ -293,8 +293,8 @@ func (s *Socket) hand(e *wire.Event) []byte {
 	return binary.BigEndian.AppendUint64([]byte{handed}, n)
 }
 
-// take returns the object that hand has kept aside.
-func (s *Socket) take(number []byte) json.RawMessage {
+// takeHandedOver returns the object that hand has kept aside.
+func (s *Socket) takeHandedOver(number []byte) json.RawMessage {
 	if len(number) != 9 {
 		return nil
 	}
@@ -303,7 +303,7 @@ func (s *Socket) take(number []byte) json.RawMessage {
 	return object
 }
 
-func (s *Socket) send(frame []byte, more zmq.Flag) error {
+func (s *Socket) sendFrame(frame []byte, more zmq.Flag) error {
 	for {
 		_, err := s.zmq.SendBytes(frame, zmq.DONTWAIT|more)
 		switch zmq.AsErrno(err) {
@@ -311,7 +311,7 @@ func (s *Socket) send(frame []byte, more zmq.Flag) error {
 			continue
 		case zmq.Errno(syscall.EAGAIN):
 			// The queue to a server that refuses is gone, too.
-			if err := s.refusal(); err != nil {
+			if err := s.checkRefusal(); err != nil {
 				return err
 			}
 			return ErrBusy
@@ -327,10 +327,10 @@ func (s *Socket) send(frame []byte, more zmq.Flag) error {
 // has ErrGone if its peer has disconnected and nothing of it is left. Each message of a TCP socket that
 // listens needs one answer or one Forget.
 func (s *Socket) Recv() (Message, error) {
-	if err := s.refusal(); err != nil {
+	if err := s.checkRefusal(); err != nil {
 		return Message{}, err
 	}
-	p, err := s.receive()
+	p, err := s.receiveFrames()
 	switch {
 	case errors.Is(err, ErrNone) && s.link == linkDown:
 		s.link = linkGone
@@ -340,7 +340,7 @@ func (s *Socket) Recv() (Message, error) {
 	if err != nil {
 		return Message{}, err
 	}
-	m, err := s.parse(p)
+	m, err := s.parseMessage(p)
 	var bad *BadMessage
 	if errors.As(err, &bad) && (bad.Route == nil || !bad.Answerable()) && s.router {
 		s.Forget(Route(p.frames))
@@ -351,12 +351,12 @@ func (s *Socket) Recv() (Message, error) {
 // Forget ends a request that gets no answer.
 func (s *Socket) Forget(route Route) {
 	if s.tcp != nil {
-		s.tcp.forget(route)
+		s.tcp.forgetRequest(route)
 	}
 }
 
-// parse returns the event of a message.
-func (s *Socket) parse(p parcel) (Message, error) {
+// parseMessage returns the event of a message.
+func (s *Socket) parseMessage(p parcel) (Message, error) {
 	last := len(p.frames) - 1
 	route, frame := Route(p.frames[:last]), p.frames[last]
 	switch {
@@ -364,7 +364,7 @@ func (s *Socket) parse(p parcel) (Message, error) {
 		return Message{}, &BadMessage{Err: fmt.Errorf("receive event: more than %d routing frames", maxRoute)}
 	case s.router && last == 0:
 		return Message{}, &BadMessage{Err: errors.New("receive event: no event frame")}
-	case s.tcp != nil && s.tcp.key != nil && !s.tcp.auth.allows(p.user):
+	case s.tcp != nil && s.tcp.key != nil && !s.tcp.auth.allowsClient(p.user):
 		return Message{}, &BadMessage{Size: len(frame), Err: fmt.Errorf("receive event: client %s at %s is not listed any more", p.user, p.address)}
 	case p.bad != nil:
 		p.bad.Route = route
@@ -375,14 +375,14 @@ func (s *Socket) parse(p parcel) (Message, error) {
 	size := len(frame)
 	var object json.RawMessage
 	if size > 9 && frame[0] == handed && s.tcp == nil {
-		object = s.take(frame[:9])
+		object = s.takeHandedOver(frame[:9])
 		frame, size = frame[9:], size+len(object)
 	}
 	e, err := wire.ParseEvent(frame)
 	if object != nil {
 		e.Object = object
 	}
-	if err == nil && s.tcp != nil && int64(size) > s.tcp.o.limit(wire.Op(e.Type)) {
+	if err == nil && s.tcp != nil && int64(size) > s.tcp.o.requestLimit(wire.Op(e.Type)) {
 		err = s.tcp.o.tooLarge(wire.Op(e.Type), int64(size))
 		e.Object = nil
 	}
@@ -401,11 +401,11 @@ type parcel struct {
 	address string
 }
 
-// receive reads all frames of a message.
-func (s *Socket) receive() (parcel, error) {
+// receiveFrames reads all frames of a message.
+func (s *Socket) receiveFrames() (parcel, error) {
 	var p parcel
 	for {
-		frame, err := s.recv()
+		frame, err := s.receiveFrame()
 		switch {
 		case err != nil:
 			return parcel{}, err
@@ -427,14 +427,14 @@ func (s *Socket) receive() (parcel, error) {
 	}
 }
 
-// recv reads one frame.
-func (s *Socket) recv() ([]byte, error) {
+// receiveFrame reads one frame.
+func (s *Socket) receiveFrame() ([]byte, error) {
 	for {
 		frame, err := s.zmq.RecvBytes(zmq.DONTWAIT)
 		switch {
 		case err == nil:
 			return frame, nil
-		case interrupted(err):
+		case isInterrupted(err):
 		case zmq.AsErrno(err) == zmq.Errno(syscall.EAGAIN):
 			return nil, ErrNone
 		default:

@@ -16,17 +16,17 @@ const (
 	wrongMechanism = 0x11000002 // ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH
 )
 
-// monitor opens a socket that receives the events of s.
-func (b *Bus) monitor(s *zmq.Socket, events zmq.Event) (*zmq.Socket, error) {
+// monitorSocket opens a socket that receives the events of s.
+func (b *Bus) monitorSocket(s *zmq.Socket, events zmq.Event) (*zmq.Socket, error) {
 	address := Inproc("bus.monitor." + strconv.FormatInt(b.names.Add(1), 10))
-	if err := uninterrupted(func() error { return s.Monitor(address, events) }); err != nil {
+	if err := retryInterrupted(func() error { return s.Monitor(address, events) }); err != nil {
 		return nil, fmt.Errorf("monitor socket: %w", err)
 	}
 	m, err := b.ctx.NewSocket(zmq.PAIR)
 	if err != nil {
 		return nil, fmt.Errorf("monitor socket: %w", err)
 	}
-	err = errors.Join(m.SetLinger(0), uninterrupted(func() error { return m.Connect(address) }))
+	err = errors.Join(m.SetLinger(0), retryInterrupted(func() error { return m.Connect(address) }))
 	if err != nil {
 		_ = m.Close()
 		return nil, fmt.Errorf("monitor socket: %w", err)
@@ -47,9 +47,9 @@ const (
 // that stops does so for a short time. libzmq tries again every 0.1 s.
 const maxHangUps = 5
 
-// refusal returns ErrRefused once the monitor of a connecting socket has reported one, else
+// checkRefusal returns ErrRefused once the monitor of a connecting socket has reported one, else
 // nil. It never waits.
-func (s *Socket) refusal() error {
+func (s *Socket) checkRefusal() error {
 	if s.monitor != nil && s.refused == nil {
 		s.refused = s.readMonitor()
 	}
@@ -60,7 +60,7 @@ func (s *Socket) readMonitor() error {
 	for {
 		event, _, value, err := s.monitor.RecvEvent(zmq.DONTWAIT)
 		switch {
-		case interrupted(err):
+		case isInterrupted(err):
 			continue
 		case err != nil: // no more events
 			return nil

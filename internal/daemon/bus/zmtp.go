@@ -48,8 +48,8 @@ type stream struct {
 	progress atomic.Int64 // when the peer took a part of an answer, in Unix nanoseconds
 }
 
-// greet exchanges the greetings. mechanism is ours; a peer with another one is refused.
-func (s *stream) greet(mechanism string) error {
+// exchangeGreetings exchanges the greetings. mechanism is ours; a peer with another one is refused.
+func (s *stream) exchangeGreetings(mechanism string) error {
 	// The version first: older peers wait for it before they send the rest.
 	if _, err := s.Write([]byte{0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3}); err != nil {
 		return errLeftEarly
@@ -86,8 +86,8 @@ func (s *stream) greet(mechanism string) error {
 	return errProtocol
 }
 
-// ready exchanges the READY commands of the mechanism NULL.
-func (s *stream) ready() error {
+// exchangeReady exchanges the READY commands of the mechanism NULL.
+func (s *stream) exchangeReady() error {
 	body, err := s.readCommand("READY")
 	if err != nil {
 		return err
@@ -201,16 +201,16 @@ func (s *stream) writeFrame(flags byte, body []byte) error {
 	return nil
 }
 
-// send writes one frame of a message, or a command, encrypted if the connection has keys.
-func (s *stream) send(flags byte, body []byte) error {
+// sendFrame writes one frame of a message, or a command, encrypted if the connection has keys.
+func (s *stream) sendFrame(flags byte, body []byte) error {
 	if s.box == nil {
 		return s.writeFrame(flags, body)
 	}
 	return s.writeFrame(0, s.box.seal(flags, body))
 }
 
-// open returns the flags and the body of a received frame.
-func (s *stream) open(flags byte, body []byte) (byte, []byte, error) {
+// decodeFrame returns the flags and the body of a received frame.
+func (s *stream) decodeFrame(flags byte, body []byte) (byte, []byte, error) {
 	if s.box == nil {
 		return flags, body, nil
 	}
@@ -221,8 +221,8 @@ func (s *stream) open(flags byte, body []byte) (byte, []byte, error) {
 	return flags, body, nil
 }
 
-// pong returns the answer to PING, and nil for other commands, which are ignored.
-func pong(body []byte) []byte {
+// pongFor returns the answer to PING, and nil for other commands, which are ignored.
+func pongFor(body []byte) []byte {
 	name, data, ok := cutCommand(body)
 	if !ok || name != "PING" || len(data) < 2 || len(data) > 2+16 {
 		return nil

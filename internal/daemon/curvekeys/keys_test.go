@@ -49,8 +49,8 @@ func TestAgreesWithLibzmq(t *testing.T) {
 		if theirs, err := zmq.AuthCurvePublic(own.Secret); err != nil || theirs != own.Public {
 			t.Fatalf("%v: libzmq says %s, %v", own, theirs, err)
 		}
-		raw, _ := decode(own.Public)
-		if string(raw) != zmq.Z85decode(own.Public) || encode(raw) != own.Public {
+		raw, _ := decodeKey(own.Public)
+		if string(raw) != zmq.Z85decode(own.Public) || encodeKey(raw) != own.Public {
 			t.Fatalf("%v is %x", own, raw)
 		}
 	}
@@ -75,7 +75,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(strings.Repeat("0", 40))
 	f.Add(strings.Repeat("#", 40))
 	f.Fuzz(func(t *testing.T, text string) {
-		if raw, ok := decode(text); ok && (len(raw) != keySize || encode(raw) != text) {
+		if raw, ok := decodeKey(text); ok && (len(raw) != keySize || encodeKey(raw) != text) {
 			t.Errorf("%q is %x", text, raw)
 		}
 	})

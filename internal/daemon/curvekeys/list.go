@@ -55,7 +55,7 @@ func OpenList(path string) (*List, error) {
 
 func openList(path string, now func() time.Time) (*List, error) {
 	l := &List{path: path, now: now}
-	l.refresh(now())
+	l.refreshFiles(now())
 	if l.err != nil {
 		return nil, l.err
 	}
@@ -73,7 +73,7 @@ func (l *List) Allowed(public string) (bool, error) {
 	defer l.mu.Unlock()
 	now := l.now()
 	if age := now.Sub(l.checked); !l.keys[public] || age < 0 || age >= trusted {
-		l.refresh(now)
+		l.refreshFiles(now)
 	}
 	return l.keys[public], l.err
 }
@@ -85,15 +85,15 @@ func (l *List) Len() int {
 	return len(l.keys)
 }
 
-// refresh reads the files again if they have changed.
-func (l *List) refresh(now time.Time) {
+// refreshFiles reads the files again if they have changed.
+func (l *List) refreshFiles(now time.Time) {
 	l.checked = now
-	stamps, err := l.look()
+	stamps, err := l.readStamps()
 	if err != nil {
 		l.keys, l.stamps, l.err = nil, nil, fmt.Errorf("list of clients: %w", err)
 		return
 	}
-	if l.stamps != nil && slices.Equal(stamps, l.stamps) && settled(stamps, l.read) {
+	if l.stamps != nil && slices.Equal(stamps, l.stamps) && isSettled(stamps, l.read) {
 		return
 	}
 	l.stamps, l.read, l.keys = stamps, now, map[string]bool{}
@@ -122,8 +122,8 @@ func (l *List) refresh(now time.Time) {
 	}
 }
 
-// settled reports whether a file that was read then has a new stamp after each later change.
-func settled(stamps []stamp, read time.Time) bool {
+// isSettled reports whether a file that was read then has a new stamp after each later change.
+func isSettled(stamps []stamp, read time.Time) bool {
 	for _, s := range stamps {
 		if read.Sub(s.modified) < settling || read.Sub(s.moved) < settling {
 			return false
@@ -132,8 +132,8 @@ func settled(stamps []stamp, read time.Time) bool {
 	return true
 }
 
-// look returns the stamps of the files, sorted by name.
-func (l *List) look() ([]stamp, error) {
+// readStamps returns the stamps of the files, sorted by name.
+func (l *List) readStamps() ([]stamp, error) {
 	info, err := os.Stat(l.path)
 	if err != nil {
 		return nil, err

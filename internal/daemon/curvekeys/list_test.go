@@ -130,10 +130,10 @@ func TestListOfAFolder(t *testing.T) {
 func TestRefusedLists(t *testing.T) {
 	key := generate(t)
 	var many strings.Builder
-	raw, _ := decode(key.Public)
+	raw, _ := decodeKey(key.Public)
 	for i := range maxKeys + 1 {
 		raw[0], raw[1], raw[2] = byte(i), byte(i>>8), byte(i>>16)
-		many.WriteString(encode(raw) + "\n")
+		many.WriteString(encodeKey(raw) + "\n")
 	}
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":         {"# nobody yet\n", "no public key"},

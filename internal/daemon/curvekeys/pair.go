@@ -28,12 +28,12 @@ func Generate() (Pair, error) {
 	if err != nil {
 		return Pair{}, fmt.Errorf("generate key pair: %w", err)
 	}
-	return Pair{Public: encode(secret.PublicKey().Bytes()), Secret: encode(secret.Bytes())}, nil
+	return Pair{Public: encodeKey(secret.PublicKey().Bytes()), Secret: encodeKey(secret.Bytes())}, nil
 }
 
 // fromSecret returns the pair of a secret key.
 func fromSecret(text string) (Pair, error) {
-	raw, ok := decode(text)
+	raw, ok := decodeKey(text)
 	if !ok {
 		return Pair{}, errNoKey
 	}
@@ -41,7 +41,7 @@ func fromSecret(text string) (Pair, error) {
 	if err != nil {
 		return Pair{}, err
 	}
-	return Pair{Public: encode(secret.PublicKey().Bytes()), Secret: text}, nil
+	return Pair{Public: encodeKey(secret.PublicKey().Bytes()), Secret: text}, nil
 }
 
 // Ensure returns the pair of <folder>/<name>.key, and creates what is missing: the pair, or its
@@ -55,7 +55,7 @@ func Ensure(folder, name string) (p Pair, created bool, err error) {
 			return p, false, nil
 		}
 		// A kill between the two files leaves only the first.
-		return p, false, write(folder, files.Public, p.Public+" "+name+"\n", 0o644, true)
+		return p, false, createFile(folder, files.Public, p.Public+" "+name+"\n", 0o644, true)
 	case !errors.Is(err, fs.ErrNotExist):
 		return Pair{}, false, err
 	}

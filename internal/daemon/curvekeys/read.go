@@ -31,7 +31,7 @@ func ReadSecret(path string) (Pair, error) {
 		return Pair{}, fmt.Errorf("secret key: others than the owner may access %s (mode %04o): run chmod 600, and create a new key if another user may have read it", path, mode.Perm())
 	}
 	var found []string
-	for n, words := range lines(text) {
+	for n, words := range configLines(text) {
 		switch {
 		case words[0] == secretWord && len(words) == 2:
 			found = append(found, words[1])
@@ -76,7 +76,7 @@ func publicKeys(path, text string, mode os.FileMode) (found []string, err error)
 		return nil, fmt.Errorf("everybody may write to %s (mode %04o) and could add clients", path, mode.Perm())
 	}
 	var wrong []error
-	for n, words := range lines(text) {
+	for n, words := range configLines(text) {
 		switch {
 		case words[0] == secretWord:
 			wrong = append(wrong, fmt.Errorf("line %d of %s: %w", n, path, errSecret))
@@ -96,8 +96,8 @@ func publicKeys(path, text string, mode os.FileMode) (found []string, err error)
 // maxComplaints limits the reported faults of a file.
 const maxComplaints = 3
 
-// lines iterates over the words of each line that is not empty or a comment, with its number.
-func lines(text string) func(yield func(int, []string) bool) {
+// configLines iterates over the words of each line that is not empty or a comment, with its number.
+func configLines(text string) func(yield func(int, []string) bool) {
 	return func(yield func(int, []string) bool) {
 		n := 0
 		for line := range strings.Lines(text) {

@@ -22,10 +22,10 @@ func writeBoth(folder string, pair Files, secret, public string, force bool) err
 			}
 		}
 	}
-	if err := write(folder, pair.Secret, secret, 0o600, force); err != nil {
+	if err := createFile(folder, pair.Secret, secret, 0o600, force); err != nil {
 		return err
 	}
-	if err := write(folder, pair.Public, public, 0o644, force); err != nil {
+	if err := createFile(folder, pair.Public, public, 0o644, force); err != nil {
 		if !force { // created above, and useless alone
 			_ = os.Remove(pair.Secret)
 		}
@@ -34,8 +34,8 @@ func writeBoth(folder string, pair Files, secret, public string, force bool) err
 	return files.SyncFolder(folder)
 }
 
-// write creates a file atomically with exactly that mode, or replaces it if force is true.
-func write(folder, path, text string, mode os.FileMode, force bool) (err error) {
+// createFile creates a file atomically with exactly that mode, or replaces it if force is true.
+func createFile(folder, path, text string, mode os.FileMode, force bool) (err error) {
 	// CreateTemp uses mode 0600 whatever the umask is.
 	f, err := os.CreateTemp(folder, "."+filepath.Base(path)+".*")
 	if err != nil {

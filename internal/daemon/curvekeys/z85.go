@@ -21,8 +21,8 @@ var digits = func() (d [256]int8) {
 	return d
 }()
 
-// encode returns the text of a key of keySize bytes.
-func encode(key []byte) string {
+// encodeKey returns the text of a key of keySize bytes.
+func encodeKey(key []byte) string {
 	text := make([]byte, 0, textSize)
 	for ; len(key) >= 4; key = key[4:] {
 		n := binary.BigEndian.Uint32(key)
@@ -36,8 +36,8 @@ func encode(key []byte) string {
 	return string(text)
 }
 
-// decode parses the text of a key. Each key has only one text, so texts can be compared.
-func decode(text string) (key []byte, ok bool) {
+// decodeKey parses the text of a key. Each key has only one text, so texts can be compared.
+func decodeKey(text string) (key []byte, ok bool) {
 	if len(text) != textSize {
 		return nil, false
 	}
@@ -60,6 +60,6 @@ func decode(text string) (key []byte, ok bool) {
 
 // Valid reports whether text is a key.
 func Valid(text string) bool {
-	_, ok := decode(text)
+	_, ok := decodeKey(text)
 	return ok
 }

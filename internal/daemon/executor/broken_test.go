@@ -146,7 +146,7 @@ func TestEndsSurviveARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	offset.Store(int64(2 * time.Minute))
-	testwait.Until(t, "the task expires", func() bool { l.sweep(l.cfg.Now()); return status(t, l, "expired").State.Over() })
+	testwait.Until(t, "the task expires", func() bool { l.processDueJobs(l.cfg.Now()); return status(t, l, "expired").State.Over() })
 	if err := l.Cancel(bg, "cancelled", time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestEndsSurviveARestart(t *testing.T) {
 	}
 	offset.Store(int64(2 * time.Hour))
 	testwait.Until(t, "the results are removed", func() bool {
-		l.sweep(l.cfg.Now())
+		l.processDueJobs(l.cfg.Now())
 		all, err := l.Status(bg)
 		return err == nil && len(all) == 0
 	})

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// clock ends jobs whose time is up and queues waiting jobs that are due. It returns when the
+// runClock ends jobs whose time is up and queues waiting jobs that are due. It returns when the
 // pool closes.
-func (l *Local) clock() {
+func (l *Local) runClock() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -18,7 +18,7 @@ func (l *Local) clock() {
 		case <-timer.C:
 		}
 		now := l.cfg.Now()
-		next := earliest(l.sweep(now), l.warm.sweep(now))
+		next := earlierTime(l.processDueJobs(now), l.warm.retireIdle(now))
 		// At most a minute, because the clock may be set meanwhile. Processes that become
 		// idle do not wake this loop, so they may live twice their IdleTimeout.
 		wait := min(time.Minute, l.cfg.IdleTimeout)
@@ -29,16 +29,16 @@ func (l *Local) clock() {
 	}
 }
 
-// earliest returns the earlier of two times; zero means never.
-func earliest(a, b time.Time) time.Time {
+// earlierTime returns the earlier of two times; zero means never.
+func earlierTime(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a
 }
 
-// sweep does what is due for jobs at now and returns the time of the next job; zero for never.
-func (l *Local) sweep(now time.Time) (next time.Time) {
+// processDueJobs does what is due for jobs at now and returns the time of the next job; zero for never.
+func (l *Local) processDueJobs(now time.Time) (next time.Time) {
 	var expired, stale []*job
 	l.mu.Lock()
 	if l.closing {
@@ -51,25 +51,25 @@ func (l *Local) sweep(now time.Time) (next time.Time) {
 	for _, j := range l.jobs {
 		if ttl := j.task.QueueTTL; ttl > 0 && (j.wait != nil || !j.parked.IsZero()) {
 			if end := j.status.Queued.Add(ttl); end.After(now) {
-				next = earliest(next, end)
-			} else if l.claim(j) {
+				next = earlierTime(next, end)
+			} else if l.claimWaitingJob(j) {
 				expired = append(expired, j)
 				continue
 			}
 		}
 		switch {
 		case j.parked.After(now):
-			next = earliest(next, j.parked)
+			next = earlierTime(next, j.parked)
 		case !j.parked.IsZero():
 			j.parked = time.Time{}
 			st := j.status
 			st.State, st.Reason = Queued, "" // its start conditions are checked again
-			l.publish(j, st)
-			l.enqueue(j)
-			l.fill(j.task.Type)
+			l.publishStatus(j, st)
+			l.enqueueJob(j)
+			l.startWaiters(j.task.Type)
 		case j.status.State.Over() && j.gone == nil && j.task.ResultTTL > 0:
 			if end := j.status.Ended.Add(j.task.ResultTTL); end.After(now) {
-				next = earliest(next, end)
+				next = earlierTime(next, end)
 			} else {
 				j.gone = make(chan struct{})
 				stale = append(stale, j)
@@ -86,10 +86,10 @@ func (l *Local) sweep(now time.Time) (next time.Time) {
 		l.mu.Unlock()
 		st.State, st.Ended = Refused, now
 		st.Reason = fmt.Sprintf("expired: no start within %v%s", j.task.QueueTTL, why)
-		l.finish(j, st, nil, nil)
+		l.finishJob(j, st, nil, nil)
 	}
 	for _, j := range stale {
-		if err := l.forget(j); err != nil {
+		if err := l.forgetJob(j); err != nil {
 			l.log.Error("cannot remove an expired result", "op", "executor.sweep", "task", j.task.ID, "error", err)
 		}
 	}

@@ -17,9 +17,9 @@ type shortage struct {
 	measuring bool // only because there is no measurement yet; it does not count as a look
 }
 
-// shortage compares f with the conditions. An unknown figure passes: a machine without /proc
+// findShortage compares f with the conditions. An unknown figure passes: a machine without /proc
 // can still crawl.
-func (c Conditions) shortage(f load.Figures) shortage {
+func (c Conditions) findShortage(f load.Figures) shortage {
 	var lacks []string
 	if c.MinRAM > 0 && f.FreeRAM != load.Unknown && f.FreeRAM < c.MinRAM {
 		lacks = append(lacks, fmt.Sprintf("%s of memory are free, at least %s", bytesText(f.FreeRAM), bytesText(c.MinRAM)))
@@ -43,12 +43,12 @@ func (c Conditions) shortage(f load.Figures) shortage {
 // time until the next look. measuring: only because there is no measurement yet, which does not
 // count as a look. An unknown figure passes.
 func (c Conditions) Shortage(f load.Figures) (reason string, pause time.Duration, measuring bool) {
-	h := c.shortage(f)
-	return h.reason, c.pause(h), h.measuring
+	h := c.findShortage(f)
+	return h.reason, c.pauseAfter(h), h.measuring
 }
 
-// pause returns the time until the next look after a look with result h.
-func (c Conditions) pause(h shortage) time.Duration {
+// pauseAfter returns the time until the next look after a look with result h.
+func (c Conditions) pauseAfter(h shortage) time.Duration {
 	if h.measuring {
 		return load.Interval
 	}
@@ -69,14 +69,14 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%s MB", strconv.FormatFloat(math.Floor(float64(n)/mega*10)/10, 'f', -1, 64))
 }
 
-// look reports whether j, for which a slot is free, may start. Otherwise j has left the lane:
+// checkStarts reports whether j, for which a slot is free, may start. Otherwise j has left the lane:
 // it waits for its next look, or is refused. Call it with l.mu held and the pool open.
-func (l *Local) look(j *job) bool {
+func (l *Local) checkStarts(j *job) bool {
 	start := j.task.Start
 	if start.MinRAM > 0 || start.MaxCPU > 0 || start.MaxIOWait > 0 {
 		l.wantLoad(time.Now())
 	}
-	h := start.shortage(l.cfg.Load.Figures())
+	h := start.findShortage(l.cfg.Load.Figures())
 	if h.reason == "" {
 		return true
 	}
@@ -86,14 +86,14 @@ func (l *Local) look(j *job) bool {
 	}
 	st := j.status
 	if start.Retries == 0 || j.looks < start.Retries {
-		j.parked = l.cfg.Now().Add(start.pause(h))
+		j.parked = l.cfg.Now().Add(start.pauseAfter(h))
 		st.State, st.Reason = Waiting, "waits for resources: "+h.reason
-		l.publish(j, st)
+		l.publishStatus(j, st)
 		return false
 	}
 	st.State, st.Ended = Refused, l.cfg.Now()
 	st.Reason = fmt.Sprintf("schedule tries exceeded: %d looks, at the last one %s", j.looks, h.reason)
-	l.work.Go(func() { l.finish(j, st, nil, nil) }) // this goroutine owns j now
+	l.work.Go(func() { l.finishJob(j, st, nil, nil) }) // this goroutine owns j now
 	return false
 }
 
@@ -118,13 +118,13 @@ func (l *Local) wantLoad(now time.Time) {
 	}
 }
 
-// measure samples the machine once per interval until the pool closes, and rarely while no
+// measureLoad samples the machine once per interval until the pool closes, and rarely while no
 // task asks for the load. failed is the result of the previous sample: a failure is logged
 // once, until a sample succeeds.
-func (l *Local) measure(failed bool) {
+func (l *Local) measureLoad(failed bool) {
 	timer := time.NewTimer(load.Interval)
 	defer timer.Stop()
-	for ; ; failed = l.sample(failed) {
+	for ; ; failed = l.sampleLoad(failed) {
 		select {
 		case <-l.ctx.Done():
 			return
@@ -141,8 +141,8 @@ func (l *Local) measure(failed bool) {
 	}
 }
 
-// sample takes one sample, logs its first failure and reports whether it failed.
-func (l *Local) sample(failedBefore bool) (failed bool) {
+// sampleLoad takes one sample, logs its first failure and reports whether it failed.
+func (l *Local) sampleLoad(failedBefore bool) (failed bool) {
 	err := l.cfg.Load.Sample()
 	if err != nil && !failedBefore {
 		l.log.Warn("cannot read the load of this machine; start conditions without a figure pass", "op", "executor.measure", "error", err)

@@ -101,7 +101,7 @@ func TestShortage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h := tt.c.shortage(tt.f)
+			h := tt.c.findShortage(tt.f)
 			if h.reason != tt.want || h.measuring != strings.Contains(tt.want, "measured") {
 				t.Errorf("%+v, want %q", h, tt.want)
 			}
@@ -205,7 +205,7 @@ func TestWaitingTaskExpires(t *testing.T) {
 		return l.jobs["t"].looks
 	}
 	for n := int64(1); n <= 3; n++ {
-		testwait.Until(t, "the next look", func() bool { l.sweep(l.cfg.Now()); return looks() == n })
+		testwait.Until(t, "the next look", func() bool { l.processDueJobs(l.cfg.Now()); return looks() == n })
 		if st := status(t, l, "t"); st.State != Waiting {
 			t.Fatalf("%+v", st)
 		}
@@ -214,7 +214,7 @@ func TestWaitingTaskExpires(t *testing.T) {
 		}
 	}
 	offset.Add(int64(15 * time.Minute))
-	testwait.Until(t, "the task expires", func() bool { l.sweep(l.cfg.Now()); return status(t, l, "t").State.Over() })
+	testwait.Until(t, "the task expires", func() bool { l.processDueJobs(l.cfg.Now()); return status(t, l, "t").State.Over() })
 	st := status(t, l, "t")
 	if want := "expired: no start within 1h0m0s, it waits for resources: 100% of the processors are in use, at most 60%"; st.State != Refused || st.Reason != want {
 		t.Errorf("%+v, want %q", st, want)
@@ -244,7 +244,7 @@ func TestQueueTTLContinuesAfterRestart(t *testing.T) {
 	}
 	testwait.Until(t, "the task waits", func() bool { return status(t, l, "t").State == Waiting })
 	offset.Add(int64(3 * time.Minute))
-	testwait.Until(t, "the task expires", func() bool { l.sweep(l.cfg.Now()); return status(t, l, "t").State.Over() })
+	testwait.Until(t, "the task expires", func() bool { l.processDueJobs(l.cfg.Now()); return status(t, l, "t").State.Over() })
 	if st := status(t, l, "t"); st.State != Refused || !strings.HasPrefix(st.Reason, "expired: no start within 1h0m0s") {
 		t.Errorf("%+v", st)
 	}
@@ -311,12 +311,12 @@ func TestUnreadableLoad(t *testing.T) {
 	if n := log.Count(warning); n != 1 {
 		t.Errorf("%d warnings at the start", n)
 	}
-	if !l.sample(true) || log.Count(warning) != 1 {
+	if !l.sampleLoad(true) || log.Count(warning) != 1 {
 		t.Errorf("%d warnings later", log.Count(warning))
 	}
 	b.write("stat", "cpu 0 0 0 0 0 0 0 0\n")
 	b.write("meminfo", "MemAvailable: 1 kB\n")
-	if l.sample(true) {
+	if l.sampleLoad(true) {
 		t.Error("sample reports a failure for readable files")
 	}
 }

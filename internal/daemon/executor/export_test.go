@@ -1,4 +1,4 @@
 package executor
 
 // Sweep does at once what is due, because the pool's own clock does not see a jump of Now.
-func (l *Local) Sweep() { l.sweep(l.cfg.Now()) }
+func (l *Local) Sweep() { l.processDueJobs(l.cfg.Now()) }

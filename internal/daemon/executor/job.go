@@ -29,16 +29,16 @@ type job struct {
 	kept  *Result       // the output, if the spool does not have it
 }
 
-// known returns a job that is stored and not being deleted, or nil. Call it with l.mu held.
-func (l *Local) known(id string) *job {
-	if j := l.jobs[id]; j != nil && j.unsettled() == nil {
+// storedJob returns a job that is stored and not being deleted, or nil. Call it with l.mu held.
+func (l *Local) storedJob(id string) *job {
+	if j := l.jobs[id]; j != nil && j.pendingChange() == nil {
 		return j
 	}
 	return nil
 }
 
-// publish sets the job's status and notifies the watchers. Call it with l.mu held.
-func (l *Local) publish(j *job, st Status) {
+// publishStatus sets the job's status and notifies the watchers. Call it with l.mu held.
+func (l *Local) publishStatus(j *job, st Status) {
 	waits := func(s State) bool { return s == Queued || s == Waiting }
 	if was, is := waits(j.status.State) || j.status.State == "", waits(st.State); was && !is {
 		l.queued--
@@ -67,20 +67,20 @@ func (l *Local) Submit(ctx context.Context, t Task) error {
 	if err != nil {
 		return err
 	}
-	if names := l.foreign(t.Target); len(names) > 0 {
+	if names := l.foreignNodes(t.Target); len(names) > 0 {
 		return fmt.Errorf("%w: task %s: %w: %q", ErrRefused, t.ID, ErrNode, names)
 	}
-	if err := l.enter(); err != nil {
+	if err := l.beginWork(); err != nil {
 		return err
 	}
 	defer l.work.Done()
-	j, err := l.reserve(ctx, t)
+	j, err := l.reserveJob(ctx, t)
 	if j == nil {
 		return err
 	}
-	st := t.queued(l.cfg.Now())
+	st := t.queuedStatus(l.cfg.Now())
 	if !t.Unsaved {
-		err = l.spool.create(&t, st.Queued)
+		err = l.spool.createTask(&t, st.Queued)
 	}
 
 	l.mu.Lock()
@@ -91,17 +91,17 @@ func (l *Local) Submit(ctx context.Context, t Task) error {
 		delete(l.jobs, t.ID)
 		return fmt.Errorf("store task %s: %w", t.ID, err)
 	}
-	l.publish(j, st)
-	l.enqueue(j)
+	l.publishStatus(j, st)
+	l.enqueueJob(j)
 	if !l.closing {
-		l.fill(t.Type)
+		l.startWaiters(t.Type)
 	}
 	return nil
 }
 
-// reserve creates a job for t that other calls do not see yet. It returns nil without an
+// reserveJob creates a job for t that other calls do not see yet. It returns nil without an
 // error if the id is known. If the id is being stored or deleted, it waits for the outcome.
-func (l *Local) reserve(ctx context.Context, t Task) (*job, error) {
+func (l *Local) reserveJob(ctx context.Context, t Task) (*job, error) {
 	for {
 		l.mu.Lock()
 		other := l.jobs[t.ID]
@@ -115,7 +115,7 @@ func (l *Local) reserve(ctx context.Context, t Task) (*job, error) {
 			l.jobs[t.ID] = j
 			return j, nil
 		}
-		settled := other.unsettled()
+		settled := other.pendingChange()
 		l.mu.Unlock()
 		if settled == nil {
 			return nil, nil
@@ -128,9 +128,9 @@ func (l *Local) reserve(ctx context.Context, t Task) (*job, error) {
 	}
 }
 
-// unsettled returns nil for a stored job. For a job being stored or deleted it returns the
+// pendingChange returns nil for a stored job. For a job being stored or deleted it returns the
 // channel that closes at the end of that. Call it with l.mu held.
-func (j *job) unsettled() <-chan struct{} {
+func (j *job) pendingChange() <-chan struct{} {
 	if j.gone != nil {
 		return j.gone
 	}
@@ -140,55 +140,55 @@ func (j *job) unsettled() <-chan struct{} {
 	return nil
 }
 
-// enqueue puts j into its lane. Call it with l.mu held.
-func (l *Local) enqueue(j *job) {
-	j.wait = &waiter{age: j.age, look: func() bool { return l.look(j) }, begin: func() { l.begin(j) }}
-	l.lane(j.task.Type).join(j.wait)
+// enqueueJob puts j into its lane. Call it with l.mu held.
+func (l *Local) enqueueJob(j *job) {
+	j.wait = &waiter{age: j.age, look: func() bool { return l.checkStarts(j) }, begin: func() { l.startJob(j) }}
+	l.laneFor(j.task.Type).addWaiter(j.wait)
 }
 
-// begin starts j in the slot that it has. Call it with l.mu held and the pool open.
-func (l *Local) begin(j *job) {
+// startJob starts j in the slot that it has. Call it with l.mu held and the pool open.
+func (l *Local) startJob(j *job) {
 	j.wait = nil
 	ctx, cancel := context.WithCancelCause(l.ctx)
 	j.cancel = cancel
 	st := j.status
 	st.State, st.Node, st.Started, st.Reason = Running, l.cfg.NodeName, l.cfg.Now(), ""
-	l.publish(j, st)
+	l.publishStatus(j, st)
 	l.work.Go(func() {
 		defer cancel(nil)
-		l.run(ctx, j, st)
+		l.runJob(ctx, j, st)
 	})
 }
 
-// run runs j, stores the outcome and releases the slot.
-func (l *Local) run(ctx context.Context, j *job, st Status) {
+// runJob runs j, stores the outcome and releases the slot.
+func (l *Local) runJob(ctx context.Context, j *job, st Status) {
 	if !j.task.Unsaved {
 		if err := l.spool.saveStatus(&st); err != nil {
 			// The task runs anyway; after a crash it would run again.
 			l.log.Error("cannot store the start of a task", "op", "executor.run", "task", st.ID, "error", err)
 		}
 	}
-	o := l.attempt(ctx, &j.task)
-	st.settle(&o, l.cfg.Now())
+	o := l.runAttempt(ctx, &j.task)
+	st.setOutcome(&o, l.cfg.Now())
 	defer func() {
 		l.mu.Lock()
-		l.release(j.task.Type)
+		l.releaseSlot(j.task.Type)
 		l.mu.Unlock()
 	}()
 	if o.state == Lost {
 		// The pool closes. The task is still running in the spool; the next pool ends it.
 		l.mu.Lock()
-		l.publish(j, st)
+		l.publishStatus(j, st)
 		l.mu.Unlock()
 		return
 	}
-	l.finish(j, st, o.stdout, o.stderr)
+	l.finishJob(j, st, o.stdout, o.stderr)
 }
 
-// finish stores the end of a job that the caller owns, then publishes it. If the spool fails,
+// finishJob stores the end of a job that the caller owns, then publishes it. If the spool fails,
 // the result stays in memory and finish returns the error. After a crash the task would then
 // be lost or run again.
-func (l *Local) finish(j *job, st Status, stdout, stderr []byte) error {
+func (l *Local) finishJob(j *job, st Status, stdout, stderr []byte) error {
 	var err error
 	if !j.task.Unsaved {
 		err = l.spool.saveResult(&st, stdout, stderr)
@@ -203,15 +203,15 @@ func (l *Local) finish(j *job, st Status, stdout, stderr []byte) error {
 		j.kept = &Result{Stdout: stdout, Stderr: stderr}
 	}
 	j.cancel = nil
-	l.publish(j, st)
+	l.publishStatus(j, st)
 	return err
 }
 
-// claim takes a job that waits for a slot or a look, so that the caller may finish
+// claimWaitingJob takes a job that waits for a slot or a look, so that the caller may finish
 // it. It reports false for any other job. Call it with l.mu held.
-func (l *Local) claim(j *job) bool {
+func (l *Local) claimWaitingJob(j *job) bool {
 	if j.wait != nil {
-		l.leave(j.task.Type, j.wait)
+		l.leaveQueue(j.task.Type, j.wait)
 		j.wait = nil
 		return true
 	}
@@ -224,12 +224,12 @@ func (l *Local) claim(j *job) bool {
 
 // Cancel implements Executor.
 func (l *Local) Cancel(ctx context.Context, id string, grace time.Duration) error {
-	if err := l.enter(); err != nil {
+	if err := l.beginWork(); err != nil {
 		return err
 	}
 	defer l.work.Done()
 	l.mu.Lock()
-	j := l.known(id)
+	j := l.storedJob(id)
 	if j == nil {
 		l.mu.Unlock()
 		return fmt.Errorf("%w: %q", ErrUnknown, id)
@@ -243,11 +243,11 @@ func (l *Local) cancelJob(ctx context.Context, j *job, grace time.Duration) erro
 	if grace <= 0 {
 		grace = l.cfg.KillGrace
 	}
-	if l.claim(j) {
+	if l.claimWaitingJob(j) {
 		st := j.status
 		l.mu.Unlock()
 		st.State, st.Reason, st.Ended = Cancelled, reason, l.cfg.Now()
-		return l.finish(j, st, nil, nil)
+		return l.finishJob(j, st, nil, nil)
 	}
 	if j.cancel != nil {
 		j.cancel(&stopped{Cancelled, reason, grace})
@@ -263,7 +263,7 @@ func (l *Local) cancelJob(ctx context.Context, j *job, grace time.Duration) erro
 
 // Delete implements Executor.
 func (l *Local) Delete(ctx context.Context, id string) error {
-	if err := l.enter(); err != nil {
+	if err := l.beginWork(); err != nil {
 		return err
 	}
 	defer l.work.Done()
@@ -274,7 +274,7 @@ func (l *Local) Delete(ctx context.Context, id string) error {
 			l.mu.Unlock()
 			return nil
 		}
-		if settled := j.unsettled(); settled != nil {
+		if settled := j.pendingChange(); settled != nil {
 			l.mu.Unlock()
 			select {
 			case <-settled:
@@ -291,16 +291,16 @@ func (l *Local) Delete(ctx context.Context, id string) error {
 		}
 		j.gone = make(chan struct{})
 		l.mu.Unlock()
-		return l.forget(j)
+		return l.forgetJob(j)
 	}
 }
 
-// forget removes a job that is over and whose gone channel the caller has just created.
-func (l *Local) forget(j *job) error {
+// forgetJob removes a job that is over and whose gone channel the caller has just created.
+func (l *Local) forgetJob(j *job) error {
 	id := j.task.ID
 	var err error
 	if !j.task.Unsaved {
-		err = l.spool.remove(id)
+		err = l.spool.removeTask(id)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -315,12 +315,12 @@ func (l *Local) forget(j *job) error {
 
 // Result implements Executor.
 func (l *Local) Result(_ context.Context, id string) (Result, error) {
-	if err := l.enter(); err != nil {
+	if err := l.beginWork(); err != nil {
 		return Result{}, err
 	}
 	defer l.work.Done()
 	l.mu.Lock()
-	j := l.known(id)
+	j := l.storedJob(id)
 	if j == nil {
 		l.mu.Unlock()
 		return Result{}, fmt.Errorf("%w: %q", ErrUnknown, id)
@@ -333,14 +333,14 @@ func (l *Local) Result(_ context.Context, id string) (Result, error) {
 	if kept != nil {
 		return Result{st, kept.Stdout, kept.Stderr}, nil
 	}
-	stdout, stderr, err := l.spool.output(id)
+	stdout, stderr, err := l.spool.readOutput(id)
 	if err != nil {
 		return Result{}, fmt.Errorf("read result of task %s: %w", id, err)
 	}
 	if stdout == nil && stderr == nil {
 		// Either the task wrote nothing, or it was deleted meanwhile.
 		l.mu.Lock()
-		still := l.known(id) == j
+		still := l.storedJob(id) == j
 		l.mu.Unlock()
 		if !still {
 			return Result{}, fmt.Errorf("%w: %q", ErrUnknown, id)

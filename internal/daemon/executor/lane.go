@@ -19,14 +19,14 @@ type waiter struct {
 	begin func()      // runs after the slot was taken
 }
 
-// join puts w into the queue.
-func (l *lane) join(w *waiter) {
+// addWaiter puts w into the queue.
+func (l *lane) addWaiter(w *waiter) {
 	place, _ := slices.BinarySearchFunc(l.queue, w.age, func(other *waiter, age uint64) int { return cmp.Compare(other.age, age) })
 	l.queue = slices.Insert(l.queue, place, w)
 }
 
-// leave removes w from the queue; it returns false if w is not in it.
-func (l *lane) leave(w *waiter) bool {
+// removeWaiter removes w from the queue; it returns false if w is not in it.
+func (l *lane) removeWaiter(w *waiter) bool {
 	place := slices.Index(l.queue, w)
 	if place < 0 {
 		return false
@@ -35,12 +35,12 @@ func (l *lane) leave(w *waiter) bool {
 	return true
 }
 
-// fill starts waiters while slots are free, the oldest first. A waiter that may not start yields
+// startWaiters starts waiters while slots are free, the oldest first. A waiter that may not start yields
 // to the next one.
-func (l *lane) fill() {
+func (l *lane) startWaiters() {
 	for l.busy < l.limit && len(l.queue) > 0 {
 		w := l.queue[0]
-		l.leave(w)
+		l.removeWaiter(w)
 		if w.look != nil && !w.look() {
 			continue
 		}

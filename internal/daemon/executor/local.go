@@ -128,17 +128,17 @@ func OpenLocal(cfg LocalConfig) (*Local, error) {
 		jobs: map[string]*job{}, lanes: map[string]*lane{},
 	}
 	l.ctx, l.end = context.WithCancelCause(context.Background())
-	if err := l.restore(); err != nil {
+	if err := l.restoreJobs(); err != nil {
 		s.unlock()
 		return nil, fmt.Errorf("open executor: %w", err)
 	}
 	l.warm = newWarm(cfg)
-	failed := l.sample(false) // memory is known from here on
-	l.pumps.Go(l.clock)
-	l.pumps.Go(func() { l.measure(failed) })
+	failed := l.sampleLoad(false) // memory is known from here on
+	l.pumps.Go(l.runClock)
+	l.pumps.Go(func() { l.measureLoad(failed) })
 	l.mu.Lock()
 	for kind := range l.lanes {
-		l.fill(kind)
+		l.startWaiters(kind)
 	}
 	l.mu.Unlock()
 	return l, nil
@@ -158,7 +158,7 @@ func (l *Local) Close(ctx context.Context) error {
 		return nil
 	}
 	defer close(l.closed)
-	stop := context.AfterFunc(ctx, l.warm.kill)
+	stop := context.AfterFunc(ctx, l.warm.killAll)
 	defer stop()
 	cause := *errClosing
 	cause.grace = l.cfg.KillGrace
@@ -171,8 +171,8 @@ func (l *Local) Close(ctx context.Context) error {
 	return nil
 }
 
-// enter registers work that Close must wait for. After nil the caller calls l.work.Done.
-func (l *Local) enter() error {
+// beginWork registers work that Close must wait for. After nil the caller calls l.work.Done.
+func (l *Local) beginWork() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closing {
@@ -182,8 +182,8 @@ func (l *Local) enter() error {
 	return nil
 }
 
-// lane returns the lane of a type and creates it if missing. Call it with l.mu held.
-func (l *Local) lane(kind string) *lane {
+// laneFor returns the lane of a type and creates it if missing. Call it with l.mu held.
+func (l *Local) laneFor(kind string) *lane {
 	ln := l.lanes[kind]
 	if ln == nil {
 		limit, named := l.cfg.Slots[kind]
@@ -196,31 +196,31 @@ func (l *Local) lane(kind string) *lane {
 	return ln
 }
 
-// release returns a slot and starts the next waiter. Call it with l.mu held.
-func (l *Local) release(kind string) {
+// releaseSlot returns a slot and starts the next waiter. Call it with l.mu held.
+func (l *Local) releaseSlot(kind string) {
 	l.lanes[kind].busy--
 	if !l.closing {
-		l.fill(kind)
+		l.startWaiters(kind)
 	}
-	l.prune(kind)
+	l.pruneLane(kind)
 }
 
-// fill starts the waiters of a type that may start. Call it with l.mu held and the pool open.
-func (l *Local) fill(kind string) {
-	l.lane(kind).fill()
-	l.prune(kind) // all waiters may have left for a later look
+// startWaiters starts the waiters of a type that may start. Call it with l.mu held and the pool open.
+func (l *Local) startWaiters(kind string) {
+	l.laneFor(kind).startWaiters()
+	l.pruneLane(kind) // all waiters may have left for a later look
 }
 
-// leave removes w from the queue of its type; it returns false if w is not in it. Call it
+// leaveQueue removes w from the queue of its type; it returns false if w is not in it. Call it
 // with l.mu held.
-func (l *Local) leave(kind string, w *waiter) bool {
-	left := l.lane(kind).leave(w)
-	l.prune(kind)
+func (l *Local) leaveQueue(kind string, w *waiter) bool {
+	left := l.laneFor(kind).removeWaiter(w)
+	l.pruneLane(kind)
 	return left
 }
 
-// prune deletes an unused lane, so that arbitrary types do not accumulate. Call it with l.mu held.
-func (l *Local) prune(kind string) {
+// pruneLane deletes an unused lane, so that arbitrary types do not accumulate. Call it with l.mu held.
+func (l *Local) pruneLane(kind string) {
 	if ln := l.lanes[kind]; ln != nil && ln.busy == 0 && len(ln.queue) == 0 {
 		delete(l.lanes, kind)
 	}
@@ -232,8 +232,8 @@ func (l *Local) nextAge() uint64 {
 	return l.age
 }
 
-// foreign returns the nodes of a target that are not this one.
-func (l *Local) foreign(t Target) []string {
+// foreignNodes returns the nodes of a target that are not this one.
+func (l *Local) foreignNodes(t Target) []string {
 	if t.All {
 		return nil
 	}
@@ -247,45 +247,45 @@ func (l *Local) Run(ctx context.Context, t Task) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if names := l.foreign(t.Target); len(names) > 0 {
+	if names := l.foreignNodes(t.Target); len(names) > 0 {
 		return nil, fmt.Errorf("%w: task %s: %w: %q", ErrRefused, t.ID, ErrNode, names)
 	}
-	if err := l.enter(); err != nil {
+	if err := l.beginWork(); err != nil {
 		return nil, err
 	}
 	defer l.work.Done()
 
-	r := Result{Status: t.queued(l.cfg.Now())}
+	r := Result{Status: t.queuedStatus(l.cfg.Now())}
 	r.Node = l.cfg.NodeName
-	if err := l.slot(ctx, &t); err != nil {
+	if err := l.awaitSlot(ctx, &t); err != nil {
 		return nil, err
 	}
 	defer func() {
 		l.mu.Lock()
-		l.release(t.Type)
+		l.releaseSlot(t.Type)
 		l.mu.Unlock()
 	}()
 	r.Started = l.cfg.Now()
 	runCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(l.ctx, func() { cancel(context.Cause(l.ctx)) })()
-	o := l.attempt(runCtx, &t)
+	o := l.runAttempt(runCtx, &t)
 	if o.state == Lost { // the pool closes; this task is not in the spool
 		o.state = Cancelled
 	}
-	r.settle(&o, l.cfg.Now())
+	r.setOutcome(&o, l.cfg.Now())
 	r.Stdout, r.Stderr = o.stdout, o.stderr
 	return []Result{r}, nil
 }
 
-// slot waits for a slot of t's type.
-func (l *Local) slot(ctx context.Context, t *Task) (err error) {
+// awaitSlot waits for a slot of t's type.
+func (l *Local) awaitSlot(ctx context.Context, t *Task) (err error) {
 	begun := make(chan struct{})
 	l.mu.Lock()
 	w := &waiter{age: l.nextAge(), begin: func() { close(begun) }}
-	l.lane(t.Type).join(w)
+	l.laneFor(t.Type).addWaiter(w)
 	if !l.closing {
-		l.fill(t.Type)
+		l.startWaiters(t.Type)
 	}
 	l.mu.Unlock()
 	select {
@@ -298,25 +298,25 @@ func (l *Local) slot(ctx context.Context, t *Task) (err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.leave(t.Type, w) { // it got the slot meanwhile
-		l.release(t.Type)
+	if !l.leaveQueue(t.Type, w) { // it got the slot meanwhile
+		l.releaseSlot(t.Type)
 	}
 	return err
 }
 
-// attempt runs the stages of t once, within its time limit.
-func (l *Local) attempt(ctx context.Context, t *Task) outcome {
+// runAttempt runs the stages of t once, within its time limit.
+func (l *Local) runAttempt(ctx context.Context, t *Task) outcome {
 	if t.TimeLimit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t.TimeLimit,
 			&stopped{TimedOut, fmt.Sprintf("time limit of %v", t.TimeLimit), l.cfg.KillGrace})
 		defer cancel()
 	}
-	return l.warm.pipeline(ctx, t)
+	return l.warm.runPipeline(ctx, t)
 }
 
-// settle sets the outcome of an attempt.
-func (s *Status) settle(o *outcome, now time.Time) {
+// setOutcome sets the outcome of an attempt.
+func (s *Status) setOutcome(o *outcome, now time.Time) {
 	s.State, s.ExitStatus, s.Reason, s.Ended = o.state, o.exit, o.reason, now
 	s.MaxRSS, s.CPU = o.RSS, o.CPU
 }
@@ -331,7 +331,7 @@ func (l *Local) Status(_ context.Context, ids ...string) ([]Status, error) {
 	all := []Status{}
 	if len(ids) > 0 {
 		for _, id := range ids {
-			if j := l.known(id); j != nil {
+			if j := l.storedJob(id); j != nil {
 				all = append(all, j.status)
 			} else {
 				all = append(all, Status{ID: id, State: Unknown})
@@ -340,7 +340,7 @@ func (l *Local) Status(_ context.Context, ids ...string) ([]Status, error) {
 		return all, nil
 	}
 	for id := range l.jobs {
-		if j := l.known(id); j != nil {
+		if j := l.storedJob(id); j != nil {
 			all = append(all, j.status)
 		}
 	}

@@ -129,9 +129,9 @@ func startProcess(s *starter, stage Stage, key string) (p *process, err error) {
 	return p, nil
 }
 
-// wait reaps the process and the rest of its group. Start it in a goroutine right after the
+// reapGroup reaps the process and the rest of its group. Start it in a goroutine right after the
 // process.
-func (p *process) wait() {
+func (p *process) reapGroup() {
 	// Wait without reaping first: while the leader is a zombie, its pid and so the id of the
 	// group cannot be reused.
 	for {
@@ -154,14 +154,14 @@ func (p *process) wait() {
 	close(p.exited)
 }
 
-// close closes the output pipes. The process must have exited and must have no reader.
-func (p *process) close() {
+// closePipes closes the output pipes. The process must have exited and must have no reader.
+func (p *process) closePipes() {
 	p.out.Close()
 	p.errs.file.Close()
 }
 
-// signal sends sig to the whole group unless the process was reaped.
-func (p *process) signal(sig unix.Signal) {
+// signalGroup sends sig to the whole group unless the process was reaped.
+func (p *process) signalGroup(sig unix.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.reaped {
@@ -171,7 +171,7 @@ func (p *process) signal(sig unix.Signal) {
 
 // terminate sends SIGTERM, after grace SIGKILL, and returns when the process has exited.
 func (p *process) terminate(grace time.Duration) {
-	p.signal(unix.SIGTERM)
+	p.signalGroup(unix.SIGTERM)
 	p.awaitExit(grace)
 }
 
@@ -182,14 +182,14 @@ func (p *process) awaitExit(grace time.Duration) {
 	select {
 	case <-p.exited:
 	case <-timer.C:
-		p.signal(unix.SIGKILL)
+		p.signalGroup(unix.SIGKILL)
 		<-p.exited
 	}
 }
 
-// dirty reports whether an idle process wrote output without a request or closed its output,
+// isDirty reports whether an idle process wrote output without a request or closed its output,
 // as it does when it ends.
-func (p *process) dirty() bool {
+func (p *process) isDirty() bool {
 	events := int16(0)
 	raw, err := p.out.SyscallConn()
 	if err == nil {
@@ -209,10 +209,10 @@ var (
 	errUnread     = errors.New("answered before it read its request")
 )
 
-// request sends line, which ends in a newline, and waits for the answer. If ctx ends, the
+// sendRequest sends line, which ends in a newline, and waits for the answer. If ctx ends, the
 // group is terminated with the grace of the cause; an answer within the grace is in the
 // outcome. After any state other than Finished the process has exited.
-func (p *process) request(ctx context.Context, line []byte, maxOutput int64, grace time.Duration) outcome {
+func (p *process) sendRequest(ctx context.Context, line []byte, maxOutput int64, grace time.Duration) outcome {
 	p.served++
 	p.errs.reset()
 	stop := context.AfterFunc(ctx, func() { p.terminate(causeOf(ctx, grace).grace) })
@@ -236,14 +236,14 @@ func (p *process) request(ctx context.Context, line []byte, maxOutput int64, gra
 		}
 		if err != nil {
 			err = errUnread
-			p.signal(unix.SIGKILL)
+			p.signalGroup(unix.SIGKILL)
 		}
 	case isProtocol(err):
-		p.signal(unix.SIGKILL)
+		p.signalGroup(unix.SIGKILL)
 	}
 	interrupted := !stop()
 	if err == nil && !interrupted {
-		o := outcome{state: Finished, stdout: answer, stderr: p.errs.tail()}
+		o := outcome{state: Finished, stdout: answer, stderr: p.errs.copyTail()}
 		if now, err := p.meter.Read(); err == nil {
 			o.Usage = childprocess.Usage{RSS: now.RSS, CPU: max(0, now.CPU-p.last.CPU)}
 			p.last = now
@@ -258,7 +258,7 @@ func (p *process) request(ctx context.Context, line []byte, maxOutput int64, gra
 	} else {
 		p.awaitExit(grace)
 	}
-	o := outcome{state: Failed, stderr: p.errs.tail(), Usage: p.finalUsage()}
+	o := outcome{state: Failed, stderr: p.errs.copyTail(), Usage: p.finalUsage()}
 	o.exit, o.reason = p.exitStatus()
 	switch {
 	case interrupted:

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// restore creates jobs from the spool, before l is shared.
-func (l *Local) restore() error {
-	all, err := l.spool.load()
+// restoreJobs creates jobs from the spool, before l is shared.
+func (l *Local) restoreJobs() error {
+	all, err := l.spool.loadTasks()
 	if err != nil {
 		return err
 	}
@@ -41,9 +41,9 @@ func (l *Local) restore() error {
 			}
 		}
 		l.queued++ // as Submit does before the first publish
-		l.publish(j, st)
+		l.publishStatus(j, st)
 		if !st.State.Over() {
-			l.enqueue(j)
+			l.enqueueJob(j)
 		}
 	}
 	return nil

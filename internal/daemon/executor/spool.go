@@ -79,8 +79,8 @@ type saved struct {
 	err    error
 }
 
-// create makes t durable. After an error nothing of it remains.
-func (s *spool) create(t *Task, queued time.Time) (err error) {
+// createTask makes t durable. After an error nothing of it remains.
+func (s *spool) createTask(t *Task, queued time.Time) (err error) {
 	aside := filepath.Join(s.dir, newPrefix+t.ID)
 	if err := os.Mkdir(aside, 0o700); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (s *spool) create(t *Task, queued time.Time) (err error) {
 			os.RemoveAll(aside)
 		}
 	}()
-	text, err := encode(record{Task: *t, Stdin: t.Stdin, Queued: queued})
+	text, err := encodeJSON(record{Task: *t, Stdin: t.Stdin, Queued: queued})
 	if err != nil {
 		return err
 	}
@@ -110,30 +110,30 @@ func (s *spool) create(t *Task, queued time.Time) (err error) {
 
 // saveStatus replaces the state of a task.
 func (s *spool) saveStatus(st *Status) error {
-	text, err := encode(st)
+	text, err := encodeJSON(st)
 	if err != nil {
 		return err
 	}
-	return s.replace(st.ID, "state.json", text)
+	return s.replaceFile(st.ID, "state.json", text)
 }
 
 // saveResult stores the output of a task and then its state.
 func (s *spool) saveResult(st *Status, stdout, stderr []byte) error {
 	if stdout != nil {
-		if err := s.replace(st.ID, "stdout", stdout); err != nil {
+		if err := s.replaceFile(st.ID, "stdout", stdout); err != nil {
 			return err
 		}
 	}
 	if len(stderr) > 0 {
-		if err := s.replace(st.ID, "stderr", stderr); err != nil {
+		if err := s.replaceFile(st.ID, "stderr", stderr); err != nil {
 			return err
 		}
 	}
 	return s.saveStatus(st)
 }
 
-// output returns what saveResult stored; nil for a missing file.
-func (s *spool) output(id string) (stdout, stderr []byte, err error) {
+// readOutput returns what saveResult stored; nil for a missing file.
+func (s *spool) readOutput(id string) (stdout, stderr []byte, err error) {
 	read := func(name string) []byte {
 		b, e := os.ReadFile(filepath.Join(s.dir, id, name))
 		if e != nil && !errors.Is(e, os.ErrNotExist) && err == nil {
@@ -144,8 +144,8 @@ func (s *spool) output(id string) (stdout, stderr []byte, err error) {
 	return read("stdout"), read("stderr"), err
 }
 
-// remove deletes a task: its folder disappears atomically.
-func (s *spool) remove(id string) error {
+// removeTask deletes a task: its folder disappears atomically.
+func (s *spool) removeTask(id string) error {
 	old := filepath.Join(s.dir, oldPrefix+id)
 	err := os.Rename(filepath.Join(s.dir, id), old)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -157,8 +157,8 @@ func (s *spool) remove(id string) error {
 	return os.RemoveAll(old)
 }
 
-// load reads all tasks, unordered, and ignores other entries.
-func (s *spool) load() ([]saved, error) {
+// loadTasks reads all tasks, unordered, and ignores other entries.
+func (s *spool) loadTasks() ([]saved, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (s *spool) loadTask(id string) saved {
 	if r.Task.ID != id {
 		return bad(fmt.Errorf("task.json has the id %q", r.Task.ID))
 	}
-	one := saved{id: id, task: r.Task, status: r.Task.queued(r.Queued)}
+	one := saved{id: id, task: r.Task, status: r.Task.queuedStatus(r.Queued)}
 	text, err = os.ReadFile(filepath.Join(s.dir, id, "state.json"))
 	if errors.Is(err, os.ErrNotExist) {
 		return one
@@ -202,7 +202,7 @@ func (s *spool) loadTask(id string) saved {
 	if err == nil {
 		err = json.Unmarshal(text, &st)
 	}
-	if err == nil && !st.State.stored() {
+	if err == nil && !st.State.isStorable() {
 		err = fmt.Errorf("unknown state %.80q", st.State)
 	}
 	if err != nil {
@@ -213,13 +213,13 @@ func (s *spool) loadTask(id string) saved {
 	return one
 }
 
-// replace writes one file of a task's folder.
-func (s *spool) replace(id, name string, text []byte) error {
+// replaceFile writes one file of a task's folder.
+func (s *spool) replaceFile(id, name string, text []byte) error {
 	return files.Write(filepath.Join(s.dir, id, name), text, 0o600)
 }
 
-// encode is json.Marshal without escaping HTML in the input of a task.
-func encode(v any) ([]byte, error) {
+// encodeJSON is json.Marshal without escaping HTML in the input of a task.
+func encodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

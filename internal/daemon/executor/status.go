@@ -32,8 +32,8 @@ func (s State) Over() bool {
 	return false
 }
 
-// stored reports whether a task in the spool may have state s.
-func (s State) stored() bool {
+// isStorable reports whether a task in the spool may have state s.
+func (s State) isStorable() bool {
 	return s.Over() || s == Queued || s == Waiting || s == Running
 }
 

@@ -34,7 +34,7 @@ func newDrain(file *os.File) (*drain, error) {
 		for ended := false; !ended; {
 			err := raw.Read(func(fd uintptr) bool {
 				var empty bool
-				empty, ended = d.take(int(fd))
+				empty, ended = d.readAvailable(int(fd))
 				return !empty
 			})
 			ended = ended || err != nil
@@ -43,8 +43,8 @@ func newDrain(file *os.File) (*drain, error) {
 	return d, nil
 }
 
-// take reads once without waiting. empty: nothing to read now. ended: the pipe is closed.
-func (d *drain) take(fd int) (empty, ended bool) {
+// readAvailable reads once without waiting. empty: nothing to read now. ended: the pipe is closed.
+func (d *drain) readAvailable(fd int) (empty, ended bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n, err := unix.Read(fd, d.tmp[:])
@@ -64,14 +64,14 @@ func (d *drain) take(fd int) (empty, ended bool) {
 	return false, false
 }
 
-// tail returns a copy of the last bytes written since reset, nil for none. It includes all
+// copyTail returns a copy of the last bytes written since reset, nil for none. It includes all
 // bytes that the process wrote before the call.
-func (d *drain) tail() []byte {
+func (d *drain) copyTail() []byte {
 	// A pipe holds 64 KiB. Later bytes were written after the call; without this limit a
 	// busy writer would keep the reader here.
 	d.raw.Control(func(fd uintptr) {
 		for range (64<<10)/len(d.tmp) + 1 {
-			if empty, ended := d.take(int(fd)); empty || ended {
+			if empty, ended := d.readAvailable(int(fd)); empty || ended {
 				break
 			}
 		}

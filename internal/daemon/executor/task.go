@@ -149,8 +149,8 @@ func (t Task) Prepare() (Task, error) {
 	return t, nil
 }
 
-// queued returns the status of a task accepted at that time.
-func (t *Task) queued(at time.Time) Status {
+// queuedStatus returns the status of a task accepted at that time.
+func (t *Task) queuedStatus(at time.Time) Status {
 	return Status{ID: t.ID, Type: t.Type, State: Queued, Queued: at}
 }
 

@@ -49,13 +49,13 @@ func keyOf(s Stage, nice int) string {
 	return b.String()
 }
 
-// pipeline runs the stages of t; the answer of one is the input of the next. It stops at the
+// runPipeline runs the stages of t; the answer of one is the input of the next. It stops at the
 // first stage that does not finish. When it returns, no process works for it.
-func (w *warm) pipeline(ctx context.Context, t *Task) outcome {
+func (w *warm) runPipeline(ctx context.Context, t *Task) outcome {
 	var total outcome
 	line := append(t.Stdin[:len(t.Stdin):len(t.Stdin)], '\n')
 	for i, stage := range t.Stages {
-		o := w.stage(ctx, stage, w.cfg.Nice[t.Type], line)
+		o := w.runStage(ctx, stage, w.cfg.Nice[t.Type], line)
 		total.stderr = append(total.stderr, o.stderr...)
 		total.RSS = max(total.RSS, o.RSS)
 		total.CPU += o.CPU
@@ -76,30 +76,30 @@ func (w *warm) pipeline(ctx context.Context, t *Task) outcome {
 	return total
 }
 
-// stage sends one request to a warm process, or starts one.
-func (w *warm) stage(ctx context.Context, s Stage, nice int, line []byte) outcome {
+// runStage sends one request to a warm process, or starts one.
+func (w *warm) runStage(ctx context.Context, s Stage, nice int, line []byte) outcome {
 	if ctx.Err() != nil {
 		cause := causeOf(ctx, w.cfg.KillGrace)
 		return outcome{state: cause.state, reason: cause.reason}
 	}
 	key := keyOf(s, nice)
-	p := w.take(key)
+	p := w.takeProcess(key)
 	if p == nil {
 		var err error
-		if p, err = w.start(s, nice, key); err != nil {
+		if p, err = w.startProcess(s, nice, key); err != nil {
 			return outcome{state: Failed, exit: exitNotStarted, reason: "cannot start: " + err.Error()}
 		}
 	}
-	o := p.request(ctx, line, w.cfg.MaxOutput, w.cfg.KillGrace)
+	o := p.sendRequest(ctx, line, w.cfg.MaxOutput, w.cfg.KillGrace)
 	if o.state != Finished {
-		w.forget(p)
+		w.forgetProcess(p)
 		return o
 	}
 	spent := w.cfg.MaxRequests > 0 && p.served >= w.cfg.MaxRequests
 	if spent || w.cfg.MaxRSS > 0 && o.RSS > w.cfg.MaxRSS {
 		w.log.Debug("recycling a process", "op", "executor.recycle", "program", s.Program,
 			"pid", p.pid, "requests", p.served, "rss", o.RSS)
-		go w.retire(p)
+		go w.retireProcess(p)
 		return o
 	}
 	w.mu.Lock()
@@ -112,8 +112,8 @@ func (w *warm) stage(ctx context.Context, s Stage, nice int, line []byte) outcom
 // exitNotStarted is the exit status of a program that cannot be started, as in a shell.
 const exitNotStarted = 127
 
-// take returns the most recently used idle process of key that is fit for a request, or nil.
-func (w *warm) take(key string) *process {
+// takeProcess returns the most recently used idle process of key that is fit for a request, or nil.
+func (w *warm) takeProcess(key string) *process {
 	for {
 		w.mu.Lock()
 		list := w.idle[key]
@@ -124,11 +124,11 @@ func (w *warm) take(key string) *process {
 		p := list[len(list)-1]
 		w.setIdle(key, list[:len(list)-1])
 		w.mu.Unlock()
-		if !p.dirty() {
+		if !p.isDirty() {
 			return p
 		}
 		w.log.Warn("an idle process exited or wrote without a request", "op", "executor.take", "pid", p.pid, "command", key)
-		go w.retire(p)
+		go w.retireProcess(p)
 	}
 }
 
@@ -141,7 +141,7 @@ func (w *warm) setIdle(key string, list []*process) {
 	w.idle[key] = list
 }
 
-func (w *warm) start(s Stage, nice int, key string) (*process, error) {
+func (w *warm) startProcess(s Stage, nice int, key string) (*process, error) {
 	p, err := startProcess(w.starters[nice], s, key)
 	if err != nil {
 		return nil, err
@@ -150,31 +150,31 @@ func (w *warm) start(s Stage, nice int, key string) (*process, error) {
 	w.all[p] = true
 	w.running.Add(1)
 	w.mu.Unlock()
-	go p.wait()
+	go p.reapGroup()
 	return p, nil
 }
 
-// forget removes a process after its exit.
-func (w *warm) forget(p *process) {
+// forgetProcess removes a process after its exit.
+func (w *warm) forgetProcess(p *process) {
 	<-p.exited
-	p.close()
+	p.closePipes()
 	w.mu.Lock()
 	delete(w.all, p)
 	w.mu.Unlock()
 	w.running.Done()
 }
 
-// retire ends an idle process: it closes its input and kills it after the grace. It returns
+// retireProcess ends an idle process: it closes its input and kills it after the grace. It returns
 // when the process has exited.
-func (w *warm) retire(p *process) {
+func (w *warm) retireProcess(p *process) {
 	p.in.Close()
 	p.awaitExit(w.cfg.KillGrace)
-	w.forget(p)
+	w.forgetProcess(p)
 }
 
-// sweep retires the processes that were idle for too long and returns when the next one is
+// retireIdle retires the processes that were idle for too long and returns when the next one is
 // due; zero for never.
-func (w *warm) sweep(now time.Time) (next time.Time) {
+func (w *warm) retireIdle(now time.Time) (next time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for key, list := range w.idle {
@@ -182,11 +182,11 @@ func (w *warm) sweep(now time.Time) (next time.Time) {
 		for _, p := range list {
 			end := p.idleSince.Add(w.cfg.IdleTimeout)
 			if !end.After(now) {
-				go w.retire(p)
+				go w.retireProcess(p)
 				continue
 			}
 			kept = append(kept, p)
-			next = earliest(next, end)
+			next = earlierTime(next, end)
 		}
 		clear(list[len(kept):])
 		w.setIdle(key, kept)
@@ -194,12 +194,12 @@ func (w *warm) sweep(now time.Time) (next time.Time) {
 	return next
 }
 
-// kill sends SIGKILL to every process.
-func (w *warm) kill() {
+// killAll sends SIGKILL to every process.
+func (w *warm) killAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for p := range w.all {
-		p.signal(unix.SIGKILL)
+		p.signalGroup(unix.SIGKILL)
 	}
 }
 
@@ -209,7 +209,7 @@ func (w *warm) close() {
 	w.mu.Lock()
 	for key, list := range w.idle {
 		for _, p := range list {
-			go w.retire(p)
+			go w.retireProcess(p)
 		}
 		delete(w.idle, key)
 	}

@@ -54,11 +54,11 @@ func TestProcessesStayWarm(t *testing.T) {
 		now.Store(1e18)
 		l := open(t, LocalConfig{IdleTimeout: time.Hour, Now: func() time.Time { return time.Unix(0, now.Load()) }})
 		pids(t, l, 1, request{Do: "echo"})
-		l.warm.sweep(l.cfg.Now())
+		l.warm.retireIdle(l.cfg.Now())
 		if len(children(t)) != 1 {
 			t.Error("ended too early")
 		}
-		l.warm.sweep(l.cfg.Now().Add(time.Hour))
+		l.warm.retireIdle(l.cfg.Now().Add(time.Hour))
 		testwait.Until(t, "the idle process ends", func() bool { return len(children(t)) == 0 })
 	})
 	t.Run("replaced when it ended by itself", func(t *testing.T) {

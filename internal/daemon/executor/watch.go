@@ -23,13 +23,13 @@ func newWatcher(kind string) *watcher {
 	return &watcher{kind: kind, to: make(chan Status), more: make(chan struct{}, 1)}
 }
 
-// add appends a change without blocking.
-func (w *watcher) add(st Status) {
+// addChange appends a change without blocking.
+func (w *watcher) addChange(st Status) {
 	if w.kind != "" && w.kind != st.Type {
 		return
 	}
 	w.mu.Lock()
-	w.put(st)
+	w.putChange(st)
 	w.mu.Unlock()
 	select {
 	case w.more <- struct{}{}:
@@ -37,7 +37,7 @@ func (w *watcher) add(st Status) {
 	}
 }
 
-func (w *watcher) put(st Status) {
+func (w *watcher) putChange(st Status) {
 	if len(w.backlog) >= watchBacklog {
 		for i := len(w.backlog) - 1; i >= 0; i-- {
 			if w.backlog[i].ID == st.ID {
@@ -49,8 +49,8 @@ func (w *watcher) put(st Status) {
 	w.backlog = append(w.backlog, st)
 }
 
-// deliver sends changes until one of the contexts ends, then closes the channel.
-func (w *watcher) deliver(reader, pool context.Context) {
+// deliverChanges sends changes until one of the contexts ends, then closes the channel.
+func (w *watcher) deliverChanges(reader, pool context.Context) {
 	defer close(w.to)
 	for {
 		w.mu.Lock()
@@ -97,7 +97,7 @@ func (f *Feed) Publish(st Status) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for w := range f.watchers {
-		w.add(st)
+		w.addChange(st)
 	}
 }
 
@@ -111,7 +111,7 @@ func (f *Feed) Watch(reader, owner context.Context, kind string) <-chan Status {
 	}
 	f.watchers[w] = struct{}{}
 	f.pumps.Go(func() {
-		w.deliver(reader, owner)
+		w.deliverChanges(reader, owner)
 		f.mu.Lock()
 		delete(f.watchers, w)
 		f.mu.Unlock()

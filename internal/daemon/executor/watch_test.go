@@ -9,14 +9,14 @@ import (
 func TestWatcherBacklog(t *testing.T) {
 	w := newWatcher("")
 	for i := range 3 * watchBacklog {
-		w.add(Status{ID: fmt.Sprint(i % 10), ExitStatus: i})
+		w.addChange(Status{ID: fmt.Sprint(i % 10), ExitStatus: i})
 	}
 	if n := len(w.backlog); n > watchBacklog+10 {
 		t.Errorf("backlog of %d", n)
 	}
 	ctx, cancel := context.WithCancel(bg)
 	waiting := len(w.backlog)
-	go w.deliver(ctx, bg)
+	go w.deliverChanges(ctx, bg)
 	last := map[string]int{}
 	for range waiting {
 		st := <-w.to

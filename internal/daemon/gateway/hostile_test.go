@@ -292,7 +292,7 @@ func TestMergingBlocksNoClient(t *testing.T) {
 				began <- struct{}{}
 				<-goOn
 			}
-			return merged(m, object)
+			return mergeItems(m, object)
 		}
 		stop := managertest.Run(t, s, ready)
 		return managertest.Call(t, b, endpoint), began, goOn, stop
@@ -370,7 +370,7 @@ func BenchmarkBigAnswer(b *testing.B) {
 	b.Run("merge", func(b *testing.B) {
 		b.SetBytes(int64(len(frame)))
 		for b.Loop() {
-			if _, err := merged(merge.For(wire.URLContent, nil), raw); err != nil {
+			if _, err := mergeItems(merge.For(wire.URLContent, nil), raw); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -32,9 +32,9 @@ type mergings struct {
 	bytes   int
 }
 
-// finish answers a request with the merged answers of several nodes. Large answers are merged
+// finishMerge answers a request with the merged answers of several nodes. Large answers are merged
 // by workers.
-func (s *Service) finish(m *merging) {
+func (s *Service) finishMerge(m *merging) {
 	switch size := len(m.answer.Object); {
 	case size <= smallAnswer:
 		raw, err := s.merge(m.merger, m.answer.Object)
@@ -97,8 +97,8 @@ func (s *Service) mergingOf(from manager.Peer, op wire.Op, e wire.Event) *mergin
 	return m
 }
 
-// merged merges the items of a ClientResponse. Numbers keep all digits.
-func merged(m merge.Merger, object json.RawMessage) (json.RawMessage, error) {
+// mergeItems merges the items of a ClientResponse. Numbers keep all digits.
+func mergeItems(m merge.Merger, object json.RawMessage) (json.RawMessage, error) {
 	var response wire.ClientResponse
 	d := json.NewDecoder(bytes.NewReader(object))
 	d.UseNumber()

@@ -81,11 +81,11 @@ func New(base manager.Config, cfg Config) *Service {
 	cfg.BatchTimeout = manager.Default(cfg.BatchTimeout, 1210*time.Second)
 	cfg.Nodes = manager.Default(cfg.Nodes, 1)
 	base.Name = Name
-	s := &Service{Loop: manager.New(base), cfg: cfg, large: mergings{running: map[*merging]bool{}}, merge: merged}
+	s := &Service{Loop: manager.New(base), cfg: cfg, large: mergings{running: map[*merging]bool{}}, merge: mergeItems}
 	s.Bind(server, bus.TCP(cfg.Host, max(0, cfg.Port)), bus.Options{AllowInsecure: cfg.AllowInsecure, MaxFrame: cfg.MaxFrame, MaxPlain: cfg.MaxPlain, Connections: cfg.Connections, Budget: cfg.Budget, Curve: cfg.Curve, Log: s.Log()})
 	s.Connect(sites, bus.Inproc(cfg.Sites), bus.Options{})
 	s.Connect(realTime, bus.Inproc(cfg.RealTime), bus.Options{})
-	s.HandleClass(server, wire.ClassClient, s.request)
+	s.HandleClass(server, wire.ClassClient, s.forwardRequest)
 	s.Var(
 		manager.Int("DRCENodes", &s.cfg.Nodes, 1, 10000),
 		manager.Span("RequestTimeout", &s.cfg.Timeout, time.Millisecond, time.Millisecond, 24*time.Hour),
@@ -99,8 +99,8 @@ func New(base manager.Config, cfg Config) *Service {
 // Addr returns the TCP endpoint after the manager is ready.
 func (s *Service) Addr() string { return s.Endpoint(server) }
 
-// request forwards one request and returns its answer.
-func (s *Service) request(from manager.Peer, e wire.Event) {
+// forwardRequest forwards one request and returns its answer.
+func (s *Service) forwardRequest(from manager.Peer, e wire.Event) {
 	op := wire.Op(e.Type)
 	if !op.Client() {
 		s.ReplyError(from, e, fmt.Sprintf("operation %d is unknown", e.Type))
@@ -116,18 +116,18 @@ func (s *Service) request(from manager.Peer, e wire.Event) {
 	s.Forward(manager.Peer{Socket: to, Route: from.Route.Client()}, request, timeout, func(answer wire.Event, err error) {
 		switch {
 		case err != nil:
-			s.Reply(from, e, e.Type+wire.ResponseOffset, refusal(err, timeout))
+			s.Reply(from, e, e.Type+wire.ResponseOffset, refusalResponse(err, timeout))
 		case merging == nil:
 			s.Reply(from, e, answer.Type, answer.Object)
 		default:
 			merging.answer = answer
-			s.finish(merging)
+			s.finishMerge(merging)
 		}
 	})
 }
 
-// refusal returns the response to a request without an answer.
-func refusal(err error, timeout time.Duration) wire.ClientResponse {
+// refusalResponse returns the response to a request without an answer.
+func refusalResponse(err error, timeout time.Duration) wire.ClientResponse {
 	switch {
 	case errors.Is(err, manager.ErrNoAnswer):
 		return wire.ClientResponse{

@@ -193,7 +193,7 @@ func TestMergingFollowsTheRequest(t *testing.T) {
 
 func TestInvalidAnswer(t *testing.T) {
 	for _, object := range []string{`{"itemsList":5}`, `[1]`} {
-		if got, err := merged(merge.For(wire.URLFetch, nil), json.RawMessage(object)); err == nil {
+		if got, err := mergeItems(merge.For(wire.URLFetch, nil), json.RawMessage(object)); err == nil {
 			t.Errorf("%s: %s", object, got)
 		}
 	}

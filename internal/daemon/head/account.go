@@ -27,7 +27,7 @@ type account struct {
 	absent  []string                    // nodes without the site
 }
 
-func (a *account) load(ctx context.Context) (err error) {
+func (a *account) loadLedger(ctx context.Context) (err error) {
 	if a.holders, a.step = a.quotas.holders(); len(a.holders) == 0 {
 		return errors.New("the cluster has no members")
 	}
@@ -45,12 +45,12 @@ func (a *account) load(ctx context.Context) (err error) {
 	if a.ledger.Nodes == nil {
 		a.ledger = ledger{Step: a.step, Nodes: map[string]*grant{}}
 	}
-	a.ledger.forget(a.holders)
+	a.ledger.forgetHolders(a.holders)
 	return nil
 }
 
-// save writes the ledger if it has changed.
-func (a *account) save(ctx context.Context) error {
+// saveLedger writes the ledger if it has changed.
+func (a *account) saveLedger(ctx context.Context) error {
 	value, err := json.Marshal(a.ledger)
 	if err != nil || string(value) == a.stored {
 		return err
@@ -64,9 +64,9 @@ func (a *account) save(ctx context.Context) error {
 	return err
 }
 
-// hear takes a report of this moment. That a node does not have the site counts only when it has applied
+// recordReport takes a report of this moment. That a node does not have the site counts only when it has applied
 // what the asking node has: SITE_NEW may be on its way.
-func (a *account) hear(name string, r wire.QuotaReport) {
+func (a *account) recordReport(name string, r wire.QuotaReport) {
 	if r.Gone {
 		if r.From < a.heard[a.node].Until {
 			return
@@ -75,35 +75,35 @@ func (a *account) hear(name string, r wire.QuotaReport) {
 	} else if !slices.Contains(a.holders, name) {
 		return // its rows have left
 	}
-	a.ledger.hear(name, r)
+	a.ledger.recordReport(name, r)
 	a.heard[name] = r
 	a.step = max(a.step, r.Step)
 }
 
-func (a *account) free(kind int) int64 { return a.ledger.free(kind, a.holders, a.absent) }
+func (a *account) freeAmount(kind int) int64 { return a.ledger.freeAmount(kind, a.holders, a.absent) }
 
-// unheard reports whether the ledger has nothing of some node.
-func (a *account) unheard() bool {
+// hasUnheard reports whether the ledger has nothing of some node.
+func (a *account) hasUnheard() bool {
 	return slices.ContainsFunc(a.holders, func(name string) bool {
 		return a.ledger.Nodes[name] == nil && !slices.Contains(a.absent, name)
 	})
 }
 
-// settled reports whether all nodes were heard at one step of the placement: a row that moves is then
+// heardAtOneStep reports whether all nodes were heard at one step of the placement: a row that moves is then
 // counted once or twice, and never not at all.
-func (a *account) settled() bool {
+func (a *account) heardAtOneStep() bool {
 	for _, name := range a.holders {
 		if g := a.ledger.Nodes[name]; g != nil && g.Step < a.step {
 			return false
 		}
 	}
-	return a.ledger.Step == a.step || !a.unheard()
+	return a.ledger.Step == a.step || !a.hasUnheard()
 }
 
-// sure reports whether all nodes were heard now, have had their last orders, and agree about the site: it
+// allNodesAgree reports whether all nodes were heard now, have had their last orders, and agree about the site: it
 // is active and has the same limits. A node where the site is not active counts if it has applied all
 // that active nodes have: otherwise a client has started the site again, and the entry is on its way.
-func (a *account) sure() bool {
+func (a *account) allNodesAgree() bool {
 	var until int64
 	for _, r := range a.heard {
 		if r.Active {
@@ -120,27 +120,27 @@ func (a *account) sure() bool {
 			return false
 		}
 	}
-	return !a.unheard() && a.settled() && a.ledger.agreed()
+	return !a.hasUnheard() && a.heardAtOneStep() && a.ledger.limitsAgree()
 }
 
-// decide finds the order for the node, writes the ledger, and passes a suspension on to the others.
-func (a *account) decide(ctx context.Context) (wire.QuotaOrder, error) {
+// decideOrder finds the order for the node, writes the ledger, and passes a suspension on to the others.
+func (a *account) decideOrder(ctx context.Context) (wire.QuotaOrder, error) {
 	r, g := a.heard[a.node], a.ledger.Nodes[a.node]
 	if g == nil { // the node has no rows, or the site is gone: nothing is left to wait for
 		order := wire.QuotaOrder{Site: a.site, Seq: r.Seq + 1, Limit: r.Limit}
 		for k := range order.Final {
 			order.Final[k] = true
 		}
-		return order, a.save(ctx)
+		return order, a.saveLedger(ctx)
 	}
 	gathered := a.needsOthers(r)
 	if gathered {
-		if err := a.gather(ctx); err != nil {
+		if err := a.gatherReports(ctx); err != nil {
 			return wire.QuotaOrder{}, err
 		}
 	}
-	order := a.order(r, g, gathered && a.sure())
-	if err := a.save(ctx); err != nil {
+	order := a.makeOrder(r, g, gathered && a.allNodesAgree())
+	if err := a.saveLedger(ctx); err != nil {
 		return order, err
 	}
 	if order.Suspend != 0 {
@@ -154,22 +154,22 @@ func (a *account) needsOthers(r wire.QuotaReport) bool {
 	for k, limit := range r.Limit {
 		switch {
 		case limit == 0 || !r.Wants[k] && !r.Short[k]:
-		case a.unheard(), !a.settled(), r.Short[k] && a.free(k) <= 0, k == wire.QuotaErrors && a.free(k) < 0:
+		case a.hasUnheard(), !a.heardAtOneStep(), r.Short[k] && a.freeAmount(k) <= 0, k == wire.QuotaErrors && a.freeAmount(k) < 0:
 			return true
 		}
 	}
 	return false
 }
 
-// gather hears all other nodes, and lets those give back what they do not use.
-func (a *account) gather(ctx context.Context) error {
+// gatherReports hears all other nodes, and lets those give back what they do not use.
+func (a *account) gatherReports(ctx context.Context) error {
 	questions := map[string]wire.QuotaCommand{}
 	for _, name := range a.holders {
 		if name != a.node {
 			questions[name] = wire.QuotaCommand{Site: a.site}
 		}
 	}
-	a.ask(ctx, questions)
+	a.askNodes(ctx, questions)
 	orders := map[string]wire.QuotaCommand{}
 	for name := range questions {
 		r, heard := a.heard[name]
@@ -180,7 +180,7 @@ func (a *account) gather(ctx context.Context) error {
 		order := wire.QuotaOrder{Site: a.site, Lease: g.Most, Limit: r.Limit}
 		back := r.Seq != g.Seq // an order was lost: this one ends it
 		for k, limit := range r.Limit {
-			if limit > 0 && g.Most[k] > r.Used[k] && a.free(k) <= 0 {
+			if limit > 0 && g.Most[k] > r.Used[k] && a.freeAmount(k) <= 0 {
 				order.Lease[k], back = wire.QuotaReturn, true
 			}
 		}
@@ -190,15 +190,15 @@ func (a *account) gather(ctx context.Context) error {
 			orders[name] = wire.QuotaCommand{Site: a.site, Order: &order}
 		}
 	}
-	if err := a.save(ctx); err != nil {
+	if err := a.saveLedger(ctx); err != nil {
 		return err
 	}
-	a.ask(ctx, orders)
+	a.askNodes(ctx, orders)
 	return nil
 }
 
-// ask sends commands to nodes side by side, and hears those that answer.
-func (a *account) ask(ctx context.Context, commands map[string]wire.QuotaCommand) {
+// askNodes sends commands to nodes side by side, and hears those that answer.
+func (a *account) askNodes(ctx context.Context, commands map[string]wire.QuotaCommand) {
 	var mu sync.Mutex
 	var work sync.WaitGroup
 	answers := map[string]wire.QuotaReport{}
@@ -220,32 +220,32 @@ func (a *account) ask(ctx context.Context, commands map[string]wire.QuotaCommand
 	}
 	work.Wait()
 	for name, r := range answers {
-		a.hear(name, r)
+		a.recordReport(name, r)
 	}
 }
 
 // suspensions are the bits of a site that exceeds a limit (docs/spec/DECISIONS.md 3.2).
 var suspensions = [wire.QuotaKinds]wire.ErrorMask{wire.QuotaResources: wire.ErrSiteMaxResources, wire.QuotaErrors: wire.ErrSiteMaxErrors}
 
-// order changes the part of the node. last says that all nodes were asked and are sure.
-func (a *account) order(r wire.QuotaReport, g *grant, last bool) wire.QuotaOrder {
+// makeOrder changes the part of the node. last says that all nodes were asked and are sure.
+func (a *account) makeOrder(r wire.QuotaReport, g *grant, last bool) wire.QuotaOrder {
 	order := wire.QuotaOrder{Site: a.site, Lease: g.Most, Limit: r.Limit}
 	for k, limit := range r.Limit {
 		if limit == 0 {
 			continue
 		}
-		free := a.free(k)
-		if last && a.exhausted(k, free, r) {
+		free := a.freeAmount(k)
+		if last && a.isExhausted(k, free, r) {
 			order.Final[k] = true
 			order.Suspend |= suspensions[k]
 		}
 		switch {
 		case free < 0 && g.Most[k] > r.Used[k]:
 			order.Lease[k] = wire.QuotaReturn
-		case free >= 0 && a.settled():
-			order.Lease[k] = g.holds(k)
+		case free >= 0 && a.heardAtOneStep():
+			order.Lease[k] = g.heldAmount(k)
 			if r.Wants[k] || r.Short[k] {
-				order.Lease[k] += share(free, len(a.holders))
+				order.Lease[k] += nodeShare(free, len(a.holders))
 			}
 		}
 	}
@@ -260,15 +260,15 @@ func (a *account) order(r wire.QuotaReport, g *grant, last bool) wire.QuotaOrder
 	return order
 }
 
-// share is the part of what is free that one node gets: the last ones get single pieces, so that a
+// nodeShare is the part of what is free that one node gets: the last ones get single pieces, so that a
 // small limit is filled exactly.
-func share(free int64, nodes int) int64 {
+func nodeShare(free int64, nodes int) int64 {
 	n := int64(nodes) + 1
 	return (free + n - 1) / n
 }
 
-// exhausted reports whether the node will not get more of a kind, whatever the others do.
-func (a *account) exhausted(kind int, free int64, r wire.QuotaReport) bool {
+// isExhausted reports whether the node will not get more of a kind, whatever the others do.
+func (a *account) isExhausted(kind int, free int64, r wire.QuotaReport) bool {
 	switch kind {
 	case wire.QuotaErrors:
 		return free < 0
@@ -295,7 +295,7 @@ func (a *account) suspendOthers(ctx context.Context, order wire.QuotaOrder) {
 		one.Seq, one.Lease = g.Seq, g.Most
 		commands[name] = wire.QuotaCommand{Site: a.site, Order: &one}
 	}
-	if len(commands) > 0 && a.save(ctx) == nil {
-		a.ask(ctx, commands)
+	if len(commands) > 0 && a.saveLedger(ctx) == nil {
+		a.askNodes(ctx, commands)
 	}
 }

@@ -14,7 +14,7 @@
 // entry, the head adds its name to the key "placement" of the table "cluster" with a new epoch, and all
 // nodes follow that key. The first entry seals it: the key "base" keeps the placement, and from then on
 // hosts move together with their rows, in steps that are entries of the journal. One goroutine
-// (Head.settle) makes the members those that are wanted: all that have joined, without those that leave
+// (Head.settleMembers) makes the members those that are wanted: all that have joined, without those that leave
 // or are lost (key "gone"). Members stay members while they are away, and a change waits for them.
 //
 // Requests wait while a step moves hosts, because a host can be on two nodes then, or on none. They do

@@ -15,8 +15,8 @@ type gate struct {
 	changed chan struct{} // inside became 0
 }
 
-// shut makes new requests wait.
-func (g *gate) shut() {
+// closeGate makes new requests wait.
+func (g *gate) closeGate() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed == nil {
@@ -24,8 +24,8 @@ func (g *gate) shut() {
 	}
 }
 
-// open lets requests go on. It may be called twice.
-func (g *gate) open() {
+// openGate lets requests go on. It may be called twice.
+func (g *gate) openGate() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed != nil {
@@ -34,8 +34,8 @@ func (g *gate) open() {
 	}
 }
 
-// enter waits until the gate is open, or ctx ends. The caller calls leave after nil.
-func (g *gate) enter(ctx context.Context) error {
+// enterGate waits until the gate is open, or ctx ends. The caller calls leave after nil.
+func (g *gate) enterGate(ctx context.Context) error {
 	for {
 		g.mu.Lock()
 		closed := g.closed
@@ -54,7 +54,7 @@ func (g *gate) enter(ctx context.Context) error {
 	}
 }
 
-func (g *gate) leave() {
+func (g *gate) leaveGate() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.inside--; g.inside == 0 && g.changed != nil {
@@ -63,9 +63,9 @@ func (g *gate) leave() {
 	}
 }
 
-// drain waits until all requests that were let in have ended. It returns false if that takes longer than
+// awaitDrained waits until all requests that were let in have ended. It returns false if that takes longer than
 // limit, or if ctx ends.
-func (g *gate) drain(ctx context.Context, limit time.Duration) bool {
+func (g *gate) awaitDrained(ctx context.Context, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	g.mu.Lock()

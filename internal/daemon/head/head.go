@@ -103,7 +103,7 @@ func Open(ctx context.Context, cfg Config) (*Head, error) {
 	h.ctx, h.end = context.WithCancel(context.Background())
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
-	if err := h.open(ctx); err != nil {
+	if err := h.openHead(ctx); err != nil {
 		closing, cancel := context.WithTimeout(context.Background(), callLimit)
 		defer cancel()
 		return nil, errors.Join(fmt.Errorf("open the cluster: %w", err), h.Close(closing))
@@ -111,11 +111,11 @@ func Open(ctx context.Context, cfg Config) (*Head, error) {
 	return h, nil
 }
 
-func (h *Head) open(ctx context.Context) error {
+func (h *Head) openHead(ctx context.Context) error {
 	if err := os.MkdirAll(h.cfg.Folder, 0o700); err != nil {
 		return err
 	}
-	dial, err := h.broker()
+	dial, err := h.startBroker()
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (h *Head) open(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := h.provision(ctx); err != nil {
+	if err := h.provisionStreams(ctx); err != nil {
 		return err
 	}
 	if h.table, err = h.conn.Table(ctx, broker.TableCluster, broker.TableConfig{}); err != nil {
@@ -137,7 +137,7 @@ func (h *Head) open(ctx context.Context) error {
 		return err
 	}
 	if h.members.Groups > 0 {
-		h.gate.shut() // until settle has finished the step
+		h.gate.closeGate() // until settle has finished the step
 	}
 	if h.pool, err = h.cfg.Executor(h.conn, h.Members, h.cfg.Silence); err != nil {
 		return err
@@ -147,18 +147,18 @@ func (h *Head) open(ctx context.Context) error {
 		return err
 	}
 	h.work.Go(h.followNodes)
-	h.work.Go(h.settle)
+	h.work.Go(h.settleMembers)
 	return h.serveQuota(ctx)
 }
 
-// broker starts the embedded broker, and returns how to connect to it or to the external one.
-func (h *Head) broker() (broker.DialConfig, error) {
+// startBroker starts the embedded broker, and returns how to connect to it or to the external one.
+func (h *Head) startBroker() (broker.DialConfig, error) {
 	var err error
 	if h.keys, err = broker.OpenKeys(filepath.Join(h.cfg.Folder, "keys")); err != nil {
 		return broker.DialConfig{}, err
 	}
 	if h.cfg.External {
-		return h.external()
+		return h.externalConfig()
 	}
 	h.server, err = broker.StartServer(broker.ServerConfig{Folder: h.cfg.Folder, Address: h.cfg.Listen, Keys: h.keys, Log: h.cfg.Log})
 	if err != nil {
@@ -167,8 +167,8 @@ func (h *Head) broker() (broker.DialConfig, error) {
 	return h.server.Local(), nil
 }
 
-// external returns how to connect to an external broker.
-func (h *Head) external() (broker.DialConfig, error) {
+// externalConfig returns how to connect to an external broker.
+func (h *Head) externalConfig() (broker.DialConfig, error) {
 	if err := h.describeKeys(); err != nil {
 		return broker.DialConfig{}, err
 	}
@@ -183,7 +183,7 @@ func (h *Head) external() (broker.DialConfig, error) {
 		}
 		h.ca = string(ca)
 	}
-	return broker.DialConfig{Join: h.join(broker.Head, seed), Log: h.cfg.Log, OnState: h.reconnected}, nil
+	return broker.DialConfig{Join: h.joinFor(broker.Head, seed), Log: h.cfg.Log, OnState: h.checkOtherHead}, nil
 }
 
 // UsersFile is the file in Folder with the configuration of the keys for an external broker.
@@ -202,16 +202,16 @@ func (h *Head) describeKeys() error {
 	return files.Write(filepath.Join(h.cfg.Folder, UsersFile), []byte(broker.ExternalConfig(keys)), 0o600)
 }
 
-// join is what a node, or the head, needs to connect.
-func (h *Head) join(name, seed string) broker.Join {
+// joinFor is what a node, or the head, needs to connect.
+func (h *Head) joinFor(name, seed string) broker.Join {
 	if h.server != nil {
 		return h.server.Join(name, seed, h.cfg.URLs...)
 	}
 	return broker.Join{Name: name, URLs: h.cfg.URLs, CA: h.ca, Seed: seed}
 }
 
-// provision provides the streams, and the consumers of all nodes with a key.
-func (h *Head) provision(ctx context.Context) error {
+// provisionStreams provides the streams, and the consumers of all nodes with a key.
+func (h *Head) provisionStreams(ctx context.Context) error {
 	names, err := h.keys.Nodes()
 	if err != nil {
 		return err
@@ -221,12 +221,12 @@ func (h *Head) provision(ctx context.Context) error {
 
 // Run runs a task on the nodes. It waits while a step moves hosts.
 func (h *Head) Run(ctx context.Context, t executor.Task) ([]executor.Result, error) {
-	if err := h.gate.enter(ctx); err != nil {
+	if err := h.gate.enterGate(ctx); err != nil {
 		return nil, err
 	}
-	defer h.gate.leave()
+	defer h.gate.leaveGate()
 	if t.Journal {
-		epoch, some, err := h.seal(ctx)
+		epoch, some, err := h.sealData(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -262,8 +262,8 @@ func (h *Head) Close(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// wide reports whether an address means all addresses of the machine, which no node can connect to.
-func wide(address string) bool {
+// isWildcardAddress reports whether an address means all addresses of the machine, which no node can connect to.
+func isWildcardAddress(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	ip := net.ParseIP(host)
 	return err == nil && (host == "" || ip != nil && ip.IsUnspecified())

@@ -110,7 +110,7 @@ func closeHead(t *testing.T, h *Head) {
 // command is one command of an operator.
 func command(t *testing.T, h *Head, name, node string) (wire.ClusterAnswer, error) {
 	t.Helper()
-	return h.command(t.Context(), wire.ClusterCommand{Command: name, Node: node})
+	return h.runCommand(t.Context(), wire.ClusterCommand{Command: name, Node: node})
 }
 
 // started is a node with the join file of "node add" that gives a sign of life.
@@ -237,7 +237,7 @@ func TestDrain(t *testing.T) {
 	for command, want := range map[string]string{wire.ClusterDrain: "draining", wire.ClusterUndrain: "working"} {
 		var answer wire.ClusterAnswer
 		testwait.Until(t, command, func() bool { // the subscription is new
-			answer, err = h.command(t.Context(), wire.ClusterCommand{Command: command, Node: "n1"})
+			answer, err = h.runCommand(t.Context(), wire.ClusterCommand{Command: command, Node: "n1"})
 			return err == nil
 		})
 		if answer.State != want {
@@ -252,7 +252,7 @@ func TestDrain(t *testing.T) {
 // Nodes cannot connect to an address that means all interfaces.
 func TestAddresses(t *testing.T) {
 	for address, want := range map[string]bool{"0.0.0.0:1": true, ":1": true, "[::]:1": true, "127.0.0.1:1": false, "10.0.0.5:1": false} {
-		if wide(address) != want {
+		if isWildcardAddress(address) != want {
 			t.Errorf("%s: %v", address, !want)
 		}
 	}

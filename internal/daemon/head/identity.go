@@ -64,7 +64,7 @@ func (h *Head) serveIdentities(ctx context.Context) error {
 		return err
 	}
 	_, err = h.conn.Serve(broker.HeadSubject("*", "identity"), "", func(m broker.Message) {
-		h.work.Go(func() { d.serve(m) })
+		h.work.Go(func() { d.serveClaim(m) })
 	})
 	return err
 }
@@ -91,7 +91,7 @@ func (h *Head) noteStart(ctx context.Context) error {
 	return err
 }
 
-func (d *identities) serve(m broker.Message) {
+func (d *identities) serveClaim(m broker.Message) {
 	ctx, cancel := context.WithTimeout(d.h.ctx, callLimit)
 	defer cancel()
 	name := strings.Split(m.Subject, ".")[2]
@@ -99,7 +99,7 @@ func (d *identities) serve(m broker.Message) {
 	err := json.Unmarshal(m.Data, &c)
 	var answer wire.IdentityAnswer
 	if err == nil {
-		answer, err = d.answer(ctx, name, c)
+		answer, err = d.answerClaim(ctx, name, c)
 	}
 	var data []byte
 	if err == nil {
@@ -113,8 +113,8 @@ func (d *identities) serve(m broker.Message) {
 	}
 }
 
-// of returns what is known about a node. Call it with d.mu held.
-func (d *identities) of(ctx context.Context, name string) (*identity, error) {
+// identityOf returns what is known about a node. Call it with d.mu held.
+func (d *identities) identityOf(ctx context.Context, name string) (*identity, error) {
 	if one := d.byName[name]; one != nil {
 		return one, nil
 	}
@@ -133,26 +133,26 @@ func (d *identities) of(ctx context.Context, name string) (*identity, error) {
 	return one, nil
 }
 
-// hear takes a sign of life.
-func (d *identities) hear(ctx context.Context, e broker.Entry) error {
+// recordHeartbeat takes a sign of life.
+func (d *identities) recordHeartbeat(ctx context.Context, e broker.Entry) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	one, err := d.of(ctx, e.Key)
-	if err != nil || !one.hear(e, time.Now()) {
+	one, err := d.identityOf(ctx, e.Key)
+	if err != nil || !one.recordHeartbeat(e, time.Now()) {
 		return err
 	}
 	d.h.cfg.Log.Error("two processes give signs of life as one node: a running machine was copied. Both stop, and one of them goes on", "node", e.Key, "host", one.Host, "path", one.Path)
 	next := one.NodeIdentity
 	next.Session = rand.Text()
-	if _, err = d.store(ctx, e.Key, next); err == nil {
+	if _, err = d.storeIdentity(ctx, e.Key, next); err == nil {
 		one.NodeIdentity = next
 	}
 	return err
 }
 
-// hear takes a sign of life. It reports whether two processes have sent signs of the same session: their numbers do not
+// recordHeartbeat takes a sign of life. It reports whether two processes have sent signs of the same session: their numbers do not
 // rise.
-func (one *identity) hear(e broker.Entry, now time.Time) (twice bool) {
+func (one *identity) recordHeartbeat(e broker.Entry, now time.Time) (twice bool) {
 	var sign struct {
 		Instance string
 		Beat     int64
@@ -165,41 +165,41 @@ func (one *identity) hear(e broker.Entry, now time.Time) (twice bool) {
 	return twice
 }
 
-// answer decides about a claim.
-func (d *identities) answer(ctx context.Context, name string, c wire.IdentityClaim) (wire.IdentityAnswer, error) {
+// answerClaim decides about a claim.
+func (d *identities) answerClaim(ctx context.Context, name string, c wire.IdentityClaim) (wire.IdentityAnswer, error) {
 	owns := d.h.hasData(name)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	one, err := d.of(ctx, name)
+	one, err := d.identityOf(ctx, name)
 	if err != nil {
 		return wire.IdentityAnswer{}, err
 	}
 	// A sign of life may be on its way.
 	if e, err := d.signs.Get(ctx, name); err == nil {
-		one.hear(e, time.Now())
+		one.recordHeartbeat(e, time.Now())
 	} else if !errors.Is(err, broker.ErrNotFound) {
 		return wire.IdentityAnswer{}, err
 	}
 	now := time.Now()
-	switch v := one.judge(c, owns, now); v {
+	switch v := one.judgeClaim(c, owns, now); v {
 	case accepted, moved:
-		return d.take(ctx, name, one, one.accepted(c, v == moved, now))
+		return d.grantIdentity(ctx, name, one, one.acceptedIdentity(c, v == moved, now))
 	case waiting:
 		if one.asked[c.Process].IsZero() {
 			one.asked[c.Process] = now
 		}
 		return wire.IdentityAnswer{Wait: "node " + name + " may still run " + whereOf(one.NodeIdentity)}, nil
 	default:
-		reason := one.reason(v, name, c.NodeIdentity)
+		reason := one.refusalReason(v, name, c.NodeIdentity)
 		d.h.cfg.Log.Error("refused a second node with the identity of another one", "node", name, "host", c.Host, "path", c.Path, "pid", c.PID, "folder", c.Folder, "reason", reason)
 		one.keepRefused(c, reason, now)
 		return wire.IdentityAnswer{Refused: reason}, nil
 	}
 }
 
-// take makes a process the node. Call it with d.mu held.
-func (d *identities) take(ctx context.Context, name string, one *identity, next wire.NodeIdentity) (wire.IdentityAnswer, error) {
-	revision, err := d.store(ctx, name, next)
+// grantIdentity makes a process the node. Call it with d.mu held.
+func (d *identities) grantIdentity(ctx context.Context, name string, one *identity, next wire.NodeIdentity) (wire.IdentityAnswer, error) {
+	revision, err := d.storeIdentity(ctx, name, next)
 	if err != nil {
 		return wire.IdentityAnswer{}, err
 	}
@@ -212,7 +212,7 @@ func (d *identities) take(ctx context.Context, name string, one *identity, next 
 	return wire.IdentityAnswer{Key: next.Key, Epoch: next.Epoch, Revision: revision}, nil
 }
 
-func (d *identities) store(ctx context.Context, name string, next wire.NodeIdentity) (revision uint64, err error) {
+func (d *identities) storeIdentity(ctx context.Context, name string, next wire.NodeIdentity) (revision uint64, err error) {
 	text, err := json.Marshal(next)
 	if err != nil {
 		return 0, err
@@ -232,9 +232,9 @@ const (
 	unexpected                // refused: the data of the node are in another folder
 )
 
-// judge decides about a claim. hasData says that another folder would lose data. one.asked says when a process that
+// judgeClaim decides about a claim. hasData says that another folder would lose data. one.asked says when a process that
 // waits asked first.
-func (one *identity) judge(c wire.IdentityClaim, hasData bool, now time.Time) verdict {
+func (one *identity) judgeClaim(c wire.IdentityClaim, hasData bool, now time.Time) verdict {
 	// A folder of a later epoch is newer than what this head knows: its own folder comes from a backup.
 	same := c.Folder == one.Folder && (c.Key == one.Key || c.Epoch > one.Epoch)
 	switch {
@@ -257,8 +257,8 @@ func (one *identity) judge(c wire.IdentityClaim, hasData bool, now time.Time) ve
 	return waiting
 }
 
-// accepted is the identity after a claim.
-func (one *identity) accepted(c wire.IdentityClaim, moved bool, now time.Time) wire.NodeIdentity {
+// acceptedIdentity is the identity after a claim.
+func (one *identity) acceptedIdentity(c wire.IdentityClaim, moved bool, now time.Time) wire.NodeIdentity {
 	next := c.NodeIdentity
 	next.Since, next.Accept = one.Since, one.Accept
 	if c.Process != one.Process {
@@ -276,8 +276,8 @@ func whereOf(n wire.NodeIdentity) string {
 	return fmt.Sprintf("on %s in %s (process %d)", n.Host, n.Path, n.PID)
 }
 
-// reason says why a process is refused, and what to do.
-func (one *identity) reason(v verdict, name string, c wire.NodeIdentity) string {
+// refusalReason says why a process is refused, and what to do.
+func (one *identity) refusalReason(v verdict, name string, c wire.NodeIdentity) string {
 	accept := fmt.Sprintf("\"dc-admin node accept %s\" on the head, then start dc-node here again", name)
 	switch v {
 	case outdated:
@@ -319,11 +319,11 @@ func (d *identities) refusedOf(name string) (list []wire.RefusedNode) {
 	return list
 }
 
-// accept lets any folder be a node once.
-func (d *identities) accept(ctx context.Context, name string) error {
+// acceptAnyFolder lets any folder be a node once.
+func (d *identities) acceptAnyFolder(ctx context.Context, name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	one, err := d.of(ctx, name)
+	one, err := d.identityOf(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -332,14 +332,14 @@ func (d *identities) accept(ctx context.Context, name string) error {
 	}
 	next := one.NodeIdentity
 	next.Accept = true
-	if _, err = d.store(ctx, name, next); err == nil {
+	if _, err = d.storeIdentity(ctx, name, next); err == nil {
 		one.NodeIdentity, one.refused = next, nil
 	}
 	return err
 }
 
-// forget removes the identity of a name, which a new node may get.
-func (d *identities) forget(ctx context.Context, name string) error {
+// forgetIdentity removes the identity of a name, which a new node may get.
+func (d *identities) forgetIdentity(ctx context.Context, name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.byName, name)

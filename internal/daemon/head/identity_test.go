@@ -65,7 +65,7 @@ func TestJudge(t *testing.T) {
 				one.asked[c.claim.Process] = now.Add(-c.asked)
 			}
 			claim := wire.IdentityClaim{NodeIdentity: c.claim, Next: "next", Previous: c.previous}
-			if got := one.judge(claim, c.hasData, now); got != c.want {
+			if got := one.judgeClaim(claim, c.hasData, now); got != c.want {
 				t.Errorf("%d, want %d", got, c.want)
 			}
 		})

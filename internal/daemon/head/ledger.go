@@ -25,11 +25,11 @@ type grant struct {
 	Step  int64        `json:"step"`  // of the placement, by its last report
 }
 
-func (g *grant) holds(kind int) int64 { return max(g.Most[kind], g.Used[kind]) }
+func (g *grant) heldAmount(kind int) int64 { return max(g.Most[kind], g.Used[kind]) }
 
-// hear takes a report. A node that has had the last order has exactly the lease that it reports: no older
+// recordReport takes a report. A node that has had the last order has exactly the lease that it reports: no older
 // order can change it. Otherwise an order may be under way.
-func (l *ledger) hear(name string, r wire.QuotaReport) {
+func (l *ledger) recordReport(name string, r wire.QuotaReport) {
 	if r.Gone {
 		delete(l.Nodes, name)
 		return
@@ -50,14 +50,14 @@ func (l *ledger) hear(name string, r wire.QuotaReport) {
 	g.Used, g.Limit, g.Step = r.Used, r.Limit, r.Step
 }
 
-// forget removes nodes that have no rows any more.
-func (l *ledger) forget(holders []string) {
+// forgetHolders removes nodes that have no rows any more.
+func (l *ledger) forgetHolders(holders []string) {
 	maps.DeleteFunc(l.Nodes, func(name string, _ *grant) bool { return !slices.Contains(holders, name) })
 }
 
-// limit is the smallest limit that a node knows: while a change of it is on its way to the nodes, the
+// smallestLimit is the smallest limit that a node knows: while a change of it is on its way to the nodes, the
 // sum keeps both. 0 means no limit.
-func (l *ledger) limit(kind int) (least int64) {
+func (l *ledger) smallestLimit(kind int) (least int64) {
 	for _, g := range l.Nodes {
 		if n := g.Limit[kind]; n > 0 && (least == 0 || n < least) {
 			least = n
@@ -66,8 +66,8 @@ func (l *ledger) limit(kind int) (least int64) {
 	return least
 }
 
-// agreed reports whether all nodes know the same limits.
-func (l *ledger) agreed() bool {
+// limitsAgree reports whether all nodes know the same limits.
+func (l *ledger) limitsAgree() bool {
 	var first *grant
 	for _, g := range l.Nodes {
 		if first == nil {
@@ -80,15 +80,15 @@ func (l *ledger) agreed() bool {
 	return true
 }
 
-// free is what no node holds; below 0 if they hold too much. A node that was not heard yet is taken for one
+// freeAmount is what no node holds; below 0 if they hold too much. A node that was not heard yet is taken for one
 // with an equal share. absent are the nodes without the site.
-func (l *ledger) free(kind int, holders, absent []string) int64 {
-	limit, n := l.limit(kind), int64(len(holders))
+func (l *ledger) freeAmount(kind int, holders, absent []string) int64 {
+	limit, n := l.smallestLimit(kind), int64(len(holders))
 	left := limit
 	for _, name := range holders {
 		switch g := l.Nodes[name]; {
 		case g != nil:
-			left -= g.holds(kind)
+			left -= g.heldAmount(kind)
 		case !slices.Contains(absent, name):
 			left -= (limit + n - 1) / n
 		}

@@ -29,13 +29,13 @@ type Manager struct {
 func NewManager(base manager.Config, h *Head) *Manager {
 	base.Name, base.MaxWorkers = Name, 8
 	m := &Manager{Loop: manager.New(base), head: h}
-	m.Handle(manager.AdminSocket, wire.ClassAdmin, wire.AdminCluster, m.request)
-	m.Maintain("nodes", func() time.Duration { return viewPeriod }, func(time.Time) { m.look() })
+	m.Handle(manager.AdminSocket, wire.ClassAdmin, wire.AdminCluster, m.answerCommand)
+	m.Maintain("nodes", func() time.Duration { return viewPeriod }, func(time.Time) { m.refreshNodes() })
 	if h.cfg.External {
 		m.Maintain("rival", func() time.Duration { return time.Second }, func(time.Time) { m.endForRival() })
 	}
 	m.Gauge("nodes", func() any { return byName(m.nodes) })
-	m.Gauge("nodes_silent", func() any { return m.silent() })
+	m.Gauge("nodes_silent", func() any { return m.silentMembers() })
 	m.Gauge("nodes_refused", func() any { return m.listRefused() })
 	return m
 }
@@ -49,8 +49,8 @@ func byName(list []wire.ClusterNode) map[string]wire.ClusterNode {
 	return all
 }
 
-// silent returns the names of the members without a sign of life.
-func (m *Manager) silent() []string {
+// silentMembers returns the names of the members without a sign of life.
+func (m *Manager) silentMembers() []string {
 	names := []string{}
 	for _, n := range m.nodes {
 		if n.Member && n.State == executor.NodeSilent {
@@ -80,8 +80,8 @@ func (m *Manager) listRefused() []string {
 	return reasons
 }
 
-// look renews the view of the nodes.
-func (m *Manager) look() {
+// refreshNodes renews the view of the nodes.
+func (m *Manager) refreshNodes() {
 	if m.looking {
 		return
 	}
@@ -89,7 +89,7 @@ func (m *Manager) look() {
 	manager.Work(m.Loop, func(ctx context.Context) ([]wire.ClusterNode, error) {
 		ctx, cancel := context.WithTimeout(ctx, callLimit)
 		defer cancel()
-		return m.head.list(ctx)
+		return m.head.listNodes(ctx)
 	}, func(list []wire.ClusterNode, err error) {
 		m.looking = false
 		if err != nil {
@@ -100,8 +100,8 @@ func (m *Manager) look() {
 	})
 }
 
-// request answers one command of an operator.
-func (m *Manager) request(from manager.Peer, e wire.Event) {
+// answerCommand answers one command of an operator.
+func (m *Manager) answerCommand(from manager.Peer, e wire.Event) {
 	var r wire.ClusterCommand
 	if err := json.Unmarshal(e.Object, &r); err != nil {
 		m.ReplyError(from, e, "the object is not {className, command, node}: "+err.Error())
@@ -110,7 +110,7 @@ func (m *Manager) request(from manager.Peer, e wire.Event) {
 	manager.Work(m.Loop, func(ctx context.Context) (wire.ClusterAnswer, error) {
 		ctx, cancel := context.WithTimeout(ctx, 3*callLimit)
 		defer cancel()
-		return m.head.command(ctx, r)
+		return m.head.runCommand(ctx, r)
 	}, func(answer wire.ClusterAnswer, err error) {
 		if err != nil {
 			m.Log().Warn("command refused", "op", r.Command, "node", r.Node, "error", err)
@@ -124,23 +124,23 @@ func (m *Manager) request(from manager.Peer, e wire.Event) {
 	})
 }
 
-func (h *Head) command(ctx context.Context, r wire.ClusterCommand) (answer wire.ClusterAnswer, err error) {
+func (h *Head) runCommand(ctx context.Context, r wire.ClusterCommand) (answer wire.ClusterAnswer, err error) {
 	answer.ClassName = Name
 	switch r.Command {
 	case wire.ClusterList:
-		answer.Nodes, err = h.list(ctx)
+		answer.Nodes, err = h.listNodes(ctx)
 	case wire.ClusterAdd:
-		answer.Join, err = h.add(ctx, r.Node)
+		answer.Join, err = h.addNode(ctx, r.Node)
 	case wire.ClusterDrain:
-		answer.State, err = h.drain(ctx, r.Node, true, false)
+		answer.State, err = h.setDraining(ctx, r.Node, true, false)
 	case wire.ClusterUndrain:
-		answer.State, err = h.drain(ctx, r.Node, false, false)
+		answer.State, err = h.setDraining(ctx, r.Node, false, false)
 	case wire.ClusterRemove:
-		answer.State, err = h.remove(ctx, r.Node)
+		answer.State, err = h.removeNode(ctx, r.Node)
 	case wire.ClusterLost:
-		answer.State, err = h.lose(ctx, r.Node)
+		answer.State, err = h.loseNode(ctx, r.Node)
 	case wire.ClusterAccept:
-		answer.State, err = h.accept(ctx, r.Node)
+		answer.State, err = h.acceptFolder(ctx, r.Node)
 	default:
 		err = fmt.Errorf("command %.40q is not list, add, drain, undrain, remove, lost or accept", r.Command)
 	}

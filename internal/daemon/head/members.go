@@ -23,8 +23,8 @@ type members struct {
 	goneRev uint64
 }
 
-// key is the key of the members. Nodes follow the first one: it says who owns a host.
-func (h *Head) key() string {
+// membersKey is the key of the members. Nodes follow the first one: it says who owns a host.
+func (h *Head) membersKey() string {
 	if h.cfg.Hosts {
 		return wire.PlacementKey
 	}
@@ -43,16 +43,16 @@ func (h *Head) Members() []string {
 	case p.Moved == 0:
 		return slices.Clone(p.Previous)
 	}
-	return union(p.Members, p.Previous)
+	return unionNames(p.Members, p.Previous)
 }
 
-// union returns the names of both lists, sorted, each once.
-func union(a, b []string) []string {
+// unionNames returns the names of both lists, sorted, each once.
+func unionNames(a, b []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
-// without returns the names of a that are not in b.
-func without(a, b []string) []string {
+// subtractNames returns the names of a that are not in b.
+func subtractNames(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(name string) bool { return slices.Contains(b, name) })
 }
 
@@ -65,7 +65,7 @@ func (h *Head) readMembers(ctx context.Context) error {
 		value    any
 		revision *uint64
 	}{
-		{h.key(), &m.ClusterPlacement, &m.revision},
+		{h.membersKey(), &m.ClusterPlacement, &m.revision},
 		{wire.BaseKey, &base, new(uint64)},
 		{wire.GoneKey, &m.gone, &m.goneRev},
 	} {
@@ -85,8 +85,8 @@ func (h *Head) readMembers(ctx context.Context) error {
 	return nil
 }
 
-// store writes a value with the revision that was read, and returns the new one.
-func (h *Head) store(ctx context.Context, key string, value any, revision uint64) (uint64, error) {
+// storeValue writes a value with the revision that was read, and returns the new one.
+func (h *Head) storeValue(ctx context.Context, key string, value any, revision uint64) (uint64, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return 0, err
@@ -97,10 +97,10 @@ func (h *Head) store(ctx context.Context, key string, value any, revision uint64
 	return h.table.Update(ctx, key, text, revision)
 }
 
-// place stores a placement. Call it with h.mu held.
-func (h *Head) place(ctx context.Context, next wire.ClusterPlacement) error {
+// storePlacement stores a placement. Call it with h.mu held.
+func (h *Head) storePlacement(ctx context.Context, next wire.ClusterPlacement) error {
 	next.Self = broker.Head
-	revision, err := h.store(ctx, h.key(), next, h.members.revision)
+	revision, err := h.storeValue(ctx, h.membersKey(), next, h.members.revision)
 	if err != nil {
 		return fmt.Errorf("store the placement: %w", err)
 	}
@@ -110,7 +110,7 @@ func (h *Head) place(ctx context.Context, next wire.ClusterPlacement) error {
 
 // keepGone stores the names of nodes that leave. Call it with h.mu held.
 func (h *Head) keepGone(ctx context.Context, next wire.ClusterGone) error {
-	revision, err := h.store(ctx, wire.GoneKey, next, h.members.goneRev)
+	revision, err := h.storeValue(ctx, wire.GoneKey, next, h.members.goneRev)
 	if err != nil {
 		return fmt.Errorf("store the names of nodes that leave: %w", err)
 	}
@@ -118,9 +118,9 @@ func (h *Head) keepGone(ctx context.Context, next wire.ClusterGone) error {
 	return nil
 }
 
-// seal notes that there is data before the first change of the journal: from now on hosts move only with
+// sealData notes that there is data before the first change of the journal: from now on hosts move only with
 // their rows. It returns the epoch that nodes need for a task of the journal, and false without members.
-func (h *Head) seal(ctx context.Context) (epoch int64, some bool, err error) {
+func (h *Head) sealData(ctx context.Context) (epoch int64, some bool, err error) {
 	h.mu.RLock()
 	m := h.members
 	h.mu.RUnlock()
@@ -142,7 +142,7 @@ func (h *Head) seal(ctx context.Context) (epoch int64, some bool, err error) {
 	h.members.base = m.Epoch
 	next := m.ClusterPlacement
 	next.Sealed = true
-	return m.Epoch, true, h.place(ctx, next)
+	return m.Epoch, true, h.storePlacement(ctx, next)
 }
 
 // followNodes notes the signs of life of all nodes, until Close.
@@ -153,7 +153,7 @@ func (h *Head) followNodes() {
 			return
 		}
 		h.cfg.Log.Warn("cannot follow the nodes of the cluster; trying again", "error", err)
-		h.sleep(time.Second)
+		h.pauseFor(time.Second)
 	}
 }
 
@@ -168,10 +168,10 @@ func (h *Head) watchNodes() error {
 		}
 		ctx, cancel := context.WithTimeout(h.ctx, callLimit)
 		defer cancel()
-		if err := h.identities.hear(ctx, e); err != nil && h.ctx.Err() == nil {
+		if err := h.identities.recordHeartbeat(ctx, e); err != nil && h.ctx.Err() == nil {
 			h.cfg.Log.Warn("cannot read which process is a node", "node", e.Key, "error", err)
 		}
-		if err := h.admit(ctx, e.Key, e.Changed); err != nil && h.ctx.Err() == nil {
+		if err := h.admitNode(ctx, e.Key, e.Changed); err != nil && h.ctx.Err() == nil {
 			h.cfg.Log.Warn("cannot add a node to the members", "node", e.Key, "error", err)
 		}
 	})
@@ -180,9 +180,9 @@ func (h *Head) watchNodes() error {
 // goneReason is why a node cannot come back.
 const goneReason = "it was removed, and its name cannot come back; add the machine with another name and an empty data folder"
 
-// admit makes a node with a sign of life a member. With owners of hosts, Head.settle does that, because
+// admitNode makes a node with a sign of life a member. With owners of hosts, Head.settleMembers does that, because
 // hosts may have to move to it.
-func (h *Head) admit(ctx context.Context, name string, seen time.Time) error {
+func (h *Head) admitNode(ctx context.Context, name string, seen time.Time) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m := h.members
@@ -193,26 +193,26 @@ func (h *Head) admit(ctx context.Context, name string, seen time.Time) error {
 	case slices.Contains(m.gone.Leaving, name):
 	case h.cfg.Hosts:
 		h.joining[name] = seen
-		h.hurry()
+		h.wakeSettle()
 	default:
-		return h.change(ctx, union(m.Members, []string{name}), "node joined", name)
+		return h.changeMembers(ctx, unionNames(m.Members, []string{name}), "node joined", name)
 	}
 	return nil
 }
 
-// change writes members that have no data yet. Call it with h.mu held.
-func (h *Head) change(ctx context.Context, list []string, what, name string) error {
+// changeMembers writes members that have no data yet. Call it with h.mu held.
+func (h *Head) changeMembers(ctx context.Context, list []string, what, name string) error {
 	next := wire.ClusterPlacement{Placement: placement.Placement{Epoch: h.members.Epoch + 1, Members: list}}
-	if err := h.place(ctx, next); err != nil {
+	if err := h.storePlacement(ctx, next); err != nil {
 		return err
 	}
 	h.cfg.Log.Info(what, "node", name, "epoch", next.Epoch, "members", len(list))
 	return nil
 }
 
-// leave removes a node from the members. If there is data, its hosts move first: then it is leaving, and
-// Head.settle removes it.
-func (h *Head) leave(ctx context.Context, name string) (leaving bool, err error) {
+// removeMember removes a node from the members. If there is data, its hosts move first: then it is leaving, and
+// Head.settleMembers removes it.
+func (h *Head) removeMember(ctx context.Context, name string) (leaving bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m := h.members
@@ -223,30 +223,30 @@ func (h *Head) leave(ctx context.Context, name string) (leaving bool, err error)
 	case !slices.Contains(m.Holders(), name):
 		return false, nil
 	case !h.cfg.Hosts || !m.Sealed:
-		return false, h.change(ctx, without(m.Members, []string{name}), "node removed", name)
+		return false, h.changeMembers(ctx, subtractNames(m.Members, []string{name}), "node removed", name)
 	}
 	next := m.gone
-	next.Leaving = union(next.Leaving, []string{name})
-	if len(h.wanted(next)) == 0 {
+	next.Leaving = unionNames(next.Leaving, []string{name})
+	if len(h.wantedMembers(next)) == 0 {
 		return false, fmt.Errorf("node %s is the only one: no other node can take its hosts; add one first", name)
 	}
 	if err := h.keepGone(ctx, next); err != nil {
 		return false, err
 	}
 	h.cfg.Log.Info("a node leaves: its hosts move to the others", "node", name)
-	h.hurry()
+	h.wakeSettle()
 	return true, nil
 }
 
-// wanted returns the members that the cluster should have. Call it with h.mu held.
-func (h *Head) wanted(gone wire.ClusterGone) []string {
+// wantedMembers returns the members that the cluster should have. Call it with h.mu held.
+func (h *Head) wantedMembers(gone wire.ClusterGone) []string {
 	list := h.members.Members
 	for name, seen := range h.joining {
 		if time.Since(seen) < h.cfg.Silence {
-			list = union(list, []string{name})
+			list = unionNames(list, []string{name})
 		}
 	}
-	return without(without(list, gone.Leaving), gone.Lost)
+	return subtractNames(subtractNames(list, gone.Leaving), gone.Lost)
 }
 
 // giveUp notes that a node is lost: no node waits for it, and its hosts begin again on the others.
@@ -261,20 +261,20 @@ func (h *Head) giveUp(ctx context.Context, name string) error {
 		return fmt.Errorf("node %s owns no hosts; \"dc-admin node remove %s\" revokes its key", name, name)
 	}
 	next := m.gone
-	next.Lost, next.Leaving = union(next.Lost, []string{name}), without(next.Leaving, []string{name})
-	if len(h.wanted(next)) == 0 {
+	next.Lost, next.Leaving = unionNames(next.Lost, []string{name}), subtractNames(next.Leaving, []string{name})
+	if len(h.wantedMembers(next)) == 0 {
 		return fmt.Errorf("node %s is the only one: no other node can take its hosts; add one first", name)
 	}
 	if err := h.keepGone(ctx, next); err != nil {
 		return err
 	}
 	h.cfg.Log.Warn("a node is given up: its pages are lost, and its hosts begin again on the other nodes", "node", name)
-	h.hurry()
+	h.wakeSettle()
 	return nil
 }
 
-// standing says how far the hosts of a node have moved; "" if none of them move.
-func (h *Head) standing(name string) string {
+// moveProgress says how far the hosts of a node have moved; "" if none of them move.
+func (h *Head) moveProgress(name string) string {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	m := h.members

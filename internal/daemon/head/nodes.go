@@ -20,8 +20,8 @@ import (
 // nodeAdded is the state of a node that has a key and was never here.
 const nodeAdded = "added"
 
-// list lists the members and all other nodes with a key, in the order of their names.
-func (h *Head) list(ctx context.Context) ([]wire.ClusterNode, error) {
+// listNodes lists the members and all other nodes with a key, in the order of their names.
+func (h *Head) listNodes(ctx context.Context) ([]wire.ClusterNode, error) {
 	all, err := h.pool.Nodes(ctx)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (h *Head) list(ctx context.Context) ([]wire.ClusterNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range union(keyed, h.leavers()) {
+	for _, name := range unionNames(keyed, h.leavingNodes()) {
 		if !slices.ContainsFunc(all, func(n executor.Node) bool { return n.Name == name }) {
 			all = append(all, executor.Node{Name: name, State: h.stateOf(name), Load: load.Unknown})
 		}
@@ -40,12 +40,12 @@ func (h *Head) list(ctx context.Context) ([]wire.ClusterNode, error) {
 	for _, n := range all {
 		one := wire.ClusterNode{
 			Name: n.Name, Address: n.Address, State: n.State, Member: slices.Contains(known, n.Name),
-			Load: n.Load, Version: n.Version, Busy: sum(n.Busy), Slots: sum(n.Slots), Lag: -1,
+			Load: n.Load, Version: n.Version, Busy: sumCounts(n.Busy), Slots: sumCounts(n.Slots), Lag: -1,
 		}
 		if !n.Seen.IsZero() {
 			one.Seen = n.Seen.UTC().Format(time.DateTime + ".000")
 		}
-		one.Reason = strings.TrimPrefix(strings.TrimSuffix(h.standing(n.Name)+"; "+n.Notice, "; "), "; ")
+		one.Reason = strings.TrimPrefix(strings.TrimSuffix(h.moveProgress(n.Name)+"; "+n.Notice, "; "), "; ")
 		one.Refused = h.identities.refusedOf(n.Name)
 		if state, err := h.conn.ConsumerState(ctx, broker.StreamJournal, broker.NodeDurable(n.Name)); err == nil {
 			one.Lag = int64(state.Pending)
@@ -56,8 +56,8 @@ func (h *Head) list(ctx context.Context) ([]wire.ClusterNode, error) {
 	return list, nil
 }
 
-// leavers are the nodes that leave.
-func (h *Head) leavers() []string {
+// leavingNodes are the nodes that leave.
+func (h *Head) leavingNodes() []string {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return h.members.gone.Leaving
@@ -79,16 +79,16 @@ func (h *Head) stateOf(name string) string {
 	return nodeAdded
 }
 
-func sum(counts map[string]int) (n int) {
+func sumCounts(counts map[string]int) (n int) {
 	for _, c := range counts {
 		n += c
 	}
 	return n
 }
 
-// add creates the key of a node and its consumers. It returns its join file.
-func (h *Head) add(ctx context.Context, name string) (json.RawMessage, error) {
-	if len(h.cfg.URLs) == 0 && wide(h.cfg.Listen) {
+// addNode creates the key of a node and its consumers. It returns its join file.
+func (h *Head) addNode(ctx context.Context, name string) (json.RawMessage, error) {
+	if len(h.cfg.URLs) == 0 && isWildcardAddress(h.cfg.Listen) {
 		return nil, fmt.Errorf("listen = %s names no address that nodes can connect to: set urls of [Cluster], for example tls://10.0.0.5:4222", h.cfg.Listen)
 	}
 	h.mu.RLock()
@@ -104,25 +104,25 @@ func (h *Head) add(ctx context.Context, name string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(h.identities.forget(ctx, name), h.provision(ctx), h.describeKeys()); err != nil {
+	if err := errors.Join(h.identities.forgetIdentity(ctx, name), h.provisionStreams(ctx), h.describeKeys()); err != nil {
 		return nil, errors.Join(err, h.keys.RemoveNode(name))
 	}
-	return json.MarshalIndent(h.join(name, seed), "", "  ")
+	return json.MarshalIndent(h.joinFor(name, seed), "", "  ")
 }
 
-// remove revokes the key of a node and forgets it. If the node owns hosts, they move first, and the state
+// removeNode revokes the key of a node and forgets it. If the node owns hosts, they move first, and the state
 // is leaving.
-func (h *Head) remove(ctx context.Context, name string) (state string, err error) {
+func (h *Head) removeNode(ctx context.Context, name string) (state string, err error) {
 	if err := broker.CheckName(name); err != nil {
 		return "", err
 	}
-	if known, err := h.known(name); err != nil || !known {
+	if known, err := h.isKnown(name); err != nil || !known {
 		return "", cmp.Or(err, errUnknown(name))
 	}
-	if silent := h.silent([]string{name}); len(silent) > 0 && h.owns(name) {
+	if silent := h.silentNodes([]string{name}); len(silent) > 0 && h.ownsHosts(name) {
 		return "", fmt.Errorf("node %s owns hosts and is silent: start it, so that they can move to other nodes, or give it up with \"dc-admin node lost %s\"", name, name)
 	}
-	leaving, err := h.leave(ctx, name)
+	leaving, err := h.removeMember(ctx, name)
 	if err != nil || leaving {
 		return "leaving", err
 	}
@@ -135,28 +135,28 @@ func (h *Head) remove(ctx context.Context, name string) (state string, err error
 	return "removed", errors.Join(h.describeKeys(), h.conn.Forget(ctx, name))
 }
 
-// known reports whether a node has a key, or is leaving.
-func (h *Head) known(name string) (bool, error) {
+// isKnown reports whether a node has a key, or is leaving.
+func (h *Head) isKnown(name string) (bool, error) {
 	keyed, err := h.keys.Nodes()
-	return slices.Contains(keyed, name) || slices.Contains(h.Members(), name) || slices.Contains(h.leavers(), name), err
+	return slices.Contains(keyed, name) || slices.Contains(h.Members(), name) || slices.Contains(h.leavingNodes(), name), err
 }
 
-// owns reports whether a node has hosts with data.
-func (h *Head) owns(name string) bool {
+// ownsHosts reports whether a node has hosts with data.
+func (h *Head) ownsHosts(name string) bool {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return h.cfg.Hosts && h.members.Sealed && slices.Contains(h.members.Holders(), name)
 }
 
-// lose gives a node up that is dead for good. Its key is revoked at once.
-func (h *Head) lose(ctx context.Context, name string) (state string, err error) {
+// loseNode gives a node up that is dead for good. Its key is revoked at once.
+func (h *Head) loseNode(ctx context.Context, name string) (state string, err error) {
 	if err := broker.CheckName(name); err != nil {
 		return "", err
 	}
-	if !h.owns(name) && !slices.Contains(h.leavers(), name) {
-		return h.remove(ctx, name)
+	if !h.ownsHosts(name) && !slices.Contains(h.leavingNodes(), name) {
+		return h.removeNode(ctx, name)
 	}
-	if silent := h.silent([]string{name}); len(silent) == 0 && slices.Contains(h.Members(), name) {
+	if silent := h.silentNodes([]string{name}); len(silent) == 0 && slices.Contains(h.Members(), name) {
 		return "", fmt.Errorf("node %s gives signs of life: \"dc-admin node remove %s\" moves its hosts to other nodes; to give it up all the same, stop it and wait until it is silent", name, name)
 	}
 	if err := h.giveUp(ctx, name); err != nil {
@@ -168,8 +168,8 @@ func (h *Head) lose(ctx context.Context, name string) (state string, err error) 
 	return "lost", h.describeKeys()
 }
 
-// drain starts or ends draining of a node and returns its state.
-func (h *Head) drain(ctx context.Context, name string, on, only bool) (string, error) {
+// setDraining starts or ends draining of a node and returns its state.
+func (h *Head) setDraining(ctx context.Context, name string, on, only bool) (string, error) {
 	if err := broker.CheckName(name); err != nil {
 		return "", err
 	}
@@ -195,15 +195,15 @@ func (h *Head) drain(ctx context.Context, name string, on, only bool) (string, e
 	return answer.State, nil
 }
 
-// accept lets any data folder be a node once.
-func (h *Head) accept(ctx context.Context, name string) (state string, err error) {
+// acceptFolder lets any data folder be a node once.
+func (h *Head) acceptFolder(ctx context.Context, name string) (state string, err error) {
 	if err := broker.CheckName(name); err != nil {
 		return "", err
 	}
-	if known, err := h.known(name); err != nil || !known {
+	if known, err := h.isKnown(name); err != nil || !known {
 		return "", cmp.Or(err, errUnknown(name))
 	}
-	return "accepted", h.identities.accept(ctx, name)
+	return "accepted", h.identities.acceptAnyFolder(ctx, name)
 }
 
 func errUnknown(name string) error {

@@ -57,7 +57,7 @@ func (h *Head) serveQuota(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q := &quotas{ledgers: table, holders: h.holders, command: h.askQuota}
+	q := &quotas{ledgers: table, holders: h.rowHolders, command: h.askQuota}
 	_, err = h.conn.Serve(broker.HeadSubject("*", "quota"), "", func(m broker.Message) {
 		h.work.Go(func() { h.answerQuota(q, m) })
 	})
@@ -82,8 +82,8 @@ func (h *Head) answerQuota(q *quotas, m broker.Message) {
 	}
 }
 
-// holders returns the nodes that may have rows, and the step of the placement.
-func (h *Head) holders() (names []string, step int64) {
+// rowHolders returns the nodes that may have rows, and the step of the placement.
+func (h *Head) rowHolders() (names []string, step int64) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return h.members.Holders(), h.members.Step()
@@ -120,7 +120,7 @@ func (q *quotas) answerAll(ctx context.Context, node string, reports []wire.Quot
 		work.Go(func() {
 			defer func() { <-slots }()
 			var err error
-			if orders[i], err = q.answer(ctx, node, r); err != nil {
+			if orders[i], err = q.answerReport(ctx, node, r); err != nil {
 				orders[i] = wire.QuotaOrder{Site: r.Site}
 				log.Warn("cannot answer a node about the limits of a site; it asks again", "node", node, "site", r.Site, "error", err)
 			}
@@ -130,20 +130,20 @@ func (q *quotas) answerAll(ctx context.Context, node string, reports []wire.Quot
 	return orders
 }
 
-// answer returns the order for a node that has sent a report.
-func (q *quotas) answer(ctx context.Context, node string, r wire.QuotaReport) (wire.QuotaOrder, error) {
+// answerReport returns the order for a node that has sent a report.
+func (q *quotas) answerReport(ctx context.Context, node string, r wire.QuotaReport) (wire.QuotaOrder, error) {
 	hash := fnv.New32a()
 	hash.Write([]byte(r.Site))
 	lock := &q.locks[hash.Sum32()%uint32(len(q.locks))]
 	lock.Lock()
 	defer lock.Unlock()
 	a := account{quotas: q, site: r.Site, node: node, heard: map[string]wire.QuotaReport{}}
-	if err := a.load(ctx); err != nil {
+	if err := a.loadLedger(ctx); err != nil {
 		return wire.QuotaOrder{}, fmt.Errorf("limits of site %s: %w", r.Site, err)
 	}
 	a.heard[node] = r
-	a.hear(node, r)
-	order, err := a.decide(ctx)
+	a.recordReport(node, r)
+	order, err := a.decideOrder(ctx)
 	if err != nil {
 		return order, fmt.Errorf("limits of site %s: %w", r.Site, err)
 	}

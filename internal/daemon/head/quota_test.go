@@ -77,7 +77,7 @@ func TestQuotaOfChangedLimits(t *testing.T) {
 					before, _ := w.sum(0)
 					name := w.names[w.random.IntN(3)]
 					w.nodes[name].work()
-					order, err := w.answer(t.Context(), name, w.nodes[name].report())
+					order, err := w.answerReport(t.Context(), name, w.nodes[name].report())
 					if err == nil {
 						w.deliver(func() { w.nodes[name].obey(order) })
 					}
@@ -208,7 +208,7 @@ func TestQuotaOfLostOrder(t *testing.T) {
 	w := newQuotaWorld(t, 1, wire.Amounts{30, 0, 0}, 2)
 	r := w.nodes["n1"].report()
 	r.Wants[0] = true
-	if o, err := w.answer(t.Context(), "n1", r); err != nil || o.Lease[0] != 10 {
+	if o, err := w.answerReport(t.Context(), "n1", r); err != nil || o.Lease[0] != 10 {
 		t.Fatalf("%+v, %v", o, err)
 	}
 	w.nodes["n0"].links = 50
@@ -217,7 +217,7 @@ func TestQuotaOfLostOrder(t *testing.T) {
 		t.Errorf("%d of 30", used)
 	}
 	w.nodes["n0"].links = 1
-	if o, err := w.answer(t.Context(), "n0", w.nodes["n0"].report()); err != nil || !o.Final[0] {
+	if o, err := w.answerReport(t.Context(), "n0", w.nodes["n0"].report()); err != nil || !o.Final[0] {
 		t.Fatalf("%+v, %v", o, err)
 	}
 	w.nodes["n0"].links, w.nodes["n1"].links = 0, 1
@@ -259,7 +259,7 @@ func TestQuotaOverTheBroker(t *testing.T) {
 	h := open(t, t.TempDir(), true)
 	alpha, beta := started(t, h, "alpha"), started(t, h, "beta")
 	testwait.Until(t, "both are members", func() bool { return len(h.Members()) == 2 })
-	_, step := h.holders()
+	_, step := h.rowHolders()
 	ask := func(conn *broker.Conn, n *quotaNode) {
 		t.Helper()
 		n.step = step

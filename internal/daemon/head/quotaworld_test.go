@@ -178,7 +178,7 @@ func (w *quotaWorld) Update(_ context.Context, _ string, value []byte, revision 
 func (w *quotaWorld) asks(name string) {
 	n := w.nodes[name]
 	n.work()
-	order, err := w.answer(w.Context(), name, n.report())
+	order, err := w.answerReport(w.Context(), name, n.report())
 	if err == nil {
 		w.deliver(func() { n.obey(order) })
 	}

@@ -70,8 +70,8 @@ func (h *Head) findRival(ctx context.Context) error {
 	return err
 }
 
-// reconnected looks for another head that began while this one was cut off. It must not block.
-func (h *Head) reconnected(connected bool) {
+// checkOtherHead looks for another head that began while this one was cut off. It must not block.
+func (h *Head) checkOtherHead(connected bool) {
 	if !connected || !h.serving.Load() {
 		return
 	}

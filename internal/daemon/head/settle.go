@@ -19,7 +19,7 @@ import (
 )
 
 // A change of the members of a cluster with data (docs/decisions/0018-moving-hosts.md). One goroutine
-// makes the members those of Head.wanted:
+// makes the members those of Head.wantedMembers:
 //
 //	no data, other members wanted     store them; if a member has brought data with it, note that
 //	no change, other members wanted   store the begin of a change
@@ -38,23 +38,23 @@ const (
 	longestRest = 30 * time.Second // between two steps
 )
 
-// hurry wakes settle.
-func (h *Head) hurry() {
+// wakeSettle wakes settle.
+func (h *Head) wakeSettle() {
 	select {
 	case h.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (h *Head) sleep(d time.Duration) {
+func (h *Head) pauseFor(d time.Duration) {
 	select {
 	case <-h.ctx.Done():
 	case <-time.After(d):
 	}
 }
 
-// settle makes the members those that are wanted, until Close.
-func (h *Head) settle() {
+// settleMembers makes the members those that are wanted, until Close.
+func (h *Head) settleMembers() {
 	for said := ""; h.ctx.Err() == nil; {
 		busy, err := h.settleNext()
 		text := ""
@@ -66,8 +66,8 @@ func (h *Head) settle() {
 		said = text
 		switch {
 		case err != nil:
-			h.await(err.Error())
-			h.sleep(settleLook)
+			h.noteWait(err.Error())
+			h.pauseFor(settleLook)
 		case !busy:
 			select {
 			case <-h.ctx.Done():
@@ -77,8 +77,8 @@ func (h *Head) settle() {
 	}
 }
 
-// await notes what a change waits for.
-func (h *Head) await(reason string) {
+// noteWait notes what a change waits for.
+func (h *Head) noteWait(reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.awaited = reason
@@ -88,33 +88,33 @@ func (h *Head) await(reason string) {
 func (h *Head) settleNext() (busy bool, err error) {
 	h.mu.RLock()
 	m := h.members
-	wanted := h.wanted(m.gone)
+	wanted := h.wantedMembers(m.gone)
 	h.mu.RUnlock()
 	switch {
 	case m.Groups > 0:
 		return true, h.moveGroup(m)
 	case len(wanted) == 0 || slices.Equal(wanted, m.Members):
 	case m.Sealed:
-		return true, h.begin(m, wanted)
+		return true, h.beginChange(m, wanted)
 	default:
-		return true, h.extend(m)
+		return true, h.extendMembers(m)
 	}
 	for _, name := range m.gone.Leaving {
 		if !slices.Contains(m.Members, name) {
-			return true, h.dismiss(name)
+			return true, h.dismissNode(name)
 		}
 	}
 	for _, name := range slices.Concat(m.gone.Lost, m.gone.Removed) {
 		if !slices.Contains(m.Members, name) && !h.forgotten[name] {
-			return true, h.forget(name, slices.Contains(m.gone.Lost, name))
+			return true, h.forgetNode(name, slices.Contains(m.gone.Lost, name))
 		}
 	}
 	return false, nil
 }
 
-// extend adds nodes to a cluster without data. If a member has rows, such as a machine that worked
+// extendMembers adds nodes to a cluster without data. If a member has rows, such as a machine that worked
 // alone before, the cluster has data from now on, and its hosts move to the new nodes.
-func (h *Head) extend(m members) error {
+func (h *Head) extendMembers(m members) error {
 	ctx, cancel := context.WithTimeout(h.ctx, 2*callLimit)
 	defer cancel()
 	if len(m.Members) > 0 {
@@ -123,7 +123,7 @@ func (h *Head) extend(m members) error {
 			return err
 		}
 		if rows > 0 {
-			_, _, err = h.seal(ctx)
+			_, _, err = h.sealData(ctx)
 			return err
 		}
 	}
@@ -132,35 +132,35 @@ func (h *Head) extend(m members) error {
 	if h.members.Sealed { // a client was faster
 		return nil
 	}
-	list := h.wanted(h.members.gone)
-	return h.change(ctx, list, "nodes joined", strings.Join(without(list, h.members.Members), ", "))
+	list := h.wantedMembers(h.members.gone)
+	return h.changeMembers(ctx, list, "nodes joined", strings.Join(subtractNames(list, h.members.Members), ", "))
 }
 
-// begin stores the begin of a change, when all nodes that have data answer. Requests wait until its first
+// beginChange stores the begin of a change, when all nodes that have data answer. Requests wait until its first
 // step is done: a new node has no sites before it.
-func (h *Head) begin(m members, wanted []string) error {
+func (h *Head) beginChange(m members, wanted []string) error {
 	rows, err := h.countRows(m.gone.Lost)
 	if err != nil {
 		return err
 	}
-	moving := rows * int64(changed(m.Members, wanted)) / int64(max(len(wanted), len(m.Members)))
+	moving := rows * int64(countChanged(m.Members, wanted)) / int64(max(len(wanted), len(m.Members)))
 	groups := int(min(max(moving/h.cfg.MoveURLs, 1), placement.MaxGroups))
-	h.gate.shut()
+	h.gate.closeGate()
 	ctx, cancel := context.WithTimeout(h.ctx, callLimit)
 	defer cancel()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	next := wire.ClusterPlacement{Placement: h.members.Begun(h.members.Epoch+1, wanted, groups), Sealed: true}
-	if err := h.place(ctx, next); err != nil {
-		h.gate.open()
+	if err := h.storePlacement(ctx, next); err != nil {
+		h.gate.openGate()
 		return err
 	}
 	h.cfg.Log.Info("the members change", "epoch", next.Epoch, "from", next.Previous, "to", next.Members, "groups", groups, "urls", rows)
 	return nil
 }
 
-// changed returns the number of names that are in one of two lists only.
-func changed(a, b []string) int { return len(without(a, b)) + len(without(b, a)) }
+// countChanged returns the number of names that are in one of two lists only.
+func countChanged(a, b []string) int { return len(subtractNames(a, b)) + len(subtractNames(b, a)) }
 
 // countRows asks all nodes but the lost ones for the number of their URLs.
 func (h *Head) countRows(lost []string) (rows int64, err error) {
@@ -193,9 +193,9 @@ func (h *Head) countRows(lost []string) (rows int64, err error) {
 // moveGroup makes one step of a change on all nodes. Requests wait meanwhile, but not for a node that is
 // silent: it is an error of each answer anyway.
 func (h *Head) moveGroup(m members) error {
-	h.gate.shut()
-	defer h.gate.open()
-	if !h.gate.drain(h.ctx, stepRun) {
+	h.gate.closeGate()
+	defer h.gate.openGate()
+	if !h.gate.awaitDrained(h.ctx, stepRun) {
 		return errors.New("a request of a client runs for long; the step begins after it")
 	}
 	begun := time.Now()
@@ -219,17 +219,17 @@ func (h *Head) moveGroup(m members) error {
 	h.mu.Lock()
 	next := h.members.ClusterPlacement
 	next.Placement = next.After(m.Moved + 1)
-	err = h.place(ctx, next)
+	err = h.storePlacement(ctx, next)
 	h.awaited = ""
 	h.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	h.gate.open()
+	h.gate.openGate()
 	took := time.Since(begun)
 	h.cfg.Log.Info("a group of hosts has moved", "epoch", m.Epoch, "group", m.Moved, "groups", m.Groups, "took", took.Round(time.Millisecond))
 	if next.Groups > 0 {
-		h.sleep(min(took, longestRest)) // the crawl goes on
+		h.pauseFor(min(took, longestRest)) // the crawl goes on
 	}
 	return nil
 }
@@ -237,32 +237,32 @@ func (h *Head) moveGroup(m members) error {
 // awaitStep waits until all nodes of a change have applied what is in the journal now, but for those that
 // are lost.
 func (h *Head) awaitStep(p placement.Placement) error {
-	journal, err := h.state("")
+	journal, err := h.journalState("")
 	if err != nil {
 		return err
 	}
 	for h.ctx.Err() == nil {
 		h.mu.RLock()
-		open := without(p.Holders(), h.members.gone.Lost)
+		open := subtractNames(p.Holders(), h.members.gone.Lost)
 		h.mu.RUnlock()
 		open = slices.DeleteFunc(open, func(name string) bool {
-			state, err := h.state(name)
+			state, err := h.journalState(name)
 			return err == nil && state.Last >= journal.Last
 		})
 		if len(open) == 0 {
 			return nil
 		}
-		if silent := h.silent(open); len(silent) > 0 {
-			h.gate.open()
-			h.await("waits for node " + strings.Join(silent, ", "))
+		if silent := h.silentNodes(open); len(silent) > 0 {
+			h.gate.openGate()
+			h.noteWait("waits for node " + strings.Join(silent, ", "))
 		}
-		h.sleep(stepLook)
+		h.pauseFor(stepLook)
 	}
 	return h.ctx.Err()
 }
 
-// state is that of the journal, or of what a node has applied of it.
-func (h *Head) state(node string) (broker.StreamState, error) {
+// journalState is that of the journal, or of what a node has applied of it.
+func (h *Head) journalState(node string) (broker.StreamState, error) {
 	ctx, cancel := context.WithTimeout(h.ctx, callLimit)
 	defer cancel()
 	if node == "" {
@@ -271,8 +271,8 @@ func (h *Head) state(node string) (broker.StreamState, error) {
 	return h.conn.ConsumerState(ctx, broker.StreamJournal, broker.NodeDurable(node))
 }
 
-// silent returns those names whose nodes give no sign of life.
-func (h *Head) silent(names []string) (list []string) {
+// silentNodes returns those names whose nodes give no sign of life.
+func (h *Head) silentNodes(names []string) (list []string) {
 	nodes, err := h.pool.Nodes(h.ctx)
 	if err != nil {
 		return nil
@@ -289,10 +289,10 @@ func (h *Head) silent(names []string) (list []string) {
 	return list
 }
 
-// dismiss removes a node whose hosts have moved, when it has sent all links.
-func (h *Head) dismiss(name string) error {
+// dismissNode removes a node whose hosts have moved, when it has sent all links.
+func (h *Head) dismissNode(name string) error {
 	for range 2 { // the node may pass on links that came after the first look
-		state, err := h.drain(h.ctx, name, true, false)
+		state, err := h.setDraining(h.ctx, name, true, false)
 		if err != nil {
 			return err
 		}
@@ -314,7 +314,7 @@ func (h *Head) dismiss(name string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	next := h.members.gone
-	next.Leaving, next.Removed = without(next.Leaving, []string{name}), union(next.Removed, []string{name})
+	next.Leaving, next.Removed = subtractNames(next.Leaving, []string{name}), unionNames(next.Removed, []string{name})
 	if err := h.keepGone(ctx, next); err != nil {
 		return err
 	}
@@ -322,9 +322,9 @@ func (h *Head) dismiss(name string) error {
 	return nil
 }
 
-// forget revokes the key of a node that is gone, and removes what the broker has for it. Another node
+// forgetNode revokes the key of a node that is gone, and removes what the broker has for it. Another node
 // passes the links on that a lost node did not take.
-func (h *Head) forget(name string, lost bool) error {
+func (h *Head) forgetNode(name string, lost bool) error {
 	ctx, cancel := context.WithTimeout(h.ctx, openLimit)
 	defer cancel()
 	if err := h.keys.RemoveNode(name); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -213,27 +213,27 @@ func TestRestartedChange(t *testing.T) {
 // A closed gate holds new requests back, and waits for those inside, but not for ever.
 func TestGate(t *testing.T) {
 	var g gate
-	if err := g.enter(t.Context()); err != nil {
+	if err := g.enterGate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	g.shut()
-	if g.drain(t.Context(), time.Millisecond) {
+	g.closeGate()
+	if g.awaitDrained(t.Context(), time.Millisecond) {
 		t.Error("drained with a request inside")
 	}
 	over, end := context.WithCancel(t.Context())
 	end()
-	if err := g.enter(over); err == nil || !strings.Contains(err.Error(), "hosts are moving") {
+	if err := g.enterGate(over); err == nil || !strings.Contains(err.Error(), "hosts are moving") {
 		t.Errorf("a request at a closed gate: %v", err)
 	}
 	entered := make(chan error, 1)
-	go func() { entered <- g.enter(t.Context()) }()
-	g.leave()
-	if !g.drain(t.Context(), time.Hour) {
+	go func() { entered <- g.enterGate(t.Context()) }()
+	g.leaveGate()
+	if !g.awaitDrained(t.Context(), time.Hour) {
 		t.Error("not drained without requests")
 	}
-	g.open()
+	g.openGate()
 	if err := <-entered; err != nil {
 		t.Error(err)
 	}
-	g.leave()
+	g.leaveGate()
 }

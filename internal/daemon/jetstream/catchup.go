@@ -42,11 +42,11 @@ func (n *Node) followJournal(caughtUp func()) {
 		if err != nil {
 			if n.ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
 				n.log.Warn("cannot read the journal; trying again", "op", "jetstream.followJournal", "error", err)
-				n.pause(time.Second)
+				n.pauseFor(time.Second)
 			}
 			continue
 		}
-		n.apply(p.AckWait, d)
+		n.applyTask(p.AckWait, d)
 	}
 }
 
@@ -61,9 +61,9 @@ func (n *Node) journalEmpty(durable string) bool {
 	return err == nil && state.Pending == 0
 }
 
-// apply runs one task of the journal, sends its result, and acknowledges it. Until then the next
+// applyTask runs one task of the journal, sends its result, and acknowledges it. Until then the next
 // one does not come. After a kill it comes again: such tasks are idempotent.
-func (n *Node) apply(ackWait time.Duration, d broker.Delivery) {
+func (n *Node) applyTask(ackWait time.Duration, d broker.Delivery) {
 	var o order
 	if err := json.Unmarshal(d.Data, &o); err != nil {
 		n.log.Error("dropped an unreadable entry of the journal", "op", "jetstream.apply", "sequence", d.Sequence, "error", err)
@@ -87,7 +87,7 @@ func (n *Node) apply(ackWait time.Duration, d broker.Delivery) {
 		return // the node closes
 	}
 	a := n.answerOf(n.ctx, *r)
-	if _, err := n.ask(n.ctx, askDone, question{ID: o.Key, Result: &a}); err != nil {
+	if _, err := n.askDecision(n.ctx, askDone, question{ID: o.Key, Result: &a}); err != nil {
 		n.log.Debug("the head does not wait for the result of the journal", "op", "jetstream.apply", "task", o.Task.ID, "error", err)
 	}
 	for n.ctx.Err() == nil {
@@ -99,13 +99,13 @@ func (n *Node) apply(ackWait time.Duration, d broker.Delivery) {
 			break
 		}
 		n.log.Warn("cannot acknowledge an entry of the journal; trying again", "op", "jetstream.apply", "sequence", d.Sequence, "error", err)
-		n.pause(time.Second)
+		n.pauseFor(time.Second)
 	}
 	n.cfg.Done(o.Task, *r)
 }
 
-// handle lets the agent run a task until it succeeds; nil: the node closes.
-func (n *Node) handle(o *order) *executor.Result {
+// handleOrder lets the agent run a task until it succeeds; nil: the node closes.
+func (n *Node) handleOrder(o *order) *executor.Result {
 	o.Task.Stdin = o.Stdin
 	for pause := agentPause; ; pause = min(2*pause, maxAgentPause) {
 		err := n.cfg.Handle(n.ctx, o.Task)
@@ -113,10 +113,10 @@ func (n *Node) handle(o *order) *executor.Result {
 			return nil
 		}
 		if err == nil {
-			return n.failed(o, executor.Finished, "")
+			return n.failedResult(o, executor.Finished, "")
 		}
 		n.log.Warn("a task of the agent failed; trying again", "op", "jetstream.handle", "task", o.Task.ID, "pause", pause, "error", err)
-		n.pause(pause)
+		n.pauseFor(pause)
 	}
 }
 
@@ -131,13 +131,13 @@ func (n *Node) applyUntil(o *order) *executor.Result {
 	}
 	o.Stdin, o.Parts = stdin, 0
 	if o.Task.Agent {
-		return n.handle(o)
+		return n.handleOrder(o)
 	}
 	if n.cfg.Skip() {
-		return n.failed(o, executor.Refused, "node "+n.cfg.Name+" is no member")
+		return n.failedResult(o, executor.Refused, "node "+n.cfg.Name+" is no member")
 	}
-	if reason := n.prepare(n.ctx, o); reason != "" {
-		return n.failed(o, executor.Refused, reason)
+	if reason := n.prepareTask(n.ctx, o); reason != "" {
+		return n.failedResult(o, executor.Refused, reason)
 	}
 	n.cfg.Before(n.ctx, o.Task)
 	for try, pause := 1, firstPause; ; {
@@ -146,7 +146,7 @@ func (n *Node) applyUntil(o *order) *executor.Result {
 			return nil
 		}
 		if err != nil {
-			return n.failed(o, executor.Refused, err.Error())
+			return n.failedResult(o, executor.Refused, err.Error())
 		}
 		r := &rs[0]
 		switch {
@@ -154,7 +154,7 @@ func (n *Node) applyUntil(o *order) *executor.Result {
 			return r
 		case r.State == executor.Failed && brokenExits[r.ExitStatus]:
 			n.log.Error("a task of the journal failed by a fault of this machine; trying again", "op", "jetstream.apply", "task", o.Task.ID, "pause", pause, "reason", reasonOf(r))
-			n.pause(pause)
+			n.pauseFor(pause)
 			pause = min(2*pause, maxAgentPause)
 			continue
 		}
@@ -163,7 +163,7 @@ func (n *Node) applyUntil(o *order) *executor.Result {
 			return r
 		}
 		try++
-		n.pause(time.Second)
+		n.pauseFor(time.Second)
 	}
 }
 
@@ -180,14 +180,14 @@ func reasonOf(r *executor.Result) string {
 // journalInput reads a large input, as long as that takes.
 func (n *Node) journalInput(o *order) (stdin []byte, ok bool) {
 	for n.ctx.Err() == nil {
-		stdin, err := n.input(n.ctx, o.Key, o.Stdin, o.Parts)
+		stdin, err := n.fetchInput(n.ctx, o.Key, o.Stdin, o.Parts)
 		if err == nil {
 			return stdin, true
 		}
 		if n.ctx.Err() == nil {
 			n.log.Warn("cannot read an input of the journal; trying again", "op", "jetstream.apply", "task", o.Task.ID, "error", err)
 		}
-		n.pause(time.Second)
+		n.pauseFor(time.Second)
 	}
 	return nil, false
 }

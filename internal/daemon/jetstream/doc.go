@@ -41,7 +41,7 @@
 // A kill, or a lost connection:
 //
 //	of the head, before key head.ID       the task is not accepted; the next New removes its parts
-//	of the head, before the notice        the next New publishes it: see Executor.clock
+//	of the head, before the notice        the next New publishes it: see Executor.runClock
 //	of the head, later                    the nodes continue for two thirds of the ack wait; the next New
 //	                                      reads the keys, and the nodes renew their leases there
 //	of the node, before "running"         the lease ends; the head grants the task to another node

@@ -265,7 +265,7 @@ func TestClockOfTheBroker(t *testing.T) {
 	e := openHead(t, b, b.Head(t), func(c *Config) { c.Silence = 300 * time.Millisecond })
 	hear := func(name string, n int) {
 		stored := time.Now().Add(-time.Hour).Truncate(time.Hour).Add(time.Duration(n) * time.Second)
-		e.hear(broker.Entry{Key: name, Value: encode(sign{Node: executor.Node{State: executor.NodeReady}}), Changed: stored})
+		e.recordHeartbeat(broker.Entry{Key: name, Value: encodeJSON(sign{Node: executor.Node{State: executor.NodeReady}}), Changed: stored})
 	}
 	hear("alpha", 1)
 	hear("beta", 1)
@@ -355,14 +355,14 @@ func TestKillWithinSubmit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"accepted", "parts"} {
-		if err := e.store(bg, id, task.Stdin); err != nil {
+		if err := e.storeInput(bg, id, task.Stdin); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := e.tasks.Create(bg, taskKey("accepted"), encode(record{Task: onWire(task), Gen: 1, Parts: 1, Queued: time.Now()})); err != nil {
+	if _, err := e.tasks.Create(bg, taskKey("accepted"), encodeJSON(record{Task: onWire(task), Gen: 1, Parts: 1, Queued: time.Now()})); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.tasks.Put(bg, nodeKey("alpha", "deleted"), encode(outcome{})); err != nil { // rest of a Delete
+	if _, err := e.tasks.Put(bg, nodeKey("alpha", "deleted"), encodeJSON(outcome{})); err != nil { // rest of a Delete
 		t.Fatal(err)
 	}
 	if err := e.Close(); err != nil {

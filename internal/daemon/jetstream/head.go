@@ -110,7 +110,7 @@ func New(conn *broker.Conn, cfg Config) (*Executor, error) {
 	e.ctx, e.end = context.WithCancel(context.Background())
 	ctx, cancel := context.WithTimeout(e.ctx, time.Minute)
 	defer cancel()
-	if err := e.open(ctx); err != nil {
+	if err := e.openExecutor(ctx); err != nil {
 		e.end()
 		for _, stop := range e.stops {
 			stop()
@@ -120,14 +120,14 @@ func New(conn *broker.Conn, cfg Config) (*Executor, error) {
 	return e, nil
 }
 
-func (e *Executor) open(ctx context.Context) (err error) {
+func (e *Executor) openExecutor(ctx context.Context) (err error) {
 	if e.tasks, err = e.conn.Table(ctx, broker.TableTasks, broker.TableConfig{}); err != nil {
 		return err
 	}
 	if e.nodes, err = e.conn.Table(ctx, broker.TableNodes, broker.TableConfig{}); err != nil {
 		return err
 	}
-	if err := e.load(ctx); err != nil {
+	if err := e.loadTasks(ctx); err != nil {
 		return err
 	}
 	members, err := e.nodes.All(ctx)
@@ -135,30 +135,30 @@ func (e *Executor) open(ctx context.Context) (err error) {
 		return err
 	}
 	for _, m := range members {
-		e.hear(m)
+		e.recordHeartbeat(m)
 	}
-	stop, err := e.conn.Serve(broker.HeadSubject("*", "task.*"), "", e.question)
+	stop, err := e.conn.Serve(broker.HeadSubject("*", "task.*"), "", e.answerQuestion)
 	if err != nil {
 		return err
 	}
 	e.stops = append(e.stops, stop)
-	e.work.Go(func() { e.follow(e.tasks, "*.*", e.report) })
-	e.work.Go(func() { e.follow(e.nodes, "*", e.hear) })
-	e.work.Go(e.clock)
+	e.work.Go(func() { e.followTable(e.tasks, "*.*", e.recordOutcome) })
+	e.work.Go(func() { e.followTable(e.nodes, "*", e.recordHeartbeat) })
+	e.work.Go(e.runClock)
 	return nil
 }
 
-// follow watches a table until Close.
-func (e *Executor) follow(table *broker.Table, keys string, handler func(broker.Entry)) {
+// followTable watches a table until Close.
+func (e *Executor) followTable(table *broker.Table, keys string, handler func(broker.Entry)) {
 	for e.ctx.Err() == nil {
 		if err := table.Watch(e.ctx, keys, handler); e.ctx.Err() == nil {
 			e.log.Warn("cannot watch a table; trying again", "op", "jetstream.follow", "error", err)
-			e.pause(time.Second)
+			e.pauseFor(time.Second)
 		}
 	}
 }
 
-func (e *Executor) pause(d time.Duration) {
+func (e *Executor) pauseFor(d time.Duration) {
 	select {
 	case <-e.ctx.Done():
 	case <-time.After(d):
@@ -186,8 +186,8 @@ func (e *Executor) Close() error {
 	return nil
 }
 
-// enter registers work that Close must wait for. After nil the caller calls e.work.Done.
-func (e *Executor) enter() error {
+// beginWork registers work that Close must wait for. After nil the caller calls e.work.Done.
+func (e *Executor) beginWork() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closing {
@@ -197,16 +197,16 @@ func (e *Executor) enter() error {
 	return nil
 }
 
-// load reads the tasks before e is shared. A key of a node without the head's key is a rest of
+// loadTasks reads the tasks before e is shared. A key of a node without the head's key is a rest of
 // a Delete that was interrupted.
-func (e *Executor) load(ctx context.Context) error {
+func (e *Executor) loadTasks(ctx context.Context) error {
 	keys, err := e.tasks.Keys(ctx)
 	if err != nil {
 		return err
 	}
 	for _, key := range keys {
 		if owner, id, _ := strings.Cut(key, "."); owner == broker.Head && !strings.Contains(id, ".") {
-			if err := e.adopt(ctx, id); err != nil {
+			if err := e.adoptTask(ctx, id); err != nil {
 				e.log.Error("cannot read a task; delete its key to get rid of it", "op", "jetstream.New", "key", key, "error", err)
 			}
 		}
@@ -223,14 +223,14 @@ func (e *Executor) load(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			e.report(entry)
+			e.recordOutcome(entry)
 		}
 	}
 	return nil
 }
 
-// adopt creates the entry of a stored task.
-func (e *Executor) adopt(ctx context.Context, id string) error {
+// adoptTask creates the entry of a stored task.
+func (e *Executor) adoptTask(ctx context.Context, id string) error {
 	stored, err := e.tasks.Get(ctx, taskKey(id))
 	if err != nil {
 		return err
@@ -244,13 +244,13 @@ func (e *Executor) adopt(ctx context.Context, id string) error {
 	defer e.mu.Unlock()
 	e.entries[id] = t
 	if rec.End != nil {
-		e.publish(t, *rec.End)
+		e.publishStatus(t, *rec.End)
 	}
 	return nil
 }
 
-// publish sets the status of a task. Call it with e.mu held.
-func (e *Executor) publish(t *entry, st executor.Status) {
+// publishStatus sets the status of a task. Call it with e.mu held.
+func (e *Executor) publishStatus(t *entry, st executor.Status) {
 	if t.st.State.Over() {
 		return
 	}
@@ -261,8 +261,8 @@ func (e *Executor) publish(t *entry, st executor.Status) {
 	}
 }
 
-// report takes what a node stored about a task. What an earlier attempt stored has no effect.
-func (e *Executor) report(stored broker.Entry) {
+// recordOutcome takes what a node stored about a task. What an earlier attempt stored has no effect.
+func (e *Executor) recordOutcome(stored broker.Entry) {
 	node, id, _ := strings.Cut(stored.Key, ".")
 	if node == broker.Head || stored.Value == nil {
 		return
@@ -288,14 +288,14 @@ func (e *Executor) report(stored broker.Entry) {
 	st.ID, st.Type, st.Node, st.Queued = id, t.rec.Task.Type, node, t.rec.Queued
 	switch {
 	case st.State.Over():
-		e.publish(t, st)
+		e.publishStatus(t, st)
 	case st.State == executor.Running && t.st.State != executor.Running && t.sent.IsZero():
-		e.publish(t, st)
+		e.publishStatus(t, st)
 	}
 }
 
-// hear takes a node's sign of life.
-func (e *Executor) hear(stored broker.Entry) {
+// recordHeartbeat takes a node's sign of life.
+func (e *Executor) recordHeartbeat(stored broker.Entry) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if stored.Value == nil {
@@ -321,15 +321,15 @@ func (e *Executor) hear(stored broker.Entry) {
 
 // Nodes implements executor.Executor.
 func (e *Executor) Nodes(context.Context) ([]executor.Node, error) {
-	if err := e.enter(); err != nil {
+	if err := e.beginWork(); err != nil {
 		return nil, err
 	}
 	defer e.work.Done()
-	return e.known(), nil
+	return e.knownNodes(), nil
 }
 
-// known returns the known nodes in the order of their names.
-func (e *Executor) known() []executor.Node {
+// knownNodes returns the known nodes in the order of their names.
+func (e *Executor) knownNodes() []executor.Node {
 	var names []string
 	if e.cfg.Known != nil {
 		names = slices.Clone(e.cfg.Known())
@@ -386,7 +386,7 @@ func (e *Executor) Status(_ context.Context, ids ...string) ([]executor.Status, 
 
 // Watch implements executor.Executor.
 func (e *Executor) Watch(ctx context.Context, kind string) (<-chan executor.Status, error) {
-	if err := e.enter(); err != nil {
+	if err := e.beginWork(); err != nil {
 		return nil, err
 	}
 	defer e.work.Done()
@@ -399,8 +399,8 @@ type locks struct {
 	held map[string]chan struct{}
 }
 
-// lock waits until no other caller holds the id, or ctx ends.
-func (l *locks) lock(ctx context.Context, id string) (unlock func(), err error) {
+// lockID waits until no other caller holds the id, or ctx ends.
+func (l *locks) lockID(ctx context.Context, id string) (unlock func(), err error) {
 	for {
 		l.mu.Lock()
 		other := l.held[id]

@@ -138,7 +138,7 @@ func TestConformance(t *testing.T) {
 					startNode(t, b.Node(t, name), name, o.Slots, nil)
 				}
 				ready(t, e, names...)
-				return executortest.Harness{Executor: e, Nodes: names, Close: e.Close, Advance: func(d time.Duration) { clock.Add(d); e.sweep() }}
+				return executortest.Harness{Executor: e, Nodes: names, Close: e.Close, Advance: func(d time.Duration) { clock.Add(d); e.sweepTasks() }}
 			})
 		})
 	}

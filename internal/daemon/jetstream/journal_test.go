@@ -125,11 +125,11 @@ func TestJournalHasOneWriter(t *testing.T) {
 	e.writer <- struct{}{}
 	ctx, cancel := context.WithTimeout(bg, 50*time.Millisecond)
 	defer cancel()
-	if err := e.append(ctx, order{Key: "second"}); !errors.Is(err, context.DeadlineExceeded) {
+	if err := e.appendOrder(ctx, order{Key: "second"}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("an order while another is written: %v", err)
 	}
 	<-e.writer
-	if err := e.append(bg, order{Key: "third"}); err != nil {
+	if err := e.appendOrder(bg, order{Key: "third"}); err != nil {
 		t.Error(err)
 	}
 	if state, err := e.conn.StreamState(bg, broker.StreamJournal); err != nil || state.Pending != 1 {
@@ -176,10 +176,10 @@ func TestFirstAnswerCounts(t *testing.T) {
 	e := openHead(t, b, b.Head(t), func(c *Config) { c.Silence = brokertest.Timeout })
 	incoming := make(chan nodeAnswer, 3)
 	for _, a := range [][2]string{{"alpha", "first"}, {"alpha", "second"}, {"beta", "first"}} {
-		e.hear(broker.Entry{Key: a[0], Value: encode(sign{}), Changed: time.Now()})
+		e.recordHeartbeat(broker.Entry{Key: a[0], Value: encodeJSON(sign{}), Changed: time.Now()})
 		incoming <- nodeAnswer{a[0], answer{Error: a[1]}}
 	}
-	answers := e.gather(brokertest.Context(t), []string{"alpha", "beta"}, incoming)
+	answers := e.gatherAnswers(brokertest.Context(t), []string{"alpha", "beta"}, incoming)
 	if answers["alpha"].Error != "first" || answers["beta"].Error != "first" {
 		t.Errorf("%+v", answers)
 	}

@@ -145,14 +145,14 @@ func Serve(ctx context.Context, conn *broker.Conn, cfg ServeConfig) (*Node, erro
 	}
 	n := &Node{cfg: cfg, log: cfg.Log, conn: conn, caught: make(chan struct{}), closed: make(chan struct{}), runs: map[string]*running{}}
 	n.ctx, n.end = context.WithCancelCause(context.Background())
-	if err := n.open(ctx); err != nil {
+	if err := n.openNode(ctx); err != nil {
 		n.end(nil)
 		return nil, fmt.Errorf("serve the cluster as node %s: %w", cfg.Name, err)
 	}
 	return n, nil
 }
 
-func (n *Node) open(ctx context.Context) (err error) {
+func (n *Node) openNode(ctx context.Context) (err error) {
 	if n.tasks, err = n.conn.Table(ctx, broker.TableTasks, broker.TableConfig{}); err != nil {
 		return err
 	}
@@ -164,18 +164,18 @@ func (n *Node) open(ctx context.Context) (err error) {
 		return err
 	}
 	n.slots.limits = pool[0].Slots
-	if err := n.beat(ctx, max(n.cfg.Heartbeat, firstBeat)); err != nil {
+	if err := n.sendHeartbeat(ctx, max(n.cfg.Heartbeat, firstBeat)); err != nil {
 		return err
 	}
-	if n.stop, err = n.conn.Serve(broker.NodeSubject(n.cfg.Name, "task.*"), "", n.request); err != nil {
+	if n.stop, err = n.conn.Serve(broker.NodeSubject(n.cfg.Name, "task.*"), "", n.serveRequest); err != nil {
 		return err
 	}
-	n.work.Go(n.heartbeats)
+	n.work.Go(n.runHeartbeats)
 	n.work.Go(func() {
 		n.followJournal(func() {
 			close(n.caught)
 			n.log.Info("the node has applied the journal", "op", "jetstream.Serve", "node", n.cfg.Name)
-			if err := n.beat(n.ctx, n.cfg.Heartbeat); err != nil {
+			if err := n.sendHeartbeat(n.ctx, n.cfg.Heartbeat); err != nil {
 				n.log.Warn("cannot send a sign of life", "op", "jetstream.Serve", "error", err)
 			}
 			n.takeAll()
@@ -208,13 +208,13 @@ func (n *Node) Close(ctx context.Context) {
 		}
 		short, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		_ = n.beat(short, n.cfg.Heartbeat) // says that the node closes
+		_ = n.sendHeartbeat(short, n.cfg.Heartbeat) // says that the node closes
 	})
 	<-n.closed
 }
 
-// state is what the sign of life says.
-func (n *Node) state() string {
+// heartbeatState is what the sign of life says.
+func (n *Node) heartbeatState() string {
 	if n.ctx.Err() != nil {
 		return executor.NodeClosing
 	}
@@ -233,14 +233,14 @@ func (n *Node) state() string {
 // it; later ones are sent again.
 const firstBeat = 10 * time.Second
 
-// beat sends one sign of life, which the broker must confirm within limit.
-func (n *Node) beat(ctx context.Context, limit time.Duration) error {
+// sendHeartbeat sends one sign of life, which the broker must confirm within limit.
+func (n *Node) sendHeartbeat(ctx context.Context, limit time.Duration) error {
 	s := sign{Node: executor.Node{Load: load.Unknown}, Instance: n.cfg.Session, Beat: n.beats.Add(1)}
 	if pool, err := n.cfg.Pool.Nodes(ctx); err == nil && len(pool) == 1 {
 		s.Node = pool[0]
 	}
 	sent := time.Now()
-	s.Name, s.State, s.Address, s.Version, s.Seen = n.cfg.Name, n.state(), n.cfg.Address, n.cfg.Version, sent.UTC()
+	s.Name, s.State, s.Address, s.Version, s.Seen = n.cfg.Name, n.heartbeatState(), n.cfg.Address, n.cfg.Version, sent.UTC()
 	s.Notice = n.cfg.Notice()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -248,7 +248,7 @@ func (n *Node) beat(ctx context.Context, limit time.Duration) error {
 	if t := n.confirmed.Load(); t != nil {
 		last = *t
 	}
-	_, err := n.nodes.Put(ctx, n.cfg.Name, encode(s))
+	_, err := n.nodes.Put(ctx, n.cfg.Name, encodeJSON(s))
 	if err == nil {
 		err = n.cfg.Confirm(ctx, last)
 	}
@@ -261,7 +261,7 @@ func (n *Node) beat(ctx context.Context, limit time.Duration) error {
 	return err
 }
 
-func (n *Node) heartbeats() {
+func (n *Node) runHeartbeats() {
 	tick := time.NewTicker(n.cfg.Heartbeat)
 	defer tick.Stop()
 	failed := false
@@ -271,7 +271,7 @@ func (n *Node) heartbeats() {
 			return
 		case <-tick.C:
 		}
-		err := n.beat(n.ctx, n.cfg.Heartbeat)
+		err := n.sendHeartbeat(n.ctx, n.cfg.Heartbeat)
 		if err != nil && !failed && n.ctx.Err() == nil {
 			n.log.Warn("cannot send a sign of life; trying again", "op", "jetstream.beat", "error", err)
 		}
@@ -279,8 +279,8 @@ func (n *Node) heartbeats() {
 	}
 }
 
-// request serves the orders and stops of the head.
-func (n *Node) request(m broker.Message) {
+// serveRequest serves the orders and stops of the head.
+func (n *Node) serveRequest(m broker.Message) {
 	switch m.Subject {
 	case broker.NodeSubject(n.cfg.Name, "task.run"):
 		var o order
@@ -288,13 +288,13 @@ func (n *Node) request(m broker.Message) {
 			n.log.Warn("ignored an unreadable order", "op", "jetstream.request", "error", err)
 			return
 		}
-		ctx, done, ok := n.register(o.Key, 0)
+		ctx, done, ok := n.registerTask(o.Key, 0)
 		if !ok {
 			return
 		}
 		n.work.Go(func() {
 			defer done()
-			n.respond(m, encode(n.runOrder(ctx, &o)))
+			n.sendReply(m, encodeJSON(n.runOrder(ctx, &o)))
 		})
 	case broker.NodeSubject(n.cfg.Name, "task.stop"):
 		var s stopping
@@ -303,31 +303,31 @@ func (n *Node) request(m broker.Message) {
 			return
 		}
 		n.stopRun(&s)
-		n.respond(m, nil)
+		n.sendReply(m, nil)
 	}
 }
 
-// respond tries again while the connection is lost.
-func (n *Node) respond(m broker.Message, data []byte) {
+// sendReply tries again while the connection is lost.
+func (n *Node) sendReply(m broker.Message, data []byte) {
 	var err error
 	for range 30 {
 		if err = m.Respond(data); err == nil || n.ctx.Err() != nil {
 			return
 		}
-		n.pause(time.Second)
+		n.pauseFor(time.Second)
 	}
 	n.log.Warn("cannot answer the head", "op", "jetstream.respond", "subject", m.Subject, "error", err)
 }
 
-func (n *Node) pause(d time.Duration) {
+func (n *Node) pauseFor(d time.Duration) {
 	select {
 	case <-n.ctx.Done():
 	case <-time.After(d):
 	}
 }
 
-// register returns the context of a task that begins, or false if it runs here or the node closes.
-func (n *Node) register(key string, gen int64) (ctx context.Context, done func(), ok bool) {
+// registerTask returns the context of a task that begins, or false if it runs here or the node closes.
+func (n *Node) registerTask(key string, gen int64) (ctx context.Context, done func(), ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.runs[key] != nil || n.ctx.Err() != nil {
@@ -364,15 +364,15 @@ func (n *Node) runOrder(ctx context.Context, o *order) answer {
 	select {
 	case <-n.caught:
 	default:
-		return answer{Result: n.failed(o, executor.Lost, "node "+n.cfg.Name+" runs the tasks of the journal first; try again later")}
+		return answer{Result: n.failedResult(o, executor.Lost, "node "+n.cfg.Name+" runs the tasks of the journal first; try again later")}
 	}
 	if o.Left > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.Left)
 		defer cancel()
 	}
-	if reason := n.prepare(ctx, o); reason != "" {
-		return answer{Result: n.failed(o, executor.Refused, reason)}
+	if reason := n.prepareTask(ctx, o); reason != "" {
+		return answer{Result: n.failedResult(o, executor.Refused, reason)}
 	}
 	ctx, end := n.keepLease(ctx, question{ID: o.Key}, broker.DefaultAckWait, nil)
 	defer end()
@@ -385,7 +385,7 @@ func (n *Node) runOrder(ctx context.Context, o *order) answer {
 
 // answerOf puts a large output into an object.
 func (n *Node) answerOf(ctx context.Context, r executor.Result) answer {
-	out, ref, err := n.pack(ctx, &r)
+	out, ref, err := n.packOutput(ctx, &r)
 	if err != nil {
 		r.State, r.Reason = executor.Lost, "cannot send the answer: "+err.Error()
 	}
@@ -393,8 +393,8 @@ func (n *Node) answerOf(ctx context.Context, r executor.Result) answer {
 	return answer{Result: &r, Ref: ref}
 }
 
-// pack returns the output of a result, or the reference of an object that has it.
-func (n *Node) pack(ctx context.Context, r *executor.Result) (small output, ref string, err error) {
+// packOutput returns the output of a result, or the reference of an object that has it.
+func (n *Node) packOutput(ctx context.Context, r *executor.Result) (small output, ref string, err error) {
 	all := output{r.Stdout, r.Stderr}
 	if outputSize(r) <= inline {
 		return all, "", nil
@@ -403,39 +403,39 @@ func (n *Node) pack(ctx context.Context, r *executor.Result) (small output, ref 
 	defer cancel()
 	objects, err := n.conn.Objects(ctx, "large")
 	if err == nil {
-		ref, err = objects.Put(ctx, broker.Head, encode(all))
+		ref, err = objects.Put(ctx, broker.Head, encodeJSON(all))
 	}
 	return output{}, ref, err
 }
 
-// failed is the Result of a task that this node does not run.
-func (n *Node) failed(o *order, state executor.State, reason string) *executor.Result {
+// failedResult is the Result of a task that this node does not run.
+func (n *Node) failedResult(o *order, state executor.State, reason string) *executor.Result {
 	now := time.Now().UTC()
 	return &executor.Result{Status: executor.Status{ID: o.Task.ID, Type: o.Task.Type, State: state, Node: n.cfg.Name, Reason: reason, Queued: now, Ended: now}}
 }
 
-// prepare sets the stages and the input of a task and returns why that is impossible, or "".
-func (n *Node) prepare(ctx context.Context, o *order) (reason string) {
-	stages, err := n.stages(o.Task.Stages)
+// prepareTask sets the stages and the input of a task and returns why that is impossible, or "".
+func (n *Node) prepareTask(ctx context.Context, o *order) (reason string) {
+	stages, err := n.mapStages(o.Task.Stages)
 	if err != nil {
 		n.log.Warn("refused a task of the head", "op", "jetstream.prepare", "task", o.Task.ID, "error", err)
 		return err.Error()
 	}
-	if o.Task.Stdin, err = n.input(ctx, o.Key, o.Stdin, o.Parts); err != nil {
+	if o.Task.Stdin, err = n.fetchInput(ctx, o.Key, o.Stdin, o.Parts); err != nil {
 		return "cannot read the input: " + err.Error()
 	}
 	o.Task.Stages, o.Task.Target, o.Task.Journal = stages, executor.Target{}, false
 	return ""
 }
 
-// input returns the input of a task, from the head if the order does not have it.
-func (n *Node) input(ctx context.Context, key string, small json.RawMessage, parts int) ([]byte, error) {
+// fetchInput returns the input of a task, from the head if the order does not have it.
+func (n *Node) fetchInput(ctx context.Context, key string, small json.RawMessage, parts int) ([]byte, error) {
 	if parts == 0 {
 		return small, nil
 	}
 	var data []byte
 	for part := range parts {
-		reply, err := n.request1(ctx, askInput, question{ID: key, Part: part})
+		reply, err := n.requestHead(ctx, askInput, question{ID: key, Part: part})
 		if err != nil {
 			return nil, err
 		}
@@ -447,20 +447,20 @@ func (n *Node) input(ctx context.Context, key string, small json.RawMessage, par
 // askTimeout bounds one request to the head.
 const askTimeout = 3 * time.Second
 
-// request1 asks the head and returns its reply.
-func (n *Node) request1(ctx context.Context, what string, q question) ([]byte, error) {
+// requestHead asks the head and returns its reply.
+func (n *Node) requestHead(ctx context.Context, what string, q question) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	replies, err := n.conn.Request(ctx, broker.HeadSubject(n.cfg.Name, "task."+what), encode(q), 1)
+	replies, err := n.conn.Request(ctx, broker.HeadSubject(n.cfg.Name, "task."+what), encodeJSON(q), 1)
 	if err != nil {
 		return nil, err
 	}
 	return replies[0].Data, nil
 }
 
-// ask asks the head for a decision.
-func (n *Node) ask(ctx context.Context, what string, q question) (d decision, err error) {
-	reply, err := n.request1(ctx, what, q)
+// askDecision asks the head for a decision.
+func (n *Node) askDecision(ctx context.Context, what string, q question) (d decision, err error) {
+	reply, err := n.requestHead(ctx, what, q)
 	if err == nil {
 		err = json.Unmarshal(reply, &d)
 	}
@@ -484,7 +484,7 @@ func (n *Node) keepLease(parent context.Context, q question, ackWait time.Durati
 			}
 			asked := time.Now()
 			short, stop := context.WithDeadline(ctx, confirmed.Add(ackWait*2/3))
-			d, err := n.ask(short, askLease, q)
+			d, err := n.askDecision(short, askLease, q)
 			stop()
 			switch {
 			case ctx.Err() != nil:

@@ -13,16 +13,16 @@ import (
 	"hce/dc/internal/daemon/executor"
 )
 
-// question answers a node's request. The name of the node is in the subject, which the broker
+// answerQuestion answers a node's request. The name of the node is in the subject, which the broker
 // checks: dc.head.NAME.task.WHAT.
-func (e *Executor) question(m broker.Message) {
+func (e *Executor) answerQuestion(m broker.Message) {
 	tokens := strings.Split(m.Subject, ".")
 	var q question
 	if err := json.Unmarshal(m.Data, &q); err != nil || len(tokens) != 5 {
 		e.log.Warn("ignored an unreadable request of a node", "op", "jetstream.question", "subject", m.Subject, "error", err)
 		return
 	}
-	if e.enter() != nil {
+	if e.beginWork() != nil {
 		return
 	}
 	e.work.Add(1) // enter's is for this goroutine
@@ -31,7 +31,7 @@ func (e *Executor) question(m broker.Message) {
 		defer e.work.Done()
 		ctx, cancel := context.WithTimeout(e.ctx, callTimeout)
 		defer cancel()
-		reply, err := e.decide(ctx, node, what, q)
+		reply, err := e.decideQuestion(ctx, node, what, q)
 		if err == nil {
 			err = m.Respond(reply)
 		}
@@ -42,18 +42,18 @@ func (e *Executor) question(m broker.Message) {
 	e.work.Done()
 }
 
-func (e *Executor) decide(ctx context.Context, node, what string, q question) ([]byte, error) {
+func (e *Executor) decideQuestion(ctx context.Context, node, what string, q question) ([]byte, error) {
 	switch what {
 	case askStart:
-		return e.locked(ctx, q, func(t *entry) (decision, error) { return e.start(ctx, node, t) })
+		return e.decideWithLock(ctx, q, func(t *entry) (decision, error) { return e.decideStart(ctx, node, t) })
 	case askWait:
-		return e.locked(ctx, q, func(t *entry) (decision, error) { return e.wait(ctx, t, q) })
+		return e.decideWithLock(ctx, q, func(t *entry) (decision, error) { return e.noteWaiting(ctx, t, q) })
 	case askBack:
-		return e.locked(ctx, q, func(t *entry) (decision, error) { return e.back(ctx, node, t, q) })
+		return e.decideWithLock(ctx, q, func(t *entry) (decision, error) { return e.takeBack(ctx, node, t, q) })
 	case askLease:
-		return encode(e.lease(node, q)), nil
+		return encodeJSON(e.renewLease(node, q)), nil
 	case askInput:
-		return e.input(ctx, q)
+		return e.readInput(ctx, q)
 	case askDone:
 		e.mu.Lock()
 		to := e.journal[q.ID]
@@ -64,15 +64,15 @@ func (e *Executor) decide(ctx context.Context, node, what string, q question) ([
 			default: // a second answer of this node
 			}
 		}
-		return encode(decision{Do: doRun}), nil
+		return encodeJSON(decision{Do: doRun}), nil
 	}
 	return nil, fmt.Errorf("unknown request %.40q", what)
 }
 
-// locked runs a decision about a submitted task with the lock of its id. A task that is not
+// decideWithLock runs a decision about a submitted task with the lock of its id. A task that is not
 // known, or over, is dropped.
-func (e *Executor) locked(ctx context.Context, q question, decide func(*entry) (decision, error)) ([]byte, error) {
-	unlock, err := e.ids.lock(ctx, q.ID)
+func (e *Executor) decideWithLock(ctx context.Context, q question, decide func(*entry) (decision, error)) ([]byte, error) {
+	unlock, err := e.ids.lockID(ctx, q.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -82,33 +82,33 @@ func (e *Executor) locked(ctx context.Context, q question, decide func(*entry) (
 	gone := t == nil || t.rec.Gen != q.Gen || t.st.State.Over()
 	e.mu.Unlock()
 	if gone {
-		return encode(decision{Do: doDrop}), nil
+		return encodeJSON(decision{Do: doDrop}), nil
 	}
 	d, err := decide(t)
-	return encode(d), err
+	return encodeJSON(d), err
 }
 
-// start decides whether a node may run a task. A task that another node runs moves only if that
+// decideStart decides whether a node may run a task. A task that another node runs moves only if that
 // one has not confirmed its lease for the whole ack wait; it has then killed its processes. So no
 // two nodes run a task at the same time, whatever the broker delivers.
-func (e *Executor) start(ctx context.Context, node string, t *entry) (decision, error) {
+func (e *Executor) decideStart(ctx context.Context, node string, t *entry) (decision, error) {
 	e.mu.Lock()
 	st, attempt, leased := t.st, t.attempt, t.leased
 	e.mu.Unlock()
-	if e.expired(t) {
-		return decision{Do: doDrop}, e.expire(ctx, t)
+	if e.isExpired(t) {
+		return decision{Do: doDrop}, e.expireTask(ctx, t)
 	}
 	if st.State == executor.Running {
 		if left := e.cfg.AckWait - time.Since(leased); left > 0 {
 			return decision{Do: doLater}, nil
 		}
-		if over, err := e.settle(ctx, t); over || err != nil {
+		if over, err := e.settleAttempt(ctx, t); over || err != nil {
 			return decision{Do: doDrop}, err
 		}
 	}
 	task := t.rec.Task
-	if attempt >= e.attempts(&task) {
-		return decision{Do: doDrop}, e.finish(ctx, t, executor.Lost, fmt.Sprintf("node %s ended or lost its connection while the task ran; attempt %d of %d", st.Node, attempt, e.attempts(&task)))
+	if attempt >= e.maxAttempts(&task) {
+		return decision{Do: doDrop}, e.finishTask(ctx, t, executor.Lost, fmt.Sprintf("node %s ended or lost its connection while the task ran; attempt %d of %d", st.Node, attempt, e.maxAttempts(&task)))
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -118,12 +118,12 @@ func (e *Executor) start(ctx context.Context, node string, t *entry) (decision, 
 	}
 	t.leased, t.stop = time.Now(), nil
 	st.State, st.Node, st.Reason, st.Started = executor.Running, node, "", e.cfg.Now().UTC()
-	e.publish(t, st)
+	e.publishStatus(t, st)
 	return decision{Do: doRun, Order: &order{Key: task.ID, Task: task, Parts: t.rec.Parts, Gen: t.rec.Gen, Attempt: t.attempt}}, nil
 }
 
-// attempts returns how often a task may start.
-func (e *Executor) attempts(t *executor.Task) int {
+// maxAttempts returns how often a task may start.
+func (e *Executor) maxAttempts(t *executor.Task) int {
 	switch {
 	case len(t.Target.Nodes) > 0:
 		return 1
@@ -133,8 +133,8 @@ func (e *Executor) attempts(t *executor.Task) int {
 	return e.cfg.Attempts
 }
 
-// settle looks at what the last node of a task stored, before the task moves or is lost.
-func (e *Executor) settle(ctx context.Context, t *entry) (over bool, err error) {
+// settleAttempt looks at what the last node of a task stored, before the task moves or is lost.
+func (e *Executor) settleAttempt(ctx context.Context, t *entry) (over bool, err error) {
 	e.mu.Lock()
 	key := nodeKey(t.st.Node, t.st.ID)
 	e.mu.Unlock()
@@ -145,16 +145,16 @@ func (e *Executor) settle(ctx context.Context, t *entry) (over bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	e.report(stored)
+	e.recordOutcome(stored)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return t.st.State.Over(), nil
 }
 
-// wait notes that the start conditions of a task fail on a node.
-func (e *Executor) wait(ctx context.Context, t *entry, q question) (decision, error) {
-	if e.expired(t) {
-		return decision{Do: doDrop}, e.expire(ctx, t)
+// noteWaiting notes that the start conditions of a task fail on a node.
+func (e *Executor) noteWaiting(ctx context.Context, t *entry, q question) (decision, error) {
+	if e.isExpired(t) {
+		return decision{Do: doDrop}, e.expireTask(ctx, t)
 	}
 	e.mu.Lock()
 	st := t.st
@@ -171,17 +171,17 @@ func (e *Executor) wait(ctx context.Context, t *entry, q question) (decision, er
 		reason := "waits for resources: " + q.Reason
 		if st.State != executor.Waiting || st.Reason != reason {
 			st.State, st.Reason = executor.Waiting, reason
-			e.publish(t, st)
+			e.publishStatus(t, st)
 		}
 		e.mu.Unlock()
 		return decision{Do: doLater}, nil
 	}
 	e.mu.Unlock()
-	return decision{Do: doDrop}, e.finish(ctx, t, executor.Refused, fmt.Sprintf("schedule tries exceeded: %d looks, at the last one %s", looks, q.Reason))
+	return decision{Do: doDrop}, e.finishTask(ctx, t, executor.Refused, fmt.Sprintf("schedule tries exceeded: %d looks, at the last one %s", looks, q.Reason))
 }
 
-// back takes a task from a node that closes or cannot run it.
-func (e *Executor) back(ctx context.Context, node string, t *entry, q question) (decision, error) {
+// takeBack takes a task from a node that closes or cannot run it.
+func (e *Executor) takeBack(ctx context.Context, node string, t *entry, q question) (decision, error) {
 	e.mu.Lock()
 	st, task := t.st, t.rec.Task
 	mine := st.State == executor.Running && st.Node == node && t.attempt == q.Attempt
@@ -189,18 +189,18 @@ func (e *Executor) back(ctx context.Context, node string, t *entry, q question) 
 	if !mine {
 		return decision{Do: doDrop}, nil
 	}
-	if q.Attempt >= e.attempts(&task) {
-		return decision{Do: doDrop}, e.finish(ctx, t, executor.Lost, q.Reason)
+	if q.Attempt >= e.maxAttempts(&task) {
+		return decision{Do: doDrop}, e.finishTask(ctx, t, executor.Lost, q.Reason)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	st.State, st.Node, st.Started, st.Reason = executor.Queued, "", time.Time{}, q.Reason
-	e.publish(t, st)
+	e.publishStatus(t, st)
 	return decision{Do: doLater}, nil
 }
 
-// lease notes that a node still runs a task, or tells it to stop.
-func (e *Executor) lease(node string, q question) decision {
+// renewLease notes that a node still runs a task, or tells it to stop.
+func (e *Executor) renewLease(node string, q question) decision {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if q.Gen == 0 { // an order of Run
@@ -220,8 +220,8 @@ func (e *Executor) lease(node string, q question) decision {
 	return decision{Do: doRun}
 }
 
-// input returns a part of the input of an order, or of a stored task.
-func (e *Executor) input(ctx context.Context, q question) ([]byte, error) {
+// readInput returns a part of the input of an order, or of a stored task.
+func (e *Executor) readInput(ctx context.Context, q question) ([]byte, error) {
 	e.mu.Lock()
 	data := e.orders[q.ID]
 	e.mu.Unlock()
@@ -232,7 +232,7 @@ func (e *Executor) input(ctx context.Context, q question) ([]byte, error) {
 	return stored.Value, err
 }
 
-func (e *Executor) expired(t *entry) bool {
+func (e *Executor) isExpired(t *entry) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	ttl := t.rec.Task.QueueTTL
@@ -240,26 +240,26 @@ func (e *Executor) expired(t *entry) bool {
 	return waits && ttl > 0 && !t.rec.Queued.Add(ttl).After(e.cfg.Now())
 }
 
-// expire refuses a task whose QueueTTL is over. The caller holds the lock of its id.
-func (e *Executor) expire(ctx context.Context, t *entry) error {
+// expireTask refuses a task whose QueueTTL is over. The caller holds the lock of its id.
+func (e *Executor) expireTask(ctx context.Context, t *entry) error {
 	e.mu.Lock()
 	reason := fmt.Sprintf("expired: no start within %v", t.rec.Task.QueueTTL)
 	if t.st.State == executor.Waiting {
 		reason += ", it " + t.st.Reason
 	}
 	e.mu.Unlock()
-	return e.finish(ctx, t, executor.Refused, reason)
+	return e.finishTask(ctx, t, executor.Refused, reason)
 }
 
 // sweepInterval is how often the clock looks at the tasks in memory.
 const sweepInterval = time.Second
 
-// clock ends tasks whose time is up, repairs lost notices and removes old results.
-func (e *Executor) clock() {
+// runClock ends tasks whose time is up, repairs lost notices and removes old results.
+func (e *Executor) runClock() {
 	tick := time.NewTicker(sweepInterval)
 	defer tick.Stop()
 	for n := 0; ; n++ {
-		e.sweep()
+		e.sweepTasks()
 		if n%60 == 59 {
 			e.sweepJournal(partLife)
 		}
@@ -271,8 +271,8 @@ func (e *Executor) clock() {
 	}
 }
 
-// sweep does what is due.
-func (e *Executor) sweep() {
+// sweepTasks does what is due.
+func (e *Executor) sweepTasks() {
 	e.mu.Lock()
 	due := map[string]func(context.Context, *entry) error{}
 	now := e.cfg.Now()
@@ -281,59 +281,59 @@ func (e *Executor) sweep() {
 		ttl := t.rec.Task
 		switch silent := time.Since(t.leased); {
 		case waits && ttl.QueueTTL > 0 && !t.rec.Queued.Add(ttl.QueueTTL).After(now):
-			due[id] = e.expire
+			due[id] = e.expireTask
 		case waits && t.sent.IsZero():
-			due[id] = func(ctx context.Context, t *entry) error { e.announce(ctx, t); return nil }
-		case t.st.State == executor.Running && silent > e.cfg.AckWait && (t.stop != nil || t.attempt >= e.attempts(&ttl)):
-			due[id] = e.lost
+			due[id] = func(ctx context.Context, t *entry) error { e.announceTask(ctx, t); return nil }
+		case t.st.State == executor.Running && silent > e.cfg.AckWait && (t.stop != nil || t.attempt >= e.maxAttempts(&ttl)):
+			due[id] = e.endLostTask
 		case t.st.State == executor.Running && silent > 2*e.cfg.AckWait && time.Since(t.sent) > 2*e.cfg.AckWait:
-			due[id] = func(ctx context.Context, t *entry) error { e.announce(ctx, t); return nil }
+			due[id] = func(ctx context.Context, t *entry) error { e.announceTask(ctx, t); return nil }
 		case t.st.State.Over() && ttl.ResultTTL > 0 && !t.st.Ended.Add(ttl.ResultTTL).After(now):
 			due[id] = nil
 		}
 	}
 	e.mu.Unlock()
 	for id, act := range due {
-		if err := e.act(id, act); err != nil && e.ctx.Err() == nil {
+		if err := e.actWithLock(id, act); err != nil && e.ctx.Err() == nil {
 			e.log.Error("cannot do what is due for a task; trying again", "op", "jetstream.sweep", "task", id, "error", err)
 		}
 	}
 }
 
-// act runs one action of sweep with the lock of the id; nil deletes the task.
-func (e *Executor) act(id string, act func(context.Context, *entry) error) error {
+// actWithLock runs one action of sweep with the lock of the id; nil deletes the task.
+func (e *Executor) actWithLock(id string, act func(context.Context, *entry) error) error {
 	ctx, cancel := context.WithTimeout(e.ctx, callTimeout)
 	defer cancel()
 	if act == nil {
-		_, err := e.forget(ctx, id)
+		_, err := e.forgetTask(ctx, id)
 		return err
 	}
-	unlock, err := e.ids.lock(ctx, id)
+	unlock, err := e.ids.lockID(ctx, id)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	t := e.entry(id)
+	t := e.findEntry(id)
 	if t == nil {
 		return nil
 	}
 	return act(ctx, t)
 }
 
-// lost ends a task whose node has not confirmed its lease for the whole ack wait.
-func (e *Executor) lost(ctx context.Context, t *entry) error {
+// endLostTask ends a task whose node has not confirmed its lease for the whole ack wait.
+func (e *Executor) endLostTask(ctx context.Context, t *entry) error {
 	e.mu.Lock()
 	st, again, attempt := t.st, time.Since(t.leased) <= e.cfg.AckWait, t.attempt
-	stop, most := t.stop, e.attempts(&t.rec.Task)
+	stop, most := t.stop, e.maxAttempts(&t.rec.Task)
 	e.mu.Unlock()
 	if again || st.State != executor.Running {
 		return nil
 	}
-	if over, err := e.settle(ctx, t); over || err != nil {
+	if over, err := e.settleAttempt(ctx, t); over || err != nil {
 		return err
 	}
 	if stop != nil {
-		return e.finish(ctx, t, executor.Cancelled, stop.Reason+"; node "+st.Node+" does not answer and has ended the task")
+		return e.finishTask(ctx, t, executor.Cancelled, stop.Reason+"; node "+st.Node+" does not answer and has ended the task")
 	}
-	return e.finish(ctx, t, executor.Lost, fmt.Sprintf("node %s ended or lost its connection while the task ran; attempt %d of %d", st.Node, attempt, most))
+	return e.finishTask(ctx, t, executor.Lost, fmt.Sprintf("node %s ended or lost its connection while the task ran; attempt %d of %d", st.Node, attempt, most))
 }

@@ -26,10 +26,10 @@ type nodeAnswer struct {
 	answer
 }
 
-// targets returns the names of the nodes of a task for all or for named nodes. The error is
+// targetNames returns the names of the nodes of a task for all or for named nodes. The error is
 // ErrRefused with ErrNode.
-func (e *Executor) targets(t executor.Task) (names []string, err error) {
-	for _, n := range e.known() {
+func (e *Executor) targetNames(t executor.Task) (names []string, err error) {
+	for _, n := range e.knownNodes() {
 		names = append(names, n.Name)
 	}
 	if !t.Target.All {
@@ -46,9 +46,9 @@ func (e *Executor) targets(t executor.Task) (names []string, err error) {
 	return names, nil
 }
 
-// choose returns one ready node.
-func (e *Executor) choose(t executor.Task) (string, error) {
-	ready := slices.DeleteFunc(e.known(), func(n executor.Node) bool { return n.State != executor.NodeReady })
+// chooseNode returns one ready node.
+func (e *Executor) chooseNode(t executor.Task) (string, error) {
+	ready := slices.DeleteFunc(e.knownNodes(), func(n executor.Node) bool { return n.State != executor.NodeReady })
 	if len(ready) == 0 {
 		return "", fmt.Errorf("%w: task %s: %w: no node is ready", executor.ErrRefused, t.ID, executor.ErrNode)
 	}
@@ -70,7 +70,7 @@ func (e *Executor) Run(ctx context.Context, t executor.Task) ([]executor.Result,
 	if err != nil {
 		return nil, err
 	}
-	if err := e.enter(); err != nil {
+	if err := e.beginWork(); err != nil {
 		return nil, err
 	}
 	defer e.work.Done()
@@ -79,10 +79,10 @@ func (e *Executor) Run(ctx context.Context, t executor.Task) ([]executor.Result,
 	defer context.AfterFunc(e.ctx, cancel)()
 	var names []string
 	if t.Target.All || len(t.Target.Nodes) > 0 {
-		names, err = e.targets(t)
+		names, err = e.targetNames(t)
 	} else {
 		var name string
-		name, err = e.choose(t)
+		name, err = e.chooseNode(t)
 		names = []string{name}
 	}
 	if err != nil {
@@ -114,37 +114,37 @@ func (e *Executor) runOn(ctx context.Context, t executor.Task, names []string) (
 	begun := e.cfg.Now().UTC()
 	answers := make(chan nodeAnswer, len(names))
 	for _, name := range names {
-		go func() { answers <- nodeAnswer{name, e.ask(ctx, name, o)} }()
+		go func() { answers <- nodeAnswer{name, e.askNode(ctx, name, o)} }()
 	}
 	byNode := map[string]answer{}
 	for range names {
 		a := <-answers
 		byNode[a.node] = a.answer
 	}
-	return e.results(ctx, t, names, byNode, begun)
+	return e.makeResults(ctx, t, names, byNode, begun)
 }
 
-// results makes one Result of each node's answer, in the order of names. The error is for a task
+// makeResults makes one Result of each node's answer, in the order of names. The error is for a task
 // that started nowhere.
-func (e *Executor) results(ctx context.Context, t executor.Task, names []string, answers map[string]answer, begun time.Time) ([]executor.Result, error) {
+func (e *Executor) makeResults(ctx context.Context, t executor.Task, names []string, answers map[string]answer, begun time.Time) ([]executor.Result, error) {
 	var list []executor.Result
 	started, idle := false, ""
 	for _, name := range names {
 		a := answers[name]
 		if a.Result == nil && endOf(ctx) != nil { // no free slot before the end of ctx
 			idle = a.Error
-			list = append(list, e.without(t, name, executor.Cancelled, a.Error, begun))
+			list = append(list, e.unansweredResult(t, name, executor.Cancelled, a.Error, begun))
 			continue
 		}
 		started = true
 		if a.Result == nil {
-			list = append(list, e.without(t, name, executor.Lost, "node "+name+": "+a.Error, begun))
+			list = append(list, e.unansweredResult(t, name, executor.Lost, "node "+name+": "+a.Error, begun))
 			continue
 		}
 		r := *a.Result
 		if a.Ref != "" {
 			short, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
-			out, err := e.output(short, output{}, a.Ref)
+			out, err := e.readOutput(short, output{}, a.Ref)
 			if err != nil {
 				r.State, r.Reason = executor.Lost, "the answer cannot be read: "+err.Error()
 			} else if err := e.dropObject(short, a.Ref); err != nil {
@@ -174,17 +174,17 @@ func endOf(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// without is the Result of a node without an answer.
-func (e *Executor) without(t executor.Task, node string, state executor.State, reason string, begun time.Time) executor.Result {
+// unansweredResult is the Result of a node without an answer.
+func (e *Executor) unansweredResult(t executor.Task, node string, state executor.State, reason string, begun time.Time) executor.Result {
 	return executor.Result{Status: executor.Status{ID: t.ID, Type: t.Type, State: state, Node: node, Reason: reason, Queued: begun, Ended: e.cfg.Now().UTC()}}
 }
 
-// ask sends an order to one node and waits for its answer. When ctx ends, it tells the node
+// askNode sends an order to one node and waits for its answer. When ctx ends, it tells the node
 // to stop and waits for the answer a little longer.
-func (e *Executor) ask(ctx context.Context, node string, o order) answer {
+func (e *Executor) askNode(ctx context.Context, node string, o order) answer {
 	begun := e.cfg.Now().UTC()
 	lost := func(reason string) answer {
-		r := e.without(o.Task, node, executor.Lost, reason, begun)
+		r := e.unansweredResult(o.Task, node, executor.Lost, reason, begun)
 		return answer{Result: &r}
 	}
 	waiting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -196,7 +196,7 @@ func (e *Executor) ask(ctx context.Context, node string, o order) answer {
 		}
 		short, end := context.WithTimeout(waiting, e.cfg.Grace)
 		defer end()
-		_, _ = e.conn.Request(short, broker.NodeSubject(node, "task.stop"), encode(stop), 1) // the node's lease ends too
+		_, _ = e.conn.Request(short, broker.NodeSubject(node, "task.stop"), encodeJSON(stop), 1) // the node's lease ends too
 		select {
 		case <-time.After(e.cfg.Grace):
 			cancel(errors.New("it did not answer before the deadline"))
@@ -204,7 +204,7 @@ func (e *Executor) ask(ctx context.Context, node string, o order) answer {
 		}
 	})()
 	go e.watchSilence(waiting, node, cancel)
-	replies, err := e.conn.Request(waiting, broker.NodeSubject(node, "task.run"), encode(o), 1)
+	replies, err := e.conn.Request(waiting, broker.NodeSubject(node, "task.run"), encodeJSON(o), 1)
 	if err != nil {
 		if cause := context.Cause(waiting); cause != nil {
 			err = cause
@@ -265,7 +265,7 @@ func (e *Executor) runJournal(ctx context.Context, t executor.Task, names []stri
 	o := order{Key: journalPrefix + rand.Text(), Task: onWire(t), Stdin: t.Stdin}
 	if len(t.Stdin) > inline {
 		o.Stdin, o.Parts = nil, partsOf(len(t.Stdin))
-		if err := e.store(ctx, o.Key, t.Stdin); err != nil {
+		if err := e.storeInput(ctx, o.Key, t.Stdin); err != nil {
 			return nil, fmt.Errorf("store task %s for the journal: %w", t.ID, err)
 		}
 	}
@@ -278,21 +278,21 @@ func (e *Executor) runJournal(ctx context.Context, t executor.Task, names []stri
 		delete(e.journal, o.Key)
 		e.mu.Unlock()
 	}()
-	if err := e.append(ctx, o); err != nil {
+	if err := e.appendOrder(ctx, o); err != nil {
 		return nil, fmt.Errorf("append task %s to the journal (the nodes may have it and run it): %w", t.ID, err)
 	}
-	answers := e.gather(ctx, names, incoming)
+	answers := e.gatherAnswers(ctx, names, incoming)
 	var list []executor.Result
 	for _, name := range names {
 		if a, ok := answers[name]; ok && a.Result != nil {
-			one, err := e.results(ctx, t, []string{name}, answers, begun)
+			one, err := e.makeResults(ctx, t, []string{name}, answers, begun)
 			if err != nil {
 				return nil, err
 			}
 			list = append(list, one...)
 			continue
 		}
-		list = append(list, e.without(t, name, executor.Lost, "node "+name+" gave no answer yet; it is in the journal, and the node runs it when it is back", begun))
+		list = append(list, e.unansweredResult(t, name, executor.Lost, "node "+name+" gave no answer yet; it is in the journal, and the node runs it when it is back", begun))
 	}
 	if len(answers) == len(names) && o.Parts > 0 {
 		if err := e.eraseParts(context.WithoutCancel(ctx), o.Key, o.Parts); err != nil {
@@ -302,10 +302,10 @@ func (e *Executor) runJournal(ctx context.Context, t executor.Task, names []stri
 	return list, nil
 }
 
-// append publishes an order to the journal. It repeats until the stream has acknowledged it, because
+// appendOrder publishes an order to the journal. It repeats until the stream has acknowledged it, because
 // a publish that got no acknowledgement may be stored. One order is published at a time: if the stream
 // takes an order twice, no other stands between, and running it twice is running it once.
-func (e *Executor) append(ctx context.Context, o order) error {
+func (e *Executor) appendOrder(ctx context.Context, o order) error {
 	select {
 	case e.writer <- struct{}{}:
 		defer func() { <-e.writer }()
@@ -314,7 +314,7 @@ func (e *Executor) append(ctx context.Context, o order) error {
 	}
 	for {
 		one, cancel := context.WithTimeout(ctx, callTimeout)
-		err := e.conn.Publish(one, "journal.task", o.Key, encode(o))
+		err := e.conn.Publish(one, "journal.task", o.Key, encodeJSON(o))
 		cancel()
 		if err == nil || ctx.Err() != nil || errors.Is(err, broker.ErrTooLarge) {
 			return err
@@ -327,14 +327,14 @@ func (e *Executor) append(ctx context.Context, o order) error {
 	}
 }
 
-// gather collects the answers of the nodes that are not silent until ctx ends.
-func (e *Executor) gather(ctx context.Context, names []string, incoming <-chan nodeAnswer) map[string]answer {
+// gatherAnswers collects the answers of the nodes that are not silent until ctx ends.
+func (e *Executor) gatherAnswers(ctx context.Context, names []string, incoming <-chan nodeAnswer) map[string]answer {
 	answers := map[string]answer{}
 	tick := time.NewTicker(max(e.cfg.Silence/10, 10*time.Millisecond))
 	defer tick.Stop()
 	for {
 		waiting := false
-		for _, n := range e.known() {
+		for _, n := range e.knownNodes() {
 			_, answered := answers[n.Name]
 			waiting = waiting || slices.Contains(names, n.Name) && !answered && n.State != executor.NodeSilent
 		}

@@ -14,8 +14,8 @@ type slots struct {
 	freed chan struct{} // closed at the next release; nil: no caller waits
 }
 
-// try takes a slot if one is free.
-func (s *slots) try(kind string) bool {
+// tryTake takes a slot if one is free.
+func (s *slots) tryTake(kind string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	limit, named := s.limits[kind]
@@ -32,8 +32,8 @@ func (s *slots) try(kind string) bool {
 	return true
 }
 
-// take waits for a slot until ctx ends.
-func (s *slots) take(ctx context.Context, kind string) error {
+// awaitSlot waits for a slot until ctx ends.
+func (s *slots) awaitSlot(ctx context.Context, kind string) error {
 	for {
 		s.mu.Lock()
 		if s.freed == nil {
@@ -41,7 +41,7 @@ func (s *slots) take(ctx context.Context, kind string) error {
 		}
 		freed := s.freed
 		s.mu.Unlock()
-		if s.try(kind) {
+		if s.tryTake(kind) {
 			return nil
 		}
 		select {
@@ -52,7 +52,7 @@ func (s *slots) take(ctx context.Context, kind string) error {
 	}
 }
 
-func (s *slots) release(kind string) {
+func (s *slots) releaseSlot(kind string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.busy[kind]--; s.busy[kind] == 0 {

@@ -8,10 +8,10 @@ import (
 	"hce/dc/internal/daemon/executor"
 )
 
-// stages maps the stages of the head to those that this node has configured. A stage of the head
+// mapStages maps the stages of the head to those that this node has configured. A stage of the head
 // names a program by its base name and may add arguments of ServeConfig.Extra; everything else is
 // refused, so that the head's key does not start arbitrary programs.
-func (n *Node) stages(wanted []executor.Stage) ([]executor.Stage, error) {
+func (n *Node) mapStages(wanted []executor.Stage) ([]executor.Stage, error) {
 	var list []executor.Stage
 	for _, w := range wanted {
 		own, ok := n.cfg.Programs[w.Program]

@@ -17,25 +17,25 @@ func (e *Executor) Submit(ctx context.Context, t executor.Task) error {
 	if err != nil {
 		return err
 	}
-	if err := e.enter(); err != nil {
+	if err := e.beginWork(); err != nil {
 		return err
 	}
 	defer e.work.Done()
 	if t.Target, err = e.oneNode(t); err != nil {
 		return err
 	}
-	unlock, err := e.ids.lock(ctx, t.ID)
+	unlock, err := e.ids.lockID(ctx, t.ID)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if known := e.entry(t.ID); known != nil {
+	if known := e.findEntry(t.ID); known != nil {
 		return nil
 	}
-	if n := e.queued(); n >= e.cfg.MaxQueue {
+	if n := e.countQueued(); n >= e.cfg.MaxQueue {
 		return fmt.Errorf("%w: task %s: %d tasks wait in the queue", executor.ErrRefused, t.ID, n)
 	}
-	return e.accept(ctx, t)
+	return e.acceptTask(ctx, t)
 }
 
 // oneNode checks that the target is one node.
@@ -43,7 +43,7 @@ func (e *Executor) oneNode(t executor.Task) (executor.Target, error) {
 	if !t.Target.All && len(t.Target.Nodes) == 0 {
 		return t.Target, nil
 	}
-	names, err := e.targets(t)
+	names, err := e.targetNames(t)
 	if err != nil {
 		return t.Target, err
 	}
@@ -53,14 +53,14 @@ func (e *Executor) oneNode(t executor.Task) (executor.Target, error) {
 	return executor.Target{Nodes: names}, nil
 }
 
-func (e *Executor) entry(id string) *entry {
+func (e *Executor) findEntry(id string) *entry {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.entries[id]
 }
 
-// queued returns how many tasks wait.
-func (e *Executor) queued() (n int) {
+// countQueued returns how many tasks wait.
+func (e *Executor) countQueued() (n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, t := range e.entries {
@@ -71,21 +71,21 @@ func (e *Executor) queued() (n int) {
 	return n
 }
 
-// accept stores a task: its input, then its key, which accepts it, then the notice. If the notice
+// acceptTask stores a task: its input, then its key, which accepts it, then the notice. If the notice
 // cannot be published, the clock publishes it later.
-func (e *Executor) accept(ctx context.Context, t executor.Task) error {
+func (e *Executor) acceptTask(ctx context.Context, t executor.Task) error {
 	now := e.cfg.Now()
 	rec := record{Task: onWire(t), Gen: time.Now().UnixNano(), Parts: partsOf(len(t.Stdin)), Queued: now.UTC()}
 	fail := func(err error) error {
-		e.erase(t.ID, rec.Parts)
+		e.eraseTask(t.ID, rec.Parts)
 		return fmt.Errorf("store task %s: %w", t.ID, err)
 	}
-	if err := e.store(ctx, t.ID, t.Stdin); err != nil {
+	if err := e.storeInput(ctx, t.ID, t.Stdin); err != nil {
 		return fail(err)
 	}
-	_, err := e.tasks.Create(ctx, taskKey(t.ID), encode(rec))
+	_, err := e.tasks.Create(ctx, taskKey(t.ID), encodeJSON(rec))
 	if errors.Is(err, broker.ErrConflict) {
-		return e.adopt(ctx, t.ID) // an earlier Create got no acknowledgement
+		return e.adoptTask(ctx, t.ID) // an earlier Create got no acknowledgement
 	}
 	if err != nil {
 		return fail(err)
@@ -93,14 +93,14 @@ func (e *Executor) accept(ctx context.Context, t executor.Task) error {
 	one := &entry{rec: rec, over: make(chan struct{})}
 	e.mu.Lock()
 	e.entries[t.ID] = one
-	e.publish(one, executor.Status{ID: t.ID, Type: t.Type, State: executor.Queued, Queued: rec.Queued})
+	e.publishStatus(one, executor.Status{ID: t.ID, Type: t.Type, State: executor.Queued, Queued: rec.Queued})
 	e.mu.Unlock()
-	e.announce(ctx, one)
+	e.announceTask(ctx, one)
 	return nil
 }
 
-// store writes the parts of an input.
-func (e *Executor) store(ctx context.Context, key string, data []byte) error {
+// storeInput writes the parts of an input.
+func (e *Executor) storeInput(ctx context.Context, key string, data []byte) error {
 	for part := range partsOf(len(data)) {
 		if _, err := e.tasks.Put(ctx, partKey(key, part), partOf(data, part)); err != nil {
 			return err
@@ -109,8 +109,8 @@ func (e *Executor) store(ctx context.Context, key string, data []byte) error {
 	return nil
 }
 
-// erase removes the head's keys of a task, the accepting one first: the rest is then no task.
-func (e *Executor) erase(id string, parts int) error {
+// eraseTask removes the head's keys of a task, the accepting one first: the rest is then no task.
+func (e *Executor) eraseTask(id string, parts int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	if err := e.tasks.Delete(ctx, taskKey(id)); err != nil {
@@ -128,12 +128,12 @@ func (e *Executor) eraseParts(ctx context.Context, key string, parts int) error 
 	return nil
 }
 
-// announce publishes the notice of a task for its next attempt.
-func (e *Executor) announce(ctx context.Context, t *entry) {
+// announceTask publishes the notice of a task for its next attempt.
+func (e *Executor) announceTask(ctx context.Context, t *entry) {
 	e.mu.Lock()
 	task, attempt := t.rec.Task, t.attempt
 	e.mu.Unlock()
-	text := encode(notice{ID: task.ID, Type: task.Type, Gen: t.rec.Gen, Parts: t.rec.Parts, Start: task.Start})
+	text := encodeJSON(notice{ID: task.ID, Type: task.Type, Gen: t.rec.Gen, Parts: t.rec.Parts, Start: task.Start})
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if err := e.conn.Publish(ctx, subjectOf(&task), fmt.Sprintf("%s.%d.%d", task.ID, t.rec.Gen, attempt), text); err != nil {
@@ -145,8 +145,8 @@ func (e *Executor) announce(ctx context.Context, t *entry) {
 	e.mu.Unlock()
 }
 
-// finish ends a task that no node runs. The caller holds the lock of its id.
-func (e *Executor) finish(ctx context.Context, t *entry, state executor.State, reason string) error {
+// finishTask ends a task that no node runs. The caller holds the lock of its id.
+func (e *Executor) finishTask(ctx context.Context, t *entry, state executor.State, reason string) error {
 	e.mu.Lock()
 	st := t.st
 	e.mu.Unlock()
@@ -156,23 +156,23 @@ func (e *Executor) finish(ctx context.Context, t *entry, state executor.State, r
 	st.State, st.Reason, st.Ended = state, reason, e.cfg.Now().UTC()
 	rec := t.rec
 	rec.End = &st
-	if _, err := e.tasks.Put(ctx, taskKey(st.ID), encode(rec)); err != nil {
+	if _, err := e.tasks.Put(ctx, taskKey(st.ID), encodeJSON(rec)); err != nil {
 		return fmt.Errorf("store the end of task %s: %w", st.ID, err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	t.rec = rec
-	e.publish(t, st)
+	e.publishStatus(t, st)
 	return nil
 }
 
 // Cancel implements executor.Executor.
 func (e *Executor) Cancel(ctx context.Context, id string, grace time.Duration) error {
-	if err := e.enter(); err != nil {
+	if err := e.beginWork(); err != nil {
 		return err
 	}
 	defer e.work.Done()
-	t, err := e.stop(ctx, id, grace)
+	t, err := e.stopTask(ctx, id, grace)
 	if err != nil {
 		return err
 	}
@@ -186,10 +186,10 @@ func (e *Executor) Cancel(ctx context.Context, id string, grace time.Duration) e
 	}
 }
 
-// stop begins to cancel a task.
-func (e *Executor) stop(ctx context.Context, id string, grace time.Duration) (*entry, error) {
+// stopTask begins to cancel a task.
+func (e *Executor) stopTask(ctx context.Context, id string, grace time.Duration) (*entry, error) {
 	const reason = "cancelled on request"
-	unlock, err := e.ids.lock(ctx, id)
+	unlock, err := e.ids.lockID(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -207,12 +207,12 @@ func (e *Executor) stop(ctx context.Context, id string, grace time.Duration) (*e
 	order := t.stop
 	e.mu.Unlock()
 	if st.State != executor.Running {
-		return t, e.finish(ctx, t, executor.Cancelled, reason)
+		return t, e.finishTask(ctx, t, executor.Cancelled, reason)
 	}
 	// If the node does not get it, the answer to its next lease says the same.
 	short, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if _, err := e.conn.Request(short, broker.NodeSubject(st.Node, "task.stop"), encode(order), 1); err != nil {
+	if _, err := e.conn.Request(short, broker.NodeSubject(st.Node, "task.stop"), encodeJSON(order), 1); err != nil {
 		e.log.Warn("cannot tell a node to stop a task; it stops at its next lease", "op", "jetstream.Cancel", "task", id, "node", st.Node, "error", err)
 	}
 	return t, nil
@@ -228,24 +228,24 @@ func (e *Executor) Delete(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		if done, err := e.forget(ctx, id); done || err != nil {
+		if done, err := e.forgetTask(ctx, id); done || err != nil {
 			return err
 		}
 	}
 }
 
-// forget deletes a task that is over, and reports false if it is not.
-func (e *Executor) forget(ctx context.Context, id string) (done bool, err error) {
-	if err := e.enter(); err != nil {
+// forgetTask deletes a task that is over, and reports false if it is not.
+func (e *Executor) forgetTask(ctx context.Context, id string) (done bool, err error) {
+	if err := e.beginWork(); err != nil {
 		return false, err
 	}
 	defer e.work.Done()
-	unlock, err := e.ids.lock(ctx, id)
+	unlock, err := e.ids.lockID(ctx, id)
 	if err != nil {
 		return false, err
 	}
 	defer unlock()
-	t := e.entry(id)
+	t := e.findEntry(id)
 	if t == nil {
 		return true, nil
 	}
@@ -256,10 +256,10 @@ func (e *Executor) forget(ctx context.Context, id string) (done bool, err error)
 		return false, nil
 	}
 	var ref string
-	if o, err := e.outcome(ctx, t); err == nil {
+	if o, err := e.readOutcome(ctx, t); err == nil {
 		ref = o.Ref
 	}
-	if err := e.erase(id, t.rec.Parts); err != nil {
+	if err := e.eraseTask(id, t.rec.Parts); err != nil {
 		return false, fmt.Errorf("delete task %s: %w", id, err)
 	}
 	e.mu.Lock()
@@ -287,9 +287,9 @@ func (e *Executor) dropObject(ctx context.Context, ref string) error {
 	return objects.Delete(ctx, ref)
 }
 
-// outcome returns what the last node stored about a task; broker.ErrNotFound if it stored nothing
+// readOutcome returns what the last node stored about a task; broker.ErrNotFound if it stored nothing
 // of the last attempt.
-func (e *Executor) outcome(ctx context.Context, t *entry) (o outcome, err error) {
+func (e *Executor) readOutcome(ctx context.Context, t *entry) (o outcome, err error) {
 	e.mu.Lock()
 	st, gen, attempt := t.st, t.rec.Gen, t.attempt
 	e.mu.Unlock()
@@ -311,11 +311,11 @@ func (e *Executor) outcome(ctx context.Context, t *entry) (o outcome, err error)
 
 // Result implements executor.Executor.
 func (e *Executor) Result(ctx context.Context, id string) (executor.Result, error) {
-	if err := e.enter(); err != nil {
+	if err := e.beginWork(); err != nil {
 		return executor.Result{}, err
 	}
 	defer e.work.Done()
-	t := e.entry(id)
+	t := e.findEntry(id)
 	if t == nil {
 		return executor.Result{}, fmt.Errorf("%w: %q", executor.ErrUnknown, id)
 	}
@@ -328,11 +328,11 @@ func (e *Executor) Result(ctx context.Context, id string) (executor.Result, erro
 	if headEnded {
 		return executor.Result{Status: st}, nil
 	}
-	o, err := e.outcome(ctx, t)
+	o, err := e.readOutcome(ctx, t)
 	if err == nil {
-		o.output, err = e.output(ctx, o.output, o.Ref)
+		o.output, err = e.readOutput(ctx, o.output, o.Ref)
 	}
-	if errors.Is(err, broker.ErrNotFound) && e.entry(id) != t {
+	if errors.Is(err, broker.ErrNotFound) && e.findEntry(id) != t {
 		return executor.Result{}, fmt.Errorf("%w: %q", executor.ErrUnknown, id)
 	}
 	if err != nil {
@@ -341,8 +341,8 @@ func (e *Executor) Result(ctx context.Context, id string) (executor.Result, erro
 	return executor.Result{Status: st, Stdout: o.Stdout, Stderr: o.Stderr}, nil
 }
 
-// output returns small, or the output in the object ref if that is set.
-func (e *Executor) output(ctx context.Context, small output, ref string) (output, error) {
+// readOutput returns small, or the output in the object ref if that is set.
+func (e *Executor) readOutput(ctx context.Context, small output, ref string) (output, error) {
 	if ref == "" {
 		return small, nil
 	}

@@ -19,51 +19,51 @@ const (
 // takeAll takes tasks of all lanes and those for this node.
 func (n *Node) takeAll() {
 	for _, lane := range broker.TaskTypes {
-		n.work.Go(func() { n.take(broker.AnyDurable(lane), lane) })
+		n.work.Go(func() { n.takeMessages(broker.AnyDurable(lane), lane) })
 	}
-	n.work.Go(func() { n.take(broker.NodeDurable(n.cfg.Name), "") })
+	n.work.Go(func() { n.takeMessages(broker.NodeDurable(n.cfg.Name), "") })
 }
 
-// take takes messages of one consumer. A lane of one type pulls only while it has a slot. The lane
+// takeMessages takes messages of one consumer. A lane of one type pulls only while it has a slot. The lane
 // of other types gives a message back if its type has none. Tasks for this node wait here.
-func (n *Node) take(durable, lane string) {
+func (n *Node) takeMessages(durable, lane string) {
 	p, err := n.conn.Pull(n.ctx, broker.StreamTasks, durable)
 	if err != nil {
 		return // the node closes
 	}
 	held := make(chan struct{}, maxHeld)
 	for n.ctx.Err() == nil {
-		if n.state() == executor.NodeDraining {
-			n.pause(time.Second)
+		if n.heartbeatState() == executor.NodeDraining {
+			n.pauseFor(time.Second)
 			continue
 		}
 		exact := lane != "" && lane != otherTypes
-		if exact && n.slots.take(n.ctx, lane) != nil {
+		if exact && n.slots.awaitSlot(n.ctx, lane) != nil {
 			return
 		}
 		d, err := p.Next(n.ctx)
 		if err != nil {
 			if exact {
-				n.slots.release(lane)
+				n.slots.releaseSlot(lane)
 			}
 			if n.ctx.Err() == nil {
 				n.log.Warn("cannot take a task; trying again", "op", "jetstream.take", "consumer", durable, "error", err)
-				n.pause(time.Second)
+				n.pauseFor(time.Second)
 			}
 			continue
 		}
-		n.begin(p, d, lane, exact, held)
+		n.beginTask(p, d, lane, exact, held)
 	}
 }
 
-// begin runs the task of a message in its own goroutine.
-func (n *Node) begin(p *broker.Puller, d broker.Delivery, lane string, hasSlot bool, held chan struct{}) {
+// beginTask runs the task of a message in its own goroutine.
+func (n *Node) beginTask(p *broker.Puller, d broker.Delivery, lane string, hasSlot bool, held chan struct{}) {
 	var m notice
 	if err := json.Unmarshal(d.Data, &m); err != nil {
 		n.log.Error("dropped an unreadable message", "op", "jetstream.take", "subject", d.Subject, "error", err)
 		_ = d.Term("unreadable")
 		if hasSlot {
-			n.slots.release(lane)
+			n.slots.releaseSlot(lane)
 		}
 		return
 	}
@@ -72,7 +72,7 @@ func (n *Node) begin(p *broker.Puller, d broker.Delivery, lane string, hasSlot b
 	case hasSlot:
 		kind = lane
 	case lane == otherTypes:
-		if !n.slots.try(kind) {
+		if !n.slots.tryTake(kind) {
 			n.giveBack(d, busyPause)
 			return
 		}
@@ -82,21 +82,21 @@ func (n *Node) begin(p *broker.Puller, d broker.Delivery, lane string, hasSlot b
 	n.work.Go(func() {
 		if lane == "" {
 			defer func() { <-held }()
-			if !n.await(d, kind, p.AckWait) {
+			if !n.awaitSlot(d, kind, p.AckWait) {
 				return
 			}
 		}
-		defer n.slots.release(kind)
-		n.execute(p.AckWait, d, m)
+		defer n.slots.releaseSlot(kind)
+		n.executeTask(p.AckWait, d, m)
 	})
 }
 
-// await waits for a slot and prolongs the delivery meanwhile.
-func (n *Node) await(d broker.Delivery, kind string, ackWait time.Duration) bool {
+// awaitSlot waits for a slot and prolongs the delivery meanwhile.
+func (n *Node) awaitSlot(d broker.Delivery, kind string, ackWait time.Duration) bool {
 	tick := time.NewTicker(ackWait / 3)
 	defer tick.Stop()
 	got := make(chan error, 1)
-	go func() { got <- n.slots.take(n.ctx, kind) }()
+	go func() { got <- n.slots.awaitSlot(n.ctx, kind) }()
 	for {
 		select {
 		case err := <-got:
@@ -113,8 +113,8 @@ func (n *Node) giveBack(d broker.Delivery, delay time.Duration) {
 	}
 }
 
-// drop finishes a message whose task this node does not run.
-func (n *Node) drop(d broker.Delivery) {
+// dropMessage finishes a message whose task this node does not run.
+func (n *Node) dropMessage(d broker.Delivery) {
 	ctx, cancel := context.WithTimeout(n.ctx, callTimeout)
 	defer cancel()
 	if err := d.Ack(ctx); err != nil {
@@ -122,31 +122,31 @@ func (n *Node) drop(d broker.Delivery) {
 	}
 }
 
-// execute runs the task of a message: look at the start conditions, read the input, ask the head,
+// executeTask runs the task of a message: look at the start conditions, read the input, ask the head,
 // store "running", run, store the result, acknowledge.
-func (n *Node) execute(ackWait time.Duration, d broker.Delivery, m notice) {
+func (n *Node) executeTask(ackWait time.Duration, d broker.Delivery, m notice) {
 	q := question{ID: m.ID, Gen: m.Gen}
-	if !n.look(d, m, q) {
+	if !n.checkConditions(d, m, q) {
 		return
 	}
-	ctx, done, ok := n.register(m.ID, m.Gen)
+	ctx, done, ok := n.registerTask(m.ID, m.Gen)
 	if !ok { // it runs here already
 		n.giveBack(d, laterWait)
 		return
 	}
 	defer done()
-	stdin, err := n.input(ctx, m.ID, nil, m.Parts)
+	stdin, err := n.fetchInput(ctx, m.ID, nil, m.Parts)
 	if err != nil {
-		n.postpone(d, m, "cannot read the input", err)
+		n.postponeTask(d, m, "cannot read the input", err)
 		return
 	}
-	begun, err := n.ask(ctx, askStart, q)
+	begun, err := n.askDecision(ctx, askStart, q)
 	switch {
 	case err != nil:
-		n.postpone(d, m, "the head does not answer", err)
+		n.postponeTask(d, m, "the head does not answer", err)
 		return
 	case begun.Do == doDrop:
-		n.drop(d)
+		n.dropMessage(d)
 		return
 	case begun.Do != doRun || begun.Order == nil:
 		n.giveBack(d, laterWait)
@@ -154,18 +154,18 @@ func (n *Node) execute(ackWait time.Duration, d broker.Delivery, m notice) {
 	}
 	o := begun.Order
 	o.Stdin, o.Parts = stdin, 0
-	n.attempt(ctx, ackWait, d, o)
+	n.runAttempt(ctx, ackWait, d, o)
 }
 
-func (n *Node) postpone(d broker.Delivery, m notice, what string, err error) {
+func (n *Node) postponeTask(d broker.Delivery, m notice, what string, err error) {
 	if n.ctx.Err() == nil {
 		n.log.Warn("postponed a task: "+what, "op", "jetstream.execute", "task", m.ID, "error", err)
 	}
 	n.giveBack(d, laterWait)
 }
 
-// look tests the start conditions on this machine. If they fail, the message goes back.
-func (n *Node) look(d broker.Delivery, m notice, q question) bool {
+// checkConditions tests the start conditions on this machine. If they fail, the message goes back.
+func (n *Node) checkConditions(d broker.Delivery, m notice, q question) bool {
 	if m.Start.MinRAM <= 0 && m.Start.MaxCPU <= 0 && m.Start.MaxIOWait <= 0 {
 		return true
 	}
@@ -177,21 +177,21 @@ func (n *Node) look(d broker.Delivery, m notice, q question) bool {
 		return true
 	}
 	q.Reason, q.Measuring = reason, measuring
-	said, err := n.ask(n.ctx, askWait, q)
+	said, err := n.askDecision(n.ctx, askWait, q)
 	if err == nil && said.Do == doDrop {
-		n.drop(d)
+		n.dropMessage(d)
 		return false
 	}
 	n.giveBack(d, pause)
 	return false
 }
 
-// attempt runs a task that the head has given to this node.
-func (n *Node) attempt(ctx context.Context, ackWait time.Duration, d broker.Delivery, o *order) {
+// runAttempt runs a task that the head has given to this node.
+func (n *Node) runAttempt(ctx context.Context, ackWait time.Duration, d broker.Delivery, o *order) {
 	leased, end := n.keepLease(ctx, question{ID: o.Key, Gen: o.Gen, Attempt: o.Attempt}, ackWait, d.InProgress)
 	defer end()
 	st := executor.Status{ID: o.Task.ID, Type: o.Task.Type, State: executor.Running, Node: n.cfg.Name, Started: time.Now().UTC()}
-	if err := n.save(leased, outcome{Gen: o.Gen, Attempt: o.Attempt, Status: st}); err != nil {
+	if err := n.saveOutcome(leased, outcome{Gen: o.Gen, Attempt: o.Attempt, Status: st}); err != nil {
 		n.returnTask(d, o, "node "+n.cfg.Name+" could not store the start: "+err.Error())
 		return
 	}
@@ -206,21 +206,21 @@ func (n *Node) attempt(ctx context.Context, ackWait time.Duration, d broker.Deli
 	if r.Started.IsZero() && r.State != executor.Refused {
 		r.Started = st.Started
 	}
-	if n.keep(leased, o, r) {
-		n.drop(d)
+	if n.storeResult(leased, o, r) {
+		n.dropMessage(d)
 		n.cfg.Done(o.Task, *r)
 	}
 }
 
 // runTask returns nil if the pool did not start the task.
 func (n *Node) runTask(ctx context.Context, o *order) *executor.Result {
-	if reason := n.prepare(ctx, o); reason != "" {
-		return n.failed(o, executor.Refused, reason)
+	if reason := n.prepareTask(ctx, o); reason != "" {
+		return n.failedResult(o, executor.Refused, reason)
 	}
 	rs, err := n.cfg.Pool.Run(ctx, o.Task)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errLease) && !errors.Is(cause, errClosing) {
-			return n.failed(o, executor.Cancelled, cause.Error())
+			return n.failedResult(o, executor.Cancelled, cause.Error())
 		}
 		return nil
 	}
@@ -231,7 +231,7 @@ func (n *Node) runTask(ctx context.Context, o *order) *executor.Result {
 func (n *Node) returnTask(d broker.Delivery, o *order, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), callTimeout)
 	defer cancel()
-	said, err := n.ask(ctx, askBack, question{ID: o.Key, Gen: o.Gen, Attempt: o.Attempt, Reason: reason})
+	said, err := n.askDecision(ctx, askBack, question{ID: o.Key, Gen: o.Gen, Attempt: o.Attempt, Reason: reason})
 	if err == nil && said.Do == doDrop {
 		_ = d.Ack(ctx)
 		return
@@ -242,30 +242,30 @@ func (n *Node) returnTask(d broker.Delivery, o *order, reason string) {
 // keepTrying is how long a node tries to store a result while the broker is away.
 const keepTrying = 10 * time.Minute
 
-// keep stores the result of a task. It reports false if that failed: the task then runs again.
-func (n *Node) keep(ctx context.Context, o *order, r *executor.Result) bool {
+// storeResult stores the result of a task. It reports false if that failed: the task then runs again.
+func (n *Node) storeResult(ctx context.Context, o *order, r *executor.Result) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTrying)
 	defer cancel()
 	for {
-		out, ref, err := n.pack(ctx, r)
+		out, ref, err := n.packOutput(ctx, r)
 		if err == nil {
-			err = n.save(ctx, outcome{Gen: o.Gen, Attempt: o.Attempt, Status: r.Status, output: out, Ref: ref})
+			err = n.saveOutcome(ctx, outcome{Gen: o.Gen, Attempt: o.Attempt, Status: r.Status, output: out, Ref: ref})
 		}
 		if err == nil {
 			return true
 		}
 		n.log.Warn("cannot store the result of a task; trying again", "op", "jetstream.keep", "task", o.Task.ID, "error", err)
-		n.pause(time.Second)
+		n.pauseFor(time.Second)
 		if ctx.Err() != nil || n.ctx.Err() != nil {
 			return false
 		}
 	}
 }
 
-// save writes this node's key of a task.
-func (n *Node) save(ctx context.Context, o outcome) error {
+// saveOutcome writes this node's key of a task.
+func (n *Node) saveOutcome(ctx context.Context, o outcome) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	_, err := n.tasks.Put(ctx, nodeKey(n.cfg.Name, o.Status.ID), encode(o))
+	_, err := n.tasks.Put(ctx, nodeKey(n.cfg.Name, o.Status.ID), encodeJSON(o))
 	return err
 }

@@ -117,7 +117,7 @@ func partsOf(size int) int                { return max(1, (size+inline-1)/inline
 func partOf(data []byte, part int) []byte {
 	return data[min(part*inline, len(data)):min((part+1)*inline, len(data))]
 }
-func encode(v any) []byte               { b, _ := json.Marshal(v); return b } // the types above have no error
+func encodeJSON(v any) []byte           { b, _ := json.Marshal(v); return b } // the types above have no error
 func outputSize(r *executor.Result) int { return len(r.Stdout) + len(r.Stderr) }
 func laneOf(taskType string) string {
 	if slices.Contains(broker.TaskTypes, taskType) {

@@ -91,7 +91,7 @@ func (g group) mostMemory(files fs.FS) (most int64, ok bool) {
 	if g.v2 {
 		limit = "memory.max"
 	}
-	return parseAmount(head(files, path.Join(g.memory, limit)))
+	return parseAmount(readHead(files, path.Join(g.memory, limit)))
 }
 
 // freeMemory returns the bytes below the group's limit; ok is false without a limit. Inactive
@@ -105,33 +105,33 @@ func (g group) freeMemory(files fs.FS) (free int64, ok bool) {
 	if g.v2 {
 		used, cache = "memory.current", "inactive_file"
 	}
-	now, ok := parseAmount(head(files, path.Join(g.memory, used)))
+	now, ok := parseAmount(readHead(files, path.Join(g.memory, used)))
 	if !ok {
 		return 0, false
 	}
-	back, _ := parseKeyed(head(files, path.Join(g.memory, "memory.stat")), cache)
+	back, _ := parseKeyed(readHead(files, path.Join(g.memory, "memory.stat")), cache)
 	return min(max(most-now+min(back, now), 0), most), true
 }
 
-// quota returns how many processors the group may use and the processor time used so far; ok is
+// readQuota returns how many processors the group may use and the processor time used so far; ok is
 // false without a quota.
-func (g group) quota(files fs.FS) (processors float64, used time.Duration, ok bool) {
+func (g group) readQuota(files fs.FS) (processors float64, used time.Duration, ok bool) {
 	if g.cpu == "" {
 		return 0, 0, false
 	}
 	if g.v2 {
-		if processors, ok = parseQuota(head(files, path.Join(g.cpu, "cpu.max"))); !ok {
+		if processors, ok = parseQuota(readHead(files, path.Join(g.cpu, "cpu.max"))); !ok {
 			return 0, 0, false
 		}
-		n, ok := parseKeyed(head(files, path.Join(g.used, "cpu.stat")), "usage_usec")
+		n, ok := parseKeyed(readHead(files, path.Join(g.used, "cpu.stat")), "usage_usec")
 		return processors, time.Duration(min(n, math.MaxInt64/1000)) * time.Microsecond, ok
 	}
-	period, _, _ := strings.Cut(head(files, path.Join(g.cpu, "cpu.cfs_period_us")), "\n")
-	amount, _, _ := strings.Cut(head(files, path.Join(g.cpu, "cpu.cfs_quota_us")), "\n")
+	period, _, _ := strings.Cut(readHead(files, path.Join(g.cpu, "cpu.cfs_period_us")), "\n")
+	amount, _, _ := strings.Cut(readHead(files, path.Join(g.cpu, "cpu.cfs_quota_us")), "\n")
 	if processors, ok = parseQuota(amount + " " + period); !ok {
 		return 0, 0, false
 	}
-	n, ok := parseAmount(head(files, path.Join(g.used, "cpuacct.usage")))
+	n, ok := parseAmount(readHead(files, path.Join(g.used, "cpuacct.usage")))
 	return processors, time.Duration(n), ok
 }
 

@@ -39,10 +39,10 @@ func parseStat(text string) (ticks, error) {
 	return t, nil
 }
 
-// shares returns the percentages of the time since an earlier reading in which the processors
+// sharesSince returns the percentages of the time since an earlier reading in which the processors
 // were used and waited for disks; ok is false if no time has passed. The kernel may decrease
 // idle and iowait a little.
-func (t ticks) shares(since ticks) (used, iowait float64, ok bool) {
+func (t ticks) sharesSince(since ticks) (used, iowait float64, ok bool) {
 	if t.total <= since.total {
 		return 0, 0, false
 	}
@@ -58,12 +58,12 @@ func (t ticks) shares(since ticks) (used, iowait float64, ok bool) {
 }
 
 // parseMeminfo returns MemAvailable of /proc/meminfo in bytes.
-func parseMeminfo(text string) (int64, error) { return memory(text, "MemAvailable") }
+func parseMeminfo(text string) (int64, error) { return parseMemory(text, "MemAvailable") }
 
 // parseTotal returns MemTotal of /proc/meminfo in bytes.
-func parseTotal(text string) (int64, error) { return memory(text, "MemTotal") }
+func parseTotal(text string) (int64, error) { return parseMemory(text, "MemTotal") }
 
-func memory(text, name string) (int64, error) {
+func parseMemory(text, name string) (int64, error) {
 	for line := range strings.Lines(text) {
 		rest, found := strings.CutPrefix(line, name+":")
 		if !found {

@@ -55,7 +55,7 @@ func TestShares(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			used, iowait, ok := tt.now.shares(was)
+			used, iowait, ok := tt.now.sharesSince(was)
 			if used != tt.used || iowait != tt.iowait || ok == tt.none {
 				t.Errorf("used %v, iowait %v, %v", used, iowait, ok)
 			}
@@ -101,7 +101,7 @@ func FuzzParsers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string) {
 		was, _ := parseStat(a)
 		now, _ := parseStat(b)
-		if used, iowait, _ := now.shares(was); !(used >= 0 && used <= 100 && iowait >= 0 && iowait <= 100) {
+		if used, iowait, _ := now.sharesSince(was); !(used >= 0 && used <= 100 && iowait >= 0 && iowait <= 100) {
 			t.Errorf("used %v, iowait %v", used, iowait)
 		}
 		if n, err := parseMeminfo(a); n < 0 && err == nil {

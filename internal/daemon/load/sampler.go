@@ -72,7 +72,7 @@ func New(cfg Config) *Sampler {
 	}
 	return &Sampler{
 		files: cfg.Files, now: cfg.Now,
-		groups:  findGroups(cfg.Files, head(cfg.Files, "proc/self/cgroup")),
+		groups:  findGroups(cfg.Files, readHead(cfg.Files, "proc/self/cgroup")),
 		figures: Figures{CPU: Unknown, IOWait: Unknown, FreeRAM: Unknown, Average: Unknown, Measuring: true},
 	}
 }
@@ -80,7 +80,7 @@ func New(cfg Config) *Sampler {
 // Memory returns the bytes of memory that this process may use at most: those of the machine, or
 // of the control group with the smallest limit. It returns Unknown if the system does not say.
 func (s *Sampler) Memory() int64 {
-	most, err := read(s.files, "proc/meminfo", parseTotal, Unknown)
+	most, err := readParsed(s.files, "proc/meminfo", parseTotal, Unknown)
 	if err != nil {
 		return Unknown
 	}
@@ -118,8 +118,8 @@ func (s *Sampler) Sample() error {
 	defer s.sampling.Unlock()
 	f := s.Figures()
 
-	average, averageErr := read(s.files, "proc/loadavg", parseAverage, Unknown)
-	free, freeErr := read(s.files, "proc/meminfo", parseMeminfo, Unknown)
+	average, averageErr := readParsed(s.files, "proc/loadavg", parseAverage, Unknown)
+	free, freeErr := readParsed(s.files, "proc/meminfo", parseMeminfo, Unknown)
 	for _, g := range s.groups {
 		if left, bound := g.freeMemory(s.files); bound && freeErr == nil {
 			free = min(free, left)
@@ -127,13 +127,13 @@ func (s *Sampler) Sample() error {
 	}
 	f.Average, f.FreeRAM = average, free
 
-	counted, statErr := read(s.files, "proc/stat", parseStat, ticks{})
+	counted, statErr := readParsed(s.files, "proc/stat", parseStat, ticks{})
 	if statErr != nil {
 		s.samples = nil
 		f.CPU, f.IOWait, f.Measuring = Unknown, Unknown, false
 	} else {
-		s.add(counted)
-		f = s.shares(f)
+		s.addSample(counted)
+		f = s.computeShares(f)
 	}
 	s.mu.Lock()
 	s.figures = f
@@ -141,11 +141,11 @@ func (s *Sampler) Sample() error {
 	return errors.Join(statErr, freeErr, averageErr)
 }
 
-// add appends a sample and drops those outside of the window.
-func (s *Sampler) add(counted ticks) {
+// addSample appends a sample and drops those outside of the window.
+func (s *Sampler) addSample(counted ticks) {
 	one := sample{at: s.now(), ticks: counted, groups: make([]spent, len(s.groups))}
 	for i, g := range s.groups {
-		if processors, used, bound := g.quota(s.files); bound {
+		if processors, used, bound := g.readQuota(s.files); bound {
 			one.groups[i] = spent{processors, used}
 		}
 	}
@@ -155,11 +155,11 @@ func (s *Sampler) add(counted ticks) {
 	}
 }
 
-// shares computes the shares of time over the window. If the counters did not change, f keeps
+// computeShares computes the shares of time over the window. If the counters did not change, f keeps
 // its values.
-func (s *Sampler) shares(f Figures) Figures {
+func (s *Sampler) computeShares(f Figures) Figures {
 	first, last := s.samples[0], s.samples[len(s.samples)-1]
-	cpu, iowait, passed := last.ticks.shares(first.ticks)
+	cpu, iowait, passed := last.ticks.sharesSince(first.ticks)
 	if !passed {
 		f.Measuring = f.CPU == Unknown
 		return f
@@ -183,14 +183,14 @@ func (s *Sampler) shares(f Figures) Figures {
 // only its first line is used.
 const maxHead = 64 << 10
 
-// head returns the beginning of a file, or "".
-func head(files fs.FS, name string) string {
-	text, _ := read(files, name, func(text string) (string, error) { return text, nil }, "")
+// readHead returns the beginning of a file, or "".
+func readHead(files fs.FS, name string) string {
+	text, _ := readParsed(files, name, func(text string) (string, error) { return text, nil }, "")
 	return text
 }
 
-// read parses the beginning of a file; after an error it returns none.
-func read[T any](files fs.FS, name string, parse func(text string) (T, error), none T) (T, error) {
+// readParsed parses the beginning of a file; after an error it returns none.
+func readParsed[T any](files fs.FS, name string, parse func(text string) (T, error), none T) (T, error) {
 	f, err := files.Open(name)
 	if err != nil {
 		return none, err

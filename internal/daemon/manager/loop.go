@@ -177,20 +177,20 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 	l.started = l.Now()
 	l.loadStats()
-	if err := l.workers.start(ctx); err != nil {
+	if err := l.workers.startWorkers(ctx); err != nil {
 		return fmt.Errorf("start manager %s: %w", l.cfg.Name, err)
 	}
-	l.announce()
+	l.announceReady()
 	if l.cfg.Ready != nil {
 		l.cfg.Ready()
 	}
-	poller := l.poller()
+	poller := l.newPoller()
 	l.log.Info("manager is ready")
 	var err error
 	for err == nil && ctx.Err() == nil && !l.leaving {
-		err = l.turn(poller)
+		err = l.runTurn(poller)
 	}
-	l.stop()
+	l.stopLoop()
 	if err == nil {
 		err = l.failure
 	}
@@ -201,15 +201,15 @@ func (l *Loop) Run(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the pending requests, runs the OnStop functions, closes the binding sockets and
+// stopLoop ends the pending requests, runs the OnStop functions, closes the binding sockets and
 // waits for the workers. A request that arrives in the moment before the close is lost; its
 // sender sees a timeout.
-func (l *Loop) stop() {
-	for _, w := range l.pending.all() {
-		l.guard("answer", func() { w.done(wire.Event{}, ErrStopped) })
+func (l *Loop) stopLoop() {
+	for _, w := range l.pending.takeAll() {
+		l.guardPanic("answer", func() { w.done(wire.Event{}, ErrStopped) })
 	}
 	for i := len(l.onStop) - 1; i >= 0; i-- {
-		l.guard("stop", l.onStop[i])
+		l.guardPanic("stop", l.onStop[i])
 	}
 	for _, s := range l.sockets {
 		if s.bind && s.name != Workers {
@@ -217,7 +217,7 @@ func (l *Loop) stop() {
 			s.open.Close()
 		}
 	}
-	l.workers.join()
+	l.workers.cancelAndWait()
 	l.saveStats()
 }
 
@@ -228,7 +228,7 @@ func (l *Loop) refuseRest(s *socket) {
 		var bad *bus.BadMessage
 		switch {
 		case errors.As(err, &bad):
-			l.refuse(s, bad)
+			l.refuseMessage(s, bad)
 		case err != nil:
 			return
 		case m.Event.Class != wire.ClassInternal && !isAnswer(s, m.Event):
@@ -237,37 +237,37 @@ func (l *Loop) refuseRest(s *socket) {
 	}
 }
 
-func (l *Loop) turn(poller *bus.Poller) error {
-	ready, err := poller.Wait(l.wait(l.Now()))
+func (l *Loop) runTurn(poller *bus.Poller) error {
+	ready, err := poller.Wait(l.sleepDeadline(l.Now()))
 	if err != nil {
 		return err
 	}
 	l.turns++
 	for _, s := range ready {
-		if err := l.drain(s); err != nil {
+		if err := l.drainSocket(s); err != nil {
 			return err
 		}
 	}
 	now := l.Now()
-	for _, w := range l.pending.expire(now) {
-		l.guard("answer", func() { w.done(wire.Event{}, w.err) })
+	for _, w := range l.pending.takeExpired(now) {
+		l.guardPanic("answer", func() { w.done(wire.Event{}, w.err) })
 	}
 	l.runTimers(now)
 	return nil
 }
 
-// wait returns how long the loop may sleep at now.
-func (l *Loop) wait(now time.Time) time.Duration {
+// sleepDeadline returns how long the loop may sleep at now.
+func (l *Loop) sleepDeadline(now time.Time) time.Duration {
 	d := min(l.cfg.PollTimeout, maxWait)
-	if next, ok := l.pending.next(); ok {
+	if next, ok := l.pending.nextDeadline(); ok {
 		d = min(d, next.Sub(now))
 	}
 	return max(0, min(d, l.untilTimer(now)))
 }
 
-// drain takes the waiting messages of one socket, at most maxPerSocket.
-func (l *Loop) drain(raw *bus.Socket) error {
-	s := l.opened(raw)
+// drainSocket takes the waiting messages of one socket, at most maxPerSocket.
+func (l *Loop) drainSocket(raw *bus.Socket) error {
+	s := l.socketFor(raw)
 	for range maxPerSocket {
 		m, err := raw.Recv()
 		var bad *bus.BadMessage
@@ -275,13 +275,13 @@ func (l *Loop) drain(raw *bus.Socket) error {
 		case errors.Is(err, bus.ErrNone):
 			return nil
 		case errors.As(err, &bad):
-			s.received(bad.Size)
-			l.refuse(s, bad)
+			s.countReceived(bad.Size)
+			l.refuseMessage(s, bad)
 		case err != nil:
 			return err
 		default:
-			s.received(m.Size)
-			l.dispatch(s, Peer{s.name, m.Route}, m.Event)
+			s.countReceived(m.Size)
+			l.dispatchEvent(s, Peer{s.name, m.Route}, m.Event)
 		}
 		if l.leaving {
 			return nil
@@ -290,10 +290,10 @@ func (l *Loop) drain(raw *bus.Socket) error {
 	return nil
 }
 
-// dispatch passes an event to the request that it answers, to its handler, or to unknown.
-func (l *Loop) dispatch(s *socket, from Peer, e wire.Event) {
-	if w, ok := l.pending.take(s.name, e.UID); ok {
-		l.guard("answer", func() { w.done(e, nil) })
+// dispatchEvent passes an event to the request that it answers, to its handler, or to unknown.
+func (l *Loop) dispatchEvent(s *socket, from Peer, e wire.Event) {
+	if w, ok := l.pending.takeRequest(s.name, e.UID); ok {
+		l.guardPanic("answer", func() { w.done(e, nil) })
 		return
 	}
 	h, ok := l.handlers[handlerKey{s.name, e.Class, e.Type}]
@@ -301,16 +301,16 @@ func (l *Loop) dispatch(s *socket, from Peer, e wire.Event) {
 		h, ok = l.classes[classKey{s.name, e.Class}]
 	}
 	if !ok {
-		h = l.unknown
+		h = l.refuseUnknown
 	}
-	if !l.guard("event", func() { h(from, e) }) {
+	if !l.guardPanic("event", func() { h(from, e) }) {
 		l.byName[from.Socket].open.Forget(from.Route)
 	}
 }
 
-// guard logs a panic of a handler, reports false and keeps the manager running. The sender of
+// guardPanic logs a panic of a handler, reports false and keeps the manager running. The sender of
 // the request sees a timeout.
-func (l *Loop) guard(what string, f func()) (ok bool) {
+func (l *Loop) guardPanic(what string, f func()) (ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			ok = false
@@ -321,9 +321,9 @@ func (l *Loop) guard(what string, f func()) (ok bool) {
 	return true
 }
 
-// unknown refuses a request without a handler. It drops late answers, so that two managers
+// refuseUnknown refuses a request without a handler. It drops late answers, so that two managers
 // never answer each other in a loop.
-func (l *Loop) unknown(from Peer, e wire.Event) {
+func (l *Loop) refuseUnknown(from Peer, e wire.Event) {
 	if isAnswer(l.byName[from.Socket], e) {
 		l.byName[from.Socket].open.Forget(from.Route)
 		l.log.Debug("answer came too late", "uid", e.UID, "op", e.Type)
@@ -345,8 +345,8 @@ func isAnswer(s *socket, e wire.Event) bool {
 	return !s.bind
 }
 
-// refuse answers a message that is not an event, or logs it if no answer is possible.
-func (l *Loop) refuse(s *socket, bad *bus.BadMessage) {
+// refuseMessage answers a message that is not an event, or logs it if no answer is possible.
+func (l *Loop) refuseMessage(s *socket, bad *bus.BadMessage) {
 	if s.bind && bad.Answerable() {
 		e := bad.Event
 		switch e.Class {
@@ -357,11 +357,11 @@ func (l *Loop) refuse(s *socket, bad *bus.BadMessage) {
 		l.ReplyError(Peer{s.name, bad.Route}, e, bad.Error())
 		return
 	}
-	l.warn("message dropped", "socket", s.name, "error", bad.Err)
+	l.logWarning("message dropped", "socket", s.name, "error", bad.Err)
 }
 
-// warn logs what a peer can cause, at a limited rate.
-func (l *Loop) warn(message string, args ...any) {
+// logWarning logs what a peer can cause, at a limited rate.
+func (l *Loop) logWarning(message string, args ...any) {
 	if n, ok := l.throttle.Allow("", l.Now()); ok {
 		l.log.Warn(message, append(args, "unlogged", n)...)
 	}

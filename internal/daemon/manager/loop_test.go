@@ -444,7 +444,7 @@ func TestCountersAreWrittenWhenTheyChanged(t *testing.T) {
 	l.loadStats()
 	written := func() bool {
 		t.Helper()
-		l.timer("save statistics").do(l.Now())
+		l.findTimer("save statistics").do(l.Now())
 		err := os.Remove(l.statFile())
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
@@ -478,7 +478,7 @@ func TestSchedules(t *testing.T) {
 	l.Maintain("ends", func() time.Duration { return time.Second }, func(time.Time) {})
 	shows := func(want string) {
 		t.Helper()
-		got, err := json.Marshal(l.stats.values(map[string]any{"schedules": nil})["schedules"])
+		got, err := json.Marshal(l.stats.selectValues(map[string]any{"schedules": nil})["schedules"])
 		if err != nil || string(got) != `{"work":`+want+`}` {
 			t.Errorf("schedules %s, %v, want %s", got, err, want)
 		}
@@ -511,12 +511,12 @@ func TestIdleLoopSleeps(t *testing.T) {
 	}, func(time.Time) {})
 	now := l.Now()
 	l.runTimers(now)
-	if d := l.wait(now); d != maxWait {
+	if d := l.sleepDeadline(now); d != maxWait {
 		t.Errorf("an idle loop waits %v, want %v", d, maxWait)
 	}
 	busy = true
 	l.runTimers(now)
-	if d := l.wait(now); d != time.Second {
+	if d := l.sleepDeadline(now); d != time.Second {
 		t.Errorf("a busy loop waits %v, want a second", d)
 	}
 	busy = false

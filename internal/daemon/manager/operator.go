@@ -38,8 +38,8 @@ func (l *Loop) serveAdmin(socket string) {
 	}
 }
 
-// announce reports to AdminInterfaceServer that this manager is ready.
-func (l *Loop) announce() {
+// announceReady reports to AdminInterfaceServer that this manager is ready.
+func (l *Loop) announceReady() {
 	if l.cfg.Admin != "" {
 		l.Tell(AdminSocket, wire.InternalReady, wire.AdminCommand{ClassName: l.cfg.Name, Command: wire.CommandReady})
 	}
@@ -48,21 +48,21 @@ func (l *Loop) announce() {
 // AnswerStat answers STAT about this manager.
 func (l *Loop) AnswerStat(from Peer, e wire.Event) {
 	if request, ok := l.readFields(from, e); ok {
-		l.Reply(from, e, wire.AdminStatAns, wire.AdminFields{ClassName: l.cfg.Name, Fields: l.stats.values(request.Fields)})
+		l.Reply(from, e, wire.AdminStatAns, wire.AdminFields{ClassName: l.cfg.Name, Fields: l.stats.selectValues(request.Fields)})
 	}
 }
 
 // AnswerGet answers GET about this manager.
 func (l *Loop) AnswerGet(from Peer, e wire.Event) {
 	if request, ok := l.readFields(from, e); ok {
-		l.Reply(from, e, wire.AdminGetAns, wire.AdminFields{ClassName: l.cfg.Name, Fields: selected(request.Fields, l.vars, func(v Variable) any { return v.Get() })})
+		l.Reply(from, e, wire.AdminGetAns, wire.AdminFields{ClassName: l.cfg.Name, Fields: selectValues(request.Fields, l.vars, func(v Variable) any { return v.Get() })})
 	}
 }
 
 // AnswerSet changes variables of this manager and answers SET.
 func (l *Loop) AnswerSet(from Peer, e wire.Event) {
 	if request, ok := l.readFields(from, e); ok {
-		values, refused := l.vars.set(request.Fields)
+		values, refused := l.vars.setVariables(request.Fields)
 		l.log.Info("variables set", "uid", e.UID, "values", values, "refused", refused)
 		l.Reply(from, e, wire.AdminSetAns, wire.AdminFields{ClassName: l.cfg.Name, Fields: values, Errors: refused})
 	}

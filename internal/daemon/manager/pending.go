@@ -21,7 +21,7 @@ var (
 func (l *Loop) Ask(to Peer, class string, eventType int, object any, timeout time.Duration, done func(answer wire.Event, err error)) {
 	e, err := newEvent(class, eventType, object)
 	if err != nil {
-		l.pending.add(waiting{uid: bus.NewUID(), socket: to.Socket, deadline: l.Now(), done: done, err: err})
+		l.pending.addRequest(waiting{uid: bus.NewUID(), socket: to.Socket, deadline: l.Now(), done: done, err: err})
 		return
 	}
 	l.Forward(to, e, timeout, done)
@@ -32,12 +32,12 @@ func (l *Loop) Ask(to Peer, class string, eventType int, object any, timeout tim
 func (l *Loop) Forward(to Peer, e wire.Event, timeout time.Duration, done func(answer wire.Event, err error)) {
 	e.UID = bus.NewUID()
 	w := waiting{uid: e.UID, socket: to.Socket, deadline: l.Now().Add(timeout), done: done, err: ErrNoAnswer}
-	if l.pending.full() {
+	if l.pending.isFull() {
 		w.deadline, w.err = l.Now(), bus.ErrBusy
 	} else if err := l.Send(to, e); err != nil {
 		w.deadline, w.err = l.Now(), err
 	}
-	l.pending.add(w)
+	l.pending.addRequest(w)
 }
 
 // Waiting returns the number of requests without an answer.
@@ -60,9 +60,9 @@ type pending struct {
 	soonest time.Time
 }
 
-func (p *pending) full() bool { return len(p.byUID) >= p.limit }
+func (p *pending) isFull() bool { return len(p.byUID) >= p.limit }
 
-func (p *pending) add(w waiting) {
+func (p *pending) addRequest(w waiting) {
 	if p.byUID == nil {
 		p.byUID = map[string]waiting{}
 	}
@@ -72,8 +72,8 @@ func (p *pending) add(w waiting) {
 	p.byUID[w.uid] = w
 }
 
-// take removes and returns the request that an event of that socket answers.
-func (p *pending) take(socket, uid string) (waiting, bool) {
+// takeRequest removes and returns the request that an event of that socket answers.
+func (p *pending) takeRequest(socket, uid string) (waiting, bool) {
 	w, ok := p.byUID[uid]
 	if !ok || w.socket != socket {
 		return waiting{}, false
@@ -82,8 +82,8 @@ func (p *pending) take(socket, uid string) (waiting, bool) {
 	return w, true
 }
 
-// expire removes and returns the requests whose deadline is not after now.
-func (p *pending) expire(now time.Time) []waiting {
+// takeExpired removes and returns the requests whose deadline is not after now.
+func (p *pending) takeExpired(now time.Time) []waiting {
 	if len(p.byUID) == 0 || now.Before(p.soonest) {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (p *pending) expire(now time.Time) []waiting {
 	return due
 }
 
-func (p *pending) all() []waiting {
+func (p *pending) takeAll() []waiting {
 	var all []waiting
 	for uid, w := range p.byUID {
 		all = append(all, w)
@@ -110,5 +110,5 @@ func (p *pending) all() []waiting {
 	return all
 }
 
-// next returns a time before which nothing expires; false if nothing is pending.
-func (p *pending) next() (time.Time, bool) { return p.soonest, len(p.byUID) > 0 }
+// nextDeadline returns a time before which nothing expires; false if nothing is pending.
+func (p *pending) nextDeadline() (time.Time, bool) { return p.soonest, len(p.byUID) > 0 }

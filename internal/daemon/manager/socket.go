@@ -21,7 +21,7 @@ type socket struct {
 	sendCount, recvCount, sendBytes, recvBytes int64
 }
 
-func (s *socket) received(size int) {
+func (s *socket) countReceived(size int) {
 	s.recvCount++
 	s.recvBytes += int64(size)
 }
@@ -29,20 +29,20 @@ func (s *socket) received(size int) {
 // Bind declares a socket for requests of other peers. Unreadable requests are answered in
 // class client.
 func (l *Loop) Bind(name, endpoint string, o bus.Options) {
-	l.declare(&socket{name: name, endpoint: endpoint, bind: true, class: wire.ClassClient, options: o})
+	l.declareSocket(&socket{name: name, endpoint: endpoint, bind: true, class: wire.ClassClient, options: o})
 }
 
 // BindAdmin is Bind for peers that use class admin.
 func (l *Loop) BindAdmin(name, endpoint string, o bus.Options) {
-	l.declare(&socket{name: name, endpoint: endpoint, bind: true, class: wire.ClassAdmin, options: o})
+	l.declareSocket(&socket{name: name, endpoint: endpoint, bind: true, class: wire.ClassAdmin, options: o})
 }
 
 // Connect declares a connection to another manager.
 func (l *Loop) Connect(name, endpoint string, o bus.Options) {
-	l.declare(&socket{name: name, endpoint: endpoint, class: wire.ClassClient, options: o})
+	l.declareSocket(&socket{name: name, endpoint: endpoint, class: wire.ClassClient, options: o})
 }
 
-func (l *Loop) declare(s *socket) {
+func (l *Loop) declareSocket(s *socket) {
 	if l.byName[s.name] != nil {
 		panic(fmt.Sprintf("manager %s: socket %s is declared twice", l.cfg.Name, s.name))
 	}
@@ -99,7 +99,7 @@ func (l *Loop) closeSockets() {
 	}
 }
 
-func (l *Loop) poller() *bus.Poller {
+func (l *Loop) newPoller() *bus.Poller {
 	open := make([]*bus.Socket, len(l.sockets))
 	for i, s := range l.sockets {
 		open[i] = s.open
@@ -107,7 +107,7 @@ func (l *Loop) poller() *bus.Poller {
 	return bus.NewPoller(open...)
 }
 
-func (l *Loop) opened(raw *bus.Socket) *socket {
+func (l *Loop) socketFor(raw *bus.Socket) *socket {
 	for _, s := range l.sockets {
 		if s.open == raw {
 			return s
@@ -147,7 +147,7 @@ func (l *Loop) Tell(socket string, eventType int, object any) {
 // Reply answers e with an object; a json.RawMessage passes unchanged. An answer to a peer
 // that has disconnected or does not read is logged and lost.
 func (l *Loop) Reply(to Peer, e wire.Event, eventType int, object any) {
-	raw, err := encoded(object)
+	raw, err := encodeObject(object)
 	if err == nil {
 		err = l.Send(to, wire.Event{Class: e.Class, UID: e.UID, Type: eventType, Object: raw, Cookie: e.Cookie})
 	}
@@ -155,7 +155,7 @@ func (l *Loop) Reply(to Peer, e wire.Event, eventType int, object any) {
 	case errors.Is(err, bus.ErrGone):
 		l.log.Debug("answer not delivered", "uid", e.UID, "op", eventType, "error", err)
 	case err != nil:
-		l.warn("answer not delivered", "uid", e.UID, "op", eventType, "error", err)
+		l.logWarning("answer not delivered", "uid", e.UID, "op", eventType, "error", err)
 	}
 }
 
@@ -170,16 +170,16 @@ func (l *Loop) ReplyError(to Peer, e wire.Event, message string) {
 }
 
 func newEvent(class string, eventType int, object any) (wire.Event, error) {
-	raw, err := encoded(object)
+	raw, err := encodeObject(object)
 	if err != nil {
 		return wire.Event{}, fmt.Errorf("encode event %d: %w", eventType, err)
 	}
 	return wire.Event{Class: class, UID: bus.NewUID(), Type: eventType, Object: raw}, nil
 }
 
-// encoded returns the JSON of an object. A json.RawMessage, often megabytes of a node's
+// encodeObject returns the JSON of an object. A json.RawMessage, often megabytes of a node's
 // answer, is not parsed again.
-func encoded(object any) (json.RawMessage, error) {
+func encodeObject(object any) (json.RawMessage, error) {
 	if raw, ok := object.(json.RawMessage); ok {
 		return raw, nil
 	}

@@ -74,34 +74,34 @@ func (l *Loop) declareCommon() {
 	)
 	l.Gauge("START_DATE", func() any { return l.started.UTC().Format(startDateLayout) })
 	l.Gauge("state", func() any { return l.SuspendedText() })
-	l.Gauge("schedules", func() any { return l.schedules() })
+	l.Gauge("schedules", func() any { return l.timerSchedules() })
 	l.Gauge("turns", func() any { return l.turns })
 	l.Gauge("workers", func() any { return len(l.workers.running) }) // includes the watches of the executor
 	l.Maintain("save statistics", func() time.Duration { return savePeriod }, func(time.Time) {
-		if loud := l.stats.loud(); loud != l.stats.saved {
+		if loud := l.stats.loudCounters(); loud != l.stats.saved {
 			l.saveStats()
 		}
 	})
 }
 
-// loud returns the counters that are not quiet.
-func (st *statistics) loud() string {
+// loudCounters returns the counters that are not quiet.
+func (st *statistics) loudCounters() string {
 	loud := maps.Clone(st.kept)
 	maps.DeleteFunc(loud, func(name string, _ any) bool { return st.quiet[name] })
 	text, _ := json.Marshal(loud) // numbers
 	return string(text)
 }
 
-// values returns the named statistics, as selected does, and always the usage of the process.
-func (st *statistics) values(names map[string]any) map[string]any {
-	out := selected(names, st.shown, func(value func() any) any { return value() })
+// selectValues returns the named statistics, as selected does, and always the usage of the process.
+func (st *statistics) selectValues(names map[string]any) map[string]any {
+	out := selectValues(names, st.shown, func(value func() any) any { return value() })
 	maps.Copy(out, processUsage())
 	return out
 }
 
-// selected returns the named values, or all if names is empty or has "*". An unknown name is
+// selectValues returns the named values, or all if names is empty or has "*". An unknown name is
 // null.
-func selected[T any](names map[string]any, known map[string]T, get func(T) any) map[string]any {
+func selectValues[T any](names map[string]any, known map[string]T, get func(T) any) map[string]any {
 	values := map[string]any{}
 	_, all := names["*"]
 	for name, one := range known {
@@ -126,7 +126,7 @@ func (l *Loop) loadStats() {
 	if l.cfg.StatDir == "" {
 		return
 	}
-	defer func() { l.stats.saved = l.stats.loud() }()
+	defer func() { l.stats.saved = l.stats.loudCounters() }()
 	saved := map[string]json.RawMessage{}
 	b, err := os.ReadFile(l.statFile())
 	if err == nil {
@@ -162,5 +162,5 @@ func (l *Loop) saveStats() {
 		l.log.Warn("cannot save statistics", "error", err)
 		return
 	}
-	l.stats.saved = l.stats.loud()
+	l.stats.saved = l.stats.loudCounters()
 }

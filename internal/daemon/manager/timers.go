@@ -29,7 +29,7 @@ func (l *Loop) Maintain(name string, period func() time.Duration, do func(now ti
 }
 
 func (l *Loop) addTimer(t *timer) {
-	if l.timer(t.name) != nil {
+	if l.findTimer(t.name) != nil {
 		panic(fmt.Sprintf("manager %s: timer %s is declared twice", l.cfg.Name, t.name))
 	}
 	l.timers = append(l.timers, t)
@@ -37,12 +37,12 @@ func (l *Loop) addTimer(t *timer) {
 
 // Kick makes a timer due now, unless it is off or paused. Its next period starts then.
 func (l *Loop) Kick(name string) {
-	if t := l.timer(name); t != nil {
+	if t := l.findTimer(name); t != nil {
 		t.last = time.Time{}
 	}
 }
 
-func (l *Loop) timer(name string) *timer {
+func (l *Loop) findTimer(name string) *timer {
 	for _, t := range l.timers {
 		if t.name == name {
 			return t
@@ -51,8 +51,8 @@ func (l *Loop) timer(name string) *timer {
 	return nil
 }
 
-// due returns the time until t runs; false if it is off or paused.
-func (l *Loop) due(t *timer, now time.Time) (time.Duration, bool) {
+// timeUntilDue returns the time until t runs; false if it is off or paused.
+func (l *Loop) timeUntilDue(t *timer, now time.Time) (time.Duration, bool) {
 	period := t.period()
 	switch {
 	case period <= 0, l.Suspended() && !t.always:
@@ -66,9 +66,9 @@ func (l *Loop) due(t *timer, now time.Time) (time.Duration, bool) {
 
 func (l *Loop) runTimers(now time.Time) {
 	for _, t := range l.timers {
-		if left, on := l.due(t, now); on && left <= 0 {
+		if left, on := l.timeUntilDue(t, now); on && left <= 0 {
 			t.last, t.began = now, now
-			l.guard(t.name, func() { t.do(now) })
+			l.guardPanic(t.name, func() { t.do(now) })
 		}
 	}
 }
@@ -81,8 +81,8 @@ type Schedule struct {
 	Next          *string `json:"next"`
 }
 
-// schedules returns the Every timers by name.
-func (l *Loop) schedules() map[string]Schedule {
+// timerSchedules returns the Every timers by name.
+func (l *Loop) timerSchedules() map[string]Schedule {
 	now := l.Now()
 	text := func(t time.Time) *string {
 		s := t.UTC().Format(startDateLayout)
@@ -97,7 +97,7 @@ func (l *Loop) schedules() map[string]Schedule {
 		if !t.began.IsZero() {
 			s.Last = text(t.began)
 		}
-		if left, on := l.due(t, now); on {
+		if left, on := l.timeUntilDue(t, now); on {
 			s.Next = text(now.Add(max(0, left)))
 		}
 		all[t.name] = s
@@ -109,7 +109,7 @@ func (l *Loop) schedules() map[string]Schedule {
 func (l *Loop) untilTimer(now time.Time) time.Duration {
 	wait := maxWait
 	for _, t := range l.timers {
-		if left, on := l.due(t, now); on {
+		if left, on := l.timeUntilDue(t, now); on {
 			wait = min(wait, left)
 		}
 	}

@@ -71,7 +71,7 @@ func Int[T ~int | ~int64](name string, p *T, lowest, highest int64) Variable {
 		Name: name,
 		Get:  func() any { return int64(*p) },
 		Set: func(v any) error {
-			n, err := within(v, lowest, highest)
+			n, err := parseWholeWithin(v, lowest, highest)
 			if err != nil {
 				return err
 			}
@@ -88,7 +88,7 @@ func Span(name string, p *time.Duration, unit, lowest, highest time.Duration) Va
 		Name: name,
 		Get:  func() any { return int64(*p / unit) },
 		Set: func(v any) error {
-			n, err := within(v, int64(lowest/unit), int64(highest/unit))
+			n, err := parseWholeWithin(v, int64(lowest/unit), int64(highest/unit))
 			if err != nil {
 				return err
 			}
@@ -113,9 +113,9 @@ func Switch(name string, p *bool) Variable {
 				*p = b
 				return nil
 			}
-			n, err := whole(v)
+			n, err := parseWhole(v)
 			if err != nil || n < 0 || n > 1 {
-				return fmt.Errorf("is %s, must be 0 or 1", shown(v))
+				return fmt.Errorf("is %s, must be 0 or 1", shortenValue(v))
 			}
 			*p = n == 1
 			return nil
@@ -131,7 +131,7 @@ func Text(name string, p *string, check func(string) error) Variable {
 		Set: func(v any) error {
 			s, ok := v.(string)
 			if !ok {
-				return fmt.Errorf("is %s, must be a text", shown(v))
+				return fmt.Errorf("is %s, must be a text", shortenValue(v))
 			}
 			if check != nil {
 				if err := check(s); err != nil {
@@ -144,9 +144,9 @@ func Text(name string, p *string, check func(string) error) Variable {
 	}
 }
 
-// whole reads a whole number: a JSON number, or decimal digits as text from an operator's
+// parseWhole reads a whole number: a JSON number, or decimal digits as text from an operator's
 // name:value pair.
-func whole(v any) (int64, error) {
+func parseWhole(v any) (int64, error) {
 	switch v := v.(type) {
 	case float64:
 		if v == math.Trunc(v) && math.Abs(v) <= 1<<53 {
@@ -157,12 +157,12 @@ func whole(v any) (int64, error) {
 			return n, nil
 		}
 	}
-	return 0, fmt.Errorf("is %s, must be a whole number", shown(v))
+	return 0, fmt.Errorf("is %s, must be a whole number", shortenValue(v))
 }
 
-// within reads a whole number from lowest to highest; the error names both.
-func within(v any, lowest, highest int64) (int64, error) {
-	n, err := whole(v)
+// parseWholeWithin reads a whole number from lowest to highest; the error names both.
+func parseWholeWithin(v any, lowest, highest int64) (int64, error) {
+	n, err := parseWhole(v)
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("%w of %d to %d", err, lowest, highest)
@@ -172,8 +172,8 @@ func within(v any, lowest, highest int64) (int64, error) {
 	return n, nil
 }
 
-// shown returns v for a message, cut to 60 bytes.
-func shown(v any) string {
+// shortenValue returns v for a message, cut to 60 bytes.
+func shortenValue(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Sprintf("of type %T", v)
@@ -184,9 +184,9 @@ func shown(v any) string {
 	return string(b)
 }
 
-// set changes variables independently, in the order of their names, and returns the new
+// setVariables changes variables independently, in the order of their names, and returns the new
 // values. A refused variable keeps its value; its answer is null with the reason.
-func (vs variables) set(wanted map[string]any) (values map[string]any, refused map[string]string) {
+func (vs variables) setVariables(wanted map[string]any) (values map[string]any, refused map[string]string) {
 	values, refused = map[string]any{}, map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		to := wanted[name]
@@ -230,11 +230,11 @@ func levelVariable(level *slog.LevelVar) Variable {
 			word, _ := v.(string)
 			n, named := levelNames[strings.ToLower(strings.TrimSpace(word))]
 			if !named {
-				n, _ = whole(v) // 0, which is not a level, for other values
+				n, _ = parseWhole(v) // 0, which is not a level, for other values
 			}
 			l, ok := levels[n]
 			if !ok {
-				return fmt.Errorf("is %s, must be 10, 20, 30, 40, 50 or debug, info, warning, error, critical", shown(v))
+				return fmt.Errorf("is %s, must be 10, 20, 30, 40, 50 or debug, info, warning, error, critical", shortenValue(v))
 			}
 			level.Set(l)
 			return nil

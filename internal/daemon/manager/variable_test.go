@@ -61,7 +61,7 @@ func TestSetOfSeveral(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			urls, period, mode = 5, 20*time.Second, true
-			values, refused := vs.set(c.wanted)
+			values, refused := vs.setVariables(c.wanted)
 			if !reflect.DeepEqual(values, c.values) || len(refused) != len(c.words) {
 				t.Errorf("values %v, refused %v", values, refused)
 			}

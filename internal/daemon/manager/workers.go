@@ -26,13 +26,13 @@ func (w *workers) init(l *Loop) {
 	w.loop = l
 	w.running = map[string]func(){}
 	l.Bind(Workers, bus.Inproc(l.cfg.Name+".workers"), bus.Options{})
-	l.Handle(Workers, wire.ClassInternal, wire.InternalTaskDone, w.ended)
+	l.Handle(Workers, wire.ClassInternal, wire.InternalTaskDone, w.finishWorker)
 	l.Quiet(Workers)
 }
 
-// start creates the workers' context. join ends it, after pending requests were answered:
+// startWorkers creates the workers' context. join ends it, after pending requests were answered:
 // a worker must not report "cancelled" for them first. One worker wakes the loop when ctx ends.
-func (w *workers) start(ctx context.Context) error {
+func (w *workers) startWorkers(ctx context.Context) error {
 	s, err := w.loop.cfg.Bus.Connect(w.loop.Endpoint(Workers), bus.Options{})
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (w *workers) start(ctx context.Context) error {
 	return nil
 }
 
-func (w *workers) join() {
+func (w *workers) cancelAndWait() {
 	w.cancel()
 	w.joined.Wait()
 }
@@ -75,7 +75,7 @@ func (l *Loop) Go(work func(ctx context.Context) error, ended func(err error)) {
 	w.running[uid] = func() { ended(<-result) }
 	w.joined.Go(func() {
 		defer s.Close()
-		result <- protect(func() error { return work(w.ctx) })
+		result <- callProtected(func() error { return work(w.ctx) })
 		_, _ = s.Send(nil, wire.Event{Class: wire.ClassInternal, UID: uid, Type: wire.InternalTaskDone}) // a new socket has room
 	})
 }
@@ -94,15 +94,15 @@ func Work[T any](l *Loop, work func(ctx context.Context) (T, error), done func(T
 	})
 }
 
-func (w *workers) ended(_ Peer, e wire.Event) {
+func (w *workers) finishWorker(_ Peer, e wire.Event) {
 	if ended, ok := w.running[e.UID]; ok {
 		delete(w.running, e.UID)
 		ended()
 	}
 }
 
-// protect turns a panic of f into an error.
-func protect(f func() error) (err error) {
+// callProtected turns a panic of f into an error.
+func callProtected(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())

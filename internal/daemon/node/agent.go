@@ -95,13 +95,13 @@ func New(base manager.Config, cfg Config) *Agent {
 	cfg.log = base.Log.With("manager", Name)
 	a := &Agent{Loop: manager.New(base), cfg: cfg, news: make(chan func(), 64), stopped: make(chan struct{}), moves: newMoves(), identity: newIdentity(cfg.DataDir)}
 	if cfg.Enter == nil {
-		a.cfg.Enter = a.serve
+		a.cfg.Enter = a.joinExecutor
 	}
 	for _, name := range cfg.Held {
 		a.Connect(name, bus.Inproc(name), bus.Options{Linger: -1})
 	}
 	a.OnStop(func() { close(a.stopped) })
-	a.Maintain("news", whileFalse(&a.waiting), func(time.Time) { a.follow() })
+	a.Maintain("news", whileFalse(&a.waiting), func(time.Time) { a.followNews() })
 	a.declareSession()
 	a.declareLease()
 	a.declareLinks()
@@ -120,8 +120,8 @@ func whileFalse(flag *bool) func() time.Duration {
 	}
 }
 
-// follow keeps one worker that waits for news and passes them to the loop.
-func (a *Agent) follow() {
+// followNews keeps one worker that waits for news and passes them to the loop.
+func (a *Agent) followNews() {
 	a.waiting = true
 	manager.Work(a.Loop, func(ctx context.Context) (func(), error) {
 		select {
@@ -132,23 +132,23 @@ func (a *Agent) follow() {
 		}
 	}, func(f func(), err error) {
 		if a.waiting = err == nil; a.waiting {
-			a.follow()
+			a.followNews()
 			f()
 		}
 	})
 }
 
-// post runs f in the loop. It may be called from any goroutine but that of the loop; after the end of
+// postToLoop runs f in the loop. It may be called from any goroutine but that of the loop; after the end of
 // the loop it does nothing.
-func (a *Agent) post(f func()) {
+func (a *Agent) postToLoop(f func()) {
 	select {
 	case a.news <- f:
 	case <-a.stopped:
 	}
 }
 
-// hint tells the crawl manager that there may be work.
-func (a *Agent) hint() {
+// hintWork tells the crawl manager that there may be work.
+func (a *Agent) hintWork() {
 	if len(a.cfg.Held) > 0 {
 		a.Tell(a.cfg.Held[0], wire.InternalWork, nil)
 	}
@@ -166,8 +166,8 @@ const (
 	longestPause = 30 * time.Second
 )
 
-// failed sets the next pause. It logs a fault once until another one comes.
-func (b *backoff) failed(log *slog.Logger, now time.Time, what string, err error) {
+// recordFailure sets the next pause. It logs a fault once until another one comes.
+func (b *backoff) recordFailure(log *slog.Logger, now time.Time, what string, err error) {
 	b.pause = min(max(2*b.pause, firstPause), longestPause)
 	b.due = now.Add(b.pause)
 	if text := err.Error(); text != b.said {
@@ -176,9 +176,9 @@ func (b *backoff) failed(log *slog.Logger, now time.Time, what string, err error
 	}
 }
 
-func (b *backoff) worked() { *b = backoff{} }
+func (b *backoff) resetPause() { *b = backoff{} }
 
-func truth(b bool) int {
+func intFromBool(b bool) int {
 	if b {
 		return 1
 	}

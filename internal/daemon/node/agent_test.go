@@ -177,14 +177,14 @@ func TestLinksTogether(t *testing.T) {
 		}
 	}
 	in := &beta.agent.in
-	gather := func() { gathered <- in.gather(brokertest.Context(t), came, time.Now()) }
+	gather := func() { gathered <- in.gatherDeliveries(brokertest.Context(t), came, time.Now()) }
 
 	in.pause.Store(int64(time.Hour))
 	go gather()
 	send(link(1), link(2), link(3))
 	testwait.Until(t, "three wait", func() bool { return taken.Load() == 3 })
 	in.pause.Store(0)
-	beta.agent.take(t.Context(), <-gathered...)
+	beta.agent.takeDeliveries(t.Context(), <-gathered...)
 	stored(1, "http://b.example/1", "http://b.example/2", "http://b.example/3")
 
 	in.pause.Store(int64(time.Hour))
@@ -197,7 +197,7 @@ func TestLinksTogether(t *testing.T) {
 	if len(list) != 2 || list[1].Count < 2 {
 		t.Fatalf("%d deliveries", len(list))
 	}
-	beta.agent.take(t.Context(), list...)
+	beta.agent.takeDeliveries(t.Context(), list...)
 	stored(2, "http://b.example/1", "http://b.example/2", "http://b.example/3", "http://b.example/4")
 	head := b.Head(t)
 	testwait.Until(t, "all deliveries are finished", func() bool {
@@ -376,10 +376,10 @@ func (m *machine) found(t *testing.T, n int) {
 func (m *machine) stat(t *testing.T, name string) int {
 	t.Helper()
 	got := make(chan int, 1)
-	m.agent.post(func() {
+	m.agent.postToLoop(func() {
 		a := m.agent
 		got <- map[string]int{
-			"cluster_lease": truth(a.lease.good), "cluster_connected": truth(a.session.connected),
+			"cluster_lease": intFromBool(a.lease.good), "cluster_connected": intFromBool(a.session.connected),
 			"links_sent": int(a.out.sent), "links_received": int(a.in.received), "links_waiting": int(a.out.left),
 		}[name]
 	})

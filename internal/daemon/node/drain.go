@@ -65,7 +65,7 @@ func (a *Agent) serveDrain(ctx context.Context, conn *broker.Conn) error {
 			a.Log().Warn("ignored an unreadable request to drain", "error", err)
 			return
 		}
-		a.post(func() {
+		a.postToLoop(func() {
 			if !request.Only {
 				a.setDrain(request.On)
 			}

@@ -56,13 +56,13 @@ func newIdentity(dataDir string) identity {
 	return identity{path: filepath.Join(dataDir, identityFile), process: rand.Text()}
 }
 
-// read reads the file; it makes a new identity if the file is missing.
-func (i *identity) read() error {
+// readFile reads the file; it makes a new identity if the file is missing.
+func (i *identity) readFile() error {
 	text, err := os.ReadFile(i.path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		i.folder = folderIdentity{Folder: rand.Text(), Key: rand.Text()}
-		return i.write()
+		return i.writeFile()
 	case err != nil:
 		return fmt.Errorf("read the identity of this data folder: %w", err)
 	}
@@ -73,7 +73,7 @@ func (i *identity) read() error {
 	return nil
 }
 
-func (i *identity) write() error {
+func (i *identity) writeFile() error {
 	text, err := json.Marshal(i.folder)
 	if err == nil {
 		err = files.Write(i.path, append(text, '\n'), 0o600)
@@ -84,23 +84,23 @@ func (i *identity) write() error {
 	return nil
 }
 
-// adopt makes a key the one of the folder.
-func (i *identity) adopt(key string, epoch int64, head string) error {
+// adoptKey makes a key the one of the folder.
+func (i *identity) adoptKey(key string, epoch int64, head string) error {
 	next := folderIdentity{Folder: i.folder.Folder, Key: key, Epoch: epoch, Head: head}
 	if i.folder == next {
 		return nil
 	}
 	i.folder = next
-	return i.write()
+	return i.writeFile()
 }
 
-// prepare has a next key in the file.
-func (i *identity) prepare() error {
+// prepareNextKey has a next key in the file.
+func (i *identity) prepareNextKey() error {
 	if i.folder.Next != "" {
 		return nil
 	}
 	i.folder.Next = rand.Text()
-	return i.write()
+	return i.writeFile()
 }
 
 // placeOf names a folder on this machine since its start. Two processes at the same place are not in the folder at
@@ -128,9 +128,9 @@ const (
 	behindTries = 3
 )
 
-// claim asks the head whether this process is the node, and waits while another one may still be. It returns the name
+// claimIdentity asks the head whether this process is the node, and waits while another one may still be. It returns the name
 // of the session, "" if the head is older than this question. The error is a *RefusedError if this process must end.
-func (a *Agent) claim(ctx context.Context, conn *broker.Conn, table *broker.Table) (session string, err error) {
+func (a *Agent) claimIdentity(ctx context.Context, conn *broker.Conn, table *broker.Table) (session string, err error) {
 	i := &a.identity
 	if i.path == "" {
 		return "", nil
@@ -143,10 +143,10 @@ func (a *Agent) claim(ctx context.Context, conn *broker.Conn, table *broker.Tabl
 	}
 	held, _, err := readIdentity(ctx, table, a.cfg.Join.Name)
 	if err == nil {
-		err = i.read()
+		err = i.readFile()
 	}
 	if err == nil && i.folder.Next != "" && held.Key == i.folder.Next { // a kill before the answer
-		err = i.adopt(held.Key, held.Epoch, i.folder.Head)
+		err = i.adoptKey(held.Key, held.Epoch, i.folder.Head)
 	}
 	if err == nil {
 		err = i.checkHead(head)
@@ -154,14 +154,14 @@ func (a *Agent) claim(ctx context.Context, conn *broker.Conn, table *broker.Tabl
 	if err != nil {
 		return "", err
 	}
-	c := i.request(a.cfg.Lease)
+	c := i.newClaim(a.cfg.Lease)
 	if held.Place != c.Place || c.Place == "" {
-		if err := i.prepare(); err != nil {
+		if err := i.prepareNextKey(); err != nil {
 			return "", err
 		}
 	}
 	c.Next = i.folder.Next
-	return a.ask(ctx, conn, c, head.Starts[len(head.Starts)-1])
+	return a.sendClaim(ctx, conn, c, head.Starts[len(head.Starts)-1])
 }
 
 // readStarts returns the starts of the head, at least one. The error wraps broker.ErrNotFound if the head is older than
@@ -185,8 +185,8 @@ func (i *identity) checkHead(s wire.HeadStarts) error {
 	return fmt.Errorf("this head is an older copy of the one where this node was: stop it, and start the other one. If its folder was restored from a backup: remove \"head\" from %s, then start dc-node again", i.path)
 }
 
-// request is the claim of a new session, without its next key.
-func (i *identity) request(lease time.Duration) wire.IdentityClaim {
+// newClaim is the claim of a new session, without its next key.
+func (i *identity) newClaim(lease time.Duration) wire.IdentityClaim {
 	folder := filepath.Dir(i.path)
 	host, _ := os.Hostname() // for people
 	if path, err := filepath.Abs(folder); err == nil {
@@ -198,8 +198,8 @@ func (i *identity) request(lease time.Duration) wire.IdentityClaim {
 	}, Previous: i.session}
 }
 
-// ask sends a claim until the head accepts or refuses it.
-func (a *Agent) ask(ctx context.Context, conn *broker.Conn, c wire.IdentityClaim, head string) (session string, err error) {
+// sendClaim sends a claim until the head accepts or refuses it.
+func (a *Agent) sendClaim(ctx context.Context, conn *broker.Conn, c wire.IdentityClaim, head string) (session string, err error) {
 	i := &a.identity
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -214,7 +214,7 @@ func (a *Agent) ask(ctx context.Context, conn *broker.Conn, c wire.IdentityClaim
 			return "", &RefusedError{answer.Refused}
 		case answer.Wait == "":
 			i.session, i.since = c.Session, answer.Revision
-			return c.Session, i.adopt(answer.Key, answer.Epoch, head)
+			return c.Session, i.adoptKey(answer.Key, answer.Epoch, head)
 		case answer.Wait != said:
 			said = answer.Wait
 			a.Log().Info("waits until the head knows that the former process of this node has ended", "reason", said)
@@ -256,7 +256,7 @@ func readIdentity(ctx context.Context, table *broker.Table, name string) (held w
 // last confirmation: after the end of the lease another process may be the node, so a new session asks first.
 func (a *Agent) confirmIdentity(ctx context.Context, table *broker.Table, session string, last time.Time) error {
 	if session == "" {
-		return a.unasked(ctx, table)
+		return a.endUnaskedSession(ctx, table)
 	}
 	if !last.IsZero() && time.Since(last) > a.cfg.Lease {
 		return fmt.Errorf("the lease has ended: %w", jetstream.ErrReplaced)
@@ -277,8 +277,8 @@ func (a *Agent) confirmIdentity(ctx context.Context, table *broker.Table, sessio
 	return err
 }
 
-// unasked ends a session that began with an older head, when the head is one that must be asked.
-func (a *Agent) unasked(ctx context.Context, table *broker.Table) error {
+// endUnaskedSession ends a session that began with an older head, when the head is one that must be asked.
+func (a *Agent) endUnaskedSession(ctx context.Context, table *broker.Table) error {
 	if a.identity.path == "" {
 		return nil
 	}

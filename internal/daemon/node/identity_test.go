@@ -15,7 +15,7 @@ func TestFolderIdentity(t *testing.T) {
 	load := func() identity {
 		t.Helper()
 		i := newIdentity(folder)
-		if err := i.read(); err != nil {
+		if err := i.readFile(); err != nil {
 			t.Fatal(err)
 		}
 		return i
@@ -24,15 +24,15 @@ func TestFolderIdentity(t *testing.T) {
 	if again := load(); again.folder != first.folder || again.process == first.process {
 		t.Errorf("%+v after %+v", again, first)
 	}
-	if err := first.prepare(); err != nil {
+	if err := first.prepareNextKey(); err != nil {
 		t.Fatal(err)
 	}
 	next := first.folder.Next
 	killed := load() // before the answer of the head
-	if err := killed.prepare(); err != nil || killed.folder.Next != next || next == "" {
+	if err := killed.prepareNextKey(); err != nil || killed.folder.Next != next || next == "" {
 		t.Errorf("%+v, %v, want next %s", killed.folder, err, next)
 	}
-	if err := first.adopt(next, 3, "start-2"); err != nil {
+	if err := first.adoptKey(next, 3, "start-2"); err != nil {
 		t.Fatal(err)
 	}
 	if got := load().folder; got.Key != next || got.Next != "" || got.Epoch != 3 || got.Folder != first.folder.Folder || got.Head != "start-2" {
@@ -59,7 +59,7 @@ func TestFolderIdentity(t *testing.T) {
 			t.Fatal(err)
 		}
 		i := newIdentity(folder)
-		if err := i.read(); err == nil || !strings.Contains(err.Error(), first.path) || !strings.Contains(err.Error(), "dc-admin node accept") {
+		if err := i.readFile(); err == nil || !strings.Contains(err.Error(), first.path) || !strings.Contains(err.Error(), "dc-admin node accept") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

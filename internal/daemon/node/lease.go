@@ -32,12 +32,12 @@ func (a *Agent) declareLease() {
 		l.held[name] = true // as they start
 	}
 	a.Maintain("lease", func() time.Duration { return a.cfg.Lease / 5 }, a.checkLease)
-	a.Gauge("cluster_lease", func() any { return truth(l.good) })
-	a.Gauge("batches_held", func() any { return truth(a.mustHold()) })
+	a.Gauge("cluster_lease", func() any { return intFromBool(l.good) })
+	a.Gauge("batches_held", func() any { return intFromBool(a.mustHold()) })
 }
 
-// confirmed reports whether the broker has confirmed the membership within the lease.
-func (a *Agent) confirmed(now time.Time) bool {
+// isConfirmed reports whether the broker has confirmed the membership within the lease.
+func (a *Agent) isConfirmed(now time.Time) bool {
 	return a.session.member != nil && now.Sub(a.session.member.Confirmed()) <= a.cfg.Lease
 }
 
@@ -59,7 +59,7 @@ func (a *Agent) setMoving(on bool) {
 // checkLease holds or releases the batch managers, and cancels their tasks without a lease.
 func (a *Agent) checkLease(now time.Time) {
 	l := &a.lease
-	if good := a.confirmed(now); good != l.good {
+	if good := a.isConfirmed(now); good != l.good {
 		l.good = good
 		if good {
 			a.Log().Info("the membership is confirmed")

@@ -87,7 +87,7 @@ func (a *Agent) sendLinks(now time.Time) {
 	o.wanted, o.sending = false, true
 	conn := a.session.conn
 	manager.Work(a.Loop, func(ctx context.Context) (r round, err error) {
-		if r, err = a.store().sendAll(ctx, conn); err == nil {
+		if r, err = a.openStore().sendAll(ctx, conn); err == nil {
 			var running []executor.Status
 			running, err = activeTasks(ctx, a.cfg.Pool)
 			r.more = len(running) > 0
@@ -99,10 +99,10 @@ func (a *Agent) sendLinks(now time.Time) {
 		o.left = r.left
 		if err != nil {
 			o.wanted = true
-			o.failed(a.Log(), a.Now(), "cannot send links to their owners", err)
+			o.recordFailure(a.Log(), a.Now(), "cannot send links to their owners", err)
 			return
 		}
-		o.worked()
+		o.resetPause()
 		switch {
 		case !r.more:
 			o.period = 0
@@ -129,11 +129,11 @@ type publisher interface {
 // sendAll sends links until none is left.
 func (s store) sendAll(ctx context.Context, to publisher) (r round, err error) {
 	for {
-		t, err := s.take(ctx)
+		t, err := s.takeLinks(ctx)
 		if err != nil || len(t.Owners) == 0 {
 			return r, err
 		}
-		sent, err := s.send(ctx, to, t.Owners)
+		sent, err := s.sendLinks(ctx, to, t.Owners)
 		if r.sent += sent; err != nil {
 			r.left = t.Left + 1
 			return r, err
@@ -141,9 +141,9 @@ func (s store) sendAll(ctx context.Context, to publisher) (r round, err error) {
 	}
 }
 
-// send appends groups to the stream and then marks them as sent, together. The message id is that of the
+// sendLinks appends groups to the stream and then marks them as sent, together. The message id is that of the
 // message: a group of the same bundles is the same one. It returns the number of links.
-func (s store) send(ctx context.Context, to publisher, groups []wire.LinkGroup) (links int64, err error) {
+func (s store) sendLinks(ctx context.Context, to publisher, groups []wire.LinkGroup) (links int64, err error) {
 	var ids []int64
 	for _, g := range groups {
 		if err = to.Publish(ctx, "links."+g.Owner, wire.Md5(string(g.Message)), g.Message); err != nil {

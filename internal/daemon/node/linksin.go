@@ -29,7 +29,7 @@ const (
 func (a *Agent) receiveWhenReady(ctx context.Context, conn *broker.Conn, member Member) error {
 	select {
 	case <-member.CaughtUp():
-		a.post(func() { a.caughtUp(member) })
+		a.postToLoop(func() { a.caughtUp(member) })
 	case <-ctx.Done():
 		return nil
 	}
@@ -46,19 +46,19 @@ func (a *Agent) receiveWhenReady(ctx context.Context, conn *broker.Conn, member 
 	}
 	defer c.Stop()
 	for last := time.Now(); ctx.Err() == nil; last = time.Now() {
-		list := a.in.gather(ctx, came, last)
+		list := a.in.gatherDeliveries(ctx, came, last)
 		if n := len(list) - 1; n > 0 && list[n].Count > 1 {
-			a.take(ctx, list[:n]...)
+			a.takeDeliveries(ctx, list[:n]...)
 			list = list[n:]
 		}
-		a.take(ctx, list...)
+		a.takeDeliveries(ctx, list...)
 	}
 	return nil
 }
 
-// gather returns the next delivery and those that follow until the pause after the last round is over, or
+// gatherDeliveries returns the next delivery and those that follow until the pause after the last round is over, or
 // until one comes again. It returns none after the end of ctx.
-func (i *incoming) gather(ctx context.Context, came <-chan broker.Delivery, last time.Time) (list []broker.Delivery) {
+func (i *incoming) gatherDeliveries(ctx context.Context, came <-chan broker.Delivery, last time.Time) (list []broker.Delivery) {
 	size := 0
 	for len(list) == 0 || size < mostTogether && time.Since(last) < time.Duration(i.pause.Load()) {
 		var look <-chan time.Time // never while nothing waits
@@ -86,9 +86,9 @@ func giveBack(pause time.Duration, list ...broker.Delivery) {
 	}
 }
 
-// take stores the links of deliveries and acknowledges them. If they cannot be stored together, each
+// takeDeliveries stores the links of deliveries and acknowledges them. If they cannot be stored together, each
 // is stored alone.
-func (a *Agent) take(ctx context.Context, list ...broker.Delivery) {
+func (a *Agent) takeDeliveries(ctx context.Context, list ...broker.Delivery) {
 	if len(list) == 0 {
 		return
 	}
@@ -99,18 +99,18 @@ func (a *Agent) take(ctx context.Context, list ...broker.Delivery) {
 		return
 	case err != nil && len(list) > 1:
 		for _, d := range list {
-			a.take(ctx, d)
+			a.takeDeliveries(ctx, d)
 		}
 		return
 	case err != nil:
-		a.refuse(ctx, list[0], err)
+		a.refuseDelivery(ctx, list[0], err)
 		return
 	}
 	if stored.Dropped > 0 {
 		a.Log().Info("links were dropped: their sites are full or unknown here", "links", stored.Dropped, "unknown", stored.Unknown)
 	}
 	// Before the acknowledgement: the head asks whether this node has links to send when all are acknowledged.
-	a.post(func() { a.linksStored(stored) })
+	a.postToLoop(func() { a.linksStored(stored) })
 	for _, d := range list {
 		if err := d.Ack(ctx); err != nil && ctx.Err() == nil {
 			a.Log().Info("links will come again: they are stored, but not acknowledged", "message", d.Sequence, "error", err)
@@ -128,11 +128,11 @@ func (a *Agent) storeDeliveries(ctx context.Context, list []broker.Delivery) (wi
 	for _, d := range list {
 		messages = append(messages, d.Data)
 	}
-	return a.store().storeLinks(ctx, messages)
+	return a.openStore().storeLinks(ctx, messages)
 }
 
-// refuse drops a delivery that can never be stored, and gives back another one.
-func (a *Agent) refuse(ctx context.Context, d broker.Delivery, err error) {
+// refuseDelivery drops a delivery that can never be stored, and gives back another one.
+func (a *Agent) refuseDelivery(ctx context.Context, d broker.Delivery, err error) {
 	if errors.Is(err, errUnusable) {
 		a.Log().Error("links of another node cannot be stored", "message", d.Sequence, "error", err)
 		_ = d.Term(err.Error())
@@ -148,7 +148,7 @@ func (a *Agent) refuse(ctx context.Context, d broker.Delivery, err error) {
 func (a *Agent) linksStored(stored wire.LinksStored) {
 	a.in.received += int64(stored.New + stored.Known + stored.Waiting + stored.Dropped)
 	if stored.New > 0 {
-		a.hint()
+		a.hintWork()
 	}
 	if stored.New+stored.Waiting > 0 {
 		a.wantQuota()

@@ -13,8 +13,8 @@ import (
 // extra are the arguments that the head may add to those of a program.
 var extra = []string{"--finalize"}
 
-// serve joins the executor of the cluster.
-func (a *Agent) serve(ctx context.Context, conn *broker.Conn, s Session) (Member, error) {
+// joinExecutor joins the executor of the cluster.
+func (a *Agent) joinExecutor(ctx context.Context, conn *broker.Conn, s Session) (Member, error) {
 	c := a.cfg
 	return jetstream.Serve(ctx, conn, jetstream.ServeConfig{
 		Name: c.Join.Name, Pool: c.Pool, Programs: c.Programs, Extra: extra,
@@ -26,9 +26,9 @@ func (a *Agent) serve(ctx context.Context, conn *broker.Conn, s Session) (Member
 			}
 			return ""
 		},
-		Notice: a.moves.notice,
+		Notice: a.moves.damageNotice,
 		Before: func(ctx context.Context, t executor.Task) { c.awaitPlacement(ctx, t.Epoch) },
-		Handle: func(ctx context.Context, t executor.Task) error { return a.step(ctx, conn, t) },
+		Handle: func(ctx context.Context, t executor.Task) error { return a.runStep(ctx, conn, t) },
 		Skip:   func() bool { return c.Placement != "" && !a.owner.Load() },
 		Done: func(t executor.Task, r executor.Result) {
 			if sites.MadeWork(t, r) {
@@ -42,7 +42,7 @@ func (a *Agent) serve(ctx context.Context, conn *broker.Conn, s Session) (Member
 // task programs would store rows of other nodes.
 func (c Config) awaitPlacement(ctx context.Context, epoch int64) {
 	for c.Placement != "" && epoch > 0 && ctx.Err() == nil {
-		if p, err := c.placed(); err == nil && p.Epoch >= epoch {
+		if p, err := c.readPlacement(); err == nil && p.Epoch >= epoch {
 			return
 		}
 		select {

@@ -46,8 +46,8 @@ type moves struct {
 	damaged int64             // pages that left without their contents, since the start
 }
 
-// notice says how many pages have left with damaged contents; "" for none.
-func (m *moves) notice() string {
+// damageNotice says how many pages have left with damaged contents; "" for none.
+func (m *moves) damageNotice() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.damaged == 0 {
@@ -60,7 +60,7 @@ func newMoves() *moves {
 	return &moves{changed: make(chan struct{}), arrived: map[parcel]string{}, stored: map[journey]bool{}, came: map[journey]bool{}}
 }
 
-func (m *moves) note(change func()) {
+func (m *moves) applyChange(change func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	change()
@@ -68,8 +68,8 @@ func (m *moves) note(change func()) {
 	m.changed = make(chan struct{})
 }
 
-// await returns when done, which runs locked, is true.
-func (m *moves) await(ctx context.Context, done func() bool) error {
+// awaitChange returns when done, which runs locked, is true.
+func (m *moves) awaitChange(ctx context.Context, done func() bool) error {
 	for {
 		m.mu.Lock()
 		ready, changed := done(), m.changed
@@ -85,8 +85,8 @@ func (m *moves) await(ctx context.Context, done func() bool) error {
 	}
 }
 
-// step does one step of a change. conn is the connection of the session.
-func (a *Agent) step(ctx context.Context, conn *broker.Conn, t executor.Task) error {
+// runStep does one step of a change. conn is the connection of the session.
+func (a *Agent) runStep(ctx context.Context, conn *broker.Conn, t executor.Task) error {
 	var m wire.HostsMove
 	if err := json.Unmarshal(t.Stdin, &m); err != nil {
 		return fmt.Errorf("read step: %w", err)
@@ -95,22 +95,22 @@ func (a *Agent) step(ctx context.Context, conn *broker.Conn, t executor.Task) er
 	if err := m.Check("step"); err != nil {
 		return err
 	}
-	p, err := a.cfg.placed()
+	p, err := a.cfg.readPlacement()
 	if err != nil {
 		return err
 	}
-	if passed(p, m.Epoch, m.Moved) || !slices.Contains(m.Holders(), m.Self) {
+	if hasPassed(p, m.Epoch, m.Moved) || !slices.Contains(m.Holders(), m.Self) {
 		return nil
 	}
 	begun := time.Now()
-	a.post(func() { a.setMoving(true) })
-	defer func() { a.post(func() { a.setMoving(false) }) }()
-	if err := a.quiet(ctx); err != nil {
+	a.postToLoop(func() { a.setMoving(true) })
+	defer func() { a.postToLoop(func() { a.setMoving(false) }) }()
+	if err := a.quiesce(ctx); err != nil {
 		return err
 	}
 	a.moves.storing.Lock()
 	defer a.moves.storing.Unlock()
-	if err := a.exchange(ctx, conn, m); err != nil {
+	if err := a.exchangeHosts(ctx, conn, m); err != nil {
 		return err
 	}
 	if err := a.writePlacement(m.Next()); err != nil {
@@ -120,20 +120,20 @@ func (a *Agent) step(ctx context.Context, conn *broker.Conn, t executor.Task) er
 	return nil
 }
 
-// passed reports whether a node with a placement has done a step.
-func passed(p placement.Placement, epoch int64, group int) bool {
+// hasPassed reports whether a node with a placement has done a step.
+func hasPassed(p placement.Placement, epoch int64, group int) bool {
 	return p.Epoch > epoch || p.Epoch == epoch && (p.Groups == 0 || p.Moved > group)
 }
 
-// quiet returns when the batch managers are held, none of their tasks runs, and no links are sent. It
+// quiesce returns when the batch managers are held, none of their tasks runs, and no links are sent. It
 // stops the tasks: they take what they have requested, and hand the rest back.
-func (a *Agent) quiet(ctx context.Context) error {
+func (a *Agent) quiesce(ctx context.Context) error {
 	tick := time.NewTicker(moveLook)
 	defer tick.Stop()
 	for {
 		type state struct{ held, sending bool }
 		now := make(chan state, 1)
-		a.post(func() { now <- state{a.allHeld(), a.out.sending} })
+		a.postToLoop(func() { now <- state{a.allHeld(), a.out.sending} })
 		var s state
 		select {
 		case s = <-now:
@@ -157,8 +157,8 @@ func (a *Agent) quiet(ctx context.Context) error {
 	}
 }
 
-// exchange sends what leaves, stores what comes, and deletes what has left.
-func (a *Agent) exchange(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
+// exchangeHosts sends what leaves, stores what comes, and deletes what has left.
+func (a *Agent) exchangeHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var work sync.WaitGroup
 	run := func(part func() error) {
@@ -182,7 +182,7 @@ func (a *Agent) exchange(ctx context.Context, conn *broker.Conn, m wire.HostsMov
 	work.Wait()
 	err := context.Cause(ctx)
 	if err == nil && m.Next().Groups == 0 && slices.Contains(m.Members, m.Self) {
-		err = a.adopt(ctx, conn, m)
+		err = a.adoptHosts(ctx, conn, m)
 	}
 	cancel(nil)
 	<-watching
@@ -196,7 +196,7 @@ func (a *Agent) watchLost(ctx context.Context, conn *broker.Conn) {
 		if err == nil {
 			err = table.Watch(ctx, wire.GoneKey, func(e broker.Entry) {
 				if gone, err := parseGone(e.Value); err == nil {
-					a.moves.note(func() { a.moves.lost = gone.Lost })
+					a.moves.applyChange(func() { a.moves.lost = gone.Lost })
 				}
 			})
 		}
@@ -210,8 +210,8 @@ func (a *Agent) watchLost(ctx context.Context, conn *broker.Conn) {
 	}
 }
 
-// adopt gives this node its part of the hosts of lost nodes.
-func (a *Agent) adopt(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
+// adoptHosts gives this node its part of the hosts of lost nodes.
+func (a *Agent) adoptHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
 	table, err := conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func (a *Agent) adopt(ctx context.Context, conn *broker.Conn, m wire.HostsMove) 
 		return nil
 	}
 	var adopted wire.HostsMoved
-	if err := a.store().operate(ctx, packLimit, wire.HostsAdopt, wire.HostsAdoptRequest{Placement: m.Next()}, &adopted); err != nil {
+	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsAdopt, wire.HostsAdoptRequest{Placement: m.Next()}, &adopted); err != nil {
 		return err
 	}
 	a.Log().Info("roots of lost hosts begin again", "rows", adopted.Rows)
@@ -254,7 +254,7 @@ func readGone(ctx context.Context, table *broker.Table) (gone wire.ClusterGone, 
 func (a *Agent) hostPauses(ctx context.Context, request []byte) ([]byte, error) {
 	program := a.cfg.Crawler
 	program.Args = append(slices.Clone(program.Args), "--host-pauses")
-	answer, err := a.store().run(ctx, program, storeLimit, request)
+	answer, err := a.openStore().runProgram(ctx, program, storeLimit, request)
 	if err != nil {
 		return nil, fmt.Errorf("crawler-task --host-pauses: %w", err)
 	}

@@ -39,8 +39,8 @@ const (
 	pausesParcel = "pauses" // hosts that may not be asked yet, and cookies, as crawler-task --host-pauses answers
 )
 
-// name is the name of its file on the sender.
-func (p parcel) name() string {
+// fileName is the name of its file on the sender.
+func (p parcel) fileName() string {
 	return fmt.Sprintf("%d-%d-%s-%s.%s", p.Epoch, p.Group, p.From, p.To, p.Kind)
 }
 
@@ -63,7 +63,7 @@ const (
 // giveHosts sends the hosts of this node that leave, and deletes them when all receivers have them.
 func (a *Agent) giveHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
 	var packed wire.HostsPacked
-	if err := a.store().operate(ctx, packLimit, wire.HostsPack, wire.HostsPackRequest{Move: m}, &packed); err != nil {
+	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsPack, wire.HostsPackRequest{Move: m}, &packed); err != nil {
 		return err
 	}
 	if !packed.Done { // otherwise all receivers had confirmed
@@ -72,7 +72,7 @@ func (a *Agent) giveHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMo
 		}
 	}
 	var gone wire.HostsMoved
-	return a.store().operate(ctx, packLimit, wire.HostsDrop, wire.HostsPackRequest{Move: m}, &gone)
+	return a.openStore().runOperation(ctx, packLimit, wire.HostsDrop, wire.HostsPackRequest{Move: m}, &gone)
 }
 
 // sendHosts sends all parcels until each receiver has confirmed or is lost.
@@ -84,7 +84,7 @@ func (a *Agent) sendHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMo
 		a.Log().Info("hosts leave", "to", p.To, "epoch", m.Epoch, "group", m.Moved, "rows", p.Rows, "bytes", p.Bytes)
 		if p.Damaged > 0 {
 			a.Log().Error("pages leave without their damaged contents; the new node fetches or processes them again", "to", p.To, "pages", p.Damaged)
-			a.moves.note(func() { a.moves.damaged += p.Damaged })
+			a.moves.applyChange(func() { a.moves.damaged += p.Damaged })
 		}
 	}
 	waiting, err := a.leavingPauses(ctx, m)
@@ -94,10 +94,10 @@ func (a *Agent) sendHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMo
 	for name, state := range waiting {
 		p := to(name, pausesParcel)
 		text, _ := json.Marshal(state)
-		if err := files.Write(filepath.Join(a.cfg.Moves, p.name()), text, 0o600); err != nil {
+		if err := files.Write(filepath.Join(a.cfg.Moves, p.fileName()), text, 0o600); err != nil {
 			return err
 		}
-		defer os.Remove(filepath.Join(a.cfg.Moves, p.name()))
+		defer os.Remove(filepath.Join(a.cfg.Moves, p.fileName()))
 		parcels[p] = true
 	}
 	open := func() (names []string) {
@@ -120,7 +120,7 @@ func (a *Agent) sendHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMo
 			}
 		}
 		limited, cancel := context.WithTimeout(ctx, 2*a.cfg.Lease)
-		err := a.moves.await(limited, func() bool { return len(open()) == 0 })
+		err := a.moves.awaitChange(limited, func() bool { return len(open()) == 0 })
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			return err
@@ -195,7 +195,7 @@ func (a *Agent) sendParcel(ctx context.Context, conn *broker.Conn, p parcel, fil
 	if !file {
 		return publishMove(ctx, conn, p.To, message, nil)
 	}
-	f, err := os.Open(filepath.Join(a.cfg.Moves, p.name()))
+	f, err := os.Open(filepath.Join(a.cfg.Moves, p.fileName()))
 	if err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func publishMove(ctx context.Context, conn *broker.Conn, to string, message move
 		return err
 	}
 	data := slices.Concat(head, []byte("\n"), part)
-	id := fmt.Sprintf("%s-%t-%d-%d", message.name(), message.Stored, message.Sending, message.Part)
+	id := fmt.Sprintf("%s-%t-%d-%d", message.fileName(), message.Stored, message.Sending, message.Part)
 	for {
 		limited, cancel := context.WithTimeout(ctx, publishWait)
 		err := conn.Publish(limited, "moves."+to, id, data)

@@ -20,7 +20,7 @@ import (
 // takeHosts stores the hosts that come, and confirms them. It does not wait for nodes that are lost.
 func (a *Agent) takeHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
 	var before wire.HostsCounted
-	if err := a.store().operate(ctx, packLimit, wire.HostsState, wire.HostsStateRequest{Epoch: m.Epoch, Group: m.Moved}, &before); err != nil {
+	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsState, wire.HostsStateRequest{Epoch: m.Epoch, Group: m.Moved}, &before); err != nil {
 		return err
 	}
 	for _, from := range m.Previous {
@@ -38,16 +38,16 @@ func (a *Agent) takeHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMo
 				continue
 			}
 		}
-		a.moves.note(func() { a.moves.came[j] = true })
-		if err := confirm(ctx, conn, j); err != nil {
+		a.moves.applyChange(func() { a.moves.came[j] = true })
+		if err := confirmStored(ctx, conn, j); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// confirm tells the sender that its hosts are stored here.
-func confirm(ctx context.Context, conn *broker.Conn, j journey) error {
+// confirmStored tells the sender that its hosts are stored here.
+func confirmStored(ctx context.Context, conn *broker.Conn, j journey) error {
 	return publishMove(ctx, conn, j.From, moveMessage{parcel: parcel{journey: j}, Stored: true, Sending: time.Now().UnixNano()}, nil)
 }
 
@@ -55,7 +55,7 @@ func confirm(ctx context.Context, conn *broker.Conn, j journey) error {
 // false if the node is lost.
 func (a *Agent) takeFrom(ctx context.Context, j journey) (here bool, err error) {
 	var pausesFile, packFile string
-	err = a.moves.await(ctx, func() bool {
+	err = a.moves.awaitChange(ctx, func() bool {
 		var first, second bool
 		pausesFile, first = a.moves.arrived[parcel{j, pausesParcel}]
 		packFile, second = a.moves.arrived[parcel{j, packParcel}]
@@ -75,20 +75,20 @@ func (a *Agent) takeFrom(ctx context.Context, j journey) (here bool, err error) 
 		}
 	}
 	var came wire.HostsMoved
-	if err := a.store().operate(ctx, packLimit, wire.HostsUnpack, wire.HostsUnpackRequest{Epoch: j.Epoch, Group: j.Group, From: j.From, File: packFile}, &came); err != nil {
+	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsUnpack, wire.HostsUnpackRequest{Epoch: j.Epoch, Group: j.Group, From: j.From, File: packFile}, &came); err != nil {
 		return false, err
 	}
 	if packFile != "" {
 		a.Log().Info("hosts came", "from", j.From, "epoch", j.Epoch, "group", j.Group, "rows", came.Rows, "repeated", came.Repeated)
 	}
-	return true, a.unstage(parcel{j, pausesParcel}, parcel{j, packParcel})
+	return true, a.unstageParcels(parcel{j, pausesParcel}, parcel{j, packParcel})
 }
 
-// unstage forgets parcels that are stored.
-func (a *Agent) unstage(list ...parcel) (err error) {
+// unstageParcels forgets parcels that are stored.
+func (a *Agent) unstageParcels(list ...parcel) (err error) {
 	for _, p := range list {
 		file := ""
-		a.moves.note(func() {
+		a.moves.applyChange(func() {
 			file = a.moves.arrived[p]
 			delete(a.moves.arrived, p)
 		})
@@ -138,13 +138,13 @@ const whole, partial = ".in", ".part"
 // are done.
 func (a *Agent) findStaged() error {
 	found, err := os.ReadDir(a.cfg.Moves)
-	place, placeErr := a.cfg.placed()
+	place, placeErr := a.cfg.readPlacement()
 	for _, f := range found {
 		name, isWhole := strings.CutSuffix(f.Name(), whole)
 		p, known := parcelOf(name, a.cfg.Join.Name)
 		switch {
-		case isWhole && known && (placeErr != nil || !passed(place, p.Epoch, p.Group)):
-			a.moves.note(func() { a.moves.arrived[p] = f.Name() })
+		case isWhole && known && (placeErr != nil || !hasPassed(place, p.Epoch, p.Group)):
+			a.moves.applyChange(func() { a.moves.arrived[p] = f.Name() })
 		case isWhole, strings.HasSuffix(f.Name(), partial):
 			err = errors.Join(err, os.Remove(filepath.Join(a.cfg.Moves, f.Name())))
 		}
@@ -161,7 +161,7 @@ func parcelOf(name, self string) (p parcel, ok bool) {
 		return p, false
 	}
 	p.From = rest[len(fmt.Sprintf("%d-%d-", p.Epoch, p.Group)):]
-	return p, p.name() == name
+	return p, p.fileName() == name
 }
 
 // takeMove takes one message. What belongs to no sending that is under way is dropped: its sender
@@ -176,7 +176,7 @@ func (a *Agent) takeMove(ctx context.Context, conn *broker.Conn, data []byte) er
 	self := a.cfg.Join.Name
 	switch {
 	case m.Stored && m.From == self && broker.CheckName(m.To) == nil:
-		a.moves.note(func() { a.moves.stored[m.journey] = true })
+		a.moves.applyChange(func() { a.moves.stored[m.journey] = true })
 		return nil
 	case m.Stored, m.To != self, broker.CheckName(m.From) != nil, m.Kind != packParcel && m.Kind != pausesParcel:
 		a.Log().Error("dropped a message of moving hosts with wrong names", "from", m.From, "to", m.To, "kind", m.Kind)
@@ -185,20 +185,20 @@ func (a *Agent) takeMove(ctx context.Context, conn *broker.Conn, data []byte) er
 	a.moves.mu.Lock()
 	came := a.moves.came[m.journey]
 	a.moves.mu.Unlock()
-	place, err := a.cfg.placed()
+	place, err := a.cfg.readPlacement()
 	switch {
-	case came, err == nil && passed(place, m.Epoch, m.Group): // the confirmation was lost
-		return confirm(ctx, conn, m.journey)
+	case came, err == nil && hasPassed(place, m.Epoch, m.Group): // the confirmation was lost
+		return confirmStored(ctx, conn, m.journey)
 	case m.Parts == 0:
-		a.moves.note(func() { a.moves.arrived[m.parcel] = "" })
+		a.moves.applyChange(func() { a.moves.arrived[m.parcel] = "" })
 		return nil
 	}
-	return a.stage(m, part)
+	return a.stagePart(m, part)
 }
 
-// stage writes a part to the file of its sending. The last part completes the file.
-func (a *Agent) stage(m moveMessage, part []byte) error {
-	path := filepath.Join(a.cfg.Moves, fmt.Sprintf("%s.%d%s", m.name(), m.Sending, partial))
+// stagePart writes a part to the file of its sending. The last part completes the file.
+func (a *Agent) stagePart(m moveMessage, part []byte) error {
+	path := filepath.Join(a.cfg.Moves, fmt.Sprintf("%s.%d%s", m.fileName(), m.Sending, partial))
 	flags := os.O_RDWR
 	if m.Part == 0 {
 		flags |= os.O_CREATE
@@ -221,10 +221,10 @@ func (a *Agent) stage(m moveMessage, part []byte) error {
 		a.Log().Warn("a file of moving hosts is incomplete; it comes again", "from", m.From, "epoch", m.Epoch, "group", m.Group, "error", err)
 		return os.Remove(path)
 	}
-	name := m.name() + whole
+	name := m.fileName() + whole
 	if err := errors.Join(os.Rename(path, filepath.Join(a.cfg.Moves, name)), files.SyncFolder(a.cfg.Moves)); err != nil {
 		return err
 	}
-	a.moves.note(func() { a.moves.arrived[m.parcel] = name })
+	a.moves.applyChange(func() { a.moves.arrived[m.parcel] = name })
 	return nil
 }

@@ -23,8 +23,8 @@ func encodePlacement(p placement.Placement) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// placed reads placement.json.
-func (c Config) placed() (placement.Placement, error) {
+// readPlacement reads placement.json.
+func (c Config) readPlacement() (placement.Placement, error) {
 	text, err := os.ReadFile(c.Placement)
 	if err != nil {
 		return placement.Placement{}, err

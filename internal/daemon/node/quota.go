@@ -56,7 +56,7 @@ func (a *Agent) wantQuota() {
 
 // changedSites is what follows a change of sites by a client.
 func (a *Agent) changedSites() {
-	a.hint()
+	a.hintWork()
 	a.wantQuota()
 }
 
@@ -73,7 +73,7 @@ func (a *Agent) askForMore(now time.Time) {
 		q.running = false
 		q.waiting = r.short
 		if r.changed {
-			a.hint()
+			a.hintWork()
 		}
 		if !a.owner.Load() {
 			a.wantSend() // links that waited here go to the owners of their hosts
@@ -81,20 +81,20 @@ func (a *Agent) askForMore(now time.Time) {
 		switch {
 		case err != nil:
 			q.wanted = true
-			q.failed(a.Log(), a.Now(), "cannot ask for the limits of sites", err)
+			q.recordFailure(a.Log(), a.Now(), "cannot ask for the limits of sites", err)
 			return
 		case r.short > 0: // other nodes are away, or use what is left
 			q.wanted = true
-			q.waits(a.Now(), r.changed)
+			q.setPause(a.Now(), r.changed)
 		default:
-			q.worked()
+			q.resetPause()
 		}
 		q.all = q.all && !all
 	})
 }
 
-// waits sets the next pause, which grows while nothing changes.
-func (q *quota) waits(now time.Time, changed bool) {
+// setPause sets the next pause, which grows while nothing changes.
+func (q *quota) setPause(now time.Time, changed bool) {
 	pause := min(max(2*q.pause, firstPause), longestPause)
 	if changed {
 		pause = firstPause
@@ -173,20 +173,20 @@ func askHead(ctx context.Context, conn *broker.Conn, reports []wire.QuotaReport)
 // readQuota reads leases. The step and the first position are those before the rows were read: the rows
 // are of then or later.
 func (a *Agent) readQuota(ctx context.Context, member Member, request wire.QuotaReadRequest) ([]wire.QuotaReport, error) {
-	place, err := a.cfg.placed()
+	place, err := a.cfg.readPlacement()
 	if err != nil {
 		return nil, err
 	}
 	from := member.Position()
 	var answer wire.QuotaReports
-	if err := a.store().operate(ctx, storeLimit, wire.QuotaRead, request, &answer); err != nil {
+	if err := a.openStore().runOperation(ctx, storeLimit, wire.QuotaRead, request, &answer); err != nil {
 		return nil, err
 	}
-	a.mark(answer.Reports, place.Step(), from, member.Position())
+	a.markReports(answer.Reports, place.Step(), from, member.Position())
 	return answer.Reports, nil
 }
 
-func (a *Agent) mark(reports []wire.QuotaReport, step, from, until int64) {
+func (a *Agent) markReports(reports []wire.QuotaReport, step, from, until int64) {
 	for i := range reports {
 		r := &reports[i]
 		r.Step, r.From, r.Until = step, from, until
@@ -199,7 +199,7 @@ func (a *Agent) setQuota(ctx context.Context, orders []wire.QuotaOrder) (answer 
 		return answer, errMoving
 	}
 	defer a.moves.storing.RUnlock()
-	err = a.store().operate(ctx, storeLimit, wire.QuotaSet, wire.QuotaSetRequest{Orders: orders}, &answer)
+	err = a.openStore().runOperation(ctx, storeLimit, wire.QuotaSet, wire.QuotaSetRequest{Orders: orders}, &answer)
 	if err == nil && len(answer.Reports) != len(orders) {
 		err = fmt.Errorf("%s: %d of %d orders", wire.QuotaSet, len(answer.Reports), len(orders))
 	}
@@ -219,7 +219,7 @@ func (a *Agent) serveQuota(ctx context.Context, conn *broker.Conn, member Member
 		slots <- struct{}{}
 		go func() {
 			defer func() { <-slots }()
-			if err := a.obey(ctx, member, m); err != nil && ctx.Err() == nil && !errors.Is(err, errMoving) {
+			if err := a.obeyCommand(ctx, member, m); err != nil && ctx.Err() == nil && !errors.Is(err, errMoving) {
 				a.Log().Warn("cannot answer the head about the limits of a site", "error", err)
 			}
 		}()
@@ -235,8 +235,8 @@ func (a *Agent) serveQuota(ctx context.Context, conn *broker.Conn, member Member
 	return nil
 }
 
-// obey answers one command of the head.
-func (a *Agent) obey(ctx context.Context, member Member, m broker.Message) error {
+// obeyCommand answers one command of the head.
+func (a *Agent) obeyCommand(ctx context.Context, member Member, m broker.Message) error {
 	var c wire.QuotaCommand
 	if err := json.Unmarshal(m.Data, &c); err != nil {
 		return fmt.Errorf("read a command: %w", err)
@@ -247,7 +247,7 @@ func (a *Agent) obey(ctx context.Context, member Member, m broker.Message) error
 			return err
 		}
 		if answer.Added > 0 {
-			a.post(a.hint)
+			a.postToLoop(a.hintWork)
 		}
 	}
 	reports, err := a.readQuota(ctx, member, wire.QuotaReadRequest{Site: c.Site})

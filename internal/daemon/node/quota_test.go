@@ -102,7 +102,7 @@ func TestQuotaRounds(t *testing.T) {
 	s := stored()
 	s.Short, s.Lease = wire.Kinds{true}, wire.Amounts{1}
 	m.write("quota.json", s)
-	m.agent.post(m.agent.wantQuota)
+	m.agent.postToLoop(m.agent.wantQuota)
 	if err := os.Remove(refuse); err != nil {
 		t.Fatal(err)
 	}

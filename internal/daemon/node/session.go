@@ -44,11 +44,11 @@ func (a *Agent) declareSession() {
 	a.Maintain("session", whileFalse(&s.running), func(now time.Time) {
 		if !now.Before(s.due) {
 			s.running = true
-			a.Go(a.connect, a.disconnected)
+			a.Go(a.connectBroker, a.planReconnect)
 		}
 	})
-	a.Gauge("cluster_connected", func() any { return truth(s.connected) })
-	a.Gauge("cluster_caught_up", func() any { return truth(s.caughtUp) })
+	a.Gauge("cluster_connected", func() any { return intFromBool(s.connected) })
+	a.Gauge("cluster_caught_up", func() any { return intFromBool(s.caughtUp) })
 	a.Gauge("journal_position", func() any {
 		if s.member == nil {
 			return 0
@@ -57,14 +57,14 @@ func (a *Agent) declareSession() {
 	})
 }
 
-// connect dials the broker, joins, and returns when ctx ends or the membership breaks. The
+// connectBroker dials the broker, joins, and returns when ctx ends or the membership breaks. The
 // connection itself comes back after faults of the network. It runs in a worker.
-func (a *Agent) connect(ctx context.Context) error {
+func (a *Agent) connectBroker(ctx context.Context) error {
 	dialing, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
 	conn, err := broker.Dial(dialing, broker.DialConfig{
 		Join: a.cfg.Join, Log: a.Log(),
-		OnState: func(connected bool) { go a.post(func() { a.linkChanged(connected) }) },
+		OnState: func(connected bool) { go a.postToLoop(func() { a.linkChanged(connected) }) },
 	})
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (a *Agent) connect(ctx context.Context) error {
 	if err := a.checkMode(ctx, table); err != nil {
 		return err
 	}
-	name, err := a.claim(ctx, conn, table)
+	name, err := a.claimIdentity(ctx, conn, table)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (a *Agent) connect(ctx context.Context) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	member, err := a.cfg.Enter(ctx, conn, Session{
-		Name: name, Changed: func() { go a.post(a.changedSites) }, Draining: a.draining.Load,
+		Name: name, Changed: func() { go a.postToLoop(a.changedSites) }, Draining: a.draining.Load,
 		Confirm: func(ctx context.Context, last time.Time) error {
 			err := a.confirmIdentity(ctx, table, name, last)
 			if errors.Is(err, jetstream.ErrReplaced) {
@@ -106,7 +106,7 @@ func (a *Agent) connect(ctx context.Context) error {
 		defer cancel()
 		member.Close(limited)
 	}()
-	a.post(func() { a.joined(conn, member, func() { end(errLapsed) }, name != "") })
+	a.postToLoop(func() { a.recordJoin(conn, member, func() { end(errLapsed) }, name != "") })
 	parts := []func(context.Context) error{
 		func(ctx context.Context) error { return a.watchPlacement(ctx, table) },
 		func(ctx context.Context) error { return a.serveDrain(ctx, conn) },
@@ -146,8 +146,8 @@ func (a *Agent) checkMode(ctx context.Context, table *broker.Table) error {
 	return err
 }
 
-// disconnected plans the next session.
-func (a *Agent) disconnected(err error) {
+// planReconnect plans the next session.
+func (a *Agent) planReconnect(err error) {
 	s := &a.session
 	back := s.backoff
 	*s = session{backoff: back}
@@ -156,7 +156,7 @@ func (a *Agent) disconnected(err error) {
 	case errors.As(err, &refused):
 		a.Fail(refused)
 	case err != nil:
-		s.failed(a.Log(), a.Now(), "not connected to the cluster", err)
+		s.recordFailure(a.Log(), a.Now(), "not connected to the cluster", err)
 		if latest := a.Now().Add(longestDial); s.due.After(latest) {
 			s.due = latest
 		}
@@ -167,13 +167,13 @@ func (a *Agent) disconnected(err error) {
 // errLapsed ends a session whose lease has ended.
 var errLapsed = errors.New("the lease has ended: another process may be this node now, so a new session asks the head")
 
-func (a *Agent) joined(conn *broker.Conn, member Member, end func(), claimed bool) {
+func (a *Agent) recordJoin(conn *broker.Conn, member Member, end func(), claimed bool) {
 	s := &a.session
 	s.conn, s.member, s.connected = conn, member, conn.Connected()
 	if claimed {
 		s.end = end
 	}
-	s.worked()
+	s.resetPause()
 	a.Log().Info("joined the cluster", "node", a.cfg.Join.Name)
 	a.wantSend()
 	a.checkLease(a.Now())
@@ -245,7 +245,7 @@ func (a *Agent) keepPlacement(p placement.Placement) error {
 	if err != nil {
 		return err
 	}
-	a.own(p)
+	a.noteOwnership(p)
 	if old, err := os.ReadFile(a.cfg.Placement); err == nil && string(old) == string(text) {
 		return nil
 	}
@@ -256,8 +256,8 @@ func (a *Agent) keepPlacement(p placement.Placement) error {
 	return nil
 }
 
-// own notes whether this node has hosts.
-func (a *Agent) own(p placement.Placement) {
+// noteOwnership notes whether this node has hosts.
+func (a *Agent) noteOwnership(p placement.Placement) {
 	a.owner.Store(slices.Contains(p.Holders(), p.Self))
 }
 
@@ -354,10 +354,10 @@ func (a *Agent) readSealed(ctx context.Context, table *broker.Table, v wire.Clus
 	first := slices.Contains(base.Members, name)
 	a.placing.Lock()
 	defer a.placing.Unlock()
-	p, err := a.cfg.placed()
+	p, err := a.cfg.readPlacement()
 	switch {
 	case err == nil && (p.Epoch >= base.Epoch || !first):
-		a.own(p)
+		a.noteOwnership(p)
 		return nil
 	case files.IgnoreMissing(err) != nil:
 		return err

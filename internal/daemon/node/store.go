@@ -19,7 +19,7 @@ type store struct {
 	program executor.Stage
 }
 
-func (a *Agent) store() store { return store{a.cfg.Pool, a.cfg.DBTask} }
+func (a *Agent) openStore() store { return store{a.cfg.Pool, a.cfg.DBTask} }
 
 // storeLimit limits one operation. It is below the ack wait of the stream.
 const storeLimit = 20 * time.Second
@@ -27,38 +27,38 @@ const storeLimit = 20 * time.Second
 // errUnusable means links that can never be stored.
 var errUnusable = errors.New("unusable links")
 
-// take returns unsent links, none if all are sent.
-func (s store) take(ctx context.Context) (t wire.LinksTaken, err error) {
-	err = s.operate(ctx, storeLimit, wire.LinksTake, wire.LinksTakeRequest{}, &t)
+// takeLinks returns unsent links, none if all are sent.
+func (s store) takeLinks(ctx context.Context) (t wire.LinksTaken, err error) {
+	err = s.runOperation(ctx, storeLimit, wire.LinksTake, wire.LinksTakeRequest{}, &t)
 	return t, err
 }
 
 func (s store) markSent(ctx context.Context, ids []int64) error {
-	_, err := s.within(ctx, storeLimit, wire.LinksSent, wire.LinksSentRequest{IDs: ids})
+	_, err := s.operateWithin(ctx, storeLimit, wire.LinksSent, wire.LinksSentRequest{IDs: ids})
 	return err
 }
 
 // storeLinks stores the links of messages in one transaction. The error is errUnusable if no repetition can
 // succeed.
 func (s store) storeLinks(ctx context.Context, messages [][]byte) (stored wire.LinksStored, err error) {
-	err = s.operate(ctx, storeLimit, wire.LinksStore, wire.LinksStoreRequest{Messages: messages}, &stored)
+	err = s.runOperation(ctx, storeLimit, wire.LinksStore, wire.LinksStoreRequest{Messages: messages}, &stored)
 	if errors.Is(err, sites.ErrRefused) {
 		err = fmt.Errorf("%w: %w", errUnusable, err)
 	}
 	return stored, err
 }
 
-// operate runs an operation and decodes its answer.
-func (s store) operate(ctx context.Context, limit time.Duration, op wire.Op, request, answer any) error {
-	object, err := s.within(ctx, limit, op, request)
+// runOperation runs an operation and decodes its answer.
+func (s store) runOperation(ctx context.Context, limit time.Duration, op wire.Op, request, answer any) error {
+	object, err := s.operateWithin(ctx, limit, op, request)
 	if err == nil {
 		err = json.Unmarshal(object, answer)
 	}
 	return err
 }
 
-// within runs an operation and returns the object of its answer.
-func (s store) within(ctx context.Context, limit time.Duration, op wire.Op, object any) (json.RawMessage, error) {
+// operateWithin runs an operation and returns the object of its answer.
+func (s store) operateWithin(ctx context.Context, limit time.Duration, op wire.Op, object any) (json.RawMessage, error) {
 	raw, err := json.Marshal(object)
 	if err == nil {
 		raw, err = json.Marshal(wire.Call{Op: op, Object: raw})
@@ -66,16 +66,16 @@ func (s store) within(ctx context.Context, limit time.Duration, op wire.Op, obje
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
-	results, err := s.task(ctx, s.program, limit, raw)
+	results, err := s.runTask(ctx, s.program, limit, raw)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
 	return sites.Answer(op, results)
 }
 
-// run returns the answer of another program.
-func (s store) run(ctx context.Context, program executor.Stage, limit time.Duration, request []byte) ([]byte, error) {
-	results, err := s.task(ctx, program, limit, request)
+// runProgram returns the answer of another program.
+func (s store) runProgram(ctx context.Context, program executor.Stage, limit time.Duration, request []byte) ([]byte, error) {
+	results, err := s.runTask(ctx, program, limit, request)
 	switch {
 	case err != nil:
 		return nil, err
@@ -85,7 +85,7 @@ func (s store) run(ctx context.Context, program executor.Stage, limit time.Durat
 	return results[0].Stdout, nil
 }
 
-func (s store) task(ctx context.Context, program executor.Stage, limit time.Duration, request []byte) ([]executor.Result, error) {
+func (s store) runTask(ctx context.Context, program executor.Stage, limit time.Duration, request []byte) ([]executor.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return s.pool.Run(ctx, executor.Task{

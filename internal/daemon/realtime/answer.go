@@ -50,8 +50,8 @@ func keyOf(element json.RawMessage) (key, bool) {
 	return k, err == nil
 }
 
-// merge replaces elements by better ones of a second round and appends new elements.
-func (a *answer) merge(second answer) {
+// mergeRound replaces elements by better ones of a second round and appends new elements.
+func (a *answer) mergeRound(second answer) {
 	at := map[key]int{}
 	for i, element := range a.Contents {
 		if k, ok := keyOf(element); ok {
@@ -73,8 +73,8 @@ func (a *answer) merge(second answer) {
 	}
 }
 
-// failed returns the contents of a share without an answer: an error for each item.
-func failed(b wire.Batch, bits wire.ErrorMask) json.RawMessage {
+// failedContents returns the contents of a share without an answer: an error for each item.
+func failedContents(b wire.Batch, bits wire.ErrorMask) json.RawMessage {
 	list := make([]wire.URLContentResponse, len(b.Items))
 	for i, item := range b.Items {
 		list[i] = realtimeresponse.Failed(b.ID, item, bits)

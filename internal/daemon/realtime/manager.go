@@ -108,14 +108,14 @@ func New(base manager.Config, cfg Config) *Manager {
 	base.Name, base.MaxWorkers = Name, MaxThreads+1 // and one that cleans up
 	m := &Manager{Loop: manager.New(base), cfg: cfg, run: bus.NewUID()[:16], running: map[*request]bool{}}
 	m.Bind(Name, bus.Inproc(cfg.Server), bus.Options{})
-	m.Handle(Name, wire.ClassClient, int(wire.BatchRun), m.batch)
+	m.Handle(Name, wire.ClassClient, int(wire.BatchRun), m.receiveBatch)
 	m.Maintain("queue", func() time.Duration {
 		if len(m.queue) == 0 {
 			return 0
 		}
 		return time.Second
-	}, m.expire)
-	m.Maintain("clean", m.cleanPeriod, m.clean)
+	}, m.expireBatches)
+	m.Maintain("clean", m.cleanPeriod, m.cleanNodes)
 	m.OnStop(m.refuseAll)
 	m.Var(
 		manager.Span("DRCETimeout", &m.cfg.Timeout, time.Millisecond, time.Millisecond, Longest),
@@ -123,7 +123,7 @@ func New(base manager.Config, cfg Config) *Manager {
 		manager.Span("BatchMaxExecutionTime", &m.cfg.MaxExecution, time.Second, time.Second, Longest),
 		manager.Int("BatchMaxIterations", &m.cfg.MaxIterations, 1, MostIteration),
 		manager.Int("MaxThreads", &m.cfg.MaxThreads, 0, MaxThreads),
-		m.routing(),
+		m.routingVariable(),
 		manager.Program("DRCECrawlerAppName", cfg.Crawler.Program, cfg.Crawler.Args...),
 		manager.Program("DRCEProcessorAppName", cfg.Finalizer.Program, cfg.Finalizer.Args...),
 	)
@@ -147,8 +147,8 @@ func (m *Manager) meanTime() any {
 	return strconv.FormatFloat(float64(m.spent)/float64(m.total)/1000, 'f', 3, 64)
 }
 
-// routing is the variable DRCERequestRouting, whose values are not a range.
-func (m *Manager) routing() manager.Variable {
+// routingVariable is the variable DRCERequestRouting, whose values are not a range.
+func (m *Manager) routingVariable() manager.Variable {
 	v := manager.Int("DRCERequestRouting", &m.cfg.Routing, RouteAll, RouteLeastLoaded)
 	set := v.Set
 	v.Set = func(to any) error {
@@ -174,31 +174,31 @@ func ValidRoute(n int) bool {
 	return false
 }
 
-// batch starts, queues or refuses one request. Its worker parses it.
-func (m *Manager) batch(from manager.Peer, e wire.Event) {
+// receiveBatch starts, queues or refuses one request. Its worker parses it.
+func (m *Manager) receiveBatch(from manager.Peer, e wire.Event) {
 	r := &request{from: from, event: e, deadline: m.Now().Add(m.cfg.Timeout)}
 	switch {
 	case m.Suspended():
-		m.refuse(r, wire.ResponseOverloaded, Name+" is suspended by an operator and takes no batches")
+		m.refuseRequest(r, wire.ResponseOverloaded, Name+" is suspended by an operator and takes no batches")
 	case m.cfg.Crawler.Program == "" || m.cfg.Finalizer.Program == "":
-		m.refuse(r, wire.ResponseNoAnswer, "the daemon has no programs for real-time batches")
+		m.refuseRequest(r, wire.ResponseNoAnswer, "the daemon has no programs for real-time batches")
 	case m.cfg.MaxThreads > 0 && len(m.running) >= m.cfg.MaxThreads:
-		m.refuse(r, wire.ResponseOverloaded, fmt.Sprintf("overloaded: %d batches run, MaxThreads is %d", len(m.running), m.cfg.MaxThreads))
+		m.refuseRequest(r, wire.ResponseOverloaded, fmt.Sprintf("overloaded: %d batches run, MaxThreads is %d", len(m.running), m.cfg.MaxThreads))
 	case len(m.queue) >= maxQueue || m.waiting+int64(len(e.Object)) > maxQueueBytes && len(m.running) > 0:
-		m.refuse(r, wire.ResponseOverloaded, fmt.Sprintf("overloaded: %d batches wait, as MaxThreads is %d", len(m.queue), m.cfg.MaxThreads))
+		m.refuseRequest(r, wire.ResponseOverloaded, fmt.Sprintf("overloaded: %d batches wait, as MaxThreads is %d", len(m.queue), m.cfg.MaxThreads))
 	default:
 		m.queue = append(m.queue, r)
 		m.waiting += int64(len(e.Object))
-		m.next()
+		m.startWaiting()
 	}
 }
 
-func (m *Manager) refuse(r *request, code int, message string) {
+func (m *Manager) refuseRequest(r *request, code int, message string) {
 	m.Reply(r.from, r.event, r.event.Type+wire.ResponseOffset, wire.ClientResponse{ErrorCode: code, ErrorMessage: message})
 }
 
-// next starts waiting batches while workers are free.
-func (m *Manager) next() {
+// startWaiting starts waiting batches while workers are free.
+func (m *Manager) startWaiting() {
 	for len(m.queue) > 0 && len(m.running) < max(1, m.cfg.MaxThreads) {
 		r := m.queue[0]
 		m.queue[0] = nil
@@ -208,11 +208,11 @@ func (m *Manager) next() {
 			m.tooLate(r)
 			continue
 		}
-		m.start(r)
+		m.startBatch(r)
 	}
 }
 
-func (m *Manager) start(r *request) {
+func (m *Manager) startBatch(r *request) {
 	w := worker{Config: m.cfg, run: m.run, turn: m.turn, now: m.Now, log: m.Log()}
 	w.Timeout = r.deadline.Sub(m.Now())
 	m.turn++
@@ -221,10 +221,10 @@ func (m *Manager) start(r *request) {
 	m.created++
 	m.running[r] = true
 	manager.Work(m.Loop, func(ctx context.Context) (result, error) {
-		response, f := w.do(ctx, object)
+		response, f := w.runBatch(ctx, object)
 		raw, err := json.Marshal(response)
 		return result{raw, f}, err
-	}, func(done result, err error) { m.ended(r, done, err) })
+	}, func(done result, err error) { m.finishBatch(r, done, err) })
 }
 
 // result is the encoded ClientResponse of a worker.
@@ -242,21 +242,21 @@ type figures struct {
 	Spent     int64 // ms
 }
 
-// ended answers a batch, counts it and starts the next one.
-func (m *Manager) ended(r *request, done result, err error) {
+// finishBatch answers a batch, counts it and starts the next one.
+func (m *Manager) finishBatch(r *request, done result, err error) {
 	delete(m.running, r)
 	if err != nil {
 		m.Log().Error("batch failed", "uid", r.event.UID, "error", err)
 		done.figures = figures{Ran: true, Fault: true}
-		m.refuse(r, wire.ResponseNoAnswer, fmt.Sprintf("the batch failed inside the daemon: %v", err))
+		m.refuseRequest(r, wire.ResponseNoAnswer, fmt.Sprintf("the batch failed inside the daemon: %v", err))
 	} else {
 		m.Reply(r.from, r.event, r.event.Type+wire.ResponseOffset, done.response)
 	}
-	m.count(done.figures)
-	m.next()
+	m.countBatch(done.figures)
+	m.startWaiting()
 }
 
-func (m *Manager) count(f figures) {
+func (m *Manager) countBatch(f figures) {
 	if f.Ran {
 		m.total++
 	}
@@ -268,8 +268,8 @@ func (m *Manager) count(f figures) {
 	m.urlFaults += f.URLFaults
 }
 
-// expire refuses batches that waited too long.
-func (m *Manager) expire(now time.Time) {
+// expireBatches refuses batches that waited too long.
+func (m *Manager) expireBatches(now time.Time) {
 	m.queue = slices.DeleteFunc(m.queue, func(r *request) bool {
 		if now.Before(r.deadline) {
 			return false
@@ -278,17 +278,17 @@ func (m *Manager) expire(now time.Time) {
 		m.tooLate(r)
 		return true
 	})
-	m.next() // MaxThreads may have been raised
+	m.startWaiting() // MaxThreads may have been raised
 }
 
 func (m *Manager) tooLate(r *request) {
-	m.refuse(r, wire.ResponseNoAnswer, "no answer: the batch waited too long in the queue")
+	m.refuseRequest(r, wire.ResponseNoAnswer, "no answer: the batch waited too long in the queue")
 }
 
 // refuseAll answers all open requests when the manager stops.
 func (m *Manager) refuseAll() {
 	for _, r := range slices.AppendSeq(m.queue, maps.Keys(m.running)) {
-		m.refuse(r, wire.ResponseNoAnswer, "the daemon stops")
+		m.refuseRequest(r, wire.ResponseNoAnswer, "the daemon stops")
 	}
 }
 
@@ -300,11 +300,11 @@ func (m *Manager) cleanPeriod() time.Duration {
 	return time.Minute
 }
 
-// clean makes all nodes remove the files of earlier runs.
-func (m *Manager) clean(time.Time) {
+// cleanNodes makes all nodes remove the files of earlier runs.
+func (m *Manager) cleanNodes(time.Time) {
 	w := worker{Config: m.cfg, run: m.run, now: m.Now, log: m.Log()}
 	m.Go(func(ctx context.Context) error {
-		return w.forget(ctx, executor.Target{All: true}, forgetting{Others: m.run})
+		return w.forgetFiles(ctx, executor.Target{All: true}, forgetting{Others: m.run})
 	}, func(err error) {
 		m.cleaned = err == nil
 		switch {

@@ -11,8 +11,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// absent says why a node cannot run a share; "" if it can.
-func absent(name string, nodes []executor.Node) string {
+// whyAbsent says why a node cannot run a share; "" if it can.
+func whyAbsent(name string, nodes []executor.Node) string {
 	at := slices.IndexFunc(nodes, func(n executor.Node) bool { return n.Name == name })
 	switch {
 	case name == "":
@@ -30,15 +30,15 @@ func failedNode(b wire.Batch, node, why string) nodeAnswer {
 	return nodeAnswer{
 		item: wire.ClientResponseItem{
 			ErrorCode: wire.ItemFailed, ErrorMessage: why, Host: node, Node: node, Port: 0, Time: int64(0), ID: b.ID,
-			ItemObject: failed(b, wire.ErrBatchItem),
+			ItemObject: failedContents(b, wire.ErrBatchItem),
 		},
 		faults: int64(len(b.Items)),
 	}
 }
 
-// together merges the good items of several nodes into the first, with the contents in the order
+// mergeAnswers merges the good items of several nodes into the first, with the contents in the order
 // of the batch. Items of failed nodes follow.
-func together(batch []wire.BatchItem, items []wire.ClientResponseItem) []wire.ClientResponseItem {
+func mergeAnswers(batch []wire.BatchItem, items []wire.ClientResponseItem) []wire.ClientResponseItem {
 	place := map[string]int{}
 	for i, item := range batch {
 		if _, twice := place[item.URLID]; !twice {
@@ -77,7 +77,7 @@ func together(batch []wire.BatchItem, items []wire.ClientResponseItem) []wire.Cl
 	for i, c := range contents {
 		list[i] = c.raw
 	}
-	one := slices.MaxFunc(good, func(a, b wire.ClientResponseItem) int { return cmp.Compare(spent(a), spent(b)) })
+	one := slices.MaxFunc(good, func(a, b wire.ClientResponseItem) int { return cmp.Compare(spentTime(a), spentTime(b)) })
 	one.Node = strings.Join(nodes, ";")
 	one.Host = one.Node
 	var err error
@@ -87,8 +87,8 @@ func together(batch []wire.BatchItem, items []wire.ClientResponseItem) []wire.Cl
 	return append([]wire.ClientResponseItem{one}, bad...)
 }
 
-// spent is the time of an item in ms.
-func spent(i wire.ClientResponseItem) int64 {
+// spentTime is the time of an item in ms.
+func spentTime(i wire.ClientResponseItem) int64 {
 	ms, _ := i.Time.(int64)
 	return ms
 }

@@ -36,7 +36,7 @@ func TestOwners(t *testing.T) {
 		u := wire.NewURL("s", "http://h/"+path)
 		list = append(list, wire.BatchItem{SiteID: "s", URLID: u.URLMd5, URL: u})
 	}
-	r, f := w.all(t.Context(), wire.Batch{ID: 7, Items: list}, time.Now())
+	r, f := w.runShares(t.Context(), wire.Batch{ID: 7, Items: list}, time.Now())
 	close(asked)
 	seen := map[string]bool{}
 	for one := range asked {

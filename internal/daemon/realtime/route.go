@@ -9,9 +9,9 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// owned divides items among the owners of their hosts, so that no host is asked by two nodes. The
+// shareByOwner divides items among the owners of their hosts, so that no host is asked by two nodes. The
 // share of an item without an owner has no node.
-func owned(items []wire.BatchItem, owner func(url string) string) []share {
+func shareByOwner(items []wire.BatchItem, owner func(url string) string) []share {
 	var list []share
 	at := map[string]int{}
 	for _, item := range items {
@@ -32,10 +32,10 @@ type share struct {
 	items []wire.BatchItem
 }
 
-// shares divides items among the ready nodes. Several items go to the nodes in turn, each item
+// shareAmongNodes divides items among the ready nodes. Several items go to the nodes in turn, each item
 // to one node. One item goes by the routing; turn counts batches. Without ready nodes there is
 // no share.
-func shares(items []wire.BatchItem, nodes []executor.Node, routing, turn int) []share {
+func shareAmongNodes(items []wire.BatchItem, nodes []executor.Node, routing, turn int) []share {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n executor.Node) bool { return n.State != executor.NodeReady })
 	if len(nodes) == 0 {
 		return nil

@@ -32,14 +32,14 @@ type worker struct {
 	log  *slog.Logger
 }
 
-// do runs a client's batch. The response has one item per node whose itemObject is the list of
+// runBatch runs a client's batch. The response has one item per node whose itemObject is the list of
 // URL contents. Its error code is 1 for an invalid batch and if no node answered, 2 for too many
 // items and without nodes (docs/spec/objects.md 3.1).
-func (w worker) do(ctx context.Context, object json.RawMessage) (wire.ClientResponse, figures) {
+func (w worker) runBatch(ctx context.Context, object json.RawMessage) (wire.ClientResponse, figures) {
 	refuse := func(code int, message string) (wire.ClientResponse, figures) {
 		return wire.ClientResponse{ErrorCode: code, ErrorMessage: message}, figures{}
 	}
-	batch, err := read(object)
+	batch, err := parseBatch(object)
 	if err != nil {
 		return refuse(wire.ResponseNoAnswer, err.Error())
 	}
@@ -47,15 +47,15 @@ func (w worker) do(ctx context.Context, object json.RawMessage) (wire.ClientResp
 		return refuse(wire.ResponseNoNodes, fmt.Sprintf("the batch has %d items; BatchMaxURLs allows %d", n, w.MaxURLs))
 	}
 	start := w.now()
-	w.force(&batch)
-	response, f := w.all(ctx, batch, start)
+	w.forceFields(&batch)
+	response, f := w.runShares(ctx, batch, start)
 	f.Ran, f.Spent = true, w.now().Sub(start).Milliseconds()
 	f.Fault = f.URLs == 0
 	return response, f
 }
 
-// read parses a Batch. An object without items is invalid.
-func read(object json.RawMessage) (wire.Batch, error) {
+// parseBatch parses a Batch. An object without items is invalid.
+func parseBatch(object json.RawMessage) (wire.Batch, error) {
 	var has struct {
 		Items *json.RawMessage `json:"items"`
 	}
@@ -66,8 +66,8 @@ func read(object json.RawMessage) (wire.Batch, error) {
 	return batch, err
 }
 
-// force sets the fields that a client may not choose (docs/spec/daemon.md 2.13).
-func (w worker) force(b *wire.Batch) {
+// forceFields sets the fields that a client may not choose (docs/spec/daemon.md 2.13).
+func (w worker) forceFields(b *wire.Batch) {
 	b.CrawlerType, b.DBMode = wire.CrawlRealTime, wire.DBRead
 	b.MaxIterations = min(max(b.MaxIterations, 1), w.MaxIterations)
 	if b.ID == 0 {
@@ -79,8 +79,8 @@ func (w worker) force(b *wire.Batch) {
 	}
 }
 
-// limit returns the time limit of the batch.
-func (w worker) limit(b *wire.Batch) time.Duration {
+// batchLimit returns the time limit of the batch.
+func (w worker) batchLimit(b *wire.Batch) time.Duration {
 	limit := w.MaxExecution
 	if b.MaxExecutionTime > 0 {
 		limit = time.Duration(min(b.MaxExecutionTime, int64(Longest/time.Second))) * time.Second
@@ -88,9 +88,9 @@ func (w worker) limit(b *wire.Batch) time.Duration {
 	return min(limit, w.Timeout)
 }
 
-// all runs the shares of all nodes in parallel.
-func (w worker) all(ctx context.Context, batch wire.Batch, start time.Time) (wire.ClientResponse, figures) {
-	limit := w.limit(&batch)
+// runShares runs the shares of all nodes in parallel.
+func (w worker) runShares(ctx context.Context, batch wire.Batch, start time.Time) (wire.ClientResponse, figures) {
+	limit := w.batchLimit(&batch)
 	if len(batch.Items) == 0 {
 		return wire.ClientResponse{ItemsList: []wire.ClientResponseItem{{
 			ErrorCode: 0, Port: 0, Time: 0, ID: batch.ID, ItemObject: json.RawMessage("[]"),
@@ -100,9 +100,9 @@ func (w worker) all(ctx context.Context, batch wire.Batch, start time.Time) (wir
 	if err != nil {
 		return wire.ClientResponse{ErrorCode: wire.ResponseNoAnswer, ErrorMessage: "cannot list the nodes: " + err.Error()}, figures{}
 	}
-	list := shares(batch.Items, nodes, w.Routing, w.turn)
+	list := shareAmongNodes(batch.Items, nodes, w.Routing, w.turn)
 	if w.Owner != nil && len(list) > 0 {
-		list = owned(batch.Items, w.Owner)
+		list = shareByOwner(batch.Items, w.Owner)
 	}
 	if len(list) == 0 {
 		return wire.ClientResponse{ErrorCode: wire.ResponseNoNodes, ErrorMessage: "empty list of nodes"}, figures{}
@@ -113,11 +113,11 @@ func (w worker) all(ctx context.Context, batch wire.Batch, start time.Time) (wir
 		group.Go(func() {
 			b := batch
 			b.Items = s.items
-			if why := absent(s.node, nodes); w.Owner != nil && why != "" {
+			if why := whyAbsent(s.node, nodes); w.Owner != nil && why != "" {
 				done[i] = failedNode(b, s.node, why)
 				return
 			}
-			done[i] = w.node(ctx, s.node, b, start, limit)
+			done[i] = w.runShare(ctx, s.node, b, start, limit)
 		})
 	}
 	group.Wait()
@@ -131,7 +131,7 @@ func (w worker) all(ctx context.Context, batch wire.Batch, start time.Time) (wir
 		response.ItemsList = append(response.ItemsList, d.item)
 	}
 	if w.Owner != nil {
-		response.ItemsList = together(batch.Items, response.ItemsList)
+		response.ItemsList = mergeAnswers(batch.Items, response.ItemsList)
 	}
 	if silent == len(done) {
 		response.ErrorCode, response.ErrorMessage = wire.ResponseNoAnswer, fmt.Sprintf("no answer within %d ms", limit.Milliseconds())
@@ -146,10 +146,10 @@ type nodeAnswer struct {
 	urls, faults int64
 }
 
-// node runs a share on its node, and poor results once more.
-func (w worker) node(ctx context.Context, node string, batch wire.Batch, start time.Time, limit time.Duration) nodeAnswer {
+// runShare runs a share on its node, and poor results once more.
+func (w worker) runShare(ctx context.Context, node string, batch wire.Batch, start time.Time, limit time.Duration) nodeAnswer {
 	item := wire.ClientResponseItem{ErrorCode: 0, Host: node, Node: node, Port: 0, ID: batch.ID}
-	result, err := w.round(ctx, node, batch, limit-w.now().Sub(start))
+	result, err := w.runRound(ctx, node, batch, limit-w.now().Sub(start))
 	var first answer
 	if err == nil {
 		first, err = readAnswer(result)
@@ -161,12 +161,12 @@ func (w worker) node(ctx context.Context, node string, batch wire.Batch, start t
 			bits = wire.ErrMaxExecutionTime
 		}
 		item.ErrorCode, item.ErrorMessage = wire.ItemFailed, err.Error()
-		item.ItemObject = failed(batch, bits)
+		item.ItemObject = failedContents(batch, bits)
 		item.Time = w.now().Sub(start).Milliseconds()
 		return nodeAnswer{item: item, silent: silent, faults: int64(len(batch.Items))}
 	}
 	if left := limit - w.now().Sub(start); first.Again != nil && left >= secondRound {
-		w.again(ctx, node, batch, &first, left)
+		w.repeatPoorItems(ctx, node, batch, &first, left)
 	}
 	item.Time = w.now().Sub(start).Milliseconds()
 	item.ItemObject, err = json.Marshal(first.Contents)
@@ -176,17 +176,17 @@ func (w worker) node(ctx context.Context, node string, batch wire.Batch, start t
 	return nodeAnswer{item: item, urls: int64(len(first.Contents))}
 }
 
-// again repeats items that a browser may fetch better, and takes better results. Without an
+// repeatPoorItems repeats items that a browser may fetch better, and takes better results. Without an
 // answer the first results stay.
-func (w worker) again(ctx context.Context, node string, batch wire.Batch, first *answer, left time.Duration) {
+func (w worker) repeatPoorItems(ctx context.Context, node string, batch wire.Batch, first *answer, left time.Duration) {
 	second, err := wire.ReadBatch(first.Again, &wire.Notes{})
 	if err != nil {
 		w.log.Warn("cannot repeat items", "batch", batch.ID, "error", err)
 		return
 	}
-	w.force(&second)
+	w.forceFields(&second)
 	second.ID, second.MaxIterations = batch.ID, 1
-	result, err := w.round(ctx, node, second, left)
+	result, err := w.runRound(ctx, node, second, left)
 	var better answer
 	if err == nil {
 		better, err = readAnswer(result)
@@ -195,11 +195,11 @@ func (w worker) again(ctx context.Context, node string, batch wire.Batch, first 
 		w.log.Warn("repeated items have no result", "batch", batch.ID, "items", len(second.Items), "error", err)
 		return
 	}
-	first.merge(better)
+	first.mergeRound(better)
 }
 
-// round runs both stages of a batch on a node. If the task does not finish, its files are removed.
-func (w worker) round(ctx context.Context, node string, batch wire.Batch, limit time.Duration) (executor.Result, error) {
+// runRound runs both stages of a batch on a node. If the task does not finish, its files are removed.
+func (w worker) runRound(ctx context.Context, node string, batch wire.Batch, limit time.Duration) (executor.Result, error) {
 	limit = max(limit, time.Millisecond)
 	batch.Folder = w.run + "-" + bus.NewUID()
 	batch.MaxExecutionTime = max(1, int64((limit-realtimeresponse.Reserve(limit))/time.Second))
@@ -227,7 +227,7 @@ func (w worker) round(ctx context.Context, node string, batch wire.Batch, limit 
 	}
 	result := results[0]
 	if result.State != executor.Finished {
-		if err := w.forget(ctx, target, forgetting{Folder: batch.Folder}); err != nil {
+		if err := w.forgetFiles(ctx, target, forgetting{Folder: batch.Folder}); err != nil {
 			w.log.Warn("cannot remove the files of a batch; the next start does", "batch", batch.ID, "folder", batch.Folder, "error", err)
 		}
 		return result, errors.New(result.Failure())
@@ -241,8 +241,8 @@ type forgetting struct {
 	Others string `json:"others,omitempty"`
 }
 
-// forget makes nodes remove files of batches.
-func (w worker) forget(ctx context.Context, target executor.Target, what forgetting) error {
+// forgetFiles makes nodes remove files of batches.
+func (w worker) forgetFiles(ctx context.Context, target executor.Target, what forgetting) error {
 	stdin, err := json.Marshal(map[string]any{"forget": what})
 	if err != nil {
 		return err

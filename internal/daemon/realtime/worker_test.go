@@ -59,7 +59,7 @@ func TestShares(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, s := range shares(items(tt.items), tt.nodes, tt.routing, tt.turn) {
+			for _, s := range shareAmongNodes(items(tt.items), tt.nodes, tt.routing, tt.turn) {
 				var numbers []string
 				for _, it := range s.items {
 					numbers = append(numbers, strings.TrimPrefix(it.URL.URL, "http://h/"))
@@ -186,7 +186,7 @@ func TestNodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, f := w.do(context.Background(), object)
+			got, f := w.runBatch(context.Background(), object)
 			message := got.ErrorMessage
 			var shown []string
 			for _, i := range got.ItemsList {
@@ -275,7 +275,7 @@ func TestSecondRound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, _ := w.do(context.Background(), object)
+			got, _ := w.runBatch(context.Background(), object)
 			var list []wire.URLContentResponse
 			if err := json.Unmarshal(got.ItemsList[0].ItemObject, &list); err != nil {
 				t.Fatal(err)
@@ -295,7 +295,7 @@ func TestSecondRound(t *testing.T) {
 func TestLimit(t *testing.T) {
 	w := worker{Config: Config{MaxExecution: 6 * time.Minute, Timeout: 20 * time.Minute}}
 	for given, want := range map[int64]time.Duration{0: 6 * time.Minute, -5: 6 * time.Minute, 30: 30 * time.Second, 3600: 20 * time.Minute, 1 << 60: 20 * time.Minute} {
-		if got := w.limit(&wire.Batch{MaxExecutionTime: given}); got != want {
+		if got := w.batchLimit(&wire.Batch{MaxExecutionTime: given}); got != want {
 			t.Errorf("maxExecutionTime %d: %v, want %v", given, got, want)
 		}
 	}
@@ -308,6 +308,6 @@ func TestMeanTime(t *testing.T) {
 		if got := m.meanTime(); got != want {
 			t.Errorf("after %d batches: %v", i, got)
 		}
-		m.count(figures{Ran: true, Spent: int64(1000 + 2000*i)})
+		m.countBatch(figures{Ran: true, Spent: int64(1000 + 2000*i)})
 	}
 }

@@ -34,10 +34,10 @@ type across struct {
 	fault *wire.ClientResponse      // the whole request failed
 }
 
-// merged is do with the answers merged into one item.
-func (r runner) merged(ctx context.Context, call wire.Call) wire.ClientResponse {
+// runMerged is do with the answers merged into one item.
+func (r runner) runMerged(ctx context.Context, call wire.Call) wire.ClientResponse {
 	a := &across{runner: r, ctx: ctx}
-	object, err := a.answer(call)
+	object, err := a.mergedAnswer(call)
 	switch {
 	case a.fault != nil:
 		return *a.fault
@@ -52,25 +52,25 @@ func (r runner) merged(ctx context.Context, call wire.Call) wire.ClientResponse 
 	return response
 }
 
-// answer returns the merged object; nil if no node has answered well.
-func (a *across) answer(call wire.Call) (json.RawMessage, error) {
+// mergedAnswer returns the merged object; nil if no node has answered well.
+func (a *across) mergedAnswer(call wire.Call) (json.RawMessage, error) {
 	if call.Op == wire.URLFetch {
-		return a.fetches(call.Object)
+		return a.fetchElements(call.Object)
 	}
-	object, err := a.expand(call.Op, call.Object)
+	object, err := a.expandCriterions(call.Op, call.Object)
 	if err != nil || a.fault != nil {
 		return nil, err
 	}
 	call.Object = object
 	if call.Op != wire.AttributeFetch {
-		return a.join(call)
+		return a.runAndMerge(call)
 	}
-	return a.concatenated(call)
+	return a.runElements(call)
 }
 
-// join runs an operation and merges its answers.
-func (a *across) join(call wire.Call) (json.RawMessage, error) {
-	answers := a.ask(call)
+// runAndMerge runs an operation and merges its answers.
+func (a *across) runAndMerge(call wire.Call) (json.RawMessage, error) {
+	answers := a.askNodes(call)
 	if len(answers) == 0 {
 		return nil, nil
 	}
@@ -81,18 +81,18 @@ func (a *across) join(call wire.Call) (json.RawMessage, error) {
 	return object, nil
 }
 
-// concatenated runs a request with several elements, whose answers are one list, element by
+// runElements runs a request with several elements, whose answers are one list, element by
 // element.
-func (a *across) concatenated(call wire.Call) (json.RawMessage, error) {
+func (a *across) runElements(call wire.Call) (json.RawMessage, error) {
 	var elements []json.RawMessage
 	if json.Unmarshal(call.Object, &elements) != nil || len(elements) < 2 {
-		return a.join(call)
+		return a.runAndMerge(call)
 	}
 	all := []json.RawMessage{}
 	for _, element := range elements {
 		one := call
 		one.Object = slices.Concat([]byte("["), element, []byte("]"))
-		object, err := a.join(one)
+		object, err := a.runAndMerge(one)
 		if err != nil || object == nil {
 			return nil, err
 		}
@@ -105,9 +105,9 @@ func (a *across) concatenated(call wire.Call) (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
-// ask runs an operation on all nodes. It returns the good answers and keeps the others in a.items.
-func (a *across) ask(call wire.Call) []merge.Answer {
-	r := a.runner.do(a.ctx, call)
+// askNodes runs an operation on all nodes. It returns the good answers and keeps the others in a.items.
+func (a *across) askNodes(call wire.Call) []merge.Answer {
+	r := a.runner.runCall(a.ctx, call)
 	if r.ErrorCode != wire.ResponseOK || len(r.ItemsList) == 0 {
 		a.fault = &r
 		return nil
@@ -116,7 +116,7 @@ func (a *across) ask(call wire.Call) []merge.Answer {
 	var nodes []string
 	for _, i := range r.ItemsList {
 		if i.ErrorCode != wire.ResponseOK {
-			a.fail(i)
+			a.recordFailure(i)
 			continue
 		}
 		answers = append(answers, merge.Answer{Node: i.Node, Object: i.ItemObject})
@@ -132,8 +132,8 @@ func (a *across) ask(call wire.Call) []merge.Answer {
 	return answers
 }
 
-// fail keeps the failure of a node. Equal failures, such as an invalid request, are one item.
-func (a *across) fail(i wire.ClientResponseItem) {
+// recordFailure keeps the failure of a node. Equal failures, such as an invalid request, are one item.
+func (a *across) recordFailure(i wire.ClientResponseItem) {
 	for at, known := range a.items {
 		if known.ErrorCode != i.ErrorCode || known.ErrorMessage != i.ErrorMessage {
 			continue
@@ -147,21 +147,21 @@ func (a *across) fail(i wire.ClientResponseItem) {
 	a.items = append(a.items, i)
 }
 
-// fetches runs the elements of URL_FETCH and joins their rows.
-func (a *across) fetches(object json.RawMessage) (json.RawMessage, error) {
+// fetchElements runs the elements of URL_FETCH and joins their rows.
+func (a *across) fetchElements(object json.RawMessage) (json.RawMessage, error) {
 	list, err := wire.ReadURLFetch(object, &wire.Notes{})
 	var elements []json.RawMessage
 	if err != nil || json.Unmarshal(object, &elements) != nil || len(elements) != len(list) {
-		if len(a.ask(wire.Call{Op: wire.URLFetch, Object: object})) > 0 { // the nodes refuse it
+		if len(a.askNodes(wire.Call{Op: wire.URLFetch, Object: object})) > 0 { // the nodes refuse it
 			return nil, fmt.Errorf("cannot read the request: %w", err)
 		}
 		return nil, nil
 	}
 	all := []json.RawMessage{}
 	for i, r := range list {
-		rows, err := a.fetch(r, elements[i])
+		rows, err := a.fetchRows(r, elements[i])
 		if err == nil && a.fault == nil && (len(r.URLUpdate) > 0 || len(r.SiteUpdate) > 0 || r.SiteLists.Given()) {
-			rows, err = a.claim(r, elements[i], rows)
+			rows, err = a.claimRows(r, elements[i], rows)
 		}
 		if err != nil || a.fault != nil || a.good.Node == "" {
 			return nil, err
@@ -173,8 +173,8 @@ func (a *across) fetches(object json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
-// fetch selects the rows of one element without changing them.
-func (a *across) fetch(r wire.URLFetchRequest, element json.RawMessage) ([]merge.Row, error) {
+// fetchRows selects the rows of one element without changing them.
+func (a *across) fetchRows(r wire.URLFetchRequest, element json.RawMessage) ([]merge.Row, error) {
 	limit, err := expr.ParseLimit(r.URLsCriterion.Limit)
 	if err == nil {
 		err = merge.CheckOrder(r.URLsCriterion.OrderBy)
@@ -200,11 +200,11 @@ func (a *across) fetch(r wire.URLFetchRequest, element json.RawMessage) ([]merge
 			changes["maxURLs"] = 0
 		}
 	}
-	object, err := with(element, changes)
+	object, err := listWithChanges(element, changes)
 	if err != nil {
 		return nil, err
 	}
-	return f.Merge(a.ask(wire.Call{Op: wire.URLFetch, Object: object}))
+	return f.Merge(a.askNodes(wire.Call{Op: wire.URLFetch, Object: object}))
 }
 
 // siteOrder returns the ids of the sites that a criterion selects, in its order.
@@ -218,7 +218,7 @@ func (a *across) siteOrder(c wire.Criterion) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	object, err := a.join(wire.Call{Op: wire.SiteFind, Object: request})
+	object, err := a.runAndMerge(wire.Call{Op: wire.SiteFind, Object: request})
 	if err != nil || object == nil {
 		return nil, err
 	}
@@ -233,10 +233,10 @@ func (a *across) siteOrder(c wire.Criterion) ([]string, error) {
 	return ids, err
 }
 
-// claim fetches the selected rows again with the changes of the request. Rows that changed
+// claimRows fetches the selected rows again with the changes of the request. Rows that changed
 // meanwhile, so that the criterion does not select them, are left out. So two requests that mark
 // rows never get the same row, as on one machine.
-func (a *across) claim(r wire.URLFetchRequest, element json.RawMessage, rows []merge.Row) ([]merge.Row, error) {
+func (a *across) claimRows(r wire.URLFetchRequest, element json.RawMessage, rows []merge.Row) ([]merge.Row, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -252,22 +252,22 @@ func (a *across) claim(r wire.URLFetchRequest, element json.RawMessage, rows []m
 			sites = append(sites, row.SiteID)
 		}
 	}
-	criterion := wire.Criterion{Where: both(r.URLsCriterion.Where, ofKeys(keys)), OrderBy: r.URLsCriterion.OrderBy, SQL: r.URLsCriterion.SQL}
-	object, err := with(element, map[string]any{
+	criterion := wire.Criterion{Where: joinConditions(r.URLsCriterion.Where, ofKeys(keys)), OrderBy: r.URLsCriterion.OrderBy, SQL: r.URLsCriterion.SQL}
+	object, err := listWithChanges(element, map[string]any{
 		"sitesList": sites, "urlsCriterions": criterionObject(criterion), "maxURLs": 0, "algorithm": 0,
 	})
 	if err != nil {
 		return nil, err
 	}
 	f := merge.Fetch{Sites: sites, OrderBy: r.URLsCriterion.OrderBy}
-	claimed, err := f.Merge(a.ask(wire.Call{Op: wire.URLFetch, Object: object}))
+	claimed, err := f.Merge(a.askNodes(wire.Call{Op: wire.URLFetch, Object: object}))
 	slices.SortFunc(claimed, func(x, y merge.Row) int { return at[x.SiteID+x.URLMd5] - at[y.SiteID+y.URLMd5] })
 	return claimed, err
 }
 
-// expand replaces criterions with a LIMIT, and selections whose size decides the length of the
+// expandCriterions replaces criterions with a LIMIT, and selections whose size decides the length of the
 // answer, by the keys of the rows that they select.
-func (a *across) expand(op wire.Op, object json.RawMessage) (json.RawMessage, error) {
+func (a *across) expandCriterions(op wire.Op, object json.RawMessage) (json.RawMessage, error) {
 	switch op {
 	case wire.URLUpdate, wire.URLDelete, wire.URLCleanup, wire.URLPut, wire.URLContent:
 	default:
@@ -279,7 +279,7 @@ func (a *across) expand(op wire.Op, object json.RawMessage) (json.RawMessage, er
 	}
 	changed, all := false, []json.RawMessage{}
 	for i, element := range elements {
-		more, err := a.keyed(op, slices.Concat([]byte("["), element, []byte("]")), element)
+		more, err := a.expandElement(op, slices.Concat([]byte("["), element, []byte("]")), element)
 		if err != nil {
 			return nil, fmt.Errorf("element %d: %w", i, err)
 		}
@@ -295,75 +295,75 @@ func (a *across) expand(op wire.Op, object json.RawMessage) (json.RawMessage, er
 	return json.Marshal(all)
 }
 
-// keyed returns the elements that replace one element. list is the element as a list.
-func (a *across) keyed(op wire.Op, list, element json.RawMessage) ([]json.RawMessage, error) {
+// expandElement returns the elements that replace one element. list is the element as a list.
+func (a *across) expandElement(op wire.Op, list, element json.RawMessage) ([]json.RawMessage, error) {
 	same := []json.RawMessage{element}
 	notes := &wire.Notes{}
 	switch op {
 	case wire.URLUpdate:
 		if r, err := wire.ReadURLUpdate(list, notes); err == nil && r[0].URLMd5 == "" && r[0].Criterion.Where != "" {
-			return a.limited(r[0].SiteID, r[0].Criterion, element)
+			return a.replaceLimit(r[0].SiteID, r[0].Criterion, element)
 		}
 	case wire.URLDelete:
 		if r, err := wire.ReadURLDelete(list, notes); err == nil && r[0].URLMd5 == "" {
-			return a.limited(r[0].SiteID, r[0].Criterion, element)
+			return a.replaceLimit(r[0].SiteID, r[0].Criterion, element)
 		}
 	case wire.URLCleanup:
 		if r, err := wire.ReadURLCleanup(list, notes); err == nil && r[0].URLMd5 == "" {
-			return a.limited(r[0].SiteID, r[0].Criterion, element)
+			return a.replaceLimit(r[0].SiteID, r[0].Criterion, element)
 		}
 	case wire.URLPut:
 		if r, err := wire.ReadURLPut(list, notes); err == nil && r[0].URLMd5 == "" && !r[0].Criterion.Empty() && r[0].PutDict.Data != nil {
-			return a.named(selection(r[0].SiteID, r[0].Criterion), element, map[string]any{"criterions": nil})
+			return a.elementPerURL(selectionElement(r[0].SiteID, r[0].Criterion), element, map[string]any{"criterions": nil})
 		}
 	case wire.URLContent:
 		if r, err := wire.ReadURLContent(list, notes); err == nil && !r[0].Null && r[0].Fetch != nil {
-			return a.contents(*r[0].Fetch, element)
+			return a.contentElements(*r[0].Fetch, element)
 		}
 	}
 	return same, nil
 }
 
-// limited replaces a criterion with a LIMIT by the keys that it selects.
-func (a *across) limited(site string, c wire.Criterion, element json.RawMessage) ([]json.RawMessage, error) {
+// replaceLimit replaces a criterion with a LIMIT by the keys that it selects.
+func (a *across) replaceLimit(site string, c wire.Criterion, element json.RawMessage) ([]json.RawMessage, error) {
 	if strings.TrimSpace(c.Limit) == "" {
 		return []json.RawMessage{element}, nil
 	}
-	rows, err := a.selected(selection(site, c))
+	rows, err := a.selectRows(selectionElement(site, c))
 	switch {
 	case err != nil || a.fault != nil:
 		return nil, err
-	case a.refused():
+	case a.isRefused():
 		return []json.RawMessage{element}, nil
 	}
 	keys := []string{""}
 	for _, row := range rows {
 		keys = append(keys, row.URLMd5)
 	}
-	one, err := change(element, map[string]any{"criterions": map[string]any{"WHERE": ofKeys(keys), "LIMIT": nil}})
+	one, err := changeFields(element, map[string]any{"criterions": map[string]any{"WHERE": ofKeys(keys), "LIMIT": nil}})
 	return []json.RawMessage{one}, err
 }
 
-// contents returns an element of URL_CONTENT for each URL that a urlFetch selects.
-func (a *across) contents(f wire.URLFetchRequest, element json.RawMessage) ([]json.RawMessage, error) {
+// contentElements returns an element of URL_CONTENT for each URL that a urlFetch selects.
+func (a *across) contentElements(f wire.URLFetchRequest, element json.RawMessage) ([]json.RawMessage, error) {
 	var o map[string]json.RawMessage
 	if err := json.Unmarshal(element, &o); err != nil {
 		return nil, err
 	}
-	fetch, err := change(o["urlFetch"], map[string]any{"sitesList": f.Sites, "attributeNames": []string{}})
+	fetch, err := changeFields(o["urlFetch"], map[string]any{"sitesList": f.Sites, "attributeNames": []string{}})
 	if err != nil {
 		return nil, err
 	}
-	return a.named(fetch, element, map[string]any{"urlFetch": nil})
+	return a.elementPerURL(fetch, element, map[string]any{"urlFetch": nil})
 }
 
-// named returns the element once for each URL that a URL_FETCH selects.
-func (a *across) named(fetch, element json.RawMessage, changes map[string]any) ([]json.RawMessage, error) {
-	rows, err := a.selected(fetch)
+// elementPerURL returns the element once for each URL that a URL_FETCH selects.
+func (a *across) elementPerURL(fetch, element json.RawMessage, changes map[string]any) ([]json.RawMessage, error) {
+	rows, err := a.selectRows(fetch)
 	switch {
 	case err != nil || a.fault != nil:
 		return nil, err
-	case a.refused():
+	case a.isRefused():
 		return []json.RawMessage{element}, nil
 	}
 	elements := []json.RawMessage{}
@@ -372,7 +372,7 @@ func (a *across) named(fetch, element json.RawMessage, changes map[string]any) (
 		if _, content := changes["urlFetch"]; content {
 			changes["url"] = row.URL.URL
 		}
-		one, err := change(element, changes)
+		one, err := changeFields(element, changes)
 		if err != nil {
 			return nil, err
 		}
@@ -381,9 +381,9 @@ func (a *across) named(fetch, element json.RawMessage, changes map[string]any) (
 	return elements, nil
 }
 
-// refused reports whether no node has answered well, and forgets the failures: the same nodes refuse
+// isRefused reports whether no node has answered well, and forgets the failures: the same nodes refuse
 // the request itself, in its own words.
-func (a *across) refused() bool {
+func (a *across) isRefused() bool {
 	if a.good.Node != "" {
 		return false
 	}
@@ -391,8 +391,8 @@ func (a *across) refused() bool {
 	return true
 }
 
-// selection is the element of URL_FETCH with the rows of a criterion.
-func selection(site string, c wire.Criterion) json.RawMessage {
+// selectionElement is the element of URL_FETCH with the rows of a criterion.
+func selectionElement(site string, c wire.Criterion) json.RawMessage {
 	raw, _ := json.Marshal(map[string]any{ // never fails
 		"sitesList": []string{site}, "sitesCriterions": map[string]any{}, "urlsCriterions": criterionObject(c), "maxURLs": 0,
 		"attributeNames": []string{},
@@ -400,14 +400,14 @@ func selection(site string, c wire.Criterion) json.RawMessage {
 	return raw
 }
 
-// selected runs one element of URL_FETCH, at most maxSelected rows.
-func (a *across) selected(element json.RawMessage) ([]merge.Row, error) {
+// selectRows runs one element of URL_FETCH, at most maxSelected rows.
+func (a *across) selectRows(element json.RawMessage) ([]merge.Row, error) {
 	list := slices.Concat([]byte("["), element, []byte("]"))
 	r, err := wire.ReadURLFetch(list, &wire.Notes{})
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.fetch(r[0], element)
+	rows, err := a.fetchRows(r[0], element)
 	if err == nil && len(rows) > maxSelected {
 		err = fmt.Errorf("it selects %d URLs; at most %d over several nodes: set a LIMIT", len(rows), maxSelected)
 	}
@@ -429,21 +429,21 @@ func criterionObject(c wire.Criterion) map[string]any {
 // ofKeys is a condition that selects keys. They are md5 sums of our own answers.
 func ofKeys(keys []string) string { return "`URLMd5` IN ('" + strings.Join(keys, "','") + "')" }
 
-func both(a, b string) string {
+func joinConditions(a, b string) string {
 	if strings.TrimSpace(a) == "" {
 		return b
 	}
 	return "(" + a + ") AND " + b
 }
 
-// with returns a list of one element with changed fields.
-func with(element json.RawMessage, changes map[string]any) (json.RawMessage, error) {
-	one, err := change(element, changes)
+// listWithChanges returns a list of one element with changed fields.
+func listWithChanges(element json.RawMessage, changes map[string]any) (json.RawMessage, error) {
+	one, err := changeFields(element, changes)
 	return slices.Concat([]byte("["), one, []byte("]")), err
 }
 
-// change returns an object with changed fields.
-func change(element json.RawMessage, changes map[string]any) (json.RawMessage, error) {
+// changeFields returns an object with changed fields.
+func changeFields(element json.RawMessage, changes map[string]any) (json.RawMessage, error) {
 	o := map[string]any{}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(element, &fields); err != nil {
@@ -461,8 +461,8 @@ func change(element json.RawMessage, changes map[string]any) (json.RawMessage, e
 // whenBack is the end of the message about a change that a node runs later.
 const whenBack = "when it is back"
 
-// silent completes the message of a node that did not answer: what becomes of its part.
-func (r runner) silent(op wire.Op, result executor.Result, nodes int) string {
+// explainSilence completes the message of a node that did not answer: what becomes of its part.
+func (r runner) explainSilence(op wire.Op, result executor.Result, nodes int) string {
 	message := fmt.Sprintf("node %s did not answer within %v", result.Node, r.limit)
 	switch {
 	case strings.HasPrefix(result.Reason, "node "+result.Node):

@@ -143,14 +143,14 @@ func (h *hosts) db(ctx context.Context, job storage.Job, stdin []byte) string {
 // cluster asks the cluster, alone the machine.
 func (h *hosts) cluster(op wire.Op, request string) wire.ClientResponse {
 	r := runner{executor: managertest.Executor{RunFunc: h.run}, program: executor.Stage{Program: "db-task"}, limit: time.Minute, journal: true}
-	return r.merged(h.t.Context(), wire.Call{Op: op, Object: json.RawMessage(request)})
+	return r.runMerged(h.t.Context(), wire.Call{Op: op, Object: json.RawMessage(request)})
 }
 
 func (h *hosts) alone(op wire.Op, request string) wire.ClientResponse {
 	r := runner{limit: time.Minute, executor: managertest.Executor{RunFunc: func(ctx context.Context, task executor.Task) ([]executor.Result, error) {
 		return []executor.Result{managertest.Finished("local", h.db(ctx, h.machine, task.Stdin))}, nil
 	}}}
-	return r.do(h.t.Context(), wire.Call{Op: op, Object: json.RawMessage(request)})
+	return r.runCall(h.t.Context(), wire.Call{Op: op, Object: json.RawMessage(request)})
 }
 
 // same asks both and compares.

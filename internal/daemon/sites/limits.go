@@ -11,10 +11,10 @@ import (
 // shared are the limits of a site that are divided among the nodes.
 var shared = [...]string{"maxURLs", "maxResources", "maxErrors"}
 
-// divided returns the request for one of several nodes. SITE_NEW and SITE_UPDATE get a share of
+// divideRequest returns the request for one of several nodes. SITE_NEW and SITE_UPDATE get a share of
 // each limit, rounded up, because 0 would mean no limit (docs/spec/objects.md 2.1). Other
 // fields do not change, nor does a limit that is not a number: db-task refuses it.
-func divided(op wire.Op, request json.RawMessage, nodes int) (json.RawMessage, error) {
+func divideRequest(op wire.Op, request json.RawMessage, nodes int) (json.RawMessage, error) {
 	if nodes < 2 || op != wire.SiteNew && op != wire.SiteUpdate {
 		return request, nil
 	}

@@ -37,7 +37,7 @@ func TestDivided(t *testing.T) {
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := divided(tc.op, json.RawMessage(tc.request), tc.nodes)
+			got, err := divideRequest(tc.op, json.RawMessage(tc.request), tc.nodes)
 			if err != nil || string(got) != tc.want {
 				t.Errorf("got %s, %v", got, err)
 			}

@@ -99,20 +99,20 @@ func New(base manager.Config, cfg Config) *Manager {
 	m := &Manager{Loop: manager.New(base), cfg: cfg, running: map[*job]bool{}}
 	m.Bind(Name, bus.Inproc(cfg.Server), bus.Options{})
 	m.Connect(crawl, bus.Inproc(cfg.Crawl), bus.Options{Linger: -1})
-	m.HandleClass(Name, wire.ClassClient, m.request)
+	m.HandleClass(Name, wire.ClassClient, m.receiveRequest)
 	m.Maintain("queue", func() time.Duration {
 		if m.queue.len() == 0 {
 			return 0
 		}
 		return time.Second
-	}, m.expire)
+	}, m.expireRequests)
 	m.OnStop(m.refuseAll)
 	m.Var(
 		manager.Span("DRCETimeout", &m.cfg.Timeout, time.Millisecond, time.Millisecond, 24*time.Hour),
 		manager.Int("CommonWorkers", &m.cfg.Workers, 1, maxWorkers),
 		manager.Int("CommonQueueMax", &m.cfg.MaxQueue, 1, 100000),
 		manager.Int("DRCENodes", &m.cfg.Nodes, 1, 10000),
-		m.cfg.Route.variable("DRCERoute"),
+		m.cfg.Route.routeVariable("DRCERoute"),
 	)
 	m.Counter("common_operations_cnt", &m.operations)
 	m.Counter("sites_recrawl_drce_cnt", &m.nodeRequests)
@@ -130,8 +130,8 @@ const maxQueueBytes = 256 << 20
 // maxWorkers limits CommonWorkers.
 const maxWorkers = 64
 
-// request queues one request or refuses it.
-func (m *Manager) request(from manager.Peer, e wire.Event) {
+// receiveRequest queues one request or refuses it.
+func (m *Manager) receiveRequest(from manager.Peer, e wire.Event) {
 	op := wire.Op(e.Type)
 	if !op.Known() || op == wire.BatchRun {
 		m.ReplyError(from, e, fmt.Sprintf("%s does not serve operation %s", Name, op))
@@ -143,17 +143,17 @@ func (m *Manager) request(from manager.Peer, e wire.Event) {
 	}
 	m.operations++
 	j := &job{from: from, event: e, deadline: m.Now().Add(m.cfg.Timeout)}
-	if j.stream().client != "" {
+	if j.streamKey().client != "" {
 		m.Changed()
 	}
-	m.queue.add(j)
-	m.next()
+	m.queue.addJob(j)
+	m.startWaiting()
 }
 
-// next starts waiting requests while workers are free.
-func (m *Manager) next() {
+// startWaiting starts waiting requests while workers are free.
+func (m *Manager) startWaiting() {
 	for len(m.running) < m.cfg.Workers {
-		j, ok := m.queue.take(m.mayRun)
+		j, ok := m.queue.takeNext(m.mayRun)
 		if !ok {
 			return
 		}
@@ -161,7 +161,7 @@ func (m *Manager) next() {
 			m.tooLate(j)
 			continue
 		}
-		m.start(j)
+		m.startJob(j)
 	}
 }
 
@@ -172,7 +172,7 @@ func (m *Manager) mayRun(s stream) bool {
 	within := func(most int, same func(other stream) bool) bool {
 		all, changes := 0, 0
 		for j := range m.running {
-			if other := j.stream(); same(other) {
+			if other := j.streamKey(); same(other) {
 				all++
 				if !other.reads {
 					changes++
@@ -186,23 +186,23 @@ func (m *Manager) mayRun(s stream) bool {
 		(s.client == "" || within(most-1, func(other stream) bool { return other.peer == s.peer && other.client == s.client }))
 }
 
-func (m *Manager) start(j *job) {
+func (m *Manager) startJob(j *job) {
 	call := wire.Call{Op: wire.Op(j.event.Type), Object: j.event.Object}
-	run := m.runner(TaskType, j.deadline.Sub(m.Now()))
-	serve := run.do
+	run := m.newRunner(TaskType, j.deadline.Sub(m.Now()))
+	serve := run.runCall
 	if m.cfg.Hosts && merge.HostsMerges(call.Op) && merge.Wanted(j.event.Cookie) {
-		serve = run.merged
+		serve = run.runMerged
 	}
 	m.nodeRequests++
 	m.workersCreated++
 	m.running[j] = true
-	client := j.stream().client != ""
+	client := j.streamKey().client != ""
 	j.event.Object = nil // the worker has it
 	manager.Work(m.Loop, func(ctx context.Context) (result, error) {
 		response := serve(ctx, call)
 		raw, err := json.Marshal(response)
-		return result{raw, changed(call.Op, client, response)}, err
-	}, func(r result, err error) { m.ended(j, r, err) })
+		return result{raw, mayCreateWork(call.Op, client, response)}, err
+	}, func(r result, err error) { m.finishJob(j, r, err) })
 }
 
 // result is the encoded ClientResponse of a worker.
@@ -211,13 +211,13 @@ type result struct {
 	changed  bool // there may be work for the batch managers
 }
 
-// runner returns a runner of db-task for a task type.
-func (m *Manager) runner(kind string, limit time.Duration) runner {
-	return runner{executor: m.cfg.Executor, program: m.cfg.DBTask, kind: kind, target: m.cfg.Route.target(), limit: limit, nodes: m.cfg.Nodes, journal: m.cfg.Journal}
+// newRunner returns a runner of db-task for a task type.
+func (m *Manager) newRunner(kind string, limit time.Duration) runner {
+	return runner{executor: m.cfg.Executor, program: m.cfg.DBTask, kind: kind, target: m.cfg.Route.taskTarget(), limit: limit, nodes: m.cfg.Nodes, journal: m.cfg.Journal}
 }
 
-// ended answers a request and starts the next one.
-func (m *Manager) ended(j *job, r result, err error) {
+// finishJob answers a request and starts the next one.
+func (m *Manager) finishJob(j *job, r result, err error) {
 	delete(m.running, j)
 	if err != nil {
 		m.Log().Error("request failed", "uid", j.event.UID, "op", wire.Op(j.event.Type).String(), "error", err)
@@ -228,19 +228,19 @@ func (m *Manager) ended(j *job, r result, err error) {
 	if r.changed {
 		m.Tell(crawl, wire.InternalWork, nil)
 	}
-	m.next()
+	m.startWaiting()
 }
 
-// expire answers requests that waited too long.
-func (m *Manager) expire(now time.Time) {
-	for _, j := range m.queue.expire(now) {
+// expireRequests answers requests that waited too long.
+func (m *Manager) expireRequests(now time.Time) {
+	for _, j := range m.queue.takeExpired(now) {
 		m.tooLate(j)
 	}
 }
 
 // refuseAll answers all open requests when the manager stops.
 func (m *Manager) refuseAll() {
-	for _, j := range slices.AppendSeq(m.queue.all(), maps.Keys(m.running)) {
+	for _, j := range slices.AppendSeq(m.queue.takeAll(), maps.Keys(m.running)) {
 		m.ReplyError(j.from, j.event, "the daemon stops")
 	}
 }

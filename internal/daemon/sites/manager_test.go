@@ -99,7 +99,7 @@ func TestAnswersOfNodes(t *testing.T) {
 				executor: managertest.Executor{RunFunc: func(context.Context, executor.Task) ([]executor.Result, error) { return tc.results, tc.err }},
 				program:  executor.Stage{Program: "db-task"}, limit: time.Minute,
 			}
-			got := r.do(context.Background(), wire.Call{Op: wire.SiteNew, Object: json.RawMessage("{}")})
+			got := r.runCall(context.Background(), wire.Call{Op: wire.SiteNew, Object: json.RawMessage("{}")})
 			message := got.ErrorMessage
 			var codes []int
 			for _, i := range got.ItemsList {
@@ -283,7 +283,7 @@ func TestQueue(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var q queue
 	add := func(peer string, number, seconds int) {
-		q.add(&job{
+		q.addJob(&job{
 			from: manager.Peer{Route: bus.Route{[]byte(peer)}}, event: wire.Event{Type: number, Object: []byte("123")},
 			deadline: now.Add(time.Duration(seconds) * time.Second),
 		})
@@ -291,11 +291,11 @@ func TestQueue(t *testing.T) {
 	order := func(may func(stream) bool) string {
 		var got []string
 		for {
-			j, ok := q.take(may)
+			j, ok := q.takeNext(may)
 			if !ok {
 				return strings.Join(got, " ")
 			}
-			got = append(got, fmt.Sprintf("%s%d", j.stream().peer, j.event.Type))
+			got = append(got, fmt.Sprintf("%s%d", j.streamKey().peer, j.event.Type))
 		}
 	}
 	all := func(stream) bool { return true }
@@ -313,14 +313,14 @@ func TestQueue(t *testing.T) {
 	add("a", 0, 1)
 	add("a", 1, 10)
 	add("b", 0, 1)
-	if n := len(q.expire(now.Add(time.Second))); n != 2 || q.len() != 1 {
+	if n := len(q.takeExpired(now.Add(time.Second))); n != 2 || q.len() != 1 {
 		t.Errorf("%d expired, %d left", n, q.len())
 	}
 	add("b", 1, 10)
 	if got := order(func(s stream) bool { return s.peer == "b" }); got != "b1" || q.len() != 1 {
 		t.Errorf("turns %s, %d left", got, q.len())
 	}
-	if n := len(q.all()); n != 1 || q.len() != 0 || q.bytes != 0 {
+	if n := len(q.takeAll()); n != 1 || q.len() != 0 || q.bytes != 0 {
 		t.Errorf("%d taken, %d left, %d bytes", n, q.len(), q.bytes)
 	}
 }
@@ -334,14 +334,14 @@ func TestClientsTakeTurns(t *testing.T) {
 		if client != "" {
 			route = append(route, []byte(client))
 		}
-		m.queue.add(&job{from: manager.Peer{Route: route}, event: wire.Event{Type: int(wire.SiteStatus), UID: fmt.Sprint(client, number)}})
+		m.queue.addJob(&job{from: manager.Peer{Route: route}, event: wire.Event{Type: int(wire.SiteStatus), UID: fmt.Sprint(client, number)}})
 	}
 	for i := range 1000 {
 		add("gateway", "many", i)
 		add("gateway", "more", i)
 	}
 	next := func() string {
-		j, ok := m.queue.take(m.mayRun)
+		j, ok := m.queue.takeNext(m.mayRun)
 		if !ok {
 			return "none"
 		}
@@ -387,13 +387,13 @@ func TestReadsOvertakeChanges(t *testing.T) {
 	status, change := int(wire.SiteStatus), int(wire.URLNew)
 	m := &Manager{cfg: Config{Workers: 8}, running: map[*job]bool{}}
 	run := func(peer string, op int) string {
-		m.queue.add(&job{from: manager.Peer{Route: bus.Route{[]byte(peer)}}, event: wire.Event{Type: op}})
-		j, ok := m.queue.take(m.mayRun)
+		m.queue.addJob(&job{from: manager.Peer{Route: bus.Route{[]byte(peer)}}, event: wire.Event{Type: op}})
+		j, ok := m.queue.takeNext(m.mayRun)
 		if !ok {
 			return "waits"
 		}
 		m.running[j] = true
-		return fmt.Sprintf("%s %s", j.stream().peer, wire.Op(j.event.Type))
+		return fmt.Sprintf("%s %s", j.streamKey().peer, wire.Op(j.event.Type))
 	}
 	for i := range 5 {
 		if got := run("client", change); got != "client URL_NEW" {

@@ -23,7 +23,7 @@ type stream struct {
 	reads  bool
 }
 
-func (j *job) stream() stream {
+func (j *job) streamKey() stream {
 	s := stream{peer: string(j.from.Route[0]), reads: wire.Op(j.event.Type).Reads()}
 	if len(j.from.Route) > 1 {
 		s.client = string(j.from.Route[1])
@@ -48,21 +48,21 @@ type line struct {
 
 func (q *queue) len() int { return q.size }
 
-func (q *queue) add(j *job) {
+func (q *queue) addJob(j *job) {
 	q.size++
 	q.bytes += len(j.event.Object)
 	for i := range q.lines {
-		if q.lines[i].stream == j.stream() {
+		if q.lines[i].stream == j.streamKey() {
 			q.lines[i].jobs = append(q.lines[i].jobs, j)
 			return
 		}
 	}
-	q.lines = append(q.lines, line{j.stream(), []*job{j}})
+	q.lines = append(q.lines, line{j.streamKey(), []*job{j}})
 }
 
-// take removes the oldest request of the next stream for which may returns true. That stream
+// takeNext removes the oldest request of the next stream for which may returns true. That stream
 // and its manager become the last ones.
-func (q *queue) take(may func(stream) bool) (*job, bool) {
+func (q *queue) takeNext(may func(stream) bool) (*job, bool) {
 	next := -1
 	for i, l := range q.lines {
 		if (next < 0 || q.last[l.stream.peer] < q.last[q.lines[next].stream.peer]) && may(l.stream) {
@@ -90,15 +90,15 @@ func (q *queue) take(may func(stream) bool) (*job, bool) {
 	return j, true
 }
 
-// expire removes and returns the requests whose deadline is not after now.
-func (q *queue) expire(now time.Time) []*job {
-	return q.remove(func(j *job) bool { return !now.Before(j.deadline) })
+// takeExpired removes and returns the requests whose deadline is not after now.
+func (q *queue) takeExpired(now time.Time) []*job {
+	return q.removeJobs(func(j *job) bool { return !now.Before(j.deadline) })
 }
 
-// all removes and returns every request.
-func (q *queue) all() []*job { return q.remove(func(*job) bool { return true }) }
+// takeAll removes and returns every request.
+func (q *queue) takeAll() []*job { return q.removeJobs(func(*job) bool { return true }) }
 
-func (q *queue) remove(out func(*job) bool) []*job {
+func (q *queue) removeJobs(out func(*job) bool) []*job {
 	var removed []*job
 	for i := range q.lines {
 		q.lines[i].jobs = slices.DeleteFunc(q.lines[i].jobs, func(j *job) bool {

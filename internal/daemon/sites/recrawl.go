@@ -110,8 +110,8 @@ func (m *Manager) declareRecrawl() {
 		manager.Int("PurgeMethod", &c.PurgeMethod, 0, 1),
 		manager.Switch("RecrawlSiteOptimize", &c.Optimize),
 		manager.Int("RecrawlSitePeriodMode", &c.PeriodMode, 0, 1),
-		bounded("RecrawlSitePeriodMin", &c.PeriodMin, func() (int64, int64) { return 1, c.PeriodMax }),
-		bounded("RecrawlSitePeriodMax", &c.PeriodMax, func() (int64, int64) { return c.PeriodMin, wire.MaxRecrawlPeriod }),
+		boundedVariable("RecrawlSitePeriodMin", &c.PeriodMin, func() (int64, int64) { return 1, c.PeriodMax }),
+		boundedVariable("RecrawlSitePeriodMax", &c.PeriodMax, func() (int64, int64) { return c.PeriodMin, wire.MaxRecrawlPeriod }),
 		manager.Int("RecrawlSitePeriodStep", &c.PeriodStep, 1, wire.MaxRecrawlPeriod),
 	)
 	m.Counter("sites_recrawl_cnt", &r.count)
@@ -123,8 +123,8 @@ func (m *Manager) declareRecrawl() {
 	m.Gauge("recrawl_sites_queue", func() any { return len(r.sites) })
 }
 
-// bounded is manager.Int with limits that other variables change.
-func bounded(name string, p *int64, bounds func() (lowest, highest int64)) manager.Variable {
+// boundedVariable is manager.Int with limits that other variables change.
+func boundedVariable(name string, p *int64, bounds func() (lowest, highest int64)) manager.Variable {
 	return manager.Variable{
 		Name: name,
 		Get:  func() any { return *p },
@@ -157,7 +157,7 @@ func (m *Manager) recrawlTurn(time.Time) {
 		request = wire.SiteRecrawlRequest{Step: wire.RecrawlResume, Max: wire.MostRecrawl, Except: slices.Sorted(maps.Keys(r.sites))}
 	}
 	r.picking = true
-	m.recrawlWork(func(ctx context.Context, w *recrawler) { w.pick(ctx, request) }, m.recrawlPicked)
+	m.recrawlWork(func(ctx context.Context, w *recrawler) { w.pickSites(ctx, request) }, m.recrawlPicked)
 }
 
 // recrawlPicked adopts the selected sites. After a fault, unreported sites may be locked; the
@@ -202,7 +202,7 @@ func (m *Manager) recrawlPicked(report recrawlReport) {
 // recrawlWork starts a worker, adds the counters of its report and passes the report to done.
 // A worker that fails reports only its fault.
 func (m *Manager) recrawlWork(work func(context.Context, *recrawler), done func(recrawlReport)) {
-	w := &recrawler{runner: m.runner(RecrawlTask, m.cfg.Recrawl.Timeout), cfg: m.cfg.Recrawl}
+	w := &recrawler{runner: m.newRunner(RecrawlTask, m.cfg.Recrawl.Timeout), cfg: m.cfg.Recrawl}
 	manager.Work(m.Loop, func(ctx context.Context) (recrawlReport, error) {
 		work(ctx, w)
 		return w.report, ctx.Err() // when the daemon stops, the next start resumes
@@ -250,9 +250,9 @@ func (m *Manager) recrawlOn() {
 func (m *Manager) recrawlStep(s *recrawling) {
 	s.working = true
 	site, tuned := s.site, s.tuned
-	work := func(ctx context.Context, w *recrawler) { w.renew(ctx, site) }
+	work := func(ctx context.Context, w *recrawler) { w.renewSite(ctx, site) }
 	if s.renewed {
-		work = func(ctx context.Context, w *recrawler) { w.end(ctx, site, tuned) }
+		work = func(ctx context.Context, w *recrawler) { w.finishSite(ctx, site, tuned) }
 	}
 	m.recrawlWork(work, func(report recrawlReport) {
 		m.recrawlStepped(s, report)

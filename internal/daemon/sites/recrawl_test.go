@@ -454,13 +454,13 @@ func TestTuned(t *testing.T) {
 	for _, tc := range cases {
 		c := recrawls()
 		c.PeriodMode = tc.mode
-		got, refused := c.tuned(wire.RecrawlSite{Period: tc.period, NewURLs: tc.news, Resources: tc.resources, Rules: tc.rules})
+		got, refused := c.tunePeriod(wire.RecrawlSite{Period: tc.period, NewURLs: tc.news, Resources: tc.resources, Rules: tc.rules})
 		if got != tc.want || refused != "" {
 			t.Errorf("%s: %d, %q, want %d", tc.name, got, refused, tc.want)
 		}
 	}
 	c := recrawls()
-	got, refused := c.tuned(wire.RecrawlSite{Period: 60, Rules: wire.RecrawlRules{PeriodMode: n(1), PeriodMin: n(100), PeriodMax: n(50)}})
+	got, refused := c.tunePeriod(wire.RecrawlSite{Period: 60, Rules: wire.RecrawlRules{PeriodMode: n(1), PeriodMin: n(100), PeriodMax: n(50)}})
 	if got != 60 || !strings.Contains(refused, "RECRAWL_PERIOD_MIN") {
 		t.Errorf("minimum above maximum: %d, %q", got, refused)
 	}
@@ -528,7 +528,7 @@ func TestRoute(t *testing.T) {
 	}
 	for text, want := range cases {
 		route, err := ParseRoute(text)
-		if got := route.target(); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+		if got := route.taskTarget(); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
@@ -556,7 +556,7 @@ func TestRoute(t *testing.T) {
 
 // Invalid answers of nodes are reported and do not affect other answers.
 func TestTogether(t *testing.T) {
-	sites, err := together([]json.RawMessage{
+	sites, err := mergeSites([]json.RawMessage{
 		json.RawMessage(`[{"id":"a","newURLs":1,"resources":2,"uDate":"2026-01-05 10:00:01","recrawlDate":"2026-01-06 00:00:00"},{"id":"../x"}]`),
 		json.RawMessage(`[{"id":"b"},{"id":"a","newURLs":10,"resources":20,"uDate":"2026-01-05 10:00:00","recrawlDate":"2026-01-07 00:00:00"}]`),
 		json.RawMessage(`{}`),

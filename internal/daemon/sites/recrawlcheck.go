@@ -13,7 +13,7 @@ import (
 
 // CheckSitesWhere refuses an empty or invalid condition on sites.
 func CheckSitesWhere(text string) error {
-	return given(text, func() error {
+	return checkCondition(text, func() error {
 		_, err := sitesScope().Where(text)
 		return err
 	})
@@ -22,19 +22,19 @@ func CheckSitesWhere(text string) error {
 // CheckSitesOrder refuses an invalid order of sites. An empty order is valid.
 func CheckSitesOrder(text string) error {
 	_, err := sitesScope().OrderBy(text)
-	return refusal(err)
+	return formatRefusal(err)
 }
 
 // CheckRecrawlDate refuses an invalid date expression of a site. An empty one is valid.
 func CheckRecrawlDate(text string) error {
 	_, err := sitesScope().Assign("RecrawlDate", text)
-	return refusal(err)
+	return formatRefusal(err)
 }
 
 // CheckURLsWhere refuses an empty or invalid condition on the URLs of a site. An empty one
 // would mean all URLs.
 func CheckURLsWhere(text string) error {
-	return given(text, func() error {
+	return checkCondition(text, func() error {
 		s := scopeOf(checkedURLs)
 		s.Macros = map[string]string{"SITE_ID": "0"}
 		_, err := s.Where(text)
@@ -42,15 +42,15 @@ func CheckURLsWhere(text string) error {
 	})
 }
 
-func given(text string, check func() error) error {
+func checkCondition(text string, check func() error) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("is empty, must be a condition")
 	}
-	return refusal(check())
+	return formatRefusal(check())
 }
 
-// refusal formats err as the reason of a variable.
-func refusal(err error) error {
+// formatRefusal formats err as the reason of a variable.
+func formatRefusal(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -58,12 +58,12 @@ func refusal(err error) error {
 }
 
 var (
-	checkedSites = expr.Table{Database: "dc_sites", Name: "sites", Columns: kinds(wire.SiteColumns)}
-	checkedURLs  = expr.Table{Database: "dc_urls", Name: "urls_0", Columns: kinds(wire.URLColumns)}
+	checkedSites = expr.Table{Database: "dc_sites", Name: "sites", Columns: columnKinds(wire.SiteColumns)}
+	checkedURLs  = expr.Table{Database: "dc_urls", Name: "urls_0", Columns: columnKinds(wire.URLColumns)}
 	checkedLists = []expr.Table{
-		{Database: "dc_sites", Name: "sites_urls", Columns: kinds(wire.RootURLColumns)},
-		{Database: "dc_sites", Name: "sites_properties", Columns: kinds(wire.PropertyColumns)},
-		{Database: "dc_sites", Name: "sites_filters", Columns: kinds(wire.FilterColumns)},
+		{Database: "dc_sites", Name: "sites_urls", Columns: columnKinds(wire.RootURLColumns)},
+		{Database: "dc_sites", Name: "sites_properties", Columns: columnKinds(wire.PropertyColumns)},
+		{Database: "dc_sites", Name: "sites_filters", Columns: columnKinds(wire.FilterColumns)},
 	}
 )
 
@@ -74,7 +74,7 @@ func scopeOf(table expr.Table) expr.Scope {
 	return expr.Scope{Table: table, Foreign: append([]expr.Table{checkedSites, checkedURLs}, checkedLists...)}
 }
 
-func kinds(columns []wire.Column) map[string]expr.Kind {
+func columnKinds(columns []wire.Column) map[string]expr.Kind {
 	m := make(map[string]expr.Kind, len(columns))
 	for _, c := range columns {
 		m[c.Name] = map[wire.Kind]expr.Kind{

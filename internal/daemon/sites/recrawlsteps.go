@@ -45,13 +45,13 @@ type recrawlSite struct {
 	Again bool        // a step may have run before
 }
 
-func (r *recrawler) fault(what string, err error) {
+func (r *recrawler) recordFault(what string, err error) {
 	r.report.Faults = append(r.report.Faults, what+": "+err.Error())
 }
 
-// ask runs one operation and returns the objects of the nodes, and an error if a node has none.
+// askNodes runs one operation and returns the objects of the nodes, and an error if a node has none.
 // It calls object for each try; again is false for the first one.
-func (r *recrawler) ask(ctx context.Context, op wire.Op, object func(again bool) any) ([]json.RawMessage, error) {
+func (r *recrawler) askNodes(ctx context.Context, op wire.Op, object func(again bool) any) ([]json.RawMessage, error) {
 	var objects []json.RawMessage
 	for try := 1; ; try++ {
 		raw, err := json.Marshal(object(try > 1))
@@ -63,7 +63,7 @@ func (r *recrawler) ask(ctx context.Context, op wire.Op, object func(again bool)
 			return nil, err
 		}
 		r.report.Requests++
-		results, err := r.run(ctx, stdin)
+		results, err := r.runOnNodes(ctx, stdin)
 		if err == nil && len(results) == 0 {
 			err = executor.ErrNode
 		}
@@ -79,7 +79,7 @@ func (r *recrawler) ask(ctx context.Context, op wire.Op, object func(again bool)
 		}
 		objects, err = nil, nil
 		for _, result := range results {
-			i := item(op, result)
+			i := itemFromResult(op, result)
 			if i.ErrorCode != wire.ResponseOK {
 				err = errors.Join(err, fmt.Errorf("node %s: %s", i.Node, i.ErrorMessage))
 				continue
@@ -90,15 +90,15 @@ func (r *recrawler) ask(ctx context.Context, op wire.Op, object func(again bool)
 	}
 }
 
-// change is ask for an operation that answers a GeneralResponse. It returns the first status of
+// changeRows is ask for an operation that answers a GeneralResponse. It returns the first status of
 // each node.
-func (r *recrawler) change(ctx context.Context, op wire.Op, object func(again bool) any) (statuses []any, err error) {
-	objects, err := r.ask(ctx, op, object)
+func (r *recrawler) changeRows(ctx context.Context, op wire.Op, object func(again bool) any) (statuses []any, err error) {
+	objects, err := r.askNodes(ctx, op, object)
 	for _, raw := range objects {
 		var g wire.GeneralResponse
 		switch e := json.Unmarshal(raw, &g); {
 		case e != nil || len(g.Statuses) != 1:
-			err = errors.Join(err, fmt.Errorf("cannot read answer %s", head(raw, answerShown)))
+			err = errors.Join(err, fmt.Errorf("cannot read answer %s", firstBytes(raw, answerShown)))
 		case g.Statuses[0] == false:
 			err = errors.Join(err, fmt.Errorf("not done: %s", g.ErrorMessage))
 		default:
@@ -108,24 +108,24 @@ func (r *recrawler) change(ctx context.Context, op wire.Op, object func(again bo
 	return statuses, err
 }
 
-// pick runs the step begin or resume.
-func (r *recrawler) pick(ctx context.Context, request wire.SiteRecrawlRequest) {
-	objects, err := r.ask(ctx, wire.SiteRecrawl, func(bool) any { return request })
+// pickSites runs the step begin or resume.
+func (r *recrawler) pickSites(ctx context.Context, request wire.SiteRecrawlRequest) {
+	objects, err := r.askNodes(ctx, wire.SiteRecrawl, func(bool) any { return request })
 	if err != nil {
-		r.fault(request.Step, err)
+		r.recordFault(request.Step, err)
 	}
-	r.report.Sites, err = together(objects)
+	r.report.Sites, err = mergeSites(objects)
 	if err != nil {
-		r.fault(request.Step, err)
+		r.recordFault(request.Step, err)
 	}
 	for i := range r.report.Sites {
 		r.report.Sites[i].Again = request.Step == wire.RecrawlResume
 	}
 }
 
-// together merges the lists of several nodes: one entry per site with summed counters and the
+// mergeSites merges the lists of several nodes: one entry per site with summed counters and the
 // earliest lock.
-func together(objects []json.RawMessage) (sites []recrawlSite, err error) {
+func mergeSites(objects []json.RawMessage) (sites []recrawlSite, err error) {
 	at := map[string]int{}
 	for _, raw := range objects {
 		var list []wire.RecrawlSite
@@ -144,13 +144,13 @@ func together(objects []json.RawMessage) (sites []recrawlSite, err error) {
 				sites = append(sites, recrawlSite{RecrawlSite: s, Dates: []wire.Date{s.Next}, Nodes: 1, Of: len(objects)})
 				continue
 			}
-			sites[i].add(s)
+			sites[i].addNode(s)
 		}
 	}
 	return sites, err
 }
 
-func (s *recrawlSite) add(other wire.RecrawlSite) {
+func (s *recrawlSite) addNode(other wire.RecrawlSite) {
 	s.Nodes++
 	s.NewURLs += other.NewURLs
 	s.Resources += other.Resources
@@ -160,37 +160,37 @@ func (s *recrawlSite) add(other wire.RecrawlSite) {
 	}
 }
 
-// renew runs the steps between lock and unlock (docs/spec/daemon.md 2.14, steps 3 to 6). A
+// renewSite runs the steps between lock and unlock (docs/spec/daemon.md 2.14, steps 3 to 6). A
 // failed step does not prevent the others.
-func (r *recrawler) renew(ctx context.Context, s recrawlSite) {
+func (r *recrawler) renewSite(ctx context.Context, s recrawlSite) {
 	if s.Nodes < s.Of {
 		r.lockElsewhere(ctx, &s)
 	}
 	if r.cfg.DeleteOld && (s.Rules.Delete == nil || *s.Rules.Delete) {
 		r.report.Deleted++
-		_, err := r.change(ctx, wire.URLDelete, func(bool) any { return r.deletion(s) })
+		_, err := r.changeRows(ctx, wire.URLDelete, func(bool) any { return r.deleteRequest(s) })
 		if err != nil {
-			r.fault("delete", err)
+			r.recordFault("delete", err)
 		}
 	}
 	if optimize := s.Rules.Optimize; optimize == nil && r.cfg.Optimize || optimize != nil && *optimize {
-		_, err := r.change(ctx, wire.SiteRecrawl, func(bool) any {
+		_, err := r.changeRows(ctx, wire.SiteRecrawl, func(bool) any {
 			return wire.SiteRecrawlRequest{Step: wire.RecrawlOptimize, Sites: []string{s.ID}, Max: 1}
 		})
 		if err != nil {
-			r.fault("optimize", err)
+			r.recordFault("optimize", err)
 		}
 	}
 	r.report.Dates = s.Dates
-	period, refused := r.cfg.tuned(s.RecrawlSite)
+	period, refused := r.cfg.tunePeriod(s.RecrawlSite)
 	if refused != "" {
-		r.fault("tune", errors.New(refused))
+		r.recordFault("tune", errors.New(refused))
 	}
 	r.report.Tuned = period
 	r.report.Updated++
-	_, err := r.change(ctx, wire.URLUpdate, func(again bool) any { return r.renewal(s, again || s.Again) })
+	_, err := r.changeRows(ctx, wire.URLUpdate, func(again bool) any { return r.updateRequest(s, again || s.Again) })
 	if err != nil {
-		r.fault("renew", err)
+		r.recordFault("renew", err)
 	}
 	r.report.Renewed = err == nil
 }
@@ -198,19 +198,19 @@ func (r *recrawler) renew(ctx context.Context, s recrawlSite) {
 // lockElsewhere locks a site also on the nodes that did not find it due, because the steps
 // run on all nodes.
 func (r *recrawler) lockElsewhere(ctx context.Context, s *recrawlSite) {
-	objects, err := r.ask(ctx, wire.SiteRecrawl, func(bool) any {
+	objects, err := r.askNodes(ctx, wire.SiteRecrawl, func(bool) any {
 		return wire.SiteRecrawlRequest{Step: wire.RecrawlBegin, Sites: []string{s.ID}, Max: 1, DateExpression: r.cfg.DateExpression}
 	})
-	more, unreadable := together(objects)
+	more, unreadable := mergeSites(objects)
 	if err = errors.Join(err, unreadable); err != nil {
-		r.fault("begin", err)
+		r.recordFault("begin", err)
 	}
 	for _, other := range more {
-		s.add(other.RecrawlSite)
+		s.addNode(other.RecrawlSite)
 	}
 }
 
-func (r *recrawler) deletion(s recrawlSite) any {
+func (r *recrawler) deleteRequest(s recrawlSite) any {
 	where := s.Rules.DeleteWhere
 	if where == "" {
 		where = r.cfg.DeleteWhere
@@ -221,9 +221,9 @@ func (r *recrawler) deletion(s recrawlSite) any {
 	}}
 }
 
-// renewal returns the URL_UPDATE that sets rows to New. It skips rows that a crawler holds; they
+// updateRequest returns the URL_UPDATE that sets rows to New. It skips rows that a crawler holds; they
 // count as renewed. If the step may have run before, it also skips rows changed since the lock.
-func (r *recrawler) renewal(s recrawlSite, again bool) any {
+func (r *recrawler) updateRequest(s recrawlSite, again bool) any {
 	where := s.Rules.Where
 	if where == "" {
 		where = r.cfg.Renew
@@ -238,15 +238,15 @@ func (r *recrawler) renewal(s recrawlSite, again bool) any {
 	}}
 }
 
-// end unlocks a site on all nodes and stores its tuned period.
-func (r *recrawler) end(ctx context.Context, s recrawlSite, tuned int64) {
+// finishSite unlocks a site on all nodes and stores its tuned period.
+func (r *recrawler) finishSite(ctx context.Context, s recrawlSite, tuned int64) {
 	request := wire.SiteRecrawlRequest{Step: wire.RecrawlEnd, Sites: []string{s.ID}, Max: 1, DateExpression: r.cfg.DateExpression}
 	if tuned != s.Period {
 		request.Period = &wire.RecrawlPeriod{From: s.Period, To: tuned, Dates: s.Dates}
 	}
-	statuses, err := r.change(ctx, wire.SiteRecrawl, func(bool) any { return request })
+	statuses, err := r.changeRows(ctx, wire.SiteRecrawl, func(bool) any { return request })
 	if err != nil {
-		r.fault("unlock", err)
+		r.recordFault("unlock", err)
 		return
 	}
 	r.report.Gone = !slices.Contains(statuses, any(float64(wire.CodeOK)))

@@ -2,11 +2,11 @@ package sites
 
 import "hce/dc/internal/wire"
 
-// tuned returns the new period of a site in minutes (docs/spec/daemon.md 2.14, step 5): a step
+// tunePeriod returns the new period of a site in minutes (docs/spec/daemon.md 2.14, step 5): a step
 // longer while pages are new or not processed, else a step shorter, within the limits
 // (docs/spec/daemon.md F26). Rules of the site override the configuration. A site without a
 // period gets none. refused says why a period does not change; "" otherwise.
-func (c *RecrawlConfig) tuned(s wire.RecrawlSite) (period int64, refused string) {
+func (c *RecrawlConfig) tunePeriod(s wire.RecrawlSite) (period int64, refused string) {
 	own := func(p *int64, def int64) int64 {
 		if p != nil {
 			return *p

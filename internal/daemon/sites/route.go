@@ -67,16 +67,16 @@ func ParseRoute(text string) (Route, error) {
 	return Route{text: text}, nil
 }
 
-// target returns the target of the route's tasks.
-func (r *Route) target() executor.Target {
+// taskTarget returns the target of the route's tasks.
+func (r *Route) taskTarget() executor.Target {
 	if len(r.to.Nodes) == 0 && r.to.Policy == "" {
 		return executor.Target{All: true}
 	}
 	return r.to
 }
 
-// variable returns the route as a variable. SET accepts text or a JSON object.
-func (r *Route) variable(name string) manager.Variable {
+// routeVariable returns the route as a variable. SET accepts text or a JSON object.
+func (r *Route) routeVariable(name string) manager.Variable {
 	return manager.Object(name, func() any { return r.text }, func(text string) error {
 		route, err := ParseRoute(text)
 		if err == nil {

@@ -32,8 +32,8 @@ type runner struct {
 	journal  bool // nodes that are away run changes later
 }
 
-// run returns the result of each node. It ends at most killGrace after the limit.
-func (r runner) run(ctx context.Context, stdin []byte) ([]executor.Result, error) {
+// runOnNodes returns the result of each node. It ends at most killGrace after the limit.
+func (r runner) runOnNodes(ctx context.Context, stdin []byte) ([]executor.Result, error) {
 	return r.runTask(ctx, stdin, false)
 }
 
@@ -55,12 +55,12 @@ func (r runner) runTask(ctx context.Context, stdin []byte, journal bool) ([]exec
 	})
 }
 
-// do returns one item per node: its object with errorCode 0, errorCode 1 for an invalid answer,
+// runCall returns one item per node: its object with errorCode 0, errorCode 1 for an invalid answer,
 // 2 for a failed node or program (docs/spec/objects.md 3.2). The response has errorCode 2
 // without nodes, or if no node of a cluster answered, and errorCode 1 if no node answered in time
 // (docs/spec/objects.md 3.1).
-func (r runner) do(ctx context.Context, call wire.Call) wire.ClientResponse {
-	object, err := divided(call.Op, call.Object, r.nodes)
+func (r runner) runCall(ctx context.Context, call wire.Call) wire.ClientResponse {
+	object, err := divideRequest(call.Op, call.Object, r.nodes)
 	if err != nil {
 		return wire.ErrorItem(fmt.Sprintf("cannot divide the request among %d nodes: %v", r.nodes, err))
 	}
@@ -84,9 +84,9 @@ func (r runner) do(ctx context.Context, call wire.Call) wire.ClientResponse {
 		if result.State == executor.TimedOut {
 			timedOut++
 		}
-		one := item(call.Op, result)
+		one := itemFromResult(call.Op, result)
 		if r.journal && (result.State == executor.Lost || result.State == executor.TimedOut) {
-			one.ErrorMessage = r.silent(call.Op, result, len(results))
+			one.ErrorMessage = r.explainSilence(call.Op, result, len(results))
 			missing = append(missing, one.ErrorMessage)
 		}
 		response.ItemsList = append(response.ItemsList, one)
@@ -107,8 +107,8 @@ func (r runner) noAnswer() wire.ClientResponse {
 	}
 }
 
-// item converts the result of one node.
-func item(op wire.Op, r executor.Result) wire.ClientResponseItem {
+// itemFromResult converts the result of one node.
+func itemFromResult(op wire.Op, r executor.Result) wire.ClientResponseItem {
 	i := wire.ClientResponseItem{
 		ErrorCode: 0, Host: r.Node, Node: r.Node, Port: 0, ID: 0,
 		Time:       max(0, r.Ended.Sub(r.Started).Milliseconds()),
@@ -138,19 +138,19 @@ func answerObject(op wire.Op, stdout []byte) (json.RawMessage, error) {
 	var pair []json.RawMessage
 	var code int
 	if json.Unmarshal(stdout, &pair) != nil || len(pair) != 2 || json.Unmarshal(pair[0], &code) != nil || code != int(op)+wire.ResponseOffset {
-		return nil, fmt.Errorf("the node's answer is not [%d, object]: %s", int(op)+wire.ResponseOffset, head(stdout, answerShown))
+		return nil, fmt.Errorf("the node's answer is not [%d, object]: %s", int(op)+wire.ResponseOffset, firstBytes(stdout, answerShown))
 	}
 	return pair[1], nil
 }
 
-// head returns the first n bytes of a text without invalid UTF-8.
-func head(b []byte, n int) string {
+// firstBytes returns the first n bytes of a text without invalid UTF-8.
+func firstBytes(b []byte, n int) string {
 	return string(bytes.ToValidUTF8(b[:min(n, len(b))], nil))
 }
 
-// changed reports whether op succeeded on a node and may have created work for the batch managers.
+// mayCreateWork reports whether op succeeded on a node and may have created work for the batch managers.
 // client: a client has sent it; what the batch managers themselves change is no news to them.
-func changed(op wire.Op, client bool, r wire.ClientResponse) bool {
+func mayCreateWork(op wire.Op, client bool, r wire.ClientResponse) bool {
 	switch op {
 	case wire.SiteNew, wire.SiteUpdate, wire.SiteCleanup, wire.URLNew:
 	case wire.URLUpdate, wire.URLCleanup, wire.URLPut:

@@ -19,7 +19,7 @@ func Answer(op wire.Op, results []executor.Result) (json.RawMessage, error) {
 	if len(results) != 1 {
 		return nil, fmt.Errorf("%s has %d results, want 1", op, len(results))
 	}
-	i := item(op, results[0])
+	i := itemFromResult(op, results[0])
 	if i.ErrorCode != wire.ResponseOK {
 		var refusal wire.Refusal
 		if object, err := answerObject(op, results[0].Stdout); err == nil && json.Unmarshal(object, &refusal) == nil && refusal.Refused && refusal.ErrorCode != wire.CodeNotFound {
@@ -44,5 +44,5 @@ func MadeWork(t executor.Task, r executor.Result) bool {
 	if len(t.Stages) != 1 || r.State != executor.Finished || json.Unmarshal(t.Stdin, &call) != nil {
 		return false
 	}
-	return changed(call.Op, true, wire.ClientResponse{ItemsList: []wire.ClientResponseItem{item(call.Op, r)}})
+	return mayCreateWork(call.Op, true, wire.ClientResponse{ItemsList: []wire.ClientResponseItem{itemFromResult(call.Op, r)}})
 }

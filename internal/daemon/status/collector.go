@@ -27,34 +27,34 @@ const collectLimit = 5 * patience
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectLimit)
 	defer cancel()
-	t, _ := c.server.ask(ctx, query{totals: true}) // after an error no manager is up
+	t, _ := c.server.askState(ctx, query{totals: true}) // after an error no manager is up
 	s := sink{out}
 	processed := false
 	for _, class := range c.server.cfg.Classes {
 		a, ok := t.classes[class]
 		up := ok && a.fault == ""
-		s.send("dc_up", "1 when the manager answered, 0 when it did not.", level, truth(up), "manager", class)
+		s.sendMetric("dc_up", "1 when the manager answered, 0 when it did not.", level, floatFromBool(up), "manager", class)
 		if !up {
 			continue
 		}
 		for _, stat := range slices.Sorted(maps.Keys(a.fields)) {
 			if m, whole := process[stat]; whole {
 				if !processed {
-					s.statistic(m, stat, a.fields[stat])
+					s.sendStatistic(m, stat, a.fields[stat])
 				}
 				continue
 			}
-			s.field(class, stat, a.fields[stat])
+			s.sendField(class, stat, a.fields[stat])
 		}
 		processed = true
 	}
-	s.totals(t.totals)
+	s.sendTotals(t.totals)
 	if free, err := files.Free(c.server.cfg.DataDir); err == nil {
-		s.send("dc_data_free_bytes", "Bytes that are free on the disk of the data folder.", level, float64(free))
+		s.sendMetric("dc_data_free_bytes", "Bytes that are free on the disk of the data folder.", level, float64(free))
 	}
 	for _, f := range c.server.cfg.Folders {
 		if free, err := files.Free(f.Path); err == nil {
-			s.send("dc_folder_free_bytes", "Bytes that are free on the disk of a folder, by its name in the ini files.", level, float64(free), "folder", f.Name)
+			s.sendMetric("dc_folder_free_bytes", "Bytes that are free on the disk of a folder, by its name in the ini files.", level, float64(free), "folder", f.Name)
 		}
 	}
 }
@@ -62,8 +62,8 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 // sink sends metrics.
 type sink struct{ out chan<- prometheus.Metric }
 
-// send sends one metric; labels alternate names and values.
-func (s sink) send(name, help string, kind prometheus.ValueType, value float64, labels ...string) {
+// sendMetric sends one metric; labels alternate names and values.
+func (s sink) sendMetric(name, help string, kind prometheus.ValueType, value float64, labels ...string) {
 	var names, values []string
 	for i := 0; i+1 < len(labels); i += 2 {
 		names, values = append(names, labels[i]), append(values, strings.ToValidUTF8(labels[i+1], "?"))
@@ -75,8 +75,8 @@ func (s sink) send(name, help string, kind prometheus.ValueType, value float64, 
 	s.out <- m
 }
 
-func (s sink) statistic(m metric, stat string, value any, labels ...string) {
-	n, ok := number(value)
+func (s sink) sendStatistic(m metric, stat string, value any, labels ...string) {
+	n, ok := parseNumber(value)
 	if !ok {
 		return
 	}
@@ -86,7 +86,7 @@ func (s sink) statistic(m metric, stat string, value any, labels ...string) {
 	if m.label != "" {
 		labels = append(labels, m.label, m.value)
 	}
-	s.send(m.name, m.help, m.kind, n, labels...)
+	s.sendMetric(m.name, m.help, m.kind, n, labels...)
 }
 
 // Names of metrics that are not in metrics.
@@ -114,10 +114,10 @@ const suspended = "suspended"
 
 var socketStat = regexp.MustCompile(`^(.+)_(send|recv)_(cnt|bytes)$`)
 
-// field sends one statistic of one manager.
-func (s sink) field(class, stat string, value any) {
+// sendField sends one statistic of one manager.
+func (s sink) sendField(class, stat string, value any) {
 	if m, ok := metrics[stat]; ok {
-		s.statistic(m, stat, value, "manager", class)
+		s.sendStatistic(m, stat, value, "manager", class)
 		return
 	}
 	if part := socketStat.FindStringSubmatch(stat); part != nil {
@@ -126,39 +126,39 @@ func (s sink) field(class, stat string, value any) {
 			name, help = socketBytes, "Bytes of a manager's socket, by direction."
 		}
 		direction := map[string]string{"send": "sent", "recv": "received"}[part[2]]
-		s.statistic(metric{name, help, count, "direction", direction}, stat, value, "manager", class, "socket", part[1])
+		s.sendStatistic(metric{name, help, count, "direction", direction}, stat, value, "manager", class, "socket", part[1])
 		return
 	}
 	switch stat {
 	case "START_DATE":
-		if at, ok := moment(value); ok {
-			s.send(others["START_DATE"], "When the manager started.", level, at, "manager", class)
+		if at, ok := parseMoment(value); ok {
+			s.sendMetric(others["START_DATE"], "When the manager started.", level, at, "manager", class)
 		}
 	case "VERSION":
 		if text, ok := value.(string); ok {
-			s.send(others["VERSION"], "1, with the version of the daemon.", level, 1, "manager", class, "version", text)
+			s.sendMetric(others["VERSION"], "1, with the version of the daemon.", level, 1, "manager", class, "version", text)
 		}
 	case "clients":
 		if names, ok := value.([]any); ok {
-			s.send(others["clients"], "Managers that AdminInterfaceServer knows.", level, float64(len(names)), "manager", class)
+			s.sendMetric(others["clients"], "Managers that AdminInterfaceServer knows.", level, float64(len(names)), "manager", class)
 		}
 	case "state":
-		s.send(others["state"], "1 while an operator has suspended the manager.", level, truth(value == suspended), "manager", class)
+		s.sendMetric(others["state"], "1 while an operator has suspended the manager.", level, floatFromBool(value == suspended), "manager", class)
 	case "batches_crawl_pause", "batches_process_pause":
 		reason, _ := value.(string)
-		s.send(pauseMetric, "1 while a queue pauses after a fault of the machine or of its program, with the reason.", level,
-			truth(reason != ""), "manager", class, "queue", pauses[stat], "reason", reason)
+		s.sendMetric(pauseMetric, "1 while a queue pauses after a fault of the machine or of its program, with the reason.", level,
+			floatFromBool(reason != ""), "manager", class, "queue", pauses[stat], "reason", reason)
 	case "schedules":
-		s.schedules(class, value)
+		s.sendSchedules(class, value)
 	case "nodes":
-		s.nodes(value)
+		s.sendNodes(value)
 	case "nodes_silent", "nodes_refused", "managers": // in dc_node_up, dc_node_refused, dc_up
 	case "batches_crawl_tally":
 		s.crawlTally(tallyOf(value))
 	case "batches_process_tally":
-		s.errors(processErrors, "Processed pages, by error bit.", tallyOf(value))
+		s.sendErrors(processErrors, "Processed pages, by error bit.", tallyOf(value))
 	default:
-		s.unknown(class, stat, value)
+		s.sendUnknown(class, stat, value)
 	}
 }
 
@@ -179,35 +179,35 @@ func Metric(stat string) string {
 	return unnamed
 }
 
-// unknown sends a statistic that is not in metrics, under its name in STAT.
-func (s sink) unknown(class, stat string, value any) {
+// sendUnknown sends a statistic that is not in metrics, under its name in STAT.
+func (s sink) sendUnknown(class, stat string, value any) {
 	if inner, ok := value.(map[string]any); ok {
 		for _, key := range slices.Sorted(maps.Keys(inner)) {
 			if _, deeper := inner[key].(map[string]any); !deeper {
-				s.unknown(class, stat+"."+key, inner[key])
+				s.sendUnknown(class, stat+"."+key, inner[key])
 			}
 		}
 		return
 	}
-	if n, ok := number(value); ok {
-		s.send(unnamed, "A statistic of STAT without a metric of its own, by its name there.", prometheus.UntypedValue, n, "manager", class, "name", stat)
+	if n, ok := parseNumber(value); ok {
+		s.sendMetric(unnamed, "A statistic of STAT without a metric of its own, by its name there.", prometheus.UntypedValue, n, "manager", class, "name", stat)
 	}
 }
 
-// schedules sends the timers of a manager. A timer that is off or paused has no next time.
-func (s sink) schedules(class string, value any) {
+// sendSchedules sends the timers of a manager. A timer that is off or paused has no next time.
+func (s sink) sendSchedules(class string, value any) {
 	all, _ := value.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		one, _ := all[name].(map[string]any)
 		labels := []string{"manager", class, "schedule", name}
-		if n, ok := number(one["periodSeconds"]); ok {
-			s.send(others["schedules"], "Time from start to start of a schedule; 0 when it is off.", level, n, labels...)
+		if n, ok := parseNumber(one["periodSeconds"]); ok {
+			s.sendMetric(others["schedules"], "Time from start to start of a schedule; 0 when it is off.", level, n, labels...)
 		}
-		if at, ok := moment(one["last"]); ok {
-			s.send("dc_schedule_last_timestamp_seconds", "When a schedule was last started.", level, at, labels...)
+		if at, ok := parseMoment(one["last"]); ok {
+			s.sendMetric("dc_schedule_last_timestamp_seconds", "When a schedule was last started.", level, at, labels...)
 		}
-		if at, ok := moment(one["next"]); ok {
-			s.send("dc_schedule_next_timestamp_seconds", "When a schedule is due; absent when it is off or rests.", level, at, labels...)
+		if at, ok := parseMoment(one["next"]); ok {
+			s.sendMetric("dc_schedule_next_timestamp_seconds", "When a schedule is due; absent when it is off or rests.", level, at, labels...)
 		}
 	}
 }
@@ -217,16 +217,16 @@ const (
 	nodeRefused = "dc_node_refused"
 )
 
-// nodes sends the nodes of a cluster.
-func (s sink) nodes(value any) {
+// sendNodes sends the nodes of a cluster.
+func (s sink) sendNodes(value any) {
 	all, _ := value.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		node, _ := all[name].(map[string]any)
 		state, _ := node["state"].(string)
-		s.send(nodeUp, "1 while a node of the cluster gives signs of life, with its state.", level,
-			truth(state != "silent" && state != "added"), "node", name, "state", state)
+		s.sendMetric(nodeUp, "1 while a node of the cluster gives signs of life, with its state.", level,
+			floatFromBool(state != "silent" && state != "added"), "node", name, "state", state)
 		refused, _ := node["refused"].([]any)
-		s.send(nodeRefused, "Processes that had the identity of a node within the last hour and were refused.", level,
+		s.sendMetric(nodeRefused, "Processes that had the identity of a node within the last hour and were refused.", level,
 			float64(len(refused)), "node", name)
 		for _, m := range []struct{ stat, name, help string }{
 			{"busy", "dc_node_busy", "Tasks that run on a node, its own ones and those of the head."},
@@ -234,20 +234,20 @@ func (s sink) nodes(value any) {
 			{"load", "dc_node_load", "Load average of a node over one minute."},
 			{"lag", "dc_node_journal_lag", "Changes of clients that a node has not applied yet."},
 		} {
-			if n, ok := number(node[m.stat]); ok && n >= 0 {
-				s.send(m.name, m.help, level, n, "node", name)
+			if n, ok := parseNumber(node[m.stat]); ok && n >= 0 {
+				s.sendMetric(m.name, m.help, level, n, "node", name)
 			}
 		}
 	}
 }
 
-// number reads a JSON number, a bool, or a number as text.
-func number(v any) (float64, bool) {
+// parseNumber reads a JSON number, a bool, or a number as text.
+func parseNumber(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
 		return v, true
 	case bool:
-		return truth(v), true
+		return floatFromBool(v), true
 	case string:
 		n, err := strconv.ParseFloat(v, 64)
 		return n, err == nil
@@ -255,15 +255,15 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-func truth(b bool) float64 {
+func floatFromBool(b bool) float64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// moment converts a time of STAT to seconds since 1970.
-func moment(v any) (float64, bool) {
+// parseMoment converts a time of STAT to seconds since 1970.
+func parseMoment(v any) (float64, bool) {
 	text, ok := v.(string)
 	if !ok {
 		return 0, false

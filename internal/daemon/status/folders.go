@@ -29,7 +29,7 @@ func (c Config) checkFolders() (reasons, warnings []string) {
 		folders = append([]Folder{{"data_dir", c.DataDir, true}}, folders...)
 	}
 	for _, f := range folders {
-		free, err := f.write()
+		free, err := f.probeWrite()
 		switch {
 		case err != nil:
 			reasons = append(reasons, fmt.Sprintf("%s %s: %v", f.Name, f.Path, err))
@@ -40,8 +40,8 @@ func (c Config) checkFolders() (reasons, warnings []string) {
 	return reasons, warnings
 }
 
-// write writes a small file in the folder and removes it. It returns the free bytes of its disk.
-func (f Folder) write() (free int64, err error) {
+// probeWrite writes a small file in the folder and removes it. It returns the free bytes of its disk.
+func (f Folder) probeWrite() (free int64, err error) {
 	path := filepath.Clean(f.Path)
 	for {
 		info, err := os.Stat(path)

@@ -20,16 +20,18 @@ const (
 
 const queueHelp = "Waiting and running work of a manager, by queue."
 
-func queued(name string) metric { return metric{"dc_queue_length", queueHelp, level, "queue", name} }
+func queueMetric(name string) metric {
+	return metric{"dc_queue_length", queueHelp, level, "queue", name}
+}
 
-// tasks are the statistics of a schedule without batches: purge_batches,
+// taskMetrics are the statistics of a schedule without batches: purge_batches,
 // purge_batches_total and so on.
-func tasks(prefix, schedule string) map[string]metric {
+func taskMetrics(prefix, schedule string) map[string]metric {
 	of := func(outcome string) metric {
 		return metric{"dc_" + schedule + "_tasks_" + outcome + "_total", "Tasks of " + schedule + ": " + outcome + ".", count, "", ""}
 	}
 	return map[string]metric{
-		prefix:                   queued(schedule),
+		prefix:                   queueMetric(schedule),
 		prefix + "_total":        {"dc_" + schedule + "_tasks_total", "Tasks of " + schedule + ", started.", count, "", ""},
 		prefix + "_canceled":     of("canceled"),
 		prefix + "_error":        of("error"),
@@ -64,9 +66,9 @@ var metrics = map[string]metric{
 	"batches_crawl_fetcher_mixed":       {"dc_batches_crawl_fetcher_mixed_total", "Batches of both kinds.", count, "", ""},
 	"batches_crawl_time_avg":            {"dc_batches_realtime_seconds_avg", "Mean time of a real-time batch, in seconds.", level, "", ""},
 	"batches_crawl_time_total":          {"dc_batches_realtime_seconds_total", "Total time of real-time batches, in seconds.", count, "", ""},
-	"batches_realtime_queue":            queued("realtime_waiting"),
-	"batches_crawl_queue":               queued("crawl"),
-	"batches_realtime_threads":          queued("realtime"),
+	"batches_realtime_queue":            queueMetric("realtime_waiting"),
+	"batches_crawl_queue":               queueMetric("crawl"),
+	"batches_realtime_threads":          queueMetric("realtime"),
 	"batches_realtime_threads_created":  {"dc_batches_realtime_workers_started_total", "Started workers for real-time batches.", count, "", ""},
 
 	"batches_process_total":        {"dc_batches_process_total", "Processing batches, including empty ones.", count, "", ""},
@@ -80,12 +82,12 @@ var metrics = map[string]metric{
 	"batches_process_halved":       {"dc_batches_process_halved", "Processing batches that are halved, because their program died.", level, "", ""},
 	"batches_process_delete_fault": {"dc_batches_process_delete_faults_total", "Processing tasks that could not be deleted.", count, "", ""},
 	"batches_process_check_fault":  {"dc_batches_process_check_faults_total", "Failed requests for the state of processing tasks.", count, "", ""},
-	"batches_process_queue":        queued("process"),
+	"batches_process_queue":        queueMetric("process"),
 
 	"common_operations_cnt":     {"dc_operations_total", "Requested operations on sites and URLs.", count, "", ""},
 	"common_threads":            {"dc_operations_running", "Running operations.", level, "", ""},
 	"common_threads_created":    {"dc_operations_workers_started_total", "Started workers for operations.", count, "", ""},
-	"common_queue":              queued("operations"),
+	"common_queue":              queueMetric("operations"),
 	"sites_recrawl_drce_cnt":    {"dc_node_requests_total", "Requests to the data nodes.", count, "", ""},
 	"sites_recrawl_cnt":         {"dc_recrawl_runs_total", "Runs of the recrawl of sites.", count, "", ""},
 	"sites_recrawl_fault_cnt":   {"dc_recrawl_faults_total", "Recrawls of sites that failed.", count, "", ""},
@@ -93,15 +95,15 @@ var metrics = map[string]metric{
 	"sites_recrawl_deleted_cnt": {"dc_recrawl_deletes_total", "Sites whose old URLs a recrawl deleted.", count, "", ""},
 	"recrawl_threads":           {"dc_recrawl_running", "Running recrawls.", level, "", ""},
 	"recrawl_threads_created":   {"dc_recrawl_workers_started_total", "Started workers for recrawls.", count, "", ""},
-	"recrawl_sites_queue":       queued("recrawl"),
+	"recrawl_sites_queue":       queueMetric("recrawl"),
 
-	"requests": queued("requests"),
+	"requests": queueMetric("requests"),
 	"turns":    {"dc_loop_turns_total", "Turns of a manager's loop: each handles messages or timers. An idle manager makes a few in a minute.", count, "", ""},
 	"workers":  {"dc_workers_running", "Running workers of a manager, including watches.", level, "", ""},
 }
 
 func init() {
-	for _, list := range []map[string]metric{tasks("purge_batches", "purge"), tasks("age_batches", "age")} {
+	for _, list := range []map[string]metric{taskMetrics("purge_batches", "purge"), taskMetrics("age_batches", "age")} {
 		for stat, m := range list {
 			metrics[stat] = m
 		}

@@ -51,13 +51,13 @@ func newQuestion(b *bus.Bus, endpoint string, op wire.Op, gap time.Duration, jud
 	return &probe{socket: s, poller: bus.NewPoller(s), now: time.Now, op: op, gap: gap, judge: judge}, nil
 }
 
-// stores returns the fault of the last answer, or "". It sends a new request if the answer is
+// storeFault returns the fault of the last answer, or "". It sends a new request if the answer is
 // old. It waits only for the first answer, at most limit.
-func (p *probe) stores(limit time.Duration) string {
-	p.receive()
+func (p *probe) storeFault(limit time.Duration) string {
+	p.receiveAnswers()
 	start := p.now()
 	if p.uid == "" && (!p.known || start.Sub(p.sent).Abs() >= p.gap) {
-		p.send(start)
+		p.sendRequest(start)
 	}
 	for !p.known {
 		left := limit - p.now().Sub(start)
@@ -68,7 +68,7 @@ func (p *probe) stores(limit time.Duration) string {
 		if _, err := p.poller.Wait(min(left, slice)); err != nil {
 			return err.Error()
 		}
-		p.receive()
+		p.receiveAnswers()
 	}
 	if p.uid != "" && p.now().Sub(p.sent) >= probeLimit {
 		p.uid, p.fault = "", fmt.Sprintf("the stores gave no answer within %v", probeLimit)
@@ -76,7 +76,7 @@ func (p *probe) stores(limit time.Duration) string {
 	return p.fault
 }
 
-func (p *probe) send(now time.Time) {
+func (p *probe) sendRequest(now time.Time) {
 	uid := bus.NewUID()
 	e := wire.Event{Class: wire.ClassClient, UID: uid, Type: int(p.op), Object: json.RawMessage(`{"id":"0"}`)}
 	p.sent = now
@@ -87,8 +87,8 @@ func (p *probe) send(now time.Time) {
 	p.uid = uid
 }
 
-func (p *probe) receive() {
-	drain(p.socket, func(e wire.Event) {
+func (p *probe) receiveAnswers() {
+	drainSocket(p.socket, func(e wire.Event) {
 		if e.UID == p.uid {
 			p.uid, p.known, p.fault = "", true, p.judge(e)
 		}
@@ -103,20 +103,20 @@ type totals struct {
 
 func newTotals(b *bus.Bus, endpoint string) (t *totals, err error) {
 	t = &totals{}
-	t.probe, err = newQuestion(b, endpoint, wire.SiteTotals, totalsGap, t.read)
+	t.probe, err = newQuestion(b, endpoint, wire.SiteTotals, totalsGap, t.readAnswers)
 	return t, err
 }
 
-// latest returns the last sums. It waits only for the first ones, at most limit.
-func (t *totals) latest(limit time.Duration) []wire.SiteTotal {
-	if t.stores(limit) != "" {
+// latestSums returns the last sums. It waits only for the first ones, at most limit.
+func (t *totals) latestSums(limit time.Duration) []wire.SiteTotal {
+	if t.storeFault(limit) != "" {
 		return nil
 	}
 	return t.sums
 }
 
-// read adds up the answers of the nodes.
-func (t *totals) read(e wire.Event) (fault string) {
+// readAnswers adds up the answers of the nodes.
+func (t *totals) readAnswers(e wire.Event) (fault string) {
 	if fault := storesFault(e); fault != "" {
 		return fault
 	}
@@ -155,11 +155,11 @@ func storesFault(e wire.Event) string {
 		return "the stores gave an invalid answer"
 	}
 	if r.ErrorCode != 0 || len(r.ItemsList) == 0 {
-		return clip("the stores: " + r.ErrorMessage)
+		return clipText("the stores: " + r.ErrorMessage)
 	}
 	for _, i := range r.ItemsList {
 		if i.ErrorCode != 0 {
-			return clip(fmt.Sprintf("the stores of node %q: %s", i.Node, i.ErrorMessage))
+			return clipText(fmt.Sprintf("the stores of node %q: %s", i.Node, i.ErrorMessage))
 		}
 	}
 	return ""

@@ -107,7 +107,7 @@ func Start(cfg Config) (*Server, error) {
 	var listener net.Listener
 	if cfg.Port != 0 {
 		var err error
-		listener, err = s.listen()
+		listener, err = s.listenAddress()
 		switch {
 		case errors.Is(err, syscall.EADDRINUSE):
 			cfg.Log.Error("cannot start the status server: its address is in use", "port", cfg.Port, "error", err)
@@ -143,7 +143,7 @@ func Start(cfg Config) (*Server, error) {
 	s.ended.Go(func() { s.serveQueries(a, p, sums) })
 	if listener != nil {
 		s.http = &http.Server{
-			Handler: s.handler(), MaxHeaderBytes: maxHeader, ReadTimeout: readLimit, ReadHeaderTimeout: readLimit,
+			Handler: s.newHandler(), MaxHeaderBytes: maxHeader, ReadTimeout: readLimit, ReadHeaderTimeout: readLimit,
 			WriteTimeout: writeLimit, IdleTimeout: idleLimit, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
 		}
 		s.ended.Go(func() { _ = places.New(listener, maxClients).Serve(s.http, isHealth) }) // Stop closes it
@@ -154,8 +154,8 @@ func Start(cfg Config) (*Server, error) {
 // isHealth reports whether a request asks for the health of the daemon. It has a place when all others are taken.
 func isHealth(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" }
 
-// listen opens the address. Other machines may reach it only with AllowInsecure.
-func (s *Server) listen() (net.Listener, error) {
+// listenAddress opens the address. Other machines may reach it only with AllowInsecure.
+func (s *Server) listenAddress() (net.Listener, error) {
 	ip := net.ParseIP(strings.Trim(s.cfg.Host, "[]"))
 	if s.cfg.Host == "localhost" {
 		ip = net.IPv4(127, 0, 0, 1)
@@ -214,18 +214,18 @@ func (s *Server) serveQueries(a *statReader, p *probe, sums *totals) {
 			return
 		case <-beats:
 			// A start or stop may take long and has its own limits.
-			if s.phase.Load() != running || !a.round().silent() {
+			if s.phase.Load() != running || !a.runRound().hasSilent() {
 				s.cfg.Beat()
 			}
 		case first := <-s.queries:
-			waiting := s.collect(first)
-			t := snapshot{round: a.round()}
+			waiting := s.collectQueries(first)
+			t := snapshot{round: a.runRound()}
 			wants := func(what func(query) bool) bool { return p != nil && slices.ContainsFunc(waiting, what) }
 			if wants(func(q query) bool { return q.stores }) {
-				t.stores = p.stores(patience)
+				t.stores = p.storeFault(patience)
 			}
 			if wants(func(q query) bool { return q.totals }) {
-				t.totals = sums.latest(patience)
+				t.totals = sums.latestSums(patience)
 			}
 			for _, w := range waiting {
 				w.answer <- t
@@ -234,8 +234,8 @@ func (s *Server) serveQueries(a *statReader, p *probe, sums *totals) {
 	}
 }
 
-// collect returns first and all other waiting queries.
-func (s *Server) collect(first query) []query {
+// collectQueries returns first and all other waiting queries.
+func (s *Server) collectQueries(first query) []query {
 	waiting := []query{first}
 	for {
 		select {
@@ -249,8 +249,8 @@ func (s *Server) collect(first query) []query {
 
 var errStops = errors.New("the daemon stops")
 
-// ask returns the state of the managers and what else the query asks for.
-func (s *Server) ask(ctx context.Context, one query) (snapshot, error) {
+// askState returns the state of the managers and what else the query asks for.
+func (s *Server) askState(ctx context.Context, one query) (snapshot, error) {
 	one.answer = make(chan snapshot, 1)
 	select {
 	case s.queries <- one:
@@ -269,8 +269,8 @@ func (s *Server) ask(ctx context.Context, one query) (snapshot, error) {
 	}
 }
 
-// fault returns the faults by manager; nil if all managers answered.
-func (r round) fault() map[string]string {
+// managerFaults returns the faults by manager; nil if all managers answered.
+func (r round) managerFaults() map[string]string {
 	var faults map[string]string
 	for class, a := range r.classes {
 		if a.fault == "" {
@@ -284,8 +284,8 @@ func (r round) fault() map[string]string {
 	return faults
 }
 
-// pauses returns the reasons of queues that pause after a fault, by manager.
-func (r round) pauses() map[string]string {
+// pauseReasons returns the reasons of queues that pause after a fault, by manager.
+func (r round) pauseReasons() map[string]string {
 	all := map[string]string{}
 	for class, a := range r.classes {
 		for stat := range pauses {
@@ -319,8 +319,8 @@ func (r round) refusedNodes() (reasons []string) {
 	return reasons
 }
 
-// silent reports whether a manager is silent.
-func (r round) silent() bool {
+// hasSilent reports whether a manager is silent.
+func (r round) hasSilent() bool {
 	for _, a := range r.classes {
 		if a.silent {
 			return true
@@ -329,8 +329,8 @@ func (r round) silent() bool {
 	return false
 }
 
-// handler returns the HTTP handler.
-func (s *Server) handler() http.Handler {
+// newHandler returns the HTTP handler.
+func (s *Server) newHandler() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		collectors.NewGoCollector(),
@@ -338,8 +338,8 @@ func (s *Server) handler() http.Handler {
 		&collector{server: s},
 	)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", s.health)
-	mux.HandleFunc("GET /readyz", s.ready)
+	mux.HandleFunc("GET /healthz", s.serveHealth)
+	mux.HandleFunc("GET /readyz", s.serveReady)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 8}))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "dc-daemon: /healthz /readyz /metrics\n")
@@ -363,7 +363,7 @@ type condition struct {
 	Refused []string `json:"refusedNodes,omitempty"`
 }
 
-func (c condition) write(w http.ResponseWriter, good bool) {
+func (c condition) writeResponse(w http.ResponseWriter, good bool) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	if !good {
@@ -372,21 +372,21 @@ func (c condition) write(w http.ResponseWriter, good bool) {
 	_ = json.NewEncoder(w).Encode(c) // fails only if the client has disconnected
 }
 
-func (s *Server) health(w http.ResponseWriter, r *http.Request) {
-	t, err := s.ask(r.Context(), query{})
+func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request) {
+	t, err := s.askState(r.Context(), query{})
 	if err != nil {
-		condition{Status: "unhealthy", Reasons: []string{err.Error()}}.write(w, false)
+		condition{Status: "unhealthy", Reasons: []string{err.Error()}}.writeResponse(w, false)
 		return
 	}
-	faults := t.fault()
+	faults := t.managerFaults()
 	if faults != nil {
-		condition{Status: "unhealthy", Managers: faults}.write(w, false)
+		condition{Status: "unhealthy", Managers: faults}.writeResponse(w, false)
 		return
 	}
-	condition{Status: "ok", Pauses: t.pauses(), Silent: t.silentNodes(), Refused: t.refusedNodes()}.write(w, true)
+	condition{Status: "ok", Pauses: t.pauseReasons(), Silent: t.silentNodes(), Refused: t.refusedNodes()}.writeResponse(w, true)
 }
 
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
 	var reasons []string
 	switch s.phase.Load() {
 	case starting:
@@ -394,23 +394,23 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	case stopping:
 		reasons = append(reasons, "the daemon stops")
 	default:
-		t, err := s.ask(r.Context(), query{stores: true})
+		t, err := s.askState(r.Context(), query{stores: true})
 		if err != nil {
 			reasons = append(reasons, err.Error())
 		}
-		reasons = append(reasons, unready(t)...)
+		reasons = append(reasons, unreadyReasons(t)...)
 	}
 	faults, warnings := s.cfg.checkFolders()
 	reasons = append(reasons, faults...)
 	if len(reasons) > 0 {
-		condition{Status: "not ready", Reasons: reasons, Warnings: warnings}.write(w, false)
+		condition{Status: "not ready", Reasons: reasons, Warnings: warnings}.writeResponse(w, false)
 		return
 	}
-	condition{Status: "ready", Warnings: warnings}.write(w, true)
+	condition{Status: "ready", Warnings: warnings}.writeResponse(w, true)
 }
 
-// unready returns the faults of managers and stores.
-func unready(t snapshot) []string {
+// unreadyReasons returns the faults of managers and stores.
+func unreadyReasons(t snapshot) []string {
 	var reasons []string
 	for class, a := range t.classes {
 		switch {
@@ -423,7 +423,7 @@ func unready(t snapshot) []string {
 	for _, node := range t.silentNodes() {
 		reasons = append(reasons, fmt.Sprintf("node %s gives no sign of life", node))
 	}
-	for class, reason := range t.pauses() {
+	for class, reason := range t.pauseReasons() {
 		reasons = append(reasons, class+" pauses: "+reason)
 	}
 	slices.Sort(reasons)

@@ -257,12 +257,12 @@ func TestLateAnswer(t *testing.T) {
 	now := time.Now()
 	a.now = func() time.Time { return now }
 	a.patience = 0
-	if r := a.round(); r.fault() == nil {
+	if r := a.runRound(); r.managerFaults() == nil {
 		t.Errorf("answer in the first round: %+v", r)
 	}
 	now = now.Add(forget) // a new request is sent
 	a.patience = managertest.Patience
-	if r := a.round(); r.classes["A"].fields["N"] != 2.0 {
+	if r := a.runRound(); r.classes["A"].fields["N"] != 2.0 {
 		t.Errorf("round %+v", r)
 	}
 }
@@ -285,7 +285,7 @@ func TestStoresAreAskedRarely(t *testing.T) {
 	var mu sync.Mutex
 	p.now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
 	for range 5 {
-		if fault := p.stores(managertest.Patience); fault != "" {
+		if fault := p.storeFault(managertest.Patience); fault != "" {
 			t.Error(fault)
 		}
 	}
@@ -296,7 +296,7 @@ func TestStoresAreAskedRarely(t *testing.T) {
 	now = now.Add(probeGap)
 	last := ""
 	for end := time.Now().Add(managertest.Patience); last == "" && time.Now().Before(end); {
-		last = p.stores(0) // the last answer counts until the next one is there
+		last = p.storeFault(0) // the last answer counts until the next one is there
 	}
 	if !strings.Contains(last, "gone") || asked.Load() != 2 {
 		t.Errorf("fault %q, %d requests", last, asked.Load())
@@ -313,7 +313,7 @@ func TestSilentStores(t *testing.T) {
 	}
 	defer p.socket.Close()
 	for _, limit := range []time.Duration{time.Millisecond, time.Hour} {
-		if fault := p.stores(limit); !strings.Contains(fault, "not answered yet") {
+		if fault := p.storeFault(limit); !strings.Contains(fault, "not answered yet") {
 			t.Errorf("fault %q", fault)
 		}
 	}
@@ -431,7 +431,7 @@ func TestBeat(t *testing.T) {
 	stuck.Store(true)
 	round := func() {
 		t.Helper()
-		if r, err := s.ask(t.Context(), query{}); err != nil || !r.silent() {
+		if r, err := s.askState(t.Context(), query{}); err != nil || !r.hasSilent() {
 			t.Fatalf("%+v, %v", r, err)
 		}
 	}

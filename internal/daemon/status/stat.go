@@ -57,19 +57,19 @@ func newStatReader(b *bus.Bus, endpoint string, classes []string) (*statReader, 
 	}, nil
 }
 
-// round requests STAT of all managers and returns the answers, after patience at the latest.
-func (a *statReader) round() round {
+// runRound requests STAT of all managers and returns the answers, after patience at the latest.
+func (a *statReader) runRound() round {
 	r := round{classes: map[string]answer{}}
-	a.receive(func(string, answer) {}) // late answers of the last round
+	a.receiveAnswers(func(string, answer) {}) // late answers of the last round
 	start := a.now()
 	for _, class := range a.classes {
 		if q, waits := a.pending[class]; waits {
 			if start.Sub(q.at).Abs() < forget {
 				continue
 			}
-			a.forget(class)
+			a.forgetPending(class)
 		}
-		if err := a.send(class, start); err != nil {
+		if err := a.requestStat(class, start); err != nil {
 			r.classes[class] = answer{fault: err.Error()}
 		}
 	}
@@ -81,7 +81,7 @@ func (a *statReader) round() round {
 		if _, err := a.poller.Wait(min(left, slice)); err != nil {
 			break
 		}
-		a.receive(func(class string, got answer) { r.classes[class] = got })
+		a.receiveAnswers(func(class string, got answer) { r.classes[class] = got })
 	}
 	for _, class := range a.classes {
 		if _, ok := r.classes[class]; !ok {
@@ -91,7 +91,7 @@ func (a *statReader) round() round {
 	return r
 }
 
-func (a *statReader) send(class string, now time.Time) error {
+func (a *statReader) requestStat(class string, now time.Time) error {
 	object, err := json.Marshal(wire.AdminFields{ClassName: class})
 	if err != nil {
 		return err
@@ -104,23 +104,23 @@ func (a *statReader) send(class string, now time.Time) error {
 	return nil
 }
 
-func (a *statReader) forget(class string) {
+func (a *statReader) forgetPending(class string) {
 	delete(a.byUID, a.pending[class].uid)
 	delete(a.pending, class)
 }
 
-// receive takes all waiting answers.
-func (a *statReader) receive(take func(class string, got answer)) {
-	drain(a.socket, func(e wire.Event) {
+// receiveAnswers takes all waiting answers.
+func (a *statReader) receiveAnswers(take func(class string, got answer)) {
+	drainSocket(a.socket, func(e wire.Event) {
 		if class, ours := a.byUID[e.UID]; ours {
-			a.forget(class)
+			a.forgetPending(class)
 			take(class, parseAnswer(e))
 		}
 	})
 }
 
-// drain passes all waiting events of a socket to take and drops unreadable ones.
-func drain(s *bus.Socket, take func(wire.Event)) {
+// drainSocket passes all waiting events of a socket to take and drops unreadable ones.
+func drainSocket(s *bus.Socket, take func(wire.Event)) {
 	for {
 		m, err := s.Recv()
 		var bad *bus.BadMessage
@@ -142,7 +142,7 @@ func parseAnswer(e wire.Event) answer {
 		if json.Unmarshal(e.Object, &refused) != nil || refused.Message == "" {
 			return answer{fault: invalidAnswer}
 		}
-		return answer{fault: clip(refused.Message)}
+		return answer{fault: clipText(refused.Message)}
 	}
 	var stat wire.AdminFields
 	if err := json.Unmarshal(e.Object, &stat); err != nil || stat.Fields == nil {
@@ -154,7 +154,7 @@ func parseAnswer(e wire.Event) answer {
 // shown is how many bytes of a foreign message are passed on.
 const shown = 300
 
-func clip(text string) string {
+func clipText(text string) string {
 	if len(text) > shown {
 		return text[:shown] + "..."
 	}

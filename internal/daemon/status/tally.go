@@ -29,7 +29,7 @@ func tallyOf(value any) wire.Tally {
 	t := wire.Tally{}
 	fields, _ := value.(map[string]any)
 	for name, v := range fields {
-		if n, ok := number(v); ok {
+		if n, ok := parseNumber(v); ok {
 			t[name] = int64(n)
 		}
 	}
@@ -40,16 +40,16 @@ func tallyOf(value any) wire.Tally {
 // ones count in rates.
 func (s sink) crawlTally(t wire.Tally) {
 	for _, class := range classes {
-		s.send(crawlResponses, "Responses by class of their HTTP code, with those of redirects and robots.txt; none: requests without a response.", count,
+		s.sendMetric(crawlResponses, "Responses by class of their HTTP code, with those of redirects and robots.txt; none: requests without a response.", count,
 			float64(t[wire.TallyResponses+class]), "class", class)
 	}
-	s.send(crawlBytes, "Bytes of response bodies, decoded.", count, float64(t[wire.TallyBytes]))
-	s.latency(t)
-	s.summary(crawlGateWait, "Waits for the permission to send a request to a host.", t[wire.TallyWaits], t[wire.TallyWaitMs])
-	s.errors(crawlErrors, "Crawled URLs, by error bit.", t)
+	s.sendMetric(crawlBytes, "Bytes of response bodies, decoded.", count, float64(t[wire.TallyBytes]))
+	s.sendLatency(t)
+	s.sendSummary(crawlGateWait, "Waits for the permission to send a request to a host.", t[wire.TallyWaits], t[wire.TallyWaitMs])
+	s.sendErrors(crawlErrors, "Crawled URLs, by error bit.", t)
 }
 
-func (s sink) latency(t wire.Tally) {
+func (s sink) sendLatency(t wire.Tally) {
 	var all uint64
 	buckets := map[float64]uint64{}
 	for _, limit := range wire.LatencyLimits {
@@ -61,16 +61,16 @@ func (s sink) latency(t wire.Tally) {
 	s.out <- prometheus.MustNewConstHistogram(desc, all, float64(t[wire.TallyLatencyMs])/1000, buckets)
 }
 
-func (s sink) summary(name, help string, n, sumMs int64) {
+func (s sink) sendSummary(name, help string, n, sumMs int64) {
 	desc := prometheus.NewDesc(name, help, nil, nil)
 	s.out <- prometheus.MustNewConstSummary(desc, uint64(n), float64(sumMs)/1000, nil)
 }
 
-// errors sends the error bits of a tally. A URL with several bits counts for each.
-func (s sink) errors(name, help string, t wire.Tally) {
+// sendErrors sends the error bits of a tally. A URL with several bits counts for each.
+func (s sink) sendErrors(name, help string, t wire.Tally) {
 	bits := t.Under(wire.TallyErrors)
 	for _, bit := range slices.Sorted(maps.Keys(bits)) {
-		s.send(name, help+" A URL with several bits counts for each.", count, float64(bits[bit]), "error", bit)
+		s.sendMetric(name, help+" A URL with several bits counts for each.", count, float64(bits[bit]), "error", bit)
 	}
 }
 
@@ -80,20 +80,20 @@ var stateNames = map[int64]string{
 	wire.SiteDeleted: "deleted", wire.SiteDeleteTask: "deleting", wire.SiteCleaned: "cleaned", wire.SiteCleanupTask: "cleaning",
 }
 
-// totals sends the sums over sites. The number of groups is limited by wire.MostCategories.
-func (s sink) totals(sums []wire.SiteTotal) {
+// sendTotals sends the sums over sites. The number of groups is limited by wire.MostCategories.
+func (s sink) sendTotals(sums []wire.SiteTotal) {
 	for _, one := range sums {
 		category, state := strconv.FormatInt(one.Category, 10), cmp.Or(stateNames[one.State], strconv.FormatInt(one.State, 10))
 		if one.Category == wire.OtherCategories {
 			category = "other"
 		}
 		labels := []string{"category", category, "state", state}
-		s.send("dc_sites", "Sites, by their categoryId and state.", level, float64(one.Sites), labels...)
+		s.sendMetric("dc_sites", "Sites, by their categoryId and state.", level, float64(one.Sites), labels...)
 		for _, queue := range []struct {
 			name string
 			n    int64
 		}{{"new", one.New}, {"crawling", one.Crawling}, {"crawled", one.Crawled}, {"processing", one.Processing}} {
-			s.send("dc_site_urls", "URLs of sites that wait or are in work: new ones wait for crawling, crawled pages for processing.", level,
+			s.sendMetric("dc_site_urls", "URLs of sites that wait or are in work: new ones wait for crawling, crawled pages for processing.", level,
 				float64(queue.n), append(slices.Clone(labels), "queue", queue.name)...)
 		}
 	}

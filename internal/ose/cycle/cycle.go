@@ -23,8 +23,8 @@ type Web interface {
 // Wait is the random pause before a request. A host may ask for a longer one.
 type Wait struct{ Least, Most time.Duration }
 
-// any returns a random pause.
-func (w Wait) any() time.Duration { return w.Least + rand.N(max(w.Most-w.Least, 0)+1) }
+// randomPause returns a random pause.
+func (w Wait) randomPause() time.Duration { return w.Least + rand.N(max(w.Most-w.Least, 0)+1) }
 
 // Cycle runs steps. Goroutines may share it, also for folders of one host. Web, Now and Log are
 // mandatory.
@@ -94,7 +94,7 @@ func (c *Cycle) Do(ctx context.Context, f *folder.Folder, step Step) (Report, er
 		return Report{}, err
 	}
 	defer unlock()
-	return c.step(ctx, f, step)
+	return c.runStep(ctx, f, step)
 }
 
 // Run runs the steps that the folder needs until its cycle has ended. A folder without a URL to request
@@ -110,7 +110,7 @@ func (c *Cycle) Run(ctx context.Context, f *folder.Folder) (reports []Report, er
 		if err != nil {
 			return reports, err
 		}
-		report, err := c.step(ctx, f, stepOf(status.State))
+		report, err := c.runStep(ctx, f, stepOf(status.State))
 		if report.Step != "" {
 			reports = append(reports, report)
 		}
@@ -120,9 +120,9 @@ func (c *Cycle) Run(ctx context.Context, f *folder.Folder) (reports []Report, er
 	}
 }
 
-// step runs a step with the lock held, and logs its time. An error is for the caller to report; the log
+// runStep runs a step with the lock held, and logs its time. An error is for the caller to report; the log
 // of the folder has it, too.
-func (c *Cycle) step(ctx context.Context, f *folder.Folder, step Step) (r Report, err error) {
+func (c *Cycle) runStep(ctx context.Context, f *folder.Folder, step Step) (r Report, err error) {
 	status, err := f.Status()
 	if err != nil {
 		return r, err
@@ -138,19 +138,19 @@ func (c *Cycle) step(ctx context.Context, f *folder.Folder, step Step) (r Report
 		return r, err
 	}
 	defer closeLog()
-	log = log.with("step", string(step), "target", f.Dir)
+	log = log.withArgs("step", string(step), "target", f.Dir)
 	begin := c.Now()
-	run := map[Step]func(context.Context, *job) error{Fetch: c.fetch, Parse: c.parse, Merge: c.merge}[step]
+	run := map[Step]func(context.Context, *job) error{Fetch: c.runFetch, Parse: c.runParse, Merge: c.runMerge}[step]
 	j := &job{Folder: f, status: status, report: &r, log: log}
-	if err = j.survey(c.wants); err == nil {
+	if err = j.surveyURLs(c.wantsRequest); err == nil {
 		err = run(ctx, j)
 	}
 	r.Millis = c.Now().Sub(begin).Milliseconds()
 	switch {
 	case err != nil:
-		log[1:].say(slog.LevelError, "step ended early; the next run continues it", "error", err, "done", r.Done, "ms", r.Millis)
+		log[1:].logAll(slog.LevelError, "step ended early; the next run continues it", "error", err, "done", r.Done, "ms", r.Millis)
 	case r.Skipped == "":
-		log.say(slog.LevelInfo, "step finished", "urls", r.URLs, "done", r.Done, "failed", r.Failed, "ms", r.Millis)
+		log.logAll(slog.LevelInfo, "step finished", "urls", r.URLs, "done", r.Done, "failed", r.Failed, "ms", r.Millis)
 	}
 	return r, err
 }
@@ -172,8 +172,8 @@ func (j *job) setState(s folder.State) error {
 	return j.SetStatus(folder.Status{State: s, LastID: j.lastID})
 }
 
-// survey reads .urls once. Lost records are an error.
-func (j *job) survey(wants func(folder.Record) bool) error {
+// surveyURLs reads .urls once. Lost records are an error.
+func (j *job) surveyURLs(wants func(folder.Record) bool) error {
 	urls, err := j.URLs()
 	if err != nil {
 		return err
@@ -192,8 +192,8 @@ func (j *job) survey(wants func(folder.Record) bool) error {
 	return j.CheckIDs(j.status, j.lastID, j.report.URLs)
 }
 
-// begin writes the state of a step that begins. It refuses a next list that no step has written.
-func (j *job) begin(s folder.State) error {
+// beginStep writes the state of a step that begins. It refuses a next list that no step has written.
+func (j *job) beginStep(s folder.State) error {
 	if j.status.State == s {
 		return nil
 	}

@@ -272,13 +272,13 @@ func TestWait(t *testing.T) {
 	}
 	seen := map[time.Duration]bool{}
 	for range 50 {
-		d := Wait{10 * time.Second, 30 * time.Second}.any()
+		d := Wait{10 * time.Second, 30 * time.Second}.randomPause()
 		seen[d] = true
 		if d < 10*time.Second || d > 30*time.Second {
 			t.Errorf("pause %v", d)
 		}
 	}
-	if len(seen) < 40 || (Wait{time.Second, time.Second}).any() != time.Second {
+	if len(seen) < 40 || (Wait{time.Second, time.Second}).randomPause() != time.Second {
 		t.Errorf("%d different pauses", len(seen))
 	}
 }

@@ -21,13 +21,13 @@ import (
 // next run.
 const mostSilent = 5
 
-// wants reports whether OSEM001 requests a URL.
-func (c *Cycle) wants(r folder.Record) bool {
+// wantsRequest reports whether OSEM001 requests a URL.
+func (c *Cycle) wantsRequest(r folder.Record) bool {
 	return r.ID == 0 || c.Retry && (r.Code == 0 || r.Code == 429 || r.Code == 503)
 }
 
-// fetch is OSEM001.
-func (c *Cycle) fetch(ctx context.Context, j *job) error {
+// runFetch is OSEM001.
+func (c *Cycle) runFetch(ctx context.Context, j *job) error {
 	if !j.asks && j.status.State == folder.Idle {
 		j.report.Skipped = "no URL to request"
 		return nil
@@ -36,21 +36,21 @@ func (c *Cycle) fetch(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer p.closeFiles()
 	v := &fetcher{Cycle: c, pass: p}
-	err = p.each(func(r folder.Record) (folder.Record, error) {
-		if j.report.Stopped != "" || !c.wants(r) {
+	err = p.forEachRecord(func(r folder.Record) (folder.Record, error) {
+		if j.report.Stopped != "" || !c.wantsRequest(r) {
 			return r, nil
 		}
-		return v.record(ctx, r)
+		return v.fetchRecord(ctx, r)
 	})
 	if err != nil {
 		return err
 	}
 	if j.report.Stopped != "" {
-		j.log.warn("URLs are left for the next run", "reason", j.report.Stopped)
+		j.log.warnAll("URLs are left for the next run", "reason", j.report.Stopped)
 	}
-	return p.finish(folder.Fetched)
+	return p.finishPass(folder.Fetched)
 }
 
 // fetcher requests the URLs of one pass.
@@ -61,14 +61,14 @@ type fetcher struct {
 	silent int  // requests in a row without an answer
 }
 
-// record requests a URL, or takes the page that an interrupted pass has requested.
-func (v *fetcher) record(ctx context.Context, r folder.Record) (folder.Record, error) {
-	id, m, err := v.adopt(r.URL)
+// fetchRecord requests a URL, or takes the page that an interrupted pass has requested.
+func (v *fetcher) fetchRecord(ctx context.Context, r folder.Record) (folder.Record, error) {
+	id, m, err := v.adoptID(r.URL)
 	if err != nil {
 		return r, err
 	}
 	if m == nil {
-		if m, err = v.request(ctx, id, r.URL); err != nil || m == nil {
+		if m, err = v.requestURL(ctx, id, r.URL); err != nil || m == nil {
 			return r, err
 		}
 	}
@@ -79,9 +79,9 @@ func (v *fetcher) record(ctx context.Context, r folder.Record) (folder.Record, e
 	return folder.Record{ID: id, Code: m.Code, Streamed: m.Streamed, URL: r.URL}, nil
 }
 
-// adopt returns the next id. m is not nil if its page is of the URL: an interrupted pass has requested
+// adoptID returns the next id. m is not nil if its page is of the URL: an interrupted pass has requested
 // it. Numbers with other files are skipped, and those up to the last id of .osestatus.
-func (v *fetcher) adopt(url string) (id folder.ID, m *folder.Meta, err error) {
+func (v *fetcher) adoptID(url string) (id folder.ID, m *folder.Meta, err error) {
 	for id = v.lastID + 1; id <= folder.MaxID; id++ {
 		_, err := os.Lstat(v.Path(folder.MetaName(id)))
 		switch {
@@ -100,15 +100,15 @@ func (v *fetcher) adopt(url string) (id folder.ID, m *folder.Meta, err error) {
 		if err == nil {
 			err = fmt.Errorf("it is of %s", found.URL)
 		}
-		v.log.warn("id skipped: its file exists", "file", v.Path(folder.MetaName(id)), "error", err)
+		v.log.warnAll("id skipped: its file exists", "file", v.Path(folder.MetaName(id)), "error", err)
 	}
 	return id, nil, fmt.Errorf("%s has no id above %s left", v.Dir, folder.MaxID)
 }
 
-// request requests a URL and stores the answer. It returns nil if the URL is left for the next run.
-func (v *fetcher) request(ctx context.Context, id folder.ID, url string) (*folder.Meta, error) {
+// requestURL requests a URL and stores the answer. It returns nil if the URL is left for the next run.
+func (v *fetcher) requestURL(ctx context.Context, id folder.ID, url string) (*folder.Meta, error) {
 	if v.asked {
-		if err := pause(ctx, v.Wait.any()); err != nil {
+		if err := pauseFor(ctx, v.Wait.randomPause()); err != nil {
 			return nil, err
 		}
 	}
@@ -134,19 +134,19 @@ func (v *fetcher) request(ctx context.Context, id folder.ID, url string) (*folde
 	page := folder.Page{ID: id, Meta: folder.Meta{URL: url, Streamed: folder.StampOf(begin), Millis: v.Now().Sub(begin).Milliseconds()}}
 	switch {
 	case err == nil:
-		fill(&page, response, true)
+		fillPage(&page, response, true)
 	case isFault && fault.Code != 0 && fault.Partial != nil:
-		fill(&page, fault.Partial, false)
+		fillPage(&page, fault.Partial, false)
 	}
 	if err != nil {
 		page.Error = folder.OneLine(err.Error())
 	}
-	v.heard(page.Code != 0 || notSent)
+	v.countAnswer(page.Code != 0 || notSent)
 	return &page.Meta, v.batch.WritePage(page)
 }
 
-// heard counts the requests in a row without an answer.
-func (v *fetcher) heard(answer bool) {
+// countAnswer counts the requests in a row without an answer.
+func (v *fetcher) countAnswer(answer bool) {
 	if v.silent++; answer {
 		v.silent = 0
 	}
@@ -155,8 +155,8 @@ func (v *fetcher) heard(answer bool) {
 	}
 }
 
-// pause waits until d has passed or ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
+// pauseFor waits until d has passed or ctx ends.
+func pauseFor(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -167,9 +167,9 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// fill sets code, time and data of a page: the head with the fields in the order of their names, and the
+// fillPage sets code, time and data of a page: the head with the fields in the order of their names, and the
 // body, which is decoded. A body that did not arrive whole is left out.
-func fill(p *folder.Page, r *fetch.Response, whole bool) {
+func fillPage(p *folder.Page, r *fetch.Response, whole bool) {
 	p.Code, p.Streamed, p.Millis = r.Code, folder.StampOf(r.Started), r.Total.Milliseconds()
 	head := warc.Message{Start: fmt.Sprintf("HTTP/1.1 %03d ", r.Code)}
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {

@@ -34,17 +34,17 @@ func (c *Cycle) openLog(f *folder.Folder) (logs, func(), error) {
 	return logs{c.Log, slog.New(slog.NewTextHandler(file, nil))}, func() { file.Close() }, nil
 }
 
-func (l logs) with(args ...any) (all logs) {
+func (l logs) withArgs(args ...any) (all logs) {
 	for _, log := range l {
 		all = append(all, log.With(args...))
 	}
 	return all
 }
 
-func (l logs) say(level slog.Level, text string, args ...any) {
+func (l logs) logAll(level slog.Level, text string, args ...any) {
 	for _, log := range l {
 		log.Log(context.Background(), level, text, args...)
 	}
 }
 
-func (l logs) warn(text string, args ...any) { l.say(slog.LevelWarn, text, args...) }
+func (l logs) warnAll(text string, args ...any) { l.logAll(slog.LevelWarn, text, args...) }

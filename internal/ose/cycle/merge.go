@@ -16,8 +16,8 @@ import (
 	"hce/dc/internal/web/canonical"
 )
 
-// merge is OSEM003.
-func (c *Cycle) merge(ctx context.Context, j *job) error {
+// runMerge is OSEM003.
+func (c *Cycle) runMerge(ctx context.Context, j *job) error {
 	merged, err := j.Merged()
 	if err != nil {
 		return err
@@ -26,21 +26,21 @@ func (c *Cycle) merge(ctx context.Context, j *job) error {
 	if m.most == 0 {
 		m.most = DefaultMaxURLs
 	}
-	ids, err := m.read(merged)
+	ids, err := m.readKeys(merged)
 	if err != nil {
 		return err
 	}
-	defer m.close()
+	defer m.closeFile()
 	for _, id := range ids {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := m.links(id); err != nil {
+		if err := m.addLinks(id); err != nil {
 			return err
 		}
 		merged = max(merged, id)
 	}
-	if err := m.finish(); err != nil {
+	if err := m.finishList(); err != nil {
 		return err
 	}
 	if len(ids) > 0 {
@@ -49,7 +49,7 @@ func (c *Cycle) merge(ctx context.Context, j *job) error {
 		}
 	}
 	if j.report.Stopped != "" {
-		j.log.warn("links are left out", "reason", j.report.Stopped)
+		j.log.warnAll("links are left out", "reason", j.report.Stopped)
 	}
 	return j.setState(folder.Idle)
 }
@@ -66,9 +66,9 @@ type merger struct {
 	next *bufio.Writer
 }
 
-// read reads the keys of .urls, and returns the ids above merged whose links are to be merged. A page that
+// readKeys reads the keys of .urls, and returns the ids above merged whose links are to be merged. A page that
 // was merged and could not be parsed then is not looked for again.
-func (m *merger) read(merged folder.ID) (ids []folder.ID, err error) {
+func (m *merger) readKeys(merged folder.ID) (ids []folder.ID, err error) {
 	urls, err := m.URLs()
 	if err != nil {
 		return nil, err
@@ -86,8 +86,8 @@ func (m *merger) read(merged folder.ID) (ids []folder.ID, err error) {
 	return ids, nil
 }
 
-// links adds the links of a page. A file that cannot be read is reported, and left as it is.
-func (m *merger) links(id folder.ID) error {
+// addLinks adds the links of a page. A file that cannot be read is reported, and left as it is.
+func (m *merger) addLinks(id folder.ID) error {
 	var added []string
 	err := m.Links(id, func(url string) error {
 		if !m.anyHost && !slices.ContainsFunc(m.hosts, func(h string) bool { return strings.EqualFold(h, canonical.Host(url)) }) {
@@ -109,19 +109,19 @@ func (m *merger) links(id folder.ID) error {
 	var fault *folder.Fault
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &fault) {
 		m.report.Failed++
-		m.log.warn("links cannot be read", "error", err)
+		m.log.warnAll("links cannot be read", "error", err)
 		err = nil
 	}
 	if err != nil || len(added) == 0 {
 		return err
 	}
-	return m.add(added)
+	return m.appendRecords(added)
 }
 
-// add appends records to the next list, which begins with .urls.
-func (m *merger) add(urls []string) error {
+// appendRecords appends records to the next list, which begins with .urls.
+func (m *merger) appendRecords(urls []string) error {
 	if m.file == nil {
-		if err := m.create(); err != nil {
+		if err := m.createList(); err != nil {
 			return err
 		}
 	}
@@ -133,8 +133,8 @@ func (m *merger) add(urls []string) error {
 	return nil
 }
 
-// create makes the next list a copy of .urls. One that an interrupted merge has left is removed.
-func (m *merger) create() error {
+// createList makes the next list a copy of .urls. One that an interrupted merge has left is removed.
+func (m *merger) createList() error {
 	name := folder.Merging.Next()
 	if err := files.IgnoreMissing(os.Remove(m.Path(name))); err != nil {
 		return err
@@ -152,8 +152,8 @@ func (m *merger) create() error {
 	return err
 }
 
-// finish makes the next list .urls.
-func (m *merger) finish() error {
+// finishList makes the next list .urls.
+func (m *merger) finishList() error {
 	if m.file == nil {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (m *merger) finish() error {
 	return files.SyncFolder(m.Dir)
 }
 
-func (m *merger) close() {
+func (m *merger) closeFile() {
 	if m.file != nil {
 		_ = m.file.Close() // finish has synced it
 	}

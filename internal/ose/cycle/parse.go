@@ -17,21 +17,21 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// parse is OSEM002.
-func (c *Cycle) parse(ctx context.Context, j *job) error {
+// runParse is OSEM002.
+func (c *Cycle) runParse(ctx context.Context, j *job) error {
 	p, err := j.newPass(folder.Parsing, c.Now)
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	err = p.each(func(r folder.Record) (folder.Record, error) {
+	defer p.closeFiles()
+	err = p.forEachRecord(func(r folder.Record) (folder.Record, error) {
 		if r.ID == 0 || r.Parsed != 0 {
 			return r, nil
 		}
 		if err := ctx.Err(); err != nil {
 			return r, err
 		}
-		parsed, err := p.parse(r)
+		parsed, err := p.parsePage(r)
 		if parsed {
 			r.Parsed = folder.StampOf(c.Now())
 			j.report.Done++
@@ -41,16 +41,16 @@ func (c *Cycle) parse(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	return p.finish(folder.Merging)
+	return p.finishPass(folder.Merging)
 }
 
-// parse writes the links of a page. A page that cannot be read stays without PARSED.
-func (p *pass) parse(r folder.Record) (bool, error) {
+// parsePage writes the links of a page. A page that cannot be read stays without PARSED.
+func (p *pass) parsePage(r folder.Record) (bool, error) {
 	data, err := p.Body(r.ID)
 	var fault *folder.Fault
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &fault) {
 		p.report.Failed++
-		p.log.warn("page cannot be read", "url", r.URL, "error", err)
+		p.log.warnAll("page cannot be read", "url", r.URL, "error", err)
 		return false, nil
 	}
 	if err != nil {
@@ -106,7 +106,7 @@ func pageLinks(url string, head warc.Message, body []byte) (base string, found, 
 	}
 	text, name, _ := charset.Decode(body, declared) // an error is a warning: the text is usable
 	page := links.Anchors(text)
-	if directives(head, page).NoFollow {
+	if robotsDirectives(head, page).NoFollow {
 		return base, nil, nil
 	}
 	if b, err := canonical.Web.Resolve(url, page.Base); err == nil {
@@ -121,8 +121,8 @@ func pageLinks(url string, head warc.Message, body []byte) (base string, found, 
 	return base, found, page.Dead
 }
 
-// directives are what a page asks of robots.
-func directives(head warc.Message, page links.Page) robots.Directives {
+// robotsDirectives are what a page asks of robots.
+func robotsDirectives(head warc.Message, page links.Page) robots.Directives {
 	var tags []string
 	for _, f := range head.Fields {
 		if strings.EqualFold(f.Name, "X-Robots-Tag") {

@@ -38,14 +38,14 @@ type pass struct {
 
 // newPass opens the lists, and reads of both what an interrupted pass has written.
 func (j *job) newPass(state folder.State, now func() time.Time) (p *pass, err error) {
-	if err := j.begin(state); err != nil {
+	if err := j.beginStep(state); err != nil {
 		return nil, err
 	}
 	p = &pass{job: j, state: state, batch: j.NewBatch(), now: now, last: now()}
 	if p.urls, err = j.URLs(); err != nil {
 		return nil, err
 	}
-	size, err := p.resume()
+	size, err := p.resumeList()
 	if err == nil {
 		p.next, err = j.OpenFile(state.Next(), os.O_WRONLY|os.O_CREATE)
 	}
@@ -56,15 +56,15 @@ func (j *job) newPass(state folder.State, now func() time.Time) (p *pass, err er
 		_, err = p.next.Seek(size, io.SeekStart)
 	}
 	if err != nil {
-		p.close()
+		p.closeFiles()
 		return nil, err
 	}
 	return p, nil
 }
 
-// resume reads the whole records of the next list and returns their size. Each must be of the next URL
+// resumeList reads the whole records of the next list and returns their size. Each must be of the next URL
 // of .urls, with its id or a new one.
-func (p *pass) resume() (int64, error) {
+func (p *pass) resumeList() (int64, error) {
 	name := p.state.Next()
 	written, err := p.List(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,7 +80,7 @@ func (p *pass) resume() (int64, error) {
 			return written.Offset, nil
 		}
 		if err != nil {
-			if torn, tornErr := p.torn(written.Offset); torn || tornErr != nil {
+			if torn, tornErr := p.isTorn(written.Offset); torn || tornErr != nil {
 				return written.Offset, tornErr
 			}
 			return 0, fmt.Errorf("%w; look at the file, and remove it to begin the step again: its pages are kept", err)
@@ -103,9 +103,9 @@ func (p *pass) resume() (int64, error) {
 	}
 }
 
-// torn reports whether the next list ends at offset with a part of a record, as a kill leaves it, or with
+// isTorn reports whether the next list ends at offset with a part of a record, as a kill leaves it, or with
 // NUL bytes, as a crash of the machine does.
-func (p *pass) torn(offset int64) (bool, error) {
+func (p *pass) isTorn(offset int64) (bool, error) {
 	file, err := p.OpenFile(p.state.Next(), os.O_RDONLY)
 	if err != nil {
 		return false, err
@@ -130,38 +130,38 @@ func (p *pass) torn(offset int64) (bool, error) {
 	}
 }
 
-// put takes the next record.
-func (p *pass) put(r folder.Record) error {
+// putRecord takes the next record.
+func (p *pass) putRecord(r folder.Record) error {
 	p.buffer = r.Append(p.buffer)
 	if p.batch.Len() == 0 {
 		if len(p.buffer) < bufferSize {
 			return nil
 		}
-		return p.flush()
+		return p.flushRecords()
 	}
 	if p.batch.Len() < checkpointFiles && p.batch.Bytes < checkpointBytes && p.now().Sub(p.last) < checkpointTime {
 		return nil
 	}
-	return p.checkpoint()
+	return p.writeCheckpoint()
 }
 
-// flush writes the records to the next list.
-func (p *pass) flush() error {
+// flushRecords writes the records to the next list.
+func (p *pass) flushRecords() error {
 	_, err := p.next.Write(p.buffer)
 	p.buffer = p.buffer[:0]
 	return err
 }
 
-// checkpoint makes everything durable: first the files of the records, then the records, then the last
+// writeCheckpoint makes everything durable: first the files of the records, then the records, then the last
 // id.
-func (p *pass) checkpoint() error {
+func (p *pass) writeCheckpoint() error {
 	p.last = p.now()
 	changed := p.batch.Len() > 0
 	if err := p.batch.Sync(); err != nil {
 		return err
 	}
 	folder.Reached("synced")
-	if err := p.flush(); err != nil {
+	if err := p.flushRecords(); err != nil {
 		return err
 	}
 	folder.Reached("records")
@@ -174,9 +174,9 @@ func (p *pass) checkpoint() error {
 	return p.setState(p.state)
 }
 
-// finish makes the next list .urls, and writes the next state.
-func (p *pass) finish(s folder.State) error {
-	if err := p.checkpoint(); err != nil {
+// finishPass makes the next list .urls, and writes the next state.
+func (p *pass) finishPass(s folder.State) error {
+	if err := p.writeCheckpoint(); err != nil {
 		return err
 	}
 	if err := p.next.Sync(); err != nil {
@@ -193,24 +193,24 @@ func (p *pass) finish(s folder.State) error {
 	return p.setState(s)
 }
 
-func (p *pass) close() {
+func (p *pass) closeFiles() {
 	_ = p.urls.Close() // was read
 	if p.next != nil {
 		_ = p.next.Close() // finish has synced it
 	}
 }
 
-// each calls do with the rest of the records and puts what it returns. After an error the finished
+// forEachRecord calls do with the rest of the records and puts what it returns. After an error the finished
 // records are kept.
-func (p *pass) each(do func(folder.Record) (folder.Record, error)) error {
+func (p *pass) forEachRecord(do func(folder.Record) (folder.Record, error)) error {
 	for record, err := range p.urls.All() {
 		if err == nil {
 			record, err = do(record)
 		}
 		if err != nil {
-			return errors.Join(err, p.checkpoint())
+			return errors.Join(err, p.writeCheckpoint())
 		}
-		if err := p.put(record); err != nil {
+		if err := p.putRecord(record); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ func Export(ctx context.Context, service client.Service, site wire.Site, dir str
 			e.done.Damaged++
 			damaged(row.URL, err)
 		}}
-		if err := reader.Read(ctx, "", e.page, nil); err != nil {
+		if err := reader.Read(ctx, "", e.exportPage, nil); err != nil {
 			return done, err
 		}
 	}
@@ -79,8 +79,8 @@ type exporter struct {
 	last   folder.ID
 }
 
-// page writes the record of a row, and its files if it was fetched.
-func (e *exporter) page(p *pages.Page) error {
+// exportPage writes the record of a row, and its files if it was fetched.
+func (e *exporter) exportPage(p *pages.Page) error {
 	url, err := canonical.Canonical(p.URL.URL)
 	url = strings.TrimSuffix(url, "#")
 	if key := folder.KeyOf(url); err != nil || e.keys[key] {
@@ -92,7 +92,7 @@ func (e *exporter) page(p *pages.Page) error {
 	e.done.URLs++
 	record := folder.Record{URL: url}
 	if p.Crawled > 0 || p.Raw != nil || p.HTTPCode != 0 {
-		if record, err = e.fetched(url, p); err != nil {
+		if record, err = e.writeFetched(url, p); err != nil {
 			return err
 		}
 	}
@@ -100,22 +100,22 @@ func (e *exporter) page(p *pages.Page) error {
 	return err
 }
 
-// fetched writes the files of a page.
-func (e *exporter) fetched(url string, p *pages.Page) (folder.Record, error) {
+// writeFetched writes the files of a page.
+func (e *exporter) writeFetched(url string, p *pages.Page) (folder.Record, error) {
 	e.last++
-	out := folder.Page{ID: e.last, Meta: folder.Meta{URL: url, Code: int(p.HTTPCode), Streamed: streamed(p), Millis: p.CrawlingTime}}
+	out := folder.Page{ID: e.last, Meta: folder.Meta{URL: url, Code: int(p.HTTPCode), Streamed: fetchTime(p), Millis: p.CrawlingTime}}
 	if len(p.Raw) > 0 {
 		e.done.Pages++
 		if !wire.IsPageCode(int64(out.Code)) {
 			out.Code = 200 // a later fetch had that code, and brought no body
 		}
-		out.Data = append(head(out.Code, p.Headers), p.Raw...)
+		out.Data = append(pageHead(out.Code, p.Headers), p.Raw...)
 	} else {
 		if out.Code < 0 || out.Code > 999 {
 			out.Code = 0
 		}
 		if out.Code != 0 {
-			out.Data = head(out.Code, nil)
+			out.Data = pageHead(out.Code, nil)
 		}
 		out.Error = folder.OneLine(fmt.Sprint(maskText, int64(p.ErrorMask), " ", strings.Join(p.ErrorMask.Names(), " ")))
 	}
@@ -127,8 +127,8 @@ func (e *exporter) fetched(url string, p *pages.Page) (folder.Record, error) {
 	return folder.Record{ID: out.ID, Code: out.Code, Streamed: out.Streamed, URL: url}, err
 }
 
-// head returns the head of a page with the stored fields.
-func head(code int, fields []byte) []byte {
+// pageHead returns the head of a page with the stored fields.
+func pageHead(code int, fields []byte) []byte {
 	m, _ := warc.ParseMessage(fields)
 	m.Start = fmt.Sprintf("HTTP/1.1 %03d ", code)
 	for i, f := range m.Fields {
@@ -137,8 +137,8 @@ func head(code int, fields []byte) []byte {
 	return m.Append(nil)
 }
 
-// streamed returns when a page was fetched, in whole seconds, which the cluster keeps.
-func streamed(p *pages.Page) folder.Stamp {
+// fetchTime returns when a page was fetched, in whole seconds, which the cluster keeps.
+func fetchTime(p *pages.Page) folder.Stamp {
 	for _, date := range []wire.Date{p.Stored, p.UDate, p.CDate} {
 		if at, ok := date.Time(); ok && at.Unix() > 0 {
 			return folder.StampOf(at.Truncate(time.Second))

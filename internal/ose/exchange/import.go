@@ -43,19 +43,19 @@ func Import(ctx context.Context, service client.Service, site wire.Site, f *fold
 	}
 	defer urls.Close()
 	i := &importer{ctx: ctx, service: service, site: site, folder: f, done: &done, warn: warn}
-	defer i.drop()
+	defer i.removeFile()
 	for record, err := range urls.All() {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err == nil {
-			err = i.take(record)
+			err = i.addRecord(record)
 		}
 		if err != nil {
-			return done, errors.Join(err, i.flush())
+			return done, errors.Join(err, i.storePortion())
 		}
 	}
-	return done, i.flush()
+	return done, i.storePortion()
 }
 
 // importer collects a portion: pages in a temporary WARC file, and rows.
@@ -75,8 +75,8 @@ type importer struct {
 	rows   []map[string]any
 }
 
-// take adds a record to the portion.
-func (i *importer) take(r folder.Record) error {
+// addRecord adds a record to the portion.
+func (i *importer) addRecord(r folder.Record) error {
 	var m folder.Meta
 	var data []byte
 	var err error
@@ -94,12 +94,12 @@ func (i *importer) take(r folder.Record) error {
 	case err != nil:
 		return err
 	case wire.IsPageCode(int64(r.Code)) && m.Error == "" && m.Size > m.Head:
-		err = i.page(r, m, data)
+		err = i.importPage(r, m, data)
 	default:
-		i.rows = append(i.rows, i.row(r, m))
+		i.rows = append(i.rows, i.newURLRow(r, m))
 	}
 	if err == nil && (i.pages >= portionPages || i.bytes >= portionBytes || len(i.rows) >= portionPages) {
-		err = i.flush()
+		err = i.storePortion()
 	}
 	return err
 }
@@ -108,10 +108,10 @@ func (i *importer) take(r folder.Record) error {
 // removes it.
 const originally = "X-Archive-Orig-"
 
-// page writes the records of a page.
-func (i *importer) page(r folder.Record, m folder.Meta, data []byte) error {
+// importPage writes the records of a page.
+func (i *importer) importPage(r folder.Record, m folder.Meta, data []byte) error {
 	if i.file == nil {
-		if err := i.create(); err != nil {
+		if err := i.createFile(); err != nil {
 			return err
 		}
 	}
@@ -143,8 +143,8 @@ func (i *importer) page(r folder.Record, m folder.Meta, data []byte) error {
 	return err
 }
 
-// create creates the temporary file.
-func (i *importer) create() (err error) {
+// createFile creates the temporary file.
+func (i *importer) createFile() (err error) {
 	if i.file, err = os.CreateTemp("", "ose-*.warc"); err != nil {
 		return fmt.Errorf("collect pages: %w", err)
 	}
@@ -153,8 +153,8 @@ func (i *importer) create() (err error) {
 	return nil
 }
 
-// drop removes the temporary file.
-func (i *importer) drop() {
+// removeFile removes the temporary file.
+func (i *importer) removeFile() {
 	if i.file != nil {
 		_ = i.file.Close()           // it is removed
 		_ = os.Remove(i.file.Name()) // a file that stays is one of the system's temporary files
@@ -162,8 +162,8 @@ func (i *importer) drop() {
 	}
 }
 
-// flush stores the portion: the pages, then the other rows.
-func (i *importer) flush() error {
+// storePortion stores the portion: the pages, then the other rows.
+func (i *importer) storePortion() error {
 	if i.file != nil {
 		if err := i.buffer.Flush(); err != nil {
 			return err
@@ -176,7 +176,7 @@ func (i *importer) flush() error {
 		if err != nil {
 			return err
 		}
-		i.drop()
+		i.removeFile()
 		i.pages, i.bytes = 0, 0
 	}
 	return i.flushRows()
@@ -207,11 +207,11 @@ func (i *importer) flushRows() error {
 	return i.service.Ask(i.ctx, wire.URLNew, fresh, nil)
 }
 
-// row returns the element of URL_NEW for a URL without a page.
-func (i *importer) row(r folder.Record, m folder.Meta) map[string]any {
+// newURLRow returns the element of URL_NEW for a URL without a page.
+func (i *importer) newURLRow(r folder.Record, m folder.Meta) map[string]any {
 	key := wire.KeyOfURL(r.URL)
 	row := map[string]any{"siteId": i.site.ID, "url": r.URL, "urlMd5": key, "siteSelect": wire.SelectExplicit, "type": wire.TypeRegular}
-	roots := i.roots()
+	roots := i.rootKeys()
 	if slices.Contains(roots, key) {
 		row["parentMd5"], row["depth"] = "", 0
 	} else { // like a link of the root page; without a parent it would be a root URL
@@ -229,8 +229,8 @@ func (i *importer) row(r folder.Record, m folder.Meta) map[string]any {
 	return row
 }
 
-// roots returns the keys of the root URLs, at least one.
-func (i *importer) roots() (keys []string) {
+// rootKeys returns the keys of the root URLs, at least one.
+func (i *importer) rootKeys() (keys []string) {
 	for _, u := range i.site.URLs {
 		keys = append(keys, wire.KeyOfURL(u.URL.URL))
 	}

@@ -58,7 +58,7 @@ type Page struct {
 
 // WritePage writes the file of the page, and then its meta, with size and md5 of the data.
 func (b *Batch) WritePage(p Page) error {
-	p.Size, p.MD5 = int64(len(p.Data)), sum(p.Data)
+	p.Size, p.MD5 = int64(len(p.Data)), hexMD5(p.Data)
 	if err := b.Write(BodyName(p.ID), p.Data); err != nil {
 		return err
 	}

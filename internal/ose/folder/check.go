@@ -78,7 +78,7 @@ func (f *Folder) checkURLs(status Status, report func(error)) (ids map[ID]bool, 
 	defer urls.Close()
 	keys := map[Key]bool{}
 	wrong := func(column int, format string, args ...any) {
-		report(faultOf(urls.path, urls.line, at(column, format, args...)))
+		report(faultOf(urls.path, urls.line, columnErrorf(column, format, args...)))
 	}
 	for record, err := range urls.All() {
 		if err != nil {
@@ -144,7 +144,7 @@ func (f *Folder) checkNames(status Status, ids map[ID]bool, report func(error)) 
 		for _, e := range entries {
 			name := e.Name()
 			if found := numbered.FindStringSubmatch(name); found != nil {
-				n, _ := digits(found[1])
+				n, _ := parseDigits(found[1])
 				if status.State != Fetching && !ids[ID(n)] {
 					report(&Fault{File: f.Path(name), Err: fmt.Errorf("%s has no record with this id", URLsName)})
 				}
@@ -182,7 +182,7 @@ func (f *Folder) Summary() (Summary, error) {
 		return s, err
 	}
 	s.State, s.LastID = status.State.String(), status.LastID
-	if s.Running, err = f.running(); err != nil {
+	if s.Running, err = f.isRunning(); err != nil {
 		return s, err
 	}
 	urls, err := f.URLs()
@@ -207,8 +207,8 @@ func (f *Folder) Summary() (Summary, error) {
 	return s, nil
 }
 
-// running reports whether a process holds the lock. It creates no lock file.
-func (f *Folder) running() (bool, error) {
+// isRunning reports whether a process holds the lock. It creates no lock file.
+func (f *Folder) isRunning() (bool, error) {
 	if _, err := os.Lstat(f.Path(LockName)); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -26,7 +26,7 @@ type columnError struct {
 	error
 }
 
-func at(column int, format string, args ...any) error {
+func columnErrorf(column int, format string, args ...any) error {
 	return columnError{column, fmt.Errorf(format, args...)}
 }
 

@@ -185,9 +185,9 @@ func (f *Folder) Merged() (ID, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, column := digits(string(text))
+	n, column := parseDigits(string(text))
 	if column > 0 || len(text) != idSize {
-		return 0, faultOf(f.Path(MergedName), 1, at(max(column, 1), "%.20q is not an id of 10 digits", text))
+		return 0, faultOf(f.Path(MergedName), 1, columnErrorf(max(column, 1), "%.20q is not an id of 10 digits", text))
 	}
 	return ID(n), nil
 }
@@ -220,13 +220,13 @@ func (f *Folder) Whole(id ID) (Meta, error) {
 	if err != nil {
 		return m, err
 	}
-	if int64(len(data)) != m.Size || sum(data) != m.MD5 {
-		return m, &Fault{File: f.Path(BodyName(id)), Err: fmt.Errorf("%d bytes with md5 %s, but %s says %d bytes with md5 %s", len(data), sum(data), MetaName(id), m.Size, m.MD5)}
+	if int64(len(data)) != m.Size || hexMD5(data) != m.MD5 {
+		return m, &Fault{File: f.Path(BodyName(id)), Err: fmt.Errorf("%d bytes with md5 %s, but %s says %d bytes with md5 %s", len(data), hexMD5(data), MetaName(id), m.Size, m.MD5)}
 	}
 	return m, nil
 }
 
-func sum(data []byte) string {
+func hexMD5(data []byte) string {
 	s := md5.Sum(data)
 	return hex.EncodeToString(s[:])
 }

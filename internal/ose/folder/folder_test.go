@@ -311,10 +311,10 @@ func FuzzMalformed(f *testing.F) {
 	f.Add("a\\b\n\x7f\xff")
 	f.Fuzz(func(t *testing.T, text string) {
 		line := string(AppendMalformed(nil, []string{text}))
-		if got, err := original(strings.TrimSuffix(line, "\n")); err != nil || got != text || strings.Count(line, "\n") != 1 {
+		if got, err := unescapeLine(strings.TrimSuffix(line, "\n")); err != nil || got != text || strings.Count(line, "\n") != 1 {
 			t.Errorf("%q is written as %q and read as %q, %v", text, line, got, err)
 		}
-		if got, err := original(text); err == nil && string(AppendMalformed(nil, []string{got})) != text+"\n" {
+		if got, err := unescapeLine(text); err == nil && string(AppendMalformed(nil, []string{got})) != text+"\n" {
 			t.Errorf("%q is read as %q", text, got)
 		}
 	})

@@ -38,7 +38,7 @@ func AppendMalformed(to []byte, links []string) []byte {
 
 // Links calls each with the links of a page.
 func (f *Folder) Links(id ID, each func(url string) error) error {
-	return f.lines(LinksName(id), maxURL, func(line string) error {
+	return f.forEachLine(LinksName(id), maxURL, func(line string) error {
 		if err := checkURL(line); err != nil {
 			return err
 		}
@@ -51,8 +51,8 @@ const maxLink = 4 * (8 << 10)
 
 // Malformed calls each with the malformed links of a page, as written.
 func (f *Folder) Malformed(id ID, each func(text string) error) error {
-	return f.lines(MalformedName(id), maxLink, func(line string) error {
-		text, err := original(line)
+	return f.forEachLine(MalformedName(id), maxLink, func(line string) error {
+		text, err := unescapeLine(line)
 		if err != nil {
 			return err
 		}
@@ -60,8 +60,8 @@ func (f *Folder) Malformed(id ID, each func(text string) error) error {
 	})
 }
 
-// original undoes the escapes of AppendMalformed.
-func original(line string) (string, error) {
+// unescapeLine undoes the escapes of AppendMalformed.
+func unescapeLine(line string) (string, error) {
 	if !strings.ContainsFunc(line, func(r rune) bool { return r == '\\' || r < ' ' || r == 0x7f }) {
 		return line, nil
 	}
@@ -70,7 +70,7 @@ func original(line string) (string, error) {
 		c := line[i]
 		switch {
 		case c < ' ' || c == 0x7f:
-			return "", at(i+1, "control character %q", c)
+			return "", columnErrorf(i+1, "control character %q", c)
 		case c != '\\':
 			b.WriteByte(c)
 			continue
@@ -81,10 +81,10 @@ func original(line string) (string, error) {
 		}
 		var n byte
 		if i+4 > len(line) {
-			return "", at(i+1, `%q is no escape \\ or \xHH of a control character`, line[i:])
+			return "", columnErrorf(i+1, `%q is no escape \\ or \xHH of a control character`, line[i:])
 		}
 		if _, err := fmt.Sscanf(line[i:i+4], `\x%02x`, &n); err != nil || n >= ' ' && n != 0x7f || fmt.Sprintf(`\x%02x`, n) != line[i:i+4] {
-			return "", at(i+1, `%q is no escape \\ or \xHH of a control character`, line[i:i+4])
+			return "", columnErrorf(i+1, `%q is no escape \\ or \xHH of a control character`, line[i:i+4])
 		}
 		b.WriteByte(n)
 		i += 3
@@ -92,8 +92,8 @@ func original(line string) (string, error) {
 	return b.String(), nil
 }
 
-// lines calls each with the lines of a file. Its error becomes a *Fault, unless it is a passed one.
-func (f *Folder) lines(name string, most int, each func(line string) error) error {
+// forEachLine calls each with the lines of a file. Its error becomes a *Fault, unless it is a passed one.
+func (f *Folder) forEachLine(name string, most int, each func(line string) error) error {
 	file, err := f.OpenFile(name, os.O_RDONLY)
 	if err != nil {
 		return err
@@ -106,9 +106,9 @@ func (f *Folder) lines(name string, most int, each func(line string) error) erro
 		case err == io.EOF && len(line) == 0:
 			return nil
 		case len(line) > most+1 || errors.Is(err, bufio.ErrBufferFull):
-			return faultOf(f.Path(name), number, at(most+1, "the line is longer than %d bytes", most))
+			return faultOf(f.Path(name), number, columnErrorf(most+1, "the line is longer than %d bytes", most))
 		case err == io.EOF:
-			return faultOf(f.Path(name), number, at(len(line)+1, "%w", ErrTorn))
+			return faultOf(f.Path(name), number, columnErrorf(len(line)+1, "%w", ErrTorn))
 		case err != nil:
 			return fmt.Errorf("read %s: %w", f.Path(name), err)
 		}

@@ -67,7 +67,7 @@ func ParseMeta(path, text string) (m Meta, err error) {
 		lineNumber++
 		line, ended := strings.CutSuffix(line, "\n")
 		if !ended {
-			return m, faultOf(path, lineNumber, at(len(line)+1, "no line feed at the end"))
+			return m, faultOf(path, lineNumber, columnErrorf(len(line)+1, "no line feed at the end"))
 		}
 		key, value, _ := strings.Cut(line, ": ")
 		for next < len(metaKeys) && next >= metaNeeded && metaKeys[next] != key {
@@ -78,45 +78,45 @@ func ParseMeta(path, text string) (m Meta, err error) {
 			if next < len(metaKeys) {
 				want = strconv.Quote(metaKeys[next] + ": ")
 			}
-			return m, faultOf(path, lineNumber, at(1, "%.40q instead of %s", line, want))
+			return m, faultOf(path, lineNumber, columnErrorf(1, "%.40q instead of %s", line, want))
 		}
-		if err := m.set(key, value); err != nil {
-			return m, faultOf(path, lineNumber, at(len(key)+3, "%s: %w", key, err))
+		if err := m.setValue(key, value); err != nil {
+			return m, faultOf(path, lineNumber, columnErrorf(len(key)+3, "%s: %w", key, err))
 		}
 		next++
 	}
 	switch {
 	case next < metaNeeded:
-		return m, faultOf(path, lineNumber+1, at(1, "the file ends before %q", metaKeys[next]))
+		return m, faultOf(path, lineNumber+1, columnErrorf(1, "the file ends before %q", metaKeys[next]))
 	case m.Head > m.Size:
 		return m, &Fault{File: path, Err: fmt.Errorf("head %d is above size %d", m.Head, m.Size)}
 	}
 	return m, nil
 }
 
-// set reads one value, which must be as Append writes it.
-func (m *Meta) set(key, value string) (err error) {
+// setValue reads one value, which must be as Append writes it.
+func (m *Meta) setValue(key, value string) (err error) {
 	switch key {
 	case "url":
 		m.URL = value
 		return checkURL(value)
 	case "code":
-		m.Code, err = number[int](value, "%03d", 999)
+		m.Code, err = parseNumber[int](value, "%03d", 999)
 	case "streamed":
-		if m.Streamed, err = number[Stamp](value, "%019d", 1<<63-1); err == nil && m.Streamed == 0 {
+		if m.Streamed, err = parseNumber[Stamp](value, "%019d", 1<<63-1); err == nil && m.Streamed == 0 {
 			err = fmt.Errorf("0 instead of a time")
 		}
 	case "head":
-		m.Head, err = number[int64](value, "%d", 1<<40)
+		m.Head, err = parseNumber[int64](value, "%d", 1<<40)
 	case "size":
-		m.Size, err = number[int64](value, "%d", 1<<40)
+		m.Size, err = parseNumber[int64](value, "%d", 1<<40)
 	case "md5":
 		m.MD5 = value
 		if sum, wrong := hex.DecodeString(value); wrong != nil || len(sum) != 16 || strings.ToLower(value) != value {
 			err = fmt.Errorf("%.40q is not 32 hexadecimal digits", value)
 		}
 	case "ms":
-		m.Millis, err = number[int64](value, "%d", 1<<40)
+		m.Millis, err = parseNumber[int64](value, "%d", 1<<40)
 	case "error":
 		if m.Error = value; value == "" || OneLine(value) != value {
 			err = fmt.Errorf("%.40q is not a printable line of at most %d bytes", value, maxError)
@@ -125,8 +125,8 @@ func (m *Meta) set(key, value string) (err error) {
 	return err
 }
 
-// number reads a number that is written in a format.
-func number[T ~int | ~int64](value, format string, most uint64) (T, error) {
+// parseNumber reads a number that is written in a format.
+func parseNumber[T ~int | ~int64](value, format string, most uint64) (T, error) {
 	n, err := strconv.ParseUint(value, 10, 64)
 	if err != nil || n > most || fmt.Sprintf(format, n) != value {
 		return 0, fmt.Errorf("%.40q is not a number from 0 to %d in its form", value, most)

@@ -60,57 +60,57 @@ func (r Record) Append(to []byte) []byte {
 // ParseRecord reads a record without its line feed.
 func ParseRecord(line string) (r Record, err error) {
 	if len(line) <= urlAt {
-		return r, at(len(line)+1, "the record ends before its URL, which begins at column %d", urlAt+1)
+		return r, columnErrorf(len(line)+1, "the record ends before its URL, which begins at column %d", urlAt+1)
 	}
 	for _, filler := range []int{codeAt - 1, streamedAt - 1, parsedAt - 1, urlAt - 1} {
 		if line[filler] != ' ' {
-			return r, at(filler+1, "filler %q instead of a blank", line[filler])
+			return r, columnErrorf(filler+1, "filler %q instead of a blank", line[filler])
 		}
 	}
 	r.URL = line[urlAt:]
 	if err := checkURL(r.URL); err != nil {
-		return r, at(urlAt+1, "%w", err)
+		return r, columnErrorf(urlAt+1, "%w", err)
 	}
 	if strings.Trim(line[:urlAt], " ") == "" {
 		return r, nil
 	}
-	id, err := field(line, "URLID", idAt, idSize, uint64(MaxID))
+	id, err := parseField(line, "URLID", idAt, idSize, uint64(MaxID))
 	if err != nil {
 		return r, err
 	}
-	code, err := field(line, "HTTPRC", codeAt, codeSize, 999)
+	code, err := parseField(line, "HTTPRC", codeAt, codeSize, 999)
 	if err != nil {
 		return r, err
 	}
-	streamed, err := field(line, "STREAMED", streamedAt, stampSize, math.MaxInt64)
+	streamed, err := parseField(line, "STREAMED", streamedAt, stampSize, math.MaxInt64)
 	if err != nil {
 		return r, err
 	}
 	r.ID, r.Code, r.Streamed = ID(id), int(code), Stamp(streamed)
 	switch {
 	case id == 0:
-		return r, at(idAt+1, "URLID 0 instead of 1 or more")
+		return r, columnErrorf(idAt+1, "URLID 0 instead of 1 or more")
 	case streamed == 0:
-		return r, at(streamedAt+1, "STREAMED 0 instead of a time")
+		return r, columnErrorf(streamedAt+1, "STREAMED 0 instead of a time")
 	case line[parsedAt:parsedAt+stampSize] == blankStamp:
 		return r, nil
 	}
-	parsed, err := field(line, "PARSED", parsedAt, stampSize, math.MaxInt64)
+	parsed, err := parseField(line, "PARSED", parsedAt, stampSize, math.MaxInt64)
 	if err == nil && parsed == 0 {
-		err = at(parsedAt+1, "PARSED 0 instead of a time or blanks")
+		err = columnErrorf(parsedAt+1, "PARSED 0 instead of a time or blanks")
 	}
 	r.Parsed = Stamp(parsed)
 	return r, err
 }
 
-// field reads a number of a record.
-func field(line, name string, from, size int, most uint64) (uint64, error) {
-	n, column := digits(line[from : from+size])
+// parseField reads a number of a record.
+func parseField(line, name string, from, size int, most uint64) (uint64, error) {
+	n, column := parseDigits(line[from : from+size])
 	switch {
 	case column > 0:
-		return 0, at(from+column, "%s %q is not %d digits", name, line[from:from+size], size)
+		return 0, columnErrorf(from+column, "%s %q is not %d digits", name, line[from:from+size], size)
 	case n > most:
-		return 0, at(from+1, "%s %q is above %d", name, line[from:from+size], most)
+		return 0, columnErrorf(from+1, "%s %q is above %d", name, line[from:from+size], most)
 	}
 	return n, nil
 }

@@ -59,25 +59,25 @@ func (s Status) String() string { return string(s.State) + " " + s.LastID.String
 // ParseStatus reads the record.
 func ParseStatus(text string) (s Status, err error) {
 	if len(text) != statusSize {
-		return s, at(min(len(text), statusSize)+1, "%d bytes instead of %d, without a line end", len(text), statusSize)
+		return s, columnErrorf(min(len(text), statusSize)+1, "%d bytes instead of %d, without a line end", len(text), statusSize)
 	}
 	s.State = State(text[0])
 	if s.State < Idle || s.State > Merging {
-		return s, at(1, "state %q instead of 0 to 4", text[0])
+		return s, columnErrorf(1, "state %q instead of 0 to 4", text[0])
 	}
 	if text[1] != ' ' {
-		return s, at(2, "filler %q instead of a blank", text[1])
+		return s, columnErrorf(2, "filler %q instead of a blank", text[1])
 	}
-	n, column := digits(text[2:])
+	n, column := parseDigits(text[2:])
 	if column > 0 {
-		return s, at(column+2, "last id %.10q is not 10 digits", text[2:])
+		return s, columnErrorf(column+2, "last id %.10q is not 10 digits", text[2:])
 	}
 	s.LastID = ID(n)
 	return s, nil
 }
 
-// digits reads a number that consists of digits only. column is where another byte is, from 1, or 0.
-func digits(text string) (n uint64, column int) {
+// parseDigits reads a number that consists of digits only. column is where another byte is, from 1, or 0.
+func parseDigits(text string) (n uint64, column int) {
 	for i := range len(text) {
 		if text[i] < '0' || text[i] > '9' {
 			return 0, i + 1

@@ -46,9 +46,9 @@ func (r *Reader) Next() (Record, error) {
 	case err == io.EOF && len(line) == 0:
 		return Record{}, io.EOF
 	case len(line) > MaxRecord || errors.Is(err, bufio.ErrBufferFull):
-		return Record{}, faultOf(r.path, r.line, at(MaxRecord, "the record is longer than %d bytes", MaxRecord))
+		return Record{}, faultOf(r.path, r.line, columnErrorf(MaxRecord, "the record is longer than %d bytes", MaxRecord))
 	case err == io.EOF:
-		return Record{}, faultOf(r.path, r.line, at(len(line)+1, "%w", ErrTorn))
+		return Record{}, faultOf(r.path, r.line, columnErrorf(len(line)+1, "%w", ErrTorn))
 	case err != nil:
 		return Record{}, fmt.Errorf("read %s: %w", r.path, err)
 	}

@@ -19,7 +19,7 @@ const longestRound = 365 * 24 * time.Hour
 func (p program) daemonCommand() *command.Command {
 	o := &stepOptions{wait: "10s-30s", timeout: "30s", maxURLs: "1000000"}
 	every := "10m"
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "daemon", Summary: "runs the cycles of all targets every ten minutes",
 		Description: `Does what ose run does, at once and then every --every, until it gets SIGTERM or SIGINT. A target whose
 steps take longer does not delay the others. New targets in DIR are found in the next round. A kill
@@ -30,19 +30,19 @@ loses nothing.`,
 		if err != nil {
 			return err
 		}
-		return p.daemon(o, d)
+		return p.runDaemon(o, d)
 	})
-	o.declare(c, "")
+	o.declareOptions(c, "")
 	c.Text(&every, "every", "", "TIME", "time between two rounds")
 	return c
 }
 
-// daemon runs rounds until the context ends. Then it returns nil: that is its usual end.
-func (p program) daemon(o *stepOptions, every time.Duration) error {
-	if _, err := targets(o.dirs); err != nil {
+// runDaemon runs rounds until the context ends. Then it returns nil: that is its usual end.
+func (p program) runDaemon(o *stepOptions, every time.Duration) error {
+	if _, err := targetFolders(o.dirs); err != nil {
 		return err
 	}
-	c, closeAll, err := o.cycle(p, "")
+	c, closeAll, err := o.newCycle(p, "")
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (p program) daemon(o *stepOptions, every time.Duration) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
-		r.start(p.ctx)
+		r.startRound(p.ctx)
 		select {
 		case <-ticker.C:
 		case <-p.ctx.Done():
@@ -73,9 +73,9 @@ type rounds struct {
 	running map[string]bool // by folder
 }
 
-// start starts a round: the targets whose cycle does not run.
-func (r *rounds) start(ctx context.Context) {
-	list, err := targets(r.dirs)
+// startRound starts a round: the targets whose cycle does not run.
+func (r *rounds) startRound(ctx context.Context) {
+	list, err := targetFolders(r.dirs)
 	if err != nil {
 		r.cycle.Log.Error("targets cannot be found", "error", err)
 		return
@@ -91,7 +91,7 @@ func (r *rounds) start(ctx context.Context) {
 		r.all.Go(func() {
 			select {
 			case r.slots <- struct{}{}:
-				_, _ = r.target(ctx, r.cycle, f, "") // has logged its error; the next round tries again
+				_, _ = r.runTarget(ctx, r.cycle, f, "") // has logged its error; the next round tries again
 				<-r.slots
 			case <-ctx.Done():
 			}

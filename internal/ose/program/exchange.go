@@ -17,7 +17,7 @@ type clusterOptions struct {
 	json  bool
 }
 
-func (o *clusterOptions) declare(c *command.Command) {
+func (o *clusterOptions) declareOptions(c *command.Command) {
 	c.Text(&o.place.Server, "server", "", "HOST:PORT", "client port of the daemon to talk to")
 	c.Text(&o.place.Config, "config", "c", "FILE", "ini file of dc-client, for address and keys of the daemon")
 	c.Text(&o.place.Data, "data", "", "DIR", "data folder of hce, instead of a daemon")
@@ -29,7 +29,7 @@ func (p program) importCommand() *command.Command {
 	var o clusterOptions
 	var words []string
 	var site string
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "import", Summary: "stores the pages of a target in a site of the cluster",
 		Description: `Each page with a code of 2xx becomes a crawled page with its head, body and date, which a daemon
 processes; another body of a known page becomes a version. A URL that was not requested yet becomes
@@ -38,7 +38,7 @@ nothing twice. A site that does not exist is created. Nothing is requested.`,
 		Examples: "  ose import sites/example.org\n  ose import sites/example.org --site archive --server 127.0.0.1:5504",
 	}, func() error { return p.importFolder(o, words[0], site) })
 	c.Words(&words, "DIR", 1, 1)
-	o.declare(c)
+	o.declareOptions(c)
 	c.Text(&site, "site", "", "SITE", "site for all pages; default: that of the first URL")
 	return c
 }
@@ -61,9 +61,9 @@ func (p program) importFolder(o clusterOptions, dir, typed string) error {
 	if err != nil {
 		return err
 	}
-	done, err := exchange.Import(p.ctx, opened.Service(), site, f, func(err error) { p.say("page left out: %v", err) })
+	done, err := exchange.Import(p.ctx, opened.Service(), site, f, func(err error) { p.printLine("page left out: %v", err) })
 	if err != nil {
-		p.say("%d pages and %d versions are stored; the same command continues", done.Pages, done.Versions)
+		p.printLine("%d pages and %d versions are stored; the same command continues", done.Pages, done.Versions)
 		return err
 	}
 	if o.json {
@@ -98,14 +98,14 @@ func firstURL(f *folder.Folder) (string, error) {
 func (p program) exportCommand() *command.Command {
 	var o clusterOptions
 	var words []string
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "export", Summary: "writes the pages of a site of the cluster as a target",
 		Description: `Writes the last version of each page of SITE, an id or a root URL, to DIR, which must be new or empty. The
 target is in state 2: ose run finds its links and goes on. The same site gives the same files.`,
 		Examples: "  ose export example.org sites/example.org",
 	}, func() error { return p.exportSite(o, words[0], words[1]) })
 	c.Words(&words, "SITE DIR", 2, 2)
-	o.declare(c)
+	o.declareOptions(c)
 	return c
 }
 

@@ -14,7 +14,7 @@ import (
 // initCommand returns the sub-command that creates a target.
 func (p program) initCommand() *command.Command {
 	var words []string
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "init", Summary: "creates the folder of a target",
 		Description: `Creates DIR with the URLs as its list, in state 0. DIR must be new or empty. The host of the first URL is
 the target's host: links to other hosts are not added by merge. Nothing is requested.`,
@@ -44,18 +44,18 @@ the target's host: links to other hosts are not added by merge. Nothing is reque
 func (p program) statusCommand() *command.Command {
 	var dirs []string
 	var json bool
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "status", Summary: "shows the state of targets and how many URLs they have",
 		Description: "Reads .osestatus and .urls. Nothing is changed.",
 		Examples:    "  ose status sites\n  ose status sites/example.org --json",
-	}, func() error { return p.status(dirs, json) })
+	}, func() error { return p.printStatus(dirs, json) })
 	c.Words(&dirs, "DIR...", 1, 0)
 	c.Flag(&json, "json", "", "print JSON for machines")
 	return c
 }
 
-func (p program) status(dirs []string, json bool) error {
-	list, err := targets(dirs)
+func (p program) printStatus(dirs []string, json bool) error {
+	list, err := targetFolders(dirs)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (p program) status(dirs []string, json bool) error {
 	for _, f := range list {
 		s, err := f.Summary()
 		if err != nil {
-			p.say("%v", err)
+			p.printLine("%v", err)
 			worst = command.ErrWithErrors
 			continue
 		}
@@ -93,14 +93,14 @@ func (p program) status(dirs []string, json bool) error {
 // checkCommand returns the sub-command that looks for faults.
 func (p program) checkCommand() *command.Command {
 	var dirs []string
-	c := p.leaf(command.Text{
+	c := p.newLeafCommand(command.Text{
 		Name: "check", Summary: "reads every file of targets and names each fault",
 		Description: `Reads all files, also the pages, whose size and md5 .meta has, and prints each fault with file, line and
 column: records that are not of their form, URLs and ids that are there twice, pages that do not
 fit, files of no record. Nothing is changed. A step that runs meanwhile may cause reports.`,
 		Examples: "  ose check sites/example.org",
 	}, func() error {
-		list, err := targets(dirs)
+		list, err := targetFolders(dirs)
 		if err != nil {
 			return err
 		}

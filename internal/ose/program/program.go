@@ -73,29 +73,29 @@ DIR is the folder of a target, or a folder with such folders.`,
 	return root
 }
 
-// leaf returns a sub-command.
-func (p program) leaf(text command.Text, do func() error) *command.Command {
+// newLeafCommand returns a sub-command.
+func (p program) newLeafCommand(text command.Text, do func() error) *command.Command {
 	text.UsageError, text.ExitStatus = command.ExitRefused, exitText
 	return command.New(text, func() int {
 		err := files.ExplainFull(do(), "")
 		_, known := errors.AsType[reported](err)
 		switch {
 		case errors.Is(err, context.Canceled):
-			p.say("interrupted; the next run continues")
+			p.printLine("interrupted; the next run continues")
 		case err != nil && !known && !errors.Is(err, command.ErrWithErrors):
-			p.say("%v", err)
+			p.printLine("%v", err)
 		}
 		return exitOf(err)
 	})
 }
 
-// say prints a line for the person at the terminal.
-func (p program) say(format string, args ...any) {
+// printLine prints a line for the person at the terminal.
+func (p program) printLine(format string, args ...any) {
 	fmt.Fprintf(p.talk, "ose: "+format+"\n", args...)
 }
 
-// logger returns the log of the program.
-func (p program) logger(quiet bool) *slog.Logger {
+// newLogger returns the log of the program.
+func (p program) newLogger(quiet bool) *slog.Logger {
 	level := slog.LevelInfo
 	if quiet {
 		level = slog.LevelWarn
@@ -103,8 +103,8 @@ func (p program) logger(quiet bool) *slog.Logger {
 	return slog.New(slog.NewTextHandler(p.talk, &slog.HandlerOptions{Level: level}))
 }
 
-// targets returns the folders of targets: each DIR, or those in it.
-func targets(dirs []string) (list []*folder.Folder, err error) {
+// targetFolders returns the folders of targets: each DIR, or those in it.
+func targetFolders(dirs []string) (list []*folder.Folder, err error) {
 	seen := map[string]bool{}
 	add := func(f *folder.Folder) {
 		if path, err := filepath.EvalSymlinks(f.Dir); err != nil || !seen[path] {

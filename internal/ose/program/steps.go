@@ -78,13 +78,13 @@ type stepOptions struct {
 // stepCommand returns a sub-command that runs steps.
 func (p program) stepCommand(t stepText) *command.Command {
 	o := &stepOptions{wait: "10s-30s", timeout: "30s", maxURLs: strconv.Itoa(cycle.DefaultMaxURLs)}
-	c := p.leaf(t.Text, func() error { return p.run(o, t.step) })
-	o.declare(c, t.step)
+	c := p.newLeafCommand(t.Text, func() error { return p.runStep(o, t.step) })
+	o.declareOptions(c, t.step)
 	c.Flag(&o.json, "json", "", "print the steps that ran as JSON")
 	return c
 }
 
-func (o *stepOptions) declare(c *command.Command, step cycle.Step) {
+func (o *stepOptions) declareOptions(c *command.Command, step cycle.Step) {
 	c.Words(&o.dirs, "DIR...", 1, 0)
 	if step == "" || step == cycle.Fetch {
 		c.Text(&o.wait, "wait", "", "LEAST-MOST", "random pause before each request; a host may ask for a longer one")
@@ -104,9 +104,9 @@ func (o *stepOptions) declare(c *command.Command, step cycle.Step) {
 	c.Flag(&o.quiet, "quiet", "q", "print warnings and errors only; the run times are in .oselog")
 }
 
-// cycle returns the cycle of the options.
-func (o *stepOptions) cycle(p program, step cycle.Step) (c *cycle.Cycle, closeAll func(), err error) {
-	c = &cycle.Cycle{Now: time.Now, Log: p.logger(o.quiet), Retry: o.retry, Hosts: o.hosts, AnyHost: o.anyHost}
+// newCycle returns the cycle of the options.
+func (o *stepOptions) newCycle(p program, step cycle.Step) (c *cycle.Cycle, closeAll func(), err error) {
+	c = &cycle.Cycle{Now: time.Now, Log: p.newLogger(o.quiet), Retry: o.retry, Hosts: o.hosts, AnyHost: o.anyHost}
 	if c.Wait, err = parseWait(o.wait); err != nil {
 		return nil, nil, err
 	}
@@ -115,13 +115,13 @@ func (o *stepOptions) cycle(p program, step cycle.Step) (c *cycle.Cycle, closeAl
 	}
 	closeAll = func() {}
 	if step == "" || step == cycle.Fetch {
-		c.Web, closeAll, err = o.web()
+		c.Web, closeAll, err = o.newWeb()
 	}
 	return c, closeAll, err
 }
 
-// web returns the client.
-func (o *stepOptions) web() (web cycle.Web, closeAll func(), err error) {
+// newWeb returns the client.
+func (o *stepOptions) newWeb() (web cycle.Web, closeAll func(), err error) {
 	timeout, err := command.Time{Option: "--timeout", Least: time.Millisecond, Most: longestWait}.Parse(o.timeout)
 	if err != nil {
 		return nil, nil, err
@@ -182,13 +182,13 @@ func gatesDir(given string) (string, error) {
 	return dir, nil
 }
 
-// run runs a step, or what each target needs, in all targets.
-func (p program) run(o *stepOptions, step cycle.Step) error {
-	list, err := targets(o.dirs)
+// runStep runs a step, or what each target needs, in all targets.
+func (p program) runStep(o *stepOptions, step cycle.Step) error {
+	list, err := targetFolders(o.dirs)
 	if err != nil {
 		return err
 	}
-	c, closeAll, err := o.cycle(p, step)
+	c, closeAll, err := o.newCycle(p, step)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (p program) run(o *stepOptions, step cycle.Step) error {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			done, err := p.target(p.ctx, c, f, step)
+			done, err := p.runTarget(p.ctx, c, f, step)
 			mu.Lock()
 			defer mu.Unlock()
 			reports = append(reports, done...)
@@ -223,8 +223,8 @@ func (p program) run(o *stepOptions, step cycle.Step) error {
 	return worst
 }
 
-// target runs steps in one target and reports its errors.
-func (p program) target(ctx context.Context, c *cycle.Cycle, f *folder.Folder, step cycle.Step) (reports []cycle.Report, err error) {
+// runTarget runs steps in one target and reports its errors.
+func (p program) runTarget(ctx context.Context, c *cycle.Cycle, f *folder.Folder, step cycle.Step) (reports []cycle.Report, err error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

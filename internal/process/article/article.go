@@ -79,13 +79,13 @@ func (p *Page) Article(e Engine) (a Article, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.state = nil // it may be damaged
-			a, err = Article{}, panicked(r)
+			a, err = Article{}, panicError(r)
 			a.Title = titleOfURL(p.URL)
 			a.Text, a.Markdown = a.Title, a.Title
 		}
 	}()
-	s := p.read()
-	p.choose(e, &a)
+	s := p.parsePage()
+	p.chooseLines(e, &a)
 	p.stated = ""
 	if a.Whole && len(s.head.LDBody) > 0 {
 		if body := p.Body(); len(body) > max(fewBytes, s.chosenBytes()) {
@@ -100,12 +100,12 @@ func (p *Page) Article(e Engine) (a Article, err error) {
 		a.Markdown = s.writeMarkdown()
 		a.Comments = s.writeComments()
 	}
-	p.describe(&a)
+	p.describeArticle(&a)
 	return a, nil
 }
 
-// choose chooses the lines.
-func (p *Page) choose(e Engine, a *Article) {
+// chooseLines chooses the lines.
+func (p *Page) chooseLines(e Engine, a *Article) {
 	s := p.state
 	mode, chooses := modes[e]
 	if chooses {
@@ -166,15 +166,15 @@ func (p *Page) HTML() string {
 	return string(p.state.text)
 }
 
-// describe fills all fields but the texts.
-func (p *Page) describe(a *Article) {
+// describeArticle fills all fields but the texts.
+func (p *Page) describeArticle(a *Article) {
 	s, m := p.state, p.Metadata()
-	a.Title = first(s.head.PageTitle(&s.outline), titleOfURL(p.URL))
+	a.Title = firstNonBlank(s.head.PageTitle(&s.outline), titleOfURL(p.URL))
 	a.Description, a.Author, a.Canonical, a.Keywords, a.DublinDate = m.Description, m.Author, m.Canonical, m.Keywords, m.DublinDate
 	a.Date, a.Modified, a.DateText = m.Date, m.Modified, m.DateText
 	a.Links, a.Media = p.base.Links(&s.doc, firstBytes(s.head.Image, s.head.LDImage))
 	if a.Text == "" {
-		a.Text = first(p.alternative(), a.Description, a.Title)
+		a.Text = firstNonBlank(p.imageTexts(), a.Description, a.Title)
 	}
 	if a.Markdown == "" {
 		a.Markdown = a.Text
@@ -183,8 +183,8 @@ func (p *Page) describe(a *Article) {
 	a.Language = language.Choose(declared[:], a.Text)
 }
 
-// first returns the first text that is not blank.
-func first(texts ...string) string {
+// firstNonBlank returns the first text that is not blank.
+func firstNonBlank(texts ...string) string {
 	for _, t := range texts {
 		if strings.TrimSpace(t) != "" {
 			return t

@@ -79,7 +79,7 @@ func NewPage(text []byte, pageURL, baseURL string) *Page {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
-	return &Page{URL: pageURL, Text: openConditions(text), baseURL: first(baseURL, pageURL)}
+	return &Page{URL: pageURL, Text: openConditions(text), baseURL: firstNonBlank(baseURL, pageURL)}
 }
 
 // openConditions removes the begins of conditional comments, such as <!--[if gt IE 8]>, that never end or have the head of the
@@ -94,7 +94,7 @@ func openConditions(text []byte) []byte {
 		} else {
 			break
 		}
-		end, head, headWith = next(text, "-->", at, end), next(text, "<head>", at, head), next(text, "<head ", at, headWith)
+		end, head, headWith = nextPlace(text, "-->", at, end), nextPlace(text, "<head>", at, head), nextPlace(text, "<head ", at, headWith)
 		condition := bytes.IndexByte(text[at:min(len(text), at+maxCondition)], '>')
 		switch {
 		case condition < 0 || at+condition > end:
@@ -116,8 +116,8 @@ func openConditions(text []byte) []byte {
 // maxCondition is the longest begin of a conditional comment.
 const maxCondition = 200
 
-// next returns the first place of a part at or behind at; known is that of an earlier place. The end of the text means that no part follows.
-func next(text []byte, part string, at, known int) int {
+// nextPlace returns the first place of a part at or behind at; known is that of an earlier place. The end of the text means that no part follows.
+func nextPlace(text []byte, part string, at, known int) int {
 	if known >= at && at > 0 {
 		return known
 	}
@@ -127,8 +127,8 @@ func next(text []byte, part string, at, known int) int {
 	return len(text)
 }
 
-// read parses the page, once.
-func (p *Page) read() *state {
+// parsePage parses the page, once.
+func (p *Page) parsePage() *state {
 	if p.state != nil {
 		return p.state
 	}
@@ -159,7 +159,7 @@ func (p *Page) Release() {
 
 // Base returns the base URL of the links of the page.
 func (p *Page) Base() string {
-	p.read()
+	p.parsePage()
 	return p.base.URL()
 }
 
@@ -183,8 +183,8 @@ type RobotsRule struct {
 	Content string // such as "noindex, nofollow"
 }
 
-// dates chooses the dates of the page. Lines near the article count after a choice.
-func (p *Page) dates(language string) pubdate.Chosen {
+// chooseDates chooses the dates of the page. Lines near the article count after a choice.
+func (p *Page) chooseDates(language string) pubdate.Chosen {
 	if p.dated != nil && p.datedByChoice == p.chosen {
 		return *p.dated
 	}
@@ -210,11 +210,11 @@ func (p *Page) Modified() dates.Value {
 
 // Metadata returns the metadata of the page.
 func (p *Page) Metadata() Metadata {
-	s := p.read()
+	s := p.parsePage()
 	h := &s.head
 	m := Metadata{
 		Title: h.DataTitle(), TitleElement: metadata.OneLine(h.Title), Description: h.StatedDescription(), Author: h.Author(&s.outline),
-		Image: p.resolve(firstBytes(h.Image, h.LDImage)), Canonical: p.resolve(h.Canonical), Keywords: h.StatedKeywords(),
+		Image: p.resolveLink(firstBytes(h.Image, h.LDImage)), Canonical: p.resolveLink(h.Canonical), Keywords: h.StatedKeywords(),
 		SiteName: metadata.OneLine(h.SiteName),
 	}
 	for _, r := range h.Robots {
@@ -223,30 +223,30 @@ func (p *Page) Metadata() Metadata {
 	declared := h.Languages()
 	m.Language = language.Choose(declared[:], "")
 	m.DublinDate = h.DublinDate()
-	found := p.dates(m.Language)
+	found := p.chooseDates(m.Language)
 	m.Date, m.Modified, m.DateText = found.Published, found.Modified, found.Text
 	return m
 }
 
 // Body returns the text of the article that the page states in JSON-LD, or "".
-func (p *Page) Body() string { return metadata.TextOfJSON(p.read().head.LDBody) }
+func (p *Page) Body() string { return metadata.TextOfJSON(p.parsePage().head.LDBody) }
 
 // Resolve returns the absolute http or https URL of a link without its fragment, or "".
 func (p *Page) Resolve(ref string) string {
-	p.read()
-	return p.resolve([]byte(ref))
+	p.parsePage()
+	return p.resolveLink([]byte(ref))
 }
 
-// resolve returns the absolute http or https URL of a link without its fragment, or "".
-func (p *Page) resolve(ref []byte) string {
+// resolveLink returns the absolute http or https URL of a link without its fragment, or "".
+func (p *Page) resolveLink(ref []byte) string {
 	if u, ok := p.base.Append(nil, ref, false); ok {
 		return string(u)
 	}
 	return ""
 }
 
-// alternative returns the alt texts of the images, for a page without a text.
-func (p *Page) alternative() string {
+// imageTexts returns the alt texts of the images, for a page without a text.
+func (p *Page) imageTexts() string {
 	var b strings.Builder
 	d := &p.state.doc
 	for i := range d.Nodes {
@@ -278,7 +278,7 @@ func (p *Page) Tree() (*html.Node, error) {
 	return p.tree, nil
 }
 
-func panicked(reason any) error { return fmt.Errorf("%w: panic: %v", ErrParser, reason) }
+func panicError(reason any) error { return fmt.Errorf("%w: panic: %v", ErrParser, reason) }
 
 // titleOfURL returns the last path segment of a URL, or its host.
 func titleOfURL(pageURL string) string {
@@ -289,5 +289,5 @@ func titleOfURL(pageURL string) string {
 	if name := path.Base(strings.TrimRight(u.Path, "/")); name != "." && name != "/" {
 		return name
 	}
-	return first(u.Host, pageURL)
+	return firstNonBlank(u.Host, pageURL)
 }

@@ -18,9 +18,9 @@ func Plain(text []byte, contentType, pageURL string) Article {
 	if t := strings.ToLower(contentType); strings.Contains(t, "json") || strings.Contains(t, "xml") {
 		return a
 	}
-	a.Title = first(FirstLine(body), a.Title)
+	a.Title = firstNonBlank(FirstLine(body), a.Title)
 	if strings.Contains(contentType, "markdown") {
-		a.Title = first(strings.Trim(a.Title, "# "), a.Title)
+		a.Title = firstNonBlank(strings.Trim(a.Title, "# "), a.Title)
 	}
 	a.Language = language.Detect(body)
 	return a

@@ -41,38 +41,38 @@ type lines struct {
 // elements to leave out; nil: none.
 func VisibleText(node *html.Node, skip func(*html.Node) bool) string {
 	l := lines{skip: skip}
-	l.node(node, false)
+	l.writeNode(node, false)
 	return l.b.String()
 }
 
-// write adds text of the current block.
-func (l *lines) write(text string) {
+// writeText adds text of the current block.
+func (l *lines) writeText(text string) {
 	for text != "" {
-		i := strings.IndexFunc(text, blank)
+		i := strings.IndexFunc(text, isBlank)
 		if i < 0 {
 			i = len(text)
 		}
 		if i > 0 {
-			l.word(text[:i])
+			l.writeWord(text[:i])
 			text = text[i:]
 			continue
 		}
 		l.space = true
-		text = strings.TrimLeftFunc(text, blank)
+		text = strings.TrimLeftFunc(text, isBlank)
 	}
 }
 
-// preformatted adds text and keeps its line breaks.
-func (l *lines) preformatted(text string) {
+// writePreformatted adds text and keeps its line breaks.
+func (l *lines) writePreformatted(text string) {
 	for i, part := range strings.Split(text, "\n") {
 		if i > 0 {
 			l.line = true
 		}
-		l.write(part)
+		l.writeText(part)
 	}
 }
 
-func (l *lines) word(word string) {
+func (l *lines) writeWord(word string) {
 	if l.b.Len() > 0 {
 		switch {
 		case l.line:
@@ -85,8 +85,8 @@ func (l *lines) word(word string) {
 	l.b.WriteString(word)
 }
 
-// blank reports whether r is white space in HTML, or has no meaning in plain text.
-func blank(r rune) bool {
+// isBlank reports whether r is white space in HTML, or has no meaning in plain text.
+func isBlank(r rune) bool {
 	switch r {
 	case ' ', '\t', '\n', '\r', '\f', '\v', 0, 0xA0, 0x2028, 0x2029, 0xFEFF:
 		return true
@@ -94,20 +94,20 @@ func blank(r rune) bool {
 	return false
 }
 
-// node adds the text below n. It recurses: the parser limits the depth.
-func (l *lines) node(n *html.Node, pre bool) {
+// writeNode adds the text below n. It recurses: the parser limits the depth.
+func (l *lines) writeNode(n *html.Node, pre bool) {
 	switch n.Type {
 	case html.TextNode:
 		if pre {
-			l.preformatted(n.Data)
+			l.writePreformatted(n.Data)
 		} else {
-			l.write(n.Data)
+			l.writeText(n.Data)
 		}
 		return
 	case html.CommentNode, html.DoctypeNode, html.RawNode:
 		return
 	case html.ElementNode:
-		if silent[n.DataAtom] || hidden(n) || l.skip != nil && l.skip(n) {
+		if silent[n.DataAtom] || isHidden(n) || l.skip != nil && l.skip(n) {
 			return
 		}
 	}
@@ -117,14 +117,14 @@ func (l *lines) node(n *html.Node, pre bool) {
 	l.line = l.line || block
 	l.space = l.space || cell
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		l.node(c, pre || n.DataAtom == atom.Pre)
+		l.writeNode(c, pre || n.DataAtom == atom.Pre)
 	}
 	l.line = l.line || block
 	l.space = l.space || cell
 }
 
-// hidden reports whether an element is not displayed.
-func hidden(n *html.Node) bool {
+// isHidden reports whether an element is not displayed.
+func isHidden(n *html.Node) bool {
 	for _, a := range n.Attr {
 		switch a.Key {
 		case "hidden":

@@ -48,14 +48,14 @@ func withoutCredit(text string) (rest string, credited bool) {
 	kind := creditKinds[word]
 	if kind&creditVerb != 0 {
 		if link, behind := firstWord(strings.TrimLeft(rest, " ")); creditKinds[link]&creditLink != 0 && behind != strings.TrimLeft(rest, " ") {
-			return begins(behind, true)
+			return leadingName(behind, true)
 		}
 	}
 	switch {
 	case kind&creditWord != 0:
-		return begins(rest, false)
+		return leadingName(rest, false)
 	case kind&creditNoun != 0:
-		return begins(rest, false)
+		return leadingName(rest, false)
 	}
 	return text, false
 }
@@ -85,8 +85,8 @@ func firstWord(text string) (word, rest string) {
 	return "", text
 }
 
-// begins returns the name at the start of a text. Without a mark before it it must not begin with a small letter.
-func begins(text string, certain bool) (name string, ok bool) {
+// leadingName returns the name at the start of a text. Without a mark before it it must not begin with a small letter.
+func leadingName(text string, certain bool) (name string, ok bool) {
 	name = strings.TrimLeft(text, " ")
 	for _, mark := range []string{":", "：", "/", "／", "|"} {
 		if behind, found := strings.CutPrefix(name, mark); found {

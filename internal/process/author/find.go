@@ -8,19 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// find returns the name of a person or an account in a text, or "": two words with a
+// findName returns the name of a person or an account in a text, or "": two words with a
 // capital, one word with a capital, the account of a mail address, a glued name, the parts
 // of an account (docs/spec/processing.md 2.5).
-func (r Rules) find(text string) string {
+func (r Rules) findName(text string) string {
 	words := strings.Fields(text)
 	for i, w := range words {
 		words[i] = strings.Trim(w, `,;:"()|`)
 	}
-	if name := pair(words); name != "" {
+	if name := firstCapitalPair(words); name != "" {
 		return name
 	}
 	if r.cleanNonAlpha {
-		if name := pair(lettersOnly(words)); name != "" {
+		if name := firstCapitalPair(lettersOnly(words)); name != "" {
 			return name
 		}
 	}
@@ -35,16 +35,16 @@ func (r Rules) find(text string) string {
 		}
 	}
 	for _, w := range words {
-		if name := unglued(w); name != "" {
+		if name := splitGlued(w); name != "" {
 			return name
 		}
 	}
 	for _, w := range words {
 		if parts := strings.Split(w, "_"); len(parts) > 1 && isLetters(parts[0]) {
-			return strings.Join(parts[:leading(parts)], " ")
+			return strings.Join(parts[:countLeadingLetters(parts)], " ")
 		}
 	}
-	if Plausible(text) && uncased(text) {
+	if Plausible(text) && isUncased(text) {
 		return strings.TrimSpace(text)
 	}
 	return ""
@@ -52,18 +52,18 @@ func (r Rules) find(text string) string {
 
 var mailAddress = regexp.MustCompile(`^[\w.+-]+@[\w-]+(\.[\w-]+)+$`)
 
-// pair returns the first two words with a capital that follow each other, with initials
+// firstCapitalPair returns the first two words with a capital that follow each other, with initials
 // and particles between them: "Ludwig van Beethoven".
-func pair(words []string) string {
+func firstCapitalPair(words []string) string {
 	for i, w := range words {
-		if !capital(w) {
+		if !isCapital(w) {
 			continue
 		}
 		next := i + 1
 		for next < len(words) && next <= i+3 && (isInitial(words[next]) || particles[words[next]]) {
 			next++
 		}
-		if next == len(words) || !capital(words[next]) || !isTitle(w) && !isTitle(words[next]) {
+		if next == len(words) || !isCapital(words[next]) || !isTitle(w) && !isTitle(words[next]) {
 			continue
 		}
 		if name := strings.Join(words[i:next+1], " "); Plausible(name) && Name(name) == name {
@@ -77,7 +77,7 @@ func pair(words []string) string {
 func FullName(text string) string {
 	name := Name(text)
 	words := strings.Fields(name)
-	if len(words) < 2 || len(words) > 4 || pair(words) != name {
+	if len(words) < 2 || len(words) > 4 || firstCapitalPair(words) != name {
 		return ""
 	}
 	return name
@@ -91,7 +91,7 @@ func isInitial(w string) bool {
 	return unicode.IsUpper(c) && (w[size:] == "." || w[size:] == "")
 }
 
-func capital(w string) bool { return isTitle(w) || isUpper(w) }
+func isCapital(w string) bool { return isTitle(w) || isUpper(w) }
 
 func isUpper(w string) bool {
 	return utf8.RuneCountInString(w) > 1 && !strings.ContainsFunc(w, func(c rune) bool { return !unicode.IsUpper(c) })
@@ -137,8 +137,8 @@ func lettersOnly(words []string) []string {
 	return out
 }
 
-// unglued separates AnnBell into two words.
-func unglued(w string) string {
+// splitGlued separates AnnBell into two words.
+func splitGlued(w string) string {
 	at := strings.LastIndexFunc(w, unicode.IsUpper)
 	if at <= 0 || !isTitle(w[:at]) || !isTitle(w[at:]) || strings.HasPrefix(w, "Mc") {
 		return ""
@@ -146,8 +146,8 @@ func unglued(w string) string {
 	return w[:at] + " " + w[at:]
 }
 
-// leading returns how many of the first two parts are letters.
-func leading(parts []string) int {
+// countLeadingLetters returns how many of the first two parts are letters.
+func countLeadingLetters(parts []string) int {
 	n := slices.IndexFunc(parts, func(p string) bool { return !isLetters(p) })
 	if n < 0 || n > 2 {
 		return min(len(parts), 2)
@@ -155,7 +155,7 @@ func leading(parts []string) int {
 	return n
 }
 
-// uncased reports whether a text has letters, all of a script without capitals.
-func uncased(text string) bool {
+// isUncased reports whether a text has letters, all of a script without capitals.
+func isUncased(text string) bool {
 	return !strings.ContainsFunc(text, func(c rune) bool { return unicode.IsUpper(c) || unicode.IsLower(c) || unicode.IsDigit(c) })
 }

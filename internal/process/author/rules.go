@@ -51,14 +51,14 @@ func Parse(text string) (Rules, error) {
 		if m.Name != "author" {
 			return r, fmt.Errorf(`has %q; expected "author"`, prop.Clip(m.Name))
 		}
-		if err := r.read(string(m.Value)); err != nil {
+		if err := r.readRules(string(m.Value)); err != nil {
 			return Default, fmt.Errorf(`at "author" %w`, err)
 		}
 	}
 	return r, nil
 }
 
-func (r *Rules) read(text string) error {
+func (r *Rules) readRules(text string) error {
 	number := func(n int) prop.Int { return prop.Int(n) }
 	v := struct {
 		MinWords   prop.Int  `json:"min_words"`
@@ -129,16 +129,16 @@ func (r Rules) Clean(text string) string {
 	if name := Name(text[:min(len(text), maxText)]); name != "" {
 		plain = name
 	}
-	if (len(plain) > maxText || !r.within(plain)) && r.mismatch != parse {
-		return r.instead(r.mismatch, text)
+	if (len(plain) > maxText || !r.withinLimits(plain)) && r.mismatch != parse {
+		return r.replacementFor(r.mismatch, text)
 	}
-	if name := r.find(plain[:min(len(plain), maxText)]); name != "" {
+	if name := r.findName(plain[:min(len(plain), maxText)]); name != "" {
 		return name
 	}
-	return r.instead(r.undetected, text)
+	return r.replacementFor(r.undetected, text)
 }
 
-func (r Rules) instead(rule, text string) string {
+func (r Rules) replacementFor(rule, text string) string {
 	switch rule {
 	case ignore:
 		return text
@@ -148,8 +148,8 @@ func (r Rules) instead(rule, text string) string {
 	return ""
 }
 
-// within reports whether a text is within the limits.
-func (r Rules) within(text string) bool {
+// withinLimits reports whether a text is within the limits.
+func (r Rules) withinLimits(text string) bool {
 	words := strings.Fields(text)
 	long := slices.ContainsFunc(words, func(w string) bool { return utf8.RuneCountInString(w) > r.maxChars })
 	return !long && len(words) >= r.minWords && len(words) <= r.maxWords && len(text) >= r.minBytes && len(text) <= r.maxBytes

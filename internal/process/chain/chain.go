@@ -74,8 +74,8 @@ func (c *Rule) Fold(parts []result.Result) result.Result {
 	for _, part := range parts[1:] {
 		page.Time += part.Time
 		for _, t := range part.Tags {
-			if c.joins(&t) {
-				c.join(&page, t, joined)
+			if c.joinsTag(&t) {
+				c.joinTag(&page, t, joined)
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func (c *Rule) Fold(parts []result.Result) result.Result {
 	return page
 }
 
-func (c *Rule) joins(t *result.Tag) bool {
+func (c *Rule) joinsTag(t *result.Tag) bool {
 	if c.Tags == nil {
 		return t.Extractor != result.Service
 	}
@@ -99,7 +99,7 @@ func joinLists(old, more *result.Tag) {
 	}
 }
 
-func (c *Rule) join(page *result.Result, t result.Tag, joined map[string]*strings.Builder) {
+func (c *Rule) joinTag(page *result.Result, t result.Tag, joined map[string]*strings.Builder) {
 	old, value := page.Tag(t.Name), t.First()
 	switch {
 	case value == "":

@@ -36,7 +36,7 @@ var thresholds = [...]float32{Balanced: 0.55, Precise: 0.75, Complete: 0.3}
 func (x *Chooser) Choose(page *outline.Outline, h *metadata.Head, pageURL string, mode Mode) float32 {
 	x.view = view{page}
 	o := x.view
-	s := o.weigh()
+	s := o.findCores()
 	x.p1, x.p2 = x.p1[:0], x.p2[:0]
 	x.Chosen = x.Chosen[:0]
 	if cap(x.vec.f) == 0 {
@@ -67,7 +67,7 @@ func (x *Chooser) Choose(page *outline.Outline, h *metadata.Head, pageURL string
 	for _, p := range x.p2 {
 		x.Chosen = append(x.Chosen, p > cut)
 	}
-	x.refine()
+	x.refineChoice()
 	if weight == 0 {
 		return 0
 	}
@@ -84,16 +84,16 @@ func (x *Chooser) weighLines(s *pageStats) {
 	var r rows
 	for from := 0; from < n; from += maxRows {
 		r = x.readRows(s, from, min(n, from+maxRows))
-		r.predict(x.p1[r.from:r.to], models().First)
+		r.predictRows(x.p1[r.from:r.to], models().First)
 	}
 	x.sums.p = x.p1
-	x.view.sum(&x.sums)
+	x.view.sumContext(&x.sums)
 	shares := Shares(s.types[:])
 	for from := 0; from < n; from += maxRows {
 		if n > maxRows {
 			r = x.readRows(s, from, min(n, from+maxRows))
 		}
-		x.mix(shares, r)
+		x.mixExperts(shares, r)
 	}
 }
 
@@ -110,7 +110,7 @@ func (x *Chooser) readRows(s *pageStats, from, to int) rows {
 	for i := from; i < to; i++ {
 		start := len(r.values)
 		x.vec.f = r.values
-		x.view.features(&x.vec, i, s)
+		x.view.addFeatures(&x.vec, i, s)
 		r.values = append(x.vec.f, contextRoom[:]...)
 		r.stride = len(r.values) - start
 	}
@@ -119,20 +119,20 @@ func (x *Chooser) readRows(s *pageStats, from, to int) rows {
 	return r
 }
 
-// predict sets p to the probabilities of the rows.
-func (r rows) predict(p []float32, m *Forest) {
+// predictRows sets p to the probabilities of the rows.
+func (r rows) predictRows(p []float32, m *Forest) {
 	m.SumRows(p, r.values, r.stride)
 	for i, v := range p {
 		p[i] = sigmoid(v)
 	}
 }
 
-// mix sets p2 of the rows to what the experts say, by their shares.
-func (x *Chooser) mix(shares [experts]float32, r rows) {
+// mixExperts sets p2 of the rows to what the experts say, by their shares.
+func (x *Chooser) mixExperts(shares [experts]float32, r rows) {
 	for i := r.from; i < r.to; i++ {
 		at := (i - r.from) * r.stride
 		x.vec.f = r.values[at : at+r.stride-contextFeatures]
-		x.view.context(&x.vec, i, &x.sums)
+		x.view.addContext(&x.vec, i, &x.sums)
 	}
 	x.vec.f = r.values
 	p2 := x.p2[r.from:r.to]
@@ -142,7 +142,7 @@ func (x *Chooser) mix(shares [experts]float32, r rows) {
 		if share == 0 {
 			continue
 		}
-		r.predict(x.expert, models().Last[k])
+		r.predictRows(x.expert, models().Last[k])
 		for i, p := range x.expert {
 			p2[i] += share * p
 		}
@@ -167,9 +167,9 @@ func sigmoid(x float32) float32 { return float32(1 / (1 + math.Exp(-float64(x)))
 // FillLeast is the least probability of a line that fill chooses.
 var FillLeast = float32(0.4)
 
-// fill chooses doubtful lines inside of the element that has almost all that is chosen: on pages of documentation
+// fillElement chooses doubtful lines inside of the element that has almost all that is chosen: on pages of documentation
 // declarations and tables of links look like menus.
-func (x *Chooser) fill() {
+func (x *Chooser) fillElement() {
 	o := x.view
 	sums := append(o.Sums[:0], 0)
 	n := int32(0)
@@ -232,8 +232,8 @@ func (x *Chooser) ChooseMarked() (any bool) {
 // HeadingLeast is the least probability of a heading above a chosen text.
 var HeadingLeast = float32(0.15)
 
-// refine corrects the choice by rules that need no model.
-func (x *Chooser) refine() {
+// refineChoice corrects the choice by rules that need no model.
+func (x *Chooser) refineChoice() {
 	o := x.view
 	// a heading right above a chosen text
 	below := -1
@@ -248,13 +248,13 @@ func (x *Chooser) refine() {
 			continue
 		}
 		if below >= 0 && below-i <= 3 && !x.Chosen[i] && x.p2[i] > HeadingLeast && !b.Title {
-			if up, _ := o.distance(o.Lines[below].Box, b.Box); up <= 4 {
+			if up, _ := o.boxDistance(o.Lines[below].Box, b.Box); up <= 4 {
 				x.Chosen[i] = true
 			}
 		}
 	}
 	if x.Kinds[1] > 0.5 {
-		x.fill()
+		x.fillElement()
 		return // documentation has headings of its own, such as declarations
 	}
 	for i := range o.Lines {

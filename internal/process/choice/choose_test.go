@@ -41,7 +41,7 @@ func TestSumRowsIsSum(t *testing.T) {
 		rows[i] = float32(rng.NormFloat64() * 5)
 	}
 	sums := make([]float32, n)
-	for k, m := range models().forests() {
+	for k, m := range models().forestPlaces() {
 		(*m).SumRows(sums, rows, stride)
 		for i := range sums {
 			if want := (*m).Sum(rows[i*stride:]); sums[i] != want {
@@ -57,7 +57,7 @@ func TestModelFitsFeatures(t *testing.T) {
 	n := trial.Read([]byte("<p>One line of a page.<p>Another line of it."), "")
 	trial.Context(make([]float32, n), nil)
 	page, line := len(trial.Page(nil)), len(trial.Features(0, nil))
-	for k, m := range models().forests() {
+	for k, m := range models().forestPlaces() {
 		most := line + contextFeatures
 		switch {
 		case k < pageKinds:

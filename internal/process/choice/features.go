@@ -24,37 +24,37 @@ type vector struct {
 	names *[]string
 }
 
-func (v *vector) add(name string, x float32) {
+func (v *vector) addFeature(name string, x float32) {
 	if v.names != nil {
 		*v.names = append(*v.names, name)
 	}
 	v.f = append(v.f, x)
 }
 
-func (v *vector) bit(name string, x bool) {
+func (v *vector) addBit(name string, x bool) {
 	if x {
-		v.add(name, 1)
+		v.addFeature(name, 1)
 	} else {
-		v.add(name, 0)
+		v.addFeature(name, 0)
 	}
 }
 
-func (v *vector) add2(a, b string, x float32) {
+func (v *vector) addJoined(a, b string, x float32) {
 	if v.names != nil {
 		*v.names = append(*v.names, a+b)
 	}
 	v.f = append(v.f, x)
 }
 
-func (v *vector) bit2(a, b string, x bool) {
+func (v *vector) addJoinedBit(a, b string, x bool) {
 	if x {
-		v.add2(a, b, 1)
+		v.addJoined(a, b, 1)
 	} else {
-		v.add2(a, b, 0)
+		v.addJoined(a, b, 0)
 	}
 }
 
-func ratio(a, b int32) float32 {
+func ratioOf(a, b int32) float32 {
 	if b <= 0 {
 		return 0
 	}
@@ -70,7 +70,7 @@ func init() {
 	}
 }
 
-func lg(x int32) float32 {
+func log2Of(x int32) float32 {
 	if x < 0 {
 		return 0
 	}
@@ -105,8 +105,8 @@ type pageStats struct {
 // Types of pages, for which there are small models.
 const pageKinds = 6
 
-// weigh finds the cores of the page.
-func (o view) weigh() (s pageStats) {
+// findCores finds the cores of the page.
+func (o view) findCores() (s pageStats) {
 	s.cumulative = append(o.Sums[:0], 0)
 	run := int32(0)
 	for i := range o.Lines {
@@ -184,7 +184,7 @@ func (o view) weigh() (s pageStats) {
 		if x.Parent == s.core && i > 0 && 10*x.Prose >= 7*whole && x.End-x.Start >= 2 {
 			s.core = int32(i)
 		}
-		if score := x.Score * (1 - ratio(x.Linked, x.Text)); score > best && i > 0 {
+		if score := x.Score * (1 - ratioOf(x.Linked, x.Text)); score > best && i > 0 {
 			best, s.dense = score, int32(i)
 		}
 	}
@@ -192,8 +192,8 @@ func (o view) weigh() (s pageStats) {
 	return s
 }
 
-// distance returns the boxes up from x to the nearest one around both, and whether x is inside of y.
-func (o view) distance(x, y int32) (up int32, inside bool) {
+// boxDistance returns the boxes up from x to the nearest one around both, and whether x is inside of y.
+func (o view) boxDistance(x, y int32) (up int32, inside bool) {
 	for x != y && x > 0 {
 		if x > y {
 			x = o.Boxes[x].Parent
@@ -233,148 +233,148 @@ var around = [...]struct {
 	{"form", outline.InForm}, {"figure", outline.InFigure}, {"table", outline.InTable}, {"list", outline.InList},
 	{"details", outline.InDetails}, {"bodyprop", outline.InBodyProp}, {"ariahidden", outline.InAriaHidden}}
 
-// features appends the features of block i.
-func (o view) features(v *vector, i int, s *pageStats) {
+// addFeatures appends the features of block i.
+func (o view) addFeatures(v *vector, i int, s *pageStats) {
 	b := &o.Lines[i]
 	x := &o.Boxes[b.Box]
-	v.add("size", lg(b.Chars))
-	v.add("words", lg(b.Words))
-	v.add("linkdensity", ratio(b.Linked, b.Size))
-	v.add("links", lg(b.Links))
-	v.add("kind", float32(b.Kind))
-	v.bit("heading", b.Kind == outline.KindHeading)
-	v.bit("sentence", b.IsSentence())
-	v.add("commas", ratio(b.Commas*100, b.Chars))
-	v.add("stops", ratio(b.Stops*100, b.Chars))
-	v.add("wordlength", ratio(b.Chars, b.Words))
-	v.add("digits", ratio(b.Digits, b.Chars))
-	v.add("uppers", ratio(b.Uppers, b.Chars))
-	v.add("symbols", ratio(b.Symbols, b.Chars))
-	v.add("bold", ratio(b.Bold, b.Size))
-	v.add("dups", lg(o.Dups[b.Hash]-1))
+	v.addFeature("size", log2Of(b.Chars))
+	v.addFeature("words", log2Of(b.Words))
+	v.addFeature("linkdensity", ratioOf(b.Linked, b.Size))
+	v.addFeature("links", log2Of(b.Links))
+	v.addFeature("kind", float32(b.Kind))
+	v.addBit("heading", b.Kind == outline.KindHeading)
+	v.addBit("sentence", b.IsSentence())
+	v.addFeature("commas", ratioOf(b.Commas*100, b.Chars))
+	v.addFeature("stops", ratioOf(b.Stops*100, b.Chars))
+	v.addFeature("wordlength", ratioOf(b.Chars, b.Words))
+	v.addFeature("digits", ratioOf(b.Digits, b.Chars))
+	v.addFeature("uppers", ratioOf(b.Uppers, b.Chars))
+	v.addFeature("symbols", ratioOf(b.Symbols, b.Chars))
+	v.addFeature("bold", ratioOf(b.Bold, b.Size))
+	v.addFeature("dups", log2Of(o.Dups[b.Hash]-1))
 	st := o.Kins[x.Kin]
-	v.add("sigblocks", lg(st.Blocks))
-	v.add("sigtext", ratio(st.Text, s.text))
-	v.add("sigmean", lg(st.Text/max(1, st.Blocks)))
-	v.add("depth", float32(x.Depth))
+	v.addFeature("sigblocks", log2Of(st.Blocks))
+	v.addFeature("sigtext", ratioOf(st.Text, s.text))
+	v.addFeature("sigmean", log2Of(st.Text/max(1, st.Blocks)))
+	v.addFeature("depth", float32(x.Depth))
 	// place
-	v.add("place", float32(i)/float32(len(o.Lines)))
-	v.add("textplace", ratio(s.cumulative[i], s.text))
-	v.add("behindtitle", float32(max(-50, min(50, int32(i)-o.Title))))
-	v.bit("hastitle", o.Title >= 0)
+	v.addFeature("place", float32(i)/float32(len(o.Lines)))
+	v.addFeature("textplace", ratioOf(s.cumulative[i], s.text))
+	v.addFeature("behindtitle", float32(max(-50, min(50, int32(i)-o.Title))))
+	v.addBit("hastitle", o.Title >= 0)
 	// around
 	for k := range around {
 		e := &around[k]
-		v.bit2("in-", e.name, x.In&e.bit != 0)
+		v.addJoinedBit("in-", e.name, x.In&e.bit != 0)
 	}
 	for _, k := range nearHints {
-		v.add2("near-", hintNames[k], float32(min(30, x.Near[k])))
+		v.addJoined("near-", hintNames[k], float32(min(30, x.Near[k])))
 	}
-	v.add("inline-bad", bits(b.Inline&(1<<outline.HintNav|1<<outline.HintShare|1<<outline.HintRelated|1<<outline.HintAd|1<<outline.HintForm|1<<outline.HintHidden|1<<outline.HintFooter)))
-	v.add("inline-meta", bits(b.Inline&(1<<outline.HintMeta|1<<outline.HintAuthor|1<<outline.HintDate|1<<outline.HintCaption)))
+	v.addFeature("inline-bad", hintFeature(b.Inline&(1<<outline.HintNav|1<<outline.HintShare|1<<outline.HintRelated|1<<outline.HintAd|1<<outline.HintForm|1<<outline.HintHidden|1<<outline.HintFooter)))
+	v.addFeature("inline-meta", hintFeature(b.Inline&(1<<outline.HintMeta|1<<outline.HintAuthor|1<<outline.HintDate|1<<outline.HintCaption)))
 	// boxes
 	y := x
 	for level := range 4 {
 		name := levels[level]
-		v.add2("text", name, lg(y.Text))
-		v.add2("links", name, ratio(y.Linked, y.Text))
-		v.add2("blocks", name, lg(y.End-y.Start))
-		v.add2("proseshare", name, ratio(y.Prose, y.Text))
-		v.add2("prosepart", name, ratio(y.Prose, s.prose))
+		v.addJoined("text", name, log2Of(y.Text))
+		v.addJoined("links", name, ratioOf(y.Linked, y.Text))
+		v.addJoined("blocks", name, log2Of(y.End-y.Start))
+		v.addJoined("proseshare", name, ratioOf(y.Prose, y.Text))
+		v.addJoined("prosepart", name, ratioOf(y.Prose, s.prose))
 		if level > 0 {
-			v.add2("children", name, lg(y.Children))
+			v.addJoined("children", name, log2Of(y.Children))
 			if level > 1 {
-				v.add2("pshare", name, ratio(y.Pprose, y.Text))
+				v.addJoined("pshare", name, ratioOf(y.Pprose, y.Text))
 			}
 		}
 		if y.Parent >= 0 {
 			y = &o.Boxes[y.Parent]
 		}
 	}
-	up, in := o.distance(b.Box, s.core)
-	v.bit("incore", in)
-	v.add("upcore", float32(up))
-	up, in = o.distance(b.Box, s.dense)
-	v.bit("indense", in)
-	v.add("updense", float32(up))
-	v.add("behinddense", float32(max(-60, min(60, int32(i)-s.denseEnd))))
-	v.add("beforedense", float32(max(-60, min(60, s.denseStart-int32(i)))))
-	v.add("densepart", ratio(o.Boxes[s.dense].Prose, s.prose))
+	up, in := o.boxDistance(b.Box, s.core)
+	v.addBit("incore", in)
+	v.addFeature("upcore", float32(up))
+	up, in = o.boxDistance(b.Box, s.dense)
+	v.addBit("indense", in)
+	v.addFeature("updense", float32(up))
+	v.addFeature("behinddense", float32(max(-60, min(60, int32(i)-s.denseEnd))))
+	v.addFeature("beforedense", float32(max(-60, min(60, s.denseStart-int32(i)))))
+	v.addFeature("densepart", ratioOf(o.Boxes[s.dense].Prose, s.prose))
 	for k := range s.types {
-		v.add2("type-", KindNames[k], s.types[k])
+		v.addJoined("type-", KindNames[k], s.types[k])
 	}
-	v.add("corelinks", ratio(o.Boxes[s.core].Linked, o.Boxes[s.core].Text))
+	v.addFeature("corelinks", ratioOf(o.Boxes[s.core].Linked, o.Boxes[s.core].Text))
 	// neighbours
-	o.neighbour(v, i, i-1, "-1")
-	o.neighbour(v, i, i+1, "+1")
+	o.addNeighbour(v, i, i-1, "-1")
+	o.addNeighbour(v, i, i+1, "+1")
 	// words
 	for _, k := range [...]int{outline.SaysMore, outline.SaysBy} {
-		v.bit2("says-", outline.SaysNames[k], b.Says&(1<<k) != 0)
+		v.addJoinedBit("says-", outline.SaysNames[k], b.Says&(1<<k) != 0)
 	}
 	said := uint32(0)
 	if b.Above >= 0 {
 		h := &o.Lines[b.Above]
 		said = h.Says
-		v.add("toheading", float32(min(60, int32(i)-b.Above)))
-		v.add("headinglevel", float32(o.Boxes[h.Box].Tag-htmltree.TagH1))
-		hup, _ := o.distance(h.Box, b.Box)
-		v.add("headingup", float32(min(20, hup)))
-		v.add("headinglinks", ratio(h.Linked, h.Size))
+		v.addFeature("toheading", float32(min(60, int32(i)-b.Above)))
+		v.addFeature("headinglevel", float32(o.Boxes[h.Box].Tag-htmltree.TagH1))
+		hup, _ := o.boxDistance(h.Box, b.Box)
+		v.addFeature("headingup", float32(min(20, hup)))
+		v.addFeature("headinglinks", ratioOf(h.Linked, h.Size))
 	} else {
-		v.add("toheading", -1)
-		v.add("headinglevel", -1)
-		v.add("headingup", -1)
-		v.add("headinglinks", -1)
+		v.addFeature("toheading", -1)
+		v.addFeature("headinglevel", -1)
+		v.addFeature("headingup", -1)
+		v.addFeature("headinglinks", -1)
 	}
 	for _, k := range [...]int{outline.SaysMore, outline.SaysComment, outline.SaysShop} {
-		v.bit2("said-", outline.SaysNames[k], said&(1<<k) != 0)
+		v.addJoinedBit("said-", outline.SaysNames[k], said&(1<<k) != 0)
 	}
 	// things that stand on the page again and again
-	kin, rise := o.repeated(b.Box)
+	kin, rise := o.repeatedSignature(b.Box)
 	most := outline.Kin{}
 	if rise >= 0 {
 		most = o.Kins[kin]
 	}
-	v.add("kin", lg(most.Boxes))
-	v.add("kinmean", lg(most.Size/max(1, most.Boxes)))
-	v.add("kinlinks", ratio(most.Linked, most.Size))
-	v.add("kinheads", ratio(most.Heads, most.Boxes))
-	v.add("kintext", ratio(most.Size, s.text))
-	v.add("bestarticle", ratio(o.Boxes[s.article].Prose, s.prose))
+	v.addFeature("kin", log2Of(most.Boxes))
+	v.addFeature("kinmean", log2Of(most.Size/max(1, most.Boxes)))
+	v.addFeature("kinlinks", ratioOf(most.Linked, most.Size))
+	v.addFeature("kinheads", ratioOf(most.Heads, most.Boxes))
+	v.addFeature("kintext", ratioOf(most.Size, s.text))
+	v.addFeature("bestarticle", ratioOf(o.Boxes[s.article].Prose, s.prose))
 	// page
-	v.add("pageprose", lg(s.prose))
-	v.add("pageblocks", lg(int32(len(o.Lines))))
-	v.add("pagelinks", ratio(s.linked, s.text))
-	v.add("pageproseshare", ratio(s.prose, s.text))
-	v.add("pagep", ratio(s.pprose, s.prose))
-	v.add("articles", float32(min(s.articles, 10)))
-	v.add("commentshare", ratio(s.hinted[outline.HintComment], s.prose))
-	v.add("relatedshare", ratio(s.hinted[outline.HintRelated], s.prose))
-	v.add("forumshare", ratio(s.hinted[outline.HintForum], s.prose))
-	v.add("bodyshare", ratio(s.hinted[outline.HintBody], s.prose))
-	v.add("sideshare", ratio(s.hinted[outline.HintSide], s.prose))
+	v.addFeature("pageprose", log2Of(s.prose))
+	v.addFeature("pageblocks", log2Of(int32(len(o.Lines))))
+	v.addFeature("pagelinks", ratioOf(s.linked, s.text))
+	v.addFeature("pageproseshare", ratioOf(s.prose, s.text))
+	v.addFeature("pagep", ratioOf(s.pprose, s.prose))
+	v.addFeature("articles", float32(min(s.articles, 10)))
+	v.addFeature("commentshare", ratioOf(s.hinted[outline.HintComment], s.prose))
+	v.addFeature("relatedshare", ratioOf(s.hinted[outline.HintRelated], s.prose))
+	v.addFeature("forumshare", ratioOf(s.hinted[outline.HintForum], s.prose))
+	v.addFeature("bodyshare", ratioOf(s.hinted[outline.HintBody], s.prose))
+	v.addFeature("sideshare", ratioOf(s.hinted[outline.HintSide], s.prose))
 }
 
-// neighbour appends features of line k, which is next to line i.
-func (o view) neighbour(v *vector, i, k int, name string) {
+// addNeighbour appends features of line k, which is next to line i.
+func (o view) addNeighbour(v *vector, i, k int, name string) {
 	if k < 0 || k >= len(o.Lines) {
-		v.add2("size", name, -1)
-		v.add2("link", name, -1)
-		v.add2("kind", name, -1)
-		v.add2("box", name, -1)
+		v.addJoined("size", name, -1)
+		v.addJoined("link", name, -1)
+		v.addJoined("kind", name, -1)
+		v.addJoined("box", name, -1)
 		return
 	}
 	b, c := &o.Lines[i], &o.Lines[k]
-	v.add2("size", name, lg(c.Chars))
-	v.add2("link", name, ratio(c.Linked, c.Size))
-	v.add2("kind", name, float32(c.Kind))
+	v.addJoined("size", name, log2Of(c.Chars))
+	v.addJoined("link", name, ratioOf(c.Linked, c.Size))
+	v.addJoined("kind", name, float32(c.Kind))
 	same := float32(0)
 	if c.Box == b.Box {
 		same = 2
 	} else if o.Boxes[c.Box].Parent == o.Boxes[b.Box].Parent {
 		same = 1
 	}
-	v.add2("box", name, same)
+	v.addJoined("box", name, same)
 }
 
 // KindNames are the types of pages.
@@ -382,44 +382,44 @@ var KindNames = [pageKinds]string{"article", "documentation", "forum", "service"
 
 // pageFeatures appends what tells the type of a page.
 func (o view) pageFeatures(v *vector, s *pageStats, h *metadata.Head, pageURL string) {
-	v.add("prose", lg(s.prose))
-	v.add("blocks", lg(int32(len(o.Lines))))
-	v.add("links", ratio(s.linked, s.text))
-	v.add("proseshare", ratio(s.prose, s.text))
-	v.add("pshare", ratio(s.pprose, s.prose))
-	v.add("articles", float32(min(s.articles, 20)))
+	v.addFeature("prose", log2Of(s.prose))
+	v.addFeature("blocks", log2Of(int32(len(o.Lines))))
+	v.addFeature("links", ratioOf(s.linked, s.text))
+	v.addFeature("proseshare", ratioOf(s.prose, s.text))
+	v.addFeature("pshare", ratioOf(s.pprose, s.prose))
+	v.addFeature("articles", float32(min(s.articles, 20)))
 	for k := range s.hinted {
-		v.add2("hint-", hintNames[k], ratio(s.hinted[k], s.prose))
+		v.addJoined("hint-", hintNames[k], ratioOf(s.hinted[k], s.prose))
 	}
 	for k := range s.ins {
-		v.add2("in-", [...]string{"article", "main", "section", "header", "footer", "nav", "aside", "form", "figure", "table", "list", "quote", "button", "label", "address", "details",
-			"bodyprop", "ariahidden", "dialog"}[k], ratio(s.ins[k], s.prose))
+		v.addJoined("in-", [...]string{"article", "main", "section", "header", "footer", "nav", "aside", "form", "figure", "table", "list", "quote", "button", "label", "address", "details",
+			"bodyprop", "ariahidden", "dialog"}[k], ratioOf(s.ins[k], s.prose))
 	}
 	dense, core := &o.Boxes[s.dense], &o.Boxes[s.core]
-	v.add("densepart", ratio(dense.Prose, s.prose))
-	v.add("denselinks", ratio(dense.Linked, dense.Text))
-	v.add("coredepth", float32(core.Depth))
-	v.add("corelinks", ratio(core.Linked, core.Text))
-	v.add("corepart", ratio(core.Text, s.text))
-	v.add("run", lg(s.run))
-	v.add("runshare", ratio(s.run, s.prose))
-	v.add("money", lg(s.money))
-	v.add("moneyshare", ratio(s.money, int32(len(o.Lines))))
-	v.add("short", ratio(s.short, int32(len(o.Lines))))
-	v.add("headings", lg(s.headings))
-	v.add("headingshare", ratio(s.headings, int32(len(o.Lines))))
-	v.add("h1", float32(min(s.h1, 10)))
-	v.add("sigmost", ratio(s.sigmost, s.text))
-	v.bit("title", o.Title >= 0)
-	v.add("titleplace", ratio(o.Title+1, int32(len(o.Lines))))
-	v.add("images", lg(s.images))
-	v.add("times", lg(int32(h.Times)))
-	v.bit("date", h.StatesDate())
-	v.bit("author", h.HasAuthor())
-	v.bit("body", h.HasBody())
-	v.add("ogtype", float32(h.OGType))
+	v.addFeature("densepart", ratioOf(dense.Prose, s.prose))
+	v.addFeature("denselinks", ratioOf(dense.Linked, dense.Text))
+	v.addFeature("coredepth", float32(core.Depth))
+	v.addFeature("corelinks", ratioOf(core.Linked, core.Text))
+	v.addFeature("corepart", ratioOf(core.Text, s.text))
+	v.addFeature("run", log2Of(s.run))
+	v.addFeature("runshare", ratioOf(s.run, s.prose))
+	v.addFeature("money", log2Of(s.money))
+	v.addFeature("moneyshare", ratioOf(s.money, int32(len(o.Lines))))
+	v.addFeature("short", ratioOf(s.short, int32(len(o.Lines))))
+	v.addFeature("headings", log2Of(s.headings))
+	v.addFeature("headingshare", ratioOf(s.headings, int32(len(o.Lines))))
+	v.addFeature("h1", float32(min(s.h1, 10)))
+	v.addFeature("sigmost", ratioOf(s.sigmost, s.text))
+	v.addBit("title", o.Title >= 0)
+	v.addFeature("titleplace", ratioOf(o.Title+1, int32(len(o.Lines))))
+	v.addFeature("images", log2Of(s.images))
+	v.addFeature("times", log2Of(int32(h.Times)))
+	v.addBit("date", h.StatesDate())
+	v.addBit("author", h.HasAuthor())
+	v.addBit("body", h.HasBody())
+	v.addFeature("ogtype", float32(h.OGType))
 	for k := range metadata.LDTypes {
-		v.bit2("ld-", metadata.LDTypes[k], h.LDTypes&(1<<k) != 0)
+		v.addJoinedBit("ld-", metadata.LDTypes[k], h.LDTypes&(1<<k) != 0)
 	}
 	urlFeatures(v, pageURL)
 }
@@ -452,15 +452,15 @@ func urlFeatures(v *vector, pageURL string) {
 			digits++
 		}
 	}
-	v.add("urldepth", float32(min(slashes, 12)))
-	v.add("urldashes", float32(min(dashes, 15)))
-	v.add("urldigits", float32(min(digits, 15)))
-	v.add("urllast", float32(min(len(path)-last, 100)))
-	v.bit("urlquery", query)
-	v.bit("urlslash", len(path) > 0 && path[len(path)-1] == '/')
+	v.addFeature("urldepth", float32(min(slashes, 12)))
+	v.addFeature("urldashes", float32(min(dashes, 15)))
+	v.addFeature("urldigits", float32(min(digits, 15)))
+	v.addFeature("urllast", float32(min(len(path)-last, 100)))
+	v.addBit("urlquery", query)
+	v.addBit("urlslash", len(path) > 0 && path[len(path)-1] == '/')
 	for _, w := range [...]string{"blog", "news", "article", "/p/", "product", "shop", "forum", "thread", "question", "topic", "doc", "wiki", "guide", "categor", "tag", "collection", "search", "list", "service",
 		"solution", "about", "review", "/20", "feature", "pricing", "api", "reference", "tutorial", "course"} {
-		v.bit2("url-", w, indexOf(path, w) >= 0)
+		v.addJoinedBit("url-", w, indexOf(path, w) >= 0)
 	}
 }
 
@@ -469,15 +469,15 @@ func indexOf(s, sub string) int { return strings.Index(s, sub) }
 var hintNames = [outline.HintCount]string{"nav", "share", "related", "ad", "comment", "footer", "header", "side", "meta", "caption", "form", "content", "body", "hidden", "list",
 	"product", "title", "code", "forum", "author", "date"}
 
-func bits(h outline.Hints) float32 {
+func hintFeature(h outline.Hints) float32 {
 	if h != 0 {
 		return 1
 	}
 	return 0
 }
 
-// context appends features from the probabilities that the first model gave: those of the neighbours, and of the boxes around.
-func (o view) context(v *vector, i int, c *contextSums) {
+// addContext appends features from the probabilities that the first model gave: those of the neighbours, and of the boxes around.
+func (o view) addContext(v *vector, i int, c *contextSums) {
 	p, n := c.p, len(o.Lines)
 	at := func(k int) float32 {
 		if k < 0 || k >= n {
@@ -485,13 +485,13 @@ func (o view) context(v *vector, i int, c *contextSums) {
 		}
 		return p[k]
 	}
-	v.add("p", p[i])
-	v.add("p-1", at(i-1))
-	v.add("p+1", at(i+1))
-	v.add("p-2", at(i-2))
-	v.add("p+2", at(i+2))
-	v.add("p-3", at(i-3))
-	v.add("p+3", at(i+3))
+	v.addFeature("p", p[i])
+	v.addFeature("p-1", at(i-1))
+	v.addFeature("p+1", at(i+1))
+	v.addFeature("p-2", at(i-2))
+	v.addFeature("p+2", at(i+2))
+	v.addFeature("p-3", at(i-3))
+	v.addFeature("p+3", at(i+3))
 	mean := func(a, b int) float32 {
 		a, b = max(0, a), min(n, b)
 		w := c.size[b] - c.size[a]
@@ -500,39 +500,39 @@ func (o view) context(v *vector, i int, c *contextSums) {
 		}
 		return (c.mass[b] - c.mass[a]) / w
 	}
-	v.add("mean-5", mean(i-5, i))
-	v.add("mean+5", mean(i+1, i+6))
-	v.add("mean+15", mean(i+1, i+16))
+	v.addFeature("mean-5", mean(i-5, i))
+	v.addFeature("mean+5", mean(i+1, i+6))
+	v.addFeature("mean+15", mean(i+1, i+16))
 	b := &o.Lines[i]
 	y := &o.Boxes[b.Box]
 	for level := range 4 {
-		v.add2("box", levels[level], mean(int(y.Start), int(y.End)))
-		v.add2("part", levels[level], (c.mass[y.End]-c.mass[y.Start])/max(1, c.mass[n]))
+		v.addJoined("box", levels[level], mean(int(y.Start), int(y.End)))
+		v.addJoined("part", levels[level], (c.mass[y.End]-c.mass[y.Start])/max(1, c.mass[n]))
 		if y.Parent >= 0 {
 			y = &o.Boxes[y.Parent]
 		}
 	}
-	v.add("before", c.mass[i]/max(1, c.mass[n]))
-	v.add("after", (c.mass[n]-c.mass[i+1])/max(1, c.mass[n]))
-	v.add("page", mean(0, n))
-	v.add("mass", lg(int32(c.mass[n])))
-	v.add("tofirst", float32(max(-40, min(40, i-c.first))))
-	v.add("tolast", float32(max(-40, min(40, c.last-i))))
-	up, in := o.distance(b.Box, c.core)
-	v.bit("inpcore", in)
-	v.add("uppcore", float32(up))
-	v.add("sigp", c.sigs[o.Boxes[b.Box].Kin])
-	kin, _ := o.repeated(b.Box)
-	v.add("kinp", c.kins[kin])
-	v.add("pabove", at(int(b.Above)))
+	v.addFeature("before", c.mass[i]/max(1, c.mass[n]))
+	v.addFeature("after", (c.mass[n]-c.mass[i+1])/max(1, c.mass[n]))
+	v.addFeature("page", mean(0, n))
+	v.addFeature("mass", log2Of(int32(c.mass[n])))
+	v.addFeature("tofirst", float32(max(-40, min(40, i-c.first))))
+	v.addFeature("tolast", float32(max(-40, min(40, c.last-i))))
+	up, in := o.boxDistance(b.Box, c.core)
+	v.addBit("inpcore", in)
+	v.addFeature("uppcore", float32(up))
+	v.addFeature("sigp", c.sigs[o.Boxes[b.Box].Kin])
+	kin, _ := o.repeatedSignature(b.Box)
+	v.addFeature("kinp", c.kins[kin])
+	v.addFeature("pabove", at(int(b.Above)))
 }
 
 // contextFeatures is the number of features that context appends.
 const contextFeatures = 29
 
-// repeated returns the signature that most elements of the page share, of box and its next four parents, and how many
+// repeatedSignature returns the signature that most elements of the page share, of box and its next four parents, and how many
 // levels up it is; 0 and -1 if none has lines.
-func (o view) repeated(box int32) (kin int32, rise float32) {
+func (o view) repeatedSignature(box int32) (kin int32, rise float32) {
 	most, rise := int32(0), float32(-1)
 	for level := range 5 {
 		z := &o.Boxes[box]
@@ -557,8 +557,8 @@ type contextSums struct {
 	kins, kinw  []float32 // by box.kin, of all lines in them
 }
 
-// sum prepares the second model.
-func (o view) sum(c *contextSums) {
+// sumContext prepares the second model.
+func (o view) sumContext(c *contextSums) {
 	n := len(o.Lines)
 	c.size = append(c.size[:0], 0)
 	c.mass = append(c.mass[:0], 0)

@@ -31,15 +31,15 @@ func (m *Forest) Sum(x []float32) float32 {
 	for t, l := 0, 0; t < len(m.Feature); t, l = t+d, l+width {
 		at := 0
 		for k := range d {
-			at |= above(x[m.Feature[t+k]], m.Threshold[t+k]) << k
+			at |= oneIfAbove(x[m.Feature[t+k]], m.Threshold[t+k]) << k
 		}
 		s += m.Leaf[l+at]
 	}
 	return s
 }
 
-// above returns 1 if x > t, else 0, without a branch. Neither is NaN.
-func above(x, t float32) int { return int(math.Float32bits(t-x) >> 31) }
+// oneIfAbove returns 1 if x > t, else 0, without a branch. Neither is NaN.
+func oneIfAbove(x, t float32) int { return int(math.Float32bits(t-x) >> 31) }
 
 // SumRows writes the log odds of rows to sums; row i begins at rows[i*stride], and rows has maxFeatures more behind the
 // last one. It gives what Sum gives.
@@ -66,7 +66,7 @@ func (m *Forest) addTrees(sums, rows []float32, stride int) {
 		h0, h1, h2, h3, h4 := h[0], h[1], h[2], h[3], h[4]
 		for i := range sums {
 			x := (*[maxFeatures]float32)(rows[i*stride:])
-			at := above(x[f0], h0) | above(x[f1], h1)<<1 | above(x[f2], h2)<<2 | above(x[f3], h3)<<3 | above(x[f4], h4)<<4
+			at := oneIfAbove(x[f0], h0) | oneIfAbove(x[f1], h1)<<1 | oneIfAbove(x[f2], h2)<<2 | oneIfAbove(x[f3], h3)<<3 | oneIfAbove(x[f4], h4)<<4
 			sums[i] += leaf[at&(1<<treeDepth-1)]
 		}
 	}
@@ -75,8 +75,8 @@ func (m *Forest) addTrees(sums, rows []float32, stride int) {
 // Predict returns the probability.
 func (m *Forest) Predict(x []float32) float32 { return sigmoid(m.Sum(x)) }
 
-// write writes a forest: depth and number of questions, bias, features, thresholds, leaves, little endian.
-func (m *Forest) write(w io.Writer) error {
+// writeForest writes a forest: depth and number of questions, bias, features, thresholds, leaves, little endian.
+func (m *Forest) writeForest(w io.Writer) error {
 	for _, v := range []any{[]uint32{uint32(m.Depth), uint32(len(m.Feature))}, m.Bias, m.Feature, m.Threshold, m.Leaf} {
 		if err := binary.Write(w, binary.LittleEndian, v); err != nil {
 			return err
@@ -110,8 +110,8 @@ type Models struct {
 	Last  [experts]*Forest   // a line by what First says of all lines: for articles, documentation, all other pages
 }
 
-// forests returns the places of the forests in the order of the file.
-func (m *Models) forests() (list []**Forest) {
+// forestPlaces returns the places of the forests in the order of the file.
+func (m *Models) forestPlaces() (list []**Forest) {
 	for k := range m.Kinds {
 		list = append(list, &m.Kinds[k])
 	}
@@ -124,8 +124,8 @@ func (m *Models) forests() (list []**Forest) {
 
 // Write writes the models in the form of model.bin.
 func (m *Models) Write(w io.Writer) error {
-	for _, f := range m.forests() {
-		if err := (*f).write(w); err != nil {
+	for _, f := range m.forestPlaces() {
+		if err := (*f).writeForest(w); err != nil {
 			return err
 		}
 	}
@@ -141,7 +141,7 @@ func UseModels(m *Models) { models = func() *Models { return m } }
 // ReadModels reads what Write wrote.
 func ReadModels(b []byte) *Models {
 	m, r := &Models{}, bytes.NewReader(b)
-	for _, f := range m.forests() {
+	for _, f := range m.forestPlaces() {
 		*f = readForest(r)
 	}
 	return m

@@ -27,7 +27,7 @@ func (t *Trial) Read(src []byte, pageURL string) int {
 	t.o.Read(&t.d)
 	t.h.FindTitle(&t.o)
 	t.v = view{&t.o}
-	t.s = t.v.weigh()
+	t.s = t.v.findCores()
 	return len(t.o.Lines)
 }
 
@@ -40,21 +40,21 @@ func (t *Trial) IsTitle(i int) bool { return int32(i) == t.o.Title }
 // Features returns the features of a block.
 func (t *Trial) Features(i int, names *[]string) []float32 {
 	v := vector{names: names}
-	t.v.features(&v, i, &t.s)
+	t.v.addFeatures(&v, i, &t.s)
 	return v.f
 }
 
 // Context returns the further features of all blocks, given the probabilities of the first model.
 func (t *Trial) Context(p []float32, names *[]string) [][]float32 {
 	t.c.p = p
-	t.v.sum(&t.c)
+	t.v.sumContext(&t.c)
 	var all [][]float32
 	for i := range t.o.Lines {
 		v := vector{}
 		if i == 0 {
 			v.names = names
 		}
-		t.v.context(&v, i, &t.c)
+		t.v.addContext(&v, i, &t.c)
 		all = append(all, v.f)
 	}
 	return all
@@ -124,7 +124,7 @@ func Choices(s string) (list []Choice) {
 	return list
 }
 
-func fits(d *htmltree.Doc, n *htmltree.Node, list []Choice) bool {
+func fitsChoice(d *htmltree.Doc, n *htmltree.Node, list []Choice) bool {
 	for _, c := range list {
 		if n.Tag != c.Tag {
 			continue
@@ -144,13 +144,13 @@ func fits(d *htmltree.Doc, n *htmltree.Node, list []Choice) bool {
 }
 
 // Inside tells which blocks are in the first element that main finds, and in none that drop finds.
-func inside(o *outline.Outline, main, drop []Choice) []bool {
+func markInside(o *outline.Outline, main, drop []Choice) []bool {
 	d := o.Doc
 	list := make([]bool, len(o.Lines))
 	at := int32(-1)
 	for _, c := range main {
 		for i := range d.Nodes {
-			if d.Nodes[i].Tag > htmltree.TagOther && fits(d, &d.Nodes[i], []Choice{c}) {
+			if d.Nodes[i].Tag > htmltree.TagOther && fitsChoice(d, &d.Nodes[i], []Choice{c}) {
 				at = int32(i)
 				break
 			}
@@ -166,7 +166,7 @@ func inside(o *outline.Outline, main, drop []Choice) []bool {
 		f := o.Lines[i].First
 		list[i] = f > at && f < d.Nodes[at].End
 		for p := d.Nodes[f].Parent; p > at && list[i]; p = d.Nodes[p].Parent {
-			if fits(d, &d.Nodes[p], drop) {
+			if fitsChoice(d, &d.Nodes[p], drop) {
 				list[i] = false
 			}
 		}
@@ -175,4 +175,6 @@ func inside(o *outline.Outline, main, drop []Choice) []bool {
 }
 
 // Inside is for labels.
-func (t *Trial) Inside(main, drop string) []bool { return inside(&t.o, Choices(main), Choices(drop)) }
+func (t *Trial) Inside(main, drop string) []bool {
+	return markInside(&t.o, Choices(main), Choices(drop))
+}

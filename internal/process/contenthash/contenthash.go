@@ -72,9 +72,9 @@ func (h *Rule) Sum(r *result.Result, language string) string {
 	if h == nil {
 		return ""
 	}
-	text, spoken := h.text(r)
+	text, spoken := h.joinTagValues(r)
 	if h.Algorithm != Text {
-		text = h.words(strings.Fields(text), cmp.Or(language, spoken, r.First("html_lang")))
+		text = h.joinWordKeys(strings.Fields(text), cmp.Or(language, spoken, r.First("html_lang")))
 	}
 	if strings.TrimSpace(text) == "" {
 		return ""
@@ -82,8 +82,8 @@ func (h *Rule) Sum(r *result.Result, language string) string {
 	return wire.Md5(text)
 }
 
-// text returns the values of the tags, each with a space behind it, in lower case.
-func (h *Rule) text(r *result.Result) (text, language string) {
+// joinTagValues returns the values of the tags, each with a space behind it, in lower case.
+func (h *Rule) joinTagValues(r *result.Result) (text, language string) {
 	var b strings.Builder
 	for _, name := range h.Tags {
 		t := r.Tag(name)
@@ -99,8 +99,8 @@ func (h *Rule) text(r *result.Result) (text, language string) {
 	return strings.ToLower(b.String()), language
 }
 
-// words returns the keys of the words that are long enough, each once, sorted and joined.
-func (h *Rule) words(list []string, language string) string {
+// joinWordKeys returns the keys of the words that are long enough, each once, sorted and joined.
+func (h *Rule) joinWordKeys(list []string, language string) string {
 	keys := make([]string, 0, len(list))
 	met := make(map[string]bool, len(list))
 	stems := stemsOf(language)
@@ -113,7 +113,7 @@ func (h *Rule) words(list []string, language string) string {
 		case Stems:
 			word, _ = snowball.Stem(word, stems, true) // the language is known
 		case Sounds:
-			word = soundex(word)
+			word = soundexCode(word)
 		}
 		keys = append(keys, word)
 	}

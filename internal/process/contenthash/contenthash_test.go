@@ -55,8 +55,8 @@ func TestSum(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := rule.Sum(tt.result, tt.language); got != hashOf(tt.want) {
-				text, _ := rule.text(tt.result)
-				t.Errorf("hash %s, want that of %q; words %q", got, tt.want, rule.words(strings.Fields(text), tt.language))
+				text, _ := rule.joinTagValues(tt.result)
+				t.Errorf("hash %s, want that of %q; words %q", got, tt.want, rule.joinWordKeys(strings.Fields(text), tt.language))
 			}
 		})
 	}

@@ -5,10 +5,10 @@ import "strings"
 // codes are the digits of the letters a to z; 0 is a vowel or another letter without digit.
 const codes = "01230120022455012623010202"
 
-// soundex returns the American Soundex code of a word in lower case: its first letter and three
+// soundexCode returns the American Soundex code of a word in lower case: its first letter and three
 // digits. Other characters are skipped. A word without letters a to z, such as one in another
 // script, is its own code.
-func soundex(word string) string {
+func soundexCode(word string) string {
 	code := make([]byte, 0, 4)
 	var last byte
 	for i := range len(word) {

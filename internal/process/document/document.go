@@ -29,13 +29,13 @@ var ErrDamaged = errors.New("the content cannot be read")
 // wraps ErrType or ErrDamaged. With another error it is incomplete.
 func Read(kind string, body []byte, pageURL string) (*article.Article, error) {
 	r := reader{kind: kind, url: pageURL}
-	return r.read(body)
+	return r.readArticle(body)
 }
 
 // ReadHTML is Read, and returns the document as clean HTML too.
 func ReadHTML(kind string, body []byte, pageURL string) (a *article.Article, text string, err error) {
 	r := reader{kind: kind, url: pageURL, wantsHTML: true}
-	a, err = r.read(body)
+	a, err = r.readArticle(body)
 	return a, r.html, err
 }
 
@@ -46,7 +46,7 @@ type reader struct {
 	html      string // the document as HTML, if it is wanted
 }
 
-func (r *reader) read(body []byte) (*article.Article, error) {
+func (r *reader) readArticle(body []byte) (*article.Article, error) {
 	kind := r.kind
 	switch FormatOf(kind, body) {
 	case HTML, Text:
@@ -61,21 +61,21 @@ func (r *reader) read(body []byte) (*article.Article, error) {
 		return &a, nil
 	case PDF:
 		page, err := pdf.Read(body)
-		return r.finish(page, err)
+		return r.finishArticle(page, err)
 	case ZIP:
 		page, err := office.Read(body)
 		if errors.Is(err, office.ErrOther) {
-			return nil, unread(kind, body)
+			return nil, unreadableType(kind, body)
 		}
-		return r.finish(page, err)
+		return r.finishArticle(page, err)
 	case Broken:
 		return nil, fmt.Errorf("%w: it is declared as %.80q, but is not of that type", ErrDamaged, kind)
 	}
-	return nil, unread(kind, body)
+	return nil, unreadableType(kind, body)
 }
 
-// unread returns an ErrType that names the declared type, and the detected one if it differs.
-func unread(kind string, body []byte) error {
+// unreadableType returns an ErrType that names the declared type, and the detected one if it differs.
+func unreadableType(kind string, body []byte) error {
 	if found := content.Detect(body); found != content.Normal(kind) {
 		return fmt.Errorf("%w: %.80q, detected as %q", ErrType, kind, found)
 	}
@@ -112,8 +112,8 @@ func titleOf(page []byte) string {
 	return strings.Join(strings.Fields(title), " ")
 }
 
-// finish makes an Article of the page of a document. page is nil only after an error.
-func (r *reader) finish(page *markup.Page, failed error) (*article.Article, error) {
+// finishArticle makes an Article of the page of a document. page is nil only after an error.
+func (r *reader) finishArticle(page *markup.Page, failed error) (*article.Article, error) {
 	if page == nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, failed)
 	}

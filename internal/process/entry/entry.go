@@ -19,7 +19,7 @@ import (
 	"hce/dc/internal/wire/result"
 )
 
-func failed(format string, args ...any) error {
+func scraperErrorf(format string, args ...any) error {
 	return &wire.MaskError{Mask: wire.ErrScraper, Err: fmt.Errorf(format, args...)}
 }
 
@@ -32,7 +32,7 @@ func Custom(md5, pageURL string, raw []byte) ([]result.Result, error) {
 	var list []json.RawMessage
 	err := prop.Decode(string(raw), &list)
 	if err != nil {
-		err = failed("the page %w", err)
+		err = scraperErrorf("the page %w", err)
 	}
 	c := &custom{md5: md5, url: pageURL, err: err}
 	for i, element := range list {
@@ -40,16 +40,16 @@ func Custom(md5, pageURL string, raw []byte) ([]result.Result, error) {
 			var inner []json.RawMessage
 			_ = json.Unmarshal(element, &inner) // it is a valid list
 			for j, object := range inner {
-				c.add(object, "[%d][%d]", i, j)
+				c.addObject(object, "[%d][%d]", i, j)
 			}
 			continue
 		}
-		c.add(element, "[%d]", i)
+		c.addObject(element, "[%d]", i)
 	}
 	if len(c.results) == 0 {
-		c.results = append(c.results, c.result(nil))
+		c.results = append(c.results, c.makeResult(nil))
 		if c.err == nil {
-			c.err = failed("the page is an empty JSON list; expected objects")
+			c.err = scraperErrorf("the page is an empty JSON list; expected objects")
 		}
 	}
 	return c.results, c.err
@@ -62,7 +62,7 @@ type custom struct {
 	err      error
 }
 
-func (c *custom) add(object json.RawMessage, place string, numbers ...any) {
+func (c *custom) addObject(object json.RawMessage, place string, numbers ...any) {
 	var members prop.Members
 	err := members.UnmarshalJSON(object)
 	if err == nil && members == nil && bytes.Equal(object, []byte("null")) {
@@ -70,40 +70,40 @@ func (c *custom) add(object json.RawMessage, place string, numbers ...any) {
 	}
 	if err != nil {
 		if c.err == nil {
-			c.err = failed("element "+place+" of the page %w, but %.40s", append(numbers, err, string(object))...)
+			c.err = scraperErrorf("element "+place+" of the page %w, but %.40s", append(numbers, err, string(object))...)
 		}
 		return
 	}
-	c.results = append(c.results, c.result(members))
+	c.results = append(c.results, c.makeResult(members))
 }
 
-func (c *custom) result(members prop.Members) result.Result {
+func (c *custom) makeResult(members prop.Members) result.Result {
 	r := result.Result{ID: c.md5, Tags: make([]result.Tag, 0, len(members)+1)}
 	for _, m := range members {
 		if m.Name != "" {
-			r.Add(result.Tag{Name: m.Name, Data: texts(m.Value), Extractor: result.Custom})
+			r.Add(result.Tag{Name: m.Name, Data: textsOf(m.Value), Extractor: result.Custom})
 		}
 	}
 	r.Add(result.Tag{Name: "source_url", Data: []string{c.url}, Extractor: result.Service})
 	return r
 }
 
-// texts returns the texts of a value: its elements, if it is a list.
-func texts(value json.RawMessage) []string {
+// textsOf returns the texts of a value: its elements, if it is a list.
+func textsOf(value json.RawMessage) []string {
 	if !isList(value) {
-		return []string{text(value)}
+		return []string{textOf(value)}
 	}
 	var list []json.RawMessage
 	_ = json.Unmarshal(value, &list) // it is a valid list
 	all := make([]string, len(list))
 	for i, v := range list {
-		all[i] = text(v)
+		all[i] = textOf(v)
 	}
 	return all
 }
 
-// text returns a text, number or bool as text, "" for null, and other values as JSON.
-func text(value json.RawMessage) string {
+// textOf returns a text, number or bool as text, "" for null, and other values as JSON.
+func textOf(value json.RawMessage) string {
 	if bytes.Equal(value, []byte("null")) {
 		return ""
 	}

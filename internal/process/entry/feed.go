@@ -23,10 +23,10 @@ func Feed(md5 string, raw []byte) (r result.Result, published wire.Date, err err
 	}
 	r.ID = md5
 	if err := prop.Decode(string(raw), &document); err != nil {
-		return r, "", failed("the entry of a feed %w", err)
+		return r, "", scraperErrorf("the entry of a feed %w", err)
 	}
 	if document.Entry == nil {
-		return r, "", failed(`the entry of a feed has no object at "entry"`)
+		return r, "", scraperErrorf(`the entry of a feed has no object at "entry"`)
 	}
 	r.Tags = make([]result.Tag, 0, len(document.Entry)+2)
 	add := func(name, value string) {
@@ -77,9 +77,9 @@ func fieldText(name string, value json.RawMessage) string {
 	case isList(value):
 		return listText(value)
 	case name == "link":
-		return escapeLink(text(value))
+		return escapeLink(textOf(value))
 	}
-	return text(value)
+	return textOf(value)
 }
 
 // listText joins the first member of listKeys that an element has by commas, or else the values
@@ -99,7 +99,7 @@ func listText(value json.RawMessage) string {
 	var found []string
 	for _, element := range list {
 		if strings.HasPrefix(string(element), `"`) {
-			found = append(found, text(element))
+			found = append(found, textOf(element))
 		}
 	}
 	return strings.Join(found, ",")

@@ -32,7 +32,7 @@ func New(names []string, o Options) (*Set, error) {
 	}
 	switch {
 	case len(wrong) > 0:
-		return nil, unknown(wrong)
+		return nil, unknownEngines(wrong)
 	case len(s.list) == 0:
 		return nil, errors.New("the list of extractors is empty")
 	}
@@ -66,8 +66,8 @@ func (s *Set) Dynamic(ctx context.Context, page *article.Page) ([]result.Result,
 		}
 		var own result.Result
 		for _, tag := range found.Tags {
-			resolve(&tag, page)
-			s.validator.apply(&tag)
+			resolveTag(&tag, page)
+			s.validator.validateTag(&tag)
 			own.Add(tag)
 		}
 		own.Time = time.Since(begin)
@@ -93,9 +93,9 @@ func (s *Set) Dynamic(ctx context.Context, page *article.Page) ([]result.Result,
 // addresses are the tags whose values are URLs.
 var addresses = []string{"media", "link", "media_content", "links", "href"}
 
-// resolve makes the URLs of a tag absolute. Values may have several URLs, separated by
+// resolveTag makes the URLs of a tag absolute. Values may have several URLs, separated by
 // spaces; they become separated by commas.
-func resolve(tag *result.Tag, page *article.Page) {
+func resolveTag(tag *result.Tag, page *article.Page) {
 	if !slices.Contains(addresses, tag.Name) {
 		return
 	}
@@ -106,15 +106,15 @@ func resolve(tag *result.Tag, page *article.Page) {
 			parts = []string{value} // markup
 		}
 		for k, part := range parts {
-			parts[k] = absolute(part, page.Base())
+			parts[k] = absoluteURL(part, page.Base())
 		}
 		values[i] = strings.Join(parts, ",")
 	}
 	tag.Data = values
 }
 
-// absolute returns the absolute form of a URL, or the text itself if it has none.
-func absolute(text, base string) string {
+// absoluteURL returns the absolute form of a URL, or the text itself if it has none.
+func absoluteURL(text, base string) string {
 	if strings.HasPrefix(text, "data:") || strings.Contains(text, "<") {
 		return text
 	}

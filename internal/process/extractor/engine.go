@@ -19,11 +19,11 @@ func (e engine) Name() string { return e.name }
 
 func (e engine) Extract(_ context.Context, page *article.Page) (Found, error) {
 	a, err := page.Article(e.engine)
-	return Found{Tags: ArticleTags(a, e.name, e.tags())}, err
+	return Found{Tags: ArticleTags(a, e.name, e.filledTags())}, err
 }
 
-// tags returns the tags that the extractor fills; nil: all (docs/spec/processing.md 2.3).
-func (e engine) tags() []string {
+// filledTags returns the tags that the extractor fills; nil: all (docs/spec/processing.md 2.3).
+func (e engine) filledTags() []string {
 	switch e.name {
 	case Goose:
 		return []string{"title", "link", "pubdate", "dc_date", "content_encoded", "content_markdown", "keywords", "media"}

@@ -62,15 +62,15 @@ func newExtractor(name string, o Options) Extractor {
 // All returns the names of all extractors.
 func All() []string { return []string{Scrapy, Goose, Newspaper, ML, PlainText} }
 
-// known reports whether there is an extractor of this name.
-func known(name string) bool { return slices.Contains(All(), name) }
+// isKnownEngine reports whether there is an extractor of this name.
+func isKnownEngine(name string) bool { return slices.Contains(All(), name) }
 
-// unknown returns an error that lists names without an extractor.
-func unknown(names []string) error {
-	return fmt.Errorf("unknown extractors %s; there are %s", quote(names), strings.Join(All(), ", "))
+// unknownEngines returns an error that lists names without an extractor.
+func unknownEngines(names []string) error {
+	return fmt.Errorf("unknown extractors %s; there are %s", quoteNames(names), strings.Join(All(), ", "))
 }
 
-func quote(names []string) string {
+func quoteNames(names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
 		quoted[i] = fmt.Sprintf("%.60q", name)

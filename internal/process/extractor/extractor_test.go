@@ -285,7 +285,7 @@ func TestAddresses(t *testing.T) {
 		"mailto:a@b.example":     "mailto:a@b.example",
 	} {
 		tag := result.Tag{Name: "media", Data: []string{value}}
-		if resolve(&tag, p); tag.Data[0] != want {
+		if resolveTag(&tag, p); tag.Data[0] != want {
 			t.Errorf("%q: %q, want %q", value, tag.Data[0], want)
 		}
 	}

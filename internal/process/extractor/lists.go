@@ -43,7 +43,7 @@ func ParseLists(modules string) (Lists, error) {
 	for algorithm, names := range own {
 		list := make([]string, 0, len(names))
 		for _, name := range names {
-			if name = fullName(name); !known(name) {
+			if name = fullName(name); !isKnownEngine(name) {
 				wrong = append(wrong, name)
 			}
 			list = append(list, name)
@@ -51,7 +51,7 @@ func ParseLists(modules string) (Lists, error) {
 		lists[algorithm] = list
 	}
 	if len(wrong) > 0 {
-		return nil, unknown(wrong)
+		return nil, unknownEngines(wrong)
 	}
 	return lists, nil
 }

@@ -244,20 +244,20 @@ func (r *Rules) forHosts(hosts []string) tagRules {
 	tags := tagRules{}
 	for _, host := range hosts {
 		if h := r.lookUp(hostName(host)); h != nil {
-			tags.add(h.tags)
+			tags.addRules(h.tags)
 			break
 		}
 	}
 	for _, h := range r.hosts {
 		if h.key == "*" {
-			tags.add(h.tags)
+			tags.addRules(h.tags)
 		}
 	}
 	return tags
 }
 
-// add appends the steps of more to those of t.
-func (t tagRules) add(more tagRules) {
+// addRules appends the steps of more to those of t.
+func (t tagRules) addRules(more tagRules) {
 	for tag, rule := range more {
 		if old, ok := t[tag]; ok {
 			t[tag] = &tagRule{

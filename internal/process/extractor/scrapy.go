@@ -63,7 +63,7 @@ func (x ruleExtractor) Extract(ctx context.Context, page *article.Page) (f Found
 		var tag result.Tag
 		var end stop
 		if rule := own[name]; rule != nil && treeErr == nil {
-			tag, end, err = e.tag(name, rule)
+			tag, end, err = e.evaluateTag(name, rule)
 			failed = append(failed, err)
 		}
 		if end == stopAll {
@@ -73,7 +73,7 @@ func (x ruleExtractor) Extract(ctx context.Context, page *article.Page) (f Found
 			tag = result.Tag{Name: name, Data: values[name], Extractor: Scrapy}
 		}
 		if rule := general[name]; len(tag.Data) == 0 && rule != nil && treeErr == nil {
-			tag, _, err = e.tag(name, rule)
+			tag, _, err = e.evaluateTag(name, rule)
 			failed = append(failed, err)
 			if name == "author" {
 				tag.Data = []string{author.Names(tag.Data)}
@@ -129,8 +129,8 @@ type evaluation struct {
 	doc *xpath.Document
 }
 
-// tag returns the value of the first expression that finds one, and what ended the list.
-func (e evaluation) tag(name string, rule *tagRule) (result.Tag, stop, error) {
+// evaluateTag returns the value of the first expression that finds one, and what ended the list.
+func (e evaluation) evaluateTag(name string, rule *tagRule) (result.Tag, stop, error) {
 	var failed []error
 	for _, s := range rule.steps {
 		if s.stop != goOn {
@@ -140,18 +140,18 @@ func (e evaluation) tag(name string, rule *tagRule) (result.Tag, stop, error) {
 		if err != nil {
 			failed = append(failed, fmt.Errorf("tag %.60q: %w", name, err))
 		}
-		if data := rule.values(name, matches); len(data) > 0 {
+		if data := rule.tagValues(name, matches); len(data) > 0 {
 			return result.Tag{Name: name, Data: data, XPath: s.text, Extractor: Scrapy}, goOn, errors.Join(failed...)
 		}
 	}
 	return result.Tag{}, goOn, errors.Join(failed...)
 }
 
-// values returns the values of a tag: a list of URLs, or one text.
-func (r *tagRule) values(name string, matches []xpath.Match) []string {
+// tagValues returns the values of a tag: a list of URLs, or one text.
+func (r *tagRule) tagValues(name string, matches []xpath.Match) []string {
 	var texts []string
 	for _, m := range matches {
-		if text := r.text(m, slices.Contains(addresses, name)); text != "" && (len(texts) == 0 || texts[len(texts)-1] != text) {
+		if text := r.matchText(m, slices.Contains(addresses, name)); text != "" && (len(texts) == 0 || texts[len(texts)-1] != text) {
 			texts = append(texts, text)
 		}
 	}
@@ -170,13 +170,13 @@ func (r *tagRule) values(name string, matches []xpath.Match) []string {
 	return []string{strings.Join(texts, delimiter)}
 }
 
-// text returns the text of a match after exclude and replace.
-func (r *tagRule) text(m xpath.Match, address bool) string {
+// matchText returns the text of a match after exclude and replace.
+func (r *tagRule) matchText(m xpath.Match, address bool) string {
 	text := m.Text
 	if m.Node != nil && m.Attr == "" && m.Node.Type == html.ElementNode {
 		if address {
 			text = addressOf(m.Node)
-		} else if visible := article.VisibleText(m.Node, r.excluded); visible != "" {
+		} else if visible := article.VisibleText(m.Node, r.isExcluded); visible != "" {
 			text = visible
 		} else if len(r.exclude) > 0 {
 			text = ""
@@ -200,8 +200,8 @@ func addressOf(n *html.Node) string {
 	return ""
 }
 
-// excluded reports whether the rule excludes an element.
-func (r *tagRule) excluded(n *html.Node) bool {
+// isExcluded reports whether the rule excludes an element.
+func (r *tagRule) isExcluded(n *html.Node) bool {
 	for _, x := range r.exclude {
 		if x.name != n.Data && x.name != "*" {
 			continue

@@ -33,8 +33,8 @@ func ParseValidator(text string) (Validator, error) {
 	}
 	for name, tags := range rules {
 		name = fullName(name)
-		if !known(name) {
-			return Validator{}, unknown([]string{name})
+		if !isKnownEngine(name) {
+			return Validator{}, unknownEngines([]string{name})
 		}
 		v.checks[name] = map[string]check{}
 		for tag, rule := range tags {
@@ -53,8 +53,8 @@ func ParseValidator(text string) (Validator, error) {
 	return v, nil
 }
 
-// apply drops the values of a tag that may not stay.
-func (v Validator) apply(tag *result.Tag) {
+// validateTag drops the values of a tag that may not stay.
+func (v Validator) validateTag(tag *result.Tag) {
 	c, ok := v.checks[tag.Extractor][tag.Name]
 	if !ok {
 		return

@@ -19,18 +19,18 @@ func Title(r *result.Result, asked bool, element string) {
 	if !asked || t != nil && t.First() != "" && !t.Default {
 		return
 	}
-	set(r, "title", strings.Join(strings.Fields(element), " "))
+	setTag(r, "title", strings.Join(strings.Fields(element), " "))
 }
 
 // Link sets source_url to the URL of the page, and link too if the page states no canonical
 // one.
 func Link(r *result.Result, pageURL string) {
 	if r.First("link") == "" {
-		set(r, "link", pageURL)
+		setTag(r, "link", pageURL)
 	}
-	set(r, "source_url", pageURL)
+	setTag(r, "source_url", pageURL)
 }
 
-func set(r *result.Result, name, value string) {
+func setTag(r *result.Result, name, value string) {
 	r.Add(result.Tag{Name: name, Data: []string{value}, Extractor: result.Service})
 }

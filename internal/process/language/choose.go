@@ -33,7 +33,7 @@ func Choose(declared []string, text string) string {
 	}
 	r := model().Score(text)
 	if len(tags) == 0 {
-		return decide(&r)
+		return decideLanguage(&r)
 	}
 	if !isEnough(&r) {
 		return tags[0]
@@ -42,11 +42,11 @@ func Choose(declared []string, text string) string {
 		return unknown
 	}
 	for i, tag := range tags {
-		favour(&r, tag, weightOf(tag, i))
+		favourTag(&r, tag, weightOf(tag, i))
 	}
 	best, _ := r.Best()
 	for _, tag := range tags {
-		if matches(tag, r.Languages[best]) {
+		if matchesLanguage(tag, r.Languages[best]) {
 			return tag
 		}
 	}
@@ -55,7 +55,7 @@ func Choose(declared []string, text string) string {
 
 func weightOf(tag string, i int) float64 {
 	switch {
-	case primary(tag) == "en":
+	case primaryLanguage(tag) == "en":
 		return englishWeight
 	case i == 0:
 		return firstWeight
@@ -69,22 +69,22 @@ func isClear(r *langmodel.Result) bool {
 	return float64(r.Known) >= clearKnown*float64(r.Total) && (second < 0 || r.Margin(best, second) > 2*firstWeight)
 }
 
-// favour adds to the scores of the languages of a tag.
-func favour(r *langmodel.Result, tag string, nats float64) {
+// favourTag adds to the scores of the languages of a tag.
+func favourTag(r *langmodel.Result, tag string, nats float64) {
 	for i, l := range r.Languages {
-		if matches(tag, l) {
+		if matchesLanguage(tag, l) {
 			r.Add(i, nats)
 		}
 	}
 }
 
 func indexOf(r *langmodel.Result, tag string) int {
-	return slices.IndexFunc(r.Languages, func(l string) bool { return matches(tag, l) })
+	return slices.IndexFunc(r.Languages, func(l string) bool { return matchesLanguage(tag, l) })
 }
 
 // isKnown reports whether the model has a language for a tag.
 func isKnown(tag string) bool {
-	return model().Has(func(language string) bool { return matches(tag, language) })
+	return model().Has(func(language string) bool { return matchesLanguage(tag, language) })
 }
 
 // members are the languages of the model that a code means, where the model has another code.
@@ -93,14 +93,14 @@ var members = map[string][]string{
 	"ku": {"ku", "ckb"}, "kmr": {"ku"}, "prs": {"fa"}, "arz": {"ar"}, "ary": {"ar"}, "cnr": {"sr-Latn", "sr"}, "hbs": {"hr", "bs", "sr-Latn", "sr"}, "zsm": {"ms"},
 }
 
-// matches reports whether a declared tag may mean a language of the model: "zh-TW" means
+// matchesLanguage reports whether a declared tag may mean a language of the model: "zh-TW" means
 // "zh-Hant", "zh" that or "zh".
-func matches(tag, language string) bool {
-	code := primary(tag)
+func matchesLanguage(tag, language string) bool {
+	code := primaryLanguage(tag)
 	if others, ok := members[code]; ok {
 		return slices.Contains(others, language)
 	}
-	if code != primary(language) {
+	if code != primaryLanguage(language) {
 		return false
 	}
 	if code != "zh" {

@@ -35,11 +35,11 @@ const (
 // letters, and for one that fits no language or several. It skips invalid UTF-8.
 func Detect(text string) string {
 	r := model().Score(text)
-	return decide(&r)
+	return decideLanguage(&r)
 }
 
-// decide returns the best language of a result, "" if it is not clear.
-func decide(r *langmodel.Result) string {
+// decideLanguage returns the best language of a result, "" if it is not clear.
+func decideLanguage(r *langmodel.Result) string {
 	if !isEnough(r) {
 		return ""
 	}
@@ -66,9 +66,9 @@ func isEnough(r *langmodel.Result) bool {
 // text alone says too little, it has that language, unless its script is another.
 func detectPart(text, page string) string {
 	r := model().Score(text)
-	favour(&r, page, partWeight)
+	favourTag(&r, page, partWeight)
 	if isEnough(&r) {
-		return decide(&r)
+		return decideLanguage(&r)
 	}
 	if r.Script != langmodel.None && indexOf(&r, page) >= 0 {
 		return page
@@ -76,14 +76,14 @@ func detectPart(text, page string) string {
 	return ""
 }
 
-// primary returns the language of a tag: "zh" for "zh-Hant".
-func primary(tag string) string {
+// primaryLanguage returns the language of a tag: "zh" for "zh-Hant".
+func primaryLanguage(tag string) string {
 	code, _, _ := strings.Cut(tag, "-")
 	return code
 }
 
-// start returns at most size bytes of the start of text, as valid UTF-8.
-func start(text string, size int) string {
+// textStart returns at most size bytes of the start of text, as valid UTF-8.
+func textStart(text string, size int) string {
 	if len(text) > size {
 		for size > 0 && !utf8.RuneStart(text[size]) {
 			size--

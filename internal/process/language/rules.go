@@ -98,12 +98,12 @@ func parseMaps(members prop.Members) ([]mapping, error) {
 	return maps, nil
 }
 
-// mapped returns the code to store for a detected language.
-func (r *Rules) mapped(tag string) string {
+// mapCode returns the code to store for a detected language.
+func (r *Rules) mapCode(tag string) string {
 	if tag == "" {
 		return ""
 	}
-	code := primary(tag)
+	code := primaryLanguage(tag)
 	for _, wanted := range []string{code, otherwise} {
 		for _, m := range r.maps {
 			if slices.Contains(m.codes, wanted) {
@@ -114,9 +114,9 @@ func (r *Rules) mapped(tag string) string {
 	return code
 }
 
-// detect returns the mapped language of a text in a page of a language.
-func (r *Rules) detect(text, page string) string {
-	return r.mapped(detectPart(start(text, r.size), page))
+// detectLanguage returns the mapped language of a text in a page of a language.
+func (r *Rules) detectLanguage(text, page string) string {
+	return r.mapCode(detectPart(textStart(text, r.size), page))
 }
 
 // notTexts are tags whose values are not in a language.
@@ -135,7 +135,7 @@ func (r *Rules) Apply(res *result.Result) {
 		return
 	}
 	summary := ""
-	for _, text := range r.texts(res) {
+	for _, text := range r.detectionTexts(res) {
 		if summary = Detect(text); summary != "" {
 			break
 		}
@@ -145,24 +145,24 @@ func (r *Rules) Apply(res *result.Result) {
 		code := ""
 		switch {
 		case slices.Contains(r.tags, t.Name), slices.Contains(r.tags, all) && isText(*t):
-			code = r.detect(t.Text(), summary)
+			code = r.detectLanguage(t.Text(), summary)
 		case slices.Contains(r.tags, joined) && isText(*t):
-			code = r.mapped(summary)
+			code = r.mapCode(summary)
 		}
 		if code != "" {
 			t.Lang, t.LangSuffix = code, r.suffix
-			res.Add(service(r.prefix+t.Name+r.suffix, code)) // may move t
+			res.Add(serviceTag(r.prefix+t.Name+r.suffix, code)) // may move t
 		}
 	}
-	if summary = r.mapped(summary); summary == "" {
+	if summary = r.mapCode(summary); summary == "" {
 		summary = summaryElse
 	}
-	res.Add(service(summaryTag, summary))
+	res.Add(serviceTag(summaryTag, summary))
 }
 
-// texts returns the texts that tell the language of the page: all of them together, then
+// detectionTexts returns the texts that tell the language of the page: all of them together, then
 // the longest alone.
-func (r *Rules) texts(res *result.Result) []string {
+func (r *Rules) detectionTexts(res *result.Result) []string {
 	var parts []string
 	longest := ""
 	for _, t := range res.Tags {
@@ -170,14 +170,14 @@ func (r *Rules) texts(res *result.Result) []string {
 			continue
 		}
 		text := t.Text()
-		parts = append(parts, start(text, r.size))
+		parts = append(parts, textStart(text, r.size))
 		if len(text) > len(longest) {
 			longest = text
 		}
 	}
-	return []string{start(strings.Join(parts, " "), r.size), start(longest, r.size)}
+	return []string{textStart(strings.Join(parts, " "), r.size), textStart(longest, r.size)}
 }
 
-func service(name, value string) result.Tag {
+func serviceTag(name, value string) result.Tag {
 	return result.Tag{Name: name, Data: []string{value}, Extractor: result.Service}
 }

@@ -9,7 +9,7 @@ func Tag(tag string) string {
 	tag, _, _ = strings.Cut(strings.TrimSpace(tag), ",")
 	parts := strings.Split(strings.ReplaceAll(tag, "_", "-"), "-")
 	for i, part := range parts {
-		if len(part) == 0 || len(part) > 8 || !alphanumeric(part) {
+		if len(part) == 0 || len(part) > 8 || !isAlphanumeric(part) {
 			return ""
 		}
 		switch {
@@ -30,7 +30,7 @@ func Tag(tag string) string {
 	return strings.Join(parts, "-")
 }
 
-func alphanumeric(text string) bool {
+func isAlphanumeric(text string) bool {
 	for _, c := range []byte(text) {
 		if c |= 0x20; (c < 'a' || c > 'z') && (c < '0' || c > '9') {
 			return false

@@ -81,7 +81,7 @@ func (r *Rules) Method(link string) string {
 // comma that no scheme and no slash follows belongs to its link. replace gets absolute URLs of http and https,
 // and returns "" to keep the link. Other links, such as mailto, stay.
 func Replace(value, base string, replace func(link string) string) string {
-	links := split(value)
+	links := splitLinks(value)
 	for i, text := range links {
 		text = strings.TrimSpace(text)
 		link, err := canonical.Web.Resolve(base, text)
@@ -98,8 +98,8 @@ func Replace(value, base string, replace func(link string) string) string {
 // aLink finds the begin of an absolute link, or of one without a host.
 var aLink = regexp.MustCompile(`^\s*(?:/|[A-Za-z][A-Za-z0-9+.-]*:)`)
 
-// split cuts a value at the commas that a link follows.
-func split(value string) []string {
+// splitLinks cuts a value at the commas that a link follows.
+func splitLinks(value string) []string {
 	var links []string
 	for part := range strings.SplitSeq(value, ",") {
 		if len(links) > 0 && !aLink.MatchString(part) {

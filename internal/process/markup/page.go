@@ -44,12 +44,12 @@ func (p *Page) Raw(text string) {
 func (p *Page) Len() int { return p.body.Len() }
 
 // Text returns text as HTML, in one line, without control characters, soft hyphens and zero-width spaces.
-func Text(text string) string { return clean(text, ' ') }
+func Text(text string) string { return cleanText(text, ' ') }
 
 // Preformatted is Text for a pre element: lines stay.
-func Preformatted(text string) string { return clean(text, '\n') }
+func Preformatted(text string) string { return cleanText(text, '\n') }
 
-func clean(text string, newLine rune) string {
+func cleanText(text string, newLine rune) string {
 	return html.EscapeString(strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n':
@@ -92,9 +92,9 @@ func Anchor(address string) string {
 // HTML returns the page.
 func (p *Page) HTML() []byte {
 	var b strings.Builder
-	b.WriteString(`<!doctype html><html lang="` + field(p.Language) + `"><head><meta charset="utf-8"><title>` + field(p.Title) + "</title>")
+	b.WriteString(`<!doctype html><html lang="` + escapeField(p.Language) + `"><head><meta charset="utf-8"><title>` + escapeField(p.Title) + "</title>")
 	meta := func(kind, name, value string) {
-		if value = field(value); value != "" {
+		if value = escapeField(value); value != "" {
 			b.WriteString("<meta " + kind + `="` + name + `" content="` + value + `">`)
 		}
 	}
@@ -109,8 +109,8 @@ func (p *Page) HTML() []byte {
 	return []byte(b.String())
 }
 
-// field returns a text of the metadata as HTML.
-func field(text string) string {
+// escapeField returns a text of the metadata as HTML.
+func escapeField(text string) string {
 	if text = strings.TrimSpace(text); len(text) > maxField {
 		text = strings.ToValidUTF8(text[:maxField], "")
 	}

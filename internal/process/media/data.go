@@ -28,11 +28,11 @@ func (l *Limits) checkData(uri string) error {
 	if l == nil {
 		return nil
 	}
-	config, format, err := image.DecodeConfig(reader(uri))
+	config, format, err := image.DecodeConfig(dataReader(uri))
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnread, err)
 	}
-	if err := l.check(Size{Width: config.Width, Height: config.Height, Format: format}); err != nil {
+	if err := l.checkSize(Size{Width: config.Width, Height: config.Height, Format: format}); err != nil {
 		return err
 	}
 	if l.minColors > 1 && config.Width*config.Height <= maxPixels {
@@ -43,7 +43,7 @@ func (l *Limits) checkData(uri string) error {
 
 // checkColors counts the colors of a small image.
 func (l *Limits) checkColors(uri string) error {
-	picture, _, err := image.Decode(reader(uri))
+	picture, _, err := image.Decode(dataReader(uri))
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnread, err)
 	}
@@ -61,9 +61,9 @@ func (l *Limits) checkColors(uri string) error {
 	return fmt.Errorf("it has %d colors", len(seen))
 }
 
-// reader returns the data of a data: URI, at most maxData bytes. White space and escapes in
+// dataReader returns the data of a data: URI, at most maxData bytes. White space and escapes in
 // it do not count.
-func reader(uri string) io.Reader {
+func dataReader(uri string) io.Reader {
 	head, data, _ := strings.Cut(uri, ",")
 	data = data[:min(len(data), 2*maxData)]
 	if strings.Contains(data, "%") {

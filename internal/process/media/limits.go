@@ -19,8 +19,8 @@ type Limits struct {
 // span is a range of numbers. A bound of zero does not count.
 type span struct{ low, high float64 }
 
-// holds reports whether a value is in the range. An unknown value, 0, is in every range.
-func (s span) holds(v float64) bool {
+// holdsValue reports whether a value is in the range. An unknown value, 0, is in every range.
+func (s span) holdsValue(v float64) bool {
 	return v == 0 || v >= s.low && (s.high == 0 || v <= s.high)
 }
 
@@ -102,15 +102,15 @@ type Size struct {
 	Format        string // such as jpeg
 }
 
-// check returns why an image is outside the limits, or nil.
-func (l *Limits) check(s Size) error {
+// checkSize returns why an image is outside the limits, or nil.
+func (l *Limits) checkSize(s Size) error {
 	if l == nil {
 		return nil
 	}
-	if !l.widths.holds(float64(s.Width)) || !l.heights.holds(float64(s.Height)) {
+	if !l.widths.holdsValue(float64(s.Width)) || !l.heights.holdsValue(float64(s.Height)) {
 		return fmt.Errorf("it has %d x %d pixels", s.Width, s.Height)
 	}
-	if s.Width > 0 && s.Height > 0 && !l.ratios.holds(float64(s.Height)/float64(s.Width)) {
+	if s.Width > 0 && s.Height > 0 && !l.ratios.holdsValue(float64(s.Height)/float64(s.Width)) {
 		return fmt.Errorf("%d x %d pixels have another ratio", s.Width, s.Height)
 	}
 	if s.Format != "" && len(l.formats) > 0 && !slices.Contains(l.formats, formatName(s.Format)) {

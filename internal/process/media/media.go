@@ -48,7 +48,7 @@ func (r Rules) Apply(res *result.Result, p Page) (dropped []error) {
 				dropped = append(dropped, fmt.Errorf("media: more than %d URLs", mostURLs))
 				break
 			}
-			text, err := r.clean(item, p)
+			text, err := r.cleanItem(item, p)
 			if err != nil {
 				dropped = append(dropped, fmt.Errorf("media %q is dropped: %w", prop.Clip(item), err))
 				continue
@@ -100,11 +100,11 @@ var (
 	errFilter = errors.New("a filter of the site excludes it")
 )
 
-// clean returns a URL in its absolute form, or why it is dropped.
-func (r Rules) clean(item string, p Page) (string, error) {
+// cleanItem returns a URL in its absolute form, or why it is dropped.
+func (r Rules) cleanItem(item string, p Page) (string, error) {
 	switch {
 	case strings.Contains(item, "<"):
-		return item, r.markup(item, p)
+		return item, r.checkMarkup(item, p)
 	case isData(item):
 		if !strings.Contains(item, "base64,") {
 			return "", errURL
@@ -114,11 +114,11 @@ func (r Rules) clean(item string, p Page) (string, error) {
 		}
 		return item, r.Limits.checkData(item)
 	}
-	address, err := absolute(item, p.Base)
+	address, err := absoluteURL(item, p.Base)
 	if err != nil {
 		return "", err
 	}
-	return address, r.address(address, Size{}, p)
+	return address, r.checkURL(address, Size{}, p)
 }
 
 // maxFiltered is how much of a data: URI the filters see, in bytes.
@@ -126,8 +126,8 @@ const maxFiltered = 4 << 10
 
 func isData(text string) bool { return len(text) > 5 && strings.EqualFold(text[:5], "data:") }
 
-// absolute resolves a URL of the web.
-func absolute(text, base string) (string, error) {
+// absoluteURL resolves a URL of the web.
+func absoluteURL(text, base string) (string, error) {
 	address, err := canonical.Web.Resolve(base, text)
 	if err != nil {
 		return "", errURL
@@ -135,8 +135,8 @@ func absolute(text, base string) (string, error) {
 	return address, nil
 }
 
-// address checks a URL of the web. size is what its markup says.
-func (r Rules) address(address string, size Size, p Page) error {
+// checkURL checks a URL of the web. size is what its markup says.
+func (r Rules) checkURL(address string, size Size, p Page) error {
 	if r.Filters.Excludes(filter.StageLinks, address, p.Env) {
 		return errFilter
 	}
@@ -145,7 +145,7 @@ func (r Rules) address(address string, size Size, p Page) error {
 			size = known
 		}
 	}
-	return r.Limits.check(size)
+	return r.Limits.checkSize(size)
 }
 
 var (
@@ -154,8 +154,8 @@ var (
 	height = regexp.MustCompile(`(?i)\sheight\s*=\s*["']?\s*(\d{1,6})(?:px)?\s*["'\s/>]`)
 )
 
-// markup checks the image of a tag with its attributes. Markup without an address stays.
-func (r Rules) markup(item string, p Page) error {
+// checkMarkup checks the image of a tag with its attributes. Markup without an address stays.
+func (r Rules) checkMarkup(item string, p Page) error {
 	m := source.FindStringSubmatch(item)
 	if m == nil {
 		return nil
@@ -164,14 +164,14 @@ func (r Rules) markup(item string, p Page) error {
 	if isData(text) {
 		return r.Limits.checkData(text)
 	}
-	address, err := absolute(text, p.Base)
+	address, err := absoluteURL(text, p.Base)
 	if err != nil {
 		return err
 	}
-	return r.address(address, Size{Width: pixels(width, item), Height: pixels(height, item)}, p)
+	return r.checkURL(address, Size{Width: pixelAttribute(width, item), Height: pixelAttribute(height, item)}, p)
 }
 
-func pixels(attribute *regexp.Regexp, markup string) int {
+func pixelAttribute(attribute *regexp.Regexp, markup string) int {
 	m := attribute.FindStringSubmatch(markup)
 	if m == nil {
 		return 0

@@ -16,8 +16,8 @@ const (
 	manyBylines = 3   // a page with so many is of many authors, such as a forum
 )
 
-// near returns the lines around the title: from to to-1.
-func near(o *outline.Outline) (from, to int32) {
+// linesNearTitle returns the lines around the title: from to to-1.
+func linesNearTitle(o *outline.Outline) (from, to int32) {
 	return max(0, o.Title-linesBefore), min(int32(len(o.Lines)), max(o.Title, 0)+linesBehind+1)
 }
 
@@ -27,7 +27,7 @@ func near(o *outline.Outline) (from, to int32) {
 func (h *Head) Author(o *outline.Outline) string {
 	var texts []string
 	for _, a := range h.LDAuthors {
-		if name := TextOfJSON(a.Name); !a.Organization || !h.site.is(name) {
+		if name := TextOfJSON(a.Name); !a.Organization || !h.site.matchesName(name) {
 			texts = append(texts, name)
 		}
 	}
@@ -41,7 +41,7 @@ func (h *Head) Author(o *outline.Outline) string {
 	if names := author.Names(texts); names != "" {
 		return names
 	}
-	lines, many := bylines(o)
+	lines, many := bylineTexts(o)
 	if many {
 		return ""
 	}
@@ -51,12 +51,12 @@ func (h *Head) Author(o *outline.Outline) string {
 	if name := creditNear(o); name != "" {
 		return name
 	}
-	return dateline(o)
+	return datelineName(o)
 }
 
-// dateline returns the name in a line right behind the title: next to a date, or in an element named after the word that
+// datelineName returns the name in a line right behind the title: next to a date, or in an element named after the word that
 // announces an author.
-func dateline(o *outline.Outline) string {
+func datelineName(o *outline.Outline) string {
 	const lines = 4
 	if o.Title < 0 {
 		return ""
@@ -98,7 +98,7 @@ func isApart(o *outline.Outline, b *outline.Line) bool {
 
 // creditNear returns the author in a line near the title that announces one, or in the line behind it.
 func creditNear(o *outline.Outline) string {
-	from, to := near(o)
+	from, to := linesNearTitle(o)
 	announced := false
 	for i := from; i < to; i++ {
 		b := &o.Lines[i]
@@ -122,9 +122,9 @@ func creditNear(o *outline.Outline) string {
 	return ""
 }
 
-// bylines returns the lines near the title in elements that name an author. many says that elements all over the page do.
-func bylines(o *outline.Outline) (lines []string, many bool) {
-	from, to := near(o)
+// bylineTexts returns the lines near the title in elements that name an author. many says that elements all over the page do.
+func bylineTexts(o *outline.Outline) (lines []string, many bool) {
+	from, to := linesNearTitle(o)
 	count, end := 0, int32(0)
 	for _, i := range o.Names {
 		n := &o.Doc.Nodes[i]

@@ -20,8 +20,8 @@ const (
 	maxLabel  = 40 // bytes of the text before a date
 )
 
-// state adds a candidate that the page states for programs.
-func (h *Head) state(c pubdate.Candidate) {
+// addStated adds a candidate that the page states for programs.
+func (h *Head) addStated(c pubdate.Candidate) {
 	if len(h.stated) < maxStated && strings.TrimSpace(c.Text) != "" {
 		h.stated = append(h.stated, c)
 	}
@@ -83,7 +83,7 @@ func (h *Head) readItem(d *htmltree.Doc, i int, name []byte) {
 			break
 		}
 	}
-	h.state(c)
+	h.addStated(c)
 }
 
 // textOf returns the start of the text in an element, with single blanks.
@@ -110,7 +110,7 @@ func (h *Head) DateCandidates(o *outline.Outline, chosen []bool, pageURL string)
 		if len(value) == 0 {
 			value = h.textOf(o.Doc, int(i))
 		}
-		p.add(pubdate.Time, i, value)
+		p.addDate(pubdate.Time, i, value)
 	}
 	elements := 0
 	for _, i := range o.Names {
@@ -119,7 +119,7 @@ func (h *Head) DateCandidates(o *outline.Outline, chosen []bool, pageURL string)
 			continue
 		}
 		if text := h.textOf(o.Doc, int(i)); len(text) <= pubdate.MaxText/2 {
-			p.add(pubdate.Element, i, text)
+			p.addDate(pubdate.Element, i, text)
 			elements++
 		}
 	}
@@ -164,20 +164,20 @@ func (p *places) lineOf(node int32) int {
 	return from
 }
 
-// add adds the date of an element.
-func (p *places) add(source pubdate.Source, node int32, text []byte) {
+// addDate adds the date of an element.
+func (p *places) addDate(source pubdate.Source, node int32, text []byte) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return
 	}
 	line := p.lineOf(node)
 	p.all = append(p.all, pubdate.Candidate{
-		Source: source, Name: p.names(node), Text: htmltree.String(text), Before: p.before(line, node), Line: line - p.anchor,
+		Source: source, Name: p.elementNames(node), Text: htmltree.String(text), Before: p.textBefore(line, node), Line: line - p.anchor,
 		Inside: line >= p.first-linesUp && line <= p.last+linesUp && p.last >= p.first,
 	})
 }
 
-// names returns class, id and itemprop of an element and its parent.
-func (p *places) names(node int32) string {
+// elementNames returns class, id and itemprop of an element and its parent.
+func (p *places) elementNames(node int32) string {
 	d := p.o.Doc
 	from := len(p.h.scratch)
 	for _, i := range [...]int32{node, d.Nodes[node].Parent} {
@@ -194,8 +194,8 @@ func (p *places) names(node int32) string {
 	return htmltree.String(p.h.scratch[from:])
 }
 
-// before returns the end of the text before a node in its line, or else the short line before it.
-func (p *places) before(line int, node int32) string {
+// textBefore returns the end of the text before a node in its line, or else the short line before it.
+func (p *places) textBefore(line int, node int32) string {
 	if line >= len(p.o.Lines) {
 		return ""
 	}

@@ -96,10 +96,10 @@ func (h *Head) Read(d *htmltree.Doc, pageURL string) {
 		case htmltree.TagMeta:
 			h.readMeta(d, i)
 		case htmltree.TagBase:
-			keep(&h.Base, d.Attr(n, htmltree.KeyHref))
+			keepFirst(&h.Base, d.Attr(n, htmltree.KeyHref))
 		case htmltree.TagLink:
 			if isCanonical(d.Attr(n, htmltree.KeyRel)) {
-				keep(&h.Canonical, d.Attr(n, htmltree.KeyHref))
+				keepFirst(&h.Canonical, d.Attr(n, htmltree.KeyHref))
 			}
 		case htmltree.TagTime:
 			h.readTime(d, i)
@@ -115,7 +115,7 @@ func (h *Head) Read(d *htmltree.Doc, pageURL string) {
 			}
 		}
 	}
-	h.ldRefs.resolve(h)
+	h.ldRefs.resolveAuthors(h)
 }
 
 // readTitle keeps the first title element of the page; those of SVG are others.
@@ -146,15 +146,15 @@ func isCanonical(rel []byte) bool {
 	return false
 }
 
-// keep sets a value that is still empty.
-func keep(at *[]byte, v []byte) {
+// keepFirst sets a value that is still empty.
+func keepFirst(at *[]byte, v []byte) {
 	if len(*at) == 0 {
 		*at = v
 	}
 }
 
-// add appends to a list of at most maxValues values.
-func add(list *[][]byte, v []byte) {
+// appendValue appends to a list of at most maxValues values.
+func appendValue(list *[][]byte, v []byte) {
 	if len(*list) < maxValues {
 		*list = append(*list, v)
 	}
@@ -189,7 +189,7 @@ func (h *Head) StatedKeywords() (list []string) {
 			split(TextOfJSON(k))
 		}
 	}
-	return unique(list)
+	return uniqueTexts(list)
 }
 
 // Languages returns the language tags that the page declares, as written, the most reliable first:
@@ -206,8 +206,8 @@ func OneLine(b []byte) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// unique returns the texts that are not empty, each once, in their order.
-func unique(list []string) []string {
+// uniqueTexts returns the texts that are not empty, each once, in their order.
+func uniqueTexts(list []string) []string {
 	if len(list) == 0 {
 		return list
 	}

@@ -20,7 +20,7 @@ func (h *Head) readData(script []byte) {
 			s.at += len("[CDATA[")
 			continue
 		}
-		s.value(nil, nil, 0)
+		s.readValue(nil, nil, 0)
 	}
 }
 
@@ -41,8 +41,8 @@ func (s *scanner) skipTo(a, b byte) bool {
 	return false
 }
 
-// next goes to the next byte that is no white space and no comment, and returns it; 0 at the end.
-func (s *scanner) next() byte {
+// nextByte goes to the next byte that is no white space and no comment, and returns it; 0 at the end.
+func (s *scanner) nextByte() byte {
 	for s.at < len(s.script) {
 		c := s.script[s.at]
 		switch {
@@ -69,8 +69,8 @@ func (s *scanner) skipBehind(end string) {
 	}
 }
 
-// text reads a string, without its quotes and undecoded. It returns nil for a string without an end.
-func (s *scanner) text() []byte {
+// readString reads a string, without its quotes and undecoded. It returns nil for a string without an end.
+func (s *scanner) readString() []byte {
 	s.at++
 	from := s.at
 	for s.at < len(s.script) {
@@ -87,20 +87,20 @@ func (s *scanner) text() []byte {
 	return nil
 }
 
-// value reads a value: the member key of an object, or of the list that this member is. An object is
+// readValue reads a value: the member key of an object, or of the list that this member is. An object is
 // nested in parent; nil: in none.
-func (s *scanner) value(key []byte, parent *object, depth int) {
-	switch c := s.next(); {
+func (s *scanner) readValue(key []byte, parent *object, depth int) {
+	switch c := s.nextByte(); {
 	case c == 0:
 	case (c == '{' || c == '[') && depth >= maxDepth:
 		s.skipNested()
 	case c == '{':
-		s.object(key, parent, depth)
+		s.readObject(key, parent, depth)
 	case c == '[':
-		s.list(key, parent, depth)
+		s.readList(key, parent, depth)
 	case c == '"':
-		if v := s.text(); parent != nil {
-			parent.set(key, v)
+		if v := s.readString(); parent != nil {
+			parent.setText(key, v)
 		}
 	default:
 		for s.at < len(s.script) && bytes.IndexByte([]byte(",}]\""), s.script[s.at]) < 0 {
@@ -109,11 +109,11 @@ func (s *scanner) value(key []byte, parent *object, depth int) {
 	}
 }
 
-func (s *scanner) object(key []byte, parent *object, depth int) {
+func (s *scanner) readObject(key []byte, parent *object, depth int) {
 	s.at++
 	o := object{role: roleOf(key, parent)}
 	for {
-		c := s.next()
+		c := s.nextByte()
 		if c == '}' || c == 0 {
 			s.at = min(s.at+1, len(s.script))
 			s.head.endObject(&o, key, parent)
@@ -123,18 +123,18 @@ func (s *scanner) object(key []byte, parent *object, depth int) {
 			s.at++ // a comma, or what is left of a broken value
 			continue
 		}
-		name := s.text()
-		if s.next() == ':' {
+		name := s.readString()
+		if s.nextByte() == ':' {
 			s.at++
-			s.value(name, &o, depth+1)
+			s.readValue(name, &o, depth+1)
 		}
 	}
 }
 
-func (s *scanner) list(key []byte, parent *object, depth int) {
+func (s *scanner) readList(key []byte, parent *object, depth int) {
 	s.at++
 	for {
-		switch c := s.next(); c {
+		switch c := s.nextByte(); c {
 		case ']', 0:
 			s.at = min(s.at+1, len(s.script))
 			return
@@ -144,7 +144,7 @@ func (s *scanner) list(key []byte, parent *object, depth int) {
 			s.at++
 		default:
 			from := s.at
-			s.value(key, parent, depth+1)
+			s.readValue(key, parent, depth+1)
 			if s.at == from {
 				s.at++
 			}
@@ -158,7 +158,7 @@ func (s *scanner) skipNested() {
 	for s.at < len(s.script) {
 		switch s.script[s.at] {
 		case '"':
-			s.text()
+			s.readString()
 			continue
 		case '{', '[':
 			open++
@@ -176,7 +176,7 @@ func (s *scanner) skipNested() {
 // know means its character, as in JavaScript.
 func TextOfJSON(v []byte) string {
 	if bytes.IndexByte(v, '\\') >= 0 {
-		v = unescape(v)
+		v = unescapeJSON(v)
 	}
 	if bytes.IndexByte(v, '&') >= 0 {
 		v = htmltree.AppendDecoded(nil, v, false)
@@ -184,8 +184,8 @@ func TextOfJSON(v []byte) string {
 	return string(v)
 }
 
-// unescape decodes the escapes of a text of JSON.
-func unescape(v []byte) []byte {
+// unescapeJSON decodes the escapes of a text of JSON.
+func unescapeJSON(v []byte) []byte {
 	quoted := append(make([]byte, 0, len(v)+2), '"')
 	for i := 0; i < len(v); i++ {
 		switch c := v[i]; {

@@ -89,7 +89,7 @@ func (h *Head) readMeta(d *htmltree.Doc, i int) {
 			h.setMeta(kind, content)
 			return
 		case isDateName(lower):
-			h.state(pubdate.Candidate{Source: pubdate.Meta, Name: htmltree.String(name), Text: htmltree.String(content)})
+			h.addStated(pubdate.Candidate{Source: pubdate.Meta, Name: htmltree.String(name), Text: htmltree.String(content)})
 			h.setMeta(kind, content)
 			return
 		case kind != metaNothing:
@@ -101,7 +101,7 @@ func (h *Head) readMeta(d *htmltree.Doc, i int) {
 		}
 	}
 	if lowerName(d.Attr(n, htmltree.KeyHTTPEquiv), &buf) == "content-language" {
-		keep(&h.Lang, content)
+		keepFirst(&h.Lang, content)
 	}
 }
 
@@ -109,22 +109,22 @@ func (h *Head) readMeta(d *htmltree.Doc, i int) {
 func (h *Head) setMeta(kind metaKind, content []byte) {
 	switch kind {
 	case metaOGTitle:
-		keep(&h.OGTitle, content)
+		keepFirst(&h.OGTitle, content)
 	case metaTitle:
-		keep(&h.MetaTitle, content)
+		keepFirst(&h.MetaTitle, content)
 	case metaDescription:
-		keep(&h.Description, content)
+		keepFirst(&h.Description, content)
 	case metaImage:
-		keep(&h.Image, content)
+		keepFirst(&h.Image, content)
 	case metaLocale:
-		keep(&h.Locale, content)
+		keepFirst(&h.Locale, content)
 	case metaLanguage:
-		keep(&h.Lang, content)
+		keepFirst(&h.Lang, content)
 	case metaSite:
-		keep(&h.SiteName, content)
-		h.site.add(content)
+		keepFirst(&h.SiteName, content)
+		h.site.addName(content)
 	case metaAppName:
-		h.site.add(content)
+		h.site.addName(content)
 	case metaOGType:
 		h.setType(content)
 	case metaKeywords:
@@ -132,9 +132,9 @@ func (h *Head) setMeta(kind metaKind, content []byte) {
 			h.Keywords = append(h.Keywords, content)
 		}
 	case metaAuthor:
-		add(&h.Authors, content)
+		appendValue(&h.Authors, content)
 	case metaDublin:
-		keep(&h.dublinDate, content)
+		keepFirst(&h.dublinDate, content)
 	}
 }
 

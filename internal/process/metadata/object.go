@@ -38,8 +38,8 @@ func roleOf(key []byte, parent *object) []byte {
 	return key
 }
 
-// set keeps a text of an object.
-func (o *object) set(key, v []byte) {
+// setText keeps a text of an object.
+func (o *object) setText(key, v []byte) {
 	switch string(key) {
 	case "@type":
 		for i := range o.types {
@@ -49,36 +49,36 @@ func (o *object) set(key, v []byte) {
 			}
 		}
 	case "@id":
-		keep(&o.id, v)
+		keepFirst(&o.id, v)
 	case "name":
-		keep(&o.name, v)
+		keepFirst(&o.name, v)
 	case "url", "contentUrl":
-		keep(&o.url, v)
+		keepFirst(&o.url, v)
 	case "headline":
-		keep(&o.headline, v)
+		keepFirst(&o.headline, v)
 	case "datePublished", "dateCreated", "uploadDate", "dateModified":
 		if len(o.dates) < maxDates {
 			o.dates = append(o.dates, [2][]byte{key, v})
 		}
 	case "articleBody":
-		keep(&o.body, v)
+		keepFirst(&o.body, v)
 	case "description":
-		keep(&o.description, v)
+		keepFirst(&o.description, v)
 	case "keywords":
 		if len(o.keywords) < maxKeywords {
 			o.keywords = append(o.keywords, v)
 		}
 	case "inLanguage":
-		keep(&o.language, v)
+		keepFirst(&o.language, v)
 	case "image", "thumbnailUrl":
-		keep(&o.image, v)
+		keepFirst(&o.image, v)
 	case "author", "creator":
 		o.addAuthor(DataAuthor{Name: v})
 	}
 }
 
-// is reports whether an object has a type whose name ends so: "Article" is NewsArticle too.
-func (o *object) is(names ...string) bool {
+// isType reports whether an object has a type whose name ends so: "Article" is NewsArticle too.
+func (o *object) isType(names ...string) bool {
 	for _, t := range o.types {
 		for _, name := range names {
 			if len(t) > 0 && bytes.HasSuffix(t, []byte(name)) {
@@ -98,18 +98,18 @@ const (
 	rankArticle
 )
 
-// rank returns how well an object describes the page.
-func (o *object) rank() uint8 {
+// rankObject returns how well an object describes the page.
+func (o *object) rankObject() uint8 {
 	switch {
 	case len(o.role) > 0:
 		return rankNone
-	case o.is("Article", "Posting", "Report", "Review", "Recipe", "HowTo"):
+	case o.isType("Article", "Posting", "Report", "Review", "Recipe", "HowTo"):
 		return rankArticle
-	case o.is("Product", "Question", "Course", "SoftwareApplication", "Book", "Movie", "CreativeWork", "Dataset"):
+	case o.isType("Product", "Question", "Course", "SoftwareApplication", "Book", "Movie", "CreativeWork", "Dataset"):
 		return rankThing
-	case o.is("Organization", "WebSite", "Person", "BreadcrumbList", "ItemList", "VideoObject", "ImageObject", "AudioObject", "Event", "Place", "Business", "Comment", "Rating"):
+	case o.isType("Organization", "WebSite", "Person", "BreadcrumbList", "ItemList", "VideoObject", "ImageObject", "AudioObject", "Event", "Place", "Business", "Comment", "Rating"):
 		return rankNone
-	case o.is("Page"):
+	case o.isType("Page"):
 		return rankPage
 	}
 	return rankUntyped
@@ -128,7 +128,7 @@ func (h *Head) endObject(o *object, key []byte, parent *object) {
 		switch {
 		case parent == nil:
 		case len(o.name) > 0:
-			parent.addAuthor(DataAuthor{o.name, o.is(organizations...)})
+			parent.addAuthor(DataAuthor{o.name, o.isType(organizations...)})
 		case len(o.id) > 0 && len(parent.refs) < maxValues:
 			parent.refs = append(parent.refs, o.id)
 		}
@@ -136,17 +136,17 @@ func (h *Head) endObject(o *object, key []byte, parent *object) {
 		return
 	case "image":
 		if parent != nil {
-			keep(&parent.image, o.url)
+			keepFirst(&parent.image, o.url)
 		}
 		return
 	case "publisher", "isPartOf":
 		h.site.addData(o.name)
 	}
-	if o.is("WebSite", "Organization") {
+	if o.isType("WebSite", "Organization") {
 		h.site.addData(o.name)
 	}
 	h.ldRefs.addPerson(o)
-	if rank := o.rank(); rank > h.ldRank || rank == rankPage && h.ldRank == rankPage {
+	if rank := o.rankObject(); rank > h.ldRank || rank == rankPage && h.ldRank == rankPage {
 		h.takeObject(o, rank)
 	} else if rank != rankNone {
 		h.fillObject(o)
@@ -156,7 +156,7 @@ func (h *Head) endObject(o *object, key []byte, parent *object) {
 // stateDates adds the dates of an object to the candidates.
 func (h *Head) stateDates(o *object) {
 	for _, date := range o.dates {
-		h.state(pubdate.Candidate{
+		h.addStated(pubdate.Candidate{
 			Source: pubdate.JSONLD, Type: string(bytes.TrimSpace(bytes.Join(o.types[:], []byte(" ")))), Role: htmltree.String(o.role),
 			Name: htmltree.String(date[0]), Text: TextOfJSON(date[1]),
 		})
@@ -209,11 +209,11 @@ func (h *Head) takeObject(o *object, rank uint8) {
 
 // fillObject takes the values of an object that no other has.
 func (h *Head) fillObject(o *object) {
-	keep(&h.LDTitle, o.headline)
-	keep(&h.LDBody, o.body)
-	keep(&h.LDDescription, o.description)
-	keep(&h.LDImage, o.image)
-	keep(&h.LDLang, o.language)
+	keepFirst(&h.LDTitle, o.headline)
+	keepFirst(&h.LDBody, o.body)
+	keepFirst(&h.LDDescription, o.description)
+	keepFirst(&h.LDImage, o.image)
+	keepFirst(&h.LDLang, o.language)
 	if len(h.LDKeywords) == 0 {
 		h.LDKeywords = o.keywords
 	}
@@ -232,12 +232,12 @@ type authorRefs struct {
 func (r *authorRefs) addPerson(o *object) {
 	if len(o.id) > 0 && len(o.name) > 0 && len(r.ids) < maxValues {
 		r.ids = append(r.ids, o.id)
-		r.authors = append(r.authors, DataAuthor{o.name, o.is(organizations...)})
+		r.authors = append(r.authors, DataAuthor{o.name, o.isType(organizations...)})
 	}
 }
 
-// resolve adds the names of the wanted authors.
-func (r *authorRefs) resolve(h *Head) {
+// resolveAuthors adds the names of the wanted authors.
+func (r *authorRefs) resolveAuthors(h *Head) {
 	for _, id := range r.wanted {
 		if k := slices.IndexFunc(r.ids, func(known []byte) bool { return bytes.Equal(known, id) }); k >= 0 && len(h.LDAuthors) < maxValues {
 			h.LDAuthors = append(h.LDAuthors, r.authors[k])

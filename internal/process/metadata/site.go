@@ -38,11 +38,11 @@ func (s *site) setURL(pageURL string) {
 	s.home = []byte(pageURL[:len(pageURL)-len(rest)+end])
 	host, _, _ := strings.Cut(rest[:end], ":")
 	host = strings.TrimPrefix(strings.ToLower(host), "www.")
-	s.host = plain(host)
+	s.host = plainLetters(host)
 	labels := strings.Split(host, ".")
 	for i, label := range labels {
 		last := i == len(labels)-1 && i > 0
-		if label = plain(label); len(label) >= 2 && !last && !sectionLabels[label] && (i+2 >= len(labels) || len(label) > 2) {
+		if label = plainLetters(label); len(label) >= 2 && !last && !sectionLabels[label] && (i+2 >= len(labels) || len(label) > 2) {
 			s.labels = append(s.labels, label)
 		}
 	}
@@ -57,8 +57,8 @@ var genericWords = wordSet(`the a an and of docs doc documentation manual wiki f
 	official site website web shop store help support center centre home homepage page inc ltd llc gmbh co com org net company group portal us usa uk
 	international global newsroom press reference guide app tv`)
 
-// add adds a name of the site.
-func (s *site) add(name []byte) {
+// addName adds a name of the site.
+func (s *site) addName(name []byte) {
 	if len(name) <= 2*maxNameBytes {
 		s.addText(OneLine(name))
 	}
@@ -72,7 +72,7 @@ func (s *site) addData(name []byte) {
 }
 
 func (s *site) addText(name string) {
-	p := plain(name)
+	p := plainLetters(name)
 	if len(p) < 2 || len(p) > maxNameBytes || len(s.names) == maxNames || emptyTitles[strings.ToLower(oneLine(name))] || slices.Contains(s.names, p) {
 		return
 	}
@@ -92,10 +92,10 @@ func (s *site) readLink(d *htmltree.Doc, i int32) {
 		case htmltree.TagText:
 			text = append(text, d.Text(c)...)
 		case htmltree.TagImg:
-			s.add(d.Attr(c, htmltree.KeyAlt))
+			s.addName(d.Attr(c, htmltree.KeyAlt))
 		}
 	}
-	s.add(text)
+	s.addName(text)
 }
 
 // isHome reports whether a link leads to the home page.
@@ -107,9 +107,9 @@ func (s *site) isHome(href []byte) bool {
 	return ok && len(s.home) > 0 && (len(rest) == 0 || len(rest) == 1 && rest[0] == '/')
 }
 
-// forget removes a name that is the title of the page: some pages state it as the name of the site.
-func (s *site) forget(title string) {
-	p := plain(title)
+// forgetTitle removes a name that is the title of the page: some pages state it as the name of the site.
+func (s *site) forgetTitle(title string) {
+	p := plainLetters(title)
 	s.names = slices.DeleteFunc(s.names, func(name string) bool { return name == p && p != s.host && !slices.Contains(s.labels, p) })
 }
 
@@ -118,23 +118,23 @@ func (s *site) isName(text string) bool {
 	if len(text) > maxNameBytes {
 		return false
 	}
-	p := plain(text)
+	p := plainLetters(text)
 	return p == "" || p == s.host || slices.Contains(s.names, p) || slices.Contains(s.labels, p)
 }
 
-// is reports whether a text is the name of the site, or is like one.
-func (s *site) is(text string) bool {
+// matchesName reports whether a text is the name of the site, or is like one.
+func (s *site) matchesName(text string) bool {
 	if s.isName(text) || len(text) > maxNameBytes {
 		return len(text) <= maxNameBytes
 	}
-	p := plain(text)
+	p := plainLetters(text)
 	words := wordsOf(text)
 	bare := withoutGeneric(words)
 	if bare == "" || len(words) > 6 {
 		return false
 	}
 	for _, label := range s.labels {
-		if label == bare || len(words) > 2 && label == initials(words) || len(label) > 5 && len(bare) >= 4 && (withoutSuffix(label) == bare) {
+		if label == bare || len(words) > 2 && label == initialsOf(words) || len(label) > 5 && len(bare) >= 4 && (withoutSuffix(label) == bare) {
 			return true
 		}
 	}
@@ -148,10 +148,10 @@ func (s *site) is(text string) bool {
 
 // isPart is is for a part of a title, which may also be in the line with the copyright sign.
 func (s *site) isPart(text string) bool {
-	if s.is(text) {
+	if s.matchesName(text) {
 		return true
 	}
-	p := plain(text)
+	p := plainLetters(text)
 	return len(p) >= 4 && len(p) <= maxNameBytes && strings.Contains(s.legal, p)
 }
 
@@ -181,7 +181,7 @@ func withoutSuffix(label string) string {
 	return label
 }
 
-func initials(words []string) string {
+func initialsOf(words []string) string {
 	var b strings.Builder
 	for _, w := range words {
 		if w != "of" && w != "the" && w != "and" && w != "for" {
@@ -194,8 +194,8 @@ func initials(words []string) string {
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
-// plain returns the letters and digits of a text in lower case.
-func plain(text string) string {
+// plainLetters returns the letters and digits of a text in lower case.
+func plainLetters(text string) string {
 	return strings.Map(func(r rune) rune {
 		if isWordRune(r) {
 			return unicode.ToLower(r)
@@ -212,10 +212,10 @@ func wordSet(list string) map[string]bool {
 	return set
 }
 
-// cut returns a title without names of the site at its ends. A title that is only a name of it is unchanged.
-func (s *site) cut(title string) string {
+// cutNames returns a title without names of the site at its ends. A title that is only a name of it is unchanged.
+func (s *site) cutNames(title string) string {
 	for rounds := 0; rounds < 4; rounds++ {
-		first, last := separators(title)
+		first, last := titleSeparators(title)
 		head, tail := title[:last.from], title[last.to:]
 		switch {
 		case last.to > 0 && s.isPart(tail):
@@ -223,7 +223,7 @@ func (s *site) cut(title string) string {
 				return tail
 			}
 			title = head
-		case first.to > 0 && s.isName(title[:first.from]) && !s.is(title[first.to:]):
+		case first.to > 0 && s.isName(title[:first.from]) && !s.matchesName(title[first.to:]):
 			title = title[first.to:]
 		default:
 			return title
@@ -235,8 +235,8 @@ func (s *site) cut(title string) string {
 // separator is a place between two parts of a title. to is 0 if a title has no separator.
 type separator struct{ from, to int }
 
-// separators returns the first and the last separator of a title.
-func separators(title string) (first, last separator) {
+// titleSeparators returns the first and the last separator of a title.
+func titleSeparators(title string) (first, last separator) {
 	for i, r := range title {
 		if !isSeparator(r) {
 			continue

@@ -12,21 +12,21 @@ import (
 // heading of a box, such as "Contents", are not titles.
 func (h *Head) FindTitle(o *outline.Outline) {
 	for _, title := range [][]byte{h.OGTitle, h.MetaTitle} {
-		h.site.forget(OneLine(title))
+		h.site.forgetTitle(OneLine(title))
 	}
-	h.site.forget(oneLine(TextOfJSON(h.LDTitle)))
+	h.site.forgetTitle(oneLine(TextOfJSON(h.LDTitle)))
 	h.site.readLegal(o)
 	stated := [][]byte{h.Title, h.OGTitle, h.MetaTitle}
 	for _, t := range stated {
 		if whole := OneLine(t); whole != "" {
-			if part := h.site.cut(whole); len(part) < len(whole) {
+			if part := h.site.cutNames(whole); len(part) < len(whole) {
 				stated = append(stated, []byte(part))
 			}
 		}
 	}
 	o.FindTitle(stated, func(line *outline.Line, text []byte) bool {
 		s := string(text)
-		return isBoxTitle(s) || h.site.is(s)
+		return isBoxTitle(s) || h.site.matchesName(s)
 	})
 }
 
@@ -35,7 +35,7 @@ func (s *site) readLegal(o *outline.Outline) {
 	for i := len(o.Lines) - 1; i >= 0 && i >= len(o.Lines)-40; i-- {
 		if l := &o.Lines[i]; l.Size <= maxLegal {
 			if text := o.AppendText(nil, l); bytes.Contains(text, []byte("©")) || bytes.Contains(text, []byte("(c)")) {
-				s.legal = plain(string(text))
+				s.legal = plainLetters(string(text))
 				return
 			}
 		}
@@ -51,7 +51,7 @@ func (h *Head) PageTitle(o *outline.Outline) string {
 	stated := h.StatedTitle()
 	if o.Title >= 0 {
 		b := &o.Lines[o.Title]
-		heading := h.site.cut(string(o.AppendHeading(nil, o.Title)))
+		heading := h.site.cutNames(string(o.AppendHeading(nil, o.Title)))
 		if b.Title || o.Boxes[b.Box].Tag == htmltree.TagH1 && (stated == "" || !h.isSlogan(heading, stated) && (len(heading) <= maxHeading || len(h.LDTitle) == 0)) {
 			return heading
 		}
@@ -103,8 +103,8 @@ func (h *Head) DataTitle() string {
 // firstTitle returns the first text that is not only the name of the site, else the first that is not blank.
 func (h *Head) firstTitle(texts ...string) (name string) {
 	for _, t := range texts {
-		s := h.site.cut(oneLine(t))
-		if s != "" && !h.site.is(s) && !emptyTitles[strings.ToLower(s)] {
+		s := h.site.cutNames(oneLine(t))
+		if s != "" && !h.site.matchesName(s) && !emptyTitles[strings.ToLower(s)] {
 			return s
 		}
 		if name == "" {

@@ -46,16 +46,16 @@ func Split(page *wire.URL, site *wire.Site, parts []Part, o Options) (items []wi
 	if len(parts) < 2 {
 		return nil, 0
 	}
-	full := s.full(1)
+	full := s.exceededLimits(1)
 	if full != 0 {
 		return nil, full
 	}
 	items = make([]wire.ExtractedItem, 0, len(parts)-1)
 	for n := 1; n < len(parts) && full == 0; n++ {
 		if n+1 < len(parts) {
-			full = s.full(n + 1) // known before the item is encoded, so that its text has the bits
+			full = s.exceededLimits(n + 1) // known before the item is encoded, so that its text has the bits
 		}
-		item := s.item(n, parts[n], full)
+		item := s.makeItem(n, parts[n], full)
 		items = append(items, item)
 		full |= item.Row.ErrorMask & wire.ErrSiteMaxErrors
 	}
@@ -70,8 +70,8 @@ type splitting struct {
 	errors int64 // of the site, with those of the items
 }
 
-// full returns the bits of the limits that leave no room for item n.
-func (s *splitting) full(n int) (bits wire.ErrorMask) {
+// exceededLimits returns the bits of the limits that leave no room for item n.
+func (s *splitting) exceededLimits(n int) (bits wire.ErrorMask) {
 	added := int64(n) - 1
 	if s.site.MaxURLs > 0 && s.site.CollectedURLs+added >= s.site.MaxURLs || s.Room >= 0 && added >= s.Room {
 		bits |= wire.ErrMaxItems
@@ -88,15 +88,15 @@ func (s *splitting) full(n int) (bits wire.ErrorMask) {
 	return bits
 }
 
-// item returns item n. more are bits of its row that are not of the part.
-func (s *splitting) item(n int, part Part, more wire.ErrorMask) wire.ExtractedItem {
+// makeItem returns item n. more are bits of its row that are not of the part.
+func (s *splitting) makeItem(n int, part Part, more wire.ErrorMask) wire.ExtractedItem {
 	item := wire.ExtractedItem{Row: newRow(s.page, URL(s.page.URL, n), s.Now)}
 	row := &item.Row
 	row.TagsCount, row.TagsMask = part.TagsCount, part.TagsMask
 	row.PDate, row.ContentURLMd5 = part.Published, part.Hash
 	row.ErrorMask = part.Bits | more
 	if part.Bits != 0 {
-		s.fail(row)
+		s.countFailure(row)
 	}
 	content, err := part.Content(row)
 	switch {
@@ -108,7 +108,7 @@ func (s *splitting) item(n int, part Part, more wire.ErrorMask) wire.ExtractedIt
 		item.Content = content
 	}
 	if part.Bits == 0 && row.ErrorMask&(wire.ErrScraper|wire.ErrSize) != 0 {
-		s.fail(row)
+		s.countFailure(row)
 	}
 	if row.ErrorMask != 0 {
 		row.State = wire.URLError
@@ -116,8 +116,8 @@ func (s *splitting) item(n int, part Part, more wire.ErrorMask) wire.ExtractedIt
 	return item
 }
 
-// fail counts an item with an error.
-func (s *splitting) fail(row *wire.URL) {
+// countFailure counts an item with an error.
+func (s *splitting) countFailure(row *wire.URL) {
 	if s.errors++; s.site.MaxErrors > 0 && s.errors >= s.site.MaxErrors {
 		row.ErrorMask |= wire.ErrSiteMaxErrors
 	}

@@ -27,8 +27,8 @@ type archive struct {
 	err   error // the first file that could not be read
 }
 
-// open reads the directory of a ZIP archive.
-func open(body []byte) (*archive, error) {
+// openArchive reads the directory of a ZIP archive.
+func openArchive(body []byte) (*archive, error) {
 	// The directory takes memory for each file.
 	if n := bytes.Count(body, []byte("PK\x01\x02")); n > maxFiles {
 		return nil, fmt.Errorf("%w: %d files in the archive, more than %d", ErrDamaged, n, maxFiles)
@@ -49,23 +49,23 @@ func open(body []byte) (*archive, error) {
 	return a, nil
 }
 
-func (a *archive) has(name string) bool { return a.files[name] != nil }
+func (a *archive) hasFile(name string) bool { return a.files[name] != nil }
 
-// read returns a file. The file may be cut, or empty after an error.
-func (a *archive) read(name string) []byte {
+// readFile returns a file. The file may be cut, or empty after an error.
+func (a *archive) readFile(name string) []byte {
 	f := a.files[name]
 	if f == nil {
 		return nil
 	}
 	r, err := f.Open()
 	if err != nil {
-		a.failed(name, err)
+		a.noteDamage(name, err)
 		return nil
 	}
 	defer r.Close()
 	text, err := io.ReadAll(io.LimitReader(r, a.left+1))
 	if err != nil {
-		a.failed(name, err)
+		a.noteDamage(name, err)
 	}
 	if int64(len(text)) > a.left {
 		text, a.cut = text[:a.left], true
@@ -74,8 +74,8 @@ func (a *archive) read(name string) []byte {
 	return text
 }
 
-// failed notes the first damage. The text before it is used.
-func (a *archive) failed(name string, err error) {
+// noteDamage notes the first damage. The text before it is used.
+func (a *archive) noteDamage(name string, err error) {
 	if a.err == nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			err = errors.New("it ends too early")
@@ -84,23 +84,23 @@ func (a *archive) failed(name string, err error) {
 	}
 }
 
-// relations reads the targets of the relations of a part (ECMA-376-2 9.3) by their keys.
+// readRelations reads the targets of the relations of a part (ECMA-376-2 9.3) by their keys.
 // Targets inside of the archive are names of files.
-func (a *archive) relations(part string) map[string]relation {
+func (a *archive) readRelations(part string) map[string]relation {
 	found := map[string]relation{}
 	folder, name := path.Split(part)
-	r := loosexml.NewReader(a.read(folder + "_rels/" + name + ".rels"))
+	r := loosexml.NewReader(a.readFile(folder + "_rels/" + name + ".rels"))
 	for t, ok := r.Next(); ok; t, ok = r.Next() {
 		if t.Kind != loosexml.Start || t.Local() != "relationship" {
 			continue
 		}
-		rel := relation{kind: path.Base(attr(t, "type")), target: attr(t, "target")}
-		if attr(t, "targetmode") != "External" {
-			if rel.target = path.Join(folder, rel.target); strings.HasPrefix(attr(t, "target"), "/") {
-				rel.target = strings.TrimPrefix(path.Clean(attr(t, "target")), "/")
+		rel := relation{kind: path.Base(attrValue(t, "type")), target: attrValue(t, "target")}
+		if attrValue(t, "targetmode") != "External" {
+			if rel.target = path.Join(folder, rel.target); strings.HasPrefix(attrValue(t, "target"), "/") {
+				rel.target = strings.TrimPrefix(path.Clean(attrValue(t, "target")), "/")
 			}
 		}
-		found[attr(t, "id")] = rel
+		found[attrValue(t, "id")] = rel
 	}
 	return found
 }
@@ -110,12 +110,12 @@ type relation struct{ kind, target string }
 
 // main returns the name of the part with the text, or "".
 func (a *archive) main() string {
-	for _, rel := range a.relations("") {
-		if rel.kind == "officeDocument" && a.has(rel.target) {
+	for _, rel := range a.readRelations("") {
+		if rel.kind == "officeDocument" && a.hasFile(rel.target) {
 			return rel.target
 		}
 	}
-	if a.has("word/document.xml") {
+	if a.hasFile("word/document.xml") {
 		return "word/document.xml"
 	}
 	return ""

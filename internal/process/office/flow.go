@@ -39,52 +39,52 @@ type paragraph struct {
 // maxLevel bounds the levels of lists.
 const maxLevel = 9
 
-func (f *flow) begin() *paragraph {
+func (f *flow) beginParagraph() *paragraph {
 	p := &paragraph{}
 	f.open = append(f.open, p)
 	return p
 }
 
-// current returns the innermost open paragraph, or nil.
-func (f *flow) current() *paragraph {
+// currentParagraph returns the innermost open paragraph, or nil.
+func (f *flow) currentParagraph() *paragraph {
 	if len(f.open) == 0 {
 		return nil
 	}
 	return f.open[len(f.open)-1]
 }
 
-func (f *flow) words(text string) {
-	f.raw(markup.Text(text))
+func (f *flow) writeWords(text string) {
+	f.writeHTML(markup.Text(text))
 }
 
-// raw writes HTML to the current paragraph.
-func (f *flow) raw(html string) {
-	if p := f.current(); p != nil {
+// writeHTML writes HTML to the current paragraph.
+func (f *flow) writeHTML(html string) {
+	if p := f.currentParagraph(); p != nil {
 		p.html.WriteString(html)
 	}
 }
 
-// raised writes text as a sup or sub element, or as it is for the tag "".
-func (f *flow) raised(tag, text string) {
+// writeRaised writes text as a sup or sub element, or as it is for the tag "".
+func (f *flow) writeRaised(tag, text string) {
 	if strings.TrimSpace(text) == "" || tag == "" {
-		f.words(text)
+		f.writeWords(text)
 		return
 	}
-	f.raw("<" + tag + ">" + markup.Text(text) + "</" + tag + ">")
+	f.writeHTML("<" + tag + ">" + markup.Text(text) + "</" + tag + ">")
 }
 
 // joinLevels joins elements that programs split.
 var joinLevels = strings.NewReplacer("</sup><sup>", "", "</sub><sub>", "")
 
 func (f *flow) lineBreak() {
-	if p := f.current(); p != nil {
+	if p := f.currentParagraph(); p != nil {
 		p.html.WriteString("<br>")
 	}
 }
 
-// link begins a link. Links do not nest.
-func (f *flow) link(address string) {
-	if p := f.current(); p != nil {
+// beginLink begins a link. Links do not nest.
+func (f *flow) beginLink(address string) {
+	if p := f.currentParagraph(); p != nil {
 		f.endLink()
 		tag := markup.Anchor(address)
 		p.html.WriteString(tag)
@@ -93,15 +93,15 @@ func (f *flow) link(address string) {
 }
 
 func (f *flow) endLink() {
-	if p := f.current(); p != nil && p.link {
+	if p := f.currentParagraph(); p != nil && p.link {
 		p.html.WriteString("</a>")
 		p.link = false
 	}
 }
 
-// end writes the current paragraph, and then those that were inside of it.
-func (f *flow) end() {
-	p := f.current()
+// endParagraph writes the current paragraph, and then those that were inside of it.
+func (f *flow) endParagraph() {
+	p := f.currentParagraph()
 	if p == nil {
 		return
 	}
@@ -111,14 +111,14 @@ func (f *flow) end() {
 		f.later = append(f.later, p)
 		return
 	}
-	f.write(p)
+	f.writeParagraph(p)
 	for _, p := range f.later {
-		f.write(p)
+		f.writeParagraph(p)
 	}
 	f.later = nil
 }
 
-func (f *flow) write(p *paragraph) {
+func (f *flow) writeParagraph(p *paragraph) {
 	html := joinLevels.Replace(p.html.String())
 	if p.pre && f.tables == 0 {
 		f.writeCode(html)
@@ -137,7 +137,7 @@ func (f *flow) write(p *paragraph) {
 		f.endLists(0)
 		f.page.Raw(fmt.Sprintf("<h%d>%s</h%d>\n", min(p.heading, 6), html, min(p.heading, 6)))
 	case p.item > 0:
-		f.item(min(p.item, maxLevel), p.ordered)
+		f.beginItem(min(p.item, maxLevel), p.ordered)
 		f.page.Raw(html)
 	default:
 		f.endLists(0)
@@ -175,8 +175,8 @@ func (f *flow) endCode() {
 	}
 }
 
-// item begins an item of a list.
-func (f *flow) item(level int, ordered bool) {
+// beginItem begins an item of a list.
+func (f *flow) beginItem(level int, ordered bool) {
 	tag := "ul"
 	if ordered {
 		tag = "ol"
@@ -202,9 +202,9 @@ func (f *flow) endLists(level int) {
 	}
 }
 
-// table, row and cell begin parts of a table. A table inside of a cell belongs to the cell.
+// beginTable, row and cell begin parts of a table. A table inside of a cell belongs to the cell.
 // Markdown needs a head, so the first row is one.
-func (f *flow) table() {
+func (f *flow) beginTable() {
 	if f.tables++; f.tables == 1 {
 		f.endLists(0)
 		f.endCode()
@@ -221,9 +221,9 @@ func (f *flow) endTable() {
 	}
 }
 
-func (f *flow) row(times string) {
+func (f *flow) beginRow(times string) {
 	if f.tables == 1 {
-		f.rowTimes, f.empty = repeated(times), 0
+		f.rowTimes, f.empty = repeatCount(times), 0
 		f.rowHTML.Reset()
 	}
 }
@@ -239,10 +239,10 @@ func (f *flow) endRow() {
 	}
 }
 
-// cell begins a cell. spans are the attributes colspan and rowspan, or "".
-func (f *flow) cell(spans, times string) {
+// beginCell begins a cell. spans are the attributes colspan and rowspan, or "".
+func (f *flow) beginCell(spans, times string) {
 	if f.tables == 1 {
-		f.spans, f.cellTimes = spans, repeated(times)
+		f.spans, f.cellTimes = spans, repeatCount(times)
 		f.cellHTML.Reset()
 	}
 }
@@ -267,16 +267,16 @@ func (f *flow) endCell() {
 // maxRepeated bounds how often one element repeats a cell or a row.
 const maxRepeated = 256
 
-// repeated returns how often a cell or a row is there. More than maxRepeated fill a sheet only.
-func repeated(times string) int {
+// repeatCount returns how often a cell or a row is there. More than maxRepeated fill a sheet only.
+func repeatCount(times string) int {
 	if n, err := strconv.Atoi(times); err == nil && n > 1 && n <= maxRepeated {
 		return n
 	}
 	return 1
 }
 
-// span returns an attribute of a cell that goes over several columns or rows, or "".
-func span(name, count string) string {
+// spanAttribute returns an attribute of a cell that goes over several columns or rows, or "".
+func spanAttribute(name, count string) string {
 	if n, err := strconv.Atoi(count); err == nil && n > 1 && n <= 1000 {
 		return fmt.Sprintf(` %s="%d"`, name, n)
 	}
@@ -290,10 +290,10 @@ func (f *flow) cellTag() string {
 	return "th"
 }
 
-// finish writes what is open.
-func (f *flow) finish() {
-	for f.current() != nil {
-		f.end()
+// finishFlow writes what is open.
+func (f *flow) finishFlow() {
+	for f.currentParagraph() != nil {
+		f.endParagraph()
 	}
 	f.endLists(0)
 	f.endCode()

@@ -25,13 +25,13 @@ type node struct {
 // "E=mc^2", "(a+b)/2".
 func readFormula(r *loosexml.Reader, start loosexml.Token) string {
 	left := maxNodes
-	return strings.TrimSpace(readNode(r, start, &left).html())
+	return strings.TrimSpace(readNode(r, start, &left).writeText())
 }
 
 func readNode(r *loosexml.Reader, start loosexml.Token, left *int) *node {
-	n := &node{name: start.Local(), val: attr(start, "val")}
+	n := &node{name: start.Local(), val: attrValue(start, "val")}
 	if n.name == "mfenced" {
-		n.val = attr(start, "open") + "\n" + attr(start, "close")
+		n.val = attrValue(start, "open") + "\n" + attrValue(start, "close")
 	}
 	for t, ok := r.Next(); ok; t, ok = r.Next() {
 		switch t.Kind {
@@ -51,8 +51,8 @@ func readNode(r *loosexml.Reader, start loosexml.Token, left *int) *node {
 	return n
 }
 
-// kid returns the first child with a name, or an empty one.
-func (n *node) kid(name string) *node {
+// childNamed returns the first child with a name, or an empty one.
+func (n *node) childNamed(name string) *node {
 	for _, k := range n.kids {
 		if k.name == name {
 			return k
@@ -61,17 +61,17 @@ func (n *node) kid(name string) *node {
 	return &node{}
 }
 
-// at returns a child by its number, or an empty one.
-func (n *node) at(i int) *node {
+// childAt returns a child by its number, or an empty one.
+func (n *node) childAt(i int) *node {
 	if i < len(n.kids) {
 		return n.kids[i]
 	}
 	return &node{}
 }
 
-// property returns the value of a property, or other without one.
-func (n *node) property(group, name, other string) string {
-	for _, k := range n.kid(group).kids {
+// propertyValue returns the value of a property, or other without one.
+func (n *node) propertyValue(group, name, other string) string {
+	for _, k := range n.childNamed(group).kids {
 		if k.name == name {
 			return k.val
 		}
@@ -79,15 +79,15 @@ func (n *node) property(group, name, other string) string {
 	return other
 }
 
-// row returns the children one after the other. Text outside of them is that of elements that are too deep.
-func (n *node) row() string {
+// joinChildren returns the children one after the other. Text outside of them is that of elements that are too deep.
+func (n *node) joinChildren() string {
 	if len(n.kids) == 0 {
 		return strings.TrimSpace(markup.Text(n.text))
 	}
 	var b strings.Builder
 	before := ""
 	for _, k := range n.kids {
-		text := k.html()
+		text := k.writeText()
 		if isWord(before) && (isWord(text) || utf8.RuneCountInString(before) > 1 && startsLetter(text)) {
 			b.WriteByte(' ')
 		}
@@ -107,8 +107,8 @@ func isWord(text string) bool {
 	return utf8.RuneCountInString(text) > 1 && strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
 }
 
-// html returns the text of a node. Each node is written once: the time is linear.
-func (n *node) html() string {
+// writeText returns the text of a node. Each node is written once: the time is linear.
+func (n *node) writeText() string {
 	switch n.name {
 	case "mtext", "t":
 		return markup.Text(n.text)
@@ -119,92 +119,92 @@ func (n *node) html() string {
 	case "", "annotation", "annotation-xml", "mphantom", "ctrlpr", "rpr":
 		return ""
 	case "semantics":
-		return n.at(0).html()
+		return n.childAt(0).writeText()
 	case "msup", "mover":
-		return placeAbove(n.at(0).html(), n.at(1).html())
+		return placeAbove(n.childAt(0).writeText(), n.childAt(1).writeText())
 	case "msub", "munder":
-		return n.at(0).html() + level("_", n.at(1).html())
+		return n.childAt(0).writeText() + formatLevel("_", n.childAt(1).writeText())
 	case "msubsup", "munderover":
-		return n.at(0).html() + level("_", n.at(1).html()) + level("^", n.at(2).html())
+		return n.childAt(0).writeText() + formatLevel("_", n.childAt(1).writeText()) + formatLevel("^", n.childAt(2).writeText())
 	case "mfrac":
-		return enclosed(n.at(0).html()) + "/" + enclosed(n.at(1).html())
+		return encloseText(n.childAt(0).writeText()) + "/" + encloseText(n.childAt(1).writeText())
 	case "msqrt":
-		return "√" + enclosed(n.row())
+		return "√" + encloseText(n.joinChildren())
 	case "mroot":
-		return root(n.at(1).html()) + enclosed(n.at(0).html())
+		return rootSign(n.childAt(1).writeText()) + encloseText(n.childAt(0).writeText())
 	case "mfenced":
 		open, closing, _ := strings.Cut(n.val, "\n")
-		return markup.Text(cmp.Or(open, "(")) + n.joined("", ", ") + markup.Text(cmp.Or(closing, ")"))
+		return markup.Text(cmp.Or(open, "(")) + n.joinNamed("", ", ") + markup.Text(cmp.Or(closing, ")"))
 	case "mtable":
-		return "[" + n.joined("", "; ") + "]"
+		return "[" + n.joinNamed("", "; ") + "]"
 	case "mtr", "mlabeledtr":
-		return n.joined("", ", ")
+		return n.joinNamed("", ", ")
 	}
-	return n.omml()
+	return n.ommlText()
 }
 
-// omml returns the text of a node of OMML, or of one that has only children.
-func (n *node) omml() string {
-	of := func(name string) string { return n.kid(name).html() }
+// ommlText returns the text of a node of OMML, or of one that has only children.
+func (n *node) ommlText() string {
+	of := func(name string) string { return n.childNamed(name).writeText() }
 	switch n.name {
 	case "ssup", "ssub", "ssubsup":
-		return of("e") + level("_", of("sub")) + level("^", of("sup"))
+		return of("e") + formatLevel("_", of("sub")) + formatLevel("^", of("sup"))
 	case "spre":
-		return level("_", of("sub")) + level("^", of("sup")) + of("e")
+		return formatLevel("_", of("sub")) + formatLevel("^", of("sup")) + of("e")
 	case "f":
-		if n.property("fpr", "type", "") == "noBar" {
+		if n.propertyValue("fpr", "type", "") == "noBar" {
 			return "(" + of("num") + "; " + of("den") + ")"
 		}
-		return enclosed(of("num")) + "/" + enclosed(of("den"))
+		return encloseText(of("num")) + "/" + encloseText(of("den"))
 	case "rad":
-		return root(of("deg")) + enclosed(of("e"))
+		return rootSign(of("deg")) + encloseText(of("e"))
 	case "nary":
-		return markup.Text(n.property("narypr", "chr", "∫")) + level("_", of("sub")) + level("^", of("sup")) + " " + of("e")
+		return markup.Text(n.propertyValue("narypr", "chr", "∫")) + formatLevel("_", of("sub")) + formatLevel("^", of("sup")) + " " + of("e")
 	case "d":
-		open, closing := n.property("dpr", "begchr", "("), n.property("dpr", "endchr", ")")
-		return markup.Text(open) + n.joined("e", markup.Text(n.property("dpr", "sepchr", "|"))) + markup.Text(closing)
+		open, closing := n.propertyValue("dpr", "begchr", "("), n.propertyValue("dpr", "endchr", ")")
+		return markup.Text(open) + n.joinNamed("e", markup.Text(n.propertyValue("dpr", "sepchr", "|"))) + markup.Text(closing)
 	case "func":
 		return of("fname") + " " + of("e")
 	case "limlow":
-		return of("e") + level("_", of("lim"))
+		return of("e") + formatLevel("_", of("lim"))
 	case "limupp":
-		return of("e") + level("^", of("lim"))
+		return of("e") + formatLevel("^", of("lim"))
 	case "acc":
-		return placeAbove(of("e"), markup.Text(n.property("accpr", "chr", "\u0302")))
+		return placeAbove(of("e"), markup.Text(n.propertyValue("accpr", "chr", "\u0302")))
 	case "m":
-		return "[" + n.joined("mr", "; ") + "]"
+		return "[" + n.joinNamed("mr", "; ") + "]"
 	case "mr":
-		return n.joined("e", ", ")
+		return n.joinNamed("e", ", ")
 	case "eqarr":
-		return n.joined("e", "; ")
+		return n.joinNamed("e", "; ")
 	}
 	if strings.HasSuffix(n.name, "pr") { // properties
 		return ""
 	}
-	return n.row()
+	return n.joinChildren()
 }
 
-// joined returns the children with a name, with a text between them. An empty name means all.
-func (n *node) joined(name, between string) string {
+// joinNamed returns the children with a name, with a text between them. An empty name means all.
+func (n *node) joinNamed(name, between string) string {
 	var texts []string
 	for _, k := range n.kids {
 		if name == "" || k.name == name {
-			texts = append(texts, k.html())
+			texts = append(texts, k.writeText())
 		}
 	}
 	return strings.Join(texts, between)
 }
 
-// level returns a raised or lowered part: "^2", "_(i=1)".
-func level(sign, text string) string {
+// formatLevel returns a raised or lowered part: "^2", "_(i=1)".
+func formatLevel(sign, text string) string {
 	if text == "" {
 		return ""
 	}
-	return sign + enclosed(text)
+	return sign + encloseText(text)
 }
 
-// root returns the sign of a root: "√", "√[3]".
-func root(degree string) string {
+// rootSign returns the sign of a root: "√", "√[3]".
+func rootSign(degree string) string {
 	if degree == "" {
 		return "√"
 	}
@@ -217,11 +217,11 @@ func placeAbove(base, above string) string {
 	if n > 0 && n == len(above) && unicode.Is(unicode.Mn, r) {
 		return base + above
 	}
-	return base + level("^", above)
+	return base + formatLevel("^", above)
 }
 
-// enclosed returns text in brackets, unless it is one number, one letter, or in brackets.
-func enclosed(text string) string {
+// encloseText returns text in brackets, unless it is one number, one letter, or in brackets.
+func encloseText(text string) string {
 	isNumber := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsDigit(r) && r != '.' }) < 0
 	if utf8.RuneCountInString(text) <= 1 || isNumber || strings.HasPrefix(text, "(") && strings.IndexByte(text, ')') == len(text)-1 {
 		return text

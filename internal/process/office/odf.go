@@ -30,76 +30,76 @@ type odfStyle struct {
 
 func (a *archive) writeODF(page *markup.Page) {
 	o := odf{flow: flow{page: page}, archive: a, numbered: map[string]bool{}, styles: map[string]odfStyle{}}
-	r := loosexml.NewReader(a.read("styles.xml"))
+	r := loosexml.NewReader(a.readFile("styles.xml"))
 	for t, ok := r.Next(); ok; t, ok = r.Next() {
 		if t.Kind == loosexml.Start {
-			o.define(t)
+			o.defineStyle(t)
 		}
 	}
-	o.write(a.read("content.xml"))
+	o.writeContent(a.readFile("content.xml"))
 }
 
-func (o *odf) write(text []byte) {
+func (o *odf) writeContent(text []byte) {
 	r := loosexml.NewReader(text)
 	for t, ok := r.Next(); ok; t, ok = r.Next() {
 		switch t.Kind {
 		case loosexml.Text:
-			o.raised(o.level(), t.Text)
+			o.writeRaised(o.raiseElement(), t.Text)
 		case loosexml.End:
-			o.close(t.Local())
+			o.closeElement(t.Local())
 		case loosexml.Start:
 			switch t.Local() {
 			case "annotation", "tracked-changes", "note-citation", "forms", "desc", "title":
-				skip(r, t)
+				skipElement(r, t)
 			case "span":
-				if o.styles[attr(t, "style-name")].hidden {
-					skip(r, t)
+				if o.styles[attrValue(t, "style-name")].hidden {
+					skipElement(r, t)
 				} else {
-					o.raise = append(o.raise, cmp.Or(o.styleOf(attr(t, "style-name")).raise, o.level()))
+					o.raise = append(o.raise, cmp.Or(o.styleOf(attrValue(t, "style-name")).raise, o.raiseElement()))
 				}
 			case "object":
-				o.raw(o.formula(attr(t, "href")))
+				o.writeHTML(o.formulaText(attrValue(t, "href")))
 			default:
-				o.define(t)
-				o.start(t)
+				o.defineStyle(t)
+				o.startElement(t)
 			}
 		}
 	}
-	o.finish()
+	o.finishFlow()
 }
 
-// level returns the element of the innermost span.
-func (o *odf) level() string {
+// raiseElement returns the element of the innermost span.
+func (o *odf) raiseElement() string {
 	if n := len(o.raise); n > 0 {
 		return o.raise[n-1]
 	}
 	return ""
 }
 
-// formula returns the text of an object that is a formula, or "".
-func (o *odf) formula(object string) string {
-	r := loosexml.NewReader(o.archive.read(path.Join(strings.TrimPrefix(object, "./"), "content.xml")))
+// formulaText returns the text of an object that is a formula, or "".
+func (o *odf) formulaText(object string) string {
+	r := loosexml.NewReader(o.archive.readFile(path.Join(strings.TrimPrefix(object, "./"), "content.xml")))
 	root, ok := r.Root(func(loosexml.Token) bool { return true })
-	if !ok || root.Local() != "math" || o.current() == nil {
+	if !ok || root.Local() != "math" || o.currentParagraph() == nil {
 		return ""
 	}
 	return readFormula(r, root)
 }
 
-// define reads the definition of a style.
-func (o *odf) define(t loosexml.Token) {
+// defineStyle reads the definition of a style.
+func (o *odf) defineStyle(t loosexml.Token) {
 	switch t.Local() {
 	case "style":
-		o.style = attr(t, "name")
-		o.styles[o.style] = odfStyle{parent: attr(t, "parent-style-name")}
+		o.style = attrValue(t, "name")
+		o.styles[o.style] = odfStyle{parent: attrValue(t, "parent-style-name")}
 	case "text-properties":
 		s := o.styles[o.style]
-		s.raise, s.hidden = positionOf(attr(t, "text-position")), attr(t, "display") == "none"
+		s.raise, s.hidden = positionOf(attrValue(t, "text-position")), attrValue(t, "display") == "none"
 		o.styles[o.style] = s
 	case "list-style":
-		o.style = attr(t, "name")
+		o.style = attrValue(t, "name")
 	case "list-level-style-number":
-		o.numbered[o.style+" "+attr(t, "level")] = attr(t, "num-format") != ""
+		o.numbered[o.style+" "+attrValue(t, "level")] = attrValue(t, "num-format") != ""
 	}
 }
 
@@ -141,26 +141,26 @@ func (o *odf) isStyle(name string, match func(string) bool) bool {
 	return false
 }
 
-func (o *odf) start(t loosexml.Token) {
+func (o *odf) startElement(t loosexml.Token) {
 	switch t.Local() {
 	case "p", "h":
-		o.paragraph(t)
+		o.startParagraph(t)
 	case "s":
 		n := 1
-		if p := o.current(); p != nil && p.pre {
-			n = repeated(attr(t, "c"))
+		if p := o.currentParagraph(); p != nil && p.pre {
+			n = repeatCount(attrValue(t, "c"))
 		}
-		o.words(strings.Repeat(" ", n))
+		o.writeWords(strings.Repeat(" ", n))
 	case "tab":
-		o.words(" ")
+		o.writeWords(" ")
 	case "line-break":
 		o.lineBreak()
 	case "ruby-text":
-		o.words("(")
+		o.writeWords("(")
 	case "a":
-		o.link(attr(t, "href"))
+		o.beginLink(attrValue(t, "href"))
 	case "list":
-		style := attr(t, "style-name")
+		style := attrValue(t, "style-name")
 		if n := len(o.within); n > 0 {
 			style = cmp.Or(style, o.within[n-1])
 		}
@@ -168,25 +168,25 @@ func (o *odf) start(t loosexml.Token) {
 	case "spreadsheet":
 		o.sheet = true
 	case "table":
-		if name := attr(t, "name"); o.sheet && o.tables == 0 && !usualSheet.MatchString(name) {
+		if name := attrValue(t, "name"); o.sheet && o.tables == 0 && !usualSheet.MatchString(name) {
 			o.page.Block("h2", name)
 		}
-		o.table()
+		o.beginTable()
 	case "table-row":
-		o.row(attr(t, "number-rows-repeated"))
+		o.beginRow(attrValue(t, "number-rows-repeated"))
 	case "table-cell":
-		o.cell(span("colspan", attr(t, "number-columns-spanned"))+span("rowspan", attr(t, "number-rows-spanned")), attr(t, "number-columns-repeated"))
+		o.beginCell(spanAttribute("colspan", attrValue(t, "number-columns-spanned"))+spanAttribute("rowspan", attrValue(t, "number-rows-spanned")), attrValue(t, "number-columns-repeated"))
 	}
 }
 
 // usualSheet matches names that programs give to sheets.
 var usualSheet = regexp.MustCompile(`^\p{L}*[ _]?[0-9]+$`)
 
-func (o *odf) paragraph(t loosexml.Token) {
-	p := o.begin()
-	style := attr(t, "style-name")
+func (o *odf) startParagraph(t loosexml.Token) {
+	p := o.beginParagraph()
+	style := attrValue(t, "style-name")
 	if t.Local() == "h" {
-		p.heading, _ = strconv.Atoi(attr(t, "outline-level"))
+		p.heading, _ = strconv.Atoi(attrValue(t, "outline-level"))
 		p.heading = max(p.heading, 1)
 		return
 	}
@@ -198,14 +198,14 @@ func (o *odf) paragraph(t loosexml.Token) {
 	}
 }
 
-func (o *odf) close(name string) {
+func (o *odf) closeElement(name string) {
 	switch name {
 	case "p", "h":
-		o.end()
+		o.endParagraph()
 	case "span":
 		o.raise = o.raise[:max(len(o.raise)-1, 0)]
 	case "ruby-text":
-		o.words(")")
+		o.writeWords(")")
 	case "a":
 		o.endLink()
 	case "list":

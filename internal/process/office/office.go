@@ -19,12 +19,12 @@ var ErrOther = errors.New("a ZIP archive without a document")
 // Read reads a document. An error wraps ErrDamaged or ErrOther. With ErrDamaged, there may be
 // a page with what could be read. Without an error the page may be cut.
 func Read(body []byte) (*markup.Page, error) {
-	a, err := open(body)
+	a, err := openArchive(body)
 	if err != nil {
 		return nil, err
 	}
 	page := &markup.Page{}
-	if !a.write(page) {
+	if !a.writeDocument(page) {
 		return nil, ErrOther
 	}
 	dropTemplate(page)
@@ -35,15 +35,15 @@ func Read(body []byte) (*markup.Page, error) {
 	return page, a.err
 }
 
-// write writes the document to page. It reports whether its format is known.
-func (a *archive) write(page *markup.Page) bool {
-	if a.has("content.xml") {
-		readMeta(a.read("meta.xml"), page)
+// writeDocument writes the document to page. It reports whether its format is known.
+func (a *archive) writeDocument(page *markup.Page) bool {
+	if a.hasFile("content.xml") {
+		readMeta(a.readFile("meta.xml"), page)
 		a.writeODF(page)
 		return true
 	}
 	main := a.main()
-	text := a.read(main)
+	text := a.readFile(main)
 	switch rootOf(text) {
 	case "document":
 		a.writeDOCX(main, text, page)
@@ -52,7 +52,7 @@ func (a *archive) write(page *markup.Page) bool {
 	default:
 		return false
 	}
-	readMeta(a.read("docProps/core.xml"), page)
+	readMeta(a.readFile("docProps/core.xml"), page)
 	return true
 }
 
@@ -125,8 +125,8 @@ func dateOf(text string) dates.Value {
 	return markup.DateOf(v)
 }
 
-// attr returns the value of the attribute with a local name, or "".
-func attr(t loosexml.Token, local string) string {
+// attrValue returns the value of the attribute with a local name, or "".
+func attrValue(t loosexml.Token, local string) string {
 	for _, a := range t.Attrs {
 		if loosexml.Local(a.Name) == local {
 			return a.Value
@@ -135,8 +135,8 @@ func attr(t loosexml.Token, local string) string {
 	return ""
 }
 
-// skip reads to the end of the element that start begins.
-func skip(r *loosexml.Reader, start loosexml.Token) {
+// skipElement reads to the end of the element that start begins.
+func skipElement(r *loosexml.Reader, start loosexml.Token) {
 	for t, ok := r.Next(); ok; t, ok = r.Next() {
 		if t.Kind == loosexml.End && t.Depth == start.Depth {
 			return

@@ -281,12 +281,12 @@ func FuzzParts(f *testing.F) {
 		f.Add(seed, parts["word/styles.xml"])
 	}
 	f.Fuzz(func(t *testing.T, body, styles string) {
-		a, err := open(documenttest.OOXML(body, map[string]string{"word/styles.xml": styles, "word/numbering.xml": styles, "content.xml": body}))
+		a, err := openArchive(documenttest.OOXML(body, map[string]string{"word/styles.xml": styles, "word/numbering.xml": styles, "content.xml": body}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.write(&markup.Page{})
+		a.writeDocument(&markup.Page{})
 		delete(a.files, "content.xml")
-		a.write(&markup.Page{})
+		a.writeDocument(&markup.Page{})
 	})
 }

@@ -14,30 +14,30 @@ import (
 
 // writeDOCX writes the text of a DOCX file, and its notes behind it. text is the part main.
 func (a *archive) writeDOCX(main string, text []byte, page *markup.Page) {
-	links := a.relations(main)
+	links := a.readRelations(main)
 	d := docx{flow: flow{page: page}, links: links}
 	var notes []string
 	for _, rel := range links {
 		switch rel.kind {
 		case "styles":
-			d.styles = readStyles(a.read(rel.target))
+			d.styles = readStyles(a.readFile(rel.target))
 		case "numbering":
-			d.numbers = readNumbers(a.read(rel.target))
+			d.numbers = readNumbers(a.readFile(rel.target))
 		case "footnotes", "endnotes":
 			notes = append(notes, rel.target)
 		}
 	}
-	d.write(text)
+	d.writeContent(text)
 	slices.Sort(notes)
 	for _, name := range notes {
-		d.links = a.relations(name)
-		d.write(a.read(name))
+		d.links = a.readRelations(name)
+		d.writeContent(a.readFile(name))
 	}
 }
 
 // writeSlides writes the slides of a PPTX file in the order of the presentation.
 func (a *archive) writeSlides(main string, text []byte, page *markup.Page) {
-	slides := a.relations(main)
+	slides := a.readRelations(main)
 	r := loosexml.NewReader(text)
 	for t, ok := r.Next(); ok; t, ok = r.Next() {
 		if t.Kind != loosexml.Start || t.Local() != "sldid" {
@@ -45,8 +45,8 @@ func (a *archive) writeSlides(main string, text []byte, page *markup.Page) {
 		}
 		for _, at := range t.Attrs {
 			if rel := slides[at.Value]; rel.kind == "slide" {
-				d := docx{flow: flow{page: page}, links: a.relations(rel.target)}
-				d.write(a.read(rel.target))
+				d := docx{flow: flow{page: page}, links: a.readRelations(rel.target)}
+				d.writeContent(a.readFile(rel.target))
 				delete(slides, at.Value)
 			}
 		}
@@ -66,38 +66,38 @@ type docx struct {
 	level                    string // of the list of the paragraph
 }
 
-func (d *docx) write(text []byte) {
+func (d *docx) writeContent(text []byte) {
 	r := loosexml.NewReader(text)
 	for t, ok := r.Next(); ok; t, ok = r.Next() {
 		switch t.Kind {
 		case loosexml.Text:
 			if d.text && !d.hidden {
-				d.raised(d.raise, t.Text)
+				d.writeRaised(d.raise, t.Text)
 			}
 		case loosexml.End:
-			d.close(t.Local())
+			d.closeElement(t.Local())
 		case loosexml.Start:
-			if omitted(t) {
-				skip(r, t)
+			if isOmitted(t) {
+				skipElement(r, t)
 			} else if t.Local() == "omath" {
-				d.formula(readFormula(r, t))
+				d.writeFormula(readFormula(r, t))
 			} else {
-				d.start(t)
+				d.startElement(t)
 			}
 		}
 	}
-	d.finish()
+	d.finishFlow()
 }
 
-// formula writes a formula, also one outside of paragraphs.
-func (d *docx) formula(html string) {
-	if d.current() != nil {
-		d.raw(html)
+// writeFormula writes a formula, also one outside of paragraphs.
+func (d *docx) writeFormula(html string) {
+	if d.currentParagraph() != nil {
+		d.writeHTML(html)
 		return
 	}
-	d.begin()
-	d.raw(html)
-	d.end()
+	d.beginParagraph()
+	d.writeHTML(html)
+	d.endParagraph()
 }
 
 // symbolOf returns the character of a w:sym element: char is a code of the font, in hexadecimal. It is empty
@@ -113,22 +113,22 @@ func symbolOf(font, char string) string {
 	return string(rune(code))
 }
 
-// omitted reports whether an element has no text of the document: deleted and moved text, earlier
+// isOmitted reports whether an element has no text of the document: deleted and moved text, earlier
 // properties, the second form of a drawing, separators of notes.
-func omitted(t loosexml.Token) bool {
+func isOmitted(t loosexml.Token) bool {
 	switch t.Local() {
 	case "del", "movefrom", "pprchange", "rprchange", "fallback", "rt", "fld", "tabs":
 		return true
 	case "footnote", "endnote":
-		return attr(t, "type") != "" && attr(t, "type") != "normal"
+		return attrValue(t, "type") != "" && attrValue(t, "type") != "normal"
 	}
 	return false
 }
 
-func (d *docx) start(t loosexml.Token) {
+func (d *docx) startElement(t loosexml.Token) {
 	switch t.Local() {
 	case "p":
-		p := d.begin()
+		p := d.beginParagraph()
 		d.level = "0"
 		if d.title {
 			p.heading = 2
@@ -140,64 +140,64 @@ func (d *docx) start(t loosexml.Token) {
 	case "br", "cr":
 		d.lineBreak()
 	case "tab", "ptab":
-		d.words(" ")
+		d.writeWords(" ")
 	case "nobreakhyphen":
-		d.words("-")
+		d.writeWords("-")
 	case "sym":
-		d.words(symbolOf(attr(t, "font"), attr(t, "char")))
+		d.writeWords(symbolOf(attrValue(t, "font"), attrValue(t, "char")))
 	case "vertalign":
-		d.raise = raisedBy(attr(t, "val"))
+		d.raise = raisedBy(attrValue(t, "val"))
 	case "rstyle":
-		d.raise = d.styles[attr(t, "val")].raise
+		d.raise = d.styles[attrValue(t, "val")].raise
 	case "rpr": // of a slide
-		if n, err := strconv.Atoi(attr(t, "baseline")); err == nil && n != 0 && d.run {
+		if n, err := strconv.Atoi(attrValue(t, "baseline")); err == nil && n != 0 && d.run {
 			d.raise = raisedBy(map[bool]string{true: "superscript", false: "subscript"}[n > 0])
 		}
 	case "gridspan":
 		if d.tables == 1 {
-			d.flow.spans = span("colspan", attr(t, "val"))
+			d.flow.spans = spanAttribute("colspan", attrValue(t, "val"))
 		}
 	case "vanish":
-		d.hidden = d.run && attr(t, "val") != "0" && attr(t, "val") != "false"
+		d.hidden = d.run && attrValue(t, "val") != "0" && attrValue(t, "val") != "false"
 	case "hyperlink", "hlinkclick":
-		if rel := d.links[attr(t, "id")]; rel.kind == "hyperlink" {
-			d.link(rel.target)
+		if rel := d.links[attrValue(t, "id")]; rel.kind == "hyperlink" {
+			d.beginLink(rel.target)
 			d.runLink = t.Local() == "hlinkclick"
 		}
 	case "ph":
-		d.title = strings.EqualFold(attr(t, "type"), "title") || strings.EqualFold(attr(t, "type"), "ctrtitle")
+		d.title = strings.EqualFold(attrValue(t, "type"), "title") || strings.EqualFold(attrValue(t, "type"), "ctrtitle")
 	case "tbl":
-		d.table()
+		d.beginTable()
 	case "tr":
-		d.row("")
+		d.beginRow("")
 	case "tc":
-		d.cell("", "")
+		d.beginCell("", "")
 	default:
-		d.property(t)
+		d.readProperty(t)
 	}
 }
 
-// property reads a property of the current paragraph.
-func (d *docx) property(t loosexml.Token) {
-	p := d.current()
+// readProperty reads a property of the current paragraph.
+func (d *docx) readProperty(t loosexml.Token) {
+	p := d.currentParagraph()
 	if p == nil || d.run {
 		return
 	}
 	switch t.Local() {
 	case "ppr":
-		d.level = cmp.Or(attr(t, "lvl"), d.level)
+		d.level = cmp.Or(attrValue(t, "lvl"), d.level)
 	case "pstyle":
-		s := d.styles[attr(t, "val")]
+		s := d.styles[attrValue(t, "val")]
 		p.heading, p.pre = s.heading, s.pre
 		if p.item == 0 {
 			d.setList(p, s.list, s.level)
 		}
 	case "outlinelvl":
-		p.heading = heading(attr(t, "val"))
+		p.heading = headingLevel(attrValue(t, "val"))
 	case "ilvl":
-		d.level = attr(t, "val")
+		d.level = attrValue(t, "val")
 	case "numid":
-		d.setList(p, attr(t, "val"), d.level)
+		d.setList(p, attrValue(t, "val"), d.level)
 	case "buchar", "buautonum":
 		d.setList(p, t.Local(), d.level)
 	}
@@ -226,10 +226,10 @@ func (d *docx) setList(p *paragraph, list, level string) {
 	p.item, p.ordered = max(n, 0)+1, list == "buautonum" || d.numbers[list+" "+cmp.Or(level, "0")]
 }
 
-func (d *docx) close(name string) {
+func (d *docx) closeElement(name string) {
 	switch name {
 	case "p":
-		d.end()
+		d.endParagraph()
 	case "r":
 		if d.runLink {
 			d.endLink()
@@ -250,8 +250,8 @@ func (d *docx) close(name string) {
 	}
 }
 
-// heading returns the level of a heading for an outline level: "0" is level 1, "9" is text.
-func heading(outline string) int {
+// headingLevel returns the level of a heading for an outline level: "0" is level 1, "9" is text.
+func headingLevel(outline string) int {
 	if n, err := strconv.Atoi(outline); err == nil && n >= 0 && n < 9 {
 		return n + 1
 	}
@@ -279,19 +279,19 @@ func readStyles(text []byte) map[string]style {
 			styles[id] = s
 		case t.Kind != loosexml.Start:
 		case t.Local() == "style":
-			id, s = attr(t, "styleid"), style{level: "0"}
+			id, s = attrValue(t, "styleid"), style{level: "0"}
 		default:
-			s.read(t)
+			s.readProperty(t)
 		}
 	}
 	for id, s := range styles {
-		styles[id] = s.extended(styles)
+		styles[id] = s.withInherited(styles)
 	}
 	return styles
 }
 
-func (s *style) read(t loosexml.Token) {
-	value := attr(t, "val")
+func (s *style) readProperty(t loosexml.Token) {
+	value := attrValue(t, "val")
 	switch t.Local() {
 	case "name":
 		name := strings.ToLower(value)
@@ -304,7 +304,7 @@ func (s *style) read(t loosexml.Token) {
 	case "vertalign":
 		s.raise = raisedBy(value)
 	case "outlinelvl":
-		s.heading = heading(value)
+		s.heading = headingLevel(value)
 	case "numid":
 		s.list = value
 	case "ilvl":
@@ -314,8 +314,8 @@ func (s *style) read(t loosexml.Token) {
 	}
 }
 
-// extended returns s with what it inherits.
-func (s style) extended(styles map[string]style) style {
+// withInherited returns s with what it inherits.
+func (s style) withInherited(styles map[string]style) style {
 	base := s.base
 	for range 10 { // styles may extend each other in a circle
 		from, found := styles[base]
@@ -344,17 +344,17 @@ func readNumbers(text []byte) map[string]bool {
 		}
 		switch t.Local() {
 		case "abstractnum":
-			definition, list = attr(t, "abstractnumid"), ""
+			definition, list = attrValue(t, "abstractnumid"), ""
 		case "lvl":
-			level = attr(t, "ilvl")
+			level = attrValue(t, "ilvl")
 		case "numfmt":
 			if list == "" {
-				formats[definition+" "+level] = attr(t, "val")
+				formats[definition+" "+level] = attrValue(t, "val")
 			}
 		case "num":
-			list = attr(t, "numid")
+			list = attrValue(t, "numid")
 		case "abstractnumid":
-			lists[list] = attr(t, "val")
+			lists[list] = attrValue(t, "val")
 		}
 	}
 	numbers := map[string]bool{}

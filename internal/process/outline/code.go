@@ -31,7 +31,7 @@ func (o *Outline) AppendCode(dst []byte, root int32) []byte {
 		for k := len(o.lineEnds) - 1; k >= 0 && i >= o.lineEnds[k].end; k-- {
 			r.leaveLine()
 		}
-		i = r.node(i)
+		i = r.readNode(i)
 	}
 	return r.dst[:r.from+len(bytes.TrimRight(r.dst[r.from:], " \t\n"))]
 }
@@ -61,42 +61,42 @@ func (r *codeReader) leaveLine() {
 	r.pending = r.dst[len(r.dst)-1] != '\n'
 }
 
-// node reads a node and returns the last one that is read.
-func (r *codeReader) node(i int32) int32 {
+// readNode reads a node and returns the last one that is read.
+func (r *codeReader) readNode(i int32) int32 {
 	o := r.o
 	n := &o.Doc.Nodes[i]
 	switch {
 	case n.Tag == htmltree.TagText:
-		r.text(o.Doc.Text(n))
+		r.addText(o.Doc.Text(n))
 	case n.Tag == htmltree.TagEnd:
 	case n.Tag == htmltree.TagBr:
-		r.newline()
+		r.addNewline()
 	case o.IsSkipped(i):
-		r.text(o.Formula(i).Text)
+		r.addText(o.Formula(i).Text)
 		return n.End - 1
 	case n.Tag == htmltree.TagTd || n.Tag == htmltree.TagTh:
 		if len(r.dst) > r.from && r.dst[len(r.dst)-1] != '\n' && !r.pending {
 			r.dst = append(r.dst, '\t')
 		}
 	default:
-		r.enter(i, n.End)
+		r.enterNode(i, n.End)
 	}
 	return i
 }
 
-func (r *codeReader) enter(i, end int32) {
+func (r *codeReader) enterNode(i, end int32) {
 	line, empty := r.isLine(i)
 	if !line {
 		return
 	}
 	if r.pending || !empty && len(r.dst) > r.from && r.dst[len(r.dst)-1] != '\n' {
 		r.pending = false
-		r.newline()
+		r.addNewline()
 	}
 	r.o.lineEnds = append(r.o.lineEnds, codeLine{end, len(r.dst), empty})
 }
 
-func (r *codeReader) newline() {
+func (r *codeReader) addNewline() {
 	r.pending = false
 	if r.empty {
 		r.dst = r.dst[:r.from]
@@ -105,13 +105,13 @@ func (r *codeReader) newline() {
 	r.dst = append(r.dst[:r.from+len(bytes.TrimRight(r.dst[r.from:], " \t"))], '\n')
 }
 
-// text adds a text. The first line break behind a line that is an element ends that line.
-func (r *codeReader) text(s []byte) {
+// addText adds a text. The first line break behind a line that is an element ends that line.
+func (r *codeReader) addText(s []byte) {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
 		case c == '\n':
-			r.newline()
+			r.addNewline()
 			continue
 		case c < ' ' && c != '\t' || c == 0x7F:
 			continue
@@ -125,7 +125,7 @@ func (r *codeReader) text(s []byte) {
 			}
 		}
 		if r.pending {
-			r.newline()
+			r.addNewline()
 		}
 		r.empty = r.empty && (c == ' ' || c == '\t')
 		r.dst = append(r.dst, c)

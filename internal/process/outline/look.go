@@ -211,8 +211,8 @@ func (o *Outline) hasCodeLines(i int32, n *htmltree.Node) bool {
 	return false
 }
 
-// skip marks an element as hidden.
-func (o *Outline) skip(i int32) { o.skipped[i>>6] |= 1 << (i & 63) }
+// hideElement marks an element as hidden.
+func (o *Outline) hideElement(i int32) { o.skipped[i>>6] |= 1 << (i & 63) }
 
 // IsSkipped reports whether Read found the element at node i hidden.
 func (o *Outline) IsSkipped(i int32) bool { return o.skipped[i>>6]>>(i&63)&1 != 0 }

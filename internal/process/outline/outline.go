@@ -172,8 +172,8 @@ func (b *Line) IsProse() bool {
 	return b.Size >= 80 || b.Size >= 25 && b.IsSentence()
 }
 
-// aggregate sums up the boxes.
-func (o *Outline) aggregate() {
+// sumBoxes sums up the boxes.
+func (o *Outline) sumBoxes() {
 	for i := range o.Lines {
 		b := &o.Lines[i]
 		x := &o.Boxes[b.Box]

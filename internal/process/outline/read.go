@@ -26,10 +26,10 @@ const leastText = 200
 func (o *Outline) Read(d *htmltree.Doc) {
 	o.Doc = d
 	o.readNoscript = false
-	o.walk()
+	o.walkNodes()
 	if o.Boxes[0].Text < leastText && o.noscriptBytes() > o.Boxes[0].Text {
 		o.readNoscript = true
-		o.walk()
+		o.walkNodes()
 	}
 }
 
@@ -62,8 +62,8 @@ func (o *Outline) noscriptBytes() (n int32) {
 	return n
 }
 
-// reset forgets the page before.
-func (o *Outline) reset() {
+// resetPage forgets the page before.
+func (o *Outline) resetPage() {
 	o.Lines, o.Boxes, o.frames, o.Names = o.Lines[:0], o.Boxes[:0], o.frames[:0], o.Names[:0]
 	o.Title, o.katex, o.gutterEnd = -1, -1, -1
 	o.controls = nil
@@ -82,9 +82,9 @@ func (o *Outline) reset() {
 	clear(o.skipped)
 }
 
-// walk reads the nodes.
-func (o *Outline) walk() {
-	o.reset()
+// walkNodes reads the nodes.
+func (o *Outline) walkNodes() {
+	o.resetPage()
 	nodes := o.Doc.Nodes
 	root := box{Node: 0, Parent: -1, Tag: htmltree.TagRoot}
 	for k := range root.Near {
@@ -97,13 +97,13 @@ func (o *Outline) walk() {
 		for i >= r.top.end {
 			r.closeBox()
 		}
-		i = r.node(i)
+		i = r.readNode(i)
 	}
 	for _, f := range o.frames {
 		o.Boxes[f.box].End = int32(len(o.Lines))
 	}
 	o.Boxes[0].End = int32(len(o.Lines))
-	o.aggregate()
+	o.sumBoxes()
 }
 
 func (r *reader) closeBox() {
@@ -113,13 +113,13 @@ func (r *reader) closeBox() {
 	r.top = r.frames[len(r.frames)-1]
 }
 
-// node reads a node and returns the next one.
-func (r *reader) node(i int32) int32 {
+// readNode reads a node and returns the next one.
+func (r *reader) readNode(i int32) int32 {
 	n := &r.Doc.Nodes[i]
 	switch n.Tag {
 	case htmltree.TagText:
 		if n.Flags&htmltree.FlagBlank == 0 {
-			r.text(i, r.Doc.Text(n))
+			r.addLineText(i, r.Doc.Text(n))
 		}
 		return i + 1
 	case htmltree.TagEnd:
@@ -137,42 +137,42 @@ func (r *reader) node(i int32) int32 {
 	}
 	if n.Tag.IsSilent() && !(n.Tag == htmltree.TagNoscript && r.readNoscript) {
 		if n.Tag == htmltree.TagMath || n.Tag == htmltree.TagScript {
-			r.formula(i)
+			r.addFormula(i)
 		}
-		r.skip(i)
+		r.hideElement(i)
 		return n.End
 	}
-	return r.element(i, n)
+	return r.readElement(i, n)
 }
 
-// element reads an element that may be visible.
-func (r *reader) element(i int32, n *htmltree.Node) int32 {
+// readElement reads an element that may be visible.
+func (r *reader) readElement(i int32, n *htmltree.Node) int32 {
 	var h Hints
 	var in uint32
 	if n.A < n.B {
 		var hidden bool
 		if h, in, hidden = r.Look(n); hidden || h&marks != 0 && r.isDecoration(i, n, h) {
-			r.skip(i)
+			r.hideElement(i)
 			return n.End
 		}
 	}
 	if r.isHeadingMark(i, n) {
-		r.skip(i)
+		r.hideElement(i)
 		return n.End
 	}
 	if h&(1<<HintAuthor|1<<HintDate) != 0 && len(r.Names) < 200 {
 		r.Names = append(r.Names, i)
 	}
-	if n.Tag.IsInline() || n.Tag == htmltree.TagOther && r.flows(i, n) {
-		r.inline(i, n, h)
+	if n.Tag.IsInline() || n.Tag == htmltree.TagOther && r.isInline(i, n) {
+		r.readInline(i, n, h)
 	} else {
-		r.box(i, n, h, in)
+		r.readBox(i, n, h, in)
 	}
 	return i + 1
 }
 
-// text adds a text to the line, or begins one.
-func (r *reader) text(i int32, s []byte) {
+// addLineText adds a text to the line, or begins one.
+func (r *reader) addLineText(i int32, s []byte) {
 	if r.ended {
 		b := Line{First: i, Box: r.top.box, Kind: r.top.kind}
 		if i < r.inlineEnd {
@@ -188,15 +188,15 @@ func (r *reader) text(i int32, s []byte) {
 	}
 }
 
-// formula adds the text of a formula.
-func (r *reader) formula(i int32) {
+// addFormula adds the text of a formula.
+func (r *reader) addFormula(i int32) {
 	if f := r.Formula(i); len(f.Text) > 0 {
-		r.text(i, f.Text)
+		r.addLineText(i, f.Text)
 	}
 }
 
-// inline reads an element that is part of a line.
-func (r *reader) inline(i int32, n *htmltree.Node, h Hints) {
+// readInline reads an element that is part of a line.
+func (r *reader) readInline(i int32, n *htmltree.Node, h Hints) {
 	switch n.Tag {
 	case htmltree.TagA:
 		if href := r.Doc.Attr(n, htmltree.KeyHref); len(href) > 0 && !(href[0] == '#' && r.top.kind == KindHeading) { // a heading may link to itself
@@ -207,7 +207,7 @@ func (r *reader) inline(i int32, n *htmltree.Node, h Hints) {
 	case htmltree.TagButton:
 		h |= 1 << HintForm
 	case htmltree.TagImg:
-		r.formula(i)
+		r.addFormula(i)
 	}
 	if h &^= marks; h == 0 {
 		return
@@ -219,8 +219,8 @@ func (r *reader) inline(i int32, n *htmltree.Node, h Hints) {
 	r.inlineEnd = n.End
 }
 
-// box reads an element that is not inline.
-func (r *reader) box(i int32, n *htmltree.Node, h Hints, in uint32) {
+// readBox reads an element that is not inline.
+func (r *reader) readBox(i int32, n *htmltree.Node, h Hints, in uint32) {
 	r.ended = true
 	if n.Tag.IsHeading() {
 		h &= 1<<HintHidden | 1<<hintTitle // its other names are those of a framework
@@ -301,9 +301,9 @@ func sigOf(t htmltree.Tag, class []byte) uint32 {
 	return h
 }
 
-// flows reports whether an unknown element is part of a line: a text is next to it, or it is part of a formula of
+// isInline reports whether an unknown element is part of a line: a text is next to it, or it is part of a formula of
 // MathJax.
-func (o *Outline) flows(i int32, n *htmltree.Node) bool {
+func (o *Outline) isInline(i int32, n *htmltree.Node) bool {
 	nodes := o.Doc.Nodes
 	if name := o.Doc.Name(n); len(name) > 4 && bytes.EqualFold(name[:4], []byte("mjx-")) {
 		return true

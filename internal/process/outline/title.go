@@ -68,7 +68,7 @@ func (o *Outline) appendBlock(dst []byte, b *Line) []byte {
 		if len(s) > 0 && htmltree.IsSpace(s[0]) && before > 0 && dst[before-1] != ' ' {
 			dst = append(dst, ' ')
 		}
-		part := lowerWords(o.scratch2(), s)
+		part := lowerWords(o.loweredScratch(), s)
 		dst = append(dst, part...)
 		space = len(s) > 0 && htmltree.IsSpace(s[len(s)-1])
 		i++
@@ -76,7 +76,7 @@ func (o *Outline) appendBlock(dst []byte, b *Line) []byte {
 	return bytes.TrimSpace(dst)
 }
 
-func (o *Outline) scratch2() []byte {
+func (o *Outline) loweredScratch() []byte {
 	if cap(o.lowered) < 512 {
 		o.lowered = make([]byte, 0, 4096)
 	}
@@ -95,7 +95,7 @@ func (o *Outline) FindTitle(titles [][]byte, isOther func(line *Line, text []byt
 	}
 	for i := range o.Lines {
 		if b := &o.Lines[i]; b.Size <= maxTitle && b.Size >= 2 && (i == 0 || !o.goesOn(i-1)) {
-			f.consider(i)
+			f.rankLine(i)
 		}
 	}
 	switch {
@@ -127,8 +127,8 @@ const (
 	headingBonus = 6
 )
 
-// consider ranks a line.
-func (f *titleFinder) consider(i int) {
+// rankLine ranks a line.
+func (f *titleFinder) rankLine(i int) {
 	o, b := f.o, &f.o.Lines[i]
 	isH1, isHeading := o.Boxes[b.Box].Tag == htmltree.TagH1, b.Kind == KindHeading
 	if !isHeading && f.best >= headingBonus || len(f.titles) == 0 && !isH1 {

@@ -15,10 +15,10 @@ func (d *document) builtInEncoding(descriptor types.Dict) *[256]string {
 	var names map[int]string
 	switch {
 	case d.isStream(descriptor["FontFile"]):
-		names = type1Names(d.stream(descriptor["FontFile"]))
-	case d.name(d.dict(descriptor["FontFile3"])["Subtype"]) == "Type1C":
-		c := cff{data: d.stream(descriptor["FontFile3"])}
-		names = c.encoding()
+		names = type1Names(d.decodeStream(descriptor["FontFile"]))
+	case d.resolveName(d.resolveDict(descriptor["FontFile3"])["Subtype"]) == "Type1C":
+		c := cff{data: d.decodeStream(descriptor["FontFile3"])}
+		names = c.glyphEncoding()
 	}
 	if len(names) == 0 {
 		return nil
@@ -54,53 +54,53 @@ type cff struct {
 	strings [][]byte
 }
 
-// encoding returns the names of the glyphs by their codes. It returns nil for the standard encodings and
+// glyphEncoding returns the names of the glyphs by their codes. It returns nil for the standard encodings and
 // for broken fonts.
-func (c *cff) encoding() map[int]string {
+func (c *cff) glyphEncoding() map[int]string {
 	if len(c.data) < 4 {
 		return nil
 	}
-	_, next := c.index(int(c.data[2]))
-	tops, next := c.index(next)
+	_, next := c.readIndex(int(c.data[2]))
+	tops, next := c.readIndex(next)
 	if len(tops) == 0 {
 		return nil
 	}
-	c.strings, _ = c.index(next)
+	c.strings, _ = c.readIndex(next)
 	top := topDict(tops[0])
-	charStrings, _ := c.index(top[17])
+	charStrings, _ := c.readIndex(top[17])
 	if top[16] <= 1 || len(charStrings) == 0 {
 		return nil
 	}
-	codes := c.codes(top[16])
-	sids := c.charset(top[15], min(len(charStrings), len(codes)+1))
+	codes := c.readCodes(top[16])
+	sids := c.readCharset(top[15], min(len(charStrings), len(codes)+1))
 	names := map[int]string{}
 	for i, code := range codes {
 		if i+1 < len(sids) {
-			names[code] = c.name(sids[i+1])
+			names[code] = c.glyphName(sids[i+1])
 		}
 	}
 	return names
 }
 
-func (c *cff) byte(at int) int {
+func (c *cff) byteAt(at int) int {
 	if at < 0 || at >= len(c.data) {
 		return 0
 	}
 	return int(c.data[at])
 }
 
-func (c *cff) short(at int) int { return c.byte(at)<<8 | c.byte(at+1) }
+func (c *cff) shortAt(at int) int { return c.byteAt(at)<<8 | c.byteAt(at+1) }
 
-// index returns the parts of the INDEX at a place, and where it ends.
-func (c *cff) index(at int) (parts [][]byte, end int) {
-	count, size := c.short(at), c.byte(at+2)
+// readIndex returns the parts of the INDEX at a place, and where it ends.
+func (c *cff) readIndex(at int) (parts [][]byte, end int) {
+	count, size := c.shortAt(at), c.byteAt(at+2)
 	if count == 0 || size < 1 || size > 4 || at+3+(count+1)*size > len(c.data) {
 		return nil, at + 2
 	}
 	offset := func(i int) int {
 		n := 0
 		for k := range size {
-			n = n<<8 | c.byte(at+3+i*size+k)
+			n = n<<8 | c.byteAt(at+3+i*size+k)
 		}
 		return n
 	}
@@ -153,18 +153,18 @@ func topDict(data []byte) map[int]int {
 	return found
 }
 
-// codes returns the codes of the glyphs from 1 on.
-func (c *cff) codes(at int) []int {
+// readCodes returns the codes of the glyphs from 1 on.
+func (c *cff) readCodes(at int) []int {
 	var codes []int
-	switch n := c.byte(at + 1); c.byte(at) & 0x7f {
+	switch n := c.byteAt(at + 1); c.byteAt(at) & 0x7f {
 	case 0:
 		for i := range n {
-			codes = append(codes, c.byte(at+2+i))
+			codes = append(codes, c.byteAt(at+2+i))
 		}
 	case 1:
 		for i := range n {
-			first := c.byte(at + 2 + 2*i)
-			for k := range c.byte(at+3+2*i) + 1 {
+			first := c.byteAt(at + 2 + 2*i)
+			for k := range c.byteAt(at+3+2*i) + 1 {
 				codes = append(codes, first+k)
 			}
 		}
@@ -172,27 +172,27 @@ func (c *cff) codes(at int) []int {
 	return codes
 }
 
-// charset returns the numbers of the names of the first glyphs.
-func (c *cff) charset(at, count int) []int {
+// readCharset returns the numbers of the names of the first glyphs.
+func (c *cff) readCharset(at, count int) []int {
 	sids := make([]int, 1, count)
 	switch {
 	case at <= 2: // ISOAdobe, or one for experts
 		for len(sids) < count {
 			sids = append(sids, len(sids))
 		}
-	case c.byte(at) == 0:
+	case c.byteAt(at) == 0:
 		for len(sids) < count {
-			sids = append(sids, c.short(at+2*len(sids)-1))
+			sids = append(sids, c.shortAt(at+2*len(sids)-1))
 		}
 	default:
-		width := min(c.byte(at), 2) + 2
+		width := min(c.byteAt(at), 2) + 2
 		for at++; len(sids) < count && at < len(c.data); at += width {
-			left := c.byte(at + 2)
+			left := c.byteAt(at + 2)
 			if width == 4 {
-				left = c.short(at + 2)
+				left = c.shortAt(at + 2)
 			}
 			for k := 0; k <= left && len(sids) < count; k++ {
-				sids = append(sids, c.short(at)+k)
+				sids = append(sids, c.shortAt(at)+k)
 			}
 		}
 	}
@@ -205,8 +205,8 @@ const (
 	latinStrings = "¹¬µ™Ð½±Þ¼÷¦°þ¾²®−ð×³©ÁÂÄÀÅÃÇÉÊËÈÍÎÏÌÑÓÔÖÒÕŠÚÛÜÙÝŸŽáâäàåãçéêëèíîïìñóôöòõšúûüùýÿž"
 )
 
-// name returns the name of a glyph, or "uniXXXX" for a standard string.
-func (c *cff) name(sid int) string {
+// glyphName returns the name of a glyph, or "uniXXXX" for a standard string.
+func (c *cff) glyphName(sid int) string {
 	if sid >= standardStrings {
 		if i := sid - standardStrings; i < len(c.strings) {
 			return string(c.strings[i])

@@ -16,7 +16,7 @@ func (f *file) readCmap(content []byte) *cmap {
 	m := &cmap{texts: map[int]string{}}
 	l := lexer{text: content}
 	var operands []token
-	for t := l.next(); t.kind != ended; t = l.next() {
+	for t := l.nextToken(); t.kind != ended; t = l.nextToken() {
 		switch {
 		case t.kind != operator:
 			if len(operands) < maxFontCodes {
@@ -29,18 +29,18 @@ func (f *file) readCmap(content []byte) *cmap {
 			}
 		case t.text == "endbfchar":
 			for list := stringsOf(operands); len(list) >= 2; list = list[2:] {
-				f.add(m, codeOf(list[0].text), utf16Text(list[1].text))
+				f.addCode(m, codeOf(list[0].text), utf16Text(list[1].text))
 			}
 		case t.text == "endbfrange":
-			f.ranges(m, operands)
+			f.addRanges(m, operands)
 		}
 		operands = operands[:0]
 	}
 	return m
 }
 
-// add adds a code to m, if the limits allow it.
-func (f *file) add(m *cmap, code int, text string) bool {
+// addCode adds a code to m, if the limits allow it.
+func (f *file) addCode(m *cmap, code int, text string) bool {
 	if f.codes <= 0 || len(m.texts) >= maxFontCodes {
 		f.cut = true
 		return false
@@ -61,8 +61,8 @@ func stringsOf(operands []token) []token {
 	return list
 }
 
-// ranges adds ranges: <low> <high> <text of low>, or <low> <high> [<text> <text> ...].
-func (f *file) ranges(m *cmap, operands []token) {
+// addRanges adds ranges: <low> <high> <text of low>, or <low> <high> [<text> <text> ...].
+func (f *file) addRanges(m *cmap, operands []token) {
 	for i := 0; i+2 < len(operands); {
 		low, high, to := operands[i], operands[i+1], operands[i+2]
 		if low.kind != text || high.kind != text {
@@ -73,7 +73,7 @@ func (f *file) ranges(m *cmap, operands []token) {
 		if to.kind == opened {
 			for i += 3; i < len(operands) && operands[i].kind == text; i++ {
 				if first <= last {
-					f.add(m, first, utf16Text(operands[i].text))
+					f.addCode(m, first, utf16Text(operands[i].text))
 				}
 				first++
 			}
@@ -82,7 +82,7 @@ func (f *file) ranges(m *cmap, operands []token) {
 		}
 		units := utf16Units(to.text)
 		for code := first; code <= last && len(units) > 0; code++ {
-			if !f.add(m, code, string(utf16.Decode(units))) {
+			if !f.addCode(m, code, string(utf16.Decode(units))) {
 				return
 			}
 			units[len(units)-1]++
@@ -91,8 +91,8 @@ func (f *file) ranges(m *cmap, operands []token) {
 	}
 }
 
-// length returns the bytes of the first code of s. usual is the length without a range for it.
-func (m *cmap) length(s string, usual int) int {
+// codeLength returns the bytes of the first code of s. usual is the length without a range for it.
+func (m *cmap) codeLength(s string, usual int) int {
 	for _, sp := range m.spaces {
 		if sp.bytes >= 1 && sp.bytes <= min(len(s), 4) {
 			if code := codeOf(s[:sp.bytes]); sp.low <= code && code <= sp.high {

@@ -11,8 +11,8 @@ type matrix [6]float64
 
 var identity = matrix{1, 0, 0, 1, 0, 0}
 
-// times returns the transformation m followed by n.
-func (m matrix) times(n matrix) matrix {
+// multiply returns the transformation m followed by n.
+func (m matrix) multiply(n matrix) matrix {
 	return matrix{
 		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
 		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
@@ -46,16 +46,16 @@ type interpreter struct {
 	actualAt   int
 }
 
-// run interprets the content of a page or a form.
-func (in *interpreter) run(content []byte, resources types.Dict, depth int) {
+// runContent interprets the content of a page or a form.
+func (in *interpreter) runContent(content []byte, resources types.Dict, depth int) {
 	l := lexer{text: content}
 	var operands []token
 	dicts := 0
 	actual := false // ActualText comes next
 	for {
-		t := l.next()
+		t := l.nextToken()
 		switch {
-		case t.kind == ended || in.layout.full():
+		case t.kind == ended || in.layout.isFull():
 			in.cut = in.cut || t.kind != ended
 			return
 		case t.kind == opened && t.text == "<":
@@ -64,7 +64,7 @@ func (in *interpreter) run(content []byte, resources types.Dict, depth int) {
 			dicts--
 		case dicts > 0:
 			if actual && t.kind == text && in.actual == nil {
-				s := symbols(textOf(t.text), "")
+				s := replaceSymbols(textOf(t.text), "")
 				in.actual, in.actualAt = &s, in.marked
 			}
 			actual = t.kind == name && t.text == "ActualText"
@@ -81,41 +81,41 @@ func (in *interpreter) run(content []byte, resources types.Dict, depth int) {
 			operands = operands[:0]
 		case t.text == "Do":
 			if len(operands) > 0 && depth < maxDepth {
-				in.form(operands[len(operands)-1].text, resources, depth)
+				in.drawForm(operands[len(operands)-1].text, resources, depth)
 			}
 			operands = operands[:0]
 		default:
-			in.execute(t.text, operands, resources)
+			in.executeOperator(t.text, operands, resources)
 			operands = operands[:0]
 		}
 	}
 }
 
-// form draws a form (ISO 32000-1 8.10).
-func (in *interpreter) form(key string, resources types.Dict, depth int) {
-	object := in.dict(resources["XObject"])[key]
-	form := in.dict(object)
-	if form == nil || in.name(form["Subtype"]) != "Form" || !in.charge(0) {
+// drawForm draws a form (ISO 32000-1 8.10).
+func (in *interpreter) drawForm(key string, resources types.Dict, depth int) {
+	object := in.resolveDict(resources["XObject"])[key]
+	form := in.resolveDict(object)
+	if form == nil || in.resolveName(form["Subtype"]) != "Form" || !in.chargeBytes(0) {
 		return
 	}
-	if own := in.dict(form["Resources"]); own != nil {
+	if own := in.resolveDict(form["Resources"]); own != nil {
 		resources = own
 	}
 	before, saved, text, line := in.state, in.saved, in.text, in.line
 	in.saved = nil
-	if m := in.array(form["Matrix"]); len(m) == 6 {
+	if m := in.resolveArray(form["Matrix"]); len(m) == 6 {
 		var x matrix
 		for i := range x {
-			x[i], _ = in.number(m[i])
+			x[i], _ = in.resolveNumber(m[i])
 		}
-		in.ctm = x.times(in.ctm)
+		in.ctm = x.multiply(in.ctm)
 	}
-	in.run(in.stream(object), resources, depth+1)
+	in.runContent(in.decodeStream(object), resources, depth+1)
 	in.state, in.saved, in.text, in.line = before, saved, text, line
 }
 
-// execute executes an operator. Missing operands are 0.
-func (in *interpreter) execute(op string, operands []token, resources types.Dict) {
+// executeOperator executes an operator. Missing operands are 0.
+func (in *interpreter) executeOperator(op string, operands []token, resources types.Dict) {
 	n := func(i int) float64 {
 		if i < len(operands) {
 			return operands[i].value
@@ -139,7 +139,7 @@ func (in *interpreter) execute(op string, operands []token, resources types.Dict
 			in.actual = nil
 		}
 	case "cm":
-		in.ctm = matrixOf().times(in.ctm)
+		in.ctm = matrixOf().multiply(in.ctm)
 	case "BT":
 		in.text, in.line = identity, identity
 	case "Tf":
@@ -160,27 +160,27 @@ func (in *interpreter) execute(op string, operands []token, resources types.Dict
 		in.text = matrixOf()
 		in.line = in.text
 	case "Td":
-		in.move(n(0), n(1))
+		in.moveLine(n(0), n(1))
 	case "TD":
 		in.leading = -n(1)
-		in.move(n(0), n(1))
+		in.moveLine(n(0), n(1))
 	case "T*":
-		in.move(0, -in.leading)
+		in.moveLine(0, -in.leading)
 	case "Tj":
 		in.showAll(operands)
 	case "'":
-		in.move(0, -in.leading)
+		in.moveLine(0, -in.leading)
 		in.showAll(operands)
 	case `"`:
 		in.word, in.char = n(0), n(1)
-		in.move(0, -in.leading)
+		in.moveLine(0, -in.leading)
 		in.showAll(operands[min(2, len(operands)):])
 	}
 }
 
-// move begins a line at an offset from the current one.
-func (in *interpreter) move(x, y float64) {
-	in.line = matrix{1, 0, 0, 1, x, y}.times(in.line)
+// moveLine begins a line at an offset from the current one.
+func (in *interpreter) moveLine(x, y float64) {
+	in.line = matrix{1, 0, 0, 1, x, y}.multiply(in.line)
 	in.text = in.line
 }
 
@@ -189,25 +189,25 @@ func (in *interpreter) showAll(operands []token) {
 	for _, o := range operands {
 		switch o.kind {
 		case text:
-			in.show(o.text)
+			in.showString(o.text)
 		case number:
-			in.advance(-o.value / 1000 * in.size * in.scale)
+			in.advanceText(-o.value / 1000 * in.size * in.scale)
 		}
 	}
 }
 
-func (in *interpreter) advance(x float64) { in.text = matrix{1, 0, 0, 1, x, 0}.times(in.text) }
+func (in *interpreter) advanceText(x float64) { in.text = matrix{1, 0, 0, 1, x, 0}.multiply(in.text) }
 
-// show shows a string with the current font.
-func (in *interpreter) show(s string) {
+// showString shows a string with the current font.
+func (in *interpreter) showString(s string) {
 	if in.font == nil {
 		return
 	}
-	tracked := in.char > 0.2*in.size && len(s) >= 3*in.font.length(s) // the letters of words are apart
-	m := in.text.times(in.ctm)
+	tracked := in.char > 0.2*in.size && len(s) >= 3*in.font.codeLength(s) // the letters of words are apart
+	m := in.text.multiply(in.ctm)
 	at := 0.0
 	for len(s) > 0 {
-		text, n, width := in.font.next(s)
+		text, n, width := in.font.nextCode(s)
 		width = width / 1000 * in.size
 		step := width + in.char
 		if s[:n] == " " {
@@ -218,29 +218,29 @@ func (in *interpreter) show(s string) {
 		if s = s[n:]; in.char < 0.2*in.size || tracked && len(s) > 0 {
 			width += in.char
 		}
-		in.glyph(text, m, at, at+width*in.scale)
+		in.addGlyph(text, m, at, at+width*in.scale)
 		at += step * in.scale
 	}
-	in.advance(at)
+	in.advanceText(at)
 }
 
-// glyph adds a glyph to the layout. m is the system of the text; the glyph goes from x0 to x1 in it.
-func (in *interpreter) glyph(text string, m matrix, x0, x1 float64) {
+// addGlyph adds a glyph to the layout. m is the system of the text; the glyph goes from x0 to x1 in it.
+func (in *interpreter) addGlyph(text string, m matrix, x0, x1 float64) {
 	if in.actual != nil { // instead of all glyphs
 		text, *in.actual = *in.actual, ""
 	}
-	start := matrix{in.size * in.scale, 0, 0, in.size, x0, in.rise}.times(m)
-	end := matrix{1, 0, 0, 1, x1, in.rise}.times(m)
+	start := matrix{in.size * in.scale, 0, 0, in.size, x0, in.rise}.multiply(m)
+	end := matrix{1, 0, 0, 1, x1, in.rise}.multiply(m)
 	switch {
-	case !finite(start) || !finite(end):
+	case !isFinite(start) || !isFinite(end):
 	case text != "":
-		in.layout.add(text, start, end[4], end[5], in.font.mono)
+		in.layout.addGlyph(text, start, end[4], end[5], in.font.mono)
 	case in.actual != nil:
 		in.layout.moveTo(end[4], end[5])
 	}
 }
 
-func finite(m matrix) bool {
+func isFinite(m matrix) bool {
 	for _, v := range m {
 		if math.IsNaN(v) || math.Abs(v) > 1e9 {
 			return false

@@ -18,12 +18,12 @@ func cellsFromRight(glyphs []glyph, base glyph, fromRight bool) []cell {
 	slices.SortStableFunc(sorted, func(a, b glyph) int { return cmp.Compare(a.x0+a.x1, b.x0+b.x1) })
 	w := rowWriter{base: base, turns: true}
 	for _, g := range sorted {
-		g.text = turned(g.text)
-		w.add(g)
+		g.text = toDrawingOrder(g.text)
+		w.addGlyph(g)
 	}
-	cells := w.end()
+	cells := w.finishRow()
 	for i, c := range cells {
-		cells[i].text = logical(c.text, fromRight)
+		cells[i].text = toReadingOrder(c.text, fromRight)
 	}
 	if fromRight {
 		slices.Reverse(cells)
@@ -45,8 +45,8 @@ func attachMarks(glyphs []glyph) []glyph {
 	return out
 }
 
-// turned returns the text of one glyph, such as a ligature, in the order of drawing.
-func turned(text string) string {
+// toDrawingOrder returns the text of one glyph, such as a ligature, in the order of drawing.
+func toDrawingOrder(text string) string {
 	if r := []rune(text); len(r) > 1 && hasRightToLeft(text) {
 		slices.Reverse(r)
 		return string(r)
@@ -54,14 +54,14 @@ func turned(text string) string {
 	return text
 }
 
-// logical returns a text in its order of reading. text is in the order of drawing, from left to right.
+// toReadingOrder returns a text in its order of reading. text is in the order of drawing, from left to right.
 // In a row from right to left, words of other scripts and numbers are read from left to right.
-func logical(text string, fromRight bool) string {
+func toReadingOrder(text string, fromRight bool) string {
 	r := []rune(text)
 	if fromRight {
 		slices.Reverse(r)
 		turnBack(r)
-		mirror(r)
+		mirrorBrackets(r)
 		return endSentence(string(r))
 	}
 	for i := 0; i < len(r); i++ {
@@ -76,7 +76,7 @@ func logical(text string, fromRight bool) string {
 		}
 		slices.Reverse(r[i : end+1])
 		turnBack(r[i : end+1])
-		mirror(r[i : end+1])
+		mirrorBrackets(r[i : end+1])
 		i = end
 	}
 	return string(r)
@@ -123,8 +123,8 @@ func fromLeft(r rune) bool {
 // joinsNumber reports whether r may be between the digits of a number (Unicode Annex 9, ES and CS).
 func joinsNumber(r rune) bool { return strings.ContainsRune(".,:/+-", r) }
 
-// mirror exchanges brackets if the first of them would be a closing one.
-func mirror(r []rune) {
+// mirrorBrackets exchanges brackets if the first of them would be a closing one.
+func mirrorBrackets(r []rune) {
 	const pairs = "()[]{}<>«»"
 	for _, c := range r {
 		i := strings.IndexRune(pairs, c)

@@ -17,22 +17,22 @@ func (d *document) readEncoding(dict types.Dict) *[256]string {
 	if table := d.texEncoding(dict); table != nil {
 		return table
 	}
-	object := d.get(dict["Encoding"])
-	base := d.name(object)
-	differences := d.dict(object)
+	object := d.resolveObject(dict["Encoding"])
+	base := d.resolveName(object)
+	differences := d.resolveDict(object)
 	if differences != nil {
-		base = d.name(differences["BaseEncoding"])
+		base = d.resolveName(differences["BaseEncoding"])
 	}
 	var table *[256]string
 	if base == "" {
-		table = d.builtInEncoding(d.dict(dict["FontDescriptor"]))
+		table = d.builtInEncoding(d.resolveDict(dict["FontDescriptor"]))
 	}
 	if table == nil {
-		table = baseEncoding(base, d.name(dict["BaseFont"]), d.name(dict["Subtype"]))
+		table = baseEncoding(base, d.resolveName(dict["BaseFont"]), d.resolveName(dict["Subtype"]))
 	}
 	code := 0
-	for _, o := range d.array(differences["Differences"]) {
-		switch o := d.get(o).(type) {
+	for _, o := range d.resolveArray(differences["Differences"]) {
+		switch o := d.resolveObject(o).(type) {
 		case types.Integer:
 			code = o.Value()
 		case types.Name:
@@ -114,7 +114,7 @@ func glyphPart(name string) string {
 	if r, ok := glyphs[name]; ok {
 		return r
 	}
-	if s, ok := accented(name); ok {
+	if s, ok := accentedLetter(name); ok {
 		return s
 	}
 	if base := sizeSuffix.ReplaceAllString(name, ""); base != name {
@@ -136,7 +136,7 @@ func glyphPart(name string) string {
 			return string(rune(v))
 		}
 	}
-	return cyrillic(name)
+	return cyrillicLetter(name)
 }
 
 // sizeSuffix matches the end of names such as "parenleftbig".

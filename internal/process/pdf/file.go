@@ -24,8 +24,8 @@ type file struct {
 // objectStream finds the object streams of a file, also with escapes in the name.
 var objectStream = regexp.MustCompile(`/(?:O|#4[fF])(?:b|#62)(?:j|#6[aA])(?:S|#53)(?:t|#74)(?:m|#6[dD])`)
 
-// open reads the objects of a file.
-func open(body []byte) (*file, error) {
+// openFile reads the objects of a file.
+func openFile(body []byte) (*file, error) {
 	// The library bounds each object stream, not their sum.
 	each := int64(maxObjectBytes / max(len(objectStream.FindAllIndex(body, -1)), 4))
 	if plainBytes(body) > maxPlain {
@@ -80,8 +80,8 @@ func (r *reader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// get returns an object, following references.
-func (f *file) get(o types.Object) types.Object {
+// resolveObject returns an object, following references.
+func (f *file) resolveObject(o types.Object) types.Object {
 	for range maxDepth {
 		if _, ok := o.(types.IndirectRef); !ok {
 			return o
@@ -98,9 +98,9 @@ func (f *file) get(o types.Object) types.Object {
 	return nil
 }
 
-// dict returns a dictionary, or the one of a stream.
-func (f *file) dict(o types.Object) types.Dict {
-	switch d := f.get(o).(type) {
+// resolveDict returns a dictionary, or the one of a stream.
+func (f *file) resolveDict(o types.Object) types.Dict {
+	switch d := f.resolveObject(o).(type) {
 	case types.Dict:
 		return d
 	case types.StreamDict:
@@ -109,18 +109,18 @@ func (f *file) dict(o types.Object) types.Dict {
 	return nil
 }
 
-func (f *file) array(o types.Object) types.Array {
-	a, _ := f.get(o).(types.Array)
+func (f *file) resolveArray(o types.Object) types.Array {
+	a, _ := f.resolveObject(o).(types.Array)
 	return a
 }
 
-func (f *file) name(o types.Object) string {
-	n, _ := f.get(o).(types.Name)
+func (f *file) resolveName(o types.Object) string {
+	n, _ := f.resolveObject(o).(types.Name)
 	return n.Value()
 }
 
-func (f *file) number(o types.Object) (float64, bool) {
-	switch n := f.get(o).(type) {
+func (f *file) resolveNumber(o types.Object) (float64, bool) {
+	switch n := f.resolveObject(o).(type) {
 	case types.Integer:
 		return float64(n), true
 	case types.Float:
@@ -129,14 +129,14 @@ func (f *file) number(o types.Object) (float64, bool) {
 	return 0, false
 }
 
-func (f *file) integer(o types.Object) int {
-	n, _ := f.number(o)
+func (f *file) resolveInteger(o types.Object) int {
+	n, _ := f.resolveNumber(o)
 	return int(max(-1<<31, min(n, 1<<31)))
 }
 
-// text returns a text string (ISO 32000-1 7.9.2).
-func (f *file) text(o types.Object) string {
-	s, err := types.StringOrHexLiteral(f.get(o))
+// resolveText returns a text string (ISO 32000-1 7.9.2).
+func (f *file) resolveText(o types.Object) string {
+	s, err := types.StringOrHexLiteral(f.resolveObject(o))
 	if err != nil || s == nil {
 		return ""
 	}
@@ -145,13 +145,13 @@ func (f *file) text(o types.Object) string {
 
 // isStream reports whether o is a stream.
 func (f *file) isStream(o types.Object) bool {
-	_, ok := f.get(o).(types.StreamDict)
+	_, ok := f.resolveObject(o).(types.StreamDict)
 	return ok
 }
 
-// stream returns the decompressed bytes of a stream.
-func (f *file) stream(o types.Object) []byte {
-	s, ok := f.get(o).(types.StreamDict)
+// decodeStream returns the decompressed bytes of a stream.
+func (f *file) decodeStream(o types.Object) []byte {
+	s, ok := f.resolveObject(o).(types.StreamDict)
 	if !ok {
 		return nil
 	}
@@ -164,12 +164,12 @@ func (f *file) stream(o types.Object) []byte {
 		f.cut = true
 		return nil
 	}
-	f.charge(len(text))
+	f.chargeBytes(len(text))
 	return text
 }
 
-// charge takes bytes that are interpreted from the limit. It reports whether there are some left.
-func (f *file) charge(bytes int) bool {
+// chargeBytes takes bytes that are interpreted from the limit. It reports whether there are some left.
+func (f *file) chargeBytes(bytes int) bool {
 	f.streams -= int64(bytes) + 1024 // small streams cost time, too
 	f.cut = f.cut || f.streams <= 0
 	return f.streams > 0

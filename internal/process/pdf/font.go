@@ -29,7 +29,7 @@ type font struct {
 
 // fontOf returns a font of the resources. It returns nil for a missing one.
 func (d *document) fontOf(resources types.Dict, key string) *font {
-	object := d.dict(resources["Font"])[key]
+	object := d.resolveDict(resources["Font"])[key]
 	number := -1
 	if ref, ok := object.(types.IndirectRef); ok {
 		number = ref.ObjectNumber.Value()
@@ -37,8 +37,8 @@ func (d *document) fontOf(resources types.Dict, key string) *font {
 			return f
 		}
 	}
-	dict := d.dict(object)
-	if dict == nil || !d.charge(0) {
+	dict := d.resolveDict(object)
+	if dict == nil || !d.chargeBytes(0) {
 		return nil
 	}
 	f := d.newFont(dict)
@@ -49,16 +49,16 @@ func (d *document) fontOf(resources types.Dict, key string) *font {
 }
 
 func (d *document) newFont(dict types.Dict) *font {
-	f := &font{name: d.name(dict["BaseFont"]), widths: map[int]float64{}, mono: d.isMono(dict), pictures: d.name(dict["Subtype"]) == "Type3"}
+	f := &font{name: d.resolveName(dict["BaseFont"]), widths: map[int]float64{}, mono: d.isMono(dict), pictures: d.resolveName(dict["Subtype"]) == "Type3"}
 	d.all = append(d.all, f)
 	if d.isStream(dict["ToUnicode"]) {
-		f.toUnicode = d.readCmap(d.stream(dict["ToUnicode"]))
+		f.toUnicode = d.readCmap(d.decodeStream(dict["ToUnicode"]))
 	}
-	if d.name(dict["Subtype"]) == "Type0" {
+	if d.resolveName(dict["Subtype"]) == "Type0" {
 		f.wide = true
-		f.decoder = decoderOf(d.name(dict["Encoding"]))
-		if list := d.array(dict["DescendantFonts"]); len(list) > 0 {
-			d.readWideWidths(f, d.dict(list[0]))
+		f.decoder = decoderOf(d.resolveName(dict["Encoding"]))
+		if list := d.resolveArray(dict["DescendantFonts"]); len(list) > 0 {
+			d.readWideWidths(f, d.resolveDict(list[0]))
 		}
 		return f
 	}
@@ -69,13 +69,13 @@ func (d *document) newFont(dict types.Dict) *font {
 
 // isMono reports whether all letters of a font have one width (ISO 32000-1 table 123).
 func (d *document) isMono(dict types.Dict) bool {
-	if list := d.array(dict["DescendantFonts"]); len(list) > 0 {
-		dict = d.dict(list[0])
+	if list := d.resolveArray(dict["DescendantFonts"]); len(list) > 0 {
+		dict = d.resolveDict(list[0])
 	}
 	if codes, ok := d.numberedNames(dict); ok {
 		return len(codes) > leastText && d.hasOneWidth(dict)
 	}
-	return d.integer(d.dict(dict["FontDescriptor"])["Flags"])&1 != 0 || monoName.MatchString(d.name(dict["BaseFont"]))
+	return d.resolveInteger(d.resolveDict(dict["FontDescriptor"])["Flags"])&1 != 0 || monoName.MatchString(d.resolveName(dict["BaseFont"]))
 }
 
 // monoName matches the names of fonts with letters of one width.
@@ -84,23 +84,23 @@ var monoName = regexp.MustCompile(`(?i)^(?:[A-Z]{6}\+)?(?:courier|cmtt|cmsltt|ec
 // readWidths reads the widths of a font with codes of one byte.
 func (d *document) readWidths(f *font, dict types.Dict) {
 	unit := 1.0
-	if m := d.array(dict["FontMatrix"]); len(m) == 6 && d.name(dict["Subtype"]) == "Type3" {
-		if v, _ := d.number(m[0]); v > 0 {
+	if m := d.resolveArray(dict["FontMatrix"]); len(m) == 6 && d.resolveName(dict["Subtype"]) == "Type3" {
+		if v, _ := d.resolveNumber(m[0]); v > 0 {
 			unit = v * 1000
 		}
 	}
-	f.width, _ = d.number(d.dict(dict["FontDescriptor"])["MissingWidth"])
-	first := d.integer(dict["FirstChar"])
-	widths := d.array(dict["Widths"])
+	f.width, _ = d.resolveNumber(d.resolveDict(dict["FontDescriptor"])["MissingWidth"])
+	first := d.resolveInteger(dict["FirstChar"])
+	widths := d.resolveArray(dict["Widths"])
 	for i, o := range widths[:min(len(widths), 256)] {
-		w, _ := d.number(o)
+		w, _ := d.resolveNumber(o)
 		f.widths[first+i] = w * unit
 	}
 	if len(widths) > 0 {
 		return
 	}
 	f.width = 500
-	base := d.name(dict["BaseFont"])
+	base := d.resolveName(dict["BaseFont"])
 	if !corefont.IsCoreFont(base) {
 		return
 	}
@@ -116,15 +116,15 @@ func (d *document) readWidths(f *font, dict types.Dict) {
 // readWideWidths reads the widths of a composite font (ISO 32000-1 9.7.4.3): [c [w w ...] c1 c2 w ...].
 func (d *document) readWideWidths(f *font, dict types.Dict) {
 	f.width = 1000
-	if w, ok := d.number(dict["DW"]); ok {
+	if w, ok := d.resolveNumber(dict["DW"]); ok {
 		f.width = w
 	}
-	list := d.array(dict["W"])
+	list := d.resolveArray(dict["W"])
 	for i := 0; i+1 < len(list) && len(f.widths) < maxFontCodes; {
-		first := d.integer(list[i])
-		if widths := d.array(list[i+1]); widths != nil {
+		first := d.resolveInteger(list[i])
+		if widths := d.resolveArray(list[i+1]); widths != nil {
 			for k, o := range widths[:min(len(widths), maxFontCodes)] {
-				f.widths[first+k], _ = d.number(o)
+				f.widths[first+k], _ = d.resolveNumber(o)
 			}
 			i += 2
 			continue
@@ -132,20 +132,20 @@ func (d *document) readWideWidths(f *font, dict types.Dict) {
 		if i+2 >= len(list) {
 			return
 		}
-		w, _ := d.number(list[i+2])
-		for code := max(first, 0); code <= min(d.integer(list[i+1]), maxFontCodes) && len(f.widths) < maxFontCodes; code++ {
+		w, _ := d.resolveNumber(list[i+2])
+		for code := max(first, 0); code <= min(d.resolveInteger(list[i+1]), maxFontCodes) && len(f.widths) < maxFontCodes; code++ {
 			f.widths[code] = w
 		}
 		i += 3
 	}
 }
 
-// next returns the text of the first code of s, the bytes of the code, and its width in thousandths of
+// nextCode returns the text of the first code of s, the bytes of the code, and its width in thousandths of
 // the size.
-func (f *font) next(s string) (text string, bytes int, width float64) {
-	bytes = f.length(s)
+func (f *font) nextCode(s string) (text string, bytes int, width float64) {
+	bytes = f.codeLength(s)
 	code := codeOf(s[:bytes])
-	text = f.unicode(s[:bytes], code)
+	text = f.unicodeText(s[:bytes], code)
 	if f.glyphs++; text == "" && code != 0 {
 		f.lost++
 	}
@@ -159,27 +159,27 @@ func (f *font) widthOf(code int) float64 {
 	return f.width
 }
 
-// length returns the bytes of the first code of s.
-func (f *font) length(s string) int {
+// codeLength returns the bytes of the first code of s.
+func (f *font) codeLength(s string) int {
 	switch {
 	case !f.wide:
 		return 1
 	case f.toUnicode != nil:
-		return f.toUnicode.length(s, min(2, len(s)))
+		return f.toUnicode.codeLength(s, min(2, len(s)))
 	}
 	return min(2, len(s))
 }
 
-// unicode returns the text of one code. It is empty if the font does not tell.
-func (f *font) unicode(bytes string, code int) string {
+// unicodeText returns the text of one code. It is empty if the font does not tell.
+func (f *font) unicodeText(bytes string, code int) string {
 	if f.toUnicode != nil {
 		if s, ok := f.toUnicode.texts[code]; ok {
-			return symbols(s, f.name)
+			return replaceSymbols(s, f.name)
 		}
 	}
 	switch {
 	case f.table != nil:
-		return symbols(f.table[code&0xff], f.name)
+		return replaceSymbols(f.table[code&0xff], f.name)
 	case f.decoder != nil:
 		return f.decoder(bytes)
 	}
@@ -189,9 +189,9 @@ func (f *font) unicode(bytes string, code int) string {
 // bullets are letters of Symbol and Wingdings that begin the items of a list, for a font without a name.
 var bullets = map[rune]string{0xF0B7: "•", 0xF0A7: "•", 0xF06E: "•", 0xF0D8: "•"}
 
-// symbols replaces ligatures and other forms of letters by the letters, and characters of the
+// replaceSymbols replaces ligatures and other forms of letters by the letters, and characters of the
 // private use area by what the font shows. Of other fonts than Symbol and Wingdings only bullets are known.
-func symbols(s, font string) string {
+func replaceSymbols(s, font string) string {
 	if len(s) == 0 || s[0] < 0xEE || s[0] > 0xEF {
 		return s
 	}

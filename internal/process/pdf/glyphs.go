@@ -52,8 +52,8 @@ var accents = map[string]rune{
 	"tonos": 0x301,
 }
 
-// accented returns the letter of a name such as "eacute" or "alphatonos".
-func accented(name string) (string, bool) {
+// accentedLetter returns the letter of a name such as "eacute" or "alphatonos".
+func accentedLetter(name string) (string, bool) {
 	for accent, mark := range accents {
 		base, found := strings.CutSuffix(name, accent)
 		if !found || base == "" {
@@ -69,8 +69,8 @@ func accented(name string) (string, bool) {
 	return "", false
 }
 
-// cyrillic returns the letter of a name from "afii10017" to "afii10097" (А to я).
-func cyrillic(name string) string {
+// cyrillicLetter returns the letter of a name from "afii10017" to "afii10097" (А to я).
+func cyrillicLetter(name string) string {
 	number, found := strings.CutPrefix(name, "afii")
 	n, err := strconv.Atoi(number)
 	switch {

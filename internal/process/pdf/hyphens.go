@@ -56,9 +56,9 @@ func cutWord(line, next string) (before, after string, ok bool) {
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// join joins the lines of a paragraph. A hyphen at the end of a line goes where it cuts a word. It stays in
+// joinLines joins the lines of a paragraph. A hyphen at the end of a line goes where it cuts a word. It stays in
 // ranges of numbers, in compounds with capitals, and in addresses.
-func (w words) join(lines []string) string {
+func (w words) joinLines(lines []string) string {
 	var b strings.Builder
 	for i, line := range lines {
 		line = strings.Trim(line, " ")

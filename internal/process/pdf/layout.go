@@ -38,15 +38,15 @@ const (
 	rowBytes = 16
 )
 
-func (l *layout) full() bool { return l.bytes > markup.MaxBytes }
+func (l *layout) isFull() bool { return l.bytes > markup.MaxBytes }
 
 func (l *layout) newPage() {
 	l.endRow()
 	l.page++
 }
 
-// add adds a glyph whose text begins at the origin of m and ends at x1, y1.
-func (l *layout) add(text string, m matrix, x1, y1 float64, mono bool) {
+// addGlyph adds a glyph whose text begins at the origin of m and ends at x1, y1.
+func (l *layout) addGlyph(text string, m matrix, x1, y1 float64, mono bool) {
 	length := math.Hypot(m[0], m[1])
 	if length == 0 {
 		return
@@ -61,7 +61,7 @@ func (l *layout) add(text string, m matrix, x1, y1 float64, mono bool) {
 	if len(l.glyphs) > 0 && (!l.glyphs[len(l.glyphs)-1].sameRow(g) || len(l.glyphs) >= maxRowGlyphs) {
 		l.endRow()
 	}
-	if !l.compose(g) {
+	if !l.composeAccent(g) {
 		l.glyphs = append(l.glyphs, g)
 	}
 }
@@ -100,25 +100,25 @@ func markOf(text string) rune {
 	return accentMarks[r]
 }
 
-// compose joins g with the last glyph if one is an accent that is drawn above or below the
+// composeAccent joins g with the last glyph if one is an accent that is drawn above or below the
 // other, as fonts of LaTeX have it: "´", then "e" at the same place.
-func (l *layout) compose(g glyph) bool {
+func (l *layout) composeAccent(g glyph) bool {
 	if len(l.glyphs) == 0 {
 		return false
 	}
 	last := &l.glyphs[len(l.glyphs)-1]
 	switch before, after := markOf(last.text), markOf(g.text); {
-	case after != 0 && last.covers(g) && addAccent(&last.text, after):
+	case after != 0 && last.coversAccent(g) && addAccent(&last.text, after):
 		return true
-	case before != 0 && g.covers(*last) && addAccent(&g.text, before):
+	case before != 0 && g.coversAccent(*last) && addAccent(&g.text, before):
 		*last = g
 		return true
 	}
 	return false
 }
 
-// covers reports whether the middle of an accent is above or below g.
-func (g glyph) covers(accent glyph) bool {
+// coversAccent reports whether the middle of an accent is above or below g.
+func (g glyph) coversAccent(accent glyph) bool {
 	width, middle := g.x1-g.x0, (accent.x0+accent.x1)/2
 	return width > 0 && middle > g.x0+0.1*width && middle < g.x1-0.1*width || unicode.IsMark([]rune(accent.text)[0]) && middle == g.x1
 }
@@ -151,5 +151,5 @@ func (l *layout) endRow() {
 	l.glyphs = l.glyphs[:0]
 }
 
-// blank reports whether a text has no visible letter.
-func blank(text string) bool { return strings.TrimSpace(text) == "" }
+// isBlank reports whether a text has no visible letter.
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }

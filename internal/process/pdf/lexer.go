@@ -41,8 +41,8 @@ const (
 func isSpace(c byte) bool     { return c <= ' ' && bytes.IndexByte([]byte(spaces), c) >= 0 }
 func isDelimiter(c byte) bool { return bytes.IndexByte([]byte(delimiters), c) >= 0 }
 
-// next returns the next token.
-func (l *lexer) next() token {
+// nextToken returns the next token.
+func (l *lexer) nextToken() token {
 	for l.at < len(l.text) {
 		c := l.text[l.at]
 		switch {
@@ -51,16 +51,16 @@ func (l *lexer) next() token {
 		case c == '%':
 			l.skipComment()
 		case c == '(':
-			return token{kind: text, text: l.literal()}
+			return token{kind: text, text: l.readLiteral()}
 		case c == '/':
 			l.at++
-			return token{kind: name, text: nameOf(l.word())}
+			return token{kind: name, text: nameOf(l.readWord())}
 		case c == '<':
 			if l.at++; l.at < len(l.text) && l.text[l.at] == '<' {
 				l.at++
 				return token{kind: opened, text: "<"}
 			}
-			return token{kind: text, text: l.hex()}
+			return token{kind: text, text: l.readHex()}
 		case c == '>', c == ']', c == '}':
 			l.at++
 			if c == '>' && l.at < len(l.text) && l.text[l.at] == '>' {
@@ -73,7 +73,7 @@ func (l *lexer) next() token {
 		case c == ')':
 			l.at++
 		default:
-			return plain(l.word())
+			return plainToken(l.readWord())
 		}
 	}
 	return token{}
@@ -87,8 +87,8 @@ func (l *lexer) skipComment() {
 	}
 }
 
-// word reads up to a space or a delimiter.
-func (l *lexer) word() string {
+// readWord reads up to a space or a delimiter.
+func (l *lexer) readWord() string {
 	start := l.at
 	for l.at < len(l.text) && !isSpace(l.text[l.at]) && !isDelimiter(l.text[l.at]) {
 		l.at++
@@ -96,8 +96,8 @@ func (l *lexer) word() string {
 	return string(l.text[start:l.at])
 }
 
-// plain returns a number or an operator.
-func plain(word string) token {
+// plainToken returns a number or an operator.
+func plainToken(word string) token {
 	if c := word[0]; c == '+' || c == '-' || c == '.' || '0' <= c && c <= '9' {
 		if v, err := strconv.ParseFloat(word, 64); err == nil && math.Abs(v) < 1e12 {
 			return token{kind: number, value: v}
@@ -126,8 +126,8 @@ func nameOf(word string) string {
 	return string(out)
 }
 
-// literal reads a string in parentheses (ISO 32000-1 7.3.4.2).
-func (l *lexer) literal() string {
+// readLiteral reads a string in parentheses (ISO 32000-1 7.3.4.2).
+func (l *lexer) readLiteral() string {
 	var out []byte
 	depth := 0
 	for ; l.at < len(l.text); l.at++ {
@@ -143,7 +143,7 @@ func (l *lexer) literal() string {
 			}
 			out = append(out, c)
 		case '\\':
-			out = l.escape(out)
+			out = l.readEscape(out)
 		default:
 			out = append(out, c)
 		}
@@ -151,8 +151,8 @@ func (l *lexer) literal() string {
 	return string(out)
 }
 
-// escape reads the character behind a backslash, and leaves l on its last byte.
-func (l *lexer) escape(out []byte) []byte {
+// readEscape reads the character behind a backslash, and leaves l on its last byte.
+func (l *lexer) readEscape(out []byte) []byte {
 	if l.at++; l.at >= len(l.text) {
 		return out
 	}
@@ -186,8 +186,8 @@ func (l *lexer) escape(out []byte) []byte {
 	}
 }
 
-// hex reads a string of hexadecimal digits up to ">".
-func (l *lexer) hex() string {
+// readHex reads a string of hexadecimal digits up to ">".
+func (l *lexer) readHex() string {
 	var out []byte
 	half, some := byte(0), false
 	for ; l.at < len(l.text); l.at++ {
@@ -196,7 +196,7 @@ func (l *lexer) hex() string {
 			l.at++
 			break
 		}
-		v, ok := digit(c)
+		v, ok := hexDigit(c)
 		if !ok {
 			continue
 		}
@@ -211,7 +211,7 @@ func (l *lexer) hex() string {
 	return string(out)
 }
 
-func digit(c byte) (byte, bool) {
+func hexDigit(c byte) (byte, bool) {
 	switch {
 	case '0' <= c && c <= '9':
 		return c - '0', true

@@ -39,7 +39,7 @@ func dropMargins(rows []row) []row {
 		for end < len(rows) && rows[end].page == rows[start].page {
 			end++
 		}
-		top, bottom := edges(rows, start, end)
+		top, bottom := pageEdges(rows, start, end)
 		tops, bottoms = append(tops, top), append(bottoms, bottom)
 		candidates := slices.Concat(top, bottom)
 		slices.Sort(candidates)
@@ -104,22 +104,22 @@ func keepFull(rows []row, drop []bool) {
 
 // seriesOf returns the series of a row that begins or ends with a number.
 func seriesOf(r row) (series, bool) {
-	words := strings.Fields(r.text())
+	words := strings.Fields(r.rowText())
 	for _, word := range []string{words[len(words)-1], words[0]} {
 		if n, err := strconv.Atoi(word); err == nil && n < 1e6 {
-			return series{rounded(r.y), n - r.page}, true
+			return series{roundSize(r.y), n - r.page}, true
 		}
 	}
 	return series{}, false
 }
 
 func placeOf(r row) place {
-	return place{numbers.ReplaceAllString(r.text(), "#"), rounded(r.y), rounded(r.size)}
+	return place{numbers.ReplaceAllString(r.rowText(), "#"), roundSize(r.y), roundSize(r.size)}
 }
 
-// edges returns the rows at the top and at the bottom of a page, with a gap to the others, the outermost
+// pageEdges returns the rows at the top and at the bottom of a page, with a gap to the others, the outermost
 // first. Turned rows are no headers.
-func edges(rows []row, start, end int) (top, bottom []int) {
+func pageEdges(rows []row, start, end int) (top, bottom []int) {
 	order := make([]int, 0, end-start)
 	for i := start; i < end; i++ {
 		if rows[i].dx > 0.99 {
@@ -127,13 +127,13 @@ func edges(rows []row, start, end int) (top, bottom []int) {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rows[b].y, rows[a].y) })
-	top = slices.Clone(order[:edge(rows, order)])
+	top = slices.Clone(order[:countEdgeRows(rows, order)])
 	slices.Reverse(order)
-	return top, order[:edge(rows, order)]
+	return top, order[:countEdgeRows(rows, order)]
 }
 
-// edge returns how many of the first rows of order may be a header. Rows are sorted by their height.
-func edge(rows []row, order []int) int {
+// countEdgeRows returns how many of the first rows of order may be a header. Rows are sorted by their height.
+func countEdgeRows(rows []row, order []int) int {
 	n, lines := 0, 0
 	for i := 0; i+1 < len(order) && lines < marginRows; i++ {
 		r, next := rows[order[i]], rows[order[i+1]]
@@ -155,5 +155,5 @@ func abs(x float64) float64 { return max(x, -x) }
 
 // isPageNumber reports whether a row has the number of its page only.
 func isPageNumber(r row) bool {
-	return strings.Trim(r.text(), "-–— ") == strconv.Itoa(r.page)
+	return strings.Trim(r.rowText(), "-–— ") == strconv.Itoa(r.page)
 }

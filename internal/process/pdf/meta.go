@@ -16,17 +16,17 @@ import (
 func (d *document) readMeta(root types.Dict) {
 	var info types.Dict
 	if d.table.Info != nil {
-		info = d.dict(*d.table.Info)
+		info = d.resolveDict(*d.table.Info)
 	}
-	xmp := readXMP(d.stream(root["Metadata"]))
-	d.tex = texPrograms.MatchString(d.text(info["Producer"]) + " " + d.text(info["Creator"]))
+	xmp := readXMP(d.decodeStream(root["Metadata"]))
+	d.tex = texPrograms.MatchString(d.resolveText(info["Producer"]) + " " + d.resolveText(info["Creator"]))
 	p := d.page
-	p.Title = cmp.Or(markup.OwnTitle(d.text(info["Title"])), markup.OwnTitle(xmp["title"]))
-	p.Author = cmp.Or(d.text(info["Author"]), xmp["creator"])
-	p.Description = cmp.Or(d.text(info["Subject"]), xmp["description"])
-	p.Keywords = cmp.Or(d.text(info["Keywords"]), xmp["subject"], xmp["keywords"])
-	p.Language = cmp.Or(d.text(root["Lang"]), xmp["language"])
-	p.Created, p.Modified = dateOf(d.text(info["CreationDate"]), xmp["createdate"]), dateOf(d.text(info["ModDate"]), xmp["modifydate"])
+	p.Title = cmp.Or(markup.OwnTitle(d.resolveText(info["Title"])), markup.OwnTitle(xmp["title"]))
+	p.Author = cmp.Or(d.resolveText(info["Author"]), xmp["creator"])
+	p.Description = cmp.Or(d.resolveText(info["Subject"]), xmp["description"])
+	p.Keywords = cmp.Or(d.resolveText(info["Keywords"]), xmp["subject"], xmp["keywords"])
+	p.Language = cmp.Or(d.resolveText(root["Lang"]), xmp["language"])
+	p.Created, p.Modified = dateOf(d.resolveText(info["CreationDate"]), xmp["createdate"]), dateOf(d.resolveText(info["ModDate"]), xmp["modifydate"])
 	if p.Modified == p.Created {
 		p.Modified = dates.Value{}
 	}

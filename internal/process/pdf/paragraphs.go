@@ -44,13 +44,13 @@ func newParagraphs(rows []row) *paragraphs {
 			rows[i].mono = false
 		}
 	}
-	for _, part := range arrange(rows) {
+	for _, part := range arrangeRows(rows) {
 		if part.table != nil {
 			p.blocks = append(p.blocks, &block{table: part.table, size: part.size})
 			p.open, p.last = false, part.row
 			continue
 		}
-		p.add(part.row)
+		p.addRow(part.row)
 	}
 	return p
 }
@@ -59,7 +59,7 @@ func newParagraphs(rows []row) *paragraphs {
 func mostlyMono(rows []row) bool {
 	mono, all := 0, 0
 	for _, r := range rows {
-		n := len(r.text())
+		n := len(r.rowText())
 		if all += n; r.mono {
 			mono += n
 		}
@@ -67,42 +67,42 @@ func mostlyMono(rows []row) bool {
 	return 2*mono > all
 }
 
-// add adds a line.
-func (p *paragraphs) add(r row) {
-	text := r.text()
+// addRow adds a line.
+func (p *paragraphs) addRow(r row) {
+	text := r.rowText()
 	switch {
 	case r.mono && !p.inText(r):
 		p.addCode(r)
 		return
-	case !p.open || p.current().code || r.dx*p.last.dx+r.dy*p.last.dy < 0.99:
-		p.begin(r)
+	case !p.open || p.currentBlock().code || r.dx*p.last.dx+r.dy*p.last.dy < 0.99:
+		p.beginParagraph(r)
 		p.gap = 0
 	case r.page != p.last.page:
 		p.turnPage(r, text)
 	default:
-		p.join(r, text)
+		p.joinRow(r, text)
 	}
-	b := p.current()
+	b := p.currentBlock()
 	b.lines = append(b.lines, text)
 	if len(b.lines) == 1 {
 		b.item = mark.MatchString(text)
 	}
-	if p.start = r.start(); math.Abs(p.start-p.column) > 4*r.size || r.page != p.last.page {
-		p.column, p.right = p.start, r.end()
+	if p.start = r.readingStart(); math.Abs(p.start-p.column) > 4*r.size || r.page != p.last.page {
+		p.column, p.right = p.start, r.readingEnd()
 	}
-	p.right = max(p.right, r.end())
+	p.right = max(p.right, r.readingEnd())
 	p.last = r
 }
 
 // inText reports whether a line of letters of one width continues a paragraph.
 func (p *paragraphs) inText(r row) bool {
 	down := p.last.y - r.y
-	return p.open && !p.current().code && r.page == p.last.page && !p.short() && p.gap > 0 && down > 0 && down < 1.1*p.gap && math.Abs(r.start()-p.start) < 0.5*r.size
+	return p.open && !p.currentBlock().code && r.page == p.last.page && !p.endsShort() && p.gap > 0 && down > 0 && down < 1.1*p.gap && math.Abs(r.readingStart()-p.start) < 0.5*r.size
 }
 
-func (p *paragraphs) current() *block { return p.blocks[len(p.blocks)-1] }
+func (p *paragraphs) currentBlock() *block { return p.blocks[len(p.blocks)-1] }
 
-func (p *paragraphs) begin(r row) {
+func (p *paragraphs) beginParagraph(r row) {
 	p.blocks = append(p.blocks, &block{size: r.size})
 	p.open = true
 }
@@ -110,53 +110,53 @@ func (p *paragraphs) begin(r row) {
 // turnPage decides whether a paragraph goes on at the top of a page or a column.
 func (p *paragraphs) turnPage(r row, text string) {
 	if p.gap = 0; !p.goesOn(r, text) {
-		p.begin(r)
+		p.beginParagraph(r)
 	}
 }
 
 // goesOn reports whether the text of r continues a sentence at another place.
 func (p *paragraphs) goesOn(r row, text string) bool {
-	before, _ := utf8.DecodeLastRuneInString(strings.TrimRight(p.last.text(), " "))
+	before, _ := utf8.DecodeLastRuneInString(strings.TrimRight(p.last.rowText(), " "))
 	after, _ := utf8.DecodeRuneInString(text)
-	if len(p.current().lines) < 2 || utf8.RuneCountInString(p.last.text()) < 20 {
+	if len(p.currentBlock().lines) < 2 || utf8.RuneCountInString(p.last.rowText()) < 20 {
 		return false
 	}
-	return math.Abs(r.size-p.last.size) < 0.1*r.size && !p.short() && unicode.IsLower(after) && (unicode.IsLetter(before) || strings.ContainsRune(",-\u00AD\u2010", before))
+	return math.Abs(r.size-p.last.size) < 0.1*r.size && !p.endsShort() && unicode.IsLower(after) && (unicode.IsLetter(before) || strings.ContainsRune(",-\u00AD\u2010", before))
 }
 
-// join decides whether a line continues the last paragraph.
-func (p *paragraphs) join(r row, text string) {
+// joinRow decides whether a line continues the last paragraph.
+func (p *paragraphs) joinRow(r row, text string) {
 	larger := max(r.size, p.last.size)
 	down := p.last.y - r.y
-	switch b := p.current(); {
+	switch b := p.currentBlock(); {
 	case down < 0:
 		p.turnPage(r, text)
 	case p.cutsWord(text) && down < 5*larger && !r.isApart(p.last): // around a picture
 		p.gap = 0
 	case down > 2.2*larger, r.isApart(p.last), p.gap > 0 && down > 1.25*p.gap, math.Abs(r.size-p.last.size) > 0.15*larger:
-		p.begin(r)
+		p.beginParagraph(r)
 		p.gap = 0
-	case mark.MatchString(text), leaders.MatchString(text), leaders.MatchString(p.last.text()), p.short() && begins(text):
-		p.begin(r)
+	case mark.MatchString(text), leaders.MatchString(text), leaders.MatchString(p.last.rowText()), p.endsShort() && beginsSentence(text):
+		p.beginParagraph(r)
 		p.gap = down
-	case r.start() > p.start+0.8*r.size && r.start() < p.start+6*r.size && p.gap > 0 && !(b.item && len(b.lines) == 1): // the first line is indented
-		p.begin(r)
+	case r.readingStart() > p.start+0.8*r.size && r.readingStart() < p.start+6*r.size && p.gap > 0 && !(b.item && len(b.lines) == 1): // the first line is indented
+		p.beginParagraph(r)
 	case down > 0.5*larger:
 		p.gap = down
 	}
 }
 
-// short reports whether the last line ends far before others of its column.
-func (p *paragraphs) short() bool { return p.last.end()-p.start < 0.7*(p.right-p.start) }
+// endsShort reports whether the last line ends far before others of its column.
+func (p *paragraphs) endsShort() bool { return p.last.readingEnd()-p.start < 0.7*(p.right-p.start) }
 
 // cutsWord reports whether a hyphen cuts a word at the end of the last line.
 func (p *paragraphs) cutsWord(text string) bool {
-	before, after, ok := cutWord(p.last.text(), text)
+	before, after, ok := cutWord(p.last.rowText(), text)
 	return ok && words(nil).isCut(before, after, false)
 }
 
-// begins reports whether text may begin a sentence.
-func begins(text string) bool {
+// beginsSentence reports whether text may begin a sentence.
+func beginsSentence(text string) bool {
 	r, _ := utf8.DecodeRuneInString(strings.TrimSpace(text))
 	return unicode.IsUpper(r) || unicode.IsDigit(r)
 }
@@ -164,22 +164,22 @@ func begins(text string) bool {
 // addCode adds a line of letters of one width. Its indentation is that of the page.
 func (p *paragraphs) addCode(r row) {
 	down := p.last.y - r.y
-	if !p.open || !p.current().code || r.page == p.last.page && (down < 0 || down > 2.6*r.size) {
-		p.begin(r)
-		b := p.current()
-		b.code, b.left = true, r.x0()
+	if !p.open || !p.currentBlock().code || r.page == p.last.page && (down < 0 || down > 2.6*r.size) {
+		p.beginParagraph(r)
+		b := p.currentBlock()
+		b.code, b.left = true, r.leftEdge()
 	} else if r.page == p.last.page && p.gap > 0 && down > 1.7*p.gap {
-		p.current().lines, p.current().first = append(p.current().lines, ""), append(p.current().first, r.x0())
+		p.currentBlock().lines, p.currentBlock().first = append(p.currentBlock().lines, ""), append(p.currentBlock().first, r.leftEdge())
 	}
-	b := p.current()
+	b := p.currentBlock()
 	if p.gap == 0 || down > 0 && down < p.gap {
 		p.gap = max(down, 0)
 	}
-	text := r.text()
+	text := r.rowText()
 	if n := utf8.RuneCountInString(text); b.width == 0 && n > 0 {
-		b.width = (r.x1() - r.x0()) / float64(n)
+		b.width = (r.rightEdge() - r.leftEdge()) / float64(n)
 	}
-	b.left = min(b.left, r.x0())
-	b.lines, b.first = append(b.lines, text), append(b.first, r.x0())
-	p.last, p.start = r, r.start()
+	b.left = min(b.left, r.leftEdge())
+	b.lines, b.first = append(b.lines, text), append(b.first, r.leftEdge())
+	p.last, p.start = r, r.readingStart()
 }

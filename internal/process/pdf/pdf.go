@@ -33,18 +33,18 @@ func Read(body []byte) (page *markup.Page, err error) {
 			page, err = nil, fmt.Errorf("%w: panic: %v", ErrDamaged, r)
 		}
 	}()
-	page, err = read(body)
+	page, err = readPage(body)
 	if errors.Is(err, ErrDamaged) && !errors.Is(err, errPassword) {
 		// The library searches the objects of a file without cross-references, not of one with wrong ones.
-		if again, e := read(bytes.ReplaceAll(body, []byte("startxref"), []byte("startless"))); !errors.Is(e, ErrDamaged) {
+		if again, e := readPage(bytes.ReplaceAll(body, []byte("startxref"), []byte("startless"))); !errors.Is(e, ErrDamaged) {
 			return again, e
 		}
 	}
 	return page, err
 }
 
-func read(body []byte) (*markup.Page, error) {
-	f, err := open(body)
+func readPage(body []byte) (*markup.Page, error) {
+	f, err := openFile(body)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func read(body []byte) (*markup.Page, error) {
 	}
 	d := document{file: f, page: &markup.Page{}, fonts: map[int]*font{}}
 	d.readMeta(root)
-	d.pages(root["Pages"])
+	d.drawPages(root["Pages"])
 	if d.drawn == 0 {
 		return nil, fmt.Errorf("%w: it has no pages", ErrDamaged)
 	}
@@ -103,8 +103,8 @@ func (d *document) lostText() error {
 	return fmt.Errorf("%w: %d of %d letters", ErrLostText, lost, glyphs)
 }
 
-// pages draws all pages of a page tree, in their order.
-func (d *document) pages(tree types.Object) {
+// drawPages draws all pages of a page tree, in their order.
+func (d *document) drawPages(tree types.Object) {
 	seen := map[int]bool{}
 	var walk func(o types.Object, inherited types.Dict, depth int)
 	walk = func(o types.Object, inherited types.Dict, depth int) {
@@ -114,16 +114,16 @@ func (d *document) pages(tree types.Object) {
 			}
 			seen[ref.ObjectNumber.Value()] = true
 		}
-		node := d.dict(o)
+		node := d.resolveDict(o)
 		if node == nil {
 			return
 		}
-		if r := d.dict(node["Resources"]); r != nil {
+		if r := d.resolveDict(node["Resources"]); r != nil {
 			inherited = r
 		}
-		kids := d.array(node["Kids"])
-		if kids == nil || d.name(node["Type"]) == "Page" {
-			d.draw(node, inherited)
+		kids := d.resolveArray(node["Kids"])
+		if kids == nil || d.resolveName(node["Type"]) == "Page" {
+			d.drawPage(node, inherited)
 			return
 		}
 		for _, kid := range kids {
@@ -137,36 +137,36 @@ func (d *document) pages(tree types.Object) {
 	walk(tree, nil, 0)
 }
 
-// draw interprets the content of one page.
-func (d *document) draw(page, resources types.Dict) {
+// drawPage interprets the content of one page.
+func (d *document) drawPage(page, resources types.Dict) {
 	d.drawn++
 	d.layout.newPage()
 	var content []byte
-	if parts := d.array(page["Contents"]); parts != nil {
+	if parts := d.resolveArray(page["Contents"]); parts != nil {
 		for _, part := range parts {
-			content = append(append(content, d.stream(part)...), '\n')
+			content = append(append(content, d.decodeStream(part)...), '\n')
 		}
 	} else {
-		content = d.stream(page["Contents"])
+		content = d.decodeStream(page["Contents"])
 	}
 	in := interpreter{document: d, state: newState()}
-	in.run(content, resources, 0)
-	d.annotations(d.array(page["Annots"]))
+	in.runContent(content, resources, 0)
+	d.writeAnnotations(d.resolveArray(page["Annots"]))
 }
 
-// annotations writes the links of a page to the web.
-func (d *document) annotations(list types.Array) {
+// writeAnnotations writes the links of a page to the web.
+func (d *document) writeAnnotations(list types.Array) {
 	for _, o := range list {
 		if d.links >= maxLinks {
 			d.cut = true
 			return
 		}
 		d.links++
-		action := d.dict(d.dict(o)["A"])
-		if d.name(action["S"]) != "URI" {
+		action := d.resolveDict(d.resolveDict(o)["A"])
+		if d.resolveName(action["S"]) != "URI" {
 			continue
 		}
-		if tag := markup.Anchor(d.text(action["URI"])); tag != "" {
+		if tag := markup.Anchor(d.resolveText(action["URI"])); tag != "" {
 			d.page.Raw("<area" + strings.TrimPrefix(tag, "<a"))
 			d.linkBytes = d.page.Len()
 		}

@@ -271,7 +271,7 @@ func FuzzContent(f *testing.F) {
 		d := document{file: &file{streams: 1 << 20, objects: 1000, codes: 1000}}
 		in := interpreter{document: &d, state: newState()}
 		in.font = &font{toUnicode: d.readCmap([]byte(ranges)), widths: map[int]float64{}, width: 500}
-		in.run([]byte(content), nil, 0)
+		in.runContent([]byte(content), nil, 0)
 		glyphText(content)
 	})
 }

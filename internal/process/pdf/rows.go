@@ -38,31 +38,31 @@ const (
 	cellGap = 1.0  // distance of cells
 )
 
-func (r row) x0() float64 { return min(r.cells[0].x0, r.cells[len(r.cells)-1].x0) }
-func (r row) x1() float64 { return max(r.cells[0].x1, r.cells[len(r.cells)-1].x1) }
+func (r row) leftEdge() float64  { return min(r.cells[0].x0, r.cells[len(r.cells)-1].x0) }
+func (r row) rightEdge() float64 { return max(r.cells[0].x1, r.cells[len(r.cells)-1].x1) }
 
-// start and end are the places of the first and the last letter, on an axis in the direction of reading.
-func (r row) start() float64 {
+// readingStart and end are the places of the first and the last letter, on an axis in the direction of reading.
+func (r row) readingStart() float64 {
 	if r.fromRight {
-		return -r.x1()
+		return -r.rightEdge()
 	}
-	return r.x0()
+	return r.leftEdge()
 }
 
-func (r row) end() float64 {
+func (r row) readingEnd() float64 {
 	if r.fromRight {
-		return -r.x0()
+		return -r.leftEdge()
 	}
-	return r.x1()
+	return r.rightEdge()
 }
 
 // isApart reports whether no part of r is below or above other.
 func (r row) isApart(other row) bool {
-	return r.x0() > other.x1()+r.size || r.x1() < other.x0()-r.size
+	return r.leftEdge() > other.rightEdge()+r.size || r.rightEdge() < other.leftEdge()-r.size
 }
 
-// text returns the text of the row.
-func (r row) text() string {
+// rowText returns the text of the row.
+func (r row) rowText() string {
 	texts := make([]string, len(r.cells))
 	for i, c := range r.cells {
 		texts[i] = c.text
@@ -79,7 +79,7 @@ func newRow(glyphs []glyph) (row, bool) {
 	r := row{y: base.y, size: base.size, dx: base.dx, dy: base.dy, mono: true}
 	right := 0
 	for _, g := range glyphs {
-		r.mono = r.mono && (g.mono || blank(g.text))
+		r.mono = r.mono && (g.mono || isBlank(g.text))
 		right += directionOf(g.text)
 	}
 	if hasRightToLeftGlyph(glyphs) {
@@ -88,9 +88,9 @@ func newRow(glyphs []glyph) (row, bool) {
 	} else {
 		w := rowWriter{base: base, mono: r.mono}
 		for _, g := range inOrder(glyphs) {
-			w.add(g)
+			w.addGlyph(g)
 		}
-		r.cells = w.end()
+		r.cells = w.finishRow()
 	}
 	return r, len(r.cells) > 0
 }
@@ -102,7 +102,7 @@ func baseOf(glyphs []glyph) (glyph, bool) {
 	for i := 0; i < len(glyphs); {
 		n, k := 0, i
 		for ; k < len(glyphs) && glyphs[k].size == glyphs[i].size && glyphs[k].y == glyphs[i].y; k++ {
-			if !blank(glyphs[k].text) {
+			if !isBlank(glyphs[k].text) {
 				n++
 			}
 		}
@@ -169,44 +169,44 @@ type rowWriter struct {
 	space bool   // the text ends with a space
 }
 
-func (w *rowWriter) add(g glyph) {
+func (w *rowWriter) addGlyph(g glyph) {
 	gap := g.x0 - w.last.x1
 	switch {
 	case !w.some || g.text == "":
 	case w.mono:
-		w.spaces(gap)
+		w.writeSpaces(gap)
 	case gap > cellGap*w.base.size:
 		w.endCell()
 	case gap > wordGap*min(g.size, w.last.size), gap < -max(g.size, w.last.size):
 		w.setLevel("", "")
-		w.write(" ")
+		w.writeText(" ")
 	}
-	if !blank(g.text) {
+	if !isBlank(g.text) {
 		w.setLevel(w.levelOf(g, gap))
 	}
 	if !w.some {
 		w.some, w.x0 = true, g.x0
 	}
-	if blank(g.text) && !w.mono {
+	if isBlank(g.text) && !w.mono {
 		w.setLevel("", "")
 	}
-	w.write(g.text)
+	w.writeText(g.text)
 	if w.last = g; w.b.Len() == 0 {
 		w.some = false // a cell begins with a letter
 	}
 }
 
-// spaces writes the gap between two letters of one width.
-func (w *rowWriter) spaces(gap float64) {
+// writeSpaces writes the gap between two letters of one width.
+func (w *rowWriter) writeSpaces(gap float64) {
 	width := max(w.last.x1-w.last.x0, 0.3*w.base.size)
 	for n := int(gap/width + 0.5); n > 0 && n < 200; n-- {
 		w.b.WriteByte(' ')
 	}
 }
 
-// write writes text. Spaces come once, and not at the start of a cell.
-func (w *rowWriter) write(text string) {
-	if blank(text) && !w.mono {
+// writeText writes text. Spaces come once, and not at the start of a cell.
+func (w *rowWriter) writeText(text string) {
+	if isBlank(text) && !w.mono {
 		if w.b.Len() == 0 || w.space || text == "" {
 			return
 		}
@@ -251,7 +251,7 @@ func (w *rowWriter) endCell() {
 	w.some, w.space = false, false
 }
 
-func (w *rowWriter) end() []cell {
+func (w *rowWriter) finishRow() []cell {
 	w.endCell()
 	return w.cells
 }

@@ -25,12 +25,12 @@ var mark = regexp.MustCompile(`^\s*(?:[•◦▪▫‣●○■□➢✓∙⁃]|
 // leaders are the dots between an entry of a list of contents and its page.
 var leaders = regexp.MustCompile(`(?:[.·] ?){4,}\s*([0-9ivxlcIVXLC]{1,8})$`)
 
-// arrange finds tables, and columns of text that are drawn line by line.
-func arrange(rows []row) []part {
+// arrangeRows finds tables, and columns of text that are drawn line by line.
+func arrangeRows(rows []row) []part {
 	var parts []part
 	for len(rows) > 0 {
 		if rows[0].hasCells() {
-			if n, columns := region(rows); n > 1 {
+			if n, columns := findRegion(rows); n > 1 {
 				parts = append(parts, readRegion(rows[:n], columns)...)
 				rows = rows[n:]
 				continue
@@ -44,23 +44,23 @@ func arrange(rows []row) []part {
 
 // hasCells reports whether r may be the row of a table.
 func (r row) hasCells() bool {
-	return len(r.cells) > 1 && !r.mono && !(len(r.cells) == 2 && mark.MatchString(r.cells[0].text+" ")) && !leaders.MatchString(r.text())
+	return len(r.cells) > 1 && !r.mono && !(len(r.cells) == 2 && mark.MatchString(r.cells[0].text+" ")) && !leaders.MatchString(r.rowText())
 }
 
 // span is a part of the x axis.
 type span struct{ from, to float64 }
 
-// region returns the number of rows at the start that have the same columns, and these columns.
-func region(rows []row) (int, []span) {
-	columns := fit(nil, rows[0])
+// findRegion returns the number of rows at the start that have the same columns, and these columns.
+func findRegion(rows []row) (int, []span) {
+	columns := fitCells(nil, rows[0])
 	n, last, some := 1, 1, 1
 	for ; n < len(rows); n++ {
 		before, r := rows[n-1], rows[n]
 		down := before.y - r.y
-		if r.page != before.page || r.mono || leaders.MatchString(r.text()) || r.dx*before.dx+r.dy*before.dy < 0.99 || down <= 0 || down > 3*max(r.size, before.size) || abs(r.size-before.size) > 0.15*r.size {
+		if r.page != before.page || r.mono || leaders.MatchString(r.rowText()) || r.dx*before.dx+r.dy*before.dy < 0.99 || down <= 0 || down > 3*max(r.size, before.size) || abs(r.size-before.size) > 0.15*r.size {
 			break
 		}
-		next := fit(columns, r)
+		next := fitCells(columns, r)
 		if next == nil {
 			break
 		}
@@ -76,15 +76,15 @@ func region(rows []row) (int, []span) {
 	}
 	columns = nil // without the rows behind the region
 	for _, r := range rows[:last] {
-		columns = fit(columns, r)
+		columns = fitCells(columns, r)
 	}
 	return last, columns
 }
 
-// fit adds the cells of a row to columns. It returns nil if a cell is in two columns.
-func fit(columns []span, r row) []span {
+// fitCells adds the cells of a row to columns. It returns nil if a cell is in two columns.
+func fitCells(columns []span, r row) []span {
 	next := slices.Clone(columns)
-	for _, c := range r.sorted() {
+	for _, c := range r.sortedCells() {
 		from := 0 // the columns from here to there have a common part with the cell
 		for from < len(next) && next[from].to <= c.x0 {
 			from++
@@ -108,8 +108,8 @@ func fit(columns []span, r row) []span {
 	return next
 }
 
-// sorted returns the cells from left to right.
-func (r row) sorted() []cell {
+// sortedCells returns the cells from left to right.
+func (r row) sortedCells() []cell {
 	if r.fromRight {
 		cells := slices.Clone(r.cells)
 		slices.Reverse(cells)
@@ -156,7 +156,7 @@ func readRegion(rows []row, columns []span) []part {
 func isProse(lines []row) bool {
 	left, right := math.Inf(1), math.Inf(-1)
 	for _, line := range lines {
-		left, right = min(left, line.x0()), max(right, line.x1())
+		left, right = min(left, line.leftEdge()), max(right, line.rightEdge())
 	}
 	long := 0
 	for _, line := range lines {
@@ -164,7 +164,7 @@ func isProse(lines []row) bool {
 		if wide := letters < len(line.cells[0].text)/2; wide { // such as Chinese
 			letters *= 2
 		}
-		if letters >= leastProse && line.x1() > right-0.15*(right-left) {
+		if letters >= leastProse && line.rightEdge() > right-0.15*(right-left) {
 			long++
 		}
 	}

@@ -39,16 +39,16 @@ func (d *document) texEncoding(dict types.Dict) *[256]string {
 			table[code&0xff] = ts1[code]
 		}
 	case d.hasOneWidth(dict): // a typewriter's
-		fill(table, 0, "")
+		fillTable(table, 0, "")
 	case first || !upper && !codes[21] && !codes[27] && !codes[28] && !codes[30]:
-		fill(table, 0, ot1Lower)
-		fill(table, 123, "–—˝˜¨")
-		fill(table, 92, "“")
-		fill(table, 94, "ˆ˙")
+		fillTable(table, 0, ot1Lower)
+		fillTable(table, 123, "–—˝˜¨")
+		fillTable(table, 92, "“")
+		fillTable(table, 94, "ˆ˙")
 		table['"'], table['<'], table['>'] = "”", "¡", "¿"
 	default:
-		fill(table, 0, t1Lower)
-		fill(table, 127, t1Upper)
+		fillTable(table, 0, t1Lower)
+		fillTable(table, 127, t1Upper)
 	}
 	return table
 }
@@ -64,8 +64,8 @@ const (
 	t1Upper  = "-ĂĄĆČĎĚĘĞĹĽŁŃŇŊŐŔŘŚŠŞŤŢŰŮŸŹŽŻĲİđ§ăąćčďěęğĺľłńňŋőŕřśšşťţűůÿźžżĳ¡¿£ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖŒØÙÚÛÜÝÞẞàáâãäåæçèéêëìíîïðñòóôõöœøùúûüýþß"
 )
 
-// fill sets the texts of codes from first on, and those of ASCII.
-func fill(table *[256]string, first int, letters string) {
+// fillTable sets the texts of codes from first on, and those of ASCII.
+func fillTable(table *[256]string, first int, letters string) {
 	for c := '!'; c <= '~' && first == 0; c++ {
 		table[c] = string(c)
 	}
@@ -80,8 +80,8 @@ func fill(table *[256]string, first int, letters string) {
 // hasOneWidth reports whether all letters of a font with codes of one byte have one width.
 func (d *document) hasOneWidth(dict types.Dict) bool {
 	one := 0.0
-	for _, o := range d.array(dict["Widths"]) {
-		w, _ := d.number(o)
+	for _, o := range d.resolveArray(dict["Widths"]) {
+		w, _ := d.resolveNumber(o)
 		if one == 0 {
 			one = w
 		}
@@ -96,8 +96,8 @@ func (d *document) hasOneWidth(dict types.Dict) bool {
 func (d *document) numberedNames(dict types.Dict) (map[int]bool, bool) {
 	codes := map[int]bool{}
 	code := 0
-	for _, o := range d.array(d.dict(dict["Encoding"])["Differences"]) {
-		switch o := d.get(o).(type) {
+	for _, o := range d.resolveArray(d.resolveDict(dict["Encoding"])["Differences"]) {
+		switch o := d.resolveObject(o).(type) {
 		case types.Integer:
 			code = o.Value()
 		case types.Name:
@@ -109,5 +109,5 @@ func (d *document) numberedNames(dict types.Dict) (map[int]bool, bool) {
 			code++
 		}
 	}
-	return codes, len(codes) > 0 && d.name(dict["Subtype"]) == "Type3"
+	return codes, len(codes) > 0 && d.resolveName(dict["Subtype"]) == "Type3"
 }

@@ -14,10 +14,10 @@ import (
 // writeTo writes the paragraphs to a page.
 func (p *paragraphs) writeTo(page *markup.Page) {
 	words := p.findWords()
-	body, headings := p.sizes()
+	body, headings := p.letterSizes()
 	inList := false
 	for _, b := range p.blocks {
-		text, bullet := b.text(words)
+		text, bullet := b.blockText(words)
 		if bullet != inList {
 			page.Raw(map[bool]string{true: "<ul>\n", false: "</ul>\n"}[bullet])
 			inList = bullet
@@ -31,7 +31,7 @@ func (p *paragraphs) writeTo(page *markup.Page) {
 		case bullet:
 			writeBlock(page, "li", text)
 		case isHeading(b, body, text):
-			writeBlock(page, fmt.Sprintf("h%d", min(slices.Index(headings, rounded(b.size))+1, 6)), text)
+			writeBlock(page, fmt.Sprintf("h%d", min(slices.Index(headings, roundSize(b.size))+1, 6)), text)
 		default:
 			writeBlock(page, "p", text)
 		}
@@ -56,7 +56,7 @@ func writeTable(page *markup.Page, rows [][]string, words words) {
 		}
 		b.WriteString("<tr>")
 		for _, text := range row {
-			text = words.join(strings.Split(text, "\n"))
+			text = words.joinLines(strings.Split(text, "\n"))
 			b.WriteString("<" + tag + ">" + levelMarks.Replace(markup.Text(text)) + "</" + tag + ">")
 		}
 		b.WriteString("</tr>\n")
@@ -68,12 +68,12 @@ func writeTable(page *markup.Page, rows [][]string, words words) {
 // bulletMark matches the mark of a list without numbers.
 var bulletMark = regexp.MustCompile(`^\s*[•◦▪▫‣●○■□➢✓∙⁃]\s*`)
 
-// text returns the text of a block, and whether it is an item of a list without numbers.
-func (b *block) text(words words) (text string, bullet bool) {
+// blockText returns the text of a block, and whether it is an item of a list without numbers.
+func (b *block) blockText(words words) (text string, bullet bool) {
 	if b.code {
 		return b.codeText(), false
 	}
-	text = words.join(b.lines)
+	text = words.joinLines(b.lines)
 	if n := len(bulletMark.FindString(text)); n > 0 && n < len(text) {
 		return text[n:], true
 	}
@@ -100,14 +100,14 @@ func isHeading(b *block, body float64, text string) bool {
 	return b.size > 1.15*body && len(text) < maxHeading && strings.IndexFunc(text, unicode.IsLetter) >= 0
 }
 
-func rounded(size float64) int { return int(math.Round(size * 2)) }
+func roundSize(size float64) int { return int(math.Round(size * 2)) }
 
-// sizes returns the size of most letters, and those of headings, the largest first.
-func (p *paragraphs) sizes() (body float64, headings []int) {
+// letterSizes returns the size of most letters, and those of headings, the largest first.
+func (p *paragraphs) letterSizes() (body float64, headings []int) {
 	letters := map[int]int{}
 	most := 0
 	for _, b := range p.blocks {
-		key := rounded(b.size)
+		key := roundSize(b.size)
 		for _, line := range b.lines {
 			letters[key] += len(line)
 		}
@@ -121,7 +121,7 @@ func (p *paragraphs) sizes() (body float64, headings []int) {
 	body = float64(most) / 2
 	for _, b := range p.blocks {
 		if b.table == nil && !b.code && isHeading(b, body, strings.Join(b.lines, " ")) {
-			headings = append(headings, rounded(b.size))
+			headings = append(headings, roundSize(b.size))
 		}
 	}
 	slices.Sort(headings)

@@ -35,7 +35,7 @@ func Apply(r *result.Result, s Sources, rules Rules) Resolved {
 			s.Others = append(s.Others, t.First())
 		}
 		if at, ok := s.Read(t.First(), rules); ok {
-			others = append(others, service(t.Name+normalized, at.Wall().Format(wire.DateLayout)))
+			others = append(others, serviceTag(t.Name+normalized, at.Wall().Format(wire.DateLayout)))
 		}
 	}
 	found := Resolve(s, rules)
@@ -50,14 +50,14 @@ func Apply(r *result.Result, s Sources, rules Rules) Resolved {
 	if t := r.Tag(pubDate); t != nil && found.Source == pdate.Page {
 		t.Data, t.Plain = []string{string(found.Date)}, false
 	} else {
-		r.Add(service(pubDate, string(found.Date)))
+		r.Add(serviceTag(pubDate, string(found.Date)))
 	}
 	if found.Zone != "" {
-		r.Add(service(zoneTag, found.Zone))
+		r.Add(serviceTag(zoneTag, found.Zone))
 	}
 	return found
 }
 
-func service(name, value string) result.Tag {
+func serviceTag(name, value string) result.Tag {
 	return result.Tag{Name: name, Data: []string{value}, Extractor: result.Service}
 }

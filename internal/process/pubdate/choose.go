@@ -22,8 +22,8 @@ func Choose(all []Candidate, page Page) Chosen {
 		if all[i].Source >= Time && c.ranks[ofPublication] < leastPlace && c.ranks[ofChange] < leastPlace {
 			continue // the page states both dates for programs
 		}
-		if r, rank := all[i].rank(page); r != ofNothing {
-			c.consider(&all[i], r, rank)
+		if r, rank := all[i].rankFor(page); r != ofNothing {
+			c.considerCandidate(&all[i], r, rank)
 		}
 	}
 	return c.Chosen
@@ -42,20 +42,20 @@ const (
 	leastPlace = 100*timeElement - labelBonus*2 // below the ranks of visible dates
 )
 
-// consider takes the date of a candidate if it is better than the one so far.
-func (c *choice) consider(from *Candidate, r role, rank int) {
+// considerCandidate takes the date of a candidate if it is better than the one so far.
+func (c *choice) considerCandidate(from *Candidate, r role, rank int) {
 	text := from.Text
 	switch from.Source {
 	case URL:
 		if rank < c.ranks[r] {
-			c.take(from, r, rank, ofURL(text), "")
+			c.takeDate(from, r, rank, ofURL(text), "")
 		}
 		return
 	case Time, Element, Visible:
-		segments(clip(text), func(s segment) { c.considerSegment(from, s, r, rank) })
+		forEachSegment(clipText(text), func(s segment) { c.considerSegment(from, s, r, rank) })
 		return
 	}
-	c.read(from, r, rank, clip(text))
+	c.readText(from, r, rank, clipText(text))
 }
 
 // considerSegment takes the date of a part of a visible text, whose label counts more than the names of
@@ -72,21 +72,21 @@ func (c *choice) considerSegment(from *Candidate, s segment, r role, rank int) {
 	if from.Source == Visible && !isDateline(s.text) {
 		return
 	}
-	c.read(from, r, rank, s.text)
+	c.readText(from, r, rank, s.text)
 }
 
-// read reads a text that may be a date.
-func (c *choice) read(from *Candidate, r role, rank int, text string) {
+// readText reads a text that may be a date.
+func (c *choice) readText(from *Candidate, r role, rank int, text string) {
 	if rank >= c.ranks[r] {
 		return
 	}
 	if v, ok := datetext.Read(text, c.options); ok {
-		c.take(from, r, rank, v, text)
+		c.takeDate(from, r, rank, v, text)
 	}
 }
 
-// take keeps a date that the page may have.
-func (c *choice) take(from *Candidate, r role, rank int, v dates.Value, text string) {
+// takeDate keeps a date that the page may have.
+func (c *choice) takeDate(from *Candidate, r role, rank int, v dates.Value, text string) {
 	if v.Precision() < dates.Day || v.Wall().Year() < firstYear || !c.page.Now.IsZero() && v.After(c.page.Now) {
 		return
 	}
@@ -98,8 +98,8 @@ func (c *choice) take(from *Candidate, r role, rank int, v dates.Value, text str
 	c.Published, c.Text, c.Source = v, strings.TrimSpace(text), from.Source
 }
 
-// clip returns the part of a text that is read.
-func clip(text string) string {
+// clipText returns the part of a text that is read.
+func clipText(text string) string {
 	if len(text) > MaxText {
 		text = strings.ToValidUTF8(text[:MaxText], "")
 	}

@@ -58,8 +58,8 @@ type stem struct {
 	label label
 }
 
-// of returns what a word in lower case says.
-func (v *vocabulary) of(word string) label {
+// labelOf returns what a word in lower case says.
+func (v *vocabulary) labelOf(word string) label {
 	if l, ok := v.words[word]; ok {
 		return l
 	}
@@ -98,7 +98,7 @@ func eachWord(text string, do func(word string, at int)) {
 // updated", has the date of publication.
 func labelOfNames(names string) (l label) {
 	eachWord(names, func(word string, _ int) {
-		switch found := inNames.of(word); {
+		switch found := inNames.labelOf(word); {
 		case found == foreign:
 			l = foreign
 		case l == foreign || found == unlabelled:
@@ -119,7 +119,7 @@ func labelBefore(text string) (l label) {
 		}
 	}
 	eachWord(text, func(word string, _ int) {
-		if found := inTexts.of(word); found != unlabelled {
+		if found := inTexts.labelOf(word); found != unlabelled {
 			l = found
 		}
 	})
@@ -132,14 +132,14 @@ type segment struct {
 	text  string
 }
 
-// segments splits a text before its labels: "March 5, Updated: April 7" has two. The first may have no
+// forEachSegment splits a text before its labels: "March 5, Updated: April 7" has two. The first may have no
 // label.
-func segments(text string, do func(segment)) {
+func forEachSegment(text string, do func(segment)) {
 	s := segment{}
 	start := 0
 	before := ""
 	eachWord(text, func(word string, at int) {
-		l := inTexts.of(word)
+		l := inTexts.labelOf(word)
 		if word == "date" && before == "release" {
 			l = foreign
 		}

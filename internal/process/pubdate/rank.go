@@ -28,8 +28,8 @@ const (
 	videoData   = 110 // the date of a video counts on a page that has no date of its own
 )
 
-// rank returns what a candidate is a date of, and its rank.
-func (c *Candidate) rank(page Page) (r role, rank int) {
+// rankFor returns what a candidate is a date of, and its rank.
+func (c *Candidate) rankFor(page Page) (r role, rank int) {
 	switch c.Source {
 	case JSONLD:
 		r, rank = c.rankData()
@@ -47,7 +47,7 @@ func (c *Candidate) rank(page Page) (r role, rank int) {
 
 // IsPublication reports whether the candidate would be a date of publication of its page.
 func (c Candidate) IsPublication() bool {
-	r, _ := c.rank(Page{})
+	r, _ := c.rankFor(Page{})
 	return r == ofPublication
 }
 
@@ -76,8 +76,8 @@ func setOf(words string) map[string]bool {
 	return set
 }
 
-// typed reports whether one of the types of the candidate is in a set.
-func (c *Candidate) typed(set map[string]bool) bool {
+// hasTypeIn reports whether one of the types of the candidate is in a set.
+func (c *Candidate) hasTypeIn(set map[string]bool) bool {
 	for t := range strings.FieldsSeq(c.Type) {
 		if set[strings.ToLower(t[strings.LastIndexAny(t, "/#:")+1:])] {
 			return true
@@ -93,11 +93,11 @@ func (c *Candidate) rankData() (role, int) {
 	}
 	kind := pageData + 9
 	switch {
-	case c.typed(articleTypes):
+	case c.hasTypeIn(articleTypes):
 		kind = articleData
-	case c.typed(pageTypes):
+	case c.hasTypeIn(pageTypes):
 		kind = pageData
-	case c.typed(videoTypes):
+	case c.hasTypeIn(videoTypes):
 		kind = videoData
 	case c.Type != "":
 		return ofNothing, 0

@@ -61,23 +61,23 @@ func Resolve(s Sources, rules Rules) Resolved {
 		r.Fetched = s.Fetched.UTC()
 	}
 	r.out.Source = rules.Masks.Choose(func(bit int64) bool {
-		v := r.ask(bit)
+		v := r.dateFromSource(bit)
 		if !v.IsZero() { // it replaces the dates of earlier sources
-			r.set(v)
+			r.setDate(v)
 		}
 		return !v.IsZero()
 	})
 	if r.out.Source == 0 {
-		r.say("no source has a date")
+		r.addStep("no source has a date")
 		return r.out
 	}
-	r.say("%s wins", sourceNames[r.out.Source])
+	r.addStep("%s wins", sourceNames[r.out.Source])
 	r.out.Assumed = r.out.Source == pdate.Now || r.out.Value.Precision() == dates.Month
-	r.compute()
-	r.shift()
+	r.computeTime()
+	r.shiftZone()
 	if r.out.Value.After(r.Fetched) {
 		r.out.Assumed = true
-		r.say("the date is after the fetch at %s", r.Fetched.Format(time.DateTime))
+		r.addStep("the date is after the fetch at %s", r.Fetched.Format(time.DateTime))
 	}
 	return r.out
 }
@@ -110,67 +110,67 @@ type resolver struct {
 	out    Resolved
 }
 
-func (r *resolver) say(format string, args ...any) {
+func (r *resolver) addStep(format string, args ...any) {
 	r.out.Steps = append(r.out.Steps, fmt.Sprintf(format, args...))
 }
 
-func (r *resolver) fail(err error) {
+func (r *resolver) addError(err error) {
 	r.out.Errs = append(r.out.Errs, err)
-	r.say("error: %v", err)
+	r.addStep("error: %v", err)
 }
 
-// set stores a date and the zone that it states.
-func (r *resolver) set(v dates.Value) {
+// setDate stores a date and the zone that it states.
+func (r *resolver) setDate(v dates.Value) {
 	r.out.Value, r.out.Date, r.out.Zone = v, wire.Date(v.Wall().Format(wire.DateLayout)), v.Zone()
 }
 
-// ask returns the date of a source. Other bits are sources of the crawler.
-func (r *resolver) ask(bit int64) (v dates.Value) {
+// dateFromSource returns the date of a source. Other bits are sources of the crawler.
+func (r *resolver) dateFromSource(bit int64) (v dates.Value) {
 	switch bit {
 	case pdate.Feed:
 		if !r.Feed.IsZero() {
-			r.say("the feed entry has %s", r.Feed.UTC().Format(time.DateTime))
+			r.addStep("the feed entry has %s", r.Feed.UTC().Format(time.DateTime))
 			return dates.InstantOf(r.Feed.UTC())
 		}
 	case pdate.DublinCore:
 		if strings.TrimSpace(r.PubDate) == "" {
-			return r.read("dc_date", r.DublinCore)
+			return r.parseDate("dc_date", r.DublinCore)
 		}
 	case pdate.Page:
-		v = r.read("pubdate", r.PubDate)
+		v = r.parseDate("pubdate", r.PubDate)
 		for i := 0; i < len(r.Others) && v.IsZero(); i++ {
-			v = r.read("a tag of type datetime", r.Others[i])
+			v = r.parseDate("a tag of type datetime", r.Others[i])
 		}
 		return v
 	case pdate.Now:
 		return dates.ClockOf(r.Now)
 	case pdate.Expression:
 		if r.rules.Expression != "" {
-			return r.evaluate("PDATE_SOURCES_EXPRESSION", r.rules.Expression)
+			return r.evaluateSQL("PDATE_SOURCES_EXPRESSION", r.rules.Expression)
 		}
 	}
 	return dates.Value{}
 }
 
-// read parses a text with the order of the page.
-func (r *resolver) read(name, text string) dates.Value {
+// parseDate parses a text with the order of the page.
+func (r *resolver) parseDate(name, text string) dates.Value {
 	if strings.TrimSpace(text) == "" {
 		return dates.Value{}
 	}
 	v, ok := datetext.Read(text, datetext.Options{Now: r.Fetched, CurrentYear: true, Order: r.order})
 	if !ok {
-		r.say("%s has %q, which is not a date", name, prop.Clip(text))
+		r.addStep("%s has %q, which is not a date", name, prop.Clip(text))
 		return dates.Value{}
 	}
-	r.say("%s has %q, which is %s", name, prop.Clip(text), v)
+	r.addStep("%s has %q, which is %s", name, prop.Clip(text), v)
 	return v
 }
 
-// evaluate returns the date of an SQL expression, or the zero time. %PDATE% is the date
+// evaluateSQL returns the date of an SQL expression, or the zero time. %PDATE% is the date
 // found so far.
-func (r *resolver) evaluate(property, expression string) (v dates.Value) {
+func (r *resolver) evaluateSQL(property, expression string) (v dates.Value) {
 	if r.Evaluate == nil {
-		r.fail(fmt.Errorf("property %s has %q, which cannot be evaluated here", property, prop.Clip(expression)))
+		r.addError(fmt.Errorf("property %s has %q, which cannot be evaluated here", property, prop.Clip(expression)))
 		return v
 	}
 	date := "NULL"
@@ -179,7 +179,7 @@ func (r *resolver) evaluate(property, expression string) (v dates.Value) {
 	}
 	value, err := r.Evaluate(wire.DateMacro(expression, date))
 	if err != nil {
-		r.fail(fmt.Errorf("property %s has %q, which cannot be evaluated: %w", property, prop.Clip(expression), err))
+		r.addError(fmt.Errorf("property %s has %q, which cannot be evaluated: %w", property, prop.Clip(expression), err))
 		return v
 	}
 	if strings.TrimSpace(value) == "" {
@@ -187,41 +187,41 @@ func (r *resolver) evaluate(property, expression string) (v dates.Value) {
 	}
 	v, ok := datetext.Read(value, datetext.Options{})
 	if !ok {
-		r.fail(fmt.Errorf("property %s has %q, which gives %q; expected a date", property, prop.Clip(expression), prop.Clip(value)))
+		r.addError(fmt.Errorf("property %s has %q, which gives %q; expected a date", property, prop.Clip(expression), prop.Clip(value)))
 	}
 	return v
 }
 
-// compute applies the first rule of PDATE_TIME for the URL. The zone of the date stays,
+// computeTime applies the first rule of PDATE_TIME for the URL. The zone of the date stays,
 // unless the value states one.
-func (r *resolver) compute() {
+func (r *resolver) computeTime() {
 	for _, c := range r.rules.times {
 		if !c.pattern.MatchString(r.URL) {
 			continue
 		}
-		if v := r.evaluate("PDATE_TIME", c.expression); !v.IsZero() {
-			r.set(v.WithZone(r.out.Zone))
+		if v := r.evaluateSQL("PDATE_TIME", c.expression); !v.IsZero() {
+			r.setDate(v.WithZone(r.out.Zone))
 			r.out.Assumed = false
-			r.say("PDATE_TIME gives %s", v)
+			r.addStep("PDATE_TIME gives %s", v)
 		}
 		return
 	}
 }
 
-// shift applies the first rule of PDATE_TIMEZONES for the URL whose condition holds.
-func (r *resolver) shift() {
+// shiftZone applies the first rule of PDATE_TIMEZONES for the URL whose condition holds.
+func (r *resolver) shiftZone() {
 	for _, s := range r.rules.shifts {
-		if !s.pattern.MatchString(r.URL) || !r.holds(s) {
+		if !s.pattern.MatchString(r.URL) || !r.conditionHolds(s) {
 			continue
 		}
 		t := r.out.Value.UTC()
 		if s.from.given {
 			w := r.out.Value.Wall()
-			t = time.Date(w.Year(), w.Month(), w.Day(), w.Hour(), w.Minute(), w.Second(), 0, s.from.in(r.server))
+			t = time.Date(w.Year(), w.Month(), w.Day(), w.Hour(), w.Minute(), w.Second(), 0, s.from.locationIn(r.server))
 		}
-		to := t.In(s.to.in(r.server))
-		r.say("PDATE_TIMEZONES shifts it from %s to %s: %s", cmp.Or(zoneOf(s, t), r.out.Zone, "+0000"), to.Format("-0700"), to.Format(time.DateTime))
-		r.set(dates.InstantOf(to))
+		to := t.In(s.to.locationIn(r.server))
+		r.addStep("PDATE_TIMEZONES shifts it from %s to %s: %s", cmp.Or(zoneOf(s, t), r.out.Zone, "+0000"), to.Format("-0700"), to.Format(time.DateTime))
+		r.setDate(dates.InstantOf(to))
 		return
 	}
 }
@@ -234,8 +234,8 @@ func zoneOf(s shift, t time.Time) string {
 	return t.Format("-0700")
 }
 
-// holds reports whether the condition of a rule holds for the date in its own zone.
-func (r *resolver) holds(s shift) bool {
+// conditionHolds reports whether the condition of a rule holds for the date in its own zone.
+func (r *resolver) conditionHolds(s shift) bool {
 	zoned := r.out.Zone != ""
 	switch s.condition {
 	case ifZoned:
@@ -244,7 +244,7 @@ func (r *resolver) holds(s shift) bool {
 		return !zoned
 	case ifFrom, ifNotFrom:
 		source, _ := dates.Zone(r.out.Zone)
-		_, from := r.out.Value.UTC().In(s.from.in(r.server)).Zone()
+		_, from := r.out.Value.UTC().In(s.from.locationIn(r.server)).Zone()
 		return (zoned && int(source/time.Second) == from) == (s.condition == ifFrom)
 	}
 	return true

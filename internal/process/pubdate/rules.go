@@ -74,7 +74,7 @@ func Read(p *property.Values, expression string) Rules {
 func parseOrders(text string) ([]order, error) {
 	return parseList(text, func(e element) (o order, err error) {
 		n := prop.Int(-1)
-		if err := e.decode("order", &n); err != nil {
+		if err := e.decodeKey("order", &n); err != nil {
 			return o, err
 		}
 		switch n {
@@ -83,22 +83,22 @@ func parseOrders(text string) ([]order, error) {
 		case 1:
 			o.order = datetext.MonthFirst
 		default:
-			return o, e.wrong("order", "0 or 1")
+			return o, e.valueError("order", "0 or 1")
 		}
-		o.pattern, err = e.pattern()
+		o.pattern, err = e.compilePattern()
 		return o, err
 	})
 }
 
 func parseTimes(text string) ([]computed, error) {
 	return parseList(text, func(e element) (c computed, err error) {
-		if err := e.decode("value", &c.expression); err != nil {
+		if err := e.decodeKey("value", &c.expression); err != nil {
 			return c, err
 		}
 		if c.expression = strings.TrimSpace(c.expression); c.expression == "" {
-			return c, e.wrong("value", "an SQL expression")
+			return c, e.valueError("value", "an SQL expression")
 		}
-		c.pattern, err = e.pattern()
+		c.pattern, err = e.compilePattern()
 		return c, err
 	})
 }
@@ -106,26 +106,26 @@ func parseTimes(text string) ([]computed, error) {
 func parseShifts(text string) ([]shift, error) {
 	return parseList(text, func(e element) (s shift, err error) {
 		condition := prop.Int(always)
-		if err := e.decode("condition", &condition); err != nil {
+		if err := e.decodeKey("condition", &condition); err != nil {
 			return s, err
 		}
 		if condition < always || condition > ifNotFrom {
-			return s, e.wrong("condition", "0 to 4")
+			return s, e.valueError("condition", "0 to 4")
 		}
 		s.condition = int(condition)
-		if s.to, err = e.zone("zone_to"); err != nil {
+		if s.to, err = e.readZone("zone_to"); err != nil {
 			return s, err
 		}
 		if !s.to.given {
 			return s, errors.New("has no zone_to")
 		}
-		if s.from, err = e.zone("zone_from"); err != nil {
+		if s.from, err = e.readZone("zone_from"); err != nil {
 			return s, err
 		}
 		if !s.from.given && s.condition >= ifFrom {
-			return s, e.wrong("condition", "a zone_from with it")
+			return s, e.valueError("condition", "a zone_from with it")
 		}
-		s.pattern, err = e.pattern()
+		s.pattern, err = e.compilePattern()
 		return s, err
 	})
 }
@@ -170,8 +170,8 @@ func parseList[T any](text string, parse func(element) (T, error)) (all []T, err
 	return all, nil
 }
 
-// decode decodes the value of a key into v, which stays as it is without the key.
-func (e element) decode(key string, v any) error {
+// decodeKey decodes the value of a key into v, which stays as it is without the key.
+func (e element) decodeKey(key string, v any) error {
 	m, given := e[key]
 	if !given {
 		return nil
@@ -182,18 +182,18 @@ func (e element) decode(key string, v any) error {
 	return nil
 }
 
-// wrong returns an error about the value of a key.
-func (e element) wrong(key, expected string) error {
+// valueError returns an error about the value of a key.
+func (e element) valueError(key, expected string) error {
 	if m, given := e[key]; given {
 		return fmt.Errorf("has %s %s; expected %s", key, prop.Clip(string(m.Value)), expected)
 	}
 	return fmt.Errorf("has no %s; expected %s", key, expected)
 }
 
-// pattern compiles the pattern of URLs. An absent or empty one matches each URL.
-func (e element) pattern() (*pyregexp.Regexp, error) {
+// compilePattern compiles the pattern of URLs. An absent or empty one matches each URL.
+func (e element) compilePattern() (*pyregexp.Regexp, error) {
 	var text string
-	if err := e.decode("pattern", &text); err != nil {
+	if err := e.decodeKey("pattern", &text); err != nil {
 		return nil, err
 	}
 	re, err := pyregexp.Compile(text)
@@ -209,8 +209,8 @@ type zone struct {
 	place *time.Location // nil: the zone of the server
 }
 
-// in returns the location of the zone. server is that of the server.
-func (z zone) in(server *time.Location) *time.Location {
+// locationIn returns the location of the zone. server is that of the server.
+func (z zone) locationIn(server *time.Location) *time.Location {
 	if z.place == nil {
 		return server
 	}
@@ -220,11 +220,11 @@ func (z zone) in(server *time.Location) *time.Location {
 // placeName is a name of the IANA database, such as Europe/Kyiv.
 var placeName = regexp.MustCompile(`^[A-Za-z_]+(/[A-Za-z0-9_+-]+){1,2}$`)
 
-// zone reads the zone of a key: LOCAL, an abbreviation, an offset such as +2, -02:00 and
+// readZone reads the zone of a key: LOCAL, an abbreviation, an offset such as +2, -02:00 and
 // +0530, or a name such as Europe/Kyiv. An absent or empty one is not given.
-func (e element) zone(key string) (z zone, err error) {
+func (e element) readZone(key string) (z zone, err error) {
 	var text prop.Texts
-	if err := e.decode(key, &text); err != nil || len(text) == 0 || strings.TrimSpace(text[0]) == "" {
+	if err := e.decodeKey(key, &text); err != nil || len(text) == 0 || strings.TrimSpace(text[0]) == "" {
 		return z, err
 	}
 	name := strings.TrimSpace(text[0])
@@ -245,5 +245,5 @@ func (e element) zone(key string) (z zone, err error) {
 			return z, nil
 		}
 	}
-	return z, e.wrong(key, "LOCAL, an abbreviation, an offset such as +0200 or a name such as Europe/Kyiv")
+	return z, e.valueError(key, "LOCAL, an abbreviation, an offset such as +0200 or a name such as Europe/Kyiv")
 }

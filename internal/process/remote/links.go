@@ -17,12 +17,12 @@ func (b *Batch) Links(ctx context.Context, p *Page, rules *linkresolve.Rules, li
 			faults = append(faults, fmt.Errorf("property LINK_RESOLVE: %d links of the page are left as they are; the limit is %d (max_page_links)", len(links)-i, i))
 			break
 		}
-		if !b.admit() {
+		if !b.admitLink() {
 			faults = append(faults, fmt.Errorf("property LINK_RESOLVE: %d links of the page are left as they are; the batch has requested %d (max_batch_links)", len(links)-i, b.Config.MaxBatchLinks))
 			break
 		}
-		target, err := b.links.get(ctx, digest(p.Site, link, rules.Method(link), fmt.Sprint(p.Access)), b.Now, b.Config.KeepTime,
-			func() (string, error) { return b.resolve(ctx, p, rules, link) })
+		target, err := b.links.getOrAsk(ctx, digestOf(p.Site, link, rules.Method(link), fmt.Sprint(p.Access)), b.Now, b.Config.KeepTime,
+			func() (string, error) { return b.resolveLink(ctx, p, rules, link) })
 		switch {
 		case err != nil:
 			faults = append(faults, fmt.Errorf("property LINK_RESOLVE: %.200q is left as it is: %w", link, err))
@@ -33,8 +33,8 @@ func (b *Batch) Links(ctx context.Context, p *Page, rules *linkresolve.Rules, li
 	return found, faults
 }
 
-// admit counts a link of the batch, unless it has too many.
-func (b *Batch) admit() bool {
+// admitLink counts a link of the batch, unless it has too many.
+func (b *Batch) admitLink() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.requested >= b.Config.MaxBatchLinks {
@@ -44,9 +44,9 @@ func (b *Batch) admit() bool {
 	return true
 }
 
-// resolve returns where a link leads: the URL that answers, or the one that its body marks. A
+// resolveLink returns where a link leads: the URL that answers, or the one that its body marks. A
 // server that refuses HEAD is asked by GET.
-func (b *Batch) resolve(ctx context.Context, p *Page, rules *linkresolve.Rules, link string) (string, error) {
+func (b *Batch) resolveLink(ctx context.Context, p *Page, rules *linkresolve.Rules, link string) (string, error) {
 	if b.Web == nil {
 		return "", errors.New("this program sends no requests")
 	}

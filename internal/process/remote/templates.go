@@ -44,7 +44,7 @@ func (b *Batch) Templates(ctx context.Context, p *Page, sources []template.Sourc
 			a.Due, err = b.isDue(ctx, p, s)
 		}
 		if err == nil && a.Due {
-			a.Text, err = b.read(ctx, p, s)
+			a.Text, err = b.readSource(ctx, p, s)
 		}
 		if err != nil {
 			a.Err = fmt.Errorf("property TEMPLATE_SOURCE, %s, %s %q: %w", a.Source, s.Kind, prop.Clip(s.Request), err)
@@ -64,13 +64,13 @@ func (b *Batch) isDue(ctx context.Context, p *Page, s *template.Source) (bool, e
 	if name == "" {
 		name = s.Kind + " " + s.Request
 	}
-	key := digest(p.Site, name, s.Name, s.Kind, s.Request)
+	key := digestOf(p.Site, name, s.Name, s.Kind, s.Request)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if due, known := b.due[key]; known {
 		return due, nil
 	}
-	path := filepath.Join(b.Config.StateDir, digest(p.Site, name)+".json")
+	path := filepath.Join(b.Config.StateDir, digestOf(p.Site, name)+".json")
 	var due bool
 	var err error
 	if b.trial {
@@ -78,7 +78,7 @@ func (b *Batch) isDue(ctx context.Context, p *Page, s *template.Source) (bool, e
 		used, err = b.lastUse(path)
 		due = s.Due(b.Now().UTC(), p.Root, used)
 	} else {
-		due, err = b.use(ctx, path, s, p.Root)
+		due, err = b.recordUse(ctx, path, s, p.Root)
 	}
 	if err == nil {
 		b.due[key] = due
@@ -86,8 +86,8 @@ func (b *Batch) isDue(ctx context.Context, p *Page, s *template.Source) (bool, e
 	return due, err
 }
 
-// use reads when a source was last used, and writes that it is used now if it is due.
-func (b *Batch) use(ctx context.Context, path string, s *template.Source, root bool) (bool, error) {
+// recordUse reads when a source was last used, and writes that it is used now if it is due.
+func (b *Batch) recordUse(ctx context.Context, path string, s *template.Source, root bool) (bool, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return false, err
 	}
@@ -131,11 +131,11 @@ func (b *Batch) lastUse(path string) (time.Time, error) {
 	return state.Used, err
 }
 
-// read returns the text of a source.
-func (b *Batch) read(ctx context.Context, p *Page, s *template.Source) (string, error) {
+// readSource returns the text of a source.
+func (b *Batch) readSource(ctx context.Context, p *Page, s *template.Source) (string, error) {
 	if s.Kind == template.SourceFile {
-		key := digest("file", s.Request)
-		return b.templates.get(ctx, key, b.Now, b.Config.KeepTime, func() (string, error) { return b.readFile(s.Request) })
+		key := digestOf("file", s.Request)
+		return b.templates.getOrAsk(ctx, key, b.Now, b.Config.KeepTime, func() (string, error) { return b.readFile(s.Request) })
 	}
 	if b.Web == nil {
 		return "", errors.New("this program sends no requests")
@@ -149,7 +149,7 @@ func (b *Batch) read(ctx context.Context, p *Page, s *template.Source) (string, 
 	for _, h := range r.Header {
 		parts = append(parts, h.Name, h.Value)
 	}
-	return b.templates.get(ctx, digest(parts...), b.Now, b.Config.KeepTime, func() (string, error) {
+	return b.templates.getOrAsk(ctx, digestOf(parts...), b.Now, b.Config.KeepTime, func() (string, error) {
 		a, err := b.Web.Get(ctx, r)
 		switch {
 		case err != nil:
@@ -201,8 +201,8 @@ func (b *Batch) readFile(name string) (string, error) {
 	return string(text), nil
 }
 
-// digest names texts.
-func digest(parts ...string) string {
+// digestOf names texts.
+func digestOf(parts ...string) string {
 	h := sha256.New()
 	for _, part := range parts {
 		fmt.Fprintf(h, "%d %s", len(part), part)

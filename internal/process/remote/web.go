@@ -129,8 +129,8 @@ type entry[T any] struct {
 	err   error
 }
 
-// get returns the kept value of a key, or that of ask. An error after the end of ctx is not kept.
-func (k *kept[T]) get(ctx context.Context, key string, now func() time.Time, keep time.Duration, ask func() (T, error)) (T, error) {
+// getOrAsk returns the kept value of a key, or that of ask. An error after the end of ctx is not kept.
+func (k *kept[T]) getOrAsk(ctx context.Context, key string, now func() time.Time, keep time.Duration, ask func() (T, error)) (T, error) {
 	k.mu.Lock()
 	e := k.entries[key]
 	if e == nil {

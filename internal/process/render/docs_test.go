@@ -29,7 +29,7 @@ func TestExamplesOfThePage(t *testing.T) {
 	values := Values{CrawlingTime: 1250 * time.Millisecond, Errors: wire.ErrTimeout, Defaults: map[string]string{"price": "0"}}
 	check := func(item, want string, r *result.Result) {
 		f := &Format{name: "json", escape: escapeJSON}
-		f.read(item)
+		f.readItem(item)
 		if got, err := f.Render(r, values); err != nil || got != want {
 			t.Errorf("%s gives %s, %v; the page says %s", item, got, err, want)
 		}

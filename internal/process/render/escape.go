@@ -14,7 +14,7 @@ type escaper func(string) string
 // delimiter and its quotes.
 var escapers = map[string]escaper{
 	"json": escapeJSON, "html": markup.Replace, "xml": escapeXML, "sql": sql.Replace,
-	"csv": same, "text": same, "": same,
+	"csv": keepUnchanged, "text": keepUnchanged, "": keepUnchanged,
 }
 
 var (
@@ -22,7 +22,7 @@ var (
 	sql    = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "'", `\'`, "\n", `\n`, "\r", `\r`, "\x00", `\0`)
 )
 
-func same(value string) string { return value }
+func keepUnchanged(value string) string { return value }
 
 // escapeXML also drops characters that XML 1.0 cannot have.
 func escapeXML(value string) string {
@@ -76,7 +76,7 @@ func (f *Format) Escape(results []result.Result) {
 			}
 			values := make([]string, len(t.Data)) // results may share the old ones
 			for k, v := range t.Data {
-				values[k] = f.value(t, v)
+				values[k] = f.escapeTagValue(t, v)
 			}
 			t.Data = values
 		}
@@ -89,17 +89,17 @@ func (f *Format) Escape(results []result.Result) {
 	}
 }
 
-// value returns a value of a tag, escaped. The link of a feed entry has "&amp;" already
+// escapeTagValue returns a value of a tag, escaped. The link of a feed entry has "&amp;" already
 // (docs/spec/processing.md 4.1), which markup must not escape again.
-func (f *Format) value(t *result.Tag, v string) string {
+func (f *Format) escapeTagValue(t *result.Tag, v string) string {
 	if t.Extractor == result.Feed && t.Name == "link" && (f.name == "html" || f.name == "xml") {
 		v = strings.ReplaceAll(v, "&amp;", "&")
 	}
-	return f.escaped(v)
+	return f.escapeValue(v)
 }
 
-// escaped returns a value that is not of a tag, escaped.
-func (f *Format) escaped(v string) string {
+// escapeValue returns a value that is not of a tag, escaped.
+func (f *Format) escapeValue(v string) string {
 	if f.escape == nil {
 		return v
 	}

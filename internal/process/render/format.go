@@ -53,7 +53,7 @@ func Parse(raw json.RawMessage) (*Format, error) {
 	if len(raw) > 0 && raw[0] == '"' {
 		var text string
 		if err := json.Unmarshal(raw, &text); err != nil {
-			return nil, refused(err)
+			return nil, refusalError(err)
 		}
 		raw = bytes.TrimSpace([]byte(text))
 	}
@@ -69,39 +69,39 @@ func Parse(raw json.RawMessage) (*Format, error) {
 		Footer      string `json:"footer"`
 	}
 	if raw[0] != '{' {
-		return nil, refused(fmt.Errorf("is %s; expected an object", prop.Clip(string(raw))))
+		return nil, refusalError(fmt.Errorf("is %s; expected an object", prop.Clip(string(raw))))
 	}
 	if err := prop.Decode(string(raw), &v); err != nil {
-		return nil, refused(err)
+		return nil, refusalError(err)
 	}
 	f := &Format{
 		name: strings.ToLower(strings.TrimSpace(v.Name)),
 		head: v.Header + v.ItemsHeader, tail: v.ItemsFooter + v.Footer,
 	}
-	f.read(v.Item)
+	f.readItem(v.Item)
 	var known bool
 	if f.escape, known = escapers[f.name]; !known {
-		return f, refused(fmt.Errorf(`has %q at "name"; expected json, html, xml, sql, csv or text; values are not escaped`, prop.Clip(v.Name)))
+		return f, refusalError(fmt.Errorf(`has %q at "name"; expected json, html, xml, sql, csv or text; values are not escaped`, prop.Clip(v.Name)))
 	}
 	return f, nil
 }
 
-func refused(err error) error {
+func refusalError(err error) error {
 	return &wire.MaskError{Mask: wire.ErrTemplateSource, Err: fmt.Errorf("output_format %w", err)}
 }
 
-// read splits the item at its macros.
-func (f *Format) read(item string) {
+// readItem splits the item at its macros.
+func (f *Format) readItem(item string) {
 	f.macros = map[string]bool{}
 	quotes := quotes{}
 	if f.name == "json" {
-		quotes.read(f.head)
+		quotes.readText(f.head)
 	}
 	for item != "" {
 		text, name, rest := nextMacro(item)
 		if text != "" {
 			f.item = append(f.item, piece{text: text})
-			quotes.read(text)
+			quotes.readText(text)
 		}
 		if name != "" {
 			f.item = append(f.item, piece{name: name, place: f.placeBefore(rest, quotes.open)})
@@ -161,7 +161,7 @@ func isLetter(c rune) bool {
 // quotes follows the strings of a JSON text.
 type quotes struct{ open, escaped bool }
 
-func (q *quotes) read(text string) {
+func (q *quotes) readText(text string) {
 	for i := range len(text) {
 		switch c := text[i]; {
 		case q.escaped:

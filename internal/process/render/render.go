@@ -51,9 +51,9 @@ func (f *Format) Render(r *result.Result, v Values) (string, error) {
 	var b strings.Builder
 	b.WriteString(f.head)
 	if f.perTag && v.EachTag {
-		b.WriteString(w.repeated())
+		b.WriteString(w.writeRepeated())
 	} else {
-		b.WriteString(w.withLanguages(w.item(nil)))
+		b.WriteString(w.withLanguages(w.writeItem(nil)))
 	}
 	b.WriteString(f.tail)
 	return b.String(), nil
@@ -67,35 +67,35 @@ type writing struct {
 	metrics string
 }
 
-// item returns the text of the item. tag is that of a repeated item, or nil.
-func (w *writing) item(tag *result.Tag) string {
+// writeItem returns the text of the item. tag is that of a repeated item, or nil.
+func (w *writing) writeItem(tag *result.Tag) string {
 	var b strings.Builder
 	for _, p := range w.Format.item {
 		switch {
 		case p.name == "":
 			b.WriteString(p.text)
 		case p.place == asKey:
-			b.WriteString(`"` + w.macro(p.name, tag) + `"`)
+			b.WriteString(`"` + w.macroValue(p.name, tag) + `"`)
 		case p.place == asValue && p.name == "metrics":
 			b.WriteString(w.metrics)
 		case p.place == asValue:
-			b.WriteString(w.scalar(p.name, tag))
+			b.WriteString(w.scalarValue(p.name, tag))
 		default:
-			b.WriteString(w.macro(p.name, tag))
+			b.WriteString(w.macroValue(p.name, tag))
 		}
 	}
 	return b.String()
 }
 
-// scalar returns the value of a macro as a JSON value. A list of objects is one.
-func (w *writing) scalar(name string, tag *result.Tag) string {
+// scalarValue returns the value of a macro as a JSON value. A list of objects is one.
+func (w *writing) scalarValue(name string, tag *result.Tag) string {
 	if name != tagValue || tag == nil {
 		tag = w.result.Tag(name)
 	}
 	if tag != nil && tag.Type == result.TypeRecords && json.Valid([]byte(tag.First())) {
 		return tag.First()
 	}
-	switch text := w.macro(name, tag); {
+	switch text := w.macroValue(name, tag); {
 	case text == "true" || text == "false" || text == "null":
 		return text
 	case text != "" && strings.IndexByte("-0123456789", text[0]) >= 0 && json.Valid([]byte(text)):
@@ -105,8 +105,8 @@ func (w *writing) scalar(name string, tag *result.Tag) string {
 	}
 }
 
-// macro returns the escaped value of a macro, "" if it has none.
-func (w *writing) macro(name string, tag *result.Tag) string {
+// macroValue returns the escaped value of a macro, "" if it has none.
+func (w *writing) macroValue(name string, tag *result.Tag) string {
 	switch name {
 	case "crawler_time":
 		return strconv.FormatFloat(w.CrawlingTime.Seconds(), 'f', 3, 64)
@@ -115,30 +115,30 @@ func (w *writing) macro(name string, tag *result.Tag) string {
 	case "errors_mask":
 		return strconv.FormatUint(uint64(w.Errors), 10)
 	case "metrics":
-		return w.escaped(w.metrics)
+		return w.escapeValue(w.metrics)
 	}
 	if tag != nil {
 		switch name {
 		case tagName:
-			return w.escaped(tag.Name)
+			return w.escapeValue(tag.Name)
 		case tagValue:
-			return w.first(tag)
+			return w.firstValue(tag)
 		case extractorValue:
-			return w.escaped(tag.Extractor)
+			return w.escapeValue(tag.Extractor)
 		}
 	}
 	if t := w.result.Tag(name); t != nil && t.First() != "" {
-		return w.first(t)
+		return w.firstValue(t)
 	}
-	if text, ok := w.field(name); ok {
-		return w.escaped(text)
+	if text, ok := w.tagField(name); ok {
+		return w.escapeValue(text)
 	}
-	return w.escaped(w.Defaults[name])
+	return w.escapeValue(w.Defaults[name])
 }
 
-// field returns a field of a tag that a macro names: TAG_extractor, TAG_xpath, or the name of
+// tagField returns a field of a tag that a macro names: TAG_extractor, TAG_xpath, or the name of
 // the tag with its language suffix.
-func (w *writing) field(name string) (text string, ok bool) {
+func (w *writing) tagField(name string) (text string, ok bool) {
 	if base, is := strings.CutSuffix(name, "_extractor"); is {
 		if t := w.result.Tag(base); t != nil {
 			return t.Extractor, true
@@ -158,17 +158,17 @@ func (w *writing) field(name string) (text string, ok bool) {
 	return "", false
 }
 
-// first returns the first value of a tag, escaped.
-func (w *writing) first(t *result.Tag) string {
+// firstValue returns the first value of a tag, escaped.
+func (w *writing) firstValue(t *result.Tag) string {
 	if w.Escaped && t.Type != result.TypeRecords {
 		return t.First()
 	}
-	return w.value(t, t.First())
+	return w.escapeTagValue(t, t.First())
 }
 
-// repeated returns the item for each found tag: different texts, joined by "," for json and by
+// writeRepeated returns the item for each found tag: different texts, joined by "," for json and by
 // a space for other formats, without a comma at the end.
-func (w *writing) repeated() string {
+func (w *writing) writeRepeated() string {
 	var items []string
 	met := map[string]bool{}
 	for i := range w.result.Tags {
@@ -176,7 +176,7 @@ func (w *writing) repeated() string {
 		if t.First() == "" {
 			continue
 		}
-		text := w.item(t)
+		text := w.writeItem(t)
 		if w.name == "json" {
 			text = withoutComma(text)
 		}
@@ -214,7 +214,7 @@ func (w *writing) withLanguages(item string) string {
 		if b.Len() > 0 || !strings.HasSuffix(before, "{") {
 			b.WriteByte(',')
 		}
-		b.WriteString(`"` + escapeJSON(name) + `":"` + w.first(t) + `"`)
+		b.WriteString(`"` + escapeJSON(name) + `":"` + w.firstValue(t) + `"`)
 	}
 	return item[:end] + b.String() + item[end:]
 }

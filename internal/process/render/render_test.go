@@ -121,7 +121,7 @@ func TestMacroNames(t *testing.T) {
 		"%_own%%title_xpath%": "O",
 	} {
 		f := &Format{name: "text"}
-		f.read(item)
+		f.readItem(item)
 		r := result.Result{Tags: []result.Tag{
 			{Name: "title", Data: []string{" ", "T"}}, {Name: "media:content", Data: []string{"M"}},
 			{Name: "назва", Data: []string{"U"}}, {Name: "_own", Data: []string{"O"}},

@@ -40,6 +40,6 @@ func (s *scrape) readMarkup(text string) article.Article {
 	p := article.NewPage([]byte(text), s.URL, s.Base)
 	defer p.Release()
 	a, err := p.Article(article.Visible)
-	s.failed(err)
+	s.addError(err)
 	return a
 }

@@ -43,7 +43,7 @@ func TestEntryTexts(t *testing.T) {
 					t.Fatal(err)
 				}
 				s := &scrape{Page: &Page{ID: wire.Md5("a"), URL: "https://news.example/a", Text: raw, Entry: true}, rules: rules}
-				parts := s.parts()
+				parts := s.extractParts()
 				if len(parts) != 1 {
 					t.Fatalf("%d parts, %v", len(parts), s.out)
 				}

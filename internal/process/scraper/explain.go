@@ -124,9 +124,9 @@ func (s *scrape) explainTemplates(list []*template.Template, results []result.Re
 	}
 }
 
-// origins returns what each result of a part comes from, by its first tag, which stays the same when
+// resultOrigins returns what each result of a part comes from, by its first tag, which stays the same when
 // the results are sorted.
-func (s *scrape) origins(p *part) map[*result.Tag]string {
+func (s *scrape) resultOrigins(p *part) map[*result.Tag]string {
 	x := s.out.Explained
 	if x == nil {
 		return nil
@@ -150,8 +150,8 @@ func (s *scrape) origins(p *part) map[*result.Tag]string {
 	return from
 }
 
-// explain describes the results of a part in their order, and the tags and the date of the first one.
-func (s *scrape) explain(p *part) {
+// explainPart describes the results of a part in their order, and the tags and the date of the first one.
+func (s *scrape) explainPart(p *part) {
 	x := s.out.Explained
 	if x == nil {
 		return

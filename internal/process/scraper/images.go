@@ -27,7 +27,7 @@ func (s *scrape) imageSizes() map[string]media.Size {
 		return s.sizes
 	}
 	s.sizes = map[string]media.Size{}
-	found, _ := images.Find(context.Background(), s.tree(), xpath.Limits{Matches: mostImages}) // those before a bound count
+	found, _ := images.Find(context.Background(), s.pageTree(), xpath.Limits{Matches: mostImages}) // those before a bound count
 	for _, m := range found {
 		values := map[string]string{}
 		for _, a := range m.Node.Attr {

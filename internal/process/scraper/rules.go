@@ -118,13 +118,13 @@ func Compile(s *Source) (*Rules, []Problem) {
 	set, broken := filter.Compile(s.Filters)
 	c.filters = set
 	for _, err := range broken {
-		c.note(wire.ErrBatchItem, err)
+		c.addProblem(wire.ErrBatchItem, err)
 	}
 	c.mediaFilters = slices.ContainsFunc(s.Filters, func(f filter.Rule) bool { return f.Mode == 1 && f.State != 0 })
 	c.options = property.Parsed(c.p, "PROCESSOR_PROPERTIES", parseOptions)
 	for _, name := range slices.Sorted(maps.Keys(c.options.keys)) {
 		if !slices.Contains(optionNames, name) {
-			c.note(0, fmt.Errorf("property PROCESSOR_PROPERTIES has unknown key %q; it has no effect", prop.Clip(name)))
+			c.addProblem(0, fmt.Errorf("property PROCESSOR_PROPERTIES has unknown key %q; it has no effect", prop.Clip(name)))
 		}
 	}
 	c.readExtractors()
@@ -141,13 +141,13 @@ func Compile(s *Source) (*Rules, []Problem) {
 		c.Links = nil
 	}
 	for _, err := range c.p.Errs {
-		c.note(wire.ErrBatchItem, err)
+		c.addProblem(wire.ErrBatchItem, err)
 	}
 	return c.Rules, c.problems
 }
 
-// note adds a problem. An error may have bits of its own.
-func (c *compiling) note(bits wire.ErrorMask, err error) {
+// addProblem adds a problem. An error may have bits of its own.
+func (c *compiling) addProblem(bits wire.ErrorMask, err error) {
 	if err == nil {
 		return
 	}
@@ -166,8 +166,8 @@ func parseOptions(text string) (options, error) {
 	return o, nil
 }
 
-// text returns a key as a text: an object or list is its JSON.
-func (o options) text(name string) string {
+// keyText returns a key as a text: an object or list is its JSON.
+func (o options) keyText(name string) string {
 	raw := o.keys[name]
 	if text, err := prop.Text(raw); err == nil {
 		return strings.TrimSpace(text)
@@ -175,9 +175,9 @@ func (o options) text(name string) string {
 	return string(raw)
 }
 
-// either returns a property, or the key of PROCESSOR_PROPERTIES of the other name.
-func (c *compiling) either(name, key string) string {
-	return cmp.Or(c.p.Text(name), c.options.text(key))
+// propertyOrKey returns a property, or the key of PROCESSOR_PROPERTIES of the other name.
+func (c *compiling) propertyOrKey(name, key string) string {
+	return cmp.Or(c.p.Text(name), c.options.keyText(key))
 }
 
 // readExtractors reads the algorithm and its list of extractors.
@@ -187,34 +187,34 @@ func (c *compiling) readExtractors() {
 	}
 	if raw, given := c.options.keys["algorithm"]; given {
 		if err := prop.Decode(string(raw), &algorithm); err != nil {
-			c.note(wire.ErrScraper, fmt.Errorf("property PROCESSOR_PROPERTIES has algorithm %s: %w", prop.Clip(string(raw)), err))
+			c.addProblem(wire.ErrScraper, fmt.Errorf("property PROCESSOR_PROPERTIES has algorithm %s: %w", prop.Clip(string(raw)), err))
 		}
 	}
 	c.algorithm = cmp.Or(strings.TrimSpace(algorithm.Name), c.p.Text("PROCESSOR_ALGORITHM"), extractor.DefaultAlgorithm)
 	var o extractor.Options
 	var err error
-	if text := c.either("SCRAPER_SCRAPY_PRECONFIGURED", "SCRAPER_SCRAPY_PRECONFIGURED"); text != "" {
+	if text := c.propertyOrKey("SCRAPER_SCRAPY_PRECONFIGURED", "SCRAPER_SCRAPY_PRECONFIGURED"); text != "" {
 		if o.Rules, err = extractor.ParsePreconfigured(text); err != nil {
-			c.note(wire.ErrScraper, fmt.Errorf("property SCRAPER_SCRAPY_PRECONFIGURED %w", err))
+			c.addProblem(wire.ErrScraper, fmt.Errorf("property SCRAPER_SCRAPY_PRECONFIGURED %w", err))
 		}
 	}
-	if text := c.options.text("tagsValidator"); text != "" {
+	if text := c.options.keyText("tagsValidator"); text != "" {
 		if o.Validator, err = extractor.ParseValidator(text); err != nil {
-			c.note(wire.ErrScraper, fmt.Errorf("property PROCESSOR_PROPERTIES has tagsValidator that %w", err))
+			c.addProblem(wire.ErrScraper, fmt.Errorf("property PROCESSOR_PROPERTIES has tagsValidator that %w", err))
 		}
 	}
 	if c.algorithm == rawData {
 		return
 	}
-	if c.dynamic, err = extractors(c.options.text("modules"), c.algorithm, o); err != nil {
-		c.note(wire.ErrScraper, fmt.Errorf("property PROCESSOR_PROPERTIES: %w; the default extractors are used", err))
+	if c.dynamic, err = parseExtractors(c.options.keyText("modules"), c.algorithm, o); err != nil {
+		c.addProblem(wire.ErrScraper, fmt.Errorf("property PROCESSOR_PROPERTIES: %w; the default extractors are used", err))
 		c.algorithm = extractor.DefaultAlgorithm
-		c.dynamic, err = extractors("", c.algorithm, o)
-		c.note(wire.ErrScraper, err)
+		c.dynamic, err = parseExtractors("", c.algorithm, o)
+		c.addProblem(wire.ErrScraper, err)
 	}
 }
 
-func extractors(modules, algorithm string, o extractor.Options) (*extractor.Set, error) {
+func parseExtractors(modules, algorithm string, o extractor.Options) (*extractor.Set, error) {
 	lists, err := extractor.ParseLists(modules)
 	if err != nil {
 		return nil, err
@@ -234,28 +234,28 @@ func (c *compiling) readTemplates() {
 	text := cmp.Or(c.p.Text("template"), c.p.Text("TEMPLATE"))
 	set, err := template.Parse(text)
 	if err != nil {
-		c.note(wire.ErrTemplateSource, fmt.Errorf("property template %w; no template is used", err))
+		c.addProblem(wire.ErrTemplateSource, fmt.Errorf("property template %w; no template is used", err))
 		set, _ = template.Parse("")
 	}
 	c.templates = set
 	for _, p := range set.Problems() {
-		c.note(p.Bits, errors.New("property template: "+p.String()))
+		c.addProblem(p.Bits, errors.New("property template: "+p.String()))
 	}
 	for _, name := range set.Unknown {
-		c.note(0, fmt.Errorf("property template has unknown key %s; it has no effect", name))
+		c.addProblem(0, fmt.Errorf("property template has unknown key %s; it has no effect", name))
 	}
 	c.formats = map[*template.Template]*render.Format{}
 	for _, t := range set.Templates {
 		f, err := render.Parse(t.OutputFormat)
 		if err != nil {
-			c.note(wire.ErrTemplateSource, fmt.Errorf("property template, %s: %w", t.Label(), err))
+			c.addProblem(wire.ErrTemplateSource, fmt.Errorf("property template, %s: %w", t.Label(), err))
 		}
 		if f != nil {
 			c.formats[t] = f
 		}
 	}
 	if c.text, err = template.ParseText(c.options.raw); err != nil {
-		c.note(wire.ErrScraper, fmt.Errorf("property PROCESSOR_PROPERTIES %w", err))
+		c.addProblem(wire.ErrScraper, fmt.Errorf("property PROCESSOR_PROPERTIES %w", err))
 		c.text = &template.Text{}
 	}
 	c.reduces = c.options.keys["SCRAPER_TEXT_REDUCER"] != nil
@@ -266,11 +266,11 @@ func (c *compiling) readTemplates() {
 func (c *compiling) readSources() {
 	var err error
 	if c.Sources, err = template.ParseSources(c.p.Text("TEMPLATE_SOURCE")); err != nil {
-		c.note(wire.ErrTemplateSource, fmt.Errorf("property TEMPLATE_SOURCE %w", err))
+		c.addProblem(wire.ErrTemplateSource, fmt.Errorf("property TEMPLATE_SOURCE %w", err))
 	}
 	for i := range c.Sources {
 		if !c.Sources[i].Scheduled() {
-			c.note(0, fmt.Errorf(`property TEMPLATE_SOURCE source %d has no "schedule"; it is never used`, i+1))
+			c.addProblem(0, fmt.Errorf(`property TEMPLATE_SOURCE source %d has no "schedule"; it is never used`, i+1))
 		}
 	}
 	c.Needs.Fields = c.Needs.Fields || len(c.Sources) > 0
@@ -279,19 +279,19 @@ func (c *compiling) readSources() {
 // readResults reads what is done with results.
 func (c *compiling) readResults() {
 	var err error
-	if text := c.either("SCRAPER_METRICS", "metrics"); text != "" {
+	if text := c.propertyOrKey("SCRAPER_METRICS", "metrics"); text != "" {
 		if c.metrics, err = ranking.ParseMetrics(text); err != nil {
-			c.note(wire.ErrScraper, fmt.Errorf("property SCRAPER_METRICS %w", err))
+			c.addProblem(wire.ErrScraper, fmt.Errorf("property SCRAPER_METRICS %w", err))
 		}
 	}
 	if c.best = c.p.Text("DEFAULT_METRIC"); c.best != "" {
 		if c.best, err = ranking.CheckMetric(c.best); err != nil {
-			c.note(wire.ErrScraper, fmt.Errorf("property DEFAULT_METRIC: %w", err))
+			c.addProblem(wire.ErrScraper, fmt.Errorf("property DEFAULT_METRIC: %w", err))
 		}
 	}
-	if text := c.options.text("SCRAPER_LANG_DETECT"); text != "" {
+	if text := c.options.keyText("SCRAPER_LANG_DETECT"); text != "" {
 		if c.languages, err = language.Parse(text); err != nil {
-			c.note(wire.ErrScraper, fmt.Errorf("property PROCESSOR_PROPERTIES has SCRAPER_LANG_DETECT that %w", err))
+			c.addProblem(wire.ErrScraper, fmt.Errorf("property PROCESSOR_PROPERTIES has SCRAPER_LANG_DETECT that %w", err))
 		}
 	}
 	if c.p.Text("TAGS_TYPES") != "" {
@@ -303,12 +303,12 @@ func (c *compiling) readResults() {
 	c.hash = property.Parsed(c.p, "CONTENT_HASH", contenthash.Parse)
 	c.redirect = property.Parsed(c.p, "HTTP_REDIRECT_LINK", redirectlink.Parse)
 	c.chain = property.Parsed(c.p, "URL_CHAIN", chain.Parse)
-	c.dates = pubdate.Read(c.p, c.options.text("PDATE_SOURCES_EXPRESSION"))
+	c.dates = pubdate.Read(c.p, c.options.keyText("PDATE_SOURCES_EXPRESSION"))
 	c.dateAsked = c.p.Text("PDATE_SOURCES_MASK") != ""
-	mask := c.either("URL_NORMALIZE_MASK_PROCESSOR", "URL_NORMALIZE_MASK_PROCESSOR")
+	mask := c.propertyOrKey("URL_NORMALIZE_MASK_PROCESSOR", "URL_NORMALIZE_MASK_PROCESSOR")
 	var n prop.Int
 	if mask != "" && prop.Decode(mask, &n) != nil {
-		c.note(wire.ErrBatchItem, fmt.Errorf("property URL_NORMALIZE_MASK_PROCESSOR has %q; expected a number", prop.Clip(mask)))
+		c.addProblem(wire.ErrBatchItem, fmt.Errorf("property URL_NORMALIZE_MASK_PROCESSOR has %q; expected a number", prop.Clip(mask)))
 	}
 	c.mask = canonical.Mask(n)
 }

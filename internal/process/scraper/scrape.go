@@ -63,10 +63,10 @@ func Scrape(p *Page, rules *Rules) Output {
 		s.addTemplates()
 	}
 	if len(p.Chain) > 0 && rules.chain != nil {
-		s.fold()
+		s.storeFolded()
 		return s.out
 	}
-	parts := s.parts()
+	parts := s.extractParts()
 	if s.page != nil {
 		defer s.page.Release()
 	}
@@ -74,10 +74,10 @@ func Scrape(p *Page, rules *Rules) Output {
 		return s.out
 	}
 	for i := range parts {
-		s.complete(&parts[i])
+		s.completePart(&parts[i])
 	}
-	s.explain(&parts[0])
-	s.store(parts)
+	s.explainPart(&parts[0])
+	s.storeParts(parts)
 	return s.out
 }
 
@@ -87,7 +87,7 @@ func (s *scrape) addTemplates() {
 	rules.templates, rules.formats = rules.templates.Clone(), maps.Clone(rules.formats)
 	for _, source := range s.Templates {
 		if err := rules.templates.Merge(source.Name, source.Text); err != nil {
-			s.fail(wire.ErrTemplateSource, "property TEMPLATE_SOURCE, %s: the template %v", source.Source, err)
+			s.addFault(wire.ErrTemplateSource, "property TEMPLATE_SOURCE, %s: the template %v", source.Source, err)
 		}
 	}
 	for _, t := range rules.templates.Templates {
@@ -96,7 +96,7 @@ func (s *scrape) addTemplates() {
 		}
 		f, err := render.Parse(t.OutputFormat)
 		if err != nil {
-			s.fail(wire.ErrTemplateSource, "property TEMPLATE_SOURCE, %s: %v", t.Label(), err)
+			s.addFault(wire.ErrTemplateSource, "property TEMPLATE_SOURCE, %s: %v", t.Label(), err)
 		}
 		if f != nil {
 			rules.formats[t] = f
@@ -105,8 +105,8 @@ func (s *scrape) addTemplates() {
 	s.rules = &rules
 }
 
-// fold stores the joined results of the parts of a page (docs/spec/processing.md 1.7).
-func (s *scrape) fold() {
+// storeFolded stores the joined results of the parts of a page (docs/spec/processing.md 1.7).
+func (s *scrape) storeFolded() {
 	results := make([]result.Result, len(s.Chain))
 	for i, content := range s.Chain {
 		results[i] = result.Decode(content).Default
@@ -114,11 +114,11 @@ func (s *scrape) fold() {
 	r := s.rules.chain.Fold(results)
 	ranking.Again(&r)
 	published, _ := time.Parse(time.DateTime, r.First("pubdate"))
-	s.put(&part{results: []result.Result{r}, template: s.firstTemplate(), found: pubdate.Resolved{Date: wire.DateOf(published)}, escaped: true})
+	s.putPageItem(&part{results: []result.Result{r}, template: s.firstTemplate(), found: pubdate.Resolved{Date: wire.DateOf(published)}, escaped: true})
 }
 
-// fail adds error bits and their reason.
-func (s *scrape) fail(bits wire.ErrorMask, format string, args ...any) {
+// addFault adds error bits and their reason.
+func (s *scrape) addFault(bits wire.ErrorMask, format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
 	s.out.Fail(bits, errors.New(message))
 	if x := s.out.Explained; x != nil {
@@ -126,45 +126,45 @@ func (s *scrape) fail(bits wire.ErrorMask, format string, args ...any) {
 	}
 }
 
-// failed is fail for an error, which may have bits of its own.
-func (s *scrape) failed(err error) {
+// addError is fail for an error, which may have bits of its own.
+func (s *scrape) addError(err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, document.ErrType):
-		s.fail(wire.ErrUnsupportedType, "%v", err)
+		s.addFault(wire.ErrUnsupportedType, "%v", err)
 	case errors.Is(err, document.ErrDamaged):
-		s.fail(wire.ErrRawDecoding, "%v", err)
+		s.addFault(wire.ErrRawDecoding, "%v", err)
 	default:
-		s.fail(cmp.Or(wire.MaskOf(err), wire.ErrScraper), "%v", err)
+		s.addFault(cmp.Or(wire.MaskOf(err), wire.ErrScraper), "%v", err)
 	}
 }
 
-// problems adds the problems of a template.
-func (s *scrape) problems(list []template.Problem) {
+// addProblems adds the problems of a template.
+func (s *scrape) addProblems(list []template.Problem) {
 	for _, p := range list {
-		s.fail(p.Bits, "%s", p)
+		s.addFault(p.Bits, "%s", p)
 	}
 }
 
-// parts extracts the page: the first part belongs to it, the others are further items. It is
+// extractParts extracts the page: the first part belongs to it, the others are further items. It is
 // empty if there is nothing to store.
-func (s *scrape) parts() []part {
+func (s *scrape) extractParts() []part {
 	switch {
 	case s.Entry:
 		s.readBy("feed entry")
 		r, published, err := entry.Feed(s.ID, s.Text)
-		if s.failed(err); err != nil {
+		if s.addError(err); err != nil {
 			return nil
 		}
 		s.describeEntry(&r)
 		return []part{{results: []result.Result{r}, template: s.firstTemplate(), found: pubdate.Resolved{Date: published}}}
 	case s.rules.algorithm == rawData, s.Processor == storeRaw:
-		return s.raw()
+		return s.storeRaw()
 	case s.Processor == customJSON:
 		s.readBy("custom JSON")
 		list, err := entry.Custom(s.ID, s.URL, s.Text)
-		s.failed(err)
-		return split(list, s.firstTemplate())
+		s.addError(err)
+		return splitResults(list, s.firstTemplate())
 	}
 	if !s.Asked && (document.IsListing(s.Text) || !s.Root && document.IsResource(s.Type, s.URL, s.Text)) {
 		s.readBy("none: it is a resource, such as a script, a style sheet, JSON or XML")
@@ -172,30 +172,30 @@ func (s *scrape) parts() []part {
 		return nil
 	}
 	if document.FormatOf(s.Type, s.Text) != document.HTML {
-		if !s.accepted(s.Text) {
+		if !s.passesFilters(s.Text) {
 			return nil
 		}
-		return s.document()
+		return s.extractDocument()
 	}
 	text, err := document.Decode(s.Type, s.Text)
-	if s.failed(err); err != nil || !s.accepted(text) {
+	if s.addError(err); err != nil || !s.passesFilters(text) {
 		return nil
 	}
-	return s.extract(text)
+	return s.runTemplates(text)
 }
 
-// document reads a content that is no HTML. Templates give it an output format only.
-func (s *scrape) document() []part {
+// extractDocument reads a content that is no HTML. Templates give it an output format only.
+func (s *scrape) extractDocument() []part {
 	s.readBy("document")
 	a, err := document.Read(s.Type, s.Text, s.URL)
-	if s.failed(err); a == nil {
+	if s.addError(err); a == nil {
 		return nil
 	}
 	return []part{{results: []result.Result{{Tags: extractor.ArticleTags(*a, extractor.Newspaper, nil)}}, template: s.firstTemplate()}}
 }
 
-// split makes a part of each result.
-func split(list []result.Result, t *template.Template) []part {
+// splitResults makes a part of each result.
+func splitResults(list []result.Result, t *template.Template) []part {
 	parts := make([]part, len(list))
 	for i := range list {
 		parts[i] = part{results: list[i : i+1 : i+1], template: t}
@@ -203,21 +203,21 @@ func split(list []result.Result, t *template.Template) []part {
 	return parts
 }
 
-// raw stores the raw content as base64, as the custom text of a result without tags.
-func (s *scrape) raw() []part {
+// storeRaw stores the raw content as base64, as the custom text of a result without tags.
+func (s *scrape) storeRaw() []part {
 	s.readBy("raw content")
 	r := result.Result{ID: s.ID}
 	r.Add(result.Tag{Name: "source_url", Data: []string{s.URL}, Extractor: result.Service})
 	content, err := result.EncodeRaw(r, s.Text)
-	if s.failed(err); err == nil {
+	if s.addError(err); err == nil {
 		s.out.Item = Item{Content: content, TagsCount: r.Count(), TagsMask: r.Mask(nil)}
 	}
 	return nil
 }
 
-// accepted reports whether the filters of stages 7 and 2 let the raw content pass
+// passesFilters reports whether the filters of stages 7 and 2 let the raw content pass
 // (docs/spec/processing.md 1.2 #15).
-func (s *scrape) accepted(text []byte) bool {
+func (s *scrape) passesFilters(text []byte) bool {
 	env := filter.Env{Now: s.Now, Depth: s.Depth}
 	for _, stage := range []int{filter.StageBeforeProcessor, filter.StagePrepared} {
 		if !s.rules.filters.Has(stage) {
@@ -229,7 +229,7 @@ func (s *scrape) accepted(text []byte) bool {
 		}
 		if !s.rules.filters.AcceptSubject(stage, filter.RawContent, string(text), env) {
 			s.out.Refused = true
-			s.fail(wire.ErrProcessorFilters, "a filter of stage %d refuses the raw content", stage)
+			s.addFault(wire.ErrProcessorFilters, "a filter of stage %d refuses the raw content", stage)
 			return false
 		}
 	}
@@ -238,28 +238,28 @@ func (s *scrape) accepted(text []byte) bool {
 
 // firstTemplate returns the first template whose condition holds, for its output format.
 func (s *scrape) firstTemplate() *template.Template {
-	if list := s.selected(); len(list) > 0 {
+	if list := s.selectTemplates(); len(list) > 0 {
 		return list[0]
 	}
 	return nil
 }
 
-// selected returns the templates whose condition holds.
-func (s *scrape) selected() []*template.Template {
+// selectTemplates returns the templates whose condition holds.
+func (s *scrape) selectTemplates() []*template.Template {
 	list, problems := s.rules.templates.For(func(name string) (string, bool) {
 		value, known := s.Fields[name]
 		return value, known
 	})
-	s.problems(problems)
+	s.addProblems(problems)
 	return list
 }
 
-// extract runs the templates and keeps the results of one of them.
-func (s *scrape) extract(text []byte) []part {
+// runTemplates runs the templates and keeps the results of one of them.
+func (s *scrape) runTemplates(text []byte) []part {
 	s.page = article.NewPage(s.rules.text.Prepare(text), s.URL, s.Base)
 	s.page.Charset = s.Charset
 	s.page.Fetched = cmp.Or(s.Fetched, s.Now)
-	list := s.selected()
+	list := s.selectTemplates()
 	candidates := make([][]part, len(list))
 	firsts := make([]result.Result, len(list))
 	for i, t := range list {
@@ -269,10 +269,10 @@ func (s *scrape) extract(text []byte) []part {
 	s.readBy("extractors")
 	if len(list) == 0 { // all are disabled, or no condition holds
 		s.explainTemplates(nil, nil, -1)
-		return []part{{results: s.dynamic(nil)}}
+		return []part{{results: s.runExtractors(nil)}}
 	}
 	chosen, problems := s.rules.templates.Choose(list, firsts)
-	s.problems(problems)
+	s.addProblems(problems)
 	s.explainTemplates(list, firsts, max(chosen, 0))
 	return candidates[max(chosen, 0)]
 }
@@ -286,29 +286,29 @@ func (s *scrape) byRules(t *template.Template) bool {
 func (s *scrape) byTemplate(t *template.Template) []part {
 	switch {
 	case !s.byRules(t):
-		return []part{{results: s.dynamic(t), template: t}}
+		return []part{{results: s.runExtractors(t), template: t}}
 	case s.Processor == multiItems:
-		items, problems := t.Items(context.Background(), s.tree(), s.options())
-		s.problems(problems)
-		return split(items, t)
+		items, problems := t.Items(context.Background(), s.pageTree(), s.templateOptions())
+		s.addProblems(problems)
+		return splitResults(items, t)
 	}
-	r, problems := t.Apply(context.Background(), s.tree(), s.options())
-	s.problems(problems)
+	r, problems := t.Apply(context.Background(), s.pageTree(), s.templateOptions())
+	s.addProblems(problems)
 	return []part{{results: []result.Result{r}, template: t}}
 }
 
-// tree returns the tree of the page. A page without one is empty.
-func (s *scrape) tree() *xpath.Document {
+// pageTree returns the tree of the page. A page without one is empty.
+func (s *scrape) pageTree() *xpath.Document {
 	root, err := s.page.Tree()
 	if err != nil {
-		s.fail(wire.ErrScraper, "templates see an empty page: %v", err)
+		s.addFault(wire.ErrScraper, "templates see an empty page: %v", err)
 		empty, _ := xpath.HTML(nil)
 		return empty
 	}
 	return xpath.Of(root)
 }
 
-func (s *scrape) options() template.Options {
+func (s *scrape) templateOptions() template.Options {
 	return template.Options{
 		URL: s.URL, Base: s.page.Base(), Now: s.Now, Text: s.rules.text,
 		Resolve: func(base, ref string) string {
@@ -325,23 +325,23 @@ func (s *scrape) options() template.Options {
 	}
 }
 
-// dynamic runs the extractors. A single one needs no result of its own besides the merged one.
-func (s *scrape) dynamic(t *template.Template) []result.Result {
+// runExtractors runs the extractors. A single one needs no result of its own besides the merged one.
+func (s *scrape) runExtractors(t *template.Template) []result.Result {
 	results, err := s.rules.dynamic.Dynamic(context.Background(), s.page)
-	s.failed(err)
+	s.addError(err)
 	if len(results) == 2 {
 		results = results[:1]
 	}
 	for i := range results {
 		if t != nil && t.HasTags() {
-			s.problems(t.PostProcess(&results[i], s.options()))
+			s.addProblems(t.PostProcess(&results[i], s.templateOptions()))
 		}
 	}
 	return results
 }
 
-// header returns a line of the response header, or "".
-func (s *scrape) header(name string) string {
+// headerLine returns a line of the response header, or "".
+func (s *scrape) headerLine(name string) string {
 	for line := range bytes.Lines(s.Header) {
 		key, value, ok := strings.Cut(string(line), ":")
 		if ok && textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(key)) == textproto.CanonicalMIMEHeaderKey(name) {
@@ -351,18 +351,18 @@ func (s *scrape) header(name string) string {
 	return ""
 }
 
-// complete adds what every result has: dates, service tags, metrics (docs/spec/processing.md
+// completePart adds what every result has: dates, service tags, metrics (docs/spec/processing.md
 // 2.2 #3), and puts the best one first.
-func (s *scrape) complete(p *part) {
+func (s *scrape) completePart(p *part) {
 	for i := range p.results {
 		r := &p.results[i]
 		r.ID = s.ID
-		s.clean(r, p.template)
-		found := s.dates(r, p)
+		s.cleanTags(r, p.template)
+		found := s.setDates(r, p)
 		if i == 0 {
 			p.found = found
 		}
-		if feed := s.header("X-feed_url"); feed != "" {
+		if feed := s.headerLine("X-feed_url"); feed != "" {
 			r.Add(result.Tag{Name: "feed_url", Data: []string{feed}, Extractor: result.Service})
 		}
 		if s.rules.languages != nil {
@@ -373,20 +373,20 @@ func (s *scrape) complete(p *part) {
 				t.Data[i] = s.rules.text.Reduce(t.Data[i])
 			}
 		}
-		s.rules.redirect.Apply(r, s.URL, s.header("Location"))
-		s.resolve(r)
+		s.rules.redirect.Apply(r, s.URL, s.headerLine("Location"))
+		s.resolveLinkTag(r)
 		r.Time = cmp.Or(r.Time, time.Since(s.start))
 	}
-	p.from = s.origins(p)
+	p.from = s.resultOrigins(p)
 	ranking.Measure(p.results, s.rules.metrics)
 	if s.rules.best != "" && len(p.results) > 1 {
-		s.failed(ranking.Sort(p.results, s.rules.best))
+		s.addError(ranking.Sort(p.results, s.rules.best))
 	}
 }
 
-// resolve replaces the links of the tag link by where they lead, or asks for that. A feed entry
+// resolveLinkTag replaces the links of the tag link by where they lead, or asks for that. A feed entry
 // has its links escaped.
-func (s *scrape) resolve(r *result.Result) {
+func (s *scrape) resolveLinkTag(r *result.Result) {
 	t := r.Tag("link")
 	if s.rules.Links == nil || t == nil {
 		return
@@ -414,8 +414,8 @@ func (s *scrape) resolve(r *result.Result) {
 	t.Data = data
 }
 
-// clean completes and cleans the tags title, author and media (docs/spec/processing.md 2.2, 2.5).
-func (s *scrape) clean(r *result.Result, t *template.Template) {
+// cleanTags completes and cleans the tags title, author and media (docs/spec/processing.md 2.2, 2.5).
+func (s *scrape) cleanTags(r *result.Result, t *template.Template) {
 	r.Add(result.Tag{Name: "source_url", Data: []string{s.URL}, Extractor: result.Service})
 	if s.page == nil {
 		return
@@ -445,13 +445,13 @@ func (s *scrape) clean(r *result.Result, t *template.Template) {
 	}
 }
 
-// dates sets pubdate and pubdate_tz of a result. An entry of a feed has its date already.
-func (s *scrape) dates(r *result.Result, p *part) pubdate.Resolved {
+// setDates sets pubdate and pubdate_tz of a result. An entry of a feed has its date already.
+func (s *scrape) setDates(r *result.Result, p *part) pubdate.Resolved {
 	if s.Entry {
 		return p.found
 	}
-	sources := pubdate.Sources{URL: s.URL, Now: s.Now, Fetched: s.Fetched, Evaluate: s.evaluate()}
-	if feed := s.header("X-pubdateRssFeed"); feed != "" {
+	sources := pubdate.Sources{URL: s.URL, Now: s.Now, Fetched: s.Fetched, Evaluate: s.sqlEvaluator()}
+	if feed := s.headerLine("X-pubdateRssFeed"); feed != "" {
 		sources.Feed, _ = time.Parse(time.DateTime, feed)
 	}
 	if s.page != nil {
@@ -459,7 +459,7 @@ func (s *scrape) dates(r *result.Result, p *part) pubdate.Resolved {
 	}
 	found := pubdate.Apply(r, sources, s.rules.dates)
 	for _, err := range found.Errs {
-		s.fail(wire.ErrScraper, "%v", err)
+		s.addFault(wire.ErrScraper, "%v", err)
 	}
 	if found.Source == pdate.Now && !s.rules.dateAsked { // the page has no date
 		r.Remove("pubdate")
@@ -470,8 +470,8 @@ func (s *scrape) dates(r *result.Result, p *part) pubdate.Resolved {
 	return found
 }
 
-// evaluate returns the function that evaluates SQL expressions over the fields of the row.
-func (s *scrape) evaluate() func(string) (string, error) {
+// sqlEvaluator returns the function that evaluates SQL expressions over the fields of the row.
+func (s *scrape) sqlEvaluator() func(string) (string, error) {
 	if s.rules.Evaluate == nil || s.Row == nil {
 		return nil
 	}
@@ -479,9 +479,9 @@ func (s *scrape) evaluate() func(string) (string, error) {
 	return func(expression string) (string, error) { return s.rules.Evaluate(macros.Replace(expression)) }
 }
 
-// store renders and encodes the parts.
-func (s *scrape) store(parts []part) {
-	s.put(&parts[0])
+// storeParts renders and encodes the parts.
+func (s *scrape) storeParts(parts []part) {
+	s.putPageItem(&parts[0])
 	if len(parts) < 2 || s.Row == nil || s.Limits == nil {
 		return
 	}
@@ -490,28 +490,28 @@ func (s *scrape) store(parts []part) {
 		p, r := &parts[i], &parts[i].results[0]
 		list[i] = multiitem.Part{
 			TagsCount: r.Count(), TagsMask: r.Mask(s.rules.mapping), Published: p.found.Date, Hash: s.rules.hash.Sum(r, ""),
-			Content: func(row *wire.URL) ([]byte, error) { return s.encode(p, row.URLMd5, row.ErrorMask) },
+			Content: func(row *wire.URL) ([]byte, error) { return s.encodePart(p, row.URLMd5, row.ErrorMask) },
 		}
 	}
 	items, bits := multiitem.Split(s.Row, s.Limits, list, multiitem.Options{Now: wire.DateOf(s.Now), Room: s.Room})
 	s.out.Items = items
 	if bits != 0 {
-		s.fail(bits, "not all of the %d items of the page are stored", len(parts))
+		s.addFault(bits, "not all of the %d items of the page are stored", len(parts))
 	}
 }
 
-// put sets the item of the page.
-func (s *scrape) put(p *part) {
+// putPageItem sets the item of the page.
+func (s *scrape) putPageItem(p *part) {
 	r := &p.results[0]
 	item := Item{TagsCount: r.Count(), TagsMask: r.Mask(s.rules.mapping), Published: p.found.Date, Hash: s.rules.hash.Sum(r, "")}
-	content, err := s.encode(p, s.ID, s.Mask|s.out.Bits)
-	s.failed(err)
+	content, err := s.encodePart(p, s.ID, s.Mask|s.out.Bits)
+	s.addError(err)
 	item.Content = content
 	s.out.Item = item
 }
 
-// encode renders the results of a part in the output format of its template, and encodes them.
-func (s *scrape) encode(p *part, id string, mask wire.ErrorMask) ([]byte, error) {
+// encodePart renders the results of a part in the output format of its template, and encodes them.
+func (s *scrape) encodePart(p *part, id string, mask wire.ErrorMask) ([]byte, error) {
 	format := s.rules.formats[p.template]
 	var custom []string
 	for i := range p.results {
@@ -519,7 +519,7 @@ func (s *scrape) encode(p *part, id string, mask wire.ErrorMask) ([]byte, error)
 		if format == nil {
 			continue
 		}
-		text, err := format.Render(&p.results[i], s.values(p, mask))
+		text, err := format.Render(&p.results[i], s.macroValues(p, mask))
 		if err != nil {
 			return nil, fmt.Errorf("render result %d: %w", i, err)
 		}
@@ -531,7 +531,7 @@ func (s *scrape) encode(p *part, id string, mask wire.ErrorMask) ([]byte, error)
 	return result.Encode(p.results, custom)
 }
 
-// values are the macros of an output format that no tag has.
-func (s *scrape) values(p *part, mask wire.ErrorMask) render.Values {
+// macroValues are the macros of an output format that no tag has.
+func (s *scrape) macroValues(p *part, mask wire.ErrorMask) render.Values {
 	return render.Values{CrawlingTime: s.CrawlingTime, Errors: mask, EachTag: p.template == nil || !p.template.HasTags(), Escaped: p.escaped}
 }

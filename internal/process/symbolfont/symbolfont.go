@@ -22,7 +22,7 @@ func Text(name string, code rune) string {
 	switch {
 	case IsSymbol(name):
 		r = symbol[code]
-	case strings.HasPrefix(family(name), "wingdings"):
+	case strings.HasPrefix(fontFamily(name), "wingdings"):
 		r = wingdings[code]
 	}
 	if r == 0 {
@@ -33,12 +33,12 @@ func Text(name string, code rune) string {
 
 // IsSymbol reports whether a font is Symbol, by its name.
 func IsSymbol(name string) bool {
-	name = family(name)
+	name = fontFamily(name)
 	return strings.HasPrefix(name, "symbol") || strings.HasPrefix(name, "standardsym")
 }
 
-// family returns the name of a font in small letters, without the prefix of a subset (ISO 32000-1 9.6.4).
-func family(name string) string {
+// fontFamily returns the name of a font in small letters, without the prefix of a subset (ISO 32000-1 9.6.4).
+func fontFamily(name string) string {
 	if len(name) > 7 && name[6] == '+' {
 		name = name[7:]
 	}
@@ -46,7 +46,7 @@ func family(name string) string {
 }
 
 // symbol is the encoding of the font Symbol (ISO 32000-1 annex D.5).
-var symbol = table(map[rune]string{
+var symbol = codeTable(map[rune]string{
 	' ':  " !∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼",
 	0xA0: "€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊⟨®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪",
 	0xF1: "⟩∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭",
@@ -54,11 +54,11 @@ var symbol = table(map[rune]string{
 
 // wingdings has the marks of Wingdings that texts use: bullets, boxes, arrows, ticks. The bullets that
 // begin the items of a list are one character.
-var wingdings = table(map[rune]string{
+var wingdings = codeTable(map[rune]string{
 	0x28: "☎✆✉", 0x4A: "☺😐☹", 0x6C: "●", 0x6E: "•□", 0x71: "❑❒", 0x75: "◆❖", 0xA7: "•☐", 0xD8: "•", 0xDF: "←→↑↓", 0xE8: "➔", 0xEF: "⇦⇨⇧⇩", 0xFB: "✗✓☒☑",
 })
 
-func table(parts map[rune]string) (t [256]rune) {
+func codeTable(parts map[rune]string) (t [256]rune) {
 	for code, part := range parts {
 		for _, r := range part {
 			t[code] = r

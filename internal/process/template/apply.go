@@ -94,7 +94,7 @@ func newRun(ctx context.Context, doc *xpath.Document, t *Template, o Options) *r
 	return &run{ctx: ctx, doc: doc, t: t, o: o, steps: maxSteps, room: maxValues}
 }
 
-func (x *run) problem(bits wire.ErrorMask, tag string, rule int, format string, args ...any) {
+func (x *run) addProblem(bits wire.ErrorMask, tag string, rule int, format string, args ...any) {
 	if len(x.problems) < maxProblems {
 		if tag != "" {
 			tag = x.inside + tag
@@ -112,8 +112,8 @@ func (t *Template) Apply(ctx context.Context, doc *xpath.Document, o Options) (r
 	var r result.Result
 	for i := range t.tags {
 		g := &t.tags[i]
-		list := x.findings(g)
-		tag := x.join(g, list)
+		list := x.newFindings(g)
+		tag := x.joinTag(g, list)
 		if tag != nil {
 			r.Add(*tag)
 		}
@@ -150,7 +150,7 @@ type part struct {
 	values []string
 }
 
-func (x *run) findings(g *tag) []finding {
+func (x *run) newFindings(g *tag) []finding {
 	list := make([]finding, len(g.rules))
 	for i, r := range g.rules {
 		list[i] = finding{rule: r, number: i + 1}
@@ -158,29 +158,29 @@ func (x *run) findings(g *tag) []finding {
 	return list
 }
 
-// find evaluates a rule, once.
-func (x *run) find(tag string, f *finding) {
+// evaluateRule evaluates a rule, once.
+func (x *run) evaluateRule(tag string, f *finding) {
 	if f.done {
 		return
 	}
 	f.done = true
-	x.collect(tag, f, nil)
-	f.finish(x, tag, f.values())
+	x.collectValues(tag, f, nil)
+	f.finishValue(x, tag, f.matchedValues())
 }
 
-// values are the values of all matches.
-func (f *finding) values() (values []string) {
+// matchedValues are the values of all matches.
+func (f *finding) matchedValues() (values []string) {
 	for _, p := range f.parts {
 		values = append(values, p.values...)
 	}
 	return values
 }
 
-// collect evaluates the target of a rule and takes its values. A relative XPath begins at each of
+// collectValues evaluates the target of a rule and takes its values. A relative XPath begins at each of
 // the elements within; nil: at the document.
-func (x *run) collect(tag string, f *finding, within []*html.Node) {
+func (x *run) collectValues(tag string, f *finding, within []*html.Node) {
 	for _, fault := range f.faults {
-		x.problem(fault.bits, tag, f.number, "%s", fault.message)
+		x.addProblem(fault.bits, tag, f.number, "%s", fault.message)
 	}
 	if f.target == nil || x.ended {
 		f.reason = "the target was not evaluated"
@@ -191,16 +191,16 @@ func (x *run) collect(tag string, f *finding, within []*html.Node) {
 	switch {
 	case err != nil:
 		f.reason = err.Error()
-		x.problem(wire.ErrScraper, tag, f.number, "%v", err)
+		x.addProblem(wire.ErrScraper, tag, f.number, "%v", err)
 		x.ended = x.steps <= 0 || x.ctx.Err() != nil
 		if x.ended {
-			x.problem(wire.ErrScraper, "", 0, "the other rules are not evaluated: %v", errors.Join(x.ctx.Err(), ifCostly(x.steps)))
+			x.addProblem(wire.ErrScraper, "", 0, "the other rules are not evaluated: %v", errors.Join(x.ctx.Err(), ifCostly(x.steps)))
 		}
 	case f.count >= maxMatches:
 		found = found[:maxMatches]
-		x.problem(wire.ErrScraper, tag, f.number, "more than %d matches; the rest is ignored", maxMatches-1)
+		x.addProblem(wire.ErrScraper, tag, f.number, "more than %d matches; the rest is ignored", maxMatches-1)
 	case f.count == 0:
-		f.reason = "the target matches nothing; it was read as " + f.target.language()
+		f.reason = "the target matches nothing; it was read as " + f.target.languageName()
 	case implied:
 		f.reason = "found in a tbody that the target does not name"
 	}
@@ -209,20 +209,20 @@ func (x *run) collect(tag string, f *finding, within []*html.Node) {
 		return
 	}
 	for _, p := range found {
-		p.values = x.take(f.rule, p.match)
-		if !x.keep(tag, f, p) {
+		p.values = x.matchValues(f.rule, p.match)
+		if !x.keepPart(tag, f, p) {
 			break
 		}
 	}
 }
 
-// keep adds the values of a match, if there are some. It returns false if they do not fit.
-func (x *run) keep(tag string, f *finding, p part) bool {
+// keepPart adds the values of a match, if there are some. It returns false if they do not fit.
+func (x *run) keepPart(tag string, f *finding, p part) bool {
 	for _, v := range p.values {
 		x.room -= len(v)
 	}
 	if x.room <= 0 {
-		x.problem(wire.ErrScraper, tag, f.number, "the values of the page exceed %d bytes; the rest is ignored", maxValues)
+		x.addProblem(wire.ErrScraper, tag, f.number, "the values of the page exceed %d bytes; the rest is ignored", maxValues)
 		return false
 	}
 	if len(p.values) > 0 {
@@ -238,9 +238,9 @@ func ifCostly(steps int) error {
 	return fmt.Errorf("the template is %w for this page: more than %d steps", xpath.ErrCostly, maxSteps)
 }
 
-// finish makes one value of the values of a rule: it applies the format, joins them and applies
+// finishValue makes one value of the values of a rule: it applies the format, joins them and applies
 // postProcessing. A rule with a blank value does not match.
-func (f *finding) finish(x *run, tag string, values []string) {
+func (f *finding) finishValue(x *run, tag string, values []string) {
 	if len(values) == 0 {
 		if f.reason == "" && f.count > 0 {
 			f.reason = fmt.Sprintf("%d matches without a value for type %s", f.count, f.kind)
@@ -248,19 +248,19 @@ func (f *finding) finish(x *run, tag string, values []string) {
 		return
 	}
 	if f.kind == typeRecords {
-		f.value, f.matched = list(values), true
+		f.value, f.matched = listJSON(values), true
 		f.raw = f.value
 		return
 	}
 	if f.kind == typeDatetime && !x.asItems {
-		values = x.dates(f, values)
+		values = x.writeDates(f, values)
 	}
 	if f.kind == typeLink && f.format.most > 0 && len(values) > f.format.most && !x.asItems {
 		values = values[:f.format.most]
 	}
-	f.value = strings.TrimSpace(strings.Join(values, x.delimiter(f.rule)))
+	f.value = strings.TrimSpace(strings.Join(values, x.ruleDelimiter(f.rule)))
 	if (f.kind == typeText || f.kind == typeAttribute) && f.format.most > 0 && !x.asItems {
-		f.value = cut(f.value, f.format.most, f.kind == typeText && x.o.Text.KeepTags)
+		f.value = cutText(f.value, f.format.most, f.kind == typeText && x.o.Text.KeepTags)
 	}
 	f.raw = f.value
 	if f.post != nil {
@@ -272,9 +272,9 @@ func (f *finding) finish(x *run, tag string, values []string) {
 	f.matched = strings.TrimSpace(f.value) != ""
 }
 
-// delimiter returns the text between the matches of a rule. It is never empty: an empty one in the
+// ruleDelimiter returns the text between the matches of a rule. It is never empty: an empty one in the
 // template or the properties counts as an absent one.
-func (x *run) delimiter(r *rule) string {
+func (x *run) ruleDelimiter(r *rule) string {
 	byType := ","
 	if r.kind == typeText || r.kind == typeHTML {
 		byType = " "
@@ -282,12 +282,12 @@ func (x *run) delimiter(r *rule) string {
 	return cmp.Or(r.delimiter, x.o.Text.Delimiter, byType)
 }
 
-// dates writes the dates of a rule: the first text that is a date, or all for the join concat.
+// writeDates writes the dates of a rule: the first text that is a date, or all for the join concat.
 // Without a date, best takes the first text with a digit.
-func (x *run) dates(f *finding, values []string) []string {
+func (x *run) writeDates(f *finding, values []string) []string {
 	var written []string
 	for _, v := range values {
-		if date, ok := x.date(f.rule, v); ok {
+		if date, ok := x.writeDate(f.rule, v); ok {
 			if written = append(written, date); f.join != joinConcat {
 				return written
 			}
@@ -307,8 +307,8 @@ func (x *run) dates(f *finding, values []string) []string {
 	return values[:1]
 }
 
-// cut shortens a text to a number of characters, not inside of a tag.
-func cut(text string, most int, tags bool) string {
+// cutText shortens a text to a number of characters, not inside of a tag.
+func cutText(text string, most int, tags bool) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
 	}
@@ -334,16 +334,16 @@ const maxFound = 100_000
 // out leaves the value as it is.
 func (x *run) postProcess(tag string, number int, r *rule, value string) string {
 	if x.slow >= maxSlow {
-		x.problem(wire.ErrRegexp, tag, number, `"postProcessing" is not applied, because others took too much time; the value stays as it is`)
+		x.addProblem(wire.ErrRegexp, tag, number, `"postProcessing" is not applied, because others took too much time; the value stays as it is`)
 		return value
 	}
 	found, whole := r.post.FindAll(value, maxFound)
 	if !whole && len(found) < maxFound {
 		x.slow++
-		x.problem(wire.ErrRegexp, tag, number, `"postProcessing" takes too much time; the value stays as it is`)
+		x.addProblem(wire.ErrRegexp, tag, number, `"postProcessing" takes too much time; the value stays as it is`)
 		return value
 	}
-	return strings.Join(found, x.delimiter(r))
+	return strings.Join(found, x.ruleDelimiter(r))
 }
 
 // defaultOf returns the default of a rule. "@<strftime>" of type datetime is the current time.

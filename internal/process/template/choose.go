@@ -32,7 +32,7 @@ func (s *Set) Choose(list []*Template, results []result.Result) (chosen int, pro
 		if n.tags == 0 && list[i].Mandatory {
 			return i, []Problem{{wire.ErrMandatoryTemplate, list[i].label, "", 0, "it is mandatory, and found nothing"}}
 		}
-		if chosen < 0 || s.better(n, best) {
+		if chosen < 0 || s.isBetter(n, best) {
 			chosen, best = i, n
 		}
 		if s.Select == firstNonEmpty && n.tags > 0 {
@@ -52,7 +52,7 @@ func (t *Template) Score(r *result.Result) (tags, characters int) {
 // size is how much a result has.
 type size struct{ tags, characters int }
 
-func (s *Set) better(a, b size) bool {
+func (s *Set) isBetter(a, b size) bool {
 	switch s.Select {
 	case firstNonEmpty:
 		return a.tags > 0 && b.tags == 0

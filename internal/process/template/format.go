@@ -34,9 +34,9 @@ func (r *rule) setFormat(text string) {
 	known := true
 	switch r.kind {
 	case typeText:
-		r.format.most, known = number(strings.TrimLeft(strings.TrimSpace(strings.TrimPrefix(text, "maxCh")), "= "))
+		r.format.most, known = parseNumber(strings.TrimLeft(strings.TrimSpace(strings.TrimPrefix(text, "maxCh")), "= "))
 	case typeHTML:
-		known = r.format.html.set(text)
+		known = r.format.html.setFlags(text)
 	case typeDatetime:
 		if !strings.EqualFold(text, "FULL") {
 			r.format.dates = text
@@ -57,7 +57,7 @@ func (r *rule) setFormat(text string) {
 		known = r.setLimited(text)
 	}
 	if !known {
-		r.fail(wire.ErrScraper, `"format" has %.80q, which type %s does not know; it is ignored`, text, r.kind)
+		r.addFault(wire.ErrScraper, `"format" has %.80q, which type %s does not know; it is ignored`, text, r.kind)
 	}
 }
 
@@ -65,7 +65,7 @@ func (r *rule) setFormat(text string) {
 func (r *rule) setLimited(text string) (known bool) {
 	known = true
 	if before, after, ok := strings.Cut(text, ","); ok {
-		r.format.most, known = number(before)
+		r.format.most, known = parseNumber(before)
 		text = strings.TrimSpace(after)
 	}
 	if r.kind == typeAttribute {
@@ -80,8 +80,8 @@ func (r *rule) setLimited(text string) (known bool) {
 	return false
 }
 
-// number reads a number of at least 0; "" is 0.
-func number(text string) (n int, ok bool) {
+// parseNumber reads a number of at least 0; "" is 0.
+func parseNumber(text string) (n int, ok bool) {
 	if text = strings.TrimSpace(text); text == "" {
 		return 0, true
 	}
@@ -89,8 +89,8 @@ func number(text string) (n int, ok bool) {
 	return max(n, 0), err == nil && n >= 0
 }
 
-// set reads flags that are separated by "|".
-func (f *htmlFlags) set(text string) (known bool) {
+// setFlags reads flags that are separated by "|".
+func (f *htmlFlags) setFlags(text string) (known bool) {
 	known = true
 	for flag := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("|, \t", r) }) {
 		switch strings.ToUpper(flag) {

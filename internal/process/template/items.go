@@ -29,14 +29,14 @@ func (t *Template) Items(ctx context.Context, doc *xpath.Document, o Options) ([
 	x := newRun(ctx, doc, t, o)
 	x.asItems = true
 	x.problems = append(x.problems, t.problems...)
-	within := x.containers()
+	within := x.findContainers()
 	all := x.collectAll(t.tags, within)
-	items := x.items(all, x.numbering(all, within))
+	items := x.buildItems(all, x.itemNumbering(all, within))
 	if len(items) == 0 {
 		items = []result.Result{{}}
 	}
 	for i := range items {
-		x.complete(&items[i], i+1)
+		x.addServiceTags(&items[i], i+1)
 	}
 	if o.Trace != nil {
 		o.Trace.Tags = traceParts(t.tags, all, "used in the items")
@@ -49,36 +49,36 @@ func (t *Template) Items(ctx context.Context, doc *xpath.Document, o Options) ([
 func (x *run) collectAll(tags []tag, within []*html.Node) [][]finding {
 	all := make([][]finding, len(tags))
 	for i := range tags {
-		all[i] = x.findings(&tags[i])
+		all[i] = x.newFindings(&tags[i])
 		for j := range all[i] {
-			x.collect(tags[i].name, &all[i][j], within)
+			x.collectValues(tags[i].name, &all[i][j], within)
 		}
 	}
 	return all
 }
 
-func (x *run) complete(r *result.Result, number int) {
+func (x *run) addServiceTags(r *result.Result, number int) {
 	if len(r.Tags) > 0 {
 		r.Add(result.Tag{Name: "order_number", Data: []string{strconv.Itoa(number)}, Extractor: result.Service})
 	}
 	r.Add(result.Tag{Name: "source_url", Data: []string{x.o.URL}, Extractor: result.Service})
 }
 
-func (x *run) note(format string, args ...any) {
+func (x *run) addNote(format string, args ...any) {
 	if x.o.Trace != nil && len(x.o.Trace.Notes) < maxNotes {
 		x.o.Trace.Notes = append(x.o.Trace.Notes, fmt.Sprintf(format, args...))
 	}
 }
 
-// numbering returns the function that gives the item of a node: a number of at least 0, or -1
+// itemNumbering returns the function that gives the item of a node: a number of at least 0, or -1
 // outside of all items. within are the matches of the template's container; nil: it has none.
-func (x *run) numbering(all [][]finding, within []*html.Node) func(*html.Node) int {
+func (x *run) itemNumbering(all [][]finding, within []*html.Node) func(*html.Node) int {
 	if within != nil {
-		return numbers(within)
+		return containerNumbers(within)
 	}
-	c := guess(all)
+	c := guessContainer(all)
 	if c == nil {
-		x.note("no container was found: all values are one item")
+		x.addNote("no container was found: all values are one item")
 		return func(*html.Node) int { return 0 }
 	}
 	if x.o.Trace != nil {
@@ -96,14 +96,14 @@ func (x *run) numbering(all [][]finding, within []*html.Node) func(*html.Node) i
 	}
 }
 
-// containers returns the matches of the template's container; nil: it has none.
-func (x *run) containers() []*html.Node {
+// findContainers returns the matches of the template's container; nil: it has none.
+func (x *run) findContainers() []*html.Node {
 	if x.t.container == nil {
 		return nil
 	}
-	matches, _, err := x.t.container.matches(x.ctx, x.doc, xpath.Limits{Matches: maxItems, Steps: &x.steps})
+	matches, _, err := x.t.container.findMatches(x.ctx, x.doc, xpath.Limits{Matches: maxItems, Steps: &x.steps})
 	if err != nil {
-		x.problem(wire.ErrScraper, "", 0, `"container": %v`, err)
+		x.addProblem(wire.ErrScraper, "", 0, `"container": %v`, err)
 	}
 	nodes := make([]*html.Node, 0, len(matches))
 	for _, m := range matches {
@@ -111,13 +111,13 @@ func (x *run) containers() []*html.Node {
 			nodes = append(nodes, m.Node)
 		}
 	}
-	x.note("the container of the template has %d matches", len(nodes))
+	x.addNote("the container of the template has %d matches", len(nodes))
 	return nodes
 }
 
-// numbers returns the function that gives the number of the nearest of some nodes around a node; -1:
+// containerNumbers returns the function that gives the number of the nearest of some nodes around a node; -1:
 // no such node.
-func numbers(nodes []*html.Node) func(*html.Node) int {
+func containerNumbers(nodes []*html.Node) func(*html.Node) int {
 	number := make(map[*html.Node]int, len(nodes))
 	for i, n := range nodes {
 		number[n] = i
@@ -132,15 +132,15 @@ func numbers(nodes []*html.Node) func(*html.Node) int {
 	}
 }
 
-// items builds the items and drops those that are not complete.
-func (x *run) items(all [][]finding, number func(*html.Node) int) (items []result.Result) {
-	groups, order := x.group(all, number)
+// buildItems builds the items and drops those that are not complete.
+func (x *run) buildItems(all [][]finding, number func(*html.Node) int) (items []result.Result) {
+	groups, order := x.groupValues(all, number)
 	for i, n := range order {
 		if len(items) == maxItems {
-			x.problem(wire.ErrMaxItems, "", 0, "more than %d items; the rest is ignored", maxItems)
+			x.addProblem(wire.ErrMaxItems, "", 0, "more than %d items; the rest is ignored", maxItems)
 			break
 		}
-		if r, ok := x.item(x.t.tags, groups[n], i+1); ok {
+		if r, ok := x.buildItem(x.t.tags, groups[n], i+1); ok {
 			items = append(items, r)
 		}
 	}
@@ -150,9 +150,9 @@ func (x *run) items(all [][]finding, number func(*html.Node) int) (items []resul
 // place is a rule: the index of its tag, and its own.
 type rulePlace struct{ tag, rule int }
 
-// group returns the values of each item by rule, and the numbers of the items in order. Values
+// groupValues returns the values of each item by rule, and the numbers of the items in order. Values
 // that an expression computes belong to all items.
-func (x *run) group(all [][]finding, number func(*html.Node) int) (groups map[int]map[rulePlace][]string, order []int) {
+func (x *run) groupValues(all [][]finding, number func(*html.Node) int) (groups map[int]map[rulePlace][]string, order []int) {
 	groups = map[int]map[rulePlace][]string{}
 	each := func(use func(at rulePlace, p part)) {
 		for i := range all {
@@ -190,26 +190,26 @@ func (x *run) group(all [][]finding, number func(*html.Node) int) (groups map[in
 		}
 	})
 	if outside > 0 {
-		x.note("%d values outside of the items were ignored", outside)
+		x.addNote("%d values outside of the items were ignored", outside)
 	}
 	slices.Sort(order)
 	return groups, order
 }
 
-// item builds the item with this number in the page of the values of its rules. It returns false if
+// buildItem builds the item with this number in the page of the values of its rules. It returns false if
 // the item is dropped.
-func (x *run) item(tags []tag, values map[rulePlace][]string, number int) (r result.Result, ok bool) {
+func (x *run) buildItem(tags []tag, values map[rulePlace][]string, number int) (r result.Result, ok bool) {
 	found := false
 	for i := range tags {
 		g := &tags[i]
-		list := x.findings(g)
+		list := x.newFindings(g)
 		for j := range list {
 			list[j].done = true
-			list[j].finish(x, g.name, values[rulePlace{i, j}])
+			list[j].finishValue(x, g.name, values[rulePlace{i, j}])
 		}
-		tag := x.join(g, list)
-		if (tag == nil || tag.Default) && g.mandatory() {
-			x.note("item %d of the page is dropped: it has no %s, which is mandatory", number, x.inside+g.name)
+		tag := x.joinTag(g, list)
+		if (tag == nil || tag.Default) && g.isMandatory() {
+			x.addNote("item %d of the page is dropped: it has no %s, which is mandatory", number, x.inside+g.name)
 			return r, false
 		}
 		if tag != nil {
@@ -220,8 +220,8 @@ func (x *run) item(tags []tag, values map[rulePlace][]string, number int) (r res
 	return r, found
 }
 
-// mandatory reports whether an item needs the tag.
-func (g *tag) mandatory() bool {
+// isMandatory reports whether an item needs the tag.
+func (g *tag) isMandatory() bool {
 	return !slices.ContainsFunc(g.rules, func(r *rule) bool { return !r.mandatory })
 }
 
@@ -236,17 +236,17 @@ type candidate struct {
 // maxCandidates bounds the containers that are compared.
 const maxCandidates = 16
 
-// guess returns the container of the items, nil without a candidate. Neighbouring values of one
+// guessContainer returns the container of the items, nil without a candidate. Neighbouring values of one
 // rule belong to different items, so their nearest common element is a candidate. The best
 // candidate has the items with the most tags, then the most pairs.
-func guess(all [][]finding) *html.Node {
+func guessContainer(all [][]finding) *html.Node {
 	counts := map[*html.Node]*candidate{}
 	var list []*candidate
 	for i := range all {
 		for j := range all[i] {
 			nodes := placesOf(all[i][j].parts)
 			for k := 1; k < len(nodes); k++ {
-				n := common(nodes[k-1], nodes[k])
+				n := commonAncestor(nodes[k-1], nodes[k])
 				if n == nil {
 					continue
 				}
@@ -263,7 +263,7 @@ func guess(all [][]finding) *html.Node {
 	})
 	var best *candidate
 	for _, c := range list[:min(len(list), maxCandidates)] {
-		if c.judge(all) && (best == nil || c.score > best.score) {
+		if c.judgeItems(all) && (best == nil || c.score > best.score) {
 			best = c
 		}
 	}
@@ -286,10 +286,10 @@ func placesOf(parts []part) (nodes []*html.Node) {
 // paragraphs are elements that continue a text: as children of the container they are no items.
 var paragraphs = setOf("p blockquote pre br")
 
-// judge counts the tags that the items of a candidate have beyond the first. It returns false if
+// judgeItems counts the tags that the items of a candidate have beyond the first. It returns false if
 // its children would be no items: paragraphs of one text, or the values of several tags side
 // by side.
-func (c *candidate) judge(all [][]finding) bool {
+func (c *candidate) judgeItems(all [][]finding) bool {
 	tags := map[*html.Node]map[int]bool{}
 	used := map[int]bool{}
 	direct, texts := true, true // all values are children; all are paragraphs
@@ -325,16 +325,16 @@ func childOf(c, n *html.Node) *html.Node {
 	return nil
 }
 
-func depth(n *html.Node) (d int) {
+func nodeDepth(n *html.Node) (d int) {
 	for ; n != nil; n = n.Parent {
 		d++
 	}
 	return d
 }
 
-// common returns the nearest element that contains a and b; nil if one contains the other.
-func common(a, b *html.Node) *html.Node {
-	da, db := depth(a), depth(b)
+// commonAncestor returns the nearest element that contains a and b; nil if one contains the other.
+func commonAncestor(a, b *html.Node) *html.Node {
+	da, db := nodeDepth(a), nodeDepth(b)
 	x, y := a, b
 	for ; da > db; da-- {
 		x = x.Parent

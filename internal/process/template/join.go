@@ -13,41 +13,41 @@ import (
 // content is the tag whose runs of white space are reduced.
 const content = "content_encoded"
 
-// join evaluates the rules of a tag, as far as their values are needed, and joins them
+// joinTag evaluates the rules of a tag, as far as their values are needed, and joins them
 // (docs/spec/processing.md 3.4). It returns nil if the tag has no value.
-func (x *run) join(g *tag, list []finding) *result.Tag {
+func (x *run) joinTag(g *tag, list []finding) *result.Tag {
 	for i := range list {
 		f := &list[i]
 		if f.join == joinConcat || !f.mandatory || x.asItems {
 			continue
 		}
-		if x.find(g.name, f); !f.matched {
+		if x.evaluateRule(g.name, f); !f.matched {
 			f.outcome = "mandatory rule without a value: the tag is left out"
 			return nil
 		}
 	}
-	chosen := x.winner(g, list)
+	chosen := x.winningRule(g, list)
 	for i := range list {
 		if list[i].join == joinConcat {
-			x.find(g.name, &list[i])
+			x.evaluateRule(g.name, &list[i])
 			chosen = append(chosen, &list[i])
 		}
 	}
-	return x.joined(g, chosen)
+	return x.joinChosen(g, chosen)
 }
 
-// winner returns the rule that wins among those that are not joined: the one with a value and
+// winningRule returns the rule that wins among those that are not joined: the one with a value and
 // the highest weight, else the first by weight. It is empty without such rules.
-func (x *run) winner(g *tag, list []finding) []*finding {
+func (x *run) winningRule(g *tag, list []finding) []*finding {
 	var order []*finding
 	for i := range list {
 		if list[i].join != joinConcat {
 			order = append(order, &list[i])
 		}
 	}
-	slices.SortStableFunc(order, func(a, b *finding) int { return cmp.Compare(b.weight(), a.weight()) })
+	slices.SortStableFunc(order, func(a, b *finding) int { return cmp.Compare(b.ruleWeight(), a.ruleWeight()) })
 	for i, f := range order {
-		if x.find(g.name, f); f.matched {
+		if x.evaluateRule(g.name, f); f.matched {
 			for _, other := range order[i+1:] {
 				other.outcome = fmt.Sprintf("not needed: rule %d has a value", f.number)
 			}
@@ -57,8 +57,8 @@ func (x *run) winner(g *tag, list []finding) []*finding {
 	return order[:min(1, len(order))]
 }
 
-// weight is the weight of a rule without that of its value.
-func (f *finding) weight() int {
+// ruleWeight is the weight of a rule without that of its value.
+func (f *finding) ruleWeight() int {
 	weight := 0
 	if f.join == joinBest {
 		weight = 2
@@ -69,9 +69,9 @@ func (f *finding) weight() int {
 	return weight
 }
 
-// joined joins the values of the chosen rules, or uses the first default that is not empty. Lists of
+// joinChosen joins the values of the chosen rules, or uses the first default that is not empty. Lists of
 // objects become one list.
-func (x *run) joined(g *tag, chosen []*finding) *result.Tag {
+func (x *run) joinChosen(g *tag, chosen []*finding) *result.Tag {
 	tag := result.Tag{Name: g.name, Extractor: extractor}
 	var paths, objects []string
 	var b strings.Builder
@@ -85,7 +85,7 @@ func (x *run) joined(g *tag, chosen []*finding) *result.Tag {
 			f.outcome = "not used: a list of objects and a text are not joined"
 			continue
 		case f.kind != typeRecords:
-			b.WriteString(x.delimiter(f.rule))
+			b.WriteString(x.ruleDelimiter(f.rule))
 		}
 		f.outcome = "used"
 		if f.kind == typeRecords {
@@ -96,12 +96,12 @@ func (x *run) joined(g *tag, chosen []*finding) *result.Tag {
 		paths = append(paths, f.path)
 	}
 	if len(paths) == 0 {
-		return x.defaulted(tag, chosen)
+		return x.defaultTag(tag, chosen)
 	}
 	value := b.String()
 	switch {
 	case tag.Type == typeRecords:
-		value = list(objects)
+		value = listJSON(objects)
 	case g.name == content:
 		value = x.o.Text.Reduce(value)
 	}
@@ -109,8 +109,8 @@ func (x *run) joined(g *tag, chosen []*finding) *result.Tag {
 	return &tag
 }
 
-// defaulted returns the tag with the default of its rules.
-func (x *run) defaulted(tag result.Tag, chosen []*finding) *result.Tag {
+// defaultTag returns the tag with the default of its rules.
+func (x *run) defaultTag(tag result.Tag, chosen []*finding) *result.Tag {
 	for _, f := range chosen {
 		if value := x.defaultOf(f.rule); strings.TrimSpace(value) != "" {
 			f.outcome = "its default is used"

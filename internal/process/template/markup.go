@@ -30,8 +30,8 @@ func setOf(names string) map[string]bool {
 	return set
 }
 
-// passes reports whether an element is kept.
-func (e *exclusion) passes(n *html.Node) bool {
+// keepsElement reports whether an element is kept.
+func (e *exclusion) keepsElement(n *html.Node) bool {
 	if e == nil || n.Type != html.ElementNode {
 		return true
 	}
@@ -56,7 +56,7 @@ type builder struct {
 	full bool
 }
 
-func (b *builder) write(text string) {
+func (b *builder) writeText(text string) {
 	if b.full = b.full || b.Len()+len(text) > b.room; !b.full {
 		b.WriteString(text)
 	}
@@ -75,30 +75,30 @@ type texts struct {
 	last    rune   // the end of what was written
 }
 
-// children writes what is inside of n.
-func (w *texts) children(n *html.Node) {
+// writeChildren writes what is inside of n.
+func (w *texts) writeChildren(n *html.Node) {
 	for c := n.FirstChild; c != nil && !w.full; c = c.NextSibling {
-		w.node(c)
+		w.writeNode(c)
 	}
 }
 
-func (w *texts) node(n *html.Node) {
+func (w *texts) writeNode(n *html.Node) {
 	switch n.Type {
 	case html.TextNode:
-		w.text(n.Data)
+		w.writeTextNode(n.Data)
 	case html.ElementNode:
-		if hidden[n.Data] || !w.exclude.passes(n) {
+		if hidden[n.Data] || !w.exclude.keepsElement(n) {
 			w.apart = w.apart || !inline[n.Data]
 			return
 		}
 		outside := w.pre
 		w.pre = outside || preformatted[n.Data]
-		w.tag(n, n.Data)
+		w.writeTag(n, n.Data)
 		w.raised = n.Data == "sup" && unicode.IsDigit(w.last)
-		w.children(n)
+		w.writeChildren(n)
 		w.pre, w.raised = outside, false
 		if !void[n.Data] {
-			w.tag(n, "/"+n.Data)
+			w.writeTag(n, "/"+n.Data)
 		}
 	}
 }
@@ -116,40 +116,40 @@ func isPreformatted(n *html.Node) bool {
 	return false
 }
 
-// tag writes a start or end tag, or what replaces it.
-func (w *texts) tag(n *html.Node, name string) {
+// writeTag writes a start or end tag, or what replaces it.
+func (w *texts) writeTag(n *html.Node, name string) {
 	replacement, replaced := w.options.Markup[name]
 	switch {
 	case w.options.KeepTags && name[0] == '/':
-		w.mark("<" + name + ">")
+		w.writeMark("<" + name + ">")
 	case w.options.KeepTags:
-		w.mark("<" + name + w.kept(n) + closing(n, w.options.CloseVoid))
+		w.writeMark("<" + name + w.keptAttributes(n) + tagEnd(n, w.options.CloseVoid))
 	case replaced && replacement != "":
-		w.mark(withAttributes(replacement, w.kept(n)))
+		w.writeMark(withAttributes(replacement, w.keptAttributes(n)))
 	default:
 		w.apart = w.apart || !inline[n.Data]
 	}
 }
 
-// mark writes a tag.
-func (w *texts) mark(text string) {
-	w.write(text)
+// writeMark writes a tag.
+func (w *texts) writeMark(text string) {
+	w.writeText(text)
 	w.apart = false
 	if r, size := utf8.DecodeLastRuneInString(text); size > 0 {
 		w.last = r
 	}
 }
 
-// closing is the end of a start tag.
-func closing(n *html.Node, mode int) string {
+// tagEnd is the end of a start tag.
+func tagEnd(n *html.Node, mode int) string {
 	if void[n.Data] && (mode == closeAlways || mode == closeAsInPage && hasAttr(n, closedMark)) {
 		return "/>"
 	}
 	return ">"
 }
 
-// kept returns the attributes of an element that are kept, each after a space.
-func (w *texts) kept(n *html.Node) string {
+// keptAttributes returns the attributes of an element that are kept, each after a space.
+func (w *texts) keptAttributes(n *html.Node) string {
 	names := w.options.Keep[n.Data]
 	if len(names) == 0 {
 		return ""
@@ -174,23 +174,23 @@ func withAttributes(text, attributes string) string {
 	return strings.ReplaceAll(text, attributesMacro, attributes)
 }
 
-// text writes a text node. Where tags are kept, it is that of the page, but what looks like a tag
+// writeTextNode writes a text node. Where tags are kept, it is that of the page, but what looks like a tag
 // does not become one; elsewhere it is what people see.
-func (w *texts) text(text string) {
+func (w *texts) writeTextNode(text string) {
 	if !w.options.KeepTags {
-		text = w.seen(text)
+		text = w.visibleText(text)
 	}
 	if w.inner != "" {
 		if text = strings.TrimSpace(text); text == "" {
 			return
 		}
 		if w.any {
-			w.write(w.inner)
+			w.writeText(w.inner)
 		}
 	} else if w.apart && w.any && text != "" {
 		first, _ := utf8.DecodeRuneInString(text)
 		if !unicode.IsSpace(first) && !unicode.IsSpace(w.last) {
-			w.write(" ")
+			w.writeText(" ")
 		}
 	}
 	if text == "" {
@@ -201,16 +201,16 @@ func (w *texts) text(text string) {
 	if w.options.KeepTags {
 		text = notATag(text)
 	}
-	w.write(text)
+	w.writeText(text)
 }
 
-// seen returns a text as a browser shows it: one space for white space outside of preformatted
+// visibleText returns a text as a browser shows it: one space for white space outside of preformatted
 // text, no invisible characters, and a sign before an exponent, without which 10 to the power of 6
 // would be 106.
-func (w *texts) seen(text string) string {
+func (w *texts) visibleText(text string) string {
 	text = invisible.Replace(text)
 	if !w.pre {
-		text = w.collapse(text)
+		text = w.collapseSpace(text)
 	}
 	if w.raised && exponent.MatchString(text) {
 		text = "^" + text
@@ -224,8 +224,8 @@ var (
 	exponent  = regexp.MustCompile(`^[+−-]?\d`)
 )
 
-// collapse makes one space of white space, and none behind a space.
-func (w *texts) collapse(text string) string {
+// collapseSpace makes one space of white space, and none behind a space.
+func (w *texts) collapseSpace(text string) string {
 	var b strings.Builder
 	space := w.any && unicode.IsSpace(w.last)
 	for _, r := range text {
@@ -273,35 +273,35 @@ var (
 	escapedAttr = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;")
 )
 
-func (w *source) node(n *html.Node) {
+func (w *source) writeNode(n *html.Node) {
 	switch {
 	case w.full:
 	case n.Type == html.TextNode && n.Parent != nil && rawText[n.Parent.Data]:
-		w.write(n.Data)
+		w.writeText(n.Data)
 	case n.Type == html.TextNode:
-		w.write(w.encoded(escapedText.Replace(n.Data)))
+		w.writeText(w.encodeText(escapedText.Replace(n.Data)))
 	case n.Type == html.DocumentNode:
-		w.children(n)
-	case n.Type == html.ElementNode && w.keeps(n):
-		w.element(n)
+		w.writeChildren(n)
+	case n.Type == html.ElementNode && w.keepsNode(n):
+		w.writeElement(n)
 	}
 }
 
-func (w *source) children(n *html.Node) {
+func (w *source) writeChildren(n *html.Node) {
 	for c := n.FirstChild; c != nil && !w.full; c = c.NextSibling {
-		w.node(c)
+		w.writeNode(c)
 	}
 }
 
-func (w *source) keeps(n *html.Node) bool {
+func (w *source) keepsNode(n *html.Node) bool {
 	if w.flags.noScript && n.Data == "script" || w.flags.noMeta && n.Data == "meta" {
 		return false
 	}
-	return w.exclude.passes(n)
+	return w.exclude.keepsElement(n)
 }
 
-func (w *source) element(n *html.Node) {
-	w.write("<" + n.Data)
+func (w *source) writeElement(n *html.Node) {
+	w.writeText("<" + n.Data)
 	for _, a := range n.Attr {
 		if a.Key == closedMark || w.flags.noScript && isScript(a) {
 			continue
@@ -310,12 +310,12 @@ func (w *source) element(n *html.Node) {
 		if a.Namespace != "" {
 			name = a.Namespace + ":" + name
 		}
-		w.write(" " + name + `="` + w.encoded(escapedAttr.Replace(a.Val)) + `"`)
+		w.writeText(" " + name + `="` + w.encodeText(escapedAttr.Replace(a.Val)) + `"`)
 	}
-	w.write(closing(n, w.void))
-	w.children(n)
+	w.writeText(tagEnd(n, w.void))
+	w.writeChildren(n)
 	if !void[n.Data] {
-		w.write("</" + n.Data + ">")
+		w.writeText("</" + n.Data + ">")
 	}
 }
 
@@ -330,8 +330,8 @@ func isScript(a html.Attribute) bool {
 	return strings.HasPrefix(a.Key, "on") || len(value) >= 11 && strings.EqualFold(value[:11], "javascript:")
 }
 
-// encoded writes characters outside of ASCII as references, if the rule asks for that.
-func (w *source) encoded(text string) string {
+// encodeText writes characters outside of ASCII as references, if the rule asks for that.
+func (w *source) encodeText(text string) string {
 	if !w.flags.encoded {
 		return text
 	}
@@ -355,8 +355,8 @@ func hasAttr(n *html.Node, name string) bool {
 	return false
 }
 
-// attr returns an attribute of an element, and whether it has the attribute.
-func attr(n *html.Node, name string) (string, bool) {
+// attrValue returns an attribute of an element, and whether it has the attribute.
+func attrValue(n *html.Node, name string) (string, bool) {
 	if n == nil {
 		return "", false
 	}

@@ -13,11 +13,11 @@ import (
 // readers are the readers of the keys of an object.
 type readers map[string]func(json.RawMessage) error
 
-// unused does nothing: the key has no effect.
-func unused(json.RawMessage) error { return nil }
+// ignoreKey does nothing: the key has no effect.
+func ignoreKey(json.RawMessage) error { return nil }
 
-// read reads an object. null counts as an absent key.
-func (keys readers) read(raw json.RawMessage, unknown func(key string)) error {
+// readObject reads an object. null counts as an absent key.
+func (keys readers) readObject(raw json.RawMessage, unknown func(key string)) error {
 	var members prop.Members
 	if err := prop.Decode(string(raw), &members); err != nil {
 		return err
@@ -38,8 +38,8 @@ func (keys readers) read(raw json.RawMessage, unknown func(key string)) error {
 	return nil
 }
 
-// text reads a text, number or bool as text.
-func text(to *string) func(json.RawMessage) error {
+// textReader reads a text, number or bool as text.
+func textReader(to *string) func(json.RawMessage) error {
 	return func(raw json.RawMessage) (err error) {
 		*to, err = prop.Text(raw)
 		return err
@@ -53,8 +53,8 @@ func optionalText(raw json.RawMessage) (string, error) {
 	return prop.Text(raw)
 }
 
-// truth reads 0 or 1.
-func truth(to *bool) func(json.RawMessage) error {
+// boolReader reads 0 or 1.
+func boolReader(to *bool) func(json.RawMessage) error {
 	return func(raw json.RawMessage) error { return (*prop.Bool)(to).UnmarshalJSON(raw) }
 }
 
@@ -64,21 +64,21 @@ func (s *Set) readTemplate(raw json.RawMessage) error {
 	if raw[0] != '{' {
 		return fmt.Errorf("template %s is %s; expected an object", t.label, prop.Clip(string(raw)))
 	}
-	if name, ok := member(objectOf(raw), "name"); ok {
+	if name, ok := findMember(objectOf(raw), "name"); ok {
 		if text, err := optionalText(name); err == nil && text != "" {
 			t.Name, t.label = text, fmt.Sprintf("%.80q", text)
 		}
 	}
 	enabled := true
 	keys := readers{
-		"name": text(&t.Name), "state": truth(&enabled), "mandatory": truth(&t.Mandatory), "is_filled": unused,
+		"name": textReader(&t.Name), "state": boolReader(&enabled), "mandatory": boolReader(&t.Mandatory), "is_filled": ignoreKey,
 		"tags":          func(raw json.RawMessage) error { return s.readTags(t, raw) },
 		"priority":      func(raw json.RawMessage) error { return readPriority(&t.priority, raw) },
 		"condition":     func(raw json.RawMessage) error { return s.readCondition(t, raw) },
 		"container":     func(raw json.RawMessage) error { return readContainer(t, raw) },
 		"output_format": func(raw json.RawMessage) error { t.OutputFormat = raw; return nil },
 	}
-	if err := keys.read(raw, func(key string) { s.note(t.label, "", 0, key) }); err != nil {
+	if err := keys.readObject(raw, func(key string) { s.noteUnknown(t.label, "", 0, key) }); err != nil {
 		return fmt.Errorf("template %s: %w", t.label, err)
 	}
 	t.disabled = !enabled
@@ -103,8 +103,8 @@ func (s *Set) readCondition(t *Template, raw json.RawMessage) error {
 	if string(raw) == `""` {
 		return nil
 	}
-	keys := readers{"type": func(raw json.RawMessage) error { return kind.UnmarshalJSON(raw) }, "field": text(&t.condition.field), "pattern": text(&t.condition.pattern)}
-	if err := keys.read(raw, func(key string) { s.note(t.label+", condition", "", 0, key) }); err != nil {
+	keys := readers{"type": func(raw json.RawMessage) error { return kind.UnmarshalJSON(raw) }, "field": textReader(&t.condition.field), "pattern": textReader(&t.condition.pattern)}
+	if err := keys.readObject(raw, func(key string) { s.noteUnknown(t.label+", condition", "", 0, key) }); err != nil {
 		return err
 	}
 	if kind != 0 {
@@ -125,7 +125,7 @@ func (s *Set) readCondition(t *Template, raw json.RawMessage) error {
 
 func readContainer(t *Template, raw json.RawMessage) error {
 	path := ""
-	if err := text(&path)(raw); err != nil || path == "" {
+	if err := textReader(&path)(raw); err != nil || path == "" {
 		return err
 	}
 	c, err := newTarget(path)
@@ -174,7 +174,7 @@ func (s *Set) readTag(t *Template, name string, raw json.RawMessage) error {
 		}
 		r, err := s.readRule(t, name, i+1, raw)
 		if err != nil {
-			return fmt.Errorf("%s: %w", place("", name, i+1), err)
+			return fmt.Errorf("%s: %w", placeName("", name, i+1), err)
 		}
 		g.rules = append(g.rules, r)
 	}

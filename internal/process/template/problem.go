@@ -17,10 +17,10 @@ type Problem struct {
 }
 
 // String returns the message with the place of the problem.
-func (p Problem) String() string { return place(p.Template, p.Tag, p.Rule) + ": " + p.Message }
+func (p Problem) String() string { return placeName(p.Template, p.Tag, p.Rule) + ": " + p.Message }
 
-// place names a part of a template: template "story", tag "title", rule 2.
-func place(template, tag string, rule int) string {
+// placeName names a part of a template: template "story", tag "title", rule 2.
+func placeName(template, tag string, rule int) string {
 	var parts []string
 	if template != "" {
 		parts = append(parts, "template "+template)

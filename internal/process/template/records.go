@@ -18,11 +18,11 @@ func (x *run) takeObjects(tag string, f *finding, found []part) {
 	var kept []part
 	var nodes []*html.Node
 	for _, p := range found {
-		if p.match.Node == nil || p.match.Attr != "" || !f.exclude.passes(p.match.Node) {
+		if p.match.Node == nil || p.match.Attr != "" || !f.exclude.keepsElement(p.match.Node) {
 			continue
 		}
 		if len(nodes) == maxItems {
-			x.problem(wire.ErrMaxItems, tag, f.number, "more than %d objects; the rest is ignored", maxItems)
+			x.addProblem(wire.ErrMaxItems, tag, f.number, "more than %d objects; the rest is ignored", maxItems)
 			break
 		}
 		kept, nodes = append(kept, p), append(nodes, p.match.Node)
@@ -30,30 +30,30 @@ func (x *run) takeObjects(tag string, f *finding, found []part) {
 	if len(nodes) == 0 {
 		return
 	}
-	objects := x.objects(tag, f, nodes)
+	objects := x.writeObjects(tag, f, nodes)
 	for i, p := range kept {
 		if objects[i] == "" {
 			continue
 		}
 		p.values = []string{objects[i]}
-		if !x.keep(tag, f, p) {
+		if !x.keepPart(tag, f, p) {
 			return
 		}
 	}
 }
 
-// objects returns the object of each element, as JSON; "" for one without a value, or without a
+// writeObjects returns the object of each element, as JSON; "" for one without a value, or without a
 // mandatory tag. The rules of an object follow Apply, formats included.
-func (x *run) objects(name string, f *finding, nodes []*html.Node) []string {
+func (x *run) writeObjects(name string, f *finding, nodes []*html.Node) []string {
 	asItems, inside := x.asItems, x.inside
 	x.asItems, x.inside = false, inside+name+"."
 	defer func() { x.asItems, x.inside = asItems, inside }()
 	all := x.collectAll(f.rule.fields, nodes)
-	groups, order := x.group(all, numbers(nodes))
+	groups, order := x.groupValues(all, containerNumbers(nodes))
 	objects := make([]string, len(nodes))
 	for _, n := range order {
-		if r, ok := x.item(f.rule.fields, groups[n], n+1); ok {
-			objects[n] = object(&r)
+		if r, ok := x.buildItem(f.rule.fields, groups[n], n+1); ok {
+			objects[n] = objectJSON(&r)
 		}
 	}
 	if x.o.Trace != nil {
@@ -62,25 +62,25 @@ func (x *run) objects(name string, f *finding, nodes []*html.Node) []string {
 	return objects
 }
 
-// object writes a result as a JSON object: its tags in order, texts and lists of objects.
-func object(r *result.Result) string {
+// objectJSON writes a result as a JSON object: its tags in order, texts and lists of objects.
+func objectJSON(r *result.Result) string {
 	var b strings.Builder
 	for i := range r.Tags {
 		b.WriteByte("{,"[min(i, 1)])
-		b.WriteString(quoted(r.Tags[i].Name))
+		b.WriteString(quoteJSON(r.Tags[i].Name))
 		b.WriteByte(':')
 		if value := r.Tags[i].First(); r.Tags[i].Type == typeRecords {
 			b.WriteString(value)
 		} else {
-			b.WriteString(quoted(value))
+			b.WriteString(quoteJSON(value))
 		}
 	}
 	b.WriteByte('}')
 	return b.String()
 }
 
-// quoted returns a text as JSON.
-func quoted(text string) string {
+// quoteJSON returns a text as JSON.
+func quoteJSON(text string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -88,8 +88,8 @@ func quoted(text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// list makes a JSON list of values that are JSON.
-func list(values []string) string { return "[" + strings.Join(values, ",") + "]" }
+// listJSON makes a JSON list of values that are JSON.
+func listJSON(values []string) string { return "[" + strings.Join(values, ",") + "]" }
 
 // isList reports whether a text is a JSON list.
 func isList(text string) bool {

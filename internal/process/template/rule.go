@@ -54,7 +54,7 @@ type fault struct {
 	message string
 }
 
-func (r *rule) fail(bits wire.ErrorMask, format string, args ...any) {
+func (r *rule) addFault(bits wire.ErrorMask, format string, args ...any) {
 	r.faults = append(r.faults, fault{bits, fmt.Sprintf(format, args...)})
 }
 
@@ -63,23 +63,23 @@ func (s *Set) readRule(t *Template, tag string, number int, raw json.RawMessage)
 	r := &rule{kind: typeText, join: joinFirst}
 	var kind, join, options, post string
 	if raw[0] == '"' {
-		if err := text(&r.path)(raw); err != nil {
+		if err := textReader(&r.path)(raw); err != nil {
 			return nil, err
 		}
 	} else {
 		keys := readers{
-			"target": text(&r.path), "join": text(&join), "format": text(&options), "default": text(&r.alternative),
-			"mandatory": truth(&r.mandatory), "delimiter": text(&r.delimiter), "delimiter_sub_items": text(&r.inner),
-			"postProcessing": text(&post), "canonicalizeURLs": truth(&r.canonicalize), "begin": unused, "end": unused,
+			"target": textReader(&r.path), "join": textReader(&join), "format": textReader(&options), "default": textReader(&r.alternative),
+			"mandatory": boolReader(&r.mandatory), "delimiter": textReader(&r.delimiter), "delimiter_sub_items": textReader(&r.inner),
+			"postProcessing": textReader(&post), "canonicalizeURLs": boolReader(&r.canonicalize), "begin": ignoreKey, "end": ignoreKey,
 			"type":              func(raw json.RawMessage) error { return readType(raw, &kind, &options) },
 			"tags":              func(raw json.RawMessage) error { return s.readFields(t, r, raw) },
 			"attributesExclude": func(raw json.RawMessage) error { return r.readExclusion(raw) },
 		}
-		if err := keys.read(raw, func(key string) { s.note(t.label, tag, number, key) }); err != nil {
+		if err := keys.readObject(raw, func(key string) { s.noteUnknown(t.label, tag, number, key) }); err != nil {
 			return nil, err
 		}
 	}
-	r.compile(kind, join, options, post)
+	r.compileParts(kind, join, options, post)
 	return r, nil
 }
 
@@ -104,11 +104,11 @@ func (s *Set) readFields(t *Template, r *rule, raw json.RawMessage) error {
 // readType reads the type of a rule, also in its old form {"name", "format"}.
 func readType(raw json.RawMessage, kind, options *string) error {
 	if raw[0] != '{' {
-		return text(kind)(raw)
+		return textReader(kind)(raw)
 	}
 	inner := ""
-	keys := readers{"name": text(kind), "format": text(&inner)}
-	if err := keys.read(raw, func(string) {}); err != nil {
+	keys := readers{"name": textReader(kind), "format": textReader(&inner)}
+	if err := keys.readObject(raw, func(string) {}); err != nil {
 		return err
 	}
 	if *options == "" {
@@ -117,44 +117,44 @@ func readType(raw json.RawMessage, kind, options *string) error {
 	return nil
 }
 
-// compile sets the compiled parts of a rule. What cannot be followed is a fault.
-func (r *rule) compile(kind, join, options, post string) {
+// compileParts sets the compiled parts of a rule. What cannot be followed is a fault.
+func (r *rule) compileParts(kind, join, options, post string) {
 	switch kind = strings.ToLower(strings.TrimSpace(kind)); {
 	case r.fields != nil:
 		if r.kind = typeRecords; kind != "" && kind != typeRecords || options != "" || post != "" {
-			r.fail(wire.ErrScraper, `a rule with "tags" gives a list of objects; its "type", "format" and "postProcessing" have no effect`)
+			r.addFault(wire.ErrScraper, `a rule with "tags" gives a list of objects; its "type", "format" and "postProcessing" have no effect`)
 		}
 		options, post = "", ""
 		if r.alternative != "" && !isList(r.alternative) {
-			r.fail(wire.ErrScraper, `"default" has %.80q; expected a JSON list; there is no default`, r.alternative)
+			r.addFault(wire.ErrScraper, `"default" has %.80q; expected a JSON list; there is no default`, r.alternative)
 			r.alternative = ""
 		}
 	case kind == "":
 	case kind == typeText, kind == typeHTML, kind == typeDatetime, kind == typeImage, kind == typeLink, kind == typeAttribute:
 		r.kind = kind
 	case kind == typeRecords:
-		r.fail(wire.ErrScraper, `"type" is records, but "tags" is missing, which names the fields of an object; text is used`)
+		r.addFault(wire.ErrScraper, `"type" is records, but "tags" is missing, which names the fields of an object; text is used`)
 	default:
-		r.fail(wire.ErrScraper, `"type" has %.80q; expected text, html, datetime, image, link, attribute or records; text is used`, kind)
+		r.addFault(wire.ErrScraper, `"type" has %.80q; expected text, html, datetime, image, link, attribute or records; text is used`, kind)
 	}
 	switch join = strings.ToLower(strings.TrimSpace(join)); join {
 	case "":
 	case joinFirst, joinBest, joinConcat:
 		r.join = join
 	default:
-		r.fail(wire.ErrScraper, `"join" has %.80q; expected first, best or concat; first is used`, join)
+		r.addFault(wire.ErrScraper, `"join" has %.80q; expected first, best or concat; first is used`, join)
 	}
 	r.setFormat(options)
 	if post != "" {
 		re, err := pyregexp.Compile(post)
 		if err != nil {
-			r.fail(wire.ErrRegexp, `"postProcessing" has an invalid expression %.80q: %v; the value stays as it is`, post, err)
+			r.addFault(wire.ErrRegexp, `"postProcessing" has an invalid expression %.80q: %v; the value stays as it is`, post, err)
 		}
 		r.post = re
 	}
 	var err error
 	if r.target, err = newTarget(r.path); err != nil {
-		r.fail(wire.ErrScraper, `"target": %v`, err)
+		r.addFault(wire.ErrScraper, `"target": %v`, err)
 	}
 }
 
@@ -170,7 +170,7 @@ type exclusion struct {
 func (r *rule) readExclusion(raw json.RawMessage) error {
 	if raw[0] == '"' {
 		inner := ""
-		if err := text(&inner)(raw); err != nil {
+		if err := textReader(&inner)(raw); err != nil {
 			return err
 		}
 		if inner = strings.TrimSpace(inner); inner == "" {
@@ -209,13 +209,13 @@ func (r *rule) readExcluded(e *exclusion, m prop.Member) error {
 		case "include", "exclude":
 			e.include = kind == "include"
 		default:
-			r.fail(wire.ErrScraper, `"attributesExclude" has the TYPE %.80q; expected include or exclude; exclude is used`, value)
+			r.addFault(wire.ErrScraper, `"attributesExclude" has the TYPE %.80q; expected include or exclude; exclude is used`, value)
 		}
 		return nil
 	}
 	re, err := pyregexp.Compile(value)
 	if err != nil {
-		r.fail(wire.ErrRegexp, `"attributesExclude" has an invalid expression %.80q at %.80q: %v; it is ignored`, value, m.Name, err)
+		r.addFault(wire.ErrRegexp, `"attributesExclude" has an invalid expression %.80q at %.80q: %v; it is ignored`, value, m.Name, err)
 		return nil
 	}
 	if m.Name == "*" {

@@ -75,7 +75,7 @@ func (s *Set) Problems() (problems []Problem) {
 	for _, t := range s.Templates {
 		problems = append(problems, t.problems...)
 		if t.condition.fault != "" {
-			problems = append(problems, t.condition.problem(t))
+			problems = append(problems, t.condition.problemFor(t))
 		}
 		for i := range t.tags {
 			for j, r := range t.tags[i].rules {
@@ -96,7 +96,7 @@ type condition struct {
 	fault   string           // why it cannot be followed; then it never holds
 }
 
-func (c *condition) problem(t *Template) Problem {
+func (c *condition) problemFor(t *Template) Problem {
 	return Problem{wire.ErrRegexp, t.label, "", 0, "the condition " + c.fault + "; the template is not used"}
 }
 
@@ -108,7 +108,7 @@ func (s *Set) For(field func(name string) (value string, known bool)) (list []*T
 		if t.disabled {
 			continue
 		}
-		holds, problem := t.holds(field)
+		holds, problem := t.conditionHolds(field)
 		if problem != nil {
 			problems = append(problems, *problem)
 		}
@@ -122,11 +122,11 @@ func (s *Set) For(field func(name string) (value string, known bool)) (list []*T
 	return list, problems
 }
 
-// holds reports whether the condition of a template holds.
-func (t *Template) holds(field func(string) (string, bool)) (bool, *Problem) {
+// conditionHolds reports whether the condition of a template holds.
+func (t *Template) conditionHolds(field func(string) (string, bool)) (bool, *Problem) {
 	c := &t.condition
 	if c.fault != "" {
-		p := c.problem(t)
+		p := c.problemFor(t)
 		return false, &p
 	}
 	if c.match == nil {
@@ -145,7 +145,7 @@ func (t *Template) holds(field func(string) (string, bool)) (bool, *Problem) {
 // well-formed but cannot be followed, such as an invalid XPath, is in Problems instead.
 func Parse(text string) (*Set, error) {
 	s := &Set{Select: firstNonEmpty}
-	raw, err := value(text)
+	raw, err := propertyJSON(text)
 	if err != nil {
 		return nil, err
 	}
@@ -153,15 +153,15 @@ func Parse(text string) (*Set, error) {
 		s.Templates = []*Template{{label: "1"}}
 		return s, nil
 	}
-	if err := s.read(raw); err != nil {
+	if err := s.readValue(raw); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// value returns the JSON value of a property, which may be inside of JSON texts; nil if it is
+// propertyJSON returns the JSON value of a property, which may be inside of JSON texts; nil if it is
 // empty.
-func value(text string) (json.RawMessage, error) {
+func propertyJSON(text string) (json.RawMessage, error) {
 	for depth := 0; ; depth++ {
 		text = strings.TrimSpace(text)
 		if text == "" || text == "null" || text == "{}" || text == "[]" {
@@ -183,8 +183,8 @@ func value(text string) (json.RawMessage, error) {
 	}
 }
 
-// read reads a value that is not empty.
-func (s *Set) read(raw json.RawMessage) error {
+// readValue reads a value that is not empty.
+func (s *Set) readValue(raw json.RawMessage) error {
 	if raw[0] == '[' {
 		return s.readList(raw)
 	}
@@ -192,11 +192,11 @@ func (s *Set) read(raw json.RawMessage) error {
 	if err := prop.Decode(string(raw), &members); err != nil {
 		return err
 	}
-	list, isList := member(members, "templates")
+	list, isList := findMember(members, "templates")
 	switch {
 	case isList && !isRules(list):
 		return s.readNew(members)
-	case is(members, "tags", '{'):
+	case hasMember(members, "tags", '{'):
 		return s.readTemplate(raw)
 	}
 	return s.readOld(members)
@@ -218,7 +218,7 @@ func (s *Set) readNew(members prop.Members) error {
 				s.Select = text
 			}
 		default:
-			s.note("", "", 0, m.Name)
+			s.noteUnknown("", "", 0, m.Name)
 		}
 	}
 	return nil
@@ -243,7 +243,7 @@ func (s *Set) readOld(members prop.Members) error {
 	priority := int64(100)
 	t := &Template{label: "1", priority: &priority, Mandatory: true}
 	for _, m := range members {
-		if m.Name == "output_format" && m.Value[0] == '{' && !is(objectOf(m.Value), "target", 0) {
+		if m.Name == "output_format" && m.Value[0] == '{' && !hasMember(objectOf(m.Value), "target", 0) {
 			t.OutputFormat = m.Value
 			continue
 		}
@@ -255,19 +255,19 @@ func (s *Set) readOld(members prop.Members) error {
 	return nil
 }
 
-// note remembers an unknown key.
-func (s *Set) note(template, tag string, rule int, key string) {
+// noteUnknown remembers an unknown key.
+func (s *Set) noteUnknown(template, tag string, rule int, key string) {
 	if len(s.Unknown) == maxNotes {
 		return
 	}
 	text := fmt.Sprintf("key %.80q", key)
-	if at := place(template, tag, rule); at != "" {
+	if at := placeName(template, tag, rule); at != "" {
 		text = at + ": " + text
 	}
 	s.Unknown = append(s.Unknown, text)
 }
 
-func member(members prop.Members, name string) (json.RawMessage, bool) {
+func findMember(members prop.Members, name string) (json.RawMessage, bool) {
 	for _, m := range slices.Backward(members) {
 		if m.Name == name {
 			return m.Value, true
@@ -276,9 +276,9 @@ func member(members prop.Members, name string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// is reports whether an object has a member whose value begins with first; 0: with anything.
-func is(members prop.Members, name string, first byte) bool {
-	raw, ok := member(members, name)
+// hasMember reports whether an object has a member whose value begins with first; 0: with anything.
+func hasMember(members prop.Members, name string, first byte) bool {
+	raw, ok := findMember(members, name)
 	return ok && (first == 0 || raw[0] == first)
 }
 
@@ -292,7 +292,7 @@ func objectOf(raw json.RawMessage) (members prop.Members) {
 // isRules reports whether raw is the list of rules of a tag: a tag may be named "templates", too.
 func isRules(raw json.RawMessage) bool {
 	var list []json.RawMessage
-	return raw[0] != '[' || json.Unmarshal(raw, &list) != nil || len(list) > 0 && (list[0][0] == '"' || is(objectOf(list[0]), "target", 0))
+	return raw[0] != '[' || json.Unmarshal(raw, &list) != nil || len(list) > 0 && (list[0][0] == '"' || hasMember(objectOf(list[0]), "target", 0))
 }
 
 // WhyNot says why For leaves the template out, if it does so.

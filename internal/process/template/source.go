@@ -53,7 +53,7 @@ const maxSources = 100
 // ParseSources reads TEMPLATE_SOURCE: a list of sources, or one of them. An error names the
 // source and the key.
 func ParseSources(text string) ([]Source, error) {
-	raw, err := value(text)
+	raw, err := propertyJSON(text)
 	if raw == nil || err != nil {
 		return nil, err
 	}
@@ -79,11 +79,11 @@ func ParseSources(text string) ([]Source, error) {
 
 func readSource(raw json.RawMessage) (s Source, err error) {
 	keys := readers{
-		"name": text(&s.Name), "source": text(&s.Kind), "request": text(&s.Request), "post": text(&s.Post),
-		"headers":  inner(s.readHeaders),
-		"schedule": inner(s.readSchedule),
+		"name": textReader(&s.Name), "source": textReader(&s.Kind), "request": textReader(&s.Request), "post": textReader(&s.Post),
+		"headers":  innerReader(s.readHeaders),
+		"schedule": innerReader(s.readSchedule),
 	}
-	if err := keys.read(raw, func(string) {}); err != nil {
+	if err := keys.readObject(raw, func(string) {}); err != nil {
 		return s, err
 	}
 	s.Kind = strings.ToLower(strings.TrimSpace(s.Kind))
@@ -119,10 +119,10 @@ func (s *Source) readSchedule(raw json.RawMessage) error {
 	var at string
 	c := &schedule{}
 	keys := readers{
-		"type": func(raw json.RawMessage) error { return kind.UnmarshalJSON(raw) }, "at": text(&at),
-		"step": func(raw json.RawMessage) error { return step.UnmarshalJSON(raw) }, "file": text(&c.state),
+		"type": func(raw json.RawMessage) error { return kind.UnmarshalJSON(raw) }, "at": textReader(&at),
+		"step": func(raw json.RawMessage) error { return step.UnmarshalJSON(raw) }, "file": textReader(&c.state),
 	}
-	if err := keys.read(raw, func(string) {}); err != nil {
+	if err := keys.readObject(raw, func(string) {}); err != nil {
 		return err
 	}
 	if kind < forRoots || kind > repeated {

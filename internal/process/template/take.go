@@ -11,32 +11,32 @@ import (
 	"hce/dc/internal/web/xpath"
 )
 
-// take returns the values of one match, by the type of the rule (docs/spec/processing.md 3.3).
-func (x *run) take(r *rule, m xpath.Match) []string {
-	if m.Attr == "" && m.Node != nil && !r.exclude.passes(m.Node) {
+// matchValues returns the values of one match, by the type of the rule (docs/spec/processing.md 3.3).
+func (x *run) matchValues(r *rule, m xpath.Match) []string {
+	if m.Attr == "" && m.Node != nil && !r.exclude.keepsElement(m.Node) {
 		return nil
 	}
 	switch r.kind {
 	case typeHTML:
-		return one(x.markup(r, m))
+		return nonBlank(x.outerHTML(r, m))
 	case typeDatetime:
-		return one(x.dateText(r, m))
+		return nonBlank(x.dateText(r, m))
 	case typeImage:
-		return one(x.image(r, m))
+		return nonBlank(x.imagePart(r, m))
 	case typeLink:
-		return x.link(r, m)
+		return x.linkValues(r, m)
 	case typeAttribute:
 		value := m.Text
 		if m.Attr == "" && m.Node != nil {
-			value, _ = attr(m.Node, r.format.name)
+			value, _ = attrValue(m.Node, r.format.name)
 		}
-		return one(value)
+		return nonBlank(value)
 	}
-	return one(x.text(r, m, x.o.Text))
+	return nonBlank(x.innerText(r, m, x.o.Text))
 }
 
-// one returns a value without outer spaces, or nothing if it is blank.
-func one(value string) []string {
+// nonBlank returns a value without outer spaces, or nothing if it is blank.
+func nonBlank(value string) []string {
 	if value = strings.TrimSpace(value); value == "" {
 		return nil
 	}
@@ -46,8 +46,8 @@ func one(value string) []string {
 // plain is the options of texts without tags.
 var plain = &Text{}
 
-// text returns the inner text of a match.
-func (x *run) text(r *rule, m xpath.Match, o *Text) string {
+// innerText returns the inner text of a match.
+func (x *run) innerText(r *rule, m xpath.Match, o *Text) string {
 	if m.Node == nil || m.Attr != "" {
 		return m.Text
 	}
@@ -55,30 +55,30 @@ func (x *run) text(r *rule, m xpath.Match, o *Text) string {
 	w.room = x.room
 	switch {
 	case m.Node.Type == html.TextNode:
-		w.text(m.Node.Data)
+		w.writeTextNode(m.Node.Data)
 	case m.Node.Type == html.CommentNode:
 		return m.Node.Data
 	case !hidden[m.Node.Data]:
-		w.children(m.Node)
+		w.writeChildren(m.Node)
 	}
-	x.full(&w.builder)
+	x.recordOverflow(&w.builder)
 	return w.String()
 }
 
-// markup returns the outer HTML of a match.
-func (x *run) markup(r *rule, m xpath.Match) string {
+// outerHTML returns the outer HTML of a match.
+func (x *run) outerHTML(r *rule, m xpath.Match) string {
 	if m.Node == nil || m.Attr != "" {
 		return m.Text
 	}
 	w := &source{flags: r.format.html, void: x.o.Text.CloseVoid, exclude: r.exclude}
 	w.room = x.room
-	w.node(m.Node)
-	x.full(&w.builder)
+	w.writeNode(m.Node)
+	x.recordOverflow(&w.builder)
 	return w.String()
 }
 
-// full notes that a value did not fit.
-func (x *run) full(b *builder) {
+// recordOverflow notes that a value did not fit.
+func (x *run) recordOverflow(b *builder) {
 	if b.full {
 		x.room = 0
 	}
@@ -87,14 +87,14 @@ func (x *run) full(b *builder) {
 // dateText returns the text of a date.
 func (x *run) dateText(r *rule, m xpath.Match) string {
 	if m.Node != nil && m.Attr == "" {
-		if value, ok := attr(m.Node, "content"); ok && m.Node.Data == "meta" {
+		if value, ok := attrValue(m.Node, "content"); ok && m.Node.Data == "meta" {
 			return value
 		}
-		if value, ok := attr(m.Node, "datetime"); ok && strings.TrimSpace(value) != "" {
+		if value, ok := attrValue(m.Node, "datetime"); ok && strings.TrimSpace(value) != "" {
 			return value
 		}
 	}
-	return x.text(r, m, plain)
+	return x.innerText(r, m, plain)
 }
 
 // isoDate and isoZoned are the formats "" and FULL.
@@ -103,8 +103,8 @@ const (
 	isoZoned = "2006-01-02 15:04:05-07:00"
 )
 
-// date writes a date in the format of the rule. It returns false for a text that is no date.
-func (x *run) date(r *rule, text string) (string, bool) {
+// writeDate writes a date in the format of the rule. It returns false for a text that is no date.
+func (x *run) writeDate(r *rule, text string) (string, bool) {
 	t, zoned, ok := x.o.Date(text)
 	if !ok {
 		return text, false
@@ -119,25 +119,25 @@ func (x *run) date(r *rule, text string) (string, bool) {
 	return t.Format(isoDate), true
 }
 
-// image returns a part of an image.
-func (x *run) image(r *rule, m xpath.Match) string {
+// imagePart returns a part of an image.
+func (x *run) imagePart(r *rule, m xpath.Match) string {
 	if m.Node == nil || m.Attr != "" {
-		return x.absolute(r, m.Text, r.format.name == "URL")
+		return x.absoluteURL(r, m.Text, r.format.name == "URL")
 	}
 	switch r.format.name {
 	case "DATA":
-		return x.markup(r, m)
+		return x.outerHTML(r, m)
 	case "ALT", "TITLE":
-		value, _ := attr(m.Node, strings.ToLower(r.format.name))
+		value, _ := attrValue(m.Node, strings.ToLower(r.format.name))
 		return value
 	}
 	for _, name := range []string{"src", "srcset", "image-src"} {
-		value, _ := attr(m.Node, name)
+		value, _ := attrValue(m.Node, name)
 		if name == "srcset" {
 			value = firstCandidate(value)
 		}
 		if value = strings.TrimSpace(value); value != "" {
-			return x.absolute(r, value, true)
+			return x.absoluteURL(r, value, true)
 		}
 	}
 	return ""
@@ -151,9 +151,9 @@ func firstCandidate(srcset string) string {
 	return ""
 }
 
-// absolute resolves and normalizes a URL if the rule asks for that. A text that is no URL
+// absoluteURL resolves and normalizes a URL if the rule asks for that. A text that is no URL
 // stays.
-func (x *run) absolute(r *rule, value string, isURL bool) string {
+func (x *run) absoluteURL(r *rule, value string, isURL bool) string {
 	if !r.canonicalize || !isURL || strings.TrimSpace(value) == "" {
 		return value
 	}
@@ -163,14 +163,14 @@ func (x *run) absolute(r *rule, value string, isURL bool) string {
 	return value
 }
 
-// link returns the URL of a link, or parts of its e-mail addresses.
-func (x *run) link(r *rule, m xpath.Match) []string {
+// linkValues returns the URL of a link, or parts of its e-mail addresses.
+func (x *run) linkValues(r *rule, m xpath.Match) []string {
 	href := m.Text
 	if m.Node != nil && m.Attr == "" {
-		href, _ = attr(m.Node, "href")
+		href, _ = attrValue(m.Node, "href")
 	}
 	if r.format.name == "" {
-		return one(x.absolute(r, href, true))
+		return nonBlank(x.absoluteURL(r, href, true))
 	}
 	href = strings.TrimSpace(href)
 	if len(href) < len(mailto) || !strings.EqualFold(href[:len(mailto)], mailto) {
@@ -180,15 +180,15 @@ func (x *run) link(r *rule, m xpath.Match) []string {
 		if m.Node == nil {
 			return nil
 		}
-		return one(x.text(r, xpath.Match{Node: m.Node}, plain))
+		return nonBlank(x.innerText(r, xpath.Match{Node: m.Node}, plain))
 	}
-	return addresses(href[len(mailto):], r.format.name == emailTo)
+	return mailAddresses(href[len(mailto):], r.format.name == emailTo)
 }
 
 const mailto = "mailto:"
 
-// addresses returns the addresses of a mailto URL, or their local parts.
-func addresses(text string, local bool) (list []string) {
+// mailAddresses returns the addresses of a mailto URL, or their local parts.
+func mailAddresses(text string, local bool) (list []string) {
 	text, _, _ = strings.Cut(text, "?")
 	for address := range strings.SplitSeq(text, ",") {
 		if decoded, err := url.PathUnescape(address); err == nil {
@@ -199,7 +199,7 @@ func addresses(text string, local bool) (list []string) {
 				address = address[:at]
 			}
 		}
-		list = append(list, one(address)...)
+		list = append(list, nonBlank(address)...)
 	}
 	return list
 }

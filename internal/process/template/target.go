@@ -49,8 +49,8 @@ func newTarget(text string) (*target, error) {
 	return t, nil
 }
 
-// language names the language of the target.
-func (t *target) language() string {
+// languageName names the language of the target.
+func (t *target) languageName() string {
 	if xpath.IsCSS(t.find) {
 		return "CSS"
 	}
@@ -67,7 +67,7 @@ func (t *target) findIn(ctx context.Context, doc *xpath.Document, within []*html
 	}
 	if !relative && err == nil {
 		lists = make([][]xpath.Match, 1)
-		lists[0], implied, err = t.matches(ctx, doc, l)
+		lists[0], implied, err = t.findMatches(ctx, doc, l)
 	}
 	for i, list := range lists {
 		for _, m := range list {
@@ -81,9 +81,9 @@ func (t *target) findIn(ctx context.Context, doc *xpath.Document, within []*html
 	return found, implied, err
 }
 
-// matches returns the matches in a page, and whether they are in a tbody that the target does
+// findMatches returns the matches in a page, and whether they are in a tbody that the target does
 // not name.
-func (t *target) matches(ctx context.Context, doc *xpath.Document, l xpath.Limits) (list []xpath.Match, implied bool, err error) {
+func (t *target) findMatches(ctx context.Context, doc *xpath.Document, l xpath.Limits) (list []xpath.Match, implied bool, err error) {
 	list, err = t.find.Find(ctx, doc, l)
 	if len(list) > 0 || err != nil || t.fallback == nil {
 		return list, false, err

@@ -43,7 +43,7 @@ const maxReduced = 64
 func ParseText(properties string) (*Text, error) {
 	t := &Text{}
 	list, mask := reduced, prop.Int(65535)
-	raw, err := value(properties)
+	raw, err := propertyJSON(properties)
 	if err != nil {
 		return nil, err
 	}
@@ -52,14 +52,14 @@ func ParseText(properties string) (*Text, error) {
 		voids := false
 		keys := readers{
 			"SCRAPER_TEXT_MARKUP":               t.readMarkup,
-			"SCRAPER_KEEP_ATTRIBUTES":           inner(t.readKept),
+			"SCRAPER_KEEP_ATTRIBUTES":           innerReader(t.readKept),
 			"CLOSE_VOID":                        func(raw json.RawMessage) error { voids = true; return void.UnmarshalJSON(raw) },
-			"SCRAPER_TAG_ITEMS_DELIMITER":       text(&t.Delimiter),
-			"SCRAPER_TAG_ITEMS_INNER_DELIMITER": text(&t.Inner),
-			"SCRAPER_TEXT_REDUCER":              inner(func(raw json.RawMessage) error { return readTexts(&list, raw) }),
+			"SCRAPER_TAG_ITEMS_DELIMITER":       textReader(&t.Delimiter),
+			"SCRAPER_TAG_ITEMS_INNER_DELIMITER": textReader(&t.Inner),
+			"SCRAPER_TEXT_REDUCER":              innerReader(func(raw json.RawMessage) error { return readTexts(&list, raw) }),
 			"SCRAPER_TEXT_REDUCER_MASK":         func(raw json.RawMessage) error { return mask.UnmarshalJSON(raw) },
 		}
-		if err := keys.read(raw, func(string) {}); err != nil {
+		if err := keys.readObject(raw, func(string) {}); err != nil {
 			return nil, err
 		}
 		if t.CloseVoid = int(void); void < 0 || void > closeAsInPage {
@@ -71,8 +71,8 @@ func ParseText(properties string) (*Text, error) {
 	return t, nil
 }
 
-// inner reads a value that may be inside of a JSON text.
-func inner(read func(json.RawMessage) error) func(json.RawMessage) error {
+// innerReader reads a value that may be inside of a JSON text.
+func innerReader(read func(json.RawMessage) error) func(json.RawMessage) error {
 	return func(raw json.RawMessage) error {
 		if raw[0] == '"' {
 			var text string
@@ -95,7 +95,7 @@ func (t *Text) readMarkup(raw json.RawMessage) error {
 	if t.KeepTags = string(raw) == keepTags; t.KeepTags {
 		return nil
 	}
-	return inner(t.readReplaced)(raw)
+	return innerReader(t.readReplaced)(raw)
 }
 
 func (t *Text) readReplaced(raw json.RawMessage) error {

@@ -43,7 +43,7 @@ type RuleTrace struct {
 // maxShown bounds a value in a trace, in characters.
 const maxShown = 2000
 
-func shown(value string) string {
+func shortenValue(value string) string {
 	if utf8.RuneCountInString(value) <= maxShown {
 		return value
 	}
@@ -54,10 +54,10 @@ func shown(value string) string {
 func traceOf(g *tag, list []finding, tag *result.Tag) TagTrace {
 	t := TagTrace{Name: g.name}
 	if tag != nil {
-		t.Value, t.Default = shown(strings.Join(tag.Data, " ")), tag.Default
+		t.Value, t.Default = shortenValue(strings.Join(tag.Data, " ")), tag.Default
 	}
 	for i := range list {
-		t.Rules = append(t.Rules, list[i].trace())
+		t.Rules = append(t.Rules, list[i].ruleTrace())
 	}
 	return t
 }
@@ -67,7 +67,7 @@ func traceParts(tags []tag, all [][]finding, use string) (traces []TagTrace) {
 	for i := range tags {
 		for j := range all[i] {
 			f := &all[i][j]
-			values := f.values()
+			values := f.matchedValues()
 			f.done, f.raw, f.matched = true, strings.Join(values, " | "), len(values) > 0
 			if f.matched {
 				f.outcome = use
@@ -78,13 +78,13 @@ func traceParts(tags []tag, all [][]finding, use string) (traces []TagTrace) {
 	return traces
 }
 
-func (f *finding) trace() RuleTrace {
+func (f *finding) ruleTrace() RuleTrace {
 	r := RuleTrace{
 		Target: f.path, Type: f.kind, Join: f.join, Mandatory: f.mandatory,
-		Matches: f.count, Found: shown(f.raw), Outcome: f.outcome, Remark: f.reason, Fields: f.fields,
+		Matches: f.count, Found: shortenValue(f.raw), Outcome: f.outcome, Remark: f.reason, Fields: f.fields,
 	}
 	if f.posted {
-		value := shown(f.value)
+		value := shortenValue(f.value)
 		r.Post = &value
 	}
 	switch {

@@ -26,7 +26,7 @@ func (m *markdown) openSpan(s *span, next []byte) {
 		if s.kind == spanLink && m.lastRune() == '!' {
 			m.dst = append(m.dst[:len(m.dst)-1], `\!`...) // not an image
 		}
-		m.resolve('[')
+		m.resolvePending('[')
 		s.mark = marksOf[s.kind]
 		m.dst = append(m.dst, s.mark...)
 	}
@@ -64,7 +64,7 @@ func (m *markdown) openEmphasis(s *span, next []byte) {
 // openCode writes the opening mark of code, or continues the code right before it.
 func (m *markdown) openCode(s *span) {
 	m.code = true
-	m.resolve('`')
+	m.resolvePending('`')
 	if m.lastRune() == '`' && m.closed {
 		if s.ticks+m.lastTicks == 0 {
 			m.dst = m.dst[:len(m.dst)-1] // one code
@@ -73,7 +73,7 @@ func (m *markdown) openCode(s *span) {
 		m.dst = append(m.dst, "<!-- -->"...) // keeps the marks apart
 	}
 	m.closed, m.opened, m.lastTicks = false, false, s.ticks
-	m.ticks(s.ticks + 1)
+	m.writeTicks(s.ticks + 1)
 	if s.ticks > 0 {
 		m.dst = append(m.dst, ' ')
 	}
@@ -88,10 +88,10 @@ func (m *markdown) closeSpan(s *span) {
 		if s.ticks > 0 {
 			m.dst = append(m.dst, ' ')
 		}
-		m.ticks(s.ticks + 1)
+		m.writeTicks(s.ticks + 1)
 		m.closed, m.opened = true, false
 	case spanLink:
-		m.resolve(']')
+		m.resolvePending(']')
 		m.dst = append(m.dst, "]("...)
 		from := len(m.dst)
 		m.dst = m.base.appendLink(m.dst, s.href)
@@ -101,7 +101,7 @@ func (m *markdown) closeSpan(s *span) {
 		m.dst = append(m.dst, ')')
 		m.closed, m.opened = false, false
 	default:
-		m.resolve('<')
+		m.resolvePending('<')
 		m.dst = append(append(m.dst, "</"...), s.mark[1:]...)
 		m.closed, m.opened = false, false
 	}
@@ -126,9 +126,9 @@ func (m *markdown) closeEmphasis(s *span) {
 	m.closed, m.opened = true, false
 }
 
-// resolve writes the pending closing marks if next, which follows, lets them end an emphasis. Otherwise it removes their
+// resolvePending writes the pending closing marks if next, which follows, lets them end an emphasis. Otherwise it removes their
 // opening marks.
-func (m *markdown) resolve(next rune) {
+func (m *markdown) resolvePending(next rune) {
 	if len(m.pending) == 0 {
 		return
 	}

@@ -7,8 +7,8 @@ import (
 	"hce/dc/internal/process/outline"
 )
 
-// word writes a word, with its marks of Markdown escaped.
-func (m *markdown) word(s []byte, next byte, spaced bool) {
+// writeWord writes a word, with its marks of Markdown escaped.
+func (m *markdown) writeWord(s []byte, next byte, spaced bool) {
 	if m.code {
 		if spaced {
 			m.dst = append(m.dst, ' ')
@@ -21,11 +21,11 @@ func (m *markdown) word(s []byte, next byte, spaced bool) {
 		return
 	}
 	if spaced {
-		m.resolve(' ')
+		m.resolvePending(' ')
 		m.dst = append(m.dst, ' ')
 	} else if len(m.pending) > 0 {
 		first, _ := utf8.DecodeRune(s)
-		m.resolve(first)
+		m.resolvePending(first)
 	}
 	m.closed, m.opened = false, false
 	if m.heading && len(bytes.Trim(s, "#")) == 0 {
@@ -101,8 +101,8 @@ func appendBars(dst, s []byte) []byte {
 	return dst
 }
 
-// mark writes a mark of the text next to a word.
-func (m *markdown) mark(s string) {
+// writeMark writes a mark of the text next to a word.
+func (m *markdown) writeMark(s string) {
 	if s == "" {
 		return
 	}
@@ -111,7 +111,7 @@ func (m *markdown) mark(s string) {
 		return
 	}
 	first, _ := utf8.DecodeRuneInString(s)
-	m.resolve(first)
+	m.resolvePending(first)
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '[', ']', '_', '|':
@@ -122,13 +122,13 @@ func (m *markdown) mark(s string) {
 	m.closed, m.opened = false, false
 }
 
-// formula writes TeX between dollars. Markdown does not escape in them; marks of HTML and tables are written as TeX.
-func (m *markdown) formula(tex []byte, display, spaced bool) {
+// writeFormula writes TeX between dollars. Markdown does not escape in them; marks of HTML and tables are written as TeX.
+func (m *markdown) writeFormula(tex []byte, display, spaced bool) {
 	if spaced {
-		m.resolve(' ')
+		m.resolvePending(' ')
 		m.dst = append(m.dst, ' ')
 	}
-	m.resolve('$')
+	m.resolvePending('$')
 	m.closed, m.opened = false, false
 	dollars := "$"
 	if display {

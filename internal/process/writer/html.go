@@ -11,7 +11,7 @@ import (
 // links, images and emphasis, without classes and styles. Links are absolute.
 func (w *Writer) AppendHTML(dst []byte) []byte {
 	w.html = htmlSink{dst: dst, base: w.base}
-	w.write(&w.html)
+	w.writeLines(&w.html)
 	return w.html.dst
 }
 
@@ -24,27 +24,29 @@ type htmlSink struct {
 	label bool
 }
 
-func (h *htmlSink) tag(name string)     { h.dst = append(append(append(h.dst, '<'), name...), '>') }
-func (h *htmlSink) end(name string)     { h.dst = append(append(append(h.dst, "</"...), name...), '>') }
-func (h *htmlSink) lineEnd(name string) { h.end(name); h.dst = append(h.dst, '\n') }
-func (h *htmlSink) blank(spaced bool) {
+func (h *htmlSink) writeTag(name string) { h.dst = append(append(append(h.dst, '<'), name...), '>') }
+func (h *htmlSink) writeEndTag(name string) {
+	h.dst = append(append(append(h.dst, "</"...), name...), '>')
+}
+func (h *htmlSink) lineEnd(name string) { h.writeEndTag(name); h.dst = append(h.dst, '\n') }
+func (h *htmlSink) writeBlank(spaced bool) {
 	if spaced {
 		h.dst = append(h.dst, ' ')
 	}
 }
-func (h *htmlSink) mark(s string)         { h.dst = append(h.dst, s...) }
-func (h *htmlSink) lineBreak()            { h.tag("br") }
-func (h *htmlSink) rule()                 { h.dst = append(h.dst, "<hr>\n"...) }
+func (h *htmlSink) writeMark(s string)    { h.dst = append(h.dst, s...) }
+func (h *htmlSink) lineBreak()            { h.writeTag("br") }
+func (h *htmlSink) writeRule()            { h.dst = append(h.dst, "<hr>\n"...) }
 func (h *htmlSink) openTable(columns int) { h.bare = false; h.dst = append(h.dst, "<table>\n"...) }
 func (h *htmlSink) closeTable()           { h.lineEnd("table") }
-func (h *htmlSink) openRow()              { h.tag("tr") }
+func (h *htmlSink) openRow()              { h.writeTag("tr") }
 func (h *htmlSink) closeRow()             { h.lineEnd("tr") }
 
-func (h *htmlSink) open(c *container) {
+func (h *htmlSink) openContainer(c *container) {
 	h.bare = c.kind == item
 	switch {
 	case c.kind == item:
-		h.tag("li")
+		h.writeTag("li")
 	case c.kind == quote:
 		h.dst = append(h.dst, "<blockquote>\n"...)
 	case !c.ordered:
@@ -57,7 +59,7 @@ func (h *htmlSink) open(c *container) {
 	}
 }
 
-func (h *htmlSink) close(c *container) {
+func (h *htmlSink) closeContainer(c *container) {
 	h.bare = false
 	switch {
 	case c.kind == item:
@@ -75,17 +77,17 @@ var headings = [...]string{"p", "h1", "h2", "h3", "h4", "h5", "h6"}
 
 func (h *htmlSink) openBlock(b block) {
 	if h.inP = b.level > 0 || !h.bare; h.inP {
-		h.tag(headings[b.level])
+		h.writeTag(headings[b.level])
 	}
 	h.bare = false
 	if h.label = b.label; h.label {
-		h.tag("strong")
+		h.writeTag("strong")
 	}
 }
 
 func (h *htmlSink) closeBlock(b block) {
 	if h.label {
-		h.end("strong")
+		h.writeEndTag("strong")
 	}
 	if h.inP {
 		h.lineEnd(headings[b.level])
@@ -93,14 +95,14 @@ func (h *htmlSink) closeBlock(b block) {
 	h.label = false
 }
 
-func (h *htmlSink) listing(language, code []byte) {
+func (h *htmlSink) writeListing(language, code []byte) {
 	h.bare = false
 	h.dst = append(h.dst, "<pre><code"...)
 	if len(language) > 0 {
 		h.dst = append(append(append(h.dst, ` class="language-`...), language...), '"')
 	}
 	h.dst = append(h.dst, '>')
-	h.escape(code)
+	h.writeEscaped(code)
 	h.dst = append(h.dst, "</code></pre>\n"...)
 }
 
@@ -121,80 +123,80 @@ func cellName(head bool) string {
 	return "td"
 }
 
-func (h *htmlSink) closeCell(head bool, span int) { h.end(cellName(head)) }
+func (h *htmlSink) closeCell(head bool, span int) { h.writeEndTag(cellName(head)) }
 
 func (h *htmlSink) cellCode(line []byte) {
-	h.tag("code")
-	h.escape(line)
-	h.end("code")
+	h.writeTag("code")
+	h.writeEscaped(line)
+	h.writeEndTag("code")
 }
 
 var spanNames = [...]string{spanEm: "em", spanStrong: "strong", spanCode: "code", spanDel: "del", spanSup: "sup", spanSub: "sub", spanLink: "a"}
 
 func (h *htmlSink) openSpan(s *span, next []byte) {
 	if s.kind != spanLink {
-		h.tag(spanNames[s.kind])
+		h.writeTag(spanNames[s.kind])
 		return
 	}
 	h.dst = append(h.dst, `<a href="`...)
-	h.address(s.href)
+	h.writeURL(s.href)
 	h.dst = append(h.dst, `">`...)
 }
 
-func (h *htmlSink) closeSpan(s *span) { h.end(spanNames[s.kind]) }
+func (h *htmlSink) closeSpan(s *span) { h.writeEndTag(spanNames[s.kind]) }
 
-// address writes the absolute form of a reference.
-func (h *htmlSink) address(ref []byte) {
+// writeURL writes the absolute form of a reference.
+func (h *htmlSink) writeURL(ref []byte) {
 	from := len(h.dst)
 	x, ok := h.base.Append(h.dst, ref, true)
 	if !ok {
-		h.escape(bytes.TrimSpace(ref))
+		h.writeEscaped(bytes.TrimSpace(ref))
 		return
 	}
 	address := append([]byte{}, x[from:]...)
 	h.dst = x[:from]
-	h.escape(address)
+	h.writeEscaped(address)
 }
 
-func (h *htmlSink) word(s []byte, next byte, spaced bool) {
-	h.blank(spaced)
-	h.escape(s)
+func (h *htmlSink) writeWord(s []byte, next byte, spaced bool) {
+	h.writeBlank(spaced)
+	h.writeEscaped(s)
 }
 
-func (h *htmlSink) formula(tex []byte, display, spaced bool) {
-	h.blank(spaced)
+func (h *htmlSink) writeFormula(tex []byte, display, spaced bool) {
+	h.writeBlank(spaced)
 	if display {
 		h.dst = append(h.dst, `\[`...)
-		h.escape(tex)
+		h.writeEscaped(tex)
 		h.dst = append(h.dst, `\]`...)
 		return
 	}
 	h.dst = append(h.dst, `\(`...)
-	h.escape(tex)
+	h.writeEscaped(tex)
 	h.dst = append(h.dst, `\)`...)
 }
 
-func (h *htmlSink) image(src, alt []byte, alone bool) {
+func (h *htmlSink) writeImage(src, alt []byte, alone bool) {
 	if !isFollowed(src) || htmltree.HasPrefix(src, "#") {
 		return
 	}
 	if alone {
-		h.tag("p")
+		h.writeTag("p")
 	} else if n := len(h.dst); n > 0 && h.dst[n-1] != '>' {
 		h.dst = append(h.dst, ' ')
 	}
 	h.dst = append(h.dst, `<img src="`...)
-	h.address(src)
+	h.writeURL(src)
 	h.dst = append(h.dst, `" alt="`...)
-	h.escape(alt)
+	h.writeEscaped(alt)
 	h.dst = append(h.dst, `">`...)
 	if alone {
 		h.lineEnd("p")
 	}
 }
 
-// escape writes a text or the value of an attribute.
-func (h *htmlSink) escape(s []byte) {
+// writeEscaped writes a text or the value of an attribute.
+func (h *htmlSink) writeEscaped(s []byte) {
 	from := 0
 	for i, c := range s {
 		var name string

@@ -16,7 +16,7 @@ type inline struct {
 	active [spanKinds]int
 }
 
-func (s *inline) begin() {
+func (s *inline) resetSpans() {
 	s.open, s.spaced, s.begun, s.last = s.open[:0], false, false, 0
 	s.active = [spanKinds]int{}
 }
@@ -24,29 +24,29 @@ func (s *inline) begin() {
 // maxAround is the most elements around the first text of a line that are read.
 const maxAround = 16
 
-// line writes the words, spans, formulas and images of a line.
-func (w *Writer) line(i int) {
+// writeLine writes the words, spans, formulas and images of a line.
+func (w *Writer) writeLine(i int) {
 	o := w.outline
 	nodes := o.Doc.Nodes
 	b := &o.Lines[i]
 	w.enterAround(b)
 	for k := b.First; k <= b.Last; k++ {
 		for n := len(w.inline.open); n > 0 && k >= w.inline.open[n-1].end; n-- {
-			w.leave()
+			w.closeSpan()
 		}
 		x := &nodes[k]
 		switch {
 		case x.Tag == htmltree.TagText:
-			w.text(o.Doc.Text(x))
+			w.writeText(o.Doc.Text(x))
 		case x.Tag == htmltree.TagEnd:
 			if htmltree.Tag(x.A) == htmltree.TagA {
 				w.leaveLink()
 			}
 		case o.IsSkipped(k):
-			w.formula(k)
+			w.writeFormula(k)
 			k = x.End - 1
 		case x.Tag == htmltree.TagImg:
-			w.image(k, false)
+			w.writeImage(k, false)
 		case x.Tag == htmltree.TagBr:
 			w.inline.spaced = true
 		default:
@@ -54,7 +54,7 @@ func (w *Writer) line(i int) {
 		}
 	}
 	for len(w.inline.open) > 0 {
-		w.leave()
+		w.closeSpan()
 	}
 }
 
@@ -137,10 +137,10 @@ func (w *Writer) enterMarks(i, end int32) {
 	if mark == "" && after == "" || w.inline.active[spanCode] > 0 {
 		return
 	}
-	if w.gap([]byte(mark)) {
-		w.sink.mark(" ")
+	if w.openSpans([]byte(mark)) {
+		w.sink.writeMark(" ")
 	}
-	w.sink.mark(mark)
+	w.sink.writeMark(mark)
 	w.inline.last = '('
 	w.inline.active[spanMarks]++
 	w.inline.open = append(w.inline.open, span{kind: spanMarks, end: end, written: true, after: after})
@@ -230,13 +230,13 @@ func (w *Writer) isShort(i, end int32) bool {
 	return true
 }
 
-// leave closes the innermost span.
-func (w *Writer) leave() {
+// closeSpan closes the innermost span.
+func (w *Writer) closeSpan() {
 	s := &w.inline.open[len(w.inline.open)-1]
 	w.inline.active[s.kind]--
 	switch {
 	case s.kind == spanMarks:
-		w.sink.mark(s.after)
+		w.sink.writeMark(s.after)
 	case s.written:
 		w.sink.closeSpan(s)
 	}
@@ -248,15 +248,15 @@ func (w *Writer) leaveLink() {
 	for k := range w.inline.open {
 		if w.inline.open[k].kind == spanLink {
 			for len(w.inline.open) > k {
-				w.leave()
+				w.closeSpan()
 			}
 			return
 		}
 	}
 }
 
-// text writes the words of a text.
-func (w *Writer) text(s []byte) {
+// writeText writes the words of a text.
+func (w *Writer) writeText(s []byte) {
 	for i := 0; i < len(s); {
 		n, blank := outline.GapAt(s, i)
 		if n > 0 {
@@ -275,14 +275,14 @@ func (w *Writer) text(s []byte) {
 		if j < len(s) && outline.ClassOf[s[j]] == outline.Blank {
 			next = ' '
 		}
-		w.sink.word(s[i:j], next, w.gap(s[i:j]))
+		w.sink.writeWord(s[i:j], next, w.openSpans(s[i:j]))
 		w.inline.last = s[j-1]
 		i = j
 	}
 }
 
-// gap opens the spans that have no text yet and reports whether a blank is to be written before their next text.
-func (w *Writer) gap(next []byte) bool {
+// openSpans opens the spans that have no text yet and reports whether a blank is to be written before their next text.
+func (w *Writer) openSpans(next []byte) bool {
 	spaced := w.inline.spaced && w.inline.begun
 	w.inline.spaced, w.inline.begun = false, true
 	for k := range w.inline.open {
@@ -292,7 +292,7 @@ func (w *Writer) gap(next []byte) bool {
 		}
 		s.written = true
 		if spaced {
-			w.sink.mark(" ")
+			w.sink.writeMark(" ")
 			spaced = false
 		}
 		w.sink.openSpan(s, w.nextOf(k, next))
@@ -312,29 +312,29 @@ func (w *Writer) nextOf(k int, next []byte) []byte {
 
 var punctuation = []byte{'['}
 
-// formula writes the formula at a node, if it is one.
-func (w *Writer) formula(i int32) {
+// writeFormula writes the formula at a node, if it is one.
+func (w *Writer) writeFormula(i int32) {
 	f := w.outline.Formula(i)
 	if len(f.Text) == 0 {
 		return
 	}
 	if w.inline.active[spanCode] > 0 || !f.TeX {
-		w.text(f.Text)
+		w.writeText(f.Text)
 		return
 	}
-	w.sink.formula(f.Text, f.Display, w.gap(punctuation))
+	w.sink.writeFormula(f.Text, f.Display, w.openSpans(punctuation))
 	w.inline.last = '$'
 }
 
-// image writes an image, or the formula that it shows. alone: it is between two blocks.
-func (w *Writer) image(i int32, alone bool) {
+// writeImage writes an image, or the formula that it shows. alone: it is between two blocks.
+func (w *Writer) writeImage(i int32, alone bool) {
 	if !alone && len(w.outline.Formula(i).Text) > 0 {
-		w.formula(i)
+		w.writeFormula(i)
 		return
 	}
 	n := &w.outline.Doc.Nodes[i]
 	src := w.outline.Doc.Attr(n, htmltree.KeySrc)
 	if len(src) > 0 && (alone || w.inline.active[spanCode] == 0) && !htmltree.HasPrefix(src, "data:") {
-		w.sink.image(src, w.outline.Doc.Attr(n, htmltree.KeyAlt), alone)
+		w.sink.writeImage(src, w.outline.Doc.Attr(n, htmltree.KeyAlt), alone)
 	}
 }

@@ -100,7 +100,7 @@ func (b *Base) Append(dst, ref []byte, keep bool) (_ []byte, ok bool) {
 		}
 	}
 	if !plain || b.dir == nil && colon < 0 {
-		return b.slow(dst, ref, fragment, keep)
+		return b.appendSlow(dst, ref, fragment, keep)
 	}
 	start := len(dst)
 	switch {
@@ -110,22 +110,22 @@ func (b *Base) Append(dst, ref []byte, keep bool) (_ []byte, ok bool) {
 		switch {
 		case htmltree.HasPrefix(ref, "https://") && len(ref) > 8, htmltree.HasPrefix(ref, "http://") && len(ref) > 7:
 			if bytes.IndexByte(ref, '@') >= 0 || bytes.Contains(ref[8:], []byte("/.")) {
-				return b.slow(dst, ref, fragment, keep)
+				return b.appendSlow(dst, ref, fragment, keep)
 			}
 			dst = append(dst, ref...)
 		case htmltree.HasPrefix(ref, "http"), htmltree.HasPrefix(ref, "HTTP"):
-			return b.slow(dst, ref, fragment, keep)
+			return b.appendSlow(dst, ref, fragment, keep)
 		default:
 			return dst, false
 		}
 	case htmltree.HasPrefix(ref, "//"):
 		if bytes.IndexByte(ref, '@') >= 0 || bytes.Contains(ref, []byte("/.")) || len(ref) == 2 {
-			return b.slow(dst, ref, fragment, keep)
+			return b.appendSlow(dst, ref, fragment, keep)
 		}
 		dst = append(append(dst, b.scheme...), ref...)
 	case ref[0] == '/':
 		if bytes.Contains(ref, []byte("/.")) {
-			return b.slow(dst, ref, fragment, keep)
+			return b.appendSlow(dst, ref, fragment, keep)
 		}
 		dst = append(append(dst, b.origin...), ref...)
 	case ref[0] == '?':
@@ -147,7 +147,7 @@ func (b *Base) Append(dst, ref []byte, keep bool) (_ []byte, ok bool) {
 			break
 		}
 		if len(ref) > 0 && ref[0] == '.' && (len(ref) == 1 || ref[1] == '.') || bytes.Contains(ref, []byte("/.")) {
-			return b.slow(dst[:start], ref, fragment, keep)
+			return b.appendSlow(dst[:start], ref, fragment, keep)
 		}
 		dst = append(append(dst, dir...), ref...)
 	}
@@ -157,8 +157,8 @@ func (b *Base) Append(dst, ref []byte, keep bool) (_ []byte, ok bool) {
 	return dst, true
 }
 
-// slow is Append for references that are not plain, as the crawler and browsers resolve them.
-func (b *Base) slow(dst, ref, fragment []byte, keep bool) ([]byte, bool) {
+// appendSlow is Append for references that are not plain, as the crawler and browsers resolve them.
+func (b *Base) appendSlow(dst, ref, fragment []byte, keep bool) ([]byte, bool) {
 	text, err := canonical.Web.Resolve(b.text, charset.EncodeQuery(string(ref), b.charset))
 	if err != nil {
 		return dst, false

@@ -10,8 +10,8 @@ import (
 // the page is made of them.
 func (w *Writer) AppendMarkdown(dst []byte) []byte {
 	m := &w.markdown
-	m.start(dst, w.base)
-	w.write(m)
+	m.startPage(dst, w.base)
+	w.writeLines(m)
 	return m.dst
 }
 
@@ -53,12 +53,12 @@ type listState struct {
 	tight   bool // its first item follows without a blank line
 }
 
-func (m *markdown) start(dst []byte, base *Base) {
+func (m *markdown) startPage(dst []byte, base *Base) {
 	*m = markdown{dst: dst, base: base, prefix: m.prefix[:0], lists: m.lists[:0], pending: m.pending[:0]}
 }
 
-// newline ends a line and begins another one with the prefix.
-func (m *markdown) newline() {
+// writeNewline ends a line and begins another one with the prefix.
+func (m *markdown) writeNewline() {
 	m.dst = append(m.dst, '\n')
 	m.dst = append(m.dst, m.prefix...)
 }
@@ -69,8 +69,8 @@ func (m *markdown) emptyLine() {
 	m.dst = append(m.dst, bytes.TrimRight(m.prefix, " ")...)
 }
 
-// separate begins the line of a block or item.
-func (m *markdown) separate(tight bool) {
+// separateBlock begins the line of a block or item.
+func (m *markdown) separateBlock(tight bool) {
 	if m.fresh {
 		return
 	}
@@ -78,19 +78,19 @@ func (m *markdown) separate(tight bool) {
 		if !tight {
 			m.emptyLine()
 		}
-		m.newline()
+		m.writeNewline()
 	}
 	m.begun, m.fresh = true, true
 }
 
-func (m *markdown) open(c *container) {
+func (m *markdown) openContainer(c *container) {
 	switch c.kind {
 	case list:
 		m.openList(c)
 	case item:
 		m.openItem(c)
 	default:
-		m.separate(false)
+		m.separateBlock(false)
 		c.width = len("> ")
 		m.dst = append(m.dst, "> "...)
 		m.prefix = append(m.prefix, "> "...)
@@ -119,7 +119,7 @@ func (m *markdown) openList(c *container) {
 
 func (m *markdown) openItem(c *container) {
 	l := &m.lists[len(m.lists)-1]
-	m.separate(l.begun || l.tight)
+	m.separateBlock(l.begun || l.tight)
 	l.begun = true
 	from := len(m.dst)
 	if l.ordered {
@@ -133,7 +133,7 @@ func (m *markdown) openItem(c *container) {
 	m.closedList = 0
 }
 
-func (m *markdown) close(c *container) {
+func (m *markdown) closeContainer(c *container) {
 	m.prefix = m.prefix[:len(m.prefix)-c.width]
 	m.closedList = 0
 	if c.kind == list {
@@ -144,7 +144,7 @@ func (m *markdown) close(c *container) {
 }
 
 func (m *markdown) openBlock(b block) {
-	m.separate(false)
+	m.separateBlock(false)
 	m.fresh, m.closedList = false, 0
 	m.heading, m.label = b.level > 0, b.label
 	for range b.level {
@@ -166,7 +166,7 @@ func (m *markdown) beginLine() {
 
 // endLine writes what is pending, and escapes a mark at the beginning of the line.
 func (m *markdown) endLine() {
-	m.resolve(' ')
+	m.resolvePending(' ')
 	if !m.heading && !m.inTable {
 		m.dst = escapeStart(m.dst, m.lineAt)
 	}
@@ -178,14 +178,14 @@ func (m *markdown) lineBreak() {
 		m.dst = append(m.dst, "<br>"...)
 	} else {
 		m.dst = append(m.dst, "  "...)
-		m.newline()
+		m.writeNewline()
 	}
 	m.beginLine()
 }
 
 func (m *markdown) closeBlock(b block) {
 	if m.label {
-		m.resolve(' ')
+		m.resolvePending(' ')
 		m.dst = append(m.dst, "**"...)
 	}
 	m.endLine()
@@ -193,41 +193,41 @@ func (m *markdown) closeBlock(b block) {
 	m.label, m.heading = false, false
 }
 
-// listing writes code between fences that are longer than any in it.
-func (m *markdown) listing(language, code []byte) {
-	m.separate(false)
+// writeListing writes code between fences that are longer than any in it.
+func (m *markdown) writeListing(language, code []byte) {
+	m.separateBlock(false)
 	m.fresh, m.closedList, m.paragraph = false, 0, false
 	ticks := max(3, longestRun(code, '`')+1)
-	m.ticks(ticks)
+	m.writeTicks(ticks)
 	m.dst = append(m.dst, language...)
 	for line := range bytes.SplitSeq(code, []byte("\n")) {
 		if len(line) == 0 {
 			m.emptyLine()
 			continue
 		}
-		m.newline()
+		m.writeNewline()
 		m.dst = append(m.dst, line...)
 	}
-	m.newline()
-	m.ticks(ticks)
+	m.writeNewline()
+	m.writeTicks(ticks)
 }
 
-func (m *markdown) ticks(n int) {
+func (m *markdown) writeTicks(n int) {
 	for range n {
 		m.dst = append(m.dst, '`')
 	}
 }
 
-func (m *markdown) rule() {
-	m.separate(false)
+func (m *markdown) writeRule() {
+	m.separateBlock(false)
 	m.fresh, m.closedList, m.paragraph = false, 0, false
 	m.dst = append(m.dst, "---"...)
 }
 
-func (m *markdown) image(src, alt []byte, alone bool) {}
+func (m *markdown) writeImage(src, alt []byte, alone bool) {}
 
 func (m *markdown) openTable(columns int) {
-	m.separate(false)
+	m.separateBlock(false)
 	m.fresh, m.closedList, m.paragraph = false, 0, false
 	m.inTable, m.columns, m.row = true, columns, 0
 }
@@ -236,7 +236,7 @@ func (m *markdown) closeTable() { m.inTable = false }
 
 func (m *markdown) openRow() {
 	if m.row > 0 {
-		m.newline()
+		m.writeNewline()
 	}
 	m.dst = append(m.dst, '|')
 }
@@ -261,7 +261,7 @@ func (m *markdown) closeCell(head bool, span int) {
 // closeRow ends a row. The first one is the head of the table, as Markdown has no table without one.
 func (m *markdown) closeRow() {
 	if m.row == 0 {
-		m.newline()
+		m.writeNewline()
 		m.dst = append(m.dst, '|')
 		for range m.columns {
 			m.dst = append(m.dst, "---|"...)
@@ -273,7 +273,7 @@ func (m *markdown) closeRow() {
 // cellCode writes a line of code as a span.
 func (m *markdown) cellCode(line []byte) {
 	ticks := longestRun(line, '`') + 1
-	m.ticks(ticks)
+	m.writeTicks(ticks)
 	if ticks > 1 {
 		m.dst = append(m.dst, ' ')
 	}
@@ -281,7 +281,7 @@ func (m *markdown) cellCode(line []byte) {
 	if ticks > 1 {
 		m.dst = append(m.dst, ' ')
 	}
-	m.ticks(ticks)
+	m.writeTicks(ticks)
 	m.closed = false
 }
 

@@ -50,7 +50,7 @@ type recorder struct {
 	cells []string
 }
 
-func (r *recorder) open(c *container) {
+func (r *recorder) openContainer(c *container) {
 	switch c.kind {
 	case list:
 		kind := "ul"
@@ -65,9 +65,9 @@ func (r *recorder) open(c *container) {
 	}
 }
 
-func (r *recorder) close(*container) { r.leave() }
-func (r *recorder) openBlock(block)  { r.text.Reset() }
-func (r *recorder) lineBreak()       { r.text.WriteByte('\n') }
+func (r *recorder) closeContainer(*container) { r.leave() }
+func (r *recorder) openBlock(block)           { r.text.Reset() }
+func (r *recorder) lineBreak()                { r.text.WriteByte('\n') }
 func (r *recorder) closeBlock(b block) {
 	if b.level > 0 {
 		r.add(fmt.Sprint("h", b.level), oneLine(r.text.String()))
@@ -76,10 +76,10 @@ func (r *recorder) closeBlock(b block) {
 	r.add("p", oneLine(r.text.String()))
 }
 
-func (r *recorder) listing(language, code []byte) {
+func (r *recorder) writeListing(language, code []byte) {
 	r.add("code", fmt.Sprintf("%s %q", language, code))
 }
-func (r *recorder) rule()              { r.add("hr", "") }
+func (r *recorder) writeRule()         { r.add("hr", "") }
 func (r *recorder) openTable(int)      { r.enter("table") }
 func (r *recorder) closeTable()        { r.leave() }
 func (r *recorder) openRow()           { r.cells = r.cells[:0] }
@@ -91,23 +91,23 @@ func (r *recorder) closeCell(_ bool, span int) {
 		r.cells = append(r.cells, "")
 	}
 }
-func (r *recorder) closeRow()                     { r.add("row", fmt.Sprintf("%q", r.cells)) }
-func (r *recorder) openSpan(*span, []byte)        {}
-func (r *recorder) closeSpan(*span)               {}
-func (r *recorder) mark(s string)                 { r.text.WriteString(s) }
-func (r *recorder) image(src, alt []byte, _ bool) {}
-func (r *recorder) word(s []byte, _ byte, spaced bool) {
+func (r *recorder) closeRow()                          { r.add("row", fmt.Sprintf("%q", r.cells)) }
+func (r *recorder) openSpan(*span, []byte)             {}
+func (r *recorder) closeSpan(*span)                    {}
+func (r *recorder) writeMark(s string)                 { r.text.WriteString(s) }
+func (r *recorder) writeImage(src, alt []byte, _ bool) {}
+func (r *recorder) writeWord(s []byte, _ byte, spaced bool) {
 	if spaced {
 		r.text.WriteByte(' ')
 	}
 	r.text.Write(s)
 }
-func (r *recorder) formula(tex []byte, display, spaced bool) {
+func (r *recorder) writeFormula(tex []byte, display, spaced bool) {
 	dollars := "$"
 	if display {
 		dollars = "$$"
 	}
-	r.word([]byte(dollars+string(tex)+dollars), 0, spaced)
+	r.writeWord([]byte(dollars+string(tex)+dollars), 0, spaced)
 }
 
 // page is a page whose lines are all chosen.

@@ -14,7 +14,7 @@ func checkRoundtrip(t *testing.T, text string) bool {
 	t.Helper()
 	w := page(text)
 	var r recorder
-	w.write(&r)
+	w.writeLines(&r)
 	markdown := w.AppendMarkdown(nil)
 	if !compareBlocks(t, "Markdown", r.lines, parsed(t, markdown)) {
 		t.Logf("page:\n%.3000s\nMarkdown:\n%.3000s", text, markdown)
@@ -152,7 +152,7 @@ func TestHTMLParsesBack(t *testing.T) {
 		g.blocks(3)
 		w := page(g.b.String())
 		var r recorder
-		w.write(&r)
+		w.writeLines(&r)
 		if text := w.AppendHTML(nil); !compareBlocks(t, "HTML", r.lines, blocksOf(t, text)) {
 			t.Fatalf("seed %d\n%s\n%s", seed, g.b.String(), text)
 		}

@@ -2,14 +2,14 @@ package writer
 
 // sink receives the blocks of a page in reading order. Slices are valid during the call.
 type sink interface {
-	open(c *container)  // a quote, a list or an item
-	close(c *container) // the innermost one
+	openContainer(c *container)  // a quote, a list or an item
+	closeContainer(c *container) // the innermost one
 
 	openBlock(b block) // a heading or a paragraph
 	lineBreak()        // in a paragraph or a cell
 	closeBlock(b block)
-	listing(language, code []byte)
-	rule()
+	writeListing(language, code []byte)
+	writeRule()
 
 	openTable(columns int)
 	openRow()
@@ -21,10 +21,10 @@ type sink interface {
 
 	openSpan(s *span, next []byte) // next: the text that follows
 	closeSpan(s *span)
-	word(s []byte, next byte, spaced bool) // next: the byte behind it in the text of the page, 0 at its end
-	mark(s string)                         // a quotation mark or a bracket next to a word
-	formula(tex []byte, display, spaced bool)
-	image(src, alt []byte, alone bool) // alone: between two blocks
+	writeWord(s []byte, next byte, spaced bool) // next: the byte behind it in the text of the page, 0 at its end
+	writeMark(s string)                         // a quotation mark or a bracket next to a word
+	writeFormula(tex []byte, display, spaced bool)
+	writeImage(src, alt []byte, alone bool) // alone: between two blocks
 }
 
 // container is an element that holds blocks.

@@ -44,12 +44,12 @@ func (w *Writer) findTables() {
 			continue
 		}
 		if len(open) > 0 {
-			w.tables[open[len(open)-1]].count(n.Tag, &width[len(width)-1])
+			w.tables[open[len(open)-1]].countTag(n.Tag, &width[len(width)-1])
 		}
 	}
 }
 
-func (t *table) count(tag htmltree.Tag, width *int) {
+func (t *table) countTag(tag htmltree.Tag, width *int) {
 	switch tag {
 	case htmltree.TagTr:
 		t.rows++
@@ -95,13 +95,13 @@ func (w *Writer) isDataTable(x int32) bool {
 	return lines <= 3*t.cells || t.heads > 0 && lines <= 12*t.cells
 }
 
-// table writes the data table of box x, whose first chosen line is i, and returns the line behind it.
-func (w *Writer) table(x int32, i int) int {
+// writeTable writes the data table of box x, whose first chosen line is i, and returns the line behind it.
+func (w *Writer) writeTable(x int32, i int) int {
 	o := w.outline
 	nodes := o.Doc.Nodes
 	first, end := i, int(o.Boxes[x].End)
 	node := o.Boxes[x].Node
-	columns := w.columns(w.tableOf(node))
+	columns := w.countColumns(w.tableOf(node))
 	w.resetRows(columns)
 	w.sink.openTable(columns)
 	for k := node + 1; k < nodes[node].End; k++ {
@@ -109,7 +109,7 @@ func (w *Writer) table(x int32, i int) int {
 		case htmltree.TagTable, htmltree.TagCaption:
 			k = nodes[k].End - 1
 		case htmltree.TagTr:
-			i = w.row(k, i, columns)
+			i = w.writeRow(k, i, columns)
 			k = nodes[k].End - 1
 		}
 	}
@@ -119,7 +119,7 @@ func (w *Writer) table(x int32, i int) int {
 			i++
 			continue
 		}
-		i = w.paragraph(i, block{}) // a caption between or behind the rows
+		i = w.writeParagraph(i, block{}) // a caption between or behind the rows
 	}
 	return end
 }
@@ -131,9 +131,9 @@ func (w *Writer) resetRows(columns int) {
 	}
 }
 
-// columns returns the columns of a table, with those that spans cover. It sets noSpans if spans make the table much
+// countColumns returns the columns of a table, with those that spans cover. It sets noSpans if spans make the table much
 // larger than its cells.
-func (w *Writer) columns(t *table) (columns int) {
+func (w *Writer) countColumns(t *table) (columns int) {
 	w.noSpans = false
 	w.rows = w.rows[:0]
 	work := 0
@@ -162,18 +162,18 @@ func (w *Writer) columns(t *table) (columns int) {
 // widthOf returns the columns up to the last cell of a row, and keeps in rows how far its cells reach down.
 func (w *Writer) widthOf(row int32) int {
 	column := 0
-	w.cells(row, func(c int32) {
+	w.forEachCell(row, func(c int32) {
 		for column < len(w.rows) && w.rows[column] > 0 {
 			column++
 		}
-		column = w.cover(column, w.span(c, htmltree.KeyColspan), w.span(c, htmltree.KeyRowspan))
+		column = w.coverCells(column, w.cellSpan(c, htmltree.KeyColspan), w.cellSpan(c, htmltree.KeyRowspan))
 	})
 	w.nextRow()
 	return column
 }
 
-// cells calls f for the cells of the row at a node.
-func (w *Writer) cells(row int32, f func(c int32)) {
+// forEachCell calls f for the cells of the row at a node.
+func (w *Writer) forEachCell(row int32, f func(c int32)) {
 	nodes := w.outline.Doc.Nodes
 	for c := row + 1; c < nodes[row].End; c = max(c+1, nodes[c].End) {
 		if t := nodes[c].Tag; t == htmltree.TagTd || t == htmltree.TagTh {
@@ -182,8 +182,8 @@ func (w *Writer) cells(row int32, f func(c int32)) {
 	}
 }
 
-// span returns the columns or rows that a cell covers, at most 64.
-func (w *Writer) span(c int32, key htmltree.Key) int {
+// cellSpan returns the columns or rows that a cell covers, at most 64.
+func (w *Writer) cellSpan(c int32, key htmltree.Key) int {
 	if w.noSpans {
 		return 1
 	}
@@ -197,8 +197,8 @@ func (w *Writer) span(c int32, key htmltree.Key) int {
 	return max(1, min(n, 64))
 }
 
-// row writes the row at a node, from line i on, and returns the line behind it. A row without chosen lines is left out.
-func (w *Writer) row(row int32, i, columns int) int {
+// writeRow writes the row at a node, from line i on, and returns the line behind it. A row without chosen lines is left out.
+func (w *Writer) writeRow(row int32, i, columns int) int {
 	lines := w.outline.Lines
 	for i < len(lines) && lines[i].First < row {
 		i++
@@ -214,16 +214,16 @@ func (w *Writer) row(row int32, i, columns int) int {
 	}
 	w.sink.openRow()
 	column := 0
-	w.cells(row, func(c int32) {
-		column = w.covered(column)
-		span := max(1, min(w.span(c, htmltree.KeyColspan), columns-column))
+	w.forEachCell(row, func(c int32) {
+		column = w.writeCovered(column)
+		span := max(1, min(w.cellSpan(c, htmltree.KeyColspan), columns-column))
 		head := w.outline.Doc.Nodes[c].Tag == htmltree.TagTh
 		w.sink.openCell(head, span)
-		i = w.cell(c, i)
+		i = w.writeCell(c, i)
 		w.sink.closeCell(head, span)
-		column = w.cover(column, span, w.span(c, htmltree.KeyRowspan))
+		column = w.coverCells(column, span, w.cellSpan(c, htmltree.KeyRowspan))
 	})
-	for column = w.covered(column); column < columns; column = w.covered(column + 1) {
+	for column = w.writeCovered(column); column < columns; column = w.writeCovered(column + 1) {
 		w.emptyCell()
 	}
 	w.nextRow()
@@ -231,8 +231,8 @@ func (w *Writer) row(row int32, i, columns int) int {
 	return last
 }
 
-// cover notes that a cell covers columns and rows, and returns the column behind it.
-func (w *Writer) cover(column, span, down int) int {
+// coverCells notes that a cell covers columns and rows, and returns the column behind it.
+func (w *Writer) coverCells(column, span, down int) int {
 	for range span {
 		if column == len(w.rows) {
 			w.rows = append(w.rows, 0)
@@ -249,8 +249,8 @@ func (w *Writer) nextRow() {
 	}
 }
 
-// covered writes empty cells for those that a cell of a row above covers, and returns the next free column.
-func (w *Writer) covered(column int) int {
+// writeCovered writes empty cells for those that a cell of a row above covers, and returns the next free column.
+func (w *Writer) writeCovered(column int) int {
 	for column < len(w.rows) && w.rows[column] > 0 {
 		w.emptyCell()
 		column++
@@ -263,8 +263,8 @@ func (w *Writer) emptyCell() {
 	w.sink.closeCell(false, 1)
 }
 
-// cell writes the lines of a cell, from line i on, and returns the line behind it.
-func (w *Writer) cell(c int32, i int) int {
+// writeCell writes the lines of a cell, from line i on, and returns the line behind it.
+func (w *Writer) writeCell(c int32, i int) int {
 	o := w.outline
 	end := o.Doc.Nodes[c].End
 	last := place{row: -1}
@@ -276,16 +276,16 @@ func (w *Writer) cell(c int32, i int) int {
 		switch {
 		case last.row < 0:
 		case p.row == last.row && p.cell != last.cell:
-			w.sink.mark(" | ") // cells of a table in a cell
+			w.sink.writeMark(" | ") // cells of a table in a cell
 		default:
 			w.sink.lineBreak()
 		}
 		last = p
-		w.inline.begin()
+		w.inline.resetSpans()
 		if p.leaf != 0 {
 			w.cellCode(p.leaf)
 		} else {
-			w.line(i)
+			w.writeLine(i)
 		}
 	}
 	return i

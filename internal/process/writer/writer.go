@@ -32,11 +32,11 @@ type Writer struct {
 func (w *Writer) Begin(o *outline.Outline, base *Base, chosen []bool) {
 	w.outline, w.base, w.chosen = o, base, chosen
 	w.findPlaces()
-	w.complete()
+	w.completeChoice()
 }
 
-// complete chooses all lines of listings and rows that have a chosen line.
-func (w *Writer) complete() {
+// completeChoice chooses all lines of listings and rows that have a chosen line.
+func (w *Writer) completeChoice() {
 	for i := 0; i < len(w.chosen); {
 		unit := w.unitOf(i)
 		if unit == 0 {
@@ -65,8 +65,8 @@ func (w *Writer) unitOf(i int) int32 {
 // maxLabel is the most bytes of a label that is written as one.
 const maxLabel = 200
 
-// write tells the sink the chosen lines.
-func (w *Writer) write(s sink) {
+// writeLines tells the sink the chosen lines.
+func (w *Writer) writeLines(s sink) {
 	o := w.outline
 	w.sink, w.prev, w.stack = s, -1, w.stack[:0]
 	for i := 0; i < len(o.Lines); {
@@ -75,16 +75,16 @@ func (w *Writer) write(s sink) {
 			continue
 		}
 		p := &w.places[o.Lines[i].Box]
-		w.enter(i)
+		w.enterLine(i)
 		switch {
 		case p.table != 0:
-			i = w.table(p.table, i)
+			i = w.writeTable(p.table, i)
 		case p.leaf != 0 && o.IsListing(p.leaf):
-			i = w.listing(p.leaf, i)
+			i = w.writeListing(p.leaf, i)
 		case p.leaf != 0 && o.Boxes[p.leaf].Tag.IsHeading():
-			i = w.heading(p.leaf, i)
+			i = w.writeHeading(p.leaf, i)
 		default:
-			i = w.paragraph(i, block{label: p.leaf != 0 && o.Lines[i].Size <= maxLabel})
+			i = w.writeParagraph(i, block{label: p.leaf != 0 && o.Lines[i].Size <= maxLabel})
 		}
 		w.prev = i - 1
 	}
@@ -96,8 +96,8 @@ func (w *Writer) write(s sink) {
 // isWritten reports whether a line is chosen and has a text.
 func (w *Writer) isWritten(i int) bool { return w.chosen[i] && w.outline.Lines[i].Size > 0 }
 
-// enter closes and opens the containers between the line before and line i, and writes the rule between them.
-func (w *Writer) enter(i int) {
+// enterLine closes and opens the containers between the line before and line i, and writes the rule between them.
+func (w *Writer) enterLine(i int) {
 	box := w.outline.Lines[i].Box
 	if t := w.places[box].table; t != 0 {
 		box = t
@@ -110,20 +110,20 @@ func (w *Writer) enter(i int) {
 	for len(w.stack) > same {
 		w.closeContainer()
 	}
-	w.between(i)
+	w.writeBetween(i)
 	for _, c := range w.chain[same:] {
 		w.stack = append(w.stack, c)
-		w.sink.open(&w.stack[len(w.stack)-1])
+		w.sink.openContainer(&w.stack[len(w.stack)-1])
 	}
 }
 
 func (w *Writer) closeContainer() {
-	w.sink.close(&w.stack[len(w.stack)-1])
+	w.sink.closeContainer(&w.stack[len(w.stack)-1])
 	w.stack = w.stack[:len(w.stack)-1]
 }
 
-// between writes the rule and the images between a line and the chosen line right before it.
-func (w *Writer) between(i int) {
+// writeBetween writes the rule and the images between a line and the chosen line right before it.
+func (w *Writer) writeBetween(i int) {
 	if w.prev < 0 || w.prev != i-1 {
 		return
 	}
@@ -138,45 +138,45 @@ func (w *Writer) between(i int) {
 		case inList:
 		case n.Tag == htmltree.TagHr && !rule:
 			rule = true
-			w.sink.rule()
+			w.sink.writeRule()
 		case n.Tag == htmltree.TagImg:
-			w.image(k, true)
+			w.writeImage(k, true)
 		}
 	}
 }
 
-// heading writes the lines of a heading as one, and returns the line behind it.
-func (w *Writer) heading(leaf int32, i int) int {
+// writeHeading writes the lines of a heading as one, and returns the line behind it.
+func (w *Writer) writeHeading(leaf int32, i int) int {
 	b := block{level: int(w.outline.Boxes[leaf].Tag-htmltree.TagH1) + 1}
 	w.sink.openBlock(b)
-	w.inline.begin()
+	w.inline.resetSpans()
 	for first := i; i < len(w.outline.Lines) && w.places[w.outline.Lines[i].Box].leaf == leaf; i++ {
 		if !w.isWritten(i) {
 			continue
 		}
 		w.inline.spaced = i > first
-		w.line(i)
+		w.writeLine(i)
 	}
 	w.sink.closeBlock(b)
 	return i
 }
 
-// paragraph writes a line and those that only a br separates from it, and returns the line behind them.
-func (w *Writer) paragraph(i int, b block) int {
+// writeParagraph writes a line and those that only a br separates from it, and returns the line behind them.
+func (w *Writer) writeParagraph(i int, b block) int {
 	w.sink.openBlock(b)
-	w.inline.begin()
-	w.line(i)
-	for i++; i < len(w.outline.Lines) && w.isWritten(i) && w.continues(i); i++ {
+	w.inline.resetSpans()
+	w.writeLine(i)
+	for i++; i < len(w.outline.Lines) && w.isWritten(i) && w.continuesLine(i); i++ {
 		w.sink.lineBreak()
-		w.inline.begin()
-		w.line(i)
+		w.inline.resetSpans()
+		w.writeLine(i)
 	}
 	w.sink.closeBlock(b)
 	return i
 }
 
-// continues reports whether exactly one br separates a line from the one before it.
-func (w *Writer) continues(i int) bool {
+// continuesLine reports whether exactly one br separates a line from the one before it.
+func (w *Writer) continuesLine(i int) bool {
 	a, b := &w.outline.Lines[i-1], &w.outline.Lines[i]
 	if a.Box != b.Box {
 		return false
@@ -193,8 +193,8 @@ func (w *Writer) continues(i int) bool {
 	return n == 1
 }
 
-// listing writes the lines of a listing, and returns the line behind it.
-func (w *Writer) listing(leaf int32, i int) int {
+// writeListing writes the lines of a listing, and returns the line behind it.
+func (w *Writer) writeListing(leaf int32, i int) int {
 	o := w.outline
 	last := i
 	for last+1 < int(o.Boxes[leaf].End) && w.places[o.Lines[last+1].Box].leaf == leaf {
@@ -202,7 +202,7 @@ func (w *Writer) listing(leaf int32, i int) int {
 	}
 	node := o.Boxes[leaf].Node
 	if w.code = o.AppendCode(w.code[:0], node); len(w.code) > 0 {
-		w.sink.listing(languageOf(o.Doc, node), w.code)
+		w.sink.writeListing(languageOf(o.Doc, node), w.code)
 	}
 	return last + 1
 }

@@ -12,14 +12,18 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// usable reports whether a row has a version to index.
-func usable(row *wire.URL, now time.Time) bool { return crawled(row) && unusable(row, now) == "" }
+// isUsable reports whether a row has a version to index.
+func isUsable(row *wire.URL, now time.Time) bool {
+	return isCrawled(row) && unusableReason(row, now) == ""
+}
 
-// leaves reports whether the document of a row must go, whatever its last good version is.
-func leaves(row *wire.URL, now time.Time) bool { return row.Resource() || hidden(row, now) != "" }
+// mustRemove reports whether the document of a row must go, whatever its last good version is.
+func mustRemove(row *wire.URL, now time.Time) bool {
+	return row.Resource() || hidingReason(row, now) != ""
+}
 
-// hidden returns how a page asks not to be found; "" if it does not.
-func hidden(row *wire.URL, now time.Time) string {
+// hidingReason returns how a page asks not to be found; "" if it does not.
+func hidingReason(row *wire.URL, now time.Time) string {
 	until, limited := row.UnavailableAfter.Time()
 	switch {
 	case row.RobotsMask&wire.RobotsNoIndex != 0:
@@ -30,14 +34,14 @@ func hidden(row *wire.URL, now time.Time) string {
 	return ""
 }
 
-// crawled reports whether a row has an answer of a server, and is no part of a page such as a script.
-func crawled(row *wire.URL) bool {
+// isCrawled reports whether a row has an answer of a server, and is no part of a page such as a script.
+func isCrawled(row *wire.URL) bool {
 	return row.Crawled > 0 && !row.Resource() && (row.Status == wire.StatusCrawled || row.Status == wire.StatusProcessed)
 }
 
-// unusable returns why a crawled row has no version to index; "" if it has one.
-func unusable(row *wire.URL, now time.Time) string {
-	if reason := hidden(row, now); reason != "" {
+// unusableReason returns why a crawled row has no version to index; "" if it has one.
+func unusableReason(row *wire.URL, now time.Time) string {
+	if reason := hidingReason(row, now); reason != "" {
 		return reason
 	}
 	switch {
@@ -51,8 +55,8 @@ func unusable(row *wire.URL, now time.Time) string {
 	return ""
 }
 
-// version changes when the content of a row does, or its processing, or whether its copies may be shown.
-func version(row *wire.URL) string {
+// rowVersion changes when the content of a row does, or its processing, or whether its copies may be shown.
+func rowVersion(row *wire.URL) string {
 	text := row.RawContentMd5 + "/" + strconv.FormatInt(row.Processed, 10)
 	if row.RobotsMask&wire.RobotsNoArchive != 0 {
 		text += "/noarchive"
@@ -60,11 +64,11 @@ func version(row *wire.URL) string {
 	return text
 }
 
-// document returns what the index stores of a page.
-func document(p *pages.Page) search.Document {
+// indexDocument returns what the index stores of a page.
+func indexDocument(p *pages.Page) search.Document {
 	text := p.Text("content_encoded")
 	d := search.Document{
-		Kind: search.KindOf(p.ContentType), URL: p.URL.URL, Site: p.SiteID, Key: p.URLMd5, Version: version(&p.URL),
+		Kind: search.KindOf(p.ContentType), URL: p.URL.URL, Site: p.SiteID, Key: p.URLMd5, Version: rowVersion(&p.URL),
 		Title: p.Text("title"), Description: p.Text("description"), Text: text,
 		MIMEType: p.ContentType, Size: p.Size, Cached: p.RobotsMask&wire.RobotsNoArchive == 0, Hash: p.RawContentMd5,
 	}

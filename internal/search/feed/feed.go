@@ -153,8 +153,8 @@ func (f *Feed) Run(ctx context.Context) error {
 	}
 }
 
-// check looks for damage of the index.
-func (f *Feed) check() error {
+// checkIndex looks for damage of the index.
+func (f *Feed) checkIndex() error {
 	if now := f.Now(); now.Sub(f.checked) >= checkEvery {
 		f.checked = now
 		return f.Index.Check()
@@ -170,12 +170,12 @@ func (f *Feed) Round(ctx context.Context) (changed int, err error) {
 	failed := []error{err}
 	sites, err := hce.Sites(ctx, f.Service)
 	if err != nil {
-		return changed, errors.Join(append(failed, fmt.Errorf("list sites: %w", err), f.publish(0))...)
+		return changed, errors.Join(append(failed, fmt.Errorf("list sites: %w", err), f.publishChanges(0))...)
 	}
 	known := map[string]bool{webStoreSite: true}
 	for _, site := range sites {
 		known[site.ID] = true
-		n, err := f.site(ctx, site)
+		n, err := f.readSite(ctx, site)
 		changed += n
 		if ctx.Err() != nil {
 			return changed, ctx.Err()
@@ -184,15 +184,15 @@ func (f *Feed) Round(ctx context.Context) (changed int, err error) {
 			failed = append(failed, fmt.Errorf("index site %s: %w", site.ID, err))
 		}
 	}
-	n, err := f.drop(ctx, known)
+	n, err := f.removeSites(ctx, known)
 	changed, failed = changed+n, append(failed, err)
-	n, err = f.expire(ctx)
-	changed, failed = changed+n, append(failed, err, f.publish(0), f.check())
+	n, err = f.removeHosts(ctx)
+	changed, failed = changed+n, append(failed, err, f.publishChanges(0), f.checkIndex())
 	return changed, errors.Join(failed...)
 }
 
-// site reads one site.
-func (f *Feed) site(ctx context.Context, site wire.Site) (int, error) {
+// readSite reads one site.
+func (f *Feed) readSite(ctx context.Context, site wire.Site) (int, error) {
 	now := f.Now()
 	state, err := f.Index.Site(site.ID)
 	if err != nil {
@@ -202,7 +202,7 @@ func (f *Feed) site(ctx context.Context, site wire.Site) (int, error) {
 	last, known := f.sites[site.ID]
 	since := now.Sub(state.Swept)
 	if state.Swept.IsZero() || state.Sweep != "" || since >= f.SweepEvery || state.Counters != counters && since >= sweepShare*last.took {
-		n, err := f.sweep(ctx, site.ID, counters, state)
+		n, err := f.sweepSite(ctx, site.ID, counters, state)
 		last.took = f.Now().Sub(now)
 		f.sites[site.ID] = last
 		return n, err
@@ -210,7 +210,7 @@ func (f *Feed) site(ctx context.Context, site wire.Site) (int, error) {
 	if known && last.counters == counters && now.After(last.until) {
 		return 0, nil
 	}
-	n, err := f.stream(ctx, site.ID, state)
+	n, err := f.readChanges(ctx, site.ID, state)
 	if err == nil && (!known || last.counters != counters) {
 		last.counters, last.until = counters, now.Add(f.Overlap)
 		f.sites[site.ID] = last
@@ -221,8 +221,8 @@ func (f *Feed) site(ctx context.Context, site wire.Site) (int, error) {
 // noRows is the sweep mark of a site without a changed row.
 const noRows = "1000-01-01 00:00:00"
 
-// sweep compares all keys of a site. counters are those before it.
-func (f *Feed) sweep(ctx context.Context, site, counters string, state index.SiteState) (changed int, err error) {
+// sweepSite compares all keys of a site. counters are those before it.
+func (f *Feed) sweepSite(ctx context.Context, site, counters string, state index.SiteState) (changed int, err error) {
 	if state.Sweep == "" {
 		newest, err := pages.Rows(ctx, f.Service, site, "`UDate` IS NOT NULL", "`UDate` DESC", 1)
 		if err != nil {
@@ -246,11 +246,11 @@ func (f *Feed) sweep(ctx context.Context, site, counters string, state index.Sit
 		if err != nil {
 			return changed, err
 		}
-		c := f.compare(site, rows, indexed)
+		c := f.compareRows(site, rows, indexed)
 		if state.Key = last; last == "" {
 			state = index.SiteState{Watermark: max(state.Watermark, state.Sweep), Swept: f.Now().UTC().Truncate(time.Second), Counters: counters}
 		}
-		n, err := f.store(ctx, site, c, state)
+		n, err := f.storeDifference(ctx, site, c, state)
 		if changed += n; err != nil || last == "" {
 			return changed, err
 		}
@@ -264,8 +264,8 @@ type difference struct {
 	hosts  []index.HostState
 }
 
-// compare compares rows with the documents in the same range of keys.
-func (f *Feed) compare(site string, rows []wire.URL, indexed []index.Row) (d difference) {
+// compareRows compares rows with the documents in the same range of keys.
+func (f *Feed) compareRows(site string, rows []wire.URL, indexed []index.Row) (d difference) {
 	have, now := map[string]index.Row{}, f.Now()
 	for _, one := range indexed {
 		have[one.Key] = one
@@ -274,16 +274,16 @@ func (f *Feed) compare(site string, rows []wire.URL, indexed []index.Row) (d dif
 		row := &rows[i]
 		one, found := have[row.URLMd5]
 		delete(have, row.URLMd5)
-		if found && leaves(row, now) { // such as a resource that was indexed before it was processed
+		if found && mustRemove(row, now) { // such as a resource that was indexed before it was processed
 			d.remove = append(d.remove, one.UUID)
 			delete(f.recent, site+row.URLMd5)
 		}
-		if !usable(row, now) {
+		if !isUsable(row, now) {
 			f.skipRow(row, now)
 			continue
 		}
 		d.hosts = appendHost(d.hosts, row)
-		if !found || one.Version != version(row) {
+		if !found || one.Version != rowVersion(row) {
 			d.read = append(d.read, *row)
 		}
 	}
@@ -294,9 +294,9 @@ func (f *Feed) compare(site string, rows []wire.URL, indexed []index.Row) (d dif
 	return d
 }
 
-// stream reads the rows that have changed since the watermark.
-func (f *Feed) stream(ctx context.Context, site string, state index.SiteState) (changed int, err error) {
-	from, key, now := f.before(state.Watermark), "", f.Now()
+// readChanges reads the rows that have changed since the watermark.
+func (f *Feed) readChanges(ctx context.Context, site string, state index.SiteState) (changed int, err error) {
+	from, key, now := f.overlapStart(state.Watermark), "", f.Now()
 	for {
 		where := "`UDate` > '" + from + "' OR (`UDate` = '" + from + "' AND `URLMd5` > '" + key + "')"
 		rows, err := pages.Rows(ctx, f.Service, site, where, "`UDate` ASC, `URLMd5` ASC", rowsAtOnce)
@@ -306,7 +306,7 @@ func (f *Feed) stream(ctx context.Context, site string, state index.SiteState) (
 		var d difference
 		for i := range rows {
 			row := &rows[i]
-			if leaves(row, now) {
+			if mustRemove(row, now) {
 				f.skipRow(row, now)
 				delete(f.recent, site+row.URLMd5)
 				if stored, err := f.Index.Version(search.UUIDOf(row.URL)); err != nil {
@@ -316,11 +316,11 @@ func (f *Feed) stream(ctx context.Context, site string, state index.SiteState) (
 				}
 				continue
 			}
-			if !usable(row, now) {
+			if !isUsable(row, now) {
 				f.skipRow(row, now)
 				continue
 			}
-			if f.recent[site+row.URLMd5] == version(row) {
+			if f.recent[site+row.URLMd5] == rowVersion(row) {
 				continue
 			}
 			d.hosts = appendHost(d.hosts, row)
@@ -328,10 +328,10 @@ func (f *Feed) stream(ctx context.Context, site string, state index.SiteState) (
 			if err != nil {
 				return changed, err
 			}
-			if stored != version(row) {
+			if stored != rowVersion(row) {
 				d.read = append(d.read, *row)
 			} else {
-				f.remember(site, row)
+				f.rememberVersion(site, row)
 			}
 		}
 		last := rows[len(rows)-1]
@@ -339,7 +339,7 @@ func (f *Feed) stream(ctx context.Context, site string, state index.SiteState) (
 		reached := state
 		reached.Watermark = max(state.Watermark, from)
 		if len(d.read)+len(d.remove) > 0 || reached != state {
-			n, err := f.store(ctx, site, d, reached)
+			n, err := f.storeDifference(ctx, site, d, reached)
 			if changed += n; err != nil {
 				return changed, err
 			}
@@ -351,8 +351,8 @@ func (f *Feed) stream(ctx context.Context, site string, state index.SiteState) (
 	}
 }
 
-// before returns the date Overlap before a watermark.
-func (f *Feed) before(watermark string) string {
+// overlapStart returns the date Overlap before a watermark.
+func (f *Feed) overlapStart(watermark string) string {
 	at, ok := wire.Date(watermark).Time()
 	if !ok {
 		return noRows
@@ -360,9 +360,9 @@ func (f *Feed) before(watermark string) string {
 	return string(wire.DateOf(at.Add(-f.Overlap)))
 }
 
-func (f *Feed) remember(site string, row *wire.URL) {
+func (f *Feed) rememberVersion(site string, row *wire.URL) {
 	if len(f.recent) >= maxRecent {
 		clear(f.recent)
 	}
-	f.recent[site+row.URLMd5] = version(row)
+	f.recent[site+row.URLMd5] = rowVersion(row)
 }

@@ -15,14 +15,14 @@ func TestResourcesAreRemoved(t *testing.T) {
 	indexed := []index.Row{{Key: row.URLMd5, UUID: "old", Version: "1"}}
 	f := New(Config{})
 	f.recent["s"+row.URLMd5] = "1"
-	if d := f.compare("s", []wire.URL{row}, indexed); len(d.read) != 1 || len(d.remove) != 0 {
+	if d := f.compareRows("s", []wire.URL{row}, indexed); len(d.read) != 1 || len(d.remove) != 0 {
 		t.Errorf("a page: %+v", d)
 	}
 	row.TagsMask = wire.ResourceMask
-	if d := f.compare("s", []wire.URL{row}, indexed); len(d.read) != 0 || !slices.Equal(d.remove, []string{"old"}) || len(f.recent) != 0 {
+	if d := f.compareRows("s", []wire.URL{row}, indexed); len(d.read) != 0 || !slices.Equal(d.remove, []string{"old"}) || len(f.recent) != 0 {
 		t.Errorf("a resource: %+v", d)
 	}
-	if d := f.compare("s", []wire.URL{row}, nil); len(d.read)+len(d.remove) != 0 {
+	if d := f.compareRows("s", []wire.URL{row}, nil); len(d.read)+len(d.remove) != 0 {
 		t.Errorf("a resource that was not indexed: %+v", d)
 	}
 }

@@ -41,8 +41,8 @@ func (f *Feed) Damaged() int {
 // namedSkipped is how many URLs are named for each reason.
 const namedSkipped = 3
 
-// skip counts a URL that is not indexed.
-func (f *Feed) skip(reason, url string) {
+// countSkipped counts a URL that is not indexed.
+func (f *Feed) countSkipped(reason, url string) {
 	i := slices.IndexFunc(f.skipped, func(s Skipped) bool { return s.Reason == reason })
 	if i < 0 {
 		i = len(f.skipped)
@@ -56,8 +56,8 @@ func (f *Feed) skip(reason, url string) {
 
 // skipRow counts a crawled row that is not usable.
 func (f *Feed) skipRow(row *wire.URL, now time.Time) {
-	if crawled(row) {
-		f.skip(unusable(row, now), row.URL)
+	if isCrawled(row) {
+		f.countSkipped(unusableReason(row, now), row.URL)
 	}
 }
 

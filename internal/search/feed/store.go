@@ -10,30 +10,30 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// store reads the contents of rows and makes the change, in parts; the last part has the state.
-func (f *Feed) store(ctx context.Context, site string, d difference, state index.SiteState) (changed int, err error) {
+// storeDifference reads the contents of rows and makes the change, in parts; the last part has the state.
+func (f *Feed) storeDifference(ctx context.Context, site string, d difference, state index.SiteState) (changed int, err error) {
 	rest := d.read
 	for len(rest) > pagesAtOnce {
-		n, err := f.put(ctx, site, rest[:pagesAtOnce], index.Change{})
+		n, err := f.putDocuments(ctx, site, rest[:pagesAtOnce], index.Change{})
 		if changed += n; err != nil {
 			return changed, err
 		}
 		rest = rest[pagesAtOnce:]
 	}
-	n, err := f.put(ctx, site, rest, index.Change{Delete: d.remove, Hosts: d.hosts, State: map[string]index.SiteState{site: state}})
+	n, err := f.putDocuments(ctx, site, rest, index.Change{Delete: d.remove, Hosts: d.hosts, State: map[string]index.SiteState{site: state}})
 	return changed + n, err
 }
 
-// put adds documents of rows to a change and makes it.
-func (f *Feed) put(ctx context.Context, site string, rows []wire.URL, c index.Change) (int, error) {
-	list, err := f.read(ctx, site, rows)
+// putDocuments adds documents of rows to a change and makes it.
+func (f *Feed) putDocuments(ctx context.Context, site string, rows []wire.URL, c index.Change) (int, error) {
+	list, err := f.readContents(ctx, site, rows)
 	if err != nil {
 		return 0, err
 	}
 	for i := range list {
-		d := document(&list[i])
+		d := indexDocument(&list[i])
 		if err := index.Check(d); err != nil {
-			f.skip("its URL cannot be indexed", list[i].URL.URL) // such as one of another scheme
+			f.countSkipped("its URL cannot be indexed", list[i].URL.URL) // such as one of another scheme
 			continue
 		}
 		c.Put = append(c.Put, d)
@@ -42,13 +42,13 @@ func (f *Feed) put(ctx context.Context, site string, rows []wire.URL, c index.Ch
 		return 0, err
 	}
 	for i := range list {
-		f.remember(site, &list[i].URL)
+		f.rememberVersion(site, &list[i].URL)
 	}
-	return len(c.Put) + len(c.Delete), f.publish(publishEvery)
+	return len(c.Put) + len(c.Delete), f.publishChanges(publishEvery)
 }
 
-// read reads the processed contents of rows. Rows that have gone meanwhile are left out.
-func (f *Feed) read(ctx context.Context, site string, rows []wire.URL) (list []pages.Page, err error) {
+// readContents reads the processed contents of rows. Rows that have gone meanwhile are left out.
+func (f *Feed) readContents(ctx context.Context, site string, rows []wire.URL) (list []pages.Page, err error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -57,11 +57,11 @@ func (f *Feed) read(ctx context.Context, site string, rows []wire.URL) (list []p
 		keys = append(keys, "'"+rows[i].URLMd5+"'")
 	}
 	r := pages.Reader{Service: f.Service, Site: site, Where: "`URLMd5` IN (" + strings.Join(keys, ",") + ")", Needs: pages.Processed, Damaged: func(row *wire.URL, err error) {
-		f.skip(damagedReason, row.URL)
+		f.countSkipped(damagedReason, row.URL)
 		f.Log.Error("a stored page is damaged and not indexed", "site", site, "url", row.URL, "error", err)
 	}}
 	err = r.Read(ctx, "", func(p *pages.Page) error {
-		if usable(&p.URL, f.Now()) {
+		if isUsable(&p.URL, f.Now()) {
 			list = append(list, *p)
 		}
 		return nil
@@ -69,8 +69,8 @@ func (f *Feed) read(ctx context.Context, site string, rows []wire.URL) (list []p
 	return list, err
 }
 
-// drop removes the documents of sites that are not in the cluster any more.
-func (f *Feed) drop(ctx context.Context, known map[string]bool) (n int, err error) {
+// removeSites removes the documents of sites that are not in the cluster any more.
+func (f *Feed) removeSites(ctx context.Context, known map[string]bool) (n int, err error) {
 	stored, err := f.Index.Sites(ctx)
 	if err != nil {
 		return 0, err
@@ -95,8 +95,8 @@ func (f *Feed) drop(ctx context.Context, known map[string]bool) (n int, err erro
 	return n, nil
 }
 
-// expire removes hosts that were not visited for long, once in a minute.
-func (f *Feed) expire(ctx context.Context) (int, error) {
+// removeHosts removes hosts that were not visited for long, once in a minute.
+func (f *Feed) removeHosts(ctx context.Context) (int, error) {
 	now := f.Now()
 	if f.Expire <= 0 || now.Sub(f.expired) < time.Minute {
 		return 0, nil
@@ -108,8 +108,8 @@ func (f *Feed) expire(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// publish publishes changes, also those of others, if the last time is after ago.
-func (f *Feed) publish(after time.Duration) error {
+// publishChanges publishes changes, also those of others, if the last time is after ago.
+func (f *Feed) publishChanges(after time.Duration) error {
 	if now := f.Now(); f.Index.Unpublished() && now.Sub(f.published) >= after {
 		if err := f.Index.Publish(); err != nil {
 			return err

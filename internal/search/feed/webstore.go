@@ -63,7 +63,7 @@ func (f *Feed) webStore(ctx context.Context) (changed int, err error) {
 			return changed, err
 		}
 		changed += len(documents)
-		if err := f.publish(publishEvery); err != nil {
+		if err := f.publishChanges(publishEvery); err != nil {
 			return changed, err
 		}
 	}
@@ -104,7 +104,7 @@ func (f *Feed) readJournal(lines *bufio.Reader) (documents []search.Document, n 
 		n += int64(len(line))
 		d := webStoreDocument(r)
 		if index.Check(d) != nil {
-			f.skip("its URL cannot be indexed", d.URL)
+			f.countSkipped("its URL cannot be indexed", d.URL)
 			continue
 		}
 		documents = append(documents, d)

@@ -104,7 +104,7 @@ func (b *Broker) Provision(t testing.TB) {
 // Head connects as the head, inside of the process.
 func (b *Broker) Head(t testing.TB) *broker.Conn {
 	t.Helper()
-	return dial(t, b.Server.Local())
+	return dialBroker(t, b.Server.Local())
 }
 
 // Node connects as a node.
@@ -116,7 +116,7 @@ func (b *Broker) Node(t testing.TB, name string) *broker.Conn {
 // Dial connects as a node, or as broker.Head, through other addresses, for example of a Relay.
 func (b *Broker) Dial(t testing.TB, name string, urls ...string) *broker.Conn {
 	t.Helper()
-	return dial(t, broker.DialConfig{Join: b.Join(t, name, urls...), Log: b.Log})
+	return dialBroker(t, broker.DialConfig{Join: b.Join(t, name, urls...), Log: b.Log})
 }
 
 // Join returns the join of a node, or of broker.Head.
@@ -131,7 +131,7 @@ func (b *Broker) Join(t testing.TB, name string, urls ...string) broker.Join {
 	return b.Server.Join(name, b.seeds[name], urls...)
 }
 
-func dial(t testing.TB, c broker.DialConfig) *broker.Conn {
+func dialBroker(t testing.TB, c broker.DialConfig) *broker.Conn {
 	t.Helper()
 	conn, err := broker.Dial(Context(t), c)
 	if err != nil {

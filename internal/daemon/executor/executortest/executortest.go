@@ -68,41 +68,41 @@ func Run(t *testing.T, open func(testing.TB, Options) Harness) {
 		{"Run/end of its context", Options{}, runIsKilledWithItsContext},
 		{"Run/waits for a slot", Options{Slots: 1}, runWaitsForASlot},
 		{"Run/not seen by other calls", Options{}, runIsNotSeen},
-		{"refused", Options{}, refused},
+		{"refused", Options{}, testRefusals},
 		{"Submit/idempotent", Options{}, submitIsIdempotent},
 		{"Submit/named node", Options{}, submitToANode},
 		{"Submit/large", Options{}, submitLarge},
 		{"Submit/outcomes", Options{}, submitOutcomes},
 		{"Submit/full queue", Options{Slots: 1, MaxQueue: 2}, fullQueue},
 		{"Status", Options{}, statusOfMany},
-		{"Watch", Options{}, watch},
+		{"Watch", Options{}, testWatch},
 		{"Cancel/whole process group", Options{}, cancelKillsTheGroup},
 		{"Cancel/keeps the answer", Options{}, cancelKeepsTheAnswer},
 		{"Cancel/task in the queue", Options{Slots: 1}, cancelInTheQueue},
 		{"Delete", Options{Slots: 1}, deleteInEveryState},
 		{"times to live", Options{Slots: 1}, timesToLive},
-		{"Nodes", Options{Slots: 2}, nodes},
-		{"Close", Options{}, closed},
+		{"Nodes", Options{Slots: 2}, testNodes},
+		{"Close", Options{}, testClose},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open(t, test.options)) })
 	}
 }
 
-// stage returns a stage that runs the fake worker.
-func stage(args ...string) executor.Stage {
+// fakeStage returns a stage that runs the fake worker.
+func fakeStage(args ...string) executor.Stage {
 	program, env := fakeworker.Command()
 	return executor.Stage{Program: program, Args: args, Env: env}
 }
 
 // Task returns a task with one request to the fake worker.
 func Task(id string, a fakeworker.Request) executor.Task {
-	return executor.Task{ID: id, Type: "test", Stages: []executor.Stage{stage()}, Stdin: fakeworker.JSON(a)}
+	return executor.Task{ID: id, Type: "test", Stages: []executor.Stage{fakeStage()}, Stdin: fakeworker.JSON(a)}
 }
 
-func echo(id string) executor.Task { return Task(id, fakeworker.Request{Do: "echo"}) }
+func echoTask(id string) executor.Task { return Task(id, fakeworker.Request{Do: "echo"}) }
 
-// run runs a task on one node.
-func run(t testing.TB, h Harness, task executor.Task) executor.Result {
+// runTask runs a task on one node.
+func runTask(t testing.TB, h Harness, task executor.Task) executor.Result {
 	t.Helper()
 	rs, err := h.Executor.Run(bg, task)
 	if err != nil {
@@ -169,8 +169,8 @@ func Begun(t testing.TB, gate string) {
 	testwait.Until(t, "task begins", func() bool { return fakeworker.Exists(gate + ".begun") })
 }
 
-// hold occupies one slot of the node and returns the function that frees it.
-func hold(t testing.TB, h Harness, id, node string) (free func()) {
+// holdSlot occupies one slot of the node and returns the function that frees it.
+func holdSlot(t testing.TB, h Harness, id, node string) (free func()) {
 	t.Helper()
 	task, file := Gate(t, id)
 	task.Target.Nodes = []string{node}

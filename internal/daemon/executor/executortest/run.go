@@ -49,7 +49,7 @@ func runOutcomes(t *testing.T, h Harness) {
 		t.Run(o.name, func(t *testing.T) {
 			task := Task("t", o.ask)
 			task.TimeLimit = o.limit
-			checkOutcome(t, h, run(t, h, task), o.state, o.exit, o.reason, o.stderr)
+			checkOutcome(t, h, runTask(t, h, task), o.state, o.exit, o.reason, o.stderr)
 		})
 	}
 }
@@ -71,7 +71,7 @@ func checkOutcome(t *testing.T, h Harness, r executor.Result, state executor.Sta
 }
 
 func runArguments(t *testing.T, h Harness) {
-	got := Answer(t, run(t, h, executor.Task{ID: "t", Type: "test", Stages: []executor.Stage{stage(First)}, Stdin: []byte("{\n\"do\": \"echo\"\n}")}))
+	got := Answer(t, runTask(t, h, executor.Task{ID: "t", Type: "test", Stages: []executor.Stage{fakeStage(First)}, Stdin: []byte("{\n\"do\": \"echo\"\n}")}))
 	if !slices.Equal(got.Args, []string{First}) {
 		t.Errorf("%+v", got)
 	}
@@ -79,14 +79,14 @@ func runArguments(t *testing.T, h Harness) {
 
 // The input of the second stage is the answer of the first, including its text.
 func runPipeline(t *testing.T, h Harness) {
-	two := executor.Task{ID: "t", Type: "test", Stages: []executor.Stage{stage(First), stage(Second)},
+	two := executor.Task{ID: "t", Type: "test", Stages: []executor.Stage{fakeStage(First), fakeStage(Second)},
 		Stdin: fakeworker.JSON(fakeworker.Request{Do: "stderr", Text: "hello"})}
-	r := run(t, h, two)
+	r := runTask(t, h, two)
 	if got := Answer(t, r); got.Text != "hello" || got.Args[0] != Second || string(r.Stderr) != "hello" {
 		t.Errorf("%+v, stderr %q", got, r.Stderr)
 	}
 	two.Stdin = fakeworker.JSON(fakeworker.Request{Do: "exit", N: 1})
-	if r := run(t, h, two); r.State != executor.Failed || r.ExitStatus != 1 || !strings.HasPrefix(r.Reason, "stage 1 of 2, ") || r.Stdout != nil {
+	if r := runTask(t, h, two); r.State != executor.Failed || r.ExitStatus != 1 || !strings.HasPrefix(r.Reason, "stage 1 of 2, ") || r.Stdout != nil {
 		t.Errorf("%+v", r)
 	}
 }
@@ -143,7 +143,7 @@ func runTargets(t *testing.T, h Harness) {
 		{"by load", executor.Target{Policy: executor.LeastLoaded}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			task := echo("t")
+			task := echoTask("t")
 			task.Target = tt.target
 			rs, err := h.Executor.Run(bg, task)
 			if err != nil {
@@ -160,9 +160,9 @@ func runTargets(t *testing.T, h Harness) {
 	}
 	turns := map[string]int{}
 	for range 2 * len(h.Nodes) {
-		task := echo("t")
+		task := echoTask("t")
 		task.Target.Policy = executor.RoundRobin
-		turns[run(t, h, task).Node]++
+		turns[runTask(t, h, task).Node]++
 	}
 	for _, name := range h.Nodes {
 		if turns[name] != 2 {
@@ -194,31 +194,31 @@ func runIsKilledWithItsContext(t *testing.T, h Harness) {
 
 func runWaitsForASlot(t *testing.T, h Harness) {
 	node := h.Nodes[0]
-	free := hold(t, h, "holder", node)
+	free := holdSlot(t, h, "holder", node)
 	ctx, cancel := context.WithTimeout(bg, 200*time.Millisecond)
 	defer cancel()
-	task := echo("t")
+	task := echoTask("t")
 	task.Target.Nodes = []string{node}
 	if _, err := h.Executor.Run(ctx, task); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v", err)
 	}
 	other := task
 	other.Type = "other"
-	Answer(t, run(t, h, other))
+	Answer(t, runTask(t, h, other))
 	free()
-	Answer(t, run(t, h, task))
+	Answer(t, runTask(t, h, task))
 	Over(t, h.Executor, "holder")
 }
 
 func runIsNotSeen(t *testing.T, h Harness) {
-	Answer(t, run(t, h, echo("t")))
+	Answer(t, runTask(t, h, echoTask("t")))
 	if all, err := h.Executor.Status(bg); err != nil || len(all) != 0 {
 		t.Errorf("known tasks: %v, %v", all, err)
 	}
-	Answer(t, run(t, h, echo("t"))) // the id can be used again
+	Answer(t, runTask(t, h, echoTask("t"))) // the id can be used again
 }
 
-func refused(t *testing.T, h Harness) {
+func testRefusals(t *testing.T, h Harness) {
 	for _, tt := range []struct {
 		name string
 		task func(*executor.Task)
@@ -238,7 +238,7 @@ func refused(t *testing.T, h Harness) {
 		{"unknown node", func(t *executor.Task) { t.Target.Nodes = []string{h.Nodes[0], "nobody"} }, executor.ErrNode},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			bad := echo("bad")
+			bad := echoTask("bad")
 			tt.task(&bad)
 			if err := h.Executor.Submit(bg, bad); !errors.Is(err, tt.want) {
 				t.Errorf("Submit: %v", err)

@@ -32,7 +32,7 @@ func submitIsIdempotent(t *testing.T, h Harness) {
 	wg.Wait()
 	r := Over(t, e, "count")
 	Submit(t, e, count) // over: it does not run again
-	Answer(t, run(t, h, echo("t")))
+	Answer(t, runTask(t, h, echoTask("t")))
 	if b, _ := os.ReadFile(file); len(b) != 1 || r.State != executor.Finished {
 		t.Errorf("%d runs, %+v", len(b), r.Status)
 	}
@@ -51,7 +51,7 @@ func submitIsIdempotent(t *testing.T, h Harness) {
 
 func submitToANode(t *testing.T, h Harness) {
 	for i, name := range h.Nodes {
-		task := echo(fmt.Sprint("t", i))
+		task := echoTask(fmt.Sprint("t", i))
 		task.Target.Nodes = []string{name}
 		Submit(t, h.Executor, task)
 		if r := Over(t, h.Executor, task.ID); r.Node != name || r.State != executor.Finished {
@@ -83,9 +83,9 @@ func submitOutcomes(t *testing.T, h Harness) {
 }
 
 func fullQueue(t *testing.T, h Harness) {
-	free := hold(t, h, "hold", h.Nodes[0])
+	free := holdSlot(t, h, "hold", h.Nodes[0])
 	toNode := func(id string) executor.Task {
-		task := echo(id)
+		task := echoTask(id)
 		task.Target.Nodes = h.Nodes[:1]
 		return task
 	}
@@ -107,23 +107,23 @@ func fullQueue(t *testing.T, h Harness) {
 
 func statusOfMany(t *testing.T, h Harness) {
 	for i := range 5 {
-		Submit(t, h.Executor, echo(fmt.Sprint("t", i)))
+		Submit(t, h.Executor, echoTask(fmt.Sprint("t", i)))
 		Over(t, h.Executor, fmt.Sprint("t", i))
 	}
 	all, err := h.Executor.Status(bg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := ids(all); !slices.Equal(got, []string{"t0", "t1", "t2", "t3", "t4"}) {
+	if got := listIDs(all); !slices.Equal(got, []string{"t0", "t1", "t2", "t3", "t4"}) {
 		t.Errorf("all: %v", got)
 	}
 	some, err := h.Executor.Status(bg, "t3", "nobody", "t1")
-	if err != nil || !slices.Equal(ids(some), []string{"t3", "nobody", "t1"}) || some[1].State != executor.Unknown || some[1].State.Over() {
+	if err != nil || !slices.Equal(listIDs(some), []string{"t3", "nobody", "t1"}) || some[1].State != executor.Unknown || some[1].State.Over() {
 		t.Errorf("some: %+v, %v", some, err)
 	}
 }
 
-func ids(all []executor.Status) (list []string) {
+func listIDs(all []executor.Status) (list []string) {
 	for _, st := range all {
 		list = append(list, st.ID)
 	}
@@ -131,17 +131,17 @@ func ids(all []executor.Status) (list []string) {
 }
 
 // Each task has its states in order; tasks of other types are not seen.
-func watch(t *testing.T, h Harness) {
+func testWatch(t *testing.T, h Harness) {
 	changes, err := h.Executor.Watch(bg, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := echo("other")
+	other := echoTask("other")
 	other.Type = "other"
 	Submit(t, h.Executor, other)
 	const tasks = 6
 	for i := range tasks {
-		Submit(t, h.Executor, echo(fmt.Sprint("t", i)))
+		Submit(t, h.Executor, echoTask(fmt.Sprint("t", i)))
 	}
 	seen := map[string][]executor.State{}
 	for finished := 0; finished < tasks; {
@@ -203,9 +203,9 @@ func cancelKeepsTheAnswer(t *testing.T, h Harness) {
 }
 
 func cancelInTheQueue(t *testing.T, h Harness) {
-	free := hold(t, h, "hold", h.Nodes[0])
+	free := holdSlot(t, h, "hold", h.Nodes[0])
 	defer free()
-	queued := echo("queued")
+	queued := echoTask("queued")
 	queued.Target.Nodes = h.Nodes[:1]
 	Submit(t, h.Executor, queued)
 	for range 2 {
@@ -225,10 +225,10 @@ func cancelInTheQueue(t *testing.T, h Harness) {
 
 // Delete works in every state and twice.
 func deleteInEveryState(t *testing.T, h Harness) {
-	Submit(t, h.Executor, echo("over"))
+	Submit(t, h.Executor, echoTask("over"))
 	Over(t, h.Executor, "over")
-	defer hold(t, h, "runs", h.Nodes[0])()
-	queued := echo("queued")
+	defer holdSlot(t, h, "runs", h.Nodes[0])()
+	queued := echoTask("queued")
 	queued.Target.Nodes = h.Nodes[:1]
 	Submit(t, h.Executor, queued)
 	for _, id := range []string{"over", "queued", "runs", "runs", "nobody"} {
@@ -251,8 +251,8 @@ func deleteInEveryState(t *testing.T, h Harness) {
 }
 
 func timesToLive(t *testing.T, h Harness) {
-	free := hold(t, h, "hold", h.Nodes[0])
-	short := echo("short")
+	free := holdSlot(t, h, "hold", h.Nodes[0])
+	short := echoTask("short")
 	short.Target.Nodes = h.Nodes[:1]
 	short.QueueTTL, short.ResultTTL = time.Hour, 3*time.Hour
 	Submit(t, h.Executor, short)
@@ -272,8 +272,8 @@ func timesToLive(t *testing.T, h Harness) {
 	}
 }
 
-func nodes(t *testing.T, h Harness) {
-	free := hold(t, h, "hold", h.Nodes[0])
+func testNodes(t *testing.T, h Harness) {
+	free := holdSlot(t, h, "hold", h.Nodes[0])
 	busy := func() executor.Node {
 		all, err := h.Executor.Nodes(bg)
 		if err != nil {
@@ -297,7 +297,7 @@ func nodes(t *testing.T, h Harness) {
 	testwait.Until(t, "the node is free", func() bool { return busy().Busy["test"] == 0 })
 }
 
-func closed(t *testing.T, h Harness) {
+func testClose(t *testing.T, h Harness) {
 	changes, err := h.Executor.Watch(bg, "")
 	if err != nil {
 		t.Fatal(err)
@@ -307,10 +307,10 @@ func closed(t *testing.T, h Harness) {
 	}
 	for range changes { // must end
 	}
-	if err := h.Executor.Submit(bg, echo("t")); !errors.Is(err, executor.ErrClosed) {
+	if err := h.Executor.Submit(bg, echoTask("t")); !errors.Is(err, executor.ErrClosed) {
 		t.Errorf("submit: %v", err)
 	}
-	if _, err := h.Executor.Run(bg, echo("t")); !errors.Is(err, executor.ErrClosed) {
+	if _, err := h.Executor.Run(bg, echoTask("t")); !errors.Is(err, executor.ErrClosed) {
 		t.Errorf("run: %v", err)
 	}
 	if _, err := h.Executor.Status(bg); !errors.Is(err, executor.ErrClosed) {

@@ -35,7 +35,7 @@ const variable = "HCE_TEST_FAKE_WORKER"
 // Main serves requests and exits if this process is a worker. Call it first in TestMain.
 func Main() {
 	if os.Getenv(variable) == "1" {
-		serve()
+		serveRequests()
 	}
 }
 
@@ -67,8 +67,8 @@ type Reply struct {
 	Dir, Var   string
 }
 
-// serve answers one request per line.
-func serve() {
+// serveRequests answers one request per line.
+func serveRequests() {
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -126,7 +126,7 @@ func serve() {
 			}
 		case "gate": // wait until the file is removed
 			os.WriteFile(a.Text+".begun", nil, 0o600)
-			await(func() bool { return !Exists(a.Text) })
+			awaitCondition(func() bool { return !Exists(a.Text) })
 		case "sleep":
 			os.WriteFile(a.Text, JSON(answer), 0o600)
 			sleepForever()
@@ -148,13 +148,13 @@ func serve() {
 			os.Rename(a.Text+".new", a.Text)
 			sleepForever()
 		case "record": // as "gate", with the start and the end in the file of runs
-			begin(a.Text + ".runs")
+			recordBegin(a.Text + ".runs")
 			os.WriteFile(a.Text+".begun", nil, 0o600)
-			await(func() bool { return !Exists(a.Text) })
-			record(a.Text+".runs", "end")
+			awaitCondition(func() bool { return !Exists(a.Text) })
+			recordLine(a.Text+".runs", "end")
 		case "append": // N as a line to the file that the first line of the text names
 			file, _, _ := strings.Cut(a.Text, "\n")
-			record(file, fmt.Sprint(a.N))
+			recordLine(file, fmt.Sprint(a.N))
 		case "leave a child": // in its own session for N = 1
 			child := exec.Command("sleep", "3600")
 			child.Stdout, child.Stderr = os.Stdout, os.Stderr
@@ -167,7 +167,7 @@ func serve() {
 			os.Exit(5)
 		case "late line":
 			os.Stdout.Write(append(JSON(answer), '\n'))
-			await(func() bool { return Exists(a.Text + ".go") }) // otherwise it would be "two lines"
+			awaitCondition(func() bool { return Exists(a.Text + ".go") }) // otherwise it would be "two lines"
 			os.Stdout.WriteString("{}\n")
 			os.WriteFile(a.Text, JSON(answer), 0o600)
 			continue
@@ -187,8 +187,8 @@ func serve() {
 	}
 }
 
-// await polls in a fake worker. The worker exits if the condition fails for a minute.
-func await(condition func() bool) {
+// awaitCondition polls in a fake worker. The worker exits if the condition fails for a minute.
+func awaitCondition(condition func() bool) {
 	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			os.Exit(8)
@@ -202,8 +202,8 @@ func sleepForever() {
 	}
 }
 
-// begin records a start: "begin", or "overlap" while an earlier run that has not ended is alive.
-func begin(name string) {
+// recordBegin records a start: "begin", or "overlap" while an earlier run that has not ended is alive.
+func recordBegin(name string) {
 	what := "begin"
 	text, _ := os.ReadFile(name)
 	for line := range strings.Lines(string(text)) {
@@ -212,11 +212,11 @@ func begin(name string) {
 			what = "overlap"
 		}
 	}
-	record(name, what)
+	recordLine(name, what)
 }
 
-// record appends a line with the process id to a file.
-func record(name, what string) {
+// recordLine appends a line with the process id to a file.
+func recordLine(name, what string) {
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		os.Exit(7)

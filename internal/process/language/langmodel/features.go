@@ -15,44 +15,44 @@ const MostFeatures = (longestWord+2)*longestGram + 1
 func AppendFeatures(dst []uint32, word []rune, script Script) []uint32 {
 	if script == Han {
 		for i, c := range word {
-			dst = append(dst, finish(step(0, c)))
+			dst = append(dst, finishHash(hashStep(0, c)))
 			if i > 0 {
-				dst = append(dst, finish(step(step(0, word[i-1]), c)))
+				dst = append(dst, finishHash(hashStep(hashStep(0, word[i-1]), c)))
 			}
 		}
 		return dst
 	}
-	h := step(0, ' ')
+	h := hashStep(0, ' ')
 	for j := 0; j < longestGram-1 && j < len(word); j++ {
-		h = step(h, word[j])
-		dst = append(dst, finish(h))
+		h = hashStep(h, word[j])
+		dst = append(dst, finishHash(h))
 	}
 	whole := uint32(wordSeed)
 	for i, c := range word {
-		whole = step(whole, c)
-		h := step(0, c)
+		whole = hashStep(whole, c)
+		h := hashStep(0, c)
 		if c >= 0x80 {
-			dst = append(dst, finish(h))
+			dst = append(dst, finishHash(h))
 		}
 		n := min(longestGram, len(word)-i)
 		for j := 1; j < n; j++ {
-			h = step(h, word[i+j])
-			dst = append(dst, finish(h))
+			h = hashStep(h, word[i+j])
+			dst = append(dst, finishHash(h))
 		}
 		if n < longestGram {
-			dst = append(dst, finish(step(h, ' ')))
+			dst = append(dst, finishHash(hashStep(h, ' ')))
 		}
 	}
 	if len(word) > 2 {
-		dst = append(dst, finish(whole))
+		dst = append(dst, finishHash(whole))
 	}
 	return dst
 }
 
-func step(h uint32, c rune) uint32 { return (h ^ uint32(c)) * prime }
+func hashStep(h uint32, c rune) uint32 { return (h ^ uint32(c)) * prime }
 
-// finish mixes a hash; 0 is no hash of a feature.
-func finish(h uint32) uint32 {
+// finishHash mixes a hash; 0 is no hash of a feature.
+func finishHash(h uint32) uint32 {
 	h ^= h >> 15
 	h *= 0x85EBCA6B
 	h ^= h >> 13

@@ -47,12 +47,12 @@ var errFormat = errors.New("the language model is damaged")
 // Read reads a model that Append wrote.
 func Read(data []byte) (*Model, error) {
 	m, r := &Model{}, cursor{data: data}
-	for range r.number() {
-		s := r.number()
+	for range r.readNumber() {
+		s := r.readNumber()
 		if s == 0 || s >= uint64(scripts) {
 			return nil, errFormat
 		}
-		m.groups[s] = r.group()
+		m.groups[s] = r.readGroup()
 	}
 	if r.failed || len(r.data) > 0 {
 		return nil, errFormat
@@ -66,7 +66,7 @@ type cursor struct {
 	failed bool
 }
 
-func (r *cursor) number() uint64 {
+func (r *cursor) readNumber() uint64 {
 	n, size := binary.Uvarint(r.data)
 	if size <= 0 || n > 1<<32 {
 		r.failed, r.data = true, nil
@@ -76,7 +76,7 @@ func (r *cursor) number() uint64 {
 	return n
 }
 
-func (r *cursor) bytes(n uint64) []byte {
+func (r *cursor) readBytes(n uint64) []byte {
 	if n > uint64(len(r.data)) {
 		r.failed, r.data = true, nil
 		return nil
@@ -86,14 +86,14 @@ func (r *cursor) bytes(n uint64) []byte {
 	return b
 }
 
-func (r *cursor) group() Group {
+func (r *cursor) readGroup() Group {
 	var g Group
-	for range min(r.number(), MostLanguages) {
-		g.Languages = append(g.Languages, string(r.bytes(r.number())))
-		g.bias = append(g.bias, float64(r.number())/biasScale)
+	for range min(r.readNumber(), MostLanguages) {
+		g.Languages = append(g.Languages, string(r.readBytes(r.readNumber())))
+		g.bias = append(g.bias, float64(r.readNumber())/biasScale)
 	}
-	g.nats = float64(r.number()) / natScale
-	features := r.number()
+	g.nats = float64(r.readNumber()) / natScale
+	features := r.readNumber()
 	if features == 0 || features > uint64(len(r.data)) {
 		r.failed = r.failed || features > 0
 		return g
@@ -103,9 +103,9 @@ func (r *cursor) group() Group {
 	g.weights = make([]Weight, 0, len(r.data)/2)
 	hash := uint32(0)
 	for range features {
-		hash += uint32(r.number())
-		pairs := r.bytes(2 * (r.number() & 0xFF))
-		g.insert(hash, uint32(len(g.weights))<<8|uint32(len(pairs)/2))
+		hash += uint32(r.readNumber())
+		pairs := r.readBytes(2 * (r.readNumber() & 0xFF))
+		g.insertHash(hash, uint32(len(g.weights))<<8|uint32(len(pairs)/2))
 		for i := 0; i < len(pairs); i += 2 {
 			r.failed = r.failed || int(pairs[i]) >= len(g.Languages)
 			g.weights = append(g.weights, Weight{pairs[i], int8(pairs[i+1])})
@@ -114,7 +114,7 @@ func (r *cursor) group() Group {
 	return g
 }
 
-func (g *Group) insert(hash, from uint32) {
+func (g *Group) insertHash(hash, from uint32) {
 	for i := hash >> g.shift; ; i = (i + 1) & uint32(len(g.slots)-1) {
 		if g.slots[i].hash == 0 {
 			g.slots[i] = slot{hash, from}
@@ -123,8 +123,8 @@ func (g *Group) insert(hash, from uint32) {
 	}
 }
 
-// find returns the weights of a feature.
-func (g *Group) find(hash uint32) []Weight {
+// findWeights returns the weights of a feature.
+func (g *Group) findWeights(hash uint32) []Weight {
 	for i := hash >> g.shift; ; i = (i + 1) & uint32(len(g.slots)-1) {
 		s := g.slots[i]
 		if s.hash == hash {

@@ -22,16 +22,16 @@ func (m *Model) Score(text string) Result {
 		countLetters(part, &letters)
 	}
 	for s := range scripts {
-		letters[s] *= evidence(s)
+		letters[s] *= letterEvidence(s)
 		r.All += letters[s]
 		if s > None && letters[s] > letters[r.Script] {
 			r.Script = s
 		}
 	}
-	r.Letters, r.Group = letters[r.Script]/evidence(r.Script), &m.groups[r.Script]
+	r.Letters, r.Group = letters[r.Script]/letterEvidence(r.Script), &m.groups[r.Script]
 	if len(r.Group.slots) > 0 {
 		for _, part := range parts {
-			r.add(part)
+			r.addText(part)
 		}
 		for i, bias := range r.bias {
 			r.Add(i, bias)
@@ -47,7 +47,7 @@ func countLetters(text string, letters *[scripts]int) {
 	}
 }
 
-func (r *Result) add(text string) {
+func (r *Result) addText(text string) {
 	var buffer [MostFeatures]uint32
 	w := Words{Text: text}
 	for w.Next() {
@@ -57,7 +57,7 @@ func (r *Result) add(text string) {
 		features := AppendFeatures(buffer[:0], w.Letters(), w.Script)
 		r.Total += len(features)
 		for _, hash := range features {
-			weights := r.find(hash)
+			weights := r.findWeights(hash)
 			if len(weights) > 0 {
 				r.Known++
 			}

@@ -99,7 +99,7 @@ func scriptOf(c rune) Script {
 	return None
 }
 
-func lower(c rune) rune {
+func lowerRune(c rune) rune {
 	switch {
 	case c < tabled:
 		return rune(lowerTable[c])
@@ -111,9 +111,9 @@ func lower(c rune) rune {
 	return c
 }
 
-// evidence is how much a letter of a script says, compared to one of Latin script: texts of
+// letterEvidence is how much a letter of a script says, compared to one of Latin script: texts of
 // other scripts often have names and terms in Latin letters, hardly ever the other way round.
-func evidence(s Script) int {
+func letterEvidence(s Script) int {
 	switch s {
 	case Latin:
 		return 2

@@ -33,7 +33,7 @@ func (w *Words) Next() bool {
 			}
 			continue
 		}
-		c, size := w.decode(w.at)
+		c, size := w.decodeRune(w.at)
 		s := scriptOf(c)
 		switch {
 		case w.n == 0 && s == None, w.n == 0 && c >= 0x300 && c <= 0x36F:
@@ -57,14 +57,14 @@ func (w *Words) Next() bool {
 			w.at += size
 			continue
 		}
-		w.word[w.n] = lower(c)
+		w.word[w.n] = lowerRune(c)
 		w.n++
 		w.at += size
 	}
 	return w.n > 0
 }
 
-func (w *Words) decode(at int) (rune, int) {
+func (w *Words) decodeRune(at int) (rune, int) {
 	if c := w.Text[at]; c < utf8.RuneSelf {
 		return rune(c), 1
 	}
@@ -75,7 +75,7 @@ func (w *Words) letterFollows(at int) bool {
 	if at >= len(w.Text) {
 		return false
 	}
-	c, _ := w.decode(at)
+	c, _ := w.decodeRune(at)
 	return scriptOf(c) == w.Script && (w.Script == Latin || w.Script == Cyrillic)
 }
 
@@ -87,7 +87,7 @@ func isApostrophe(c rune) bool {
 func (w *Words) skipCode() bool {
 	start, at := w.at, w.at
 	for at < len(w.Text) {
-		c, size := w.decode(at)
+		c, size := w.decodeRune(at)
 		if c <= ' ' || c >= 0x250 && scriptOf(c) != Latin && !isApostrophe(c) {
 			break
 		}
