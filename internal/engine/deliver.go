@@ -16,6 +16,9 @@ const (
 	lastVersions = 4 * (queuedKeys + keysAtOnce)
 )
 
+// Needs are the contents of a delivered page.
+const Needs = pages.Processed | pages.Raw | pages.Headers
+
 // finishedRows are rows that no batch holds and that are not going to be processed.
 const finishedRows = "`Status` IN (4,7) AND NOT (" + wire.DueProcess + ")"
 
@@ -29,7 +32,7 @@ func (c *crawl) deliver(ctx context.Context, each func(*pages.Page) error) error
 			keys = append(keys, "'"+<-c.keys+"'")
 		}
 		reader := pages.Reader{
-			Service: c.engine, Site: c.site, Needs: pages.Processed | pages.Raw | pages.Headers,
+			Service: c.engine, Site: c.site, Needs: Needs,
 			Where: finishedRows + " AND `URLMd5` IN (" + strings.Join(keys, ",") + ")",
 		}
 		err := reader.Read(ctx, "", func(p *pages.Page) error {

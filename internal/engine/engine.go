@@ -117,8 +117,16 @@ func (e *Engine) Close() {
 // String names the folder in messages.
 func (e *Engine) String() string { return "the data folder " + e.Dir }
 
-// Ask runs an operation, as client.Service does.
+// Ask runs an operation, as client.Service does. When ctx is done, the error is its cause.
 func (e *Engine) Ask(ctx context.Context, op wire.Op, request, answer any) error {
+	err := e.ask(ctx, op, request, answer)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func (e *Engine) ask(ctx context.Context, op wire.Op, request, answer any) error {
 	object, err := json.Marshal(request)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", op, err)

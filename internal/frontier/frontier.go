@@ -85,12 +85,16 @@ func (r Rules) CrawlBatch(id int64, more map[string]any) (json.RawMessage, error
 	return json.Marshal(batch)
 }
 
-// ProcessBatch returns an empty Batch whose task takes its rows.
+// ProcessItems returns a Batch of processing with the given items.
+func ProcessItems(id int64, items []json.RawMessage) map[string]any {
+	return map[string]any{"id": id, "crawlerType": wire.CrawlProcess, "items": items, "dbMode": wire.DBRead | wire.DBWrite}
+}
+
+// ProcessBatch returns an empty Batch of processing whose task takes its rows.
 func (r Rules) ProcessBatch(id int64) (json.RawMessage, error) {
-	return json.Marshal(map[string]any{
-		"id": id, "crawlerType": wire.CrawlProcess, "items": []any{}, "dbMode": wire.DBRead | wire.DBWrite,
-		"refill": r.ProcessSelection(id), "refillTime": r.RefillTime.Milliseconds(),
-	})
+	batch := ProcessItems(id, []json.RawMessage{})
+	batch["refill"], batch["refillTime"] = r.ProcessSelection(id), r.RefillTime.Milliseconds()
+	return json.Marshal(batch)
 }
 
 // NewBatchID returns a random id that fits the column: 32 bits unsigned, not 0 (docs/spec/daemon.md 2.3).

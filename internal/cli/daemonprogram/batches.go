@@ -7,6 +7,7 @@ import (
 	"hce/dc/internal/daemon/batches"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/sites"
+	"hce/dc/internal/frontier"
 	"hce/dc/internal/wire"
 )
 
@@ -16,7 +17,6 @@ const (
 	modesFlag    = "IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='MODES_FLAG' LIMIT 1), 255) & "
 	crawlSites   = "`State`=1 AND " + modesFlag + "1 > 0"
 	processSites = "`State`=1 AND " + modesFlag + "2 > 0"
-	orderURLs    = "LENGTH(`ParentMd5`) ASC, `Priority` DESC, `Depth` ASC, `UDate` DESC"
 	orderSites   = "`Priority` DESC, `TcDate` ASC"
 
 	agingSites = "`Id`<>'0' AND `State` IN (1,3) AND " + modesFlag + "16 > 0"
@@ -57,7 +57,7 @@ func readCrawlConfig(f *config.File) batches.CrawlConfig {
 		SitesCriterion: wire.Criterion{
 			Where: s.Text("BatchDefaultWhereSites", crawlSites), OrderBy: s.Text("BatchDefaultOrderBySites", orderSites),
 		},
-		URLsCriterion: wire.Criterion{Where: s.Text("BatchDefaultWhereURLs", wire.DueCrawl), OrderBy: s.Text("BatchDefaultOrderByURLs", orderURLs)},
+		URLsCriterion: readCriterion(s, frontier.DefaultCrawl),
 		DBTask:        readStage(f, s, "DRCEDBAppName", "db-task"),
 		Return: batches.ReturnConfig{
 			Mode:    s.Bool("ReturnURLsMode", true),
@@ -94,6 +94,11 @@ func readCrawlConfig(f *config.File) batches.CrawlConfig {
 	return c
 }
 
+// readCriterion reads which URLs are due.
+func readCriterion(s *config.Section, def wire.Criterion) wire.Criterion {
+	return wire.Criterion{Where: s.Text("BatchDefaultWhereURLs", def.Where), OrderBy: s.Text("BatchDefaultOrderByURLs", def.OrderBy)}
+}
+
 // readProcessConfig reads [BatchTasksManagerProcess] (docs/spec/daemon.md 3.3).
 func readProcessConfig(f *config.File) batches.ProcessConfig {
 	s := f.Section(batches.ProcessName)
@@ -107,7 +112,7 @@ func readProcessConfig(f *config.File) batches.ProcessConfig {
 		SitesCriterion: wire.Criterion{
 			Where: s.Text("BatchDefaultWhereSites", processSites), OrderBy: s.Text("BatchDefaultOrderBySites", "`Priority` DESC, `TcDateProcess` ASC"),
 		},
-		URLsCriterion: wire.Criterion{Where: s.Text("BatchDefaultWhereURLs", wire.DueProcess), OrderBy: s.Text("BatchDefaultOrderByURLs", orderURLs)},
+		URLsCriterion: readCriterion(s, frontier.DefaultProcess),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/daemon"
 	"hce/dc/internal/daemon/batches"
+	"hce/dc/internal/frontier"
 	"hce/dc/internal/wire"
 )
 
@@ -81,7 +82,7 @@ func crawlKeys() []iniKey {
 		{"BatchDefaultWhereSites", f(func(c *batches.CrawlConfig) any { return c.SitesCriterion.Where }), crawlSites, "1", "1", "", ""},
 		{"BatchDefaultOrderBySites", f(func(c *batches.CrawlConfig) any { return c.SitesCriterion.OrderBy }), orderSites, "`Id`", "`Id`", "", ""},
 		{"BatchDefaultWhereURLs", f(func(c *batches.CrawlConfig) any { return c.URLsCriterion.Where }), wire.DueCrawl, "1", "1", "", ""},
-		{"BatchDefaultOrderByURLs", f(func(c *batches.CrawlConfig) any { return c.URLsCriterion.OrderBy }), orderURLs, "`URL`", "`URL`", "", ""},
+		{"BatchDefaultOrderByURLs", f(func(c *batches.CrawlConfig) any { return c.URLsCriterion.OrderBy }), frontier.DefaultCrawl.OrderBy, "`URL`", "`URL`", "", ""},
 		{"BatchDefaultFetchTypeOptions", f(func(c *batches.CrawlConfig) any { return c.FetchTypes }), batches.FetchTypes{}, `{"splitter":1.5}`, batches.FetchTypes{Splitter: 1.5}, `{"splitter":5}`, "must be 1 to 2"},
 		{"ReturnURLsMode", f(func(c *batches.CrawlConfig) any { return c.Return.Mode }), true, "0", false, "x", "0 or 1"},
 		{"ReturnURLsPeriod", f(func(c *batches.CrawlConfig) any { return c.Return.Period }), 600 * time.Second, "0", time.Duration(0), "-1", "0 to 86400"},
@@ -115,7 +116,7 @@ func processKeys() []iniKey {
 		{"BatchDefaultWhereSites", f(func(c *batches.ProcessConfig) any { return c.SitesCriterion.Where }), processSites, "1", "1", "", ""},
 		{"BatchDefaultOrderBySites", f(func(c *batches.ProcessConfig) any { return c.SitesCriterion.OrderBy }), "`Priority` DESC, `TcDateProcess` ASC", "`Id`", "`Id`", "", ""},
 		{"BatchDefaultWhereURLs", f(func(c *batches.ProcessConfig) any { return c.URLsCriterion.Where }), wire.DueProcess, "1", "1", "", ""},
-		{"BatchDefaultOrderByURLs", f(func(c *batches.ProcessConfig) any { return c.URLsCriterion.OrderBy }), orderURLs, "`URL`", "`URL`", "", ""},
+		{"BatchDefaultOrderByURLs", f(func(c *batches.ProcessConfig) any { return c.URLsCriterion.OrderBy }), frontier.DefaultProcess.OrderBy, "`URL`", "`URL`", "", ""},
 	}, commonKeys(func(c *daemon.Config) *batches.Common { return &c.Process.Common }, 300, 1)...)
 }
 

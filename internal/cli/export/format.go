@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -92,6 +93,16 @@ const (
 	AsReceived = "`State`<>1 AND `Crawled`>0 AND (" + wire.ContentCodes + " OR `HTTPCode`<400 AND `Redirects`<>'') AND (`ErrorMask` & 4198399) = 0" // docs/errors.md: the bits of a failed fetch
 	html       = Fetched + " AND `ContentType` IN ('text/html','application/xhtml+xml')"
 )
+
+// DefaultWhere is the condition of the pages that an export has unless its user says otherwise. Pages that ask robots not to
+// index them are only in archives of all that was received.
+func (f Format) DefaultWhere() string {
+	where := cmp.Or(f.Where, Fetched)
+	if where != AsReceived {
+		where += " AND " + Indexed
+	}
+	return where
+}
 
 func fixedNeeds(n pages.Needs) func(Settings) pages.Needs {
 	return func(Settings) pages.Needs { return n }

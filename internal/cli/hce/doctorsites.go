@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/node"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/sitespec"
 	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/wire"
 )
@@ -36,7 +37,7 @@ func (d *doctor) checkSites(n *node.Node) {
 		if site.State != wire.SiteActive {
 			continue
 		}
-		if site.FetchType == fetchBrowser {
+		if site.FetchType == sitespec.FetchBrowser {
 			d.browserSites = append(d.browserSites, site.ID)
 		}
 		if d.checkSettings(site) || looked == mostSites || site.Errors == 0 && site.Contents > 0 {
@@ -79,7 +80,7 @@ func (d *doctor) checkSettings(site wire.Site) (stopped bool) {
 		d.addFinding("sites", fault, fmt.Sprintf("%s: nothing is fetched: %v", siteText(site), problems), "hce site edit "+site.ID+change)
 		return true
 	}
-	host, _ := site.Property(proxyProperty)
+	host, _ := site.Property(sitespec.ProxyProperty)
 	if _, pool := site.Property("USER_PROXY"); host == "" || pool {
 		return false
 	}
@@ -98,7 +99,7 @@ func (d *doctor) checkSettings(site wire.Site) (stopped bool) {
 	if errors.As(err, &dial) {
 		err = fmt.Errorf("%s does not answer: %w", proxy.Host, dial.Err)
 	}
-	d.addFinding("sites", fault, fmt.Sprintf("%s: the proxy of %s: %v", siteText(site), proxyProperty, err), "start the proxy, or: hce site edit "+site.ID+" --property "+proxyProperty+"=HOST:PORT"+d.placeOptions())
+	d.addFinding("sites", fault, fmt.Sprintf("%s: the proxy of %s: %v", siteText(site), sitespec.ProxyProperty, err), "start the proxy, or: hce site edit "+site.ID+" --property "+sitespec.ProxyProperty+"=HOST:PORT"+d.placeOptions())
 	return true
 }
 

@@ -7,10 +7,7 @@ import (
 	"hce/dc/internal/cli/command"
 )
 
-// headersProperty is the property that --header and --user-agent set.
-const headersProperty = "HTTP_HEADERS"
-
-// headerText returns the value of that property, "" without such options.
+// headerText returns the value of the property of headers, "" without such options.
 func (o settings) headerText() (string, error) {
 	values := map[string][]string{}
 	for _, line := range o.headers {

@@ -1,18 +1,14 @@
 package hce
 
 import (
-	"net/url"
 	"os"
 	"strings"
 
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/sitespec"
 	"hce/dc/internal/cli/strict"
-	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/wire"
 )
-
-// proxyProperty is the property that --proxy sets.
-const proxyProperty = "HTTP_PROXY_HOST"
 
 // fromEnvironment is the value of --proxy that takes the proxy of the environment.
 const fromEnvironment = "env"
@@ -42,10 +38,8 @@ func (o settings) proxyAddress() (string, error) {
 			return "", command.Refuse("--proxy env: no_proxy names hosts without a proxy, which a site cannot have; give the address of %s with --proxy", name)
 		}
 	}
-	if u, err := url.Parse(address); err == nil && u.Host != "" && u.Port() == "" {
-		address = strings.TrimSuffix(address, "/") + map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
-	}
-	if _, err := proxypool.ParseAddress(address); err != nil {
+	address, err := sitespec.ProxyAddress(address)
+	if err != nil {
 		return "", command.Refuse("--proxy %w; examples: http://proxy.example:3128, socks5://127.0.0.1:1080, env", err)
 	}
 	return address, nil
@@ -54,13 +48,13 @@ func (o settings) proxyAddress() (string, error) {
 // usesProxy reports whether the options send requests through a proxy.
 func (o settings) usesProxy() bool {
 	properties, err := o.propertyMap()
-	return err == nil && (properties[proxyProperty] != "" || properties["USER_PROXY"] != "")
+	return err == nil && (properties[sitespec.ProxyProperty] != "" || properties["USER_PROXY"] != "")
 }
 
 // noteProxy says that a proxy of the environment is not used, unless the site has one of its own.
 func (c *crawl) noteProxy() {
 	name, _ := environmentProxy()
-	_, fixed := c.site.Property(proxyProperty)
+	_, fixed := c.site.Property(sitespec.ProxyProperty)
 	_, pool := c.site.Property("USER_PROXY")
 	if name != "" && !fixed && !pool && !c.o.usesProxy() {
 		c.printMessage("requests go directly: %s of the environment is not used; a new site uses it with --proxy env", name)

@@ -4,13 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/sitespec"
 	"hce/dc/internal/cli/strict"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/wire"
@@ -80,9 +79,6 @@ func parseDelay(text string) (milliseconds int64, err error) {
 	return d.Milliseconds(), err
 }
 
-// fetchBrowser is fetchType of a site whose pages are loaded in a browser (docs/spec/objects.md 5.2).
-const fetchBrowser = 2
-
 // applyTo puts the options into the object of SITE_NEW or SITE_UPDATE, all but filters and properties.
 func (o settings) applyTo(object map[string]any) error {
 	if o.maxPages != "" {
@@ -100,7 +96,7 @@ func (o settings) applyTo(object map[string]any) error {
 		object["requestDelay"] = n
 	}
 	if o.browser {
-		object["fetchType"] = fetchBrowser
+		object["fetchType"] = sitespec.FetchBrowser
 	}
 	for _, pair := range o.fields {
 		if err := setField(object, pair); err != nil {
@@ -157,129 +153,55 @@ func (o settings) propertyMap() (map[string]string, error) {
 		return nil, err
 	}
 	if text != "" {
-		if problems := strict.PropertyValue("--header", headersProperty, text); len(problems) > 0 || all[headersProperty] != "" {
-			return nil, errors.Join(strict.Error(problems), command.Refuse("--header and --user-agent set the property %s; use one of them", headersProperty))
+		if problems := strict.PropertyValue("--header", sitespec.HeadersProperty, text); len(problems) > 0 || all[sitespec.HeadersProperty] != "" {
+			return nil, errors.Join(strict.Error(problems), command.Refuse("--header and --user-agent set the property %s; use one of them", sitespec.HeadersProperty))
 		}
-		all[headersProperty] = text
+		all[sitespec.HeadersProperty] = text
 	}
 	if o.proxy != "" {
 		address, err := o.proxyAddress()
 		if err != nil {
 			return nil, err
 		}
-		all[proxyProperty] = address
+		all[sitespec.ProxyProperty] = address
 	}
 	return all, nil
 }
 
 // newSite returns the object of SITE_NEW for root URLs, checked.
 func (o settings) newSite(roots []string) (map[string]any, error) {
-	limits, err := o.readLimits()
-	if err != nil {
+	spec := sitespec.Spec{ID: o.name, Roots: roots, Fields: map[string]any{}}
+	var err error
+	if spec.Limits, err = o.readLimits(); err != nil {
 		return nil, command.Refusal{Err: err}
 	}
-	filters, err := target.Filters(roots, limits)
-	if err != nil {
+	if spec.Properties, err = o.propertyMap(); err != nil {
 		return nil, command.Refusal{Err: err}
 	}
-	if limits.Scope == target.Any && limits.Depth < 0 && o.maxPages == "" {
+	if err := o.applyTo(spec.Fields); err != nil {
+		return nil, command.Refusal{Err: err}
+	}
+	object, err := spec.Object()
+	switch problems := (strict.Error)(nil); {
+	case errors.Is(err, sitespec.ErrEndless):
 		return nil, command.Refuse("--scope any follows links to every host and has no end; add --max-pages or --depth")
-	}
-	properties := map[string]string{"STORE_HTTP_HEADERS": "1", "STORE_HTTP_REQUEST": "1"}
-	own, err := o.propertyMap()
-	if err != nil {
+	case errors.Is(err, sitespec.ErrID):
+		return nil, command.Refuse("--name %q is not 1 to 32 letters, digits, - and _", o.name)
+	case errors.As(err, &problems):
+		return nil, problems
+	case err != nil:
 		return nil, command.Refusal{Err: err}
 	}
-	maps.Copy(properties, own)
-	if filters == nil {
-		filters = []target.Filter{}
-	}
-	object := map[string]any{
-		"id": wire.Md5(roots[0]), "urls": roots, "filters": filters, "properties": properties, "requestDelay": 500, "processingDelay": 0,
-		"description": cutText("hce: "+target.Hostname(roots[0]), 64),
-	}
-	if o.name != "" {
-		if !wire.ValidSiteID(o.name) || o.name == wire.GeneralSite {
-			return nil, command.Refuse("--name %q is not 1 to 32 letters, digits, - and _", o.name)
-		}
-		object["id"] = o.name
-	}
-	if err := o.applyTo(object); err != nil {
-		return nil, command.Refusal{Err: err}
-	}
-	return object, checkObject(wire.SiteNew, object)
-}
-
-// checkObject refuses an object with problems.
-func checkObject(op wire.Op, object any) error {
-	raw, err := json.Marshal(object)
-	if err != nil {
-		return err
-	}
-	if problems := strict.Check(op, raw); len(problems) > 0 {
-		return strict.Error(problems)
-	}
-	return nil
-}
-
-// ownFields are the fields of --set that keep their value: the service changes the others, such as
-// counters and dates.
-var ownFields = map[string]func(wire.Site) any{
-	"description": func(s wire.Site) any { return s.Description }, "priority": func(s wire.Site) any { return s.Priority },
-	"maxURLsFromPage": func(s wire.Site) any { return s.MaxURLsFromPage }, "maxResources": func(s wire.Site) any { return s.MaxResources },
-	"maxErrors": func(s wire.Site) any { return s.MaxErrors }, "maxResourceSize": func(s wire.Site) any { return s.MaxResourceSize },
-	"processingDelay": func(s wire.Site) any { return s.ProcessingDelay }, "httpTimeout": func(s wire.Site) any { return s.HTTPTimeout },
-	"urlType": func(s wire.Site) any { return s.URLType }, "userId": func(s wire.Site) any { return s.UserID },
-	"recrawlPeriod": func(s wire.Site) any { return s.RecrawlPeriod }, "categoryId": func(s wire.Site) any { return s.CategoryID },
+	return object, nil
 }
 
 // listDifferences lists in which settings a stored site differs from the object of SITE_NEW that these
 // options have made.
-func (o settings) listDifferences(site wire.Site, object map[string]any) (list []string) {
-	raw, err := json.Marshal(object)
-	if err != nil {
-		return []string{err.Error()}
-	}
-	wanted := wire.Site{RequestDelay: site.RequestDelay, MaxURLs: 0, FetchType: 1}
-	if err := json.Unmarshal(raw, &wanted); err != nil {
-		return []string{err.Error()}
-	}
-	differ := func(name string, stored, asked any) {
-		if fmt.Sprint(stored) != fmt.Sprint(asked) {
-			list = append(list, fmt.Sprintf("%s is %v, not %v", name, stored, asked))
-		}
-	}
-	differ("URLs", urlTexts(site), urlTexts(wanted))
-	differ("filters", filterTexts(site), filterTexts(wanted))
-	differ("delay in ms", site.RequestDelay, wanted.RequestDelay)
-	differ("max-pages", site.MaxURLs, wanted.MaxURLs)
-	differ("fetchType", site.FetchType, wanted.FetchType)
+func (o settings) listDifferences(site wire.Site, object map[string]any) []string {
+	var fields []string
 	for _, pair := range o.fields {
 		name, _, _ := strings.Cut(pair, "=")
-		if field := ownFields[name]; field != nil {
-			differ(name, field(site), field(wanted))
-		}
+		fields = append(fields, name)
 	}
-	for _, p := range wanted.Properties {
-		if value, _ := site.Property(p.Name); value != p.Value {
-			list = append(list, fmt.Sprintf("property %s is %s, not %s", p.Name, wire.ShownProperty(p.Name, value), wire.ShownProperty(p.Name, p.Value)))
-		}
-	}
-	return list
-}
-
-func urlTexts(site wire.Site) (list []string) {
-	for _, u := range site.URLs {
-		list = append(list, u.URL.URL)
-	}
-	slices.Sort(list)
-	return list
-}
-
-func filterTexts(site wire.Site) (list []string) {
-	for _, f := range site.Filters {
-		list = append(list, fmt.Sprintf("%s (type %d, group %d)%s", f.Pattern, f.Type, f.GroupID, f.Subject))
-	}
-	slices.Sort(list)
-	return list
+	return sitespec.Differences(site, object, fields)
 }

@@ -11,6 +11,7 @@ import (
 
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/sitespec"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/files"
 	"hce/dc/internal/web/revalidate"
@@ -99,7 +100,7 @@ func (s *session) showSite(site wire.Site) {
 	s.printNamed("delay", "%d ms", site.RequestDelay)
 	s.printNamed("limits", "%d URLs, %d pages, %d errors, %d bytes (0: no limit)", site.MaxURLs, site.MaxResources, site.MaxErrors, site.MaxResourceSize)
 	s.printNamed("recrawl", "every %d minutes, next %s", site.RecrawlPeriod, cmp.Or(string(site.RecrawlDate), "never"))
-	s.printNamed("browser", "%t", site.FetchType == fetchBrowser)
+	s.printNamed("browser", "%t", site.FetchType == sitespec.FetchBrowser)
 	for _, f := range site.Filters {
 		verb := "include"
 		if f.Action < 0 || f.Action == 0 && f.Type == 0 {
@@ -177,7 +178,7 @@ func (s *session) siteObject(set settings, file string, words []string) (any, er
 		if err := json.Unmarshal(text, &object); err != nil {
 			return nil, command.Refuse("%s is not JSON: %w", file, err)
 		}
-		return json.RawMessage(text), checkObject(wire.SiteNew, json.RawMessage(text))
+		return json.RawMessage(text), sitespec.Check(wire.SiteNew, json.RawMessage(text))
 	}
 	roots, err := parseRoots(words)
 	if err != nil {
@@ -243,7 +244,7 @@ func (s *session) editSite(set settings, unset []string, typed string) error {
 		return command.Refusal{Err: err}
 	}
 	if set.changesFilters() {
-		if object["filters"], err = target.Filters(urlTexts(site), limits); err != nil {
+		if object["filters"], err = target.Filters(sitespec.Roots(site), limits); err != nil {
 			return command.Refusal{Err: err}
 		}
 	}
@@ -255,7 +256,7 @@ func (s *session) editSite(set settings, unset []string, typed string) error {
 	if len(object) == 2 {
 		return command.Refuse("nothing to change; give an option, see --help")
 	}
-	if err := checkObject(wire.SiteUpdate, object); err != nil {
+	if err := sitespec.Check(wire.SiteUpdate, object); err != nil {
 		return err
 	}
 	return s.updateSite(object)

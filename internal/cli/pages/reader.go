@@ -84,6 +84,17 @@ func (p *Page) Text(name string) string {
 	return p.Result.First(name)
 }
 
+// Texts returns all values of a processed tag such as links, none without it.
+func (p *Page) Texts(name string) []string {
+	if p.Result == nil {
+		return nil
+	}
+	if t := p.Result.Tag(name); t != nil {
+		return t.Data
+	}
+	return nil
+}
+
 // Outdated says why the content is not what the server has now: "gone" if its last answer was 404 or 410,
 // "failed" if the last fetch failed in another way. It is "" for a current content, and without one.
 func (p *Page) Outdated() string {

@@ -1,8 +1,6 @@
 package batches
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,18 +117,6 @@ func (o outcome) endCause() cause {
 // (docs/spec/DECISIONS.md 1.5), that cannot be started, or that was stopped by a signal (128 and
 // SIGHUP, SIGINT, SIGTERM).
 var brokenExits = map[int]bool{1: true, 126: true, 127: true, 129: true, 130: true, 143: true}
-
-// newBatchID returns a random id that fits the column: 32 bits unsigned, not 0
-// (docs/spec/daemon.md 2.3).
-func newBatchID() int64 {
-	var b [4]byte
-	for {
-		_, _ = rand.Read(b[:]) // crypto/rand never returns an error
-		if id := binary.BigEndian.Uint32(b[:]); id != 0 {
-			return int64(id)
-		}
-	}
-}
 
 func taskID(kind string, id int64) string { return kind + "-" + strconv.FormatInt(id, 10) }
 

@@ -7,6 +7,7 @@ import (
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/frontier"
 	"hce/dc/internal/wire"
 )
 
@@ -119,7 +120,7 @@ func (c *Crawl) fillSlot() {
 		return
 	}
 	second := c.other != mixed
-	r := round{id: newBatchID(), fetch: c.drawType()}
+	r := round{id: frontier.NewBatchID(), fetch: c.drawType()}
 	r.second = second && r.fetch != mixed
 	c.again = false
 	c.fetches++
@@ -153,23 +154,9 @@ func (c *Crawl) findBatch(r round) {
 	})
 }
 
-// selectionRequest returns the URL_FETCH of a batch (docs/spec/daemon.md 2.3).
+// selectionRequest returns the URL_FETCH of a batch.
 func (c *Crawl) selectionRequest(id int64, sites, urls wire.Criterion, most int64) map[string]any {
-	return map[string]any{
-		"sitesList":       []string{},
-		"sitesCriterions": sites,
-		"urlsCriterions":  urls,
-		"maxURLs":         most,
-		"algorithm":       1,
-		"isLocking":       true,
-		"attributeNames":  []string{},
-		"skipBusySites":   true,
-		"paceTime":        c.cfg.PaceTime.Milliseconds(),
-		"siteUpdate":      map[string]any{"tcDate": "NOW()"},
-		"urlUpdate": map[string]any{
-			"status": wire.StatusSelectedCrawling, "batchId": id, "tcDate": "NOW()", "UDate": "NOW()",
-		},
-	}
+	return frontier.Rules{SitesCriterion: sites, URLs: urls, MaxURLs: most, Pace: c.cfg.PaceTime}.CrawlSelection(id)
 }
 
 // selected holds the fields of a selected URL that the manager uses. The row itself is passed

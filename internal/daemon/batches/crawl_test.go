@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/daemon/manager/managertest"
+	"hce/dc/internal/frontier"
 	"hce/dc/internal/testwait"
 	"hce/dc/internal/wire"
 )
@@ -711,7 +712,7 @@ func TestUnreadableSelection(t *testing.T) {
 		"node has failed": {nodeAnswer{err: errors.New("down")}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			id := newBatchID()
+			id := frontier.NewBatchID()
 			r.inside(func() { c.startBatch(round{id: id}, []nodeAnswer{test.node}) })
 			if test.items > 0 {
 				task := r.submitted()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/frontier"
 	"hce/dc/internal/wire"
 )
 
@@ -55,7 +56,7 @@ func (c *Crawl) lookAgain() {
 			return
 		}
 	}
-	r := round{id: newBatchID(), incremental: true}
+	r := round{id: frontier.NewBatchID(), incremental: true}
 	c.incremental++
 	r.selection = c.incrementalSelection(r.id)
 	c.findBatch(r)

@@ -7,6 +7,7 @@ import (
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/frontier"
 	"hce/dc/internal/wire"
 )
 
@@ -95,7 +96,7 @@ func (p *Process) fillSlots() {
 // starts no task, takes no lock and syncs nothing. After an error the task tells more.
 func (p *Process) lookForWork() {
 	p.looking, p.again = true, false
-	p.askNodes(wire.URLFetch, []any{p.processCriterions(1)}, func(nodes []nodeAnswer, err error) {
+	p.askNodes(wire.URLFetch, []any{p.rules(1).ProcessLook()}, func(nodes []nodeAnswer, err error) {
 		p.looking = false
 		found := err != nil
 		for _, n := range nodes {
@@ -116,10 +117,8 @@ func (p *Process) lookForWork() {
 // startTask submits one task, which selects its URLs.
 func (p *Process) startTask() {
 	p.again = false
-	id := newBatchID()
-	object := processBatch(id, []json.RawMessage{})
-	object["refill"], object["refillTime"] = p.selectionRequest(id), p.cfg.RefillTime.Milliseconds()
-	stdin, err := json.Marshal(object)
+	id := frontier.NewBatchID()
+	stdin, err := p.rules(p.MaxURLs).ProcessBatch(id)
 	b := &batch{id: id, task: taskID(ProcessTask, id)}
 	p.total++
 	if err != nil {
@@ -130,43 +129,15 @@ func (p *Process) startTask() {
 	p.submitBatch(b, executor.Task{Stages: []executor.Stage{p.cfg.Processor}, Stdin: stdin})
 }
 
-// processBatch returns a Batch of a processing task.
-func processBatch(id int64, items []json.RawMessage) map[string]any {
-	return map[string]any{"id": id, "crawlerType": wire.CrawlProcess, "items": items, "dbMode": wire.DBRead | wire.DBWrite}
-}
-
 // taskForItems is queue.again.
 func (p *Process) taskForItems(b *batch, items []json.RawMessage) executor.Task {
-	stdin, _ := json.Marshal(processBatch(b.id, append([]json.RawMessage{}, items...))) // of values that were parsed before
+	stdin, _ := json.Marshal(frontier.ProcessItems(b.id, append([]json.RawMessage{}, items...))) // of values that were parsed before
 	return executor.Task{Stages: []executor.Stage{p.cfg.Processor}, Stdin: stdin}
 }
 
-// selectionRequest returns the URL_FETCH with which a processing task selects its URLs.
-func (p *Process) selectionRequest(id int64) map[string]any {
-	r := p.processCriterions(p.MaxURLs)
-	r["asBatch"] = id
-	r["siteUpdate"] = map[string]any{"tcDateProcess": "NOW()"}
-	r["urlUpdate"] = map[string]any{"status": wire.StatusSelectedProcessing, "batchId": id, "tcDate": "NOW()", "UDate": "NOW()"}
-	return r
-}
-
-// processCriterions returns a URL_FETCH that reads at most this many URLs to process. A URL whose
-// processingDelay runs is left for a later look. Rows hold all that decides it, so a restart
-// changes nothing.
-func (p *Process) processCriterions(most int64) map[string]any {
-	urls := p.cfg.URLsCriterion
-	if urls.Where != "" {
-		urls.Where = " AND (" + urls.Where + ")"
-	}
-	urls.Where = wire.ProcessingDelayOver + urls.Where
-	return map[string]any{
-		"sitesList":       []string{},
-		"sitesCriterions": p.cfg.SitesCriterion,
-		"urlsCriterions":  urls,
-		"maxURLs":         most,
-		"algorithm":       1,
-		"attributeNames":  []string{},
-	}
+// rules choose at most this many URLs to process.
+func (p *Process) rules(most int64) frontier.Rules {
+	return frontier.Rules{SitesCriterion: p.cfg.SitesCriterion, URLs: p.cfg.URLsCriterion, MaxURLs: most, RefillTime: p.cfg.RefillTime}
 }
 
 // finishTask handles the end of a processing task.

@@ -10,6 +10,7 @@ import (
 
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/frontier"
 	"hce/dc/internal/wire"
 )
 
@@ -112,7 +113,7 @@ func (q *queue) isolateStep(b *batch) {
 // runControl runs the program without items. If that fails, too, the items are cleared.
 func (q *queue) runControl(b *batch) {
 	t := q.again(&batch{}, nil)
-	t.ID, t.Type, t.TimeLimit = taskID(controlType, newBatchID()), controlType, controlLimit
+	t.ID, t.Type, t.TimeLimit = taskID(controlType, frontier.NewBatchID()), controlType, controlLimit
 	manager.Work(q.Loop, func(ctx context.Context) (outcome, error) {
 		results, err := q.Executor.Run(ctx, t)
 		if err != nil {

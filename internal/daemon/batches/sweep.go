@@ -7,6 +7,7 @@ import (
 
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager"
+	"hce/dc/internal/frontier"
 	"hce/dc/internal/wire"
 )
 
@@ -64,7 +65,7 @@ func (s *sweep) startTask() {
 		s.cancelled++
 		return
 	}
-	b := &batch{task: taskID(s.kind, newBatchID())}
+	b := &batch{task: taskID(s.kind, frontier.NewBatchID())}
 	s.total++
 	object, err := json.Marshal([]any{s.object()})
 	if err == nil {
