@@ -27,7 +27,7 @@ SCRATCH = $(shell scripts/testdir.sh)
 PLAIN := ./internal/wire/... ./internal/web/... ./internal/warc \
 	$(addprefix ./internal/process/,article author chain choice contenthash document/... entry fallback extractor language/... linkresolve markup media \
 	metadata multiitem office outline pdf pubdate ranking redirectlink render scraper template writer) ./extract ./internal/storage/expr ./internal/storage/conformance/... \
-	$(addprefix ./internal/cli/,export extraction pages parquetfile referrers strict wacz warcimport) \
+	$(addprefix ./internal/cli/,crawlprogram export extraction pages parquetfile processprogram referrers sitespec strict wacz warcimport) \
 	./internal/daemon/simulation ./cmd/... ./internal/layertest ./internal/config ./examples ./packaging ./scripts
 
 .DEFAULT_GOAL := help
@@ -167,12 +167,13 @@ bench-requests: setup-test build ## how long answers take while a site is crawle
 fuzz: setup-test ## run every fuzz target for FUZZTIME (1m), and new random sequences
 	@scripts/fuzz.sh $(FUZZTIME)
 
-lint: setup ## gofmt, vet and staticcheck
+lint: setup ## gofmt, vet, staticcheck and the measures of the code
 	@unformatted=$$(gofmt -l $$(find . -name '*.go' -not -path './.cache/*')); test -z "$$unformatted" || { echo "gofmt: $$unformatted" >&2; exit 1; }
 	go vet -tags e2e ./...
 	cd bench && go vet ./...
 	$(TOOL) staticcheck -tags e2e ./...
 	cd bench && $(TOOL) staticcheck ./...
+	@go run -C tools ./house ..
 
 clean: ## remove what the build made
 	rm -rf bin dist share
