@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"sync"
 
-	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/crawlprogram"
-	"hce/dc/internal/cli/node"
+	"hce/dc/internal/cli/datafolder"
 	"hce/dc/internal/cli/processprogram"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/config"
 	"hce/dc/internal/files"
 	"hce/dc/internal/storage"
@@ -45,11 +45,11 @@ func Open(ctx context.Context, dir string, o Options) (_ *Engine, err error) {
 	if _, err := config.Networks(o.AllowNetworks); err != nil {
 		return nil, fmt.Errorf("AllowNetworks has %w", err)
 	}
-	n, err := node.Open(dir, "")
+	f, err := datafolder.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{Dir: n.Dir, log: o.Log, crawled: map[string]bool{}}
+	e := &Engine{Dir: f.Dir, log: o.Log, crawled: map[string]bool{}}
 	if e.log == nil {
 		e.log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
@@ -58,9 +58,9 @@ func Open(ctx context.Context, dir string, o Options) (_ *Engine, err error) {
 			e.Close()
 		}
 	}()
-	release, err := n.Reserve()
+	release, err := f.Reserve()
 	if err != nil {
-		return nil, fmt.Errorf("open data folder %s: %w", n.Dir, err)
+		return nil, fmt.Errorf("open data folder %s: %w", f.Dir, err)
 	}
 	e.closers = append(e.closers, release)
 	if err = e.readSettings(o.AllowNetworks); err != nil {
@@ -68,7 +68,7 @@ func Open(ctx context.Context, dir string, o Options) (_ *Engine, err error) {
 	}
 	repo, closeStores, err := storage.Open(ctx, e.crawl.Storage, e.log)
 	if err != nil {
-		return nil, files.ExplainFull(err, n.Dir)
+		return nil, files.ExplainFull(err, f.Dir)
 	}
 	e.repo = repo
 	e.closers = append(e.closers, closeStores)
@@ -117,7 +117,7 @@ func (e *Engine) Close() {
 // String names the folder in messages.
 func (e *Engine) String() string { return "the data folder " + e.Dir }
 
-// Ask runs an operation, as client.Service does. When ctx is done, the error is its cause.
+// Ask runs an operation, as service.Service does. When ctx is done, the error is its cause.
 func (e *Engine) Ask(ctx context.Context, op wire.Op, request, answer any) error {
 	err := e.ask(ctx, op, request, answer)
 	if err != nil && ctx.Err() != nil {
@@ -131,8 +131,8 @@ func (e *Engine) ask(ctx context.Context, op wire.Op, request, answer any) error
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", op, err)
 	}
-	if err := client.Check(op, object, nil); err != nil {
-		return &client.Refusal{Op: op, Code: wire.CodeFailed, Message: err.Error()}
+	if err := service.Check(op, object, nil); err != nil {
+		return &service.Refusal{Op: op, Code: wire.CodeFailed, Message: err.Error()}
 	}
 	call, err := json.Marshal(wire.Call{Op: op, ByName: true, Object: object})
 	if err != nil {
@@ -146,7 +146,7 @@ func (e *Engine) ask(ctx context.Context, op wire.Op, request, answer any) error
 	if err != nil {
 		return fmt.Errorf("encode the answer to %s: %w", op, err)
 	}
-	return node.ReadAnswer(op, line, answer)
+	return service.ReadPair(op, line, answer)
 }
 
 // reserveSite returns false if another call crawls the site.

@@ -15,9 +15,9 @@ import (
 
 	"hce/dc/internal/archive"
 	"hce/dc/internal/archive/repository"
-	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
 )
@@ -68,7 +68,7 @@ func TestSiteObject(t *testing.T) {
 		}
 		text, err := json.Marshal(object)
 		if err == nil {
-			err = client.Check(wire.SiteNew, text, nil)
+			err = service.Check(wire.SiteNew, text, nil)
 		}
 		if err != nil {
 			t.Errorf("%s: %v", text, err)

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"time"
 
-	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/follow"
 	"hce/dc/internal/cli/node"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/wire"
 )
@@ -92,7 +92,7 @@ func (m *Manager) siteObject(id string, j Job) (map[string]any, error) {
 func (m *Manager) awaitCrawl(ctx context.Context, daemon *node.Daemon, j Job, site string) error {
 	var last wire.Site
 	said := ""
-	f := follow.Follower{Service: daemon, Site: site, Roots: len(j.Roots), Daemon: daemon, Unprocessed: true, Show: func(look follow.Look, _ bool) error {
+	f := follow.Follower{Service: daemon, Site: site, Roots: len(j.Roots), Crawler: daemon, Unprocessed: true, Show: func(look follow.Look, _ bool) error {
 		last = look.Site
 		if look.Why != "" && look.Why != said { // such as a full disk: the crawl goes on when there is room
 			said = look.Why
@@ -110,7 +110,7 @@ func (m *Manager) awaitCrawl(ctx context.Context, daemon *node.Daemon, j Job, si
 }
 
 // explainEmpty says why a crawl brought no page.
-func (m *Manager) explainEmpty(ctx context.Context, service client.Service, site string) error {
+func (m *Manager) explainEmpty(ctx context.Context, service service.Service, site string) error {
 	rows, err := pages.Rows(ctx, service, site, "`Depth`=0", "", 1)
 	if err != nil {
 		return err

@@ -12,9 +12,9 @@ import (
 
 	"hce/dc/internal/archive/filter"
 	"hce/dc/internal/archive/repository"
-	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/node"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
@@ -204,7 +204,7 @@ func (m *Manager) atOnce(jobs []Job, run func(Job) error) (failed int) {
 }
 
 // removeSites deletes the sites that a killed round has left.
-func removeSites(ctx context.Context, service client.Service, n *node.Node) error {
+func removeSites(ctx context.Context, service service.Service, n *node.Node) error {
 	for {
 		var sites []wire.Site
 		err := service.Ask(ctx, wire.SiteFind, map[string]any{
@@ -225,7 +225,7 @@ func removeSites(ctx context.Context, service client.Service, n *node.Node) erro
 	}
 }
 
-func removeSite(ctx context.Context, service client.Service, id string) error {
+func removeSite(ctx context.Context, service service.Service, id string) error {
 	err := service.Ask(ctx, wire.SiteDelete, map[string]any{"id": id, "taskType": 1, "delayedType": wire.Immediate}, nil)
 	if err != nil {
 		return fmt.Errorf("delete site %s of an earlier crawl: %w", id, err)

@@ -11,9 +11,9 @@ import (
 	"hce/dc/internal/archive"
 	"hce/dc/internal/archive/filter"
 	"hce/dc/internal/archive/repository"
-	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
 )
 
@@ -44,7 +44,7 @@ const received = "(" + export.AsReceived + " AND " + wire.PageCodes + ")"
 
 // archiveSite stages the pages of a site and commits those that the filters keep. A page that has failed keeps
 // its content of the version before, and so does one that was not reached because others have failed.
-func (m *Manager) archiveSite(ctx context.Context, service client.Service, site string, o *outcome) error {
+func (m *Manager) archiveSite(ctx context.Context, service service.Service, site string, o *outcome) error {
 	filters, err := filter.Open(m.FilterDir, m.Filters)
 	if err != nil {
 		return err

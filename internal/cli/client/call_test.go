@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/wire"
@@ -217,11 +218,11 @@ func TestIncompleteAnswer(t *testing.T) {
 			if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) || (site.ID == "a") != c.decode {
 				t.Errorf("%v, site %q", err, site.ID)
 			}
-			var part *Incomplete
+			var part *service.Incomplete
 			if is := errors.As(err, &part); is != (c.decode && err != nil) || is && part.Later() != c.later {
 				t.Errorf("%T", err)
 			}
-			if c.code != 0 && !errors.Is(err, ErrUnreachable) {
+			if c.code != 0 && !errors.Is(err, service.ErrUnreachable) {
 				t.Errorf("%v", err)
 			}
 		})

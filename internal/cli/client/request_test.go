@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
 )
 
@@ -122,7 +123,7 @@ func TestCheck(t *testing.T) {
 		{"batch", wire.BatchRun, `{"id":1,"items":[]}`, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if err := Check(c.op, json.RawMessage(c.raw), nil); (err == nil) != c.ok {
+			if err := service.Check(c.op, json.RawMessage(c.raw), nil); (err == nil) != c.ok {
 				t.Errorf("error %v", err)
 			}
 		})

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
 )
 
 // damagedStore has a damaged raw content under each of some keys.
 type damagedStore struct {
-	client.Service
+	service.Service
 	keys []string
 }
 
@@ -78,7 +78,7 @@ func TestDamagedPages(t *testing.T) {
 }
 
 // failingStore answers no request for contents.
-type failingStore struct{ client.Service }
+type failingStore struct{ service.Service }
 
 func (s failingStore) Ask(ctx context.Context, op wire.Op, request, answer any) error {
 	if op == wire.URLContent {

@@ -1,6 +1,6 @@
 // Package follow waits for the end of a site's crawl, for hce crawl and for the archive.
 //
-//	f := follow.Follower{Service: daemon, Site: id, Roots: 1, Daemon: daemon}
+//	f := follow.Follower{Service: daemon, Site: id, Roots: 1, Crawler: daemon}
 //	err := f.Run(ctx)
 //
 // A crawl has ended when no URL of the site is new, in a batch or waits to be processed. A crawl in which
@@ -16,9 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/cli/client"
-	"hce/dc/internal/cli/node"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
 )
 
@@ -74,13 +73,20 @@ type Paused struct {
 // mostPaused bounds the URLs that are read for a Paused.
 const mostPaused = 1000
 
+// Crawler is a process that crawls.
+type Crawler interface {
+	Ended() <-chan struct{} // closed when it has ended
+	// Reason says why nothing of a site is fetched; "" if nothing is known.
+	Reason(ctx context.Context, site string) string
+}
+
 // Follower follows one crawl. One goroutine uses it.
 type Follower struct {
-	Service     client.Service
+	Service     service.Service
 	Site        string
-	Roots       int          // number of root URLs
-	Daemon      *node.Daemon // that crawls; nil if it runs elsewhere
-	Unprocessed bool         // pages are stored and not processed
+	Roots       int     // number of root URLs
+	Crawler     Crawler // nil: it runs elsewhere, or in this process
+	Unprocessed bool    // pages are stored and not processed
 	// Show, if not nil, is called after each look. An error ends Run.
 	Show func(look Look, done bool) error
 
@@ -94,8 +100,8 @@ func (f *Follower) Run(ctx context.Context) error {
 	began := time.Now()
 	f.now.Changed = began
 	var ended <-chan struct{}
-	if f.Daemon != nil {
-		ended = f.Daemon.Ended()
+	if f.Crawler != nil {
+		ended = f.Crawler.Ended()
 	}
 	for {
 		done, err := f.readCounters(ctx)
@@ -137,7 +143,7 @@ func (f *Follower) readCounters(ctx context.Context) (done bool, err error) {
 			done, err = f.isDone()
 		}
 	}
-	var part *client.Incomplete
+	var part *service.Incomplete
 	if errors.As(err, &part) { // its hosts rest until the node is back
 		f.now.At, f.now.Why = time.Now(), strings.Join(part.Missing, "; ")
 		f.sampled = time.Time{} // forgets the reason when the node is back
@@ -163,8 +169,8 @@ func (f *Follower) findReason(ctx context.Context) {
 		return
 	}
 	f.sampled, f.now.Why = f.now.At, ""
-	if f.now.At.Sub(f.now.Changed) >= quietTime && f.Daemon != nil {
-		f.now.Why = f.Daemon.Reason(ctx, f.Site)
+	if f.now.At.Sub(f.now.Changed) >= quietTime && f.Crawler != nil {
+		f.now.Why = f.Crawler.Reason(ctx, f.Site)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
 )
 
@@ -32,7 +32,7 @@ func TestStall(t *testing.T) {
 
 // script answers SITE_STATUS, and URL_FETCH with nothing.
 type script struct {
-	client.Service
+	service.Service
 	sites []wire.Site
 	cause error
 }
@@ -87,7 +87,7 @@ func TestRun(t *testing.T) {
 		"suspended, no batch runs":    {&script{sites: []wire.Site{{State: wire.SiteSuspended, NewURLs: 7}}}, true, 9, nil},
 		"deleted":                     {&script{sites: []wire.Site{{State: wire.SiteNotFound}}}, false, 9, ErrDeleted},
 		"no connection":               {&script{cause: fault}, false, 9, fault},
-		"a node of a cluster is away": {&script{cause: &client.Incomplete{Missing: []string{"node b"}}}, false, 1, fault},
+		"a node of a cluster is away": {&script{cause: &service.Incomplete{Missing: []string{"node b"}}}, false, 1, fault},
 	} {
 		t.Run(name, func(t *testing.T) {
 			looks := 0

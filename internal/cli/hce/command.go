@@ -7,9 +7,9 @@ import (
 	"io"
 	"strings"
 
-	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/export"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/strict"
 	"hce/dc/internal/files"
 )
@@ -26,8 +26,8 @@ func exitOf(err error) int {
 		return status
 	}
 	var (
-		byService *client.Refusal
-		part      *client.Incomplete
+		byService *service.Refusal
+		part      *service.Incomplete
 		problems  strict.Error
 	)
 	switch {

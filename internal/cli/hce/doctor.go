@@ -13,6 +13,7 @@ import (
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/manual"
 	"hce/dc/internal/wire"
 )
@@ -140,7 +141,7 @@ func (d *doctor) checkAnswers(check, good string, remedy func(error) string) boo
 	if err == nil {
 		err = d.service.Ask(d.ctx, wire.SiteStatus, map[string]any{"id": wire.GeneralSite}, nil)
 	}
-	var part *client.Incomplete
+	var part *service.Incomplete
 	if errors.As(err, &part) { // the daemon itself is well
 		d.addFinding(check, fine, good, "")
 		d.missing = part.Missing

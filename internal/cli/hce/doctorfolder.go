@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hce/dc/internal/childprocess"
+	"hce/dc/internal/cli/datafolder"
 	"hce/dc/internal/cli/node"
 	"hce/dc/internal/config"
 	"hce/dc/internal/crawl/hostgate"
@@ -62,7 +63,7 @@ func (d *doctor) checkFolder(at place, programs string) {
 	d.checkConfiguration(n)
 	d.checkBroker(filepath.Join(dir, "ini", "dc-daemon.ini"))
 	d.checkPorts()
-	if !node.Exists(dir) {
+	if !datafolder.Exists(dir) {
 		d.addFinding("database", fine, "it is created with the first crawl", "")
 		return
 	}

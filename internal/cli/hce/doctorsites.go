@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/node"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/sitespec"
 	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/wire"
@@ -24,7 +24,7 @@ const (
 // checkSites looks for sites that bring no pages, and why. n is the folder of the data, nil with a daemon.
 func (d *doctor) checkSites(n *node.Node) {
 	list, err := d.session.listSites()
-	var part *client.Incomplete
+	var part *service.Incomplete
 	switch {
 	case errors.As(err, &part): // the nodes are named
 		return

@@ -12,9 +12,9 @@ import (
 	"math"
 	"time"
 
-	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
 )
 
@@ -111,7 +111,7 @@ func (e *events) showProgress(ctx context.Context, p progress, done bool) error 
 		}
 	}
 	e.why = p.Why
-	var part *client.Incomplete // the follower has noted it
+	var part *service.Incomplete // the follower has noted it
 	if err := e.emitFinished(ctx); err != nil && !errors.As(err, &part) {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/datafolder"
 	"hce/dc/internal/cli/node"
 	"hce/dc/internal/cli/target"
 )
@@ -100,7 +101,7 @@ func (s *session) explainURL(typed string, e explanation) error {
 			return command.Refuse("a daemon runs at %s:%d; give its crawler-task.ini with --ini, or a folder of hce with --data", at.server.Host, at.server.Port)
 		}
 		if at.server == nil {
-			if !node.Exists(at.dir) {
+			if !datafolder.Exists(at.dir) {
 				return command.Refuse("%s", s.noDataMessage(at))
 			}
 			if err := s.openFolder(at.dir); err != nil {

@@ -13,8 +13,8 @@ import (
 
 	"hce/dc/extract"
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/datafolder"
 	"hce/dc/internal/cli/extraction"
-	"hce/dc/internal/cli/node"
 	"hce/dc/internal/config"
 )
 
@@ -164,7 +164,7 @@ func (o *extractOptions) newFetcher() (get func(context.Context, string) ([]byte
 	if err != nil {
 		return nil, nil, command.Refuse("--allow-network has %w", err)
 	}
-	dir, err := node.GatesDir(os.Getenv)
+	dir, err := datafolder.GatesDir(os.Getenv)
 	if err != nil {
 		return nil, nil, err
 	}

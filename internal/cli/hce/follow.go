@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/follow"
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 )
@@ -99,15 +99,18 @@ func (c *crawl) followCrawl() error {
 	show := &lines{c: c, width: width}
 	defer show.endLine()
 	f := &follower{c: c, hosts: hostTimes{}}
-	run := follow.Follower{Service: c.service, Site: c.site.ID, Roots: len(c.site.URLs), Daemon: c.daemon, Show: func(look follow.Look, done bool) error {
+	run := follow.Follower{Service: c.service, Site: c.site.ID, Roots: len(c.site.URLs), Show: func(look follow.Look, done bool) error {
 		f.addLook(look)
-		var part *client.Incomplete // the follower has noted it
+		var part *service.Incomplete // the follower has noted it
 		if err := f.samplePages(); err != nil && !errors.As(err, &part) {
 			return err
 		}
 		show.showProgress(f.now, done)
 		return c.events.showProgress(c.ctx, f.now, done)
 	}}
+	if c.daemon != nil {
+		run.Crawler = c.daemon
+	}
 	err := run.Run(c.ctx)
 	switch {
 	case c.ctx.Err() != nil:

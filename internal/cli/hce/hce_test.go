@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/follow"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/cli/strict"
 	"hce/dc/internal/files"
@@ -29,10 +30,10 @@ func TestExitStatus(t *testing.T) {
 		"nothing":            {nil, command.ExitDone},
 		"errors":             {command.ErrWithErrors, command.ExitErrors},
 		"a mistake":          {command.Refuse("no %s", "URL"), command.ExitRefused},
-		"of the service":     {fmt.Errorf("x: %w", &client.Refusal{Op: wire.SiteNew}), command.ExitRefused},
+		"of the service":     {fmt.Errorf("x: %w", &service.Refusal{Op: wire.SiteNew}), command.ExitRefused},
 		"problems":           {strict.Error{{Field: "x"}}, command.ExitRefused},
 		"an existing output": {fmt.Errorf("open: %w", export.ErrExists), command.ExitRefused},
-		"no daemon":          {fmt.Errorf("x: %w", client.ErrUnreachable), command.ExitFailed},
+		"no daemon":          {fmt.Errorf("x: %w", service.ErrUnreachable), command.ExitFailed},
 		"a full disk":        {errors.New("no space left on device"), command.ExitFailed},
 		"Ctrl-C":             {fmt.Errorf("start: %w", context.Canceled), command.ExitInterrupted},
 	} {

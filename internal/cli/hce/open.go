@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
 )
 
@@ -31,7 +31,7 @@ func Open(ctx context.Context, p Place, talk io.Writer, create bool) (*Opened, e
 }
 
 // Service answers operations.
-func (o *Opened) Service() client.Service { return o.s.service }
+func (o *Opened) Service() service.Service { return o.s.service }
 
 // Site finds a site by its id or one of its root URLs.
 func (o *Opened) Site(typed string) (wire.Site, error) { return o.s.findSite(typed) }

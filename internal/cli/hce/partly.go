@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
 )
 
@@ -13,14 +13,14 @@ import (
 
 // partial is a service for which an incomplete answer is no error. It keeps the first one.
 type partial struct {
-	client.Service
-	missing *client.Incomplete
+	service.Service
+	missing *service.Incomplete
 }
 
-// Ask implements client.Service.
+// Ask implements service.Service.
 func (p *partial) Ask(ctx context.Context, op wire.Op, request, answer any) error {
 	err := p.Service.Ask(ctx, op, request, answer)
-	var missing *client.Incomplete
+	var missing *service.Incomplete
 	if !errors.As(err, &missing) {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *session) runPartly(find func(*session) error) error {
 // runLookup is partly for what is not known only because nodes were missing.
 func (s *session) runLookup(find func(*session) error) error {
 	err := s.runPartly(find)
-	var part *client.Incomplete
+	var part *service.Incomplete
 	if errors.As(err, &part) {
 		return part
 	}
@@ -55,6 +55,6 @@ func (s *session) runLookup(find func(*session) error) error {
 
 // isDeferred reports whether the only fault is that nodes which are away make the change later.
 func isDeferred(err error) bool {
-	var part *client.Incomplete
+	var part *service.Incomplete
 	return errors.As(err, &part) && part.Later()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/datafolder"
 	"hce/dc/internal/cli/node"
 )
 
@@ -38,7 +39,7 @@ func (s *session) repairFolder() error {
 	if at.server != nil {
 		return command.Refuse("a daemon runs at %s; stop it, then run db-task --repair on its machine, or give a folder of hce with --data", at.server)
 	}
-	if !node.Exists(at.dir) {
+	if !datafolder.Exists(at.dir) {
 		return command.Refuse("the folder %s has no crawl; give another one with --data", at.dir)
 	}
 	programs, err := node.Programs()

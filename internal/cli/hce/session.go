@@ -14,7 +14,9 @@ import (
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/datafolder"
 	"hce/dc/internal/cli/node"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
 )
 
@@ -33,9 +35,9 @@ type session struct {
 	options
 	ctx       context.Context
 	out, talk io.Writer
-	service   client.Service // set by connect
-	clients   client.Server  // the client port of the daemon; zero if the service is a folder
-	node      *node.Node     // set if the service is a folder of hce
+	service   service.Service // set by connect
+	clients   client.Server   // the client port of the daemon; zero if the service is a folder
+	node      *node.Node      // set if the service is a folder of hce
 	closers   []func()
 }
 
@@ -75,7 +77,7 @@ func (o options) findPlace() (place, error) {
 	if o.server != "" || o.config != "" {
 		return place{}, fmt.Errorf("cannot reach the daemon at %s: %w; start dc-daemon, or leave out --server and --config to use a folder of hce", address, err)
 	}
-	dir, err := node.DefaultDir(os.Getenv)
+	dir, err := datafolder.DefaultDir(os.Getenv)
 	if err != nil {
 		return place{}, command.Refusal{Err: err}
 	}
@@ -109,7 +111,7 @@ func (s *session) openService() error {
 		s.useService(s.clients)
 		return nil
 	}
-	if !node.Exists(at.dir) {
+	if !datafolder.Exists(at.dir) {
 		return errors.New(s.noDataMessage(at))
 	}
 	return s.openFolder(at.dir)
@@ -159,7 +161,7 @@ func (s *session) openFolder(dir string) error {
 }
 
 // useService makes service the service of the session.
-func (s *session) useService(service client.Service) {
+func (s *session) useService(service service.Service) {
 	if s.showRequest {
 		service = shown{service, s.talk}
 	}
@@ -172,7 +174,7 @@ func (s *session) askService(op wire.Op, request, answer any) error {
 
 // shown prints each operation in the form that db-task reads, without the values of secret properties.
 type shown struct {
-	client.Service
+	service.Service
 	talk io.Writer
 }
 

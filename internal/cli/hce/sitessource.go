@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
 )
 
@@ -110,7 +111,7 @@ func (f *sitesSource) extendCounters(site wire.Site) livescreen.SiteCounters {
 }
 
 // readRoots reads the root URLs of sites that are new here. They hardly change.
-func (f *sitesSource) readRoots(ctx context.Context, service client.Service, sites []wire.Site) error {
+func (f *sitesSource) readRoots(ctx context.Context, service service.Service, sites []wire.Site) error {
 	var ids []string
 	for _, site := range sites {
 		if _, known := f.roots[site.ID]; !known && len(ids) < rootsAtOnce {
@@ -132,7 +133,7 @@ func (f *sitesSource) readRoots(ctx context.Context, service client.Service, sit
 
 // sampleSites looks at pages and errors of some of the busiest sites, those first that it has not seen for
 // the longest time.
-func (f *sitesSource) sampleSites(ctx context.Context, service client.Service, sites []wire.Site, at time.Time) error {
+func (f *sitesSource) sampleSites(ctx context.Context, service service.Service, sites []wire.Site, at time.Time) error {
 	chosen := f.chooseSites(sites)
 	if len(chosen) == 0 {
 		return nil

@@ -7,6 +7,7 @@ import (
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
 )
@@ -45,7 +46,7 @@ shows the sites live.`,
 
 func (s *session) showOverview() error {
 	list, err := s.openSites()
-	var part *client.Incomplete
+	var part *service.Incomplete
 	if err != nil && !errors.As(err, &part) {
 		return err
 	}

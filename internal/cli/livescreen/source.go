@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/wire"
 )
@@ -42,8 +43,8 @@ type Source struct {
 	bus     *bus.Bus
 	admin   client.Server
 	classes []string
-	asks    bool           // the daemon says which classes it has
-	clients client.Service // for the totals; nil: none
+	asks    bool            // the daemon says which classes it has
+	clients service.Service // for the totals; nil: none
 	before  Reading
 	totals  *Totals
 	summed  time.Time // time of the totals
@@ -131,7 +132,7 @@ func (s *Source) sumCounters(ctx context.Context) *Totals {
 
 // Sites returns the counters of the sites without lists, active ones first, then those that were
 // crawled last: at most maxSites, in one request. more is set if there are others.
-func Sites(ctx context.Context, service client.Service) (sites []wire.Site, more bool, err error) {
+func Sites(ctx context.Context, service service.Service) (sites []wire.Site, more bool, err error) {
 	err = service.Ask(ctx, wire.SiteFind, map[string]any{
 		"excludeList": []string{"urls", "properties", "filters"},
 		"criterions":  map[string]any{"WHERE": "`Id`<>'" + wire.GeneralSite + "'", "ORDER BY": "`State` ASC, `TcDate` DESC, `Id` ASC", "LIMIT": maxSites + 1},

@@ -15,7 +15,6 @@ import (
 
 	"hce/dc/internal/childprocess"
 	"hce/dc/internal/cli/client"
-	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
 )
 
@@ -51,22 +50,6 @@ type Daemon struct {
 	known string // file that tells other programs of the daemon; see Running
 }
 
-// Reserve makes sure that no other crawl works in the folder until release is called. The error wraps
-// files.ErrLocked if one does, and names its process.
-func (n *Node) Reserve() (release func(), err error) {
-	release, err = files.TryLockPID(filepath.Join(n.Dir, "crawl.lock"))
-	if err != nil {
-		return nil, err
-	}
-	unlock, err := files.TryLock(filepath.Join(n.dataFolder(), "dc-daemon.lock")) // a daemon started by hand
-	if err != nil {
-		release()
-		return nil, err
-	}
-	unlock()
-	return release, nil
-}
-
 // Start starts the daemon and waits until it answers clients. On an error nothing keeps running.
 func (n *Node) Start(ctx context.Context, o Options) (*Daemon, error) {
 	ports, release, err := childprocess.FreePorts(3)
@@ -88,7 +71,7 @@ func (n *Node) Start(ctx context.Context, o Options) (*Daemon, error) {
 	}
 	d.ready = "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[2])) + "/readyz"
 	d.crawl = tailOf(filepath.Join(n.LogDir(), "crawler-task.log"))
-	d.cmd = exec.Command(n.programPath("dc-daemon"), "-c", filepath.Join(n.iniFolder(), "dc-daemon.ini"))
+	d.cmd = exec.Command(n.programPath("dc-daemon"), "-c", filepath.Join(n.IniDir(), "dc-daemon.ini"))
 	d.cmd.Env = append(n.programEnvironment(),
 		"DC_ClientInterfaceService_serverPort="+strconv.Itoa(ports[0]),
 		"DC_AdminInterfaceServer_serverPort="+strconv.Itoa(ports[1]),
@@ -120,7 +103,7 @@ func (n *Node) Start(ctx context.Context, o Options) (*Daemon, error) {
 func (n *Node) programEnvironment() []string {
 	quoted := func(program, args string) string { return `"` + n.programPath(program) + `" ` + args }
 	return append(os.Environ(),
-		"DC_Application_data_dir="+n.dataFolder(),
+		"DC_Application_data_dir="+n.DataDir(),
 		"DC_SitesManager_DRCEDBAppName="+quoted("db-task", "-c db-task.ini"),
 		"DC_BatchTasksManager_DRCEDBAppName="+quoted("db-task", "-c db-task.ini"),
 		"DC_BatchTasksManager_DRCECrawlerAppName="+quoted("crawler-task", "-c crawler-task.ini"),

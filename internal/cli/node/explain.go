@@ -31,7 +31,7 @@ func Explain(ctx context.Context, n *Node, o Options, crawlerIni string, input i
 		}
 		cmd = exec.CommandContext(ctx, filepath.Join(programs, program), append([]string{"-c", ini}, args...)...)
 	} else {
-		cmd = exec.CommandContext(ctx, n.programPath(program), append([]string{"-c", filepath.Join(n.iniFolder(), program+".ini")}, args...)...)
+		cmd = exec.CommandContext(ctx, n.programPath(program), append([]string{"-c", filepath.Join(n.IniDir(), program+".ini")}, args...)...)
 		cmd.Env = append(n.programEnvironment(), o.environmentOf()...)
 	}
 	cmd.Stdin = input
@@ -62,7 +62,7 @@ func runForOutput(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 // CheckConfig runs a program of the node with --check-config and returns the lines of its stderr:
 // errors and warnings, none if the configuration is good.
 func (n *Node) CheckConfig(ctx context.Context, program string) (lines []string, err error) {
-	cmd := exec.CommandContext(ctx, n.programPath(program), "--check-config", "-c", filepath.Join(n.iniFolder(), program+".ini"))
+	cmd := exec.CommandContext(ctx, n.programPath(program), "--check-config", "-c", filepath.Join(n.IniDir(), program+".ini"))
 	cmd.Env = n.programEnvironment()
 	var talk bytes.Buffer
 	cmd.Stderr = &talk
@@ -91,7 +91,7 @@ func linesOf(b *bytes.Buffer) (lines []string) {
 // DBTask runs a command of db-task, such as --check, with the value of its option, and returns its stdout. talk gets its stderr. The error is
 // an *exec.ExitError if its exit status is not 0.
 func (n *Node) DBTask(ctx context.Context, talk io.Writer, option string, value ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, n.programPath("db-task"), append([]string{"-c", filepath.Join(n.iniFolder(), "db-task.ini"), option}, value...)...)
+	cmd := exec.CommandContext(ctx, n.programPath("db-task"), append([]string{"-c", filepath.Join(n.IniDir(), "db-task.ini"), option}, value...)...)
 	cmd.Env = n.programEnvironment()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, talk

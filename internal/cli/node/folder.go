@@ -9,14 +9,23 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hce/dc/ini"
-	"hce/dc/internal/files"
+	"hce/dc/internal/cli/datafolder"
 )
 
-// Node is a folder with bin, ini and data.
+// Node is a data folder with bin.
 type Node struct {
-	Dir string // absolute
+	*datafolder.Folder
 	bin string // folder of the programs, absolute
+}
+
+// Open creates what is missing of the folder, and links the programs. It changes no ini file that exists.
+func Open(dir, programs string) (*Node, error) {
+	folder, err := datafolder.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{Folder: folder, bin: programs}
+	return n, n.linkPrograms()
 }
 
 // programs are what a node starts.
@@ -57,17 +66,6 @@ func missingPrograms(dir string) (names []string) {
 	return names
 }
 
-// DefaultDir returns the folder of hce in the user's data directory (XDG_DATA_HOME).
-func DefaultDir(getenv func(string) string) (string, error) {
-	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "hce"), nil
-	}
-	if home := getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".local", "share", "hce"), nil
-	}
-	return "", errors.New("neither XDG_DATA_HOME nor HOME is set; give a folder with --data")
-}
-
 // browsers are the names of Chromium.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"}
 
@@ -79,72 +77,6 @@ func Browser() string {
 		}
 	}
 	return ""
-}
-
-// Exists reports whether dir is the folder of a node with stored data.
-func Exists(dir string) bool {
-	for _, name := range []string{"dc.db", "dc_rdata", "dc_dbdata"} { // the last two with MySQL
-		if _, err := os.Stat(filepath.Join(dir, "data", name)); err == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// Open creates what is missing of the folder. It changes no ini file that exists. With programs "" it links no programs:
-// the node starts none.
-func Open(dir, programs string) (*Node, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, fmt.Errorf("open data folder: %w", err)
-	}
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		if _, err := os.Stat(filepath.Join(dir, "ini", "dc-daemon.ini")); err != nil {
-			return nil, fmt.Errorf("open data folder %s: it has other files; give an empty or a new folder", dir)
-		}
-	}
-	n := &Node{Dir: dir, bin: programs}
-	for _, folder := range []string{n.iniFolder(), filepath.Join(n.dataFolder(), "log")} {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return nil, fmt.Errorf("open data folder: %w", err)
-		}
-	}
-	if err := n.writeIni(); err != nil {
-		return nil, fmt.Errorf("open data folder %s: %w", dir, err)
-	}
-	if programs == "" {
-		return n, nil
-	}
-	return n, n.linkPrograms()
-}
-
-// writeIni writes the ini files that are missing. dc-daemon.ini comes last: it marks a whole folder.
-func (n *Node) writeIni() error {
-	const last = "dc-daemon.ini"
-	entries, err := ini.Files.ReadDir(".")
-	if err != nil {
-		return err
-	}
-	var names []string
-	for _, e := range entries {
-		if e.Name() != last {
-			names = append(names, e.Name())
-		}
-	}
-	for _, name := range append(names, last) {
-		path := filepath.Join(n.iniFolder(), name)
-		if _, err := os.Stat(path); err == nil {
-			continue
-		}
-		text, err := ini.Files.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		if err := files.Write(path, text, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // linkPrograms lets bin lead to the programs.
@@ -162,25 +94,5 @@ func (n *Node) linkPrograms() error {
 	return nil
 }
 
-func (n *Node) iniFolder() string  { return filepath.Join(n.Dir, "ini") }
-func (n *Node) dataFolder() string { return filepath.Join(n.Dir, "data") }
-
-// LogDir is the folder of all logs.
-func (n *Node) LogDir() string { return filepath.Join(n.dataFolder(), "log") }
-
 // programPath returns the path of a program.
 func (n *Node) programPath(name string) string { return filepath.Join(n.bin, name) }
-
-// GatesDir returns the folder of the host gates for programs that send requests without a daemon: that of the crawler of hce,
-// if hce has crawled, else one that they share. It makes the folder.
-func GatesDir(getenv func(string) string) (string, error) {
-	dir, err := DefaultDir(getenv)
-	if err != nil {
-		return "", err
-	}
-	if Exists(dir) {
-		return filepath.Join(dir, "data", "dc_hosts"), nil
-	}
-	shared := filepath.Join(filepath.Dir(dir), "ose", "hosts")
-	return shared, os.MkdirAll(shared, 0o700)
-}

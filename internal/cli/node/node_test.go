@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/datafolder"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
 )
 
@@ -36,7 +37,7 @@ func open(t *testing.T, texts map[string]string) *Node {
 
 func TestOpen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "node")
-	if Exists(dir) {
+	if datafolder.Exists(dir) {
 		t.Error("it exists")
 	}
 	bin := scripts(t, nil)
@@ -78,7 +79,7 @@ func TestDefaultDir(t *testing.T) {
 		"/h2/.local/share/hce":  {"XDG_DATA_HOME": "relative", "HOME": "/h2"},
 		"error: neither XDG_DA": {},
 	} {
-		got, err := DefaultDir(func(name string) string { return env[name] })
+		got, err := datafolder.DefaultDir(func(name string) string { return env[name] })
 		if err != nil {
 			got = "error: " + err.Error()[:14]
 		}
@@ -109,7 +110,7 @@ read line; echo "the disk is full" >&2; exit 1`})
 			t.Errorf("%s: %v", op, err)
 		}
 	}
-	var refused *client.Refusal
+	var refused *service.Refusal
 	if err := s.Ask(t.Context(), wire.SiteNew, map[string]any{"urls": []string{"http://a/"}}, nil); !asRefusal(err, &refused) || refused.Code != wire.CodeDuplicateSite {
 		t.Errorf("duplicate: %v", err)
 	}
@@ -117,20 +118,20 @@ read line; echo "the disk is full" >&2; exit 1`})
 		t.Errorf("a wrong request: %v", err)
 	}
 	err = s.Ask(t.Context(), wire.SiteStatus, map[string]any{"id": "a"}, nil)
-	if err == nil || !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), n.dataFolder()+" -c ") {
+	if err == nil || !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), n.DataDir()+" -c ") {
 		t.Errorf("db-task ended: %v", err)
 	}
 }
 
-func asRefusal(err error, into **client.Refusal) (ok bool) {
-	*into, ok = err.(*client.Refusal)
+func asRefusal(err error, into **service.Refusal) (ok bool) {
+	*into, ok = err.(*service.Refusal)
 	return ok
 }
 
 // A daemon that ends at its start is an error with its last words.
 func TestStartFails(t *testing.T) {
 	n := open(t, map[string]string{"dc-daemon": `echo "another daemon works in $DC_Application_data_dir" >&2; exit 1`})
-	if _, err := n.Start(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "another daemon works in "+n.dataFolder()) {
+	if _, err := n.Start(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "another daemon works in "+n.DataDir()) {
 		t.Error(err)
 	}
 }

@@ -36,7 +36,7 @@ func (n *Node) Running() (daemon client.Installation, found bool, err error) {
 	if err != nil || json.Unmarshal(text, &r) != nil || r.PID <= 0 || syscall.Kill(r.PID, 0) != nil {
 		return daemon, false, nil
 	}
-	daemon, err = client.ReadInstallation(filepath.Join(n.iniFolder(), "dc-admin.ini"))
+	daemon, err = client.ReadInstallation(filepath.Join(n.IniDir(), "dc-admin.ini"))
 	if err != nil {
 		return daemon, false, fmt.Errorf("read the keys of dc-daemon in %s: %w", n.Dir, err)
 	}

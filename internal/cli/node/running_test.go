@@ -1,6 +1,7 @@
 package node
 
 import (
+	"hce/dc/internal/cli/datafolder"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,11 +10,11 @@ import (
 
 // Another process finds the daemon of a folder as long as its process lives.
 func TestRunning(t *testing.T) {
-	n := &Node{Dir: t.TempDir()}
-	if err := os.Mkdir(n.iniFolder(), 0o700); err != nil {
+	n := &Node{Folder: &datafolder.Folder{Dir: t.TempDir()}}
+	if err := os.Mkdir(n.IniDir(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(n.iniFolder(), "dc-admin.ini"), []byte("[dtma]\nclientPort = 5503\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(n.IniDir(), "dc-admin.ini"), []byte("[dtma]\nclientPort = 5503\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ended := exec.Command("true")

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"hce/dc/internal/childprocess"
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
 )
 
@@ -35,7 +35,7 @@ type answered struct {
 
 // Stores starts db-task. Close it after use.
 func (n *Node) Stores() (*Stores, error) {
-	cmd := exec.Command(n.programPath("db-task"), "-c", filepath.Join(n.iniFolder(), "db-task.ini"))
+	cmd := exec.Command(n.programPath("db-task"), "-c", filepath.Join(n.IniDir(), "db-task.ini"))
 	cmd.Env = n.programEnvironment()
 	s := &Stores{node: n, talk: &bytes.Buffer{}, ended: make(chan struct{})}
 	cmd.Stderr = s.talk
@@ -68,8 +68,8 @@ func (s *Stores) Ask(ctx context.Context, op wire.Op, request, answer any) error
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", op, err)
 	}
-	if err := client.Check(op, object, nil); err != nil {
-		return &client.Refusal{Op: op, Code: wire.CodeFailed, Message: err.Error()}
+	if err := service.Check(op, object, nil); err != nil {
+		return &service.Refusal{Op: op, Code: wire.CodeFailed, Message: err.Error()}
 	}
 	line, err := json.Marshal(wire.Call{Op: op, ByName: true, Object: object})
 	if err != nil {
@@ -95,25 +95,10 @@ func (s *Stores) Ask(ctx context.Context, op wire.Op, request, answer any) error
 	case a := <-done:
 		if a.err != nil {
 			s.Close()
-			return fmt.Errorf("%s: %w from db-task: %w: %s", op, client.ErrUnreachable, a.err, bytes.TrimSpace(s.talk.Bytes()))
+			return fmt.Errorf("%s: %w from db-task: %w: %s", op, service.ErrUnreachable, a.err, bytes.TrimSpace(s.talk.Bytes()))
 		}
-		return ReadAnswer(op, a.line, answer)
+		return service.ReadPair(op, a.line, answer)
 	}
-}
-
-// ReadAnswer decodes the object of the line ["NAME",object] into answer, a pointer or nil. The error may be a *client.Refusal.
-func ReadAnswer(op wire.Op, line []byte, answer any) error {
-	line = bytes.TrimSpace(line)
-	object, good := bytes.CutPrefix(line, []byte(`["`+op.String()+`",`))
-	if !good || !bytes.HasSuffix(object, []byte("]")) {
-		return fmt.Errorf("read the answer to %s: it is no pair: %.200s", op, line)
-	}
-	object = object[:len(object)-1]
-	var refused wire.Refusal
-	if bytes.HasPrefix(object, []byte("{")) && json.Unmarshal(object, &refused) == nil && refused.Refused {
-		return &client.Refusal{Op: op, Code: refused.ErrorCode, Message: refused.ErrorMessage}
-	}
-	return client.Decode(op, object, answer)
 }
 
 // Close ends db-task. It may be called more than once.

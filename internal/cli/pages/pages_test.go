@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/result"
@@ -161,7 +161,7 @@ func TestPagesChangeWhileTheyAreRead(t *testing.T) {
 
 // requests records what is asked.
 type requests struct {
-	client.Service
+	service.Service
 	fetches []wire.URLFetchRequest
 }
 

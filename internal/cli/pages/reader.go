@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/dates"
 	"hce/dc/internal/web/datetext"
@@ -40,7 +40,7 @@ const (
 
 // Reader reads the pages of a site.
 type Reader struct {
-	Service client.Service
+	Service service.Service
 	Site    string
 	Where   string // condition on columns, in the MySQL dialect; "" for all
 	Needs   Needs
@@ -293,12 +293,12 @@ type Query struct {
 }
 
 // Rows returns at most most rows of a site that match a condition.
-func Rows(ctx context.Context, service client.Service, site, where, order string, most int) ([]wire.URL, error) {
+func Rows(ctx context.Context, service service.Service, site, where, order string, most int) ([]wire.URL, error) {
 	return RowsOf(ctx, service, []Query{{site, where, order, most}})
 }
 
 // RowsOf returns the rows of all queries, in one request; none without a query.
-func RowsOf(ctx context.Context, service client.Service, queries []Query) (rows []wire.URL, err error) {
+func RowsOf(ctx context.Context, service service.Service, queries []Query) (rows []wire.URL, err error) {
 	if len(queries) == 0 {
 		return nil, nil
 	}

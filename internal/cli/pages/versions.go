@@ -5,7 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
 )
 
@@ -19,7 +19,7 @@ type Version struct {
 
 // Versions returns all stored versions of a URL, the oldest first. All of them are in memory; the
 // service refuses more than 512 MiB.
-func Versions(ctx context.Context, service client.Service, row wire.URL) ([]Version, error) {
+func Versions(ctx context.Context, service service.Service, row wire.URL) ([]Version, error) {
 	var answers []answer
 	err := service.Ask(ctx, wire.URLContent, []any{map[string]any{
 		"siteId": row.SiteID, "url": row.URL, "urlMd5": row.URLMd5, "contentTypeMask": wire.MaskRaw | wire.MaskRawAll | wire.MaskHeaders,

@@ -20,15 +20,15 @@ import (
 	"sync"
 	"testing"
 
-	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/clitest"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/config"
 	"hce/dc/internal/storage"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/result"
 )
 
-// Stores answer operations themselves (client.Service) and as a daemon at Port.
+// Stores answer operations themselves (service.Service) and as a daemon at Port.
 type Stores struct {
 	t   testing.TB
 	job storage.Job
@@ -84,9 +84,9 @@ func (s *Stores) Ask(ctx context.Context, op wire.Op, request, answer any) error
 	}
 	var refused wire.Refusal
 	if json.Unmarshal(raw, &refused) == nil && refused.Refused {
-		return &client.Refusal{Op: op, Code: refused.ErrorCode, Message: refused.ErrorMessage}
+		return &service.Refusal{Op: op, Code: refused.ErrorCode, Message: refused.ErrorMessage}
 	}
-	return client.Decode(op, raw, answer)
+	return service.Decode(op, raw, answer)
 }
 
 func (s *Stores) runOperation(ctx context.Context, op wire.Op, object json.RawMessage) (json.RawMessage, error) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/config"
 	"hce/dc/internal/web/filter"
@@ -49,7 +49,7 @@ func (e Error) Error() string {
 // has one problem: the message of the refusal.
 func Check(op wire.Op, raw json.RawMessage) []Problem {
 	notes := &wire.Notes{}
-	if err := client.Check(op, raw, notes); err != nil {
+	if err := service.Check(op, raw, notes); err != nil {
 		return []Problem{{Field: op.String(), Reason: err.Error(), Refused: true}}
 	}
 	var list []Problem

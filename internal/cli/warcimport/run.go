@@ -3,14 +3,14 @@ package warcimport
 import (
 	"context"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/warc"
 	"hce/dc/internal/wire"
 )
 
 // Job is one import.
 type Job struct {
-	Service client.Service
+	Service service.Service
 	Site    wire.Site // exists
 	Files   []string
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/warc"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/wire"
@@ -26,7 +26,7 @@ const (
 
 // store collects pages of a site and stores them in portions.
 type store struct {
-	service client.Service
+	service service.Service
 	site    string
 	roots   []string // keys of the root URLs
 	done    *Summary

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/ose/folder"
 	"hce/dc/internal/warc"
@@ -31,7 +31,7 @@ const batchFiles = 512
 // Export writes the folder of a site into a new or an empty folder. The state is written last: a folder
 // that an interrupted export leaves is no target, and is not continued. damaged is told of each page whose stored
 // content is damaged.
-func Export(ctx context.Context, service client.Service, site wire.Site, dir string, damaged func(url string, err error)) (done Exported, err error) {
+func Export(ctx context.Context, service service.Service, site wire.Site, dir string, damaged func(url string, err error)) (done Exported, err error) {
 	f, err := folder.New(dir)
 	if err != nil {
 		return done, err

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/warcimport"
 	"hce/dc/internal/ose/folder"
@@ -36,7 +36,7 @@ type Imported struct {
 
 // Import stores the pages of a folder in a site that exists. warn is called for each page that cannot be
 // read. With an error, what was read before it is stored; the same import continues.
-func Import(ctx context.Context, service client.Service, site wire.Site, f *folder.Folder, warn func(error)) (done Imported, err error) {
+func Import(ctx context.Context, service service.Service, site wire.Site, f *folder.Folder, warn func(error)) (done Imported, err error) {
 	urls, err := f.URLs()
 	if err != nil {
 		return done, err
@@ -61,7 +61,7 @@ func Import(ctx context.Context, service client.Service, site wire.Site, f *fold
 // importer collects a portion: pages in a temporary WARC file, and rows.
 type importer struct {
 	ctx     context.Context
-	service client.Service
+	service service.Service
 	site    wire.Site
 	folder  *folder.Folder
 	done    *Imported

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/command"
-	"hce/dc/internal/cli/node"
+	"hce/dc/internal/cli/datafolder"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/crawl/politeclient"
@@ -175,7 +175,7 @@ func gatesDir(given string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
-	dir, err := node.GatesDir(os.Getenv)
+	dir, err := datafolder.GatesDir(os.Getenv)
 	if err != nil {
 		return "", command.Refuse("%w; or give the folder of the host gates with --gates", err)
 	}

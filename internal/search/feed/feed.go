@@ -46,7 +46,7 @@ import (
 	"log/slog"
 	"time"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/hce"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/search"
@@ -57,7 +57,7 @@ import (
 // Config are the settings of a feed. Zero values are the defaults.
 type Config struct {
 	Index      *index.Index
-	Service    client.Service
+	Service    service.Service
 	Every      time.Duration // between rounds; default 2 s
 	SweepEvery time.Duration // between sweeps of a site; default 6 h
 	Overlap    time.Duration // default 2 min

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/search"
 	"hce/dc/internal/search/index"
@@ -47,7 +47,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // start makes a new feed on the index, as after a restart.
-func (w *world) start(service client.Service) {
+func (w *world) start(service service.Service) {
 	w.Feed = New(Config{Index: w.index, Service: service, Now: func() time.Time { return w.now }})
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"hce/dc/internal/archive"
 	"hce/dc/internal/archive/repository"
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/search"
 	"hce/dc/internal/wire"
@@ -49,7 +49,7 @@ type Source interface {
 const maxCopy = 32 << 20
 
 // Cluster has the versions of the cluster's store of raw contents.
-type Cluster struct{ Service client.Service }
+type Cluster struct{ Service service.Service }
 
 // Name implements Source.
 func (c *Cluster) Name() string { return "cluster" }

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/files"
@@ -354,4 +354,4 @@ func (r *run) status() error {
 	return nil
 }
 
-var _ client.Service = (*cluster)(nil)
+var _ service.Service = (*cluster)(nil)

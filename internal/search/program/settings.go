@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
-	"hce/dc/internal/cli/client"
+	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/hce"
-	"hce/dc/internal/cli/node"
+	"hce/dc/internal/cli/datafolder"
 	"hce/dc/internal/cli/seedlog"
 	"hce/dc/internal/config"
 	"hce/dc/internal/daemon/bus"
@@ -125,7 +125,7 @@ func (s *settings) folder(option string) (string, error) {
 	if dir := cmp.Or(option, s.dir); dir != "" {
 		return filepath.Abs(dir)
 	}
-	dir, err := node.DefaultDir(os.Getenv)
+	dir, err := datafolder.DefaultDir(os.Getenv)
 	if err != nil {
 		return "", errors.New("neither XDG_DATA_HOME nor HOME is set; give a folder with --dir")
 	}
@@ -151,14 +151,14 @@ type cluster struct {
 	talk                 io.Writer
 
 	mu      sync.Mutex
-	service client.Service
+	service service.Service
 	end     func()
 }
 
-// String implements client.Service.
+// String implements service.Service.
 func (c *cluster) String() string { return "the cluster" }
 
-// Ask implements client.Service.
+// Ask implements service.Service.
 func (c *cluster) Ask(ctx context.Context, op wire.Op, request, answer any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,7 +171,7 @@ func (c *cluster) Ask(ctx context.Context, op wire.Op, request, answer any) erro
 		c.service, c.end = service, end
 	}
 	err := c.service.Ask(ctx, op, request, answer)
-	if errors.Is(err, client.ErrUnreachable) {
+	if errors.Is(err, service.ErrUnreachable) {
 		c.close()
 	}
 	return err
