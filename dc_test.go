@@ -79,7 +79,7 @@ func (s *numbered) requests() (sum int, twice []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for path, n := range s.count {
-		if path == "/robots.txt" {
+		if path == "/robots.txt" || path == "/sitemap.xml" {
 			continue // each crawl reads it
 		}
 		sum += n
