@@ -88,7 +88,7 @@ soak: setup-test build ## kill all programs hundreds of times during real crawls
 	TMPDIR=$(SCRATCH) go test -tags 'e2e soak' -count=1 -timeout 3h -v -run '^(TestSoak|TestPeersCannotExhaustTheDaemon)$$' ./e2e
 
 soak-archive: setup-test ## 50 clients of an archive for a minute; not part of test
-	TMPDIR=$(SCRATCH) go test -tags soak -count=1 -timeout 10m -v -run 'ForAMinute$$' ./internal/archive/server
+	TMPDIR=$(SCRATCH) go test -tags soak -count=1 -timeout 10m -v -run 'ForAMinute$$' ./internal/apps/archive/server
 
 # SOAK_FAULTS: how many faults, 300 unless set. SEED repeats a run. SOAK_SAVE: a folder for what a
 # run leaves. It needs root, for disks of its own.
@@ -155,7 +155,7 @@ bench-wikis: build ## traps of installed wikis, blogs, git viewers and listings,
 # Debian packages with its pages: postgresql-doc-15 debian-reference-en debian-reference-de debian-reference-es
 # debian-reference-fr aptitude-doc-es aptitude-doc-ru maint-guide-ru debian-faq-ru.
 bench-search: setup-test ## how good hce-search ranks 1,300 questions about installed documentation, and SQLite FTS5
-	go test -vet=off -tags sqlite_fts5 -run '^$$' -bench Quality -benchtime 1x -timeout 30m ./internal/search/index
+	go test -vet=off -tags sqlite_fts5 -run '^$$' -bench Quality -benchtime 1x -timeout 30m ./internal/apps/search/index
 
 bench-sites: setup-test ## compare a site of a million URLs with one of ten thousand
 	go test ./internal/storage/sqlstore -run '^$$' -bench SiteSize -benchtime 20x -timeout 30m

@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"hce/dc/examples/rig"
+	"hce/dc/internal/testkit/rig"
 )
 
 // Shape of the web of cluster.

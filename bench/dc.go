@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"hce/dc/examples/rig"
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/cli/command"
+	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/wire"
 )
 

@@ -17,10 +17,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"hce/dc/examples/rig"
 	"hce/dc/internal/childprocess"
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/node"
+	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/wire"
 	processed "hce/dc/internal/wire/result"
 )

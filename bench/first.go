@@ -12,8 +12,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"hce/dc/examples/rig"
 	"hce/dc/internal/cli/client"
+	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/wire"
 )
 

@@ -14,7 +14,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"hce/dc/examples/rig"
+	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/wire"
 )
 

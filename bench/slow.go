@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"hce/dc/examples/rig"
+	"hce/dc/internal/testkit/rig"
 )
 
 // Shape of the sites of slow.

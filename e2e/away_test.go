@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/examples/rig"
 	"hce/dc/internal/storage/sqldb/mariadbtest"
+	"hce/dc/internal/testkit/rig"
 )
 
 // The database server is killed twice during a crawl. Meanwhile requests are answered by

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/examples/rig"
+	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/wire"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/examples/rig"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/rig"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // cluster starts a head with nodes and a web, and creates the site of all hosts of the web.

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/examples/rig"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/rig"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // world is one machine or a cluster that has crawled a web.

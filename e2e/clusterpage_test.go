@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/examples/rig"
+	"hce/dc/internal/testkit/rig"
 )
 
 // aNode is the program of a node in the commands of the page.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/examples/rig"
+	"hce/dc/internal/testkit/rig"
 )
 
 // placement = propagate is the way of the original: the head selects URLs and sends batches to two nodes,

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/examples/rig"
+	"hce/dc/internal/testkit/rig"
 )
 
 // count is a number of system calls, or of bytes, of all processes for one page.

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/examples/rig"
+	"hce/dc/internal/testkit/rig"
 )
 
 const (

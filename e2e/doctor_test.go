@@ -23,7 +23,7 @@ import (
 
 	"hce/dc/internal/childprocess"
 	"hce/dc/internal/storage/sqldb"
-	"hce/dc/internal/testgolden"
+	"hce/dc/internal/testkit/testgolden"
 	"hce/dc/internal/wire"
 )
 

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/examples/rig"
 	"hce/dc/examples/siteserver/site"
+	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/wire"
 )
 

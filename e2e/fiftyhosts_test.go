@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/examples/rig"
+	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/wire"
 )
 

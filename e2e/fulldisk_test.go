@@ -14,10 +14,10 @@ import (
 	"sync"
 	"testing"
 
-	"hce/dc/examples/rig"
 	"hce/dc/internal/childprocess"
-	"hce/dc/internal/testlog"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/rig"
+	"hce/dc/internal/testkit/testlog"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // fullRun is a run of a program of which a disk is full, in the arguments and variables DISK.

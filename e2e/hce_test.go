@@ -18,7 +18,7 @@ import (
 
 	"hce/dc/internal/childprocess"
 	lock "hce/dc/internal/files"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // hceRun is one run of hce.

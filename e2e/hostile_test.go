@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"hce/dc/examples/hostileweb/web"
-	"hce/dc/examples/rig"
 	"hce/dc/examples/siteserver/site"
+	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 )

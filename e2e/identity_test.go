@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/examples/rig"
 	"hce/dc/internal/daemon/broker"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/rig"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // refusedStatus is the exit status of a dc-node that is not the node whose identity it has.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/examples/rig"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/rig"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // idleManagers are the managers of one machine.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/examples/rig"
 	"hce/dc/internal/storage/sqldb"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/rig"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

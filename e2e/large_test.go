@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"testing"
 
-	"hce/dc/examples/rig"
 	"hce/dc/examples/siteserver/site"
+	"hce/dc/internal/testkit/rig"
 )
 
 // withoutProcessing are the managers of a daemon that only crawls.

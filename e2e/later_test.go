@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"hce/dc/internal/crawl/hostgate"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // sometimes answers every tenth request with 429, 503, 502, a reset or half a body, in turn.

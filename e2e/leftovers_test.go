@@ -21,8 +21,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hce/dc/examples/rig"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/rig"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // A daemon that ends during a crawl, in any way, leaves no process, port, lock, socket or

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hce/dc/examples/hostileweb/web"
-	"hce/dc/examples/rig"
+	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/wire"
 )
 

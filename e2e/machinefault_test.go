@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/examples/rig"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/rig"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

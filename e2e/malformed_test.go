@@ -16,11 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/examples/rig"
 	"hce/dc/internal/childprocess"
 	crawling "hce/dc/internal/crawl"
-	"hce/dc/internal/testlog"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/rig"
+	"hce/dc/internal/testkit/testlog"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

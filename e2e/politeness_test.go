@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/examples/rig"
+	"hce/dc/internal/testkit/rig"
 )
 
 // Two sites are crawled at once. The requests to the slow one keep its delay and do not

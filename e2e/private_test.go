@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"hce/dc/examples/rig"
+	"hce/dc/internal/testkit/rig"
 )
 
 // public matches the files of a data folder without secrets, whose mode follows the umask: logs, counters,

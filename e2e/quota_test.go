@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/examples/rig"
+	"hce/dc/internal/testkit/rig"
 )
 
 // quotaCluster is a cluster that crawls one site of all hosts of a web with limits, and processes nothing:

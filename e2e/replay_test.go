@@ -26,7 +26,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/warc"
 	"hce/dc/internal/web/charset"
 )

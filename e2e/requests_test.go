@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/examples/rig"
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/storage/sqldb/mariadbtest"
+	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/wire"
 )
 

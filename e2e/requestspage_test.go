@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/examples/rig"
 	"hce/dc/internal/cli/client"
-	"hce/dc/internal/testgolden"
+	"hce/dc/internal/testkit/rig"
+	"hce/dc/internal/testkit/testgolden"
 	"hce/dc/internal/wire"
 )
 

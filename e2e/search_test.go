@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/examples/rig"
 	"hce/dc/internal/childprocess"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/rig"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/examples/rig"
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/daemon/curvekeys"
+	"hce/dc/internal/testkit/rig"
 )
 
 // Values of sites and the keys of a cluster are in no metric, status page, screen, statistic, log or index.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/examples/rig"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/rig"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // Twelve sites answer byte by byte and never end. A site that comes later is crawled and processed

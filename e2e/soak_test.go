@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/examples/rig"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/rig"
+	"hce/dc/internal/testkit/testwait"
 )
 
 const (

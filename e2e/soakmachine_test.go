@@ -21,7 +21,7 @@ import (
 
 	"hce/dc/internal/childprocess"
 	"hce/dc/internal/daemon/broker"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // clockVariable names the file with the jump of a program's wall clock, in seconds.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/examples/rig"
+	"hce/dc/internal/testkit/rig"
 	"hce/dc/internal/wire"
 )
 

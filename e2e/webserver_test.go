@@ -17,12 +17,12 @@ import (
 	"syscall"
 	"testing"
 
+	"hce/dc/internal/apps/webserver/handshake"
+	"hce/dc/internal/apps/webserver/packet"
+	"hce/dc/internal/apps/webserver/webstore"
 	"hce/dc/internal/childprocess"
-	"hce/dc/internal/testlog"
-	"hce/dc/internal/testwait"
-	"hce/dc/internal/webserver/handshake"
-	"hce/dc/internal/webserver/packet"
-	"hce/dc/internal/webserver/webstore"
+	"hce/dc/internal/testkit/testlog"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // hce-webserver serves the documentation of Debian's package, indexes it for its Web Store by one

@@ -21,9 +21,9 @@ import (
 
 	_ "github.com/mattn/go-sqlite3"
 
-	"hce/dc/examples/rig"
 	"hce/dc/internal/childprocess"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/rig"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

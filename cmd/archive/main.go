@@ -8,7 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"hce/dc/internal/archive/program"
+	"hce/dc/internal/apps/archive/program"
 )
 
 func main() {

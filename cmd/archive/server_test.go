@@ -16,13 +16,13 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/archive"
-	"hce/dc/internal/archive/archivetest"
-	"hce/dc/internal/archive/client"
-	"hce/dc/internal/archive/repository"
+	"hce/dc/internal/apps/archive"
+	"hce/dc/internal/apps/archive/archivetest"
+	"hce/dc/internal/apps/archive/client"
+	"hce/dc/internal/apps/archive/repository"
 	"hce/dc/internal/childprocess"
 	"hce/dc/internal/cli/clitest"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // The children of these tests run the program.

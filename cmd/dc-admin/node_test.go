@@ -19,7 +19,7 @@ import (
 	"hce/dc/internal/daemon/jetstream"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/daemon/sites"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // startHead runs the head of a cluster until the end of the test, and returns a folder with a

@@ -8,7 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"hce/dc/internal/search/program"
+	"hce/dc/internal/apps/search/program"
 )
 
 func main() {

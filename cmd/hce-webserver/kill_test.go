@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/testwait"
-	"hce/dc/internal/webserver/crawler"
-	"hce/dc/internal/webserver/handshake"
-	"hce/dc/internal/webserver/packet"
+	"hce/dc/internal/apps/webserver/crawler"
+	"hce/dc/internal/apps/webserver/handshake"
+	"hce/dc/internal/apps/webserver/packet"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // end ends the program in order, if it was not killed. It reports whether it was.

@@ -9,10 +9,10 @@ import (
 	"os/signal"
 	"syscall"
 
+	"hce/dc/internal/apps/webserver"
+	"hce/dc/internal/apps/webserver/control"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/files"
-	"hce/dc/internal/webserver"
-	"hce/dc/internal/webserver/control"
 )
 
 const name = "hce-webserver"

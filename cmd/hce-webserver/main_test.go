@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/cli/clitest"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // The shipped file has no unknown keys, and only values that are the built-in ones.
@@ -221,7 +221,7 @@ func TestDocumentNamesTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	var code strings.Builder
-	for _, pattern := range []string{"*_test.go", "../../internal/webserver/*/*_test.go", "../../internal/cli/seedlog/*_test.go", "../../e2e/webserver_test.go"} {
+	for _, pattern := range []string{"*_test.go", "../../internal/apps/webserver/*/*_test.go", "../../internal/cli/seedlog/*_test.go", "../../e2e/webserver_test.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v", pattern, err)

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/testwait"
-	"hce/dc/internal/webserver/handshake"
-	"hce/dc/internal/webserver/packet"
+	"hce/dc/internal/apps/webserver/handshake"
+	"hce/dc/internal/apps/webserver/packet"
+	"hce/dc/internal/testkit/testwait"
 )
 
 func dial(t *testing.T, address string) net.Conn {

@@ -14,12 +14,12 @@ import (
 	"syscall"
 	"time"
 
+	"hce/dc/internal/apps/webserver/webstore"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/seedlog"
 	"hce/dc/internal/config"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/files"
-	"hce/dc/internal/webserver/webstore"
 )
 
 // runWithSettings reads the configuration, opens the log, and runs work until a signal.

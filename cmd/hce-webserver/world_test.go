@@ -18,13 +18,13 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/apps/webserver"
+	"hce/dc/internal/apps/webserver/journal"
+	"hce/dc/internal/apps/webserver/webstore"
 	"hce/dc/internal/childprocess"
 	"hce/dc/internal/cli/clitest"
-	"hce/dc/internal/testlog"
-	"hce/dc/internal/testwait"
-	"hce/dc/internal/webserver"
-	"hce/dc/internal/webserver/journal"
-	"hce/dc/internal/webserver/webstore"
+	"hce/dc/internal/testkit/testlog"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // killStep is the environment variable with the number of the step of a journal at which a program kills

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/clitest"
-	"hce/dc/internal/pseudoterminal"
+	"hce/dc/internal/testkit/pseudoterminal"
 )
 
 // showing waits for a text on the screen.

@@ -7,7 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"hce/dc/internal/ose/program"
+	"hce/dc/internal/apps/ose/program"
 )
 
 func main() {

@@ -12,10 +12,10 @@ import (
 	"syscall"
 	"testing"
 
+	"hce/dc/internal/apps/ose/cycle"
+	"hce/dc/internal/apps/ose/folder"
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/cli/storestest"
-	"hce/dc/internal/ose/cycle"
-	"hce/dc/internal/ose/folder"
 )
 
 // crashAt makes a child process kill itself at the n-th place that folder.Reached names.

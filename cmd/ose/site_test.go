@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"hce/dc/internal/ose/folder"
+	"hce/dc/internal/apps/ose/folder"
 )
 
 // site is a server that counts its requests. Page i has a link to each of its children.

@@ -15,7 +15,7 @@ import (
 
 	"hce/dc/examples/siteserver/site"
 	"hce/dc/internal/files"
-	"hce/dc/internal/pseudoterminal"
+	"hce/dc/internal/testkit/pseudoterminal"
 )
 
 const (

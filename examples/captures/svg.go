@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hce/dc/internal/pseudoterminal"
+	"hce/dc/internal/testkit/pseudoterminal"
 )
 
 // Sizes in pixels.

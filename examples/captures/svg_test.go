@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/pseudoterminal"
+	"hce/dc/internal/testkit/pseudoterminal"
 )
 
 // A picture has the text with its colours and places, and what differs from run to run is replaced.

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 const parentVariable = "DC_CHILDPROCESS_PARENT"

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"hce/dc/internal/task"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

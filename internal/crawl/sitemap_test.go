@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hce/dc/internal/crawl/statefile"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

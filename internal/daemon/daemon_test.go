@@ -20,7 +20,7 @@ import (
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/daemon/realtime"
 	"hce/dc/internal/daemon/sites"
-	"hce/dc/internal/testlog"
+	"hce/dc/internal/testkit/testlog"
 	"hce/dc/internal/wire"
 )
 

@@ -17,7 +17,7 @@ import (
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/daemon/sites"
 	"hce/dc/internal/daemon/status"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

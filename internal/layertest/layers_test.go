@@ -38,7 +38,7 @@ var row = map[string]int{
 	"cli":     4,
 	"archive": 5, "ose": 5, "webserver": 5, "engine": 5,
 	"search":    6,
-	"layertest": 7,
+	"layertest": 7, "rig": 7,
 }
 
 // urlParsers are the files that may call url.Parse: they read addresses that are no pages, such as those of
@@ -73,7 +73,7 @@ func TestConnectionsPassTheGuard(t *testing.T) {
 		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
-		name := strings.TrimPrefix(filepath.ToSlash(path), "../../internal/")
+		name := roomOf(strings.TrimPrefix(filepath.ToSlash(path), "../../internal/"))
 		for known := range dialers {
 			if strings.HasPrefix(name, known) {
 				return nil
@@ -97,7 +97,10 @@ func TestURLsAreParsedOnce(t *testing.T) {
 			if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
-			name := strings.TrimPrefix(filepath.ToSlash(path), "../../internal/")
+			name := roomOf(strings.TrimPrefix(filepath.ToSlash(path), "../../internal/"))
+			if isTestKit(filepath.ToSlash(path)) {
+				return nil
+			}
 			if slices.ContainsFunc(urlParsers, func(known string) bool { return name == known || strings.HasPrefix(name, known+"/") }) {
 				return nil
 			}
@@ -308,7 +311,15 @@ func place(importPath string) string {
 	if !inside {
 		return ""
 	}
-	return strings.TrimPrefix(rest, "internal/")
+	return roomOf(strings.TrimPrefix(rest, "internal/"))
+}
+
+// isTestKit reports whether a package is for tests and demonstrations only.
+func isTestKit(path string) bool { return strings.Contains(path, "internal/testkit/") }
+
+// roomOf is a path below internal/ without the folders of guests and of test helpers.
+func roomOf(path string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(path, "apps/"), "testkit/")
 }
 
 func group(place string) string {
@@ -403,7 +414,7 @@ func TestLibrariesHaveOneImporter(t *testing.T) {
 	for _, p := range packages(t) {
 		from := place(p.ImportPath)
 		inside := strings.HasPrefix(p.ImportPath, module+"internal/") || strings.HasPrefix(from, "cmd/")
-		if !inside || slices.Contains(p.Imports, "testing") {
+		if !inside || slices.Contains(p.Imports, "testing") || isTestKit(p.ImportPath) {
 			continue
 		}
 		for _, to := range p.Imports {

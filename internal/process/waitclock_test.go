@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hce/dc/internal/childprocess"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // startWords starts a program that ends with the test.

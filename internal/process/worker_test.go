@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"hce/dc/internal/process"
-	"hce/dc/internal/testlog"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testlog"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

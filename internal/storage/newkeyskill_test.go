@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hce/dc/internal/storage/sqldb"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // The renewal waits for programs that have the stores open; other programs wait for it.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/testgolden"
+	"hce/dc/internal/testkit/testgolden"
 )
 
 // The table of error bits in docs/errors.md is between these lines.

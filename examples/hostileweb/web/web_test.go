@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"hce/dc/examples/siteserver/site"
-	"hce/dc/internal/testgolden"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testgolden"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // locked is a log that the test reads while the web runs.

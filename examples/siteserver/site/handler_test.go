@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/net/html/charset"
 
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // quick has delays that cost a test nothing.

@@ -16,7 +16,7 @@ import (
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/daemon/manager/managertest"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/manager/managertest"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // awaitText waits until a file contains a text.

@@ -17,8 +17,8 @@ import (
 
 	"hce/dc/internal/cli/client"
 	"hce/dc/internal/daemon/manager/managertest"
-	"hce/dc/internal/testgolden"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testgolden"
+	"hce/dc/internal/testkit/testwait"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

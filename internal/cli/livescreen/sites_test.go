@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/testgolden"
+	"hce/dc/internal/testkit/testgolden"
 	"hce/dc/internal/wire"
 )
 

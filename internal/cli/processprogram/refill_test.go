@@ -13,7 +13,7 @@ import (
 
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/storage"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

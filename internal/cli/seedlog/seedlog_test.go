@@ -14,7 +14,7 @@ import (
 	"testing"
 	"testing/slogtest"
 
-	"hce/dc/internal/testlog"
+	"hce/dc/internal/testkit/testlog"
 )
 
 func TestFormat(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"hce/dc/internal/childprocess"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // The tests share one browser if possible, since its start takes a second.

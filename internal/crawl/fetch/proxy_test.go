@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // proxyServer is a forward proxy. It records requests, and requires a login if it has one.

@@ -12,7 +12,7 @@ import (
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/frontier"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

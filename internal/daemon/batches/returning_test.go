@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/executor"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

@@ -20,7 +20,7 @@ import (
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/broker/brokertest"
 	"hce/dc/internal/places/placestest"
-	"hce/dc/internal/testlog"
+	"hce/dc/internal/testkit/testlog"
 )
 
 // Each way into the broker without the right key is refused, logged once with the peer's address

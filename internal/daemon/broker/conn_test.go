@@ -13,7 +13,7 @@ import (
 
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/broker/brokertest"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // A request gets one reply of each node; the server guarantees the name of the replier.

@@ -19,8 +19,8 @@ import (
 
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/broker/brokertest"
-	"hce/dc/internal/testlog"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testlog"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // raw connects without this package, as another program would.

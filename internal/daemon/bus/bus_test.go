@@ -11,7 +11,7 @@ import (
 
 	zmq "github.com/pebbe/zmq4"
 
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

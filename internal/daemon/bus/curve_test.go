@@ -14,8 +14,8 @@ import (
 
 	zmq "github.com/pebbe/zmq4"
 
-	"hce/dc/internal/testlog"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testlog"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // party is a holder of keys.

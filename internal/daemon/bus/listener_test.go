@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/testlog"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testlog"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

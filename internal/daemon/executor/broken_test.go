@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/testlog"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testlog"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // A pool opens whatever the spool contains, logs one line about a broken entry, and runs

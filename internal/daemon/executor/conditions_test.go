@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/load"
-	"hce/dc/internal/testlog"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testlog"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // box is a fake machine: files that the load sampler reads.

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hce/dc/internal/daemon/executor/fakeworker"
-	"hce/dc/internal/testlog"
+	"hce/dc/internal/testkit/testlog"
 )
 
 // asFake names the variable that makes the test binary another program: "pool" opens a pool

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // next lists the possible next states of each state. A final state is followed only by Delete

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 func TestReopen(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager/managertest"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
 )

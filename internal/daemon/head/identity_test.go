@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/broker"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/daemon/broker"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

@@ -14,7 +14,7 @@ import (
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/daemon/manager/managertest"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // openExternal opens a head of the broker of a test, at an address.

@@ -13,7 +13,7 @@ import (
 
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/executor"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

@@ -16,7 +16,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/executor/executortest"
 	"hce/dc/internal/daemon/executor/fakeworker"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // asChild names the variable that makes the test binary a node, a head or a server, until it is

@@ -15,7 +15,7 @@ import (
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/executor/executortest"
 	"hce/dc/internal/daemon/executor/fakeworker"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 func TestMain(m *testing.M) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // machine is a root folder with the files of a test, and a clock.

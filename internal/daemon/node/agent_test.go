@@ -17,7 +17,7 @@ import (
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/broker/brokertest"
 	"hce/dc/internal/daemon/executor"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire/placement"
 	"hce/dc/internal/wire/zpack"
 )

@@ -9,7 +9,7 @@ import (
 
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/broker/brokertest"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

@@ -23,7 +23,7 @@ import (
 	"hce/dc/internal/daemon/manager"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/files"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/zpack"
 )

@@ -19,8 +19,8 @@ import (
 	"hce/dc/internal/daemon/gateway"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/daemon/realtime"
-	"hce/dc/internal/testgolden"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testgolden"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/manager/managertest"
-	"hce/dc/internal/testgolden"
+	"hce/dc/internal/testkit/testgolden"
 	"hce/dc/internal/wire"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/testgolden"
+	"hce/dc/internal/testkit/testgolden"
 	"hce/dc/internal/web/feed"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/result"

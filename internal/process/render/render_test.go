@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/testgolden"
+	"hce/dc/internal/testkit/testgolden"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/result"
 )

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // One test for each fault of the original (docs/spec/storage.md 6.2) that db-task could

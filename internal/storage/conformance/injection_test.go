@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

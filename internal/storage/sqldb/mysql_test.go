@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hce/dc/internal/storage/sqldb/mariadbtest"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // mysqlConfig returns new databases on the test server.

@@ -14,7 +14,7 @@ import (
 
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // TestPrescan searches pages in KOI8-R for their label. Without a label their text is taken for windows-1252.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/testgolden"
+	"hce/dc/internal/testkit/testgolden"
 )
 
 // TestGolden parses each feed in testdata in both modes with its zero item, and compares

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // TestLinkSources: places of links that are not in the standard's table of URL attributes.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // Short texts with huge programs are cheap in either engine. The bound on memory decides; the

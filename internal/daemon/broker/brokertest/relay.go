@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"testing"
 
-	"hce/dc/internal/testrelay"
+	"hce/dc/internal/testkit/testrelay"
 )
 
 // Relay is a relay to a server of NATS without TLS.

@@ -27,7 +27,7 @@ import (
 
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/executor/fakeworker"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // Arguments of stages.

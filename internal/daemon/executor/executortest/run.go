@@ -12,7 +12,7 @@ import (
 
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/executor/fakeworker"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // stderrTail is how many bytes of standard error a result keeps.

@@ -14,7 +14,7 @@ import (
 
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/executor/fakeworker"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 func submitIsIdempotent(t *testing.T, h Harness) {

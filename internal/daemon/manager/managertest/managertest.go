@@ -20,7 +20,7 @@ import (
 
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/executor"
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
 

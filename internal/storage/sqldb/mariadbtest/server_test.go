@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/testwait"
+	"hce/dc/internal/testkit/testwait"
 )
 
 // With this environment variable the test program starts a server and waits for its kill.

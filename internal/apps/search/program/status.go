@@ -1,0 +1,56 @@
+package program
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"hce/dc/internal/apps/search/manager"
+)
+
+// printStatus prints the state of the manager for a person.
+func printStatus(out io.Writer, s manager.Status) {
+	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	line := func(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
+	line("questions since %s: %d asked, %d refused, %d late, %d asked again", s.Since.Format(time.DateTime), s.Asked, s.Refused, s.Late, s.Again)
+	line("now: %d running, %d of %d waiting", s.Running, s.Waiting, s.QueueLimit)
+	line("\nPROCESSOR\tKINDS\tCONNECTIONS\tRUNNING\tWITH RESULTS\tWITHOUT\tFAILED\tDELAY\tSTATE")
+	for _, p := range s.Processors {
+		var kinds []string
+		for _, k := range p.Kinds {
+			kinds = append(kinds, string(k))
+		}
+		state := "works"
+		if p.Lost {
+			state = "lost"
+		}
+		line("%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d ms\t%s", clean(p.Name), strings.Join(kinds, ","), p.Connections, p.Running, p.Found, p.Empty, p.Failed, p.DelayMs, state)
+	}
+	ranking(line, "WORDS ASKED", s.Words)
+	ranking(line, "OPENED", s.Opened)
+	ranking(line, "SHOWN", s.Shown)
+	_ = t.Flush() // the output is a terminal or a pipe that was closed
+}
+
+func ranking(line func(string, ...any), head string, list []manager.Ranked) {
+	if len(list) == 0 {
+		return
+	}
+	line("\n%s\tCOUNT\tTITLE", head)
+	for _, r := range list {
+		line("%s\t%d\t%s", clean(r.Name), r.Count, clean(r.Title))
+	}
+}
+
+// clean removes what could change the terminal.
+func clean(text string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) || !unicode.IsPrint(c) && !unicode.IsSpace(c) {
+			return '\ufffd'
+		}
+		return c
+	}, text)
+}
