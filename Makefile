@@ -24,7 +24,7 @@ SCRATCH = $(shell scripts/testdir.sh)
 # Rules about values start no goroutine: their tests run without the race detector. So do the operations of one db-task
 # after the other, the simulated week, which is one long computation, and the programs and commands that are a process for
 # each call: the packages below them have tests of their own with it.
-PLAIN := ./internal/wire/... ./internal/web/... ./internal/warc \
+PLAIN := ./internal/wire/... ./internal/web/... ./canonical ./robots ./sitemap ./warc \
 	$(addprefix ./internal/process/,article author chain choice contenthash document/... entry fallback extractor language/... linkresolve markup media \
 	metadata multiitem office outline pdf pubdate ranking redirectlink render scraper template writer) ./extract ./internal/storage/expr ./internal/storage/conformance/... \
 	$(addprefix ./internal/cli/,crawlprogram export extraction pages parquetfile processprogram referrers sitespec strict wacz warcimport) \
@@ -75,7 +75,7 @@ noskip:
 judges: ## print how many cases the tables of the web standards have, and how many pass
 	@mkdir -p .cache
 	@go test -count=1 -v -run '^(TestURLStandard|TestResolve|TestSamples|TestFiles|TestAddresses|TestPrescan|TestLinkSources|TestRFC9309.*|Test.*Corpus)$$' \
-		./internal/web/canonical ./internal/web/feed ./internal/web/sitemap ./internal/web/robots ./internal/web/charset ./internal/web/links ./internal/process/extractor >.cache/judges 2>&1 || { cat .cache/judges; exit 1; }
+		./canonical ./internal/web/feed ./sitemap ./robots ./internal/web/charset ./internal/web/links ./internal/process/extractor >.cache/judges 2>&1 || { cat .cache/judges; exit 1; }
 	@sed -n 's/^.*judge: /judge: /p' .cache/judges
 
 # -count=1: these tests run the programs in bin/, which Go's test cache does not know.

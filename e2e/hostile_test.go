@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/examples/hostileweb/web"
 	"hce/dc/examples/siteserver/site"
 	"hce/dc/internal/testkit/rig"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 )
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/crawl/hostgate"
+	"hce/dc/hostgate"
 	"hce/dc/internal/testkit/testwait"
 )
 

@@ -27,8 +27,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"hce/dc/internal/testkit/testwait"
-	"hce/dc/internal/warc"
 	"hce/dc/internal/web/charset"
+	"hce/dc/warc"
 )
 
 // ReplayWeb.page shows every page of an archive as the live site shows it: redirects in chains with

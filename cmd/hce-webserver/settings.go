@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/apps/webserver"
 	"hce/dc/internal/apps/webserver/crawler"
 	"hce/dc/internal/apps/webserver/fileserver"
 	"hce/dc/internal/apps/webserver/webstore"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/config"
-	"hce/dc/internal/web/canonical"
 )
 
 // options are the options that the sub-commands share.

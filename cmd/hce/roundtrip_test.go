@@ -18,8 +18,8 @@ import (
 
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/cli/storestest"
-	"hce/dc/internal/warc"
 	"hce/dc/internal/wire"
+	"hce/dc/warc"
 )
 
 // Files of other writers are imported and exported again, and what was exported once more: the same records

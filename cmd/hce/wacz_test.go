@@ -18,8 +18,8 @@ import (
 
 	"hce/dc/internal/cli/clitest"
 	"hce/dc/internal/cli/storestest"
-	"hce/dc/internal/warc"
 	"hce/dc/internal/wire"
+	"hce/dc/warc"
 )
 
 // A WACZ export that is killed begins again with the same command and ends with a whole file. Each

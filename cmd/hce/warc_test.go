@@ -17,8 +17,8 @@ import (
 	"hce/dc/internal/cli/clitest"
 	stored "hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/storestest"
-	"hce/dc/internal/warc"
 	"hce/dc/internal/wire"
+	"hce/dc/warc"
 )
 
 // warcKeys reads the keys of the responses of a WARC export. Each record is whole, and each page has

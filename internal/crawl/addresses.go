@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 )
 
 const (

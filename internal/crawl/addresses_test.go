@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/crawl/hostgate"
+	"hce/dc/hostgate"
 	"hce/dc/internal/wire"
 )
 

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 )
 

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 )
 

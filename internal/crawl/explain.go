@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/crawl/retry"
 	"hce/dc/internal/crawl/robotscache"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 )

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
+	"hce/dc/canonical"
+	"hce/dc/hostgate"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/crawl/hostgate"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 )
 

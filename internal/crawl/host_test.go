@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/hostgate"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
 )

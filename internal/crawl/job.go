@@ -12,11 +12,11 @@ import (
 	"sync"
 	"time"
 
+	"hce/dc/hostgate"
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/headerrotation"
-	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/task"
 	"hce/dc/internal/web/revalidate"

@@ -11,14 +11,14 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/web/links"
-	"hce/dc/internal/web/robots"
 	"hce/dc/internal/web/xpath"
 	"hce/dc/internal/wire"
+	"hce/dc/robots"
 )
 
 // gatherLinks collects what the page refers to: links, entries of a feed or sitemap, and robots

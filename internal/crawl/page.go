@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"slices"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/linkrules"
 	"hce/dc/internal/wire"

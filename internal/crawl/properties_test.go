@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/cli/strict"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/property"
 )

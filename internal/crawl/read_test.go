@@ -8,9 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/robotscache"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"

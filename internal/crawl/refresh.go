@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"strings"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/links"

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/linkrules"
 )
 

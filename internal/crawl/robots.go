@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/statefile"
-	"hce/dc/internal/web/canonical"
-	"hce/dc/internal/web/robots"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"
+	"hce/dc/robots"
 )
 
 // knownRules returns the rules of an origin that were fetched before, or nil. An error of its server is

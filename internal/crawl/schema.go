@@ -9,9 +9,9 @@ import (
 	"net/url"
 	"path/filepath"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/statefile"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/urlschema"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/property"

@@ -7,23 +7,23 @@ import (
 	"sync"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/crawl/quota"
 	"hce/dc/internal/crawl/retry"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/linkrules"
 	"hce/dc/internal/web/pdate"
 	"hce/dc/internal/web/pyregexp"
 	"hce/dc/internal/web/revalidate"
-	"hce/dc/internal/web/robots"
 	"hce/dc/internal/web/urlschema"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/property"
+	"hce/dc/robots"
 )
 
 // settings are the site properties that the crawler uses for one item. docs/properties.md

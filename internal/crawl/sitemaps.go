@@ -12,8 +12,8 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/web/feed"
-	"hce/dc/internal/web/sitemap"
 	"hce/dc/internal/wire"
+	"hce/dc/sitemap"
 )
 
 // Sitemaps are crawled like pages. When a root page is crawled, the sitemaps that robots.txt

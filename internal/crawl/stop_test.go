@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/hostgate"
 	"hce/dc/internal/crawl"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/wire"
 )
 

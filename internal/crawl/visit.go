@@ -10,11 +10,11 @@ import (
 	"runtime/debug"
 	"time"
 
+	"hce/dc/canonical"
+	"hce/dc/hostgate"
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/crawl/proxypool"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 )

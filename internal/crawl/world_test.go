@@ -16,11 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/hostgate"
 	"hce/dc/internal/crawl"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/headerrotation"
-	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/storage/storagetest"
 	"hce/dc/internal/wire"
 )

@@ -1,6 +1,7 @@
 package layertest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"go/ast"
@@ -45,7 +46,7 @@ var row = map[string]int{
 // proxies and services, or text before it is canonical. All others use canonical.Net or canonical.Split.
 var urlParsers = []string{
 	"cli/client", "cli/sitespec/sitespec.go", "crawl/browser/macrorun.go", "crawl/browser/upstream.go", "crawl/fetch/proxy.go", "crawl/fetch/target.go",
-	"archive/client/client.go", "daemon/broker/brokertest/relay.go", "web/canonical/net.go",
+	"archive/client/client.go", "daemon/broker/brokertest/relay.go", "canonical/net.go",
 }
 
 // dialers are the files that may open connections by themselves. All others go through the egress guard of
@@ -61,6 +62,7 @@ var dialers = map[string]string{
 	"cli/hce/doctormachine.go":     "to the ports and proxies that hce doctor checks",
 	"cli/node/faults.go":           "to the status port of the daemon of this machine",
 	"webserver/control/control.go": "to a socket of this machine",
+	"cmd/hce-webserver/run.go":     "to the Web Store that the operator names",
 	"places/placestest/":           "a helper of tests",
 	"testrelay/":                   "a helper of tests", "storage/sqldb/mariadbtest/": "a helper of tests",
 }
@@ -69,11 +71,17 @@ var aDial = regexp.MustCompile(`\b(net\.Dial|net\.Dialer|tls\.Dial|tls\.Dialer|D
 
 // TestConnectionsPassTheGuard: a new way out of a program is decided here.
 func TestConnectionsPassTheGuard(t *testing.T) {
-	err := filepath.WalkDir("../../internal", func(path string, e fs.DirEntry, err error) error {
+	for _, dir := range productFolders() {
+		checkDials(t, dir)
+	}
+}
+
+func checkDials(t *testing.T, dir string) {
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
-		name := roomOf(strings.TrimPrefix(filepath.ToSlash(path), "../../internal/"))
+		name := fileName(path)
 		for known := range dialers {
 			if strings.HasPrefix(name, known) {
 				return nil
@@ -92,12 +100,12 @@ func TestConnectionsPassTheGuard(t *testing.T) {
 
 // TestURLsAreParsedOnce forbids url.Parse of canonical URLs, which it does not always accept.
 func TestURLsAreParsedOnce(t *testing.T) {
-	for _, dir := range []string{"../../internal", "../../cmd"} {
+	for _, dir := range productFolders() {
 		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
-			name := roomOf(strings.TrimPrefix(filepath.ToSlash(path), "../../internal/"))
+			name := fileName(path)
 			if isTestKit(filepath.ToSlash(path)) {
 				return nil
 			}
@@ -304,6 +312,18 @@ type listed struct {
 	Imports    []string
 }
 
+// public are the packages for programs of others, each with its place in the drawing.
+var public = map[string]string{"canonical": "web/canonical", "robots": "web/robots", "sitemap": "web/sitemap", "warc": "warc", "hostgate": "crawl/hostgate"}
+
+// productFolders are those with code of the product.
+func productFolders() []string {
+	list := []string{"../../internal", "../../cmd", "../../extract"}
+	for name := range public {
+		list = append(list, "../../"+name)
+	}
+	return list
+}
+
 // place is the path of a package of this module below internal/, or below the top
 // folder. It is empty for a package of another module.
 func place(importPath string) string {
@@ -311,7 +331,17 @@ func place(importPath string) string {
 	if !inside {
 		return ""
 	}
-	return roomOf(strings.TrimPrefix(rest, "internal/"))
+	return cmp.Or(public[rest], roomOf(strings.TrimPrefix(rest, "internal/")))
+}
+
+// isDrawn reports whether a package is in the drawing.
+func isDrawn(importPath string) bool {
+	return strings.HasPrefix(importPath, module+"internal/") || public[strings.TrimPrefix(importPath, module)] != ""
+}
+
+// fileName is the path of a file below internal/, or below the top folder.
+func fileName(path string) string {
+	return roomOf(strings.TrimPrefix(strings.TrimPrefix(filepath.ToSlash(path), "../../"), "internal/"))
 }
 
 // isTestKit reports whether a package is for tests and demonstrations only.
@@ -354,7 +384,7 @@ func TestImportsPointDown(t *testing.T) {
 	drawn := map[[2]string]bool{}
 	for _, p := range packages(t) {
 		from := place(p.ImportPath)
-		if !strings.HasPrefix(p.ImportPath, module+"internal/") {
+		if !isDrawn(p.ImportPath) {
 			continue
 		}
 		if _, ok := row[group(from)]; !ok {
@@ -363,7 +393,7 @@ func TestImportsPointDown(t *testing.T) {
 		}
 		for _, importPath := range p.Imports {
 			to := place(importPath)
-			if to == "" || !strings.HasPrefix(importPath, module+"internal/") {
+			if to == "" || !isDrawn(importPath) {
 				continue
 			}
 			if group(from) != group(to) {
@@ -413,7 +443,7 @@ func TestLibrariesHaveOneImporter(t *testing.T) {
 	used := map[string]bool{}
 	for _, p := range packages(t) {
 		from := place(p.ImportPath)
-		inside := strings.HasPrefix(p.ImportPath, module+"internal/") || strings.HasPrefix(from, "cmd/")
+		inside := isDrawn(p.ImportPath) || strings.HasPrefix(from, "cmd/")
 		if !inside || slices.Contains(p.Imports, "testing") || isTestKit(p.ImportPath) {
 			continue
 		}

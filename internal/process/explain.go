@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/process/chain"
 	"hce/dc/internal/process/scraper"
 	"hce/dc/internal/task"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 )

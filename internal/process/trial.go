@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/process/document"
 	"hce/dc/internal/process/render"
 	"hce/dc/internal/process/scraper"
 	"hce/dc/internal/process/template"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/xpath"

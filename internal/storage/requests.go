@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/zpack"
 )

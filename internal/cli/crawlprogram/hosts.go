@@ -6,10 +6,10 @@ import (
 	"errors"
 	"log/slog"
 
+	"hce/dc/hostgate"
 	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
 	"hce/dc/internal/crawl/cookies"
-	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/task"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/hostgate"
 	"hce/dc/internal/crawl/cookies"
-	"hce/dc/internal/crawl/hostgate"
 )
 
 // What one node answers to an empty object another one keeps.

@@ -5,12 +5,12 @@ import (
 	"os"
 	"time"
 
+	"hce/dc/hostgate"
 	"hce/dc/internal/config"
 	"hce/dc/internal/crawl"
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/headerrotation"
-	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/web/revalidate"
 )
 

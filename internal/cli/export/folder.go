@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/cli/pages"
-	"hce/dc/internal/warc"
-	"hce/dc/internal/web/canonical"
+	"hce/dc/warc"
 )
 
 // errNotWritten means that a writer has nothing of a page, which does not count then.

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 
 	"hce/dc/internal/cli/pages"
-	"hce/dc/internal/warc"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/wire"
+	"hce/dc/warc"
 )
 
 // writeRedirects writes the records of the redirects of a page. It returns the id of the first one, "" without one.

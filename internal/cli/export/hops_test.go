@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/pages"
-	"hce/dc/internal/warc"
 	"hce/dc/internal/wire"
+	"hce/dc/warc"
 )
 
 // redirected is the page of /dir, which leads to /dir/.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/wacz"
-	"hce/dc/internal/warc"
 	"hce/dc/internal/web/content"
+	"hce/dc/warc"
 )
 
 // container writes the records of warc with an index and a list of the HTML pages (WACZ).

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/cli/pages"
-	"hce/dc/internal/warc"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/wire"
+	"hce/dc/warc"
 )
 
 // archive writes WARC records: for each page a response, or a revisit if an earlier response has the

@@ -13,8 +13,8 @@ import (
 
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/storestest"
-	"hce/dc/internal/warc"
 	"hce/dc/internal/wire"
+	"hce/dc/warc"
 )
 
 // found is a record of a file with its block.

@@ -7,8 +7,8 @@ import (
 	"net/netip"
 	"time"
 
+	"hce/dc/hostgate"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/crawl/politeclient"
 	"hce/dc/internal/wire"
 )

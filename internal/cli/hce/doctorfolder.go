@@ -17,11 +17,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hce/dc/hostgate"
 	"hce/dc/internal/childprocess"
 	"hce/dc/internal/cli/datafolder"
 	"hce/dc/internal/cli/node"
 	"hce/dc/internal/config"
-	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/daemon/curvekeys"
 	"hce/dc/internal/files"
 )

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/follow"
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/service"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 )
 

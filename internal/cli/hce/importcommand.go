@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/warcimport"
 	"hce/dc/internal/files"
-	"hce/dc/internal/warc"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
+	"hce/dc/warc"
 )
 
 func (p program) importCommand() *command.Command {

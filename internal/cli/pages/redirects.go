@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 	"hce/dc/internal/wire"
 )
 

@@ -7,9 +7,9 @@ import (
 	"os"
 	"time"
 
+	"hce/dc/hostgate"
 	"hce/dc/internal/config"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/crawl/politeclient"
 	"hce/dc/internal/process/remote"
 )

@@ -10,8 +10,8 @@ package referrers
 import (
 	"context"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/cli/pages"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/links"

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/config"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/filter"
 )
 

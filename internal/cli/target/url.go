@@ -6,8 +6,8 @@ import (
 	"net/netip"
 	"strings"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/config"
-	"hce/dc/internal/web/canonical"
 )
 
 // URL is a root URL.

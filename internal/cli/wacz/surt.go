@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 )
 
 var www = regexp.MustCompile(`^(https?://)www\d*\.`)

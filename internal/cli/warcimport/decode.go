@@ -12,12 +12,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hce/dc/internal/warc"
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/coding"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/wire"
+	"hce/dc/warc"
 )
 
 // page is a capture as it is stored.

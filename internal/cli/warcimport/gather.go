@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"hce/dc/internal/cli/target"
-	"hce/dc/internal/warc"
 	"hce/dc/internal/wire"
+	"hce/dc/warc"
 )
 
 const (

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"hce/dc/internal/cli/service"
-	"hce/dc/internal/warc"
 	"hce/dc/internal/wire"
+	"hce/dc/warc"
 )
 
 // Job is one import.

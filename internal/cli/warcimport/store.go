@@ -14,9 +14,9 @@ import (
 
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/service"
-	"hce/dc/internal/warc"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/wire"
+	"hce/dc/warc"
 )
 
 const (

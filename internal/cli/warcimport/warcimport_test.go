@@ -20,8 +20,8 @@ import (
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/storestest"
-	"hce/dc/internal/warc"
 	"hce/dc/internal/wire"
+	"hce/dc/warc"
 )
 
 const root = "https://example.org/"

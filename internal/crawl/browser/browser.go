@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 	"hce/dc/internal/wire/prop"
 )
 

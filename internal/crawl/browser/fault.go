@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/crawl/retry"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
 )
 

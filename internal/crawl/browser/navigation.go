@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 )
 
 // openURL opens the URL of the request and returns when its document is committed.

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/crawl/httprepair"
-	"hce/dc/internal/web/canonical"
 )
 
 // What the proxy of a page sees of the responses in plain HTTP, and Chromium does not tell.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 )
 
 // Kind classifies why a fetch failed. A status of 400 or above is not a fault.

@@ -18,10 +18,10 @@ import (
 	"slices"
 	"time"
 
+	"hce/dc/canonical"
+	"hce/dc/hostgate"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/crawl/robotscache"
-	"hce/dc/internal/web/canonical"
 )
 
 // Config holds the settings of all requests.

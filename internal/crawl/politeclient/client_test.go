@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/hostgate"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/crawl/politeclient"
 )
 

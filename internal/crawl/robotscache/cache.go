@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/web/robots"
+	"hce/dc/robots"
 )
 
 const (

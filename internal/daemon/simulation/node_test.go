@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/hostgate"
 	"hce/dc/internal/crawl"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/process"

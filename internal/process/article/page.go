@@ -11,13 +11,13 @@ import (
 
 	"golang.org/x/net/html"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/process/choice"
 	"hce/dc/internal/process/language"
 	"hce/dc/internal/process/metadata"
 	"hce/dc/internal/process/outline"
 	"hce/dc/internal/process/pubdate"
 	"hce/dc/internal/process/writer"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/dates"
 	"hce/dc/internal/web/htmltree"
 	"hce/dc/internal/web/xpath"

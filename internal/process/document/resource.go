@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 	"hce/dc/internal/web/content"
 )
 

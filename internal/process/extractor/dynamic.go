@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/process/article"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire/result"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 	"hce/dc/internal/web/pyregexp"
 	"hce/dc/internal/wire/prop"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 	"hce/dc/internal/web/dates"
 )
 

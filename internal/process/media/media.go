@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/result"

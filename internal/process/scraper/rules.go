@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/process/author"
 	"hce/dc/internal/process/chain"
 	"hce/dc/internal/process/contenthash"
@@ -21,7 +22,6 @@ import (
 	"hce/dc/internal/process/redirectlink"
 	"hce/dc/internal/process/render"
 	"hce/dc/internal/process/template"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"

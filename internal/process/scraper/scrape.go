@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/process/article"
 	"hce/dc/internal/process/document"
 	"hce/dc/internal/process/entry"
@@ -24,7 +25,6 @@ import (
 	"hce/dc/internal/process/ranking"
 	"hce/dc/internal/process/render"
 	"hce/dc/internal/process/template"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/web/pdate"

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 	"hce/dc/internal/web/dates"
 	"hce/dc/internal/web/datetext"
 	"hce/dc/internal/web/xpath"

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/htmltree"
 )

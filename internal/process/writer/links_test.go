@@ -3,7 +3,7 @@ package writer
 import (
 	"testing"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 	"hce/dc/internal/web/charset"
 )
 

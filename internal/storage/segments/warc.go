@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/storage/rawfiles"
-	"hce/dc/internal/warc"
+	"hce/dc/warc"
 )
 
 // A run is a sequence of WARC 1.1 records, one for each content of a version. The first

@@ -11,7 +11,7 @@ import (
 
 	"hce/dc/internal/files"
 	"hce/dc/internal/storage/sqldb"
-	"hce/dc/internal/warc"
+	"hce/dc/warc"
 )
 
 // segment is the segment that a process writes. The process holds its lock.

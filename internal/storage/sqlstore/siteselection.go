@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 	"hce/dc/internal/wire"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 	"hce/dc/internal/web/dates"
 	"hce/dc/internal/web/pdate"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 	"hce/dc/internal/wire/prop"
 )
 

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/apps/archive"
 	"hce/dc/internal/apps/archive/catalog"
 	"hce/dc/internal/apps/archive/pagexml"
 	"hce/dc/internal/testkit/testwait"
-	"hce/dc/internal/web/canonical"
 )
 
 func differences(t *testing.T, r *Repository) string {

@@ -10,8 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/apps/archive"
-	"hce/dc/internal/web/canonical"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/apps/archive"
-	"hce/dc/internal/web/canonical"
 )
 
 func TestNames(t *testing.T) {

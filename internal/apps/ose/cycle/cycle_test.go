@@ -20,9 +20,9 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/hostgate"
 	"hce/dc/internal/apps/ose/folder"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/crawl/politeclient"
 	"hce/dc/internal/files"
 )

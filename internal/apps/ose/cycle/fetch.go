@@ -14,7 +14,7 @@ import (
 	"hce/dc/internal/apps/ose/folder"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/politeclient"
-	"hce/dc/internal/warc"
+	"hce/dc/warc"
 )
 
 // mostSilent is the number of requests in a row without an answer after which the rest is left for the

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/apps/ose/folder"
 	"hce/dc/internal/files"
-	"hce/dc/internal/web/canonical"
 )
 
 // runMerge is OSEM003.

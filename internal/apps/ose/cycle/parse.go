@@ -7,14 +7,14 @@ import (
 	"io/fs"
 	"strings"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/apps/ose/folder"
-	"hce/dc/internal/warc"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/links"
-	"hce/dc/internal/web/robots"
 	"hce/dc/internal/wire"
+	"hce/dc/robots"
+	"hce/dc/warc"
 )
 
 // runParse is OSEM002.

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/apps/ose/folder"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/service"
-	"hce/dc/internal/warc"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/wire"
+	"hce/dc/warc"
 )
 
 // Exported counts what an export has written.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 )
 
 // Record is a record of .urls.

@@ -12,12 +12,12 @@ import (
 	"sync"
 	"time"
 
+	"hce/dc/hostgate"
 	"hce/dc/internal/apps/ose/cycle"
 	"hce/dc/internal/apps/ose/folder"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/datafolder"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/crawl/hostgate"
 	"hce/dc/internal/crawl/politeclient"
 	"hce/dc/internal/files"
 )

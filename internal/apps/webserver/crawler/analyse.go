@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/apps/webserver/packet"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/links"
 	"hce/dc/internal/web/xpath"

@@ -25,11 +25,11 @@ import (
 	"sync"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/apps/webserver/folder"
 	"hce/dc/internal/apps/webserver/handshake"
 	"hce/dc/internal/cli/seedlog"
 	"hce/dc/internal/places"
-	"hce/dc/internal/web/canonical"
 )
 
 // maxHandshakes bounds the connections to the crawler port; further ones wait in the system.

@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/apps/webserver/folder"
 	"hce/dc/internal/apps/webserver/packet"
-	"hce/dc/internal/web/canonical"
 	"hce/dc/internal/web/content"
 )
 

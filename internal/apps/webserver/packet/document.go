@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hce/dc/internal/web/canonical"
+	"hce/dc/canonical"
 )
 
 // Limits of a document. A crawler cuts texts to them; the Web Store refuses larger ones.

@@ -22,9 +22,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hce/dc/canonical"
 	"hce/dc/internal/apps/webserver/packet"
 	"hce/dc/internal/places"
-	"hce/dc/internal/web/canonical"
 )
 
 const (
