@@ -82,25 +82,25 @@ func Canonical(raw string) (string, error) { return Web.Canonical(raw) }
 // anywhere. A text without a scheme gets http; if it begins with "/", "\" or "-", the error
 // is ErrRelative. Source: docs/spec/objects.md 4.2, docs/spec/crawling.md 5.4.
 func (s Schemes) Canonical(raw string) (string, error) {
-	if p, ok := scanAbsolute(raw); ok && s.allow(p.scheme()) {
+	if p, ok := scanAbsolute(raw); ok && s.allowsScheme(p.scheme()) {
 		return p.text(), nil
 	}
-	return s.canonical(raw)
+	return s.canonicalSlow(raw)
 }
 
-// canonical is Canonical without the fast path.
-func (s Schemes) canonical(raw string) (string, error) {
+// canonicalSlow is Canonical without the fast path.
+func (s Schemes) canonicalSlow(raw string) (string, error) {
 	if len(raw) > maxInput {
 		return "", ErrLength
 	}
-	raw = strip(raw)
+	raw = stripIgnored(raw)
 	if raw == "" {
 		return "", ErrSyntax
 	}
 	raw = strings.TrimPrefix(raw, "://")
 	scheme, ok := schemeOf(raw)
 	if ok && !hasPort(raw, scheme) {
-		if !s.allow(scheme) {
+		if !s.allowsScheme(scheme) {
 			return "", fmt.Errorf("%w: %.20q", ErrScheme, scheme)
 		}
 	} else {
@@ -108,15 +108,15 @@ func (s Schemes) canonical(raw string) (string, error) {
 			return "", ErrRelative
 		}
 		raw = "http://" + raw
-		if !s.allow("http") {
+		if !s.allowsScheme("http") {
 			return "", fmt.Errorf("%w: %q", ErrScheme, "http")
 		}
 	}
-	u, err := parse("", raw)
+	u, err := parseURL("", raw)
 	if err != nil {
 		return "", err
 	}
-	return s.finish(u)
+	return s.finishURL(u)
 }
 
 // Resolve returns the canonical URL of the link ref on a page with the given base URL. If
@@ -126,47 +126,47 @@ func (s Schemes) Resolve(base, ref string) (string, error) {
 	if u, ok := s.resolvePlain(base, ref); ok {
 		return u, nil
 	}
-	return s.resolve(base, ref)
+	return s.resolveSlow(base, ref)
 }
 
-// resolve is Resolve without the fast path.
-func (s Schemes) resolve(base, ref string) (string, error) {
+// resolveSlow is Resolve without the fast path.
+func (s Schemes) resolveSlow(base, ref string) (string, error) {
 	// Check the scheme first: data and javascript links may be megabytes long.
 	scheme, absolute := schemeOf(ref)
-	if absolute && !s.allow(scheme) {
+	if absolute && !s.allowsScheme(scheme) {
 		return "", fmt.Errorf("%w: %.20q", ErrScheme, scheme)
 	}
 	if len(ref) > maxInput || len(base) > maxInput {
 		return "", ErrLength
 	}
-	ref = strip(ref)
+	ref = stripIgnored(ref)
 	// In a link, "example.com:80" has an unknown scheme; in Canonical it is a host and a
 	// port.
-	if scheme, absolute = schemeOf(ref); absolute && (!s.allow(scheme) || hasPort(ref, scheme)) {
+	if scheme, absolute = schemeOf(ref); absolute && (!s.allowsScheme(scheme) || hasPort(ref, scheme)) {
 		return "", fmt.Errorf("%w: %.20q", ErrScheme, scheme)
 	}
-	if base = strip(base); base == "" && !absolute {
+	if base = stripIgnored(base); base == "" && !absolute {
 		return "", ErrRelative
 	}
-	u, err := parse(base, ref)
+	u, err := parseURL(base, ref)
 	if err != nil && absolute {
-		u, err = parse("", ref)
+		u, err = parseURL("", ref)
 	}
 	if err != nil {
 		return "", err
 	}
-	u, err = s.finish(u)
+	u, err = s.finishURL(u)
 	return strings.TrimSuffix(u, "#"), err
 }
 
-// finish applies docs/spec/objects.md 4.2 to a serialised URL, then checks the scheme and
+// finishURL applies docs/spec/objects.md 4.2 to a serialised URL, then checks the scheme and
 // length of the result.
-func (s Schemes) finish(href string) (string, error) {
-	u, err := adjust(href)
+func (s Schemes) finishURL(href string) (string, error) {
+	u, err := adjustURL(href)
 	if err != nil {
 		return "", err
 	}
-	if scheme, _ := schemeOf(u); !s.allow(scheme) {
+	if scheme, _ := schemeOf(u); !s.allowsScheme(scheme) {
 		return "", fmt.Errorf("%w: %.20q", ErrScheme, scheme)
 	}
 	if len(u) > MaxLength {
@@ -175,11 +175,11 @@ func (s Schemes) finish(href string) (string, error) {
 	return u, nil
 }
 
-func (s Schemes) allow(scheme string) bool { return s == nil || slices.Contains(s, scheme) }
+func (s Schemes) allowsScheme(scheme string) bool { return s == nil || slices.Contains(s, scheme) }
 
-// strip removes what the standard's parser ignores: outer C0 controls and spaces, and tabs
+// stripIgnored removes what the standard's parser ignores: outer C0 controls and spaces, and tabs
 // and line ends anywhere.
-func strip(raw string) string {
+func stripIgnored(raw string) string {
 	raw = strings.TrimFunc(raw, func(r rune) bool { return r <= ' ' })
 	if !strings.ContainsAny(raw, "\t\n\r") {
 		return raw

@@ -190,10 +190,10 @@ func scanFragment(text string) bool {
 // others.
 func (s Schemes) resolvePlain(base, ref string) (string, bool) {
 	if p, ok := scanAbsolute(ref); ok {
-		return p.text(), s.allow(p.scheme())
+		return p.text(), s.allowsScheme(p.scheme())
 	}
 	b, ok := scanAbsolute(base)
-	if !ok || !s.allow(b.scheme()) || len(ref) > MaxLength {
+	if !ok || !s.allowsScheme(b.scheme()) || len(ref) > MaxLength {
 		return "", false
 	}
 	head, tail := "", ref // the result is head + tail
@@ -214,7 +214,7 @@ func (s Schemes) resolvePlain(base, ref string) (string, bool) {
 		if colon >= 0 && colon < strings.IndexAny(ref+"/", "/?#") {
 			return "", false // may be a scheme
 		}
-		head, tail = ascend(base[:b.path], b.origin, ref)
+		head, tail = ascendPath(base[:b.path], b.origin, ref)
 		if tail == "" || tail[0] == '/' || oddSegment(tail) {
 			return "", false
 		}
@@ -230,10 +230,10 @@ func (s Schemes) resolvePlain(base, ref string) (string, bool) {
 	return head + tail[:n+m], true
 }
 
-// ascend removes the last segment from the path of base, and one more for each "../" at the
+// ascendPath removes the last segment from the path of base, and one more for each "../" at the
 // start of ref. It skips "./". origin is the length of base before its path. It returns the
 // folder, with its final slash, and the rest of ref.
-func ascend(base string, origin int, ref string) (folder, rest string) {
+func ascendPath(base string, origin int, ref string) (folder, rest string) {
 	folder = base[:strings.LastIndexByte(base, '/')+1]
 	for {
 		if after, ok := strings.CutPrefix(ref, "./"); ok {

@@ -10,16 +10,16 @@ import (
 // parser is read-only after initialisation.
 var parser = whatwg.NewParser()
 
-// parse resolves ref against base (which may be empty) and returns the serialised URL with
+// parseURL resolves ref against base (which may be empty) and returns the serialised URL with
 // its fragment. A panic of the library, which indexes arrays by untrusted input, becomes
 // ErrSyntax.
-func parse(base, ref string) (href string, err error) {
+func parseURL(base, ref string) (href string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			href, err = "", fmt.Errorf("%w: parser: %v", ErrSyntax, p)
 		}
 	}()
-	if crowded(ref) || crowded(base) {
+	if hasManyAts(ref) || hasManyAts(base) {
 		return "", fmt.Errorf("%w: %.200q", ErrSyntax, ref)
 	}
 	var u *whatwg.Url
@@ -37,9 +37,9 @@ func parse(base, ref string) (href string, err error) {
 // maxAts bounds the "@" of an authority: the parser needs quadratic time in their number.
 const maxAts = 32
 
-// crowded reports whether the authority of text has more than maxAts "@". The parser
+// hasManyAts reports whether the authority of text has more than maxAts "@". The parser
 // accepts any number of slashes before an authority.
-func crowded(text string) bool {
+func hasManyAts(text string) bool {
 	if scheme, ok := schemeOf(text); ok {
 		text = text[len(scheme)+1:]
 	} else if len(text) < 2 || !isSlash(text[0]) || !isSlash(text[1]) {
@@ -63,9 +63,9 @@ var defaultPorts = map[string]string{
 // maxPasses bounds how often adjust parses: twice for a numeric host with trailing dots.
 const maxPasses = 3
 
-// adjust applies docs/spec/objects.md 4.2 to a serialised URL. If a step gives a new host,
+// adjustURL applies docs/spec/objects.md 4.2 to a serialised URL. If a step gives a new host,
 // the URL is parsed again, so that the result is idempotent.
-func adjust(href string) (string, error) {
+func adjustURL(href string) (string, error) {
 	for range maxPasses {
 		next, reparse, err := adjustOnce(href)
 		if err != nil {
@@ -74,7 +74,7 @@ func adjust(href string) (string, error) {
 		if !reparse {
 			return next, nil
 		}
-		if href, err = parse("", next); err != nil {
+		if href, err = parseURL("", next); err != nil {
 			return "", err
 		}
 	}

@@ -48,7 +48,7 @@ func TestURLStandard(t *testing.T) {
 			continue
 		}
 		passed++
-		href, err := parse(c.base, c.input)
+		href, err := parseURL(c.base, c.input)
 		got, gotErr := Schemes(nil).Resolve(c.base, c.input)
 		agree(t, c.base, c.input)
 		if c.href == nil {

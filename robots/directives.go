@@ -31,19 +31,19 @@ const (
 // agents and for agent add up. Names match in any case; other directives are ignored. At
 // most 1000 directives are read.
 func ParseTag(values []string, agent string) Directives {
-	own := append(slices.Collect(products(agent)), "*")
-	return parse(values, func(name string) bool { return slices.Contains(own, name) })
+	own := append(slices.Collect(productTokens(agent)), "*")
+	return parseDirectives(values, func(name string) bool { return slices.Contains(own, name) })
 }
 
 // Addresses reports whether a meta element with that name is for agent: it is named robots, or like a
 // product of the agent. Case does not matter.
 func Addresses(name, agent string) bool {
 	name = strings.ToLower(strings.TrimSpace(name))
-	return name == "robots" || slices.Contains(slices.Collect(products(agent)), name)
+	return name == "robots" || slices.Contains(slices.Collect(productTokens(agent)), name)
 }
 
 // ParseMeta parses the content of meta elements that are for this agent, as Addresses reports.
-func ParseMeta(contents ...string) Directives { return parse(contents, nil) }
+func ParseMeta(contents ...string) Directives { return parseDirectives(contents, nil) }
 
 // Merge returns the stricter value of each directive.
 func (d Directives) Merge(o Directives) Directives {
@@ -52,9 +52,9 @@ func (d Directives) Merge(o Directives) Directives {
 	return m
 }
 
-// parse collects the directives of several values. forAgent matches an agent name in lower
+// parseDirectives collects the directives of several values. forAgent matches an agent name in lower
 // case; it is nil if names are not allowed.
-func parse(values []string, forAgent func(name string) bool) Directives {
+func parseDirectives(values []string, forAgent func(name string) bool) Directives {
 	var d Directives
 	left := maxDirectives
 	for _, value := range values {
@@ -79,7 +79,7 @@ func parse(values []string, forAgent func(name string) bool) Directives {
 			if name = strings.TrimSpace(name); name == "unavailable_after" {
 				d.endAt(dateOf(rest, list[i+1:]))
 			}
-			d.apply(name)
+			d.applyDirective(name)
 		}
 	}
 	return d
@@ -95,7 +95,7 @@ func isAgent(name string) bool {
 	return !strings.ContainsAny(name, " \t")
 }
 
-func (d *Directives) apply(name string) {
+func (d *Directives) applyDirective(name string) {
 	switch name {
 	case "none":
 		d.NoIndex, d.NoFollow = true, true

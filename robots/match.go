@@ -15,8 +15,8 @@ const (
 	escapedQuestion                // %3F in a path
 )
 
-// octets returns the octets of a path with its query.
-func octets(path string) string {
+// pathOctets returns the octets of a path with its query.
+func pathOctets(path string) string {
 	var b strings.Builder
 	b.Grow(len(path))
 	query := false
@@ -82,10 +82,10 @@ func newRule(number int, allow bool, pattern string) *rule {
 		}
 		// A part after a "?" belongs to the query.
 		if query {
-			part = strings.TrimPrefix(octets("?"+part), "?")
+			part = strings.TrimPrefix(pathOctets("?"+part), "?")
 		} else {
 			query = strings.Contains(part, "?")
-			part = octets(part)
+			part = pathOctets(part)
 		}
 		r.size += utf8.RuneCountInString(part)
 		r.parts = append(r.parts, part)
@@ -93,9 +93,9 @@ func newRule(number int, allow bool, pattern string) *rule {
 	return r
 }
 
-// match reports whether the rule applies to a path. It searches each part once, leftmost,
+// matchesPath reports whether the rule applies to a path. It searches each part once, leftmost,
 // after the previous one; this finds a match without backtracking. Source: RFC 9309 2.2.3.
-func (r *rule) match(path string) bool {
+func (r *rule) matchesPath(path string) bool {
 	first, rest := r.parts[0], r.parts[1:]
 	if !strings.HasPrefix(path, first) {
 		return false
@@ -118,15 +118,15 @@ func (r *rule) match(path string) bool {
 	return strings.Contains(path, last)
 }
 
-// decide returns the most specific matching rule, or nil. Of equal rules, allow wins.
-func (g *group) decide(path string) *rule {
+// decisiveRule returns the most specific matching rule, or nil. Of equal rules, allow wins.
+func (g *group) decisiveRule(path string) *rule {
 	var best *rule
 	for _, b := range g.blocks {
 		for _, r := range b.rules {
 			if best != nil && (r.size < best.size || r.size == best.size && (best.allow || !r.allow)) {
 				continue
 			}
-			if r.match(path) {
+			if r.matchesPath(path) {
 				best = r
 			}
 		}

@@ -29,7 +29,7 @@ type block struct{ rules []*rule }
 func Parse(body []byte) *Rules {
 	p := parser{rules: &Rules{groups: make(map[string]*group)}}
 	cut := len(body) > MaxBody
-	body = decode(body[:min(len(body), MaxBody)])
+	body = decodeBody(body[:min(len(body), MaxBody)])
 	if cut {
 		body = body[:bytes.LastIndexAny(body, "\r\n")+1]
 	}
@@ -37,13 +37,13 @@ func Parse(body []byte) *Rules {
 	number := 0
 	for line := range strings.SplitSeq(text, "\n") {
 		number++
-		p.line(number, line)
+		p.parseLine(number, line)
 	}
 	return p.rules
 }
 
-// decode removes the byte order mark from body, and converts UTF-16 to UTF-8.
-func decode(body []byte) []byte {
+// decodeBody removes the byte order mark from body, and converts UTF-16 to UTF-8.
+func decodeBody(body []byte) []byte {
 	var order binary.ByteOrder
 	switch {
 	case bytes.HasPrefix(body, []byte("\xff\xfe")):
@@ -69,21 +69,21 @@ type parser struct {
 	pending []*group
 }
 
-func (p *parser) line(number int, text string) {
-	key, value, ok := field(text)
+func (p *parser) parseLine(number int, text string) {
+	key, value, ok := splitField(text)
 	if !ok {
 		return
 	}
 	switch {
-	case begins(key, "user-agent", "useragent", "user agent"):
-		p.agent(value)
-	case begins(key, "allow"):
-		p.rule(number, true, value)
-	case begins(key, "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"):
-		p.rule(number, false, value)
-	case begins(key, "crawl-delay", "crawldelay", "crawl delay"):
-		p.delay(value)
-	case begins(key, "sitemap", "site-map"):
+	case beginsWithAny(key, "user-agent", "useragent", "user agent"):
+		p.addAgent(value)
+	case beginsWithAny(key, "allow"):
+		p.addRule(number, true, value)
+	case beginsWithAny(key, "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"):
+		p.addRule(number, false, value)
+	case beginsWithAny(key, "crawl-delay", "crawldelay", "crawl delay"):
+		p.setDelay(value)
+	case beginsWithAny(key, "sitemap", "site-map"):
 		s := &p.rules.sitemaps
 		if value != "" && len(value) <= maxSitemap && len(*s) < maxSitemaps && !slices.Contains(*s, value) {
 			*s = append(*s, value)
@@ -91,9 +91,9 @@ func (p *parser) line(number int, text string) {
 	}
 }
 
-// field splits a line into its key and value. Without a colon, a line of two words is a key and
+// splitField splits a line into its key and value. Without a colon, a line of two words is a key and
 // its value.
-func field(text string) (key, value string, ok bool) {
+func splitField(text string) (key, value string, ok bool) {
 	text, _, _ = strings.Cut(text, "#")
 	if key, value, ok = strings.Cut(text, ":"); ok {
 		return strings.TrimSpace(key), strings.TrimSpace(value), true
@@ -105,16 +105,16 @@ func field(text string) (key, value string, ok bool) {
 	return words[0], words[1], true
 }
 
-// begins reports whether key begins with one of the names, in any case.
-func begins(key string, names ...string) bool {
+// beginsWithAny reports whether key begins with one of the names, in any case.
+func beginsWithAny(key string, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return len(key) >= len(name) && strings.EqualFold(key[:len(name)], name)
 	})
 }
 
-// agent adds an agent to the current list. "*" names all agents only alone or before a space: a
+// addAgent adds an agent to the current list. "*" names all agents only alone or before a space: a
 // pattern such as "*bot*" names no agent.
-func (p *parser) agent(value string) {
+func (p *parser) addAgent(value string) {
 	if p.block == nil || p.closed {
 		p.block, p.pending, p.closed = &block{}, nil, false
 	}
@@ -136,7 +136,7 @@ func (p *parser) agent(value string) {
 	p.pending = append(p.pending, g)
 }
 
-func (p *parser) rule(number int, allow bool, value string) {
+func (p *parser) addRule(number int, allow bool, value string) {
 	p.closed = true // an empty rule also ends the list of agents
 	if value == "" || value[0] != '/' && value[0] != '*' || p.block == nil {
 		return
@@ -144,7 +144,7 @@ func (p *parser) rule(number int, allow bool, value string) {
 	p.block.rules = append(p.block.rules, newRule(number, allow, value))
 }
 
-func (p *parser) delay(value string) {
+func (p *parser) setDelay(value string) {
 	seconds, err := strconv.ParseFloat(value, 64)
 	if err != nil || !(seconds >= 0) {
 		return
@@ -176,7 +176,7 @@ func inToken(c byte) bool {
 func Names(agents ...string) string {
 	var names []string
 	for _, agent := range agents {
-		for name := range products(agent) {
+		for name := range productTokens(agent) {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -188,9 +188,9 @@ func Names(agents ...string) string {
 	return strings.Join(names, "/ ") + "/"
 }
 
-// products yields the product tokens of a User-Agent, in lower case: the first word, and
+// productTokens yields the product tokens of a User-Agent, in lower case: the first word, and
 // each word before a "/" that is not part of a URL.
-func products(agent string) iter.Seq[string] {
+func productTokens(agent string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		first := true
 		for i := 0; i < len(agent); {

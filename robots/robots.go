@@ -93,11 +93,11 @@ func (r *Rules) Allowed(agent, pathWithQuery string) (ok bool, line string) {
 	if r.denied != "" {
 		return false, r.denied
 	}
-	g := r.group(agent)
+	g := r.groupFor(agent)
 	if g == nil {
 		return true, ""
 	}
-	rule := g.decide(octets(pathWithQuery))
+	rule := g.decisiveRule(pathOctets(pathWithQuery))
 	if rule == nil {
 		return true, ""
 	}
@@ -106,7 +106,7 @@ func (r *Rules) Allowed(agent, pathWithQuery string) (ok bool, line string) {
 
 // Delay returns the Crawl-delay for agent, 0 to 24 hours, and whether there is one.
 func (r *Rules) Delay(agent string) (time.Duration, bool) {
-	g := r.group(agent)
+	g := r.groupFor(agent)
 	if g == nil || !g.hasDelay {
 		return 0, false
 	}
@@ -117,13 +117,13 @@ func (r *Rules) Delay(agent string) (time.Duration, bool) {
 // at most 8 KiB, not validated. The caller must not change the slice.
 func (r *Rules) Sitemaps() []string { return r.sitemaps }
 
-// group returns the group for agent: that of its most specific product, else "*", else nil.
-func (r *Rules) group(agent string) *group {
+// groupFor returns the group for agent: that of its most specific product, else "*", else nil.
+func (r *Rules) groupFor(agent string) *group {
 	if len(r.groups) == 0 {
 		return nil
 	}
 	best, bestRank := r.groups["*"], 0
-	for name := range products(agent) {
+	for name := range productTokens(agent) {
 		rank := 1 + len(name)
 		if name == "mozilla" {
 			rank = 1 // browsers and many crawlers contain it

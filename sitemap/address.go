@@ -18,10 +18,10 @@ func homeOf(url string) home {
 	return home{scheme, siteOf(rest[:pathOf(rest)])}
 }
 
-// absolute adds the scheme to an address that begins with a host: one of the sitemap's site, one
+// absoluteAddress adds the scheme to an address that begins with a host: one of the sitemap's site, one
 // that begins with "www.", or one under a public suffix before a path. Others, such as "a.html"
 // and "a/b.html", are relative, and remain as they are.
-func (h home) absolute(address string) string {
+func (h home) absoluteAddress(address string) string {
 	if strings.HasPrefix(address, "//") {
 		return h.scheme + ":" + address
 	}
@@ -30,7 +30,7 @@ func (h home) absolute(address string) string {
 	if !isHost(host) {
 		return address
 	}
-	name := strings.ToLower(bare(host))
+	name := strings.ToLower(hostWithoutPort(host))
 	_, known := publicsuffix.PublicSuffix(name)
 	if siteOf(host) == h.site || strings.HasPrefix(name, "www.") || known && strings.Contains(name, ".") && strings.HasPrefix(address[end:], "/") {
 		return h.scheme + "://" + address
@@ -48,7 +48,7 @@ func pathOf(address string) int {
 
 // isHost reports whether text is a name or an IPv4 address, with an optional port.
 func isHost(text string) bool {
-	name := bare(text)
+	name := hostWithoutPort(text)
 	if port := text[len(name):]; port == ":" || port != "" && strings.Trim(port[1:], "0123456789") != "" {
 		return false
 	}
@@ -62,15 +62,15 @@ func isHost(text string) bool {
 	return true
 }
 
-// bare returns a host without its port.
-func bare(host string) string {
+// hostWithoutPort returns a host without its port.
+func hostWithoutPort(host string) string {
 	name, _, _ := strings.Cut(host, ":")
 	return name
 }
 
 // siteOf returns the registrable domain of a host, or its name if it has no such domain.
 func siteOf(host string) string {
-	name := strings.ToLower(bare(host))
+	name := strings.ToLower(hostWithoutPort(host))
 	if domain, err := publicsuffix.EffectiveTLDPlusOne(name); err == nil {
 		return domain
 	}

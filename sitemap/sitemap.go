@@ -71,7 +71,7 @@ func Parse(body []byte, o Options) (Sitemap, error) {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = MaxBytes
 	}
-	body, cut := unpack(body, o.MaxBytes)
+	body, cut := decompress(body, o.MaxBytes)
 	text := loosexml.UTF8(body, o.ContentType)
 	var s Sitemap
 	var err error
@@ -87,9 +87,9 @@ func Parse(body []byte, o Options) (Sitemap, error) {
 	return s, err
 }
 
-// unpack decompresses body to at most max bytes, and reports whether something is missing.
+// decompress decompresses body to at most max bytes, and reports whether something is missing.
 // A broken stream gives the bytes before the break.
-func unpack(body []byte, max int64) (text []byte, cut bool) {
+func decompress(body []byte, max int64) (text []byte, cut bool) {
 	for range maxLayers {
 		if !bytes.HasPrefix(body, []byte{0x1F, 0x8B}) {
 			break
@@ -120,8 +120,8 @@ func parseText(text []byte, o Options) (Sitemap, error) {
 		if line = strings.TrimSpace(line); len(line) > maxFieldBytes || s.Cut {
 			continue
 		}
-		if line = home.absolute(line); isURL(line) {
-			s.add(Entry{Loc: loosexml.Clean(line), Priority: -1}, o)
+		if line = home.absoluteAddress(line); isURL(line) {
+			s.addEntry(Entry{Loc: loosexml.Clean(line), Priority: -1}, o)
 		}
 	}
 	if len(s.Entries) == 0 {
@@ -136,8 +136,8 @@ func isURL(line string) bool {
 	return absolute && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) && !strings.ContainsAny(line, " \t<>\"")
 }
 
-// add adds an entry, unless the sitemap is full.
-func (s *Sitemap) add(e Entry, o Options) {
+// addEntry adds an entry, unless the sitemap is full.
+func (s *Sitemap) addEntry(e Entry, o Options) {
 	if s.Cut = len(s.Entries) == o.MaxEntries; !s.Cut {
 		s.Entries = append(s.Entries, e)
 	}

@@ -241,7 +241,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("truncated line: %v, %q, cut %v", err, locs(s), s.Cut)
 	}
 	bomb := packed(t, append([]byte("http://h/1\n"), bytes.Repeat([]byte{' '}, 20<<20)...))
-	if text, cut := unpack(bomb, MaxBytes); !cut || len(text) > maxRatio*len(bomb)+ratioFrom {
+	if text, cut := decompress(bomb, MaxBytes); !cut || len(text) > maxRatio*len(bomb)+ratioFrom {
 		t.Errorf("bomb of %d bytes gave %d, cut %v", len(bomb), len(text), cut)
 	}
 	whole := packed(t, []byte(many))

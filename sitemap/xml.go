@@ -48,8 +48,8 @@ func parseXML(text []byte, o Options) (Sitemap, error) {
 		}
 		e, locs := readEntry(r, t, o.MaxEntries+1)
 		for _, loc := range locs {
-			e.Loc = home.absolute(loc)
-			s.add(e, o)
+			e.Loc = home.absoluteAddress(loc)
+			s.addEntry(e, o)
 		}
 	}
 	return s, nil
@@ -90,7 +90,7 @@ func readEntry(r *loosexml.Reader, start loosexml.Token, most int) (Entry, []str
 			switch {
 			case t.Cut || value == "" || len(value) > maxFieldBytes: // a truncated URL is a different URL
 			case field != "loc":
-				e.set(field, value)
+				e.setField(field, value)
 			case len(locs) < most:
 				locs = append(locs, value)
 			}
@@ -120,8 +120,8 @@ func fieldOf(path []string, prefix string) string {
 	return ""
 }
 
-// set sets a field of the entry other than loc.
-func (e *Entry) set(field, text string) {
+// setField sets a field of the entry other than loc.
+func (e *Entry) setField(field, text string) {
 	switch field {
 	case "lastmod":
 		if t := parseTime(text); !t.IsZero() {

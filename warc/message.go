@@ -25,7 +25,7 @@ func ParseMessage(block []byte) (m Message, body []byte) {
 		case len(line) == 0:
 			return m, block
 		default:
-			m.add(string(line))
+			m.addLine(string(line))
 		}
 	}
 	return m, nil
@@ -37,8 +37,8 @@ func isStart(line []byte) bool {
 	return len(line) > 0 && (at < 0 || line[at] == ' ')
 }
 
-// add adds a line of a head.
-func (m *Message) add(line string) {
+// addLine adds a line of a head.
+func (m *Message) addLine(line string) {
 	if n := len(m.Fields); n > 0 && (line[0] == ' ' || line[0] == '\t') {
 		m.Fields[n-1].Value += " " + strings.TrimSpace(line)
 		return

@@ -59,9 +59,9 @@ func (f *Found) ID() string { return f.Fields.Get(FieldID) }
 func (f *Found) Date() (time.Time, error) { return ParseDate(f.Fields.Get(FieldDate)) }
 
 // TargetURI returns the WARC-Target-URI. Writers of WARC 1.0 put it between < and >.
-func (f *Found) TargetURI() string { return unbracketed(f.Fields.Get(FieldTarget)) }
+func (f *Found) TargetURI() string { return stripBrackets(f.Fields.Get(FieldTarget)) }
 
-func unbracketed(uri string) string {
+func stripBrackets(uri string) string {
 	if inner, ok := strings.CutPrefix(uri, "<"); ok {
 		return strings.TrimSuffix(inner, ">")
 	}
@@ -87,7 +87,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	reader := &Reader{}
 	reader.source.raw = bufio.NewReaderSize(&reader.source.count, 64<<10)
 	reader.source.count.r = r
-	if err := reader.source.open(); err != nil {
+	if err := reader.source.detectCompression(); err != nil {
 		return nil, &Fault{0, err}
 	}
 	reader.text = bufio.NewReaderSize(&reader.source, MaxHead)
@@ -104,29 +104,29 @@ func (r *Reader) Next() (*Found, error) {
 		if _, err := io.Copy(io.Discard, (*body)(r)); err != nil {
 			return nil, err
 		}
-		if r.err = r.end(); r.err != nil {
+		if r.err = r.checkBlockEnd(); r.err != nil {
 			return nil, r.err
 		}
 	}
-	found, err := r.next()
+	found, err := r.nextRecord()
 	if err != nil {
 		r.err = err
 	}
 	return found, err
 }
 
-// next reads a header.
-func (r *Reader) next() (*Found, error) {
+// nextRecord reads a header.
+func (r *Reader) nextRecord() (*Found, error) {
 	if _, err := r.text.Peek(1); err != nil {
-		return nil, r.fault(r.offset(), err, true)
+		return nil, r.newFault(r.offset(), err, true)
 	}
 	offset := r.offset()
 	if err := r.readHead(); err != nil {
-		return nil, r.fault(offset, err, false)
+		return nil, r.newFault(offset, err, false)
 	}
 	found := &Found{Offset: offset, Length: -1, Body: (*body)(r)}
 	_, err := ParseHead(r.head, func(name, value []byte) error {
-		found.Fields = append(found.Fields, Field{string(name), unfolded(value)})
+		found.Fields = append(found.Fields, Field{string(name), unfoldLines(value)})
 		return nil
 	})
 	if err != nil {
@@ -148,8 +148,8 @@ func (r *Reader) next() (*Found, error) {
 	return found, nil
 }
 
-// unfolded returns a value on several lines as one line.
-func unfolded(value []byte) string {
+// unfoldLines returns a value on several lines as one line.
+func unfoldLines(value []byte) string {
 	if bytes.IndexByte(value, '\n') < 0 {
 		return string(value)
 	}
@@ -184,8 +184,8 @@ func (r *Reader) readHead() error {
 	}
 }
 
-// fault returns an error of the input as a *Fault, or io.EOF if the file may end here.
-func (r *Reader) fault(offset int64, err error, mayEnd bool) error {
+// newFault returns an error of the input as a *Fault, or io.EOF if the file may end here.
+func (r *Reader) newFault(offset int64, err error, mayEnd bool) error {
 	var known *Fault
 	switch {
 	case errors.As(err, &known):
@@ -216,14 +216,14 @@ func (b *body) Read(p []byte) (int, error) {
 		r.digest.Write(p[:n])
 	}
 	if err != nil {
-		r.err = r.fault(r.now.Offset, err, false)
+		r.err = r.newFault(r.now.Offset, err, false)
 		return n, r.err
 	}
 	return n, nil
 }
 
-// end checks what follows a block.
-func (r *Reader) end() error {
+// checkBlockEnd checks what follows a block.
+func (r *Reader) checkBlockEnd() error {
 	offset := r.now.Offset
 	r.now = nil
 	if r.want != nil && !bytes.Equal(r.digest.Sum(nil), r.want) {
@@ -231,7 +231,7 @@ func (r *Reader) end() error {
 	}
 	tail, err := r.text.Peek(len(RecordEnd))
 	if err != nil {
-		return r.fault(offset, err, false)
+		return r.newFault(offset, err, false)
 	}
 	if string(tail) != RecordEnd {
 		return &Fault{offset, errNoEnd}
@@ -295,8 +295,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// open looks whether the file is compressed.
-func (s *source) open() error {
+// detectCompression looks whether the file is compressed.
+func (s *source) detectCompression() error {
 	magic, err := s.raw.Peek(2)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err

@@ -130,7 +130,7 @@ func URI(text string) string {
 }
 
 // NewID returns a random WARC-Record-ID.
-func NewID() string { return uuid(rand.Uint64(), rand.Uint64(), 4) }
+func NewID() string { return formatUUID(rand.Uint64(), rand.Uint64(), 4) }
 
 // IDOf returns the WARC-Record-ID of a record that these texts identify: the same one each time.
 func IDOf(parts ...string) string {
@@ -143,10 +143,10 @@ func IDOf(parts ...string) string {
 	for i := range 8 {
 		a, b = a<<8|uint64(sum[i]), b<<8|uint64(sum[8+i])
 	}
-	return uuid(a, b, 8)
+	return formatUUID(a, b, 8)
 }
 
-func uuid(a, b uint64, version int) string {
+func formatUUID(a, b uint64, version int) string {
 	return fmt.Sprintf("<urn:uuid:%08x-%04x-%x%03x-%04x-%012x>", a>>32, a>>16&0xffff, version, a&0xfff, b>>48&0x3fff|0x8000, b&(1<<48-1))
 }
 

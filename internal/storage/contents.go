@@ -133,14 +133,14 @@ func MoveContents(ctx context.Context, c Config, to string, out, progress io.Wri
 	if to == PlaceFiles {
 		m.from, m.to, setting = s.table, s.files, "0"
 	}
-	due := periodically()
+	due := newProgressTimer()
 	m.progress = func(site string) {
 		if due() {
 			fmt.Fprintf(progress, "site %s: %d sites, %d entries, %d bytes so far\n", site, m.done.Sites, m.done.Moved, m.done.Bytes)
 		}
 	}
 	err = m.run(ctx)
-	if e := summary(out, m.done); err == nil {
+	if e := writeSummary(out, m.done); err == nil {
 		err = e
 	}
 	if err == nil && m.done.Damaged > 0 {
@@ -153,8 +153,8 @@ func MoveContents(ctx context.Context, c Config, to string, out, progress io.Wri
 	return nil
 }
 
-// periodically returns a function that returns true once in a progressPeriod.
-func periodically() (due func() bool) {
+// newProgressTimer returns a function that returns true once in a progressPeriod.
+func newProgressTimer() (due func() bool) {
 	last := time.Now()
 	return func() bool {
 		if time.Since(last) < progressPeriod {
@@ -165,7 +165,7 @@ func periodically() (due func() bool) {
 	}
 }
 
-func summary(out io.Writer, done any) error {
+func writeSummary(out io.Writer, done any) error {
 	if err := json.NewEncoder(out).Encode(done); err != nil {
 		return fmt.Errorf("write the summary: %w", err)
 	}
@@ -187,20 +187,20 @@ func (m *mover) run(ctx context.Context) error {
 		return fmt.Errorf("list sites with contents: %w", err)
 	}
 	for _, site := range sites {
-		if err := m.site(ctx, site); err != nil {
+		if err := m.moveSite(ctx, site); err != nil {
 			return fmt.Errorf("move contents of site %s: %w", site, err)
 		}
 	}
 	return nil
 }
 
-// site moves the contents of one site, page by page.
-func (m *mover) site(ctx context.Context, site string) error {
+// moveSite moves the contents of one site, page by page.
+func (m *mover) moveSite(ctx context.Context, site string) error {
 	m.done.Sites++
 	for after := ""; ; {
 		page, err := m.from.Page(ctx, site, after, m.pageBytes)
 		if err != nil && wire.IsDamage(err.Error()) {
-			m.leave(site, err)
+			m.recordDamaged(site, err)
 			return nil
 		}
 		if err != nil {
@@ -212,11 +212,11 @@ func (m *mover) site(ctx context.Context, site string) error {
 		after = page[len(page)-1].ID
 		page = slices.DeleteFunc(page, func(e wire.Entry) bool {
 			if e.Damage != nil {
-				m.leave(site, e.Damage)
+				m.recordDamaged(site, e.Damage)
 			}
 			return e.Damage != nil
 		})
-		if err := m.page(ctx, site, page); err != nil {
+		if err := m.movePage(ctx, site, page); err != nil {
 			return err
 		}
 		if m.progress != nil {
@@ -225,17 +225,17 @@ func (m *mover) site(ctx context.Context, site string) error {
 	}
 }
 
-// leave counts and names a damaged entry or file.
-func (m *mover) leave(site string, err error) {
+// recordDamaged counts and names a damaged entry or file.
+func (m *mover) recordDamaged(site string, err error) {
 	m.done.Damaged++
 	if m.damaged != nil {
 		m.damaged(site, err)
 	}
 }
 
-// page moves entries: it writes those that are not newer in the new place, reads them
+// movePage moves entries: it writes those that are not newer in the new place, reads them
 // back, and removes all from the old place.
-func (m *mover) page(ctx context.Context, site string, page []wire.Entry) error {
+func (m *mover) movePage(ctx context.Context, site string, page []wire.Entry) error {
 	put, err := NotOlder(ctx, m.to, site, page)
 	if err != nil {
 		return err
@@ -243,7 +243,7 @@ func (m *mover) page(ctx context.Context, site string, page []wire.Entry) error 
 	if _, err := m.to.PutAll(ctx, site, put); err != nil {
 		return err
 	}
-	if err := m.compare(ctx, site, put); err != nil {
+	if err := m.compareEntries(ctx, site, put); err != nil {
 		return err
 	}
 	if err := m.from.Delete(ctx, site, idsOf(page)...); err != nil {
@@ -257,8 +257,8 @@ func (m *mover) page(ctx context.Context, site string, page []wire.Entry) error 
 	return nil
 }
 
-// compare reads entries back from the new place.
-func (m *mover) compare(ctx context.Context, site string, put []wire.Entry) error {
+// compareEntries reads entries back from the new place.
+func (m *mover) compareEntries(ctx context.Context, site string, put []wire.Entry) error {
 	stored, err := m.to.GetAll(ctx, site, idsOf(put)...)
 	if err != nil {
 		return err

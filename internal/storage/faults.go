@@ -42,7 +42,7 @@ func (repo *Repository) lookForFaults(ctx context.Context, c Config, report func
 		return err
 	}
 	if !slices.ContainsFunc(ids, func(id string) bool { return id != wire.GeneralSite }) {
-		left, err := repo.foreign(ctx, c)
+		left, err := repo.findForeignFile(ctx, c)
 		if err == nil && left != "" {
 			report(fmt.Sprintf("the database has no sites, but %s is there: the database is new or another one. Stop the daemon, then correct "+
 				"db_data_dir or restore the database from a backup, or move the old files away", left))
@@ -122,9 +122,9 @@ func lostDatabase(c Config) error {
 		"again without the old pages, move %s and %s away", ErrLost, c.DB.Path, state, left, c.RawDir, c.KeyDir)
 }
 
-// foreign returns a file of contents, or a folder of a site, that a database without sites cannot
+// findForeignFile returns a file of contents, or a folder of a site, that a database without sites cannot
 // know. It returns "" if it finds nothing.
-func (repo *Repository) foreign(ctx context.Context, c Config) (string, error) {
+func (repo *Repository) findForeignFile(ctx context.Context, c Config) (string, error) {
 	known, err := repo.Raw.Segments(ctx)
 	if err != nil {
 		return "", err

@@ -40,7 +40,7 @@ func (repo *Repository) HostsPack(ctx context.Context, r wire.HostsPackRequest) 
 		return answer, err
 	}
 	p := packing{repo: repo, move: r.Move, writers: map[string]*packWriter{}}
-	defer p.abort()
+	defer p.abortAll()
 	if err := p.run(ctx); err != nil {
 		return answer, fmt.Errorf("pack group %d of epoch %d: %w", r.Move.Moved, r.Move.Epoch, err)
 	}
@@ -88,7 +88,7 @@ type packing struct {
 	writers map[string]*packWriter // by target
 }
 
-func (p *packing) abort() {
+func (p *packing) abortAll() {
 	for _, w := range p.writers {
 		w.abort()
 	}
@@ -110,13 +110,13 @@ func (p *packing) run(ctx context.Context) error {
 	slices.Sort(sites)
 	fresh := p.newNodes()
 	for _, to := range fresh {
-		w, err := p.writer(to)
+		w, err := p.writerFor(to)
 		if err != nil {
 			return err
 		}
 		proxies, err := p.repo.AllProxies(ctx)
 		if err == nil && len(proxies) > 0 {
-			err = w.put(packed{Proxies: proxies})
+			err = w.writeValue(packed{Proxies: proxies})
 		}
 		if err != nil {
 			return err
@@ -128,14 +128,14 @@ func (p *packing) run(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := p.site(ctx, site); err != nil {
+		if err := p.packSite(ctx, site); err != nil {
 			return fmt.Errorf("site %s: %w", site, err)
 		}
 	}
 	return nil
 }
 
-func (p *packing) writer(to string) (*packWriter, error) {
+func (p *packing) writerFor(to string) (*packWriter, error) {
 	if w := p.writers[to]; w != nil {
 		return w, nil
 	}
@@ -149,7 +149,7 @@ func (p *packing) writer(to string) (*packWriter, error) {
 
 // writerOf returns the writer of a target after it has written a site.
 func (p *packing) writerOf(ctx context.Context, to, site string) (*packWriter, error) {
-	w, err := p.writer(to)
+	w, err := p.writerFor(to)
 	if err != nil || w.site == site {
 		return w, err
 	}
@@ -158,10 +158,10 @@ func (p *packing) writerOf(ctx context.Context, to, site string) (*packWriter, e
 		return w, err
 	}
 	w.site = site
-	return w, w.put(packed{Site: moved})
+	return w, w.writeValue(packed{Site: moved})
 }
 
-func (p *packing) site(ctx context.Context, site string) error {
+func (p *packing) packSite(ctx context.Context, site string) error {
 	for after, end := "", false; !end; end = after == "" {
 		var list []sqlstore.LeavingURL
 		var err error
@@ -178,7 +178,7 @@ func (p *packing) site(ctx context.Context, site string) error {
 				for i, l := range part {
 					md5s[i] = l.MD5
 				}
-				if err := p.urls(ctx, w, site, md5s); err != nil {
+				if err := p.packURLs(ctx, w, site, md5s); err != nil {
 					return err
 				}
 			}
@@ -187,8 +187,8 @@ func (p *packing) site(ctx context.Context, site string) error {
 	return nil
 }
 
-// urls writes rows and their contents.
-func (p *packing) urls(ctx context.Context, w *packWriter, site string, md5s []string) error {
+// packURLs writes rows and their contents.
+func (p *packing) packURLs(ctx context.Context, w *packWriter, site string, md5s []string) error {
 	rows, err := p.repo.MovedURLs(ctx, site, md5s)
 	if err != nil {
 		return err
@@ -201,7 +201,7 @@ func (p *packing) urls(ctx context.Context, w *packWriter, site string, md5s []s
 			w.damaged++
 		}
 		if err == nil {
-			err = w.put(packed{URL: &rows[i]})
+			err = w.writeValue(packed{URL: &rows[i]})
 		}
 	}
 	if err != nil {
@@ -209,13 +209,13 @@ func (p *packing) urls(ctx context.Context, w *packWriter, site string, md5s []s
 	}
 	for _, md5 := range md5s {
 		for _, v := range versions[md5] {
-			if err := p.raw(ctx, w, v); err != nil {
+			if err := p.packRawContent(ctx, w, v); err != nil {
 				return err
 			}
 		}
 	}
 	for _, md5 := range md5s {
-		if err := p.entry(ctx, w, site, md5); err != nil {
+		if err := p.packEntry(ctx, w, site, md5); err != nil {
 			return err
 		}
 	}
@@ -259,8 +259,8 @@ func (repo *Repository) renewDamaged(ctx context.Context, row *wire.URL, version
 	return true, nil
 }
 
-// entry writes the processed content of a URL, if there is one.
-func (p *packing) entry(ctx context.Context, w *packWriter, site, md5 string) error {
+// packEntry writes the processed content of a URL, if there is one.
+func (p *packing) packEntry(ctx context.Context, w *packWriter, site, md5 string) error {
 	e, found, err := p.repo.Contents.Get(ctx, site, md5)
 	switch {
 	case err != nil && wire.IsDamage(err.Error()):
@@ -269,11 +269,11 @@ func (p *packing) entry(ctx context.Context, w *packWriter, site, md5 string) er
 	case err != nil || !found:
 		return err
 	}
-	return w.put(packed{Entry: &packedEntry{site, e}})
+	return w.writeValue(packed{Entry: &packedEntry{site, e}})
 }
 
-func (p *packing) raw(ctx context.Context, w *packWriter, v rawfiles.Version) error {
-	data, err := p.repo.read(ctx, v)
+func (p *packing) packRawContent(ctx context.Context, w *packWriter, v rawfiles.Version) error {
+	data, err := p.repo.readRawContent(ctx, v)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -283,7 +283,7 @@ func (p *packing) raw(ctx context.Context, w *packWriter, v rawfiles.Version) er
 	case err != nil:
 		return err
 	}
-	return w.put(packed{Raw: &packedRaw{Site: v.Site, MD5: v.MD5, Name: v.Name, Time: v.Time, Kind: v.Kind, Data: data}})
+	return w.writeValue(packed{Raw: &packedRaw{Site: v.Site, MD5: v.MD5, Name: v.Name, Time: v.Time, Kind: v.Kind, Data: data}})
 }
 
 // HostsUnpack stores a pack of another node: first the contents, which a repetition replaces, then
@@ -299,7 +299,7 @@ func (repo *Repository) HostsUnpack(ctx context.Context, r wire.HostsUnpackReque
 		return moved, err
 	}
 	if !came {
-		if moved, err = repo.unpack(ctx, r, path); err != nil {
+		if moved, err = repo.unpackHosts(ctx, r, path); err != nil {
 			return wire.HostsMoved{}, fmt.Errorf("unpack %s: %w", r.File, err)
 		}
 	}
@@ -307,7 +307,7 @@ func (repo *Repository) HostsUnpack(ctx context.Context, r wire.HostsUnpackReque
 	return moved, files.IgnoreMissing(os.Remove(path))
 }
 
-func (repo *Repository) unpack(ctx context.Context, r wire.HostsUnpackRequest, path string) (moved wire.HostsMoved, err error) {
+func (repo *Repository) unpackHosts(ctx context.Context, r wire.HostsUnpackRequest, path string) (moved wire.HostsMoved, err error) {
 	p, err := openPack(path)
 	if err != nil {
 		return moved, err
@@ -326,14 +326,14 @@ func (repo *Repository) unpack(ctx context.Context, r wire.HostsUnpackRequest, p
 	}
 	u := unpacking{repo: repo, stage: repo.Raw.Stage()}
 	defer func() { u.stage.Abort() }() // commit replaces it
-	if err = p.each(func(one packed) error { return u.content(ctx, one) }); err == nil {
-		err = u.commit(ctx)
+	if err = p.forEachValue(func(one packed) error { return u.unpackValue(ctx, one) }); err == nil {
+		err = u.commitPending(ctx)
 	}
 	if err != nil {
 		return moved, err
 	}
 	return repo.HostsArrive(ctx, r, func(a *sqlstore.Arriving) error {
-		return p.each(func(one packed) error {
+		return p.forEachValue(func(one packed) error {
 			switch {
 			case one.Site != nil:
 				return a.Site(one.Site, p.New)
@@ -356,10 +356,10 @@ type unpacking struct {
 	bytes   int
 }
 
-func (u *unpacking) content(ctx context.Context, one packed) error {
+func (u *unpacking) unpackValue(ctx context.Context, one packed) error {
 	switch {
 	case one.Site != nil:
-		err := u.commit(ctx)
+		err := u.commitPending(ctx)
 		u.site = one.Site.Site.ID
 		return err
 	case one.URL != nil:
@@ -387,7 +387,7 @@ func (u *unpacking) content(ctx context.Context, one packed) error {
 	if u.values++; u.values < unpackValues && u.bytes < unpackBytes {
 		return nil
 	}
-	return u.commit(ctx)
+	return u.commitPending(ctx)
 }
 
 // dropOlder removes the contents of rows of this node that will be replaced.
@@ -403,8 +403,8 @@ func (u *unpacking) dropOlder(ctx context.Context) error {
 	return errors.Join(u.repo.Raw.DeleteURLs(ctx, u.site, older), u.repo.Contents.Delete(ctx, u.site, older...))
 }
 
-// commit stores the contents that wait.
-func (u *unpacking) commit(ctx context.Context) error {
+// commitPending stores the contents that wait.
+func (u *unpacking) commitPending(ctx context.Context) error {
 	err := u.dropOlder(ctx)
 	if err == nil {
 		err = u.stage.Commit(ctx)

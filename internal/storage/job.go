@@ -17,13 +17,13 @@ type Job struct{ Repository *Repository }
 type handler func(repo *Repository, ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error)
 
 var handlers = map[wire.Op]handler{
-	wire.SiteNew:     on(wire.ReadSiteNew, (*Repository).siteNew),
-	wire.SiteUpdate:  emptyingTrash(on(wire.ReadSiteUpdate, (*Repository).siteUpdate)),
-	wire.SiteStatus:  on(wire.ReadSiteStatus, (*Repository).siteStatus),
-	wire.SiteFind:    on(wire.ReadSiteFind, (*Repository).SiteFind),
+	wire.SiteNew:     newHandler(wire.ReadSiteNew, (*Repository).siteNew),
+	wire.SiteUpdate:  emptyingTrash(newHandler(wire.ReadSiteUpdate, (*Repository).siteUpdate)),
+	wire.SiteStatus:  newHandler(wire.ReadSiteStatus, (*Repository).siteStatus),
+	wire.SiteFind:    newHandler(wire.ReadSiteFind, (*Repository).SiteFind),
 	wire.SiteDelete:  emptyingTrash(onList("SiteDelete", wire.ReadSiteDelete, (*Repository).SiteDelete)),
 	wire.SiteCleanup: emptyingTrash(onList("SiteCleanup", wire.ReadSiteCleanup, (*Repository).SiteCleanup)),
-	wire.SiteRecrawl: on(wire.ReadSiteRecrawl, (*Repository).siteRecrawl),
+	wire.SiteRecrawl: newHandler(wire.ReadSiteRecrawl, (*Repository).siteRecrawl),
 	wire.SiteTotals: func(repo *Repository, ctx context.Context, _ json.RawMessage, _ *wire.Notes) (any, error) {
 		return repo.SiteTotals(ctx)
 	},
@@ -33,29 +33,29 @@ var handlers = map[wire.Op]handler{
 	wire.URLUpdate:   onList("URLUpdate", wire.ReadURLUpdate, (*Repository).urlUpdate),
 	wire.URLFetch:    onList("URLFetch", wire.ReadURLFetch, (*Repository).urlFetch),
 	wire.URLContent:  onList("URLContentObject", wire.ReadURLContent, (*Repository).urlContent),
-	wire.URLDelete:   emptyingTrash(on(wire.ReadURLDelete, (*Repository).URLDelete)),
-	wire.URLCleanup:  emptyingTrash(on(wire.ReadURLCleanup, (*Repository).URLCleanup)),
-	wire.URLPurge:    compacting(emptyingTrash(onList("URLPurge", wire.ReadURLPurge, (*Repository).URLPurge))),
-	wire.URLAge:      emptyingTrash(on(wire.ReadURLAge, (*Repository).URLAge)),
+	wire.URLDelete:   emptyingTrash(newHandler(wire.ReadURLDelete, (*Repository).URLDelete)),
+	wire.URLCleanup:  emptyingTrash(newHandler(wire.ReadURLCleanup, (*Repository).URLCleanup)),
+	wire.URLPurge:    compactAfter(emptyingTrash(onList("URLPurge", wire.ReadURLPurge, (*Repository).URLPurge))),
+	wire.URLAge:      emptyingTrash(newHandler(wire.ReadURLAge, (*Repository).URLAge)),
 	wire.URLPut:      onList("URLPutObj", wire.ReadURLPut, (*Repository).urlPut),
 	wire.URLVerify:   onList("URLVerify", wire.ReadURLVerify, (*Repository).URLVerify),
 	wire.URLHistory:  onList("URLHistoryRequest", wire.ReadURLHistory, (*Repository).URLHistory),
 	wire.URLStats:    onList("URLStatsRequest", wire.ReadURLStats, (*Repository).URLStats),
 	wire.FieldRecalc: onList("FieldRecalculator", wire.ReadRecalc, (*Repository).Recalculate),
-	wire.URLReturn:   on(readPlain[wire.URLReturnRequest]("URLReturn"), (*Repository).urlReturn),
+	wire.URLReturn:   newHandler(readPlain[wire.URLReturnRequest]("URLReturn"), (*Repository).urlReturn),
 
-	wire.LinksTake:  on(readPlain[wire.LinksTakeRequest]("LinksTake"), (*Repository).LinksTake),
-	wire.LinksSent:  on(readPlain[wire.LinksSentRequest]("LinksSent"), (*Repository).linksSent),
-	wire.LinksStore: on(readPlain[wire.LinksStoreRequest]("LinksStore"), (*Repository).linksStore),
+	wire.LinksTake:  newHandler(readPlain[wire.LinksTakeRequest]("LinksTake"), (*Repository).LinksTake),
+	wire.LinksSent:  newHandler(readPlain[wire.LinksSentRequest]("LinksSent"), (*Repository).linksSent),
+	wire.LinksStore: newHandler(readPlain[wire.LinksStoreRequest]("LinksStore"), (*Repository).linksStore),
 
-	wire.HostsPack:   on(readPlain[wire.HostsPackRequest]("HostsPack"), (*Repository).HostsPack),
-	wire.HostsUnpack: on(readPlain[wire.HostsUnpackRequest]("HostsUnpack"), (*Repository).HostsUnpack),
-	wire.HostsDrop:   emptyingTrash(on(readPlain[wire.HostsPackRequest]("HostsDrop"), (*Repository).HostsDrop)),
-	wire.HostsState:  on(readPlain[wire.HostsStateRequest]("HostsState"), (*Repository).HostsState),
-	wire.HostsAdopt:  on(readPlain[wire.HostsAdoptRequest]("HostsAdopt"), (*Repository).HostsAdopt),
+	wire.HostsPack:   newHandler(readPlain[wire.HostsPackRequest]("HostsPack"), (*Repository).HostsPack),
+	wire.HostsUnpack: newHandler(readPlain[wire.HostsUnpackRequest]("HostsUnpack"), (*Repository).HostsUnpack),
+	wire.HostsDrop:   emptyingTrash(newHandler(readPlain[wire.HostsPackRequest]("HostsDrop"), (*Repository).HostsDrop)),
+	wire.HostsState:  newHandler(readPlain[wire.HostsStateRequest]("HostsState"), (*Repository).HostsState),
+	wire.HostsAdopt:  newHandler(readPlain[wire.HostsAdoptRequest]("HostsAdopt"), (*Repository).HostsAdopt),
 
-	wire.QuotaRead: on(readPlain[wire.QuotaReadRequest]("QuotaRead"), (*Repository).QuotaRead),
-	wire.QuotaSet:  on(readPlain[wire.QuotaSetRequest]("QuotaSet"), (*Repository).QuotaSet),
+	wire.QuotaRead: newHandler(readPlain[wire.QuotaReadRequest]("QuotaRead"), (*Repository).QuotaRead),
+	wire.QuotaSet:  newHandler(readPlain[wire.QuotaSetRequest]("QuotaSet"), (*Repository).QuotaSet),
 
 	wire.ProxyNew:        onNamedList("ProxyNew", wire.ReadProxies, (*Repository).ProxyNew),
 	wire.ProxyUpdate:     onNamedList("ProxyUpdate", wire.ReadProxies, (*Repository).ProxyUpdate),
@@ -66,7 +66,7 @@ var handlers = map[wire.Op]handler{
 	wire.AttributeUpdate: onNamedList("AttributeUpdate", wire.ReadAttributes, (*Repository).AttributeUpdate),
 	wire.AttributeDelete: onNamedList("AttributeDelete", wire.ReadAttributeSelections, (*Repository).AttributeDelete),
 	wire.AttributeFetch:  onNamedList("AttributeFetch", wire.ReadAttributeSelections, (*Repository).AttributeFetch),
-	wire.SQLCustom:       on(wire.ReadCustom, (*Repository).sqlCustom),
+	wire.SQLCustom:       newHandler(wire.ReadCustom, (*Repository).sqlCustom),
 }
 
 // Run answers one request. A refusal is an answer; an error that Critical reports is
@@ -110,8 +110,8 @@ func ErrorAnswer(_ json.RawMessage, err error) any {
 // plainAnswer is an answer that travels without the pair.
 type plainAnswer struct{ object any }
 
-// on is a handler that reads an object and passes it to do.
-func on[R, A any](read func(json.RawMessage, *wire.Notes) (R, error), do func(*Repository, context.Context, R) (A, error)) handler {
+// newHandler is a handler that reads an object and passes it to do.
+func newHandler[R, A any](read func(json.RawMessage, *wire.Notes) (R, error), do func(*Repository, context.Context, R) (A, error)) handler {
 	return func(repo *Repository, ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 		r, err := read(raw, n)
 		if err != nil {
@@ -126,7 +126,7 @@ type checker interface{ Check(object string) error }
 
 // onList is on for a list: it also checks each element.
 func onList[E checker, A any](object string, read func(json.RawMessage, *wire.Notes) ([]E, error), do func(*Repository, context.Context, []E) (A, error)) handler {
-	return on(func(raw json.RawMessage, n *wire.Notes) ([]E, error) {
+	return newHandler(func(raw json.RawMessage, n *wire.Notes) ([]E, error) {
 		list, err := read(raw, n)
 		for i := 0; i < len(list) && err == nil; i++ {
 			err = list[i].Check(fmt.Sprintf("%s[%d]", object, i))

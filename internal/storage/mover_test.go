@@ -252,7 +252,7 @@ func TestMoveContents(t *testing.T) {
 	}
 	closeSecond()
 	closeAll()
-	unlock, err := exclude(c.KeyDir)
+	unlock, err := takeExclusiveLock(c.KeyDir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func moveInChild(order string) error {
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return err
 	}
-	s, closeAll, err := open(context.Background(), c, slog.New(slog.DiscardHandler), alone)
+	s, closeAll, err := openStores(context.Background(), c, slog.New(slog.DiscardHandler), alone)
 	if err != nil {
 		return err
 	}

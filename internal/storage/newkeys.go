@@ -28,17 +28,17 @@ const (
 // the stores.
 var errOldKeys = errors.New("the keys of URLs are those of an older version")
 
-// opened is open for a process that shares the stores. If they have keys of an older
+// openShared is open for a process that shares the stores. If they have keys of an older
 // version it first renews them, alone; other processes wait for it.
-func opened(ctx context.Context, c Config, log *slog.Logger) (s stores, closeAll func(), err error) {
+func openShared(ctx context.Context, c Config, log *slog.Logger) (s stores, closeAll func(), err error) {
 	for again := true; ; {
-		s, closeAll, err = open(ctx, c, log, shared)
+		s, closeAll, err = openStores(ctx, c, log, shared)
 		switch {
 		case errors.Is(err, errOldKeys):
-			err = upgrade(ctx, c, log)
-		case errors.Is(err, errMoving) && upgrading(c.KeyDir):
+			err = upgradeKeys(ctx, c, log)
+		case errors.Is(err, errMoving) && isUpgrading(c.KeyDir):
 			var unlock func()
-			if unlock, err = await(ctx, c.KeyDir, keysLock); err == nil {
+			if unlock, err = awaitLock(ctx, c.KeyDir, keysLock); err == nil {
 				unlock()
 			}
 		case errors.Is(err, errMoving) && again:
@@ -54,18 +54,18 @@ func opened(ctx context.Context, c Config, log *slog.Logger) (s stores, closeAll
 
 // openedAlone is open for a program that must be the only user of the stores.
 func openedAlone(ctx context.Context, c Config, log *slog.Logger) (s stores, closeAll func(), err error) {
-	return open(ctx, c, log, alone)
+	return openStores(ctx, c, log, alone)
 }
 
-// upgrade renews the keys when no other process has the stores open.
-func upgrade(ctx context.Context, c Config, log *slog.Logger) error {
-	unlock, err := await(ctx, c.KeyDir, keysLock)
+// upgradeKeys renews the keys when no other process has the stores open.
+func upgradeKeys(ctx context.Context, c Config, log *slog.Logger) error {
+	unlock, err := awaitLock(ctx, c.KeyDir, keysLock)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	// Another process may have renewed them meanwhile, and may keep the stores open from now on.
-	_, closeAll, err := open(ctx, c, log, shared)
+	_, closeAll, err := openStores(ctx, c, log, shared)
 	if !errors.Is(err, errOldKeys) {
 		if err == nil {
 			closeAll()
@@ -74,7 +74,7 @@ func upgrade(ctx context.Context, c Config, log *slog.Logger) error {
 	}
 	c.DB.Synchronous = "FULL" // the new place must be durable before the old one is forgotten
 	log.Info("renewing the keys of URLs as soon as no other program has the stores open")
-	_, closeAll, err = open(ctx, c, log, users{alone: true, lock: func(folder string) (func(), error) { return await(ctx, folder, contentsLock) }})
+	_, closeAll, err = openStores(ctx, c, log, users{alone: true, lock: func(folder string) (func(), error) { return awaitLock(ctx, folder, contentsLock) }})
 	if err != nil {
 		return err
 	}
@@ -82,8 +82,8 @@ func upgrade(ctx context.Context, c Config, log *slog.Logger) error {
 	return nil
 }
 
-// upgrading reports whether another process renews the keys.
-func upgrading(folder string) bool {
+// isUpgrading reports whether another process renews the keys.
+func isUpgrading(folder string) bool {
 	unlock, err := files.TryLock(filepath.Join(folder, keysLock))
 	if err == nil {
 		unlock()
@@ -91,8 +91,8 @@ func upgrading(folder string) bool {
 	return errors.Is(err, files.ErrLocked)
 }
 
-// await takes the exclusive lock of a file in the folder of the key-value files.
-func await(ctx context.Context, folder, name string) (unlock func(), err error) {
+// awaitLock takes the exclusive lock of a file in the folder of the key-value files.
+func awaitLock(ctx context.Context, folder, name string) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, upgradeMax)
 	defer cancel()
 	unlock, err = files.Lock(ctx, filepath.Join(folder, name))
@@ -102,8 +102,8 @@ func await(ctx context.Context, folder, name string) (unlock func(), err error) 
 	return unlock, err
 }
 
-// read reads a raw content. The list of a chain has the keys of this version.
-func (repo *Repository) read(ctx context.Context, v rawfiles.Version) ([]byte, error) {
+// readRawContent reads a raw content. The list of a chain has the keys of this version.
+func (repo *Repository) readRawContent(ctx context.Context, v rawfiles.Version) ([]byte, error) {
 	data, err := repo.Raw.Read(ctx, v)
 	if err != nil || v.Kind != rawfiles.Chain {
 		return data, err

@@ -20,7 +20,7 @@ import (
 func TestOpenWhileKeysAreRenewed(t *testing.T) {
 	w := newKeysWorld(t, keysPlaces["segments and key-value files"])
 	w.fill()
-	unlock, err := share(w.KeyDir)
+	unlock, err := takeSharedLock(w.KeyDir)
 	w.must(err)
 	errs, closers := make(chan error), make(chan func(), 4)
 	for range 4 {
@@ -32,7 +32,7 @@ func TestOpenWhileKeysAreRenewed(t *testing.T) {
 			errs <- err
 		}()
 	}
-	testwait.Until(t, "a renewal", func() bool { return upgrading(w.KeyDir) })
+	testwait.Until(t, "a renewal", func() bool { return isUpgrading(w.KeyDir) })
 	unlock()
 	for range 4 {
 		if err := <-errs; err != nil {

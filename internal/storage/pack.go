@@ -84,10 +84,10 @@ func newPackWriter(path string, h packHeader) (*packWriter, error) {
 	w := &packWriter{path: path, file: file, buffer: bufio.NewWriterSize(file, 1<<18), digest: sha256.New()}
 	w.gzip, _ = gzip.NewWriterLevel(io.MultiWriter(w.buffer, w.digest), gzip.BestSpeed) // the level is valid
 	w.gob = gob.NewEncoder(w.gzip)
-	return w, w.put(packed{Header: &h})
+	return w, w.writeValue(packed{Header: &h})
 }
 
-func (w *packWriter) put(p packed) error {
+func (w *packWriter) writeValue(p packed) error {
 	if err := w.gob.Encode(p); err != nil {
 		return fmt.Errorf("write pack %s: %w", w.path, err)
 	}
@@ -147,8 +147,8 @@ func openPack(path string) (p *pack, err error) {
 		return nil, fmt.Errorf("open pack: %w", err)
 	}
 	p = &pack{file: file}
-	if err = p.check(); err == nil {
-		err = p.each(func(one packed) error {
+	if err = p.checkDigest(); err == nil {
+		err = p.forEachValue(func(one packed) error {
 			if one.Header == nil || one.Header.Version != packVersion {
 				return fmt.Errorf("%w: its version is not %d", errPack, packVersion)
 			}
@@ -163,8 +163,8 @@ func openPack(path string) (p *pack, err error) {
 	return p, nil
 }
 
-// check compares the digest.
-func (p *pack) check() error {
+// checkDigest compares the digest.
+func (p *pack) checkDigest() error {
 	info, err := p.file.Stat()
 	if err != nil {
 		return err
@@ -185,8 +185,8 @@ func (p *pack) check() error {
 	return nil
 }
 
-// each calls do with all values, from the first one, until it returns an error.
-func (p *pack) each(do func(packed) error) error {
+// forEachValue calls do with all values, from the first one, until it returns an error.
+func (p *pack) forEachValue(do func(packed) error) error {
 	unzip, err := gzip.NewReader(bufio.NewReaderSize(io.NewSectionReader(p.file, 0, p.size), 1<<18))
 	if err != nil {
 		return fmt.Errorf("%w: %w", errPack, err)

@@ -33,9 +33,9 @@ func newPlacementFile(path string) *placementFile {
 	return &placementFile{path: path}
 }
 
-// read returns the placement of now. It costs a look at the file (about 2 µs). The error is a
+// readPlacement returns the placement of now. It costs a look at the file (about 2 µs). The error is a
 // placement.ErrInvalid, which is critical.
-func (f *placementFile) read() (placement.Placement, error) {
+func (f *placementFile) readPlacement() (placement.Placement, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	info, err := os.Stat(f.path)
@@ -67,7 +67,7 @@ func (repo *Repository) Placement() (placement.Placement, error) {
 	if repo.place == nil {
 		return placement.Placement{}, nil
 	}
-	return repo.place.read()
+	return repo.place.readPlacement()
 }
 
 // storesHere reports whether a content of URL_PUT is stored on this node. In a cluster URL_PUT

@@ -40,7 +40,7 @@ func TestPlacementFile(t *testing.T) {
 		}
 		want, invalid := placement.Parse([]byte(text))
 		for range 2 {
-			p, err := f.read()
+			p, err := f.readPlacement()
 			if fmt.Sprint(p) != fmt.Sprint(want) || (err != nil) != (invalid != nil) || err != nil && (!errors.Is(err, placement.ErrInvalid) || !strings.Contains(err.Error(), path)) {
 				t.Errorf("%q: %v, %v", text, p, err)
 			}
@@ -56,7 +56,7 @@ func inCluster(t *testing.T, n *node, self string) (path string) {
 	path = filepath.Join(t.TempDir(), "placement.json")
 	write(t, path, fmt.Sprintf(`{"epoch":1,"self":%q,"members":["n1","n2"]}`, self))
 	n.place = newPlacementFile(path)
-	n.Store = sqlstore.Open(n.db, sqlstore.Options{Now: func() time.Time { return n.now }, Placement: n.place.read})
+	n.Store = sqlstore.Open(n.db, sqlstore.Options{Now: func() time.Time { return n.now }, Placement: n.place.readPlacement})
 	return path
 }
 

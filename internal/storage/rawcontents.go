@@ -27,9 +27,9 @@ const (
 // compactTime bounds one compaction of segments by URL_PURGE.
 const compactTime = 20 * time.Second
 
-// compacting compacts the segments of raw contents after do, for a bounded time. It only logs
+// compactAfter compacts the segments of raw contents after do, for a bounded time. It only logs
 // errors, because the next call repeats it.
-func compacting(do handler) handler {
+func compactAfter(do handler) handler {
 	return func(repo *Repository, ctx context.Context, raw json.RawMessage, n *wire.Notes) (any, error) {
 		answer, err := do(repo, ctx, raw, n)
 		if err != nil {
@@ -55,13 +55,13 @@ func CompactRaw(ctx context.Context, c Config, out io.Writer, log *slog.Logger) 
 	}
 	defer closeAll()
 	done, err := repo.Raw.CompactAll(ctx)
-	return errors.Join(err, summary(out, done))
+	return errors.Join(err, writeSummary(out, done))
 }
 
 // Vacuum rewrites the SQLite database (sqldb.DB.Vacuum) and writes the summary to out as one line of JSON. Other programs may
 // have the stores open.
 func Vacuum(ctx context.Context, c Config, out io.Writer, log *slog.Logger) error {
-	s, closeAll, err := opened(ctx, c, log)
+	s, closeAll, err := openShared(ctx, c, log)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func Vacuum(ctx context.Context, c Config, out io.Writer, log *slog.Logger) erro
 	if err != nil {
 		return err
 	}
-	return summary(out, done)
+	return writeSummary(out, done)
 }
 
 // SiteSpace is what the deletion of a site frees, in bytes.
@@ -111,7 +111,7 @@ func Space(ctx context.Context, c Config, site string, out io.Writer, log *slog.
 			return err
 		}
 	}
-	return summary(out, space)
+	return writeSummary(out, space)
 }
 
 // MoveRaw moves all raw contents to the place to, RawFiles or RawSegments. It reports progress
@@ -131,14 +131,14 @@ func MoveRaw(ctx context.Context, c Config, to string, out, progress io.Writer, 
 		return err
 	}
 	defer closeAll()
-	due := periodically()
+	due := newProgressTimer()
 	m.Store, m.Progress = s.repo.Raw, func(done segments.Moved) {
 		if due() {
 			fmt.Fprintf(progress, "%d URLs, %d contents, %d bytes so far\n", done.URLs, done.Moved, done.Bytes)
 		}
 	}
 	err = m.Run(ctx)
-	if e := summary(out, m.Done); err == nil {
+	if e := writeSummary(out, m.Done); err == nil {
 		err = e
 	}
 	if err != nil {
@@ -161,7 +161,7 @@ type RawChecked struct {
 // a line on report, and the summary on out as one line of JSON. The error is ErrFaults if there
 // are faults. With fix it corrects wrong counters and needs the stores for itself.
 func CheckRaw(ctx context.Context, c Config, fix bool, out, report io.Writer, log *slog.Logger) error {
-	use := opened
+	use := openShared
 	if fix {
 		use = openedAlone
 	}
@@ -192,7 +192,7 @@ func CheckRaw(ctx context.Context, c Config, fix bool, out, report io.Writer, lo
 	if err == nil {
 		done.Without, err = s.repo.withoutRaw(ctx)
 	}
-	if e := summary(out, done); err == nil {
+	if e := writeSummary(out, done); err == nil {
 		err = e
 	}
 	if err == nil && done.Faults > done.Fixed {

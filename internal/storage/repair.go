@@ -37,11 +37,11 @@ func Repair(ctx context.Context, c Config, out, report io.Writer, log *slog.Logg
 	r := repairing{stores: s, config: c, report: func(text string, args ...any) { fmt.Fprintf(report, text+"\n", args...) }}
 	sites, err := s.repo.SiteIDs(ctx)
 	for i := 0; i < len(sites) && err == nil; i++ {
-		if err = r.site(ctx, sites[i]); err != nil {
+		if err = r.repairSite(ctx, sites[i]); err != nil {
 			err = fmt.Errorf("repair site %s: %w", sites[i], err)
 		}
 	}
-	return errors.Join(err, summary(out, r.done))
+	return errors.Join(err, writeSummary(out, r.done))
 }
 
 // repairing is the state of one Repair.
@@ -52,9 +52,9 @@ type repairing struct {
 	done   Repaired
 }
 
-func (r *repairing) site(ctx context.Context, site string) error {
+func (r *repairing) repairSite(ctx context.Context, site string) error {
 	if !r.config.InSQL {
-		if err := r.file(ctx, site); err != nil {
+		if err := r.repairFile(ctx, site); err != nil {
 			return err
 		}
 	}
@@ -73,15 +73,15 @@ func (r *repairing) site(ctx context.Context, site string) error {
 			if !found {
 				continue
 			}
-			if err := r.url(ctx, &row); err != nil {
+			if err := r.repairURL(ctx, &row); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// file builds a damaged file of processed contents again, from its whole entries.
-func (r *repairing) file(ctx context.Context, site string) error {
+// repairFile builds a damaged file of processed contents again, from its whole entries.
+func (r *repairing) repairFile(ctx context.Context, site string) error {
 	faults := 0
 	if err := r.files.Check(ctx, site, func(string) { faults++ }); err != nil || faults == 0 {
 		return err
@@ -126,16 +126,16 @@ func (r *repairing) file(ctx context.Context, site string) error {
 	}
 }
 
-// url looks at the contents of a row that no batch holds.
-func (r *repairing) url(ctx context.Context, row *wire.URL) error {
-	whole, err := r.raw(ctx, row)
+// repairURL looks at the contents of a row that no batch holds.
+func (r *repairing) repairURL(ctx context.Context, row *wire.URL) error {
+	whole, err := r.checkRawVersions(ctx, row)
 	if err != nil {
 		return err
 	}
 	if whole == damagedRaw {
 		r.done.Fetch++
 		r.report("%s (site %s, key %s): the raw content is damaged; the next crawl fetches it again", row.URL, row.SiteID, row.URLMd5)
-		return r.set(ctx, row, wire.StatusNew)
+		return r.setStatus(ctx, row, wire.StatusNew)
 	}
 	if !hasContent(row) {
 		return nil
@@ -149,11 +149,11 @@ func (r *repairing) url(ctx context.Context, row *wire.URL) error {
 	case whole == noRaw:
 		r.done.Fetch++
 		r.report("%s (site %s, key %s): the processed content is damaged and there is no raw content; the next crawl fetches it again", row.URL, row.SiteID, row.URLMd5)
-		return r.set(ctx, row, wire.StatusNew)
+		return r.setStatus(ctx, row, wire.StatusNew)
 	}
 	r.done.Process++
 	r.report("%s (site %s, key %s): the processed content is damaged; it is made again from the raw content", row.URL, row.SiteID, row.URLMd5)
-	return r.set(ctx, row, wire.StatusCrawled)
+	return r.setStatus(ctx, row, wire.StatusCrawled)
 }
 
 // dueAgain makes a row due for the crawl (StatusNew) or the processing (StatusCrawled). The next fetch is not conditional
@@ -166,7 +166,7 @@ func dueAgain(status int64) wire.Patch {
 	return set
 }
 
-func (r *repairing) set(ctx context.Context, row *wire.URL, status int64) error {
+func (r *repairing) setStatus(ctx context.Context, row *wire.URL, status int64) error {
 	_, err := r.repo.URLUpdate(ctx, []wire.URLUpdateRequest{{SiteID: row.SiteID, URLMd5: row.URLMd5, Set: dueAgain(status)}})
 	return err
 }
@@ -180,8 +180,8 @@ const (
 	damagedRaw
 )
 
-// raw reads all versions of a URL, and removes those that are damaged. It returns the state of the newest one.
-func (r *repairing) raw(ctx context.Context, row *wire.URL) (state rawState, err error) {
+// checkRawVersions reads all versions of a URL, and removes those that are damaged. It returns the state of the newest one.
+func (r *repairing) checkRawVersions(ctx context.Context, row *wire.URL) (state rawState, err error) {
 	list, err := r.repo.Raw.List(ctx, row.SiteID, row.URLMd5)
 	if err != nil {
 		return noRaw, err

@@ -120,7 +120,7 @@ func (repo *Repository) FindRaw(ctx context.Context, site string, md5s []string)
 
 // readRaw reads a raw content. It returns nil if it was deleted.
 func (repo *Repository) readRaw(ctx context.Context, v rawfiles.Version) ([]byte, error) {
-	data, err := repo.read(ctx, v)
+	data, err := repo.readRawContent(ctx, v)
 	switch {
 	case errors.Is(err, segments.ErrAway), isOneOf(err, busyReads):
 		return nil, task.Critical(err)
@@ -266,7 +266,7 @@ func (repo *Repository) EmptyTrash(ctx context.Context) error {
 		if items, err = repo.Trash(ctx); err != nil {
 			return err
 		}
-		if err := repo.remove(ctx, items); err != nil {
+		if err := repo.removeTrashed(ctx, items); err != nil {
 			return fmt.Errorf("empty the trash: %w", err)
 		}
 		if err := repo.TrashDone(ctx, items); err != nil || len(items) < sqlstore.TrashPage {
@@ -275,8 +275,8 @@ func (repo *Repository) EmptyTrash(ctx context.Context) error {
 	}
 }
 
-// remove removes the contents of one page of the trash.
-func (repo *Repository) remove(ctx context.Context, items []sqlstore.TrashItem) error {
+// removeTrashed removes the contents of one page of the trash.
+func (repo *Repository) removeTrashed(ctx context.Context, items []sqlstore.TrashItem) error {
 	bySite := map[string][]string{}
 	for _, it := range items {
 		if it.URLMd5 != "" {

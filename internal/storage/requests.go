@@ -103,7 +103,7 @@ func (repo *Repository) urlNew(ctx context.Context, list []wire.URLNewRequest) (
 		if r.Put == nil || keys[i].SiteID == "" {
 			continue
 		}
-		if err := repo.put(ctx, fmt.Sprintf("URLNew[%d].urlPut", i), r.Put, keys[i].SiteID, keys[i].URLMd5); err != nil {
+		if err := repo.putContent(ctx, fmt.Sprintf("URLNew[%d].urlPut", i), r.Put, keys[i].SiteID, keys[i].URLMd5); err != nil {
 			return nil, err
 		}
 	}
@@ -127,7 +127,7 @@ func (repo *Repository) urlUpdate(ctx context.Context, list []wire.URLUpdateRequ
 		if r.Put == nil || r.URLMd5 == "" || answer.Statuses[i] != true {
 			continue
 		}
-		if err := repo.put(ctx, fmt.Sprintf("URLUpdate[%d].urlPut", i), r.Put, r.SiteID, r.URLMd5); err != nil {
+		if err := repo.putContent(ctx, fmt.Sprintf("URLUpdate[%d].urlPut", i), r.Put, r.SiteID, r.URLMd5); err != nil {
 			return nil, err
 		}
 	}
@@ -140,7 +140,7 @@ func (repo *Repository) urlFetch(ctx context.Context, list []wire.URLFetchReques
 			return nil, err
 		}
 	}
-	urls, err := repo.fetch(ctx, list)
+	urls, err := repo.fetchURLs(ctx, list)
 	if err != nil {
 		return nil, err
 	}
@@ -150,8 +150,8 @@ func (repo *Repository) urlFetch(ctx context.Context, list []wire.URLFetchReques
 	return urls, nil
 }
 
-// fetch selects URLs. A siteUpdate may replace root URLs and so fill the trash.
-func (repo *Repository) fetch(ctx context.Context, list []wire.URLFetchRequest) ([]wire.URL, error) {
+// fetchURLs selects URLs. A siteUpdate may replace root URLs and so fill the trash.
+func (repo *Repository) fetchURLs(ctx context.Context, list []wire.URLFetchRequest) ([]wire.URL, error) {
 	urls, err := repo.URLFetch(ctx, list)
 	if err == nil && slices.ContainsFunc(list, func(r wire.URLFetchRequest) bool { return r.SiteLists.URLs != nil }) {
 		err = repo.EmptyTrash(ctx)

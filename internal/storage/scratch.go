@@ -36,8 +36,8 @@ func NewScratch(repo *Repository, c Config) *Scratch {
 	return &Scratch{repo: repo, dir: filepath.Join(c.RawDir, scratchDir), options: rawfiles.Options{MaxFile: c.MaxFile, NoSync: true}}
 }
 
-// open opens the files of a batch and creates a missing folder.
-func (s *Scratch) open(folder string) (*rawfiles.Cache, error) {
+// openCache opens the files of a batch and creates a missing folder.
+func (s *Scratch) openCache(folder string) (*rawfiles.Cache, error) {
 	if !wire.FolderName(folder) {
 		return nil, fmt.Errorf("open batch folder %.100q: %w", folder, rawfiles.ErrName)
 	}
@@ -52,7 +52,7 @@ func filesOnly(cache *rawfiles.Cache) *segments.Store {
 // PutFiles stores files of URLs of a site, by key. The names of the files contain the
 // time at.
 func (s *Scratch) PutFiles(ctx context.Context, folder, site string, files map[string][]wire.File, at time.Time) error {
-	cache, err := s.open(folder)
+	cache, err := s.openCache(folder)
 	if err == nil {
 		defer cache.Close()
 		err = putByKey(ctx, filesOnly(cache), site, files, at)
@@ -66,7 +66,7 @@ func (s *Scratch) PutFiles(ctx context.Context, folder, site string, files map[s
 // RawContent reads the newest raw content of a URL that a batch fetched, like
 // Repository.RawContent.
 func (s *Scratch) RawContent(ctx context.Context, folder, site, md5 string, kind int) (data []byte, err error) {
-	err = s.with(folder, func(files *Repository) (err error) {
+	err = s.withRepository(folder, func(files *Repository) (err error) {
 		data, err = files.RawContent(ctx, site, md5, kind)
 		return err
 	})
@@ -82,15 +82,15 @@ func (s *Scratch) AddFiles(ctx context.Context, folder, site, md5 string, mask i
 	if folder == "" {
 		return add(s.repo)
 	}
-	return s.with(folder, add)
+	return s.withRepository(folder, add)
 }
 
-// with calls f with a repository of the batch's files. It does nothing without a folder.
-func (s *Scratch) with(folder string, f func(*Repository) error) error {
+// withRepository calls f with a repository of the batch's files. It does nothing without a folder.
+func (s *Scratch) withRepository(folder string, f func(*Repository) error) error {
 	if _, err := os.Lstat(filepath.Join(s.dir, folder)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	cache, err := s.open(folder)
+	cache, err := s.openCache(folder)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (s *Scratch) Processed(e wire.Entry, mask int64) ([]any, error) {
 	if mask&(wire.MaskProcessed|wire.MaskInternal|wire.MaskCustom) == 0 {
 		return []any{}, nil
 	}
-	return processed(e, mask, nil)
+	return selectParts(e, mask, nil)
 }
 
 // Remove removes the files of a batch. A missing folder is not an error.

@@ -28,7 +28,7 @@ import (
 // Open of this version renews the keys of URLs (renewKeys); others wait for it. It fails while
 // OpenExclusive of another process is in use.
 func Open(ctx context.Context, c Config, log *slog.Logger) (repo *Repository, closeAll func(), err error) {
-	s, closeAll, err := opened(ctx, c, log)
+	s, closeAll, err := openShared(ctx, c, log)
 	return s.repo, closeAll, err
 }
 
@@ -36,7 +36,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (repo *Repository, cl
 // while another process has them open. It does not renew keys: dc-import brings keys of the
 // old rule, and raw files may follow it.
 func OpenExclusive(ctx context.Context, c Config, log *slog.Logger) (repo *Repository, closeAll func(), err error) {
-	s, closeAll, err := open(ctx, c, log, importer)
+	s, closeAll, err := openStores(ctx, c, log, importer)
 	return s.repo, closeAll, err
 }
 
@@ -56,14 +56,14 @@ type users struct {
 }
 
 var (
-	shared   = users{lock: share}
-	alone    = users{lock: exclude, alone: true}
-	importer = users{lock: exclude, alone: true, old: true}
+	shared   = users{lock: takeSharedLock}
+	alone    = users{lock: takeExclusiveLock, alone: true}
+	importer = users{lock: takeExclusiveLock, alone: true, old: true}
 )
 
-// open opens all stores. After an error it closes them again. The error is errOldKeys if keys
+// openStores opens all stores. After an error it closes them again. The error is errOldKeys if keys
 // must be renewed and the process is not alone.
-func open(ctx context.Context, c Config, log *slog.Logger, with users) (s stores, _ func(), err error) {
+func openStores(ctx context.Context, c Config, log *slog.Logger, with users) (s stores, _ func(), err error) {
 	var closers []func() error
 	closeAll := func() {
 		for _, closeStore := range slices.Backward(closers) {
@@ -124,8 +124,8 @@ func open(ctx context.Context, c Config, log *slog.Logger, with users) (s stores
 	options := sqlstore.Options{Now: c.Now, Log: log, StatsFreq: c.StatFreq, StatsLog: c.StatLog, FreqDelay: c.FreqDelay}
 	place := newPlacementFile(c.Placement)
 	if place != nil {
-		options.Placement = place.read
-		if _, err := place.read(); err != nil {
+		options.Placement = place.readPlacement
+		if _, err := place.readPlacement(); err != nil {
 			return s, nil, err
 		}
 	}
@@ -165,13 +165,13 @@ var (
 	errInUse  = errors.New("other programs have the stores open; stop the daemon and all task programs first")
 )
 
-// share takes the lock of a process that uses the contents. It does not wait.
-func share(folder string) (unlock func(), err error) {
+// takeSharedLock takes the lock of a process that uses the contents. It does not wait.
+func takeSharedLock(folder string) (unlock func(), err error) {
 	return lockContents(folder, files.TryShare, errMoving)
 }
 
-// exclude takes the lock of a process that moves contents. It does not wait.
-func exclude(folder string) (unlock func(), err error) {
+// takeExclusiveLock takes the lock of a process that moves contents. It does not wait.
+func takeExclusiveLock(folder string) (unlock func(), err error) {
 	return lockContents(folder, files.TryLock, errInUse)
 }
 

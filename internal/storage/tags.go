@@ -48,8 +48,8 @@ func (repo *Repository) taggedRequests(ctx context.Context, list []wire.URLConte
 	return requests, nil
 }
 
-// entry returns the processed content of a request.
-func (repo *Repository) entry(ctx context.Context, r contentRequest) (wire.Entry, bool, error) {
+// readEntry returns the processed content of a request.
+func (repo *Repository) readEntry(ctx context.Context, r contentRequest) (wire.Entry, bool, error) {
 	if r.entries == nil {
 		return repo.Contents.Get(ctx, r.SiteID, r.URLMd5)
 	}

@@ -41,7 +41,7 @@ func (repo *Repository) urlContent(ctx context.Context, list []wire.URLContentRe
 			return nil, err
 		}
 		for _, request := range requests {
-			answer, err := repo.contents(ctx, request)
+			answer, err := repo.readContents(ctx, request)
 			if err != nil {
 				return nil, err
 			}
@@ -88,7 +88,7 @@ func (repo *Repository) contentRequests(ctx context.Context, list []wire.URLCont
 	if fetch.AttributeNames = nil; wantAttributes {
 		fetch.AttributeNames = r.AttributeNames
 	}
-	urls, err := repo.fetch(ctx, []wire.URLFetchRequest{fetch})
+	urls, err := repo.fetchURLs(ctx, []wire.URLFetchRequest{fetch})
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +104,8 @@ func (repo *Repository) contentRequests(ctx context.Context, list []wire.URLCont
 // maxContents limits the contents of one answer, in bytes of base64.
 const maxContents = 512 << 20
 
-// contents answers the request for one URL.
-func (repo *Repository) contents(ctx context.Context, r contentRequest) (wire.URLContentResponse, error) {
+// readContents answers the request for one URL.
+func (repo *Repository) readContents(ctx context.Context, r contentRequest) (wire.URLContentResponse, error) {
 	answer := wire.NewURLContentResponse(r.URL)
 	if row := r.row; row != nil {
 		r.SiteID = row.SiteID
@@ -127,12 +127,12 @@ func (repo *Repository) contents(ctx context.Context, r contentRequest) (wire.UR
 // processedContents adds the parts of the processed content that the mask selects. A damaged content, and one that
 // is missing although the row has it, is an error of the answer.
 func (repo *Repository) processedContents(ctx context.Context, r contentRequest, answer *wire.URLContentResponse) error {
-	entry, ok, err := repo.entry(ctx, r)
+	entry, ok, err := repo.readEntry(ctx, r)
 	if err == nil && !ok && r.row != nil && hasContent(r.row) {
-		err = repo.missing(ctx, r.row)
+		err = repo.missingContentError(ctx, r.row)
 	}
 	if err == nil && ok {
-		answer.ProcessedContents, err = processed(entry, r.Mask, r.Tags)
+		answer.ProcessedContents, err = selectParts(entry, r.Mask, r.Tags)
 	}
 	if err != nil && wire.IsDamage(err.Error()) {
 		answer.AddDamage(err)
@@ -146,9 +146,9 @@ func hasContent(row *wire.URL) bool {
 	return row.Status == wire.StatusProcessed && row.TagsCount > 0 && row.Processed > 0
 }
 
-// missing returns the error about a processed content that is not in its place, nil if the row has changed
+// missingContentError returns the error about a processed content that is not in its place, nil if the row has changed
 // since it was read: then the content was deleted, and not lost.
-func (repo *Repository) missing(ctx context.Context, row *wire.URL) error {
+func (repo *Repository) missingContentError(ctx context.Context, row *wire.URL) error {
 	now, err := repo.Rows(ctx, row.SiteID, []string{row.URLMd5})
 	if err != nil {
 		return err
@@ -184,8 +184,8 @@ func (repo *Repository) rawContents(ctx context.Context, r wire.URLContentReques
 		if err != nil {
 			return err
 		}
-		for _, v := range chosen(versions, mask) {
-			content, err := repo.file(ctx, v)
+		for _, v := range selectVersions(versions, mask) {
+			content, err := repo.readFile(ctx, v)
 			if errors.Is(err, segments.ErrDamaged) {
 				answer.AddDamage(err)
 				continue
@@ -200,7 +200,7 @@ func (repo *Repository) rawContents(ctx context.Context, r wire.URLContentReques
 			if k.kind != rawfiles.Raw {
 				continue
 			}
-			if err := repo.companions(ctx, v, mask, answer); err != nil {
+			if err := repo.addCompanions(ctx, v, mask, answer); err != nil {
 				return err
 			}
 		}
@@ -208,7 +208,7 @@ func (repo *Repository) rawContents(ctx context.Context, r wire.URLContentReques
 	return nil
 }
 
-func (repo *Repository) companions(ctx context.Context, v rawfiles.Version, mask int64, answer *wire.URLContentResponse) error {
+func (repo *Repository) addCompanions(ctx context.Context, v rawfiles.Version, mask int64, answer *wire.URLContentResponse) error {
 	for _, c := range []struct {
 		bit  int64
 		kind rawfiles.Kind
@@ -224,7 +224,7 @@ func (repo *Repository) companions(ctx context.Context, v rawfiles.Version, mask
 		var content *wire.Content
 		companion, ok, err := repo.Raw.Companion(ctx, v, c.kind)
 		if err == nil && ok {
-			content, err = repo.file(ctx, companion)
+			content, err = repo.readFile(ctx, companion)
 		}
 		if errors.Is(err, segments.ErrDamaged) {
 			answer.AddDamage(err)
@@ -238,9 +238,9 @@ func (repo *Repository) companions(ctx context.Context, v rawfiles.Version, mask
 	return nil
 }
 
-// chosen returns the newest version, the oldest one and all versions (oldest first), each
+// selectVersions returns the newest version, the oldest one and all versions (oldest first), each
 // if its bit is set.
-func chosen(versions []rawfiles.Version, mask int64) []rawfiles.Version {
+func selectVersions(versions []rawfiles.Version, mask int64) []rawfiles.Version {
 	if len(versions) == 0 {
 		return nil
 	}
@@ -257,9 +257,9 @@ func chosen(versions []rawfiles.Version, mask int64) []rawfiles.Version {
 	return list
 }
 
-// file reads a version. It returns nil if the version was deleted since it was listed.
-func (repo *Repository) file(ctx context.Context, v rawfiles.Version) (*wire.Content, error) {
-	data, err := repo.read(ctx, v)
+// readFile reads a version. It returns nil if the version was deleted since it was listed.
+func (repo *Repository) readFile(ctx context.Context, v rawfiles.Version) (*wire.Content, error) {
+	data, err := repo.readRawContent(ctx, v)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -273,14 +273,14 @@ func (repo *Repository) file(ctx context.Context, v rawfiles.Version) (*wire.Con
 	}, nil
 }
 
-// processed returns the parts of a stored value that the mask selects
+// selectParts returns the parts of a stored value that the mask selects
 // (docs/spec/storage.md 3.3). A value of unknown shape has no parts.
 // With tags the default result has only these.
-func processed(entry wire.Entry, mask int64, tags []string) ([]any, error) {
+func selectParts(entry wire.Entry, mask int64, tags []string) ([]any, error) {
 	list := []any{}
 	if len(tags) > 0 && mask&(wire.MaskInternal|wire.MaskCustom) == 0 {
 		if text, ok := result.Pick(entry.Data, tags); ok {
-			return append(list, (&parts{cDate: entry.CDate.UTC().Format(time.DateTime)}).content(text)), nil
+			return append(list, (&parts{cDate: entry.CDate.UTC().Format(time.DateTime)}).newContent(text)), nil
 		}
 	}
 	text, err := result.Expand(entry.Data)
@@ -294,7 +294,7 @@ func processed(entry wire.Entry, mask int64, tags []string) ([]any, error) {
 	var array []json.RawMessage
 	if json.Unmarshal(p.text, &array) == nil && array != nil {
 		if mask&wire.MaskProcessed != 0 {
-			list = append(list, p.content(p.text))
+			list = append(list, p.newContent(p.text))
 		}
 		return list, nil
 	}
@@ -307,9 +307,9 @@ func processed(entry wire.Entry, mask int64, tags []string) ([]any, error) {
 	}
 	p.internal, p.custom = *value.Internal, *value.Custom
 	if mask&wire.MaskProcessed != 0 {
-		list = append(list, p.best())
+		list = append(list, p.bestPart())
 	}
-	return p.add(list, mask), nil
+	return p.appendSelected(list, mask), nil
 }
 
 // parts is a stored value with lists of results and of texts.
@@ -319,7 +319,7 @@ type parts struct {
 	internal, custom []json.RawMessage
 }
 
-func (p *parts) content(data []byte) wire.Content {
+func (p *parts) newContent(data []byte) wire.Content {
 	return wire.Content{Buffer: base64.StdEncoding.EncodeToString(data), CDate: p.cDate, TypeID: wire.ContentProcessed}
 }
 
@@ -331,21 +331,21 @@ func (p *parts) customText(i int) any {
 	}
 	var one string
 	if json.Unmarshal(p.custom[i], &one) != nil {
-		return p.content(p.custom[i])
+		return p.newContent(p.custom[i])
 	}
-	return p.content([]byte(one))
+	return p.newContent([]byte(one))
 }
 
-// best returns the first custom text, or else the value without its lists.
-func (p *parts) best() any {
+// bestPart returns the first custom text, or else the value without its lists.
+func (p *parts) bestPart() any {
 	if text := p.customText(0); text != nil {
 		return text
 	}
-	return p.content(withoutLists(p.text))
+	return p.newContent(withoutLists(p.text))
 }
 
-// add appends the results and texts that the mask selects.
-func (p *parts) add(list []any, mask int64) []any {
+// appendSelected appends the results and texts that the mask selects.
+func (p *parts) appendSelected(list []any, mask int64) []any {
 	limit := 1
 	if mask&wire.MaskAll != 0 {
 		limit = max(len(p.internal), len(p.custom))
@@ -353,11 +353,11 @@ func (p *parts) add(list []any, mask int64) []any {
 	switch {
 	case mask&wire.MaskInternal != 0 && mask&wire.MaskCustom != 0:
 		for i, in := range p.internal {
-			list = append(list, []any{p.content(in), p.customText(i)})
+			list = append(list, []any{p.newContent(in), p.customText(i)})
 		}
 	case mask&wire.MaskInternal != 0:
 		for _, in := range p.internal[:min(limit, len(p.internal))] {
-			list = append(list, p.content(in))
+			list = append(list, p.newContent(in))
 		}
 	case mask&wire.MaskCustom != 0:
 		for i := range min(limit, len(p.custom)) {

@@ -137,7 +137,7 @@ func TestProcessedMasks(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.stored, " ", c.mask), func(t *testing.T) {
 			for name, data := range map[string][]byte{"plain": []byte(c.stored), "base64": []byte(base64.StdEncoding.EncodeToString([]byte(c.stored)))} {
-				if text := describe(t, whole(processed(wire.Entry{Data: data}, int64(c.mask), nil))); text != c.want {
+				if text := describe(t, whole(selectParts(wire.Entry{Data: data}, int64(c.mask), nil))); text != c.want {
 					t.Errorf("%s: %s, want %s", name, text, c.want)
 				}
 			}
@@ -190,7 +190,7 @@ func TestProcessedMasksOfResults(t *testing.T) {
 		}
 		for form, data := range map[string]string{"packed": c.stored, "JSON": string(text), "base64": base64.StdEncoding.EncodeToString(text), "lines of base64": lines + "\n"} {
 			t.Run(c.row+", "+form, func(t *testing.T) {
-				if got := describe(t, whole(processed(wire.Entry{Data: []byte(data)}, c.mask, nil))); got != c.want {
+				if got := describe(t, whole(selectParts(wire.Entry{Data: []byte(data)}, c.mask, nil))); got != c.want {
 					t.Errorf("got %s, want %s", got, c.want)
 				}
 			})
@@ -230,7 +230,7 @@ func FuzzProcessed(f *testing.F) {
 		f.Add([]byte(seed), int64(0x7fff))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, mask int64) {
-		list, damaged := processed(wire.Entry{Data: data}, mask, nil)
+		list, damaged := selectParts(wire.Entry{Data: data}, mask, nil)
 		if _, err := json.Marshal(list); err != nil || damaged != nil && len(list) > 0 {
 			t.Error(list, err, damaged)
 		}

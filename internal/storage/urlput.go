@@ -41,13 +41,13 @@ func (repo *Repository) urlPut(ctx context.Context, list []wire.URLPutRequest) (
 	}
 	answers := []wire.URLPutResponse{}
 	for i, r := range list {
-		more, err := w.element(ctx, fmt.Sprintf("URLPutObj[%d]", i), r)
+		more, err := w.storeElement(ctx, fmt.Sprintf("URLPutObj[%d]", i), r)
 		if err != nil {
 			return nil, err
 		}
 		answers = append(answers, more...)
 	}
-	return answers, w.commit(ctx)
+	return answers, w.commitPending(ctx)
 }
 
 // writer stores the contents of URL_PUT in groups: raw files with one sync, processed
@@ -72,8 +72,8 @@ func (repo *Repository) newWriter(ctx context.Context) (*writer, error) {
 	return w, repo.EmptyTrash(ctx)
 }
 
-// element stores the content of one element for each URL that the element selects.
-func (w *writer) element(ctx context.Context, object string, r wire.URLPutRequest) ([]wire.URLPutResponse, error) {
+// storeElement stores the content of one element for each URL that the element selects.
+func (w *writer) storeElement(ctx context.Context, object string, r wire.URLPutRequest) ([]wire.URLPutResponse, error) {
 	answer := func(err error) wire.URLPutResponse {
 		a := wire.URLPutResponse{ContentType: r.ContentType}
 		if err != nil {
@@ -88,7 +88,7 @@ func (w *writer) element(ctx context.Context, object string, r wire.URLPutReques
 		if here, err := w.repo.storesHere(ctx, r); err != nil || !here {
 			return []wire.URLPutResponse{answer(nil)}, err
 		}
-		refusal, err := w.put(ctx, r, r.URLMd5)
+		refusal, err := w.addContent(ctx, r, r.URLMd5)
 		return []wire.URLPutResponse{answer(refusal)}, err
 	case r.Criterion.Empty():
 		return []wire.URLPutResponse{answer(&wire.FieldError{Object: object, Field: "urlMd5", Reason: "is missing, and so is a clause of criterions"})}, nil
@@ -101,7 +101,7 @@ func (w *writer) element(ctx context.Context, object string, r wire.URLPutReques
 			return answers, err
 		}
 		for _, md5 := range md5s {
-			refusal, err := w.put(ctx, r, md5)
+			refusal, err := w.addContent(ctx, r, md5)
 			if err != nil {
 				return nil, err
 			}
@@ -110,8 +110,8 @@ func (w *writer) element(ctx context.Context, object string, r wire.URLPutReques
 	}
 }
 
-// put adds one content. refusal concerns only this content; err ends the request.
-func (w *writer) put(ctx context.Context, r wire.URLPutRequest, md5 string) (refusal, err error) {
+// addContent adds one content. refusal concerns only this content; err ends the request.
+func (w *writer) addContent(ctx context.Context, r wire.URLPutRequest, md5 string) (refusal, err error) {
 	if r.ContentType == wire.ContentProcessed {
 		e := wire.Entry{ID: r.PutDict.ID, Data: []byte(*r.PutDict.Data)}
 		if e.ID == "" {
@@ -119,7 +119,7 @@ func (w *writer) put(ctx context.Context, r wire.URLPutRequest, md5 string) (ref
 		}
 		e.CDate, _ = r.PutDict.CDate.Time()
 		w.entries[r.SiteID] = append(w.entries[r.SiteID], e)
-	} else if err := w.file(ctx, r, md5); errors.Is(err, rawfiles.ErrTooLarge) || errors.Is(err, rawfiles.ErrName) {
+	} else if err := w.stageFile(ctx, r, md5); errors.Is(err, rawfiles.ErrTooLarge) || errors.Is(err, rawfiles.ErrName) {
 		return err, nil
 	} else if err != nil {
 		return nil, err
@@ -127,14 +127,14 @@ func (w *writer) put(ctx context.Context, r wire.URLPutRequest, md5 string) (ref
 	if w.pending++; w.pending < writerRoom {
 		return nil, nil
 	}
-	return nil, w.commit(ctx)
+	return nil, w.commitPending(ctx)
 }
 
-// file stages a raw file. Companions of a page (headers, request, meta, cookies) get the
+// stageFile stages a raw file. Companions of a page (headers, request, meta, cookies) get the
 // name of the newest page without suffix, because readers look for that name. Other files
 // are named by the time (docs/spec/DECISIONS.md 5.2).
-func (w *writer) file(ctx context.Context, r wire.URLPutRequest, md5 string) error {
-	kind, data := rawfiles.Kind(r.ContentType), decoded(*r.PutDict.Data)
+func (w *writer) stageFile(ctx context.Context, r wire.URLPutRequest, md5 string) error {
+	kind, data := rawfiles.Kind(r.ContentType), decodeBase64(*r.PutDict.Data)
 	if r.Suffix != "" {
 		return w.stage.PutLabelled(r.SiteID, md5, r.Suffix, kind, data)
 	}
@@ -159,8 +159,8 @@ func (w *writer) file(ctx context.Context, r wire.URLPutRequest, md5 string) err
 	return w.stage.Put(r.SiteID, md5, w.at, kind, data)
 }
 
-// commit stores all pending contents. The writer can be used again.
-func (w *writer) commit(ctx context.Context) error {
+// commitPending stores all pending contents. The writer can be used again.
+func (w *writer) commitPending(ctx context.Context) error {
 	if err := w.stage.Commit(ctx); err != nil {
 		return fmt.Errorf("store raw files: %w", err)
 	}
@@ -196,9 +196,9 @@ func checkPut(name string, raw json.RawMessage, md5 string) error {
 	return err
 }
 
-// put stores the content of a URL_PUT inside another operation. A null site or key means
+// putContent stores the content of a URL_PUT inside another operation. A null site or key means
 // that of the URL.
-func (repo *Repository) put(ctx context.Context, name string, raw json.RawMessage, site, md5 string) error {
+func (repo *Repository) putContent(ctx context.Context, name string, raw json.RawMessage, site, md5 string) error {
 	if !isPut(raw) {
 		return nil
 	}
@@ -214,17 +214,17 @@ func (repo *Repository) put(ctx context.Context, name string, raw json.RawMessag
 		return err
 	}
 	defer func() { w.stage.Abort() }() // commit replaces it
-	refusal, err := w.put(ctx, r, r.URLMd5)
+	refusal, err := w.addContent(ctx, r, r.URLMd5)
 	if err = errors.Join(refusal, err); err != nil {
 		return err
 	}
-	return w.commit(ctx)
+	return w.commitPending(ctx)
 }
 
-// decoded decodes base64. It returns a text that is not base64 unchanged. Like the
+// decodeBase64 decodes base64. It returns a text that is not base64 unchanged. Like the
 // original, it ignores characters outside the alphabet; only an incomplete last group
 // makes a text invalid (docs/spec/objects.md 2.9). The = that complete a group end the text.
-func decoded(text string) []byte {
+func decodeBase64(text string) []byte {
 	digits, closed := make([]byte, 0, len(text)), false
 	for missing, i := 0, 0; i < len(text) && !closed; i++ {
 		switch c := text[i]; {

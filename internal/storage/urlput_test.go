@@ -29,7 +29,7 @@ func TestDecoded(t *testing.T) {
 		"":                 "",
 		"\u00e9UGFnZTEy!?": "Page12",
 	} {
-		if got := string(decoded(text)); got != want {
+		if got := string(decodeBase64(text)); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
@@ -38,10 +38,10 @@ func TestDecoded(t *testing.T) {
 func FuzzDecoded(f *testing.F) {
 	f.Add([]byte("page"), "UGFnZQ==")
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
-		if got := decoded(base64.StdEncoding.EncodeToString(data)); string(got) != string(data) {
+		if got := decodeBase64(base64.StdEncoding.EncodeToString(data)); string(got) != string(data) {
 			t.Errorf("%q decodes to %q", data, got)
 		}
-		decoded(text)
+		decodeBase64(text)
 	})
 }
 

@@ -75,10 +75,10 @@ func Main(ctx context.Context, job Job, o Options) int {
 	stop := make(chan struct{})
 	defer close(stop)
 	requests := make(chan request)
-	go read(newValues(o.In, o.MaxRequest), requests, stop)
+	go readValues(newValues(o.In, o.MaxRequest), requests, stop)
 
 	l := loop{Options: o, job: job}
-	return l.run(ctx, requests)
+	return l.runJobs(ctx, requests)
 }
 
 func (o Options) withDefaults() Options {
@@ -117,12 +117,12 @@ type request struct {
 	err   error
 }
 
-// read sends the values of v until the input ends or stop is closed. It reads one value
+// readValues sends the values of v until the input ends or stop is closed. It reads one value
 // ahead of the job.
-func read(v *values, to chan<- request, stop <-chan struct{}) {
+func readValues(v *values, to chan<- request, stop <-chan struct{}) {
 	defer close(to)
 	for {
-		value, err := v.next()
+		value, err := v.nextValue()
 		if err == io.EOF {
 			return
 		}
@@ -141,7 +141,7 @@ type loop struct {
 	line bytes.Buffer // the encoded answer
 }
 
-func (l *loop) run(ctx context.Context, requests <-chan request) int {
+func (l *loop) runJobs(ctx context.Context, requests <-chan request) int {
 	status := ExitTrusted
 	for {
 		if ctx.Err() != nil { // select would choose randomly if a request is ready too
@@ -161,7 +161,7 @@ func (l *loop) run(ctx context.Context, requests <-chan request) int {
 			l.Log.Warn("unreadable input", "op", "task.Main", "error", r.err)
 			status = ExitCritical
 			l.encodeError(nil, r.err)
-		} else if err := files.ExplainFull(l.answer(ctx, r.value), ""); err != nil {
+		} else if err := files.ExplainFull(l.answerRequest(ctx, r.value), ""); err != nil {
 			l.Log.Error("critical error", "op", "task.Main", "error", err)
 			fmt.Fprintf(l.Err, "%s: %v\n", l.Name, err)
 			if l.Machine != nil && !l.Machine(err) {
@@ -180,11 +180,11 @@ func (l *loop) run(ctx context.Context, requests <-chan request) int {
 	}
 }
 
-// answer runs the job and encodes its answer or its error in l.line. It returns critical
+// answerRequest runs the job and encodes its answer or its error in l.line. It returns critical
 // errors only.
-func (l *loop) answer(ctx context.Context, value json.RawMessage) error {
+func (l *loop) answerRequest(ctx context.Context, value json.RawMessage) error {
 	start := time.Now()
-	err := l.attempt(ctx, value)
+	err := l.runJob(ctx, value)
 	if IsCritical(err) {
 		return err
 	}
@@ -199,8 +199,8 @@ func (l *loop) answer(ctx context.Context, value json.RawMessage) error {
 
 var errPanic = errors.New("internal error")
 
-// attempt runs the job and encodes its answer. A panic becomes an error of this request.
-func (l *loop) attempt(ctx context.Context, value json.RawMessage) (err error) {
+// runJob runs the job and encodes its answer. A panic becomes an error of this request.
+func (l *loop) runJob(ctx context.Context, value json.RawMessage) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.Log.Error("job panicked", "op", "task.Main", "error", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -211,15 +211,15 @@ func (l *loop) attempt(ctx context.Context, value json.RawMessage) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := l.encode(answer); err != nil {
+	if err := l.encodeAnswer(answer); err != nil {
 		return fmt.Errorf("answer cannot be written as JSON: %w", err)
 	}
 	return nil
 }
 
-// encode writes answer to l.line. The encoder compacts raw messages and escapes control
+// encodeAnswer writes answer to l.line. The encoder compacts raw messages and escapes control
 // characters, so the result is one line.
-func (l *loop) encode(answer any) error {
+func (l *loop) encodeAnswer(answer any) error {
 	l.line.Reset()
 	e := json.NewEncoder(&l.line)
 	e.SetEscapeHTML(false)
@@ -229,8 +229,8 @@ func (l *loop) encode(answer any) error {
 // encodeError writes the error answer to l.line. If it cannot be encoded, it writes the
 // plainErrorAnswer.
 func (l *loop) encodeError(value json.RawMessage, err error) {
-	if e := l.encode(l.ErrorAnswer(value, err)); e != nil {
+	if e := l.encodeAnswer(l.ErrorAnswer(value, err)); e != nil {
 		l.Log.Error("error answer cannot be written as JSON", "op", "task.Main", "error", e)
-		l.encode(plainErrorAnswer(value, err)) // never fails
+		l.encodeAnswer(plainErrorAnswer(value, err)) // never fails
 	}
 }

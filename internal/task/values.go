@@ -62,10 +62,10 @@ func newValues(r io.Reader, max int64) *values {
 	return v
 }
 
-// next returns the next value, io.EOF at the end of the input, or an *InputError. After
+// nextValue returns the next value, io.EOF at the end of the input, or an *InputError. After
 // invalid JSON the following call continues behind the next newline. After a failed read or
 // a value above the limit it returns io.EOF.
-func (v *values) next() (json.RawMessage, error) {
+func (v *values) nextValue() (json.RawMessage, error) {
 	if v.dec == nil {
 		return nil, io.EOF
 	}
@@ -78,7 +78,7 @@ func (v *values) next() (json.RawMessage, error) {
 	var syntax *json.SyntaxError
 	switch {
 	case err == nil && int64(len(value)) > v.max:
-		return nil, v.end(v.base+start, errTooLarge)
+		return nil, v.endInput(v.base+start, errTooLarge)
 	case err == nil:
 		return value, nil
 	case errors.As(err, &syntax):
@@ -90,15 +90,15 @@ func (v *values) next() (json.RawMessage, error) {
 		v.dec = nil
 		return nil, io.EOF
 	case err == io.ErrUnexpectedEOF:
-		return nil, v.end(v.base+v.read, errTruncated)
+		return nil, v.endInput(v.base+v.read, errTruncated)
 	case err == errTooLarge:
-		return nil, v.end(v.base+start, errTooLarge)
+		return nil, v.endInput(v.base+start, errTooLarge)
 	}
-	return nil, v.end(v.base+v.read, err)
+	return nil, v.endInput(v.base+v.read, err)
 }
 
-// end ends the input and returns err as an InputError.
-func (v *values) end(offset int64, err error) error {
+// endInput ends the input and returns err as an InputError.
+func (v *values) endInput(offset int64, err error) error {
 	v.dec = nil
 	return &InputError{Offset: offset, Err: err}
 }

@@ -39,12 +39,12 @@ type AttributeRequest struct {
 // element name[i]. The attribute's name is mandatory.
 func ReadAttributes(name string, raw json.RawMessage, n *Notes) ([]AttributeRequest, error) {
 	return readList(name, raw, n, func(o *object) AttributeRequest {
-		r := AttributeRequest{SiteID: o.text("siteId"), Name: o.textOrNil("name"), URLMd5: o.md5OrNil("urlMd5"), Value: o.textOrNil("value")}
-		o.accept("cDate")
+		r := AttributeRequest{SiteID: o.readText("siteId"), Name: o.textOrNil("name"), URLMd5: o.md5OrNil("urlMd5"), Value: o.textOrNil("value")}
+		o.acceptUnused("cDate")
 		if r.Name == nil || *r.Name == "" {
-			o.fail("name", "is missing")
-		} else if reason := AttributeName.text(*r.Name); reason != "" {
-			o.fail("name", reason)
+			o.refuseField("name", "is missing")
+		} else if reason := AttributeName.textReason(*r.Name); reason != "" {
+			o.refuseField("name", reason)
 		}
 		return r
 	})
@@ -55,8 +55,8 @@ func ReadAttributes(name string, raw json.RawMessage, n *Notes) ([]AttributeRequ
 func ReadAttributeSelections(name string, raw json.RawMessage, n *Notes) ([]AttributeRequest, error) {
 	return readList(name, raw, n, func(o *object) AttributeRequest {
 		r := AttributeRequest{
-			SiteID: o.text("siteId"), Name: o.textOrNil("name"), URLMd5: o.md5OrNil("urlMd5"),
-			Criterion: o.criterion("criterions", Criterion{}),
+			SiteID: o.readText("siteId"), Name: o.textOrNil("name"), URLMd5: o.md5OrNil("urlMd5"),
+			Criterion: o.readCriterion("criterions", Criterion{}),
 		}
 		if r.URLMd5 != nil {
 			*r.URLMd5 = keyToFind(*r.URLMd5)

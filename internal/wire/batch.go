@@ -69,28 +69,28 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 	return readOne("Batch", raw, n, func(o *object) Batch {
 		b := Batch{
 			ID:                batchID(o),
-			CrawlerType:       o.int("crawlerType", CrawlNormal),
-			ErrorMask:         ErrorMask(o.int("errorMask", 0)),
-			DBMode:            o.int("dbMode", DBRead|DBWrite),
-			MaxIterations:     o.int("maxIterations", 1),
-			MaxItems:          o.int("maxItems", 0),
-			MaxExecutionTime:  o.int("maxExecutionTime", 0),
-			MaxHostWait:       o.int("maxHostWait", 0),
-			Retry:             o.bool("retry", false),
-			RemoveUnprocessed: o.bool("removeUnprocessedItems", false),
-			Folder:            o.text("contentFolder"),
-			Spent:             o.bounded("spentTime", 0, Bounds{Max: math.MaxInt32}),
+			CrawlerType:       o.readInt("crawlerType", CrawlNormal),
+			ErrorMask:         ErrorMask(o.readInt("errorMask", 0)),
+			DBMode:            o.readInt("dbMode", DBRead|DBWrite),
+			MaxIterations:     o.readInt("maxIterations", 1),
+			MaxItems:          o.readInt("maxItems", 0),
+			MaxExecutionTime:  o.readInt("maxExecutionTime", 0),
+			MaxHostWait:       o.readInt("maxHostWait", 0),
+			Retry:             o.readBool("retry", false),
+			RemoveUnprocessed: o.readBool("removeUnprocessedItems", false),
+			Folder:            o.readText("contentFolder"),
+			Spent:             o.readBoundedInt("spentTime", 0, Bounds{Max: math.MaxInt32}),
 		}
 		if b.Folder != "" && !FolderName(b.Folder) {
-			o.fail("contentFolder", "is not the name of a folder")
+			o.refuseField("contentFolder", "is not the name of a folder")
 		}
-		o.accept("errorNames", "refilled", "tally")
-		if o.has("refill") {
+		o.acceptUnused("errorNames", "refilled", "tally")
+		if o.hasField("refill") {
 			b.Refill = readObject(o.reading, "Batch.refill", o.fields["refill"], func(o *object) []URLFetchRequest { return readRefill(o, &b) })
-			b.RefillTime = o.bounded("refillTime", 0, Bounds{Max: math.MaxInt32})
+			b.RefillTime = o.readBoundedInt("refillTime", 0, Bounds{Max: math.MaxInt32})
 		}
 		seen := map[[2]string]bool{}
-		for i, raw := range o.list("items") {
+		for i, raw := range o.readList("items") {
 			item := readObject(o.reading, fmt.Sprintf("BatchItem[%d]", i), raw, readBatchItem)
 			key := [2]string{item.SiteID, item.URLID}
 			if !seen[key] {
@@ -110,12 +110,12 @@ func readRefill(o *object, b *Batch) []URLFetchRequest {
 		status = StatusSelectedProcessing
 	}
 	if r.URLUpdate["Status"] != status || r.URLUpdate["Batch_Id"] != b.ID {
-		o.fail("urlUpdate", "does not select for this batch")
+		o.refuseField("urlUpdate", "does not select for this batch")
 	}
 	if r.SiteLists.Given() {
-		o.fail("siteUpdate", "changes lists of a site")
+		o.refuseField("siteUpdate", "changes lists of a site")
 	}
-	o.refuse(r.Check(o.name))
+	o.keepFirstError(r.Check(o.name))
 	return []URLFetchRequest{r}
 }
 
@@ -127,7 +127,7 @@ func FolderName(name string) bool { return namePattern.MatchString(name) }
 // number.
 func batchID(o *object) int64 {
 	b := boundsOf("u32")
-	n := o.bounded("id", 0, Bounds{Min: math.MinInt32, Max: b.Max})
+	n := o.readBoundedInt("id", 0, Bounds{Min: math.MinInt32, Max: b.Max})
 	if n < 0 {
 		n += b.Max + 1
 	}
@@ -135,27 +135,27 @@ func batchID(o *object) int64 {
 }
 
 func readBatchItem(o *object) BatchItem {
-	item := BatchItem{SiteID: o.siteID(), URLID: o.md5("urlId"), Depth: o.int("depth", 0), BaseURL: o.text("baseUrl")}
-	o.accept("urlPutObj", "urlContentResponse", "siteProperties")
-	if !o.has("urlObj") {
-		o.fail("urlObj", "is missing")
+	item := BatchItem{SiteID: o.siteID(), URLID: o.readMD5("urlId"), Depth: o.readInt("depth", 0), BaseURL: o.readText("baseUrl")}
+	o.acceptUnused("urlPutObj", "urlContentResponse", "siteProperties")
+	if !o.hasField("urlObj") {
+		o.refuseField("urlObj", "is missing")
 		return item
 	}
-	u := o.child("urlObj")
+	u := o.readChild("urlObj")
 	u.loose = true // its values come from another task, not from a client
-	item.Given = u.columns(URLColumns)
+	item.Given = u.readColumns(URLColumns)
 	text := item.Given.Text("URL")
 	item.URL = NewURL(item.SiteID, text)
-	item.URL.ContentMask = u.int("contentMask", 0)
-	item.URL.URLPut = u.raw("urlPut")
+	item.URL.ContentMask = u.readInt("contentMask", 0)
+	item.URL.URLPut = u.readRaw("urlPut")
 	item.URL.Attributes = attributesOf(u)
-	u.accept("siteId", "siteSelect", "urlUpdate", "errorNames", "host", "chainId")
-	u.end()
+	u.acceptUnused("siteId", "siteSelect", "urlUpdate", "errorNames", "host", "chainId")
+	u.noteUnused()
 	Apply(&item.URL, URLColumns, item.Given, "")
 	if item.URLID = cmp.Or(item.URLID, item.Given.Text("URLMd5")); text != "" {
 		item.URLID = keyFor(item.URLID, text)
 	} else if !HasData(item.URL.URLPut) {
-		u.fail("url", "is missing, and so is urlPut.putDict.data")
+		u.refuseField("url", "is missing, and so is urlPut.putDict.data")
 	} else if item.URLID == "" {
 		item.URLID = Md5(string(item.URL.URLPut)) // contents differ, so keys must
 	}
@@ -166,12 +166,12 @@ func readBatchItem(o *object) BatchItem {
 			item.Properties[row.Text("Name")] = row.Text("Value")
 		}
 	}
-	if o.has("siteObj") {
+	if o.hasField("siteObj") {
 		s := readObject(o.reading, o.name+".siteObj", o.fields["siteObj"], func(o *object) SiteOverlay { return readOverlay(o, item.SiteID) })
 		s.Source = o.fields["siteObj"]
 		item.Site = &s
 	}
-	o.refuse(cmp.Or(CheckSiteID(o.name, "siteId", item.SiteID), CheckMd5(o.name, "urlId", item.URLID)))
+	o.keepFirstError(cmp.Or(CheckSiteID(o.name, "siteId", item.SiteID), CheckMd5(o.name, "urlId", item.URLID)))
 	return item
 }
 
@@ -179,7 +179,7 @@ func readBatchItem(o *object) BatchItem {
 // batch. It skips invalid ones.
 func attributesOf(u *object) []Attribute {
 	var list []Attribute
-	if json.Unmarshal(u.raw("attributes"), &list) != nil {
+	if json.Unmarshal(u.readRaw("attributes"), &list) != nil {
 		return nil
 	}
 	if list = slices.DeleteFunc(list, func(a Attribute) bool { return a.Name == "" }); len(list) == 0 {
@@ -189,10 +189,10 @@ func attributesOf(u *object) []Attribute {
 }
 
 func readOverlay(o *object, siteID string) SiteOverlay {
-	s := SiteOverlay{Row: o.columns(SiteColumns)}
+	s := SiteOverlay{Row: o.readColumns(SiteColumns)}
 	delete(s.Row, "Id")
-	o.accept("moveURLs", "urls")
-	o.accept(siteExtras...)
+	o.acceptUnused("moveURLs", "urls")
+	o.acceptUnused(siteExtras...)
 	s.Filters = listOf(o, "filters", func(o *object) Patch { return readFilter(o, siteID) })
 	s.Properties = readProperties(o, siteID, true)
 	return s
@@ -264,7 +264,7 @@ func (b Batch) MarshalJSON() ([]byte, error) {
 	items := make([]json.RawMessage, len(b.Items))
 	for i := range b.Items {
 		var err error
-		if items[i], err = b.Items[i].encode(b.CrawlerType == CrawlRealTime); err != nil {
+		if items[i], err = b.Items[i].encodeItem(b.CrawlerType == CrawlRealTime); err != nil {
 			return nil, err
 		}
 	}
@@ -300,10 +300,10 @@ func (b Batch) MarshalJSON() ([]byte, error) {
 func (b *Batch) Writes() bool { return b.DBMode&DBWrite != 0 && b.CrawlerType != CrawlRealTime }
 
 // MarshalJSON writes the item without siteObj.
-func (i BatchItem) MarshalJSON() ([]byte, error) { return i.encode(false) }
+func (i BatchItem) MarshalJSON() ([]byte, error) { return i.encodeItem(false) }
 
-// encode writes the item; withSite adds its siteObj.
-func (i BatchItem) encode(withSite bool) ([]byte, error) {
+// encodeItem writes the item; withSite adds its siteObj.
+func (i BatchItem) encodeItem(withSite bool) ([]byte, error) {
 	var site json.RawMessage
 	if withSite && i.Site != nil {
 		site = i.Site.Source

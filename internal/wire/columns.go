@@ -107,7 +107,7 @@ func FitRow(row any, columns []Column) []any {
 			continue
 		}
 		f := v.Field(c.index)
-		value := c.value(f)
+		value := c.patchValue(f)
 		if fitted := c.Fit(value); fitted != value {
 			value = fitted
 			setField(f, fitted)
@@ -135,8 +135,8 @@ func setField(f reflect.Value, value any) {
 	}
 }
 
-// value returns a field as the value of a Patch.
-func (c Column) value(f reflect.Value) any {
+// patchValue returns a field as the value of a Patch.
+func (c Column) patchValue(f reflect.Value) any {
 	switch {
 	case c.Kind == KindDate && f.String() == "":
 		return nil
@@ -158,7 +158,7 @@ func PatchOf(row any, columns []Column) Patch {
 		if c.index < 0 {
 			continue
 		}
-		p[c.Name] = c.value(v.Field(c.index))
+		p[c.Name] = c.patchValue(v.Field(c.index))
 	}
 	return p
 }

@@ -32,27 +32,27 @@ func (c Criterion) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// criterion reads a criterions object. def applies to an absent or null object and to
+// readCriterion reads a criterions object. def applies to an absent or null object and to
 // absent keys.
-func (o *object) criterion(field string, def Criterion) Criterion {
-	if !o.has(field) {
+func (o *object) readCriterion(field string, def Criterion) Criterion {
+	if !o.hasField(field) {
 		return def
 	}
-	c, in := def, o.child(field)
+	c, in := def, o.readChild(field)
 	c.Given = true
 	for key, part := range map[string]*string{"WHERE": &c.Where, "ORDER BY": &c.OrderBy, "TABLES": &c.Tables} {
 		if _, ok := in.fields[key]; ok {
-			*part = in.text(key)
+			*part = in.readText(key)
 		}
 	}
 	if raw, ok := in.fields["LIMIT"]; ok {
 		c.Limit = readLimit(in, raw)
 	}
-	if in.has("SQL") {
+	if in.hasField("SQL") {
 		c.SQL = readQueries(in)
 	}
-	in.accept("WHERE", "ORDER BY", "TABLES", "LIMIT")
-	in.end()
+	in.acceptUnused("WHERE", "ORDER BY", "TABLES", "LIMIT")
+	in.noteUnused()
 	return c
 }
 
@@ -70,18 +70,18 @@ func readQueries(o *object) map[string]string {
 		queries[name], ok = text, ok && good
 	}
 	if !ok {
-		o.fail("SQL", "is not an object of texts")
+		o.refuseField("SQL", "is not an object of texts")
 	}
 	return queries
 }
 
 // readLimit accepts a number, a text or [offset, count].
 func readLimit(o *object, raw json.RawMessage) string {
-	if !o.has("LIMIT") {
+	if !o.hasField("LIMIT") {
 		return ""
 	}
 	if raw[0] != '[' {
-		return o.text("LIMIT")
+		return o.readText("LIMIT")
 	}
 	var pair []json.RawMessage
 	if json.Unmarshal(raw, &pair) == nil && len(pair) == 2 && !isNull(pair[0]) && !isNull(pair[1]) {
@@ -91,6 +91,6 @@ func readLimit(o *object, raw json.RawMessage) string {
 			return offset + ", " + count
 		}
 	}
-	o.fail("LIMIT", "is not a number, a text or [offset, count]")
+	o.refuseField("LIMIT", "is not a number, a text or [offset, count]")
 	return ""
 }

@@ -20,9 +20,9 @@ type CustomRequest struct {
 // errors in query and dbName are part of the answer (docs/spec/storage.md 4.21).
 func ReadCustom(raw json.RawMessage, n *Notes) (CustomRequest, error) {
 	return readOne("SQLCustom", raw, n, func(o *object) CustomRequest {
-		r := CustomRequest{RID: o.int("rid", 0), Query: o.raw("query"), Names: o.bool("includeFieldsNames", false)}
-		if raw := o.raw("dbName"); raw != nil && raw[0] == '"' {
-			r.DBName = o.text("dbName")
+		r := CustomRequest{RID: o.readInt("rid", 0), Query: o.readRaw("query"), Names: o.readBool("includeFieldsNames", false)}
+		if raw := o.readRaw("dbName"); raw != nil && raw[0] == '"' {
+			r.DBName = o.readText("dbName")
 		}
 		var text string
 		var list []*string
@@ -36,8 +36,8 @@ func ReadCustom(raw json.RawMessage, n *Notes) (CustomRequest, error) {
 			}
 		}
 		for _, field := range []string{"rid", "query", "dbName"} {
-			if !o.has(field) {
-				o.fail(field, "is missing")
+			if !o.hasField(field) {
+				o.refuseField(field, "is missing")
 			}
 		}
 		return r

@@ -30,8 +30,8 @@ const (
 func ReadURLDelete(raw json.RawMessage, n *Notes) ([]URLDeleteRequest, error) {
 	return readList("URLDelete", raw, n, func(o *object) URLDeleteRequest {
 		r := URLDeleteRequest{
-			Criterion: o.criterion("criterions", Criterion{}), DelayedType: o.int("delayedType", Immediate),
-			Reason: o.int("reason", ReasonUser), SiteID: o.siteID(),
+			Criterion: o.readCriterion("criterions", Criterion{}), DelayedType: o.readInt("delayedType", Immediate),
+			Reason: o.readInt("reason", ReasonUser), SiteID: o.siteID(),
 		}
 		r.URL, r.URLType, r.URLMd5 = o.urlOrKey()
 		return r
@@ -40,13 +40,13 @@ func ReadURLDelete(raw json.RawMessage, n *Notes) ([]URLDeleteRequest, error) {
 
 // siteID reads siteId. "" and null mean GeneralSite (docs/spec/storage.md 4.0.2).
 func (o *object) siteID() string {
-	return cmp.Or(o.text("siteId"), GeneralSite)
+	return cmp.Or(o.readText("siteId"), GeneralSite)
 }
 
 // urlOrKey reads url and urlType. text is url as given, or nil if it is absent or null;
 // md5 is its key, or "" if text is nil.
 func (o *object) urlOrKey() (text *string, kind int64, md5 string) {
-	text, kind = o.textOrNil("url"), o.int("urlType", ByURL)
+	text, kind = o.textOrNil("url"), o.readInt("urlType", ByURL)
 	switch {
 	case text == nil:
 	case kind == ByURL:
@@ -89,8 +89,8 @@ type URLCleanupRequest struct {
 func ReadURLCleanup(raw json.RawMessage, n *Notes) ([]URLCleanupRequest, error) {
 	return readList("URLCleanup", raw, n, func(o *object) URLCleanupRequest {
 		r := URLCleanupRequest{
-			Criterion: o.criterion("criterions", Criterion{}), DelayedType: o.int("delayedType", Immediate), SiteID: o.siteID(),
-			State: o.bounded("state", URLEnabled, boundsOf("u8")), Status: o.bounded("status", StatusNew, boundsOf("u8")),
+			Criterion: o.readCriterion("criterions", Criterion{}), DelayedType: o.readInt("delayedType", Immediate), SiteID: o.siteID(),
+			State: o.readBoundedInt("state", URLEnabled, boundsOf("u8")), Status: o.readBoundedInt("status", StatusNew, boundsOf("u8")),
 		}
 		r.URL, r.URLType, r.URLMd5 = o.urlOrKey()
 		return r
@@ -118,23 +118,23 @@ type URLPurgeRequest struct {
 // ReadURLPurge reads the list of URL_PURGE.
 func ReadURLPurge(raw json.RawMessage, n *Notes) ([]URLPurgeRequest, error) {
 	return readList("URLPurge", raw, n, func(o *object) URLPurgeRequest {
-		r := URLPurgeRequest{Criterion: o.criterion("criterions", Criterion{Limit: "100"})}
-		if o.has("siteId") {
+		r := URLPurgeRequest{Criterion: o.readCriterion("criterions", Criterion{Limit: "100"})}
+		if o.hasField("siteId") {
 			r.SiteID = o.siteID()
 		}
 		text, _, md5 := o.urlOrKey()
 		if r.URLMd5 = md5; text != nil && r.SiteID != "" {
-			o.refuse(CheckMd5(o.name, "url", md5))
+			o.keepFirstError(CheckMd5(o.name, "url", md5))
 		}
-		if o.has("siteLimits") {
+		if o.hasField("siteLimits") {
 			var pair []json.RawMessage
 			var ok1, ok2 bool
-			if json.Unmarshal(o.raw("siteLimits"), &pair) == nil && len(pair) == 2 {
+			if json.Unmarshal(o.readRaw("siteLimits"), &pair) == nil && len(pair) == 2 {
 				r.Offset, ok1 = ReadInt(pair[0])
 				r.Count, ok2 = ReadInt(pair[1])
 			}
 			if r.Limits = ok1 && ok2; !r.Limits {
-				o.fail("siteLimits", "is not [offset, count]")
+				o.refuseField("siteLimits", "is not [offset, count]")
 			}
 		}
 		return r
@@ -159,9 +159,9 @@ type URLAgeRequest struct {
 func ReadURLAge(raw json.RawMessage, n *Notes) ([]URLAgeRequest, error) {
 	return readList("URLAgeObj", raw, n, func(o *object) URLAgeRequest {
 		return URLAgeRequest{
-			URLsCriterion:  o.criterion("urlsCriterions", Criterion{Limit: "100"}),
-			SitesCriterion: o.criterion("sitesCriterions", Criterion{Limit: "10"}),
-			MaxURLs:        o.int("maxURLs", 100), DelayedType: o.int("delayedType", Immediate),
+			URLsCriterion:  o.readCriterion("urlsCriterions", Criterion{Limit: "100"}),
+			SitesCriterion: o.readCriterion("sitesCriterions", Criterion{Limit: "10"}),
+			MaxURLs:        o.readInt("maxURLs", 100), DelayedType: o.readInt("delayedType", Immediate),
 		}
 	})
 }

@@ -76,10 +76,10 @@ func ParseEvent(frame []byte) (Event, error) {
 	switch e.Class {
 	case ClassClient, ClassAdmin, ClassInternal:
 	default:
-		return e, fmt.Errorf("not an event: class %q is unknown", clip([]byte(e.Class)))
+		return e, fmt.Errorf("not an event: class %q is unknown", clipText([]byte(e.Class)))
 	}
 	if !namePattern.MatchString(e.UID) {
-		return e, fmt.Errorf("not an event: uid %q must be 1 to 64 letters, digits, - or _", clip([]byte(e.UID)))
+		return e, fmt.Errorf("not an event: uid %q must be 1 to 64 letters, digits, - or _", clipText([]byte(e.UID)))
 	}
 	return e, nil
 }

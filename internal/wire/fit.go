@@ -59,34 +59,34 @@ func boundsOf(tag string) Bounds {
 	return Bounds{Chars: n}
 }
 
-// refusal tells why value is out of the bounds of c; "" means that it is valid.
-func (c Column) refusal(value any) string {
+// refusalReason tells why value is out of the bounds of c; "" means that it is valid.
+func (c Column) refusalReason(value any) string {
 	switch x := value.(type) {
 	case int64:
 		if c.Kind == KindInt && (x < c.Bounds.Min || x > c.Bounds.Max) {
-			return c.Bounds.numbers()
+			return c.Bounds.rangeReason()
 		}
 	case string:
-		return c.Bounds.text(x)
+		return c.Bounds.textReason(x)
 	}
 	return ""
 }
 
-func (b Bounds) numbers() string { return fmt.Sprintf("is not %d to %d", b.Min, b.Max) }
+func (b Bounds) rangeReason() string { return fmt.Sprintf("is not %d to %d", b.Min, b.Max) }
 
-func (b Bounds) text(s string) string {
+func (b Bounds) textReason(s string) string {
 	switch {
 	case b.Bytes > 0 && len(s) > b.Bytes:
 		return fmt.Sprintf("is longer than %d bytes", b.Bytes)
 	case b.Chars > 0 && len(s) > b.Chars && utf8.RuneCountInString(s) > b.Chars:
 		return fmt.Sprintf("is longer than %d characters", b.Chars)
-	case b.ASCII && !ascii(s):
+	case b.ASCII && !isASCII(s):
 		return "has characters other than ASCII"
 	}
 	return ""
 }
 
-func ascii(s string) bool {
+func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
 			return false
@@ -111,20 +111,20 @@ func (c Column) Fit(value any) any {
 		}
 	case string:
 		switch {
-		case c.Kind == KindDate && !storable(x):
+		case c.Kind == KindDate && !isStorableDate(x):
 			return nil
-		case c.Kind != KindDate && (!clean(x) || c.Bounds.text(x) != ""):
-			return c.Bounds.cut(x)
+		case c.Kind != KindDate && (!isCleanText(x) || c.Bounds.textReason(x) != ""):
+			return c.Bounds.cutText(x)
 		}
 	}
 	return value // the same interface value: no allocation for the many values that fit
 }
 
-// clean reports whether s is valid UTF-8 without NUL.
-func clean(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+// isCleanText reports whether s is valid UTF-8 without NUL.
+func isCleanText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-func (b Bounds) cut(s string) string {
-	if !clean(s) {
+func (b Bounds) cutText(s string) string {
+	if !isCleanText(s) {
 		s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 	}
 	if b.ASCII {
@@ -149,8 +149,8 @@ func (b Bounds) cut(s string) string {
 	return s
 }
 
-// storable reports whether date has DateLayout and fits into a DATETIME of MySQL.
-func storable(date string) bool {
+// isStorableDate reports whether date has DateLayout and fits into a DATETIME of MySQL.
+func isStorableDate(date string) bool {
 	t, err := time.Parse(DateLayout, date)
 	return err == nil && t.Year() >= 1000 && len(date) == len(DateLayout)
 }

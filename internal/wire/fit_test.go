@@ -166,7 +166,7 @@ func FuzzFit(f *testing.F) {
 		for _, c := range RootURLColumns {
 			for _, value := range []any{s, n} {
 				fixed := c.Fit(value)
-				if reason := c.refusal(fixed); reason != "" {
+				if reason := c.refusalReason(fixed); reason != "" {
 					t.Errorf("%s: %v %s", c.Name, fixed, reason)
 				}
 				if text, ok := fixed.(string); ok && (!utf8.ValidString(text) || strings.ContainsRune(text, 0)) {

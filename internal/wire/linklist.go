@@ -48,7 +48,7 @@ func appendLink(to []byte, l, last *LinkOut) ([]byte, error) {
 			if hasKey {
 				continue
 			}
-		} else if f.follows(value, before.Field(f.index)) {
+		} else if f.isImplied(value, before.Field(f.index)) {
 			continue
 		}
 		to = append(append(to, begin), f.key...)
@@ -56,7 +56,7 @@ func appendLink(to []byte, l, last *LinkOut) ([]byte, error) {
 		switch {
 		case f.kind == reflect.Int64:
 			to = strconv.AppendInt(to, value.Int(), 10)
-		case f.kind == reflect.String && simple(value.String()):
+		case f.kind == reflect.String && isSimpleJSON(value.String()):
 			to = append(append(append(to, '"'), value.String()...), '"')
 		default:
 			of := value.Interface()
@@ -76,8 +76,8 @@ func appendLink(to []byte, l, last *LinkOut) ([]byte, error) {
 	return append(to, '}'), nil
 }
 
-// follows reports whether a value is left out after the value before it.
-func (f *linkField) follows(value, before reflect.Value) bool {
+// isImplied reports whether a value is left out after the value before it.
+func (f *linkField) isImplied(value, before reflect.Value) bool {
 	switch f.kind {
 	case reflect.String:
 		return value.String() == before.String()
@@ -93,8 +93,8 @@ func (f *linkField) follows(value, before reflect.Value) bool {
 	return value.IsZero()
 }
 
-// simple reports whether a text is the same in JSON, also in JSON for HTML.
-func simple(text string) bool {
+// isSimpleJSON reports whether a text is the same in JSON, also in JSON for HTML.
+func isSimpleJSON(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&`, r) }) < 0
 }
 

@@ -37,19 +37,19 @@ func (r *LinkRules) Resets(period int64) bool { return !r.KeepKnown && period > 
 func ReadLinkRules(get func(name string) (value string, ok bool)) (*LinkRules, []error) {
 	r := DefaultLinkRules()
 	p := propertyReader{get: get}
-	r.KeepKnown = valueOr(p.number("RECRAWL_NO_ROOT_URLS", "0 or 1", func(int64) bool { return true }), 1) == 0
-	r.Age = p.text("RECRAWL_URL_AGE_EXPRESSION", "")
-	r.Status = valueOr(p.number("RECRAWL_URL_UPDATE_STATUS", "-1, 0, 1, 4 or 7", func(n int64) bool {
+	r.KeepKnown = valueOr(p.readNumber("RECRAWL_NO_ROOT_URLS", "0 or 1", func(int64) bool { return true }), 1) == 0
+	r.Age = p.readText("RECRAWL_URL_AGE_EXPRESSION", "")
+	r.Status = valueOr(p.readNumber("RECRAWL_URL_UPDATE_STATUS", "-1, 0, 1, 4 or 7", func(n int64) bool {
 		return n == KeepStatus || n == StatusUndefined || FreeStatus(n)
 	}), StatusNew)
-	r.TcDate = p.text("RECRAWL_URL_UPDATE_TCDATE", r.TcDate)
-	r.UDate = p.text("RECRAWL_URL_UPDATE_UDATE", r.UDate)
-	r.CDate = p.text("RECRAWL_URL_UPDATE_CDATE", "")
-	most := valueOr(p.number("AUTO_REMOVE_RESOURCES", "a whole number that is not negative", func(n int64) bool { return n >= 0 }), 0)
-	if where, by := p.text("AUTO_REMOVE_WHERE", ""), p.text("AUTO_REMOVE_ORDER", ""); where != "" && by != "" {
+	r.TcDate = p.readText("RECRAWL_URL_UPDATE_TCDATE", r.TcDate)
+	r.UDate = p.readText("RECRAWL_URL_UPDATE_UDATE", r.UDate)
+	r.CDate = p.readText("RECRAWL_URL_UPDATE_CDATE", "")
+	most := valueOr(p.readNumber("AUTO_REMOVE_RESOURCES", "a whole number that is not negative", func(n int64) bool { return n >= 0 }), 0)
+	if where, by := p.readText("AUTO_REMOVE_WHERE", ""), p.readText("AUTO_REMOVE_ORDER", ""); where != "" && by != "" {
 		r.RemoveMost, r.RemoveWhere, r.RemoveBy = most, where, by
 	}
-	r.Active = p.text("AUTO_REMOVE_WHERE_ACTIVE", "")
+	r.Active = p.readText("AUTO_REMOVE_WHERE_ACTIVE", "")
 	return r, p.errs
 }
 

@@ -15,28 +15,28 @@ type reading struct {
 	err   error
 }
 
-// refuse keeps err unless there is an earlier error.
-func (r *reading) refuse(err error) {
+// keepFirstError keeps err unless there is an earlier error.
+func (r *reading) keepFirstError(err error) {
 	if r.err == nil {
 		r.err = err
 	}
 }
 
-// object returns the JSON object raw of the request. name is its name in errors.
-func (r *reading) object(name string, raw json.RawMessage) *object {
+// newObject returns the JSON object raw of the request. name is its name in errors.
+func (r *reading) newObject(name string, raw json.RawMessage) *object {
 	o := &object{reading: r, name: name, used: map[string]bool{}}
 	if err := json.Unmarshal(raw, &o.fields); err != nil || o.fields == nil {
-		r.refuse(&FieldError{Object: name, Value: clip(raw), Reason: "is not an object"})
+		r.keepFirstError(&FieldError{Object: name, Value: clipText(raw), Reason: "is not an object"})
 	}
 	return o
 }
 
-// elements yields the names and values of a list until the first error.
-func (r *reading) elements(name string, raw json.RawMessage) iter.Seq2[string, json.RawMessage] {
+// eachElement yields the names and values of a list until the first error.
+func (r *reading) eachElement(name string, raw json.RawMessage) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
 		var list []json.RawMessage
 		if err := json.Unmarshal(raw, &list); err != nil || list == nil {
-			r.refuse(&FieldError{Object: name, Value: clip(raw), Reason: "is not a list"})
+			r.keepFirstError(&FieldError{Object: name, Value: clipText(raw), Reason: "is not a list"})
 		}
 		for i, elem := range list {
 			if !yield(fmt.Sprintf("%s[%d]", name, i), elem) || r.err != nil {
@@ -63,7 +63,7 @@ func readList[T any](name string, raw json.RawMessage, n *Notes, read func(o *ob
 // readNullable reads a request that is a list of objects and nulls.
 func readNullable[T any](name string, raw json.RawMessage, n *Notes, null T, read func(o *object) T) ([]T, error) {
 	r, list := &reading{notes: n}, []T{}
-	for name, raw := range r.elements(name, raw) {
+	for name, raw := range r.eachElement(name, raw) {
 		if isNull(raw) {
 			list = append(list, null)
 			continue
@@ -84,15 +84,15 @@ func readOneOrMany[T any](name string, raw json.RawMessage, n *Notes, read func(
 
 // readObject reads an object and notes its unused keys.
 func readObject[T any](r *reading, name string, raw json.RawMessage, read func(o *object) T) T {
-	o := r.object(name, raw)
+	o := r.newObject(name, raw)
 	v := read(o)
-	o.end()
+	o.noteUnused()
 	return v
 }
 
 func readObjects[T any](r *reading, name string, raw json.RawMessage, read func(o *object) T) []T {
 	list := []T{}
-	for name, raw := range r.elements(name, raw) {
+	for name, raw := range r.eachElement(name, raw) {
 		list = append(list, readObject(r, name, raw, read))
 	}
 	return list
@@ -100,7 +100,7 @@ func readObjects[T any](r *reading, name string, raw json.RawMessage, read func(
 
 // listOf reads the list of objects in field. It returns nil if field is absent or null.
 func listOf[T any](o *object, field string, read func(o *object) T) []T {
-	if !o.has(field) {
+	if !o.hasField(field) {
 		return nil
 	}
 	return readObjects(o.reading, o.name+"."+field, o.fields[field], read)
@@ -115,66 +115,68 @@ type object struct {
 	loose  bool // columns changes values out of bounds to fit instead of refusing them
 }
 
-// child returns the object in field, which must be present.
-func (o *object) child(field string) *object { return o.object(o.name+"."+field, o.fields[field]) }
-
-func (o *object) fail(field, reason string) {
-	o.refuse(&FieldError{Object: o.name, Field: field, Value: clip(o.fields[field]), Reason: reason})
+// readChild returns the object in field, which must be present.
+func (o *object) readChild(field string) *object {
+	return o.newObject(o.name+"."+field, o.fields[field])
 }
 
-// missing refuses the object without a value of field.
-func (o *object) missing(field, reason string) {
-	o.refuse(&FieldError{Object: o.name, Field: field, Reason: reason})
+func (o *object) refuseField(field, reason string) {
+	o.keepFirstError(&FieldError{Object: o.name, Field: field, Value: clipText(o.fields[field]), Reason: reason})
+}
+
+// refuseMissing refuses the object without a value of field.
+func (o *object) refuseMissing(field, reason string) {
+	o.keepFirstError(&FieldError{Object: o.name, Field: field, Reason: reason})
 }
 
 // isObject reports whether field is an object.
-func (o *object) isObject(field string) bool { return o.has(field) && o.fields[field][0] == '{' }
+func (o *object) isObject(field string) bool { return o.hasField(field) && o.fields[field][0] == '{' }
 
-// has reports whether field is present and not null, and marks it as used.
-func (o *object) has(field string) bool {
+// hasField reports whether field is present and not null, and marks it as used.
+func (o *object) hasField(field string) bool {
 	o.used[field] = true
 	return o.err == nil && !isNull(o.fields[field])
 }
 
-func (o *object) int(field string, def int64) int64 {
-	if !o.has(field) {
+func (o *object) readInt(field string, def int64) int64 {
+	if !o.hasField(field) {
 		return def
 	}
 	n, ok := ReadInt(o.fields[field])
 	if !ok {
-		o.fail(field, kindReason[KindInt])
+		o.refuseField(field, kindReason[KindInt])
 	}
 	return n
 }
 
-func (o *object) bool(field string, def bool) bool {
+func (o *object) readBool(field string, def bool) bool {
 	d := int64(0)
 	if def {
 		d = 1
 	}
-	return o.int(field, d) != 0
+	return o.readInt(field, d) != 0
 }
 
-func (o *object) text(field string) string {
-	if !o.has(field) {
+func (o *object) readText(field string) string {
+	if !o.hasField(field) {
 		return ""
 	}
 	s, ok := readText(o.fields[field])
 	if !ok {
-		o.fail(field, KindText.reason(o.fields[field]))
+		o.refuseField(field, KindText.refusalReason(o.fields[field]))
 	}
 	return s
 }
 
-// md5 is text for the key of a URL, with lower-case digits.
-func (o *object) md5(field string) string { return lowerMd5(o.text(field)) }
+// readMD5 is text for the key of a URL, with lower-case digits.
+func (o *object) readMD5(field string) string { return lowerMd5(o.readText(field)) }
 
 // textOrNil returns nil for an absent or null text.
 func (o *object) textOrNil(field string) *string {
-	if !o.has(field) {
+	if !o.hasField(field) {
 		return nil
 	}
-	s := o.text(field)
+	s := o.readText(field)
 	return &s
 }
 
@@ -190,26 +192,26 @@ func (o *object) md5OrNil(field string) *string {
 // bytesOrNil is textOrNil for the content of a file, which may hold any character.
 func (o *object) bytesOrNil(field string) *string {
 	var s string
-	if o.has(field) && o.fields[field][0] == '"' && json.Unmarshal(o.fields[field], &s) == nil {
+	if o.hasField(field) && o.fields[field][0] == '"' && json.Unmarshal(o.fields[field], &s) == nil {
 		return &s
 	}
 	return o.textOrNil(field)
 }
 
-func (o *object) raw(field string) json.RawMessage {
-	if !o.has(field) {
+func (o *object) readRaw(field string) json.RawMessage {
+	if !o.hasField(field) {
 		return nil
 	}
 	return o.fields[field]
 }
 
-func (o *object) list(field string) []json.RawMessage {
-	if !o.has(field) {
+func (o *object) readList(field string) []json.RawMessage {
+	if !o.hasField(field) {
 		return nil
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(o.fields[field], &list) != nil {
-		o.fail(field, "is not a list")
+		o.refuseField(field, "is not a list")
 		return nil
 	}
 	if list == nil {
@@ -218,15 +220,15 @@ func (o *object) list(field string) []json.RawMessage {
 	return list
 }
 
-func (o *object) texts(field string, def []string) []string {
-	if !o.has(field) {
+func (o *object) readTexts(field string, def []string) []string {
+	if !o.hasField(field) {
 		return def
 	}
 	texts := []string{}
-	for _, raw := range o.list(field) {
+	for _, raw := range o.readList(field) {
 		s, ok := readText(raw)
 		if !ok || isNull(raw) {
-			o.fail(field, "is not a list of texts")
+			o.refuseField(field, "is not a list of texts")
 			return nil
 		}
 		texts = append(texts, s)
@@ -234,16 +236,16 @@ func (o *object) texts(field string, def []string) []string {
 	return texts
 }
 
-// columns reads the fields that are columns of table.
-func (o *object) columns(table []Column) Patch {
+// readColumns reads the fields that are columns of table.
+func (o *object) readColumns(table []Column) Patch {
 	p := Patch{}
 	for _, c := range table {
-		if !o.has(c.JSON) {
+		if !o.hasField(c.JSON) {
 			continue
 		}
-		value, set, reason := c.read(o.fields[c.JSON], o.loose && c.Name != "URL") // a changed URL is another page
+		value, set, reason := c.readValue(o.fields[c.JSON], o.loose && c.Name != "URL") // a changed URL is another page
 		if reason != "" {
-			o.fail(c.JSON, reason)
+			o.refuseField(c.JSON, reason)
 		} else if set {
 			p[c.Name] = value
 		}
@@ -259,35 +261,35 @@ func (o *object) tagNumbers(table []Column) {
 		if len(raw) == 0 || raw[0] != '"' || c.Kind != KindInt && c.Kind != KindFloat {
 			continue
 		}
-		if _, ok := c.number(raw); !ok {
+		if _, ok := c.readNumber(raw); !ok {
 			o.fields[c.JSON] = slices.Concat([]byte(`{"str":`), raw, []byte("}"))
 		}
 	}
 }
 
-// bounded is int with a range.
-func (o *object) bounded(field string, def int64, b Bounds) int64 {
-	n := o.int(field, def)
+// readBoundedInt is int with a range.
+func (o *object) readBoundedInt(field string, def int64, b Bounds) int64 {
+	n := o.readInt(field, def)
 	if n < b.Min || n > b.Max {
-		o.fail(field, b.numbers())
+		o.refuseField(field, b.rangeReason())
 	}
 	return n
 }
 
-// end notes the unused keys, unless there is an error.
-func (o *object) end() {
+// noteUnused notes the unused keys, unless there is an error.
+func (o *object) noteUnused() {
 	if o.err != nil || o.notes == nil {
 		return
 	}
 	for _, field := range slices.Sorted(maps.Keys(o.fields)) {
 		if !o.used[field] {
-			o.notes.unknown(o.name, field, o.used)
+			o.notes.noteUnknown(o.name, field, o.used)
 		}
 	}
 }
 
-// accept marks keys of older clients that have no effect.
-func (o *object) accept(fields ...string) {
+// acceptUnused marks keys of older clients that have no effect.
+func (o *object) acceptUnused(fields ...string) {
 	for _, f := range fields {
 		o.used[f] = true
 	}

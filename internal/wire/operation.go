@@ -158,10 +158,10 @@ type Call struct {
 func (c *Call) UnmarshalJSON(b []byte) error {
 	var pair []json.RawMessage
 	if err := json.Unmarshal(b, &pair); err != nil {
-		return &FieldError{Object: "request", Value: clip(b), Reason: "is not a pair [operation, object]"}
+		return &FieldError{Object: "request", Value: clipText(b), Reason: "is not a pair [operation, object]"}
 	}
 	if len(pair) != 2 {
-		return &FieldError{Object: "request", Value: clip(b), Reason: fmt.Sprintf("has %d elements, a pair [operation, object] is expected", len(pair))}
+		return &FieldError{Object: "request", Value: clipText(b), Reason: fmt.Sprintf("has %d elements, a pair [operation, object] is expected", len(pair))}
 	}
 	c.Object = pair[1]
 	var known bool
@@ -172,7 +172,7 @@ func (c *Call) UnmarshalJSON(b []byte) error {
 		known = json.Unmarshal(pair[0], (*int)(&c.Op)) == nil && c.Op.Known()
 	}
 	if !known {
-		return &FieldError{Object: "request", Field: "operation", Value: clip(pair[0]), Reason: "is not a known operation"}
+		return &FieldError{Object: "request", Field: "operation", Value: clipText(pair[0]), Reason: "is not a known operation"}
 	}
 	return nil
 }

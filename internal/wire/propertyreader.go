@@ -18,24 +18,24 @@ type PropertyError struct{ Name, Reason string }
 
 func (e *PropertyError) Error() string { return "property " + e.Name + " " + e.Reason }
 
-// text returns the trimmed value, or def if the property is absent.
-func (r *propertyReader) text(name, def string) string {
+// readText returns the trimmed value, or def if the property is absent.
+func (r *propertyReader) readText(name, def string) string {
 	if value, ok := r.get(name); ok {
 		return strings.TrimSpace(value)
 	}
 	return def
 }
 
-// number returns nil for an absent, empty or invalid value. wanted describes the valid
+// readNumber returns nil for an absent, empty or invalid value. wanted describes the valid
 // values for the error.
-func (r *propertyReader) number(name, wanted string, valid func(int64) bool) *int64 {
-	value := r.text(name, "")
+func (r *propertyReader) readNumber(name, wanted string, valid func(int64) bool) *int64 {
+	value := r.readText(name, "")
 	if value == "" {
 		return nil
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || !valid(n) {
-		r.errs = append(r.errs, &PropertyError{Name: name, Reason: fmt.Sprintf("has %q; expected %s", clip([]byte(value)), wanted)})
+		r.errs = append(r.errs, &PropertyError{Name: name, Reason: fmt.Sprintf("has %q; expected %s", clipText([]byte(value)), wanted)})
 		return nil
 	}
 	return &n

@@ -91,16 +91,16 @@ func ReadProxies(name string, raw json.RawMessage, n *Notes) ([]ProxyRequest, er
 		_, dated := o.fields["uDate"]
 		o.valueAsText("domains")
 		o.valueAsText("limits")
-		r := ProxyRequest{Row: o.columns(ProxyColumns), Undated: !dated}
+		r := ProxyRequest{Row: o.readColumns(ProxyColumns), Undated: !dated}
 		r.SiteID, r.Host = r.Row.Text("Site_Id"), r.Row.Text("Host")
 		if r.SiteID == "" {
-			o.fail("siteId", "is missing")
+			o.refuseField("siteId", "is missing")
 		}
 		switch {
 		case r.Host == "":
-			o.fail("host", "is missing")
+			o.refuseField("host", "is missing")
 		case strings.TrimSpace(r.Host) != r.Host: // MySQL ignores trailing spaces in comparisons
-			o.fail("host", "begins or ends with a space")
+			o.refuseField("host", "begins or ends with a space")
 		}
 		for _, column := range []string{"Id", "Site_Id", "Host"} {
 			delete(r.Row, column)
@@ -111,7 +111,7 @@ func ReadProxies(name string, raw json.RawMessage, n *Notes) ([]ProxyRequest, er
 
 // valueAsText replaces a JSON list or object in field by its text.
 func (o *object) valueAsText(field string) {
-	if !o.has(field) || o.fields[field][0] != '{' && o.fields[field][0] != '[' {
+	if !o.hasField(field) || o.fields[field][0] != '{' && o.fields[field][0] != '[' {
 		return
 	}
 	var text bytes.Buffer
@@ -143,7 +143,7 @@ type ProxySelection struct {
 // element name[i].
 func ReadProxySelections(name string, raw json.RawMessage, n *Notes) ([]ProxySelection, error) {
 	return readList(name, raw, n, func(o *object) ProxySelection {
-		r := ProxySelection{SiteID: o.textOrNil("siteId"), Host: o.textOrNil("host"), Criterion: o.criterion("criterions", Criterion{})}
+		r := ProxySelection{SiteID: o.textOrNil("siteId"), Host: o.textOrNil("host"), Criterion: o.readCriterion("criterions", Criterion{})}
 		if r.Host != nil {
 			*r.Host = strings.TrimSpace(*r.Host)
 		}
@@ -167,8 +167,8 @@ type ProxyFindRequest struct {
 func ReadProxyFind(name string, raw json.RawMessage, n *Notes) ([]ProxyFindRequest, error) {
 	return readList(name, raw, n, func(o *object) ProxyFindRequest {
 		return ProxyFindRequest{
-			SiteID: o.textOrNil("siteId"), SiteCriterion: o.criterion("siteCriterions", Criterion{}),
-			Criterion: o.criterion("criterions", Criterion{}),
+			SiteID: o.textOrNil("siteId"), SiteCriterion: o.readCriterion("siteCriterions", Criterion{}),
+			Criterion: o.readCriterion("criterions", Criterion{}),
 		}
 	})
 }

@@ -16,10 +16,10 @@ type URLVerifyRequest struct {
 // ReadURLVerify reads the list of URL_VERIFY.
 func ReadURLVerify(raw json.RawMessage, n *Notes) ([]URLVerifyRequest, error) {
 	return readNullable("URLVerify", raw, n, URLVerifyRequest{Null: true}, func(o *object) URLVerifyRequest {
-		r := URLVerifyRequest{SiteID: o.siteID(), Database: o.text("dbName"), Criterion: o.criterion("criterions", Criterion{})}
+		r := URLVerifyRequest{SiteID: o.siteID(), Database: o.readText("dbName"), Criterion: o.readCriterion("criterions", Criterion{})}
 		text, _, md5 := o.urlOrKey()
 		if text == nil {
-			o.fail("url", "is missing")
+			o.refuseField("url", "is missing")
 		}
 		r.URLMd5 = keyToFind(md5)
 		return r
@@ -57,8 +57,8 @@ func ReadURLStats(raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
 func readRecords(name, criterion string, raw json.RawMessage, n *Notes) ([]URLRecordsRequest, error) {
 	return readNullable(name, raw, n, URLRecordsRequest{Null: true}, func(o *object) URLRecordsRequest {
 		return URLRecordsRequest{
-			SiteID: o.siteID(), URLMd5: keyToFind(o.md5("urlMd5")),
-			URLsCriterion: o.criterion("urlCriterions", Criterion{}), Criterion: o.criterion(criterion, Criterion{}),
+			SiteID: o.siteID(), URLMd5: keyToFind(o.readMD5("urlMd5")),
+			URLsCriterion: o.readCriterion("urlCriterions", Criterion{}), Criterion: o.readCriterion(criterion, Criterion{}),
 		}
 	})
 }
@@ -125,13 +125,13 @@ type RecalcRequest struct {
 // ReadRecalc reads the list of F_RECALC.
 func ReadRecalc(raw json.RawMessage, n *Notes) ([]RecalcRequest, error) {
 	return readList("FieldRecalculator", raw, n, func(o *object) RecalcRequest {
-		kind := o.int("recalcType", 0)
-		r := RecalcRequest{SiteID: o.text("siteId"), Partial: kind == 1, Criterion: o.criterion("criterions", Criterion{})}
+		kind := o.readInt("recalcType", 0)
+		r := RecalcRequest{SiteID: o.readText("siteId"), Partial: kind == 1, Criterion: o.readCriterion("criterions", Criterion{})}
 		if kind != 0 && kind != 1 {
-			o.fail("recalcType", "is not 0 (all counters) or 1 (all but collectedURLs)")
+			o.refuseField("recalcType", "is not 0 (all counters) or 1 (all but collectedURLs)")
 		}
 		if r.SiteID == "" && r.Criterion.Empty() {
-			o.fail("siteId", "is missing, and so is criterions")
+			o.refuseField("siteId", "is missing, and so is criterions")
 		}
 		return r
 	})

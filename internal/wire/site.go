@@ -63,9 +63,9 @@ func (s Site) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads a Site of an answer or of a batch item. Values out of bounds are
 // changed to fit (see Column.Fit); lists are replaced.
 func (s *Site) UnmarshalJSON(b []byte) error {
-	o := new(reading).object("Site", b)
+	o := new(reading).newObject("Site", b)
 	o.loose = true
-	patch := o.columns(SiteColumns)
+	patch := o.readColumns(SiteColumns)
 	if o.err != nil {
 		return o.err
 	}
@@ -85,7 +85,7 @@ func (s *Site) UnmarshalJSON(b []byte) error {
 	s.RecrawlLock, s.MoveURLs = lists.RecrawlLock, true
 	s.CrawlingURLs, s.ProcessingURLs = lists.CrawlingURLs, lists.ProcessingURLs
 	s.URLs, s.Filters, s.Finished = lists.URLs, lists.Filters, lists.Finished
-	if o.has("properties") {
+	if o.hasField("properties") {
 		s.Properties = rowsOf[SiteProperty](PropertyColumns, readProperties(o, s.ID, false))
 	}
 	return o.err
@@ -120,8 +120,8 @@ func (u *SiteURL) UnmarshalJSON(b []byte) error {
 	if err := u.URL.UnmarshalJSON(b); err != nil {
 		return err
 	}
-	o := new(reading).object("SiteURL", b)
-	u.UserID = o.int("userId", 0)
+	o := new(reading).newObject("SiteURL", b)
+	u.UserID = o.readInt("userId", 0)
 	return o.err
 }
 

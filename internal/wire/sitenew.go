@@ -25,15 +25,15 @@ func ReadSiteNew(raw json.RawMessage, n *Notes) (SiteNewRequest, error) {
 }
 
 func readSiteNew(o *object) SiteNewRequest {
-	r := SiteNewRequest{MoveURLs: o.bool("moveURLs", true), Site: o.columns(SiteColumns)}
-	o.accept(siteExtras...)
+	r := SiteNewRequest{MoveURLs: o.readBool("moveURLs", true), Site: o.readColumns(SiteColumns)}
+	o.acceptUnused(siteExtras...)
 	r.ID = r.Site.Text("Id")
 	r.readURLs(o, r.Site)
 	if r.ID == "" && len(r.URLs) > 0 {
 		r.ID = Md5(r.URLs[0].Text("URL"))
 	}
 	if r.ID == "" {
-		o.missing("id", "is missing, and so is urls[0] to make it from")
+		o.refuseMissing("id", "is missing, and so is urls[0] to make it from")
 	}
 	r.Site["Id"] = r.ID
 	r.Filters = listOf(o, "filters", func(o *object) Patch { return readFilter(o, r.ID) })
@@ -68,18 +68,18 @@ func (r *reading) rootURL(name string, raw json.RawMessage, mask int64) (Patch, 
 	if len(raw) > 0 && raw[0] == '"' {
 		text, ok := readText(raw)
 		if !ok {
-			r.refuse(&FieldError{Object: name, Value: clip(raw), Reason: KindText.reason(raw)})
-		} else if reason := urlColumn.refusal(text); reason != "" {
-			r.refuse(&FieldError{Object: name, Field: "url", Value: clip(raw), Reason: reason})
+			r.keepFirstError(&FieldError{Object: name, Value: clipText(raw), Reason: KindText.refusalReason(raw)})
+		} else if reason := urlColumn.refusalReason(text); reason != "" {
+			r.keepFirstError(&FieldError{Object: name, Field: "url", Value: clipText(raw), Reason: reason})
 		}
 		return Patch{"URL": text}, mask
 	}
-	o := r.object(name, raw)
+	o := r.newObject(name, raw)
 	o.tagNumbers(RootURLColumns)
-	row := o.columns(RootURLColumns)
-	mask = o.int("_normalizeMask", 0)
-	o.accept("siteSelect", "attributes", "urlUpdate", "urlPut", "chainId", "contentMask", "errorNames", "host")
-	o.end()
+	row := o.readColumns(RootURLColumns)
+	mask = o.readInt("_normalizeMask", 0)
+	o.acceptUnused("siteSelect", "attributes", "urlUpdate", "urlPut", "chainId", "contentMask", "errorNames", "host")
+	o.noteUnused()
 	return row, mask
 }
 
@@ -107,9 +107,9 @@ func setDefaults(row, defaults Patch) {
 
 // readFilterFields reads the given fields only, without defaults.
 func readFilterFields(o *object) Patch {
-	row := o.columns(FilterColumns)
-	if !o.has("pattern") {
-		o.fail("pattern", "is missing")
+	row := o.readColumns(FilterColumns)
+	if !o.hasField("pattern") {
+		o.refuseField("pattern", "is missing")
 	}
 	return row
 }

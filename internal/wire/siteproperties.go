@@ -14,30 +14,30 @@ import (
 // isPropertyTriple is [siteId, value, urlMd5].
 func readProperties(parent *object, siteID string, listsAreValues bool) []Patch {
 	const field = "properties"
-	if !parent.has(field) {
+	if !parent.hasField(field) {
 		return nil
 	}
 	if parent.fields[field][0] == '[' {
 		return listOf(parent, field, func(o *object) Patch {
-			row := o.columns(PropertyColumns)
+			row := o.readColumns(PropertyColumns)
 			if row.Text("Name") == "" {
-				o.notes.remark(o.name, "has no name, so nothing reads it")
+				o.notes.noteIgnored(o.name, "has no name, so nothing reads it")
 			}
 			return propertyRow(row, siteID)
 		})
 	}
-	o := parent.child(field)
+	o := parent.readChild(field)
 	rows := []Patch{}
 	for _, key := range slices.Sorted(maps.Keys(o.fields)) {
 		if !isNull(o.fields[key]) {
-			rows = append(rows, propertyRow(o.property(key, listsAreValues), siteID))
+			rows = append(rows, propertyRow(o.readProperty(key, listsAreValues), siteID))
 		}
 	}
 	return rows
 }
 
-// property reads the value of one property of an object.
-func (o *object) property(key string, listsAreValues bool) Patch {
+// readProperty reads the value of one property of an object.
+func (o *object) readProperty(key string, listsAreValues bool) Patch {
 	row, value := Patch{"Name": key}, o.fields[key]
 	switch {
 	case value[0] == '[' && (!listsAreValues || isPropertyTriple(value)):
@@ -49,22 +49,22 @@ func (o *object) property(key string, listsAreValues bool) Patch {
 			}
 		}
 		if !texts {
-			o.fail(key, "is not a list of three texts: siteId, value, urlMd5")
+			o.refuseField(key, "is not a list of three texts: siteId, value, urlMd5")
 		}
 	case value[0] == '[' || value[0] == '{':
 		row["Value"] = string(value)
 	default:
 		text, ok := readText(value)
 		if !ok {
-			o.fail(key, KindText.reason(value))
+			o.refuseField(key, KindText.refusalReason(value))
 		}
 		row["Value"] = text
 	}
 	for _, c := range PropertyColumns {
-		if reason := c.refusal(row[c.Name]); reason != "" {
-			o.fail(key, reason)
-		} else if !clean(row.Text(c.Name)) {
-			o.fail(key, "has NUL, or bytes that are not a character")
+		if reason := c.refusalReason(row[c.Name]); reason != "" {
+			o.refuseField(key, reason)
+		} else if !isCleanText(row.Text(c.Name)) {
+			o.refuseField(key, "has NUL, or bytes that are not a character")
 		}
 	}
 	return row

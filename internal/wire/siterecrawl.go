@@ -92,7 +92,7 @@ const (
 func ReadRecrawlRules(get func(name string) (value string, ok bool)) (RecrawlRules, []error) {
 	p := propertyReader{get: get}
 	number := func(name string, lowest, highest int64) *int64 {
-		return p.number(name, fmt.Sprintf("%d to %d", lowest, highest), func(n int64) bool { return n >= lowest && n <= highest })
+		return p.readNumber(name, fmt.Sprintf("%d to %d", lowest, highest), func(n int64) bool { return n >= lowest && n <= highest })
 	}
 	choice := func(name string) *bool {
 		n := number(name, 0, 1)
@@ -106,9 +106,9 @@ func ReadRecrawlRules(get func(name string) (value string, ok bool)) (RecrawlRul
 	if len(p.errs) > 0 {
 		r.Delete = new(bool)
 	}
-	r.DeleteWhere = p.text(RecrawlDeleteWhereProperty, "")
+	r.DeleteWhere = p.readText(RecrawlDeleteWhereProperty, "")
 	r.Optimize = choice("RECRAWL_OPTIMIZE")
-	r.Where = p.text(RecrawlWhereProperty, "")
+	r.Where = p.readText(RecrawlWhereProperty, "")
 	r.PeriodMode = number("RECRAWL_PERIOD_MODE", 0, 1)
 	r.PeriodMin = number("RECRAWL_PERIOD_MIN", 1, MaxRecrawlPeriod)
 	r.PeriodMax = number("RECRAWL_PERIOD_MAX", 1, MaxRecrawlPeriod)
@@ -120,12 +120,12 @@ func ReadRecrawlRules(get func(name string) (value string, ok bool)) (RecrawlRul
 func ReadSiteRecrawl(raw json.RawMessage, n *Notes) (SiteRecrawlRequest, error) {
 	return readOne("SiteRecrawl", raw, n, func(o *object) SiteRecrawlRequest {
 		r := SiteRecrawlRequest{
-			Step: o.text("step"), Criterion: o.criterion("criterions", Criterion{}),
-			Sites: o.texts("sites", nil), Except: o.texts("except", nil), Max: o.int("max", 1),
-			DateExpression: o.text("dateExpression"),
+			Step: o.readText("step"), Criterion: o.readCriterion("criterions", Criterion{}),
+			Sites: o.readTexts("sites", nil), Except: o.readTexts("except", nil), Max: o.readInt("max", 1),
+			DateExpression: o.readText("dateExpression"),
 		}
-		if o.has("period") && json.Unmarshal(o.fields["period"], &r.Period) != nil {
-			o.fail("period", "is not {from, to, dates}")
+		if o.hasField("period") && json.Unmarshal(o.fields["period"], &r.Period) != nil {
+			o.refuseField("period", "is not {from, to, dates}")
 		}
 		return r
 	})
@@ -134,7 +134,7 @@ func ReadSiteRecrawl(raw json.RawMessage, n *Notes) (SiteRecrawlRequest, error) 
 // Check refuses unknown steps, numbers out of range and invalid site ids.
 func (r SiteRecrawlRequest) Check() error {
 	fail := func(field, value, reason string) error {
-		return &FieldError{Object: "SiteRecrawl", Field: field, Value: clip([]byte(value)), Reason: reason}
+		return &FieldError{Object: "SiteRecrawl", Field: field, Value: clipText([]byte(value)), Reason: reason}
 	}
 	switch r.Step {
 	case RecrawlBegin:

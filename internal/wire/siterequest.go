@@ -11,10 +11,10 @@ type SiteStatusRequest struct {
 // ReadSiteStatus reads the object of SITE_STATUS.
 func ReadSiteStatus(raw json.RawMessage, n *Notes) (SiteStatusRequest, error) {
 	return readOne("SiteStatus", raw, n, func(o *object) SiteStatusRequest {
-		r := SiteStatusRequest{ID: o.text("id"), Exclude: o.texts("excludeList", nil)}
-		o.accept("deleteTaskId")
+		r := SiteStatusRequest{ID: o.readText("id"), Exclude: o.readTexts("excludeList", nil)}
+		o.acceptUnused("deleteTaskId")
 		if r.ID == "" {
-			o.fail("id", "is missing")
+			o.refuseField("id", "is missing")
 		}
 		return r
 	})
@@ -30,11 +30,11 @@ type SiteFindRequest struct {
 // ReadSiteFind reads the object of SITE_FIND. Keys that its criterion lacks get defaults.
 func ReadSiteFind(raw json.RawMessage, n *Notes) (SiteFindRequest, error) {
 	return readOne("SiteFind", raw, n, func(o *object) SiteFindRequest {
-		r := SiteFindRequest{URL: new(string), Exclude: o.texts("excludeList", nil)}
+		r := SiteFindRequest{URL: new(string), Exclude: o.readTexts("excludeList", nil)}
 		if _, given := o.fields["url"]; given {
 			r.URL = o.textOrNil("url")
 		}
-		r.Criterion = o.criterion("criterions", Criterion{OrderBy: "CDate DESC", Limit: "10"})
+		r.Criterion = o.readCriterion("criterions", Criterion{OrderBy: "CDate DESC", Limit: "10"})
 		return r
 	})
 }
@@ -50,11 +50,11 @@ type SiteDeleteRequest struct {
 // ReadSiteDelete reads one object or a list of them.
 func ReadSiteDelete(raw json.RawMessage, n *Notes) ([]SiteDeleteRequest, error) {
 	return readOneOrMany("SiteDelete", raw, n, func(o *object) SiteDeleteRequest {
-		r := SiteDeleteRequest{ID: o.text("id"), DelayedType: o.int("delayedType", Immediate)}
-		o.int("taskType", 1)
-		r.Criterion = o.criterion("criterions", Criterion{})
+		r := SiteDeleteRequest{ID: o.readText("id"), DelayedType: o.readInt("delayedType", Immediate)}
+		o.readInt("taskType", 1)
+		r.Criterion = o.readCriterion("criterions", Criterion{})
 		if r.ID == "" && !r.Criterion.Given {
-			o.fail("id", "is missing, and so is criterions")
+			o.refuseField("id", "is missing, and so is criterions")
 		}
 		return r
 	})
@@ -80,16 +80,16 @@ type SiteCleanupRequest struct {
 func ReadSiteCleanup(raw json.RawMessage, n *Notes) ([]SiteCleanupRequest, error) {
 	return readOneOrMany("SiteCleanup", raw, n, func(o *object) SiteCleanupRequest {
 		r := SiteCleanupRequest{
-			ID:             o.text("id"),
-			DelayedType:    o.int("delayedType", Immediate),
-			MoveURLs:       o.bool("moveURLs", o.bool("moveUrls", true)),
-			SaveRootURLs:   o.bool("saveRootURLs", o.bool("saveRootUrls", true)),
-			State:          o.bounded("state", SiteActive, boundsOf("u8")),
-			HistoryCleanUp: o.int("historyCleanUp", 0),
+			ID:             o.readText("id"),
+			DelayedType:    o.readInt("delayedType", Immediate),
+			MoveURLs:       o.readBool("moveURLs", o.readBool("moveUrls", true)),
+			SaveRootURLs:   o.readBool("saveRootURLs", o.readBool("saveRootUrls", true)),
+			State:          o.readBoundedInt("state", SiteActive, boundsOf("u8")),
+			HistoryCleanUp: o.readInt("historyCleanUp", 0),
 		}
-		o.int("taskType", 1)
+		o.readInt("taskType", 1)
 		if r.ID == "" {
-			o.fail("id", "is missing")
+			o.refuseField("id", "is missing")
 		}
 		return r
 	})

@@ -40,19 +40,19 @@ func ReadSiteUpdate(raw json.RawMessage, n *Notes) (SiteUpdateRequest, error) {
 	return readOne("SiteUpdate", raw, n, func(o *object) SiteUpdateRequest {
 		r := readSiteUpdate(o)
 		if r.ID == "" && !r.Criterion.Given {
-			o.missing("id", "is missing, and so is criterions")
+			o.refuseMissing("id", "is missing, and so is criterions")
 		}
 		return r
 	})
 }
 
 func readSiteUpdate(o *object) SiteUpdateRequest {
-	r := SiteUpdateRequest{Set: o.columns(SiteColumns), Criterion: o.criterion("criterions", Criterion{})}
+	r := SiteUpdateRequest{Set: o.readColumns(SiteColumns), Criterion: o.readCriterion("criterions", Criterion{})}
 	r.ID = r.Set.Text("Id")
 	delete(r.Set, "Id")
-	r.UpdateType = o.int("updateType", UpdateAppend)
+	r.UpdateType = o.readInt("updateType", UpdateAppend)
 	if r.UpdateType < UpdateAppend || r.UpdateType > UpdateRows {
-		o.fail("updateType", "is not 0 (append), 1 (overwrite) or 2 (update)")
+		o.refuseField("updateType", "is not 0 (append), 1 (overwrite) or 2 (update)")
 	}
 	r.readURLs(o, r.Set)
 	for _, row := range r.URLs {
@@ -64,28 +64,28 @@ func readSiteUpdate(o *object) SiteUpdateRequest {
 	for i, p := range r.Properties {
 		o.dropSiteID(fmt.Sprintf("%s.properties[%d]", o.name, i), p)
 	}
-	o.accept("moveURLs")
-	o.accept(siteExtras...)
+	o.acceptUnused("moveURLs")
+	o.acceptUnused(siteExtras...)
 	return r
 }
 
 // readURLs reads the root URLs of site.
 func (l *SiteLists) readURLs(o *object, site Patch) {
-	siteMask := o.int("_urlNormalizeMask", 0)
-	if !o.has("urls") {
+	siteMask := o.readInt("_urlNormalizeMask", 0)
+	if !o.hasField("urls") {
 		return
 	}
 	l.URLs = []Patch{}
-	for name, raw := range o.elements(o.name+".urls", o.fields["urls"]) {
+	for name, raw := range o.eachElement(o.name+".urls", o.fields["urls"]) {
 		if isNull(raw) {
-			o.notes.remark(name, "is null, so it is left out")
+			o.notes.noteIgnored(name, "is null, so it is left out")
 			continue
 		}
 		row, mask := o.rootURL(name, raw, siteMask)
 		if l.UpdateType != UpdateRows || row.Text("URLMd5") == "" {
 			text := row.Text("URL")
 			if text == "" && o.err == nil {
-				o.notes.remark(name, "has no url, so it is left out")
+				o.notes.noteIgnored(name, "has no url, so it is left out")
 				continue
 			}
 			row["URLMd5"] = KeyOfURL(text)
@@ -103,7 +103,7 @@ func (l *SiteLists) readURLs(o *object, site Patch) {
 // dropSiteID removes the site id of a row: rows belong to the updated site, whatever
 // site they name. It refuses an invalid id.
 func (r *reading) dropSiteID(name string, row Patch) {
-	r.refuse(checkGiven(CheckSiteID, name, "siteId", row.Text("Site_Id")))
+	r.keepFirstError(checkGiven(CheckSiteID, name, "siteId", row.Text("Site_Id")))
 	delete(row, "Site_Id")
 }
 
@@ -131,7 +131,7 @@ func (l *SiteLists) Normalize(object string, form func(text string, mask int64) 
 		normal, err := form(text, l.masks[i])
 		if err != nil {
 			reason := "cannot be normalized: " + err.Error()
-			return &FieldError{Object: fmt.Sprintf("%s.urls[%d]", object, i), Field: "url", Value: clip(quoteJSON(text)), Reason: reason}
+			return &FieldError{Object: fmt.Sprintf("%s.urls[%d]", object, i), Field: "url", Value: clipText(quoteJSON(text)), Reason: reason}
 		}
 		if row["URLMd5"] == KeyOfURL(text) {
 			row["URLMd5"] = KeyOfURL(normal)
@@ -143,10 +143,10 @@ func (l *SiteLists) Normalize(object string, form func(text string, mask int64) 
 
 // Check refuses invalid site ids and md5 keys (docs/spec/DECISIONS.md 4).
 func (r SiteUpdateRequest) Check() error {
-	return cmp.Or(checkGiven(CheckSiteID, "SiteUpdate", "id", r.ID), r.SiteLists.check("SiteUpdate"))
+	return cmp.Or(checkGiven(CheckSiteID, "SiteUpdate", "id", r.ID), r.SiteLists.checkLists("SiteUpdate"))
 }
 
-func (l SiteLists) check(object string) (err error) {
+func (l SiteLists) checkLists(object string) (err error) {
 	for i, row := range l.URLs {
 		err = cmp.Or(err, CheckMd5(fmt.Sprintf("%s.urls[%d]", object, i), "urlMd5", row.Text("URLMd5")))
 	}

@@ -86,13 +86,13 @@ func (u URL) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads a URL of an answer or a batch. A missing or null key does not
 // change its field. Values out of bounds are changed to fit (see Column.Fit).
 func (u *URL) UnmarshalJSON(b []byte) error {
-	o := new(reading).object("URL", b)
+	o := new(reading).newObject("URL", b)
 	o.loose = true
-	p := o.columns(URLColumns)
-	u.SiteSelect = o.int("siteSelect", u.SiteSelect)
-	u.ContentMask = o.int("contentMask", u.ContentMask)
-	u.URLPut = o.raw("urlPut")
-	u.URLUpdate = o.raw("urlUpdate")
+	p := o.readColumns(URLColumns)
+	u.SiteSelect = o.readInt("siteSelect", u.SiteSelect)
+	u.ContentMask = o.readInt("contentMask", u.ContentMask)
+	u.URLPut = o.readRaw("urlPut")
+	u.URLUpdate = o.readRaw("urlUpdate")
 	if o.err == nil {
 		Apply(u, URLColumns, p, "")
 		if u.URL != "" {

@@ -29,18 +29,18 @@ type URLContentRequest struct {
 func ReadURLContent(raw json.RawMessage, n *Notes) ([]URLContentRequest, error) {
 	return readNullable("URLContentObject", raw, n, URLContentRequest{Null: true}, func(o *object) URLContentRequest {
 		r := URLContentRequest{
-			SiteID:         o.text("siteId"),
-			URL:            o.text("url"),
-			URLMd5:         o.md5("urlMd5"),
-			Mask:           o.int("contentTypeMask", MaskProcessed|MaskRawLast),
-			AttributeNames: o.texts("attributeNames", []string{"*"}),
+			SiteID:         o.readText("siteId"),
+			URL:            o.readText("url"),
+			URLMd5:         o.readMD5("urlMd5"),
+			Mask:           o.readInt("contentTypeMask", MaskProcessed|MaskRawLast),
+			AttributeNames: o.readTexts("attributeNames", []string{"*"}),
 			DBFields:       DBFields,
-			Tags:           o.texts("tagNames", nil),
+			Tags:           o.readTexts("tagNames", nil),
 		}
-		if o.has("dbFieldsList") && o.fields["dbFieldsList"][0] == '[' {
-			r.DBFields = o.texts("dbFieldsList", nil)
+		if o.hasField("dbFieldsList") && o.fields["dbFieldsList"][0] == '[' {
+			r.DBFields = o.readTexts("dbFieldsList", nil)
 		}
-		if o.has("urlFetch") {
+		if o.hasField("urlFetch") {
 			f := readObject(o.reading, o.name+".urlFetch", o.fields["urlFetch"], readURLFetch)
 			if f.SitesCriterion.Where == "" && r.SiteID != "" {
 				f.Sites = append(f.Sites, r.SiteID)

@@ -53,40 +53,40 @@ func ReadURLFetch(raw json.RawMessage, n *Notes) ([]URLFetchRequest, error) {
 
 func readURLFetch(o *object) URLFetchRequest {
 	r := URLFetchRequest{
-		Sites:          o.texts("sitesList", []string{}),
-		SitesCriterion: o.criterion("sitesCriterions", Criterion{OrderBy: "Priority DESC, TcDate ASC"}),
-		URLsCriterion:  o.criterion("urlsCriterions", Criterion{OrderBy: "CDate ASC", Limit: "20"}),
-		MaxURLs:        o.int("maxURLs", 20),
-		Algorithm:      o.int("algorithm", 0),
-		Locking:        o.bool("isLocking", true),
-		LockTimeout:    o.int("lockIterationTimeout", 1),
-		AttributeNames: o.texts("attributeNames", []string{"*"}),
-		SkipBusySites:  o.bool("skipBusySites", false),
-		PaceTime:       o.int("paceTime", 0),
-		AsBatch:        o.bounded("asBatch", 0, boundsOf("u32")),
+		Sites:          o.readTexts("sitesList", []string{}),
+		SitesCriterion: o.readCriterion("sitesCriterions", Criterion{OrderBy: "Priority DESC, TcDate ASC"}),
+		URLsCriterion:  o.readCriterion("urlsCriterions", Criterion{OrderBy: "CDate ASC", Limit: "20"}),
+		MaxURLs:        o.readInt("maxURLs", 20),
+		Algorithm:      o.readInt("algorithm", 0),
+		Locking:        o.readBool("isLocking", true),
+		LockTimeout:    o.readInt("lockIterationTimeout", 1),
+		AttributeNames: o.readTexts("attributeNames", []string{"*"}),
+		SkipBusySites:  o.readBool("skipBusySites", false),
+		PaceTime:       o.readInt("paceTime", 0),
+		AsBatch:        o.readBoundedInt("asBatch", 0, boundsOf("u32")),
 	}
 	notes := o.notes
 	o.notes = nil // unknown keys of updates are not noted
 	if o.isObject("siteUpdate") {
-		u := readSiteUpdate(o.child("siteUpdate"))
+		u := readSiteUpdate(o.readChild("siteUpdate"))
 		r.SiteUpdate, r.SiteLists = u.Set, u.SiteLists
 	}
 	if o.isObject("urlUpdate") {
-		r.URLUpdate = readURLUpdate(o.child("urlUpdate")).Set
+		r.URLUpdate = readURLUpdate(o.readChild("urlUpdate")).Set
 	}
 	o.notes = notes
 	if r.Algorithm != 0 && r.Algorithm != 1 {
-		o.fail("algorithm", "is not 0 (site after site) or 1 (proportional)")
+		o.refuseField("algorithm", "is not 0 (site after site) or 1 (proportional)")
 	}
 	if r.MaxURLs < 0 {
-		o.fail("maxURLs", "is below 0")
+		o.refuseField("maxURLs", "is below 0")
 	}
 	return r
 }
 
 // Check refuses invalid site ids and md5 keys. object is the name in errors.
 func (r URLFetchRequest) Check(object string) error {
-	err := r.SiteLists.check(object + ".siteUpdate")
+	err := r.SiteLists.checkLists(object + ".siteUpdate")
 	for _, id := range r.Sites {
 		err = cmp.Or(err, CheckSiteID(object, "sitesList", id))
 	}

@@ -18,7 +18,7 @@ func KeyOfURL(text string) string {
 
 // SumOfURL is KeyOfURL in bytes.
 func SumOfURL(text string) [md5.Size]byte {
-	if normal(text) {
+	if isNormal(text) {
 		return md5.Sum([]byte(text))
 	}
 	var room [256]byte
@@ -30,7 +30,7 @@ func SumOfURL(text string) [md5.Size]byte {
 // ASCII. A percent sign that begins no escape stays, and gets no digits from what follows. It
 // is idempotent and allocates nothing for a text that has this form.
 func NormalEscapes(text string) string {
-	if normal(text) {
+	if isNormal(text) {
 		return text
 	}
 	return string(appendNormal(nil, text))
@@ -39,14 +39,14 @@ func NormalEscapes(text string) string {
 // keyFor returns the key of text if a message gives none, or the md5 of the text as it is.
 // Else it returns the given key.
 func keyFor(given, text string) string {
-	if given == "" || !normal(text) && given == Md5(text) {
+	if given == "" || !isNormal(text) && given == Md5(text) {
 		return KeyOfURL(text)
 	}
 	return given
 }
 
-// normal reports whether text has no byte that appendNormal may change.
-func normal(text string) bool {
+// isNormal reports whether text has no byte that appendNormal may change.
+func isNormal(text string) bool {
 	for i := range len(text) {
 		if text[i] >= 0x80 || text[i] == '%' && escapeAt(text, i) != keptEscape {
 			return false
@@ -74,9 +74,9 @@ func escapeAt(text string, i int) escape {
 	if i+2 >= len(text) {
 		return keptEscape
 	}
-	high, low := digit(text[i+1]), digit(text[i+2])
+	high, low := hexDigitValue(text[i+1]), hexDigitValue(text[i+2])
 	switch {
-	case high < 0 || low < 0 || bare(text, i-1) || bare(text, i-2) && digit(text[i-1]) >= 0:
+	case high < 0 || low < 0 || isBarePercent(text, i-1) || isBarePercent(text, i-2) && hexDigitValue(text[i-1]) >= 0:
 		return keptEscape
 	case isUnreserved(byte(high<<4 | low)):
 		return plainEscape
@@ -86,10 +86,10 @@ func escapeAt(text string, i int) escape {
 	return keptEscape
 }
 
-// bare reports whether the character at i is a percent sign that begins no escape. What
+// isBarePercent reports whether the character at i is a percent sign that begins no escape. What
 // follows it must not become its digits.
-func bare(text string, i int) bool {
-	return i >= 0 && text[i] == '%' && (i+2 >= len(text) || digit(text[i+1]) < 0 || digit(text[i+2]) < 0)
+func isBarePercent(text string, i int) bool {
+	return i >= 0 && text[i] == '%' && (i+2 >= len(text) || hexDigitValue(text[i+1]) < 0 || hexDigitValue(text[i+2]) < 0)
 }
 
 func appendNormal(to []byte, text string) []byte {
@@ -105,10 +105,10 @@ func appendNormal(to []byte, text string) []byte {
 		}
 		switch escapeAt(text, i) {
 		case plainEscape:
-			to = append(to, byte(digit(text[i+1])<<4|digit(text[i+2])))
+			to = append(to, byte(hexDigitValue(text[i+1])<<4|hexDigitValue(text[i+2])))
 			i += 2
 		case upperEscape:
-			to = append(to, '%', upperHex[digit(text[i+1])], upperHex[digit(text[i+2])])
+			to = append(to, '%', upperHex[hexDigitValue(text[i+1])], upperHex[hexDigitValue(text[i+2])])
 			i += 2
 		default:
 			to = append(to, c)
@@ -117,8 +117,8 @@ func appendNormal(to []byte, text string) []byte {
 	return to
 }
 
-// digit returns the value of a hexadecimal digit, -1 for another character.
-func digit(c byte) int {
+// hexDigitValue returns the value of a hexadecimal digit, -1 for another character.
+func hexDigitValue(c byte) int {
 	switch {
 	case '0' <= c && c <= '9':
 		return int(c - '0')

@@ -39,12 +39,12 @@ func ReadURLPut(raw json.RawMessage, n *Notes) ([]URLPutRequest, error) {
 func ReadURLPutObject(name string, raw json.RawMessage, siteID, urlMd5 string) (URLPutRequest, error) {
 	r, err := readOne(name, raw, nil, func(o *object) URLPutRequest {
 		r := readURLPut(o)
-		if !o.has("siteId") {
+		if !o.hasField("siteId") {
 			r.SiteID = siteID
 		}
 		r.URLMd5 = cmp.Or(r.URLMd5, urlMd5)
 		if r.PutDict.Data == nil {
-			o.refuse(&FieldError{Object: name + ".putDict", Field: "data", Reason: "is missing"})
+			o.keepFirstError(&FieldError{Object: name + ".putDict", Field: "data", Reason: "is missing"})
 		}
 		return r
 	})
@@ -89,28 +89,28 @@ func plainOrBase64(text string) []byte {
 
 func readURLPut(o *object) URLPutRequest {
 	r := URLPutRequest{
-		SiteID: o.siteID(), URLMd5: o.md5("urlMd5"), Criterion: o.criterion("criterions", Criterion{}),
-		ContentType: o.int("contentType", ContentRaw), Suffix: o.text("fileStorageSuffix"),
+		SiteID: o.siteID(), URLMd5: o.readMD5("urlMd5"), Criterion: o.readCriterion("criterions", Criterion{}),
+		ContentType: o.readInt("contentType", ContentRaw), Suffix: o.readText("fileStorageSuffix"),
 	}
-	if !o.has("putDict") {
-		o.fail("putDict", "is missing")
+	if !o.hasField("putDict") {
+		o.refuseField("putDict", "is missing")
 		return r
 	}
 	r.PutDict = readObject(o.reading, o.name+".putDict", o.fields["putDict"], func(o *object) PutDict {
-		o.accept("cDate", "properties")
-		return PutDict{ID: o.md5("id"), Data: o.bytesOrNil("data"), CDate: o.moment("CDate")}
+		o.acceptUnused("cDate", "properties")
+		return PutDict{ID: o.readMD5("id"), Data: o.bytesOrNil("data"), CDate: o.readDate("CDate")}
 	})
 	return r
 }
 
-// moment reads a date. It returns "" for an absent date and for an expression.
-func (o *object) moment(field string) Date {
-	if !o.has(field) {
+// readDate reads a date. It returns "" for an absent date and for an expression.
+func (o *object) readDate(field string) Date {
+	if !o.hasField(field) {
 		return ""
 	}
 	value, _, ok := readDate(o.fields[field])
 	if !ok {
-		o.fail(field, KindDate.reason(o.fields[field]))
+		o.refuseField(field, KindDate.refusalReason(o.fields[field]))
 	}
 	text, _ := value.(string)
 	return Date(text)

@@ -18,28 +18,28 @@ type URLNewRequest struct {
 // ReadURLNew reads the list of URL_NEW.
 func ReadURLNew(raw json.RawMessage, n *Notes) ([]URLNewRequest, error) {
 	return readList("URLNew", raw, n, func(o *object) URLNewRequest {
-		r := URLNewRequest{Row: o.columns(URLColumns), SiteSelect: o.int("siteSelect", SelectNone)}
-		o.accept("contentMask", "chainId", "errorNames", "host")
+		r := URLNewRequest{Row: o.readColumns(URLColumns), SiteSelect: o.readInt("siteSelect", SelectNone)}
+		o.acceptUnused("contentMask", "chainId", "errorNames", "host")
 		text := r.Row.Text("URL")
 		if text == "" {
-			o.fail("url", "is missing")
+			o.refuseField("url", "is missing")
 		}
 		r.Row["URLMd5"] = keyFor(r.Row.Text("URLMd5"), text)
-		r.Attributes = o.attributes()
+		r.Attributes = o.readAttributes()
 		if o.isObject("urlUpdate") {
 			u := readObject(o.reading, o.name+".urlUpdate", o.fields["urlUpdate"], readURLUpdate)
 			r.Update = &u
 		}
-		r.Put = o.raw("urlPut")
+		r.Put = o.readRaw("urlPut")
 		return r
 	})
 }
 
-// attributes reads items of the form {name: value} and skips other items
+// readAttributes reads items of the form {name: value} and skips other items
 // (docs/spec/objects.md 2.7).
-func (o *object) attributes() []Attribute {
+func (o *object) readAttributes() []Attribute {
 	var list []Attribute
-	for _, raw := range o.list("attributes") {
+	for _, raw := range o.readList("attributes") {
 		var pair map[string]json.RawMessage
 		if json.Unmarshal(raw, &pair) != nil || len(pair) != 1 {
 			continue
@@ -49,13 +49,13 @@ func (o *object) attributes() []Attribute {
 				continue
 			}
 			text, ok := readText(value)
-			switch reason := AttributeName.text(name); {
+			switch reason := AttributeName.textReason(name); {
 			case reason != "" || strings.ContainsRune(name, 0):
-				o.fail("attributes", "has a name that is not 1 to 255 characters other than NUL")
+				o.refuseField("attributes", "has a name that is not 1 to 255 characters other than NUL")
 			case ok:
 				list = append(list, Attribute{Name: name, Value: text})
 			case value[0] == '"':
-				o.fail("attributes", KindText.reason(value))
+				o.refuseField("attributes", KindText.refusalReason(value))
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func ReadURLUpdate(raw json.RawMessage, n *Notes) ([]URLUpdateRequest, error) {
 }
 
 func readURLUpdate(o *object) URLUpdateRequest {
-	r := URLUpdateRequest{Set: o.columns(URLColumns)}
+	r := URLUpdateRequest{Set: o.readColumns(URLColumns)}
 	r.SiteID = cmp.Or(r.Set.Text("Site_Id"), GeneralSite)
 	r.URLMd5 = r.Set.Text("URLMd5")
 	if text := r.Set.Text("URL"); text != "" {
@@ -94,10 +94,10 @@ func readURLUpdate(o *object) URLUpdateRequest {
 	delete(r.Set, "URL")
 	delete(r.Set, "URLMd5")
 	delete(r.Set, "Site_Id")
-	r.Criterion = o.criterion("criterions", Criterion{Limit: "1"})
-	r.Attributes = o.attributes()
-	r.Put = o.raw("urlPut")
-	o.accept("siteSelect", "contentMask", "chainId", "urlUpdate", "errorNames", "host")
+	r.Criterion = o.readCriterion("criterions", Criterion{Limit: "1"})
+	r.Attributes = o.readAttributes()
+	r.Put = o.readRaw("urlPut")
+	o.acceptUnused("siteSelect", "contentMask", "chainId", "urlUpdate", "errorNames", "host")
 	return r
 }
 
@@ -118,7 +118,7 @@ func ReadURLStatus(raw json.RawMessage, n *Notes) ([]URLStatusRequest, error) {
 		r := URLStatusRequest{SiteID: o.siteID()}
 		text, _, md5 := o.urlOrKey()
 		if text == nil || *text == "" {
-			o.fail("url", "is missing")
+			o.refuseField("url", "is missing")
 		}
 		r.URLMd5 = keyToFind(md5)
 		return r

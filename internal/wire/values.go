@@ -90,7 +90,7 @@ func (e *FieldError) Error() string {
 	return name + ": " + e.Value + " " + e.Reason
 }
 
-func clip(b []byte) string {
+func clipText(b []byte) string {
 	const most = 120
 	s := string(bytes.ToValidUTF8(bytes.TrimSpace(b), []byte("?")))
 	if len(s) > most {
@@ -144,7 +144,7 @@ func checkPattern(p *regexp.Regexp, object, field, text, reason string) error {
 	if p.MatchString(text) {
 		return nil
 	}
-	return &FieldError{Object: object, Field: field, Value: clip(quoteJSON(text)), Reason: reason}
+	return &FieldError{Object: object, Field: field, Value: clipText(quoteJSON(text)), Reason: reason}
 }
 
 // checkGiven is check for a text that may be "".
@@ -242,19 +242,19 @@ func hasLoneSurrogate(raw json.RawMessage) bool {
 			continue
 		}
 		i++
-		r := escaped(raw, i)
+		r := decodeEscape(raw, i)
 		if !utf16.IsSurrogate(r) {
 			continue
 		}
-		if i += 6; utf16.DecodeRune(r, escaped(raw, i)) == utf8.RuneError || raw[i-1] != '\\' {
+		if i += 6; utf16.DecodeRune(r, decodeEscape(raw, i)) == utf8.RuneError || raw[i-1] != '\\' {
 			return true
 		}
 	}
 	return false
 }
 
-// escaped decodes the escape uXXXX at i, or returns -1.
-func escaped(raw json.RawMessage, i int) rune {
+// decodeEscape decodes the escape uXXXX at i, or returns -1.
+func decodeEscape(raw json.RawMessage, i int) rune {
 	if i+5 > len(raw) || raw[i] != 'u' {
 		return -1
 	}
@@ -290,9 +290,9 @@ func usualDate(text string) string {
 	return fmt.Sprintf("%04d-%02d-%02d %02d:%02d:%02d", n[0], n[1], n[2], n[3], n[4], n[5])
 }
 
-// unquoted removes the quotes that clients may write around a date
+// stripQuotes removes the quotes that clients may write around a date
 // (docs/spec/objects.md 4.3).
-func unquoted(s string) string {
+func stripQuotes(s string) string {
 	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {
 		return strings.TrimSpace(s[1 : n-1])
 	}
@@ -323,12 +323,12 @@ func readDate(raw json.RawMessage) (value any, set, ok bool) {
 	case strings.EqualFold(text, "NULL"):
 		return nil, true, true
 	}
-	if m := plainDate.FindStringSubmatch(usualDate(unquoted(text))); m != nil {
+	if m := plainDate.FindStringSubmatch(usualDate(stripQuotes(text))); m != nil {
 		if m[2] == "" {
 			m[2] = "00:00:00"
 		}
 		d := m[1] + " " + m[2]
-		return d, true, storable(d)
+		return d, true, isStorableDate(d)
 	}
 	return Expr(text), true, true
 }
@@ -340,23 +340,23 @@ var kindReason = map[Kind]string{
 	KindDate:  "is not a date of the years 1000 to 9999 or an SQL expression",
 }
 
-// reason tells why raw is not a value of k.
-func (k Kind) reason(raw json.RawMessage) string {
+// refusalReason tells why raw is not a value of k.
+func (k Kind) refusalReason(raw json.RawMessage) string {
 	if _, ok := readText(raw); !ok && raw[0] == '"' && k != KindInt && k != KindFloat {
 		return "has NUL, or bytes or escapes that are no character"
 	}
 	return kindReason[k]
 }
 
-// read reads a value that is not null. set is false for a value that means "not set".
+// readValue reads a value that is not null. set is false for a value that means "not set".
 // reason tells why raw is refused. With loose, values that cannot be stored are changed to
 // fit, and dates that cannot be stored are not set.
-func (c Column) read(raw json.RawMessage, loose bool) (value any, set bool, reason string) {
+func (c Column) readValue(raw json.RawMessage, loose bool) (value any, set bool, reason string) {
 	ok := true
 	set = true
 	switch c.Kind {
 	case KindInt, KindFloat:
-		value, ok = c.number(raw)
+		value, ok = c.readNumber(raw)
 		if _, computed := value.(Expr); loose && (computed || !ok) {
 			return nil, false, "" // of the request that made the row; only a database can compute it
 		}
@@ -376,22 +376,22 @@ func (c Column) read(raw json.RawMessage, loose bool) (value any, set bool, reas
 	}
 	switch {
 	case !ok:
-		return nil, false, c.Kind.reason(raw)
+		return nil, false, c.Kind.refusalReason(raw)
 	case loose:
 		return c.Fit(value), set, ""
 	}
-	return value, set, c.refusal(value)
+	return value, set, c.refusalReason(value)
 }
 
-// number reads a number, or {"str": text}, whose text is a number or an SQL expression.
-func (c Column) number(raw json.RawMessage) (value any, ok bool) {
+// readNumber reads a number, or {"str": text}, whose text is a number or an SQL expression.
+func (c Column) readNumber(raw json.RawMessage) (value any, ok bool) {
 	if raw[0] == '{' {
 		text, ok := taggedText(raw)
 		if !ok {
 			return nil, false
 		}
 		if plain := quoteJSON(strings.TrimSpace(text)); len(plain) > 2 {
-			if value, ok := c.number(plain); ok {
+			if value, ok := c.readNumber(plain); ok {
 				return value, true
 			}
 		}
@@ -432,7 +432,7 @@ func (r Remark) String() string { return r.Part + " " + r.Text }
 
 const mostNotes = 50
 
-func (n *Notes) unknown(object, field string, known map[string]bool) {
+func (n *Notes) noteUnknown(object, field string, known map[string]bool) {
 	if n == nil || len(n.Unknown) >= mostNotes {
 		return
 	}
@@ -445,7 +445,7 @@ func (n *Notes) unknown(object, field string, known map[string]bool) {
 	}
 }
 
-func (n *Notes) remark(part, text string) {
+func (n *Notes) noteIgnored(part, text string) {
 	if n != nil && len(n.Ignored) < mostNotes {
 		n.Ignored = append(n.Ignored, Remark{part, text})
 	}

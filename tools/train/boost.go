@@ -35,8 +35,8 @@ type rows struct {
 	y, w  []float32
 }
 
-// parallel calls f for 0 to n-1 on few goroutines.
-func parallel(n int, f func(i int)) {
+// runParallel calls f for 0 to n-1 on few goroutines.
+func runParallel(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	for k := range workers {
 		wg.Go(func() {
@@ -53,7 +53,7 @@ func newRows(xs [][]float32, y, w []float32) *rows {
 	r := &rows{n: len(xs), y: y, w: w}
 	width := len(xs[0])
 	r.bins, r.edges = make([][]uint8, width), make([][]float32, width)
-	parallel(width, func(f int) {
+	runParallel(width, func(f int) {
 		edges := edgesOf(xs, f)
 		column := make([]uint8, r.n)
 		for i := range xs {
@@ -102,8 +102,8 @@ type booster struct {
 	lambda float64
 }
 
-// boost trains a forest.
-func boost(r *rows, s settings) *choice.Forest {
+// trainForest trains a forest.
+func trainForest(r *rows, s settings) *choice.Forest {
 	b := &booster{rows: r, settings: s, rng: rand.New(rand.NewSource(s.seed))}
 	var sy, sw float64
 	for i := range r.y {
@@ -119,18 +119,18 @@ func boost(r *rows, s settings) *choice.Forest {
 	}
 	b.g, b.h, b.leaf = make([]float32, r.n), make([]float32, r.n), make([]uint8, r.n)
 	for range s.trees {
-		b.grow(m)
+		b.growTree(m)
 	}
 	return m
 }
 
-// grow adds a tree to m.
-func (b *booster) grow(m *choice.Forest) {
-	b.prepare()
+// growTree adds a tree to m.
+func (b *booster) growTree(m *choice.Forest) {
+	b.prepareTree()
 	width := len(b.bins)
 	features := b.rng.Perm(width)[:max(1, int(featurePart*float64(width)))]
 	for d := range b.depth {
-		f, bin := b.split(features, d)
+		f, bin := b.bestSplit(features, d)
 		threshold := float32(math.MaxFloat32)
 		if len(b.edges[f]) > 0 {
 			threshold = b.edges[f][bin]
@@ -143,11 +143,11 @@ func (b *booster) grow(m *choice.Forest) {
 			}
 		}
 	}
-	m.Leaf = append(m.Leaf, b.leaves()...)
+	m.Leaf = append(m.Leaf, b.leafValues()...)
 }
 
-// prepare computes the derivatives and draws the rows of a tree.
-func (b *booster) prepare() {
+// prepareTree computes the derivatives and draws the rows of a tree.
+func (b *booster) prepareTree() {
 	b.order = b.order[:0]
 	for i := range b.score {
 		p := 1 / (1 + float32(math.Exp(float64(-b.score[i]))))
@@ -160,16 +160,16 @@ func (b *booster) prepare() {
 	}
 }
 
-// split returns the feature and the bin that divide all leaves of level d best.
-func (b *booster) split(features []int, d int) (feature, bin int) {
+// bestSplit returns the feature and the bin that divide all leaves of level d best.
+func (b *booster) bestSplit(features []int, d int) (feature, bin int) {
 	type candidate struct {
 		gain float64
 		bin  int
 	}
 	best := make([]candidate, len(features))
-	parallel(len(features), func(k int) {
+	runParallel(len(features), func(k int) {
 		best[k].gain = -1
-		for bin, gain := range b.gains(features[k], 1<<d) {
+		for bin, gain := range b.splitGains(features[k], 1<<d) {
 			if gain > best[k].gain {
 				best[k] = candidate{gain, bin}
 			}
@@ -184,8 +184,8 @@ func (b *booster) split(features []int, d int) (feature, bin int) {
 	return features[top], best[top].bin
 }
 
-// gains returns the gain of a split of all leaves at each edge of feature f.
-func (b *booster) gains(f, leaves int) []float64 {
+// splitGains returns the gain of a split of all leaves at each edge of feature f.
+func (b *booster) splitGains(f, leaves int) []float64 {
 	hist := make([][2]float32, leaves*maxBins)
 	column := b.bins[f]
 	for _, i := range b.order {
@@ -210,8 +210,8 @@ func (b *booster) gains(f, leaves int) []float64 {
 	return gains
 }
 
-// leaves returns the values of the leaves, and adds them to the scores.
-func (b *booster) leaves() []float32 {
+// leafValues returns the values of the leaves, and adds them to the scores.
+func (b *booster) leafValues() []float32 {
 	G, H := make([]float64, 1<<b.depth), make([]float64, 1<<b.depth)
 	for _, i := range b.order {
 		G[b.leaf[i]] += float64(b.g[i])

@@ -15,7 +15,7 @@ var misleading = []string{"comments", "tags", "navigation", "navbar", "menu", "c
 	"sidebar", "social", "hidden-files", "see-also", "advertising", "header", "search", "newsletter", "login", "author", "banner", "widgets", "popup", "print", "credits"}
 
 // changes are made of every third page each.
-var changes = []func(p *page, main *html.Node, rng *rand.Rand) bool{renameSections, dropNames, shorten}
+var changes = []func(p *page, main *html.Node, rng *rand.Rand) bool{renameSections, dropNames, shortenMain}
 
 // changedCopy returns a changed copy of a marked page, or nil. The main element stays marked.
 func changedCopy(p *page) *page {
@@ -40,26 +40,26 @@ func changedCopy(p *page) *page {
 	return c
 }
 
-// each calls f for all elements below n.
-func each(n *html.Node, f func(*html.Node)) {
+// forEachElement calls f for all elements below n.
+func forEachElement(n *html.Node, f func(*html.Node)) {
 	for c := range n.ChildNodes() {
 		if c.Type == html.ElementNode {
 			f(c)
 		}
-		each(c, f)
+		forEachElement(c, f)
 	}
 }
 
 // renameSections gives sections and headings misleading ids and classes.
 func renameSections(p *page, main *html.Node, rng *rand.Rand) bool {
-	any, dropped := false, selectors(p.Drop)
-	each(main, func(n *html.Node) {
-		if dropped.fit(n) {
+	any, dropped := false, parseSelectors(p.Drop)
+	forEachElement(main, func(n *html.Node) {
+		if dropped.matchesAny(n) {
 			return
 		}
 		switch n.Data {
 		case "section", "div", "h2", "h3", "dl", "table", "ul", "p":
-			if rng.Intn(5) > 0 || n.Data != "section" && len(n.Attr) > 0 && attribute(n, "id") == "" {
+			if rng.Intn(5) > 0 || n.Data != "section" && len(n.Attr) > 0 && attributeValue(n, "id") == "" {
 				return
 			}
 			setAttribute(n, "id", misleading[rng.Intn(len(misleading))])
@@ -74,9 +74,9 @@ func renameSections(p *page, main *html.Node, rng *rand.Rand) bool {
 
 // dropNames removes ids and classes inside of the main element, but those that the generator's marks need.
 func dropNames(p *page, main *html.Node, _ *rand.Rand) bool {
-	dropped := selectors(p.Drop)
-	each(main, func(n *html.Node) {
-		if dropped.fit(n) {
+	dropped := parseSelectors(p.Drop)
+	forEachElement(main, func(n *html.Node) {
+		if dropped.matchesAny(n) {
 			return
 		}
 		kept := n.Attr[:0]
@@ -90,8 +90,8 @@ func dropNames(p *page, main *html.Node, _ *rand.Rand) bool {
 	return true
 }
 
-// shorten leaves the first few elements of the main element.
-func shorten(_ *page, main *html.Node, rng *rand.Rand) bool {
+// shortenMain leaves the first few elements of the main element.
+func shortenMain(_ *page, main *html.Node, rng *rand.Rand) bool {
 	if main.Data == "body" {
 		return false
 	}
@@ -118,7 +118,7 @@ func shorten(_ *page, main *html.Node, rng *rand.Rand) bool {
 	return false
 }
 
-func attribute(n *html.Node, key string) string {
+func attributeValue(n *html.Node, key string) string {
 	for _, a := range n.Attr {
 		if a.Key == key {
 			return a.Val

@@ -17,15 +17,15 @@ type figures struct {
 	kept, whole       map[string]float64
 }
 
-func (g *figures) add(p *page, text, markdown string) {
+func (g *figures) addPage(p *page, text, markdown string) {
 	g.pages++
 	g.f1 += wordF1(text, p.Text)
-	a, b := shingles(text, p.Text)
+	a, b := compareShingles(text, p.Text)
 	g.precision, g.recall = g.precision+a, g.recall+b
 	if !p.isMarked() {
 		return
 	}
-	j := judge(p.html, p.Main, p.Drop, markdown)
+	j := judgePage(p.html, p.Main, p.Drop, markdown)
 	if j == nil {
 		return
 	}
@@ -42,48 +42,48 @@ func (g *figures) add(p *page, text, markdown string) {
 // report is figures by name.
 type report map[string]*figures
 
-func (r report) at(name string) *figures {
+func (r report) figuresOf(name string) *figures {
 	if r[name] == nil {
 		r[name] = &figures{}
 	}
 	return r[name]
 }
 
-// evaluate reads each page with the models of its fold, those of the product if they are nil, by the whole road of the product.
-func evaluate(t *trainer, folds []*choice.Models) (kinds, generators report) {
+// evaluatePages reads each page with the models of its fold, those of the product if they are nil, by the whole road of the product.
+func evaluatePages(t *trainer, folds []*choice.Models) (kinds, generators report) {
 	kinds, generators = report{}, report{}
 	for f, m := range folds {
 		if m != nil {
 			choice.UseModels(m)
 		}
-		for _, p := range t.within(f) {
+		for _, p := range t.pagesInFold(f) {
 			if p.shadow {
 				continue
 			}
-			text, markdown := extract(p)
+			text, markdown := extractArticle(p)
 			if p.isMarked() {
-				generators.at(p.Generator).add(p, text, markdown)
-				generators.at("~all").add(p, text, markdown)
+				generators.figuresOf(p.Generator).addPage(p, text, markdown)
+				generators.figuresOf("~all").addPage(p, text, markdown)
 				continue
 			}
-			kinds.at(p.Type).add(p, text, markdown)
+			kinds.figuresOf(p.Type).addPage(p, text, markdown)
 			if p.Type != "taught" {
-				kinds.at("~all").add(p, text, markdown)
+				kinds.figuresOf("~all").addPage(p, text, markdown)
 			}
 		}
 	}
 	return kinds, generators
 }
 
-func extract(p *page) (text, markdown string) {
+func extractArticle(p *page) (text, markdown string) {
 	page := article.NewPage(p.html, p.URL, "")
 	defer page.Release()
 	a, _ := page.Article(article.Default)
 	return a.Text, a.Markdown
 }
 
-// print prints figures in the form of a table of Markdown.
-func (r report) print(generators bool) {
+// printTable prints figures in the form of a table of Markdown.
+func (r report) printTable(generators bool) {
 	var names []string
 	for name := range r {
 		names = append(names, name)

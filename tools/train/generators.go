@@ -72,8 +72,8 @@ var generators = []generator{
 	{name: "libreoffice", signs: []string{"displayarea"}, main: "div#DisplayArea"},
 }
 
-// family returns the part of a generator's name before "/".
-func family(name string) string {
+// generatorFamily returns the part of a generator's name before "/".
+func generatorFamily(name string) string {
 	f, _, _ := strings.Cut(name, "/")
 	return f
 }

@@ -32,8 +32,8 @@ func judgeWords(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 }
 
-// judge compares Markdown with the main element of a page that a generator made; nil if the page has none.
-func judge(page []byte, mainSelector, drop, markdown string) *judged {
+// judgePage compares Markdown with the main element of a page that a generator made; nil if the page has none.
+func judgePage(page []byte, mainSelector, drop, markdown string) *judged {
 	doc, err := html.Parse(bytes.NewReader(page))
 	if err != nil {
 		return nil
@@ -43,45 +43,45 @@ func judge(page []byte, mainSelector, drop, markdown string) *judged {
 		return nil
 	}
 	j := &judged{kept: map[string]float64{}, whole: map[string]float64{}}
-	found, gold := judgeWords(markdown), judgeWords(textOf(main, selectors(drop), ""))
-	j.f1 = f1(overlap(found, gold), len(found), len(gold))
-	j.count(main, selectors(drop), newGroups(found))
+	found, gold := judgeWords(markdown), judgeWords(textOf(main, parseSelectors(drop), ""))
+	j.f1 = f1Score(countCommonWords(found, gold), len(found), len(gold))
+	j.countBlocks(main, parseSelectors(drop), newGroups(found))
 	return j
 }
 
-// count counts the blocks below n.
-func (j *judged) count(n *html.Node, drop selectorList, found groups) {
+// countBlocks counts the blocks below n.
+func (j *judged) countBlocks(n *html.Node, drop selectorList, found groups) {
 	for c := range n.ChildNodes() {
-		if c.Type != html.ElementNode || unseenElements[c.Data] || drop.fit(c) {
+		if c.Type != html.ElementNode || unseenElements[c.Data] || drop.matchesAny(c) {
 			continue
 		}
 		kind := blockKinds[c.Data]
-		if c.Data == "tr" && contains(c, "tr") || c.Data == "p" && within(c, "li", "td", "th", "dd") {
+		if c.Data == "tr" && containsElement(c, "tr") || c.Data == "p" && isWithin(c, "li", "td", "th", "dd") {
 			kind = "" // a table of the layout; a part of another block
 		}
 		if kind != "" {
 			if w := judgeWords(textOf(c, drop, kind)); len(w) > 0 {
 				for _, k := range []string{kind, "all"} {
 					j.whole[k]++
-					if found.has(w) {
+					if found.hasWords(w) {
 						j.kept[k]++
 					}
 				}
 			}
 		}
 		if kind != "row" && kind != "code" {
-			j.count(c, drop, found)
+			j.countBlocks(c, drop, found)
 		}
 	}
 }
 
-func contains(n *html.Node, name string) (any bool) {
-	each(n, func(c *html.Node) { any = any || c.Data == name })
+func containsElement(n *html.Node, name string) (any bool) {
+	forEachElement(n, func(c *html.Node) { any = any || c.Data == name })
 	return any
 }
 
-// within reports whether one of the next parents of n has one of the names.
-func within(n *html.Node, names ...string) bool {
+// isWithin reports whether one of the next parents of n has one of the names.
+func isWithin(n *html.Node, names ...string) bool {
 	if n.Parent == nil {
 		return false
 	}
@@ -106,7 +106,7 @@ func textOf(n *html.Node, drop selectorList, kind string) string {
 			switch {
 			case c.Type == html.TextNode:
 				b.WriteString(c.Data)
-			case c.Type != html.ElementNode || unseenElements[c.Data] || drop.fit(c):
+			case c.Type != html.ElementNode || unseenElements[c.Data] || drop.matchesAny(c):
 			case (kind == "item" || kind == "paragraph") && b.Len() > 0 && strings.TrimSpace(b.String()) != "" && !inlineElements[c.Data] && c.Data != "br" && c.Data != "img":
 				return false
 			default:
@@ -141,8 +141,8 @@ func newGroups(w []string) groups {
 	return g
 }
 
-// has reports whether words are in the text, in their order.
-func (g groups) has(w []string) bool {
+// hasWords reports whether words are in the text, in their order.
+func (g groups) hasWords(w []string) bool {
 	if len(w) < 4 {
 		return strings.Contains(g.text, " "+strings.Join(w, " ")+" ")
 	}

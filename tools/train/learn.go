@@ -42,8 +42,8 @@ func (t *trainer) setWeights() {
 	}
 }
 
-// without returns the pages that are not in fold f; all if f is negative.
-func (t *trainer) without(f int) (list []*page) {
+// pagesOutsideFold returns the pages that are not in fold f; all if f is negative.
+func (t *trainer) pagesOutsideFold(f int) (list []*page) {
 	for _, p := range t.pages {
 		if p.fold != f {
 			list = append(list, p)
@@ -52,8 +52,8 @@ func (t *trainer) without(f int) (list []*page) {
 	return list
 }
 
-// within returns the pages of fold f.
-func (t *trainer) within(f int) (list []*page) {
+// pagesInFold returns the pages of fold f.
+func (t *trainer) pagesInFold(f int) (list []*page) {
 	for _, p := range t.pages {
 		if p.fold == f {
 			list = append(list, p)
@@ -62,31 +62,31 @@ func (t *trainer) within(f int) (list []*page) {
 	return list
 }
 
-// learn trains models for each fold, from the pages of the others, and from all pages. What a model sees of another
+// trainModels trains models for each fold, from the pages of the others, and from all pages. What a model sees of another
 // model's answers on training pages are answers of models that did not see these pages.
-func (t *trainer) learn(final bool) (folds []*choice.Models, all *choice.Models) {
+func (t *trainer) trainModels(final bool) (folds []*choice.Models, all *choice.Models) {
 	all = &choice.Models{}
 	for range t.folds {
 		folds = append(folds, &choice.Models{})
 	}
-	t.each(folds, all, final, func(m *choice.Models, pages []*page) { t.trainKinds(m, pages) }, func(m *choice.Models, p *page) {
+	t.trainStep(folds, all, final, func(m *choice.Models, pages []*page) { t.trainKinds(m, pages) }, func(m *choice.Models, p *page) {
 		p.kinds = p.kinds[:0]
 		for _, f := range m.Kinds {
 			p.kinds = append(p.kinds, f.Predict(p.pageRow))
 		}
 	})
-	parallel(len(t.pages), func(i int) { t.pages[i].readFeatures() })
-	t.each(folds, all, final, func(m *choice.Models, pages []*page) {
+	runParallel(len(t.pages), func(i int) { t.pages[i].readFeatures() })
+	t.trainStep(folds, all, final, func(m *choice.Models, pages []*page) {
 		r, _ := rowsOf(pages)
-		m.First = boost(r, firstForest)
+		m.First = trainForest(r, firstForest)
 	}, func(m *choice.Models, p *page) {
 		p.first = make([]float32, len(p.x))
 		for i := range p.x {
 			p.first[i] = m.First.Predict(p.x[i])
 		}
 	})
-	parallel(len(t.pages), func(i int) { t.pages[i].readContext() })
-	t.each(folds, all, final, func(m *choice.Models, pages []*page) {
+	runParallel(len(t.pages), func(i int) { t.pages[i].readContext() })
+	t.trainStep(folds, all, final, func(m *choice.Models, pages []*page) {
 		r, lines := rowsOf(pages)
 		for k := range m.Last {
 			s := lastForest
@@ -94,18 +94,18 @@ func (t *trainer) learn(final bool) (folds []*choice.Models, all *choice.Models)
 			for i, l := range lines {
 				r.w[i] = l.weight * max(choice.Shares(l.kinds)[k], leastExpert)
 			}
-			m.Last[k] = boost(r, s)
+			m.Last[k] = trainForest(r, s)
 		}
 	}, func(*choice.Models, *page) {})
 	return folds, all
 }
 
-// each trains one step: a model for each fold, which predicts the pages of the fold, and one of all pages.
-func (t *trainer) each(folds []*choice.Models, all *choice.Models, final bool, train func(*choice.Models, []*page), predict func(*choice.Models, *page)) {
+// trainStep trains one step: a model for each fold, which predicts the pages of the fold, and one of all pages.
+func (t *trainer) trainStep(folds []*choice.Models, all *choice.Models, final bool, train func(*choice.Models, []*page), predict func(*choice.Models, *page)) {
 	for f, m := range folds {
-		train(m, t.without(f))
-		pages := t.within(f)
-		parallel(len(pages), func(i int) { predict(m, pages[i]) })
+		train(m, t.pagesOutsideFold(f))
+		pages := t.pagesInFold(f)
+		runParallel(len(pages), func(i int) { predict(m, pages[i]) })
 	}
 	if final {
 		train(all, t.pages)
@@ -137,7 +137,7 @@ func (t *trainer) trainKinds(m *choice.Models, pages []*page) {
 		}
 		s := kindForest
 		s.seed = int64(k)
-		m.Kinds[k] = boost(newRows(xs, y, w), s)
+		m.Kinds[k] = trainForest(newRows(xs, y, w), s)
 	}
 }
 

@@ -49,12 +49,12 @@ func compareLibraries(pages []*page) {
 			if p.isMarked() {
 				kind = "pages of generators"
 			} else if p.Type != "taught" {
-				r.at("~all").add(p, text, "")
+				r.figuresOf("~all").addPage(p, text, "")
 			}
-			r.at(kind).add(p, text, text)
+			r.figuresOf(kind).addPage(p, text, text)
 		}
 		fmt.Println(name)
-		r.print(false)
+		r.printTable(false)
 	}
 }
 

@@ -18,13 +18,13 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := runCommand(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "train:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
+func runCommand(args []string) error {
 	usage := errors.New("usage: train mark PACKAGES FOLDER | train make -out FILE FOLDER... | train eval FOLDER... | train measure FOLDER...")
 	if len(args) < 2 {
 		return usage
@@ -44,7 +44,7 @@ func run(args []string) error {
 	case args[0] == "make" && *out != "" && flags.NArg() > 0:
 		return makeModels(flags.Args(), *out, *folds)
 	case args[0] == "measure" && flags.NArg() > 0:
-		return measure(flags.Args(), *withLibraries)
+		return measureProduct(flags.Args(), *withLibraries)
 	case args[0] == "eval" && *use != "" && flags.NArg() > 0:
 		return evalAgain(flags.Args(), *use, *folds)
 	case args[0] == "eval" && flags.NArg() > 0:
@@ -65,7 +65,7 @@ func newTrainer(dirs []string, folds int) (*trainer, error) {
 		}
 	}
 	useful := make([]bool, len(read))
-	parallel(len(read), func(i int) { useful[i] = read[i].prepare() })
+	runParallel(len(read), func(i int) { useful[i] = read[i].prepareLines() })
 	t := &trainer{folds: folds}
 	for i, p := range read {
 		if useful[i] {
@@ -85,7 +85,7 @@ func makeModels(dirs []string, out string, folds int) error {
 	if err != nil {
 		return err
 	}
-	_, all := t.learn(true)
+	_, all := t.trainModels(true)
 	return writeModels(all, out)
 }
 
@@ -97,15 +97,15 @@ func writeModels(m *choice.Models, path string) error {
 	return errors.Join(m.Write(f), f.Close())
 }
 
-// measure prints the figures of the product as it is.
-func measure(dirs []string, withLibraries bool) error {
+// measureProduct prints the figures of the product as it is.
+func measureProduct(dirs []string, withLibraries bool) error {
 	t, err := newTrainer(dirs, 1)
 	if err != nil {
 		return err
 	}
-	kinds, generators := evaluate(t, []*choice.Models{nil})
-	kinds.print(false)
-	generators.print(true)
+	kinds, generators := evaluatePages(t, []*choice.Models{nil})
+	kinds.printTable(false)
+	generators.printTable(true)
 	if withLibraries {
 		compareLibraries(t.pages)
 	}
@@ -134,9 +134,9 @@ func evalAgain(dirs []string, out string, folds int) error {
 		}
 		list = append(list, choice.ReadModels(b))
 	}
-	kinds, generators := evaluate(t, list)
-	kinds.print(false)
-	generators.print(true)
+	kinds, generators := evaluatePages(t, list)
+	kinds.printTable(false)
+	generators.printTable(true)
 	return nil
 }
 
@@ -148,7 +148,7 @@ func evalModels(dirs []string, out, wrong string, folds int, withLibraries bool)
 		return err
 	}
 	fmt.Printf("%d pages, %s\n", len(t.pages), time.Since(begin).Round(time.Second))
-	list, all := t.learn(out != "")
+	list, all := t.trainModels(out != "")
 	if out != "" {
 		for f, m := range append(list, all) {
 			if err := writeModels(m, foldFile(out, f, folds)); err != nil {
@@ -157,9 +157,9 @@ func evalModels(dirs []string, out, wrong string, folds int, withLibraries bool)
 		}
 	}
 	fmt.Printf("trained, %s\n", time.Since(begin).Round(time.Second))
-	kinds, generators := evaluate(t, list)
-	kinds.print(false)
-	generators.print(true)
+	kinds, generators := evaluatePages(t, list)
+	kinds.printTable(false)
+	generators.printTable(true)
 	if withLibraries {
 		compareLibraries(t.pages)
 	}

@@ -114,14 +114,14 @@ func readFolder(dir string) (pages []*page, err error) {
 	return pages, in.Err()
 }
 
-// prepare reads the lines of a page and labels them. It returns false for pages that are of no use.
-func (p *page) prepare() bool {
+// prepareLines reads the lines of a page and labels them. It returns false for pages that are of no use.
+func (p *page) prepareLines() bool {
 	p.group = hostOf(p.URL)
 	if p.group == "" {
 		p.group = p.ID
 	}
 	if p.isMarked() {
-		p.group = family(p.Generator)
+		p.group = generatorFamily(p.Generator)
 	}
 	address := p.URL
 	if hashOf(p.ID)%10 < 3 {
@@ -140,20 +140,20 @@ func (p *page) prepare() bool {
 	}
 	if p.isMarked() {
 		p.labels = p.trial.Inside(p.Main, p.Drop)
-		p.Text = p.joined(p.labels)
+		p.Text = p.joinLines(p.labels)
 	} else {
 		p.labels = labelLines(p.words, p.Text)
-		p.doubt()
+		p.weightLabels()
 	}
 	if len(p.labels) == 0 || strings.TrimSpace(p.Text) == "" {
 		return false
 	}
 	p.pageRow = p.trial.Page(nil)
-	return wordF1(p.joined(p.labels), p.Text) >= 0.6 // else the text is not in the page
+	return wordF1(p.joinLines(p.labels), p.Text) >= 0.6 // else the text is not in the page
 }
 
-// doubt gives labels that others do not share less weight, and corrects those that snippets contradict.
-func (p *page) doubt() {
+// weightLabels gives labels that others do not share less weight, and corrects those that snippets contradict.
+func (p *page) weightLabels() {
 	for _, other := range p.Others {
 		for i, in := range labelLines(p.words, other) {
 			if in != p.labels[i] {
@@ -180,8 +180,8 @@ func containsAny(text string, parts []string) bool {
 	return false
 }
 
-// joined returns the chosen lines without the title.
-func (p *page) joined(chosen []bool) string {
+// joinLines returns the chosen lines without the title.
+func (p *page) joinLines(chosen []bool) string {
 	var b strings.Builder
 	for i, t := range p.lines {
 		if i < len(chosen) && chosen[i] && i != p.title {

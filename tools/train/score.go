@@ -1,7 +1,7 @@
 package main
 
-// overlap returns how many words of a are in b, each as often as it is there.
-func overlap(a, b []string) (n int) {
+// countCommonWords returns how many words of a are in b, each as often as it is there.
+func countCommonWords(a, b []string) (n int) {
 	left := map[string]int{}
 	for _, w := range b {
 		left[w]++
@@ -18,20 +18,20 @@ func overlap(a, b []string) (n int) {
 // wordF1 compares two texts as bags of words, 0 to 1.
 func wordF1(found, gold string) float64 {
 	a, b := wordsOf(found), wordsOf(gold)
-	return f1(overlap(a, b), len(a), len(b))
+	return f1Score(countCommonWords(a, b), len(a), len(b))
 }
 
-func f1(same, found, gold int) float64 {
+func f1Score(same, found, gold int) float64 {
 	if found+gold == 0 {
 		return 1
 	}
 	return 2 * float64(same) / float64(found+gold)
 }
 
-// shingles returns precision and recall of groups of four words, the measure of common sets of articles.
-func shingles(found, gold string) (precision, recall float64) {
+// compareShingles returns precision and recall of groups of four words, the measure of common sets of articles.
+func compareShingles(found, gold string) (precision, recall float64) {
 	a, b := groupsOfFour(wordsOf(found)), groupsOfFour(wordsOf(gold))
-	same := float64(overlap(a, b))
+	same := float64(countCommonWords(a, b))
 	if len(a) > 0 {
 		precision = same / float64(len(a))
 	}

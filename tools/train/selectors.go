@@ -11,8 +11,8 @@ type selector struct{ name, key, value string }
 
 type selectorList []selector
 
-// selectors reads a list that commas separate.
-func selectors(s string) (list selectorList) {
+// parseSelectors reads a list that commas separate.
+func parseSelectors(s string) (list selectorList) {
 	for part := range strings.SplitSeq(s, ",") {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
@@ -28,18 +28,18 @@ func selectors(s string) (list selectorList) {
 	return list
 }
 
-func (s selector) fits(n *html.Node) bool {
+func (s selector) matchesNode(n *html.Node) bool {
 	if n.Type != html.ElementNode || n.Data != s.name {
 		return false
 	}
-	value := attribute(n, s.key)
+	value := attributeValue(n, s.key)
 	return s.key == "" || value == s.value || s.key == "class" && strings.Contains(" "+value+" ", " "+s.value+" ")
 }
 
-// fit reports whether one of the selectors fits.
-func (l selectorList) fit(n *html.Node) bool {
+// matchesAny reports whether one of the selectors fits.
+func (l selectorList) matchesAny(n *html.Node) bool {
 	for _, s := range l {
-		if s.fits(n) {
+		if s.matchesNode(n) {
 			return true
 		}
 	}
@@ -48,9 +48,9 @@ func (l selectorList) fit(n *html.Node) bool {
 
 // mainOf returns the first element that fits the first selector of the list that fits any; nil if none does.
 func mainOf(doc *html.Node, list string) (main *html.Node) {
-	for _, s := range selectors(list) {
-		each(doc, func(n *html.Node) {
-			if main == nil && s.fits(n) {
+	for _, s := range parseSelectors(list) {
+		forEachElement(doc, func(n *html.Node) {
+			if main == nil && s.matchesNode(n) {
 				main = n
 			}
 		})

@@ -14,7 +14,7 @@ func TestSameInputGivesSameBytes(t *testing.T) {
 	var list [2][]byte
 	for i := range list {
 		out := filepath.Join(t.TempDir(), "model.bin")
-		if err := run([]string{"make", "-out", out, folder}); err != nil {
+		if err := runCommand([]string{"make", "-out", out, folder}); err != nil {
 			t.Fatal(err)
 		}
 		var err error
@@ -28,7 +28,7 @@ func TestSameInputGivesSameBytes(t *testing.T) {
 }
 
 func TestEvalRuns(t *testing.T) {
-	if err := run([]string{"eval", "-wrong", filepath.Join(t.TempDir(), "wrong.tsv"), filepath.Join("testdata", "pages")}); err != nil {
+	if err := runCommand([]string{"eval", "-wrong", filepath.Join(t.TempDir(), "wrong.tsv"), filepath.Join("testdata", "pages")}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -54,7 +54,7 @@ func TestJudge(t *testing.T) {
 		{"nothing", "", map[string]float64{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			j := judge([]byte(page), "main", "a.mark", c.markdown)
+			j := judgePage([]byte(page), "main", "a.mark", c.markdown)
 			if j == nil {
 				t.Fatal("no main element")
 			}

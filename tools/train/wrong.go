@@ -21,7 +21,7 @@ func writeWrong(t *trainer, folds []*choice.Models, path string) error {
 	}
 	w := bufio.NewWriter(f)
 	for k, m := range folds {
-		for _, p := range t.within(k) {
+		for _, p := range t.pagesInFold(k) {
 			if !p.shadow {
 				wrongOf(w, m, p)
 			}

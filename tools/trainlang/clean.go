@@ -12,9 +12,9 @@ var placeholders = regexp.MustCompile(`\{\{(?:[^{}|:]*[|:]([^{}|]*))?[^{}]*\}\}|
 
 const leastLetters = 12 // of a block that is kept
 
-// clean returns the text of a block in one line, without placeholders and accelerators. It
+// cleanBlock returns the text of a block in one line, without placeholders and accelerators. It
 // returns "" for a block with few letters, and for one that is no text.
-func clean(block string) string {
+func cleanBlock(block string) string {
 	block = placeholders.ReplaceAllString(block, "$1 ")
 	block = strings.Join(strings.Fields(block), " ")
 	block = dropAccelerators(block)

@@ -14,23 +14,23 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := runCommand(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "trainlang:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
+func runCommand(args []string) error {
 	if len(args) != 3 {
 		return errors.New("expected collect, train or measure and two paths")
 	}
 	switch args[0] {
 	case "collect":
-		return collect(args[1], args[2])
+		return collectTexts(args[1], args[2])
 	case "train":
-		return train(args[1], args[2])
+		return trainModel(args[1], args[2])
 	case "measure":
-		return measure(args[1], args[2], os.Stdout)
+		return measureModel(args[1], args[2], os.Stdout)
 	}
 	return fmt.Errorf("unknown command %q; expected collect, train or measure", args[0])
 }

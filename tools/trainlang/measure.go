@@ -20,9 +20,9 @@ type score struct {
 	wrong   map[string]int
 }
 
-// measure writes how often a model is right about pieces of the texts of a folder, which it
+// measureModel writes how often a model is right about pieces of the texts of a folder, which it
 // was not trained with, by language and size of the piece.
-func measure(dir, file string, out io.Writer) error {
+func measureModel(dir, file string, out io.Writer) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -40,15 +40,15 @@ func measure(dir, file string, out io.Writer) error {
 	for _, lang := range sortedKeys(texts) {
 		s.right[lang], s.all[lang] = make([]int, len(pieceSizes)), make([]int, len(pieceSizes))
 		for i, size := range pieceSizes {
-			s.pieces(texts[lang], lang, size, func(piece string) { s.count(model, lang, i, piece) })
+			s.visitPieces(texts[lang], lang, size, func(piece string) { s.countPiece(model, lang, i, piece) })
 		}
 	}
-	s.write(out)
+	s.writeTable(out)
 	return nil
 }
 
-// pieces visits pieces of the texts of a language that have size characters.
-func (s *score) pieces(packages [][]document, lang string, size int, visit func(string)) {
+// visitPieces visits pieces of the texts of a language that have size characters.
+func (s *score) visitPieces(packages [][]document, lang string, size int, visit func(string)) {
 	var piece []rune
 	forBlocks(packages, func(block string) {
 		if lang != "en" && s.english[block] || !inScript(block, lang) {
@@ -61,7 +61,7 @@ func (s *score) pieces(packages [][]document, lang string, size int, visit func(
 	})
 }
 
-func (s *score) count(model *langmodel.Model, lang string, i int, piece string) {
+func (s *score) countPiece(model *langmodel.Model, lang string, i int, piece string) {
 	got := ""
 	if r := model.Score(piece); len(r.Languages) > 0 {
 		best, _ := r.Best()
@@ -75,18 +75,18 @@ func (s *score) count(model *langmodel.Model, lang string, i int, piece string) 
 	s.wrong[fmt.Sprintf("%s as %s of %d characters", lang, got, pieceSizes[i])]++
 }
 
-func (s *score) write(out io.Writer) {
+func (s *score) writeTable(out io.Writer) {
 	sumRight, sum := make([]int, len(pieceSizes)), make([]int, len(pieceSizes))
 	for _, lang := range sortedKeys(s.all) {
 		fmt.Fprintf(out, "%-8s", lang)
 		for i, n := range s.all[lang] {
-			fmt.Fprintf(out, " %6.2f of %-6d", percent(s.right[lang][i], n), n)
+			fmt.Fprintf(out, " %6.2f of %-6d", percentOf(s.right[lang][i], n), n)
 			sumRight[i], sum[i] = sumRight[i]+s.right[lang][i], sum[i]+n
 		}
 		fmt.Fprintln(out)
 	}
 	for i, n := range sum {
-		fmt.Fprintf(out, "%d characters: %.2f of %d\n", pieceSizes[i], percent(sumRight[i], n), n)
+		fmt.Fprintf(out, "%d characters: %.2f of %d\n", pieceSizes[i], percentOf(sumRight[i], n), n)
 	}
 	mistakes := sortedKeys(s.wrong)
 	slices.SortStableFunc(mistakes, func(a, b string) int { return s.wrong[b] - s.wrong[a] })
@@ -95,7 +95,7 @@ func (s *score) write(out io.Writer) {
 	}
 }
 
-func percent(part, all int) float64 { return 100 * float64(part) / float64(max(all, 1)) }
+func percentOf(part, all int) float64 { return 100 * float64(part) / float64(max(all, 1)) }
 
 func forBlocks(packages [][]document, visit func(string)) {
 	for _, docs := range packages {

@@ -13,10 +13,10 @@ import (
 
 const largestFile = 16 << 20 // bytes of a file that is read
 
-// collect reads the Debian packages of a folder and writes the texts of each to
+// collectTexts reads the Debian packages of a folder and writes the texts of each to
 // OUT/PACKAGE/LANGUAGE.txt: a block of text in each line, and a line with a form feed after
 // each document.
-func collect(debs, out string) error {
+func collectTexts(debs, out string) error {
 	names, err := filepath.Glob(filepath.Join(debs, "*.deb"))
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func addDocument(texts map[string]*strings.Builder, lang string, blocks []string
 	}
 	b, n := texts[lang], texts[lang].Len()
 	for _, block := range blocks {
-		if block = clean(block); block != "" {
+		if block = cleanBlock(block); block != "" {
 			b.WriteString(block + "\n")
 		}
 	}

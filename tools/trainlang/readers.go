@@ -73,14 +73,14 @@ func readLangpack(data []byte) []string {
 		}
 		if in, err := f.Open(); err == nil {
 			text, _ := io.ReadAll(in)
-			blocks = append(blocks, values(string(text))...)
+			blocks = append(blocks, readValues(string(text))...)
 		}
 	}
 	return blocks
 }
 
-// values returns the values of lines "name = value".
-func values(text string) []string {
+// readValues returns the values of lines "name = value".
+func readValues(text string) []string {
 	var blocks []string
 	for line := range strings.Lines(text) {
 		if _, value, ok := strings.Cut(line, "="); ok && line[0] != '#' {

@@ -29,13 +29,13 @@ func readTexts(dir string) (map[string][][]document, error) {
 		}
 		lang := strings.TrimSuffix(filepath.Base(file), ".txt")
 		if _, ok := groupOf[lang]; ok {
-			all[lang] = append(all[lang], documents(string(data)))
+			all[lang] = append(all[lang], splitDocuments(string(data)))
 		}
 	}
 	return all, nil
 }
 
-func documents(text string) []document {
+func splitDocuments(text string) []document {
 	var all []document
 	for part := range strings.SplitSeq(text, "\f\n") {
 		if part != "" {
@@ -52,7 +52,7 @@ func dropShared(all map[string][][]document) {
 	for _, docs := range all["en"] { // originals
 		for _, doc := range docs {
 			for _, block := range doc {
-				owner[hash(block)] = "en"
+				owner[hashText(block)] = "en"
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func dropShared(all map[string][][]document) {
 		for _, docs := range all[lang] {
 			for _, doc := range docs {
 				for _, block := range doc {
-					h := hash(block)
+					h := hashText(block)
 					if first, ok := owner[h]; !ok {
 						owner[h] = lang
 					} else if first != lang && first != "en" {
@@ -74,14 +74,14 @@ func dropShared(all map[string][][]document) {
 		for _, docs := range packages {
 			for i := range docs {
 				docs[i] = slices.DeleteFunc(docs[i], func(block string) bool {
-					return owner[hash(block)] != lang || !inScript(block, lang)
+					return owner[hashText(block)] != lang || !inScript(block, lang)
 				})
 			}
 		}
 	}
 }
 
-func hash(text string) uint64 {
+func hashText(text string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(text))
 	return h.Sum64()
@@ -137,8 +137,8 @@ func newMixer(packages [][]document, random *rand.Rand) *mixer {
 	return m
 }
 
-// blocks returns the blocks of a package, chosen by weight.
-func (m *mixer) blocks() []string {
+// chooseBlocks returns the blocks of a package, chosen by weight.
+func (m *mixer) chooseBlocks() []string {
 	sum := 0.0
 	for _, w := range m.weights {
 		sum += w
@@ -152,9 +152,9 @@ func (m *mixer) blocks() []string {
 	return m.packages[len(m.packages)-1]
 }
 
-// sample returns consecutive blocks, cut to a random length.
-func (m *mixer) sample() string {
-	blocks := m.blocks()
+// newSample returns consecutive blocks, cut to a random length.
+func (m *mixer) newSample() string {
+	blocks := m.chooseBlocks()
 	i := m.random.IntN(len(blocks))
 	size := 30 + m.random.IntN(120)
 	switch x := m.random.IntN(10); {
@@ -187,7 +187,7 @@ func (m *mixer) sample() string {
 // withForeign adds a few English words, as technical texts have.
 func (m *mixer) withForeign(text string) string {
 	words := strings.Fields(text)
-	foreign := strings.Fields(m.english.sample())
+	foreign := strings.Fields(m.english.newSample())
 	n := min(len(words)/6, len(foreign))
 	for i := range n {
 		words = slices.Insert(words, m.random.IntN(len(words)), foreign[i])

@@ -55,8 +55,8 @@ var single = []struct {
 // common are languages with many pages; they get more samples than the others.
 const common = " de fr es it pt nl pl ru sv da nb fi cs hu ro tr uk id ms hr zh ja zh-Hant fa ar "
 
-// train writes a model of the texts of a folder. The same texts give the same bytes.
-func train(dir, out string) error {
+// trainModel writes a model of the texts of a folder. The same texts give the same bytes.
+func trainModel(dir, out string) error {
 	texts, err := readTexts(dir)
 	if err != nil {
 		return err
@@ -68,8 +68,8 @@ func train(dir, out string) error {
 	for i, p := range plans {
 		wg.Go(func() {
 			t := newTrainer(p, texts)
-			features := t.train()
-			groups[i] = langmodel.AppendGroup(nil, p.script, t.languages(), t.nats, features)
+			features := t.trainFeatures()
+			groups[i] = langmodel.AppendGroup(nil, p.script, t.modelLanguages(), t.nats, features)
 			fmt.Fprintf(os.Stderr, "%s: %d bytes, %s\n", p.name, len(groups[i]), strings.Join(t.tags, " "))
 		})
 	}
@@ -88,7 +88,7 @@ const (
 	malayBias  = 0.5
 )
 
-func (t *trainer) languages() []langmodel.Language {
+func (t *trainer) modelLanguages() []langmodel.Language {
 	var all []langmodel.Language
 	for _, tag := range t.tags {
 		l := langmodel.Language{Tag: tag}
@@ -143,7 +143,7 @@ func newTrainer(p plan, texts map[string][][]document) *trainer {
 			n *= 2
 		}
 		for range min(n, m.size/100) {
-			if s := (sample{i, featuresOf(m.sample(), p.script)}); len(s.features) > 10 {
+			if s := (sample{i, featuresOf(m.newSample(), p.script)}); len(s.features) > 10 {
 				t.samples = append(t.samples, s)
 			}
 		}
@@ -162,21 +162,21 @@ func featuresOf(text string, script langmodel.Script) []uint32 {
 	return all
 }
 
-// train returns the features of the model: it trains all candidates, keeps the weights that
+// trainFeatures returns the features of the model: it trains all candidates, keeps the weights that
 // say most, and trains these.
-func (t *trainer) train() []langmodel.Feature {
+func (t *trainer) trainFeatures() []langmodel.Feature {
 	if len(t.tags) < 2 {
 		return nil
 	}
 	t.selectCandidates()
 	t.weights = make([]float32, len(t.hashes)*len(t.tags))
 	t.squares = make([]float32, len(t.weights))
-	t.epochs(3)
-	t.center()
-	t.mask()
+	t.runEpochs(3)
+	t.centerWeights()
+	t.maskWeights()
 	clear(t.squares)
-	t.epochs(3)
-	return t.features()
+	t.runEpochs(3)
+	return t.roundedFeatures()
 }
 
 const enoughCounted = 1000 // samples of a language that say which features it has
@@ -218,11 +218,11 @@ func (t *trainer) selectCandidates() {
 			chosen[h] = true
 		}
 	}
-	t.number(chosen)
+	t.numberSamples(chosen)
 }
 
-// number replaces the hashes of the samples by the numbers of candidates.
-func (t *trainer) number(chosen map[uint32]bool) {
+// numberSamples replaces the hashes of the samples by the numbers of candidates.
+func (t *trainer) numberSamples(chosen map[uint32]bool) {
 	for h := range chosen {
 		t.hashes = append(t.hashes, h)
 	}
@@ -264,12 +264,12 @@ const (
 	untranslated = 4.0 // loss of a sample that the model takes for English, and that so is not learnt
 )
 
-func (t *trainer) epochs(n int) {
+func (t *trainer) runEpochs(n int) {
 	logits := make([]float32, len(t.tags))
 	for e := range n {
 		loss, wrong := 0.0, 0
 		for _, i := range t.random.Perm(len(t.samples)) {
-			l, ok := t.learn(t.samples[i], logits, rate/float32(1+e))
+			l, ok := t.learnSample(t.samples[i], logits, rate/float32(1+e))
 			loss += l
 			if !ok {
 				wrong++
@@ -280,9 +280,9 @@ func (t *trainer) epochs(n int) {
 	}
 }
 
-// learn applies the gradient of one sample and returns its loss before, and whether the
+// learnSample applies the gradient of one sample and returns its loss before, and whether the
 // language was right.
-func (t *trainer) learn(s sample, logits []float32, rate float32) (loss float64, ok bool) {
+func (t *trainer) learnSample(s sample, logits []float32, rate float32) (loss float64, ok bool) {
 	if len(s.features) == 0 {
 		return 0, true
 	}
@@ -316,14 +316,14 @@ func (t *trainer) learn(s sample, logits []float32, rate float32) (loss float64,
 			g--
 		}
 		if g > leastBit || g < -leastBit {
-			t.step(s.features, l, g*scale, rate)
+			t.moveWeights(s.features, l, g*scale, rate)
 		}
 	}
 	return loss, most == s.tag
 }
 
-// step moves the weights of a language against a gradient.
-func (t *trainer) step(features []uint32, l int, g, rate float32) {
+// moveWeights moves the weights of a language against a gradient.
+func (t *trainer) moveWeights(features []uint32, l int, g, rate float32) {
 	n := len(t.tags)
 	for i := 0; i < len(features); {
 		j := i + 1
@@ -340,9 +340,9 @@ func (t *trainer) step(features []uint32, l int, g, rate float32) {
 	}
 }
 
-// center subtracts from the weights of each feature their median, which changes no
+// centerWeights subtracts from the weights of each feature their median, which changes no
 // result and makes most of them small.
-func (t *trainer) center() {
+func (t *trainer) centerWeights() {
 	n := len(t.tags)
 	sorted := make([]float32, n)
 	for f := range t.hashes {
@@ -358,8 +358,8 @@ func (t *trainer) center() {
 // mostSaid are the languages that a feature says most of; it keeps weights for these.
 const mostSaid = 16
 
-// mask keeps the weights that say most in all samples together, at most mostSaid of a feature.
-func (t *trainer) mask() {
+// maskWeights keeps the weights that say most in all samples together, at most mostSaid of a feature.
+func (t *trainer) maskWeights() {
 	n := len(t.tags)
 	says := make([]float64, len(t.weights))
 	for i, w := range t.weights {
@@ -389,8 +389,8 @@ func (t *trainer) mask() {
 	}
 }
 
-// features returns the features with weights as whole numbers.
-func (t *trainer) features() []langmodel.Feature {
+// roundedFeatures returns the features with weights as whole numbers.
+func (t *trainer) roundedFeatures() []langmodel.Feature {
 	largest := 0.0
 	all := make([]float64, 0, len(t.weights))
 	for _, w := range t.weights {

@@ -29,7 +29,7 @@ func TestClean(t *testing.T) {
 		"short":                               "",
 		"1234567890 1234567890 abcdefghijklm": "",
 	} {
-		if got := clean(block); got != want {
+		if got := cleanBlock(block); got != want {
 			t.Errorf("%q: %q, want %q", block, got, want)
 		}
 	}
@@ -71,7 +71,7 @@ func TestTrain(t *testing.T) {
 	var all [2][]byte
 	for i := range all {
 		file := filepath.Join(models, fmt.Sprint(i))
-		if err := train(texts, file); err != nil {
+		if err := trainModel(texts, file); err != nil {
 			t.Fatal(err)
 		}
 		all[i], _ = os.ReadFile(file)
@@ -80,7 +80,7 @@ func TestTrain(t *testing.T) {
 		t.Errorf("models of %d and %d bytes differ", len(all[0]), len(all[1]))
 	}
 	var out strings.Builder
-	if err := measure(texts, filepath.Join(models, "0"), &out); err != nil {
+	if err := measureModel(texts, filepath.Join(models, "0"), &out); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "100 characters: 100.00 of") {

@@ -31,8 +31,8 @@ type State struct {
 	fileserver.Status
 }
 
-// command answers a command.
-func (s *server) command(r control.Request) control.Reply {
+// answerCommand answers a command.
+func (s *server) answerCommand(r control.Request) control.Reply {
 	switch r.Command {
 	case Off:
 		reason := cmp.Or(strings.TrimSpace(r.Reason), "maintenance")
@@ -44,8 +44,8 @@ func (s *server) command(r control.Request) control.Reply {
 		s.cfg.Log.Info("in service")
 		return control.Reply{Text: "the server is in service"}
 	case Show:
-		st := s.state()
-		return reply(st.text(), st)
+		st := s.currentState()
+		return newReply(st.formatState(), st)
 	case List:
 		list := []crawler.Entry{}
 		if s.crawler != nil {
@@ -55,7 +55,7 @@ func (s *server) command(r control.Request) control.Reply {
 		for _, e := range list {
 			fmt.Fprintf(&text, "%s  %s\n", e.MD5, e.URL)
 		}
-		return reply(fmt.Sprintf("%s%d files", text.String(), len(list)), list)
+		return newReply(fmt.Sprintf("%s%d files", text.String(), len(list)), list)
 	case Finish:
 		s.cfg.Log.Info("stopped by a command")
 		s.stop()
@@ -64,7 +64,7 @@ func (s *server) command(r control.Request) control.Reply {
 	return control.Reply{Error: fmt.Sprintf("unknown command %q; use %s, %s, %s, %s or %s", r.Command, Off, On, Show, List, Finish)}
 }
 
-func reply(text string, data any) control.Reply {
+func newReply(text string, data any) control.Reply {
 	b, err := json.Marshal(data)
 	if err != nil {
 		return control.Reply{Error: err.Error()}
@@ -72,7 +72,7 @@ func reply(text string, data any) control.Reply {
 	return control.Reply{Text: text, Data: b}
 }
 
-func (s *server) state() State {
+func (s *server) currentState() State {
 	st := State{Started: s.started.UTC(), Folder: s.cfg.Folder, Status: s.files.Status()}
 	if s.crawler != nil {
 		runs, ended := s.crawler.Status()
@@ -81,8 +81,8 @@ func (s *server) state() State {
 	return st
 }
 
-// text is the state for people.
-func (st State) text() string {
+// formatState is the state for people.
+func (st State) formatState() string {
 	service := "in service"
 	if !st.InService {
 		service = "out of service: " + st.Reason
@@ -100,15 +100,15 @@ crawlers     %s; %d ended`, service, st.Started.Format(time.RFC3339), st.Folder,
 		st.TimedOut, st.Connections, st.Sent, st.Flow, crawls, st.Crawlers)
 }
 
-// console answers the lines of the console, each a command and its reason.
-func (s *server) console() {
+// serveConsole answers the lines of the console, each a command and its reason.
+func (s *server) serveConsole() {
 	lines := bufio.NewScanner(s.cfg.Console)
 	for lines.Scan() {
 		command, reason, _ := strings.Cut(strings.TrimSpace(lines.Text()), " ")
 		if command == "" {
 			continue
 		}
-		r := s.command(control.Request{Command: command, Reason: reason})
+		r := s.answerCommand(control.Request{Command: command, Reason: reason})
 		fmt.Fprintln(s.cfg.Output, cmp.Or(r.Error, r.Text))
 	}
 }

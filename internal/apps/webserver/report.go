@@ -35,17 +35,17 @@ func (s *server) writeReport(now time.Time) error {
 	}
 	r.kernel, r.user = time.Duration(usage.Stime.Nano()), time.Duration(usage.Utime.Nano())
 	path := filepath.Join(s.cfg.DataDir, "report-"+s.started.UTC().Format("20060102T150405.000Z")+".txt")
-	if err := files.Write(path, []byte(r.text()), 0o600); err != nil {
+	if err := files.Write(path, []byte(r.formatReport()), 0o600); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	s.cfg.Log.Info("web server has ended", "report", path)
 	return nil
 }
 
-// text is the report.
-func (r report) text() string {
+// formatReport is the report.
+func (r report) formatReport() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Report of the web server\n\nstarted            %s\nended              %s\n", stamp(r.started), stamp(r.ended))
+	fmt.Fprintf(&b, "Report of the web server\n\nstarted            %s\nended              %s\n", formatTime(r.started), formatTime(r.ended))
 	fmt.Fprintf(&b, "total time         %.3f s\nkernel time        %.3f s\nuser time          %.3f s\n", r.ended.Sub(r.started).Seconds(), r.kernel.Seconds(), r.user.Seconds())
 	fmt.Fprintf(&b, "requests           %d\ntimed out in queue %d\nbytes sent         %d\n", r.status.Requests, r.status.TimedOut, r.status.Sent)
 	fmt.Fprintf(&b, "\nClients: %d\n%-39s %9s  %s\n", len(r.clients), "address", "requests", "user agent")
@@ -61,9 +61,9 @@ func (r report) text() string {
 		if run.Error != "" {
 			result = fmt.Sprintf("ended early: %q", run.Error)
 		}
-		fmt.Fprintf(&b, "%-24s %12d %7d %7d %7d %7d  %s\n", stamp(run.Arrived), run.Duration.Milliseconds(), run.Files, run.New, run.Updated, run.Removed, result)
+		fmt.Fprintf(&b, "%-24s %12d %7d %7d %7d %7d  %s\n", formatTime(run.Arrived), run.Duration.Milliseconds(), run.Files, run.New, run.Updated, run.Removed, result)
 	}
 	return b.String()
 }
 
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

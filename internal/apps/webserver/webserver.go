@@ -67,7 +67,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("data folder %s: %w", cfg.DataDir, err)
 	}
 	defer unlock()
-	if err := outside(cfg.DataDir, cfg.Folder); err != nil {
+	if err := checkOutside(cfg.DataDir, cfg.Folder); err != nil {
 		return err
 	}
 	f, err := folder.Open(cfg.Folder)
@@ -80,11 +80,11 @@ func Run(ctx context.Context, cfg Config) error {
 	s := &server{cfg: cfg, started: time.Now(), stop: cancel}
 	s.cfg.Files.Folder, s.cfg.Files.Log = f, cfg.Log
 	s.files = fileserver.New(s.cfg.Files)
-	return s.run(ctx, f)
+	return s.runServer(ctx, f)
 }
 
-// outside refuses a data folder that would be served.
-func outside(data, served string) error {
+// checkOutside refuses a data folder that would be served.
+func checkOutside(data, served string) error {
 	data, err := filepath.EvalSymlinks(data)
 	if err != nil {
 		return fmt.Errorf("data folder: %w", err)
@@ -105,8 +105,8 @@ func outside(data, served string) error {
 	return nil
 }
 
-// run opens all ports, works, and writes the report.
-func (s *server) run(ctx context.Context, f *folder.Folder) error {
+// runServer opens all ports, works, and writes the report.
+func (s *server) runServer(ctx context.Context, f *folder.Folder) error {
 	http, err := net.Listen("tcp", s.cfg.Address)
 	if err != nil {
 		return fmt.Errorf("port of HTTP: %w", err)
@@ -117,8 +117,8 @@ func (s *server) run(ctx context.Context, f *folder.Folder) error {
 	}
 	parts := []func(context.Context) error{
 		func(ctx context.Context) error { return s.files.Serve(ctx, http) },
-		func(ctx context.Context) error { return control.Serve(ctx, steer, s.command) },
-		s.watch,
+		func(ctx context.Context) error { return control.Serve(ctx, steer, s.answerCommand) },
+		s.logQueueChanges,
 	}
 	if s.cfg.Crawler.Store != "" {
 		port, err := s.openCrawler(f, http.Addr())
@@ -133,10 +133,10 @@ func (s *server) run(ctx context.Context, f *folder.Folder) error {
 		parts = append(parts, func(ctx context.Context) error { return s.crawler.Serve(ctx, port) })
 	}
 	if s.cfg.Console != nil {
-		go s.console() // a read of a terminal cannot be ended
+		go s.serveConsole() // a read of a terminal cannot be ended
 	}
 	s.cfg.Log.Info("web server runs", "address", http.Addr().String(), "folder", s.cfg.Folder, "data", s.cfg.DataDir)
-	if err := together(ctx, s.stop, parts); err != nil {
+	if err := runTogether(ctx, s.stop, parts); err != nil {
 		return err
 	}
 	return s.writeReport(time.Now())
@@ -167,8 +167,8 @@ func (s *server) openCrawler(f *folder.Folder, http net.Addr) (net.Listener, err
 	return l, nil
 }
 
-// together runs parts until ctx ends or one of them fails, which stops the others.
-func together(ctx context.Context, stop func(), parts []func(context.Context) error) error {
+// runTogether runs parts until ctx ends or one of them fails, which stops the others.
+func runTogether(ctx context.Context, stop func(), parts []func(context.Context) error) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(parts))
 	for i, part := range parts {
@@ -182,8 +182,8 @@ func together(ctx context.Context, stop func(), parts []func(context.Context) er
 	return errors.Join(errs...)
 }
 
-// watch logs the state of the queue when it has changed.
-func (s *server) watch(ctx context.Context) error {
+// logQueueChanges logs the state of the queue when it has changed.
+func (s *server) logQueueChanges(ctx context.Context) error {
 	ticks := time.NewTicker(statusPeriod)
 	defer ticks.Stop()
 	last := fileserver.Status{InService: true}

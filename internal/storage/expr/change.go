@@ -25,11 +25,11 @@ func (s Scope) Change(text string) (Change, error) {
 		return Change{}, err
 	}
 	c := &converter{}
-	p := c.change(stmt)
+	p := c.convertChange(stmt)
 	if c.err != nil {
 		return Change{}, c.err
 	}
-	return s.change(p)
+	return s.resolveChange(p)
 }
 
 // parsedChange is a Change with unresolved names.
@@ -41,71 +41,71 @@ type parsedChange struct {
 	where   node
 }
 
-func (c *converter) change(stmt ast.StmtNode) (p parsedChange) {
+func (c *converter) convertChange(stmt ast.StmtNode) (p parsedChange) {
 	var tables *ast.TableRefsClause
 	switch s := stmt.(type) {
 	case *ast.InsertStmt:
 		p.verb, tables = "INSERT", s.Table
 		switch {
 		case s.IsReplace:
-			c.fail(refuse("REPLACE"))
+			c.recordError(newRefusal("REPLACE"))
 		case s.IgnoreErr || len(s.OnDuplicate) > 0 || s.Select != nil || len(s.PartitionNames) > 0 || len(s.TableHints) > 0 || len(s.Columns) == 0:
-			c.fail(refuse("INSERT other than INSERT INTO table (columns) VALUES"))
+			c.recordError(newRefusal("INSERT other than INSERT INTO table (columns) VALUES"))
 		}
 		for _, name := range s.Columns {
 			p.columns = append(p.columns, name.Name.O)
 		}
 		for _, list := range s.Lists {
 			if len(list) != len(p.columns) {
-				c.fail(&Error{Part: "VALUES", Reason: "must be as many as the columns"})
+				c.recordError(&Error{Part: "VALUES", Reason: "must be as many as the columns"})
 			}
-			p.rows = append(p.rows, c.list(list, 0))
+			p.rows = append(p.rows, c.convertList(list, 0))
 		}
 	case *ast.UpdateStmt:
 		p.verb, tables = "UPDATE", s.TableRefs
 		if s.MultipleTable || s.IgnoreErr || s.Order != nil || s.Limit != nil || s.With != nil || len(s.TableHints) > 0 {
-			c.fail(refuse("UPDATE other than UPDATE table SET columns WHERE condition"))
+			c.recordError(newRefusal("UPDATE other than UPDATE table SET columns WHERE condition"))
 		}
 		row := []node{}
 		for _, a := range s.List {
 			p.columns = append(p.columns, a.Column.Name.O)
-			row = append(row, c.expr(a.Expr, 0))
+			row = append(row, c.convertExpr(a.Expr, 0))
 		}
 		p.rows = [][]node{row}
-		p.where = c.optional(s.Where)
+		p.where = c.convertOptional(s.Where)
 	case *ast.DeleteStmt:
 		p.verb, tables = "DELETE", s.TableRefs
 		if s.IsMultiTable || s.IgnoreErr || s.Quick || s.Order != nil || s.Limit != nil || s.With != nil || len(s.TableHints) > 0 {
-			c.fail(refuse("DELETE other than DELETE FROM table WHERE condition"))
+			c.recordError(newRefusal("DELETE other than DELETE FROM table WHERE condition"))
 		}
-		p.where = c.optional(s.Where)
+		p.where = c.convertOptional(s.Where)
 	default:
-		c.fail(refuse("statement other than SELECT, INSERT, UPDATE and DELETE"))
+		c.recordError(newRefusal("statement other than SELECT, INSERT, UPDATE and DELETE"))
 		return p
 	}
 	q := &query{}
-	if c.from(q, tables.TableRefs, 0); len(q.from) != 1 {
-		c.fail(refuse(p.verb + " of several tables"))
+	if c.appendTables(q, tables.TableRefs, 0); len(q.from) != 1 {
+		c.recordError(newRefusal(p.verb + " of several tables"))
 		return p
 	}
 	p.table = q.from[0]
 	return p
 }
 
-func (c *converter) optional(e ast.ExprNode) node {
+func (c *converter) convertOptional(e ast.ExprNode) node {
 	if e == nil {
 		return nil
 	}
-	return c.expr(e, 0)
+	return c.convertExpr(e, 0)
 }
 
-// change resolves the names and writes the parts.
-func (s Scope) change(p parsedChange) (Change, error) {
+// resolveChange resolves the names and writes the parts.
+func (s Scope) resolveChange(p parsedChange) (Change, error) {
 	if p.table.alias != "" {
-		return Change{}, refuse("alias of a changed table")
+		return Change{}, newRefusal("alias of a changed table")
 	}
 	w := newWriter(s)
-	table := w.source(&p.table)
+	table := w.findTable(&p.table)
 	if table == nil {
 		return Change{}, w.err
 	}
@@ -113,12 +113,12 @@ func (s Scope) change(p parsedChange) (Change, error) {
 	inner := Scope{Dialect: s.Dialect, Now: s.Now, Quote: s.Quote, Table: *table}
 	kinds := make([]Kind, len(p.columns))
 	for i, name := range p.columns {
-		kind, spelled, ok := table.column(name)
+		kind, spelled, ok := table.findColumn(name)
 		switch {
 		case !ok:
-			return Change{}, &Error{Part: "column " + tick(name), Reason: "is not known"}
+			return Change{}, &Error{Part: "column " + quoteBackticks(name), Reason: "is not known"}
 		case slices.Contains(change.Columns, spelled):
-			return Change{}, &Error{Part: "column " + tick(name), Reason: "is set twice"}
+			return Change{}, &Error{Part: "column " + quoteBackticks(name), Reason: "is set twice"}
 		}
 		kinds[i] = kind
 		change.Columns = append(change.Columns, spelled)
@@ -131,7 +131,7 @@ func (s Scope) change(p parsedChange) (Change, error) {
 				w.levels = nil // the row does not exist yet
 			}
 			var err error
-			if values[i], err = w.result(w.emit.assign(kinds[i], n)); err != nil {
+			if values[i], err = w.finishSQL(w.emit.writeAssigned(kinds[i], n)); err != nil {
 				return Change{}, err
 			}
 		}
@@ -141,9 +141,9 @@ func (s Scope) change(p parsedChange) (Change, error) {
 		return change, nil
 	}
 	w = newWriter(inner)
-	condition := w.emit.condition(p.where)
+	condition := w.emit.writeCondition(p.where)
 	var err error
-	change.Where, err = w.result(w.form(condition.class, "(", condition, ")"))
+	change.Where, err = w.finishSQL(w.newPiece(condition.class, "(", condition, ")"))
 	return change, err
 }
 
@@ -155,14 +155,14 @@ func (c Change) Text(table string, own SQL, extra map[string]any) SQL {
 	var args []any
 	switch c.Verb {
 	case "INSERT":
-		return c.insert(table, extra)
+		return c.writeInsert(table, extra)
 	case "UPDATE":
 		text.WriteString("UPDATE " + table + " SET ")
 		for i, name := range c.Columns {
 			if i > 0 {
 				text.WriteString(", ")
 			}
-			text.WriteString(tick(name) + " = " + c.Rows[0][i].Text)
+			text.WriteString(quoteBackticks(name) + " = " + c.Rows[0][i].Text)
 			args = append(args, c.Rows[0][i].Args...)
 		}
 	default:
@@ -179,7 +179,7 @@ func (c Change) Text(table string, own SQL, extra map[string]any) SQL {
 	return SQL{Text: text.String(), Args: args}
 }
 
-func (c Change) insert(table string, extra map[string]any) SQL {
+func (c Change) writeInsert(table string, extra map[string]any) SQL {
 	var columns, more []string
 	for name := range extra {
 		if !slices.Contains(c.Columns, name) {
@@ -188,7 +188,7 @@ func (c Change) insert(table string, extra map[string]any) SQL {
 	}
 	slices.Sort(more)
 	for _, name := range append(slices.Clone(c.Columns), more...) {
-		columns = append(columns, tick(name))
+		columns = append(columns, quoteBackticks(name))
 	}
 	var rows []string
 	var args []any

@@ -18,27 +18,27 @@ type converter struct {
 	nodes, logic int
 }
 
-func (c *converter) fail(err *Error) node {
+func (c *converter) recordError(err *Error) node {
 	if c.err == nil {
 		c.err = err
 	}
 	return &literal{}
 }
 
-// enter counts a node and reports whether the walk may continue.
-func (c *converter) enter(depth int) bool {
+// enterNode counts a node and reports whether the walk may continue.
+func (c *converter) enterNode(depth int) bool {
 	c.nodes++
 	switch {
 	case c.err != nil:
 	case depth > maxDepth:
-		c.fail(&Error{Part: "text", Reason: fmt.Sprintf("is nested deeper than %d levels", maxDepth)})
+		c.recordError(&Error{Part: "text", Reason: fmt.Sprintf("is nested deeper than %d levels", maxDepth)})
 	case c.nodes > maxNodes:
-		c.fail(&Error{Part: "text", Reason: fmt.Sprintf("has more than %d parts", maxNodes)})
+		c.recordError(&Error{Part: "text", Reason: fmt.Sprintf("has more than %d parts", maxNodes)})
 	}
 	return c.err == nil
 }
 
-func (c *converter) expr(e ast.ExprNode, depth int) node {
+func (c *converter) convertExpr(e ast.ExprNode, depth int) node {
 	for {
 		inner, ok := e.(*ast.ParenthesesExpr)
 		if !ok {
@@ -46,51 +46,51 @@ func (c *converter) expr(e ast.ExprNode, depth int) node {
 		}
 		e = inner.Expr
 	}
-	if !c.enter(depth) {
+	if !c.enterNode(depth) {
 		return &literal{}
 	}
 	depth++
 	switch e := e.(type) {
 	case *driver.ValueExpr:
-		return c.value(e)
+		return c.convertValue(e)
 	case *ast.ColumnNameExpr:
 		return &column{database: e.Name.Schema.O, table: e.Name.Table.O, name: e.Name.Name.O}
 	case *ast.UnaryOperationExpr:
-		return c.unary(e, depth)
+		return c.convertUnary(e, depth)
 	case *ast.BinaryOperationExpr:
-		return c.binary(e, depth)
+		return c.convertBinary(e, depth)
 	case *ast.IsNullExpr:
-		return &isNull{x: c.expr(e.Expr, depth), not: e.Not}
+		return &isNull{x: c.convertExpr(e.Expr, depth), not: e.Not}
 	case *ast.BetweenExpr:
-		return &between{x: c.expr(e.Expr, depth), lo: c.expr(e.Left, depth), hi: c.expr(e.Right, depth), not: e.Not}
+		return &between{x: c.convertExpr(e.Expr, depth), lo: c.convertExpr(e.Left, depth), hi: c.convertExpr(e.Right, depth), not: e.Not}
 	case *ast.PatternInExpr:
-		n := &in{x: c.expr(e.Expr, depth), not: e.Not}
+		n := &in{x: c.convertExpr(e.Expr, depth), not: e.Not}
 		if e.Sel != nil {
-			n.sub = c.subquery(e.Sel, depth)
+			n.sub = c.convertSubquery(e.Sel, depth)
 			return n
 		}
-		n.list = c.list(e.List, depth)
+		n.list = c.convertList(e.List, depth)
 		return n
 	case *ast.PatternLikeOrIlikeExpr:
-		return c.like(e, depth)
+		return c.convertLike(e, depth)
 	case *ast.FuncCallExpr:
-		return c.call(e, depth)
+		return c.convertCall(e, depth)
 	case *ast.FuncCastExpr:
-		return c.cast(e, depth)
+		return c.convertCast(e, depth)
 	case *ast.AggregateFuncExpr:
-		return c.aggregate(e, depth)
+		return c.convertAggregate(e, depth)
 	case *ast.ExistsSubqueryExpr:
-		return &exists{sub: c.subquery(e.Sel, depth), not: e.Not}
+		return &exists{sub: c.convertSubquery(e.Sel, depth), not: e.Not}
 	case *ast.SubqueryExpr:
-		return &scalar{sub: c.subquery(e, depth)}
+		return &scalar{sub: c.convertSubquery(e, depth)}
 	case *ast.CaseExpr:
-		return c.choice(e, depth)
+		return c.convertCase(e, depth)
 	}
-	return c.fail(refuse(construct(e)))
+	return c.recordError(newRefusal(constructName(e)))
 }
 
-// construct names a part of the language that the package does not support.
-func construct(e ast.ExprNode) string {
+// constructName names a part of the language that the package does not support.
+func constructName(e ast.ExprNode) string {
 	switch e := e.(type) {
 	case *ast.VariableExpr:
 		return "variable " + e.Name
@@ -120,15 +120,15 @@ func construct(e ast.ExprNode) string {
 	return "expression " + strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", e), "*ast."), "Expr")
 }
 
-func (c *converter) list(list []ast.ExprNode, depth int) []node {
+func (c *converter) convertList(list []ast.ExprNode, depth int) []node {
 	nodes := make([]node, len(list))
 	for i, e := range list {
-		nodes[i] = c.expr(e, depth)
+		nodes[i] = c.convertExpr(e, depth)
 	}
 	return nodes
 }
 
-func (c *converter) value(v *driver.ValueExpr) node {
+func (c *converter) convertValue(v *driver.ValueExpr) node {
 	switch v.Kind() {
 	case driver.KindNull:
 		return &literal{kind: litNull}
@@ -136,7 +136,7 @@ func (c *converter) value(v *driver.ValueExpr) node {
 		return &literal{kind: litInt, i: v.GetInt64()}
 	case driver.KindUint64:
 		if u := v.GetUint64(); u > math.MaxInt64 {
-			return c.fail(&Error{Part: fmt.Sprintf("number %d", u), Reason: "is out of range"})
+			return c.recordError(&Error{Part: fmt.Sprintf("number %d", u), Reason: "is out of range"})
 		}
 		return &literal{kind: litInt, i: v.GetInt64()}
 	case driver.KindFloat32, driver.KindFloat64:
@@ -145,20 +145,20 @@ func (c *converter) value(v *driver.ValueExpr) node {
 		text := v.GetMysqlDecimal().String()
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return c.fail(&Error{Part: "number " + text, Reason: "is out of range"})
+			return c.recordError(&Error{Part: "number " + text, Reason: "is out of range"})
 		}
 		_, digits, _ := strings.Cut(text, ".")
 		return &literal{kind: litReal, f: f, decimal: true, scale: len(digits)}
 	case driver.KindString:
 		return &literal{kind: litText, s: v.GetString()}
 	case driver.KindBytes, driver.KindBinaryLiteral:
-		return c.fail(refuse("hexadecimal or bit literal"))
+		return c.recordError(newRefusal("hexadecimal or bit literal"))
 	}
-	return c.fail(refuse("literal"))
+	return c.recordError(newRefusal("literal"))
 }
 
-func (c *converter) unary(e *ast.UnaryOperationExpr, depth int) node {
-	x := c.expr(e.V, depth)
+func (c *converter) convertUnary(e *ast.UnaryOperationExpr, depth int) node {
+	x := c.convertExpr(e.V, depth)
 	switch e.Op {
 	case opcode.Plus:
 		return x
@@ -172,14 +172,14 @@ func (c *converter) unary(e *ast.UnaryOperationExpr, depth int) node {
 	case opcode.Not, opcode.Not2:
 		return &unary{op: "NOT", x: x}
 	}
-	return c.fail(operator(e.Op))
+	return c.recordError(refuseOperator(e.Op))
 }
 
-// operator refuses an operator by its sign.
-func operator(op opcode.Op) *Error {
+// refuseOperator refuses an operator by its sign.
+func refuseOperator(op opcode.Op) *Error {
 	var sign strings.Builder
 	op.Format(&sign)
-	return refuse("operator " + sign.String())
+	return newRefusal("operator " + sign.String())
 }
 
 var binaryOps = map[opcode.Op]string{
@@ -188,30 +188,30 @@ var binaryOps = map[opcode.Op]string{
 	opcode.EQ: "=", opcode.NE: "<>", opcode.LT: "<", opcode.LE: "<=", opcode.GT: ">", opcode.GE: ">=",
 }
 
-func (c *converter) binary(e *ast.BinaryOperationExpr, depth int) node {
+func (c *converter) convertBinary(e *ast.BinaryOperationExpr, depth int) node {
 	if e.Op == opcode.LogicAnd || e.Op == opcode.LogicOr {
 		n := &logic{op: "AND"}
 		if e.Op == opcode.LogicOr {
 			n.op = "OR"
 		}
-		for _, operand := range operands(e.Op, e) {
+		for _, operand := range flattenOperands(e.Op, e) {
 			if c.logic++; c.logic > maxLogic {
-				return c.fail(&Error{Part: "text", Reason: fmt.Sprintf("joins more than %d conditions", maxLogic)})
+				return c.recordError(&Error{Part: "text", Reason: fmt.Sprintf("joins more than %d conditions", maxLogic)})
 			}
-			n.xs = append(n.xs, c.expr(operand, depth))
+			n.xs = append(n.xs, c.convertExpr(operand, depth))
 		}
 		return n
 	}
 	op, ok := binaryOps[e.Op]
 	if !ok {
-		return c.fail(operator(e.Op))
+		return c.recordError(refuseOperator(e.Op))
 	}
-	return &binary{op: op, l: c.expr(e.L, depth), r: c.expr(e.R, depth)}
+	return &binary{op: op, l: c.convertExpr(e.L, depth), r: c.convertExpr(e.R, depth)}
 }
 
-// operands flattens a chain of one operator in the order of the text. It does not
+// flattenOperands flattens a chain of one operator in the order of the text. It does not
 // recurse because the tree of the parser is as deep as the chain is long.
-func operands(op opcode.Op, e ast.ExprNode) []ast.ExprNode {
+func flattenOperands(op opcode.Op, e ast.ExprNode) []ast.ExprNode {
 	var flat []ast.ExprNode
 	stack := []ast.ExprNode{e}
 	for len(stack) > 0 {
@@ -232,35 +232,35 @@ func operands(op opcode.Op, e ast.ExprNode) []ast.ExprNode {
 	return flat
 }
 
-func (c *converter) like(e *ast.PatternLikeOrIlikeExpr, depth int) node {
+func (c *converter) convertLike(e *ast.PatternLikeOrIlikeExpr, depth int) node {
 	if !e.IsLike {
-		return c.fail(refuse("operator ILIKE"))
+		return c.recordError(newRefusal("operator ILIKE"))
 	}
 	if e.Escape != '\\' {
-		return c.fail(refuse("ESCAPE"))
+		return c.recordError(newRefusal("ESCAPE"))
 	}
-	return &like{x: c.expr(e.Expr, depth), pattern: c.expr(e.Pattern, depth), not: e.Not}
+	return &like{x: c.convertExpr(e.Expr, depth), pattern: c.convertExpr(e.Pattern, depth), not: e.Not}
 }
 
 // maxWhens limits the WHENs of a CASE, which become IFs within each other.
 const maxWhens = 20
 
-// choice turns CASE into IF. Each further WHEN is one level deeper.
-func (c *converter) choice(e *ast.CaseExpr, depth int) node {
+// convertCase turns CASE into IF. Each further WHEN is one level deeper.
+func (c *converter) convertCase(e *ast.CaseExpr, depth int) node {
 	if len(e.WhenClauses) > maxWhens {
-		return c.fail(&Error{Part: "CASE", Reason: fmt.Sprintf("has more than %d WHENs", maxWhens)})
+		return c.recordError(&Error{Part: "CASE", Reason: fmt.Sprintf("has more than %d WHENs", maxWhens)})
 	}
 	var other node = &literal{}
 	if e.ElseClause != nil {
-		other = c.expr(e.ElseClause, depth+len(e.WhenClauses))
+		other = c.convertExpr(e.ElseClause, depth+len(e.WhenClauses))
 	}
 	for i := len(e.WhenClauses) - 1; i >= 0; i-- {
 		when := e.WhenClauses[i]
-		condition := c.expr(when.Expr, depth+i)
+		condition := c.convertExpr(when.Expr, depth+i)
 		if e.Value != nil {
-			condition = &binary{op: "=", l: c.expr(e.Value, depth+i), r: condition}
+			condition = &binary{op: "=", l: c.convertExpr(e.Value, depth+i), r: condition}
 		}
-		other = &call{name: "IF", args: []node{condition, c.expr(when.Result, depth+i), other}}
+		other = &call{name: "IF", args: []node{condition, c.convertExpr(when.Result, depth+i), other}}
 	}
 	return other
 }
@@ -271,32 +271,32 @@ var units = map[ast.TimeUnitType]string{
 	ast.TimeUnitWeek: "WEEK", ast.TimeUnitMonth: "MONTH", ast.TimeUnitYear: "YEAR",
 }
 
-func (c *converter) call(e *ast.FuncCallExpr, depth int) node {
+func (c *converter) convertCall(e *ast.FuncCallExpr, depth int) node {
 	if e.Schema.O != "" {
-		return c.fail(refuse("function " + e.Schema.O + "." + e.FnName.O))
+		return c.recordError(newRefusal("function " + e.Schema.O + "." + e.FnName.O))
 	}
 	switch e.FnName.L {
 	case ast.DateLiteral, ast.TimeLiteral, ast.TimestampLiteral:
-		return c.fail(refuse("DATE, TIME or TIMESTAMP before a literal"))
+		return c.recordError(newRefusal("DATE, TIME or TIMESTAMP before a literal"))
 	}
 	n := &call{name: strings.ToUpper(e.FnName.O)}
 	if len(e.Args) > maxArgs {
-		return c.fail(&Error{Part: "function " + n.name, Reason: fmt.Sprintf("has more than %d arguments", maxArgs)})
+		return c.recordError(&Error{Part: "function " + n.name, Reason: fmt.Sprintf("has more than %d arguments", maxArgs)})
 	}
 	rule := functions[n.name]
 	if rule.sqlite == nil {
-		return c.fail(unsupported(n.name))
+		return c.recordError(newUnsupportedError(n.name))
 	}
 	for _, arg := range e.Args {
 		unit, ok := arg.(*ast.TimeUnitExpr)
 		if !ok {
-			n.args = append(n.args, c.expr(arg, depth))
+			n.args = append(n.args, c.convertExpr(arg, depth))
 		} else if n.unit, ok = units[unit.Unit]; !ok {
-			return c.fail(refuse("interval unit " + unit.Unit.String()))
+			return c.recordError(newRefusal("interval unit " + unit.Unit.String()))
 		}
 	}
 	if len(n.args) < rule.min || len(n.args) > rule.max {
-		return c.fail(&Error{Part: "function " + n.name, Reason: fmt.Sprintf("does not take %d arguments", len(n.args))})
+		return c.recordError(&Error{Part: "function " + n.name, Reason: fmt.Sprintf("does not take %d arguments", len(n.args))})
 	}
 	if n.name == "DATE_FORMAT" {
 		c.knownFormat(n.args[1])
@@ -308,48 +308,48 @@ func (c *converter) call(e *ast.FuncCallExpr, depth int) node {
 func (c *converter) knownFormat(format node) {
 	l, ok := format.(*literal)
 	if !ok || l.kind != litText {
-		c.fail(refuse("DATE_FORMAT with a format that is not a literal text"))
+		c.recordError(newRefusal("DATE_FORMAT with a format that is not a literal text"))
 		return
 	}
 	for _, s := range specifier.FindAllString(l.s, -1) {
 		if specifiers[s] == "" {
-			c.fail(refuse("specifier " + s + " of DATE_FORMAT"))
+			c.recordError(newRefusal("specifier " + s + " of DATE_FORMAT"))
 		}
 	}
 }
 
-// cast converts CAST to a type without a length.
-func (c *converter) cast(e *ast.FuncCastExpr, depth int) node {
+// convertCast converts CAST to a type without a length.
+func (c *converter) convertCast(e *ast.FuncCastExpr, depth int) node {
 	var to strings.Builder
 	e.Tp.FormatAsCastType(&to, e.ExplicitCharSet)
 	switch {
 	case e.FunctionType == ast.CastConvertFunction:
-		return c.fail(unsupported("CONVERT"))
+		return c.recordError(newUnsupportedError("CONVERT"))
 	case e.FunctionType == ast.CastBinaryOperator:
-		return c.fail(refuse("operator BINARY"))
+		return c.recordError(newRefusal("operator BINARY"))
 	}
 	switch to.String() {
 	case "SIGNED", "UNSIGNED", "CHAR", "DATE", "DATETIME":
-		return &cast{x: c.expr(e.Expr, depth), to: to.String()}
+		return &cast{x: c.convertExpr(e.Expr, depth), to: to.String()}
 	}
-	return c.fail(refuse("CAST to " + to.String()))
+	return c.recordError(newRefusal("CAST to " + to.String()))
 }
 
-func (c *converter) aggregate(e *ast.AggregateFuncExpr, depth int) node {
+func (c *converter) convertAggregate(e *ast.AggregateFuncExpr, depth int) node {
 	n := &aggregate{name: strings.ToUpper(e.F), distinct: e.Distinct}
 	_, ok := functions[n.name]
 	switch {
 	case !ok:
-		return c.fail(unsupported(n.name))
+		return c.recordError(newUnsupportedError(n.name))
 	case len(e.Args) != 1:
-		return c.fail(refuse(n.name + " of several values"))
+		return c.recordError(newRefusal(n.name + " of several values"))
 	case n.distinct && n.name == "BIT_OR":
-		return c.fail(refuse(n.name + " of DISTINCT values"))
+		return c.recordError(newRefusal(n.name + " of DISTINCT values"))
 	}
 	// The parser turns COUNT(*) into COUNT(1), which gives the same number.
 	if l, ok := e.Args[0].(*driver.ValueExpr); ok && n.name == "COUNT" && !n.distinct && l.Kind() == driver.KindInt64 {
 		return n
 	}
-	n.x = c.expr(e.Args[0], depth)
+	n.x = c.convertExpr(e.Args[0], depth)
 	return n
 }

@@ -88,9 +88,9 @@ func openTest(t testing.TB) *sql.DB {
 	for _, table := range []Table{urlTable, siteTable, propertyTable, proxyTable} {
 		text := ""
 		for _, name := range columnsOf(table) {
-			text += ", " + tick(name) + " " + kindNames[table.Columns[name]]
+			text += ", " + quoteBackticks(name) + " " + kindNames[table.Columns[name]]
 		}
-		run(t, db, "CREATE TABLE "+tick(table.Name)+" ("+text[2:]+")")
+		run(t, db, "CREATE TABLE "+quoteBackticks(table.Name)+" ("+text[2:]+")")
 	}
 	run(t, db, "CREATE INDEX url_status ON urls_s1 (Status, State)")
 	run(t, db, "CREATE INDEX url_key ON urls_s1 (URLMd5)")

@@ -17,8 +17,8 @@ type Error struct {
 // Error joins part and reason to one sentence without a full stop.
 func (e *Error) Error() string { return e.Part + " " + e.Reason }
 
-// refuse returns the *Error of a part that the parser knows but this package forbids.
-func refuse(part string) *Error { return &Error{Part: part, Reason: "is not allowed"} }
+// newRefusal returns the *Error of a part that the parser knows but this package forbids.
+func newRefusal(part string) *Error { return &Error{Part: part, Reason: "is not allowed"} }
 
 // forbidden lists functions that wait, lock, or read files. Their refusal offers
 // no replacement.
@@ -26,10 +26,10 @@ const forbidden = " SLEEP BENCHMARK LOAD_FILE GET_LOCK IS_FREE_LOCK IS_USED_LOCK
 
 const notSupported = "is not supported; docs/spec/storage.md 5.4 lists the functions"
 
-// unsupported returns the *Error of a function that is missing in the table functions.
-func unsupported(name string) *Error {
+// newUnsupportedError returns the *Error of a function that is missing in the table functions.
+func newUnsupportedError(name string) *Error {
 	if strings.Contains(forbidden, " "+name+" ") {
-		return refuse("function " + name)
+		return newRefusal("function " + name)
 	}
-	return &Error{Part: "function " + lead(name), Reason: manual.Locate(notSupported)}
+	return &Error{Part: "function " + firstWord(name), Reason: manual.Locate(notSupported)}
 }

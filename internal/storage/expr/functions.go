@@ -27,35 +27,35 @@ func init() {
 		reports   = "reports of clients with SQL_CUSTOM"
 	)
 	functions = map[string]rule{
-		"NOW":               {0, 1, instant, spec},
-		"CURRENT_TIMESTAMP": {0, 1, instant, spec},
-		"CURDATE":           {0, 0, instant, spec},
-		"CURTIME":           {0, 1, instant, recrawl},
+		"NOW":               {0, 1, writeInstant, spec},
+		"CURRENT_TIMESTAMP": {0, 1, writeInstant, spec},
+		"CURDATE":           {0, 0, writeInstant, spec},
+		"CURTIME":           {0, 1, writeInstant, recrawl},
 
 		"IF":     {3, 3, ifFunction, spec},
-		"IFNULL": {2, 2, coalesce, spec},
+		"IFNULL": {2, 2, writeCoalesce, spec},
 		"CAST":   {1, 1, nil, casts},
 
-		"CEIL":      {1, 1, ceil, spec},
+		"CEIL":      {1, 1, writeCeil, spec},
 		"LENGTH":    {1, 1, byteLength, spec},
-		"SUBSTRING": {2, 3, native("my_substring", classText, asText, asNumber), spec},
-		"CONCAT":    {1, maxArgs, concat, agingSort},
-		"MD5":       {1, 1, native("my_md5", classText, asText), agingSort},
+		"SUBSTRING": {2, 3, nativeFunction("my_substring", classText, asText, asNumber), spec},
+		"CONCAT":    {1, maxArgs, writeConcat, agingSort},
+		"MD5":       {1, 1, nativeFunction("my_md5", classText, asText), agingSort},
 
 		"DATE_ADD":      {2, 2, addInterval, spec},
 		"DATE_SUB":      {2, 2, addInterval, spec},
-		"DATE_FORMAT":   {2, 2, native("my_date_format", classText, asIs, asText), spec},
-		"DATE":          {1, 1, native("my_date", classDate, asIs), spec},
-		"TIME":          {1, 1, native("my_time", classTime, asIs), spec},
+		"DATE_FORMAT":   {2, 2, nativeFunction("my_date_format", classText, asIs, asText), spec},
+		"DATE":          {1, 1, nativeFunction("my_date", classDate, asIs), spec},
+		"TIME":          {1, 1, nativeFunction("my_time", classTime, asIs), spec},
 		"YEAR":          {1, 1, datePart, spec},
 		"MONTH":         {1, 1, datePart, spec},
 		"DAY":           {1, 1, datePart, spec},
 		"HOUR":          {1, 1, datePart, spec},
 		"MINUTE":        {1, 1, datePart, spec},
 		"SECOND":        {1, 1, datePart, spec},
-		"TIMEDIFF":      {2, 2, native("my_timediff", classTime, asIs), spec},
+		"TIMEDIFF":      {2, 2, nativeFunction("my_timediff", classTime, asIs), spec},
 		"TIMESTAMPDIFF": {2, 2, timestampDiff, ages},
-		"TIME_TO_SEC":   {1, 1, native("my_time_to_sec", classInt, asIs), recrawl},
+		"TIME_TO_SEC":   {1, 1, nativeFunction("my_time_to_sec", classInt, asIs), recrawl},
 
 		"COUNT":  {1, 1, nil, spec},
 		"SUM":    {1, 1, nil, spec},
@@ -64,69 +64,69 @@ func init() {
 		"MAX":    {1, 1, nil, spec},
 		"BIT_OR": {1, 1, nil, spec},
 
-		"CURRENT_DATE":  {0, 0, instant, reports},
-		"UTC_DATE":      {0, 0, instant, reports},
-		"UTC_TIMESTAMP": {0, 1, instant, reports},
+		"CURRENT_DATE":  {0, 0, writeInstant, reports},
+		"UTC_DATE":      {0, 0, writeInstant, reports},
+		"UTC_TIMESTAMP": {0, 1, writeInstant, reports},
 
-		"COALESCE": {1, maxArgs, coalesce, reports},
+		"COALESCE": {1, maxArgs, writeCoalesce, reports},
 		"NULLIF":   {2, 2, nullIf, reports},
 		"ISNULL":   {1, 1, isNullFunction, reports},
-		"GREATEST": {2, maxArgs, extreme("max"), reports},
-		"LEAST":    {2, maxArgs, extreme("min"), reports},
+		"GREATEST": {2, maxArgs, extremeFunction("max"), reports},
+		"LEAST":    {2, maxArgs, extremeFunction("min"), reports},
 
-		"ABS":     {1, 1, absolute, reports},
-		"CEILING": {1, 1, ceil, reports},
-		"FLOOR":   {1, 1, floor, reports},
-		"ROUND":   {1, 2, round, reports},
+		"ABS":     {1, 1, writeAbsolute, reports},
+		"CEILING": {1, 1, writeCeil, reports},
+		"FLOOR":   {1, 1, writeFloor, reports},
+		"ROUND":   {1, 2, writeRound, reports},
 
-		"CHAR_LENGTH":      {1, 1, native("length", classInt, asText), reports},
-		"CHARACTER_LENGTH": {1, 1, native("length", classInt, asText), reports},
-		"CONCAT_WS":        {2, maxArgs, native("concat_ws", classText, asText), reports},
-		"INSTR":            {2, 2, position(1, 0), reports},
-		"LOCATE":           {2, 2, position(0, 1), reports},
-		"LCASE":            {1, 1, native("my_lower", classText, asText), reports},
-		"LEFT":             {2, 2, native("my_left", classText, asText, asNumber), reports},
-		"LOWER":            {1, 1, native("my_lower", classText, asText), reports},
-		"LTRIM":            {1, 1, native("ltrim", classText, asText), reports},
-		"MID":              {3, 3, native("my_substring", classText, asText, asNumber), reports},
-		"REPLACE":          {3, 3, native("replace", classText, asText), reports},
-		"RIGHT":            {2, 2, native("my_right", classText, asText, asNumber), reports},
-		"RTRIM":            {1, 1, native("rtrim", classText, asText), reports},
-		"SUBSTR":           {2, 3, native("my_substring", classText, asText, asNumber), reports},
-		"SUBSTRING_INDEX":  {3, 3, native("my_substring_index", classText, asText, asText, asNumber), reports},
-		"TRIM":             {1, 1, native("trim", classText, asText), reports},
-		"UCASE":            {1, 1, native("my_upper", classText, asText), reports},
-		"UPPER":            {1, 1, native("my_upper", classText, asText), reports},
+		"CHAR_LENGTH":      {1, 1, nativeFunction("length", classInt, asText), reports},
+		"CHARACTER_LENGTH": {1, 1, nativeFunction("length", classInt, asText), reports},
+		"CONCAT_WS":        {2, maxArgs, nativeFunction("concat_ws", classText, asText), reports},
+		"INSTR":            {2, 2, positionFunction(1, 0), reports},
+		"LOCATE":           {2, 2, positionFunction(0, 1), reports},
+		"LCASE":            {1, 1, nativeFunction("my_lower", classText, asText), reports},
+		"LEFT":             {2, 2, nativeFunction("my_left", classText, asText, asNumber), reports},
+		"LOWER":            {1, 1, nativeFunction("my_lower", classText, asText), reports},
+		"LTRIM":            {1, 1, nativeFunction("ltrim", classText, asText), reports},
+		"MID":              {3, 3, nativeFunction("my_substring", classText, asText, asNumber), reports},
+		"REPLACE":          {3, 3, nativeFunction("replace", classText, asText), reports},
+		"RIGHT":            {2, 2, nativeFunction("my_right", classText, asText, asNumber), reports},
+		"RTRIM":            {1, 1, nativeFunction("rtrim", classText, asText), reports},
+		"SUBSTR":           {2, 3, nativeFunction("my_substring", classText, asText, asNumber), reports},
+		"SUBSTRING_INDEX":  {3, 3, nativeFunction("my_substring_index", classText, asText, asText, asNumber), reports},
+		"TRIM":             {1, 1, nativeFunction("trim", classText, asText), reports},
+		"UCASE":            {1, 1, nativeFunction("my_upper", classText, asText), reports},
+		"UPPER":            {1, 1, nativeFunction("my_upper", classText, asText), reports},
 
-		"DATEDIFF":       {2, 2, native("my_datediff", classInt, asIs), reports},
+		"DATEDIFF":       {2, 2, nativeFunction("my_datediff", classInt, asIs), reports},
 		"DAYOFMONTH":     {1, 1, datePart, reports},
 		"DAYOFWEEK":      {1, 1, datePart, reports},
 		"DAYOFYEAR":      {1, 1, datePart, reports},
 		"WEEKDAY":        {1, 1, datePart, reports},
 		"FROM_UNIXTIME":  {1, 1, fromUnix, reports},
-		"UNIX_TIMESTAMP": {1, 1, native("my_unix_timestamp", classInt, asIs), reports},
+		"UNIX_TIMESTAMP": {1, 1, nativeFunction("my_unix_timestamp", classInt, asIs), reports},
 	}
 }
 
 // conversion prepares an argument for a call.
 type conversion func(w *sqliteWriter, p piece) piece
 
-func asText(w *sqliteWriter, p piece) piece   { return w.text(p) }
-func asNumber(w *sqliteWriter, p piece) piece { return w.number(p) }
+func asText(w *sqliteWriter, p piece) piece   { return w.toText(p) }
+func asNumber(w *sqliteWriter, p piece) piece { return w.toNumber(p) }
 func asIs(_ *sqliteWriter, p piece) piece     { return p }
 
-// native calls a function of SQLiteFunctions.
-func native(name string, c class, conversions ...conversion) func(*sqliteWriter, *call) piece {
+// nativeFunction calls a function of SQLiteFunctions.
+func nativeFunction(name string, c class, conversions ...conversion) func(*sqliteWriter, *call) piece {
 	return func(w *sqliteWriter, n *call) piece {
-		return w.form(c, name+"(", w.joined(c, ", ", w.arguments(n, conversions...)), ")")
+		return w.newPiece(c, name+"(", w.joinWith(c, ", ", w.writeArguments(n, conversions...)), ")")
 	}
 }
 
-// arguments returns the arguments of a call. The last conversion applies to all further ones.
-func (w *sqliteWriter) arguments(n *call, conversions ...conversion) []piece {
+// writeArguments returns the arguments of a call. The last conversion applies to all further ones.
+func (w *sqliteWriter) writeArguments(n *call, conversions ...conversion) []piece {
 	args := make([]piece, len(n.args))
 	for i, arg := range n.args {
-		args[i] = conversions[min(i, len(conversions)-1)](w, w.value(arg))
+		args[i] = conversions[min(i, len(conversions)-1)](w, w.writeValue(arg))
 	}
 	return args
 }
@@ -137,17 +137,17 @@ var instants = map[string]class{
 	"UTC_TIMESTAMP": classDateTime, "CURRENT_DATE": classDate, "UTC_DATE": classDate,
 }
 
-func instant(w *sqliteWriter, n *call) piece {
+func writeInstant(w *sqliteWriter, n *call) piece {
 	c := instants[n.name]
-	return bindValue(c, w.now(n, c))
+	return bindValue(c, w.instantText(n, c))
 }
 
-// now returns the text of an instant function. It accepts a precision, as in
+// instantText returns the text of an instant function. It accepts a precision, as in
 // NOW(6), but always returns whole seconds, which is what columns store.
-func (w *writer) now(n *call, c class) string {
+func (w *writer) instantText(n *call, c class) string {
 	if len(n.args) > 0 {
 		if l, ok := n.args[0].(*literal); !ok || l.kind != litInt || l.i < 0 || l.i > 6 {
-			w.fail(refuse(n.name + " with a fraction that is not 0 to 6"))
+			w.recordError(newRefusal(n.name + " with a fraction that is not 0 to 6"))
 		}
 	}
 	layout := time.DateTime
@@ -161,97 +161,97 @@ func (w *writer) now(n *call, c class) string {
 }
 
 func ifFunction(w *sqliteWriter, n *call) piece {
-	r := w.unify([]piece{w.value(n.args[1]), w.value(n.args[2])})
-	return shared(w.form(classNull, "CASE WHEN ", w.condition(n.args[0]), " THEN ", r[0], " ELSE ", r[1], " END"), r)
+	r := w.unifyPieces([]piece{w.writeValue(n.args[1]), w.writeValue(n.args[2])})
+	return withSharedClass(w.newPiece(classNull, "CASE WHEN ", w.writeCondition(n.args[0]), " THEN ", r[0], " ELSE ", r[1], " END"), r)
 }
 
-func ceil(w *sqliteWriter, n *call) piece  { return w.whole("my_ceil", n) }
-func floor(w *sqliteWriter, n *call) piece { return w.whole("my_floor", n) }
+func writeCeil(w *sqliteWriter, n *call) piece  { return w.writeWhole("my_ceil", n) }
+func writeFloor(w *sqliteWriter, n *call) piece { return w.writeWhole("my_floor", n) }
 
-// whole returns integers unchanged and keeps the type of doubles.
-func (w *sqliteWriter) whole(function string, n *call) piece {
-	p := w.number(w.value(n.args[0]))
+// writeWhole returns integers unchanged and keeps the type of doubles.
+func (w *sqliteWriter) writeWhole(function string, n *call) piece {
+	p := w.toNumber(w.writeValue(n.args[0]))
 	if p.class == classInt {
 		return p
 	}
-	q := w.form(classInt, function+"(", p, ")")
+	q := w.newPiece(classInt, function+"(", p, ")")
 	if q.float = p.float; q.float {
 		q.class = classReal
 	}
 	return q
 }
 
-func coalesce(w *sqliteWriter, n *call) piece {
-	args := w.unify(w.arguments(n, asIs))
+func writeCoalesce(w *sqliteWriter, n *call) piece {
+	args := w.unifyPieces(w.writeArguments(n, asIs))
 	if len(args) == 1 {
 		return args[0]
 	}
-	return shared(w.form(classNull, "coalesce(", w.joined(classNull, ", ", args), ")"), args)
+	return withSharedClass(w.newPiece(classNull, "coalesce(", w.joinWith(classNull, ", ", args), ")"), args)
 }
 
 func nullIf(w *sqliteWriter, n *call) piece {
-	x := w.value(n.args[0])
-	return shared(w.form(classNull, "CASE WHEN ", w.compare("=", x, w.value(n.args[1])), " THEN NULL ELSE ", x, " END"), []piece{x})
+	x := w.writeValue(n.args[0])
+	return withSharedClass(w.newPiece(classNull, "CASE WHEN ", w.writeComparison("=", x, w.writeValue(n.args[1])), " THEN NULL ELSE ", x, " END"), []piece{x})
 }
 
 func isNullFunction(w *sqliteWriter, n *call) piece {
-	return w.form(classInt, "(", w.value(n.args[0]), " IS NULL)")
+	return w.newPiece(classInt, "(", w.writeValue(n.args[0]), " IS NULL)")
 }
 
-// extreme writes GREATEST and LEAST with SQLite's max and min of several values, unless case does not
+// extremeFunction writes GREATEST and LEAST with SQLite's max and min of several values, unless case does not
 // count.
-func extreme(function string) func(*sqliteWriter, *call) piece {
+func extremeFunction(function string) func(*sqliteWriter, *call) piece {
 	return func(w *sqliteWriter, n *call) piece {
-		args := w.unify(w.arguments(n, asIs))
-		p := shared(w.form(classNull, function+"(", w.joined(classNull, ", ", args), ")"), args)
+		args := w.unifyPieces(w.writeArguments(n, asIs))
+		p := withSharedClass(w.newPiece(classNull, function+"(", w.joinWith(classNull, ", ", args), ")"), args)
 		if p.class == classText && !p.exact {
-			return w.form(classText, "my_"+function+"(", w.joined(classText, ", ", args), ")")
+			return w.newPiece(classText, "my_"+function+"(", w.joinWith(classText, ", ", args), ")")
 		}
 		return p
 	}
 }
 
-// absolute keeps the type of its argument.
-func absolute(w *sqliteWriter, n *call) piece {
-	x := w.number(w.value(n.args[0]))
-	p := w.form(x.class, "abs(", x, ")")
+// writeAbsolute keeps the type of its argument.
+func writeAbsolute(w *sqliteWriter, n *call) piece {
+	x := w.toNumber(w.writeValue(n.args[0]))
+	p := w.newPiece(x.class, "abs(", x, ")")
 	p.traits = x.traits
 	return p
 }
 
-// round writes ROUND. The number of digits is a literal, because it is the scale of the result.
-func round(w *sqliteWriter, n *call) piece {
+// writeRound writes ROUND. The number of digits is a literal, because it is the scale of the result.
+func writeRound(w *sqliteWriter, n *call) piece {
 	digits := int64(0)
 	if len(n.args) == 2 {
 		l, ok := n.args[1].(*literal)
 		if !ok || l.kind != litInt || l.i < -18 || l.i > 18 {
-			return w.fail(refuse("ROUND to digits that are not a number from -18 to 18"))
+			return w.recordError(newRefusal("ROUND to digits that are not a number from -18 to 18"))
 		}
 		digits = l.i
 	}
-	x := w.value(n.args[0])
-	precise, scale := x.precise(), x.scale
-	x = w.number(x)
+	x := w.writeValue(n.args[0])
+	precise, scale := x.isPrecise(), x.scale
+	x = w.toNumber(x)
 	if x.class == classInt && digits >= 0 {
 		return x
 	}
-	p := w.form(x.class, "my_round(", x, ", ", bindValue(classInt, digits), ", ", bindValue(classInt, bit(precise)), ")")
+	p := w.newPiece(x.class, "my_round(", x, ", ", bindValue(classInt, digits), ", ", bindValue(classInt, bitOf(precise)), ")")
 	if p.float = x.float; precise && x.class == classReal {
 		p.decimal, p.scale = true, int(max(0, min(digits, int64(scale))))
 	}
 	return p
 }
 
-// position writes INSTR and LOCATE, given the places of the text and of its part.
-func position(part, text int) func(*sqliteWriter, *call) piece {
+// positionFunction writes INSTR and LOCATE, given the places of the text and of its part.
+func positionFunction(part, text int) func(*sqliteWriter, *call) piece {
 	return func(w *sqliteWriter, n *call) piece {
-		p, t := w.value(n.args[part]), w.value(n.args[text])
-		exact := bindValue(classInt, bit(p.exact || t.exact))
-		return w.form(classInt, "my_position(", w.text(p), ", ", w.text(t), ", ", exact, ")")
+		p, t := w.writeValue(n.args[part]), w.writeValue(n.args[text])
+		exact := bindValue(classInt, bitOf(p.exact || t.exact))
+		return w.newPiece(classInt, "my_position(", w.toText(p), ", ", w.toText(t), ", ", exact, ")")
 	}
 }
 
-func bit(on bool) int64 {
+func bitOf(on bool) int64 {
 	if on {
 		return 1
 	}
@@ -259,29 +259,29 @@ func bit(on bool) int64 {
 }
 
 func fromUnix(w *sqliteWriter, n *call) piece {
-	return w.form(classDateTime, "my_from_unixtime(", w.bits(w.value(n.args[0])), ")")
+	return w.newPiece(classDateTime, "my_from_unixtime(", w.toInteger(w.writeValue(n.args[0])), ")")
 }
 
 func byteLength(w *sqliteWriter, n *call) piece {
-	return w.form(classInt, "length(CAST(", w.text(w.value(n.args[0])), " AS BLOB))") // as in the index of urls
+	return w.newPiece(classInt, "length(CAST(", w.toText(w.writeValue(n.args[0])), " AS BLOB))") // as in the index of urls
 }
 
-func concat(w *sqliteWriter, n *call) piece {
-	return w.form(classText, "(", w.joined(classText, " || ", w.arguments(n, asText)), ")")
+func writeConcat(w *sqliteWriter, n *call) piece {
+	return w.newPiece(classText, "(", w.joinWith(classText, " || ", w.writeArguments(n, asText)), ")")
 }
 
 // addInterval writes DATE_ADD and DATE_SUB. As in MySQL, a text plus an interval is
 // a text.
 func addInterval(w *sqliteWriter, n *call) piece {
-	x, count := w.value(n.args[0]), w.value(n.args[1])
+	x, count := w.writeValue(n.args[0]), w.writeValue(n.args[1])
 	if x.class == classTime {
-		return w.fail(refuse("interval of a TIME"))
+		return w.recordError(newRefusal("interval of a TIME"))
 	}
 	if count.class != classText {
-		count = w.number(count)
+		count = w.toNumber(count)
 	}
 	if count.float && n.unit != "SECOND" { // only seconds see the fraction
-		count = w.form(classInt, "my_rint(", count, ")")
+		count = w.newPiece(classInt, "my_rint(", count, ")")
 	}
 	c := classText
 	switch x.class {
@@ -293,16 +293,16 @@ func addInterval(w *sqliteWriter, n *call) piece {
 			c = classDate
 		}
 	}
-	p := w.form(c, "my_"+strings.ToLower(n.name)+"(", x, ", ", count, ", '"+n.unit+"')")
+	p := w.newPiece(c, "my_"+strings.ToLower(n.name)+"(", x, ", ", count, ", '"+n.unit+"')")
 	p.date = c == classText
 	return p
 }
 
 // datePart writes YEAR, MONTH, DAY, HOUR, MINUTE, SECOND and days of the week, month and year.
 func datePart(w *sqliteWriter, n *call) piece {
-	return w.form(classInt, "my_date_part('"+n.name+"', ", w.value(n.args[0]), ")")
+	return w.newPiece(classInt, "my_date_part('"+n.name+"', ", w.writeValue(n.args[0]), ")")
 }
 
 func timestampDiff(w *sqliteWriter, n *call) piece {
-	return w.form(classInt, "my_timestampdiff('"+n.unit+"', ", w.value(n.args[0]), ", ", w.value(n.args[1]), ")")
+	return w.newPiece(classInt, "my_timestampdiff('"+n.unit+"', ", w.writeValue(n.args[0]), ", ", w.writeValue(n.args[1]), ")")
 }

@@ -23,10 +23,10 @@ const (
 	maxPattern  = 50000     // bytes of a LIKE pattern, SQLite's limit
 )
 
-// expand replaces each %NAME% by the value of the macro. It does not expand values
+// expandMacros replaces each %NAME% by the value of the macro. It does not expand values
 // again. Unknown names stay unchanged because LIKE patterns and date formats use the
 // same sign.
-func expand(text string, macros map[string]string) (string, error) {
+func expandMacros(text string, macros map[string]string) (string, error) {
 	if len(text) > maxText {
 		return "", &Error{Part: "text", Reason: fmt.Sprintf("is longer than %d bytes", maxText)}
 	}
@@ -49,11 +49,11 @@ func expand(text string, macros map[string]string) (string, error) {
 	return text, nil
 }
 
-// guard checks a text before the parser. It refuses parts that the parser skips or
+// guardText checks a text before the parser. It refuses parts that the parser skips or
 // accepts (comments, further statements, variables, parameters) and costly texts
 // (depth, number of tokens). After guard the text closes no parenthesis that it did
 // not open.
-func guard(text string) error {
+func guardText(text string) error {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 		return &Error{Part: "text", Reason: "is not UTF-8 without NUL"}
 	}
@@ -67,14 +67,14 @@ func guard(text string) error {
 			i++
 			continue
 		case c == '\'' || c == '"' || c == '`':
-			n := quoted(rest)
+			n := quotedLength(rest)
 			if n < 0 {
 				return &Error{Part: "text", Reason: "has a " + string(c) + " that is not closed"}
 			}
 			i += n
 			continue
-		case word(c):
-			for i < len(text) && word(text[i]) {
+		case isWordByte(c):
+			for i < len(text) && isWordByte(text[i]) {
 				i++
 			}
 			continue
@@ -87,15 +87,15 @@ func guard(text string) error {
 				return &Error{Part: "text", Reason: "closes a parenthesis that it did not open"}
 			}
 		case c == ';':
-			return refuse("statement separator ;")
+			return newRefusal("statement separator ;")
 		case c == '#', strings.HasPrefix(rest, "/*"), strings.HasPrefix(rest, "*/"), dashComment(rest):
-			return refuse("comment")
+			return newRefusal("comment")
 		case c == '?':
-			return refuse("parameter ?")
+			return newRefusal("parameter ?")
 		case c == '@':
-			return refuse("variable " + lead(rest))
+			return newRefusal("variable " + firstWord(rest))
 		case strings.HasPrefix(rest, ":="):
-			return refuse("assignment :=")
+			return newRefusal("assignment :=")
 		}
 		i++
 	}
@@ -114,10 +114,10 @@ func dashComment(s string) bool {
 	return strings.HasPrefix(s, "--") && (len(s) == 2 || s[2] <= ' ' || s[2] >= 0x7f)
 }
 
-// quoted returns the length of the quoted text at the start of s, quotes included, or
+// quotedLength returns the length of the quoted text at the start of s, quotes included, or
 // -1 if it does not end. A doubled quote belongs to the text. So does a character after
 // a backslash, except between back-ticks.
-func quoted(s string) int {
+func quotedLength(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch {
 		case s[i] == '\\' && s[0] != '`':
@@ -133,12 +133,12 @@ func quoted(s string) int {
 	return -1
 }
 
-func word(c byte) bool {
+func isWordByte(c byte) bool {
 	return c == '_' || c == '$' || c >= 0x80 || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// lead returns the first word of s, at most 24 bytes, for an error message.
-func lead(s string) string {
+// firstWord returns the first word of s, at most 24 bytes, for an error message.
+func firstWord(s string) string {
 	end := strings.IndexAny(s, " \t\r\n()'\"`,;")
 	if end < 0 {
 		end = len(s)
@@ -159,7 +159,7 @@ func unknownMacro(text string) string {
 	var bare strings.Builder
 	for i := 0; i < len(text); {
 		if c := text[i]; c == '\'' || c == '"' || c == '`' {
-			if n := quoted(text[i:]); n > 0 {
+			if n := quotedLength(text[i:]); n > 0 {
 				bare.WriteByte(' ')
 				i += n
 				continue

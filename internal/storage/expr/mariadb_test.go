@@ -60,8 +60,8 @@ func (w *twin) copy(table Table) {
 	w.t.Helper()
 	var names, types, marks []string
 	for _, name := range columnsOf(table) {
-		types = append(types, tick(name)+" "+mariaKinds[table.Columns[name]])
-		names, marks = append(names, tick(name)), append(marks, "?")
+		types = append(types, quoteBackticks(name)+" "+mariaKinds[table.Columns[name]])
+		names, marks = append(names, quoteBackticks(name)), append(marks, "?")
 	}
 	full := w.quote(table.Database, table.Name)
 	run(w.t, w.maria, "CREATE TABLE "+full+" ("+strings.Join(types, ", ")+") ENGINE=InnoDB")
@@ -75,7 +75,7 @@ func (w *twin) quote(database, table string) string {
 	if name, ok := w.names[database]; ok {
 		database = name
 	}
-	return tick(database) + "." + tick(table)
+	return quoteBackticks(database) + "." + quoteBackticks(table)
 }
 
 // moreRows adds rows with NULLs, large and small values, many dates, and texts with
@@ -319,10 +319,10 @@ func TestMariaDBAssign(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer tx.Rollback()
-				if _, err := tx.Exec("UPDATE "+table+" SET "+tick(c.column)+" = "+q.Text+" WHERE Id='s1'", q.Args...); err != nil {
+				if _, err := tx.Exec("UPDATE "+table+" SET "+quoteBackticks(c.column)+" = "+q.Text+" WHERE Id='s1'", q.Args...); err != nil {
 					t.Fatalf("%s %v: %v", q.Text, q.Args, err)
 				}
-				if err := tx.QueryRow("SELECT " + tick(c.column) + " FROM " + table + " WHERE Id='s1'").Scan(&got[i]); err != nil {
+				if err := tx.QueryRow("SELECT " + quoteBackticks(c.column) + " FROM " + table + " WHERE Id='s1'").Scan(&got[i]); err != nil {
 					t.Fatal(err)
 				}
 				if b, ok := got[i].([]byte); ok {

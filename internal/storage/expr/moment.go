@@ -15,7 +15,7 @@ type moment struct {
 	hasTime bool
 }
 
-func (m moment) text() string {
+func (m moment) formatMoment() string {
 	if m.hasTime {
 		return m.t.Format(time.DateTime)
 	}
@@ -55,7 +55,7 @@ func momentOfText(s string) (moment, bool) {
 		}
 	}
 	s = strings.TrimLeft(s, " \t\n")
-	run := digits(s)
+	run := countDigits(s)
 	if run == 6 || run == 8 || run == 12 || run == 14 {
 		return compactMoment(s, run)
 	}
@@ -63,7 +63,7 @@ func momentOfText(s string) (moment, bool) {
 	lengths := [6]int{}
 	n := 0
 	for n < 6 {
-		run := digits(s)
+		run := countDigits(s)
 		if run == 0 || run > 4 {
 			break
 		}
@@ -71,7 +71,7 @@ func momentOfText(s string) (moment, bool) {
 		lengths[n] = run
 		s = s[run:]
 		n++
-		if n == 6 || s == "" || s[0] >= 0x80 || s[0] != 'T' && word(s[0]) {
+		if n == 6 || s == "" || s[0] >= 0x80 || s[0] != 'T' && isWordByte(s[0]) {
 			break
 		}
 		if n == 3 {
@@ -84,7 +84,7 @@ func momentOfText(s string) (moment, bool) {
 		return moment{}, false
 	}
 	if lengths[0] <= 2 {
-		parts[0] = century(parts[0])
+		parts[0] = fullYear(parts[0])
 	}
 	return makeMoment(parts, n > 3)
 }
@@ -97,7 +97,7 @@ func compactMoment(s string, run int) (moment, bool) {
 	var parts [6]int
 	parts[0], _ = strconv.Atoi(s[:year])
 	if year == 2 {
-		parts[0] = century(parts[0])
+		parts[0] = fullYear(parts[0])
 	}
 	n := 1
 	for at := year; at < run; at += 2 {
@@ -115,14 +115,14 @@ func makeMoment(p [6]int, hasTime bool) (moment, bool) {
 	return moment{t: t, hasTime: hasTime}, t.Day() == p[2]
 }
 
-func century(year int) int {
+func fullYear(year int) int {
 	if year < 70 {
 		return 2000 + year
 	}
 	return 1900 + year
 }
 
-func digits(s string) int {
+func countDigits(s string) int {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
 		n++
@@ -275,10 +275,10 @@ var (
 // 9999.
 const maxCount = 1 << 40
 
-// add moves a moment by count units. As in MySQL, it rounds the count half away from
+// addUnits moves a moment by count units. As in MySQL, it rounds the count half away from
 // zero. A fraction of a second is cut off the sum. It returns false outside the years 0 to
 // 9999.
-func (m moment) add(count any, unit string, sign int) (moment, bool) {
+func (m moment) addUnits(count any, unit string, sign int) (moment, bool) {
 	n := int64(sign) * min(max(intOf(count), -maxCount), maxCount)
 	if unit == "SECOND" {
 		n = int64(math.Floor(float64(sign) * min(max(numberOf(count), -maxCount), maxCount)))
@@ -299,13 +299,13 @@ func (m moment) add(count any, unit string, sign int) (moment, bool) {
 	return m, m.t.Year() >= 0 && m.t.Year() <= 9999
 }
 
-// difference is TIMESTAMPDIFF: the whole units from a to b.
-func difference(unit string, a, b moment) int64 {
+// wholeUnitsBetween is TIMESTAMPDIFF: the whole units from a to b.
+func wholeUnitsBetween(unit string, a, b moment) int64 {
 	if size := unitSeconds[unit]; size > 0 {
 		return (b.t.Unix() - a.t.Unix()) / size
 	}
 	if a.t.After(b.t) {
-		return -difference(unit, b, a)
+		return -wholeUnitsBetween(unit, b, a)
 	}
 	months := (b.t.Year()-a.t.Year())*12 + int(b.t.Month()) - int(a.t.Month())
 	if b.t.Day() < a.t.Day() || b.t.Day() == a.t.Day() && timeOfDay(b) < timeOfDay(a) {
@@ -322,7 +322,7 @@ var specifiers = map[string]string{
 
 var specifier = regexp.MustCompile(`(?s)%.`)
 
-// format is DATE_FORMAT with a pattern that knownFormat accepts.
-func (m moment) format(pattern string) string {
+// formatPattern is DATE_FORMAT with a pattern that knownFormat accepts.
+func (m moment) formatPattern(pattern string) string {
 	return specifier.ReplaceAllStringFunc(pattern, func(s string) string { return m.t.Format(specifiers[s]) })
 }

@@ -74,8 +74,8 @@ func roundInt(f float64) int64 {
 	return int64(f)
 }
 
-// integral converts a whole number to int64 if it fits.
-func integral(f float64) any {
+// wholeToInt converts a whole number to int64 if it fits.
+func wholeToInt(f float64) any {
 	if math.Abs(f) < 1<<63 {
 		return int64(f)
 	}

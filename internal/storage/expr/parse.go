@@ -25,7 +25,7 @@ func parseExpression(text string) (node, error) {
 		return nil, &Error{Part: "text", Reason: "is not one expression"}
 	}
 	c := &converter{}
-	root := c.expr(stmt.Fields.Fields[0].Expr, 0)
+	root := c.convertExpr(stmt.Fields.Fields[0].Expr, 0)
 	return root, c.err
 }
 
@@ -37,13 +37,13 @@ func parseOrder(text string) ([]sortKey, error) {
 	}
 	switch {
 	case stmt.Limit != nil:
-		return nil, refuse("LIMIT in an ORDER BY")
+		return nil, newRefusal("LIMIT in an ORDER BY")
 	case stmt.OrderBy == nil:
 		return nil, &Error{Part: "text", Reason: "is not an ORDER BY list"}
 	}
 	c := &converter{}
-	c.clauses(stmt)
-	keys := c.keys("ORDER BY", stmt.OrderBy.Items, 0)
+	c.checkClauses(stmt)
+	keys := c.convertSortKeys("ORDER BY", stmt.OrderBy.Items, 0)
 	return keys, c.err
 }
 
@@ -54,7 +54,7 @@ func parseQuery(text string) (*query, error) {
 		return nil, err
 	}
 	c := &converter{}
-	q := c.query(stmt, 0)
+	q := c.convertQuery(stmt, 0)
 	return q, c.err
 }
 
@@ -68,14 +68,14 @@ func parseSelect(sql, text string) (*ast.SelectStmt, error) {
 	case *ast.SelectStmt:
 		return s, nil
 	case *ast.SetOprStmt:
-		return nil, refuse("UNION")
+		return nil, newRefusal("UNION")
 	}
-	return nil, refuse("statement " + strings.ToUpper(lead(strings.TrimSpace(sql))))
+	return nil, newRefusal("statement " + strings.ToUpper(firstWord(strings.TrimSpace(sql))))
 }
 
 // parseOne guards and parses a text. text is the part of sql that the caller wrote.
 func parseOne(sql, text string) (stmt ast.StmtNode, err error) {
-	if err := guard(text); err != nil {
+	if err := guardText(text); err != nil {
 		return nil, err
 	}
 	p := parsers.Get().(*parser.Parser)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// source finds the table of a FROM.
-func (w *writer) source(s *source) *Table {
+// findTable finds the table of a FROM.
+func (w *writer) findTable(s *source) *Table {
 	var found *Table
 	consider := func(t *Table) bool {
 		if t.Name == "" || !strings.EqualFold(t.Name, s.name) {
@@ -37,15 +37,15 @@ func (w *writer) source(s *source) *Table {
 		found = w.scope.Find(s.database, s.name)
 	}
 	if found == nil {
-		name := tick(s.name)
+		name := quoteBackticks(s.name)
 		if s.database != "" {
-			name = tick(s.database) + "." + name
+			name = quoteBackticks(s.database) + "." + name
 		}
-		reason := refuse("sub-select on " + name)
+		reason := newRefusal("sub-select on " + name)
 		if w.scope.Find != nil {
 			reason = &Error{Part: "table " + name, Reason: "is not known"}
 		}
-		w.fail(reason)
+		w.recordError(reason)
 	}
 	return found
 }
@@ -61,13 +61,13 @@ const (
 	whole                      // a statement
 )
 
-func (w *writer) query(q *query, form queryForm) piece { return w.queryAs(q, form, nil) }
+func (w *writer) writeQuery(q *query, form queryForm) piece { return w.queryAs(q, form, nil) }
 
 // queryAs writes a SELECT without parentheses. If convert is not nil, it converts the
 // single field. The piece has the class of that field.
 func (w *writer) queryAs(q *query, form queryForm, convert func(piece) piece) piece {
 	if w.inside {
-		return w.fail(refuse("sub-select in an aggregate"))
+		return w.recordError(newRefusal("sub-select in an aggregate"))
 	}
 	l := &level{}
 	outer := w.aggregates
@@ -78,9 +78,9 @@ func (w *writer) queryAs(q *query, form queryForm, convert func(piece) piece) pi
 	}()
 
 	w.aggregates = false
-	from := w.from(q, l)
+	from := w.writeFrom(q, l)
 	w.aggregates = true
-	fields, c := w.fields(q, form, convert)
+	fields, c := w.writeFields(q, form, convert)
 	parts := []any{"SELECT "}
 	if q.distinct && form != existence {
 		parts = append(parts, "DISTINCT ")
@@ -88,15 +88,15 @@ func (w *writer) queryAs(q *query, form queryForm, convert func(piece) piece) pi
 	parts = append(parts, fields, from)
 	w.aggregates = false
 	if q.where != nil {
-		parts = append(parts, " WHERE ", w.emit.condition(q.where))
+		parts = append(parts, " WHERE ", w.emit.writeCondition(q.where))
 	}
-	l.aliases = aliases(q)
+	l.aliases = fieldsByAlias(q)
 	if len(q.group) > 0 {
 		parts = append(parts, " GROUP BY ", w.sortKeys(q.group))
 		w.aggregates = true
 	}
 	if q.having != nil {
-		parts = append(parts, " HAVING ", w.emit.condition(q.having))
+		parts = append(parts, " HAVING ", w.emit.writeCondition(q.having))
 	}
 	if len(q.order) > 0 {
 		parts = append(parts, " ORDER BY ", w.sortKeys(q.order))
@@ -105,12 +105,12 @@ func (w *writer) queryAs(q *query, form queryForm, convert func(piece) piece) pi
 		limit := q.limit.SQL()
 		parts = append(parts, piece{text: limit.Text, args: limit.Args})
 	}
-	p := w.form(c.class, parts...)
+	p := w.newPiece(c.class, parts...)
 	p.traits = c.traits
 	return p
 }
 
-func aliases(q *query) map[string]node {
+func fieldsByAlias(q *query) map[string]node {
 	named := map[string]node{}
 	for _, f := range q.fields {
 		if f.alias != "" && f.x != nil {
@@ -120,21 +120,21 @@ func aliases(q *query) map[string]node {
 	return named
 }
 
-func (w *writer) from(q *query, l *level) piece {
+func (w *writer) writeFrom(q *query, l *level) piece {
 	var parts []any
 	for i := range q.from {
 		s := &q.from[i]
-		t := w.source(s)
+		t := w.findTable(s)
 		if t == nil {
 			return piece{}
 		}
 		if s.alias != "" && !aliasName.MatchString(s.alias) {
-			return w.fail(refuse("table alias " + tick(s.alias)))
+			return w.recordError(newRefusal("table alias " + quoteBackticks(s.alias)))
 		}
-		b := w.bind(t, s.alias)
+		b := w.bindTable(t, s.alias)
 		for _, other := range l.tables {
 			if strings.EqualFold(other.name, b.name) {
-				return w.fail(&Error{Part: "table name " + tick(b.name), Reason: "is used twice in one FROM"})
+				return w.recordError(&Error{Part: "table name " + quoteBackticks(b.name), Reason: "is used twice in one FROM"})
 			}
 		}
 		l.tables = append(l.tables, b)
@@ -142,49 +142,49 @@ func (w *writer) from(q *query, l *level) piece {
 		if i == 0 {
 			join = " FROM "
 		}
-		parts = append(parts, join, w.quote(t))
+		parts = append(parts, join, w.quoteTable(t))
 		if s.alias != "" {
-			parts = append(parts, " AS ", tick(s.alias))
+			parts = append(parts, " AS ", quoteBackticks(s.alias))
 		}
 		if s.on != nil {
-			parts = append(parts, " ON ", w.emit.condition(s.on))
+			parts = append(parts, " ON ", w.emit.writeCondition(s.on))
 		}
 	}
-	return w.form(classNull, parts...)
+	return w.newPiece(classNull, parts...)
 }
 
-// fields writes the fields of a SELECT. The second piece carries the class.
-func (w *writer) fields(q *query, form queryForm, convert func(piece) piece) (piece, piece) {
+// writeFields writes the fields of a SELECT. The second piece carries the class.
+func (w *writer) writeFields(q *query, form queryForm, convert func(piece) piece) (piece, piece) {
 	if form == oneField && (len(q.fields) != 1 || q.fields[0].x == nil) {
-		return w.fail(&Error{Part: "sub-select", Reason: "must have exactly one field"}), piece{}
+		return w.recordError(&Error{Part: "sub-select", Reason: "must have exactly one field"}), piece{}
 	}
 	var pieces []piece
 	var last piece
 	for _, f := range q.fields {
 		if f.x == nil {
-			star := w.star(f.table, form)
+			star := w.writeStar(f.table, form)
 			if form == existence {
 				star = piece{text: "1"}
 			}
 			pieces = append(pieces, star)
 			continue
 		}
-		last = w.emit.value(f.x)
+		last = w.emit.writeValue(f.x)
 		if convert != nil {
 			last = convert(last)
 		}
 		if form == whole {
-			w.results = append(w.results, Field{Name: label(&f), Time: last.class == classDateTime, Decimals: last.decimals()})
-			last = w.form(last.class, last, " AS ", tick(label(&f)))
+			w.results = append(w.results, Field{Name: resultLabel(&f), Time: last.class == classDateTime, Decimals: last.fieldDecimals()})
+			last = w.newPiece(last.class, last, " AS ", quoteBackticks(resultLabel(&f)))
 		}
 		pieces = append(pieces, last)
 	}
-	return w.joined(classNull, ", ", pieces), last
+	return w.joinWith(classNull, ", ", pieces), last
 }
 
-// label returns the name of a result column: the alias, the name of the column, or the
+// resultLabel returns the name of a result column: the alias, the name of the column, or the
 // text of the field.
-func label(f *field) string {
+func resultLabel(f *field) string {
 	name := f.label
 	if c, ok := f.x.(*column); ok {
 		name = c.name
@@ -201,8 +201,8 @@ func label(f *field) string {
 	return name
 }
 
-// star writes * or table.*.
-func (w *writer) star(table string, form queryForm) piece {
+// writeStar writes * or table.*.
+func (w *writer) writeStar(table string, form queryForm) piece {
 	star := piece{}
 	for _, b := range w.levels[len(w.levels)-1].tables {
 		switch {
@@ -221,9 +221,9 @@ func (w *writer) star(table string, form queryForm) piece {
 	case star.text != "":
 		return star
 	case table == "":
-		return w.fail(&Error{Part: "field *", Reason: "needs a FROM"})
+		return w.recordError(&Error{Part: "field *", Reason: "needs a FROM"})
 	}
-	return w.fail(&Error{Part: "table " + tick(table), Reason: "is not known"})
+	return w.recordError(&Error{Part: "table " + quoteBackticks(table), Reason: "is not known"})
 }
 
 func (w *writer) sortKeys(keys []sortKey) piece {
@@ -231,8 +231,8 @@ func (w *writer) sortKeys(keys []sortKey) piece {
 	for i, key := range keys {
 		pieces[i] = w.emit.sortKey(key.x)
 		if key.desc {
-			pieces[i] = w.form(pieces[i].class, pieces[i], " DESC")
+			pieces[i] = w.newPiece(pieces[i].class, pieces[i], " DESC")
 		}
 	}
-	return w.joined(classNull, ", ", pieces)
+	return w.joinWith(classNull, ", ", pieces)
 }

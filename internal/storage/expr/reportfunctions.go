@@ -36,7 +36,7 @@ func extremeText(a []any, sign int) string {
 
 func rightOf(a []any) any {
 	s, count := textOf(a[0]), intOf(a[1])
-	return cut(s, max(int64(utf8.RuneCountInString(s))-count, 0), count)
+	return cutText(s, max(int64(utf8.RuneCountInString(s))-count, 0), count)
 }
 
 // substringIndex is the part of a text before the n-th delimiter, or behind the n-th from the end
@@ -92,8 +92,8 @@ func roundTo(a []any) any {
 
 // dateDifference is DATEDIFF, in days.
 func dateDifference(a []any) any {
-	return dated(a[0], func(x moment) any {
-		return dated(a[1], func(y moment) any {
+	return withDate(a[0], func(x moment) any {
+		return withDate(a[1], func(y moment) any {
 			return int64(x.t.Truncate(24*time.Hour).Sub(y.t.Truncate(24*time.Hour)) / (24 * time.Hour))
 		})
 	})

@@ -92,9 +92,9 @@ type Field struct {
 // Where writes a condition in parentheses. A blank text gives zero SQL. A text above
 // 64 KiB or one that is not supported gives an *Error.
 func (s Scope) Where(text string) (SQL, error) {
-	return s.expression(text, func(w *writer, n node) piece {
-		p := w.emit.condition(n)
-		return w.form(p.class, "(", p, ")")
+	return s.writeExpression(text, func(w *writer, n node) piece {
+		p := w.emit.writeCondition(n)
+		return w.newPiece(p.class, "(", p, ")")
 	})
 }
 
@@ -105,16 +105,16 @@ func (s Scope) Value(text string) (SQL, error) {
 	if m, ok, err := plainDate(text); ok || err != nil {
 		return SQL{Text: "?", Args: []any{m}}, err
 	}
-	return s.expression(text, func(w *writer, n node) piece { return w.emit.value(n) })
+	return s.writeExpression(text, func(w *writer, n node) piece { return w.emit.writeValue(n) })
 }
 
 // Assign is Value with a conversion to the kind of a column of Table: in a Time column
 // CURDATE() becomes midnight, in an Int column '7' becomes a number. A literal that is
 // not a date gives an *Error for a Time column.
 func (s Scope) Assign(column, text string) (SQL, error) {
-	kind, _, ok := s.Table.column(column)
+	kind, _, ok := s.Table.findColumn(column)
 	if !ok {
-		return SQL{}, &Error{Part: "column " + tick(column), Reason: "is not known"}
+		return SQL{}, &Error{Part: "column " + quoteBackticks(column), Reason: "is not known"}
 	}
 	switch m, ok, err := plainDate(text); {
 	case err != nil:
@@ -122,21 +122,21 @@ func (s Scope) Assign(column, text string) (SQL, error) {
 	case ok:
 		text = wire.QuotedSQL(m)
 	}
-	return s.expression(text, func(w *writer, n node) piece { return w.emit.assign(kind, n) })
+	return s.writeExpression(text, func(w *writer, n node) piece { return w.emit.writeAssigned(kind, n) })
 }
 
 // OrderBy writes the list after the words ORDER BY. A blank text gives zero SQL.
 func (s Scope) OrderBy(text string) (SQL, error) {
-	text, err := expand(text, s.Macros)
+	text, err := expandMacros(text, s.Macros)
 	if err != nil || strings.TrimSpace(text) == "" {
 		return SQL{}, err
 	}
-	keys, err := cached(trees, 'o', text, parseOrder)
+	keys, err := cachedTree(trees, 'o', text, parseOrder)
 	if err != nil {
 		return SQL{}, err
 	}
 	w := newWriter(s)
-	return w.result(w.sortKeys(keys))
+	return w.finishSQL(w.sortKeys(keys))
 }
 
 // Select writes one SELECT over all tables of the scope (queries in the SQL of a
@@ -148,48 +148,48 @@ func (s Scope) Select(text string) (SQL, error) {
 
 // Query is Select that also describes the columns of the result (SQL_CUSTOM).
 func (s Scope) Query(text string) (SQL, []Field, error) {
-	text, err := expand(text, s.Macros)
+	text, err := expandMacros(text, s.Macros)
 	if err != nil || strings.TrimSpace(text) == "" {
 		return SQL{}, nil, err
 	}
-	q, err := cached(trees, 'q', text, parseQuery)
+	q, err := cachedTree(trees, 'q', text, parseQuery)
 	if err != nil {
 		return SQL{}, nil, err
 	}
-	written, result, err := s.query(q)
+	written, result, err := s.writeQuery(q)
 	if err != nil || s.Dialect == SQLite {
 		return written, result, err
 	}
 	// Only the SQLite writer knows the class of each piece.
 	s.Dialect = SQLite
-	if _, known, err := s.query(q); err == nil {
+	if _, known, err := s.writeQuery(q); err == nil {
 		result = known
 	}
 	return written, result, nil
 }
 
-func (s Scope) query(q *query) (SQL, []Field, error) {
+func (s Scope) writeQuery(q *query) (SQL, []Field, error) {
 	w := newWriter(s)
 	w.levels = nil // a statement has no outer row
-	written, err := w.result(w.query(q, whole))
+	written, err := w.finishSQL(w.writeQuery(q, whole))
 	return written, w.results, err
 }
 
-func (s Scope) expression(text string, write func(*writer, node) piece) (SQL, error) {
-	text, err := expand(text, s.Macros)
+func (s Scope) writeExpression(text string, write func(*writer, node) piece) (SQL, error) {
+	text, err := expandMacros(text, s.Macros)
 	if err != nil || strings.TrimSpace(text) == "" {
 		return SQL{}, err
 	}
-	root, err := cached(trees, 'e', text, parseExpression)
+	root, err := cachedTree(trees, 'e', text, parseExpression)
 	if err != nil {
 		return SQL{}, err
 	}
 	w := newWriter(s)
-	return w.result(write(w, root))
+	return w.finishSQL(write(w, root))
 }
 
-// column finds a column, ignoring ASCII case, and returns its kind and spelling.
-func (t *Table) column(name string) (Kind, string, bool) {
+// findColumn finds a column, ignoring ASCII case, and returns its kind and spelling.
+func (t *Table) findColumn(name string) (Kind, string, bool) {
 	if kind, ok := t.Columns[name]; ok {
 		return kind, name, true
 	}
@@ -201,4 +201,4 @@ func (t *Table) column(name string) (Kind, string, bool) {
 	return 0, "", false
 }
 
-func tick(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+func quoteBackticks(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }

@@ -6,7 +6,7 @@ import "strings"
 // piece before it sees a row, so it writes conversions only where MySQL converts.
 type sqliteWriter struct{ *writer }
 
-func (w *sqliteWriter) value(n node) piece {
+func (w *sqliteWriter) writeValue(n node) piece {
 	if w.err != nil {
 		return piece{text: "NULL"}
 	}
@@ -16,85 +16,85 @@ func (w *sqliteWriter) value(n node) piece {
 	case *column:
 		return w.columnPiece(n)
 	case *unary:
-		return w.unary(n)
+		return w.writeUnary(n)
 	case *binary:
-		return w.binary(n)
+		return w.writeBinary(n)
 	case *logic:
 		xs := make([]piece, len(n.xs))
 		for i, x := range n.xs {
-			xs[i] = w.condition(x)
+			xs[i] = w.writeCondition(x)
 		}
-		return w.form(classInt, "(", w.joined(classInt, " "+n.op+" ", xs), ")")
+		return w.newPiece(classInt, "(", w.joinWith(classInt, " "+n.op+" ", xs), ")")
 	case *isNull:
-		return w.form(classInt, "(", w.value(n.x), " IS ", negate(n.not), "NULL)")
+		return w.newPiece(classInt, "(", w.writeValue(n.x), " IS ", notPrefix(n.not), "NULL)")
 	case *between:
-		return w.between(n)
+		return w.writeBetween(n)
 	case *in:
-		return w.in(n)
+		return w.writeIn(n)
 	case *like:
-		return w.like(n)
+		return w.writeLike(n)
 	case *call:
 		return functions[n.name].sqlite(w, n)
 	case *cast:
-		return w.cast(n)
+		return w.writeCast(n)
 	case *aggregate:
-		return w.aggregate(n)
+		return w.writeAggregate(n)
 	case *exists:
-		return w.form(classInt, "(", negate(n.not), "EXISTS (", w.query(n.sub, existence), "))")
+		return w.newPiece(classInt, "(", notPrefix(n.not), "EXISTS (", w.writeQuery(n.sub, existence), "))")
 	case *scalar:
-		p := w.query(n.sub, oneField)
-		q := w.form(p.class, "(", p, ")")
+		p := w.writeQuery(n.sub, oneField)
+		q := w.newPiece(p.class, "(", p, ")")
 		q.traits = p.traits
 		return q
 	}
-	return w.fail(refuse("expression"))
+	return w.recordError(newRefusal("expression"))
 }
 
-// condition writes a node as a condition. MySQL accepts any value as a condition.
-func (w *sqliteWriter) condition(n node) piece {
-	p := w.value(n)
+// writeCondition writes a node as a condition. MySQL accepts any value as a condition.
+func (w *sqliteWriter) writeCondition(n node) piece {
+	p := w.writeValue(n)
 	if p.class >= classText {
-		return w.number(p)
+		return w.toNumber(p)
 	}
 	return p
 }
 
 func (w *sqliteWriter) sortKey(n node) piece {
-	p := w.value(n)
+	p := w.writeValue(n)
 	switch {
 	case p.class == classText && !p.exact:
-		return w.folded(p)
+		return w.foldText(p)
 	case p.class == classText && !p.bytes:
-		return w.trimmed(p)
+		return w.trimSpaces(p)
 	case p.class == classTime:
-		return w.seconds(p)
+		return w.toSeconds(p)
 	}
 	return p
 }
 
-func (w *sqliteWriter) assign(kind Kind, n node) piece {
-	p := w.value(n)
+func (w *sqliteWriter) writeAssigned(kind Kind, n node) piece {
+	p := w.writeValue(n)
 	if p.class == classNull {
 		return p
 	}
 	switch kind {
 	case Int:
-		return w.bits(p)
+		return w.toInteger(p)
 	case Float:
-		return w.number(p)
+		return w.toNumber(p)
 	case Time:
 		q, ok := w.dateTime(p)
 		if !ok || p.class == classTime {
-			return w.fail(&Error{Part: "value", Reason: "is not a date"})
+			return w.recordError(&Error{Part: "value", Reason: "is not a date"})
 		}
 		return q
 	case Blob:
 		return p
 	}
-	return w.text(p)
+	return w.toText(p)
 }
 
-func negate(not bool) string {
+func notPrefix(not bool) string {
 	if not {
 		return "NOT "
 	}
@@ -116,10 +116,10 @@ func literalPiece(l *literal) piece {
 }
 
 func (w *sqliteWriter) columnPiece(c *column) piece {
-	if n, ok := w.alias(c); ok {
-		return w.withoutAliases(func() piece { return w.value(n) })
+	if n, ok := w.aliasedField(c); ok {
+		return w.withoutAliases(func() piece { return w.writeValue(n) })
 	}
-	r, ok := w.column(c)
+	r, ok := w.resolveColumn(c)
 	if !ok {
 		return piece{text: "NULL"}
 	}
@@ -141,33 +141,33 @@ func (w *sqliteWriter) columnPiece(c *column) piece {
 	return p
 }
 
-func (w *sqliteWriter) unary(n *unary) piece {
+func (w *sqliteWriter) writeUnary(n *unary) piece {
 	switch n.op {
 	case "NOT":
-		return w.form(classInt, "(NOT ", w.condition(n.x), ")")
+		return w.newPiece(classInt, "(NOT ", w.writeCondition(n.x), ")")
 	case "~":
-		return w.form(classInt, "(~", w.bits(w.value(n.x)), ")")
+		return w.newPiece(classInt, "(~", w.toInteger(w.writeValue(n.x)), ")")
 	}
-	x := w.number(w.value(n.x))
-	p := w.form(x.class, "(-", x, ")")
+	x := w.toNumber(w.writeValue(n.x))
+	p := w.newPiece(x.class, "(-", x, ")")
 	p.float = x.float
 	return p
 }
 
-func (w *sqliteWriter) binary(n *binary) piece {
+func (w *sqliteWriter) writeBinary(n *binary) piece {
 	switch n.op {
 	case "=", "<>", "<", "<=", ">", ">=":
-		return w.compare(n.op, w.value(n.l), w.value(n.r))
+		return w.writeComparison(n.op, w.writeValue(n.l), w.writeValue(n.r))
 	case "&", "|":
-		return w.form(classInt, "(", w.bits(w.value(n.l)), " "+n.op+" ", w.bits(w.value(n.r)), ")")
+		return w.newPiece(classInt, "(", w.toInteger(w.writeValue(n.l)), " "+n.op+" ", w.toInteger(w.writeValue(n.r)), ")")
 	}
-	return w.arithmetic(n.op, w.value(n.l), w.value(n.r))
+	return w.writeArithmetic(n.op, w.writeValue(n.l), w.writeValue(n.r))
 }
 
-func (w *sqliteWriter) arithmetic(op string, l, r piece) piece {
+func (w *sqliteWriter) writeArithmetic(op string, l, r piece) piece {
 	scale, decimal := exactScale(op, l, r)
-	l, r = w.number(l), w.number(r)
-	p := w.calculation(op, l, r)
+	l, r = w.toNumber(l), w.toNumber(r)
+	p := w.writeCalculation(op, l, r)
 	p.float, p.decimal, p.scale = l.float || r.float, decimal, scale
 	return p
 }
@@ -178,7 +178,7 @@ const quotientDigits = 4
 // exactScale returns the scale of the result of an operator if it is a DECIMAL.
 func exactScale(op string, l, r piece) (scale int, decimal bool) {
 	switch {
-	case !l.precise() || !r.precise():
+	case !l.isPrecise() || !r.isPrecise():
 		return 0, false
 	case op == "/":
 		return l.scale + quotientDigits, true
@@ -190,7 +190,7 @@ func exactScale(op string, l, r piece) (scale int, decimal bool) {
 	return 0, false
 }
 
-func (w *sqliteWriter) calculation(op string, l, r piece) piece {
+func (w *sqliteWriter) writeCalculation(op string, l, r piece) piece {
 	c := classReal
 	if l.class <= classInt && r.class <= classInt {
 		c = classInt
@@ -201,76 +201,76 @@ func (w *sqliteWriter) calculation(op string, l, r piece) piece {
 			if i, ok := l.args[0].(int64); ok {
 				l = bindValue(classReal, float64(i))
 			}
-			return w.form(classReal, "(", l, " / ", r, ")")
+			return w.newPiece(classReal, "(", l, " / ", r, ")")
 		}
-		return w.form(classReal, "(CAST(", l, " AS REAL) / ", r, ")")
+		return w.newPiece(classReal, "(CAST(", l, " AS REAL) / ", r, ")")
 	case "DIV":
 		if c == classInt {
-			return w.form(classInt, "(", l, " / ", r, ")")
+			return w.newPiece(classInt, "(", l, " / ", r, ")")
 		}
-		return w.form(classInt, "CAST((", l, " / ", r, ") AS INTEGER)")
+		return w.newPiece(classInt, "CAST((", l, " / ", r, ") AS INTEGER)")
 	case "%":
 		if c == classInt {
-			return w.form(classInt, "(", l, " % ", r, ")")
+			return w.newPiece(classInt, "(", l, " % ", r, ")")
 		}
-		return w.form(classReal, "my_mod(", l, ", ", r, ")")
+		return w.newPiece(classReal, "my_mod(", l, ", ", r, ")")
 	}
-	return w.form(c, "(", l, " "+op+" ", r, ")")
+	return w.newPiece(c, "(", l, " "+op+" ", r, ")")
 }
 
-func (w *sqliteWriter) like(n *like) piece {
-	x, pattern := w.text(w.value(n.x)), w.text(w.value(n.pattern))
-	parts := []any{"(", x, " ", negate(n.not), "LIKE ", pattern}
+func (w *sqliteWriter) writeLike(n *like) piece {
+	x, pattern := w.toText(w.writeValue(n.x)), w.toText(w.writeValue(n.pattern))
+	parts := []any{"(", x, " ", notPrefix(n.not), "LIKE ", pattern}
 	escaped := true
 	if pattern.lit {
 		s, _ := pattern.args[0].(string)
 		if len(s) > maxPattern {
-			return w.fail(&Error{Part: "LIKE pattern", Reason: "is too long"})
+			return w.recordError(&Error{Part: "LIKE pattern", Reason: "is too long"})
 		}
 		escaped = strings.Contains(s, `\`)
 	}
 	if escaped {
 		parts = append(parts, " ESCAPE ", bindValue(classText, `\`))
 	}
-	return w.form(classInt, append(parts, ")")...)
+	return w.newPiece(classInt, append(parts, ")")...)
 }
 
-func (w *sqliteWriter) cast(n *cast) piece {
-	p := w.value(n.x)
+func (w *sqliteWriter) writeCast(n *cast) piece {
+	p := w.writeValue(n.x)
 	switch n.to {
 	case "SIGNED", "UNSIGNED":
-		return w.bits(p)
+		return w.toInteger(p)
 	case "DATETIME":
-		return w.form(classDateTime, "my_datetime(", p, ")")
+		return w.newPiece(classDateTime, "my_datetime(", p, ")")
 	case "DATE":
-		return w.form(classDate, "my_date(", p, ")")
+		return w.newPiece(classDate, "my_date(", p, ")")
 	}
-	p = w.text(p)
+	p = w.toText(p)
 	p.class = classText // even for NULL
 	p.exact, p.bytes = false, false
 	return p
 }
 
-func (w *sqliteWriter) aggregate(n *aggregate) piece {
-	x := w.argument(n)
+func (w *sqliteWriter) writeAggregate(n *aggregate) piece {
+	x := w.writeArgument(n)
 	distinct := ""
 	if n.distinct {
 		distinct = "DISTINCT "
 	}
 	if x.class == classText && !x.exact {
 		if n.name == "COUNT" && n.distinct {
-			x = w.folded(x)
+			x = w.foldText(x)
 		} else {
-			x = w.form(classText, x, " COLLATE NOCASE")
+			x = w.newPiece(classText, x, " COLLATE NOCASE")
 		}
 	}
 	switch n.name {
 	case "COUNT":
-		return w.form(classInt, "count("+distinct, x, ")")
+		return w.newPiece(classInt, "count("+distinct, x, ")")
 	case "SUM", "AVG":
-		precise, scale := x.precise(), x.scale
-		x = w.number(x)
-		p := w.form(x.class, strings.ToLower(n.name)+"("+distinct, x, ")")
+		precise, scale := x.isPrecise(), x.scale
+		x = w.toNumber(x)
+		p := w.newPiece(x.class, strings.ToLower(n.name)+"("+distinct, x, ")")
 		if n.name == "AVG" {
 			p.class = classReal
 			scale += quotientDigits
@@ -281,9 +281,9 @@ func (w *sqliteWriter) aggregate(n *aggregate) piece {
 		}
 		return p
 	case "MIN", "MAX":
-		p := w.form(x.class, strings.ToLower(n.name)+"(", x, ")")
+		p := w.newPiece(x.class, strings.ToLower(n.name)+"(", x, ")")
 		p.traits = x.traits
 		return p
 	}
-	return w.form(classInt, "my_bit_or(", w.bits(x), ")")
+	return w.newPiece(classInt, "my_bit_or(", w.toInteger(x), ")")
 }

@@ -2,8 +2,8 @@ package expr
 
 import "strings"
 
-// align converts two operands to the type in which MySQL compares them.
-func (w *sqliteWriter) align(a, b piece) (piece, piece) {
+// alignOperands converts two operands to the type in which MySQL compares them.
+func (w *sqliteWriter) alignOperands(a, b piece) (piece, piece) {
 	dated := func(p piece) bool { return p.class == classDateTime || p.class == classDate }
 	numeric := func(p piece) bool { return p.class == classInt || p.class == classReal }
 	switch {
@@ -13,30 +13,30 @@ func (w *sqliteWriter) align(a, b piece) (piece, piece) {
 		return a, b
 	case dated(a) && dated(b), dated(a) && b.class == classText, a.class == classText && dated(b),
 		dated(a) && numeric(b) && b.lit, numeric(a) && a.lit && dated(b):
-		p, ok := w.instant(a)
-		q, also := w.instant(b)
+		p, ok := w.toComparableTime(a)
+		q, also := w.toComparableTime(b)
 		if ok && also {
 			return p, q
 		}
-		return w.number(a), w.number(b)
+		return w.toNumber(a), w.toNumber(b)
 	case a.class == classTime && (b.class == classTime || b.class == classText || numeric(b) && b.lit),
 		b.class == classTime && (a.class == classText || numeric(a) && a.lit):
-		return w.seconds(a), w.seconds(b)
+		return w.toSeconds(a), w.toSeconds(b)
 	case a.class == classText && b.class == classText:
 		switch {
 		case a.bytes || b.bytes:
 			return a, b
 		case a.exact || b.exact:
-			return w.trimmed(a), w.trimmed(b)
+			return w.trimSpaces(a), w.trimSpaces(b)
 		}
-		return w.folded(a), w.folded(b)
+		return w.foldText(a), w.foldText(b)
 	}
-	return w.number(a), w.number(b)
+	return w.toNumber(a), w.toNumber(b)
 }
 
-// trimmed drops trailing spaces, which MySQL's collations ignore. Key columns hold
+// trimSpaces drops trailing spaces, which MySQL's collations ignore. Key columns hold
 // no trailing spaces and stay unchanged, so that their index applies.
-func (w *sqliteWriter) trimmed(p piece) piece {
+func (w *sqliteWriter) trimSpaces(p piece) piece {
 	switch {
 	case p.lit:
 		s, _ := p.args[0].(string)
@@ -44,17 +44,17 @@ func (w *sqliteWriter) trimmed(p piece) piece {
 	case p.key:
 		return p
 	}
-	return w.form(classText, "rtrim(", p, ")")
+	return w.newPiece(classText, "rtrim(", p, ")")
 }
 
-// folded converts a text to the form that MySQL's collation orders. It uses capital
+// foldText converts a text to the form that MySQL's collation orders. It uses capital
 // letters because "_" sorts after them; SQLite's NOCASE sorts "_" before letters.
-func (w *sqliteWriter) folded(p piece) piece {
+func (w *sqliteWriter) foldText(p piece) piece {
 	if p.lit {
 		s, _ := p.args[0].(string)
 		return bindValue(classText, upperASCII(strings.TrimRight(s, " ")))
 	}
-	return w.form(classText, "upper(rtrim(", p, "))")
+	return w.newPiece(classText, "upper(rtrim(", p, "))")
 }
 
 // upperASCII equals SQLite's upper function.
@@ -67,36 +67,36 @@ func upperASCII(s string) string {
 	}, s)
 }
 
-func (w *sqliteWriter) compare(op string, a, b piece) piece {
-	l, r := w.align(a, b)
-	return w.form(classInt, "(", l, " "+op+" ", r, ")")
+func (w *sqliteWriter) writeComparison(op string, a, b piece) piece {
+	l, r := w.alignOperands(a, b)
+	return w.newPiece(classInt, "(", l, " "+op+" ", r, ")")
 }
 
-func (w *sqliteWriter) between(n *between) piece {
-	sides := collated([]piece{w.value(n.x), w.value(n.lo), w.value(n.hi)})
+func (w *sqliteWriter) writeBetween(n *between) piece {
+	sides := unifyCollation([]piece{w.writeValue(n.x), w.writeValue(n.lo), w.writeValue(n.hi)})
 	x, lo, hi := sides[0], sides[1], sides[2]
-	a, l := w.align(x, lo)
-	b, h := w.align(x, hi)
+	a, l := w.alignOperands(x, lo)
+	b, h := w.alignOperands(x, hi)
 	if a.text == b.text && !a.lit {
-		return w.form(classInt, "(", a, " ", negate(n.not), "BETWEEN ", l, " AND ", h, ")")
+		return w.newPiece(classInt, "(", a, " ", notPrefix(n.not), "BETWEEN ", l, " AND ", h, ")")
 	}
-	p := w.form(classInt, "(", w.compare(">=", x, lo), " AND ", w.compare("<=", x, hi), ")")
+	p := w.newPiece(classInt, "(", w.writeComparison(">=", x, lo), " AND ", w.writeComparison("<=", x, hi), ")")
 	if n.not {
-		p = w.form(classInt, "(NOT ", p, ")")
+		p = w.newPiece(classInt, "(NOT ", p, ")")
 	}
 	return p
 }
 
-func (w *sqliteWriter) in(n *in) piece {
-	x := w.value(n.x)
+func (w *sqliteWriter) writeIn(n *in) piece {
+	x := w.writeValue(n.x)
 	if n.sub != nil {
 		return w.inQuery(n, x)
 	}
 	sides := []piece{x}
 	for _, item := range n.list {
-		sides = append(sides, w.value(item))
+		sides = append(sides, w.writeValue(item))
 	}
-	sides = collated(sides)
+	sides = unifyCollation(sides)
 	x = sides[0]
 	// MySQL chooses the type of each comparison separately: one list for each type.
 	type group struct {
@@ -105,7 +105,7 @@ func (w *sqliteWriter) in(n *in) piece {
 	}
 	var groups []*group
 	for _, item := range sides[1:] {
-		l, r := w.align(x, item)
+		l, r := w.alignOperands(x, item)
 		var g *group
 		for _, known := range groups {
 			if known.left.text == l.text && (!l.lit || known.left.args[0] == l.args[0]) {
@@ -120,17 +120,17 @@ func (w *sqliteWriter) in(n *in) piece {
 	}
 	lists := make([]piece, len(groups))
 	for i, g := range groups {
-		lists[i] = w.form(classInt, g.left, " IN (", w.joined(classNull, ", ", g.items), ")")
+		lists[i] = w.newPiece(classInt, g.left, " IN (", w.joinWith(classNull, ", ", g.items), ")")
 	}
-	p := w.form(classInt, "(", w.joined(classInt, " OR ", lists), ")")
+	p := w.newPiece(classInt, "(", w.joinWith(classInt, " OR ", lists), ")")
 	if n.not {
-		p = w.form(classInt, "(NOT ", p, ")")
+		p = w.newPiece(classInt, "(NOT ", p, ")")
 	}
 	return p
 }
 
-// collated makes all texts exact if one of them is.
-func collated(pieces []piece) []piece {
+// unifyCollation makes all texts exact if one of them is.
+func unifyCollation(pieces []piece) []piece {
 	exact := false
 	for _, p := range pieces {
 		exact = exact || p.exact && !p.bytes
@@ -146,9 +146,9 @@ func collated(pieces []piece) []piece {
 func (w *sqliteWriter) inQuery(n *in, x piece) piece {
 	left := x
 	sub := w.queryAs(n.sub, oneField, func(f piece) piece {
-		l, r := w.align(x, f)
+		l, r := w.alignOperands(x, f)
 		left = l
 		return r
 	})
-	return w.form(classInt, "(", left, " ", negate(n.not), "IN (", sub, "))")
+	return w.newPiece(classInt, "(", left, " ", notPrefix(n.not), "IN (", sub, "))")
 }

@@ -2,9 +2,9 @@ package expr
 
 import "time"
 
-// number converts a text to its leading number, a date to YYYYMMDDhhmmss and a time
+// toNumber converts a text to its leading number, a date to YYYYMMDDhhmmss and a time
 // to hhmmss.
-func (w *sqliteWriter) number(p piece) piece {
+func (w *sqliteWriter) toNumber(p piece) piece {
 	switch p.class {
 	case classText:
 		if p.lit {
@@ -13,16 +13,16 @@ func (w *sqliteWriter) number(p piece) piece {
 			return q
 		}
 		if p.date {
-			return w.form(classInt, "my_number(", p, ")")
+			return w.newPiece(classInt, "my_number(", p, ")")
 		}
-		q := w.form(classReal, "CAST(", p, " AS NUMERIC)")
+		q := w.newPiece(classReal, "CAST(", p, " AS NUMERIC)")
 		q.float = true
 		return q
 	case classDateTime, classDate, classTime:
 		if p.lit {
 			return bindValue(classInt, momentNumber(p.args[0]))
 		}
-		return w.form(classInt, "my_number(", p, ")")
+		return w.newPiece(classInt, "my_number(", p, ")")
 	}
 	return p
 }
@@ -34,44 +34,44 @@ func numberPiece(v any) piece {
 	return bindValue(classReal, v)
 }
 
-// bits converts a piece to an integer.
-func (w *sqliteWriter) bits(p piece) piece {
+// toInteger converts a piece to an integer.
+func (w *sqliteWriter) toInteger(p piece) piece {
 	switch p.class {
 	case classReal:
 		if p.lit {
 			return bindValue(classInt, roundInt(p.args[0].(float64)))
 		}
 		if p.float {
-			return w.form(classInt, "CAST(my_rint(", p, ") AS INTEGER)")
+			return w.newPiece(classInt, "CAST(my_rint(", p, ") AS INTEGER)")
 		}
-		return w.form(classInt, "CAST(round(", p, ") AS INTEGER)")
+		return w.newPiece(classInt, "CAST(round(", p, ") AS INTEGER)")
 	case classText:
 		if p.lit {
 			return bindValue(classInt, leadingInt(p.args[0].(string)))
 		}
 		if p.date {
-			return w.number(p)
+			return w.toNumber(p)
 		}
-		return w.form(classInt, "CAST(", p, " AS INTEGER)")
+		return w.newPiece(classInt, "CAST(", p, " AS INTEGER)")
 	case classDateTime, classDate, classTime:
-		return w.number(p)
+		return w.toNumber(p)
 	}
 	return p
 }
 
-// text converts a piece to a text.
-func (w *sqliteWriter) text(p piece) piece {
+// toText converts a piece to a text.
+func (w *sqliteWriter) toText(p piece) piece {
 	switch p.class {
 	case classInt:
 		if p.lit {
 			return bindValue(classText, textOf(p.args[0]))
 		}
-		return w.form(classText, "CAST(", p, " AS TEXT)")
+		return w.newPiece(classText, "CAST(", p, " AS TEXT)")
 	case classReal:
 		if p.lit {
 			return bindValue(classText, textOf(p.args[0]))
 		}
-		return w.form(classText, "my_text(", p, ")")
+		return w.newPiece(classText, "my_text(", p, ")")
 	case classDateTime, classDate, classTime:
 		p.class = classText
 	}
@@ -91,15 +91,15 @@ func (w *sqliteWriter) dateTime(p piece) (piece, bool) {
 		}
 		return bindValue(classDateTime, m.t.Format(time.DateTime)), true
 	case p.class == classDate:
-		return w.form(classDateTime, "(", p, " || ' 00:00:00')"), true
+		return w.newPiece(classDateTime, "(", p, " || ' 00:00:00')"), true
 	}
-	return w.form(classDateTime, "my_datetime(", p, ")"), true
+	return w.newPiece(classDateTime, "my_datetime(", p, ")"), true
 }
 
-// instant is dateTime for a comparison: an invalid date sorts before all dates.
-func (w *sqliteWriter) instant(p piece) (piece, bool) {
+// toComparableTime is dateTime for a comparison: an invalid date sorts before all dates.
+func (w *sqliteWriter) toComparableTime(p piece) (piece, bool) {
 	if p.class == classText && !p.lit {
-		return w.form(classDateTime, "my_instant(", p, ")"), true
+		return w.newPiece(classDateTime, "my_instant(", p, ")"), true
 	}
 	if q, ok := w.dateTime(p); ok || p.class != classText {
 		return q, ok
@@ -107,8 +107,8 @@ func (w *sqliteWriter) instant(p piece) (piece, bool) {
 	return bindValue(classDateTime, noInstant), true
 }
 
-// seconds converts a span of time, or a text or number that holds one, to seconds.
-func (w *sqliteWriter) seconds(p piece) piece {
+// toSeconds converts a span of time, or a text or number that holds one, to seconds.
+func (w *sqliteWriter) toSeconds(p piece) piece {
 	if p.lit {
 		d, ok := parseClock(p.args[0])
 		if !ok {
@@ -116,18 +116,18 @@ func (w *sqliteWriter) seconds(p piece) piece {
 		}
 		return bindValue(classInt, int64(d))
 	}
-	return w.form(classInt, "my_time_to_sec(", p, ")")
+	return w.newPiece(classInt, "my_time_to_sec(", p, ")")
 }
 
-// shared gives a piece the common class and traits of unified pieces.
-func shared(p piece, unified []piece) piece {
+// withSharedClass gives a piece the common class and traits of unified pieces.
+func withSharedClass(p piece, unified []piece) piece {
 	precise := true
 	for _, u := range unified {
 		if u.class == classNull {
 			continue
 		}
 		p.class = u.class
-		precise = precise && u.precise()
+		precise = precise && u.isPrecise()
 		p.exact = p.exact || u.exact
 		p.bytes = p.bytes || u.bytes
 		p.float = p.float || u.float
@@ -142,8 +142,8 @@ func shared(p piece, unified []piece) piece {
 	return p
 }
 
-// unify converts alternatives to the class that MySQL gives the whole expression.
-func (w *sqliteWriter) unify(pieces []piece) []piece {
+// unifyPieces converts alternatives to the class that MySQL gives the whole expression.
+func (w *sqliteWriter) unifyPieces(pieces []piece) []piece {
 	common := classNull
 	for _, p := range pieces {
 		common = commonClass(common, p.class)
@@ -153,11 +153,11 @@ func (w *sqliteWriter) unify(pieces []piece) []piece {
 		switch {
 		case p.class == classNull:
 		case common == classText:
-			p = w.text(p)
+			p = w.toText(p)
 		case common == classDateTime:
 			p, _ = w.dateTime(p)
 		case common == classReal:
-			p = w.number(p)
+			p = w.toNumber(p)
 			p.class = classReal
 		}
 		unified[i] = p

@@ -26,7 +26,7 @@ type Function struct {
 func SQLiteFunctions() []Function {
 	list := []Function{{Name: "my_bit_or", Impl: func() *bitOr { return &bitOr{} }, Aggregate: true}}
 	for name, f := range scalars {
-		list = append(list, Function{Name: name, Impl: f.impl(name)})
+		list = append(list, Function{Name: name, Impl: f.checkedCall(name)})
 	}
 	slices.SortFunc(list, func(a, b Function) int { return strings.Compare(a.Name, b.Name) })
 	return list
@@ -37,7 +37,7 @@ type bitOr struct{ sum int64 }
 
 // Step takes the value of one row.
 func (b *bitOr) Step(v any) {
-	if !absent(v) {
+	if !isAbsent(v) {
 		b.sum |= intOf(v)
 	}
 }
@@ -45,8 +45,8 @@ func (b *bitOr) Step(v any) {
 // Done returns the bits of the group as a signed integer.
 func (b *bitOr) Done() int64 { return b.sum }
 
-// absent reports a NULL, which the driver passes as a nil []byte.
-func absent(v any) bool {
+// isAbsent reports a NULL, which the driver passes as a nil []byte.
+func isAbsent(v any) bool {
 	b, ok := v.([]byte)
 	return v == nil || ok && b == nil
 }
@@ -61,12 +61,12 @@ type scalarFunction struct {
 	f        func(a []any) any
 }
 
-func (s scalarFunction) impl(name string) func(...any) (any, error) {
+func (s scalarFunction) checkedCall(name string) func(...any) (any, error) {
 	return func(args ...any) (any, error) {
 		if len(args) < s.min || len(args) > s.max {
 			return nil, &Error{Part: "function " + name, Reason: "has the wrong number of arguments"}
 		}
-		if slices.ContainsFunc(args, absent) {
+		if slices.ContainsFunc(args, isAbsent) {
 			return nil, nil
 		}
 		switch v := s.f(args).(type) {
@@ -98,29 +98,29 @@ var scalars = map[string]scalarFunction{
 	// Conversions and operators.
 	"my_text":        {1, 1, func(a []any) any { return textOf(a[0]) }},
 	"my_number":      {1, 1, func(a []any) any { return momentNumber(a[0]) }},
-	"my_mod":         {2, 2, mod},
-	"my_rint":        {1, 1, func(a []any) any { return integral(math.RoundToEven(numberOf(a[0]))) }}, // double to integer
-	"my_datetime":    {1, 1, func(a []any) any { return dated(a[0], func(m moment) any { return m.t.Format(time.DateTime) }) }},
+	"my_mod":         {2, 2, modulo},
+	"my_rint":        {1, 1, func(a []any) any { return wholeToInt(math.RoundToEven(numberOf(a[0]))) }}, // double to integer
+	"my_datetime":    {1, 1, func(a []any) any { return withDate(a[0], func(m moment) any { return m.t.Format(time.DateTime) }) }},
 	"my_instant":     {1, 1, instantOf}, // text to compare with a date
-	"my_time_to_sec": {1, 1, func(a []any) any { return clocked(a[0], func(d span) any { return int64(d) }) }},
+	"my_time_to_sec": {1, 1, func(a []any) any { return withSpan(a[0], func(d span) any { return int64(d) }) }},
 
 	// Functions of MySQL.
-	"my_ceil":          {1, 1, func(a []any) any { return integral(math.Ceil(numberOf(a[0]))) }},
-	"my_substring":     {2, 3, substring},
+	"my_ceil":          {1, 1, func(a []any) any { return wholeToInt(math.Ceil(numberOf(a[0]))) }},
+	"my_substring":     {2, 3, evalSubstring},
 	"my_md5":           {1, 1, func(a []any) any { sum := md5.Sum([]byte(textOf(a[0]))); return hex.EncodeToString(sum[:]) }},
-	"my_date":          {1, 1, func(a []any) any { return dated(a[0], func(m moment) any { return m.t.Format(time.DateOnly) }) }},
-	"my_date_format":   {2, 2, func(a []any) any { return dated(a[0], func(m moment) any { return m.format(textOf(a[1])) }) }},
+	"my_date":          {1, 1, func(a []any) any { return withDate(a[0], func(m moment) any { return m.t.Format(time.DateOnly) }) }},
+	"my_date_format":   {2, 2, func(a []any) any { return withDate(a[0], func(m moment) any { return m.formatPattern(textOf(a[1])) }) }},
 	"my_date_add":      {3, 3, func(a []any) any { return addDate(a, 1) }},
 	"my_date_sub":      {3, 3, func(a []any) any { return addDate(a, -1) }},
 	"my_date_part":     {2, 2, datePartOf},
 	"my_timestampdiff": {3, 3, timestampDifference},
 	"my_timediff":      {2, 2, timeDiff},
-	"my_time":          {1, 1, func(a []any) any { return clocked(a[0], func(d span) any { return d.String() }) }},
+	"my_time":          {1, 1, func(a []any) any { return withSpan(a[0], func(d span) any { return d.String() }) }},
 
 	"my_datediff":        {2, 2, dateDifference},
-	"my_floor":           {1, 1, func(a []any) any { return integral(math.Floor(numberOf(a[0]))) }},
+	"my_floor":           {1, 1, func(a []any) any { return wholeToInt(math.Floor(numberOf(a[0]))) }},
 	"my_from_unixtime":   {1, 1, fromUnixTime},
-	"my_left":            {2, 2, func(a []any) any { return cut(textOf(a[0]), 0, intOf(a[1])) }},
+	"my_left":            {2, 2, func(a []any) any { return cutText(textOf(a[0]), 0, intOf(a[1])) }},
 	"my_max":             {2, maxArgs, func(a []any) any { return extremeText(a, 1) }},
 	"my_min":             {2, maxArgs, func(a []any) any { return extremeText(a, -1) }},
 	"my_lower":           {1, 1, func(a []any) any { return strings.ToLower(textOf(a[0])) }},
@@ -132,7 +132,7 @@ var scalars = map[string]scalarFunction{
 	"my_upper":           {1, 1, func(a []any) any { return strings.ToUpper(textOf(a[0])) }},
 }
 
-func mod(a []any) any {
+func modulo(a []any) any {
 	divisor := numberOf(a[1])
 	if divisor == 0 {
 		return nil
@@ -140,8 +140,8 @@ func mod(a []any) any {
 	return math.Mod(numberOf(a[0]), divisor)
 }
 
-// cut returns count characters of s from the 0-based index from.
-func cut(s string, from, count int64) string {
+// cutText returns count characters of s from the 0-based index from.
+func cutText(s string, from, count int64) string {
 	if count <= 0 || from < 0 {
 		return ""
 	}
@@ -158,7 +158,7 @@ func cut(s string, from, count int64) string {
 	return s[:end]
 }
 
-func substring(a []any) any {
+func evalSubstring(a []any) any {
 	s, from, count := textOf(a[0]), intOf(a[1]), int64(math.MaxInt64)
 	if len(a) == 3 {
 		count = intOf(a[2])
@@ -171,11 +171,11 @@ func substring(a []any) any {
 	default:
 		from += int64(utf8.RuneCountInString(s))
 	}
-	return cut(s, from, count)
+	return cutText(s, from, count)
 }
 
-// dated applies f to a date. An invalid date gives NULL.
-func dated(v any, f func(moment) any) any {
+// withDate applies f to a date. An invalid date gives NULL.
+func withDate(v any, f func(moment) any) any {
 	m, ok := parseMoment(v)
 	if !ok {
 		return nil
@@ -183,8 +183,8 @@ func dated(v any, f func(moment) any) any {
 	return f(m)
 }
 
-// clocked applies f to a span of time. An invalid span gives NULL.
-func clocked(v any, f func(span) any) any {
+// withSpan applies f to a span of time. An invalid span gives NULL.
+func withSpan(v any, f func(span) any) any {
 	d, ok := parseClock(v)
 	if !ok {
 		return nil
@@ -205,12 +205,12 @@ func instantOf(a []any) any {
 }
 
 func addDate(a []any, sign int) any {
-	return dated(a[0], func(m moment) any {
-		m, ok := m.add(a[1], textOf(a[2]), sign)
+	return withDate(a[0], func(m moment) any {
+		m, ok := m.addUnits(a[1], textOf(a[2]), sign)
 		if !ok {
 			return nil
 		}
-		return m.text()
+		return m.formatMoment()
 	})
 }
 
@@ -218,7 +218,7 @@ func datePartOf(a []any) any {
 	part := textOf(a[0])
 	switch part {
 	case "HOUR", "MINUTE", "SECOND":
-		return clocked(a[1], func(d span) any {
+		return withSpan(a[1], func(d span) any {
 			d = max(d, -d)
 			switch part {
 			case "HOUR":
@@ -229,7 +229,7 @@ func datePartOf(a []any) any {
 			return int64(d % 60)
 		})
 	}
-	return dated(a[1], func(m moment) any {
+	return withDate(a[1], func(m moment) any {
 		switch part {
 		case "YEAR":
 			return m.t.Year()
@@ -247,8 +247,8 @@ func datePartOf(a []any) any {
 }
 
 func timestampDifference(a []any) any {
-	return dated(a[1], func(x moment) any {
-		return dated(a[2], func(y moment) any { return difference(textOf(a[0]), x, y) })
+	return withDate(a[1], func(x moment) any {
+		return withDate(a[2], func(y moment) any { return wholeUnitsBetween(textOf(a[0]), x, y) })
 	})
 }
 
@@ -267,11 +267,11 @@ func timeDiff(a []any) any {
 		return nil
 	}
 	if shape(a[0]) != "time" {
-		return dated(a[0], func(x moment) any {
-			return dated(a[1], func(y moment) any { return span(x.t.Unix() - y.t.Unix()).clamp().String() })
+		return withDate(a[0], func(x moment) any {
+			return withDate(a[1], func(y moment) any { return span(x.t.Unix() - y.t.Unix()).clamp().String() })
 		})
 	}
-	return clocked(a[0], func(x span) any {
-		return clocked(a[1], func(y span) any { return (x - y).clamp().String() })
+	return withSpan(a[0], func(x span) any {
+		return withSpan(a[1], func(y span) any { return (x - y).clamp().String() })
 	})
 }

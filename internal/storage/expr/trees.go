@@ -23,8 +23,8 @@ type cache struct {
 	entries map[cacheKey]any
 }
 
-// cached returns the tree of a text from the cache, or parses it.
-func cached[T any](c *cache, form byte, text string, parse func(text string) (T, error)) (T, error) {
+// cachedTree returns the tree of a text from the cache, or parses it.
+func cachedTree[T any](c *cache, form byte, text string, parse func(text string) (T, error)) (T, error) {
 	key := cacheKey{form, text}
 	c.mu.Lock()
 	v, ok := c.entries[key]

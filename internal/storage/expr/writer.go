@@ -35,11 +35,11 @@ type traits struct {
 	scale   int
 }
 
-// precise reports integers and decimals, which have a scale.
-func (p piece) precise() bool { return p.decimal || p.class == classInt && !p.float }
+// isPrecise reports integers and decimals, which have a scale.
+func (p piece) isPrecise() bool { return p.decimal || p.class == classInt && !p.float }
 
-// decimals is the Decimals of a Field.
-func (p piece) decimals() int {
+// fieldDecimals is the Decimals of a Field.
+func (p piece) fieldDecimals() int {
 	if p.decimal {
 		return p.scale
 	}
@@ -49,10 +49,10 @@ func (p piece) decimals() int {
 // emitter writes the nodes of one dialect. The writer handles sub-selects, names and
 // limits.
 type emitter interface {
-	value(n node) piece
-	condition(n node) piece
+	writeValue(n node) piece
+	writeCondition(n node) piece
 	sortKey(n node) piece
-	assign(kind Kind, n node) piece
+	writeAssigned(kind Kind, n node) piece
 }
 
 // writer writes one tree for one scope. err keeps the first refusal; later pieces are
@@ -90,7 +90,7 @@ func newWriter(s Scope) *writer {
 		if i > 0 {
 			t = &w.scope.Joined[i-1]
 		}
-		top.tables = append(top.tables, w.bind(t, t.Alias))
+		top.tables = append(top.tables, w.bindTable(t, t.Alias))
 	}
 	w.levels = []*level{top}
 	if s.Dialect == MySQL {
@@ -101,39 +101,39 @@ func newWriter(s Scope) *writer {
 	return w
 }
 
-func (w *writer) bind(t *Table, alias string) bound {
+func (w *writer) bindTable(t *Table, alias string) bound {
 	if alias != "" {
-		return bound{table: t, name: alias, as: tick(alias)}
+		return bound{table: t, name: alias, as: quoteBackticks(alias)}
 	}
-	return bound{table: t, database: t.Database, name: t.Name, as: w.quote(t)}
+	return bound{table: t, database: t.Database, name: t.Name, as: w.quoteTable(t)}
 }
 
-func (w *writer) quote(t *Table) string {
+func (w *writer) quoteTable(t *Table) string {
 	if w.scope.Quote != nil {
 		return w.scope.Quote(t.Database, t.Name)
 	}
 	if t.Database == "" {
-		return tick(t.Name)
+		return quoteBackticks(t.Name)
 	}
-	return tick(t.Database) + "." + tick(t.Name)
+	return quoteBackticks(t.Database) + "." + quoteBackticks(t.Name)
 }
 
-func (w *writer) result(p piece) (SQL, error) {
+func (w *writer) finishSQL(p piece) (SQL, error) {
 	if w.err != nil {
 		return SQL{}, w.err
 	}
 	return SQL{Text: p.text, Args: p.args}, nil
 }
 
-func (w *writer) fail(err *Error) piece {
+func (w *writer) recordError(err *Error) piece {
 	if w.err == nil {
 		w.err = err
 	}
 	return piece{text: "NULL"}
 }
 
-// form joins texts and pieces into a new piece.
-func (w *writer) form(c class, parts ...any) piece {
+// newPiece joins texts and pieces into a new piece.
+func (w *writer) newPiece(c class, parts ...any) piece {
 	size, bound := 0, 0
 	for _, part := range parts {
 		switch part := part.(type) {
@@ -146,7 +146,7 @@ func (w *writer) form(c class, parts ...any) piece {
 	}
 	// Some forms repeat an operand, so the size can double with each level.
 	if size > maxOutput || bound > maxBound {
-		return w.fail(&Error{Part: "text", Reason: "becomes too long"})
+		return w.recordError(&Error{Part: "text", Reason: "becomes too long"})
 	}
 	var text strings.Builder
 	text.Grow(size)
@@ -163,8 +163,8 @@ func (w *writer) form(c class, parts ...any) piece {
 	return piece{text: text.String(), args: args, class: c}
 }
 
-// joined joins pieces with a separator.
-func (w *writer) joined(c class, separator string, pieces []piece) piece {
+// joinWith joins pieces with a separator.
+func (w *writer) joinWith(c class, separator string, pieces []piece) piece {
 	parts := make([]any, 0, 2*len(pieces))
 	for i, p := range pieces {
 		if i > 0 {
@@ -172,7 +172,7 @@ func (w *writer) joined(c class, separator string, pieces []piece) piece {
 		}
 		parts = append(parts, p)
 	}
-	return w.form(c, parts...)
+	return w.newPiece(c, parts...)
 }
 
 // bindValue returns a piece of one bound value.
@@ -188,17 +188,17 @@ type resolved struct {
 	length string // text of the column with its length in bytes, "" if none
 }
 
-// column looks up a name, starting at the innermost FROM.
-func (w *writer) column(c *column) (resolved, bool) {
+// resolveColumn looks up a name, starting at the innermost FROM.
+func (w *writer) resolveColumn(c *column) (resolved, bool) {
 	for i := len(w.levels) - 1; i >= 0; i-- {
 		l := w.levels[i]
 		var found resolved
 		hits := 0
 		for _, b := range l.tables {
-			if !b.named(c) {
+			if !b.isNamedBy(c) {
 				continue
 			}
-			kind, spelled, ok := b.table.column(c.name)
+			kind, spelled, ok := b.table.findColumn(c.name)
 			if !ok {
 				continue
 			}
@@ -206,46 +206,46 @@ func (w *writer) column(c *column) (resolved, bool) {
 				if l.first {
 					continue
 				}
-				w.fail(&Error{Part: "column " + tick(c.name), Reason: "is ambiguous"})
+				w.recordError(&Error{Part: "column " + quoteBackticks(c.name), Reason: "is ambiguous"})
 				return resolved{}, false
 			}
 			qualifier := ""
 			if len(w.levels) > 1 || len(l.tables) > 1 {
 				qualifier = b.as + "."
 			}
-			found = resolved{text: qualifier + tick(spelled), kind: kind, local: i == len(w.levels)-1}
+			found = resolved{text: qualifier + quoteBackticks(spelled), kind: kind, local: i == len(w.levels)-1}
 			if length, ok := b.table.Lengths[spelled]; ok {
-				found.length = qualifier + tick(length)
+				found.length = qualifier + quoteBackticks(length)
 			}
 		}
 		if hits > 0 {
 			if w.inside && !found.local {
-				w.fail(refuse("outer column " + tick(c.name) + " in an aggregate"))
+				w.recordError(newRefusal("outer column " + quoteBackticks(c.name) + " in an aggregate"))
 			}
 			return found, true
 		}
 	}
-	name := tick(c.name)
+	name := quoteBackticks(c.name)
 	if c.table != "" {
-		name = tick(c.table) + "." + name
+		name = quoteBackticks(c.table) + "." + name
 	}
 	if c.database != "" {
-		name = tick(c.database) + "." + name
+		name = quoteBackticks(c.database) + "." + name
 	}
-	w.fail(&Error{Part: "column " + name, Reason: "is not known"})
+	w.recordError(&Error{Part: "column " + name, Reason: "is not known"})
 	return resolved{}, false
 }
 
-// named reports whether the qualifier of a column, if any, means this table.
-func (b *bound) named(c *column) bool {
+// isNamedBy reports whether the qualifier of a column, if any, means this table.
+func (b *bound) isNamedBy(c *column) bool {
 	if c.table == "" {
 		return true
 	}
 	return strings.EqualFold(c.table, b.name) && (c.database == "" || strings.EqualFold(c.database, b.database))
 }
 
-// alias returns the field that a bare name in ORDER BY, GROUP BY or HAVING refers to.
-func (w *writer) alias(c *column) (node, bool) {
+// aliasedField returns the field that a bare name in ORDER BY, GROUP BY or HAVING refers to.
+func (w *writer) aliasedField(c *column) (node, bool) {
 	if c.table != "" || len(w.levels) == 0 {
 		return nil, false
 	}
@@ -263,17 +263,17 @@ func (w *writer) withoutAliases(write func() piece) piece {
 	return write()
 }
 
-// argument writes the argument of an aggregate.
-func (w *writer) argument(a *aggregate) piece {
+// writeArgument writes the argument of an aggregate.
+func (w *writer) writeArgument(a *aggregate) piece {
 	switch {
 	case w.inside:
-		return w.fail(refuse(a.name + " in an aggregate"))
+		return w.recordError(newRefusal(a.name + " in an aggregate"))
 	case !w.aggregates:
-		return w.fail(refuse(a.name + " outside of a sub-select's fields"))
+		return w.recordError(newRefusal(a.name + " outside of a sub-select's fields"))
 	case a.x == nil:
 		return piece{text: "*"}
 	}
 	w.inside = true
 	defer func() { w.inside = false }()
-	return w.emit.value(a.x)
+	return w.emit.writeValue(a.x)
 }

@@ -17,7 +17,7 @@ const checkBytes = 16 << 20
 // Check reads the file of a site to its end and reports its faults: broken pages and indexes of SQLite, and
 // entries with other bytes than were stored. A missing file has no faults.
 func (s *Store) Check(ctx context.Context, site string, report func(fault string)) error {
-	if _, err := os.Stat(s.path(site)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(s.filePath(site)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	fault := func(err error) error {
@@ -27,7 +27,7 @@ func (s *Store) Check(ctx context.Context, site string, report func(fault string
 		}
 		return err
 	}
-	err := s.read(ctx, site, func(c *sql.Conn) error {
+	err := s.readSite(ctx, site, func(c *sql.Conn) error {
 		rows, err := c.QueryContext(ctx, "PRAGMA integrity_check(10)")
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ func (s *Store) Check(ctx context.Context, site string, report func(fault string
 				return err
 			}
 			if text != "ok" {
-				report(fmt.Sprintf("%v: file %s: %s", ErrDamaged, s.path(site), strings.ReplaceAll(text, "\n", " ")))
+				report(fmt.Sprintf("%v: file %s: %s", ErrDamaged, s.filePath(site), strings.ReplaceAll(text, "\n", " ")))
 			}
 		}
 		return rows.Err()
@@ -64,12 +64,12 @@ func (s *Store) Check(ctx context.Context, site string, report func(fault string
 // SetAside moves the file of a site to a new folder within that of the store, where a store can be opened to
 // read what is left of it. The site has no contents afterwards. No other process may have the site open.
 func (s *Store) SetAside(ctx context.Context, site string) (folder string, err error) {
-	f, err := s.use(ctx, site)
+	f, err := s.useFile(ctx, site)
 	if err != nil {
 		return "", err
 	}
-	defer s.release(f)
-	unlock, err := s.lock(ctx)
+	defer s.releaseFile(f)
+	unlock, err := s.lockFolder(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -39,7 +39,7 @@ func (s *Store) PutAll(ctx context.Context, site string, entries []Entry) (inser
 	}
 	now := s.o.Now()
 	inserted = make([]bool, len(entries))
-	err = s.write(ctx, site, true, func(c *sql.Conn) error {
+	err = s.writeSite(ctx, site, true, func(c *sql.Conn) error {
 		insert, err := c.PrepareContext(ctx, "INSERT INTO articles(id, data, CDate) VALUES(?, ?, ?) ON CONFLICT(id) DO NOTHING")
 		if err != nil {
 			return err
@@ -91,13 +91,13 @@ func (s *Store) Get(ctx context.Context, site, id string) (Entry, bool, error) {
 
 // GetAll returns the existing entries of ids, by id. A damaged one has Damage.
 func (s *Store) GetAll(ctx context.Context, site string, ids ...string) (map[string]Entry, error) {
-	return s.entries(ctx, site, "data", ids, s.scanEntry)
+	return s.readEntries(ctx, site, "data", ids, s.scanEntry)
 }
 
 // Dates returns the dates of the existing entries of ids, by id. An invalid date gives the
 // zero time.
 func (s *Store) Dates(ctx context.Context, site string, ids ...string) (map[string]time.Time, error) {
-	entries, err := s.entries(ctx, site, "NULL", ids, scanColumns)
+	entries, err := s.readEntries(ctx, site, "NULL", ids, scanColumns)
 	dates := make(map[string]time.Time, len(entries))
 	for id, e := range entries {
 		dates[id] = e.CDate
@@ -105,13 +105,13 @@ func (s *Store) Dates(ctx context.Context, site string, ids ...string) (map[stri
 	return dates, err
 }
 
-// entries returns the existing entries of ids with the given expression as their data.
-func (s *Store) entries(ctx context.Context, site, data string, ids []string, scan func(*sql.Rows, string) (Entry, error)) (map[string]Entry, error) {
+// readEntries returns the existing entries of ids with the given expression as their data.
+func (s *Store) readEntries(ctx context.Context, site, data string, ids []string, scan func(*sql.Rows, string) (Entry, error)) (map[string]Entry, error) {
 	found := make(map[string]Entry, len(ids))
 	if err := checkIDs(site, ids); err != nil || len(ids) == 0 {
 		return found, err
 	}
-	err := s.read(ctx, site, func(c *sql.Conn) error {
+	err := s.readSite(ctx, site, func(c *sql.Conn) error {
 		return inChunks(ids, func(list string, args []any) error {
 			rows, err := c.QueryContext(ctx, "SELECT id, "+data+fromEntries+list, args...)
 			if err != nil {
@@ -141,7 +141,7 @@ func (s *Store) scanEntry(rows *sql.Rows, site string) (Entry, error) {
 		return e, err
 	}
 	if e.Data, err = zpack.Unseal(e.ID, e.CDate, e.Data); err != nil {
-		e.Data, e.Damage = nil, fmt.Errorf("%w: file %s, key %s: %w", ErrDamaged, s.path(site), e.ID, err)
+		e.Data, e.Damage = nil, fmt.Errorf("%w: file %s, key %s: %w", ErrDamaged, s.filePath(site), e.ID, err)
 	}
 	return e, nil
 }
@@ -161,7 +161,7 @@ func (s *Store) Delete(ctx context.Context, site string, ids ...string) error {
 	if err := checkIDs(site, ids); err != nil || len(ids) == 0 {
 		return err
 	}
-	err := s.write(ctx, site, false, func(c *sql.Conn) error {
+	err := s.writeSite(ctx, site, false, func(c *sql.Conn) error {
 		return inChunks(ids, func(list string, args []any) error {
 			_, err := c.ExecContext(ctx, "DELETE FROM articles WHERE id"+list, args...)
 			return err

@@ -36,11 +36,11 @@ const schema = `
 CREATE TABLE IF NOT EXISTS articles(id VARCHAR(32) PRIMARY KEY, data TEXT, CDate DATETIME DEFAULT CURRENT_TIMESTAMP);
 CREATE INDEX IF NOT EXISTS articles_CDate ON articles(CDate);`
 
-// prepare opens conn on the file that currently has the name. It returns fs.ErrNotExist if the
+// prepareConn opens conn on the file that currently has the name. It returns fs.ErrNotExist if the
 // file is missing and create is false. If hold is true, it also holds the lock of the folder
 // until unlock, so that no process deletes the file; else unlock does nothing.
-func (f *file) prepare(ctx context.Context, create, hold bool) (unlock func(), err error) {
-	open := f.conn != nil && f.alive()
+func (f *file) prepareConn(ctx context.Context, create, hold bool) (unlock func(), err error) {
+	open := f.conn != nil && f.hasName()
 	if open && !hold {
 		return func() {}, nil
 	}
@@ -52,10 +52,10 @@ func (f *file) prepare(ctx context.Context, create, hold bool) (unlock func(), e
 			}
 		}
 	}
-	if unlock, err = f.store.lock(ctx); err != nil {
+	if unlock, err = f.store.lockFolder(ctx); err != nil {
 		return nil, err
 	}
-	if f.conn == nil || !f.alive() {
+	if f.conn == nil || !f.hasName() {
 		_ = f.close()
 		if err := f.open(ctx, create); err != nil {
 			unlock()
@@ -74,7 +74,7 @@ func (f *file) open(ctx context.Context, create bool) error {
 	_, err := os.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) && create {
 		// A kill in DeleteSite may have left these files behind.
-		err = remove(f.path+"-wal", f.path+"-shm")
+		err = removeFiles(f.path+"-wal", f.path+"-shm")
 	}
 	if err != nil {
 		return err
@@ -98,8 +98,8 @@ func (f *file) open(ctx context.Context, create bool) error {
 	return nil
 }
 
-// alive reports whether the open file still has its name.
-func (f *file) alive() bool {
+// hasName reports whether the open file still has its name.
+func (f *file) hasName() bool {
 	info, err := os.Stat(f.path)
 	return err == nil && os.SameFile(info, f.info)
 }
@@ -124,29 +124,29 @@ func (f *file) close() error {
 // starve it.
 const maxTries = 5
 
-// read runs fn on the file of a site. It does not run fn without a file.
-func (s *Store) read(ctx context.Context, site string, fn func(*sql.Conn) error) error {
-	return s.damage(s.attempt(ctx, site, false, func(f *file) error { return fn(f.conn) }))
+// readSite runs fn on the file of a site. It does not run fn without a file.
+func (s *Store) readSite(ctx context.Context, site string, fn func(*sql.Conn) error) error {
+	return s.damageError(s.attemptStep(ctx, site, false, func(f *file) error { return fn(f.conn) }))
 }
 
-// damage returns ErrDamaged for an error that says that a file is damaged. Other errors and nil are returned
+// damageError returns ErrDamaged for an error that says that a file is damaged. Other errors and nil are returned
 // unchanged. A write does not use it: it must not be given up, so its error stays one of the machine.
-func (s *Store) damage(err error) error {
+func (s *Store) damageError(err error) error {
 	if err == nil || s.o.Damaged == nil || !s.o.Damaged(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %v", ErrDamaged, err) // %v: it is no error of the machine any more
 }
 
-// write runs fn in one transaction on the file of a site, and again if another process
+// writeSite runs fn in one transaction on the file of a site, and again if another process
 // deleted the file meanwhile. Without a file it creates one if create is true, and does
 // nothing otherwise.
-func (s *Store) write(ctx context.Context, site string, create bool, fn func(*sql.Conn) error) error {
-	return s.attempt(ctx, site, create, func(f *file) error {
-		if err := f.transact(ctx, fn); err != nil {
+func (s *Store) writeSite(ctx context.Context, site string, create bool, fn func(*sql.Conn) error) error {
+	return s.attemptStep(ctx, site, create, func(f *file) error {
+		if err := f.runTransaction(ctx, fn); err != nil {
 			return err
 		}
-		if !f.alive() {
+		if !f.hasName() {
 			return errDeleted
 		}
 		return nil
@@ -156,15 +156,15 @@ func (s *Store) write(ctx context.Context, site string, create bool, fn func(*sq
 // errDeleted means that a step changed a deleted file.
 var errDeleted = errors.New("another process deleted the file during the write")
 
-// attempt runs a step on the file of a site until the step succeeds or fails for good.
-func (s *Store) attempt(ctx context.Context, site string, create bool, step func(*file) error) error {
-	f, err := s.use(ctx, site)
+// attemptStep runs a step on the file of a site until the step succeeds or fails for good.
+func (s *Store) attemptStep(ctx context.Context, site string, create bool, step func(*file) error) error {
+	f, err := s.useFile(ctx, site)
 	if err != nil {
 		return err
 	}
-	defer s.release(f)
+	defer s.releaseFile(f)
 	for try := 1; ; try++ {
-		unlock, err := f.prepare(ctx, create, try > 1)
+		unlock, err := f.prepareConn(ctx, create, try > 1)
 		if errors.Is(err, fs.ErrNotExist) && !create {
 			return nil
 		}
@@ -187,8 +187,8 @@ func nameFile(path string, err error) error {
 	return fmt.Errorf("file %s: %w", path, err)
 }
 
-// transact runs fn in a transaction.
-func (f *file) transact(ctx context.Context, fn func(*sql.Conn) error) (err error) {
+// runTransaction runs fn in a transaction.
+func (f *file) runTransaction(ctx context.Context, fn func(*sql.Conn) error) (err error) {
 	if _, err := f.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -218,15 +218,15 @@ func (f *file) transact(ctx context.Context, fn func(*sql.Conn) error) (err erro
 // whether another attempt may succeed.
 func (f *file) dropBroken(err error) bool {
 	broken := errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone)
-	if !broken && f.conn != nil && f.alive() {
+	if !broken && f.conn != nil && f.hasName() {
 		return false
 	}
 	_ = f.close()
 	return broken || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// lock takes the lock of the folder, which excludes other stores and processes.
-func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
+// lockFolder takes the lock of the folder, which excludes other stores and processes.
+func (s *Store) lockFolder(ctx context.Context) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.LockWait)
 	defer cancel()
 	return files.Lock(ctx, filepath.Join(s.dir, ".lock"))
@@ -234,12 +234,12 @@ func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
 
 // Create creates the file of a site if it is missing.
 func (s *Store) Create(ctx context.Context, site string) error {
-	f, err := s.use(ctx, site)
+	f, err := s.useFile(ctx, site)
 	if err != nil {
 		return err
 	}
-	defer s.release(f)
-	_, err = f.prepare(ctx, true, false)
+	defer s.releaseFile(f)
+	_, err = f.prepareConn(ctx, true, false)
 	return err
 }
 
@@ -247,15 +247,15 @@ func (s *Store) Create(ctx context.Context, site string) error {
 // implementation kept further data of the pages. Other processes notice at their next
 // operation. A site without files is not an error.
 func (s *Store) DeleteSite(ctx context.Context, site string) error {
-	f, err := s.use(ctx, site)
+	f, err := s.useFile(ctx, site)
 	if err != nil {
 		return err
 	}
-	defer s.release(f)
+	defer s.releaseFile(f)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	unlock, err := s.lock(ctx)
+	unlock, err := s.lockFolder(ctx)
 	if err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func (s *Store) DeleteSite(ctx context.Context, site string) error {
 	if foreign, err := s.isStore(context.WithoutCancel(ctx), fields); err != nil || !foreign {
 		names = append(names, fields, fields+"-wal", fields+"-shm")
 	}
-	return remove(names...)
+	return removeFiles(names...)
 }
 
 // isStore reports whether path is a key-value file. The id of a site may end in "_fields".
@@ -291,8 +291,8 @@ func (s *Store) isStore(ctx context.Context, path string) (bool, error) {
 	return n > 0, nameFile(path, err)
 }
 
-// remove removes files and ignores missing ones.
-func remove(names ...string) error {
+// removeFiles removes files and ignores missing ones.
+func removeFiles(names ...string) error {
 	for _, name := range names {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

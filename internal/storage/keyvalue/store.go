@@ -126,9 +126,9 @@ func (s *Store) Close() error {
 	return closeAll(idle)
 }
 
-// use returns the file of a site, open or closed, for exclusive use. It waits for other
+// useFile returns the file of a site, open or closed, for exclusive use. It waits for other
 // goroutines until ctx ends. The caller must release the file.
-func (s *Store) use(ctx context.Context, site string) (*file, error) {
+func (s *Store) useFile(ctx context.Context, site string) (*file, error) {
 	name, err := fileName(site)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (s *Store) use(ctx context.Context, site string) (*file, error) {
 	}
 	f := s.files[name]
 	if f == nil {
-		f = &file{store: s, path: s.path(name), turn: make(chan struct{}, 1)}
+		f = &file{store: s, path: s.filePath(name), turn: make(chan struct{}, 1)}
 		s.files[name] = f
 	}
 	f.refs++
@@ -152,18 +152,18 @@ func (s *Store) use(ctx context.Context, site string) (*file, error) {
 	case f.turn <- struct{}{}:
 		return f, nil
 	case <-ctx.Done():
-		s.unref(f)
+		s.dropReference(f)
 		return nil, fmt.Errorf("wait for the file of site %s: %w", name, ctx.Err())
 	}
 }
 
-// release ends the use of a file. It closes the least recently used files beyond MaxOpen.
-func (s *Store) release(f *file) {
+// releaseFile ends the use of a file. It closes the least recently used files beyond MaxOpen.
+func (s *Store) releaseFile(f *file) {
 	<-f.turn
-	s.unref(f)
+	s.dropReference(f)
 }
 
-func (s *Store) unref(f *file) {
+func (s *Store) dropReference(f *file) {
 	s.mu.Lock()
 	f.refs--
 	keep := s.o.MaxOpen
@@ -203,13 +203,13 @@ func closeAll(files []*file) error {
 	return errors.Join(errs...)
 }
 
-// path returns the path of the file of a site.
-func (s *Store) path(site string) string {
+// filePath returns the path of the file of a site.
+func (s *Store) filePath(site string) string {
 	return filepath.Join(s.dir, cmp.Or(site, "0")+".db")
 }
 
 // Place names the file of a site in messages.
-func (s *Store) Place(site string) string { return "file " + s.path(site) }
+func (s *Store) Place(site string) string { return "file " + s.filePath(site) }
 
 // fileName returns the file name of a site without ".db".
 func fileName(site string) (string, error) {

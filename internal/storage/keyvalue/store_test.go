@@ -195,17 +195,17 @@ func TestCorruptFile(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	put(t, s, "s", "a", "1")
-	err := s.write(ctx, "s", false, func(c *sql.Conn) error {
+	err := s.writeSite(ctx, "s", false, func(c *sql.Conn) error {
 		if _, err := c.ExecContext(ctx, "DELETE FROM articles"); err != nil {
 			return err
 		}
 		return errors.New("stop")
 	})
-	want(t, fmt.Sprint(err), "file "+s.path("s")+": stop")
+	want(t, fmt.Sprint(err), "file "+s.filePath("s")+": stop")
 	want(t, get(t, s, "s", "a"), "1")
 
 	stopped, cancel := context.WithCancel(ctx)
-	err = s.write(stopped, "s", false, func(c *sql.Conn) error {
+	err = s.writeSite(stopped, "s", false, func(c *sql.Conn) error {
 		if _, err := c.ExecContext(ctx, "DELETE FROM articles"); err != nil {
 			return err
 		}
@@ -306,7 +306,7 @@ func TestBoundedFiles(t *testing.T) {
 func TestLockWaitEnds(t *testing.T) {
 	dir := t.TempDir()
 	holder, waiter := open(t, dir, Options{}), open(t, dir, Options{LockWait: 20 * time.Millisecond})
-	unlock, err := holder.lock(ctx)
+	unlock, err := holder.lockFolder(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -483,7 +483,7 @@ func TestProcessesTogether(t *testing.T) {
 	want(t, p.answer(), "ok")
 	want(t, q.answer(), "ok")
 	for _, site := range []string{"s", "t"} {
-		err := s.read(ctx, site, func(c *sql.Conn) error {
+		err := s.readSite(ctx, site, func(c *sql.Conn) error {
 			var text string
 			err := c.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&text)
 			want(t, text, "ok")
@@ -492,7 +492,7 @@ func TestProcessesTogether(t *testing.T) {
 		want(t, err, nil)
 	}
 	n := 0
-	err := s.read(ctx, "t", func(c *sql.Conn) error {
+	err := s.readSite(ctx, "t", func(c *sql.Conn) error {
 		return c.QueryRowContext(ctx, "SELECT COUNT(*) FROM articles").Scan(&n)
 	})
 	want(t, err, nil)
@@ -505,7 +505,7 @@ func TestSettings(t *testing.T) {
 	put(t, s, "s", "a", "1")
 	var mode string
 	var sync, busy int
-	err := s.read(ctx, "s", func(c *sql.Conn) error {
+	err := s.readSite(ctx, "s", func(c *sql.Conn) error {
 		return errors.Join(
 			c.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode),
 			c.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&sync),

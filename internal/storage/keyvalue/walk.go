@@ -43,16 +43,16 @@ func (s *Store) Sites(ctx context.Context) ([]string, error) {
 // hasEntries reports whether a site has entries. It ignores other files, such as
 // <site>_fields.db.
 func (s *Store) hasEntries(ctx context.Context, site string) (found bool, err error) {
-	unlock, err := s.lock(ctx)
+	unlock, err := s.lockFolder(ctx)
 	if err != nil {
 		return false, err
 	}
-	ours, err := s.isStore(ctx, s.path(site))
+	ours, err := s.isStore(ctx, s.filePath(site))
 	unlock()
 	if err != nil || !ours {
-		return false, s.damage(err)
+		return false, s.damageError(err)
 	}
-	err = s.read(ctx, site, func(c *sql.Conn) error {
+	err = s.readSite(ctx, site, func(c *sql.Conn) error {
 		return c.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM articles WHERE "+hasID+")").Scan(&found)
 	})
 	return found, err
@@ -63,7 +63,7 @@ func (s *Store) hasEntries(ctx context.Context, site string) (found bool, err er
 // entry has Damage.
 func (s *Store) Page(ctx context.Context, site, after string, maxBytes int) ([]Entry, error) {
 	var page []Entry
-	err := s.read(ctx, site, func(c *sql.Conn) error {
+	err := s.readSite(ctx, site, func(c *sql.Conn) error {
 		page = nil
 		rows, err := c.QueryContext(ctx, "SELECT id, data"+fromEntries+" > ? AND "+hasID+" ORDER BY id LIMIT ?", after, pageRows)
 		if err != nil {
@@ -92,25 +92,25 @@ func (s *Store) Page(ctx context.Context, site, after string, maxBytes int) ([]E
 // DropEmpty removes the file of a site if it holds no entry and no table of other tools.
 // Other processes notice at their next operation.
 func (s *Store) DropEmpty(ctx context.Context, site string) error {
-	f, err := s.use(ctx, site)
+	f, err := s.useFile(ctx, site)
 	if err != nil {
 		return err
 	}
-	defer s.release(f)
+	defer s.releaseFile(f)
 	if _, err := os.Stat(f.path); err != nil {
 		return nil
 	}
-	if _, err := f.prepare(ctx, false, false); err != nil {
+	if _, err := f.prepareConn(ctx, false, false); err != nil {
 		return fmt.Errorf("remove empty file of site %q: %w", site, err)
 	}
-	unlock, err := s.lock(ctx)
+	unlock, err := s.lockFolder(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	empty := false
-	err = f.transact(ctx, func(c *sql.Conn) error {
-		if !f.alive() {
+	err = f.runTransaction(ctx, func(c *sql.Conn) error {
+		if !f.hasName() {
 			return nil // deleted meanwhile: another file has the name now
 		}
 		err := c.QueryRowContext(ctx, `SELECT NOT EXISTS (SELECT 1 FROM articles)
@@ -120,7 +120,7 @@ func (s *Store) DropEmpty(ctx context.Context, site string) error {
 		}
 		// Remove the file within the transaction: a waiting writer then notices
 		// that its file is deleted.
-		return remove(f.path, f.path+"-wal", f.path+"-shm")
+		return removeFiles(f.path, f.path+"-wal", f.path+"-shm")
 	})
 	if empty || err != nil {
 		_ = f.close()

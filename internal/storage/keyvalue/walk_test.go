@@ -78,7 +78,7 @@ func TestDropEmptyUnderOthers(t *testing.T) {
 	}
 	want(t, p.answer(), "ok")
 	n := 0
-	err := s.read(ctx, "t", func(c *sql.Conn) error {
+	err := s.readSite(ctx, "t", func(c *sql.Conn) error {
 		return c.QueryRowContext(ctx, "SELECT COUNT(*) FROM articles").Scan(&n)
 	})
 	want(t, err, nil)

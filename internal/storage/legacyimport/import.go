@@ -130,41 +130,41 @@ func (im *importer) run(ctx context.Context) error {
 			return err
 		}
 		for _, id := range ids {
-			if err := im.site(ctx, id); err != nil {
+			if err := im.importSite(ctx, id); err != nil {
 				return fmt.Errorf("site %s: %w", id, err)
 			}
 		}
 		at = next
 	}
-	orphans, err := im.source.orphans(ctx)
+	orphans, err := im.source.listOrphans(ctx)
 	if err != nil {
 		return err
 	}
 	for _, name := range orphans {
-		im.report("table %s: its site has no row; skipped", name)
+		im.reportProgress("table %s: its site has no row; skipped", name)
 	}
 	im.sum.Orphans = len(orphans)
-	return im.proxies(ctx)
+	return im.importProxies(ctx)
 }
 
-func (im *importer) proxies(ctx context.Context) error {
+func (im *importer) importProxies(ctx context.Context) error {
 	at, err := im.store.ImportedProxies(ctx)
 	for err == nil && !at.Done {
 		var page []wire.Patch
-		if page, at, err = im.source.proxies(ctx, at, importPage); err != nil {
+		if page, at, err = im.source.readProxies(ctx, at, importPage); err != nil {
 			break
 		}
 		var stored int
 		stored, err = im.store.ImportProxies(ctx, page, at)
 		im.sum.Proxies += int64(stored)
 		if err == nil {
-			im.source.changed("proxies: there twice, left out", int64(len(page)-stored))
+			im.source.countChanges("proxies: there twice, left out", int64(len(page)-stored))
 		}
 	}
 	return err
 }
 
-func (im *importer) report(format string, args ...any) {
+func (im *importer) reportProgress(format string, args ...any) {
 	fmt.Fprintf(im.progress, format+"\n", args...)
 	im.reported = time.Now()
 }
@@ -176,18 +176,18 @@ type part struct {
 	copy func(ctx context.Context, site string, from wire.Bookmark) (wire.Bookmark, error)
 }
 
-// parts lists the parts of a site in the order of their import.
-func (im *importer) parts() []part {
+// siteParts lists the parts of a site in the order of their import.
+func (im *importer) siteParts() []part {
 	list := []part{
-		im.rows(sqlstore.PartRoots, im.source.roots),
-		im.rows(sqlstore.PartURLs, im.source.urls),
-		im.rows(sqlstore.PartDeleted, im.source.deletedURLs),
-		im.rows(sqlstore.PartAttributes, im.source.attributes),
-		im.rows(sqlstore.PartFreqs, im.source.freqs),
+		im.newRowsPart(sqlstore.PartRoots, im.source.readRootURLs),
+		im.newRowsPart(sqlstore.PartURLs, im.source.readURLs),
+		im.newRowsPart(sqlstore.PartDeleted, im.source.deletedURLs),
+		im.newRowsPart(sqlstore.PartAttributes, im.source.readAttributes),
+		im.newRowsPart(sqlstore.PartFreqs, im.source.readFrequencies),
 		{sqlstore.PartContents, im.copyContents},
 	}
 	if im.journal {
-		list = append(list, im.rows(sqlstore.PartLog, im.source.journal))
+		list = append(list, im.newRowsPart(sqlstore.PartLog, im.source.readJournal))
 	}
 	if im.keyFiles != nil {
 		list = append(list, part{sqlstore.PartFiles, im.copyKeyFile})
@@ -197,8 +197,8 @@ func (im *importer) parts() []part {
 	}})
 }
 
-// rows is a part whose rows go into the SQL database.
-func (im *importer) rows(name string, read func(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error)) part {
+// newRowsPart is a part whose rows go into the SQL database.
+func (im *importer) newRowsPart(name string, read func(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error)) part {
 	return part{name, func(ctx context.Context, site string, from wire.Bookmark) (wire.Bookmark, error) {
 		page, next, err := read(ctx, site, from, importPage)
 		if err != nil {
@@ -207,16 +207,16 @@ func (im *importer) rows(name string, read func(ctx context.Context, site string
 		stored, err := im.store.ImportRows(ctx, site, name, page, next)
 		im.sum.Rows[name] += int64(stored)
 		if err == nil {
-			im.source.changed(name+": there twice, left out", int64(len(page)-stored))
+			im.source.countChanges(name+": there twice, left out", int64(len(page)-stored))
 		}
 		return next, err
 	}}
 }
 
-func (im *importer) site(ctx context.Context, id string) error {
+func (im *importer) importSite(ctx context.Context, id string) error {
 	if wire.CheckSiteID("", "", id) != nil {
 		im.sum.Skipped++
-		im.report("site %.100q: invalid site id; skipped", id)
+		im.reportProgress("site %.100q: invalid site id; skipped", id)
 		return nil
 	}
 	imported, err := im.store.Imported(ctx, id)
@@ -225,17 +225,17 @@ func (im *importer) site(ctx context.Context, id string) error {
 		return err
 	case imported.Known && len(imported.Parts) == 0:
 		im.sum.Skipped++
-		im.report("site %s: exists here and was not imported; skipped", id)
+		im.reportProgress("site %s: exists here and was not imported; skipped", id)
 		return nil
 	}
 	fresh := false
 	if len(imported.Parts) == 0 {
-		if err := im.begin(ctx, id); err != nil {
+		if err := im.storeSite(ctx, id); err != nil {
 			return err
 		}
 		fresh = true
 	}
-	for _, p := range im.parts() {
+	for _, p := range im.siteParts() {
 		for at := imported.Parts[p.name]; !at.Done; fresh = true {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -244,7 +244,7 @@ func (im *importer) site(ctx context.Context, id string) error {
 				return fmt.Errorf("%s: %w", p.name, err)
 			}
 			if time.Since(im.reported) >= progressPeriod {
-				im.report("site %s: %s; %d sites, %d URLs, %d contents so far", id, p.name, im.sum.Sites, im.sum.Rows[sqlstore.PartURLs], im.sum.Contents)
+				im.reportProgress("site %s: %s; %d sites, %d URLs, %d contents so far", id, p.name, im.sum.Sites, im.sum.Rows[sqlstore.PartURLs], im.sum.Contents)
 			}
 		}
 	}
@@ -256,31 +256,31 @@ func (im *importer) site(ctx context.Context, id string) error {
 	return nil
 }
 
-// begin stores the row and the lists of a site.
-func (im *importer) begin(ctx context.Context, id string) error {
-	row, err := im.source.site(ctx, id)
+// storeSite stores the row and the lists of a site.
+func (im *importer) storeSite(ctx context.Context, id string) error {
+	row, err := im.source.readSite(ctx, id)
 	if err != nil {
 		return err
 	}
-	filters, err := im.source.filters(ctx, id)
+	filters, err := im.source.readFilters(ctx, id)
 	if err != nil {
 		return err
 	}
-	properties, err := im.source.properties(ctx, id)
+	properties, err := im.source.readProperties(ctx, id)
 	if err != nil {
 		return err
 	}
 	if row.Int("State", wire.SiteActive) == wire.SiteDeleted {
-		im.report("site %s: State is 4, deleted or locked by a re-crawl; SITE_UPDATE with state 1 reactivates it", id)
+		im.reportProgress("site %s: State is 4, deleted or locked by a re-crawl; SITE_UPDATE with state 1 reactivates it", id)
 	}
 	return im.store.ImportSite(ctx, row, filters, properties)
 }
 
 // copyContents copies contents from the SQL database of the original.
 func (im *importer) copyContents(ctx context.Context, site string, from wire.Bookmark) (wire.Bookmark, error) {
-	page, next, err := im.source.contents(ctx, site, from)
+	page, next, err := im.source.readContents(ctx, site, from)
 	if err == nil {
-		err = im.put(ctx, site, page)
+		err = im.storeContents(ctx, site, page)
 	}
 	if err == nil {
 		err = im.store.ImportMark(ctx, site, sqlstore.PartContents, next)
@@ -297,28 +297,28 @@ func (im *importer) copyKeyFile(ctx context.Context, site string, from wire.Book
 	next := wire.Bookmark{Key: from.Key, Done: len(page) == 0}
 	if !next.Done {
 		next.Key = page[len(page)-1].ID
-		page = im.whole(site, page)
-		if err := im.put(ctx, site, page); err != nil {
+		page = im.dropDamaged(site, page)
+		if err := im.storeContents(ctx, site, page); err != nil {
 			return from, err
 		}
 	}
 	return next, im.store.ImportMark(ctx, site, sqlstore.PartFiles, next)
 }
 
-// whole returns the entries that are not damaged. It counts and reports the others.
-func (im *importer) whole(site string, page []wire.Entry) []wire.Entry {
+// dropDamaged returns the entries that are not damaged. It counts and reports the others.
+func (im *importer) dropDamaged(site string, page []wire.Entry) []wire.Entry {
 	return slices.DeleteFunc(page, func(e wire.Entry) bool {
 		if e.Damage != nil {
 			im.sum.Damaged++
-			im.report("site %s: not imported: %v", site, e.Damage)
+			im.reportProgress("site %s: not imported: %v", site, e.Damage)
 		}
 		return e.Damage != nil
 	})
 }
 
-// put stores contents, except those that are newer here. The keys of their rows may have been
+// storeContents stores contents, except those that are newer here. The keys of their rows may have been
 // renewed since an earlier run.
-func (im *importer) put(ctx context.Context, site string, page []wire.Entry) error {
+func (im *importer) storeContents(ctx context.Context, site string, page []wire.Entry) error {
 	ids := make([]string, len(page))
 	for i, e := range page {
 		ids[i] = e.ID

@@ -27,13 +27,13 @@ type table struct {
 	order    string // of a list without pages
 }
 
-// page reads at most limit rows that follow the bookmark, converted to our columns. It
+// readPage reads at most limit rows that follow the bookmark, converted to our columns. It
 // drops the rows that keep refuses; keep may be nil and may change the row. The new
 // bookmark is done after the last row. A missing table has no rows.
-func (s *source) page(ctx context.Context, t table, from wire.Bookmark, limit int, keep func(wire.Patch) (bool, error)) (kept []wire.Patch, next wire.Bookmark, err error) {
+func (s *source) readPage(ctx context.Context, t table, from wire.Bookmark, limit int, keep func(wire.Patch) (bool, error)) (kept []wire.Patch, next wire.Bookmark, err error) {
 	defer func() {
 		if err != nil {
-			kept, next, err = nil, from, fmt.Errorf("read %s.%s: %w", s.name(t.database), t.table, err)
+			kept, next, err = nil, from, fmt.Errorf("read %s.%s: %w", s.databaseName(t.database), t.table, err)
 		}
 	}()
 	types, err := s.columnsOf(ctx, t.database, t.table)
@@ -42,7 +42,7 @@ func (s *source) page(ctx context.Context, t table, from wire.Bookmark, limit in
 	}
 	var page []wire.Patch
 	bytes := 0
-	next, whole, err := s.read(ctx, t, types, from, limit, func(p wire.Patch, size int) bool {
+	next, whole, err := s.readRows(ctx, t, types, from, limit, func(p wire.Patch, size int) bool {
 		page = append(page, p)
 		bytes += size
 		return bytes <= pageBytes
@@ -67,10 +67,10 @@ func (s *source) page(ctx context.Context, t table, from wire.Bookmark, limit in
 	return kept, next, nil
 }
 
-// read calls each with every row and its size in bytes, until each returns false. whole
+// readRows calls each with every row and its size in bytes, until each returns false. whole
 // reports that it never did.
-func (s *source) read(ctx context.Context, t table, types map[string]string, from wire.Bookmark, limit int, each func(p wire.Patch, size int) bool) (next wire.Bookmark, whole bool, err error) {
-	text, args, columns := s.query(t, types, from, limit)
+func (s *source) readRows(ctx context.Context, t table, types map[string]string, from wire.Bookmark, limit int, each func(p wire.Patch, size int) bool) (next wire.Bookmark, whole bool, err error) {
+	text, args, columns := s.buildQuery(t, types, from, limit)
 	rows, err := s.pool.QueryContext(ctx, text, args...)
 	if err != nil {
 		return from, false, err
@@ -87,14 +87,14 @@ func (s *source) read(ctx context.Context, t table, types map[string]string, fro
 		} else {
 			next = wire.Bookmark{Key: key, Rows: 1}
 		}
-		if !each(r.patch()) {
+		if !each(r.toPatch()) {
 			return next, false, nil
 		}
 	}
 	return next, true, rows.Err()
 }
 
-func (s *source) query(t table, types map[string]string, from wire.Bookmark, limit int) (text string, args []any, columns []wire.Column) {
+func (s *source) buildQuery(t table, types map[string]string, from wire.Bookmark, limit int) (text string, args []any, columns []wire.Column) {
 	var b strings.Builder
 	b.WriteString("SELECT ")
 	for _, c := range t.columns {
@@ -118,7 +118,7 @@ func (s *source) query(t table, types map[string]string, from wire.Bookmark, lim
 			where, values = key+" >= ?", []any{from.Key}
 		}
 	}
-	b.WriteString(key + " FROM " + s.quoted(t.database, t.table) + " WHERE " + where)
+	b.WriteString(key + " FROM " + s.quotedName(t.database, t.table) + " WHERE " + where)
 	if t.where != "" {
 		b.WriteString(" AND " + t.where)
 	}
@@ -161,9 +161,9 @@ func newRow(s *source, t table, columns []wire.Column, types map[string]string) 
 	return r
 }
 
-// patch returns the values of the scanned row, converted to our columns, and their size
+// toPatch returns the values of the scanned row, converted to our columns, and their size
 // in bytes. Blobs above valueMax and columns that the table lacks are missing.
-func (r *row) patch() (p wire.Patch, size int) {
+func (r *row) toPatch() (p wire.Patch, size int) {
 	p = make(wire.Patch, len(r.columns))
 	for i, c := range r.columns {
 		raw := r.values[i]
@@ -172,14 +172,14 @@ func (r *row) patch() (p wire.Patch, size int) {
 		switch kind := r.types[c.Name]; {
 		case isBlob(kind) && raw == nil:
 			if r.lengths[i].Int64 > valueMax {
-				r.s.changed(column+": too long, left out", 1)
+				r.s.countChanges(column+": too long, left out", 1)
 			}
 		case isBlob(kind):
 			p[c.Name] = append([]byte{}, raw...)
 		case c.Kind == wire.KindDate:
-			p[c.Name] = r.s.date(column, string(raw), kind, c)
+			p[c.Name] = r.s.convertDate(column, string(raw), kind, c)
 		case c.Kind == wire.KindInt:
-			p[c.Name] = r.s.whole(column, string(raw), c)
+			p[c.Name] = r.s.convertInt(column, string(raw), c)
 		case c.Kind == wire.KindFloat:
 			f, err := strconv.ParseFloat(string(raw), 64)
 			if err != nil { // NULL or out of range
@@ -190,7 +190,7 @@ func (r *row) patch() (p wire.Patch, size int) {
 			if c.Name == "URL" {
 				c.Bounds = wire.Bounds{} // repair drops long URLs: a cut URL is another URL
 			}
-			p[c.Name] = r.s.text(column, string(raw), c)
+			p[c.Name] = r.s.convertText(column, string(raw), c)
 		}
 	}
 	return p, size

@@ -84,7 +84,7 @@ func TestPagesOfLargeValues(t *testing.T) {
 		fmt.Sprintf("INSERT INTO {contents}.contents_s VALUES (MD5('large'), REPEAT('x', %d)), (MD5('largest that fits'), REPEAT('x', %d)), (MD5('empty'), '')", valueMax+1, valueMax))
 	found, pages := 0, 0
 	for at := (wire.Bookmark{}); !at.Done; pages++ {
-		page, next, err := s.contents(t.Context(), "s", at)
+		page, next, err := s.readContents(t.Context(), "s", at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,19 +105,19 @@ func TestPagesOfLargeValues(t *testing.T) {
 // The connection cannot write.
 func TestReadOnly(t *testing.T) {
 	s := newSource(t)
-	if _, err := s.pool.Exec("INSERT INTO " + s.quoted(sqldb.Sites, "sites") + " VALUES ('x')"); err == nil || !strings.Contains(err.Error(), "READ ONLY") {
+	if _, err := s.pool.Exec("INSERT INTO " + s.quotedName(sqldb.Sites, "sites") + " VALUES ('x')"); err == nil || !strings.Contains(err.Error(), "READ ONLY") {
 		t.Error(err)
 	}
 	for _, missing := range []func() (int, error){
 		func() (int, error) {
-			p, _, err := s.urls(t.Context(), "missing", wire.Bookmark{}, 10)
+			p, _, err := s.readURLs(t.Context(), "missing", wire.Bookmark{}, 10)
 			return len(p), err
 		},
 		func() (int, error) {
-			p, _, err := s.journal(t.Context(), "missing", wire.Bookmark{}, 10)
+			p, _, err := s.readJournal(t.Context(), "missing", wire.Bookmark{}, 10)
 			return len(p), err
 		},
-		func() (int, error) { p, _, err := s.proxies(t.Context(), wire.Bookmark{}, 10); return len(p), err },
+		func() (int, error) { p, _, err := s.readProxies(t.Context(), wire.Bookmark{}, 10); return len(p), err },
 	} {
 		if n, err := missing(); n != 0 || err != nil {
 			t.Errorf("missing table: %d rows, %v", n, err)

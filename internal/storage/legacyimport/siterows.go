@@ -14,24 +14,24 @@ import (
 const blobRows = 64
 
 var (
-	attributeColumns = []wire.Column{text("URLMd5"), {Name: "Name", Kind: wire.KindText, Bounds: wire.AttributeName}, text("Value"), date("CDate")}
-	logColumns       = []wire.Column{text("URLMd5"), {Name: "OpCode", Kind: wire.KindInt, Bounds: wire.Bounds{Max: math.MaxUint8}}, text("Object"), date("CDate"), date("ODate")}
-	contentColumns   = []wire.Column{text("id"), text("data"), date("CDate")}
-	freqColumns      = []wire.Column{text("URLMd5"), number("FIns"), number("FDel"), number("FUpd"), number("FNew"), number("FCrawled"),
-		number("FProcessed"), number("FAged"), number("FDeleted"), number("FPurged"), date("CDate"), date("MDate")}
+	attributeColumns = []wire.Column{textColumn("URLMd5"), {Name: "Name", Kind: wire.KindText, Bounds: wire.AttributeName}, textColumn("Value"), dateColumn("CDate")}
+	logColumns       = []wire.Column{textColumn("URLMd5"), {Name: "OpCode", Kind: wire.KindInt, Bounds: wire.Bounds{Max: math.MaxUint8}}, textColumn("Object"), dateColumn("CDate"), dateColumn("ODate")}
+	contentColumns   = []wire.Column{textColumn("id"), textColumn("data"), dateColumn("CDate")}
+	freqColumns      = []wire.Column{textColumn("URLMd5"), numberColumn("FIns"), numberColumn("FDel"), numberColumn("FUpd"), numberColumn("FNew"), numberColumn("FCrawled"),
+		numberColumn("FProcessed"), numberColumn("FAged"), numberColumn("FDeleted"), numberColumn("FPurged"), dateColumn("CDate"), dateColumn("MDate")}
 )
 
-func text(name string) wire.Column { return wire.Column{Name: name, Kind: wire.KindText} }
-func number(name string) wire.Column {
+func textColumn(name string) wire.Column { return wire.Column{Name: name, Kind: wire.KindText} }
+func numberColumn(name string) wire.Column {
 	return wire.Column{Name: name, Kind: wire.KindInt, Bounds: wire.Bounds{Max: math.MaxInt64}}
 }
-func date(name string) wire.Column { return wire.Column{Name: name, Kind: wire.KindDate} }
+func dateColumn(name string) wire.Column { return wire.Column{Name: name, Kind: wire.KindDate} }
 
-// attributes reads rows of att_<site> after a bookmark. Value is []byte, CDate may be
+// readAttributes reads rows of att_<site> after a bookmark. Value is []byte, CDate may be
 // nil. Attributes of the site itself have an empty URLMd5.
-func (s *source) attributes(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
+func (s *source) readAttributes(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
 	t := table{name: "attributes", database: sqldb.Attributes, table: "att_" + site, key: "Id", columns: attributeColumns}
-	return s.page(ctx, t, from, min(limit, blobRows), func(p wire.Patch) (bool, error) {
+	return s.readPage(ctx, t, from, min(limit, blobRows), func(p wire.Patch) (bool, error) {
 		if p["Value"] == nil {
 			return false, nil
 		}
@@ -43,23 +43,23 @@ func (s *source) attributes(ctx context.Context, site string, from wire.Bookmark
 	})
 }
 
-// freqs reads rows of freq_<site> after a bookmark.
-func (s *source) freqs(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
+// readFrequencies reads rows of freq_<site> after a bookmark.
+func (s *source) readFrequencies(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
 	t := table{name: "freqs", database: sqldb.Freqs, table: "freq_" + site, key: "URLMd5", columns: freqColumns}
-	return s.page(ctx, t, from, limit, func(p wire.Patch) (bool, error) { return s.hasURLKey(t.name, p, "URLMd5"), nil })
+	return s.readPage(ctx, t, from, limit, func(p wire.Patch) (bool, error) { return s.hasURLKey(t.name, p, "URLMd5"), nil })
 }
 
-// journal reads rows of log_<site> after a bookmark.
-func (s *source) journal(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
+// readJournal reads rows of log_<site> after a bookmark.
+func (s *source) readJournal(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
 	t := table{name: "log", database: sqldb.Logs, table: "log_" + site, key: "URLMd5", columns: logColumns}
-	return s.page(ctx, t, from, limit, func(p wire.Patch) (bool, error) { return s.hasURLKey(t.name, p, "URLMd5"), nil })
+	return s.readPage(ctx, t, from, limit, func(p wire.Patch) (bool, error) { return s.hasURLKey(t.name, p, "URLMd5"), nil })
 }
 
-// contents reads rows of contents_<site> after a bookmark. It drops entries whose id is
+// readContents reads rows of contents_<site> after a bookmark. It drops entries whose id is
 // not the key of a URL. An entry without a date has the zero time.
-func (s *source) contents(ctx context.Context, site string, from wire.Bookmark) ([]wire.Entry, wire.Bookmark, error) {
+func (s *source) readContents(ctx context.Context, site string, from wire.Bookmark) ([]wire.Entry, wire.Bookmark, error) {
 	t := table{name: "contents", database: sqldb.Contents, table: "contents_" + site, key: "id", columns: contentColumns}
-	page, next, err := s.page(ctx, t, from, blobRows, func(p wire.Patch) (bool, error) {
+	page, next, err := s.readPage(ctx, t, from, blobRows, func(p wire.Patch) (bool, error) {
 		return p["data"] != nil && s.hasURLKey(t.name, p, "id"), nil
 	})
 	entries := make([]wire.Entry, len(page))
@@ -75,7 +75,7 @@ func (s *source) contents(ctx context.Context, site string, from wire.Bookmark) 
 func (s *source) hasURLKey(name string, p wire.Patch, column string) bool {
 	key := strings.ToLower(strings.TrimRight(p.Text(column), " "))
 	if wire.CheckMd5("", "", key) != nil {
-		s.changed(name+": of no URL, left out", 1)
+		s.countChanges(name+": of no URL, left out", 1)
 		return false
 	}
 	p[column] = key

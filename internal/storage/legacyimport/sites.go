@@ -18,7 +18,7 @@ const (
 // service (wire.CheckSiteID).
 func (s *source) siteIDs(ctx context.Context, from wire.Bookmark) ([]string, wire.Bookmark, error) {
 	t := table{name: "sites", database: sqldb.Sites, table: "sites", key: "Id", columns: wire.SiteColumns[:1]}
-	page, next, err := s.page(ctx, t, from, sitesPage, nil)
+	page, next, err := s.readPage(ctx, t, from, sitesPage, nil)
 	ids := make([]string, len(page))
 	for i, p := range page {
 		ids[i] = p.Text("Id")
@@ -26,10 +26,10 @@ func (s *source) siteIDs(ctx context.Context, from wire.Bookmark) ([]string, wir
 	return ids, next, err
 }
 
-// site reads the row of a site.
-func (s *source) site(ctx context.Context, id string) (wire.Patch, error) {
+// readSite reads the row of a site.
+func (s *source) readSite(ctx context.Context, id string) (wire.Patch, error) {
 	t := table{name: "sites", database: sqldb.Sites, table: "sites", columns: wire.SiteColumns, where: "Id = ?", args: []any{id}}
-	page, _, err := s.page(ctx, t, wire.Bookmark{}, 1, nil)
+	page, _, err := s.readPage(ctx, t, wire.Bookmark{}, 1, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -39,29 +39,29 @@ func (s *source) site(ctx context.Context, id string) (wire.Patch, error) {
 	return page[0], nil
 }
 
-// filters reads the filters of a site.
-func (s *source) filters(ctx context.Context, site string) ([]wire.Patch, error) {
+// readFilters reads the filters of a site.
+func (s *source) readFilters(ctx context.Context, site string) ([]wire.Patch, error) {
 	var list []wire.Patch
-	err := s.list(ctx, "sites_filters", wire.FilterColumns, site, func(p wire.Patch) { list = append(list, p) })
+	err := s.readList(ctx, "sites_filters", wire.FilterColumns, site, func(p wire.Patch) { list = append(list, p) })
 	return list, err
 }
 
-// properties reads the properties of a site. The original stored properties of sites
+// readProperties reads the properties of a site. The original stored properties of sites
 // that it created itself under the general site (docs/spec/storage.md 6.2 #7). So only
 // the first one per name and URL belongs to the general site, and a site without
 // properties gets the ones that it lost.
-func (s *source) properties(ctx context.Context, site string) ([]wire.Patch, error) {
+func (s *source) readProperties(ctx context.Context, site string) ([]wire.Patch, error) {
 	var kept []wire.Patch
 	found := false
 	first := map[[2]string]bool{}
-	err := s.list(ctx, "sites_properties", wire.PropertyColumns, site, func(p wire.Patch) {
+	err := s.readList(ctx, "sites_properties", wire.PropertyColumns, site, func(p wire.Patch) {
 		found = true
 		key := [2]string{strings.ToUpper(p.Text("Name")), strings.ToLower(p.Text("URLMd5"))}
 		switch {
 		case key[1] != "" && wire.CheckMd5("", "", key[1]) != nil:
-			s.changed("sites_properties: of no URL, left out", 1)
+			s.countChanges("sites_properties: of no URL, left out", 1)
 		case site == wire.GeneralSite && first[key]:
-			s.changed("sites_properties: of other sites under the general site, left out", 1)
+			s.countChanges("sites_properties: of other sites under the general site, left out", 1)
 		default:
 			p["URLMd5"], first[key] = key[1], true
 			kept = append(kept, p)
@@ -80,7 +80,7 @@ var createdProperties = [][2]string{{"PROCESS_CTYPES", "text/html"}, {"STORE_HTT
 // general site, else nil.
 func (s *source) lostProperties(ctx context.Context, site string) ([]wire.Patch, error) {
 	var found int
-	text := "SELECT COUNT(*) FROM (SELECT 1 FROM " + s.quoted(sqldb.Sites, "sites_properties") + " WHERE Site_Id = ? AND Name = ? AND Value = ? LIMIT 1) AS one"
+	text := "SELECT COUNT(*) FROM (SELECT 1 FROM " + s.quotedName(sqldb.Sites, "sites_properties") + " WHERE Site_Id = ? AND Name = ? AND Value = ? LIMIT 1) AS one"
 	err := s.pool.QueryRowContext(ctx, text, wire.GeneralSite, createdProperties[0][0], createdProperties[0][1]).Scan(&found)
 	if err != nil {
 		return nil, fmt.Errorf("read sites_properties of the general site: %w", err)
@@ -92,16 +92,16 @@ func (s *source) lostProperties(ctx context.Context, site string) ([]wire.Patch,
 	for _, p := range createdProperties {
 		list = append(list, wire.Patch{"Site_Id": site, "URLMd5": "", "Name": p[0], "Value": p[1]})
 	}
-	s.changed("sites_properties: given back to sites that the service made", int64(len(list)))
+	s.countChanges("sites_properties: given back to sites that the service made", int64(len(list)))
 	return list, nil
 }
 
-// list calls each with every row of a site's list, in stored order.
-func (s *source) list(ctx context.Context, name string, columns []wire.Column, site string, each func(wire.Patch)) error {
+// readList calls each with every row of a site's list, in stored order.
+func (s *source) readList(ctx context.Context, name string, columns []wire.Column, site string, each func(wire.Patch)) error {
 	t := table{name: name, database: sqldb.Sites, table: name, columns: columns, where: "Site_Id = ?", args: []any{site}}
 	types, err := s.columnsOf(ctx, t.database, t.table)
 	if err == nil && types != nil {
-		_, _, err = s.read(ctx, t, types, wire.Bookmark{}, listRows, func(p wire.Patch, _ int) bool {
+		_, _, err = s.readRows(ctx, t, types, wire.Bookmark{}, listRows, func(p wire.Patch, _ int) bool {
 			p["Site_Id"] = site
 			each(p)
 			return true
@@ -113,21 +113,21 @@ func (s *source) list(ctx context.Context, name string, columns []wire.Column, s
 	return nil
 }
 
-// roots reads root URLs of a site after a bookmark, ordered by creation date.
-func (s *source) roots(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
+// readRootURLs reads root URLs of a site after a bookmark, ordered by creation date.
+func (s *source) readRootURLs(ctx context.Context, site string, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
 	t := table{name: "sites_urls", database: sqldb.Sites, table: "sites_urls", columns: wire.RootURLColumns,
 		where: "Site_Id = ?", args: []any{site}, order: "CDate, URLMd5"}
-	return s.page(ctx, t, from, limit, func(p wire.Patch) (bool, error) { return s.repair(ctx, t, p, false) })
+	return s.readPage(ctx, t, from, limit, func(p wire.Patch) (bool, error) { return s.repairURLRow(ctx, t, p, false) })
 }
 
-// proxies reads rows of sites_proxy after a bookmark. It drops their Id: a proxy is
+// readProxies reads rows of sites_proxy after a bookmark. It drops their Id: a proxy is
 // identified by site and host and gets a new number.
-func (s *source) proxies(ctx context.Context, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
+func (s *source) readProxies(ctx context.Context, from wire.Bookmark, limit int) ([]wire.Patch, wire.Bookmark, error) {
 	t := table{name: "proxies", database: sqldb.Sites, table: "sites_proxy", key: "Id", columns: wire.ProxyColumns}
-	return s.page(ctx, t, from, limit, func(p wire.Patch) (bool, error) {
+	return s.readPage(ctx, t, from, limit, func(p wire.Patch) (bool, error) {
 		site, host := p.Text("Site_Id"), strings.TrimSpace(p.Text("Host"))
 		if host == "" || site != wire.AnySite && wire.CheckSiteID("", "", site) != nil {
-			s.changed("proxies: of no site or without host, left out", 1)
+			s.countChanges("proxies: of no site or without host, left out", 1)
 			return false, nil
 		}
 		delete(p, "Id")

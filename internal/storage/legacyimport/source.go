@@ -32,10 +32,10 @@ func openSource(ctx context.Context, o Options) (*source, error) {
 	}
 	types, err := s.columnsOf(ctx, sqldb.Sites, "sites")
 	if err == nil && types == nil {
-		err = fmt.Errorf("there is no table sites in the database %s, or the user may not read it", s.name(sqldb.Sites))
+		err = fmt.Errorf("there is no table sites in the database %s, or the user may not read it", s.databaseName(sqldb.Sites))
 	}
 	if err == nil && types["RecrawlLock"] != "" {
-		err = fmt.Errorf("the database %s is of this service, not of the original one", s.name(sqldb.Sites))
+		err = fmt.Errorf("the database %s is of this service, not of the original one", s.databaseName(sqldb.Sites))
 	}
 	if err != nil {
 		pool.Close()
@@ -44,15 +44,15 @@ func openSource(ctx context.Context, o Options) (*source, error) {
 	return s, nil
 }
 
-func (s *source) name(database string) string {
+func (s *source) databaseName(database string) string {
 	if configured := s.names[database]; configured != "" {
 		return configured
 	}
 	return database
 }
 
-func (s *source) quoted(database, table string) string {
-	return "`" + strings.ReplaceAll(s.name(database), "`", "``") + "`.`" + strings.ReplaceAll(table, "`", "``") + "`"
+func (s *source) quotedName(database, table string) string {
+	return "`" + strings.ReplaceAll(s.databaseName(database), "`", "``") + "`.`" + strings.ReplaceAll(table, "`", "``") + "`"
 }
 
 // columnsOf returns the types of a table's columns, in lower case and by name. It
@@ -62,7 +62,7 @@ func (s *source) columnsOf(ctx context.Context, database, table string) (map[str
 	if known, ok := s.columns[key]; ok {
 		return known, nil
 	}
-	rows, err := s.pool.QueryContext(ctx, "SELECT COLUMN_NAME, DATA_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?", s.name(database), table)
+	rows, err := s.pool.QueryContext(ctx, "SELECT COLUMN_NAME, DATA_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?", s.databaseName(database), table)
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +85,11 @@ func (s *source) columnsOf(ctx context.Context, database, table string) (map[str
 	return types, rows.Err()
 }
 
-// orphans lists tables urls_<site> whose site has no row, ordered by name.
-func (s *source) orphans(ctx context.Context) ([]string, error) {
-	text := "SELECT t.TABLE_NAME FROM information_schema.TABLES t LEFT JOIN " + s.quoted(sqldb.Sites, "sites") +
+// listOrphans lists tables urls_<site> whose site has no row, ordered by name.
+func (s *source) listOrphans(ctx context.Context) ([]string, error) {
+	text := "SELECT t.TABLE_NAME FROM information_schema.TABLES t LEFT JOIN " + s.quotedName(sqldb.Sites, "sites") +
 		" s ON s.Id = SUBSTRING(t.TABLE_NAME, 6) WHERE t.TABLE_SCHEMA = ? AND LEFT(t.TABLE_NAME, 5) = 'urls_' AND s.Id IS NULL ORDER BY 1"
-	rows, err := s.pool.QueryContext(ctx, text, s.name(sqldb.URLs))
+	rows, err := s.pool.QueryContext(ctx, text, s.databaseName(sqldb.URLs))
 	if err != nil {
 		return nil, fmt.Errorf("list orphan tables: %w", err)
 	}
@@ -105,8 +105,8 @@ func (s *source) orphans(ctx context.Context) ([]string, error) {
 	return names, rows.Err()
 }
 
-// changed counts n changes of a kind.
-func (s *source) changed(kind string, n int64) {
+// countChanges counts n changes of a kind.
+func (s *source) countChanges(kind string, n int64) {
 	if n > 0 {
 		s.changes[kind] += n
 	}

@@ -7,31 +7,31 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// whole converts a number and limits it to the bounds of c; NULL becomes 0.
-func (s *source) whole(column, raw string, c wire.Column) any {
+// convertInt converts a number and limits it to the bounds of c; NULL becomes 0.
+func (s *source) convertInt(column, raw string, c wire.Column) any {
 	if raw == "" {
 		return int64(0)
 	}
 	n, err := strconv.ParseInt(raw, 10, 64) // out of range: n is the nearest limit
 	fit := c.Fit(n)
 	if fit != n || err != nil {
-		s.changed(column+": limited", 1)
+		s.countChanges(column+": limited", 1)
 	}
 	return fit
 }
 
-// text cuts a long text. NUL and invalid UTF-8 become U+FFFD.
-func (s *source) text(column, raw string, c wire.Column) any {
+// convertText cuts a long text. NUL and invalid UTF-8 become U+FFFD.
+func (s *source) convertText(column, raw string, c wire.Column) any {
 	fit := c.Fit(raw)
 	if fit != raw {
-		s.changed(column+": cut or cleaned", 1)
+		s.countChanges(column+": cut or cleaned", 1)
 	}
 	return fit
 }
 
-// date converts a date to UTC. NULL, 0000-00-00 and dates outside the range of our
+// convertDate converts a date to UTC. NULL, 0000-00-00 and dates outside the range of our
 // columns become nil. The server sends a TIMESTAMP in UTC.
-func (s *source) date(column, raw, kind string, c wire.Column) any {
+func (s *source) convertDate(column, raw, kind string, c wire.Column) any {
 	if raw == "" {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (s *source) date(column, raw, kind string, c wire.Column) any {
 			return fit
 		}
 	}
-	s.changed(column+": no date", 1)
+	s.countChanges(column+": no date", 1)
 	return nil
 }
 
@@ -56,8 +56,8 @@ var movedBits = [][2]wire.ErrorMask{
 	{1 << 32, wire.ErrDatabase}, {1 << 33, wire.ErrSiteMaxResourcesSize},
 }
 
-// mask converts an error mask of the original.
-func (s *source) mask(column string, old int64) int64 {
+// convertErrorMask converts an error mask of the original.
+func (s *source) convertErrorMask(column string, old int64) int64 {
 	mask := wire.ErrorMask(old)
 	for _, bit := range movedBits {
 		if wire.ErrorMask(old)&bit[0] != 0 {
@@ -65,7 +65,7 @@ func (s *source) mask(column string, old int64) int64 {
 		}
 	}
 	if int64(mask) != old {
-		s.changed(column+": bits moved", 1)
+		s.countChanges(column+": bits moved", 1)
 	}
 	return int64(mask)
 }

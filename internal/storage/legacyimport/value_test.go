@@ -38,7 +38,7 @@ func TestDate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := berlin(t)
-			if got := s.date("x", c.raw, c.kind, date("x")); got != c.want || len(s.changes) != c.kinds {
+			if got := s.convertDate("x", c.raw, c.kind, dateColumn("x")); got != c.want || len(s.changes) != c.kinds {
 				t.Errorf("%v, %v", got, s.changes)
 			}
 		})
@@ -78,9 +78,9 @@ func TestWholeAndText(t *testing.T) {
 			s := berlin(t)
 			var got any
 			if c.column.Kind == wire.KindInt {
-				got = s.whole("x", c.raw, c.column)
+				got = s.convertInt("x", c.raw, c.column)
 			} else {
-				got = s.text("x", c.raw, c.column)
+				got = s.convertText("x", c.raw, c.column)
 			}
 			if got != c.want || len(s.changes) != c.kinds {
 				t.Errorf("%v, %v", got, s.changes)
@@ -92,11 +92,11 @@ func TestWholeAndText(t *testing.T) {
 func TestMask(t *testing.T) {
 	for old, want := range map[int]int{7: 53, 15: 54, 16: 55, 32: 56, 33: 57, 0: 0, 17: 17, 31: 31, 35: 35, 52: 52} {
 		s := berlin(t)
-		if got := s.mask("x", 1<<old); got != 1<<want || (len(s.changes) == 1) != (old != want) {
+		if got := s.convertErrorMask("x", 1<<old); got != 1<<want || (len(s.changes) == 1) != (old != want) {
 			t.Errorf("bit %d becomes %b, %v", old, got, s.changes)
 		}
 	}
-	if got, want := berlin(t).mask("x", 4198399), int64(4198399&^(1<<7)|1<<53); got != want {
+	if got, want := berlin(t).convertErrorMask("x", 4198399), int64(4198399&^(1<<7)|1<<53); got != want {
 		t.Errorf("mask %d, want %d", got, want)
 	}
 }
@@ -105,7 +105,7 @@ func TestMask(t *testing.T) {
 func TestRelease(t *testing.T) {
 	for status, want := range map[int64][2]int64{0: {0, 0}, 1: {1, 0}, 2: {1, 0}, 3: {1, 0}, 4: {4, 0}, 5: {4, 1}, 6: {4, 1}, 7: {7, 0}, 8: {1, 0}, 9: {1, 0}, 255: {1, 0}} {
 		p := wire.Patch{"Status": status, "Crawled": int64(0)}
-		berlin(t).release("x", p)
+		berlin(t).releaseFromBatch("x", p)
 		if got := [2]int64{p.Int("Status", -1), p.Int("Crawled", -1)}; got != want {
 			t.Errorf("status %d: %v, want %v", status, got, want)
 		}

@@ -579,7 +579,7 @@ func FuzzParseName(f *testing.F) {
 		if !ok {
 			return
 		}
-		suffix, ok := strings.CutPrefix(key+rest, Version{MD5: key, Name: p.name}.base())
+		suffix, ok := strings.CutPrefix(key+rest, Version{MD5: key, Name: p.name}.baseName())
 		if _, known := p.kind.suffix(); !ok || !known || !strings.HasSuffix(rest, suffix) {
 			t.Errorf("%q is %+v", rest, p)
 		}

@@ -34,7 +34,7 @@ func (v Version) Label() string {
 	return v.Name
 }
 
-func (v Version) base() string {
+func (v Version) baseName() string {
 	if v.Name == "" {
 		return v.MD5
 	}
@@ -108,7 +108,7 @@ func (c *Cache) Companion(v Version, kind Kind) (Version, bool, error) {
 		if s.kind != kind {
 			continue
 		}
-		name := dir + "/" + v.base() + s.suffix
+		name := dir + "/" + v.baseName() + s.suffix
 		info, err := c.root.Lstat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

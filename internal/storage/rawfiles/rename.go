@@ -15,7 +15,7 @@ func (c *Cache) Rename(site string, keys map[string]string) error {
 	st := c.Stage()
 	defer st.Abort()
 	for old, key := range keys {
-		if err := st.rename(site, old, key); err != nil {
+		if err := st.renameKey(site, old, key); err != nil {
 			return fmt.Errorf("rename raw files: %w", err)
 		}
 	}
@@ -31,7 +31,7 @@ func (c *Cache) Rename(site string, keys map[string]string) error {
 	return nil
 }
 
-func (s *Stage) rename(site, old, key string) error {
+func (s *Stage) renameKey(site, old, key string) error {
 	list, err := s.c.List(site, old)
 	if err != nil || len(list) == 0 {
 		return err
@@ -45,7 +45,7 @@ func (s *Stage) rename(site, old, key string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.folder(dir); err != nil {
+	if _, err := s.openFolder(dir); err != nil {
 		return err
 	}
 	s.dirs[dir] = true

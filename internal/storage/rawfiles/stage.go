@@ -40,7 +40,7 @@ func (c *Cache) Stage() *Stage {
 // usable after ErrName and ErrTooLarge. After an error of the disk Commit fails with that
 // error. site "" means "0". Put does not keep data.
 func (s *Stage) Put(site, md5 string, at time.Time, kind Kind, data []byte) error {
-	return s.put(site, md5, TimeName(at), kind, data)
+	return s.stageFile(site, md5, TimeName(at), kind, data)
 }
 
 // PutLabelled writes <md5>_<label>.<suffix>, or <md5>.<suffix> for an empty label, and replaces
@@ -50,10 +50,10 @@ func (s *Stage) PutLabelled(site, md5, label string, kind Kind, data []byte) err
 	if label != "" && !labelOK(label) {
 		return fmt.Errorf("%w: label %.100q", ErrName, label)
 	}
-	return s.put(site, md5, label, kind, data)
+	return s.stageFile(site, md5, label, kind, data)
 }
 
-func (s *Stage) put(site, md5, label string, kind Kind, data []byte) error {
+func (s *Stage) stageFile(site, md5, label string, kind Kind, data []byte) error {
 	if s.done {
 		return ErrDone
 	}
@@ -76,7 +76,7 @@ func (s *Stage) put(site, md5, label string, kind Kind, data []byte) error {
 	}
 	f := staged{dir: dir, name: md5 + label + suffix}
 	f.temp = f.name + "." + strconv.FormatUint(s.c.temp.Add(1), 36)
-	if err := s.write(f, data); err != nil {
+	if err := s.writeTemporary(f, data); err != nil {
 		s.err = fmt.Errorf("stage raw file %s: %w", f.name, err)
 		return s.err
 	}
@@ -84,8 +84,8 @@ func (s *Stage) put(site, md5, label string, kind Kind, data []byte) error {
 	return nil
 }
 
-// write writes the temporary file. After an error it leaves no file.
-func (s *Stage) write(f staged, data []byte) error {
+// writeTemporary writes the temporary file. After an error it leaves no file.
+func (s *Stage) writeTemporary(f staged, data []byte) error {
 	if s.disk == nil {
 		// Open the handle before the first write: syncfs reports only errors after
 		// that.
@@ -95,7 +95,7 @@ func (s *Stage) write(f staged, data []byte) error {
 		}
 		s.disk = disk
 	}
-	folder, file, err := s.create(f)
+	folder, file, err := s.createTemporary(f)
 	if err != nil {
 		return err
 	}
@@ -113,10 +113,10 @@ func (s *Stage) write(f staged, data []byte) error {
 // the same time.
 const folderTries = 100
 
-// create creates the temporary file, and the folder of the file if that is missing.
-func (s *Stage) create(f staged) (*os.Root, *os.File, error) {
+// createTemporary creates the temporary file, and the folder of the file if that is missing.
+func (s *Stage) createTemporary(f staged) (*os.Root, *os.File, error) {
 	for try := 0; ; try++ {
-		_, err := s.folder(f.dir)
+		_, err := s.openFolder(f.dir)
 		if err == nil {
 			break
 		}
@@ -135,15 +135,15 @@ func (s *Stage) create(f staged) (*os.Root, *os.File, error) {
 	return folder, file, err
 }
 
-// folder returns a folder below the root, and makes it if missing. The stage keeps it open: each
+// openFolder returns a folder below the root, and makes it if missing. The stage keeps it open: each
 // step from the root costs an open file.
-func (s *Stage) folder(dir string) (folder *os.Root, err error) {
+func (s *Stage) openFolder(dir string) (folder *os.Root, err error) {
 	if folder := s.open[dir]; folder != nil {
 		return folder, nil
 	}
 	parent, name := s.c.root, dir
 	if i := strings.LastIndexByte(dir, '/'); i >= 0 {
-		if parent, err = s.folder(dir[:i]); err != nil {
+		if parent, err = s.openFolder(dir[:i]); err != nil {
 			return nil, err
 		}
 		name = dir[i+1:]
@@ -191,7 +191,7 @@ func (s *Stage) Commit() error {
 		f := s.files[0]
 		err := s.c.root.Rename(s.staging+"/"+f.temp, f.dir+"/"+f.name)
 		if err != nil {
-			if !s.deleted(f, err) {
+			if !s.isFolderDeleted(f, err) {
 				return fmt.Errorf("rename raw file: %w", err)
 			}
 			_ = s.c.root.Remove(s.staging + "/" + f.temp)
@@ -204,8 +204,8 @@ func (s *Stage) Commit() error {
 	return nil
 }
 
-// deleted reports whether a rename failed because its folder was deleted.
-func (s *Stage) deleted(f staged, err error) bool {
+// isFolderDeleted reports whether a rename failed because its folder was deleted.
+func (s *Stage) isFolderDeleted(f staged, err error) bool {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return false
 	}

@@ -13,12 +13,12 @@ import (
 // Walk calls each with every URL that has a folder, ordered by site and key. It stops at an
 // error of each and returns it. It ignores other folders.
 func (c *Cache) Walk(each func(site, md5 string) error) error {
-	return c.folders(".", func(site string) error {
+	return c.forEachFolder(".", func(site string) error {
 		if _, err := siteDir(site); err != nil {
 			return nil
 		}
-		return c.folders(site, func(start string) error {
-			return c.folders(site+"/"+start, func(rest string) error {
+		return c.forEachFolder(site, func(start string) error {
+			return c.forEachFolder(site+"/"+start, func(rest string) error {
 				if _, err := urlDir(site, start+rest); err != nil || len(start) != 2 {
 					return nil
 				}
@@ -28,8 +28,8 @@ func (c *Cache) Walk(each func(site, md5 string) error) error {
 	})
 }
 
-// folders calls each with the folders in a folder, sorted.
-func (c *Cache) folders(dir string, each func(name string) error) error {
+// forEachFolder calls each with the folders in a folder, sorted.
+func (c *Cache) forEachFolder(dir string, each func(name string) error) error {
 	entries, err := readDir(c.root, dir)
 	if err != nil {
 		return fmt.Errorf("list folders of raw files: %w", err)

@@ -113,9 +113,9 @@ func BenchmarkEncode(b *testing.B) {
 			defer closeAll()
 			bytes := int64(0)
 			for b.Loop() {
-				w, err := s.append(ctx, c.runs)
+				w, err := s.appendRuns(ctx, c.runs)
 				must(b, err)
-				s.settled(w)
+				s.endTransaction(w)
 				bytes = 0
 				for _, p := range w.places {
 					bytes += p.bytes

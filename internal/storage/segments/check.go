@@ -58,13 +58,13 @@ func (s *Store) Check(ctx context.Context, fix bool, report func(fault string)) 
 	}
 	for _, id := range slices.Sorted(maps.Keys(rows)) {
 		done.Segments++
-		info, err := os.Stat(s.path(id))
+		info, err := os.Stat(s.segmentPath(id))
 		switch row := rows[id]; {
 		case row.size == 0 || errors.Is(err, fs.ErrNotExist) && row.live == 0:
 		case err != nil:
-			fault("segment %s: %v; restore it from a backup, or crawl its pages again", s.path(id), err)
+			fault("segment %s: %v; restore it from a backup, or crawl its pages again", s.segmentPath(id), err)
 		case info.Size() < row.size:
-			fault("segment %s: has %d bytes instead of %d", s.path(id), info.Size(), row.size)
+			fault("segment %s: has %d bytes instead of %d", s.segmentPath(id), info.Size(), row.size)
 		}
 	}
 	if err := s.checkRuns(ctx, &done, fault); err != nil {
@@ -85,7 +85,7 @@ func (s *Store) checkRuns(ctx context.Context, done *Checked, fault func(string,
 			}
 			done.Runs++
 			done.Bytes += r.bytes
-			for _, v := range r.versions() {
+			for _, v := range r.liveVersions() {
 				_, err := s.Read(ctx, v)
 				if err != nil && !errors.Is(err, fs.ErrNotExist) { // that one was deleted meanwhile
 					fault("site %s, key %s, name %q: %v", r.site, r.md5, r.name, err)
@@ -118,7 +118,7 @@ func (s *Store) checkCounters(ctx context.Context, fix bool, done *Checked, faul
 	}
 	for _, r := range rows {
 		if sums[r.id] != r.live {
-			fault("segment %s: counts %d live bytes instead of %d", s.path(r.id), r.live, sums[r.id])
+			fault("segment %s: counts %d live bytes instead of %d", s.segmentPath(r.id), r.live, sums[r.id])
 			if fix {
 				err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
 					_, err := tx.Do("segment_set_live", sums[r.id], r.id)
@@ -133,7 +133,7 @@ func (s *Store) checkCounters(ctx context.Context, fix bool, done *Checked, faul
 		delete(sums, r.id)
 	}
 	for _, id := range slices.Sorted(maps.Keys(sums)) {
-		fault("segment %s: has runs of %d bytes and is not in the database", s.path(id), sums[id])
+		fault("segment %s: has runs of %d bytes and is not in the database", s.segmentPath(id), sums[id])
 	}
 	return nil
 }

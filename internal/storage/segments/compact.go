@@ -40,22 +40,22 @@ type Compacted struct {
 // the next call continues. It does nothing while another process compacts or backs up, and
 // skips segments that a process writes.
 func (s *Store) Compact(ctx context.Context, most time.Duration) (done Compacted, err error) {
-	return s.compact(ctx, most, segmentRow.mostlyDead)
+	return s.compactSegments(ctx, most, segmentRow.mostlyDead)
 }
 
 // CompactAll is Compact without a limit of time for all segments of which more than a twentieth is dead. It copies
 // more than it frees, so people ask for it. A second call finds nothing to do.
 func (s *Store) CompactAll(ctx context.Context) (Compacted, error) {
-	done, err := s.compact(ctx, 0, segmentRow.partlyDead)
-	rows, e := s.segments(ctx)
+	done, err := s.compactSegments(ctx, 0, segmentRow.partlyDead)
+	rows, e := s.listSegments(ctx)
 	for _, r := range rows {
 		done.Dead += r.size - r.live
 	}
 	return done, errors.Join(err, e)
 }
 
-func (s *Store) compact(ctx context.Context, most time.Duration, isDue func(segmentRow) bool) (done Compacted, err error) {
-	rows, err := s.segments(ctx)
+func (s *Store) compactSegments(ctx context.Context, most time.Duration, isDue func(segmentRow) bool) (done Compacted, err error) {
+	rows, err := s.listSegments(ctx)
 	rows = slices.DeleteFunc(rows, func(r segmentRow) bool { return !isDue(r) })
 	if err != nil || len(rows) == 0 {
 		return done, err
@@ -71,7 +71,7 @@ func (s *Store) compact(ctx context.Context, most time.Duration, isDue func(segm
 		return done, fmt.Errorf("compact raw contents: %w", err)
 	}
 	defer unlock()
-	if err := s.sweep(); err != nil {
+	if err := s.removeSegmentFiles(); err != nil {
 		return done, fmt.Errorf("compact raw contents: %w", err)
 	}
 	if most > 0 {
@@ -85,7 +85,7 @@ func (s *Store) compact(ctx context.Context, most time.Duration, isDue func(segm
 		case errors.Is(context.Cause(ctx), errLater), errors.Is(err, errLater):
 			done.Left++
 		case err != nil:
-			return done, fmt.Errorf("compact segment %s: %w", s.path(row.id), err)
+			return done, fmt.Errorf("compact segment %s: %w", s.segmentPath(row.id), err)
 		}
 	}
 	return done, nil
@@ -94,8 +94,8 @@ func (s *Store) compact(ctx context.Context, most time.Duration, isDue func(segm
 // errLater means that a segment has to wait for the next call.
 var errLater = errors.New("the time or the disk does not suffice")
 
-// sweep removes the files of removed segments.
-func (s *Store) sweep() error {
+// removeSegmentFiles removes the files of removed segments.
+func (s *Store) removeSegmentFiles() error {
 	names, err := filepath.Glob(filepath.Join(s.dir, "*"+deadSuffix))
 	for _, name := range names {
 		err = errors.Join(err, os.Remove(name))
@@ -114,9 +114,9 @@ func (s *Store) compactOne(ctx context.Context, row segmentRow, done *Compacted)
 	if row.live+diskSpare > room && row.live > 0 {
 		return errLater
 	}
-	if row.size > 0 && !s.exists(row.id) {
+	if row.size > 0 && !s.segmentExists(row.id) {
 		if row.live != 0 {
-			s.o.Log.Error("a segment of raw contents is missing; run db-task --check", "segment", s.path(row.id))
+			s.o.Log.Error("a segment of raw contents is missing; run db-task --check", "segment", s.segmentPath(row.id))
 			return nil
 		}
 		return s.dropRow(ctx, row.id) // a kill came after the removal of the file
@@ -124,9 +124,9 @@ func (s *Store) compactOne(ctx context.Context, row segmentRow, done *Compacted)
 	if s.isOwn(row.id) {
 		return nil
 	}
-	seg, err := s.lock(ctx, row.id)
+	seg, err := s.lockSegment(ctx, row.id)
 	if errors.Is(err, ErrDamaged) {
-		s.o.Log.Error("a segment of raw contents is damaged; run db-task --check", "segment", s.path(row.id), "error", err)
+		s.o.Log.Error("a segment of raw contents is damaged; run db-task --check", "segment", s.segmentPath(row.id), "error", err)
 		return nil
 	}
 	if seg == nil && err == nil { // a process writes it
@@ -139,7 +139,7 @@ func (s *Store) compactOne(ctx context.Context, row segmentRow, done *Compacted)
 		_ = seg.file.Close()
 		seg.unlock()
 	}()
-	if err := s.empty(ctx, seg, done); err != nil {
+	if err := s.copyLiveRuns(ctx, seg, done); err != nil {
 		return err
 	}
 	return s.removeSegment(ctx, seg, done)
@@ -151,11 +151,11 @@ func (s *Store) isOwn(id int64) bool {
 	return s.own != nil && s.own.id == id
 }
 
-// empty copies the live runs of a segment.
-func (s *Store) empty(ctx context.Context, seg *segment, done *Compacted) error {
+// copyLiveRuns copies the live runs of a segment.
+func (s *Store) copyLiveRuns(ctx context.Context, seg *segment, done *Compacted) error {
 	var step []record
 	var bytes int64
-	err := scan(seg.file, seg.end, func(r record) error {
+	err := scanRuns(seg.file, seg.end, func(r record) error {
 		step = append(step, r)
 		bytes += r.bytes
 		if len(step) < stepRuns && bytes < stepBytes {
@@ -164,22 +164,22 @@ func (s *Store) empty(ctx context.Context, seg *segment, done *Compacted) error 
 		if ctx.Err() != nil {
 			return errLater
 		}
-		err := s.move(ctx, seg, step, done)
+		err := s.moveRuns(ctx, seg, step, done)
 		step, bytes = step[:0], 0
 		return err
 	})
 	if errors.Is(err, errRecord) {
-		s.o.Log.Error("a segment of raw contents is damaged; run db-task --check", "segment", s.path(seg.id), "error", err)
+		s.o.Log.Error("a segment of raw contents is damaged; run db-task --check", "segment", s.segmentPath(seg.id), "error", err)
 		err = nil
 	}
 	if err == nil {
-		err = s.move(ctx, seg, step, done)
+		err = s.moveRuns(ctx, seg, step, done)
 	}
 	return err
 }
 
-// scan calls each with the runs of a segment up to end. Their place has only start and bytes.
-func scan(f *os.File, end int64, each func(record) error) error {
+// scanRuns calls each with the runs of a segment up to end. Their place has only start and bytes.
+func scanRuns(f *os.File, end int64, each func(record) error) error {
 	var r record
 	buffer := make([]byte, headRoom)
 	for at := int64(0); at < end; {
@@ -188,7 +188,7 @@ func scan(f *os.File, end int64, each func(record) error) error {
 			return err
 		}
 		h, err := parseHead(buffer[:n])
-		if err != nil || at+h.total() > end {
+		if err != nil || at+h.totalSize() > end {
 			return fmt.Errorf("%w at %d", errRecord, at)
 		}
 		if h.first {
@@ -199,7 +199,7 @@ func scan(f *os.File, end int64, each func(record) error) error {
 			}
 			r = record{site: h.site, md5: h.md5, name: h.name, place: place{start: at}}
 		}
-		at += h.total()
+		at += h.totalSize()
 		if !h.info {
 			r.bytes = at - r.start
 		}
@@ -210,8 +210,8 @@ func scan(f *os.File, end int64, each func(record) error) error {
 	return nil
 }
 
-// move copies those runs of a segment that count to the segment of this process.
-func (s *Store) move(ctx context.Context, seg *segment, step []record, done *Compacted) error {
+// moveRuns copies those runs of a segment that count to the segment of this process.
+func (s *Store) moveRuns(ctx context.Context, seg *segment, step []record, done *Compacted) error {
 	var live []record
 	err := s.db.View(ctx, func(tx *sqldb.Tx) error {
 		live = live[:0]
@@ -232,7 +232,7 @@ func (s *Store) move(ctx context.Context, seg *segment, step []record, done *Com
 		data, e := readRun(seg.file, r.place)
 		switch {
 		case errors.Is(e, errRecord):
-			s.o.Log.Error("a raw content is damaged; run db-task --check", "segment", s.path(seg.id), "start", r.start)
+			s.o.Log.Error("a raw content is damaged; run db-task --check", "segment", s.segmentPath(seg.id), "start", r.start)
 		case e != nil:
 			err = e
 		default:
@@ -243,11 +243,11 @@ func (s *Store) move(ctx context.Context, seg *segment, step []record, done *Com
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	w, err := s.append(ctx, runs)
+	w, err := s.appendRuns(ctx, runs)
 	if err != nil {
 		return err
 	}
-	defer s.settled(w)
+	defer s.endTransaction(w)
 	places := w.places
 	moved := int64(0)
 	err = s.db.Update(ctx, func(tx *sqldb.Tx) error {
@@ -283,10 +283,10 @@ func (s *Store) removeSegment(ctx context.Context, seg *segment, done *Compacted
 		return err
 	}
 	if live != 0 {
-		s.o.Log.Error("a segment keeps live bytes after compaction; run db-task --check", "segment", s.path(seg.id), "live", live)
+		s.o.Log.Error("a segment keeps live bytes after compaction; run db-task --check", "segment", s.segmentPath(seg.id), "live", live)
 		return nil
 	}
-	path := s.path(seg.id)
+	path := s.segmentPath(seg.id)
 	if err := os.Rename(path, path+deadSuffix); err != nil {
 		return err
 	}

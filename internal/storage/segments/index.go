@@ -16,8 +16,8 @@ import (
 // changes are the differences of live bytes that a transaction makes, by segment.
 type changes map[int64]int64
 
-// store writes the differences, in one order for all processes.
-func (c changes) store(tx *sqldb.Tx) error {
+// writeDifferences writes the differences, in one order for all processes.
+func (c changes) writeDifferences(tx *sqldb.Tx) error {
 	for _, id := range slices.Sorted(maps.Keys(c)) {
 		if c[id] == 0 {
 			continue
@@ -29,9 +29,9 @@ func (c changes) store(tx *sqldb.Tx) error {
 	return nil
 }
 
-// narrow removes kinds from the runs of a version, and runs without a kind left.
-func (c changes) narrow(tx *sqldb.Tx, v rawfiles.Version, kinds int64) error {
-	list, err := find(tx, locked, v.Site, v.MD5, v.Name)
+// removeKinds removes kinds from the runs of a version, and runs without a kind left.
+func (c changes) removeKinds(tx *sqldb.Tx, v rawfiles.Version, kinds int64) error {
+	list, err := findRuns(tx, locked, v.Site, v.MD5, v.Name)
 	if err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ const (
 	insertMost    = 100 // rows of one statement
 )
 
-// insert adds the places of runs, which end at end in their segment.
-func insert(tx *sqldb.Tx, runs []*run, places []place, end int64) error {
+// insertRuns adds the places of runs, which end at end in their segment.
+func insertRuns(tx *sqldb.Tx, runs []*run, places []place, end int64) error {
 	c := changes{}
 	for from := 0; from < len(runs); from += insertMost {
 		to := min(from+insertMost, len(runs))
@@ -86,7 +86,7 @@ func insert(tx *sqldb.Tx, runs []*run, places []place, end int64) error {
 		return err
 	}
 	delete(c, own)
-	return c.store(tx)
+	return c.writeDifferences(tx)
 }
 
 // insertRows adds rows with one number of a part. It adds none if one of them exists.
@@ -110,7 +110,7 @@ const maxConflicts = 10
 // kinds.
 func (c changes) insertOne(tx *sqldb.Tx, r *run, p place) error {
 	for range maxConflicts {
-		list, err := find(tx, locked, r.site, r.md5, r.name)
+		list, err := findRuns(tx, locked, r.site, r.md5, r.name)
 		if err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (s *Store) Trim(tx *sqldb.Tx, site string, md5s []string) (files []rawfiles
 	}
 	c := changes{}
 	for _, md5 := range md5s {
-		records, err := find(tx, locked, site, md5)
+		records, err := findRuns(tx, locked, site, md5)
 		if err != nil {
 			return nil, err
 		}
@@ -150,15 +150,15 @@ func (s *Store) Trim(tx *sqldb.Tx, site string, md5s []string) (files []rawfiles
 		if err != nil {
 			return nil, err
 		}
-		for _, v := range rawfiles.Surplus(s.merge(list, records), keep) {
+		for _, v := range rawfiles.Surplus(s.mergeVersions(list, records), keep) {
 			if v.Record == nil {
 				files = append(files, v)
-			} else if err := c.narrow(tx, v, 1<<v.Kind); err != nil {
+			} else if err := c.removeKinds(tx, v, 1<<v.Kind); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return files, c.store(tx)
+	return files, c.writeDifferences(tx)
 }
 
 // TrimNow is Trim in a transaction of its own.
@@ -179,11 +179,11 @@ func (s *Store) DeleteVersions(ctx context.Context, list []rawfiles.Version) err
 		for _, v := range list {
 			if v.Record == nil {
 				files = append(files, v)
-			} else if err := c.narrow(tx, v, 1<<v.Kind); err != nil {
+			} else if err := c.removeKinds(tx, v, 1<<v.Kind); err != nil {
 				return err
 			}
 		}
-		return c.store(tx)
+		return c.writeDifferences(tx)
 	})
 	if err != nil {
 		return fmt.Errorf("delete raw contents: %w", err)
@@ -208,7 +208,7 @@ func (s *Store) DeleteURLs(ctx context.Context, site string, md5s []string) erro
 		for _, md5 := range page {
 			args = append(args, md5)
 		}
-		e := s.drop(ctx, func(*sqldb.Tx) (string, []any, error) {
+		e := s.dropRuns(ctx, func(*sqldb.Tx) (string, []any, error) {
 			return "Site_Id = ? AND URLMd5 IN (?" + strings.Repeat(", ?", len(page)-1) + ")", args, nil
 		})
 		err = errors.Join(err, e)
@@ -224,7 +224,7 @@ func (s *Store) DeleteSite(ctx context.Context, site string) error {
 	site = orGeneral(site)
 	for after := ""; ; {
 		last := ""
-		err := s.drop(ctx, func(tx *sqldb.Tx) (string, []any, error) {
+		err := s.dropRuns(ctx, func(tx *sqldb.Tx) (string, []any, error) {
 			var err error
 			last, err = lastOf(tx, site, after)
 			return "Site_Id = ? AND URLMd5 > ? AND URLMd5 <= ?", []any{site, after, last}, err
@@ -249,8 +249,8 @@ func lastOf(tx *sqldb.Tx, site, after string) (string, error) {
 // errAdded means that another process added a run between two statements.
 var errAdded = errors.New("raw contents were added at the same time")
 
-// drop removes the runs of a condition in one transaction.
-func (s *Store) drop(ctx context.Context, where func(*sqldb.Tx) (string, []any, error)) error {
+// dropRuns removes the runs of a condition in one transaction.
+func (s *Store) dropRuns(ctx context.Context, where func(*sqldb.Tx) (string, []any, error)) error {
 	for {
 		err := s.db.Update(ctx, func(tx *sqldb.Tx) error {
 			condition, args, err := where(tx)
@@ -276,7 +276,7 @@ func (s *Store) drop(ctx context.Context, where func(*sqldb.Tx) (string, []any, 
 			if err != nil {
 				return err
 			}
-			return c.store(tx)
+			return c.writeDifferences(tx)
 		})
 		if errors.Is(err, errAdded) {
 			continue

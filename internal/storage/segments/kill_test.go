@@ -157,13 +157,13 @@ func TestKilled(t *testing.T) {
 			_, err := s.Compact(ctx, 0)
 			must(t, err)
 			h.sound(s)
-			rows, err := s.segments(ctx)
+			rows, err := s.listSegments(ctx)
 			must(t, err)
 			for _, row := range rows { // cuts what the last kill left
-				seg, err := s.lock(ctx, row.id)
+				seg, err := s.lockSegment(ctx, row.id)
 				must(t, err)
 				if seg != nil {
-					must(t, seg.free())
+					must(t, seg.unlockSegment())
 				}
 			}
 			checkWARC(t, h.dir)
@@ -270,13 +270,13 @@ func TestPowerCut(t *testing.T) {
 		}
 		closeStore()
 		for id, end := range synced {
-			data, err := os.ReadFile(s.path(id))
+			data, err := os.ReadFile(s.segmentPath(id))
 			must(t, err)
 			garbage := make([]byte, r.IntN(3000))
 			for i := range garbage {
 				garbage[i] = byte(r.Uint32())
 			}
-			must(t, os.WriteFile(s.path(id), append(data[:end:end], garbage...), 0o640))
+			must(t, os.WriteFile(s.segmentPath(id), append(data[:end:end], garbage...), 0o640))
 		}
 		clear(synced)
 		s, closeStore = h.open(Options{})

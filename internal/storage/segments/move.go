@@ -88,8 +88,8 @@ func (m *Mover) toSegment(ctx context.Context, files []rawfiles.Version) error {
 		if err != nil {
 			return err
 		}
-		keep, err := m.has(ctx, data, func() (rawfiles.Version, bool, error) {
-			r, found, err := s.record(ctx, v, v.Kind)
+		keep, err := m.hasContent(ctx, data, func() (rawfiles.Version, bool, error) {
+			r, found, err := s.findRecord(ctx, v, v.Kind)
 			c := v
 			c.Record = r.place
 			return c, found, err
@@ -100,7 +100,7 @@ func (m *Mover) toSegment(ctx context.Context, files []rawfiles.Version) error {
 		if keep {
 			continue
 		}
-		if err := st.put(v.Site, v.MD5, v.Name, v.Time, v.Kind, data); err != nil {
+		if err := st.stageContent(v.Site, v.MD5, v.Name, v.Time, v.Kind, data); err != nil {
 			return err
 		}
 		moved, contents = append(moved, v), append(contents, data)
@@ -109,9 +109,9 @@ func (m *Mover) toSegment(ctx context.Context, files []rawfiles.Version) error {
 		return err
 	}
 	for i, v := range moved {
-		r, found, err := s.record(ctx, v, v.Kind)
+		r, found, err := s.findRecord(ctx, v, v.Kind)
 		v.Record = r.place
-		if err = m.compare(ctx, v, found, err, contents[i]); err != nil {
+		if err = m.compareContent(ctx, v, found, err, contents[i]); err != nil {
 			return err
 		}
 	}
@@ -121,12 +121,12 @@ func (m *Mover) toSegment(ctx context.Context, files []rawfiles.Version) error {
 	for _, v := range files {
 		s.files.RemoveEmpty(v.Site, v.MD5)
 	}
-	m.report()
+	m.reportProgress()
 	return nil
 }
 
-// has reports whether the new place keeps its content instead of data.
-func (m *Mover) has(ctx context.Context, data []byte, find func() (rawfiles.Version, bool, error)) (bool, error) {
+// hasContent reports whether the new place keeps its content instead of data.
+func (m *Mover) hasContent(ctx context.Context, data []byte, find func() (rawfiles.Version, bool, error)) (bool, error) {
 	there, found, err := find()
 	if err != nil || !found {
 		return false, err
@@ -142,8 +142,8 @@ func (m *Mover) has(ctx context.Context, data []byte, find func() (rawfiles.Vers
 	return true, nil
 }
 
-// compare reads a content back from the new place.
-func (m *Mover) compare(ctx context.Context, v rawfiles.Version, found bool, err error, data []byte) error {
+// compareContent reads a content back from the new place.
+func (m *Mover) compareContent(ctx context.Context, v rawfiles.Version, found bool, err error, data []byte) error {
 	var got []byte
 	if err == nil && found {
 		got, err = m.Store.Read(ctx, v)
@@ -159,7 +159,7 @@ func (m *Mover) compare(ctx context.Context, v rawfiles.Version, found bool, err
 	return nil
 }
 
-func (m *Mover) report() {
+func (m *Mover) reportProgress() {
 	if m.Progress != nil {
 		m.Progress(m.Done)
 	}
@@ -198,12 +198,12 @@ func (m *Mover) toFilesStep(ctx context.Context, step []record) error {
 			last = r.md5
 			m.Done.URLs++
 		}
-		for _, v := range r.versions() {
-			data, err := s.content(r.place, v.Kind)
+		for _, v := range r.liveVersions() {
+			data, err := s.readContent(r.place, v.Kind)
 			if err != nil {
 				return fmt.Errorf("site %s, content %d of %s_%s: %w", v.Site, v.Kind, v.MD5, v.Name, err)
 			}
-			keep, err := m.has(ctx, data, func() (rawfiles.Version, bool, error) { return s.files.Companion(v, v.Kind) })
+			keep, err := m.hasContent(ctx, data, func() (rawfiles.Version, bool, error) { return s.files.Companion(v, v.Kind) })
 			if err != nil {
 				return err
 			}
@@ -224,7 +224,7 @@ func (m *Mover) toFilesStep(ctx context.Context, step []record) error {
 		if err == nil && found {
 			err = s.files.SetTime(file, v.Time)
 		}
-		if err = m.compare(ctx, file, found, err, contents[i]); err != nil {
+		if err = m.compareContent(ctx, file, found, err, contents[i]); err != nil {
 			return err
 		}
 	}
@@ -235,10 +235,10 @@ func (m *Mover) toFilesStep(ctx context.Context, step []record) error {
 				return err
 			}
 		}
-		return c.store(tx)
+		return c.writeDifferences(tx)
 	})
 	if err == nil {
-		m.report()
+		m.reportProgress()
 	}
 	return err
 }
@@ -266,7 +266,7 @@ func (s *Store) eachPage(ctx context.Context, each func([]record) error) error {
 				}
 				return tx.All("raw_range", []any{site, after, last}, func(scan func(...any) error) error {
 					r := record{site: site}
-					err := scan(append([]any{&r.md5}, r.columns()...)...)
+					err := scan(append([]any{&r.md5}, r.scanTargets()...)...)
 					page = append(page, r)
 					return err
 				})

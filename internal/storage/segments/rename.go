@@ -14,7 +14,7 @@ import (
 // the key that the segment says.
 func findRun(tx *sqldb.Tx, segment int64, r record) ([]record, error) {
 	for key := r.md5; ; {
-		list, err := find(tx, unlocked, r.site, key, r.name)
+		list, err := findRuns(tx, unlocked, r.site, key, r.name)
 		list = slices.DeleteFunc(list, func(found record) bool { return found.segment != segment || found.start != r.start })
 		if err != nil || len(list) > 0 || key != r.md5 {
 			return list, err

@@ -44,7 +44,7 @@ func (st *Stage) Put(site, md5 string, at time.Time, kind rawfiles.Kind, data []
 	if st.files != nil {
 		return st.files.Put(site, md5, at, kind, data)
 	}
-	return st.put(site, md5, rawfiles.TimeName(at), at, kind, data)
+	return st.stageContent(site, md5, rawfiles.TimeName(at), at, kind, data)
 }
 
 // Left returns the time of the newest version of a URL if it has this body and is in files. After a
@@ -82,7 +82,7 @@ func (st *Stage) PutLabelled(site, md5, name string, kind rawfiles.Kind, data []
 		if at.IsZero() {
 			at = st.s.o.Now()
 		}
-		err = st.put(site, md5, name, at, kind, data)
+		err = st.stageContent(site, md5, name, at, kind, data)
 	}
 	if err == nil {
 		st.labelled = append(st.labelled, rawfiles.Version{Site: id, MD5: md5, Name: name, Kind: kind})
@@ -96,7 +96,7 @@ func (st *Stage) PutVersion(v rawfiles.Version, data []byte) (err error) {
 	if st.files != nil {
 		err = st.files.PutLabelled(v.Site, v.MD5, v.Name, v.Kind, data)
 	} else {
-		err = st.put(v.Site, v.MD5, v.Name, v.Time, v.Kind, data)
+		err = st.stageContent(v.Site, v.MD5, v.Name, v.Time, v.Kind, data)
 	}
 	if err == nil {
 		st.labelled = append(st.labelled, rawfiles.Version{Site: v.Site, MD5: v.MD5, Name: v.Name, Time: v.Time, Kind: v.Kind})
@@ -111,7 +111,7 @@ func (st *Stage) Name(site, md5 string, at time.Time, url string) {
 	}
 }
 
-func (st *Stage) put(site, md5, name string, at time.Time, kind rawfiles.Kind, data []byte) error {
+func (st *Stage) stageContent(site, md5, name string, at time.Time, kind rawfiles.Kind, data []byte) error {
 	if st.done {
 		return rawfiles.ErrDone
 	}
@@ -157,12 +157,12 @@ func (st *Stage) Flush(ctx context.Context) (index Index, err error) {
 	if len(st.runs) == 0 {
 		return none, nil
 	}
-	w, err := st.s.append(ctx, st.runs)
+	w, err := st.s.appendRuns(ctx, st.runs)
 	if err != nil {
 		return nil, err
 	}
 	st.written = w
-	return func(tx *sqldb.Tx) error { return insert(tx, st.runs, w.places, w.end) }, nil
+	return func(tx *sqldb.Tx) error { return insertRuns(tx, st.runs, w.places, w.end) }, nil
 }
 
 // Commit is Flush with a transaction of its own. An empty stage costs nothing.
@@ -185,7 +185,7 @@ func (st *Stage) Commit(ctx context.Context) error {
 func (st *Stage) Abort() {
 	st.done = true
 	if st.written != nil {
-		st.s.settled(st.written)
+		st.s.endTransaction(st.written)
 		st.written = nil
 	}
 	if st.files != nil {
@@ -197,11 +197,11 @@ func (st *Stage) Abort() {
 func (st *Stage) hideRecords(tx *sqldb.Tx) error {
 	c := changes{}
 	for _, v := range st.labelled {
-		if err := c.narrow(tx, v, 1<<v.Kind); err != nil {
+		if err := c.removeKinds(tx, v, 1<<v.Kind); err != nil {
 			return err
 		}
 	}
-	return c.store(tx)
+	return c.writeDifferences(tx)
 }
 
 // hideFiles removes files that labelled contents in the segment replace.

@@ -112,11 +112,13 @@ func Open(files *rawfiles.Cache, db *sqldb.DB, o Options) *Store {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.release()
+	return s.releaseOwn()
 }
 
-// path is the file of a segment.
-func (s *Store) path(id int64) string { return filepath.Join(s.dir, fmt.Sprintf("%08d.warc", id)) }
+// segmentPath is the file of a segment.
+func (s *Store) segmentPath(id int64) string {
+	return filepath.Join(s.dir, fmt.Sprintf("%08d.warc", id))
+}
 
 // place is where a run is, the type of Version.Record.
 type place struct {
@@ -132,12 +134,12 @@ type record struct {
 	place
 }
 
-func (r *record) columns() []any {
+func (r *record) scanTargets() []any {
 	return []any{&r.name, &r.part, &r.at, &r.kinds, &r.segment, &r.start, &r.bytes, &r.digest}
 }
 
-// versions returns the contents of a run that count.
-func (r record) versions() (list []rawfiles.Version) {
+// liveVersions returns the contents of a run that count.
+func (r record) liveVersions() (list []rawfiles.Version) {
 	for kind := rawfiles.Raw; kind <= rawfiles.Chain; kind++ {
 		if r.kinds&(1<<kind) != 0 {
 			list = append(list, rawfiles.Version{
@@ -156,8 +158,8 @@ const (
 	unlocked lockMode = false
 )
 
-// find returns the runs of a URL, or only those of one name.
-func find(tx *sqldb.Tx, mode lockMode, site, md5 string, name ...string) (list []record, err error) {
+// findRuns returns the runs of a URL, or only those of one name.
+func findRuns(tx *sqldb.Tx, mode lockMode, site, md5 string, name ...string) (list []record, err error) {
 	query, args := "raw_find", []any{site, md5}
 	if len(name) > 0 {
 		query, args = "raw_find_name", append(args, name[0])
@@ -171,7 +173,7 @@ func find(tx *sqldb.Tx, mode lockMode, site, md5 string, name ...string) (list [
 	}
 	err = tx.Each(text, args, func(scan func(...any) error) error {
 		r := record{site: site, md5: md5}
-		err := scan(r.columns()...)
+		err := scan(r.scanTargets()...)
 		list = append(list, r)
 		return err
 	})
@@ -199,7 +201,7 @@ func (s *Store) Lists(ctx context.Context, site string, md5s []string) (map[stri
 		return nil, fmt.Errorf("find raw contents: %w", err)
 	}
 	for _, md5 := range md5s {
-		lists[md5] = s.merge(lists[md5], records[md5])
+		lists[md5] = s.mergeVersions(lists[md5], records[md5])
 	}
 	return lists, nil
 }
@@ -226,7 +228,7 @@ func findAll(tx *sqldb.Tx, site string, md5s []string, records map[string][]reco
 		}
 		err := tx.Each(strings.TrimSuffix(text, ")")+strings.Repeat(", ?", size-1)+")", args, func(scan func(...any) error) error {
 			r := record{site: site}
-			err := scan(append([]any{&r.md5}, r.columns()...)...)
+			err := scan(append([]any{&r.md5}, r.scanTargets()...)...)
 			records[r.md5] = append(records[r.md5], r)
 			return err
 		})
@@ -252,14 +254,14 @@ func orGeneral(site string) string {
 	return site
 }
 
-// merge joins files and runs to the contents that count, oldest first.
-func (s *Store) merge(files []rawfiles.Version, records []record) []rawfiles.Version {
+// mergeVersions joins files and runs to the contents that count, oldest first.
+func (s *Store) mergeVersions(files []rawfiles.Version, records []record) []rawfiles.Version {
 	if len(records) == 0 {
 		return files
 	}
 	var list []rawfiles.Version
 	for _, r := range records {
-		list = append(list, r.versions()...)
+		list = append(list, r.liveVersions()...)
 	}
 	if s.o.Files {
 		list = append(slices.Clone(files), list...)
@@ -312,7 +314,7 @@ func (s *Store) Companion(ctx context.Context, v rawfiles.Version, kind rawfiles
 		if s.db == nil {
 			return rawfiles.Version{}, false, nil
 		}
-		r, found, err := s.record(ctx, v, kind)
+		r, found, err := s.findRecord(ctx, v, kind)
 		return of(r.place), found, err
 	}
 	file := func() (rawfiles.Version, bool, error) { return s.files.Companion(v, kind) }
@@ -327,13 +329,13 @@ func (s *Store) Companion(ctx context.Context, v rawfiles.Version, kind rawfiles
 	return look[1]()
 }
 
-// record returns the run that has a content.
-func (s *Store) record(ctx context.Context, v rawfiles.Version, kind rawfiles.Kind) (r record, found bool, err error) {
+// findRecord returns the run that has a content.
+func (s *Store) findRecord(ctx context.Context, v rawfiles.Version, kind rawfiles.Kind) (r record, found bool, err error) {
 	if _, err := rawfiles.CheckName(v.Site, v.MD5, "", kind); err != nil {
 		return r, false, err
 	}
 	err = s.db.View(ctx, func(tx *sqldb.Tx) error {
-		list, err := find(tx, unlocked, v.Site, v.MD5, v.Name)
+		list, err := findRuns(tx, unlocked, v.Site, v.MD5, v.Name)
 		i := slices.IndexFunc(list, func(r record) bool { return r.kinds&(1<<kind) != 0 })
 		if found = i >= 0; found {
 			r = list[i]
@@ -354,11 +356,11 @@ func (s *Store) Read(ctx context.Context, v rawfiles.Version) ([]byte, error) {
 		return s.files.Read(v)
 	}
 	for {
-		data, err := s.content(p, v.Kind)
+		data, err := s.readContent(p, v.Kind)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrDamaged) {
 			return data, err
 		}
-		r, found, e := s.record(ctx, v, v.Kind)
+		r, found, e := s.findRecord(ctx, v, v.Kind)
 		switch {
 		case e != nil:
 			return nil, e
@@ -366,10 +368,10 @@ func (s *Store) Read(ctx context.Context, v rawfiles.Version) ([]byte, error) {
 			return nil, fmt.Errorf("read raw content: %w", fs.ErrNotExist)
 		case r.segment != p.segment || r.start != p.start:
 			p = r.place // Compact has moved the run
-		case errors.Is(err, fs.ErrNotExist) && !exists(s.dir):
+		case errors.Is(err, fs.ErrNotExist) && !folderExists(s.dir):
 			return nil, fmt.Errorf("%w: %s", ErrAway, s.dir)
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("%w: segment %s is missing; run db-task --check", ErrDamaged, s.path(p.segment))
+			return nil, fmt.Errorf("%w: segment %s is missing; run db-task --check", ErrDamaged, s.segmentPath(p.segment))
 		default:
 			return nil, err
 		}
@@ -380,7 +382,7 @@ func (s *Store) Read(ctx context.Context, v rawfiles.Version) ([]byte, error) {
 // in it.
 var ErrAway = errors.New("the folder of raw contents is missing; mount its disk, or correct raw_data_dir")
 
-func exists(folder string) bool {
+func folderExists(folder string) bool {
 	_, err := os.Stat(folder)
 	return !errors.Is(err, fs.ErrNotExist)
 }
@@ -388,15 +390,15 @@ func exists(folder string) bool {
 // ErrDamaged means that a segment is missing or has other bytes than were stored.
 var ErrDamaged = errors.New(wire.DamagedRaw)
 
-// content reads one content of a run.
-func (s *Store) content(p place, kind rawfiles.Kind) ([]byte, error) {
+// readContent reads one content of a run.
+func (s *Store) readContent(p place, kind rawfiles.Kind) ([]byte, error) {
 	data, err := s.readRun(p)
 	if err == nil {
 		data, err = contentOf(data, kind)
 	}
 	switch {
 	case errors.Is(err, errRecord):
-		return nil, fmt.Errorf("%w: segment %s at %d; run db-task --check", ErrDamaged, s.path(p.segment), p.start)
+		return nil, fmt.Errorf("%w: segment %s at %d; run db-task --check", ErrDamaged, s.segmentPath(p.segment), p.start)
 	case err != nil:
 		return nil, fmt.Errorf("read raw content: %w", err)
 	case int64(len(data)) > s.o.MaxFile:
@@ -407,7 +409,7 @@ func (s *Store) content(p place, kind rawfiles.Kind) ([]byte, error) {
 
 // readRun reads the bytes of a run. It returns errRecord for other bytes than were stored.
 func (s *Store) readRun(p place) ([]byte, error) {
-	f, err := os.Open(s.path(p.segment))
+	f, err := os.Open(s.segmentPath(p.segment))
 	if err != nil {
 		return nil, err
 	}

@@ -426,7 +426,7 @@ func (h *home) sound(s *Store) {
 				if data, err = s.readRun(r.place); err == nil && r.start+r.bytes > sizes[r.segment] {
 					err = fmt.Errorf("%+v is behind the end", r)
 				}
-				for _, v := range r.versions() {
+				for _, v := range r.liveVersions() {
 					if err == nil {
 						_, err = contentOf(data, v.Kind)
 					}
@@ -454,7 +454,7 @@ func TestReadDeleted(t *testing.T) {
 			t.Errorf("%q, %v", data, err)
 		}
 		if v.Record != nil {
-			must(t, os.Remove(s.path(v.Record.(place).segment)))
+			must(t, os.Remove(s.segmentPath(v.Record.(place).segment)))
 			if _, err := s.Read(ctx, v); !errors.Is(err, fs.ErrNotExist) {
 				t.Error(err)
 			}
@@ -483,7 +483,7 @@ func TestDamage(t *testing.T) {
 			v, _, err := s.Newest(ctx, "s", key, rawfiles.Raw)
 			must(t, err)
 			closeStore()
-			path := s.path(v.Record.(place).segment)
+			path := s.segmentPath(v.Record.(place).segment)
 			must(t, damage(path))
 			s, closeStore = h.open(Options{})
 			defer closeStore()
@@ -509,10 +509,10 @@ func TestFileWithoutRow(t *testing.T) {
 	put(t, s, "s", key, t1, rawfiles.Raw, "x")
 	want(t, s.own.id, 4)
 	for id := range 3 {
-		data, err := os.ReadFile(s.path(int64(id + 1)))
+		data, err := os.ReadFile(s.segmentPath(int64(id + 1)))
 		want(t, fmt.Sprint(string(data), err), "older<nil>")
 	}
-	rows, err := s.segments(ctx)
+	rows, err := s.listSegments(ctx)
 	must(t, err)
 	want(t, len(rows), 1)
 }
@@ -528,7 +528,7 @@ func TestTakeOver(t *testing.T) {
 	end := first.own.end
 	closeFirst()
 	// Bytes behind the last commit, as a killed process leaves them.
-	f, err := os.OpenFile(first.path(1), os.O_WRONLY|os.O_APPEND, 0)
+	f, err := os.OpenFile(first.segmentPath(1), os.O_WRONLY|os.O_APPEND, 0)
 	must(t, err)
 	_, err = f.WriteString("WARC/1.1\r\nhalf a record")
 	must(t, errors.Join(err, f.Close()))
@@ -603,18 +603,18 @@ func TestLockKeepsContents(t *testing.T) {
 	put(t, s, "s", key, t1, rawfiles.Raw, "x")
 	closeStore()
 	s, _ = h.open(Options{})
-	seg, err := s.lock(ctx, 1)
+	seg, err := s.lockSegment(ctx, 1)
 	must(t, err)
 	want(t, seg.end > 0, true)
 	must(t, seg.file.Close())
 	seg.unlock()
 	want(t, rawTexts(t, s, key), "x")
 	// Segments that are gone leave no file.
-	seg, err = s.lock(ctx, 77)
-	want(t, fmt.Sprint(seg == nil, err, s.exists(77)), "true <nil> false")
-	must(t, os.Remove(s.path(1)))
-	seg, err = s.lock(ctx, 1)
-	want(t, fmt.Sprint(seg == nil, err, s.exists(1)), "true <nil> false")
+	seg, err = s.lockSegment(ctx, 77)
+	want(t, fmt.Sprint(seg == nil, err, s.segmentExists(77)), "true <nil> false")
+	must(t, os.Remove(s.segmentPath(1)))
+	seg, err = s.lockSegment(ctx, 1)
+	want(t, fmt.Sprint(seg == nil, err, s.segmentExists(1)), "true <nil> false")
 }
 
 // A segment that is full stays locked until the last transaction of its runs: another process
@@ -639,7 +639,7 @@ func TestFullSegmentWaitsForTransactions(t *testing.T) {
 			slow.Abort()
 			for _, at := range []time.Time{t1, t2} {
 				v := rawfiles.Version{Site: "s", MD5: key, Name: rawfiles.TimeName(at), Kind: rawfiles.Raw}
-				r, found, err := s.record(ctx, v, v.Kind)
+				r, found, err := s.findRecord(ctx, v, v.Kind)
 				must(t, err)
 				v.Record = r.place
 				data, err := s.Read(ctx, v)

@@ -28,15 +28,15 @@ type part struct {
 	data []byte
 }
 
-func (r *run) kinds() (mask int64) {
+func (r *run) kindMask() (mask int64) {
 	for _, p := range r.parts {
 		mask |= 1 << p.kind
 	}
 	return mask
 }
 
-// size is an upper bound of the bytes of the run.
-func (r *run) size() int64 {
+// maxSize is an upper bound of the bytes of the run.
+func (r *run) maxSize() int64 {
 	n := int64(len(r.encoded))
 	for _, p := range r.parts {
 		n += int64(len(p.data)) + headRoom
@@ -110,8 +110,8 @@ type head struct {
 	length          int64 // bytes of the content
 }
 
-// total is the number of bytes of the record.
-func (h head) total() int64 { return h.size + h.length + int64(len(warc.RecordEnd)) }
+// totalSize is the number of bytes of the record.
+func (h head) totalSize() int64 { return h.size + h.length + int64(len(warc.RecordEnd)) }
 
 var errRecord = errors.New("damaged record")
 
@@ -159,13 +159,13 @@ func parseHead(data []byte) (h head, err error) {
 func contentOf(data []byte, kind rawfiles.Kind) ([]byte, error) {
 	for len(data) > 0 {
 		h, err := parseHead(data)
-		if err != nil || h.length > int64(len(data)) || h.total() > int64(len(data)) {
+		if err != nil || h.length > int64(len(data)) || h.totalSize() > int64(len(data)) {
 			return nil, errRecord
 		}
 		if h.kind == kind {
 			return data[h.size : h.size+h.length], nil
 		}
-		data = data[h.total():]
+		data = data[h.totalSize():]
 	}
 	return nil, errRecord
 }

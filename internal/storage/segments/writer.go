@@ -39,25 +39,25 @@ type written struct {
 	end     int64 // of the last run
 }
 
-// append writes runs to the segment of this process and syncs it. The caller calls settled after
+// appendRuns writes runs to the segment of this process and syncs it. The caller calls settled after
 // the transaction of the runs.
-func (s *Store) append(ctx context.Context, runs []*run) (*written, error) {
+func (s *Store) appendRuns(ctx context.Context, runs []*run) (*written, error) {
 	var size int64
 	for _, r := range runs {
-		size += r.size()
+		size += r.maxSize()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.writable(ctx, size); err != nil {
+	if err := s.ensureWritable(ctx, size); err != nil {
 		return nil, err
 	}
 	w := writer{segment: s.own, at: s.own.end, buffer: s.buffer[:0]}
 	if w.at == 0 {
-		w.buffer = appendInfo(w.buffer, filepath.Base(s.path(s.own.id)), s.o.Now())
+		w.buffer = appendInfo(w.buffer, filepath.Base(s.segmentPath(s.own.id)), s.o.Now())
 	}
 	places := make([]place, len(runs))
 	for i, r := range runs {
-		places[i] = w.run(r)
+		places[i] = w.writeRun(r)
 	}
 	w.flush()
 	if w.err == nil && !s.o.NoSync {
@@ -73,13 +73,13 @@ func (s *Store) append(ctx context.Context, runs []*run) (*written, error) {
 	return &written{s.own, places, w.at}, nil
 }
 
-// settled ends the transaction of runs, whatever became of it.
-func (s *Store) settled(w *written) {
+// endTransaction ends the transaction of runs, whatever became of it.
+func (s *Store) endTransaction(w *written) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.segment.pending--
 	if w.segment.full {
-		_ = w.segment.free()
+		_ = w.segment.unlockSegment()
 	}
 }
 
@@ -91,8 +91,8 @@ type writer struct {
 	err     error
 }
 
-func (w *writer) run(r *run) place {
-	p := place{at: r.at, kinds: r.kinds(), segment: w.segment.id, start: w.at + int64(len(w.buffer))}
+func (w *writer) writeRun(r *run) place {
+	p := place{at: r.at, kinds: r.kindMask(), segment: w.segment.id, start: w.at + int64(len(w.buffer))}
 	if r.encoded != nil {
 		w.buffer = append(w.buffer, r.encoded...)
 		p.bytes, p.digest = int64(len(r.encoded)), crc32.Checksum(r.encoded, castagnoli)
@@ -134,12 +134,12 @@ func (w *writer) flush() {
 	}
 }
 
-// writable makes own a segment with room for size bytes.
-func (s *Store) writable(ctx context.Context, size int64) (err error) {
+// ensureWritable makes own a segment with room for size bytes.
+func (s *Store) ensureWritable(ctx context.Context, size int64) (err error) {
 	if s.own != nil && (s.own.end == 0 || s.own.end+size <= s.o.Size) {
 		return nil
 	}
-	if err := s.release(); err != nil {
+	if err := s.releaseOwn(); err != nil {
 		return err
 	}
 	s.own, err = s.takeOver(ctx, size)
@@ -149,18 +149,18 @@ func (s *Store) writable(ctx context.Context, size int64) (err error) {
 	return nil
 }
 
-// release frees own.
-func (s *Store) release() error {
+// releaseOwn frees own.
+func (s *Store) releaseOwn() error {
 	if s.own == nil {
 		return nil
 	}
-	err := s.own.free()
+	err := s.own.unlockSegment()
 	s.own = nil
 	return err
 }
 
-// free unlocks a segment after its last write and the last transaction of its runs.
-func (seg *segment) free() error {
+// unlockSegment unlocks a segment after its last write and the last transaction of its runs.
+func (seg *segment) unlockSegment() error {
 	if seg.full = true; seg.pending > 0 {
 		return nil
 	}
@@ -174,20 +174,20 @@ func (s *Store) takeOver(ctx context.Context, size int64) (*segment, error) {
 	if err := s.makeFolder(); err != nil {
 		return nil, err
 	}
-	all, err := s.segments(ctx)
+	all, err := s.listSegments(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, row := range all {
-		if row.size+max(size, s.o.Size/roomShare) > s.o.Size || row.mostlyDead() || row.size > 0 && !s.exists(row.id) {
+		if row.size+max(size, s.o.Size/roomShare) > s.o.Size || row.mostlyDead() || row.size > 0 && !s.segmentExists(row.id) {
 			continue
 		}
-		seg, err := s.lock(ctx, row.id)
+		seg, err := s.lockSegment(ctx, row.id)
 		if seg != nil || err != nil && !errors.Is(err, ErrDamaged) {
 			return seg, err
 		}
 		if err != nil {
-			s.o.Log.Error("a segment of raw contents is damaged; run db-task --check", "segment", s.path(row.id), "error", err)
+			s.o.Log.Error("a segment of raw contents is damaged; run db-task --check", "segment", s.segmentPath(row.id), "error", err)
 		}
 	}
 	for {
@@ -198,7 +198,7 @@ func (s *Store) takeOver(ctx context.Context, size int64) (*segment, error) {
 		if id == 0 {
 			continue
 		}
-		if seg, err := s.lock(ctx, id); seg != nil || err != nil {
+		if seg, err := s.lockSegment(ctx, id); seg != nil || err != nil {
 			return seg, err
 		}
 	}
@@ -216,8 +216,8 @@ func (s *Store) makeFolder() error {
 	return err
 }
 
-func (s *Store) exists(id int64) bool {
-	_, err := os.Lstat(s.path(id))
+func (s *Store) segmentExists(id int64) bool {
+	_, err := os.Lstat(s.segmentPath(id))
 	return err == nil
 }
 
@@ -250,11 +250,11 @@ func (s *Store) SiteBytes(ctx context.Context, site string) (bytes int64, err er
 
 // Segments returns how many segments the database knows.
 func (s *Store) Segments(ctx context.Context) (int, error) {
-	list, err := s.segments(ctx)
+	list, err := s.listSegments(ctx)
 	return len(list), err
 }
 
-func (s *Store) segments(ctx context.Context) (list []segmentRow, err error) {
+func (s *Store) listSegments(ctx context.Context) (list []segmentRow, err error) {
 	err = s.db.View(ctx, func(tx *sqldb.Tx) error {
 		list, err = segmentRows(tx)
 		return err
@@ -280,10 +280,10 @@ func (s *Store) newSegment(ctx context.Context) (id int64, err error) {
 		if err == nil {
 			id, _, err = tx.Insert(text)
 		}
-		if err != nil || !s.exists(id) {
+		if err != nil || !s.segmentExists(id) {
 			return err
 		}
-		s.o.Log.Error("a segment of raw contents is not in the database; run db-task --check", "segment", s.path(id))
+		s.o.Log.Error("a segment of raw contents is not in the database; run db-task --check", "segment", s.segmentPath(id))
 		_, err = tx.Do("segment_drop", id)
 		id = 0
 		return err
@@ -291,11 +291,11 @@ func (s *Store) newSegment(ctx context.Context) (id int64, err error) {
 	return id, err
 }
 
-// lock takes over a segment: it locks the file and cuts it behind the last committed run. It
+// lockSegment takes over a segment: it locks the file and cuts it behind the last committed run. It
 // returns nil if another process has the segment or it is gone, and ErrDamaged if the file is
 // shorter.
-func (s *Store) lock(ctx context.Context, id int64) (_ *segment, err error) {
-	path := s.path(id)
+func (s *Store) lockSegment(ctx context.Context, id int64) (_ *segment, err error) {
+	path := s.segmentPath(id)
 	unlock, err := files.TryLock(path)
 	if errors.Is(err, files.ErrLocked) {
 		return nil, nil

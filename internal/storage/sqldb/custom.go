@@ -43,7 +43,7 @@ func (t *Tx) Any(database, text string, columns func(names, types []string), row
 		}
 		return t.Rows(text, nil, columns, row)
 	}
-	if err := t.authorize(restrict); err != nil {
+	if err := t.setAuthorizer(restrictStatement); err != nil {
 		return err
 	}
 	err := t.Rows(text, nil, columns, row)
@@ -51,12 +51,12 @@ func (t *Tx) Any(database, text string, columns func(names, types []string), row
 	if errors.As(err, &denied) && denied.Code == sqlite3.ErrAuth {
 		err = errConnections
 	}
-	return errors.Join(err, t.authorize(nil))
+	return errors.Join(err, t.setAuthorizer(nil))
 }
 
 // Rows is Each for a query with unknown columns. It calls columns, which may be nil, as Any does.
 func (t *Tx) Rows(text string, args []any, columns func(names, types []string), row func(scan func(...any) error) error) error {
-	defer t.DB.interrupted(t.ctx, t.conn)()
+	defer t.DB.killOnCancel(t.ctx, t.conn)()
 	t.DB.counts.statements.Add(1)
 	rows, err := t.conn.QueryContext(t.ctx, text, args...)
 	if err != nil {
@@ -82,8 +82,8 @@ func (t *Tx) Rows(text string, args []any, columns func(names, types []string), 
 	return rows.Err()
 }
 
-// restrict denies statements that leave the file or the transaction.
-func restrict(action int, _, _, _ string) int {
+// restrictStatement denies statements that leave the file or the transaction.
+func restrictStatement(action int, _, _, _ string) int {
 	switch action {
 	case sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_PRAGMA, sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT:
 		return sqlite3.SQLITE_DENY
@@ -91,8 +91,8 @@ func restrict(action int, _, _, _ string) int {
 	return sqlite3.SQLITE_OK
 }
 
-// authorize sets the authorizer of the connection. nil permits all statements.
-func (t *Tx) authorize(rule func(int, string, string, string) int) error {
+// setAuthorizer sets the authorizer of the connection. nil permits all statements.
+func (t *Tx) setAuthorizer(rule func(int, string, string, string) int) error {
 	return t.conn.Raw(func(c any) error {
 		conn, ok := c.(*sqlite3.SQLiteConn)
 		if !ok {

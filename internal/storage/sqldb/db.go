@@ -63,7 +63,7 @@ func (d *DB) Counts() (transactions, statements, rows int64) {
 // same time. Critical reports true for the error of an unusable file; the error is
 // ErrNewer for the file of a newer program. The caller closes the database.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
-	d, err := open(ctx, cfg)
+	d, err := openDB(ctx, cfg)
 	if err != nil {
 		where := cfg.Path
 		if cfg.Driver == DriverMySQL {
@@ -74,7 +74,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	return d, nil
 }
 
-func open(ctx context.Context, cfg Config) (*DB, error) {
+func openDB(ctx context.Context, cfg Config) (*DB, error) {
 	if cfg.Driver == "" {
 		cfg.Driver = DriverSQLite
 	}
@@ -104,11 +104,11 @@ func open(ctx context.Context, cfg Config) (*DB, error) {
 	d.setTexts(texts)
 	err = openPools(ctx)
 	if err == nil {
-		err = d.migrate(ctx)
+		err = d.migrateSchema(ctx)
 	}
 	if err != nil {
 		d.Close()
-		return nil, d.away(err)
+		return nil, d.convertAwayError(err)
 	}
 	return d, nil
 }

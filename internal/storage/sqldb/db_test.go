@@ -94,7 +94,7 @@ func TestAddTexts(t *testing.T) {
 			}
 			if c.fail == "" {
 				d := DB{cfg: Config{Names: map[string]string{"dc_urls": `live"`}}}
-				if got := d.fill(texts["b"], "s"); got != `SELECT "live"".urls"` || d.fill(texts["a"], "") != "SELECT 1" {
+				if got := d.fillNames(texts["b"], "s"); got != `SELECT "live"".urls"` || d.fillNames(texts["a"], "") != "SELECT 1" {
 					t.Errorf("texts = %q", got)
 				}
 			}
@@ -389,7 +389,7 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 	path := fresh(t)
 	old := &DB{cfg: Config{Path: path, Busy: time.Second}, steps: whole.steps[:2], dialect: whole.dialect}
 	must(t, old.openSQLite(ctx))
-	must(t, old.migrate(ctx))
+	must(t, old.migrateSchema(ctx))
 	must(t, old.Update(ctx, func(tx *Tx) error {
 		for _, text := range []string{
 			"INSERT INTO " + old.Table(Sites, "sites") + " (Id, CDate) VALUES ('s', '2026-01-05 10:00:00')",

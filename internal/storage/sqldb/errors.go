@@ -67,8 +67,8 @@ func Critical(err error) bool {
 		slices.Contains(criticalNumbers, mysqlNumber(err))
 }
 
-// full reports whether SQLite found no space on the disk.
-func full(err error) bool {
+// isDiskFull reports whether SQLite found no space on the disk.
+func isDiskFull(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) && (e.Code == sqlite3.ErrFull || e.SystemErrno == syscall.ENOSPC)
 }
@@ -76,7 +76,7 @@ func full(err error) bool {
 // NameFull returns an error of SQLite about a full disk as one of the system that names the file: SQLite has numbers
 // of its own. Other errors, and nil, are unchanged.
 func NameFull(err error, path string) error {
-	if !full(err) {
+	if !isDiskFull(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", &fs.PathError{Op: "write", Path: path, Err: syscall.ENOSPC}, err)
@@ -90,7 +90,7 @@ var ErrDamaged = errors.New("the database is not whole")
 func Damaged(err error) bool {
 	var e sqlite3.Error
 	if !errors.Is(err, ErrDamaged) && errors.As(err, &e) {
-		return !full(err) && slices.Contains([]sqlite3.ErrNo{sqlite3.ErrCorrupt, sqlite3.ErrNotADB, sqlite3.ErrCantOpen, sqlite3.ErrIoErr, sqlite3.ErrFormat}, e.Code)
+		return !isDiskFull(err) && slices.Contains([]sqlite3.ErrNo{sqlite3.ErrCorrupt, sqlite3.ErrNotADB, sqlite3.ErrCantOpen, sqlite3.ErrIoErr, sqlite3.ErrFormat}, e.Code)
 	}
 	return errors.Is(err, ErrDamaged) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENXIO)
 }
@@ -141,7 +141,7 @@ func Passing(err error) bool {
 	if errors.As(err, &e) && (e.Code == sqlite3.ErrNomem || e.Code == sqlite3.ErrInterrupt || e.Code == sqlite3.ErrProtocol) {
 		return true
 	}
-	return Busy(err) || unreachable(err) || errors.Is(err, ErrUncertain) ||
+	return Busy(err) || isUnreachable(err) || errors.Is(err, ErrUncertain) ||
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || slices.Contains(passingNumbers, mysqlNumber(err))
 }
 
@@ -167,8 +167,8 @@ func tableChanged(err error) bool {
 // lostNumbers are MySQL errors: the server shuts down or closed the connection.
 var lostNumbers = []uint16{1053, 1077, 1078, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 4031}
 
-// unreachable reports whether err means that there is no connection to the server.
-func unreachable(err error) bool {
+// isUnreachable reports whether err means that there is no connection to the server.
+func isUnreachable(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
@@ -177,8 +177,8 @@ func unreachable(err error) bool {
 		errors.Is(err, io.ErrUnexpectedEOF) || slices.Contains(lostNumbers, mysqlNumber(err))
 }
 
-// duplicate reports whether err means that a row with one of the keys exists.
-func duplicate(err error) bool {
+// isDuplicateKey reports whether err means that a row with one of the keys exists.
+func isDuplicateKey(err error) bool {
 	var e sqlite3.Error
 	if errors.As(err, &e) {
 		return e.ExtendedCode == sqlite3.ErrConstraintUnique || e.ExtendedCode == sqlite3.ErrConstraintPrimaryKey

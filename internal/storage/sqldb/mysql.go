@@ -137,11 +137,11 @@ func (c sessionConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// interrupted kills a connection in the server when ctx ends. The driver only drops its
+// killOnCancel kills a connection in the server when ctx ends. The driver only drops its
 // end, and the server would continue the statement. KILL QUERY would not do: the server
 // forgets it if it comes before the statement starts. The caller calls stop after the
 // statement.
-func (d *DB) interrupted(ctx context.Context, conn *sql.Conn) (stop func()) {
+func (d *DB) killOnCancel(ctx context.Context, conn *sql.Conn) (stop func()) {
 	if d.dialect != expr.MySQL || ctx.Done() == nil {
 		return func() {}
 	}
@@ -255,7 +255,7 @@ func (d *DB) updateMySQL(ctx context.Context, change func(*Tx) error) error {
 		case err == nil || errors.Is(err, ErrUncertain):
 			return err
 		case rolledBack(err):
-		case unreachable(err) && lost < 2:
+		case isUnreachable(err) && lost < 2:
 			lost++ // idle connections break at a restart of the server
 		default:
 			return err
@@ -263,7 +263,7 @@ func (d *DB) updateMySQL(ctx context.Context, change func(*Tx) error) error {
 		if time.Now().After(deadline) {
 			return err
 		}
-		if e := sleep(ctx, time.Duration(1+rand.IntN(10<<min(try, 5)))*time.Millisecond); e != nil {
+		if e := sleepContext(ctx, time.Duration(1+rand.IntN(10<<min(try, 5)))*time.Millisecond); e != nil {
 			return err
 		}
 	}
@@ -272,15 +272,15 @@ func (d *DB) updateMySQL(ctx context.Context, change func(*Tx) error) error {
 func (d *DB) tryMySQL(ctx context.Context, change func(*Tx) error) error {
 	conn, err := d.writers.Conn(ctx)
 	if err != nil {
-		return fmt.Errorf("connect for a write transaction: %w", d.away(err))
+		return fmt.Errorf("connect for a write transaction: %w", d.convertAwayError(err))
 	}
 	defer conn.Close()
 	whole := context.WithoutCancel(ctx)
 	if _, err := conn.ExecContext(whole, "START TRANSACTION"); err != nil {
-		return fmt.Errorf("begin write transaction: %w", d.away(err))
+		return fmt.Errorf("begin write transaction: %w", d.convertAwayError(err))
 	}
 	done := false
-	t := d.tx(ctx, conn)
+	t := d.newTx(ctx, conn)
 	defer func() {
 		if done && !t.mark.strays {
 			return
@@ -290,10 +290,10 @@ func (d *DB) tryMySQL(ctx context.Context, change func(*Tx) error) error {
 		}
 	}()
 	if err := change(t); err != nil {
-		return d.away(err)
+		return d.convertAwayError(err)
 	}
 	if _, err := conn.ExecContext(whole, "COMMIT"); err != nil {
-		if unreachable(err) {
+		if isUnreachable(err) {
 			return fmt.Errorf("commit: %w (%w)", ErrUncertain, err)
 		}
 		return fmt.Errorf("commit: %w", err)
@@ -302,15 +302,15 @@ func (d *DB) tryMySQL(ctx context.Context, change func(*Tx) error) error {
 	if t.mark.drops {
 		// The list of tables to drop is stored: after an error the next Open, or the
 		// next site of that name, drops them.
-		_ = d.sweep(whole)
+		_ = d.dropRecordedTables(whole)
 	}
 	return nil
 }
 
-// away converts err to an AwayError if the server cannot be reached.
-func (d *DB) away(err error) error {
+// convertAwayError converts err to an AwayError if the server cannot be reached.
+func (d *DB) convertAwayError(err error) error {
 	var known *AwayError
-	if err == nil || !unreachable(err) || errors.As(err, &known) {
+	if err == nil || !isUnreachable(err) || errors.As(err, &known) {
 		return err
 	}
 	return &AwayError{Addr: d.cfg.Server.driverConfig(0).Addr, Err: err}

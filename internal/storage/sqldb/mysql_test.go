@@ -83,12 +83,12 @@ func TestMySQLKilledMigration(t *testing.T) {
 		must(t, half.makeDatabases(ctx))
 		conn, err := half.definers.Conn(ctx)
 		must(t, err)
-		must(t, define(ctx, conn, "CREATE TABLE "+half.Table(Sites, "schema_steps")+" (Number INT NOT NULL PRIMARY KEY, Name VARCHAR(64) NOT NULL, CDate DATETIME NOT NULL)"))
+		must(t, runDefinition(ctx, conn, "CREATE TABLE "+half.Table(Sites, "schema_steps")+" (Number INT NOT NULL PRIMARY KEY, Name VARCHAR(64) NOT NULL, CDate DATETIME NOT NULL)"))
 		n := 0
 		for _, step := range half.steps {
 			for _, text := range half.statementsOf(step, "0") {
 				if n++; n <= done && strings.HasPrefix(text, "CREATE") {
-					must(t, define(ctx, conn, text))
+					must(t, runDefinition(ctx, conn, text))
 				}
 			}
 		}
@@ -307,7 +307,7 @@ func TestMySQLInterruptedBeforeTheStatement(t *testing.T) {
 	defer conn.Close()
 	var id int64
 	must(t, conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id))
-	stop := d.interrupted(short, conn)
+	stop := d.killOnCancel(short, conn)
 	cancel()
 	testwait.Until(t, "the server ends the connection", func() bool {
 		return d.number(t, fmt.Sprintf("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = %d", id)) == 0
@@ -325,7 +325,7 @@ func TestMySQLOlderSchemaIsMigrated(t *testing.T) {
 	c := mysqlConfig(t, s)
 	old := &DB{cfg: c, steps: whole.steps[:2], dialect: whole.dialect}
 	must(t, old.openMySQL(ctx))
-	must(t, old.migrate(ctx))
+	must(t, old.migrateSchema(ctx))
 	must(t, old.Update(ctx, func(tx *Tx) error { // a deleted site with rows that wait for URL_PURGE
 		if err := tx.MakeSite("gone"); err != nil {
 			return err
@@ -337,7 +337,7 @@ func TestMySQLOlderSchemaIsMigrated(t *testing.T) {
 		step{number: len(whole.steps) + 1, name: "later", site: true, text: "ALTER TABLE {dc_urls.urls} ADD COLUMN Later INT NOT NULL DEFAULT 7;\nALTER TABLE {dc_urls_deleted.urls} ADD COLUMN Later INT NOT NULL DEFAULT 7;\n"})}
 	must(t, later.openMySQL(ctx))
 	defer later.Close()
-	must(t, later.migrate(ctx))
+	must(t, later.migrateSchema(ctx))
 	for text, want := range map[string]int64{
 		"SELECT MAX(Number) FROM " + later.Table(Sites, "schema_steps"):           int64(len(whole.steps) + 1),
 		"SELECT COUNT(*) FROM " + later.Table(Sites, "sites_proxy"):               0,

@@ -50,8 +50,8 @@ func loadSteps(driver string) ([]step, error) {
 	return steps, nil
 }
 
-// migrate runs the missing steps in one transaction. It only reads an up-to-date database.
-func (d *DB) migrate(ctx context.Context) error {
+// migrateSchema runs the missing steps in one transaction. It only reads an up-to-date database.
+func (d *DB) migrateSchema(ctx context.Context) error {
 	if d.dialect == expr.MySQL {
 		return d.migrateMySQL(ctx)
 	}
@@ -61,7 +61,7 @@ func (d *DB) migrate(ctx context.Context) error {
 		return err
 	})
 	if err == nil && last < len(d.steps) {
-		err = d.Update(ctx, func(tx *Tx) error { return tx.migrate(&last) })
+		err = d.Update(ctx, func(tx *Tx) error { return tx.runMissingSteps(&last) })
 	}
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (t *Tx) lastStep() (int, error) {
 	return n, err
 }
 
-func (t *Tx) migrate(last *int) error {
+func (t *Tx) runMissingSteps(last *int) error {
 	var err error
 	if *last, err = t.lastStep(); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (t *Tx) migrate(last *int) error {
 		if s.number <= *last {
 			continue
 		}
-		if _, err := t.Exec(strings.ReplaceAll(t.DB.fill(s.text, ""), "%NOW%", now)); err != nil {
+		if _, err := t.Exec(strings.ReplaceAll(t.DB.fillNames(s.text, ""), "%NOW%", now)); err != nil {
 			return fmt.Errorf("schema step %03d_%s: %w", s.number, s.name, err)
 		}
 		if _, err := t.Exec("INSERT INTO "+steps+" (Number, Name, CDate) VALUES (?, ?, ?)", s.number, s.name, now); err != nil {

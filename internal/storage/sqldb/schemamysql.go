@@ -21,7 +21,7 @@ func (d *DB) migrateMySQL(ctx context.Context) error {
 		if err := d.makeDatabases(ctx); err != nil {
 			return err
 		}
-		err := d.locked(ctx, func(conn *sql.Conn) error {
+		err := d.withSchemaLock(ctx, func(conn *sql.Conn) error {
 			if last, err = d.lastStepMySQL(ctx, conn); err != nil {
 				return err
 			}
@@ -38,7 +38,7 @@ func (d *DB) migrateMySQL(ctx context.Context) error {
 	if err := d.readers.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+d.Table(Sites, "dropped")).Scan(&waiting); err != nil || waiting == 0 {
 		return err
 	}
-	return d.sweep(ctx)
+	return d.dropRecordedTables(ctx)
 }
 
 type queryer interface {
@@ -53,7 +53,7 @@ func (d *DB) lastStepMySQL(ctx context.Context, q queryer) (int, error) {
 		d.Name(Sites)).Scan(&steps, &sites)
 	switch {
 	case err != nil:
-		return 0, d.away(err)
+		return 0, d.convertAwayError(err)
 	case !steps && sites:
 		return 0, fmt.Errorf("database %s: %w", d.Name(Sites), ErrForeign)
 	case !steps:
@@ -75,7 +75,7 @@ func (d *DB) makeDatabases(ctx context.Context) error {
 			continue
 		}
 		if !errors.Is(err, sql.ErrNoRows) {
-			return d.away(err)
+			return d.convertAwayError(err)
 		}
 		text := "CREATE DATABASE IF NOT EXISTS `" + strings.ReplaceAll(name, "`", "``") + "` CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"
 		if _, err := d.definers.ExecContext(ctx, text); err != nil {
@@ -87,7 +87,7 @@ func (d *DB) makeDatabases(ctx context.Context) error {
 
 func (d *DB) runSteps(ctx context.Context, conn *sql.Conn, last *int) error {
 	steps := d.Table(Sites, "schema_steps")
-	err := define(ctx, conn, "CREATE TABLE IF NOT EXISTS "+steps+" (Number INT NOT NULL PRIMARY KEY, Name VARCHAR(64) NOT NULL, CDate DATETIME NOT NULL) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4")
+	err := runDefinition(ctx, conn, "CREATE TABLE IF NOT EXISTS "+steps+" (Number INT NOT NULL PRIMARY KEY, Name VARCHAR(64) NOT NULL, CDate DATETIME NOT NULL) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4")
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (d *DB) runStep(ctx context.Context, conn *sql.Conn, s step, now string) er
 			case !known && strings.HasPrefix(text, "CREATE"):
 				continue
 			}
-			if err := define(ctx, conn, text); err != nil && (known || mysqlNumber(err) != myNoTable) {
+			if err := runDefinition(ctx, conn, text); err != nil && (known || mysqlNumber(err) != myNoTable) {
 				return err
 			}
 		}
@@ -171,8 +171,8 @@ func (d *DB) siteIDs(ctx context.Context, conn *sql.Conn) (map[string]bool, erro
 	return ids, rows.Err()
 }
 
-// define runs a statement about tables. It ignores the error of a completed statement.
-func define(ctx context.Context, conn *sql.Conn, text string) error {
+// runDefinition runs a statement about tables. It ignores the error of a completed statement.
+func runDefinition(ctx context.Context, conn *sql.Conn, text string) error {
 	_, err := conn.ExecContext(ctx, text)
 	switch mysqlNumber(err) {
 	case myTableExists, myColumnExists, myKeyNameExists, myCannotDrop:

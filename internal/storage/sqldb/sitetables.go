@@ -29,7 +29,7 @@ func (t *Tx) MakeSite(site string, databases ...string) error {
 	}
 	if waits, err := t.waitsForDrop(site); err != nil || waits {
 		if err == nil {
-			err = t.DB.sweep(t.ctx)
+			err = t.DB.dropRecordedTables(t.ctx)
 		}
 		if err != nil {
 			return err
@@ -126,7 +126,7 @@ func (t *Tx) SitesWith(database string) ([]string, error) {
 
 // makeSite runs the schema steps for the tables of a site.
 func (d *DB) makeSite(ctx context.Context, site string, databases []string) error {
-	return d.locked(ctx, func(conn *sql.Conn) error {
+	return d.withSchemaLock(ctx, func(conn *sql.Conn) error {
 		for _, s := range d.steps {
 			if !s.site {
 				continue
@@ -138,7 +138,7 @@ func (d *DB) makeSite(ctx context.Context, site string, databases []string) erro
 				if !wanted {
 					continue
 				}
-				if err := define(ctx, conn, text); err != nil {
+				if err := runDefinition(ctx, conn, text); err != nil {
 					return fmt.Errorf("create tables of site %s: %w", site, err)
 				}
 			}
@@ -147,9 +147,9 @@ func (d *DB) makeSite(ctx context.Context, site string, databases []string) erro
 	})
 }
 
-// sweep drops all recorded tables.
-func (d *DB) sweep(ctx context.Context) error {
-	err := d.locked(ctx, func(conn *sql.Conn) error {
+// dropRecordedTables drops all recorded tables.
+func (d *DB) dropRecordedTables(ctx context.Context) error {
+	err := d.withSchemaLock(ctx, func(conn *sql.Conn) error {
 		type recorded struct{ site, database string }
 		var list []recorded
 		dropped := d.Table(Sites, "dropped")
@@ -187,13 +187,13 @@ func (d *DB) sweep(ctx context.Context) error {
 	return nil
 }
 
-// locked runs change while no other process creates or drops tables. The server frees the
+// withSchemaLock runs change while no other process creates or drops tables. The server frees the
 // lock if the connection breaks. The pool of definers has its own connection, because all
 // other connections may wait for this change.
-func (d *DB) locked(ctx context.Context, change func(*sql.Conn) error) error {
+func (d *DB) withSchemaLock(ctx context.Context, change func(*sql.Conn) error) error {
 	conn, err := d.definers.Conn(ctx)
 	if err != nil {
-		return d.away(err)
+		return d.convertAwayError(err)
 	}
 	defer conn.Close()
 	name := "dc schema " + d.Name(Sites)
@@ -202,7 +202,7 @@ func (d *DB) locked(ctx context.Context, change func(*sql.Conn) error) error {
 	}
 	var got sql.NullInt64
 	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, ?)", name, max(1, int(d.cfg.Busy.Seconds()))).Scan(&got); err != nil {
-		return d.away(err)
+		return d.convertAwayError(err)
 	}
 	if got.Int64 != 1 {
 		return fmt.Errorf("another process has created or dropped tables for more than %s; retry later", d.cfg.Busy)
@@ -215,7 +215,7 @@ func (d *DB) locked(ctx context.Context, change func(*sql.Conn) error) error {
 // ends a statement.
 func (d *DB) statementsOf(s step, site string) []string {
 	var list []string
-	text := strings.ReplaceAll(d.fill(s.text, site), "%SITE%", site)
+	text := strings.ReplaceAll(d.fillNames(s.text, site), "%SITE%", site)
 	for _, part := range strings.Split(commentLine.ReplaceAllString(text, ""), ";\n") {
 		if part = strings.TrimSpace(part); part != "" {
 			list = append(list, part)

@@ -66,8 +66,8 @@ type checkpoints struct {
 	rows    int64 // counts.rows at the start of the last one; the writer guards it
 }
 
-// checkpoint starts a copy if enough rows were changed. A failed one leaves its work to a commit.
-func (d *DB) checkpoint() {
+// startCheckpoint starts a copy if enough rows were changed. A failed one leaves its work to a commit.
+func (d *DB) startCheckpoint() {
 	rows := d.counts.rows.Load()
 	if rows-d.copies.rows < checkpointRows || !d.copies.busy.CompareAndSwap(false, true) {
 		return
@@ -132,7 +132,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		if err == nil || !Busy(err) || time.Now().After(deadline) {
 			return conn, err
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := sleepContext(ctx, pause); err != nil {
 			return nil, err
 		}
 	}
@@ -168,7 +168,7 @@ func newConnector(path string, o FileOptions) (*connector, error) {
 			return nil, err
 		}
 	} else {
-		if err := create(full); err != nil {
+		if err := createFile(full); err != nil {
 			return nil, err
 		}
 	}
@@ -176,10 +176,10 @@ func newConnector(path string, o FileOptions) (*connector, error) {
 	return &connector{driver: &sqlite3.SQLiteDriver{ConnectHook: o.setUp}, dsn: location.String()}, nil
 }
 
-// create creates a missing file for its owner only: properties of sites may be passwords. SQLite gives
+// createFile creates a missing file for its owner only: properties of sites may be passwords. SQLite gives
 // its other files the same mode. An existing file is not opened, since closing it would drop the
 // locks that this process has on it.
-func create(path string) error {
+func createFile(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -223,7 +223,7 @@ func (o FileOptions) setUp(c *sqlite3.SQLiteConn) error {
 	return err
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+func sleepContext(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

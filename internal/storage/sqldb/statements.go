@@ -19,9 +19,9 @@ func perSite(text string) bool {
 	return slices.ContainsFunc(tablePattern.FindAllStringSubmatch(text, -1), func(m []string) bool { return siteTables[m[1]] == m[2] })
 }
 
-// fill replaces {database.table} and {rowid}. site may be "" if the text names no table of
+// fillNames replaces {database.table} and {rowid}. site may be "" if the text names no table of
 // a site.
-func (d *DB) fill(text, site string) string {
+func (d *DB) fillNames(text, site string) string {
 	text = tablePattern.ReplaceAllStringFunc(text, func(name string) string {
 		database, table, _ := strings.Cut(strings.Trim(name, "{}"), ".")
 		if siteTables[database] == table {
@@ -44,7 +44,7 @@ func (d *DB) Text(name, site string) (string, error) {
 	case site == "":
 		return "", fmt.Errorf("statement %q needs a site", name)
 	}
-	return d.fill(t.text, site), nil
+	return d.fillNames(t.text, site), nil
 }
 
 // statement is a named statement. Its text is filled unless each site needs its own.
@@ -58,7 +58,7 @@ func (d *DB) setTexts(texts map[string]string) {
 	for name, text := range texts {
 		s := statement{text: text, perSite: d.dialect == expr.MySQL && perSite(text)}
 		if !s.perSite {
-			s.text = d.fill(text, "")
+			s.text = d.fillNames(text, "")
 		}
 		d.texts[name] = s
 	}

@@ -28,7 +28,7 @@ type marks struct {
 	strays bool // a client statement may have changed the connection (Any)
 }
 
-func (d *DB) tx(ctx context.Context, conn *sql.Conn) *Tx {
+func (d *DB) newTx(ctx context.Context, conn *sql.Conn) *Tx {
 	d.counts.transactions.Add(1)
 	return &Tx{DB: d, ctx: ctx, conn: conn, mark: &marks{}}
 }
@@ -50,11 +50,11 @@ var ErrClosed = errors.New("the database is closed")
 func (d *DB) View(ctx context.Context, read func(*Tx) error) error {
 	var err error
 	for try := 0; try < 3; try++ {
-		if err = d.view(ctx, read); err == nil || !tableChanged(err) && !unreachable(err) || ctx.Err() != nil {
+		if err = d.runReadTx(ctx, read); err == nil || !tableChanged(err) && !isUnreachable(err) || ctx.Err() != nil {
 			break
 		}
 	}
-	if err != nil && ctx.Err() != nil && unreachable(err) { // the end of ctx closed the connection
+	if err != nil && ctx.Err() != nil && isUnreachable(err) { // the end of ctx closed the connection
 		err = fmt.Errorf("read transaction: %w", ctx.Err())
 	}
 	return d.nameFile(err)
@@ -68,10 +68,10 @@ func (d *DB) nameFile(err error) error {
 	return fmt.Errorf("database %s: %w", d.cfg.Path, NameFull(err, d.cfg.Path))
 }
 
-func (d *DB) view(ctx context.Context, read func(*Tx) error) error {
+func (d *DB) runReadTx(ctx context.Context, read func(*Tx) error) error {
 	conn, err := d.readers.Conn(ctx)
 	if err != nil {
-		return fmt.Errorf("connect for a read transaction: %w", d.away(err))
+		return fmt.Errorf("connect for a read transaction: %w", d.convertAwayError(err))
 	}
 	defer conn.Close()
 	begin := "BEGIN"
@@ -80,10 +80,10 @@ func (d *DB) view(ctx context.Context, read func(*Tx) error) error {
 	}
 	whole := context.WithoutCancel(ctx)
 	if _, err := conn.ExecContext(whole, begin); err != nil {
-		return fmt.Errorf("begin read transaction: %w", d.away(err))
+		return fmt.Errorf("begin read transaction: %w", d.convertAwayError(err))
 	}
 	defer conn.ExecContext(whole, "ROLLBACK")
-	return d.away(read(d.tx(ctx, conn)))
+	return d.convertAwayError(read(d.newTx(ctx, conn)))
 }
 
 // Update runs change in a write transaction and commits it if change returns nil. Otherwise
@@ -103,7 +103,7 @@ func (d *DB) Update(ctx context.Context, change func(*Tx) error) (err error) {
 		return err
 	}
 	defer func() { d.writer <- conn }()
-	if err := d.begin(ctx, conn); err != nil {
+	if err := d.beginWrite(ctx, conn); err != nil {
 		return fmt.Errorf("begin write transaction: %w", err)
 	}
 	whole := context.WithoutCancel(ctx)
@@ -120,14 +120,14 @@ func (d *DB) Update(ctx context.Context, change func(*Tx) error) (err error) {
 			conn = nil
 		}
 	}()
-	if err := change(d.tx(ctx, conn)); err != nil {
+	if err := change(d.newTx(ctx, conn)); err != nil {
 		return err
 	}
 	if _, err := conn.ExecContext(whole, "COMMIT"); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	done = true
-	d.checkpoint()
+	d.startCheckpoint()
 	return nil
 }
 
@@ -151,9 +151,9 @@ func (d *DB) takeWriter(ctx context.Context) (conn *sql.Conn, err error) {
 	return conn, nil
 }
 
-// begin takes the write lock. SQLite's wait cannot be cancelled, so each attempt is short.
+// beginWrite takes the write lock. SQLite's wait cannot be cancelled, so each attempt is short.
 // Random pauses between attempts avoid repeated collisions of two processes.
-func (d *DB) begin(ctx context.Context, conn *sql.Conn) error {
+func (d *DB) beginWrite(ctx context.Context, conn *sql.Conn) error {
 	deadline := time.Now().Add(d.cfg.Busy)
 	for {
 		_, err := conn.ExecContext(context.WithoutCancel(ctx), "BEGIN IMMEDIATE")
@@ -163,7 +163,7 @@ func (d *DB) begin(ctx context.Context, conn *sql.Conn) error {
 		if ctx.Err() != nil || time.Now().After(deadline) {
 			return cmp.Or(ctx.Err(), err)
 		}
-		if err := sleep(ctx, time.Duration(1+rand.IntN(5))*time.Millisecond); err != nil {
+		if err := sleepContext(ctx, time.Duration(1+rand.IntN(5))*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -190,7 +190,7 @@ func (t *Tx) Settle() error {
 // only at its start. Use Each, which a cancelled context interrupts, for conditions of
 // clients.
 func (t *Tx) Exec(text string, args ...any) (changed int64, err error) {
-	r, err := t.exec(text, args)
+	r, err := t.execStatement(text, args)
 	if err != nil {
 		return 0, err
 	}
@@ -199,7 +199,7 @@ func (t *Tx) Exec(text string, args ...any) (changed int64, err error) {
 	return changed, err
 }
 
-func (t *Tx) exec(text string, args []any) (sql.Result, error) {
+func (t *Tx) execStatement(text string, args []any) (sql.Result, error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -210,8 +210,8 @@ func (t *Tx) exec(text string, args []any) (sql.Result, error) {
 // Insert runs an INSERT of one row and returns the row id. inserted is false if a row with
 // one of its keys exists; that row stays unchanged.
 func (t *Tx) Insert(text string, args ...any) (rowid int64, inserted bool, err error) {
-	r, err := t.exec(text, args)
-	if duplicate(err) {
+	r, err := t.execStatement(text, args)
+	if isDuplicateKey(err) {
 		return 0, false, nil
 	}
 	if err != nil {

@@ -98,10 +98,10 @@ func (t *tx) attributeDelete(object string, r wire.AttributeRequest) (done bool,
 		return false, err
 	}
 	var ids []int64
-	if err := t.eachAttribute(object, site, "Id", r, appendTo(&ids, single[int64])); err != nil {
+	if err := t.eachAttribute(object, site, "Id", r, appendTo(&ids, singleTarget[int64])); err != nil {
 		return false, err
 	}
-	_, err = execIn(t, ids, "DELETE FROM "+t.table(sqldb.Attributes, site)+" WHERE Site_Id = ? AND Id IN ", site)
+	_, err = execIn(t, ids, "DELETE FROM "+t.siteTable(sqldb.Attributes, site)+" WHERE Site_Id = ? AND Id IN ", site)
 	return true, err
 }
 
@@ -117,13 +117,13 @@ func (t *tx) eachAttribute(object, site, columns string, r wire.AttributeRequest
 	if r.URLMd5 != nil {
 		conditions = append(conditions, expr.SQL{Text: "(URLMd5 = ?)", Args: []any{*r.URLMd5}})
 	}
-	p, err := t.clauses(object+".criterions", t.rowsScope(sqldb.Attributes, site, siteTable(sqldb.URLs, site)), c)
+	p, err := t.checkCriterion(object+".criterions", t.rowsScope(sqldb.Attributes, site, siteTable(sqldb.URLs, site)), c)
 	if err != nil {
 		return err
 	}
 	p.orderOr("Id")
-	text, args := p.query("SELECT "+columns+" FROM "+t.table(sqldb.Attributes, site)+p.as, conditions...)
-	return t.Each(t.named(site, text), args, row)
+	text, args := p.buildQuery("SELECT "+columns+" FROM "+t.siteTable(sqldb.Attributes, site)+p.as, conditions...)
+	return t.Each(t.withNamedTables(site, text), args, row)
 }
 
 // AttributeFetch reads attributes by name, by criterion or all, of one URL if urlMd5 is
@@ -160,8 +160,8 @@ func (t *tx) fillAttributes(site string, urls []*wire.URL, names []string) error
 		byMd5[u.URLMd5] = u
 	}
 	all := slices.Contains(names, "*")
-	head := "SELECT " + attributeColumns + " FROM " + t.table(sqldb.Attributes, site) + ofKeys
-	return chunks(mapped(urls, urlKey), func(in string, args []any) error {
+	head := "SELECT " + attributeColumns + " FROM " + t.siteTable(sqldb.Attributes, site) + ofKeys
+	return forEachChunk(mapSlice(urls, urlKey), func(in string, args []any) error {
 		return t.Each(head+in+" ORDER BY Id", slices.Concat([]any{site}, args), eachRow(attributeFields, func(a wire.Attribute) error {
 			if u := byMd5[a.URLMd5]; all || slices.Contains(names, a.Name) {
 				u.Attributes = append(u.Attributes, a)
@@ -174,7 +174,7 @@ func (t *tx) fillAttributes(site string, urls []*wire.URL, names []string) error
 // Attributes reads the attributes of one URL; "*" in names means all. The list is not
 // nil.
 func (s *Store) Attributes(ctx context.Context, site, md5 string, names []string) ([]wire.Attribute, error) {
-	return result(ctx, s.view, "Attributes", func(t *tx) ([]wire.Attribute, error) {
+	return runForResult(ctx, s.runReadTx, "Attributes", func(t *tx) ([]wire.Attribute, error) {
 		u := wire.URL{URLMd5: md5, Attributes: []wire.Attribute{}}
 		err := t.fillAttributes(site, []*wire.URL{&u}, names)
 		return u.Attributes, err

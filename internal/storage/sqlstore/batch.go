@@ -23,7 +23,7 @@ import (
 // the batch is 0: so a batch may run twice. An unknown site is an error with
 // CodeNotFound.
 func (s *Store) MarkCrawling(ctx context.Context, site string, batchID int64, items []wire.URL) (map[string]wire.Mark, error) {
-	return result(ctx, s.update, "MarkCrawling", func(t *tx) (map[string]wire.Mark, error) { return t.markCrawling(site, batchID, items) })
+	return runForResult(ctx, s.runUpdateTx, "MarkCrawling", func(t *tx) (map[string]wire.Mark, error) { return t.markCrawling(site, batchID, items) })
 }
 
 func (t *tx) markCrawling(site string, batchID int64, items []wire.URL) (map[string]wire.Mark, error) {
@@ -31,7 +31,7 @@ func (t *tx) markCrawling(site string, batchID int64, items []wire.URL) (map[str
 	if err != nil {
 		return nil, err
 	}
-	rows, err := t.urls(site, keysOf(items))
+	rows, err := t.readURLs(site, keysOf(items))
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (t *tx) markCrawling(site string, batchID int64, items []wire.URL) (map[str
 		for _, row := range take {
 			row.Status, row.ErrorMask = wire.StatusCrawling, 0
 		}
-		_, err := execIn(t, mapped(take, urlKey), "UPDATE "+t.table(sqldb.URLs, site)+" SET Status = 3, Batch_Id = ?, ErrorMask = 0, TcDate = ?, UDate = ?"+ofKeys,
+		_, err := execIn(t, mapSlice(take, urlKey), "UPDATE "+t.siteTable(sqldb.URLs, site)+" SET Status = 3, Batch_Id = ?, ErrorMask = 0, TcDate = ?, UDate = ?"+ofKeys,
 			batchID, t.now, t.now, site)
 		return true, err
 	})
@@ -76,7 +76,7 @@ func (t *tx) markCrawling(site string, batchID int64, items []wire.URL) (map[str
 		return nil, err
 	}
 	for _, row := range take {
-		if err := t.statistics(site).reached(row.URLMd5, wire.StatusCrawling, marks[row.URLMd5].Row); err != nil {
+		if err := t.statisticsOf(site).recordStatus(row.URLMd5, wire.StatusCrawling, marks[row.URLMd5].Row); err != nil {
 			return nil, err
 		}
 	}
@@ -84,7 +84,7 @@ func (t *tx) markCrawling(site string, batchID int64, items []wire.URL) (map[str
 }
 
 func keysOf(urls []wire.URL) []string {
-	return mapped(urls, func(u wire.URL) string { return u.URLMd5 })
+	return mapSlice(urls, func(u wire.URL) string { return u.URLMd5 })
 }
 
 // FinishCrawl stores results of a batch, each site once, in one transaction. It changes only rows
@@ -100,23 +100,23 @@ func (s *Store) FinishCrawl(ctx context.Context, batchID int64, list []wire.Site
 	saved := make([]wire.Saved, len(list))
 	order := make([]int, len(list)) // of the sites' locks, the same for all processes
 	for i := range list {
-		order[i], waited[i] = i, s.freq.next(list[i].Site, s.o.FreqDelay, now)
+		order[i], waited[i] = i, s.freq.takeDue(list[i].Site, s.o.FreqDelay, now)
 	}
 	slices.SortFunc(order, func(i, j int) int { return strings.Compare(list[i].Site, list[j].Site) })
-	err := s.update(ctx, "FinishCrawl", func(t *tx) error {
+	err := s.runUpdateTx(ctx, "FinishCrawl", func(t *tx) error {
 		for _, i := range order {
 			site := list[i].Site
 			f := &finishing{hold: hold{tx: t, batchID: batchID, status: wire.StatusCrawling, counter: "Crawled"}, expressions: wire.CrawlerExpressions}
-			if err := f.open(site); err != nil {
+			if err := f.loadSite(site); err != nil {
 				return err
 			}
 			f.removes = slices.ContainsFunc(list[i].Results, func(r wire.Fetched) bool { return r.Rules != nil && r.Rules.RemoveMost > 0 })
-			if f.stale = s.freq.stale(site, f.epoch); f.removes || f.stale { // before a deleted row is inserted again
+			if f.stale = s.freq.isStale(site, f.epoch); f.removes || f.stale { // before a deleted row is inserted again
 				s.freq.giveBack(site, waited[i], now)
-				waited[i] = s.freq.all(site, math.MaxInt)
+				waited[i] = s.freq.takeAll(site, math.MaxInt)
 			}
 			f.waited, done[i] = waited[i], f
-			if err := f.run(list[i].Results); err != nil {
+			if err := f.finishResults(list[i].Results); err != nil {
 				return err
 			}
 		}
@@ -134,7 +134,7 @@ func (s *Store) FinishCrawl(ctx context.Context, batchID int64, list []wire.Site
 		return saved, err
 	}
 	for i, f := range done {
-		f.remember(now)
+		f.rememberLinks(now)
 		saved[i] = f.saved
 	}
 	return saved, nil
@@ -164,37 +164,37 @@ type finishing struct {
 	away   []*wire.URL         // links of other nodes
 }
 
-// open locks the site and reads what the links need. An unknown site is an error with
+// loadSite locks the site and reads what the links need. An unknown site is an error with
 // CodeNotFound.
-func (f *finishing) open(id string) error {
+func (f *finishing) loadSite(id string) error {
 	site, err := f.openSite(id)
 	if err != nil {
 		return err
 	}
 	f.id, f.site = id, site
-	if f.limits, err = f.capacity(site); err == nil {
+	if f.limits, err = f.readCapacity(site); err == nil {
 		f.epoch, err = f.epochOf(f.limits)
 	}
-	f.known = f.s.links.scope(id, f.epoch)
+	f.known = f.s.links.scopeOf(id, f.epoch)
 	return err
 }
 
-// room is the capacity of the site now.
-func (f *finishing) room() (capacity, error) {
+// currentCapacity is the capacity of the site now.
+func (f *finishing) currentCapacity() (capacity, error) {
 	if f.limits.maxURLs <= 0 && f.limits.maxResources <= 0 {
 		return f.limits, nil
 	}
-	return f.capacity(f.site)
+	return f.readCapacity(f.site)
 }
 
-func (f *finishing) run(results []wire.Fetched) error {
+func (f *finishing) finishResults(results []wire.Fetched) error {
 	var mask wire.ErrorMask
 	var held []*wire.Fetched
-	keys := mapped(results, func(r wire.Fetched) string { return r.URLMd5 })
+	keys := mapSlice(results, func(r wire.Fetched) string { return r.URLMd5 })
 	err := f.changeRows(keys, func() (known bool, err error) {
 		for i := range results {
 			r := &results[i]
-			found, err := f.finish(r.URLMd5, r.Set, r.Crawled)
+			found, err := f.finishRow(r.URLMd5, r.Set, r.Crawled)
 			if err != nil {
 				return false, err
 			}
@@ -203,7 +203,7 @@ func (f *finishing) run(results []wire.Fetched) error {
 				mask |= r.SiteBits
 			}
 		}
-		if err := f.write(); err != nil {
+		if err := f.writeChanges(); err != nil {
 			return false, err
 		}
 		return len(withExpressions(held, wire.ObjectURL)) == 0, f.evaluateURLs(held)
@@ -225,7 +225,7 @@ func (f *finishing) run(results []wire.Fetched) error {
 		mask |= wire.ErrInitialization
 	}
 	mask |= f.full
-	if err := f.touch(f.site, mask); err != nil {
+	if err := f.touchSite(f.site, mask); err != nil {
 		return err
 	}
 	return f.holdSite(held)
@@ -258,17 +258,17 @@ func (f *finishing) holdSite(results []*wire.Fetched) error {
 // maxRefused bounds the number of messages about invalid properties.
 const maxRefused = 20
 
-// refuse records that a property is invalid. It returns an error that the property did
+// recordInvalid records that a property is invalid. It returns an error that the property did
 // not cause.
-func (f *finishing) refuse(property string, err error) error {
-	if err == nil || !refused(err) {
+func (f *finishing) recordInvalid(property string, err error) error {
+	if err == nil || !isRefusal(err) {
 		return err
 	}
-	f.record(property, "cannot be followed: "+message(err))
+	f.recordRefusal(property, "cannot be followed: "+clientMessage(err))
 	return nil
 }
 
-func (f *finishing) record(property, reason string) {
+func (f *finishing) recordRefusal(property, reason string) {
 	err := fmt.Errorf("property %s %s", property, reason)
 	if f.refused[err.Error()] || len(f.refused) >= maxRefused {
 		return
@@ -312,8 +312,8 @@ func (h *hold) changeRows(keys []string, change func() (known bool, err error)) 
 		rows = append(rows, &u)
 		return nil
 	})
-	err := chunks(unique(keys), func(in string, args []any) error {
-		text := "SELECT URLMd5, " + columnList(heldColumns) + " FROM " + h.table(sqldb.URLs, h.site) + ofKeys + in + h.DB.ForUpdate()
+	err := forEachChunk(sortUnique(keys), func(in string, args []any) error {
+		text := "SELECT URLMd5, " + columnList(heldColumns) + " FROM " + h.siteTable(sqldb.URLs, h.site) + ofKeys + in + h.DB.ForUpdate()
 		return h.Each(text, slices.Concat([]any{h.site}, args), read)
 	})
 	if err != nil {
@@ -325,10 +325,10 @@ func (h *hold) changeRows(keys []string, change func() (known bool, err error)) 
 	})
 }
 
-// finish changes a row that the batch holds, and reports whether it holds the row; write must
+// finishRow changes a row that the batch holds, and reports whether it holds the row; write must
 // follow. A row at the end of its stage has its Attempts reset; an unfinished one does not. Values
 // are adapted to their columns, because they come from pages and servers.
-func (h *hold) finish(md5 string, set wire.Patch, count bool) (held bool, err error) {
+func (h *hold) finishRow(md5 string, set wire.Patch, count bool) (held bool, err error) {
 	row := h.rows[md5]
 	if row == nil || row.Status != h.status || row.BatchID != h.batchID {
 		return false, nil
@@ -351,9 +351,9 @@ func (h *hold) finish(md5 string, set wire.Patch, count bool) (held bool, err er
 			return false, err
 		}
 	} else if len(set)+len(extra) > 0 { // otherwise the result may still have links
-		h.change(md5, set, extra)
+		h.noteChange(md5, set, extra)
 	}
-	h.unknown = h.unknown || !plain(set)
+	h.unknown = h.unknown || !isPlainChange(set)
 	wire.Apply(row, heldColumns, set, "")
 	switch {
 	case count && h.counter == "Crawled":
@@ -362,14 +362,14 @@ func (h *hold) finish(md5 string, set wire.Patch, count bool) (held bool, err er
 		row.Processed++
 	}
 	if given {
-		err = h.statistics(h.site).reached(md5, status, set)
+		err = h.statisticsOf(h.site).recordStatus(md5, status, set)
 	}
 	return true, err
 }
 
-// change notes a change without expressions.
-func (h *hold) change(md5 string, set wire.Patch, extra []string) {
-	columns := names(set)
+// noteChange notes a change without expressions.
+func (h *hold) noteChange(md5 string, set wire.Patch, extra []string) {
+	columns := sortedColumns(set)
 	values := make([]any, 0, len(columns)+3)
 	values = append(values, h.site, md5)
 	for _, name := range columns {
@@ -384,8 +384,8 @@ func (h *hold) change(md5 string, set wire.Patch, extra []string) {
 	h.changes = append(h.changes, &rowChange{columns, extra, [][]any{values}})
 }
 
-// write writes what finish has changed, many rows with one statement.
-func (h *hold) write() error {
+// writeChanges writes what finish has changed, many rows with one statement.
+func (h *hold) writeChanges() error {
 	for _, c := range h.changes {
 		if err := h.setRows(h.site, c); err != nil {
 			return err
@@ -406,8 +406,8 @@ func (t *tx) setRows(site string, c *rowChange) error {
 			c.rows[i] = append(c.rows[i], t.now)
 		}
 	}
-	assign := mapped(c.columns, func(name string) string { return "`" + name + "` = " + given(name) })
-	return t.writeRows("INSERT INTO "+t.table(sqldb.URLs, site)+" (`"+strings.Join(columns, "`, `")+"`)", c.rows, clause+strings.Join(append(assign, c.extra...), ", "))
+	assign := mapSlice(c.columns, func(name string) string { return "`" + name + "` = " + given(name) })
+	return t.writeRows("INSERT INTO "+t.siteTable(sqldb.URLs, site)+" (`"+strings.Join(columns, "`, `")+"`)", c.rows, clause+strings.Join(append(assign, c.extra...), ", "))
 }
 
 // storableURL reports whether a URL can be stored unchanged. A changed URL would name
@@ -421,7 +421,7 @@ func storableURL(text string) bool {
 // taken rows as they were before, by URLMd5. An unknown site is an error with
 // CodeNotFound.
 func (s *Store) MarkProcessing(ctx context.Context, site string, batchID int64, md5s []string) (map[string]wire.URL, error) {
-	return result(ctx, s.update, "MarkProcessing", func(t *tx) (map[string]wire.URL, error) { return t.markProcessing(site, batchID, md5s) })
+	return runForResult(ctx, s.runUpdateTx, "MarkProcessing", func(t *tx) (map[string]wire.URL, error) { return t.markProcessing(site, batchID, md5s) })
 }
 
 func (t *tx) markProcessing(site string, batchID int64, md5s []string) (map[string]wire.URL, error) {
@@ -429,7 +429,7 @@ func (t *tx) markProcessing(site string, batchID int64, md5s []string) (map[stri
 	if err != nil {
 		return nil, err
 	}
-	taken, err := t.urls(site, md5s)
+	taken, err := t.readURLs(site, md5s)
 	if err != nil {
 		return nil, err
 	}
@@ -449,14 +449,14 @@ func (t *tx) markProcessing(site string, batchID int64, md5s []string) (map[stri
 		for _, row := range take {
 			row.Status = wire.StatusProcessing
 		}
-		_, err := execIn(t, mapped(take, urlKey), "UPDATE "+t.table(sqldb.URLs, site)+" SET Status = 6, Batch_Id = ?, TcDate = ?"+ofKeys, batchID, t.now, site)
+		_, err := execIn(t, mapSlice(take, urlKey), "UPDATE "+t.siteTable(sqldb.URLs, site)+" SET Status = 6, Batch_Id = ?, TcDate = ?"+ofKeys, batchID, t.now, site)
 		return true, err
 	})
 	if err != nil {
 		return nil, err
 	}
 	for _, row := range take {
-		if err := t.statistics(site).reached(row.URLMd5, wire.StatusProcessing, taken[row.URLMd5]); err != nil {
+		if err := t.statisticsOf(site).recordStatus(row.URLMd5, wire.StatusProcessing, taken[row.URLMd5]); err != nil {
 			return nil, err
 		}
 	}
@@ -468,7 +468,7 @@ func (t *tx) markProcessing(site string, batchID int64, md5s []string) (map[stri
 // that cannot be followed, in at most maxRefused messages; the site gets their bit. An unknown site is an error with
 // CodeNotFound.
 func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, results []wire.Extracted) (refused []error, err error) {
-	err = s.update(ctx, "FinishProcess", func(t *tx) error {
+	err = s.runUpdateTx(ctx, "FinishProcess", func(t *tx) error {
 		f := &finishing{
 			hold:        hold{tx: t, batchID: batchID, status: wire.StatusProcessing, counter: "Processed"},
 			expressions: wire.ProcessorExpressions,
@@ -477,10 +477,10 @@ func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, r
 			return err
 		}
 		var held []*wire.Fetched // those with expressions
-		keys := mapped(results, func(r wire.Extracted) string { return r.URLMd5 })
+		keys := mapSlice(results, func(r wire.Extracted) string { return r.URLMd5 })
 		err = f.changeRows(keys, func() (bool, error) {
 			for _, r := range results {
-				found, err := f.finish(r.URLMd5, r.Set, r.Processed)
+				found, err := f.finishRow(r.URLMd5, r.Set, r.Processed)
 				if err != nil {
 					return false, err
 				}
@@ -488,7 +488,7 @@ func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, r
 					held = append(held, &wire.Fetched{URLMd5: r.URLMd5, Expressions: r.Expressions})
 				}
 			}
-			if err := f.write(); err != nil {
+			if err := f.writeChanges(); err != nil {
 				return false, err
 			}
 			return len(withExpressions(held, wire.ObjectURL)) == 0, f.evaluateURLs(held)
@@ -500,7 +500,7 @@ func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, r
 			return err
 		}
 		if refused = f.saved.Refused; len(refused) > 0 {
-			if err := f.touch(f.site, wire.ErrInitialization); err != nil {
+			if err := f.touchSite(f.site, wire.ErrInitialization); err != nil {
 				return err
 			}
 		}

@@ -14,7 +14,7 @@ func big(b *testing.B, n int, synchronous string) *bench {
 	s := newBenchOf(b, synchronous)
 	s.newSite(`{"id":"s","urls":["http://example.com/"]}`)
 	for from := 0; from < n; from += 10000 {
-		s.must(s.update(ctx, "test", func(t *tx) error {
+		s.must(s.runUpdateTx(ctx, "test", func(t *tx) error {
 			var rows []*wire.URL
 			for i := from; i < min(from+10000, n); i++ {
 				u := linkTo(i)

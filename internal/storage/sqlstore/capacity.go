@@ -22,7 +22,7 @@ type capacity struct {
 	leaseURLs, final, until, now int64
 }
 
-func (t *tx) capacity(site string) (c capacity, err error) {
+func (t *tx) readCapacity(site string) (c capacity, err error) {
 	c.leased, c.now = t.place.Active(), t.time.Unix()
 	_, err = t.Get("site_room", []any{site}, &c.maxURLs, &c.urls, &c.maxResources, &c.resources, &c.period, &c.leaseURLs, &c.final, &c.until, &c.rows)
 	return c, err
@@ -39,8 +39,8 @@ func (t *tx) epochOf(c capacity) (int64, error) {
 	return c.rows ^ t.schema, nil
 }
 
-// left is the number of rows that the site can take.
-func (c capacity) left() int {
+// roomLeft is the number of rows that the site can take.
+func (c capacity) roomLeft() int {
 	left := int64(math.MaxInt32)
 	if c.maxURLs > 0 {
 		left = min(left, c.mayHave()-c.urls)
@@ -51,20 +51,20 @@ func (c capacity) left() int {
 	return int(max(left, 0))
 }
 
-// exhausted is the bit of the limit that leaves the least room (docs/spec/processing.md 1.7,
+// exhaustedBit is the bit of the limit that leaves the least room (docs/spec/processing.md 1.7,
 // docs/spec/DECISIONS.md 2).
-func (c capacity) exhausted() wire.ErrorMask {
+func (c capacity) exhaustedBit() wire.ErrorMask {
 	if c.maxURLs > 0 && (c.maxResources <= 0 || c.mayHave()-c.urls <= c.maxResources-c.resources) {
 		return wire.ErrMaxItems
 	}
 	return wire.ErrSiteMaxResources
 }
 
-// fitting returns the new links that the site has room for, in their order. Links of
+// selectFittingLinks returns the new links that the site has room for, in their order. Links of
 // chains and links that robots.txt forbids always fit. If the site is full, rows are first removed by the AUTO_REMOVE_*
 // properties, once in a transaction (docs/spec/crawling.md 5.8). In a cluster links first wait for a
 // larger lease.
-func (f *finishing) fitting(rules *wire.LinkRules, c capacity, fresh []*wire.Link) ([]*wire.Link, error) {
+func (f *finishing) selectFittingLinks(rules *wire.LinkRules, c capacity, fresh []*wire.Link) ([]*wire.Link, error) {
 	wanted, real := 0, 0 // real: of no trap
 	for _, l := range fresh {
 		if !l.Chain && !l.URL.Unasked() {
@@ -77,32 +77,32 @@ func (f *finishing) fitting(rules *wire.LinkRules, c capacity, fresh []*wire.Lin
 	if wanted == 0 || c.maxURLs <= 0 && c.maxResources <= 0 {
 		return fresh, nil
 	}
-	left, err := f.left(rules, c)
+	left, err := f.roomLeft(rules, c)
 	if err != nil {
 		return nil, err
 	}
-	if left < wanted && rules.RemoveMost > 0 && !f.removed && !c.growing() {
+	if left < wanted && rules.RemoveMost > 0 && !f.removed && !c.mayGrow() {
 		f.removed = true
 		removed, err := f.autoRemove(rules, c.period)
 		if err != nil {
 			return nil, err
 		}
 		if removed > 0 {
-			if c, err = f.capacity(f.site); err != nil {
+			if c, err = f.readCapacity(f.site); err != nil {
 				return nil, err
 			}
-			if left, err = f.left(rules, c); err != nil {
+			if left, err = f.roomLeft(rules, c); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if left < real && !c.growing() {
+	if left < real && !c.mayGrow() {
 		removed, err := f.giveWay(real - left)
 		if err != nil {
 			return nil, err
 		}
 		if left += removed; removed > 0 {
-			f.full |= c.exhausted()
+			f.full |= c.exhaustedBit()
 		}
 	}
 	if left < wanted && real < wanted {
@@ -127,9 +127,9 @@ func (f *finishing) fitting(rules *wire.LinkRules, c capacity, fresh []*wire.Lin
 // leaveOut drops links for which the site has no room, or lets them wait for a larger lease.
 func (f *finishing) leaveOut(c capacity, over []*wire.URL) (err error) {
 	dropped := len(over)
-	if c.growing() {
+	if c.mayGrow() {
 		for _, u := range over {
-			m, _ := f.link(u.URLMd5)
+			m, _ := f.linkOf(u.URLMd5)
 			u.Freq = max(m.freq, u.Freq)
 		}
 		if dropped, err = f.holdLinks(f.site, c, over); err != nil {
@@ -138,23 +138,23 @@ func (f *finishing) leaveOut(c capacity, over []*wire.URL) (err error) {
 		f.held += len(over) - dropped
 	}
 	if f.saved.Skipped += dropped; dropped > 0 {
-		f.full |= c.exhausted()
+		f.full |= c.exhaustedBit()
 	}
 	return nil
 }
 
-// left is capacity.left, with the number of rows that AUTO_REMOVE_WHERE_ACTIVE selects if
+// roomLeft is capacity.roomLeft, with the number of rows that AUTO_REMOVE_WHERE_ACTIVE selects if
 // the site has this property. Then it reads all rows of the site.
-func (f *finishing) left(rules *wire.LinkRules, c capacity) (int, error) {
+func (f *finishing) roomLeft(rules *wire.LinkRules, c capacity) (int, error) {
 	if rules.Active == "" || c.maxURLs <= 0 {
-		return c.left(), nil
+		return c.roomLeft(), nil
 	}
 	where, err := f.urlScope(f.site).Where(rules.Active)
 	if err == nil {
-		text, args := clauses{where: where}.query("SELECT COUNT(*) FROM "+f.table(sqldb.URLs, f.site)+aliasURLs(f.site), ofSite(f.site))
-		err = f.Each(f.named(f.site, text), args, func(scan func(...any) error) error { return scan(&c.urls) })
+		text, args := clauses{where: where}.buildQuery("SELECT COUNT(*) FROM "+f.siteTable(sqldb.URLs, f.site)+aliasURLs(f.site), ofSite(f.site))
+		err = f.Each(f.withNamedTables(f.site, text), args, func(scan func(...any) error) error { return scan(&c.urls) })
 	}
-	return c.left(), f.refuse("AUTO_REMOVE_WHERE_ACTIVE", err)
+	return c.roomLeft(), f.recordInvalid("AUTO_REMOVE_WHERE_ACTIVE", err)
 }
 
 // autoRemove deletes at most pageRows rows as URL_DELETE does, but no row that a batch
@@ -163,18 +163,18 @@ func (f *finishing) autoRemove(rules *wire.LinkRules, period int64) (int, error)
 	scope := f.recrawlScope(f.site, period)
 	where, err := scope.Where(rules.RemoveWhere)
 	if err != nil {
-		return 0, f.refuse("AUTO_REMOVE_WHERE", err)
+		return 0, f.recordInvalid("AUTO_REMOVE_WHERE", err)
 	}
 	order, err := scope.OrderBy(rules.RemoveBy)
 	if err != nil {
-		return 0, f.refuse("AUTO_REMOVE_ORDER", err)
+		return 0, f.recordInvalid("AUTO_REMOVE_ORDER", err)
 	}
 	p := clauses{where: where, order: order, limit: expr.Limit{Count: min(rules.RemoveMost, pageRows), Set: true}}
 	p.tieBreak("URLMd5")
-	text, args := p.query("SELECT URLMd5 FROM "+f.table(sqldb.URLs, f.site)+aliasURLs(f.site), ofSite(f.site), expr.SQL{Text: "(Status NOT IN (2, 3, 5, 6, 8))"})
-	keys, err := column[string](f.tx, f.named(f.site, text), args...)
+	text, args := p.buildQuery("SELECT URLMd5 FROM "+f.siteTable(sqldb.URLs, f.site)+aliasURLs(f.site), ofSite(f.site), expr.SQL{Text: "(Status NOT IN (2, 3, 5, 6, 8))"})
+	keys, err := readColumn[string](f.tx, f.withNamedTables(f.site, text), args...)
 	if err != nil || len(keys) == 0 {
-		return 0, f.refuse("AUTO_REMOVE_WHERE", err)
+		return 0, f.recordInvalid("AUTO_REMOVE_WHERE", err)
 	}
 	f.saved.Removed += len(keys)
 	for _, md5 := range keys {
@@ -191,4 +191,4 @@ func (f *finishing) autoRemove(rules *wire.LinkRules, period int64) (int, error)
 // maxPeriod keeps times within the range of database dates.
 const maxPeriod = 100 * 365 * 24 * 60
 
-func minutes(n int64) time.Duration { return time.Duration(min(n, maxPeriod)) * time.Minute }
+func minutesOf(n int64) time.Duration { return time.Duration(min(n, maxPeriod)) * time.Minute }

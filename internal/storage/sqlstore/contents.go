@@ -32,24 +32,24 @@ func (c *Contents) Place(site string) string { return "the database, contents of
 
 // Create makes the table of a site if it is missing.
 func (c *Contents) Create(ctx context.Context, site string) error {
-	return c.run(ctx, c.s.update, "Create", site, nil, (*contentsTx).create)
+	return c.runChecked(ctx, c.s.runUpdateTx, "Create", site, nil, (*contentsTx).createTable)
 }
 
 // PutAll stores entries and replaces entries with the same id. Inserted reports for each
 // entry whether its id was new. Of several entries with one id the last one is stored.
 func (c *Contents) PutAll(ctx context.Context, site string, entries []wire.Entry) (inserted []bool, err error) {
-	ids := mapped(entries, func(e wire.Entry) string { return e.ID })
+	ids := mapSlice(entries, func(e wire.Entry) string { return e.ID })
 	now := c.s.o.Now()
-	err = c.run(ctx, c.s.update, "PutAll", site, ids, func(t *contentsTx) error {
+	err = c.runChecked(ctx, c.s.runUpdateTx, "PutAll", site, ids, func(t *contentsTx) error {
 		inserted = nil
 		if len(entries) == 0 {
 			return nil
 		}
-		if err := t.create(); err != nil {
+		if err := t.createTable(); err != nil {
 			return err
 		}
 		var stored []string
-		if err := t.each("id", ids, appendTo(&stored, single[string])); err != nil {
+		if err := t.forEachEntry("id", ids, appendTo(&stored, singleTarget[string])); err != nil {
 			return err
 		}
 		known := map[string]bool{}
@@ -60,7 +60,7 @@ func (c *Contents) PutAll(ctx context.Context, site string, entries []wire.Entry
 			inserted = append(inserted, !known[id])
 			known[id] = true
 		}
-		return t.put(entries, now)
+		return t.putEntries(entries, now)
 	})
 	return inserted, err
 }
@@ -78,9 +78,9 @@ func (c *Contents) Get(ctx context.Context, site, id string) (wire.Entry, bool, 
 // GetAll returns entries by id. Missing ids are not in the map. A damaged entry has Damage.
 func (c *Contents) GetAll(ctx context.Context, site string, ids ...string) (map[string]wire.Entry, error) {
 	found := map[string]wire.Entry{}
-	err := c.existing(ctx, c.s.view, "GetAll", site, ids, func(t *contentsTx) error {
+	err := c.runIfExists(ctx, c.s.runReadTx, "GetAll", site, ids, func(t *contentsTx) error {
 		clear(found)
-		return t.each("id, data, CDate", ids, func(scan func(...any) error) error {
+		return t.forEachEntry("id, data, CDate", ids, func(scan func(...any) error) error {
 			e, err := scanEntry(scan)
 			found[e.ID] = e
 			return err
@@ -91,7 +91,7 @@ func (c *Contents) GetAll(ctx context.Context, site string, ids ...string) (map[
 
 // Delete removes entries. Missing entries are no error.
 func (c *Contents) Delete(ctx context.Context, site string, ids ...string) error {
-	return c.existing(ctx, c.s.update, "Delete", site, ids, func(t *contentsTx) error {
+	return c.runIfExists(ctx, c.s.runUpdateTx, "Delete", site, ids, func(t *contentsTx) error {
 		_, err := execIn(t.tx, ids, "DELETE FROM "+t.contents+" WHERE Site_Id = ? AND id IN ", t.site)
 		return err
 	})
@@ -99,7 +99,7 @@ func (c *Contents) Delete(ctx context.Context, site string, ids ...string) error
 
 // DeleteSite removes all entries of a site.
 func (c *Contents) DeleteSite(ctx context.Context, site string) error {
-	return c.existing(ctx, c.s.update, "DeleteSite", site, nil, func(t *contentsTx) error {
+	return c.runIfExists(ctx, c.s.runUpdateTx, "DeleteSite", site, nil, func(t *contentsTx) error {
 		_, err := t.Of(t.site).Do("contents_delete", t.site)
 		return err
 	})
@@ -107,7 +107,7 @@ func (c *Contents) DeleteSite(ctx context.Context, site string) error {
 
 // Sites lists the sites that have entries, sorted by id.
 func (c *Contents) Sites(ctx context.Context) ([]string, error) {
-	return result(ctx, c.s.view, "Contents.Sites", func(t *tx) ([]string, error) {
+	return runForResult(ctx, c.s.runReadTx, "Contents.Sites", func(t *tx) ([]string, error) {
 		all, err := t.SitesWith(sqldb.Contents)
 		if err != nil {
 			return nil, err
@@ -117,7 +117,7 @@ func (c *Contents) Sites(ctx context.Context) ([]string, error) {
 			if wire.CheckSiteID("", "", site) != nil {
 				continue // not a table of this program
 			}
-			used, err := t.Row("SELECT 1 FROM "+t.table(sqldb.Contents, site)+" WHERE Site_Id = ? LIMIT 1", []any{site}, new(int))
+			used, err := t.Row("SELECT 1 FROM "+t.siteTable(sqldb.Contents, site)+" WHERE Site_Id = ? LIMIT 1", []any{site}, new(int))
 			if err != nil {
 				return nil, err
 			}
@@ -135,7 +135,7 @@ func (c *Contents) Sites(ctx context.Context) ([]string, error) {
 // empty at the end.
 func (c *Contents) Page(ctx context.Context, site, after string, maxBytes int) ([]wire.Entry, error) {
 	var page []wire.Entry
-	err := c.existing(ctx, c.s.view, "Page", site, nil, func(t *contentsTx) error {
+	err := c.runIfExists(ctx, c.s.runReadTx, "Page", site, nil, func(t *contentsTx) error {
 		page = nil
 		last, err := t.lastOfPage(after, maxBytes)
 		if err != nil || last == "" {
@@ -154,9 +154,9 @@ func (c *Contents) Page(ctx context.Context, site, after string, maxBytes int) (
 // Dates returns the dates of entries by id. Missing ids are not in the map.
 func (c *Contents) Dates(ctx context.Context, site string, ids ...string) (map[string]time.Time, error) {
 	dates := map[string]time.Time{}
-	err := c.existing(ctx, c.s.view, "Dates", site, ids, func(t *contentsTx) error {
+	err := c.runIfExists(ctx, c.s.runReadTx, "Dates", site, ids, func(t *contentsTx) error {
 		clear(dates)
-		return t.each("id, CDate", ids, pair(func(id string, date sql.NullString) { dates[id], _ = wire.Date(date.String).Time() }))
+		return t.forEachEntry("id, CDate", ids, scanPair(func(id string, date sql.NullString) { dates[id], _ = wire.Date(date.String).Time() }))
 	})
 	return dates, err
 }
@@ -170,18 +170,18 @@ type contentsTx struct {
 	site, contents string // id and table
 }
 
-// existing is run for a site that has a table. Otherwise it does nothing.
-func (c *Contents) existing(ctx context.Context, run transact, op, site string, ids []string, do func(*contentsTx) error) error {
-	return c.run(ctx, run, op, site, ids, func(t *contentsTx) error {
-		if has, err := t.has(); err != nil || !has {
+// runIfExists is run for a site that has a table. Otherwise it does nothing.
+func (c *Contents) runIfExists(ctx context.Context, run transact, op, site string, ids []string, do func(*contentsTx) error) error {
+	return c.runChecked(ctx, run, op, site, ids, func(t *contentsTx) error {
+		if has, err := t.hasTable(); err != nil || !has {
 			return err
 		}
 		return do(t)
 	})
 }
 
-// run checks the ids and runs do in a transaction.
-func (c *Contents) run(ctx context.Context, run transact, op, site string, ids []string, do func(*contentsTx) error) error {
+// runChecked checks the ids and runs do in a transaction.
+func (c *Contents) runChecked(ctx context.Context, run transact, op, site string, ids []string, do func(*contentsTx) error) error {
 	if site == "" {
 		site = wire.GeneralSite
 	}
@@ -194,29 +194,29 @@ func (c *Contents) run(ctx context.Context, run transact, op, site string, ids [
 		}
 	}
 	return run(ctx, "Contents."+op, func(t *tx) error {
-		return do(&contentsTx{tx: t, site: site, contents: t.table(sqldb.Contents, site)})
+		return do(&contentsTx{tx: t, site: site, contents: t.siteTable(sqldb.Contents, site)})
 	})
 }
 
-func (t *contentsTx) has() (bool, error) { return t.HasSite(sqldb.Contents, t.site) }
+func (t *contentsTx) hasTable() (bool, error) { return t.HasSite(sqldb.Contents, t.site) }
 
-// create makes the site's table if it is missing.
-func (t *contentsTx) create() error {
-	if has, err := t.has(); err != nil || has {
+// createTable makes the site's table if it is missing.
+func (t *contentsTx) createTable() error {
+	if has, err := t.hasTable(); err != nil || has {
 		return err
 	}
 	return t.MakeSite(t.site, sqldb.Contents)
 }
 
-// each reads columns of the entries of ids.
-func (t *contentsTx) each(columns string, ids []string, row func(scan func(...any) error) error) error {
+// forEachEntry reads columns of the entries of ids.
+func (t *contentsTx) forEachEntry(columns string, ids []string, row func(scan func(...any) error) error) error {
 	return eachIn(t.tx, ids, "SELECT "+columns+" FROM "+t.contents+" WHERE Site_Id = ? AND id IN ", []any{t.site}, row)
 }
 
-// put writes entries. REPLACE applies the rows of one statement in their order, on both
+// putEntries writes entries. REPLACE applies the rows of one statement in their order, on both
 // databases.
-func (t *contentsTx) put(entries []wire.Entry, now time.Time) error {
-	rows := mapped(entries, func(e wire.Entry) []any {
+func (t *contentsTx) putEntries(entries []wire.Entry, now time.Time) error {
+	rows := mapSlice(entries, func(e wire.Entry) []any {
 		if e.CDate.IsZero() {
 			e.CDate = now
 		}
@@ -229,7 +229,7 @@ func (t *contentsTx) put(entries []wire.Entry, now time.Time) error {
 func (t *contentsTx) lastOfPage(after string, maxBytes int) (last string, err error) {
 	size, full := 0, false
 	err = t.Each("SELECT id, LENGTH(data) FROM "+t.contents+" WHERE Site_Id = ? AND id > ? ORDER BY id LIMIT ?", []any{t.site, after, contentsPage},
-		pair(func(id string, n int) {
+		scanPair(func(id string, n int) {
 			size += max(0, n-zpack.SealSize)
 			if full = full || size > maxBytes && last != ""; !full {
 				last = id

@@ -12,7 +12,7 @@ import (
 )
 
 // The counters of a site (docs/spec/storage.md 4.0.4) change in the transaction that
-// changes the URLs: [tx.counted] around a change and [tx.countAdded] after an insert ask the
+// changes the URLs: [tx.updateCounted] around a change and [tx.countAdded] after an insert ask the
 // database; [tx.countedRows] computes the same from rows that the caller has read.
 //
 // Two counters are updated lazily, when a client reads the site. A bit that one row lost
@@ -60,10 +60,10 @@ func (t *tx) selectTally(site string) string {
 	for _, c := range tallied {
 		b.WriteString("COALESCE(SUM(CASE WHEN " + c.when + " THEN " + c.adds + " ELSE 0 END), 0), ")
 	}
-	return b.String() + "COALESCE(" + t.DB.BitOr() + "(CASE WHEN " + ownRows + " THEN ErrorMask ELSE 0 END), 0) FROM " + t.table(sqldb.URLs, site)
+	return b.String() + "COALESCE(" + t.DB.BitOr() + "(CASE WHEN " + ownRows + " THEN ErrorMask ELSE 0 END), 0) FROM " + t.siteTable(sqldb.URLs, site)
 }
 
-func (a *tally) targets() []any {
+func (a *tally) scanTargets() []any {
 	list := make([]any, 0, len(a.sums)+1)
 	for i := range a.sums {
 		list = append(list, &a.sums[i])
@@ -71,12 +71,12 @@ func (a *tally) targets() []any {
 	return append(list, &a.mask)
 }
 
-// tally adds up rows of a site by key. It ignores missing and repeated keys.
-func (t *tx) tally(site string, md5s []string) (tally, error) {
+// tallyRows adds up rows of a site by key. It ignores missing and repeated keys.
+func (t *tx) tallyRows(site string, md5s []string) (tally, error) {
 	var all tally
-	err := eachIn(t, unique(md5s), t.selectTally(site)+ofKeys, []any{site}, func(scan func(...any) error) error {
+	err := eachIn(t, sortUnique(md5s), t.selectTally(site)+ofKeys, []any{site}, func(scan func(...any) error) error {
 		var part tally
-		err := scan(part.targets()...)
+		err := scan(part.scanTargets()...)
 		for i, n := range part.sums {
 			all.sums[i] += n
 		}
@@ -96,15 +96,15 @@ var tallyColumns = slices.DeleteFunc(slices.Clone(wire.URLColumns), func(c wire.
 func (t *tx) tallyOf(site string, rows []*wire.URL) (all tally, err error) {
 	for _, u := range rows {
 		if strings.IndexFunc(u.ContentType, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
-			return t.tally(site, mapped(rows, urlKey))
+			return t.tallyRows(site, mapSlice(rows, urlKey))
 		}
-		all.add(u)
+		all.addRow(u)
 	}
 	return all, nil
 }
 
-// add adds a row; it computes what tallied says.
-func (a *tally) add(u *wire.URL) {
+// addRow adds a row; it computes what tallied says.
+func (a *tally) addRow(u *wire.URL) {
 	own := u.Status != wire.StatusCrawled || u.Crawled != 0
 	add := func(i int, when bool, n int64) {
 		if when {
@@ -129,8 +129,8 @@ func (a *tally) add(u *wire.URL) {
 	}
 }
 
-// plain reports whether a change by p can be followed without the database.
-func plain(p wire.Patch) bool {
+// isPlainChange reports whether a change by p can be followed without the database.
+func isPlainChange(p wire.Patch) bool {
 	return !slices.ContainsFunc(tallyColumns, func(c wire.Column) bool {
 		_, is := p[c.Name].(wire.Expr)
 		return is
@@ -155,67 +155,67 @@ func (t *tx) countedRows(site string, rows []*wire.URL, change func() (known boo
 	if known {
 		after, err = t.tallyOf(site, rows)
 	} else {
-		after, err = t.tally(site, mapped(rows, urlKey))
+		after, err = t.tallyRows(site, mapSlice(rows, urlKey))
 	}
 	if err != nil {
 		return err
 	}
-	return t.count(site, before, after)
+	return t.addDifference(site, before, after)
 }
 
-// counted runs a change of rows of a site and updates the counters. Md5s are the keys of
+// updateCounted runs a change of rows of a site and updates the counters. Md5s are the keys of
 // all rows that the change may touch.
-func (t *tx) counted(site string, md5s []string, change func() error) error {
-	before, err := t.tally(site, md5s)
+func (t *tx) updateCounted(site string, md5s []string, change func() error) error {
+	before, err := t.tallyRows(site, md5s)
 	if err != nil {
 		return err
 	}
 	if err := change(); err != nil {
 		return err
 	}
-	after, err := t.tally(site, md5s)
+	after, err := t.tallyRows(site, md5s)
 	if err != nil {
 		return err
 	}
-	return t.count(site, before, after)
+	return t.addDifference(site, before, after)
 }
 
 // countAdded updates the counters after an insert of rows.
 func (t *tx) countAdded(site string, md5s []string) error {
-	added, err := t.tally(site, md5s)
+	added, err := t.tallyRows(site, md5s)
 	if err != nil {
 		return err
 	}
-	return t.count(site, tally{}, added)
+	return t.addDifference(site, tally{}, added)
 }
 
-// count adds the difference of two tallies to a site's counters.
-func (t *tx) count(site string, before, after tally) error {
+// addDifference adds the difference of two tallies to a site's counters.
+func (t *tx) addDifference(site string, before, after tally) error {
 	if before == after {
 		return nil
 	}
 	var s statement
-	s.add("UPDATE " + t.sites() + " SET ")
+	s.appendText("UPDATE " + t.sitesTable() + " SET ")
 	for i, c := range tallied {
 		// A COUNTER_CRIT_* property may count fewer rows. Its counter is set when a client
 		// reads the site, and must not go below 0 until then.
 		more := after.sums[i] - before.sums[i]
-		s.add(c.column+" = CASE WHEN "+c.column+" >= (?) THEN "+c.column+" + (?) ELSE 0 END, ", -more, more)
+		s.appendText(c.column+" = CASE WHEN "+c.column+" >= (?) THEN "+c.column+" + (?) ELSE 0 END, ", -more, more)
 	}
 	stale := 0
 	if before.mask&^after.mask != 0 {
 		stale = 1
 	}
 	if t.place.Active() && after.sums[newURLsSum] > before.sums[newURLsSum] {
-		s.add(wantsWork)
+		s.appendText(wantsWork)
 	}
-	s.add("ErrorMask = ErrorMask | ?, MaskStale = MaskStale | ? WHERE Id = ?", after.mask, stale, site)
+	s.appendText("ErrorMask = ErrorMask | ?, MaskStale = MaskStale | ? WHERE Id = ?", after.mask, stale, site)
 	_, err := t.Exec(s.text.String(), s.args...)
 	return err
 }
 
-func uncounted(p wire.Patch) wire.Patch {
-	p = clone(p)
+func withoutCounted(p wire.Patch) wire.Patch {
+	p = clonePatch(p)
 	for _, name := range countedColumns {
 		delete(p, name)
 	}
@@ -228,9 +228,9 @@ var counterProperties = map[string]string{
 	"COUNTER_CRIT_NURLS": "NewURLs", "COUNTER_CRIT_DURLS": "DeletedURLs", "COUNTER_CRIT_ERRORS": "Errors",
 }
 
-// refresh updates the lazy counters of a site. It writes only if the site has some.
-func (s *Store) refresh(ctx context.Context, id string) error {
-	lazy, err := result(ctx, s.view, "refresh", func(t *tx) (lazy bool, err error) {
+// refreshCounters updates the lazy counters of a site. It writes only if the site has some.
+func (s *Store) refreshCounters(ctx context.Context, id string) error {
+	lazy, err := runForResult(ctx, s.runReadTx, "refresh", func(t *tx) (lazy bool, err error) {
 		if _, err := t.Get("site_stale", []any{id}, &lazy); err != nil || lazy {
 			return lazy, err
 		}
@@ -240,7 +240,7 @@ func (s *Store) refresh(ctx context.Context, id string) error {
 	if err != nil || !lazy {
 		return err
 	}
-	return s.update(ctx, "refresh", func(t *tx) error {
+	return s.runUpdateTx(ctx, "refresh", func(t *tx) error {
 		id, err := t.storedID(id)
 		if err != nil || id == "" {
 			return err
@@ -255,7 +255,7 @@ func (s *Store) refresh(ctx context.Context, id string) error {
 // counterCriteria returns the conditions of COUNTER_CRIT_* properties by column.
 func (t *tx) counterCriteria(id string) (map[string]string, error) {
 	criteria := map[string]string{}
-	err := t.All("site_counter_properties", []any{id}, pair(func(name, value string) {
+	err := t.All("site_counter_properties", []any{id}, scanPair(func(name, value string) {
 		if column, ok := counterProperties[name]; ok { // the comparison of MySQL ignores case
 			criteria[column] = value
 		}
@@ -269,9 +269,9 @@ func (t *tx) countByCriteria(id string) error {
 		return err
 	}
 	for column, condition := range criteria {
-		table := t.table(sqldb.URLs, id)
+		table := t.siteTable(sqldb.URLs, id)
 		if column == "DeletedURLs" {
-			table = t.table(sqldb.Deleted, id)
+			table = t.siteTable(sqldb.Deleted, id)
 		}
 		where, err := t.urlScope(id).Where(condition)
 		if err != nil {
@@ -279,10 +279,10 @@ func (t *tx) countByCriteria(id string) error {
 			continue
 		}
 		var s statement
-		s.add("UPDATE " + t.sites() + " SET " + column + " = (SELECT COUNT(*) FROM " + table + aliasURLs(id))
-		s.where(ofSite(id), where)
-		s.add(") WHERE Id = ?", id)
-		if _, err := t.Exec(t.named(id, s.text.String()), s.args...); err != nil {
+		s.appendText("UPDATE " + t.sitesTable() + " SET " + column + " = (SELECT COUNT(*) FROM " + table + aliasURLs(id))
+		s.addConditions(ofSite(id), where)
+		s.appendText(") WHERE Id = ?", id)
+		if _, err := t.Exec(t.withNamedTables(id, s.text.String()), s.args...); err != nil {
 			return err
 		}
 	}
@@ -310,20 +310,20 @@ func (t *tx) renewMask(id string) error {
 	return err
 }
 
-// recount computes all counters from the rows, except the given columns.
-func (t *tx) recount(id string, except ...string) error {
+// recountSite computes all counters from the rows, except the given columns.
+func (t *tx) recountSite(id string, except ...string) error {
 	var all tally
-	if _, err := t.Row(t.selectTally(id)+" WHERE Site_Id = ?", []any{id}, all.targets()...); err != nil {
+	if _, err := t.Row(t.selectTally(id)+" WHERE Site_Id = ?", []any{id}, all.scanTargets()...); err != nil {
 		return err
 	}
 	var s statement
-	s.add("UPDATE " + t.sites() + " SET ")
+	s.appendText("UPDATE " + t.sitesTable() + " SET ")
 	for i, c := range tallied {
 		if !slices.Contains(except, c.column) {
-			s.add(c.column+" = ?, ", all.sums[i])
+			s.appendText(c.column+" = ?, ", all.sums[i])
 		}
 	}
-	s.add("DeletedURLs = (SELECT COUNT(*) FROM "+t.table(sqldb.Deleted, id)+" WHERE Site_Id = ?) WHERE Id = ?", id, id)
+	s.appendText("DeletedURLs = (SELECT COUNT(*) FROM "+t.siteTable(sqldb.Deleted, id)+" WHERE Site_Id = ?) WHERE Id = ?", id, id)
 	if _, err := t.Exec(s.text.String(), s.args...); err != nil {
 		return err
 	}
@@ -339,7 +339,7 @@ func (t *tx) recount(id string, except ...string) error {
 // ErrorMessage names an unknown site. An invalid criterion is an error with its clause.
 func (s *Store) Recalculate(ctx context.Context, list []wire.RecalcRequest) (wire.GeneralResponse, error) {
 	answer := wire.GeneralResponse{Statuses: []any{}}
-	sites, err := result(ctx, s.view, "Recalculate", func(t *tx) ([]recount, error) {
+	sites, err := runForResult(ctx, s.runReadTx, "Recalculate", func(t *tx) ([]recount, error) {
 		var named, selected []recount
 		for i, r := range list {
 			if r.SiteID != "" {
@@ -362,7 +362,7 @@ func (s *Store) Recalculate(ctx context.Context, list []wire.RecalcRequest) (wir
 		return answer, err
 	}
 	for _, r := range sites {
-		found, err := s.recalculate(ctx, r)
+		found, err := s.recalculateCounters(ctx, r)
 		if err != nil {
 			return answer, err
 		}
@@ -380,15 +380,15 @@ type recount struct {
 	partial bool // without CollectedURLs
 }
 
-func (s *Store) recalculate(ctx context.Context, r recount) (found bool, err error) {
-	return result(ctx, s.update, "Recalculate", func(t *tx) (bool, error) {
+func (s *Store) recalculateCounters(ctx context.Context, r recount) (found bool, err error) {
+	return runForResult(ctx, s.runUpdateTx, "Recalculate", func(t *tx) (bool, error) {
 		site, err := t.storedID(r.site)
 		if err != nil || site == "" {
 			return false, err
 		}
 		if r.partial {
-			return true, t.recount(site, "CollectedURLs")
+			return true, t.recountSite(site, "CollectedURLs")
 		}
-		return true, t.recount(site)
+		return true, t.recountSite(site)
 	})
 }

@@ -13,9 +13,9 @@ import (
 func (b *bench) counts(site string) map[string]int64 {
 	b.Helper()
 	c := map[string]int64{}
-	b.must(b.view(ctx, "test", func(t *tx) error {
+	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
 		var speeds int64
-		err := t.eachURL("SELECT "+urlColumns+" FROM "+t.table(sqldb.URLs, site)+" WHERE Site_Id = ?", []any{site}, func(u wire.URL) {
+		err := t.eachURL("SELECT "+urlColumns+" FROM "+t.siteTable(sqldb.URLs, site)+" WHERE Site_Id = ?", []any{site}, func(u wire.URL) {
 			own := !(u.Status == 4 && u.Crawled == 0)
 			add := func(name string, n int64, when bool) {
 				if when {
@@ -46,7 +46,7 @@ func (b *bench) counts(site string) map[string]int64 {
 			c["AVGSpeed"] = speeds / c["AVGSpeedCounter"]
 		}
 		var deleted int64
-		_, err = t.Row("SELECT COUNT(*) FROM "+t.table(sqldb.Deleted, site)+" WHERE Site_Id = ?", []any{site}, &deleted)
+		_, err = t.Row("SELECT COUNT(*) FROM "+t.siteTable(sqldb.Deleted, site)+" WHERE Site_Id = ?", []any{site}, &deleted)
 		c["DeletedURLs"] = deleted
 		return err
 	}))
@@ -65,7 +65,7 @@ func (b *bench) checkCounters(site, after string) {
 			b.Errorf("after %s: %s = %v, want %d from the rows", after, name, p[name], want[name])
 		}
 	}
-	b.must(b.view(ctx, "test", func(t *tx) error {
+	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
 		for _, name := range []string{"OwnURLs", "InFlight", "InProcess"} {
 			var n int64
 			if _, err := t.Row("SELECT "+name+" FROM "+t.DB.Table(sqldb.Sites, "sites")+" WHERE Id = ?", []any{site}, &n); err != nil {
@@ -93,7 +93,7 @@ func TestCountersEqualTheRows(t *testing.T) {
 		if r.IntN(3) > 0 {
 			p["ParentMd5"] = wire.Md5("0")
 		}
-		for _, name := range names(p) {
+		for _, name := range sortedColumns(p) {
 			if r.IntN(3) == 0 {
 				delete(p, name)
 			}
@@ -191,7 +191,7 @@ func TestCountersEqualTheRows(t *testing.T) {
 		}
 	}
 	// A recount changes nothing.
-	b.must(b.update(ctx, "test", func(t *tx) error { return t.recount("s") }))
+	b.must(b.runUpdateTx(ctx, "test", func(t *tx) error { return t.recountSite("s") }))
 	b.checkCounters("s", "recount")
 }
 
@@ -224,15 +224,15 @@ func TestTalliesAreEqual(t *testing.T) {
 			"ErrorMask": pick(0, 0, 0, 1, 4096, 1<<31, 1<<52), "TagsCount": pick(0, 3), "CrawlingTime": pick(0, 1, 333, 1<<40),
 			"ParentMd5": []string{"", u.URLMd5}[r.IntN(2)], "ContentType": kinds[r.IntN(len(kinds))]})
 	}
-	b.must(b.view(ctx, "test", func(t *tx) error {
+	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
 		for range 100 {
 			some := keys[r.IntN(len(keys)):]
 			some = some[:r.IntN(min(len(some), 40))]
-			stored, err := t.urls("s", some)
+			stored, err := t.readURLs("s", some)
 			if err != nil {
 				return err
 			}
-			want, err := t.tally("s", some)
+			want, err := t.tallyRows("s", some)
 			if err != nil {
 				return err
 			}
@@ -263,7 +263,7 @@ func TestCountersOfExpressions(t *testing.T) {
 			b := newBench(t)
 			b.newSite(`{"id":"s"}`)
 			b.put("u", wire.Patch{"Size": int64(3), "ErrorMask": int64(1)})
-			b.must(b.update(ctx, "test", func(t *tx) error { return t.recount("s") }))
+			b.must(b.runUpdateTx(ctx, "test", func(t *tx) error { return t.recountSite("s") }))
 			_, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{wire.NewURL("s", "u")})
 			b.must(err)
 			for i := range results {

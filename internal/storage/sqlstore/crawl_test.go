@@ -19,11 +19,11 @@ func (b *bench) put(url string, p wire.Patch) {
 // putIn is put for any site.
 func (b *bench) putIn(site, url string, p wire.Patch) {
 	b.Helper()
-	b.must(b.update(ctx, "test", func(t *tx) error {
-		row := clone(p)
+	b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
+		row := clonePatch(p)
 		row["URL"], row["URLMd5"], row["Site_Id"] = url, wire.Md5(url), site
-		return t.counted(site, []string{wire.Md5(url)}, func() error {
-			_, err := t.insert(t.urlsTarget("", site), row)
+		return t.updateCounted(site, []string{wire.Md5(url)}, func() error {
+			_, err := t.insertRow(t.urlsTarget("", site), row)
 			return err
 		})
 	}))

@@ -19,17 +19,17 @@ type clauses struct {
 	group        string // " GROUP BY ...", or ""
 }
 
-// query returns head with the conditions, the order and the limit, and its arguments.
-func (c clauses) query(head string, conditions ...expr.SQL) (string, []any) {
+// buildQuery returns head with the conditions, the order and the limit, and its arguments.
+func (c clauses) buildQuery(head string, conditions ...expr.SQL) (string, []any) {
 	var s statement
-	s.add(head)
-	s.where(append(conditions, c.where)...)
-	s.add(c.group)
+	s.appendText(head)
+	s.addConditions(append(conditions, c.where)...)
+	s.appendText(c.group)
 	if c.order.Text != "" {
-		s.add(" ORDER BY "+c.order.Text, c.order.Args...)
+		s.appendText(" ORDER BY "+c.order.Text, c.order.Args...)
 	}
 	limit := c.limit.SQL()
-	s.add(limit.Text, limit.Args...)
+	s.appendText(limit.Text, limit.Args...)
 	return s.text.String(), s.args
 }
 
@@ -52,7 +52,7 @@ func (t *tx) urlClauses(object, site string, scope expr.Scope, c wire.Criterion)
 	if len(c.SQL) == 0 && !strings.Contains(strings.ToLower(c.Where+c.OrderBy), "urls_") {
 		scope.Table.Alias = "urls"
 	}
-	return t.clauses(object, scope, c)
+	return t.checkCriterion(object, scope, c)
 }
 
 // rowsClauses checks a criterion on one of the tables of a site.
@@ -61,25 +61,25 @@ func (t *tx) rowsClauses(database, object, site string, c wire.Criterion) (claus
 	if database == sqldb.URLs {
 		return t.urlClauses(object, site, scope, c)
 	}
-	return t.clauses(object, scope, c)
+	return t.checkCriterion(object, scope, c)
 }
 
-// clauses checks a criterion. The error is a *wire.FieldError with the clause.
-func (t *tx) clauses(object string, scope expr.Scope, c wire.Criterion) (p clauses, err error) {
+// checkCriterion checks a criterion. The error is a *wire.FieldError with the clause.
+func (t *tx) checkCriterion(object string, scope expr.Scope, c wire.Criterion) (p clauses, err error) {
 	if p.where, err = scope.Where(c.Where); err != nil {
-		return p, &wire.FieldError{Object: object, Field: "WHERE", Value: clip(c.Where), Reason: err.Error()}
+		return p, &wire.FieldError{Object: object, Field: "WHERE", Value: clipText(c.Where), Reason: err.Error()}
 	}
 	if p.order, err = scope.OrderBy(c.OrderBy); err != nil {
-		return p, &wire.FieldError{Object: object, Field: "ORDER BY", Value: clip(c.OrderBy), Reason: err.Error()}
+		return p, &wire.FieldError{Object: object, Field: "ORDER BY", Value: clipText(c.OrderBy), Reason: err.Error()}
 	}
 	if p.limit, err = expr.ParseLimit(c.Limit); err != nil {
-		return p, &wire.FieldError{Object: object, Field: "LIMIT", Value: clip(c.Limit), Reason: err.Error()}
+		return p, &wire.FieldError{Object: object, Field: "LIMIT", Value: clipText(c.Limit), Reason: err.Error()}
 	}
-	p.as = alias(scope.Table.Alias)
+	p.as = asAlias(scope.Table.Alias)
 	return p, nil
 }
 
-func alias(name string) string { return " AS `" + name + "`" }
+func asAlias(name string) string { return " AS `" + name + "`" }
 
 // pageRows is the number of rows that one transaction of a large request changes. This
 // bounds the memory and the time of a lock on a site of a million rows. Each transaction
@@ -105,7 +105,7 @@ type keyPages struct {
 // changePages calls do, each time in a transaction, until p is done.
 func (s *Store) changePages(ctx context.Context, op string, p keyPages, do func(*tx, *keyPages) error) (keyPages, error) {
 	for !p.done {
-		next, err := result(ctx, s.update, op, func(t *tx) (keyPages, error) {
+		next, err := runForResult(ctx, s.runUpdateTx, op, func(t *tx) (keyPages, error) {
 			next := p
 			err := do(t, &next)
 			return next, err
@@ -167,15 +167,15 @@ func (t *tx) nextKeys(p *keyPages, limit int) ([]string, error) {
 
 // selectKeys returns the keys of all rows that c selects, in its order.
 func (t *tx) selectKeys(p *keyPages, c clauses, condition expr.SQL) ([]string, error) {
-	text, args := c.query("SELECT URLMd5 FROM "+t.table(p.database, p.site)+c.as, ofSite(p.site), condition)
-	return column[string](t, t.named(p.site, text), args...)
+	text, args := c.buildQuery("SELECT URLMd5 FROM "+t.siteTable(p.database, p.site)+c.as, ofSite(p.site), condition)
+	return readColumn[string](t, t.withNamedTables(p.site, text), args...)
 }
 
 // stillSelected returns the keys whose rows the condition selects at this moment.
 func (t *tx) stillSelected(p *keyPages, c clauses, keys []string) ([]string, error) {
 	found := make(map[string]bool, len(keys))
 	c.order, c.limit = expr.SQL{}, expr.Limit{}
-	err := chunks(keys, func(in string, args []any) error {
+	err := forEachChunk(keys, func(in string, args []any) error {
 		list, err := t.selectKeys(p, c, expr.SQL{Text: "(URLMd5 IN " + in + ")", Args: args})
 		for _, md5 := range list {
 			found[md5] = true
@@ -199,7 +199,7 @@ func (s *Store) Select(object, site string, c wire.Criterion) *Selection {
 
 // Check returns an error with the clause if the criterion is invalid.
 func (l *Selection) Check(ctx context.Context) error {
-	return l.s.view(ctx, "Select", func(t *tx) error {
+	return l.s.runReadTx(ctx, "Select", func(t *tx) error {
 		_, err := t.rowsClauses(sqldb.URLs, l.p.object, l.p.site, l.p.criterion)
 		return err
 	})
@@ -210,7 +210,7 @@ func (l *Selection) Check(ctx context.Context) error {
 func (l *Selection) Next(ctx context.Context) (md5s []string, err error) {
 	for len(md5s) == 0 && !l.p.done {
 		var next keyPages
-		err := l.s.view(ctx, "Select", func(t *tx) error {
+		err := l.s.runReadTx(ctx, "Select", func(t *tx) error {
 			next, md5s = l.p, nil
 			site, err := t.storedID(next.site)
 			if err != nil || site == "" {

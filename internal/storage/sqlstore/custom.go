@@ -53,7 +53,7 @@ func (s *Store) Custom(ctx context.Context, r wire.CustomRequest, mode CustomMod
 	answer := wire.CustomResponse{RID: r.RID, Query: r.Query, DBName: r.DBName, Result: []any{}}
 	short, cancel := context.WithTimeout(ctx, s.o.CustomTime)
 	defer cancel()
-	results, err := s.custom(short, r, mode)
+	results, err := s.runCustom(short, r, mode)
 	if err != nil {
 		if ctx.Err() != nil || sqldb.Critical(err) {
 			return answer, err
@@ -69,7 +69,7 @@ func (s *Store) Custom(ctx context.Context, r wire.CustomRequest, mode CustomMod
 		return answer, nil
 	}
 	if r.List {
-		answer.Result = mapped(results, func(rows []any) any { return rows })
+		answer.Result = mapSlice(results, func(rows []any) any { return rows })
 	} else {
 		answer.Result = results[0]
 	}
@@ -82,8 +82,8 @@ type customError struct{ err error }
 func (e *customError) Error() string { return e.err.Error() }
 func (e *customError) Unwrap() error { return e.err }
 
-func (s *Store) custom(ctx context.Context, r wire.CustomRequest, mode CustomMode) ([][]any, error) {
-	database := s.database(r.DBName)
+func (s *Store) runCustom(ctx context.Context, r wire.CustomRequest, mode CustomMode) ([][]any, error) {
+	database := s.databaseOf(r.DBName)
 	switch {
 	case mode != CustomRead && mode != CustomAll:
 		return nil, errCustomOff
@@ -92,7 +92,7 @@ func (s *Store) custom(ctx context.Context, r wire.CustomRequest, mode CustomMod
 	case len(r.Queries) == 0:
 		return nil, errCustomEmpty
 	case database == "":
-		return nil, fmt.Errorf("dbName %s is not the name of a database", strconv.Quote(clip(r.DBName)))
+		return nil, fmt.Errorf("dbName %s is not the name of a database", strconv.Quote(clipText(r.DBName)))
 	}
 	for _, q := range r.Queries {
 		if strings.TrimSpace(q) == "" {
@@ -104,7 +104,7 @@ func (s *Store) custom(ctx context.Context, r wire.CustomRequest, mode CustomMod
 			var results [][]any
 			c := custom{tx: t, database: r.DBName, names: r.Names, all: all}
 			for _, q := range r.Queries {
-				rows, err := c.run(q)
+				rows, err := c.runStatement(q)
 				if err != nil {
 					return nil, &customError{err}
 				}
@@ -113,16 +113,16 @@ func (s *Store) custom(ctx context.Context, r wire.CustomRequest, mode CustomMod
 			return results, nil
 		}
 	}
-	results, err := result(ctx, s.view, "Custom", queries(false))
-	if mode == CustomAll && refused(err) {
-		return result(ctx, s.update, "Custom", queries(true))
+	results, err := runForResult(ctx, s.runReadTx, "Custom", queries(false))
+	if mode == CustomAll && isRefusal(err) {
+		return runForResult(ctx, s.runUpdateTx, "Custom", queries(true))
 	}
 	return results, err
 }
 
-// database returns the constant of package sqldb for a configured name or a name of the
+// databaseOf returns the constant of package sqldb for a configured name or a name of the
 // specification, or "".
-func (s *Store) database(name string) string {
+func (s *Store) databaseOf(name string) string {
 	databases := append([]string{sqldb.Sites}, sqldb.SiteDatabases...)
 	for _, database := range databases {
 		if s.db.Name(database) == name {
@@ -144,37 +144,37 @@ type custom struct {
 	rows, bytes int    // size of the answer
 }
 
-func (c *custom) run(text string) ([]any, error) {
+func (c *custom) runStatement(text string) ([]any, error) {
 	f := finder{tx: c.tx, database: c.database}
-	scope := expr.Scope{Dialect: c.DB.Dialect(), Now: c.time, Find: f.find, Quote: f.quote}
+	scope := expr.Scope{Dialect: c.DB.Dialect(), Now: c.time, Find: f.findTable, Quote: f.quoteTable}
 	q, fields, err := scope.Query(text)
 	if f.err != nil {
 		return nil, f.err
 	}
 	if err == nil {
-		return c.read(f.with()+q.Text, q.Args, f.expand(fields))
+		return c.runSelect(f.withClause()+q.Text, q.Args, f.expandStars(fields))
 	}
 	if !c.all {
 		return nil, err
 	}
 	f = finder{tx: c.tx, database: c.database}
-	scope.Find, scope.Quote = f.find, f.quote
+	scope.Find, scope.Quote = f.findTable, f.quoteTable
 	change, notChange := scope.Change(text)
 	switch {
 	case f.err != nil:
 		return nil, f.err
 	case notChange == nil:
-		return []any{}, c.change(change, f.found[0])
+		return []any{}, c.runChange(change, f.found[0])
 	}
-	rows, failed := c.any(text)
+	rows, failed := c.runUnchanged(text)
 	if failed != nil {
 		return nil, fmt.Errorf("%w (as a SELECT: %v; as a change: %v)", failed, err, notChange)
 	}
 	return rows, nil
 }
 
-// change runs an INSERT, UPDATE or DELETE and recounts the counters of its site.
-func (c *custom) change(change expr.Change, table *foundTable) error {
+// runChange runs an INSERT, UPDATE or DELETE and recounts the counters of its site.
+func (c *custom) runChange(change expr.Change, table *foundTable) error {
 	extra := map[string]any{"CDate": c.now}
 	var own expr.SQL
 	if table.site != "" {
@@ -186,18 +186,18 @@ func (c *custom) change(change expr.Change, table *foundTable) error {
 	if err := c.Each(q.Text, q.Args, none); err != nil || !table.counted {
 		return err
 	}
-	return c.recount(table.site)
+	return c.recountSite(table.site)
 }
 
-// read runs a SELECT with known columns.
-func (c *custom) read(text string, args []any, fields []expr.Field) ([]any, error) {
+// runSelect runs a SELECT with known columns.
+func (c *custom) runSelect(text string, args []any, fields []expr.Field) ([]any, error) {
 	rows := []any{}
 	err := c.Each(text, args, c.appendRow(&rows, &fields))
 	return rows, err
 }
 
-// any runs a statement unchanged.
-func (c *custom) any(text string) ([]any, error) {
+// runUnchanged runs a statement unchanged.
+func (c *custom) runUnchanged(text string) ([]any, error) {
 	rows := []any{}
 	var fields []expr.Field
 	columns := func(names, types []string) {
@@ -205,20 +205,20 @@ func (c *custom) any(text string) ([]any, error) {
 			fields = append(fields, expr.Field{Name: name, Time: types[i] == "DATETIME" || types[i] == "TIMESTAMP", Decimals: -1})
 		}
 	}
-	err := c.Any(c.DB.Name(c.s.database(c.database)), text, columns, c.appendRow(&rows, &fields))
+	err := c.Any(c.DB.Name(c.s.databaseOf(c.database)), text, columns, c.appendRow(&rows, &fields))
 	return rows, err
 }
 
 func (c *custom) appendRow(rows *[]any, fields *[]expr.Field) func(scan func(...any) error) error {
 	return func(scan func(...any) error) error {
-		row, err := c.row(*fields, scan)
+		row, err := c.readRow(*fields, scan)
 		*rows = append(*rows, row)
 		return err
 	}
 }
 
-// row reads one row within the limits of the answer.
-func (c *custom) row(fields []expr.Field, scan func(...any) error) (any, error) {
+// readRow reads one row within the limits of the answer.
+func (c *custom) readRow(fields []expr.Field, scan func(...any) error) (any, error) {
 	values, err := scanValues(len(fields), scan)
 	if err != nil {
 		return nil, err

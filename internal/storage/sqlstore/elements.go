@@ -21,7 +21,7 @@ const (
 // element changes nothing: its status is refusal, and ErrorMessage has the first
 // reason. Errors name an element op[i].
 func changeEach[R, S any](ctx context.Context, s *Store, op string, list []R, refusal S, do func(t *tx, object string, r R) (S, error)) (wire.GeneralResponse, error) {
-	return result(ctx, s.update, op, func(t *tx) (wire.GeneralResponse, error) {
+	return runForResult(ctx, s.runUpdateTx, op, func(t *tx) (wire.GeneralResponse, error) {
 		answer := wire.GeneralResponse{Statuses: []any{}}
 		for i, r := range list {
 			status := refusal
@@ -30,7 +30,7 @@ func changeEach[R, S any](ctx context.Context, s *Store, op string, list []R, re
 				return err
 			})
 			if err != nil {
-				if !refused(err) {
+				if !isRefusal(err) {
 					return answer, err
 				}
 				status = refusal
@@ -44,7 +44,7 @@ func changeEach[R, S any](ctx context.Context, s *Store, op string, list []R, re
 
 // readEach returns what do reads for each element, in the order of the list.
 func readEach[R, T any](ctx context.Context, s *Store, op string, list []R, do func(t *tx, object string, r R) (T, error)) ([]T, error) {
-	return result(ctx, s.view, op, func(t *tx) ([]T, error) {
+	return runForResult(ctx, s.runReadTx, op, func(t *tx) ([]T, error) {
 		answers := make([]T, len(list))
 		for i, r := range list {
 			var err error
@@ -65,7 +65,7 @@ func readAll[R, T any](ctx context.Context, s *Store, op string, list []R, do fu
 // reportFirst sets ErrorMessage if it is empty.
 func reportFirst(answer *wire.GeneralResponse, err error) {
 	if answer.ErrorMessage == "" {
-		answer.ErrorMessage = message(err)
+		answer.ErrorMessage = clientMessage(err)
 	}
 }
 
@@ -84,7 +84,7 @@ type element struct {
 func (s *Store) changeElements(ctx context.Context, op string, list []element) (wire.GeneralResponse, error) {
 	p := progress{answer: wire.GeneralResponse{Statuses: []any{}}}
 	for p.at < len(list) {
-		next, err := result(ctx, s.update, op, func(t *tx) (progress, error) {
+		next, err := runForResult(ctx, s.runUpdateTx, op, func(t *tx) (progress, error) {
 			next := p
 			err := t.changeSome(op, list, &next)
 			return next, err
@@ -117,7 +117,7 @@ func (t *tx) changeSome(op string, list []element, p *progress) error {
 		case err == nil && !done:
 			rows -= n
 			continue
-		case err != nil && !refused(err):
+		case err != nil && !isRefusal(err):
 			return err
 		case err != nil:
 			reportFirst(&p.answer, err)

@@ -27,7 +27,7 @@ func (f *finishing) renewEntries(pages []*wire.Fetched) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	rows, err := f.urls(f.site, keys)
+	rows, err := f.readURLs(f.site, keys)
 	if err != nil {
 		return err
 	}
@@ -43,12 +43,12 @@ func (f *finishing) renewEntries(pages []*wire.Fetched) error {
 			set := f.entryPatch(&links[row.URLMd5].URL)
 			wire.Apply(row, wire.URLColumns, set, "")
 			row.Crawled++
-			h.change(row.URLMd5, set, []string{"Crawled = Crawled + 1"})
-			if err := f.statistics(f.site).reached(row.URLMd5, wire.StatusCrawled, set); err != nil {
+			h.noteChange(row.URLMd5, set, []string{"Crawled = Crawled + 1"})
+			if err := f.statisticsOf(f.site).recordStatus(row.URLMd5, wire.StatusCrawled, set); err != nil {
 				return false, err
 			}
 		}
-		return true, h.write()
+		return true, h.writeChanges()
 	})
 }
 

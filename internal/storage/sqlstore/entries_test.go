@@ -29,7 +29,7 @@ func TestRenewEntries(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b.TB = t
 			b.empty(nil)
-			row := clone(known)
+			row := clonePatch(known)
 			maps.Copy(row, c.row)
 			b.put("known", row)
 			before := b.row("s", "known")

@@ -24,7 +24,7 @@ func (f *finishing) evaluateURLs(pages []*wire.Fetched) error {
 	if len(pages) == 0 {
 		return nil
 	}
-	rows, err := f.urls(f.site, mapped(pages, func(p *wire.Fetched) string { return p.URLMd5 }))
+	rows, err := f.readURLs(f.site, mapSlice(pages, func(p *wire.Fetched) string { return p.URLMd5 }))
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (f *finishing) evaluateURLs(pages []*wire.Fetched) error {
 		row := rows[page.URLMd5]
 		e := evaluation{finishing: f, target: g, fixed: fixedColumns, macros: wire.FieldMacros(&row, wire.URLColumns),
 			from: expr.SQL{Text: " FROM " + g.table + g.as + " WHERE Site_Id = ? AND URLMd5 = ?", Args: []any{f.site, page.URLMd5}}}
-		set, err := e.values(page.Expressions, wire.ObjectURL)
+		set, err := e.evaluateAll(page.Expressions, wire.ObjectURL)
 		if err != nil {
 			return err
 		}
@@ -47,21 +47,21 @@ func (f *finishing) evaluateURLs(pages []*wire.Fetched) error {
 // evaluateSite sets columns of the site's row, once for each page.
 func (f *finishing) evaluateSite(pages []*wire.Fetched) error {
 	for _, page := range withExpressions(pages, wire.ObjectSite) {
-		site, err := f.tx.site(f.site, []string{listURLs, listProperties, listFilters})
+		site, err := f.tx.readSite(f.site, []string{listURLs, listProperties, listFilters})
 		if err != nil || site == nil {
 			return err
 		}
 		g := f.sitesTarget("Site")
 		g.site = f.site
-		g.scope = f.scope(sitesInfo.expr(""), append(lists(), siteTable(sqldb.URLs, f.site))...)
+		g.scope = f.exprScope(sitesInfo.exprTable(""), append(listTables(), siteTable(sqldb.URLs, f.site))...)
 		g.scope.Macros = map[string]string{"SITE_ID": f.site}
 		e := evaluation{finishing: f, target: g, fixed: append([]string{"Id"}, countedColumns...), macros: wire.FieldMacros(site, wire.SiteColumns),
 			from: expr.SQL{Text: " FROM " + g.table + " WHERE Id = ?", Args: []any{f.site}}}
-		set, err := e.values(page.Expressions, wire.ObjectSite)
+		set, err := e.evaluateAll(page.Expressions, wire.ObjectSite)
 		if err != nil {
 			return err
 		}
-		if _, err := f.set(g, set, nil, "Id = ?", f.site); err != nil {
+		if _, err := f.updateRows(g, set, nil, "Id = ?", f.site); err != nil {
 			return err
 		}
 	}
@@ -87,23 +87,23 @@ type evaluation struct {
 	from   expr.SQL // selects the row
 }
 
-// values returns the values of the expressions of an object. It records and skips an
+// evaluateAll returns the values of the expressions of an object. It records and skips an
 // invalid expression and one without a value.
-func (e *evaluation) values(list []wire.FieldExpression, object string) (wire.Patch, error) {
+func (e *evaluation) evaluateAll(list []wire.FieldExpression, object string) (wire.Patch, error) {
 	set := wire.Patch{}
 	for _, x := range list {
 		if x.Object != object {
 			continue
 		}
-		value, reason, err := e.value(x)
+		value, reason, err := e.evaluateOne(x)
 		if err != nil {
-			if !refused(err) {
+			if !isRefusal(err) {
 				return nil, err
 			}
-			reason = message(refusalOf(err))
+			reason = clientMessage(refusalOf(err))
 		}
 		if reason != "" {
-			e.record(e.expressions, fmt.Sprintf("has an expression for %s of %s that cannot be followed: %s", clip(x.Column), x.Object, reason))
+			e.recordRefusal(e.expressions, fmt.Sprintf("has an expression for %s of %s that cannot be followed: %s", clipText(x.Column), x.Object, reason))
 			continue
 		}
 		set[x.Column] = value
@@ -111,15 +111,15 @@ func (e *evaluation) values(list []wire.FieldExpression, object string) (wire.Pa
 	return set, nil
 }
 
-// value returns the value of an expression in the type of its column, or the reason why
+// evaluateOne returns the value of an expression in the type of its column, or the reason why
 // it cannot be stored.
-func (e *evaluation) value(x wire.FieldExpression) (value any, reason string, err error) {
+func (e *evaluation) evaluateOne(x wire.FieldExpression) (value any, reason string, err error) {
 	at := slices.IndexFunc(e.target.columns, func(c wire.Column) bool { return c.Name == x.Column })
 	if at < 0 || slices.Contains(e.fixed, x.Column) {
 		return nil, "the column cannot be set", nil
 	}
 	column := e.target.columns[at]
-	v, err := e.target.scope.Assign(x.Column, cast(e.macros.Replace(x.SQL), x.Cast, column.Kind))
+	v, err := e.target.scope.Assign(x.Column, castEntry(e.macros.Replace(x.SQL), x.Cast, column.Kind))
 	if err != nil {
 		return nil, "", err
 	}
@@ -128,7 +128,7 @@ func (e *evaluation) value(x wire.FieldExpression) (value any, reason string, er
 	}
 	var raw any
 	text := "SELECT " + v.Text + e.from.Text
-	err = e.Each(e.named(e.site, text), slices.Concat(v.Args, e.from.Args), func(scan func(...any) error) error { return scan(&raw) })
+	err = e.Each(e.withNamedTables(e.site, text), slices.Concat(v.Args, e.from.Args), func(scan func(...any) error) error { return scan(&raw) })
 	if err != nil {
 		return nil, "", err
 	}
@@ -144,8 +144,8 @@ func (e *evaluation) value(x wire.FieldExpression) (value any, reason string, er
 	}
 }
 
-// cast adds the conversion of an entry if the column does not convert by itself.
-func cast(text string, to int, kind wire.Kind) string {
+// castEntry adds the conversion of an entry if the column does not convert by itself.
+func castEntry(text string, to int, kind wire.Kind) string {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return ""
@@ -196,9 +196,9 @@ func (t *tx) recrawlScope(site string, period int64) expr.Scope {
 	return s
 }
 
-// positive is the condition that an expression is above 0. The expression is first
+// positiveCondition is the condition that an expression is above 0. The expression is first
 // checked alone, so that it cannot close the parentheses around it.
-func positive(scope expr.Scope, text string) (expr.SQL, error) {
+func positiveCondition(scope expr.Scope, text string) (expr.SQL, error) {
 	if value, err := scope.Value(text); err != nil || value.Text == "" {
 		return expr.SQL{}, err
 	}
@@ -220,50 +220,50 @@ func refusalOf(err error) error {
 // expression without columns has its value and any other is false. The verdict of an
 // invalid expression has the error.
 func (s *Store) Condition(ctx context.Context, site, md5, expression string) (wire.Verdict, error) {
-	return result(ctx, s.view, "Condition", func(t *tx) (wire.Verdict, error) {
+	return runForResult(ctx, s.runReadTx, "Condition", func(t *tx) (wire.Verdict, error) {
 		stored, err := t.storedID(site)
 		if err != nil {
 			return wire.Verdict{}, err
 		}
-		holds, err := t.holds(stored, md5, expression)
-		if err != nil && !refused(err) {
+		holds, err := t.evaluateCondition(stored, md5, expression)
+		if err != nil && !isRefusal(err) {
 			return wire.Verdict{}, err
 		}
 		return wire.Verdict{True: holds, Err: err}, nil
 	})
 }
 
-// holds evaluates one condition; site is "" for an unknown site.
-func (t *tx) holds(site, md5, expression string) (bool, error) {
+// evaluateCondition evaluates one condition; site is "" for an unknown site.
+func (t *tx) evaluateCondition(site, md5, expression string) (bool, error) {
 	name := site
 	if site == "" {
 		name = wire.GeneralSite
 	}
 	scope := t.urlScope(name)
-	where, err := positive(scope, expression)
+	where, err := positiveCondition(scope, expression)
 	if err != nil || where.Text == "" {
 		return err == nil, err
 	}
 	if site != "" {
 		var s statement
-		s.add("SELECT CASE WHEN "+where.Text+" THEN 1 ELSE 0 END FROM "+t.table(sqldb.URLs, site)+aliasURLs(site)+" WHERE Site_Id = ? AND URLMd5 = ?", where.Args...)
-		s.add("", site, md5)
-		found, err := column[bool](t, t.named(site, s.text.String()), s.args...)
+		s.appendText("SELECT CASE WHEN "+where.Text+" THEN 1 ELSE 0 END FROM "+t.siteTable(sqldb.URLs, site)+aliasURLs(site)+" WHERE Site_Id = ? AND URLMd5 = ?", where.Args...)
+		s.appendText("", site, md5)
+		found, err := readColumn[bool](t, t.withNamedTables(site, s.text.String()), s.args...)
 		if err != nil || len(found) > 0 {
 			return len(found) > 0 && found[0], err
 		}
 	}
 	scope.Table = expr.Table{}
-	if where, err = positive(scope, expression); err != nil {
+	if where, err = positiveCondition(scope, expression); err != nil {
 		return false, nil // it reads columns of the missing row
 	}
-	value, err := column[bool](t, t.named(name, "SELECT CASE WHEN "+where.Text+" THEN 1 ELSE 0 END"), where.Args...)
+	value, err := readColumn[bool](t, t.withNamedTables(name, "SELECT CASE WHEN "+where.Text+" THEN 1 ELSE 0 END"), where.Args...)
 	return len(value) > 0 && value[0], err
 }
 
 // ofStored returns what read reads of a site. The map of an unknown site is empty.
 func ofStored[V any](ctx context.Context, s *Store, op, id string, read func(t *tx, site string) (map[string]V, error)) (map[string]V, error) {
-	return result(ctx, s.view, op, func(t *tx) (map[string]V, error) {
+	return runForResult(ctx, s.runReadTx, op, func(t *tx) (map[string]V, error) {
 		site, err := t.storedID(id)
 		if err != nil || site == "" {
 			return map[string]V{}, err
@@ -274,18 +274,18 @@ func ofStored[V any](ctx context.Context, s *Store, op, id string, read func(t *
 
 // Rows reads rows of a site by key. Missing keys are not in the map.
 func (s *Store) Rows(ctx context.Context, site string, md5s []string) (map[string]wire.URL, error) {
-	return ofStored(ctx, s, "Rows", site, func(t *tx, site string) (map[string]wire.URL, error) { return t.urls(site, md5s) })
+	return ofStored(ctx, s, "Rows", site, func(t *tx, site string) (map[string]wire.URL, error) { return t.readURLs(site, md5s) })
 }
 
 // URLTexts reads the URL texts of keys. Missing keys are not in the map.
 func (s *Store) URLTexts(ctx context.Context, site string, md5s []string) (map[string]string, error) {
 	return ofStored(ctx, s, "URLTexts", site, func(t *tx, site string) (map[string]string, error) {
 		texts := make(map[string]string, len(md5s))
-		return texts, eachIn(t, md5s, "SELECT URLMd5, URL FROM "+t.table(sqldb.URLs, site)+ofKeys, []any{site}, pair(func(md5, text string) { texts[md5] = text }))
+		return texts, eachIn(t, md5s, "SELECT URLMd5, URL FROM "+t.siteTable(sqldb.URLs, site)+ofKeys, []any{site}, scanPair(func(md5, text string) { texts[md5] = text }))
 	})
 }
 
 // KnownURLs returns the keys that have a row in a site.
 func (s *Store) KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error) {
-	return ofStored(ctx, s, "KnownURLs", site, func(t *tx, site string) (map[string]bool, error) { return t.present(sqldb.URLs, site, md5s) })
+	return ofStored(ctx, s, "KnownURLs", site, func(t *tx, site string) (map[string]bool, error) { return t.presentKeys(sqldb.URLs, site, md5s) })
 }

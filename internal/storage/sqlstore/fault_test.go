@@ -26,7 +26,7 @@ func TestFaultHalfMadeSite(t *testing.T) {
 	same(t, "null lists", b.newSite(`{"id":"n","urls":null,"filters":null,"properties":null}`).ErrorCode, wire.CodeOK)
 	same(t, "refused", b.newSite(`{"id":"s","urls":["http://a/"],"filters":[{"pattern":"x"}],"properties":[{"name":"P"},{"name":"Q","uDate":"x()"}]}`).ErrorCode, wire.CodeSQLError)
 	var left int
-	b.must(b.view(ctx, "test", func(t *tx) error {
+	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
 		for _, table := range []string{"sites_urls", "sites_filters", "sites_properties"} {
 			var n int
 			if _, err := t.Row("SELECT COUNT(*) FROM "+t.DB.Table(sqldb.Sites, table)+" WHERE Site_Id = ?", []any{"s"}, &n); err != nil {

@@ -29,8 +29,8 @@ type foundTable struct {
 	counted bool   // counters of the site depend on the table
 }
 
-// find is the Find of an expr.Scope.
-func (f *finder) find(database, name string) *expr.Table {
+// findTable is the Find of an expr.Scope.
+func (f *finder) findTable(database, name string) *expr.Table {
 	if database == "" {
 		database = f.database
 	}
@@ -39,7 +39,7 @@ func (f *finder) find(database, name string) *expr.Table {
 			return &t.Table
 		}
 	}
-	t := f.lookup(f.s.database(database), name)
+	t := f.lookupTable(f.s.databaseOf(database), name)
 	if t == nil {
 		return nil
 	}
@@ -48,8 +48,8 @@ func (f *finder) find(database, name string) *expr.Table {
 	return &t.Table
 }
 
-// lookup returns a table of a database of package sqldb, or nil.
-func (f *finder) lookup(database, name string) *foundTable {
+// lookupTable returns a table of a database of package sqldb, or nil.
+func (f *finder) lookupTable(database, name string) *foundTable {
 	if database == sqldb.Sites {
 		i := slices.IndexFunc(plainTables, func(i tableInfo) bool { return strings.EqualFold(i.name, name) })
 		if i < 0 {
@@ -75,15 +75,15 @@ func (f *finder) lookup(database, name string) *foundTable {
 		}
 		return &foundTable{
 			Table: expr.Table{Name: t.name + site, Columns: t.kinds}, columns: t.columns,
-			name: f.table(database, site), site: site, counted: database == sqldb.URLs || database == sqldb.Deleted,
+			name: f.siteTable(database, site), site: site, counted: database == sqldb.URLs || database == sqldb.Deleted,
 		}
 	}
 	return nil
 }
 
-// quote is the Quote of an expr.Scope: the name of a table's sub-query. No alias of a
+// quoteTable is the Quote of an expr.Scope: the name of a table's sub-query. No alias of a
 // query can have this name.
-func (f *finder) quote(database, table string) string {
+func (f *finder) quoteTable(database, table string) string {
 	for i, t := range f.found {
 		if t.Database == database && t.Name == table {
 			return "`dc-" + strconv.Itoa(i) + "`"
@@ -92,22 +92,22 @@ func (f *finder) quote(database, table string) string {
 	return "``"
 }
 
-// with returns the WITH clause of the found tables.
-func (f *finder) with() string {
+// withClause returns the WITH clause of the found tables.
+func (f *finder) withClause() string {
 	if len(f.found) == 0 {
 		return ""
 	}
-	return "WITH " + strings.Join(mapped(f.found, func(t *foundTable) string {
+	return "WITH " + strings.Join(mapSlice(f.found, func(t *foundTable) string {
 		where := ""
 		if t.site != "" {
 			where = " WHERE Site_Id = '" + t.site + "'"
 		}
-		return f.quote(t.Database, t.Name) + " AS (SELECT " + columnList(t.columns) + " FROM " + t.name + where + ")"
+		return f.quoteTable(t.Database, t.Name) + " AS (SELECT " + columnList(t.columns) + " FROM " + t.name + where + ")"
 	}), ", ") + " "
 }
 
-// expand replaces each * by the columns of its table.
-func (f *finder) expand(fields []expr.Field) []expr.Field {
+// expandStars replaces each * by the columns of its table.
+func (f *finder) expandStars(fields []expr.Field) []expr.Field {
 	var list []expr.Field
 	for _, field := range fields {
 		if field.Table == nil {

@@ -31,8 +31,8 @@ type raised struct {
 	n     int64
 }
 
-// addition is that of n pages with a link.
-func (m *metLink) addition(n int64) raised {
+// additionOf is that of n pages with a link.
+func (m *metLink) additionOf(n int64) raised {
 	if m.row == 0 {
 		return raised{key: m.key, n: n}
 	}
@@ -72,7 +72,7 @@ type freqSum struct {
 	sorted []linkKey             // of keys
 }
 
-func (s *freqSum) add(list []raised) {
+func (s *freqSum) addAll(list []raised) {
 	if s.blocks == nil {
 		s.blocks, s.more, s.keys = map[uint32]*freqBlock{}, map[uint32]int64{}, map[linkKey]int64{}
 	}
@@ -100,9 +100,9 @@ func (s *freqSum) add(list []raised) {
 	}
 }
 
-// take removes and returns the first additions, at most that many, in the order of the rows, each row
+// takeFirst removes and returns the first additions, at most that many, in the order of the rows, each row
 // once.
-func (s *freqSum) take(most int) (list []raised) {
+func (s *freqSum) takeFirst(most int) (list []raised) {
 	for len(list) < most && len(s.blocks) > 0 {
 		if len(s.order) == 0 {
 			s.order = slices.Sorted(maps.Keys(s.blocks))
@@ -135,17 +135,17 @@ func (s *freqSum) take(most int) (list []raised) {
 	return list
 }
 
-// number is that of the rows.
-func (s *freqSum) number() int { return s.rows + len(s.keys) }
+// countRows is that of the rows.
+func (s *freqSum) countRows() int { return s.rows + len(s.keys) }
 
-// size is about the bytes in memory.
-func (s *freqSum) size() int { return 100*len(s.blocks) + 50*len(s.keys) }
+// memorySize is about the bytes in memory.
+func (s *freqSum) memorySize() int { return 100*len(s.blocks) + 50*len(s.keys) }
 
 // inOrder returns additions with unique keys in the order of the rows.
 func inOrder(list []raised) []raised {
 	var sum freqSum
-	sum.add(list)
-	return sum.take(len(list))
+	sum.addAll(list)
+	return sum.takeFirst(len(list))
 }
 
 // freqLimits say when additions are stored.
@@ -176,39 +176,39 @@ type siteFreq struct {
 	queue freqSum   // earlier ones
 }
 
-// enqueue moves the sum to the queue.
-func (s *siteFreq) enqueue() {
-	if s.queue.number() == 0 {
+// enqueueSum moves the sum to the queue.
+func (s *siteFreq) enqueueSum() {
+	if s.queue.countRows() == 0 {
 		s.sum, s.queue = freqSum{}, s.sum
-	} else if n := s.sum.number(); n > 0 {
-		s.queue.add(s.sum.take(n))
+	} else if n := s.sum.countRows(); n > 0 {
+		s.queue.addAll(s.sum.takeFirst(n))
 	}
 }
 
-func (s *siteFreq) number() int { return s.sum.number() + s.queue.number() }
+func (s *siteFreq) countRows() int { return s.sum.countRows() + s.queue.countRows() }
 
-func (s *siteFreq) size() int { return s.sum.size() + s.queue.size() }
+func (s *siteFreq) memorySize() int { return s.sum.memorySize() + s.queue.memorySize() }
 
-// stale reports whether the last additions to a site are of another epoch.
-func (m *freqMemory) stale(site string, epoch int64) bool {
+// isStale reports whether the last additions to a site are of another epoch.
+func (m *freqMemory) isStale(site string, epoch int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last, known := m.epochs[site]
 	return known && last != epoch
 }
 
-// change calls do with the additions of a site.
-func (m *freqMemory) change(site string, do func(*siteFreq)) {
+// changeSite calls do with the additions of a site.
+func (m *freqMemory) changeSite(site string, do func(*siteFreq)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.sites[site]
 	if s == nil {
 		s = &siteFreq{}
 	}
-	m.size -= s.size()
+	m.size -= s.memorySize()
 	do(s)
-	m.size += s.size()
-	if s.number() == 0 {
+	m.size += s.memorySize()
+	if s.countRows() == 0 {
 		delete(m.sites, site)
 		return
 	}
@@ -218,9 +218,9 @@ func (m *freqMemory) change(site string, do func(*siteFreq)) {
 	m.sites[site] = s
 }
 
-// add adds to what waits for a site, in an epoch.
-func (m *freqMemory) add(site string, epoch int64, list []raised, now time.Time) {
-	m.change(site, func(s *siteFreq) {
+// addWaiting adds to what waits for a site, in an epoch.
+func (m *freqMemory) addWaiting(site string, epoch int64, list []raised, now time.Time) {
+	m.changeSite(site, func(s *siteFreq) {
 		if m.epochs == nil {
 			m.epochs = map[string]int64{}
 		}
@@ -231,53 +231,53 @@ func (m *freqMemory) add(site string, epoch int64, list []raised, now time.Time)
 
 // giveBack adds a list that could not be stored.
 func (m *freqMemory) giveBack(site string, list []raised, now time.Time) {
-	m.change(site, func(s *siteFreq) { m.addAll(s, list, now) })
+	m.changeSite(site, func(s *siteFreq) { m.addAll(s, list, now) })
 }
 
 func (m *freqMemory) addAll(s *siteFreq, list []raised, now time.Time) {
 	if m.idle != nil {
 		m.idle.Stop()
 	}
-	if s.sum.number() == 0 {
+	if s.sum.countRows() == 0 {
 		s.since = now
 	}
-	s.sum.add(list)
+	s.sum.addAll(list)
 }
 
-// next removes and returns additions of a site that should be stored now: a part of the queue, which
+// takeDue removes and returns additions of a site that should be stored now: a part of the queue, which
 // gets the sum when it is empty and the sum is old enough. The more additions wait, the larger is the
 // part, so that the memory does not grow without end.
-func (m *freqMemory) next(site string, delay time.Duration, now time.Time) (part []raised) {
-	m.change(site, func(s *siteFreq) {
-		if s.queue.number() == 0 {
-			if s.sum.number() > m.few {
+func (m *freqMemory) takeDue(site string, delay time.Duration, now time.Time) (part []raised) {
+	m.changeSite(site, func(s *siteFreq) {
+		if s.queue.countRows() == 0 {
+			if s.sum.countRows() > m.few {
 				delay = m.longest
 			}
-			if now.Sub(s.since) < delay && m.size+s.size() < m.most {
+			if now.Sub(s.since) < delay && m.size+s.memorySize() < m.most {
 				return
 			}
-			s.enqueue()
+			s.enqueueSum()
 		}
-		part = s.queue.take(max(m.part, s.number()/256))
+		part = s.queue.takeFirst(max(m.part, s.countRows()/256))
 	})
 	return part
 }
 
-// all removes and returns the first additions of a site, at most that many, each row once.
-func (m *freqMemory) all(site string, most int) (list []raised) {
-	m.change(site, func(s *siteFreq) {
-		s.enqueue()
-		list = s.queue.take(most)
+// takeAll removes and returns the first additions of a site, at most that many, each row once.
+func (m *freqMemory) takeAll(site string, most int) (list []raised) {
+	m.changeSite(site, func(s *siteFreq) {
+		s.enqueueSum()
+		list = s.queue.takeFirst(most)
 	})
 	return list
 }
 
-// waiting lists the sites with at most that many additions; 0: all sites.
-func (m *freqMemory) waiting(most int) (sites []string) {
+// waitingSites lists the sites with at most that many additions; 0: all sites.
+func (m *freqMemory) waitingSites(most int) (sites []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, site := range slices.Sorted(maps.Keys(m.sites)) {
-		if most == 0 || m.sites[site].number() <= most {
+		if most == 0 || m.sites[site].countRows() <= most {
 			sites = append(sites, site)
 		}
 	}
@@ -288,15 +288,15 @@ func (m *freqMemory) waiting(most int) (sites []string) {
 func (t *tx) raiseWaited(site string, list []raised, stale bool) error {
 	if stale {
 		var err error
-		if list, err = t.still(site, list); err != nil {
+		if list, err = t.keepUnmoved(site, list); err != nil {
 			return err
 		}
 	}
 	return t.raiseFreq(site, list)
 }
 
-// still returns the additions whose rows are where they were.
-func (t *tx) still(site string, list []raised) ([]raised, error) {
+// keepUnmoved returns the additions whose rows are where they were.
+func (t *tx) keepUnmoved(site string, list []raised) ([]raised, error) {
 	var rows []uint32
 	for _, r := range list {
 		if r.row != 0 {
@@ -304,7 +304,7 @@ func (t *tx) still(site string, list []raised) ([]raised, error) {
 		}
 	}
 	checks := map[uint32]uint8{}
-	err := eachIn(t, rows, "SELECT rowid, URLMd5 FROM "+t.table(sqldb.URLs, site)+" WHERE +Site_Id = ? AND rowid IN ", []any{site}, pair(func(row uint32, md5 string) {
+	err := eachIn(t, rows, "SELECT rowid, URLMd5 FROM "+t.siteTable(sqldb.URLs, site)+" WHERE +Site_Id = ? AND rowid IN ", []any{site}, scanPair(func(row uint32, md5 string) {
 		if key, ok := linkKeyOf(md5); ok {
 			checks[row] = checkOf(key)
 		}
@@ -326,7 +326,7 @@ func (t *tx) raiseFreq(site string, list []raised) error {
 			keys[r.n] = append(keys[r.n], textOf(r.key))
 		}
 	}
-	update := "UPDATE " + t.table(sqldb.URLs, site) + " SET Freq = Freq + ?"
+	update := "UPDATE " + t.siteTable(sqldb.URLs, site) + " SET Freq = Freq + ?"
 	for _, n := range slices.Sorted(maps.Keys(rows)) {
 		if _, err := execIn(t, rows[n], update+" WHERE +Site_Id = ? AND rowid IN ", n, site); err != nil {
 			return err
@@ -344,7 +344,7 @@ func (t *tx) raiseFreq(site string, list []raised) error {
 // Options.FreqDelay. Call it at the end of a batch. What waits for a large site is stored
 // by the next FinishCrawl or, if none follows within FreqDelay, in the background.
 func (s *Store) Flush(ctx context.Context) error {
-	err := s.flush(ctx, s.freq.few)
+	err := s.storeWaiting(ctx, s.freq.few)
 	s.freq.mu.Lock()
 	defer s.freq.mu.Unlock()
 	switch {
@@ -362,13 +362,13 @@ func (s *Store) Flush(ctx context.Context) error {
 }
 
 // FlushAll is Flush for all sites. Call it before the database is closed.
-func (s *Store) FlushAll(ctx context.Context) error { return s.flush(ctx, 0) }
+func (s *Store) FlushAll(ctx context.Context) error { return s.storeWaiting(ctx, 0) }
 
-// flush stores what waits for sites with at most few additions; 0: for all sites.
-func (s *Store) flush(ctx context.Context, few int) error {
+// storeWaiting stores what waits for sites with at most few additions; 0: for all sites.
+func (s *Store) storeWaiting(ctx context.Context, few int) error {
 	s.freq.flushing.Lock()
 	defer s.freq.flushing.Unlock()
-	for _, id := range s.freq.waiting(few) {
+	for _, id := range s.freq.waitingSites(few) {
 		if err := s.flushSite(ctx, id); err != nil {
 			return err
 		}
@@ -377,13 +377,13 @@ func (s *Store) flush(ctx context.Context, few int) error {
 }
 
 func (s *Store) flushSite(ctx context.Context, id string) error {
-	for part := s.freq.all(id, s.freq.few); len(part) > 0; part = s.freq.all(id, s.freq.few) {
-		err := s.update(ctx, "Flush", func(t *tx) error {
+	for part := s.freq.takeAll(id, s.freq.few); len(part) > 0; part = s.freq.takeAll(id, s.freq.few) {
+		err := s.runUpdateTx(ctx, "Flush", func(t *tx) error {
 			site, err := t.storedID(id)
 			if err != nil || site == "" {
 				return err
 			}
-			c, err := t.capacity(site)
+			c, err := t.readCapacity(site)
 			if err != nil {
 				return err
 			}
@@ -391,7 +391,7 @@ func (s *Store) flushSite(ctx context.Context, id string) error {
 			if err != nil {
 				return err
 			}
-			return t.raiseWaited(site, part, s.freq.stale(id, epoch))
+			return t.raiseWaited(site, part, s.freq.isStale(id, epoch))
 		})
 		if err != nil {
 			s.freq.giveBack(id, part, s.o.Now())

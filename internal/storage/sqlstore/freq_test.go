@@ -95,14 +95,14 @@ func TestFreqSum(t *testing.T) {
 			}
 			list = append(list, one)
 		}
-		sum.add(list)
+		sum.addAll(list)
 		most := r.IntN(30)
 		if step%100 == 99 {
 			most = math.MaxInt
 		}
-		taken := sum.take(most)
-		if len(taken) > most || most == math.MaxInt && sum.number() > 0 {
-			t.Fatalf("%d of at most %d, %d left", len(taken), most, sum.number())
+		taken := sum.takeFirst(most)
+		if len(taken) > most || most == math.MaxInt && sum.countRows() > 0 {
+			t.Fatalf("%d of at most %d, %d left", len(taken), most, sum.countRows())
 		}
 		for _, one := range taken {
 			want := keys[one.key]
@@ -115,8 +115,8 @@ func TestFreqSum(t *testing.T) {
 			delete(rows, one.row)
 			delete(keys, one.key)
 		}
-		if sum.number() != len(rows)+len(keys) || most == math.MaxInt && (sum.size() > 0 || len(sum.more) > 0) {
-			t.Fatalf("%d rows, %d bytes, want %d rows", sum.number(), sum.size(), len(rows)+len(keys))
+		if sum.countRows() != len(rows)+len(keys) || most == math.MaxInt && (sum.memorySize() > 0 || len(sum.more) > 0) {
+			t.Fatalf("%d rows, %d bytes, want %d rows", sum.countRows(), sum.memorySize(), len(rows)+len(keys))
 		}
 		if !slices.IsSortedFunc(taken, func(a, b raised) int { return cmp.Compare(a.row-1, b.row-1) }) {
 			t.Fatalf("order of %+v", taken)
@@ -166,7 +166,7 @@ func TestFreqOfALargeSite(t *testing.T) {
 		b, _ := open(t, 5*time.Second)
 		b.freq.most = 5
 		b.linkingPage(3)
-		same(t, "waiting", b.freq.sites["s"].number(), 3)
+		same(t, "waiting", b.freq.sites["s"].countRows(), 3)
 	})
 	t.Run("rows that moved", func(t *testing.T) {
 		b, freq := open(t, 5*time.Second)

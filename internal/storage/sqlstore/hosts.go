@@ -40,16 +40,16 @@ const hostsPage = 2000
 // HostsLeaving looks at the next rows of a site, in the order of their keys, and returns those that the
 // step moves. Last is the last key that it saw; "" at the end of the site.
 func (s *Store) HostsLeaving(ctx context.Context, m wire.HostsMove, site, after string) (list []LeavingURL, last string, err error) {
-	err = s.view(ctx, "HostsLeaving", func(t *tx) (err error) {
-		list, last, err = t.leaving(m, site, after)
+	err = s.runReadTx(ctx, "HostsLeaving", func(t *tx) (err error) {
+		list, last, err = t.leavingURLs(m, site, after)
 		return err
 	})
 	return list, last, err
 }
 
-func (t *tx) leaving(m wire.HostsMove, site, after string) (list []LeavingURL, last string, err error) {
+func (t *tx) leavingURLs(m wire.HostsMove, site, after string) (list []LeavingURL, last string, err error) {
 	n := 0
-	err = t.Of(site).All("keys_page", []any{site, after, hostsPage}, pair(func(md5, url string) {
+	err = t.Of(site).All("keys_page", []any{site, after, hostsPage}, scanPair(func(md5, url string) {
 		n, last = n+1, md5
 		if to := m.Target(url); to != "" {
 			list = append(list, LeavingURL{md5, to})
@@ -74,23 +74,23 @@ func (s *Store) MovedSite(ctx context.Context, id string) (*MovedSite, error) {
 // MovedURLs reads rows of a site in the order of the keys. Those in a batch are as URL_RETURN
 // releases them.
 func (s *Store) MovedURLs(ctx context.Context, site string, md5s []string) ([]MovedURL, error) {
-	return result(ctx, s.view, "MovedURLs", func(t *tx) ([]MovedURL, error) {
-		rows, err := t.urls(site, md5s)
+	return runForResult(ctx, s.runReadTx, "MovedURLs", func(t *tx) ([]MovedURL, error) {
+		rows, err := t.readURLs(site, md5s)
 		if err != nil {
 			return nil, err
 		}
 		var list []MovedURL
 		for _, md5 := range md5s {
 			if row, ok := rows[md5]; ok {
-				list = append(list, MovedURL{Row: t.released(row)})
+				list = append(list, MovedURL{Row: t.releasedRow(row)})
 			}
 		}
 		return list, t.readBelongings(site, list)
 	})
 }
 
-// released is a row as URL_RETURN leaves it.
-func (t *tx) released(u wire.URL) wire.URL {
+// releasedRow is a row as URL_RETURN leaves it.
+func (t *tx) releasedRow(u wire.URL) wire.URL {
 	switch u.Status {
 	case wire.StatusSelectedCrawling, wire.StatusCrawling, wire.StatusSelectedIncremental:
 		u.Status = wire.StatusNew
@@ -110,14 +110,14 @@ func (t *tx) readBelongings(site string, list []MovedURL) error {
 		u := &list[i]
 		urls[i], at[u.Row.URLMd5] = &u.Row, u
 	}
-	md5s := mapped(urls, urlKey)
-	err := eachIn(t, md5s, "SELECT URLMd5, Attempts FROM "+t.table(sqldb.URLs, site)+ofKeys, []any{site},
-		pair(func(md5 string, n int64) { at[md5].Attempts = n }))
+	md5s := mapSlice(urls, urlKey)
+	err := eachIn(t, md5s, "SELECT URLMd5, Attempts FROM "+t.siteTable(sqldb.URLs, site)+ofKeys, []any{site},
+		scanPair(func(md5 string, n int64) { at[md5].Attempts = n }))
 	if err == nil {
 		err = t.fillAttributes(site, urls, []string{"*"})
 	}
 	if err == nil {
-		err = eachIn(t, md5s, "SELECT "+columnList(wire.FreqColumns)+" FROM "+t.table(sqldb.Freqs, site)+ofKeys, []any{site},
+		err = eachIn(t, md5s, "SELECT "+columnList(wire.FreqColumns)+" FROM "+t.siteTable(sqldb.Freqs, site)+ofKeys, []any{site},
 			frequencyRow(func(row wire.FreqRow) error {
 				at[row.URLMd5].Freqs = append(at[row.URLMd5].Freqs, row)
 				return nil
@@ -126,8 +126,8 @@ func (t *tx) readBelongings(site string, list []MovedURL) error {
 	if err != nil {
 		return err
 	}
-	head := "SELECT " + columnList(wire.LogColumns) + " FROM " + t.table(sqldb.Logs, site) + ofKeys
-	return chunks(md5s, func(in string, args []any) error {
+	head := "SELECT " + columnList(wire.LogColumns) + " FROM " + t.siteTable(sqldb.Logs, site) + ofKeys
+	return forEachChunk(md5s, func(in string, args []any) error {
 		return t.Each(head+in+" ORDER BY "+t.DB.RowID(), slices.Concat([]any{site}, args), eachRow(fieldsOf[wire.LogRow](wire.LogColumns), func(row wire.LogRow) error {
 			at[row.URLMd5].Log = append(at[row.URLMd5].Log, row)
 			return nil
@@ -137,33 +137,33 @@ func (t *tx) readBelongings(site string, list []MovedURL) error {
 
 // AllProxies reads the proxies of all sites.
 func (s *Store) AllProxies(ctx context.Context) ([]wire.Proxy, error) {
-	return result(ctx, s.view, "AllProxies", func(t *tx) (list []wire.Proxy, err error) {
-		err = t.Each("SELECT "+columnList(wire.ProxyColumns)+" FROM "+t.proxies()+" ORDER BY Id", nil, appendTo(&list, fieldsOf[wire.Proxy](wire.ProxyColumns)))
+	return runForResult(ctx, s.runReadTx, "AllProxies", func(t *tx) (list []wire.Proxy, err error) {
+		err = t.Each("SELECT "+columnList(wire.ProxyColumns)+" FROM "+t.proxiesTable()+" ORDER BY Id", nil, appendTo(&list, fieldsOf[wire.Proxy](wire.ProxyColumns)))
 		return list, err
 	})
 }
 
 // HostsCame reports whether HostsArrive has stored a pack.
 func (s *Store) HostsCame(ctx context.Context, r wire.HostsUnpackRequest) (bool, error) {
-	return result(ctx, s.view, "HostsCame", func(t *tx) (bool, error) {
+	return runForResult(ctx, s.runReadTx, "HostsCame", func(t *tx) (bool, error) {
 		return t.Get("hosts_in_find", []any{r.Epoch, r.Group, r.From}, new(int))
 	})
 }
 
 // HostsState counts the rows of this node, and names the nodes whose hosts came in a step.
 func (s *Store) HostsState(ctx context.Context, r wire.HostsStateRequest) (wire.HostsCounted, error) {
-	return result(ctx, s.view, "HostsState", func(t *tx) (c wire.HostsCounted, err error) {
+	return runForResult(ctx, s.runReadTx, "HostsState", func(t *tx) (c wire.HostsCounted, err error) {
 		c.Came = []string{}
 		if _, err = t.Get("hosts_rows", nil, &c.Rows); err != nil {
 			return c, err
 		}
-		return c, t.All("hosts_came", []any{r.Epoch, r.Group}, appendTo(&c.Came, single[string]))
+		return c, t.All("hosts_came", []any{r.Epoch, r.Group}, appendTo(&c.Came, singleTarget[string]))
 	})
 }
 
 // HostsLeft reports whether HostsDrop has ended a step.
 func (s *Store) HostsLeft(ctx context.Context, m wire.HostsMove) (bool, error) {
-	return result(ctx, s.view, "HostsLeft", func(t *tx) (bool, error) {
+	return runForResult(ctx, s.runReadTx, "HostsLeft", func(t *tx) (bool, error) {
 		return t.Get("hosts_out_find", []any{m.Epoch, m.Moved}, new(int))
 	})
 }
@@ -171,7 +171,7 @@ func (s *Store) HostsLeft(ctx context.Context, m wire.HostsMove) (bool, error) {
 // HostsArrive stores the sites and rows that read passes to Arriving, and notes the pack, in one
 // transaction. It may call read several times. A row that exists is replaced.
 func (s *Store) HostsArrive(ctx context.Context, r wire.HostsUnpackRequest, read func(*Arriving) error) (wire.HostsMoved, error) {
-	return result(ctx, s.update, "HostsArrive", func(t *tx) (moved wire.HostsMoved, err error) {
+	return runForResult(ctx, s.runUpdateTx, "HostsArrive", func(t *tx) (moved wire.HostsMoved, err error) {
 		text, err := t.DB.Text("hosts_in_put", "")
 		if err != nil {
 			return moved, err
@@ -184,7 +184,7 @@ func (s *Store) HostsArrive(ctx context.Context, r wire.HostsUnpackRequest, read
 		}
 		a := &Arriving{tx: t}
 		if err = read(a); err == nil {
-			err = a.flush()
+			err = a.storeQueued()
 		}
 		return wire.HostsMoved{Rows: a.rows}, err
 	})
@@ -207,7 +207,7 @@ func (a *Arriving) Proxies(list []wire.Proxy) error {
 	for i := range list {
 		row := wire.PatchOf(&list[i], wire.ProxyColumns)
 		delete(row, "Id")
-		if _, err := a.insert(a.proxyTarget("Proxy", list[i].SiteID), row); err != nil {
+		if _, err := a.insertRow(a.proxyTarget("Proxy", list[i].SiteID), row); err != nil {
 			return err
 		}
 	}
@@ -230,16 +230,16 @@ func (a *Arriving) Site(moved *MovedSite, newNode bool) error {
 			return err
 		}
 	}
-	if err := a.importSite(id, uncounted(wire.PatchOf(&moved.Site, wire.SiteColumns))); err != nil {
+	if err := a.importSite(id, withoutCounted(wire.PatchOf(&moved.Site, wire.SiteColumns))); err != nil {
 		return err
 	}
 	if _, err := a.Of(id).Do("site_deleted_count", id, id); err != nil {
 		return err
 	}
-	if err := a.putList("Site.filters", filtersInfo, id, patches(moved.Site.Filters, wire.FilterColumns)); err != nil {
+	if err := a.putList("Site.filters", filtersInfo, id, patchesOf(moved.Site.Filters, wire.FilterColumns)); err != nil {
 		return err
 	}
-	if err := a.putList("Site.properties", propertiesInfo, id, patches(moved.Site.Properties, wire.PropertyColumns)); err != nil {
+	if err := a.putList("Site.properties", propertiesInfo, id, patchesOf(moved.Site.Properties, wire.PropertyColumns)); err != nil {
 		return err
 	}
 	roots := make([]wire.Patch, 0, len(moved.Site.URLs))
@@ -254,7 +254,7 @@ func (a *Arriving) Site(moved *MovedSite, newNode bool) error {
 	return a.setAttributes(id, "", moved.Attributes)
 }
 
-func patches[T any](rows []T, columns []wire.Column) []wire.Patch {
+func patchesOf[T any](rows []T, columns []wire.Column) []wire.Patch {
 	list := make([]wire.Patch, len(rows))
 	for i := range rows {
 		list[i] = wire.PatchOf(&rows[i], columns)
@@ -265,7 +265,7 @@ func patches[T any](rows []T, columns []wire.Column) []wire.Patch {
 // URL stores a row with what belongs to it. Its site must exist.
 func (a *Arriving) URL(u MovedURL) error {
 	if a.site != u.Row.SiteID || len(a.queue) == arrivingPage {
-		if err := a.flush(); err != nil {
+		if err := a.storeQueued(); err != nil {
 			return err
 		}
 		a.site = u.Row.SiteID
@@ -274,7 +274,7 @@ func (a *Arriving) URL(u MovedURL) error {
 	return nil
 }
 
-func (a *Arriving) flush() error {
+func (a *Arriving) storeQueued() error {
 	queue := a.queue
 	if a.queue = nil; len(queue) == 0 {
 		return nil
@@ -283,7 +283,7 @@ func (a *Arriving) flush() error {
 	if err != nil {
 		return err
 	}
-	md5s := mapped(queue, func(u MovedURL) string { return u.Row.URLMd5 })
+	md5s := mapSlice(queue, func(u MovedURL) string { return u.Row.URLMd5 })
 	var rows, attributes, freqs, log []wire.Patch
 	for i := range queue {
 		u := &queue[i]
@@ -293,20 +293,20 @@ func (a *Arriving) flush() error {
 		for _, at := range u.Row.Attributes {
 			attributes = append(attributes, wire.Patch{"URLMd5": at.URLMd5, "Name": at.Name, "Value": at.Value, "CDate": string(at.CDate)})
 		}
-		freqs = append(freqs, patches(u.Freqs, wire.FreqColumns)...)
-		log = append(log, patches(u.Log, wire.LogColumns)...)
+		freqs = append(freqs, patchesOf(u.Freqs, wire.FreqColumns)...)
+		log = append(log, patchesOf(u.Log, wire.LogColumns)...)
 	}
-	err = a.counted(site, md5s, func() error {
-		return a.replace(site, md5s, rows, sqldb.URLs, append(slices.Clone(importColumns[PartURLs]), "Attempts"))
+	err = a.updateCounted(site, md5s, func() error {
+		return a.replaceRows(site, md5s, rows, sqldb.URLs, append(slices.Clone(importColumns[PartURLs]), "Attempts"))
 	})
 	if err == nil {
-		err = a.replace(site, md5s, attributes, sqldb.Attributes, importColumns[PartAttributes])
+		err = a.replaceRows(site, md5s, attributes, sqldb.Attributes, importColumns[PartAttributes])
 	}
 	if err == nil {
-		err = a.replace(site, md5s, freqs, sqldb.Freqs, importColumns[PartFreqs])
+		err = a.replaceRows(site, md5s, freqs, sqldb.Freqs, importColumns[PartFreqs])
 	}
 	if err == nil && len(log) > 0 {
-		_, err = a.insertAll(a.table(sqldb.Logs, site), importColumns[PartLog], site, log)
+		_, err = a.insertAll(a.siteTable(sqldb.Logs, site), importColumns[PartLog], site, log)
 	}
 	if err == nil {
 		err = a.wantLease(site)
@@ -315,12 +315,12 @@ func (a *Arriving) flush() error {
 	return err
 }
 
-// replace deletes the rows of keys and inserts rows.
-func (a *Arriving) replace(site string, md5s []string, rows []wire.Patch, database string, columns []string) error {
+// replaceRows deletes the rows of keys and inserts rows.
+func (a *Arriving) replaceRows(site string, md5s []string, rows []wire.Patch, database string, columns []string) error {
 	if err := a.deleteKeys(database, site, md5s); err != nil || len(rows) == 0 {
 		return err
 	}
-	fresh, err := a.insertAll(a.table(database, site), columns, site, rows)
+	fresh, err := a.insertAll(a.siteTable(database, site), columns, site, rows)
 	if err == nil && len(fresh) != len(rows) {
 		err = fmt.Errorf("the pack has a key of site %s twice", site)
 	}
@@ -342,15 +342,15 @@ func (s *Store) HostsDrop(ctx context.Context, r wire.HostsPackRequest) (wire.Ho
 			if list, after, err = s.HostsLeaving(ctx, r.Move, site, after); err != nil || len(list) == 0 {
 				continue
 			}
-			md5s := mapped(list, func(l LeavingURL) string { return l.MD5 })
-			err = s.update(ctx, "HostsDrop", func(t *tx) error { return t.dropMoved(site, md5s) })
+			md5s := mapSlice(list, func(l LeavingURL) string { return l.MD5 })
+			err = s.runUpdateTx(ctx, "HostsDrop", func(t *tx) error { return t.dropMoved(site, md5s) })
 			moved.Rows += int64(len(list))
 		}
 	}
 	if err != nil {
 		return wire.HostsMoved{}, err
 	}
-	return moved, s.update(ctx, "HostsDrop", func(t *tx) error {
+	return moved, s.runUpdateTx(ctx, "HostsDrop", func(t *tx) error {
 		if _, err := t.Do("hosts_out_put", r.Move.Epoch, r.Move.Moved); err != nil {
 			return err
 		}
@@ -364,10 +364,10 @@ func (t *tx) dropMoved(id string, md5s []string) error {
 	if err != nil || site == "" {
 		return err
 	}
-	if err := t.trash(site, md5s); err != nil {
+	if err := t.putInTrash(site, md5s); err != nil {
 		return err
 	}
-	if err := t.counted(site, md5s, func() error { return t.deleteKeys(sqldb.URLs, site, md5s) }); err != nil {
+	if err := t.updateCounted(site, md5s, func() error { return t.deleteKeys(sqldb.URLs, site, md5s) }); err != nil {
 		return err
 	}
 	for _, database := range []string{sqldb.Attributes, sqldb.Freqs, sqldb.Logs} {
@@ -392,13 +392,13 @@ func (s *Store) HostsAdopt(ctx context.Context, r wire.HostsAdoptRequest) (wire.
 			break
 		}
 		var n int64
-		n, err = result(ctx, s.update, "HostsAdopt", func(t *tx) (int64, error) { return t.adopt(site, r.Placement) })
+		n, err = runForResult(ctx, s.runUpdateTx, "HostsAdopt", func(t *tx) (int64, error) { return t.adoptSite(site, r.Placement) })
 		moved.Rows += n
 	}
 	return moved, err
 }
 
-func (t *tx) adopt(site string, p placement.Placement) (rows int64, err error) {
+func (t *tx) adoptSite(site string, p placement.Placement) (rows int64, err error) {
 	if err := t.doAll(site, "links_out_delete"); err != nil || site == "" {
 		return 0, err
 	}
@@ -418,6 +418,6 @@ func (t *tx) adopt(site string, p placement.Placement) (rows int64, err error) {
 }
 
 func (t *tx) ownURLs(site string) (n int64, err error) {
-	_, err = t.Row("SELECT OwnURLs FROM "+t.sites()+" WHERE Id = ?", []any{site}, &n)
+	_, err = t.Row("SELECT OwnURLs FROM "+t.sitesTable()+" WHERE Id = ?", []any{site}, &n)
 	return n, err
 }

@@ -37,7 +37,7 @@ type Imported struct {
 
 // Imported returns the import state of a site.
 func (s *Store) Imported(ctx context.Context, id string) (Imported, error) {
-	return result(ctx, s.view, "Imported", func(t *tx) (Imported, error) {
+	return runForResult(ctx, s.runReadTx, "Imported", func(t *tx) (Imported, error) {
 		answer := Imported{Parts: map[string]wire.Bookmark{}}
 		stored, err := t.storedID(id)
 		if err != nil || stored == "" {
@@ -49,12 +49,12 @@ func (s *Store) Imported(ctx context.Context, id string) (Imported, error) {
 				return answer, err
 			}
 		}
-		answer.Parts, err = t.bookmarks(id)
+		answer.Parts, err = t.importBookmarks(id)
 		return answer, err
 	})
 }
 
-func (t *tx) bookmarks(id string) (map[string]wire.Bookmark, error) {
+func (t *tx) importBookmarks(id string) (map[string]wire.Bookmark, error) {
 	parts := map[string]wire.Bookmark{}
 	err := t.All("import_parts", []any{id}, func(scan func(...any) error) error {
 		var part string
@@ -70,9 +70,9 @@ func (t *tx) bookmarks(id string) (map[string]wire.Bookmark, error) {
 // marks PartSite as done. The general site replaces the one of the schema. Values must
 // fit their columns; counters begin at 0.
 func (s *Store) ImportSite(ctx context.Context, site wire.Patch, filters, properties []wire.Patch) error {
-	return s.update(ctx, "ImportSite", func(t *tx) error {
+	return s.runUpdateTx(ctx, "ImportSite", func(t *tx) error {
 		id := site.Text("Id")
-		if err := t.importSite(id, uncounted(site)); err != nil {
+		if err := t.importSite(id, withoutCounted(site)); err != nil {
 			return err
 		}
 		if err := t.putList("Site.filters", filtersInfo, id, filters); err != nil {
@@ -101,7 +101,7 @@ func (t *tx) importSite(id string, row wire.Patch) error {
 		if err := t.MakeSite(id); err != nil {
 			return err
 		}
-		_, err := t.set(t.sitesTarget("Site"), row, nil, "Id = ?", id)
+		_, err := t.updateRows(t.sitesTarget("Site"), row, nil, "Id = ?", id)
 		return err
 	}
 	return t.makeSite(id, row)
@@ -112,7 +112,7 @@ func (t *tx) importSite(id string, row wire.Patch) error {
 // exists, and returns the number of stored rows. The keys are those of the original, the md5
 // of the text; the next program that opens the stores renews them.
 func (s *Store) ImportRows(ctx context.Context, id, part string, rows []wire.Patch, next wire.Bookmark) (stored int, err error) {
-	return result(ctx, s.update, "ImportRows", func(t *tx) (int, error) {
+	return runForResult(ctx, s.runUpdateTx, "ImportRows", func(t *tx) (int, error) {
 		id, err := t.openSite(id)
 		if err != nil {
 			return 0, err
@@ -153,10 +153,10 @@ func (t *tx) importKeys(id, part string, rows []wire.Patch) ([]wire.Patch, error
 		_, err := t.Do("keys_site", id, oldRows)
 		return rows, err
 	}
-	current, err := t.currentKeys(mapped(rows, func(p wire.Patch) string { return p.Text("URLMd5") }))
-	return mapped(rows, func(p wire.Patch) wire.Patch {
+	current, err := t.currentKeys(mapSlice(rows, func(p wire.Patch) string { return p.Text("URLMd5") }))
+	return mapSlice(rows, func(p wire.Patch) wire.Patch {
 		if key := current[p.Text("URLMd5")]; key != "" {
-			p = clone(p)
+			p = clonePatch(p)
 			p["URLMd5"] = key
 		}
 		return p
@@ -164,13 +164,13 @@ func (t *tx) importKeys(id, part string, rows []wire.Patch) ([]wire.Patch, error
 }
 
 func columnNames(columns []wire.Column) []string {
-	return mapped(columns, func(c wire.Column) string { return c.Name })
+	return mapSlice(columns, func(c wire.Column) string { return c.Name })
 }
 
 func (t *tx) importRows(id, part string, rows []wire.Patch) (fresh []wire.Patch, err error) {
 	table := map[string]string{
-		PartRoots: t.DB.Table(sqldb.Sites, "sites_urls"), PartURLs: t.table(sqldb.URLs, id), PartDeleted: t.table(sqldb.Deleted, id),
-		PartAttributes: t.table(sqldb.Attributes, id), PartFreqs: t.table(sqldb.Freqs, id), PartLog: t.table(sqldb.Logs, id),
+		PartRoots: t.DB.Table(sqldb.Sites, "sites_urls"), PartURLs: t.siteTable(sqldb.URLs, id), PartDeleted: t.siteTable(sqldb.Deleted, id),
+		PartAttributes: t.siteTable(sqldb.Attributes, id), PartFreqs: t.siteTable(sqldb.Freqs, id), PartLog: t.siteTable(sqldb.Logs, id),
 	}[part]
 	fresh, err = t.insertAll(table, importColumns[part], id, rows)
 	if err != nil || len(fresh) == 0 {
@@ -180,7 +180,7 @@ func (t *tx) importRows(id, part string, rows []wire.Patch) (fresh []wire.Patch,
 	case PartDeleted:
 		_, err = t.Do("site_deleted_more", len(fresh), id)
 	case PartURLs:
-		err = t.countAdded(id, mapped(fresh, func(p wire.Patch) string { return p.Text("URLMd5") }))
+		err = t.countAdded(id, mapSlice(fresh, func(p wire.Patch) string { return p.Text("URLMd5") }))
 	}
 	return fresh, err
 }
@@ -193,8 +193,8 @@ func (t *tx) insertAll(table string, columns []string, site string, patches []wi
 		return name != "Site_Id" && name != "CDate" && !slices.ContainsFunc(patches, has)
 	})
 	head := "INSERT INTO " + table + " (`" + strings.Join(columns, "`, `") + "`)"
-	rows := mapped(patches, func(p wire.Patch) []any {
-		return mapped(columns, func(name string) any {
+	rows := mapSlice(patches, func(p wire.Patch) []any {
+		return mapSlice(columns, func(name string) any {
 			switch {
 			case name == "Site_Id":
 				return site
@@ -230,7 +230,7 @@ func (t *tx) insertAll(table string, columns []string, site string, patches []wi
 
 // ImportMark stores the bookmark of a part that has no rows in the database.
 func (s *Store) ImportMark(ctx context.Context, id, part string, b wire.Bookmark) error {
-	return s.update(ctx, "ImportMark", func(t *tx) error { return t.importMark(id, part, b) })
+	return s.runUpdateTx(ctx, "ImportMark", func(t *tx) error { return t.importMark(id, part, b) })
 }
 
 func (t *tx) importMark(id, part string, b wire.Bookmark) error {
@@ -243,12 +243,12 @@ func (t *tx) importMark(id, part string, b wire.Bookmark) error {
 
 // ImportEnd recounts the counters of a site and marks PartCounters as done.
 func (s *Store) ImportEnd(ctx context.Context, id string) error {
-	return s.update(ctx, "ImportEnd", func(t *tx) error {
+	return s.runUpdateTx(ctx, "ImportEnd", func(t *tx) error {
 		id, err := t.storedID(id)
 		if err != nil || id == "" {
 			return err
 		}
-		if err := t.recount(id); err != nil {
+		if err := t.recountSite(id); err != nil {
 			return err
 		}
 		return t.importMark(id, PartCounters, wire.Bookmark{Done: true})
@@ -257,17 +257,17 @@ func (s *Store) ImportEnd(ctx context.Context, id string) error {
 
 // ImportedProxies returns the bookmark of the proxies.
 func (s *Store) ImportedProxies(ctx context.Context) (wire.Bookmark, error) {
-	parts, err := result(ctx, s.view, "ImportedProxies", func(t *tx) (map[string]wire.Bookmark, error) { return t.bookmarks(importOfAll) })
+	parts, err := runForResult(ctx, s.runReadTx, "ImportedProxies", func(t *tx) (map[string]wire.Bookmark, error) { return t.importBookmarks(importOfAll) })
 	return parts[partProxies], err
 }
 
 // ImportProxies stores proxies and their bookmark in one transaction. Of several proxies
 // with one site and host the first is stored. It returns the number of stored proxies.
 func (s *Store) ImportProxies(ctx context.Context, rows []wire.Patch, next wire.Bookmark) (stored int, err error) {
-	return result(ctx, s.update, "ImportProxies", func(t *tx) (int, error) {
+	return runForResult(ctx, s.runUpdateTx, "ImportProxies", func(t *tx) (int, error) {
 		stored := 0
 		for _, p := range rows {
-			inserted, err := t.insert(t.proxyTarget("Proxy", p.Text("Site_Id")), p)
+			inserted, err := t.insertRow(t.proxyTarget("Proxy", p.Text("Site_Id")), p)
 			if err != nil {
 				return 0, err
 			}

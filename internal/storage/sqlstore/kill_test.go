@@ -88,9 +88,9 @@ func TestKillDuringCrawl(t *testing.T) {
 	b.newSite(`{"id":"s"}`)
 	b.killCrawlers(killVariable)
 	var pages, links, loose int64
-	b.must(b.view(ctx, "test", func(t *tx) error {
-		_, err := t.Row("SELECT SUM(Status = 4), SUM(ParentMd5 <> ''), (SELECT COUNT(*) FROM "+t.table(sqldb.URLs, "s")+" p WHERE Status = 4 AND (SELECT COUNT(*) FROM "+
-			t.table(sqldb.URLs, "s")+" c WHERE c.ParentMd5 = p.URLMd5) <> ?) FROM "+t.table(sqldb.URLs, "s"), []any{linksOfPage}, &pages, &links, &loose)
+	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
+		_, err := t.Row("SELECT SUM(Status = 4), SUM(ParentMd5 <> ''), (SELECT COUNT(*) FROM "+t.siteTable(sqldb.URLs, "s")+" p WHERE Status = 4 AND (SELECT COUNT(*) FROM "+
+			t.siteTable(sqldb.URLs, "s")+" c WHERE c.ParentMd5 = p.URLMd5) <> ?) FROM "+t.siteTable(sqldb.URLs, "s"), []any{linksOfPage}, &pages, &links, &loose)
 		return err
 	}))
 	if pages < 30 || links != pages*linksOfPage || loose != 0 {
@@ -100,7 +100,7 @@ func TestKillDuringCrawl(t *testing.T) {
 		return
 	}
 	var verdict string
-	b.must(b.view(ctx, "test", func(t *tx) error {
+	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
 		_, err := t.Row("PRAGMA integrity_check", nil, &verdict)
 		return err
 	}))

@@ -42,15 +42,15 @@ func (c capacity) mayHave() int64 {
 	return c.maxURLs
 }
 
-// growing reports whether the lease of URLs may become larger.
-func (c capacity) growing() bool {
+// mayGrow reports whether the lease of URLs may become larger.
+func (c capacity) mayGrow() bool {
 	return c.leased && c.maxURLs > c.leaseURLs && (c.final&finalBit(wire.QuotaURLs) == 0 || c.now >= c.until)
 }
 
-// whole is left without the lease.
-func (c capacity) whole() int {
+// roomWithoutLease is left without the lease.
+func (c capacity) roomWithoutLease() int {
 	c.leased = false
-	return c.left()
+	return c.roomLeft()
 }
 
 // wantLease lets the agent ask for a larger lease of a site with limits.
@@ -84,8 +84,8 @@ func (t *tx) changeLease(site string, set wire.Patch) error {
 	return nil
 }
 
-// touch is site_touch, and on a node of a cluster asks for a larger lease if need be.
-func (t *tx) touch(site string, mask wire.ErrorMask) error {
+// touchSite is site_touch, and on a node of a cluster asks for a larger lease if need be.
+func (t *tx) touchSite(site string, mask wire.ErrorMask) error {
 	name := "site_touch"
 	if t.place.Active() {
 		name = "site_touch_leased"
@@ -102,10 +102,10 @@ const wantsWork = `LeaseWanted = CASE
   WHEN MaxErrors > 0 AND Errors > LeaseErrors AND (LeaseFinal & 4) = 0 THEN 1
   ELSE LeaseWanted END, `
 
-// fit returns the new rows that a site has room for, in their order. The others wait, or are dropped.
-func (t *tx) fit(site string, c capacity, fresh []*wire.URL) (kept []*wire.URL, dropped int, err error) {
-	n := min(len(fresh), c.left())
-	if !c.growing() {
+// selectFittingRows returns the new rows that a site has room for, in their order. The others wait, or are dropped.
+func (t *tx) selectFittingRows(site string, c capacity, fresh []*wire.URL) (kept []*wire.URL, dropped int, err error) {
+	n := min(len(fresh), c.roomLeft())
+	if !c.mayGrow() {
 		return fresh[:n], len(fresh) - n, nil
 	}
 	dropped, err = t.holdLinks(site, c, fresh[n:])
@@ -119,14 +119,14 @@ func (t *tx) holdLinks(site string, c capacity, links []*wire.URL) (dropped int,
 		return 0, nil
 	}
 	n := 0
-	held, err := t.found(mapped(links, urlKey), "SELECT URLMd5 FROM "+t.DB.Table(sqldb.Sites, "links_held")+ofKeys, site)
+	held, err := t.foundKeys(mapSlice(links, urlKey), "SELECT URLMd5 FROM "+t.DB.Table(sqldb.Sites, "links_held")+ofKeys, site)
 	if err == nil {
 		_, err = t.Get("links_held_count", []any{site}, &n)
 	}
 	if err != nil {
 		return 0, err
 	}
-	room := c.whole() - c.left() - n
+	room := c.roomWithoutLease() - c.roomLeft() - n
 	var rows [][]any
 	for _, u := range links {
 		switch {
@@ -189,7 +189,7 @@ func roomOf(limit, lease, used int64) int64 {
 
 // QuotaRead reports leases of sites; see wire.QuotaReadRequest. A named site that is unknown is Gone.
 func (s *Store) QuotaRead(ctx context.Context, r wire.QuotaReadRequest) (wire.QuotaReports, error) {
-	return result(ctx, s.view, "QuotaRead", func(t *tx) (wire.QuotaReports, error) {
+	return runForResult(ctx, s.runReadTx, "QuotaRead", func(t *tx) (wire.QuotaReports, error) {
 		answer := wire.QuotaReports{Reports: []wire.QuotaReport{}}
 		ids := []string{r.Site}
 		if r.Site == "" {
@@ -273,7 +273,7 @@ func (s *Store) QuotaSet(ctx context.Context, r wire.QuotaSetRequest) (wire.Quot
 func (s *Store) quotaSet(ctx context.Context, o wire.QuotaOrder) (report wire.QuotaReport, added int, more bool, err error) {
 	now := s.o.Now()
 	var k receiving
-	err = s.update(ctx, "QuotaSet", func(t *tx) error {
+	err = s.runUpdateTx(ctx, "QuotaSet", func(t *tx) error {
 		k = receiving{tx: t}
 		site, err := t.storedID(o.Site)
 		if err != nil {
@@ -304,7 +304,7 @@ func (s *Store) quotaSet(ctx context.Context, o wire.QuotaOrder) (report wire.Qu
 		return report, 0, false, err
 	}
 	for _, f := range k.done {
-		f.remember(now)
+		f.rememberLinks(now)
 	}
 	return report, k.answer.New, more, nil
 }
@@ -345,13 +345,13 @@ func (t *tx) applyOrder(site string, o wire.QuotaOrder) error {
 // releaseLinks stores links that wait, as far as there is room, and drops the rest if the lease is
 // final. more says that others can follow.
 func (k *receiving) releaseLinks(site string) (more bool, err error) {
-	c, err := k.capacity(site)
+	c, err := k.readCapacity(site)
 	if err != nil {
 		return false, err
 	}
 	most := heldPage
-	if c.growing() {
-		most = min(most, c.left())
+	if c.mayGrow() {
+		most = min(most, c.roomLeft())
 	}
 	var ids []int64
 	var links []*wire.URL

@@ -34,20 +34,20 @@ func linkKeyOf(md5 string) (key linkKey, ok bool) {
 
 func textOf(k linkKey) string { return hex.EncodeToString(k[:]) }
 
-// scope returns that of an epoch of a site.
-func (m *linkMemory) scope(site string, epoch int64) keyset.Scope {
+// scopeOf returns that of an epoch of a site.
+func (m *linkMemory) scopeOf(site string, epoch int64) keyset.Scope {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.keys.Scope(site, epoch)
 }
 
-func (m *linkMemory) known(scope keyset.Scope, key linkKey) (row uint32, known bool) {
+func (m *linkMemory) findRow(scope keyset.Scope, key linkKey) (row uint32, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.keys.Number(scope, key)
 }
 
-func (m *linkMemory) keep(scope keyset.Scope, known []*metLink) {
+func (m *linkMemory) keepLinks(scope keyset.Scope, known []*metLink) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, l := range known {
@@ -68,8 +68,8 @@ type metLink struct {
 	away  *wire.URL // queued for its owner
 }
 
-// link returns what is known of the link of a key. first is true for the first call with this key.
-func (f *finishing) link(md5 string) (m *metLink, first bool) {
+// linkOf returns what is known of the link of a key. first is true for the first call with this key.
+func (f *finishing) linkOf(md5 string) (m *metLink, first bool) {
 	if m = f.links[md5]; m != nil {
 		return m, false
 	}
@@ -85,20 +85,20 @@ func (f *finishing) link(md5 string) (m *metLink, first bool) {
 	return m, true
 }
 
-// has reports whether the link of a key has a row.
-func (f *finishing) has(md5 string) bool {
+// hasRow reports whether the link of a key has a row.
+func (f *finishing) hasRow(md5 string) bool {
 	m := f.links[md5]
 	return m != nil && m.has
 }
 
-// remember keeps the links of a transaction that is committed.
-func (f *finishing) remember(now time.Time) {
+// rememberLinks keeps the links of a transaction that is committed.
+func (f *finishing) rememberLinks(now time.Time) {
 	var known []*metLink
 	for _, m := range f.links {
 		if m.valid && !m.kept && (m.has || m.away != nil) { // one that is queued is not looked up again either
 			known = append(known, m)
 		}
 	}
-	f.s.links.keep(f.known, known)
-	f.s.freq.add(f.id, f.epoch, f.raise, now)
+	f.s.links.keepLinks(f.known, known)
+	f.s.freq.addWaiting(f.id, f.epoch, f.raise, now)
 }

@@ -14,9 +14,9 @@ import (
 // allRows reads the rows of a site, sorted by key.
 func (b *bench) allRows(site string) (rows []wire.URL) {
 	b.Helper()
-	b.must(b.view(ctx, "test", func(t *tx) error {
+	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
 		rows = nil
-		return t.eachURL("SELECT "+urlColumns+" FROM "+t.table(sqldb.URLs, site)+" WHERE Site_Id = ? ORDER BY URLMd5", []any{site}, func(u wire.URL) { rows = append(rows, u) })
+		return t.eachURL("SELECT "+urlColumns+" FROM "+t.siteTable(sqldb.URLs, site)+" WHERE Site_Id = ? ORDER BY URLMd5", []any{site}, func(u wire.URL) { rows = append(rows, u) })
 	}))
 	return rows
 }

@@ -43,15 +43,15 @@ func (f *finishing) keepLinks(pages []*wire.Fetched) error {
 			if !storableURL(l.URL.URL) {
 				continue
 			}
-			m, first := f.link(l.URL.URLMd5)
+			m, first := f.linkOf(l.URL.URLMd5)
 			if first && m.valid {
-				m.row, m.kept = f.s.links.known(f.known, m.key)
+				m.row, m.kept = f.s.links.findRow(f.known, m.key)
 				m.has = m.kept
 			}
 			counts := page.First && m.page != i+1 && l.URL.URLMd5 != page.URLMd5 // a link of a page to itself does not
 			m.page = i + 1
-			if f.foreign(l) {
-				f.leave(l, m, counts)
+			if f.isForeign(l) {
+				f.leaveForOthers(l, m, counts)
 				continue
 			}
 			if counts {
@@ -76,9 +76,9 @@ func (f *finishing) keepLinks(pages []*wire.Fetched) error {
 	return f.keepFreq()
 }
 
-// leave adds a link to those of other nodes. Its Freq is the number of pages with it that were
+// leaveForOthers adds a link to those of other nodes. Its Freq is the number of pages with it that were
 // never crawled before.
-func (f *finishing) leave(l *wire.Link, m *metLink, counts bool) {
+func (f *finishing) leaveForOthers(l *wire.Link, m *metLink, counts bool) {
 	if m.has {
 		return // queued before
 	}
@@ -93,12 +93,12 @@ func (f *finishing) leave(l *wire.Link, m *metLink, counts bool) {
 
 // keepGroup resets the known links and inserts the new ones.
 func (f *finishing) keepGroup(g *linkGroup) error {
-	limits, err := f.room()
+	limits, err := f.currentCapacity()
 	if err != nil {
 		return err
 	}
-	err = eachIn(f.tx, f.unknown(g.links), "SELECT URLMd5, "+f.placeColumn()+" FROM "+f.table(sqldb.URLs, f.site)+ofKeys, []any{f.site}, pair(func(md5 string, row int64) {
-		m, _ := f.link(md5)
+	err = eachIn(f.tx, f.unknownKeys(g.links), "SELECT URLMd5, "+f.placeColumn()+" FROM "+f.siteTable(sqldb.URLs, f.site)+ofKeys, []any{f.site}, scanPair(func(md5 string, row int64) {
+		m, _ := f.linkOf(md5)
 		m.has, m.row = true, placeOf(row)
 	}))
 	if err != nil {
@@ -113,23 +113,23 @@ func (f *finishing) keepGroup(g *linkGroup) error {
 		}
 		one := *l // the caller's link is not changed
 		first[l.URL.URLMd5] = &one
-		if f.has(l.URL.URLMd5) {
+		if f.hasRow(l.URL.URLMd5) {
 			old = append(old, &one)
 		} else {
 			fresh = append(fresh, &one)
 		}
 	}
-	if err := f.chain(old); err != nil {
+	if err := f.setChainTypes(old); err != nil {
 		return err
 	}
-	if err := f.reset(g.rules, limits.period, old); err != nil {
+	if err := f.resetKnownLinks(g.rules, limits.period, old); err != nil {
 		return err
 	}
-	if fresh, err = f.fitting(g.rules, limits, fresh); err != nil {
+	if fresh, err = f.selectFittingLinks(g.rules, limits, fresh); err != nil {
 		return err
 	}
-	rows := mapped(fresh, func(l *wire.Link) *wire.URL {
-		m, _ := f.link(l.URL.URLMd5)
+	rows := mapSlice(fresh, func(l *wire.Link) *wire.URL {
+		m, _ := f.linkOf(l.URL.URLMd5)
 		l.URL.Freq = max(m.freq, l.URL.Freq)
 		if l.Chain {
 			l.URL.Type = wire.TypeChain
@@ -139,46 +139,46 @@ func (f *finishing) keepGroup(g *linkGroup) error {
 	if err := f.addURLs(f.site, rows); err != nil {
 		return err
 	}
-	return f.met(rows)
+	return f.noteNewRows(rows)
 }
 
-// met notes that links have new rows, which were inserted one after the other.
-func (f *finishing) met(rows []*wire.URL) error {
+// noteNewRows notes that links have new rows, which were inserted one after the other.
+func (f *finishing) noteNewRows(rows []*wire.URL) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	var last int64
 	if f.DB.Dialect() != expr.MySQL {
-		if _, err := f.Row("SELECT MAX(rowid) FROM "+f.table(sqldb.URLs, f.site), nil, &last); err != nil {
+		if _, err := f.Row("SELECT MAX(rowid) FROM "+f.siteTable(sqldb.URLs, f.site), nil, &last); err != nil {
 			return err
 		}
 	}
 	for i, u := range rows {
-		m, _ := f.link(u.URLMd5)
+		m, _ := f.linkOf(u.URLMd5)
 		m.has, m.fresh, m.row = true, true, placeOf(last-int64(len(rows)-1-i))
 	}
 	return nil
 }
 
-// unknown returns the keys of links that are not known, each once.
-func (f *finishing) unknown(links []*wire.Link) (keys []string) {
+// unknownKeys returns the keys of links that are not known, each once.
+func (f *finishing) unknownKeys(links []*wire.Link) (keys []string) {
 	for _, l := range links {
-		if !f.has(l.URL.URLMd5) {
+		if !f.hasRow(l.URL.URLMd5) {
 			keys = append(keys, l.URL.URLMd5)
 		}
 	}
-	return unique(keys)
+	return sortUnique(keys)
 }
 
-// chain sets the Type of known rows that are part of a chain.
-func (f *finishing) chain(links []*wire.Link) error {
+// setChainTypes sets the Type of known rows that are part of a chain.
+func (f *finishing) setChainTypes(links []*wire.Link) error {
 	var keys []string
 	for _, l := range links {
 		if l.Chain {
 			keys = append(keys, l.URL.URLMd5)
 		}
 	}
-	_, err := execIn(f.tx, keys, "UPDATE "+f.table(sqldb.URLs, f.site)+" SET Type = ?"+ofKeys, wire.TypeChain, f.site)
+	_, err := execIn(f.tx, keys, "UPDATE "+f.siteTable(sqldb.URLs, f.site)+" SET Type = ?"+ofKeys, wire.TypeChain, f.site)
 	return err
 }
 
@@ -186,7 +186,7 @@ func (f *finishing) chain(links []*wire.Link) error {
 func (f *finishing) keepFreq() error {
 	for _, m := range f.links {
 		if m.valid && m.has && !m.fresh && m.freq > 0 {
-			f.raise = append(f.raise, m.addition(m.freq))
+			f.raise = append(f.raise, m.additionOf(m.freq))
 		}
 	}
 	if f.s.o.FreqDelay > 0 {
@@ -202,9 +202,9 @@ func (f *finishing) keepFreq() error {
 // the database on the index of the keys.
 const resettable = "Type <> 4 AND +State IN (0, 2) AND +Status IN (0, 1, 4, 7) AND (" + ownRows + " OR ErrorMask = 2048)"
 
-// reset makes known links due for crawling by their rules (docs/spec/crawling.md 5.7). It
+// resetKnownLinks makes known links due for crawling by their rules (docs/spec/crawling.md 5.7). It
 // does not reset rows that this batch has finished, so that the batch ends.
-func (f *finishing) reset(rules *wire.LinkRules, period int64, links []*wire.Link) error {
+func (f *finishing) resetKnownLinks(rules *wire.LinkRules, period int64, links []*wire.Link) error {
 	if !rules.Resets(period) {
 		return nil
 	}
@@ -219,16 +219,16 @@ func (f *finishing) reset(rules *wire.LinkRules, period int64, links []*wire.Lin
 	if len(keys) == 0 {
 		return nil
 	}
-	young, err := f.young(rules, period)
+	young, err := f.tooYoungCondition(rules, period)
 	if err != nil {
 		return err
 	}
-	due, err := f.due(keys, young)
+	due, err := f.selectDue(keys, young)
 	if err != nil {
 		if rules.Age == "" {
 			return err
 		}
-		return f.refuse("RECRAWL_URL_AGE_EXPRESSION", err)
+		return f.recordInvalid("RECRAWL_URL_AGE_EXPRESSION", err)
 	}
 	set, err := f.resetColumns(rules, period)
 	if err != nil {
@@ -253,33 +253,33 @@ func (f *finishing) reset(rules *wire.LinkRules, period int64, links []*wire.Lin
 	return nil
 }
 
-// young is the condition of rows that are too young for the next crawl.
-func (f *finishing) young(rules *wire.LinkRules, period int64) (expr.SQL, error) {
+// tooYoungCondition is the condition of rows that are too young for the next crawl.
+func (f *finishing) tooYoungCondition(rules *wire.LinkRules, period int64) (expr.SQL, error) {
 	if rules.Age != "" {
-		condition, err := positive(f.recrawlScope(f.site, period), rules.Age)
+		condition, err := positiveCondition(f.recrawlScope(f.site, period), rules.Age)
 		if err == nil && condition.Text != "" {
 			return condition, nil
 		}
-		if err := f.refuse("RECRAWL_URL_AGE_EXPRESSION", err); err != nil {
+		if err := f.recordInvalid("RECRAWL_URL_AGE_EXPRESSION", err); err != nil {
 			return expr.SQL{}, err
 		}
 	}
-	since := f.time.Add(-minutes(period)).Format(wire.DateLayout)
+	since := f.time.Add(-minutesOf(period)).Format(wire.DateLayout)
 	return expr.SQL{Text: "(UDate > ?)", Args: []any{since}}, nil
 }
 
-// due returns the rows of the keys that must be reset.
-func (f *finishing) due(keys []string, young expr.SQL) ([]urlStatus, error) {
+// selectDue returns the rows of the keys that must be reset.
+func (f *finishing) selectDue(keys []string, young expr.SQL) ([]urlStatus, error) {
 	var rows []urlStatus
-	err := chunks(unique(keys), func(in string, args []any) error {
+	err := forEachChunk(sortUnique(keys), func(in string, args []any) error {
 		var s statement
-		s.add("SELECT URLMd5, Status FROM "+f.table(sqldb.URLs, f.site)+aliasURLs(f.site)+ofKeys+in, slices.Concat([]any{f.site}, args)...)
-		s.add(" AND " + resettable)
+		s.appendText("SELECT URLMd5, Status FROM "+f.siteTable(sqldb.URLs, f.site)+aliasURLs(f.site)+ofKeys+in, slices.Concat([]any{f.site}, args)...)
+		s.appendText(" AND " + resettable)
 		if f.batchID != 0 {
-			s.add(" AND (Status = 1 OR Batch_Id <> ?)", f.batchID)
+			s.appendText(" AND (Status = 1 OR Batch_Id <> ?)", f.batchID)
 		}
-		s.add(" AND NOT COALESCE("+young.Text+", 0)", young.Args...)
-		return f.Each(f.named(f.site, s.text.String()), s.args, appendTo(&rows, (*urlStatus).fields))
+		s.appendText(" AND NOT COALESCE("+young.Text+", 0)", young.Args...)
+		return f.Each(f.withNamedTables(f.site, s.text.String()), s.args, appendTo(&rows, (*urlStatus).scanTargets))
 	})
 	return rows, err
 }
@@ -302,8 +302,8 @@ func (f *finishing) resetColumns(rules *wire.LinkRules, period int64) (wire.Patc
 			continue
 		}
 		one := wire.Patch{date.column: wire.Expr(date.text)}
-		if _, _, err := f.assignments(g, one); err != nil {
-			if err := f.refuse(date.property, refusalOf(err)); err != nil {
+		if _, _, err := f.buildAssignments(g, one); err != nil {
+			if err := f.recordInvalid(date.property, refusalOf(err)); err != nil {
 				return nil, err
 			}
 			if date.def == "" {
@@ -324,14 +324,14 @@ func (f *finishing) withColumns(set, more wire.Patch) wire.Patch {
 	if len(more) == 0 {
 		return set
 	}
-	set = clone(set)
+	set = clonePatch(set)
 	for _, c := range wire.URLColumns {
 		value, given := more[c.Name]
 		if !given || slices.Contains(fixedColumns, c.Name) {
 			continue
 		}
 		if status, ok := value.(int64); ok && c.Name == "Status" && status != wire.StatusUndefined && !wire.FreeStatus(status) {
-			f.record("RECRAWL_URL_UPDATE", fmt.Sprintf("has Status %d, which only batches set", status))
+			f.recordRefusal("RECRAWL_URL_UPDATE", fmt.Sprintf("has Status %d, which only batches set", status))
 			continue
 		}
 		set[c.Name] = c.Fit(value)
@@ -346,10 +346,10 @@ func (f *finishing) resetRows(period int64, rows []urlStatus, set wire.Patch) er
 	}
 	err := f.Try(func() error { return f.setURLs(f.resetTarget(period), rows, set) })
 	if err != nil {
-		return f.refuse("RECRAWL_URL_UPDATE", refusalOf(err))
+		return f.recordInvalid("RECRAWL_URL_UPDATE", refusalOf(err))
 	}
 	f.saved.Reset += len(rows)
-	return f.statistics(f.site).updated(rows, set)
+	return f.statisticsOf(f.site).recordUpdates(rows, set)
 }
 
 // resetTarget is the table of URLs with the macros of recrawl properties.

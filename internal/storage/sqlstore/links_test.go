@@ -72,7 +72,7 @@ const (
 func TestKnownLinks(t *testing.T) {
 	done := wire.Patch{"Status": int64(4), "Crawled": int64(1), "UDate": longAgo, "TcDate": longAgo, "CDate": longAgo, "Batch_Id": int64(3)}
 	with := func(more wire.Patch) wire.Patch {
-		p := clone(done)
+		p := clonePatch(done)
 		maps.Copy(p, more)
 		return p
 	}

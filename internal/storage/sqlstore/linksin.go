@@ -28,15 +28,15 @@ const siteWait = 24 * time.Hour
 func (s *Store) LinksStore(ctx context.Context, m wire.LinksMessage) (wire.LinksStored, error) {
 	now := s.o.Now()
 	var done []*finishing
-	answer, err := result(ctx, s.update, "LinksStore", func(t *tx) (wire.LinksStored, error) {
+	answer, err := runForResult(ctx, s.runUpdateTx, "LinksStore", func(t *tx) (wire.LinksStored, error) {
 		done = nil
 		k := receiving{tx: t, answer: wire.LinksStored{Unknown: []string{}}}
-		links, err := t.unstored(m.Bundles)
+		links, err := t.noteUnstored(m.Bundles)
 		if err != nil || len(links) == 0 {
 			k.answer.Repeated = err == nil
 			return k.answer, err
 		}
-		err = k.store(links)
+		err = k.storeLinks(links)
 		done = k.done
 		return k.answer, err
 	})
@@ -44,7 +44,7 @@ func (s *Store) LinksStore(ctx context.Context, m wire.LinksMessage) (wire.Links
 		return wire.LinksStored{}, err
 	}
 	for _, f := range done {
-		f.remember(now)
+		f.rememberLinks(now)
 		for _, reason := range f.saved.Refused {
 			s.o.Log.Warn("left out invalid property", "site", f.id, "reason", reason)
 		}
@@ -52,10 +52,10 @@ func (s *Store) LinksStore(ctx context.Context, m wire.LinksMessage) (wire.Links
 	return answer, nil
 }
 
-// unstored notes the keys of bundles and returns the links of those that were not noted before.
-func (t *tx) unstored(bundles []wire.LinkBundle) (links []*wire.URL, err error) {
-	keys, table := mapped(bundles, wire.LinkBundle.Key), t.DB.Table(sqldb.Sites, "links_in")
-	met, err := t.found(keys, "SELECT BundleKey FROM "+table+" WHERE BundleKey IN ")
+// noteUnstored notes the keys of bundles and returns the links of those that were not noted before.
+func (t *tx) noteUnstored(bundles []wire.LinkBundle) (links []*wire.URL, err error) {
+	keys, table := mapSlice(bundles, wire.LinkBundle.Key), t.DB.Table(sqldb.Sites, "links_in")
+	met, err := t.foundKeys(keys, "SELECT BundleKey FROM "+table+" WHERE BundleKey IN ")
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ type receiving struct {
 	done   []*finishing
 }
 
-func (k *receiving) store(links []*wire.URL) error {
+func (k *receiving) storeLinks(links []*wire.URL) error {
 	bySite := wire.Groups(links, func(u *wire.URL) string { return u.SiteID })
 	slices.SortFunc(bySite, func(a, b []*wire.URL) int { // all requests lock sites in this order
 		return strings.Compare(a[0].SiteID, b[0].SiteID)
@@ -125,7 +125,7 @@ func (k *receiving) store(links []*wire.URL) error {
 // storeSite stores links of one site.
 func (k *receiving) storeSite(id string, urls []*wire.URL) error {
 	f := &finishing{hold: hold{tx: k.tx}}
-	err := f.open(id)
+	err := f.loadSite(id)
 	recent := func(u *wire.URL) bool {
 		found, known := u.CDate.Time()
 		return known && k.time.Sub(found) < siteWait
@@ -146,11 +146,11 @@ func (k *receiving) storeSite(id string, urls []*wire.URL) error {
 	g := &linkGroup{rules: rules}
 	for _, u := range urls {
 		l := &wire.Link{URL: *u}
-		if k.foreign(l) {
+		if k.isForeign(l) {
 			f.away = append(f.away, &l.URL)
 			continue
 		}
-		m, _ := f.link(u.URLMd5)
+		m, _ := f.linkOf(u.URLMd5)
 		m.freq += u.Freq
 		g.links = append(g.links, l)
 	}
@@ -163,12 +163,12 @@ func (k *receiving) storeSite(id string, urls []*wire.URL) error {
 			return err
 		}
 	}
-	k.count(f)
+	k.addCounts(f)
 	if err := f.keepFreq(); err != nil {
 		return err
 	}
 	if f.full != 0 {
-		if err := f.touch(f.site, f.full); err != nil {
+		if err := f.touchSite(f.site, f.full); err != nil {
 			return err
 		}
 	}
@@ -176,8 +176,8 @@ func (k *receiving) storeSite(id string, urls []*wire.URL) error {
 	return nil
 }
 
-// count adds what became of the links of a site to the answer.
-func (k *receiving) count(f *finishing) {
+// addCounts adds what became of the links of a site to the answer.
+func (k *receiving) addCounts(f *finishing) {
 	k.answer.Waiting += f.held
 	k.answer.Dropped -= f.held
 	for _, m := range f.links {
@@ -196,11 +196,11 @@ func (k *receiving) count(f *finishing) {
 func (k *receiving) storeElsewhere(_ string, urls []*wire.URL) error {
 	e := newElsewhere(k.tx)
 	for _, u := range urls {
-		if err := e.add(&wire.Link{URL: *u}, u.SiteSelect); err != nil {
+		if err := e.addLink(&wire.Link{URL: *u}, u.SiteSelect); err != nil {
 			return err
 		}
 	}
-	added, err := e.insert()
+	added, err := e.insertAllLinks()
 	k.answer.New += added
 	k.answer.Dropped += e.skipped
 	k.answer.Passed += e.away
@@ -212,7 +212,7 @@ func (k *receiving) storeElsewhere(_ string, urls []*wire.URL) error {
 // linkRules reads the rules of the site's links.
 func (f *finishing) linkRules() (*wire.LinkRules, error) {
 	site := &wire.Site{}
-	err := f.All("site_link_rules", []any{f.site}, pair(func(name, value string) {
+	err := f.All("site_link_rules", []any{f.site}, scanPair(func(name, value string) {
 		site.Properties = append(site.Properties, wire.SiteProperty{Name: name, Value: value})
 	}))
 	if err != nil {

@@ -38,12 +38,12 @@ import (
 // has one host. Its links to hosts of other nodes are dropped there: those do not know it. Site "0"
 // exists on every node and has the URLs of that node's hosts.
 
-// owned reports whether this node owns the host of a URL.
-func (t *tx) owned(url string) bool { return t.place.Mine(url) }
+// ownsURL reports whether this node owns the host of a URL.
+func (t *tx) ownsURL(url string) bool { return t.place.Mine(url) }
 
-// foreign reports whether another node must store a link.
-func (t *tx) foreign(l *wire.Link) bool {
-	return t.place.Active() && len(l.Files) == 0 && !t.owned(l.URL.URL)
+// isForeign reports whether another node must store a link.
+func (t *tx) isForeign(l *wire.Link) bool {
+	return t.place.Active() && len(l.Files) == 0 && !t.ownsURL(l.URL.URL)
 }
 
 // ownOnly returns the URLs that this node owns. It changes list.
@@ -51,7 +51,7 @@ func (t *tx) ownOnly(list []*wire.URL) []*wire.URL {
 	if !t.place.Active() {
 		return list
 	}
-	return slices.DeleteFunc(list, func(u *wire.URL) bool { return !t.owned(u.URL) })
+	return slices.DeleteFunc(list, func(u *wire.URL) bool { return !t.ownsURL(u.URL) })
 }
 
 // queueLinks queues the links of other nodes that were never queued. Keys may repeat. site is "" for
@@ -60,7 +60,7 @@ func (t *tx) queueLinks(site string, links []*wire.URL) error {
 	if len(links) == 0 {
 		return nil
 	}
-	met, err := t.queuedKeys(site, mapped(links, urlKey))
+	met, err := t.queuedKeys(site, mapSlice(links, urlKey))
 	if err != nil {
 		return err
 	}
@@ -82,16 +82,16 @@ func (t *tx) queueLinks(site string, links []*wire.URL) error {
 	if err := t.insertRows("INSERT INTO "+t.DB.Table(sqldb.Sites, "links_out")+" (Site_Id, URLMd5)", keys); err != nil {
 		return err
 	}
-	return t.bundle(site, fresh)
+	return t.bundleLinks(site, fresh)
 }
 
 // queuedKeys returns those keys whose links wait or were sent.
 func (t *tx) queuedKeys(site string, md5s []string) (map[string]bool, error) {
-	return t.found(md5s, "SELECT URLMd5 FROM "+t.DB.Table(sqldb.Sites, "links_out")+ofKeys, site)
+	return t.foundKeys(md5s, "SELECT URLMd5 FROM "+t.DB.Table(sqldb.Sites, "links_out")+ofKeys, site)
 }
 
-// bundle stores links, in bundles of one owner and at most maxBundle bytes, or of one link.
-func (t *tx) bundle(site string, links []wire.LinkOut) error {
+// bundleLinks stores links, in bundles of one owner and at most maxBundle bytes, or of one link.
+func (t *tx) bundleLinks(site string, links []wire.LinkOut) error {
 	open := map[string]*wire.LinkText{}
 	var rows [][]any
 	keep := func(owner string) {
@@ -125,9 +125,9 @@ type waitingBundle struct {
 	site, owner, text string
 }
 
-func (w *waitingBundle) fields() []any { return []any{&w.id, &w.site, &w.owner, &w.n, &w.text} }
+func (w *waitingBundle) scanTargets() []any { return []any{&w.id, &w.site, &w.owner, &w.n, &w.text} }
 
-func (w *waitingBundle) links() (list wire.LinkList, err error) {
+func (w *waitingBundle) decodeLinks() (list wire.LinkList, err error) {
 	if err = json.Unmarshal([]byte(w.text), &list); err != nil {
 		err = fmt.Errorf("read waiting bundle %d: %w", w.id, err)
 	}
@@ -143,15 +143,15 @@ const (
 // LinksTake returns the oldest bundles that wait for other nodes, in groups of one owner. Without
 // links it writes nothing. It packs the messages after its transaction.
 func (s *Store) LinksTake(ctx context.Context, r wire.LinksTakeRequest) (wire.LinksTaken, error) {
-	waits, err := result(ctx, s.view, "LinksTake", func(t *tx) (bool, error) { return t.Get("links_any", nil, new(int)) })
+	waits, err := runForResult(ctx, s.runReadTx, "LinksTake", func(t *tx) (bool, error) { return t.Get("links_any", nil, new(int)) })
 	if err != nil || !waits {
 		return wire.LinksTaken{Owners: []wire.LinkGroup{}}, err
 	}
-	taken, err := result(ctx, s.update, "LinksTake", func(t *tx) (taken wire.LinksTaken, err error) {
+	taken, err := runForResult(ctx, s.runUpdateTx, "LinksTake", func(t *tx) (taken wire.LinksTaken, err error) {
 		for len(taken.Owners) == 0 { // until no bundle got another owner
 			rows, err := t.bundlesAfter(0, cmp.Or(r.Max, defaultTake))
 			if err == nil {
-				taken.Owners, err = t.groups(rows, int(cmp.Or(r.MaxBytes, defaultGroup)))
+				taken.Owners, err = t.groupBundles(rows, int(cmp.Or(r.MaxBytes, defaultGroup)))
 			}
 			if err != nil || len(rows) == 0 {
 				return taken, err
@@ -169,18 +169,18 @@ func (s *Store) LinksTake(ctx context.Context, r wire.LinksTakeRequest) (wire.Li
 }
 
 func (t *tx) bundlesAfter(id, limit int64) (rows []waitingBundle, err error) {
-	err = t.All("links_bundles", []any{id, limit}, appendTo(&rows, (*waitingBundle).fields))
+	err = t.All("links_bundles", []any{id, limit}, appendTo(&rows, (*waitingBundle).scanTargets))
 	return rows, err
 }
 
-// groups joins bundles of one owner to messages of at most size bytes, or of one bundle, which are not packed
+// groupBundles joins bundles of one owner to messages of at most size bytes, or of one bundle, which are not packed
 // yet. Bundles of a node that has left go to the new owners of their hosts.
-func (t *tx) groups(rows []waitingBundle, size int) ([]wire.LinkGroup, error) {
+func (t *tx) groupBundles(rows []waitingBundle, size int) ([]wire.LinkGroup, error) {
 	groups := []wire.LinkGroup{}
 	open := map[string]int{} // place of the group of an owner
 	for _, w := range rows {
 		if !slices.Contains(t.place.Members, w.owner) && !slices.Contains(t.place.Previous, w.owner) {
-			if err := t.rebundle(w); err != nil {
+			if err := t.requeueBundle(w); err != nil {
 				return nil, err
 			}
 			continue
@@ -205,11 +205,11 @@ func (t *tx) groups(rows []waitingBundle, size int) ([]wire.LinkGroup, error) {
 	return groups, nil
 }
 
-// rebundle queues the links of a bundle for their owners of now. LINKS_TAKE takes them the next time.
-func (t *tx) rebundle(w waitingBundle) error {
-	links, err := w.links()
+// requeueBundle queues the links of a bundle for their owners of now. LINKS_TAKE takes them the next time.
+func (t *tx) requeueBundle(w waitingBundle) error {
+	links, err := w.decodeLinks()
 	if err == nil {
-		err = t.bundle(w.site, links)
+		err = t.bundleLinks(w.site, links)
 	}
 	if err == nil {
 		_, err = t.removeBundles([]int64{w.id})
@@ -223,12 +223,12 @@ func (t *tx) removeBundles(ids []int64) (int64, error) {
 
 // LinksSent removes bundles of LinksTake that are stored elsewhere. It returns their number.
 func (s *Store) LinksSent(ctx context.Context, r wire.LinksSentRequest) (removed int64, err error) {
-	return result(ctx, s.update, "LinksSent", func(t *tx) (int64, error) { return t.removeBundles(r.IDs) })
+	return runForResult(ctx, s.runUpdateTx, "LinksSent", func(t *tx) (int64, error) { return t.removeBundles(r.IDs) })
 }
 
 // CheckLinks reports faults of the queue of links to other nodes.
 func (s *Store) CheckLinks(ctx context.Context, report func(fault string)) error {
-	return s.view(ctx, "CheckLinks", func(t *tx) error {
+	return s.runReadTx(ctx, "CheckLinks", func(t *tx) error {
 		for last := int64(0); ; {
 			rows, err := t.bundlesAfter(last, defaultTake)
 			if err != nil {
@@ -251,12 +251,12 @@ func (s *Store) CheckLinks(ctx context.Context, report func(fault string)) error
 }
 
 func (t *tx) checkBundle(w waitingBundle, report func(fault string)) error {
-	links, bad := w.links()
+	links, bad := w.decodeLinks()
 	if bad != nil {
 		report(fmt.Sprintf("bundle %d of links waits for node %s and cannot be read: delete its row of links_waiting", w.id, w.owner))
 		return nil
 	}
-	known, err := t.queuedKeys(w.site, mapped(links, func(l wire.LinkOut) string { return l.URLMd5 }))
+	known, err := t.queuedKeys(w.site, mapSlice(links, func(l wire.LinkOut) string { return l.URLMd5 }))
 	if missing := len(links) - len(known); err == nil && missing > 0 {
 		report(fmt.Sprintf("%d links of site %s in bundle %d wait for another node and have no key: they may be sent twice", missing, w.site, w.id))
 	}

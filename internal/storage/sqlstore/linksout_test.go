@@ -83,7 +83,7 @@ func (b *bench) tryReceive(from string, id int64, links []wire.LinkOut) (wire.Li
 
 func (b *bench) count(table, where string, args ...any) (n int) {
 	b.Helper()
-	b.must(b.view(ctx, "test", func(t *tx) error {
+	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
 		_, err := t.Row("SELECT COUNT(*) FROM "+t.DB.Table(sqldb.Sites, table)+" WHERE "+where, args, &n)
 		return err
 	}))
@@ -374,7 +374,7 @@ func TestCheckLinks(t *testing.T) {
 	}
 	same(t, "faults", len(faults()), 0)
 	change := func(statement, table, rest string) {
-		b.must(b.update(ctx, "test", func(t *tx) error {
+		b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
 			_, err := t.Exec(statement + t.DB.Table(sqldb.Sites, table) + rest)
 			return err
 		}))
@@ -439,8 +439,8 @@ func TestKillWithLinksOut(t *testing.T) {
 	}
 	b.killCrawlers(killLinksVariable)
 	var pages, links int
-	b.must(b.view(ctx, "test", func(t *tx) error {
-		_, err := t.Row("SELECT SUM(Status = 4), SUM(ParentMd5 <> '') FROM "+t.table(sqldb.URLs, "s"), nil, &pages, &links)
+	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
+		_, err := t.Row("SELECT SUM(Status = 4), SUM(ParentMd5 <> '') FROM "+t.siteTable(sqldb.URLs, "s"), nil, &pages, &links)
 		return err
 	}))
 	keys, waiting := b.count("links_out", "1=1"), b.count("links_waiting", "1=1")

@@ -42,7 +42,7 @@ type NewKeysDone struct {
 
 // OldKeys reports whether rows may have keys of the old rule.
 func (s *Store) OldKeys(ctx context.Context) (bool, error) {
-	return result(ctx, s.view, "OldKeys", func(t *tx) (bool, error) { return t.Get("keys_any", nil, new(int)) })
+	return runForResult(ctx, s.runReadTx, "OldKeys", func(t *tx) (bool, error) { return t.Get("keys_any", nil, new(int)) })
 }
 
 // NewKeys gives the rows of all sites of the old rule their new keys. It must be the only
@@ -50,7 +50,7 @@ func (s *Store) OldKeys(ctx context.Context) (bool, error) {
 // trash, moves the contents (KeyMoves), and calls NewKeysEnd. After an error or a kill,
 // all of it can be repeated.
 func (s *Store) NewKeys(ctx context.Context) (done NewKeysDone, err error) {
-	if err := s.update(ctx, "NewKeys", (*tx).listOldSites); err != nil {
+	if err := s.runUpdateTx(ctx, "NewKeys", (*tx).listOldSites); err != nil {
 		return done, err
 	}
 	sites, err := s.sitesAt(ctx, oldRows)
@@ -72,7 +72,7 @@ func (s *Store) NewKeys(ctx context.Context) (done NewKeysDone, err error) {
 
 // NewKeysEnd records that no site has keys of the old rule.
 func (s *Store) NewKeysEnd(ctx context.Context) error {
-	return s.update(ctx, "NewKeysEnd", func(t *tx) error {
+	return s.runUpdateTx(ctx, "NewKeysEnd", func(t *tx) error {
 		_, err := t.Do("keys_done")
 		return err
 	})
@@ -80,7 +80,7 @@ func (s *Store) NewKeysEnd(ctx context.Context) error {
 
 // KeyMoves returns the next contents to move, of one site; none at the end.
 func (s *Store) KeyMoves(ctx context.Context, limit int) ([]KeyMove, error) {
-	return result(ctx, s.view, "KeyMoves", func(t *tx) (list []KeyMove, err error) {
+	return runForResult(ctx, s.runReadTx, "KeyMoves", func(t *tx) (list []KeyMove, err error) {
 		err = t.All("keys_moves", []any{limit}, appendTo(&list, func(m *KeyMove) []any { return []any{&m.SiteID, &m.Old, &m.New} }))
 		return list, err
 	})
@@ -88,7 +88,7 @@ func (s *Store) KeyMoves(ctx context.Context, limit int) ([]KeyMove, error) {
 
 // KeysMoved records that contents of a site are stored under their new keys.
 func (s *Store) KeysMoved(ctx context.Context, site string, olds []string) error {
-	return s.update(ctx, "KeysMoved", func(t *tx) error {
+	return s.runUpdateTx(ctx, "KeysMoved", func(t *tx) error {
 		_, err := execIn(t, olds, "DELETE FROM "+t.DB.Table(sqldb.Sites, "new_key_moves")+" WHERE Site_Id = ? AND Old_Md5 IN ", site)
 		return err
 	})
@@ -96,13 +96,13 @@ func (s *Store) KeysMoved(ctx context.Context, site string, olds []string) error
 
 // CurrentKeys returns the new keys of those keys of the old rule that changed.
 func (s *Store) CurrentKeys(ctx context.Context, md5s []string) (map[string]string, error) {
-	return result(ctx, s.view, "CurrentKeys", func(t *tx) (map[string]string, error) { return t.currentKeys(md5s) })
+	return runForResult(ctx, s.runReadTx, "CurrentKeys", func(t *tx) (map[string]string, error) { return t.currentKeys(md5s) })
 }
 
 func (t *tx) currentKeys(md5s []string) (map[string]string, error) {
 	current := map[string]string{}
 	err := eachIn(t, md5s, "SELECT Old_Md5, New_Md5 FROM "+t.DB.Table(sqldb.Sites, "new_keys")+" WHERE Old_Md5 IN ", nil,
-		pair(func(old, new string) { current[old] = new }))
+		scanPair(func(old, new string) { current[old] = new }))
 	return current, err
 }
 
@@ -131,7 +131,7 @@ func (t *tx) listOldSites() error {
 }
 
 func (s *Store) sitesAt(ctx context.Context, step int) ([]string, error) {
-	return result(ctx, s.view, "NewKeys", func(t *tx) ([]string, error) { return namedColumn[string](t, "keys_sites", step) })
+	return runForResult(ctx, s.runReadTx, "NewKeys", func(t *tx) ([]string, error) { return namedColumn[string](t, "keys_sites", step) })
 }
 
 // keyChange is a row with a key of the old rule.
@@ -140,7 +140,7 @@ type keyChange struct{ old, new string }
 // renewSite gives the rows of a site their new keys.
 func (s *Store) renewSite(ctx context.Context, site string, done *NewKeysDone) error {
 	done.Sites++
-	kinds, err := result(ctx, s.view, "NewKeys", func(t *tx) ([]keyedRows, error) { return t.keyedRowsOf(site) })
+	kinds, err := runForResult(ctx, s.runReadTx, "NewKeys", func(t *tx) ([]keyedRows, error) { return t.keyedRowsOf(site) })
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (s *Store) renewSite(ctx context.Context, site string, done *NewKeysDone) e
 			if len(list) == 0 {
 				continue
 			}
-			joined, err := result(ctx, s.update, "NewKeys", func(t *tx) (int, error) { return t.renewKeys(site, kind, list) })
+			joined, err := runForResult(ctx, s.runUpdateTx, "NewKeys", func(t *tx) (int, error) { return t.renewKeys(site, kind, list) })
 			if err != nil {
 				return err
 			}
@@ -163,7 +163,7 @@ func (s *Store) renewSite(ctx context.Context, site string, done *NewKeysDone) e
 			}
 		}
 	}
-	return s.update(ctx, "NewKeys", func(t *tx) error {
+	return s.runUpdateTx(ctx, "NewKeys", func(t *tx) error {
 		_, err := t.Do("keys_site", site, oldParents)
 		return err
 	})
@@ -194,10 +194,10 @@ func (t *tx) keyedRowsOf(site string) (list []keyedRows, err error) {
 // oldKeysAfter returns the rows of the next page whose key is that of the old rule. A key
 // that a client chose stays.
 func (s *Store) oldKeysAfter(ctx context.Context, site string, kind keyedRows, after string) (list []keyChange, last string, end bool, err error) {
-	err = s.view(ctx, "NewKeys", func(t *tx) error {
+	err = s.runReadTx(ctx, "NewKeys", func(t *tx) error {
 		list, last, end = nil, after, true
 		n := 0
-		err := t.Of(site).All(kind.page, []any{site, after, keyPage}, pair(func(md5, text string) {
+		err := t.Of(site).All(kind.page, []any{site, after, keyPage}, scanPair(func(md5, text string) {
 			n, last = n+1, md5
 			if key := wire.KeyOfURL(text); key != md5 && md5 == wire.Md5(text) {
 				list = append(list, keyChange{md5, key})
@@ -215,7 +215,7 @@ func (t *tx) renewKeys(site string, kind keyedRows, list []keyChange) (joined in
 	if _, err := t.storedID(site); err != nil {
 		return 0, err
 	}
-	rows := mapped(list, func(c keyChange) []any { return []any{c.old, c.new} })
+	rows := mapSlice(list, func(c keyChange) []any { return []any{c.old, c.new} })
 	if err := t.insertRows("REPLACE INTO "+t.DB.Table(sqldb.Sites, "new_keys")+" (Old_Md5, New_Md5)", rows); err != nil {
 		return 0, err
 	}
@@ -224,17 +224,17 @@ func (t *tx) renewKeys(site string, kind keyedRows, list []keyChange) (joined in
 
 // renewURLs changes the keys of rows in use.
 func (t *tx) renewURLs(site string, list []keyChange) (joined int, err error) {
-	olds, news := mapped(list, func(c keyChange) string { return c.old }), mapped(list, func(c keyChange) string { return c.new })
+	olds, news := mapSlice(list, func(c keyChange) string { return c.old }), mapSlice(list, func(c keyChange) string { return c.new })
 	keys := slices.Concat(olds, news)
-	rows, err := t.urls(site, unique(keys))
+	rows, err := t.readURLs(site, sortUnique(keys))
 	if err != nil {
 		return 0, err
 	}
-	b, err := t.belongings(site, olds, news)
+	b, err := t.loadBelongings(site, olds, news)
 	if err != nil {
 		return 0, err
 	}
-	err = t.counted(site, keys, func() error {
+	err = t.updateCounted(site, keys, func() error {
 		for _, c := range list {
 			both, err := t.renewURL(site, rows, b, c)
 			if err != nil {
@@ -261,8 +261,8 @@ func (t *tx) renewURL(site string, rows map[string]wire.URL, b *belongings, c ke
 		t.s.o.Log.Warn("row keeps its old key: a client gave its new key to another URL", "site", site, "url", row.URL)
 		return false, nil
 	}
-	keeps := joined && !better(&row, &held)
-	if err := b.renew(c, keeps); err != nil {
+	keeps := joined && !winsOver(&row, &held)
+	if err := b.renewKey(c, keeps); err != nil {
 		return joined, err
 	}
 	winner, from, loser := row, c.old, c.new
@@ -273,7 +273,7 @@ func (t *tx) renewURL(site string, rows map[string]wire.URL, b *belongings, c ke
 		return joined, err
 	}
 	if joined { // the loser goes first, because the key is unique
-		winner = join(winner, row, held)
+		winner = mergeRows(winner, row, held)
 		if err := t.deleteKeys(sqldb.URLs, site, []string{loser}); err != nil {
 			return joined, err
 		}
@@ -313,7 +313,7 @@ func (t *tx) renewDeleted(site string, list []keyChange) (joined int, err error)
 	if stored, err := t.storedID(site); err != nil {
 		return 0, err
 	} else if stored != "" {
-		if used, err = t.present(sqldb.URLs, site, mapped(list, func(c keyChange) string { return c.new })); err != nil {
+		if used, err = t.presentKeys(sqldb.URLs, site, mapSlice(list, func(c keyChange) string { return c.new })); err != nil {
 			return 0, err
 		}
 	}
@@ -340,7 +340,7 @@ func (t *tx) dropUnlessMoving(site string, c keyChange) error {
 	if err != nil || slices.Contains(places, c.old) {
 		return err
 	}
-	return t.trash(site, []string{c.old})
+	return t.putInTrash(site, []string{c.old})
 }
 
 // renewParents changes ParentMd5 of the children of rows with new keys.
@@ -349,7 +349,7 @@ func (s *Store) renewParents(ctx context.Context, site string) error {
 		{sqldb.URLs, "keys_last_of", "keys_parents"}, {sqldb.Deleted, "keys_last_of_deleted", "keys_parents_deleted"},
 	} {
 		for after, end := "", false; !end; {
-			last, err := result(ctx, s.update, "NewKeys", func(t *tx) (string, error) {
+			last, err := runForResult(ctx, s.runUpdateTx, "NewKeys", func(t *tx) (string, error) {
 				last, err := t.lastOldParent(site, kind.database, kind.last, after)
 				if err == nil && last != "" {
 					_, err = t.Of(site).Do(kind.parents, site, after, last)
@@ -362,7 +362,7 @@ func (s *Store) renewParents(ctx context.Context, site string) error {
 			after, end = last, last == ""
 		}
 	}
-	return s.update(ctx, "NewKeys", func(t *tx) error {
+	return s.runUpdateTx(ctx, "NewKeys", func(t *tx) error {
 		_, err := t.Do("keys_site", site, newRows)
 		return err
 	})

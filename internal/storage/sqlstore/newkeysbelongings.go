@@ -14,25 +14,25 @@ type belongings struct {
 	properties             bool            // the site has properties of URLs
 }
 
-func (t *tx) belongings(site string, olds, news []string) (*belongings, error) {
+func (t *tx) loadBelongings(site string, olds, news []string) (*belongings, error) {
 	b := &belongings{tx: t, site: site}
 	var err error
-	if b.attributes, err = t.present(sqldb.Attributes, site, olds); err != nil {
+	if b.attributes, err = t.presentKeys(sqldb.Attributes, site, olds); err != nil {
 		return nil, err
 	}
-	if b.freqs, err = t.present(sqldb.Freqs, site, slices.Concat(olds, news)); err != nil {
+	if b.freqs, err = t.presentKeys(sqldb.Freqs, site, slices.Concat(olds, news)); err != nil {
 		return nil, err
 	}
-	if b.log, err = t.present(sqldb.Logs, site, olds); err != nil {
+	if b.log, err = t.presentKeys(sqldb.Logs, site, olds); err != nil {
 		return nil, err
 	}
 	b.properties, err = t.Get("keys_properties_any", []any{site}, new(int))
 	return b, err
 }
 
-// renew changes the key of what belongs to a row. Of two attributes of one name that of the
+// renewKey changes the key of what belongs to a row. Of two attributes of one name that of the
 // winner stays; keeps means that the row of the new key wins.
-func (b *belongings) renew(c keyChange, keeps bool) error {
+func (b *belongings) renewKey(c keyChange, keeps bool) error {
 	in := b.Of(b.site)
 	if b.attributes[c.old] {
 		loser, winner := c.new, c.old

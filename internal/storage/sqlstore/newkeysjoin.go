@@ -2,9 +2,9 @@ package sqlstore
 
 import "hce/dc/internal/wire"
 
-// better reports whether a row wins over the other row of its page: a processed one over a
+// winsOver reports whether a row wins over the other row of its page: a processed one over a
 // crawled one over a new one, then an enabled one, then the one that changed last.
-func better(row, other *wire.URL) bool {
+func winsOver(row, other *wire.URL) bool {
 	has := func(u *wire.URL) int {
 		switch {
 		case u.Processed > 0 && u.Crawled > 0:
@@ -23,9 +23,9 @@ func better(row, other *wire.URL) bool {
 	return row.UDate > other.UDate
 }
 
-// join returns the winner of two rows with what both know: links to both count, it is a
+// mergeRows returns the winner of two rows with what both know: links to both count, it is a
 // root URL if one of them is, and it is as near to the root as the nearer one.
-func join(winner, a, b wire.URL) wire.URL {
+func mergeRows(winner, a, b wire.URL) wire.URL {
 	winner.Freq, winner.Depth = a.Freq+b.Freq, min(a.Depth, b.Depth)
 	for _, other := range []wire.URL{a, b} {
 		own := winner.ParentMd5 == a.URLMd5 || winner.ParentMd5 == b.URLMd5 // one linked to the other
@@ -42,7 +42,7 @@ func join(winner, a, b wire.URL) wire.URL {
 func (t *tx) joinContents(site string, c keyChange, joined, keeps, crawled bool) error {
 	switch {
 	case joined && crawled && keeps:
-		return t.trash(site, []string{c.old})
+		return t.putInTrash(site, []string{c.old})
 	case joined && crawled:
 		places, err := t.movesTo(site, c.new)
 		if err != nil {
@@ -53,7 +53,7 @@ func (t *tx) joinContents(site string, c keyChange, joined, keeps, crawled bool)
 				return err
 			}
 		}
-		if err := t.trash(site, append(places, c.new)); err != nil {
+		if err := t.putInTrash(site, append(places, c.new)); err != nil {
 			return err
 		}
 	}

@@ -23,8 +23,8 @@ type target struct {
 	scope   expr.Scope
 }
 
-// fail returns an error that names the field of a column as the request does.
-func (g target) fail(column, value string, err error) error {
+// newFieldError returns an error that names the field of a column as the request does.
+func (g target) newFieldError(column, value string, err error) error {
 	field := column
 	for _, c := range g.columns {
 		if c.Name == column {
@@ -34,8 +34,8 @@ func (g target) fail(column, value string, err error) error {
 	return &wire.FieldError{Object: g.object, Field: field, Value: clipTo(value, 120), Reason: err.Error()}
 }
 
-// refused reports whether the request caused err, not the database.
-func refused(err error) bool {
+// isRefusal reports whether the request caused err, not the database.
+func isRefusal(err error) bool {
 	var field *wire.FieldError
 	var text *expr.Error
 	return errors.As(err, &field) || errors.As(err, &text) || sqldb.BadValue(err)
@@ -59,27 +59,27 @@ func hasExpressions(p wire.Patch) bool {
 	return false
 }
 
-// names are the sorted columns of p. A fixed order gives few statement texts, which
+// sortedColumns are the sorted columns of p. A fixed order gives few statement texts, which
 // stay prepared.
-func names(p wire.Patch) []string { return slices.Sorted(maps.Keys(p)) }
+func sortedColumns(p wire.Patch) []string { return slices.Sorted(maps.Keys(p)) }
 
-func clone(p wire.Patch) wire.Patch {
+func clonePatch(p wire.Patch) wire.Patch {
 	c := make(wire.Patch, len(p)+1)
 	maps.Copy(c, p)
 	return c
 }
 
-// insert inserts one row. Inserted is false if a row has its key. CDate defaults to the
+// insertRow inserts one row. Inserted is false if a row has its key. CDate defaults to the
 // current time. Expressions are evaluated on the inserted row.
-func (t *tx) insert(g target, p wire.Patch) (inserted bool, err error) {
+func (t *tx) insertRow(g target, p wire.Patch) (inserted bool, err error) {
 	var columns []string
 	var args []any
 	later := wire.Patch{}
 	if p["CDate"] == nil {
-		p = clone(p)
+		p = clonePatch(p)
 		p["CDate"] = t.now
 	}
-	for _, name := range names(p) {
+	for _, name := range sortedColumns(p) {
 		value := p[name]
 		if e, ok := value.(wire.Expr); ok {
 			if !isNow(e) {
@@ -93,7 +93,7 @@ func (t *tx) insert(g target, p wire.Patch) (inserted bool, err error) {
 		columns = append(columns, "`"+name+"`")
 		args = append(args, value)
 	}
-	text := "INSERT INTO " + g.table + " (" + strings.Join(columns, ", ") + ") VALUES (" + holes(len(columns)) + ")"
+	text := "INSERT INTO " + g.table + " (" + strings.Join(columns, ", ") + ") VALUES (" + placeholders(len(columns)) + ")"
 	rowid, inserted, err := t.Insert(text, args...)
 	if err != nil || !inserted || len(later) == 0 {
 		return inserted, err
@@ -101,16 +101,16 @@ func (t *tx) insert(g target, p wire.Patch) (inserted bool, err error) {
 	where, values := t.DB.RowID()+" = ?", []any{rowid}
 	if g.key != nil {
 		where = strings.Join(g.key, " = ? AND ") + " = ?"
-		values = mapped(g.key, func(name string) any { return p[name] })
+		values = mapSlice(g.key, func(name string) any { return p[name] })
 	}
-	_, err = t.set(g, later, nil, where, values...)
+	_, err = t.updateRows(g, later, nil, where, values...)
 	return true, err
 }
 
-// set changes the rows of a condition and returns their number. Extra has more
+// updateRows changes the rows of a condition and returns their number. Extra has more
 // assignments, as "Crawled = Crawled + 1". Without assignments it returns 0.
-func (t *tx) set(g target, p wire.Patch, extra []string, where string, args ...any) (int64, error) {
-	assign, values, err := t.assignments(g, p)
+func (t *tx) updateRows(g target, p wire.Patch, extra []string, where string, args ...any) (int64, error) {
+	assign, values, err := t.buildAssignments(g, p)
 	if err != nil {
 		return 0, err
 	}
@@ -123,50 +123,50 @@ func (t *tx) set(g target, p wire.Patch, extra []string, where string, args ...a
 	}
 	text := "UPDATE " + g.table + g.as + " SET " + strings.Join(assign, ", ") + " WHERE " + where
 	if g.site != "" {
-		text = t.named(g.site, text)
+		text = t.withNamedTables(g.site, text)
 	}
 	return t.Exec(text, append(values, args...)...)
 }
 
 // setRow is set for one URL of g's site.
 func (t *tx) setRow(g target, md5 string, p wire.Patch, extra ...string) error {
-	_, err := t.set(g, p, extra, "Site_Id = ? AND URLMd5 = ?", g.site, md5)
+	_, err := t.updateRows(g, p, extra, "Site_Id = ? AND URLMd5 = ?", g.site, md5)
 	return err
 }
 
 // setKeys is set for URLs of g's site.
 func (t *tx) setKeys(g target, md5s []string, p wire.Patch, extra ...string) error {
-	return chunks(md5s, func(in string, args []any) error {
-		_, err := t.set(g, p, extra, "Site_Id = ? AND URLMd5 IN "+in, slices.Concat([]any{g.site}, args)...)
+	return forEachChunk(md5s, func(in string, args []any) error {
+		_, err := t.updateRows(g, p, extra, "Site_Id = ? AND URLMd5 IN "+in, slices.Concat([]any{g.site}, args)...)
 		return err
 	})
 }
 
 // computesNumbers reports whether p has an expression for a number.
 func (g target) computesNumbers(p wire.Patch) bool {
-	return slices.ContainsFunc(names(p), func(name string) bool {
+	return slices.ContainsFunc(sortedColumns(p), func(name string) bool {
 		_, ok := needsParser(p[name])
-		return ok && g.number(name)
+		return ok && g.isNumeric(name)
 	})
 }
 
-// number reports whether a column holds numbers.
-func (g target) number(name string) bool {
+// isNumeric reports whether a column holds numbers.
+func (g target) isNumeric(name string) bool {
 	return slices.ContainsFunc(g.columns, func(c wire.Column) bool {
 		return c.Name == name && (c.Kind == wire.KindInt || c.Kind == wire.KindFloat)
 	})
 }
 
-// fitting returns a value that an expression gave for a column. It refuses a number that the column
+// checkFits returns a value that an expression gave for a column. It refuses a number that the column
 // cannot hold: SQLite would store it.
-func (g target) fitting(name, text string, value any) (any, error) {
-	if !g.number(name) {
+func (g target) checkFits(name, text string, value any) (any, error) {
+	if !g.isNumeric(name) {
 		return value, nil
 	}
 	c := g.columns[slices.IndexFunc(g.columns, func(c wire.Column) bool { return c.Name == name })]
 	stored, ok := columnValue(value, c.Kind)
 	if !ok || stored == nil || c.Fit(stored) != stored {
-		return nil, g.fail(name, text, fmt.Errorf("gives %v, which the column cannot hold", value))
+		return nil, g.newFieldError(name, text, fmt.Errorf("gives %v, which the column cannot hold", value))
 	}
 	return stored, nil
 }
@@ -179,11 +179,11 @@ func (t *tx) setEvaluated(g target, p wire.Patch, extra []string, where string, 
 	if g.key != nil {
 		key = g.key[len(g.key)-1]
 	}
-	plain := clone(p)
+	plain := clonePatch(p)
 	var columns []string
 	var s statement
-	s.add("SELECT " + key)
-	for _, name := range names(p) {
+	s.appendText("SELECT " + key)
+	for _, name := range sortedColumns(p) {
 		e, ok := needsParser(p[name])
 		if !ok {
 			continue
@@ -191,33 +191,33 @@ func (t *tx) setEvaluated(g target, p wire.Patch, extra []string, where string, 
 		delete(plain, name)
 		v, err := g.scope.Assign(name, string(e))
 		if err != nil {
-			return 0, g.fail(name, string(e), err)
+			return 0, g.newFieldError(name, string(e), err)
 		}
 		if v.Text == "" {
 			continue
 		}
 		columns = append(columns, name)
-		if g.number(name) {
+		if g.isNumeric(name) {
 			v.Text += " + 0" // a date becomes a number
 		}
-		s.add(", "+v.Text, v.Args...)
+		s.appendText(", "+v.Text, v.Args...)
 	}
-	s.add(" FROM "+g.table+g.as+" WHERE "+where+t.DB.ForUpdate(), args...)
+	s.appendText(" FROM "+g.table+g.as+" WHERE "+where+t.DB.ForUpdate(), args...)
 	groups, err := t.equalRows(s, len(columns))
 	if err != nil {
 		return 0, err
 	}
 	var changed int64
 	for _, group := range groups {
-		values := clone(plain)
+		values := clonePatch(plain)
 		for i, name := range columns {
 			e, _ := p[name].(wire.Expr)
-			if values[name], err = g.fitting(name, string(e), group.values[i]); err != nil {
+			if values[name], err = g.checkFits(name, string(e), group.values[i]); err != nil {
 				return changed, err
 			}
 		}
-		err := chunks(group.keys, func(in string, keys []any) error {
-			n, err := t.set(g, values, extra, "("+where+") AND "+key+" IN "+in, slices.Concat(args, keys)...)
+		err := forEachChunk(group.keys, func(in string, keys []any) error {
+			n, err := t.updateRows(g, values, extra, "("+where+") AND "+key+" IN "+in, slices.Concat(args, keys)...)
 			changed += n
 			return err
 		})
@@ -265,15 +265,15 @@ func scanValues(n int, scan func(...any) error) ([]any, error) {
 	return values, scan(targets...)
 }
 
-// assignments returns "column = value" for each column of p, with its arguments. A
+// buildAssignments returns "column = value" for each column of p, with its arguments. A
 // blank expression assigns nothing.
-func (t *tx) assignments(g target, p wire.Patch) (assign []string, args []any, err error) {
-	for _, name := range names(p) {
+func (t *tx) buildAssignments(g target, p wire.Patch) (assign []string, args []any, err error) {
+	for _, name := range sortedColumns(p) {
 		value := p[name]
 		if e, ok := needsParser(value); ok {
 			s, err := g.scope.Assign(name, string(e))
 			if err != nil {
-				return nil, nil, g.fail(name, string(e), err)
+				return nil, nil, g.newFieldError(name, string(e), err)
 			}
 			if s.Text != "" {
 				assign = append(assign, "`"+name+"` = "+s.Text)

@@ -18,7 +18,7 @@ const crawlOrder = "LENGTH(ParentMd5), Priority DESC, Depth, UDate DESC"
 func (b *bench) plan(text string, args ...any) string {
 	b.Helper()
 	var lines []string
-	b.must(b.view(ctx, "test", func(t *tx) error {
+	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
 		return t.Each("EXPLAIN QUERY PLAN "+text, args, func(scan func(...any) error) error {
 			var id, parent, unused int
 			var detail string
@@ -40,7 +40,7 @@ func TestHotStatementsUseIndexes(t *testing.T) {
 	b := newBench(t)
 	selection := func(c wire.Criterion) string {
 		var text string
-		b.must(b.view(ctx, "test", func(t *tx) (err error) {
+		b.must(b.runReadTx(ctx, "test", func(t *tx) (err error) {
 			text, _, err = t.urlQuery("URLMd5", "", "0", c, "")
 			return err
 		}))
@@ -64,13 +64,13 @@ func TestHotStatementsUseIndexes(t *testing.T) {
 		"exported":    {selection(wire.Criterion{Where: "`URLMd5` IN ('aa','bb') AND (`State`=0 AND `Crawled`>0 AND `HTTPCode` BETWEEN 200 AND 299)", Limit: "100"}), "(Site_Id=? AND URLMd5=?)", 9},
 		"batch":       {named("urls_in_work"), "urls.status (Site_Id=? AND Status=?)", 1},
 		"masks":       {named("site_mask_above"), "COVERING INDEX dc_urls.urls.errors (Site_Id=? AND ErrorMask>?", 2},
-		"known links": {"SELECT URLMd5 FROM " + urls + " WHERE Site_Id = ? AND URLMd5 IN (" + holes(500) + ")", "COVERING INDEX sqlite_autoindex_dc_urls.urls_1 (Site_Id=? AND URLMd5=?)", 501},
-		"old links": {"SELECT URLMd5, Status FROM " + urls + " AS `urls_0` WHERE Site_Id = ? AND URLMd5 IN (" + holes(500) + ") AND " + resettable + " AND (Status = 1 OR Batch_Id <> ?) AND NOT COALESCE((UDate > ?), 0)",
+		"known links": {"SELECT URLMd5 FROM " + urls + " WHERE Site_Id = ? AND URLMd5 IN (" + placeholders(500) + ")", "COVERING INDEX sqlite_autoindex_dc_urls.urls_1 (Site_Id=? AND URLMd5=?)", 501},
+		"old links": {"SELECT URLMd5, Status FROM " + urls + " AS `urls_0` WHERE Site_Id = ? AND URLMd5 IN (" + placeholders(500) + ") AND " + resettable + " AND (Status = 1 OR Batch_Id <> ?) AND NOT COALESCE((UDate > ?), 0)",
 			"(Site_Id=? AND URLMd5=?)", 503},
-		"freq":          {"UPDATE " + urls + " SET Freq = Freq + ? WHERE Site_Id = ? AND URLMd5 IN (" + holes(500) + ")", "(Site_Id=? AND URLMd5=?)", 502},
-		"mark":          {"UPDATE " + urls + " SET Status = 3 WHERE Site_Id = ? AND URLMd5 IN (" + holes(500) + ")", "(Site_Id=? AND URLMd5=?)", 501},
+		"freq":          {"UPDATE " + urls + " SET Freq = Freq + ? WHERE Site_Id = ? AND URLMd5 IN (" + placeholders(500) + ")", "(Site_Id=? AND URLMd5=?)", 502},
+		"mark":          {"UPDATE " + urls + " SET Status = 3 WHERE Site_Id = ? AND URLMd5 IN (" + placeholders(500) + ")", "(Site_Id=? AND URLMd5=?)", 501},
 		"finish":        {"UPDATE " + urls + " SET Status = 4 WHERE Site_Id = ? AND URLMd5 = ? AND Status = ? AND Batch_Id = ?", "(Site_Id=? AND URLMd5=?)", 4},
-		"site of a URL": {"SELECT URLMd5, Site_Id FROM " + b.db.Table(sqldb.Sites, "sites_urls") + " WHERE URLMd5 IN (" + holes(8) + ")", "COVERING INDEX dc_sites.sites_urls.md5 (URLMd5=?)", 8},
+		"site of a URL": {"SELECT URLMd5, Site_Id FROM " + b.db.Table(sqldb.Sites, "sites_urls") + " WHERE URLMd5 IN (" + placeholders(8) + ")", "COVERING INDEX dc_sites.sites_urls.md5 (URLMd5=?)", 8},
 		"property":      {"SELECT Value FROM " + b.db.Table(sqldb.Sites, "sites_properties") + " WHERE Site_Id = ? AND Name = ? ORDER BY rowid", "sites_properties.site (Site_Id=? AND Name=?)", 2},
 		"site":          {named("site_touch"), "PRIMARY KEY (Id=?)", 4},
 		"filters":       {"SELECT * FROM " + b.db.Table(sqldb.Sites, "sites_filters") + " WHERE Site_Id = ? ORDER BY rowid", "sites_filters.site (Site_Id=?)", 1},
@@ -162,7 +162,7 @@ func (b *bench) explain(text string, args ...any) string {
 func testHotStatementsOnMySQL(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","urls":["http://example.com/"]}`)
-	b.must(b.update(ctx, "test", func(t *tx) error {
+	b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
 		var rows []*wire.URL
 		for i := range 5000 {
 			u := linkTo(i)
@@ -179,7 +179,7 @@ func testHotStatementsOnMySQL(t *testing.T) {
 	}))
 	b.analyze("s")
 	selection := func(c wire.Criterion) (text string, args []any) {
-		b.must(b.view(ctx, "test", func(t *tx) (err error) {
+		b.must(b.runReadTx(ctx, "test", func(t *tx) (err error) {
 			text, args, err = t.urlQuery("URLMd5", "", "s", c, "")
 			return err
 		}))
@@ -211,9 +211,9 @@ func testHotStatementsOnMySQL(t *testing.T) {
 	check("fetch", "index cdate")(selection(wire.Criterion{OrderBy: "CDate ASC", Limit: "20"}))
 	check("batch", "range status")(named("urls_in_work", "s"))
 	check("masks", "range errors")(named("site_mask_above", "s", 0))
-	check("known links", "range PRIMARY")(plain("SELECT URLMd5 FROM "+urls+" WHERE Site_Id = 's' AND URLMd5 IN ("+holes(len(keys))+")", keys...))
-	check("old links", "range PRIMARY")(plain("SELECT URLMd5, Status FROM "+urls+" WHERE Site_Id = 's' AND URLMd5 IN ("+holes(len(keys))+") AND "+resettable+" AND (Status = 1 OR Batch_Id <> 7) AND NOT COALESCE((UDate > '2026-01-01'), 0)", keys...))
-	check("freq", "range PRIMARY")(plain("UPDATE "+urls+" SET Freq = Freq + 1 WHERE Site_Id = 's' AND URLMd5 IN ("+holes(len(keys))+")", keys...))
+	check("known links", "range PRIMARY")(plain("SELECT URLMd5 FROM "+urls+" WHERE Site_Id = 's' AND URLMd5 IN ("+placeholders(len(keys))+")", keys...))
+	check("old links", "range PRIMARY")(plain("SELECT URLMd5, Status FROM "+urls+" WHERE Site_Id = 's' AND URLMd5 IN ("+placeholders(len(keys))+") AND "+resettable+" AND (Status = 1 OR Batch_Id <> 7) AND NOT COALESCE((UDate > '2026-01-01'), 0)", keys...))
+	check("freq", "range PRIMARY")(plain("UPDATE "+urls+" SET Freq = Freq + 1 WHERE Site_Id = 's' AND URLMd5 IN ("+placeholders(len(keys))+")", keys...))
 	check("finish", "range PRIMARY")(plain("UPDATE "+urls+" SET Status = 4 WHERE Site_Id = 's' AND URLMd5 = ? AND Status = 3 AND Batch_Id = 1", keys[0]))
 	check("site", "range PRIMARY")(named("site_touch", "2026-01-05 10:00:00", 0, 0, "s"))
 	check("site of a URL", "range md5")(plain("SELECT URLMd5, Site_Id FROM "+b.db.Table(sqldb.Sites, "sites_urls")+" WHERE URLMd5 IN (?, ?)", keys[0], keys[1]))

@@ -13,21 +13,21 @@ func (s *Store) ProxyNew(ctx context.Context, list []wire.ProxyRequest) (wire.Ge
 	return changeEach(ctx, s, "ProxyNew", list, statusFailed, (*tx).newProxy)
 }
 
-func (t *tx) proxies() string { return t.plainTable(proxiesInfo) }
+func (t *tx) proxiesTable() string { return t.plainTable(proxiesInfo) }
 
-func (t *tx) proxyScope(site string) expr.Scope { return t.scopeFor(site, proxiesInfo.expr("")) }
+func (t *tx) proxyScope(site string) expr.Scope { return t.scopeFor(site, proxiesInfo.exprTable("")) }
 
 func (t *tx) proxyTarget(object, site string) target {
-	return target{object: object, key: []string{"Site_Id", "Host"}, table: t.proxies(), columns: wire.ProxyColumns, scope: t.proxyScope(site)}
+	return target{object: object, key: []string{"Site_Id", "Host"}, table: t.proxiesTable(), columns: wire.ProxyColumns, scope: t.proxyScope(site)}
 }
 
 func (t *tx) newProxy(object string, r wire.ProxyRequest) (status int, err error) {
-	row := clone(r.Row)
+	row := clonePatch(r.Row)
 	row["Site_Id"], row["Host"] = r.SiteID, r.Host
 	if _, given := row["UDate"]; !given {
 		row["UDate"] = t.now
 	}
-	inserted, err := t.insert(t.proxyTarget(object, r.SiteID), row)
+	inserted, err := t.insertRow(t.proxyTarget(object, r.SiteID), row)
 	switch {
 	case err != nil:
 		return statusFailed, err
@@ -46,7 +46,7 @@ func (s *Store) ProxyUpdate(ctx context.Context, list []wire.ProxyRequest) (wire
 }
 
 func (t *tx) updateProxy(object string, r wire.ProxyRequest) (written bool, err error) {
-	set := clone(r.Row)
+	set := clonePatch(r.Row)
 	delete(set, "CDate")
 	if len(set) == 0 {
 		return false, nil
@@ -54,7 +54,7 @@ func (t *tx) updateProxy(object string, r wire.ProxyRequest) (written bool, err 
 	if r.Undated {
 		set["UDate"] = t.now
 	}
-	_, err = t.set(t.proxyTarget(object, r.SiteID), set, nil, "Site_Id = ? AND Host = ?", r.SiteID, r.Host)
+	_, err = t.updateRows(t.proxyTarget(object, r.SiteID), set, nil, "Site_Id = ? AND Host = ?", r.SiteID, r.Host)
 	return true, err
 }
 
@@ -63,15 +63,15 @@ func (t *tx) updateProxy(object string, r wire.ProxyRequest) (written bool, err 
 // proxy, also for a missing proxy with site and host. An element may select no proxy and
 // add no status, so an invalid criterion is an error with its clause.
 func (s *Store) ProxyDelete(ctx context.Context, list []wire.ProxySelection) (wire.GeneralResponse, error) {
-	return result(ctx, s.update, "ProxyDelete", func(t *tx) (wire.GeneralResponse, error) {
+	return runForResult(ctx, s.runUpdateTx, "ProxyDelete", func(t *tx) (wire.GeneralResponse, error) {
 		answer := wire.GeneralResponse{Statuses: []any{}}
 		for i, r := range list {
 			found, err := t.selectProxies(elementName("ProxyDelete", i), r, ofProxy(r.SiteID, r.Host))
 			if err != nil {
 				return answer, err
 			}
-			ids := mapped(found, func(p wire.Proxy) int64 { return p.ID })
-			if _, err := execIn(t, ids, "DELETE FROM "+t.proxies()+" WHERE Id IN "); err != nil {
+			ids := mapSlice(found, func(p wire.Proxy) int64 { return p.ID })
+			if _, err := execIn(t, ids, "DELETE FROM "+t.proxiesTable()+" WHERE Id IN "); err != nil {
 				return answer, err
 			}
 			n := len(found)
@@ -113,12 +113,12 @@ func (t *tx) selectProxies(object string, r wire.ProxySelection, conditions []ex
 // readProxies reads the proxies that match a criterion and conditions, in the order of
 // the criterion or else of their Id. Site is the site of the request, or "".
 func (t *tx) readProxies(object, site string, c wire.Criterion, conditions []expr.SQL) (list []wire.Proxy, err error) {
-	p, err := t.clauses(object, t.proxyScope(site), c)
+	p, err := t.checkCriterion(object, t.proxyScope(site), c)
 	if err != nil {
 		return nil, err
 	}
 	p.orderOr("Id")
-	text, args := p.query("SELECT "+columnList(wire.ProxyColumns)+" FROM "+t.proxies(), conditions...)
+	text, args := p.buildQuery("SELECT "+columnList(wire.ProxyColumns)+" FROM "+t.proxiesTable(), conditions...)
 	err = t.Each(text, args, appendTo(&list, fieldsOf[wire.Proxy](wire.ProxyColumns)))
 	return list, err
 }
@@ -173,9 +173,9 @@ const maxProxies = 50
 // Proxies reads the enabled proxies of a site and of any site, at most 50. The lowest
 // Priority comes first, the site's own before others. The list is not nil.
 func (s *Store) Proxies(ctx context.Context, site string) ([]wire.Proxy, error) {
-	return result(ctx, s.view, "Proxies", func(t *tx) ([]wire.Proxy, error) {
+	return runForResult(ctx, s.runReadTx, "Proxies", func(t *tx) ([]wire.Proxy, error) {
 		list := []wire.Proxy{}
-		err := t.Each("SELECT "+columnList(wire.ProxyColumns)+" FROM "+t.proxies()+
+		err := t.Each("SELECT "+columnList(wire.ProxyColumns)+" FROM "+t.proxiesTable()+
 			" WHERE Site_Id IN (?, ?, ?) AND State = 1 ORDER BY Priority, CASE WHEN Site_Id = ? THEN 0 ELSE 1 END, Id LIMIT ?",
 			[]any{site, wire.AnySite, wire.GeneralSite, site, maxProxies}, appendTo(&list, fieldsOf[wire.Proxy](wire.ProxyColumns)))
 		return list, err
@@ -185,9 +185,9 @@ func (s *Store) Proxies(ctx context.Context, site string) ([]wire.Proxy, error) 
 // ProxyFault counts a fault of a proxy of Proxies. It disables the proxy if disabled
 // is true or FaultsMax is reached. A missing proxy is no error.
 func (s *Store) ProxyFault(ctx context.Context, site, host string, disabled bool) error {
-	return s.update(ctx, "ProxyFault", func(t *tx) error {
+	return s.runUpdateTx(ctx, "ProxyFault", func(t *tx) error {
 		// State comes first: MySQL evaluates it before it changes Faults.
-		text := "UPDATE " + t.proxies() + " SET State = CASE WHEN ? OR (FaultsMax > 0 AND Faults + 1 >= FaultsMax) THEN 0 ELSE State END, " +
+		text := "UPDATE " + t.proxiesTable() + " SET State = CASE WHEN ? OR (FaultsMax > 0 AND Faults + 1 >= FaultsMax) THEN 0 ELSE State END, " +
 			"Faults = CASE WHEN Faults < 4294967295 THEN Faults + 1 ELSE Faults END, UDate = ? WHERE Site_Id IN (?, ?, ?) AND Host = ?"
 		_, err := t.Exec(text, disabled, t.now, site, wire.AnySite, wire.GeneralSite, host)
 		return err

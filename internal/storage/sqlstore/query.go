@@ -17,9 +17,9 @@ const ofKeys = " WHERE Site_Id = ? AND URLMd5 IN "
 // statement texts, which stay prepared.
 var chunkSizes = []int{8, 64, 500}
 
-// chunks calls do with a list of placeholders, as "(?, ?)", and its values until all
+// forEachChunk calls do with a list of placeholders, as "(?, ?)", and its values until all
 // keys are passed. It repeats the last key to fill a list.
-func chunks[K any](keys []K, do func(in string, args []any) error) error {
+func forEachChunk[K any](keys []K, do func(in string, args []any) error) error {
 	for len(keys) > 0 {
 		size := chunkSizes[len(chunkSizes)-1]
 		for _, s := range chunkSizes {
@@ -33,7 +33,7 @@ func chunks[K any](keys []K, do func(in string, args []any) error) error {
 		for i := range args {
 			args[i] = keys[min(i, n-1)]
 		}
-		if err := do("("+holes(size)+")", args); err != nil {
+		if err := do("("+placeholders(size)+")", args); err != nil {
 			return err
 		}
 		keys = keys[n:]
@@ -41,14 +41,14 @@ func chunks[K any](keys []K, do func(in string, args []any) error) error {
 	return nil
 }
 
-// holes returns n placeholders: "?, ?, ?".
-func holes(n int) string { return "?" + strings.Repeat(", ?", n-1) }
+// placeholders returns n placeholders: "?, ?, ?".
+func placeholders(n int) string { return "?" + strings.Repeat(", ?", n-1) }
 
-// unique returns the keys sorted and without duplicates.
-func unique(keys []string) []string { return slices.Compact(slices.Sorted(slices.Values(keys))) }
+// sortUnique returns the keys sorted and without duplicates.
+func sortUnique(keys []string) []string { return slices.Compact(slices.Sorted(slices.Values(keys))) }
 
-// mapped returns f of each element.
-func mapped[T, U any](list []T, f func(T) U) []U {
+// mapSlice returns f of each element.
+func mapSlice[T, U any](list []T, f func(T) U) []U {
 	out := make([]U, len(list))
 	for i, v := range list {
 		out[i] = f(v)
@@ -61,7 +61,7 @@ func urlKey(u *wire.URL) string { return u.URLMd5 }
 // execIn runs text, which ends before its list of keys, for all keys. It returns the
 // number of changed rows.
 func execIn[K any](t *tx, keys []K, text string, args ...any) (changed int64, err error) {
-	err = chunks(keys, func(in string, values []any) error {
+	err = forEachChunk(keys, func(in string, values []any) error {
 		n, err := t.Exec(text+in, slices.Concat(args, values)...)
 		changed += n
 		return err
@@ -71,7 +71,7 @@ func execIn[K any](t *tx, keys []K, text string, args ...any) (changed int64, er
 
 // eachIn calls row for the rows of text, which ends before its list of keys.
 func eachIn[K any](t *tx, keys []K, text string, args []any, row rowFunc) error {
-	return chunks(keys, func(in string, values []any) error { return t.Each(text+in, slices.Concat(args, values), row) })
+	return forEachChunk(keys, func(in string, values []any) error { return t.Each(text+in, slices.Concat(args, values), row) })
 }
 
 // rowFunc reads one row with the scan function of its query.
@@ -97,8 +97,8 @@ func appendTo[T any](list *[]T, fields func(*T) []any) rowFunc {
 	})
 }
 
-// pair returns a rowFunc for rows of two columns.
-func pair[A, B any](do func(A, B)) rowFunc {
+// scanPair returns a rowFunc for rows of two columns.
+func scanPair[A, B any](do func(A, B)) rowFunc {
 	return func(scan func(...any) error) error {
 		var a A
 		var b B
@@ -110,31 +110,31 @@ func pair[A, B any](do func(A, B)) rowFunc {
 	}
 }
 
-// single is the only field of a row of one column.
-func single[T any](v *T) []any { return []any{v} }
+// singleTarget is the only field of a row of one column.
+func singleTarget[T any](v *T) []any { return []any{v} }
 
 // fieldsOf are the scan targets of a whole row.
 func fieldsOf[T any](columns []wire.Column) func(*T) []any {
 	return func(row *T) []any { return wire.Targets(row, columns) }
 }
 
-// column reads a query of one column.
-func column[T any](t *tx, text string, args ...any) (list []T, err error) {
-	err = t.Each(text, args, appendTo(&list, single[T]))
+// readColumn reads a query of one column.
+func readColumn[T any](t *tx, text string, args ...any) (list []T, err error) {
+	err = t.Each(text, args, appendTo(&list, singleTarget[T]))
 	return list, err
 }
 
 // namedColumn reads a named query of one column.
 func namedColumn[T any](t *tx, name string, args ...any) (list []T, err error) {
-	err = t.All(name, args, appendTo(&list, single[T]))
+	err = t.All(name, args, appendTo(&list, singleTarget[T]))
 	return list, err
 }
 
-// urls reads rows of a site by key. Missing keys are not in the map.
-func (t *tx) urls(site string, md5s []string) (map[string]wire.URL, error) {
+// readURLs reads rows of a site by key. Missing keys are not in the map.
+func (t *tx) readURLs(site string, md5s []string) (map[string]wire.URL, error) {
 	found := make(map[string]wire.URL, len(md5s))
-	err := chunks(md5s, func(in string, args []any) error {
-		return t.eachURL("SELECT "+urlColumns+" FROM "+t.table(sqldb.URLs, site)+ofKeys+in, slices.Concat([]any{site}, args),
+	err := forEachChunk(md5s, func(in string, args []any) error {
+		return t.eachURL("SELECT "+urlColumns+" FROM "+t.siteTable(sqldb.URLs, site)+ofKeys+in, slices.Concat([]any{site}, args),
 			func(u wire.URL) { found[u.URLMd5] = u })
 	})
 	return found, err
@@ -154,13 +154,13 @@ func (t *tx) eachURL(text string, args []any, each func(wire.URL)) error {
 	})
 }
 
-// present returns the keys that have a row in a table of a site.
-func (t *tx) present(database, site string, md5s []string) (map[string]bool, error) {
-	return t.found(md5s, "SELECT URLMd5 FROM "+t.table(database, site)+ofKeys, site)
+// presentKeys returns the keys that have a row in a table of a site.
+func (t *tx) presentKeys(database, site string, md5s []string) (map[string]bool, error) {
+	return t.foundKeys(md5s, "SELECT URLMd5 FROM "+t.siteTable(database, site)+ofKeys, site)
 }
 
-// found returns the keys that a query returns, which ends before its list of keys.
-func (t *tx) found(keys []string, text string, args ...any) (map[string]bool, error) {
+// foundKeys returns the keys that a query returns, which ends before its list of keys.
+func (t *tx) foundKeys(keys []string, text string, args ...any) (map[string]bool, error) {
 	found := make(map[string]bool, len(keys))
 	err := eachIn(t, keys, text, args, func(scan func(...any) error) error {
 		var key string
@@ -173,7 +173,7 @@ func (t *tx) found(keys []string, text string, args ...any) (map[string]bool, er
 
 // deleteKeys deletes the rows of keys from a table of a site.
 func (t *tx) deleteKeys(database, site string, md5s []string) error {
-	_, err := execIn(t, md5s, "DELETE FROM "+t.table(database, site)+ofKeys, site)
+	_, err := execIn(t, md5s, "DELETE FROM "+t.siteTable(database, site)+ofKeys, site)
 	return err
 }
 
@@ -202,7 +202,7 @@ func insertText(head string, rows [][]any) (text string, args []any, n int) {
 			break
 		}
 	}
-	row := "(" + holes(len(rows[0])) + ")"
+	row := "(" + placeholders(len(rows[0])) + ")"
 	return head + " VALUES " + row + strings.Repeat(", "+row, n-1), slices.Concat(rows[:n]...), n
 }
 
@@ -241,17 +241,17 @@ type statement struct {
 	args []any
 }
 
-func (s *statement) add(text string, args ...any) {
+func (s *statement) appendText(text string, args ...any) {
 	s.text.WriteString(text)
 	s.args = append(s.args, args...)
 }
 
-// where adds the conditions that are not empty. Each is in its own parentheses.
-func (s *statement) where(conditions ...expr.SQL) {
+// addConditions adds the conditions that are not empty. Each is in its own parentheses.
+func (s *statement) addConditions(conditions ...expr.SQL) {
 	word := " WHERE "
 	for _, c := range conditions {
 		if c.Text != "" {
-			s.add(word+c.Text, c.Args...)
+			s.appendText(word+c.Text, c.Args...)
 			word = " AND "
 		}
 	}
@@ -278,18 +278,18 @@ func (t *tx) addURLs(site string, urls []*wire.URL) error {
 		}
 	}
 	columns, rows := withoutDefaults(rows)
-	if err := t.insertRows("INSERT INTO "+t.table(sqldb.URLs, site)+" ("+columnList(columns)+")", rows); err != nil {
+	if err := t.insertRows("INSERT INTO "+t.siteTable(sqldb.URLs, site)+" ("+columnList(columns)+")", rows); err != nil {
 		return err
 	}
 	added, err := t.tallyOf(site, urls)
 	if err != nil {
 		return err
 	}
-	if err := t.count(site, tally{}, added); err != nil {
+	if err := t.addDifference(site, tally{}, added); err != nil {
 		return err
 	}
 	for _, u := range urls {
-		if err := t.statistics(site).inserted(u.URLMd5, u.Status, u); err != nil {
+		if err := t.statisticsOf(site).recordInsert(u.URLMd5, u.Status, u); err != nil {
 			return err
 		}
 	}
@@ -309,7 +309,7 @@ func withoutDefaults(rows [][]any) (columns []wire.Column, short [][]any) {
 			columns, kept = append(columns, c), append(kept, i)
 		}
 	}
-	short = mapped(rows, func(row []any) []any { return mapped(kept, func(i int) any { return row[i] }) })
+	short = mapSlice(rows, func(row []any) []any { return mapSlice(kept, func(i int) any { return row[i] }) })
 	return columns, short
 }
 
@@ -327,9 +327,9 @@ func isZero(value any) bool {
 	return false
 }
 
-// missing returns the URLs whose keys have no row, each key once, in their order.
-func (t *tx) missing(site string, urls []*wire.URL) ([]*wire.URL, error) {
-	found, err := t.present(sqldb.URLs, site, mapped(urls, urlKey))
+// missingURLs returns the URLs whose keys have no row, each key once, in their order.
+func (t *tx) missingURLs(site string, urls []*wire.URL) ([]*wire.URL, error) {
+	found, err := t.presentKeys(sqldb.URLs, site, mapSlice(urls, urlKey))
 	var list []*wire.URL
 	for _, u := range urls {
 		if !found[u.URLMd5] {

@@ -28,7 +28,7 @@ func (s *Store) URLHistory(ctx context.Context, list []wire.URLRecordsRequest) (
 		}
 		answer := &wire.URLHistoryResponse{SiteID: site, LogRows: []wire.LogRow{}}
 		selected, err := t.eachSelected(object, site, r, func(md5s []string) error {
-			rows, err := t.journal(object, site, md5s, r.Criterion)
+			rows, err := t.readJournal(object, site, md5s, r.Criterion)
 			answer.LogRows = append(answer.LogRows, rows...)
 			return err
 		})
@@ -49,7 +49,7 @@ func (s *Store) URLStats(ctx context.Context, list []wire.URLRecordsRequest) ([]
 		if err != nil || site == "" {
 			return nil, err
 		}
-		rows, selected, err := t.frequencies(object, site, r)
+		rows, selected, err := t.readFrequencies(object, site, r)
 		if err != nil || !selected {
 			return nil, err
 		}
@@ -103,8 +103,8 @@ func (t *tx) takeRecord(object string, bytes int) error {
 	return nil
 }
 
-// journal reads the journal rows of URLs, grouped by URL.
-func (t *tx) journal(object, site string, md5s []string, criterion wire.Criterion) ([]wire.LogRow, error) {
+// readJournal reads the journal rows of URLs, grouped by URL.
+func (t *tx) readJournal(object, site string, md5s []string, criterion wire.Criterion) ([]wire.LogRow, error) {
 	c, err := t.rowsClauses(sqldb.Logs, object+".logCriterions", site, criterion)
 	if err != nil {
 		return nil, err
@@ -112,15 +112,15 @@ func (t *tx) journal(object, site string, md5s []string, criterion wire.Criterio
 	c.orderOr(t.DB.RowID())
 	byMd5 := make(map[string][]wire.LogRow, len(md5s))
 	read := func(in string, args []any) error {
-		text, args := c.query("SELECT "+columnList(wire.LogColumns)+" FROM "+t.table(sqldb.Logs, site)+c.as,
+		text, args := c.buildQuery("SELECT "+columnList(wire.LogColumns)+" FROM "+t.siteTable(sqldb.Logs, site)+c.as,
 			ofSite(site), expr.SQL{Text: "(URLMd5 IN " + in + ")", Args: args})
-		return t.Each(t.named(site, text), args, eachRow(fieldsOf[wire.LogRow](wire.LogColumns), func(row wire.LogRow) error {
+		return t.Each(t.withNamedTables(site, text), args, eachRow(fieldsOf[wire.LogRow](wire.LogColumns), func(row wire.LogRow) error {
 			byMd5[row.URLMd5] = append(byMd5[row.URLMd5], row)
 			return t.takeRecord(object, len(row.Object))
 		}))
 	}
 	if !c.limit.Set {
-		err = chunks(md5s, read)
+		err = forEachChunk(md5s, read)
 	}
 	var rows []wire.LogRow
 	for _, md5 := range md5s {
@@ -132,7 +132,7 @@ func (t *tx) journal(object, site string, md5s []string, criterion wire.Criterio
 	return rows, err
 }
 
-func (t *tx) frequencies(object, site string, r wire.URLRecordsRequest) (rows []wire.FreqRow, selected bool, err error) {
+func (t *tx) readFrequencies(object, site string, r wire.URLRecordsRequest) (rows []wire.FreqRow, selected bool, err error) {
 	if r.URLMd5 == "" && r.URLsCriterion.Empty() {
 		rows, err = t.frequenciesWhere(object, site, r.Criterion, nil)
 		return rows, len(rows) > 0, err
@@ -141,7 +141,7 @@ func (t *tx) frequencies(object, site string, r wire.URLRecordsRequest) (rows []
 	var order []string
 	selected, err = t.eachSelected(object, site, r, func(md5s []string) error {
 		order = append(order, md5s...)
-		return eachIn(t, md5s, "SELECT "+columnList(wire.FreqColumns)+" FROM "+t.table(sqldb.Freqs, site)+ofKeys, []any{site},
+		return eachIn(t, md5s, "SELECT "+columnList(wire.FreqColumns)+" FROM "+t.siteTable(sqldb.Freqs, site)+ofKeys, []any{site},
 			frequencyRow(func(row wire.FreqRow) error {
 				byMd5[row.URLMd5] = row
 				return t.takeRecord(object, 0)
@@ -174,8 +174,8 @@ func (t *tx) frequenciesWhere(object, site string, criterion wire.Criterion, amo
 	if among != nil {
 		c.limit = expr.Limit{}
 	}
-	text, args := c.query("SELECT "+columnList(wire.FreqColumns)+" FROM "+t.table(sqldb.Freqs, site)+c.as, ofSite(site))
-	err = t.Each(t.named(site, text), args, frequencyRow(func(row wire.FreqRow) error {
+	text, args := c.buildQuery("SELECT "+columnList(wire.FreqColumns)+" FROM "+t.siteTable(sqldb.Freqs, site)+c.as, ofSite(site))
+	err = t.Each(t.withNamedTables(site, text), args, frequencyRow(func(row wire.FreqRow) error {
 		if among == nil {
 			rows = append(rows, row)
 			return t.takeRecord(object, 0)

@@ -185,7 +185,7 @@ func TestURLVerify(t *testing.T) {
 func TestRecalculate(t *testing.T) {
 	b := newBench(t)
 	spoil := func() {
-		b.must(b.update(ctx, "test", func(t *tx) error {
+		b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
 			_, err := t.Exec("UPDATE " + t.DB.Table("dc_sites", "sites") + " SET NewURLs = 99, CollectedURLs = 99, DeletedURLs = 99, Size = 99, Errors = 99")
 			return err
 		}))

@@ -18,7 +18,7 @@ import (
 // a kill is not due again. The list is not nil. An invalid criterion or date expression is
 // an error, and no site is locked.
 func (s *Store) RecrawlBegin(ctx context.Context, r wire.SiteRecrawlRequest) ([]wire.RecrawlSite, error) {
-	return result(ctx, s.update, "RecrawlBegin", func(t *tx) ([]wire.RecrawlSite, error) {
+	return runForResult(ctx, s.runUpdateTx, "RecrawlBegin", func(t *tx) ([]wire.RecrawlSite, error) {
 		sites := []wire.RecrawlSite{}
 		if err := t.checkDate(r.DateExpression); err != nil {
 			return nil, err
@@ -27,7 +27,7 @@ func (s *Store) RecrawlBegin(ctx context.Context, r wire.SiteRecrawlRequest) ([]
 		if len(ids) == 0 {
 			c := wire.Criterion{Where: r.Criterion.Where, OrderBy: r.Criterion.OrderBy, Limit: strconv.FormatInt(r.Max, 10)}
 			var err error
-			if ids, err = t.selectSites("SiteRecrawl.criterions", c, t.unlocked(r.Except)); err != nil {
+			if ids, err = t.selectSites("SiteRecrawl.criterions", c, t.unlockedCondition(r.Except)); err != nil {
 				return nil, err
 			}
 		}
@@ -60,7 +60,7 @@ func (s *Store) RecrawlBegin(ctx context.Context, r wire.SiteRecrawlRequest) ([]
 // new run uses it to continue the recrawls that the last run did not finish. Their dates
 // and iterations are already set. The list is not nil.
 func (s *Store) RecrawlResume(ctx context.Context, r wire.SiteRecrawlRequest) ([]wire.RecrawlSite, error) {
-	return result(ctx, s.update, "RecrawlResume", func(t *tx) ([]wire.RecrawlSite, error) {
+	return runForResult(ctx, s.runUpdateTx, "RecrawlResume", func(t *tx) ([]wire.RecrawlSite, error) {
 		sites := []wire.RecrawlSite{}
 		ids, err := namedColumn[string](t, "recrawl_locked")
 		if err != nil {
@@ -95,7 +95,7 @@ func (s *Store) RecrawlResume(ctx context.Context, r wire.SiteRecrawlRequest) ([
 // period other than p.From and a date that is not in p.Dates. It does not change State
 // (docs/spec/DECISIONS.md 3.6). Known is false for a deleted site.
 func (s *Store) RecrawlEnd(ctx context.Context, id, expression string, p *wire.RecrawlPeriod) (known bool, err error) {
-	return result(ctx, s.update, "RecrawlEnd", func(t *tx) (bool, error) {
+	return runForResult(ctx, s.runUpdateTx, "RecrawlEnd", func(t *tx) (bool, error) {
 		if err := t.checkDate(expression); err != nil {
 			return false, err
 		}
@@ -130,26 +130,26 @@ func (t *tx) tunePeriod(site, expression string, p *wire.RecrawlPeriod) error {
 // saves. SQLite decides by itself which tables need new statistics. Known is false for a
 // deleted site.
 func (s *Store) RecrawlOptimize(ctx context.Context, id string) (known bool, err error) {
-	site, err := result(ctx, s.view, "RecrawlOptimize", func(t *tx) (string, error) { return t.storedID(id) })
+	site, err := runForResult(ctx, s.runReadTx, "RecrawlOptimize", func(t *tx) (string, error) { return t.storedID(id) })
 	if err != nil || site == "" {
 		return false, err
 	}
-	return true, s.update(ctx, "RecrawlOptimize", func(t *tx) error {
+	return true, s.runUpdateTx(ctx, "RecrawlOptimize", func(t *tx) error {
 		text := "PRAGMA optimize"
 		if t.DB.Dialect() == expr.MySQL {
-			text = "ANALYZE TABLE " + t.table(sqldb.URLs, site) // it commits the transaction, which is empty
+			text = "ANALYZE TABLE " + t.siteTable(sqldb.URLs, site) // it commits the transaction, which is empty
 		}
 		return t.Each(text, nil, func(func(...any) error) error { return nil })
 	})
 }
 
-// unlocked is the condition of sites that are not locked and not in except.
-func (t *tx) unlocked(except []string) expr.SQL {
-	sites := t.sites()
+// unlockedCondition is the condition of sites that are not locked and not in except.
+func (t *tx) unlockedCondition(except []string) expr.SQL {
+	sites := t.sitesTable()
 	free := expr.SQL{Text: "(" + sites + ".RecrawlLock = 0)"}
 	if len(except) > 0 {
-		free.Text += " AND (" + sites + ".Id NOT IN (" + holes(len(except)) + "))"
-		free.Args = mapped(except, func(id string) any { return id })
+		free.Text += " AND (" + sites + ".Id NOT IN (" + placeholders(len(except)) + "))"
+		free.Args = mapSlice(except, func(id string) any { return id })
 	}
 	return free
 }
@@ -157,7 +157,7 @@ func (t *tx) unlocked(except []string) expr.SQL {
 // checkDate checks the expression of the next date, which may be blank.
 func (t *tx) checkDate(expression string) error {
 	if _, err := t.siteScope().Assign("RecrawlDate", expression); err != nil {
-		return &wire.FieldError{Object: "SiteRecrawl", Field: "dateExpression", Value: clip(expression), Reason: err.Error()}
+		return &wire.FieldError{Object: "SiteRecrawl", Field: "dateExpression", Value: clipText(expression), Reason: err.Error()}
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (t *tx) writeNextDate(id, expression string) error {
 		return err
 	}
 	set := func(date any) error {
-		_, err := t.set(t.sitesTarget("SiteRecrawl"), wire.Patch{"RecrawlDate": date}, nil, "Id = ?", id)
+		_, err := t.updateRows(t.sitesTarget("SiteRecrawl"), wire.Patch{"RecrawlDate": date}, nil, "Id = ?", id)
 		return err
 	}
 	if strings.TrimSpace(expression) == "" || row.Period == 0 {
@@ -180,17 +180,17 @@ func (t *tx) writeNextDate(id, expression string) error {
 	reason := "is not in the future"
 	err = t.Try(func() error { return set(wire.Expr(expression)) })
 	switch {
-	case err != nil && !refused(err):
+	case err != nil && !isRefusal(err):
 		return err
 	case err != nil:
-		reason = message(err)
+		reason = clientMessage(err)
 	default:
 		if row, err = t.recrawlRow(id); err != nil || row.Next == "" || row.Next > wire.Date(t.now) {
 			return err
 		}
 	}
 	next := wire.DateOf(t.time.Add(time.Duration(row.Period) * time.Minute))
-	t.s.o.Log.Warn("invalid date expression; using the recrawl period from now", "site", id, "expression", clip(expression), "reason", reason)
+	t.s.o.Log.Warn("invalid date expression; using the recrawl period from now", "site", id, "expression", clipText(expression), "reason", reason)
 	return set(string(next))
 }
 
@@ -209,7 +209,7 @@ func (t *tx) recrawlSite(id string) (wire.RecrawlSite, error) {
 		return site, err
 	}
 	rules, errs := wire.ReadRecrawlRules(func(name string) (string, bool) {
-		value, found, e := t.property(id, name)
+		value, found, e := t.readProperty(id, name)
 		if e != nil {
 			err = e
 		}
@@ -226,10 +226,10 @@ func (t *tx) recrawlSite(id string) (wire.RecrawlSite, error) {
 		switch {
 		case err == nil:
 			continue
-		case !refused(err):
+		case !isRefusal(err):
 			return site, err
 		}
-		site.Refused = append(site.Refused, message(err))
+		site.Refused = append(site.Refused, clientMessage(err))
 		*where = ""
 		if name == wire.RecrawlDeleteWhereProperty {
 			rules.Delete = new(bool) // without its condition the property could delete too much

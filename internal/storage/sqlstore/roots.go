@@ -34,7 +34,7 @@ func (t *tx) updateRoots(object, id string, l wire.SiteLists) (replace bool, err
 	}
 	var delay, kind, fromPage int64
 	var timeout float64
-	_, err = t.Row("SELECT RequestDelay, HTTPTimeout, URLType, MaxURLsFromPage FROM "+t.sites()+" WHERE Id = ?", []any{id},
+	_, err = t.Row("SELECT RequestDelay, HTTPTimeout, URLType, MaxURLsFromPage FROM "+t.sitesTable()+" WHERE Id = ?", []any{id},
 		&delay, &timeout, &kind, &fromPage)
 	if err != nil {
 		return false, err
@@ -46,7 +46,7 @@ func (t *tx) updateRoots(object, id string, l wire.SiteLists) (replace bool, err
 
 // deleteRoots deletes the root URLs from the site's URLs, with their contents.
 func (t *tx) deleteRoots(id string) error {
-	keys, err := column[string](t, "SELECT URLMd5 FROM "+t.table(sqldb.URLs, id)+" WHERE Site_Id = ? AND ParentMd5 = ''", id)
+	keys, err := readColumn[string](t, "SELECT URLMd5 FROM "+t.siteTable(sqldb.URLs, id)+" WHERE Site_Id = ? AND ParentMd5 = ''", id)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (t *tx) changeRoot(object, id string, item wire.Patch) error {
 	if text := item.Text("URL"); text != "" {
 		key = wire.KeyOfURL(text)
 	}
-	set := clone(item)
+	set := clonePatch(item)
 	set["URLMd5"] = key
 	if _, err := t.changeKey(t.listTarget(object, rootsInfo), id, old, key, set); err != nil {
 		return err
@@ -72,13 +72,13 @@ func (t *tx) changeRoot(object, id string, item wire.Patch) error {
 	if text := item.Text("URL"); old != key && t.place.Active() {
 		return t.replaceRoot(id, old, text)
 	}
-	return t.counted(id, []string{old, key}, func() error {
+	return t.updateCounted(id, []string{old, key}, func() error {
 		found, err := t.changeKey(t.urlsTarget(object, id), id, old, key, set)
 		if err != nil || !found {
 			return err
 		}
 		if old != key {
-			if err := t.trash(id, []string{old}); err != nil {
+			if err := t.putInTrash(id, []string{old}); err != nil {
 				return err
 			}
 			if err := t.newEpoch(id); err != nil {
@@ -88,7 +88,7 @@ func (t *tx) changeRoot(object, id string, item wire.Patch) error {
 				return err
 			}
 		}
-		return t.statistics(id).reached(key, wire.StatusProcessed, item)
+		return t.statisticsOf(id).recordStatus(key, wire.StatusProcessed, item)
 	})
 }
 
@@ -96,7 +96,7 @@ func (t *tx) changeRoot(object, id string, item wire.Patch) error {
 // new host may belong to different nodes, so the new row begins as new.
 func (t *tx) replaceRoot(id, old, text string) error {
 	err := t.deleteURLs(id, []string{old}, wire.URLDeleteRequest{SiteID: id, DelayedType: wire.Immediate, Reason: wire.ReasonRootUpdate})
-	if err != nil || !t.owned(text) {
+	if err != nil || !t.ownsURL(text) {
 		return err
 	}
 	return t.copyRoots(id, true)
@@ -114,12 +114,12 @@ func (t *tx) changeKey(g target, id, old, key string, set wire.Patch) (found boo
 			return false, nil
 		}
 	}
-	n, err := t.set(g, set, nil, "Site_Id = ? AND URLMd5 = ?", id, old)
+	n, err := t.updateRows(g, set, nil, "Site_Id = ? AND URLMd5 = ?", id, old)
 	return n > 0, err
 }
 
-// roots reads the root URLs of a site in the order of their insertion.
-func (t *tx) roots(site string) ([]wire.SiteURL, error) {
+// readRootURLs reads the root URLs of a site in the order of their insertion.
+func (t *tx) readRootURLs(site string) ([]wire.SiteURL, error) {
 	roots := []wire.SiteURL{}
 	err := t.Each("SELECT "+urlColumns+", User_Id FROM "+t.plainTable(rootsInfo)+" WHERE Site_Id = ? ORDER BY "+t.DB.RowID(), []any{site},
 		appendTo(&roots, func(u *wire.SiteURL) []any {
@@ -140,16 +140,16 @@ func (t *tx) putRoots(object, id string, rows []wire.Patch, defaults wire.Patch)
 	for i, p := range rows {
 		g := t.listTarget(elementName(object, i), rootsInfo)
 		if len(p.Text("URL")) > maxURL {
-			return g.fail("URL", p.Text("URL"), errLongURL)
+			return g.newFieldError("URL", p.Text("URL"), errLongURL)
 		}
-		p = clone(p)
+		p = clonePatch(p)
 		p["Site_Id"] = id
 		for column, value := range defaults {
 			if _, given := p[column]; !given {
 				p[column] = value
 			}
 		}
-		if _, err := t.insert(g, p); err != nil {
+		if _, err := t.insertRow(g, p); err != nil {
 			return err
 		}
 	}
@@ -190,11 +190,11 @@ func (t *tx) copyRoots(id string, fresh bool) error {
 
 // addRoots inserts the root URLs of this node whose keys have no row, after change.
 func (t *tx) addRoots(id string, change func(*wire.URL)) error {
-	roots, err := t.roots(id)
+	roots, err := t.readRootURLs(id)
 	if err != nil {
 		return err
 	}
-	fresh, err := t.missing(id, t.ownOnly(mapped(roots, func(root wire.SiteURL) *wire.URL {
+	fresh, err := t.missingURLs(id, t.ownOnly(mapSlice(roots, func(root wire.SiteURL) *wire.URL {
 		change(&root.URL)
 		return &root.URL
 	})))

@@ -25,15 +25,15 @@ var (
 // (docs/spec/DECISIONS.md 5.8). An invalid expression is answered with CodeSQLError and a
 // message with the field. Statuses has the id or null.
 func (s *Store) SiteNew(ctx context.Context, r wire.SiteNewRequest) (wire.GeneralResponse, error) {
-	err := s.update(ctx, "SiteNew", func(t *tx) error { return t.newSite(r) })
+	err := s.runUpdateTx(ctx, "SiteNew", func(t *tx) error { return t.newSite(r) })
 	if err != nil && !errors.Is(err, errDuplicate) {
 		s.dropUnmade(ctx, r.ID)
 	}
 	switch {
 	case errors.Is(err, errDuplicate):
 		return wire.GeneralResponse{ErrorCode: wire.CodeDuplicateSite, ErrorMessage: "Duplicate site", Statuses: []any{nil}}, nil
-	case refused(err):
-		return wire.GeneralResponse{ErrorCode: wire.CodeSQLError, ErrorMessage: message(err), Statuses: []any{nil}}, nil
+	case isRefusal(err):
+		return wire.GeneralResponse{ErrorCode: wire.CodeSQLError, ErrorMessage: clientMessage(err), Statuses: []any{nil}}, nil
 	case err != nil:
 		return wire.GeneralResponse{}, err
 	}
@@ -44,7 +44,7 @@ func (s *Store) SiteNew(ctx context.Context, r wire.SiteNewRequest) (wire.Genera
 // a delayed deletion of an older site still needs. If it fails, the next site of that id
 // uses the empty tables.
 func (s *Store) dropUnmade(ctx context.Context, id string) {
-	err := s.update(ctx, "SiteNew", func(t *tx) error {
+	err := s.runUpdateTx(ctx, "SiteNew", func(t *tx) error {
 		free, err := t.reserveID(id)
 		if err != nil || !free {
 			return err
@@ -67,8 +67,8 @@ func (s *Store) dropUnmade(ctx context.Context, id string) {
 	}
 }
 
-// message returns the part of an error that helps the client.
-func message(err error) string {
+// clientMessage returns the part of an error that helps the client.
+func clientMessage(err error) string {
 	var field *wire.FieldError
 	switch {
 	case errors.As(err, &field):
@@ -80,15 +80,15 @@ func message(err error) string {
 }
 
 func (t *tx) sitesTarget(object string) target {
-	return target{object: object, key: []string{"Id"}, table: t.sites(), columns: wire.SiteColumns, scope: t.siteScope()}
+	return target{object: object, key: []string{"Id"}, table: t.sitesTable(), columns: wire.SiteColumns, scope: t.siteScope()}
 }
 
 func (t *tx) urlsTarget(object, site string) target {
-	return target{object: object, key: []string{"Site_Id", "URLMd5"}, table: t.table(sqldb.URLs, site), as: aliasURLs(site), site: site, columns: wire.URLColumns, scope: t.urlScope(site)}
+	return target{object: object, key: []string{"Site_Id", "URLMd5"}, table: t.siteTable(sqldb.URLs, site), as: aliasURLs(site), site: site, columns: wire.URLColumns, scope: t.urlScope(site)}
 }
 
 func (t *tx) listTarget(object string, list tableInfo) target {
-	g := target{object: object, table: t.plainTable(list), columns: list.columns, scope: t.scope(list.expr(""), sitesInfo.expr(""))}
+	g := target{object: object, table: t.plainTable(list), columns: list.columns, scope: t.exprScope(list.exprTable(""), sitesInfo.exprTable(""))}
 	if list.name == rootsInfo.name {
 		g.key = []string{"Site_Id", "URLMd5"}
 	}
@@ -100,7 +100,7 @@ func (t *tx) makeSite(id string, row wire.Patch) error {
 	if err := t.MakeSite(id); err != nil {
 		return err
 	}
-	switch inserted, err := t.insert(t.sitesTarget("Site"), row); {
+	switch inserted, err := t.insertRow(t.sitesTarget("Site"), row); {
 	case err != nil:
 		return err
 	case !inserted:
@@ -128,7 +128,7 @@ func (t *tx) newSite(r wire.SiteNewRequest) error {
 	case stored != "":
 		return errDuplicate
 	}
-	row := uncounted(r.Site)
+	row := withoutCounted(r.Site)
 	row["Id"] = r.ID
 	fromPage := r.Site.Int("MaxURLsFromPage", 0) // the table's default would limit a site that sets none
 	if row["MaxURLsFromPage"] == nil {
@@ -159,20 +159,20 @@ func (t *tx) newSite(r wire.SiteNewRequest) error {
 // putList inserts rows of a site's list. Their Site_Id is replaced.
 func (t *tx) putList(object string, list tableInfo, id string, rows []wire.Patch) error {
 	for i, p := range rows {
-		p = clone(p)
+		p = clonePatch(p)
 		p["Site_Id"] = id
-		if _, err := t.insert(t.listTarget(elementName(object, i), list), p); err != nil {
+		if _, err := t.insertRow(t.listTarget(elementName(object, i), list), p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// property returns the value of the first property of a site with a name
+// readProperty returns the value of the first property of a site with a name
 // (docs/spec/objects.md 2.4). The comparison of MySQL ignores case, so name is compared
 // again.
-func (t *tx) property(site, name string) (value string, found bool, err error) {
-	err = t.All("site_property", []any{site, name}, pair(func(n, v string) {
+func (t *tx) readProperty(site, name string) (value string, found bool, err error) {
+	err = t.All("site_property", []any{site, name}, scanPair(func(n, v string) {
 		if n == name && !found {
 			value, found = v, true
 		}
@@ -182,17 +182,17 @@ func (t *tx) property(site, name string) (value string, found bool, err error) {
 
 // Site reads a site with all its lists; nil for an unknown site.
 func (s *Store) Site(ctx context.Context, id string) (*wire.Site, error) {
-	return s.site(ctx, "Site", id, nil)
+	return s.readSite(ctx, "Site", id, nil)
 }
 
 // SiteStatus reads a site (docs/spec/storage.md 4.3). An unknown site has State
 // SiteNotFound and the defaults of a new site (docs/spec/objects.md 2.1, 3.4). Excluded
 // lists are nil.
 func (s *Store) SiteStatus(ctx context.Context, r wire.SiteStatusRequest) (wire.Site, error) {
-	if err := s.refresh(ctx, r.ID); err != nil {
+	if err := s.refreshCounters(ctx, r.ID); err != nil {
 		return wire.Site{}, err
 	}
-	site, err := result(ctx, s.view, "SiteStatus", func(t *tx) (*wire.Site, error) { return t.siteStatus(r) })
+	site, err := runForResult(ctx, s.runReadTx, "SiteStatus", func(t *tx) (*wire.Site, error) { return t.siteStatus(r) })
 	if err != nil {
 		return wire.Site{}, err
 	}
@@ -200,13 +200,13 @@ func (s *Store) SiteStatus(ctx context.Context, r wire.SiteStatusRequest) (wire.
 		return *site, nil
 	}
 	unknown := wire.Site{ID: r.ID, State: wire.SiteNotFound, MoveURLs: true, Priority: 100, RequestDelay: 500, ProcessingDelay: 500, HTTPTimeout: 30000, FetchType: 1}
-	err = s.view(ctx, "SiteStatus", func(t *tx) error { return t.readLists(&unknown, r.Exclude) })
+	err = s.runReadTx(ctx, "SiteStatus", func(t *tx) error { return t.readLists(&unknown, r.Exclude) })
 	return unknown, err
 }
 
 // siteStatus reads a site and whether it is finished, unless the request excludes that; nil for an unknown site.
 func (t *tx) siteStatus(r wire.SiteStatusRequest) (*wire.Site, error) {
-	site, err := t.site(r.ID, r.Exclude)
+	site, err := t.readSite(r.ID, r.Exclude)
 	if err != nil || site == nil || slices.Contains(r.Exclude, finished) {
 		return site, err
 	}
@@ -240,11 +240,11 @@ func (t *tx) hasWork(site *wire.Site) (bool, error) {
 	return false, nil
 }
 
-func (s *Store) site(ctx context.Context, op, id string, exclude []string) (*wire.Site, error) {
-	if err := s.refresh(ctx, id); err != nil {
+func (s *Store) readSite(ctx context.Context, op, id string, exclude []string) (*wire.Site, error) {
+	if err := s.refreshCounters(ctx, id); err != nil {
 		return nil, err
 	}
-	return result(ctx, s.view, op, func(t *tx) (*wire.Site, error) { return t.site(id, exclude) })
+	return runForResult(ctx, s.runReadTx, op, func(t *tx) (*wire.Site, error) { return t.readSite(id, exclude) })
 }
 
 // Names of the lists in an excludeList.
@@ -255,11 +255,11 @@ const (
 	finished       = "finished" // a member that is costly on large sites
 )
 
-// site reads a site with the lists that are not excluded; nil for an unknown site.
-func (t *tx) site(id string, exclude []string) (*wire.Site, error) {
+// readSite reads a site with the lists that are not excluded; nil for an unknown site.
+func (t *tx) readSite(id string, exclude []string) (*wire.Site, error) {
 	site := wire.Site{MoveURLs: true}
 	targets := append(wire.Targets(&site, wire.SiteColumns), &site.RecrawlLock, &site.CrawlingURLs, &site.ProcessingURLs)
-	found, err := t.Row("SELECT "+columnList(wire.SiteColumns)+", RecrawlLock, InFlight, InProcess FROM "+t.sites()+" WHERE Id = ?", []any{id}, targets...)
+	found, err := t.Row("SELECT "+columnList(wire.SiteColumns)+", RecrawlLock, InFlight, InProcess FROM "+t.sitesTable()+" WHERE Id = ?", []any{id}, targets...)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -269,7 +269,7 @@ func (t *tx) site(id string, exclude []string) (*wire.Site, error) {
 // readLists reads the lists of a site that are not excluded.
 func (t *tx) readLists(site *wire.Site, exclude []string) (err error) {
 	if !slices.Contains(exclude, listURLs) {
-		if site.URLs, err = t.roots(site.ID); err != nil {
+		if site.URLs, err = t.readRootURLs(site.ID); err != nil {
 			return err
 		}
 	}
@@ -295,7 +295,7 @@ func rowsOf[Row any](t *tx, list tableInfo, site string) ([]Row, error) {
 // Suspend stops a site that is above a limit (docs/spec/DECISIONS.md 3.2): State 3, bits
 // added to ErrorMask, items added to Errors. It ignores an unknown site.
 func (s *Store) Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error {
-	return s.update(ctx, "Suspend", func(t *tx) error {
+	return s.runUpdateTx(ctx, "Suspend", func(t *tx) error {
 		_, err := t.Do("site_suspend", t.now, int64(bits), int64(bits), items, id)
 		return err
 	})
@@ -308,11 +308,11 @@ func (s *Store) Suspend(ctx context.Context, id string, bits wire.ErrorMask, ite
 // or the WHERE names the table. The result is not nil. An invalid criterion is an error
 // with its clause.
 func (s *Store) SiteFind(ctx context.Context, r wire.SiteFindRequest) ([]wire.Site, error) {
-	return result(ctx, s.view, "SiteFind", func(t *tx) ([]wire.Site, error) {
+	return runForResult(ctx, s.runReadTx, "SiteFind", func(t *tx) ([]wire.Site, error) {
 		var prefix expr.SQL
 		if r.URL != nil && *r.URL != "" {
 			prefix = expr.SQL{
-				Text: "(" + t.sites() + ".Id IN (SELECT Site_Id FROM " + t.plainTable(rootsInfo) + ` WHERE LOWER(URL) LIKE LOWER(?) ESCAPE '|'))`,
+				Text: "(" + t.sitesTable() + ".Id IN (SELECT Site_Id FROM " + t.plainTable(rootsInfo) + ` WHERE LOWER(URL) LIKE LOWER(?) ESCAPE '|'))`,
 				Args: []any{prefixPattern(*r.URL)},
 			}
 		}
@@ -322,7 +322,7 @@ func (s *Store) SiteFind(ctx context.Context, r wire.SiteFindRequest) ([]wire.Si
 		}
 		sites := []wire.Site{}
 		for _, id := range ids {
-			site, err := t.site(id, r.Exclude)
+			site, err := t.readSite(id, r.Exclude)
 			if err != nil {
 				return nil, err
 			}
@@ -357,19 +357,19 @@ func prefixPattern(text string) string {
 // selectSites returns the ids of the sites that match a criterion and a condition, each
 // once.
 func (t *tx) selectSites(object string, c wire.Criterion, condition expr.SQL) ([]string, error) {
-	joined, err := t.joined(object, c)
+	joined, err := t.joinedLists(object, c)
 	if err != nil {
 		return nil, err
 	}
 	scope := t.siteScope()
 	scope.Joined = joined
-	p, err := t.clauses(object, scope, c)
+	p, err := t.checkCriterion(object, scope, c)
 	if err != nil {
 		return nil, err
 	}
-	id := t.sites() + ".Id"
+	id := t.sitesTable() + ".Id"
 	p.tieBreak(id)
-	head := "SELECT " + id + " FROM " + t.sites()
+	head := "SELECT " + id + " FROM " + t.sitesTable()
 	for _, l := range joined {
 		name := t.DB.Table(l.Database, l.Name)
 		head += " JOIN " + name + " ON " + name + ".Site_Id = " + id
@@ -377,13 +377,13 @@ func (t *tx) selectSites(object string, c wire.Criterion, condition expr.SQL) ([
 	if len(joined) > 0 {
 		p.group = " GROUP BY " + id
 	}
-	text, args := p.query(head, condition)
-	return column[string](t, text, args...)
+	text, args := p.buildQuery(head, condition)
+	return readColumn[string](t, text, args...)
 }
 
-// joined returns the lists that TABLES names, or that the WHERE or ORDER BY names as a
+// joinedLists returns the lists that TABLES names, or that the WHERE or ORDER BY names as a
 // qualifier, as in sites_urls.URL.
-func (t *tx) joined(object string, c wire.Criterion) ([]expr.Table, error) {
+func (t *tx) joinedLists(object string, c wire.Criterion) ([]expr.Table, error) {
 	wanted := map[string]bool{}
 	for _, given := range strings.Split(c.Tables, ",") {
 		name := strings.NewReplacer("`", "", `"`, "").Replace(strings.TrimSpace(given))
@@ -396,7 +396,7 @@ func (t *tx) joined(object string, c wire.Criterion) ([]expr.Table, error) {
 		}
 	}
 	var tables []expr.Table
-	for _, l := range lists() {
+	for _, l := range listTables() {
 		plain := strings.ReplaceAll(c.Where+" "+c.OrderBy, "`", "")
 		if wanted[l.Name] || strings.Contains(plain, l.Name+".") {
 			tables = append(tables, l)
@@ -404,7 +404,7 @@ func (t *tx) joined(object string, c wire.Criterion) ([]expr.Table, error) {
 		delete(wanted, l.Name)
 	}
 	for name := range wanted {
-		return nil, &wire.FieldError{Object: object, Field: "TABLES", Value: clip(name), Reason: "is not sites, sites_urls, sites_properties or sites_filters"}
+		return nil, &wire.FieldError{Object: object, Field: "TABLES", Value: clipText(name), Reason: "is not sites, sites_urls, sites_properties or sites_filters"}
 	}
 	return tables, nil
 }

@@ -16,17 +16,17 @@ import (
 // files of the site in the trash. Delayed deletion keeps copies of the rows, and the
 // contents, until URL_PURGE has removed the last copy (docs/spec/storage.md 6.2 #5).
 func (s *Store) SiteDelete(ctx context.Context, list []wire.SiteDeleteRequest) (wire.GeneralResponse, error) {
-	return result(ctx, s.update, "SiteDelete", func(t *tx) (wire.GeneralResponse, error) {
+	return runForResult(ctx, s.runUpdateTx, "SiteDelete", func(t *tx) (wire.GeneralResponse, error) {
 		answer := wire.GeneralResponse{Statuses: []any{}}
 		var texts []string
 		for i, r := range list {
 			text := "OK"
 			ids, err := t.sitesToDelete(elementName("SiteDelete", i), r)
 			if err != nil {
-				if !refused(err) {
+				if !isRefusal(err) {
 					return answer, err
 				}
-				answer.ErrorCode, text, ids = wire.CodeFailed, message(err), nil
+				answer.ErrorCode, text, ids = wire.CodeFailed, clientMessage(err), nil
 				answer.Statuses = append(answer.Statuses, wire.CodeFailed)
 			}
 			for _, id := range ids {
@@ -52,7 +52,7 @@ func (t *tx) sitesToDelete(object string, r wire.SiteDeleteRequest) ([]string, e
 	if r.Criterion.Empty() {
 		return nil, nil
 	}
-	notGeneral := expr.SQL{Text: "(" + t.sites() + ".Id <> ?)", Args: []any{wire.GeneralSite}}
+	notGeneral := expr.SQL{Text: "(" + t.sitesTable() + ".Id <> ?)", Args: []any{wire.GeneralSite}}
 	return t.selectSites(object+".criterions", r.Criterion, notGeneral)
 }
 
@@ -136,7 +136,7 @@ func (t *tx) reserveID(id string) (free bool, err error) {
 // cleanup copies the removed rows to dc_urls_deleted. Immediate cleanup puts the files of
 // the whole site in the trash.
 func (s *Store) SiteCleanup(ctx context.Context, list []wire.SiteCleanupRequest) (wire.GeneralResponse, error) {
-	return result(ctx, s.update, "SiteCleanup", func(t *tx) (wire.GeneralResponse, error) {
+	return runForResult(ctx, s.runUpdateTx, "SiteCleanup", func(t *tx) (wire.GeneralResponse, error) {
 		answer := wire.GeneralResponse{Statuses: []any{}}
 		var texts []string
 		for _, r := range list {
@@ -146,7 +146,7 @@ func (s *Store) SiteCleanup(ctx context.Context, list []wire.SiteCleanupRequest)
 			}
 			code, text := wire.CodeOK, "OK"
 			if id == "" {
-				code, text = wire.CodeNotFound, fmt.Sprintf(">>> Site id [%s] not found", clip(r.ID))
+				code, text = wire.CodeNotFound, fmt.Sprintf(">>> Site id [%s] not found", clipText(r.ID))
 			} else if err := t.cleanSite(id, r); err != nil {
 				return answer, err
 			}
@@ -164,14 +164,14 @@ func (t *tx) cleanSite(id string, r wire.SiteCleanupRequest) error {
 	if r.SaveRootURLs {
 		where, remove = where+" AND ParentMd5 <> ''", "urls_delete_found"
 	}
-	stats := t.statistics(id)
-	err := stats.load()
+	stats := t.statisticsOf(id)
+	err := stats.loadSwitches()
 	if err != nil {
 		return err
 	}
 	if stats.freq && r.HistoryCleanUp < 2 {
-		_, err := t.Exec("UPDATE "+t.table(sqldb.Freqs, id)+" SET FDeleted = FDeleted + 1, MDate = ?"+ofKeys+
-			"(SELECT URLMd5 FROM "+t.table(sqldb.URLs, id)+where+")", t.now, id, id)
+		_, err := t.Exec("UPDATE "+t.siteTable(sqldb.Freqs, id)+" SET FDeleted = FDeleted + 1, MDate = ?"+ofKeys+
+			"(SELECT URLMd5 FROM "+t.siteTable(sqldb.URLs, id)+where+")", t.now, id, id)
 		if err != nil {
 			return err
 		}
@@ -209,12 +209,12 @@ func (t *tx) cleanSite(id string, r wire.SiteCleanupRequest) error {
 			return err
 		}
 	}
-	return t.recount(id)
+	return t.recountSite(id)
 }
 
 // copyToDeleted begins a statement that copies rows of URLs to those that wait for
 // URL_PURGE.
 func (t *tx) copyToDeleted(site string) string {
 	columns := urlColumns + ", Attempts"
-	return "INSERT INTO " + t.table(sqldb.Deleted, site) + " (" + columns + ") SELECT " + columns + " FROM " + t.table(sqldb.URLs, site)
+	return "INSERT INTO " + t.siteTable(sqldb.Deleted, site) + " (" + columns + ") SELECT " + columns + " FROM " + t.siteTable(sqldb.URLs, site)
 }

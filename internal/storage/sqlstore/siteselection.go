@@ -16,7 +16,7 @@ var errScheme = errors.New("has no scheme and host to make a site of")
 // that is a prefix of url, else the site of its scheme and host, else the general site
 // (docs/spec/objects.md 5.3, selection 2).
 func (s *Store) SiteOf(ctx context.Context, url string) (string, error) {
-	return result(ctx, s.view, "SiteOf", func(t *tx) (string, error) {
+	return runForResult(ctx, s.runReadTx, "SiteOf", func(t *tx) (string, error) {
 		return t.siteFor("URL", wire.URLNewRequest{SiteSelect: wire.SelectQualify}, url)
 	})
 }
@@ -40,7 +40,7 @@ func (t *tx) siteFor(object string, r wire.URLNewRequest, text string) (string, 
 	case wire.SelectAuto, wire.SelectQualify:
 		base, err := baseOf(text)
 		if err != nil {
-			return "", &wire.FieldError{Object: object, Field: "url", Value: clip(text), Reason: err.Error()}
+			return "", &wire.FieldError{Object: object, Field: "url", Value: clipText(text), Reason: err.Error()}
 		}
 		if id, err := t.storedID(wire.Md5(base)); err != nil || id != "" {
 			return id, err
@@ -65,12 +65,12 @@ func (t *tx) siteByRoot(text string) (string, error) {
 		keys[len(text)-n], length[md5] = md5, n
 	}
 	site, longest := "", 0
-	err := chunks(keys, func(in string, args []any) error {
+	err := forEachChunk(keys, func(in string, args []any) error {
 		if longest > 0 {
 			return nil // later prefixes are shorter
 		}
 		return t.Each("SELECT URLMd5, Site_Id FROM "+t.plainTable(rootsInfo)+" WHERE URLMd5 IN "+in+" ORDER BY Site_Id DESC", args,
-			pair(func(md5, of string) {
+			scanPair(func(md5, of string) {
 				if n := length[md5]; n >= longest {
 					site, longest = of, n
 				}
@@ -125,7 +125,7 @@ const (
 // goes to the general site. Call it before FinishCrawl: then a kill between the two calls
 // loses no link.
 func (s *Store) PutElsewhere(ctx context.Context, results []wire.Fetched) (skipped int, err error) {
-	return result(ctx, s.update, "PutElsewhere", func(t *tx) (int, error) {
+	return runForResult(ctx, s.runUpdateTx, "PutElsewhere", func(t *tx) (int, error) {
 		e := newElsewhere(t)
 		for i := range results {
 			r := &results[i]
@@ -138,12 +138,12 @@ func (s *Store) PutElsewhere(ctx context.Context, results []wire.Fetched) (skipp
 					e.skipped++
 					continue
 				}
-				if err := e.add(l, r.Select); err != nil {
+				if err := e.addLink(l, r.Select); err != nil {
 					return 0, err
 				}
 			}
 		}
-		_, err := e.insert()
+		_, err := e.insertAllLinks()
 		return e.skipped, err
 	})
 }
@@ -164,8 +164,8 @@ func newElsewhere(t *tx) *elsewhere {
 	return &elsewhere{newURLs: newURLs{tx: t}, links: map[string][]*wire.Link{}, newSites: map[string]bool{}}
 }
 
-// insert inserts the links of all sites.
-func (e *elsewhere) insert() (added int, err error) {
+// insertAllLinks inserts the links of all sites.
+func (e *elsewhere) insertAllLinks() (added int, err error) {
 	for _, site := range e.order {
 		n, err := e.insertLinks(site)
 		if err != nil {
@@ -176,9 +176,9 @@ func (e *elsewhere) insert() (added int, err error) {
 	return added, nil
 }
 
-// add finds the site of a link. Links of other nodes are queued for them.
-func (e *elsewhere) add(l *wire.Link, sel int64) error {
-	if e.foreign(l) {
+// addLink finds the site of a link. Links of other nodes are queued for them.
+func (e *elsewhere) addLink(l *wire.Link, sel int64) error {
+	if e.isForeign(l) {
 		row := l.URL
 		row.SiteSelect = sel
 		e.away++
@@ -197,7 +197,7 @@ func (e *elsewhere) add(l *wire.Link, sel int64) error {
 	}
 	site, err := e.siteOfElement(0, wire.URLNewRequest{Row: wire.Patch{"URL": l.URL.URL}, SiteSelect: sel})
 	if err != nil {
-		if refused(err) {
+		if isRefusal(err) {
 			e.skipped++
 			return nil
 		}
@@ -216,11 +216,11 @@ func (e *elsewhere) insertLinks(site string) (added int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	limits, err := e.capacity(site)
+	limits, err := e.readCapacity(site)
 	if err != nil {
 		return 0, err
 	}
-	fresh, err := e.missing(site, mapped(e.links[site], func(l *wire.Link) *wire.URL {
+	fresh, err := e.missingURLs(site, mapSlice(e.links[site], func(l *wire.Link) *wire.URL {
 		row := l.URL
 		row.Type, row.RequestDelay, row.HTTPTimeout = defaults.Type, defaults.RequestDelay, defaults.HTTPTimeout
 		return &row
@@ -228,7 +228,7 @@ func (e *elsewhere) insertLinks(site string) (added int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	kept, dropped, err := e.fit(site, limits, fresh)
+	kept, dropped, err := e.selectFittingRows(site, limits, fresh)
 	if err != nil {
 		return 0, err
 	}

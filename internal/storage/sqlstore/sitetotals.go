@@ -12,7 +12,7 @@ import (
 // SiteTotals sums up all sites except "0" by category and state, in one scan of the sites. The
 // list is not nil.
 func (s *Store) SiteTotals(ctx context.Context) ([]wire.SiteTotal, error) {
-	return result(ctx, s.view, "SiteTotals", func(t *tx) ([]wire.SiteTotal, error) {
+	return runForResult(ctx, s.runReadTx, "SiteTotals", func(t *tx) ([]wire.SiteTotal, error) {
 		var all []wire.SiteTotal
 		err := t.All("site_totals", nil, func(scan func(...any) error) error {
 			var one wire.SiteTotal
@@ -20,12 +20,12 @@ func (s *Store) SiteTotals(ctx context.Context) ([]wire.SiteTotal, error) {
 			all = append(all, one)
 			return err
 		})
-		return bounded(all), err
+		return limitCategories(all), err
 	})
 }
 
-// bounded moves the categories behind the first MostCategories to OtherCategories.
-func bounded(all []wire.SiteTotal) []wire.SiteTotal {
+// limitCategories moves the categories behind the first MostCategories to OtherCategories.
+func limitCategories(all []wire.SiteTotal) []wire.SiteTotal {
 	waiting := map[int64]int64{}
 	for _, one := range all {
 		waiting[one.Category] += one.New

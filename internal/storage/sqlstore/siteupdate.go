@@ -18,7 +18,7 @@ import (
 // UpdateRows changes only rows that an item identifies; see match. ErrorMessage names
 // ambiguous items, which change no row.
 func (s *Store) SiteUpdate(ctx context.Context, r wire.SiteUpdateRequest) (wire.GeneralResponse, error) {
-	answer, err := result(ctx, s.update, "SiteUpdate", func(t *tx) (wire.GeneralResponse, error) {
+	answer, err := runForResult(ctx, s.runUpdateTx, "SiteUpdate", func(t *tx) (wire.GeneralResponse, error) {
 		answer := wire.GeneralResponse{Statuses: []any{}}
 		ids := []string{r.ID}
 		if r.ID == "" {
@@ -50,8 +50,8 @@ func (s *Store) SiteUpdate(ctx context.Context, r wire.SiteUpdateRequest) (wire.
 		}
 		return answer, nil
 	})
-	if refused(err) {
-		return wire.GeneralResponse{ErrorCode: wire.CodeSQLError, ErrorMessage: message(err), Statuses: []any{wire.CodeSQLError}}, nil
+	if isRefusal(err) {
+		return wire.GeneralResponse{ErrorCode: wire.CodeSQLError, ErrorMessage: clientMessage(err), Statuses: []any{wire.CodeSQLError}}, nil
 	}
 	return answer, err
 }
@@ -78,7 +78,7 @@ func (t *tx) updateSite(object, id string, set wire.Patch, l wire.SiteLists) (am
 	}
 	// A counter without its COUNTER_CRIT property has its built-in condition again.
 	if len(criteria) > 0 && l.Properties != nil {
-		if err := t.recount(id); err != nil {
+		if err := t.recountSite(id); err != nil {
 			return nil, err
 		}
 	}
@@ -101,7 +101,7 @@ func (t *tx) updateSite(object, id string, set wire.Patch, l wire.SiteLists) (am
 				return nil, err
 			}
 		}
-		return ambiguous, t.recount(id)
+		return ambiguous, t.recountSite(id)
 	}
 	if replace {
 		err = t.copyRoots(id, false)
@@ -114,7 +114,7 @@ func (t *tx) updateSite(object, id string, set wire.Patch, l wire.SiteLists) (am
 // stored.
 func (t *tx) setSite(object, id string, set wire.Patch) error {
 	plain, later := wire.Patch{}, wire.Patch{}
-	for name, value := range uncounted(set) {
+	for name, value := range withoutCounted(set) {
 		switch _, ok := needsParser(value); {
 		case ok:
 			later[name] = value
@@ -123,11 +123,11 @@ func (t *tx) setSite(object, id string, set wire.Patch) error {
 		}
 	}
 	g := t.sitesTarget(object)
-	if _, err := t.set(g, plain, nil, "Id = ?", id); err != nil {
+	if _, err := t.updateRows(g, plain, nil, "Id = ?", id); err != nil {
 		return err
 	}
-	for _, name := range names(later) {
-		if _, err := t.set(g, wire.Patch{name: later[name]}, nil, "Id = ?", id); err != nil {
+	for _, name := range sortedColumns(later) {
+		if _, err := t.updateRows(g, wire.Patch{name: later[name]}, nil, "Id = ?", id); err != nil {
 			return err
 		}
 	}
@@ -191,10 +191,10 @@ func (t *tx) changeList(object string, list tableInfo, id string, items []wire.P
 		return nil, err
 	}
 	for _, item := range items {
-		parts := mapped(key, func(column string) string { return fmt.Sprint(item[column]) })
+		parts := mapSlice(key, func(column string) string { return fmt.Sprint(item[column]) })
 		wanted = append(wanted, listRow{key: strings.Join(parts, "\x00"), value: item.Text(value)})
 	}
-	rows, several := match(stored, wanted)
+	rows, several := matchRows(stored, wanted)
 	for i, row := range rows {
 		name := elementName(object, i)
 		if several[i] {
@@ -204,11 +204,11 @@ func (t *tx) changeList(object string, list tableInfo, id string, items []wire.P
 			t.s.o.Log.Info("SITE_UPDATE item matches no single row; nothing is changed", "site", id, "item", name, "several", several[i])
 			continue
 		}
-		set := clone(items[i])
+		set := clonePatch(items[i])
 		for _, column := range append([]string{"Site_Id", "CDate"}, key...) {
 			delete(set, column)
 		}
-		if _, err := t.set(t.listTarget(name, list), set, nil, t.DB.RowID()+" = ?", row); err != nil {
+		if _, err := t.updateRows(t.listTarget(name, list), set, nil, t.DB.RowID()+" = ?", row); err != nil {
 			return nil, err
 		}
 	}
@@ -221,11 +221,11 @@ type listRow struct {
 	key, value string
 }
 
-// match returns for each item the id of its stored row, or 0 (docs/spec/storage.md 6.2
+// matchRows returns for each item the id of its stored row, or 0 (docs/spec/storage.md 6.2
 // #11). A row matches by key and value. The remaining rows and items of a key match in
 // their order if their numbers are equal. Otherwise several is true for these items,
 // unless no row remains.
-func match(stored, wanted []listRow) (rows []int64, several []bool) {
+func matchRows(stored, wanted []listRow) (rows []int64, several []bool) {
 	rows, several = make([]int64, len(wanted)), make([]bool, len(wanted))
 	left := map[string][]listRow{}
 	for _, s := range stored {
@@ -259,7 +259,7 @@ func match(stored, wanted []listRow) (rows []int64, several []bool) {
 // keepsRoots reports whether UPDATE_NOT_INSERT_ROOT_URLS keeps SITE_UPDATE from replacing
 // the rows of root URLs.
 func (t *tx) keepsRoots(id string) (bool, error) {
-	value, _, err := t.property(id, "UPDATE_NOT_INSERT_ROOT_URLS")
+	value, _, err := t.readProperty(id, "UPDATE_NOT_INSERT_ROOT_URLS")
 	if err != nil {
 		return false, err
 	}

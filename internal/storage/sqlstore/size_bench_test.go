@@ -61,7 +61,7 @@ func (b *bench) fillSite(site string, rows int) {
 	b.Helper()
 	b.newSite(`{"id":"` + site + `","urls":["http://` + site + `.example.com/"]}`)
 	for from := 0; from < rows; from += 10_000 {
-		b.must(b.update(ctx, "test", func(t *tx) error {
+		b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
 			var list []*wire.URL
 			for i := from; i < min(from+10_000, rows); i++ {
 				u := sizedURL(site, i)

@@ -29,22 +29,22 @@ type statistics struct {
 	freq, log bool
 }
 
-// statistics returns the statistics of a site in this transaction.
-func (t *tx) statistics(site string) *statistics {
+// statisticsOf returns the statistics of a site in this transaction.
+func (t *tx) statisticsOf(site string) *statistics {
 	if t.stats[site] == nil {
 		t.stats[site] = &statistics{t: t, site: site}
 	}
 	return t.stats[site]
 }
 
-// load reads the switches of the site, once.
-func (s *statistics) load() error {
+// loadSwitches reads the switches of the site, once.
+func (s *statistics) loadSwitches() error {
 	if s.read {
 		return nil
 	}
 	s.freq, s.log = s.t.s.o.StatsFreq, s.t.s.o.StatsLog
 	switches := map[string]*bool{"STATS_FREQ_ENABLED": &s.freq, "STATS_LOG_ENABLED": &s.log}
-	err := s.t.All("site_statistics", []any{s.site}, pair(func(name, value string) {
+	err := s.t.All("site_statistics", []any{s.site}, scanPair(func(name, value string) {
 		if on := switches[name]; on != nil { // the comparison of MySQL ignores case
 			n, err := strconv.Atoi(strings.TrimSpace(value))
 			*on = err == nil && n != 0
@@ -54,17 +54,17 @@ func (s *statistics) load() error {
 	return err
 }
 
-// events adds 1 to columns of freq_ for each URL, and writes code to log_ unless it is 0,
+// recordEvents adds 1 to columns of freq_ for each URL, and writes code to log_ unless it is 0,
 // with the JSON of the object that caused the event. The keys must be unique.
-func (s *statistics) events(md5s, columns []string, code int64, object any) error {
+func (s *statistics) recordEvents(md5s, columns []string, code int64, object any) error {
 	if len(md5s) == 0 {
 		return nil
 	}
-	if err := s.load(); err != nil {
+	if err := s.loadSwitches(); err != nil {
 		return err
 	}
 	if s.freq && len(columns) > 0 {
-		if err := s.count(md5s, columns); err != nil {
+		if err := s.countEvents(md5s, columns); err != nil {
 			return err
 		}
 	}
@@ -75,26 +75,26 @@ func (s *statistics) events(md5s, columns []string, code int64, object any) erro
 	if err != nil {
 		return err
 	}
-	rows := mapped(md5s, func(md5 string) []any { return []any{s.site, md5, code, string(raw), s.t.now, s.t.now} })
-	return s.t.insertRows("INSERT INTO "+s.t.table(sqldb.Logs, s.site)+" (Site_Id, URLMd5, OpCode, Object, CDate, ODate)", rows)
+	rows := mapSlice(md5s, func(md5 string) []any { return []any{s.site, md5, code, string(raw), s.t.now, s.t.now} })
+	return s.t.insertRows("INSERT INTO "+s.t.siteTable(sqldb.Logs, s.site)+" (Site_Id, URLMd5, OpCode, Object, CDate, ODate)", rows)
 }
 
-// count adds 1 to columns of freq_ and inserts missing rows.
-func (s *statistics) count(md5s, columns []string) error {
-	table := s.t.table(sqldb.Freqs, s.site)
-	set := strings.Join(mapped(columns, func(c string) string { return c + " = " + c + " + 1" }), ", ")
+// countEvents adds 1 to columns of freq_ and inserts missing rows.
+func (s *statistics) countEvents(md5s, columns []string) error {
+	table := s.t.siteTable(sqldb.Freqs, s.site)
+	set := strings.Join(mapSlice(columns, func(c string) string { return c + " = " + c + " + 1" }), ", ")
 	counted, err := execIn(s.t, md5s, "UPDATE "+table+" SET "+set+", MDate = ?"+ofKeys, s.t.now, s.site)
 	if err != nil || counted == int64(len(md5s)) {
 		return err
 	}
-	found, err := s.t.present(sqldb.Freqs, s.site, md5s)
+	found, err := s.t.presentKeys(sqldb.Freqs, s.site, md5s)
 	if err != nil {
 		return err
 	}
 	var rows [][]any
 	for _, md5 := range md5s {
 		if !found[md5] {
-			ones := mapped(columns, func(string) any { return 1 })
+			ones := mapSlice(columns, func(string) any { return 1 })
 			rows = append(rows, append([]any{s.site, md5, s.t.now, s.t.now}, ones...))
 		}
 	}
@@ -104,8 +104,8 @@ func (s *statistics) count(md5s, columns []string) error {
 // statusColumns are the columns of freq_ that count statuses.
 var statusColumns = map[int64][]string{wire.StatusNew: {"FNew"}, wire.StatusCrawled: {"FCrawled"}, wire.StatusProcessed: {"FProcessed"}}
 
-// reached records that a row has a new Status.
-func (s *statistics) reached(md5 string, status int64, object any) error {
+// recordStatus records that a row has a new Status.
+func (s *statistics) recordStatus(md5 string, status int64, object any) error {
 	return s.reachedAll([]string{md5}, status, object)
 }
 
@@ -113,19 +113,19 @@ func (s *statistics) reachedAll(md5s []string, status int64, object any) error {
 	if status < wire.StatusNew || status > wire.StatusProcessed {
 		return nil
 	}
-	return s.events(md5s, statusColumns[status], status, object)
+	return s.recordEvents(md5s, statusColumns[status], status, object)
 }
 
-// inserted records a new row and its Status.
-func (s *statistics) inserted(md5 string, status int64, object any) error {
-	if err := s.events([]string{md5}, []string{"FIns"}, logInsert, object); err != nil {
+// recordInsert records a new row and its Status.
+func (s *statistics) recordInsert(md5 string, status int64, object any) error {
+	if err := s.recordEvents([]string{md5}, []string{"FIns"}, logInsert, object); err != nil {
 		return err
 	}
-	return s.reached(md5, status, object)
+	return s.recordStatus(md5, status, object)
 }
 
-// updated records that rows were changed, and their new Status.
-func (s *statistics) updated(rows []urlStatus, set wire.Patch) error {
+// recordUpdates records that rows were changed, and their new Status.
+func (s *statistics) recordUpdates(rows []urlStatus, set wire.Patch) error {
 	status, given := set["Status"].(int64)
 	var moved []string
 	for _, row := range rows {
@@ -133,7 +133,7 @@ func (s *statistics) updated(rows []urlStatus, set wire.Patch) error {
 			moved = append(moved, row.md5)
 		}
 	}
-	if err := s.events(md5sOf(rows), []string{"FUpd"}, logUpdate, set); err != nil {
+	if err := s.recordEvents(md5sOf(rows), []string{"FUpd"}, logUpdate, set); err != nil {
 		return err
 	}
 	return s.reachedAll(moved, status, set)
@@ -149,14 +149,14 @@ type ContentNote struct {
 // NoteContents writes the notes of sites whose journal is enabled. Notes of other and
 // unknown sites cost only a read.
 func (s *Store) NoteContents(ctx context.Context, notes []ContentNote) error {
-	wanted, err := result(ctx, s.view, "NoteContents", func(t *tx) (wanted []ContentNote, err error) {
+	wanted, err := runForResult(ctx, s.runReadTx, "NoteContents", func(t *tx) (wanted []ContentNote, err error) {
 		for _, n := range notes {
 			site, err := t.storedID(n.SiteID)
 			if err != nil {
 				return nil, err
 			}
-			stats := t.statistics(site)
-			if err := stats.load(); err != nil {
+			stats := t.statisticsOf(site)
+			if err := stats.loadSwitches(); err != nil {
 				return nil, err
 			}
 			if site != "" && stats.log {
@@ -168,7 +168,7 @@ func (s *Store) NoteContents(ctx context.Context, notes []ContentNote) error {
 	if err != nil || len(wanted) == 0 {
 		return err
 	}
-	return s.update(ctx, "NoteContents", func(t *tx) error {
+	return s.runUpdateTx(ctx, "NoteContents", func(t *tx) error {
 		for _, n := range wanted {
 			site, err := t.storedID(n.SiteID)
 			if err != nil {
@@ -177,7 +177,7 @@ func (s *Store) NoteContents(ctx context.Context, notes []ContentNote) error {
 			if site == "" { // deleted in the meantime
 				continue
 			}
-			if err := t.statistics(site).events(n.URLMd5s, nil, logContent, n.Object); err != nil {
+			if err := t.statisticsOf(site).recordEvents(n.URLMd5s, nil, logContent, n.Object); err != nil {
 				return err
 			}
 		}

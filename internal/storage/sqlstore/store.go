@@ -89,22 +89,22 @@ type tx struct {
 	schema               int64                  // version in SQLite; 0: not read yet
 }
 
-func (s *Store) tx(t *sqldb.Tx) *tx {
+func (s *Store) newTx(t *sqldb.Tx) *tx {
 	now := s.o.Now().UTC().Truncate(time.Second)
 	return &tx{Tx: t, s: s, time: now, now: now.Format(wire.DateLayout), stats: map[string]*statistics{}}
 }
 
-func (s *Store) view(ctx context.Context, op string, read func(*tx) error) error {
-	err := s.db.View(ctx, func(t *sqldb.Tx) error { return read(s.tx(t)) })
+func (s *Store) runReadTx(ctx context.Context, op string, read func(*tx) error) error {
+	err := s.db.View(ctx, func(t *sqldb.Tx) error { return read(s.newTx(t)) })
 	if err != nil {
 		return fmt.Errorf("read the database for %s: %w", op, err)
 	}
 	return nil
 }
 
-// update runs change in a transaction. The database may run change several times, so
+// runUpdateTx runs change in a transaction. The database may run change several times, so
 // change must reset its results first.
-func (s *Store) update(ctx context.Context, op string, change func(*tx) error) error {
+func (s *Store) runUpdateTx(ctx context.Context, op string, change func(*tx) error) error {
 	var place placement.Placement
 	var err error
 	if s.o.Placement != nil {
@@ -113,7 +113,7 @@ func (s *Store) update(ctx context.Context, op string, change func(*tx) error) e
 		}
 	}
 	err = s.db.Update(ctx, func(dt *sqldb.Tx) error {
-		t := s.tx(dt)
+		t := s.newTx(dt)
 		t.lock, t.place = true, place
 		return change(t)
 	})
@@ -123,11 +123,11 @@ func (s *Store) update(ctx context.Context, op string, change func(*tx) error) e
 	return nil
 }
 
-// transact is Store.view or Store.update.
+// transact is Store.runReadTx or Store.runUpdateTx.
 type transact func(ctx context.Context, op string, do func(*tx) error) error
 
-// result returns what do computes in a transaction.
-func result[T any](ctx context.Context, run transact, op string, do func(*tx) (T, error)) (T, error) {
+// runForResult returns what do computes in a transaction.
+func runForResult[T any](ctx context.Context, run transact, op string, do func(*tx) (T, error)) (T, error) {
 	var value T
 	err := run(ctx, op, func(t *tx) (err error) {
 		value, err = do(t)
@@ -140,7 +140,7 @@ func result[T any](ctx context.Context, run transact, op string, do func(*tx) (T
 // it locks the site's row. Lock a site before its rows: this serialises the changes of
 // one site.
 func (t *tx) storedID(id string) (string, error) {
-	text := "SELECT Id FROM " + t.sites() + " WHERE Id = ?"
+	text := "SELECT Id FROM " + t.sitesTable() + " WHERE Id = ?"
 	if t.lock {
 		text += t.DB.ForUpdate()
 	}
@@ -151,7 +151,7 @@ func (t *tx) storedID(id string) (string, error) {
 
 // StoredID returns the id of a site as stored, or id for an unknown site.
 func (s *Store) StoredID(ctx context.Context, id string) (string, error) {
-	stored, err := result(ctx, s.view, "StoredID", func(t *tx) (string, error) { return t.storedID(id) })
+	stored, err := runForResult(ctx, s.runReadTx, "StoredID", func(t *tx) (string, error) { return t.storedID(id) })
 	if stored == "" {
 		stored = id
 	}
@@ -169,15 +169,15 @@ func (t *tx) openSite(id string) (string, error) {
 }
 
 func unknownSite(object, field, id string) *wire.FieldError {
-	return &wire.FieldError{Object: object, Field: field, Value: clip(id), Reason: "is no known site"}
+	return &wire.FieldError{Object: object, Field: field, Value: clipText(id), Reason: "is no known site"}
 }
 
 // ProcessedSites returns the ids of the sites that count processed contents.
 func (s *Store) ProcessedSites(ctx context.Context) ([]string, error) {
-	return result(ctx, s.view, "ProcessedSites", func(t *tx) ([]string, error) { return namedColumn[string](t, "sites_processed") })
+	return runForResult(ctx, s.runReadTx, "ProcessedSites", func(t *tx) ([]string, error) { return namedColumn[string](t, "sites_processed") })
 }
 
 // SiteIDs returns the ids of all sites.
 func (s *Store) SiteIDs(ctx context.Context) ([]string, error) {
-	return result(ctx, s.view, "SiteIDs", func(t *tx) ([]string, error) { return namedColumn[string](t, "sites_all") })
+	return runForResult(ctx, s.runReadTx, "SiteIDs", func(t *tx) ([]string, error) { return namedColumn[string](t, "sites_all") })
 }

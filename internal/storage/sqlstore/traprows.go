@@ -35,8 +35,8 @@ func (t *tx) lateRows(site string, each func(md5, url string)) error {
 		return err
 	}
 	p := clauses{order: order, limit: expr.Limit{Count: lastRows, Set: true}}
-	text, args := p.query("SELECT URLMd5, URL, RetryCause, Crawled FROM "+t.table(sqldb.URLs, site)+aliasURLs(site), ofSite(site), expr.SQL{Text: "(Status = 1 AND State = 0)"})
-	return t.Each(t.named(site, text), args, func(scan func(...any) error) error {
+	text, args := p.buildQuery("SELECT URLMd5, URL, RetryCause, Crawled FROM "+t.siteTable(sqldb.URLs, site)+aliasURLs(site), ofSite(site), expr.SQL{Text: "(Status = 1 AND State = 0)"})
+	return t.Each(t.withNamedTables(site, text), args, func(scan func(...any) error) error {
 		var md5, url, cause string
 		var crawled int64
 		if err := scan(&md5, &url, &cause, &crawled); err != nil {

@@ -14,7 +14,7 @@ type Key struct {
 	SiteID, URLMd5 string
 }
 
-func clip(s string) string { return clipTo(s, 100) }
+func clipText(s string) string { return clipTo(s, 100) }
 
 // clipTo shortens a text for a message to at most size bytes and "...".
 func clipTo(s string, size int) string {
@@ -32,7 +32,7 @@ func (s *Store) URLStatus(ctx context.Context, list []wire.URLStatusRequest) ([]
 		if err != nil || site == "" {
 			return nil, err
 		}
-		rows, err := t.urls(site, []string{r.URLMd5})
+		rows, err := t.readURLs(site, []string{r.URLMd5})
 		if row, ok := rows[r.URLMd5]; ok {
 			return []wire.URL{row}, err
 		}
@@ -72,7 +72,7 @@ func (t *tx) updateURL(object string, r wire.URLUpdateRequest) (written bool, er
 	if r.URLMd5 == "" && r.Criterion.Where == "" {
 		return false, &wire.FieldError{Object: object, Field: "urlMd5", Reason: "is missing, and so is criterions.WHERE"}
 	}
-	set := clone(r.Set)
+	set := clonePatch(r.Set)
 	if tag, ok := set["ETag"].(string); ok {
 		set["ETag"] = strings.Trim(tag, `"`)
 	}
@@ -81,13 +81,13 @@ func (t *tx) updateURL(object string, r wire.URLUpdateRequest) (written bool, er
 		return false, err
 	}
 	g := t.urlsTarget(object, site)
-	if _, _, err := t.assignments(g, set); err != nil { // refuse it even if no row is selected
+	if _, _, err := t.buildAssignments(g, set); err != nil { // refuse it even if no row is selected
 		return false, err
 	}
 	if err := t.setURLs(g, rows, set); err != nil {
 		return false, err
 	}
-	if err := t.statistics(site).updated(rows, set); err != nil {
+	if err := t.statisticsOf(site).recordUpdates(rows, set); err != nil {
 		return false, err
 	}
 	if r.URLMd5 != "" && len(rows) > 0 {
@@ -102,16 +102,16 @@ type urlStatus struct {
 	status int64
 }
 
-func (u *urlStatus) fields() []any { return []any{&u.md5, &u.status} }
+func (u *urlStatus) scanTargets() []any { return []any{&u.md5, &u.status} }
 
 func md5sOf(rows []urlStatus) []string {
-	return mapped(rows, func(u urlStatus) string { return u.md5 })
+	return mapSlice(rows, func(u urlStatus) string { return u.md5 })
 }
 
 // setURLs changes rows of g's site and updates the counters.
 func (t *tx) setURLs(g target, rows []urlStatus, set wire.Patch) error {
 	keys := md5sOf(rows)
-	return t.counted(g.site, keys, func() error { return t.setKeys(g, keys, set) })
+	return t.updateCounted(g.site, keys, func() error { return t.setKeys(g, keys, set) })
 }
 
 // selectURLs reads the rows of a site that match a criterion and, unless it is "", a
@@ -119,7 +119,7 @@ func (t *tx) setURLs(g target, rows []urlStatus, set wire.Patch) error {
 func (t *tx) selectURLs(object, site string, c wire.Criterion, md5 string) (rows []urlStatus, err error) {
 	text, args, err := t.urlQuery("URLMd5, Status", object, site, c, md5)
 	if err == nil {
-		err = t.Each(t.named(site, text), args, appendTo(&rows, (*urlStatus).fields))
+		err = t.Each(t.withNamedTables(site, text), args, appendTo(&rows, (*urlStatus).scanTargets))
 	}
 	return rows, err
 }
@@ -134,7 +134,7 @@ func (t *tx) urlQuery(columns, object, site string, c wire.Criterion, md5 string
 	if md5 != "" {
 		key = expr.SQL{Text: "(URLMd5 = ?)", Args: []any{md5}}
 	}
-	text, args := p.query("SELECT "+columns+" FROM "+t.table(sqldb.URLs, site)+p.as, ofSite(site), key)
+	text, args := p.buildQuery("SELECT "+columns+" FROM "+t.siteTable(sqldb.URLs, site)+p.as, ofSite(site), key)
 	return text, args, nil
 }
 
@@ -143,10 +143,10 @@ func (t *tx) urlQuery(columns, object, site string, c wire.Criterion, md5 string
 // database does not exist or the criterion does not match. An invalid criterion is an
 // error with its clause.
 func (s *Store) URLVerify(ctx context.Context, list []wire.URLVerifyRequest) ([]*wire.URL, error) {
-	return readEach(ctx, s, "URLVerify", list, (*tx).verify)
+	return readEach(ctx, s, "URLVerify", list, (*tx).verifyRows)
 }
 
-func (t *tx) verify(object string, r wire.URLVerifyRequest) (first *wire.URL, err error) {
+func (t *tx) verifyRows(object string, r wire.URLVerifyRequest) (first *wire.URL, err error) {
 	if r.Null {
 		return nil, nil
 	}
@@ -175,8 +175,8 @@ func (t *tx) verify(object string, r wire.URLVerifyRequest) (first *wire.URL, er
 	if err != nil {
 		return nil, err
 	}
-	text, args := c.query("SELECT "+urlColumns+" FROM "+t.table(database, site)+c.as, ofSite(site), expr.SQL{Text: "(URLMd5 = ?)", Args: []any{r.URLMd5}})
-	err = t.eachURL(t.named(site, text), args, func(u wire.URL) {
+	text, args := c.buildQuery("SELECT "+urlColumns+" FROM "+t.siteTable(database, site)+c.as, ofSite(site), expr.SQL{Text: "(URLMd5 = ?)", Args: []any{r.URLMd5}})
+	err = t.eachURL(t.withNamedTables(site, text), args, func(u wire.URL) {
 		if first == nil {
 			first = &u
 		}

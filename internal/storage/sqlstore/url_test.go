@@ -14,8 +14,8 @@ import (
 func TestDefaultsOfColumns(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s"}`)
-	b.must(b.update(ctx, "test", func(t *tx) error {
-		_, err := t.Exec("INSERT INTO "+t.table(sqldb.URLs, "s")+" (Site_Id, URLMd5, CDate) VALUES (?, ?, ?)", "s", wire.Md5("u"), t.now)
+	b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
+		_, err := t.Exec("INSERT INTO "+t.siteTable(sqldb.URLs, "s")+" (Site_Id, URLMd5, CDate) VALUES (?, ?, ?)", "s", wire.Md5("u"), t.now)
 		return err
 	}))
 	u := b.row("s", "u")
@@ -198,9 +198,9 @@ func TestStatistics(t *testing.T) {
 	}
 	var freq []int64
 	var codes []string
-	b.must(b.view(ctx, "test", func(t *tx) error {
+	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
 		freq, codes = make([]int64, 6), nil
-		_, err := t.Row("SELECT SUM(FIns), SUM(FNew), SUM(FUpd), SUM(FCrawled), SUM(FProcessed), COUNT(*) FROM "+t.table(sqldb.Freqs, "on")+" WHERE Site_Id = 'on'", nil,
+		_, err := t.Row("SELECT SUM(FIns), SUM(FNew), SUM(FUpd), SUM(FCrawled), SUM(FProcessed), COUNT(*) FROM "+t.siteTable(sqldb.Freqs, "on")+" WHERE Site_Id = 'on'", nil,
 			&freq[0], &freq[1], &freq[2], &freq[3], &freq[4], &freq[5])
 		if err != nil {
 			return err
@@ -211,11 +211,11 @@ func TestStatistics(t *testing.T) {
 			codes = append(codes, s)
 			return err
 		}
-		err = t.Each("SELECT OpCode FROM "+t.table(sqldb.Logs, "on")+" WHERE Site_Id = 'on' AND URLMd5 = ? ORDER BY "+t.DB.RowID(), []any{wire.Md5("u")}, list)
+		err = t.Each("SELECT OpCode FROM "+t.siteTable(sqldb.Logs, "on")+" WHERE Site_Id = 'on' AND URLMd5 = ? ORDER BY "+t.DB.RowID(), []any{wire.Md5("u")}, list)
 		if err != nil {
 			return err
 		}
-		return t.Each("SELECT COUNT(*) FROM "+t.table(sqldb.Logs, "off")+" WHERE Site_Id = 'off' UNION ALL SELECT COUNT(*) FROM "+t.table(sqldb.Freqs, "off")+" WHERE Site_Id = 'off'", nil, list)
+		return t.Each("SELECT COUNT(*) FROM "+t.siteTable(sqldb.Logs, "off")+" WHERE Site_Id = 'off' UNION ALL SELECT COUNT(*) FROM "+t.siteTable(sqldb.Freqs, "off")+" WHERE Site_Id = 'off'", nil, list)
 	}))
 	same(t, "freq", freq, []int64{2, 2, 1, 1, 1, 2})
 	same(t, "log", codes, []string{"20", "1", "22", "2", "3", "4", "6", "7", "0", "0"})

@@ -18,7 +18,7 @@ import (
 // ErrorMessage has the first reason. Deleted contents go to the trash. A transaction
 // deletes at most pageRows URLs.
 func (s *Store) URLDelete(ctx context.Context, list []wire.URLDeleteRequest) (wire.GeneralResponse, error) {
-	return s.changeElements(ctx, "URLDelete", mapped(list, func(r wire.URLDeleteRequest) element {
+	return s.changeElements(ctx, "URLDelete", mapSlice(list, func(r wire.URLDeleteRequest) element {
 		return element{r.SiteID, r.URLMd5, r.Criterion, r.Check, func(t *tx, site string, md5s []string) error { return t.deleteURLs(site, md5s, r) }}
 	}))
 }
@@ -33,7 +33,7 @@ func (t *tx) deleteURLs(site string, md5s []string, r wire.URLDeleteRequest) err
 	if err := t.keepOrTrash(site, rows, md5s, r.DelayedType); err != nil {
 		return err
 	}
-	err = t.counted(site, rows, func() error { return t.deleteKeys(sqldb.URLs, site, rows) })
+	err = t.updateCounted(site, rows, func() error { return t.deleteKeys(sqldb.URLs, site, rows) })
 	if err != nil {
 		return err
 	}
@@ -46,12 +46,12 @@ func (t *tx) deleteURLs(site string, md5s []string, r wire.URLDeleteRequest) err
 	if err := t.deleteKeys(sqldb.Attributes, site, md5s); err != nil {
 		return err
 	}
-	return t.statistics(site).events(rows, []string{"FDel", "FDeleted"}, logDelete, r)
+	return t.statisticsOf(site).recordEvents(rows, []string{"FDel", "FDeleted"}, logDelete, r)
 }
 
 // withRows returns the keys that have a row.
 func (t *tx) withRows(site string, md5s []string) ([]string, error) {
-	found, err := t.present(sqldb.URLs, site, md5s)
+	found, err := t.presentKeys(sqldb.URLs, site, md5s)
 	return slices.DeleteFunc(slices.Clone(md5s), func(md5 string) bool { return !found[md5] }), err
 }
 
@@ -59,7 +59,7 @@ func (t *tx) withRows(site string, md5s []string) ([]string, error) {
 // wait for URL_PURGE and counts them. Otherwise it puts the contents of md5s in the trash.
 func (t *tx) keepOrTrash(site string, rows, md5s []string, delayedType int64) error {
 	if delayedType != wire.Delayed {
-		return t.trash(site, md5s)
+		return t.putInTrash(site, md5s)
 	}
 	_, err := execIn(t, rows, t.copyToDeleted(site)+ofKeys, site)
 	if err == nil && len(rows) > 0 {
@@ -68,9 +68,9 @@ func (t *tx) keepOrTrash(site string, rows, md5s []string, delayedType int64) er
 	return err
 }
 
-// trash puts the contents of URLs in the trash.
-func (t *tx) trash(site string, md5s []string) error {
-	rows := mapped(md5s, func(md5 string) []any { return []any{site, md5} })
+// putInTrash puts the contents of URLs in the trash.
+func (t *tx) putInTrash(site string, md5s []string) error {
+	rows := mapSlice(md5s, func(md5 string) []any { return []any{site, md5} })
 	return t.insertRows("INSERT INTO "+t.DB.Table(sqldb.Sites, "trash")+" (Site_Id, URLMd5)", rows)
 }
 
@@ -78,7 +78,7 @@ func (t *tx) trash(site string, md5s []string) error {
 // attributes (docs/spec/storage.md 4.12). Delayed cleanup keeps a copy of the changed row,
 // and the contents, until URL_PURGE. Statuses are as for URLDelete.
 func (s *Store) URLCleanup(ctx context.Context, list []wire.URLCleanupRequest) (wire.GeneralResponse, error) {
-	return s.changeElements(ctx, "URLCleanup", mapped(list, func(r wire.URLCleanupRequest) element {
+	return s.changeElements(ctx, "URLCleanup", mapSlice(list, func(r wire.URLCleanupRequest) element {
 		return element{r.SiteID, r.URLMd5, r.Criterion, r.Check, func(t *tx, site string, md5s []string) error { return t.cleanURLs(site, md5s, r) }}
 	}))
 }
@@ -88,18 +88,18 @@ func (t *tx) cleanURLs(site string, md5s []string, r wire.URLCleanupRequest) err
 	if err != nil {
 		return err
 	}
-	if err := t.statistics(site).events(rows, nil, logCleanup, r); err != nil {
+	if err := t.statisticsOf(site).recordEvents(rows, nil, logCleanup, r); err != nil {
 		return err
 	}
 	set := wire.Patch{"State": r.State, "Status": r.Status, "TcDate": t.now, "UDate": t.now}
 	if r.Status == wire.StatusNew { // old enough for the next crawl
-		c, err := t.capacity(site)
+		c, err := t.readCapacity(site)
 		if err != nil {
 			return err
 		}
 		set["UDate"] = wire.Expr(fmt.Sprintf("DATE_SUB(UDate, INTERVAL %d MINUTE)", c.period))
 	}
-	err = t.counted(site, rows, func() error { return t.setKeys(t.urlsTarget("URLCleanup", site), rows, set, "Attempts = 0") })
+	err = t.updateCounted(site, rows, func() error { return t.setKeys(t.urlsTarget("URLCleanup", site), rows, set, "Attempts = 0") })
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ const TrashPage = 5000
 // and at the start before the first write: it recovers from a kill between a commit and
 // the removal.
 func (s *Store) Trash(ctx context.Context) ([]TrashItem, error) {
-	return result(ctx, s.view, "Trash", func(t *tx) (list []TrashItem, err error) {
+	return runForResult(ctx, s.runReadTx, "Trash", func(t *tx) (list []TrashItem, err error) {
 		err = t.All("trash_oldest", []any{TrashPage}, appendTo(&list, func(i *TrashItem) []any { return []any{&i.ID, &i.SiteID, &i.URLMd5} }))
 		return list, err
 	})
@@ -133,8 +133,8 @@ func (s *Store) TrashDone(ctx context.Context, list []TrashItem) error {
 	if len(list) == 0 {
 		return nil
 	}
-	return s.update(ctx, "TrashDone", func(t *tx) error {
-		ids := mapped(list, func(i TrashItem) int64 { return i.ID })
+	return s.runUpdateTx(ctx, "TrashDone", func(t *tx) error {
+		ids := mapSlice(list, func(i TrashItem) int64 { return i.ID })
 		_, err := execIn(t, ids, "DELETE FROM "+t.DB.Table(sqldb.Sites, "trash")+" WHERE Id IN ")
 		return err
 	})
@@ -151,10 +151,10 @@ const agingProperty = "AGING_URL_CRITERION"
 // with a log line. Without a WHERE only sites with the property have old URLs.
 func (s *Store) URLAge(ctx context.Context, list []wire.URLAgeRequest) (wire.GeneralResponse, error) {
 	answer := wire.GeneralResponse{Statuses: []any{}}
-	sites, err := result(ctx, s.view, "URLAge", func(t *tx) ([]*agedSite, error) {
+	sites, err := runForResult(ctx, s.runReadTx, "URLAge", func(t *tx) ([]*agedSite, error) {
 		a := aging{tx: t, taken: map[Key]bool{}}
 		for i, r := range list {
-			if err := a.collect(elementName("URLAgeObj", i), r); err != nil {
+			if err := a.collectRows(elementName("URLAgeObj", i), r); err != nil {
 				return nil, err
 			}
 		}
@@ -186,7 +186,7 @@ type aging struct {
 	sites []*agedSite
 }
 
-func (a *aging) collect(object string, r wire.URLAgeRequest) error {
+func (a *aging) collectRows(object string, r wire.URLAgeRequest) error {
 	// An invalid criterion is an error even if no site is selected.
 	if _, err := a.rowsClauses(sqldb.URLs, object+".urlsCriterions", wire.GeneralSite, r.URLsCriterion); err != nil {
 		return err
@@ -209,7 +209,7 @@ func (a *aging) collect(object string, r wire.URLAgeRequest) error {
 
 func (a *aging) collectSite(object, site string, r wire.URLAgeRequest, left int64) error {
 	c := r.URLsCriterion
-	where, _, err := a.property(site, agingProperty)
+	where, _, err := a.readProperty(site, agingProperty)
 	if err != nil {
 		return err
 	}
@@ -226,8 +226,8 @@ func (a *aging) collectSite(object, site string, r wire.URLAgeRequest, left int6
 	p := keyPages{database: sqldb.URLs, site: site, object: object + ".urlsCriterions", criterion: c}
 	keys, err := a.nextKeys(&p, pageRows)
 	if err != nil {
-		if hasProperty && refused(err) {
-			a.s.o.Log.Warn("invalid "+agingProperty+"; skipping the site", "site", site, "error", message(err))
+		if hasProperty && isRefusal(err) {
+			a.s.o.Log.Warn("invalid "+agingProperty+"; skipping the site", "site", site, "error", clientMessage(err))
 			return nil
 		}
 		return err
@@ -264,13 +264,13 @@ func (t *tx) ageURLs(a *agedSite, p *keyPages) error {
 	if err != nil {
 		return err
 	}
-	stats := t.statistics(site)
+	stats := t.statisticsOf(site)
 	if p.done {
-		if err := stats.events(a.overLimit, nil, logAging, a.r); err != nil {
+		if err := stats.recordEvents(a.overLimit, nil, logAging, a.r); err != nil {
 			return err
 		}
 	}
-	if err := stats.events(md5s, []string{"FAged"}, logAging, a.r); err != nil {
+	if err := stats.recordEvents(md5s, []string{"FAged"}, logAging, a.r); err != nil {
 		return err
 	}
 	return t.deleteURLs(site, md5s, wire.URLDeleteRequest{SiteID: site, Criterion: p.criterion, DelayedType: a.r.DelayedType, Reason: wire.ReasonAging})

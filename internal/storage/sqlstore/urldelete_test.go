@@ -32,12 +32,12 @@ func (b *bench) cleanURLs(raw string) wire.GeneralResponse {
 func (b *bench) waiting(site string) string {
 	b.Helper()
 	var list []string
-	b.must(b.view(ctx, "test", func(t *tx) error {
+	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
 		list = nil
 		if has, err := t.HasSite(sqldb.Deleted, site); err != nil || !has {
 			return err
 		}
-		return t.Each("SELECT URL, COALESCE(TcDate, '-') FROM "+t.table(sqldb.Deleted, site)+" WHERE Site_Id = ? ORDER BY URL, TcDate", []any{site}, func(scan func(...any) error) error {
+		return t.Each("SELECT URL, COALESCE(TcDate, '-') FROM "+t.siteTable(sqldb.Deleted, site)+" WHERE Site_Id = ? ORDER BY URL, TcDate", []any{site}, func(scan func(...any) error) error {
 			var url, date string
 			err := scan(&url, &date)
 			list = append(list, url+" "+date)
@@ -171,13 +171,13 @@ func TestManyRowsTakeSeveralTransactions(t *testing.T) {
 	const rows = 2*pageRows + 100
 	b := newBench(t)
 	fill := func() {
-		b.must(b.update(ctx, "test", func(t *tx) error {
+		b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
 			var urls []*wire.URL
 			for i := range rows {
 				u := linkTo(i)
 				urls = append(urls, &u)
 			}
-			fresh, err := t.missing("s", urls)
+			fresh, err := t.missingURLs("s", urls)
 			b.must(err)
 			return t.addURLs("s", fresh)
 		}))

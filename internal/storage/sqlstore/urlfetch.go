@@ -14,17 +14,17 @@ import (
 // joins the rows of all requests and is not nil. An invalid criterion is an error with its
 // clause.
 func (s *Store) URLFetch(ctx context.Context, list []wire.URLFetchRequest) ([]wire.URL, error) {
-	run := transact(s.view)
+	run := transact(s.runReadTx)
 	for _, r := range list {
 		if updatesSites(r) || len(r.URLUpdate) > 0 {
-			run = s.update
+			run = s.runUpdateTx
 		}
 	}
-	return result(ctx, run, "URLFetch", func(t *tx) ([]wire.URL, error) {
+	return runForResult(ctx, run, "URLFetch", func(t *tx) ([]wire.URL, error) {
 		urls := []wire.URL{}
 		for i, r := range list {
 			f := fetch{tx: t, r: r, object: elementName("URLFetch", i)}
-			if err := f.run(); err != nil {
+			if err := f.runFetch(); err != nil {
 				return nil, err
 			}
 			urls = append(urls, f.rows...)
@@ -37,11 +37,11 @@ func (s *Store) URLFetch(ctx context.Context, list []wire.URLFetchRequest) ([]wi
 // batch that takes its next rows writes each of them once. The rows are those that
 // MarkCrawling would read, all of them are taken. Trash reports whether Trash has items.
 func (s *Store) TakeNext(ctx context.Context, list []wire.URLFetchRequest, batchID int64) (rows []wire.URL, trash bool, err error) {
-	rows, err = result(ctx, s.update, "TakeNext", func(t *tx) ([]wire.URL, error) {
+	rows, err = runForResult(ctx, s.runUpdateTx, "TakeNext", func(t *tx) ([]wire.URL, error) {
 		rows := []wire.URL{}
 		for i, r := range list {
 			f := fetch{tx: t, r: r, object: elementName("URLFetch", i), taker: batchID, takes: true}
-			if err := f.run(); err != nil {
+			if err := f.runFetch(); err != nil {
 				return nil, err
 			}
 			rows = append(rows, f.rows...)
@@ -75,35 +75,35 @@ type candidate struct {
 	real  bool            // one of them belongs to no trap
 }
 
-func (f *fetch) run() error {
-	sites, err := f.candidates()
+func (f *fetch) runFetch() error {
+	sites, err := f.candidateSites()
 	if err != nil || len(sites) == 0 {
 		return err
 	}
 	f.updated = map[string]bool{}
 	if f.r.Algorithm == 1 && f.r.MaxURLs > 0 {
-		err = f.proportional(sites)
+		err = f.readInShares(sites)
 	} else {
 		err = f.siteAfterSite(sites)
 	}
 	if err != nil {
 		return err
 	}
-	return f.mark()
+	return f.markSelected()
 }
 
-// lazy reports whether siteUpdate applies only to sites that gave rows. The daemon fetches
+// isLazy reports whether siteUpdate applies only to sites that gave rows. The daemon fetches
 // every few seconds, and an idle daemon must not write.
-func (f *fetch) lazy() bool { return f.r.SkipBusySites || f.r.AsBatch != 0 }
+func (f *fetch) isLazy() bool { return f.r.SkipBusySites || f.r.AsBatch != 0 }
 
-// full reports whether the request has MaxURLs rows.
-func (f *fetch) full() bool { return f.r.MaxURLs > 0 && int64(len(f.rows)) >= f.r.MaxURLs }
+// isFull reports whether the request has MaxURLs rows.
+func (f *fetch) isFull() bool { return f.r.MaxURLs > 0 && int64(len(f.rows)) >= f.r.MaxURLs }
 
-// candidates returns the sites to read, in their order: the sites of the list that match
+// candidateSites returns the sites to read, in their order: the sites of the list that match
 // the criterion, or all that match. Without a list and a WHERE these are the active sites
 // (docs/spec/storage.md 6.1 #7).
-func (f *fetch) candidates() ([]*candidate, error) {
-	p, err := f.clauses(f.object+".sitesCriterions", f.siteScope(), f.r.SitesCriterion)
+func (f *fetch) candidateSites() ([]*candidate, error) {
+	p, err := f.checkCriterion(f.object+".sitesCriterions", f.siteScope(), f.r.SitesCriterion)
 	if err != nil {
 		return nil, err
 	}
@@ -114,17 +114,17 @@ func (f *fetch) candidates() ([]*candidate, error) {
 	if f.r.SkipBusySites {
 		free := "InFlight = 0"
 		if n := len(f.r.Own); n > 0 {
-			free = "(InFlight = 0 OR Id IN (" + holes(n) + "))"
-			busy.Args = mapped(f.r.Own, func(id string) any { return id })
+			free = "(InFlight = 0 OR Id IN (" + placeholders(n) + "))"
+			busy.Args = mapSlice(f.r.Own, func(id string) any { return id })
 		}
 		busy.Text, busy.Args = "("+free+" AND (HeldUntil IS NULL OR HeldUntil <= ?))", append(busy.Args, f.now)
 	}
 	if n := len(f.r.Sites); n > 0 && n <= chunkSizes[len(chunkSizes)-1] && !p.limit.Set {
-		listed.Text, listed.Args = "(Id IN ("+holes(n)+"))", mapped(f.r.Sites, func(id string) any { return id })
+		listed.Text, listed.Args = "(Id IN ("+placeholders(n)+"))", mapSlice(f.r.Sites, func(id string) any { return id })
 	}
 	p.tieBreak("Id")
 	leased, room := f.leasedRoom()
-	text, args := p.query("SELECT Id, RequestDelay, "+room+" FROM "+f.sites(), busy, listed, leased)
+	text, args := p.buildQuery("SELECT Id, RequestDelay, "+room+" FROM "+f.sitesTable(), busy, listed, leased)
 	var sites []*candidate
 	byID := map[string]*candidate{}
 	err = f.Each(text, args, func(scan func(...any) error) error {
@@ -171,40 +171,40 @@ func (f *fetch) candidates() ([]*candidate, error) {
 // siteAfterSite reads each site once. LIMIT applies to each site.
 func (f *fetch) siteAfterSite(sites []*candidate) error {
 	for _, c := range sites {
-		if f.full() {
+		if f.isFull() {
 			return nil
 		}
-		p, err := f.prepare(c)
+		p, err := f.prepareSite(c)
 		if err != nil {
 			return err
 		}
-		if _, err := f.take(c, p, p.limit); err != nil {
+		if _, err := f.takeRows(c, p, p.limit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// proportional reads an equal share of MaxURLs from each site, at least 1 row, in rounds. A site
+// readInShares reads an equal share of MaxURLs from each site, at least 1 row, in rounds. A site
 // that does not fill its share is not read again.
-func (f *fetch) proportional(sites []*candidate) error {
+func (f *fetch) readInShares(sites []*candidate) error {
 	share := max(f.r.MaxURLs/int64(len(sites)), 1)
 	prepared := map[string]clauses{}
 	for len(sites) > 0 {
 		var again []*candidate
 		for _, c := range sites {
-			if f.full() {
+			if f.isFull() {
 				return nil
 			}
 			p, ok := prepared[c.id]
 			if !ok {
 				var err error
-				if p, err = f.prepare(c); err != nil {
+				if p, err = f.prepareSite(c); err != nil {
 					return err
 				}
 				prepared[c.id] = p
 			}
-			n, err := f.take(c, p, expr.Limit{Count: share, Set: true})
+			n, err := f.takeRows(c, p, expr.Limit{Count: share, Set: true})
 			if err != nil {
 				return err
 			}
@@ -217,13 +217,13 @@ func (f *fetch) proportional(sites []*candidate) error {
 	return nil
 }
 
-// prepare applies siteUpdate to a site, reads the values of the criterion's macros, and
+// prepareSite applies siteUpdate to a site, reads the values of the criterion's macros, and
 // checks the criterion.
-func (f *fetch) prepare(c *candidate) (clauses, error) {
+func (f *fetch) prepareSite(c *candidate) (clauses, error) {
 	if _, err := f.storedID(c.id); err != nil { // locks the site before its rows are marked
 		return clauses{}, err
 	}
-	if updatesSites(f.r) && !f.lazy() && !f.updated[c.id] {
+	if updatesSites(f.r) && !f.isLazy() && !f.updated[c.id] {
 		f.updated[c.id] = true
 		if _, err := f.updateSite(f.object+".siteUpdate", c.id, f.r.SiteUpdate, f.r.SiteLists); err != nil {
 			return clauses{}, err
@@ -231,25 +231,25 @@ func (f *fetch) prepare(c *candidate) (clauses, error) {
 	}
 	scope := f.urlScope(c.id)
 	for name, query := range f.r.URLsCriterion.SQL {
-		value, err := f.cell(c.id, query)
+		value, err := f.readCell(c.id, query)
 		if err != nil {
-			return clauses{}, &wire.FieldError{Object: f.object + ".urlsCriterions.SQL", Field: name, Value: clip(query), Reason: err.Error()}
+			return clauses{}, &wire.FieldError{Object: f.object + ".urlsCriterions.SQL", Field: name, Value: clipText(query), Reason: err.Error()}
 		}
 		scope.Macros[name] = value
 	}
 	return f.urlClauses(f.object+".urlsCriterions", c.id, scope, f.r.URLsCriterion)
 }
 
-// cell returns the first column of the first row of a query, or "NULL". The text becomes
+// readCell returns the first column of the first row of a query, or "NULL". The text becomes
 // part of a condition that is checked later.
-func (f *fetch) cell(site, query string) (string, error) {
+func (f *fetch) readCell(site, query string) (string, error) {
 	q, err := f.urlScope(site).Select(query)
 	if err != nil {
 		return "", err
 	}
 	var value *string
 	if q.Text != "" {
-		if _, err := f.Row(f.named(site, "SELECT * FROM ("+q.Text+") AS query LIMIT 1"), q.Args, &value); err != nil {
+		if _, err := f.Row(f.withNamedTables(site, "SELECT * FROM ("+q.Text+") AS query LIMIT 1"), q.Args, &value); err != nil {
 			return "", err
 		}
 	}
@@ -259,10 +259,10 @@ func (f *fetch) cell(site, query string) (string, error) {
 	return *value, nil
 }
 
-// take reads rows of a site that were not read yet, within the limits of the site and of the
+// takeRows reads rows of a site that were not read yet, within the limits of the site and of the
 // request. It returns the number of rows before these limits apply. It asks for the known rows
 // again and leaves them out: in an order with ties, MySQL gives a row to several offsets.
-func (f *fetch) take(c *candidate, p clauses, limit expr.Limit) (int64, error) {
+func (f *fetch) takeRows(c *candidate, p clauses, limit expr.Limit) (int64, error) {
 	if c.left == 0 {
 		return 0, nil
 	}
@@ -276,9 +276,9 @@ func (f *fetch) take(c *candidate, p clauses, limit expr.Limit) (int64, error) {
 	asked := p
 	asked.limit.Count += int64(len(c.taken)) // without a limit there is one round only
 	// Only keys: sorting them is cheaper than sorting rows.
-	text, args := asked.query("SELECT URLMd5, RetryCause FROM "+f.table(sqldb.URLs, c.id)+p.as, ofSite(c.id), f.mayBeAsked())
+	text, args := asked.buildQuery("SELECT URLMd5, RetryCause FROM "+f.siteTable(sqldb.URLs, c.id)+p.as, ofSite(c.id), f.mayBeAsked())
 	var keys, late []string
-	err := f.Each(f.named(c.id, text), args, pair(func(md5, cause string) {
+	err := f.Each(f.withNamedTables(c.id, text), args, scanPair(func(md5, cause string) {
 		switch {
 		case c.taken[md5]:
 		case cause == wire.CauseTrap && f.r.SkipBusySites:
@@ -302,7 +302,7 @@ func (f *fetch) take(c *candidate, p clauses, limit expr.Limit) (int64, error) {
 	for _, md5 := range keys {
 		c.taken[md5] = true
 	}
-	if err := f.read(c.id, keys); err != nil {
+	if err := f.appendRows(c.id, keys); err != nil {
 		return 0, err
 	}
 	n := int64(len(keys))
@@ -318,7 +318,7 @@ func (f *fetch) take(c *candidate, p clauses, limit expr.Limit) (int64, error) {
 // afterOthers returns the rows of traps that a batch may take: none while another row of the site is being fetched,
 // since it may lead to rows that come first.
 func (f *fetch) afterOthers(site string, late []string) ([]string, error) {
-	others, err := f.Row("SELECT 1 FROM "+f.table(sqldb.URLs, site)+" WHERE Site_Id = ? AND Status IN (2, 3) AND RetryCause <> ? LIMIT 1", []any{site, wire.CauseTrap}, new(int))
+	others, err := f.Row("SELECT 1 FROM "+f.siteTable(sqldb.URLs, site)+" WHERE Site_Id = ? AND Status IN (2, 3) AND RetryCause <> ? LIMIT 1", []any{site, wire.CauseTrap}, new(int))
 	if err != nil || others {
 		return nil, err
 	}
@@ -334,9 +334,9 @@ func (f *fetch) mayBeAsked() expr.SQL {
 	return expr.SQL{Text: "(RetryDate IS NULL OR RetryDate <= ?)", Args: []any{f.now}}
 }
 
-// read appends rows of a site in the order of keys.
-func (f *fetch) read(site string, keys []string) error {
-	rows, err := f.urls(site, keys)
+// appendRows appends rows of a site in the order of keys.
+func (f *fetch) appendRows(site string, keys []string) error {
+	rows, err := f.readURLs(site, keys)
 	for _, md5 := range keys {
 		if row := rows[md5]; row.SiteID != "" && row.URL != "" {
 			f.rows = append(f.rows, row)
@@ -345,8 +345,8 @@ func (f *fetch) read(site string, keys []string) error {
 	return err
 }
 
-// mark applies urlUpdate to the selected rows and reads their attributes, site by site.
-func (f *fetch) mark() error {
+// markSelected applies urlUpdate to the selected rows and reads their attributes, site by site.
+func (f *fetch) markSelected() error {
 	bySite := map[string][]*wire.URL{}
 	var order []string
 	for i := range f.rows {
@@ -357,7 +357,7 @@ func (f *fetch) mark() error {
 		bySite[u.SiteID] = append(bySite[u.SiteID], u)
 	}
 	for _, site := range order {
-		if updatesSites(f.r) && f.lazy() {
+		if updatesSites(f.r) && f.isLazy() {
 			if _, err := f.updateSite(f.object+".siteUpdate", site, f.r.SiteUpdate, f.r.SiteLists); err != nil {
 				return err
 			}
@@ -376,19 +376,19 @@ func (f *fetch) mark() error {
 }
 
 func (f *fetch) markSite(site string, urls []*wire.URL) error {
-	rows := mapped(urls, func(u *wire.URL) urlStatus { return urlStatus{u.URLMd5, u.Status} })
+	rows := mapSlice(urls, func(u *wire.URL) urlStatus { return urlStatus{u.URLMd5, u.Status} })
 	set := f.r.URLUpdate
 	if f.takes {
-		set = clone(set)
+		set = clonePatch(set)
 		set["Status"], set["Batch_Id"], set["ErrorMask"] = int64(wire.StatusCrawling), f.taker, int64(0)
 		set["TcDate"], set["UDate"] = f.now, f.now
 	}
-	stored := mapped(urls, func(u *wire.URL) *wire.URL { c := *u; return &c })
+	stored := mapSlice(urls, func(u *wire.URL) *wire.URL { c := *u; return &c })
 	err := f.countedRows(site, stored, func() (bool, error) {
 		for _, u := range stored {
 			wire.Apply(u, tallyColumns, set, "")
 		}
-		return plain(set), f.setKeys(f.urlsTarget(f.object+".urlUpdate", site), mapped(urls, urlKey), set)
+		return isPlainChange(set), f.setKeys(f.urlsTarget(f.object+".urlUpdate", site), mapSlice(urls, urlKey), set)
 	})
 	if err != nil {
 		return err
@@ -398,12 +398,12 @@ func (f *fetch) markSite(site string, urls []*wire.URL) error {
 			u.Status = status
 		}
 	}
-	if err := f.statistics(site).updated(rows, f.r.URLUpdate); err != nil || !f.takes {
+	if err := f.statisticsOf(site).recordUpdates(rows, f.r.URLUpdate); err != nil || !f.takes {
 		return err
 	}
 	for _, u := range urls {
 		wire.Apply(u, wire.URLColumns, f.r.URLUpdate, wire.Date(f.now))
-		if err := f.statistics(site).reached(u.URLMd5, wire.StatusCrawling, *u); err != nil {
+		if err := f.statisticsOf(site).recordStatus(u.URLMd5, wire.StatusCrawling, *u); err != nil {
 			return err
 		}
 	}

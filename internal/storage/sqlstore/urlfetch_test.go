@@ -53,8 +53,8 @@ func TestURLFetchSelects(t *testing.T) {
 	b.fill(4, 4)
 	b.must(b.Suspend(ctx, "s3", wire.ErrSiteMaxErrors, 0))
 	b.must(b.Suspend(ctx, "0", 0, 0)) // no rows from the general site
-	b.must(b.update(ctx, "test", func(t *tx) error {
-		_, err := t.insert(t.listTarget("", propertiesInfo), wire.Patch{"Site_Id": "s1", "Name": "D", "Value": "1"})
+	b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
+		_, err := t.insertRow(t.listTarget("", propertiesInfo), wire.Patch{"Site_Id": "s1", "Name": "D", "Value": "1"})
 		return err
 	}))
 	for name, c := range cases {
@@ -180,7 +180,7 @@ func TestURLFetchOfOwnSites(t *testing.T) {
 	same(t, "free sites", take(), []string{"s0", "s1", "s2"})
 	same(t, "all are busy", take(), []string(nil))
 	same(t, "own sites", take("s0", "s2"), []string{"s0", "s0", "s2"})
-	b.must(b.update(ctx, "test", func(t *tx) error { _, err := t.Do("site_hold", "2026-01-05 11:00:00", "s2"); return err }))
+	b.must(b.runUpdateTx(ctx, "test", func(t *tx) error { _, err := t.Do("site_hold", "2026-01-05 11:00:00", "s2"); return err }))
 	same(t, "one is held", take("s1", "s2"), []string{"s1", "s1"})
 }
 
@@ -309,10 +309,10 @@ func TestTakeNext(t *testing.T) {
 		b := newBench(t)
 		b.o.StatsFreq, b.o.StatsLog = true, true
 		b.fill(3, 3)
-		b.must(b.update(ctx, "test", func(t *tx) error {
+		b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
 			return t.setKeys(t.urlsTarget("test", "s1"), []string{wire.Md5("1/1")}, wire.Patch{"ErrorMask": int64(6), "Attempts": int64(1)})
 		}))
-		b.must(b.update(ctx, "test", func(t *tx) error { return t.recount("s1") }))
+		b.must(b.runUpdateTx(ctx, "test", func(t *tx) error { return t.recountSite("s1") }))
 		b.now = b.now.Add(time.Hour)
 		got := []any{take(b), take(b)} // the second time all sites are busy, except for the list
 		for i := range 3 {

@@ -21,9 +21,9 @@ func (s *Store) ItemsNew(ctx context.Context, list []wire.URLNewRequest) (wire.G
 }
 
 func (s *Store) urlNew(ctx context.Context, list []wire.URLNewRequest, all bool) (wire.GeneralResponse, []Key, error) {
-	n, err := result(ctx, s.update, "URLNew", func(t *tx) (*newURLs, error) {
+	n, err := runForResult(ctx, s.runUpdateTx, "URLNew", func(t *tx) (*newURLs, error) {
 		n := &newURLs{tx: t, list: list, all: all, statuses: make([]any, len(list)), keys: make([]Key, len(list)), errs: make([]error, len(list))}
-		return n, n.run()
+		return n, n.addAll()
 	})
 	if err != nil {
 		return wire.GeneralResponse{}, nil, err
@@ -55,17 +55,17 @@ type newURLs struct {
 // maxQueued bounds the elements that are stored together.
 const maxQueued = 1000
 
-func (n *newURLs) object(i int) string { return elementName("URLNew", i) }
+func (n *newURLs) elementAt(i int) string { return elementName("URLNew", i) }
 
-func (n *newURLs) run() error {
+func (n *newURLs) addAll() error {
 	for i, r := range n.list {
-		if text := r.Row.Text("URL"); !n.all && !n.owned(text) && len(text) <= maxURL {
+		if text := r.Row.Text("URL"); !n.all && !n.ownsURL(text) && len(text) <= maxURL {
 			n.statuses[i] = statusInserted
 			continue
 		}
 		site, err := n.siteOfElement(i, r)
 		if err != nil {
-			if err := n.fail(i, err); err != nil {
+			if err := n.recordRefusal(i, err); err != nil {
 				return err
 			}
 			continue
@@ -83,9 +83,9 @@ func (n *newURLs) run() error {
 	return n.storeQueue()
 }
 
-// fail records a refusal of an element. It returns any other error.
-func (n *newURLs) fail(i int, err error) error {
-	if !refused(err) {
+// recordRefusal records a refusal of an element. It returns any other error.
+func (n *newURLs) recordRefusal(i int, err error) error {
+	if !isRefusal(err) {
 		return err
 	}
 	n.statuses[i], n.keys[i], n.errs[i] = statusFailed, Key{}, err
@@ -95,16 +95,16 @@ func (n *newURLs) fail(i int, err error) error {
 func (n *newURLs) siteOfElement(i int, r wire.URLNewRequest) (site string, err error) {
 	text := r.Row.Text("URL")
 	if len(text) > maxURL {
-		return "", &wire.FieldError{Object: n.object(i), Field: "url", Value: text[:100] + "...", Reason: errLongURL.Error()}
+		return "", &wire.FieldError{Object: n.elementAt(i), Field: "url", Value: text[:100] + "...", Reason: errLongURL.Error()}
 	}
 	if named := r.Row.Text("Site_Id"); named != "" && named == n.site && len(n.queue) > 0 {
 		return named, nil
 	}
 	if r.SiteSelect != wire.SelectAuto {
-		return n.siteFor(n.object(i), r, text)
+		return n.siteFor(n.elementAt(i), r, text)
 	}
 	err = n.Try(func() (err error) { // undo a site that is only partly made
-		site, err = n.siteFor(n.object(i), r, text)
+		site, err = n.siteFor(n.elementAt(i), r, text)
 		return err
 	})
 	return site, err
@@ -118,13 +118,13 @@ func (n *newURLs) storeQueue() error {
 	if len(queue) == 0 {
 		return nil
 	}
-	err := n.Try(func() error { return n.store(queue) })
-	if err == nil || !refused(err) {
+	err := n.Try(func() error { return n.storeQueued(queue) })
+	if err == nil || !isRefusal(err) {
 		return err
 	}
 	for _, i := range queue {
-		if err := n.Try(func() error { return n.store([]int{i}) }); err != nil {
-			if err := n.fail(i, err); err != nil {
+		if err := n.Try(func() error { return n.storeQueued([]int{i}) }); err != nil {
+			if err := n.recordRefusal(i, err); err != nil {
 				return err
 			}
 		}
@@ -132,9 +132,9 @@ func (n *newURLs) storeQueue() error {
 	return nil
 }
 
-func (n *newURLs) store(queue []int) error {
-	urls := mapped(queue, func(i int) *wire.URL { return &wire.URL{URLMd5: n.keys[i].URLMd5} })
-	fresh, err := n.missing(n.site, urls)
+func (n *newURLs) storeQueued(queue []int) error {
+	urls := mapSlice(queue, func(i int) *wire.URL { return &wire.URL{URLMd5: n.keys[i].URLMd5} })
+	fresh, err := n.missingURLs(n.site, urls)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (n *newURLs) updateExisting(i int) error {
 	}
 	update := *n.list[i].Update
 	update.SiteID, update.URLMd5 = n.site, n.keys[i].URLMd5
-	_, err := n.updateURL(n.object(i)+".urlUpdate", update)
+	_, err := n.updateURL(n.elementAt(i)+".urlUpdate", update)
 	return err
 }
 
@@ -198,14 +198,14 @@ func (n *newURLs) insertEvaluated(i int, defaults wire.URL) error {
 			row[name] = value
 		}
 	}
-	err := n.counted(n.site, []string{u.URLMd5}, func() error {
-		_, err := n.insert(n.urlsTarget(n.object(i), n.site), row)
+	err := n.updateCounted(n.site, []string{u.URLMd5}, func() error {
+		_, err := n.insertRow(n.urlsTarget(n.elementAt(i), n.site), row)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return n.statistics(n.site).inserted(u.URLMd5, u.Status, u)
+	return n.statisticsOf(n.site).recordInsert(u.URLMd5, u.Status, u)
 }
 
 // urlDefaults has the columns that a new URL takes from the tables and from its site

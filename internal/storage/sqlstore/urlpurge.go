@@ -18,7 +18,7 @@ func (s *Store) URLPurge(ctx context.Context, list []wire.URLPurgeRequest) (wire
 	answer := wire.GeneralResponse{Statuses: []any{}}
 	for i, r := range list {
 		p := purge{s: s, object: elementName("URLPurge", i), r: r}
-		statuses, err := p.run(ctx)
+		statuses, err := p.runPurge(ctx)
 		if err != nil {
 			return wire.GeneralResponse{}, err
 		}
@@ -34,9 +34,9 @@ type purge struct {
 	r      wire.URLPurgeRequest
 }
 
-func (p *purge) run(ctx context.Context) ([]any, error) {
+func (p *purge) runPurge(ctx context.Context) ([]any, error) {
 	if p.r.SiteID != "" {
-		site, n, err := p.site(ctx, p.r.SiteID, p.r.URLMd5)
+		site, n, err := p.purgeSite(ctx, p.r.SiteID, p.r.URLMd5)
 		return []any{[]any{site, n}}, err
 	}
 	if !p.r.Limits || p.r.Offset < 0 {
@@ -52,7 +52,7 @@ func (p *purge) run(ctx context.Context) ([]any, error) {
 		if p.r.Count >= 0 && int64(len(statuses)) >= p.r.Count {
 			break
 		}
-		site, n, err := p.site(ctx, id, "")
+		site, n, err := p.purgeSite(ctx, id, "")
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func (p *purge) run(ctx context.Context) ([]any, error) {
 // deletedSites returns the known sites and the sites with rows that wait for URL_PURGE,
 // sorted by id.
 func (s *Store) deletedSites(ctx context.Context) ([]string, error) {
-	sites, err := result(ctx, s.view, "URLPurge", func(t *tx) ([]string, error) {
+	sites, err := runForResult(ctx, s.runReadTx, "URLPurge", func(t *tx) ([]string, error) {
 		sites, err := t.SitesWith(sqldb.Deleted)
 		if err != nil {
 			return nil, err
@@ -75,11 +75,11 @@ func (s *Store) deletedSites(ctx context.Context) ([]string, error) {
 		ours := slices.DeleteFunc(sites, func(id string) bool { return wire.CheckSiteID("", "", id) != nil }) // not tables of this program
 		return append(ours, known...), err
 	})
-	return unique(sites), err
+	return sortUnique(sites), err
 }
 
-// site purges one site: the URL of md5, or the criterion's selection if md5 is "".
-func (p *purge) site(ctx context.Context, id, md5 string) (site string, n int, err error) {
+// purgeSite purges one site: the URL of md5, or the criterion's selection if md5 is "".
+func (p *purge) purgeSite(ctx context.Context, id, md5 string) (site string, n int, err error) {
 	keys, err := p.s.changePages(ctx, "URLPurge", keyPages{}, func(t *tx, keys *keyPages) (err error) {
 		site, err = t.purgePage(p.object, id, md5, p.r.Criterion, keys)
 		return err
@@ -156,7 +156,7 @@ func (t *tx) purgeURLs(site string, known bool, md5s []string) (int, error) {
 			withoutRow = append(withoutRow, md5)
 		}
 	}
-	if err := t.trash(site, withoutRow); err != nil {
+	if err := t.putInTrash(site, withoutRow); err != nil {
 		return 0, err
 	}
 	if err := t.deleteKeys(sqldb.Deleted, site, purged); err != nil {
@@ -173,13 +173,13 @@ func (t *tx) purgeURLs(site string, known bool, md5s []string) (int, error) {
 			return 0, err
 		}
 	}
-	return len(purged), t.statistics(site).events(purged, []string{"FPurged"}, 0, nil)
+	return len(purged), t.statisticsOf(site).recordEvents(purged, []string{"FPurged"}, 0, nil)
 }
 
 // touchDates reads the TcDates of rows by key; a NULL date is "".
 func (t *tx) touchDates(database, site string, md5s []string) (map[string][]string, error) {
 	dates := make(map[string][]string, len(md5s))
-	text := "SELECT URLMd5, COALESCE(TcDate, '') FROM " + t.table(database, site) + ofKeys
-	err := eachIn(t, md5s, text, []any{site}, pair(func(md5, date string) { dates[md5] = append(dates[md5], date) }))
+	text := "SELECT URLMd5, COALESCE(TcDate, '') FROM " + t.siteTable(database, site) + ofKeys
+	err := eachIn(t, md5s, text, []any{site}, scanPair(func(md5, date string) { dates[md5] = append(dates[md5], date) }))
 	return dates, err
 }

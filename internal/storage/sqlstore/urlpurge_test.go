@@ -136,7 +136,7 @@ func (b *bench) deleteSite(id string, delayed int64) {
 // tables counts the rows of a site in a database, and on MySQL its tables.
 func (b *bench) has(site string) (left []string) {
 	b.Helper()
-	b.must(b.view(ctx, "test", func(t *tx) error {
+	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
 		left = nil
 		for _, database := range sqldb.SiteDatabases {
 			there, err := t.HasSite(database, site)

@@ -17,13 +17,13 @@ import (
 // equal shares (docs/spec/daemon.md 2.8). It returns the number of rows and skips unknown
 // sites.
 func (s *Store) URLReturn(ctx context.Context, r wire.URLReturnRequest) (returned int, err error) {
-	return result(ctx, s.update, "URLReturn", func(t *tx) (int, error) {
+	return runForResult(ctx, s.runUpdateTx, "URLReturn", func(t *tx) (int, error) {
 		held, err := t.heldSites(r)
 		if err != nil {
 			return 0, err
 		}
 		n := 0
-		for _, h := range shares(held, r.MaxURLs) {
+		for _, h := range limitShares(held, r.MaxURLs) {
 			if err := t.returnURLs(h.site, h.rows, r); err != nil {
 				return 0, err
 			}
@@ -40,11 +40,11 @@ func (s *Store) URLReturn(ctx context.Context, r wire.URLReturnRequest) (returne
 // of each; rows that reach MaxAttempts are released as by URLReturn. It returns the number of
 // released rows and the other rows.
 func (s *Store) URLHeld(ctx context.Context, r wire.URLReturnRequest) (released int, kept []wire.URL, err error) {
-	run := transact(s.view)
+	run := transact(s.runReadTx)
 	if r.Fault {
-		run = s.update
+		run = s.runUpdateTx
 	}
-	kept, err = result(ctx, run, "URLHeld", func(t *tx) (rows []wire.URL, err error) {
+	kept, err = runForResult(ctx, run, "URLHeld", func(t *tx) (rows []wire.URL, err error) {
 		released = 0
 		held, err := t.heldSites(r)
 		for _, h := range held {
@@ -72,7 +72,7 @@ func (s *Store) URLHeld(ctx context.Context, r wire.URLReturnRequest) (released 
 			}
 			var found map[string]wire.URL
 			if err == nil {
-				found, err = t.urls(h.site, stay)
+				found, err = t.readURLs(h.site, stay)
 			}
 			for _, md5 := range stay {
 				if u, ok := found[md5]; ok {
@@ -150,10 +150,10 @@ func (t *tx) heldURLs(site string, r wire.URLReturnRequest) ([]heldURL, error) {
 	return slices.Clone(rows[:min(int64(len(rows)), r.MaxURLs)]), nil
 }
 
-// shares limits the rows of all sites to limit, in equal shares. The unused part of a
+// limitShares limits the rows of all sites to limit, in equal shares. The unused part of a
 // share goes to other sites. If there are more sites than rows, the sites with the oldest
 // rows come first. Limit 0 means no limit.
-func shares(all []siteHeld, limit int64) []siteHeld {
+func limitShares(all []siteHeld, limit int64) []siteHeld {
 	if limit == 0 {
 		return all
 	}
@@ -187,7 +187,7 @@ func (t *tx) returnURLs(site string, rows []heldURL, r wire.URLReturnRequest) er
 		attempt = 1
 	}
 	urls := t.Of(site)
-	return t.counted(site, mapped(rows, func(h heldURL) string { return h.md5 }), func() error {
+	return t.updateCounted(site, mapSlice(rows, func(h heldURL) string { return h.md5 }), func() error {
 		for _, h := range rows {
 			status := wire.StatusNew
 			if h.status == wire.StatusSelectedProcessing || h.status == wire.StatusProcessing {

@@ -16,13 +16,13 @@ import (
 // batch has already used it: so a batch may run twice. An unknown site is an error with
 // CodeNotFound.
 func (s *Store) TakeSchema(ctx context.Context, site string, batchID int64, template, first wire.URL, others []wire.URL) (taken bool, err error) {
-	return result(ctx, s.update, "TakeSchema", func(t *tx) (bool, error) {
+	return runForResult(ctx, s.runUpdateTx, "TakeSchema", func(t *tx) (bool, error) {
 		site, err := t.openSite(site)
 		if err != nil {
 			return false, err
 		}
 		c := schema{tx: t, site: site, batchID: batchID}
-		return c.take(template, first, others)
+		return c.takeTemplate(template, first, others)
 	})
 }
 
@@ -34,36 +34,36 @@ type schema struct {
 	rows    map[string]wire.URL // existing rows
 }
 
-func (c *schema) take(template, first wire.URL, others []wire.URL) (taken bool, err error) {
+func (c *schema) takeTemplate(template, first wire.URL, others []wire.URL) (taken bool, err error) {
 	others = slices.DeleteFunc(slices.Clone(others), func(u wire.URL) bool { return !storableURL(u.URL) })
 	keys := append(keysOf(others), template.URLMd5, first.URLMd5)
-	if c.rows, err = c.urls(c.site, keys); err != nil {
+	if c.rows, err = c.readURLs(c.site, keys); err != nil {
 		return false, err
 	}
 	old, known := c.rows[template.URLMd5]
 	switch {
-	case known && c.held(old):
+	case known && c.isHeldElsewhere(old):
 		return false, nil
 	case known && wire.FreeStatus(old.Status) && old.Status != wire.StatusNew && c.batchID != 0 && old.BatchID == c.batchID:
 		return false, nil // already used
 	}
-	err = c.counted(c.site, keys, func() error {
-		if err := c.use(template, known); err != nil {
+	err = c.updateCounted(c.site, keys, func() error {
+		if err := c.markTemplateCrawled(template, known); err != nil {
 			return err
 		}
-		if err := c.hold(first, template.URLMd5); err != nil {
+		if err := c.holdRow(first, template.URLMd5); err != nil {
 			return err
 		}
-		return c.renew(others, first.URLMd5, template.URLMd5)
+		return c.renewRows(others, first.URLMd5, template.URLMd5)
 	})
 	if err != nil {
 		return false, err
 	}
-	return true, c.insert(template, first, others)
+	return true, c.insertMissing(template, first, others)
 }
 
-// held reports whether another batch holds a row.
-func (c *schema) held(row wire.URL) bool {
+// isHeldElsewhere reports whether another batch holds a row.
+func (c *schema) isHeldElsewhere(row wire.URL) bool {
 	switch row.Status {
 	case wire.StatusSelectedCrawling, wire.StatusCrawling, wire.StatusSelectedIncremental:
 		return row.BatchID != c.batchID && row.BatchID != 0
@@ -71,8 +71,8 @@ func (c *schema) held(row wire.URL) bool {
 	return row.Status == wire.StatusSelectedProcessing || row.Status == wire.StatusProcessing
 }
 
-// use marks the template as crawled.
-func (c *schema) use(template wire.URL, known bool) error {
+// markTemplateCrawled marks the template as crawled.
+func (c *schema) markTemplateCrawled(template wire.URL, known bool) error {
 	if !known {
 		return nil
 	}
@@ -81,21 +81,21 @@ func (c *schema) use(template wire.URL, known bool) error {
 	if err := c.setRow(c.urlsTarget("template", c.site), template.URLMd5, set, "Crawled = Crawled + 1", "Attempts = 0"); err != nil {
 		return err
 	}
-	return c.statistics(c.site).reached(template.URLMd5, wire.StatusCrawled, set)
+	return c.statisticsOf(c.site).recordStatus(template.URLMd5, wire.StatusCrawled, set)
 }
 
-// hold gives an existing row to the batch unless another batch holds it.
-func (c *schema) hold(first wire.URL, template string) error {
+// holdRow gives an existing row to the batch unless another batch holds it.
+func (c *schema) holdRow(first wire.URL, template string) error {
 	row, known := c.rows[first.URLMd5]
-	if !known || c.held(row) || first.URLMd5 == template {
+	if !known || c.isHeldElsewhere(row) || first.URLMd5 == template {
 		return nil
 	}
 	set := wire.Patch{"Status": int64(wire.StatusSelectedCrawling), "State": int64(wire.URLEnabled), "Batch_Id": c.batchID, "TcDate": c.now}
 	return c.setRow(c.urlsTarget("first", c.site), first.URLMd5, set)
 }
 
-// renew makes existing rows new that no batch holds.
-func (c *schema) renew(others []wire.URL, except ...string) error {
+// renewRows makes existing rows new that no batch holds.
+func (c *schema) renewRows(others []wire.URL, except ...string) error {
 	var free []string
 	seen := map[string]bool{}
 	for _, u := range others {
@@ -109,11 +109,11 @@ func (c *schema) renew(others []wire.URL, except ...string) error {
 	if err := c.setKeys(c.urlsTarget("schema", c.site), free, set, "Crawled = Crawled + 1"); err != nil {
 		return err
 	}
-	return c.statistics(c.site).reachedAll(free, wire.StatusNew, set)
+	return c.statisticsOf(c.site).reachedAll(free, wire.StatusNew, set)
 }
 
-// insert adds the missing rows.
-func (c *schema) insert(template, first wire.URL, others []wire.URL) error {
+// insertMissing adds the missing rows.
+func (c *schema) insertMissing(template, first wire.URL, others []wire.URL) error {
 	rows := []*wire.URL{}
 	seen := map[string]bool{}
 	add := func(u wire.URL) {
@@ -134,7 +134,7 @@ func (c *schema) insert(template, first wire.URL, others []wire.URL) error {
 	var away []*wire.URL
 	for _, u := range others {
 		u.Status, u.State, u.BatchID = wire.StatusNew, wire.URLEnabled, 0
-		if !c.owned(u.URL) {
+		if !c.ownsURL(u.URL) {
 			away = append(away, &u)
 			continue
 		}
@@ -143,11 +143,11 @@ func (c *schema) insert(template, first wire.URL, others []wire.URL) error {
 	if err := c.queueLinks(c.site, away); err != nil {
 		return err
 	}
-	limits, err := c.capacity(c.site)
+	limits, err := c.readCapacity(c.site)
 	if err != nil {
 		return err
 	}
-	kept, _, err := c.fit(c.site, limits, rows)
+	kept, _, err := c.selectFittingRows(c.site, limits, rows)
 	if err != nil {
 		return err
 	}

@@ -52,8 +52,8 @@ func New() *Repository {
 	}
 }
 
-// begin locks the repository and returns the error of the call.
-func (r *Repository) begin(ctx context.Context, method string) (end func(), err error) {
+// beginCall locks the repository and returns the error of the call.
+func (r *Repository) beginCall(ctx context.Context, method string) (end func(), err error) {
 	r.mu.Lock()
 	r.Calls = append(r.Calls, method)
 	if r.OnCall != nil {
@@ -76,7 +76,7 @@ func (r *Repository) Count(method string) (n int) {
 
 // Site returns a copy of a site, or nil.
 func (r *Repository) Site(ctx context.Context, id string) (*wire.Site, error) {
-	end, err := r.begin(ctx, "Site")
+	end, err := r.beginCall(ctx, "Site")
 	defer end()
 	if s := r.Sites[id]; s != nil && err == nil {
 		c := *s
@@ -87,7 +87,7 @@ func (r *Repository) Site(ctx context.Context, id string) (*wire.Site, error) {
 
 // SiteOf returns any site.
 func (r *Repository) SiteOf(ctx context.Context, _ string) (string, error) {
-	end, err := r.begin(ctx, "SiteOf")
+	end, err := r.beginCall(ctx, "SiteOf")
 	defer end()
 	for id := range r.Sites {
 		return id, err
@@ -97,7 +97,7 @@ func (r *Repository) SiteOf(ctx context.Context, _ string) (string, error) {
 
 // Suspend suspends a site.
 func (r *Repository) Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error {
-	end, err := r.begin(ctx, "Suspend")
+	end, err := r.beginCall(ctx, "Suspend")
 	defer end()
 	if err == nil {
 		r.Suspended |= bits
@@ -110,7 +110,7 @@ func (r *Repository) Suspend(ctx context.Context, id string, bits wire.ErrorMask
 // URLFetch selects the due rows of all sites in the order of their URLs, at most MaxURLs of the
 // first request, and applies its status and batch.
 func (r *Repository) URLFetch(ctx context.Context, selection []wire.URLFetchRequest) ([]wire.URL, error) {
-	end, err := r.begin(ctx, "URLFetch")
+	end, err := r.beginCall(ctx, "URLFetch")
 	defer end()
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (r *Repository) URLFetch(ctx context.Context, selection []wire.URLFetchRequ
 
 // TakeNext is URLFetch and MarkCrawling.
 func (r *Repository) TakeNext(ctx context.Context, selection []wire.URLFetchRequest, batch int64) ([]wire.URL, error) {
-	end, err := r.begin(ctx, "TakeNext")
+	end, err := r.beginCall(ctx, "TakeNext")
 	end()
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (r *Repository) TakeNext(ctx context.Context, selection []wire.URLFetchRequ
 
 // MarkCrawling marks rows Crawling that are not done and not held by another batch.
 func (r *Repository) MarkCrawling(ctx context.Context, site string, batch int64, items []wire.URL) (map[string]wire.Mark, error) {
-	end, err := r.begin(ctx, "MarkCrawling")
+	end, err := r.beginCall(ctx, "MarkCrawling")
 	defer end()
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (r *Repository) MarkCrawling(ctx context.Context, site string, batch int64,
 
 // SaveCrawl stores results of rows that the batch holds, and new rows.
 func (r *Repository) SaveCrawl(ctx context.Context, batch int64, list []wire.SiteFetched) ([]wire.Saved, error) {
-	end, err := r.begin(ctx, "SaveCrawl")
+	end, err := r.beginCall(ctx, "SaveCrawl")
 	defer end()
 	if r.OnSave != nil {
 		defer r.OnSave()
@@ -183,12 +183,12 @@ func (r *Repository) SaveCrawl(ctx context.Context, batch int64, list []wire.Sit
 		return nil, err
 	}
 	for _, s := range list {
-		r.save(s.Site, batch, s.Results)
+		r.saveResults(s.Site, batch, s.Results)
 	}
 	return make([]wire.Saved, len(list)), nil
 }
 
-func (r *Repository) save(site string, batch int64, results []wire.Fetched) {
+func (r *Repository) saveResults(site string, batch int64, results []wire.Fetched) {
 	for _, result := range results {
 		key := site + " " + result.URLMd5
 		row := r.URLs[key]
@@ -222,7 +222,7 @@ func (r *Repository) save(site string, batch int64, results []wire.Fetched) {
 // LateURLs returns the waiting URLs of traps.
 func (r *Repository) LateURLs(ctx context.Context, site string, most int) (map[string]string, error) {
 	urls := map[string]string{}
-	end, err := r.begin(ctx, "LateURLs")
+	end, err := r.beginCall(ctx, "LateURLs")
 	defer end()
 	for _, u := range r.URLs {
 		if u.SiteID == site && u.Status == wire.StatusNew && u.RetryCause == wire.CauseTrap && len(urls) < most {
@@ -234,7 +234,7 @@ func (r *Repository) LateURLs(ctx context.Context, site string, most int) (map[s
 
 // TakeSchema stores the URLs of a template.
 func (r *Repository) TakeSchema(ctx context.Context, site string, batch int64, template, first wire.URL, others []wire.URL) (bool, error) {
-	end, err := r.begin(ctx, "TakeSchema")
+	end, err := r.beginCall(ctx, "TakeSchema")
 	defer end()
 	row := r.URLs[site+" "+template.URLMd5]
 	row.Status, row.BatchID = wire.StatusCrawled, batch
@@ -248,14 +248,14 @@ func (r *Repository) TakeSchema(ctx context.Context, site string, batch int64, t
 
 // Flush does nothing.
 func (r *Repository) Flush(ctx context.Context) error {
-	end, err := r.begin(ctx, "Flush")
+	end, err := r.beginCall(ctx, "Flush")
 	defer end()
 	return err
 }
 
 // PutRaw replaces the raw contents of URLs.
 func (r *Repository) PutRaw(ctx context.Context, site string, files map[string][]wire.File, _ time.Time) error {
-	end, err := r.begin(ctx, "PutRaw")
+	end, err := r.beginCall(ctx, "PutRaw")
 	defer end()
 	for md5, list := range files {
 		r.Files[site+" "+md5] = list
@@ -263,9 +263,9 @@ func (r *Repository) PutRaw(ctx context.Context, site string, files map[string][
 	return err
 }
 
-// read returns a value of each known row.
-func read[T any](ctx context.Context, r *Repository, method, site string, md5s []string, value func(wire.URL) T) (map[string]T, error) {
-	end, err := r.begin(ctx, method)
+// readRows returns a value of each known row.
+func readRows[T any](ctx context.Context, r *Repository, method, site string, md5s []string, value func(wire.URL) T) (map[string]T, error) {
+	end, err := r.beginCall(ctx, method)
 	defer end()
 	values := map[string]T{}
 	for _, md5 := range md5s {
@@ -278,27 +278,27 @@ func read[T any](ctx context.Context, r *Repository, method, site string, md5s [
 
 // Rows returns rows by key.
 func (r *Repository) Rows(ctx context.Context, site string, md5s []string) (map[string]wire.URL, error) {
-	return read(ctx, r, "Rows", site, md5s, func(u wire.URL) wire.URL { return u })
+	return readRows(ctx, r, "Rows", site, md5s, func(u wire.URL) wire.URL { return u })
 }
 
 // KnownURLs reports which keys have rows.
 func (r *Repository) KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error) {
-	return read(ctx, r, "KnownURLs", site, md5s, func(wire.URL) bool { return true })
+	return readRows(ctx, r, "KnownURLs", site, md5s, func(wire.URL) bool { return true })
 }
 
 // URLTexts returns the URLs of rows.
 func (r *Repository) URLTexts(ctx context.Context, site string, md5s []string) (map[string]string, error) {
-	return read(ctx, r, "URLTexts", site, md5s, func(u wire.URL) string { return u.URL })
+	return readRows(ctx, r, "URLTexts", site, md5s, func(u wire.URL) string { return u.URL })
 }
 
 // HasContents reports which rows were processed.
 func (r *Repository) HasContents(ctx context.Context, site string, md5s []string) (map[string]bool, error) {
-	return read(ctx, r, "HasContents", site, md5s, func(u wire.URL) bool { return u.Processed > 0 })
+	return readRows(ctx, r, "HasContents", site, md5s, func(u wire.URL) bool { return u.Processed > 0 })
 }
 
 // Condition supports "1", "0" and comparisons of two quoted texts with >.
 func (r *Repository) Condition(ctx context.Context, _, _, expression string) (wire.Verdict, error) {
-	end, err := r.begin(ctx, "Condition")
+	end, err := r.beginCall(ctx, "Condition")
 	defer end()
 	left, right, compared := strings.Cut(expression, ">")
 	if compared {
@@ -309,14 +309,14 @@ func (r *Repository) Condition(ctx context.Context, _, _, expression string) (wi
 
 // Proxies returns SiteProxies for every site.
 func (r *Repository) Proxies(ctx context.Context, _ string) ([]wire.Proxy, error) {
-	end, err := r.begin(ctx, "Proxies")
+	end, err := r.beginCall(ctx, "Proxies")
 	defer end()
 	return r.SiteProxies, err
 }
 
 // ProxyFault records a fault.
 func (r *Repository) ProxyFault(ctx context.Context, site, host string, disabled bool) error {
-	end, err := r.begin(ctx, "ProxyFault")
+	end, err := r.beginCall(ctx, "ProxyFault")
 	defer end()
 	r.ProxyFaults = append(r.ProxyFaults, fmt.Sprint(site, " ", host, " ", disabled))
 	return err
@@ -325,7 +325,7 @@ func (r *Repository) ProxyFault(ctx context.Context, site, host string, disabled
 // MarkProcessing marks rows Processing that are crawled, or selected and not held by another
 // batch. It returns them as they were.
 func (r *Repository) MarkProcessing(ctx context.Context, site string, batch int64, md5s []string) (map[string]wire.URL, error) {
-	end, err := r.begin(ctx, "MarkProcessing")
+	end, err := r.beginCall(ctx, "MarkProcessing")
 	defer end()
 	if err != nil {
 		return nil, err
@@ -348,7 +348,7 @@ func (r *Repository) RawContent(ctx context.Context, site, md5 string, kind int)
 	if r.OnRead != nil {
 		r.OnRead(md5)
 	}
-	end, err := r.begin(ctx, "RawContent")
+	end, err := r.beginCall(ctx, "RawContent")
 	defer end()
 	for _, f := range r.Files[site+" "+md5] {
 		if f.Type == kind {
@@ -367,7 +367,7 @@ func (r *Repository) FindRaw(_ context.Context, site string, md5s []string) ([]s
 
 // SaveProcess stores results of rows that the batch holds.
 func (r *Repository) SaveProcess(ctx context.Context, site string, batch int64, results []wire.Extracted) error {
-	end, err := r.begin(ctx, "SaveProcess")
+	end, err := r.beginCall(ctx, "SaveProcess")
 	defer end()
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ func Equal(t testing.TB, path, got string) {
 			t.Fatal(err)
 		}
 	}
-	if want := read(t, path); got != want {
+	if want := readFile(t, path); got != want {
 		t.Errorf("%s differs; run the test with -update and review the difference\ngot\n%s\nwant\n%s", path, got, want)
 	}
 }
@@ -31,7 +31,7 @@ func Equal(t testing.TB, path, got string) {
 // Part is Equal for the part of the file between the lines begin and end.
 func Part(t testing.TB, path, begin, end, got string) {
 	t.Helper()
-	before, rest, found := strings.Cut(read(t, path), begin)
+	before, rest, found := strings.Cut(readFile(t, path), begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
 		t.Fatalf("%s has no lines %q and %q", path, begin, end)
@@ -39,7 +39,7 @@ func Part(t testing.TB, path, begin, end, got string) {
 	Equal(t, path, before+begin+got+end+after)
 }
 
-func read(t testing.TB, path string) string {
+func readFile(t testing.TB, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {

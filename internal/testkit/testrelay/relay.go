@@ -37,7 +37,7 @@ func Start(target string) (*Relay, error) {
 	}
 	r := &Relay{listener: listener, target: target, held: make(chan struct{}), open: map[net.Conn]bool{}}
 	close(r.held)
-	go r.accept()
+	go r.acceptConns()
 	return r, nil
 }
 
@@ -65,13 +65,13 @@ func (r *Relay) Cut() {
 func (r *Relay) Hold() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.passing() {
+	if r.maySendData() {
 		r.held = make(chan struct{})
 	}
 }
 
-// passing reports whether data may pass. The caller holds mu.
-func (r *Relay) passing() bool {
+// maySendData reports whether data may pass. The caller holds mu.
+func (r *Relay) maySendData() bool {
 	select {
 	case <-r.held:
 		return true
@@ -85,7 +85,7 @@ func (r *Relay) Mend() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cut = false
-	if !r.passing() {
+	if !r.maySendData() {
 		close(r.held)
 	}
 }
@@ -97,33 +97,33 @@ func (r *Relay) Delay(d time.Duration) {
 	r.delay = d
 }
 
-func (r *Relay) accept() {
+func (r *Relay) acceptConns() {
 	for {
 		in, err := r.listener.Accept()
 		if err != nil {
 			return
 		}
-		go r.pass(in)
+		go r.relayConn(in)
 	}
 }
 
-// pass copies in both directions until one side closes.
-func (r *Relay) pass(in net.Conn) {
+// relayConn copies in both directions until one side closes.
+func (r *Relay) relayConn(in net.Conn) {
 	defer in.Close()
 	out, err := net.Dial("tcp", r.target)
 	if err != nil {
 		return
 	}
 	defer out.Close()
-	if !r.register(in, out) {
+	if !r.addConns(in, out) {
 		return
 	}
-	defer r.forget(in, out)
-	go func() { r.copy(out, in); out.Close(); in.Close() }()
-	r.copy(in, out)
+	defer r.removeConns(in, out)
+	go func() { r.copyDelayed(out, in); out.Close(); in.Close() }()
+	r.copyDelayed(in, out)
 }
 
-func (r *Relay) register(conns ...net.Conn) bool {
+func (r *Relay) addConns(conns ...net.Conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range conns {
@@ -132,7 +132,7 @@ func (r *Relay) register(conns ...net.Conn) bool {
 	return !r.cut
 }
 
-func (r *Relay) forget(conns ...net.Conn) {
+func (r *Relay) removeConns(conns ...net.Conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range conns {
@@ -140,7 +140,7 @@ func (r *Relay) forget(conns ...net.Conn) {
 	}
 }
 
-func (r *Relay) copy(to io.Writer, from io.Reader) {
+func (r *Relay) copyDelayed(to io.Writer, from io.Reader) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)

@@ -39,11 +39,11 @@ const (
 // standard 13.2.3.
 func Decode(body []byte, contentType string) (text []byte, charset string, err error) {
 	if enc, name, n := byteOrderMark(body); n > 0 {
-		text, err = convert(body[n:], enc, name)
+		text, err = decodeBody(body[n:], enc, name)
 		return text, name, err
 	}
 
-	shape := survey(body)
+	shape := surveyBytes(body)
 	var warning error
 	for _, source := range [...]func() string{
 		func() string { return headerLabel(contentType) },
@@ -53,7 +53,7 @@ func Decode(body []byte, contentType string) (text []byte, charset string, err e
 		if label == "" {
 			continue
 		}
-		enc, name, ok := lookup(label)
+		enc, name, ok := lookupEncoding(label)
 		if !ok {
 			if warning == nil {
 				warning = fmt.Errorf("decode body: %w %.60q", ErrUnknownLabel, label)
@@ -66,21 +66,21 @@ func Decode(body []byte, contentType string) (text []byte, charset string, err e
 		case shape.provenUTF8:
 			return body, nameUTF8, warning
 		}
-		text, err = convert(body, enc, name)
+		text, err = decodeBody(body, enc, name)
 		return text, name, errors.Join(warning, err)
 	}
 
-	enc, name := unlabelled(body, shape)
-	text, err = convert(body, enc, name)
+	enc, name := guessUnlabelled(body, shape)
+	text, err = decodeBody(body, enc, name)
 	return text, name, errors.Join(warning, err)
 }
 
-// unlabelled chooses the charset of a body without a usable label.
-func unlabelled(body []byte, shape shape) (encoding.Encoding, string) {
+// guessUnlabelled chooses the charset of a body without a usable label.
+func guessUnlabelled(body []byte, shape shape) (encoding.Encoding, string) {
 	if shape.valid && !shape.disguised || shape.mostlyUTF8 {
 		return nil, nameUTF8
 	}
-	if enc, name := guess(body); enc != nil {
+	if enc, name := guessCharset(body); enc != nil {
 		return enc, name
 	}
 	if shape.notUTF8 {
@@ -103,8 +103,8 @@ func byteOrderMark(body []byte) (encoding.Encoding, string, int) {
 	return nil, "", 0
 }
 
-// convert decodes body from enc. If enc is nil or UTF-8, it only replaces invalid bytes.
-func convert(body []byte, enc encoding.Encoding, name string) ([]byte, error) {
+// decodeBody decodes body from enc. If enc is nil or UTF-8, it only replaces invalid bytes.
+func decodeBody(body []byte, enc encoding.Encoding, name string) ([]byte, error) {
 	if enc == nil || name == nameUTF8 {
 		if utf8.Valid(body) {
 			return body, nil

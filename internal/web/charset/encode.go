@@ -10,7 +10,7 @@ import (
 // Encode returns the bodies that Decode may have converted to text, without those that cannot be: text in
 // the named charset, alone and behind a byte order mark.
 func Encode(text []byte, name string) (bodies [][]byte) {
-	enc, canonical, known := lookup(name)
+	enc, canonical, known := lookupEncoding(name)
 	if !known {
 		return nil
 	}

@@ -22,10 +22,10 @@ const (
 // Without one the detector mistakes western text for Turkish.
 func isTurkish(c byte) bool { return strings.IndexByte("\xD0\xDD\xDE\xF0\xFD\xFE", c) >= 0 }
 
-// guess detects the charset from byte statistics. It returns nil without a useful result.
+// guessCharset detects the charset from byte statistics. It returns nil without a useful result.
 // ISO-8859-2 is the detector's answer to much that it does not know, and is ignored
 // (docs/spec/crawling.md 4.13).
-func guess(body []byte) (enc encoding.Encoding, name string) {
+func guessCharset(body []byte) (enc encoding.Encoding, name string) {
 	defer func() {
 		if recover() != nil {
 			enc, name = nil, ""
@@ -33,14 +33,14 @@ func guess(body []byte) (enc encoding.Encoding, name string) {
 	}()
 	switch {
 	case bytes.HasPrefix(body, []byte("<\x00")):
-		enc, name, _ = lookup(nameUTF16LE)
+		enc, name, _ = lookupEncoding(nameUTF16LE)
 		return enc, name
 	case bytes.HasPrefix(body, []byte("\x00<")):
-		enc, name, _ = lookup(nameUTF16BE)
+		enc, name, _ = lookupEncoding(nameUTF16BE)
 		return enc, name
 	}
 
-	part := sample(body)
+	part := detectorSample(body)
 	found := chardet.Detect(part)
 	if found.Confidence < minConfidence {
 		return nil, ""
@@ -63,16 +63,16 @@ func guess(body []byte) (enc encoding.Encoding, name string) {
 			label = nameLatin
 		}
 	}
-	enc, name, ok := lookup(label)
+	enc, name, ok := lookupEncoding(label)
 	if !ok {
 		return nil, ""
 	}
 	return enc, name
 }
 
-// sample returns the bytes for the detector, from shortly before the first byte that is not
+// detectorSample returns the bytes for the detector, from shortly before the first byte that is not
 // plain ASCII.
-func sample(body []byte) []byte {
+func detectorSample(body []byte) []byte {
 	const before = 64
 	start := 0
 	for start < len(body) && body[start] < 0x80 && body[start] != 0x1B {

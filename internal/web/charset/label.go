@@ -23,10 +23,10 @@ const (
 	maxMeta      = 1024 // the longest meta element that is found if the first search cuts it
 )
 
-// lookup finds the encoding of a label and its standard name. It accepts the labels of the
+// lookupEncoding finds the encoding of a label and its standard name. It accepts the labels of the
 // Encoding standard and "win-1251" (docs/spec/crawling.md 4.13). Labels of the standard's
 // replacement encoding, which decodes nothing, are unknown.
-func lookup(label string) (encoding.Encoding, string, bool) {
+func lookupEncoding(label string) (encoding.Encoding, string, bool) {
 	label = strings.ToLower(strings.Trim(label, " \t\r\n\f\"'"))
 	label, _, _ = strings.Cut(label, ",")
 	label = strings.TrimSpace(label)
@@ -113,11 +113,11 @@ func declaredLabel(body []byte, contentType string) string {
 	if isKnown(label) {
 		return label
 	}
-	return known(label, second(body))
+	return firstKnownLabel(label, second(body))
 }
 
-// known returns the first label that is known, else the first that is not empty.
-func known(labels ...string) string {
+// firstKnownLabel returns the first label that is known, else the first that is not empty.
+func firstKnownLabel(labels ...string) string {
 	if i := slices.IndexFunc(labels, isKnown); i >= 0 {
 		return labels[i]
 	}
@@ -128,7 +128,7 @@ func isKnown(label string) bool {
 	if label == "" {
 		return false
 	}
-	_, _, ok := lookup(label)
+	_, _, ok := lookupEncoding(label)
 	return ok
 }
 
@@ -205,7 +205,7 @@ func labelOfMeta(z *html.Tokenizer, more bool) string {
 		}
 	}
 	if pragma {
-		return known(label, content)
+		return firstKnownLabel(label, content)
 	}
 	return label
 }
@@ -213,7 +213,7 @@ func labelOfMeta(z *html.Tokenizer, more bool) string {
 // readableLabel replaces labels that cannot be true, because the meta element itself was
 // read as ASCII (HTML standard 13.2.3.2).
 func readableLabel(label string) string {
-	switch _, name, _ := lookup(label); name {
+	switch _, name, _ := lookupEncoding(label); name {
 	case nameUTF16BE, nameUTF16LE:
 		return nameUTF8
 	case "x-user-defined":

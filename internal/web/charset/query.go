@@ -17,7 +17,7 @@ func EncodeQuery(url, name string) string {
 	if at < 0 || IsASCII(url[at:]) {
 		return url
 	}
-	enc, name, ok := lookup(name)
+	enc, name, ok := lookupEncoding(name)
 	if !ok || name == nameUTF8 || !asciiBased(name) {
 		return url
 	}

@@ -25,7 +25,7 @@ const (
 	highBits = 0x8080808080808080
 )
 
-func survey(body []byte) shape {
+func surveyBytes(body []byte) shape {
 	var pairs, longer, broken int
 	high := false
 	for i := 0; i < len(body); {

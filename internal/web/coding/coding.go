@@ -46,10 +46,10 @@ func Of(lines []string) []string {
 	return codings
 }
 
-// window returns about how many bytes of earlier text the decoder of a body keeps: the
+// windowSize returns about how many bytes of earlier text the decoder of a body keeps: the
 // declared window of brotli (RFC 7932 9.1), the maximum for zstd, and 0 for the others,
 // which keep little.
-func window(in *bufio.Reader, coding string) int64 {
+func windowSize(in *bufio.Reader, coding string) int64 {
 	switch coding {
 	case "zstd":
 		return zstdWindow
@@ -89,11 +89,11 @@ func Decode(r io.Reader, codings []string, grant func(size int64) error) (io.Rea
 		if _, err := in.Peek(1); err == io.EOF {
 			return in, done, nil
 		}
-		if err := grant(window(in, codings[i])); err != nil {
+		if err := grant(windowSize(in, codings[i])); err != nil {
 			done()
 			return nil, nil, err
 		}
-		out, back, err := decoder(in, codings[i])
+		out, back, err := newDecoder(in, codings[i])
 		if err != nil {
 			done()
 			return nil, nil, err
@@ -124,9 +124,9 @@ var (
 	}}
 )
 
-// decoder returns a reader that decodes one coding, and a function that returns it to its
+// newDecoder returns a reader that decodes one coding, and a function that returns it to its
 // pool.
-func decoder(in *bufio.Reader, coding string) (io.Reader, func(), error) {
+func newDecoder(in *bufio.Reader, coding string) (io.Reader, func(), error) {
 	switch coding {
 	case "gzip":
 		d := gzips.Get().(*gzipReader)
@@ -139,7 +139,7 @@ func decoder(in *bufio.Reader, coding string) (io.Reader, func(), error) {
 		}
 		return d, back, d.(flate.Resetter).Reset(in, nil)
 	case "br":
-		if window(in, coding) > keptWindow {
+		if windowSize(in, coding) > keptWindow {
 			return brotli.NewReader(in), func() {}, nil
 		}
 		d := brotlis.Get().(*brotli.Reader)

@@ -33,11 +33,11 @@ var errNoGzip = errors.New("no gzip header")
 
 func (g *gzipReader) reset(in *bufio.Reader) error {
 	g.in, g.repaired = in, false
-	return g.begin()
+	return g.readMemberHeader()
 }
 
-// begin reads the header of a member.
-func (g *gzipReader) begin() error {
+// readMemberHeader reads the header of a member.
+func (g *gzipReader) readMemberHeader() error {
 	if err := skipGzipHeader(g.in); err != nil {
 		return cutOff(err)
 	}
@@ -56,7 +56,7 @@ func (g *gzipReader) Read(p []byte) (int, error) {
 		if n > 0 || err != io.EOF {
 			return n, err
 		}
-		if err := g.end(); err != nil {
+		if err := g.checkMemberEnd(); err != nil {
 			return 0, err
 		}
 		magic, err := g.in.Peek(2)
@@ -66,7 +66,7 @@ func (g *gzipReader) Read(p []byte) (int, error) {
 		if err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
 			return 0, io.EOF
 		}
-		if err := g.begin(); err != nil {
+		if err := g.readMemberHeader(); err != nil {
 			if err == errNoGzip {
 				return 0, io.EOF
 			}
@@ -75,8 +75,8 @@ func (g *gzipReader) Read(p []byte) (int, error) {
 	}
 }
 
-// end reads the checksum and the length behind a member.
-func (g *gzipReader) end() error {
+// checkMemberEnd reads the checksum and the length behind a member.
+func (g *gzipReader) checkMemberEnd() error {
 	var trailer [8]byte
 	n, err := io.ReadFull(g.in, trailer[:])
 	switch {

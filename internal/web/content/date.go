@@ -24,7 +24,7 @@ type Sources struct {
 // none has a date.
 func PDate(masks pdate.Masks, s Sources) (found time.Time) {
 	masks.Choose(func(bit int64) bool {
-		t := s.date(bit)
+		t := s.sourceDate(bit)
 		if !t.IsZero() {
 			found = t
 		}
@@ -33,7 +33,7 @@ func PDate(masks pdate.Masks, s Sources) (found time.Time) {
 	return found
 }
 
-func (s Sources) date(bit int64) time.Time {
+func (s Sources) sourceDate(bit int64) time.Time {
 	switch bit {
 	case pdate.URL:
 		return URLDate(s.URL)

@@ -125,13 +125,13 @@ func (a AutoDetect) Detects(url string, urlType int64, root bool, kind string) b
 	if a.always {
 		return true
 	}
-	return slices.ContainsFunc(a.rules, func(r detectRule) bool { return r.holds(url, urlType, root, kind) })
+	return slices.ContainsFunc(a.rules, func(r detectRule) bool { return r.appliesTo(url, urlType, root, kind) })
 }
 
 // HeadsLinks reports whether each link gets a HEAD request for its type.
 func (a AutoDetect) HeadsLinks() bool { return a.heads }
 
-func (r detectRule) holds(url string, urlType int64, root bool, kind string) bool {
+func (r detectRule) appliesTo(url string, urlType int64, root bool, kind string) bool {
 	switch {
 	case len(r.urlTypes) > 0 && !slices.Contains(r.urlTypes, urlType):
 		return false
@@ -139,9 +139,9 @@ func (r detectRule) holds(url string, urlType int64, root bool, kind string) boo
 		return false
 	case r.mode == detectUnknown && kind != "" && !meaningless[kind] && kind != typeBinary:
 		return false
-	case r.mode == detectListed && !r.types.names(kind):
+	case r.mode == detectListed && !r.types.listsType(kind):
 		return false
-	case r.mode == detectOthers && r.types.names(kind):
+	case r.mode == detectOthers && r.types.listsType(kind):
 		return false
 	}
 	return r.url == nil || r.url.MatchString(url) // last, because it is the slowest

@@ -46,7 +46,7 @@ func Sniff(declared string, body []byte) string {
 	case IsXML(kind):
 		return kind
 	case kind == typeHTML && isDocument(body):
-		return magic(body)
+		return detectMagic(body)
 	case kind == typeHTML && isBinaryHTML(body):
 		return textOrBinary(body)
 	case kind == typeHTML:
@@ -58,7 +58,7 @@ func Sniff(declared string, body []byte) string {
 	family, _, _ := strings.Cut(kind, "/")
 	switch family {
 	case "image", "audio", "video":
-		if found := magic(body); strings.HasPrefix(found, family+"/") {
+		if found := detectMagic(body); strings.HasPrefix(found, family+"/") {
 			return found
 		}
 	}
@@ -75,18 +75,18 @@ func isDocument(body []byte) bool {
 // text.
 func isBinaryHTML(body []byte) bool {
 	body = body[:min(len(body), sniffBytes)]
-	if len(body) < 4 || !binary(body) || hasMark(body) || body[1] == 0 && body[3] == 0 || body[0] == 0 && body[2] == 0 {
+	if len(body) < 4 || !isBinary(body) || hasMark(body) || body[1] == 0 && body[3] == 0 || body[0] == 0 && body[2] == 0 {
 		return false
 	}
 	if root := rootElement(body); root.name != "" {
 		return false
 	}
-	if found := magic(body); found != typeBinary && !IsText(found) && !IsXML(found) {
+	if found := detectMagic(body); found != typeBinary && !IsText(found) && !IsXML(found) {
 		return true
 	}
 	odd := 0
 	for _, c := range body {
-		if binary([]byte{c}) {
+		if isBinary([]byte{c}) {
 			odd++
 		}
 	}
@@ -107,13 +107,13 @@ func Detect(body []byte) string {
 	case root.name == "svg":
 		return typeSVG
 	}
-	found := magic(body)
+	found := detectMagic(body)
 	switch {
 	case found == typeText && (root.declared || root.name == "urlset" || root.name == "sitemapindex"):
 		return typeXML
-	case found == typeText && binary(body):
+	case found == typeText && isBinary(body):
 		return typeBinary
-	case found == typeBinary && !binary(body):
+	case found == typeBinary && !isBinary(body):
 		return typeText
 	}
 	return found
@@ -203,10 +203,10 @@ func defaultCharset(full string) bool {
 // type that can carry scripts.
 func textOrBinary(body []byte) string {
 	body = body[:min(len(body), sniffBytes)]
-	if hasMark(body) || !binary(body) {
+	if hasMark(body) || !isBinary(body) {
 		return typeText
 	}
-	found := magic(body)
+	found := detectMagic(body)
 	family, _, _ := strings.Cut(found, "/")
 	if IsHTML(found) || IsXML(found) || family == "text" {
 		return typeBinary
@@ -220,8 +220,8 @@ func hasMark(body []byte) bool {
 		bytes.HasPrefix(body, []byte("\xEF\xBB\xBF"))
 }
 
-// binary reports whether body has a binary data byte (MIME Sniffing 4).
-func binary(body []byte) bool {
+// isBinary reports whether body has a binary data byte (MIME Sniffing 4).
+func isBinary(body []byte) bool {
 	for _, c := range body {
 		if c <= 0x08 || c == 0x0B || 0x0E <= c && c <= 0x1A || 0x1C <= c && c <= 0x1F {
 			return true
@@ -230,8 +230,8 @@ func binary(body []byte) bool {
 	return false
 }
 
-// magic detects the type from the magic numbers of some hundred formats.
-func magic(body []byte) (kind string) {
+// detectMagic detects the type from the magic numbers of some hundred formats.
+func detectMagic(body []byte) (kind string) {
 	defer func() {
 		if recover() != nil { // the body is untrusted
 			kind = typeBinary

@@ -66,9 +66,9 @@ func (r Replace) Apply(text string, holds func(condition string) (bool, error)) 
 	limit := len(text)*growthRatio + growthFree
 	var errs []error
 	for i, rule := range r.rules {
-		ok, err := rule.applies(holds)
+		ok, err := rule.conditionHolds(holds)
 		if err == nil && ok {
-			text, err = rule.replace(text, min(limit, 2*len(text)+growthFree))
+			text, err = rule.replaceMatches(text, min(limit, 2*len(text)+growthFree))
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("apply REPLACE rule %d: %w", i+1, err))
@@ -77,7 +77,7 @@ func (r Replace) Apply(text string, holds func(condition string) (bool, error)) 
 	return text, errors.Join(errs...)
 }
 
-func (r replaceRule) applies(holds func(string) (bool, error)) (bool, error) {
+func (r replaceRule) conditionHolds(holds func(string) (bool, error)) (bool, error) {
 	switch {
 	case r.condition == "":
 		return true, nil
@@ -87,8 +87,8 @@ func (r replaceRule) applies(holds func(string) (bool, error)) (bool, error) {
 	return holds(r.condition)
 }
 
-// replace returns text with each match replaced, or text and an error.
-func (r replaceRule) replace(text string, limit int) (string, error) {
+// replaceMatches returns text with each match replaced, or text and an error.
+func (r replaceRule) replaceMatches(text string, limit int) (string, error) {
 	template, err := r.what.Template(r.with)
 	if err != nil {
 		return text, err

@@ -47,10 +47,10 @@ func ParseTypes(text string) (Types, error) {
 }
 
 // Holds reports whether the list contains the type, by name or wildcard.
-func (t Types) Holds(kind string) bool { return len(t) == 0 || t.names(kind) }
+func (t Types) Holds(kind string) bool { return len(t) == 0 || t.listsType(kind) }
 
-// names is Holds, but false for an empty list.
-func (t Types) names(kind string) bool {
+// listsType is Holds, but false for an empty list.
+func (t Types) listsType(kind string) bool {
 	for _, entry := range t {
 		family, all := strings.CutSuffix(entry, "*")
 		if entry == kind || entry == "*/*" || all && strings.HasSuffix(family, "/") && strings.HasPrefix(kind, family) {
@@ -78,7 +78,7 @@ func ParseTypeMap(text string) (TypeMap, error) {
 		if err != nil {
 			return nil, fmt.Errorf("at %.80q: %w", m.Name, err)
 		}
-		from, to := normal(m.Name), normal(to)
+		from, to := normalType(m.Name), normalType(to)
 		if !validType(to) {
 			return nil, fmt.Errorf(`has %.80q at %.80q; expected a type such as "text/html"`, to, m.Name)
 		}
@@ -100,7 +100,7 @@ func (t TypeMap) Map(kind string) string {
 	return kind
 }
 
-func normal(kind string) string {
+func normalType(kind string) string {
 	kind, _, _ = strings.Cut(kind, ";")
 	return strings.ToLower(strings.TrimSpace(kind))
 }

@@ -29,7 +29,7 @@ func Parse(text string) (t time.Time, ok bool) {
 	if len(text) > maxText {
 		return time.Time{}, false
 	}
-	text, zone := splitZone(normalise(text))
+	text, zone := splitZone(normaliseDate(text))
 	for _, day := range dayForms {
 		for _, hour := range hourForms {
 			if t, err := time.Parse(day+hour, text); err == nil {
@@ -48,8 +48,8 @@ var (
 	timeMark = regexp.MustCompile(`([0-9])[Tt]([0-9])`)
 )
 
-// normalise splits a date into words, without weekday and comment, months as three letters.
-func normalise(text string) []string {
+// normaliseDate splits a date into words, without weekday and comment, months as three letters.
+func normaliseDate(text string) []string {
 	text, _, _ = strings.Cut(text, "(")
 	text = fraction.ReplaceAllString(text, "$1.")
 	text = timeMark.ReplaceAllString(text, "$1 $2")

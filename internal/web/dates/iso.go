@@ -9,15 +9,15 @@ import (
 // 2024-05-06T07:08, 2024-05-06 07:08:09.5 +09:00, 2024-05-06T07:08:09Z. It is the reverse of String.
 // ok is false for other texts, which package datetext may know.
 func ParseISO(text string) (v Value, ok bool) {
-	year, rest, ok1 := digits(text, 4)
-	month, rest, ok2 := digits(after(rest, '-'), 2)
+	year, rest, ok1 := readDigits(text, 4)
+	month, rest, ok2 := readDigits(afterByte(rest, '-'), 2)
 	if !ok1 || !ok2 || month < 1 || month > 12 {
 		return Value{}, false
 	}
 	if rest == "" {
 		return MonthOf(time.Date(year, time.Month(month), 1, 0, 0, 0, 0, time.UTC)), true
 	}
-	day, rest, ok := digits(after(rest, '-'), 2)
+	day, rest, ok := readDigits(afterByte(rest, '-'), 2)
 	at := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
 	if !ok || at.Day() != day { // time.Date normalises invalid days
 		return Value{}, false
@@ -33,12 +33,12 @@ func ParseISO(text string) (v Value, ok bool) {
 
 // isoClock reads the time of day behind a day, and its zone.
 func isoClock(day time.Time, text string) (Value, bool) {
-	hour, rest, ok1 := digits(text, 2)
-	minute, rest, ok2 := digits(after(rest, ':'), 2)
+	hour, rest, ok1 := readDigits(text, 2)
+	minute, rest, ok2 := readDigits(afterByte(rest, ':'), 2)
 	second := 0
 	ok := true
 	if strings.HasPrefix(rest, ":") {
-		second, rest, ok = digits(rest[1:], 2)
+		second, rest, ok = readDigits(rest[1:], 2)
 		if ok && len(rest) > 1 && (rest[0] == '.' || rest[0] == ',') && isDigit(rest[1]) {
 			rest = strings.TrimLeft(rest[1:], "0123456789")
 		}
@@ -65,10 +65,10 @@ func isoOffset(text string) (seconds int32, ok bool) {
 	if text[0] != '+' && text[0] != '-' {
 		return 0, false
 	}
-	hours, rest, ok := digits(text[1:], 2)
+	hours, rest, ok := readDigits(text[1:], 2)
 	minutes := 0
 	if ok && rest != "" {
-		minutes, rest, ok = digits(strings.TrimPrefix(rest, ":"), 2)
+		minutes, rest, ok = readDigits(strings.TrimPrefix(rest, ":"), 2)
 	}
 	if !ok || rest != "" || hours > 15 || minutes > 59 {
 		return 0, false
@@ -80,8 +80,8 @@ func isoOffset(text string) (seconds int32, ok bool) {
 	return seconds, true
 }
 
-// digits reads a number of n digits. rest is the text behind it.
-func digits(text string, n int) (number int, rest string, ok bool) {
+// readDigits reads a number of n digits. rest is the text behind it.
+func readDigits(text string, n int) (number int, rest string, ok bool) {
 	if len(text) < n {
 		return 0, "", false
 	}
@@ -94,8 +94,8 @@ func digits(text string, n int) (number int, rest string, ok bool) {
 	return number, text[n:], true
 }
 
-// after returns the text behind its first byte, which must be c; else "".
-func after(text string, c byte) string {
+// afterByte returns the text behind its first byte, which must be c; else "".
+func afterByte(text string, c byte) string {
 	if text == "" || text[0] != c {
 		return ""
 	}

@@ -11,25 +11,25 @@ import (
 // clock is a time of day.
 type clock struct{ hour, minute, second int }
 
-func (c clock) valid() bool {
+func (c clock) isValid() bool {
 	return c.hour <= 23 && c.minute <= 59 && c.second <= 60 || c == clock{hour: 24}
 }
 
 // findClock finds the first time of day of the text, and the zone behind it.
 func (p *parser) findClock() {
 	for i := range p.tokens {
-		if p.token(i).kind != number {
+		if p.tokenAt(i).kind != number {
 			continue
 		}
 		c, end := p.clockAt(i)
 		if end == 0 {
 			continue
 		}
-		if c, end = p.half(c, i, end); !c.valid() {
+		if c, end = p.applyHalfDay(c, i, end); !c.isValid() {
 			continue
 		}
 		p.clock, p.hasClock = c, true
-		p.use(i, end-1)
+		p.markUsed(i, end-1)
 		p.findZone(i, end)
 		return
 	}
@@ -38,24 +38,24 @@ func (p *parser) findClock() {
 // clockAt reads a clock time that begins at token i: 18:59, 18:59:08.5, 18.59 Uhr, 18h30,
 // 3 pm, 18 Uhr, 18時59分, T0410. end is the token behind it; 0: there is no clock time.
 func (p *parser) clockAt(i int) (c clock, end int) {
-	c.hour = p.token(i).value
-	next, behind := p.token(i+1), p.token(i+2)
+	c.hour = p.tokenAt(i).value
+	next, behind := p.tokenAt(i+1), p.tokenAt(i+2)
 	switch {
-	case p.token(i-1).text == "t" && !p.token(i).space && p.token(i-2).digits() == 8:
+	case p.tokenAt(i-1).text == "t" && !p.tokenAt(i).space && p.tokenAt(i-2).countDigits() == 8:
 		return p.compactClock(i)
-	case p.token(i).digits() > 2, p.token(i-1).is("+") && !p.token(i).space: // 2015-11-03+09:00
+	case p.tokenAt(i).countDigits() > 2, p.tokenAt(i-1).isSymbol("+") && !p.tokenAt(i).space: // 2015-11-03+09:00
 		return c, 0
-	case next.is(":") && behind.digits() == 2 && !behind.space && !p.token(i-1).is(":"):
-		return p.colons(c, i+2)
-	case next.text == "h" && behind.digits() == 2 && !next.space:
+	case next.isSymbol(":") && behind.countDigits() == 2 && !behind.space && !p.tokenAt(i-1).isSymbol(":"):
+		return p.readMinutes(c, i+2)
+	case next.text == "h" && behind.countDigits() == 2 && !next.space:
 		c.minute = behind.value
 		return c, i + 3
 	case next.east && hasPrefix(next.text, hourMarks):
 		return p.eastClock(c, i)
-	case next.is(".") && behind.digits() == 2 && clockWords.of(p.token(i+3).text) != 0:
+	case next.isSymbol(".") && behind.countDigits() == 2 && clockWords.numberOf(p.tokenAt(i+3).text) != 0:
 		c.minute = behind.value
 		return c, i + 4
-	case clockWords.of(next.text) != 0:
+	case clockWords.numberOf(next.text) != 0:
 		return c, i + 2
 	case c.hour >= 1 && c.hour <= 12 && p.halfAt(i+1) != 0 && !next.east:
 		return c, i + 1
@@ -63,18 +63,18 @@ func (p *parser) clockAt(i int) (c clock, end int) {
 	return c, 0
 }
 
-// colons reads minutes at i, and seconds with a fraction behind them.
-func (p *parser) colons(c clock, i int) (clock, int) {
-	c.minute = p.token(i).value
+// readMinutes reads minutes at i, and seconds with a fraction behind them.
+func (p *parser) readMinutes(c clock, i int) (clock, int) {
+	c.minute = p.tokenAt(i).value
 	i++
-	if p.token(i).is(":") && p.token(i+1).digits() == 2 {
-		c.second = p.token(i + 1).value
+	if p.tokenAt(i).isSymbol(":") && p.tokenAt(i+1).countDigits() == 2 {
+		c.second = p.tokenAt(i + 1).value
 		i += 2
-		if dot := p.token(i); (dot.is(".") || dot.is(",")) && !dot.space && p.token(i+1).kind == number && !p.token(i+1).space && p.token(i+1).digits() != 4 {
+		if dot := p.tokenAt(i); (dot.isSymbol(".") || dot.isSymbol(",")) && !dot.space && p.tokenAt(i+1).kind == number && !p.tokenAt(i+1).space && p.tokenAt(i+1).countDigits() != 4 {
 			i += 2
 		}
 	}
-	if clockWords.of(p.token(i).text) != 0 {
+	if clockWords.numberOf(p.tokenAt(i).text) != 0 {
 		i++
 	}
 	return c, i
@@ -82,15 +82,15 @@ func (p *parser) colons(c clock, i int) (clock, int) {
 
 // compactClock reads hhmm or hhmmss.
 func (p *parser) compactClock(i int) (c clock, end int) {
-	n := p.token(i).value
-	switch p.token(i).digits() {
+	n := p.tokenAt(i).value
+	switch p.tokenAt(i).countDigits() {
 	case 4:
 		return clock{n / 100, n % 100, 0}, i + 1
 	case 6:
 		return clock{n / 10000, n / 100 % 100, n % 100}, i + 1
 	case 2:
-		if p.token(i + 1).is(":") {
-			return p.colons(clock{hour: n}, i+2)
+		if p.tokenAt(i + 1).isSymbol(":") {
+			return p.readMinutes(clock{hour: n}, i+2)
 		}
 	}
 	return c, 0
@@ -98,10 +98,10 @@ func (p *parser) compactClock(i int) (c clock, end int) {
 
 // What stands behind hours, minutes and seconds in Japanese, Chinese and Korean.
 var (
-	hourMarks   = []string{"時", "时", "点", fold("시")}
-	minuteMarks = []string{"分", fold("분")}
-	secondMarks = []string{"秒", fold("초")}
-	elapsed     = []string{"時間", "时间", fold("시간")} // hours of a duration
+	hourMarks   = []string{"時", "时", "点", foldText("시")}
+	minuteMarks = []string{"分", foldText("분")}
+	secondMarks = []string{"秒", foldText("초")}
+	elapsed     = []string{"時間", "时间", foldText("시간")} // hours of a duration
 )
 
 func hasPrefix(text string, list []string) bool {
@@ -110,15 +110,15 @@ func hasPrefix(text string, list []string) bool {
 
 // eastClock reads 18時59分08秒 and 18時.
 func (p *parser) eastClock(c clock, i int) (clock, int) {
-	if hasPrefix(p.token(i+1).text, elapsed) { // a duration
+	if hasPrefix(p.tokenAt(i+1).text, elapsed) { // a duration
 		return c, 0
 	}
 	end := i + 2
-	if m := p.token(end + 1); p.token(end).kind == number && hasPrefix(m.text, minuteMarks) {
-		c.minute = p.token(end).value
+	if m := p.tokenAt(end + 1); p.tokenAt(end).kind == number && hasPrefix(m.text, minuteMarks) {
+		c.minute = p.tokenAt(end).value
 		end += 2
-		if s := p.token(end + 1); p.token(end).kind == number && hasPrefix(s.text, secondMarks) {
-			c.second = p.token(end).value
+		if s := p.tokenAt(end + 1); p.tokenAt(end).kind == number && hasPrefix(s.text, secondMarks) {
+			c.second = p.tokenAt(end).value
 			end += 2
 		}
 	}
@@ -127,29 +127,29 @@ func (p *parser) eastClock(c clock, i int) (clock, int) {
 
 // halfAt returns 1 for am and 2 for pm at token i, in the forms pm and p.m., else 0.
 func (p *parser) halfAt(i int) int {
-	t := p.token(i)
-	if (t.text == "a" || t.text == "p") && p.token(i+1).is(".") && p.token(i+2).text == "m" {
-		return halves.of(t.text + "m")
+	t := p.tokenAt(i)
+	if (t.text == "a" || t.text == "p") && p.tokenAt(i+1).isSymbol(".") && p.tokenAt(i+2).text == "m" {
+		return halves.numberOf(t.text + "m")
 	}
 	if t.kind != word {
 		return 0
 	}
-	return halves.of(t.text)
+	return halves.numberOf(t.text)
 }
 
-// half applies am and pm to a clock time of the tokens from start to end. It returns the
+// applyHalfDay applies am and pm to a clock time of the tokens from start to end. It returns the
 // token behind them.
-func (p *parser) half(c clock, start, end int) (clock, int) {
+func (p *parser) applyHalfDay(c clock, start, end int) (clock, int) {
 	half := p.halfAt(end)
 	if half != 0 {
-		if p.token(end+1).is(".") && p.token(end+2).text == "m" { // p.m.
+		if p.tokenAt(end+1).isSymbol(".") && p.tokenAt(end+2).text == "m" { // p.m.
 			end += 2
 		}
-		if end++; p.token(end).is(".") {
+		if end++; p.tokenAt(end).isSymbol(".") {
 			end++
 		}
-	} else if before := p.token(start - 1); before.east {
-		half = halves.suffix(before.text)
+	} else if before := p.tokenAt(start - 1); before.east {
+		half = halves.findSuffix(before.text)
 	}
 	switch {
 	case half != 0 && c.hour > 12:
@@ -164,40 +164,40 @@ func (p *parser) half(c clock, start, end int) (clock, int) {
 // findZone reads the zone at token i, behind the clock time that begins at start.
 func (p *parser) findZone(start, i int) {
 	first := i
-	for p.token(i).is("(") || p.token(i).is(",") && p.token(i+1).kind == word {
+	for p.tokenAt(i).isSymbol("(") || p.tokenAt(i).isSymbol(",") && p.tokenAt(i+1).kind == word {
 		i++
 	}
-	name := p.token(i)
+	name := p.tokenAt(i)
 	named := name.kind == word && (name.upper || name.text == "gmt" || name.text == "utc" || name.text[0] >= 0x80)
 	if offset, ok := dates.Zone(name.text); named && ok {
 		p.setZone(offset)
-		p.use(first, i)
+		p.markUsed(first, i)
 		i++
 	}
-	if z, end, ok := p.offset(start, i, named); ok {
+	if z, end, ok := p.readOffset(start, i, named); ok {
 		p.setZone(z)
-		p.use(first, end-1)
+		p.markUsed(first, end-1)
 	}
 }
 
 func (p *parser) setZone(offset time.Duration) { p.zone = Fixed(offset) }
 
-// offset reads +0900, +09:00, -500 or GMT+9 at token i. end is the token behind it.
-func (p *parser) offset(start, i int, named bool) (offset time.Duration, end int, ok bool) {
-	sign, n := p.token(i), p.token(i+1)
-	if !sign.is("+") && !sign.is("-") || n.kind != number || n.space || n.digits() > 4 {
+// readOffset reads +0900, +09:00, -500 or GMT+9 at token i. end is the token behind it.
+func (p *parser) readOffset(start, i int, named bool) (offset time.Duration, end int, ok bool) {
+	sign, n := p.tokenAt(i), p.tokenAt(i+1)
+	if !sign.isSymbol("+") && !sign.isSymbol("-") || n.kind != number || n.space || n.countDigits() > 4 {
 		return 0, 0, false
 	}
 	text, end := sign.text+n.text, i+2
-	if p.token(end).is(":") && p.token(end+1).digits() == 2 && n.digits() <= 2 {
-		text += p.token(end + 1).text
+	if p.tokenAt(end).isSymbol(":") && p.tokenAt(end+1).countDigits() == 2 && n.countDigits() <= 2 {
+		text += p.tokenAt(end + 1).text
 		end += 2
-		if n.digits() == 1 {
+		if n.countDigits() == 1 {
 			text = sign.text + "0" + text[1:]
 		}
 	}
-	after := p.token(end)
-	if sign.is("-") && !named && !p.minusIsZone(start, i, end) || after.is(".") && p.token(end+1).kind == number || after.is("-") && !after.space {
+	after := p.tokenAt(end)
+	if sign.isSymbol("-") && !named && !p.minusIsZone(start, i, end) || after.isSymbol(".") && p.tokenAt(end+1).kind == number || after.isSymbol("-") && !after.space {
 		return 0, 0, false
 	}
 	offset, ok = dates.Zone(text)
@@ -208,6 +208,6 @@ func (p *parser) offset(start, i int, named bool) (offset time.Duration, end int
 // a range such as 10:00-12:00. end is the token behind the number.
 func (p *parser) minusIsZone(start, i, end int) bool {
 	withSeconds := i-start >= 5
-	afterT := p.token(start-1).text == "t" || p.token(start-1).is("-")
-	return withSeconds || afterT || end == i+2 && p.token(i+1).digits() == 4
+	afterT := p.tokenAt(start-1).text == "t" || p.tokenAt(start-1).isSymbol("-")
+	return withSeconds || afterT || end == i+2 && p.tokenAt(i+1).countDigits() == 4
 }

@@ -37,26 +37,26 @@ func (p *parser) isCode() bool {
 		}
 		letters = letters || t.kind == word
 		digits = digits || t.kind == number
-		month = month || t.kind == word && months.of(t.text) != 0
+		month = month || t.kind == word && months.numberOf(t.text) != 0
 	}
 	if !letters || !digits {
 		return false
 	}
-	_, compact := p.compact(0)
+	_, compact := p.readCompactDate(0)
 	return !compact && !(month && len(p.tokens) <= 3)
 }
 
-// compact reads a date without separators, before a clock time: 20160324T0410.
-func (p *parser) compact(i int) (date, bool) {
-	if p.token(i).digits() != 8 || p.token(i+1).text != "t" || p.token(i+1).space {
+// readCompactDate reads a date without separators, before a clock time: 20160324T0410.
+func (p *parser) readCompactDate(i int) (date, bool) {
+	if p.tokenAt(i).countDigits() != 8 || p.tokenAt(i+1).text != "t" || p.tokenAt(i+1).space {
 		return date{}, false
 	}
-	return ofEight(p.token(i).text)
+	return ofEight(p.tokenAt(i).text)
 }
 
 // ofEight reads YYYYMMDD.
 func ofEight(text string) (date, bool) {
 	n, err := strconv.Atoi(text)
 	d := date{n / 10000, n / 100 % 100, n % 100}
-	return d, err == nil && len(text) == 8 && d.year >= firstYear && d.year <= lastYear && d.valid()
+	return d, err == nil && len(text) == 8 && d.year >= firstYear && d.year <= lastYear && d.isValid()
 }

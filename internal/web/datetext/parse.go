@@ -42,7 +42,7 @@ const (
 // zone with a name such as +0900 (see Zone). A date without a time of day is at midnight.
 // ok is false for texts without a date, and for codes of letters and digits.
 func Parse(text string, o Options) (t time.Time, ok bool) {
-	t, _, ok = parse(text, o)
+	t, _, ok = parseText(text, o)
 	return t, ok
 }
 
@@ -55,7 +55,7 @@ func Read(text string, o Options) (v dates.Value, ok bool) {
 		}
 		return v, true
 	}
-	t, precision, ok := parse(text, o)
+	t, precision, ok := parseText(text, o)
 	if !ok {
 		return dates.Value{}, false
 	}
@@ -70,15 +70,15 @@ func Read(text string, o Options) (v dates.Value, ok bool) {
 	return dates.ClockOf(t), true
 }
 
-func parse(text string, o Options) (t time.Time, precision dates.Precision, ok bool) {
-	p := parser{Options: o, tokens: split(text), precision: dates.Day}
+func parseText(text string, o Options) (t time.Time, precision dates.Precision, ok bool) {
+	p := parser{Options: o, tokens: splitTokens(text), precision: dates.Day}
 	if len(p.tokens) == 0 || p.isCode() {
 		return time.Time{}, dates.None, false
 	}
 	if len(p.tokens) == 1 && p.tokens[0].kind == number {
 		t, p.precision, ok = ofDigits(p.tokens[0].text)
 	} else {
-		t, ok = p.parse()
+		t, ok = p.parseTime()
 	}
 	if !ok || t.Year() < firstYear || t.Year() > lastYear {
 		return time.Time{}, dates.None, false
@@ -117,20 +117,20 @@ type parser struct {
 	precision dates.Precision // of what was found
 }
 
-func (p *parser) parse() (time.Time, bool) {
+func (p *parser) parseTime() (time.Time, bool) {
 	p.findClock()
 	if !p.Now.IsZero() {
-		if t, ok := p.relative(); ok {
+		if t, ok := p.readRelativeTime(); ok {
 			return t, true
 		}
 	}
 	if d, ok := p.findDate(); ok {
-		return p.at(d), true
+		return p.timeOn(d), true
 	}
 	if !p.hasClock || p.Now.IsZero() || p.moreNumbers() {
 		return time.Time{}, false
 	}
-	t := p.at(p.today())
+	t := p.timeOn(p.currentDay())
 	if t.After(p.Now) {
 		t = t.AddDate(0, 0, -1)
 	}
@@ -140,14 +140,14 @@ func (p *parser) parse() (time.Time, bool) {
 // date is a day of the calendar.
 type date struct{ year, month, day int }
 
-// valid reports whether the calendar has the day.
-func (d date) valid() bool {
+// isValid reports whether the calendar has the day.
+func (d date) isValid() bool {
 	t := time.Date(d.year, time.Month(d.month), d.day, 0, 0, 0, 0, time.UTC)
 	return d.month >= 1 && d.month <= 12 && d.day >= 1 && t.Day() == d.day
 }
 
-// today is the day of Now in the zone of the text.
-func (p *parser) today() date {
+// currentDay is the day of Now in the zone of the text.
+func (p *parser) currentDay() date {
 	now := p.Now
 	if p.zone != nil {
 		now = now.In(p.zone)
@@ -155,8 +155,8 @@ func (p *parser) today() date {
 	return date{now.Year(), int(now.Month()), now.Day()}
 }
 
-// at returns the time of a day with the clock and the zone of the text.
-func (p *parser) at(d date) time.Time {
+// timeOn returns the time of a day with the clock and the zone of the text.
+func (p *parser) timeOn(d date) time.Time {
 	zone := time.UTC
 	if p.zone != nil {
 		zone = p.zone
@@ -178,16 +178,16 @@ func (p *parser) moreNumbers() bool {
 	return slices.ContainsFunc(p.tokens, func(t token) bool { return t.kind == number && !t.used })
 }
 
-// token returns the token at i. Outside of the text it is a symbol without text.
-func (p *parser) token(i int) token {
+// tokenAt returns the token at i. Outside of the text it is a symbol without text.
+func (p *parser) tokenAt(i int) token {
 	if i < 0 || i >= len(p.tokens) {
 		return token{kind: symbol, value: -1, space: true}
 	}
 	return p.tokens[i]
 }
 
-// use marks the tokens from first to last as part of what was found.
-func (p *parser) use(first, last int) {
+// markUsed marks the tokens from first to last as part of what was found.
+func (p *parser) markUsed(first, last int) {
 	for i := max(first, 0); i <= last && i < len(p.tokens); i++ {
 		p.tokens[i].used = true
 	}

@@ -211,10 +211,10 @@ func TestNoDates(t *testing.T) {
 
 // Only the start of a text is read.
 func TestHostileTexts(t *testing.T) {
-	if n := len(split(strings.Repeat("1 ", maxText))); n != maxTokens {
+	if n := len(splitTokens(strings.Repeat("1 ", maxText))); n != maxTokens {
 		t.Errorf("%d tokens", n)
 	}
-	if n := len(split(strings.Repeat("\ufdfa", maxText))); n > maxTokens { // each becomes 18 letters
+	if n := len(splitTokens(strings.Repeat("\ufdfa", maxText))); n > maxTokens { // each becomes 18 letters
 		t.Errorf("%d tokens", n)
 	}
 	if got := form(Parse(strings.Repeat("x", maxText)+" 2015-11-03", usual)); got != "" {
@@ -227,11 +227,11 @@ func TestHostileTexts(t *testing.T) {
 
 // Each word of a table has one meaning.
 func TestWordsAreUnambiguous(t *testing.T) {
-	for name, lists := range map[string]map[int]string{"months": monthTable(), "days": shifted(dayWords), "units": unitTable()} {
+	for name, lists := range map[string]map[int]string{"months": monthTable(), "days": shiftDays(dayWords), "units": unitTable()} {
 		table := newTable(lists)
 		for n, list := range lists {
-			for w := range strings.FieldsSeq(fold(list)) {
-				if got := table.of(strings.TrimSuffix(w, "*")); got != n {
+			for w := range strings.FieldsSeq(foldText(list)) {
+				if got := table.numberOf(strings.TrimSuffix(w, "*")); got != n {
 					t.Errorf("%s: %q is %d and %d", name, w, n, got)
 				}
 			}

@@ -8,29 +8,29 @@ import (
 	"hce/dc/internal/web/dates"
 )
 
-// relative reads times relative to now: "3 hours ago", "vor 3 Stunden", "2 days left",
+// readRelativeTime reads times relative to now: "3 hours ago", "vor 3 Stunden", "2 days left",
 // "3日前", and days such as "yesterday, 18:59".
-func (p *parser) relative() (time.Time, bool) {
+func (p *parser) readRelativeTime() (time.Time, bool) {
 	for i, t := range p.tokens {
 		if t.used || t.kind == symbol {
 			continue
 		}
-		if span, behind := p.elapsed(i); span != (elapsedTime{}) {
-			if sign := p.direction(i, behind); sign != 0 {
-				return p.shifted(span, sign), true
+		if span, behind := p.readElapsed(i); span != (elapsedTime{}) {
+			if sign := p.timeDirection(i, behind); sign != 0 {
+				return p.shiftNow(span, sign), true
 			}
 		}
 		if t.kind != word {
 			continue
 		}
-		if justNow.of(t.text) != 0 || t.text == "just" && p.token(i+1).text == "now" {
+		if justNow.numberOf(t.text) != 0 || t.text == "just" && p.tokenAt(i+1).text == "now" {
 			p.precision = dates.Clock
-			return p.plain(p.Now), true
+			return p.wallClock(p.Now), true
 		}
 		if n := p.dayWord(i); n != 0 {
-			d := p.today()
+			d := p.currentDay()
 			d.day += n - dayShift // p.at normalizes it
-			return p.at(d), true
+			return p.timeOn(d), true
 		}
 	}
 	return time.Time{}, false
@@ -38,14 +38,14 @@ func (p *parser) relative() (time.Time, bool) {
 
 // dayWord returns the number of a day word, shifted by dayShift, or 0.
 func (p *parser) dayWord(i int) int {
-	t := p.token(i)
-	n := days.of(t.text)
+	t := p.tokenAt(i)
+	n := days.numberOf(t.text)
 	if t.east {
-		n = days.prefix(t.text)
+		n = days.findPrefix(t.text)
 	}
 	switch {
-	case t.text == "day" && p.token(i+1).text == "before" && p.token(i+2).text == "yesterday",
-		t.text == "avant" && p.token(i+1).is("-") && p.token(i+2).text == "hier":
+	case t.text == "day" && p.tokenAt(i+1).text == "before" && p.tokenAt(i+2).text == "yesterday",
+		t.text == "avant" && p.tokenAt(i+1).isSymbol("-") && p.tokenAt(i+2).text == "hier":
 		return dayShift - 2
 	}
 	return n
@@ -60,16 +60,16 @@ type elapsedTime struct {
 // maxElapsed is the largest number of units.
 const maxElapsed = 99999
 
-// elapsed reads a number and a unit, and more of them behind. behind is the token after it.
-func (p *parser) elapsed(i int) (span elapsedTime, behind int) {
+// readElapsed reads a number and a unit, and more of them behind. behind is the token after it.
+func (p *parser) readElapsed(i int) (span elapsedTime, behind int) {
 	for {
-		n := p.token(i).value
-		if p.token(i).kind == word {
-			n = one.of(p.token(i).text) // 1, or 0 for other words
+		n := p.tokenAt(i).value
+		if p.tokenAt(i).kind == word {
+			n = one.numberOf(p.tokenAt(i).text) // 1, or 0 for other words
 		}
 		u := unit(0)
-		if next := p.token(i + 1); next.kind == word {
-			u = unit(units.of(next.text))
+		if next := p.tokenAt(i + 1); next.kind == word {
+			u = unit(units.numberOf(next.text))
 			if next.east {
 				u, i = p.eastUnit(i)
 			}
@@ -77,15 +77,15 @@ func (p *parser) elapsed(i int) (span elapsedTime, behind int) {
 		if n <= 0 || n > maxElapsed || u == 0 {
 			return span, behind
 		}
-		span.add(n, u)
+		span.addUnits(n, u)
 		behind = i + 2
-		for i = behind; p.token(i).is(",") || p.token(i).is(".") || p.token(i).text == "and" || p.token(i).text == "und"; {
+		for i = behind; p.tokenAt(i).isSymbol(",") || p.tokenAt(i).isSymbol(".") || p.tokenAt(i).text == "and" || p.tokenAt(i).text == "und"; {
 			i++
 		}
 	}
 }
 
-func (e *elapsedTime) add(n int, u unit) {
+func (e *elapsedTime) addUnits(n int, u unit) {
 	switch u {
 	case second:
 		e.time += time.Duration(n) * time.Second
@@ -107,9 +107,9 @@ func (e *elapsedTime) add(n int, u unit) {
 // eastUnit returns the unit of the words behind the number at token i, such as 時間前, or 0.
 // It returns i + 1 if they are two words, such as 시간 전.
 func (p *parser) eastUnit(i int) (unit, int) {
-	text, words := p.token(i+1).text, i
-	if p.token(i + 2).east {
-		text, words = text+p.token(i+2).text, i+1
+	text, words := p.tokenAt(i+1).text, i
+	if p.tokenAt(i + 2).east {
+		text, words = text+p.tokenAt(i+2).text, i+1
 	}
 	for _, u := range eastUnits {
 		if strings.HasPrefix(text, u.text) {
@@ -119,47 +119,47 @@ func (p *parser) eastUnit(i int) (unit, int) {
 	return 0, i
 }
 
-// direction returns -1 if the elapsed time of the tokens from i to behind is in the past, 1
+// timeDirection returns -1 if the elapsed time of the tokens from i to behind is in the past, 1
 // if it is in the future, and 0 if nothing says so.
-func (p *parser) direction(i, behind int) int {
-	next := p.token(behind)
-	if next.is(".") {
-		next = p.token(behind + 1)
+func (p *parser) timeDirection(i, behind int) int {
+	next := p.tokenAt(behind)
+	if next.isSymbol(".") {
+		next = p.tokenAt(behind + 1)
 	}
-	before := p.token(i - 1)
+	before := p.tokenAt(i - 1)
 	switch {
-	case p.token(behind - 1).east, ago.of(next.text) != 0, agoBefore.of(before.text) != 0:
+	case p.tokenAt(behind - 1).east, ago.numberOf(next.text) != 0, agoBefore.numberOf(before.text) != 0:
 		return -1
-	case before.text == "a" && p.token(i-2).text == "y" && p.token(i-3).text == "il":
+	case before.text == "a" && p.tokenAt(i-2).text == "y" && p.tokenAt(i-3).text == "il":
 		return -1
-	case later.of(next.text) != 0, before.text == "in", before.text == "через":
+	case later.numberOf(next.text) != 0, before.text == "in", before.text == "через":
 		return 1
 	}
 	return 0
 }
 
-// shifted returns now plus or minus a span. A clock time of the text replaces that of
+// shiftNow returns now plus or minus a span. A clock time of the text replaces that of
 // whole days.
-func (p *parser) shifted(span elapsedTime, sign int) time.Time {
+func (p *parser) shiftNow(span elapsedTime, sign int) time.Time {
 	t := p.Now.AddDate(0, sign*span.months, sign*span.days).Add(time.Duration(sign) * span.time)
 	switch {
 	case p.hasClock && span.time == 0:
-		return p.at(date{t.Year(), int(t.Month()), t.Day()})
+		return p.timeOn(date{t.Year(), int(t.Month()), t.Day()})
 	case span.time != 0:
 		p.precision = dates.Clock
 	case span.days%7 == 0: // weeks, months, years: about that time
 		p.precision = dates.Month
 	}
-	return p.plain(t)
+	return p.wallClock(t)
 }
 
-// plain returns the clock on the wall at t, without a zone and in whole seconds.
-func (*parser) plain(t time.Time) time.Time {
+// wallClock returns the clock on the wall at t, without a zone and in whole seconds.
+func (*parser) wallClock(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
 }
 
-// prefix returns the number of the longest word of the table that text begins with, or 0.
-func (t *table) prefix(text string) (n int) {
+// findPrefix returns the number of the longest word of the table that text begins with, or 0.
+func (t *table) findPrefix(text string) (n int) {
 	longest := 0
 	for w, value := range t.words {
 		if len(w) > longest && strings.HasPrefix(text, w) {
@@ -169,8 +169,8 @@ func (t *table) prefix(text string) (n int) {
 	return n
 }
 
-// suffix returns the number of a word of the table that text ends with, or 0.
-func (t *table) suffix(text string) int {
+// findSuffix returns the number of a word of the table that text ends with, or 0.
+func (t *table) findSuffix(text string) int {
 	runes := []rune(text)
 	for from := range slices.Backward(runes) {
 		if n := t.words[string(runes[from:])]; n != 0 {

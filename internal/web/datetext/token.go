@@ -32,18 +32,18 @@ type token struct {
 	used  bool // the token is part of what was found
 }
 
-// digits returns the number of digits of a number, and 0 for other tokens.
-func (t token) digits() int {
+// countDigits returns the number of digits of a number, and 0 for other tokens.
+func (t token) countDigits() int {
 	if t.kind != number {
 		return 0
 	}
 	return len(t.text)
 }
 
-func (t token) is(text string) bool { return t.kind == symbol && t.text == text }
+func (t token) isSymbol(text string) bool { return t.kind == symbol && t.text == text }
 
-// fold replaces full-width and other compatibility forms, and removes accents.
-func fold(text string) string {
+// foldText replaces full-width and other compatibility forms, and removes accents.
+func foldText(text string) string {
 	if isASCII(text) {
 		return text
 	}
@@ -71,12 +71,12 @@ func isEast(r rune) bool {
 	return r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-// split returns the tokens of a text, at most maxTokens of its first maxText bytes.
-func split(text string) []token {
+// splitTokens returns the tokens of a text, at most maxTokens of its first maxText bytes.
+func splitTokens(text string) []token {
 	if len(text) > maxText {
 		text = strings.ToValidUTF8(text[:maxText], "")
 	}
-	text = fold(text)
+	text = foldText(text)
 	tokens := make([]token, 0, 24)
 	space := false
 	for text != "" && len(tokens) < maxTokens {
@@ -88,9 +88,9 @@ func split(text string) []token {
 		t := token{kind: symbol, text: text[:size], value: -1, space: space}
 		switch {
 		case r >= '0' && r <= '9':
-			t.number(text)
+			t.setNumber(text)
 		case unicode.IsLetter(r):
-			t.word(text, isEast(r))
+			t.setWord(text, isEast(r))
 			size = len(t.text)
 			t.upper = strings.ToUpper(t.text) == t.text
 			t.text = strings.ToLower(t.text)
@@ -103,7 +103,7 @@ func split(text string) []token {
 	return tokens
 }
 
-func (t *token) number(text string) {
+func (t *token) setNumber(text string) {
 	t.kind = number
 	t.text = text[:len(text)-len(strings.TrimLeft(text, "0123456789"))]
 	if len(t.text) <= 9 {
@@ -111,7 +111,7 @@ func (t *token) number(text string) {
 	}
 }
 
-func (t *token) word(text string, east bool) {
+func (t *token) setWord(text string, east bool) {
 	t.kind, t.east = word, east
 	end := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) || isEast(r) != east })
 	if end < 0 {

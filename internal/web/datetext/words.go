@@ -66,7 +66,7 @@ type eastUnit struct {
 
 var eastUnits = func() (all []eastUnit) {
 	for u, list := range eastUnitNames {
-		for w := range strings.FieldsSeq(fold(list)) {
+		for w := range strings.FieldsSeq(foldText(list)) {
 			all = append(all, eastUnit{w, u})
 		}
 	}
@@ -87,7 +87,7 @@ const linkWords = "st nd rd th er of de del di den the d do го числа"
 
 var (
 	months     = newTable(monthTable())
-	days       = newTable(shifted(dayWords))
+	days       = newTable(shiftDays(dayWords))
 	units      = newTable(unitTable())
 	ago        = newTable(map[int]string{1: agoWords})
 	agoBefore  = newTable(map[int]string{1: agoPrefixes})
@@ -117,7 +117,7 @@ type table struct {
 func newTable(lists map[int]string) table {
 	t := table{words: map[string]int{}, value: map[string]int{}}
 	for n, list := range lists {
-		for w := range strings.FieldsSeq(fold(list)) {
+		for w := range strings.FieldsSeq(foldText(list)) {
 			if stem, ok := strings.CutSuffix(w, "*"); ok {
 				t.stems = append(t.stems, stem)
 				t.value[stem] = n
@@ -129,8 +129,8 @@ func newTable(lists map[int]string) table {
 	return t
 }
 
-// of returns the number of a word, or 0.
-func (t *table) of(w string) int {
+// numberOf returns the number of a word, or 0.
+func (t *table) numberOf(w string) int {
 	if n := t.words[w]; n != 0 {
 		return n
 	}
@@ -153,7 +153,7 @@ func monthTable() map[int]string {
 // dayShift makes all values of dayWords positive.
 const dayShift = 10
 
-func shifted(lists map[int]string) map[int]string {
+func shiftDays(lists map[int]string) map[int]string {
 	out := map[int]string{}
 	for n, list := range lists {
 		out[n+dayShift] = list

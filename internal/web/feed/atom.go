@@ -8,7 +8,7 @@ import (
 
 type atomFormat struct{}
 
-func (atomFormat) entry(doc string, n *node, o Options) (Entry, bool) {
+func (atomFormat) parseEntry(doc string, n *node, o Options) (Entry, bool) {
 	raw, err := (&atom.Parser{}).Parse(strings.NewReader(doc))
 	if err != nil || len(raw.Entries) == 0 {
 		return Entry{}, false
@@ -18,10 +18,10 @@ func (atomFormat) entry(doc string, n *node, o Options) (Entry, bool) {
 	if item.Content != nil && item.Content.Src != "" {
 		links = append(links, link{rel: "content", href: strings.TrimSpace(item.Content.Src), mediaType: item.Content.Type})
 	}
-	if c := n.child("link"); len(links) == 0 && c != nil && isURL(c.plain()) { // written as in RSS
-		links = append(links, link{rel: "alternate", href: c.plain()})
+	if c := n.firstChild("link"); len(links) == 0 && c != nil && isURL(c.plainText()) { // written as in RSS
+		links = append(links, link{rel: "alternate", href: c.plainText()})
 	}
-	chosen := best(links, strings.TrimSpace(item.ID))
+	chosen := bestLink(links, strings.TrimSpace(item.ID))
 	e := Entry{
 		URL:         chosen.href,
 		ContentType: chosen.mediaType,
@@ -29,21 +29,21 @@ func (atomFormat) entry(doc string, n *node, o Options) (Entry, bool) {
 		Date: firstDate(
 			dateText{item.Published, item.PublishedParsed},
 			dateText{item.Updated, item.UpdatedParsed},
-			dateText{n.date(), nil},
+			dateText{n.dateText(), nil},
 		),
 	}
 	if o.Standard {
-		language := n.attr("lang")
+		language := n.attribute("lang")
 		if language == "" {
 			language = raw.Language
 		}
-		e.Data, _ = atomStandard(item, links, chosen, language).encode()
+		e.Data, _ = atomStandard(item, links, chosen, language).encodeJSON()
 	}
 	return e, true
 }
 
-// relation returns the short name of a relation, which may be written as a URI (RFC 4287 4.2.7.2).
-func relation(rel string) string {
+// relationName returns the short name of a relation, which may be written as a URI (RFC 4287 4.2.7.2).
+func relationName(rel string) string {
 	rel = strings.ToLower(strings.TrimSpace(rel))
 	for _, registry := range []string{"http://www.iana.org/assignments/relation/", "https://www.iana.org/assignments/relation/"} {
 		rel = strings.TrimPrefix(rel, registry)
@@ -55,20 +55,20 @@ func atomLinks(links []*atom.Link) []link {
 	var list []link
 	for _, l := range links {
 		if href := strings.TrimSpace(l.Href); href != "" {
-			list = append(list, link{rel: relation(l.Rel), href: href, mediaType: l.Type, title: l.Title, length: l.Length, language: l.Hreflang})
+			list = append(list, link{rel: relationName(l.Rel), href: href, mediaType: l.Type, title: l.Title, length: l.Length, language: l.Hreflang})
 		}
 	}
 	return list
 }
 
-func (atomFormat) head(doc string, f *Feed) (*object, bool) {
+func (atomFormat) parseHead(doc string, f *Feed) (*object, bool) {
 	raw, err := (&atom.Parser{}).Parse(strings.NewReader(doc))
 	if err != nil {
 		return nil, false
 	}
 	links := atomLinks(raw.Links)
 	f.Title, f.Language = strings.TrimSpace(raw.Title), strings.TrimSpace(raw.Language)
-	f.Link = best(links, raw.ID).href
+	f.Link = bestLink(links, raw.ID).href
 	f.Updated = firstDate(dateText{raw.Updated, raw.UpdatedParsed})
 	return atomHead(raw, links, f.Link), true
 }

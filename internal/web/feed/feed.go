@@ -105,16 +105,16 @@ func (e Entry) Document(urlMd5, feedURL, feedMd5 string) ([]byte, error) {
 		entry = json.RawMessage("{}")
 	}
 	o := &object{}
-	o.put("entry", entry)
-	o.put("urlMd5", urlMd5)
+	o.appendMember("entry", entry)
+	o.appendMember("urlMd5", urlMd5)
 	var date any
 	if !e.Date.IsZero() {
 		date = e.Date.UTC().Format(time.DateTime)
 	}
-	o.put("pubdate", date)
-	o.put("parent_rss_feed", feedURL)
-	o.put("parent_rss_feed_urlMd5", feedMd5)
-	return o.encode()
+	o.appendMember("pubdate", date)
+	o.appendMember("parent_rss_feed", feedURL)
+	o.appendMember("parent_rss_feed_urlMd5", feedMd5)
+	return o.encodeJSON()
 }
 
 // firstDate returns the first valid date of the candidates in UTC, or zero. gofeed's own
@@ -124,7 +124,7 @@ func firstDate(candidates ...dateText) time.Time {
 	for _, c := range candidates {
 		t, ok := dates.Parse(c.text)
 		if !ok && c.parsed != nil {
-			t, ok = zoned(c.text, *c.parsed), true
+			t, ok = correctZone(c.text, *c.parsed), true
 		}
 		if !ok { // as people write it: Di, 05 Mär 2024; 1709634000; 2024年3月5日
 			t, _ = datetext.Parse(c.text, datetext.Options{})
@@ -137,9 +137,9 @@ func firstDate(candidates ...dateText) time.Time {
 	return time.Time{}
 }
 
-// zoned returns the moment of a date that gofeed has parsed: it reads the abbreviation of a zone that the
+// correctZone returns the moment of a date that gofeed has parsed: it reads the abbreviation of a zone that the
 // machine does not have, such as MSK or IST, as UTC.
-func zoned(text string, parsed time.Time) time.Time {
+func correctZone(text string, parsed time.Time) time.Time {
 	if _, offset := parsed.Zone(); offset != 0 {
 		return parsed.UTC()
 	}

@@ -33,12 +33,12 @@ func parseJSON(text []byte, o Options) (Feed, error) {
 		if d.Decode(&value) != nil {
 			break
 		}
-		x.keep(name, value)
+		x.keepMember(name, value)
 	}
 	if !x.isFeed() {
 		return Feed{}, ErrNoFeed
 	}
-	x.finish()
+	x.parseHeadMembers()
 	return x.feed, nil
 }
 
@@ -50,7 +50,7 @@ type jsonFeed struct {
 	headBytes int
 }
 
-func (x *jsonFeed) keep(name string, value json.RawMessage) {
+func (x *jsonFeed) keepMember(name string, value json.RawMessage) {
 	size := len(name) + len(value)
 	if len(x.head) >= maxNodes || x.headBytes+size > maxTextBytes {
 		x.feed.Cut = true
@@ -83,25 +83,25 @@ func (x *jsonFeed) readItems(d *json.Decoder) bool {
 			x.feed.Cut = true
 			return false
 		}
-		x.add(raw)
+		x.addEntry(raw)
 	}
 	_, err = d.Token()
 	return err == nil
 }
 
-// add reads one entry. It ignores values that are not objects and objects without link,
+// addEntry reads one entry. It ignores values that are not objects and objects without link,
 // identifier and content.
-func (x *jsonFeed) add(raw json.RawMessage) {
+func (x *jsonFeed) addEntry(raw json.RawMessage) {
 	if len(raw) > maxTextBytes {
 		x.feed.Cut = true
 		return
 	}
-	item, ok := guard(func() (*jsonfeed.Item, bool) { return readItem(raw) })
+	item, ok := recoverParse(func() (*jsonfeed.Item, bool) { return readItem(raw) })
 	if !ok {
 		return
 	}
 	links := jsonLinks(item)
-	chosen := best(links, item.ID)
+	chosen := bestLink(links, item.ID)
 	e := Entry{
 		URL:         loosexml.Clean(chosen.href),
 		ContentType: loosexml.Clean(chosen.mediaType),
@@ -109,14 +109,14 @@ func (x *jsonFeed) add(raw json.RawMessage) {
 		Date:        firstDate(dateText{item.DatePublished, nil}, dateText{item.DateModified, nil}),
 	}
 	if x.Standard {
-		e.Data, _ = jsonStandard(item, links, chosen).encode()
+		e.Data, _ = jsonStandard(item, links, chosen).encodeJSON()
 	} else {
-		e.Data = compact(raw)
+		e.Data = compactJSON(raw)
 	}
 	x.feed.Items = append(x.feed.Items, e)
 }
 
-func compact(raw json.RawMessage) json.RawMessage {
+func compactJSON(raw json.RawMessage) json.RawMessage {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
 		return raw
@@ -163,30 +163,30 @@ func jsonLinks(item *jsonfeed.Item) []link {
 
 func jsonStandard(item *jsonfeed.Item, links []link, chosen link) *object {
 	o := &object{}
-	o.set("title", item.Title)
-	o.set("link", chosen.href)
-	o.set("links", linkList(links, ""))
-	o.set("id", item.ID)
+	o.setIfMissing("title", item.Title)
+	o.setIfMissing("link", chosen.href)
+	o.setIfMissing("links", linkList(links, ""))
+	o.setIfMissing("id", item.ID)
 	setDate(o, "published", dateText{item.DatePublished, nil})
 	setDate(o, "updated", dateText{item.DateModified, nil})
-	o.set("summary", item.Summary)
+	o.setIfMissing("summary", item.Summary)
 	var bodies []any
 	if item.ContentHTML != "" {
-		bodies = append(bodies, content("html", item.ContentHTML))
+		bodies = append(bodies, contentObject("html", item.ContentHTML))
 	}
 	if item.ContentText != "" {
-		bodies = append(bodies, content("text", item.ContentText))
+		bodies = append(bodies, contentObject("text", item.ContentText))
 	}
-	o.set("content", bodies)
+	o.setIfMissing("content", bodies)
 	setPersons(o, "author", jsonPersons(item.Author, item.Authors))
 	var tags []tag
 	for _, term := range item.Tags {
 		tags = append(tags, tag{term, "", ""})
 	}
-	o.set("tags", tagList(tags))
-	o.set("enclosures", linkList(links, "enclosure"))
-	o.set("language", item.Language)
-	o.set("image", newObject("href", item.Image))
+	o.setIfMissing("tags", tagList(tags))
+	o.setIfMissing("enclosures", linkList(links, "enclosure"))
+	o.setIfMissing("language", item.Language)
+	o.setIfMissing("image", newObject("href", item.Image))
 	return o
 }
 
@@ -203,8 +203,8 @@ func jsonPersons(one *jsonfeed.Author, more []*jsonfeed.Author) []person {
 	return list
 }
 
-// finish reads the members outside the items.
-func (x *jsonFeed) finish() {
+// parseHeadMembers reads the members outside the items.
+func (x *jsonFeed) parseHeadMembers() {
 	text := func(name string) string {
 		var s string
 		if json.Unmarshal(x.head[name], &s) != nil {
@@ -223,7 +223,7 @@ func (x *jsonFeed) finish() {
 	zero := Entry{URL: f.Link, Title: f.Title}
 	if x.Standard {
 		zero.Data, _ = newObject("title", f.Title, "link", f.Link, "subtitle", text("description"),
-			"language", f.Language, "icon", text("icon")).encode()
+			"language", f.Language, "icon", text("icon")).encodeJSON()
 	} else {
 		var b bytes.Buffer
 		if writeJSON(&b, x.head) == nil {

@@ -20,20 +20,20 @@ type member struct {
 func newObject(pairs ...any) *object {
 	o := &object{}
 	for i := 0; i < len(pairs); i += 2 {
-		o.set(pairs[i].(string), pairs[i+1])
+		o.setIfMissing(pairs[i].(string), pairs[i+1])
 	}
 	return o
 }
 
-// set sets name to value, unless the value is empty or the name exists.
-func (o *object) set(name string, value any) {
+// setIfMissing sets name to value, unless the value is empty or the name exists.
+func (o *object) setIfMissing(name string, value any) {
 	if _, taken := o.index[name]; taken || isEmpty(value) {
 		return
 	}
-	o.put(name, value)
+	o.appendMember(name, value)
 }
 
-func (o *object) put(name string, value any) {
+func (o *object) appendMember(name string, value any) {
 	if o.index == nil {
 		o.index = map[string]int{}
 	}
@@ -41,11 +41,11 @@ func (o *object) put(name string, value any) {
 	o.members = append(o.members, member{name, value})
 }
 
-// add appends a value to name: a second one turns it into a list of objects.
-func (o *object) add(name string, value any) {
+// addValue appends a value to name: a second one turns it into a list of objects.
+func (o *object) addValue(name string, value any) {
 	i, taken := o.index[name]
 	if !taken {
-		o.put(name, value)
+		o.appendMember(name, value)
 		return
 	}
 	list, isList := o.members[i].value.([]any)
@@ -60,7 +60,7 @@ func (o *object) add(name string, value any) {
 func inList(value any) any {
 	if text, ok := value.(string); ok {
 		o := &object{}
-		o.put("value", text)
+		o.appendMember("value", text)
 		return o
 	}
 	return value
@@ -82,8 +82,8 @@ func isEmpty(value any) bool {
 	return false
 }
 
-// encode returns the object as JSON, without escapes of "<" and "&".
-func (o *object) encode() (json.RawMessage, error) {
+// encodeJSON returns the object as JSON, without escapes of "<" and "&".
+func (o *object) encodeJSON() (json.RawMessage, error) {
 	var b bytes.Buffer
 	if err := writeJSON(&b, o); err != nil {
 		return nil, err

@@ -6,19 +6,19 @@ import (
 	"hce/dc/internal/web/loosexml"
 )
 
-// original returns an element as an object with the names of the document: attributes, text
+// originalObject returns an element as an object with the names of the document: attributes, text
 // as "value", nested elements as objects (as texts if they hold only text), repeated
 // elements as lists of objects.
-func original(n *node) *object {
+func originalObject(n *node) *object {
 	o := &object{}
 	for _, a := range n.attrs {
 		if !isDeclaration(a.Name) {
-			o.add(a.Name, a.Value)
+			o.addValue(a.Name, a.Value)
 		}
 	}
 	if n.isMixed() || isProse(n) {
-		if text := n.prose(); text != "" {
-			o.add("value", text)
+		if text := n.textWithMarkup(); text != "" {
+			o.addValue("value", text)
 		}
 		return o
 	}
@@ -28,20 +28,20 @@ func original(n *node) *object {
 			text.WriteString(c.text)
 			continue
 		}
-		o.add(c.name, originalValue(c))
+		o.addValue(c.name, originalValue(c))
 	}
 	if s := strings.TrimSpace(text.String()); s != "" {
-		o.add("value", s)
+		o.addValue("value", s)
 	}
 	return o
 }
 
 func originalValue(n *node) any {
-	o := original(n)
+	o := originalObject(n)
 	switch {
 	case len(o.members) == 0:
 		return ""
-	case len(o.members) == 1 && o.members[0].name == "value" && n.attr("value") == "":
+	case len(o.members) == 1 && o.members[0].name == "value" && n.attribute("value") == "":
 		if text, ok := o.members[0].value.(string); ok {
 			return text
 		}
@@ -55,17 +55,17 @@ func isProse(n *node) bool {
 	case "description", "summary", "encoded", "body", "subtitle", "tagline", "rights":
 		return true
 	case "title", "content":
-		return n.attr("url") == ""
+		return n.attribute("url") == ""
 	}
 	return false
 }
 
-// prose returns the text of n, with its markup.
-func (n *node) prose() string {
+// textWithMarkup returns the text of n, with its markup.
+func (n *node) textWithMarkup() string {
 	for _, c := range n.children {
 		if c.name != "" {
-			return n.markup()
+			return n.markupXML()
 		}
 	}
-	return n.plain()
+	return n.plainText()
 }

@@ -22,7 +22,7 @@ func readRSS(doc string) (*rss.Feed, *gofeed.Feed, bool) {
 	return raw, universal, err == nil
 }
 
-func (rssFormat) entry(doc string, n *node, o Options) (Entry, bool) {
+func (rssFormat) parseEntry(doc string, n *node, o Options) (Entry, bool) {
 	raw, universal, ok := readRSS(doc)
 	if !ok || len(raw.Items) == 0 || len(universal.Items) == 0 {
 		return Entry{}, false
@@ -38,14 +38,14 @@ func (rssFormat) entry(doc string, n *node, o Options) (Entry, bool) {
 			dateText{item.PubDate, item.PubDateParsed},
 			dateText{common.Published, common.PublishedParsed},
 			dateText{common.Updated, common.UpdatedParsed},
-			dateText{n.date(), nil},
+			dateText{n.dateText(), nil},
 		),
 	}
 	if g := item.GUID; e.URL == "" && g != nil && isURL(strings.TrimSpace(g.Value)) {
 		e.GUID = strings.TrimSpace(g.Value)
 	}
 	if o.Standard {
-		e.Data, _ = rssStandard(item, common, n, links, chosen).encode()
+		e.Data, _ = rssStandard(item, common, n, links, chosen).encodeJSON()
 	}
 	return e, true
 }
@@ -77,7 +77,7 @@ func embeddedLinks(extensions ext.Extensions) []link {
 		for _, l := range extensions[prefix]["link"] {
 			a := l.Attrs
 			if href := strings.TrimSpace(a["href"]); href != "" {
-				rel := relation(a["rel"])
+				rel := relationName(a["rel"])
 				if rel == "" {
 					rel = "alternate"
 				}
@@ -92,7 +92,7 @@ func rssBest(item *rss.Item, n *node, links []link) link {
 	if href := strings.TrimSpace(item.Link); href != "" { // the last of several, as in feedparser
 		return link{rel: "alternate", href: href}
 	}
-	id := n.attr("about") // of RSS 1.0
+	id := n.attribute("about") // of RSS 1.0
 	if g := item.GUID; g != nil && !strings.EqualFold(strings.TrimSpace(g.IsPermalink), "false") {
 		id = strings.TrimSpace(g.Value)
 	}
@@ -103,11 +103,11 @@ func rssBest(item *rss.Item, n *node, links []link) link {
 			}
 		}
 	}
-	return best(links, id)
+	return bestLink(links, id)
 }
 
-// best chooses the main link of an entry. id is its identifier if that may be a link.
-func best(links []link, id string) link {
+// bestLink chooses the main link of an entry. id is its identifier if that may be a link.
+func bestLink(links []link, id string) link {
 	for _, l := range links {
 		if l.rel == "alternate" && (l.mediaType == "" || strings.Contains(l.mediaType, "html")) {
 			return l
@@ -131,7 +131,7 @@ func best(links []link, id string) link {
 	return link{}
 }
 
-func (rssFormat) head(doc string, f *Feed) (*object, bool) {
+func (rssFormat) parseHead(doc string, f *Feed) (*object, bool) {
 	raw, universal, ok := readRSS(doc)
 	if !ok {
 		return nil, false

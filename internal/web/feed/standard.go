@@ -19,34 +19,34 @@ import (
 
 func rssStandard(item *rss.Item, common *gofeed.Item, n *node, links []link, chosen link) *object {
 	o := &object{}
-	o.set("title", common.Title)
-	o.set("link", chosen.href)
-	o.set("links", linkList(links, ""))
+	o.setIfMissing("title", common.Title)
+	o.setIfMissing("link", chosen.href)
+	o.setIfMissing("links", linkList(links, ""))
 	if item.GUID != nil {
-		o.set("id", item.GUID.Value)
-		o.set("guidislink", chosen.href != "" && chosen.href == item.GUID.Value)
+		o.setIfMissing("id", item.GUID.Value)
+		o.setIfMissing("guidislink", chosen.href != "" && chosen.href == item.GUID.Value)
 	}
 	setDate(o, "published", dateText{common.Published, common.PublishedParsed})
 	setDate(o, "updated", dateText{common.Updated, common.UpdatedParsed})
-	o.set("summary", common.Description)
+	o.setIfMissing("summary", common.Description)
 	if common.Content != "" {
-		o.set("content", []any{content("text/html", common.Content)})
+		o.setIfMissing("content", []any{contentObject("text/html", common.Content)})
 	}
-	setPersons(o, "author", persons(common.Authors))
-	o.set("tags", tagList(rssTags(item.Categories, common.Categories)))
-	o.set("enclosures", linkList(links, "enclosure"))
-	o.set("comments", item.Comments)
+	setPersons(o, "author", personsFrom(common.Authors))
+	o.setIfMissing("tags", tagList(rssTags(item.Categories, common.Categories)))
+	o.setIfMissing("enclosures", linkList(links, "enclosure"))
+	o.setIfMissing("comments", item.Comments)
 	if item.Source != nil {
-		o.set("source", newObject("title", item.Source.Title, "href", item.Source.URL))
+		o.setIfMissing("source", newObject("title", item.Source.Title, "href", item.Source.URL))
 	}
-	language := n.attr("lang")
+	language := n.attribute("lang")
 	if dc := item.DublinCoreExt; language == "" && dc != nil && len(dc.Language) > 0 {
 		language = dc.Language[0]
 	}
-	o.set("language", language)
+	o.setIfMissing("language", language)
 	setExtensions(o, item.Extensions)
 	for _, name := range slices.Sorted(maps.Keys(item.Custom)) {
-		o.set(strings.ToLower(name), item.Custom[name])
+		o.setIfMissing(strings.ToLower(name), item.Custom[name])
 	}
 	return o
 }
@@ -68,76 +68,76 @@ func rssTags(categories []*rss.Category, terms []string) []tag {
 
 func rssHead(raw *rss.Feed, common *gofeed.Feed) *object {
 	o := &object{}
-	o.set("title", common.Title)
-	o.set("link", common.Link)
+	o.setIfMissing("title", common.Title)
+	o.setIfMissing("link", common.Link)
 	var links []link
 	for _, href := range raw.Links {
 		links = append(links, link{rel: "alternate", href: href})
 	}
-	o.set("links", linkList(append(links, embeddedLinks(raw.Extensions)...), ""))
-	o.set("subtitle", common.Description)
-	o.set("language", common.Language)
-	o.set("rights", common.Copyright)
-	o.set("generator", common.Generator)
+	o.setIfMissing("links", linkList(append(links, embeddedLinks(raw.Extensions)...), ""))
+	o.setIfMissing("subtitle", common.Description)
+	o.setIfMissing("language", common.Language)
+	o.setIfMissing("rights", common.Copyright)
+	o.setIfMissing("generator", common.Generator)
 	setDate(o, "published", dateText{common.Published, common.PublishedParsed})
 	setDate(o, "updated", dateText{common.Updated, common.UpdatedParsed})
-	setPersons(o, "author", persons(common.Authors))
-	o.set("tags", tagList(rssTags(nil, common.Categories)))
+	setPersons(o, "author", personsFrom(common.Authors))
+	o.setIfMissing("tags", tagList(rssTags(nil, common.Categories)))
 	if common.Image != nil {
-		o.set("image", newObject("href", common.Image.URL, "title", common.Image.Title))
+		o.setIfMissing("image", newObject("href", common.Image.URL, "title", common.Image.Title))
 	}
-	o.set("docs", raw.Docs)
-	o.set("ttl", raw.TTL)
+	o.setIfMissing("docs", raw.Docs)
+	o.setIfMissing("ttl", raw.TTL)
 	setExtensions(o, raw.Extensions)
 	return o
 }
 
 func atomStandard(item *atom.Entry, links []link, chosen link, language string) *object {
 	o := &object{}
-	o.set("title", item.Title)
-	o.set("link", chosen.href)
-	o.set("links", linkList(links, ""))
-	o.set("id", item.ID)
+	o.setIfMissing("title", item.Title)
+	o.setIfMissing("link", chosen.href)
+	o.setIfMissing("links", linkList(links, ""))
+	o.setIfMissing("id", item.ID)
 	setDate(o, "published", dateText{item.Published, item.PublishedParsed})
 	setDate(o, "updated", dateText{item.Updated, item.UpdatedParsed})
-	o.set("summary", item.Summary)
+	o.setIfMissing("summary", item.Summary)
 	if c := item.Content; c != nil && (c.Value != "" || c.Src != "") {
-		body := content(c.Type, c.Value)
-		body.set("src", c.Src)
-		o.set("content", []any{body})
+		body := contentObject(c.Type, c.Value)
+		body.setIfMissing("src", c.Src)
+		o.setIfMissing("content", []any{body})
 	}
 	setPersons(o, "author", atomPersons(item.Authors))
 	setPersons(o, "contributor", atomPersons(item.Contributors))
-	o.set("tags", tagList(atomTags(item.Categories)))
-	o.set("enclosures", linkList(links, "enclosure"))
-	o.set("rights", item.Rights)
+	o.setIfMissing("tags", tagList(atomTags(item.Categories)))
+	o.setIfMissing("enclosures", linkList(links, "enclosure"))
+	o.setIfMissing("rights", item.Rights)
 	if s := item.Source; s != nil {
-		href := best(atomLinks(s.Links), s.ID).href
-		o.set("source", newObject("title", s.Title, "id", s.ID, "href", href, "updated", s.Updated))
+		href := bestLink(atomLinks(s.Links), s.ID).href
+		o.setIfMissing("source", newObject("title", s.Title, "id", s.ID, "href", href, "updated", s.Updated))
 	}
-	o.set("language", language)
+	o.setIfMissing("language", language)
 	setExtensions(o, item.Extensions)
 	return o
 }
 
 func atomHead(raw *atom.Feed, links []link, href string) *object {
 	o := &object{}
-	o.set("title", raw.Title)
-	o.set("link", href)
-	o.set("links", linkList(links, ""))
-	o.set("id", raw.ID)
-	o.set("subtitle", raw.Subtitle)
-	o.set("language", raw.Language)
-	o.set("rights", raw.Rights)
+	o.setIfMissing("title", raw.Title)
+	o.setIfMissing("link", href)
+	o.setIfMissing("links", linkList(links, ""))
+	o.setIfMissing("id", raw.ID)
+	o.setIfMissing("subtitle", raw.Subtitle)
+	o.setIfMissing("language", raw.Language)
+	o.setIfMissing("rights", raw.Rights)
 	if raw.Generator != nil {
-		o.set("generator", raw.Generator.Value)
+		o.setIfMissing("generator", raw.Generator.Value)
 	}
 	setDate(o, "updated", dateText{raw.Updated, raw.UpdatedParsed})
 	setPersons(o, "author", atomPersons(raw.Authors))
 	setPersons(o, "contributor", atomPersons(raw.Contributors))
-	o.set("tags", tagList(atomTags(raw.Categories)))
-	o.set("icon", raw.Icon)
-	o.set("logo", raw.Logo)
+	o.setIfMissing("tags", tagList(atomTags(raw.Categories)))
+	o.setIfMissing("icon", raw.Icon)
+	o.setIfMissing("logo", raw.Logo)
 	setExtensions(o, raw.Extensions)
 	return o
 }
@@ -150,7 +150,7 @@ func atomTags(categories []*atom.Category) []tag {
 	return tags
 }
 
-func content(mediaType, value string) *object {
+func contentObject(mediaType, value string) *object {
 	switch mediaType {
 	case "", "text":
 		mediaType = "text/plain"
@@ -164,13 +164,13 @@ func content(mediaType, value string) *object {
 
 // setDate sets the text of a date and, if it is valid, Python's time tuple in UTC.
 func setDate(o *object, name string, date dateText) {
-	o.set(name, date.text)
+	o.setIfMissing(name, date.text)
 	t := firstDate(date)
 	if t.IsZero() {
 		return
 	}
 	monday := (int(t.Weekday()) + 6) % 7
-	o.set(name+"_parsed", []int{t.Year(), int(t.Month()), t.Day(), t.Hour(), t.Minute(), t.Second(), monday, t.YearDay(), 0})
+	o.setIfMissing(name+"_parsed", []int{t.Year(), int(t.Month()), t.Day(), t.Hour(), t.Minute(), t.Second(), monday, t.YearDay(), 0})
 }
 
 // linkList lists the links of one relation, or all if rel is "".
@@ -201,7 +201,7 @@ func tagList(tags []tag) []any {
 
 type person struct{ name, email, href string }
 
-func persons(from []*gofeed.Person) []person {
+func personsFrom(from []*gofeed.Person) []person {
 	var list []person
 	for _, p := range from {
 		list = append(list, person{p.Name, p.Email, ""})
@@ -234,12 +234,12 @@ func setPersons(o *object, role string, from []person) {
 			case p.email != "":
 				text += " (" + p.email + ")"
 			}
-			o.set("author", text)
-			o.set("author_detail", detail)
+			o.setIfMissing("author", text)
+			o.setIfMissing("author_detail", detail)
 		}
 		list = append(list, detail)
 	}
-	o.set(role+"s", list)
+	o.setIfMissing(role+"s", list)
 }
 
 // setExtensions sets the elements of other namespaces as prefix_name, with the customary
@@ -252,7 +252,7 @@ func setExtensions(o *object, extensions ext.Extensions) {
 			if prefix != "" {
 				key = strings.ToLower(prefix) + "_" + key
 			}
-			o.set(key, extensionValue(elements[name]))
+			o.setIfMissing(key, extensionValue(elements[name]))
 		}
 	}
 }
@@ -276,11 +276,11 @@ func extensionValue(elements []ext.Extension) any {
 func extensionObject(e ext.Extension) *object {
 	o := &object{}
 	for _, name := range slices.Sorted(maps.Keys(e.Attrs)) {
-		o.set(name, e.Attrs[name])
+		o.setIfMissing(name, e.Attrs[name])
 	}
-	o.set("value", e.Value)
+	o.setIfMissing("value", e.Value)
 	for _, name := range slices.Sorted(maps.Keys(e.Children)) {
-		o.set(strings.ToLower(name), extensionValue(e.Children[name]))
+		o.setIfMissing(strings.ToLower(name), extensionValue(e.Children[name]))
 	}
 	return o
 }

@@ -17,8 +17,8 @@ type node struct {
 	children []*node
 }
 
-// attr returns the attribute with a lower-case local name, or "".
-func (n *node) attr(local string) string {
+// attribute returns the attribute with a lower-case local name, or "".
+func (n *node) attribute(local string) string {
 	for _, a := range n.attrs {
 		if loosexml.Local(a.Name) == local {
 			return a.Value
@@ -39,15 +39,15 @@ type tree struct {
 
 func newTree(root *node) *tree { return &tree{root: root, open: []*node{root}} }
 
-func (t *tree) add(tok loosexml.Token) {
+func (t *tree) addToken(tok loosexml.Token) {
 	switch tok.Kind {
 	case loosexml.Start:
 		n := &node{name: tok.Name, attrs: tok.Attrs}
-		if t.deep > 0 || !t.fits(size(tok)) {
+		if t.deep > 0 || !t.countIfFits(tokenSize(tok)) {
 			t.deep++
 			return
 		}
-		t.append(n)
+		t.appendNode(n)
 		t.open = append(t.open, n)
 	case loosexml.End:
 		if t.deep > 0 {
@@ -60,8 +60,8 @@ func (t *tree) add(tok loosexml.Token) {
 		}
 		t.open = t.open[:last]
 	case loosexml.Text:
-		if t.deep == 0 && t.fits(len(tok.Text)) {
-			t.append(&node{text: tok.Text, cdata: tok.CDATA})
+		if t.deep == 0 && t.countIfFits(len(tok.Text)) {
+			t.appendNode(&node{text: tok.Text, cdata: tok.CDATA})
 		}
 	}
 }
@@ -71,13 +71,13 @@ func isLink(local string) bool {
 	return local == "link" || local == "guid" || local == "id"
 }
 
-func (t *tree) append(n *node) {
+func (t *tree) appendNode(n *node) {
 	parent := t.open[len(t.open)-1]
 	parent.children = append(parent.children, n)
 }
 
-// fits counts one more node of that size, unless it exceeds a limit.
-func (t *tree) fits(size int) bool {
+// countIfFits counts one more node of that size, unless it exceeds a limit.
+func (t *tree) countIfFits(size int) bool {
 	if t.nodes >= maxNodes || t.bytes+size > maxTextBytes {
 		t.cut = true
 		return false
@@ -87,8 +87,8 @@ func (t *tree) fits(size int) bool {
 	return true
 }
 
-// child returns the first child with a local name, or nil.
-func (n *node) child(local string) *node {
+// firstChild returns the first child with a local name, or nil.
+func (n *node) firstChild(local string) *node {
 	for _, c := range n.children {
 		if c.name != "" && loosexml.Local(c.name) == local {
 			return c
@@ -97,19 +97,19 @@ func (n *node) child(local string) *node {
 	return nil
 }
 
-// date returns the text of the first child with the name of a date in any namespace,
+// dateText returns the text of the first child with the name of a date in any namespace,
 // because undeclared prefixes are common.
-func (n *node) date() string {
+func (n *node) dateText() string {
 	for _, local := range []string{"pubdate", "published", "issued", "date", "created", "updated", "modified"} {
-		if c := n.child(local); c != nil {
-			return c.plain()
+		if c := n.firstChild(local); c != nil {
+			return c.plainText()
 		}
 	}
 	return ""
 }
 
-// plain returns all text inside n, trimmed.
-func (n *node) plain() string {
+// plainText returns all text inside n, trimmed.
+func (n *node) plainText() string {
 	var b strings.Builder
 	n.writePlain(&b)
 	return strings.TrimSpace(b.String())
@@ -140,11 +140,11 @@ var (
 	escapeValue = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", "&#10;", "\r", "&#13;", "\t", "&#9;")
 )
 
-// markup returns the content of n as XML.
-func (n *node) markup() string {
+// markupXML returns the content of n as XML.
+func (n *node) markupXML() string {
 	w := writer{declarations: math.MaxInt}
 	for _, c := range n.children {
-		w.write(c)
+		w.writeNode(c)
 	}
 	return strings.TrimSpace(w.String())
 }
@@ -157,7 +157,7 @@ type writer struct {
 	declarations int
 }
 
-func (w *writer) write(n *node) {
+func (w *writer) writeNode(n *node) {
 	switch {
 	case n.name == "" && n.cdata:
 		w.WriteString("<![CDATA[")
@@ -167,18 +167,18 @@ func (w *writer) write(n *node) {
 		escapeText.WriteString(w, n.text)
 	case !xmlName.MatchString(n.name): // without a valid name only the content is written
 		for _, c := range n.children {
-			w.write(c)
+			w.writeNode(c)
 		}
 	default:
-		w.open(n)
+		w.writeStartTag(n)
 		for _, c := range n.children {
-			w.write(c)
+			w.writeNode(c)
 		}
-		w.close(n)
+		w.writeEndTag(n)
 	}
 }
 
-func (w *writer) open(n *node) {
+func (w *writer) writeStartTag(n *node) {
 	w.WriteString("<" + n.name)
 	for _, a := range n.attrs {
 		if !xmlName.MatchString(a.Name) {
@@ -197,7 +197,7 @@ func (w *writer) open(n *node) {
 	w.WriteString(">")
 }
 
-func (w *writer) close(n *node) { w.WriteString("</" + n.name + ">") }
+func (w *writer) writeEndTag(n *node) { w.WriteString("</" + n.name + ">") }
 
 func isDeclaration(attr string) bool {
 	return attr == "xmlns" || strings.HasPrefix(attr, "xmlns:")

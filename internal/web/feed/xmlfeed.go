@@ -16,10 +16,10 @@ const (
 
 // format is the difference between the kinds of XML feeds.
 type format interface {
-	// entry parses a document with one entry; false if gofeed finds no entry.
-	entry(doc string, n *node, o Options) (Entry, bool)
-	// head parses a document without entries.
-	head(doc string, f *Feed) (*object, bool)
+	// parseEntry parses a document with one entry; false if gofeed finds no entry.
+	parseEntry(doc string, n *node, o Options) (Entry, bool)
+	// parseHead parses a document without entries.
+	parseHead(doc string, f *Feed) (*object, bool)
 }
 
 // xmlFeed is the state of one parse.
@@ -42,14 +42,14 @@ func parseXMLWithin(text []byte, o Options, nodes int) (Feed, error) {
 		return Feed{}, ErrNoFeed
 	}
 	kind := rootKind(root)
-	x := &xmlFeed{Options: o, feed: Feed{Kind: kind}, root: inherited(root)}
+	x := &xmlFeed{Options: o, feed: Feed{Kind: kind}, root: inheritedTag(root)}
 	x.format = rssFormat{}
 	if kind == Atom {
 		x.format = atomFormat{}
 	}
 	x.head = newTree(x.root)
-	x.read(r, root.Depth, nodes)
-	x.finish()
+	x.readEntries(r, root.Depth, nodes)
+	x.parseOutside()
 	return x.feed, nil
 }
 
@@ -71,8 +71,8 @@ func rootKind(t loosexml.Token) Kind {
 	return None
 }
 
-// inherited returns the start tag t with the attributes that affect its content.
-func inherited(t loosexml.Token) *node {
+// inheritedTag returns the start tag t with the attributes that affect its content.
+func inheritedTag(t loosexml.Token) *node {
 	n := &node{name: t.Name}
 	for _, a := range t.Attrs {
 		matters := isDeclaration(a.Name) || a.Name == "xml:base" || a.Name == "xml:lang" || a.Name == "version"
@@ -83,18 +83,18 @@ func inherited(t loosexml.Token) *node {
 	return n
 }
 
-// read reads the document from after the start of the root to its end.
-func (x *xmlFeed) read(r *loosexml.Reader, rootDepth, nodesLeft int) {
+// readEntries reads the document from after the start of the root to its end.
+func (x *xmlFeed) readEntries(r *loosexml.Reader, rootDepth, nodesLeft int) {
 	var item *tree
 	var itemDepth int
 	for t, ok := r.Next(); ok; t, ok = r.Next() {
 		switch {
 		case item != nil && t.Kind == loosexml.End && t.Depth == itemDepth:
-			x.add(item)
+			x.addEntry(item)
 			nodesLeft -= item.nodes
 			item = nil
 		case item != nil:
-			item.add(t)
+			item.addToken(t)
 		case t.Kind == loosexml.End && t.Depth == rootDepth:
 			return
 		case t.Kind == loosexml.Start && x.isEntry(t, rootDepth):
@@ -103,19 +103,19 @@ func (x *xmlFeed) read(r *loosexml.Reader, rootDepth, nodesLeft int) {
 				return
 			}
 			item, itemDepth = newTree(&node{name: t.Name}), t.Depth
-			if item.fits(size(t)) {
+			if item.countIfFits(tokenSize(t)) {
 				item.root.attrs = t.Attrs
 			}
 		default:
 			if t.Depth == rootDepth+1 && t.Local() == "channel" {
 				switch t.Kind {
 				case loosexml.Start:
-					x.channel = inherited(t)
+					x.channel = inheritedTag(t)
 				case loosexml.End:
 					x.channel = nil
 				}
 			}
-			x.head.add(t)
+			x.head.addToken(t)
 		}
 	}
 }
@@ -130,27 +130,27 @@ func (x *xmlFeed) isEntry(t loosexml.Token, rootDepth int) bool {
 	return t.Local() == name && (t.Depth == rootDepth+1 || x.channel != nil && t.Depth == rootDepth+2)
 }
 
-// add parses the entry and appends it to the feed, unless gofeed cannot read it.
-func (x *xmlFeed) add(item *tree) {
+// addEntry parses the entry and appends it to the feed, unless gofeed cannot read it.
+func (x *xmlFeed) addEntry(item *tree) {
 	if item.cut {
 		x.feed.Cut = true
 	}
 	n := item.root
-	e, ok := guard(func() (Entry, bool) { return x.format.entry(x.document(n, true), n, x.Options) })
+	e, ok := recoverParse(func() (Entry, bool) { return x.format.parseEntry(x.entryDocument(n, true), n, x.Options) })
 	if !ok { // the namespace hides the names from gofeed
-		e, ok = guard(func() (Entry, bool) { return x.format.entry(x.document(n, false), n, x.Options) })
+		e, ok = recoverParse(func() (Entry, bool) { return x.format.parseEntry(x.entryDocument(n, false), n, x.Options) })
 	}
 	if !ok {
 		return
 	}
 	if e.Data == nil {
-		e.Data, _ = original(n).encode()
+		e.Data, _ = originalObject(n).encodeJSON()
 	}
 	x.feed.Items = append(x.feed.Items, e)
 }
 
-// guard calls a parser on untrusted input. A panic gives false.
-func guard[T any](parse func() (T, bool)) (result T, ok bool) {
+// recoverParse calls a parser on untrusted input. A panic gives false.
+func recoverParse[T any](parse func() (T, bool)) (result T, ok bool) {
 	defer func() {
 		if recover() != nil {
 			result, ok = *new(T), false
@@ -159,33 +159,33 @@ func guard[T any](parse func() (T, bool)) (result T, ok bool) {
 	return parse()
 }
 
-// document returns a feed with the single entry n. With namespaces it has the tags of the
+// entryDocument returns a feed with the single entry n. With namespaces it has the tags of the
 // feed. Without, it has plain tags without attributes, and n and its children lose the
 // prefix of n.
-func (x *xmlFeed) document(n *node, namespaces bool) string {
+func (x *xmlFeed) entryDocument(n *node, namespaces bool) string {
 	if namespaces {
 		if x.channel != nil {
-			return wrap(n, x.root, x.channel)
+			return wrapNode(n, x.root, x.channel)
 		}
-		return wrap(n, x.root)
+		return wrapNode(n, x.root)
 	}
 	n = withoutPrefix(n, loosexml.Prefix(n.name))
 	n.attrs = nil
 	if x.feed.Kind == RSS {
-		return wrap(n, &node{name: "rss"}, &node{name: "channel"})
+		return wrapNode(n, &node{name: "rss"}, &node{name: "channel"})
 	}
-	return wrap(n, &node{name: "feed"})
+	return wrapNode(n, &node{name: "feed"})
 }
 
-// wrap writes n inside the tags of around.
-func wrap(n *node, around ...*node) string {
+// wrapNode writes n inside the tags of around.
+func wrapNode(n *node, around ...*node) string {
 	w := writer{declarations: 3 * maxInherited}
 	for _, tag := range around {
-		w.open(tag)
+		w.writeStartTag(tag)
 	}
-	w.write(n)
+	w.writeNode(n)
 	for _, tag := range slices.Backward(around) {
-		w.close(tag)
+		w.writeEndTag(tag)
 	}
 	return w.String()
 }
@@ -203,13 +203,13 @@ func withoutPrefix(n *node, prefix string) *node {
 	return &c
 }
 
-// finish reads everything outside the entries.
-func (x *xmlFeed) finish() {
+// parseOutside reads everything outside the entries.
+func (x *xmlFeed) parseOutside() {
 	if x.head.cut {
 		x.feed.Cut = true
 	}
 	read := func(root *node) (*object, bool) {
-		return guard(func() (*object, bool) { return x.format.head(wrap(root), &x.feed) })
+		return recoverParse(func() (*object, bool) { return x.format.parseHead(wrapNode(root), &x.feed) })
 	}
 	standard, ok := read(x.root)
 	if !ok || x.feed.Title == "" && x.feed.Link == "" { // a namespace hides the names, as in add
@@ -226,22 +226,22 @@ func (x *xmlFeed) finish() {
 	if x.Standard {
 		o = standard
 	} else {
-		o = original(x.headNode())
+		o = originalObject(x.headNode())
 	}
 	zero := Entry{URL: x.feed.Link, Title: x.feed.Title, Date: x.feed.Updated}
-	zero.Data, _ = o.encode()
+	zero.Data, _ = o.encodeJSON()
 	x.feed.Items = append([]Entry{zero}, x.feed.Items...)
 }
 
 // headNode returns the element that describes the feed.
 func (x *xmlFeed) headNode() *node {
-	if channel := x.root.child("channel"); channel != nil {
+	if channel := x.root.firstChild("channel"); channel != nil {
 		return channel
 	}
 	return x.root
 }
 
-func size(t loosexml.Token) int {
+func tokenSize(t loosexml.Token) int {
 	n := len(t.Name)
 	for _, a := range t.Attrs {
 		n += len(a.Name) + len(a.Value)

@@ -129,7 +129,7 @@ func TestComparisons(t *testing.T) {
 	for op, want := range map[int]string{OpEqual: "010", OpNotEqual: "101", OpLessEqual: "110", OpGreaterEqual: "011", OpLess: "100", OpGreater: "001"} {
 		got := ""
 		for _, left := range []string{"1", "2", "3"} {
-			got += map[bool]string{true: "1", false: "0"}[compare(op, left, "2")]
+			got += map[bool]string{true: "1", false: "0"}[compareNumbers(op, left, "2")]
 		}
 		if got != want {
 			t.Errorf("operation %d of 1, 2, 3 and 2: %s, want %s", op, got, want)

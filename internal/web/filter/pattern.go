@@ -30,15 +30,15 @@ func newPattern(text string) (pattern, error) {
 		re, err := pyregexp.Compile(text)
 		return pattern{ready: re}, err
 	}
-	_, err := pyregexp.Compile(expand(text, &Env{}, true))
+	_, err := pyregexp.Compile(expandMacros(text, &Env{}, true))
 	return pattern{text: text, latest: new(atomic.Pointer[expansion])}, err
 }
 
-func (p pattern) match(value string, env *Env) bool {
+func (p pattern) matchesValue(value string, env *Env) bool {
 	if p.ready != nil {
 		return p.ready.MatchString(value)
 	}
-	text := expand(p.text, env, true)
+	text := expandMacros(p.text, env, true)
 	last := p.latest.Load()
 	if last == nil || last.text != text {
 		re, err := pyregexp.Compile(text)
@@ -62,8 +62,8 @@ var layouts = map[string]string{
 	"HOUR": "15", "MINUTE": "04", "SECOND": "05",
 }
 
-// expand replaces the macros of text. quote escapes the values for a regular expression.
-func expand(text string, env *Env, quote bool) string {
+// expandMacros replaces the macros of text. quote escapes the values for a regular expression.
+func expandMacros(text string, env *Env, quote bool) string {
 	return macro.ReplaceAllStringFunc(text, func(m string) string {
 		value := macroValue(strings.Trim(m, "%"), env)
 		if quote {

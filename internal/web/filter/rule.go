@@ -65,8 +65,8 @@ type Env struct {
 	SQL func(expression string) (bool, error)
 }
 
-// literal reports whether the left side is Subject itself.
-func (r *Rule) literal() bool {
+// isLiteral reports whether the left side is Subject itself.
+func (r *Rule) isLiteral() bool {
 	switch r.Subject {
 	case "", RawContent, HeadersAll, LastModified:
 		return false
@@ -74,8 +74,8 @@ func (r *Rule) literal() bool {
 	return true
 }
 
-// compare reports `left op right` for whole numbers, false for other texts.
-func compare(op int, left, right string) bool {
+// compareNumbers reports `left op right` for whole numbers, false for other texts.
+func compareNumbers(op int, left, right string) bool {
 	l, errLeft := strconv.ParseInt(strings.TrimSpace(left), 10, 64)
 	r, errRight := strconv.ParseInt(strings.TrimSpace(right), 10, 64)
 	if errLeft != nil || errRight != nil {

@@ -40,7 +40,7 @@ func Compile(rules []Rule) (*Set, []error) {
 		if r.Action > 0 || r.Action == 0 && r.Type != 0 { // stored rules use one (docs/spec/crawling.md 7.1 #12)
 			c.effect = includes
 		}
-		if err := c.compile(); err != nil {
+		if err := c.compileRule(); err != nil {
 			c.broken = true
 			errs = append(errs, fmt.Errorf("compile filter rule %d: %w", i, err))
 		}
@@ -49,11 +49,11 @@ func Compile(rules []Rule) (*Set, []error) {
 	return set, errs
 }
 
-func (c *compiled) compile() error {
+func (c *compiled) compileRule() error {
 	switch {
 	case c.OpCode == OpSQL:
 	case c.OpCode == OpRegexp:
-		for _, text := range alternatives(c.Pattern) {
+		for _, text := range splitAlternatives(c.Pattern) {
 			p, err := newPattern(text)
 			if err != nil {
 				return fmt.Errorf("invalid pattern %.200q: %w", text, err)
@@ -61,19 +61,19 @@ func (c *compiled) compile() error {
 			c.patterns = append(c.patterns, p)
 		}
 	case OpEqual <= c.OpCode && c.OpCode <= OpGreater:
-		if c.literal() && c.Group == 0 && c.effect == includes {
+		if c.isLiteral() && c.Group == 0 && c.effect == includes {
 			c.effect = condition
 		}
-		c.values = alternatives(c.Pattern)
+		c.values = splitAlternatives(c.Pattern)
 	default:
 		return fmt.Errorf("unknown operation %d", c.OpCode)
 	}
 	return nil
 }
 
-// alternatives splits a pattern at CR LF. It drops empty lines, which would match
+// splitAlternatives splits a pattern at CR LF. It drops empty lines, which would match
 // everything: patterns often end with a line end.
-func alternatives(text string) []string {
+func splitAlternatives(text string) []string {
 	if !strings.Contains(text, "\r\n") {
 		return []string{text}
 	}
@@ -99,7 +99,7 @@ func (s *Set) Has(stage int) bool {
 // StageLinks also at StageRedirect. Rules of StageAll, the default stage, are patterns of
 // URLs, so they do not apply to contents.
 func (s *Set) Accept(stage int, url string, env Env) bool {
-	return s.accept(url, &env, func(c *compiled) bool { return appliesAt(stage, c.Stage) })
+	return s.acceptsValue(url, &env, func(c *compiled) bool { return appliesAt(stage, c.Stage) })
 }
 
 // appliesAt reports whether rules of stage of apply to URLs at stage.
@@ -124,11 +124,11 @@ const (
 // parts do not apply. Rules with a literal Subject apply to the raw content
 // (docs/spec/crawling.md 5.5, 5.6).
 func (s *Set) AcceptSubject(stage int, subject, value string, env Env) bool {
-	return s.accept(value, &env, about(stage, subject))
+	return s.acceptsValue(value, &env, rulesOnSubject(stage, subject))
 }
 
-// about selects the rules of a stage on one part of a response.
-func about(stage int, subject string) func(*compiled) bool {
+// rulesOnSubject selects the rules of a stage on one part of a response.
+func rulesOnSubject(stage int, subject string) func(*compiled) bool {
 	return func(c *compiled) bool {
 		if c.Stage != stage {
 			return false
@@ -146,10 +146,10 @@ func (s *Set) HasSQL(stage int) bool {
 }
 
 // AcceptSQL applies only the OpSQL rules of exactly this stage. env.SQL must be set.
-func (s *Set) AcceptSQL(stage int, env Env) bool { return s.accept("", &env, conditions(stage)) }
+func (s *Set) AcceptSQL(stage int, env Env) bool { return s.acceptsValue("", &env, rulesOnSQL(stage)) }
 
-// conditions selects the OpSQL rules of a stage.
-func conditions(stage int) func(*compiled) bool {
+// rulesOnSQL selects the OpSQL rules of a stage.
+func rulesOnSQL(stage int) func(*compiled) bool {
 	return func(c *compiled) bool { return c.Stage == stage && c.OpCode == OpSQL }
 }
 
@@ -170,7 +170,7 @@ func (s *Set) Excludes(stage int, url string, env Env) bool {
 	return !excluding.Accept(stage, url, env)
 }
 
-func (s *Set) accept(value string, env *Env, applies func(*compiled) bool) bool {
+func (s *Set) acceptsValue(value string, env *Env, applies func(*compiled) bool) bool {
 	if s == nil {
 		return true
 	}
@@ -183,10 +183,10 @@ func (s *Set) accept(value string, env *Env, applies func(*compiled) bool) bool 
 		}
 		if c.Group != 0 {
 			g := groupOf(&groups, c)
-			g.holds = g.holds && c.match(value, env)
+			g.holds = g.holds && c.matchesRule(value, env)
 			continue
 		}
-		match := c.match(value, env)
+		match := c.matchesRule(value, env)
 		if c.effect == condition && !match || c.effect == excludes && match {
 			return false
 		}
@@ -215,21 +215,21 @@ func groupOf(groups *[]group, c *compiled) *group {
 	return &(*groups)[len(*groups)-1]
 }
 
-func (c *compiled) match(value string, env *Env) bool {
+func (c *compiled) matchesRule(value string, env *Env) bool {
 	if c.broken {
 		return false
 	}
-	if c.literal() {
+	if c.isLiteral() {
 		value = c.Subject
 	}
 	switch c.OpCode {
 	case OpSQL:
-		ok, err := env.SQL(expand(c.Pattern, env, false))
+		ok, err := env.SQL(expandMacros(c.Pattern, env, false))
 		return ok && err == nil
 	case OpRegexp:
-		return slices.ContainsFunc(c.patterns, func(p pattern) bool { return p.match(value, env) })
+		return slices.ContainsFunc(c.patterns, func(p pattern) bool { return p.matchesValue(value, env) })
 	}
-	return slices.ContainsFunc(c.values, func(text string) bool { return compare(c.OpCode, value, expand(text, env, false)) })
+	return slices.ContainsFunc(c.values, func(text string) bool { return compareNumbers(c.OpCode, value, expandMacros(text, env, false)) })
 }
 
 // Verdict is the result of one rule for a value.
@@ -243,7 +243,7 @@ type Verdict struct {
 // Explain returns the verdict of each enabled rule on url at the stage, in their order, and
 // the result of Accept.
 func (s *Set) Explain(stage int, url string, env Env) ([]Verdict, bool) {
-	return s.explain(url, &env, func(c *compiled) bool { return appliesAt(stage, c.Stage) })
+	return s.explainVerdicts(url, &env, func(c *compiled) bool { return appliesAt(stage, c.Stage) })
 }
 
 // Refusal says why rules with these verdicts refuse a URL. The verdicts are those of Explain.
@@ -273,15 +273,15 @@ func Refusal(verdicts []Verdict) string {
 
 // ExplainSubject is Explain for AcceptSubject.
 func (s *Set) ExplainSubject(stage int, subject, value string, env Env) ([]Verdict, bool) {
-	return s.explain(value, &env, about(stage, subject))
+	return s.explainVerdicts(value, &env, rulesOnSubject(stage, subject))
 }
 
 // ExplainSQL is Explain for AcceptSQL.
 func (s *Set) ExplainSQL(stage int, env Env) ([]Verdict, bool) {
-	return s.explain("", &env, conditions(stage))
+	return s.explainVerdicts("", &env, rulesOnSQL(stage))
 }
 
-func (s *Set) explain(value string, env *Env, applies func(*compiled) bool) ([]Verdict, bool) {
+func (s *Set) explainVerdicts(value string, env *Env, applies func(*compiled) bool) ([]Verdict, bool) {
 	if s == nil {
 		return nil, true
 	}
@@ -292,8 +292,8 @@ func (s *Set) explain(value string, env *Env, applies func(*compiled) bool) ([]V
 		if c.broken {
 			v.Effect = "broken"
 		}
-		v.Matches = v.Applies && c.match(value, env)
+		v.Matches = v.Applies && c.matchesRule(value, env)
 		verdicts[i] = v
 	}
-	return verdicts, s.accept(value, env, applies)
+	return verdicts, s.acceptsValue(value, env, applies)
 }

@@ -112,15 +112,15 @@ func init() {
 	set(isRaw, TagStyle, TagScript, TagXmp, TagIframe, TagNoembed, TagNoframes)
 }
 
-func (d *Doc) start() {
+func (d *Doc) startPage() {
 	b := &d.builder
 	*b = builder{stack: b.stack[:0], list: b.list[:0], templates: b.templates[:0], links: b.links[:0], spare: b.spare[:0], path: b.path[:0], buf: b.buf[:0]}
 	d.zeros = bytes.IndexByte(d.src, 0) >= 0
 	d.Nodes = append(d.Nodes, Node{Tag: TagRoot, Parent: -1})
 }
 
-// finish ends the page.
-func (d *Doc) finish() {
+// finishPage ends the page.
+func (d *Doc) finishPage() {
 	d.toBody()
 	for len(d.templates) > 0 {
 		if d.open[TagTemplate] == 0 {
@@ -130,7 +130,7 @@ func (d *Doc) finish() {
 		d.toBody() // it may be in the head
 	}
 	if d.linked {
-		d.order()
+		d.sortNodes()
 		return
 	}
 	end := int32(len(d.Nodes))
@@ -159,13 +159,13 @@ func (d *Doc) stepToBody() {
 	case mHead, mHeadNoscript:
 		d.leaveHead()
 	case mAfterHead:
-		d.insert(TagBody, nil)
+		d.insertElement(TagBody, nil)
 		d.mode = mBody
 	}
 }
 
-// reset finds the mode for the open elements.
-func (d *Doc) reset() {
+// resetMode finds the mode for the open elements.
+func (d *Doc) resetMode() {
 	for k := len(d.stack) - 1; k >= 0; k-- {
 		n := &d.Nodes[d.stack[k]]
 		if n.Flags&flagForeign != 0 {
@@ -210,30 +210,30 @@ func (d *Doc) reset() {
 }
 
 func (d *Doc) openHTML(t *token) {
-	i := d.add(0, d.node(TagHTML, t))
-	d.push(i)
+	i := d.addLastChild(0, d.newNode(TagHTML, t))
+	d.pushNode(i)
 	d.mode = mBeforeHead
 }
 
 func (d *Doc) openHead(t *token) {
-	d.head = d.insert(TagHead, t)
+	d.head = d.insertElement(TagHead, t)
 	d.mode = mHead
 }
 
 // leaveHead closes noscript and head.
 func (d *Doc) leaveHead() {
 	if d.mode == mHeadNoscript {
-		d.pop()
+		d.popNode()
 		d.mode = mHead
 		return
 	}
-	d.pop()
+	d.popNode()
 	d.mode = mAfterHead
 }
 
 func (d *Doc) openTemplate(t *token) {
-	d.insert(TagTemplate, t)
-	d.marker()
+	d.insertElement(TagTemplate, t)
+	d.appendMarker()
 	d.noFrames = true
 	d.mode = mTemplate
 	d.templates = append(d.templates, mTemplate)
@@ -248,5 +248,5 @@ func (d *Doc) closeTemplate() {
 	if len(d.templates) > 0 {
 		d.templates = d.templates[:len(d.templates)-1]
 	}
-	d.reset()
+	d.resetMode()
 }

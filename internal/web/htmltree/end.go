@@ -2,7 +2,7 @@ package htmltree
 
 // endTag handles an end tag.
 func (d *Doc) endTag(t *token) {
-	if d.foreign > 0 && d.top().Flags&flagForeign != 0 && d.foreignEnd(t) {
+	if d.foreign > 0 && d.currentNode().Flags&flagForeign != 0 && d.foreignEnd(t) {
 		return
 	}
 	d.htmlEnd(t)
@@ -61,7 +61,7 @@ func (d *Doc) htmlEnd(t *token) {
 				d.closeTemplate()
 				return
 			case TagBody, TagHTML, TagBr:
-				d.insert(TagBody, nil)
+				d.insertElement(TagBody, nil)
 				d.mode = mBody
 				continue
 			}
@@ -70,7 +70,7 @@ func (d *Doc) htmlEnd(t *token) {
 			if t.tag == TagTable {
 				if d.inScope(TagTable, scopeTable) {
 					d.popUntil(TagTable)
-					d.reset()
+					d.resetMode()
 				}
 				return
 			}
@@ -94,8 +94,8 @@ func (d *Doc) htmlEnd(t *token) {
 		case mColgroup:
 			switch t.tag {
 			case TagColgroup:
-				if d.is(TagColgroup) {
-					d.pop()
+				if d.isCurrent(TagColgroup) {
+					d.popNode()
 					d.mode = mTable
 				}
 				return
@@ -105,17 +105,17 @@ func (d *Doc) htmlEnd(t *token) {
 				d.closeTemplate()
 				return
 			}
-			if !d.is(TagColgroup) {
+			if !d.isCurrent(TagColgroup) {
 				return
 			}
-			d.pop()
+			d.popNode()
 			d.mode = mTable
 		case mTableBody:
 			switch t.tag {
 			case TagTbody, TagTfoot, TagThead:
 				if d.inScope(t.tag, scopeTable) {
 					d.clearTo(toTableBody)
-					d.pop()
+					d.popNode()
 					d.mode = mTable
 				}
 				return
@@ -151,7 +151,7 @@ func (d *Doc) htmlEnd(t *token) {
 				if !d.inScope(t.tag, scopeTable) {
 					return
 				}
-				d.implied(TagRoot)
+				d.closeImplied(TagRoot)
 				d.popUntil(t.tag)
 				d.clearList()
 				d.mode = mRow
@@ -182,8 +182,8 @@ func (d *Doc) htmlEnd(t *token) {
 			d.mode = mBody
 		case mFrameset:
 			if t.tag == TagFrameset && len(d.stack) > 1 {
-				d.pop()
-				if !d.is(TagFrameset) {
+				d.popNode()
+				if !d.isCurrent(TagFrameset) {
 					d.mode = mAfterFrameset
 				}
 			}
@@ -215,13 +215,13 @@ func (d *Doc) bodyEnd(t *token) {
 	case TagAddress, TagArticle, TagAside, TagBlockquote, TagButton, TagCenter, TagDetails, TagDialog, TagDir, TagDiv, TagDl, TagFieldset, TagFigcaption,
 		TagFigure, TagFooter, TagHeader, TagHgroup, TagListing, TagMain, TagMenu, TagNav, TagOl, TagPre, TagSearch, TagSection, TagSelect, TagSummary, TagUl:
 		if d.inScope(tag, scope) {
-			d.implied(TagRoot)
+			d.closeImplied(TagRoot)
 			d.popUntil(tag)
 		}
 	case TagForm:
 		if d.open[TagTemplate] > 0 {
 			if d.inScope(TagForm, scope) {
-				d.implied(TagRoot)
+				d.closeImplied(TagRoot)
 				d.popUntil(TagForm)
 			}
 			return
@@ -233,52 +233,52 @@ func (d *Doc) bodyEnd(t *token) {
 		}
 		for k := len(d.stack) - 1; k > 0; k-- {
 			if d.stack[k] == i {
-				if d.find(TagForm, scope) == k {
-					d.implied(TagRoot)
-					d.remove(k)
+				if d.findInScope(TagForm, scope) == k {
+					d.closeImplied(TagRoot)
+					d.removeFromStack(k)
 				}
 				return
 			}
 		}
 	case TagP:
 		if !d.inScope(TagP, scopeButton) {
-			d.insert(TagP, nil)
+			d.insertElement(TagP, nil)
 		}
 		d.closeP()
 	case TagLi:
 		if d.inScope(tag, scopeItem) {
-			d.implied(tag)
+			d.closeImplied(tag)
 			d.popUntil(tag)
 		}
 	case TagDd, TagDt:
 		if d.inScope(tag, scope) {
-			d.implied(tag)
+			d.closeImplied(tag)
 			d.popUntil(tag)
 		}
 	case TagH1, TagH2, TagH3, TagH4, TagH5, TagH6:
 		if !d.anyInScope(headings, scope) {
 			return
 		}
-		d.implied(TagRoot)
+		d.closeImplied(TagRoot)
 		for len(d.stack) > 1 {
-			n := d.top()
+			n := d.currentNode()
 			is := n.Flags&flagForeign == 0 && build[n.Tag]&headings != 0
-			d.pop()
+			d.popNode()
 			if is {
 				break
 			}
 		}
 	case TagA, TagB, TagBig, TagCode, TagEm, TagFont, TagI, TagNobr, TagS, TagSmall, TagStrike, TagStrong, TagTt, TagU:
-		d.adopt(t)
+		d.runAdoption(t)
 	case TagApplet, TagMarquee, TagObject:
 		if d.inScope(tag, scope) {
-			d.implied(TagRoot)
+			d.closeImplied(TagRoot)
 			d.popUntil(tag)
 			d.clearList()
 		}
 	case TagBr:
-		d.reopen()
-		d.put(Node{Tag: TagBr})
+		d.reopenFormatting()
+		d.addNode(Node{Tag: TagBr})
 		d.noFrames = true
 	case TagNoscript:
 		if d.Strict || d.open[TagNoscript] == 0 {
@@ -286,7 +286,7 @@ func (d *Doc) bodyEnd(t *token) {
 			return
 		}
 		d.popUntil(TagNoscript) // whatever is open in it: a browser with scripts ends it here
-		d.reset()
+		d.resetMode()
 	default:
 		d.otherEnd(t)
 	}

@@ -6,7 +6,7 @@ import (
 
 // inForeign reports whether the current node is in SVG or MathML.
 func (d *Doc) inForeign() bool {
-	return d.foreign > 0 && len(d.stack) > 0 && d.top().Flags&flagForeign != 0
+	return d.foreign > 0 && len(d.stack) > 0 && d.currentNode().Flags&flagForeign != 0
 }
 
 // Foreign content.
@@ -40,13 +40,13 @@ func (d *Doc) insertForeign(t *token, space uint8) {
 		}
 	}
 	if t.selfClosing {
-		d.put(n)
+		d.addNode(n)
 		return
 	}
 	if len(d.stack) >= maxDepth {
-		d.pop()
+		d.popNode()
 	}
-	d.push(d.put(n))
+	d.pushNode(d.addNode(n))
 }
 
 // foreignStart handles a start tag in SVG or MathML; false: it is one of HTML.
@@ -64,18 +64,18 @@ func (d *Doc) foreignStart(t *token) bool {
 		d.leaveForeign()
 		return false
 	}
-	d.insertForeign(t, d.top().Flags&flagForeign)
+	d.insertForeign(t, d.currentNode().Flags&flagForeign)
 	return true
 }
 
 // leaveForeign closes elements up to where HTML may stand.
 func (d *Doc) leaveForeign() {
 	for len(d.stack) > 1 {
-		n := d.top()
+		n := d.currentNode()
 		if p := n.Flags & (flagHTMLPoint | flagTextPoint); n.Flags&flagForeign == 0 || p == flagHTMLPoint || p == flagTextPoint {
 			return
 		}
-		d.pop()
+		d.popNode()
 	}
 }
 

@@ -2,23 +2,23 @@ package htmltree
 
 import "bytes"
 
-// format opens a formatting element and lists it.
-func (d *Doc) format(t *token) {
-	i := d.insert(t.tag, t)
+// openFormatting opens a formatting element and lists it.
+func (d *Doc) openFormatting(t *token) {
+	i := d.insertElement(t.tag, t)
 	// no more than three alike
 	same, oldest := 0, -1
 	for k := len(d.list) - 1; k >= 0 && d.list[k] >= 0; k-- {
-		if x := &d.Nodes[d.list[k]]; x.Tag == t.tag && d.alike(x, &d.Nodes[i]) {
+		if x := &d.Nodes[d.list[k]]; x.Tag == t.tag && d.haveSameAttributes(x, &d.Nodes[i]) {
 			same++
 			oldest = k
 		}
 	}
 	if same >= 3 {
-		d.unlist(oldest)
+		d.removeListed(oldest)
 	}
 	if len(d.list) >= maxList {
 		if d.list[0] >= 0 {
-			d.unlist(0)
+			d.removeListed(0)
 		} else {
 			return
 		}
@@ -38,7 +38,7 @@ func (d *Doc) sumOf(n *Node) uint16 {
 // attributeSum returns a hash of the attributes as they are written, whatever their order.
 func (d *Doc) attributeSum(n *Node) (sum uint16) {
 	for p := int(n.name) + len(d.Name(n)); ; {
-		name, va, vb, next, _ := attribute(d.src, p)
+		name, va, vb, next, _ := readAttribute(d.src, p)
 		if name == nil || next < 0 {
 			return sum
 		}
@@ -57,24 +57,24 @@ func (d *Doc) attributeSum(n *Node) (sum uint16) {
 // maxCompared is the most bytes of attributes that are compared one by one.
 const maxCompared = 1 << 10
 
-// alike reports whether two formatting elements have the same attributes. Of elements with more than a kilobyte of them, only
+// haveSameAttributes reports whether two formatting elements have the same attributes. Of elements with more than a kilobyte of them, only
 // those that are written alike are.
-func (d *Doc) alike(x, y *Node) bool {
+func (d *Doc) haveSameAttributes(x, y *Node) bool {
 	if x.name == y.name {
 		return true
 	}
 	if d.sumOf(x) != d.sumOf(y) {
 		return false
 	}
-	a, b := d.attributes(x), d.attributes(y)
-	return bytes.Equal(a, b) || len(a) <= maxCompared && d.covers(x, y) && d.covers(y, x)
+	a, b := d.attributeBytes(x), d.attributeBytes(y)
+	return bytes.Equal(a, b) || len(a) <= maxCompared && d.coversAttributes(x, y) && d.coversAttributes(y, x)
 }
 
-// attributes returns the attributes of an element as they are written.
-func (d *Doc) attributes(n *Node) []byte {
+// attributeBytes returns the attributes of an element as they are written.
+func (d *Doc) attributeBytes(n *Node) []byte {
 	from := int(n.name) + len(d.Name(n))
 	for p := from; ; {
-		name, _, _, next, _ := attribute(d.src, p)
+		name, _, _, next, _ := readAttribute(d.src, p)
 		if name == nil || next < 0 {
 			return d.src[from:p]
 		}
@@ -82,10 +82,10 @@ func (d *Doc) attributes(n *Node) []byte {
 	}
 }
 
-// covers reports whether y has all attributes of x.
-func (d *Doc) covers(x, y *Node) bool {
+// coversAttributes reports whether y has all attributes of x.
+func (d *Doc) coversAttributes(x, y *Node) bool {
 	for p := int(x.name) + len(d.Name(x)); ; {
-		name, _, _, next, _ := attribute(d.src, p)
+		name, _, _, next, _ := readAttribute(d.src, p)
 		if name == nil || next < 0 {
 			return true
 		}
@@ -104,7 +104,7 @@ func (d *Doc) rawAttr(n *Node, key []byte) (va, vb int, ok bool) {
 		return 0, 0, false
 	}
 	for p := int(n.name) + len(d.Name(n)); ; {
-		name, a, b, next, _ := attribute(d.src, p)
+		name, a, b, next, _ := readAttribute(d.src, p)
 		if name == nil || next < 0 {
 			return 0, 0, false
 		}
@@ -115,15 +115,15 @@ func (d *Doc) rawAttr(n *Node, key []byte) (va, vb int, ok bool) {
 	}
 }
 
-// unlist takes list[k] from the list.
-func (d *Doc) unlist(k int) {
+// removeListed takes list[k] from the list.
+func (d *Doc) removeListed(k int) {
 	if d.list[k] >= 0 {
 		d.Nodes[d.list[k]].Flags &^= flagListed
 	}
 	d.list = append(d.list[:k], d.list[k+1:]...)
 }
 
-func (d *Doc) marker() { d.list = append(d.list, -1) }
+func (d *Doc) appendMarker() { d.list = append(d.list, -1) }
 
 // clearList takes all up to the last marker, and that.
 func (d *Doc) clearList() {
@@ -137,8 +137,8 @@ func (d *Doc) clearList() {
 	}
 }
 
-// reopen opens formatting elements again.
-func (d *Doc) reopen() {
+// reopenFormatting opens formatting elements again.
+func (d *Doc) reopenFormatting() {
 	k := len(d.list) - 1
 	if k < 0 || d.list[k] < 0 || d.Nodes[d.list[k]].Flags&flagOpen != 0 {
 		return
@@ -158,19 +158,19 @@ func (d *Doc) reopen() {
 		old.Flags &^= flagListed
 		n := Node{Tag: old.Tag, Flags: flagListed, A: old.A, B: old.B, name: old.name, sum: old.sum}
 		if len(d.stack) >= maxDepth {
-			d.pop()
+			d.popNode()
 		}
-		i := d.put(n)
-		d.push(i)
+		i := d.addNode(n)
+		d.pushNode(i)
 		d.list[k] = i
 	}
 }
 
-// adopt ends a formatting element: the adoption agency.
-func (d *Doc) adopt(t *token) {
+// runAdoption ends a formatting element: the adoption agency.
+func (d *Doc) runAdoption(t *token) {
 	tag := t.tag
-	if n := d.top(); n.Tag == tag && n.Flags&(flagListed|flagForeign) == 0 {
-		d.pop()
+	if n := d.currentNode(); n.Tag == tag && n.Flags&(flagListed|flagForeign) == 0 {
+		d.popNode()
 		return
 	}
 	for range 8 {
@@ -184,7 +184,7 @@ func (d *Doc) adopt(t *token) {
 		}
 		element := d.list[f]
 		if d.Nodes[element].Flags&flagOpen == 0 {
-			d.unlist(f)
+			d.removeListed(f)
 			return
 		}
 		// where it stands, the furthest block above it, and whether it is in scope
@@ -213,11 +213,11 @@ func (d *Doc) adopt(t *token) {
 		d.work += len(d.stack) - at
 		if block < 0 || d.clones > 1000+len(d.src)/8 || d.work > 1<<20+32*len(d.src) {
 			d.popTo(at)
-			d.unlist(f)
+			d.removeListed(f)
 			return
 		}
 		if !d.linked {
-			d.chain()
+			d.linkNodes()
 		}
 		ancestor := d.stack[max(0, at-1)]
 		furthest := d.stack[block]
@@ -229,44 +229,44 @@ func (d *Doc) adopt(t *token) {
 			i := d.stack[k]
 			n := &d.Nodes[i]
 			if n.Flags&flagListed != 0 && count > 3 {
-				p := d.listed(i)
-				d.unlist(p)
+				p := d.findListed(i)
+				d.removeListed(p)
 				if p < bookmark {
 					bookmark--
 				}
 			}
 			if d.Nodes[i].Flags&flagListed == 0 {
-				d.remove(k)
+				d.removeFromStack(k)
 				block--
 				continue
 			}
-			p := d.listed(i)
-			i = d.clone(i)
+			p := d.findListed(i)
+			i = d.cloneFormatting(i)
 			d.list[p] = i
 			d.stack[k] = i
 			if last == furthest {
 				bookmark = p + 1
 			}
-			d.detach(last)
-			d.attach(last, i, 0)
+			d.detachNode(last)
+			d.attachNode(last, i, 0)
 			last = i
 		}
-		d.detach(last)
-		parent, before := d.place(ancestor)
+		d.detachNode(last)
+		parent, before := d.insertionPlace(ancestor)
 		if parent == last { // cannot be
 			parent, before = ancestor, 0
 		}
-		d.attach(last, parent, before)
+		d.attachNode(last, parent, before)
 		x := d.Nodes[element]
 		i := int32(len(d.Nodes))
 		d.Nodes = append(d.Nodes, Node{Tag: x.Tag, Parent: -1, A: x.A, B: x.B, name: x.name, sum: x.sum, Flags: flagListed | flagOpen})
 		d.links = append(d.links, link{})
 		d.clones++
 		d.moveChildren(furthest, i)
-		d.attach(i, furthest, 0)
+		d.attachNode(i, furthest, 0)
 		// in the list
 		d.Nodes[element].Flags &^= flagListed
-		f = d.listed(element)
+		f = d.findListed(element)
 		d.list = append(d.list[:f], d.list[f+1:]...)
 		if f < bookmark {
 			bookmark--
@@ -281,8 +281,8 @@ func (d *Doc) adopt(t *token) {
 	}
 }
 
-// clone makes a copy of an open and listed formatting element, in its place.
-func (d *Doc) clone(i int32) int32 {
+// cloneFormatting makes a copy of an open and listed formatting element, in its place.
+func (d *Doc) cloneFormatting(i int32) int32 {
 	old := &d.Nodes[i]
 	n := Node{Tag: old.Tag, Flags: flagOpen | flagListed, Parent: -1, A: old.A, B: old.B, name: old.name, sum: old.sum}
 	old.Flags &^= flagOpen | flagListed
@@ -292,8 +292,8 @@ func (d *Doc) clone(i int32) int32 {
 	return int32(len(d.Nodes) - 1)
 }
 
-// listed returns the place of a node in the list.
-func (d *Doc) listed(i int32) int {
+// findListed returns the place of a node in the list.
+func (d *Doc) findListed(i int32) int {
 	for k := len(d.list) - 1; k >= 0; k-- {
 		if d.list[k] == i {
 			return k

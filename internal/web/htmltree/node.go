@@ -74,9 +74,9 @@ func (d *Doc) Parse(src []byte) {
 	}
 	d.src, d.dec = src, d.dec[:0]
 	d.Nodes, d.Attrs = slices.Grow(d.Nodes[:0], len(src)/bytesOfNode), d.Attrs[:0]
-	d.start()
-	d.run()
-	d.finish()
+	d.startPage()
+	d.readTokens()
+	d.finishPage()
 }
 
 // withoutCR returns a copy with LF for CR and CR LF.

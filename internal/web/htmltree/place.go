@@ -9,13 +9,13 @@ type link struct{ first, last, next, prev int32 }
 
 // The tree.
 
-// add adds a node as the last child of an element.
-func (d *Doc) add(parent int32, n Node) int32 {
+// addLastChild adds a node as the last child of an element.
+func (d *Doc) addLastChild(parent int32, n Node) int32 {
 	i := int32(len(d.Nodes))
 	if !d.linked {
 		for d.cur != parent {
 			if d.cur == 0 {
-				d.chain()
+				d.linkNodes()
 				break
 			}
 			x := &d.Nodes[d.cur]
@@ -28,13 +28,13 @@ func (d *Doc) add(parent int32, n Node) int32 {
 	d.cur = i
 	if d.linked {
 		d.links = append(d.links, link{})
-		d.attach(i, parent, 0)
+		d.attachNode(i, parent, 0)
 	}
 	return i
 }
 
-// chain links the nodes.
-func (d *Doc) chain() {
+// linkNodes links the nodes.
+func (d *Doc) linkNodes() {
 	d.linked = true
 	n := len(d.Nodes)
 	if cap(d.links) < n+16 {
@@ -44,12 +44,12 @@ func (d *Doc) chain() {
 		clear(d.links)
 	}
 	for i := 1; i < n; i++ {
-		d.attach(int32(i), d.Nodes[i].Parent, 0)
+		d.attachNode(int32(i), d.Nodes[i].Parent, 0)
 	}
 }
 
-// attach makes a node a child of an element, before another child, or the last one.
-func (d *Doc) attach(i, parent, before int32) {
+// attachNode makes a node a child of an element, before another child, or the last one.
+func (d *Doc) attachNode(i, parent, before int32) {
 	d.Nodes[i].Parent = parent
 	x, p := &d.links[i], &d.links[parent]
 	x.next = before
@@ -67,10 +67,10 @@ func (d *Doc) attach(i, parent, before int32) {
 	}
 }
 
-// detach takes a node out of the tree.
-func (d *Doc) detach(i int32) {
+// detachNode takes a node out of the tree.
+func (d *Doc) detachNode(i int32) {
 	if !d.linked {
-		d.chain()
+		d.linkNodes()
 	}
 	parent := d.Nodes[i].Parent
 	if parent < 0 {
@@ -102,8 +102,8 @@ func (d *Doc) moveChildren(from, to int32) {
 	}
 }
 
-// order puts the linked nodes in document order.
-func (d *Doc) order() {
+// sortNodes puts the linked nodes in document order.
+func (d *Doc) sortNodes() {
 	out, path := d.spare[:0], d.path[:0]
 	for i := int32(0); ; {
 		n := d.Nodes[i]
@@ -131,8 +131,8 @@ func (d *Doc) order() {
 	d.spare, d.Nodes, d.path = d.Nodes, out, path
 }
 
-// place returns where a node goes that is inserted with target as the current node: before is 0 for the end.
-func (d *Doc) place(target int32) (parent, before int32) {
+// insertionPlace returns where a node goes that is inserted with target as the current node: before is 0 for the end.
+func (d *Doc) insertionPlace(target int32) (parent, before int32) {
 	t := &d.Nodes[target]
 	if !d.foster || t.Flags&flagForeign != 0 || build[t.Tag]&isTablePart == 0 {
 		return target, 0
@@ -152,37 +152,37 @@ func (d *Doc) place(target int32) (parent, before int32) {
 	return d.stack[0], 0
 }
 
-// put adds a node at the current place.
-func (d *Doc) put(n Node) int32 {
+// addNode adds a node at the current place.
+func (d *Doc) addNode(n Node) int32 {
 	top := d.stack[len(d.stack)-1]
 	if !d.foster {
-		return d.add(top, n)
+		return d.addLastChild(top, n)
 	}
-	parent, before := d.place(top)
+	parent, before := d.insertionPlace(top)
 	if before == 0 {
-		return d.add(parent, n)
+		return d.addLastChild(parent, n)
 	}
 	if !d.linked {
-		d.chain()
+		d.linkNodes()
 	}
 	i := int32(len(d.Nodes))
 	d.Nodes = append(d.Nodes, n)
 	d.links = append(d.links, link{})
-	d.attach(i, parent, before)
+	d.attachNode(i, parent, before)
 	return i
 }
 
-// insert opens an element.
-func (d *Doc) insert(tag Tag, t *token) int32 {
+// insertElement opens an element.
+func (d *Doc) insertElement(tag Tag, t *token) int32 {
 	if len(d.stack) >= maxDepth {
-		d.pop()
+		d.popNode()
 	}
-	i := d.put(d.node(tag, t))
-	d.push(i)
+	i := d.addNode(d.newNode(tag, t))
+	d.pushNode(i)
 	return i
 }
 
-func (d *Doc) node(tag Tag, t *token) Node {
+func (d *Doc) newNode(tag Tag, t *token) Node {
 	n := Node{Tag: tag}
 	if t != nil && t.start != 0 {
 		n.A, n.B, n.name = t.a, t.b, t.start
@@ -190,27 +190,27 @@ func (d *Doc) node(tag Tag, t *token) Node {
 	return n
 }
 
-// void adds an element without content.
-func (d *Doc) void(t *token) { d.put(d.node(t.tag, t)) }
+// addVoidElement adds an element without content.
+func (d *Doc) addVoidElement(t *token) { d.addNode(d.newNode(t.tag, t)) }
 
-// raw adds an element whose content is text. A line feed at its begin is left out.
-func (d *Doc) raw(t *token, lineFeed bool) {
+// addRawElement adds an element whose content is text. A line feed at its begin is left out.
+func (d *Doc) addRawElement(t *token, lineFeed bool) {
 	pos := d.pos
 	end, next, found := d.rawEnd(t.tag, pos)
 	if !found && !d.Strict && t.tag != TagScript && t.tag != TagStyle && t.tag != TagXmp {
 		end, next = pos, pos
 	}
-	i := d.insert(t.tag, t)
+	i := d.insertElement(t.tag, t)
 	d.pos = next
 	if lineFeed && pos < end && d.src[pos] == '\n' {
 		pos++
 	}
 	if pos < end {
 		rcdata := t.tag == TagTitle || t.tag == TagTextarea
-		d.put(d.textNode(pos, end, !rcdata, true))
+		d.addNode(d.textNode(pos, end, !rcdata, true))
 	}
 	if d.stack[len(d.stack)-1] == i {
-		d.pop()
+		d.popNode()
 	}
 }
 

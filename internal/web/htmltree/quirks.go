@@ -4,17 +4,17 @@ import (
 	"bytes"
 )
 
-// doctype reads what stands behind <!doctype.
-func (d *Doc) doctype(s []byte, closed bool) {
+// readDoctype reads what stands behind <!doctype.
+func (d *Doc) readDoctype(s []byte, closed bool) {
 	if d.mode != mInitial {
 		return
 	}
 	d.mode = mBeforeHTML
-	d.quirks = !closed || quirky(s)
+	d.quirks = !closed || isQuirky(s)
 }
 
-// quirky reports whether a doctype, without <!doctype, is one of old pages.
-func quirky(s []byte) bool {
+// isQuirky reports whether a doctype, without <!doctype, is one of old pages.
+func isQuirky(s []byte) bool {
 	s = bytes.TrimLeft(s, " \t\n\f")
 	i := 0
 	for i < len(s) && !IsSpace(s[i]) {

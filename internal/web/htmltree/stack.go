@@ -6,16 +6,16 @@ import (
 
 // The stack.
 
-func (d *Doc) top() *Node { return &d.Nodes[d.stack[len(d.stack)-1]] }
+func (d *Doc) currentNode() *Node { return &d.Nodes[d.stack[len(d.stack)-1]] }
 
-func (d *Doc) push(i int32) {
+func (d *Doc) pushNode(i int32) {
 	n := &d.Nodes[i]
 	n.Flags |= flagOpen
-	d.count(n, 1)
+	d.countOpen(n, 1)
 	d.stack = append(d.stack, i)
 }
 
-func (d *Doc) count(n *Node, by int32) {
+func (d *Doc) countOpen(n *Node, by int32) {
 	if n.Flags&flagForeign != 0 {
 		d.foreign += by
 	} else {
@@ -23,38 +23,38 @@ func (d *Doc) count(n *Node, by int32) {
 	}
 }
 
-// pop closes the current node, never html.
-func (d *Doc) pop() {
+// popNode closes the current node, never html.
+func (d *Doc) popNode() {
 	if len(d.stack) <= 1 {
 		return
 	}
-	n := d.top()
+	n := d.currentNode()
 	n.Flags &^= flagOpen
-	d.count(n, -1)
+	d.countOpen(n, -1)
 	d.stack = d.stack[:len(d.stack)-1]
 }
 
 // popTo closes the open elements down to stack[k], and that.
 func (d *Doc) popTo(k int) {
 	for len(d.stack) > max(k, 1) {
-		d.pop()
+		d.popNode()
 	}
 }
 
-// remove takes stack[k] from the stack.
-func (d *Doc) remove(k int) {
+// removeFromStack takes stack[k] from the stack.
+func (d *Doc) removeFromStack(k int) {
 	n := &d.Nodes[d.stack[k]]
 	n.Flags &^= flagOpen
-	d.count(n, -1)
+	d.countOpen(n, -1)
 	d.stack = append(d.stack[:k], d.stack[k+1:]...)
 }
 
 // popUntil closes the open elements down to the nearest with this tag, and that. It must be open.
 func (d *Doc) popUntil(t Tag) {
 	for len(d.stack) > 1 {
-		n := d.top()
+		n := d.currentNode()
 		is := n.Tag == t && n.Flags&flagForeign == 0
-		d.pop()
+		d.popNode()
 		if is {
 			return
 		}
@@ -64,24 +64,24 @@ func (d *Doc) popUntil(t Tag) {
 // clearTo closes the open elements above the nearest one with a property.
 func (d *Doc) clearTo(bit uint16) {
 	for len(d.stack) > 1 {
-		if n := d.top(); n.Flags&flagForeign == 0 && build[n.Tag]&bit != 0 {
+		if n := d.currentNode(); n.Flags&flagForeign == 0 && build[n.Tag]&bit != 0 {
 			return
 		}
-		d.pop()
+		d.popNode()
 	}
 }
 
-// is reports whether the current node is this element.
-func (d *Doc) is(t Tag) bool {
-	n := d.top()
+// isCurrent reports whether the current node is this element.
+func (d *Doc) isCurrent(t Tag) bool {
+	n := d.currentNode()
 	return n.Tag == t && n.Flags&flagForeign == 0
 }
 
 // inScope reports whether an element is open in a scope.
-func (d *Doc) inScope(t Tag, s uint16) bool { return d.open[t] > 0 && d.find(t, s) >= 0 }
+func (d *Doc) inScope(t Tag, s uint16) bool { return d.open[t] > 0 && d.findInScope(t, s) >= 0 }
 
-// find returns the place on the stack of the nearest open element in a scope, or -1.
-func (d *Doc) find(t Tag, s uint16) int {
+// findInScope returns the place on the stack of the nearest open element in a scope, or -1.
+func (d *Doc) findInScope(t Tag, s uint16) int {
 	for k := len(d.stack) - 1; k >= 0; k-- {
 		n := &d.Nodes[d.stack[k]]
 		if n.Flags&flagForeign != 0 {
@@ -120,21 +120,21 @@ func (d *Doc) anyInScope(bit, s uint16) bool {
 	return false
 }
 
-// implied closes the elements at the top whose end tags may be missing.
-func (d *Doc) implied(but Tag) {
+// closeImplied closes the elements at the top whose end tags may be missing.
+func (d *Doc) closeImplied(but Tag) {
 	for len(d.stack) > 1 {
-		n := d.top()
+		n := d.currentNode()
 		if n.Flags&flagForeign != 0 || build[n.Tag]&isImplied == 0 || n.Tag == but {
 			return
 		}
-		d.pop()
+		d.popNode()
 	}
 }
 
 // closeP closes an open paragraph.
 func (d *Doc) closeP() {
-	if d.open[TagP] > 0 && d.find(TagP, scopeButton) >= 0 {
-		d.implied(TagP)
+	if d.open[TagP] > 0 && d.findInScope(TagP, scopeButton) >= 0 {
+		d.closeImplied(TagP)
 		d.popUntil(TagP)
 	}
 }
@@ -154,9 +154,9 @@ func (d *Doc) otherEnd(t *token) {
 		}
 		if n.Tag == t.tag && (t.tag != TagOther || bytes.EqualFold(d.Name(n), d.src[t.start:t.end])) {
 			if t.tag != TagOther {
-				d.implied(t.tag)
+				d.closeImplied(t.tag)
 			} else {
-				d.implied(TagRoot)
+				d.closeImplied(TagRoot)
 			}
 			d.popTo(k)
 			return
@@ -168,4 +168,6 @@ func (d *Doc) otherEnd(t *token) {
 }
 
 // selectInScope reports whether a select is open.
-func (d *Doc) selectInScope() bool { return d.open[TagSelect] > 0 && d.find(TagSelect, scope) >= 0 }
+func (d *Doc) selectInScope() bool {
+	return d.open[TagSelect] > 0 && d.findInScope(TagSelect, scope) >= 0
+}

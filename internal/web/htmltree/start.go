@@ -6,7 +6,7 @@ func (d *Doc) startTag(t *token) {
 		t.tag = TagImg
 	}
 	if d.foreign > 0 {
-		n := d.top()
+		n := d.currentNode()
 		if n.Flags&flagForeign != 0 && !d.htmlIn(n, t) {
 			if d.foreignStart(t) {
 				return
@@ -66,10 +66,10 @@ func (d *Doc) htmlStart(t *token) {
 				return
 			case TagNoscript:
 				if !d.Strict { // a browser with scripts shows nothing of it
-					d.raw(t, false)
+					d.addRawElement(t, false)
 					return
 				}
-				d.insert(TagNoscript, t)
+				d.insertElement(TagNoscript, t)
 				d.mode = mHeadNoscript
 				return
 			case TagBase, TagBasefont, TagBgsound, TagLink, TagMeta, TagTitle, TagNoframes, TagStyle, TagScript, TagTemplate:
@@ -95,20 +95,20 @@ func (d *Doc) htmlStart(t *token) {
 				d.bodyStart(t)
 				return
 			case TagBody:
-				d.insert(TagBody, t)
+				d.insertElement(TagBody, t)
 				d.noFrames = true
 				d.mode = mBody
 				return
 			case TagFrameset:
-				d.insert(TagFrameset, t)
+				d.insertElement(TagFrameset, t)
 				d.mode = mFrameset
 				return
 			case TagBase, TagBasefont, TagBgsound, TagLink, TagMeta, TagNoframes, TagScript, TagStyle, TagTemplate, TagTitle:
-				d.push(d.head)
+				d.pushNode(d.head)
 				d.headStart(t)
 				for k := len(d.stack) - 1; k > 0; k-- {
 					if d.stack[k] == d.head {
-						d.remove(k)
+						d.removeFromStack(k)
 						break
 					}
 				}
@@ -116,7 +116,7 @@ func (d *Doc) htmlStart(t *token) {
 			case TagHead:
 				return
 			}
-			d.insert(TagBody, nil)
+			d.insertElement(TagBody, nil)
 			d.mode = mBody
 		case mTable:
 			if d.tableStart(t) {
@@ -138,27 +138,27 @@ func (d *Doc) htmlStart(t *token) {
 				d.bodyStart(t)
 				return
 			case TagCol:
-				d.void(t)
+				d.addVoidElement(t)
 				return
 			case TagTemplate:
 				d.headStart(t)
 				return
 			}
-			if !d.is(TagColgroup) {
+			if !d.isCurrent(TagColgroup) {
 				return
 			}
-			d.pop()
+			d.popNode()
 			d.mode = mTable
 		case mTableBody:
 			switch t.tag {
 			case TagTr:
 				d.clearTo(toTableBody)
-				d.insert(TagTr, t)
+				d.insertElement(TagTr, t)
 				d.mode = mRow
 				return
 			case TagTh, TagTd:
 				d.clearTo(toTableBody)
-				d.insert(TagTr, nil)
+				d.insertElement(TagTr, nil)
 				d.mode = mRow
 				continue
 			case TagCaption, TagCol, TagColgroup, TagTbody, TagTfoot, TagThead:
@@ -174,9 +174,9 @@ func (d *Doc) htmlStart(t *token) {
 			switch t.tag {
 			case TagTh, TagTd:
 				d.clearTo(toRow)
-				d.insert(t.tag, t)
+				d.insertElement(t.tag, t)
 				d.mode = mCell
-				d.marker()
+				d.appendMarker()
 				return
 			case TagCaption, TagCol, TagColgroup, TagTbody, TagTfoot, TagThead, TagTr:
 				if !d.endRow() {
@@ -226,9 +226,9 @@ func (d *Doc) htmlStart(t *token) {
 			case TagHTML:
 				d.bodyStart(t)
 			case TagFrameset:
-				d.insert(TagFrameset, t)
+				d.insertElement(TagFrameset, t)
 			case TagFrame:
-				d.void(t)
+				d.addVoidElement(t)
 			case TagNoframes:
 				d.headStart(t)
 			}
@@ -251,9 +251,9 @@ func (d *Doc) headStart(t *token) {
 	case TagTemplate:
 		d.openTemplate(t)
 	case TagTitle, TagNoframes, TagStyle, TagScript:
-		d.raw(t, false)
+		d.addRawElement(t, false)
 	default:
-		d.void(t)
+		d.addVoidElement(t)
 	}
 }
 
@@ -276,23 +276,23 @@ func (d *Doc) bodyStart(t *token) {
 		if len(d.stack) < 2 || d.Nodes[d.stack[1]].Tag != TagBody || d.noFrames {
 			return
 		}
-		d.detach(d.stack[1])
+		d.detachNode(d.stack[1])
 		d.popTo(1)
-		d.insert(TagFrameset, t)
+		d.insertElement(TagFrameset, t)
 		d.mode = mFrameset
 	case TagAddress, TagArticle, TagAside, TagBlockquote, TagCenter, TagDetails, TagDialog, TagDir, TagDiv, TagDl, TagFieldset, TagFigcaption, TagFigure,
 		TagFooter, TagHeader, TagHgroup, TagMain, TagMenu, TagNav, TagOl, TagP, TagSearch, TagSection, TagSummary, TagUl:
 		d.closeP()
-		d.insert(tag, t)
+		d.insertElement(tag, t)
 	case TagH1, TagH2, TagH3, TagH4, TagH5, TagH6:
 		d.closeP()
-		if n := d.top(); n.Flags&flagForeign == 0 && build[n.Tag]&headings != 0 {
-			d.pop()
+		if n := d.currentNode(); n.Flags&flagForeign == 0 && build[n.Tag]&headings != 0 {
+			d.popNode()
 		}
-		d.insert(tag, t)
+		d.insertElement(tag, t)
 	case TagPre, TagListing:
 		d.closeP()
-		d.insert(tag, t)
+		d.insertElement(tag, t)
 		d.noFrames = true
 		d.skipLineFeed()
 	case TagForm:
@@ -300,7 +300,7 @@ func (d *Doc) bodyStart(t *token) {
 			return
 		}
 		d.closeP()
-		i := d.insert(tag, t)
+		i := d.insertElement(tag, t)
 		if d.open[TagTemplate] == 0 {
 			d.form = i
 		}
@@ -316,7 +316,7 @@ func (d *Doc) bodyStart(t *token) {
 					continue
 				}
 				if n.Tag == tag || n.Tag == TagDd && tag == TagDt || n.Tag == TagDt && tag == TagDd {
-					d.implied(n.Tag)
+					d.closeImplied(n.Tag)
 					d.popUntil(n.Tag)
 					break
 				}
@@ -326,34 +326,34 @@ func (d *Doc) bodyStart(t *token) {
 			}
 		}
 		d.closeP()
-		d.insert(tag, t)
+		d.insertElement(tag, t)
 	case TagPlaintext:
 		d.closeP()
-		d.insert(tag, t)
+		d.insertElement(tag, t)
 		pos := d.pos
 		d.pos = len(d.src)
 		if pos < len(d.src) {
-			d.plain(pos)
+			d.addPlainText(pos)
 		}
 	case TagButton:
 		if d.inScope(TagButton, scope) {
-			d.implied(TagRoot)
+			d.closeImplied(TagRoot)
 			d.popUntil(TagButton)
 		}
-		d.reopen()
-		d.insert(tag, t)
+		d.reopenFormatting()
+		d.insertElement(tag, t)
 		d.noFrames = true
 	case TagA:
 		for k := len(d.list) - 1; k >= 0 && d.list[k] >= 0; k-- {
 			if i := d.list[k]; d.Nodes[i].Tag == TagA {
-				d.adopt(t)
+				d.runAdoption(t)
 				if d.Nodes[i].Flags&flagListed != 0 {
-					d.unlist(d.listed(i))
+					d.removeListed(d.findListed(i))
 				}
 				if d.Nodes[i].Flags&flagOpen != 0 {
 					for k := len(d.stack) - 1; k > 0; k-- {
 						if d.stack[k] == i {
-							d.remove(k)
+							d.removeFromStack(k)
 							break
 						}
 					}
@@ -361,108 +361,108 @@ func (d *Doc) bodyStart(t *token) {
 				break
 			}
 		}
-		d.reopen()
-		d.format(t)
+		d.reopenFormatting()
+		d.openFormatting(t)
 	case TagB, TagBig, TagCode, TagEm, TagFont, TagI, TagS, TagSmall, TagStrike, TagStrong, TagTt, TagU:
-		d.reopen()
-		d.format(t)
+		d.reopenFormatting()
+		d.openFormatting(t)
 	case TagNobr:
-		d.reopen()
+		d.reopenFormatting()
 		if d.inScope(TagNobr, scope) {
-			d.adopt(t)
-			d.reopen()
+			d.runAdoption(t)
+			d.reopenFormatting()
 		}
-		d.format(t)
+		d.openFormatting(t)
 	case TagApplet, TagMarquee, TagObject:
-		d.reopen()
-		d.insert(tag, t)
-		d.marker()
+		d.reopenFormatting()
+		d.insertElement(tag, t)
+		d.appendMarker()
 		d.noFrames = true
 	case TagTable:
 		if !d.quirks {
 			d.closeP()
 		}
-		d.insert(tag, t)
+		d.insertElement(tag, t)
 		d.noFrames = true
 		d.mode = mTable
 	case TagArea, TagBr, TagEmbed, TagImg, TagKeygen, TagWbr:
-		d.reopen()
-		d.void(t)
+		d.reopenFormatting()
+		d.addVoidElement(t)
 		d.noFrames = true
 	case TagInput:
 		if d.selectInScope() {
 			d.popUntil(TagSelect)
 		}
-		d.reopen()
-		d.void(t)
+		d.reopenFormatting()
+		d.addVoidElement(t)
 		if !d.hiddenInput(t) {
 			d.noFrames = true
 		}
 	case TagParam, TagSource, TagTrack:
-		d.void(t)
+		d.addVoidElement(t)
 	case TagHr:
 		d.closeP()
 		if d.selectInScope() {
-			d.implied(TagRoot)
+			d.closeImplied(TagRoot)
 		}
-		d.void(t)
+		d.addVoidElement(t)
 		d.noFrames = true
 	case TagTextarea:
 		d.noFrames = true
-		d.raw(t, true)
+		d.addRawElement(t, true)
 	case TagXmp:
 		d.closeP()
-		d.reopen()
+		d.reopenFormatting()
 		d.noFrames = true
-		d.raw(t, false)
+		d.addRawElement(t, false)
 	case TagIframe:
 		d.noFrames = true
-		d.raw(t, false)
+		d.addRawElement(t, false)
 	case TagNoembed:
-		d.raw(t, false)
+		d.addRawElement(t, false)
 	case TagSelect:
 		if d.selectInScope() {
 			d.popUntil(TagSelect)
 			return
 		}
-		d.reopen()
-		d.insert(tag, t)
+		d.reopenFormatting()
+		d.insertElement(tag, t)
 		d.noFrames = true
 	case TagOption:
 		if d.selectInScope() {
-			d.implied(TagOptgroup)
-		} else if d.is(TagOption) {
-			d.pop()
+			d.closeImplied(TagOptgroup)
+		} else if d.isCurrent(TagOption) {
+			d.popNode()
 		}
-		d.reopen()
-		d.insert(tag, t)
+		d.reopenFormatting()
+		d.insertElement(tag, t)
 	case TagOptgroup:
 		if d.selectInScope() {
-			d.implied(TagRoot)
-		} else if d.is(TagOption) {
-			d.pop()
+			d.closeImplied(TagRoot)
+		} else if d.isCurrent(TagOption) {
+			d.popNode()
 		}
-		d.reopen()
-		d.insert(tag, t)
+		d.reopenFormatting()
+		d.insertElement(tag, t)
 	case TagRb, TagRtc:
 		if d.inScope(TagRuby, scope) {
-			d.implied(TagRoot)
+			d.closeImplied(TagRoot)
 		}
-		d.insert(tag, t)
+		d.insertElement(tag, t)
 	case TagRp, TagRt:
 		if d.inScope(TagRuby, scope) {
-			d.implied(TagRtc)
+			d.closeImplied(TagRtc)
 		}
-		d.insert(tag, t)
+		d.insertElement(tag, t)
 	case TagMath:
-		d.reopen()
+		d.reopenFormatting()
 		d.insertForeign(t, flagMath)
 	case TagSVG:
-		d.reopen()
+		d.reopenFormatting()
 		d.insertForeign(t, flagSVG)
 	case TagCaption, TagCol, TagColgroup, TagFrame, TagHead, TagTbody, TagTd, TagTfoot, TagTh, TagThead, TagTr:
 	default:
-		d.reopen()
-		d.insert(tag, t)
+		d.reopenFormatting()
+		d.insertElement(tag, t)
 	}
 }

@@ -9,28 +9,28 @@ func (d *Doc) tableStart(t *token) bool {
 	switch t.tag {
 	case TagCaption:
 		d.clearTo(toTable)
-		d.marker()
-		d.insert(TagCaption, t)
+		d.appendMarker()
+		d.insertElement(TagCaption, t)
 		d.mode = mCaption
 		return true
 	case TagColgroup:
 		d.clearTo(toTable)
-		d.insert(TagColgroup, t)
+		d.insertElement(TagColgroup, t)
 		d.mode = mColgroup
 		return true
 	case TagCol:
 		d.clearTo(toTable)
-		d.insert(TagColgroup, nil)
+		d.insertElement(TagColgroup, nil)
 		d.mode = mColgroup
 		return false
 	case TagTbody, TagTfoot, TagThead:
 		d.clearTo(toTable)
-		d.insert(t.tag, t)
+		d.insertElement(t.tag, t)
 		d.mode = mTableBody
 		return true
 	case TagTd, TagTh, TagTr:
 		d.clearTo(toTable)
-		d.insert(TagTbody, nil)
+		d.insertElement(TagTbody, nil)
 		d.mode = mTableBody
 		return false
 	case TagTable:
@@ -38,20 +38,20 @@ func (d *Doc) tableStart(t *token) bool {
 			return true
 		}
 		d.popUntil(TagTable)
-		d.reset()
+		d.resetMode()
 		return false
 	case TagStyle, TagScript, TagTemplate:
 		d.headStart(t)
 		return true
 	case TagInput:
 		if d.hiddenInput(t) {
-			d.void(t)
+			d.addVoidElement(t)
 			return true
 		}
 	case TagForm:
 		if d.form == 0 && d.open[TagTemplate] == 0 {
-			d.form = d.insert(TagForm, t)
-			d.pop()
+			d.form = d.insertElement(TagForm, t)
+			d.popNode()
 		}
 		return true
 	}
@@ -74,7 +74,7 @@ func (d *Doc) endCaption() bool {
 	if !d.inScope(TagCaption, scopeTable) {
 		return false
 	}
-	d.implied(TagRoot)
+	d.closeImplied(TagRoot)
 	d.popUntil(TagCaption)
 	d.clearList()
 	d.mode = mTable
@@ -86,7 +86,7 @@ func (d *Doc) endTableBody() bool {
 		return false
 	}
 	d.clearTo(toTableBody)
-	d.pop()
+	d.popNode()
 	d.mode = mTable
 	return true
 }
@@ -96,17 +96,17 @@ func (d *Doc) endRow() bool {
 		return false
 	}
 	d.clearTo(toRow)
-	d.pop()
+	d.popNode()
 	d.mode = mTableBody
 	return true
 }
 
 func (d *Doc) endCell() {
-	d.implied(TagRoot)
+	d.closeImplied(TagRoot)
 	for len(d.stack) > 1 {
-		n := d.top()
+		n := d.currentNode()
 		is := n.Flags&flagForeign == 0 && build[n.Tag]&cells != 0
-		d.pop()
+		d.popNode()
 		if is {
 			break
 		}

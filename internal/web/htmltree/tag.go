@@ -179,7 +179,7 @@ const (
 
 var props [TagCount]uint16
 
-func set(bit uint16, tags ...Tag) {
+func setProperty(bit uint16, tags ...Tag) {
 	for _, t := range tags {
 		props[t] |= bit
 	}
@@ -216,12 +216,12 @@ func init() {
 			tag  Tag
 		}{n, t})
 	}
-	set(isInline, TagA, TagAbbr, TagB, TagBdi, TagBdo, TagBig, TagCite, TagCode, TagData, TagDel, TagDfn, TagEm, TagFont, TagI, TagImg, TagIns, TagKbd,
+	setProperty(isInline, TagA, TagAbbr, TagB, TagBdi, TagBdo, TagBig, TagCite, TagCode, TagData, TagDel, TagDfn, TagEm, TagFont, TagI, TagImg, TagIns, TagKbd,
 		TagLabel, TagMark, TagNobr, TagQ, TagS, TagSamp, TagSmall, TagSpan, TagStrike, TagStrong, TagSub, TagSup, TagTime, TagTt, TagU, TagVar, TagWbr,
 		TagButton, TagInput, TagRuby, TagRt, TagRp, TagPicture, TagMap, TagArea, TagSlot, TagOutput, TagMeter, TagProgress, TagAcronym, TagRb, TagRtc, TagBasefont, TagBgsound, TagKeygen)
-	set(isSilent, TagScript, TagStyle, TagHead, TagTitle, TagTemplate, TagIframe, TagObject, TagSVG, TagMath, TagNoembed, TagSelect, TagTextarea,
+	setProperty(isSilent, TagScript, TagStyle, TagHead, TagTitle, TagTemplate, TagIframe, TagObject, TagSVG, TagMath, TagNoembed, TagSelect, TagTextarea,
 		TagCanvas, TagAudio, TagVideo, TagNoscript, TagNoframes, TagDatalist, TagRp)
-	set(isHeading, TagH1, TagH2, TagH3, TagH4, TagH5, TagH6)
+	setProperty(isHeading, TagH1, TagH2, TagH3, TagH4, TagH5, TagH6)
 }
 
 func lookupTag(name []byte) Tag {

@@ -4,31 +4,31 @@ import (
 	"bytes"
 )
 
-// text adds the text src[a:b], with entities.
-func (d *Doc) text(a, b int) { d.characters(a, b, false) }
+// addText adds the text src[a:b], with entities.
+func (d *Doc) addText(a, b int) { d.addCharacters(a, b, false) }
 
-// characters handles the text src[a:b]; raw: without entities.
-func (d *Doc) characters(a, b int, raw bool) {
+// addCharacters handles the text src[a:b]; raw: without entities.
+func (d *Doc) addCharacters(a, b int, raw bool) {
 	if d.foreign > 0 {
-		if n := d.top(); n.Flags&flagForeign != 0 && n.Flags&(flagHTMLPoint|flagTextPoint) == 0 || n.Flags&(flagHTMLPoint|flagTextPoint) == flagHTMLPoint|flagTextPoint {
+		if n := d.currentNode(); n.Flags&flagForeign != 0 && n.Flags&(flagHTMLPoint|flagTextPoint) == 0 || n.Flags&(flagHTMLPoint|flagTextPoint) == flagHTMLPoint|flagTextPoint {
 			x := d.textNode(a, b, raw, true)
 			if k := leadingBlanks(d.Text(&x)); k == len(d.Text(&x)) {
 				x.Flags |= FlagBlank
 			} else if !d.zeros || !blankOrNUL(d.src[a:b]) {
 				d.noFrames = true
 			}
-			d.put(x)
+			d.addNode(x)
 			return
 		}
 	}
 	if d.zeros && d.mode < mBody {
 		if k := bytes.IndexByte(d.src[a:b], 0); k >= 0 { // it opens the body
 			if k > 0 {
-				d.characters(a, a+k, raw)
+				d.addCharacters(a, a+k, raw)
 			}
 			d.toBody()
 			if a+k+1 < b {
-				d.characters(a+k+1, b, raw)
+				d.addCharacters(a+k+1, b, raw)
 			}
 			return
 		}
@@ -46,9 +46,9 @@ func (d *Doc) characters(a, b int, raw bool) {
 			return
 		case mTable, mTableBody, mRow:
 			if blanks == len(s) {
-				if x := d.top(); x.Flags&flagForeign == 0 && (build[x.Tag]&isTablePart != 0 || x.Tag == TagTemplate) {
+				if x := d.currentNode(); x.Flags&flagForeign == 0 && (build[x.Tag]&isTablePart != 0 || x.Tag == TagTemplate) {
 					n.Flags |= FlagBlank
-					d.put(n)
+					d.addNode(n)
 					return
 				}
 			}
@@ -64,12 +64,12 @@ func (d *Doc) characters(a, b int, raw bool) {
 				x := n
 				x.B = x.A + int32(blanks)
 				x.Flags |= FlagBlank
-				d.put(x)
+				d.addNode(x)
 			case mAfterBody, mAfterAfterBody, mAfterAfterFrameset:
 				if blanks == len(s) {
 					if d.mode == mAfterAfterFrameset {
 						n.Flags |= FlagBlank
-						d.put(n)
+						d.addNode(n)
 					} else {
 						d.bodyText(n, true)
 					}
@@ -91,12 +91,12 @@ func (d *Doc) characters(a, b int, raw bool) {
 		case mInitial, mBeforeHTML, mBeforeHead, mHead, mHeadNoscript, mAfterHead:
 			d.stepToBody()
 		case mColgroup:
-			if !d.is(TagColgroup) {
+			if !d.isCurrent(TagColgroup) {
 				// only its blanks count
 				d.frameText(n, s)
 				return
 			}
-			d.pop()
+			d.popNode()
 			d.mode = mTable
 		case mAfterBody, mAfterAfterBody:
 			d.mode = mBody
@@ -124,7 +124,7 @@ func (d *Doc) frameText(n Node, s []byte) {
 			x := n
 			x.A, x.B = n.A+int32(j), n.A+int32(k)
 			x.Flags |= FlagBlank
-			d.put(x)
+			d.addNode(x)
 		}
 		i = k
 	}
@@ -150,13 +150,13 @@ func leadingBlanks(s []byte) int {
 
 // bodyText adds a text in the body.
 func (d *Doc) bodyText(n Node, blank bool) {
-	d.reopen()
+	d.reopenFormatting()
 	if blank {
 		n.Flags |= FlagBlank
 	} else {
 		d.noFrames = true
 	}
-	d.put(n)
+	d.addNode(n)
 }
 
 // skipLineFeed leaves out a line feed at the begin of a listing.
@@ -172,12 +172,12 @@ func (d *Doc) skipLineFeed() {
 
 var lineFeeds = [...]string{"\n", "&#10;", "&#x0a;", "&#xa;", "&#x0A;", "&#xA;"}
 
-// plain adds the rest of the page as text.
-func (d *Doc) plain(pos int) {
+// addPlainText adds the rest of the page as text.
+func (d *Doc) addPlainText(pos int) {
 	n := d.textNode(pos, len(d.src), true, true)
 	foster := d.foster
 	d.foster = false
-	d.reopen()
-	d.put(n)
+	d.reopenFormatting()
+	d.addNode(n)
 	d.foster = foster
 }

@@ -4,8 +4,8 @@ import (
 	"bytes"
 )
 
-// run reads the tokens.
-func (d *Doc) run() {
+// readTokens reads the tokens.
+func (d *Doc) readTokens() {
 	src, n := d.src, len(d.src)
 	d.pos = 0
 	for d.pos < n {
@@ -15,12 +15,12 @@ func (d *Doc) run() {
 		for {
 			i := bytes.IndexByte(src[lt:], '<')
 			if i < 0 {
-				d.text(pos, n)
+				d.addText(pos, n)
 				return
 			}
 			lt += i
 			if lt+1 >= n {
-				d.text(pos, n)
+				d.addText(pos, n)
 				return
 			}
 			c := src[lt+1]
@@ -30,7 +30,7 @@ func (d *Doc) run() {
 			lt++ // a lone <: part of the text
 		}
 		if lt > pos {
-			d.text(pos, lt)
+			d.addText(pos, lt)
 		}
 		switch c := src[lt+1]; {
 		case c == '/':
@@ -42,14 +42,14 @@ func (d *Doc) run() {
 		case c == '!' || c == '?':
 			switch {
 			case bytes.HasPrefix(src[lt:], []byte("<!--")):
-				d.pos = comment(src, lt+4)
+				d.pos = skipComment(src, lt+4)
 			case len(src)-lt >= 9 && equalFold(src[lt+2:lt+9], "doctype"):
 				d.pos = skipTo(src, lt+9, '>')
 				end := d.pos
 				if src[end-1] == '>' {
 					end--
 				}
-				d.doctype(src[lt+9:end], end < d.pos)
+				d.readDoctype(src[lt+9:end], end < d.pos)
 			case d.inForeign() && bytes.HasPrefix(src[lt:], []byte("<![CDATA[")):
 				end := n
 				d.pos = n
@@ -57,7 +57,7 @@ func (d *Doc) run() {
 					end, d.pos = lt+9+j, lt+9+j+3
 				}
 				if end > lt+9 {
-					d.characters(lt+9, end, true)
+					d.addCharacters(lt+9, end, true)
 				}
 			default:
 				d.pos = skipTo(src, lt+2, '>')
@@ -79,8 +79,8 @@ func skipTo(src []byte, pos int, c byte) int {
 	return pos + j + 1
 }
 
-// comment returns the position behind a comment.
-func comment(src []byte, pos int) int {
+// skipComment returns the position behind a comment.
+func skipComment(src []byte, pos int) int {
 	if bytes.HasPrefix(src[pos:], []byte(">")) {
 		return pos + 1
 	}
@@ -117,9 +117,9 @@ func init() {
 	attrEnd['='] = true
 }
 
-// attribute reads the attribute at pos, or the end of the tag. name is nil at the end of the tag; next is -1 at the
+// readAttribute reads the attribute at pos, or the end of the tag. name is nil at the end of the tag; next is -1 at the
 // end of the page.
-func attribute(src []byte, pos int) (name []byte, va, vb, next int, selfClosing bool) {
+func readAttribute(src []byte, pos int) (name []byte, va, vb, next int, selfClosing bool) {
 	n := len(src)
 	for pos < n && (IsSpace(src[pos]) || src[pos] == '/') {
 		selfClosing = src[pos] == '/'
@@ -178,7 +178,7 @@ func (d *Doc) readStartTag(pos int) {
 			pos++
 			break
 		}
-		name, va, vb, next, closed := attribute(src, pos)
+		name, va, vb, next, closed := readAttribute(src, pos)
 		if next < 0 {
 			d.Attrs = d.Attrs[:first]
 			d.pos = n
@@ -226,7 +226,7 @@ func (d *Doc) readEndTag(pos int) {
 			pos++
 			break
 		}
-		name, _, _, next, _ := attribute(src, pos)
+		name, _, _, next, _ := readAttribute(src, pos)
 		if next < 0 {
 			d.pos = n
 			return
@@ -275,7 +275,7 @@ func (d *Doc) rawEnd(tag Tag, pos int) (end, next int, found bool) {
 				}
 				next := len(src)
 				for p := b; ; {
-					name, _, _, n, _ := attribute(src, p)
+					name, _, _, n, _ := readAttribute(src, p)
 					if n < 0 {
 						break
 					}

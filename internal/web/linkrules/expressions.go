@@ -22,18 +22,18 @@ const (
 	maxURL = 8 << 10
 )
 
-// decode parses the JSON of a property of at most maxText bytes.
-func decode(text string, v any) error {
+// decodeJSON parses the JSON of a property of at most maxText bytes.
+func decodeJSON(text string, v any) error {
 	if len(text) > maxText {
 		return fmt.Errorf("has %d bytes; the limit is %d", len(text), maxText)
 	}
 	return prop.Decode(text, v)
 }
 
-// members parses an object of at most maxRules members, in document order.
-func members(text string) (prop.Members, error) {
+// parseMembers parses an object of at most maxRules members, in document order.
+func parseMembers(text string) (prop.Members, error) {
 	var list prop.Members
-	if err := decode(text, &list); err != nil {
+	if err := decodeJSON(text, &list); err != nil {
 		return nil, err
 	}
 	return list, checkCount(len(list))
@@ -46,14 +46,18 @@ func checkCount(n int) error {
 	return nil
 }
 
-// expression compiles an expression for URLs. The result for "" is nil, which matches
+// compileExpression compiles an expression for URLs. The result for "" is nil, which matches
 // everything.
-func expression(text string) (*pyregexp.Regexp, error) { return named(pyregexp.Compile, text) }
+func compileExpression(text string) (*pyregexp.Regexp, error) {
+	return compileNamed(pyregexp.Compile, text)
+}
 
-// folded is expression, ignoring case.
-func folded(text string) (*pyregexp.Regexp, error) { return named(pyregexp.CompileFold, text) }
+// compileIgnoreCase is expression, ignoring case.
+func compileIgnoreCase(text string) (*pyregexp.Regexp, error) {
+	return compileNamed(pyregexp.CompileFold, text)
+}
 
-func named(compile func(string) (*pyregexp.Regexp, error), text string) (*pyregexp.Regexp, error) {
+func compileNamed(compile func(string) (*pyregexp.Regexp, error), text string) (*pyregexp.Regexp, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -64,7 +68,7 @@ func named(compile func(string) (*pyregexp.Regexp, error), text string) (*pyrege
 	return re, nil
 }
 
-func matches(re *pyregexp.Regexp, value string) bool { return re == nil || re.MatchString(value) }
+func matchesURL(re *pyregexp.Regexp, value string) bool { return re == nil || re.MatchString(value) }
 
 // anyOf compiles expressions, ignoring case, of which one must match.
 func anyOf(texts []string) ([]*pyregexp.Regexp, error) {
@@ -73,7 +77,7 @@ func anyOf(texts []string) ([]*pyregexp.Regexp, error) {
 	}
 	var list []*pyregexp.Regexp
 	for _, text := range texts {
-		re, err := folded(text)
+		re, err := compileIgnoreCase(text)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +87,7 @@ func anyOf(texts []string) ([]*pyregexp.Regexp, error) {
 }
 
 func matchesAny(list []*pyregexp.Regexp, value string) bool {
-	return slices.ContainsFunc(list, func(re *pyregexp.Regexp) bool { return matches(re, value) })
+	return slices.ContainsFunc(list, func(re *pyregexp.Regexp) bool { return matchesURL(re, value) })
 }
 
 // ByURL holds values for URLs, each with the expression that finds its URLs. A nil ByURL has
@@ -99,16 +103,16 @@ type urlRule[T any] struct {
 // not change it.
 func (r ByURL[T]) For(url string) *T {
 	for i := range r {
-		if matches(r[i].url, url) {
+		if matchesURL(r[i].url, url) {
 			return &r[i].value
 		}
 	}
 	return nil
 }
 
-// add appends the value for the URLs in which the expression is found.
-func (r *ByURL[T]) add(text string, value T) error {
-	re, err := expression(text)
+// addRule appends the value for the URLs in which the expression is found.
+func (r *ByURL[T]) addRule(text string, value T) error {
+	re, err := compileExpression(text)
 	if err != nil {
 		return err
 	}
@@ -116,8 +120,8 @@ func (r *ByURL[T]) add(text string, value T) error {
 	return checkCount(len(*r))
 }
 
-// inside parses one value of a property, at the named member.
-func inside(name string, raw json.RawMessage, v any) error {
+// parseMember parses one value of a property, at the named member.
+func parseMember(name string, raw json.RawMessage, v any) error {
 	if err := json.Unmarshal(raw, v); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) {
@@ -128,8 +132,8 @@ func inside(name string, raw json.RawMessage, v any) error {
 	return nil
 }
 
-// elements parses a list, or a single value as a list of one.
-func elements(raw json.RawMessage) ([]json.RawMessage, error) {
+// parseElements parses a list, or a single value as a list of one.
+func parseElements(raw json.RawMessage) ([]json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
 		return nil, nil

@@ -40,7 +40,7 @@ type Resolution struct {
 // (F12).
 func ParseResolver(text string) (ByURL[Resolution], error) {
 	var raw json.RawMessage
-	if err := decode(text, &raw); err != nil {
+	if err := decodeJSON(text, &raw); err != nil {
 		return nil, err
 	}
 	var r ByURL[Resolution]
@@ -75,7 +75,7 @@ func readResolver(r *ByURL[Resolution], raw json.RawMessage, by Resolution, dept
 	} else if len(types) > 0 {
 		by.Types = types
 	}
-	urls, err := elements(v.URL)
+	urls, err := parseElements(v.URL)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func readResolver(r *ByURL[Resolution], raw json.RawMessage, by Resolution, dept
 		if err != nil {
 			return err
 		}
-		if err := r.add(text, by); err != nil {
+		if err := r.addRule(text, by); err != nil {
 			return err
 		}
 	}
@@ -102,7 +102,7 @@ func readResolver(r *ByURL[Resolution], raw json.RawMessage, by Resolution, dept
 
 // redirectCodes parses TYPES.
 func redirectCodes(raw json.RawMessage) (codes []int, err error) {
-	list, err := elements(raw)
+	list, err := parseElements(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -123,20 +123,20 @@ func redirectCodes(raw json.RawMessage) (codes []int, err error) {
 // {urlRegex: 1 static or 2 dynamic}. Other numbers are ignored. Source:
 // docs/spec/crawling.md 3, 4.9.
 func ParseFetcherTypes(text string) (ByURL[int], error) {
-	list, err := members(text)
+	list, err := parseMembers(text)
 	if err != nil {
 		return nil, err
 	}
 	var types ByURL[int]
 	for _, m := range list {
 		var n prop.Int
-		if err := inside(m.Name, m.Value, &n); err != nil {
+		if err := parseMember(m.Name, m.Value, &n); err != nil {
 			return nil, err
 		}
 		if n != 1 && n != 2 {
 			continue
 		}
-		if err := types.add(m.Name, int(n)); err != nil {
+		if err := types.addRule(m.Name, int(n)); err != nil {
 			return nil, err
 		}
 	}
@@ -150,11 +150,11 @@ func ParseChain(text string) (*pyregexp.Regexp, error) {
 	var v struct {
 		Pattern *string `json:"url_pattern"`
 	}
-	if err := decode(text, &v); err != nil || v.Pattern == nil {
+	if err := decodeJSON(text, &v); err != nil || v.Pattern == nil {
 		return nil, err
 	}
 	if *v.Pattern == "" {
 		return nil, errors.New(`has no expression at "url_pattern"`)
 	}
-	return expression(*v.Pattern)
+	return compileExpression(*v.Pattern)
 }

@@ -31,7 +31,7 @@ type fieldInit struct {
 // (at the start), search or "is empty". Two numbers compare as numbers, other values as
 // text. Source: docs/spec/crawling.md 3.
 func ParseFieldsInit(text string) (FieldsInit, error) {
-	list, err := members(text)
+	list, err := parseMembers(text)
 	if err != nil {
 		return nil, err
 	}
@@ -41,10 +41,10 @@ func ParseFieldsInit(text string) (FieldsInit, error) {
 			Value      json.RawMessage `json:"value"`
 			Conditions prop.Texts      `json:"conditions"`
 		}
-		if err := inside(m.Name, m.Value, &v); err != nil {
+		if err := parseMember(m.Name, m.Value, &v); err != nil {
 			return nil, err
 		}
-		column, err := settable(m.Name)
+		column, err := settableColumn(m.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +76,7 @@ func (f FieldsInit) Patch(site *wire.Site, parent *wire.URL) wire.Patch {
 	}
 	rows := [...]wire.Patch{ofSite: wire.PatchOf(site, wire.SiteColumns), ofParent: wire.PatchOf(parent, wire.URLColumns)}
 	for _, field := range f {
-		holds := func(c condition) bool { return c.holds(rows[:]) }
+		holds := func(c condition) bool { return c.holdsFor(rows[:]) }
 		if len(field.conditions) == 0 || slices.ContainsFunc(field.conditions, holds) {
 			p[field.column] = field.value
 		}
@@ -114,7 +114,7 @@ func parseCondition(text string) (condition, error) {
 	if m == nil {
 		return condition{}, fmt.Errorf(`has the condition %.80q; expected "site.field op value" or "parent.field op value"`, text)
 	}
-	c := condition{op: strings.ToLower(m[4]), value: unquoted(m[5])}
+	c := condition{op: strings.ToLower(m[4]), value: stripQuotes(m[5])}
 	columns := wire.SiteColumns
 	if strings.EqualFold(m[1], "parent") {
 		c.row, columns = ofParent, wire.URLColumns
@@ -137,7 +137,7 @@ func parseCondition(text string) (condition, error) {
 	return c, nil
 }
 
-func (c *condition) holds(rows []wire.Patch) bool {
+func (c *condition) holdsFor(rows []wire.Patch) bool {
 	if c.op == "" {
 		return c.always
 	}
@@ -150,12 +150,12 @@ func (c *condition) holds(rows []wire.Patch) bool {
 	case "search":
 		return c.re.MatchString(value)
 	case "==":
-		return equal(value, c.value)
+		return areEqual(value, c.value)
 	}
-	return !equal(value, c.value)
+	return !areEqual(value, c.value)
 }
 
-func equal(a, b string) bool {
+func areEqual(a, b string) bool {
 	if a == b {
 		return true
 	}
@@ -175,16 +175,16 @@ func textOf(v any) string {
 	return fmt.Sprint(v)
 }
 
-// unquoted removes the quotes around a value.
-func unquoted(text string) string {
+// stripQuotes removes the quotes around a value.
+func stripQuotes(text string) string {
 	if n := len(text); n >= 2 && (text[0] == '\'' || text[0] == '"') && text[n-1] == text[0] {
 		return text[1 : n-1]
 	}
 	return text
 }
 
-// settable returns the URL column of that name, if a property may set it.
-func settable(name string) (wire.Column, error) {
+// settableColumn returns the URL column of that name, if a property may set it.
+func settableColumn(name string) (wire.Column, error) {
 	c, ok := wire.ColumnNamed(wire.URLColumns, name)
 	if !ok {
 		return c, fmt.Errorf("has %.80q, which is not a field of a URL", name)
@@ -240,7 +240,7 @@ func columnValue(c wire.Column, raw json.RawMessage) (any, error) {
 // dateValue parses a date: "" and NULL give nil, a date gives a value, and any other text
 // is an expression, which the store checks.
 func dateValue(c wire.Column, text string) (any, error) {
-	text = unquoted(strings.TrimSpace(text))
+	text = stripQuotes(strings.TrimSpace(text))
 	if text == "" || strings.EqualFold(text, "NULL") {
 		return nil, nil
 	}
@@ -266,7 +266,7 @@ func dateValue(c wire.Column, text string) (any, error) {
 // ParseFieldsInit. Values fit their columns; dates may be expressions. Source:
 // docs/spec/crawling.md 3, 5.7.
 func ParseRecrawlUpdates(text string) (ByURL[wire.Patch], error) {
-	list, err := members(text)
+	list, err := parseMembers(text)
 	if err != nil {
 		return nil, err
 	}
@@ -275,12 +275,12 @@ func ParseRecrawlUpdates(text string) (ByURL[wire.Patch], error) {
 		var v struct {
 			Fields prop.Members `json:"fields"`
 		}
-		if err := inside(m.Name, m.Value, &v); err != nil {
+		if err := parseMember(m.Name, m.Value, &v); err != nil {
 			return nil, err
 		}
 		update := wire.Patch{}
 		for _, field := range v.Fields {
-			column, err := settable(field.Name)
+			column, err := settableColumn(field.Name)
 			if err != nil {
 				return nil, err
 			}
@@ -288,7 +288,7 @@ func ParseRecrawlUpdates(text string) (ByURL[wire.Patch], error) {
 				return nil, err
 			}
 		}
-		if err := updates.add(m.Name, update); err != nil {
+		if err := updates.addRule(m.Name, update); err != nil {
 			return nil, err
 		}
 	}

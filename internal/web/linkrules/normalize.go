@@ -27,7 +27,7 @@ type replacement struct {
 // Expressions ignore case; texts refer to groups as in Python (\1).
 func ParseNormalize(text string) (*Normalize, error) {
 	var raw json.RawMessage
-	if err := decode(text, &raw); err != nil {
+	if err := decodeJSON(text, &raw); err != nil {
 		return nil, err
 	}
 	var v struct {
@@ -45,13 +45,13 @@ func ParseNormalize(text string) (*Normalize, error) {
 		}
 	}
 	n := &Normalize{mask: v.Mask}
-	list, err := elements(v.Replace)
+	list, err := parseElements(v.Replace)
 	if err != nil {
 		return nil, err
 	}
 	for _, raw := range list {
 		var rules prop.Members
-		if err := inside("replace", raw, &rules); err != nil {
+		if err := parseMember("replace", raw, &rules); err != nil {
 			return nil, err
 		}
 		for _, m := range rules {
@@ -109,12 +109,12 @@ func Template(template, url string, quote bool) string {
 		return url
 	}
 	if quote {
-		url = quoted(url)
+		url = percentEncode(url)
 	}
 	return strings.Replace(template, "%URL%", url, 10)
 }
 
-// quoted percent-encodes everything except the unreserved characters (RFC 3986, 2.3).
-func quoted(text string) string {
+// percentEncode percent-encodes everything except the unreserved characters (RFC 3986, 2.3).
+func percentEncode(text string) string {
 	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
 }

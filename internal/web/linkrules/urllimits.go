@@ -24,10 +24,10 @@ type cut struct {
 // Source: docs/spec/crawling.md 3, 7.3 (F35).
 func ParseURLLimits(text string) (URLLimits, error) {
 	var all json.RawMessage
-	if err := decode(text, &all); err != nil {
+	if err := decodeJSON(text, &all); err != nil {
 		return nil, err
 	}
-	list, err := elements(all)
+	list, err := parseElements(all)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (l URLLimits) Keep(links []Candidate) []bool {
 			if !keep[i] {
 				continue
 			}
-			if keep[i] = c.match(link); keep[i] {
+			if keep[i] = c.matchesLink(link); keep[i] {
 				left = append(left, i)
 			}
 		}
@@ -96,7 +96,7 @@ func (l URLLimits) Keep(links []Candidate) []bool {
 	return keep
 }
 
-func (c cut) match(link Candidate) bool {
+func (c cut) matchesLink(link Candidate) bool {
 	if len(c.urls) > 0 && !matchesAny(c.urls, link.URL) {
 		return false
 	}

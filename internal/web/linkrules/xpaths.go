@@ -32,7 +32,7 @@ func ParseXPaths(text string) (*XPaths, error) {
 		Mode  prop.Int     `json:"mode"`
 		Dates *string      `json:"date_format"`
 	}
-	if err := decode(text, &v); err != nil {
+	if err := decodeJSON(text, &v); err != nil {
 		return nil, err
 	}
 	x := &XPaths{builtin: v.Mode == 1, dates: "%Y-%m-%d"}
@@ -48,7 +48,7 @@ func ParseXPaths(text string) (*XPaths, error) {
 	count := 0
 	for _, m := range v.Sets {
 		var texts prop.Texts
-		if err := inside(m.Name, m.Value, &texts); err != nil {
+		if err := parseMember(m.Name, m.Value, &texts); err != nil {
 			return nil, err
 		}
 		for _, t := range texts {
@@ -56,7 +56,7 @@ func ParseXPaths(text string) (*XPaths, error) {
 				return nil, fmt.Errorf("has an XPath of %d bytes; the limit is %d", len(t), maxXPath)
 			}
 		}
-		page, err := expression(m.Name)
+		page, err := compileExpression(m.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -75,11 +75,11 @@ func (x *XPaths) For(pageURL string, now time.Time) (expressions []string, built
 	}
 	seen := map[string]bool{}
 	for _, set := range x.sets {
-		if !matches(set.url, pageURL) {
+		if !matchesURL(set.url, pageURL) {
 			continue
 		}
 		for _, text := range set.value {
-			if text = x.expand(text, now); text != "" && !seen[text] {
+			if text = x.expandMacros(text, now); text != "" && !seen[text] {
 				seen[text] = true
 				expressions = append(expressions, text)
 			}
@@ -96,7 +96,7 @@ var moments = map[string]string{
 	"YEAR": "%Y", "SHORTYEAR": "%y", "MONTH": "%m", "DAY": "%d", "HOUR": "%H", "MINUTE": "%M", "SECOND": "%S",
 }
 
-func (x *XPaths) expand(text string, now time.Time) string {
+func (x *XPaths) expandMacros(text string, now time.Time) string {
 	if !strings.Contains(text, "%@") {
 		return text
 	}
@@ -117,17 +117,17 @@ func (x *XPaths) expand(text string, now time.Time) string {
 // is searched for in it, ignoring case, and other pairs are ignored. The last pair for a page
 // counts; 0 means no limit. Source: docs/spec/crawling.md 3.
 func ParseCollectLimits(text string) (ByURL[int64], error) {
-	list, err := members(text)
+	list, err := parseMembers(text)
 	if err != nil {
 		return nil, err
 	}
 	var limits ByURL[int64]
 	for _, m := range list {
-		page, err := folded(m.Name)
+		page, err := compileIgnoreCase(m.Name)
 		if err != nil {
 			return nil, err
 		}
-		pairs, err := elements(m.Value)
+		pairs, err := parseElements(m.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +150,7 @@ func ParseCollectLimits(text string) (ByURL[int64], error) {
 
 // collectPair parses [optionRegex, number].
 func collectPair(name string, raw json.RawMessage) (limit int64, applies bool, err error) {
-	pair, err := elements(raw)
+	pair, err := parseElements(raw)
 	if err != nil {
 		return 0, false, err
 	}
@@ -161,13 +161,13 @@ func collectPair(name string, raw json.RawMessage) (limit int64, applies bool, e
 	if err != nil {
 		return 0, false, err
 	}
-	option, err := folded(text)
+	option, err := compileIgnoreCase(text)
 	if err != nil {
 		return 0, false, err
 	}
 	var n prop.Int
-	if err := inside(name, pair[1], &n); err != nil {
+	if err := parseMember(name, pair[1], &n); err != nil {
 		return 0, false, err
 	}
-	return max(int64(n), 0), matches(option, "MaxURLSFromPage"), nil
+	return max(int64(n), 0), matchesURL(option, "MaxURLSFromPage"), nil
 }

@@ -87,10 +87,10 @@ var dataAttributes = map[string]kind{
 	"data-bgset": srcset, "data-lazy-srcset": srcset, "data-original-set": srcset, "data-srcset": srcset,
 }
 
-// plausible reports whether the value of a data attribute may be a URL: many hold numbers, words
+// maybeURL reports whether the value of a data attribute may be a URL: many hold numbers, words
 // or JSON.
-func plausible(value string) bool {
-	value = clean(value)
+func maybeURL(value string) bool {
+	value = cleanURL(value)
 	return strings.ContainsAny(value, "./") && !strings.ContainsAny(value, space+"<>{}\"|^`")
 }
 
@@ -122,19 +122,19 @@ var deadSchemes = map[string]bool{
 	"xmpp": true,
 }
 
-// fetchable reports whether url, trimmed, may lead to another document: it is not empty,
+// isFetchable reports whether url, trimmed, may lead to another document: it is not empty,
 // not a fragment ("#!x" is an address of old script applications), and not of a dead
 // scheme.
-func fetchable(url string) bool {
+func isFetchable(url string) bool {
 	if url == "" || len(url) > maxURL || url[0] == '#' && !strings.HasPrefix(url, "#!") {
 		return false
 	}
-	return !deadSchemes[scheme(url)]
+	return !deadSchemes[schemeOf(url)]
 }
 
-// scheme returns the scheme of url in lower case, "" for a relative URL. Like browsers it
+// schemeOf returns the scheme of url in lower case, "" for a relative URL. Like browsers it
 // ignores tabs and newlines, so that they cannot hide a "java script".
-func scheme(url string) string {
+func schemeOf(url string) string {
 	const maxScheme = 16
 	var name strings.Builder
 	for i := range len(url) {
@@ -153,10 +153,10 @@ func scheme(url string) string {
 
 const space = " \t\r\n\f"
 
-// candidates yields the URLs of a srcset value as the HTML standard parses it (4.8.4.2.2):
+// srcsetURLs yields the URLs of a srcset value as the HTML standard parses it (4.8.4.2.2):
 // a URL ends at white space or at a trailing comma, and its descriptors may have commas in
 // parentheses.
-func candidates(value string) iter.Seq[string] {
+func srcsetURLs(value string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for rest := value; ; {
 			rest = strings.TrimLeft(rest, space+",")
@@ -172,7 +172,7 @@ func candidates(value string) iter.Seq[string] {
 			if bare := strings.TrimRight(url, ","); len(bare) < len(url) {
 				url = bare
 			} else {
-				rest = rest[descriptors(rest):]
+				rest = rest[descriptorsLength(rest):]
 			}
 			if !yield(url) {
 				return
@@ -181,9 +181,9 @@ func candidates(value string) iter.Seq[string] {
 	}
 }
 
-// descriptors returns the length of the descriptors at the start of text, up to the comma
+// descriptorsLength returns the length of the descriptors at the start of text, up to the comma
 // that ends them.
-func descriptors(text string) int {
+func descriptorsLength(text string) int {
 	inside := false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -198,10 +198,10 @@ func descriptors(text string) int {
 	return len(text)
 }
 
-// refresh returns the URL in the content of a meta refresh such as `5; url='next.html'` by
+// refreshURL returns the URL in the content of a meta refresh such as `5; url='next.html'` by
 // the HTML standard (4.2.5.3). It returns "" if the page only reloads itself or the value is
 // invalid.
-func refresh(content string) string {
+func refreshURL(content string) string {
 	_, url := refreshOf(content)
 	return url
 }

@@ -13,12 +13,12 @@ import (
 // relative to the URL of the sheet. Time is linear in the text.
 func CSS(text []byte, maxLinks int) Page {
 	s := scanner{max: maxLinks, seen: make(map[string]bool)}
-	s.style(text)
+	s.addStyleLinks(text)
 	return s.page
 }
 
-// style adds the links of a style sheet, a style element or a style attribute.
-func (s *scanner) style(text []byte) {
+// addStyleLinks adds the links of a style sheet, a style element or a style attribute.
+func (s *scanner) addStyleLinks(text []byte) {
 	input := parse.NewInputBytes(text)
 	defer input.Restore() // the lexer overwrites the byte after text
 	lexer := css.NewLexer(input)
@@ -34,10 +34,10 @@ func (s *scanner) style(text []byte) {
 		case css.WhitespaceToken, css.CommentToken:
 			continue
 		case css.URLToken:
-			s.styleLink(unquoted(strings.TrimSuffix(string(token[len("url("):]), ")")))
+			s.styleLink(unquoteCSS(strings.TrimSuffix(string(token[len("url("):]), ")")))
 		case css.StringToken:
 			if importing {
-				s.styleLink(unquoted(string(token)))
+				s.styleLink(unquoteCSS(string(token)))
 			}
 		}
 		importing = false
@@ -48,8 +48,8 @@ func (s *scanner) styleLink(text string) {
 	s.addAll(text, rule{attr: "style"}, "style", "")
 }
 
-// unquoted removes quotes and escapes from a CSS text.
-func unquoted(text string) string {
+// unquoteCSS removes quotes and escapes from a CSS text.
+func unquoteCSS(text string) string {
 	text = strings.TrimSpace(text)
 	if len(text) >= 2 && (text[0] == '"' || text[0] == '\'') && text[len(text)-1] == text[0] {
 		text = text[1 : len(text)-1]

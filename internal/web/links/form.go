@@ -32,24 +32,24 @@ type openForm struct {
 // startOfForm handles a start tag inside a form, or of a form.
 func (s *scanner) startOfForm(tag string) {
 	f := &s.form
-	name := s.value("name")
-	disabled := s.has("disabled")
+	name := s.attributeValue("name")
+	disabled := s.hasAttribute("disabled")
 	switch tag {
 	case "form":
 		if f.open || len(s.page.Forms) >= maxForms {
 			return
 		}
-		*f = openForm{open: true, text: f.text[:0], Form: Form{Action: clean(s.value("action")), Method: "get"}}
+		*f = openForm{open: true, text: f.text[:0], Form: Form{Action: cleanURL(s.attributeValue("action")), Method: "get"}}
 		if len(f.Action) > maxURL {
 			f.open = false
 		}
-		if strings.EqualFold(strings.TrimSpace(s.value("method")), "post") {
+		if strings.EqualFold(strings.TrimSpace(s.attributeValue("method")), "post") {
 			f.Method = "post"
 		}
 	case "input", "button":
 		s.endField()
 		if !disabled {
-			s.input(tag, name)
+			s.addInput(tag, name)
 		}
 	case "textarea":
 		s.endField()
@@ -67,9 +67,9 @@ func (s *scanner) startOfForm(tag string) {
 		if !f.inSelect || disabled {
 			return
 		}
-		f.inOption, f.marked = true, s.has("selected")
-		f.field = Field{Name: f.choice, Value: s.value("value")}
-		if s.has("value") {
+		f.inOption, f.marked = true, s.hasAttribute("selected")
+		f.field = Field{Name: f.choice, Value: s.attributeValue("value")}
+		if s.hasAttribute("value") {
 			f.takeOption()
 		} else {
 			f.waiting, f.text = true, f.text[:0]
@@ -77,13 +77,13 @@ func (s *scanner) startOfForm(tag string) {
 	}
 }
 
-// input adds an enabled input or button element that a browser would send.
-func (s *scanner) input(tag, name string) {
-	kind := strings.ToLower(strings.TrimSpace(s.value("type")))
+// addInput adds an enabled input or button element that a browser would send.
+func (s *scanner) addInput(tag, name string) {
+	kind := strings.ToLower(strings.TrimSpace(s.attributeValue("type")))
 	if tag == "button" && kind == "" {
 		kind = "submit"
 	}
-	value := s.value("value")
+	value := s.attributeValue("value")
 	switch kind {
 	case "button", "reset", "image", "file":
 		return
@@ -93,10 +93,10 @@ func (s *scanner) input(tag, name string) {
 		}
 		s.form.submitted = true
 	case "checkbox", "radio":
-		if !s.has("checked") {
+		if !s.hasAttribute("checked") {
 			return
 		}
-		if !s.has("value") {
+		if !s.hasAttribute("value") {
 			value = "on"
 		}
 	default:
@@ -104,7 +104,7 @@ func (s *scanner) input(tag, name string) {
 			return
 		}
 	}
-	s.form.add(Field{name, value})
+	s.form.addField(Field{name, value})
 }
 
 // endOfForm handles an end tag inside a form.
@@ -134,7 +134,7 @@ func (s *scanner) endField() {
 		return
 	}
 	f.field.Value = strings.TrimPrefix(strings.TrimPrefix(f.field.Value, "\r"), "\n") // the line end after the tag
-	f.add(f.field)
+	f.addField(f.field)
 }
 
 // takeOption chooses the current option if it is the first or selected.
@@ -149,7 +149,7 @@ func (f *openForm) takeOption() {
 // endSelect adds the chosen option.
 func (s *scanner) endSelect() {
 	if s.form.inSelect && s.form.hasFirst {
-		s.form.add(s.form.chosen)
+		s.form.addField(s.form.chosen)
 	}
 	s.form.inSelect = false
 }
@@ -165,8 +165,8 @@ func (s *scanner) endForm() {
 	s.form.open, s.form.Form = false, Form{}
 }
 
-// add adds a field that a browser would send.
-func (f *openForm) add(field Field) {
+// addField adds a field that a browser would send.
+func (f *openForm) addField(field Field) {
 	if field.Name == "" || len(field.Name) > maxFieldName || len(field.Value) > maxValue || len(f.Fields) >= maxFields {
 		return
 	}

@@ -32,7 +32,7 @@ func Header(values []string) []Link {
 			if l, value, ok = headerLink(value); !ok {
 				break
 			}
-			if l.URL = clean(l.URL); fetchable(l.URL) && !connects(l.Rel) && !seen[l.URL] {
+			if l.URL = cleanURL(l.URL); isFetchable(l.URL) && !isConnectOnly(l.Rel) && !seen[l.URL] {
 				seen[l.URL] = true
 				list = append(list, l)
 			}
@@ -48,12 +48,12 @@ func Header(values []string) []Link {
 func Addresses(refreshes, locations []string) []Link {
 	var list []Link
 	add := func(attr, url string) {
-		if url = clean(url); fetchable(url) {
+		if url = cleanURL(url); isFetchable(url) {
 			list = append(list, Link{URL: url, Tag: "header", Attr: attr})
 		}
 	}
 	for _, value := range refreshes[:min(len(refreshes), maxAddresses)] {
-		add("refresh", refresh(value))
+		add("refresh", refreshURL(value))
 	}
 	for _, value := range locations[:min(len(locations), maxAddresses)] {
 		add("content-location", value)
@@ -82,7 +82,7 @@ func headerLink(text string) (l Link, rest string, ok bool) {
 			break
 		}
 		var name, value string
-		name, value, text = parameter(text[1:])
+		name, value, text = parseParameter(text[1:])
 		if !hasRel && strings.EqualFold(name, "rel") { // the first one counts
 			l.Rel, hasRel = strings.ToLower(strings.TrimSpace(value)), true
 		}
@@ -92,8 +92,8 @@ func headerLink(text string) (l Link, rest string, ok bool) {
 	return l, rest, true
 }
 
-// parameter parses name=value, name="value" or name.
-func parameter(text string) (name, value, rest string) {
+// parseParameter parses name=value, name="value" or name.
+func parseParameter(text string) (name, value, rest string) {
 	end := strings.IndexAny(text, "=;,")
 	if end < 0 {
 		return strings.TrimSpace(text), "", ""
@@ -125,8 +125,8 @@ func parameter(text string) (name, value, rest string) {
 	return name, b.String(), "" // unterminated
 }
 
-// connects reports whether rel only asks for a connection.
-func connects(rel string) bool {
+// isConnectOnly reports whether rel only asks for a connection.
+func isConnectOnly(rel string) bool {
 	words := 0
 	for word := range strings.FieldsSeq(rel) {
 		if words++; word != "preconnect" && word != "dns-prefetch" {

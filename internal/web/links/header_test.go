@@ -58,7 +58,7 @@ func FuzzHeader(f *testing.F) {
 	f.Add(`<`)
 	f.Fuzz(func(t *testing.T, value string) {
 		for _, l := range Header([]string{value, value}) {
-			if l.URL == "" || len(l.URL) > maxURL || deadSchemes[scheme(l.URL)] {
+			if l.URL == "" || len(l.URL) > maxURL || deadSchemes[schemeOf(l.URL)] {
 				t.Errorf("link %+v", l)
 			}
 		}

@@ -17,7 +17,7 @@ func unescapeValue(value []byte) []byte {
 	for ; i >= 0; i = bytes.IndexByte(value, '&') {
 		n := i + referenceLen(value[i:])
 		out = append(out, value[:i]...)
-		out = append(out, resolve(value[i:n], value[n:])...)
+		out = append(out, resolveReference(value[i:n], value[n:])...)
 		value = value[n:]
 	}
 	return append(out, value...)
@@ -25,11 +25,11 @@ func unescapeValue(value []byte) []byte {
 
 // referenceLen returns the length of "&name", "&#1" or "&#xF" with an optional ";".
 func referenceLen(b []byte) int {
-	i, digit := 1, alphanumeric
+	i, digit := 1, isAlphanumeric
 	if i < len(b) && b[i] == '#' {
-		i, digit = i+1, decimal
+		i, digit = i+1, isDecimal
 		if i < len(b) && b[i]|0x20 == 'x' {
-			i, digit = i+1, hexadecimal
+			i, digit = i+1, isHexadecimal
 		}
 	}
 	for i < len(b) && digit(b[i]) {
@@ -41,8 +41,8 @@ func referenceLen(b []byte) int {
 	return i
 }
 
-// resolve returns the text of a reference, or the reference itself.
-func resolve(reference, rest []byte) string {
+// resolveReference returns the text of a reference, or the reference itself.
+func resolveReference(reference, rest []byte) string {
 	text := html.UnescapeString(string(reference))
 	if len(reference) < 2 || reference[1] == '#' {
 		return text
@@ -53,14 +53,14 @@ func resolve(reference, rest []byte) string {
 		if last == ';' && text != ";" {
 			return string(reference)
 		}
-	} else if alphanumeric(last) || len(rest) > 0 && rest[0] == '=' {
+	} else if isAlphanumeric(last) || len(rest) > 0 && rest[0] == '=' {
 		return string(reference)
 	}
 	return text
 }
 
-// newlines replaces "\r\n" and "\r" by "\n".
-func newlines(b []byte) []byte {
+// normaliseNewlines replaces "\r\n" and "\r" by "\n".
+func normaliseNewlines(b []byte) []byte {
 	if bytes.IndexByte(b, '\r') < 0 {
 		return b
 	}
@@ -75,6 +75,6 @@ func replaceNUL(b []byte) []byte {
 	return bytes.ReplaceAll(b, []byte{0}, []byte("\uFFFD"))
 }
 
-func decimal(c byte) bool      { return '0' <= c && c <= '9' }
-func alphanumeric(c byte) bool { return letter(c) || decimal(c) }
-func hexadecimal(c byte) bool  { return decimal(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
+func isDecimal(c byte) bool      { return '0' <= c && c <= '9' }
+func isAlphanumeric(c byte) bool { return isLetter(c) || isDecimal(c) }
+func isHexadecimal(c byte) bool  { return isDecimal(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }

@@ -13,25 +13,25 @@ import (
 // markup is tokenised as in the HTML standard. Comments and scripts have no links.
 // noscript, noframes, style elements and style attributes do, and so do documents in srcdoc and
 // the data attributes of scripts that load content later. Time is linear in the text.
-func HTML(text []byte, maxLinks int) Page { return scan(text, maxLinks, false) }
+func HTML(text []byte, maxLinks int) Page { return scanPage(text, maxLinks, false) }
 
 // XML returns the links of a feed, a sitemap or any other XML document: the text of link,
 // guid and loc elements, and the attributes with URLs of feeds (including Atom's link) and
 // of HTML. It ignores prefixes, and a guid with isPermaLink="false".
-func XML(text []byte, maxLinks int) Page { return scan(text, maxLinks, true) }
+func XML(text []byte, maxLinks int) Page { return scanPage(text, maxLinks, true) }
 
 // Anchors is HTML with the links of a and area elements only: what a person can follow. Page.Dead has
 // those that lead to no document.
 func Anchors(text []byte) Page {
 	s := scanner{anchors: true, seen: make(map[string]bool)}
-	s.run(text)
+	s.runScan(text)
 	return s.page
 }
 
 // Named is HTML, or XML, with the texts of the links. It takes more time.
 func Named(text []byte, xml bool) Page {
 	s := scanner{named: true, xml: xml, seen: make(map[string]bool), at: make(map[string]int)}
-	s.run(text)
+	s.runScan(text)
 	for i := range s.page.Links {
 		l := &s.page.Links[i]
 		l.Text = strings.Join(strings.Fields(strings.ToValidUTF8(l.Text, "")), " ")
@@ -74,14 +74,14 @@ const maxDeep = 3
 
 type attribute struct{ key, value string }
 
-func scan(text []byte, maxLinks int, xml bool) Page {
+func scanPage(text []byte, maxLinks int, xml bool) Page {
 	s := scanner{xml: xml, max: maxLinks, seen: make(map[string]bool)}
-	s.run(text)
+	s.runScan(text)
 	return s.page
 }
 
-// run scans a page.
-func (s *scanner) run(text []byte) {
+// runScan scans a page.
+func (s *scanner) runScan(text []byte) {
 	z := &tokenizer{page: text, cdata: s.xml}
 	for {
 		switch z.Next() {
@@ -91,10 +91,10 @@ func (s *scanner) run(text []byte) {
 			s.endForm()
 			return
 		case html.TextToken:
-			s.take(z)
+			s.takeText(z)
 		case html.StartTagToken:
 			s.endText()
-			s.start(z)
+			s.handleStartTag(z)
 		case html.EndTagToken:
 			s.endText()
 			s.inStyle = false
@@ -114,14 +114,14 @@ func (s *scanner) run(text []byte) {
 	}
 }
 
-// inner adds the links of a document in an attribute. Its base is that of the page: its own base
+// addInnerLinks adds the links of a document in an attribute. Its base is that of the page: its own base
 // element is ignored, as are its title and forms.
-func (s *scanner) inner(text string) {
+func (s *scanner) addInnerLinks(text string) {
 	if s.deep == maxDeep {
 		return
 	}
 	d := scanner{max: s.max, seen: s.seen, deep: s.deep + 1, page: Page{Links: s.page.Links, Cut: s.page.Cut}}
-	d.run([]byte(text))
+	d.runScan([]byte(text))
 	s.page.Links, s.page.Cut = d.page.Links, d.page.Cut
 }
 
@@ -144,11 +144,11 @@ func mayHaveData(tag []byte) bool {
 	}
 }
 
-// take appends the current text to the part that collects it.
-func (s *scanner) take(z *tokenizer) {
+// takeText appends the current text to the part that collects it.
+func (s *scanner) takeText(z *tokenizer) {
 	switch {
 	case s.inStyle:
-		s.style(z.Text())
+		s.addStyleLinks(z.Text())
 	case s.inLink > 0 && !s.form.waiting:
 		if l := &s.page.Links[s.inLink-1]; len(l.Text) < maxLinkText {
 			text := z.Text()
@@ -169,8 +169,8 @@ func (s *scanner) take(z *tokenizer) {
 	}
 }
 
-// start handles one start tag.
-func (s *scanner) start(z *tokenizer) {
+// handleStartTag handles one start tag.
+func (s *scanner) handleStartTag(z *tokenizer) {
 	styled, data := bytes.Contains(z.Raw(), styleURL), !s.xml && mayHaveData(z.Raw())
 	name := z.Name()
 	if s.xml {
@@ -205,29 +205,29 @@ func (s *scanner) start(z *tokenizer) {
 	}
 
 	tag := string(name)
-	s.read(z, rules)
+	s.readAttributes(z, rules)
 	if root {
 		s.sawRoot = true
-		s.page.Lang = cut(cmp.Or(s.value("lang"), s.value("xml:lang")), maxLang)
+		s.page.Lang = cutText(cmp.Or(s.attributeValue("lang"), s.attributeValue("xml:lang")), maxLang)
 	}
 	switch tag {
 	case "base":
-		s.base()
+		s.handleBase()
 		return
 	case "meta":
-		s.meta()
+		s.handleMeta()
 		return
 	}
 	if !s.xml && (s.form.open || tag == "form") {
 		s.startOfForm(tag)
 	}
-	rel := strings.ToLower(strings.TrimSpace(s.value("rel")))
+	rel := strings.ToLower(strings.TrimSpace(s.attributeValue("rel")))
 	if tag == "link" && s.page.Canonical == "" && slices.Contains(strings.Fields(rel), "canonical") {
-		s.page.Canonical = clean(s.value("href"))
+		s.page.Canonical = cleanURL(s.attributeValue("href"))
 	}
 	before := len(s.page.Links)
 	for _, r := range rules {
-		if v := s.value(r.attr); v != "" && !s.submits(tag, r.attr) {
+		if v := s.attributeValue(r.attr); v != "" && !s.submitsForm(tag, r.attr) {
 			s.addAll(v, r, tag, rel)
 		}
 	}
@@ -237,13 +237,13 @@ func (s *scanner) start(z *tokenizer) {
 	if data {
 		s.addData(tag, rel)
 	}
-	if tag == "param" && (strings.EqualFold(s.value("valuetype"), "ref") || parameters[strings.ToLower(s.value("name"))]) {
-		s.add(s.value("value"), tag, "value", rel)
+	if tag == "param" && (strings.EqualFold(s.attributeValue("valuetype"), "ref") || parameters[strings.ToLower(s.attributeValue("name"))]) {
+		s.addURL(s.attributeValue("value"), tag, "value", rel)
 	}
 	if styled {
-		s.style([]byte(s.value("style")))
+		s.addStyleLinks([]byte(s.attributeValue("style")))
 	}
-	if feed && s.value("href") == "" && !strings.EqualFold(s.value("ispermalink"), "false") {
+	if feed && s.attributeValue("href") == "" && !strings.EqualFold(s.attributeValue("ispermalink"), "false") {
 		s.textOf, s.text = tag, s.text[:0]
 	}
 }
@@ -254,19 +254,19 @@ func (s *scanner) nameLink(before int) {
 	for i := before; i < len(s.page.Links); i++ {
 		s.at[s.page.Links[i].URL] = i
 	}
-	at, known := s.at[clean(s.value("href"))]
+	at, known := s.at[cleanURL(s.attributeValue("href"))]
 	if s.inLink = 0; known && (at >= before || strings.TrimSpace(s.page.Links[at].Text) == "") {
 		s.inLink = at + 1
 	}
 }
 
-// read collects the attributes of the current tag that the scanner uses. The first of equal
+// readAttributes collects the attributes of the current tag that the scanner uses. The first of equal
 // names counts. Values above maxList count as empty.
-func (s *scanner) read(z *tokenizer, rules []rule) {
+func (s *scanner) readAttributes(z *tokenizer, rules []rule) {
 	s.attrs = s.attrs[:0]
 	for key, value, ok := z.Attr(); ok; key, value, ok = z.Attr() {
-		name := used(key, rules)
-		if name == "" || s.has(name) {
+		name := usedName(key, rules)
+		if name == "" || s.hasAttribute(name) {
 			continue
 		}
 		if len(value) > maxList && name != "srcdoc" {
@@ -276,9 +276,9 @@ func (s *scanner) read(z *tokenizer, rules []rule) {
 	}
 }
 
-// used returns the name of an attribute that the scanner uses, else "". The names are
+// usedName returns the name of an attribute that the scanner uses, else "". The names are
 // constants, so that tags need no allocation for them.
-func used(key []byte, rules []rule) string {
+func usedName(key []byte, rules []rule) string {
 	for _, r := range rules {
 		if string(key) == r.attr {
 			return r.attr
@@ -293,15 +293,15 @@ func used(key []byte, rules []rule) string {
 	return globalAttributes[string(key)]
 }
 
-// submits reports whether an attribute is the address of a form that is not sent by GET. Such an address
+// submitsForm reports whether an attribute is the address of a form that is not sent by GET. Such an address
 // is no link: a request by GET is an error, or an action without a user. Forms have it.
-func (s *scanner) submits(tag, attr string) bool {
+func (s *scanner) submitsForm(tag, attr string) bool {
 	method := ""
 	switch {
 	case tag == "form" && attr == "action":
-		method = s.value("method")
+		method = s.attributeValue("method")
 	case attr == "formaction":
-		if method = s.value("formmethod"); !s.has("formmethod") && s.form.open {
+		if method = s.attributeValue("formmethod"); !s.hasAttribute("formmethod") && s.form.open {
 			method = s.form.Method
 		}
 	}
@@ -317,8 +317,8 @@ func (s *scanner) addData(tag, rel string) {
 		switch {
 		case !ok:
 		case strings.HasPrefix(strings.TrimSpace(a.value), "url("):
-			s.style([]byte("a{b:" + a.value + "}"))
-		case kind == srcset || plausible(a.value):
+			s.addStyleLinks([]byte("a{b:" + a.value + "}"))
+		case kind == srcset || maybeURL(a.value):
 			s.addAll(a.value, rule{a.key, kind}, tag, rel)
 		}
 	}
@@ -330,13 +330,13 @@ var globalAttributes = map[string]string{
 	"lang": "lang", "xml:lang": "xml:lang", "ispermalink": "ispermalink", "style": "style",
 }
 
-// has reports whether the current tag has the attribute.
-func (s *scanner) has(key string) bool {
+// hasAttribute reports whether the current tag has the attribute.
+func (s *scanner) hasAttribute(key string) bool {
 	return slices.ContainsFunc(s.attrs, func(a attribute) bool { return a.key == key })
 }
 
-// value returns an attribute of the current tag, or "".
-func (s *scanner) value(key string) string {
+// attributeValue returns an attribute of the current tag, or "".
+func (s *scanner) attributeValue(key string) string {
 	for _, a := range s.attrs {
 		if a.key == key {
 			return a.value
@@ -349,35 +349,35 @@ func (s *scanner) value(key string) string {
 func (s *scanner) addAll(value string, r rule, tag, rel string) {
 	switch r.kind {
 	case single:
-		s.add(value, tag, r.attr, rel)
+		s.addURL(value, tag, r.attr, rel)
 	case spaces:
 		for url := range strings.FieldsSeq(value) {
-			s.add(url, tag, r.attr, rel)
+			s.addURL(url, tag, r.attr, rel)
 		}
 	case commas:
 		for url := range strings.SplitSeq(value, ",") {
-			s.add(url, tag, r.attr, rel)
+			s.addURL(url, tag, r.attr, rel)
 		}
 	case srcset:
-		for url := range candidates(value) {
-			s.add(url, tag, r.attr, rel)
+		for url := range srcsetURLs(value) {
+			s.addURL(url, tag, r.attr, rel)
 		}
 	case document:
-		s.inner(value)
+		s.addInnerLinks(value)
 	case noURL:
 	}
 }
 
-// add adds a URL, unless it is unfetchable, known or over the limit.
-func (s *scanner) add(url, tag, attr, rel string) {
-	url = clean(url)
+// addURL adds a URL, unless it is unfetchable, known or over the limit.
+func (s *scanner) addURL(url, tag, attr, rel string) {
+	url = cleanURL(url)
 	if s.anchors {
 		if attr != "href" || tag != "a" && tag != "area" {
 			return
 		}
 		s.addDead(url)
 	}
-	if !fetchable(url) || s.seen[url] {
+	if !isFetchable(url) || s.seen[url] {
 		return
 	}
 	if s.max > 0 && len(s.page.Links) >= s.max {
@@ -390,44 +390,44 @@ func (s *scanner) add(url, tag, attr, rel string) {
 
 // addDead adds a URL that leads to no document; one in the page itself does.
 func (s *scanner) addDead(url string) {
-	if fetchable(url) || s.seen[url] || url == "" || url[0] == '#' {
+	if isFetchable(url) || s.seen[url] || url == "" || url[0] == '#' {
 		return
 	}
 	s.seen[url] = true
 	s.page.Dead = append(s.page.Dead, url[:min(len(url), maxURL)])
 }
 
-// base handles a base element.
-func (s *scanner) base() {
-	if s.sawBase || !s.has("href") {
+// handleBase handles a base element.
+func (s *scanner) handleBase() {
+	if s.sawBase || !s.hasAttribute("href") {
 		return
 	}
 	s.sawBase = true
-	if url := clean(s.value("href")); len(url) <= maxURL && !deadSchemes[scheme(url)] {
+	if url := cleanURL(s.attributeValue("href")); len(url) <= maxURL && !deadSchemes[schemeOf(url)] {
 		s.page.Base = url
 	}
 }
 
-// meta handles a meta element.
-func (s *scanner) meta() {
-	content := s.value("content")
-	if name := clean(s.value("name")); name != "" && len(content) <= maxURL && len(s.page.Robots) < maxRobots {
+// handleMeta handles a meta element.
+func (s *scanner) handleMeta() {
+	content := s.attributeValue("content")
+	if name := cleanURL(s.attributeValue("name")); name != "" && len(content) <= maxURL && len(s.page.Robots) < maxRobots {
 		rule := RobotsRule{Agent: strings.ToLower(name), Content: strings.ToLower(content)}
 		if rule.Agent == "robots" || asksRobots(rule.Content) {
 			s.page.Robots = append(s.page.Robots, rule)
 		}
 	}
-	if !strings.EqualFold(strings.TrimSpace(s.value("http-equiv")), "refresh") {
+	if !strings.EqualFold(strings.TrimSpace(s.attributeValue("http-equiv")), "refresh") {
 		return
 	}
 	delay, url := refreshOf(content)
-	if url = clean(url); !fetchable(url) {
+	if url = cleanURL(url); !isFetchable(url) {
 		return
 	}
 	if s.page.Refresh == "" || s.page.RefreshInert && s.inert == 0 {
 		s.page.Refresh, s.page.RefreshDelay, s.page.RefreshInert = url, delay, s.inert > 0
 	}
-	s.add(url, "meta", "content", "")
+	s.addURL(url, "meta", "content", "")
 }
 
 // inert are the elements whose content a browser with scripts does not show.
@@ -458,7 +458,7 @@ func HasText(text []byte) bool {
 				continue
 			}
 			for _, c := range z.Text() {
-				if alphanumeric(c) || c >= 0x80 {
+				if isAlphanumeric(c) || c >= 0x80 {
 					size++
 				}
 			}
@@ -488,7 +488,7 @@ func (s *scanner) endText() {
 	if s.textOf == "" {
 		return
 	}
-	s.add(string(s.text), s.textOf, "", "")
+	s.addURL(string(s.text), s.textOf, "", "")
 	s.textOf = ""
 }
 
@@ -498,20 +498,20 @@ func (s *scanner) endTitle() {
 	if s.hasTitle {
 		return
 	}
-	s.page.Title = cut(strings.Join(strings.Fields(strings.ToValidUTF8(string(s.title), "")), " "), maxTitle)
+	s.page.Title = cutText(strings.Join(strings.Fields(strings.ToValidUTF8(string(s.title), "")), " "), maxTitle)
 	s.hasTitle = s.page.Title != ""
 	s.title = s.title[:0]
 }
 
-// cut shortens text to at most max bytes without splitting a rune.
-func cut(text string, max int) string {
+// cutText shortens text to at most max bytes without splitting a rune.
+func cutText(text string, max int) string {
 	if len(text) <= max {
 		return text
 	}
 	return strings.ToValidUTF8(text[:max], "")
 }
 
-// clean removes white space and control characters around a URL, as the URL standard does.
-func clean(url string) string {
+// cleanURL removes white space and control characters around a URL, as the URL standard does.
+func cleanURL(url string) string {
 	return strings.TrimFunc(url, func(r rune) bool { return r <= ' ' })
 }

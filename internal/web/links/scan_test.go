@@ -181,7 +181,7 @@ func TestRefresh(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.content, func(t *testing.T) {
-			if url := refresh(c.content); url != c.url {
+			if url := refreshURL(c.content); url != c.url {
 				t.Errorf("got %q, want %q", url, c.url)
 			}
 		})
@@ -201,7 +201,7 @@ func TestCandidates(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if got := strings.Join(slices.Collect(candidates(c.value)), " "); got != c.want {
+			if got := strings.Join(slices.Collect(srcsetURLs(c.value)), " "); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -217,7 +217,7 @@ func FuzzLinks(f *testing.F) {
 		for _, page := range []Page{HTML(text, 50), XML(text, 50)} {
 			seen := map[string]bool{}
 			for _, l := range page.Links {
-				if l.URL == "" || len(l.URL) > maxURL || seen[l.URL] || deadSchemes[scheme(l.URL)] {
+				if l.URL == "" || len(l.URL) > maxURL || seen[l.URL] || deadSchemes[schemeOf(l.URL)] {
 					t.Errorf("link %+v of %q", l, text)
 				}
 				seen[l.URL] = true

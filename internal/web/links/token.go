@@ -38,23 +38,23 @@ func (z *tokenizer) Next() html.TokenType {
 		z.content = ""
 		if n := contentEnd(z.page[z.end:], name); n > 0 {
 			z.literal, z.element = name != "title" && name != "textarea", true
-			return z.text(n)
+			return z.setText(n)
 		}
 	}
 	for {
 		rest := z.page[z.end:]
-		n := markup(rest)
+		n := textLength(rest)
 		if n > 0 {
-			return z.text(n)
+			return z.setText(n)
 		}
 		switch {
 		case len(rest) == 0:
 			return html.ErrorToken
-		case letter(rest[1]):
+		case isLetter(rest[1]):
 			return z.startTag(rest)
 		case rest[1] == '/' && len(rest) == 2:
-			return z.text(2)
-		case rest[1] == '/' && letter(rest[2]):
+			return z.setText(2)
+		case rest[1] == '/' && isLetter(rest[2]):
 			return z.endTag(rest)
 		case z.cdata && bytes.HasPrefix(rest, cdataStart):
 			z.element = true
@@ -67,8 +67,8 @@ func (z *tokenizer) Next() html.TokenType {
 	}
 }
 
-// text makes the next n bytes the current text.
-func (z *tokenizer) text(n int) html.TokenType {
+// setText makes the next n bytes the current text.
+func (z *tokenizer) setText(n int) html.TokenType {
 	z.raw = z.page[z.end : z.end+n]
 	z.end += n
 	return html.TextToken
@@ -157,7 +157,7 @@ func readAttribute(b []byte, i int) (key, value []byte, next int) {
 func (z *tokenizer) Raw() []byte { return z.raw }
 
 // Name returns the name of the current tag in lower case.
-func (z *tokenizer) Name() []byte { return z.lowered(replaceNUL(z.tag)) }
+func (z *tokenizer) Name() []byte { return z.lowerName(replaceNUL(z.tag)) }
 
 // Attr returns the next attribute of the current start tag, or false. The key is in lower
 // case. Attr returns attributes with equal keys too.
@@ -169,14 +169,14 @@ func (z *tokenizer) Attr() (key, value []byte, ok bool) {
 		}
 		key, value, z.attr = readAttribute(z.raw, i)
 		if len(key) > 0 {
-			return z.lowered(replaceNUL(key)), unescapeValue(newlines(replaceNUL(value))), true
+			return z.lowerName(replaceNUL(key)), unescapeValue(normaliseNewlines(replaceNUL(value))), true
 		}
 	}
 }
 
 // Text returns the current text.
 func (z *tokenizer) Text() []byte {
-	text := newlines(z.raw)
+	text := normaliseNewlines(z.raw)
 	if z.element {
 		text = replaceNUL(text)
 	}
@@ -189,8 +189,8 @@ func (z *tokenizer) Text() []byte {
 // IgnoreContent makes the content of the current element ordinary markup.
 func (z *tokenizer) IgnoreContent() { z.content = "" }
 
-// lowered returns name in lower case.
-func (z *tokenizer) lowered(name []byte) []byte {
+// lowerName returns name in lower case.
+func (z *tokenizer) lowerName(name []byte) []byte {
 	for i, c := range name {
 		if c < 'A' || 'Z' < c {
 			continue
@@ -206,15 +206,15 @@ func (z *tokenizer) lowered(name []byte) []byte {
 	return name
 }
 
-// markup returns the length of the text before the next tag or comment.
-func markup(b []byte) int {
+// textLength returns the length of the text before the next tag or comment.
+func textLength(b []byte) int {
 	for i := 0; ; i++ {
 		n := bytes.IndexByte(b[i:], '<')
 		if n < 0 || i+n+1 >= len(b) {
 			return len(b)
 		}
 		i += n
-		if c := b[i+1]; letter(c) || c == '/' || c == '!' || c == '?' {
+		if c := b[i+1]; isLetter(c) || c == '/' || c == '!' || c == '?' {
 			return i
 		}
 	}
@@ -257,7 +257,7 @@ func contentEnd(b []byte, name string) int {
 		if n < 0 {
 			return len(b)
 		}
-		if i += n; opens(b[i+1:], "/", name) {
+		if i += n; opensTag(b[i+1:], "/", name) {
 			return i
 		}
 	}
@@ -279,7 +279,7 @@ func scriptEnd(b []byte) int {
 				return len(b)
 			}
 			i += n
-			if opens(b[i+1:], "/", "script") {
+			if opensTag(b[i+1:], "/", "script") {
 				return i
 			}
 			if bytes.HasPrefix(b[i+1:], []byte("!--")) {
@@ -295,18 +295,18 @@ func scriptEnd(b []byte) int {
 		case c == '>' && dashes >= 2:
 			state = script
 		case c == '<' && state == doubleEscaped:
-			if opens(b[i+1:], "/", "script") {
+			if opensTag(b[i+1:], "/", "script") {
 				state = escaped
 				i += len("/script>")
 			}
 		case c == '<':
 			switch rest := b[i+1:]; {
-			case opens(rest, "/", "script"):
+			case opensTag(rest, "/", "script"):
 				return i
-			case opens(rest, "", "script"):
+			case opensTag(rest, "", "script"):
 				state = doubleEscaped
 				i += len("script>")
-			case len(rest) > 0 && rest[0] != '/' && !letter(rest[0]):
+			case len(rest) > 0 && rest[0] != '/' && !isLetter(rest[0]):
 				state = script // as html.Tokenizer; the standard stays in escaped
 			}
 		}
@@ -315,9 +315,9 @@ func scriptEnd(b []byte) int {
 	return len(b)
 }
 
-// opens reports whether b starts with prefix and the tag name, in any case, and a character
+// opensTag reports whether b starts with prefix and the tag name, in any case, and a character
 // that ends a name.
-func opens(b []byte, prefix, name string) bool {
+func opensTag(b []byte, prefix, name string) bool {
 	n := len(prefix) + len(name)
 	return len(b) > n && string(b[:len(prefix)]) == prefix && (isSpace(b[n]) || b[n] == '/' || b[n] == '>') &&
 		bytes.EqualFold(b[len(prefix):n], []byte(name))
@@ -330,5 +330,5 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' }
-func letter(c byte) bool  { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func isSpace(c byte) bool  { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' }
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

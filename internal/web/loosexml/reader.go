@@ -77,12 +77,12 @@ type Reader struct {
 // Elements with a local name in alone (lower case) cannot nest: the second one closes the
 // first.
 func NewReader(text []byte, alone ...string) *Reader {
-	return &Reader{lexer: xml.NewLexer(parse.NewInputBytes(prepare(text))), alone: alone}
+	return &Reader{lexer: xml.NewLexer(parse.NewInputBytes(prepareText(text))), alone: alone}
 }
 
-// prepare returns a copy of text that the lexer can read: without NUL, which ends its
+// prepareText returns a copy of text that the lexer can read: without NUL, which ends its
 // input, and with escapes for each "<" that begins no markup.
-func prepare(text []byte) []byte {
+func prepareText(text []byte) []byte {
 	clean := make([]byte, 0, len(text)+1) // the lexer adds a byte
 	for len(text) > 0 {
 		n := bytes.IndexByte(text, '<')
@@ -95,9 +95,9 @@ func prepare(text []byte) []byte {
 		}
 		switch {
 		case bytes.HasPrefix(text, []byte("<![CDATA[")):
-			n = span(text, "]]>")
+			n = sectionLength(text, "]]>")
 		case bytes.HasPrefix(text, []byte("<!--")):
-			n = span(text, "-->")
+			n = sectionLength(text, "-->")
 		case len(text) > 1 && beginsMarkup(text[1]):
 			n = 1
 		default:
@@ -111,9 +111,9 @@ func prepare(text []byte) []byte {
 	return bytes.ReplaceAll(clean, []byte{0}, nil)
 }
 
-// span returns the length of the section at the start of text, which end or the end of text
+// sectionLength returns the length of the section at the start of text, which end or the end of text
 // closes.
-func span(text []byte, end string) int {
+func sectionLength(text []byte, end string) int {
 	if i := bytes.Index(text, []byte(end)); i >= 0 {
 		return i + len(end)
 	}
@@ -132,7 +132,7 @@ func (r *Reader) Next() (Token, bool) {
 		if r.done {
 			return Token{}, false
 		}
-		r.read()
+		r.readToken()
 	}
 	t := r.queue[0]
 	r.queue = r.queue[1:]
@@ -159,8 +159,8 @@ func (r *Reader) Root(known func(Token) bool) (Token, bool) {
 	return Token{}, false
 }
 
-// read handles one lexer token. The queue may stay empty.
-func (r *Reader) read() {
+// readToken handles one lexer token. The queue may stay empty.
+func (r *Reader) readToken() {
 	switch kind, data := r.lexer.Next(); kind {
 	case xml.ErrorToken:
 		first := len(r.queue)
@@ -170,32 +170,32 @@ func (r *Reader) read() {
 		}
 		r.done = true
 	case xml.TextToken:
-		r.text(unescape(string(data)), false)
+		r.queueText(decodeEntities(string(data)), false)
 	case xml.CDATAToken:
-		r.text(string(r.lexer.Text()), true)
+		r.queueText(string(r.lexer.Text()), true)
 	case xml.StartTagToken:
 		name := Clean(string(r.lexer.Text()))
-		attrs, void := r.attributes()
-		r.start(name, attrs, void)
+		attrs, void := r.readAttributes()
+		r.openElement(name, attrs, void)
 	case xml.EndTagToken:
-		r.end(strings.TrimSpace(Clean(string(r.lexer.Text()))))
+		r.closeElement(strings.TrimSpace(Clean(string(r.lexer.Text()))))
 	}
 }
 
-func (r *Reader) text(text string, cdata bool) {
+func (r *Reader) queueText(text string, cdata bool) {
 	if text = Clean(text); text != "" {
 		r.queue = append(r.queue, Token{Kind: Text, Text: text, CDATA: cdata, Depth: len(r.open)})
 	}
 }
 
-// attributes reads to the end of a start tag; void says that it ends in "/>".
-func (r *Reader) attributes() (attrs []Attr, void bool) {
+// readAttributes reads to the end of a start tag; void says that it ends in "/>".
+func (r *Reader) readAttributes() (attrs []Attr, void bool) {
 	for {
 		switch kind, _ := r.lexer.Next(); kind {
 		case xml.AttributeToken:
 			name := Clean(string(r.lexer.Text()))
 			if len(attrs) < MaxAttrs && validName(name) && !hasAttr(attrs, name) {
-				attrs = append(attrs, Attr{name, Clean(unescape(unquote(r.lexer.AttrVal())))})
+				attrs = append(attrs, Attr{name, Clean(decodeEntities(stripQuotes(r.lexer.AttrVal())))})
 			}
 		default:
 			return attrs, kind == xml.StartTagCloseVoidToken
@@ -207,7 +207,7 @@ func hasAttr(attrs []Attr, name string) bool {
 	return slices.ContainsFunc(attrs, func(a Attr) bool { return a.Name == name })
 }
 
-func unquote(value []byte) string {
+func stripQuotes(value []byte) string {
 	if len(value) > 0 && (value[0] == '"' || value[0] == '\'') {
 		quote := value[0]
 		value = value[1:]
@@ -223,7 +223,7 @@ func validName(name string) bool {
 	return name != "" && len(name) <= maxName && beginsMarkup(name[0]) && !strings.ContainsAny(name, "<>&\"'/!?=")
 }
 
-func (r *Reader) start(name string, attrs []Attr, void bool) {
+func (r *Reader) openElement(name string, attrs []Attr, void bool) {
 	if !validName(name) {
 		return
 	}
@@ -243,14 +243,14 @@ func (r *Reader) start(name string, attrs []Attr, void bool) {
 	}
 }
 
-// end closes the innermost element of that name and all inside it. Other end tags are
+// closeElement closes the innermost element of that name and all inside it. Other end tags are
 // ignored.
-func (r *Reader) end(name string) {
+func (r *Reader) closeElement(name string) {
 	if r.deep > 0 && r.openAlone(name) < 0 {
 		r.deep--
 		return
 	}
-	if i := r.find(name); i >= 0 {
+	if i := r.findOpen(name); i >= 0 {
 		r.closeTo(i)
 	}
 }
@@ -260,11 +260,11 @@ func (r *Reader) openAlone(name string) int {
 	if !slices.Contains(r.alone, Local(name)) {
 		return -1
 	}
-	return r.find(name)
+	return r.findOpen(name)
 }
 
-// find returns the index of the innermost open element of that name, or -1.
-func (r *Reader) find(name string) int {
+// findOpen returns the index of the innermost open element of that name, or -1.
+func (r *Reader) findOpen(name string) int {
 	for i, open := range slices.Backward(r.open) {
 		if strings.EqualFold(open, name) {
 			return i

@@ -71,8 +71,8 @@ func Clean(s string) string {
 // entity is an HTML entity or a character reference with its ";": "?a=1&copy=2" is a URL.
 var entity = regexp.MustCompile(`&[#0-9A-Za-z]{1,38};`)
 
-// unescape decodes the entities in s. Unknown ones stay.
-func unescape(s string) string { return entity.ReplaceAllStringFunc(s, decodeEntity) }
+// decodeEntities decodes the entities in s. Unknown ones stay.
+func decodeEntities(s string) string { return entity.ReplaceAllStringFunc(s, decodeEntity) }
 
 // decodeEntity decodes one entity with its ";". HTML also accepts some names without ";"
 // ("&copyright;" as "©right;"); these stay as they are.

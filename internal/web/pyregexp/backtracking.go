@@ -35,7 +35,7 @@ func compileBacktracking(text, flags string) (r *Regexp, err error) {
 			r, err = nil, errors.New("invalid expression")
 		}
 	}()
-	text, names, count := numbered(text)
+	text, names, count := numberGroups(text)
 	if flags != "" {
 		text = "(?" + flags + ")" + text
 	}
@@ -51,9 +51,9 @@ func compileBacktracking(text, flags string) (r *Regexp, err error) {
 // named group, a reference to one, or another parenthesis.
 var groupPart = regexp.MustCompile(`(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?|\(\?P<(\w+)>|\(\?P=(\w+)\)|\(\??`)
 
-// numbered replaces the named groups of a Python expression by plain ones: the backtracking
+// numberGroups replaces the named groups of a Python expression by plain ones: the backtracking
 // engine would number the named groups last.
-func numbered(text string) (plain string, names map[string]int, count int) {
+func numberGroups(text string) (plain string, names map[string]int, count int) {
 	names = map[string]int{}
 	plain = groupPart.ReplaceAllStringFunc(text, func(part string) string {
 		m := groupPart.FindStringSubmatch(part)
@@ -85,7 +85,7 @@ func (b *backtracking) MatchString(value string) bool {
 	return ok
 }
 
-func (b *backtracking) start(value string) bool {
+func (b *backtracking) matchesStart(value string) bool {
 	if b.timeouts.Load() >= maxTimeouts {
 		return false
 	}
@@ -96,12 +96,12 @@ func (b *backtracking) start(value string) bool {
 	return err == nil && m != nil && m.Index == 0
 }
 
-func (b *backtracking) each(value string, found func(spans []int) bool) bool {
+func (b *backtracking) forEachMatch(value string, found func(spans []int) bool) bool {
 	if b.timeouts.Load() >= maxTimeouts {
 		return false
 	}
 	deadline := time.Now().Add(searchLimit)
-	at := offsets(value)
+	at := runeOffsets(value)
 	var spans []int
 	m, err := b.re.FindStringMatch(value)
 	for ; m != nil && err == nil; m, err = b.re.FindNextMatch(m) {
@@ -131,10 +131,10 @@ func (b *backtracking) each(value string, found func(spans []int) bool) bool {
 	return err == nil
 }
 
-// offsets maps each rune index of value to its byte offset, with the length at the end. It
+// runeOffsets maps each rune index of value to its byte offset, with the length at the end. It
 // is nil for ASCII, where both are equal.
-func offsets(value string) []int {
-	if ascii(value) {
+func runeOffsets(value string) []int {
+	if isASCIIText(value) {
 		return nil
 	}
 	at := make([]int, 0, len(value)+1)

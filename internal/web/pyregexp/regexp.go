@@ -25,30 +25,30 @@ type engine interface {
 	// MatchString reports whether value contains a match.
 	MatchString(value string) bool
 
-	// start reports whether a match begins at the start of value.
-	start(value string) bool
+	// matchesStart reports whether a match begins at the start of value.
+	matchesStart(value string) bool
 
-	// each calls found with the group offsets of each match in value, as in
+	// forEachMatch calls found with the group offsets of each match in value, as in
 	// regexp.FindAllStringSubmatchIndex, until it returns false. It reports whether the
 	// whole value was searched.
-	each(value string, found func(spans []int) bool) bool
+	forEachMatch(value string, found func(spans []int) bool) bool
 }
 
 // Compile compiles an expression, multi-line and Unicode, of at most MaxText bytes.
 // Look-around and back-references run in a backtracking engine with a time limit, all else
 // in linear time.
-func Compile(text string) (*Regexp, error) { return compile(text, "") }
+func Compile(text string) (*Regexp, error) { return compileExpression(text, "") }
 
 // CompileFold is Compile, ignoring case.
-func CompileFold(text string) (*Regexp, error) { return compile(text, "i") }
+func CompileFold(text string) (*Regexp, error) { return compileExpression(text, "i") }
 
-func compile(text, flags string) (*Regexp, error) {
+func compileExpression(text, flags string) (*Regexp, error) {
 	if len(text) > MaxText {
 		return nil, fmt.Errorf("expression of %d bytes; the limit is %d", len(text), MaxText)
 	}
 	own, text := globalFlags(text)
 	flags += own
-	if linear, ok := translate(text); ok && !strings.Contains(flags, "x") {
+	if linear, ok := translateToLinear(text); ok && !strings.Contains(flags, "x") {
 		if re, err := compileLinear("(?m" + flags + ")" + linear); err == nil {
 			return &Regexp{linearEngine{re}, groupNames(re.SubexpNames()), re.NumSubexp()}, nil
 		}
@@ -57,7 +57,7 @@ func compile(text, flags string) (*Regexp, error) {
 }
 
 // MatchStart reports whether a match begins at the start of value, like re.match.
-func (r *Regexp) MatchStart(value string) bool { return r.start(value) }
+func (r *Regexp) MatchStart(value string) bool { return r.matchesStart(value) }
 
 // groupNames inverts the list of group names of package regexp.
 func groupNames(byNumber []string) map[string]int {
@@ -73,12 +73,12 @@ func groupNames(byNumber []string) map[string]int {
 // linearEngine is an expression of package regexp.
 type linearEngine struct{ *regexp.Regexp }
 
-func (e linearEngine) start(value string) bool {
+func (e linearEngine) matchesStart(value string) bool {
 	at := e.FindStringIndex(value)
 	return at != nil && at[0] == 0
 }
 
-func (e linearEngine) each(value string, found func(spans []int) bool) bool {
+func (e linearEngine) forEachMatch(value string, found func(spans []int) bool) bool {
 	most := maxSpans / (e.NumSubexp() + 1)
 	all := e.FindAllStringSubmatchIndex(value, most)
 	for _, spans := range all {
@@ -122,10 +122,10 @@ var (
 	syntaxPart = regexp.MustCompile(`(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]?|\{,`)
 )
 
-// translate rewrites a Python expression for package regexp. It returns false if that is
+// translateToLinear rewrites a Python expression for package regexp. It returns false if that is
 // impossible.
-func translate(text string) (linear string, ok bool) {
-	isASCII := ascii(text)
+func translateToLinear(text string) (linear string, ok bool) {
+	isASCII := isASCIIText(text)
 	ok = true
 	escape := func(part string, inClass bool) string {
 		set, known := classes[part[1]|0x20]
@@ -160,6 +160,6 @@ func translate(text string) (linear string, ok bool) {
 	return linear, ok
 }
 
-func ascii(text string) bool {
+func isASCIIText(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
 }

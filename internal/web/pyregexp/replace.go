@@ -33,7 +33,7 @@ func (r *Regexp) Template(text string) (Template, error) {
 		if i > 0 {
 			t.parts = append(t.parts, part{text[:i], -1})
 		}
-		p, rest, err := r.escape(text[i+1:])
+		p, rest, err := r.parseEscape(text[i+1:])
 		if err != nil {
 			return Template{}, err
 		}
@@ -46,8 +46,8 @@ func (r *Regexp) Template(text string) (Template, error) {
 // controls are the characters that a backslash and a letter mean.
 var controls = map[byte]string{'n': "\n", 'r': "\r", 't': "\t", 'f': "\f", 'v': "\v", 'a': "\a", 'b': "\b", '\\': `\`}
 
-// escape parses the text after a backslash.
-func (r *Regexp) escape(text string) (p part, rest string, err error) {
+// parseEscape parses the text after a backslash.
+func (r *Regexp) parseEscape(text string) (p part, rest string, err error) {
 	c := text[0]
 	switch {
 	case c == '0':
@@ -62,14 +62,14 @@ func (r *Regexp) escape(text string) (p part, rest string, err error) {
 		if len(text) > 1 && '0' <= text[1] && text[1] <= '9' {
 			n = 2
 		}
-		group, err := r.group(text[:n])
+		group, err := r.groupIndex(text[:n])
 		return part{group: group}, text[n:], err
 	case strings.HasPrefix(text, "g<"):
 		end := strings.IndexByte(text, '>')
 		if end < 0 {
 			return p, "", errors.New(`replacement with "\g<" but no ">"`)
 		}
-		group, err := r.group(text[2:end])
+		group, err := r.groupIndex(text[2:end])
 		return part{group: group}, text[end+1:], err
 	}
 	if s, ok := controls[c]; ok {
@@ -78,8 +78,8 @@ func (r *Regexp) escape(text string) (p part, rest string, err error) {
 	return part{`\` + text[:1], -1}, text[1:], nil
 }
 
-// group returns the index of a group by number or name.
-func (r *Regexp) group(name string) (int, error) {
+// groupIndex returns the index of a group by number or name.
+func (r *Regexp) groupIndex(name string) (int, error) {
 	if n, ok := r.names[name]; ok {
 		return n, nil
 	}
@@ -94,7 +94,7 @@ func (r *Regexp) group(name string) (int, error) {
 func (r *Regexp) Replace(value string, t Template, limit int) (string, bool) {
 	var b strings.Builder
 	end, fits := 0, true
-	whole := r.each(value, func(spans []int) bool {
+	whole := r.forEachMatch(value, func(spans []int) bool {
 		b.WriteString(value[end:spans[0]])
 		for _, p := range t.parts {
 			switch {
@@ -122,7 +122,7 @@ func (r *Regexp) Replace(value string, t Template, limit int) (string, bool) {
 // and false if there are more or the search times out.
 func (r *Regexp) FindAll(value string, limit int) (texts []string, whole bool) {
 	fits := true
-	whole = r.each(value, func(spans []int) bool {
+	whole = r.forEachMatch(value, func(spans []int) bool {
 		if r.count > 0 {
 			spans = spans[2:]
 		}

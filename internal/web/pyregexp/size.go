@@ -33,20 +33,20 @@ func compileLinear(text string) (*regexp.Regexp, error) {
 	if err != nil {
 		return nil, err
 	}
-	if program(tree) > maxProgram {
+	if estimateSteps(tree) > maxProgram {
 		return nil, errProgram
 	}
 	return regexp.Compile(text)
 }
 
-// program estimates the number of steps, at most maxProgram+1.
-func program(tree *syntax.Regexp) int {
+// estimateSteps estimates the number of steps, at most maxProgram+1.
+func estimateSteps(tree *syntax.Regexp) int {
 	steps := 1 + len(tree.Rune)/64
 	if tree.Op == syntax.OpLiteral {
 		steps = len(tree.Rune)
 	}
 	for _, sub := range tree.Sub {
-		if steps += program(sub); steps > maxProgram {
+		if steps += estimateSteps(sub); steps > maxProgram {
 			return maxProgram + 1
 		}
 	}

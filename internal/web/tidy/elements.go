@@ -5,7 +5,7 @@ import "strings"
 // names is a set of element names.
 type names map[string]bool
 
-func set(list string) names {
+func newNameSet(list string) names {
 	n := make(names)
 	for _, name := range strings.Fields(list) {
 		n[name] = true
@@ -15,11 +15,11 @@ func set(list string) names {
 
 // Sets of elements (HTML standard 13.1.2 and 13.2).
 var (
-	void         = set("area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr")
-	rawText      = set("script style title textarea xmp iframe noembed noframes")
-	headElements = set("base basefont bgsound link meta title script style noscript template")
-	visible      = set("a area audio canvas embed form frame iframe img input object svg math textarea video")
-	tableParts   = set("table caption colgroup thead tbody tfoot tr td th")
+	void         = newNameSet("area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr")
+	rawText      = newNameSet("script style title textarea xmp iframe noembed noframes")
+	headElements = newNameSet("base basefont bgsound link meta title script style noscript template")
+	visible      = newNameSet("a area audio canvas embed form frame iframe img input object svg math textarea video")
+	tableParts   = newNameSet("table caption colgroup thead tbody tfoot tr td th")
 
 	// Walls are the elements that an end tag does not close.
 	inlineWalls = maskOf("html head body table caption td th object applet marquee template svg math foreignobject")

@@ -33,7 +33,7 @@ var (
 // error is ErrSize.
 func Tidy(text []byte) ([]byte, error) {
 	w := newWriter(text)
-	if err := w.run(); err != nil {
+	if err := w.writeDocument(); err != nil {
 		return nil, err
 	}
 	return w.out.Bytes(), nil
@@ -43,7 +43,7 @@ func Tidy(text []byte) ([]byte, error) {
 // ErrSize. It decides "parsing failed" for HTML_RECOVER=2.
 func Check(text []byte) error {
 	w := newWriter(text)
-	switch err := w.run(); {
+	switch err := w.writeDocument(); {
 	case err != nil:
 		return err
 	case w.deep:
@@ -95,80 +95,80 @@ func newWriter(text []byte) *writer {
 	}
 }
 
-func (w *writer) run() error {
+func (w *writer) writeDocument() error {
 	for {
 		switch w.z.Next() {
 		case html.ErrorToken: // the end: nothing else can fail in memory
-			w.enter(inBody, nil)
+			w.enterPhase(inBody, nil)
 			w.popTo(0)
-			return w.checked()
+			return w.checkSize()
 		case html.TextToken:
-			w.text(w.z.Text())
+			w.writeText(w.z.Text())
 		case html.StartTagToken:
-			w.start(false)
+			w.handleStartTag(false)
 		case html.SelfClosingTagToken:
-			w.start(true)
+			w.handleStartTag(true)
 		case html.EndTagToken:
 			name, _ := w.z.TagName()
-			w.end(string(name))
+			w.handleEndTag(string(name))
 		case html.CommentToken:
-			w.comment(w.z.Text())
+			w.writeComment(w.z.Text())
 		case html.DoctypeToken:
 			if w.phase == beginning && w.out.Len() == 0 {
 				w.out.WriteString("<!DOCTYPE html>\n")
 			}
 		}
-		if err := w.checked(); err != nil {
+		if err := w.checkSize(); err != nil {
 			return err
 		}
 	}
 }
 
-func (w *writer) checked() error {
+func (w *writer) checkSize() error {
 	if w.out.Len() > w.limit {
 		return ErrSize
 	}
 	return nil
 }
 
-// enter advances to a phase and opens its element with attributes.
-func (w *writer) enter(to phase, attributes []byte) {
+// enterPhase advances to a phase and opens its element with attributes.
+func (w *writer) enterPhase(to phase, attributes []byte) {
 	if w.phase == beginning && to > beginning {
-		w.push("html", nil)
+		w.pushElement("html", nil)
 		w.phase = inHead
 		if to == inHead {
-			w.push("head", attributes)
+			w.pushElement("head", attributes)
 			return
 		}
-		w.push("head", nil)
+		w.pushElement("head", nil)
 	}
 	if w.phase == inHead && to > inHead {
 		w.popTo(1)
 		w.phase = afterHead
 	}
 	if w.phase == afterHead && to == inBody {
-		w.push("body", attributes)
+		w.pushElement("body", attributes)
 		w.phase = inBody
 	}
 }
 
-// text writes character data.
-func (w *writer) text(text []byte) {
+// writeText writes character data.
+func (w *writer) writeText(text []byte) {
 	blank := len(bytes.TrimLeft(text, " \t\r\n\f")) == 0
 	if blank && (w.phase == beginning || w.phase == afterHead) {
 		return
 	}
 	if !blank {
 		if w.phase != inBody {
-			w.enter(inBody, nil)
+			w.enterPhase(inBody, nil)
 		}
 		w.seen = true
 	}
-	w.escape(text)
+	w.writeEscaped(text)
 }
 
-// comment writes a comment if it is valid in HTML and XML.
-func (w *writer) comment(text []byte) {
+// writeComment writes a comment if it is valid in HTML and XML.
+func (w *writer) writeComment(text []byte) {
 	if w.phase == beginning || bytes.Contains(text, []byte("--")) || bytes.HasPrefix(text, []byte(">")) ||
 		bytes.HasPrefix(text, []byte("-")) || bytes.HasSuffix(text, []byte("-")) || bytes.ContainsFunc(text, isControl) ||
 		bytes.Contains(text, []byte("<!")) {
@@ -179,34 +179,34 @@ func (w *writer) comment(text []byte) {
 	w.out.WriteString("-->")
 }
 
-// start handles a start tag.
-func (w *writer) start(closed bool) {
+// handleStartTag handles a start tag.
+func (w *writer) handleStartTag(closed bool) {
 	raw, more := w.z.TagName()
 	name := string(raw)
 	if !validName(name) {
 		return
 	}
-	attributes := w.attributes(more)
+	attributes := w.readAttributes(more)
 	switch {
 	case name == "html":
 		if w.phase == beginning {
-			w.push("html", attributes)
+			w.pushElement("html", attributes)
 			w.phase = inHead
-			w.push("head", nil)
+			w.pushElement("head", nil)
 		}
 		return
 	case name == "head":
 		if w.phase == beginning {
-			w.enter(inHead, attributes)
+			w.enterPhase(inHead, attributes)
 		}
 		return
 	case name == "body":
-		w.enter(inBody, attributes)
+		w.enterPhase(inBody, attributes)
 		return
 	case w.phase <= inHead && headElements[name]:
-		w.enter(inHead, nil)
+		w.enterPhase(inHead, nil)
 	default:
-		w.enter(inBody, nil)
+		w.enterPhase(inBody, nil)
 	}
 	w.seen = w.seen || w.phase == inBody && visible[name]
 	if w.foreign == 0 {
@@ -214,7 +214,7 @@ func (w *writer) start(closed bool) {
 	}
 	switch {
 	case void[name] && w.foreign == 0, closed && w.foreign > 0:
-		w.tag(name, attributes, "/>")
+		w.writeTag(name, attributes, "/>")
 	case rawText[name]:
 		w.rawElement(name, attributes)
 	case name == "plaintext": // the rest is text for the tokenizer
@@ -222,7 +222,7 @@ func (w *writer) start(closed bool) {
 		w.deep = true
 		w.skipped[name]++
 	default:
-		w.push(name, attributes)
+		w.pushElement(name, attributes)
 	}
 }
 
@@ -238,28 +238,28 @@ func (w *writer) rawElement(name string, attributes []byte) {
 	escaped := name == "title" || name == "textarea"
 	switch {
 	case escaped:
-		w.tag(name, attributes, ">")
-		w.escape(text)
+		w.writeTag(name, attributes, ">")
+		w.writeEscaped(text)
 		w.out.WriteString("</" + name + ">")
 	case kind != html.EndTagToken:
 	case w.foreign > 0 && bytes.ContainsAny(text, "<&"):
 	default:
-		w.tag(name, attributes, ">")
+		w.writeTag(name, attributes, ">")
 		w.out.Write(text)
 		w.out.WriteString("</" + name + ">")
 	}
 }
 
-// end closes an element and those inside it. It ignores an end tag without a start tag.
-func (w *writer) end(name string) {
+// handleEndTag closes an element and those inside it. It ignores an end tag without a start tag.
+func (w *writer) handleEndTag(name string) {
 	switch {
 	case name == "br":
-		w.enter(inBody, nil)
-		w.tag("br", nil, "/>")
+		w.enterPhase(inBody, nil)
+		w.writeTag("br", nil, "/>")
 		return
 	case name == "head":
 		if w.phase == inHead {
-			w.enter(afterHead, nil)
+			w.enterPhase(afterHead, nil)
 		}
 		return
 	case name == "html" || name == "body":
@@ -300,8 +300,8 @@ func (w *writer) closeFor(name string) {
 	}
 }
 
-func (w *writer) push(name string, attributes []byte) {
-	w.tag(name, attributes, ">")
+func (w *writer) pushElement(name string, attributes []byte) {
+	w.writeTag(name, attributes, ">")
 	e := element{name: name, bit: bits[name], above: bits[name]}
 	if n := len(w.open); n > 0 {
 		e.above |= w.open[n-1].above
@@ -324,16 +324,16 @@ func (w *writer) popTo(n int) {
 	}
 }
 
-func (w *writer) tag(name string, attributes []byte, end string) {
+func (w *writer) writeTag(name string, attributes []byte, end string) {
 	w.out.WriteByte('<')
 	w.out.WriteString(name)
 	w.out.Write(attributes)
 	w.out.WriteString(end)
 }
 
-// attributes returns the attributes of the current tag as text, each after a space; the
+// readAttributes returns the attributes of the current tag as text, each after a space; the
 // first of equal names.
-func (w *writer) attributes(more bool) []byte {
+func (w *writer) readAttributes(more bool) []byte {
 	if !more {
 		return nil
 	}
@@ -349,7 +349,7 @@ func (w *writer) attributes(more bool) []byte {
 		}
 		seen[name] = true
 		w.out.WriteString(" " + name + `="`)
-		w.escape(value)
+		w.writeEscaped(value)
 		w.out.WriteByte('"')
 	}
 	attributes := w.out.Bytes()
@@ -357,8 +357,8 @@ func (w *writer) attributes(more bool) []byte {
 	return attributes
 }
 
-// escape writes text with special characters escaped.
-func (w *writer) escape(text []byte) {
+// writeEscaped writes text with special characters escaped.
+func (w *writer) writeEscaped(text []byte) {
 	last := 0
 	for i, c := range text {
 		var as string

@@ -14,8 +14,8 @@ type address struct {
 
 type param struct{ name, value string }
 
-// read splits a canonical URL. Parameters of the path, such as ;jsessionid=1, count as parameters.
-func read(url string) address {
+// splitURL splits a canonical URL. Parameters of the path, such as ;jsessionid=1, count as parameters.
+func splitURL(url string) address {
 	url, _, _ = strings.Cut(url, "#")
 	path, query, _ := strings.Cut(url, "?")
 	a := address{path: path}
@@ -32,8 +32,8 @@ func read(url string) address {
 // actions are parameters whose value, a word, says what a page does, not which page it is.
 var actions = []string{"do", "action", "a", "act", "mode", "op", "cmd", "view", "task", "format", "feed", "printable", "veaction", "redirect"}
 
-// feature is the name of a parameter, with its value if that is an action.
-func (p param) feature() string {
+// featureName is the name of a parameter, with its value if that is an action.
+func (p param) featureName() string {
 	word := p.value != "" && len(p.value) <= 24 && strings.Trim(strings.ToLower(p.value), "abcdefghijklmnopqrstuvwxyz_-") == ""
 	if word && slices.Contains(actions, strings.ToLower(p.name)) {
 		return p.name + "=" + p.value
@@ -41,20 +41,20 @@ func (p param) feature() string {
 	return p.name + "="
 }
 
-// features are those of all parameters, sorted, each once.
-func (a address) features() (list []string) {
+// sortedFeatures are those of all parameters, sorted, each once.
+func (a address) sortedFeatures() (list []string) {
 	for _, p := range a.params {
-		list = append(list, p.feature())
+		list = append(list, p.featureName())
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// group is the key of the group of the URL, "" if it belongs to none: the features of the query, or the path with
+// groupKey is the key of the group of the URL, "" if it belongs to none: the features of the query, or the path with
 // folded dates.
-func (a address) group() string {
+func (a address) groupKey() string {
 	if len(a.params) > 0 {
-		return "?" + strings.Join(a.features(), "&")
+		return "?" + strings.Join(a.sortedFeatures(), "&")
 	}
 	if folded := foldDates(a.path); folded != a.path {
 		return folded
@@ -75,8 +75,8 @@ func foldDates(path string) string {
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// without is the URL without the parameters of the names.
-func (a address) without(names []string) string {
+// withoutParams is the URL without the parameters of the names.
+func (a address) withoutParams(names []string) string {
 	var b strings.Builder
 	b.WriteString(a.path)
 	for _, p := range a.params {
@@ -92,8 +92,8 @@ var dateNames = []string{"year", "month", "week", "date", "day", "cal"}
 
 var dateValue = regexp.MustCompile(`^(?:19|2[0-9])[0-9]{2}-?[01][0-9](?:-?[0-3][0-9])?$`)
 
-// dated reports whether the URL names a date.
-func (a address) dated() bool {
+// namesDate reports whether the URL names a date.
+func (a address) namesDate() bool {
 	if len(a.params) == 0 {
 		return foldDates(a.path) != a.path
 	}

@@ -8,7 +8,7 @@ import (
 func Groups(urls []string) (groups [][]string) {
 	byKey := map[string][]string{}
 	for _, url := range urls {
-		if key := read(url).group(); key != "" {
+		if key := splitURL(url).groupKey(); key != "" {
 			byKey[key] = append(byKey[key], url)
 		}
 	}
@@ -35,13 +35,13 @@ func Choose(group []string) (chosen []string) {
 		}
 	}
 	names := map[string]bool{}
-	for _, p := range read(group[0]).params {
+	for _, p := range splitURL(group[0]).params {
 		names[p.name] = true
 	}
 	for _, name := range sortedKeys(names) {
 		byRest := map[string][]string{}
 		for _, url := range group {
-			rest := read(url).without([]string{name})
+			rest := splitURL(url).withoutParams([]string{name})
 			byRest[rest] = append(byRest[rest], url)
 		}
 		rests := slices.DeleteFunc(sortedKeys(byRest), func(rest string) bool { return len(byRest[rest]) == 1 })

@@ -24,7 +24,7 @@ func (f Finding) Holds(url string) bool { return f.re.MatchString(url) }
 
 // Without is a URL without the parameters of the trap.
 func (f Finding) Without(url string) string {
-	a, b := read(url), strings.Builder{}
+	a, b := splitURL(url), strings.Builder{}
 	b.WriteString(a.path)
 	sep := "?"
 	for _, p := range a.params {
@@ -36,14 +36,14 @@ func (f Finding) Without(url string) string {
 	return b.String()
 }
 
-// finding looks at pages of one group.
-func (w *Watch) finding(list []page) (Finding, bool) {
+// findInGroup looks at pages of one group.
+func (w *Watch) findInGroup(list []page) (Finding, bool) {
 	f, ok := w.noIndex(list)
 	if !ok {
-		f, ok = neutral(list)
+		f, ok = findNeutral(list)
 	}
 	if !ok {
-		f, ok = stale(list)
+		f, ok = findStale(list)
 	}
 	if !ok {
 		return f, false
@@ -62,15 +62,15 @@ func (w *Watch) finding(list []page) (Finding, bool) {
 func (w *Watch) noIndex(list []page) (Finding, bool) {
 	var here share
 	for _, p := range list {
-		here.add(p.noIndex)
+		here.addPage(p.noIndex)
 	}
 	indexed := w.pages.all - w.pages.noIndex
-	if !here.mostly() || indexed < 3 || indexed*50 < w.pages.all {
+	if !here.isMostlyNoIndex() || indexed < 3 || indexed*50 < w.pages.all {
 		return Finding{}, false
 	}
 	best, most := "", 0
-	for _, name := range list[0].features() {
-		if s := w.features[name]; s == nil || !s.mostly() {
+	for _, name := range list[0].sortedFeatures() {
+		if s := w.features[name]; s == nil || !s.isMostlyNoIndex() {
 			continue
 		}
 		rank := 1
@@ -115,9 +115,9 @@ func containsAny(text string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
-// neutral finds parameters that change nothing: URLs that differ in them alone have the same texts. It tries them one by
+// findNeutral finds parameters that change nothing: URLs that differ in them alone have the same texts. It tries them one by
 // one, then by twos, then all.
-func neutral(list []page) (Finding, bool) {
+func findNeutral(list []page) (Finding, bool) {
 	var names []string
 	for _, p := range list[0].params {
 		if !slices.Contains(names, p.name) {
@@ -146,13 +146,13 @@ func neutral(list []page) (Finding, bool) {
 	if found == nil || len(list) < 2*leastPages && !onePath(list) { // of many paths some may not be compared yet
 		return Finding{}, false
 	}
-	for _, name := range varying(list) {
+	for _, name := range varyingParams(list) {
 		if more := append(slices.Clone(found), name); !slices.Contains(found, name) && changesNothing(list, more) {
 			found = more
 		}
 	}
 	s := scopeOf(list, found)
-	return Finding{Kind: neutralKind(list, found), Rule: s.rule(), Names: found, Neutral: true, scope: s}, true
+	return Finding{Kind: neutralKind(list, found), Rule: s.urlExpression(), Names: found, Neutral: true, scope: s}, true
 }
 
 // changesNothing compares the pages whose URLs differ in the parameters only.
@@ -163,7 +163,7 @@ func changesNothing(list []page, names []string) bool {
 	}
 	rest := map[string]*same{}
 	for _, p := range list {
-		key := p.without(names)
+		key := p.withoutParams(names)
 		if rest[key] == nil {
 			rest[key] = &same{sums: map[uint64]bool{}}
 		}
@@ -205,9 +205,9 @@ func neutralKind(list []page, names []string) string {
 	return "parameters that change nothing"
 }
 
-// stale finds calendars and filters: each page has only text that other pages have, apart from the values of its URL.
-func stale(list []page) (Finding, bool) {
-	dated, names := list[0].dated(), varying(list)
+// findStale finds calendars and filters: each page has only text that other pages have, apart from the values of its URL.
+func findStale(list []page) (Finding, bool) {
+	dated, names := list[0].namesDate(), varyingParams(list)
 	if len(list) < leastPages+4 || !dated && (len(names) < 2 || len(list) < 2*leastPages && !onePath(list)) {
 		return Finding{}, false
 	}
@@ -224,9 +224,9 @@ func stale(list []page) (Finding, bool) {
 			if seen[u]*10 >= len(list)*8 { // on nearly all pages: navigation
 				continue
 			}
-			words += u.words()
+			words += u.wordCount()
 			if seen[u] == 1 {
-				fresh += u.words()
+				fresh += u.wordCount()
 			}
 		}
 		if fresh*20 <= words {
@@ -238,18 +238,18 @@ func stale(list []page) (Finding, bool) {
 	}
 	switch {
 	case !dated:
-		return Finding{Kind: "filters of lists", Rule: scopeOf(list, names).rule() + ".*[&;]" + alternatives(names) + "=", Names: names}, true
+		return Finding{Kind: "filters of lists", Rule: scopeOf(list, names).urlExpression() + ".*[&;]" + alternativesOf(names) + "=", Names: names}, true
 	case len(names) == 0:
 		return Finding{Kind: "calendars", Rule: dateRule(list[0].path)}, true
 	}
 	if dates := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !list[0].datedBy(name) }); len(dates) > 0 {
 		names = dates
 	}
-	return Finding{Kind: "calendars", Rule: scopeOf(list, names).rule(), Names: names}, true
+	return Finding{Kind: "calendars", Rule: scopeOf(list, names).urlExpression(), Names: names}, true
 }
 
-// varying are the parameters that have several values.
-func varying(list []page) (names []string) {
+// varyingParams are the parameters that have several values.
+func varyingParams(list []page) (names []string) {
 	values := map[string]string{}
 	for _, p := range list {
 		for _, v := range p.params {

@@ -21,7 +21,7 @@ func scopeOf(list []page, names []string) scope {
 		s.path = regexp.QuoteMeta(path)
 	}
 	for _, p := range list[0].params {
-		switch action := p.feature(); {
+		switch action := p.featureName(); {
 		case slices.Contains(names, p.name):
 			if !slices.Contains(s.parts, "") {
 				s.parts = append(s.parts, "")
@@ -33,24 +33,24 @@ func scopeOf(list []page, names []string) scope {
 	return s
 }
 
-// begin is the expression of what stands before a parameter, where char may be between the path and it.
-func (s scope) begin(char string) string {
+// paramStart is the expression of what stands before a parameter, where char may be between the path and it.
+func (s scope) paramStart(char string) string {
 	if s.path == "" {
 		return "[?&;]"
 	}
 	return s.path + "[?;](?:" + char + "*[&;])?"
 }
 
-// rule is the expression of the URLs.
-func (s scope) rule() string {
-	rule := s.begin(".")
+// urlExpression is the expression of the URLs.
+func (s scope) urlExpression() string {
+	rule := s.paramStart(".")
 	for i, part := range s.parts {
 		last := i == len(s.parts)-1
 		switch {
 		case part == "" && last:
-			rule += alternatives(s.names) + "="
+			rule += alternativesOf(s.names) + "="
 		case part == "":
-			rule += alternatives(s.names) + "=.*[&;]"
+			rule += alternativesOf(s.names) + "=.*[&;]"
 		case last:
 			rule += part + "(?:[&;#]|$)"
 		default:
@@ -60,10 +60,10 @@ func (s scope) rule() string {
 	return rule
 }
 
-// removals are members of an object of URL_NORMALIZE that remove the parameters from URLs of the scope, and from no others.
-func (s scope) removals() (list [][2]string) {
+// removalMembers are members of an object of URL_NORMALIZE that remove the parameters from URLs of the scope, and from no others.
+func (s scope) removalMembers() (list [][2]string) {
 	at := slices.Index(s.parts, "")
-	before, after := s.begin("[^#]"), ""
+	before, after := s.paramStart("[^#]"), ""
 	for _, action := range s.parts[:at] {
 		before += action + "[&;](?:[^#]*[&;])?"
 	}
@@ -89,7 +89,7 @@ func (s scope) removals() (list [][2]string) {
 func Normalize(findings []Finding) string {
 	var replace []map[string]string
 	for _, f := range findings {
-		for _, r := range f.scope.removals() {
+		for _, r := range f.scope.removalMembers() {
 			replace = append(replace, map[string]string{r[0]: r[1]})
 		}
 	}
@@ -101,8 +101,8 @@ func Normalize(findings []Finding) string {
 	return "URL_NORMALIZE=" + strings.TrimSpace(text.String())
 }
 
-// alternatives is the expression of one of the names.
-func alternatives(names []string) string {
+// alternativesOf is the expression of one of the names.
+func alternativesOf(names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
 		quoted[i] = regexp.QuoteMeta(name)

@@ -18,7 +18,7 @@ var seed = maphash.MakeSeed()
 // unit is a text between two tags: its hash, and the number of its words in the lowest eight bits.
 type unit uint64
 
-func (u unit) words() int { return int(u & 0xff) }
+func (u unit) wordCount() int { return int(u & 0xff) }
 
 // texts is what is compared of a page.
 type texts struct {
@@ -37,7 +37,7 @@ func textsOf(html []byte, a address) texts {
 	var (
 		doc htmltree.Doc
 		t   texts
-		own = a.echoes()
+		own = a.echoedValues()
 	)
 	doc.Parse(html)
 	for i := 0; i < len(doc.Nodes); i++ {
@@ -49,15 +49,15 @@ func textsOf(html []byte, a address) texts {
 		if n.Tag != htmltree.TagText || n.Flags&htmltree.FlagBlank != 0 {
 			continue
 		}
-		t.add(bytes.Fields(doc.Text(n)), own)
+		t.addText(bytes.Fields(doc.Text(n)), own)
 	}
 	slices.Sort(t.units)
 	t.units = slices.Compact(t.units)
 	return t
 }
 
-// add adds a text between two tags.
-func (t *texts) add(words [][]byte, own map[string]bool) {
+// addText adds a text between two tags.
+func (t *texts) addText(words [][]byte, own map[string]bool) {
 	var all, rest maphash.Hash
 	all.SetSeed(seed)
 	rest.SetSeed(seed)
@@ -68,7 +68,7 @@ func (t *texts) add(words [][]byte, own map[string]bool) {
 		}
 		all.Write(w)
 		all.WriteByte(' ')
-		if len(own) > 0 && own[echo(string(w))] {
+		if len(own) > 0 && own[echoForm(string(w))] {
 			continue
 		}
 		rest.Write(w)
@@ -81,21 +81,21 @@ func (t *texts) add(words [][]byte, own map[string]bool) {
 	}
 }
 
-// echoes are the values of the URL that its page may repeat without saying anything new: words of filters,
+// echoedValues are the values of the URL that its page may repeat without saying anything new: words of filters,
 // and numbers of dates.
-func (a address) echoes() map[string]bool {
-	dated, own := a.dated(), map[string]bool{}
+func (a address) echoedValues() map[string]bool {
+	dated, own := a.namesDate(), map[string]bool{}
 	if !dated && len(a.params) < 2 {
 		return own
 	}
 	add := func(value string) {
 		for _, part := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("-_+/.:,%", r) }) {
 			if number := digits.MatchString(part); !number || dated {
-				own[echo(part)] = true
+				own[echoForm(part)] = true
 			}
 		}
 		if dated {
-			own[echo(value)] = true
+			own[echoForm(value)] = true
 		}
 	}
 	for _, p := range a.params {
@@ -107,7 +107,7 @@ func (a address) echoes() map[string]bool {
 	return own
 }
 
-// echo is a word as it is compared with a value: in lower case, without punctuation and leading zeros.
-func echo(word string) string {
+// echoForm is a word as it is compared with a value: in lower case, without punctuation and leading zeros.
+func echoForm(word string) string {
 	return strings.TrimLeft(strings.Trim(strings.ToLower(word), `.,:;()[]"'`), "0")
 }

@@ -36,15 +36,15 @@ type Watch struct {
 // share counts pages, and those of them that ask not to be indexed.
 type share struct{ all, noIndex int }
 
-func (s *share) add(noIndex bool) {
+func (s *share) addPage(noIndex bool) {
 	s.all++
 	if noIndex {
 		s.noIndex++
 	}
 }
 
-// mostly reports whether nearly all ask not to be indexed.
-func (s share) mostly() bool { return s.all >= leastPages/2 && s.noIndex*10 >= s.all*9 }
+// isMostlyNoIndex reports whether nearly all ask not to be indexed.
+func (s share) isMostlyNoIndex() bool { return s.all >= leastPages/2 && s.noIndex*10 >= s.all*9 }
 
 // group is a sample of the URLs with one key.
 type group struct {
@@ -67,9 +67,9 @@ func New() *Watch {
 
 // Count counts a fetched HTML page.
 func (w *Watch) Count(url string, noIndex bool) {
-	w.pages.add(noIndex)
-	a := read(url)
-	for _, name := range a.features() {
+	w.pages.addPage(noIndex)
+	a := splitURL(url)
+	for _, name := range a.sortedFeatures() {
 		s := w.features[name]
 		if s == nil {
 			if len(w.features) >= mostFeatures {
@@ -78,26 +78,26 @@ func (w *Watch) Count(url string, noIndex bool) {
 			s = new(share)
 			w.features[name] = s
 		}
-		s.add(noIndex)
+		s.addPage(noIndex)
 	}
 }
 
 // Wants reports whether Add needs the page of a URL. Of a group that is full it takes one page in 32.
 func (w *Watch) Wants(url string) bool {
-	key := read(url).group()
+	key := splitURL(url).groupKey()
 	if key == "" || w.Holds(url) {
 		return false
 	}
 	g := w.groups[key]
 	if g == nil {
-		g = w.open(key)
+		g = w.openGroup(key)
 	}
 	g.all.all++
 	return len(g.sample) < mostPages || g.all.all%32 == 0
 }
 
-// open starts a group, in place of the smallest one if there are too many.
-func (w *Watch) open(key string) *group {
+// openGroup starts a group, in place of the smallest one if there are too many.
+func (w *Watch) openGroup(key string) *group {
 	if len(w.groups) >= mostGroups {
 		var least *group
 		for _, g := range w.groups {
@@ -115,8 +115,8 @@ func (w *Watch) open(key string) *group {
 // Add adds a page to the sample of its group, and looks at the group from time to time. It reports whether there is
 // a new finding.
 func (w *Watch) Add(p Page) bool {
-	one := page{address: read(p.URL), noIndex: p.NoIndex}
-	key := one.group()
+	one := page{address: splitURL(p.URL), noIndex: p.NoIndex}
+	key := one.groupKey()
 	if key == "" {
 		return false
 	}
@@ -127,7 +127,7 @@ func (w *Watch) Add(p Page) bool {
 	}
 	g := w.groups[key]
 	if g == nil {
-		g = w.open(key)
+		g = w.openGroup(key)
 	}
 	if len(g.sample) >= mostPages { // newer pages may show what the first ones did not
 		g.sample = slices.Delete(g.sample, 0, mostPages/2)
@@ -136,13 +136,13 @@ func (w *Watch) Add(p Page) bool {
 	if g.sample = append(g.sample, one); w.CollectOnly || len(g.sample) < leastPages || len(g.sample)-g.judged < 6 {
 		return false
 	}
-	return w.judge(g)
+	return w.judgeGroup(g)
 }
 
-// judge looks at a group, whole and by the paths of its pages.
-func (w *Watch) judge(g *group) bool {
+// judgeGroup looks at a group, whole and by the paths of its pages.
+func (w *Watch) judgeGroup(g *group) bool {
 	g.judged = len(g.sample)
-	found, ok := w.finding(g.sample)
+	found, ok := w.findInGroup(g.sample)
 	if !ok {
 		byPath := map[string][]page{}
 		for _, p := range g.sample {
@@ -150,7 +150,7 @@ func (w *Watch) judge(g *group) bool {
 		}
 		for _, path := range sortedKeys(byPath) {
 			if len(byPath) > 1 && len(byPath[path]) >= leastPages && !ok {
-				found, ok = w.finding(byPath[path])
+				found, ok = w.findInGroup(byPath[path])
 			}
 		}
 	}
@@ -167,7 +167,7 @@ func (w *Watch) judge(g *group) bool {
 func (w *Watch) Findings() []Finding {
 	for _, key := range sortedKeys(w.groups) {
 		if g := w.groups[key]; len(g.sample) >= leastPages && g.judged < len(g.sample) {
-			w.judge(g)
+			w.judgeGroup(g)
 		}
 	}
 	return slices.Clone(w.findings)
@@ -181,8 +181,8 @@ func (w *Watch) Newest() Finding { return w.findings[len(w.findings)-1] }
 func (w *Watch) Learn(urls []string) {
 	paths := map[string]string{}
 	for _, url := range urls {
-		a := read(url)
-		key := a.group()
+		a := splitURL(url)
+		key := a.groupKey()
 		if first, known := paths[key]; !known {
 			paths[key] = a.path
 		} else if first != a.path {
@@ -197,8 +197,8 @@ func (w *Watch) Found() bool { return len(w.findings)+len(w.learned) > 0 }
 
 // Holds reports whether a URL belongs to a known trap.
 func (w *Watch) Holds(url string) bool {
-	a := read(url)
-	key := a.group()
+	a := splitURL(url)
+	key := a.groupKey()
 	if key == "" {
 		return false
 	}

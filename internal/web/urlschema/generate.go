@@ -13,10 +13,10 @@ import (
 const maxURL = 4096
 
 // Applies reports whether a URL has a macro of the schema.
-func (s *Schema) Applies(template string) bool { return len(s.used(template)) > 0 }
+func (s *Schema) Applies(template string) bool { return len(s.usedParameters(template)) > 0 }
 
-// used returns the parameters whose macros occur in a URL.
-func (s *Schema) used(template string) []*parameter {
+// usedParameters returns the parameters whose macros occur in a URL.
+func (s *Schema) usedParameters(template string) []*parameter {
 	var list []*parameter
 	if s.Type == TypeOff {
 		return nil
@@ -37,11 +37,11 @@ func (s *Schema) used(template string) []*parameter {
 // limit. The URLs are distinct and at most 4096 bytes long. A template without macros gives
 // nil. Macros inside values are not expanded.
 func (s *Schema) Generate(template string, state *State, random *rand.Rand, limit int) []string {
-	params := s.used(template)
+	params := s.usedParameters(template)
 	if len(params) == 0 {
 		return nil
 	}
-	count := s.count(params)
+	count := s.countURLs(params)
 	if limit > 0 {
 		count = min(count, limit)
 	}
@@ -51,11 +51,11 @@ func (s *Schema) Generate(template string, state *State, random *rand.Rand, limi
 		case TypePredefined:
 			sources[i] = p.leastUsed(state)
 		case TypeIncremental:
-			sources[i] = p.counter(state)
+			sources[i] = p.newCounter(state)
 		case TypeRandomInt:
-			sources[i] = func() string { return strconv.FormatInt(p.random(random), 10) }
+			sources[i] = func() string { return strconv.FormatInt(p.randomNumber(random), 10) }
 		default:
-			sources[i] = func() string { return p.text(random) }
+			sources[i] = func() string { return p.randomText(random) }
 		}
 	}
 	var (
@@ -69,7 +69,7 @@ func (s *Schema) Generate(template string, state *State, random *rand.Rand, limi
 		for i := range sources {
 			pairs[2*i], pairs[2*i+1] = "%"+params[i].name+"%", sources[i]()
 		}
-		made, ok := replace(template, pairs)
+		made, ok := replaceMacros(template, pairs)
 		if !ok || seen[made] {
 			if s.Type == TypePredefined || s.Type == TypeIncremental {
 				count-- // the value counts as used
@@ -88,8 +88,8 @@ func (s *Schema) Generate(template string, state *State, random *rand.Rand, limi
 // maxSum bounds all URLs of one call, in bytes.
 const maxSum = 64 << 20
 
-// count returns how many URLs the parameters give, without the site's limits.
-func (s *Schema) count(params []*parameter) int {
+// countURLs returns how many URLs the parameters give, without the site's limits.
+func (s *Schema) countURLs(params []*parameter) int {
 	if !s.list {
 		return 1
 	}
@@ -108,19 +108,19 @@ func (s *Schema) count(params []*parameter) int {
 		case TypeRandomText:
 			longest = MaxURLs
 		default:
-			longest = max(longest, p.size())
+			longest = max(longest, p.rangeSize())
 		}
 	}
 	return int(min(int64(most), longest))
 }
 
-// size returns the count of numbers in a range.
-func (n numbers) size() int64 { return (n.max-n.min)/n.step + 1 }
+// rangeSize returns the count of numbers in a range.
+func (n numbers) rangeSize() int64 { return (n.max-n.min)/n.step + 1 }
 
 // leastUsed yields the values of a list in a cycle, the least used first, else in list
 // order. It drops counts of values that are no longer in the list.
 func (p *parameter) leastUsed(state *State) func() string {
-	use := state.use(p.name)
+	use := state.useOf(p.name)
 	counts := make(map[string]int64, len(p.values))
 	for _, v := range p.values {
 		if n := use.Counts[v]; n > 0 {
@@ -139,9 +139,9 @@ func (p *parameter) leastUsed(state *State) func() string {
 	}
 }
 
-// counter yields the numbers of a range in a cycle, from the state on.
-func (p *parameter) counter(state *State) func() string {
-	use := state.use(p.name)
+// newCounter yields the numbers of a range in a cycle, from the state on.
+func (p *parameter) newCounter(state *State) func() string {
+	use := state.useOf(p.name)
 	use.Counts = nil
 	if use.Next == nil || *use.Next < p.min || *use.Next > p.max {
 		first := p.min
@@ -158,11 +158,11 @@ func (p *parameter) counter(state *State) func() string {
 	}
 }
 
-// random returns a number of the range.
-func (n numbers) random(r *rand.Rand) int64 { return n.min + n.step*r.Int64N(n.size()) }
+// randomNumber returns a number of the range.
+func (n numbers) randomNumber(r *rand.Rand) int64 { return n.min + n.step*r.Int64N(n.rangeSize()) }
 
-// text returns a random text.
-func (p *parameter) text(r *rand.Rand) string {
+// randomText returns a random text.
+func (p *parameter) randomText(r *rand.Rand) string {
 	letters := "abcdefghijklmnopqrstuvwxyz"
 	if p.hex {
 		letters = "0123456789abcdef"
@@ -177,8 +177,8 @@ func (p *parameter) text(r *rand.Rand) string {
 	return string(b)
 }
 
-// replace replaces macros by values. It returns false if the URL becomes too long.
-func replace(template string, pairs []string) (string, bool) {
+// replaceMacros replaces macros by values. It returns false if the URL becomes too long.
+func replaceMacros(template string, pairs []string) (string, bool) {
 	var u urlWriter
 	_, err := strings.NewReplacer(pairs...).WriteString(&u, template)
 	return string(u), err == nil

@@ -133,7 +133,7 @@ func Parse(text string) (*Schema, error) {
 		}
 		s.file = *d.File
 	}
-	return s, s.take(d.Parameters)
+	return s, s.parseParameters(d.Parameters)
 }
 
 // Sources returns the URLs of external parameters, to be tried in order until Load accepts
@@ -191,7 +191,7 @@ func (s *Schema) Load(body []byte) error {
 		members = prop.Members{{Value: text}}
 	}
 	loaded := *s
-	if err := loaded.take(members); err != nil {
+	if err := loaded.parseParameters(members); err != nil {
 		return fmt.Errorf("source %w", err)
 	}
 	if len(loaded.parameters) == 0 {
@@ -201,8 +201,8 @@ func (s *Schema) Load(body []byte) error {
 	return nil
 }
 
-// take parses the parameters for the type of the schema.
-func (s *Schema) take(members prop.Members) error {
+// parseParameters parses the parameters for the type of the schema.
+func (s *Schema) parseParameters(members prop.Members) error {
 	s.parameters = nil
 	if s.Type == TypeOff {
 		return nil
@@ -213,7 +213,7 @@ func (s *Schema) take(members prop.Members) error {
 	total := 0
 	index := map[string]int{}
 	for _, m := range members {
-		p, err := s.parameter(m)
+		p, err := s.parseParameter(m)
 		if err != nil {
 			return err
 		}
@@ -230,13 +230,13 @@ func (s *Schema) take(members prop.Members) error {
 	return nil
 }
 
-func (s *Schema) parameter(m prop.Member) (parameter, error) {
+func (s *Schema) parseParameter(m prop.Member) (parameter, error) {
 	p := parameter{name: m.Name}
 	if len(m.Name) > maxValue {
 		return p, fmt.Errorf("has a parameter name of %d bytes; the limit is %d", len(m.Name), maxValue)
 	}
 	if s.Type == TypePredefined {
-		err := s.values(&p, m)
+		err := s.parseValues(&p, m)
 		return p, err
 	}
 	var v struct {
@@ -272,14 +272,14 @@ func (s *Schema) parameter(m prop.Member) (parameter, error) {
 	return p, nil
 }
 
-// values parses the distinct values of a list.
-func (s *Schema) values(p *parameter, m prop.Member) error {
+// parseValues parses the distinct values of a list.
+func (s *Schema) parseValues(p *parameter, m prop.Member) error {
 	var texts prop.Texts
 	if err := json.Unmarshal(m.Value, &texts); err != nil {
 		return fmt.Errorf("%w at the parameter %.40q", err, m.Name)
 	}
 	if s.plain && m.Value[0] == '"' {
-		texts = s.split(texts[0])
+		texts = s.splitValues(texts[0])
 	}
 	if len(texts) > maxValues {
 		return fmt.Errorf("has more than %d values at the parameter %.40q", maxValues, m.Name)
@@ -300,8 +300,8 @@ func (s *Schema) values(p *parameter, m prop.Member) error {
 	return nil
 }
 
-// split splits one text into values.
-func (s *Schema) split(text string) []string {
+// splitValues splits one text into values.
+func (s *Schema) splitValues(text string) []string {
 	delimiter := s.delimiter
 	if delimiter == "" {
 		text, delimiter = strings.ReplaceAll(text, "\r", "\n"), "\n"

@@ -54,8 +54,8 @@ func (u *Use) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// use returns the entry of a parameter, and creates it if necessary.
-func (s *State) use(name string) *Use {
+// useOf returns the entry of a parameter, and creates it if necessary.
+func (s *State) useOf(name string) *Use {
 	if *s == nil {
 		*s = State{}
 	}

@@ -49,7 +49,7 @@ func CompileCSS(text string) (s *CSS, err error) {
 		}
 	}()
 	s = &CSS{text: text}
-	pieces, err := split(text)
+	pieces, err := splitSelectors(text)
 	if err != nil {
 		return fail(err)
 	}
@@ -69,8 +69,8 @@ type piece struct {
 	text       string
 }
 
-// split splits a list of selectors at its commas and combinators.
-func split(text string) (choices [][]piece, err error) {
+// splitSelectors splits a list of selectors at its commas and combinators.
+func splitSelectors(text string) (choices [][]piece, err error) {
 	text = strings.Trim(text, blanks)
 	var pieces []piece
 	next := piece{}
@@ -84,11 +84,11 @@ func split(text string) (choices [][]piece, err error) {
 		return nil
 	}
 	for at := 0; at < len(text); {
-		n := token(text[at:])
+		n := tokenLength(text[at:])
 		if n == 0 {
 			return nil, errors.New("a bracket or quote is not closed")
 		}
-		mark := combinator(text[at:])
+		mark := leadingCombinator(text[at:])
 		if mark == 0 {
 			at += n
 			continue
@@ -119,9 +119,9 @@ const blanks = " \t\r\n\f"
 
 func leadingBlanks(text string) int { return len(text) - len(strings.TrimLeft(text, blanks)) }
 
-// combinator returns the comma or combinator at the start of text, with blanks around it, or
+// leadingCombinator returns the comma or combinator at the start of text, with blanks around it, or
 // 0.
-func combinator(text string) byte {
+func leadingCombinator(text string) byte {
 	rest := strings.TrimLeft(text, blanks)
 	if rest != "" && strings.IndexByte(">+~,", rest[0]) >= 0 {
 		return rest[0]
@@ -132,9 +132,9 @@ func combinator(text string) byte {
 	return 0
 }
 
-// token returns the length of the character, escape, string or bracket at the start of text,
+// tokenLength returns the length of the character, escape, string or bracket at the start of text,
 // 0 if it is not closed.
-func token(text string) int {
+func tokenLength(text string) int {
 	switch c := text[0]; c {
 	case '\\':
 		return min(2, len(text))
@@ -156,7 +156,7 @@ func token(text string) int {
 			if text[i] == closing {
 				return i + 1
 			}
-			n := token(text[i:])
+			n := tokenLength(text[i:])
 			if n == 0 {
 				return 0
 			}
@@ -204,7 +204,7 @@ var (
 func compilePart(text string) (p part, err error) {
 	var cheap, costly strings.Builder
 	for at := 0; at < len(text); {
-		n := token(text[at:])
+		n := tokenLength(text[at:])
 		if n == 0 {
 			return p, errors.New("a bracket or quote is not closed")
 		}
@@ -241,7 +241,7 @@ func pseudoClass(text string) int {
 		n++
 	}
 	if n < len(text) && text[n] == '(' {
-		n += token(text[n:])
+		n += tokenLength(text[n:])
 	}
 	return n
 }
@@ -253,7 +253,7 @@ func checkInner(class string) error {
 		return nil
 	}
 	inner := class[len(name) : len(class)-1]
-	pieces, err := split(inner)
+	pieces, err := splitSelectors(inner)
 	if err != nil {
 		return err
 	}

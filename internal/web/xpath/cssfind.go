@@ -29,7 +29,7 @@ func (s *CSS) Find(ctx context.Context, doc *Document, l Limits) (matches []Matc
 		panic(stop{err})
 	}
 	none := make([]uint64, len(s.choices))
-	f.children(doc.Root(), none, none)
+	f.visitChildren(doc.Root(), none, none)
 	return
 }
 
@@ -42,9 +42,9 @@ type finder struct {
 	sizes   map[*html.Node]int // nodes below an element, as far as they are known
 }
 
-// children visits the elements below n. Bit i of a state of choice c says that an element
+// visitChildren visits the elements below n. Bit i of a state of choice c says that an element
 // matches the parts 0 to i: parent is that of n, above that of n and of all elements above.
-func (f *finder) children(n *html.Node, parent, above []uint64) {
+func (f *finder) visitChildren(n *html.Node, parent, above []uint64) {
 	count := 0
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		count++
@@ -52,17 +52,17 @@ func (f *finder) children(n *html.Node, parent, above []uint64) {
 	size := len(f.choices)
 	previous, earlier := make([]uint64, size), make([]uint64, size)
 	for c := n.FirstChild; c != nil && len(f.matches) < f.most; c = c.NextSibling {
-		f.step(1)
+		f.countSteps(1)
 		if c.Type != html.ElementNode {
 			continue
 		}
 		this, all := make([]uint64, size), make([]uint64, size)
 		for i := range f.choices {
-			this[i] = f.match(&f.choices[i], c, count, parent[i], above[i], previous[i], earlier[i])
+			this[i] = f.matchChoice(&f.choices[i], c, count, parent[i], above[i], previous[i], earlier[i])
 			all[i] = above[i] | this[i]
 		}
-		f.add(c, this)
-		f.children(c, this, all)
+		f.addMatches(c, this)
+		f.visitChildren(c, this, all)
 		for i := range previous {
 			previous[i] = this[i]
 			earlier[i] |= this[i]
@@ -70,8 +70,8 @@ func (f *finder) children(n *html.Node, parent, above []uint64) {
 	}
 }
 
-// match returns the state of element n for one choice.
-func (f *finder) match(c *choice, n *html.Node, siblings int, parent, above, previous, earlier uint64) (state uint64) {
+// matchChoice returns the state of element n for one choice.
+func (f *finder) matchChoice(c *choice, n *html.Node, siblings int, parent, above, previous, earlier uint64) (state uint64) {
 	for i := range c.parts {
 		p := &c.parts[i]
 		before := uint64(1) << max(i-1, 0)
@@ -86,7 +86,7 @@ func (f *finder) match(c *choice, n *html.Node, siblings int, parent, above, pre
 		case '~':
 			open = earlier&before != 0
 		}
-		if open && f.part(p, n, siblings) {
+		if open && f.matchesPart(p, n, siblings) {
 			state |= 1 << i
 		}
 	}
@@ -99,8 +99,8 @@ const (
 	nodesPerStep    = 4
 )
 
-func (f *finder) part(p *part, n *html.Node, siblings int) bool {
-	f.step(1)
+func (f *finder) matchesPart(p *part, n *html.Node, siblings int) bool {
+	f.countSteps(1)
 	if p.cheap != nil && !p.cheap.Match(n) {
 		return false
 	}
@@ -108,29 +108,29 @@ func (f *finder) part(p *part, n *html.Node, siblings int) bool {
 		return true
 	}
 	if p.siblings {
-		f.step(siblings / siblingsPerStep)
+		f.countSteps(siblings / siblingsPerStep)
 	}
 	if p.below {
-		f.step(f.size(n) / nodesPerStep)
+		f.countSteps(f.subtreeSize(n) / nodesPerStep)
 	}
 	return p.costly.Match(n)
 }
 
-// size returns the nodes and 32-byte pieces of text below n.
-func (f *finder) size(n *html.Node) int {
+// subtreeSize returns the nodes and 32-byte pieces of text below n.
+func (f *finder) subtreeSize(n *html.Node) int {
 	size, known := f.sizes[n]
 	if !known {
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			f.step(1)
-			size += 1 + len(c.Data)/32 + f.size(c)
+			f.countSteps(1)
+			size += 1 + len(c.Data)/32 + f.subtreeSize(c)
 		}
 		f.sizes[n] = size
 	}
 	return size
 }
 
-// add adds the matches of element n.
-func (f *finder) add(n *html.Node, state []uint64) {
+// addMatches adds the matches of element n.
+func (f *finder) addMatches(n *html.Node, state []uint64) {
 	for i := range f.choices {
 		c := &f.choices[i]
 		if state[i]&(1<<(len(c.parts)-1)) == 0 {

@@ -42,8 +42,8 @@ func Of(root *html.Node) *Document { return &Document{root: root} }
 // Root returns the document node of the tree.
 func (d *Document) Root() *html.Node { return d.root }
 
-// place returns the place of a node in document order.
-func (d *Document) place(n *html.Node) int {
+// placeOf returns the place of a node in document order.
+func (d *Document) placeOf(n *html.Node) int {
 	d.number.Do(func() {
 		d.order = map[*html.Node]int{}
 		for n := range d.root.Descendants() {
@@ -54,13 +54,13 @@ func (d *Document) place(n *html.Node) int {
 	return d.order[n]
 }
 
-// ordered returns the indexes of nodes in document order.
-func (d *Document) ordered(nodes []*html.Node) []int {
+// sortedIndexes returns the indexes of nodes in document order.
+func (d *Document) sortedIndexes(nodes []*html.Node) []int {
 	order := make([]int, len(nodes))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(d.place(nodes[a]), d.place(nodes[b])) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(d.placeOf(nodes[a]), d.placeOf(nodes[b])) })
 	return order
 }
 

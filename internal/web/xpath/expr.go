@@ -45,7 +45,7 @@ func Compile(text string) (e *Expr, err error) {
 	}()
 	x, err := xpath.Compile(text)
 	if err == nil {
-		err = whole(text)
+		err = checkWhole(text)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compile XPath %.80q: %w", text, err)
@@ -61,9 +61,9 @@ func Compile(text string) (e *Expr, err error) {
 	return e, nil
 }
 
-// whole refuses an expression with a rest behind it, such as "//h1]" or "for $x in //p return $x", of
+// checkWhole refuses an expression with a rest behind it, such as "//h1]" or "for $x in //p return $x", of
 // which the library compiles the beginning alone. In parentheses it sees the rest.
-func whole(text string) error {
+func checkWhole(text string) error {
 	depth, quote := 0, rune(0)
 	for _, c := range text {
 		switch {
@@ -107,14 +107,14 @@ func (e *Expr) Texts(ctx context.Context, doc *Document, max int) (texts []strin
 		return len(texts) < max
 	}
 	b := &budget{ctx, maxSteps}
-	err = e.guard(b, func() {
-		e.run(rootOf(doc, b), func(c *cursor) bool { return add(c.Value()) }, func(text string) { add(text) })
+	err = e.runGuarded(b, func() {
+		e.evaluateAt(rootOf(doc, b), func(c *cursor) bool { return add(c.Value()) }, func(text string) { add(text) })
 	})
 	return texts, err
 }
 
-// guard runs an evaluation with a budget. The error says why it ended early.
-func (e *Expr) guard(b *budget, evaluate func()) (err error) {
+// runGuarded runs an evaluation with a budget. The error says why it ended early.
+func (e *Expr) runGuarded(b *budget, evaluate func()) (err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -131,9 +131,9 @@ func (e *Expr) guard(b *budget, evaluate func()) (err error) {
 	return nil
 }
 
-// run calls node for each node that the expression finds at a cursor until it returns false, or
+// evaluateAt calls node for each node that the expression finds at a cursor until it returns false, or
 // value with its string or number.
-func (e *Expr) run(at *cursor, node func(*cursor) bool, value func(string)) {
+func (e *Expr) evaluateAt(at *cursor, node func(*cursor) bool, value func(string)) {
 	if e.nodes {
 		for it := e.x.Select(at); it.MoveNext(); {
 			if !node(it.Current().(*cursor)) {
@@ -175,8 +175,8 @@ type cursor struct {
 	*budget
 }
 
-// step counts n moves.
-func (b *budget) step(n int) {
+// countSteps counts n moves.
+func (b *budget) countSteps(n int) {
 	before := b.left / checkEvery
 	b.left -= n
 	if b.left < 0 {
@@ -194,17 +194,17 @@ func rootOf(doc *Document, b *budget) *cursor {
 	return &cursor{htmlquery.CreateXPathNavigator(doc.root), b}
 }
 
-// seek moves on to a node that does not come before the cursor in the document.
-func (c *cursor) seek(n *html.Node) {
+// seekNode moves on to a node that does not come before the cursor in the document.
+func (c *cursor) seekNode(n *html.Node) {
 	for c.Current() != n {
-		if !c.MoveToChild() && !c.MoveToNext() && !c.leave() {
+		if !c.MoveToChild() && !c.MoveToNext() && !c.leaveSubtree() {
 			panic(stop{errors.New("node of another document")})
 		}
 	}
 }
 
-// leave moves to the next node behind the ancestors of the cursor. It returns false at the end.
-func (c *cursor) leave() bool {
+// leaveSubtree moves to the next node behind the ancestors of the cursor. It returns false at the end.
+func (c *cursor) leaveSubtree() bool {
 	for c.MoveToParent() {
 		if c.MoveToNext() {
 			return true
@@ -214,19 +214,19 @@ func (c *cursor) leave() bool {
 }
 
 func (c *cursor) Copy() xpath.NodeNavigator {
-	c.step(4) // copies cost memory too
+	c.countSteps(4) // copies cost memory too
 	return &cursor{c.NodeNavigator.Copy().(*htmlquery.NodeNavigator), c.budget}
 }
 
 // Value costs a step for each 32 bytes of the text below the node.
 func (c *cursor) Value() string {
 	text := c.NodeNavigator.Value()
-	c.step(1 + len(text)/32)
+	c.countSteps(1 + len(text)/32)
 	return text
 }
 
 func (c *cursor) MoveTo(other xpath.NodeNavigator) bool {
-	c.step(1)
+	c.countSteps(1)
 	o, ok := other.(*cursor)
 	if !ok {
 		panic(stop{errors.New("cursor of another document")})
@@ -243,11 +243,14 @@ func (c *cursor) MoveToFirst() bool {
 	return moved
 }
 
-// attribute reports whether the cursor is at an attribute.
-func (c *cursor) attribute() bool { return c.NodeType() == xpath.AttributeNode }
+// isAttribute reports whether the cursor is at an attribute.
+func (c *cursor) isAttribute() bool { return c.NodeType() == xpath.AttributeNode }
 
-func (c *cursor) MoveToParent() bool        { c.step(1); return c.NodeNavigator.MoveToParent() }
-func (c *cursor) MoveToNextAttribute() bool { c.step(1); return c.NodeNavigator.MoveToNextAttribute() }
-func (c *cursor) MoveToChild() bool         { c.step(1); return c.NodeNavigator.MoveToChild() }
-func (c *cursor) MoveToNext() bool          { c.step(1); return c.NodeNavigator.MoveToNext() }
-func (c *cursor) MoveToPrevious() bool      { c.step(1); return c.NodeNavigator.MoveToPrevious() }
+func (c *cursor) MoveToParent() bool { c.countSteps(1); return c.NodeNavigator.MoveToParent() }
+func (c *cursor) MoveToNextAttribute() bool {
+	c.countSteps(1)
+	return c.NodeNavigator.MoveToNextAttribute()
+}
+func (c *cursor) MoveToChild() bool    { c.countSteps(1); return c.NodeNavigator.MoveToChild() }
+func (c *cursor) MoveToNext() bool     { c.countSteps(1); return c.NodeNavigator.MoveToNext() }
+func (c *cursor) MoveToPrevious() bool { c.countSteps(1); return c.NodeNavigator.MoveToPrevious() }

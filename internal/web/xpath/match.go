@@ -78,7 +78,7 @@ func (e *Expr) Find(ctx context.Context, doc *Document, l Limits) (matches []Mat
 	}
 	steps, used := l.Take()
 	b := &budget{ctx, steps}
-	err = e.guard(b, func() { e.collect(rootOf(doc, b), doc, l.Matches, &matches) })
+	err = e.runGuarded(b, func() { e.collectMatches(rootOf(doc, b), doc, l.Matches, &matches) })
 	used(max(b.left, 0))
 	return matches, err
 }
@@ -89,27 +89,27 @@ func (e *Expr) FindIn(ctx context.Context, doc *Document, nodes []*html.Node, l 
 	steps, used := l.Take()
 	b := &budget{ctx, steps}
 	lists = make([][]Match, len(nodes))
-	err = e.guard(b, func() {
+	err = e.runGuarded(b, func() {
 		at := rootOf(doc, b)
-		for _, i := range doc.ordered(nodes) {
-			at.seek(nodes[i])
-			e.collect(at.Copy().(*cursor), doc, l.Matches, &lists[i])
+		for _, i := range doc.sortedIndexes(nodes) {
+			at.seekNode(nodes[i])
+			e.collectMatches(at.Copy().(*cursor), doc, l.Matches, &lists[i])
 		}
 	})
 	used(max(b.left, 0))
 	return lists, err
 }
 
-// collect appends what the expression finds at a cursor, at most most matches.
-func (e *Expr) collect(at *cursor, doc *Document, most int, matches *[]Match) {
+// collectMatches appends what the expression finds at a cursor, at most most matches.
+func (e *Expr) collectMatches(at *cursor, doc *Document, most int, matches *[]Match) {
 	type key struct {
 		node *html.Node
 		attr string
 	}
 	seen := map[key]bool{}
-	e.run(at, func(c *cursor) bool {
+	e.evaluateAt(at, func(c *cursor) bool {
 		m := Match{Node: c.Current()}
-		if c.attribute() {
+		if c.isAttribute() {
 			m.Attr, m.Text = c.LocalName(), c.NodeNavigator.Value()
 		}
 		if k := (key{m.Node, m.Attr}); !seen[k] {
@@ -123,6 +123,6 @@ func (e *Expr) collect(at *cursor, doc *Document, most int, matches *[]Match) {
 		}
 	})
 	if e.sort && len(*matches) > 1 {
-		slices.SortStableFunc(*matches, func(a, b Match) int { return cmp.Compare(doc.place(a.Node), doc.place(b.Node)) })
+		slices.SortStableFunc(*matches, func(a, b Match) int { return cmp.Compare(doc.placeOf(a.Node), doc.placeOf(b.Node)) })
 	}
 }

@@ -60,7 +60,7 @@ func compileNames(text string) (*CSS, error) {
 	if err != nil {
 		return nil, err
 	}
-	choices, _ := split(text)
+	choices, _ := splitSelectors(text)
 	for _, pieces := range choices {
 		for _, p := range pieces {
 			if slices.Contains(operators, p.text) {
@@ -100,15 +100,15 @@ func IsCSS(s Selector) bool {
 // its matches then.
 func FindIn(ctx context.Context, s Selector, doc *Document, nodes []*html.Node, l Limits) (lists [][]Match, ok bool, err error) {
 	e, isPath := s.(*Expr)
-	if !isPath || e.nodes && e.absolute() {
+	if !isPath || e.nodes && e.isAbsolute() {
 		return nil, false, nil
 	}
 	lists, err = e.FindIn(ctx, doc, nodes, l)
 	return lists, true, err
 }
 
-// absolute reports whether all paths of a union begin with a slash or a parenthesis.
-func (e *Expr) absolute() bool {
+// isAbsolute reports whether all paths of a union begin with a slash or a parenthesis.
+func (e *Expr) isAbsolute() bool {
 	for rest := e.text; ; {
 		rest = strings.TrimLeft(rest, blanks)
 		if rest == "" || strings.IndexByte("/(", rest[0]) < 0 {
@@ -128,7 +128,7 @@ func unionBar(text string) int {
 		if text[at] == '|' {
 			return at
 		}
-		n := token(text[at:])
+		n := tokenLength(text[at:])
 		if n == 0 {
 			return -1
 		}

@@ -19,17 +19,17 @@ var contentFields = [...]string{"urlMd5", "rawContentMd5", "contentURLMd5"}
 
 func newContents(by order) *contents {
 	c := &contents{elements: elements{order: by, rank: by.ofContent}, byKey: map[contentKey]int{}}
-	c.take = c.merge
+	c.take = c.mergeResponse
 	return c
 }
 
-func (c *contents) merge(o object) {
+func (c *contents) mergeResponse(o object) {
 	if isEmpty(o["rawContents"]) && isEmpty(o["processedContents"]) && isNull(o["errorMessage"]) {
 		return
 	}
-	place, ok := c.find(o)
+	place, ok := c.findSamePage(o)
 	if !ok {
-		c.enter(o, c.keep(o))
+		c.enterKeys(o, c.appendObject(o))
 	} else if earlier := c.list[place].object; supersedes(o, earlier) {
 		for _, key := range contentKeys(earlier) {
 			if c.byKey[key] == place {
@@ -37,12 +37,12 @@ func (c *contents) merge(o object) {
 			}
 		}
 		c.list[place].object = o
-		c.enter(o, place)
+		c.enterKeys(o, place)
 	}
 }
 
-// find returns the first collected response of the same page as o.
-func (c *contents) find(o object) (place int, ok bool) {
+// findSamePage returns the first collected response of the same page as o.
+func (c *contents) findSamePage(o object) (place int, ok bool) {
 	for _, key := range contentKeys(o) {
 		if p, known := c.byKey[key]; known && (!ok || p < place) {
 			place, ok = p, true
@@ -51,7 +51,7 @@ func (c *contents) find(o object) (place int, ok bool) {
 	return place, ok
 }
 
-func (c *contents) enter(o object, place int) {
+func (c *contents) enterKeys(o object, place int) {
 	for _, key := range contentKeys(o) {
 		if _, taken := c.byKey[key]; !taken {
 			c.byKey[key] = place
@@ -62,8 +62,8 @@ func (c *contents) enter(o object, place int) {
 func contentKeys(o object) []contentKey {
 	keys := make([]contentKey, 0, len(contentFields))
 	for _, field := range contentFields {
-		if md5 := o.word(field); md5 != "" && md5 != `""` {
-			keys = append(keys, contentKey{o.word("siteId"), field, md5})
+		if md5 := o.textOrEmpty(field); md5 != "" && md5 != `""` {
+			keys = append(keys, contentKey{o.textOrEmpty("siteId"), field, md5})
 		}
 	}
 	return keys
@@ -72,14 +72,14 @@ func contentKeys(o object) []contentKey {
 // supersedes reports whether a later response of a page replaces the earlier one. It
 // compares dbFields; an absent or invalid column counts as 0 (docs/spec/objects.md 6.4).
 func supersedes(later, earlier object) bool {
-	now, was := columns(later), columns(earlier)
-	return was.int("Batch_Id") == 0 && now.int("Batch_Id") != 0 ||
-		now.int("Status") > was.int("Status") ||
-		now.newer(was, "UDate")
+	now, was := dbFieldsOf(later), dbFieldsOf(earlier)
+	return was.intValue("Batch_Id") == 0 && now.intValue("Batch_Id") != 0 ||
+		now.intValue("Status") > was.intValue("Status") ||
+		now.isNewer(was, "UDate")
 }
 
-// columns returns dbFields, or nil if that is not an object.
-func columns(o object) object {
+// dbFieldsOf returns dbFields, or nil if that is not an object.
+func dbFieldsOf(o object) object {
 	fields, _ := readObject(o["dbFields"])
 	return fields
 }

@@ -21,7 +21,7 @@ type element struct {
 	rank rank // set by sort
 }
 
-func (e *elements) add(host string, raw json.RawMessage) bool {
+func (e *elements) addAnswer(host string, raw json.RawMessage) bool {
 	var objects []object
 	if json.Unmarshal(raw, &objects) == nil && objects != nil && !slices.ContainsFunc(objects, object.isNil) {
 		for _, o := range objects { // the usual case, decoded once
@@ -42,15 +42,15 @@ func (e *elements) add(host string, raw json.RawMessage) bool {
 	return ok
 }
 
-// keep appends an object and returns its index.
-func (e *elements) keep(o object) (place int) {
+// appendObject appends an object and returns its index.
+func (e *elements) appendObject(o object) (place int) {
 	e.list = append(e.list, element{object: o})
 	return len(e.list) - 1
 }
 
-func (e *elements) object() (json.RawMessage, error) {
+func (e *elements) mergedObject() (json.RawMessage, error) {
 	if e.rank != nil {
-		e.order.sort(e.list, e.rank)
+		e.order.sortByRank(e.list, e.rank)
 	}
 	values := make([]any, len(e.list))
 	for i, el := range e.list {
@@ -65,6 +65,6 @@ func (e *elements) object() (json.RawMessage, error) {
 // newBatch concatenates the lists of BATCH, without nulls.
 func newBatch() *elements {
 	e := &elements{skipNulls: true}
-	e.take = func(o object) { e.keep(o) }
+	e.take = func(o object) { e.appendObject(o) }
 	return e
 }

@@ -13,13 +13,13 @@ type general struct {
 	statuses        []json.RawMessage
 }
 
-func (g *general) add(host string, raw json.RawMessage) bool {
+func (g *general) addAnswer(host string, raw json.RawMessage) bool {
 	o, ok := readObject(raw)
 	if !ok {
 		return false
 	}
-	code, codeOK := o.text("errorCode")
-	message, messageOK := o.text("errorMessage")
+	code, codeOK := o.textValue("errorCode")
+	message, messageOK := o.textValue("errorMessage")
 	statuses, listOK := readList(o["statuses"])
 	if !codeOK || !messageOK || !listOK && !isNull(o["statuses"]) {
 		return false
@@ -33,7 +33,7 @@ func (g *general) add(host string, raw json.RawMessage) bool {
 	return true
 }
 
-func (g *general) object() (json.RawMessage, error) {
+func (g *general) mergedObject() (json.RawMessage, error) {
 	g.first["errorCode"], _ = json.Marshal(strings.Join(g.codes, ";")) // texts and valid JSON never fail
 	g.first["errorMessage"], _ = json.Marshal(strings.Join(g.messages, ";"))
 	g.first["statuses"], _ = json.Marshal(append([]json.RawMessage{}, g.statuses...))

@@ -69,7 +69,7 @@ func joinStatuses(_ json.RawMessage, answers []Answer) (json.RawMessage, error) 
 		if err != nil {
 			return nil, err
 		}
-		if base == nil || succeeds(base) && !succeeds(o) {
+		if base == nil || hasNoError(base) && !hasNoError(o) {
 			base = o
 		}
 		for i, status := range list {
@@ -103,10 +103,10 @@ func withStatuses(o object, statuses []json.RawMessage) (json.RawMessage, error)
 	return json.Marshal(o)
 }
 
-// succeeds reports whether a GeneralResponse has no error.
-func succeeds(o object) bool {
+// hasNoError reports whether a GeneralResponse has no error.
+func hasNoError(o object) bool {
 	list, _ := readList(o["statuses"])
-	return o.int("errorCode") == wire.CodeOK && !slices.ContainsFunc(list, func(s json.RawMessage) bool { return !isSuccess(s) })
+	return o.intValue("errorCode") == wire.CodeOK && !slices.ContainsFunc(list, func(s json.RawMessage) bool { return !isSuccess(s) })
 }
 
 // isSuccess reports whether a status is 0, true or the id of a site.
@@ -125,7 +125,7 @@ func joinPurged(_ json.RawMessage, answers []Answer) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		if base == nil || succeeds(base) && !succeeds(o) {
+		if base == nil || hasNoError(base) && !hasNoError(o) {
 			base = o
 		}
 		for _, status := range list {
@@ -156,9 +156,9 @@ func joinSite(_ json.RawMessage, answers []Answer) (json.RawMessage, error) {
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("node %s did not answer with a site", a.Node)
-		case one == nil || missing(one) && !missing(o):
+		case one == nil || isUnknownSite(one) && !isUnknownSite(o):
 			one = o
-		case !missing(o):
+		case !isUnknownSite(o):
 			foldHosts(one, o)
 		}
 	}
@@ -177,11 +177,11 @@ func joinSites(_ json.RawMessage, answers []Answer) (json.RawMessage, error) {
 		}
 		longest = max(longest, len(list))
 		for _, o := range list {
-			if known, ok := byID[o.word("id")]; ok {
+			if known, ok := byID[o.textOrEmpty("id")]; ok {
 				foldHosts(known, o)
 				continue
 			}
-			byID[o.word("id")] = o
+			byID[o.textOrEmpty("id")] = o
 			sites = append(sites, o)
 		}
 	}
@@ -196,7 +196,7 @@ func foldHosts(into, later object) {
 	}
 	foldCounters(into, later)
 	for _, date := range [...]string{"uDate", "tcDate", "tcDateProcess"} {
-		if later.newer(into, date) {
+		if later.isNewer(into, date) {
 			into[date] = later[date]
 		}
 	}

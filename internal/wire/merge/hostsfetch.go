@@ -61,7 +61,7 @@ func (f Fetch) Merge(answers []Answer) ([]Row, error) {
 			if err := json.Unmarshal(raw, &row.URL); err != nil {
 				return nil, fmt.Errorf("node %s answered with an invalid URL: %w", a.Node, err)
 			}
-			row.keys = keys.of(&row.URL)
+			row.keys = keys.keysOf(&row.URL)
 			if !slices.Contains(order, row.SiteID) {
 				order = append(order, row.SiteID)
 			}
@@ -71,11 +71,11 @@ func (f Fetch) Merge(answers []Answer) ([]Row, error) {
 	var lists [][]Row
 	for _, site := range order {
 		rows := bySite[site]
-		slices.SortStableFunc(rows, keys.compare)
+		slices.SortStableFunc(rows, keys.compareRows)
 		lists = append(lists, slices.CompactFunc(rows, func(a, b Row) bool { return a.URLMd5 == b.URLMd5 }))
 	}
 	if f.Proportional && f.MaxURLs > 0 {
-		return f.shares(lists), nil
+		return f.takeShares(lists), nil
 	}
 	return f.siteAfterSite(lists), nil
 }
@@ -96,8 +96,8 @@ func (f Fetch) siteAfterSite(lists [][]Row) []Row {
 	return all
 }
 
-// shares takes an equal share of MaxURLs of each site, in rounds. LIMIT does not apply.
-func (f Fetch) shares(lists [][]Row) []Row {
+// takeShares takes an equal share of MaxURLs of each site, in rounds. LIMIT does not apply.
+func (f Fetch) takeShares(lists [][]Row) []Row {
 	all := []Row{}
 	share := max(f.MaxURLs/int64(max(len(lists), 1)), 1)
 	for len(lists) > 0 {
@@ -165,8 +165,8 @@ func columnName(name string) string {
 	return ""
 }
 
-// of returns the sort keys of a row: nil, int64, float64 or string.
-func (keys sortKeys) of(u *wire.URL) []any {
+// keysOf returns the sort keys of a row: nil, int64, float64 or string.
+func (keys sortKeys) keysOf(u *wire.URL) []any {
 	values := wire.PatchOf(u, wire.URLColumns)
 	list := make([]any, 0, len(keys))
 	for _, k := range keys {
@@ -179,7 +179,7 @@ func (keys sortKeys) of(u *wire.URL) []any {
 	return list
 }
 
-func (keys sortKeys) compare(a, b Row) int {
+func (keys sortKeys) compareRows(a, b Row) int {
 	for i, k := range keys {
 		c := compareCells(a.keys[i], b.keys[i])
 		if k.descending {
@@ -196,18 +196,18 @@ func (keys sortKeys) compare(a, b Row) int {
 // spaces at their end.
 func compareCells(a, b any) int {
 	if a == nil || b == nil {
-		return cmp.Compare(truth(a != nil), truth(b != nil))
+		return cmp.Compare(boolToInt(a != nil), boolToInt(b != nil))
 	}
 	if x, ok := a.(string); ok {
 		y, _ := b.(string)
-		return cmp.Compare(folded(x), folded(y))
+		return cmp.Compare(foldText(x), foldText(y))
 	}
 	return cmp.Compare(numberOf(a), numberOf(b))
 }
 
-func folded(s string) string { return strings.ToUpper(strings.TrimRight(s, " ")) }
+func foldText(s string) string { return strings.ToUpper(strings.TrimRight(s, " ")) }
 
-func truth(b bool) int {
+func boolToInt(b bool) int {
 	if b {
 		return 1
 	}

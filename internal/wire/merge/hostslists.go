@@ -22,7 +22,7 @@ func joinURLStatus(request json.RawMessage, answers []Answer) (json.RawMessage, 
 			return nil, err
 		}
 		for _, o := range rows {
-			byMd5[o.word("urlMd5")] = append(byMd5[o.word("urlMd5")], o)
+			byMd5[o.textOrEmpty("urlMd5")] = append(byMd5[o.textOrEmpty("urlMd5")], o)
 		}
 	}
 	rows := []object{}
@@ -31,7 +31,7 @@ func joinURLStatus(request json.RawMessage, answers []Answer) (json.RawMessage, 
 		if len(found) == 0 {
 			continue
 		}
-		at := max(0, slices.IndexFunc(found, func(o object) bool { return o.word("siteId") == r.SiteID }))
+		at := max(0, slices.IndexFunc(found, func(o object) bool { return o.textOrEmpty("siteId") == r.SiteID }))
 		rows = append(rows, found[at])
 	}
 	return json.Marshal(rows)
@@ -68,7 +68,7 @@ func firstKnown(a, b json.RawMessage) json.RawMessage {
 // refusedPut returns the answer of URL_PUT with an error, or else the first.
 func refusedPut(a, b json.RawMessage) json.RawMessage {
 	o, _ := readObject(b)
-	if o.int("errCode") != 0 {
+	if o.intValue("errCode") != 0 {
 		return b
 	}
 	return a
@@ -161,7 +161,7 @@ func attributeKey(raw json.RawMessage) string { return fieldsKey(raw, "siteId", 
 func fieldsKey(raw json.RawMessage, fields ...string) (key string) {
 	o, _ := readObject(raw)
 	for _, field := range fields {
-		key += o.word(field) + "\x00"
+		key += o.textOrEmpty(field) + "\x00"
 	}
 	return key
 }

@@ -24,15 +24,15 @@ func For(op wire.Op, request json.RawMessage) Merger {
 
 // collector merges the objects of one operation.
 type collector interface {
-	// add merges the object of the node at host. It returns false, and changes nothing,
+	// addAnswer merges the object of the node at host. It returns false, and changes nothing,
 	// if the object cannot be merged.
-	add(host string, raw json.RawMessage) bool
-	// object returns the merged object after at least one successful add.
-	object() (json.RawMessage, error)
+	addAnswer(host string, raw json.RawMessage) bool
+	// mergedObject returns the merged object after at least one successful add.
+	mergedObject() (json.RawMessage, error)
 }
 
-// collector returns nil if answers to the operation are not merged.
-func (m Merger) collector() collector {
+// newCollector returns nil if answers to the operation are not merged.
+func (m Merger) newCollector() collector {
 	switch m.op {
 	case wire.SiteNew, wire.SiteUpdate, wire.SiteDelete, wire.SiteCleanup, wire.URLNew, wire.URLUpdate, wire.URLDelete, wire.URLCleanup:
 		return &general{}
@@ -53,13 +53,13 @@ func (m Merger) collector() collector {
 // Merge returns r with all mergeable items merged into the first. With fewer than two of
 // them it returns r itself. It does not change the list of r.
 func (m Merger) Merge(r wire.ClientResponse) wire.ClientResponse {
-	c := m.collector()
+	c := m.newCollector()
 	if c == nil || len(r.ItemsList) < 2 {
 		return r
 	}
 	var merged, others []wire.ClientResponseItem
 	for _, item := range r.ItemsList {
-		if !isNull(bytes.TrimSpace(item.ItemObject)) && c.add(item.Host, item.ItemObject) {
+		if !isNull(bytes.TrimSpace(item.ItemObject)) && c.addAnswer(item.Host, item.ItemObject) {
 			merged = append(merged, item)
 		} else {
 			others = append(others, item)
@@ -68,34 +68,34 @@ func (m Merger) Merge(r wire.ClientResponse) wire.ClientResponse {
 	if len(merged) < 2 {
 		return r
 	}
-	object, err := c.object()
+	object, err := c.mergedObject()
 	if err != nil {
 		return r // never happens: the parts are valid JSON
 	}
-	one := joined(merged)
+	one := joinItems(merged)
 	one.ItemObject = object
 	r.ItemsList = append([]wire.ClientResponseItem{one}, others...)
 	return r
 }
 
-// joined returns the first item with the fields of all items joined by semicolons, and
+// joinItems returns the first item with the fields of all items joined by semicolons, and
 // the messages without a separator (docs/spec/objects.md 3.2).
-func joined(items []wire.ClientResponseItem) wire.ClientResponseItem {
+func joinItems(items []wire.ClientResponseItem) wire.ClientResponseItem {
 	var codes, hosts, nodes, ports, times []string
 	one := items[0]
 	one.ErrorMessage = ""
 	for _, i := range items {
 		one.ErrorMessage += i.ErrorMessage
-		codes, hosts, nodes = append(codes, text(i.ErrorCode)), append(hosts, i.Host), append(nodes, i.Node)
-		ports, times = append(ports, text(i.Port)), append(times, text(i.Time))
+		codes, hosts, nodes = append(codes, formatText(i.ErrorCode)), append(hosts, i.Host), append(nodes, i.Node)
+		ports, times = append(ports, formatText(i.Port)), append(times, formatText(i.Time))
 	}
 	one.ErrorCode, one.Host, one.Node = strings.Join(codes, ";"), strings.Join(hosts, ";"), strings.Join(nodes, ";")
 	one.Port, one.Time = strings.Join(ports, ";"), strings.Join(times, ";")
 	return one
 }
 
-// text formats a number or text of an item, without an exponent.
-func text(v any) string {
+// formatText formats a number or text of an item, without an exponent.
+func formatText(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""

@@ -27,9 +27,9 @@ func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "
 
 func (o object) isNil() bool { return o == nil }
 
-// text returns a text, number or bool as text, and "" for null and an absent key. It
+// textValue returns a text, number or bool as text, and "" for null and an absent key. It
 // returns false for lists and objects.
-func (o object) text(key string) (string, bool) {
+func (o object) textValue(key string) (string, bool) {
 	raw := o[key]
 	if isNull(raw) {
 		return "", true
@@ -45,26 +45,28 @@ func (o object) text(key string) (string, bool) {
 	return string(raw), true
 }
 
-// word is text with "" for an invalid value.
-func (o object) word(key string) string {
-	s, _ := o.text(key)
+// textOrEmpty is text with "" for an invalid value.
+func (o object) textOrEmpty(key string) string {
+	s, _ := o.textValue(key)
 	return s
 }
 
-// int returns a whole number, or 0 for an invalid value.
-func (o object) int(key string) int64 {
+// intValue returns a whole number, or 0 for an invalid value.
+func (o object) intValue(key string) int64 {
 	n, _ := wire.ReadInt(o[key])
 	return n
 }
 
-// date returns a date in wire.DateLayout. For an invalid value it returns the zero time,
+// dateValue returns a date in wire.DateLayout. For an invalid value it returns the zero time,
 // which is before all others, and false.
-func (o object) date(key string) (t time.Time, ok bool) { return wire.Date(o.word(key)).Time() }
+func (o object) dateValue(key string) (t time.Time, ok bool) {
+	return wire.Date(o.textOrEmpty(key)).Time()
+}
 
-// newer reports whether the date of o is after that of other.
-func (o object) newer(other object, key string) bool {
-	mine, _ := o.date(key)
-	its, _ := other.date(key)
+// isNewer reports whether the date of o is after that of other.
+func (o object) isNewer(other object, key string) bool {
+	mine, _ := o.dateValue(key)
+	its, _ := other.dateValue(key)
 	return mine.After(its)
 }
 

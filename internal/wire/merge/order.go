@@ -31,7 +31,7 @@ func orderOf(op wire.Op, request json.RawMessage) order {
 		element, _ = readObject(element["urlFetch"])
 	}
 	criterions, _ := readObject(element["urlsCriterions"])
-	return readOrder(criterions.word("ORDER BY"))
+	return readOrder(criterions.textOrEmpty("ORDER BY"))
 }
 
 // readOrder reads the first item of an ORDER BY: a column, quoted or not. Any second word
@@ -72,7 +72,7 @@ type rank struct {
 // unknown is the rank of elements without a sort key. It is the smallest.
 var unknown = rank{number: math.MinInt64}
 
-func (r rank) compare(other rank) int {
+func (r rank) compareTo(other rank) int {
 	return cmp.Or(cmp.Compare(r.number, other.number), cmp.Compare(r.text, other.text))
 }
 
@@ -83,25 +83,25 @@ var urlFields = map[string]string{
 }
 
 // ofURL returns the sort key of a URL.
-func (by order) ofURL(o object) rank { return by.value(o, cmp.Or(urlFields[by.column], "CDate")) }
+func (by order) ofURL(o object) rank { return by.rankValue(o, cmp.Or(urlFields[by.column], "CDate")) }
 
 // ofContent returns the sort key of a URLContentResponse, from its dbFields.
 func (by order) ofContent(o object) rank {
-	fields := columns(o)
+	fields := dbFieldsOf(o)
 	switch _, ok := urlFields[by.column]; {
 	case !ok:
-		return by.value(fields, "CDate")
+		return by.rankValue(fields, "CDate")
 	case by.column == "ContentURLMd5" && isNull(fields[by.column]):
-		return by.value(o, "contentURLMd5") // dbFields need not have it
+		return by.rankValue(o, "contentURLMd5") // dbFields need not have it
 	}
-	return by.value(fields, by.column)
+	return by.rankValue(fields, by.column)
 }
 
-// value reads one field as a time, a whole number or a text, according to by.column.
-func (by order) value(o object, field string) rank {
+// rankValue reads one field as a time, a whole number or a text, according to by.column.
+func (by order) rankValue(o object, field string) rank {
 	switch by.column {
 	case "PDate", "CDate", "UDate", "TcDate":
-		if t, ok := o.date(field); ok {
+		if t, ok := o.dateValue(field); ok {
 			return rank{number: t.UnixMicro()}
 		}
 	case "Size", "Depth", "TagsCount":
@@ -109,16 +109,16 @@ func (by order) value(o object, field string) rank {
 			return rank{number: n}
 		}
 	default:
-		if s := o.word(field); s != "" && s != "None" {
+		if s := o.textOrEmpty(field); s != "" && s != "None" {
 			return rank{text: s}
 		}
 	}
 	return unknown
 }
 
-// sort sorts a list by the ranks of its objects. It is stable. Elements that are not
+// sortByRank sorts a list by the ranks of its objects. It is stable. Elements that are not
 // objects are the smallest.
-func (by order) sort(list []element, rankOf func(object) rank) {
+func (by order) sortByRank(list []element, rankOf func(object) rank) {
 	if by.column == "" {
 		return
 	}
@@ -132,6 +132,6 @@ func (by order) sort(list []element, rankOf func(object) rank) {
 		if by.descending {
 			a, b = b, a
 		}
-		return a.rank.compare(b.rank)
+		return a.rank.compareTo(b.rank)
 	})
 }

@@ -10,15 +10,15 @@ import (
 // folds computes a field of a Site from the values of two nodes. Each node has a share of
 // the limits (docs/spec/objects.md 2.1), so limits are sums.
 var folds = map[string]func(a, b int64) int64{
-	"resources": sum, "contents": sum, "collectedURLs": sum, "newURLs": sum, "crawlingURLs": sum, "processingURLs": sum, "deletedURLs": sum, "errors": sum, "size": sum,
-	"maxURLs": sum, "maxResources": sum, "maxErrors": sum,
+	"resources": addSaturating, "contents": addSaturating, "collectedURLs": addSaturating, "newURLs": addSaturating, "crawlingURLs": addSaturating, "processingURLs": addSaturating, "deletedURLs": addSaturating, "errors": addSaturating, "size": addSaturating,
+	"maxURLs": addSaturating, "maxResources": addSaturating, "maxErrors": addSaturating,
 	"iterations": func(a, b int64) int64 { return max(a, b) },
 	"errorMask":  func(a, b int64) int64 { return a | b },
 	"avgSpeed":   func(a, b int64) int64 { return min(a, b) }, "avgSpeedCounter": func(a, b int64) int64 { return min(a, b) },
 }
 
-// sum returns the nearest int64 instead of overflowing.
-func sum(a, b int64) int64 {
+// addSaturating returns the nearest int64 instead of overflowing.
+func addSaturating(a, b int64) int64 {
 	s := a + b
 	switch {
 	case a > 0 && b > 0 && s < 0:
@@ -29,9 +29,9 @@ func sum(a, b int64) int64 {
 	return s
 }
 
-// fold merges a site of a later node into that of earlier nodes. An absent or null value
+// mergeSite merges a site of a later node into that of earlier nodes. An absent or null value
 // is replaced by the other value. If a value is not a whole number, the earlier one stays.
-func fold(into, later object) {
+func mergeSite(into, later object) {
 	foldCounters(into, later)
 	into["host"] = later["host"]
 }
@@ -77,7 +77,7 @@ func nameErrors(o object) {
 // site collects the answers of nodes for one site.
 type site struct{ one object }
 
-func (s *site) add(host string, raw json.RawMessage) bool {
+func (s *site) addAnswer(host string, raw json.RawMessage) bool {
 	o, ok := readObject(raw)
 	if !ok {
 		return false
@@ -86,34 +86,34 @@ func (s *site) add(host string, raw json.RawMessage) bool {
 	switch {
 	case s.one == nil:
 		s.one = o
-	case s.one.word("id") != o.word("id"):
+	case s.one.textOrEmpty("id") != o.textOrEmpty("id"):
 		return false
-	case missing(o) && !missing(s.one):
+	case isUnknownSite(o) && !isUnknownSite(s.one):
 		// A node without the row answers zeros.
-	case missing(s.one) && !missing(o):
+	case isUnknownSite(s.one) && !isUnknownSite(o):
 		s.one = o
 	default:
-		fold(s.one, o)
+		mergeSite(s.one, o)
 	}
 	return true
 }
 
-func (s *site) object() (json.RawMessage, error) { return json.Marshal(s.one) }
+func (s *site) mergedObject() (json.RawMessage, error) { return json.Marshal(s.one) }
 
-// missing reports whether the node does not know the site.
-func missing(o object) bool { return o.int("state") == wire.SiteNotFound }
+// isUnknownSite reports whether the node does not know the site.
+func isUnknownSite(o object) bool { return o.intValue("state") == wire.SiteNotFound }
 
 // newSites collects lists of sites, each id once.
 func newSites() *elements {
 	e, byID := &elements{}, map[string]object{}
 	e.take = func(o object) {
-		id := o.word("id")
+		id := o.textOrEmpty("id")
 		if known, ok := byID[id]; ok && id != "" {
-			fold(known, o)
+			mergeSite(known, o)
 			return
 		}
 		byID[id] = o
-		e.keep(o)
+		e.appendObject(o)
 	}
 	return e
 }

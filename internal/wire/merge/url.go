@@ -4,13 +4,13 @@ package merge
 func newURLs(by order) *elements {
 	e, byMd5 := &elements{order: by, rank: by.ofURL}, map[string]int{} // index in the list
 	e.take = func(o object) {
-		md5 := o.word("urlMd5")
+		md5 := o.textOrEmpty("urlMd5")
 		place, ok := byMd5[md5]
 		switch {
 		case md5 == "":
-			e.keep(o)
+			e.appendObject(o)
 		case !ok:
-			byMd5[md5] = e.keep(o)
+			byMd5[md5] = e.appendObject(o)
 		case replaces(o, e.list[place].object):
 			e.list[place].object = o
 		}
@@ -22,15 +22,15 @@ func newURLs(by order) *elements {
 // (docs/spec/objects.md 6.4). It does if it is crawled and processed in a batch and its
 // status is not lower. With an equal status it does if only it is crawled, or is newer.
 func replaces(later, earlier object) bool {
-	status, was := later.int("status"), earlier.int("status")
-	crawled, before := later.int("crawled"), earlier.int("crawled")
+	status, was := later.intValue("status"), earlier.intValue("status")
+	crawled, before := later.intValue("crawled"), earlier.intValue("crawled")
 	switch {
-	case status >= was && crawled > 0 && later.int("processed") > 0 && later.int("batchId") > 0:
+	case status >= was && crawled > 0 && later.intValue("processed") > 0 && later.intValue("batchId") > 0:
 		return true
 	case status != was || crawled <= 0:
 		return false
 	case before == 0:
 		return true
 	}
-	return before > 0 && later.newer(earlier, "UDate")
+	return before > 0 && later.isNewer(earlier, "UDate")
 }

@@ -110,7 +110,7 @@ func (p Placement) Active() bool { return len(p.Members) > 0 }
 
 // Owner returns the member that owns a host, as a URL or a gate spells it, with or without a port.
 // It returns "" without members. Every text has an owner, also one that is no host.
-func (p Placement) Owner(host string) string { return p.ownerOf(form(host)) }
+func (p Placement) Owner(host string) string { return p.ownerOf(hostForm(host)) }
 
 // OwnerOfURL returns the owner of the host of a URL.
 func (p Placement) OwnerOfURL(url string) string { return p.ownerOf(Host(url)) }
@@ -119,7 +119,7 @@ func (p Placement) OwnerOfURL(url string) string { return p.ownerOf(Host(url)) }
 func (p Placement) Mine(url string) bool { return len(p.Members) == 0 || p.OwnerOfURL(url) == p.Self }
 
 // GroupOfURL returns the group of the host of a URL, below Groups; 0 without a change.
-func (p Placement) GroupOfURL(url string) int { return p.groupOf(fnv(Host(url))) }
+func (p Placement) GroupOfURL(url string) int { return p.groupOf(hashFNV(Host(url))) }
 
 // Begun returns the placement at the begin of a change from p to members, in so many groups.
 func (p Placement) Begun(epoch int64, members []string, groups int) Placement {
@@ -140,17 +140,17 @@ func (p Placement) groupOf(h uint64) int {
 	if p.Groups == 0 {
 		return 0
 	}
-	return int(mix(mix(h)) % uint64(p.Groups))
+	return int(mixBits(mixBits(h)) % uint64(p.Groups))
 }
 
 func (p Placement) ownerOf(host string) (owner string) {
-	h, best := fnv(host), uint64(0)
+	h, best := hashFNV(host), uint64(0)
 	members := p.Members
 	if p.Groups > 0 && p.groupOf(h) >= p.Moved {
 		members = p.Previous
 	}
 	for _, name := range members {
-		score := mix(h ^ mix(fnv(name)))
+		score := mixBits(h ^ mixBits(hashFNV(name)))
 		if owner == "" || score > best || score == best && name < owner {
 			owner, best = name, score
 		}
@@ -170,13 +170,13 @@ func Host(url string) string {
 	if i := strings.IndexAny(rest, `/\?#`); i >= 0 {
 		rest = rest[:i]
 	}
-	return form(rest[strings.LastIndexByte(rest, '@')+1:])
+	return hostForm(rest[strings.LastIndexByte(rest, '@')+1:])
 }
 
 // lookup maps names as browsers do (UTS 46, without transitional processing).
 var lookup = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.CheckHyphens(false), idna.StrictDomainName(false))
 
-func form(host string) string {
+func hostForm(host string) string {
 	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') && i == strings.IndexByte(host, ':') || i > 0 && host[i-1] == ']' {
 		host = host[:i]
 	}
@@ -191,7 +191,7 @@ func form(host string) string {
 			return addr.WithZone("").String()
 		}
 	}
-	if !ascii(host) {
+	if !isASCII(host) {
 		if name, err := lookup.ToASCII(host); err == nil {
 			host = name
 		}
@@ -199,7 +199,7 @@ func form(host string) string {
 	return strings.TrimRight(strings.ToLower(host), ".")
 }
 
-func ascii(text string) bool {
+func isASCII(text string) bool {
 	for i := range len(text) {
 		if text[i] >= 0x80 {
 			return false
@@ -208,8 +208,8 @@ func ascii(text string) bool {
 	return true
 }
 
-// fnv is the 64-bit FNV-1a hash.
-func fnv(text string) uint64 {
+// hashFNV is the 64-bit FNV-1a hash.
+func hashFNV(text string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(text) {
 		h = (h ^ uint64(text[i])) * 1099511628211
@@ -217,9 +217,9 @@ func fnv(text string) uint64 {
 	return h
 }
 
-// mix is the output function of SplitMix64. It makes all bits depend on all bits: those of FNV
+// mixBits is the output function of SplitMix64. It makes all bits depend on all bits: those of FNV
 // alone are close to each other for texts that differ in their last byte.
-func mix(x uint64) uint64 {
+func mixBits(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -33,7 +33,7 @@ func Decode(text string, v any) error {
 	}
 	d := json.NewDecoder(strings.NewReader(text))
 	if err := d.Decode(v); err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("has more behind its JSON value")
@@ -41,8 +41,8 @@ func Decode(text string, v any) error {
 	return nil
 }
 
-// explain rewrites an error of encoding/json for the author of the property.
-func explain(err error) error {
+// explainError rewrites an error of encoding/json for the author of the property.
+func explainError(err error) error {
 	var (
 		syntax *json.SyntaxError
 		kind   *json.UnmarshalTypeError
@@ -53,15 +53,15 @@ func explain(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return errors.New("is not valid JSON: it ends too early")
 	case errors.As(err, &kind) && kind.Field != "":
-		return fmt.Errorf("has a JSON %s at %q; expected %s", kind.Value, kind.Field, words(kind.Type.Kind().String()))
+		return fmt.Errorf("has a JSON %s at %q; expected %s", kind.Value, kind.Field, kindName(kind.Type.Kind().String()))
 	case errors.As(err, &kind):
-		return fmt.Errorf("is a JSON %s; expected %s", kind.Value, words(kind.Type.Kind().String()))
+		return fmt.Errorf("is a JSON %s; expected %s", kind.Value, kindName(kind.Type.Kind().String()))
 	}
 	return err
 }
 
-// words returns the JSON name of a Go kind.
-func words(kind string) string {
+// kindName returns the JSON name of a Go kind.
+func kindName(kind string) string {
 	switch kind {
 	case "struct", "map":
 		return "an object"
@@ -116,7 +116,7 @@ type Int int64
 
 // UnmarshalJSON reads a number. null and "" do not change n.
 func (n *Int) UnmarshalJSON(raw []byte) error {
-	text, given, err := plain(raw)
+	text, given, err := scalarText(raw)
 	if err != nil || !given {
 		return err
 	}
@@ -126,7 +126,7 @@ func (n *Int) UnmarshalJSON(raw []byte) error {
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-		return fmt.Errorf("has %s; expected a whole number", clip(raw))
+		return fmt.Errorf("has %s; expected a whole number", clipRaw(raw))
 	}
 	*n = Int(f)
 	return nil
@@ -137,13 +137,13 @@ type Float float64
 
 // UnmarshalJSON reads a number. null and "" do not change n.
 func (n *Float) UnmarshalJSON(raw []byte) error {
-	text, given, err := plain(raw)
+	text, given, err := scalarText(raw)
 	if err != nil || !given {
 		return err
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-		return fmt.Errorf("has %s; expected a number", clip(raw))
+		return fmt.Errorf("has %s; expected a number", clipRaw(raw))
 	}
 	*n = Float(f)
 	return nil
@@ -155,12 +155,12 @@ type Bool bool
 // UnmarshalJSON reads a bool. null and "" do not change b.
 func (b *Bool) UnmarshalJSON(raw []byte) error {
 	var n Int
-	text, given, err := plain(raw)
+	text, given, err := scalarText(raw)
 	if err != nil || !given {
 		return err
 	}
 	if err := n.UnmarshalJSON([]byte(strconv.Quote(text))); err != nil {
-		return fmt.Errorf("has %s; expected 0 or 1", clip(raw))
+		return fmt.Errorf("has %s; expected 0 or 1", clipRaw(raw))
 	}
 	*b = n != 0
 	return nil
@@ -206,17 +206,17 @@ func Text(raw json.RawMessage) (string, error) {
 	if len(raw) > 0 && strings.IndexByte("-0123456789tf", raw[0]) >= 0 {
 		return string(raw), nil
 	}
-	return "", fmt.Errorf("has %s; expected a text", clip(raw))
+	return "", fmt.Errorf("has %s; expected a text", clipRaw(raw))
 }
 
-// plain returns the text of a scalar, with 1 and 0 for bools. given is false for null and
+// scalarText returns the text of a scalar, with 1 and 0 for bools. given is false for null and
 // "".
-func plain(raw []byte) (text string, given bool, err error) {
+func scalarText(raw []byte) (text string, given bool, err error) {
 	if bytes.Equal(raw, []byte("null")) {
 		return "", false, nil
 	}
 	if text, err = Text(raw); err != nil {
-		return "", false, fmt.Errorf("has %s; expected a number", clip(raw))
+		return "", false, fmt.Errorf("has %s; expected a number", clipRaw(raw))
 	}
 	switch text = strings.TrimSpace(text); text {
 	case "true":
@@ -235,4 +235,4 @@ func Clip(text string) string {
 	return text
 }
 
-func clip(raw []byte) string { return Clip(string(raw)) }
+func clipRaw(raw []byte) string { return Clip(string(raw)) }

@@ -77,13 +77,13 @@ func Judge(item wire.BatchItem, site *wire.Site, content []byte) (Grade, error) 
 	}
 	stored := result.Decode(content)
 	r := &stored.Default
-	text := strings.TrimSpace(property(item, site, "FINALIZER_METRICS"))
+	text := strings.TrimSpace(findProperty(item, site, "FINALIZER_METRICS"))
 	var problem error
 	if text != "" {
 		var l limits
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			problem = fmt.Errorf("FINALIZER_METRICS: %w", err)
-		} else if met, err := l.met(r); err != nil {
+		} else if met, err := l.isMetBy(r); err != nil {
 			problem = fmt.Errorf("FINALIZER_METRICS: %w", err)
 		} else {
 			g.Enough = met
@@ -93,13 +93,13 @@ func Judge(item wire.BatchItem, site *wire.Site, content []byte) (Grade, error) 
 	if tags, ok := r.Metrics["TAGS_NUMBER"]; ok {
 		g.Enough = tags >= defaultTags
 	} else {
-		g.Enough = g.Tags-copies(r) > defaultTags
+		g.Enough = g.Tags-countCopies(r) > defaultTags
 	}
 	return g, problem
 }
 
-// met reports whether r meets the limits.
-func (l limits) met(r *result.Result) (bool, error) {
+// isMetBy reports whether r meets the limits.
+func (l limits) isMetBy(r *result.Result) (bool, error) {
 	list := l.Metrics
 	if len(list) == 0 {
 		return false, errors.New("contentMetrics is empty")
@@ -127,9 +127,9 @@ func (l limits) met(r *result.Result) (bool, error) {
 	return count == len(list), nil
 }
 
-// copies counts tags that repeat another tag in another format. defaultTags does not
+// countCopies counts tags that repeat another tag in another format. defaultTags does not
 // include them.
-func copies(r *result.Result) (n int64) {
+func countCopies(r *result.Result) (n int64) {
 	if r.Tag("content_markdown") != nil {
 		return 1
 	}

@@ -25,17 +25,17 @@ func Response(batch int64, item wire.BatchItem) wire.URLContentResponse {
 	md5 := item.URLID
 	r.URLMd5, r.SiteID, r.Status = &md5, item.SiteID, wire.StatusProcessed
 	r.RawContentMd5, r.ContentURLMd5 = u.RawContentMd5, u.ContentURLMd5
-	r.DBFields = fields(batch, &u)
-	r.ItemProperties = properties(item)
+	r.DBFields = newDBFields(batch, &u)
+	r.ItemProperties = itemProperties(item)
 	if u.Attributes != nil {
 		r.Attributes = u.Attributes
 	}
 	return r
 }
 
-// fields returns dbFields. HttpCode and BatchId differ from the names of the columns;
+// newDBFields returns dbFields. HttpCode and BatchId differ from the names of the columns;
 // errorNames lists the bits of ErrorMask (docs/spec/DECISIONS.md 1.8).
-func fields(batch int64, u *wire.URL) map[string]any {
+func newDBFields(batch int64, u *wire.URL) map[string]any {
 	return map[string]any{
 		"Status": u.Status, "Crawled": u.Crawled, "Processed": u.Processed, "ContentType": u.ContentType, "Charset": u.Charset,
 		"ErrorMask": u.ErrorMask, "errorNames": u.ErrorMask.Names(), "CrawlingTime": u.CrawlingTime, "ProcessingTime": u.ProcessingTime,
@@ -45,8 +45,8 @@ func fields(batch int64, u *wire.URL) map[string]any {
 	}
 }
 
-// properties returns the properties of urlPut, or those of the item, or nil.
-func properties(item wire.BatchItem) json.RawMessage {
+// itemProperties returns the properties of urlPut, or those of the item, or nil.
+func itemProperties(item wire.BatchItem) json.RawMessage {
 	var put struct {
 		PutDict struct {
 			Properties json.RawMessage `json:"properties"`
@@ -80,7 +80,7 @@ func Mask(item wire.BatchItem, site *wire.Site) int64 {
 	if mask <= 0 {
 		mask = wire.MaskProcessed
 	}
-	if strings.TrimSpace(property(item, site, "FETCH_RAW_CONTENT")) == "1" && mask&versions == 0 {
+	if strings.TrimSpace(findProperty(item, site, "FETCH_RAW_CONTENT")) == "1" && mask&versions == 0 {
 		mask |= wire.MaskRawLast
 	}
 	return mask
@@ -116,8 +116,8 @@ func Trim(mask int64, r *wire.URLContentResponse) {
 	})
 }
 
-// property returns a property of the item, or of the site, or "".
-func property(item wire.BatchItem, site *wire.Site, name string) string {
+// findProperty returns a property of the item, or of the site, or "".
+func findProperty(item wire.BatchItem, site *wire.Site, name string) string {
 	if value, own := item.Properties[name]; own {
 		return value
 	}

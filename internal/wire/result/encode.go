@@ -60,7 +60,7 @@ func Encode(results []Result, custom []string) ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		if err := results[i].append(b); err != nil {
+		if err := results[i].appendJSON(b); err != nil {
 			return nil, fmt.Errorf("encode result %d of %s: %w", i, results[i].ID, err)
 		}
 	}
@@ -112,7 +112,7 @@ func Expand(stored []byte) ([]byte, error) {
 // without custom texts (docs/spec/processing.md 4.2).
 func (r *Result) EncodeDefault() ([]byte, error) {
 	b := bytes.NewBufferString(`{"default":`)
-	if err := r.append(b); err != nil {
+	if err := r.appendJSON(b); err != nil {
 		return nil, fmt.Errorf("encode the result of %s: %w", r.ID, err)
 	}
 	b.WriteByte('}')
@@ -139,8 +139,8 @@ func (r *Result) MetricsText() (string, error) {
 
 var noType = json.RawMessage("null")
 
-// append appends the JSON of the result.
-func (r *Result) append(b *bytes.Buffer) error {
+// appendJSON appends the JSON of the result.
+func (r *Result) appendJSON(b *bytes.Buffer) error {
 	metrics, err := r.MetricsText()
 	if err != nil {
 		return err
@@ -149,13 +149,13 @@ func (r *Result) append(b *bytes.Buffer) error {
 	out.Published, out.Modified, out.Assumed = r.Published, r.Modified, r.Assumed
 	tags := make([]tagJSON, len(r.Tags))
 	for i := range r.Tags {
-		tags[i] = r.Tags[i].encoded()
+		tags[i] = r.Tags[i].toJSON()
 	}
 	out.Data.ResID, out.Data.TagList = r.ID, [][]tagJSON{tags}
 	return appendJSON(b, out)
 }
 
-func (t *Tag) encoded() tagJSON {
+func (t *Tag) toJSON() tagJSON {
 	j := tagJSON{Name: t.Name, Data: t.Data, Extractor: t.Extractor, Lang: t.Lang, LangSuffix: t.LangSuffix}
 	if t.Plain {
 		j.Data = t.Text()
@@ -182,7 +182,7 @@ type Content struct {
 
 // Decode reads a stored value, its JSON or base64 of that. Parts that cannot be read are empty.
 func Decode(stored []byte) Content {
-	text := plain(stored)
+	text := plainJSON(stored)
 	var value struct {
 		Default  resultJSON[storedTag]   `json:"default"`
 		Internal []resultJSON[storedTag] `json:"internal"`
@@ -191,15 +191,15 @@ func Decode(stored []byte) Content {
 	if json.Unmarshal(text, &value) != nil {
 		return Content{}
 	}
-	c := Content{Default: decoded(value.Default), Custom: value.Custom}
+	c := Content{Default: resultFromJSON(value.Default), Custom: value.Custom}
 	for _, r := range value.Internal {
-		c.Internal = append(c.Internal, decoded(r))
+		c.Internal = append(c.Internal, resultFromJSON(r))
 	}
 	return c
 }
 
-// plain returns the JSON of a stored value, or nil if it is damaged.
-func plain(stored []byte) []byte {
+// plainJSON returns the JSON of a stored value, or nil if it is damaged.
+func plainJSON(stored []byte) []byte {
 	text, err := Expand(stored)
 	if err != nil {
 		return nil
@@ -221,7 +221,7 @@ type storedTag struct {
 	LangSuffix string          `json:"lang_suffix"`
 }
 
-func decoded(j resultJSON[storedTag]) Result {
+func resultFromJSON(j resultJSON[storedTag]) Result {
 	r := Result{ID: j.Data.ResID, Code: j.ErrorCode, Message: j.ErrorMessage, Published: j.Published, Modified: j.Modified, Assumed: j.Assumed}
 	if s, err := strconv.ParseFloat(j.Time, 64); err == nil {
 		r.Time = time.Duration(s * float64(time.Second))

@@ -9,7 +9,7 @@ func Main(stored []byte) ([]byte, bool) {
 		Default json.RawMessage `json:"default"`
 		Custom  []string        `json:"custom"`
 	}
-	if json.Unmarshal(plain(stored), &value) != nil {
+	if json.Unmarshal(plainJSON(stored), &value) != nil {
 		return nil, false
 	}
 	if len(value.Custom) > 0 {

@@ -28,7 +28,7 @@ const mostHead = 200
 // as one with custom texts or one of the original service; Expand reads these, and tells damage.
 func Pick(stored []byte, names []string) (text []byte, ok bool) {
 	if rest, is := bytes.CutPrefix(stored, []byte(pickThere)); is {
-		return pick(rest, names)
+		return pickFrom(rest, names)
 	}
 	if !zpack.Is(stored) {
 		return nil, false
@@ -44,11 +44,11 @@ func Pick(stored []byte, names []string) (text []byte, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	return pick(rest, names)
+	return pickFrom(rest, names)
 }
 
-// pick is Pick of a text that begins with the result.
-func pick(rest []byte, names []string) (text []byte, ok bool) {
+// pickFrom is Pick of a text that begins with the result.
+func pickFrom(rest []byte, names []string) (text []byte, ok bool) {
 	tags := bytes.Index(rest[:min(len(rest), mostHead)], []byte(pickTags))
 	if tags < 0 {
 		return nil, false

@@ -56,8 +56,8 @@ func (t Tag) First() string {
 	return ""
 }
 
-// filled reports whether the tag counts: its first value is not blank and no default.
-func (t Tag) filled() bool {
+// isFilled reports whether the tag counts: its first value is not blank and no default.
+func (t Tag) isFilled() bool {
 	return !t.Default && len(t.Data) > 0 && strings.TrimSpace(t.Data[0]) != ""
 }
 
@@ -131,7 +131,7 @@ func (r *Result) Remove(name string) {
 // Count returns TagsCount: all filled tags, service tags included.
 func (r *Result) Count() (n int64) {
 	for _, t := range r.Tags {
-		if t.filled() {
+		if t.isFilled() {
 			n++
 		}
 	}
@@ -142,7 +142,7 @@ func (r *Result) Count() (n int64) {
 // table of docs/spec/processing.md 2.6.
 func (r *Result) Mask(mapping map[string]int64) (m int64) {
 	for _, t := range r.Tags {
-		if !t.filled() {
+		if !t.isFilled() {
 			continue
 		}
 		if mapping != nil {

@@ -31,9 +31,9 @@ var packer = sync.OnceValue(func() *zstd.Encoder {
 	return e
 })
 
-var messages, contents = unpacker(MaxMessage), unpacker(MaxContent)
+var messages, contents = newUnpacker(MaxMessage), newUnpacker(MaxContent)
 
-func unpacker(most uint64) func() *zstd.Decoder {
+func newUnpacker(most uint64) func() *zstd.Decoder {
 	return sync.OnceValue(func() *zstd.Decoder {
 		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(most))
 		if err != nil {

@@ -45,8 +45,8 @@ type result struct {
 	Go, SizeText string `json:"-"`
 }
 
-// search answers the form.
-func (s *Server) search(w http.ResponseWriter, r *http.Request) {
+// serveSearch answers the form.
+func (s *Server) serveSearch(w http.ResponseWriter, r *http.Request) {
 	p := newPage(r)
 	text, kind := r.FormValue("txt"), search.Kind(r.FormValue("opt"))
 	if kind == "" {
@@ -55,13 +55,13 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	start, err := strconv.Atoi(r.FormValue("start"))
 	switch {
 	case text == "" && !wantsJSON(r):
-		s.show(w, http.StatusOK, "main", p)
+		s.renderPage(w, http.StatusOK, "main", p)
 		return
 	case !kind.Valid():
-		s.fail(w, r, http.StatusBadRequest, "opt is one of pages, images, documents")
+		s.writeError(w, r, http.StatusBadRequest, "opt is one of pages, images, documents")
 		return
 	case r.FormValue("start") != "" && (err != nil || start < 0 || start > search.MaxOffset):
-		s.fail(w, r, http.StatusBadRequest, fmt.Sprintf("start is a number from 0 to %d", search.MaxOffset))
+		s.writeError(w, r, http.StatusBadRequest, fmt.Sprintf("start is a number from 0 to %d", search.MaxOffset))
 		return
 	}
 	began := time.Now()
@@ -70,18 +70,18 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 		if code == http.StatusServiceUnavailable {
 			w.Header().Set("Retry-After", "1")
 		}
-		s.fail(w, r, code, message(reply, err))
+		s.writeError(w, r, code, replyMessage(reply, err))
 		return
 	}
 	list := resultsOf(reply, kind, start, time.Since(began).Seconds())
-	list.Previous, list.Next = links(r, start, reply)
+	list.Previous, list.Next = pageLinks(r, start, reply)
 	if wantsJSON(r) {
 		writeJSON(w, http.StatusOK, list)
 		return
 	}
 	p.Results = list
 	p.Heading = reply.Words + " – " + p.W.Title
-	s.show(w, http.StatusOK, "main", p)
+	s.renderPage(w, http.StatusOK, "main", p)
 }
 
 func resultsOf(reply search.Reply, kind search.Kind, start int, seconds float64) *results {
@@ -101,8 +101,8 @@ func resultsOf(reply search.Reply, kind search.Kind, start int, seconds float64)
 	return list
 }
 
-// links returns the links to the page before and after.
-func links(r *http.Request, start int, reply search.Reply) (previous, next string) {
+// pageLinks returns the links to the page before and after.
+func pageLinks(r *http.Request, start int, reply search.Reply) (previous, next string) {
 	to := func(start int) string {
 		v := url.Values{"txt": {r.FormValue("txt")}, "opt": {r.FormValue("opt")}, "start": {strconv.Itoa(start)}}
 		if r.FormValue("format") == "json" {
@@ -142,17 +142,17 @@ func sizeText(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-func (s *Server) status(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveStatus(w http.ResponseWriter, r *http.Request) {
 	state, err := s.Engine.Status(r.Context())
 	switch {
 	case err != nil:
-		s.fail(w, r, http.StatusBadGateway, err.Error())
+		s.writeError(w, r, http.StatusBadGateway, err.Error())
 	case wantsJSON(r):
 		writeJSON(w, http.StatusOK, state)
 	default:
 		p := newPage(r)
 		p.Heading, p.State = p.W.Status, &state
-		s.show(w, http.StatusOK, "status", p)
+		s.renderPage(w, http.StatusOK, "status", p)
 	}
 }
 
@@ -166,9 +166,9 @@ type versionLink struct {
 	SizeText string `json:"-"`
 }
 
-// versions lists the versions of all sources. A source that fails does not hide the others.
-func (s *Server) versions(w http.ResponseWriter, r *http.Request, d search.Document) {
-	if !s.view(w, r) {
+// serveVersions lists the versions of all sources. A source that fails does not hide the others.
+func (s *Server) serveVersions(w http.ResponseWriter, r *http.Request, d search.Document) {
+	if !s.takeViewSlot(w, r) {
 		return
 	}
 	defer func() { <-s.views }()
@@ -191,27 +191,27 @@ func (s *Server) versions(w http.ResponseWriter, r *http.Request, d search.Docum
 		return
 	}
 	p.List = list
-	s.show(w, http.StatusOK, "versions", p)
+	s.renderPage(w, http.StatusOK, "versions", p)
 }
 
-// view takes a slot for a stored version. It answers if there is no free one.
-func (s *Server) view(w http.ResponseWriter, r *http.Request) bool {
+// takeViewSlot takes a slot for a stored version. It answers if there is no free one.
+func (s *Server) takeViewSlot(w http.ResponseWriter, r *http.Request) bool {
 	select {
 	case s.views <- struct{}{}:
 		return true
 	case <-r.Context().Done():
 	}
 	w.Header().Set("Retry-After", "1")
-	s.fail(w, r, http.StatusServiceUnavailable, "too many copies are being read; try again later")
+	s.writeError(w, r, http.StatusServiceUnavailable, "too many copies are being read; try again later")
 	return false
 }
 
-// viewer shows a copy in a frame, below a banner.
-func (s *Server) viewer(w http.ResponseWriter, r *http.Request, d search.Document, frame string) {
+// serveViewer shows a copy in a frame, below a banner.
+func (s *Server) serveViewer(w http.ResponseWriter, r *http.Request, d search.Document, frame string) {
 	p := newPage(r)
 	p.Heading, p.Go, p.Link, p.Versions, p.Frame = d.URL, "/go="+d.UUID, d.URL, "/versions="+d.UUID, frame
 	p.Date = s.dateOf(r, d, frame)
-	s.show(w, http.StatusOK, "viewer", p)
+	s.renderPage(w, http.StatusOK, "viewer", p)
 }
 
 // dateOf returns when the shown version was stored, "" if that is not known.
@@ -250,23 +250,23 @@ var shown = map[string]string{
 	"image/png": "image/png", "image/jpeg": "image/jpeg", "image/gif": "image/gif", "image/webp": "image/webp",
 }
 
-// raw answers with the bytes of a stored version; without a source with the newest one.
-func (s *Server) raw(w http.ResponseWriter, r *http.Request, d search.Document, source, id string) {
-	if !s.view(w, r) {
+// serveRaw answers with the bytes of a stored version; without a source with the newest one.
+func (s *Server) serveRaw(w http.ResponseWriter, r *http.Request, d search.Document, source, id string) {
+	if !s.takeViewSlot(w, r) {
 		return
 	}
 	defer func() { <-s.views }()
-	content, err := s.content(r, d, source, id)
+	content, err := s.loadContent(r, d, source, id)
 	switch {
 	case errors.Is(err, ErrNone):
-		s.fail(w, r, http.StatusNotFound, "this version is not stored")
+		s.writeError(w, r, http.StatusNotFound, "this version is not stored")
 		return
 	case err != nil:
 		s.Log.Warn("copy cannot be read", "url", d.URL, "error", err)
-		s.fail(w, r, http.StatusBadGateway, err.Error())
+		s.writeError(w, r, http.StatusBadGateway, err.Error())
 		return
 	case len(content.Body) > maxCopy:
-		s.fail(w, r, http.StatusBadGateway, fmt.Sprintf("the copy has %d bytes; the limit is %d", len(content.Body), maxCopy))
+		s.writeError(w, r, http.StatusBadGateway, fmt.Sprintf("the copy has %d bytes; the limit is %d", len(content.Body), maxCopy))
 		return
 	}
 	bare, _, _ := strings.Cut(strings.ToLower(content.MIMEType), ";")
@@ -281,13 +281,13 @@ func (s *Server) raw(w http.ResponseWriter, r *http.Request, d search.Document, 
 	_, _ = w.Write(content.Body) // the browser has gone
 }
 
-// content finds a stored version.
-func (s *Server) content(r *http.Request, d search.Document, source, id string) (Content, error) {
+// loadContent finds a stored version.
+func (s *Server) loadContent(r *http.Request, d search.Document, source, id string) (Content, error) {
 	switch {
 	case source == "" && d.Copy != "":
 		return Content{[]byte(d.Copy), "text/html", d.Seen}, nil
 	case source == "" && s.Cluster != nil && d.Site != "":
-		return s.Cluster.newest(r.Context(), d)
+		return s.Cluster.newestVersion(r.Context(), d)
 	}
 	for _, one := range s.Sources {
 		if one.Name() == source {

@@ -124,12 +124,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Vary", "Accept, Accept-Language")
 	switch {
-	case !s.ours(r.Host):
-		s.fail(w, r, http.StatusMisdirectedRequest, "this host name is not one of this server; allow it with names of [Frontend]")
+	case !s.isOwnHost(r.Host):
+		s.writeError(w, r, http.StatusMisdirectedRequest, "this host name is not one of this server; allow it with names of [Frontend]")
 		return
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		h.Set("Allow", "GET, HEAD")
-		s.fail(w, r, http.StatusMethodNotAllowed, "only GET is answered")
+		s.writeError(w, r, http.StatusMethodNotAllowed, "only GET is answered")
 		return
 	}
 	select {
@@ -137,15 +137,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer func() { <-s.slots }()
 	default:
 		h.Set("Retry-After", "1")
-		s.fail(w, r, http.StatusServiceUnavailable, manager.Busy+"; try again later")
+		s.writeError(w, r, http.StatusServiceUnavailable, manager.Busy+"; try again later")
 		return
 	}
 	ctx, stop := context.WithTimeout(r.Context(), requestLimit)
 	defer stop()
-	s.route(w, r.WithContext(ctx))
+	s.routeRequest(w, r.WithContext(ctx))
 }
 
-func (s *Server) ours(host string) bool {
+func (s *Server) isOwnHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -153,65 +153,65 @@ func (s *Server) ours(host string) bool {
 	return err == nil || strings.EqualFold(host, "localhost") || slices.ContainsFunc(s.Names, func(n string) bool { return strings.EqualFold(n, host) })
 }
 
-func (s *Server) route(w http.ResponseWriter, r *http.Request) {
+func (s *Server) routeRequest(w http.ResponseWriter, r *http.Request) {
 	name, rest, named := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "=")
 	switch {
 	case r.URL.Path == "/":
-		s.search(w, r)
+		s.serveSearch(w, r)
 	case r.URL.Path == "/status":
-		s.status(w, r)
+		s.serveStatus(w, r)
 	case r.URL.Path == "/style.css":
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
 		_, _ = w.Write(styleText) // the browser has gone
 	case !named:
-		s.fail(w, r, http.StatusNotFound, "no such page")
+		s.writeError(w, r, http.StatusNotFound, "no such page")
 	default:
-		s.document(w, r, name, rest)
+		s.serveDocument(w, r, name, rest)
 	}
 }
 
-// document answers the pages about one document.
-func (s *Server) document(w http.ResponseWriter, r *http.Request, name, rest string) {
+// serveDocument answers the pages about one document.
+func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request, name, rest string) {
 	uuid, version, _ := strings.Cut(rest, "/")
 	source, id, _ := strings.Cut(version, "/")
 	if !search.ValidUUID(uuid) || name != "version" && name != "raw" && version != "" {
-		s.fail(w, r, http.StatusNotFound, "no such page")
+		s.writeError(w, r, http.StatusNotFound, "no such page")
 		return
 	}
 	reply, err := s.Engine.Ask(r.Context(), search.Ask{Op: search.OpGet, UUID: uuid})
 	if code := statusOf(reply, err); code != http.StatusOK {
-		s.fail(w, r, code, message(reply, err))
+		s.writeError(w, r, code, replyMessage(reply, err))
 		return
 	}
 	if len(reply.Hits) == 0 {
-		s.fail(w, r, http.StatusNotFound, "the index has no document with this UUID; it may have been removed")
+		s.writeError(w, r, http.StatusNotFound, "the index has no document with this UUID; it may have been removed")
 		return
 	}
 	d := reply.Hits[0].Document
 	d.Copy = reply.Copy
 	if !d.Cached && name != "go" {
-		s.fail(w, r, http.StatusNotFound, "no copy of this document is shown: its page says noarchive, or none is stored")
+		s.writeError(w, r, http.StatusNotFound, "no copy of this document is shown: its page says noarchive, or none is stored")
 		return
 	}
 	switch name {
 	case "go":
-		s.opened(r, d)
+		s.reportOpened(r, d)
 		http.Redirect(w, r, d.URL, http.StatusFound) // only http and https: package index checks it
 	case "cache":
-		s.opened(r, d)
-		s.viewer(w, r, d, "/raw="+uuid)
+		s.reportOpened(r, d)
+		s.serveViewer(w, r, d, "/raw="+uuid)
 	case "version":
-		s.viewer(w, r, d, "/raw="+uuid+"/"+url.PathEscape(source)+"/"+url.PathEscape(id))
+		s.serveViewer(w, r, d, "/raw="+uuid+"/"+url.PathEscape(source)+"/"+url.PathEscape(id))
 	case "raw":
-		s.raw(w, r, d, source, id)
+		s.serveRaw(w, r, d, source, id)
 	case "versions":
-		s.versions(w, r, d)
+		s.serveVersions(w, r, d)
 	default:
-		s.fail(w, r, http.StatusNotFound, "no such page")
+		s.writeError(w, r, http.StatusNotFound, "no such page")
 	}
 }
 
-func (s *Server) opened(r *http.Request, d search.Document) {
+func (s *Server) reportOpened(r *http.Request, d search.Document) {
 	if err := s.Engine.Opened(r.Context(), manager.Opened{URL: d.URL, Title: cmp.Or(d.Title, d.Name)}); err != nil {
 		s.Log.Debug("not counted", "error", err)
 	}
@@ -234,7 +234,7 @@ func statusOf(reply search.Reply, err error) int {
 	return http.StatusBadGateway
 }
 
-func message(reply search.Reply, err error) string {
+func replyMessage(reply search.Reply, err error) string {
 	if err != nil {
 		return err.Error()
 	}
@@ -285,8 +285,8 @@ func newPage(r *http.Request) page {
 	return p
 }
 
-// show writes a page.
-func (s *Server) show(w http.ResponseWriter, code int, name string, p page) {
+// renderPage writes a page.
+func (s *Server) renderPage(w http.ResponseWriter, code int, name string, p page) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
 	if err := templates.ExecuteTemplate(w, name, p); err != nil {
@@ -294,13 +294,13 @@ func (s *Server) show(w http.ResponseWriter, code int, name string, p page) {
 	}
 }
 
-// fail answers with an error.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, code int, text string) {
+// writeError answers with an error.
+func (s *Server) writeError(w http.ResponseWriter, r *http.Request, code int, text string) {
 	if wantsJSON(r) {
 		writeJSON(w, code, map[string]any{"error": text, "status": code})
 		return
 	}
 	p := newPage(r)
 	p.Message = text
-	s.show(w, code, "error", p)
+	s.renderPage(w, code, "error", p)
 }

@@ -88,8 +88,8 @@ func (c *Cluster) Open(ctx context.Context, d search.Document, id string) (Conte
 	return Content{stored[n-1].Raw, d.MIMEType, at}, nil
 }
 
-// newest returns the newest version.
-func (c *Cluster) newest(ctx context.Context, d search.Document) (content Content, err error) {
+// newestVersion returns the newest version.
+func (c *Cluster) newestVersion(ctx context.Context, d search.Document) (content Content, err error) {
 	err = ErrNone
 	if !wire.ValidSiteID(d.Site) || len(d.Key) != 32 || strings.Trim(d.Key, "0123456789abcdef") != "" {
 		return content, err
@@ -111,14 +111,14 @@ type Archive struct{ Store archive.Store }
 // Name implements Source.
 func (a *Archive) Name() string { return "archive" }
 
-func (a *Archive) find(ctx context.Context, d search.Document) ([]archive.Meta, error) {
+func (a *Archive) findVersions(ctx context.Context, d search.Document) ([]archive.Meta, error) {
 	text := strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(d.URL)
 	return a.Store.Query(ctx, archive.Query{Where: "url = '" + text + "'", OrderBy: "commitTime ASC", Limit: 1000})
 }
 
 // Versions implements Source.
 func (a *Archive) Versions(ctx context.Context, d search.Document) (list []Version, err error) {
-	found, err := a.find(ctx, d)
+	found, err := a.findVersions(ctx, d)
 	for _, m := range found {
 		list = append(list, Version{strconv.FormatInt(m.CommitTime.Unix(), 10), m.CommitTime.UTC(), -1})
 	}
@@ -127,7 +127,7 @@ func (a *Archive) Versions(ctx context.Context, d search.Document) (list []Versi
 
 // Open implements Source.
 func (a *Archive) Open(ctx context.Context, d search.Document, id string) (Content, error) {
-	found, err := a.find(ctx, d)
+	found, err := a.findVersions(ctx, d)
 	if err != nil {
 		return Content{}, err
 	}
@@ -136,11 +136,11 @@ func (a *Archive) Open(ctx context.Context, d search.Document, id string) (Conte
 		return Content{}, ErrNone
 	}
 	m := found[i]
-	body, err := a.read(ctx, m, repository.DataName(m.URL, m.MIMEType))
+	body, err := a.readVersion(ctx, m, repository.DataName(m.URL, m.MIMEType))
 	return Content{body, m.MIMEType, m.CommitTime.UTC()}, err
 }
 
-func (a *Archive) read(ctx context.Context, m archive.Meta, name string) ([]byte, error) {
+func (a *Archive) readVersion(ctx context.Context, m archive.Meta, name string) ([]byte, error) {
 	r, err := a.Store.Open(ctx, m, name)
 	if err != nil {
 		return nil, err

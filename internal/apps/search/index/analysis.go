@@ -29,17 +29,17 @@ var stemmers = map[string]func(*snowballstem.Env) bool{
 	"en": english.Stem, "de": german.Stem, "es": spanish.Stem, "fr": french.Stem, "ru": russian.Stem,
 }
 
-// stem returns the folded stem of an exact form.
-func stem(language, word string) string {
+// stemWord returns the folded stem of an exact form.
+func stemWord(language, word string) string {
 	switch language {
 	case "de":
 		word = germanVowels(word)
 	case "ru":
-		word = fold(word)
+		word = foldAccents(word)
 	}
 	env := snowballstem.NewEnv(word)
 	stemmers[language](env)
-	return fold(env.Current())
+	return foldAccents(env.Current())
 }
 
 // germanVowels writes ae, oe, ue as the stemmer leaves ä, ö, ü behind. In words such as Bauer and
@@ -111,8 +111,8 @@ func mostlyCyrillic(text string) bool {
 // Analyze returns the terms of a text; those of one place have one position.
 func (a analyser) Analyze(text []byte) analysis.TokenStream {
 	t := tokens{language: string(a), known: map[string][]string{}}
-	scan(string(text), t.add)
-	t.join()
+	scanParts(string(text), t.add)
+	t.addJoinedWord()
 	return t.list
 }
 
@@ -128,7 +128,7 @@ type tokens struct {
 
 func (t *tokens) add(p part) {
 	if p.joint == 0 {
-		t.join()
+		t.addJoinedWord()
 		t.first = t.position + 1
 	}
 	t.bound = append(t.bound, p)
@@ -137,41 +137,41 @@ func (t *tokens) add(p part) {
 		return
 	}
 	t.position++
-	t.put(p, p.text)
+	t.appendToken(p, p.text)
 	others, found := t.known[p.text]
 	if !found {
-		others = t.others(p)
+		others = t.otherTerms(p)
 		t.known[p.text] = others
 	}
 	for _, term := range others {
-		t.put(p, term)
+		t.appendToken(p, term)
 	}
 }
 
-func (t *tokens) put(p part, term string) {
+func (t *tokens) appendToken(p part, term string) {
 	t.list = append(t.list, &analysis.Token{Term: []byte(term), Start: p.start, End: p.end, Position: t.position})
 }
 
-// others returns the terms of a word besides its exact form.
-func (t *tokens) others(p part) (list []string) {
+// otherTerms returns the terms of a word besides its exact form.
+func (t *tokens) otherTerms(p part) (list []string) {
 	if p.script == hangul {
 		if rest := withoutParticle(p.text); rest != p.text {
 			list = append(list, stems+rest)
 		}
-		for _, two := range pairs(p.text, hangul) {
+		for _, two := range neighbourPairs(p.text, hangul) {
 			list = append(list, inside+two)
 		}
 		return list
 	}
-	bare := fold(p.text)
+	bare := foldAccents(p.text)
 	if bare != p.text {
 		list = append(list, folded+bare)
 	}
-	if typed := fold(written.Replace(p.text)); typed != bare {
+	if typed := foldAccents(written.Replace(p.text)); typed != bare {
 		list = append(list, folded+typed)
 	}
 	if t.language != "" {
-		if s := stem(t.language, p.text); s != bare {
+		if s := stemWord(t.language, p.text); s != bare {
 			list = append(list, stems+s)
 		}
 	}
@@ -180,29 +180,29 @@ func (t *tokens) others(p part) (list []string) {
 
 // addCharacters adds each character of a script without blanks, and each two of them.
 func (t *tokens) addCharacters(p part) {
-	list := characters(p.text, p.script)
+	list := splitCharacters(p.text, p.script)
 	size, read := p.end-p.start, 0
 	place := func(n int) int { return p.start + n*size/len(p.text) } // exact if lower changed no length
 	at := p
 	for i, one := range list {
 		t.position++
 		at.start, at.end = place(read), place(read+len(one))
-		t.put(at, one)
+		t.appendToken(at, one)
 		if i+1 < len(list) {
 			two := one + list[i+1]
 			at.end = place(read + len(two))
-			t.put(at, two)
+			t.appendToken(at, two)
 		}
 		read += len(one)
 	}
 }
 
-// join adds the word that the parts since the last blank make together, without their joiners.
-func (t *tokens) join() {
+// addJoinedWord adds the word that the parts since the last blank make together, without their joiners.
+func (t *tokens) addJoinedWord() {
 	if n := len(t.bound); n > 1 && n <= maxBound {
 		last := t.position
 		t.position = t.first
-		t.put(part{start: t.bound[0].start, end: t.bound[n-1].end}, folded+joined(t.bound))
+		t.appendToken(part{start: t.bound[0].start, end: t.bound[n-1].end}, folded+joinParts(t.bound))
 		t.position = last
 	}
 	t.bound = t.bound[:0]
@@ -211,16 +211,16 @@ func (t *tokens) join() {
 // maxBound is how many parts one word has; more are a path or a list.
 const maxBound = 6
 
-func joined(list []part) string {
+func joinParts(list []part) string {
 	var b strings.Builder
 	for _, p := range list {
-		b.WriteString(fold(p.text))
+		b.WriteString(foldAccents(p.text))
 	}
 	return b.String()
 }
 
-// characters splits a word of a script without blanks: marks stay with their character.
-func characters(word string, s script) (list []string) {
+// splitCharacters splits a word of a script without blanks: marks stay with their character.
+func splitCharacters(word string, s script) (list []string) {
 	start := 0
 	for at, c := range word {
 		if at > start && !(s == cluster && unicode.IsMark(c)) {
@@ -230,9 +230,9 @@ func characters(word string, s script) (list []string) {
 	return append(list, word[start:])
 }
 
-// pairs returns each two neighbours.
-func pairs(word string, s script) (list []string) {
-	single := characters(word, s)
+// neighbourPairs returns each two neighbours.
+func neighbourPairs(word string, s script) (list []string) {
+	single := splitCharacters(word, s)
 	for i := range len(single) - 1 {
 		list = append(list, single[i]+single[i+1])
 	}

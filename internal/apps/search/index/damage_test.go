@@ -49,7 +49,7 @@ func filesOf(t *testing.T, dir string) map[string][]byte {
 		t.Fatal(err)
 	}
 	list := map[string][]byte{}
-	for _, folder := range []string{headFile(dir), h.work(dir), filepath.Join(dir, "snapshots", h.Snapshot)} {
+	for _, folder := range []string{headFile(dir), h.workPath(dir), filepath.Join(dir, "snapshots", h.Snapshot)} {
 		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
 				list[path], err = os.ReadFile(path)
@@ -79,10 +79,10 @@ func openBoth(dir string) (reading, writing error) {
 	}
 	h, _, writing := readHead(dir)
 	if writing == nil {
-		writing = h.check()
+		writing = h.checkFormat()
 	}
 	if writing == nil {
-		_, _, _, writing = checkWork(h.work(dir))
+		_, _, _, writing = checkWork(h.workPath(dir))
 	}
 	return reading, writing
 }
@@ -149,11 +149,11 @@ func TestReplace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := removeSums(h.work(dir)); err != nil {
+	if err := removeSums(h.workPath(dir)); err != nil {
 		t.Fatal(err)
 	}
 	for path := range list {
-		if strings.HasPrefix(path, h.work(dir)) && isSegment(path) {
+		if strings.HasPrefix(path, h.workPath(dir)) && isSegment(path) {
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
 			}
@@ -194,10 +194,10 @@ func TestDamageAfterKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := removeSums(h.work(dir)); err != nil {
+	if err := removeSums(h.workPath(dir)); err != nil {
 		t.Fatal(err)
 	}
-	rewrite(t, filepath.Join(h.work(dir), "store", "00000000ffff.zap"), []byte("a part"))
+	rewrite(t, filepath.Join(h.workPath(dir), "store", "00000000ffff.zap"), []byte("a part"))
 	x, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -205,11 +205,11 @@ func TestDamageAfterKill(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := removeSums(h.work(dir)); err != nil {
+	if err := removeSums(h.workPath(dir)); err != nil {
 		t.Fatal(err)
 	}
 	for path, data := range list {
-		if _, err := os.Stat(path); isSegment(path) && strings.HasPrefix(path, h.work(dir)) && err == nil {
+		if _, err := os.Stat(path); isSegment(path) && strings.HasPrefix(path, h.workPath(dir)) && err == nil {
 			data[rand.IntN(len(data))] ^= 4
 			rewrite(t, path, data)
 		}

@@ -22,13 +22,13 @@ func excerptOf(text string, places []spot) []search.Segment {
 	places = slices.DeleteFunc(places, func(p spot) bool { return p.start >= p.end || p.end > len(text) })
 	slices.SortFunc(places, func(a, b spot) int { return cmp.Or(a.start-b.start, b.end-a.end) })
 	from := 0
-	if first, ok := densest(places); ok {
+	if first, ok := densestPlace(places); ok {
 		from = max(0, places[first].start-excerptBefore)
 	}
 	from, to := wholeWords(text, from, from+excerptLength)
 	var list []search.Segment
 	add := func(part string, match bool) {
-		if part = blanks(part); part != "" {
+		if part = collapseBlanks(part); part != "" {
 			list = append(list, search.Segment{Text: part, Match: match})
 		}
 	}
@@ -50,8 +50,8 @@ func excerptOf(text string, places []spot) []search.Segment {
 	return list
 }
 
-// densest returns the place from which an excerpt has the most matches.
-func densest(places []spot) (best int, ok bool) {
+// densestPlace returns the place from which an excerpt has the most matches.
+func densestPlace(places []spot) (best int, ok bool) {
 	most, last := 0, 0
 	for first := range places {
 		for last < len(places) && places[last].end <= places[first].start+excerptLength-excerptBefore {
@@ -86,8 +86,8 @@ func wholeWords(text string, from, to int) (int, int) {
 	return min(from, to), to
 }
 
-// blanks makes one blank of each run of blanks and control characters.
-func blanks(text string) string {
+// collapseBlanks makes one blank of each run of blanks and control characters.
+func collapseBlanks(text string) string {
 	var b strings.Builder
 	last := false
 	for _, c := range text {

@@ -40,8 +40,8 @@ const (
 	fieldGrams = "grams" // trigrams of the name of a file
 )
 
-// of returns the name of a field of words of one kind. So a search in a kind meets no other documents.
-func of(kind search.Kind, name string) string { return string(kind) + "/" + name }
+// fieldNameOf returns the name of a field of words of one kind. So a search in a kind meets no other documents.
+func fieldNameOf(kind search.Kind, name string) string { return string(kind) + "/" + name }
 
 // Kinds of entries that are no documents.
 const (
@@ -77,12 +77,12 @@ func Check(d search.Document) error {
 	return nil
 }
 
-// complete fills what follows from the URL, and cuts what is too long.
-func complete(d search.Document) search.Document {
+// completeDocument fills what follows from the URL, and cuts what is too long.
+func completeDocument(d search.Document) search.Document {
 	host, path := SplitURL(d.URL)
 	d.UUID, d.Host = search.UUIDOf(d.URL), host
-	d.Title, d.Text = cut(d.Title, MaxTitle), cut(d.Text, MaxBody)
-	d.Description, d.Keywords = cut(d.Description, MaxAbout), cut(d.Keywords, MaxAbout)
+	d.Title, d.Text = truncateText(d.Title, MaxTitle), truncateText(d.Text, MaxBody)
+	d.Description, d.Keywords = truncateText(d.Description, MaxAbout), truncateText(d.Keywords, MaxAbout)
 	if len(d.Copy) > MaxCopy {
 		d.Copy = ""
 	}
@@ -90,7 +90,7 @@ func complete(d search.Document) search.Document {
 	if d.Kind != search.Pages && d.Name == "" {
 		d.Name, d.Format = nameOf(host, path, d.Format)
 	}
-	d.Name, d.Format = cut(d.Name, 255), cut(strings.ToUpper(d.Format), 16)
+	d.Name, d.Format = truncateText(d.Name, 255), truncateText(strings.ToUpper(d.Format), 16)
 	return d
 }
 
@@ -131,8 +131,8 @@ func nameOf(host, path, format string) (string, string) {
 	return name, format
 }
 
-// cut returns the first bytes of a text in whole, valid characters.
-func cut(text string, most int) string {
+// truncateText returns the first bytes of a text in whole, valid characters.
+func truncateText(text string, most int) string {
 	if len(text) > most {
 		for most > 0 && !utf8.RuneStart(text[most]) {
 			most--
@@ -162,11 +162,11 @@ func sitesOf(host string) (list []string) {
 	}
 }
 
-// row is the key of fieldRow.
-func row(site, key string) string { return site + ":" + key }
+// rowTerm is the key of fieldRow.
+func rowTerm(site, key string) string { return site + ":" + key }
 
-// entry returns a complete document as it is indexed.
-func entry(d search.Document) (*document.Document, error) {
+// indexEntry returns a complete document as it is indexed.
+func indexEntry(d search.Document) (*document.Document, error) {
 	meta, err := json.Marshal(d)
 	if err != nil {
 		return nil, fmt.Errorf("encode document %s: %w", d.URL, err)
@@ -177,7 +177,7 @@ func entry(d search.Document) (*document.Document, error) {
 	}
 	add := func(name, value string, o api.FieldIndexingOptions, a analysis.Analyzer) {
 		if value != "" {
-			e.AddField(document.NewTextFieldCustom(of(d.Kind, name), nil, []byte(value), o, a))
+			e.AddField(document.NewTextFieldCustom(fieldNameOf(d.Kind, name), nil, []byte(value), o, a))
 		}
 	}
 	key(fieldKind, string(d.Kind), keyOnly)
@@ -191,7 +191,7 @@ func entry(d search.Document) (*document.Document, error) {
 	}
 	key(fieldHash, string(d.Kind)+hash, sorted)
 	if d.Site != "" {
-		key(fieldRow, row(d.Site, d.Key), sorted)
+		key(fieldRow, rowTerm(d.Site, d.Key), sorted)
 		key(fieldVersion, d.Version, sorted)
 	}
 	if !d.Date.IsZero() {
@@ -213,8 +213,8 @@ func entry(d search.Document) (*document.Document, error) {
 	return e, nil
 }
 
-// decode returns the document of an entry.
-func decode(e api.Document) (d search.Document, err error) {
+// decodeDocument returns the document of an entry.
+func decodeDocument(e api.Document) (d search.Document, err error) {
 	e.VisitFields(func(f api.Field) {
 		switch {
 		case f.Name() == fieldMeta:
@@ -243,8 +243,8 @@ type SiteState struct {
 	Counters  string    `json:"counters,omitempty"`  // of the site before the last sweep
 }
 
-// special returns an entry of the index that is no document.
-func special(kind, name string, value any, seen time.Time) (*document.Document, error) {
+// newStateEntry returns an entry of the index that is no document.
+func newStateEntry(kind, name string, value any, seen time.Time) (*document.Document, error) {
 	meta, err := json.Marshal(value)
 	if err != nil {
 		return nil, fmt.Errorf("encode state of %s %s: %w", kind, name, err)

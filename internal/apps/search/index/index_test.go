@@ -203,7 +203,7 @@ func TestExpire(t *testing.T) {
 	if got := find(t, &x.reader, search.Pages, "page"); got != "1 2" && got != "2 1" {
 		t.Errorf("left %q", got)
 	}
-	if h, err := x.host("old.example"); err != nil || h.Host != "" {
+	if h, err := x.readHostState("old.example"); err != nil || h.Host != "" {
 		t.Errorf("%+v, %v", h, err)
 	}
 }
@@ -272,7 +272,7 @@ func TestRebuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, other := range []int{format + 1, format - 1} {
-		if err := (head{Format: other, Work: "work-1", Snapshot: "1"}).write(dir); err != nil {
+		if err := (head{Format: other, Work: "work-1", Snapshot: "1"}).writeFile(dir); err != nil {
 			t.Fatal(err)
 		}
 		_, opened := Open(dir)
@@ -297,7 +297,7 @@ func TestRebuild(t *testing.T) {
 		t.Errorf("found %q", got)
 	}
 	state, err := x.Site("s")
-	host, failed := x.host("a.example.org")
+	host, failed := x.readHostState("a.example.org")
 	rows, wrong := x.Rows(t.Context(), "s", "", "", 10)
 	want := []Row{{search.UUIDOf(list[0].URL), "k", "v"}}
 	if err := errors.Join(err, failed, wrong); err != nil || state.Watermark != "w" || !host.Seen.Equal(at("2026-01-01")) || !slices.Equal(rows, want) {

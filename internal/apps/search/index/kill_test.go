@@ -78,7 +78,7 @@ func TestKilledRebuild(t *testing.T) {
 				t.Fatalf("%s, killed after %v: %d documents in the snapshot, %v", step, life, n, err)
 			}
 			_ = s.Close()
-			if now, _, err := readHead(dir); err != nil || now.Work == h.Work && checkWorks(now.work(dir)) != nil {
+			if now, _, err := readHead(dir); err != nil || now.Work == h.Work && checkWorks(now.workPath(dir)) != nil {
 				t.Fatalf("%s, killed after %v: %v, %v", step, life, now, err)
 			}
 		}

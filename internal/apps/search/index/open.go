@@ -33,7 +33,7 @@ func openWork(folder string) (index bleve.Index, segments sums, err error) {
 	}
 	used, err := segmentsUsed(index)
 	if err == nil {
-		err = faults.of(used)
+		err = faults.errorIfUsed(used)
 	}
 	if err != nil {
 		_ = index.Close() // nothing was written
@@ -52,7 +52,7 @@ func checkWork(folder string) (segments sums, faults faults, closed bool, err er
 		return segments, faults, false, err
 	}
 	if err == nil {
-		err = segments.check(folder, true)
+		err = segments.checkFiles(folder, true)
 	}
 	return segments, nil, true, err
 }
@@ -60,11 +60,11 @@ func checkWork(folder string) (segments sums, faults faults, closed bool, err er
 // faults are the paths of damaged segments by their names.
 type faults map[string]string
 
-// of returns an error if a segment that is used is damaged.
-func (f faults) of(used map[string]bool) error {
+// errorIfUsed returns an error if a segment that is used is damaged.
+func (f faults) errorIfUsed(used map[string]bool) error {
 	for name := range used {
 		if path, wrong := f[name]; wrong {
-			return damaged(path, wrongSum)
+			return newDamagedError(path, wrongSum)
 		}
 	}
 	return nil
@@ -83,7 +83,7 @@ func removeSums(folder string) error {
 func sumSegments(folder string) (list sums, wrong faults, err error) {
 	root := filepath.Join(folder, "store", "root.bolt")
 	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, damaged(root, "it is missing") // the library would create it
+		return nil, nil, newDamagedError(root, "it is missing") // the library would create it
 	}
 	paths, err := filepath.Glob(filepath.Join(folder, "store", "*.zap"))
 	list, wrong = sums{}, faults{}
@@ -117,7 +117,7 @@ func segmentsUsed(index bleve.Index) (map[string]bool, error) {
 func openFolder(folder string, readOnly bool) (index bleve.Index, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			index, err = nil, damaged(folder, fmt.Sprint(fault))
+			index, err = nil, newDamagedError(folder, fmt.Sprint(fault))
 		}
 	}()
 	config := map[string]any{"bolt_timeout": "5s"}
@@ -129,7 +129,7 @@ func openFolder(folder string, readOnly bool) (index bleve.Index, err error) {
 	if err == nil || errors.Is(err, bolt.ErrTimeout) || errors.As(err, &system) && system != syscall.ENOENT {
 		return index, err
 	}
-	return nil, damaged(folder, err.Error())
+	return nil, newDamagedError(folder, err.Error())
 }
 
 // Replace begins an empty index in the folder of a damaged one. Questions are answered from its newest
@@ -140,16 +140,16 @@ func Replace(dir string) error {
 		return err
 	}
 	defer x.unlock()
-	h := head{Format: format, Work: "work-" + strconv.Itoa(highest(x.dir, "work-")+1)}
-	if n := highest(filepath.Join(x.dir, "snapshots"), ""); n > 0 {
+	h := head{Format: format, Work: "work-" + strconv.Itoa(highestNumber(x.dir, "work-")+1)}
+	if n := highestNumber(filepath.Join(x.dir, "snapshots"), ""); n > 0 {
 		h.Snapshot = strconv.Itoa(n)
 	}
-	empty, err := create(h.work(x.dir))
+	empty, err := createIndex(h.workPath(x.dir))
 	if err == nil {
 		err = empty.Close()
 	}
 	if err == nil {
-		err = h.write(x.dir)
+		err = h.writeFile(x.dir)
 	}
 	if err != nil {
 		return fmt.Errorf("replace index %s: %w", x.dir, err)
@@ -157,8 +157,8 @@ func Replace(dir string) error {
 	return nil
 }
 
-// highest returns the highest number of folders that are named by a prefix and a number, 0 for none.
-func highest(dir, prefix string) (n int) {
+// highestNumber returns the highest number of folders that are named by a prefix and a number, 0 for none.
+func highestNumber(dir, prefix string) (n int) {
 	paths, _ := filepath.Glob(filepath.Join(dir, prefix+"*"))
 	for _, path := range paths {
 		k, _ := strconv.Atoi(filepath.Base(path)[len(prefix):])

@@ -19,12 +19,12 @@ type spot struct {
 
 // cursor walks through the documents that have something, in the order of the index.
 type cursor interface {
-	at() uint64               // the present document; noMore at the end
-	seek(doc uint64) error    // goes to doc or the next one behind it; never backwards
-	count() int               // documents, at most
-	frequency() float64       // in the present document
-	length() float64          // terms of the field in the present document
-	spots(list []spot) []spot // appends the places in the present document; only with positions
+	currentDoc() uint64             // the present document; noMore at the end
+	seek(doc uint64) error          // goes to doc or the next one behind it; never backwards
+	count() int                     // documents, at most
+	frequency() float64             // in the present document
+	length() float64                // terms of the field in the present document
+	appendSpots(list []spot) []spot // appends the places in the present document; only with positions
 }
 
 // opener opens cursors of one reader of the library and closes them together.
@@ -53,8 +53,8 @@ type postings struct {
 	target api.IndexInternalID
 }
 
-// term returns nil for a term that no document has.
-func (o *opener) term(field, term string, positions bool) (cursor, error) {
+// openTerm returns nil for a term that no document has.
+func (o *opener) openTerm(field, term string, positions bool) (cursor, error) {
 	r, err := o.reader.TermFieldReader(o.ctx, []byte(term), field, true, true, positions)
 	if err != nil {
 		return nil, err
@@ -69,17 +69,17 @@ func (o *opener) term(field, term string, positions bool) (cursor, error) {
 
 func (p *postings) next() error {
 	found, err := p.reader.Next(p.found.Reset())
-	return p.move(found, err)
+	return p.setDoc(found, err)
 }
 
-func (p *postings) move(found *api.TermFieldDoc, err error) error {
+func (p *postings) setDoc(found *api.TermFieldDoc, err error) error {
 	if p.doc = noMore; found != nil && err == nil {
 		p.doc = found.ID.Value()
 	}
 	return err
 }
 
-func (p *postings) at() uint64 { return p.doc }
+func (p *postings) currentDoc() uint64 { return p.doc }
 
 func (p *postings) seek(doc uint64) error {
 	switch {
@@ -93,14 +93,14 @@ func (p *postings) seek(doc uint64) error {
 	}
 	p.target = api.NewIndexInternalID(p.target, doc)
 	found, err := p.reader.Advance(p.target, p.found.Reset())
-	return p.move(found, err)
+	return p.setDoc(found, err)
 }
 
 func (p *postings) count() int         { return int(p.reader.Count()) }
 func (p *postings) frequency() float64 { return float64(p.found.Freq) }
 func (p *postings) length() float64    { return 1 / (p.found.Norm * p.found.Norm) }
 
-func (p *postings) spots(list []spot) []spot {
+func (p *postings) appendSpots(list []spot) []spot {
 	for _, v := range p.found.Vectors {
 		list = append(list, spot{int(v.Pos), int(v.Start), int(v.End)})
 	}
@@ -120,18 +120,18 @@ func unionOf(list []cursor, weights []float64) *union {
 		return nil
 	}
 	u := &union{list: list, weights: weights}
-	u.lowest()
+	u.moveToLowest()
 	return u
 }
 
-func (u *union) lowest() {
+func (u *union) moveToLowest() {
 	u.doc = noMore
 	for _, c := range u.list {
-		u.doc = min(u.doc, c.at())
+		u.doc = min(u.doc, c.currentDoc())
 	}
 }
 
-func (u *union) at() uint64 { return u.doc }
+func (u *union) currentDoc() uint64 { return u.doc }
 
 func (u *union) seek(doc uint64) error {
 	if u.doc >= doc {
@@ -142,7 +142,7 @@ func (u *union) seek(doc uint64) error {
 			return err
 		}
 	}
-	u.lowest()
+	u.moveToLowest()
 	return nil
 }
 
@@ -155,17 +155,17 @@ func (u *union) count() (n int) {
 
 func (u *union) frequency() (n float64) {
 	for i, c := range u.list {
-		if c.at() == u.doc {
+		if c.currentDoc() == u.doc {
 			n += u.weights[i] * c.frequency()
 		}
 	}
 	return n
 }
 
-// best is the largest weight of a form that the present document has.
-func (u *union) best() (w float64) {
+// bestWeight is the largest weight of a form that the present document has.
+func (u *union) bestWeight() (w float64) {
 	for i, c := range u.list {
-		if c.at() == u.doc {
+		if c.currentDoc() == u.doc {
 			w = max(w, u.weights[i])
 		}
 	}
@@ -174,17 +174,17 @@ func (u *union) best() (w float64) {
 
 func (u *union) length() float64 {
 	for _, c := range u.list {
-		if c.at() == u.doc {
+		if c.currentDoc() == u.doc {
 			return c.length()
 		}
 	}
 	return 1
 }
 
-func (u *union) spots(list []spot) []spot {
+func (u *union) appendSpots(list []spot) []spot {
 	for _, c := range u.list {
-		if c.at() == u.doc {
-			list = c.spots(list)
+		if c.currentDoc() == u.doc {
+			list = c.appendSpots(list)
 		}
 	}
 	return list
@@ -203,29 +203,29 @@ func (p *phrase) seek(doc uint64) error {
 		return nil
 	}
 	for {
-		next, err := together(p.list, doc)
+		next, err := seekCommonDoc(p.list, doc)
 		if p.doc = next; err != nil || next == noMore {
 			return err
 		}
-		if p.match(); len(p.found) > 0 {
+		if p.matchPlaces(); len(p.found) > 0 {
 			return nil
 		}
 		doc = next + 1
 	}
 }
 
-// together returns the first document from doc on that all cursors have.
-func together(list []cursor, doc uint64) (uint64, error) {
+// seekCommonDoc returns the first document from doc on that all cursors have.
+func seekCommonDoc(list []cursor, doc uint64) (uint64, error) {
 	for agreed := 0; agreed < len(list); {
 		agreed = 0
 		for _, c := range list {
 			if err := c.seek(doc); err != nil {
 				return noMore, err
 			}
-			if c.at() == doc {
+			if c.currentDoc() == doc {
 				agreed++
 			}
-			doc = c.at()
+			doc = c.currentDoc()
 		}
 		if doc == noMore {
 			return noMore, nil
@@ -234,12 +234,12 @@ func together(list []cursor, doc uint64) (uint64, error) {
 	return doc, nil
 }
 
-// match keeps the places of the first term that have the others at their distances.
-func (p *phrase) match() {
-	p.found = p.list[0].spots(p.found[:0])
+// matchPlaces keeps the places of the first term that have the others at their distances.
+func (p *phrase) matchPlaces() {
+	p.found = p.list[0].appendSpots(p.found[:0])
 	var others []spot
 	for i, c := range p.list[1:] {
-		others = c.spots(others[:0])
+		others = c.appendSpots(others[:0])
 		slices.SortFunc(others, func(a, b spot) int { return a.position - b.position })
 		p.found = slices.DeleteFunc(p.found, func(s spot) bool {
 			_, has := slices.BinarySearchFunc(others, s.position+p.distances[i+1]-p.distances[0], func(o spot, at int) int { return o.position - at })
@@ -248,7 +248,7 @@ func (p *phrase) match() {
 	}
 	if last := len(p.list) - 1; last > 0 && len(p.found) > 0 { // the end of the phrase
 		ends := map[int]int{}
-		for _, o := range p.list[last].spots(others[:0]) {
+		for _, o := range p.list[last].appendSpots(others[:0]) {
 			ends[o.position] = o.end
 		}
 		for i := range p.found {
@@ -257,7 +257,7 @@ func (p *phrase) match() {
 	}
 }
 
-func (p *phrase) at() uint64         { return p.doc }
+func (p *phrase) currentDoc() uint64 { return p.doc }
 func (p *phrase) frequency() float64 { return float64(len(p.found)) }
 func (p *phrase) length() float64    { return p.list[0].length() }
 
@@ -269,16 +269,16 @@ func (p *phrase) count() int {
 	return n
 }
 
-func (p *phrase) spots(list []spot) []spot { return append(list, p.found...) }
+func (p *phrase) appendSpots(list []spot) []spot { return append(list, p.found...) }
 
-// form opens a form in a field; nil if no document has it.
-func (o *opener) form(field string, f form, positions bool) (cursor, error) {
+// openForm opens a form in a field; nil if no document has it.
+func (o *opener) openForm(field string, f form, positions bool) (cursor, error) {
 	if len(f.places) == 1 {
-		return o.place(field, f.places[0], positions)
+		return o.openPlace(field, f.places[0], positions)
 	}
 	p := &phrase{}
 	for _, one := range f.places {
-		c, err := o.place(field, one, true)
+		c, err := o.openPlace(field, one, true)
 		if err != nil || c == nil {
 			return nil, err
 		}
@@ -287,11 +287,11 @@ func (o *opener) form(field string, f form, positions bool) (cursor, error) {
 	return p, p.seek(0)
 }
 
-func (o *opener) place(field string, one place, positions bool) (cursor, error) {
+func (o *opener) openPlace(field string, one place, positions bool) (cursor, error) {
 	var list []cursor
 	var weights []float64
 	for _, term := range one.terms {
-		c, err := o.term(field, term, positions)
+		c, err := o.openTerm(field, term, positions)
 		if err != nil {
 			return nil, err
 		}

@@ -21,28 +21,28 @@ var near = []struct {
 	weight float64
 }{{fieldTitle, 0.8}, {fieldAbout, 0.4}, {fieldBody, 0.8}}
 
-// reorder adds to the scores of the first hits that the words of the question are close to each other
+// reorderByCloseness adds to the scores of the first hits that the words of the question are close to each other
 // there, and sorts them again.
-func reorder(o *opener, kind search.Kind, all []wanted, rarity []float64, found hits) error {
+func reorderByCloseness(o *opener, kind search.Kind, all []wanted, rarity []float64, found hits) error {
 	if len(all) < 2 {
 		return nil
 	}
 	first := found[:min(len(found), reordered)]
-	docs := first.docs()
+	docs := first.sortedDocs()
 	closer := map[uint64]float64{}
 	for _, f := range near {
-		places, err := spotsOf(o, of(kind, f.field), all, docs)
+		places, err := spotsOf(o, fieldNameOf(kind, f.field), all, docs)
 		if err != nil {
 			return err
 		}
 		for doc, words := range places {
-			closer[doc] += f.weight * closeness(words, rarity)
+			closer[doc] += f.weight * sumCloseness(words, rarity)
 		}
 	}
 	for i, h := range first {
 		first[i].score += closer[h.doc]
 	}
-	slices.SortFunc(first, func(a, b hit) int { return worse(b, a) })
+	slices.SortFunc(first, func(a, b hit) int { return compareHits(b, a) })
 	return nil
 }
 
@@ -50,7 +50,7 @@ func reorder(o *opener, kind search.Kind, all []wanted, rarity []float64, found 
 func spotsOf(o *opener, field string, all []wanted, docs []uint64) (map[uint64][][]spot, error) {
 	places := map[uint64][][]spot{}
 	for n, w := range all {
-		u, err := o.word(field, false, w, true)
+		u, err := o.openWord(field, false, w, true)
 		if err != nil {
 			return nil, err
 		}
@@ -61,13 +61,13 @@ func spotsOf(o *opener, field string, all []wanted, docs []uint64) (map[uint64][
 			if err := u.seek(doc); err != nil {
 				return nil, err
 			}
-			if u.at() != doc {
+			if u.currentDoc() != doc {
 				continue
 			}
 			if places[doc] == nil {
 				places[doc] = make([][]spot, len(all))
 			}
-			list := u.spots(nil)
+			list := u.appendSpots(nil)
 			slices.SortFunc(list, func(a, b spot) int { return cmp.Or(a.position-b.position, a.start-b.start) })
 			places[doc][n] = list
 		}
@@ -75,17 +75,17 @@ func spotsOf(o *opener, field string, all []wanted, docs []uint64) (map[uint64][
 	return places, nil
 }
 
-// closeness adds up how close each two neighbours of the question are, times the rarity of the more
+// sumCloseness adds up how close each two neighbours of the question are, times the rarity of the more
 // frequent one.
-func closeness(words [][]spot, rarity []float64) (sum float64) {
+func sumCloseness(words [][]spot, rarity []float64) (sum float64) {
 	for n := 1; n < len(words); n++ {
-		sum += min(rarity[n-1], rarity[n]) * closest(words[n-1], words[n])
+		sum += min(rarity[n-1], rarity[n]) * bestCloseness(words[n-1], words[n])
 	}
 	return sum
 }
 
-// closest is 1 for a place of a directly before one of b, less for others, and 0 for far ones.
-func closest(a, b []spot) (best float64) {
+// bestCloseness is 1 for a place of a directly before one of b, less for others, and 0 for far ones.
+func bestCloseness(a, b []spot) (best float64) {
 	j := 0
 	for _, s := range a {
 		for j < len(b) && b[j].position < s.position-farthest {

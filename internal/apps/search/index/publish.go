@@ -39,7 +39,7 @@ func (x *Index) publish() error {
 	if err != nil {
 		return err
 	}
-	list, err := x.sums.complete(path)
+	list, err := x.sums.completeSums(path)
 	if err != nil {
 		return err
 	}
@@ -50,11 +50,11 @@ func (x *Index) publish() error {
 	}
 	h := x.head
 	h.Snapshot = name
-	if err := h.write(x.dir); err != nil {
+	if err := h.writeFile(x.dir); err != nil {
 		return err
 	}
 	x.head, x.late = h, false
-	return x.clean()
+	return x.removeLeftovers()
 }
 
 // copyTo writes the present state to a folder, and returns which of its segments are in files already.
@@ -65,7 +65,7 @@ func (x *Index) copyTo(folder string) (map[string]bool, error) {
 	}
 	state := advanced.(*scorch.Scorch).CopyReader().(*scorch.IndexSnapshot)
 	defer state.CloseCopyReader()
-	work, segments := x.head.work(x.dir), segmentFiles(state)
+	work, segments := x.head.workPath(x.dir), segmentFiles(state)
 	if err := state.CopyTo(linked{work, folder, segments}); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (x *Index) Check() error {
 	return checkSnapshot(filepath.Join(x.dir, "snapshots", x.head.Snapshot), true)
 }
 
-func (h head) work(dir string) string { return filepath.Join(dir, h.Work) }
+func (h head) workPath(dir string) string { return filepath.Join(dir, h.Work) }
 
 // linked is the folder of a snapshot. Segments in files become hard links; others are written by the
 // library, also where a file of their name is: it may be a part that a full disk has left.

@@ -92,7 +92,7 @@ func askedFor(random *rand.Rand, keys []key, pages []search.Document, i int) []g
 	three, six := strings.Join(text[at:at+3], " "), strings.Join(text[at:at+6], " ")
 	return []graded{
 		titled(keys, pages, i, strings.Join(title, " ")),
-		titled(keys, pages, i, fold(strings.Join(title, " "))),
+		titled(keys, pages, i, foldAccents(strings.Join(title, " "))),
 		titled(keys, pages, i, strings.Join(append(slices.Clone(title[1:]), title[0]), " ")),
 		quoted(keys, pages, three, three+" "+title[0]),
 		quoted(keys, pages, six, six),
@@ -104,7 +104,7 @@ type key struct{ title, text string }
 
 func keysOf(pages []search.Document) (list []key) {
 	for _, p := range pages {
-		list = append(list, key{fold(titleKey(numbered.ReplaceAllString(p.Title, ""))), " " + fold(titleKey(p.Text)) + " "})
+		list = append(list, key{foldAccents(titleKey(numbered.ReplaceAllString(p.Title, ""))), " " + foldAccents(titleKey(p.Text)) + " "})
 	}
 	return list
 }
@@ -117,7 +117,7 @@ func titled(keys []key, pages []search.Document, i int, question string) graded 
 		switch {
 		case k.title == keys[i].title, k.text == keys[i].text:
 			g.Grades[pages[n].URL] = 3
-		case hasAll(k.title, fold(titleKey(question))):
+		case hasAll(k.title, foldAccents(titleKey(question))):
 			g.Grades[pages[n].URL] = 1
 		}
 	}
@@ -129,10 +129,10 @@ func titled(keys []key, pages []search.Document, i int, question string) graded 
 // others with the words next to each other have 2.
 func quoted(keys []key, pages []search.Document, phrase, question string) graded {
 	g := graded{question, map[string]int{}}
-	words := fold(titleKey(question))
+	words := foldAccents(titleKey(question))
 	best := map[string]int{}
 	for n, k := range keys {
-		if !strings.Contains(k.text, " "+fold(phrase)+" ") {
+		if !strings.Contains(k.text, " "+foldAccents(phrase)+" ") {
 			continue
 		}
 		g.Grades[pages[n].URL] = 2

@@ -37,20 +37,20 @@ type place struct {
 // wanted is a word or phrase of a question, in all of its forms; the exact one is first.
 type wanted []form
 
-// single returns a form of one term.
-func single(weight float64, term string) form {
+// newSingleForm returns a form of one term.
+func newSingleForm(weight float64, term string) form {
 	return form{weight: weight, places: []place{{0, []string{term}}}}
 }
 
-// add adds forms of one term that are not there with a greater weight.
-func (w *wanted) add(weight float64, terms ...string) {
+// addForms adds forms of one term that are not there with a greater weight.
+func (w *wanted) addForms(weight float64, terms ...string) {
 	for _, term := range terms {
 		known := false
 		for _, f := range *w {
 			known = known || len(f.places) == 1 && f.places[0].terms[0] == term
 		}
 		if !known {
-			*w = append(*w, single(weight, term))
+			*w = append(*w, newSingleForm(weight, term))
 		}
 	}
 }
@@ -59,12 +59,12 @@ func (w *wanted) add(weight float64, terms ...string) {
 func wantedOf(kind search.Kind, list []words.Term) (all []wanted) {
 	for _, t := range list {
 		var parts []part
-		scan(t.Text, func(p part) { parts = append(parts, p) })
+		scanParts(t.Text, func(p part) { parts = append(parts, p) })
 		switch {
 		case len(parts) == 0:
 			continue
 		case t.Phrase:
-			all = append(all, wanted{sequence(exactForm, parts)})
+			all = append(all, wanted{newSequenceForm(exactForm, parts)})
 		case len(parts) == 1:
 			all = append(all, piecesOf(parts[0])...)
 		default:
@@ -93,11 +93,11 @@ func gramsOf(text string) (f form, long bool) {
 // wantedParts returns a word that joiners or signs divide: its parts next to each other, or written as
 // one.
 func wantedParts(parts []part) (w wanted) {
-	one := joined(parts)
-	w = append(w, single(exactForm, folded+one), sequence(0.9, parts))
-	w.add(foldedForm, one)
+	one := joinParts(parts)
+	w = append(w, newSingleForm(exactForm, folded+one), newSequenceForm(0.9, parts))
+	w.addForms(foldedForm, one)
 	first, last := parts[0], parts[len(parts)-1]
-	if len(parts) > 2 || !apostrophe(last.joint) {
+	if len(parts) > 2 || !isApostrophe(last.joint) {
 		return w
 	}
 	part := last
@@ -113,18 +113,18 @@ func wantedParts(parts []part) (w wanted) {
 	return w
 }
 
-// sequence returns the form of parts next to each other.
-func sequence(weight float64, parts []part) form {
+// newSequenceForm returns the form of parts next to each other.
+func newSequenceForm(weight float64, parts []part) form {
 	f := form{weight: weight}
 	at := 0
 	for _, p := range parts {
 		if p.script == ideal || p.script == cluster {
-			f.places = append(f.places, run(p, at)...)
-			at += len(characters(p.text, p.script))
+			f.places = append(f.places, pairPlaces(p, at)...)
+			at += len(splitCharacters(p.text, p.script))
 			continue
 		}
-		terms := []string{p.text, folded + fold(p.text)}
-		if bare := fold(p.text); bare != p.text {
+		terms := []string{p.text, folded + foldAccents(p.text)}
+		if bare := foldAccents(p.text); bare != p.text {
 			terms = append(terms, bare)
 		}
 		f.places = append(f.places, place{at, terms})
@@ -133,10 +133,10 @@ func sequence(weight float64, parts []part) form {
 	return f
 }
 
-// run returns the places of a text without blanks, from a distance on: as few pairs of characters as
+// pairPlaces returns the places of a text without blanks, from a distance on: as few pairs of characters as
 // have all of them.
-func run(p part, at int) (list []place) {
-	two := pairs(p.text, p.script)
+func pairPlaces(p part, at int) (list []place) {
+	two := neighbourPairs(p.text, p.script)
 	if len(two) == 0 {
 		return []place{{at, []string{p.text}}}
 	}
@@ -165,20 +165,20 @@ func piecesOf(p part) (list []wanted) {
 	if p.script == cluster {
 		longest = clusterWord
 	}
-	if len(characters(p.text, p.script)) <= longest {
-		return []wanted{{form{weight: exactForm, places: run(p, 0)}}}
+	if len(splitCharacters(p.text, p.script)) <= longest {
+		return []wanted{{form{weight: exactForm, places: pairPlaces(p, 0)}}}
 	}
 	for _, piece := range scriptsOf(p.text) {
-		n := len(characters(piece, p.script))
+		n := len(splitCharacters(piece, p.script))
 		kana := strings.IndexFunc(piece, func(c rune) bool { return !unicode.Is(unicode.Hiragana, c) }) < 0
 		katakana := strings.IndexFunc(piece, func(c rune) bool { return !unicode.Is(unicode.Katakana, c) && c != 'ー' }) < 0
 		switch {
 		case kana && n < 3 && piece != p.text: // an ending or a particle
 		case n <= longest || katakana:
-			list = append(list, wanted{form{weight: exactForm, places: run(part{text: piece, script: p.script}, 0)}})
+			list = append(list, wanted{form{weight: exactForm, places: pairPlaces(part{text: piece, script: p.script}, 0)}})
 		default:
-			for _, two := range pairs(piece, p.script) {
-				list = append(list, wanted{single(exactForm, two)})
+			for _, two := range neighbourPairs(piece, p.script) {
+				list = append(list, wanted{newSingleForm(exactForm, two)})
 			}
 		}
 	}
@@ -209,11 +209,11 @@ func scriptsOf(text string) (list []string) {
 
 // wantedWord returns the forms of a word with blanks around it.
 func wantedWord(p part) (w wanted) {
-	w.add(exactForm, p.text)
+	w.addForms(exactForm, p.text)
 	if p.script == hangul {
 		base := withoutParticle(p.text)
-		w.add(particleForm, stems+p.text, base, stems+base)
-		if two := pairs(base, hangul); len(two) > 0 {
+		w.addForms(particleForm, stems+p.text, base, stems+base)
+		if two := neighbourPairs(base, hangul); len(two) > 0 {
 			f := form{weight: insideForm}
 			for _, one := range two { // they have the position of their word
 				f.places = append(f.places, place{0, []string{inside + one}})
@@ -222,12 +222,12 @@ func wantedWord(p part) (w wanted) {
 		}
 		return w
 	}
-	bare := fold(p.text)
-	w.add(foldedForm, folded+bare, bare, fold(written.Replace(p.text)))
+	bare := foldAccents(p.text)
+	w.addForms(foldedForm, folded+bare, bare, foldAccents(written.Replace(p.text)))
 	for _, language := range []string{"de", "en", "es", "fr", "ru"} {
 		if cyrillic := unicode.Is(unicode.Cyrillic, []rune(p.text)[0]); cyrillic == (language == "ru") {
-			if s := stem(language, p.text); len(s) > 1 {
-				w.add(stemForm, stems+s, s, folded+s)
+			if s := stemWord(language, p.text); len(s) > 1 {
+				w.addForms(stemForm, stems+s, s, folded+s)
 			}
 		}
 	}
@@ -244,5 +244,5 @@ func titleTerms(list []words.Term) (terms []string, weights []float64) {
 	if exact == "" {
 		return nil, nil
 	}
-	return []string{whole + exact, plain + fold(exact), within + fold(exact)}, []float64{1, 0.85, 0.7}
+	return []string{whole + exact, plain + foldAccents(exact), within + foldAccents(exact)}, []float64{1, 0.85, 0.7}
 }

@@ -68,7 +68,7 @@ type hit struct {
 type hits []hit
 
 func (h hits) Len() int           { return len(h) }
-func (h hits) Less(a, b int) bool { return worse(h[a], h[b]) < 0 }
+func (h hits) Less(a, b int) bool { return compareHits(h[a], h[b]) < 0 }
 func (h hits) Swap(a, b int)      { h[a], h[b] = h[b], h[a] }
 func (h *hits) Push(x any)        { *h = append(*h, x.(hit)) }
 func (h *hits) Pop() any {
@@ -77,8 +77,8 @@ func (h *hits) Pop() any {
 	return last
 }
 
-// docs returns the documents in the order of the index.
-func (h hits) docs() []uint64 {
+// sortedDocs returns the documents in the order of the index.
+func (h hits) sortedDocs() []uint64 {
 	docs := make([]uint64, len(h))
 	for i, one := range h {
 		docs[i] = one.doc
@@ -87,8 +87,8 @@ func (h hits) docs() []uint64 {
 	return docs
 }
 
-// worse orders hits: lower score first, then later document.
-func worse(a, b hit) int {
+// compareHits orders hits: lower score first, then later document.
+func compareHits(a, b hit) int {
 	switch {
 	case a.score < b.score, a.score == b.score && a.doc > b.doc:
 		return -1
@@ -98,12 +98,12 @@ func worse(a, b hit) int {
 	return 1
 }
 
-// open opens the lists of words.
-func (k *ranking) open(o *opener, kind search.Kind, all []wanted, documents int) error {
+// openLists opens the lists of words.
+func (k *ranking) openLists(o *opener, kind search.Kind, all []wanted, documents int) error {
 	for n, w := range all {
 		frequency := 0
 		for i, f := range fields {
-			u, err := o.word(of(kind, f.name), f.name == fieldGrams, w, false)
+			u, err := o.openWord(fieldNameOf(kind, f.name), f.name == fieldGrams, w, false)
 			if err != nil {
 				return err
 			}
@@ -127,7 +127,7 @@ func (k *ranking) openTitle(o *opener, kind search.Kind, terms []string, weights
 	var found []cursor
 	var known []float64
 	for i, term := range terms {
-		c, err := o.term(of(kind, fieldWhole), term, false)
+		c, err := o.openTerm(fieldNameOf(kind, fieldWhole), term, false)
 		if err != nil {
 			return err
 		}
@@ -141,15 +141,15 @@ func (k *ranking) openTitle(o *opener, kind search.Kind, terms []string, weights
 	return nil
 }
 
-// word opens all forms of a word in a field; nil if no document has one.
-func (o *opener) word(field string, grams bool, w wanted, positions bool) (*union, error) {
+// openWord opens all forms of a word in a field; nil if no document has one.
+func (o *opener) openWord(field string, grams bool, w wanted, positions bool) (*union, error) {
 	var list []cursor
 	var weights []float64
 	for _, f := range w {
 		if f.grams != grams {
 			continue
 		}
-		c, err := o.form(field, f, positions)
+		c, err := o.openForm(field, f, positions)
 		if err != nil {
 			return nil, err
 		}
@@ -160,8 +160,8 @@ func (o *opener) word(field string, grams bool, w wanted, positions bool) (*unio
 	return unionOf(list, weights), nil
 }
 
-// run fills top.
-func (k *ranking) run(ctx context.Context) error {
+// collectTop fills top.
+func (k *ranking) collectTop(ctx context.Context) error {
 	slices.SortStableFunc(k.lists, func(a, b list) int { return compareFloats(a.most, b.most) })
 	postings := 0
 	for _, l := range k.lists {
@@ -171,13 +171,13 @@ func (k *ranking) run(ctx context.Context) error {
 	for doc := uint64(0); ; doc++ {
 		if postings > exactCount && len(k.top) == k.keep && k.top[0].score > worst {
 			worst = k.top[0].score
-			for first < len(k.lists)-1 && k.possible(k.lists[:first+1]) < worst {
+			for first < len(k.lists)-1 && k.possibleScore(k.lists[:first+1]) < worst {
 				first++
 			}
 			k.skipped = k.skipped || first > 0
 		}
 		var err error
-		if doc, err = k.next(first, doc); err != nil || doc == noMore {
+		if doc, err = k.nextCandidate(first, doc); err != nil || doc == noMore {
 			return err
 		}
 		if k.visited++; k.visited > maxVisited {
@@ -187,11 +187,11 @@ func (k *ranking) run(ctx context.Context) error {
 		if k.visited%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if worst >= 0 && k.promise(first, doc) < worst {
+		if worst >= 0 && k.promisedScore(first, doc) < worst {
 			k.skipped = true
 			continue
 		}
-		if err := k.add(doc); err != nil {
+		if err := k.scoreDocument(doc); err != nil {
 			return err
 		}
 	}
@@ -207,15 +207,15 @@ func compareFloats(a, b float64) int {
 	return 0
 }
 
-// next returns the first document from doc on that one of the leading lists and the limits have.
-func (k *ranking) next(first int, doc uint64) (uint64, error) {
+// nextCandidate returns the first document from doc on that one of the leading lists and the limits have.
+func (k *ranking) nextCandidate(first int, doc uint64) (uint64, error) {
 	for {
 		next := uint64(noMore)
 		for _, l := range k.lists[first:] {
 			if err := l.seek(doc); err != nil {
 				return noMore, err
 			}
-			next = min(next, l.at())
+			next = min(next, l.currentDoc())
 		}
 		if len(k.lists) == 0 && k.limits != nil {
 			next = doc
@@ -226,7 +226,7 @@ func (k *ranking) next(first int, doc uint64) (uint64, error) {
 		if err := k.limits.seek(next); err != nil {
 			return noMore, err
 		}
-		if doc = k.limits.at(); doc == next || doc == noMore {
+		if doc = k.limits.currentDoc(); doc == next || doc == noMore {
 			return doc, nil
 		}
 		if len(k.lists) == 0 {
@@ -235,8 +235,8 @@ func (k *ranking) next(first int, doc uint64) (uint64, error) {
 	}
 }
 
-// possible is the score that a document can have that only some lists have.
-func (k *ranking) possible(some []list) float64 {
+// possibleScore is the score that a document can have that only some lists have.
+func (k *ranking) possibleScore(some []list) float64 {
 	sum := 0.0
 	has := make([]bool, len(k.rarity))
 	for _, l := range some {
@@ -244,28 +244,28 @@ func (k *ranking) possible(some []list) float64 {
 			has[l.word] = true
 		}
 	}
-	return k.total(sum, has)
+	return k.totalScore(sum, has)
 }
 
-// promise is the score that a document can have, as far as the leading lists tell.
-func (k *ranking) promise(first int, doc uint64) float64 {
+// promisedScore is the score that a document can have, as far as the leading lists tell.
+func (k *ranking) promisedScore(first int, doc uint64) float64 {
 	if first == 0 {
 		return math.Inf(1)
 	}
 	sum := 0.0
 	has := make([]bool, len(k.rarity))
 	for i, l := range k.lists {
-		if i < first || l.at() == doc {
+		if i < first || l.currentDoc() == doc {
 			if sum += l.most; l.word >= 0 {
 				has[l.word] = true
 			}
 		}
 	}
-	return k.total(sum, has)
+	return k.totalScore(sum, has)
 }
 
-// total is the score of what words add to a document that has some of them.
-func (k *ranking) total(sum float64, has []bool) float64 {
+// totalScore is the score of what words add to a document that has some of them.
+func (k *ranking) totalScore(sum float64, has []bool) float64 {
 	share := 0.0
 	for n, is := range has {
 		if is {
@@ -281,13 +281,13 @@ func (k *ranking) total(sum float64, has []bool) float64 {
 	return sum * math.Pow(share, missed)
 }
 
-// add looks at a document.
-func (k *ranking) add(doc uint64) error {
+// scoreDocument looks at a document.
+func (k *ranking) scoreDocument(doc uint64) error {
 	for _, c := range k.excluded {
 		if err := c.seek(doc); err != nil {
 			return err
 		}
-		if c.at() == doc {
+		if c.currentDoc() == doc {
 			return nil
 		}
 	}
@@ -299,12 +299,12 @@ func (k *ranking) add(doc uint64) error {
 			return err
 		}
 		switch {
-		case l.at() != doc:
+		case l.currentDoc() != doc:
 		case l.field < 0:
-			title = wholeTitle * k.whole * l.best()
+			title = wholeTitle * k.whole * l.bestWeight()
 		default:
-			scores[l.word] += l.score()
-			best[l.word] = max(best[l.word], l.best())
+			scores[l.word] += l.currentScore()
+			best[l.word] = max(best[l.word], l.bestWeight())
 		}
 	}
 	sum := title
@@ -313,19 +313,19 @@ func (k *ranking) add(doc uint64) error {
 		sum += k.rarity[n] * scores[n] * best[n]
 		has[n] = best[n] > 0
 	}
-	one := hit{doc, k.total(sum, has)}
+	one := hit{doc, k.totalScore(sum, has)}
 	switch {
 	case len(k.top) < k.keep:
 		heap.Push(&k.top, one)
-	case worse(k.top[0], one) < 0:
+	case compareHits(k.top[0], one) < 0:
 		k.top[0] = one
 		heap.Fix(&k.top, 0)
 	}
 	return nil
 }
 
-// score is what the present document has from its field, up to the weight of the field.
-func (l list) score() float64 {
+// currentScore is what the present document has from its field, up to the weight of the field.
+func (l list) currentScore() float64 {
 	f := fields[l.field]
 	n := l.frequency()
 	return f.weight * n / (n + saturation*(1-lengthPart+lengthPart*l.length()/f.usual))

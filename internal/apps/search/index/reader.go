@@ -43,7 +43,7 @@ func OpenSnapshot(dir string) (*Snapshot, error) {
 		case !found, h.Snapshot == "":
 			return nil, fmt.Errorf("open index %s: %w", dir, ErrNone)
 		}
-		if err := h.check(); err != nil {
+		if err := h.checkFormat(); err != nil {
 			return nil, fmt.Errorf("open index %s: %w", dir, err)
 		}
 		s := &Snapshot{name: h.Snapshot, path: filepath.Join(dir, "snapshots", h.Snapshot)}
@@ -70,7 +70,7 @@ func Verify(dir string) error {
 		err = ErrNone
 	}
 	if err == nil {
-		err = h.check()
+		err = h.checkFormat()
 	}
 	if err == nil && h.Snapshot != "" {
 		err = checkSnapshot(filepath.Join(dir, "snapshots", h.Snapshot), true)
@@ -78,12 +78,12 @@ func Verify(dir string) error {
 	if err != nil {
 		return fmt.Errorf("check index %s: %w", dir, err)
 	}
-	work, err := readSums(h.work(dir))
+	work, err := readSums(h.workPath(dir))
 	if errors.Is(err, fs.ErrNotExist) { // a writer works, or was killed: the next one checks it
 		return nil
 	}
 	if err == nil {
-		err = work.check(h.work(dir), true)
+		err = work.checkFiles(h.workPath(dir), true)
 	}
 	return err
 }
@@ -112,14 +112,14 @@ func (r *reader) Get(uuid string) (d search.Document, found bool, err error) {
 	if err != nil || e == nil {
 		return d, false, err
 	}
-	d, err = decode(e)
+	d, err = decodeDocument(e)
 	return d, err == nil, err
 }
 
 // Count returns the number of documents, without entries about hosts and sites.
 func (r *reader) Count(ctx context.Context) (n uint64, err error) {
 	for _, kind := range search.Kinds {
-		request := bleve.NewSearchRequestOptions(term(fieldKind, string(kind)), 0, 0, false)
+		request := bleve.NewSearchRequestOptions(newTermQuery(fieldKind, string(kind)), 0, 0, false)
 		request.Score = "none"
 		result, err := r.bleve.SearchInContext(ctx, request)
 		if err != nil {
@@ -130,8 +130,8 @@ func (r *reader) Count(ctx context.Context) (n uint64, err error) {
 	return n, nil
 }
 
-// state decodes the entry of a host or a site; a missing one changes nothing.
-func (r *reader) state(kind, name string, into any) (err error) {
+// readState decodes the entry of a host or a site; a missing one changes nothing.
+func (r *reader) readState(kind, name string, into any) (err error) {
 	e, err := r.bleve.Document(kind + ":" + name)
 	if err != nil || e == nil {
 		return err
@@ -148,26 +148,26 @@ func decodeState(e api.Document, into any) (err error) {
 	return err
 }
 
-func (r *reader) host(name string) (h HostState, err error) {
-	return h, r.state(hostKind, name, &h)
+func (r *reader) readHostState(name string) (h HostState, err error) {
+	return h, r.readState(hostKind, name, &h)
 }
 
 // Site returns how far the feed of a site is; the zero value for a new one.
 func (r *reader) Site(id string) (s SiteState, err error) {
-	return s, r.state(siteKind, id, &s)
+	return s, r.readState(siteKind, id, &s)
 }
 
 // Sites returns the ids of all sites with a state.
 func (r *reader) Sites(ctx context.Context) ([]string, error) {
-	ids, err := r.ids(ctx, term(fieldKind, siteKind), 1<<20)
+	ids, err := r.findIDs(ctx, newTermQuery(fieldKind, siteKind), 1<<20)
 	for i := range ids {
 		ids[i] = ids[i][len(siteKind)+1:]
 	}
 	return ids, err
 }
 
-// ids returns at most most ids of matching entries, sorted.
-func (r *reader) ids(ctx context.Context, q query.Query, most int) (list []string, err error) {
+// findIDs returns at most most ids of matching entries, sorted.
+func (r *reader) findIDs(ctx context.Context, q query.Query, most int) (list []string, err error) {
 	request := bleve.NewSearchRequestOptions(q, most, 0, false)
 	request.SortBy([]string{"_id"})
 	request.Score = "none"
@@ -188,11 +188,11 @@ type Row struct{ UUID, Key, Version string }
 // the order of their keys.
 func (r *reader) Rows(ctx context.Context, site, after, last string, most int) (list []Row, err error) {
 	no, yes := false, true
-	until := row(site, last)
+	until := rowTerm(site, last)
 	if last == "" {
 		until = site + ";" // the character behind the colon
 	}
-	q := query.NewTermRangeInclusiveQuery(row(site, after), until, &no, &yes)
+	q := query.NewTermRangeInclusiveQuery(rowTerm(site, after), until, &no, &yes)
 	q.SetField(fieldRow)
 	request := bleve.NewSearchRequestOptions(q, most, 0, false)
 	request.SortBy([]string{fieldRow, fieldVersion})
@@ -230,14 +230,14 @@ func (x *Index) Expire(ctx context.Context, since time.Time) (n int, err error) 
 	limit := float64(since.Unix())
 	old := bleve.NewNumericRangeQuery(nil, &limit)
 	old.SetField(fieldSeen)
-	hosts, err := x.ids(ctx, bleve.NewConjunctionQuery(term(fieldKind, hostKind), old), 10_000)
+	hosts, err := x.findIDs(ctx, bleve.NewConjunctionQuery(newTermQuery(fieldKind, hostKind), old), 10_000)
 	if err != nil {
 		return 0, err
 	}
 	for _, id := range hosts {
 		host := id[len(hostKind)+1:]
 		for {
-			list, err := x.ids(ctx, term(fieldHost, host), 500)
+			list, err := x.findIDs(ctx, newTermQuery(fieldHost, host), 500)
 			if err != nil {
 				return n, err
 			}
@@ -269,25 +269,25 @@ func Rebuild(ctx context.Context, dir string) (n int, err error) {
 	if err != nil || !found {
 		return 0, errors.Join(err, notThere(x.dir, found))
 	}
-	if err := h.check(); err != nil && !errors.Is(err, ErrFormat) {
+	if err := h.checkFormat(); err != nil && !errors.Is(err, ErrFormat) {
 		return 0, fmt.Errorf("rebuild index %s: %w", x.dir, err)
 	}
-	_, faults, _, err := checkWork(h.work(x.dir))
+	_, faults, _, err := checkWork(h.workPath(x.dir))
 	if err != nil {
 		return 0, fmt.Errorf("rebuild index %s: %w", x.dir, err)
 	}
-	old, end, err := openOld(h.work(x.dir))
+	old, end, err := openOld(h.workPath(x.dir))
 	if err != nil {
 		return 0, fmt.Errorf("rebuild index %s: %w", x.dir, err)
 	}
 	defer end()
-	if err := faults.of(segmentFiles(old.(*scorch.IndexSnapshot))); err != nil {
+	if err := faults.errorIfUsed(segmentFiles(old.(*scorch.IndexSnapshot))); err != nil {
 		return 0, fmt.Errorf("rebuild index %s: %w", x.dir, err)
 	}
 	var number int
 	_, _ = fmt.Sscanf(h.Work, "work-%d", &number)
 	x.head = head{Format: format, Work: fmt.Sprintf("work-%d", number+1), Snapshot: h.Snapshot}
-	if x.bleve, err = create(x.head.work(x.dir)); err != nil {
+	if x.bleve, err = createIndex(x.head.workPath(x.dir)); err != nil {
 		return 0, fmt.Errorf("rebuild index %s: %w", x.dir, err)
 	}
 	defer x.bleve.Close()
@@ -351,7 +351,7 @@ func (x *Index) copyFrom(ctx context.Context, from api.IndexReader) (n int, err 
 			if id == nil {
 				break
 			}
-			if err := c.take(from, id); err != nil {
+			if err := c.addEntryFrom(from, id); err != nil {
 				return n, err
 			}
 		}
@@ -366,8 +366,8 @@ func (x *Index) copyFrom(ctx context.Context, from api.IndexReader) (n int, err 
 // copiedAtOnce is how many entries a transaction of Rebuild has.
 const copiedAtOnce = 200
 
-// take adds an entry of another index to a change.
-func (c *Change) take(from api.IndexReader, internal api.IndexInternalID) error {
+// addEntryFrom adds an entry of another index to a change.
+func (c *Change) addEntryFrom(from api.IndexReader, internal api.IndexInternalID) error {
 	id, err := from.ExternalID(internal)
 	if err != nil {
 		return err
@@ -387,7 +387,7 @@ func (c *Change) take(from api.IndexReader, internal api.IndexInternalID) error 
 		c.State[name] = s
 	default:
 		var d search.Document
-		d, err = decode(e)
+		d, err = decodeDocument(e)
 		c.Put = append(c.Put, d)
 	}
 	return err

@@ -24,13 +24,13 @@ func (r *reader) Run(ctx context.Context, a search.Ask) search.Reply {
 	var err error
 	switch a.Op {
 	case search.OpGet:
-		reply, err = r.get(a.UUID)
+		reply, err = r.replyByUUID(a.UUID)
 	case search.OpSearch:
 		q, mistake := words.Parse(a.Text)
 		if mistake != nil {
 			return search.Reply{Error: mistake.Error(), Refused: true}
 		}
-		reply, err = r.find(ctx, a, q)
+		reply, err = r.findReply(ctx, a, q)
 		reply.Words = q.String()
 	default:
 		return search.Reply{Error: fmt.Sprintf("operation %q is unknown", a.Op), Refused: true}
@@ -41,7 +41,7 @@ func (r *reader) Run(ctx context.Context, a search.Ask) search.Reply {
 	return reply
 }
 
-func (r *reader) get(uuid string) (search.Reply, error) {
+func (r *reader) replyByUUID(uuid string) (search.Reply, error) {
 	d, found, err := r.Get(uuid)
 	if err != nil || !found {
 		return search.Reply{}, err
@@ -49,8 +49,8 @@ func (r *reader) get(uuid string) (search.Reply, error) {
 	return search.Reply{Count: 1, Hits: []search.Hit{{Document: d}}, Copy: d.Copy}, nil
 }
 
-// find returns the results from Offset on. Duplicates are joined with the best of them.
-func (r *reader) find(ctx context.Context, a search.Ask, q words.Query) (reply search.Reply, err error) {
+// findReply returns the results from Offset on. Duplicates are joined with the best of them.
+func (r *reader) findReply(ctx context.Context, a search.Ask, q words.Query) (reply search.Reply, err error) {
 	if !a.Kind.Valid() {
 		return search.Reply{Error: fmt.Sprintf("kind %q is not one of pages, images, documents", a.Kind), Refused: true}, nil
 	}
@@ -67,32 +67,32 @@ func (r *reader) find(ctx context.Context, a search.Ask, q words.Query) (reply s
 	o := &opener{ctx: ctx, reader: one}
 	defer o.close()
 	all := wantedOf(a.Kind, q.Terms)
-	found, total, exact, err := r.ranked(o, a.Kind, q, all, max(offset+limit+window, reordered))
+	found, total, exact, err := r.rankHits(o, a.Kind, q, all, max(offset+limit+window, reordered))
 	if err != nil {
 		return reply, fmt.Errorf("search: %w", err)
 	}
 	found = found[:min(len(found), offset+limit+window)]
-	groups, err := o.join(found)
+	groups, err := o.joinDuplicates(found)
 	if err != nil {
 		return reply, fmt.Errorf("search: %w", err)
 	}
 	joined := len(found) - len(groups)
 	reply = search.Reply{Count: total - joined, About: !exact || total > len(found), Hits: []search.Hit{}}
 	if offset < len(groups) {
-		reply.Hits, err = r.hits(o, a.Kind, all, groups[offset:min(len(groups), offset+limit)])
+		reply.Hits, err = r.readHits(o, a.Kind, all, groups[offset:min(len(groups), offset+limit)])
 	}
 	return reply, err
 }
 
-// ranked returns the best results, best first, and how many there are.
-func (r *reader) ranked(o *opener, kind search.Kind, q words.Query, all []wanted, keep int) (found hits, total int, exact bool, err error) {
+// rankHits returns the best results, best first, and how many there are.
+func (r *reader) rankHits(o *opener, kind search.Kind, q words.Query, all []wanted, keep int) (found hits, total int, exact bool, err error) {
 	documents, err := o.reader.TermFieldReader(o.ctx, []byte(kind), fieldKind, false, false, false)
 	if err != nil {
 		return nil, 0, false, err
 	}
 	o.opened = append(o.opened, documents)
 	k := &ranking{keep: keep}
-	if err := k.open(o, kind, all, int(documents.Count())); err != nil {
+	if err := k.openLists(o, kind, all, int(documents.Count())); err != nil {
 		return nil, 0, false, err
 	}
 	if terms, weights := titleTerms(q.Terms); len(terms) > 0 {
@@ -100,28 +100,28 @@ func (r *reader) ranked(o *opener, kind search.Kind, q words.Query, all []wanted
 			return nil, 0, false, err
 		}
 	}
-	if k.limits, err = r.limits(o, kind, q); err == nil {
-		k.excluded, err = o.excluded(kind, q.Exclude)
+	if k.limits, err = r.openFilters(o, kind, q); err == nil {
+		k.excluded, err = o.openExcluded(kind, q.Exclude)
 	}
 	if err == nil {
-		err = k.run(o.ctx)
+		err = k.collectTop(o.ctx)
 	}
 	if err != nil {
 		return nil, 0, false, err
 	}
-	slices.SortFunc(k.top, func(a, b hit) int { return worse(b, a) })
-	if err := reorder(o, kind, all, k.rarity, k.top); err != nil {
+	slices.SortFunc(k.top, func(a, b hit) int { return compareHits(b, a) })
+	if err := reorderByCloseness(o, kind, all, k.rarity, k.top); err != nil {
 		return nil, 0, false, err
 	}
 	total, exact = k.countMatches()
 	return k.top, total, exact, nil
 }
 
-// excluded opens what documents must not have.
-func (o *opener) excluded(kind search.Kind, list []words.Term) (all []cursor, err error) {
+// openExcluded opens what documents must not have.
+func (o *opener) openExcluded(kind search.Kind, list []words.Term) (all []cursor, err error) {
 	for _, w := range wantedOf(kind, list) {
 		for _, f := range fields {
-			u, err := o.word(of(kind, f.name), f.name == fieldGrams, w, false)
+			u, err := o.openWord(fieldNameOf(kind, f.name), f.name == fieldGrams, w, false)
 			if err != nil {
 				return nil, err
 			}
@@ -133,12 +133,12 @@ func (o *opener) excluded(kind search.Kind, list []words.Term) (all []cursor, er
 	return all, nil
 }
 
-// limits opens the filters of a question; nil without filters. A question without words is limited to
+// openFilters opens the filters of a question; nil without filters. A question without words is limited to
 // its kind: otherwise the names of the fields do that.
-func (r *reader) limits(o *opener, kind search.Kind, q words.Query) (cursor, error) {
+func (r *reader) openFilters(o *opener, kind search.Kind, q words.Query) (cursor, error) {
 	list := limitsOf(q)
 	if len(q.Terms) == 0 {
-		list = append(list, term(fieldKind, string(kind)))
+		list = append(list, newTermQuery(fieldKind, string(kind)))
 	}
 	if len(list) == 0 {
 		return nil, nil
@@ -149,7 +149,7 @@ func (r *reader) limits(o *opener, kind search.Kind, q words.Query) (cursor, err
 	}
 	o.ends = append(o.ends, s.Close)
 	f := &filter{searcher: s, ctx: &bsearch.SearchContext{DocumentMatchPool: bsearch.NewDocumentMatchPool(s.DocumentMatchPoolSize()+2, 0)}}
-	return f, f.move(s.Next(f.ctx))
+	return f, f.setMatch(s.Next(f.ctx))
 }
 
 // filter is a cursor of the library's own filters.
@@ -160,16 +160,16 @@ type filter struct {
 	doc      uint64
 }
 
-func (f *filter) at() uint64 { return f.doc }
+func (f *filter) currentDoc() uint64 { return f.doc }
 
 func (f *filter) seek(doc uint64) error {
 	if f.doc >= doc {
 		return nil
 	}
-	return f.move(f.searcher.Advance(f.ctx, api.NewIndexInternalID(nil, doc)))
+	return f.setMatch(f.searcher.Advance(f.ctx, api.NewIndexInternalID(nil, doc)))
 }
 
-func (f *filter) move(m *bsearch.DocumentMatch, err error) error {
+func (f *filter) setMatch(m *bsearch.DocumentMatch, err error) error {
 	if f.doc = noMore; m != nil && err == nil {
 		f.doc = m.IndexInternalID.Value()
 		f.ctx.DocumentMatchPool.Put(m)
@@ -181,7 +181,7 @@ func (f *filter) move(m *bsearch.DocumentMatch, err error) error {
 func limitsOf(q words.Query) (all []query.Query) {
 	var sites []query.Query
 	for _, name := range q.Sites {
-		sites = append(sites, term(fieldSites, name))
+		sites = append(sites, newTermQuery(fieldSites, name))
 	}
 	if len(sites) > 0 {
 		all = append(all, bleve.NewDisjunctionQuery(sites...))
@@ -201,7 +201,7 @@ func limitsOf(q words.Query) (all []query.Query) {
 	return all
 }
 
-func term(field, text string) *query.TermQuery {
+func newTermQuery(field, text string) *query.TermQuery {
 	q := bleve.NewTermQuery(text)
 	q.SetField(field)
 	return q
@@ -214,9 +214,9 @@ type group struct {
 	copies []string
 }
 
-// join collects the hits with the same content, in the order of the best of them.
-func (o *opener) join(found hits) (groups []group, err error) {
-	hashes, err := o.hashes(found)
+// joinDuplicates collects the hits with the same content, in the order of the best of them.
+func (o *opener) joinDuplicates(found hits) (groups []group, err error) {
+	hashes, err := o.readHashes(found)
 	if err != nil {
 		return nil, err
 	}
@@ -237,14 +237,14 @@ func (o *opener) join(found hits) (groups []group, err error) {
 	return groups, nil
 }
 
-// hashes reads the hashes of contents in the order of the index: others read each part several times.
-func (o *opener) hashes(found hits) (map[uint64]string, error) {
+// readHashes reads the hashes of contents in the order of the index: others read each part several times.
+func (o *opener) readHashes(found hits) (map[uint64]string, error) {
 	values, err := o.reader.DocValueReader([]string{fieldHash})
 	if err != nil {
 		return nil, err
 	}
 	hashes := map[uint64]string{}
-	for _, doc := range found.docs() {
+	for _, doc := range found.sortedDocs() {
 		err := values.VisitDocValues(api.NewIndexInternalID(nil, doc), func(_ string, value []byte) { hashes[doc] = string(value) })
 		if err != nil {
 			return nil, err
@@ -253,13 +253,13 @@ func (o *opener) hashes(found hits) (map[uint64]string, error) {
 	return hashes, nil
 }
 
-// hits reads the documents of groups, and where the words of the question are in them.
-func (r *reader) hits(o *opener, kind search.Kind, all []wanted, groups []group) ([]search.Hit, error) {
+// readHits reads the documents of groups, and where the words of the question are in them.
+func (r *reader) readHits(o *opener, kind search.Kind, all []wanted, groups []group) ([]search.Hit, error) {
 	var shown hits
 	for _, g := range groups {
 		shown = append(shown, g.hit)
 	}
-	places, err := spotsOf(o, of(kind, fieldBody), all, shown.docs())
+	places, err := spotsOf(o, fieldNameOf(kind, fieldBody), all, shown.sortedDocs())
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}

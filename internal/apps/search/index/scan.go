@@ -26,17 +26,17 @@ type part struct {
 	joint      rune // the joiner, such as - or ', that alone is between it and the part before; 0: none
 }
 
-// scan calls yield for each part of a text, in order.
-func scan(text string, yield func(part)) {
+// scanParts calls yield for each part of a text, in order.
+func scanParts(text string, yield func(part)) {
 	last, joint := -1, rune(0) // the end of the part before, or -1
 	for at := 0; at < len(text); {
-		c, size := decode8(text[at:])
+		c, size := decodeRune(text[at:])
 		s := scriptOfRune(c)
 		if s == 0 {
 			switch {
-			case last >= 0 && joint == 0 && joiner(c):
+			case last >= 0 && joint == 0 && isJoiner(c):
 				joint = c
-			case !invisible(c):
+			case !isInvisible(c):
 				last, joint = -1, 0
 			}
 			at += size
@@ -44,9 +44,9 @@ func scan(text string, yield func(part)) {
 		}
 		start := at
 		at = endOfRun(text, at+size, s)
-		p := part{start, at, lower(text[start:at]), s, joint}
+		p := part{start, at, lowerWord(text[start:at]), s, joint}
 		if p.text == "c" || p.text == "f" { // the languages of these names
-			p.text, at = sharp(p.text, text, at)
+			p.text, at = extendWithSigns(p.text, text, at)
 			p.end = at
 		}
 		yield(p)
@@ -54,8 +54,8 @@ func scan(text string, yield func(part)) {
 	}
 }
 
-// sharp adds the signs that make another word of a letter: c++ c# f#.
-func sharp(word, text string, at int) (string, int) {
+// extendWithSigns adds the signs that make another word of a letter: c++ c# f#.
+func extendWithSigns(word, text string, at int) (string, int) {
 	for _, signs := range []string{"++", "#"} {
 		if strings.HasPrefix(text[at:], signs) {
 			return word + signs, at + len(signs)
@@ -67,8 +67,8 @@ func sharp(word, text string, at int) (string, int) {
 // endOfRun returns where the run of one script ends.
 func endOfRun(text string, at int, s script) int {
 	for at < len(text) {
-		c, size := decode8(text[at:])
-		if !unicode.IsMark(c) && !invisible(c) && scriptOfRune(c) != s {
+		c, size := decodeRune(text[at:])
+		if !unicode.IsMark(c) && !isInvisible(c) && scriptOfRune(c) != s {
 			return at
 		}
 		at += size
@@ -76,7 +76,7 @@ func endOfRun(text string, at int, s script) int {
 	return at
 }
 
-func decode8(text string) (rune, int) {
+func decodeRune(text string) (rune, int) {
 	if text[0] < utf8.RuneSelf {
 		return rune(text[0]), 1
 	}
@@ -105,17 +105,17 @@ func scriptOfRune(c rune) script {
 	return spaced
 }
 
-// joiner reports whether a rune between two parts makes one word of them, such as in e-mail, don't,
+// isJoiner reports whether a rune between two parts makes one word of them, such as in e-mail, don't,
 // pg_stat_activity, example.org.
-func joiner(c rune) bool {
+func isJoiner(c rune) bool {
 	switch c {
 	case '-', '_', '.', '\u2010', '\u2011', '\u00b7':
 		return true
 	}
-	return apostrophe(c)
+	return isApostrophe(c)
 }
 
-func apostrophe(c rune) bool {
+func isApostrophe(c rune) bool {
 	switch c {
 	case '\'', '\u2018', '\u2019', '\u02bc', '`', '\u00b4', '\uff07':
 		return true
@@ -123,9 +123,9 @@ func apostrophe(c rune) bool {
 	return false
 }
 
-// invisible reports whether a rune inside a word changes nothing for readers: soft hyphens, blanks of
+// isInvisible reports whether a rune inside a word changes nothing for readers: soft hyphens, blanks of
 // no width, joiners, marks of direction, variants of glyphs.
-func invisible(c rune) bool {
+func isInvisible(c rune) bool {
 	switch {
 	case c < 0xad:
 		return false
@@ -135,8 +135,8 @@ func invisible(c rune) bool {
 	return c >= 0x200b && c <= 0x200f || c >= 0x202a && c <= 0x202e || c >= 0x2060 && c <= 0x2069 || c >= 0xfe00 && c <= 0xfe0f
 }
 
-// lower returns the form in which words are compared exactly.
-func lower(word string) string {
+// lowerWord returns the form in which words are compared exactly.
+func lowerWord(word string) string {
 	ascii, upper := true, false
 	for i := 0; i < len(word) && ascii; i++ {
 		ascii, upper = word[i] < utf8.RuneSelf, upper || word[i] >= 'A' && word[i] <= 'Z'
@@ -148,7 +148,7 @@ func lower(word string) string {
 		return strings.ToLower(word)
 	}
 	word = strings.Map(func(c rune) rune {
-		if invisible(c) {
+		if isInvisible(c) {
 			return -1
 		}
 		return c
@@ -163,9 +163,9 @@ var letters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o",
 // written are letters that people without them write as two.
 var written = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "å", "aa", "ø", "oe", "æ", "ae", "œ", "oe")
 
-// fold returns an exact form without accents. Marks stay where they are letters: in й, in Japanese, in
+// foldAccents returns an exact form without accents. Marks stay where they are letters: in й, in Japanese, in
 // the scripts of India and of South-East Asia.
-func fold(word string) string {
+func foldAccents(word string) string {
 	ascii := true
 	for i := 0; i < len(word) && ascii; i++ {
 		ascii = word[i] < utf8.RuneSelf

@@ -25,7 +25,7 @@ var ErrDamaged = errors.New("the index is damaged")
 // remedy says what to do about a damaged index.
 const remedy = `run "hce-search index", which writes it again from what the crawler has stored`
 
-func damaged(path, reason string) error {
+func newDamagedError(path, reason string) error {
 	return fmt.Errorf("%w: %s: %s; %s", ErrDamaged, path, reason, remedy)
 }
 
@@ -45,7 +45,7 @@ const sumsFile = "sums.json"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func (s sums) write(folder string) error {
+func (s sums) writeSums(folder string) error {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -61,13 +61,13 @@ func readSums(folder string) (s sums, err error) {
 	}
 	list, check, _ := bytes.Cut(text, []byte("\n"))
 	if string(check) != fmt.Sprintf("%08x\n", crc32.Checksum(list, castagnoli)) || json.Unmarshal(list, &s) != nil {
-		return nil, damaged(path, wrongSum)
+		return nil, newDamagedError(path, wrongSum)
 	}
 	return s, nil
 }
 
-// complete writes the sums of all files of a folder, and returns them. Segments that s has are not read.
-func (s sums) complete(folder string) (sums, error) {
+// completeSums writes the sums of all files of a folder, and returns them. Segments that s has are not read.
+func (s sums) completeSums(folder string) (sums, error) {
 	list := sums{}
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -80,7 +80,7 @@ func (s sums) complete(folder string) (sums, error) {
 		}
 		one, own, err := sumFile(path)
 		if err == nil && !own {
-			err = damaged(path, wrongSum)
+			err = newDamagedError(path, wrongSum)
 		}
 		list[name] = one
 		return err
@@ -88,7 +88,7 @@ func (s sums) complete(folder string) (sums, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list, list.write(folder)
+	return list, list.writeSums(folder)
 }
 
 // sumFile reads a file. A segment ends with the CRC-32 of all bytes before; own reports whether it
@@ -156,7 +156,7 @@ func inodeOf(path string) (inode, error) {
 func checkFile(path string, want sum, again bool) error {
 	id, err := inodeOf(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return damaged(path, "it is missing")
+		return newDamagedError(path, "it is missing")
 	}
 	if err != nil {
 		return err
@@ -172,13 +172,13 @@ func checkFile(path string, want sum, again bool) error {
 		return err
 	}
 	if got != want || !own {
-		return damaged(path, wrongSum)
+		return newDamagedError(path, wrongSum)
 	}
-	remember(id, got)
+	rememberVerified(id, got)
 	return nil
 }
 
-func remember(id inode, s sum) {
+func rememberVerified(id inode, s sum) {
 	verified.Lock()
 	defer verified.Unlock()
 	if verified.files == nil || len(verified.files) >= mostVerified {
@@ -187,8 +187,8 @@ func remember(id inode, s sum) {
 	verified.files[id] = s
 }
 
-// check compares all files of a folder with their sums. again reads also what was read before.
-func (s sums) check(folder string, again bool) error {
+// checkFiles compares all files of a folder with their sums. again reads also what was read before.
+func (s sums) checkFiles(folder string, again bool) error {
 	for name, want := range s {
 		if err := checkFile(filepath.Join(folder, name), want, again); err != nil {
 			return err
@@ -201,10 +201,10 @@ func (s sums) check(folder string, again bool) error {
 func checkSnapshot(folder string, again bool) error {
 	list, err := readSums(folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return damaged(filepath.Join(folder, sumsFile), "it is missing")
+		return newDamagedError(filepath.Join(folder, sumsFile), "it is missing")
 	}
 	if err != nil {
 		return err
 	}
-	return list.check(folder, again)
+	return list.checkFiles(folder, again)
 }

@@ -26,14 +26,14 @@ func (titles) Analyze(text []byte) (list analysis.TokenStream) {
 	}
 	exact := titleKey(title)
 	add(whole, exact)
-	add(plain, fold(exact))
+	add(plain, foldAccents(exact))
 	segments := segmentsOf(title)
 	for i, one := range segments[:min(len(segments), maxTails)] {
 		if len(segments) > 1 {
-			add(within, fold(titleKey(one)))
+			add(within, foldAccents(titleKey(one)))
 		}
 		if i > 0 {
-			add(within, fold(titleKey(strings.Join(segments[i:], " "))))
+			add(within, foldAccents(titleKey(strings.Join(segments[i:], " "))))
 		}
 	}
 	return list
@@ -42,7 +42,7 @@ func (titles) Analyze(text []byte) (list analysis.TokenStream) {
 // titleKey returns the words of a title with one blank between them.
 func titleKey(title string) string {
 	var b strings.Builder
-	scan(title, func(p part) {
+	scanParts(title, func(p part) {
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}

@@ -27,8 +27,8 @@ const format = 3
 // ErrFormat means that an earlier version of this program wrote the folder. Rebuild converts it.
 var ErrFormat = errors.New("the index has an earlier format")
 
-// check returns an error for a folder of another format.
-func (h head) check() error {
+// checkFormat returns an error for a folder of another format.
+func (h head) checkFormat() error {
 	switch {
 	case h.Format < format:
 		return fmt.Errorf("%w: %d; this program has %d, and hce-search index converts it", ErrFormat, h.Format, format)
@@ -46,8 +46,8 @@ type head struct {
 	Sum      uint32 `json:"sum"`
 }
 
-// sum is a checksum of the other fields.
-func (h head) sum() uint32 {
+// checksum is a checksum of the other fields.
+func (h head) checksum() uint32 {
 	return crc32.Checksum(fmt.Appendf(nil, "%d\x00%s\x00%s", h.Format, h.Work, h.Snapshot), castagnoli)
 }
 
@@ -62,8 +62,8 @@ func readHead(dir string) (h head, found bool, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &h)
 	}
-	if old := h.Sum == 0 && 0 < h.Format && h.Format < format; err == nil && h.Sum != h.sum() && !old {
-		return h, false, damaged(headFile(dir), wrongSum)
+	if old := h.Sum == 0 && 0 < h.Format && h.Format < format; err == nil && h.Sum != h.checksum() && !old {
+		return h, false, newDamagedError(headFile(dir), wrongSum)
 	}
 	if err == nil && (filepath.Base(h.Work) != h.Work || h.Snapshot != "" && filepath.Base(h.Snapshot) != h.Snapshot) {
 		err = errors.New("it names a folder elsewhere")
@@ -74,8 +74,8 @@ func readHead(dir string) (h head, found bool, err error) {
 	return h, true, nil
 }
 
-func (h head) write(dir string) error {
-	h.Sum = h.sum()
+func (h head) writeFile(dir string) error {
+	h.Sum = h.checksum()
 	text, err := json.Marshal(h)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func Open(dir string) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = x.open(); err != nil {
+	if err = x.openWorkIndex(); err != nil {
 		x.unlock()
 		return nil, fmt.Errorf("open index %s: %w", dir, err)
 	}
@@ -132,32 +132,32 @@ func lockFolder(dir string) (*Index, error) {
 	return &Index{dir: dir, unlock: unlock, seen: map[string]time.Time{}}, nil
 }
 
-func (x *Index) open() error {
+func (x *Index) openWorkIndex() error {
 	h, found, err := readHead(x.dir)
 	switch {
 	case err != nil:
 		return err
 	case found:
-		if err := h.check(); err != nil {
+		if err := h.checkFormat(); err != nil {
 			return err
 		}
-		x.bleve, x.sums, err = openWork(h.work(x.dir))
+		x.bleve, x.sums, err = openWork(h.workPath(x.dir))
 	default:
 		h = head{Format: format, Work: "work-1"}
-		if x.bleve, err = create(filepath.Join(x.dir, h.Work)); err == nil {
-			err = h.write(x.dir)
+		if x.bleve, err = createIndex(filepath.Join(x.dir, h.Work)); err == nil {
+			err = h.writeFile(x.dir)
 		}
 	}
 	if err != nil {
 		return err
 	}
 	x.head = h
-	return x.clean()
+	return x.removeLeftovers()
 }
 
-// create makes an empty bleve index. What a killed process left there is removed. Documents are built
+// createIndex makes an empty bleve index. What a killed process left there is removed. Documents are built
 // field by field, so its mapping has no fields.
-func create(path string) (bleve.Index, error) {
+func createIndex(path string) (bleve.Index, error) {
 	if err := os.RemoveAll(path); err != nil {
 		return nil, err
 	}
@@ -166,9 +166,9 @@ func create(path string) (bleve.Index, error) {
 	return bleve.NewUsing(path, m, scorch.Name, scorch.Name, nil)
 }
 
-// clean removes what the head does not name: parts of a rebuild or of a snapshot that was not finished,
+// removeLeftovers removes what the head does not name: parts of a rebuild or of a snapshot that was not finished,
 // and old snapshots but the one before the newest.
-func (x *Index) clean() error {
+func (x *Index) removeLeftovers() error {
 	work, err := filepath.Glob(filepath.Join(x.dir, "work-*"))
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (x *Index) Close() error {
 	defer x.unlock()
 	err := x.bleve.Close()
 	if err == nil {
-		_, err = x.sums.complete(x.head.work(x.dir))
+		_, err = x.sums.completeSums(x.head.workPath(x.dir))
 	}
 	if err != nil {
 		return fmt.Errorf("close index %s: %w", x.dir, err)
@@ -217,7 +217,7 @@ type Change struct {
 	DropSites []string // sites whose state is forgotten
 }
 
-func (c Change) empty() bool {
+func (c Change) isEmpty() bool {
 	return len(c.Put)+len(c.Delete)+len(c.State)+len(c.Hosts)+len(c.Forget)+len(c.DropSites) == 0
 }
 
@@ -235,7 +235,7 @@ var ErrBroken = errors.New("write index")
 func (x *Index) Apply(c Change) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if c.empty() || x.broken != nil {
+	if c.isEmpty() || x.broken != nil {
 		return x.broken
 	}
 	b := x.bleve.NewBatch()
@@ -247,8 +247,8 @@ func (x *Index) Apply(c Change) error {
 		if err := Check(d); err != nil {
 			return err
 		}
-		d = complete(d)
-		if err := advance(b)(entry(d)); err != nil {
+		d = completeDocument(d)
+		if err := batchAdder(b)(indexEntry(d)); err != nil {
 			return err
 		}
 		if d.Seen.After(hosts[d.Host]) {
@@ -270,7 +270,7 @@ func (x *Index) Apply(c Change) error {
 		b.Delete(siteKind + ":" + site)
 	}
 	for site, state := range c.State {
-		if err := advance(b)(special(siteKind, site, state, time.Time{})); err != nil {
+		if err := batchAdder(b)(newStateEntry(siteKind, site, state, time.Time{})); err != nil {
 			return err
 		}
 	}
@@ -278,7 +278,7 @@ func (x *Index) Apply(c Change) error {
 		x.broken = fmt.Errorf("%w %s: %w", ErrBroken, x.dir, err)
 		return x.broken
 	}
-	x.remember(hosts, c.Forget)
+	x.rememberHosts(hosts, c.Forget)
 	x.late = x.late || len(c.Put)+len(c.Delete) > 0
 	return nil
 }
@@ -290,8 +290,8 @@ func (x *Index) Unpublished() bool {
 	return x.late
 }
 
-// advance adds an entry to a batch.
-func advance(b *bleve.Batch) func(*document.Document, error) error {
+// batchAdder adds an entry to a batch.
+func batchAdder(b *bleve.Batch) func(*document.Document, error) error {
 	return func(e *document.Document, err error) error {
 		if err == nil {
 			err = b.IndexAdvanced(e)
@@ -306,7 +306,7 @@ func (x *Index) addHosts(b *bleve.Batch, hosts map[string]time.Time) error {
 	for host, seen := range hosts {
 		last, known := x.seen[host]
 		if !known {
-			h, err := x.host(host)
+			h, err := x.readHostState(host)
 			if err != nil {
 				return err
 			}
@@ -316,14 +316,14 @@ func (x *Index) addHosts(b *bleve.Batch, hosts map[string]time.Time) error {
 			hosts[host] = last
 			continue
 		}
-		if err := advance(b)(special(hostKind, host, HostState{host, seen.UTC().Truncate(time.Second)}, seen)); err != nil {
+		if err := batchAdder(b)(newStateEntry(hostKind, host, HostState{host, seen.UTC().Truncate(time.Second)}, seen)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (x *Index) remember(hosts map[string]time.Time, forgotten []string) {
+func (x *Index) rememberHosts(hosts map[string]time.Time, forgotten []string) {
 	if len(x.seen)+len(hosts) > maxHosts {
 		clear(x.seen)
 	}

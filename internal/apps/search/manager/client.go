@@ -24,21 +24,21 @@ var ErrNoAnswer = errors.New("no answer from the query manager; is hce-search se
 
 // Ask asks a question. Errors of the question are in the Reply.
 func (c Client) Ask(ctx context.Context, a search.Ask) (r search.Reply, err error) {
-	return r, c.do(ctx, TypeAsk, a, &r)
+	return r, c.sendRequest(ctx, TypeAsk, a, &r)
 }
 
 // Status reads the state of the manager.
 func (c Client) Status(ctx context.Context) (s Status, err error) {
-	return s, c.do(ctx, TypeStatus, struct{}{}, &s)
+	return s, c.sendRequest(ctx, TypeStatus, struct{}{}, &s)
 }
 
 // Opened counts an opened result.
 func (c Client) Opened(ctx context.Context, o Opened) error {
-	return c.do(ctx, TypeOpened, o, nil)
+	return c.sendRequest(ctx, TypeOpened, o, nil)
 }
 
-// do sends one request over a socket of its own.
-func (c Client) do(ctx context.Context, kind int, object, into any) error {
+// sendRequest sends one request over a socket of its own.
+func (c Client) sendRequest(ctx context.Context, kind int, object, into any) error {
 	conn, err := Dial(c.Bus, c.Endpoint)
 	if err != nil {
 		return err

@@ -123,26 +123,26 @@ func (m *Manager) Run(ctx context.Context) error {
 	m.bound <- tcp.Endpoint()
 	m.Log.Info("query manager waits for processors", "endpoint", tcp.Endpoint())
 	poll := bus.NewPoller(m.sockets...)
-	defer m.end()
+	defer m.answerAllWaiting()
 	for ctx.Err() == nil {
 		ready, err := poll.Wait(tick)
 		if err != nil {
 			return fmt.Errorf("query manager: %w", err)
 		}
 		for _, s := range ready {
-			if err := m.drain(s); err != nil {
+			if err := m.drainSocket(s); err != nil {
 				return fmt.Errorf("query manager: %w", err)
 			}
 		}
-		m.expire(time.Now())
-		m.dispatch(time.Now())
+		m.expireWaiting(time.Now())
+		m.dispatchQuestions(time.Now())
 	}
 	return nil
 }
 
-// drain handles the messages of a socket, at most atOnce: a flood must not keep the loop from its other
+// drainSocket handles the messages of a socket, at most atOnce: a flood must not keep the loop from its other
 // work.
-func (m *Manager) drain(s *bus.Socket) error {
+func (m *Manager) drainSocket(s *bus.Socket) error {
 	for range atOnce {
 		message, err := s.Recv()
 		var bad *bus.BadMessage
@@ -151,19 +151,19 @@ func (m *Manager) drain(s *bus.Socket) error {
 			return nil
 		case errors.As(err, &bad):
 			if bad.Answerable() && bad.Route != nil {
-				m.answer(peer{s, bad.Route, bad.Event}, search.Reply{Error: bad.Error(), Refused: true})
+				m.sendAnswer(peer{s, bad.Route, bad.Event}, search.Reply{Error: bad.Error(), Refused: true})
 			}
 			continue
 		case err != nil:
 			return err
 		}
-		m.handle(peer{s, message.Route, message.Event})
+		m.handleRequest(peer{s, message.Route, message.Event})
 	}
 	return nil
 }
 
-// answer sends the answer to a request. It reports whether the peer was there.
-func (m *Manager) answer(p peer, object any) bool {
+// sendAnswer sends the answer to a request. It reports whether the peer was there.
+func (m *Manager) sendAnswer(p peer, object any) bool {
 	e, err := p.event.Answer(p.event.Type+AnswerOffset, object)
 	if err == nil {
 		_, err = p.socket.Send(p.route, e)
@@ -175,62 +175,62 @@ func (m *Manager) answer(p peer, object any) bool {
 	return err == nil
 }
 
-// handle takes one request.
-func (m *Manager) handle(p peer) {
+// handleRequest takes one request.
+func (m *Manager) handleRequest(p peer) {
 	now := time.Now()
 	switch p.event.Type {
 	case TypeAsk:
-		read(m, p, func(a search.Ask) { m.receive(p, a, now) })
+		readObject(m, p, func(a search.Ask) { m.receiveQuestion(p, a, now) })
 	case TypeTake:
-		read(m, p, func(t Take) { m.take(p, t, now) })
+		readObject(m, p, func(t Take) { m.takeConnection(p, t, now) })
 	case TypeResult:
-		read(m, p, func(r Result) {
-			m.finish(r)
-			m.answer(p, struct{}{})
+		readObject(m, p, func(r Result) {
+			m.finishQuestion(r)
+			m.sendAnswer(p, struct{}{})
 		})
 	case TypeAlive:
-		read(m, p, func(a Alive) {
-			if one := m.join(a.Join, now); one != nil {
-				m.compare(one, a.Running, now)
+		readObject(m, p, func(a Alive) {
+			if one := m.joinProcessor(a.Join, now); one != nil {
+				m.requeueLostQuestions(one, a.Running, now)
 			}
-			m.answer(p, struct{}{})
+			m.sendAnswer(p, struct{}{})
 		})
 	case TypeStatus:
-		m.answer(p, m.status())
+		m.sendAnswer(p, m.status())
 	case TypeOpened:
-		read(m, p, func(o Opened) {
-			m.opened.add(o.URL, o.Title)
-			m.answer(p, struct{}{})
+		readObject(m, p, func(o Opened) {
+			m.opened.countName(o.URL, o.Title)
+			m.sendAnswer(p, struct{}{})
 		})
 	default:
-		m.answer(p, search.Reply{Error: "request type " + strconv.Itoa(p.event.Type) + " is unknown", Refused: true})
+		m.sendAnswer(p, search.Reply{Error: "request type " + strconv.Itoa(p.event.Type) + " is unknown", Refused: true})
 	}
 }
 
-// read decodes the object of a request; a wrong one is answered.
-func read[T any](m *Manager, p peer, use func(T)) {
+// readObject decodes the object of a request; a wrong one is answered.
+func readObject[T any](m *Manager, p peer, use func(T)) {
 	var value T
 	if err := json.Unmarshal(p.event.Object, &value); err != nil {
-		m.answer(p, search.Reply{Error: "the request cannot be read: " + err.Error(), Refused: true})
+		m.sendAnswer(p, search.Reply{Error: "the request cannot be read: " + err.Error(), Refused: true})
 		return
 	}
 	use(value)
 }
 
-// receive takes a question.
-func (m *Manager) receive(p peer, a search.Ask, now time.Time) {
+// receiveQuestion takes a question.
+func (m *Manager) receiveQuestion(p peer, a search.Ask, now time.Time) {
 	if len(a.Text) > search.MaxText {
-		m.answer(p, search.Reply{Error: fmt.Sprintf("the question has %d bytes; the limit is %d", len(a.Text), search.MaxText), Refused: true})
+		m.sendAnswer(p, search.Reply{Error: fmt.Sprintf("the question has %d bytes; the limit is %d", len(a.Text), search.MaxText), Refused: true})
 		return
 	}
 	m.asked++
 	if len(m.queue) >= m.Queue {
 		m.refused++
-		m.answer(p, search.Reply{Error: fmt.Sprintf("%s: %d questions wait; try again later", Busy, len(m.queue))})
+		m.sendAnswer(p, search.Reply{Error: fmt.Sprintf("%s: %d questions wait; try again later", Busy, len(m.queue))})
 		return
 	}
 	if a.Op == search.OpSearch && a.Offset == 0 {
-		m.count(a.Text)
+		m.countWords(a.Text)
 	}
 	m.queue = append(m.queue, &question{peer: p, id: bus.NewUID(), ask: a, deadline: now.Add(m.Deadline)})
 }
@@ -242,13 +242,13 @@ const (
 	Late = "no answer in time"
 )
 
-// count adds the words of a question to the ranking.
-func (m *Manager) count(text string) {
+// countWords adds the words of a question to the ranking.
+func (m *Manager) countWords(text string) {
 	q, err := query.Parse(text)
 	if err != nil {
 		return
 	}
 	for _, t := range q.Terms {
-		m.words.add(strings.ToLower(t.Text), "")
+		m.words.countName(strings.ToLower(t.Text), "")
 	}
 }

@@ -359,10 +359,10 @@ func TestHostileMessages(t *testing.T) {
 func TestRankingIsBounded(t *testing.T) {
 	r := ranking{}
 	for n := range maxRanked + 10 {
-		r.add(fmt.Sprint(n), "")
-		r.add("frequent", "title")
+		r.countName(fmt.Sprint(n), "")
+		r.countName("frequent", "title")
 	}
-	if top := r.top(1); len(r) > maxRanked || top[0].Name != "frequent" || top[0].Count != maxRanked+10 {
+	if top := r.topNames(1); len(r) > maxRanked || top[0].Name != "frequent" || top[0].Count != maxRanked+10 {
 		t.Errorf("%d entries, %+v", len(r), top)
 	}
 }

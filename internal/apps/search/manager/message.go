@@ -30,8 +30,8 @@ type Join struct {
 // MaxConnections of one processor.
 const MaxConnections = 64
 
-// valid reports whether the values of a peer can be used.
-func (j Join) valid() bool {
+// isValid reports whether the values of a peer can be used.
+func (j Join) isValid() bool {
 	if j.ID == "" || len(j.ID) > 64 || len(j.Name) > 128 || len(j.Kinds) == 0 || len(j.Kinds) > 3 || j.Connections < 1 || j.Connections > MaxConnections {
 		return false
 	}

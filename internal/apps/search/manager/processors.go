@@ -9,9 +9,9 @@ import (
 	"hce/dc/internal/apps/search"
 )
 
-// join returns the processor of a Join, nil for wrong values.
-func (m *Manager) join(j Join, now time.Time) *processor {
-	if !j.valid() {
+// joinProcessor returns the processor of a Join, nil for wrong values.
+func (m *Manager) joinProcessor(j Join, now time.Time) *processor {
+	if !j.isValid() {
 		return nil
 	}
 	for _, one := range m.processors {
@@ -29,25 +29,25 @@ func (m *Manager) join(j Join, now time.Time) *processor {
 	return one
 }
 
-// take keeps a connection until there is a question for it. A connection that takes again has given up
+// takeConnection keeps a connection until there is a question for it. A connection that takes again has given up
 // its earlier Take.
-func (m *Manager) take(p peer, t Take, now time.Time) {
-	one := m.join(t.Join, now)
+func (m *Manager) takeConnection(p peer, t Take, now time.Time) {
+	one := m.joinProcessor(t.Join, now)
 	if one == nil || t.Slot < 0 || t.Slot >= t.Connections {
-		m.answer(p, Work{})
+		m.sendAnswer(p, Work{})
 		return
 	}
 	one.takes = slices.DeleteFunc(one.takes, func(old take) bool {
 		if old.slot == t.Slot {
-			m.answer(old.peer, Work{})
+			m.sendAnswer(old.peer, Work{})
 		}
 		return old.slot == t.Slot
 	})
 	one.takes = append(one.takes, take{p, t.Slot, now})
 }
 
-// finish passes the answer to a question on. Late and second answers count for nothing.
-func (m *Manager) finish(r Result) {
+// finishQuestion passes the answer to a question on. Late and second answers count for nothing.
+func (m *Manager) finishQuestion(r Result) {
 	q := m.running[r.ID]
 	if q == nil {
 		return
@@ -65,14 +65,14 @@ func (m *Manager) finish(r Result) {
 	r.Reply.Processor = q.owner.Name
 	for _, h := range r.Reply.Hits {
 		if q.ask.Op == search.OpSearch {
-			m.shown.add(h.URL, cmp.Or(h.Title, h.Name))
+			m.shown.countName(h.URL, cmp.Or(h.Title, h.Name))
 		}
 	}
-	m.answer(q.peer, r.Reply)
+	m.sendAnswer(q.peer, r.Reply)
 }
 
-// compare takes questions back that a processor does not work on: the connection broke between.
-func (m *Manager) compare(one *processor, running []string, now time.Time) {
+// requeueLostQuestions takes questions back that a processor does not work on: the connection broke between.
+func (m *Manager) requeueLostQuestions(one *processor, running []string, now time.Time) {
 	for id, q := range m.running {
 		if q.owner == one && now.Sub(q.given) > reported && !slices.Contains(running, id) {
 			m.takeBack(q, "it does not work on it")
@@ -89,18 +89,18 @@ func (m *Manager) takeBack(q *question, reason string) {
 	m.Log.Warn("question goes to another processor", "question", q.id, "processor", q.owner.Name, "reason", reason)
 	q.owner = nil
 	if q.tries++; q.tries >= attempts {
-		m.answer(q.peer, search.Reply{Error: fmt.Sprintf("the question was lost with %d processors", q.tries)})
+		m.sendAnswer(q.peer, search.Reply{Error: fmt.Sprintf("the question was lost with %d processors", q.tries)})
 		return
 	}
 	m.queue = slices.Insert(m.queue, 0, q)
 }
 
-// expire ends what has waited too long.
-func (m *Manager) expire(now time.Time) {
+// expireWaiting ends what has waited too long.
+func (m *Manager) expireWaiting(now time.Time) {
 	m.processors = slices.DeleteFunc(m.processors, func(one *processor) bool {
 		silent := now.Sub(one.Heard) > m.Silence
 		if silent {
-			m.lose(one)
+			m.dropProcessor(one)
 		}
 		return silent
 	})
@@ -122,7 +122,7 @@ func (m *Manager) expire(now time.Time) {
 		one.takes = slices.DeleteFunc(one.takes, func(t take) bool {
 			over := now.Sub(t.since) >= takeLimit
 			if over {
-				m.answer(t.peer, Work{})
+				m.sendAnswer(t.peer, Work{})
 			}
 			return over
 		})
@@ -133,14 +133,14 @@ func (m *Manager) expire(now time.Time) {
 func (m *Manager) giveUp(q *question) {
 	m.late++
 	reason := fmt.Sprintf("%s (%v)", Late, m.Deadline)
-	if q.ask.Op == search.OpSearch && !slices.ContainsFunc(m.processors, func(one *processor) bool { return one.serves(q.ask) }) {
+	if q.ask.Op == search.OpSearch && !slices.ContainsFunc(m.processors, func(one *processor) bool { return one.canServe(q.ask) }) {
 		reason = fmt.Sprintf("%s: no processor for %s has joined; start one with: hce-search processor", Late, q.ask.Kind)
 	}
-	m.answer(q.peer, search.Reply{Error: reason})
+	m.sendAnswer(q.peer, search.Reply{Error: reason})
 }
 
-// lose ends a processor: its questions go to others.
-func (m *Manager) lose(one *processor) {
+// dropProcessor ends a processor: its questions go to others.
+func (m *Manager) dropProcessor(one *processor) {
 	m.Log.Warn("processor lost", "name", one.Name, "questions", one.Running)
 	for _, t := range one.takes {
 		t.socket.Forget(t.route)
@@ -156,28 +156,28 @@ func (m *Manager) lose(one *processor) {
 	m.lost = m.lost[max(0, len(m.lost)-keepLost):]
 }
 
-// serves reports whether a processor takes a question. Any may read a document by its UUID.
-func (p *processor) serves(a search.Ask) bool {
+// canServe reports whether a processor takes a question. Any may read a document by its UUID.
+func (p *processor) canServe(a search.Ask) bool {
 	return a.Op != search.OpSearch || !a.Kind.Valid() || slices.Contains(p.Kinds, a.Kind)
 }
 
-// dispatch gives waiting questions to free connections, in the order of the queue.
-func (m *Manager) dispatch(now time.Time) {
-	m.queue = slices.DeleteFunc(m.queue, func(q *question) bool { return m.give(q, now) })
+// dispatchQuestions gives waiting questions to free connections, in the order of the queue.
+func (m *Manager) dispatchQuestions(now time.Time) {
+	m.queue = slices.DeleteFunc(m.queue, func(q *question) bool { return m.giveQuestion(q, now) })
 }
 
-// give gives a question to the next processor that has a free connection for it.
-func (m *Manager) give(q *question, now time.Time) bool {
+// giveQuestion gives a question to the next processor that has a free connection for it.
+func (m *Manager) giveQuestion(q *question, now time.Time) bool {
 	for n := range m.processors {
 		i := (m.turn + n) % len(m.processors)
 		one := m.processors[i]
-		if !one.serves(q.ask) {
+		if !one.canServe(q.ask) {
 			continue
 		}
 		for len(one.takes) > 0 {
 			t := one.takes[0]
 			one.takes = one.takes[1:]
-			if m.answer(t.peer, Work{q.id, q.deadline.Sub(now).Milliseconds(), q.ask}) {
+			if m.sendAnswer(t.peer, Work{q.id, q.deadline.Sub(now).Milliseconds(), q.ask}) {
 				q.owner, q.given = one, now
 				one.Running++
 				m.running[q.id] = q
@@ -189,17 +189,17 @@ func (m *Manager) give(q *question, now time.Time) bool {
 	return false
 }
 
-// end answers everybody who waits.
-func (m *Manager) end() {
+// answerAllWaiting answers everybody who waits.
+func (m *Manager) answerAllWaiting() {
 	for _, q := range m.queue {
-		m.answer(q.peer, search.Reply{Error: "the search engine stops"})
+		m.sendAnswer(q.peer, search.Reply{Error: "the search engine stops"})
 	}
 	for _, q := range m.running {
-		m.answer(q.peer, search.Reply{Error: "the search engine stops"})
+		m.sendAnswer(q.peer, search.Reply{Error: "the search engine stops"})
 	}
 	for _, one := range m.processors {
 		for _, t := range one.takes {
-			m.answer(t.peer, Work{})
+			m.sendAnswer(t.peer, Work{})
 		}
 	}
 }
@@ -208,7 +208,7 @@ func (m *Manager) status() Status {
 	s := Status{
 		Since: m.started.UTC(), Asked: m.asked, Refused: m.refused, Late: m.late, Again: m.again,
 		Waiting: len(m.queue), Running: len(m.running), QueueLimit: m.Queue, Processors: []Processor{},
-		Words: m.words.top(topOf), Shown: m.shown.top(topOf), Opened: m.opened.top(topOf),
+		Words: m.words.topNames(topOf), Shown: m.shown.topNames(topOf), Opened: m.opened.topNames(topOf),
 	}
 	for _, one := range m.processors {
 		state := one.Processor

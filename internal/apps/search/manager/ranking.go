@@ -14,14 +14,14 @@ const maxName = 4 << 10
 // ranking counts names.
 type ranking map[string]*Ranked
 
-func (r ranking) add(name, title string) {
+func (r ranking) countName(name, title string) {
 	if len(name) > maxName || name == "" {
 		return
 	}
 	one := r[name]
 	if one == nil {
 		if len(r) >= maxRanked {
-			r.forget()
+			r.forgetRarerHalf()
 		}
 		one = &Ranked{Name: name}
 		r[name] = one
@@ -30,15 +30,15 @@ func (r ranking) add(name, title string) {
 	one.Count++
 }
 
-// forget removes the rarer half.
-func (r ranking) forget() {
-	for _, one := range r.top(len(r))[maxRanked/2:] {
+// forgetRarerHalf removes the rarer half.
+func (r ranking) forgetRarerHalf() {
+	for _, one := range r.topNames(len(r))[maxRanked/2:] {
 		delete(r, one.Name)
 	}
 }
 
-// top returns the n most frequent names.
-func (r ranking) top(n int) []Ranked {
+// topNames returns the n most frequent names.
+func (r ranking) topNames(n int) []Ranked {
 	list := make([]Ranked, 0, len(r))
 	for _, one := range r {
 		list = append(list, *one)

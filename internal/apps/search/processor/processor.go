@@ -89,7 +89,7 @@ func (p *Processor) Run(ctx context.Context) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	defer p.exchange(nil)
+	defer p.exchangeSnapshot(nil)
 	if err := p.awaitSnapshot(ctx); err != nil {
 		return ignoreStop(ctx, err)
 	}
@@ -103,10 +103,10 @@ func (p *Processor) Run(ctx context.Context) error {
 			}
 		})
 	}
-	run(p.follow)
-	run(p.alive)
+	run(p.followSnapshots)
+	run(p.sendAlive)
 	for slot := range p.Connections {
-		run(func(ctx context.Context) error { return p.serve(ctx, slot) })
+		run(func(ctx context.Context) error { return p.serveConnection(ctx, slot) })
 	}
 	group.Wait()
 	select {
@@ -135,23 +135,23 @@ func (p *Processor) awaitSnapshot(ctx context.Context) error {
 		s, err := index.OpenSnapshot(p.Dir)
 		switch {
 		case err == nil:
-			p.exchange(s)
+			p.exchangeSnapshot(s)
 			return nil
 		case !canWait(err):
 			return err
 		case !told:
 			p.Log.Warn("waiting for the index", "dir", p.Dir, "error", err)
 		}
-		if err := pause(ctx, lookEvery); err != nil {
+		if err := sleepContext(ctx, lookEvery); err != nil {
 			return err
 		}
 	}
 }
 
-// follow changes to newer snapshots, and ends with an error when the current one is damaged.
-func (p *Processor) follow(ctx context.Context) error {
+// followSnapshots changes to newer snapshots, and ends with an error when the current one is damaged.
+func (p *Processor) followSnapshots(ctx context.Context) error {
 	checked := time.Now()
-	for pause(ctx, lookEvery) == nil {
+	for sleepContext(ctx, lookEvery) == nil {
 		if time.Since(checked) >= checkEvery {
 			checked = time.Now()
 			if err := p.current.Check(); err != nil {
@@ -167,13 +167,13 @@ func (p *Processor) follow(ctx context.Context) error {
 			continue
 		}
 		p.Log.Debug("new snapshot", "name", s.Name())
-		p.exchange(s)
+		p.exchangeSnapshot(s)
 	}
 	return nil
 }
 
-// exchange makes s the current snapshot and closes the one before after its last question.
-func (p *Processor) exchange(s *index.Snapshot) {
+// exchangeSnapshot makes s the current snapshot and closes the one before after its last question.
+func (p *Processor) exchangeSnapshot(s *index.Snapshot) {
 	p.mu.Lock()
 	old := p.current
 	p.current = nil
@@ -197,15 +197,15 @@ func (p *Processor) exchange(s *index.Snapshot) {
 	go ended() // ends with the last question on the old snapshot
 }
 
-// alive tells the manager that this processor lives.
-func (p *Processor) alive(ctx context.Context) error {
+// sendAlive tells the manager that this processor lives.
+func (p *Processor) sendAlive(ctx context.Context) error {
 	c, err := manager.Dial(p.Bus, p.Manager)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	for {
-		if _, err := c.Send(manager.TypeAlive, manager.Alive{Join: p.join, Running: p.work()}); err != nil && !errors.Is(err, bus.ErrBusy) {
+		if _, err := c.Send(manager.TypeAlive, manager.Alive{Join: p.join, Running: p.runningIDs()}); err != nil && !errors.Is(err, bus.ErrBusy) {
 			return err
 		}
 		end, cancel := context.WithTimeout(ctx, aliveEvery)
@@ -215,14 +215,14 @@ func (p *Processor) alive(ctx context.Context) error {
 			return err
 		}
 		if err == nil {
-			if err := pause(ctx, aliveEvery); err != nil {
+			if err := sleepContext(ctx, aliveEvery); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-func (p *Processor) work() []string {
+func (p *Processor) runningIDs() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	list := []string{}
@@ -232,8 +232,8 @@ func (p *Processor) work() []string {
 	return list
 }
 
-// serve is one connection.
-func (p *Processor) serve(ctx context.Context, slot int) error {
+// serveConnection is one connection.
+func (p *Processor) serveConnection(ctx context.Context, slot int) error {
 	c, err := manager.Dial(p.Bus, p.Manager)
 	if err != nil {
 		return err
@@ -244,7 +244,7 @@ func (p *Processor) serve(ctx context.Context, slot int) error {
 		if err != nil && !errors.Is(err, bus.ErrBusy) {
 			return err
 		}
-		work, err := receive(ctx, c, uid)
+		work, err := receiveWork(ctx, c, uid)
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):
 			continue
@@ -253,15 +253,15 @@ func (p *Processor) serve(ctx context.Context, slot int) error {
 		case work.ID == "":
 			continue
 		}
-		if err := p.answer(ctx, c, work); err != nil {
+		if err := p.answerQuestion(ctx, c, work); err != nil {
 			return err
 		}
 	}
 }
 
-// receive waits for the answer to a Take, or for a question that answers an earlier one. That an earlier
+// receiveWork waits for the answer to a Take, or for a question that answers an earlier one. That an earlier
 // one got no question, or the answer to a Result, counts for nothing.
-func receive(ctx context.Context, c *manager.Conn, uid string) (work manager.Work, err error) {
+func receiveWork(ctx context.Context, c *manager.Conn, uid string) (work manager.Work, err error) {
 	ctx, cancel := context.WithTimeout(ctx, takeWait)
 	defer cancel()
 	for {
@@ -276,8 +276,8 @@ func receive(ctx context.Context, c *manager.Conn, uid string) (work manager.Wor
 	}
 }
 
-// answer answers one question and sends the result.
-func (p *Processor) answer(ctx context.Context, c *manager.Conn, work manager.Work) error {
+// answerQuestion answers one question and sends the result.
+func (p *Processor) answerQuestion(ctx context.Context, c *manager.Conn, work manager.Work) error {
 	p.mu.Lock()
 	p.running[work.ID] = true
 	snapshot := p.current
@@ -291,10 +291,10 @@ func (p *Processor) answer(ctx context.Context, c *manager.Conn, work manager.Wo
 	limited, cancel := context.WithTimeout(ctx, max(time.Duration(work.BudgetMs)*time.Millisecond, time.Millisecond))
 	defer cancel()
 	start := time.Now()
-	reply := p.find(limited, snapshot, work.Ask)
+	reply := p.runQuestion(limited, snapshot, work.Ask)
 	snapshot.users.Done()
 	if p.Delay > 0 {
-		_ = pause(ctx, p.Delay)
+		_ = sleepContext(ctx, p.Delay)
 	}
 	p.Log.Debug("question", "text", work.Ask.Text, "kind", string(work.Ask.Kind), "count", reply.Count, "ms", time.Since(start).Milliseconds())
 	if _, err := c.Send(manager.TypeResult, manager.Result{ID: work.ID, From: p.join.ID, Reply: reply}); err != nil && !errors.Is(err, bus.ErrBusy) {
@@ -303,8 +303,8 @@ func (p *Processor) answer(ctx context.Context, c *manager.Conn, work manager.Wo
 	return nil
 }
 
-// find runs a question. A fault of the library is an error of this question only.
-func (p *Processor) find(ctx context.Context, s *held, a search.Ask) (reply search.Reply) {
+// runQuestion runs a question. A fault of the library is an error of this question only.
+func (p *Processor) runQuestion(ctx context.Context, s *held, a search.Ask) (reply search.Reply) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			p.Log.Error("question failed", "text", a.Text, "error", fmt.Sprint(fault))
@@ -314,7 +314,7 @@ func (p *Processor) find(ctx context.Context, s *held, a search.Ask) (reply sear
 	return s.Run(ctx, a)
 }
 
-func pause(ctx context.Context, d time.Duration) error {
+func sleepContext(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

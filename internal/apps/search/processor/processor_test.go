@@ -196,7 +196,7 @@ func TestLateAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"late", "now"} {
-		if work, err := receive(t.Context(), c, uid); err != nil || work.ID != want {
+		if work, err := receiveWork(t.Context(), c, uid); err != nil || work.ID != want {
 			t.Errorf("%+v, %v; want %s", work, err, want)
 		}
 	}

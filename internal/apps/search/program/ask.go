@@ -16,7 +16,7 @@ const maxWords = 100
 
 func (p program) askCommand() *command.Command {
 	var o options
-	c := p.leaf(command.Text{
+	c := p.newSubcommand(command.Text{
 		Name: "ask", Summary: "answers a question on the command line",
 		Description: `Reads the newest published index of this machine; neither the web page nor a processor needs to run. The
 words are those of the form of the web page: a b, a - b, "a b", site:example.org, before:2024-05-31. Quote
@@ -24,7 +24,7 @@ a question that has quotes or a minus for your shell. A question that finds noth
 		Examples: `  hce-search ask kernel scheduler
   hce-search ask '"operating system" - windows' --limit 3
   hce-search ask leaf --kind images --json`,
-	}, &o, (*run).ask)
+	}, &o, (*run).runAsk)
 	dirOption(c, &o)
 	c.Words(&o.words, "WORD", 1, maxWords)
 	c.Choice(&o.kind, "kind", "", "KIND", "kind of results: pages, images or documents; default pages", "pages", "images", "documents")
@@ -34,18 +34,18 @@ a question that has quotes or a minus for your shell. A question that finds noth
 	return c
 }
 
-func (r *run) ask() error {
+func (r *run) runAsk() error {
 	a := search.Ask{Op: search.OpSearch, Kind: search.Kind(cmp.Or(r.kind, string(search.Pages))), Text: strings.Join(r.words, " ")}
-	limit, err := number("--limit", cmp.Or(r.limit, "10"), 1, search.MaxLimit)
+	limit, err := parseNumber("--limit", cmp.Or(r.limit, "10"), 1, search.MaxLimit)
 	if err != nil {
 		return command.Refusal{Err: err}
 	}
-	offset, err := number("--offset", r.offset, 0, search.MaxOffset)
+	offset, err := parseNumber("--offset", r.offset, 0, search.MaxOffset)
 	if err != nil {
 		return command.Refusal{Err: err}
 	}
 	a.Limit, a.Offset = int(limit), int(offset)
-	dir, err := r.folder(r.dir())
+	dir, err := r.indexFolder(r.dir())
 	if err != nil {
 		return command.Refusal{Err: err}
 	}
@@ -75,21 +75,21 @@ func printReply(out io.Writer, reply search.Reply, a search.Ask) {
 	}
 	switch {
 	case reply.Count == 0:
-		fmt.Fprintf(out, "no results in %s for: %s\n", a.Kind, clean(reply.Words))
+		fmt.Fprintf(out, "no results in %s for: %s\n", a.Kind, cleanText(reply.Words))
 		return
 	case len(reply.Hits) == 0:
 		fmt.Fprintf(out, "there are %s%d results; the offset %d is behind them\n", about, reply.Count, a.Offset)
 		return
 	}
-	fmt.Fprintf(out, "%s%d in %s for: %s\n", about, reply.Count, a.Kind, clean(reply.Words))
+	fmt.Fprintf(out, "%s%d in %s for: %s\n", about, reply.Count, a.Kind, cleanText(reply.Words))
 	for i, h := range reply.Hits {
-		fmt.Fprintf(out, "\n%d. %s\n   %s\n", a.Offset+i+1, clean(cmp.Or(h.Title, h.Name, h.URL)), clean(h.URL))
+		fmt.Fprintf(out, "\n%d. %s\n   %s\n", a.Offset+i+1, cleanText(cmp.Or(h.Title, h.Name, h.URL)), cleanText(h.URL))
 		var excerpt strings.Builder
 		for _, part := range h.Excerpt {
 			excerpt.WriteString(part.Text)
 		}
 		if excerpt.Len() > 0 {
-			fmt.Fprintf(out, "   %s\n", clean(excerpt.String()))
+			fmt.Fprintf(out, "   %s\n", cleanText(excerpt.String()))
 		}
 	}
 }

@@ -73,11 +73,11 @@ Without an ini file all settings have their defaults, and everything listens on 
 	return root
 }
 
-// leaf returns a sub-command with the common options.
-func (p program) leaf(text command.Text, o *options, do func(r *run) error) *command.Command {
+// newSubcommand returns a sub-command with the common options.
+func (p program) newSubcommand(text command.Text, o *options, do func(r *run) error) *command.Command {
 	text.UsageError, text.ExitStatus = command.ExitRefused, exitText
 	c := command.New(text, func() int {
-		err := files.ExplainFull(p.start(*o, do), "")
+		err := files.ExplainFull(p.startRun(*o, do), "")
 		if err != nil {
 			fmt.Fprintf(p.talk, "%s: %v\n", name, err)
 		}
@@ -87,8 +87,8 @@ func (p program) leaf(text command.Text, o *options, do func(r *run) error) *com
 	return c
 }
 
-func (p program) start(o options, do func(r *run) error) error {
-	s, err := read(o.config)
+func (p program) startRun(o options, do func(r *run) error) error {
+	s, err := readSettings(o.config)
 	if err != nil {
 		return command.Refusal{Err: err}
 	}
@@ -110,32 +110,32 @@ func clusterOptions(c *command.Command, o *options) {
 	c.Text(&o.data, "data", "", "DIR", "data folder of hce, instead of a daemon")
 }
 
-func (r *run) cluster() *cluster {
+func (r *run) newCluster() *cluster {
 	return &cluster{server: r.server, config: r.client, data: r.data, talk: r.talk}
 }
 
 func (p program) indexCommand() *command.Command {
 	var o options
-	c := p.leaf(command.Text{
+	c := p.newSubcommand(command.Text{
 		Name: "index", Summary: "keeps the index as the cluster is",
 		Description: `Reads what has changed in the cluster since the last run, writes it to the index and publishes it for the
 processors. It works with the daemon of --server, of --client-config or of this machine, or, as hce
 does, with the user's folder or --data. One process can write an index. It may be killed at any time.`,
 		Examples: `  hce-search index
   hce-search index --once --data ~/crawl`,
-	}, &o, (*run).index)
+	}, &o, (*run).runIndex)
 	dirOption(c, &o)
 	clusterOptions(c, &o)
 	c.Flag(&o.once, "once", "", "read what has changed, and end")
 	return c
 }
 
-func (r *run) index() error {
-	dir, err := r.folder(r.dir())
+func (r *run) runIndex() error {
+	dir, err := r.indexFolder(r.dir())
 	if err != nil {
 		return command.Refusal{Err: err}
 	}
-	service := r.cluster()
+	service := r.newCluster()
 	defer service.Close()
 	r.feed.Service, r.feed.Log = service, r.log
 	for {
@@ -179,7 +179,7 @@ func (r *run) feedIndex(dir string) error {
 	count, err := x.Count(r.ctx)
 	fmt.Fprintf(r.out, "%d documents changed, %d in the index\n", n, count)
 	for _, s := range f.Skipped() {
-		fmt.Fprintln(r.out, clean(s.String()))
+		fmt.Fprintln(r.out, cleanText(s.String()))
 	}
 	if n := f.Damaged(); err == nil && n > 0 {
 		err = fmt.Errorf("%d damaged pages were not indexed", n)
@@ -215,13 +215,13 @@ func (r *run) dir() string { return r.options.dir }
 
 func (p program) processorCommand() *command.Command {
 	var o options
-	c := p.leaf(command.Text{
+	c := p.newSubcommand(command.Text{
 		Name: "processor", Summary: "answers questions for the Query Manager",
 		Description: `Joins the manager of [Manager] and answers questions from the newest published index. It waits for both. It
 may be started and stopped at any time; a question that it has is then asked again from another one.`,
 		Examples: `  hce-search processor
   hce-search processor --kinds images,documents --connections 2 --delay 500ms`,
-	}, &o, (*run).process)
+	}, &o, (*run).runProcess)
 	dirOption(c, &o)
 	c.Text(&o.name, "name", "", "NAME", "name in the status; overrides name of [Processor]")
 	c.Choices(&o.kinds, "kinds", "", "LIST", "kinds of questions: pages, images, documents; overrides kinds of [Processor]", "pages", "images", "documents")
@@ -230,21 +230,21 @@ may be started and stopped at any time; a question that it has is then asked aga
 	return c
 }
 
-func (r *run) process() error {
+func (r *run) runProcess() error {
 	c := r.settings.processor
 	var err error
-	if c.Dir, err = r.folder(r.dir()); err != nil {
+	if c.Dir, err = r.indexFolder(r.dir()); err != nil {
 		return command.Refusal{Err: err}
 	}
 	if r.options.name != "" {
 		c.Name = r.options.name
 	}
 	if r.kinds != "" {
-		if c.Kinds, err = kinds(r.kinds); err != nil {
+		if c.Kinds, err = parseKinds(r.kinds); err != nil {
 			return command.Refusal{Err: err}
 		}
 	}
-	n, err := number("--connections", r.connections, 1, manager.MaxConnections)
+	n, err := parseNumber("--connections", r.connections, 1, manager.MaxConnections)
 	if err != nil {
 		return command.Refusal{Err: err}
 	}
@@ -267,8 +267,8 @@ func (r *run) process() error {
 	return processor.New(c).Run(r.ctx)
 }
 
-// number reads the value of an option; 0 for "".
-func number(option, text string, least, most int64) (int64, error) {
+// parseNumber reads the value of an option; 0 for "".
+func parseNumber(option, text string, least, most int64) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
@@ -281,14 +281,14 @@ func number(option, text string, least, most int64) (int64, error) {
 
 func (p program) rebuildCommand() *command.Command {
 	var o options
-	c := p.leaf(command.Text{
+	c := p.newSubcommand(command.Text{
 		Name: "rebuild", Summary: "writes the index again",
 		Description: `Converts an index of another version of this program, and repairs one whose documents were analysed
 differently. It reads the old index only, not the cluster. Processors answer from the last published
 index meanwhile. After a kill the old index is unchanged.`,
 		Examples: "  hce-search rebuild",
 	}, &o, func(r *run) error {
-		dir, err := r.folder(r.dir())
+		dir, err := r.indexFolder(r.dir())
 		if err != nil {
 			return command.Refusal{Err: err}
 		}
@@ -304,13 +304,13 @@ index meanwhile. After a kill the old index is unchanged.`,
 
 func (p program) checkCommand() *command.Command {
 	var o options
-	c := p.leaf(command.Text{
+	c := p.newSubcommand(command.Text{
 		Name: "check", Summary: "reads the whole index and names a damaged file",
 		Description: `Compares each file of the newest published index, and of the working index unless "hce-search index" works on
 it, with the checksum that was written with it. It changes nothing. Exit status 3: a file is damaged.`,
 		Examples: "  hce-search check",
 	}, &o, func(r *run) error {
-		dir, err := r.folder(r.dir())
+		dir, err := r.indexFolder(r.dir())
 		if err != nil {
 			return command.Refusal{Err: err}
 		}
@@ -326,18 +326,18 @@ it, with the checksum that was written with it. It changes nothing. Exit status 
 
 func (p program) statusCommand() *command.Command {
 	var o options
-	c := p.leaf(command.Text{
+	c := p.newSubcommand(command.Text{
 		Name: "status", Summary: "shows processors, queue and rankings",
 		Description: `Asks the manager of [Manager]: for each processor the kinds, the connections and the questions with and
 without results; the queue; the words that were asked most, and the pages and files that were opened
 and shown most, since the start of the manager.`,
 		Examples: "  hce-search status --json",
-	}, &o, (*run).status)
+	}, &o, (*run).runStatus)
 	c.Flag(&o.json, "json", "", "print JSON for machines")
 	return c
 }
 
-func (r *run) status() error {
+func (r *run) runStatus() error {
 	b, err := bus.New()
 	if err != nil {
 		return err

@@ -24,11 +24,11 @@ func ini(t *testing.T, text string) string {
 
 // The shipped file has all keys, no unknown ones, and the built-in defaults.
 func TestShippedIni(t *testing.T) {
-	shipped, err := read("../../../../ini/hce-search.ini")
+	shipped, err := readSettings("../../../../ini/hce-search.ini")
 	if err != nil {
 		t.Fatal(err)
 	}
-	builtIn, err := read(ini(t, ""))
+	builtIn, err := readSettings(ini(t, ""))
 	if err != nil || len(shipped.warnings) > 0 {
 		t.Fatal(err, shipped.warnings)
 	}
@@ -61,21 +61,21 @@ func TestSettingsAreChecked(t *testing.T) {
 		"[Feed]\ninterval = 0":                                "interval",
 		"[Processor]\nconnections = 65\n[Manager]\nport = 99": "connections",
 	} {
-		if _, err := read(ini(t, text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readSettings(ini(t, text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := read(ini(t, "[Frontend]\naddress = 0.0.0.0\nallow_insecure = 1")); err != nil {
+	if _, err := readSettings(ini(t, "[Frontend]\naddress = 0.0.0.0\nallow_insecure = 1")); err != nil {
 		t.Error(err)
 	}
-	if _, err := read("/nowhere/hce-search.ini"); err == nil || errors.Is(err, config.ErrNoFile) {
+	if _, err := readSettings("/nowhere/hce-search.ini"); err == nil || errors.Is(err, config.ErrNoFile) {
 		t.Error(err)
 	}
 }
 
 // log_format = line gives lines of package seedlog, with the level of the ini file.
 func TestLogLine(t *testing.T) {
-	s, err := read(ini(t, "[Application]\nlog_format = line\nlog_level = warning"))
+	s, err := readSettings(ini(t, "[Application]\nlog_format = line\nlog_level = warning"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestLogLine(t *testing.T) {
 
 func TestNumber(t *testing.T) {
 	for text, want := range map[string]int64{"": 0, "1": 1, "64": 64, "0": -1, "65": -1, "x": -1, "1.5": -1} {
-		n, err := number("--n", text, 1, 64)
+		n, err := parseNumber("--n", text, 1, 64)
 		if want < 0 != (err != nil) || err == nil && n != want {
 			t.Errorf("%q: %d, %v", text, n, err)
 		}

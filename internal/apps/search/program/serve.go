@@ -22,7 +22,7 @@ import (
 
 func (p program) serveCommand() *command.Command {
 	var o options
-	c := p.leaf(command.Text{
+	c := p.newSubcommand(command.Text{
 		Name: "serve", Summary: "runs the web page and the Query Manager",
 		Description: `The web page is at http://127.0.0.1:8090/ and the manager at port 5511, unless the ini file says
 otherwise. It answers questions by itself, and shares them with all processors that join.
@@ -34,19 +34,19 @@ hce-search index.`,
 		Examples: `  hce-search serve
   hce-search serve --processors 2
   hce-search serve -c /etc/hce-search/hce-search.ini`,
-	}, &o, (*run).serve)
+	}, &o, (*run).runServe)
 	dirOption(c, &o)
 	clusterOptions(c, &o)
 	c.Text(&o.processors, "processors", "", "N", "processors to start as child processes, 0 to 64; without it, this process answers")
 	return c
 }
 
-func (r *run) serve() error {
-	children, err := number("--processors", r.processors, 0, 64)
+func (r *run) runServe() error {
+	children, err := parseNumber("--processors", r.processors, 0, 64)
 	if err != nil {
 		return command.Refusal{Err: err}
 	}
-	dir, err := r.folder(r.dir())
+	dir, err := r.indexFolder(r.dir())
 	if err != nil {
 		return command.Refusal{Err: err}
 	}
@@ -71,7 +71,7 @@ func (r *run) serve() error {
 	if err != nil {
 		return fmt.Errorf("start the web page: %w; set another port in [Frontend]", err)
 	}
-	service := r.cluster()
+	service := r.newCluster()
 	defer service.Close()
 	r.frontend.Engine = manager.Client{Bus: b, Endpoint: m.Local(), Timeout: r.manager.Deadline + 2*time.Second}
 	r.frontend.Cluster, r.frontend.Log = &frontend.Cluster{Service: service}, r.log

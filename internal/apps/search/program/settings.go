@@ -49,8 +49,8 @@ type settings struct {
 	insecure  bool
 }
 
-// read reads the ini file; without one all values are the defaults.
-func read(path string) (*settings, error) {
+// readSettings reads the ini file; without one all values are the defaults.
+func readSettings(path string) (*settings, error) {
 	f, _, err := config.OpenOr(name, path, filepath.Join("/etc", name))
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (s *settings) readProcessor(c *config.Section) {
 	s.processor.Connections = int(c.Int("connections", 4, 1, manager.MaxConnections))
 	s.processor.Delay = c.Duration("delay", time.Millisecond, 0, 0, time.Minute)
 	var err error
-	if s.processor.Kinds, err = kinds(strings.Join(c.Names("kinds", []string{"pages", "images", "documents"}), ",")); err != nil {
+	if s.processor.Kinds, err = parseKinds(strings.Join(c.Names("kinds", []string{"pages", "images", "documents"}), ",")); err != nil {
 		c.Fail("kinds", err.Error())
 	}
 }
@@ -108,8 +108,8 @@ func (s *settings) readFrontend(c *config.Section) {
 	}
 }
 
-// kinds reads a list of kinds.
-func kinds(text string) (list []search.Kind, err error) {
+// parseKinds reads a list of kinds.
+func parseKinds(text string) (list []search.Kind, err error) {
 	for _, word := range config.Names(text) {
 		k := search.Kind(word)
 		if !k.Valid() {
@@ -120,8 +120,8 @@ func kinds(text string) (list []search.Kind, err error) {
 	return list, nil
 }
 
-// folder returns the folder of the index: the option, the ini file, or a folder of the user.
-func (s *settings) folder(option string) (string, error) {
+// indexFolder returns the folder of the index: the option, the ini file, or a folder of the user.
+func (s *settings) indexFolder(option string) (string, error) {
 	if dir := cmp.Or(option, s.dir); dir != "" {
 		return filepath.Abs(dir)
 	}

@@ -27,26 +27,26 @@ func printStatus(out io.Writer, s manager.Status) {
 		if p.Lost {
 			state = "lost"
 		}
-		line("%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d ms\t%s", clean(p.Name), strings.Join(kinds, ","), p.Connections, p.Running, p.Found, p.Empty, p.Failed, p.DelayMs, state)
+		line("%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d ms\t%s", cleanText(p.Name), strings.Join(kinds, ","), p.Connections, p.Running, p.Found, p.Empty, p.Failed, p.DelayMs, state)
 	}
-	ranking(line, "WORDS ASKED", s.Words)
-	ranking(line, "OPENED", s.Opened)
-	ranking(line, "SHOWN", s.Shown)
+	printRanking(line, "WORDS ASKED", s.Words)
+	printRanking(line, "OPENED", s.Opened)
+	printRanking(line, "SHOWN", s.Shown)
 	_ = t.Flush() // the output is a terminal or a pipe that was closed
 }
 
-func ranking(line func(string, ...any), head string, list []manager.Ranked) {
+func printRanking(line func(string, ...any), head string, list []manager.Ranked) {
 	if len(list) == 0 {
 		return
 	}
 	line("\n%s\tCOUNT\tTITLE", head)
 	for _, r := range list {
-		line("%s\t%d\t%s", clean(r.Name), r.Count, clean(r.Title))
+		line("%s\t%d\t%s", cleanText(r.Name), r.Count, cleanText(r.Title))
 	}
 }
 
-// clean removes what could change the terminal.
-func clean(text string) string {
+// cleanText removes what could change the terminal.
+func cleanText(text string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || !unicode.IsPrint(c) && !unicode.IsSpace(c) {
 			return '\ufffd'

@@ -62,16 +62,16 @@ func Parse(text string) (Query, error) {
 	exclude := false
 	for rest := text; ; {
 		var t token
-		t, rest = next(rest)
+		t, rest = nextToken(rest)
 		switch t.kind {
 		case end:
-			return q, q.check(exclude)
+			return q, q.checkPositive(exclude)
 		case plus:
 			exclude = false
 		case minus:
 			exclude = true
 		default:
-			if err := q.add(t, exclude); err != nil {
+			if err := q.addToken(t, exclude); err != nil {
 				return q, err
 			}
 			exclude = false
@@ -79,8 +79,8 @@ func Parse(text string) (Query, error) {
 	}
 }
 
-// add takes one word, phrase or filter.
-func (q *Query) add(t token, exclude bool) error {
+// addToken takes one word, phrase or filter.
+func (q *Query) addToken(t token, exclude bool) error {
 	name, value, named := strings.Cut(t.text, ":")
 	if t.kind == word && named && !exclude {
 		switch strings.ToLower(name) {
@@ -137,8 +137,8 @@ func setDate(date *time.Time, name, value string) error {
 	return fmt.Errorf("%s:%s is not a date; write for example %s:2024-05-31 or %s:2024", name, value, name, name)
 }
 
-// check refuses a question without a positive word.
-func (q *Query) check(open bool) error {
+// checkPositive refuses a question without a positive word.
+func (q *Query) checkPositive(open bool) error {
 	switch {
 	case len(q.Terms) == 0 && len(q.Exclude) > 0:
 		return errors.New("the question only excludes; write a word before the minus")
@@ -175,7 +175,7 @@ func (q Query) String() string {
 // String returns a word as it is, and a phrase in quotes. So does a word that the parser would read as
 // something else.
 func (t Term) String() string {
-	first, rest := next(t.Text)
+	first, rest := nextToken(t.Text)
 	name, _, named := strings.Cut(strings.ToLower(t.Text), ":")
 	filter := named && (name == "site" || name == "before" || name == "after")
 	if t.Phrase || filter || first.kind != word || first.text != t.Text || rest != "" {
@@ -199,9 +199,9 @@ type token struct {
 	text string
 }
 
-// next takes the first token of text.
-func next(text string) (token, string) {
-	text = strings.TrimLeftFunc(text, blank)
+// nextToken takes the first token of text.
+func nextToken(text string) (token, string) {
+	text = strings.TrimLeftFunc(text, isBlank)
 	if text == "" {
 		return token{}, ""
 	}
@@ -211,28 +211,28 @@ func next(text string) (token, string) {
 		return token{kind: plus}, text[size:]
 	case minusSign(first):
 		return token{kind: minus}, text[size:]
-	case quote(first):
+	case isQuote(first):
 		inside := text[size:]
-		if i := strings.IndexFunc(inside, quote); i >= 0 {
+		if i := strings.IndexFunc(inside, isQuote); i >= 0 {
 			_, size := utf8.DecodeRuneInString(inside[i:])
-			return token{phrase, clean(inside[:i])}, inside[i+size:]
+			return token{phrase, cleanText(inside[:i])}, inside[i+size:]
 		}
-		return token{phrase, clean(inside)}, "" // it is not closed
+		return token{phrase, cleanText(inside)}, "" // it is not closed
 	}
-	i := strings.IndexFunc(text, func(c rune) bool { return blank(c) || quote(c) })
+	i := strings.IndexFunc(text, func(c rune) bool { return isBlank(c) || isQuote(c) })
 	if i < 0 {
 		i = len(text)
 	}
-	return token{word, clean(text[:i])}, text[i:]
+	return token{word, cleanText(text[:i])}, text[i:]
 }
 
-// clean joins blanks and drops control characters.
-func clean(text string) string {
-	return strings.Join(strings.FieldsFunc(text, blank), " ")
+// cleanText joins blanks and drops control characters.
+func cleanText(text string) string {
+	return strings.Join(strings.FieldsFunc(text, isBlank), " ")
 }
 
-func blank(c rune) bool     { return unicode.IsSpace(c) || unicode.IsControl(c) }
-func quote(c rune) bool     { return c == '"' || c == '\u201c' || c == '\u201d' || c == '\u201e' }
+func isBlank(c rune) bool   { return unicode.IsSpace(c) || unicode.IsControl(c) }
+func isQuote(c rune) bool   { return c == '"' || c == '\u201c' || c == '\u201d' || c == '\u201e' }
 func minusSign(c rune) bool { return c == '-' || c == '\u2013' || c == '\u2212' }
 
 func hasLetter(text string) bool {

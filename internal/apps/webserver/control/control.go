@@ -89,13 +89,13 @@ func Serve(ctx context.Context, l net.Listener, answer func(Request) Reply) erro
 			defer func() { <-places }()
 			defer c.Close()
 			if c.SetDeadline(time.Now().Add(timeout)) == nil {
-				serve(c, answer)
+				serveRequest(c, answer)
 			}
 		})
 	}
 }
 
-func serve(c io.ReadWriter, answer func(Request) Reply) {
+func serveRequest(c io.ReadWriter, answer func(Request) Reply) {
 	line, err := bufio.NewReader(io.LimitReader(c, maxRequest)).ReadBytes('\n')
 	if err != nil {
 		return

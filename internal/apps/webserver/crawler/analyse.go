@@ -22,8 +22,8 @@ const (
 	maxLinks = 5000
 )
 
-// address returns the URL of a file of the folder.
-func address(base, name string) (string, error) {
+// fileURL returns the URL of a file of the folder.
+func fileURL(base, name string) (string, error) {
 	return canonical.Canonical(base + (&url.URL{Path: name}).EscapedPath())
 }
 
@@ -41,23 +41,23 @@ func analysePage(d packet.Document, body []byte, whole bool) (_ packet.Document,
 	}
 	d.Kind, d.HTML = packet.Page, string(text)
 	d.Title = packet.Cut(page.Title, packet.MaxTitle)
-	description, keywords := metas(text[:min(len(text), headSize)])
+	description, keywords := readMetas(text[:min(len(text), headSize)])
 	d.Description = packet.Cut(strings.Join(strings.Fields(description), " "), packet.MaxDescription)
-	d.Words = words(keywords, false)
+	d.Words = splitWords(keywords, false)
 	return d, linkedHosts(d.URL, page), true
 }
 
-var metaElements = must(xpath.Compile(`//meta[@name]`))
+var metaElements = mustCompile(xpath.Compile(`//meta[@name]`))
 
-func must(e *xpath.Expr, err error) *xpath.Expr {
+func mustCompile(e *xpath.Expr, err error) *xpath.Expr {
 	if err != nil {
 		panic(err)
 	}
 	return e
 }
 
-// metas returns the contents of the first meta elements description and keywords.
-func metas(head []byte) (description, keywords string) {
+// readMetas returns the contents of the first meta elements description and keywords.
+func readMetas(head []byte) (description, keywords string) {
 	doc, err := xpath.HTML(head)
 	if err != nil {
 		return "", "" // too costly: hostile
@@ -110,14 +110,14 @@ func analyseFile(d packet.Document, name string) packet.Document {
 	if extension == base { // ".x" is hidden, so this is a name without a dot before
 		extension = ""
 	}
-	d.Kind, d.Words = packet.File, words(strings.TrimSuffix(base, extension), true)
+	d.Kind, d.Words = packet.File, splitWords(strings.TrimSuffix(base, extension), true)
 	d.Extension = packet.Cut(strings.ToLower(strings.TrimPrefix(extension, ".")), packet.MaxExtension)
 	return d
 }
 
-// words returns the words of a text, in lower case, each once. In a name the underscore separates words,
+// splitWords returns the words of a text, in lower case, each once. In a name the underscore separates words,
 // as all other characters that are neither letters nor digits.
-func words(text string, name bool) (list []string) {
+func splitWords(text string, name bool) (list []string) {
 	seen := map[string]bool{}
 	for _, w := range strings.FieldsFunc(strings.ToValidUTF8(text, " "), func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !unicode.IsMark(c) && (name || c != '_' && c != '-')

@@ -76,7 +76,7 @@ func TestAddresses(t *testing.T) {
 	for name, want := range map[string]string{
 		"a.html": "http://a.example:8080/a.html", "sub/ñ b.gif": "http://a.example:8080/sub/%C3%B1%20b.gif", "a?b#c%20": "http://a.example:8080/a%3Fb%23c%2520", "\xff": "http://a.example:8080/%FF",
 	} {
-		if got, err := address("http://a.example:8080/", name); got != want || err != nil {
+		if got, err := fileURL("http://a.example:8080/", name); got != want || err != nil {
 			t.Errorf("%q: %q, %v", name, got, err)
 		}
 	}

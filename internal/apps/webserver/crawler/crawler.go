@@ -109,17 +109,17 @@ func (c *Crawler) Serve(ctx context.Context, l net.Listener) error {
 			return nil
 		}
 		if err != nil {
-			if !temporary(ctx, err) {
+			if !isTemporary(ctx, err) {
 				return fmt.Errorf("crawler port: %w", err)
 			}
 			continue
 		}
-		all.Go(func() { c.shake(ctx, conn) })
+		all.Go(func() { c.answerHandshake(ctx, conn) })
 	}
 }
 
-// temporary waits a moment after an error that may pass, such as too many open files.
-func temporary(ctx context.Context, err error) bool {
+// isTemporary waits a moment after an error that may pass, such as too many open files.
+func isTemporary(ctx context.Context, err error) bool {
 	if t, ok := err.(interface{ Temporary() bool }); !ok || !t.Temporary() {
 		return false
 	}
@@ -130,8 +130,8 @@ func temporary(ctx context.Context, err error) bool {
 	return true
 }
 
-// shake answers one connection.
-func (c *Crawler) shake(ctx context.Context, conn net.Conn) {
+// answerHandshake answers one connection.
+func (c *Crawler) answerHandshake(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	if conn.SetDeadline(time.Now().Add(handshake.Timeout)) != nil {
@@ -140,7 +140,7 @@ func (c *Crawler) shake(ctx context.Context, conn net.Conn) {
 	log := c.cfg.Log.With("client", conn.RemoteAddr().String())
 	reason := "no handshake"
 	if handshake.Valid(conn) {
-		reason = c.reserve()
+		reason = c.reserveCrawler()
 	}
 	if reason != "" {
 		log.Info("crawler refused", "reason", reason)
@@ -149,15 +149,15 @@ func (c *Crawler) shake(ctx context.Context, conn net.Conn) {
 	}
 	if _, err := io.WriteString(conn, handshake.OK); err != nil {
 		log.Info("crawler refused", "reason", "the client left", "error", err)
-		c.free()
+		c.freeCrawler()
 		return
 	}
 	log.Info("crawler accepted")
-	c.runs.Go(func() { c.run(ctx) })
+	c.runs.Go(func() { c.runReserved(ctx) })
 }
 
-// reserve takes the place of the one crawler. It returns why it cannot, or "".
-func (c *Crawler) reserve() (reason string) {
+// reserveCrawler takes the place of the one crawler. It returns why it cannot, or "".
+func (c *Crawler) reserveCrawler() (reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.running {
@@ -170,19 +170,19 @@ func (c *Crawler) reserve() (reason string) {
 	return ""
 }
 
-func (c *Crawler) free() {
+func (c *Crawler) freeCrawler() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running = false
 }
 
-// run runs the crawler that was reserved.
-func (c *Crawler) run(ctx context.Context) {
+// runReserved runs the crawler that was reserved.
+func (c *Crawler) runReserved(ctx context.Context) {
 	c.mu.Lock()
 	c.count++
 	log := c.cfg.Log.With(seedlog.Thread(c.count))
 	c.mu.Unlock()
-	r := c.index(ctx, log)
+	r := c.indexFolder(ctx, log)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running, c.ended = false, c.cfg.Now()

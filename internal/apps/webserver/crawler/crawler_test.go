@@ -333,13 +333,13 @@ func TestStoreIsCutOff(t *testing.T) {
 // everything.)
 func TestUnreadable(t *testing.T) {
 	x := &indexing{cfg: &Config{BaseURL: base}, log: slog.New(slog.DiscardHandler), public: map[string]bool{base + "c": true}}
-	x.unreadable("sub", errors.New("x"))
+	x.recordUnreadable("sub", errors.New("x"))
 	for name, want := range map[string]bool{"sub": true, "sub/a": true, "sub/b/c": true, "subway": false, "c": true, "d": false} {
-		if got := x.stays(base + name); got != want {
+		if got := x.keepsEntry(base + name); got != want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
-	if x.unreadable(".", errors.New("x")); !x.stays(base + "anything") {
+	if x.recordUnreadable(".", errors.New("x")); !x.keepsEntry(base + "anything") {
 		t.Error("the whole folder cannot be read, but entries go")
 	}
 }

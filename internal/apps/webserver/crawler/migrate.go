@@ -49,8 +49,8 @@ type server struct {
 
 func (c *Config) serversFile() string { return c.Table + ".servers" }
 
-// migrate reads what earlier runs know. A damaged file is reported and replaced: then servers are asked again.
-func (c *Config) migrate(log *slog.Logger, self ...string) *migration {
+// loadMigration reads what earlier runs know. A damaged file is reported and replaced: then servers are asked again.
+func (c *Config) loadMigration(log *slog.Logger, self ...string) *migration {
 	m := &migration{cfg: c, log: log, self: self, seen: map[string]server{}, known: map[string]server{}}
 	text, err := os.ReadFile(c.serversFile())
 	if err == nil {
@@ -63,8 +63,8 @@ func (c *Config) migrate(log *slog.Logger, self ...string) *migration {
 	return m
 }
 
-// offer notes hosts that pages link to.
-func (m *migration) offer(hosts []string) {
+// offerHosts notes hosts that pages link to.
+func (m *migration) offerHosts(hosts []string) {
 	if m.cfg.MaxHosts == 0 {
 		return
 	}
@@ -75,8 +75,8 @@ func (m *migration) offer(hosts []string) {
 	}
 }
 
-// next returns the servers of this run, those that were asked longest ago first.
-func (m *migration) next(now time.Time) (hosts []string) {
+// nextServers returns the servers of this run, those that were asked longest ago first.
+func (m *migration) nextServers(now time.Time) (hosts []string) {
 	absent := 0
 	for host, s := range m.seen {
 		if s.Absent && now.Sub(s.Asked) < absence {
@@ -93,8 +93,8 @@ func (m *migration) next(now time.Time) (hosts []string) {
 	return hosts
 }
 
-// finish asks the servers that have their turn, and notes when.
-func (m *migration) finish(ctx context.Context) {
+// askDueServers asks the servers that have their turn, and notes when.
+func (m *migration) askDueServers(ctx context.Context) {
 	if m.cfg.MaxHosts == 0 {
 		return
 	}
@@ -103,11 +103,11 @@ func (m *migration) finish(ctx context.Context) {
 	for range migrations {
 		all.Go(func() {
 			for host := range hosts {
-				m.ask(ctx, host)
+				m.askServer(ctx, host)
 			}
 		})
 	}
-	for _, host := range m.next(m.cfg.Now()) {
+	for _, host := range m.nextServers(m.cfg.Now()) {
 		hosts <- host
 	}
 	close(hosts)
@@ -121,7 +121,7 @@ func (m *migration) finish(ctx context.Context) {
 	}
 }
 
-func (m *migration) ask(ctx context.Context, host string) {
+func (m *migration) askServer(ctx context.Context, host string) {
 	if ctx.Err() != nil {
 		return
 	}

@@ -70,10 +70,10 @@ func TestTurns(t *testing.T) {
 			now = now.Add(absence)
 		}
 		now, asked = now.Add(time.Minute), nil
-		m := cfg.migrate(slog.New(slog.DiscardHandler), "self.example")
-		m.offer([]string{"e.example", "d.example", "self.example", "c.example"})
-		m.offer([]string{"a.example", "b.example", "c.example"})
-		m.finish(t.Context())
+		m := cfg.loadMigration(slog.New(slog.DiscardHandler), "self.example")
+		m.offerHosts([]string{"e.example", "d.example", "self.example", "c.example"})
+		m.offerHosts([]string{"a.example", "b.example", "c.example"})
+		m.askDueServers(t.Context())
 		if slices.Sort(asked); fmt.Sprint(asked) != want {
 			t.Errorf("run %d: %v, want %s", i, asked, want)
 		}
@@ -82,9 +82,9 @@ func TestTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked = nil
-	m := cfg.migrate(slog.New(slog.DiscardHandler))
-	m.offer([]string{"e.example"})
-	if m.finish(t.Context()); len(asked) != 1 {
+	m := cfg.loadMigration(slog.New(slog.DiscardHandler))
+	m.offerHosts([]string{"e.example"})
+	if m.askDueServers(t.Context()); len(asked) != 1 {
 		t.Errorf("after damage: %v", asked)
 	}
 }

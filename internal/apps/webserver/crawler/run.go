@@ -51,19 +51,19 @@ type indexing struct {
 	Run
 }
 
-// index indexes the folder.
-func (c *Crawler) index(ctx context.Context, log *slog.Logger) Run {
+// indexFolder indexes the folder.
+func (c *Crawler) indexFolder(ctx context.Context, log *slog.Logger) Run {
 	x := &indexing{cfg: &c.cfg, table: c.table, log: log, public: map[string]bool{}, Run: Run{Arrived: c.cfg.Now().UTC()}}
 	log.Info("crawler begins", "folder", c.cfg.Folder.Path())
-	x.migration = c.cfg.migrate(log, canonical.Host(c.cfg.BaseURL))
-	err := c.cfg.Folder.Walk(ctx, func(name string) error { return x.file(ctx, name) }, x.unreadable)
+	x.migration = c.cfg.loadMigration(log, canonical.Host(c.cfg.BaseURL))
+	err := c.cfg.Folder.Walk(ctx, func(name string) error { return x.indexFile(ctx, name) }, x.recordUnreadable)
 	if x.sender != nil {
-		err = errors.Join(err, x.sender.finish(ctx))
+		err = errors.Join(err, x.sender.finishSending(ctx))
 	}
 	if err == nil {
-		x.Removed, err = c.table.Keep(x.stays)
+		x.Removed, err = c.table.Keep(x.keepsEntry)
 	}
-	x.migration.finish(ctx)
+	x.migration.askDueServers(ctx)
 	x.Migrated, x.Duration = x.migration.accepted, c.cfg.Now().Sub(x.Arrived)
 	if err != nil {
 		x.Error = err.Error()
@@ -75,29 +75,29 @@ func (c *Crawler) index(ctx context.Context, log *slog.Logger) Run {
 	return r
 }
 
-// stays reports whether an entry stays in the table.
-func (x *indexing) stays(url string) bool {
+// keepsEntry reports whether an entry stays in the table.
+func (x *indexing) keepsEntry(url string) bool {
 	return x.public[url] || slices.ContainsFunc(x.unread, func(top string) bool {
 		return url == top || strings.HasPrefix(url, strings.TrimSuffix(top, "/")+"/")
 	})
 }
 
-func (x *indexing) unreadable(name string, err error) {
+func (x *indexing) recordUnreadable(name string, err error) {
 	x.Failed++
-	if url, err := address(x.cfg.BaseURL, name); err == nil {
+	if url, err := fileURL(x.cfg.BaseURL, name); err == nil {
 		x.unread = append(x.unread, url)
 	}
 	x.log.Warn("cannot read", "name", name, "error", err)
 }
 
-// file indexes one file. It returns only errors that end the run.
-func (x *indexing) file(ctx context.Context, name string) error {
+// indexFile indexes one file. It returns only errors that end the run.
+func (x *indexing) indexFile(ctx context.Context, name string) error {
 	f, info, err := x.cfg.Folder.File(name)
 	if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
 		return nil
 	}
 	if err != nil {
-		x.unreadable(name, err)
+		x.recordUnreadable(name, err)
 		return nil
 	}
 	defer f.Close()
@@ -105,33 +105,33 @@ func (x *indexing) file(ctx context.Context, name string) error {
 		x.Private++
 		return nil
 	}
-	url, err := address(x.cfg.BaseURL, name)
+	url, err := fileURL(x.cfg.BaseURL, name)
 	if err != nil {
-		x.unreadable(name, err)
+		x.recordUnreadable(name, err)
 		return nil
 	}
 	x.Files++
 	x.public[url] = true
 	known := x.table.Sum(url)
-	d, sum, hosts, err := read(ctx, f, info, url, name, known)
+	d, sum, hosts, err := readDocument(ctx, f, info, url, name, known)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		x.unreadable(name, err)
+		x.recordUnreadable(name, err)
 		return nil
 	}
-	x.migration.offer(hosts)
+	x.migration.offerHosts(hosts)
 	if known == sum {
 		x.Unchanged++
 		return nil
 	}
-	return x.send(ctx, d, sum, name)
+	return x.sendDocument(ctx, d, sum, name)
 }
 
-// read returns the document of a file, the MD5 of exactly the bytes that it describes, and the hosts that
+// readDocument returns the document of a file, the MD5 of exactly the bytes that it describes, and the hosts that
 // it links to. Of a file with the known MD5 it makes no document.
-func read(ctx context.Context, f *os.File, info fs.FileInfo, url, name, known string) (d packet.Document, sum string, hosts []string, err error) {
+func readDocument(ctx context.Context, f *os.File, info fs.FileInfo, url, name, known string) (d packet.Document, sum string, hosts []string, err error) {
 	d = packet.Document{URL: url, Modified: info.ModTime().UTC().Truncate(time.Second)}
 	kind, err := folder.Kind(f, name)
 	if err != nil {
@@ -168,8 +168,8 @@ func (r reader) Read(b []byte) (int, error) {
 	return r.Reader.Read(b)
 }
 
-// send sends a document to the Web Store, which is connected when the first one is sent.
-func (x *indexing) send(ctx context.Context, d packet.Document, sum, name string) error {
+// sendDocument sends a document to the Web Store, which is connected when the first one is sent.
+func (x *indexing) sendDocument(ctx context.Context, d packet.Document, sum, name string) error {
 	frame, err := packet.Encode(d)
 	if errors.Is(err, packet.ErrSize) { // a page of control characters
 		frame, err = packet.Encode(analyseFile(packet.Document{URL: d.URL, Size: d.Size, Modified: d.Modified}, name))
@@ -179,16 +179,16 @@ func (x *indexing) send(ctx context.Context, d packet.Document, sum, name string
 		x.log.Warn("cannot make a packet", "url", d.URL, "error", err)
 		return nil
 	}
-	if x.sender == nil || x.sender.idle() {
-		if x.sender, err = connect(ctx, x.cfg.DialStore, x.cfg.Store); err != nil {
+	if x.sender == nil || x.sender.endedIdle() {
+		if x.sender, err = connectSender(ctx, x.cfg.DialStore, x.cfg.Store); err != nil {
 			return err
 		}
 	}
-	return x.sender.send(ctx, frame, func(kind packet.Kind, a packet.Answer) error { return x.answered(d.URL, sum, kind, a) })
+	return x.sender.sendPacket(ctx, frame, func(kind packet.Kind, a packet.Answer) error { return x.recordAnswer(d.URL, sum, kind, a) })
 }
 
-// answered notes the answer to a packet: a stored file enters the table.
-func (x *indexing) answered(url, sum string, kind packet.Kind, a packet.Answer) error {
+// recordAnswer notes the answer to a packet: a stored file enters the table.
+func (x *indexing) recordAnswer(url, sum string, kind packet.Kind, a packet.Answer) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if kind == packet.Refused {

@@ -36,7 +36,7 @@ type sender struct {
 	lost    bool  // it ended while answers were due, or because of one
 }
 
-func connect(ctx context.Context, dial handshake.Dial, store string) (*sender, error) {
+func connectSender(ctx context.Context, dial handshake.Dial, store string) (*sender, error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	c, err := dial(ctx, "tcp", store)
@@ -44,12 +44,12 @@ func connect(ctx context.Context, dial handshake.Dial, store string) (*sender, e
 		return nil, fmt.Errorf("connect to the Web Store: %w", err)
 	}
 	s := &sender{conn: c, places: make(chan struct{}, inFlight), ended: make(chan struct{}), quiet: make(chan struct{}), pending: map[packet.ID]answered{}}
-	go s.receive()
+	go s.receiveAnswers()
 	return s, nil
 }
 
-// send sends a packet. It waits while many are in flight.
-func (s *sender) send(ctx context.Context, f packet.Frame, done answered) error {
+// sendPacket sends a packet. It waits while many are in flight.
+func (s *sender) sendPacket(ctx context.Context, f packet.Frame, done answered) error {
 	select {
 	case s.places <- struct{}{}:
 	case <-s.ended:
@@ -57,19 +57,19 @@ func (s *sender) send(ctx context.Context, f packet.Frame, done answered) error 
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	err := s.expect(f.ID, done)
+	err := s.expectAnswer(f.ID, done)
 	if err == nil {
 		err = packet.Write(s.conn, f)
 	}
 	if err != nil {
 		err = fmt.Errorf("send a packet to the Web Store: %w", err)
-		s.end(err, true)
+		s.closeWithReason(err, true)
 	}
 	return err
 }
 
-// expect notes that an answer is due, and begins its time.
-func (s *sender) expect(id packet.ID, done answered) error {
+// expectAnswer notes that an answer is due, and begins its time.
+func (s *sender) expectAnswer(id packet.ID, done answered) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pending[id] = done
@@ -77,8 +77,8 @@ func (s *sender) expect(id packet.ID, done answered) error {
 	return errors.Join(s.conn.SetWriteDeadline(now.Add(sendTime)), s.conn.SetReadDeadline(now.Add(sendTime+answerTime)))
 }
 
-// idle reports whether the connection ended while no answer was due.
-func (s *sender) idle() bool {
+// endedIdle reports whether the connection ended while no answer was due.
+func (s *sender) endedIdle() bool {
 	select {
 	case <-s.ended:
 		s.mu.Lock()
@@ -89,20 +89,20 @@ func (s *sender) idle() bool {
 	}
 }
 
-// finish waits until all packets are answered, and closes the connection. It returns an error if an
+// finishSending waits until all packets are answered, and closes the connection. It returns an error if an
 // answer is missing.
-func (s *sender) finish(ctx context.Context) error {
+func (s *sender) finishSending(ctx context.Context) error {
 	for range inFlight {
 		select {
 		case s.places <- struct{}{}:
 			continue
 		case <-s.ended:
 		case <-ctx.Done():
-			s.end(ctx.Err(), true)
+			s.closeWithReason(ctx.Err(), true)
 		}
 		break
 	}
-	s.end(net.ErrClosed, false)
+	s.closeWithReason(net.ErrClosed, false)
 	<-s.quiet
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,24 +112,24 @@ func (s *sender) finish(ctx context.Context) error {
 	return nil
 }
 
-// receive reads answers until the connection ends.
-func (s *sender) receive() {
+// receiveAnswers reads answers until the connection ends.
+func (s *sender) receiveAnswers() {
 	defer close(s.quiet)
 	for {
 		f, err := packet.Read(s.conn, packet.MaxAnswer)
 		if err != nil {
-			s.end(fmt.Errorf("answer of the Web Store: %w", err), false)
+			s.closeWithReason(fmt.Errorf("answer of the Web Store: %w", err), false)
 			return
 		}
-		if err := s.answer(f); err != nil {
-			s.end(fmt.Errorf("answer of the Web Store: %w", err), true)
+		if err := s.handleAnswer(f); err != nil {
+			s.closeWithReason(fmt.Errorf("answer of the Web Store: %w", err), true)
 			return
 		}
 		<-s.places
 	}
 }
 
-func (s *sender) answer(f packet.Frame) error {
+func (s *sender) handleAnswer(f packet.Frame) error {
 	a, err := packet.DecodeAnswer(f)
 	if err != nil {
 		return err
@@ -156,8 +156,8 @@ func (s *sender) answer(f packet.Frame) error {
 	return s.conn.SetReadDeadline(due)
 }
 
-// end closes the connection. The first reason counts.
-func (s *sender) end(err error, lost bool) {
+// closeWithReason closes the connection. The first reason counts.
+func (s *sender) closeWithReason(err error, lost bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {

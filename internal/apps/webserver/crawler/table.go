@@ -42,7 +42,7 @@ func OpenTable(path string) (*Table, error) {
 		if l.URL == "" {
 			return errors.New("an entry has no URL")
 		}
-		t.apply(l)
+		t.applyLine(l)
 		return nil
 	})
 	return t, err
@@ -64,7 +64,7 @@ func (t *Table) Sum(url string) string {
 
 // Set notes that the Web Store has acknowledged a file. It does not wait for the disk: if the machine
 // loses the entry, the file is sent again.
-func (t *Table) Set(url, sum string) error { return t.change(line{url, sum}) }
+func (t *Table) Set(url, sum string) error { return t.appendChange(line{url, sum}) }
 
 // Keep removes all entries for which keep is false, makes the table durable, and returns how many were
 // removed.
@@ -73,12 +73,12 @@ func (t *Table) Keep(keep func(url string) bool) (removed int, err error) {
 		if keep(e.URL) {
 			continue
 		}
-		if err := t.change(line{URL: e.URL}); err != nil {
+		if err := t.appendChange(line{URL: e.URL}); err != nil {
 			return removed, err
 		}
 		removed++
 	}
-	return removed, t.compact()
+	return removed, t.compactFile()
 }
 
 // List returns the entries in the order of their URLs.
@@ -92,7 +92,7 @@ func (t *Table) List() []Entry {
 	return list
 }
 
-func (t *Table) apply(l line) {
+func (t *Table) applyLine(l line) {
 	if l.MD5 == "" {
 		delete(t.sums, l.URL)
 		return
@@ -100,7 +100,7 @@ func (t *Table) apply(l line) {
 	t.sums[l.URL] = l.MD5
 }
 
-func (t *Table) change(l line) error {
+func (t *Table) appendChange(l line) error {
 	text, err := json.Marshal(l)
 	if err != nil {
 		return err
@@ -110,12 +110,12 @@ func (t *Table) change(l line) error {
 	if err := t.journal.Append(journal.NoSync, text); err != nil {
 		return err
 	}
-	t.apply(l)
+	t.applyLine(l)
 	return nil
 }
 
-// compact makes the table durable. If most lines of the file are old, it replaces the file.
-func (t *Table) compact() error {
+// compactFile makes the table durable. If most lines of the file are old, it replaces the file.
+func (t *Table) compactFile() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.journal.Lines() <= 2*len(t.sums)+100 {

@@ -27,7 +27,7 @@ type clients struct {
 	others int64
 }
 
-func (c *clients) count(address, agent string) {
+func (c *clients) countRequest(address, agent string) {
 	key := clientKey{address, packet.Cut(agent, maxShown)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,7 +41,7 @@ func (c *clients) count(address, agent string) {
 	c.known[key]++
 }
 
-func (c *clients) list() (all []Client, others int64) {
+func (c *clients) listClients() (all []Client, others int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, n := range c.known {

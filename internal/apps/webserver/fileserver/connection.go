@@ -30,7 +30,7 @@ type listener struct {
 	server *Server
 }
 
-func (s *Server) listener(l net.Listener) net.Listener {
+func (s *Server) limitListener(l net.Listener) net.Listener {
 	most := max(hardConnections, s.cfg.MaxConnections+hardConnections/16)
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil && files.Cur < 2*uint64(most) {
@@ -86,9 +86,9 @@ func (c *connection) Write(b []byte) (total int, err error) {
 			break
 		}
 		size, n := min(len(b), part), 0
-		c.count(int64(size))
+		c.countBytes(int64(size))
 		n, err = c.Conn.Write(b[:size])
-		c.count(int64(n - size))
+		c.countBytes(int64(n - size))
 		total, b = total+n, b[n:]
 	}
 	return total, err
@@ -106,9 +106,9 @@ func (c *connection) ReadFrom(r io.Reader) (total int64, err error) {
 			return total, err
 		}
 		size := min(limited.N, part)
-		c.count(size)
+		c.countBytes(size)
 		n, err := io.Copy(c.Conn, &io.LimitedReader{R: limited.R, N: size})
-		c.count(n - size)
+		c.countBytes(n - size)
 		total, limited.N = total+n, limited.N-n
 		if err != nil || n == 0 {
 			return total, err
@@ -123,15 +123,15 @@ type writer struct{ connection io.Writer }
 // Write sends b.
 func (w writer) Write(b []byte) (int, error) { return w.connection.Write(b) }
 
-// count counts bytes before they are sent, so that a client that has its answer is counted, and takes back
+// countBytes counts bytes before they are sent, so that a client that has its answer is counted, and takes back
 // what was not sent.
-func (c *connection) count(n int64) {
+func (c *connection) countBytes(n int64) {
 	if n == 0 {
 		return
 	}
 	c.written.Add(n)
-	if s := c.listener.server; s.service.sent(n) {
-		reason, _ := s.service.unavailable()
+	if s := c.listener.server; s.service.countSent(n) {
+		reason, _ := s.service.reasonIfOff()
 		s.cfg.Log.Warn("out of service", "reason", reason)
 	}
 }

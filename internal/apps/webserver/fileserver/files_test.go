@@ -161,9 +161,9 @@ func TestClients(t *testing.T) {
 	}
 	var c clients
 	for i := range maxClients + 5 {
-		c.count(fmt.Sprint(i), "")
+		c.countRequest(fmt.Sprint(i), "")
 	}
-	if list, others := c.list(); len(list) != maxClients || others != 5 {
+	if list, others := c.listClients(); len(list) != maxClients || others != 5 {
 		t.Errorf("%d clients, %d others", len(list), others)
 	}
 }

@@ -29,70 +29,70 @@ const statusGone = 499
 // maxShown bounds a name of a client in answers and logs, in bytes.
 const maxShown = 200
 
-// serve answers a request and logs it.
-func (s *Server) serve(raw http.ResponseWriter, r *http.Request) {
+// serveRequest answers a request and logs it.
+func (s *Server) serveRequest(raw http.ResponseWriter, r *http.Request) {
 	begin, w := time.Now(), &answer{ResponseWriter: raw, status: http.StatusOK}
 	c, _ := r.Context().Value(connectionKey{}).(*connection)
 	before := c.written.Load()
 	s.requests.Add(1)
 	address, _, _ := net.SplitHostPort(r.RemoteAddr)
-	s.clients.count(address, r.UserAgent())
+	s.clients.countRequest(address, r.UserAgent())
 	w.Header().Set("Server", "hce-webserver")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if r.ContentLength != 0 { // no answer depends on a body; net/http may read some of it afterwards
 		w.Header().Set("Connection", "close")
 		defer func() { _ = c.SetReadDeadline(time.Now().Add(s.cfg.HeaderTime)) }()
 	}
-	s.admit(w, r, c)
+	s.admitRequest(w, r, c)
 	if w.status != statusGone {
-		w.flush()
+		w.flushBuffer()
 	}
 	s.cfg.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", seedlog.Thread(c.id), slog.String("method", packet.Cut(r.Method, maxShown)),
 		slog.String("path", packet.Cut(r.URL.Path, maxShown)), slog.Int("status", w.status), slog.String("client", address),
 		slog.Int64("bytes", c.written.Load()-before), slog.Int64("ms", time.Since(begin).Milliseconds()))
 }
 
-// admit answers a request that the server does not work on, or passes it on.
-func (s *Server) admit(w *answer, r *http.Request, c *connection) {
+// admitRequest answers a request that the server does not work on, or passes it on.
+func (s *Server) admitRequest(w *answer, r *http.Request, c *connection) {
 	if c.refused {
 		w.Header().Set("Connection", "close")
-		s.unavailable(w, fmt.Sprintf("too many connections: at most %d can be open", s.cfg.MaxConnections))
+		s.answerUnavailable(w, fmt.Sprintf("too many connections: at most %d can be open", s.cfg.MaxConnections))
 		return
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		say(w, http.StatusMethodNotAllowed, "ERROR: Method %q is not allowed; use GET or HEAD", packet.Cut(r.Method, maxShown))
+		writeLine(w, http.StatusMethodNotAllowed, "ERROR: Method %q is not allowed; use GET or HEAD", packet.Cut(r.Method, maxShown))
 		return
 	}
-	if reason, off := s.service.unavailable(); off {
-		s.unavailable(w, reason)
+	if reason, off := s.service.reasonIfOff(); off {
+		s.answerUnavailable(w, reason)
 		return
 	}
-	switch err := s.queue.enter(r.Context(), s.cfg.QueueTime); {
+	switch err := s.queue.enterQueue(r.Context(), s.cfg.QueueTime); {
 	case errors.Is(err, errQueueTime):
 		w.Header().Set("Connection", "close")
-		say(w, http.StatusRequestTimeout, "ERROR: Request Timeout: all %d places were taken for %v; try again later", s.cfg.MaxRequests, s.cfg.QueueTime)
+		writeLine(w, http.StatusRequestTimeout, "ERROR: Request Timeout: all %d places were taken for %v; try again later", s.cfg.MaxRequests, s.cfg.QueueTime)
 		return
 	case err != nil: // the client has gone
 		w.status = statusGone
 		return
 	}
-	defer s.queue.leave()
-	if reason, off := s.service.unavailable(); off { // while the request was in the queue
-		s.unavailable(w, reason)
+	defer s.queue.leaveQueue()
+	if reason, off := s.service.reasonIfOff(); off { // while the request was in the queue
+		s.answerUnavailable(w, reason)
 		return
 	}
-	s.file(w, r)
-	w.flush() // the place is kept until the answer is sent
+	s.answerFile(w, r)
+	w.flushBuffer() // the place is kept until the answer is sent
 }
 
-func (s *Server) unavailable(w *answer, reason string) {
+func (s *Server) answerUnavailable(w *answer, reason string) {
 	w.Header().Set("Retry-After", strconv.Itoa(max(1, int(s.cfg.RetryAfter.Seconds()))))
-	say(w, http.StatusServiceUnavailable, "The server is out of service: %s", reason)
+	writeLine(w, http.StatusServiceUnavailable, "The server is out of service: %s", reason)
 }
 
-// file answers with the file that the path names.
-func (s *Server) file(w *answer, r *http.Request) {
+// answerFile answers with the file that the path names.
+func (s *Server) answerFile(w *answer, r *http.Request) {
 	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
 	isFolder := name == "" || strings.HasSuffix(r.URL.Path, "/")
 	if isFolder {
@@ -105,12 +105,12 @@ func (s *Server) file(w *answer, r *http.Request) {
 	}
 	f, info, err := s.cfg.Folder.File(name)
 	if err != nil {
-		s.missing(w, name, err)
+		s.answerMissing(w, name, err)
 		return
 	}
 	defer f.Close()
-	if err := describe(w.Header(), f, info); err != nil {
-		s.missing(w, name, err)
+	if err := setFileHeaders(w.Header(), f, info); err != nil {
+		s.answerMissing(w, name, err)
 		return
 	}
 	http.ServeContent(w, r, "", info.ModTime(), f)
@@ -119,21 +119,21 @@ func (s *Server) file(w *answer, r *http.Request) {
 // machineFaults are errors that do not mean that a client asked for what is not there.
 var machineFaults = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO, syscall.ESTALE}
 
-// missing answers that there is no such file for the public, or that the machine failed.
-func (s *Server) missing(w *answer, name string, err error) {
+// answerMissing answers that there is no such file for the public, or that the machine failed.
+func (s *Server) answerMissing(w *answer, name string, err error) {
 	for _, fault := range machineFaults {
 		if errors.Is(err, fault) {
 			s.cfg.Log.Error("cannot read a file", "name", packet.Cut(name, maxShown), "error", err)
-			say(w, http.StatusInternalServerError, "ERROR: File %s cannot be read now", packet.Cut(name, maxShown))
+			writeLine(w, http.StatusInternalServerError, "ERROR: File %s cannot be read now", packet.Cut(name, maxShown))
 			return
 		}
 	}
-	say(w, http.StatusNotFound, "ERROR: File %s was not found", packet.Cut(name, maxShown))
+	writeLine(w, http.StatusNotFound, "ERROR: File %s was not found", packet.Cut(name, maxShown))
 }
 
-// describe sets type, disposition and entity tag of a file. HTML and images are shown by the browser, it
+// setFileHeaders sets type, disposition and entity tag of a file. HTML and images are shown by the browser, it
 // offers to save everything else.
-func describe(h http.Header, f *os.File, info fs.FileInfo) error {
+func setFileHeaders(h http.Header, f *os.File, info fs.FileInfo) error {
 	kind, err := folder.Kind(f, info.Name())
 	if err != nil {
 		return err
@@ -146,8 +146,8 @@ func describe(h http.Header, f *os.File, info fs.FileInfo) error {
 	return nil
 }
 
-// say answers with one line of text.
-func say(w http.ResponseWriter, status int, format string, values ...any) {
+// writeLine answers with one line of text.
+func writeLine(w http.ResponseWriter, status int, format string, values ...any) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	line := strings.Map(oneLine, fmt.Sprintf(format, values...)) + "\n"
@@ -179,5 +179,5 @@ func (w *answer) WriteHeader(status int) {
 // ReadFrom keeps the way by sendfile.
 func (w *answer) ReadFrom(r io.Reader) (int64, error) { return io.Copy(w.ResponseWriter, r) }
 
-// flush sends what net/http has in its buffer.
-func (w *answer) flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
+// flushBuffer sends what net/http has in its buffer.
+func (w *answer) flushBuffer() { _ = http.NewResponseController(w.ResponseWriter).Flush() }

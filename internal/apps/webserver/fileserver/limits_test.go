@@ -53,29 +53,29 @@ func TestFIFO(t *testing.T) {
 // The queue itself keeps the order of arrival.
 func TestTurns(t *testing.T) {
 	q := queue{free: 1}
-	if err := q.enter(t.Context(), time.Minute); err != nil {
+	if err := q.enterQueue(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	turn := make(chan int)
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			if err := q.enter(t.Context(), time.Minute); err != nil {
+			if err := q.enterQueue(t.Context(), time.Minute); err != nil {
 				t.Error(err)
 			}
 			turn <- i
-			q.leave()
+			q.leaveQueue()
 		})
-		testwait.Until(t, "a request waits", func() bool { return q.status().Waiting == i+1 })
+		testwait.Until(t, "a request waits", func() bool { return q.queueStatus().Waiting == i+1 })
 	}
-	q.leave()
+	q.leaveQueue()
 	for i := range 20 {
 		if got := <-turn; got != i {
 			t.Errorf("turn of %d, want %d", got, i)
 		}
 	}
 	all.Wait()
-	if st := q.status(); st.Working != 0 || st.Waiting != 0 || q.free != 1 {
+	if st := q.queueStatus(); st.Working != 0 || st.Waiting != 0 || q.free != 1 {
 		t.Errorf("%+v, %d free", st, q.free)
 	}
 }

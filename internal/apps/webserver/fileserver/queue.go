@@ -20,8 +20,8 @@ type queue struct {
 	timedOut int64
 }
 
-// enter waits for a place, at most for limit. After nil the caller must call leave.
-func (q *queue) enter(ctx context.Context, limit time.Duration) error {
+// enterQueue waits for a place, at most for limit. After nil the caller must call leave.
+func (q *queue) enterQueue(ctx context.Context, limit time.Duration) error {
 	q.mu.Lock()
 	if q.free > 0 {
 		q.free--
@@ -62,8 +62,8 @@ func (q *queue) giveUp(place *list.Element, turn <-chan struct{}, err error) err
 	return err
 }
 
-// leave gives the place to the first request of the queue.
-func (q *queue) leave() {
+// leaveQueue gives the place to the first request of the queue.
+func (q *queue) leaveQueue() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if first := q.waiting.Front(); first != nil {
@@ -74,7 +74,7 @@ func (q *queue) leave() {
 	q.working--
 }
 
-func (q *queue) status() Status {
+func (q *queue) queueStatus() Status {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return Status{Working: q.working, Waiting: q.waiting.Len(), LongestWait: q.longest, TimedOut: q.timedOut}

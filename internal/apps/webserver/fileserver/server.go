@@ -73,7 +73,7 @@ func New(cfg Config) *Server {
 // Serve answers the connections of l until ctx ends. It closes l. It returns nil after ctx has ended.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
-		Handler:           http.HandlerFunc(s.serve),
+		Handler:           http.HandlerFunc(s.serveRequest),
 		ReadHeaderTimeout: s.cfg.HeaderTime,
 		// No ReadTimeout: it would end requests that wait in the queue. serve limits bodies.
 		IdleTimeout:    s.cfg.IdleTime,
@@ -94,7 +94,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 	})
 	places.Follow(h)
-	err := h.Serve(s.listener(l))
+	err := h.Serve(s.limitListener(l))
 	if !stop() {
 		<-stopped
 	}
@@ -105,10 +105,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 }
 
 // Off puts the server out of service, with a reason for its clients. Answers that were begun go on.
-func (s *Server) Off(reason string) { s.service.off(reason) }
+func (s *Server) Off(reason string) { s.service.switchOff(reason) }
 
 // On puts the server into service. The count of MaxFlow begins at 0 again.
-func (s *Server) On() { s.service.on() }
+func (s *Server) On() { s.service.switchOn() }
 
 // Status is the state of a server. Counts begin with the server.
 type Status struct {
@@ -126,12 +126,12 @@ type Status struct {
 
 // Status returns the state of the server.
 func (s *Server) Status() Status {
-	st := s.queue.status()
+	st := s.queue.queueStatus()
 	st.Requests, st.Connections = s.requests.Load(), s.open.Load()
-	s.service.status(&st)
+	s.service.fillStatus(&st)
 	return st
 }
 
 // Clients returns the clients that requested something, those with most requests first, and how many
 // requests came from clients that are not in the bounded list.
-func (s *Server) Clients() (list []Client, others int64) { return s.clients.list() }
+func (s *Server) Clients() (list []Client, others int64) { return s.clients.listClients() }

@@ -16,20 +16,20 @@ type service struct {
 	flow   int64 // bytes sent since on
 }
 
-func (s *service) off(reason string) {
+func (s *service) switchOff(reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.isOff, s.reason = true, reason
 }
 
-func (s *service) on() {
+func (s *service) switchOn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.isOff, s.reason, s.flow = false, "", 0
 }
 
-// sent counts bytes that left the server. It returns true if they put it out of service.
-func (s *service) sent(n int64) (tripped bool) {
+// countSent counts bytes that left the server. It returns true if they put it out of service.
+func (s *service) countSent(n int64) (tripped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.total, s.flow = s.total+n, s.flow+n
@@ -40,14 +40,14 @@ func (s *service) sent(n int64) (tripped bool) {
 	return true
 }
 
-// unavailable returns the reason why the server is out of service.
-func (s *service) unavailable() (reason string, off bool) {
+// reasonIfOff returns the reason why the server is out of service.
+func (s *service) reasonIfOff() (reason string, off bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.reason, s.isOff
 }
 
-func (s *service) status(st *Status) {
+func (s *service) fillStatus(st *Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st.InService, st.Reason, st.Sent, st.Flow = !s.isOff, s.reason, s.total, s.flow

@@ -111,13 +111,13 @@ func (w *world) occupy(t *testing.T) (release func()) {
 	t.Helper()
 	n := w.cfg.MaxRequests
 	for range n {
-		if err := w.queue.enter(t.Context(), time.Minute); err != nil {
+		if err := w.queue.enterQueue(t.Context(), time.Minute); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return func() {
 		for range n {
-			w.queue.leave()
+			w.queue.leaveQueue()
 		}
 	}
 }

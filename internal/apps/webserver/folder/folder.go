@@ -51,7 +51,7 @@ func (f *Folder) Path() string { return f.path }
 // there is no such file for the public, whatever the reason, except for failures of the machine.
 func (f *Folder) File(name string) (*os.File, fs.FileInfo, error) {
 	if !fs.ValidPath(name) || Hidden(name) {
-		return nil, nil, missing(name)
+		return nil, nil, newNotExistError(name)
 	}
 	// O_NONBLOCK: opening a pipe does not wait for its writer.
 	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -60,7 +60,7 @@ func (f *Folder) File(name string) (*os.File, fs.FileInfo, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = missing(name)
+		err = newNotExistError(name)
 	}
 	if err != nil {
 		_ = file.Close()
@@ -132,4 +132,6 @@ func Kind(f *os.File, name string) (string, error) {
 	return content.Detect(first[:n]), nil
 }
 
-func missing(name string) error { return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist} }
+func newNotExistError(name string) error {
+	return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}

@@ -38,7 +38,7 @@ const (
 // before and after each system call that changes a file.
 var Step func()
 
-func step() {
+func callStep() {
 	if Step != nil {
 		Step()
 	}
@@ -60,21 +60,21 @@ func Open(path string, load func(line []byte) error) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	step()
+	callStep()
 	j := &Journal{path: path, file: f}
-	if err := j.load(load); err != nil {
+	if err := j.loadLines(load); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
 	return j, nil
 }
 
-func (j *Journal) load(load func(line []byte) error) error {
+func (j *Journal) loadLines(load func(line []byte) error) error {
 	r := bufio.NewReaderSize(j.file, 1<<20)
 	for {
 		line, err := r.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return j.cut()
+			return j.cutPartialLine()
 		}
 		if err != nil {
 			return fmt.Errorf("read journal: %w", err)
@@ -87,8 +87,8 @@ func (j *Journal) load(load func(line []byte) error) error {
 	}
 }
 
-// cut removes what is behind the last whole line.
-func (j *Journal) cut() error {
+// cutPartialLine removes what is behind the last whole line.
+func (j *Journal) cutPartialLine() error {
 	if err := j.file.Truncate(j.size); err != nil {
 		return fmt.Errorf("cut the incomplete last line of a journal: %w", err)
 	}
@@ -112,14 +112,14 @@ func (j *Journal) Append(d Durability, lines ...[]byte) error {
 		}
 		text = append(append(text, line...), '\n')
 	}
-	step()
+	callStep()
 	if _, err := j.file.Write(text); err != nil {
-		if failed := j.cut(); failed != nil {
+		if failed := j.cutPartialLine(); failed != nil {
 			j.broken = failed
 		}
 		return fmt.Errorf("append: %w", err)
 	}
-	step()
+	callStep()
 	j.size, j.lines = j.size+int64(len(text)), j.lines+len(lines)
 	if d == Sync {
 		return j.Sync()
@@ -134,7 +134,7 @@ func (j *Journal) Sync() error {
 		j.broken = err
 		return fmt.Errorf("sync: %w", err)
 	}
-	step()
+	callStep()
 	return nil
 }
 
@@ -144,11 +144,11 @@ func (j *Journal) Replace(lines [][]byte) error {
 	if len(lines) > 0 {
 		text = append(text, '\n')
 	}
-	step()
+	callStep()
 	if err := files.Write(j.path, text, 0o600); err != nil {
 		return fmt.Errorf("replace journal: %w", err)
 	}
-	step()
+	callStep()
 	f, err := os.OpenFile(j.path, os.O_RDWR, 0o600)
 	if err != nil {
 		j.broken = err // the open file is the old one

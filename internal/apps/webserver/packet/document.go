@@ -59,10 +59,10 @@ type Answer struct {
 // Encode returns a request with a new id. It returns ErrInvalid or ErrSize for a document that Decode
 // would refuse.
 func Encode(d Document) (Frame, error) {
-	if err := d.check(); err != nil {
+	if err := d.checkURL(); err != nil {
 		return Frame{}, err
 	}
-	payload, err := encode(d)
+	payload, err := encodeJSON(d)
 	if err == nil && len(payload) > MaxPayload {
 		err = fmt.Errorf("encode %s: %w", d.URL, ErrSize)
 	}
@@ -79,7 +79,7 @@ func Decode(f Frame) (Document, error) {
 		return Document{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	d.Kind = f.Kind
-	if err := d.check(); err != nil {
+	if err := d.checkURL(); err != nil {
 		return Document{}, err
 	}
 	return d, nil
@@ -88,7 +88,7 @@ func Decode(f Frame) (Document, error) {
 // Reply returns the response to the request with this id.
 func Reply(id ID, kind Kind, a Answer) Frame {
 	a.Error = Cut(a.Error, MaxDescription)
-	payload, err := encode(a)
+	payload, err := encodeJSON(a)
 	if err != nil {
 		panic(err) // two texts always have a JSON form
 	}
@@ -118,8 +118,8 @@ func Cut(text string, limit int) string {
 	return text[:limit]
 }
 
-// encode returns the JSON of a value, with < and & as they are, in one line without its end.
-func encode(value any) ([]byte, error) {
+// encodeJSON returns the JSON of a value, with < and & as they are, in one line without its end.
+func encodeJSON(value any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -127,7 +127,7 @@ func encode(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-func (d Document) check() error {
+func (d Document) checkURL() error {
 	u, err := canonical.Canonical(d.URL)
 	switch {
 	case err != nil:

@@ -119,14 +119,14 @@ func (f *Frame) ReadPayload(r io.Reader, size int) error {
 		next := min(size, max(2*have, portion))
 		f.Payload = append(f.Payload, make([]byte, next-have)...)
 		if _, err := io.ReadFull(r, f.Payload[have:]); err != nil {
-			return cut(err)
+			return unexpectedEOF(err)
 		}
 	}
 	return nil
 }
 
-// cut returns io.ErrUnexpectedEOF for an end inside of a frame.
-func cut(err error) error {
+// unexpectedEOF returns io.ErrUnexpectedEOF for an end inside of a frame.
+func unexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}

@@ -89,16 +89,16 @@ func (e *Expiry) Touch(now time.Time, hosts ...string) error {
 	for _, host := range changed {
 		e.hosts[host] = now.Unix()
 	}
-	return errors.Join(full, e.compact())
+	return errors.Join(full, e.compactFile())
 }
 
-// compact replaces the file when most of its lines are old.
-func (e *Expiry) compact() error {
+// compactFile replaces the file when most of its lines are old.
+func (e *Expiry) compactFile() error {
 	if e.file.Lines() <= 4*len(e.hosts)+1000 {
 		return nil
 	}
 	var lines [][]byte
-	for _, h := range e.list() {
+	for _, h := range e.listHosts() {
 		line, err := json.Marshal(h)
 		if err != nil {
 			return err
@@ -112,10 +112,10 @@ func (e *Expiry) compact() error {
 func (e *Expiry) List() []Host {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.list()
+	return e.listHosts()
 }
 
-func (e *Expiry) list() []Host {
+func (e *Expiry) listHosts() []Host {
 	list := make([]Host, 0, len(e.hosts))
 	for host, uts := range e.hosts {
 		list = append(list, Host{host, uts})

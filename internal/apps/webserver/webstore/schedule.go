@@ -34,36 +34,36 @@ func (s *Schedule) Run(ctx context.Context, begin <-chan struct{}) {
 			return
 		case <-begin:
 			s.Log.Info("crawling begins", "first", s.First)
-			s.request(ctx, s.First)
+			s.requestCrawler(ctx, s.First)
 			if ticks == nil {
 				ticker := time.NewTicker(s.Period)
 				defer ticker.Stop()
 				ticks = ticker.C
 			}
-			s.round(ctx)
+			s.askDueHosts(ctx)
 		case <-ticks:
-			s.round(ctx)
+			s.askDueHosts(ctx)
 		}
 	}
 }
 
-// round asks all due hosts.
-func (s *Schedule) round(ctx context.Context) {
+// askDueHosts asks all due hosts.
+func (s *Schedule) askDueHosts(ctx context.Context) {
 	places := make(chan struct{}, requests)
 	var all sync.WaitGroup
 	for _, host := range s.Expiry.Due(s.Now(), s.Age) {
 		places <- struct{}{}
 		all.Go(func() {
-			s.request(ctx, host)
+			s.requestCrawler(ctx, host)
 			<-places
 		})
 	}
 	all.Wait()
 }
 
-// request asks a host for a crawler. Then its time is now, whatever the answer: it is asked again when
+// requestCrawler asks a host for a crawler. Then its time is now, whatever the answer: it is asked again when
 // that is old.
-func (s *Schedule) request(ctx context.Context, host string) {
+func (s *Schedule) requestCrawler(ctx context.Context, host string) {
 	if host == "" || ctx.Err() != nil {
 		return
 	}

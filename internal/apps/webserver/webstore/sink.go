@@ -53,7 +53,7 @@ func OpenJournal(path string, now func() time.Time) (*Journal, error) {
 			return errors.New("a record has no url or no uuid")
 		}
 		r.Document.Kind = r.Kind
-		s.known[r.URL] = sum(r.Document)
+		s.known[r.URL] = hashDocument(r.Document)
 		return nil
 	})
 	return s, err
@@ -69,8 +69,8 @@ func (s *Journal) Documents() int { return len(s.known) }
 func (s *Journal) Store(_ context.Context, docs []packet.Document) ([]packet.Outcome, error) {
 	outcomes, lines, changed := make([]packet.Outcome, len(docs)), [][]byte{}, map[string][sha256.Size]byte{}
 	for i, d := range docs {
-		sum := sum(d)
-		if outcomes[i] = s.compare(d.URL, sum, changed); outcomes[i] == packet.Unchanged {
+		sum := hashDocument(d)
+		if outcomes[i] = s.compareDocument(d.URL, sum, changed); outcomes[i] == packet.Unchanged {
 			continue
 		}
 		line, err := json.Marshal(Record{Stored: s.now().UTC(), Outcome: outcomes[i], UUID: wire.UUIDOfURL(d.URL), Kind: d.Kind, Document: d})
@@ -88,8 +88,8 @@ func (s *Journal) Store(_ context.Context, docs []packet.Document) ([]packet.Out
 	return outcomes, nil
 }
 
-// compare returns what a document is for the store. changed has the earlier ones of its batch.
-func (s *Journal) compare(url string, sum [sha256.Size]byte, changed map[string][sha256.Size]byte) packet.Outcome {
+// compareDocument returns what a document is for the store. changed has the earlier ones of its batch.
+func (s *Journal) compareDocument(url string, sum [sha256.Size]byte, changed map[string][sha256.Size]byte) packet.Outcome {
 	old, found := changed[url]
 	if !found {
 		old, found = s.known[url]
@@ -103,8 +103,8 @@ func (s *Journal) compare(url string, sum [sha256.Size]byte, changed map[string]
 	return packet.Updated
 }
 
-// sum returns a hash of all that a document says, except when its file was changed.
-func sum(d packet.Document) [sha256.Size]byte {
+// hashDocument returns a hash of all that a document says, except when its file was changed.
+func hashDocument(d packet.Document) [sha256.Size]byte {
 	d.Modified = time.Time{}
 	text, err := json.Marshal(struct {
 		Kind packet.Kind

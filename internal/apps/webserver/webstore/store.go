@@ -110,12 +110,12 @@ func (s *Store) Serve(ctx context.Context, l net.Listener) error {
 			}
 			return fmt.Errorf("receive packets: %w", err)
 		}
-		all.Go(func() { s.connection(ctx, places.Of(c)) })
+		all.Go(func() { s.serveConnection(ctx, places.Of(c)) })
 	}
 }
 
-// connection receives the packets of one crawler, and sends the answers.
-func (s *Store) connection(ctx context.Context, c *places.Conn) {
+// serveConnection receives the packets of one crawler, and sends the answers.
+func (s *Store) serveConnection(ctx context.Context, c *places.Conn) {
 	log := s.cfg.Log.With("client", c.RemoteAddr().String())
 	defer context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })()
 	// As many answers as places: a reply never waits for a client that takes none.
@@ -136,7 +136,7 @@ func (s *Store) connection(ctx context.Context, c *places.Conn) {
 			c.End()
 		}
 	}()
-	err := s.receive(ctx, c, places, func(f packet.Frame) { answers <- f })
+	err := s.receivePackets(ctx, c, places, func(f packet.Frame) { answers <- f })
 	if !errors.Is(err, io.EOF) && ctx.Err() == nil {
 		log.Info("connection of a crawler ended", "error", err)
 	}
@@ -147,12 +147,12 @@ func (s *Store) connection(ctx context.Context, c *places.Conn) {
 	<-written
 }
 
-// receive reads packets until the connection ends or sends something else, and returns why. Each packet takes
+// receivePackets reads packets until the connection ends or sends something else, and returns why. Each packet takes
 // a place, and gets one reply.
-func (s *Store) receive(ctx context.Context, c *places.Conn, places chan struct{}, reply func(packet.Frame)) error {
+func (s *Store) receivePackets(ctx context.Context, c *places.Conn, places chan struct{}, reply func(packet.Frame)) error {
 	for {
 		places <- struct{}{}
-		f, release, err := s.read(ctx, c)
+		f, release, err := s.readFrame(ctx, c)
 		if err != nil {
 			release()
 			<-places
@@ -171,10 +171,10 @@ func (s *Store) receive(ctx context.Context, c *places.Conn, places chan struct{
 	}
 }
 
-// read reads one frame. release frees its place among the large ones.
-func (s *Store) read(ctx context.Context, c *places.Conn) (f packet.Frame, release func(), err error) {
+// readFrame reads one frame. release frees its place among the large ones.
+func (s *Store) readFrame(ctx context.Context, c *places.Conn) (f packet.Frame, release func(), err error) {
 	release = func() {}
-	if err := deadline(ctx, c, s.cfg.IdleTime); err != nil {
+	if err := setReadDeadline(ctx, c, s.cfg.IdleTime); err != nil {
 		return f, release, err
 	}
 	f, size, err := packet.ReadHeader(c, packet.MaxPayload)
@@ -185,7 +185,7 @@ func (s *Store) read(ctx context.Context, c *places.Conn) (f packet.Frame, relea
 		s.large <- struct{}{} // bounded: their packets have deadlines
 		release = func() { <-s.large }
 	}
-	if err := deadline(ctx, c, s.cfg.PacketTime); err != nil {
+	if err := setReadDeadline(ctx, c, s.cfg.PacketTime); err != nil {
 		return f, release, err
 	}
 	return f, release, f.ReadPayload(progress{c}, size)
@@ -202,8 +202,8 @@ func (p progress) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// deadline sets the time of the next read, unless ctx has ended.
-func deadline(ctx context.Context, c net.Conn, d time.Duration) error {
+// setReadDeadline sets the time of the next read, unless ctx has ended.
+func setReadDeadline(ctx context.Context, c net.Conn, d time.Duration) error {
 	// The end of ctx sets a deadline in the past. If it comes before the check below, the check sees
 	// it; if it comes later, it replaces this deadline.
 	if err := c.SetReadDeadline(time.Now().Add(d)); err != nil {
@@ -226,12 +226,12 @@ func (s *Store) storeAll(ctx context.Context) {
 				more = false
 			}
 		}
-		s.store(ctx, batch)
+		s.storeBatch(ctx, batch)
 	}
 }
 
-// store stores a batch and answers it.
-func (s *Store) store(ctx context.Context, batch []job) {
+// storeBatch stores a batch and answers it.
+func (s *Store) storeBatch(ctx context.Context, batch []job) {
 	docs, hosts := make([]packet.Document, len(batch)), make([]string, len(batch))
 	for i, j := range batch {
 		docs[i], hosts[i] = j.doc, canonical.Host(j.doc.URL)
@@ -255,13 +255,13 @@ func (s *Store) store(ctx context.Context, batch []job) {
 		return
 	}
 	for i, j := range batch {
-		s.count(outcomes[i])
+		s.countOutcome(outcomes[i])
 		s.cfg.Log.Info("stored", "url", j.doc.URL, "outcome", outcomes[i])
 		j.reply(packet.Reply(j.id, packet.Stored, packet.Answer{Outcome: outcomes[i]}))
 	}
 }
 
-func (s *Store) count(o packet.Outcome) {
+func (s *Store) countOutcome(o packet.Outcome) {
 	switch o {
 	case packet.New:
 		s.counts.created.Add(1)

@@ -279,7 +279,7 @@ func TestHostileCrawlers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		go func() { defer close(ended); w.connection(t.Context(), places.Of(accepted)) }()
+		go func() { defer close(ended); w.serveConnection(t.Context(), places.Of(accepted)) }()
 		f, err := packet.Encode(page("b.example", "x", ""))
 		if err != nil {
 			t.Fatal(err)

@@ -36,16 +36,16 @@ func (s *Server) Names(t testing.TB) map[string]string {
 		names[name] = fmt.Sprintf("t%d_%s", n, short)
 	}
 	t.Cleanup(func() {
-		if err := s.drop(names); err != nil {
+		if err := s.dropDatabases(names); err != nil {
 			t.Errorf("drop the databases of the test: %v", err)
 		}
 	})
 	return names
 }
 
-// drop drops databases. It restarts a server that the test has killed or stopped.
-func (s *Server) drop(names map[string]string) error {
-	if s.stopped || s.process.ended() {
+// dropDatabases drops databases. It restarts a server that the test has killed or stopped.
+func (s *Server) dropDatabases(names map[string]string) error {
+	if s.stopped || s.process.hasEnded() {
 		if err := s.Restart(); err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ type process struct {
 	done chan struct{} // closed after the process has ended
 }
 
-func launch(cmd *exec.Cmd) (*process, error) {
+func launchProcess(cmd *exec.Cmd) (*process, error) {
 	ended, err := childprocess.Start(cmd)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func launch(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-func (p *process) ended() bool {
+func (p *process) hasEnded() bool {
 	select {
 	case <-p.done:
 		return true
@@ -41,20 +41,20 @@ func (p *process) ended() bool {
 	}
 }
 
-// signal sends nothing to an ended process: its pid may belong to another process.
-func (p *process) signal(s syscall.Signal) {
-	if !p.ended() {
+// sendSignal sends nothing to an ended process: its pid may belong to another process.
+func (p *process) sendSignal(s syscall.Signal) {
+	if !p.hasEnded() {
 		syscall.Kill(p.pid, s)
 	}
 }
 
-// stopped reports whether every thread of the process has stopped. Each thread handles
+// isStopped reports whether every thread of the process has stopped. Each thread handles
 // SIGSTOP only when it next runs.
-func (p *process) stopped() bool {
+func (p *process) isStopped() bool {
 	stats, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(p.pid), "task", "*", "stat"))
 	for _, name := range stats {
 		stat, err := os.ReadFile(name)
-		if err == nil && !strings.Contains(string(stat), ") T ") && !p.ended() {
+		if err == nil && !strings.Contains(string(stat), ") T ") && !p.hasEnded() {
 			return false
 		}
 	}
@@ -62,7 +62,7 @@ func (p *process) stopped() bool {
 }
 
 func (p *process) kill() {
-	p.signal(syscall.SIGKILL)
+	p.sendSignal(syscall.SIGKILL)
 	<-p.done
 }
 
@@ -76,7 +76,7 @@ type keeper struct {
 const keeperScript = `trap '' INT TERM HUP; cat >/dev/null; kill -9 "$(cat "$1/pid" 2>/dev/null)" 2>/dev/null
 for i in 1 2 3 4 5 6 7 8 9 10; do rm -rf "$1" 2>/dev/null && exit; sleep 0.1; done`
 
-func keep(folder string) (*keeper, error) {
+func startKeeper(folder string) (*keeper, error) {
 	k := &keeper{cmd: exec.Command("/bin/sh", "-c", keeperScript, "sh", folder)}
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var err error
@@ -89,14 +89,14 @@ func keep(folder string) (*keeper, error) {
 	return k, nil
 }
 
-// finish makes the keeper remove the folder and waits for it.
-func (k *keeper) finish() {
+// removeFolder makes the keeper remove the folder and waits for it.
+func (k *keeper) removeFolder() {
 	k.hold.Close()
 	k.cmd.Wait()
 }
 
-// program finds a program of MariaDB. Servers may be in folders outside PATH.
-func program(names ...string) (string, error) {
+// findProgram finds a program of MariaDB. Servers may be in folders outside PATH.
+func findProgram(names ...string) (string, error) {
 	for _, name := range names {
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil
@@ -110,21 +110,21 @@ func program(names ...string) (string, error) {
 	return "", fmt.Errorf("the program %s is missing: run scripts/setup.sh test", names[0])
 }
 
-// install creates the system tables of a new server. It takes half a second.
-func install(folder string) error {
-	path, err := program("mariadb-install-db", "mysql_install_db")
+// installServer creates the system tables of a new server. It takes half a second.
+func installServer(folder string) error {
+	path, err := findProgram("mariadb-install-db", "mysql_install_db")
 	if err != nil {
 		return err
 	}
-	args := append([]string{"--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--tmpdir=" + folder}, common(folder)...)
+	args := append([]string{"--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--tmpdir=" + folder}, commonOptions(folder)...)
 	if out, err := exec.Command(path, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", path, err, out)
 	}
 	return nil
 }
 
-// common returns the options of both the installation and the server.
-func common(folder string) []string {
+// commonOptions returns the options of both the installation and the server.
+func commonOptions(folder string) []string {
 	options := []string{
 		"--datadir=" + filepath.Join(folder, "data"),
 		"--innodb-log-file-size=16M",

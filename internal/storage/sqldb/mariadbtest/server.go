@@ -80,12 +80,12 @@ func Start(t testing.TB) *Server {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.server == nil && shared.err == nil {
-		shared.server, shared.err = start(Options{})
+		shared.server, shared.err = startServer(Options{})
 	}
 	if shared.err != nil {
 		t.Fatalf("start MariaDB: %v", shared.err)
 	}
-	if s := shared.server; s.stopped || s.process.ended() {
+	if s := shared.server; s.stopped || s.process.hasEnded() {
 		if err := s.Restart(); err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func Start(t testing.TB) *Server {
 // New starts a server for one test. It stops after the test.
 func New(t testing.TB, o Options) *Server {
 	t.Helper()
-	s, err := start(o)
+	s, err := startServer(o)
 	if err != nil {
 		t.Fatalf("start MariaDB: %v", err)
 	}
@@ -106,14 +106,14 @@ func New(t testing.TB, o Options) *Server {
 
 // DSN returns the data source name of a database for the driver "mysql", over the socket and
 // with the session settings of the product. database may be empty.
-func (s *Server) DSN(database string) string { return s.config("unix", s.Socket, database) }
+func (s *Server) DSN(database string) string { return s.connectionString("unix", s.Socket, database) }
 
 // DSNTCP is DSN over TCP.
 func (s *Server) DSNTCP(database string) string {
-	return s.config("tcp", "127.0.0.1:"+strconv.Itoa(s.Port), database)
+	return s.connectionString("tcp", "127.0.0.1:"+strconv.Itoa(s.Port), database)
 }
 
-func (s *Server) config(network, address, database string) string {
+func (s *Server) connectionString(network, address, database string) string {
 	c := mysql.NewConfig()
 	c.User, c.Net, c.Addr, c.DBName = s.User, network, address, database
 	c.Collation = "utf8mb4_general_ci"
@@ -133,9 +133,9 @@ func (s *Server) Kill() {
 // Stop stops all threads of the server (SIGSTOP). Connections stay open but get no answer
 // until Restart.
 func (s *Server) Stop() {
-	s.process.signal(syscall.SIGSTOP)
+	s.process.sendSignal(syscall.SIGSTOP)
 	s.stopped = true
-	for deadline := time.Now().Add(patience); !s.process.stopped() && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); !s.process.isStopped() && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -159,10 +159,10 @@ func (s *Server) Usual(t testing.TB) {
 // Restart restarts a killed or stopped server with the same socket, port and data, and waits
 // until it answers. It kills a running server first.
 func (s *Server) Restart() error {
-	if s.stopped && !s.process.ended() {
+	if s.stopped && !s.process.hasEnded() {
 		s.stopped = false
-		s.process.signal(syscall.SIGCONT)
-		return s.ready()
+		s.process.sendSignal(syscall.SIGCONT)
+		return s.waitUntilReady()
 	}
 	s.Kill()
 	if err := s.run(); err != nil {
@@ -171,8 +171,8 @@ func (s *Server) Restart() error {
 	return nil
 }
 
-func start(o Options) (*Server, error) {
-	folder, err := os.MkdirTemp(base(), "dcdb")
+func startServer(o Options) (*Server, error) {
+	folder, err := os.MkdirTemp(tempBase(), "dcdb")
 	if err != nil {
 		return nil, err
 	}
@@ -180,11 +180,11 @@ func start(o Options) (*Server, error) {
 	if o.Durable {
 		s.flush = 1
 	}
-	if s.keeper, err = keep(folder); err != nil {
+	if s.keeper, err = startKeeper(folder); err != nil {
 		os.RemoveAll(folder)
 		return nil, err
 	}
-	if err := install(folder); err != nil {
+	if err := installServer(folder); err != nil {
 		s.close()
 		return nil, err
 	}
@@ -201,9 +201,9 @@ func start(o Options) (*Server, error) {
 	return s, nil
 }
 
-// base returns the folder for temporary files, or /tmp if its path is too long for a socket.
+// tempBase returns the folder for temporary files, or /tmp if its path is too long for a socket.
 // The path of a socket has at most 107 bytes.
-func base() string {
+func tempBase() string {
 	if dir := os.TempDir(); len(dir) <= 60 {
 		return dir
 	}
@@ -212,11 +212,11 @@ func base() string {
 
 // run starts the program and waits until it answers.
 func (s *Server) run() error {
-	path, err := program("mariadbd", "mysqld")
+	path, err := findProgram("mariadbd", "mysqld")
 	if err != nil {
 		return err
 	}
-	args := append([]string{"--no-defaults"}, common(s.folder)...)
+	args := append([]string{"--no-defaults"}, commonOptions(s.folder)...)
 	args = append(args,
 		"--socket="+s.Socket,
 		"--port="+strconv.Itoa(s.Port),
@@ -240,18 +240,18 @@ func (s *Server) run() error {
 	if s.flush == 0 {
 		args = append(args, "--innodb-flush-method=nosync", "--skip-innodb-doublewrite")
 	}
-	if s.process, err = launch(exec.Command(path, args...)); err != nil {
+	if s.process, err = launchProcess(exec.Command(path, args...)); err != nil {
 		return err
 	}
-	if err := s.ready(); err != nil {
+	if err := s.waitUntilReady(); err != nil {
 		s.process.kill()
 		return err
 	}
 	return nil
 }
 
-// ready waits until the server answers.
-func (s *Server) ready() error {
+// waitUntilReady waits until the server answers.
+func (s *Server) waitUntilReady() error {
 	pool, err := sql.Open("mysql", s.DSN(""))
 	if err != nil {
 		return err
@@ -269,16 +269,16 @@ func (s *Server) ready() error {
 		}
 		select {
 		case <-s.process.done:
-			return fmt.Errorf("mariadbd ended: %s", s.log())
+			return fmt.Errorf("mariadbd ended: %s", s.logTail())
 		case <-ctx.Done():
-			return fmt.Errorf("mariadbd does not answer: %s", s.log())
+			return fmt.Errorf("mariadbd does not answer: %s", s.logTail())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
 
-// log returns the end of the server's log.
-func (s *Server) log() string {
+// logTail returns the end of the server's log.
+func (s *Server) logTail() string {
 	text, err := os.ReadFile(filepath.Join(s.folder, "log"))
 	if err != nil {
 		return err.Error()
@@ -293,5 +293,5 @@ func (s *Server) close() {
 	if s.release != nil {
 		s.release()
 	}
-	s.keeper.finish()
+	s.keeper.removeFolder()
 }

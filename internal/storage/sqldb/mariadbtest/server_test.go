@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(partVariable) == "" {
 		os.Exit(Main(m))
 	}
-	s, err := start(Options{})
+	s, err := startServer(Options{})
 	if err != nil {
 		fmt.Println("error", err)
 		os.Exit(1)
@@ -177,7 +177,7 @@ func gone(pid int) bool {
 }
 
 func TestMissingPrograms(t *testing.T) {
-	if _, err := program("no-such-mariadbd"); err == nil || !strings.Contains(err.Error(), "scripts/setup.sh test") {
+	if _, err := findProgram("no-such-mariadbd"); err == nil || !strings.Contains(err.Error(), "scripts/setup.sh test") {
 		t.Errorf("error %v, want the setup command in it", err)
 	}
 }
