@@ -72,7 +72,7 @@ func (s Site) object() (map[string]any, error) {
 	}
 	switch {
 	case s.MaxPages < 0:
-		return nil, fmt.Errorf("MaxPages is %d", s.MaxPages)
+		return nil, fmt.Errorf("field MaxPages is %d", s.MaxPages)
 	case s.MaxPages > 0:
 		spec.Fields["maxURLs"] = s.MaxPages
 	}
@@ -88,11 +88,11 @@ func (s Site) object() (map[string]any, error) {
 func (s Site) limits() (l target.Limits, err error) {
 	l = target.Limits{Include: s.Include, Exclude: s.Exclude, Depth: -1}
 	if l.Scope, err = target.ParseScope(string(cmp.Or(s.Scope, Host))); err != nil {
-		return l, fmt.Errorf("Scope: %w", err)
+		return l, fmt.Errorf("field Scope: %w", err)
 	}
 	switch {
 	case s.MaxDepth < 0, s.RootOnly && s.MaxDepth > 0:
-		return l, fmt.Errorf("MaxDepth is %d, RootOnly is %t", s.MaxDepth, s.RootOnly)
+		return l, fmt.Errorf("field MaxDepth is %d, RootOnly is %t", s.MaxDepth, s.RootOnly)
 	case s.MaxDepth > 0:
 		l.Depth = s.MaxDepth
 	case s.RootOnly:
@@ -109,7 +109,7 @@ func (s Site) properties() (map[string]string, error) {
 	}
 	set := func(field, name, value string) error {
 		if all[name] != "" {
-			return fmt.Errorf("%s and the property %s are both set", field, name)
+			return fmt.Errorf("field %s and the property %s are both set", field, name)
 		}
 		all[name] = value
 		return nil
@@ -117,7 +117,7 @@ func (s Site) properties() (map[string]string, error) {
 	if s.Proxy != "" {
 		address, err := sitespec.ProxyAddress(s.Proxy)
 		if err != nil {
-			return nil, fmt.Errorf("Proxy: %w", err)
+			return nil, fmt.Errorf("field Proxy: %w", err)
 		}
 		if err := set("Proxy", sitespec.ProxyProperty, address); err != nil {
 			return nil, err
@@ -137,5 +137,5 @@ func (s Site) properties() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return all, set("UserAgent or Header", sitespec.HeadersProperty, string(text))
+	return all, set("UserAgent", sitespec.HeadersProperty, string(text))
 }

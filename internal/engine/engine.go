@@ -43,7 +43,7 @@ type Engine struct {
 // folder.
 func Open(ctx context.Context, dir string, o Options) (_ *Engine, err error) {
 	if _, err := config.Networks(o.AllowNetworks); err != nil {
-		return nil, fmt.Errorf("AllowNetworks has %w", err)
+		return nil, fmt.Errorf("option AllowNetworks has %w", err)
 	}
 	f, err := datafolder.Open(dir)
 	if err != nil {

@@ -98,7 +98,7 @@ var scalars = map[string]scalarFunction{
 	// Conversions and operators.
 	"my_text":        {1, 1, func(a []any) any { return textOf(a[0]) }},
 	"my_number":      {1, 1, func(a []any) any { return momentNumber(a[0]) }},
-	"my_mod":         {2, 2, modulo},
+	"my_mod":         {2, 2, evalModulo},
 	"my_rint":        {1, 1, func(a []any) any { return wholeToInt(math.RoundToEven(numberOf(a[0]))) }}, // double to integer
 	"my_datetime":    {1, 1, func(a []any) any { return withDate(a[0], func(m moment) any { return m.t.Format(time.DateTime) }) }},
 	"my_instant":     {1, 1, instantOf}, // text to compare with a date
@@ -132,7 +132,7 @@ var scalars = map[string]scalarFunction{
 	"my_upper":           {1, 1, func(a []any) any { return strings.ToUpper(textOf(a[0])) }},
 }
 
-func modulo(a []any) any {
+func evalModulo(a []any) any {
 	divisor := numberOf(a[1])
 	if divisor == 0 {
 		return nil
