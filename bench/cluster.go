@@ -15,7 +15,7 @@ import (
 	"hce/dc/internal/testkit/rig"
 )
 
-// Shape of the web of cluster.
+// Shape of the web of benchCluster.
 const (
 	clusterHosts = 200
 	clusterDelay = 20 * time.Millisecond // between an answer of a host and its next request

@@ -190,7 +190,7 @@ func (g *growingSite) disableSite(ctx context.Context) error {
 	}
 }
 
-// waitStatus asks for the status until it is as wanted; see await.
+// waitStatus asks for the status until it is as wanted; see awaitStatus.
 func waitStatus(ctx context.Context, r *rig.Rig, id string, pause time.Duration, wanted func(rig.Status) bool) (rig.Status, error) {
 	return awaitStatus(ctx, r, pause, func() (rig.Status, error) { return siteStatus(ctx, r, id) }, wanted)
 }

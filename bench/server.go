@@ -122,7 +122,7 @@ type traffic struct {
 	first    time.Time // start of the first request
 }
 
-// logSize is the size of the log, for since.
+// logSize is the size of the log, for trafficSince.
 func (s server) logSize() (int64, error) {
 	info, err := os.Stat(s.log)
 	if err != nil {

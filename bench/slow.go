@@ -14,7 +14,7 @@ import (
 	"hce/dc/internal/testkit/rig"
 )
 
-// Shape of the sites of slow.
+// Shape of the sites of measureSlowHosts.
 const (
 	slowAnswer = 20 * time.Second // of each page of a slow host
 	fastURLs   = 50_000           // of the fast host

@@ -29,7 +29,7 @@ type run struct {
 	done     *results
 	cancel   context.CancelFunc
 	workers  sync.WaitGroup
-	slow     atomic.Int64          // pages that were replaced, see replace
+	slow     atomic.Int64          // pages that were replaced, see replaceSlow
 	fault    atomic.Pointer[error] // why no page can be extracted
 	remote   *remote.Batch
 	web      context.Context // of requests for the pages; ends with a stop and at the deadline

@@ -157,7 +157,7 @@ func (w *Workers) extractPage(p *scraper.Page, rules *scraper.Source, watch watc
 	return w.runRequest(func(k *worker) request { return k.newRequest(p, rules) }, watch)
 }
 
-// runRequest sends a request to a worker. See extract. A page that ran out of time while others ran is tried once more, alone:
+// runRequest sends a request to a worker. See extractPage. A page that ran out of time while others ran is tried once more, alone:
 // they take its memory bandwidth and caches.
 func (w *Workers) runRequest(request func(*worker) request, watch watch) (scraper.Output, error) {
 	before, begun := w.running.Add(1), w.begun.Add(1)
@@ -192,7 +192,7 @@ func (w *Workers) awaitIdle(watch watch) bool {
 }
 
 // tryRequest sends a request to a worker, and to another one if the first was killed by another process. The error is an overBudget, or that
-// of extract.
+// of extractPage.
 func (w *Workers) tryRequest(request func(*worker) request, watch watch) (scraper.Output, error) {
 	start := w.takeWorker
 	for again := false; ; again = true {

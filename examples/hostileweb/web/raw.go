@@ -32,7 +32,7 @@ func serveRaw(talk func(c net.Conn)) http.HandlerFunc {
 	}
 }
 
-// sendText sends one text with raw.
+// sendText sends one text with serveRaw.
 func sendText(text string) http.HandlerFunc {
 	return serveRaw(func(c net.Conn) { sendRaw(c, text) })
 }

@@ -35,7 +35,7 @@ type session struct {
 	options
 	ctx       context.Context
 	out, talk io.Writer
-	service   service.Service // set by connect
+	service   service.Service // set by openService
 	clients   client.Server   // the client port of the daemon; zero if the service is a folder
 	node      *node.Node      // set if the service is a folder of hce
 	closers   []func()
@@ -117,7 +117,7 @@ func (s *session) openService() error {
 	return s.openFolder(at.dir)
 }
 
-// openSite connects and finds a site (see site).
+// openSite connects and finds a site (see findSite).
 func (s *session) openSite(typed string) (wire.Site, error) {
 	if err := s.openService(); err != nil {
 		return wire.Site{}, err
@@ -125,7 +125,7 @@ func (s *session) openSite(typed string) (wire.Site, error) {
 	return s.findSite(typed)
 }
 
-// openRow connects and finds a stored URL (see row).
+// openRow connects and finds a stored URL (see storedRow).
 func (s *session) openRow(typed, site string) (wire.URL, error) {
 	if err := s.openService(); err != nil {
 		return wire.URL{}, err

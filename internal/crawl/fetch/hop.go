@@ -81,7 +81,7 @@ func (w *hop) gotConn(info httptrace.GotConnInfo) {
 	switch {
 	case !ok || !info.Reused:
 	case c.begun.Before(w.newer):
-		w.cancel(errOld) // first, as in broken
+		w.cancel(errOld) // first, as in handleReadError
 		_ = info.Conn.Close()
 	default:
 		c.hop.Store(w)

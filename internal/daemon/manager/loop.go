@@ -290,7 +290,7 @@ func (l *Loop) drainSocket(raw *bus.Socket) error {
 	return nil
 }
 
-// dispatchEvent passes an event to the request that it answers, to its handler, or to unknown.
+// dispatchEvent passes an event to the request that it answers, to its handler, or to refuseUnknown.
 func (l *Loop) dispatchEvent(s *socket, from Peer, e wire.Event) {
 	if w, ok := l.pending.takeRequest(s.name, e.UID); ok {
 		l.guardPanic("answer", func() { w.done(e, nil) })

@@ -92,7 +92,7 @@ func (st *statistics) loudCounters() string {
 	return string(text)
 }
 
-// selectValues returns the named statistics, as selected does, and always the usage of the process.
+// selectValues returns the named statistics, or all without names, and always the usage of the process.
 func (st *statistics) selectValues(names map[string]any) map[string]any {
 	out := selectValues(names, st.shown, func(value func() any) any { return value() })
 	maps.Copy(out, processUsage())

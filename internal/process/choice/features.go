@@ -15,8 +15,6 @@ const maxFeatures = 256
 // view is an outline whose lines are weighed.
 type view struct{ *outline.Outline }
 
-// FeatureNames are for the trainer. They are filled by the first call of features.
-var FeatureNames []string
 
 // vector collects features.
 type vector struct {

@@ -49,7 +49,7 @@ type part struct {
 	template *template.Template // nil: none
 	found    pubdate.Resolved
 	escaped  bool                   // the values are escaped for the output format
-	from     map[*result.Tag]string // see origins
+	from     map[*result.Tag]string // see resultOrigins
 }
 
 // Scrape extracts a page (docs/spec/steps.md 2 #9, #10; docs/spec/processing.md 1.2 #13 to

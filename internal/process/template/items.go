@@ -45,7 +45,7 @@ func (t *Template) Items(ctx context.Context, doc *xpath.Document, o Options) ([
 	return items, x.problems
 }
 
-// collectAll takes the values of all rules of tags, see collect.
+// collectAll takes the values of all rules of tags, see collectValues.
 func (x *run) collectAll(tags []tag, within []*html.Node) [][]finding {
 	all := make([][]finding, len(tags))
 	for i := range tags {

@@ -303,7 +303,7 @@ var heldColumns = slices.DeleteFunc(slices.Clone(wire.URLColumns), func(c wire.C
 })
 
 // changeRows reads the rows of keys and counts what change does to them. Known is false if
-// change did more than finish.
+// change did more than finishRow.
 func (h *hold) changeRows(keys []string, change func() (known bool, err error)) error {
 	h.rows = make(map[string]*wire.URL, len(keys))
 	rows := make([]*wire.URL, 0, len(keys))

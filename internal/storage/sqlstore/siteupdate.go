@@ -15,7 +15,7 @@ import (
 // with an invalid criterion or expression changes nothing and is answered with
 // CodeSQLError, as code and as status. Contents of replaced root URLs go to the trash.
 //
-// UpdateRows changes only rows that an item identifies; see match. ErrorMessage names
+// UpdateRows changes only rows that an item identifies; see matchRows. ErrorMessage names
 // ambiguous items, which change no row.
 func (s *Store) SiteUpdate(ctx context.Context, r wire.SiteUpdateRequest) (wire.GeneralResponse, error) {
 	answer, err := runForResult(ctx, s.runUpdateTx, "SiteUpdate", func(t *tx) (wire.GeneralResponse, error) {

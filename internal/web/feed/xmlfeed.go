@@ -212,7 +212,7 @@ func (x *xmlFeed) parseOutside() {
 		return recoverParse(func() (*object, bool) { return x.format.parseHead(wrapNode(root), &x.feed) })
 	}
 	standard, ok := read(x.root)
-	if !ok || x.feed.Title == "" && x.feed.Link == "" { // a namespace hides the names, as in add
+	if !ok || x.feed.Title == "" && x.feed.Link == "" { // a namespace hides the names, as in entryDocument
 		bare := withoutPrefix(x.root, loosexml.Prefix(x.root.name))
 		bare.attrs = nil
 		if standard, ok = read(bare); !ok {

@@ -18,7 +18,7 @@ type elements struct {
 type element struct {
 	raw json.RawMessage // used if object is nil
 	object
-	rank rank // set by sort
+	rank rank // set by sortByRank
 }
 
 func (e *elements) addAnswer(host string, raw json.RawMessage) bool {

@@ -30,7 +30,7 @@ const (
 	fieldCopy    = "copy"    // stored only: HTML code
 )
 
-// Names of fields of words, behind the kind: see of.
+// Names of fields of words, behind the kind: see fieldNameOf.
 const (
 	fieldTitle = "title"
 	fieldAbout = "about" // description and keywords

@@ -20,7 +20,7 @@ type queue struct {
 	timedOut int64
 }
 
-// enterQueue waits for a place, at most for limit. After nil the caller must call leave.
+// enterQueue waits for a place, at most for limit. After nil the caller must call leaveQueue.
 func (q *queue) enterQueue(ctx context.Context, limit time.Duration) error {
 	q.mu.Lock()
 	if q.free > 0 {
