@@ -15,7 +15,6 @@ const maxFeatures = 256
 // view is an outline whose lines are weighed.
 type view struct{ *outline.Outline }
 
-
 // vector collects features.
 type vector struct {
 	f     []float32
