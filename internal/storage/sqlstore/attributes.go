@@ -117,7 +117,7 @@ func (t *tx) eachAttribute(object, site, columns string, r wire.AttributeRequest
 	if r.URLMd5 != nil {
 		conditions = append(conditions, expr.SQL{Text: "(URLMd5 = ?)", Args: []any{*r.URLMd5}})
 	}
-	p, err := t.checkCriterion(object+".criterions", t.rowsScope(sqldb.Attributes, site, siteTable(sqldb.URLs, site)), c)
+	p, err := t.buildClauses(object+".criterions", t.rowsScope(sqldb.Attributes, site, siteTable(sqldb.URLs, site)), c)
 	if err != nil {
 		return err
 	}

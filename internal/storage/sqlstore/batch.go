@@ -107,7 +107,7 @@ func (s *Store) FinishCrawl(ctx context.Context, batchID int64, list []wire.Site
 		for _, i := range order {
 			site := list[i].Site
 			f := &finishing{hold: hold{tx: t, batchID: batchID, status: wire.StatusCrawling, counter: "Crawled"}, expressions: wire.CrawlerExpressions}
-			if err := f.loadSite(site); err != nil {
+			if err := f.lockAndLoadSite(site); err != nil {
 				return err
 			}
 			f.removes = slices.ContainsFunc(list[i].Results, func(r wire.Fetched) bool { return r.Rules != nil && r.Rules.RemoveMost > 0 })
@@ -164,9 +164,9 @@ type finishing struct {
 	away   []*wire.URL         // links of other nodes
 }
 
-// loadSite locks the site and reads what the links need. An unknown site is an error with
+// lockAndLoadSite locks the site and reads what the links need. An unknown site is an error with
 // CodeNotFound.
-func (f *finishing) loadSite(id string) error {
+func (f *finishing) lockAndLoadSite(id string) error {
 	site, err := f.openSite(id)
 	if err != nil {
 		return err

@@ -163,9 +163,9 @@ func (t *tx) countedRows(site string, rows []*wire.URL, change func() (known boo
 	return t.addDifference(site, before, after)
 }
 
-// updateCounted runs a change of rows of a site and updates the counters. Md5s are the keys of
+// runCounted runs a change of rows of a site and updates the counters. Md5s are the keys of
 // all rows that the change may touch.
-func (t *tx) updateCounted(site string, md5s []string, change func() error) error {
+func (t *tx) runCounted(site string, md5s []string, change func() error) error {
 	before, err := t.tallyRows(site, md5s)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ func (b *bench) putIn(site, url string, p wire.Patch) {
 	b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
 		row := clonePatch(p)
 		row["URL"], row["URLMd5"], row["Site_Id"] = url, wire.Md5(url), site
-		return t.updateCounted(site, []string{wire.Md5(url)}, func() error {
+		return t.runCounted(site, []string{wire.Md5(url)}, func() error {
 			_, err := t.insertRow(t.urlsTarget("", site), row)
 			return err
 		})

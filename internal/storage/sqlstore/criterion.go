@@ -52,7 +52,7 @@ func (t *tx) urlClauses(object, site string, scope expr.Scope, c wire.Criterion)
 	if len(c.SQL) == 0 && !strings.Contains(strings.ToLower(c.Where+c.OrderBy), "urls_") {
 		scope.Table.Alias = "urls"
 	}
-	return t.checkCriterion(object, scope, c)
+	return t.buildClauses(object, scope, c)
 }
 
 // rowsClauses checks a criterion on one of the tables of a site.
@@ -61,11 +61,11 @@ func (t *tx) rowsClauses(database, object, site string, c wire.Criterion) (claus
 	if database == sqldb.URLs {
 		return t.urlClauses(object, site, scope, c)
 	}
-	return t.checkCriterion(object, scope, c)
+	return t.buildClauses(object, scope, c)
 }
 
-// checkCriterion checks a criterion. The error is a *wire.FieldError with the clause.
-func (t *tx) checkCriterion(object string, scope expr.Scope, c wire.Criterion) (p clauses, err error) {
+// buildClauses checks a criterion. The error is a *wire.FieldError with the clause.
+func (t *tx) buildClauses(object string, scope expr.Scope, c wire.Criterion) (p clauses, err error) {
 	if p.where, err = scope.Where(c.Where); err != nil {
 		return p, &wire.FieldError{Object: object, Field: "WHERE", Value: clipText(c.Where), Reason: err.Error()}
 	}

@@ -287,5 +287,5 @@ func (s *Store) URLTexts(ctx context.Context, site string, md5s []string) (map[s
 
 // KnownURLs returns the keys that have a row in a site.
 func (s *Store) KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error) {
-	return ofStored(ctx, s, "KnownURLs", site, func(t *tx, site string) (map[string]bool, error) { return t.presentKeys(sqldb.URLs, site, md5s) })
+	return ofStored(ctx, s, "KnownURLs", site, func(t *tx, site string) (map[string]bool, error) { return t.keysWithRow(sqldb.URLs, site, md5s) })
 }

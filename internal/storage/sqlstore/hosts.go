@@ -296,7 +296,7 @@ func (a *Arriving) storeQueued() error {
 		freqs = append(freqs, patchesOf(u.Freqs, wire.FreqColumns)...)
 		log = append(log, patchesOf(u.Log, wire.LogColumns)...)
 	}
-	err = a.updateCounted(site, md5s, func() error {
+	err = a.runCounted(site, md5s, func() error {
 		return a.replaceRows(site, md5s, rows, sqldb.URLs, append(slices.Clone(importColumns[PartURLs]), "Attempts"))
 	})
 	if err == nil {
@@ -367,7 +367,7 @@ func (t *tx) dropMoved(id string, md5s []string) error {
 	if err := t.putInTrash(site, md5s); err != nil {
 		return err
 	}
-	if err := t.updateCounted(site, md5s, func() error { return t.deleteKeys(sqldb.URLs, site, md5s) }); err != nil {
+	if err := t.runCounted(site, md5s, func() error { return t.deleteKeys(sqldb.URLs, site, md5s) }); err != nil {
 		return err
 	}
 	for _, database := range []string{sqldb.Attributes, sqldb.Freqs, sqldb.Logs} {

@@ -119,7 +119,7 @@ func (t *tx) holdLinks(site string, c capacity, links []*wire.URL) (dropped int,
 		return 0, nil
 	}
 	n := 0
-	held, err := t.foundKeys(mapSlice(links, urlKey), "SELECT URLMd5 FROM "+t.DB.Table(sqldb.Sites, "links_held")+ofKeys, site)
+	held, err := t.keysFromQuery(mapSlice(links, urlKey), "SELECT URLMd5 FROM "+t.DB.Table(sqldb.Sites, "links_held")+ofKeys, site)
 	if err == nil {
 		_, err = t.Get("links_held_count", []any{site}, &n)
 	}

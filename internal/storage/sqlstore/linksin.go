@@ -55,7 +55,7 @@ func (s *Store) LinksStore(ctx context.Context, m wire.LinksMessage) (wire.Links
 // noteUnstored notes the keys of bundles and returns the links of those that were not noted before.
 func (t *tx) noteUnstored(bundles []wire.LinkBundle) (links []*wire.URL, err error) {
 	keys, table := mapSlice(bundles, wire.LinkBundle.Key), t.DB.Table(sqldb.Sites, "links_in")
-	met, err := t.foundKeys(keys, "SELECT BundleKey FROM "+table+" WHERE BundleKey IN ")
+	met, err := t.keysFromQuery(keys, "SELECT BundleKey FROM "+table+" WHERE BundleKey IN ")
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (k *receiving) storeLinks(links []*wire.URL) error {
 // storeSite stores links of one site.
 func (k *receiving) storeSite(id string, urls []*wire.URL) error {
 	f := &finishing{hold: hold{tx: k.tx}}
-	err := f.loadSite(id)
+	err := f.lockAndLoadSite(id)
 	recent := func(u *wire.URL) bool {
 		found, known := u.CDate.Time()
 		return known && k.time.Sub(found) < siteWait

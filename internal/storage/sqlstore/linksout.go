@@ -87,7 +87,7 @@ func (t *tx) queueLinks(site string, links []*wire.URL) error {
 
 // queuedKeys returns those keys whose links wait or were sent.
 func (t *tx) queuedKeys(site string, md5s []string) (map[string]bool, error) {
-	return t.foundKeys(md5s, "SELECT URLMd5 FROM "+t.DB.Table(sqldb.Sites, "links_out")+ofKeys, site)
+	return t.keysFromQuery(md5s, "SELECT URLMd5 FROM "+t.DB.Table(sqldb.Sites, "links_out")+ofKeys, site)
 }
 
 // bundleLinks stores links, in bundles of one owner and at most maxBundle bytes, or of one link.

@@ -234,7 +234,7 @@ func (t *tx) renewURLs(site string, list []keyChange) (joined int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = t.updateCounted(site, keys, func() error {
+	err = t.runCounted(site, keys, func() error {
 		for _, c := range list {
 			both, err := t.renewURL(site, rows, b, c)
 			if err != nil {
@@ -313,7 +313,7 @@ func (t *tx) renewDeleted(site string, list []keyChange) (joined int, err error)
 	if stored, err := t.storedID(site); err != nil {
 		return 0, err
 	} else if stored != "" {
-		if used, err = t.presentKeys(sqldb.URLs, site, mapSlice(list, func(c keyChange) string { return c.new })); err != nil {
+		if used, err = t.keysWithRow(sqldb.URLs, site, mapSlice(list, func(c keyChange) string { return c.new })); err != nil {
 			return 0, err
 		}
 	}

@@ -17,13 +17,13 @@ type belongings struct {
 func (t *tx) loadBelongings(site string, olds, news []string) (*belongings, error) {
 	b := &belongings{tx: t, site: site}
 	var err error
-	if b.attributes, err = t.presentKeys(sqldb.Attributes, site, olds); err != nil {
+	if b.attributes, err = t.keysWithRow(sqldb.Attributes, site, olds); err != nil {
 		return nil, err
 	}
-	if b.freqs, err = t.presentKeys(sqldb.Freqs, site, slices.Concat(olds, news)); err != nil {
+	if b.freqs, err = t.keysWithRow(sqldb.Freqs, site, slices.Concat(olds, news)); err != nil {
 		return nil, err
 	}
-	if b.log, err = t.presentKeys(sqldb.Logs, site, olds); err != nil {
+	if b.log, err = t.keysWithRow(sqldb.Logs, site, olds); err != nil {
 		return nil, err
 	}
 	b.properties, err = t.Get("keys_properties_any", []any{site}, new(int))

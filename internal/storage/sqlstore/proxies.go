@@ -113,7 +113,7 @@ func (t *tx) selectProxies(object string, r wire.ProxySelection, conditions []ex
 // readProxies reads the proxies that match a criterion and conditions, in the order of
 // the criterion or else of their Id. Site is the site of the request, or "".
 func (t *tx) readProxies(object, site string, c wire.Criterion, conditions []expr.SQL) (list []wire.Proxy, err error) {
-	p, err := t.checkCriterion(object, t.proxyScope(site), c)
+	p, err := t.buildClauses(object, t.proxyScope(site), c)
 	if err != nil {
 		return nil, err
 	}

@@ -154,13 +154,13 @@ func (t *tx) eachURL(text string, args []any, each func(wire.URL)) error {
 	})
 }
 
-// presentKeys returns the keys that have a row in a table of a site.
-func (t *tx) presentKeys(database, site string, md5s []string) (map[string]bool, error) {
-	return t.foundKeys(md5s, "SELECT URLMd5 FROM "+t.siteTable(database, site)+ofKeys, site)
+// keysWithRow returns the keys that have a row in a table of a site.
+func (t *tx) keysWithRow(database, site string, md5s []string) (map[string]bool, error) {
+	return t.keysFromQuery(md5s, "SELECT URLMd5 FROM "+t.siteTable(database, site)+ofKeys, site)
 }
 
-// foundKeys returns the keys that a query returns, which ends before its list of keys.
-func (t *tx) foundKeys(keys []string, text string, args ...any) (map[string]bool, error) {
+// keysFromQuery returns the keys that a query returns, which ends before its list of keys.
+func (t *tx) keysFromQuery(keys []string, text string, args ...any) (map[string]bool, error) {
 	found := make(map[string]bool, len(keys))
 	err := eachIn(t, keys, text, args, func(scan func(...any) error) error {
 		var key string
@@ -329,7 +329,7 @@ func isZero(value any) bool {
 
 // missingURLs returns the URLs whose keys have no row, each key once, in their order.
 func (t *tx) missingURLs(site string, urls []*wire.URL) ([]*wire.URL, error) {
-	found, err := t.presentKeys(sqldb.URLs, site, mapSlice(urls, urlKey))
+	found, err := t.keysWithRow(sqldb.URLs, site, mapSlice(urls, urlKey))
 	var list []*wire.URL
 	for _, u := range urls {
 		if !found[u.URLMd5] {

@@ -72,7 +72,7 @@ func (t *tx) changeRoot(object, id string, item wire.Patch) error {
 	if text := item.Text("URL"); old != key && t.place.Active() {
 		return t.replaceRoot(id, old, text)
 	}
-	return t.updateCounted(id, []string{old, key}, func() error {
+	return t.runCounted(id, []string{old, key}, func() error {
 		found, err := t.changeKey(t.urlsTarget(object, id), id, old, key, set)
 		if err != nil || !found {
 			return err

@@ -363,7 +363,7 @@ func (t *tx) selectSites(object string, c wire.Criterion, condition expr.SQL) ([
 	}
 	scope := t.siteScope()
 	scope.Joined = joined
-	p, err := t.checkCriterion(object, scope, c)
+	p, err := t.buildClauses(object, scope, c)
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func (s *statistics) countEvents(md5s, columns []string) error {
 	if err != nil || counted == int64(len(md5s)) {
 		return err
 	}
-	found, err := s.t.presentKeys(sqldb.Freqs, s.site, md5s)
+	found, err := s.t.keysWithRow(sqldb.Freqs, s.site, md5s)
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,7 @@ func md5sOf(rows []urlStatus) []string {
 // setURLs changes rows of g's site and updates the counters.
 func (t *tx) setURLs(g target, rows []urlStatus, set wire.Patch) error {
 	keys := md5sOf(rows)
-	return t.updateCounted(g.site, keys, func() error { return t.setKeys(g, keys, set) })
+	return t.runCounted(g.site, keys, func() error { return t.setKeys(g, keys, set) })
 }
 
 // selectURLs reads the rows of a site that match a criterion and, unless it is "", a

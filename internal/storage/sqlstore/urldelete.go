@@ -33,7 +33,7 @@ func (t *tx) deleteURLs(site string, md5s []string, r wire.URLDeleteRequest) err
 	if err := t.keepOrTrash(site, rows, md5s, r.DelayedType); err != nil {
 		return err
 	}
-	err = t.updateCounted(site, rows, func() error { return t.deleteKeys(sqldb.URLs, site, rows) })
+	err = t.runCounted(site, rows, func() error { return t.deleteKeys(sqldb.URLs, site, rows) })
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (t *tx) deleteURLs(site string, md5s []string, r wire.URLDeleteRequest) err
 
 // withRows returns the keys that have a row.
 func (t *tx) withRows(site string, md5s []string) ([]string, error) {
-	found, err := t.presentKeys(sqldb.URLs, site, md5s)
+	found, err := t.keysWithRow(sqldb.URLs, site, md5s)
 	return slices.DeleteFunc(slices.Clone(md5s), func(md5 string) bool { return !found[md5] }), err
 }
 
@@ -99,7 +99,7 @@ func (t *tx) cleanURLs(site string, md5s []string, r wire.URLCleanupRequest) err
 		}
 		set["UDate"] = wire.Expr(fmt.Sprintf("DATE_SUB(UDate, INTERVAL %d MINUTE)", c.period))
 	}
-	err = t.updateCounted(site, rows, func() error { return t.setKeys(t.urlsTarget("URLCleanup", site), rows, set, "Attempts = 0") })
+	err = t.runCounted(site, rows, func() error { return t.setKeys(t.urlsTarget("URLCleanup", site), rows, set, "Attempts = 0") })
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (f *fetch) isFull() bool { return f.r.MaxURLs > 0 && int64(len(f.rows)) >= 
 // the criterion, or all that match. Without a list and a WHERE these are the active sites
 // (docs/spec/storage.md 6.1 #7).
 func (f *fetch) candidateSites() ([]*candidate, error) {
-	p, err := f.checkCriterion(f.object+".sitesCriterions", f.siteScope(), f.r.SitesCriterion)
+	p, err := f.buildClauses(f.object+".sitesCriterions", f.siteScope(), f.r.SitesCriterion)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (s *Store) ItemsNew(ctx context.Context, list []wire.URLNewRequest) (wire.G
 func (s *Store) urlNew(ctx context.Context, list []wire.URLNewRequest, all bool) (wire.GeneralResponse, []Key, error) {
 	n, err := runForResult(ctx, s.runUpdateTx, "URLNew", func(t *tx) (*newURLs, error) {
 		n := &newURLs{tx: t, list: list, all: all, statuses: make([]any, len(list)), keys: make([]Key, len(list)), errs: make([]error, len(list))}
-		return n, n.addAll()
+		return n, n.addNewURLs()
 	})
 	if err != nil {
 		return wire.GeneralResponse{}, nil, err
@@ -57,7 +57,7 @@ const maxQueued = 1000
 
 func (n *newURLs) elementAt(i int) string { return elementName("URLNew", i) }
 
-func (n *newURLs) addAll() error {
+func (n *newURLs) addNewURLs() error {
 	for i, r := range n.list {
 		if text := r.Row.Text("URL"); !n.all && !n.ownsURL(text) && len(text) <= maxURL {
 			n.statuses[i] = statusInserted
@@ -198,7 +198,7 @@ func (n *newURLs) insertEvaluated(i int, defaults wire.URL) error {
 			row[name] = value
 		}
 	}
-	err := n.updateCounted(n.site, []string{u.URLMd5}, func() error {
+	err := n.runCounted(n.site, []string{u.URLMd5}, func() error {
 		_, err := n.insertRow(n.urlsTarget(n.elementAt(i), n.site), row)
 		return err
 	})

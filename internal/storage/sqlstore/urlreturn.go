@@ -187,7 +187,7 @@ func (t *tx) returnURLs(site string, rows []heldURL, r wire.URLReturnRequest) er
 		attempt = 1
 	}
 	urls := t.Of(site)
-	return t.updateCounted(site, mapSlice(rows, func(h heldURL) string { return h.md5 }), func() error {
+	return t.runCounted(site, mapSlice(rows, func(h heldURL) string { return h.md5 }), func() error {
 		for _, h := range rows {
 			status := wire.StatusNew
 			if h.status == wire.StatusSelectedProcessing || h.status == wire.StatusProcessing {

@@ -47,7 +47,7 @@ func (c *schema) takeTemplate(template, first wire.URL, others []wire.URL) (take
 	case known && wire.FreeStatus(old.Status) && old.Status != wire.StatusNew && c.batchID != 0 && old.BatchID == c.batchID:
 		return false, nil // already used
 	}
-	err = c.updateCounted(c.site, keys, func() error {
+	err = c.runCounted(c.site, keys, func() error {
 		if err := c.markTemplateCrawled(template, known); err != nil {
 			return err
 		}

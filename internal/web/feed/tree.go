@@ -43,7 +43,7 @@ func (t *tree) addToken(tok loosexml.Token) {
 	switch tok.Kind {
 	case loosexml.Start:
 		n := &node{name: tok.Name, attrs: tok.Attrs}
-		if t.deep > 0 || !t.countIfFits(tokenSize(tok)) {
+		if t.deep > 0 || !t.reserveNode(tokenSize(tok)) {
 			t.deep++
 			return
 		}
@@ -60,7 +60,7 @@ func (t *tree) addToken(tok loosexml.Token) {
 		}
 		t.open = t.open[:last]
 	case loosexml.Text:
-		if t.deep == 0 && t.countIfFits(len(tok.Text)) {
+		if t.deep == 0 && t.reserveNode(len(tok.Text)) {
 			t.appendNode(&node{text: tok.Text, cdata: tok.CDATA})
 		}
 	}
@@ -76,8 +76,8 @@ func (t *tree) appendNode(n *node) {
 	parent.children = append(parent.children, n)
 }
 
-// countIfFits counts one more node of that size, unless it exceeds a limit.
-func (t *tree) countIfFits(size int) bool {
+// reserveNode counts one more node of that size, unless it exceeds a limit.
+func (t *tree) reserveNode(size int) bool {
 	if t.nodes >= maxNodes || t.bytes+size > maxTextBytes {
 		t.cut = true
 		return false

@@ -103,7 +103,7 @@ func (x *xmlFeed) readEntries(r *loosexml.Reader, rootDepth, nodesLeft int) {
 				return
 			}
 			item, itemDepth = newTree(&node{name: t.Name}), t.Depth
-			if item.countIfFits(tokenSize(t)) {
+			if item.reserveNode(tokenSize(t)) {
 				item.root.attrs = t.Attrs
 			}
 		default:

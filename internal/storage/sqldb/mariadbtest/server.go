@@ -165,7 +165,7 @@ func (s *Server) Restart() error {
 		return s.waitUntilReady()
 	}
 	s.Kill()
-	if err := s.run(); err != nil {
+	if err := s.startProgram(); err != nil {
 		return fmt.Errorf("restart MariaDB: %w", err)
 	}
 	return nil
@@ -194,7 +194,7 @@ func startServer(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.Port, s.release = ports[0], release
-	if err := s.run(); err != nil {
+	if err := s.startProgram(); err != nil {
 		s.close()
 		return nil, err
 	}
@@ -210,8 +210,8 @@ func tempBase() string {
 	return "/tmp"
 }
 
-// run starts the program and waits until it answers.
-func (s *Server) run() error {
+// startProgram starts the program and waits until it answers.
+func (s *Server) startProgram() error {
 	path, err := findProgram("mariadbd", "mysqld")
 	if err != nil {
 		return err
