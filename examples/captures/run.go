@@ -97,12 +97,14 @@ func (c *capturing) captureTop() error {
 		return err
 	}
 	defer p.Close()
-	busy := regexp.MustCompile(`/ +active +\d\d+ +\d+ +\d+ +[1-9][0-9.]* +[1-9]`) // a rate, and errors
+	busy := regexp.MustCompile(`/ +active +\d\d+ +\d+ +\d+ +[0-9.]+ +[1-9]`) // errors; their causes are sampled later
 	steps := []struct {
 		key, name string
 		shows     func(text string) bool
 	}{
-		{"", "top-sites", func(text string) bool { return busy.MatchString(text) && strings.Contains(text, "slowest") }},
+		{"", "top-sites", func(text string) bool {
+			return busy.MatchString(text) && strings.Contains(text, "slowest") && strings.Contains(text, "HTTP_ERROR")
+		}},
 		{"2", "top-managers", func(text string) bool { return strings.Contains(text, "per second URLs") }},
 	}
 	for _, step := range steps {
