@@ -70,7 +70,7 @@ func main() {
 			log.Fatal(err)
 		}
 		text, _, _ := charset.Decode(raw, "")
-		if !p.read(text) {
+		if !p.readTexts(text) {
 			continue
 		}
 		line, _ := json.Marshal(p)
@@ -85,7 +85,7 @@ func main() {
 }
 
 // read fills the texts. It returns false for a page that is of no use.
-func (p *page) read(text []byte) bool {
+func (p *page) readTexts(text []byte) bool {
 	address := p.URL
 	if address == "" {
 		address = "http://site.example/a"
@@ -96,33 +96,33 @@ func (p *page) read(text []byte) bool {
 	}
 	a, _ := article.Extract(text, address)
 	p.Type, p.Text = "taught", a.Text
-	p.add(trafilaturaText(text, u))
-	p.add(readabilityText(text, u))
+	p.addOther(trafilaturaText(text, u))
+	p.addOther(readabilityText(text, u))
 	if p.Expected != "" {
 		expected, _ := os.ReadFile(p.Expected)
-		p.add(visible(expected))
+		p.addOther(visibleText(expected))
 	}
 	p.Path, p.Expected = "", ""
 	agree := 0.0
 	for _, o := range p.Others {
-		agree = max(agree, f1(p.Text, o))
+		agree = max(agree, wordF1(p.Text, o))
 	}
 	found := 0
 	for _, w := range p.With {
-		if strings.Contains(flat(p.Text), flat(w)) {
+		if strings.Contains(collapseBlanks(p.Text), collapseBlanks(w)) {
 			found++
 		}
 	}
 	return len(p.Text) >= leastText && agree >= leastAgree && float64(found) >= leastWith*float64(len(p.With))
 }
 
-func (p *page) add(text string) {
+func (p *page) addOther(text string) {
 	if text != "" {
 		p.Others = append(p.Others, text)
 	}
 }
 
-func visible(text []byte) string {
+func visibleText(text []byte) string {
 	tree, _ := html.Parse(bytes.NewReader(text))
 	return article.VisibleText(tree, func(*html.Node) bool { return false })
 }
@@ -145,9 +145,9 @@ func readabilityText(text []byte, u *url.URL) (s string) {
 	return ""
 }
 
-func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+func collapseBlanks(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-func f1(a, b string) float64 {
+func wordF1(a, b string) float64 {
 	words := func(s string) []string {
 		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	}
