@@ -410,6 +410,9 @@ func (t *tx) adoptSite(site string, p placement.Placement) (rows int64, err erro
 	if err == nil {
 		err = t.copyRoots(site, true)
 	}
+	if err == nil { // what was sent to the lost node is not known any more
+		err = t.newEpoch(site)
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -267,6 +267,43 @@ func TestBundlesOfGoneNode(t *testing.T) {
 	b.must(b.CheckLinks(ctx, func(fault string) { t.Error(fault) }))
 }
 
+// Links that were sent to a node which is lost with its rows are new to a process that goes on, whether this node owns
+// them now or a third one.
+func TestLinksOfLostNode(t *testing.T) {
+	b := member(t, "n1")
+	b.newSite(`{"id":"s"}`)
+	home := "http://" + hostOf(t, "n1", 0) + "/"
+	alone := placement.Placement{Epoch: 2, Self: "n1", Members: []string{"n1", "n4"}}
+	var links []wire.Link
+	mine := map[string]bool{}
+	for n := range 8 {
+		url := "http://" + hostOf(t, "n2", n) + "/"
+		links = append(links, linkAt("", url))
+		mine[url] = alone.Mine(url)
+	}
+	b.crawled(home+"page", 7, true, links...)
+	for _, g := range b.take(0) {
+		_, err := b.LinksSent(ctx, wire.LinksSentRequest{IDs: g.IDs})
+		b.must(err)
+	}
+	b.Store.o.Placement = func() (placement.Placement, error) { return alone, nil }
+	_, err := b.HostsAdopt(ctx, wire.HostsAdoptRequest{Placement: alone})
+	b.must(err)
+	b.crawled(home+"page", 8, false, links...)
+	queued := map[string]bool{}
+	for _, g := range b.take(0) {
+		for _, l := range b.linksOf(g) {
+			queued[l.URL] = true
+		}
+	}
+	for url, is := range mine {
+		if stored := b.row("s", url).URL != ""; stored != is || queued[url] == is {
+			t.Errorf("%s, of this node: %v: stored %v, queued %v", url, is, stored, queued[url])
+		}
+	}
+	b.checkCounters("s", "lost")
+}
+
 // The owner applies the limits of the site, and tells which sites it does not know.
 func TestLinksOfFullAndUnknownSites(t *testing.T) {
 	b := member(t, "n2")

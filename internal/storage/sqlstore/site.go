@@ -115,7 +115,7 @@ func (t *tx) makeSite(id string, row wire.Patch) error {
 	return t.SiteMade(id)
 }
 
-// newEpoch must follow a deletion of rows of a site; see linkMemory.
+// newEpoch must follow a deletion of rows of a site, and of the keys of sent links; see linkMemory.
 func (t *tx) newEpoch(site string) error {
 	_, err := t.Do("site_epoch", rand.Int64(), site)
 	return err
