@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -48,14 +49,23 @@ type numbered struct {
 	mu    sync.Mutex
 	count map[string]int
 	agent string
+	// reached are closed after as many requests as newNumbered was told.
+	reached []chan struct{}
 }
 
-func newNumbered(t *testing.T, n int) *numbered {
+func newNumbered(t *testing.T, n int, marks ...int) *numbered {
 	s := &numbered{count: map[string]int{}}
+	for range marks {
+		s.reached = append(s.reached, make(chan struct{}))
+	}
+	requests := 0
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.count[r.URL.Path]++
 		s.agent = r.UserAgent()
+		if requests++; slices.Contains(marks, requests) {
+			close(s.reached[slices.Index(marks, requests)])
+		}
 		s.mu.Unlock()
 		w.Header().Set("Content-Type", "text/html")
 		switch r.URL.Path {
@@ -103,7 +113,7 @@ func open(t *testing.T, folder string) *dc.Engine {
 // A killed program loses nothing that was stored, and its successor requests again at most what was under way.
 func TestKills(t *testing.T) {
 	const n, kills = 3000, 5
-	web, folder := newNumbered(t, n), t.TempDir()
+	web, folder := newNumbered(t, n, 300, 600, 900, 1200, 1500), t.TempDir()
 	for k := range kills {
 		c := clitest.Command(t, "")
 		c.Env = append(c.Env, folderVariable+"="+folder, siteVariable+"="+web.URL+"/")
@@ -112,14 +122,10 @@ func TestKills(t *testing.T) {
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for want := (k + 1) * 300; ; {
-			if sum, _ := web.requests(); sum >= want {
-				break
-			}
-			if t.Context().Err() != nil {
-				t.Fatal(talk.String())
-			}
-			time.Sleep(time.Millisecond) // a poll of an event, until the test ends
+		select {
+		case <-web.reached[k]:
+		case <-time.After(time.Minute):
+			t.Error("the child is too slow")
 		}
 		_ = c.Process.Kill()
 		_ = c.Wait()

@@ -19,9 +19,6 @@ const (
 // Needs are the contents of a delivered page.
 const Needs = pages.Processed | pages.Raw | pages.Headers
 
-// finishedRows are rows that no batch holds and that are not going to be processed.
-const finishedRows = "`Status` IN (4,7) AND NOT (" + wire.DueProcess + ")"
-
 // deliver calls each for the finished ones of the announced rows, until keys is closed. A row that waits for its processing is
 // announced again later.
 func (c *crawl) deliver(ctx context.Context, each func(*pages.Page) error) error {
@@ -33,7 +30,7 @@ func (c *crawl) deliver(ctx context.Context, each func(*pages.Page) error) error
 		}
 		reader := pages.Reader{
 			Service: c.engine, Site: c.site, Needs: Needs,
-			Where: finishedRows + " AND `URLMd5` IN (" + strings.Join(keys, ",") + ")",
+			Where: wire.FinishedRow + " AND `URLMd5` IN (" + strings.Join(keys, ",") + ")",
 		}
 		err := reader.Read(ctx, "", func(p *pages.Page) error {
 			if !seen.add(version{p.URLMd5, p.Crawled, p.Processed}) {

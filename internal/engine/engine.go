@@ -127,16 +127,9 @@ func (e *Engine) Ask(ctx context.Context, op wire.Op, request, answer any) error
 }
 
 func (e *Engine) ask(ctx context.Context, op wire.Op, request, answer any) error {
-	object, err := json.Marshal(request)
+	call, err := service.EncodePair(op, request)
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", op, err)
-	}
-	if err := service.Check(op, object, nil); err != nil {
-		return &service.Refusal{Op: op, Code: wire.CodeFailed, Message: err.Error()}
-	}
-	call, err := json.Marshal(wire.Call{Op: op, ByName: true, Object: object})
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", op, err)
+		return err
 	}
 	result, err := storage.Job{Repository: e.repo}.Run(ctx, call)
 	if err != nil {

@@ -139,7 +139,7 @@ func TestCrawlStops(t *testing.T) {
 	}
 	e, _ := openFolder(t, dir, root)
 	stored := 0
-	reader := pages.Reader{Service: e, Site: siteID, Where: finishedRows}
+	reader := pages.Reader{Service: e, Site: siteID, Where: wire.FinishedRow}
 	if err := reader.Read(t.Context(), "", func(*pages.Page) error { stored++; return nil }, nil); err != nil || stored != n+1 {
 		t.Errorf("%d URLs are stored (%v), %d were delivered", stored, err, len(known))
 	}

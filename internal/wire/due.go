@@ -19,6 +19,8 @@ const (
 	// FetchedPage are the rows that have the content of a page. A page that is due again, or being fetched,
 	// still has the content of its last fetch.
 	FetchedPage = "`State`=0 AND `Crawled`>0 AND " + ContentCodes + " AND " + PageWhere
+	// FinishedRow are the rows that no batch holds and that are not going to be processed.
+	FinishedRow = "`Status` IN (4,7) AND NOT (" + DueProcess + ")"
 	// Paused are rows that wait for their RetryDate.
 	Paused = DueCrawl + " AND `RetryDate` > NOW()"
 	// InFlight are rows that a running batch holds.

@@ -5,7 +5,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -188,7 +187,7 @@ func (h *house) print() (good bool) {
 // largest returns the largest value and its key.
 func largest(of map[string]int) (value int, key string) {
 	for _, k := range slices.Sorted(maps.Keys(of)) {
-		if cmp.Compare(of[k], value) > 0 {
+		if of[k] > value {
 			value, key = of[k], k
 		}
 	}

@@ -24,9 +24,6 @@ const (
 	eventsLate  = 10 * time.Second // between the date of a row and its storing; later ones have their line at the end
 )
 
-// finishedRows is the condition of URLs that a crawl has finished.
-const finishedRows = "`Status` IN (4,7) AND NOT (" + wire.DueProcess + ")"
-
 // events prints the lines of hce crawl --json: an object each, with the members event and at (UTC). A URL has one line,
 // page or problem, when the crawl has finished it. Methods of nil do nothing.
 type events struct {
@@ -151,7 +148,7 @@ func (e *events) readFinished(ctx context.Context, since time.Time) error {
 	if since.Before(e.c.run0.at) {
 		since = e.c.run0.at
 	}
-	where := finishedRows + " AND `TcDate`>='" + since.UTC().Format(time.DateTime) + "'"
+	where := wire.FinishedRow + " AND `TcDate`>='" + since.UTC().Format(time.DateTime) + "'"
 	return pages.Reader{Service: e.c.service, Site: e.c.site.ID, Where: where}.Read(ctx, "", e.emitRow, nil)
 }
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os/exec"
@@ -64,16 +63,9 @@ func (s *Stores) String() string { return "the data folder " + s.node.Dir }
 
 // Ask runs an operation. When ctx is done, it returns at once; the operation may be done or not.
 func (s *Stores) Ask(ctx context.Context, op wire.Op, request, answer any) error {
-	object, err := json.Marshal(request)
+	line, err := service.EncodePair(op, request)
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", op, err)
-	}
-	if err := service.Check(op, object, nil); err != nil {
-		return &service.Refusal{Op: op, Code: wire.CodeFailed, Message: err.Error()}
-	}
-	line, err := json.Marshal(wire.Call{Op: op, ByName: true, Object: object})
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", op, err)
+		return err
 	}
 	if s.late != nil {
 		<-s.late // the answer to a request that was given up

@@ -78,6 +78,23 @@ func Decode(op wire.Op, object json.RawMessage, answer any) error {
 // isObject reports whether raw is a JSON object. Lists, which may be large, are not read twice.
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
+// EncodePair checks a request and returns the line ["NAME",object] for the stores. The error is a *Refusal for a request that
+// cannot be one of op.
+func EncodePair(op wire.Op, request any) (json.RawMessage, error) {
+	object, err := json.Marshal(request)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", op, err)
+	}
+	if err := Check(op, object, nil); err != nil {
+		return nil, &Refusal{Op: op, Code: wire.CodeFailed, Message: err.Error()}
+	}
+	line, err := json.Marshal(wire.Call{Op: op, ByName: true, Object: object})
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", op, err)
+	}
+	return line, nil
+}
+
 // ReadPair decodes the object of the line ["NAME",object] into answer, a pointer or nil. The error may be a *Refusal.
 func ReadPair(op wire.Op, line []byte, answer any) error {
 	line = bytes.TrimSpace(line)
