@@ -260,13 +260,19 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 		log.Warn("ignored unknown keys", "keys", notes.Unknown)
 	}
 	start := j.Now()
-	answer, err := j.crawlBatch(ctx, batch, start, log)
-	if err != nil {
-		return nil, err
+	answer := batch
+	first := len(batch.Items) == 0 && j.selectsBetween(batch) // it takes its first rows
+	if !first {
+		if answer, err = j.crawlBatch(ctx, batch, start, log); err != nil {
+			return nil, err
+		}
 	}
 	crawled := len(answer.Items) + int(answer.Refilled)
-	for last := answer; j.canRefill(ctx, last, start); {
+	for last := answer; first || j.canRefill(ctx, last, start); first = false {
 		rows, err := j.Data.TakeNext(context.WithoutCancel(ctx), batch.Refill, batch.ID)
+		if err != nil && first {
+			return nil, task.Critical(fmt.Errorf("crawl batch %d: select URLs: %w", batch.ID, err))
+		}
 		if err != nil { // URL_RETURN frees the rows that it may have marked
 			log.Warn("cannot select more URLs", "error", err)
 			break
@@ -322,12 +328,18 @@ func (j *Job) crawlBatch(ctx context.Context, batch wire.Batch, start time.Time,
 	return r.batch, nil
 }
 
+// selectsBetween reports whether a batch selects its rows between its rounds.
+func (j *Job) selectsBetween(batch wire.Batch) bool {
+	r := &batchRun{Job: j, batch: batch}
+	return r.mayRefill() && !r.selectsWhileFetching()
+}
+
 // canRefill reports whether a batch that selects between its rounds may select more URLs: it has
 // time, it was not told to stop, and it has crawled something. Otherwise a host that hands all
 // items back would cause an endless loop.
 func (j *Job) canRefill(ctx context.Context, last wire.Batch, start time.Time) bool {
 	r := &batchRun{Job: j, batch: last, start: start}
-	return r.mayRefill() && !r.selectsWhileFetching() && !r.refillOver(ctx) &&
+	return j.selectsBetween(last) && !r.refillOver(ctx) &&
 		slices.ContainsFunc(last.Items, func(it wire.BatchItem) bool { return it.URL.Status == wire.StatusCrawled })
 }
 

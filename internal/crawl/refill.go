@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -9,9 +10,9 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// A batch that refills itself selects more URLs while it fetches: when few of its items wait, the
-// selection of the batch runs again, and its rows join the queues of their hosts. A batch of
-// several passes or with maxItems needs the end of a pass; it selects between its rounds
+// A batch with a selection takes its rows by itself: a batch without items its first ones, and more while it fetches. When
+// few of its items wait, the selection runs again, and its rows join the queues of their hosts. A batch of several passes or
+// with maxItems needs the end of a pass, and one without refillTime takes rows once: they select between their rounds
 // (Job.Run).
 
 const (
@@ -290,12 +291,12 @@ func (f *flow) maxHosts(site string) int64 {
 
 // selectsWhileFetching reports whether the batch selects more URLs while it fetches.
 func (r *batchRun) selectsWhileFetching() bool {
-	return r.mayRefill() && r.batch.MaxIterations <= 1 && r.batch.MaxItems == 0
+	return r.mayRefill() && r.batch.RefillTime > 0 && r.batch.MaxIterations <= 1 && r.batch.MaxItems == 0
 }
 
 // mayRefill reports whether the batch may select more URLs at all.
 func (r *batchRun) mayRefill() bool {
-	return len(r.batch.Refill) > 0 && r.mayWrite() && r.batch.CrawlerType == wire.CrawlNormal
+	return len(r.batch.Refill) > 0 && r.mayWrite()
 }
 
 // refillOver reports whether no selection may follow because of the time or a stop.
@@ -308,9 +309,6 @@ func (r *batchRun) refillOver(ctx context.Context) bool {
 // again and again. A batch that waits for slow sites goes on beyond its time: it would hold its
 // place in the daemon for nothing.
 func (r *batchRun) refillQueues(ctx context.Context, q *hostQueues) {
-	if r.batch.RefillTime <= 0 {
-		return
-	}
 	var looked, planned time.Time
 	for !r.isOver(ctx) {
 		now, wait := r.Now(), time.Duration(0)
@@ -339,6 +337,10 @@ func (r *batchRun) refillQueues(ctx context.Context, q *hostQueues) {
 		}
 		r.flow.noteSelection(d)
 		rows, err := r.selectMore(context.WithoutCancel(ctx), d, min(d.room, maxActive-1-q.hostCount()))
+		if err != nil && len(r.batch.Items) == 0 && r.batch.Refilled == 0 { // the batch has nothing to do
+			r.failBatch(fmt.Errorf("select URLs: %w", err))
+			return
+		}
 		if err != nil { // URL_RETURN frees the rows that it may have marked
 			r.log.Warn("cannot select more URLs", "error", err)
 			return

@@ -11,17 +11,25 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
 )
 
-// refilling is the JSON of a batch that selects two more URLs at a time.
+// refilling is the JSON of a batch that selects two URLs at a time.
 func (w *world) refilling(b wire.Batch, ms int64) json.RawMessage {
 	w.Helper()
+	if b.Items == nil {
+		b.Items = []wire.BatchItem{}
+	}
 	raw, err := json.Marshal(b)
 	if err != nil {
 		w.Fatal(err)
 	}
-	more := fmt.Sprintf(`,"refill":{"maxURLs":2,"urlUpdate":{"status":2,"batchId":%d}},"refillTime":%d}`, b.ID, ms)
+	status := wire.StatusSelectedCrawling
+	if b.CrawlerType == wire.CrawlIncremental {
+		status = wire.StatusSelectedIncremental
+	}
+	more := fmt.Sprintf(`,"refill":{"maxURLs":2,"urlUpdate":{"status":%d,"batchId":%d}},"refillTime":%d}`, status, b.ID, ms)
 	return append(raw[:len(raw)-1], more...)
 }
 
@@ -42,7 +50,6 @@ func TestRefill(t *testing.T) {
 		{"told to stop later", 60000, nil, nil, "/b", "/ /a /b", 2},
 		{"the selection fails", 60000, nil, errors.New("no disk"), "", "/", 0},
 		{"nothing may be written", 60000, func(_ *world, b *wire.Batch) { b.DBMode = wire.DBRead }, nil, "", "/", 0},
-		{"incremental", 60000, func(_ *world, b *wire.Batch) { b.CrawlerType = wire.CrawlIncremental }, nil, "", "/", 0},
 		{"the site is suspended meanwhile", 60000, func(w *world, _ *wire.Batch) {
 			w.OnSave = func() { w.Sites["s"].State = wire.SiteSuspended }
 		}, nil, "", "/", 2},
@@ -83,6 +90,67 @@ func TestRefill(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A batch without items takes its first rows by itself, in each way of selecting. Its answer has the number of its rows only.
+func TestBatchTakesItsRows(t *testing.T) {
+	tests := []struct {
+		name   string
+		ms     int64
+		change func(*wire.Batch)
+		due    int64 // status of the two rows at first
+		want   string
+		taken  int64
+	}{
+		{"while it fetches", 60000, nil, wire.StatusNew, "/ /a /x", 3},
+		{"between rounds", 60000, func(b *wire.Batch) { b.MaxIterations = 2 }, wire.StatusNew, "/ /a /x", 3},
+		{"once", 0, nil, wire.StatusNew, "/ /x", 2},
+		{"of pages that may have changed", 0, func(b *wire.Batch) { b.CrawlerType = wire.CrawlIncremental }, wire.StatusProcessed, "/ /x", 2},
+		{"nothing is due", 60000, nil, wire.StatusProcessed, "", 0},
+		{"nothing is due, once", 0, nil, wire.StatusProcessed, "", 0},
+		{"nothing may be written", 60000, func(b *wire.Batch) { b.DBMode = wire.DBRead }, wire.StatusNew, "", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newServer(t, func(rw http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/" {
+					page(rw, `<a href="/a">a</a>`)
+					return
+				}
+				page(rw, "text")
+			})
+			w := newWorld(t)
+			w.addSite("s")
+			for _, path := range []string{"/", "/x"} {
+				w.item("s", s.URL+path, func(u *wire.URL) { u.Status, u.BatchID = tt.due, 0 })
+			}
+			b := batchOf()
+			if tt.change != nil {
+				tt.change(&b)
+			}
+			answer, err := w.runRaw(context.Background(), w.refilling(b, tt.ms))
+			if err != nil {
+				t.Fatal(err)
+			}
+			paths := s.paths()
+			slices.Sort(paths)
+			if got := strings.Join(paths, " "); got != tt.want || answer.Refilled != tt.taken || len(answer.Items) != 0 {
+				t.Errorf("requests %s, want %s; %d rows taken, want %d; %d items in the answer", got, tt.want, answer.Refilled, tt.taken, len(answer.Items))
+			}
+			for _, row := range w.URLs {
+				if row.Status == wire.StatusSelectedCrawling || row.Status == wire.StatusCrawling {
+					t.Errorf("%s is in Status %d", row.URL, row.Status)
+				}
+			}
+		})
+	}
+	for _, ms := range []int64{0, 60000} {
+		w := newWorld(t)
+		w.Fails["URLFetch"] = errors.New("no disk")
+		if _, err := w.runRaw(context.Background(), w.refilling(batchOf(), ms)); !task.IsCritical(err) || !strings.Contains(err.Error(), "select URLs: no disk") {
+			t.Errorf("for %d ms, the first selection fails: %v", ms, err)
+		}
 	}
 }
 

@@ -106,8 +106,11 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 func readRefill(o *object, b *Batch) []URLFetchRequest {
 	r := readURLFetch(o)
 	status := int64(StatusSelectedCrawling)
-	if b.CrawlerType == CrawlProcess {
+	switch b.CrawlerType {
+	case CrawlProcess:
 		status = StatusSelectedProcessing
+	case CrawlIncremental:
+		status = StatusSelectedIncremental
 	}
 	if r.URLUpdate["Status"] != status || r.URLUpdate["Batch_Id"] != b.ID {
 		o.refuseField("urlUpdate", "does not select for this batch")

@@ -70,11 +70,11 @@ func TestIdleQueueLooksLessOften(t *testing.T) {
 	testwait.Until(t, "regular looks after another hint", period(2*time.Second))
 }
 
-func TestBatchOfSelectedURLs(t *testing.T) {
+func TestEmptyBatch(t *testing.T) {
 	r := newRig(t, newWorld(1, 2, 4))
 	c := r.crawl(func(cfg *CrawlConfig) {
 		cfg.MaxURLs, cfg.BatchTime, cfg.MaxIterations, cfg.RemoveUnprocessed = 4, 2*time.Minute, 3, true
-		cfg.PaceTime = 7 * time.Second
+		cfg.PaceTime, cfg.RefillTime = 7*time.Second, 5*time.Second
 		cfg.SitesCriterion.Where, cfg.URLsCriterion.OrderBy = "`State`=1", "`Depth` ASC"
 	})
 	task := r.submitted()
@@ -102,25 +102,21 @@ func TestBatchOfSelectedURLs(t *testing.T) {
 	if err != nil {
 		t.Fatalf("crawler-task refuses the batch: %v", err)
 	}
-	if b.ID != id || id <= 0 || len(b.Items) != 4 || b.Items[0].URL.Status != wire.StatusSelectedCrawling {
-		t.Errorf("batch %+v", b)
+	if b.ID != id || id <= 0 || len(b.Refill) != 1 || b.RefillTime != 5000 {
+		t.Fatalf("batch %+v", b)
 	}
-	var fetch []struct {
-		MaxURLs, Algorithm, PaceTime int64
-		SkipBusySites, IsLocking     bool
-		SitesCriterions              struct{ WHERE string }
-		URLsCriterions               map[string]string
+	f := b.Refill[0]
+	if f.MaxURLs != 4 || f.Algorithm != 1 || f.PaceTime != 7000 || !f.SkipBusySites ||
+		f.SitesCriterion.Where != "`State`=1" || f.URLsCriterion.OrderBy != "`Depth` ASC" {
+		t.Errorf("selection %+v", f)
 	}
-	if err := json.Unmarshal(r.world.requests(wire.URLFetch)[0], &fetch); err != nil {
-		t.Fatal(err)
+	look, err := wire.ReadURLFetch(r.world.requests(wire.URLFetch)[0], nil)
+	if err != nil {
+		t.Fatalf("db-task refuses the look: %v", err)
 	}
-	f := fetch[0]
-	if f.MaxURLs != 4 || f.Algorithm != 1 || f.PaceTime != 7000 || !f.SkipBusySites || !f.IsLocking ||
-		f.SitesCriterions.WHERE != "`State`=1" || f.URLsCriterions["ORDER BY"] != "`Depth` ASC" {
-		t.Errorf("selection %s", r.world.requests(wire.URLFetch)[0])
-	}
-	if _, err := wire.ReadURLFetch(r.world.requests(wire.URLFetch)[0], nil); err != nil {
-		t.Errorf("db-task refuses the selection: %v", err)
+	if l := look[0]; l.MaxURLs != 1 || !l.SkipBusySites || l.SitesCriterion.Where != f.SitesCriterion.Where || l.URLsCriterion.OrderBy != f.URLsCriterion.OrderBy ||
+		len(l.URLUpdate) > 0 || len(l.SiteUpdate) > 0 {
+		t.Errorf("look %+v", l)
 	}
 	r.finish(task, 0, 4)
 	r.empty()
@@ -134,40 +130,40 @@ func TestBatchOfSelectedURLs(t *testing.T) {
 	})
 }
 
-// A batch of the only node gets its selection, to continue by itself. The URLs that it selects
-// count, and URL_RETURN frees rows of any site.
-func TestBatchThatRefillsItself(t *testing.T) {
-	for nodes, refills := range map[int]bool{1: true, 2: false} {
-		t.Run(fmt.Sprint(nodes, " nodes"), func(t *testing.T) {
-			r := newRig(t, newWorld(nodes, 1, 3*nodes))
-			c := r.crawl(func(cfg *CrawlConfig) { cfg.MaxURLs, cfg.RefillTime = 10, 5*time.Second })
-			task := r.submitted()
-			b, err := wire.ReadBatch(task.Stdin, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(b.Refill) > 0 != refills || refills && (b.RefillTime != 5000 || !b.Refill[0].SkipBusySites || b.Refill[0].MaxURLs != 10) {
-				t.Fatalf("refill %+v for %d ms", b.Refill, b.RefillTime)
-			}
-			if !refills {
-				return
-			}
-			r.world.set(func() {
-				for _, row := range r.world.nodes[0] {
-					row.status = wire.StatusCrawled
-				}
-			})
-			r.env.end(task.ID, executor.Finished, `{"items":[],"refilled":7,"tally":{"responses.2xx":9}}`)
-			r.empty()
-			r.inside(func() {
-				if c.items != 3+7 || c.faults != 0 || c.tally["responses.2xx"] != 9 {
-					t.Errorf("%d items, %d faults, tally %v", c.items, c.faults, c.tally)
-				}
-			})
-			if got := r.world.returns(t, b.ID); len(got) != 1 || len(got[0].Sites) != 0 {
-				t.Errorf("URL_RETURN %+v", got)
-			}
-		})
+// The URLs that a task took count, and URL_RETURN frees rows of any site.
+func TestRowsOfTask(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 3))
+	c := r.crawl(nil)
+	task := r.submitted()
+	r.world.set(func() {
+		for _, row := range r.world.nodes[0] {
+			row.status = wire.StatusCrawled
+		}
+	})
+	r.env.end(task.ID, executor.Finished, `{"items":[],"refilled":7,"tally":{"responses.2xx":9}}`)
+	r.empty()
+	r.inside(func() {
+		if c.items != 7 || c.filled != 1 || c.faults != 0 || c.tally["responses.2xx"] != 9 {
+			t.Errorf("%d items of %d batches, %d faults, tally %v", c.items, c.filled, c.faults, c.tally)
+		}
+	})
+	if got := r.world.returns(t, batchOf(task.ID)); len(got) != 1 || len(got[0].Sites) != 0 {
+		t.Errorf("URL_RETURN %+v", got)
+	}
+}
+
+// A look finds a row that no task can take: a task starts in each period, not in a loop.
+func TestTaskTakesNothing(t *testing.T) {
+	r := newRig(t, newWorld(1, 1, 1))
+	r.crawl(func(cfg *CrawlConfig) { cfg.MaxURLs, cfg.MaxTasks = 0, 1 })
+	for n := 1; n <= 3; n++ {
+		r.finish(r.submitted(), 0, 0)
+		r.empty()
+		r.settled()
+		if submits, _ := r.env.counts(); submits != n {
+			t.Fatalf("%d tasks, want %d", submits, n)
+		}
+		r.clock.pass(time.Hour)
 	}
 }
 
@@ -193,19 +189,19 @@ func TestSlotsAreRefilledAtOnce(t *testing.T) {
 	}
 }
 
-// A hint during a selection is not lost.
-func TestHintDuringSelection(t *testing.T) {
+// A hint during a look is not lost.
+func TestHintDuringLook(t *testing.T) {
 	r := newRig(t, newWorld(1, 1, 0))
-	r.world.faults[wire.URLFetch] = []fault{deafen}
+	r.world.faults[wire.URLFetch] = []fault{late}
 	c := r.crawl(nil)
-	testwait.Until(r.t, "a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
+	testwait.Until(r.t, "a look", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
 	r.work()
 	testwait.Until(r.t, "the hint is noted", func() (noted bool) {
-		r.inside(func() { noted = c.again })
+		r.inside(func() { noted = c.hinted })
 		return noted
 	})
-	r.inside(func() { clear(c.open); c.startBatch(round{id: 1}, []nodeAnswer{{object: json.RawMessage("[]")}}) })
-	testwait.Until(r.t, "a second selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 2 })
+	close(r.world.answer)
+	testwait.Until(r.t, "a second look", func() bool { return len(r.world.requests(wire.URLFetch)) == 2 })
 }
 
 // Each end of a task returns the rows and is counted once. It counts as an attempt unless the
@@ -260,7 +256,7 @@ func TestTaskEnds(t *testing.T) {
 				test.end(r, task)
 				testwait.Until(r.t, "the rows are returned", func() bool { return len(r.world.returns(t, id)) == 1 })
 				got := r.world.returns(t, id)[0]
-				if got.Fault || got.MaxAttempts != 3 || len(got.Sites) != 2 || len(got.Except) != 0 {
+				if got.Fault || got.MaxAttempts != 3 || len(got.Sites) != 0 || len(got.Except) != 0 {
 					t.Errorf("URL_RETURN %+v", got)
 				}
 			}
@@ -283,12 +279,15 @@ func TestTaskEnds(t *testing.T) {
 				t.Error("the free slot was not filled")
 			}
 			r.inside(func() {
-				wantFaults, wantURLs := int64(1), int64(4)
+				wantFaults, wantURLs := int64(1), int64(test.new)
 				if test.good {
 					wantFaults, wantURLs = 0, 0
 				}
-				if !test.rests && test.new > 0 { // the returned rows were refused
-					wantFaults, wantURLs = wantFaults+1, wantURLs+int64(test.new)
+				if !test.submitted { // it had no rows
+					wantURLs = 0
+				}
+				if !test.rests && test.new > 0 { // the next task was refused
+					wantFaults++
 				}
 				if c.faults != wantFaults || c.urlsFault != wantURLs || (c.expired == 1) != test.expired {
 					t.Errorf("faults %d of %d URLs, %d expired; want %d of %d, %v", c.faults, c.urlsFault, c.expired, wantFaults, wantURLs, test.expired)
@@ -501,34 +500,38 @@ func TestRestart(t *testing.T) {
 
 func TestSelectionWithoutAnswer(t *testing.T) {
 	t.Run("refused", func(t *testing.T) {
-		r := newRig(t, newWorld(1, 1, 4))
-		r.world.faults[wire.URLFetch] = []fault{down}
+		r := newRig(t, newWorld(2, 1, 4))
+		r.world.faults[wire.URLFetch] = []fault{fine, down}
 		r.crawl(nil)
-		testwait.Until(r.t, "a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
+		testwait.Until(r.t, "a look and a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 2 })
 		testwait.Until(r.t, "its rows are returned", func() bool { return len(r.world.requests(wire.URLReturn)) == 2 })
 		r.empty()
 		r.settled()
-		if n := len(r.world.requests(wire.URLFetch)); n != 1 {
-			t.Errorf("%d selections before the next period", n)
+		if n := len(r.world.requests(wire.URLFetch)); n != 2 {
+			t.Errorf("%d requests before the next period", n)
 		}
 		r.clock.pass(time.Hour)
 		r.finish(r.submitted(), 0, 4)
 		r.empty()
 	})
 	t.Run("lost answer", func(t *testing.T) {
-		r := newRig(t, newWorld(1, 1, 4))
-		r.world.faults[wire.URLFetch] = []fault{deafen}
+		r := newRig(t, newWorld(2, 1, 4))
+		r.world.faults[wire.URLFetch] = []fault{fine, deafen}
 		c := r.crawl(nil)
-		testwait.Until(r.t, "a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 1 })
+		testwait.Until(r.t, "a look and a selection", func() bool { return len(r.world.requests(wire.URLFetch)) == 2 })
 		var fetch []struct{ URLUpdate struct{ BatchID int64 } }
-		if err := json.Unmarshal(r.world.requests(wire.URLFetch)[0], &fetch); err != nil {
+		if err := json.Unmarshal(r.world.requests(wire.URLFetch)[1], &fetch); err != nil {
 			t.Fatal(err)
 		}
 		id := fetch[0].URLUpdate.BatchID
 		r.clock.pass(30 * time.Second) // DTMDTimeout
 		testwait.Until(r.t, "rows are returned", func() bool { return len(r.world.returns(t, id)) == 1 })
 		// The node finishes the selection later.
-		r.world.set(func() { r.world.selectRows(r.world.nodes[0], 10, 2, id) })
+		r.world.set(func() {
+			for _, node := range r.world.nodes {
+				r.world.selectRows(node, 10, 2, id)
+			}
+		})
 		r.inside(func() {
 			if c.usedSlots() != 0 {
 				t.Error("a lost selection takes a slot")

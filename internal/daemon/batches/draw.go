@@ -111,7 +111,7 @@ func (c *Crawl) drawType() fetchType {
 
 // drewNothing requests a selection of the other type after an empty one, once.
 func (c *Crawl) drewNothing(r round) {
-	if r.incremental || r.second || r.fetch == mixed {
+	if r.second || r.fetch == mixed {
 		return
 	}
 	c.other = static

@@ -171,7 +171,7 @@ func (q *queue) concludeBatch(b *batch, o outcome) {
 	q.ended(b, func() {
 		q.advanceStage(b, next)
 		if next == returning {
-			q.free()
+			q.lookSoon()
 		}
 	})
 }
@@ -207,7 +207,7 @@ func (q *queue) returnRows(b *batch) {
 		if !b.end.isGood() && b.urls == 0 {
 			q.urlsFault += int64(n) // of a task that selects its own rows
 		}
-		q.free() // its sites can be selected again
+		q.lookSoon() // its sites can be selected again
 	})
 }
 

@@ -43,6 +43,7 @@ type fakeExecutor struct {
 	controls  int
 	watchers  []chan executor.Status
 	submitted chan string
+	begin     func(stdin []byte) []byte // acts as the start of a program and returns the batch with its items; may be nil
 }
 
 func newFakeEnv() *fakeExecutor {
@@ -67,6 +68,9 @@ func (f *fakeExecutor) Submit(_ context.Context, t executor.Task) error {
 	f.submits++
 	if f.refuse != nil {
 		return f.refuse
+	}
+	if f.begin != nil {
+		t.Stdin = f.begin(t.Stdin)
 	}
 	f.add(t, executor.Running)
 	f.submitted <- t.ID
@@ -237,6 +241,7 @@ const (
 	deafen        // neither done nor answered
 	down          // no node answers
 	partial       // the last node fails
+	late          // the answer waits for the test
 )
 
 // world is a fake of SitesManager and its data nodes.
@@ -248,12 +253,13 @@ type world struct {
 	asked  []wire.Op
 	objs   []json.RawMessage
 	broken map[wire.Op]bool // down until the test mends it
-	due    int              // URLs that a look finds
+	due    int              // URLs that a look for processing finds
 	mute   int              // requests without an answer
+	answer chan struct{}    // an answer that is late goes
 }
 
 func newWorld(nodes, sites, urls int) *world {
-	w := &world{faults: map[wire.Op][]fault{}, broken: map[wire.Op]bool{}, due: 1}
+	w := &world{faults: map[wire.Op][]fault{}, broken: map[wire.Op]bool{}, due: 1, answer: make(chan struct{})}
 	for range nodes {
 		w.nodes = append(w.nodes, map[key]*row{})
 	}
@@ -338,6 +344,10 @@ func (w *world) serve(op wire.Op, object json.RawMessage) *wire.ClientResponse {
 	case deafen:
 		w.mute++
 		return nil
+	case late:
+		w.mu.Unlock()
+		<-w.answer
+		w.mu.Lock()
 	case down:
 		return &wire.ClientResponse{ErrorCode: wire.ResponseNoAnswer, ErrorMessage: "no answer"}
 	}
@@ -369,8 +379,8 @@ func (w *world) do(op wire.Op, node map[key]*row, object json.RawMessage) any {
 		if err := json.Unmarshal(object, &list); err != nil || len(list) != 1 {
 			panic(fmt.Sprint("URL_FETCH: ", err, string(object)))
 		}
-		if list[0].URLUpdate.Status == 0 { // a look for work
-			return make([]any, w.due)
+		if list[0].URLUpdate.Status == 0 { // a look
+			return w.findRows(node, object)
 		}
 		return w.selectRows(node, list[0].MaxURLs, list[0].URLUpdate.Status, list[0].URLUpdate.BatchID)
 	case wire.URLReturn:
@@ -434,15 +444,69 @@ func (r *row) matches(where string) bool {
 	return (r.status == 2 || r.status == 8) && r.batch == id
 }
 
+// findRows answers a look.
+func (w *world) findRows(node map[key]*row, look json.RawMessage) []any {
+	var list []struct {
+		SkipBusySites  bool
+		URLsCriterions struct{ WHERE string }
+	}
+	if err := json.Unmarshal(look, &list); err != nil {
+		panic(err)
+	}
+	if !list[0].SkipBusySites {
+		return make([]any, w.due)
+	}
+	status := int64(wire.StatusSelectedCrawling)
+	if strings.Contains(list[0].URLsCriterions.WHERE, "`Depth`<=") {
+		status = wire.StatusSelectedIncremental
+	}
+	for _, k := range w.order {
+		if r := node[k]; r != nil && r.isDue(status) {
+			return make([]any, 1)
+		}
+	}
+	return []any{}
+}
+
+// isDue reports whether a selection that sets status takes the row.
+func (r *row) isDue(status int64) bool {
+	if status == wire.StatusSelectedIncremental {
+		return r.state == 0 && (r.status == wire.StatusCrawled || r.status == wire.StatusProcessed)
+	}
+	return r.state == 0 && r.status == wire.StatusNew
+}
+
+// begin acts as a crawler-task that gets a batch without items on the first node: it takes its rows once.
+func (w *world) begin(stdin []byte) []byte {
+	var batch map[string]any
+	if json.Unmarshal(stdin, &batch) != nil {
+		return stdin // of db-task
+	}
+	refill, is := batch["refill"].(map[string]any)
+	if !is || batch["crawlerType"] == float64(wire.CrawlProcess) {
+		return stdin
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	update := refill["urlUpdate"].(map[string]any)
+	items := []any{}
+	for _, r := range w.selectRows(w.nodes[0], int64(refill["maxURLs"].(float64)), int64(update["status"].(float64)), int64(batch["id"].(float64))) {
+		items = append(items, map[string]any{"siteId": r["siteId"], "urlId": r["urlMd5"], "urlObj": r})
+		w.nodes[0][key{r["siteId"].(string), r["urlMd5"].(string)}].status = wire.StatusCrawling
+	}
+	batch["items"] = items
+	raw, err := json.Marshal(batch)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
 func (w *world) selectRows(node map[key]*row, most, status, batch int64) []map[string]any {
 	list := []map[string]any{}
 	for _, k := range w.order {
 		r := node[k]
-		due := r != nil && r.status == wire.StatusNew
-		if status == wire.StatusSelectedIncremental {
-			due = r != nil && (r.status == wire.StatusCrawled || r.status == wire.StatusProcessed)
-		}
-		if !due || r.state != 0 || int64(len(list)) >= most {
+		if r == nil || !r.isDue(status) || int64(len(list)) >= most {
 			continue
 		}
 		list = append(list, map[string]any{"siteId": k.Site, "urlMd5": k.Md5, "url": "http://x.test/" + k.Md5, "parentMd5": r.parent, "batchId": r.batch, "status": status})
@@ -506,8 +570,9 @@ func (w *world) work(stdin []byte, node, done int) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var b struct {
-		ID    int64 `json:"id"`
-		Items []struct {
+		ID     int64           `json:"id"`
+		Refill json.RawMessage `json:"refill"`
+		Items  []struct {
 			SiteID string          `json:"siteId"`
 			URLID  string          `json:"urlId"`
 			URLObj json.RawMessage `json:"urlObj"`
@@ -534,7 +599,11 @@ func (w *world) work(stdin []byte, node, done int) string {
 		}
 		answer = append(answer, map[string]any{"siteId": it.SiteID, "urlId": it.URLID, "urlObj": map[string]any{"status": r.status}})
 	}
-	raw, err := json.Marshal(map[string]any{"id": b.ID, "items": answer})
+	object := map[string]any{"id": b.ID, "items": answer}
+	if b.Refill != nil { // it took the rows by itself
+		object["items"], object["refilled"] = []any{}, len(answer)
+	}
+	raw, err := json.Marshal(object)
 	if err != nil {
 		panic(err)
 	}
@@ -577,6 +646,7 @@ type rig struct {
 func newRig(t *testing.T, w *world) *rig {
 	t.Helper()
 	r := &rig{t: t, bus: managertest.Bus(t), env: newFakeEnv(), world: w, clock: &clock{}}
+	r.env.begin = w.begin
 	w.run(t, r.bus)
 	return r
 }
@@ -672,7 +742,7 @@ func (r *rig) crawl(change func(*CrawlConfig)) *Crawl {
 	}
 	ready := make(chan struct{})
 	c := NewCrawl(r.base(ready), cfg)
-	r.selecting = func() bool { return len(c.open) > 0 }
+	r.selecting = func() bool { return c.looking || len(c.open) > 0 }
 	r.run(CrawlName, c, &c.queue, ready)
 	return c
 }
@@ -757,7 +827,14 @@ func (r *rig) recovered() {
 // selections are handled for minutes.
 func (r *rig) drained() {
 	r.t.Helper()
+	r.drainedBy(func() {})
+}
+
+// drainedBy is drained while the test ends tasks.
+func (r *rig) drainedBy(endTasks func()) {
+	r.t.Helper()
 	testwait.Until(r.t, "all is at its end", func() bool {
+		endTasks()
 		r.pass(time.Second)
 		left := true
 		r.inside(func() { left = len(r.queue.batches) > 0 || r.selecting() })

@@ -46,27 +46,25 @@ func (c *Crawl) lookAgain() {
 	if !c.mayStart(c.cfg.Incremental.Period, c.cfg.Incremental.Mode) {
 		return
 	}
-	for _, r := range c.open {
-		if r.incremental {
-			return
-		}
+	if c.isSelecting(true) {
+		return
 	}
 	for _, b := range c.batches {
 		if b.incremental {
 			return
 		}
 	}
-	r := round{id: frontier.NewBatchID(), incremental: true}
-	c.incremental++
-	r.selection = c.incrementalSelection(r.id)
-	c.findBatch(r)
-}
-
-// incrementalSelection returns the URL_FETCH of an incremental batch. It skips sites with rows
-// in other batches, so that two batches never request from one host.
-func (c *Crawl) incrementalSelection(id int64) map[string]any {
 	i := &c.cfg.Incremental
-	s := c.selectionRequest(id, i.SitesCriterion, i.URLs(), i.MaxURLs)
-	s["urlUpdate"].(map[string]any)["status"] = wire.StatusSelectedIncremental
-	return s
+	r := round{id: frontier.NewBatchID(), rules: frontier.Rules{
+		SitesCriterion: i.SitesCriterion, URLs: i.URLs(), MaxURLs: i.MaxURLs, Pace: c.cfg.PaceTime, Incremental: true,
+	}}
+	c.incremental++
+	c.open[r.id] = r
+	c.findDue(r.rules.CrawlLook(), func(nodes int, err error) {
+		delete(c.open, r.id)
+		c.total++
+		if err == nil && nodes > 0 && c.mayStart(i.Period, i.Mode) {
+			c.startRound(r, nodes)
+		}
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/frontier"
 	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
@@ -34,28 +35,26 @@ func TestIncrementalBatch(t *testing.T) {
 	r := newRig(t, w)
 	c := r.crawl(incremental)
 	task := r.submitted()
-	raw := w.requests(wire.URLFetch)[0]
 	var notes wire.Notes
-	list, err := wire.ReadURLFetch(raw, &notes)
-	if err != nil || len(notes.Unknown) > 0 {
+	b, err := wire.ReadBatch(task.Stdin, &notes)
+	if err != nil || len(notes.Unknown) > 0 || len(b.Refill) != 1 {
 		t.Fatal(err, notes.Unknown)
 	}
-	q := list[0]
+	q := b.Refill[0]
 	if q.MaxURLs != 3 || q.Algorithm != 1 || !q.SkipBusySites || q.SitesCriterion.Where != "`State`=1" ||
 		q.URLsCriterion.Where != "(`Status`=7) AND `Depth`<=6" || q.URLsCriterion.OrderBy != "`MRate` DESC" ||
 		q.URLUpdate["Status"] != int64(wire.StatusSelectedIncremental) || q.URLUpdate["Batch_Id"] != batchOf(task.ID) {
 		t.Errorf("selection %+v", q)
 	}
-	b, err := wire.ReadBatch(task.Stdin, nil)
-	if err != nil || b.CrawlerType != wire.CrawlIncremental || len(b.Items) != 3 || b.Items[0].URL.Status != wire.StatusSelectedIncremental {
-		t.Errorf("batch %+v: %v", b, err)
+	if b.CrawlerType != wire.CrawlIncremental || b.RefillTime != 0 || len(b.Items) != 3 {
+		t.Errorf("batch %+v", b)
 	}
 	if task.Type != CrawlTask || task.TimeLimit != time.Minute {
 		t.Errorf("task %+v", task)
 	}
 	r.stats(map[string]int{
-		"batches_crawl_url_fetch_incr": 1, "batches_crawl_url_fetch": 0, "batches_crawl_filled": 1, "batches_crawl_urls": 3,
-		"batches_crawl_queue": 1, "batches_crawl_items_avg": 3,
+		"batches_crawl_url_fetch_incr": 1, "batches_crawl_url_fetch": 0, "batches_crawl_filled": 0, "batches_crawl_urls": 0,
+		"batches_crawl_queue": 1, "batches_crawl_items_avg": 0,
 	})
 	// One at a time, without a slot of crawling.
 	r.clock.pass(20 * time.Second)
@@ -140,9 +139,9 @@ func TestIncrementalOnTwoNodes(t *testing.T) {
 }
 
 func TestIncrementalSelectionIsLost(t *testing.T) {
-	w := crawledWorld(1, 3)
+	w := crawledWorld(2, 3)
 	r := newRig(t, w)
-	w.faults[wire.URLFetch] = []fault{down}
+	w.faults[wire.URLFetch] = []fault{fine, down}
 	r.crawl(incremental)
 	testwait.Until(r.t, "the selection is looked after", func() bool { return len(w.requests(wire.URLReturn)) == 2 })
 	r.empty()
@@ -159,7 +158,7 @@ func TestIncrementalRejects(t *testing.T) {
 	k := key{"s", wire.Md5("a")}
 	r.inside(func() {
 		c.batches["crawl-1"] = &batch{id: 1, task: "crawl-1", stage: running, keys: map[key]bool{k: true}}
-		c.startBatch(round{id: 2, incremental: true}, []nodeAnswer{{object: json.RawMessage(`[{"siteId":"s","urlMd5":"` + k.Md5 + `"}]`)}})
+		c.startBatch(round{id: 2, rules: frontier.Rules{Incremental: true}}, []nodeAnswer{{object: json.RawMessage(`[{"siteId":"s","urlMd5":"` + k.Md5 + `"}]`)}})
 		clear(c.batches)
 	})
 	testwait.Until(r.t, "it is given back", func() bool { return len(r.world.requests(wire.URLUpdate)) == 1 })

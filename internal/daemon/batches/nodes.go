@@ -7,6 +7,34 @@ import (
 	"hce/dc/internal/wire"
 )
 
+// With several nodes behind one daemon (placement = propagate), one node crawls and the others hold copies of its rows. So
+// the manager selects the rows of all nodes and sends them to the task as items (docs/spec/DECISIONS.md 3.3).
+
+// isSelecting reports whether a selection has no answer yet, of incremental or of regular crawling.
+func (c *Crawl) isSelecting(incremental bool) bool {
+	for _, r := range c.open {
+		if r.rules.Incremental == incremental {
+			return true
+		}
+	}
+	return false
+}
+
+// selectRows takes rows of all nodes and makes a batch of them.
+func (c *Crawl) selectRows(r round) {
+	c.open[r.id] = r
+	c.askNodes(wire.URLFetch, []any{r.rules.CrawlSelection(r.id)}, func(nodes []nodeAnswer, err error) {
+		delete(c.open, r.id)
+		if err != nil {
+			c.Log().Warn("cannot select URLs", "batch", r.id, "error", err)
+			c.pauseAfterFault("cannot select URLs: " + err.Error())
+			c.selectionLost(r.id, err)
+			return
+		}
+		c.startBatch(r, nodes)
+	})
+}
+
 // giveBack sets rejected URLs to New at once (docs/spec/daemon.md F5), but only rows that this
 // selection has marked: the other batch keeps its rows.
 func (c *Crawl) giveBack(id int64, rejected []key) {
@@ -86,4 +114,113 @@ func (c *Crawl) markElsewhere(b *batch, next func()) {
 		log(nodes, err)
 		next()
 	})
+}
+
+// selected holds the fields of a selected URL that the manager uses. The row itself is passed
+// on unchanged.
+type selected struct {
+	SiteID    string `json:"siteId"`
+	URLMd5    string `json:"urlMd5"`
+	ParentMd5 string `json:"parentMd5"`
+}
+
+// checkRow refuses a row with an invalid site id or MD5.
+func (s selected) checkRow() error {
+	if err := wire.CheckSiteID("URL", "siteId", s.SiteID); err != nil {
+		return err
+	}
+	return wire.CheckMd5("URL", "urlMd5", s.URLMd5)
+}
+
+// gathered collects the selected rows of all nodes for one batch.
+type gathered struct {
+	items    []json.RawMessage
+	spread   []map[string]any // copies for the other nodes
+	rejected []key            // URLs of active batches
+	unread   bool             // a node may have marked rows that cannot be read
+}
+
+// startBatch makes a batch of the selected rows and submits it (docs/spec/daemon.md 2.4, 2.5).
+func (c *Crawl) startBatch(r round, nodes []nodeAnswer) {
+	b := &batch{id: r.id, task: taskID(CrawlTask, r.id), nodes: len(nodes), keys: map[key]bool{}, extra: r.rules.Incremental, incremental: r.rules.Incremental, fetch: r.fetch}
+	var g gathered
+	for _, node := range nodes {
+		c.gatherRows(b, &g, node)
+	}
+	c.giveBack(r.id, g.rejected)
+	if len(g.items) == 0 {
+		if g.unread {
+			c.pauseAfterFault("cannot select URLs: a node did not answer well")
+			c.selectionLost(r.id, nil)
+		}
+		return // idle until the next period or hint
+	}
+	if g.unread {
+		b.sites = nil // rows that cannot be read may belong to any site
+	}
+	b.urls = len(g.items)
+	c.countBatch(r.fetch)
+	// An incremental batch has pages that the other nodes know already.
+	if c.cfg.Propagate && !r.rules.Incremental && len(g.spread) > 0 {
+		c.propagateRows(b, g.spread)
+	}
+	c.Log().Info("batch of several nodes", "batch", r.id, "urls", b.urls, "sites", len(b.sites), "incremental", r.rules.Incremental)
+	c.submitBatch(b, c.taskForItems(b, g.items))
+}
+
+// gatherRows adds the selected rows of one node to the batch.
+func (c *Crawl) gatherRows(b *batch, g *gathered, node nodeAnswer) {
+	var rows []json.RawMessage
+	err := node.err
+	if err == nil {
+		err = json.Unmarshal(node.object, &rows)
+	}
+	if err != nil {
+		c.Log().Error("cannot read the selection of a node", "batch", b.id, "error", err)
+		g.unread = true
+		return
+	}
+	for _, row := range rows {
+		var s selected
+		err := json.Unmarshal(row, &s)
+		if err == nil {
+			err = s.checkRow()
+		}
+		if err != nil {
+			c.Log().Error("cannot read a selected URL", "batch", b.id, "error", err)
+			g.unread = true
+			continue
+		}
+		k := key{s.SiteID, s.URLMd5}
+		if b.keys[k] {
+			continue // from another node, which the end of the batch informs
+		}
+		if c.cfg.CheckActive && c.isActive(k) {
+			g.rejected = append(g.rejected, k)
+			continue
+		}
+		item, err := json.Marshal(map[string]any{"siteId": s.SiteID, "urlId": s.URLMd5, "urlObj": row, "properties": map[string]string{}, "depth": 0})
+		if err != nil {
+			g.unread = true
+			continue
+		}
+		b.keys[k] = true
+		b.addSite(s.SiteID)
+		g.items = append(g.items, item)
+		if s.ParentMd5 != "" {
+			if m := copyRow(row, b.id); m != nil {
+				g.spread = append(g.spread, m)
+			}
+		}
+	}
+}
+
+// isActive reports whether an active batch has the URL.
+func (c *Crawl) isActive(k key) bool {
+	for _, b := range c.batches {
+		if b.keys[k] {
+			return true
+		}
+	}
+	return false
 }

@@ -155,7 +155,7 @@ func TestCopiesComeFirst(t *testing.T) {
 func TestOneNodeOutOfOrder(t *testing.T) {
 	w := newWorld(2, 2, 8)
 	r := newRig(t, w)
-	w.faults[wire.URLFetch] = []fault{partial}
+	w.faults[wire.URLFetch] = []fault{fine, partial}
 	r.crawl(func(cfg *CrawlConfig) { cfg.MaxURLs, cfg.MaxTasks, cfg.Propagate = 10, 1, false })
 	task := r.submitted()
 	if n := len(items(t, task.Stdin)); n != 4 {

@@ -19,31 +19,25 @@ type Process struct {
 	queue
 	cfg *ProcessConfig
 
-	// idle is set after a task that found nothing. Until the next period or hint one look or
-	// task at a time checks for work.
-	idle    bool
-	looking bool // a look has no answer yet
-	again   bool // a hint arrived during a look or task, which may have selected too early
-
-	total, cancelled, filled, items int64
+	total int64
 }
 
 // NewProcess returns the manager; it opens nothing.
 func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 	base.Name, base.MaxWorkers = ProcessName, maxWorkers
-	p := &Process{cfg: &cfg, idle: true}
+	p := &Process{cfg: &cfg}
 	p.queue = queue{
 		Loop: manager.New(base), Common: &p.cfg.Common, limits: &p.cfg.Limits,
 		kind: ProcessTask, timer: processTimer, read: readBatch,
 		statuses: []int64{wire.StatusSelectedProcessing, wire.StatusProcessing},
-		ended:    p.finishTask, free: p.fillFreeSlots, again: p.taskForItems,
+		ended:    p.finishTask, again: p.taskForItems,
 	}
 	p.Bind(ProcessName, bus.Inproc(ProcessName), bus.Options{})
 	p.Connect(SitesSocket, bus.Inproc(cfg.Sites), bus.Options{})
 	p.Handle(ProcessName, wire.ClassInternal, wire.InternalWork, p.handleHint)
 	p.ServeHold(ProcessName)
 	p.declareTimers()
-	p.Every(processTimer, p.lookPeriod(&p.cfg.Mode, &p.cfg.Period), func(time.Time) { p.fillSlots() })
+	p.Every(processTimer, p.lookPeriod(&p.cfg.Mode, &p.cfg.Period), func(time.Time) { p.fillSlot() })
 	p.declareShared(&p.cfg.Period, "ProcessingPeriod", &p.cfg.Mode, "ProcessingMode")
 	p.Var(
 		manager.Span("BatchRefillTime", &p.cfg.RefillTime, time.Second, 0, time.Hour),
@@ -57,68 +51,31 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 }
 
 // handleHint handles a message that there may be work.
-func (p *Process) handleHint(manager.Peer, wire.Event) {
-	if p.adopted {
-		p.recoverRows() // it may have been held
-	}
-	p.again, p.found = p.looking || p.usedSlots() > 0, p.Now()
-	p.Kick(processTimer)
-}
+func (p *Process) handleHint(manager.Peer, wire.Event) { p.noteHint() }
 
-// fillFreeSlots starts tasks at once while there is work.
-func (p *Process) fillFreeSlots() {
-	if !p.idle {
-		p.Kick(processTimer)
-	}
-}
-
-// fillSlots starts tasks in all free slots, or looks if it is not known whether there is work.
-func (p *Process) fillSlots() {
+// fillSlot looks for a URL to process if a slot is free.
+func (p *Process) fillSlot() {
 	switch {
 	case !p.mayStart(p.cfg.Period, p.cfg.Mode):
 		return
+	case p.looking:
+		return
 	case p.usedSlots() >= p.MaxTasks:
+		p.more = false
 		p.cancelled++
 		return
-	case p.idle && (p.looking || p.usedSlots() > 0):
-		return
-	case p.idle:
-		p.lookForWork()
-		return
 	}
-	p.startTask()
-	for !p.idle && p.mayStart(p.cfg.Period, p.cfg.Mode) && p.usedSlots() < p.MaxTasks {
-		p.startTask()
-	}
-}
-
-// lookForWork reads whether there is a URL to process, and starts a task for it. So an idle daemon
-// starts no task, takes no lock and syncs nothing. After an error the task tells more.
-func (p *Process) lookForWork() {
-	p.looking, p.again = true, false
-	p.askNodes(wire.URLFetch, []any{p.rules(1).ProcessLook()}, func(nodes []nodeAnswer, err error) {
-		p.looking = false
-		found := err != nil
-		for _, n := range nodes {
-			var rows []json.RawMessage
-			found = found || n.err != nil || json.Unmarshal(n.object, &rows) != nil || len(rows) > 0
-		}
-		switch {
-		case found && p.mayStart(p.cfg.Period, p.cfg.Mode) && p.usedSlots() == 0:
+	p.look(p.rules().ProcessLook(), func(nodes int) {
+		if nodes > 0 && p.mayStart(p.cfg.Period, p.cfg.Mode) {
 			p.startTask()
-		case p.again:
-			p.Kick(processTimer)
-		case !found:
-			p.nothingDue()
 		}
 	})
 }
 
 // startTask submits one task, which selects its URLs.
 func (p *Process) startTask() {
-	p.again = false
 	id := frontier.NewBatchID()
-	stdin, err := p.rules(p.MaxURLs).ProcessBatch(id)
+	stdin, err := p.rules().ProcessBatch(id)
 	b := &batch{id: id, task: taskID(ProcessTask, id)}
 	p.total++
 	if err != nil {
@@ -131,27 +88,17 @@ func (p *Process) startTask() {
 
 // taskForItems is queue.again.
 func (p *Process) taskForItems(b *batch, items []json.RawMessage) executor.Task {
-	stdin, _ := json.Marshal(frontier.ProcessItems(b.id, append([]json.RawMessage{}, items...))) // of values that were parsed before
+	stdin, _ := json.Marshal(frontier.ProcessItems(b.id, items)) // of values that were parsed before
 	return executor.Task{Stages: []executor.Stage{p.cfg.Processor}, Stdin: stdin}
 }
 
-// rules choose at most this many URLs to process.
-func (p *Process) rules(most int64) frontier.Rules {
-	return frontier.Rules{SitesCriterion: p.cfg.SitesCriterion, URLs: p.cfg.URLsCriterion, MaxURLs: most, RefillTime: p.cfg.RefillTime}
+// rules choose URLs to process.
+func (p *Process) rules() frontier.Rules {
+	return frontier.Rules{SitesCriterion: p.cfg.SitesCriterion, URLs: p.cfg.URLsCriterion, MaxURLs: p.MaxURLs, RefillTime: p.cfg.RefillTime}
 }
 
 // finishTask handles the end of a processing task.
 func (p *Process) finishTask(b *batch, next func()) {
-	n := b.end.Items + b.end.More
-	p.idle = !b.end.isGood() || n == 0
-	if n > 0 {
-		b.urls = n
-		p.filled, p.found = p.filled+1, p.Now()
-		p.items += int64(n)
-		p.Log().Info("batch", "batch", b.id, "urls", n)
-	}
-	if p.again {
-		p.Kick(processTimer)
-	}
+	p.countTaken(b)
 	next()
 }

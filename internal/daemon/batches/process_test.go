@@ -63,47 +63,48 @@ func TestProcessingTask(t *testing.T) {
 	}
 }
 
-// One task checks for work. While there is work all slots are used; after an empty answer none
-// until the period or a hint.
+// While there is work all slots are used. A task that took nothing is followed by none until the period or a hint.
 func TestProcessingContinues(t *testing.T) {
-	r := newRig(t, newWorld(1, 1, 0))
+	w := newWorld(1, 1, 0)
+	due := func(n int) { w.set(func() { w.due = n }) }
+	r := newRig(t, w)
 	p := r.process(func(cfg *ProcessConfig) { cfg.MaxTasks = 3 })
-	probe := r.submitted()
-	r.settled()
-	if n := r.env.left(); n != 1 {
-		t.Fatalf("%d tasks before the first answer", n)
-	}
-	r.env.end(probe.ID, executor.Finished, processed(10))
 	tasks := []executor.Task{r.submitted(), r.submitted(), r.submitted()}
-	r.env.end(tasks[0].ID, executor.Finished, processed(4))
-	tasks[0] = r.submitted()
-	for _, task := range tasks {
-		r.env.end(task.ID, executor.Finished, processed(0))
+	r.settled()
+	if n := r.env.left(); n != 3 {
+		t.Fatalf("%d tasks in 3 slots", n)
 	}
+	r.env.end(tasks[0].ID, executor.Finished, processed(10))
+	tasks[0] = r.submitted()
+	r.settled()
+	due(0)
+	r.env.end(tasks[0].ID, executor.Finished, processed(4))
+	r.env.end(tasks[1].ID, executor.Finished, processed(0))
+	r.env.end(tasks[2].ID, executor.Finished, processed(0))
 	r.nothingLeft()
-	if submits, most := r.env.counts(); most != 3 || submits > 6 { // 5, and one more if the last three end together
+	r.settled()
+	if submits, most := r.env.counts(); most != 3 || submits != 4 {
 		t.Errorf("%d tasks, at most %d concurrent", submits, most)
 	}
 	r.inside(func() {
-		if p.total > 6 || p.filled != 2 || p.items != 14 || p.faults != 0 {
+		if p.total != 4 || p.filled != 2 || p.items != 14 || p.faults != 0 {
 			t.Errorf("total %d filled %d items %d faults %d", p.total, p.filled, p.items, p.faults)
 		}
 	})
 	if n := len(r.world.requests(wire.URLReturn)); n != 3 { // the recovery, and two batches with rows
 		t.Errorf("%d returns", n)
 	}
+	due(1)
 	r.work() // as after a crawl batch
 	last := r.submitted()
-	r.work() // while it runs: it may have selected too early
-	testwait.Until(r.t, "the hint is noted", func() (noted bool) {
-		r.inside(func() { noted = p.again })
-		return noted
-	})
+	due(0)
 	r.env.end(last.ID, executor.Finished, processed(0))
-	r.env.end(r.submitted().ID, executor.Finished, processed(0))
 	r.nothingLeft()
+	due(1)
 	r.clock.pass(time.Hour)
-	r.env.end(r.submitted().ID, executor.Finished, processed(0))
+	last = r.submitted()
+	due(0)
+	r.env.end(last.ID, executor.Finished, processed(0))
 	r.nothingLeft()
 }
 
@@ -113,7 +114,7 @@ func TestProcessingLooks(t *testing.T) {
 	w := newWorld(1, 1, 0)
 	w.due = 0
 	r := newRig(t, w)
-	r.process(func(cfg *ProcessConfig) { cfg.MaxTasks, cfg.URLsCriterion.Where = 3, "`Status`=4" })
+	p := r.process(func(cfg *ProcessConfig) { cfg.MaxTasks, cfg.URLsCriterion.Where = 3, "`Status`=4" })
 	looks := func() int { return len(w.requests(wire.URLFetch)) }
 	testwait.Until(t, "the first look", func() bool { return looks() == 1 })
 	for n := 2; n < 6; n++ {
@@ -133,8 +134,14 @@ func TestProcessingLooks(t *testing.T) {
 	r.work()
 	r.env.end(r.submitted().ID, executor.Finished, processed(0))
 	r.nothingLeft()
-	w.set(func() { w.due, w.broken[wire.URLFetch] = 0, true })
+	w.set(func() { w.broken[wire.URLFetch] = true })
 	r.clock.pass(time.Hour)
+	testwait.Until(t, "a pause after a look that failed", func() (pauses bool) {
+		r.inside(func() { pauses = p.rested == 1 })
+		return pauses
+	})
+	w.set(func() { w.broken[wire.URLFetch] = false })
+	r.clock.pass(shortestRest)
 	r.env.end(r.submitted().ID, executor.Finished, processed(0))
 	r.nothingLeft()
 }
@@ -167,7 +174,7 @@ func TestProcessingFaults(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(1, 1, 6)
 			r := newRig(t, w)
-			p := r.process(nil)
+			p := r.process(func(cfg *ProcessConfig) { cfg.MaxTasks = 1 })
 			task := r.submitted()
 			id := batchOf(task.ID)
 			w.set(func() { // the first stage selected rows, then the task ended
@@ -175,6 +182,7 @@ func TestProcessingFaults(t *testing.T) {
 					w.nodes[0][k].status, w.nodes[0][k].batch = int64(5+i%2), id
 				}
 			})
+			w.set(func() { w.due = 0 })
 			if test.state == executor.Failed {
 				r.env.exit(task.ID, test.exit, "")
 			} else {
@@ -193,10 +201,11 @@ func TestProcessingFaults(t *testing.T) {
 				t.Errorf("%d tasks: a fault must not repeat at once", submits)
 			}
 			r.inside(func() {
-				if p.faults != 1 || p.urlsFault != 6 || !p.idle || p.Now().Before(p.awake) != test.rests {
-					t.Errorf("faults %d of %d URLs, idle %v", p.faults, p.urlsFault, p.idle)
+				if p.faults != 1 || p.urlsFault != 6 || p.Now().Before(p.awake) != test.rests {
+					t.Errorf("faults %d of %d URLs", p.faults, p.urlsFault)
 				}
 			})
+			w.set(func() { w.due = 1 })
 			r.clock.pass(time.Hour)
 			r.env.end(r.submitted().ID, executor.Finished, processed(0))
 			r.empty()

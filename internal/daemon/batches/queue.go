@@ -53,8 +53,6 @@ type queue struct {
 
 	// ended runs when the task of a batch is over, and calls next before the rows are returned.
 	ended func(b *batch, next func())
-	// free runs when a slot may be free and there may be work.
-	free func()
 	// lingers: a task that waits for slow sites selects more for minutes. A suspended queue ends
 	// such a task after suspendedLimit.
 	lingers bool
@@ -74,6 +72,10 @@ type queue struct {
 	goods  int64                // batches with items that succeeded
 	alone  map[wire.URLKey]bool // items that died alone since the last success
 	found  time.Time            // the last hint, or the last look that found work
+
+	looks
+	cancelled     int64 // looks that were left out, because no slot was free
+	filled, items int64 // batches with rows, and their rows
 
 	faults, urlsFault, expired, deleteFaults, checkFaults int64
 	unsubmitted                                           int64 // faults of tasks that the executor refused
@@ -104,19 +106,6 @@ func idleFor(idle time.Duration) (period time.Duration) {
 		period = max(idlePeriod, 2*period)
 	}
 	return period
-}
-
-// lookPeriod returns the period of the looks for work; 0 while they are off. Most work comes with a
-// hint. A look finds what has become due by time, or what a program wrote without the daemon.
-func (q *queue) lookPeriod(mode *bool, period *time.Duration) func() time.Duration {
-	regular := periodFunc(mode, period)
-	return func() time.Duration {
-		d := regular()
-		if d > 0 && q.ready && len(q.batches) == 0 {
-			d = max(d, idleFor(q.Now().Sub(q.found)))
-		}
-		return d
-	}
 }
 
 // pauseAfterFault pauses the queue after a fault of the machine or of the program. Faults of batches that
@@ -160,6 +149,7 @@ func (q *queue) declareTimers() {
 		}
 		return q.QueuePeriod
 	}, func(time.Time) { q.checkTasks() })
+	q.Maintain("more "+q.kind, q.morePeriod, q.lookForMore)
 	q.Maintain("watch "+q.kind, q.eachSecond(func() bool { return !q.watching }), func(time.Time) { q.followNews(q.openWatch) })
 	q.Maintain("ends "+q.kind, q.eachSecond(func() bool { return len(q.batches) > 0 || !q.ready || q.fault != "" }), q.retrySteps)
 }
@@ -309,7 +299,7 @@ func (q *queue) submitBatch(b *batch, t executor.Task) {
 			return
 		}
 		b.stage = max(b.stage, running) // the watch may have reported its end first
-		q.free()                        // there may be more work and another slot
+		q.lookSoon()                    // there may be more work and another slot
 	})
 }
 

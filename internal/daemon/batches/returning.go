@@ -81,7 +81,7 @@ func (c *Crawl) returnStuck(known []executor.Status) {
 		}
 		c.stuckURLs += int64(n)
 		c.Log().Info("returned stuck rows", "urls", n)
-		c.fillFreeSlot()
+		c.lookSoon()
 		c.Tell(ProcessName, wire.InternalWork, nil)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hce/dc/internal/daemon/executor"
+	"hce/dc/internal/frontier"
 	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
@@ -74,7 +75,7 @@ func TestRowsOfOpenSelectionStay(t *testing.T) {
 	r.inside(func() {
 		c.returning = false
 		c.open[11] = round{id: 11}
-		c.open[12] = round{id: 12, incremental: true}
+		c.open[12] = round{id: 12, rules: frontier.Rules{Incremental: true}}
 		c.batches["crawl-13"] = &batch{id: 13, task: "crawl-13", stage: running}
 		c.returnStuck([]executor.Status{{ID: "crawl-14"}})
 		clear(c.open)

@@ -132,7 +132,7 @@ func (q *queue) runControl(b *batch) {
 			s.proven = true
 			if !b.extra { // its slot is free
 				b.extra = true
-				q.free()
+				q.lookSoon()
 			}
 		case s.current == nil:
 			q.pauseAfterFault(cmp.Or(o.Reason, fmt.Sprint(err)))

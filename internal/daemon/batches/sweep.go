@@ -29,7 +29,7 @@ type sweep struct {
 	op     wire.Op
 	object func() any
 
-	total, cancelled int64
+	total int64
 }
 
 // startSweep adds the sweep to the manager c. Names of its variables begin with keys, names of its
@@ -43,7 +43,6 @@ func (s *sweep) startSweep(c *Crawl, keys, counters string) {
 		}
 		next()
 	}
-	s.free = func() {}
 	s.declareTimers()
 	s.Every(s.timer, periodFunc(&s.cfg.Mode, &s.cfg.Period), func(time.Time) { s.startTask() })
 	s.Var(

@@ -181,7 +181,7 @@ func TestCrawlVariables(t *testing.T) {
 	r.inside(func() { c.Suspend(true) })
 	r.change(slices.Concat(commonKeys, crawlKeys), "DRCECrawlerAppName", "DRCEDBAppName")
 	r.inside(func() { c.Suspend(false) })
-	tasks := map[string]executor.Task{}
+	tasks, refills := map[string]executor.Task{}, map[string]wire.URLFetchRequest{}
 	for len(tasks) < 4 {
 		task := r.submitted()
 		kind := task.Type
@@ -196,6 +196,7 @@ func TestCrawlVariables(t *testing.T) {
 			if b.MaxIterations != 2 || b.MaxHostWait != 6000 || !b.RemoveUnprocessed || b.MaxExecutionTime != 44 {
 				t.Errorf("batch %+v", b)
 			}
+			refills[kind] = b.Refill[0]
 		}
 		tasks[kind] = task
 		checkStart(t, task)
@@ -233,15 +234,7 @@ func TestCrawlVariables(t *testing.T) {
 			}
 		}
 	}
-	fetches := map[int64]wire.URLFetchRequest{}
-	for _, raw := range w.requests(wire.URLFetch) {
-		list, err := wire.ReadURLFetch(raw, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fetches[list[0].URLUpdate["Status"].(int64)] = list[0]
-	}
-	regular, again := fetches[wire.StatusSelectedCrawling], fetches[wire.StatusSelectedIncremental]
+	regular, again := refills[CrawlTask], refills["incremental"]
 	if regular.PaceTime != 4000 || regular.MaxURLs != 2 || regular.URLsCriterion.OrderBy != "`Depth` ASC" || regular.SitesCriterion.Where != "`FetchType`=2" {
 		t.Errorf("selection %+v", regular)
 	}

@@ -117,8 +117,11 @@ func (r *Repository) URLFetch(ctx context.Context, selection []wire.URLFetchRequ
 	}
 	q := selection[0]
 	due := int64(wire.StatusNew)
-	if q.URLUpdate["Status"] == int64(wire.StatusSelectedProcessing) {
+	switch q.URLUpdate["Status"] {
+	case int64(wire.StatusSelectedProcessing):
 		due = wire.StatusCrawled
+	case int64(wire.StatusSelectedIncremental):
+		due = wire.StatusProcessed
 	}
 	var rows []wire.URL
 	for _, key := range slices.SortedFunc(maps.Keys(r.URLs), func(a, b string) int { return strings.Compare(r.URLs[a].URL, r.URLs[b].URL) }) {
