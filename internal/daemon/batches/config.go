@@ -64,8 +64,7 @@ type CrawlConfig struct {
 	// PaceTime limits the URLs of a site in a batch: no more than its RequestDelay allows to
 	// fetch in this time; BatchDefaultPaceTime, s.
 	PaceTime time.Duration
-	// RefillTime is how long a batch selects more URLs by itself when its own are crawled;
-	// BatchRefillTime, s; 0: never. With several data nodes it never does.
+	// RefillTime is how long a batch takes more URLs; BatchRefillTime, s; 0: it takes URLs once.
 	RefillTime time.Duration
 	// MaxHostWait is how long an item may wait for its host's delay before it is handed
 	// back; BatchMaxHostWait, s; 0: until the end of the batch.
@@ -95,8 +94,7 @@ type ProcessConfig struct {
 
 	Period time.Duration // ProcessingPeriod, s; 0: off
 	Mode   bool          // ProcessingMode
-	// RefillTime is how long a task selects more URLs by itself; BatchRefillTime, s; 0: it
-	// selects once.
+	// RefillTime is how long a task takes more URLs; BatchRefillTime, s; 0: it takes URLs once.
 	RefillTime time.Duration
 
 	SitesCriterion wire.Criterion // BatchDefaultWhereSites, BatchDefaultOrderBySites

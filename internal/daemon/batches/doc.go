@@ -1,11 +1,11 @@
-// Package batches runs the work of the cluster in batches. BatchTasksManager ([Crawl]) selects
-// due URLs, submits crawl tasks and handles their end; it also ages and purges old data.
+// Package batches runs the work of the cluster in batches. BatchTasksManager ([Crawl]) looks
+// for due URLs, submits crawl tasks and handles their end; it also ages and purges old data.
 // BatchTasksManagerProcess ([Process]) does the same for processing (docs/spec/daemon.md 2).
 //
-//	timer or hint -> select -> submit -> watch -> result -> URL_RETURN -> delete
+//	timer or hint -> look -> submit -> watch -> result -> URL_RETURN -> delete
 //
-// A free slot is filled again as soon as a batch found work; the configured periods only pace
-// an idle daemon (docs/spec/DECISIONS.md 6.6).
+// A batch is submitted without rows: its task takes them (package frontier). A free slot is filled again as
+// soon as a look finds work; the configured periods only pace an idle daemon (docs/spec/DECISIONS.md 6.6).
 //
 // The stored rows, not the answer of a task, say what a batch did. At every end URL_RETURN
 // returns the rows that the batch still holds, so that they can be selected again. So every URL
@@ -14,8 +14,8 @@
 // fault of the machine nothing starts for a while. A batch whose program died is halved until the
 // failing item is isolated (suspects.go).
 //
-// With several nodes, one node crawls and the others hold copies of its rows. They learn which
-// rows were crawled before the rest is returned (docs/spec/DECISIONS.md 3.3).
+// With several nodes behind one daemon, the manager selects the rows, one node crawls and the others hold copies of
+// them. They learn which rows were crawled before the rest is returned (nodes.go).
 //
 // Six schedules start work, each with its own timer, mode and limits (docs/spec/daemon.md 2.2):
 //
