@@ -35,8 +35,8 @@ type Data interface {
 	// Suspend suspends a site that exceeded a limit (docs/spec/steps.md 1 #5).
 	Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error
 
-	// TakeNext selects rows for a batch that refills itself and marks them as MarkCrawling does.
-	TakeNext(ctx context.Context, selection []wire.URLFetchRequest, batch int64) ([]wire.URL, error)
+	// Take selects rows for a batch and marks them as MarkCrawling does.
+	Take(ctx context.Context, selection []wire.URLFetchRequest, batch int64) ([]wire.URL, error)
 	// MarkCrawling sets rows to Crawling and inserts missing ones. A key that is absent from
 	// the result could not be taken.
 	MarkCrawling(ctx context.Context, site string, batch int64, items []wire.URL) (map[string]wire.Mark, error)
@@ -269,7 +269,7 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	}
 	crawled := len(answer.Items) + int(answer.Refilled)
 	for last := answer; first || j.canRefill(ctx, last, start); first = false {
-		rows, err := j.Data.TakeNext(context.WithoutCancel(ctx), batch.Refill, batch.ID)
+		rows, err := j.Data.Take(context.WithoutCancel(ctx), batch.Refill, batch.ID)
 		if err != nil && first {
 			return nil, task.Critical(fmt.Errorf("crawl batch %d: select URLs: %w", batch.ID, err))
 		}

@@ -381,7 +381,7 @@ func (r *batchRun) selectMore(ctx context.Context, d demand, room int) ([]wire.U
 	default:
 		return nil, nil
 	}
-	return r.Data.TakeNext(ctx, []wire.URLFetchRequest{selection}, r.batch.ID)
+	return r.Data.Take(ctx, []wire.URLFetchRequest{selection}, r.batch.ID)
 }
 
 // planMore plans selected rows, which are marked already.

@@ -20,8 +20,8 @@ import (
 type Repository interface {
 	// Site reads a site with its properties. It returns nil for an unknown site.
 	Site(ctx context.Context, id string) (*wire.Site, error)
-	// URLFetch selects rows and marks them, for a batch that refills itself.
-	URLFetch(ctx context.Context, selection []wire.URLFetchRequest) ([]wire.URL, error)
+	// Take selects rows for a batch and marks them as MarkProcessing does.
+	Take(ctx context.Context, selection []wire.URLFetchRequest, batch int64) ([]wire.URL, error)
 	// Suspend suspends a site that exceeds a limit (docs/spec/steps.md 2 #5). It adds bits and
 	// the number of refused items to the errors of the site.
 	Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error

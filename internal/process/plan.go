@@ -12,13 +12,13 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// planBatch loads the sites, marks rows Processing and refuses items that may not be processed
-// (docs/spec/steps.md 2 #2 to #8). It returns one item for each item of the batch, in
-// order.
-func (j *Job) planBatch(ctx context.Context, batch *wire.Batch, log *slog.Logger) ([]*item, error) {
+// planItems loads the sites, marks rows Processing unless the batch has taken them, and refuses items that
+// may not be processed (docs/spec/steps.md 2 #2 to #8). It returns one item for each item of the
+// batch, in order.
+func (j *Job) planItems(ctx context.Context, batch *wire.Batch, taken bool, log *slog.Logger) ([]*item, error) {
 	work := make([]*item, len(batch.Items))
 	for i, bi := range batch.Items {
-		work[i] = &item{BatchItem: bi, row: bi.URL, live: newLive(batch, &bi)}
+		work[i] = &item{BatchItem: bi, row: bi.URL, live: newLive(batch, &bi), taken: taken}
 	}
 	for _, items := range wire.Groups(work, func(it *item) string { return it.SiteID }) {
 		id := items[0].SiteID
@@ -42,8 +42,10 @@ func (j *Job) planSite(ctx context.Context, batch *wire.Batch, id string, items 
 		refuseUnknownSite(id, items, log)
 		return nil
 	}
-	if err := j.markProcessing(ctx, batch, id, items, log); err != nil {
-		return err
+	if !items[0].taken {
+		if err := j.markProcessing(ctx, batch, id, items, log); err != nil {
+			return err
+		}
 	}
 	items = slices.DeleteFunc(items, func(it *item) bool { return !it.taken && it.live == nil })
 	for _, same := range wire.Groups(items, func(it *item) string { return it.Site.Key() }) {

@@ -88,20 +88,20 @@ func (r *run) runBatch(ctx context.Context) ([]*item, error) {
 
 // feedItems plans the items of the batch, and then those that the batch selects by itself.
 func (r *run) feedItems(ctx context.Context) ([]*item, error) {
-	work, err := r.planBatch(r.storing, r.batch, r.log)
+	work, err := r.planItems(r.storing, r.batch, false, r.log)
 	if err != nil {
 		return nil, err
 	}
 	r.pushItems(work)
 	for r.mayRefill(ctx) {
-		rows, err := r.Repository.URLFetch(r.storing, r.batch.Refill)
+		rows, err := r.Repository.Take(r.storing, r.batch.Refill, r.batch.ID)
 		if err != nil { // URL_RETURN frees the rows that it may have marked
-			return nil, fmt.Errorf("select more URLs: %w", err)
+			return nil, fmt.Errorf("select URLs: %w", err)
 		}
 		more := *r.batch
 		more.Items = wire.BatchItems(rows)
 		r.batch.Refilled += int64(len(rows))
-		items, err := r.planBatch(r.storing, &more, r.log)
+		items, err := r.planItems(r.storing, &more, true, r.log)
 		if err != nil {
 			return nil, err
 		}

@@ -54,7 +54,7 @@ func TestCostOfAPage(t *testing.T) {
 		var rows []wire.URL
 		measured(func() {
 			var err error
-			rows, err = n.TakeNext(t.Context(), selection, 7)
+			rows, err = n.Take(t.Context(), selection, 7)
 			n.must(err)
 		})
 		var results []wire.Fetched

@@ -43,10 +43,10 @@ func (repo *Repository) MarkCrawling(ctx context.Context, site string, batch int
 	return repo.Store.MarkCrawling(ctx, site, batch, items)
 }
 
-// TakeNext selects rows for a batch and marks them as being crawled; see
-// sqlstore.Store.TakeNext. Like MarkCrawling it empties the trash before it returns.
-func (repo *Repository) TakeNext(ctx context.Context, selection []wire.URLFetchRequest, batch int64) ([]wire.URL, error) {
-	rows, trash, err := repo.Store.TakeNext(ctx, selection, batch)
+// Take selects rows for a batch and marks them as being crawled or processed; see
+// sqlstore.Store.Take. Like MarkCrawling it empties the trash before it returns.
+func (repo *Repository) Take(ctx context.Context, selection []wire.URLFetchRequest, batch int64) ([]wire.URL, error) {
+	rows, trash, err := repo.Store.Take(ctx, selection, batch)
 	if err == nil && trash && len(rows) > 0 {
 		err = repo.EmptyTrash(ctx)
 	}

@@ -130,7 +130,7 @@ func TestTrashOfAKilledProcess(t *testing.T) {
 		},
 		"next of a batch": func(n *node) error {
 			n.good(`["URL_NEW",[{"siteId":"` + site + `","url":"http://example.test/next"}]]`)
-			rows, err := n.TakeNext(n.t.Context(), []wire.URLFetchRequest{{Sites: []string{site}, MaxURLs: 5, URLUpdate: wire.Patch{"Status": int64(2), "Batch_Id": int64(5)}}}, 5)
+			rows, err := n.Take(n.t.Context(), []wire.URLFetchRequest{{Sites: []string{site}, MaxURLs: 5, URLUpdate: wire.Patch{"Status": int64(2), "Batch_Id": int64(5)}}}, 5)
 			if len(rows) == 0 {
 				n.t.Error("no rows")
 			}

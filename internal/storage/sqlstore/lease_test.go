@@ -144,7 +144,7 @@ func TestSelectionKeepsTheLease(t *testing.T) {
 	b.newURLs(raw + fmt.Sprintf(`{"siteId":"s","url":"%s9"}]`, root))
 	selection := []wire.URLFetchRequest{{SkipBusySites: true, MaxURLs: 100, Own: []string{"s"}, URLsCriterion: wire.Criterion{Where: "Status=1"}, URLUpdate: wire.Patch{"Status": int64(2)}}}
 	take := func() []wire.URL {
-		rows, _, err := b.TakeNext(ctx, selection, 9)
+		rows, _, err := b.Take(ctx, selection, 9)
 		b.must(err)
 		return rows
 	}

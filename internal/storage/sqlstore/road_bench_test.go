@@ -79,7 +79,7 @@ func (d *road) round(batch int64, start, stop func()) int {
 		SiteUpdate:     wire.Patch{"TcDate": wire.Expr("NOW()")},
 		URLUpdate:      wire.Patch{"Status": int64(2), "Batch_Id": batch, "TcDate": wire.Expr("NOW()"), "UDate": wire.Expr("NOW()")}}}
 	start()
-	rows, _, err := d.TakeNext(ctx, selection, batch)
+	rows, _, err := d.Take(ctx, selection, batch)
 	d.must(err)
 	stop()
 	d.now = d.now.Add(200 * time.Millisecond) // as at 320 pages a second

@@ -119,7 +119,7 @@ func (b *bench) requests() map[string]func(site string, rows, round int) {
 			r, err := wire.ReadURLFetch(json.RawMessage(`[{"sitesList":["`+site+`"],"maxURLs":64,"urlsCriterions":{"WHERE":"Status=1 AND State=0","ORDER BY":"`+crawlOrder+`","LIMIT":"64"},
 				"urlUpdate":{"status":2,"batchId":9}}]`), nil)
 			b.must(err)
-			urls, _, err := b.TakeNext(ctx, r, 9)
+			urls, _, err := b.Take(ctx, r, 9)
 			if b.must(err); len(urls) != 64 {
 				b.Fatalf("%d URLs", len(urls))
 			}

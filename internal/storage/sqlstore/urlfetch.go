@@ -33,11 +33,12 @@ func (s *Store) URLFetch(ctx context.Context, list []wire.URLFetchRequest) ([]wi
 	})
 }
 
-// TakeNext is URLFetch and MarkCrawling of the rows that it selects, in one transaction: a
-// batch that takes its next rows writes each of them once. The rows are those that
-// MarkCrawling would read, all of them are taken. Trash reports whether Trash has items.
-func (s *Store) TakeNext(ctx context.Context, list []wire.URLFetchRequest, batchID int64) (rows []wire.URL, trash bool, err error) {
-	rows, err = runForResult(ctx, s.runUpdateTx, "TakeNext", func(t *tx) ([]wire.URL, error) {
+// Take is URLFetch and MarkCrawling or MarkProcessing of the rows that it selects, in one
+// transaction: a batch that takes its rows writes each of them once. The Status of URLUpdate
+// says which of the two. The rows are those that MarkCrawling or MarkProcessing would read, all of
+// them are taken. Trash reports whether Trash has items.
+func (s *Store) Take(ctx context.Context, list []wire.URLFetchRequest, batchID int64) (rows []wire.URL, trash bool, err error) {
+	rows, err = runForResult(ctx, s.runUpdateTx, "Take", func(t *tx) ([]wire.URL, error) {
 		rows := []wire.URL{}
 		for i, r := range list {
 			f := fetch{tx: t, r: r, object: elementName("URLFetch", i), taker: batchID, takes: true}
@@ -62,7 +63,7 @@ type fetch struct {
 	object  string
 	rows    []wire.URL
 	updated map[string]bool // sites that siteUpdate was applied to
-	takes   bool            // see TakeNext
+	takes   bool            // see Take
 	taker   int64           // id of the batch
 }
 
@@ -377,11 +378,16 @@ func (f *fetch) markSelected() error {
 
 func (f *fetch) markSite(site string, urls []*wire.URL) error {
 	rows := mapSlice(urls, func(u *wire.URL) urlStatus { return urlStatus{u.URLMd5, u.Status} })
-	set := f.r.URLUpdate
+	set, taken := f.r.URLUpdate, int64(wire.StatusCrawling)
+	if set["Status"] == int64(wire.StatusSelectedProcessing) {
+		taken = wire.StatusProcessing
+	}
 	if f.takes {
 		set = clonePatch(set)
-		set["Status"], set["Batch_Id"], set["ErrorMask"] = int64(wire.StatusCrawling), f.taker, int64(0)
-		set["TcDate"], set["UDate"] = f.now, f.now
+		set["Status"], set["Batch_Id"], set["TcDate"] = taken, f.taker, f.now
+		if taken == wire.StatusCrawling {
+			set["ErrorMask"], set["UDate"] = int64(0), f.now
+		}
 	}
 	stored := mapSlice(urls, func(u *wire.URL) *wire.URL { c := *u; return &c })
 	err := f.countedRows(site, stored, func() (bool, error) {
@@ -403,7 +409,7 @@ func (f *fetch) markSite(site string, urls []*wire.URL) error {
 	}
 	for _, u := range urls {
 		wire.Apply(u, wire.URLColumns, f.r.URLUpdate, wire.Date(f.now))
-		if err := f.statisticsOf(site).recordStatus(u.URLMd5, wire.StatusCrawling, *u); err != nil {
+		if err := f.statisticsOf(site).recordStatus(u.URLMd5, taken, *u); err != nil {
 			return err
 		}
 	}

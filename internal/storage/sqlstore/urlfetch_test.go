@@ -264,7 +264,7 @@ func TestURLFetchSkipsRowsThatWait(t *testing.T) {
 
 // A site gives its rows in several rounds. Rows that are equal in the order of the request come
 // once each, and the counters are those of the rows: MySQL gives such a row to several offsets.
-func TestTakeNextInRounds(t *testing.T) {
+func TestTakeInRounds(t *testing.T) {
 	b := newBench(t)
 	const rows, round = 60, 50 // of this site and of the general one
 	b.newSite(`{"id":"s"}`)
@@ -280,7 +280,7 @@ func TestTakeNextInRounds(t *testing.T) {
 	b.must(err)
 	taken := map[string]bool{}
 	for len(taken) < rows {
-		got, _, err := b.TakeNext(ctx, selection, 7)
+		got, _, err := b.Take(ctx, selection, 7)
 		b.must(err)
 		if len(got) == 0 {
 			t.Fatalf("%d of %d rows were taken", len(taken), rows)
@@ -295,70 +295,107 @@ func TestTakeNextInRounds(t *testing.T) {
 	}
 }
 
-// TakeNext leaves the same rows, counters, journals and event counters as URLFetch and
-// MarkCrawling, and returns the rows that MarkCrawling returns.
-func TestTakeNext(t *testing.T) {
-	const request = `[{"maxURLs":5,"algorithm":1,"urlsCriterions":{"WHERE":"Status=1 AND State=0"},"skipBusySites":true,
-		"siteUpdate":{"tcDate":"NOW()"},"urlUpdate":{"status":2,"batchId":7,"UDate":"NOW()","tcDate":"NOW()"}},
-		{"sitesList":["s2"],"maxURLs":1,"urlsCriterions":{"WHERE":"Status=1"},"urlUpdate":{"status":2,"batchId":7}}]`
-	list, err := wire.ReadURLFetch(json.RawMessage(request), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := func(take func(b *bench) []wire.URL) []any {
-		b := newBench(t)
-		b.o.StatsFreq, b.o.StatsLog = true, true
-		b.fill(3, 3)
-		b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
-			return t.setKeys(t.urlsTarget("test", "s1"), []string{wire.Md5("1/1")}, wire.Patch{"ErrorMask": int64(6), "Attempts": int64(1)})
-		}))
-		b.must(b.runUpdateTx(ctx, "test", func(t *tx) error { return t.recountSite("s1") }))
-		b.now = b.now.Add(time.Hour)
-		got := []any{take(b), take(b)} // the second time all sites are busy, except for the list
-		for i := range 3 {
-			site := fmt.Sprintf("s%d", i)
-			b.checkCounters(site, "take")
-			got = append(got, b.site(site))
-			stats, err := b.URLStats(ctx, []wire.URLRecordsRequest{{SiteID: site}})
-			b.must(err)
-			got = append(got, stats[0].FreqRows)
-			for j := range 3 {
-				md5 := wire.Md5(fmt.Sprintf("%d/%d", i, j))
-				history, err := b.URLHistory(ctx, []wire.URLRecordsRequest{{SiteID: site, URLMd5: md5}})
-				b.must(err)
-				got = append(got, b.row(site, fmt.Sprintf("%d/%d", i, j)), history[0].LogRows)
-			}
-		}
-		return got
-	}
-	want := run(func(b *bench) (rows []wire.URL) {
-		selected, err := b.URLFetch(ctx, list)
-		b.must(err)
-		for _, u := range selected {
+// Take leaves the same rows, counters, journals and event counters as URLFetch and MarkCrawling or
+// MarkProcessing, and returns the rows that these return.
+func TestTake(t *testing.T) {
+	crawling := func(b *bench, rows []wire.URL) (marked []wire.URL) {
+		for _, u := range rows {
 			marks, err := b.MarkCrawling(ctx, u.SiteID, 7, []wire.URL{u})
 			b.must(err)
-			rows = append(rows, marks[u.URLMd5].Row)
+			marked = append(marked, marks[u.URLMd5].Row)
 		}
-		return rows
-	})
-	got := run(func(b *bench) []wire.URL {
-		rows, trash, err := b.TakeNext(ctx, list, 7)
-		b.must(err)
-		if trash {
-			t.Error("trash")
-		}
-		return rows
-	})
-	if len(got[0].([]wire.URL)) != 6 || len(got[1].([]wire.URL)) != 1 {
-		t.Errorf("%d and %d rows", len(got[0].([]wire.URL)), len(got[1].([]wire.URL)))
+		return marked
 	}
-	for i := range want {
-		same(t, fmt.Sprint("part ", i), got[i], want[i])
+	processing := func(b *bench, rows []wire.URL) (marked []wire.URL) {
+		for _, u := range rows {
+			taken, err := b.MarkProcessing(ctx, u.SiteID, 7, []string{u.URLMd5})
+			b.must(err)
+			marked = append(marked, taken[u.URLMd5])
+		}
+		return marked
+	}
+	for _, kind := range []struct {
+		name              string
+		due, selected     int
+		siteDate, members string
+		mark              func(b *bench, rows []wire.URL) []wire.URL
+		second            int // rows of the second time
+	}{
+		{"crawl", wire.StatusNew, wire.StatusSelectedCrawling, "tcDate", `"skipBusySites":true,`, crawling, 1}, // all sites are busy, except for the list
+		{"incremental", wire.StatusProcessed, wire.StatusSelectedIncremental, "tcDate", `"skipBusySites":true,`, crawling, 1},
+		{"process", wire.StatusCrawled, wire.StatusSelectedProcessing, "tcDateProcess", "", processing, 3},
+	} {
+		t.Run(kind.name, func(t *testing.T) {
+			request := fmt.Sprintf(`[{"maxURLs":5,"algorithm":1,%[4]s"urlsCriterions":{"WHERE":"Status=%[1]d AND State=0"},
+				"siteUpdate":{"%[3]s":"NOW()"},"urlUpdate":{"status":%[2]d,"batchId":7,"UDate":"NOW()","tcDate":"NOW()"}},
+				{"sitesList":["s2"],"maxURLs":1,"urlsCriterions":{"WHERE":"Status=%[1]d"},"urlUpdate":{"status":%[2]d,"batchId":7,"tcDate":"NOW()","UDate":"NOW()"}}]`,
+				kind.due, kind.selected, kind.siteDate, kind.members)
+			list, err := wire.ReadURLFetch(json.RawMessage(request), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := func(take func(b *bench) []wire.URL) []any {
+				b := newBench(t)
+				b.o.StatsFreq, b.o.StatsLog = true, true
+				b.fill(3, 3)
+				for i := range 3 {
+					site := fmt.Sprintf("s%d", i)
+					b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
+						for j := range 3 {
+							set := wire.Patch{"Status": int64(kind.due)}
+							if i == 1 && j == 1 {
+								set["ErrorMask"], set["Attempts"] = int64(6), int64(1)
+							}
+							if err := t.setKeys(t.urlsTarget("test", site), []string{wire.Md5(fmt.Sprintf("%d/%d", i, j))}, set); err != nil {
+								return err
+							}
+						}
+						return t.recountSite(site)
+					}))
+				}
+				b.now = b.now.Add(time.Hour)
+				got := []any{take(b), take(b)}
+				for i := range 3 {
+					site := fmt.Sprintf("s%d", i)
+					b.checkCounters(site, "take")
+					got = append(got, b.site(site))
+					stats, err := b.URLStats(ctx, []wire.URLRecordsRequest{{SiteID: site}})
+					b.must(err)
+					got = append(got, stats[0].FreqRows)
+					for j := range 3 {
+						md5 := wire.Md5(fmt.Sprintf("%d/%d", i, j))
+						history, err := b.URLHistory(ctx, []wire.URLRecordsRequest{{SiteID: site, URLMd5: md5}})
+						b.must(err)
+						got = append(got, b.row(site, fmt.Sprintf("%d/%d", i, j)), history[0].LogRows)
+					}
+				}
+				return got
+			}
+			want := run(func(b *bench) []wire.URL {
+				selected, err := b.URLFetch(ctx, list)
+				b.must(err)
+				return kind.mark(b, selected)
+			})
+			got := run(func(b *bench) []wire.URL {
+				rows, trash, err := b.Take(ctx, list, 7)
+				b.must(err)
+				if trash {
+					t.Error("trash")
+				}
+				return rows
+			})
+			if len(got[0].([]wire.URL)) != 6 || len(got[1].([]wire.URL)) != kind.second {
+				t.Errorf("%d and %d rows", len(got[0].([]wire.URL)), len(got[1].([]wire.URL)))
+			}
+			for i := range want {
+				same(t, fmt.Sprint("part ", i), got[i], want[i])
+			}
+		})
 	}
 }
 
 // The time that a selection takes bounds the rows of a site by the delay of each of its hosts.
-func TestTakeNextOfManyHosts(t *testing.T) {
+func TestTakeOfManyHosts(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","requestDelay":500}`)
 	var list []string
@@ -371,7 +408,7 @@ func TestTakeNextOfManyHosts(t *testing.T) {
 			"urlsCriterions":{"WHERE":"Status=1","LIMIT":"100"},"urlUpdate":{"status":2,"batchId":7}}]`), nil)
 		b.must(err)
 		selection[0].Hosts = func(string) int64 { return hosts }
-		rows, _, err := b.TakeNext(ctx, selection, 7)
+		rows, _, err := b.Take(ctx, selection, 7)
 		b.must(err)
 		same(t, fmt.Sprint(hosts, " hosts"), int64(len(rows)), 10*hosts)
 	}

@@ -133,16 +133,21 @@ func (r *Repository) URLFetch(ctx context.Context, selection []wire.URLFetchRequ
 	return rows, nil
 }
 
-// TakeNext is URLFetch and MarkCrawling.
-func (r *Repository) TakeNext(ctx context.Context, selection []wire.URLFetchRequest, batch int64) ([]wire.URL, error) {
-	end, err := r.beginCall(ctx, "TakeNext")
+// Take is URLFetch and MarkCrawling or MarkProcessing.
+func (r *Repository) Take(ctx context.Context, selection []wire.URLFetchRequest, batch int64) ([]wire.URL, error) {
+	end, err := r.beginCall(ctx, "Take")
 	end()
 	if err != nil {
 		return nil, err
 	}
 	rows, err := r.URLFetch(ctx, selection)
 	for _, u := range rows {
-		if _, err := r.MarkCrawling(ctx, u.SiteID, batch, []wire.URL{u}); err != nil {
+		if u.Status == wire.StatusSelectedProcessing {
+			_, err = r.MarkProcessing(ctx, u.SiteID, batch, []string{u.URLMd5})
+		} else {
+			_, err = r.MarkCrawling(ctx, u.SiteID, batch, []wire.URL{u})
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
