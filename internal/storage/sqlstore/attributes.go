@@ -13,7 +13,7 @@ import (
 // AttributeSet sets attributes of URLs, or of a site if an element has no urlMd5
 // (docs/spec/storage.md 4.23). Statuses has 0 inserted, 2 replaced or 3 unknown site.
 func (s *Store) AttributeSet(ctx context.Context, list []wire.AttributeRequest) (wire.GeneralResponse, error) {
-	return changeEach(ctx, s, "AttributeSet", list, statusNoSite, (*tx).attributeSet)
+	return changeEach(ctx, s.runUpdateTx, "AttributeSet", list, statusNoSite, (*tx).attributeSet)
 }
 
 func (t *tx) attributeSet(_ string, r wire.AttributeRequest) (status int, err error) {
@@ -62,7 +62,7 @@ func (t *tx) setAttribute(site, md5 string, a wire.Attribute) (inserted bool, er
 // site with that name (docs/spec/storage.md 4.23). It inserts a missing one. Statuses
 // has true for each written element and false for an unknown site or a missing value.
 func (s *Store) AttributeUpdate(ctx context.Context, list []wire.AttributeRequest) (wire.GeneralResponse, error) {
-	return changeEach(ctx, s, "AttributeUpdate", list, false, (*tx).attributeUpdate)
+	return changeEach(ctx, s.runUpdateTx, "AttributeUpdate", list, false, (*tx).attributeUpdate)
 }
 
 func (t *tx) attributeUpdate(_ string, r wire.AttributeRequest) (written bool, err error) {
@@ -89,7 +89,7 @@ func (t *tx) attributeUpdate(_ string, r wire.AttributeRequest) (written bool, e
 // is given (docs/spec/storage.md 4.23). Statuses has true for each element, and false for
 // an unknown site or a refused element; ErrorMessage has the first reason.
 func (s *Store) AttributeDelete(ctx context.Context, list []wire.AttributeRequest) (wire.GeneralResponse, error) {
-	return changeEach(ctx, s, "AttributeDelete", list, false, (*tx).attributeDelete)
+	return changeEach(ctx, s.runUpdateTx, "AttributeDelete", list, false, (*tx).attributeDelete)
 }
 
 func (t *tx) attributeDelete(object string, r wire.AttributeRequest) (done bool, err error) {
@@ -130,7 +130,7 @@ func (t *tx) eachAttribute(object, site, columns string, r wire.AttributeRequest
 // given (docs/spec/storage.md 4.23). It skips unknown sites. An invalid criterion is an
 // error with its clause.
 func (s *Store) AttributeFetch(ctx context.Context, list []wire.AttributeRequest) ([]wire.Attribute, error) {
-	return readAll(ctx, s, "AttributeFetch", list, func(t *tx, object string, r wire.AttributeRequest) (attributes []wire.Attribute, err error) {
+	return readAll(ctx, s.runReadTx, "AttributeFetch", list, func(t *tx, object string, r wire.AttributeRequest) (attributes []wire.Attribute, err error) {
 		site, err := t.storedID(r.SiteID)
 		if err != nil || site == "" {
 			return nil, err

@@ -94,13 +94,13 @@ func keysOf(urls []wire.URL) []string {
 // nothing is stored. PutElsewhere stores the links to other sites. also runs at the end of the
 // transaction, perhaps several times. Saved are those of the elements of list.
 func (s *Store) FinishCrawl(ctx context.Context, batchID int64, list []wire.SiteFetched, also func(*sqldb.Tx) error) ([]wire.Saved, error) {
-	now := s.o.Now()
+	now := s.db.options.Now()
 	done := make([]*finishing, len(list))
 	waited := make([][]raised, len(list))
 	saved := make([]wire.Saved, len(list))
 	order := make([]int, len(list)) // of the sites' locks, the same for all processes
 	for i := range list {
-		order[i], waited[i] = i, s.freq.takeDue(list[i].Site, s.o.FreqDelay, now)
+		order[i], waited[i] = i, s.freq.takeDue(list[i].Site, s.db.options.FreqDelay, now)
 	}
 	slices.SortFunc(order, func(i, j int) int { return strings.Compare(list[i].Site, list[j].Site) })
 	err := s.runUpdateTx(ctx, "FinishCrawl", func(t *tx) error {

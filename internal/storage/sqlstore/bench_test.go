@@ -214,7 +214,7 @@ func BenchmarkLinksStore(b *testing.B) {
 			d, err := sqldb.Open(ctx, s.config)
 			s.must(err)
 			b.Cleanup(func() { d.Close() })
-			crawler := Open(d, Options{Now: s.o.Now})
+			crawler := Open(d, Options{Now: s.db.options.Now})
 			id, next := int64(0), 0
 			for b.Loop() {
 				for range c.requests {

@@ -39,7 +39,7 @@ func (c *Contents) Create(ctx context.Context, site string) error {
 // entry whether its id was new. Of several entries with one id the last one is stored.
 func (c *Contents) PutAll(ctx context.Context, site string, entries []wire.Entry) (inserted []bool, err error) {
 	ids := mapSlice(entries, func(e wire.Entry) string { return e.ID })
-	now := c.s.o.Now()
+	now := c.s.db.options.Now()
 	err = c.runChecked(ctx, c.s.runUpdateTx, "PutAll", site, ids, func(t *contentsTx) error {
 		inserted = nil
 		if len(entries) == 0 {
@@ -171,7 +171,7 @@ type contentsTx struct {
 }
 
 // runIfExists is run for a site that has a table. Otherwise it does nothing.
-func (c *Contents) runIfExists(ctx context.Context, run transact, op, site string, ids []string, do func(*contentsTx) error) error {
+func (c *Contents) runIfExists(ctx context.Context, run transact[*tx], op, site string, ids []string, do func(*contentsTx) error) error {
 	return c.runChecked(ctx, run, op, site, ids, func(t *contentsTx) error {
 		if has, err := t.hasTable(); err != nil || !has {
 			return err
@@ -181,7 +181,7 @@ func (c *Contents) runIfExists(ctx context.Context, run transact, op, site strin
 }
 
 // runChecked checks the ids and runs do in a transaction.
-func (c *Contents) runChecked(ctx context.Context, run transact, op, site string, ids []string, do func(*contentsTx) error) error {
+func (c *Contents) runChecked(ctx context.Context, run transact[*tx], op, site string, ids []string, do func(*contentsTx) error) error {
 	if site == "" {
 		site = wire.GeneralSite
 	}

@@ -275,7 +275,7 @@ func (t *tx) countByCriteria(id string) error {
 		}
 		where, err := t.urlScope(id).Where(condition)
 		if err != nil {
-			t.s.o.Log.Warn("invalid COUNTER_CRIT property; using the built-in condition", "site", id, "column", column, "error", err.Error())
+			t.options.Log.Warn("invalid COUNTER_CRIT property; using the built-in condition", "site", id, "column", column, "error", err.Error())
 			continue
 		}
 		var s statement

@@ -51,7 +51,7 @@ var (
 // (docs/spec/objects.md 4.3). A value without a JSON form is null.
 func (s *Store) Custom(ctx context.Context, r wire.CustomRequest, mode CustomMode) (wire.CustomResponse, error) {
 	answer := wire.CustomResponse{RID: r.RID, Query: r.Query, DBName: r.DBName, Result: []any{}}
-	short, cancel := context.WithTimeout(ctx, s.o.CustomTime)
+	short, cancel := context.WithTimeout(ctx, s.db.options.CustomTime)
 	defer cancel()
 	results, err := s.runCustom(short, r, mode)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Store) Custom(ctx context.Context, r wire.CustomRequest, mode CustomMod
 			text = failed.Error()
 		}
 		if short.Err() != nil {
-			text = fmt.Sprintf("the queries take longer than %v", s.o.CustomTime)
+			text = fmt.Sprintf("the queries take longer than %v", s.db.options.CustomTime)
 		}
 		answer.ErrString = &text
 		return answer, nil

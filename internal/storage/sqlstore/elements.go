@@ -17,11 +17,16 @@ const (
 	statusNoSite   = 3
 )
 
+// trier is a transaction that can undo a part of itself.
+type trier interface {
+	Try(part func() error) error
+}
+
 // changeEach applies do to each element of a list request in one transaction. A refused
 // element changes nothing: its status is refusal, and ErrorMessage has the first
 // reason. Errors name an element op[i].
-func changeEach[R, S any](ctx context.Context, s *Store, op string, list []R, refusal S, do func(t *tx, object string, r R) (S, error)) (wire.GeneralResponse, error) {
-	return runForResult(ctx, s.runUpdateTx, op, func(t *tx) (wire.GeneralResponse, error) {
+func changeEach[X trier, R, S any](ctx context.Context, run transact[X], op string, list []R, refusal S, do func(t X, object string, r R) (S, error)) (wire.GeneralResponse, error) {
+	return runForResult(ctx, run, op, func(t X) (wire.GeneralResponse, error) {
 		answer := wire.GeneralResponse{Statuses: []any{}}
 		for i, r := range list {
 			status := refusal
@@ -43,8 +48,8 @@ func changeEach[R, S any](ctx context.Context, s *Store, op string, list []R, re
 }
 
 // readEach returns what do reads for each element, in the order of the list.
-func readEach[R, T any](ctx context.Context, s *Store, op string, list []R, do func(t *tx, object string, r R) (T, error)) ([]T, error) {
-	return runForResult(ctx, s.runReadTx, op, func(t *tx) ([]T, error) {
+func readEach[X, R, T any](ctx context.Context, run transact[X], op string, list []R, do func(t X, object string, r R) (T, error)) ([]T, error) {
+	return runForResult(ctx, run, op, func(t X) ([]T, error) {
 		answers := make([]T, len(list))
 		for i, r := range list {
 			var err error
@@ -57,8 +62,8 @@ func readEach[R, T any](ctx context.Context, s *Store, op string, list []R, do f
 }
 
 // readAll is readEach with all rows in one list, which is not nil.
-func readAll[R, T any](ctx context.Context, s *Store, op string, list []R, do func(t *tx, object string, r R) ([]T, error)) ([]T, error) {
-	parts, err := readEach(ctx, s, op, list, do)
+func readAll[X, R, T any](ctx context.Context, run transact[X], op string, list []R, do func(t X, object string, r R) ([]T, error)) ([]T, error) {
+	parts, err := readEach(ctx, run, op, list, do)
 	return append([]T{}, slices.Concat(parts...)...), err
 }
 

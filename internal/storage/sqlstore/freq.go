@@ -350,11 +350,11 @@ func (s *Store) Flush(ctx context.Context) error {
 	switch {
 	case len(s.freq.sites) == 0:
 	case s.freq.idle != nil:
-		s.freq.idle.Reset(s.o.FreqDelay)
+		s.freq.idle.Reset(s.db.options.FreqDelay)
 	default:
-		s.freq.idle = time.AfterFunc(s.o.FreqDelay, func() {
+		s.freq.idle = time.AfterFunc(s.db.options.FreqDelay, func() {
 			if err := s.FlushAll(context.Background()); err != nil {
-				s.o.Log.Warn("cannot count links", "error", err) // the next batch does
+				s.db.options.Log.Warn("cannot count links", "error", err) // the next batch does
 			}
 		})
 	}
@@ -394,7 +394,7 @@ func (s *Store) flushSite(ctx context.Context, id string) error {
 			return t.raiseWaited(site, part, s.freq.isStale(id, epoch))
 		})
 		if err != nil {
-			s.freq.giveBack(id, part, s.o.Now())
+			s.freq.giveBack(id, part, s.db.options.Now())
 			return err
 		}
 	}

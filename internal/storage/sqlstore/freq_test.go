@@ -35,7 +35,7 @@ func (b *bench) linkingPage(number int, links ...string) {
 // raises it the next time.
 func TestFreqIsRaisedLater(t *testing.T) {
 	b := newBench(t)
-	b.o.FreqDelay = 5 * time.Second
+	b.db.options.FreqDelay = 5 * time.Second
 	b.newSite(`{"id":"s"}`)
 	number := 0
 	page := func() {
@@ -66,7 +66,7 @@ func TestFreqIsRaisedLater(t *testing.T) {
 	d, err := sqldb.Open(ctx, b.config)
 	b.must(err)
 	defer d.Close()
-	b.db = d
+	b.db.DB = d
 	_, err = b.FinishCrawl(ctx, "nobody", 1, nil)
 	same(t, "unknown site", wire.CodeOf(err), wire.CodeNotFound)
 	b.must(b.Flush(ctx))
@@ -134,7 +134,7 @@ func TestFreqOfALargeSite(t *testing.T) {
 	}
 	open := func(t *testing.T, delay time.Duration) (*bench, func() []int64) {
 		b := newBench(t)
-		b.o.FreqDelay = delay
+		b.db.options.FreqDelay = delay
 		b.freq.freqLimits = freqLimits{few: 3, longest: time.Minute, most: 10000, part: 2}
 		b.newSite(`{"id":"s"}`)
 		b.linkingPage(1, append(links, others...)...)

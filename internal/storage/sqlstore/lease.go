@@ -271,7 +271,7 @@ func (s *Store) QuotaSet(ctx context.Context, r wire.QuotaSetRequest) (wire.Quot
 
 // quotaSet applies an order and moves a page of the links that wait. more says that others can follow.
 func (s *Store) quotaSet(ctx context.Context, o wire.QuotaOrder) (report wire.QuotaReport, added int, more bool, err error) {
-	now := s.o.Now()
+	now := s.db.options.Now()
 	var k receiving
 	err = s.runUpdateTx(ctx, "QuotaSet", func(t *tx) error {
 		k = receiving{tx: t}

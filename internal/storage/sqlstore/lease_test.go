@@ -106,7 +106,7 @@ func TestFinalLeaseMarksTheSite(t *testing.T) {
 func TestHeldLinkMoves(t *testing.T) {
 	b, root := leased(t, `"maxURLs":10`)
 	b.crawled(root, 7, true, linksAt(root, 0, 3)...)
-	b.Store.o.Placement = func() (placement.Placement, error) {
+	b.Store.db.options.Placement = func() (placement.Placement, error) {
 		return placement.Placement{Epoch: 2, Self: "n1", Members: []string{"n2"}}, nil
 	}
 	b.order(wire.QuotaOrder{Seq: 1, Lease: urlLease(9)})

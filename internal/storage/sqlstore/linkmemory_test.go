@@ -33,7 +33,7 @@ func testMemoryOfLinks(t *testing.T, seed uint64) {
 	const pages, linkedOnly = 50, 15
 	r := rand.New(rand.NewPCG(20260105, seed))
 	with, without := newBench(t), newBench(t)
-	with.o.FreqDelay = 20 * time.Second
+	with.db.options.FreqDelay = 20 * time.Second
 	with.freq.freqLimits = []freqLimits{
 		defaultFreqLimits,
 		{few: 3, longest: time.Minute, most: 10_000, part: 2},

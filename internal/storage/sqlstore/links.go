@@ -189,7 +189,7 @@ func (f *finishing) keepFreq() error {
 			f.raise = append(f.raise, m.additionOf(m.freq))
 		}
 	}
-	if f.s.o.FreqDelay > 0 {
+	if f.options.FreqDelay > 0 {
 		return nil
 	}
 	err := f.raiseFreq(f.site, inOrder(f.raise))

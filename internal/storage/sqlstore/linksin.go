@@ -26,7 +26,7 @@ const siteWait = 24 * time.Hour
 // is unknown, nothing is stored and the error has CodeNotFound, unless the links are older than
 // siteWait: then those of the site are dropped.
 func (s *Store) LinksStore(ctx context.Context, m wire.LinksMessage) (wire.LinksStored, error) {
-	now := s.o.Now()
+	now := s.db.options.Now()
 	var done []*finishing
 	answer, err := runForResult(ctx, s.runUpdateTx, "LinksStore", func(t *tx) (wire.LinksStored, error) {
 		done = nil
@@ -46,7 +46,7 @@ func (s *Store) LinksStore(ctx context.Context, m wire.LinksMessage) (wire.Links
 	for _, f := range done {
 		f.rememberLinks(now)
 		for _, reason := range f.saved.Refused {
-			s.o.Log.Warn("left out invalid property", "site", f.id, "reason", reason)
+			s.db.options.Log.Warn("left out invalid property", "site", f.id, "reason", reason)
 		}
 	}
 	return answer, nil

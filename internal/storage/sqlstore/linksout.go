@@ -235,7 +235,7 @@ func (s *Store) CheckLinks(ctx context.Context, report func(fault string)) error
 				return err
 			}
 			if len(rows) == 0 {
-				if last > 0 && s.o.Placement == nil {
+				if last > 0 && s.db.options.Placement == nil {
 					report("links wait for other nodes, but the key placement of db-task.ini is empty: set it to the file that the node's agent writes")
 				}
 				return nil

@@ -35,7 +35,7 @@ func pair2(self string) placement.Placement {
 // member returns a store on a fresh database that is a node of a cluster.
 func member(t testing.TB, self string) *bench {
 	b := newBench(t)
-	b.Store.o.Placement = func() (placement.Placement, error) { return pair2(self), nil }
+	b.Store.db.options.Placement = func() (placement.Placement, error) { return pair2(self), nil }
 	return b
 }
 
@@ -252,7 +252,7 @@ func TestBundlesOfGoneNode(t *testing.T) {
 	b.newSite(`{"id":"s"}`)
 	there := "http://" + hostOf(t, "n2", 0) + "/"
 	b.crawled("http://"+hostOf(t, "n1", 0)+"/page", 7, true, linkAt("", there), linkAt("", there+"x"))
-	b.Store.o.Placement = func() (placement.Placement, error) {
+	b.Store.db.options.Placement = func() (placement.Placement, error) {
 		return placement.Placement{Epoch: 2, Self: "n1", Members: []string{"n1", "n4"}}, nil
 	}
 	groups := b.take(0)
@@ -286,7 +286,7 @@ func TestLinksOfLostNode(t *testing.T) {
 		_, err := b.LinksSent(ctx, wire.LinksSentRequest{IDs: g.IDs})
 		b.must(err)
 	}
-	b.Store.o.Placement = func() (placement.Placement, error) { return alone, nil }
+	b.Store.db.options.Placement = func() (placement.Placement, error) { return alone, nil }
 	_, err := b.HostsAdopt(ctx, wire.HostsAdoptRequest{Placement: alone})
 	b.must(err)
 	b.crawled(home+"page", 8, false, links...)
@@ -419,7 +419,7 @@ func TestCheckLinks(t *testing.T) {
 	change("DELETE FROM ", "links_out", "")
 	same(t, "faults without keys", len(faults()), 1)
 	change("UPDATE ", "links_waiting", " SET Links = '{'")
-	b.Store.o.Placement = nil
+	b.Store.db.options.Placement = nil
 	same(t, "faults", len(faults()), 2)
 }
 

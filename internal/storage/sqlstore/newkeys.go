@@ -258,7 +258,7 @@ func (t *tx) renewURL(site string, rows map[string]wire.URL, b *belongings, c ke
 	row := rows[c.old]
 	held, joined := rows[c.new]
 	if joined && wire.KeyOfURL(held.URL) != c.new {
-		t.s.o.Log.Warn("row keeps its old key: a client gave its new key to another URL", "site", site, "url", row.URL)
+		t.options.Log.Warn("row keeps its old key: a client gave its new key to another URL", "site", site, "url", row.URL)
 		return false, nil
 	}
 	keeps := joined && !winsOver(&row, &held)

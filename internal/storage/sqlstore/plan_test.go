@@ -106,7 +106,7 @@ func TestConcurrentFetchesGetDifferentRows(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]int{}
 	var wg sync.WaitGroup
-	for i, s := range []*Store{b.Store, Open(other, b.o), b.Store, Open(other, b.o)} {
+	for i, s := range []*Store{b.Store, Open(other, b.db.options), b.Store, Open(other, b.db.options)} {
 		wg.Go(func() {
 			for {
 				urls, err := s.URLFetch(ctx, []wire.URLFetchRequest{{MaxURLs: 7, URLsCriterion: wire.Criterion{Where: "Status=1", OrderBy: crawlOrder},

@@ -10,7 +10,7 @@ import (
 // ProxyNew inserts proxies (docs/spec/storage.md 4.22). Statuses has 0 inserted, 1 failed
 // or 2 exists for each; ErrorMessage has the first reason. The site may be unknown.
 func (s *Store) ProxyNew(ctx context.Context, list []wire.ProxyRequest) (wire.GeneralResponse, error) {
-	return changeEach(ctx, s, "ProxyNew", list, statusFailed, (*tx).newProxy)
+	return changeEach(ctx, s.runUpdateTx, "ProxyNew", list, statusFailed, (*tx).newProxy)
 }
 
 func (t *tx) proxiesTable() string { return t.plainTable(proxiesInfo) }
@@ -42,7 +42,7 @@ func (t *tx) newProxy(object string, r wire.ProxyRequest) (status int, err error
 // has false for an element without columns and for a refused one; ErrorMessage has the
 // first reason.
 func (s *Store) ProxyUpdate(ctx context.Context, list []wire.ProxyRequest) (wire.GeneralResponse, error) {
-	return changeEach(ctx, s, "ProxyUpdate", list, false, (*tx).updateProxy)
+	return changeEach(ctx, s.runUpdateTx, "ProxyUpdate", list, false, (*tx).updateProxy)
 }
 
 func (t *tx) updateProxy(object string, r wire.ProxyRequest) (written bool, err error) {
@@ -127,7 +127,7 @@ func (t *tx) readProxies(object, site string, c wire.Criterion, conditions []exp
 // among all (docs/spec/storage.md 4.22). It skips missing proxies. An invalid criterion
 // is an error with its clause.
 func (s *Store) ProxyStatus(ctx context.Context, list []wire.ProxySelection) ([]wire.Proxy, error) {
-	return readAll(ctx, s, "ProxyStatus", list, func(t *tx, object string, r wire.ProxySelection) ([]wire.Proxy, error) {
+	return readAll(ctx, s.runReadTx, "ProxyStatus", list, func(t *tx, object string, r wire.ProxySelection) ([]wire.Proxy, error) {
 		return t.selectProxies(object, r, nil)
 	})
 }
@@ -137,7 +137,7 @@ func (s *Store) ProxyStatus(ctx context.Context, list []wire.ProxySelection) ([]
 // each site. Without a site and a clause it reads none. An invalid criterion is an error
 // with its clause.
 func (s *Store) ProxyFind(ctx context.Context, list []wire.ProxyFindRequest) ([]wire.Proxy, error) {
-	return readAll(ctx, s, "ProxyFind", list, (*tx).findProxies)
+	return readAll(ctx, s.runReadTx, "ProxyFind", list, (*tx).findProxies)
 }
 
 func (t *tx) findProxies(object string, r wire.ProxyFindRequest) ([]wire.Proxy, error) {

@@ -190,7 +190,7 @@ func (t *tx) writeNextDate(id, expression string) error {
 		}
 	}
 	next := wire.DateOf(t.time.Add(time.Duration(row.Period) * time.Minute))
-	t.s.o.Log.Warn("invalid date expression; using the recrawl period from now", "site", id, "expression", clipText(expression), "reason", reason)
+	t.options.Log.Warn("invalid date expression; using the recrawl period from now", "site", id, "expression", clipText(expression), "reason", reason)
 	return set(string(next))
 }
 
@@ -241,7 +241,7 @@ func (t *tx) recrawlSite(id string) (wire.RecrawlSite, error) {
 	}
 	slices.Sort(site.Refused)
 	for _, text := range site.Refused {
-		t.s.o.Log.Warn("invalid recrawl property; using the default", "site", id, "error", text)
+		t.options.Log.Warn("invalid recrawl property; using the default", "site", id, "error", text)
 	}
 	_, err = t.Do("recrawl_refused", int64(wire.ErrInitialization), int64(wire.ErrInitialization), id)
 	return site, err

@@ -110,7 +110,7 @@ func (t *tx) changeKey(g target, id, old, key string, set wire.Patch) (found boo
 			return false, err
 		}
 		if taken {
-			t.s.o.Log.Info("root URL not changed: another root URL has the new text", "site", id, "item", g.object, "md5", old)
+			t.options.Log.Info("root URL not changed: another root URL has the new text", "site", id, "item", g.object, "md5", old)
 			return false, nil
 		}
 	}

@@ -63,7 +63,7 @@ func (s *Store) dropUnmade(ctx context.Context, id string) {
 		return t.DropSite(id, databases...)
 	})
 	if err != nil {
-		s.o.Log.Warn("cannot drop the tables of a site that was not made", "site", id, "error", err)
+		s.db.options.Log.Warn("cannot drop the tables of a site that was not made", "site", id, "error", err)
 	}
 }
 

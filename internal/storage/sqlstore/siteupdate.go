@@ -135,7 +135,7 @@ func (t *tx) setSite(object, id string, set wire.Patch) error {
 }
 
 func (t *tx) updateLists(object, id string, l wire.SiteLists) (ambiguous []string, err error) {
-	delete(t.stats, id) // its properties change
+	t.forgetStatistics(id) // its properties change
 	lists := []struct {
 		name  string
 		table tableInfo
@@ -201,7 +201,7 @@ func (t *tx) changeList(object string, list tableInfo, id string, items []wire.P
 			ambiguous = append(ambiguous, name+" could mean several rows: none is changed")
 		}
 		if row == 0 {
-			t.s.o.Log.Info("SITE_UPDATE item matches no single row; nothing is changed", "site", id, "item", name, "several", several[i])
+			t.options.Log.Info("SITE_UPDATE item matches no single row; nothing is changed", "site", id, "item", name, "several", several[i])
 			continue
 		}
 		set := clonePatch(items[i])

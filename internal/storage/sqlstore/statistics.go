@@ -37,12 +37,15 @@ func (t *tx) statisticsOf(site string) *statistics {
 	return t.stats[site]
 }
 
+// forgetStatistics lets the switches of a site be read again.
+func (t *tx) forgetStatistics(site string) { delete(t.stats, site) }
+
 // loadSwitches reads the switches of the site, once.
 func (s *statistics) loadSwitches() error {
 	if s.read {
 		return nil
 	}
-	s.freq, s.log = s.t.s.o.StatsFreq, s.t.s.o.StatsLog
+	s.freq, s.log = s.t.options.StatsFreq, s.t.options.StatsLog
 	switches := map[string]*bool{"STATS_FREQ_ENABLED": &s.freq, "STATS_LOG_ENABLED": &s.log}
 	err := s.t.All("site_statistics", []any{s.site}, scanPair(func(name, value string) {
 		if on := switches[name]; on != nil { // the comparison of MySQL ignores case

@@ -52,10 +52,15 @@ type Options struct {
 	Placement func() (placement.Placement, error)
 }
 
+// database is an open database with the options of its Store.
+type database struct {
+	*sqldb.DB
+	options Options
+}
+
 // Store holds sites and URLs in an open database.
 type Store struct {
-	db    *sqldb.DB
-	o     Options
+	db    *database
 	links linkMemory
 	freq  freqMemory
 }
@@ -71,16 +76,17 @@ func Open(d *sqldb.DB, o Options) *Store {
 	if o.CustomTime == 0 {
 		o.CustomTime = 30 * time.Second
 	}
-	return &Store{db: d, o: o, links: linkMemory{keys: keyset.Set{Max: maxRemembered}}, freq: freqMemory{freqLimits: defaultFreqLimits}}
+	return &Store{db: &database{DB: d, options: o}, links: linkMemory{keys: keyset.Set{Max: maxRemembered}}, freq: freqMemory{freqLimits: defaultFreqLimits}}
 }
 
 // tx is a transaction with a fixed time.
 type tx struct {
 	*sqldb.Tx
-	s    *Store
-	time time.Time
-	now  string // time in the format of the database
-	lock bool   // storedID locks the site
+	s       *Store
+	options *Options
+	time    time.Time
+	now     string // time in the format of the database
+	lock    bool   // storedID locks the site
 	// place has the owners of hosts. In a view it has none.
 	place placement.Placement
 	// size of the answer of URL_HISTORY or URL_STATS
@@ -90,8 +96,8 @@ type tx struct {
 }
 
 func (s *Store) newTx(t *sqldb.Tx) *tx {
-	now := s.o.Now().UTC().Truncate(time.Second)
-	return &tx{Tx: t, s: s, time: now, now: now.Format(wire.DateLayout), stats: map[string]*statistics{}}
+	now := s.db.options.Now().UTC().Truncate(time.Second)
+	return &tx{Tx: t, s: s, options: &s.db.options, time: now, now: now.Format(wire.DateLayout), stats: map[string]*statistics{}}
 }
 
 func (s *Store) runReadTx(ctx context.Context, op string, read func(*tx) error) error {
@@ -107,8 +113,8 @@ func (s *Store) runReadTx(ctx context.Context, op string, read func(*tx) error) 
 func (s *Store) runUpdateTx(ctx context.Context, op string, change func(*tx) error) error {
 	var place placement.Placement
 	var err error
-	if s.o.Placement != nil {
-		if place, err = s.o.Placement(); err != nil {
+	if s.db.options.Placement != nil {
+		if place, err = s.db.options.Placement(); err != nil {
 			return fmt.Errorf("change the database for %s: %w", op, err)
 		}
 	}
@@ -123,13 +129,13 @@ func (s *Store) runUpdateTx(ctx context.Context, op string, change func(*tx) err
 	return nil
 }
 
-// transact is Store.runReadTx or Store.runUpdateTx.
-type transact func(ctx context.Context, op string, do func(*tx) error) error
+// transact is Store.runReadTx or Store.runUpdateTx. X is the transaction.
+type transact[X any] func(ctx context.Context, op string, do func(X) error) error
 
 // runForResult returns what do computes in a transaction.
-func runForResult[T any](ctx context.Context, run transact, op string, do func(*tx) (T, error)) (T, error) {
+func runForResult[X, T any](ctx context.Context, run transact[X], op string, do func(X) (T, error)) (T, error) {
 	var value T
-	err := run(ctx, op, func(t *tx) (err error) {
+	err := run(ctx, op, func(t X) (err error) {
 		value, err = do(t)
 		return err
 	})

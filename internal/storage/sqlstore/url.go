@@ -27,7 +27,7 @@ func clipTo(s string, size int) string {
 // URLStatus reads rows in the order of the request (docs/spec/storage.md 4.8). It skips
 // unknown sites and URLs.
 func (s *Store) URLStatus(ctx context.Context, list []wire.URLStatusRequest) ([]wire.URL, error) {
-	return readAll(ctx, s, "URLStatus", list, func(t *tx, _ string, r wire.URLStatusRequest) ([]wire.URL, error) {
+	return readAll(ctx, s.runReadTx, "URLStatus", list, func(t *tx, _ string, r wire.URLStatusRequest) ([]wire.URL, error) {
 		site, err := t.storedID(r.SiteID)
 		if err != nil || site == "" {
 			return nil, err
@@ -61,7 +61,7 @@ func Fields(row *wire.URL, names []string) map[string]any {
 // that sets a column, even if it finds no row. It has false for an unknown site, for an
 // element that selects no row and for a refused one; ErrorMessage has the first reason.
 func (s *Store) URLUpdate(ctx context.Context, list []wire.URLUpdateRequest) (wire.GeneralResponse, error) {
-	return changeEach(ctx, s, "URLUpdate", list, false, (*tx).updateURL)
+	return changeEach(ctx, s.runUpdateTx, "URLUpdate", list, false, (*tx).updateURL)
 }
 
 func (t *tx) updateURL(object string, r wire.URLUpdateRequest) (written bool, err error) {
@@ -143,7 +143,7 @@ func (t *tx) urlQuery(columns, object, site string, c wire.Criterion, md5 string
 // database does not exist or the criterion does not match. An invalid criterion is an
 // error with its clause.
 func (s *Store) URLVerify(ctx context.Context, list []wire.URLVerifyRequest) ([]*wire.URL, error) {
-	return readEach(ctx, s, "URLVerify", list, (*tx).verifyRows)
+	return readEach(ctx, s.runReadTx, "URLVerify", list, (*tx).verifyRows)
 }
 
 func (t *tx) verifyRows(object string, r wire.URLVerifyRequest) (first *wire.URL, err error) {

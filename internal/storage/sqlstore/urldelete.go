@@ -227,7 +227,7 @@ func (a *aging) collectSite(object, site string, r wire.URLAgeRequest, left int6
 	keys, err := a.nextKeys(&p, pageRows)
 	if err != nil {
 		if hasProperty && isRefusal(err) {
-			a.s.o.Log.Warn("invalid "+agingProperty+"; skipping the site", "site", site, "error", clientMessage(err))
+			a.options.Log.Warn("invalid "+agingProperty+"; skipping the site", "site", site, "error", clientMessage(err))
 			return nil
 		}
 		return err

@@ -14,7 +14,7 @@ import (
 // joins the rows of all requests and is not nil. An invalid criterion is an error with its
 // clause.
 func (s *Store) URLFetch(ctx context.Context, list []wire.URLFetchRequest) ([]wire.URL, error) {
-	run := transact(s.runReadTx)
+	run := transact[*tx](s.runReadTx)
 	for _, r := range list {
 		if updatesSites(r) || len(r.URLUpdate) > 0 {
 			run = s.runUpdateTx

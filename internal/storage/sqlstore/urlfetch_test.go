@@ -307,7 +307,7 @@ func TestTakeNext(t *testing.T) {
 	}
 	run := func(take func(b *bench) []wire.URL) []any {
 		b := newBench(t)
-		b.o.StatsFreq, b.o.StatsLog = true, true
+		b.db.options.StatsFreq, b.db.options.StatsLog = true, true
 		b.fill(3, 3)
 		b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
 			return t.setKeys(t.urlsTarget("test", "s1"), []string{wire.Md5("1/1")}, wire.Patch{"ErrorMask": int64(6), "Attempts": int64(1)})

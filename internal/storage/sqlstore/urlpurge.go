@@ -40,7 +40,7 @@ func (p *purge) runPurge(ctx context.Context) ([]any, error) {
 		return []any{[]any{site, n}}, err
 	}
 	if !p.r.Limits || p.r.Offset < 0 {
-		p.s.o.Log.Warn("a purge of all sites needs siteLimits; nothing is purged", "element", p.object)
+		p.s.db.options.Log.Warn("a purge of all sites needs siteLimits; nothing is purged", "element", p.object)
 		return nil, nil
 	}
 	sites, err := p.s.deletedSites(ctx)

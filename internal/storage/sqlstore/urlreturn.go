@@ -40,7 +40,7 @@ func (s *Store) URLReturn(ctx context.Context, r wire.URLReturnRequest) (returne
 // of each; rows that reach MaxAttempts are released as by URLReturn. It returns the number of
 // released rows and the other rows.
 func (s *Store) URLHeld(ctx context.Context, r wire.URLReturnRequest) (released int, kept []wire.URL, err error) {
-	run := transact(s.runReadTx)
+	run := transact[*tx](s.runReadTx)
 	if r.Fault {
 		run = s.runUpdateTx
 	}
