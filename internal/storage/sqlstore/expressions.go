@@ -261,9 +261,14 @@ func (t *tx) evaluateCondition(site, md5, expression string) (bool, error) {
 	return len(value) > 0 && value[0], err
 }
 
+// siteFinder is a transaction that finds sites.
+type siteFinder interface {
+	storedID(id string) (string, error)
+}
+
 // ofStored returns what read reads of a site. The map of an unknown site is empty.
-func ofStored[V any](ctx context.Context, s *Store, op, id string, read func(t *tx, site string) (map[string]V, error)) (map[string]V, error) {
-	return runForResult(ctx, s.runReadTx, op, func(t *tx) (map[string]V, error) {
+func ofStored[X siteFinder, V any](ctx context.Context, run transact[X], op, id string, read func(t X, site string) (map[string]V, error)) (map[string]V, error) {
+	return runForResult(ctx, run, op, func(t X) (map[string]V, error) {
 		site, err := t.storedID(id)
 		if err != nil || site == "" {
 			return map[string]V{}, err
@@ -274,12 +279,12 @@ func ofStored[V any](ctx context.Context, s *Store, op, id string, read func(t *
 
 // Rows reads rows of a site by key. Missing keys are not in the map.
 func (s *Store) Rows(ctx context.Context, site string, md5s []string) (map[string]wire.URL, error) {
-	return ofStored(ctx, s, "Rows", site, func(t *tx, site string) (map[string]wire.URL, error) { return t.readURLs(site, md5s) })
+	return ofStored(ctx, s.runReadTx, "Rows", site, func(t *tx, site string) (map[string]wire.URL, error) { return t.readURLs(site, md5s) })
 }
 
 // URLTexts reads the URL texts of keys. Missing keys are not in the map.
 func (s *Store) URLTexts(ctx context.Context, site string, md5s []string) (map[string]string, error) {
-	return ofStored(ctx, s, "URLTexts", site, func(t *tx, site string) (map[string]string, error) {
+	return ofStored(ctx, s.runReadTx, "URLTexts", site, func(t *tx, site string) (map[string]string, error) {
 		texts := make(map[string]string, len(md5s))
 		return texts, eachIn(t, md5s, "SELECT URLMd5, URL FROM "+t.siteTable(sqldb.URLs, site)+ofKeys, []any{site}, scanPair(func(md5, text string) { texts[md5] = text }))
 	})
@@ -287,5 +292,5 @@ func (s *Store) URLTexts(ctx context.Context, site string, md5s []string) (map[s
 
 // KnownURLs returns the keys that have a row in a site.
 func (s *Store) KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error) {
-	return ofStored(ctx, s, "KnownURLs", site, func(t *tx, site string) (map[string]bool, error) { return t.keysWithRow(sqldb.URLs, site, md5s) })
+	return ofStored(ctx, s.runReadTx, "KnownURLs", site, func(t *tx, site string) (map[string]bool, error) { return t.keysWithRow(sqldb.URLs, site, md5s) })
 }

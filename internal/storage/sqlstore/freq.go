@@ -340,6 +340,16 @@ func (t *tx) raiseFreq(site string, list []raised) error {
 	return nil
 }
 
+// CountWaiting returns how many rows of a site wait for additions to their Freq.
+func (s *Store) CountWaiting(site string) int {
+	s.freq.mu.Lock()
+	defer s.freq.mu.Unlock()
+	if waiting := s.freq.sites[site]; waiting != nil {
+		return waiting.countRows()
+	}
+	return 0
+}
+
 // Flush stores what FinishCrawl has not yet added to the Freq of rows; see
 // Options.FreqDelay. Call it at the end of a batch. What waits for a large site is stored
 // by the next FinishCrawl or, if none follows within FreqDelay, in the background.

@@ -21,6 +21,12 @@ type linkMemory struct {
 // maxRemembered bounds the links of all sites: 40 MB.
 const maxRemembered = 1 << 21
 
+// SetMemory sets how many links a Store remembers at most, and how Freq waits. Call it before the first
+// FinishCrawl.
+func (s *Store) SetMemory(links int, freq freqLimits) {
+	s.links.keys.Max, s.freq.freqLimits = links, freq
+}
+
 // linkKey is a URLMd5.
 type linkKey = keyset.Key
 

@@ -34,16 +34,15 @@ func testMemoryOfLinks(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(20260105, seed))
 	with, without := newBench(t), newBench(t)
 	with.db.options.FreqDelay = 20 * time.Second
-	with.freq.freqLimits = []freqLimits{
+	with.SetMemory([]int{maxRemembered, 0, 64, 1}[seed], []freqLimits{
 		defaultFreqLimits,
 		{few: 3, longest: time.Minute, most: 10_000, part: 2},
 		{few: 1, longest: time.Hour, most: 300, part: 5},
 		{few: 10, longest: 40 * time.Second, most: 100_000, part: 1},
-	}[seed]
-	with.links.keys.Max = []int{maxRemembered, 0, 64, 1}[seed]
+	}[seed])
 	both := func(do func(b *bench) any) {
 		t.Helper()
-		without.links = linkMemory{}
+		without.restart()
 		got, want := do(with), do(without)
 		same(t, "answer", got, want)
 	}

@@ -161,7 +161,7 @@ func TestLinksToOwner(t *testing.T) {
 	links := []wire.Link{linkAt(parent, there+"x"), linkAt(parent, home+"own"), linkAt(parent, there+"x"), linkAt(parent, there+"y")}
 	a.crawled(home+"page1", 7, true, links...)
 	a.crawled(home+"page2", 8, true, links...)
-	a.Store.links = linkMemory{} // as after a restart
+	a.restart()
 	a.crawled(home+"page3", 9, true, links...)
 	same(t, "rows of the other node", a.row("s", there+"x").URL, "")
 	same(t, "row of this node", a.row("s", home+"own").Freq, int64(3))
