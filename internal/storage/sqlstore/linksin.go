@@ -193,9 +193,9 @@ func (k *receiving) addCounts(f *finishing) {
 }
 
 // storeElsewhere stores links whose site this node chooses.
-func (k *receiving) storeElsewhere(_ string, urls []*wire.URL) error {
+func (k *receiving) storeElsewhere(_ string, list []*wire.URL) error {
 	e := newElsewhere(k.tx)
-	for _, u := range urls {
+	for _, u := range list {
 		if err := e.addLink(&wire.Link{URL: *u}, u.SiteSelect); err != nil {
 			return err
 		}
@@ -205,7 +205,7 @@ func (k *receiving) storeElsewhere(_ string, urls []*wire.URL) error {
 	k.answer.Dropped += e.skipped
 	k.answer.Passed += e.away
 	k.answer.Waiting += e.waiting
-	k.answer.Known += len(urls) - added - e.skipped - e.waiting - e.away
+	k.answer.Known += len(list) - added - e.skipped - e.waiting - e.away
 	return err
 }
 

@@ -376,7 +376,7 @@ func (f *fetch) markSelected() error {
 }
 
 func (f *fetch) markSite(site string, urls []*wire.URL) error {
-	rows := mapSlice(urls, func(u *wire.URL) urlStatus { return urlStatus{u.URLMd5, u.Status} })
+	rows := mapSlice(urls, func(u *wire.URL) urlStatus { return urlStatus{md5: u.URLMd5, status: u.Status} })
 	set := f.r.URLUpdate
 	if f.takes {
 		set = clonePatch(set)
