@@ -10,6 +10,7 @@ import (
 
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/storage/sqlstore/outcomes"
 	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
@@ -31,7 +32,7 @@ func (b *bench) linkingPage(number int, links ...string) {
 // raises it the next time.
 func TestFreqIsRaisedLater(t *testing.T) {
 	b := newBench(t)
-	b.db.options.FreqDelay = 5 * time.Second
+	b.db.Options.FreqDelay = 5 * time.Second
 	b.newSite(`{"id":"s"}`)
 	number := 0
 	page := func() {
@@ -83,8 +84,8 @@ func TestFreqOfALargeSite(t *testing.T) {
 	}
 	open := func(t *testing.T, delay time.Duration) (*bench, func() []int64) {
 		b := newBench(t)
-		b.db.options.FreqDelay = delay
-		b.SetMemory(maxRemembered, freqLimits{few: 3, longest: time.Minute, most: 10000, part: 2})
+		b.db.Options.FreqDelay = delay
+		b.SetMemory(outcomes.MaxRemembered, outcomes.FreqLimits{Few: 3, Longest: time.Minute, Most: 10000, Part: 2})
 		b.newSite(`{"id":"s"}`)
 		b.linkingPage(1, append(links, others...)...)
 		b.linkingPage(2, links...)
@@ -113,7 +114,7 @@ func TestFreqOfALargeSite(t *testing.T) {
 	})
 	t.Run("too many for the memory", func(t *testing.T) {
 		b, _ := open(t, 5*time.Second)
-		b.SetMemory(maxRemembered, freqLimits{few: 3, longest: time.Minute, most: 5, part: 2})
+		b.SetMemory(outcomes.MaxRemembered, outcomes.FreqLimits{Few: 3, Longest: time.Minute, Most: 5, Part: 2})
 		b.linkingPage(3)
 		same(t, "waiting", b.CountWaiting("s"), 3)
 	})

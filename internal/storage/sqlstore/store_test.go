@@ -67,7 +67,7 @@ func newBenchOf(t testing.TB, synchronous string) *bench {
 }
 
 // restart forgets what the store remembers, as a kill does.
-func (b *bench) restart() { b.Store = Open(b.db.DB, b.db.options) }
+func (b *bench) restart() { b.Store = Open(b.db.DB, b.db.Options) }
 
 func (b *bench) must(err error) {
 	b.Helper()

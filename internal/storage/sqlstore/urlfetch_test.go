@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
 )
 
@@ -54,7 +55,7 @@ func TestURLFetchSelects(t *testing.T) {
 	b.must(b.Suspend(ctx, "s3", wire.ErrSiteMaxErrors, 0))
 	b.must(b.Suspend(ctx, "0", 0, 0)) // no rows from the general site
 	b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
-		_, err := t.insertRow(t.listTarget("", propertiesInfo), wire.Patch{"Site_Id": "s1", "Name": "D", "Value": "1"})
+		_, err := t.InsertRow(t.ListTarget("", tables.PropertiesInfo), wire.Patch{"Site_Id": "s1", "Name": "D", "Value": "1"})
 		return err
 	}))
 	for name, c := range cases {
@@ -307,12 +308,12 @@ func TestTakeNext(t *testing.T) {
 	}
 	run := func(take func(b *bench) []wire.URL) []any {
 		b := newBench(t)
-		b.db.options.StatsFreq, b.db.options.StatsLog = true, true
+		b.db.Options.StatsFreq, b.db.Options.StatsLog = true, true
 		b.fill(3, 3)
 		b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
-			return t.setKeys(t.urlsTarget("test", "s1"), []string{wire.Md5("1/1")}, wire.Patch{"ErrorMask": int64(6), "Attempts": int64(1)})
+			return t.SetKeys(t.URLsTarget("test", "s1"), []string{wire.Md5("1/1")}, wire.Patch{"ErrorMask": int64(6), "Attempts": int64(1)})
 		}))
-		b.must(b.runUpdateTx(ctx, "test", func(t *tx) error { return t.recountSite("s1") }))
+		b.must(b.runUpdateTx(ctx, "test", func(t *tx) error { return t.RecountSite("s1") }))
 		b.now = b.now.Add(time.Hour)
 		got := []any{take(b), take(b)} // the second time all sites are busy, except for the list
 		for i := range 3 {
