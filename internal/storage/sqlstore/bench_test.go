@@ -20,7 +20,7 @@ func big(b *testing.B, n int, synchronous string) *bench {
 				u := linkTo(i)
 				rows = append(rows, &u)
 			}
-			return t.addURLs("s", rows)
+			return t.AddURLs("s", rows)
 		}))
 	}
 	return s
@@ -214,7 +214,7 @@ func BenchmarkLinksStore(b *testing.B) {
 			d, err := sqldb.Open(ctx, s.config)
 			s.must(err)
 			b.Cleanup(func() { d.Close() })
-			crawler := Open(d, Options{Now: s.o.Now})
+			crawler := Open(d, Options{Now: s.db.Options.Now})
 			id, next := int64(0), 0
 			for b.Loop() {
 				for range c.requests {

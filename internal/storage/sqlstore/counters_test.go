@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/storage/sqlstore/counters"
+	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
 )
 
@@ -15,7 +17,7 @@ func (b *bench) counts(site string) map[string]int64 {
 	c := map[string]int64{}
 	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
 		var speeds int64
-		err := t.eachURL("SELECT "+urlColumns+" FROM "+t.siteTable(sqldb.URLs, site)+" WHERE Site_Id = ?", []any{site}, func(u wire.URL) {
+		err := t.EachURL("SELECT "+tables.URLColumnList+" FROM "+t.SiteTable(sqldb.URLs, site)+" WHERE Site_Id = ?", []any{site}, func(u wire.URL) {
 			own := !(u.Status == 4 && u.Crawled == 0)
 			add := func(name string, n int64, when bool) {
 				if when {
@@ -46,7 +48,7 @@ func (b *bench) counts(site string) map[string]int64 {
 			c["AVGSpeed"] = speeds / c["AVGSpeedCounter"]
 		}
 		var deleted int64
-		_, err = t.Row("SELECT COUNT(*) FROM "+t.siteTable(sqldb.Deleted, site)+" WHERE Site_Id = ?", []any{site}, &deleted)
+		_, err = t.Row("SELECT COUNT(*) FROM "+t.SiteTable(sqldb.Deleted, site)+" WHERE Site_Id = ?", []any{site}, &deleted)
 		c["DeletedURLs"] = deleted
 		return err
 	}))
@@ -60,7 +62,7 @@ func (b *bench) checkCounters(site, after string) {
 	want := b.counts(site)
 	// A full site has bits of its own.
 	p["ErrorMask"] = p["ErrorMask"].(int64) &^ int64(wire.ErrMaxItems|wire.ErrSiteMaxResources)
-	for _, name := range countedColumns {
+	for _, name := range counters.CountedColumns {
 		if p[name] != want[name] {
 			b.Errorf("after %s: %s = %v, want %d from the rows", after, name, p[name], want[name])
 		}
@@ -93,7 +95,7 @@ func TestCountersEqualTheRows(t *testing.T) {
 		if r.IntN(3) > 0 {
 			p["ParentMd5"] = wire.Md5("0")
 		}
-		for _, name := range sortedColumns(p) {
+		for _, name := range tables.SortedColumns(p) {
 			if r.IntN(3) == 0 {
 				delete(p, name)
 			}
@@ -191,7 +193,7 @@ func TestCountersEqualTheRows(t *testing.T) {
 		}
 	}
 	// A recount changes nothing.
-	b.must(b.runUpdateTx(ctx, "test", func(t *tx) error { return t.recountSite("s") }))
+	b.must(b.runUpdateTx(ctx, "test", func(t *tx) error { return t.RecountSite("s") }))
 	b.checkCounters("s", "recount")
 }
 
@@ -228,11 +230,11 @@ func TestTalliesAreEqual(t *testing.T) {
 		for range 100 {
 			some := keys[r.IntN(len(keys)):]
 			some = some[:r.IntN(min(len(some), 40))]
-			stored, err := t.readURLs("s", some)
+			stored, err := t.ReadURLs("s", some)
 			if err != nil {
 				return err
 			}
-			want, err := t.tallyRows("s", some)
+			want, err := t.TallyRows("s", some)
 			if err != nil {
 				return err
 			}
@@ -240,7 +242,7 @@ func TestTalliesAreEqual(t *testing.T) {
 			for _, u := range stored {
 				rows = append(rows, &u)
 			}
-			got, err := t.tallyOf("s", rows)
+			got, err := t.TallyOf("s", rows)
 			if err != nil {
 				return err
 			}
@@ -263,7 +265,7 @@ func TestCountersOfExpressions(t *testing.T) {
 			b := newBench(t)
 			b.newSite(`{"id":"s"}`)
 			b.put("u", wire.Patch{"Size": int64(3), "ErrorMask": int64(1)})
-			b.must(b.runUpdateTx(ctx, "test", func(t *tx) error { return t.recountSite("s") }))
+			b.must(b.runUpdateTx(ctx, "test", func(t *tx) error { return t.RecountSite("s") }))
 			_, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{wire.NewURL("s", "u")})
 			b.must(err)
 			for i := range results {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
 )
 
@@ -20,10 +21,10 @@ func (b *bench) put(url string, p wire.Patch) {
 func (b *bench) putIn(site, url string, p wire.Patch) {
 	b.Helper()
 	b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
-		row := clonePatch(p)
+		row := tables.ClonePatch(p)
 		row["URL"], row["URLMd5"], row["Site_Id"] = url, wire.Md5(url), site
-		return t.runCounted(site, []string{wire.Md5(url)}, func() error {
-			_, err := t.insertRow(t.urlsTarget("", site), row)
+		return t.RunCounted(site, []string{wire.Md5(url)}, func() error {
+			_, err := t.InsertRow(t.URLsTarget("", site), row)
 			return err
 		})
 	}))
@@ -185,7 +186,7 @@ func TestManyResults(t *testing.T) {
 		processed = append(processed, wire.Extracted{URLMd5: u.URLMd5, Processed: i%7 > 0, Set: set(i, 7)})
 	}
 	check(4, 0, func(u wire.URL) int64 { return u.Crawled }, func() { b.saved(b.FinishCrawl(ctx, "s", 7, append(crawled, crawled[1]))) })
-	_, err = b.MarkProcessing(ctx, "s", 8, keysOf(items))
+	_, err = b.MarkProcessing(ctx, "s", 8, tables.KeysOf(items))
 	b.must(err)
 	check(7, 1, func(u wire.URL) int64 { return u.Processed }, func() { b.must(b.process("s", 8, append(processed, processed[1]))) })
 }

@@ -212,7 +212,7 @@ func TestCustomBounds(t *testing.T) {
 		t.Errorf("%.100s", got)
 	}
 	// A slow query ends at the time limit. This is not an error of the node.
-	b.Store.o.CustomTime = 100 * time.Millisecond
+	b.Store.db.Options.CustomTime = 100 * time.Millisecond
 	const slow = "SELECT COUNT(*) FROM urls_0 a, urls_0 b, urls_0 c WHERE CONCAT(a.URL, 1) > CONCAT(b.URL, c.URL)"
 	same(t, "time", custom(slow), "!the queries take longer than 100ms")
 	cancelled, cancel := context.WithTimeout(ctx, time.Millisecond)
@@ -220,7 +220,7 @@ func TestCustomBounds(t *testing.T) {
 	if _, err := b.Custom(cancelled, wire.CustomRequest{Queries: []string{slow}, DBName: "dc_urls"}, CustomRead); err == nil {
 		t.Error("a cancelled request has an answer")
 	}
-	b.Store.o.CustomTime = 30 * time.Second
+	b.Store.db.Options.CustomTime = 30 * time.Second
 	same(t, "then", custom("SELECT COUNT(*) n FROM urls_0"), `[{"n":150}]`)
 }
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"testing"
 
+	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
 )
 
@@ -29,7 +30,7 @@ func TestRenewEntries(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b.TB = t
 			b.empty(nil)
-			row := clonePatch(known)
+			row := tables.ClonePatch(known)
 			maps.Copy(row, c.row)
 			b.put("known", row)
 			before := b.row("s", "known")

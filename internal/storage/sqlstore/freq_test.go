@@ -1,19 +1,16 @@
 package sqlstore
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"os"
 	"os/exec"
-	"slices"
 	"testing"
 	"time"
 
 	"hce/dc/internal/storage/expr"
 	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/storage/sqlstore/outcomes"
 	"hce/dc/internal/testkit/testwait"
 	"hce/dc/internal/wire"
 )
@@ -35,7 +32,7 @@ func (b *bench) linkingPage(number int, links ...string) {
 // raises it the next time.
 func TestFreqIsRaisedLater(t *testing.T) {
 	b := newBench(t)
-	b.o.FreqDelay = 5 * time.Second
+	b.db.Options.FreqDelay = 5 * time.Second
 	b.newSite(`{"id":"s"}`)
 	number := 0
 	page := func() {
@@ -66,62 +63,15 @@ func TestFreqIsRaisedLater(t *testing.T) {
 	d, err := sqldb.Open(ctx, b.config)
 	b.must(err)
 	defer d.Close()
-	b.db = d
+	b.db.DB = d
 	_, err = b.FinishCrawl(ctx, "nobody", 1, nil)
 	same(t, "unknown site", wire.CodeOf(err), wire.CodeNotFound)
 	b.must(b.Flush(ctx))
 	freq("after a failure", 5)
 	page()
-	b.freq = freqMemory{freqLimits: defaultFreqLimits} // the process is killed
+	b.restart()
 	b.must(b.Flush(ctx))
 	freq("lost once", 5)
-}
-
-// A sum returns what was added, each row once and in order, whatever is added between two parts.
-func TestFreqSum(t *testing.T) {
-	r := rand.New(rand.NewPCG(20261126, 1))
-	var sum freqSum
-	rows, keys := map[uint32]int64{}, map[linkKey]int64{}
-	for step := range 3000 {
-		var list []raised
-		for range r.IntN(20) {
-			one := raised{row: uint32(r.IntN(500)), n: []int64{1, 2, 255, 256, 100_000}[r.IntN(5)]}
-			if one.row == 0 {
-				one.key = linkKey{1: byte(1 + r.IntN(20))}
-				keys[one.key] += one.n
-			} else {
-				one.check = uint8(one.row)
-				rows[one.row] += one.n
-			}
-			list = append(list, one)
-		}
-		sum.addAll(list)
-		most := r.IntN(30)
-		if step%100 == 99 {
-			most = math.MaxInt
-		}
-		taken := sum.takeFirst(most)
-		if len(taken) > most || most == math.MaxInt && sum.countRows() > 0 {
-			t.Fatalf("%d of at most %d, %d left", len(taken), most, sum.countRows())
-		}
-		for _, one := range taken {
-			want := keys[one.key]
-			if one.row != 0 {
-				want = rows[one.row]
-			}
-			if one.n != want || one.check != uint8(one.row) {
-				t.Fatalf("%+v, want %d", one, want)
-			}
-			delete(rows, one.row)
-			delete(keys, one.key)
-		}
-		if sum.countRows() != len(rows)+len(keys) || most == math.MaxInt && (sum.memorySize() > 0 || len(sum.more) > 0) {
-			t.Fatalf("%d rows, %d bytes, want %d rows", sum.countRows(), sum.memorySize(), len(rows)+len(keys))
-		}
-		if !slices.IsSortedFunc(taken, func(a, b raised) int { return cmp.Compare(a.row-1, b.row-1) }) {
-			t.Fatalf("order of %+v", taken)
-		}
-	}
 }
 
 // The Freq of a large site waits for a minute, in parts for each FinishCrawl, and not after the
@@ -134,8 +84,8 @@ func TestFreqOfALargeSite(t *testing.T) {
 	}
 	open := func(t *testing.T, delay time.Duration) (*bench, func() []int64) {
 		b := newBench(t)
-		b.o.FreqDelay = delay
-		b.freq.freqLimits = freqLimits{few: 3, longest: time.Minute, most: 10000, part: 2}
+		b.db.Options.FreqDelay = delay
+		b.SetMemory(outcomes.MaxRemembered, outcomes.FreqLimits{Few: 3, Longest: time.Minute, Most: 10000, Part: 2})
 		b.newSite(`{"id":"s"}`)
 		b.linkingPage(1, append(links, others...)...)
 		b.linkingPage(2, links...)
@@ -164,9 +114,9 @@ func TestFreqOfALargeSite(t *testing.T) {
 	})
 	t.Run("too many for the memory", func(t *testing.T) {
 		b, _ := open(t, 5*time.Second)
-		b.freq.most = 5
+		b.SetMemory(outcomes.MaxRemembered, outcomes.FreqLimits{Few: 3, Longest: time.Minute, Most: 5, Part: 2})
 		b.linkingPage(3)
-		same(t, "waiting", b.freq.sites["s"].countRows(), 3)
+		same(t, "waiting", b.CountWaiting("s"), 3)
 	})
 	t.Run("rows that moved", func(t *testing.T) {
 		b, freq := open(t, 5*time.Second)

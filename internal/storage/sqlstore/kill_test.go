@@ -89,8 +89,8 @@ func TestKillDuringCrawl(t *testing.T) {
 	b.killCrawlers(killVariable)
 	var pages, links, loose int64
 	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
-		_, err := t.Row("SELECT SUM(Status = 4), SUM(ParentMd5 <> ''), (SELECT COUNT(*) FROM "+t.siteTable(sqldb.URLs, "s")+" p WHERE Status = 4 AND (SELECT COUNT(*) FROM "+
-			t.siteTable(sqldb.URLs, "s")+" c WHERE c.ParentMd5 = p.URLMd5) <> ?) FROM "+t.siteTable(sqldb.URLs, "s"), []any{linksOfPage}, &pages, &links, &loose)
+		_, err := t.Row("SELECT SUM(Status = 4), SUM(ParentMd5 <> ''), (SELECT COUNT(*) FROM "+t.SiteTable(sqldb.URLs, "s")+" p WHERE Status = 4 AND (SELECT COUNT(*) FROM "+
+			t.SiteTable(sqldb.URLs, "s")+" c WHERE c.ParentMd5 = p.URLMd5) <> ?) FROM "+t.SiteTable(sqldb.URLs, "s"), []any{linksOfPage}, &pages, &links, &loose)
 		return err
 	}))
 	if pages < 30 || links != pages*linksOfPage || loose != 0 {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/storage/sqlstore/limits"
+	"hce/dc/internal/storage/sqlstore/outcomes"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
 )
@@ -86,7 +88,7 @@ func TestLinksWaitForTheLease(t *testing.T) {
 	same(t, "waiting links", b.count("links_held", "Site_Id = 's'"), 0)
 	same(t, "wanted", len(b.wanted()), 0)
 	same(t, "left out of a full site", b.crawled(root+"0", 7, true, linksAt(root, 20, 22)...).Skipped, 2)
-	b.now = b.now.Add(finalTime + time.Second)
+	b.now = b.now.Add(limits.FinalTime + time.Second)
 	same(t, "left out later", b.crawled(root+"1", 7, true, linksAt(root, 20, 22)...).Skipped, 0)
 	same(t, "wanted", b.wanted(), []string{"s"})
 	b.checkCounters("s", "leases")
@@ -106,7 +108,7 @@ func TestFinalLeaseMarksTheSite(t *testing.T) {
 func TestHeldLinkMoves(t *testing.T) {
 	b, root := leased(t, `"maxURLs":10`)
 	b.crawled(root, 7, true, linksAt(root, 0, 3)...)
-	b.Store.o.Placement = func() (placement.Placement, error) {
+	b.Store.db.Options.Placement = func() (placement.Placement, error) {
 		return placement.Placement{Epoch: 2, Self: "n1", Members: []string{"n2"}}, nil
 	}
 	b.order(wire.QuotaOrder{Seq: 1, Lease: urlLease(9)})
@@ -118,7 +120,7 @@ func TestHeldLinkMoves(t *testing.T) {
 func TestAutoRemoveWaitsForTheCluster(t *testing.T) {
 	b, root := leased(t, `"maxURLs":10,"properties":{"AUTO_REMOVE_RESOURCES":"5","AUTO_REMOVE_WHERE":"ParentMd5<>'' AND Status=1","AUTO_REMOVE_ORDER":"URL"}`)
 	b.order(wire.QuotaOrder{Seq: 1, Lease: urlLease(3)})
-	rules := *defaultRules
+	rules := *outcomes.DefaultRules
 	rules.RemoveMost, rules.RemoveWhere, rules.RemoveBy = 5, "ParentMd5<>'' AND Status=1", "URL"
 	page := func(links ...wire.Link) wire.Saved {
 		item := wire.NewURL("s", root)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/storage/sqlstore/outcomes"
+	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
 )
 
@@ -16,7 +18,7 @@ func (b *bench) allRows(site string) (rows []wire.URL) {
 	b.Helper()
 	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
 		rows = nil
-		return t.eachURL("SELECT "+urlColumns+" FROM "+t.siteTable(sqldb.URLs, site)+" WHERE Site_Id = ? ORDER BY URLMd5", []any{site}, func(u wire.URL) { rows = append(rows, u) })
+		return t.EachURL("SELECT "+tables.URLColumnList+" FROM "+t.SiteTable(sqldb.URLs, site)+" WHERE Site_Id = ? ORDER BY URLMd5", []any{site}, func(u wire.URL) { rows = append(rows, u) })
 	}))
 	return rows
 }
@@ -33,17 +35,16 @@ func testMemoryOfLinks(t *testing.T, seed uint64) {
 	const pages, linkedOnly = 50, 15
 	r := rand.New(rand.NewPCG(20260105, seed))
 	with, without := newBench(t), newBench(t)
-	with.o.FreqDelay = 20 * time.Second
-	with.freq.freqLimits = []freqLimits{
-		defaultFreqLimits,
-		{few: 3, longest: time.Minute, most: 10_000, part: 2},
-		{few: 1, longest: time.Hour, most: 300, part: 5},
-		{few: 10, longest: 40 * time.Second, most: 100_000, part: 1},
-	}[seed]
-	with.links.keys.Max = []int{maxRemembered, 0, 64, 1}[seed]
+	with.db.Options.FreqDelay = 20 * time.Second
+	with.SetMemory([]int{outcomes.MaxRemembered, 0, 64, 1}[seed], []outcomes.FreqLimits{
+		outcomes.DefaultFreqLimits,
+		{Few: 3, Longest: time.Minute, Most: 10_000, Part: 2},
+		{Few: 1, Longest: time.Hour, Most: 300, Part: 5},
+		{Few: 10, Longest: 40 * time.Second, Most: 100_000, Part: 1},
+	}[seed])
 	both := func(do func(b *bench) any) {
 		t.Helper()
-		without.links = linkMemory{}
+		without.restart()
 		got, want := do(with), do(without)
 		same(t, "answer", got, want)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/storage/sqlstore/outcomes"
+	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
 )
 
@@ -72,7 +74,7 @@ const (
 func TestKnownLinks(t *testing.T) {
 	done := wire.Patch{"Status": int64(4), "Crawled": int64(1), "UDate": longAgo, "TcDate": longAgo, "CDate": longAgo, "Batch_Id": int64(3)}
 	with := func(more wire.Patch) wire.Patch {
-		p := clonePatch(done)
+		p := tables.ClonePatch(done)
 		maps.Copy(p, more)
 		return p
 	}
@@ -332,11 +334,11 @@ func TestAttributesAndFormFields(t *testing.T) {
 	b.crawlAgain(wire.Fetched{Attributes: map[string]string{"robots_noindex": "", "b": "3"}})
 	same(t, "attributes", names(), "b=3")
 	many := map[string]string{}
-	for i := range 2 * maxFormFields {
+	for i := range 2 * outcomes.MaxFormFields {
 		many[fmt.Sprint("HTTP_POST_FORM_", i)] = "x"
 	}
 	b.crawlAgain(wire.Fetched{FormFields: many})
-	same(t, "properties", len(b.site("s").Properties), maxFormFields)
+	same(t, "properties", len(b.site("s").Properties), outcomes.MaxFormFields)
 }
 
 // crawlAgain is crawl in a new batch.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/storage/sqlstore/limits"
+	"hce/dc/internal/storage/sqlstore/outcomes"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
 	"hce/dc/internal/wire/zpack"
@@ -35,7 +37,7 @@ func pair2(self string) placement.Placement {
 // member returns a store on a fresh database that is a node of a cluster.
 func member(t testing.TB, self string) *bench {
 	b := newBench(t)
-	b.Store.o.Placement = func() (placement.Placement, error) { return pair2(self), nil }
+	b.Store.db.Options.Placement = func() (placement.Placement, error) { return pair2(self), nil }
 	return b
 }
 
@@ -161,7 +163,7 @@ func TestLinksToOwner(t *testing.T) {
 	links := []wire.Link{linkAt(parent, there+"x"), linkAt(parent, home+"own"), linkAt(parent, there+"x"), linkAt(parent, there+"y")}
 	a.crawled(home+"page1", 7, true, links...)
 	a.crawled(home+"page2", 8, true, links...)
-	a.Store.links = linkMemory{} // as after a restart
+	a.restart()
 	a.crawled(home+"page3", 9, true, links...)
 	same(t, "rows of the other node", a.row("s", there+"x").URL, "")
 	same(t, "row of this node", a.row("s", home+"own").Freq, int64(3))
@@ -233,7 +235,7 @@ func TestLinkGroups(t *testing.T) {
 				}
 			}
 		}
-		if len(r.Bundles) > 1 && len(text) > 10_100 || len(text) > maxBundle+100 || len(g.IDs) != len(r.Bundles) {
+		if len(r.Bundles) > 1 && len(text) > 10_100 || len(text) > limits.MaxBundle+100 || len(g.IDs) != len(r.Bundles) {
 			t.Errorf("a group of %s has %d bundles, %d ids, %d bytes", g.Owner, len(r.Bundles), len(g.IDs), len(text))
 		}
 	}
@@ -252,7 +254,7 @@ func TestBundlesOfGoneNode(t *testing.T) {
 	b.newSite(`{"id":"s"}`)
 	there := "http://" + hostOf(t, "n2", 0) + "/"
 	b.crawled("http://"+hostOf(t, "n1", 0)+"/page", 7, true, linkAt("", there), linkAt("", there+"x"))
-	b.Store.o.Placement = func() (placement.Placement, error) {
+	b.Store.db.Options.Placement = func() (placement.Placement, error) {
 		return placement.Placement{Epoch: 2, Self: "n1", Members: []string{"n1", "n4"}}, nil
 	}
 	groups := b.take(0)
@@ -286,7 +288,7 @@ func TestLinksOfLostNode(t *testing.T) {
 		_, err := b.LinksSent(ctx, wire.LinksSentRequest{IDs: g.IDs})
 		b.must(err)
 	}
-	b.Store.o.Placement = func() (placement.Placement, error) { return alone, nil }
+	b.Store.db.Options.Placement = func() (placement.Placement, error) { return alone, nil }
 	_, err := b.HostsAdopt(ctx, wire.HostsAdoptRequest{Placement: alone})
 	b.must(err)
 	b.crawled(home+"page", 8, false, links...)
@@ -332,7 +334,7 @@ func TestLinksOfFullAndUnknownSites(t *testing.T) {
 	b.newSite(`{"id":"later"}`)
 	same(t, "site that came later", b.receive("n1", 2, strange), wire.LinksStored{New: 1, Known: 1, Unknown: []string{}})
 	strange[1].SiteID = "deleted"
-	b.now = b.now.Add(siteWait)
+	b.now = b.now.Add(outcomes.SiteWait)
 	same(t, "deleted site", b.receive("n1", 3, strange), wire.LinksStored{Known: 1, Dropped: 1, Unknown: []string{"deleted"}})
 }
 
@@ -419,7 +421,7 @@ func TestCheckLinks(t *testing.T) {
 	change("DELETE FROM ", "links_out", "")
 	same(t, "faults without keys", len(faults()), 1)
 	change("UPDATE ", "links_waiting", " SET Links = '{'")
-	b.Store.o.Placement = nil
+	b.Store.db.Options.Placement = nil
 	same(t, "faults", len(faults()), 2)
 }
 
@@ -477,7 +479,7 @@ func TestKillWithLinksOut(t *testing.T) {
 	b.killCrawlers(killLinksVariable)
 	var pages, links int
 	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
-		_, err := t.Row("SELECT SUM(Status = 4), SUM(ParentMd5 <> '') FROM "+t.siteTable(sqldb.URLs, "s"), nil, &pages, &links)
+		_, err := t.Row("SELECT SUM(Status = 4), SUM(ParentMd5 <> '') FROM "+t.SiteTable(sqldb.URLs, "s"), nil, &pages, &links)
 		return err
 	}))
 	keys, waiting := b.count("links_out", "1=1"), b.count("links_waiting", "1=1")

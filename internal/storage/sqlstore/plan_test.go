@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/storage/sqlstore/outcomes"
+	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
 )
 
@@ -41,7 +43,7 @@ func TestHotStatementsUseIndexes(t *testing.T) {
 	selection := func(c wire.Criterion) string {
 		var text string
 		b.must(b.runReadTx(ctx, "test", func(t *tx) (err error) {
-			text, _, err = t.urlQuery("URLMd5", "", "0", c, "")
+			text, _, err = t.URLQuery("URLMd5", "", "0", c, "")
 			return err
 		}))
 		return text
@@ -64,13 +66,13 @@ func TestHotStatementsUseIndexes(t *testing.T) {
 		"exported":    {selection(wire.Criterion{Where: "`URLMd5` IN ('aa','bb') AND (`State`=0 AND `Crawled`>0 AND `HTTPCode` BETWEEN 200 AND 299)", Limit: "100"}), "(Site_Id=? AND URLMd5=?)", 9},
 		"batch":       {named("urls_in_work"), "urls.status (Site_Id=? AND Status=?)", 1},
 		"masks":       {named("site_mask_above"), "COVERING INDEX dc_urls.urls.errors (Site_Id=? AND ErrorMask>?", 2},
-		"known links": {"SELECT URLMd5 FROM " + urls + " WHERE Site_Id = ? AND URLMd5 IN (" + placeholders(500) + ")", "COVERING INDEX sqlite_autoindex_dc_urls.urls_1 (Site_Id=? AND URLMd5=?)", 501},
-		"old links": {"SELECT URLMd5, Status FROM " + urls + " AS `urls_0` WHERE Site_Id = ? AND URLMd5 IN (" + placeholders(500) + ") AND " + resettable + " AND (Status = 1 OR Batch_Id <> ?) AND NOT COALESCE((UDate > ?), 0)",
+		"known links": {"SELECT URLMd5 FROM " + urls + " WHERE Site_Id = ? AND URLMd5 IN (" + tables.Placeholders(500) + ")", "COVERING INDEX sqlite_autoindex_dc_urls.urls_1 (Site_Id=? AND URLMd5=?)", 501},
+		"old links": {"SELECT URLMd5, Status FROM " + urls + " AS `urls_0` WHERE Site_Id = ? AND URLMd5 IN (" + tables.Placeholders(500) + ") AND " + outcomes.Resettable + " AND (Status = 1 OR Batch_Id <> ?) AND NOT COALESCE((UDate > ?), 0)",
 			"(Site_Id=? AND URLMd5=?)", 503},
-		"freq":          {"UPDATE " + urls + " SET Freq = Freq + ? WHERE Site_Id = ? AND URLMd5 IN (" + placeholders(500) + ")", "(Site_Id=? AND URLMd5=?)", 502},
-		"mark":          {"UPDATE " + urls + " SET Status = 3 WHERE Site_Id = ? AND URLMd5 IN (" + placeholders(500) + ")", "(Site_Id=? AND URLMd5=?)", 501},
+		"freq":          {"UPDATE " + urls + " SET Freq = Freq + ? WHERE Site_Id = ? AND URLMd5 IN (" + tables.Placeholders(500) + ")", "(Site_Id=? AND URLMd5=?)", 502},
+		"mark":          {"UPDATE " + urls + " SET Status = 3 WHERE Site_Id = ? AND URLMd5 IN (" + tables.Placeholders(500) + ")", "(Site_Id=? AND URLMd5=?)", 501},
 		"finish":        {"UPDATE " + urls + " SET Status = 4 WHERE Site_Id = ? AND URLMd5 = ? AND Status = ? AND Batch_Id = ?", "(Site_Id=? AND URLMd5=?)", 4},
-		"site of a URL": {"SELECT URLMd5, Site_Id FROM " + b.db.Table(sqldb.Sites, "sites_urls") + " WHERE URLMd5 IN (" + placeholders(8) + ")", "COVERING INDEX dc_sites.sites_urls.md5 (URLMd5=?)", 8},
+		"site of a URL": {"SELECT URLMd5, Site_Id FROM " + b.db.Table(sqldb.Sites, "sites_urls") + " WHERE URLMd5 IN (" + tables.Placeholders(8) + ")", "COVERING INDEX dc_sites.sites_urls.md5 (URLMd5=?)", 8},
 		"property":      {"SELECT Value FROM " + b.db.Table(sqldb.Sites, "sites_properties") + " WHERE Site_Id = ? AND Name = ? ORDER BY rowid", "sites_properties.site (Site_Id=? AND Name=?)", 2},
 		"site":          {named("site_touch"), "PRIMARY KEY (Id=?)", 4},
 		"filters":       {"SELECT * FROM " + b.db.Table(sqldb.Sites, "sites_filters") + " WHERE Site_Id = ? ORDER BY rowid", "sites_filters.site (Site_Id=?)", 1},
@@ -106,7 +108,7 @@ func TestConcurrentFetchesGetDifferentRows(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]int{}
 	var wg sync.WaitGroup
-	for i, s := range []*Store{b.Store, Open(other, b.o), b.Store, Open(other, b.o)} {
+	for i, s := range []*Store{b.Store, Open(other, b.db.Options), b.Store, Open(other, b.db.Options)} {
 		wg.Go(func() {
 			for {
 				urls, err := s.URLFetch(ctx, []wire.URLFetchRequest{{MaxURLs: 7, URLsCriterion: wire.Criterion{Where: "Status=1", OrderBy: crawlOrder},
@@ -175,12 +177,12 @@ func testHotStatementsOnMySQL(t *testing.T) {
 			}
 			rows = append(rows, &u)
 		}
-		return t.addURLs("s", rows)
+		return t.AddURLs("s", rows)
 	}))
 	b.analyze("s")
 	selection := func(c wire.Criterion) (text string, args []any) {
 		b.must(b.runReadTx(ctx, "test", func(t *tx) (err error) {
-			text, args, err = t.urlQuery("URLMd5", "", "s", c, "")
+			text, args, err = t.URLQuery("URLMd5", "", "s", c, "")
 			return err
 		}))
 		return text, args
@@ -211,9 +213,9 @@ func testHotStatementsOnMySQL(t *testing.T) {
 	check("fetch", "index cdate")(selection(wire.Criterion{OrderBy: "CDate ASC", Limit: "20"}))
 	check("batch", "range status")(named("urls_in_work", "s"))
 	check("masks", "range errors")(named("site_mask_above", "s", 0))
-	check("known links", "range PRIMARY")(plain("SELECT URLMd5 FROM "+urls+" WHERE Site_Id = 's' AND URLMd5 IN ("+placeholders(len(keys))+")", keys...))
-	check("old links", "range PRIMARY")(plain("SELECT URLMd5, Status FROM "+urls+" WHERE Site_Id = 's' AND URLMd5 IN ("+placeholders(len(keys))+") AND "+resettable+" AND (Status = 1 OR Batch_Id <> 7) AND NOT COALESCE((UDate > '2026-01-01'), 0)", keys...))
-	check("freq", "range PRIMARY")(plain("UPDATE "+urls+" SET Freq = Freq + 1 WHERE Site_Id = 's' AND URLMd5 IN ("+placeholders(len(keys))+")", keys...))
+	check("known links", "range PRIMARY")(plain("SELECT URLMd5 FROM "+urls+" WHERE Site_Id = 's' AND URLMd5 IN ("+tables.Placeholders(len(keys))+")", keys...))
+	check("old links", "range PRIMARY")(plain("SELECT URLMd5, Status FROM "+urls+" WHERE Site_Id = 's' AND URLMd5 IN ("+tables.Placeholders(len(keys))+") AND "+outcomes.Resettable+" AND (Status = 1 OR Batch_Id <> 7) AND NOT COALESCE((UDate > '2026-01-01'), 0)", keys...))
+	check("freq", "range PRIMARY")(plain("UPDATE "+urls+" SET Freq = Freq + 1 WHERE Site_Id = 's' AND URLMd5 IN ("+tables.Placeholders(len(keys))+")", keys...))
 	check("finish", "range PRIMARY")(plain("UPDATE "+urls+" SET Status = 4 WHERE Site_Id = 's' AND URLMd5 = ? AND Status = 3 AND Batch_Id = 1", keys[0]))
 	check("site", "range PRIMARY")(named("site_touch", "2026-01-05 10:00:00", 0, 0, "s"))
 	check("site of a URL", "range md5")(plain("SELECT URLMd5, Site_Id FROM "+b.db.Table(sqldb.Sites, "sites_urls")+" WHERE URLMd5 IN (?, ?)", keys[0], keys[1]))

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
 )
 
@@ -91,7 +92,7 @@ func TestNextRecrawlDate(t *testing.T) {
 	for _, expression := range []string{"SLEEP(5)", "NOW(", "`NoColumn`", "1; DROP TABLE x"} {
 		r := due(1)
 		r.DateExpression = expression
-		if _, err := b.RecrawlBegin(ctx, r); !isRefusal(err) || !strings.Contains(err.Error(), "dateExpression") {
+		if _, err := b.RecrawlBegin(ctx, r); !tables.IsRefusal(err) || !strings.Contains(err.Error(), "dateExpression") {
 			t.Errorf("%s: %v", expression, err)
 		}
 	}
@@ -164,7 +165,7 @@ func TestRecrawlBegin(t *testing.T) {
 	} {
 		r := due(1)
 		r.Criterion = c
-		if _, err := b.RecrawlBegin(ctx, r); !isRefusal(err) || !strings.Contains(err.Error(), name) {
+		if _, err := b.RecrawlBegin(ctx, r); !tables.IsRefusal(err) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -108,7 +108,7 @@ func BenchmarkRoad(b *testing.B) {
 func benchmarkRoad(b *testing.B) {
 	d := newRoad(b)
 	batch := int64(1)
-	d.o.FreqDelay = 5 * time.Second
+	d.db.Options.FreqDelay = 5 * time.Second
 	for d.pages < 500 {
 		d.round(batch, func() {}, func() {})
 		batch++

@@ -269,10 +269,10 @@ func TestSiteUpdateDeletesReplacedRoots(t *testing.T) {
 	same(t, "attributes", len(list), 0)
 	var deleted, aged, journal int
 	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
-		if _, err := t.Row("SELECT FDel, FDeleted FROM "+t.siteTable(sqldb.Freqs, "s")+" WHERE Site_Id = ? AND URLMd5 = ?", []any{"s", wire.Md5("http://r/")}, &deleted, &aged); err != nil {
+		if _, err := t.Row("SELECT FDel, FDeleted FROM "+t.SiteTable(sqldb.Freqs, "s")+" WHERE Site_Id = ? AND URLMd5 = ?", []any{"s", wire.Md5("http://r/")}, &deleted, &aged); err != nil {
 			return err
 		}
-		_, err := t.Row("SELECT COUNT(*) FROM "+t.siteTable(sqldb.Logs, "s")+" WHERE Site_Id = ? AND OpCode = 21 AND Object LIKE '%\"reason\":7%'", []any{"s"}, &journal)
+		_, err := t.Row("SELECT COUNT(*) FROM "+t.SiteTable(sqldb.Logs, "s")+" WHERE Site_Id = ? AND OpCode = 21 AND Object LIKE '%\"reason\":7%'", []any{"s"}, &journal)
 		return err
 	}))
 	same(t, "events", []int{deleted, aged, journal}, []int{1, 1, 3})

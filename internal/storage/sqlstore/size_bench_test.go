@@ -67,7 +67,7 @@ func (b *bench) fillSite(site string, rows int) {
 				u := sizedURL(site, i)
 				list = append(list, &u)
 			}
-			return t.addURLs(site, list)
+			return t.AddURLs(site, list)
 		}))
 	}
 	if backend == sqldb.DriverMySQL {
@@ -91,7 +91,7 @@ func sizedURL(site string, i int) wire.URL {
 
 // requests are the measured requests; each call uses other keys.
 func (b *bench) requests() map[string]func(site string, rows, round int) {
-	b.o.FreqDelay = 5 * time.Second // as crawler-task
+	b.db.Options.FreqDelay = 5 * time.Second // as crawler-task
 	made := map[string]wire.Link{}
 	link := func(site string, i int) wire.Link {
 		name := fmt.Sprint(site, i)

@@ -66,6 +66,9 @@ func newBenchOf(t testing.TB, synchronous string) *bench {
 	return b
 }
 
+// restart forgets what the store remembers, as a kill does.
+func (b *bench) restart() { b.Store = Open(b.db.DB, b.db.Options) }
+
 func (b *bench) must(err error) {
 	b.Helper()
 	if err != nil {

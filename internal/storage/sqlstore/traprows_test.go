@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
 )
 
@@ -20,7 +21,7 @@ func (b *bench) waitingURLs() string {
 	b.Helper()
 	rows, err := b.URLFetch(ctx, []wire.URLFetchRequest{{Sites: []string{"s"}, URLsCriterion: wire.Criterion{Where: "`Status`=1", OrderBy: "`URL`"}}})
 	b.must(err)
-	return strings.Join(mapSlice(rows, func(u wire.URL) string { return u.URL }), " ")
+	return strings.Join(tables.MapSlice(rows, func(u wire.URL) string { return u.URL }), " ")
 }
 
 // Links of traps wait behind the others, and give way to them when the site is full.
@@ -50,7 +51,7 @@ func TestLinksOfTrapsAreLast(t *testing.T) {
 			URLUpdate: map[bool]wire.Patch{true: {"Status": int64(3), "Batch_Id": int64(9)}}[batch],
 		}})
 		b.must(err)
-		return mapSlice(rows, func(u wire.URL) string { return u.URL })
+		return tables.MapSlice(rows, func(u wire.URL) string { return u.URL })
 	}
 	same(t, "a client", fetch(false), []string{"a", "t1", "t2"})
 	same(t, "a batch", fetch(true), []string{"a"})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/storage/sqlstore/counters"
 	"hce/dc/internal/wire"
 )
 
@@ -15,12 +16,12 @@ func TestDefaultsOfColumns(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s"}`)
 	b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
-		_, err := t.Exec("INSERT INTO "+t.siteTable(sqldb.URLs, "s")+" (Site_Id, URLMd5, CDate) VALUES (?, ?, ?)", "s", wire.Md5("u"), t.now)
+		_, err := t.Exec("INSERT INTO "+t.SiteTable(sqldb.URLs, "s")+" (Site_Id, URLMd5, CDate) VALUES (?, ?, ?)", "s", wire.Md5("u"), t.Now)
 		return err
 	}))
 	u := b.row("s", "u")
 	for name, value := range wire.PatchOf(&u, wire.URLColumns) {
-		if own := slices.Contains(append(ownDefaults, "URLMd5"), name); !isZero(value) != own {
+		if own := slices.Contains(append(counters.OwnDefaults, "URLMd5"), name); !counters.IsZero(value) != own {
 			t.Errorf("%s = %v", name, value)
 		}
 	}
@@ -200,7 +201,7 @@ func TestStatistics(t *testing.T) {
 	var codes []string
 	b.must(b.runReadTx(ctx, "test", func(t *tx) error {
 		freq, codes = make([]int64, 6), nil
-		_, err := t.Row("SELECT SUM(FIns), SUM(FNew), SUM(FUpd), SUM(FCrawled), SUM(FProcessed), COUNT(*) FROM "+t.siteTable(sqldb.Freqs, "on")+" WHERE Site_Id = 'on'", nil,
+		_, err := t.Row("SELECT SUM(FIns), SUM(FNew), SUM(FUpd), SUM(FCrawled), SUM(FProcessed), COUNT(*) FROM "+t.SiteTable(sqldb.Freqs, "on")+" WHERE Site_Id = 'on'", nil,
 			&freq[0], &freq[1], &freq[2], &freq[3], &freq[4], &freq[5])
 		if err != nil {
 			return err
@@ -211,11 +212,11 @@ func TestStatistics(t *testing.T) {
 			codes = append(codes, s)
 			return err
 		}
-		err = t.Each("SELECT OpCode FROM "+t.siteTable(sqldb.Logs, "on")+" WHERE Site_Id = 'on' AND URLMd5 = ? ORDER BY "+t.DB.RowID(), []any{wire.Md5("u")}, list)
+		err = t.Each("SELECT OpCode FROM "+t.SiteTable(sqldb.Logs, "on")+" WHERE Site_Id = 'on' AND URLMd5 = ? ORDER BY "+t.DB.RowID(), []any{wire.Md5("u")}, list)
 		if err != nil {
 			return err
 		}
-		return t.Each("SELECT COUNT(*) FROM "+t.siteTable(sqldb.Logs, "off")+" WHERE Site_Id = 'off' UNION ALL SELECT COUNT(*) FROM "+t.siteTable(sqldb.Freqs, "off")+" WHERE Site_Id = 'off'", nil, list)
+		return t.Each("SELECT COUNT(*) FROM "+t.SiteTable(sqldb.Logs, "off")+" WHERE Site_Id = 'off' UNION ALL SELECT COUNT(*) FROM "+t.SiteTable(sqldb.Freqs, "off")+" WHERE Site_Id = 'off'", nil, list)
 	}))
 	same(t, "freq", freq, []int64{2, 2, 1, 1, 1, 2})
 	same(t, "log", codes, []string{"20", "1", "22", "2", "3", "4", "6", "7", "0", "0"})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/storage/sqldb"
+	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
 )
 
@@ -37,7 +38,7 @@ func (b *bench) waiting(site string) string {
 		if has, err := t.HasSite(sqldb.Deleted, site); err != nil || !has {
 			return err
 		}
-		return t.Each("SELECT URL, COALESCE(TcDate, '-') FROM "+t.siteTable(sqldb.Deleted, site)+" WHERE Site_Id = ? ORDER BY URL, TcDate", []any{site}, func(scan func(...any) error) error {
+		return t.Each("SELECT URL, COALESCE(TcDate, '-') FROM "+t.SiteTable(sqldb.Deleted, site)+" WHERE Site_Id = ? ORDER BY URL, TcDate", []any{site}, func(scan func(...any) error) error {
 			var url, date string
 			err := scan(&url, &date)
 			list = append(list, url+" "+date)
@@ -166,9 +167,9 @@ func TestJournalHasReasonOfDeletion(t *testing.T) {
 	}
 }
 
-// A request for more rows than pageRows changes all of them, with each kind of selection.
+// A request for more rows than PageRows changes all of them, with each kind of selection.
 func TestManyRowsTakeSeveralTransactions(t *testing.T) {
-	const rows = 2*pageRows + 100
+	const rows = 2*tables.PageRows + 100
 	b := newBench(t)
 	fill := func() {
 		b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
@@ -177,9 +178,9 @@ func TestManyRowsTakeSeveralTransactions(t *testing.T) {
 				u := linkTo(i)
 				urls = append(urls, &u)
 			}
-			fresh, err := t.missingURLs("s", urls)
+			fresh, err := t.MissingURLs("s", urls)
 			b.must(err)
-			return t.addURLs("s", fresh)
+			return t.AddURLs("s", fresh)
 		}))
 	}
 	b.newSite(`{"id":"s","urls":["http://example.com/"]}`)
@@ -199,9 +200,9 @@ func TestManyRowsTakeSeveralTransactions(t *testing.T) {
 	fill()
 	same(t, "delete, limited", b.deleteURLs(fmt.Sprintf(`[{"siteId":"s","criterions":{"ORDER BY":"LENGTH(ParentMd5) DESC","LIMIT":%d}}]`, rows-1)).Statuses, statuses(true))
 	left("deleted, limited", 1, 2*rows)
-	same(t, "purge", b.purge(fmt.Sprintf(`[{"siteId":"s","criterions":{"LIMIT":%d}}]`, 2*pageRows+50)), fmt.Sprintf("s:%d", pageRows+25)) // each has two copies
-	left("purged, limited", 1, 2*(rows-pageRows-25))
-	same(t, "purge", b.purge(`[{"siteId":"s","criterions":{"LIMIT":null}}]`), fmt.Sprintf("s:%d", rows-pageRows-25))
+	same(t, "purge", b.purge(fmt.Sprintf(`[{"siteId":"s","criterions":{"LIMIT":%d}}]`, 2*tables.PageRows+50)), fmt.Sprintf("s:%d", tables.PageRows+25)) // each has two copies
+	left("purged, limited", 1, 2*(rows-tables.PageRows-25))
+	same(t, "purge", b.purge(`[{"siteId":"s","criterions":{"LIMIT":null}}]`), fmt.Sprintf("s:%d", rows-tables.PageRows-25))
 	left("purged", 1, 0)
 	fill()
 	_, err := b.URLAge(ctx, []wire.URLAgeRequest{{URLsCriterion: wire.Criterion{Where: "ParentMd5<>''"}, MaxURLs: rows - 1, DelayedType: wire.Delayed}})

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
 )
 
@@ -54,7 +55,7 @@ func TestURLFetchSelects(t *testing.T) {
 	b.must(b.Suspend(ctx, "s3", wire.ErrSiteMaxErrors, 0))
 	b.must(b.Suspend(ctx, "0", 0, 0)) // no rows from the general site
 	b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
-		_, err := t.insertRow(t.listTarget("", propertiesInfo), wire.Patch{"Site_Id": "s1", "Name": "D", "Value": "1"})
+		_, err := t.InsertRow(t.ListTarget("", tables.PropertiesInfo), wire.Patch{"Site_Id": "s1", "Name": "D", "Value": "1"})
 		return err
 	}))
 	for name, c := range cases {
@@ -336,7 +337,7 @@ func TestTake(t *testing.T) {
 			}
 			run := func(take func(b *bench) []wire.URL) []any {
 				b := newBench(t)
-				b.o.StatsFreq, b.o.StatsLog = true, true
+				b.db.Options.StatsFreq, b.db.Options.StatsLog = true, true
 				b.fill(3, 3)
 				for i := range 3 {
 					site := fmt.Sprintf("s%d", i)
@@ -346,11 +347,11 @@ func TestTake(t *testing.T) {
 							if i == 1 && j == 1 {
 								set["ErrorMask"], set["Attempts"] = int64(6), int64(1)
 							}
-							if err := t.setKeys(t.urlsTarget("test", site), []string{wire.Md5(fmt.Sprintf("%d/%d", i, j))}, set); err != nil {
+							if err := t.SetKeys(t.URLsTarget("test", site), []string{wire.Md5(fmt.Sprintf("%d/%d", i, j))}, set); err != nil {
 								return err
 							}
 						}
-						return t.recountSite(site)
+						return t.RecountSite(site)
 					}))
 				}
 				b.now = b.now.Add(time.Hour)

@@ -203,7 +203,7 @@ func TestConcurrentPurgeAndSiteNew(t *testing.T) {
 	other, err := sqldb.Open(ctx, b.config)
 	b.must(err)
 	defer other.Close()
-	stores := []*Store{b.Store, Open(other, b.o)}
+	stores := []*Store{b.Store, Open(other, b.db.Options)}
 	var wg sync.WaitGroup
 	run := func(do func(s *Store, i int) error) {
 		for _, s := range stores {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"hce/dc/internal/storage/sqlstore/sites"
 	"hce/dc/internal/wire"
 )
 
@@ -156,5 +157,5 @@ func TestProxiesOfASite(t *testing.T) {
 	}
 	list, err := b.Proxies(ctx, "s")
 	b.must(err)
-	same(t, "at most", len(list), maxProxies)
+	same(t, "at most", len(list), sites.MaxProxies)
 }
