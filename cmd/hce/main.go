@@ -9,10 +9,19 @@ import (
 	"syscall"
 
 	"hce/dc/internal/cli/hce"
+	"hce/dc/internal/engine"
+	"hce/dc/internal/process"
+	"hce/dc/internal/storage"
 )
 
 func main() {
+	process.RunIfWorker(storage.Evaluate, nil)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process
-	os.Exit(hce.Command(ctx, os.Stdout, os.Stderr).Main(os.Args[1:]))
+	os.Exit(hce.Command(ctx, openEngine, os.Stdout, os.Stderr).Main(os.Args[1:]))
+}
+
+// openEngine opens a folder for a crawl, as crawler-task and processor-task work.
+func openEngine(ctx context.Context, dir, networks string) (hce.Engine, error) {
+	return engine.Open(ctx, dir, engine.Options{AllowNetworks: networks, LogFiles: true, Workers: true, Waits: true})
 }

@@ -153,6 +153,11 @@ func (e *Engine) ask(ctx context.Context, op wire.Op, request, answer any) error
 	if err != nil {
 		return err
 	}
+	return e.runCall(ctx, op, call, answer)
+}
+
+// runCall runs an operation of the stores.
+func (e *Engine) runCall(ctx context.Context, op wire.Op, call json.RawMessage, answer any) error {
 	result, err := storage.Job{Repository: e.repo}.Run(ctx, call)
 	if err != nil {
 		return files.ExplainFull(err, e.Dir)

@@ -234,6 +234,37 @@ func TestCrawlStops(t *testing.T) {
 	}
 }
 
+// A site whose recrawl date has passed is renewed once, also after a kill in the middle.
+func TestRenewDue(t *testing.T) {
+	root, requests := newSite(t, 3)
+	e, site := openFolder(t, t.TempDir(), root, func(_ *Options, site map[string]any) { site["recrawlPeriod"] = 1440 })
+	crawlAgain := func(due, killed bool, times int) {
+		t.Helper()
+		if due {
+			if err := e.Ask(t.Context(), wire.SiteUpdate, map[string]any{"id": siteID, "recrawlDate": "2020-01-01 00:00:00"}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if killed {
+			if locked, _, err := e.lockDue(t.Context(), siteID); err != nil || locked == nil {
+				t.Fatalf("%v, %v", locked, err)
+			}
+		}
+		renewed, err := e.RenewDue(t.Context(), siteID)
+		if err == nil {
+			err = e.Crawl(t.Context(), site, nil, nil)
+		}
+		if err != nil || renewed != due || requests()["/"] != times || requests()["/p0"] != 1 {
+			t.Errorf("renewed %t, %v; want %t; %v", renewed, err, due, requests())
+		}
+	}
+	crawlAgain(false, false, 1)
+	crawlAgain(true, false, 2)
+	crawlAgain(false, false, 2)
+	crawlAgain(true, true, 3)
+	crawlAgain(false, false, 3)
+}
+
 // A folder belongs to one engine, and a site to one call.
 func TestOneEngine(t *testing.T) {
 	root, _ := newSite(t, 3)
