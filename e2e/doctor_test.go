@@ -61,7 +61,9 @@ func healthy(t *testing.T) *patient {
 	p.run("archive", "init", p.archive)
 	p.run("archive", "crawler", w.URL+"/p7.html", "--root", p.archive, "--interval", "0", "--allow-network", "127.0.0.0/8")
 	// As if a dc-daemon had worked in the folder, too.
-	p.must(exec.Command("cp", "-a", filepath.Join(p.archive, "crawler", "data", "keys"), p.data("keys")).Run())
+	for _, name := range []string{"keys", "stat"} {
+		p.must(exec.Command("cp", "-a", filepath.Join(p.archive, "crawler", "data", name), p.data(name)).Run())
+	}
 	return p
 }
 
