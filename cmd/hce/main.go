@@ -6,9 +6,11 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"hce/dc/internal/cli/hce"
+	"hce/dc/internal/daemon/load"
 	"hce/dc/internal/engine"
 	"hce/dc/internal/process"
 	"hce/dc/internal/storage"
@@ -21,7 +23,14 @@ func main() {
 	os.Exit(hce.Command(ctx, openEngine, os.Stdout, os.Stderr).Main(os.Args[1:]))
 }
 
-// openEngine opens a folder for a crawl, as crawler-task and processor-task work.
+// openEngine opens a folder for a crawl, which works as crawler-task and processor-task do. So less frequent garbage collection
+// saves time, up to a limit.
 func openEngine(ctx context.Context, dir, networks string) (hce.Engine, error) {
-	return engine.Open(ctx, dir, engine.Options{AllowNetworks: networks, LogFiles: true, Workers: true, Waits: true})
+	e, err := engine.Open(ctx, dir, engine.Options{AllowNetworks: networks, LogFiles: true, Workers: true, Waits: true})
+	if err != nil {
+		return nil, err
+	}
+	debug.SetGCPercent(200)
+	load.New(load.Config{}).SetMemoryLimit(e.Memory())
+	return e, nil
 }

@@ -127,6 +127,13 @@ func (e *Engine) openProgram(program string) (*config.File, config.Application, 
 	return f, app, log.With("program", program, "pid", os.Getpid()), nil
 }
 
+// processMemory is the memory of processing, as in processor-task (bytes).
+const processMemory = 512 << 20
+
+// Memory is the memory that crawls need (bytes), for the soft limit of a program that does nothing else. Processes that
+// read pages have their own.
+func (e *Engine) Memory() int64 { return e.crawl.Memory() + processMemory }
+
 // Close closes the folder. No call may be under way. It may be called more than once.
 func (e *Engine) Close() {
 	for len(e.closers) > 0 {
