@@ -92,7 +92,7 @@ func (e *Engine) Crawl(ctx context.Context, s Site) iter.Seq2[Page, error] {
 					return errBreak
 				}
 				return nil
-			})
+			}, nil)
 		}
 		if err != nil && !errors.Is(err, errBreak) {
 			yield(Page{}, err)

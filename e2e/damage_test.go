@@ -83,7 +83,7 @@ func readDamaged(t *testing.T, base *patient) {
 			t.Errorf("again: %q", stdout)
 		}
 		p.output(0, "hce", "repair", "--data", p.dir)
-		p.output(0, "hce", "crawl", p.root, "--data", p.dir, "--allow-network", "127.0.0.0/8")
+		p.output(0, "hce", "crawl", "site", "--data", p.dir, "--allow-network", "127.0.0.0/8")
 		p.output(0, "hce-search", index...)
 		found, _ = p.output(0, "hce-search", "ask", "article", "--dir", p.index)
 		if n := strings.Count(found, p.root); n != 8 {

@@ -60,6 +60,10 @@ func healthy(t *testing.T) *patient {
 	p.run("ose", "export", "site", p.target, "--data", p.dir)
 	p.run("archive", "init", p.archive)
 	p.run("archive", "crawler", w.URL+"/p7.html", "--root", p.archive, "--interval", "0", "--allow-network", "127.0.0.0/8")
+	// As if a dc-daemon had worked in the folder, too.
+	for _, name := range []string{"keys", "stat"} {
+		p.must(exec.Command("cp", "-a", filepath.Join(p.archive, "crawler", "data", name), p.data(name)).Run())
+	}
 	return p
 }
 
@@ -335,8 +339,7 @@ func (p *patient) plain(text string) string {
 // ignoreLeftovers: what dead processes leave is no fault.
 func ignoreLeftovers(t *testing.T, base *patient) {
 	base.must(os.WriteFile(filepath.Join(base.dir, "crawl.lock"), []byte("999999\n"), 0o600),
-		os.WriteFile(base.data("dc-daemon.lock"), []byte("999999\n"), 0o600),
-		os.WriteFile(filepath.Join(base.dir, "daemon.json"), []byte(`{"pid":999999,"adminPort":1}`), 0o600))
+		os.WriteFile(base.data("dc-daemon.lock"), []byte("999999\n"), 0o600))
 	if faults, status := base.doctor(); status != 0 {
 		t.Errorf("%+v", faults)
 	}

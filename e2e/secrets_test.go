@@ -187,7 +187,6 @@ func TestSecrets(t *testing.T) {
 	run(0, "status", "--json")
 	l.below(out)
 	l.below(filepath.Join(data, "data", "log"))
-	l.below(filepath.Join(data, "data", "stat"))
 }
 
 // Passwords of ini files and the environment are in no message, whatever is wrong with them.

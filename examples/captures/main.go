@@ -3,7 +3,7 @@
 //
 //	captures -bin bin -out docs/captures
 //
-// The files are crawl.svg, top-sites.svg, top-managers.svg and site-ls.svg, 100 columns and 30 rows.
+// The files are crawl.svg, top-sites.svg and site-ls.svg, 100 columns and 30 rows.
 // Addresses, the data folder and times are replaced by fixed texts. The exit code is 0 on success, 1 on
 // failure, 2 for wrong flags. No process that it starts outlives it.
 package main

@@ -90,7 +90,7 @@ func (c *capturing) takePictures() error {
 	return nil
 }
 
-// captureTop takes the pictures of hce top.
+// captureTop takes the picture of hce top.
 func (c *capturing) captureTop() error {
 	p, err := c.startTerminal("top", "--interval", "1s")
 	if err != nil {
@@ -98,26 +98,13 @@ func (c *capturing) captureTop() error {
 	}
 	defer p.Close()
 	busy := regexp.MustCompile(`/ +active +\d\d+ +\d+ +\d+ +[0-9.]+ +[1-9]`) // errors; their causes are sampled later
-	steps := []struct {
-		key, name string
-		shows     func(text string) bool
-	}{
-		{"", "top-sites", func(text string) bool {
-			return busy.MatchString(text) && strings.Contains(text, "slowest") && strings.Contains(text, "HTTP_ERROR")
-		}},
-		{"2", "top-managers", func(text string) bool { return strings.Contains(text, "per second URLs") }},
-	}
-	for _, step := range steps {
-		err := p.Type(step.key)
-		if err == nil {
-			err = p.Await(c.ctx, func(s pseudoterminal.Screen) bool {
-				c.screens[step.name] = s
-				return step.shows(s.Text())
-			})
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
-		}
+	err = p.Await(c.ctx, func(s pseudoterminal.Screen) bool {
+		c.screens["top-sites"] = s
+		text := s.Text()
+		return busy.MatchString(text) && strings.Contains(text, "slowest") && strings.Contains(text, "HTTP_ERROR")
+	})
+	if err != nil {
+		return fmt.Errorf("top-sites: %w", err)
 	}
 	if err := p.Type("q"); err != nil {
 		return err

@@ -226,7 +226,7 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 		r.logOf(it).Info("left to another node", "site", it.SiteID, "url", it.url.URL, "target", away.target, "node", away.owner)
 		r.saves <- r.movedOutcome(it, away, err)
 	case errors.As(err, &refused) && refused.back && it.gaveUp.cause == "":
-		r.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "errors", refused.bits.Names(), "error", err)
+		r.recordFailed(it, "put off", refused.bits, err)
 		it.started = false
 		out := it.uncrawledOutcome(refused.bits, wire.DateOf(r.Now()))
 		out.waitForHost(refused.until)
@@ -238,7 +238,7 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 		r.saves <- it.uncrawledOutcome(0, wire.DateOf(r.Now()))
 	case err != nil:
 		bits, code := faultBits(err)
-		r.logOf(it).Info("fetch failed", "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "error", err)
+		r.recordFailed(it, "fetch failed", bits, err)
 		out := it.failedOutcome(bits, code, wire.DateOf(r.Now()))
 		out.setStatus(refused.status)
 		if refused.forbids != "" && refused.forbids == it.target {
@@ -264,6 +264,14 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 		r.saves <- r.readOutcome(ctx, page{item: it, answer: a})
 	default:
 		r.pages <- page{item: it, answer: a}
+	}
+}
+
+// recordFailed tells why a request of an item failed or was put off.
+func (r *batchRun) recordFailed(it *item, message string, bits wire.ErrorMask, err error) {
+	r.logOf(it).Info(message, "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "error", err)
+	if r.Failed != nil {
+		r.Failed(it.SiteID, err)
 	}
 }
 

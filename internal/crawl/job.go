@@ -141,6 +141,8 @@ type Job struct {
 	Placement func() (placement.Placement, error)
 	// ProjectLog opens the log of a site's project by the suffix of its file. It may be nil.
 	ProjectLog func(suffix string) *slog.Logger
+	// Failed is told why a request of a site failed or was put off. It may be nil.
+	Failed func(site string, err error)
 
 	robots    robotscache.Cache
 	addressed addressCache
@@ -297,7 +299,9 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 			log.Warn("cannot count links", "error", err) // the next batch does
 		}
 	}
-	log.Info("batch crawled", "items", crawled, "ms", j.Now().Sub(start).Milliseconds())
+	if crawled > 0 { // an idle engine runs empty batches
+		log.Info("batch crawled", "items", crawled, "ms", j.Now().Sub(start).Milliseconds())
+	}
 	return answer, nil
 }
 

@@ -5,8 +5,8 @@
 //	e, err := engine.Open(ctx, dir, engine.Options{})
 //	defer e.Close()
 //	err = e.Ask(ctx, wire.SiteNew, object, nil)
-//	err = e.Crawl(ctx, id, func(p *pages.Page) error { fmt.Println(p.URL.URL); return nil })
+//	err = e.Crawl(ctx, site, func(p *pages.Page) error { fmt.Println(p.URL.URL); return nil }, nil)
 //
-// Pages are read in this process too, so a page that crashes or takes long is not ended alone, as it is by
+// Without Options.Workers pages are read in this process too, so a page that crashes or takes long is not ended alone, as it is by
 // processor-task. The reader is linear in the size of a page, and sizes are bounded.
 package engine

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -24,19 +24,30 @@ type Options struct {
 	// AllowNetworks are networks that are not public and may be crawled, such as 127.0.0.0/8; separated by commas.
 	AllowNetworks string
 	Log           *slog.Logger // nil: records are discarded
+	// LogFiles: records go to the logs that crawler-task.ini and processor-task.ini name, and not to Log.
+	LogFiles bool
+	// Workers: pages are read by child processes of this program, each within its budget (max_item_time, max_item_memory), and
+	// not in this process. The program calls process.RunIfWorker first.
+	Workers bool
+	// Waits: a crawl waits while the machine has a fault, such as a full disk, and goes on after it. Otherwise it ends with
+	// the fault.
+	Waits bool
 }
 
 // Engine is an opened data folder. Goroutines may share it.
 type Engine struct {
-	Dir     string // absolute
-	crawl   crawlprogram.Settings
-	process processprogram.Settings
-	repo    *storage.Repository
-	log     *slog.Logger
-	closers []func()
+	*datafolder.Folder
+	options    Options
+	crawl      crawlprogram.Settings
+	process    processprogram.Settings
+	repo       *storage.Repository
+	crawlLog   *slog.Logger // also of the stores
+	processLog *slog.Logger
+	closers    []func()
 
 	mu      sync.Mutex
-	crawled map[string]bool // sites
+	crawled map[string]bool   // sites
+	failed  map[string]string // the last error of a request, by site
 }
 
 // Open creates what is missing of the folder and opens it. The error wraps files.ErrLocked if another crawl works in the
@@ -49,24 +60,21 @@ func Open(ctx context.Context, dir string, o Options) (_ *Engine, err error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{Dir: f.Dir, log: o.Log, crawled: map[string]bool{}}
-	if e.log == nil {
-		e.log = slog.New(slog.NewTextHandler(io.Discard, nil))
-	}
+	e := &Engine{Folder: f, options: o, crawled: map[string]bool{}, failed: map[string]string{}}
 	defer func() {
 		if err != nil {
 			e.Close()
 		}
 	}()
-	release, err := f.Reserve()
+	release, err := f.Occupy()
 	if err != nil {
 		return nil, fmt.Errorf("open data folder %s: %w", f.Dir, err)
 	}
 	e.closers = append(e.closers, release)
-	if err = e.readSettings(o.AllowNetworks); err != nil {
-		return nil, err
+	if err = e.readSettings(); err != nil {
+		return nil, files.ExplainFull(err, f.Dir)
 	}
-	repo, closeStores, err := storage.Open(ctx, e.crawl.Storage, e.log)
+	repo, closeStores, err := storage.Open(ctx, e.crawl.Storage, e.crawlLog)
 	if err != nil {
 		return nil, files.ExplainFull(err, f.Dir)
 	}
@@ -75,35 +83,56 @@ func Open(ctx context.Context, dir string, o Options) (_ *Engine, err error) {
 	return e, nil
 }
 
-// readSettings reads the ini files of the folder.
-func (e *Engine) readSettings(networks string) error {
-	for _, part := range []struct {
-		program string
-		read    func(f *config.File, app config.Application) error
-	}{
-		{"crawler-task", func(f *config.File, app config.Application) (err error) {
-			e.crawl, err = crawlprogram.ReadSettings(f, app, e.log)
-			return err
-		}},
-		{"processor-task", func(f *config.File, app config.Application) (err error) {
-			e.process, err = processprogram.ReadSettings(f, app, e.log)
-			return err
-		}},
-	} {
-		f, err := config.Load(filepath.Join(e.Dir, "ini", part.program+".ini"))
-		if err != nil {
-			return err
-		}
-		f.Override("Application", "data_dir", filepath.Join(e.Dir, "data"))
-		if networks != "" {
-			f.Override("CrawlerTask", "AllowedNetworks", networks)
-		}
-		if err := part.read(f, f.Application(part.program, "")); err != nil {
-			return err
-		}
+// readSettings reads the ini files of the folder and opens the logs.
+func (e *Engine) readSettings() (err error) {
+	f, app, log, err := e.openProgram("crawler-task")
+	if err != nil {
+		return err
 	}
-	return nil
+	if e.crawl, err = crawlprogram.ReadSettings(f, app, log); err != nil {
+		return err
+	}
+	e.crawlLog = log
+	if f, app, log, err = e.openProgram("processor-task"); err != nil {
+		return err
+	}
+	e.process, err = processprogram.ReadSettings(f, app, log)
+	e.processLog = log
+	return err
 }
+
+// openProgram reads the ini file of a task program and returns the log of its work.
+func (e *Engine) openProgram(program string) (*config.File, config.Application, *slog.Logger, error) {
+	f, err := config.Load(filepath.Join(e.IniDir(), program+".ini"))
+	if err != nil {
+		return nil, config.Application{}, nil, err
+	}
+	f.Override("Application", "data_dir", e.DataDir())
+	if e.options.AllowNetworks != "" {
+		f.Override("CrawlerTask", "AllowedNetworks", e.options.AllowNetworks)
+	}
+	if !e.options.LogFiles {
+		log := e.options.Log
+		if log == nil {
+			log = slog.New(slog.DiscardHandler)
+		}
+		return f, f.Application(program, ""), log, nil
+	}
+	app := f.Application(program, "log/"+program+".log")
+	log, _, out, err := app.Log.Open(os.Stderr)
+	if err != nil {
+		return nil, app, nil, err
+	}
+	e.closers = append(e.closers, out.Close)
+	return f, app, log.With("program", program, "pid", os.Getpid()), nil
+}
+
+// processMemory is the memory of processing, as in processor-task (bytes).
+const processMemory = 512 << 20
+
+// Memory is the memory that crawls need (bytes), for the soft limit of a program that does nothing else. Processes that
+// read pages have their own.
+func (e *Engine) Memory() int64 { return e.crawl.Memory() + processMemory }
 
 // Close closes the folder. No call may be under way. It may be called more than once.
 func (e *Engine) Close() {
@@ -131,6 +160,11 @@ func (e *Engine) ask(ctx context.Context, op wire.Op, request, answer any) error
 	if err != nil {
 		return err
 	}
+	return e.runCall(ctx, op, call, answer)
+}
+
+// runCall runs an operation of the stores.
+func (e *Engine) runCall(ctx context.Context, op wire.Op, call json.RawMessage, answer any) error {
 	result, err := storage.Job{Repository: e.repo}.Run(ctx, call)
 	if err != nil {
 		return files.ExplainFull(err, e.Dir)
@@ -157,4 +191,17 @@ func (e *Engine) releaseSite(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.crawled, id)
+}
+
+// Fault returns the error of the last request of a site that failed or was put off, "" without one.
+func (e *Engine) Fault(site string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.failed[site]
+}
+
+func (e *Engine) recordFailed(site string, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.failed[site] = err.Error()
 }

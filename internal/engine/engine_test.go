@@ -6,13 +6,29 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"hce/dc/internal/cli/follow"
 	"hce/dc/internal/cli/pages"
+	"hce/dc/internal/process"
+	"hce/dc/internal/storage"
 	"hce/dc/internal/wire"
 )
+
+// TestMain is also the worker of TestCrawlWithWorkers. A page whose date is asked from the expression 'die' ends its process.
+func TestMain(m *testing.M) {
+	process.RunIfWorker(func(expression string) (string, error) {
+		if expression == "'die'" {
+			os.Exit(3)
+		}
+		return storage.Evaluate(expression)
+	}, nil)
+	os.Exit(m.Run())
+}
 
 // newSite serves a root page with links to n pages, one of which is missing and one of which asks to come later once.
 func newSite(t *testing.T, n int) (url string, requests func() map[string]int) {
@@ -52,9 +68,14 @@ func newSite(t *testing.T, n int) (url string, requests func() map[string]int) {
 const siteID = "0123456789abcdef0123456789abcdef"
 
 // openFolder opens a folder with a site; a folder that has it keeps it.
-func openFolder(t *testing.T, dir, root string) (*Engine, wire.Site) {
+func openFolder(t *testing.T, dir, root string, more ...func(o *Options, site map[string]any)) (*Engine, wire.Site) {
 	t.Helper()
-	e, err := Open(t.Context(), dir, Options{AllowNetworks: "127.0.0.0/8"})
+	o := Options{AllowNetworks: "127.0.0.0/8"}
+	object := map[string]any{"id": siteID, "urls": []string{root}, "requestDelay": 0, "processingDelay": 0}
+	for _, change := range more {
+		change(&o, object)
+	}
+	e, err := Open(t.Context(), dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +85,6 @@ func openFolder(t *testing.T, dir, root string) (*Engine, wire.Site) {
 		t.Fatal(err)
 	}
 	if site.State == wire.SiteNotFound {
-		object := map[string]any{"id": siteID, "urls": []string{root}, "requestDelay": 0, "processingDelay": 0}
 		if err := e.Ask(t.Context(), wire.SiteNew, object, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +104,7 @@ func TestCrawl(t *testing.T) {
 		}
 		titles[path], codes[path] = p.Text("title"), p.HTTPCode
 		return nil
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +117,77 @@ func TestCrawl(t *testing.T) {
 		}
 	}
 	// A second crawl finds nothing to do.
-	if err := e.Crawl(t.Context(), site, func(p *pages.Page) error { return errors.New("again " + p.URL.URL) }); err != nil {
+	if err := e.Crawl(t.Context(), site, func(p *pages.Page) error { return errors.New("again " + p.URL.URL) }, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// A page that ends the process that reads it fails alone, and the records of the crawl are in the logs of the folder.
+func TestCrawlWithWorkers(t *testing.T) {
+	root, _ := newSite(t, 8)
+	e, site := openFolder(t, t.TempDir(), root, func(o *Options, site map[string]any) {
+		o.Workers, o.LogFiles = true, true
+		site["properties"] = map[string]string{"PDATE_TIME": `[{"pattern":"/p4$","value":"'die'"}]`}
+	})
+	bits := map[string]wire.ErrorMask{}
+	var last follow.Look
+	err := e.Crawl(t.Context(), site, func(p *pages.Page) error {
+		bits[strings.TrimPrefix(p.URL.URL, root)] = p.ErrorMask
+		return nil
+	}, func(look follow.Look, _ bool) error {
+		last = look
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, found := range bits {
+		if want := map[string]wire.ErrorMask{"p1": wire.ErrHTTP, "p4": wire.ErrBatchItem}[path]; found != want {
+			t.Errorf("%s has the errors %v, want %v", path, found.Names(), want.Names())
+		}
+	}
+	if len(bits) != 9 || last.Done != 9 {
+		t.Errorf("%d URLs were delivered, %d are done: %v", len(bits), last.Done, bits)
+	}
+	for name, text := range map[string]string{"crawler-task.log": "/p2 cause=503", "processor-task.log": "ended two processes: exit status 3"} {
+		if log, err := os.ReadFile(filepath.Join(e.LogDir(), name)); err != nil || !strings.Contains(string(log), text) {
+			t.Errorf("%s has no %q: %s %v", name, text, log, err)
+		}
+	}
+}
+
+// A crawl that waits goes on after a fault of the machine, and says meanwhile why it waits. Another one ends with the fault.
+func TestCrawlWaits(t *testing.T) {
+	const fault = "dc_rdata/.segments: not a directory"
+	for _, waits := range []bool{false, true} {
+		t.Run(fmt.Sprint(waits), func(t *testing.T) {
+			t.Parallel()
+			root, requests := newSite(t, 5)
+			e, site := openFolder(t, t.TempDir(), root, func(o *Options, _ map[string]any) { o.Waits = waits })
+			raw := filepath.Join(e.DataDir(), "dc_rdata")
+			if err := errors.Join(os.RemoveAll(raw), os.WriteFile(raw, nil, 0o600)); err != nil { // no page can be stored
+				t.Fatal(err)
+			}
+			said := ""
+			var last follow.Look
+			err := e.Crawl(t.Context(), site, nil, func(look follow.Look, _ bool) error {
+				last = look
+				if look.Why == "" || said != "" {
+					return nil
+				}
+				said = look.Why
+				return errors.Join(os.Remove(raw), os.Mkdir(raw, 0o700))
+			})
+			if !waits {
+				if err == nil || !strings.Contains(err.Error(), fault) {
+					t.Errorf("the fault: %v", err)
+				}
+				return
+			}
+			if err != nil || !strings.Contains(said, fault) || last.Done != 6 || requests()["/p4"] != 1 {
+				t.Errorf("%v; it waited because: %s; %d of 6 URLs are done", err, said, last.Done)
+			}
+		})
 	}
 }
 
@@ -126,7 +215,7 @@ func TestCrawlStops(t *testing.T) {
 					return nil
 				}
 				return end
-			})
+			}, nil)
 			if !errors.Is(err, end) {
 				t.Fatalf("round %d: %v", round, err)
 			}
@@ -145,6 +234,37 @@ func TestCrawlStops(t *testing.T) {
 	}
 }
 
+// A site whose recrawl date has passed is renewed once, also after a kill in the middle.
+func TestRenewDue(t *testing.T) {
+	root, requests := newSite(t, 3)
+	e, site := openFolder(t, t.TempDir(), root, func(_ *Options, site map[string]any) { site["recrawlPeriod"] = 1440 })
+	crawlAgain := func(due, killed bool, times int) {
+		t.Helper()
+		if due {
+			if err := e.Ask(t.Context(), wire.SiteUpdate, map[string]any{"id": siteID, "recrawlDate": "2020-01-01 00:00:00"}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if killed {
+			if locked, _, err := e.lockDue(t.Context(), siteID); err != nil || locked == nil {
+				t.Fatalf("%v, %v", locked, err)
+			}
+		}
+		renewed, err := e.RenewDue(t.Context(), siteID)
+		if err == nil {
+			err = e.Crawl(t.Context(), site, nil, nil)
+		}
+		if err != nil || renewed != due || requests()["/"] != times || requests()["/p0"] != 1 {
+			t.Errorf("renewed %t, %v; want %t; %v", renewed, err, due, requests())
+		}
+	}
+	crawlAgain(false, false, 1)
+	crawlAgain(true, false, 2)
+	crawlAgain(false, false, 2)
+	crawlAgain(true, true, 3)
+	crawlAgain(false, false, 3)
+}
+
 // A folder belongs to one engine, and a site to one call.
 func TestOneEngine(t *testing.T) {
 	root, _ := newSite(t, 3)
@@ -154,11 +274,11 @@ func TestOneEngine(t *testing.T) {
 		t.Error("a folder was opened twice")
 	}
 	err := e.Crawl(t.Context(), site, func(*pages.Page) error {
-		if err := e.Crawl(t.Context(), site, nil); !errors.Is(err, ErrBusy) {
+		if err := e.Crawl(t.Context(), site, nil, nil); !errors.Is(err, ErrBusy) {
 			t.Errorf("a second crawl of the site: %v", err)
 		}
 		return nil
-	})
+	}, nil)
 	if err != nil {
 		t.Error(err)
 	}

@@ -19,6 +19,16 @@ var (
 	DefaultProcess = wire.Criterion{Where: wire.DueProcess, OrderBy: order}
 )
 
+// Defaults of batches.
+const (
+	CrawlRows   = 500 // of one selection
+	ProcessRows = 300
+	Pace        = 10 * time.Second
+	RefillTime  = 5 * time.Second
+	MaxHostWait = 10 * time.Second  // of an item for its host, before it is handed back
+	BatchTime   = 240 * time.Second // in which a batch may start items
+)
+
 // Rules choose the rows of a batch.
 type Rules struct {
 	Sites          []string       // ids; none: SitesCriterion chooses

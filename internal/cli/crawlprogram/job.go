@@ -44,6 +44,9 @@ type Settings struct {
 	app       config.Application
 }
 
+// Memory is the memory of the job (bytes).
+func (s Settings) Memory() int64 { return s.crawl.MaxMemory + otherMemory }
+
 // ReadSettings reads and checks the settings, and opens nothing. With --check-config the error ends the start.
 func ReadSettings(f *config.File, app config.Application, log *slog.Logger) (Settings, error) {
 	s := f.Section("CrawlerTask")

@@ -43,14 +43,14 @@ func readCrawlConfig(f *config.File) batches.CrawlConfig {
 	s := f.Section(batches.CrawlName)
 	s.Accept("BatchTaskDTMNameCrawl", "BatchTaskDTMTypeCrawl", "IncrMinFreq")
 	c := batches.CrawlConfig{
-		Common:          readCommon(s, 500, 4),
+		Common:          readCommon(s, frontier.CrawlRows, 4),
 		Crawler:         readStage(f, s, "DRCECrawlerAppName", "crawler-task"),
 		Period:          s.Duration("RegularCrawlingPeriod", time.Second, 2*time.Second, 0, longest),
 		Mode:            s.Bool("RegularCrawlingMode", true),
 		Propagate:       s.Bool("RegularCrawlingPropagateURLs", true),
-		MaxHostWait:     s.Duration("BatchMaxHostWait", time.Second, 10*time.Second, 0, time.Hour),
-		RefillTime:      s.Duration("BatchRefillTime", time.Second, 5*time.Second, 0, time.Hour),
-		PaceTime:        s.Duration("BatchDefaultPaceTime", time.Second, 10*time.Second, 0, time.Hour),
+		MaxHostWait:     s.Duration("BatchMaxHostWait", time.Second, frontier.MaxHostWait, 0, time.Hour),
+		RefillTime:      s.Duration("BatchRefillTime", time.Second, frontier.RefillTime, 0, time.Hour),
+		PaceTime:        s.Duration("BatchDefaultPaceTime", time.Second, frontier.Pace, 0, time.Hour),
 		MaxIterations:   s.Int("BatchMaxIterations", 1, 1, 100),
 		CheckActive:     s.Bool("BatchDefaultCheckURLsInActiveBatches", true),
 		CrawledStrategy: s.Int("CrawledURLStrategy", 0, 0, 1),
@@ -104,11 +104,11 @@ func readProcessConfig(f *config.File) batches.ProcessConfig {
 	s := f.Section(batches.ProcessName)
 	s.Accept("BatchTaskDTMNameProcess", "BatchTaskDTMTypeProcess", "DRCEDBAppName")
 	return batches.ProcessConfig{
-		Common:     readCommon(s, 300, 1),
+		Common:     readCommon(s, frontier.ProcessRows, 1),
 		Processor:  readStage(f, s, "DRCEProcessorAppName", "processor-task"),
 		Period:     s.Duration("ProcessingPeriod", time.Second, 2*time.Second, 0, longest),
 		Mode:       s.Bool("ProcessingMode", true),
-		RefillTime: s.Duration("BatchRefillTime", time.Second, 5*time.Second, 0, time.Hour),
+		RefillTime: s.Duration("BatchRefillTime", time.Second, frontier.RefillTime, 0, time.Hour),
 		SitesCriterion: wire.Criterion{
 			Where: s.Text("BatchDefaultWhereSites", processSites), OrderBy: s.Text("BatchDefaultOrderBySites", "`Priority` DESC, `TcDateProcess` ASC"),
 		},
@@ -139,7 +139,7 @@ func readCommon(s *config.Section, urls, tasks int64) batches.Common {
 		SitesTimeout:      s.Duration("DTMDTimeout", time.Millisecond, 100*time.Second, time.Millisecond, longest),
 		MaxAttempts:       s.Int("BatchDefaultMaxAttempts", 5, 0, 1000),
 		QueuePeriod:       s.Duration("BatchQueueProcessingPeriod", time.Second, 5*time.Second, 0, time.Hour),
-		BatchTime:         s.Duration("BatchMaxExecutionTime", time.Second, 240*time.Second, time.Second, longest),
+		BatchTime:         s.Duration("BatchMaxExecutionTime", time.Second, frontier.BatchTime, time.Second, longest),
 		MaxURLs:           s.Int("BatchDefaultMaxURLs", urls, 1, 100000),
 		RemoveUnprocessed: s.Bool("RemoveUnprocessedBatchItems", false),
 		Limits: batches.Limits{

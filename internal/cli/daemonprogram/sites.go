@@ -11,11 +11,7 @@ import (
 
 // Defaults of the recrawl criteria (docs/spec/daemon.md 2.14, 3.5).
 const (
-	recrawlSites = "`State`=1 AND " + modesFlag + "8 > 0 AND `RecrawlDate` IS NOT NULL AND `RecrawlDate`<=NOW()"
-	// The second next point of a grid of periods from midnight: one to two periods ahead, at
-	// the same times for all sites with that period.
-	recrawlDate   = "DATE_ADD(CURDATE(), INTERVAL (CEIL(TIME_TO_SEC(CURTIME())/(60*`RecrawlPeriod`))+1)*`RecrawlPeriod` MINUTE)"
-	recrawlURLs   = "`ParentMd5`=''"
+	recrawlSites  = "`State`=1 AND " + wire.DueRecrawl
 	recrawlDelete = "`ParentMd5`<>'' AND ((`Status`=4 AND `Crawled`=0) OR (`Status`=4 AND `ErrorMask`<>0 AND `Processed`=0) OR (`Status`=7 AND `TagsCount`=0))"
 )
 
@@ -59,11 +55,11 @@ func readRecrawlConfig(s *config.Section) sites.RecrawlConfig {
 			Where:   readChecked(s, "RecrawlSiteSelectCriterion", recrawlSites, sites.CheckSitesWhere),
 			OrderBy: readChecked(s, "RecrawlSiteSelectOrder", "`RecrawlDate` ASC", sites.CheckSitesOrder),
 		},
-		DateExpression: readChecked(s, "RecrawlSiteRecrawlDateExpression", recrawlDate, sites.CheckRecrawlDate),
+		DateExpression: readChecked(s, "RecrawlSiteRecrawlDateExpression", wire.NextRecrawl, sites.CheckRecrawlDate),
 		Timeout:        s.Duration("RecrawlSiteDRCETimeout", time.Second, time.Hour, time.Second, longest),
 		DelayBefore:    s.Duration("RecrawlDelayBefore", time.Second, 0, 0, longest),
 		DelayAfter:     s.Duration("RecrawlDelayAfter", time.Second, 0, 0, longest),
-		Renew:          readChecked(s, "DefaultRecrawUpdatelCriterion", recrawlURLs, sites.CheckURLsWhere),
+		Renew:          readChecked(s, "DefaultRecrawUpdatelCriterion", wire.RecrawlURLs, sites.CheckURLsWhere),
 		DeleteOld:      s.Bool("DefaultRecrawDeleteOld", false),
 		DeleteWhere:    readChecked(s, "DefaultRecrawDeleteOldCriterion", recrawlDelete, sites.CheckURLsWhere),
 		PurgeMethod:    s.Int("PurgeMethod", 0, 0, 1),

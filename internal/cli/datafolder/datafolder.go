@@ -1,7 +1,7 @@
 // Package datafolder is the folder in which hce and Go programs crawl: ini (files that the user may edit) and data.
 //
 //	f, err := datafolder.Open(dir) // creates what is missing
-//	release, err := f.Reserve()    // one crawl at a time
+//	release, err := f.Occupy()     // one crawl at a time
 package datafolder
 
 import (
@@ -93,7 +93,7 @@ func (f *Folder) writeIni() error {
 // Reserve makes sure that no other crawl works in the folder until release is called. The error wraps
 // files.ErrLocked if one does, and names its process.
 func (f *Folder) Reserve() (release func(), err error) {
-	release, err = files.TryLockPID(filepath.Join(f.Dir, "crawl.lock"))
+	release, err = files.TryLockPID(f.lockPath())
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +105,25 @@ func (f *Folder) Reserve() (release func(), err error) {
 	unlock()
 	return release, nil
 }
+
+// Occupy is Reserve for a process that crawls without a daemon: no daemon can start in the folder meanwhile.
+func (f *Folder) Occupy() (release func(), err error) {
+	free, err := f.Reserve()
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := files.TryLockPID(filepath.Join(f.DataDir(), "dc-daemon.lock"))
+	if err != nil {
+		free()
+		return nil, err
+	}
+	return func() { unlock(); free() }, nil
+}
+
+// Crawler returns the process that crawls in the folder; 0: none, or it is not visible here.
+func (f *Folder) Crawler() int { return files.Holder(f.lockPath()) }
+
+func (f *Folder) lockPath() string { return filepath.Join(f.Dir, "crawl.lock") }
 
 // IniDir has the ini files, DataDir the stores and LogDir all logs.
 func (f *Folder) IniDir() string  { return filepath.Join(f.Dir, "ini") }

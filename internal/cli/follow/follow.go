@@ -1,4 +1,4 @@
-// Package follow waits for the end of a site's crawl, for hce crawl and for the archive.
+// Package follow waits for the end of a site's crawl: of the engine, of a daemon, and of the archive.
 //
 //	f := follow.Follower{Service: daemon, Site: id, Roots: 1, Crawler: daemon}
 //	err := f.Run(ctx)
@@ -73,9 +73,9 @@ type Paused struct {
 // mostPaused bounds the URLs that are read for a Paused.
 const mostPaused = 1000
 
-// Crawler is a process that crawls.
+// Crawler is what crawls.
 type Crawler interface {
-	Ended() <-chan struct{} // closed when it has ended
+	Ended() <-chan struct{} // closed when it has ended; nil: it does not end before its follower
 	// Reason says why nothing of a site is fetched; "" if nothing is known.
 	Reason(ctx context.Context, site string) string
 }
@@ -85,7 +85,7 @@ type Follower struct {
 	Service     service.Service
 	Site        string
 	Roots       int     // number of root URLs
-	Crawler     Crawler // nil: it runs elsewhere, or in this process
+	Crawler     Crawler // nil: it runs elsewhere
 	Unprocessed bool    // pages are stored and not processed
 	// Show, if not nil, is called after each look. An error ends Run.
 	Show func(look Look, done bool) error

@@ -35,9 +35,9 @@ host at a time, with a pause, and robots.txt is obeyed. A URL without a scheme g
 or http:// if the host does not speak HTTPS. The id of a known site continues that site with
 its own settings.
 
-If no daemon runs, hce starts one in its data folder for the time of the crawl. Progress is on
-stderr, the summary on stdout. Ctrl-C stops; the same command continues. If the site exists
-with other settings, the command is refused.
+If no daemon runs, hce crawls by itself, in its data folder. Progress is on stderr, the summary on
+stdout. Ctrl-C stops; the same command continues. If the site exists with other settings, the
+command is refused.
 
 --out writes the pages at the end, in the format of its name; "hce export" writes them later.
 
@@ -50,7 +50,7 @@ fetched), problem (a URL that failed, or what holds the crawl up) or done: the s
   hce crawl example.org --json | jq -r 'select(.event == "page") | .url'`,
 	}, &o.options, func(s *session) error {
 		s.options = o.options
-		return (&crawl{session: s, o: o}).runCrawl()
+		return (&crawl{session: s, o: o, open: p.openEngine}).runCrawl()
 	})
 	c.Words(&o.words, "[URL...]", 0, 0)
 	c.Text(&o.list, "urls-from", "", "FILE", "read URLs from this file too, one on a line, with their schemes; lines that begin with # do not count; -: from stdin")
@@ -78,8 +78,9 @@ func checkNetworkList(list string) error {
 type crawl struct {
 	*session
 	o      crawlOptions
+	open   OpenEngine
+	engine Engine // nil with a daemon
 	site   wire.Site
-	daemon *node.Daemon // of our own; nil with a daemon that runs already
 	began  time.Time
 	run0   runStart
 	events *events // nil without --json
@@ -92,13 +93,8 @@ func (c *crawl) runCrawl() error {
 	if err := c.readList(); err != nil { // after these: it may wait for stdin
 		return err
 	}
-	if err := c.connectOrCreate(); err != nil {
+	if err := c.openCrawler(); err != nil {
 		return err
-	}
-	if c.node != nil {
-		if err := c.reserveFolder(); err != nil {
-			return err
-		}
 	}
 	if err := c.runPartly(c.prepareSite); err != nil {
 		return err
@@ -107,10 +103,8 @@ func (c *crawl) runCrawl() error {
 		return err
 	}
 	c.noteProxy()
-	if c.node != nil {
-		if err := c.pauseOthers(); err != nil {
-			return err
-		}
+	if err := c.renewDue(); err != nil {
+		return err
 	}
 	if err := c.runPartly(c.tryAgain); err != nil {
 		return err
@@ -127,11 +121,10 @@ func (c *crawl) runCrawl() error {
 		return err
 	}
 	followed := c.followCrawl()
-	stopped := c.stopDaemon()
 	if errors.Is(followed, context.Canceled) {
 		return c.pauseSite()
 	}
-	if err := cmp.Or(followed, stopped, c.events.emitRest(c.ctx)); err != nil {
+	if err := cmp.Or(followed, c.events.emitRest(c.ctx)); err != nil {
 		return err
 	}
 	result, err := c.summarizeCrawl()
@@ -182,16 +175,30 @@ func (c *crawl) runPartly(step func() error) error {
 	})
 }
 
-// reserveFolder refuses a second crawl in the folder.
-func (c *crawl) reserveFolder() error {
-	release, err := c.node.Reserve()
+// openCrawler connects to the daemon, or opens the folder that this process crawls in.
+func (c *crawl) openCrawler() error {
+	at, err := c.findPlace()
+	if err != nil {
+		return err
+	}
+	if at.server != nil {
+		c.clients = *at.server
+		c.useService(c.clients)
+		return nil
+	}
+	programs, _ := node.Programs() // for other commands: the crawl needs none
+	if c.node, err = node.Open(at.dir, programs); err != nil {
+		return err
+	}
+	c.engine, err = c.open(c.ctx, c.node.Dir, c.o.networks)
 	if errors.Is(err, files.ErrLocked) {
 		return command.Refuse("another crawl works in %s (%w); wait for its end, or use another folder with --data", c.node.Dir, err)
 	}
 	if err != nil {
 		return err
 	}
-	c.closers = append(c.closers, release)
+	c.closers = append(c.closers, c.engine.Close)
+	c.useService(c.engine)
 	return nil
 }
 
@@ -218,23 +225,16 @@ func (c *crawl) checkOut() error {
 	return err
 }
 
-// pauseOthers pauses the other sites of our folder that have work left: a daemon would crawl them
-// too. They are left active if hce was killed.
-func (c *crawl) pauseOthers() error {
-	list, err := c.listSites("filters", "properties")
-	if err != nil {
-		return err
+// renewDue begins the recrawl of a site whose date has passed, which is the work of a daemon if there is one.
+func (c *crawl) renewDue() error {
+	if c.engine == nil {
+		return nil
 	}
-	for _, site := range list {
-		if site.ID == c.site.ID || site.State != wire.SiteActive || site.NewURLs == 0 {
-			continue
-		}
-		if err := c.updateSite(map[string]any{"id": site.ID, "state": wire.SiteSuspended}); err != nil {
-			return err
-		}
-		c.printMessage("paused site %s (%s), which has %s left; continue it with: %s", site.ID, rootOf(site), countNoun(site.NewURLs, "URL", "URLs"), c.commandHint("crawl", site.ID))
+	due, err := c.engine.RenewDue(c.ctx, c.site.ID)
+	if due {
+		c.printMessage("the recrawl date of the site has passed; asking for its root URLs again")
 	}
-	return nil
+	return err
 }
 
 // tryAgain lets the URLs of a site be fetched again that its last crawl gave up, because their answers
@@ -261,30 +261,16 @@ func (c *crawl) tryAgain() error {
 	return err
 }
 
-// activateSite lets the site be crawled, and starts the daemon of our own.
+// activateSite lets the site be crawled.
 func (c *crawl) activateSite() error {
-	if c.site.State != 0 && c.site.State != wire.SiteActive {
-		if err := c.updateSite(map[string]any{"id": c.site.ID, "state": wire.SiteActive}); err != nil && !isDeferred(err) {
-			return err
-		}
-	}
-	if c.node == nil {
+	if c.site.State == 0 || c.site.State == wire.SiteActive {
 		return nil
 	}
-	daemon, err := c.node.Start(c.ctx, node.Options{AllowNetworks: c.o.networks})
-	if err != nil {
-		return err
-	}
-	c.daemon = daemon
-	c.closers = append(c.closers, func() { _ = daemon.Stop() }) // its error was reported by stopDaemon
-	return nil
-}
-
-func (c *crawl) stopDaemon() error {
-	if c.daemon == nil {
+	err := c.updateSite(map[string]any{"id": c.site.ID, "state": wire.SiteActive})
+	if isDeferred(err) {
 		return nil
 	}
-	return c.daemon.Stop()
+	return err
 }
 
 // pauseSite pauses the site and says how to continue.

@@ -48,7 +48,7 @@ func (c *crawl) prepareSite() error {
 	return c.checkNetworks()
 }
 
-// createSite sends SITE_NEW. The site is not active until the daemon runs.
+// createSite sends SITE_NEW.
 func (c *crawl) createSite(object map[string]any, roots []string) error {
 	for _, root := range roots {
 		c.site.URLs = append(c.site.URLs, wire.SiteURL{URL: wire.URL{URL: root}})

@@ -29,7 +29,7 @@ import (
 // checkFolder checks the data folder of hce. programs is "" if they are not complete: then it checks what needs none.
 func (d *doctor) checkFolder(at place, programs string) {
 	if at.tried != "" {
-		d.addFinding("daemon", fine, "none at "+at.tried+"; hce starts its own while it crawls", "")
+		d.addFinding("daemon", fine, "none at "+at.tried+"; hce crawls without one", "")
 	}
 	if err := config.Writable(at.dir); err != nil {
 		d.addFinding("data folder", fault, err.Error(), d.ownCommand(at.dir)+", or give another folder with --data")
@@ -294,7 +294,7 @@ func (d *doctor) checkKeys(dir string) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		d.addFinding("keys", fine, "they are created with the first crawl", "")
+		d.addFinding("keys", fine, "a dc-daemon makes them at its first start", "")
 		return
 	case err != nil:
 		d.addFinding("keys", fault, err.Error(), d.ownCommand(dir))
@@ -330,15 +330,17 @@ func withPath(path string, err error) string {
 
 // checkLocks names the processes that keep others from the folder. A lock file without a process means nothing.
 func (d *doctor) checkLocks(dir string) {
+	last := 0 // hce crawl has the lock of a daemon too
 	for _, l := range []struct{ path, work string }{
 		{filepath.Join(dir, "crawl.lock"), "hce crawl"},
 		{filepath.Join(dir, "data", "dc-daemon.lock"), "dc-daemon"},
 		{filepath.Join(dir, "data", "dc_dbdata", ".move.lock"), "a move, a repair or an import"},
 	} {
 		pid := files.Holder(l.path)
-		if pid == 0 {
+		if pid == 0 || pid == last {
 			continue
 		}
+		last = pid
 		text := fmt.Sprintf("%s works in the folder: process %d has the lock %s", l.work, pid, l.path)
 		if isStopped(pid) {
 			d.addFinding("locks", fault, text+" and is stopped", fmt.Sprintf("kill -CONT %d", pid))

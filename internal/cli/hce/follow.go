@@ -90,7 +90,7 @@ type follower struct {
 	counted int64 // errors of the site when their causes were counted
 }
 
-// followCrawl shows the progress until the site has no work left. It returns context.Canceled when ctx is done.
+// followCrawl crawls, or lets the daemon crawl, and shows the progress until the site has no work left. It returns context.Canceled when ctx is done.
 func (c *crawl) followCrawl() error {
 	width := 0
 	if file, ok := c.talk.(*os.File); ok {
@@ -99,7 +99,7 @@ func (c *crawl) followCrawl() error {
 	show := &lines{c: c, width: width}
 	defer show.endLine()
 	f := &follower{c: c, hosts: hostTimes{}}
-	run := follow.Follower{Service: c.service, Site: c.site.ID, Roots: len(c.site.URLs), Show: func(look follow.Look, done bool) error {
+	showLook := func(look follow.Look, done bool) error {
 		f.addLook(look)
 		var part *service.Incomplete // the follower has noted it
 		if err := f.samplePages(); err != nil && !errors.As(err, &part) {
@@ -107,16 +107,16 @@ func (c *crawl) followCrawl() error {
 		}
 		show.showProgress(f.now, done)
 		return c.events.showProgress(c.ctx, f.now, done)
-	}}
-	if c.daemon != nil {
-		run.Crawler = c.daemon
 	}
-	err := run.Run(c.ctx)
+	var err error
+	if c.engine != nil {
+		err = c.engine.Crawl(c.ctx, c.site, nil, showLook)
+	} else {
+		err = (&follow.Follower{Service: c.service, Site: c.site.ID, Roots: len(c.site.URLs), Show: showLook}).Run(c.ctx)
+	}
 	switch {
 	case c.ctx.Err() != nil:
 		return context.Canceled
-	case errors.Is(err, follow.ErrEnded):
-		return fmt.Errorf("%w; see %s/dc-daemon.log. The same command continues", err, c.node.LogDir())
 	case errors.Is(err, follow.ErrDeleted):
 		return command.Refusal{Err: err}
 	}

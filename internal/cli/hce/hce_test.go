@@ -291,7 +291,7 @@ func TestDoctorFaults(t *testing.T) {
 		says  string
 	}{
 		"open keys":    {func(d *doctor) { d.checkKeys(open) }, fault, "other users can read"},
-		"no keys":      {func(d *doctor) { d.checkKeys(filepath.Join(t.TempDir(), "none")) }, fine, "created with the first crawl"},
+		"no keys":      {func(d *doctor) { d.checkKeys(filepath.Join(t.TempDir(), "none")) }, fine, "makes them at its first start"},
 		"no such disk": {func(d *doctor) { d.checkDisk("/no/such/folder") }, fault, "no such file"},
 		"a file":       {func(d *doctor) { d.checkFolder(place{dir: "/dev/null/x"}, "/") }, fault, "not a"},
 		"nobody there": {func(d *doctor) {

@@ -94,8 +94,8 @@ func (f *sitesSource) readSites(ctx context.Context) livescreen.SitesReading {
 		r.Sites = append(r.Sites, f.extendCounters(site))
 	}
 	r.Managers, r.NoManagers = f.admin.readManagers(ctx)
-	if f.s.node != nil && r.Managers == nil {
-		r.Idle = r.NoManagers
+	if f.s.node != nil && f.s.node.Crawler() == 0 {
+		r.Idle = fmt.Sprintf("no crawl runs in %s; start one with: %s", f.s.node.Dir, f.s.commandHint("crawl", "URL"))
 	}
 	return r
 }
@@ -200,18 +200,18 @@ func (f *sitesSource) chooseSites(sites []wire.Site) (chosen []wire.Site) {
 type adminPort struct {
 	s       *session
 	source  *livescreen.Source // nil: none
-	port    int                // of the source
 	classes []string
 	unknown string // why it is missing
 }
 
 // findConfig looks for the ini file of dc-admin: the given one, or that of this machine or next to --config if
-// it is for the same daemon. In a folder of hce, read finds the daemon.
+// it is for the same daemon. A folder of hce has no managers.
 func (a *adminPort) findConfig(file string) error {
 	if a.s.node != nil {
 		if file != "" {
-			return command.Refuse("--admin is for --server and --config; the folder %s has its own dc-admin.ini", a.s.node.Dir)
+			return command.Refuse("--admin is for --server and --config; no daemon works in the folder %s", a.s.node.Dir)
 		}
+		a.unknown = "a crawl in a folder needs no daemon"
 		return nil
 	}
 	i, err := client.ReadInstallation(file)
@@ -236,8 +236,7 @@ func (a *adminPort) findConfig(file string) error {
 func serverAddress(s client.Server) string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
 
 func (a *adminPort) openSource(i client.Installation) (err error) {
-	a.closeSource()
-	a.port, a.classes = i.Admin.Port, i.Start
+	a.classes = i.Start
 	a.source, err = livescreen.Open(i.Admin, i.Start)
 	return err
 }
@@ -251,11 +250,6 @@ func (a *adminPort) closeSource() {
 
 // readManagers returns a sample of the managers, or the reason why it is missing.
 func (a *adminPort) readManagers(ctx context.Context) (*livescreen.ManagersSample, string) {
-	if a.s.node != nil {
-		if err := a.followDaemon(); err != nil {
-			return nil, err.Error()
-		}
-	}
 	if a.source == nil {
 		return nil, a.unknown
 	}
@@ -264,20 +258,4 @@ func (a *adminPort) readManagers(ctx context.Context) (*livescreen.ManagersSampl
 	}
 	sample := a.source.Read(ctx)
 	return &sample, ""
-}
-
-// followDaemon opens the admin port of the daemon that runs in the folder. Each crawl has another one.
-func (a *adminPort) followDaemon() error {
-	i, found, err := a.s.node.Running()
-	switch {
-	case err != nil:
-		return err
-	case !found:
-		a.closeSource()
-		a.unknown = fmt.Sprintf("hce crawl does not run in %s; start it with: %s", a.s.node.Dir, a.s.commandHint("crawl", "URL"))
-		return nil
-	case a.source != nil && a.port == i.Admin.Port:
-		return nil
-	}
-	return a.openSource(i)
 }

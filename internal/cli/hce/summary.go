@@ -70,8 +70,8 @@ func (c *crawl) summarizeCrawl() (summary, error) {
 	run := outcomes{run: c.run0, asked: c.run0.waiting + r.URLs - c.run0.urls - r.Left}
 	bounded := len(r.SiteBits) > 0 || slices.ContainsFunc(site.Filters, func(f wire.SiteFilter) bool { return f.OpCode != 0 })
 	r.alone = r.Pages > 0 && r.URLs <= int64(len(site.URLs)) && !bounded
-	if r.Pages == 0 && c.daemon != nil {
-		r.cause = c.daemon.Fault(site.ID)
+	if r.Pages == 0 && c.engine != nil {
+		r.cause = c.engine.Fault(site.ID)
 	}
 	reader := pages.Reader{Service: c.service, Site: site.ID, Where: run.rowCondition()}
 	now := time.Now()

@@ -47,7 +47,6 @@ type Daemon struct {
 	since int64  // where the lines of this daemon begin in the log
 	crawl tail   // of crawler-task
 	ready string // URL that says what keeps the daemon from working
-	known string // file that tells other programs of the daemon; see Running
 }
 
 // Start starts the daemon and waits until it answers clients. On an error nothing keeps running.
@@ -86,12 +85,7 @@ func (n *Node) Start(ctx context.Context, o Options) (*Daemon, error) {
 		d.err = <-ended
 		close(d.ended)
 	}()
-	d.known = n.runningFile()
-	err = d.awaitAnswer(ctx)
-	if err == nil {
-		err = n.writeRunning(running{PID: d.cmd.Process.Pid, AdminPort: ports[1]})
-	}
-	if err != nil {
+	if err = d.awaitAnswer(ctx); err != nil {
 		_ = d.Stop()
 		return nil, fmt.Errorf("start dc-daemon in %s: %w", n.Dir, err)
 	}
@@ -162,7 +156,6 @@ func (d *Daemon) describeEnd() error {
 // more than once. The error means that the daemon had to be killed or did not end well; what is
 // stored is whole in any case.
 func (d *Daemon) Stop() error {
-	_ = os.Remove(d.known)                    // fails if it was removed
 	_ = d.cmd.Process.Signal(syscall.SIGTERM) // fails if it has ended
 	select {
 	case <-d.ended:

@@ -1,5 +1,5 @@
 // Package node is a crawler of one's own: a folder that has everything, and the programs that
-// work in it. hce uses it when no daemon runs.
+// work in it. hce asks its stores when no daemon runs, and the archive crawls in one.
 //
 //	n, err := node.Open(dir, programs) // creates bin, ini and data in dir
 //	stores, err := n.Stores()          // answers operations without a daemon

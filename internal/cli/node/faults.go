@@ -63,7 +63,7 @@ func (d *Daemon) Reason(ctx context.Context, site string) string {
 		}
 		return strings.Join(reasons, "; ")
 	}
-	return d.Fault(site)
+	return lastFault(d.crawl.readText(), site)
 }
 
 // unreadyReasons asks the daemon for the reasons why it cannot work (docs/operations.md).
@@ -86,11 +86,8 @@ func (d *Daemon) unreadyReasons(ctx context.Context) []string {
 	return answer.Reasons
 }
 
-// Fault returns the error of the last request of a site that failed or was put off, as the log of
-// crawler-task has it since the start of the daemon. It is "" without one.
-func (d *Daemon) Fault(site string) string { return lastFault(d.crawl.readText(), site) }
-
-// LastFault is Fault for the whole log of a folder, of which it reads the end.
+// LastFault returns the error of the last request of a site that failed or was put off, as the end of the log of
+// crawler-task has it. It is "" without one.
 func (n *Node) LastFault(site string) string {
 	return lastFault(tail{path: filepath.Join(n.LogDir(), "crawler-task.log")}.readText(), site)
 }

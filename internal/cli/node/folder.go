@@ -15,10 +15,10 @@ import (
 // Node is a data folder with bin.
 type Node struct {
 	*datafolder.Folder
-	bin string // folder of the programs, absolute
+	bin string // folder of the programs, absolute; "": it starts none
 }
 
-// Open creates what is missing of the folder, and links the programs. It changes no ini file that exists.
+// Open creates what is missing of the folder, and links the programs, if there are some. It changes no ini file that exists.
 func Open(dir, programs string) (*Node, error) {
 	folder, err := datafolder.Open(dir)
 	if err != nil {
@@ -81,6 +81,9 @@ func Browser() string {
 
 // linkPrograms lets bin lead to the programs.
 func (n *Node) linkPrograms() error {
+	if n.bin == "" {
+		return nil
+	}
 	link := filepath.Join(n.Dir, "bin")
 	if to, err := os.Readlink(link); err == nil && to == n.bin {
 		return nil

@@ -149,20 +149,20 @@ func TestFault(t *testing.T) {
 	}
 	old := line("fetch failed", "s", "old")
 	write(old)
-	d := Daemon{crawl: tailOf(path)}
-	if got := d.Fault("s"); got != "" {
+	log := tailOf(path)
+	if got := lastFault(log.readText(), "s"); got != "" {
 		t.Errorf("an older run: %q", got)
 	}
 	write(old + line("fetch failed", "s", `"one \"two\""`) + line("fetch failed", "other", "three") + line("page stored", "s", "four"))
-	if got := d.Fault("s"); got != `one "two"` {
+	if got := lastFault(log.readText(), "s"); got != `one "two"` {
 		t.Errorf("%q", got)
 	}
 	write(old + line("fetch failed", "s", `"one"`) + line("put off", "s", "plain"))
-	if got := d.Fault("s"); got != "plain" {
+	if got := lastFault(log.readText(), "s"); got != "plain" {
 		t.Errorf("%q", got)
 	}
 	write(line("put off", "s", "new"))
-	if got := d.Fault("s"); got != "new" {
+	if got := lastFault(log.readText(), "s"); got != "new" {
 		t.Errorf("a new file: %q", got)
 	}
 }
