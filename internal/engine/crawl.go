@@ -137,9 +137,10 @@ func (c *crawl) openTasks(ctx context.Context) (closeTasks func(), err error) {
 	return func() { closeProcessor(); closeCrawler() }, nil
 }
 
-// rules of both kinds of batches.
-func (c *crawl) rules(urls wire.Criterion, most int64) frontier.Rules {
-	return frontier.Rules{Sites: []string{c.site}, URLs: urls, MaxURLs: most, Pace: frontier.Pace, RefillTime: frontier.RefillTime}
+// rules of both kinds of batches. They take nothing of a site that is not one of sites, such as one that is paused meanwhile.
+func (c *crawl) rules(sites string, urls wire.Criterion, most int64) frontier.Rules {
+	site := wire.Criterion{Where: "`Id`=" + wire.QuotedSQL(c.site) + " AND " + sites}
+	return frontier.Rules{SitesCriterion: site, URLs: urls, MaxURLs: most, Pace: frontier.Pace, RefillTime: frontier.RefillTime}
 }
 
 // batches run the batches of one kind, one after the other.
@@ -154,13 +155,13 @@ type batches struct {
 }
 
 func (c *crawl) crawlBatches() *batches {
-	rules := c.rules(frontier.DefaultCrawl, frontier.CrawlRows)
+	rules := c.rules(wire.CrawledSites, frontier.DefaultCrawl, frontier.CrawlRows)
 	more := map[string]any{"maxExecutionTime": int64(frontier.BatchTime / time.Second), "maxHostWait": frontier.MaxHostWait.Milliseconds(), "maxIterations": 1}
 	return &batches{crawl: c, kind: "crawl", job: c.crawler, request: func(id int64) (json.RawMessage, error) { return rules.CrawlBatch(id, more) }}
 }
 
 func (c *crawl) processBatches() *batches {
-	return &batches{crawl: c, kind: "process", job: c.processor, request: c.rules(frontier.DefaultProcess, frontier.ProcessRows).ProcessBatch, wake: c.wake}
+	return &batches{crawl: c, kind: "process", job: c.processor, request: c.rules(wire.ProcessedSites, frontier.DefaultProcess, frontier.ProcessRows).ProcessBatch, wake: c.wake}
 }
 
 // runAll runs batches until ctx ends. While none takes a row it pauses, at most until wake. After a fault of the machine it waits

@@ -265,6 +265,37 @@ func TestRenewDue(t *testing.T) {
 	crawlAgain(false, false, 3)
 }
 
+// The pages of a site that is paused wait until it is active again.
+func TestPausedSite(t *testing.T) {
+	root, _ := newSite(t, 3)
+	e, site := openFolder(t, t.TempDir(), root)
+	state := func(state int64) {
+		t.Helper()
+		if err := e.Ask(t.Context(), wire.SiteUpdate, map[string]any{"id": siteID, "state": state}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status := func(want int64) {
+		t.Helper()
+		if err := e.Crawl(t.Context(), site, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		rows, err := pages.Rows(t.Context(), e, siteID, "`URLMd5`='"+wire.Md5(root)+"'", "", 1)
+		if err != nil || len(rows) != 1 || rows[0].Status != want || rows[0].ErrorMask != 0 {
+			t.Errorf("%+v, %v; want status %d", rows, err, want)
+		}
+	}
+	status(wire.StatusProcessed)
+	crawled := []any{map[string]any{"siteId": siteID, "urlMd5": wire.Md5(root), "status": wire.StatusCrawled, "state": wire.URLEnabled}}
+	if err := e.Ask(t.Context(), wire.URLUpdate, crawled, nil); err != nil {
+		t.Fatal(err)
+	}
+	state(wire.SiteSuspended)
+	status(wire.StatusCrawled)
+	state(wire.SiteActive)
+	status(wire.StatusProcessed)
+}
+
 // A folder belongs to one engine, and a site to one call.
 func TestOneEngine(t *testing.T) {
 	root, _ := newSite(t, 3)

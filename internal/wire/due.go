@@ -23,10 +23,15 @@ const (
 	FinishedRow = "`Status` IN (4,7) AND NOT (" + DueProcess + ")"
 	// Paused are rows that wait for their RetryDate.
 	Paused = DueCrawl + " AND `RetryDate` > NOW()"
+	// ModesFlag and a bit are the work that a site allows: 1 crawling, 2 processing, 8 recrawling, 16 aging.
+	ModesFlag = "IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='MODES_FLAG' LIMIT 1), 255) & "
+	// CrawledSites and ProcessedSites are those of which batches take rows.
+	CrawledSites   = "`State`=1 AND " + ModesFlag + "1 > 0"
+	ProcessedSites = "`State`=1 AND " + ModesFlag + "2 > 0"
 	// DueRecrawl are sites whose recrawl date has passed, NextRecrawl is the date that follows: the second next point of a grid of
 	// periods from midnight, one to two periods ahead, at the same times for all sites with that period. RecrawlURLs are
 	// the rows that are fetched again then (docs/spec/daemon.md 2.14).
-	DueRecrawl  = "IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='MODES_FLAG' LIMIT 1), 255) & 8 > 0 AND `RecrawlDate` IS NOT NULL AND `RecrawlDate`<=NOW()"
+	DueRecrawl  = ModesFlag + "8 > 0 AND `RecrawlDate` IS NOT NULL AND `RecrawlDate`<=NOW()"
 	NextRecrawl = "DATE_ADD(CURDATE(), INTERVAL (CEIL(TIME_TO_SEC(CURTIME())/(60*`RecrawlPeriod`))+1)*`RecrawlPeriod` MINUTE)"
 	RecrawlURLs = "`ParentMd5`=''"
 	// InFlight are rows that a running batch holds.

@@ -14,18 +14,15 @@ import (
 // Default criteria of due sites and URLs (docs/spec/daemon.md 2.3, 2.9, 2.11, 2.12). Properties
 // are those of the examined site (docs/spec/daemon.md F8, F11).
 const (
-	modesFlag    = "IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='MODES_FLAG' LIMIT 1), 255) & "
-	crawlSites   = "`State`=1 AND " + modesFlag + "1 > 0"
-	processSites = "`State`=1 AND " + modesFlag + "2 > 0"
-	orderSites   = "`Priority` DESC, `TcDate` ASC"
+	orderSites = "`Priority` DESC, `TcDate` ASC"
 
-	agingSites = "`Id`<>'0' AND `State` IN (1,3) AND " + modesFlag + "16 > 0"
+	agingSites = "`Id`<>'0' AND `State` IN (1,3) AND " + wire.ModesFlag + "16 > 0"
 	// A site without recrawl keeps its pages.
 	agingURLs = "`ParentMd5`<>'' AND IFNULL(`UDate`,`CDate`) < DATE_SUB(NOW(), INTERVAL 2*" + recrawlPeriod + " MINUTE) AND " + recrawlPeriod + " > 0"
 
 	recrawlPeriod = "(SELECT `RecrawlPeriod` FROM `dc_sites`.`sites` WHERE `Id`='%SITE_ID%')"
 
-	incrementalSites = crawlSites + " AND IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='INCREMENTAL_CRAWLING' LIMIT 1), '0') = '1'"
+	incrementalSites = wire.CrawledSites + " AND IFNULL((SELECT `Value` FROM `dc_sites`.`sites_properties` WHERE `Site_Id`=`sites`.`Id` AND `Name`='INCREMENTAL_CRAWLING' LIMIT 1), '0') = '1'"
 	// Rows with Status 5 or 6 belong to a processing batch.
 	incrementalURLs  = "`Status` IN (4,7) AND `State`=0 AND `TcDate`>=`LastModified` AND TIMESTAMPDIFF(SECOND, `TcDate`, NOW()) > TIMESTAMPDIFF(SECOND, `LastModified`, `TcDate`)"
 	incrementalOrder = "`Depth` ASC, `MRate` DESC, `UDate` DESC"
@@ -55,7 +52,7 @@ func readCrawlConfig(f *config.File) batches.CrawlConfig {
 		CheckActive:     s.Bool("BatchDefaultCheckURLsInActiveBatches", true),
 		CrawledStrategy: s.Int("CrawledURLStrategy", 0, 0, 1),
 		SitesCriterion: wire.Criterion{
-			Where: s.Text("BatchDefaultWhereSites", crawlSites), OrderBy: s.Text("BatchDefaultOrderBySites", orderSites),
+			Where: s.Text("BatchDefaultWhereSites", wire.CrawledSites), OrderBy: s.Text("BatchDefaultOrderBySites", orderSites),
 		},
 		URLsCriterion: readCriterion(s, frontier.DefaultCrawl),
 		DBTask:        readStage(f, s, "DRCEDBAppName", "db-task"),
@@ -110,7 +107,7 @@ func readProcessConfig(f *config.File) batches.ProcessConfig {
 		Mode:       s.Bool("ProcessingMode", true),
 		RefillTime: s.Duration("BatchRefillTime", time.Second, frontier.RefillTime, 0, time.Hour),
 		SitesCriterion: wire.Criterion{
-			Where: s.Text("BatchDefaultWhereSites", processSites), OrderBy: s.Text("BatchDefaultOrderBySites", "`Priority` DESC, `TcDateProcess` ASC"),
+			Where: s.Text("BatchDefaultWhereSites", wire.ProcessedSites), OrderBy: s.Text("BatchDefaultOrderBySites", "`Priority` DESC, `TcDateProcess` ASC"),
 		},
 		URLsCriterion: readCriterion(s, frontier.DefaultProcess),
 	}
