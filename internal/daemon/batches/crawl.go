@@ -92,17 +92,9 @@ func (c *Crawl) handleHint(manager.Peer, wire.Event) {
 	c.noteHint()
 }
 
-// fillSlot looks for a due row if a slot is free. Only one look runs at a time, and its task fills the slot, so the slots
-// never exceed the limit (docs/spec/daemon.md F18).
+// fillSlot looks for a due row if a slot is free, and fills it.
 func (c *Crawl) fillSlot() {
-	switch {
-	case !c.mayStart(c.cfg.Period, c.cfg.Mode):
-		return
-	case c.looking:
-		return
-	case c.usedSlots() >= c.MaxTasks:
-		c.more = false
-		c.cancelled++
+	if !c.mayLook(c.cfg.Period, c.cfg.Mode) {
 		return
 	}
 	second := c.other != mixed

@@ -73,6 +73,20 @@ func (q *queue) lookPeriod(mode *bool, period *time.Duration) func() time.Durati
 	}
 }
 
+// mayLook reports whether work may start and a slot is free. Only one look runs at a time, and its task fills the slot, so
+// the slots never exceed the limit (docs/spec/daemon.md F18).
+func (q *queue) mayLook(period time.Duration, mode bool) bool {
+	switch {
+	case !q.mayStart(period, mode) || q.looking:
+		return false
+	case q.usedSlots() >= q.limits.MaxTasks:
+		q.more = false
+		q.cancelled++
+		return false
+	}
+	return true
+}
+
 // look looks for a due row in the name of the queue, and calls done with the number of nodes, 0 if no row is due.
 func (q *queue) look(selection map[string]any, done func(nodes int)) {
 	q.looking, q.hinted, q.more = true, false, false

@@ -53,16 +53,9 @@ func NewProcess(base manager.Config, cfg ProcessConfig) *Process {
 // handleHint handles a message that there may be work.
 func (p *Process) handleHint(manager.Peer, wire.Event) { p.noteHint() }
 
-// fillSlot looks for a URL to process if a slot is free.
+// fillSlot looks for a URL to process if a slot is free, and fills it.
 func (p *Process) fillSlot() {
-	switch {
-	case !p.mayStart(p.cfg.Period, p.cfg.Mode):
-		return
-	case p.looking:
-		return
-	case p.usedSlots() >= p.MaxTasks:
-		p.more = false
-		p.cancelled++
+	if !p.mayLook(p.cfg.Period, p.cfg.Mode) {
 		return
 	}
 	p.look(p.rules().ProcessLook(), func(nodes int) {
