@@ -12,7 +12,7 @@ import (
 // (package frontier), so no row waits in a message. A look marks nothing: an idle daemon starts no task, takes no lock and
 // syncs nothing.
 
-// moreAfter is the time from the start of a task to the next look: by then it has usually taken its first rows. If not,
+// moreAfter is the time from the submission of a task to the next look: by then it has usually taken its first rows. If not,
 // the next task takes what it finds, perhaps nothing.
 const moreAfter = 250 * time.Millisecond
 
@@ -20,7 +20,8 @@ const moreAfter = 250 * time.Millisecond
 type looks struct {
 	looking bool // a look has no answer yet
 	hinted  bool // a hint arrived meanwhile, for which the look may have been too early
-	// more: the last look found a row, for which a task was started. Others may be due; the next look is at moreAt.
+	// more: the last look found a row, for which a task was started. Others may be due; the next look is at moreAt, not
+	// before: it would find the row again.
 	more   bool
 	moreAt time.Time
 	// vain: the last task took no row. The next look waits for its period or a hint, or tasks would start in an endless
@@ -45,11 +46,24 @@ func (q *queue) lookSoon() {
 }
 
 // lookForMore looks again after the start of a task.
-func (q *queue) lookForMore(now time.Time) {
-	if !now.Before(q.moreAt) {
+func (q *queue) lookForMore(time.Time) {
+	if !q.isStarting() {
 		q.more = false
 		q.Kick(q.timer)
 	}
+}
+
+// isStarting reports whether the last task may not have taken its rows yet.
+func (q *queue) isStarting() bool {
+	if q.more && q.Now().Before(q.moreAt) {
+		return true
+	}
+	for _, b := range q.batches {
+		if b.stage == submitting {
+			return true
+		}
+	}
+	return false
 }
 
 // morePeriod is how often lookForMore runs.
@@ -77,7 +91,7 @@ func (q *queue) lookPeriod(mode *bool, period *time.Duration) func() time.Durati
 // the slots never exceed the limit (docs/spec/daemon.md F18).
 func (q *queue) mayLook(period time.Duration, mode bool) bool {
 	switch {
-	case !q.mayStart(period, mode) || q.looking:
+	case !q.mayStart(period, mode) || q.looking || q.isStarting():
 		return false
 	case q.usedSlots() >= q.limits.MaxTasks:
 		q.more = false
@@ -146,6 +160,9 @@ func readLook(nodes []nodeAnswer) (found bool, fault error) {
 func (q *queue) countTaken(b *batch) int {
 	n := b.end.Items + b.end.More
 	q.vain = b.end.isGood() && n == 0
+	if !q.vain {
+		q.more = false // lookSoon looks at once
+	}
 	if n > 0 {
 		b.urls = n
 		q.found = q.Now()

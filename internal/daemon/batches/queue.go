@@ -299,7 +299,8 @@ func (q *queue) submitBatch(b *batch, t executor.Task) {
 			return
 		}
 		b.stage = max(b.stage, running) // the watch may have reported its end first
-		q.lookSoon()                    // there may be more work and another slot
+		q.moreAt = q.Now().Add(moreAfter)
+		q.lookSoon() // there may be more work and another slot
 	})
 }
 
