@@ -280,7 +280,7 @@ func TestNumbersKeepTheirBounds(t *testing.T) {
 		"HTTP_REDIRECTS_MAX": "1000", "HTML_REDIRECTS_MAX": "1000", "HostConcurrency": "0",
 	}), nil, Config{})
 	page := readPage(t)
-	for name, bound := range map[string]int{"HTTP_REDIRECTS_MAX": maxRedirects, "HTML_REDIRECTS_MAX": maxRedirects, "HostConcurrency": hostgate.MaxConcurrency} {
+	for name, bound := range map[string]int{"HTTP_REDIRECTS_MAX": maxRedirects, "HTML_REDIRECTS_MAX": maxRedirects, "HostConcurrency": hostgate.MaxConcurrency, "URL_NORMALIZE_MASK": int(canonical.SkipWWW | canonical.Validate | canonical.Main)} {
 		if !strings.Contains(page[name].form, fmt.Sprint(bound)) {
 			t.Errorf("%s: the page has %q, without the bound %d", name, page[name].form, bound)
 		}
