@@ -15,11 +15,15 @@ import (
 )
 
 // readers say where a reader of the page's column "read by" names the properties that it reads: in files of
-// these folders, or in these files. The crawler has a test of its own (package crawl).
+// these folders, or in these files. Of the crawler these are the properties of items; package crawl has a test of
+// the others.
 var readers = map[string][]struct {
 	path  string
 	reads *regexp.Regexp
 }{
+	"crawl": {
+		{"internal/crawl", regexp.MustCompile(`properties\["(\w+)"\]`)},
+	},
 	"process": {
 		{"internal/process", regexp.MustCompile(`(?:\.(?:Text|Int|On|Within|Seconds|Lookup|Failed|propertyOrKey)\(|Parsed(?:Or|InPart)?\(\w+(?:\.\w+)*, |over\[)"([A-Za-z][A-Za-z_]+)"`)},
 		{"internal/wire/fieldexpression.go", regexp.MustCompile(`ProcessorExpressions += "(\w+)"`)},
@@ -73,7 +77,7 @@ func TestPageNamesReadProperties(t *testing.T) {
 			}
 		}
 		for _, p := range docs.ListProperties() {
-			if p.IsReadBy(reader) {
+			if p.IsReadBy(reader) && (reader != "crawl" || p.Section == docs.ItemSection) {
 				written = append(written, p.Names...)
 			}
 		}
@@ -87,6 +91,33 @@ func TestPageNamesReadProperties(t *testing.T) {
 				t.Errorf("docs/properties.md says that %s reads %s, which it does not", reader, name)
 			}
 		}
+	}
+}
+
+// The page lists the properties whose values are hidden, and no other.
+func TestPageListsSecrets(t *testing.T) {
+	page, err := docs.Files.ReadFile("properties.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, line := range regexp.MustCompile("(?m)^\\| the properties ([^|]+)\\|").FindAllStringSubmatch(string(page), -1) {
+		for _, m := range regexp.MustCompile("`(\\w+)(?:<\\w+>)?`").FindAllStringSubmatch(line[1], -1) {
+			listed = append(listed, m[1])
+		}
+	}
+	var secret []string
+	for _, p := range docs.ListProperties() {
+		for _, name := range p.Names {
+			if wire.IsSecretProperty(name) {
+				secret = append(secret, name)
+			}
+		}
+	}
+	slices.Sort(listed)
+	slices.Sort(secret)
+	if !slices.Equal(listed, secret) {
+		t.Errorf("docs/properties.md lists the secret properties %q, want %q", listed, secret)
 	}
 }
 
