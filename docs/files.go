@@ -1,12 +1,14 @@
-// Package docs has the pages that name every property of a site. Programs read the names from them,
+// Package docs has the page that names every property of a site. Programs read the names from it,
 // so that they know exactly what is documented:
 //
-//	text, err := docs.Files.ReadFile("properties.md")
+//	for _, p := range docs.ListProperties() {
+//		fmt.Println(p.Names, p.Form)
+//	}
 package docs
 
 import "embed"
 
-// Files are the pages.
+// Files has the page.
 //
-//go:embed properties.md site-properties.md processing.md spec/objects.md spec/processing.md
+//go:embed properties.md
 var Files embed.FS

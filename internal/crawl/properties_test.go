@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"hce/dc/canonical"
+	"hce/dc/docs"
+	"hce/dc/hostgate"
 	"hce/dc/internal/cli/strict"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/property"
@@ -19,48 +21,19 @@ import (
 const propertiesPage = "../../docs/properties.md"
 
 // documented is a property as the page describes it.
-type documented struct{ form, def, effect, example string }
+type documented struct{ form, def, example string }
 
-// readPage returns the properties of the page by name; a property with a prefix has the name of the
-// prefix.
+// readPage returns the properties of the page that the crawler reads, by name; a property with a prefix has
+// the name of the prefix. Properties of items are absent.
 func readPage(t *testing.T) map[string]documented {
 	t.Helper()
-	raw, err := os.ReadFile(propertiesPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	code := regexp.MustCompile("`[^`]+`")
 	all := map[string]documented{}
-	for line := range strings.SplitSeq(string(raw), "\n") {
-		cells := strings.Split(line, " | ")
-		if !strings.HasPrefix(line, "| `") {
+	for _, p := range docs.ListProperties() {
+		if !p.IsReadBy("crawl") || p.Section == docs.ItemSection {
 			continue
 		}
-		if len(cells) != 5 {
-			t.Errorf("a row of %d cells: %s", len(cells), line)
-			continue
-		}
-		names := code.FindAllString(cells[0], -1)
-		defaults := strings.Split(cells[2], ", ")
-		examples := code.FindAllString(cells[4], -1)
-		if cells[1] == "" || cells[2] == "" || cells[3] == "" || len(examples) == 0 {
-			t.Errorf("a cell is empty: %s", line)
-			continue
-		}
-		for i, name := range names {
-			name, _, _ = strings.Cut(strings.Trim(name, "`"), "<")
-			if _, twice := all[name]; twice {
-				t.Errorf("%s has two rows", name)
-			}
-			d := documented{cells[1], cells[2], cells[3], examples[0]}
-			if len(defaults) == len(names) {
-				d.def = defaults[i]
-			}
-			if len(examples) == len(names) {
-				d.example = examples[i]
-			}
-			d.example = strings.Trim(d.example, "`")
-			all[name] = d
+		for _, name := range p.Names {
+			all[name] = documented{p.Form, p.Defaults()[name], p.Examples()[name]}
 		}
 	}
 	return all
@@ -306,6 +279,12 @@ func TestNumbersKeepTheirBounds(t *testing.T) {
 	s, errs := readSettings(siteOfProperties(map[string]string{
 		"HTTP_REDIRECTS_MAX": "1000", "HTML_REDIRECTS_MAX": "1000", "HostConcurrency": "0",
 	}), nil, Config{})
+	page := readPage(t)
+	for name, bound := range map[string]int{"HTTP_REDIRECTS_MAX": maxRedirects, "HTML_REDIRECTS_MAX": maxRedirects, "HostConcurrency": hostgate.MaxConcurrency, "URL_NORMALIZE_MASK": int(canonical.SkipWWW | canonical.Validate | canonical.Main)} {
+		if !strings.Contains(page[name].form, fmt.Sprint(bound)) {
+			t.Errorf("%s: the page has %q, without the bound %d", name, page[name].form, bound)
+		}
+	}
 	if len(errs) > 0 || s.redirects != 50 || s.htmlRedirects != 50 || s.concurrency != 1 {
 		t.Errorf("%v; %d, %d, %d", errs, s.redirects, s.htmlRedirects, s.concurrency)
 	}

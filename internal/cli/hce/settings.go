@@ -39,7 +39,7 @@ func (o *settings) declareOptions(c *command.Command) {
 	c.Text(&o.proxy, "proxy", "", "ADDRESS", "send all requests through this proxy, such as http://user:password@host:3128 or socks5://host:1080; env: the one of the environment")
 	c.Flag(&o.browser, "browser", "", "load pages in a headless Chromium")
 	c.List(&o.properties, "property", "", "NAME=VALUE", "property of the site (docs/properties.md); may be repeated")
-	c.List(&o.fields, "set", "", "FIELD=VALUE", "field of the site, such as maxErrors=100 (docs/site-properties.md); may be repeated")
+	c.List(&o.fields, "set", "", "FIELD=VALUE", "field of the site, such as maxErrors=100 (docs/properties.md); may be repeated")
 }
 
 // readLimits reads the options about links.

@@ -124,7 +124,7 @@ func (p program) siteNewCommand() *command.Command {
 	c := p.newLeafCommand(command.Text{
 		Name: "new", Summary: "creates a site, which a running daemon crawls at once",
 		Description: `Creates a site from its root URLs, or from a file with the object of SITE_NEW
-(docs/site-properties.md). Unknown keys, unknown properties, filters that do not compile and
+(docs/properties.md). Unknown keys, unknown properties, filters that do not compile and
 sites that exist are refused. "hce crawl URL" creates the site itself.`,
 		Examples: "  hce site new https://example.org/ --depth 3\n  hce site new --file my-site.json",
 	}, &o, func(s *session) error { return s.newSite(set, file, words) })

@@ -110,14 +110,11 @@ func checkBatch(raw json.RawMessage) (list []Problem) {
 	return list
 }
 
-// ofItems are the properties that only items of a batch have.
-var ofItems = []string{"reprocess", "processorName"}
-
 func checkProperties(field string, raw json.RawMessage) (list []Problem) {
 	names, values := readProperties(raw)
 	for i, name := range names {
 		list = append(list, PropertyValue(field, name, values[i])...)
-		if !strings.HasPrefix(field, "BatchItem") || !slices.Contains(ofItems, name) {
+		if !strings.HasPrefix(field, "BatchItem") || !slices.Contains(itemProperties(), name) {
 			list = append(list, Property(field, name)...)
 		}
 		if name != "PROCESS_CTYPES" && slices.Contains(names[:i], name) { // which may have several rows

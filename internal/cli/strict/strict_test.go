@@ -62,7 +62,7 @@ func TestCheck(t *testing.T) {
 		"a column":         {wire.URLContent, `[{"siteId":"a","url":"https://a.org/x","contentTypeMask":1,"dbFieldsList":["Stat"]}]`, []string{"did you mean State?"}},
 		"excluded":         {wire.SiteStatus, `{"id":"a","excludeList":["filtres"]}`, []string{"did you mean filters?"}},
 		"a clause":         {wire.URLDelete, `[{"siteId":"a","url":null,"criterions":{"WHRE":"1=1"}}]`, []string{"criterions.WHRE is unknown; did you mean WHERE?"}},
-		"a batch":          {wire.BatchRun, `{"items":[{"urlObj":{"url":"https://a.org/"},"properties":{"FETCH_RAW_CONTENT":"1","reprocess":"0","processorName":"NEWS"}}]}`, nil},
+		"a batch":          {wire.BatchRun, `{"items":[{"urlObj":{"url":"https://a.org/"},"properties":{"FETCH_RAW_CONTENT":"1","reprocess":"0","recrawl":"1","processorName":"NEWS"}}]}`, nil},
 		"bad items": {wire.BatchRun, `{"items":[{"urlObj":{"url":"a.org","dpeth":1}},{"urlObj":{"url":"https://b.org"}},
 			{"urlObj":{"url":"https://B.org/"},"properties":{"FETCH_RAW_CONTNT":"1"},"siteObj":{"filters":[{"pattern":"("}],"properties":{"X":"y"}}}]}`, []string{
 			"BatchItem[0].urlObj.dpeth is unknown; did you mean depth?", "BatchItem[0].urlObj.url", "BatchItem[2].urlObj.url = \"https://B.org/\" is given twice", "did you mean FETCH_RAW_CONTENT?",
