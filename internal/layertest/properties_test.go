@@ -35,6 +35,7 @@ var readers = map[string][]struct {
 	},
 	"daemon": {
 		{"internal/wire/siterecrawl.go", regexp.MustCompile(`(?:Property += |number\(|choice\(|readText\()"(RECRAWL_\w+)"`)},
+		{"internal/wire/due.go", regexp.MustCompile("ModesFlag += .*`Name`='([A-Z_]+)'")},
 		{"internal/cli/daemonprogram", regexp.MustCompile("`Name`='([A-Z_]+)'")},
 	},
 }
