@@ -18,6 +18,7 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/crawl/robotscache"
+	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/task"
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/wire"
@@ -102,7 +103,7 @@ type Config struct {
 	RobotsAgent      string              // product token that selects groups of robots.txt
 	MaxResourceSize  int64               // bytes; a site's own limit cannot exceed it
 	MaxMemory        int64               // bytes of all bodies in memory; 0: no limit
-	MaxHosts         int                 // concurrent requests below slowAfter; hosts that wait for their gate do not count
+	MaxHosts         int                 // concurrent requests below slots.SlowAfter; hosts that wait for their gate do not count
 	MaxSlowHosts     int                 // slow requests in addition
 	MaxLinks         int                 // maximum number of links of one page
 	ChunkItems       int                 // maximum number of results in one transaction
@@ -177,7 +178,7 @@ type batchRun struct {
 	start    time.Time
 	deadline time.Time // zero: none
 
-	slots *slots // of running requests
+	slots *slots.Slots // of running requests
 	// bodies is the memory of bodies from their request until they are stored. texts is
 	// the memory of pages that are being read. A goroutine that waits for texts may hold
 	// bodies, but not the reverse. A goroutine that waits for a gate or a slot holds
@@ -232,7 +233,7 @@ func (j *Job) newRun(ctx context.Context, batch wire.Batch, log *slog.Logger) (*
 	return &batchRun{
 		bodies: bodies, texts: texts, probing: probing, freeBody: free,
 		Job: j, batch: batch, log: log, start: j.Now(),
-		slots:   newSlots(j.Config.MaxHosts, j.Config.MaxSlowHosts),
+		slots:   slots.New(j.Config.MaxHosts, j.Config.MaxSlowHosts),
 		jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
 		rotator: j.Rotator,
 		running: running,

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/wire"
 )
 
@@ -154,10 +155,10 @@ func (f *flow) noteRequestTime(it *item, took time.Duration) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.paces) >= mostPaces {
+	if len(f.paces) >= slots.MostPaces {
 		clear(f.paces)
 	}
-	if took < slowAfter {
+	if took < slots.SlowAfter {
 		f.paces[it.SiteID] = 0
 		return
 	}
@@ -313,7 +314,7 @@ func (r *batchRun) refillQueues(ctx context.Context, q *hostQueues) {
 	for !r.isOver(ctx) {
 		now, wait := r.Now(), time.Duration(0)
 		d := r.flow.currentDemand()
-		lingers := r.slots.hasSlow() || d.slow
+		lingers := r.slots.HasSlow() || d.slow
 		if lingers {
 			wait = lookPeriod - now.Sub(looked)
 			d.others = d.others || wait <= 0

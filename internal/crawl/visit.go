@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/proxypool"
+	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 )
@@ -33,7 +34,7 @@ type visit struct {
 	gap      time.Duration    // between requests to these addresses
 	hold     time.Duration    // Crawl-delay that its last answer asks for
 	trouble  trouble          // of the last request
-	slot     *slot
+	slot     *slots.Slot
 	admitted bool // a gate was passed; further requests of the item wait as long as necessary
 
 	memory *account         // of the body of the current request
@@ -358,7 +359,7 @@ func (v *visit) enterGates(ctx context.Context, target string) error {
 	}
 	v.admitted = true
 	v.tally.countWait(v.Now().Sub(asked))
-	if v.slot, err = v.slots.acquireSlot(waiting, v.host); err != nil {
+	if v.slot, err = v.slots.AcquireSlot(waiting, v.host); err != nil {
 		v.leaveGate()
 		return errNoTime
 	}
@@ -379,7 +380,7 @@ func (v *visit) leaveGate() {
 
 // leaveSlot releases the slot, if one is held.
 func (v *visit) leaveSlot() {
-	v.slot.releaseSlot()
+	v.slot.ReleaseSlot()
 	v.slot = nil
 }
 
