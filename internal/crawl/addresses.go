@@ -73,7 +73,7 @@ func (v *visit) enterAddresses(waiting context.Context, target string) error {
 		return nil // the request fails
 	}
 	v.gap = v.patience
-	if v.settings.concurrency > 1 {
+	if v.settings.Concurrency > 1 {
 		v.gap = v.delay
 	}
 	limited := waiting
@@ -83,7 +83,7 @@ func (v *visit) enterAddresses(waiting context.Context, target string) error {
 		defer cancel()
 	}
 	for _, addr := range v.requestAddresses(limited, u.Hostname()) {
-		pass, err := v.Gates.AcquireAddress(limited, u.Hostname(), addr, v.Config.AddressNames, v.gap, v.settings.concurrency)
+		pass, err := v.Gates.AcquireAddress(limited, u.Hostname(), addr, v.Config.AddressNames, v.gap, v.settings.Concurrency)
 		switch {
 		case err == nil && pass != nil:
 			v.shared = append(v.shared, pass)

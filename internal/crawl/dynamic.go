@@ -30,10 +30,10 @@ func (v *visit) renderPage(ctx context.Context, target string) (*answer, error) 
 	}
 	target, macro := browser.SplitURL(target)
 	if macro == nil {
-		if v.settings.badMacro {
+		if v.settings.BadMacro {
 			return nil, refusal{bits: wire.ErrMacroDeserialization, reason: "cannot read property FETCHER_MACRO"}
 		}
-		macro = v.settings.macro
+		macro = v.settings.Macro
 	}
 	plain := v.pageRequest(target)
 	if v.cut && plain.Timeout <= damping {
@@ -42,9 +42,9 @@ func (v *visit) renderPage(ctx context.Context, target string) (*answer, error) 
 	hops := &hops{visit: v}
 	r := browser.Request{
 		URL: target, Method: plain.Method, PostData: plain.Body, Timeout: min(limit, plain.Timeout), Damping: damping,
-		MaxBytes: plain.MaxBytes, MaxRedirects: v.settings.redirects, Macro: macro, Allow: hops.allowRequest, Proxy: plain.Proxy,
+		MaxBytes: plain.MaxBytes, MaxRedirects: v.settings.Redirects, Macro: macro, Allow: hops.allowRequest, Proxy: plain.Proxy,
 	}
-	if v.settings.redirects <= 0 {
+	if v.settings.Redirects <= 0 {
 		r.MaxRedirects = -1
 	}
 	for name, values := range plain.Header {

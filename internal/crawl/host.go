@@ -112,7 +112,7 @@ func (q *hostQueues) queueItem(name string, it *item) {
 		q.waiting[h.pace] = append(q.waiting[h.pace], h)
 	}
 	h.items = append(h.items, it)
-	h.limit = max(h.limit, min(it.settings.concurrency, hostgate.MaxConcurrency))
+	h.limit = max(h.limit, min(it.settings.Concurrency, hostgate.MaxConcurrency))
 	if h.workers > 0 {
 		q.startWorkers(h)
 	}
@@ -252,7 +252,7 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 			out.setRedirects(nil)
 		}
 		r.saves <- out
-	case it.settings.needsProbes():
+	case it.settings.NeedsProbes():
 		// The requests for its links wait for this host too.
 		v.leaveSlot()
 		if !r.toProbing(it, int64(len(a.Body))) {

@@ -3,6 +3,7 @@ package crawl
 import (
 	"encoding/json"
 
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/wire"
 )
 
@@ -10,7 +11,7 @@ import (
 type item struct {
 	wire.BatchItem
 	site     *siteWork
-	settings *settings
+	settings *settings.Settings
 	url      wire.URL        // the row of the answer
 	row      wire.URL        // the row before the batch
 	target   string          // the requested URL
@@ -112,7 +113,7 @@ func (it *item) failedOutcome(bits wire.ErrorMask, code int, now wire.Date) *out
 		},
 	}}
 	if it.site != nil {
-		out.result.SiteBits |= it.settings.bits
+		out.result.SiteBits |= it.settings.Bits
 	}
 	return out
 }
@@ -122,7 +123,7 @@ func (it *item) failedOutcome(bits wire.ErrorMask, code int, now wire.Date) *out
 // asks again leaves the counters as they were.
 func (o *outcome) leaveUnasked() {
 	it := o.item
-	if it.row.Crawled == 0 && !it.row.Root() && it.settings.robotsNotes {
+	if it.row.Crawled == 0 && !it.row.Root() && it.settings.RobotsNotes {
 		it.url.Crawled, o.result.Crawled = 0, false
 	}
 }

@@ -117,9 +117,9 @@ func (r *batchRun) allowsRetries() bool { return r.batch.Retry && r.mayWrite() }
 // retryTable returns the rules for the item's requests.
 func (v *visit) retryTable() retry.Table {
 	if v.allowsRetries() {
-		return v.settings.retries
+		return v.settings.Retries
 	}
-	return v.settings.retriesOnce
+	return v.settings.RetriesOnce
 }
 
 // countAttempts returns how often the item was asked before in this row of attempts.

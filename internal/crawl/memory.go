@@ -48,14 +48,14 @@ func newBudget(total int64) *budget {
 }
 
 // bodyBudget returns the budget of bodies and the free share of each slot: half of the memory divided
-// by the slots, at most freeBytes.
-func (c Config) bodyBudget() (b *budget, free int64) {
-	if c.MaxMemory <= 0 {
+// by the slots, at most freeBytes. memory is in bytes; 0 means no limit.
+func bodyBudget(memory int64, hosts, slowHosts int) (b *budget, free int64) {
+	if memory <= 0 {
 		return nil, 0
 	}
-	slots := int64(max(c.MaxHosts, 1) + c.MaxSlowHosts)
-	free = min(freeBytes, c.MaxMemory/(2*slots))
-	return newBudget(max(c.MaxMemory-free*slots, 1)), free
+	slots := int64(max(hosts, 1) + slowHosts)
+	free = min(freeBytes, memory/(2*slots))
+	return newBudget(max(memory-free*slots, 1)), free
 }
 
 // openAccount opens an account. It returns nil for a nil budget.

@@ -119,7 +119,7 @@ func TestBudgetOfConfig(t *testing.T) {
 		"many hosts": {Config{MaxHosts: 10000, MaxMemory: 200_000_000}, 100_000_000, 10_000},
 		"no hosts":   {Config{MaxMemory: 2 << 20}, 1 << 20, 1 << 20},
 	} {
-		b, free := c.config.bodyBudget()
+		b, free := bodyBudget(c.config.MaxMemory, c.config.MaxHosts, c.config.MaxSlowHosts)
 		var total int64
 		if b != nil {
 			total = b.total

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 )
@@ -18,8 +19,8 @@ import (
 type siteWork struct {
 	wire.Site
 	filters   *filter.Set
-	badFilter error                // the first filter that cannot be read; such a site is not fetched
-	settings  map[string]*settings // by the JSON of the item's own properties
+	badFilter error                         // the first filter that cannot be read; such a site is not fetched
+	settings  map[string]*settings.Settings // by the JSON of the item's own properties
 }
 
 // planBatch loads the sites, refuses items that may not be crawled and marks the others Crawling
@@ -81,7 +82,7 @@ type siteKey struct{ id, object string }
 
 // newSiteWork parses the filters of a site.
 func (r *batchRun) newSiteWork(s wire.Site) *siteWork {
-	work := &siteWork{Site: s, settings: map[string]*settings{}}
+	work := &siteWork{Site: s, settings: map[string]*settings.Settings{}}
 	var problems []error
 	work.filters, problems = filter.Compile(filter.Rules(s.Filters))
 	for _, p := range problems {
@@ -148,7 +149,7 @@ func (r *batchRun) planItems(ctx context.Context, site *siteWork, now *wire.Site
 func (r *batchRun) findParents(ctx context.Context, site string, items []*item) error {
 	var keys []string
 	for _, it := range items {
-		if it.todo && (it.settings.referer == refererParent || it.settings.isFeedSite()) && !it.url.Root() {
+		if it.todo && (it.settings.Referer == settings.RefererParent || it.settings.IsFeedSite()) && !it.url.Root() {
 			keys = append(keys, it.url.ParentMd5)
 		}
 	}
@@ -179,17 +180,17 @@ func (r *batchRun) dropUnknownSite(id string, items []*item) {
 // realTime reports whether a client waits for the batch.
 func (r *batchRun) realTime() bool { return r.batch.CrawlerType == wire.CrawlRealTime }
 
-// settingsOf returns the settings of an item, parsed once for all items of a site with the
+// settings.ReadValues returns the settings of an item, parsed once for all items of a site with the
 // same properties.
-func (r *batchRun) settingsOf(site *siteWork, it *item) *settings {
+func (r *batchRun) settingsOf(site *siteWork, it *item) *settings.Settings {
 	key := it.PropertiesKey()
 	if set := site.settings[key]; set != nil {
 		return set
 	}
-	set, problems := readSettings(&site.Site, it.Properties, r.Config)
+	set, problems := settings.Read(&site.Site, it.Properties, r.Config)
 	for _, p := range problems {
 		r.log.Warn("left out invalid property", "site", site.ID, "error", p)
-		set.bits |= wire.ErrInitialization
+		set.Bits |= wire.ErrInitialization
 	}
 	site.settings[key] = set
 	return set

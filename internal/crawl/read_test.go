@@ -11,6 +11,7 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/robotscache"
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
@@ -32,7 +33,7 @@ func reader(t testing.TB) (*batchRun, *item) {
 	site.filters, problems = filter.Compile([]filter.Rule{
 		{Pattern: "(.*)", Stage: filter.StageAll, Action: 1, State: 1}, {Pattern: `\.exe$`, Stage: filter.StageLinks, Action: -1, State: 1},
 	})
-	set, errs := readSettings(&site.Site, nil, r.Config)
+	set, errs := settings.Read(&site.Site, nil, r.Config)
 	if len(problems)+len(errs) > 0 {
 		t.Fatal(problems, errs)
 	}

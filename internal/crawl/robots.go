@@ -35,7 +35,7 @@ func (r *batchRun) isValidRobots(a *robotscache.Answer) bool {
 // that cannot be reached gets no further request in this batch. If its server answers with an error
 // or asks for patience, the item is put off (RFC 9309 2.3.1.4).
 func (v *visit) checkRobots(ctx context.Context, target string) error {
-	if !v.settings.robots {
+	if !v.settings.Robots {
 		return nil
 	}
 	answer, err := v.robotsRules(ctx, target)
@@ -46,11 +46,11 @@ func (v *visit) checkRobots(ctx context.Context, target string) error {
 	if rules.Unavailable() {
 		until = answer.Ends
 	}
-	if delay, ok := rules.Delay(v.settings.agent); ok && delay > v.delay {
+	if delay, ok := rules.Delay(v.settings.Agent); ok && delay > v.delay {
 		v.delay = delay
 	}
 	_, path := splitOrigin(target)
-	if ok, line := rules.Allowed(v.settings.agent, path); !ok {
+	if ok, line := rules.Allowed(v.settings.Agent, path); !ok {
 		return refusal{bits: wire.ErrRobots, forbids: target, back: rules.Unavailable(), until: until, reason: "robots.txt forbids " + target + ": " + line}
 	}
 	return nil
@@ -94,7 +94,7 @@ func (v *visit) askRobots(ctx context.Context, origin, target string) (*robotsca
 	if response != nil && a.Rules.Unavailable() {
 		v.robotsLater(&a.Ends, response)
 	}
-	if delay, ok := a.Rules.Delay(v.settings.agent); ok && v.host == canonical.Host(target) {
+	if delay, ok := a.Rules.Delay(v.settings.Agent); ok && v.host == canonical.Host(target) {
 		v.hold = max(v.hold, delay)
 	}
 	return a, nil
@@ -104,7 +104,7 @@ func (v *visit) askRobots(ctx context.Context, origin, target string) (*robotsca
 // most used content counts. It returns nil if there is no file or the site does not enable it
 // (docs/spec/crawling.md 4.1).
 func (r *batchRun) keptRobots(it *item, origin string) *robots.Rules {
-	if r.Config.RobotsDir == "" || !it.settings.robotsCache {
+	if r.Config.RobotsDir == "" || !it.settings.RobotsCache {
 		return nil
 	}
 	path := filepath.Join(r.Config.RobotsDir, statefile.Name(canonical.Host(origin)), statefile.Name(it.SiteID)+".json")

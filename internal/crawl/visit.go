@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/proxypool"
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
@@ -24,7 +25,7 @@ import (
 type visit struct {
 	*batchRun
 	item     *item
-	settings *settings
+	settings *settings.Settings
 	patience time.Duration // RequestDelay of the URL
 	delay    time.Duration // the maximum of patience and the host's Crawl-delay
 
@@ -93,7 +94,7 @@ func (v *visit) gateTooLate() error {
 	if v.batch.MaxHostWait <= 0 || v.admitted {
 		return nil
 	}
-	at, _, err := v.Gates.Next(v.host, v.delay, v.settings.concurrency, now)
+	at, _, err := v.Gates.Next(v.host, v.delay, v.settings.Concurrency, now)
 	if err == nil && at.Sub(now) > time.Duration(v.batch.MaxHostWait)*time.Millisecond {
 		return notYet{v.host, at}
 	}
@@ -117,11 +118,11 @@ func (v *visit) fetchURL(ctx context.Context) (a *answer, err error) {
 	if err := v.checkOwner(v.item.target, http.StatusMisdirectedRequest); err != nil {
 		return nil, err
 	}
-	if v.settings.proxy.Used() {
+	if v.settings.Proxy.Used() {
 		// No alive check: it would connect to the host itself and bypass the proxy.
 		return v.fetchThroughProxies(ctx)
 	}
-	if err := v.checkAlive(ctx, v.settings.alive, v.item.target); err != nil {
+	if err := v.checkAlive(ctx, v.settings.Alive, v.item.target); err != nil {
 		return nil, refusal{bits: wire.ErrConnection, reason: "the host is not alive: " + err.Error()}
 	}
 	return v.requestPage(ctx)
@@ -147,7 +148,7 @@ func (v *visit) requestPage(ctx context.Context) (*answer, error) {
 	case fetcherDynamic:
 		return v.renderPage(ctx, target)
 	case fetcherExternal:
-		if v.settings.external == "" {
+		if v.settings.External == "" {
 			return nil, refusal{bits: wire.ErrInitialization, reason: "fetchType 3 needs the property EXTERNAL_URL"}
 		}
 	}
@@ -172,12 +173,12 @@ func (v *visit) fetcherKind() int {
 	switch {
 	case kind == fetcherAuto:
 		kind = fetcherStatic
-	case kind == fetcherDynamic && v.settings.dynamicRoots && !v.item.url.Root():
+	case kind == fetcherDynamic && v.settings.DynamicRoots && !v.item.url.Root():
 		kind = fetcherStatic
-	case kind == fetcherDynamic && v.settings.processor == rss && v.item.url.Root():
+	case kind == fetcherDynamic && v.settings.Processor == settings.RSS && v.item.url.Root():
 		kind = fetcherStatic
 	}
-	if own := v.settings.fetchers.For(v.item.url.URL); own != nil {
+	if own := v.settings.Fetchers.For(v.item.url.URL); own != nil {
 		kind = *own
 	}
 	return kind
@@ -255,14 +256,14 @@ func (v *visit) checkAlive(ctx context.Context, check proxypool.AliveCheck, targ
 // waitForQuota asks HTTP_FREQ_LIMITS whether the request may be sent, and waits if necessary
 // (docs/spec/crawling.md 4.3).
 func (v *visit) waitForQuota(ctx context.Context, target string) error {
-	if v.settings.freq == nil {
+	if v.settings.Freq == nil {
 		return nil
 	}
 	host, _, err := net.SplitHostPort(canonical.Host(target))
 	if err != nil {
 		host = canonical.Host(target)
 	}
-	answer, err := v.settings.freq.Ask(ctx, v.item.SiteID, host)
+	answer, err := v.settings.Freq.Ask(ctx, v.item.SiteID, host)
 	if err != nil {
 		v.log.Warn("cannot count requests to the domain", "site", v.item.SiteID, "host", host, "error", err)
 	}
@@ -289,7 +290,7 @@ func (v *visit) waitForQuota(ctx context.Context, target string) error {
 // robots.txt, then its gate (docs/spec/crawling.md 4.4, docs/spec/DECISIONS.md 6.1).
 func (v *visit) checkRedirect(ctx context.Context, next *url.URL) error {
 	v.leaveAll()
-	target, err := v.settings.schemes.Canonical(next.String())
+	target, err := v.settings.Schemes.Canonical(next.String())
 	if err != nil {
 		return refusal{bits: wire.ErrBadRedirection, reason: err.Error()}
 	}
@@ -342,7 +343,7 @@ func (v *visit) enterGates(ctx context.Context, target string) error {
 		return err
 	}
 	asked := v.Now()
-	pass, err := v.Gates.Acquire(waiting, v.host, v.delay, v.settings.concurrency)
+	pass, err := v.Gates.Acquire(waiting, v.host, v.delay, v.settings.Concurrency)
 	switch {
 	case err == nil:
 	case waiting.Err() != nil:
