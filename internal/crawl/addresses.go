@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hce/dc/canonical"
+	"hce/dc/internal/crawl/budget"
 )
 
 const (
@@ -89,7 +90,7 @@ func (v *visit) enterAddresses(waiting context.Context, target string) error {
 			v.shared = append(v.shared, pass)
 		case err == nil:
 		case waiting.Err() != nil:
-			return errNoTime
+			return budget.ErrNoTime
 		case limited.Err() != nil:
 			return notYet{v.host, v.Now().Add(v.gap)}
 		default:

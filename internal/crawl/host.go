@@ -10,6 +10,7 @@ import (
 
 	"hce/dc/canonical"
 	"hce/dc/hostgate"
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/wire"
@@ -193,7 +194,7 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 		return
 	}
 	v := r.newVisit(it)
-	it.body, it.text = v.memory, r.texts.openAccount(0)
+	it.body, it.text = v.memory, r.texts.OpenAccount(0)
 	a, err := it.suppliedAnswer()
 	if a == nil && err == nil {
 		a, err = v.fetchURL(ctx)
@@ -271,8 +272,8 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 // toProbing moves a page whose links need requests to the budget of such pages. It reports
 // whether there was room.
 func (r *batchRun) toProbing(it *item, size int64) bool {
-	probing := r.probing.openAccount((1 + textGrowth) * smallPage)
-	if !probing.tryGrow((1 + textGrowth) * size) {
+	probing := r.probing.OpenAccount((1 + budget.TextGrowth) * smallPage)
+	if !probing.TryGrow((1 + budget.TextGrowth) * size) {
 		return false
 	}
 	it.releaseMemory()

@@ -3,6 +3,7 @@ package crawl
 import (
 	"encoding/json"
 
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/wire"
 )
@@ -38,8 +39,8 @@ type item struct {
 	feed    bool     // its page is a feed
 	chainOf chainKey // the first page of the chain that it continues
 
-	body *account // memory of the body until it is stored
-	text *account // memory of the page's text
+	body *budget.Account // memory of the body until it is stored
+	text *budget.Account // memory of the page's text
 
 	found []wire.BatchItem // items of its page for the next pass
 	extra []wire.BatchItem // items of its page for the answer: entries of a feed

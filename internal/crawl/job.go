@@ -14,6 +14,7 @@ import (
 
 	"hce/dc/hostgate"
 	"hce/dc/internal/crawl/browser"
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/headerrotation"
@@ -155,7 +156,7 @@ type batchRun struct {
 	// bodies, but not the reverse. A goroutine that waits for a gate or a slot holds
 	// neither, because their holders may wait for memory. Pages whose links need requests
 	// use probing, for which no goroutine waits.
-	bodies, texts, probing *budget
+	bodies, texts, probing *budget.Budget
 	freeBody               int64
 	pages                  chan page     // of this pass: fetched, not yet read
 	saves                  chan *outcome // of this pass: read, not yet saved
@@ -192,11 +193,11 @@ func (j *Job) newRun(ctx context.Context, batch wire.Batch, log *slog.Logger) (*
 	if j.Rotator == nil {
 		j.Rotator = headerrotation.New(headerrotation.Options{Log: j.Log})
 	}
-	bodies, free := bodyBudget(j.Config.MaxMemory, j.Config.MaxHosts, j.Config.MaxSlowHosts)
-	var texts, probing *budget
+	bodies, free := budget.OfBodies(j.Config.MaxMemory, j.Config.MaxHosts, j.Config.MaxSlowHosts)
+	var texts, probing *budget.Budget
 	if bodies != nil {
-		largest := max(j.Config.MaxResourceSize, freeBytes)
-		texts, probing = newBudget(textGrowth*largest), newBudget((1+textGrowth)*largest)
+		largest := max(j.Config.MaxResourceSize, budget.FreeBytes)
+		texts, probing = budget.New(budget.TextGrowth*largest), budget.New((1+budget.TextGrowth)*largest)
 	}
 	running, abort := context.WithCancel(context.WithoutCancel(ctx))
 	forget := context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, abort) })

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hce/dc/canonical"
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
@@ -156,7 +157,7 @@ func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *ou
 		SiteBits: p.settings.Bits, Rules: p.settings.Rules, Expressions: p.settings.Expressions,
 	}}
 	if len(p.Body) > smallPage {
-		most := textGrowth * int64(len(p.Body))
+		most := budget.TextGrowth * int64(len(p.Body))
 		if p.item.isSitemap() { // may be compressed
 			most = max(most, r.Config.MaxResourceSize)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hce/dc/canonical"
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/web/content"
@@ -63,7 +64,7 @@ func (c *collection) probeLinks(ctx context.Context, list []wire.Link) []wire.Li
 func (c *collection) askLink(ctx context.Context, l wire.Link) (resolved wire.Link, kind string, ok bool, err error) {
 	set := c.page.settings
 	if c.isOver(ctx) {
-		return l, "", false, errNoTime
+		return l, "", false, budget.ErrNoTime
 	}
 	how := set.Resolver.For(l.URL.URL)
 	if how == nil && !set.AutoDetect.HeadsLinks() && !set.URLLimits.NeedsContentTypes() {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"hce/dc/internal/crawl/browser"
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/wire"
@@ -25,7 +26,7 @@ func (v *visit) fetchThroughProxies(ctx context.Context) (*answer, error) {
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
-			return nil, errNoTime
+			return nil, budget.ErrNoTime
 		case errors.Is(err, proxypool.ErrEmpty):
 			return nil, noProxy("the pool of proxies is empty", spec.StatusEmpty)
 		default:

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"hce/dc/canonical"
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/statefile"
@@ -86,7 +87,7 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 	loaded := schemas[key]
 	if loaded == nil {
 		loaded = &loadedSchema{set.Schema, r.loadSchema(ctx, set, &view, bi)}
-		if errors.Is(loaded.err, errNoTime) || ctx.Err() != nil {
+		if errors.Is(loaded.err, budget.ErrNoTime) || ctx.Err() != nil {
 			return nil, nil // the batch has ended, for the item too
 		}
 		if loaded.err != nil {

@@ -13,6 +13,7 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/hostgate"
 	"hce/dc/internal/crawl/browser"
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/crawl/settings"
@@ -38,7 +39,7 @@ type visit struct {
 	slot     *slots.Slot
 	admitted bool // a gate was passed; further requests of the item wait as long as necessary
 
-	memory *account         // of the body of the current request
+	memory *budget.Account  // of the body of the current request
 	cut    bool             // the end of the batch shortened the request's timeout
 	proxy  *proxypool.Proxy // nil: none
 }
@@ -60,18 +61,15 @@ type answer struct {
 }
 
 func (r *batchRun) newVisit(it *item) *visit {
-	v := &visit{batchRun: r, item: it, memory: r.bodies.openAccount(r.freeBody), settings: it.settings, patience: clampMilliseconds(float64(it.url.RequestDelay))}
+	v := &visit{batchRun: r, item: it, memory: r.bodies.OpenAccount(r.freeBody), settings: it.settings, patience: clampMilliseconds(float64(it.url.RequestDelay))}
 	v.delay = v.patience
 	return v
 }
 
-// errNoTime means that the batch ended before the item was fetched.
-var errNoTime = errors.New("the batch ended before the URL was fetched")
-
 // cutOff reports whether the end of the batch caused err. Such an error says nothing about
 // the URL.
 func cutOff(ctx context.Context, err error) bool {
-	return err != nil && (ctx.Err() != nil || errors.Is(err, errNoTime))
+	return err != nil && (ctx.Err() != nil || errors.Is(err, budget.ErrNoTime))
 }
 
 // notYet means that the host's gate opens later than the batch waits.
@@ -84,8 +82,8 @@ func (e notYet) Error() string {
 	return fmt.Sprintf("the next request to %s is possible at %s, which is later than the batch waits", e.host, wire.DateOf(e.at))
 }
 
-// Is makes notYet a kind of errNoTime.
-func (e notYet) Is(err error) bool { return err == errNoTime }
+// Is makes notYet a kind of budget.ErrNoTime.
+func (e notYet) Is(err error) bool { return err == budget.ErrNoTime }
 
 // gateTooLate returns a notYet if the host's gate opens too late. A batch that waited for it would
 // hold its slot for nothing.
@@ -185,7 +183,7 @@ func (v *visit) fetcherKind() int {
 }
 
 // sendRequest sends a request whose gate is held. A timeout that the end of the batch shortened is
-// errNoTime.
+// budget.ErrNoTime.
 func (v *visit) sendRequest(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
 	v.memory.Keep(0) // the previous body is no longer needed
 	if v.memory != nil {
@@ -196,7 +194,7 @@ func (v *visit) sendRequest(ctx context.Context, r fetch.Request) (*fetch.Respon
 	response, err := v.Fetch.Get(ctx, r)
 	v.tally.countRequest(response, err)
 	if v.cut && fetch.KindOf(err) == fetch.Timeout {
-		return nil, fmt.Errorf("%w: %w", errNoTime, err)
+		return nil, fmt.Errorf("%w: %w", budget.ErrNoTime, err)
 	}
 	v.noteAnswer(response, err)
 	return response, err
@@ -212,16 +210,16 @@ func (v *visit) untilEnd(ctx context.Context) (context.Context, context.CancelFu
 
 // waitingMemory is an account that stops waiting when the batch ends.
 type waitingMemory struct {
-	*account
+	*budget.Account
 	over context.Context
 }
 
-// Grow is account.Grow, bounded by the end of the batch.
+// Grow is budget.Account.Grow, bounded by the end of the batch.
 func (m *waitingMemory) Grow(ctx context.Context, size, most int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(m.over, cancel)()
-	return m.account.Grow(ctx, size, most)
+	return m.Account.Grow(ctx, size, most)
 }
 
 // checkAlive checks that the host of target resolves, or accepts a connection, as the site
@@ -274,7 +272,7 @@ func (v *visit) waitForQuota(ctx context.Context, target string) error {
 		return nil
 	}
 	if !v.deadline.IsZero() && v.Now().Add(answer.Wait).After(v.deadline) {
-		return errNoTime
+		return budget.ErrNoTime
 	}
 	timer := time.NewTimer(answer.Wait)
 	defer timer.Stop()
@@ -282,7 +280,7 @@ func (v *visit) waitForQuota(ctx context.Context, target string) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return errNoTime
+		return budget.ErrNoTime
 	}
 }
 
@@ -347,7 +345,7 @@ func (v *visit) enterGates(ctx context.Context, target string) error {
 	switch {
 	case err == nil:
 	case waiting.Err() != nil:
-		return errNoTime
+		return budget.ErrNoTime
 	default: // a gate file failed: nothing keeps hosts apart any more
 		err = fmt.Errorf("acquire host gate: %w", err)
 		v.failBatch(err)
@@ -362,7 +360,7 @@ func (v *visit) enterGates(ctx context.Context, target string) error {
 	v.tally.countWait(v.Now().Sub(asked))
 	if v.slot, err = v.slots.AcquireSlot(waiting, v.host); err != nil {
 		v.leaveGate()
-		return errNoTime
+		return budget.ErrNoTime
 	}
 	return nil
 }
