@@ -131,26 +131,11 @@ const overtimeRealTime = 100 * time.Millisecond
 // is for storing what came.
 const stopGrace = 2 * time.Second
 
-// allowedOvertime returns how long running requests may continue after the time limit.
-func (r *batchRun) allowedOvertime() time.Duration {
-	if r.realTime() {
-		return overtimeRealTime
-	}
-	return overtime
-}
-
 // batchRun is the state of one batch.
 type batchRun struct {
-	*Job
-	batch wire.Batch
-	place placement.Placement // of the start of the batch
-	cut   bool                // the batch had more items than its maxItems
-	log   *slog.Logger
+	*environment
+	cut bool // the batch had more items than its maxItems
 
-	start    time.Time
-	deadline time.Time // zero: none
-
-	slots *slots.Slots // of running requests
 	// bodies is the memory of bodies from their request until they are stored. texts is
 	// the memory of pages that are being read. A goroutine that waits for texts may hold
 	// bodies, but not the reverse. A goroutine that waits for a gate or a slot holds
@@ -163,29 +148,16 @@ type batchRun struct {
 	last                   bool          // this is the last pass
 	flow                   *flow         // nil: the batch does not select URLs while it fetches
 	seen                   seenLinks
-	tally                  tally
-	dry                    bool // usage is not counted
 
 	sites map[string]*wire.Site // of the items that are planned now; nil: unknown site
 	works map[siteKey]*siteWork
 
-	rotator   *headerrotation.Rotator
-	jars      *cookies.Jars
 	chains    chains
 	noted     map[chainKey]wire.ErrorMask // error bits of items from before the first pass
 	marked    map[chainKey]bool           // items whose rows are marked already
 	goneSites sync.Map                    // ids of sites that were deleted since the batch began
-	mapsAsked sync.Map                    // sites and origins whose default sitemap was requested
 	fullSites sync.Map                    // sites whose limits left out links
 	traps     sync.Map                    // trapWatch, by site
-	down      sync.Map                    // origins that could not be reached, and why
-
-	// running is the context of requests that have begun: it ends stopGrace after that of the batch.
-	running context.Context
-
-	mu     sync.Mutex
-	broken error // the first failure that ends the batch
-	cancel context.CancelFunc
 }
 
 // newRun returns the run of a batch, and the context that ends it: when ctx ends, or by cancel.
@@ -204,16 +176,18 @@ func (j *Job) newRun(ctx context.Context, batch wire.Batch, log *slog.Logger) (*
 	ctx, stop := context.WithCancel(ctx)
 	return &batchRun{
 		bodies: bodies, texts: texts, probing: probing, freeBody: free,
-		Job: j, batch: batch, log: log, start: j.Now(),
-		slots:   slots.New(j.Config.MaxHosts, j.Config.MaxSlowHosts),
-		jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
-		rotator: j.Rotator,
-		running: running,
-		cancel:  func() { forget(); stop(); abort() },
-		noted:   map[chainKey]wire.ErrorMask{},
-		marked:  map[chainKey]bool{},
-		sites:   map[string]*wire.Site{},
-		works:   map[siteKey]*siteWork{},
+		environment: &environment{
+			Job: j, batch: batch, log: log, start: j.Now(),
+			slots:   slots.New(j.Config.MaxHosts, j.Config.MaxSlowHosts),
+			jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
+			rotator: j.Rotator,
+			running: running,
+			cancel:  func() { forget(); stop(); abort() },
+		},
+		noted:  map[chainKey]wire.ErrorMask{},
+		marked: map[chainKey]bool{},
+		sites:  map[string]*wire.Site{},
+		works:  map[siteKey]*siteWork{},
 	}, ctx
 }
 
@@ -303,7 +277,7 @@ func (j *Job) crawlBatch(ctx context.Context, batch wire.Batch, start time.Time,
 
 // selectsBetween reports whether a batch selects its rows between its rounds.
 func (j *Job) selectsBetween(batch wire.Batch) bool {
-	r := &batchRun{Job: j, batch: batch}
+	r := &batchRun{environment: &environment{Job: j, batch: batch}}
 	return r.mayRefill() && !r.selectsWhileFetching()
 }
 
@@ -311,7 +285,7 @@ func (j *Job) selectsBetween(batch wire.Batch) bool {
 // time, it was not told to stop, and it has crawled something. Otherwise a host that hands all
 // items back would cause an endless loop.
 func (j *Job) canRefill(ctx context.Context, last wire.Batch, start time.Time) bool {
-	r := &batchRun{Job: j, batch: last, start: start}
+	r := &batchRun{environment: &environment{Job: j, batch: last, start: start}}
 	return j.selectsBetween(last) && !r.refillOver(ctx) &&
 		slices.ContainsFunc(last.Items, func(it wire.BatchItem) bool { return it.URL.Status == wire.StatusCrawled })
 }
@@ -364,25 +338,4 @@ func (r *batchRun) answerItems(work []*item) []wire.BatchItem {
 // isOver reports whether no further item may be started.
 func (r *batchRun) isOver(ctx context.Context) bool {
 	return ctx.Err() != nil || (!r.deadline.IsZero() && !r.Now().Before(r.deadline))
-}
-
-// mayWrite reports whether the batch may change stored rows. A real-time batch never does,
-// whatever its dbMode, because its sites may not be stored (docs/spec/crawling.md 1.4, F39).
-func (r *batchRun) mayWrite() bool { return r.batch.Writes() }
-
-// brokenBy returns the failure that ended the batch, or nil.
-func (r *batchRun) brokenBy() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.broken
-}
-
-// failBatch ends the batch with the failure of a part that it depends on.
-func (r *batchRun) failBatch(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.broken == nil {
-		r.broken = err
-	}
-	r.cancel()
 }

@@ -55,7 +55,7 @@ func (j *Job) hostPlacement() (placement.Placement, error) {
 }
 
 // ownsURL reports whether this node may request a URL. Real-time batches may request all.
-func (r *batchRun) ownsURL(url string) bool { return r.realTime() || r.place.Mine(url) }
+func (r *environment) ownsURL(url string) bool { return r.realTime() || r.place.Mine(url) }
 
 // checkOwner returns an otherNode unless this node may request target for the item.
 func (v *visit) checkOwner(target string, code int) error {

@@ -177,9 +177,6 @@ func (r *batchRun) dropUnknownSite(id string, items []*item) {
 	r.log.Warn("unknown site; dropped its items", "site", id, "items", len(items))
 }
 
-// realTime reports whether a client waits for the batch.
-func (r *batchRun) realTime() bool { return r.batch.CrawlerType == wire.CrawlRealTime }
-
 // settings.ReadValues returns the settings of an item, parsed once for all items of a site with the
 // same properties.
 func (r *batchRun) settingsOf(site *siteWork, it *item) *settings.Settings {

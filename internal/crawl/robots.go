@@ -18,7 +18,7 @@ import (
 
 // knownRules returns the rules of an origin that were fetched before, or nil. An error of its server is
 // no rule about links.
-func (r *batchRun) knownRules(origin string) *robots.Rules {
+func (r *environment) knownRules(origin string) *robots.Rules {
 	if a := r.robots.Known(origin, r.isValidRobots); a != nil && !a.Rules.Unavailable() {
 		return a.Rules
 	}
@@ -27,7 +27,7 @@ func (r *batchRun) knownRules(origin string) *robots.Rules {
 
 // isValidRobots reports whether an answer counts. Rules that were fetched for this batch stay valid until
 // it ends (docs/spec/steps.md 1 #11), except those of a server that is not available.
-func (r *batchRun) isValidRobots(a *robotscache.Answer) bool {
+func (r *environment) isValidRobots(a *robotscache.Answer) bool {
 	return !a.Asked.Before(r.start) && !a.Rules.Unavailable() || r.Now().Before(a.Ends)
 }
 
@@ -103,7 +103,7 @@ func (v *visit) askRobots(ctx context.Context, origin, target string) (*robotsca
 // keptRobots returns the rules of a file for ROBOTS_CACHE, {"robots.txt": {content: uses}}; the
 // most used content counts. It returns nil if there is no file or the site does not enable it
 // (docs/spec/crawling.md 4.1).
-func (r *batchRun) keptRobots(it *item, origin string) *robots.Rules {
+func (r *environment) keptRobots(it *item, origin string) *robots.Rules {
 	if r.Config.RobotsDir == "" || !it.settings.RobotsCache {
 		return nil
 	}

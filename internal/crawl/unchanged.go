@@ -10,7 +10,7 @@ import (
 // ruleOf returns how an item is asked whether it has changed. The rule does not apply (it is zero) to
 // Restore if the page must be read whatever it says: its site has other settings than when it was read
 // last, or the site counts on its links to renew further pages (RecrawlPeriod, URL_CHAIN).
-func (r *batchRun) ruleOf(it *item) revalidate.Rule {
+func (r *environment) ruleOf(it *item) revalidate.Rule {
 	rule, set := it.settings.Modified, it.settings
 	if rule.Behavior == revalidate.Restore &&
 		(!r.mayWrite() || it.row.SettingsSum&^wire.SumUnprocessed != set.Sum || set.Chain != nil || set.Rules.Resets(it.site.RecrawlPeriod)) {

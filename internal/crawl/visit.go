@@ -24,7 +24,7 @@ import (
 
 // visit is one item at its host, and at the hosts that it is redirected to.
 type visit struct {
-	*batchRun
+	*environment
 	item     *item
 	settings *settings.Settings
 	patience time.Duration // RequestDelay of the URL
@@ -61,7 +61,7 @@ type answer struct {
 }
 
 func (r *batchRun) newVisit(it *item) *visit {
-	v := &visit{batchRun: r, item: it, memory: r.bodies.OpenAccount(r.freeBody), settings: it.settings, patience: clampMilliseconds(float64(it.url.RequestDelay))}
+	v := &visit{environment: r.environment, item: it, memory: r.bodies.OpenAccount(r.freeBody), settings: it.settings, patience: clampMilliseconds(float64(it.url.RequestDelay))}
 	v.delay = v.patience
 	return v
 }
