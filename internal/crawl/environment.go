@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/crawl/slots"
@@ -13,7 +14,8 @@ import (
 	"hce/dc/internal/wire/placement"
 )
 
-// environment is what the requests of a batch share. A visit has it, and nothing else of the batch.
+// environment is what all stages of a batch share: the job, the batch, its time and the limits of its requests. A visit
+// has it, and nothing else of the batch.
 type environment struct {
 	*Job
 	batch wire.Batch
@@ -22,6 +24,11 @@ type environment struct {
 
 	start    time.Time
 	deadline time.Time // zero: none
+
+	// bodies is the memory of bodies from their request until they are stored. A goroutine that waits
+	// for a gate or a slot holds none, because their holders may wait for memory.
+	bodies   *budget.Budget
+	freeBody int64 // bytes of a body that need no memory of bodies
 
 	slots   *slots.Slots // of running requests
 	tally   tally

@@ -13,7 +13,7 @@ var Guards = settings.Guards
 // passGuards hands back the items that have a guard that cannot be read, and returns the others. If the
 // site itself has one, or a filter that cannot be read, the site is suspended: it gets no request
 // until the setting is changed and the site is active again.
-func (r *batchRun) passGuards(ctx context.Context, site *siteWork, items []*item) ([]*item, error) {
+func (r *planner) passGuards(ctx context.Context, site *siteWork, items []*item) ([]*item, error) {
 	if broken := site.faultOf(r); broken != nil {
 		r.log.Error("suspended site: a setting that limits its requests cannot be read; set it right, then make the site active", "site", site.ID, "error", broken)
 		if r.mayWrite() {
@@ -39,7 +39,7 @@ func (r *batchRun) passGuards(ctx context.Context, site *siteWork, items []*item
 }
 
 // faultOf returns why nothing of the site may be fetched.
-func (s *siteWork) faultOf(r *batchRun) error {
+func (s *siteWork) faultOf(r *planner) error {
 	if s.badFilter != nil {
 		return s.badFilter
 	}

@@ -133,31 +133,21 @@ const stopGrace = 2 * time.Second
 
 // batchRun is the state of one batch.
 type batchRun struct {
-	*environment
+	*planner
 	cut bool // the batch had more items than its maxItems
 
-	// bodies is the memory of bodies from their request until they are stored. texts is
-	// the memory of pages that are being read. A goroutine that waits for texts may hold
-	// bodies, but not the reverse. A goroutine that waits for a gate or a slot holds
-	// neither, because their holders may wait for memory. Pages whose links need requests
-	// use probing, for which no goroutine waits.
-	bodies, texts, probing *budget.Budget
-	freeBody               int64
-	pages                  chan page     // of this pass: fetched, not yet read
-	saves                  chan *outcome // of this pass: read, not yet saved
-	last                   bool          // this is the last pass
-	flow                   *flow         // nil: the batch does not select URLs while it fetches
-	seen                   seenLinks
+	// texts is the memory of pages that are being read. A goroutine that waits for texts may hold
+	// bodies of the environment, but not the reverse. Pages whose links need requests use probing, for
+	// which no goroutine waits.
+	texts, probing *budget.Budget
+	pages          chan page     // of this pass: fetched, not yet read
+	saves          chan *outcome // of this pass: read, not yet saved
+	last           bool          // this is the last pass
+	flow           *flow         // nil: the batch does not select URLs while it fetches
+	seen           seenLinks
 
-	sites map[string]*wire.Site // of the items that are planned now; nil: unknown site
-	works map[siteKey]*siteWork
-
-	chains    chains
-	noted     map[chainKey]wire.ErrorMask // error bits of items from before the first pass
-	marked    map[chainKey]bool           // items whose rows are marked already
-	goneSites sync.Map                    // ids of sites that were deleted since the batch began
-	fullSites sync.Map                    // sites whose limits left out links
-	traps     sync.Map                    // trapWatch, by site
+	chains chains
+	traps  sync.Map // trapWatch, by site
 }
 
 // newRun returns the run of a batch, and the context that ends it: when ctx ends, or by cancel.
@@ -175,19 +165,16 @@ func (j *Job) newRun(ctx context.Context, batch wire.Batch, log *slog.Logger) (*
 	forget := context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, abort) })
 	ctx, stop := context.WithCancel(ctx)
 	return &batchRun{
-		bodies: bodies, texts: texts, probing: probing, freeBody: free,
-		environment: &environment{
+		planner: newPlanner(&environment{
 			Job: j, batch: batch, log: log, start: j.Now(),
+			bodies: bodies, freeBody: free,
 			slots:   slots.New(j.Config.MaxHosts, j.Config.MaxSlowHosts),
 			jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
 			rotator: j.Rotator,
 			running: running,
 			cancel:  func() { forget(); stop(); abort() },
-		},
-		noted:  map[chainKey]wire.ErrorMask{},
-		marked: map[chainKey]bool{},
-		sites:  map[string]*wire.Site{},
-		works:  map[siteKey]*siteWork{},
+		}),
+		texts: texts, probing: probing,
 	}, ctx
 }
 
@@ -277,7 +264,7 @@ func (j *Job) crawlBatch(ctx context.Context, batch wire.Batch, start time.Time,
 
 // selectsBetween reports whether a batch selects its rows between its rounds.
 func (j *Job) selectsBetween(batch wire.Batch) bool {
-	r := &batchRun{environment: &environment{Job: j, batch: batch}}
+	r := &environment{Job: j, batch: batch}
 	return r.mayRefill() && !r.selectsWhileFetching()
 }
 
@@ -285,7 +272,7 @@ func (j *Job) selectsBetween(batch wire.Batch) bool {
 // time, it was not told to stop, and it has crawled something. Otherwise a host that hands all
 // items back would cause an endless loop.
 func (j *Job) canRefill(ctx context.Context, last wire.Batch, start time.Time) bool {
-	r := &batchRun{environment: &environment{Job: j, batch: last, start: start}}
+	r := &environment{Job: j, batch: last, start: start}
 	return j.selectsBetween(last) && !r.refillOver(ctx) &&
 		slices.ContainsFunc(last.Items, func(it wire.BatchItem) bool { return it.URL.Status == wire.StatusCrawled })
 }
@@ -336,6 +323,6 @@ func (r *batchRun) answerItems(work []*item) []wire.BatchItem {
 }
 
 // isOver reports whether no further item may be started.
-func (r *batchRun) isOver(ctx context.Context) bool {
+func (r *environment) isOver(ctx context.Context) bool {
 	return ctx.Err() != nil || (!r.deadline.IsZero() && !r.Now().Before(r.deadline))
 }

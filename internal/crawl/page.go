@@ -99,7 +99,7 @@ func (r *batchRun) unreadOutcome(it *item, url wire.URL) *outcome {
 }
 
 // dataFailed ends the batch with an error of the repository, and hands the item back.
-func (r *batchRun) dataFailed(it *item, err error) {
+func (r *environment) dataFailed(it *item, err error) {
 	it.cutOff = true
 	r.failBatch(fmt.Errorf("read page %s of site %s: %w", it.url.URL, it.SiteID, err))
 }
@@ -300,7 +300,7 @@ func (r *batchRun) passesContentFilters(ctx context.Context, p page, text []byte
 }
 
 // rowCondition evaluates filter expressions over the page's row; %PDATE% is date.
-func (r *batchRun) rowCondition(ctx context.Context, p page, date string) func(string) (bool, error) {
+func (r *environment) rowCondition(ctx context.Context, p page, date string) func(string) (bool, error) {
 	return func(expression string) (bool, error) {
 		ok, err := r.evaluateSQL(ctx, p.item, wire.DateMacro(expression, "'"+date+"'"))
 		if err != nil {
@@ -312,7 +312,7 @@ func (r *batchRun) rowCondition(ctx context.Context, p page, date string) func(s
 
 // evaluateSQL evaluates an SQL expression over the item's row. The error says why the expression is
 // refused. A failure of the repository ends the batch.
-func (r *batchRun) evaluateSQL(ctx context.Context, it *item, expression string) (bool, error) {
+func (r *environment) evaluateSQL(ctx context.Context, it *item, expression string) (bool, error) {
 	verdict, err := r.Data.Condition(ctx, it.SiteID, it.URLID, expression)
 	if err != nil && !isSiteGone(err) {
 		r.dataFailed(it, err)
@@ -362,7 +362,7 @@ func (r *batchRun) logOutcome(out *outcome) {
 }
 
 // logOf returns the log of an item: that of its site's project, if it has one.
-func (r *batchRun) logOf(it *item) *slog.Logger {
+func (r *environment) logOf(it *item) *slog.Logger {
 	if r.ProjectLog == nil || it.settings == nil || it.settings.Suffix == "" {
 		return r.log
 	}

@@ -21,10 +21,10 @@ import (
 func reader(t testing.TB) (*batchRun, *item) {
 	t.Helper()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	r := &batchRun{environment: &environment{
+	r := &batchRun{planner: newPlanner(&environment{
 		Job: &Job{Config: Config{MaxLinks: 500, RobotsAgent: "HCE-DC"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)},
 		log: slog.New(slog.DiscardHandler),
-	}}
+	})}
 	_, _ = r.robots.Get("http://page.test", r.isValidRobots, func() (*robotscache.Answer, error) {
 		return robotscache.NewAnswer(&fetch.Response{Code: 200, Body: []byte("User-agent: *\nDisallow: /closed")}, nil, now, time.Hour), nil
 	})

@@ -291,17 +291,17 @@ func (f *flow) maxHosts(site string) int64 {
 }
 
 // selectsWhileFetching reports whether the batch selects more URLs while it fetches.
-func (r *batchRun) selectsWhileFetching() bool {
+func (r *environment) selectsWhileFetching() bool {
 	return r.mayRefill() && r.batch.RefillTime > 0 && r.batch.MaxIterations <= 1 && r.batch.MaxItems == 0
 }
 
 // mayRefill reports whether the batch may select more URLs at all.
-func (r *batchRun) mayRefill() bool {
+func (r *environment) mayRefill() bool {
 	return len(r.batch.Refill) > 0 && r.mayWrite()
 }
 
 // refillOver reports whether no selection may follow because of the time or a stop.
-func (r *batchRun) refillOver(ctx context.Context) bool {
+func (r *environment) refillOver(ctx context.Context) bool {
 	return r.isOver(ctx) || r.Now().Sub(r.start) >= time.Duration(r.batch.RefillTime)*time.Millisecond
 }
 

@@ -17,7 +17,7 @@ import (
 // targetOf returns the URL that is requested for an item: its URL, the result of the site's
 // template, or the service of EXTERNAL_URL. A URL that was stored percent-encoded as a whole is
 // decoded first (docs/spec/crawling.md 2.3, 4.9).
-func (r *batchRun) targetOf(it *item) string {
+func (r *environment) targetOf(it *item) string {
 	text := it.url.URL
 	if lower := strings.ToLower(text[:min(len(text), 12)]); strings.HasPrefix(lower, "http%3a") || strings.HasPrefix(lower, "https%3a") {
 		if plain, err := url.PathUnescape(text); err == nil {

@@ -25,7 +25,7 @@ import (
 
 // applySchemas returns the items of the batch with templates replaced. An item whose schema
 // generates nothing stays. If that is a failure, it gets bit 46 and is not requested.
-func (r *batchRun) applySchemas(ctx context.Context, items []wire.BatchItem) ([]wire.BatchItem, error) {
+func (r *planner) applySchemas(ctx context.Context, items []wire.BatchItem) ([]wire.BatchItem, error) {
 	list := make([]wire.BatchItem, 0, len(items))
 	met := map[chainKey]bool{}
 	add := func(bi wire.BatchItem) {
@@ -66,7 +66,7 @@ type loadedSchema struct {
 
 // applySchema generates the items of one template: the first URL replaces it, others join as
 // batch_insert says. It returns nil for an item without a schema.
-func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.BatchItem, schemas map[schemaKey]*loadedSchema) ([]wire.BatchItem, error) {
+func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.BatchItem, schemas map[schemaKey]*loadedSchema) ([]wire.BatchItem, error) {
 	if site == nil || !isCrawlable(bi.URL.Status) || ctx.Err() != nil {
 		return nil, nil
 	}
@@ -141,7 +141,7 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 }
 
 // ownFirst returns the URLs of this node, then those of others.
-func (r *batchRun) ownFirst(urls []string) []string {
+func (r *planner) ownFirst(urls []string) []string {
 	var own, others []string
 	for _, text := range urls {
 		if r.ownsURL(text) {
@@ -172,7 +172,7 @@ func looksTemplate(text string) bool {
 
 // generateURLs returns the canonical URLs of a template and stores which values it used. Texts
 // that are not URLs of the site's schemes are left out.
-func (r *batchRun) generateURLs(ctx context.Context, schema *urlschema.Schema, set *settings.Settings, site *wire.Site, template string) ([]string, error) {
+func (r *planner) generateURLs(ctx context.Context, schema *urlschema.Schema, set *settings.Settings, site *wire.Site, template string) ([]string, error) {
 	limit := 0
 	for _, most := range []int64{site.MaxURLs, site.MaxResources} {
 		if most > 0 && (limit == 0 || int(most) < limit) {
@@ -208,7 +208,7 @@ func (r *batchRun) generateURLs(ctx context.Context, schema *urlschema.Schema, s
 
 // loadSchema loads external parameters of a schema: from its file, or from the first source
 // with a valid answer. Requests pass the host's gate and the site's limits.
-func (r *batchRun) loadSchema(ctx context.Context, set *settings.Settings, site *wire.Site, bi wire.BatchItem) error {
+func (r *planner) loadSchema(ctx context.Context, set *settings.Settings, site *wire.Site, bi wire.BatchItem) error {
 	name, err := set.Schema.File(r.Config.SchemaDir)
 	if err != nil {
 		return err

@@ -60,8 +60,8 @@ type answer struct {
 	proxy *proxypool.Proxy // proxy of the answer; nil: none
 }
 
-func (r *batchRun) newVisit(it *item) *visit {
-	v := &visit{environment: r.environment, item: it, memory: r.bodies.OpenAccount(r.freeBody), settings: it.settings, patience: clampMilliseconds(float64(it.url.RequestDelay))}
+func (r *environment) newVisit(it *item) *visit {
+	v := &visit{environment: r, item: it, memory: r.bodies.OpenAccount(r.freeBody), settings: it.settings, patience: clampMilliseconds(float64(it.url.RequestDelay))}
 	v.delay = v.patience
 	return v
 }
