@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hce/dc/canonical"
+	"hce/dc/internal/crawl/budget"
 )
 
 const (
@@ -73,7 +74,7 @@ func (v *visit) enterAddresses(waiting context.Context, target string) error {
 		return nil // the request fails
 	}
 	v.gap = v.patience
-	if v.settings.concurrency > 1 {
+	if v.settings.Concurrency > 1 {
 		v.gap = v.delay
 	}
 	limited := waiting
@@ -83,13 +84,13 @@ func (v *visit) enterAddresses(waiting context.Context, target string) error {
 		defer cancel()
 	}
 	for _, addr := range v.requestAddresses(limited, u.Hostname()) {
-		pass, err := v.Gates.AcquireAddress(limited, u.Hostname(), addr, v.Config.AddressNames, v.gap, v.settings.concurrency)
+		pass, err := v.Gates.AcquireAddress(limited, u.Hostname(), addr, v.Config.AddressNames, v.gap, v.settings.Concurrency)
 		switch {
 		case err == nil && pass != nil:
 			v.shared = append(v.shared, pass)
 		case err == nil:
 		case waiting.Err() != nil:
-			return errNoTime
+			return budget.ErrNoTime
 		case limited.Err() != nil:
 			return notYet{v.host, v.Now().Add(v.gap)}
 		default:

@@ -18,6 +18,13 @@
 // delay asks; only then it needs one of the slots (Config.MaxHosts, MaxSlowHosts), which bound the
 // running requests and their memory. So neither waiting nor slow hosts delay others.
 //
+// The state of a batch has four parts, each of which embeds the one before it:
+//
+//	environment    the job, the batch, its time, slots and memory of bodies; a visit has this part alone
+//	resultStore    stores results of sites
+//	planner        sites, settings and marked rows of items
+//	batchRun       queues, passes, pages and links
+//
 //	job := &crawl.Job{Data: repository, Fetch: client, Gates: gates, Config: cfg, Now: time.Now, Log: log}
 //	answer, err := job.Run(ctx, batchJSON) // a wire.Batch
 //

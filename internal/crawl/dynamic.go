@@ -11,6 +11,7 @@ import (
 
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/browser"
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/wire"
 )
@@ -30,21 +31,21 @@ func (v *visit) renderPage(ctx context.Context, target string) (*answer, error) 
 	}
 	target, macro := browser.SplitURL(target)
 	if macro == nil {
-		if v.settings.badMacro {
+		if v.settings.BadMacro {
 			return nil, refusal{bits: wire.ErrMacroDeserialization, reason: "cannot read property FETCHER_MACRO"}
 		}
-		macro = v.settings.macro
+		macro = v.settings.Macro
 	}
 	plain := v.pageRequest(target)
 	if v.cut && plain.Timeout <= damping {
-		return nil, errNoTime
+		return nil, budget.ErrNoTime
 	}
 	hops := &hops{visit: v}
 	r := browser.Request{
 		URL: target, Method: plain.Method, PostData: plain.Body, Timeout: min(limit, plain.Timeout), Damping: damping,
-		MaxBytes: plain.MaxBytes, MaxRedirects: v.settings.redirects, Macro: macro, Allow: hops.allowRequest, Proxy: plain.Proxy,
+		MaxBytes: plain.MaxBytes, MaxRedirects: v.settings.Redirects, Macro: macro, Allow: hops.allowRequest, Proxy: plain.Proxy,
 	}
-	if v.settings.redirects <= 0 {
+	if v.settings.Redirects <= 0 {
 		r.MaxRedirects = -1
 	}
 	for name, values := range plain.Header {
@@ -78,7 +79,7 @@ func (v *visit) renderPage(ctx context.Context, target string) (*answer, error) 
 			v.tally.countRequest(&fetch.Response{Code: seen.Code}, err)
 		}
 		if v.cut && browser.KindOf(err) == browser.TimeOver {
-			return nil, errNoTime
+			return nil, budget.ErrNoTime
 		}
 		if errors.Is(err, browser.ErrCrowded) {
 			return nil, refusal{back: true, reason: err.Error()}
@@ -133,7 +134,7 @@ func (h *hops) allowRequest(ctx context.Context, next *url.URL) error {
 	defer h.mu.Unlock()
 	switch {
 	case h.over:
-		return errNoTime
+		return budget.ErrNoTime
 	case !h.asked:
 		h.asked = true
 		return nil

@@ -18,13 +18,13 @@ import (
 // addExchange adds response headers, request and cookies as files, as the site configures
 // (docs/spec/steps.md 1 #19, #20).
 func (r *batchRun) addExchange(out *outcome, p page) {
-	if p.settings.storeHeaders {
+	if p.settings.StoreHeaders {
 		var first string
 		if p.Code/100 == 2 { // what the server sent with a page, for archives
 			first = strings.ToValidUTF8(p.StatusLine, "\uFFFD")
 		}
 		head := headerText(p.Header, first)
-		if p.settings.isFeedSite() && p.item.parent != "" {
+		if p.settings.IsFeedSite() && p.item.parent != "" {
 			head = append(head, "X-feed_url: "+clipLine(p.item.parent)+"\r\n"...)
 			if date := p.feedDate(); date != "" {
 				head = append(head, "X-pubdateRssFeed: "+string(date)+"\r\n"...)
@@ -38,15 +38,15 @@ func (r *batchRun) addExchange(out *outcome, p page) {
 		}
 		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentHeaders, Data: head})
 	}
-	if p.settings.storeRequest && !p.item.byService() {
+	if p.settings.StoreRequest && !p.item.byService() {
 		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentRequests, Data: headerText(p.RequestHeader, p.RequestLine)})
 	}
-	if set := p.Header.Values("Set-Cookie"); p.settings.storeCookies && len(set) > 0 {
+	if set := p.Header.Values("Set-Cookie"); p.settings.StoreCookies && len(set) > 0 {
 		text := strings.ToValidUTF8(strings.Join(set, "\r\n")+"\r\n", "\uFFFD")
 		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentCookies, Data: []byte(text)})
 	}
-	if len(p.Redirects) > 0 && p.settings.storeHeaders && !p.item.byService() {
-		if hops := hopAnswers(p.item.url.URL, p.Response, p.settings.storeRequest); len(hops) > 0 {
+	if len(p.Redirects) > 0 && p.settings.StoreHeaders && !p.item.byService() {
+		if hops := hopAnswers(p.item.url.URL, p.Response, p.settings.StoreRequest); len(hops) > 0 {
 			out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentHops, Data: hops})
 		}
 	}

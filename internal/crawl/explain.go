@@ -11,6 +11,7 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/retry"
 	"hce/dc/internal/crawl/robotscache"
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 )
@@ -179,22 +180,22 @@ func (j *Job) explainURL(ctx context.Context, raw, siteID string, depth int64, f
 		return nil, fmt.Errorf("explain %s: %w", raw, err)
 	}
 	host := canonical.Host(it.target)
-	next, inFlight, err := j.Gates.Next(host, v.delay, it.settings.concurrency, j.Now())
+	next, inFlight, err := j.Gates.Next(host, v.delay, it.settings.Concurrency, j.Now())
 	if err != nil {
 		return nil, fmt.Errorf("explain %s: %w", raw, err)
 	}
 	e.Politeness = &ExplainedPoliteness{
-		Host: host, DelayMs: v.delay.Milliseconds(), Concurrency: it.settings.concurrency, InFlight: inFlight, NextFetch: next.UTC(),
+		Host: host, DelayMs: v.delay.Milliseconds(), Concurrency: it.settings.Concurrency, InFlight: inFlight, NextFetch: next.UTC(),
 	}
-	for _, cause := range slices.Sorted(maps.Keys(it.settings.retries)) {
-		rule := it.settings.retries[cause]
+	for _, cause := range slices.Sorted(maps.Keys(it.settings.Retries)) {
+		rule := it.settings.Retries[cause]
 		e.Retry = append(e.Retry, ExplainedRetry{cause, rule.Attempts, rule.Pause.Seconds(), rule.Longest.Seconds(), rule.Asked.Seconds(), rule.Host})
 	}
 	q := v.pageRequest(it.target)
 	e.Request = &ExplainedRequest{
 		Method: q.Method, URL: it.publicURL(q.URL), Header: withoutSecrets(q.Header), Cookie: cookieOf(q), Proxy: proxyOf(it.settings), Fetcher: fetcherName(v.fetcherKind()),
 		TimeoutMs: q.Timeout.Milliseconds(), ConnectTimeoutMs: q.ConnectTimeout.Milliseconds(),
-		MaxBytes: q.MaxBytes, MaxRedirects: q.MaxRedirects, MaxHTMLRedirects: max(it.settings.htmlRedirects, 0),
+		MaxBytes: q.MaxBytes, MaxRedirects: q.MaxRedirects, MaxHTMLRedirects: max(it.settings.HTMLRedirects, 0),
 	}
 	if referer := e.Request.Header.Get("Referer"); referer != "" {
 		e.Request.Header.Set("Referer", it.publicURL(referer))
@@ -224,12 +225,12 @@ func (r *batchRun) explainItem(ctx context.Context, e *Explanation, stored *wire
 		row = wire.NewURL(stored.ID, e.Canonical)
 		row.Type, row.RequestDelay, row.HTTPTimeout, row.ParentMd5 = stored.URLType, stored.RequestDelay, stored.HTTPTimeout, wire.Md5("")
 	}
-	site := &siteWork{Site: *stored, settings: map[string]*settings{}}
+	site := &siteWork{Site: *stored, settings: map[string]*settings.Settings{}}
 	var problems []error
 	site.filters, problems = filter.Compile(filter.Rules(site.Filters))
 	cfg := r.Config
-	cfg.dry = true
-	set, more := readSettings(&site.Site, nil, cfg)
+	cfg.Dry = true
+	set, more := settings.Read(&site.Site, nil, cfg)
 	warnings := []string{}
 	for _, problem := range append(problems, more...) {
 		warnings = append(warnings, problem.Error())
@@ -237,7 +238,7 @@ func (r *batchRun) explainItem(ctx context.Context, e *Explanation, stored *wire
 	e.Site = &ExplainedSite{
 		ID: site.ID, State: site.State, FetchType: site.FetchType, ErrorNames: site.ErrorMask.Names(),
 		MaxURLs: site.MaxURLs, URLs: site.CollectedURLs, MaxResources: site.MaxResources, Resources: site.Resources,
-		MaxErrors: site.MaxErrors, Errors: site.Errors, Traps: set.traps, Warnings: warnings,
+		MaxErrors: site.MaxErrors, Errors: site.Errors, Traps: set.Traps, Warnings: warnings,
 	}
 	it := &item{BatchItem: wire.BatchItem{SiteID: site.ID, URLID: e.URLMd5, URL: row}, url: row, row: row}
 	it.url.ErrorMask = 0
@@ -278,8 +279,8 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 		return nil
 	}
 	origin, path := splitOrigin(v.item.target)
-	e.Robots = &ExplainedRobots{Mode: v.settings.robots, URL: origin + "/robots.txt", Allowed: true, Sitemaps: []string{}}
-	if !v.settings.robots {
+	e.Robots = &ExplainedRobots{Mode: v.settings.Robots, URL: origin + "/robots.txt", Allowed: true, Sitemaps: []string{}}
+	if !v.settings.Robots {
 		return nil
 	}
 	err := v.throughProxy(ctx, nil)
@@ -295,9 +296,9 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 		return nil
 	}
 	found := answer.Rules
-	e.Robots.Allowed, e.Robots.Line = found.Allowed(v.settings.agent, path)
+	e.Robots.Allowed, e.Robots.Line = found.Allowed(v.settings.Agent, path)
 	e.Robots.Sitemaps = append(e.Robots.Sitemaps, found.Sitemaps()...)
-	if delay, ok := found.Delay(v.settings.agent); ok {
+	if delay, ok := found.Delay(v.settings.Agent); ok {
 		e.Robots.CrawlDelay = delay.Seconds()
 		v.delay = max(v.delay, delay)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/wire"
 )
 
@@ -99,8 +100,8 @@ func cookieOf(r fetch.Request) string {
 }
 
 // proxyOf says whether a proxy would be used. Choosing one would count as a use.
-func proxyOf(s *settings) string {
-	if s.proxy.Used() {
+func proxyOf(s *settings.Settings) string {
+	if s.Proxy.Used() {
 		return "one of the site's pool"
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/feed"
 	"hce/dc/internal/web/filter"
@@ -17,7 +18,7 @@ import (
 // page is not a feed. stored reports whether the feed itself has to be stored.
 func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) (done, stored bool) {
 	parsed, err := feed.Parse(text, feed.Options{
-		ContentType: declaredType(p.Header), Standard: p.settings.standardFeeds, ZeroItem: p.settings.feedAsEntry,
+		ContentType: declaredType(p.Header), Standard: p.settings.StandardFeeds, ZeroItem: p.settings.FeedAsEntry,
 	})
 	if errors.Is(err, feed.ErrNoFeed) {
 		if !p.item.url.Root() { // the page of an entry
@@ -59,7 +60,7 @@ func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []
 	if len(out.result.Links)+len(out.result.Elsewhere) == 0 {
 		out.bits |= wire.ErrRSSEmpty
 	}
-	return true, p.settings.processor == rss
+	return true, p.settings.Processor == settings.RSS
 }
 
 // passesDateFilter checks the date of an entry against the site's SQL filters with %PDATE%
@@ -75,7 +76,7 @@ func (r *batchRun) passesDateFilter(ctx context.Context, p page, e feed.Entry) b
 // keepEntries completes the rows of entries as PROCESSOR_NAME says. A known entry is not
 // crawled again; with FEED_PARSER it gets the content of the feed if that has changed.
 func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entries map[string]feed.Entry, now time.Time) {
-	iterates := p.settings.processor == rss && !r.last
+	iterates := p.settings.Processor == settings.RSS && !r.last
 	var there map[string]bool
 	if iterates {
 		there, iterates = r.knownLinks(ctx, p.item, out.result.Links)
@@ -87,7 +88,7 @@ func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entrie
 			continue
 		}
 		l.URL.PDate = wire.DateOf(e.Date)
-		if p.settings.processor == rss {
+		if p.settings.Processor == settings.RSS {
 			l.URL.Type = wire.TypeSingle
 			if iterates && !there[l.URL.URLMd5] {
 				p.item.found = append(p.item.found, p.item.nextPassItem(l.URL))
@@ -106,7 +107,7 @@ func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entrie
 			u.ContentType = "text/html" // type of the page of an entry
 		}
 		u.BatchID, u.RawContentMd5 = r.batch.ID, wire.Md5(document)
-		u.ContentDate, u.SettingsSum = wire.DateOf(now), p.settings.sum|wire.SumUnprocessed
+		u.ContentDate, u.SettingsSum = wire.DateOf(now), p.settings.Sum|wire.SumUnprocessed
 		l.Files, l.At = []wire.File{{Type: wire.ContentRaw, Data: document}}, now
 		if r.realTime() {
 			p.item.extra = append(p.item.extra, p.item.nextPassItem(*u))
@@ -115,7 +116,7 @@ func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entrie
 }
 
 // isRSS reports whether the item is a feed whose entries are crawled by later passes.
-func (it *item) isRSS() bool { return it.feed && it.settings.processor == rss }
+func (it *item) isRSS() bool { return it.feed && it.settings.Processor == settings.RSS }
 
 // answered selects the entries of feeds for the answer: each URL once. Entries in excess of
 // one per item are limited by maxItems.

@@ -3,6 +3,7 @@ package crawl
 import (
 	"testing"
 
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/pdate"
 	"hce/dc/internal/wire"
 )
@@ -24,8 +25,8 @@ func TestFeedDate(t *testing.T) {
 		{"a recrawl: PDate is the time of processing", wire.URL{Crawled: 1, PDate: fetch, LastModified: feed, TcDate: fetch, UDate: fetch}, pdate.Default, ""},
 		{"a recrawl: the header Date may be a source", wire.URL{Crawled: 1, PDate: feed, LastModified: fetch}, pdate.Masks{Sources: 4}, ""},
 	} {
-		p := page{item: &item{row: tt.row, settings: &settings{}}}
-		p.settings.dates = tt.masks
+		p := page{item: &item{row: tt.row, settings: &settings.Settings{}}}
+		p.settings.Dates = tt.masks
 		if got := p.feedDate(); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}

@@ -10,7 +10,9 @@ import (
 
 	"hce/dc/canonical"
 	"hce/dc/hostgate"
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/wire"
 )
 
@@ -32,7 +34,7 @@ type hostQueues struct {
 	byName  map[string]*hostQueue
 	active  int
 	slow    int // of them
-	waiting [paceSlow + 1][]*hostQueue
+	waiting [slots.PaceSlow + 1][]*hostQueue
 }
 
 // hostQueue has the items of one host, in order. hostQueues.mu guards it.
@@ -41,14 +43,14 @@ type hostQueue struct {
 	items   []*item
 	workers int // goroutines that request its items; 0: the host waits
 	limit   int // maximum of workers
-	pace    pace
+	pace    slots.Pace
 }
 
 func (r *batchRun) newQueues(ctx context.Context) *hostQueues {
 	q := &hostQueues{batchRun: r, ctx: ctx, byName: map[string]*hostQueue{}}
 	if r.flow != nil {
 		// The worker with the slow request has not ended, because its slot is still held.
-		r.slots.turned = func(host string) { q.workers.Go(func() { q.returnSlowHost(host) }) }
+		r.slots.Turned = func(host string) { q.workers.Go(func() { q.returnSlowHost(host) }) }
 	}
 	return q
 }
@@ -63,7 +65,7 @@ func (q *hostQueues) returnSlowHost(host string) {
 	}
 	q.mu.Unlock()
 	for _, it := range items {
-		q.flow.noteRequestTime(it, slowAfter)
+		q.flow.noteRequestTime(it, slots.SlowAfter)
 	}
 	notifyChannel(q.flow.news)
 	for _, it := range items {
@@ -106,12 +108,12 @@ func (q *hostQueues) queueItem(name string, it *item) {
 	defer q.mu.Unlock()
 	h := q.byName[name]
 	if h == nil {
-		h = &hostQueue{name: name, pace: q.slots.paceOf(name)}
+		h = &hostQueue{name: name, pace: q.slots.PaceOf(name)}
 		q.byName[name] = h
 		q.waiting[h.pace] = append(q.waiting[h.pace], h)
 	}
 	h.items = append(h.items, it)
-	h.limit = max(h.limit, min(it.settings.concurrency, hostgate.MaxConcurrency))
+	h.limit = max(h.limit, min(it.settings.Concurrency, hostgate.MaxConcurrency))
 	if h.workers > 0 {
 		q.startWorkers(h)
 	}
@@ -121,11 +123,11 @@ func (q *hostQueues) queueItem(name string, it *item) {
 // activateHosts starts waiting hosts while there is room. mu must be held.
 func (q *hostQueues) activateHosts() {
 	for kind := range q.waiting {
-		for len(q.waiting[kind]) > 0 && q.active < maxActive && (pace(kind) != paceSlow || q.slow < maxActive*3/4) {
+		for len(q.waiting[kind]) > 0 && q.active < maxActive && (slots.Pace(kind) != slots.PaceSlow || q.slow < maxActive*3/4) {
 			h := q.waiting[kind][0]
 			q.waiting[kind] = q.waiting[kind][1:]
 			q.active++
-			if h.pace == paceSlow {
+			if h.pace == slots.PaceSlow {
 				q.slow++
 			}
 			q.startWorkers(h)
@@ -140,7 +142,7 @@ func (q *hostQueues) startWorkers(h *hostQueue) {
 		q.workers.Go(func() {
 			for it := q.nextItem(h); it != nil; it = q.nextItem(h) {
 				q.fetchItem(q.ctx, it)
-				q.flow.noteRequestTime(it, q.slots.lastTime(h.name))
+				q.flow.noteRequestTime(it, q.slots.LastTime(h.name))
 				q.flow.countFetched(it)
 			}
 		})
@@ -161,7 +163,7 @@ func (q *hostQueues) nextItem(h *hostQueue) *item {
 	if h.workers == 0 {
 		delete(q.byName, h.name)
 		q.active--
-		if h.pace == paceSlow {
+		if h.pace == slots.PaceSlow {
 			q.slow--
 		}
 		q.activateHosts()
@@ -192,11 +194,11 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 		return
 	}
 	v := r.newVisit(it)
-	it.body, it.text = v.memory, r.texts.openAccount(0)
+	it.body, it.text = v.memory, r.texts.OpenAccount(0)
 	a, err := it.suppliedAnswer()
 	if a == nil && err == nil {
 		a, err = v.fetchURL(ctx)
-		v.slot.endRequest()
+		v.slot.EndRequest()
 	}
 	it.started = true
 	// The slot is held until the body is passed on, so bodies never outnumber slots.
@@ -251,7 +253,7 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 			out.setRedirects(nil)
 		}
 		r.saves <- out
-	case it.settings.needsProbes():
+	case it.settings.NeedsProbes():
 		// The requests for its links wait for this host too.
 		v.leaveSlot()
 		if !r.toProbing(it, int64(len(a.Body))) {
@@ -278,8 +280,8 @@ func (r *batchRun) recordFailed(it *item, message string, bits wire.ErrorMask, e
 // toProbing moves a page whose links need requests to the budget of such pages. It reports
 // whether there was room.
 func (r *batchRun) toProbing(it *item, size int64) bool {
-	probing := r.probing.openAccount((1 + textGrowth) * smallPage)
-	if !probing.tryGrow((1 + textGrowth) * size) {
+	probing := r.probing.OpenAccount((1 + budget.TextGrowth) * smallPage)
+	if !probing.TryGrow((1 + budget.TextGrowth) * size) {
 		return false
 	}
 	it.releaseMemory()

@@ -3,6 +3,8 @@ package crawl
 import (
 	"encoding/json"
 
+	"hce/dc/internal/crawl/budget"
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/wire"
 )
 
@@ -10,7 +12,7 @@ import (
 type item struct {
 	wire.BatchItem
 	site     *siteWork
-	settings *settings
+	settings *settings.Settings
 	url      wire.URL        // the row of the answer
 	row      wire.URL        // the row before the batch
 	target   string          // the requested URL
@@ -37,8 +39,8 @@ type item struct {
 	feed    bool     // its page is a feed
 	chainOf chainKey // the first page of the chain that it continues
 
-	body *account // memory of the body until it is stored
-	text *account // memory of the page's text
+	body *budget.Account // memory of the body until it is stored
+	text *budget.Account // memory of the page's text
 
 	found []wire.BatchItem // items of its page for the next pass
 	extra []wire.BatchItem // items of its page for the answer: entries of a feed
@@ -112,7 +114,7 @@ func (it *item) failedOutcome(bits wire.ErrorMask, code int, now wire.Date) *out
 		},
 	}}
 	if it.site != nil {
-		out.result.SiteBits |= it.settings.bits
+		out.result.SiteBits |= it.settings.Bits
 	}
 	return out
 }
@@ -122,7 +124,7 @@ func (it *item) failedOutcome(bits wire.ErrorMask, code int, now wire.Date) *out
 // asks again leaves the counters as they were.
 func (o *outcome) leaveUnasked() {
 	it := o.item
-	if it.row.Crawled == 0 && !it.row.Root() && it.settings.robotsNotes {
+	if it.row.Crawled == 0 && !it.row.Root() && it.settings.RobotsNotes {
 		it.url.Crawled, o.result.Crawled = 0, false
 	}
 }

@@ -14,12 +14,14 @@ import (
 
 	"hce/dc/hostgate"
 	"hce/dc/internal/crawl/browser"
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/crawl/robotscache"
+	"hce/dc/internal/crawl/settings"
+	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/task"
-	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
 )
@@ -94,37 +96,8 @@ type Gates interface {
 	Next(host string, delay time.Duration, concurrency int, now time.Time) (at time.Time, inFlight bool, err error)
 }
 
-// Config holds the settings of crawler-task.ini. An empty folder name turns the feature
-// that uses the folder off.
-type Config struct {
-	Headers          headerrotation.Rule // default request headers
-	Cookie           cookies.Property    // default cookie
-	RobotsAgent      string              // product token that selects groups of robots.txt
-	MaxResourceSize  int64               // bytes; a site's own limit cannot exceed it
-	MaxMemory        int64               // bytes of all bodies in memory; 0: no limit
-	MaxHosts         int                 // concurrent requests below slowAfter; hosts that wait for their gate do not count
-	MaxSlowHosts     int                 // slow requests in addition
-	MaxLinks         int                 // maximum number of links of one page
-	ChunkItems       int                 // maximum number of results in one transaction
-	ChunkTime        time.Duration       // maximum time that a result waits for its transaction
-	MaxExecutionTime time.Duration       // for a batch without its own limit; 0: no limit
-	RobotsTTL        time.Duration       // how long a robots.txt stays valid
-	Backoff          time.Duration       // gap after the first answer that says the host is overloaded; it doubles
-	AddressNames     int                 // names of one address that share no gate; -1: addresses have no gates
-	Modified         revalidate.Rule     // of sites without DETECT_MODIFIED
-	FallbackAge      time.Duration       // assumed age of a page without a date (default_icr_crawl_time)
-	// GeneralForUnknown moves items of unknown sites to site "0".
-	GeneralForUnknown bool
-
-	HeaderSourceDir string // files that HTTP_HEADERS may name
-	RobotsDir       string // robots.txt files of ROBOTS_CACHE
-	FreqDir         string // counters of HTTP_FREQ_LIMITS
-	ProxyDir        string // index files of USER_PROXY
-	SchemaDir       string // files of URLS_SCHEMA and their used values
-	CookieDir       string // cookies of sites
-
-	dry bool // usage is not counted
-}
+// Config is Config of package settings.
+type Config = settings.Config
 
 // Job crawls batches, one after the other. Its caches live as long as it does.
 type Job struct {
@@ -160,61 +133,23 @@ const overtimeRealTime = 100 * time.Millisecond
 // is for storing what came.
 const stopGrace = 2 * time.Second
 
-// allowedOvertime returns how long running requests may continue after the time limit.
-func (r *batchRun) allowedOvertime() time.Duration {
-	if r.realTime() {
-		return overtimeRealTime
-	}
-	return overtime
-}
-
 // batchRun is the state of one batch.
 type batchRun struct {
-	*Job
-	batch wire.Batch
-	place placement.Placement // of the start of the batch
-	cut   bool                // the batch had more items than its maxItems
-	log   *slog.Logger
+	*planner
+	cut bool // the batch had more items than its maxItems
 
-	start    time.Time
-	deadline time.Time // zero: none
+	// texts is the memory of pages that are being read. A goroutine that waits for texts may hold
+	// bodies of the environment, but not the reverse. Pages whose links need requests use probing, for
+	// which no goroutine waits.
+	texts, probing *budget.Budget
+	pages          chan page     // of this pass: fetched, not yet read
+	saves          chan *outcome // of this pass: read, not yet saved
+	last           bool          // this is the last pass
+	flow           *flow         // nil: the batch does not select URLs while it fetches
+	seen           seenLinks
 
-	slots *slots // of running requests
-	// bodies is the memory of bodies from their request until they are stored. texts is
-	// the memory of pages that are being read. A goroutine that waits for texts may hold
-	// bodies, but not the reverse. A goroutine that waits for a gate or a slot holds
-	// neither, because their holders may wait for memory. Pages whose links need requests
-	// use probing, for which no goroutine waits.
-	bodies, texts, probing *budget
-	freeBody               int64
-	pages                  chan page     // of this pass: fetched, not yet read
-	saves                  chan *outcome // of this pass: read, not yet saved
-	last                   bool          // this is the last pass
-	flow                   *flow         // nil: the batch does not select URLs while it fetches
-	seen                   seenLinks
-	tally                  tally
-	dry                    bool // usage is not counted
-
-	sites map[string]*wire.Site // of the items that are planned now; nil: unknown site
-	works map[siteKey]*siteWork
-
-	rotator   *headerrotation.Rotator
-	jars      *cookies.Jars
-	chains    chains
-	noted     map[chainKey]wire.ErrorMask // error bits of items from before the first pass
-	marked    map[chainKey]bool           // items whose rows are marked already
-	goneSites sync.Map                    // ids of sites that were deleted since the batch began
-	mapsAsked sync.Map                    // sites and origins whose default sitemap was requested
-	fullSites sync.Map                    // sites whose limits left out links
-	traps     sync.Map                    // trapWatch, by site
-	down      sync.Map                    // origins that could not be reached, and why
-
-	// running is the context of requests that have begun: it ends stopGrace after that of the batch.
-	running context.Context
-
-	mu     sync.Mutex
-	broken error // the first failure that ends the batch
-	cancel context.CancelFunc
+	chains chains
+	traps  sync.Map // trapWatch, by site
 }
 
 // newRun returns the run of a batch, and the context that ends it: when ctx ends, or by cancel.
@@ -222,27 +157,26 @@ func (j *Job) newRun(ctx context.Context, batch wire.Batch, log *slog.Logger) (*
 	if j.Rotator == nil {
 		j.Rotator = headerrotation.New(headerrotation.Options{Log: j.Log})
 	}
-	bodies, free := j.Config.bodyBudget()
-	var texts, probing *budget
+	bodies, free := budget.OfBodies(j.Config.MaxMemory, j.Config.MaxHosts, j.Config.MaxSlowHosts)
+	var texts, probing *budget.Budget
 	if bodies != nil {
-		largest := max(j.Config.MaxResourceSize, freeBytes)
-		texts, probing = newBudget(textGrowth*largest), newBudget((1+textGrowth)*largest)
+		largest := max(j.Config.MaxResourceSize, budget.FreeBytes)
+		texts, probing = budget.New(budget.TextGrowth*largest), budget.New((1+budget.TextGrowth)*largest)
 	}
 	running, abort := context.WithCancel(context.WithoutCancel(ctx))
 	forget := context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, abort) })
 	ctx, stop := context.WithCancel(ctx)
 	return &batchRun{
-		bodies: bodies, texts: texts, probing: probing, freeBody: free,
-		Job: j, batch: batch, log: log, start: j.Now(),
-		slots:   newSlots(j.Config.MaxHosts, j.Config.MaxSlowHosts),
-		jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
-		rotator: j.Rotator,
-		running: running,
-		cancel:  func() { forget(); stop(); abort() },
-		noted:   map[chainKey]wire.ErrorMask{},
-		marked:  map[chainKey]bool{},
-		sites:   map[string]*wire.Site{},
-		works:   map[siteKey]*siteWork{},
+		planner: newPlanner(&environment{
+			Job: j, batch: batch, log: log, start: j.Now(),
+			bodies: bodies, freeBody: free,
+			slots:   slots.New(j.Config.MaxHosts, j.Config.MaxSlowHosts),
+			jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
+			rotator: j.Rotator,
+			running: running,
+			cancel:  func() { forget(); stop(); abort() },
+		}),
+		texts: texts, probing: probing,
 	}, ctx
 }
 
@@ -334,7 +268,7 @@ func (j *Job) crawlBatch(ctx context.Context, batch wire.Batch, start time.Time,
 
 // selectsBetween reports whether a batch selects its rows between its rounds.
 func (j *Job) selectsBetween(batch wire.Batch) bool {
-	r := &batchRun{Job: j, batch: batch}
+	r := &environment{Job: j, batch: batch}
 	return r.mayRefill() && !r.selectsWhileFetching()
 }
 
@@ -342,7 +276,7 @@ func (j *Job) selectsBetween(batch wire.Batch) bool {
 // time, it was not told to stop, and it has crawled something. Otherwise a host that hands all
 // items back would cause an endless loop.
 func (j *Job) canRefill(ctx context.Context, last wire.Batch, start time.Time) bool {
-	r := &batchRun{Job: j, batch: last, start: start}
+	r := &environment{Job: j, batch: last, start: start}
 	return j.selectsBetween(last) && !r.refillOver(ctx) &&
 		slices.ContainsFunc(last.Items, func(it wire.BatchItem) bool { return it.URL.Status == wire.StatusCrawled })
 }
@@ -393,27 +327,6 @@ func (r *batchRun) answerItems(work []*item) []wire.BatchItem {
 }
 
 // isOver reports whether no further item may be started.
-func (r *batchRun) isOver(ctx context.Context) bool {
+func (r *environment) isOver(ctx context.Context) bool {
 	return ctx.Err() != nil || (!r.deadline.IsZero() && !r.Now().Before(r.deadline))
-}
-
-// mayWrite reports whether the batch may change stored rows. A real-time batch never does,
-// whatever its dbMode, because its sites may not be stored (docs/spec/crawling.md 1.4, F39).
-func (r *batchRun) mayWrite() bool { return r.batch.Writes() }
-
-// brokenBy returns the failure that ended the batch, or nil.
-func (r *batchRun) brokenBy() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.broken
-}
-
-// failBatch ends the batch with the failure of a part that it depends on.
-func (r *batchRun) failBatch(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.broken == nil {
-		r.broken = err
-	}
-	r.cancel()
 }

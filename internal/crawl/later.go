@@ -112,14 +112,14 @@ func causeOfDial(err error) retry.Cause {
 
 // allowsRetries reports whether the batch asks again at all. A real-time batch does not, nor one that a client
 // made: the specification has one request for each of its items.
-func (r *batchRun) allowsRetries() bool { return r.batch.Retry && r.mayWrite() }
+func (r *environment) allowsRetries() bool { return r.batch.Retry && r.mayWrite() }
 
 // retryTable returns the rules for the item's requests.
 func (v *visit) retryTable() retry.Table {
 	if v.allowsRetries() {
-		return v.settings.retries
+		return v.settings.Retries
 	}
-	return v.settings.retriesOnce
+	return v.settings.RetriesOnce
 }
 
 // countAttempts returns how often the item was asked before in this row of attempts.

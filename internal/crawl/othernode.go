@@ -55,7 +55,7 @@ func (j *Job) hostPlacement() (placement.Placement, error) {
 }
 
 // ownsURL reports whether this node may request a URL. Real-time batches may request all.
-func (r *batchRun) ownsURL(url string) bool { return r.realTime() || r.place.Mine(url) }
+func (r *environment) ownsURL(url string) bool { return r.realTime() || r.place.Mine(url) }
 
 // checkOwner returns an otherNode unless this node may request target for the item.
 func (v *visit) checkOwner(target string, code int) error {
@@ -88,8 +88,8 @@ func (r *batchRun) movedOutcome(it *item, to otherNode, err error) *outcome {
 	u.Status, u.State, u.HTTPCode, u.ErrorMask = wire.StatusProcessed, wire.URLEnabled, int64(code), it.noted
 	u.UDate, u.TcDate, u.Crawled = now, now, row.Crawled+1
 	return &outcome{item: it, result: wire.Fetched{
-		URLMd5: it.URLID, Crawled: true, First: row.Crawled == 0, At: r.Now(), SiteBits: it.settings.bits,
-		Links: []wire.Link{{URL: link}}, Rules: it.settings.rules,
+		URLMd5: it.URLID, Crawled: true, First: row.Crawled == 0, At: r.Now(), SiteBits: it.settings.Bits,
+		Links: []wire.Link{{URL: link}}, Rules: it.settings.Rules,
 		Set: wire.Patch{
 			"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(u.ErrorMask),
 			"Size": int64(0), "RawContentMd5": "", "UDate": string(now), "TcDate": string(now),

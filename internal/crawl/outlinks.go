@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"hce/dc/canonical"
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
@@ -30,7 +31,7 @@ func (r *batchRun) gatherLinks(ctx context.Context, out *outcome, p page, text [
 	}
 	asked := r.robotsDirectives(out, p)
 	p.item.url.Canonical = p.canonicalOf()
-	if p.settings.isFeedSite() && p.row.Type != wire.TypeFetched && !content.IsBinary(kind) {
+	if p.settings.IsFeedSite() && p.row.Type != wire.TypeFetched && !content.IsBinary(kind) {
 		if done, stored := r.gatherFeed(ctx, out, p, text, kind, now); done {
 			return stored
 		}
@@ -54,12 +55,12 @@ const noIndex = "robots_noindex"
 // site enables them. NoIndex becomes an attribute of the URL.
 func (r *batchRun) robotsDirectives(out *outcome, p page) robots.Directives {
 	var d robots.Directives
-	if tags := p.Header.Values("X-Robots-Tag"); p.settings.robotsHeader && len(tags) > 0 {
-		d = robots.ParseTag(tags, p.settings.agent)
+	if tags := p.Header.Values("X-Robots-Tag"); p.settings.RobotsHeader && len(tags) > 0 {
+		d = robots.ParseTag(tags, p.settings.Agent)
 	}
-	if p.settings.robotsMeta && p.found != nil {
+	if p.settings.RobotsMeta && p.found != nil {
 		for _, m := range p.found.Robots {
-			if robots.Addresses(m.Agent, p.settings.agent) {
+			if robots.Addresses(m.Agent, p.settings.Agent) {
 				d = d.Merge(robots.ParseMeta(m.Content))
 			}
 		}
@@ -101,7 +102,7 @@ func (p page) canonicalOf() string {
 	base, declared := p.item.baseURL, ""
 	if p.found != nil && p.found.Canonical != "" {
 		declared = p.found.Canonical
-		if b, err := p.settings.schemes.Resolve(base, p.found.Base); err == nil && p.found.Base != "" {
+		if b, err := p.settings.Schemes.Resolve(base, p.found.Base); err == nil && p.found.Base != "" {
 			base = b
 		}
 	}
@@ -113,7 +114,7 @@ func (p page) canonicalOf() string {
 	if declared == "" {
 		return ""
 	}
-	target, err := p.settings.schemes.Resolve(base, declared)
+	target, err := p.settings.Schemes.Resolve(base, declared)
 	if err != nil || len(target) > maxCanonical {
 		return ""
 	}
@@ -124,13 +125,13 @@ func (p page) canonicalOf() string {
 // and this page is one.
 func (p page) isDuplicate() bool {
 	u := &p.item.url
-	return p.settings.canonicalOnly && u.Canonical != "" && wire.KeyOfURL(u.Canonical) != p.URLID && siteOf(u.Canonical) == siteOf(u.URL)
+	return p.settings.CanonicalOnly && u.Canonical != "" && wire.KeyOfURL(u.Canonical) != p.URLID && siteOf(u.Canonical) == siteOf(u.URL)
 }
 
 // collectsLinks reports whether links of an item's page are collected. A site with
 // PROCESSOR_NAME RSS follows only its feeds (docs/spec/crawling.md 5.1).
 func collectsLinks(it *item) bool {
-	return !it.single && it.url.Type != wire.TypeSingle && it.url.Type != wire.TypeChain && it.settings.processor != rss
+	return !it.single && it.url.Type != wire.TypeSingle && it.url.Type != wire.TypeChain && it.settings.Processor != settings.RSS
 }
 
 // candidate is a link that has to pass the checks of docs/spec/crawling.md 5.3.
@@ -155,7 +156,7 @@ func (r *batchRun) collectOutlinks(ctx context.Context, out *outcome, p page, te
 	home := siteOf(p.item.baseURL)
 	own := p.item.baseURL
 	if found.Base != "" {
-		if base, err := p.settings.schemes.Resolve(p.item.baseURL, found.Base); err == nil {
+		if base, err := p.settings.Schemes.Resolve(p.item.baseURL, found.Base); err == nil {
 			p.item.baseURL = base
 		}
 	}
@@ -163,11 +164,11 @@ func (r *batchRun) collectOutlinks(ctx context.Context, out *outcome, p page, te
 	c.home = home
 	if !collectsLinks(p.item) {
 		c.chainOnly = true
-		if p.settings.chain == nil {
+		if p.settings.Chain == nil {
 			return
 		}
 	}
-	if p.settings.collectForms {
+	if p.settings.CollectForms {
 		out.result.FormFields = formFields(found.Forms)
 	}
 	list := r.linkCandidates(ctx, out, p, found, text, kind, own)
@@ -201,17 +202,17 @@ func scanLinks(text []byte, kind string, most int) links.Page {
 // page, without its base element.
 func (r *batchRun) linkCandidates(ctx context.Context, out *outcome, p page, found links.Page, text []byte, kind, own string) []candidate {
 	var list []candidate
-	expressions, builtin := p.settings.xpaths.For(p.url.URL, r.Now())
+	expressions, builtin := p.settings.XPaths.For(p.url.URL, r.Now())
 	if builtin {
 		for _, l := range found.Links {
 			c := candidate{url: l.URL, rel: l.Rel}
-			if l.Tag == "form" && p.settings.collectForms {
+			if l.Tag == "form" && p.settings.CollectForms {
 				c.method = "get"
 			}
 			list = append(list, c)
 		}
 		for _, f := range found.Forms {
-			if p.settings.collectForms && f.Method == "post" && f.Action != "" {
+			if p.settings.CollectForms && f.Method == "post" && f.Action != "" {
 				list = append(list, candidate{url: f.Action, method: f.Method})
 			}
 		}
@@ -221,7 +222,7 @@ func (r *batchRun) linkCandidates(ctx context.Context, out *outcome, p page, fou
 		headers := append(links.Header(p.Header.Values("Link")), links.Addresses(p.Header.Values("Refresh"), p.Header.Values("Content-Location"))...)
 		for _, h := range headers {
 			// These are relative to the page, not to its base element.
-			if target, err := p.settings.schemes.Resolve(own, h.URL); err == nil {
+			if target, err := p.settings.Schemes.Resolve(own, h.URL); err == nil {
 				list = append(list, candidate{url: target, rel: h.Rel})
 			}
 		}
@@ -252,7 +253,7 @@ func (r *batchRun) renderedLinks(out *outcome, p page, list []candidate) []candi
 		cut = cut || found.Cut
 		for _, l := range found.Links {
 			// These are relative to a document of their own.
-			if target, err := p.settings.schemes.Resolve(part.Base, l.URL); err == nil && len(list) <= most {
+			if target, err := p.settings.Schemes.Resolve(part.Base, l.URL); err == nil && len(list) <= most {
 				list = append(list, candidate{url: target, rel: l.Rel})
 			}
 		}
@@ -305,8 +306,8 @@ func formFields(forms []links.Form) map[string]string {
 	fields := map[string]string{}
 	for _, form := range forms {
 		for _, f := range form.Fields {
-			if _, known := fields[formPrefix+f.Name]; !known && f.Name != "" {
-				fields[formPrefix+f.Name] = f.Value
+			if _, known := fields[settings.FormPrefix+f.Name]; !known && f.Name != "" {
+				fields[settings.FormPrefix+f.Name] = f.Value
 			}
 		}
 	}
@@ -336,12 +337,12 @@ func (r *batchRun) newCollection(out *outcome, p page, now time.Time) *collectio
 		batchRun: r, page: p, home: siteOf(p.item.baseURL), now: now, env: filter.Env{Now: now, Depth: int(p.url.Depth)},
 		row: p.newURLRow(now), met: map[string]bool{wire.NormalEscapes(p.url.URL): true}, origins: map[string]*origin{}, out: out,
 	}
-	wire.Apply(&c.row, wire.URLColumns, p.settings.fieldsInit.Patch(&p.site.Site, &p.item.url), wire.DateOf(now))
+	wire.Apply(&c.row, wire.URLColumns, p.settings.FieldsInit.Patch(&p.site.Site, &p.item.url), wire.DateOf(now))
 	c.limit = p.url.MaxURLsFromPage
 	if c.limit <= 0 {
 		c.limit = p.site.MaxURLsFromPage
 	}
-	if limit := p.settings.collectLimits.For(p.url.URL); limit != nil {
+	if limit := p.settings.CollectLimits.For(p.url.URL); limit != nil {
 		c.limit = *limit
 	}
 	return c
@@ -368,12 +369,12 @@ func (c *collection) checkCandidates(list []candidate) {
 	}
 	var text [2 * md5.Size]byte
 	for _, l := range list {
-		if refusedRel(l.rel, set.refusedRel) {
+		if refusedRel(l.rel, set.RefusedRel) {
 			continue
 		}
-		target, err := set.schemes.Resolve(c.page.item.baseURL, set.normalize.Replace(l.url))
-		if err == nil && set.mask != canonical.Main {
-			target, err = set.schemes.Normalize(target, set.mask)
+		target, err := set.Schemes.Resolve(c.page.item.baseURL, set.Normalize.Replace(l.url))
+		if err == nil && set.Mask != canonical.Main {
+			target, err = set.Schemes.Normalize(target, set.Mask)
 		}
 		if err != nil {
 			continue
@@ -383,7 +384,7 @@ func (c *collection) checkCandidates(list []candidate) {
 			continue
 		}
 		c.met[name] = true
-		if set.chain != nil && set.chain.MatchString(target) && c.ownsURL(target) {
+		if set.Chain != nil && set.Chain.MatchString(target) && c.ownsURL(target) {
 			c.continueChain(target)
 			continue
 		}
@@ -419,7 +420,7 @@ func (c *collection) checkCandidates(list []candidate) {
 			row.HTTPMethod = l.method
 		}
 		link := wire.Link{URL: row}
-		if update := set.recrawl.For(target); update != nil {
+		if update := set.Recrawl.For(target); update != nil {
 			link.Update = *update
 		}
 		c.taken = append(c.taken, link)
@@ -436,14 +437,14 @@ func (c *collection) passesFilters(target, path string, o *origin) (ok, forbidde
 	if !filters.Accept(linkStage, target, c.env) {
 		return false, false
 	}
-	ok, _ = o.rules.Allowed(c.page.settings.agent, path)
+	ok, _ = o.rules.Allowed(c.page.settings.Agent, path)
 	return ok, !ok
 }
 
 // addForbidden notes a link that robots.txt forbids as a row that was never requested, so that it can be counted
 // and listed. The limits of the site do not count such rows.
 func (c *collection) addForbidden(target string) {
-	if !c.page.settings.robotsNotes || len(c.forbidden) >= c.Config.MaxLinks {
+	if !c.page.settings.RobotsNotes || len(c.forbidden) >= c.Config.MaxLinks {
 		return
 	}
 	row := c.row
@@ -452,7 +453,7 @@ func (c *collection) addForbidden(target string) {
 	c.forbidden = append(c.forbidden, wire.Link{URL: row})
 }
 
-// refusedRel reports whether a rel attribute contains a refused word.
+// settings.RefusedRel reports whether a rel attribute contains a refused word.
 func refusedRel(rel string, refused []string) bool {
 	if rel == "" || len(refused) == 0 {
 		return false
@@ -540,7 +541,7 @@ func (it *item) nextPassItem(u wire.URL) wire.BatchItem {
 // linkRules returns the robots.txt rules for links to an origin, if they are already known. A
 // link alone never causes a request for robots.txt.
 func (r *batchRun) linkRules(it *item, origin string) *robots.Rules {
-	if it.settings.robots && it.settings.robotsLinks {
+	if it.settings.Robots && it.settings.RobotsLinks {
 		if kept := r.keptRobots(it, origin); kept != nil {
 			return kept
 		}

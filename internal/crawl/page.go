@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hce/dc/canonical"
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
@@ -76,7 +77,7 @@ func (r *batchRun) readOutcome(requests context.Context, p page) (out *outcome) 
 		bits = wire.ErrFetchHTTP
 	case len(p.Body) == 0 && (p.Code/100 != 3 || p.Code == http.StatusMultipleChoices):
 		bits = wire.ErrEmpty
-	case !p.settings.contentTypes.Holds(kind) && !p.item.isSitemap():
+	case !p.settings.ContentTypes.Holds(kind) && !p.item.isSitemap():
 		bits = wire.ErrMIME
 	}
 	if bits != 0 {
@@ -98,7 +99,7 @@ func (r *batchRun) unreadOutcome(it *item, url wire.URL) *outcome {
 }
 
 // dataFailed ends the batch with an error of the repository, and hands the item back.
-func (r *batchRun) dataFailed(it *item, err error) {
+func (r *environment) dataFailed(it *item, err error) {
 	it.cutOff = true
 	r.failBatch(fmt.Errorf("read page %s of site %s: %w", it.url.URL, it.SiteID, err))
 }
@@ -107,15 +108,15 @@ func (r *batchRun) dataFailed(it *item, err error) {
 // the site wants it detected, mapped by the site's type map.
 func (p page) mediaType() string {
 	if p.kind != "" { // of the browser; the header may declare another type
-		return p.settings.typeMap.Map(p.kind)
+		return p.settings.TypeMap.Map(p.kind)
 	}
 	declared := declaredType(p.Header)
 	if p.supplied {
 		declared = ""
 	}
-	kind := p.settings.typeMap.Map(content.Sniff(declared, p.Body))
-	if p.settings.autoDetect.Detects(p.url.URL, p.url.Type, p.url.Root(), content.Normal(declared)) && len(p.Body) > 0 {
-		kind = p.settings.typeMap.Map(content.Detect(p.Body))
+	kind := p.settings.TypeMap.Map(content.Sniff(declared, p.Body))
+	if p.settings.AutoDetect.Detects(p.url.URL, p.url.Type, p.url.Root(), content.Normal(declared)) && len(p.Body) > 0 {
+		kind = p.settings.TypeMap.Map(content.Detect(p.Body))
 	}
 	return kind
 }
@@ -153,10 +154,10 @@ func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *ou
 	out := &outcome{item: p.item, result: wire.Fetched{
 		URLMd5: p.URLID, URL: u.URL, Crawled: true, First: p.row.Crawled == 0, At: p.fileTime(now),
 		Same:     p.row.Crawled > 0 && p.row.RawContentMd5 == bodyMd5,
-		SiteBits: p.settings.bits, Rules: p.settings.rules, Expressions: p.settings.expressions,
+		SiteBits: p.settings.Bits, Rules: p.settings.Rules, Expressions: p.settings.Expressions,
 	}}
 	if len(p.Body) > smallPage {
-		most := textGrowth * int64(len(p.Body))
+		most := budget.TextGrowth * int64(len(p.Body))
 		if p.item.isSitemap() { // may be compressed
 			most = max(most, r.Config.MaxResourceSize)
 		}
@@ -171,7 +172,7 @@ func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *ou
 		return r.refusedOutcome(p, wire.ErrFiltersBreak)
 	}
 	u.LastModified = wire.DateOf(lastModified)
-	u.PDate = wire.DateOf(content.PDate(p.settings.dates, content.Sources{
+	u.PDate = wire.DateOf(content.PDate(p.settings.Dates, content.Sources{
 		URL: u.URL, Feed: timeOf(p.feedDate()), Header: p.Header, Modified: lastModified,
 	}))
 	p.item.baseURL = p.FinalURL
@@ -187,7 +188,7 @@ func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *ou
 	if r.realTime() {
 		addAttributes(u, out.result.Attributes, date)
 	}
-	if stored && p.settings.storedTypes.Holds(kind) {
+	if stored && p.settings.StoredTypes.Holds(kind) {
 		r.addContent(out, p, text, kind)
 		r.addExchange(out, p)
 		u.ContentMask = max(u.ContentMask, 1) // a client may have selected contents
@@ -195,7 +196,7 @@ func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *ou
 		out.bits |= wire.ErrRawNotStored // MIME_TYPE_STORE_ON_DISK excludes the type
 	}
 	u.Status, u.State, u.HTTPCode, u.ErrorMask = wire.StatusCrawled, wire.URLEnabled, int64(p.Code), bits|out.bits|p.item.noted
-	if status, given := p.settings.statuses[p.Code]; given {
+	if status, given := p.settings.Statuses[p.Code]; given {
 		u.Status = status
 	}
 	u.TotalTime = (p.Total + r.Now().Sub(now)).Milliseconds()
@@ -268,8 +269,8 @@ func (r *batchRun) textBody(ctx context.Context, out *outcome, p page, kind stri
 		bits |= wire.ErrBadEncoding
 	}
 	u.Charset = clipTo(name, 32)
-	if p.settings.replace.Any() {
-		replaced, err := p.settings.replace.Apply(string(text), func(condition string) (bool, error) {
+	if p.settings.Replace.Any() {
+		replaced, err := p.settings.Replace.Apply(string(text), func(condition string) (bool, error) {
 			return r.evaluateSQL(ctx, p.item, condition)
 		})
 		if err != nil {
@@ -299,7 +300,7 @@ func (r *batchRun) passesContentFilters(ctx context.Context, p page, text []byte
 }
 
 // rowCondition evaluates filter expressions over the page's row; %PDATE% is date.
-func (r *batchRun) rowCondition(ctx context.Context, p page, date string) func(string) (bool, error) {
+func (r *environment) rowCondition(ctx context.Context, p page, date string) func(string) (bool, error) {
 	return func(expression string) (bool, error) {
 		ok, err := r.evaluateSQL(ctx, p.item, wire.DateMacro(expression, "'"+date+"'"))
 		if err != nil {
@@ -311,7 +312,7 @@ func (r *batchRun) rowCondition(ctx context.Context, p page, date string) func(s
 
 // evaluateSQL evaluates an SQL expression over the item's row. The error says why the expression is
 // refused. A failure of the repository ends the batch.
-func (r *batchRun) evaluateSQL(ctx context.Context, it *item, expression string) (bool, error) {
+func (r *environment) evaluateSQL(ctx context.Context, it *item, expression string) (bool, error) {
 	verdict, err := r.Data.Condition(ctx, it.SiteID, it.URLID, expression)
 	if err != nil && !isSiteGone(err) {
 		r.dataFailed(it, err)
@@ -323,14 +324,14 @@ func (r *batchRun) evaluateSQL(ctx context.Context, it *item, expression string)
 // (docs/spec/crawling.md 2.7).
 func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 	body := p.Body
-	if (content.IsText(kind) || out.replaced) && (p.rendered || !p.settings.storeReceived) {
+	if (content.IsText(kind) || out.replaced) && (p.rendered || !p.settings.StoreReceived) {
 		body = text
 	}
 	out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentRaw, Data: body})
 	if p.rendered {
 		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentDynamic, Data: body})
 	}
-	if content.IsHTML(kind) && (p.settings.recover == 1 || p.settings.recover == 2 && tidy.Check(text) != nil) {
+	if content.IsHTML(kind) && (p.settings.Recover == 1 || p.settings.Recover == 2 && tidy.Check(text) != nil) {
 		repaired, err := tidy.Tidy(text)
 		if err != nil {
 			r.log.Info("cannot repair page", "site", p.SiteID, "url", p.url.URL, "error", err)
@@ -346,7 +347,7 @@ func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 // dates that the crawler and the processor use by default without a date of the page.
 func (p page) feedDate() wire.Date {
 	row := &p.row
-	if row.Crawled == 0 || p.settings.dates == pdate.Default && row.PDate != row.LastModified && row.PDate != row.TcDate && row.PDate != row.UDate {
+	if row.Crawled == 0 || p.settings.Dates == pdate.Default && row.PDate != row.LastModified && row.PDate != row.TcDate && row.PDate != row.UDate {
 		return row.PDate
 	}
 	return ""
@@ -361,11 +362,11 @@ func (r *batchRun) logOutcome(out *outcome) {
 }
 
 // logOf returns the log of an item: that of its site's project, if it has one.
-func (r *batchRun) logOf(it *item) *slog.Logger {
-	if r.ProjectLog == nil || it.settings == nil || it.settings.suffix == "" {
+func (r *environment) logOf(it *item) *slog.Logger {
+	if r.ProjectLog == nil || it.settings == nil || it.settings.Suffix == "" {
 		return r.log
 	}
-	return r.ProjectLog(it.settings.suffix).With("batch", r.batch.ID)
+	return r.ProjectLog(it.settings.Suffix).With("batch", r.batch.ID)
 }
 
 // maxType is the size of the column ContentType; the types of office documents have 73 bytes.

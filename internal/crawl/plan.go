@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 )
@@ -18,13 +19,33 @@ import (
 type siteWork struct {
 	wire.Site
 	filters   *filter.Set
-	badFilter error                // the first filter that cannot be read; such a site is not fetched
-	settings  map[string]*settings // by the JSON of the item's own properties
+	badFilter error                         // the first filter that cannot be read; such a site is not fetched
+	settings  map[string]*settings.Settings // by the JSON of the item's own properties
+}
+
+// planner turns items of a batch into work: with their sites, settings and marked rows.
+type planner struct {
+	*resultStore
+	sites  map[string]*wire.Site // of the items that are planned now; nil: unknown site
+	works  map[siteKey]*siteWork
+	noted  map[chainKey]wire.ErrorMask // error bits of items from before the first pass
+	marked map[chainKey]bool           // items whose rows are marked already
+}
+
+// newPlanner returns the planner of a batch.
+func newPlanner(e *environment) *planner {
+	return &planner{
+		resultStore: &resultStore{environment: e},
+		sites:       map[string]*wire.Site{},
+		works:       map[siteKey]*siteWork{},
+		noted:       map[chainKey]wire.ErrorMask{},
+		marked:      map[chainKey]bool{},
+	}
 }
 
 // planBatch loads the sites, refuses items that may not be crawled and marks the others Crawling
 // (docs/spec/steps.md 1 #2 to #9). It returns one item per item of list, in order.
-func (r *batchRun) planBatch(ctx context.Context, list []wire.BatchItem) ([]*item, error) {
+func (r *planner) planBatch(ctx context.Context, list []wire.BatchItem) ([]*item, error) {
 	work := make([]*item, len(list))
 	for i, bi := range list {
 		work[i] = &item{BatchItem: bi, url: bi.URL, row: bi.URL, put: bi.URL.URLPut, noted: r.noted[chainKey{bi.SiteID, bi.URLID}]}
@@ -40,7 +61,7 @@ func (r *batchRun) planBatch(ctx context.Context, list []wire.BatchItem) ([]*ite
 }
 
 // planSite plans the items of one site, grouped by siteObj.
-func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error {
+func (r *planner) planSite(ctx context.Context, id string, items []*item) error {
 	stored, err := r.readSite(ctx, id)
 	if err != nil {
 		return err
@@ -80,8 +101,8 @@ func (r *batchRun) planSite(ctx context.Context, id string, items []*item) error
 type siteKey struct{ id, object string }
 
 // newSiteWork parses the filters of a site.
-func (r *batchRun) newSiteWork(s wire.Site) *siteWork {
-	work := &siteWork{Site: s, settings: map[string]*settings{}}
+func (r *planner) newSiteWork(s wire.Site) *siteWork {
+	work := &siteWork{Site: s, settings: map[string]*settings.Settings{}}
 	var problems []error
 	work.filters, problems = filter.Compile(filter.Rules(s.Filters))
 	for _, p := range problems {
@@ -94,7 +115,7 @@ func (r *batchRun) newSiteWork(s wire.Site) *siteWork {
 // readSite reads a site. It returns nil for an unknown site, except in real time: there,
 // siteObj describes a site that need not be stored (docs/spec/crawling.md 1.4). Without
 // filters it accepts every link. The items of one pass or selection see one state of a site.
-func (r *batchRun) readSite(ctx context.Context, id string) (*wire.Site, error) {
+func (r *planner) readSite(ctx context.Context, id string) (*wire.Site, error) {
 	if s, known := r.sites[id]; known {
 		return s, nil
 	}
@@ -111,7 +132,7 @@ func (r *batchRun) readSite(ctx context.Context, id string) (*wire.Site, error) 
 
 // planItems plans items with the same site and siteObj. now is the site with its present state and
 // counters; its other fields count as they were when the batch first read it.
-func (r *batchRun) planItems(ctx context.Context, site *siteWork, now *wire.Site, items []*item) error {
+func (r *planner) planItems(ctx context.Context, site *siteWork, now *wire.Site, items []*item) error {
 	if !r.batch.Allows(now) {
 		r.log.Info("site is not active; skipped its items", "site", site.ID, "state", now.State)
 		return r.refuseItems(ctx, site, items, wire.ErrSiteState)
@@ -145,10 +166,10 @@ func (r *batchRun) planItems(ctx context.Context, site *siteWork, now *wire.Site
 
 // findParents reads the URLs of linking pages, for items that need them as Referer and for
 // entries of feeds.
-func (r *batchRun) findParents(ctx context.Context, site string, items []*item) error {
+func (r *planner) findParents(ctx context.Context, site string, items []*item) error {
 	var keys []string
 	for _, it := range items {
-		if it.todo && (it.settings.referer == refererParent || it.settings.isFeedSite()) && !it.url.Root() {
+		if it.todo && (it.settings.Referer == settings.RefererParent || it.settings.IsFeedSite()) && !it.url.Root() {
 			keys = append(keys, it.url.ParentMd5)
 		}
 	}
@@ -168,7 +189,7 @@ func (r *batchRun) findParents(ctx context.Context, site string, items []*item) 
 }
 
 // dropUnknownSite drops the items of an unknown or deleted site.
-func (r *batchRun) dropUnknownSite(id string, items []*item) {
+func (r *planner) dropUnknownSite(id string, items []*item) {
 	for _, it := range items {
 		it.empty = true
 		it.url.ErrorMask = wire.ErrSynchronize
@@ -176,20 +197,17 @@ func (r *batchRun) dropUnknownSite(id string, items []*item) {
 	r.log.Warn("unknown site; dropped its items", "site", id, "items", len(items))
 }
 
-// realTime reports whether a client waits for the batch.
-func (r *batchRun) realTime() bool { return r.batch.CrawlerType == wire.CrawlRealTime }
-
-// settingsOf returns the settings of an item, parsed once for all items of a site with the
+// settings.ReadValues returns the settings of an item, parsed once for all items of a site with the
 // same properties.
-func (r *batchRun) settingsOf(site *siteWork, it *item) *settings {
+func (r *planner) settingsOf(site *siteWork, it *item) *settings.Settings {
 	key := it.PropertiesKey()
 	if set := site.settings[key]; set != nil {
 		return set
 	}
-	set, problems := readSettings(&site.Site, it.Properties, r.Config)
+	set, problems := settings.Read(&site.Site, it.Properties, r.Config)
 	for _, p := range problems {
 		r.log.Warn("left out invalid property", "site", site.ID, "error", p)
-		set.bits |= wire.ErrInitialization
+		set.Bits |= wire.ErrInitialization
 	}
 	site.settings[key] = set
 	return set
@@ -197,7 +215,7 @@ func (r *batchRun) settingsOf(site *siteWork, it *item) *settings {
 
 // refuseItems hands all items of a site back. They are selected again when the site is active
 // again.
-func (r *batchRun) refuseItems(ctx context.Context, site *siteWork, items []*item, bits wire.ErrorMask) error {
+func (r *planner) refuseItems(ctx context.Context, site *siteWork, items []*item, bits wire.ErrorMask) error {
 	if err := r.markCrawling(ctx, site.ID, items); err != nil {
 		return err
 	}
@@ -218,7 +236,7 @@ func (r *batchRun) refuseItems(ctx context.Context, site *siteWork, items []*ite
 }
 
 // markCrawling sets the rows of a site to Crawling. Items whose row could be taken become todo.
-func (r *batchRun) markCrawling(ctx context.Context, id string, items []*item) error {
+func (r *planner) markCrawling(ctx context.Context, id string, items []*item) error {
 	urls := make([]wire.URL, 0, len(items))
 	marks := make(map[string]wire.Mark, len(items))
 	for _, it := range items {

@@ -7,17 +7,13 @@ import (
 	"slices"
 
 	"hce/dc/canonical"
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/linkrules"
 	"hce/dc/internal/wire"
 )
-
-// needsProbes reports whether links of the item's page need requests.
-func (s *settings) needsProbes() bool {
-	return s.resolver != nil || s.autoDetect.HeadsLinks() || s.urlLimits.NeedsContentTypes()
-}
 
 // probeLinks requests links by HEAD, or as the redirect resolver says, if the site needs to
 // know where they lead or their type before they become rows
@@ -29,7 +25,7 @@ func (s *settings) needsProbes() bool {
 func (c *collection) probeLinks(ctx context.Context, list []wire.Link) []wire.Link {
 	set := c.page.settings
 	types := make([]string, len(list))
-	if set.needsProbes() {
+	if set.NeedsProbes() {
 		kept, keptTypes := list[:0:0], types[:0:0]
 		began := c.Now()
 		for i, l := range list {
@@ -50,14 +46,14 @@ func (c *collection) probeLinks(ctx context.Context, list []wire.Link) []wire.Li
 		}
 		list, types = kept, keptTypes
 	}
-	if set.urlLimits == nil {
+	if set.URLLimits == nil {
 		return list
 	}
 	candidates := make([]linkrules.Candidate, len(list))
 	for i, l := range list {
 		candidates[i] = linkrules.Candidate{URL: l.URL.URL, ContentType: types[i]}
 	}
-	keep := set.urlLimits.Keep(candidates)
+	keep := set.URLLimits.Keep(candidates)
 	i := -1
 	return slices.DeleteFunc(slices.Clone(list), func(wire.Link) bool { i++; return !keep[i] })
 }
@@ -68,10 +64,10 @@ func (c *collection) probeLinks(ctx context.Context, list []wire.Link) []wire.Li
 func (c *collection) askLink(ctx context.Context, l wire.Link) (resolved wire.Link, kind string, ok bool, err error) {
 	set := c.page.settings
 	if c.isOver(ctx) {
-		return l, "", false, errNoTime
+		return l, "", false, budget.ErrNoTime
 	}
-	how := set.resolver.For(l.URL.URL)
-	if how == nil && !set.autoDetect.HeadsLinks() && !set.urlLimits.NeedsContentTypes() {
+	how := set.Resolver.For(l.URL.URL)
+	if how == nil && !set.AutoDetect.HeadsLinks() && !set.URLLimits.NeedsContentTypes() {
 		return l, "", true, nil
 	}
 	if !c.ownsURL(l.URL.URL) {
@@ -110,8 +106,8 @@ func (c *collection) askLink(ctx context.Context, l wire.Link) (resolved wire.Li
 	if err != nil || !wire.IsPageCode(int64(answer.Code)) {
 		return l, "", how == nil || v.trouble.cause != "", nil // a later crawl of the page may resolve it
 	}
-	if kind = set.typeMap.Map(content.Normal(declaredType(answer.Header))); kind != "" {
-		if set.autoDetect.HeadsLinks() && !set.contentTypes.Holds(kind) {
+	if kind = set.TypeMap.Map(content.Normal(declaredType(answer.Header))); kind != "" {
+		if set.AutoDetect.HeadsLinks() && !set.ContentTypes.Holds(kind) {
 			return l, kind, false, nil
 		}
 		l.URL.ContentType = clipTo(kind, maxType)
@@ -119,7 +115,7 @@ func (c *collection) askLink(ctx context.Context, l wire.Link) (resolved wire.Li
 	if how == nil || !wasRedirected(answer, how.Types) {
 		return l, kind, true, nil
 	}
-	final, err := set.schemes.Resolve(target, canonical.WithoutFragment(answer.FinalURL))
+	final, err := set.Schemes.Resolve(target, canonical.WithoutFragment(answer.FinalURL))
 	if err != nil {
 		return l, kind, false, nil
 	}

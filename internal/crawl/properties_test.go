@@ -13,6 +13,7 @@ import (
 	"hce/dc/docs"
 	"hce/dc/hostgate"
 	"hce/dc/internal/cli/strict"
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/property"
 )
@@ -39,10 +40,10 @@ func readPage(t *testing.T) map[string]documented {
 	return all
 }
 
-// asked returns the properties that readSettings reads.
+// asked returns the properties that settings.Read reads.
 func asked() []string {
 	p := property.Of(&wire.Site{ID: "s"}, nil)
-	settingsOf(p, "s", Config{})
+	settings.ReadValues(p, "s", Config{})
 	slices.Sort(p.Names)
 	return slices.Compact(p.Names)
 }
@@ -80,28 +81,28 @@ func TestPageExamplesAreGood(t *testing.T) {
 	examples := map[string]string{}
 	for name, d := range readPage(t) {
 		examples[name] = d.example
-		if _, errs := readSettings(siteOfProperties(map[string]string{name: d.example}), nil, Config{FreqDir: t.TempDir()}); len(errs) > 0 {
+		if _, errs := settings.Read(siteOfProperties(map[string]string{name: d.example}), nil, Config{FreqDir: t.TempDir()}); len(errs) > 0 {
 			t.Errorf("%s = %s: %v", name, d.example, errs)
 		}
 	}
-	if _, errs := readSettings(siteOfProperties(examples), nil, Config{FreqDir: t.TempDir()}); len(errs) > 0 {
+	if _, errs := settings.Read(siteOfProperties(examples), nil, Config{FreqDir: t.TempDir()}); len(errs) > 0 {
 		t.Errorf("all together: %v", errs)
 	}
 }
 
 // TestPageDefaults: a site without a property has the default that the page states.
 func TestPageDefaults(t *testing.T) {
-	s, _ := readSettings(&wire.Site{ID: "s"}, nil, Config{})
+	s, _ := settings.Read(&wire.Site{ID: "s"}, nil, Config{})
 	values := map[string]any{
-		"REFERER_SELF_URL": s.referer, "CONNECTION_TIMEOUT": s.connectTimeout.Seconds(), "HTTP_REDIRECTS_MAX": s.redirects,
-		"HTML_REDIRECTS_MAX": s.htmlRedirects, "URL_TEMPLATE_REGULAR_URLENCODE": s.templates[false].encode,
-		"URL_TEMPLATE_REALTIME_URLENCODE": s.templates[true].encode, "TLSVerify": !s.insecureTLS, "TLSLegacy": s.legacyTLS, "HostConcurrency": s.concurrency, "RETRY": s.retries["503"].Attempts > s.retriesOnce["503"].Attempts,
-		"ROBOTS_MODE": s.robots, "ROBOTS_COLLECT": s.robotsLinks, "ROBOTS_CACHE": s.robotsCache, "ROBOTS_META": s.robotsMeta,
-		"ROBOTS_HEADER": s.robotsHeader, "TRAPS": s.traps, "CANONICAL_ONLY": s.canonicalOnly, "DYNAMIC_FETCH_ONLY_FOR_ROOT_URL": s.dynamicRoots, "HTML_RECOVER": s.recover,
-		"PDATE_SOURCES_MASK": s.dates.Sources, "PDATE_SOURCES_MASK_OVERWRITE": s.dates.Overwrite, "STORE_HTTP_HEADERS": s.storeHeaders,
-		"STORE_HTTP_REQUEST": s.storeRequest, "STORE_COOKIES": s.storeCookies, "STORE_AS_RECEIVED": s.storeReceived, "URL_NORMALIZE_MASK": int(s.mask),
-		"RECRAWL_NO_ROOT_URLS": !s.rules.KeepKnown, "RECRAWL_URL_UPDATE_STATUS": s.rules.Status, "RSS_FEEDPARSER_MODE": s.standardFeeds,
-		"RSS_FEED_ZERO_ITEM": s.feedAsEntry, "SITEMAPS": s.robotsSitemaps, "SITEMAP_DEFAULT": s.defaultSitemap,
+		"REFERER_SELF_URL": s.Referer, "CONNECTION_TIMEOUT": s.ConnectTimeout.Seconds(), "HTTP_REDIRECTS_MAX": s.Redirects,
+		"HTML_REDIRECTS_MAX": s.HTMLRedirects, "URL_TEMPLATE_REGULAR_URLENCODE": s.Templates[false].Encode,
+		"URL_TEMPLATE_REALTIME_URLENCODE": s.Templates[true].Encode, "TLSVerify": !s.InsecureTLS, "TLSLegacy": s.LegacyTLS, "HostConcurrency": s.Concurrency, "RETRY": s.Retries["503"].Attempts > s.RetriesOnce["503"].Attempts,
+		"ROBOTS_MODE": s.Robots, "ROBOTS_COLLECT": s.RobotsLinks, "ROBOTS_CACHE": s.RobotsCache, "ROBOTS_META": s.RobotsMeta,
+		"ROBOTS_HEADER": s.RobotsHeader, "TRAPS": s.Traps, "CANONICAL_ONLY": s.CanonicalOnly, "DYNAMIC_FETCH_ONLY_FOR_ROOT_URL": s.DynamicRoots, "HTML_RECOVER": s.Recover,
+		"PDATE_SOURCES_MASK": s.Dates.Sources, "PDATE_SOURCES_MASK_OVERWRITE": s.Dates.Overwrite, "STORE_HTTP_HEADERS": s.StoreHeaders,
+		"STORE_HTTP_REQUEST": s.StoreRequest, "STORE_COOKIES": s.StoreCookies, "STORE_AS_RECEIVED": s.StoreReceived, "URL_NORMALIZE_MASK": int(s.Mask),
+		"RECRAWL_NO_ROOT_URLS": !s.Rules.KeepKnown, "RECRAWL_URL_UPDATE_STATUS": s.Rules.Status, "RSS_FEEDPARSER_MODE": s.StandardFeeds,
+		"RSS_FEED_ZERO_ITEM": s.FeedAsEntry, "SITEMAPS": s.RobotsSitemaps, "SITEMAP_DEFAULT": s.DefaultSitemap,
 	}
 	number := regexp.MustCompile(`^[0-9.]+$`)
 	for name, d := range readPage(t) {
@@ -123,15 +124,15 @@ func TestPageDefaults(t *testing.T) {
 			t.Errorf("%s: the page has %s, a site %s", name, d.def, want)
 		}
 	}
-	if s.mask != canonical.Main || !slices.Equal(s.schemes, canonical.Web) || !slices.Equal(s.refusedRel, []string{"nofollow", "ugc", "sponsored"}) {
-		t.Errorf("mask %v, schemes %v, rel %v", s.mask, s.schemes, s.refusedRel)
+	if s.Mask != canonical.Main || !slices.Equal(s.Schemes, canonical.Web) || !slices.Equal(s.RefusedRel, []string{"nofollow", "ugc", "sponsored"}) {
+		t.Errorf("mask %v, schemes %v, rel %v", s.Mask, s.Schemes, s.RefusedRel)
 	}
 }
 
 // anyText lists properties that accept every text. SQL is parsed by the repository, which reports what
 // it refuses.
 var anyText = []string{
-	"HTTP_AUTH_NAME", "HTTP_AUTH_PWD", formPrefix, "PROCESSOR_NAME", "RECRAWL_URL_AGE_EXPRESSION", "RECRAWL_URL_UPDATE_TCDATE",
+	"HTTP_AUTH_NAME", "HTTP_AUTH_PWD", settings.FormPrefix, "PROCESSOR_NAME", "RECRAWL_URL_AGE_EXPRESSION", "RECRAWL_URL_UPDATE_TCDATE",
 	"RECRAWL_URL_UPDATE_UDATE", "RECRAWL_URL_UPDATE_CDATE", "AUTO_REMOVE_WHERE", "AUTO_REMOVE_ORDER", "AUTO_REMOVE_WHERE_ACTIVE",
 }
 
@@ -197,7 +198,7 @@ func TestMalformedStopsOnlyItself(t *testing.T) {
 				rest[other] = d.example
 			}
 		}
-		want, errs := readSettings(siteOfProperties(rest), nil, def)
+		want, errs := settings.Read(siteOfProperties(rest), nil, def)
 		if len(errs) > 0 {
 			t.Fatal(errs)
 		}
@@ -208,22 +209,22 @@ func TestMalformedStopsOnlyItself(t *testing.T) {
 		}
 		for _, value := range values {
 			rest[name] = value
-			got, errs := readSettings(siteOfProperties(rest), nil, def)
+			got, errs := settings.Read(siteOfProperties(rest), nil, def)
 			if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), "property "+name+" ") {
 				t.Errorf("%s = %s: errors %v", name, value, errs)
 				continue
 			}
-			if got.bits&^wire.ErrMacroDeserialization != 0 {
-				t.Errorf("%s = %s: bits %v", name, value, got.bits.Names())
+			if got.Bits&^wire.ErrMacroDeserialization != 0 {
+				t.Errorf("%s = %s: bits %v", name, value, got.Bits.Names())
 			}
-			if (got.broken != nil) != slices.Contains(Guards, name) {
-				t.Errorf("%s = %s: broken %v", name, value, got.broken)
+			if (got.Broken != nil) != slices.Contains(Guards, name) {
+				t.Errorf("%s = %s: broken %v", name, value, got.Broken)
 			}
-			if got.broken != nil && name != "HTTP_HEADERS" && name != "HTTP_FREQ_LIMITS" && len(strict.PropertyValue("p", name, value)) == 0 {
+			if got.Broken != nil && name != "HTTP_HEADERS" && name != "HTTP_FREQ_LIMITS" && len(strict.PropertyValue("p", name, value)) == 0 {
 				t.Errorf("%s = %s stops a site, and hce would set it", name, value)
 			}
-			for i, field := range reflect.VisibleFields(reflect.TypeFor[settings]()) {
-				if field.Name == "freq" || field.Name == "bits" || field.Name == "badMacro" || field.Name == "broken" || field.Name == "sum" { // contains a clock; name the difference
+			for i, field := range reflect.VisibleFields(reflect.TypeFor[settings.Settings]()) {
+				if field.Name == "Freq" || field.Name == "Bits" || field.Name == "BadMacro" || field.Name == "Broken" || field.Name == "Sum" { // contains a clock; name the difference
 					continue
 				}
 				a, b := reflect.ValueOf(got).Elem().Field(i), reflect.ValueOf(want).Elem().Field(i)
@@ -276,17 +277,17 @@ func plain(v reflect.Value) string {
 
 // TestNumbersKeepTheirBounds: numbers that are too large become the maximum.
 func TestNumbersKeepTheirBounds(t *testing.T) {
-	s, errs := readSettings(siteOfProperties(map[string]string{
+	s, errs := settings.Read(siteOfProperties(map[string]string{
 		"HTTP_REDIRECTS_MAX": "1000", "HTML_REDIRECTS_MAX": "1000", "HostConcurrency": "0",
 	}), nil, Config{})
 	page := readPage(t)
-	for name, bound := range map[string]int{"HTTP_REDIRECTS_MAX": maxRedirects, "HTML_REDIRECTS_MAX": maxRedirects, "HostConcurrency": hostgate.MaxConcurrency, "URL_NORMALIZE_MASK": int(canonical.SkipWWW | canonical.Validate | canonical.Main)} {
+	for name, bound := range map[string]int{"HTTP_REDIRECTS_MAX": settings.MaxRedirects, "HTML_REDIRECTS_MAX": settings.MaxRedirects, "HostConcurrency": hostgate.MaxConcurrency, "URL_NORMALIZE_MASK": int(canonical.SkipWWW | canonical.Validate | canonical.Main)} {
 		if !strings.Contains(page[name].form, fmt.Sprint(bound)) {
 			t.Errorf("%s: the page has %q, without the bound %d", name, page[name].form, bound)
 		}
 	}
-	if len(errs) > 0 || s.redirects != 50 || s.htmlRedirects != 50 || s.concurrency != 1 {
-		t.Errorf("%v; %d, %d, %d", errs, s.redirects, s.htmlRedirects, s.concurrency)
+	if len(errs) > 0 || s.Redirects != 50 || s.HTMLRedirects != 50 || s.Concurrency != 1 {
+		t.Errorf("%v; %d, %d, %d", errs, s.Redirects, s.HTMLRedirects, s.Concurrency)
 	}
 }
 

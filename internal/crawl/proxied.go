@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"hce/dc/internal/crawl/browser"
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/wire"
@@ -16,7 +17,7 @@ import (
 // returns the page or the tries of USER_PROXY are used up (docs/spec/crawling.md 4.10). A proxy
 // that cannot be reached, or whose answer is not the page, gets a fault.
 func (v *visit) fetchThroughProxies(ctx context.Context) (*answer, error) {
-	spec := v.settings.proxy
+	spec := v.settings.Proxy
 	pool := v.proxyPool(ctx)
 	tried := map[string]bool{}
 	var last error
@@ -25,14 +26,14 @@ func (v *visit) fetchThroughProxies(ctx context.Context) (*answer, error) {
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
-			return nil, errNoTime
+			return nil, budget.ErrNoTime
 		case errors.Is(err, proxypool.ErrEmpty):
 			return nil, noProxy("the pool of proxies is empty", spec.StatusEmpty)
 		default:
 			return nil, noProxy("no proxy of the pool is left for the URL", spec.StatusNone)
 		}
 		v.proxy = &picked
-		if err := v.checkAlive(ctx, v.settings.proxyAlive, picked.URL.String()); err != nil {
+		if err := v.checkAlive(ctx, v.settings.ProxyAlive, picked.URL.String()); err != nil {
 			last = err
 			v.countProxyFault(ctx, pool, picked, err)
 			continue
@@ -64,21 +65,21 @@ func (v *visit) fetchThroughProxies(ctx context.Context) (*answer, error) {
 // proxyPool returns the pool of the item's site, opened once per batch.
 func (v *visit) proxyPool(ctx context.Context) *proxypool.Pool {
 	s := v.settings
-	s.openPool.Do(func() {
+	s.OpenPool.Do(func() {
 		var rows []wire.Proxy
-		if s.proxy.WithTable {
+		if s.Proxy.WithTable {
 			var err error
 			if rows, err = v.Data.Proxies(ctx, v.item.SiteID); err != nil {
 				v.log.Warn("cannot read stored proxies", "site", v.item.SiteID, "error", err)
 			}
 		}
-		pool, err := proxypool.Open(s.proxy, v.item.SiteID, v.Config.ProxyDir, rows, proxypool.Options{Log: v.log, ReadOnly: v.dry})
+		pool, err := proxypool.Open(s.Proxy, v.item.SiteID, v.Config.ProxyDir, rows, proxypool.Options{Log: v.log, ReadOnly: v.dry})
 		if err != nil {
 			v.log.Warn("applied only valid parts of a property", "site", v.item.SiteID, "reason", "property USER_PROXY "+err.Error())
 		}
-		s.pool = pool
+		s.Pool = pool
 	})
-	return s.pool
+	return s.Pool
 }
 
 // countProxyFault counts a fault of a proxy, in the pool and in its row.
@@ -97,7 +98,7 @@ func (v *visit) countProxyFault(ctx context.Context, pool *proxypool.Pool, p pro
 // is nil, if the site uses proxies. It returns an error if no proxy is available; a direct
 // request would bypass the site's setting.
 func (v *visit) throughProxy(ctx context.Context, p *proxypool.Proxy) error {
-	spec := v.settings.proxy
+	spec := v.settings.Proxy
 	switch {
 	case !spec.Used():
 		return nil

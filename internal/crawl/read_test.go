@@ -11,6 +11,7 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/robotscache"
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
@@ -20,10 +21,10 @@ import (
 func reader(t testing.TB) (*batchRun, *item) {
 	t.Helper()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	r := &batchRun{
+	r := &batchRun{planner: newPlanner(&environment{
 		Job: &Job{Config: Config{MaxLinks: 500, RobotsAgent: "HCE-DC"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)},
 		log: slog.New(slog.DiscardHandler),
-	}
+	})}
 	_, _ = r.robots.Get("http://page.test", r.isValidRobots, func() (*robotscache.Answer, error) {
 		return robotscache.NewAnswer(&fetch.Response{Code: 200, Body: []byte("User-agent: *\nDisallow: /closed")}, nil, now, time.Hour), nil
 	})
@@ -32,7 +33,7 @@ func reader(t testing.TB) (*batchRun, *item) {
 	site.filters, problems = filter.Compile([]filter.Rule{
 		{Pattern: "(.*)", Stage: filter.StageAll, Action: 1, State: 1}, {Pattern: `\.exe$`, Stage: filter.StageLinks, Action: -1, State: 1},
 	})
-	set, errs := readSettings(&site.Site, nil, r.Config)
+	set, errs := settings.Read(&site.Site, nil, r.Config)
 	if len(problems)+len(errs) > 0 {
 		t.Fatal(problems, errs)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/wire"
 )
 
@@ -154,10 +155,10 @@ func (f *flow) noteRequestTime(it *item, took time.Duration) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.paces) >= mostPaces {
+	if len(f.paces) >= slots.MostPaces {
 		clear(f.paces)
 	}
-	if took < slowAfter {
+	if took < slots.SlowAfter {
 		f.paces[it.SiteID] = 0
 		return
 	}
@@ -290,17 +291,17 @@ func (f *flow) maxHosts(site string) int64 {
 }
 
 // selectsWhileFetching reports whether the batch selects more URLs while it fetches.
-func (r *batchRun) selectsWhileFetching() bool {
+func (r *environment) selectsWhileFetching() bool {
 	return r.mayRefill() && r.batch.RefillTime > 0 && r.batch.MaxIterations <= 1 && r.batch.MaxItems == 0
 }
 
 // mayRefill reports whether the batch may select more URLs at all.
-func (r *batchRun) mayRefill() bool {
+func (r *environment) mayRefill() bool {
 	return len(r.batch.Refill) > 0 && r.mayWrite()
 }
 
 // refillOver reports whether no selection may follow because of the time or a stop.
-func (r *batchRun) refillOver(ctx context.Context) bool {
+func (r *environment) refillOver(ctx context.Context) bool {
 	return r.isOver(ctx) || r.Now().Sub(r.start) >= time.Duration(r.batch.RefillTime)*time.Millisecond
 }
 
@@ -313,7 +314,7 @@ func (r *batchRun) refillQueues(ctx context.Context, q *hostQueues) {
 	for !r.isOver(ctx) {
 		now, wait := r.Now(), time.Duration(0)
 		d := r.flow.currentDemand()
-		lingers := r.slots.hasSlow() || d.slow
+		lingers := r.slots.HasSlow() || d.slow
 		if lingers {
 			wait = lookPeriod - now.Sub(looked)
 			d.others = d.others || wait <= 0

@@ -29,14 +29,14 @@ func (v *visit) followRefreshes(ctx context.Context, r fetch.Request) (*fetch.Re
 		}
 		response.Redirects = append(before, response.Redirects...)
 		next := ""
-		if v.settings.htmlRedirects > 0 {
+		if v.settings.HTMLRedirects > 0 {
 			next = v.refreshTarget(response)
 		}
 		met[target] = true
 		if next == "" || met[next] {
 			return response, nil
 		}
-		if count >= v.settings.htmlRedirects {
+		if count >= v.settings.HTMLRedirects {
 			return nil, refusal{bits: wire.ErrMaxHTMLRedirects, reason: "more meta refreshes than HTML_REDIRECTS_MAX; the next leads to " + next}
 		}
 		u, err := canonical.Net(next)
@@ -77,11 +77,11 @@ func (v *visit) refreshTarget(response *fetch.Response) string {
 	}
 	base := response.FinalURL
 	if page.Base != "" {
-		if b, err := v.settings.schemes.Resolve(base, page.Base); err == nil {
+		if b, err := v.settings.Schemes.Resolve(base, page.Base); err == nil {
 			base = b
 		}
 	}
-	next, err := v.settings.schemes.Resolve(base, charset.EncodeQuery(page.Refresh, name))
+	next, err := v.settings.Schemes.Resolve(base, charset.EncodeQuery(page.Refresh, name))
 	if err != nil {
 		return ""
 	}

@@ -10,35 +10,25 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/linkrules"
 )
-
-// Values of REFERER_SELF_URL (docs/spec/crawling.md 3).
-const (
-	refererNone   = 0
-	refererSelf   = 1
-	refererHost   = 2
-	refererParent = 3
-)
-
-// formPrefix is the prefix of properties that are form fields.
-const formPrefix = "HTTP_POST_FORM_"
 
 // targetOf returns the URL that is requested for an item: its URL, the result of the site's
 // template, or the service of EXTERNAL_URL. A URL that was stored percent-encoded as a whole is
 // decoded first (docs/spec/crawling.md 2.3, 4.9).
-func (r *batchRun) targetOf(it *item) string {
+func (r *environment) targetOf(it *item) string {
 	text := it.url.URL
 	if lower := strings.ToLower(text[:min(len(text), 12)]); strings.HasPrefix(lower, "http%3a") || strings.HasPrefix(lower, "https%3a") {
 		if plain, err := url.PathUnescape(text); err == nil {
 			text = plain
 		}
 	}
-	if t := it.settings.templates[r.realTime()]; t.text != "" {
-		text = linkrules.Template(t.text, text, t.encode)
+	if t := it.settings.Templates[r.realTime()]; t.Text != "" {
+		text = linkrules.Template(t.Text, text, t.Encode)
 	}
-	if it.settings.external != "" {
-		text = linkrules.Template(it.settings.external, text, true)
+	if it.settings.External != "" {
+		text = linkrules.Template(it.settings.External, text, true)
 	}
 	return text
 }
@@ -61,11 +51,11 @@ func (v *visit) newRequest(target string, stage cookies.Stage) fetch.Request {
 		Method:         http.MethodGet,
 		Header:         v.requestHeader(target),
 		Timeout:        clampMilliseconds(v.item.url.HTTPTimeout),
-		ConnectTimeout: v.settings.connectTimeout,
+		ConnectTimeout: v.settings.ConnectTimeout,
 		MaxBytes:       v.Config.MaxResourceSize,
-		MaxRedirects:   v.settings.redirects,
-		InsecureTLS:    v.settings.insecureTLS,
-		LegacyTLS:      v.settings.legacyTLS,
+		MaxRedirects:   v.settings.Redirects,
+		InsecureTLS:    v.settings.InsecureTLS,
+		LegacyTLS:      v.settings.LegacyTLS,
 		Jar:            v.cookieJar(target, stage),
 		Allow:          v.checkRedirect,
 	}
@@ -92,7 +82,7 @@ func (v *visit) pageRequest(target string) fetch.Request {
 	v.setReferer(r.Header, target)
 	if strings.EqualFold(v.item.url.HTTPMethod, "post") {
 		fields := url.Values{}
-		for name, value := range v.settings.form {
+		for name, value := range v.settings.Form {
 			fields.Set(name, value)
 		}
 		r.Method, r.Body = http.MethodPost, []byte(fields.Encode())
@@ -102,7 +92,7 @@ func (v *visit) pageRequest(target string) fetch.Request {
 
 // cookieStage returns the stage of HTTP_COOKIE that the item's request belongs to.
 func (v *visit) cookieStage() cookies.Stage {
-	if v.settings.isFeedSite() {
+	if v.settings.IsFeedSite() {
 		return cookies.Feed
 	}
 	return cookies.Page
@@ -115,11 +105,11 @@ func (v *visit) requestHeader(target string) http.Header {
 	for _, x := range v.rotator.Headers(v.Config.Headers, "", host) {
 		h.Set(x.Name, x.Value)
 	}
-	for _, x := range v.rotator.Headers(v.settings.headers, v.item.SiteID, host) {
+	for _, x := range v.rotator.Headers(v.settings.Headers, v.item.SiteID, host) {
 		h.Set(x.Name, x.Value)
 	}
-	if v.settings.user != "" && v.settings.password != "" && v.isHome(target) {
-		h.Set("Authorization", basicAuth(v.settings.user, v.settings.password))
+	if v.settings.User != "" && v.settings.Password != "" && v.isHome(target) {
+		h.Set("Authorization", basicAuth(v.settings.User, v.settings.Password))
 	}
 	return h
 }
@@ -138,14 +128,14 @@ func (v *visit) setReferer(h http.Header, target string) {
 		return
 	}
 	from := ""
-	switch v.settings.referer {
-	case refererSelf:
+	switch v.settings.Referer {
+	case settings.RefererSelf:
 		from = target
-	case refererHost:
+	case settings.RefererHost:
 		if origin, _ := splitOrigin(target); origin != "" {
 			from = origin + "/"
 		}
-	case refererParent:
+	case settings.RefererParent:
 		if from = v.item.parent; from == "" {
 			from = target
 		}
@@ -162,7 +152,7 @@ func (v *visit) cookieJar(target string, stage cookies.Stage) fetch.Jar {
 	if err != nil {
 		home = &url.URL{}
 	}
-	return &siteJar{jar: v.jars.Site(v.item.SiteID), property: v.settings.cookie, home: home, stage: stage, now: v.Now}
+	return &siteJar{jar: v.jars.Site(v.item.SiteID), property: v.settings.Cookie, home: home, stage: stage, now: v.Now}
 }
 
 // siteJar is the jar of a site for one stage. Cookies of the property go to the first host

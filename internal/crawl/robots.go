@@ -18,7 +18,7 @@ import (
 
 // knownRules returns the rules of an origin that were fetched before, or nil. An error of its server is
 // no rule about links.
-func (r *batchRun) knownRules(origin string) *robots.Rules {
+func (r *environment) knownRules(origin string) *robots.Rules {
 	if a := r.robots.Known(origin, r.isValidRobots); a != nil && !a.Rules.Unavailable() {
 		return a.Rules
 	}
@@ -27,7 +27,7 @@ func (r *batchRun) knownRules(origin string) *robots.Rules {
 
 // isValidRobots reports whether an answer counts. Rules that were fetched for this batch stay valid until
 // it ends (docs/spec/steps.md 1 #11), except those of a server that is not available.
-func (r *batchRun) isValidRobots(a *robotscache.Answer) bool {
+func (r *environment) isValidRobots(a *robotscache.Answer) bool {
 	return !a.Asked.Before(r.start) && !a.Rules.Unavailable() || r.Now().Before(a.Ends)
 }
 
@@ -35,7 +35,7 @@ func (r *batchRun) isValidRobots(a *robotscache.Answer) bool {
 // that cannot be reached gets no further request in this batch. If its server answers with an error
 // or asks for patience, the item is put off (RFC 9309 2.3.1.4).
 func (v *visit) checkRobots(ctx context.Context, target string) error {
-	if !v.settings.robots {
+	if !v.settings.Robots {
 		return nil
 	}
 	answer, err := v.robotsRules(ctx, target)
@@ -46,11 +46,11 @@ func (v *visit) checkRobots(ctx context.Context, target string) error {
 	if rules.Unavailable() {
 		until = answer.Ends
 	}
-	if delay, ok := rules.Delay(v.settings.agent); ok && delay > v.delay {
+	if delay, ok := rules.Delay(v.settings.Agent); ok && delay > v.delay {
 		v.delay = delay
 	}
 	_, path := splitOrigin(target)
-	if ok, line := rules.Allowed(v.settings.agent, path); !ok {
+	if ok, line := rules.Allowed(v.settings.Agent, path); !ok {
 		return refusal{bits: wire.ErrRobots, forbids: target, back: rules.Unavailable(), until: until, reason: "robots.txt forbids " + target + ": " + line}
 	}
 	return nil
@@ -94,7 +94,7 @@ func (v *visit) askRobots(ctx context.Context, origin, target string) (*robotsca
 	if response != nil && a.Rules.Unavailable() {
 		v.robotsLater(&a.Ends, response)
 	}
-	if delay, ok := a.Rules.Delay(v.settings.agent); ok && v.host == canonical.Host(target) {
+	if delay, ok := a.Rules.Delay(v.settings.Agent); ok && v.host == canonical.Host(target) {
 		v.hold = max(v.hold, delay)
 	}
 	return a, nil
@@ -103,8 +103,8 @@ func (v *visit) askRobots(ctx context.Context, origin, target string) (*robotsca
 // keptRobots returns the rules of a file for ROBOTS_CACHE, {"robots.txt": {content: uses}}; the
 // most used content counts. It returns nil if there is no file or the site does not enable it
 // (docs/spec/crawling.md 4.1).
-func (r *batchRun) keptRobots(it *item, origin string) *robots.Rules {
-	if r.Config.RobotsDir == "" || !it.settings.robotsCache {
+func (r *environment) keptRobots(it *item, origin string) *robots.Rules {
+	if r.Config.RobotsDir == "" || !it.settings.RobotsCache {
 		return nil
 	}
 	path := filepath.Join(r.Config.RobotsDir, statefile.Name(canonical.Host(origin)), statefile.Name(it.SiteID)+".json")

@@ -20,6 +20,13 @@ const (
 	statesEvery = 5 * time.Second
 )
 
+// resultStore stores results of sites in the repository.
+type resultStore struct {
+	*environment
+	goneSites sync.Map // ids of sites that were deleted since the batch began
+	fullSites sync.Map // sites whose limits left out links
+}
+
 // saveOutcomes collects outcomes in chunks, while another goroutine stores the chunk before. So at most
 // two chunks wait, and no stage waits for a sync while there is room. ctx must outlive the batch's
 // context: finished work is stored even if the task is told to stop.
@@ -113,7 +120,7 @@ func (r *batchRun) storeChunk(ctx context.Context, chunk []*outcome) error {
 
 // keepResults passes results to the repository. A batch that may not write rows keeps only the files, for
 // the client that waits (docs/spec/crawling.md 1.4).
-func (r *batchRun) keepResults(ctx context.Context, list []wire.SiteFetched) error {
+func (r *resultStore) keepResults(ctx context.Context, list []wire.SiteFetched) error {
 	if r.batch.DBMode == 0 || len(list) == 0 {
 		return nil
 	}
@@ -129,7 +136,7 @@ func (r *batchRun) keepResults(ctx context.Context, list []wire.SiteFetched) err
 }
 
 // keepFiles stores the files of results of one site.
-func (r *batchRun) keepFiles(ctx context.Context, id string, results []wire.Fetched) error {
+func (r *resultStore) keepFiles(ctx context.Context, id string, results []wire.Fetched) error {
 	files := map[string][]wire.File{}
 	for _, result := range results {
 		if len(result.Files) > 0 {
@@ -169,7 +176,7 @@ func addAttributes(u *wire.URL, values map[string]string, now wire.Date) {
 
 // saveSites stores results of sites together. Nothing is stored if one of the sites was deleted:
 // then each of them is stored alone.
-func (r *batchRun) saveSites(ctx context.Context, list []wire.SiteFetched) error {
+func (r *resultStore) saveSites(ctx context.Context, list []wire.SiteFetched) error {
 	saved, err := r.Data.SaveCrawl(ctx, r.batch.ID, list)
 	for i := range saved {
 		r.logSaved(list[i].Site, saved[i])
@@ -193,7 +200,7 @@ func (r *batchRun) saveSites(ctx context.Context, list []wire.SiteFetched) error
 }
 
 // logSaved logs side effects of storing results.
-func (r *batchRun) logSaved(site string, saved wire.Saved) {
+func (r *resultStore) logSaved(site string, saved wire.Saved) {
 	for _, reason := range saved.Refused {
 		r.log.Warn("left out invalid property", "site", site, "reason", reason)
 	}
@@ -209,7 +216,7 @@ func (r *batchRun) logSaved(site string, saved wire.Saved) {
 
 // saveStates saves the state that batches share apart from rows: cookies and header counters.
 // A kill may lose the last few seconds; that is harmless, and so is an error.
-func (r *batchRun) saveStates(ctx context.Context) {
+func (r *environment) saveStates(ctx context.Context) {
 	if err := errors.Join(r.jars.Save(ctx), r.Rotator.Save(ctx)); err != nil {
 		r.log.Warn("cannot save cookies or header counters", "error", err)
 	}

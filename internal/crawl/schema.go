@@ -10,7 +10,9 @@ import (
 	"path/filepath"
 
 	"hce/dc/canonical"
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/cookies"
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/statefile"
 	"hce/dc/internal/web/urlschema"
 	"hce/dc/internal/wire"
@@ -23,7 +25,7 @@ import (
 
 // applySchemas returns the items of the batch with templates replaced. An item whose schema
 // generates nothing stays. If that is a failure, it gets bit 46 and is not requested.
-func (r *batchRun) applySchemas(ctx context.Context, items []wire.BatchItem) ([]wire.BatchItem, error) {
+func (r *planner) applySchemas(ctx context.Context, items []wire.BatchItem) ([]wire.BatchItem, error) {
 	list := make([]wire.BatchItem, 0, len(items))
 	met := map[chainKey]bool{}
 	add := func(bi wire.BatchItem) {
@@ -64,7 +66,7 @@ type loadedSchema struct {
 
 // applySchema generates the items of one template: the first URL replaces it, others join as
 // batch_insert says. It returns nil for an item without a schema.
-func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.BatchItem, schemas map[schemaKey]*loadedSchema) ([]wire.BatchItem, error) {
+func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.BatchItem, schemas map[schemaKey]*loadedSchema) ([]wire.BatchItem, error) {
 	if site == nil || !isCrawlable(bi.URL.Status) || ctx.Err() != nil {
 		return nil, nil
 	}
@@ -77,15 +79,15 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 	if key.text == "" {
 		return nil, nil
 	}
-	set, _ := readSettings(&view, bi.Properties, r.Config) // plan logs the problems
-	if set.schema == nil || set.schema.Type == urlschema.TypeOff || !set.schema.Applies(bi.URL.URL) && !looksTemplate(bi.URL.URL) {
+	set, _ := settings.Read(&view, bi.Properties, r.Config) // plan logs the problems
+	if set.Schema == nil || set.Schema.Type == urlschema.TypeOff || !set.Schema.Applies(bi.URL.URL) && !looksTemplate(bi.URL.URL) {
 		return nil, nil
 	}
 	log := r.log.With("site", site.ID, "url", bi.URL.URL)
 	loaded := schemas[key]
 	if loaded == nil {
-		loaded = &loadedSchema{set.schema, r.loadSchema(ctx, set, &view, bi)}
-		if errors.Is(loaded.err, errNoTime) || ctx.Err() != nil {
+		loaded = &loadedSchema{set.Schema, r.loadSchema(ctx, set, &view, bi)}
+		if errors.Is(loaded.err, budget.ErrNoTime) || ctx.Err() != nil {
 			return nil, nil // the batch has ended, for the item too
 		}
 		if loaded.err != nil {
@@ -139,7 +141,7 @@ func (r *batchRun) applySchema(ctx context.Context, site *wire.Site, bi wire.Bat
 }
 
 // ownFirst returns the URLs of this node, then those of others.
-func (r *batchRun) ownFirst(urls []string) []string {
+func (r *planner) ownFirst(urls []string) []string {
 	var own, others []string
 	for _, text := range urls {
 		if r.ownsURL(text) {
@@ -170,7 +172,7 @@ func looksTemplate(text string) bool {
 
 // generateURLs returns the canonical URLs of a template and stores which values it used. Texts
 // that are not URLs of the site's schemes are left out.
-func (r *batchRun) generateURLs(ctx context.Context, schema *urlschema.Schema, set *settings, site *wire.Site, template string) ([]string, error) {
+func (r *planner) generateURLs(ctx context.Context, schema *urlschema.Schema, set *settings.Settings, site *wire.Site, template string) ([]string, error) {
 	limit := 0
 	for _, most := range []int64{site.MaxURLs, site.MaxResources} {
 		if most > 0 && (limit == 0 || int(most) < limit) {
@@ -196,7 +198,7 @@ func (r *batchRun) generateURLs(ctx context.Context, schema *urlschema.Schema, s
 	var urls []string
 	met := map[string]bool{}
 	for _, text := range made {
-		if u, err := set.schemes.Canonical(text); err == nil && !met[u] {
+		if u, err := set.Schemes.Canonical(text); err == nil && !met[u] {
 			met[u] = true
 			urls = append(urls, u)
 		}
@@ -206,22 +208,22 @@ func (r *batchRun) generateURLs(ctx context.Context, schema *urlschema.Schema, s
 
 // loadSchema loads external parameters of a schema: from its file, or from the first source
 // with a valid answer. Requests pass the host's gate and the site's limits.
-func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *wire.Site, bi wire.BatchItem) error {
-	name, err := set.schema.File(r.Config.SchemaDir)
+func (r *planner) loadSchema(ctx context.Context, set *settings.Settings, site *wire.Site, bi wire.BatchItem) error {
+	name, err := set.Schema.File(r.Config.SchemaDir)
 	if err != nil {
 		return err
 	}
 	if name != "" && r.Config.SchemaDir != "" {
 		body, err := statefile.ReadBelow(r.Config.SchemaDir, name, urlschema.MaxBody)
 		if err == nil {
-			return set.schema.Load(body)
+			return set.Schema.Load(body)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	var errs []error
-	for _, source := range set.schema.Sources() {
+	for _, source := range set.Schema.Sources() {
 		it := &item{BatchItem: bi, url: bi.URL, row: bi.URL, target: source, site: &siteWork{Site: *site}, settings: set}
 		v := r.newVisit(it)
 		err := v.prepareRequest(ctx, source, nil)
@@ -237,7 +239,7 @@ func (r *batchRun) loadSchema(ctx context.Context, set *settings, site *wire.Sit
 			case !wire.IsPageCode(int64(answer.Code)):
 				err = fmt.Errorf("%s answered with code %d", source, answer.Code)
 			default:
-				err = set.schema.Load(answer.Body)
+				err = set.Schema.Load(answer.Body)
 			}
 			v.memory.Keep(0)
 		}

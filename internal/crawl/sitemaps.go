@@ -26,15 +26,15 @@ func (r *batchRun) offerSitemaps(out *outcome, p page, now time.Time) {
 	if !p.item.url.Root() || p.item.single {
 		return
 	}
-	named := p.settings.sitemaps
-	if origin, _ := splitOrigin(p.FinalURL); p.settings.robotsSitemaps && p.settings.robots {
+	named := p.settings.Sitemaps
+	if origin, _ := splitOrigin(p.FinalURL); p.settings.RobotsSitemaps && p.settings.Robots {
 		rules := r.knownRules(origin)
 		if rules == nil {
 			rules = r.keptRobots(p.item, origin)
 		}
 		if rules != nil {
 			for _, text := range rules.Sitemaps() {
-				if u, err := p.settings.schemes.Resolve(origin+"/", text); err == nil && siteOf(u) == siteOf(origin) {
+				if u, err := p.settings.Schemes.Resolve(origin+"/", text); err == nil && siteOf(u) == siteOf(origin) {
 					named = append(named[:len(named):len(named)], u)
 				}
 			}
@@ -46,7 +46,7 @@ func (r *batchRun) offerSitemaps(out *outcome, p page, now time.Time) {
 	r.addSitemapRows(out, p, named, now)
 }
 
-// defaultSitemap is the place of a sitemap that robots.txt and the site do not name.
+// settings.DefaultSitemap is the place of a sitemap that robots.txt and the site do not name.
 const defaultSitemap = "/sitemap.xml"
 
 // sitemapTries is how often a root page is asked for before its default sitemap is done without.
@@ -58,7 +58,7 @@ const sitemapTries = 3
 func (v *visit) findSitemap(ctx context.Context, target string) error {
 	set := v.settings
 	origin, _ := splitOrigin(target)
-	if !v.item.url.Root() || v.item.single || v.item.isSitemap() || !v.mayWrite() || !set.defaultSitemap || !set.robotsSitemaps || !set.robots {
+	if !v.item.url.Root() || v.item.single || v.item.isSitemap() || !v.mayWrite() || !set.DefaultSitemap || !set.RobotsSitemaps || !set.Robots {
 		return nil
 	}
 	rules := v.knownRules(origin)
@@ -68,7 +68,7 @@ func (v *visit) findSitemap(ctx context.Context, target string) error {
 	if rules == nil || len(rules.Sitemaps()) > 0 {
 		return nil
 	}
-	if ok, _ := rules.Allowed(v.settings.agent, defaultSitemap); !ok {
+	if ok, _ := rules.Allowed(v.settings.Agent, defaultSitemap); !ok {
 		return nil
 	}
 	if _, asked := v.mapsAsked.LoadOrStore(chainKey{v.item.SiteID, origin}, true); asked {
@@ -98,7 +98,7 @@ func (v *visit) findSitemap(ctx context.Context, target string) error {
 		return nil
 	}
 	_, err = sitemap.Parse(response.Body, sitemap.Options{MaxEntries: 1, MaxBytes: robotscache.MaxBytes, ContentType: declaredType(response.Header)})
-	found, bad := set.schemes.Canonical(response.FinalURL)
+	found, bad := set.Schemes.Canonical(response.FinalURL)
 	if (err == nil || errors.Is(err, sitemap.ErrFeed)) && bad == nil && siteOf(found) == siteOf(target) {
 		v.item.mapFound = found
 	}
@@ -162,7 +162,7 @@ func (r *batchRun) gatherSitemap(out *outcome, p page, now time.Time) {
 	if list.Index {
 		var urls []string
 		for _, e := range list.Entries {
-			if u, err := p.settings.schemes.Resolve(p.item.baseURL, e.Loc); err == nil && siteOf(u) == siteOf(p.item.baseURL) && u != p.url.URL {
+			if u, err := p.settings.Schemes.Resolve(p.item.baseURL, e.Loc); err == nil && siteOf(u) == siteOf(p.item.baseURL) && u != p.url.URL {
 				urls = append(urls, u)
 			}
 		}

@@ -27,7 +27,7 @@ type trapWatch struct {
 
 // trapsOf returns the watch of the item's site; nil if the site does not want one (TRAPS).
 func (r *batchRun) trapsOf(it *item) *trapWatch {
-	if !it.settings.traps || !r.mayWrite() && !r.dry {
+	if !it.settings.Traps || !r.mayWrite() && !r.dry {
 		return nil
 	}
 	found, _ := r.traps.LoadOrStore(it.SiteID, &trapWatch{watch: trap.New(), verdicts: map[string]bool{}})

@@ -2,23 +2,18 @@ package crawl
 
 import (
 	"context"
-	"encoding/json"
-	"hash/crc32"
-	"maps"
-	"slices"
 
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/wire"
-	"hce/dc/internal/wire/property"
 )
 
 // ruleOf returns how an item is asked whether it has changed. The rule does not apply (it is zero) to
 // Restore if the page must be read whatever it says: its site has other settings than when it was read
 // last, or the site counts on its links to renew further pages (RecrawlPeriod, URL_CHAIN).
-func (r *batchRun) ruleOf(it *item) revalidate.Rule {
-	rule, set := it.settings.modified, it.settings
+func (r *environment) ruleOf(it *item) revalidate.Rule {
+	rule, set := it.settings.Modified, it.settings
 	if rule.Behavior == revalidate.Restore &&
-		(!r.mayWrite() || it.row.SettingsSum&^wire.SumUnprocessed != set.sum || set.chain != nil || set.rules.Resets(it.site.RecrawlPeriod)) {
+		(!r.mayWrite() || it.row.SettingsSum&^wire.SumUnprocessed != set.Sum || set.Chain != nil || set.Rules.Resets(it.site.RecrawlPeriod)) {
 		return revalidate.Rule{}
 	}
 	return rule
@@ -27,11 +22,11 @@ func (r *batchRun) ruleOf(it *item) revalidate.Rule {
 // unchangedOutcome is the outcome of a page that has not changed: no body, no links, and a crawl
 // without news in MRate (docs/spec/crawling.md 4.11, 4.12).
 func (r *batchRun) unchangedOutcome(ctx context.Context, p page) *outcome {
-	if p.settings.modified.Behavior == revalidate.Restore {
+	if p.settings.Modified.Behavior == revalidate.Restore {
 		return r.restoredOutcome(p)
 	}
 	processed := false
-	if p.settings.modified.Behavior == revalidate.Processed && r.mayWrite() {
+	if p.settings.Modified.Behavior == revalidate.Processed && r.mayWrite() {
 		has, err := r.Data.HasContents(ctx, p.SiteID, []string{p.URLID})
 		if err != nil && !isSiteGone(err) {
 			r.dataFailed(p.item, err)
@@ -39,7 +34,7 @@ func (r *batchRun) unchangedOutcome(ctx context.Context, p page) *outcome {
 		processed = has[p.URLID]
 	}
 	u := &p.item.url
-	status, keep := p.settings.modified.Outcome(processed)
+	status, keep := p.settings.Modified.Outcome(processed)
 	u.Status, u.State, u.HTTPCode, u.ErrorMask = status, wire.URLEnabled, int64(p.Code), p.item.noted
 	return r.fetchedAgain(p, keep)
 }
@@ -75,7 +70,7 @@ func (r *batchRun) fetchedAgain(p page, keep bool) *outcome {
 		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(u.ErrorMask), "CrawlingTime": u.CrawlingTime,
 		"TotalTime": u.TotalTime, "MRate": u.MRate, "MRateCounter": u.MRateCounter, "TcDate": string(u.TcDate), "UDate": string(u.UDate),
 	}
-	out := &outcome{item: p.item, result: wire.Fetched{URLMd5: p.URLID, Crawled: true, Same: true, Set: set, SiteBits: p.settings.bits}}
+	out := &outcome{item: p.item, result: wire.Fetched{URLMd5: p.URLID, Crawled: true, Same: true, Set: set, SiteBits: p.settings.Bits}}
 	out.setRedirects(p.Response)
 	return out
 }
@@ -96,32 +91,11 @@ func unchangedStatus(row *wire.URL) (status, state int64) {
 // setChecksum sets the checksum of the settings in the row of a page that was read. The same content under
 // the same settings needs no processing.
 func (r *batchRun) setChecksum(out *outcome, p page) {
-	u, sum := &p.item.url, p.settings.sum
-	same := p.settings.modified.Behavior == revalidate.Restore && r.mayWrite() && out.result.Same && u.Status == wire.StatusCrawled
+	u, sum := &p.item.url, p.settings.Sum
+	same := p.settings.Modified.Behavior == revalidate.Restore && r.mayWrite() && out.result.Same && u.Status == wire.StatusCrawled
 	if status, _ := unchangedStatus(&p.row); same && p.row.SettingsSum == sum && status == wire.StatusProcessed && u.ErrorMask&^revalidate.ContentErrors == 0 {
 		u.Status, u.SettingsSum = status, sum
 		return
 	}
 	u.SettingsSum = sum | wire.SumUnprocessed
-}
-
-// readingVersion is part of settingsSum. A new one lets the next crawl of each page read and process it
-// again, though it has not changed.
-const readingVersion = "1"
-
-// settingsSum returns the checksum of the settings that decide what a page gives: properties, filters
-// and limits of the site. It is never 0, which is that of a page that was read by an older program.
-func settingsSum(site *wire.Site, p *property.Values) int64 {
-	names := slices.Sorted(maps.Keys(p.Texts))
-	list := []any{readingVersion, site.FetchType, site.MaxURLs, site.MaxURLsFromPage, site.MaxResources, site.MaxResourceSize}
-	for _, name := range names {
-		if name != "DETECT_MODIFIED" {
-			list = append(list, name, p.Texts[name])
-		}
-	}
-	for _, f := range site.Filters {
-		list = append(list, f.Pattern, f.Subject, f.OpCode, f.Stage, f.Action, f.Type, f.Mode, f.State, f.GroupID)
-	}
-	text, _ := json.Marshal(list) // numbers and texts
-	return int64(crc32.ChecksumIEEE(text)&^uint32(wire.SumUnprocessed)) | 1
 }

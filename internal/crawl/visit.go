@@ -13,17 +13,20 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/hostgate"
 	"hce/dc/internal/crawl/browser"
+	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/proxypool"
+	"hce/dc/internal/crawl/settings"
+	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 )
 
 // visit is one item at its host, and at the hosts that it is redirected to.
 type visit struct {
-	*batchRun
+	*environment
 	item     *item
-	settings *settings
+	settings *settings.Settings
 	patience time.Duration // RequestDelay of the URL
 	delay    time.Duration // the maximum of patience and the host's Crawl-delay
 
@@ -33,10 +36,10 @@ type visit struct {
 	gap      time.Duration    // between requests to these addresses
 	hold     time.Duration    // Crawl-delay that its last answer asks for
 	trouble  trouble          // of the last request
-	slot     *slot
+	slot     *slots.Slot
 	admitted bool // a gate was passed; further requests of the item wait as long as necessary
 
-	memory *account         // of the body of the current request
+	memory *budget.Account  // of the body of the current request
 	cut    bool             // the end of the batch shortened the request's timeout
 	proxy  *proxypool.Proxy // nil: none
 }
@@ -57,19 +60,16 @@ type answer struct {
 	proxy *proxypool.Proxy // proxy of the answer; nil: none
 }
 
-func (r *batchRun) newVisit(it *item) *visit {
-	v := &visit{batchRun: r, item: it, memory: r.bodies.openAccount(r.freeBody), settings: it.settings, patience: clampMilliseconds(float64(it.url.RequestDelay))}
+func (r *environment) newVisit(it *item) *visit {
+	v := &visit{environment: r, item: it, memory: r.bodies.OpenAccount(r.freeBody), settings: it.settings, patience: clampMilliseconds(float64(it.url.RequestDelay))}
 	v.delay = v.patience
 	return v
 }
 
-// errNoTime means that the batch ended before the item was fetched.
-var errNoTime = errors.New("the batch ended before the URL was fetched")
-
 // cutOff reports whether the end of the batch caused err. Such an error says nothing about
 // the URL.
 func cutOff(ctx context.Context, err error) bool {
-	return err != nil && (ctx.Err() != nil || errors.Is(err, errNoTime))
+	return err != nil && (ctx.Err() != nil || errors.Is(err, budget.ErrNoTime))
 }
 
 // notYet means that the host's gate opens later than the batch waits.
@@ -82,8 +82,8 @@ func (e notYet) Error() string {
 	return fmt.Sprintf("the next request to %s is possible at %s, which is later than the batch waits", e.host, wire.DateOf(e.at))
 }
 
-// Is makes notYet a kind of errNoTime.
-func (e notYet) Is(err error) bool { return err == errNoTime }
+// Is makes notYet a kind of budget.ErrNoTime.
+func (e notYet) Is(err error) bool { return err == budget.ErrNoTime }
 
 // gateTooLate returns a notYet if the host's gate opens too late. A batch that waited for it would
 // hold its slot for nothing.
@@ -92,7 +92,7 @@ func (v *visit) gateTooLate() error {
 	if v.batch.MaxHostWait <= 0 || v.admitted {
 		return nil
 	}
-	at, _, err := v.Gates.Next(v.host, v.delay, v.settings.concurrency, now)
+	at, _, err := v.Gates.Next(v.host, v.delay, v.settings.Concurrency, now)
 	if err == nil && at.Sub(now) > time.Duration(v.batch.MaxHostWait)*time.Millisecond {
 		return notYet{v.host, at}
 	}
@@ -116,11 +116,11 @@ func (v *visit) fetchURL(ctx context.Context) (a *answer, err error) {
 	if err := v.checkOwner(v.item.target, http.StatusMisdirectedRequest); err != nil {
 		return nil, err
 	}
-	if v.settings.proxy.Used() {
+	if v.settings.Proxy.Used() {
 		// No alive check: it would connect to the host itself and bypass the proxy.
 		return v.fetchThroughProxies(ctx)
 	}
-	if err := v.checkAlive(ctx, v.settings.alive, v.item.target); err != nil {
+	if err := v.checkAlive(ctx, v.settings.Alive, v.item.target); err != nil {
 		return nil, refusal{bits: wire.ErrConnection, reason: "the host is not alive: " + err.Error()}
 	}
 	return v.requestPage(ctx)
@@ -146,7 +146,7 @@ func (v *visit) requestPage(ctx context.Context) (*answer, error) {
 	case fetcherDynamic:
 		return v.renderPage(ctx, target)
 	case fetcherExternal:
-		if v.settings.external == "" {
+		if v.settings.External == "" {
 			return nil, refusal{bits: wire.ErrInitialization, reason: "fetchType 3 needs the property EXTERNAL_URL"}
 		}
 	}
@@ -171,19 +171,19 @@ func (v *visit) fetcherKind() int {
 	switch {
 	case kind == fetcherAuto:
 		kind = fetcherStatic
-	case kind == fetcherDynamic && v.settings.dynamicRoots && !v.item.url.Root():
+	case kind == fetcherDynamic && v.settings.DynamicRoots && !v.item.url.Root():
 		kind = fetcherStatic
-	case kind == fetcherDynamic && v.settings.processor == rss && v.item.url.Root():
+	case kind == fetcherDynamic && v.settings.Processor == settings.RSS && v.item.url.Root():
 		kind = fetcherStatic
 	}
-	if own := v.settings.fetchers.For(v.item.url.URL); own != nil {
+	if own := v.settings.Fetchers.For(v.item.url.URL); own != nil {
 		kind = *own
 	}
 	return kind
 }
 
 // sendRequest sends a request whose gate is held. A timeout that the end of the batch shortened is
-// errNoTime.
+// budget.ErrNoTime.
 func (v *visit) sendRequest(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
 	v.memory.Keep(0) // the previous body is no longer needed
 	if v.memory != nil {
@@ -194,7 +194,7 @@ func (v *visit) sendRequest(ctx context.Context, r fetch.Request) (*fetch.Respon
 	response, err := v.Fetch.Get(ctx, r)
 	v.tally.countRequest(response, err)
 	if v.cut && fetch.KindOf(err) == fetch.Timeout {
-		return nil, fmt.Errorf("%w: %w", errNoTime, err)
+		return nil, fmt.Errorf("%w: %w", budget.ErrNoTime, err)
 	}
 	v.noteAnswer(response, err)
 	return response, err
@@ -210,16 +210,16 @@ func (v *visit) untilEnd(ctx context.Context) (context.Context, context.CancelFu
 
 // waitingMemory is an account that stops waiting when the batch ends.
 type waitingMemory struct {
-	*account
+	*budget.Account
 	over context.Context
 }
 
-// Grow is account.Grow, bounded by the end of the batch.
+// Grow is budget.Account.Grow, bounded by the end of the batch.
 func (m *waitingMemory) Grow(ctx context.Context, size, most int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(m.over, cancel)()
-	return m.account.Grow(ctx, size, most)
+	return m.Account.Grow(ctx, size, most)
 }
 
 // checkAlive checks that the host of target resolves, or accepts a connection, as the site
@@ -254,14 +254,14 @@ func (v *visit) checkAlive(ctx context.Context, check proxypool.AliveCheck, targ
 // waitForQuota asks HTTP_FREQ_LIMITS whether the request may be sent, and waits if necessary
 // (docs/spec/crawling.md 4.3).
 func (v *visit) waitForQuota(ctx context.Context, target string) error {
-	if v.settings.freq == nil {
+	if v.settings.Freq == nil {
 		return nil
 	}
 	host, _, err := net.SplitHostPort(canonical.Host(target))
 	if err != nil {
 		host = canonical.Host(target)
 	}
-	answer, err := v.settings.freq.Ask(ctx, v.item.SiteID, host)
+	answer, err := v.settings.Freq.Ask(ctx, v.item.SiteID, host)
 	if err != nil {
 		v.log.Warn("cannot count requests to the domain", "site", v.item.SiteID, "host", host, "error", err)
 	}
@@ -272,7 +272,7 @@ func (v *visit) waitForQuota(ctx context.Context, target string) error {
 		return nil
 	}
 	if !v.deadline.IsZero() && v.Now().Add(answer.Wait).After(v.deadline) {
-		return errNoTime
+		return budget.ErrNoTime
 	}
 	timer := time.NewTimer(answer.Wait)
 	defer timer.Stop()
@@ -280,7 +280,7 @@ func (v *visit) waitForQuota(ctx context.Context, target string) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return errNoTime
+		return budget.ErrNoTime
 	}
 }
 
@@ -288,7 +288,7 @@ func (v *visit) waitForQuota(ctx context.Context, target string) error {
 // robots.txt, then its gate (docs/spec/crawling.md 4.4, docs/spec/DECISIONS.md 6.1).
 func (v *visit) checkRedirect(ctx context.Context, next *url.URL) error {
 	v.leaveAll()
-	target, err := v.settings.schemes.Canonical(next.String())
+	target, err := v.settings.Schemes.Canonical(next.String())
 	if err != nil {
 		return refusal{bits: wire.ErrBadRedirection, reason: err.Error()}
 	}
@@ -341,11 +341,11 @@ func (v *visit) enterGates(ctx context.Context, target string) error {
 		return err
 	}
 	asked := v.Now()
-	pass, err := v.Gates.Acquire(waiting, v.host, v.delay, v.settings.concurrency)
+	pass, err := v.Gates.Acquire(waiting, v.host, v.delay, v.settings.Concurrency)
 	switch {
 	case err == nil:
 	case waiting.Err() != nil:
-		return errNoTime
+		return budget.ErrNoTime
 	default: // a gate file failed: nothing keeps hosts apart any more
 		err = fmt.Errorf("acquire host gate: %w", err)
 		v.failBatch(err)
@@ -358,9 +358,9 @@ func (v *visit) enterGates(ctx context.Context, target string) error {
 	}
 	v.admitted = true
 	v.tally.countWait(v.Now().Sub(asked))
-	if v.slot, err = v.slots.acquireSlot(waiting, v.host); err != nil {
+	if v.slot, err = v.slots.AcquireSlot(waiting, v.host); err != nil {
 		v.leaveGate()
-		return errNoTime
+		return budget.ErrNoTime
 	}
 	return nil
 }
@@ -379,7 +379,7 @@ func (v *visit) leaveGate() {
 
 // leaveSlot releases the slot, if one is held.
 func (v *visit) leaveSlot() {
-	v.slot.releaseSlot()
+	v.slot.ReleaseSlot()
 	v.slot = nil
 }
 

@@ -170,6 +170,7 @@ var arrows = map[string][]string{
 	"crawl/proxypool":      {"crawl/statefile"},
 	"crawl/quota":          {"crawl/statefile"},
 	"crawl/robotscache":    {"crawl/fetch"},
+	"crawl/settings":       {"crawl/browser", "crawl/cookies", "crawl/headerrotation", "crawl/proxypool", "crawl/quota", "crawl/retry"},
 
 	"process/scraper": {
 		"process/article", "process/author", "process/chain", "process/contenthash", "process/document", "process/entry", "process/extractor",

@@ -1,41 +1,51 @@
-package crawl
+// Package budget divides memory among the bodies of pages, so that waiters never deadlock.
+//
+//	b := budget.New(total)
+//	account := b.OpenAccount(free)
+//	err := account.Grow(ctx, size, most) // waits
+//	account.Keep(0)                      // returns the memory
+package budget
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 )
 
 const (
-	// freeBytes is the memory that each request may use for its body without asking, so that
+	// FreeBytes is the memory that each request may use for its body without asking, so that
 	// ordinary pages never wait.
-	freeBytes = 1 << 20
+	FreeBytes = 1 << 20
 	// oldest is the number of longest waiters that are tried first when memory is returned.
 	oldest = 8
-	// textGrowth is the maximum ratio of a page's text to its body: a byte of another charset may
+	// TextGrowth is the maximum ratio of a page's text to its body: a byte of another charset may
 	// need three in UTF-8.
-	textGrowth = 3
+	TextGrowth = 3
 )
 
-// budget is memory that many bodies share. A waiter keeps what it has. So a step is granted only
+// ErrNoTime means that the batch ended before the item was fetched.
+var ErrNoTime = errors.New("the batch ended before the URL was fetched")
+
+// Budget is memory that many bodies share. A waiter keeps what it has. So a step is granted only
 // while an order exists in which all accounts can still get their maximum, one after the other,
 // from what earlier ones returned (the banker's algorithm). Therefore waiters never deadlock. It
 // is safe for concurrent use.
-type budget struct {
+type Budget struct {
 	total int64
 
 	mu      sync.Mutex
 	used    int64
-	open    map[*account]bool
-	waiting []*account // in order of arrival
+	open    map[*Account]bool
+	waiting []*Account // in order of arrival
 }
 
-// account is the share of one body in a budget. One goroutine at a time uses it. A nil account
+// Account is the share of one body in a Budget. One goroutine at a time uses it. A nil account
 // grants everything.
-type account struct {
-	budget *budget
+type Account struct {
+	budget *Budget
 	free   int64 // granted without asking
 	held   int64 // in excess of free
 	most   int64 // maximum that held may become
@@ -43,32 +53,33 @@ type account struct {
 	ready  chan struct{}
 }
 
-func newBudget(total int64) *budget {
-	return &budget{total: total, open: map[*account]bool{}}
+// New returns a budget of total bytes.
+func New(total int64) *Budget {
+	return &Budget{total: total, open: map[*Account]bool{}}
 }
 
-// bodyBudget returns the budget of bodies and the free share of each slot: half of the memory divided
-// by the slots, at most freeBytes.
-func (c Config) bodyBudget() (b *budget, free int64) {
-	if c.MaxMemory <= 0 {
+// OfBodies returns the budget of bodies and the free share of each slot: half of the memory divided
+// by the slots, at most FreeBytes. memory is in bytes; 0 means no limit.
+func OfBodies(memory int64, hosts, slowHosts int) (b *Budget, free int64) {
+	if memory <= 0 {
 		return nil, 0
 	}
-	slots := int64(max(c.MaxHosts, 1) + c.MaxSlowHosts)
-	free = min(freeBytes, c.MaxMemory/(2*slots))
-	return newBudget(max(c.MaxMemory-free*slots, 1)), free
+	slots := int64(max(hosts, 1) + slowHosts)
+	free = min(FreeBytes, memory/(2*slots))
+	return New(max(memory-free*slots, 1)), free
 }
 
-// openAccount opens an account. It returns nil for a nil budget.
-func (b *budget) openAccount(free int64) *account {
+// OpenAccount opens an account. It returns nil for a nil budget.
+func (b *Budget) OpenAccount(free int64) *Account {
 	if b == nil {
 		return nil
 	}
-	return &account{budget: b, free: free}
+	return &Account{budget: b, free: free}
 }
 
 // Grow waits until size bytes are granted; the account will never need more than most. Sizes
-// above the budget count as the whole budget. The error is errNoTime if ctx ends.
-func (a *account) Grow(ctx context.Context, size, most int64) error {
+// above the budget count as the whole budget. The error is ErrNoTime if ctx ends.
+func (a *Account) Grow(ctx context.Context, size, most int64) error {
 	if a == nil {
 		return nil
 	}
@@ -99,13 +110,13 @@ func (a *account) Grow(ctx context.Context, size, most int64) error {
 	if i := slices.Index(b.waiting, a); i >= 0 {
 		b.waiting = slices.Delete(b.waiting, i, i+1)
 		a.want = a.held
-		return fmt.Errorf("%w: no memory for the body: %w", errNoTime, context.Cause(ctx))
+		return fmt.Errorf("%w: no memory for the body: %w", ErrNoTime, context.Cause(ctx))
 	}
 	return nil // granted in the meantime
 }
 
-// tryGrow is Grow without waiting. It reports whether the bytes were granted.
-func (a *account) tryGrow(size int64) bool {
+// TryGrow is Grow without waiting. It reports whether the bytes were granted.
+func (a *Account) TryGrow(size int64) bool {
 	if a == nil {
 		return true
 	}
@@ -125,7 +136,7 @@ func (a *account) tryGrow(size int64) bool {
 }
 
 // Keep returns memory in excess of size bytes. The account can grow again later.
-func (a *account) Keep(size int64) {
+func (a *Account) Keep(size int64) {
 	if a == nil {
 		return
 	}
@@ -142,13 +153,13 @@ func (a *account) Keep(size int64) {
 }
 
 // takeStep makes the step that a wants.
-func (b *budget) takeStep(a *account) {
+func (b *Budget) takeStep(a *Account) {
 	b.used += a.want - a.held
 	a.held = a.want
 }
 
 // canGrant reports whether all accounts can still finish after the step that a wants.
-func (b *budget) canGrant(a *account) bool {
+func (b *Budget) canGrant(a *Account) bool {
 	free := b.total - b.used - (a.want - a.held)
 	if free < 0 {
 		return false
@@ -174,10 +185,10 @@ func (b *budget) canGrant(a *account) bool {
 
 // grantWaiters grants steps to waiters: the oldest first, then the one with the smallest need, which is
 // always possible when the others have finished.
-func (b *budget) grantWaiters() {
+func (b *Budget) grantWaiters() {
 	for len(b.waiting) > 0 {
 		list := slices.Clone(b.waiting[:min(len(b.waiting), oldest)])
-		list = append(list, slices.MinFunc(b.waiting, func(x, y *account) int { return cmp.Compare(x.most-x.held, y.most-y.held) }))
+		list = append(list, slices.MinFunc(b.waiting, func(x, y *Account) int { return cmp.Compare(x.most-x.held, y.most-y.held) }))
 		i := slices.IndexFunc(list, b.canGrant)
 		if i < 0 {
 			return

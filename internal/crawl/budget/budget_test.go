@@ -1,4 +1,4 @@
-package crawl
+package budget
 
 import (
 	"context"
@@ -24,12 +24,12 @@ func TestBudgetEndsAndHolds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // a deadlock fails it at once
-				b := newBudget(c.total)
+				b := New(c.total)
 				var group sync.WaitGroup
 				for i := range c.bodies {
 					group.Go(func() {
 						random := rand.New(rand.NewPCG(1, uint64(i)))
-						a := b.openAccount(c.free)
+						a := b.OpenAccount(c.free)
 						most := 1 + random.Int64N(c.most)
 						for size := int64(1); ; size = min(2*size, most) {
 							if err := a.Grow(t.Context(), size, most); err != nil {
@@ -61,8 +61,8 @@ func TestBudgetEndsAndHolds(t *testing.T) {
 // first body finished.
 func TestBudgetKeepsAWayOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(10)
-		first, second := b.openAccount(0), b.openAccount(0)
+		b := New(10)
+		first, second := b.OpenAccount(0), b.OpenAccount(0)
 		if err := first.Grow(t.Context(), 5, 10); err != nil {
 			t.Fatal(err)
 		}
@@ -89,8 +89,8 @@ func TestBudgetKeepsAWayOut(t *testing.T) {
 }
 
 func TestBudgetWaitEndsWithItsContext(t *testing.T) {
-	b := newBudget(10)
-	first, second := b.openAccount(0), b.openAccount(2)
+	b := New(10)
+	first, second := b.OpenAccount(0), b.OpenAccount(2)
 	if err := first.Grow(t.Context(), 10, 10); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestBudgetWaitEndsWithItsContext(t *testing.T) {
 	if err := second.Grow(ctx, 2, 2); err != nil {
 		t.Errorf("free bytes: %v", err)
 	}
-	if err := second.Grow(ctx, 3, 3); !errors.Is(err, errNoTime) {
+	if err := second.Grow(ctx, 3, 3); !errors.Is(err, ErrNoTime) {
 		t.Errorf("no bytes: %v", err)
 	}
 	second.Keep(0)
@@ -111,15 +111,16 @@ func TestBudgetWaitEndsWithItsContext(t *testing.T) {
 
 func TestBudgetOfConfig(t *testing.T) {
 	for name, c := range map[string]struct {
-		config      Config
+		hosts, slow int
+		memory      int64
 		total, free int64
 	}{
-		"none":       {Config{MaxHosts: 8}, 0, 0},
-		"default":    {Config{MaxHosts: 64, MaxMemory: 192 << 20}, 128 << 20, 1 << 20},
-		"many hosts": {Config{MaxHosts: 10000, MaxMemory: 200_000_000}, 100_000_000, 10_000},
-		"no hosts":   {Config{MaxMemory: 2 << 20}, 1 << 20, 1 << 20},
+		"none":       {hosts: 8},
+		"default":    {hosts: 64, memory: 192 << 20, total: 128 << 20, free: 1 << 20},
+		"many hosts": {hosts: 10000, memory: 200_000_000, total: 100_000_000, free: 10_000},
+		"no hosts":   {memory: 2 << 20, total: 1 << 20, free: 1 << 20},
 	} {
-		b, free := c.config.bodyBudget()
+		b, free := OfBodies(c.memory, c.hosts, c.slow)
 		var total int64
 		if b != nil {
 			total = b.total
@@ -128,8 +129,8 @@ func TestBudgetOfConfig(t *testing.T) {
 			t.Errorf("%s: %d bytes and %d free, want %d and %d", name, total, free, c.total, c.free)
 		}
 	}
-	var none *budget
-	a := none.openAccount(1)
+	var none *Budget
+	a := none.OpenAccount(1)
 	if err := a.Grow(t.Context(), 1<<40, 1<<40); err != nil {
 		t.Error(err)
 	}
