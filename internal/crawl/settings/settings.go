@@ -153,7 +153,7 @@ const (
 // FormPrefix is the prefix of properties that are form fields.
 const FormPrefix = "HTTP_POST_FORM_"
 
-// Limits of numbers in properties.
+// MaxRedirects is the most redirects of one request that a property may allow.
 const MaxRedirects = 50
 
 // Read reads the properties of a site, overridden by the item's. Each error names a
