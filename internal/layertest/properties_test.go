@@ -102,7 +102,7 @@ func TestPageListsSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	var listed []string
-	for _, line := range regexp.MustCompile("(?m)^\\| the properties ([^|]+)\\|").FindAllStringSubmatch(string(page), -1) {
+	for _, line := range regexp.MustCompile(`(?m)^\| the properties ([^|]+)\|`).FindAllStringSubmatch(string(page), -1) {
 		for _, m := range regexp.MustCompile("`(\\w+)(?:<\\w+>)?`").FindAllStringSubmatch(line[1], -1) {
 			listed = append(listed, m[1])
 		}
