@@ -148,7 +148,7 @@ var arrows = map[string][]string{
 	"storage/segments":     {"storage/rawfiles", "storage/sqldb"},
 	"storage/legacyimport": {"storage", "storage/keyvalue", "storage/sqldb", "storage/sqlstore"},
 
-	"storage/sqlstore":            {"storage/sqldb", "storage/sqlstore/attributes", "storage/sqlstore/contents", "storage/sqlstore/counters", "storage/sqlstore/custom", "storage/sqlstore/limits", "storage/sqlstore/moves", "storage/sqlstore/outcomes", "storage/sqlstore/sites", "storage/sqlstore/tables", "storage/sqlstore/urls", "storage/sqlstore/work"},
+	"storage/sqlstore":            {"storage/sqldb", "storage/sqlstore/attributes", "storage/sqlstore/contents", "storage/sqlstore/counters", "storage/sqlstore/custom", "storage/sqlstore/limits", "storage/sqlstore/moves", "storage/sqlstore/outcomes", "storage/sqlstore/sites", "storage/sqlstore/tables", "storage/sqlstore/urls", "storage/sqlstore/claims"},
 	"storage/sqlstore/attributes": {"storage/expr", "storage/sqldb", "storage/sqlstore/tables"},
 	"storage/sqlstore/contents":   {"storage/sqldb", "storage/sqlstore/tables"},
 	"storage/sqlstore/counters":   {"storage/expr", "storage/sqldb", "storage/sqlstore/limits", "storage/sqlstore/tables"},
@@ -159,7 +159,7 @@ var arrows = map[string][]string{
 	"storage/sqlstore/sites":      {"storage/expr", "storage/sqldb", "storage/sqlstore/counters", "storage/sqlstore/limits", "storage/sqlstore/tables"},
 	"storage/sqlstore/tables":     {"storage/expr", "storage/sqldb"},
 	"storage/sqlstore/urls":       {"storage/expr", "storage/sqldb", "storage/sqlstore/attributes", "storage/sqlstore/counters", "storage/sqlstore/limits", "storage/sqlstore/sites", "storage/sqlstore/tables"},
-	"storage/sqlstore/work":       {"storage/expr", "storage/sqldb", "storage/sqlstore/attributes", "storage/sqlstore/counters", "storage/sqlstore/limits", "storage/sqlstore/sites", "storage/sqlstore/tables"},
+	"storage/sqlstore/claims":     {"storage/expr", "storage/sqldb", "storage/sqlstore/attributes", "storage/sqlstore/counters", "storage/sqlstore/limits", "storage/sqlstore/sites", "storage/sqlstore/tables"},
 
 	"crawl/cookies":        {"crawl/statefile"},
 	"crawl/browser":        {"crawl/httprepair", "crawl/retry"},

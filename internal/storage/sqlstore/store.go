@@ -11,7 +11,7 @@
 // is imported, and all import tables:
 //
 //	outcomes -> urls -> sites -> counters -> limits     what finished tasks found: outcomes of rows, and links
-//	work -> sites                                       rows for tasks
+//	claims -> sites                                     rows for tasks
 //	moves -> sites                                      hosts of other nodes, imports, keys of an older version
 //	custom -> counters                                  SQL of clients
 //	contents, attributes -> tables
@@ -34,6 +34,7 @@ package sqlstore
 import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/attributes"
+	"hce/dc/internal/storage/sqlstore/claims"
 	"hce/dc/internal/storage/sqlstore/contents"
 	"hce/dc/internal/storage/sqlstore/counters"
 	"hce/dc/internal/storage/sqlstore/custom"
@@ -43,7 +44,6 @@ import (
 	"hce/dc/internal/storage/sqlstore/sites"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/storage/sqlstore/urls"
-	"hce/dc/internal/storage/sqlstore/work"
 	"hce/dc/internal/wire"
 )
 
@@ -99,7 +99,7 @@ type (
 	outcomeStore   = outcomes.Store
 	siteStore      = sites.Store
 	urlStore       = urls.Store
-	workStore      = work.Store
+	claimStore     = claims.Store
 )
 
 // Store holds sites and URLs in an open database.
@@ -113,7 +113,7 @@ type Store struct {
 	*outcomeStore
 	*siteStore
 	*urlStore
-	*workStore
+	*claimStore
 	db *tables.DB
 }
 
@@ -128,7 +128,7 @@ func Open(d *sqldb.DB, o Options) *Store {
 		limitStore:     limits.New(db),
 		outcomeStore:   outcomes.New(db),
 		urlStore:       urls.New(db),
-		workStore:      work.New(db),
+		claimStore:     claims.New(db),
 		db:             db,
 	}
 	s.siteStore = sites.New(db, s.counterStore)

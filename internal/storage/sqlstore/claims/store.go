@@ -1,8 +1,8 @@
-// Package work takes rows for tasks and gives them back: the selection of rows that are due, their marks, and
+// Package claims takes rows for tasks and gives them back: the selection of rows that are due, their marks, and
 // rows of a lost task.
 //
 // It imports tables, limits, attributes, counters and sites.
-package work
+package claims
 
 import (
 	"context"
