@@ -23,7 +23,7 @@ const (
 type Crawl struct {
 	queue
 	cfg  *CrawlConfig
-	open map[int64]round // selections of rows without an answer, by batch id
+	open map[int64]round // selections of rows, and looks of incremental crawling, without an answer; by batch id
 
 	other     fetchType // the fetch type of the next batch, instead of a draw
 	returning bool      // the return of stuck rows is running
@@ -41,6 +41,11 @@ type round struct {
 	fetch  fetchType
 	second bool // the look for the other fetch type found nothing
 	rules  frontier.Rules
+}
+
+// newBatch returns the batch of a round whose look was answered by this many nodes.
+func (r round) newBatch(nodes int) *batch {
+	return &batch{id: r.id, task: taskID(CrawlTask, r.id), nodes: nodes, extra: r.rules.Incremental, incremental: r.rules.Incremental, fetch: r.fetch}
 }
 
 // NewCrawl returns the manager; it opens nothing.
@@ -120,7 +125,7 @@ func (c *Crawl) startRound(r round, nodes int) {
 		c.selectRows(r)
 		return
 	}
-	b := &batch{id: r.id, task: taskID(CrawlTask, r.id), nodes: nodes, extra: r.rules.Incremental, incremental: r.rules.Incremental, fetch: r.fetch}
+	b := r.newBatch(nodes)
 	members, task := c.crawlTask(b)
 	stdin, err := r.rules.CrawlBatch(r.id, members)
 	if err != nil {

@@ -46,8 +46,10 @@ func (c *Crawl) lookAgain() {
 	if !c.mayStart(c.cfg.Incremental.Period, c.cfg.Incremental.Mode) {
 		return
 	}
-	if c.isSelecting(true) {
-		return
+	for _, r := range c.open {
+		if r.rules.Incremental {
+			return
+		}
 	}
 	for _, b := range c.batches {
 		if b.incremental {

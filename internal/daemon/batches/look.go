@@ -19,11 +19,12 @@ const moreAfter = 250 * time.Millisecond
 // looks is the state of a queue's looks for due rows.
 type looks struct {
 	looking bool // a look has no answer yet
-	hinted  bool // a hint arrived meanwhile, for which the look may have been too early
+	hinted  bool // a hint arrived meanwhile, or during a selection: it may have been too early
 	// more: the last look found a row, for which a task was started. Others may be due; the next look is at moreAt, not
 	// before: it would find the row again.
-	more   bool
-	moreAt time.Time
+	more      bool
+	moreAt    time.Time
+	selecting bool // rows of all nodes are being selected for a slot
 	// vain: the last task took no row. The next look waits for its period or a hint, or tasks would start in an endless
 	// loop for a row that none of them can take.
 	vain bool
@@ -34,7 +35,7 @@ func (q *queue) noteHint() {
 	if q.adopted {
 		q.recoverRows() // it may have been held
 	}
-	q.hinted, q.found = q.looking, q.Now()
+	q.hinted, q.found = q.looking || q.selecting, q.Now()
 	q.Kick(q.timer)
 }
 
@@ -55,7 +56,7 @@ func (q *queue) lookForMore(time.Time) {
 
 // isStarting reports whether the last task may not have taken its rows yet.
 func (q *queue) isStarting() bool {
-	if q.more && q.Now().Before(q.moreAt) {
+	if q.selecting || q.more && q.Now().Before(q.moreAt) {
 		return true
 	}
 	for _, b := range q.batches {

@@ -10,21 +10,13 @@ import (
 // With several nodes behind one daemon (placement = propagate), one node crawls and the others hold copies of its rows. So
 // the manager selects the rows of all nodes and sends them to the task as items (docs/spec/DECISIONS.md 3.3).
 
-// isSelecting reports whether a selection has no answer yet, of incremental or of regular crawling.
-func (c *Crawl) isSelecting(incremental bool) bool {
-	for _, r := range c.open {
-		if r.rules.Incremental == incremental {
-			return true
-		}
-	}
-	return false
-}
-
 // selectRows takes rows of all nodes and makes a batch of them.
 func (c *Crawl) selectRows(r round) {
 	c.open[r.id] = r
+	c.selecting = c.selecting || !r.rules.Incremental
 	c.askNodes(wire.URLFetch, []any{r.rules.CrawlSelection(r.id)}, func(nodes []nodeAnswer, err error) {
 		delete(c.open, r.id)
+		c.selecting = c.selecting && r.rules.Incremental
 		if err != nil {
 			c.Log().Warn("cannot select URLs", "batch", r.id, "error", err)
 			c.pauseAfterFault("cannot select URLs: " + err.Error())
@@ -142,7 +134,8 @@ type gathered struct {
 
 // startBatch makes a batch of the selected rows and submits it (docs/spec/daemon.md 2.4, 2.5).
 func (c *Crawl) startBatch(r round, nodes []nodeAnswer) {
-	b := &batch{id: r.id, task: taskID(CrawlTask, r.id), nodes: len(nodes), keys: map[key]bool{}, extra: r.rules.Incremental, incremental: r.rules.Incremental, fetch: r.fetch}
+	b := r.newBatch(len(nodes))
+	b.keys = map[key]bool{}
 	var g gathered
 	for _, node := range nodes {
 		c.gatherRows(b, &g, node)
@@ -153,7 +146,11 @@ func (c *Crawl) startBatch(r round, nodes []nodeAnswer) {
 			c.pauseAfterFault("cannot select URLs: a node did not answer well")
 			c.selectionLost(r.id, nil)
 		}
-		return // idle until the next period or hint
+		c.more = false // idle until the next period or hint
+		if c.hinted {
+			c.Kick(crawlTimer)
+		}
+		return
 	}
 	if g.unread {
 		b.sites = nil // rows that cannot be read may belong to any site

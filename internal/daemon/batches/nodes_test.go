@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -113,6 +114,32 @@ func TestSeveralNodesHandBack(t *testing.T) {
 	if news > back {
 		t.Errorf("rows were returned before the other nodes were informed: %v", asked)
 	}
+}
+
+// Only one selection runs at a time: a hint meanwhile waits for its answer, and is not lost.
+func TestHintDuringSelection(t *testing.T) {
+	w := newWorld(2, 1, 2)
+	w.faults[wire.URLFetch] = []fault{fine, late}
+	answer := sync.OnceFunc(func() { close(w.answer) })
+	defer answer()
+	r := newRig(t, w)
+	r.crawl(func(cfg *CrawlConfig) { cfg.MaxTasks = 2 })
+	fetches := func() int { return len(w.requests(wire.URLFetch)) }
+	testwait.Until(r.t, "a look and a selection", func() bool { return fetches() == 2 })
+	for range 5 {
+		r.work()
+		r.clock.pass(2 * moreAfter)
+		waiting := 0
+		r.inside(func() { waiting = r.queue.Waiting() })
+		if waiting != 1 {
+			t.Fatalf("%d requests without an answer during a selection, want 1", waiting)
+		}
+	}
+	answer()
+	task := r.submitted()
+	testwait.Until(r.t, "another look", func() bool { return fetches() == 3 })
+	r.finish(task, 0, 2)
+	r.empty()
 }
 
 // A failed batch also returns its copies.
