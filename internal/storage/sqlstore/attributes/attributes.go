@@ -13,7 +13,7 @@ import (
 // AttributeSet sets attributes of URLs, or of a site if an element has no urlMd5
 // (docs/spec/storage.md 4.23). Statuses has 0 inserted, 2 replaced or 3 unknown site.
 func (s *Store) AttributeSet(ctx context.Context, list []wire.AttributeRequest) (wire.GeneralResponse, error) {
-	return tables.ChangeEach(ctx, s.runUpdateTx, "AttributeSet", list, tables.StatusNoSite, (*Tx).attributeSet)
+	return tables.ChangeEach(ctx, s.run.Update, "AttributeSet", list, tables.StatusNoSite, (*Tx).attributeSet)
 }
 
 func (t *Tx) attributeSet(_ string, r wire.AttributeRequest) (status int, err error) {
@@ -55,7 +55,7 @@ func (t *Tx) SetAttribute(site, md5 string, a wire.Attribute) (inserted bool, er
 // site with that name (docs/spec/storage.md 4.23). It inserts a missing one. Statuses
 // has true for each written element and false for an unknown site or a missing value.
 func (s *Store) AttributeUpdate(ctx context.Context, list []wire.AttributeRequest) (wire.GeneralResponse, error) {
-	return tables.ChangeEach(ctx, s.runUpdateTx, "AttributeUpdate", list, false, (*Tx).attributeUpdate)
+	return tables.ChangeEach(ctx, s.run.Update, "AttributeUpdate", list, false, (*Tx).attributeUpdate)
 }
 
 func (t *Tx) attributeUpdate(_ string, r wire.AttributeRequest) (written bool, err error) {
@@ -82,7 +82,7 @@ func (t *Tx) attributeUpdate(_ string, r wire.AttributeRequest) (written bool, e
 // is given (docs/spec/storage.md 4.23). Statuses has true for each element, and false for
 // an unknown site or a refused element; ErrorMessage has the first reason.
 func (s *Store) AttributeDelete(ctx context.Context, list []wire.AttributeRequest) (wire.GeneralResponse, error) {
-	return tables.ChangeEach(ctx, s.runUpdateTx, "AttributeDelete", list, false, (*Tx).attributeDelete)
+	return tables.ChangeEach(ctx, s.run.Update, "AttributeDelete", list, false, (*Tx).attributeDelete)
 }
 
 func (t *Tx) attributeDelete(object string, r wire.AttributeRequest) (done bool, err error) {
@@ -123,7 +123,7 @@ func (t *Tx) eachAttribute(object, site, columns string, r wire.AttributeRequest
 // given (docs/spec/storage.md 4.23). It skips unknown sites. An invalid criterion is an
 // error with its clause.
 func (s *Store) AttributeFetch(ctx context.Context, list []wire.AttributeRequest) ([]wire.Attribute, error) {
-	return tables.ReadAll(ctx, s.runReadTx, "AttributeFetch", list, func(t *Tx, object string, r wire.AttributeRequest) (attributes []wire.Attribute, err error) {
+	return tables.ReadAll(ctx, s.run.Read, "AttributeFetch", list, func(t *Tx, object string, r wire.AttributeRequest) (attributes []wire.Attribute, err error) {
 		site, err := t.StoredID(r.SiteID)
 		if err != nil || site == "" {
 			return nil, err
@@ -167,7 +167,7 @@ func (t *Tx) FillAttributes(site string, urls []*wire.URL, names []string) error
 // Attributes reads the attributes of one URL; "*" in names means all. The list is not
 // nil.
 func (s *Store) Attributes(ctx context.Context, site, md5 string, names []string) ([]wire.Attribute, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "Attributes", func(t *Tx) ([]wire.Attribute, error) {
+	return tables.RunForResult(ctx, s.run.Read, "Attributes", func(t *Tx) ([]wire.Attribute, error) {
 		u := wire.URL{URLMd5: md5, Attributes: []wire.Attribute{}}
 		err := t.FillAttributes(site, []*wire.URL{&u}, names)
 		return u.Attributes, err

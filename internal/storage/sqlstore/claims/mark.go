@@ -15,7 +15,7 @@ import (
 // the batch is 0: so a batch may run twice. An unknown site is an error with
 // CodeNotFound.
 func (s *Store) MarkCrawling(ctx context.Context, site string, batchID int64, items []wire.URL) (map[string]wire.Mark, error) {
-	return tables.RunForResult(ctx, s.runUpdateTx, "MarkCrawling", func(t *tx) (map[string]wire.Mark, error) { return t.markCrawling(site, batchID, items) })
+	return tables.RunForResult(ctx, s.run.Update, "MarkCrawling", func(t *tx) (map[string]wire.Mark, error) { return t.markCrawling(site, batchID, items) })
 }
 
 func (t *tx) markCrawling(site string, batchID int64, items []wire.URL) (map[string]wire.Mark, error) {
@@ -80,7 +80,7 @@ func (t *tx) markCrawling(site string, batchID int64, items []wire.URL) (map[str
 // taken rows as they were before, by URLMd5. An unknown site is an error with
 // CodeNotFound.
 func (s *Store) MarkProcessing(ctx context.Context, site string, batchID int64, md5s []string) (map[string]wire.URL, error) {
-	return tables.RunForResult(ctx, s.runUpdateTx, "MarkProcessing", func(t *tx) (map[string]wire.URL, error) { return t.markProcessing(site, batchID, md5s) })
+	return tables.RunForResult(ctx, s.run.Update, "MarkProcessing", func(t *tx) (map[string]wire.URL, error) { return t.markProcessing(site, batchID, md5s) })
 }
 
 func (t *tx) markProcessing(site string, batchID int64, md5s []string) (map[string]wire.URL, error) {

@@ -32,10 +32,10 @@ func (f *fetch) leasedRoom() (condition expr.SQL, columns string) {
 // joins the rows of all requests and is not nil. An invalid criterion is an error with its
 // clause.
 func (s *Store) URLFetch(ctx context.Context, list []wire.URLFetchRequest) ([]wire.URL, error) {
-	run := tables.Transact[*tx](s.runReadTx)
+	run := tables.Transact[*tx](s.run.Read)
 	for _, r := range list {
 		if updatesSites(r) || len(r.URLUpdate) > 0 {
-			run = s.runUpdateTx
+			run = s.run.Update
 		}
 	}
 	return tables.RunForResult(ctx, run, "URLFetch", func(t *tx) ([]wire.URL, error) {
@@ -56,7 +56,7 @@ func (s *Store) URLFetch(ctx context.Context, list []wire.URLFetchRequest) ([]wi
 // says which of the two. The rows are those that MarkCrawling or MarkProcessing would read, all of
 // them are taken. Trash reports whether Trash has items.
 func (s *Store) Take(ctx context.Context, list []wire.URLFetchRequest, batchID int64) (rows []wire.URL, trash bool, err error) {
-	rows, err = tables.RunForResult(ctx, s.runUpdateTx, "Take", func(t *tx) ([]wire.URL, error) {
+	rows, err = tables.RunForResult(ctx, s.run.Update, "Take", func(t *tx) ([]wire.URL, error) {
 		rows := []wire.URL{}
 		for i, r := range list {
 			f := fetch{tx: t, r: r, object: tables.ElementName("URLFetch", i), taker: batchID, takes: true}

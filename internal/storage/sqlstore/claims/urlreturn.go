@@ -18,7 +18,7 @@ import (
 // equal shares (docs/spec/daemon.md 2.8). It returns the number of rows and skips unknown
 // sites.
 func (s *Store) URLReturn(ctx context.Context, r wire.URLReturnRequest) (returned int, err error) {
-	return tables.RunForResult(ctx, s.runUpdateTx, "URLReturn", func(t *tx) (int, error) {
+	return tables.RunForResult(ctx, s.run.Update, "URLReturn", func(t *tx) (int, error) {
 		held, err := t.heldSites(r)
 		if err != nil {
 			return 0, err
@@ -41,9 +41,9 @@ func (s *Store) URLReturn(ctx context.Context, r wire.URLReturnRequest) (returne
 // of each; rows that reach MaxAttempts are released as by URLReturn. It returns the number of
 // released rows and the other rows.
 func (s *Store) URLHeld(ctx context.Context, r wire.URLReturnRequest) (released int, kept []wire.URL, err error) {
-	run := tables.Transact[*tx](s.runReadTx)
+	run := tables.Transact[*tx](s.run.Read)
 	if r.Fault {
-		run = s.runUpdateTx
+		run = s.run.Update
 	}
 	kept, err = tables.RunForResult(ctx, run, "URLHeld", func(t *tx) (rows []wire.URL, err error) {
 		released = 0

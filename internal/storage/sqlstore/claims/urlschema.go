@@ -17,7 +17,7 @@ import (
 // batch has already used it: so a batch may run twice. An unknown site is an error with
 // CodeNotFound.
 func (s *Store) TakeSchema(ctx context.Context, site string, batchID int64, template, first wire.URL, others []wire.URL) (taken bool, err error) {
-	return tables.RunForResult(ctx, s.runUpdateTx, "TakeSchema", func(t *tx) (bool, error) {
+	return tables.RunForResult(ctx, s.run.Update, "TakeSchema", func(t *tx) (bool, error) {
 		site, err := t.OpenSite(site)
 		if err != nil {
 			return false, err

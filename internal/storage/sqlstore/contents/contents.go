@@ -33,7 +33,7 @@ func (c *Contents) Place(site string) string { return "the database, contents of
 
 // Create makes the table of a site if it is missing.
 func (c *Contents) Create(ctx context.Context, site string) error {
-	return c.runChecked(ctx, c.s.runUpdateTx, "Create", site, nil, (*contentsTx).createTable)
+	return c.runChecked(ctx, c.s.run.Update, "Create", site, nil, (*contentsTx).createTable)
 }
 
 // PutAll stores entries and replaces entries with the same id. Inserted reports for each
@@ -41,7 +41,7 @@ func (c *Contents) Create(ctx context.Context, site string) error {
 func (c *Contents) PutAll(ctx context.Context, site string, entries []wire.Entry) (inserted []bool, err error) {
 	ids := tables.MapSlice(entries, func(e wire.Entry) string { return e.ID })
 	now := c.s.db.Options.Now()
-	err = c.runChecked(ctx, c.s.runUpdateTx, "PutAll", site, ids, func(t *contentsTx) error {
+	err = c.runChecked(ctx, c.s.run.Update, "PutAll", site, ids, func(t *contentsTx) error {
 		inserted = nil
 		if len(entries) == 0 {
 			return nil
@@ -79,7 +79,7 @@ func (c *Contents) Get(ctx context.Context, site, id string) (wire.Entry, bool, 
 // GetAll returns entries by id. Missing ids are not in the map. A damaged entry has Damage.
 func (c *Contents) GetAll(ctx context.Context, site string, ids ...string) (map[string]wire.Entry, error) {
 	found := map[string]wire.Entry{}
-	err := c.runIfExists(ctx, c.s.runReadTx, "GetAll", site, ids, func(t *contentsTx) error {
+	err := c.runIfExists(ctx, c.s.run.Read, "GetAll", site, ids, func(t *contentsTx) error {
 		clear(found)
 		return t.forEachEntry("id, data, CDate", ids, func(scan func(...any) error) error {
 			e, err := scanEntry(scan)
@@ -92,7 +92,7 @@ func (c *Contents) GetAll(ctx context.Context, site string, ids ...string) (map[
 
 // Delete removes entries. Missing entries are no error.
 func (c *Contents) Delete(ctx context.Context, site string, ids ...string) error {
-	return c.runIfExists(ctx, c.s.runUpdateTx, "Delete", site, ids, func(t *contentsTx) error {
+	return c.runIfExists(ctx, c.s.run.Update, "Delete", site, ids, func(t *contentsTx) error {
 		_, err := tables.ExecIn(t.tx.tableTx, ids, "DELETE FROM "+t.contents+" WHERE Site_Id = ? AND id IN ", t.site)
 		return err
 	})
@@ -100,7 +100,7 @@ func (c *Contents) Delete(ctx context.Context, site string, ids ...string) error
 
 // DeleteSite removes all entries of a site.
 func (c *Contents) DeleteSite(ctx context.Context, site string) error {
-	return c.runIfExists(ctx, c.s.runUpdateTx, "DeleteSite", site, nil, func(t *contentsTx) error {
+	return c.runIfExists(ctx, c.s.run.Update, "DeleteSite", site, nil, func(t *contentsTx) error {
 		_, err := t.Of(t.site).Do("contents_delete", t.site)
 		return err
 	})
@@ -108,7 +108,7 @@ func (c *Contents) DeleteSite(ctx context.Context, site string) error {
 
 // Sites lists the sites that have entries, sorted by id.
 func (c *Contents) Sites(ctx context.Context) ([]string, error) {
-	return tables.RunForResult(ctx, c.s.runReadTx, "Contents.Sites", func(t *tx) ([]string, error) {
+	return tables.RunForResult(ctx, c.s.run.Read, "Contents.Sites", func(t *tx) ([]string, error) {
 		all, err := t.SitesWith(sqldb.Contents)
 		if err != nil {
 			return nil, err
@@ -136,7 +136,7 @@ func (c *Contents) Sites(ctx context.Context) ([]string, error) {
 // empty at the end.
 func (c *Contents) Page(ctx context.Context, site, after string, maxBytes int) ([]wire.Entry, error) {
 	var page []wire.Entry
-	err := c.runIfExists(ctx, c.s.runReadTx, "Page", site, nil, func(t *contentsTx) error {
+	err := c.runIfExists(ctx, c.s.run.Read, "Page", site, nil, func(t *contentsTx) error {
 		page = nil
 		last, err := t.lastOfPage(after, maxBytes)
 		if err != nil || last == "" {
@@ -155,7 +155,7 @@ func (c *Contents) Page(ctx context.Context, site, after string, maxBytes int) (
 // Dates returns the dates of entries by id. Missing ids are not in the map.
 func (c *Contents) Dates(ctx context.Context, site string, ids ...string) (map[string]time.Time, error) {
 	dates := map[string]time.Time{}
-	err := c.runIfExists(ctx, c.s.runReadTx, "Dates", site, ids, func(t *contentsTx) error {
+	err := c.runIfExists(ctx, c.s.run.Read, "Dates", site, ids, func(t *contentsTx) error {
 		clear(dates)
 		return t.forEachEntry("id, CDate", ids, tables.ScanPair(func(id string, date sql.NullString) { dates[id], _ = wire.Date(date.String).Time() }))
 	})

@@ -4,36 +4,27 @@
 package contents
 
 import (
-	"context"
-
 	"hce/dc/internal/storage/sqlstore/tables"
 )
 
 // Store runs the operations of this package. Goroutines may share it.
 type Store struct {
-	db *tables.DB
+	db  *tables.DB
+	run tables.Runner[*tx]
 }
 
 // New returns a Store on db.
-func New(db *tables.DB) *Store { return &Store{db: db} }
+func New(db *tables.DB) *Store {
+	return &Store{db: db, run: tables.NewRunner(db, newTx)}
+}
 
-type (
-	tableTx = tables.Tx
-)
+type tableTx = tables.Tx
 
 // tx is a transaction of this package.
 type tx struct {
 	*tableTx
 }
 
-func (s *Store) newTx(t *tables.Tx) *tx {
+func newTx(t *tables.Tx) *tx {
 	return &tx{tableTx: t}
-}
-
-func (s *Store) runReadTx(ctx context.Context, op string, read func(*tx) error) error {
-	return s.db.RunReadTx(ctx, op, func(t *tables.Tx) error { return read(s.newTx(t)) })
-}
-
-func (s *Store) runUpdateTx(ctx context.Context, op string, change func(*tx) error) error {
-	return s.db.RunUpdateTx(ctx, op, func(t *tables.Tx) error { return change(s.newTx(t)) })
 }

@@ -233,7 +233,7 @@ var counterProperties = map[string]string{
 
 // RefreshCounters updates the lazy counters of a site. It writes only if the site has some.
 func (s *Store) RefreshCounters(ctx context.Context, id string) error {
-	lazy, err := tables.RunForResult(ctx, s.runReadTx, "refresh", func(t *Tx) (lazy bool, err error) {
+	lazy, err := tables.RunForResult(ctx, s.run.Read, "refresh", func(t *Tx) (lazy bool, err error) {
 		if _, err := t.Get("site_stale", []any{id}, &lazy); err != nil || lazy {
 			return lazy, err
 		}
@@ -243,7 +243,7 @@ func (s *Store) RefreshCounters(ctx context.Context, id string) error {
 	if err != nil || !lazy {
 		return err
 	}
-	return s.runUpdateTx(ctx, "refresh", func(t *Tx) error {
+	return s.run.Update(ctx, "refresh", func(t *Tx) error {
 		id, err := t.StoredID(id)
 		if err != nil || id == "" {
 			return err
@@ -342,7 +342,7 @@ func (t *Tx) RecountSite(id string, except ...string) error {
 // ErrorMessage names an unknown site. An invalid criterion is an error with its clause.
 func (s *Store) Recalculate(ctx context.Context, list []wire.RecalcRequest) (wire.GeneralResponse, error) {
 	answer := wire.GeneralResponse{Statuses: []any{}}
-	sites, err := tables.RunForResult(ctx, s.runReadTx, "Recalculate", func(t *Tx) ([]recount, error) {
+	sites, err := tables.RunForResult(ctx, s.run.Read, "Recalculate", func(t *Tx) ([]recount, error) {
 		var named, selected []recount
 		for i, r := range list {
 			if r.SiteID != "" {
@@ -384,7 +384,7 @@ type recount struct {
 }
 
 func (s *Store) recalculateCounters(ctx context.Context, r recount) (found bool, err error) {
-	return tables.RunForResult(ctx, s.runUpdateTx, "Recalculate", func(t *Tx) (bool, error) {
+	return tables.RunForResult(ctx, s.run.Update, "Recalculate", func(t *Tx) (bool, error) {
 		site, err := t.StoredID(r.site)
 		if err != nil || site == "" {
 			return false, err

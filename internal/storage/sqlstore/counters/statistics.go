@@ -154,7 +154,7 @@ type ContentNote struct {
 // NoteContents writes the notes of sites whose journal is enabled. Notes of other and
 // unknown sites cost only a read.
 func (s *Store) NoteContents(ctx context.Context, notes []ContentNote) error {
-	wanted, err := tables.RunForResult(ctx, s.runReadTx, "NoteContents", func(t *Tx) (wanted []ContentNote, err error) {
+	wanted, err := tables.RunForResult(ctx, s.run.Read, "NoteContents", func(t *Tx) (wanted []ContentNote, err error) {
 		for _, n := range notes {
 			site, err := t.StoredID(n.SiteID)
 			if err != nil {
@@ -173,7 +173,7 @@ func (s *Store) NoteContents(ctx context.Context, notes []ContentNote) error {
 	if err != nil || len(wanted) == 0 {
 		return err
 	}
-	return s.runUpdateTx(ctx, "NoteContents", func(t *Tx) error {
+	return s.run.Update(ctx, "NoteContents", func(t *Tx) error {
 		for _, n := range wanted {
 			site, err := t.StoredID(n.SiteID)
 			if err != nil {

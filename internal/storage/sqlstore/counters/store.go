@@ -8,22 +8,21 @@
 package counters
 
 import (
-	"context"
-
 	"hce/dc/internal/storage/sqlstore/tables"
 )
 
 // Store runs the operations of this package. Goroutines may share it.
 type Store struct {
-	db *tables.DB
+	db  *tables.DB
+	run tables.Runner[*Tx]
 }
 
 // New returns a Store on db.
-func New(db *tables.DB) *Store { return &Store{db: db} }
+func New(db *tables.DB) *Store {
+	return &Store{db: db, run: tables.NewRunner(db, NewTx)}
+}
 
-type (
-	tableTx = tables.Tx
-)
+type tableTx = tables.Tx
 
 // Tx is a transaction of this package.
 type Tx struct {
@@ -32,16 +31,6 @@ type Tx struct {
 }
 
 // NewTx returns the operations of this package on a transaction.
-func NewTx(t *tables.Tx) *Tx { return &Tx{tableTx: t, stats: map[string]*Statistics{}} }
-
-func (s *Store) newTx(t *tables.Tx) *Tx {
-	return NewTx(t)
-}
-
-func (s *Store) runReadTx(ctx context.Context, op string, read func(*Tx) error) error {
-	return s.db.RunReadTx(ctx, op, func(t *tables.Tx) error { return read(s.newTx(t)) })
-}
-
-func (s *Store) runUpdateTx(ctx context.Context, op string, change func(*Tx) error) error {
-	return s.db.RunUpdateTx(ctx, op, func(t *tables.Tx) error { return change(s.newTx(t)) })
+func NewTx(t *tables.Tx) *Tx {
+	return &Tx{tableTx: t, stats: map[string]*Statistics{}}
 }

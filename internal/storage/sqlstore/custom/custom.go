@@ -114,9 +114,9 @@ func (s *Store) runCustom(ctx context.Context, r wire.CustomRequest, mode Custom
 			return results, nil
 		}
 	}
-	results, err := tables.RunForResult(ctx, s.runReadTx, "Custom", queries(false))
+	results, err := tables.RunForResult(ctx, s.run.Read, "Custom", queries(false))
 	if mode == CustomAll && tables.IsRefusal(err) {
-		return tables.RunForResult(ctx, s.runUpdateTx, "Custom", queries(true))
+		return tables.RunForResult(ctx, s.run.Update, "Custom", queries(true))
 	}
 	return results, err
 }

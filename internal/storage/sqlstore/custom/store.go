@@ -5,19 +5,22 @@
 package custom
 
 import (
-	"context"
-
 	"hce/dc/internal/storage/sqlstore/counters"
 	"hce/dc/internal/storage/sqlstore/tables"
 )
 
 // Store runs the operations of this package. Goroutines may share it.
 type Store struct {
-	db *tables.DB
+	db  *tables.DB
+	run tables.Runner[*tx]
 }
 
 // New returns a Store on db.
-func New(db *tables.DB) *Store { return &Store{db: db} }
+func New(db *tables.DB) *Store {
+	s := &Store{db: db}
+	s.run = tables.NewRunner(db, s.newTx)
+	return s
+}
 
 type (
 	tableTx   = tables.Tx
@@ -32,14 +35,5 @@ type tx struct {
 }
 
 func (s *Store) newTx(t *tables.Tx) *tx {
-	counter := counters.NewTx(t)
-	return &tx{tableTx: t, counterTx: counter, s: s}
-}
-
-func (s *Store) runReadTx(ctx context.Context, op string, read func(*tx) error) error {
-	return s.db.RunReadTx(ctx, op, func(t *tables.Tx) error { return read(s.newTx(t)) })
-}
-
-func (s *Store) runUpdateTx(ctx context.Context, op string, change func(*tx) error) error {
-	return s.db.RunUpdateTx(ctx, op, func(t *tables.Tx) error { return change(s.newTx(t)) })
+	return &tx{tableTx: t, counterTx: counters.NewTx(t), s: s}
 }

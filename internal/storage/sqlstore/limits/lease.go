@@ -171,7 +171,7 @@ func RoomOf(limit, lease, used int64) int64 {
 
 // QuotaRead reports leases of sites; see wire.QuotaReadRequest. A named site that is unknown is Gone.
 func (s *Store) QuotaRead(ctx context.Context, r wire.QuotaReadRequest) (wire.QuotaReports, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "QuotaRead", func(t *Tx) (wire.QuotaReports, error) {
+	return tables.RunForResult(ctx, s.run.Read, "QuotaRead", func(t *Tx) (wire.QuotaReports, error) {
 		answer := wire.QuotaReports{Reports: []wire.QuotaReport{}}
 		ids := []string{r.Site}
 		if r.Site == "" {

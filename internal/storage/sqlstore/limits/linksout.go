@@ -144,11 +144,11 @@ const (
 // LinksTake returns the oldest bundles that wait for other nodes, in groups of one owner. Without
 // links it writes nothing. It packs the messages after its transaction.
 func (s *Store) LinksTake(ctx context.Context, r wire.LinksTakeRequest) (wire.LinksTaken, error) {
-	waits, err := tables.RunForResult(ctx, s.runReadTx, "LinksTake", func(t *Tx) (bool, error) { return t.Get("links_any", nil, new(int)) })
+	waits, err := tables.RunForResult(ctx, s.run.Read, "LinksTake", func(t *Tx) (bool, error) { return t.Get("links_any", nil, new(int)) })
 	if err != nil || !waits {
 		return wire.LinksTaken{Owners: []wire.LinkGroup{}}, err
 	}
-	taken, err := tables.RunForResult(ctx, s.runUpdateTx, "LinksTake", func(t *Tx) (taken wire.LinksTaken, err error) {
+	taken, err := tables.RunForResult(ctx, s.run.Update, "LinksTake", func(t *Tx) (taken wire.LinksTaken, err error) {
 		for len(taken.Owners) == 0 { // until no bundle got another owner
 			rows, err := t.bundlesAfter(0, cmp.Or(r.Max, defaultTake))
 			if err == nil {
@@ -224,12 +224,12 @@ func (t *Tx) removeBundles(ids []int64) (int64, error) {
 
 // LinksSent removes bundles of LinksTake that are stored elsewhere. It returns their number.
 func (s *Store) LinksSent(ctx context.Context, r wire.LinksSentRequest) (removed int64, err error) {
-	return tables.RunForResult(ctx, s.runUpdateTx, "LinksSent", func(t *Tx) (int64, error) { return t.removeBundles(r.IDs) })
+	return tables.RunForResult(ctx, s.run.Update, "LinksSent", func(t *Tx) (int64, error) { return t.removeBundles(r.IDs) })
 }
 
 // CheckLinks reports faults of the queue of links to other nodes.
 func (s *Store) CheckLinks(ctx context.Context, report func(fault string)) error {
-	return s.runReadTx(ctx, "CheckLinks", func(t *Tx) error {
+	return s.run.Read(ctx, "CheckLinks", func(t *Tx) error {
 		for last := int64(0); ; {
 			rows, err := t.bundlesAfter(last, defaultTake)
 			if err != nil {

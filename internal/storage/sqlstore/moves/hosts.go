@@ -42,7 +42,7 @@ const hostsPage = 2000
 // HostsLeaving looks at the next rows of a site, in the order of their keys, and returns those that the
 // step moves. Last is the last key that it saw; "" at the end of the site.
 func (s *Store) HostsLeaving(ctx context.Context, m wire.HostsMove, site, after string) (list []LeavingURL, last string, err error) {
-	err = s.runReadTx(ctx, "HostsLeaving", func(t *tx) (err error) {
+	err = s.run.Read(ctx, "HostsLeaving", func(t *tx) (err error) {
 		list, last, err = t.leavingURLs(m, site, after)
 		return err
 	})
@@ -76,7 +76,7 @@ func (s *Store) MovedSite(ctx context.Context, id string) (*MovedSite, error) {
 // MovedURLs reads rows of a site in the order of the keys. Those in a batch are as URL_RETURN
 // releases them.
 func (s *Store) MovedURLs(ctx context.Context, site string, md5s []string) ([]MovedURL, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "MovedURLs", func(t *tx) ([]MovedURL, error) {
+	return tables.RunForResult(ctx, s.run.Read, "MovedURLs", func(t *tx) ([]MovedURL, error) {
 		rows, err := t.ReadURLs(site, md5s)
 		if err != nil {
 			return nil, err
@@ -139,7 +139,7 @@ func (t *tx) readBelongings(site string, list []MovedURL) error {
 
 // AllProxies reads the proxies of all sites.
 func (s *Store) AllProxies(ctx context.Context) ([]wire.Proxy, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "AllProxies", func(t *tx) (list []wire.Proxy, err error) {
+	return tables.RunForResult(ctx, s.run.Read, "AllProxies", func(t *tx) (list []wire.Proxy, err error) {
 		err = t.Each("SELECT "+tables.ColumnList(wire.ProxyColumns)+" FROM "+t.ProxiesTable()+" ORDER BY Id", nil, tables.AppendTo(&list, tables.FieldsOf[wire.Proxy](wire.ProxyColumns)))
 		return list, err
 	})
@@ -147,14 +147,14 @@ func (s *Store) AllProxies(ctx context.Context) ([]wire.Proxy, error) {
 
 // HostsCame reports whether HostsArrive has stored a pack.
 func (s *Store) HostsCame(ctx context.Context, r wire.HostsUnpackRequest) (bool, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "HostsCame", func(t *tx) (bool, error) {
+	return tables.RunForResult(ctx, s.run.Read, "HostsCame", func(t *tx) (bool, error) {
 		return t.Get("hosts_in_find", []any{r.Epoch, r.Group, r.From}, new(int))
 	})
 }
 
 // HostsState counts the rows of this node, and names the nodes whose hosts came in a step.
 func (s *Store) HostsState(ctx context.Context, r wire.HostsStateRequest) (wire.HostsCounted, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "HostsState", func(t *tx) (c wire.HostsCounted, err error) {
+	return tables.RunForResult(ctx, s.run.Read, "HostsState", func(t *tx) (c wire.HostsCounted, err error) {
 		c.Came = []string{}
 		if _, err = t.Get("hosts_rows", nil, &c.Rows); err != nil {
 			return c, err
@@ -165,7 +165,7 @@ func (s *Store) HostsState(ctx context.Context, r wire.HostsStateRequest) (wire.
 
 // HostsLeft reports whether HostsDrop has ended a step.
 func (s *Store) HostsLeft(ctx context.Context, m wire.HostsMove) (bool, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "HostsLeft", func(t *tx) (bool, error) {
+	return tables.RunForResult(ctx, s.run.Read, "HostsLeft", func(t *tx) (bool, error) {
 		return t.Get("hosts_out_find", []any{m.Epoch, m.Moved}, new(int))
 	})
 }
@@ -173,7 +173,7 @@ func (s *Store) HostsLeft(ctx context.Context, m wire.HostsMove) (bool, error) {
 // HostsArrive stores the sites and rows that read passes to Arriving, and notes the pack, in one
 // transaction. It may call read several times. A row that exists is replaced.
 func (s *Store) HostsArrive(ctx context.Context, r wire.HostsUnpackRequest, read func(*Arriving) error) (wire.HostsMoved, error) {
-	return tables.RunForResult(ctx, s.runUpdateTx, "HostsArrive", func(t *tx) (moved wire.HostsMoved, err error) {
+	return tables.RunForResult(ctx, s.run.Update, "HostsArrive", func(t *tx) (moved wire.HostsMoved, err error) {
 		text, err := t.DB.Text("hosts_in_put", "")
 		if err != nil {
 			return moved, err
@@ -345,14 +345,14 @@ func (s *Store) HostsDrop(ctx context.Context, r wire.HostsPackRequest) (wire.Ho
 				continue
 			}
 			md5s := tables.MapSlice(list, func(l LeavingURL) string { return l.MD5 })
-			err = s.runUpdateTx(ctx, "HostsDrop", func(t *tx) error { return t.dropMoved(site, md5s) })
+			err = s.run.Update(ctx, "HostsDrop", func(t *tx) error { return t.dropMoved(site, md5s) })
 			moved.Rows += int64(len(list))
 		}
 	}
 	if err != nil {
 		return wire.HostsMoved{}, err
 	}
-	return moved, s.runUpdateTx(ctx, "HostsDrop", func(t *tx) error {
+	return moved, s.run.Update(ctx, "HostsDrop", func(t *tx) error {
 		if _, err := t.Do("hosts_out_put", r.Move.Epoch, r.Move.Moved); err != nil {
 			return err
 		}
@@ -394,7 +394,7 @@ func (s *Store) HostsAdopt(ctx context.Context, r wire.HostsAdoptRequest) (wire.
 			break
 		}
 		var n int64
-		n, err = tables.RunForResult(ctx, s.runUpdateTx, "HostsAdopt", func(t *tx) (int64, error) { return t.adoptSite(site, r.Placement) })
+		n, err = tables.RunForResult(ctx, s.run.Update, "HostsAdopt", func(t *tx) (int64, error) { return t.adoptSite(site, r.Placement) })
 		moved.Rows += n
 	}
 	return moved, err

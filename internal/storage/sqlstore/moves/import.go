@@ -39,7 +39,7 @@ type Imported struct {
 
 // Imported returns the import state of a site.
 func (s *Store) Imported(ctx context.Context, id string) (Imported, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "Imported", func(t *tx) (Imported, error) {
+	return tables.RunForResult(ctx, s.run.Read, "Imported", func(t *tx) (Imported, error) {
 		answer := Imported{Parts: map[string]wire.Bookmark{}}
 		stored, err := t.StoredID(id)
 		if err != nil || stored == "" {
@@ -72,7 +72,7 @@ func (t *tx) importBookmarks(id string) (map[string]wire.Bookmark, error) {
 // marks PartSite as done. The general site replaces the one of the schema. Values must
 // fit their columns; counters begin at 0.
 func (s *Store) ImportSite(ctx context.Context, site wire.Patch, filters, properties []wire.Patch) error {
-	return s.runUpdateTx(ctx, "ImportSite", func(t *tx) error {
+	return s.run.Update(ctx, "ImportSite", func(t *tx) error {
 		id := site.Text("Id")
 		if err := t.importSite(id, counters.WithoutCounted(site)); err != nil {
 			return err
@@ -114,7 +114,7 @@ func (t *tx) importSite(id string, row wire.Patch) error {
 // exists, and returns the number of stored rows. The keys are those of the original, the md5
 // of the text; the next program that opens the stores renews them.
 func (s *Store) ImportRows(ctx context.Context, id, part string, rows []wire.Patch, next wire.Bookmark) (stored int, err error) {
-	return tables.RunForResult(ctx, s.runUpdateTx, "ImportRows", func(t *tx) (int, error) {
+	return tables.RunForResult(ctx, s.run.Update, "ImportRows", func(t *tx) (int, error) {
 		id, err := t.OpenSite(id)
 		if err != nil {
 			return 0, err
@@ -232,7 +232,7 @@ func (t *tx) insertAll(table string, columns []string, site string, patches []wi
 
 // ImportMark stores the bookmark of a part that has no rows in the database.
 func (s *Store) ImportMark(ctx context.Context, id, part string, b wire.Bookmark) error {
-	return s.runUpdateTx(ctx, "ImportMark", func(t *tx) error { return t.importMark(id, part, b) })
+	return s.run.Update(ctx, "ImportMark", func(t *tx) error { return t.importMark(id, part, b) })
 }
 
 func (t *tx) importMark(id, part string, b wire.Bookmark) error {
@@ -245,7 +245,7 @@ func (t *tx) importMark(id, part string, b wire.Bookmark) error {
 
 // ImportEnd recounts the counters of a site and marks PartCounters as done.
 func (s *Store) ImportEnd(ctx context.Context, id string) error {
-	return s.runUpdateTx(ctx, "ImportEnd", func(t *tx) error {
+	return s.run.Update(ctx, "ImportEnd", func(t *tx) error {
 		id, err := t.StoredID(id)
 		if err != nil || id == "" {
 			return err
@@ -259,14 +259,14 @@ func (s *Store) ImportEnd(ctx context.Context, id string) error {
 
 // ImportedProxies returns the bookmark of the proxies.
 func (s *Store) ImportedProxies(ctx context.Context) (wire.Bookmark, error) {
-	parts, err := tables.RunForResult(ctx, s.runReadTx, "ImportedProxies", func(t *tx) (map[string]wire.Bookmark, error) { return t.importBookmarks(importOfAll) })
+	parts, err := tables.RunForResult(ctx, s.run.Read, "ImportedProxies", func(t *tx) (map[string]wire.Bookmark, error) { return t.importBookmarks(importOfAll) })
 	return parts[partProxies], err
 }
 
 // ImportProxies stores proxies and their bookmark in one transaction. Of several proxies
 // with one site and host the first is stored. It returns the number of stored proxies.
 func (s *Store) ImportProxies(ctx context.Context, rows []wire.Patch, next wire.Bookmark) (stored int, err error) {
-	return tables.RunForResult(ctx, s.runUpdateTx, "ImportProxies", func(t *tx) (int, error) {
+	return tables.RunForResult(ctx, s.run.Update, "ImportProxies", func(t *tx) (int, error) {
 		stored := 0
 		for _, p := range rows {
 			inserted, err := t.InsertRow(t.ProxyTarget("Proxy", p.Text("Site_Id")), p)

@@ -43,7 +43,7 @@ type NewKeysDone struct {
 
 // OldKeys reports whether rows may have keys of the old rule.
 func (s *Store) OldKeys(ctx context.Context) (bool, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "OldKeys", func(t *tx) (bool, error) { return t.Get("keys_any", nil, new(int)) })
+	return tables.RunForResult(ctx, s.run.Read, "OldKeys", func(t *tx) (bool, error) { return t.Get("keys_any", nil, new(int)) })
 }
 
 // NewKeys gives the rows of all sites of the old rule their new keys. It must be the only
@@ -51,7 +51,7 @@ func (s *Store) OldKeys(ctx context.Context) (bool, error) {
 // trash, moves the contents (KeyMoves), and calls NewKeysEnd. After an error or a kill,
 // all of it can be repeated.
 func (s *Store) NewKeys(ctx context.Context) (done NewKeysDone, err error) {
-	if err := s.runUpdateTx(ctx, "NewKeys", (*tx).listOldSites); err != nil {
+	if err := s.run.Update(ctx, "NewKeys", (*tx).listOldSites); err != nil {
 		return done, err
 	}
 	sites, err := s.sitesAt(ctx, oldRows)
@@ -73,7 +73,7 @@ func (s *Store) NewKeys(ctx context.Context) (done NewKeysDone, err error) {
 
 // NewKeysEnd records that no site has keys of the old rule.
 func (s *Store) NewKeysEnd(ctx context.Context) error {
-	return s.runUpdateTx(ctx, "NewKeysEnd", func(t *tx) error {
+	return s.run.Update(ctx, "NewKeysEnd", func(t *tx) error {
 		_, err := t.Do("keys_done")
 		return err
 	})
@@ -81,7 +81,7 @@ func (s *Store) NewKeysEnd(ctx context.Context) error {
 
 // KeyMoves returns the next contents to move, of one site; none at the end.
 func (s *Store) KeyMoves(ctx context.Context, limit int) ([]KeyMove, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "KeyMoves", func(t *tx) (list []KeyMove, err error) {
+	return tables.RunForResult(ctx, s.run.Read, "KeyMoves", func(t *tx) (list []KeyMove, err error) {
 		err = t.All("keys_moves", []any{limit}, tables.AppendTo(&list, func(m *KeyMove) []any { return []any{&m.SiteID, &m.Old, &m.New} }))
 		return list, err
 	})
@@ -89,7 +89,7 @@ func (s *Store) KeyMoves(ctx context.Context, limit int) ([]KeyMove, error) {
 
 // KeysMoved records that contents of a site are stored under their new keys.
 func (s *Store) KeysMoved(ctx context.Context, site string, olds []string) error {
-	return s.runUpdateTx(ctx, "KeysMoved", func(t *tx) error {
+	return s.run.Update(ctx, "KeysMoved", func(t *tx) error {
 		_, err := tables.ExecIn(t.tableTx, olds, "DELETE FROM "+t.DB.Table(sqldb.Sites, "new_key_moves")+" WHERE Site_Id = ? AND Old_Md5 IN ", site)
 		return err
 	})
@@ -97,7 +97,7 @@ func (s *Store) KeysMoved(ctx context.Context, site string, olds []string) error
 
 // CurrentKeys returns the new keys of those keys of the old rule that changed.
 func (s *Store) CurrentKeys(ctx context.Context, md5s []string) (map[string]string, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "CurrentKeys", func(t *tx) (map[string]string, error) { return t.currentKeys(md5s) })
+	return tables.RunForResult(ctx, s.run.Read, "CurrentKeys", func(t *tx) (map[string]string, error) { return t.currentKeys(md5s) })
 }
 
 func (t *tx) currentKeys(md5s []string) (map[string]string, error) {
@@ -132,7 +132,7 @@ func (t *tx) listOldSites() error {
 }
 
 func (s *Store) sitesAt(ctx context.Context, step int) ([]string, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "NewKeys", func(t *tx) ([]string, error) { return tables.NamedColumn[string](t.tableTx, "keys_sites", step) })
+	return tables.RunForResult(ctx, s.run.Read, "NewKeys", func(t *tx) ([]string, error) { return tables.NamedColumn[string](t.tableTx, "keys_sites", step) })
 }
 
 // keyChange is a row with a key of the old rule.
@@ -141,7 +141,7 @@ type keyChange struct{ old, new string }
 // renewSite gives the rows of a site their new keys.
 func (s *Store) renewSite(ctx context.Context, site string, done *NewKeysDone) error {
 	done.Sites++
-	kinds, err := tables.RunForResult(ctx, s.runReadTx, "NewKeys", func(t *tx) ([]keyedRows, error) { return t.keyedRowsOf(site) })
+	kinds, err := tables.RunForResult(ctx, s.run.Read, "NewKeys", func(t *tx) ([]keyedRows, error) { return t.keyedRowsOf(site) })
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (s *Store) renewSite(ctx context.Context, site string, done *NewKeysDone) e
 			if len(list) == 0 {
 				continue
 			}
-			joined, err := tables.RunForResult(ctx, s.runUpdateTx, "NewKeys", func(t *tx) (int, error) { return t.renewKeys(site, kind, list) })
+			joined, err := tables.RunForResult(ctx, s.run.Update, "NewKeys", func(t *tx) (int, error) { return t.renewKeys(site, kind, list) })
 			if err != nil {
 				return err
 			}
@@ -164,7 +164,7 @@ func (s *Store) renewSite(ctx context.Context, site string, done *NewKeysDone) e
 			}
 		}
 	}
-	return s.runUpdateTx(ctx, "NewKeys", func(t *tx) error {
+	return s.run.Update(ctx, "NewKeys", func(t *tx) error {
 		_, err := t.Do("keys_site", site, oldParents)
 		return err
 	})
@@ -195,7 +195,7 @@ func (t *tx) keyedRowsOf(site string) (list []keyedRows, err error) {
 // oldKeysAfter returns the rows of the next page whose key is that of the old rule. A key
 // that a client chose stays.
 func (s *Store) oldKeysAfter(ctx context.Context, site string, kind keyedRows, after string) (list []keyChange, last string, end bool, err error) {
-	err = s.runReadTx(ctx, "NewKeys", func(t *tx) error {
+	err = s.run.Read(ctx, "NewKeys", func(t *tx) error {
 		list, last, end = nil, after, true
 		n := 0
 		err := t.Of(site).All(kind.page, []any{site, after, keyPage}, tables.ScanPair(func(md5, text string) {
@@ -350,7 +350,7 @@ func (s *Store) renewParents(ctx context.Context, site string) error {
 		{sqldb.URLs, "keys_last_of", "keys_parents"}, {sqldb.Deleted, "keys_last_of_deleted", "keys_parents_deleted"},
 	} {
 		for after, end := "", false; !end; {
-			last, err := tables.RunForResult(ctx, s.runUpdateTx, "NewKeys", func(t *tx) (string, error) {
+			last, err := tables.RunForResult(ctx, s.run.Update, "NewKeys", func(t *tx) (string, error) {
 				last, err := t.lastOldParent(site, kind.database, kind.last, after)
 				if err == nil && last != "" {
 					_, err = t.Of(site).Do(kind.parents, site, after, last)
@@ -363,7 +363,7 @@ func (s *Store) renewParents(ctx context.Context, site string) error {
 			after, end = last, last == ""
 		}
 	}
-	return s.runUpdateTx(ctx, "NewKeys", func(t *tx) error {
+	return s.run.Update(ctx, "NewKeys", func(t *tx) error {
 		_, err := t.Do("keys_site", site, newRows)
 		return err
 	})

@@ -1,15 +1,11 @@
 // Package moves takes rows from elsewhere and gives them away: hosts that change their node, imports of older
 // databases, and rows with keys of an older version.
 //
-// It imports tables, limits, attributes, counters and sites.
+// It imports tables, attributes, counters and sites.
 package moves
 
 import (
-	"context"
-
 	"hce/dc/internal/storage/sqlstore/attributes"
-	"hce/dc/internal/storage/sqlstore/counters"
-	"hce/dc/internal/storage/sqlstore/limits"
 	"hce/dc/internal/storage/sqlstore/sites"
 	"hce/dc/internal/storage/sqlstore/tables"
 )
@@ -17,44 +13,29 @@ import (
 // Store runs the operations of this package. Goroutines may share it.
 type Store struct {
 	db         *tables.DB
+	run        tables.Runner[*tx]
 	attributes *attributes.Store
 	sites      *sites.Store
 }
 
 // New returns a Store on db.
 func New(db *tables.DB, attributes *attributes.Store, sites *sites.Store) *Store {
-	return &Store{db: db, attributes: attributes, sites: sites}
+	return &Store{db: db, run: tables.NewRunner(db, newTx), attributes: attributes, sites: sites}
 }
 
 type (
 	tableTx     = tables.Tx
-	limitTx     = limits.Tx
 	attributeTx = attributes.Tx
-	counterTx   = counters.Tx
 	siteTx      = sites.Tx
 )
 
 // tx is a transaction of this package. A method that several of the embedded ones promote is that of tableTx.
 type tx struct {
 	*tableTx
-	*limitTx
 	*attributeTx
-	*counterTx
 	*siteTx
 }
 
-func (s *Store) newTx(t *tables.Tx) *tx {
-	limit := limits.NewTx(t)
-	attribute := attributes.NewTx(t)
-	counter := counters.NewTx(t)
-	site := sites.NewTx(t, limit, counter)
-	return &tx{tableTx: t, limitTx: limit, attributeTx: attribute, counterTx: counter, siteTx: site}
-}
-
-func (s *Store) runReadTx(ctx context.Context, op string, read func(*tx) error) error {
-	return s.db.RunReadTx(ctx, op, func(t *tables.Tx) error { return read(s.newTx(t)) })
-}
-
-func (s *Store) runUpdateTx(ctx context.Context, op string, change func(*tx) error) error {
-	return s.db.RunUpdateTx(ctx, op, func(t *tables.Tx) error { return change(s.newTx(t)) })
+func newTx(t *tables.Tx) *tx {
+	return &tx{tableTx: t, attributeTx: attributes.NewTx(t), siteTx: sites.NewTx(t)}
 }

@@ -34,7 +34,7 @@ func (s *Store) FinishCrawl(ctx context.Context, batchID int64, list []wire.Site
 		order[i], waited[i] = i, s.freq.takeDue(list[i].Site, s.db.Options.FreqDelay, now)
 	}
 	slices.SortFunc(order, func(i, j int) int { return strings.Compare(list[i].Site, list[j].Site) })
-	err := s.runUpdateTx(ctx, "FinishCrawl", func(t *tx) error {
+	err := s.run.Update(ctx, "FinishCrawl", func(t *tx) error {
 		for _, i := range order {
 			site := list[i].Site
 			f := &finishing{hold: hold{tx: t, batchID: batchID, status: wire.StatusCrawling, counter: "Crawled"}, expressions: wire.CrawlerExpressions}
@@ -346,7 +346,7 @@ func (t *tx) setRows(site string, c *rowChange) error {
 // that cannot be followed, in at most maxRefused messages; the site gets their bit. An unknown site is an error with
 // CodeNotFound.
 func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, results []wire.Extracted) (refused []error, err error) {
-	err = s.runUpdateTx(ctx, "FinishProcess", func(t *tx) error {
+	err = s.run.Update(ctx, "FinishProcess", func(t *tx) error {
 		f := &finishing{
 			hold:        hold{tx: t, batchID: batchID, status: wire.StatusProcessing, counter: "Processed"},
 			expressions: wire.ProcessorExpressions,

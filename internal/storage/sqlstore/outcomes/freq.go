@@ -390,7 +390,7 @@ func (s *Store) storeWaiting(ctx context.Context, few int) error {
 
 func (s *Store) flushSite(ctx context.Context, id string) error {
 	for part := s.freq.takeAll(id, s.freq.Few); len(part) > 0; part = s.freq.takeAll(id, s.freq.Few) {
-		err := s.runUpdateTx(ctx, "Flush", func(t *tx) error {
+		err := s.run.Update(ctx, "Flush", func(t *tx) error {
 			site, err := t.StoredID(id)
 			if err != nil || site == "" {
 				return err

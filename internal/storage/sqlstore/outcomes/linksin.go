@@ -30,7 +30,7 @@ const SiteWait = 24 * time.Hour
 func (s *Store) LinksStore(ctx context.Context, m wire.LinksMessage) (wire.LinksStored, error) {
 	now := s.db.Options.Now()
 	var done []*finishing
-	answer, err := tables.RunForResult(ctx, s.runUpdateTx, "LinksStore", func(t *tx) (wire.LinksStored, error) {
+	answer, err := tables.RunForResult(ctx, s.run.Update, "LinksStore", func(t *tx) (wire.LinksStored, error) {
 		done = nil
 		k := receiving{tx: t, answer: wire.LinksStored{Unknown: []string{}}}
 		links, err := t.noteUnstored(m.Bundles)

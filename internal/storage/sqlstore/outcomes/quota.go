@@ -38,7 +38,7 @@ func (s *Store) QuotaSet(ctx context.Context, r wire.QuotaSetRequest) (wire.Quot
 func (s *Store) quotaSet(ctx context.Context, o wire.QuotaOrder) (report wire.QuotaReport, added int, more bool, err error) {
 	now := s.db.Options.Now()
 	var k receiving
-	err = s.runUpdateTx(ctx, "QuotaSet", func(t *tx) error {
+	err = s.run.Update(ctx, "QuotaSet", func(t *tx) error {
 		k = receiving{tx: t}
 		site, err := t.StoredID(o.Site)
 		if err != nil {

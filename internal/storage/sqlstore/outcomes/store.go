@@ -1,17 +1,11 @@
 // Package outcomes stores what finished tasks found: outcomes of rows, and links. It remembers links of the last
 // pages, so that most known links need no query.
 //
-// It imports tables, limits, attributes, counters, sites and urls.
+// It imports tables, limits, counters, sites and urls.
 package outcomes
 
 import (
-	"context"
-
 	"hce/dc/internal/keyset"
-	"hce/dc/internal/storage/sqlstore/attributes"
-	"hce/dc/internal/storage/sqlstore/counters"
-	"hce/dc/internal/storage/sqlstore/limits"
-	"hce/dc/internal/storage/sqlstore/sites"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/storage/sqlstore/urls"
 )
@@ -19,49 +13,31 @@ import (
 // Store runs the operations of this package. Goroutines may share it.
 type Store struct {
 	db    *tables.DB
+	run   tables.Runner[*tx]
 	links linkMemory
 	freq  freqMemory
 }
 
 // New returns a Store on db.
 func New(db *tables.DB) *Store {
-	return &Store{db: db, links: linkMemory{keys: keyset.Set{Max: MaxRemembered}}, freq: freqMemory{FreqLimits: DefaultFreqLimits}}
+	s := &Store{db: db, links: linkMemory{keys: keyset.Set{Max: MaxRemembered}}, freq: freqMemory{FreqLimits: DefaultFreqLimits}}
+	s.run = tables.NewRunner(db, s.newTx)
+	return s
 }
 
 type (
-	tableTx     = tables.Tx
-	limitTx     = limits.Tx
-	attributeTx = attributes.Tx
-	counterTx   = counters.Tx
-	siteTx      = sites.Tx
-	urlTx       = urls.Tx
+	tableTx = tables.Tx
+	urlTx   = urls.Tx
 )
 
 // tx is a transaction of this package. A method that several of the embedded ones promote is that of tableTx.
 type tx struct {
 	*tableTx
-	*limitTx
-	*attributeTx
-	*counterTx
-	*siteTx
 	*urlTx
 	s      *Store
 	schema int64 // version in SQLite; 0: not read yet
 }
 
 func (s *Store) newTx(t *tables.Tx) *tx {
-	limit := limits.NewTx(t)
-	attribute := attributes.NewTx(t)
-	counter := counters.NewTx(t)
-	site := sites.NewTx(t, limit, counter)
-	url := urls.NewTx(t, limit, attribute, counter, site)
-	return &tx{tableTx: t, limitTx: limit, attributeTx: attribute, counterTx: counter, siteTx: site, urlTx: url, s: s}
-}
-
-func (s *Store) runReadTx(ctx context.Context, op string, read func(*tx) error) error {
-	return s.db.RunReadTx(ctx, op, func(t *tables.Tx) error { return read(s.newTx(t)) })
-}
-
-func (s *Store) runUpdateTx(ctx context.Context, op string, change func(*tx) error) error {
-	return s.db.RunUpdateTx(ctx, op, func(t *tables.Tx) error { return change(s.newTx(t)) })
+	return &tx{tableTx: t, urlTx: urls.NewTx(t), s: s}
 }

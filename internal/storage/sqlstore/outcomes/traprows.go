@@ -18,7 +18,7 @@ const waitingLast = "LENGTH(`ParentMd5`) DESC, `Priority` ASC, `Depth` DESC, `UD
 
 // LateURLs returns at most most waiting URLs of a site that belong to a trap (wire.CauseTrap), by key.
 func (s *Store) LateURLs(ctx context.Context, site string, most int) (map[string]string, error) {
-	return tables.OfStored(ctx, s.runReadTx, "LateURLs", site, func(t *tx, site string) (map[string]string, error) {
+	return tables.OfStored(ctx, s.run.Read, "LateURLs", site, func(t *tx, site string) (map[string]string, error) {
 		urls := map[string]string{}
 		return urls, t.lateRows(site, func(md5, url string) {
 			if len(urls) < most {

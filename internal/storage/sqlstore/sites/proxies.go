@@ -11,7 +11,7 @@ import (
 // ProxyNew inserts proxies (docs/spec/storage.md 4.22). Statuses has 0 inserted, 1 failed
 // or 2 exists for each; ErrorMessage has the first reason. The site may be unknown.
 func (s *Store) ProxyNew(ctx context.Context, list []wire.ProxyRequest) (wire.GeneralResponse, error) {
-	return tables.ChangeEach(ctx, s.runUpdateTx, "ProxyNew", list, tables.StatusFailed, (*Tx).newProxy)
+	return tables.ChangeEach(ctx, s.run.Update, "ProxyNew", list, tables.StatusFailed, (*Tx).newProxy)
 }
 
 // ProxiesTable is the quoted name of the table of proxies.
@@ -47,7 +47,7 @@ func (t *Tx) newProxy(object string, r wire.ProxyRequest) (status int, err error
 // has false for an element without columns and for a refused one; ErrorMessage has the
 // first reason.
 func (s *Store) ProxyUpdate(ctx context.Context, list []wire.ProxyRequest) (wire.GeneralResponse, error) {
-	return tables.ChangeEach(ctx, s.runUpdateTx, "ProxyUpdate", list, false, (*Tx).updateProxy)
+	return tables.ChangeEach(ctx, s.run.Update, "ProxyUpdate", list, false, (*Tx).updateProxy)
 }
 
 func (t *Tx) updateProxy(object string, r wire.ProxyRequest) (written bool, err error) {
@@ -68,7 +68,7 @@ func (t *Tx) updateProxy(object string, r wire.ProxyRequest) (written bool, err 
 // proxy, also for a missing proxy with site and host. An element may select no proxy and
 // add no status, so an invalid criterion is an error with its clause.
 func (s *Store) ProxyDelete(ctx context.Context, list []wire.ProxySelection) (wire.GeneralResponse, error) {
-	return tables.RunForResult(ctx, s.runUpdateTx, "ProxyDelete", func(t *Tx) (wire.GeneralResponse, error) {
+	return tables.RunForResult(ctx, s.run.Update, "ProxyDelete", func(t *Tx) (wire.GeneralResponse, error) {
 		answer := wire.GeneralResponse{Statuses: []any{}}
 		for i, r := range list {
 			found, err := t.selectProxies(tables.ElementName("ProxyDelete", i), r, ofProxy(r.SiteID, r.Host))
@@ -132,7 +132,7 @@ func (t *Tx) readProxies(object, site string, c wire.Criterion, conditions []exp
 // among all (docs/spec/storage.md 4.22). It skips missing proxies. An invalid criterion
 // is an error with its clause.
 func (s *Store) ProxyStatus(ctx context.Context, list []wire.ProxySelection) ([]wire.Proxy, error) {
-	return tables.ReadAll(ctx, s.runReadTx, "ProxyStatus", list, func(t *Tx, object string, r wire.ProxySelection) ([]wire.Proxy, error) {
+	return tables.ReadAll(ctx, s.run.Read, "ProxyStatus", list, func(t *Tx, object string, r wire.ProxySelection) ([]wire.Proxy, error) {
 		return t.selectProxies(object, r, nil)
 	})
 }
@@ -142,7 +142,7 @@ func (s *Store) ProxyStatus(ctx context.Context, list []wire.ProxySelection) ([]
 // each site. Without a site and a clause it reads none. An invalid criterion is an error
 // with its clause.
 func (s *Store) ProxyFind(ctx context.Context, list []wire.ProxyFindRequest) ([]wire.Proxy, error) {
-	return tables.ReadAll(ctx, s.runReadTx, "ProxyFind", list, (*Tx).findProxies)
+	return tables.ReadAll(ctx, s.run.Read, "ProxyFind", list, (*Tx).findProxies)
 }
 
 func (t *Tx) findProxies(object string, r wire.ProxyFindRequest) ([]wire.Proxy, error) {
@@ -178,7 +178,7 @@ const MaxProxies = 50
 // Proxies reads the enabled proxies of a site and of any site, at most 50. The lowest
 // Priority comes first, the site's own before others. The list is not nil.
 func (s *Store) Proxies(ctx context.Context, site string) ([]wire.Proxy, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "Proxies", func(t *Tx) ([]wire.Proxy, error) {
+	return tables.RunForResult(ctx, s.run.Read, "Proxies", func(t *Tx) ([]wire.Proxy, error) {
 		list := []wire.Proxy{}
 		err := t.Each("SELECT "+tables.ColumnList(wire.ProxyColumns)+" FROM "+t.ProxiesTable()+
 			" WHERE Site_Id IN (?, ?, ?) AND State = 1 ORDER BY Priority, CASE WHEN Site_Id = ? THEN 0 ELSE 1 END, Id LIMIT ?",
@@ -190,7 +190,7 @@ func (s *Store) Proxies(ctx context.Context, site string) ([]wire.Proxy, error) 
 // ProxyFault counts a fault of a proxy of Proxies. It disables the proxy if disabled
 // is true or FaultsMax is reached. A missing proxy is no error.
 func (s *Store) ProxyFault(ctx context.Context, site, host string, disabled bool) error {
-	return s.runUpdateTx(ctx, "ProxyFault", func(t *Tx) error {
+	return s.run.Update(ctx, "ProxyFault", func(t *Tx) error {
 		// State comes first: MySQL evaluates it before it changes Faults.
 		text := "UPDATE " + t.ProxiesTable() + " SET State = CASE WHEN ? OR (FaultsMax > 0 AND Faults + 1 >= FaultsMax) THEN 0 ELSE State END, " +
 			"Faults = CASE WHEN Faults < 4294967295 THEN Faults + 1 ELSE Faults END, UDate = ? WHERE Site_Id IN (?, ?, ?) AND Host = ?"

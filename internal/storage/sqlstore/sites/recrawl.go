@@ -19,7 +19,7 @@ import (
 // a kill is not due again. The list is not nil. An invalid criterion or date expression is
 // an error, and no site is locked.
 func (s *Store) RecrawlBegin(ctx context.Context, r wire.SiteRecrawlRequest) ([]wire.RecrawlSite, error) {
-	return tables.RunForResult(ctx, s.runUpdateTx, "RecrawlBegin", func(t *Tx) ([]wire.RecrawlSite, error) {
+	return tables.RunForResult(ctx, s.run.Update, "RecrawlBegin", func(t *Tx) ([]wire.RecrawlSite, error) {
 		sites := []wire.RecrawlSite{}
 		if err := t.checkDate(r.DateExpression); err != nil {
 			return nil, err
@@ -61,7 +61,7 @@ func (s *Store) RecrawlBegin(ctx context.Context, r wire.SiteRecrawlRequest) ([]
 // new run uses it to continue the recrawls that the last run did not finish. Their dates
 // and iterations are already set. The list is not nil.
 func (s *Store) RecrawlResume(ctx context.Context, r wire.SiteRecrawlRequest) ([]wire.RecrawlSite, error) {
-	return tables.RunForResult(ctx, s.runUpdateTx, "RecrawlResume", func(t *Tx) ([]wire.RecrawlSite, error) {
+	return tables.RunForResult(ctx, s.run.Update, "RecrawlResume", func(t *Tx) ([]wire.RecrawlSite, error) {
 		sites := []wire.RecrawlSite{}
 		ids, err := tables.NamedColumn[string](t.tableTx, "recrawl_locked")
 		if err != nil {
@@ -96,7 +96,7 @@ func (s *Store) RecrawlResume(ctx context.Context, r wire.SiteRecrawlRequest) ([
 // period other than p.From and a date that is not in p.Dates. It does not change State
 // (docs/spec/DECISIONS.md 3.6). Known is false for a deleted site.
 func (s *Store) RecrawlEnd(ctx context.Context, id, expression string, p *wire.RecrawlPeriod) (known bool, err error) {
-	return tables.RunForResult(ctx, s.runUpdateTx, "RecrawlEnd", func(t *Tx) (bool, error) {
+	return tables.RunForResult(ctx, s.run.Update, "RecrawlEnd", func(t *Tx) (bool, error) {
 		if err := t.checkDate(expression); err != nil {
 			return false, err
 		}
@@ -131,11 +131,11 @@ func (t *Tx) tunePeriod(site, expression string, p *wire.RecrawlPeriod) error {
 // saves. SQLite decides by itself which tables need new statistics. Known is false for a
 // deleted site.
 func (s *Store) RecrawlOptimize(ctx context.Context, id string) (known bool, err error) {
-	site, err := tables.RunForResult(ctx, s.runReadTx, "RecrawlOptimize", func(t *Tx) (string, error) { return t.StoredID(id) })
+	site, err := tables.RunForResult(ctx, s.run.Read, "RecrawlOptimize", func(t *Tx) (string, error) { return t.StoredID(id) })
 	if err != nil || site == "" {
 		return false, err
 	}
-	return true, s.runUpdateTx(ctx, "RecrawlOptimize", func(t *Tx) error {
+	return true, s.run.Update(ctx, "RecrawlOptimize", func(t *Tx) error {
 		text := "PRAGMA optimize"
 		if t.DB.Dialect() == expr.MySQL {
 			text = "ANALYZE TABLE " + t.SiteTable(sqldb.URLs, site) // it commits the transaction, which is empty

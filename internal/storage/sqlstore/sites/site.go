@@ -18,7 +18,7 @@ import (
 // (docs/spec/DECISIONS.md 5.8). An invalid expression is answered with CodeSQLError and a
 // message with the field. Statuses has the id or null.
 func (s *Store) SiteNew(ctx context.Context, r wire.SiteNewRequest) (wire.GeneralResponse, error) {
-	err := s.runUpdateTx(ctx, "SiteNew", func(t *Tx) error { return t.newSite(r) })
+	err := s.run.Update(ctx, "SiteNew", func(t *Tx) error { return t.newSite(r) })
 	if err != nil && !errors.Is(err, tables.ErrDuplicate) {
 		s.dropUnmade(ctx, r.ID)
 	}
@@ -37,7 +37,7 @@ func (s *Store) SiteNew(ctx context.Context, r wire.SiteNewRequest) (wire.Genera
 // a delayed deletion of an older site still needs. If it fails, the next site of that id
 // uses the empty tables.
 func (s *Store) dropUnmade(ctx context.Context, id string) {
-	err := s.runUpdateTx(ctx, "SiteNew", func(t *Tx) error {
+	err := s.run.Update(ctx, "SiteNew", func(t *Tx) error {
 		free, err := t.ReserveID(id)
 		if err != nil || !free {
 			return err
@@ -139,7 +139,7 @@ func (s *Store) SiteStatus(ctx context.Context, r wire.SiteStatusRequest) (wire.
 	if err := s.counters.RefreshCounters(ctx, r.ID); err != nil {
 		return wire.Site{}, err
 	}
-	site, err := tables.RunForResult(ctx, s.runReadTx, "SiteStatus", func(t *Tx) (*wire.Site, error) { return t.siteStatus(r) })
+	site, err := tables.RunForResult(ctx, s.run.Read, "SiteStatus", func(t *Tx) (*wire.Site, error) { return t.siteStatus(r) })
 	if err != nil {
 		return wire.Site{}, err
 	}
@@ -147,7 +147,7 @@ func (s *Store) SiteStatus(ctx context.Context, r wire.SiteStatusRequest) (wire.
 		return *site, nil
 	}
 	unknown := wire.Site{ID: r.ID, State: wire.SiteNotFound, MoveURLs: true, Priority: 100, RequestDelay: 500, ProcessingDelay: 500, HTTPTimeout: 30000, FetchType: 1}
-	err = s.runReadTx(ctx, "SiteStatus", func(t *Tx) error { return t.readLists(&unknown, r.Exclude) })
+	err = s.run.Read(ctx, "SiteStatus", func(t *Tx) error { return t.readLists(&unknown, r.Exclude) })
 	return unknown, err
 }
 
@@ -191,7 +191,7 @@ func (s *Store) readSite(ctx context.Context, op, id string, exclude []string) (
 	if err := s.counters.RefreshCounters(ctx, id); err != nil {
 		return nil, err
 	}
-	return tables.RunForResult(ctx, s.runReadTx, op, func(t *Tx) (*wire.Site, error) { return t.ReadSite(id, exclude) })
+	return tables.RunForResult(ctx, s.run.Read, op, func(t *Tx) (*wire.Site, error) { return t.ReadSite(id, exclude) })
 }
 
 // Names of the lists in an excludeList.
@@ -242,7 +242,7 @@ func rowsOf[Row any](t *Tx, list tables.TableInfo, site string) ([]Row, error) {
 // Suspend stops a site that is above a limit (docs/spec/DECISIONS.md 3.2): State 3, bits
 // added to ErrorMask, items added to Errors. It ignores an unknown site.
 func (s *Store) Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error {
-	return s.runUpdateTx(ctx, "Suspend", func(t *Tx) error {
+	return s.run.Update(ctx, "Suspend", func(t *Tx) error {
 		_, err := t.Do("site_suspend", t.Now, int64(bits), int64(bits), items, id)
 		return err
 	})
@@ -255,7 +255,7 @@ func (s *Store) Suspend(ctx context.Context, id string, bits wire.ErrorMask, ite
 // or the WHERE names the table. The result is not nil. An invalid criterion is an error
 // with its clause.
 func (s *Store) SiteFind(ctx context.Context, r wire.SiteFindRequest) ([]wire.Site, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "SiteFind", func(t *Tx) ([]wire.Site, error) {
+	return tables.RunForResult(ctx, s.run.Read, "SiteFind", func(t *Tx) ([]wire.Site, error) {
 		var prefix expr.SQL
 		if r.URL != nil && *r.URL != "" {
 			prefix = expr.SQL{
@@ -303,7 +303,7 @@ func prefixPattern(text string) string {
 
 // StoredID returns the id of a site as stored, or id for an unknown site.
 func (s *Store) StoredID(ctx context.Context, id string) (string, error) {
-	stored, err := tables.RunForResult(ctx, s.runReadTx, "StoredID", func(t *Tx) (string, error) { return t.StoredID(id) })
+	stored, err := tables.RunForResult(ctx, s.run.Read, "StoredID", func(t *Tx) (string, error) { return t.StoredID(id) })
 	if stored == "" {
 		stored = id
 	}
@@ -312,10 +312,10 @@ func (s *Store) StoredID(ctx context.Context, id string) (string, error) {
 
 // ProcessedSites returns the ids of the sites that count processed contents.
 func (s *Store) ProcessedSites(ctx context.Context) ([]string, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "ProcessedSites", func(t *Tx) ([]string, error) { return tables.NamedColumn[string](t.tableTx, "sites_processed") })
+	return tables.RunForResult(ctx, s.run.Read, "ProcessedSites", func(t *Tx) ([]string, error) { return tables.NamedColumn[string](t.tableTx, "sites_processed") })
 }
 
 // SiteIDs returns the ids of all sites.
 func (s *Store) SiteIDs(ctx context.Context) ([]string, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "SiteIDs", func(t *Tx) ([]string, error) { return tables.NamedColumn[string](t.tableTx, "sites_all") })
+	return tables.RunForResult(ctx, s.run.Read, "SiteIDs", func(t *Tx) ([]string, error) { return tables.NamedColumn[string](t.tableTx, "sites_all") })
 }

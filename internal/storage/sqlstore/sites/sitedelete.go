@@ -17,7 +17,7 @@ import (
 // files of the site in the trash. Delayed deletion keeps copies of the rows, and the
 // contents, until URL_PURGE has removed the last copy (docs/spec/storage.md 6.2 #5).
 func (s *Store) SiteDelete(ctx context.Context, list []wire.SiteDeleteRequest) (wire.GeneralResponse, error) {
-	return tables.RunForResult(ctx, s.runUpdateTx, "SiteDelete", func(t *Tx) (wire.GeneralResponse, error) {
+	return tables.RunForResult(ctx, s.run.Update, "SiteDelete", func(t *Tx) (wire.GeneralResponse, error) {
 		answer := wire.GeneralResponse{Statuses: []any{}}
 		var texts []string
 		for i, r := range list {
@@ -137,7 +137,7 @@ func (t *Tx) ReserveID(id string) (free bool, err error) {
 // cleanup copies the removed rows to dc_urls_deleted. Immediate cleanup puts the files of
 // the whole site in the trash.
 func (s *Store) SiteCleanup(ctx context.Context, list []wire.SiteCleanupRequest) (wire.GeneralResponse, error) {
-	return tables.RunForResult(ctx, s.runUpdateTx, "SiteCleanup", func(t *Tx) (wire.GeneralResponse, error) {
+	return tables.RunForResult(ctx, s.run.Update, "SiteCleanup", func(t *Tx) (wire.GeneralResponse, error) {
 		answer := wire.GeneralResponse{Statuses: []any{}}
 		var texts []string
 		for _, r := range list {

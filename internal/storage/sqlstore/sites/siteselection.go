@@ -17,7 +17,7 @@ var errScheme = errors.New("has no scheme and host to make a site of")
 // that is a prefix of url, else the site of its scheme and host, else the general site
 // (docs/spec/objects.md 5.3, selection 2).
 func (s *Store) SiteOf(ctx context.Context, url string) (string, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "SiteOf", func(t *Tx) (string, error) {
+	return tables.RunForResult(ctx, s.run.Read, "SiteOf", func(t *Tx) (string, error) {
 		return t.SiteFor("URL", wire.URLNewRequest{SiteSelect: wire.SelectQualify}, url)
 	})
 }

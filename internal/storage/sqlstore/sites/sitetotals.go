@@ -13,7 +13,7 @@ import (
 // SiteTotals sums up all sites except "0" by category and state, in one scan of the sites. The
 // list is not nil.
 func (s *Store) SiteTotals(ctx context.Context) ([]wire.SiteTotal, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "SiteTotals", func(t *Tx) ([]wire.SiteTotal, error) {
+	return tables.RunForResult(ctx, s.run.Read, "SiteTotals", func(t *Tx) ([]wire.SiteTotal, error) {
 		var all []wire.SiteTotal
 		err := t.All("site_totals", nil, func(scan func(...any) error) error {
 			var one wire.SiteTotal

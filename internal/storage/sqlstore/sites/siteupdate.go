@@ -20,7 +20,7 @@ import (
 // UpdateRows changes only rows that an item identifies; see matchRows. ErrorMessage names
 // ambiguous items, which change no row.
 func (s *Store) SiteUpdate(ctx context.Context, r wire.SiteUpdateRequest) (wire.GeneralResponse, error) {
-	answer, err := tables.RunForResult(ctx, s.runUpdateTx, "SiteUpdate", func(t *Tx) (wire.GeneralResponse, error) {
+	answer, err := tables.RunForResult(ctx, s.run.Update, "SiteUpdate", func(t *Tx) (wire.GeneralResponse, error) {
 		answer := wire.GeneralResponse{Statuses: []any{}}
 		ids := []string{r.ID}
 		if r.ID == "" {

@@ -5,8 +5,6 @@
 package sites
 
 import (
-	"context"
-
 	"hce/dc/internal/storage/sqlstore/counters"
 	"hce/dc/internal/storage/sqlstore/limits"
 	"hce/dc/internal/storage/sqlstore/tables"
@@ -15,11 +13,14 @@ import (
 // Store runs the operations of this package. Goroutines may share it.
 type Store struct {
 	db       *tables.DB
+	run      tables.Runner[*Tx]
 	counters *counters.Store
 }
 
 // New returns a Store on db.
-func New(db *tables.DB, counters *counters.Store) *Store { return &Store{db: db, counters: counters} }
+func New(db *tables.DB, counters *counters.Store) *Store {
+	return &Store{db: db, run: tables.NewRunner(db, NewTx), counters: counters}
+}
 
 type (
 	tableTx   = tables.Tx
@@ -35,20 +36,6 @@ type Tx struct {
 }
 
 // NewTx returns the operations of this package on a transaction.
-func NewTx(t *tables.Tx, l *limits.Tx, c *counters.Tx) *Tx {
-	return &Tx{tableTx: t, limitTx: l, counterTx: c}
-}
-
-func (s *Store) newTx(t *tables.Tx) *Tx {
-	limit := limits.NewTx(t)
-	counter := counters.NewTx(t)
-	return NewTx(t, limit, counter)
-}
-
-func (s *Store) runReadTx(ctx context.Context, op string, read func(*Tx) error) error {
-	return s.db.RunReadTx(ctx, op, func(t *tables.Tx) error { return read(s.newTx(t)) })
-}
-
-func (s *Store) runUpdateTx(ctx context.Context, op string, change func(*Tx) error) error {
-	return s.db.RunUpdateTx(ctx, op, func(t *tables.Tx) error { return change(s.newTx(t)) })
+func NewTx(t *tables.Tx) *Tx {
+	return &Tx{tableTx: t, limitTx: limits.NewTx(t), counterTx: counters.NewTx(t)}
 }

@@ -106,3 +106,22 @@ func (d *DB) RunUpdateTx(ctx context.Context, op string, change func(*Tx) error)
 	}
 	return nil
 }
+
+// Runner runs operations in transactions of a package, which embed Tx. X is their type. Goroutines may share it.
+type Runner[X any] struct {
+	db   *DB
+	open func(*Tx) X
+}
+
+// NewRunner returns a Runner on db. open puts the operations of a package on a transaction.
+func NewRunner[X any](db *DB, open func(*Tx) X) Runner[X] { return Runner[X]{db, open} }
+
+// Read is DB.RunReadTx.
+func (r Runner[X]) Read(ctx context.Context, op string, read func(X) error) error {
+	return r.db.RunReadTx(ctx, op, func(t *Tx) error { return read(r.open(t)) })
+}
+
+// Update is DB.RunUpdateTx.
+func (r Runner[X]) Update(ctx context.Context, op string, change func(X) error) error {
+	return r.db.RunUpdateTx(ctx, op, func(t *Tx) error { return change(r.open(t)) })
+}

@@ -15,7 +15,7 @@ import (
 // expression without columns has its value and any other is false. The verdict of an
 // invalid expression has the error.
 func (s *Store) Condition(ctx context.Context, site, md5, expression string) (wire.Verdict, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "Condition", func(t *Tx) (wire.Verdict, error) {
+	return tables.RunForResult(ctx, s.run.Read, "Condition", func(t *Tx) (wire.Verdict, error) {
 		stored, err := t.StoredID(site)
 		if err != nil {
 			return wire.Verdict{}, err

@@ -23,7 +23,7 @@ type element struct {
 func (s *Store) changeElements(ctx context.Context, op string, list []element) (wire.GeneralResponse, error) {
 	p := progress{answer: wire.GeneralResponse{Statuses: []any{}}}
 	for p.at < len(list) {
-		next, err := tables.RunForResult(ctx, s.runUpdateTx, op, func(t *Tx) (progress, error) {
+		next, err := tables.RunForResult(ctx, s.run.Update, op, func(t *Tx) (progress, error) {
 			next := p
 			err := t.changeSome(op, list, &next)
 			return next, err

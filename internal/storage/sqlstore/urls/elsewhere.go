@@ -22,7 +22,7 @@ const (
 // goes to the general site. Call it before FinishCrawl: then a kill between the two calls
 // loses no link.
 func (s *Store) PutElsewhere(ctx context.Context, results []wire.Fetched) (skipped int, err error) {
-	return tables.RunForResult(ctx, s.runUpdateTx, "PutElsewhere", func(t *Tx) (int, error) {
+	return tables.RunForResult(ctx, s.run.Update, "PutElsewhere", func(t *Tx) (int, error) {
 		e := NewElsewhere(t)
 		for i := range results {
 			r := &results[i]

@@ -22,7 +22,7 @@ const (
 // is selected. An invalid criterion is an error with its clause; a too large answer is an
 // error too.
 func (s *Store) URLHistory(ctx context.Context, list []wire.URLRecordsRequest) ([]*wire.URLHistoryResponse, error) {
-	return tables.ReadEach(ctx, s.runReadTx, "URLHistoryRequest", list, func(t *Tx, object string, r wire.URLRecordsRequest) (*wire.URLHistoryResponse, error) {
+	return tables.ReadEach(ctx, s.run.Read, "URLHistoryRequest", list, func(t *Tx, object string, r wire.URLRecordsRequest) (*wire.URLHistoryResponse, error) {
 		site, err := t.recordsSite(sqldb.Logs, object, "logCriterions", r)
 		if err != nil || site == "" {
 			return nil, err
@@ -45,7 +45,7 @@ func (s *Store) URLHistory(ctx context.Context, list []wire.URLRecordsRequest) (
 // counters. Its criterion on counters filters the selection and sets order and limit.
 // Answers and errors are as for URLHistory.
 func (s *Store) URLStats(ctx context.Context, list []wire.URLRecordsRequest) ([]*wire.URLStatsResponse, error) {
-	return tables.ReadEach(ctx, s.runReadTx, "URLStatsRequest", list, func(t *Tx, object string, r wire.URLRecordsRequest) (*wire.URLStatsResponse, error) {
+	return tables.ReadEach(ctx, s.run.Read, "URLStatsRequest", list, func(t *Tx, object string, r wire.URLRecordsRequest) (*wire.URLStatsResponse, error) {
 		site, err := t.recordsSite(sqldb.Freqs, object, "statsCriterions", r)
 		if err != nil || site == "" {
 			return nil, err

@@ -22,7 +22,7 @@ func (s *Store) Select(object, site string, c wire.Criterion) *Selection {
 
 // Check returns an error with the clause if the criterion is invalid.
 func (l *Selection) Check(ctx context.Context) error {
-	return l.s.runReadTx(ctx, "Select", func(t *Tx) error {
+	return l.s.run.Read(ctx, "Select", func(t *Tx) error {
 		_, err := t.RowsClauses(sqldb.URLs, l.p.Object, l.p.Site, l.p.Criterion)
 		return err
 	})
@@ -33,7 +33,7 @@ func (l *Selection) Check(ctx context.Context) error {
 func (l *Selection) Next(ctx context.Context) (md5s []string, err error) {
 	for len(md5s) == 0 && !l.p.Done {
 		var next tables.KeyPages
-		err := l.s.runReadTx(ctx, "Select", func(t *Tx) error {
+		err := l.s.run.Read(ctx, "Select", func(t *Tx) error {
 			next, md5s = l.p, nil
 			site, err := t.StoredID(next.Site)
 			if err != nil || site == "" {

@@ -12,12 +12,12 @@ import (
 
 // Rows reads rows of a site by key. Missing keys are not in the map.
 func (s *Store) Rows(ctx context.Context, site string, md5s []string) (map[string]wire.URL, error) {
-	return tables.OfStored(ctx, s.runReadTx, "Rows", site, func(t *Tx, site string) (map[string]wire.URL, error) { return t.ReadURLs(site, md5s) })
+	return tables.OfStored(ctx, s.run.Read, "Rows", site, func(t *Tx, site string) (map[string]wire.URL, error) { return t.ReadURLs(site, md5s) })
 }
 
 // URLTexts reads the URL texts of keys. Missing keys are not in the map.
 func (s *Store) URLTexts(ctx context.Context, site string, md5s []string) (map[string]string, error) {
-	return tables.OfStored(ctx, s.runReadTx, "URLTexts", site, func(t *Tx, site string) (map[string]string, error) {
+	return tables.OfStored(ctx, s.run.Read, "URLTexts", site, func(t *Tx, site string) (map[string]string, error) {
 		texts := make(map[string]string, len(md5s))
 		return texts, tables.EachIn(t.tableTx, md5s, "SELECT URLMd5, URL FROM "+t.SiteTable(sqldb.URLs, site)+tables.OfKeys, []any{site}, tables.ScanPair(func(md5, text string) { texts[md5] = text }))
 	})
@@ -25,7 +25,7 @@ func (s *Store) URLTexts(ctx context.Context, site string, md5s []string) (map[s
 
 // KnownURLs returns the keys that have a row in a site.
 func (s *Store) KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error) {
-	return tables.OfStored(ctx, s.runReadTx, "KnownURLs", site, func(t *Tx, site string) (map[string]bool, error) { return t.KeysWithRow(sqldb.URLs, site, md5s) })
+	return tables.OfStored(ctx, s.run.Read, "KnownURLs", site, func(t *Tx, site string) (map[string]bool, error) { return t.KeysWithRow(sqldb.URLs, site, md5s) })
 }
 
 // Key identifies a stored URL.
@@ -36,7 +36,7 @@ type Key struct {
 // URLStatus reads rows in the order of the request (docs/spec/storage.md 4.8). It skips
 // unknown sites and URLs.
 func (s *Store) URLStatus(ctx context.Context, list []wire.URLStatusRequest) ([]wire.URL, error) {
-	return tables.ReadAll(ctx, s.runReadTx, "URLStatus", list, func(t *Tx, _ string, r wire.URLStatusRequest) ([]wire.URL, error) {
+	return tables.ReadAll(ctx, s.run.Read, "URLStatus", list, func(t *Tx, _ string, r wire.URLStatusRequest) ([]wire.URL, error) {
 		site, err := t.StoredID(r.SiteID)
 		if err != nil || site == "" {
 			return nil, err
@@ -70,7 +70,7 @@ func Fields(row *wire.URL, names []string) map[string]any {
 // that sets a column, even if it finds no row. It has false for an unknown site, for an
 // element that selects no row and for a refused one; ErrorMessage has the first reason.
 func (s *Store) URLUpdate(ctx context.Context, list []wire.URLUpdateRequest) (wire.GeneralResponse, error) {
-	return tables.ChangeEach(ctx, s.runUpdateTx, "URLUpdate", list, false, (*Tx).updateURL)
+	return tables.ChangeEach(ctx, s.run.Update, "URLUpdate", list, false, (*Tx).updateURL)
 }
 
 func (t *Tx) updateURL(object string, r wire.URLUpdateRequest) (written bool, err error) {
@@ -110,7 +110,7 @@ func (t *Tx) updateURL(object string, r wire.URLUpdateRequest) (written bool, er
 // database does not exist or the criterion does not match. An invalid criterion is an
 // error with its clause.
 func (s *Store) URLVerify(ctx context.Context, list []wire.URLVerifyRequest) ([]*wire.URL, error) {
-	return tables.ReadEach(ctx, s.runReadTx, "URLVerify", list, (*Tx).verifyRows)
+	return tables.ReadEach(ctx, s.run.Read, "URLVerify", list, (*Tx).verifyRows)
 }
 
 func (t *Tx) verifyRows(object string, r wire.URLVerifyRequest) (first *wire.URL, err error) {

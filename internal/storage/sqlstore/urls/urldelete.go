@@ -72,7 +72,7 @@ const TrashPage = 5000
 // and at the start before the first write: it recovers from a kill between a commit and
 // the removal.
 func (s *Store) Trash(ctx context.Context) ([]TrashItem, error) {
-	return tables.RunForResult(ctx, s.runReadTx, "Trash", func(t *Tx) (list []TrashItem, err error) {
+	return tables.RunForResult(ctx, s.run.Read, "Trash", func(t *Tx) (list []TrashItem, err error) {
 		err = t.All("trash_oldest", []any{TrashPage}, tables.AppendTo(&list, func(i *TrashItem) []any { return []any{&i.ID, &i.SiteID, &i.URLMd5} }))
 		return list, err
 	})
@@ -83,7 +83,7 @@ func (s *Store) TrashDone(ctx context.Context, list []TrashItem) error {
 	if len(list) == 0 {
 		return nil
 	}
-	return s.runUpdateTx(ctx, "TrashDone", func(t *Tx) error {
+	return s.run.Update(ctx, "TrashDone", func(t *Tx) error {
 		ids := tables.MapSlice(list, func(i TrashItem) int64 { return i.ID })
 		_, err := tables.ExecIn(t.tableTx, ids, "DELETE FROM "+t.DB.Table(sqldb.Sites, "trash")+" WHERE Id IN ")
 		return err
@@ -101,7 +101,7 @@ const agingProperty = "AGING_URL_CRITERION"
 // with a log line. Without a WHERE only sites with the property have old URLs.
 func (s *Store) URLAge(ctx context.Context, list []wire.URLAgeRequest) (wire.GeneralResponse, error) {
 	answer := wire.GeneralResponse{Statuses: []any{}}
-	sites, err := tables.RunForResult(ctx, s.runReadTx, "URLAge", func(t *Tx) ([]*agedSite, error) {
+	sites, err := tables.RunForResult(ctx, s.run.Read, "URLAge", func(t *Tx) ([]*agedSite, error) {
 		a := aging{Tx: t, taken: map[Key]bool{}}
 		for i, r := range list {
 			if err := a.collectRows(tables.ElementName("URLAgeObj", i), r); err != nil {

@@ -22,7 +22,7 @@ func (s *Store) ItemsNew(ctx context.Context, list []wire.URLNewRequest) (wire.G
 }
 
 func (s *Store) urlNew(ctx context.Context, list []wire.URLNewRequest, all bool) (wire.GeneralResponse, []Key, error) {
-	n, err := tables.RunForResult(ctx, s.runUpdateTx, "URLNew", func(t *Tx) (*newURLs, error) {
+	n, err := tables.RunForResult(ctx, s.run.Update, "URLNew", func(t *Tx) (*newURLs, error) {
 		n := &newURLs{Tx: t, list: list, all: all, statuses: make([]any, len(list)), keys: make([]Key, len(list)), errs: make([]error, len(list))}
 		return n, n.addNewURLs()
 	})

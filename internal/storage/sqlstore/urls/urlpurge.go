@@ -67,7 +67,7 @@ func (p *purge) runPurge(ctx context.Context) ([]any, error) {
 // deletedSites returns the known sites and the sites with rows that wait for URL_PURGE,
 // sorted by id.
 func (s *Store) deletedSites(ctx context.Context) ([]string, error) {
-	sites, err := tables.RunForResult(ctx, s.runReadTx, "URLPurge", func(t *Tx) ([]string, error) {
+	sites, err := tables.RunForResult(ctx, s.run.Read, "URLPurge", func(t *Tx) ([]string, error) {
 		sites, err := t.SitesWith(sqldb.Deleted)
 		if err != nil {
 			return nil, err
