@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/cli/datafolder"
 	"hce/dc/internal/cli/processprogram"
 	"hce/dc/internal/cli/service"
+	"hce/dc/internal/cli/taskprogram"
 	"hce/dc/internal/config"
 	"hce/dc/internal/files"
 	"hce/dc/internal/storage"
@@ -127,12 +128,9 @@ func (e *Engine) openProgram(program string) (*config.File, config.Application, 
 	return f, app, log.With("program", program, "pid", os.Getpid()), nil
 }
 
-// processMemory is the memory of processing, as in processor-task (bytes).
-const processMemory = 512 << 20
-
 // Memory is the memory that crawls need (bytes), for the soft limit of a program that does nothing else. Processes that
 // read pages have their own.
-func (e *Engine) Memory() int64 { return e.crawl.Memory() + processMemory }
+func (e *Engine) Memory() int64 { return e.crawl.Memory() + taskprogram.MemoryLimit }
 
 // Close closes the folder. No call may be under way. It may be called more than once.
 func (e *Engine) Close() {

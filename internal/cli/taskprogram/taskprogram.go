@@ -59,10 +59,10 @@ func (s Status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 // A task creates many short-lived objects. Less frequent garbage collection saves time
 // and costs memory, up to the limit.
-const (
-	gcPercent   = 200
-	memoryLimit = 512 << 20 // bytes, soft
-)
+const gcPercent = 200
+
+// MemoryLimit is the soft memory limit of a task program that sets no other (bytes).
+const MemoryLimit = 512 << 20
 
 // arguments are the values of a program's options.
 type arguments struct {
@@ -120,7 +120,7 @@ func (p Program) runWithArguments(c *command.Command, args arguments) (status in
 	if err != nil {
 		return 0, err
 	}
-	limit := int64(memoryLimit)
+	limit := int64(MemoryLimit)
 	if p.Memory != nil {
 		limit = p.Memory(f)
 	}
