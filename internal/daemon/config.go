@@ -72,6 +72,9 @@ type Config struct {
 	RealTime realtime.Config
 	Status   status.Config
 
+	// Services run in this process beside the managers, whose clients they are.
+	Services []Service
+
 	// StopLimit limits the stop of one manager; default 30 s.
 	StopLimit time.Duration
 	// Ready, if not nil, is called once when all managers run, with the TCP endpoints by
@@ -80,6 +83,25 @@ type Config struct {
 	Log   *slog.Logger
 	// Level is the level of Log that LOG_LEVEL changes; may be nil.
 	Level *slog.LevelVar
+}
+
+// Service is a part of the daemon that serves people by asking the managers. It is started when all managers run, and stopped before
+// they stop.
+type Service interface {
+	// Start returns the name and the address that Ready and the log show; an empty address is left out.
+	Start(at Surroundings) (name, address string, err error)
+	// Stop ends requests that run, and returns when all goroutines and sockets are closed. It is called after each Start.
+	Stop()
+}
+
+// Surroundings are what a Service finds in the daemon.
+type Surroundings struct {
+	Bus     *bus.Bus
+	Clients string // endpoint of Bus for requests of class client
+	// State returns the health as /healthz of the status server shows it.
+	State   func(ctx context.Context) (status.Condition, error)
+	DataDir string
+	Log     *slog.Logger
 }
 
 // Pool is an executor inside of this process. Close ends its tasks.

@@ -123,27 +123,43 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	g := newGroup(cfg.Log, cfg.StopLimit)
 	err = startAll(running, g, cfg, b, managerBuilders(cfg, pool, cluster, stop))
 	if err == nil {
-		watch.Running()
-		if watch.Addr() != "" {
-			g.endpoints[StatusName] = "http://" + watch.Addr()
-		}
-		if cfg.Endpoint != "" {
-			if err := writeEndpoint(cfg.Endpoint, g.endpoints[admin.Name]); err != nil {
-				return errors.Join(err, g.stopAll())
-			}
-			defer os.Remove(cfg.Endpoint)
-		}
-		cfg.Log.Info("daemon runs", "endpoints", g.endpoints)
-		if cfg.Ready != nil {
-			cfg.Ready(g.endpoints)
-		}
-		err = g.waitForEnd(running)
+		err = serveUntilEnd(running, cfg, b, watch, g)
 	} else if running.Err() != nil {
 		err = nil // stopped during the start
 	}
 	cfg.Log.Info("daemon stops")
 	watch.Stopping()
 	return errors.Join(err, g.stopAll())
+}
+
+// serveUntilEnd says that the managers run, and returns when ctx has ended or a manager has. The services have ended then.
+func serveUntilEnd(ctx context.Context, cfg Config, b *bus.Bus, watch *status.Server, g *group) error {
+	watch.Running()
+	if watch.Addr() != "" {
+		g.endpoints[StatusName] = "http://" + watch.Addr()
+	}
+	at := Surroundings{Bus: b, Clients: gateway.Endpoint, State: watch.State, DataDir: cfg.DataDir, Log: cfg.Log}
+	for _, service := range cfg.Services {
+		defer service.Stop()
+		name, address, err := service.Start(at)
+		if err != nil {
+			return err
+		}
+		if address != "" {
+			g.endpoints[name] = address
+		}
+	}
+	if cfg.Endpoint != "" {
+		if err := writeEndpoint(cfg.Endpoint, g.endpoints[admin.Name]); err != nil {
+			return err
+		}
+		defer os.Remove(cfg.Endpoint)
+	}
+	cfg.Log.Info("daemon runs", "endpoints", g.endpoints)
+	if cfg.Ready != nil {
+		cfg.Ready(g.endpoints)
+	}
+	return g.waitForEnd(ctx)
 }
 
 // writeEndpoint writes host:port of the operators' port to a file.
@@ -178,6 +194,7 @@ const StatusName = "StatusServer"
 func (c Config) statusConfig(b *bus.Bus) status.Config {
 	w := c.Status
 	w.Bus, w.Endpoint, w.Classes, w.DataDir, w.Log = b, admin.Endpoint, c.Sequence, c.DataDir, c.Log
+	w.Inside = len(c.Services) > 0
 	if slices.Contains(c.Sequence, sites.Name) {
 		w.Sites = bus.Inproc(cmp.Or(c.Sites.Server, sites.Name))
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"hce/dc/internal/process/reading"
 	"hce/dc/internal/process/scraper"
 )
 
@@ -18,6 +19,8 @@ type request struct {
 	New   *scraper.Source // the rules, unless this worker has them
 
 	Trial *Trial // a template to try, instead of all the above
+
+	Question *reading.Question // about Page.Text, instead of all the above
 }
 
 // pipe is one end of the connection to a worker. A message is a gob, and then the large bytes

@@ -87,6 +87,8 @@ func extractPages(in io.Reader, out io.Writer, scrape func(*scraper.Page, *scrap
 			return 0
 		case err == nil && r.Trial != nil:
 			err = pipe.sendResult(r.Trial.reportOutput())
+		case err == nil && r.Question != nil:
+			err = pipe.sendResult(answerQuestion(r.Question, r.Page.Text))
 		case err == nil:
 			if r.New != nil {
 				compiled, _ := scraper.Compile(r.New) // the process that asks reports the problems

@@ -27,6 +27,11 @@ func (s Server) Ask(ctx context.Context, op wire.Op, request, answer any) error 
 		failure, _ := out.JSON.(map[string]any)
 		return fmt.Errorf("%s: %w: %v", op, service.ErrUnreachable, failure["error_message"])
 	}
+	return readResponse(op, raw, answer)
+}
+
+// readResponse decodes the answer of the daemon to op.
+func readResponse(op wire.Op, raw json.RawMessage, answer any) error {
 	var response wire.ClientResponse
 	if err := json.Unmarshal(raw, &response); err != nil {
 		return fmt.Errorf("read the answer to %s: %w", op, err)

@@ -30,9 +30,13 @@ import (
 // Name is the class name.
 const Name = "ClientInterfaceService"
 
+// Endpoint is where services of the same process send the requests of clients.
+var Endpoint = bus.Inproc(Name)
+
 // Names of the sockets, as the statistics show them (docs/spec/daemon.md 4.4).
 const (
 	server   = "serverConnection"
+	inside   = "insideConnection"
 	sites    = "SitesManagerConnection"
 	realTime = "BatchTasksManagerRealTimeConnection"
 )
@@ -83,9 +87,11 @@ func New(base manager.Config, cfg Config) *Service {
 	base.Name = Name
 	s := &Service{Loop: manager.New(base), cfg: cfg, large: mergings{running: map[*merging]bool{}}, merge: mergeItems}
 	s.Bind(server, bus.TCP(cfg.Host, max(0, cfg.Port)), bus.Options{AllowInsecure: cfg.AllowInsecure, MaxFrame: cfg.MaxFrame, MaxPlain: cfg.MaxPlain, Connections: cfg.Connections, Budget: cfg.Budget, Curve: cfg.Curve, Log: s.Log()})
+	s.Bind(inside, Endpoint, bus.Options{})
 	s.Connect(sites, bus.Inproc(cfg.Sites), bus.Options{})
 	s.Connect(realTime, bus.Inproc(cfg.RealTime), bus.Options{})
 	s.HandleClass(server, wire.ClassClient, s.forwardRequest)
+	s.HandleClass(inside, wire.ClassClient, s.forwardRequest)
 	s.Var(
 		manager.Int("DRCENodes", &s.cfg.Nodes, 1, 10000),
 		manager.Span("RequestTimeout", &s.cfg.Timeout, time.Millisecond, time.Millisecond, 24*time.Hour),

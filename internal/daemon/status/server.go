@@ -42,6 +42,7 @@ type Config struct {
 	// that an operator stopped is not silent: AdminInterfaceServer answers for it.
 	Beat      func()
 	BeatEvery time.Duration
+	Inside    bool   // State is called, also without a port and Beat
 	Stopping  func() // if not nil, called once when the daemon begins to stop
 
 	Bus      *bus.Bus
@@ -94,14 +95,14 @@ type snapshot struct {
 	totals []wire.SiteTotal
 }
 
-// Start opens the address and serves. Without a port and Beat it opens nothing. A port in use,
+// Start opens the address and serves. Without a port, Beat and Inside it opens nothing. A port in use,
 // perhaps by a second daemon, is only logged: the daemon works without a status server.
 func Start(cfg Config) (*Server, error) {
 	if cfg.Host == "" {
 		cfg.Host = "127.0.0.1"
 	}
 	s := &Server{cfg: cfg, queries: make(chan query), quit: make(chan struct{})}
-	if cfg.Port == 0 && cfg.Beat == nil {
+	if cfg.Port == 0 && cfg.Beat == nil && !cfg.Inside {
 		return s, nil
 	}
 	var listener net.Listener
@@ -347,8 +348,8 @@ func (s *Server) newHandler() http.Handler {
 	return http.MaxBytesHandler(mux, 0)
 }
 
-// condition is the answer of /healthz and /readyz.
-type condition struct {
+// Condition is the answer of /healthz and /readyz.
+type Condition struct {
 	Status   string            `json:"status"` // ok, unhealthy; ready, not ready
 	Managers map[string]string `json:"managers,omitempty"`
 	Reasons  []string          `json:"reasons,omitempty"`
@@ -363,7 +364,7 @@ type condition struct {
 	Refused []string `json:"refusedNodes,omitempty"`
 }
 
-func (c condition) writeResponse(w http.ResponseWriter, good bool) {
+func (c Condition) writeResponse(w http.ResponseWriter, good bool) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	if !good {
@@ -373,17 +374,25 @@ func (c condition) writeResponse(w http.ResponseWriter, good bool) {
 }
 
 func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request) {
-	t, err := s.askState(r.Context(), query{})
+	c, err := s.State(r.Context())
 	if err != nil {
-		condition{Status: "unhealthy", Reasons: []string{err.Error()}}.writeResponse(w, false)
-		return
+		c = Condition{Status: unhealthy, Reasons: []string{err.Error()}}
 	}
-	faults := t.managerFaults()
-	if faults != nil {
-		condition{Status: "unhealthy", Managers: faults}.writeResponse(w, false)
-		return
+	c.writeResponse(w, c.Status != unhealthy)
+}
+
+const unhealthy = "unhealthy"
+
+// State returns the health of the daemon: what /healthz answers. The error says that ctx has ended, or the daemon.
+func (s *Server) State(ctx context.Context) (Condition, error) {
+	t, err := s.askState(ctx, query{})
+	if err != nil {
+		return Condition{}, err
 	}
-	condition{Status: "ok", Pauses: t.pauseReasons(), Silent: t.silentNodes(), Refused: t.refusedNodes()}.writeResponse(w, true)
+	if faults := t.managerFaults(); faults != nil {
+		return Condition{Status: unhealthy, Managers: faults}, nil
+	}
+	return Condition{Status: "ok", Pauses: t.pauseReasons(), Silent: t.silentNodes(), Refused: t.refusedNodes()}, nil
 }
 
 func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
@@ -403,10 +412,10 @@ func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
 	faults, warnings := s.cfg.checkFolders()
 	reasons = append(reasons, faults...)
 	if len(reasons) > 0 {
-		condition{Status: "not ready", Reasons: reasons, Warnings: warnings}.writeResponse(w, false)
+		Condition{Status: "not ready", Reasons: reasons, Warnings: warnings}.writeResponse(w, false)
 		return
 	}
-	condition{Status: "ready", Warnings: warnings}.writeResponse(w, true)
+	Condition{Status: "ready", Warnings: warnings}.writeResponse(w, true)
 }
 
 // unreadyReasons returns the faults of managers and stores.
