@@ -189,3 +189,11 @@ func StatusName(status int64) string {
 	}
 	return "unknown"
 }
+
+// NeedsOf returns the contents that fields are read from.
+func NeedsOf(names []string) (needs pages.Needs) {
+	for _, name := range names {
+		needs |= fieldOf(name).needs
+	}
+	return needs
+}

@@ -13,20 +13,63 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// Fetcher returns a function for Job.Fetch. It keeps what the crawler keeps: the egress guard with the networks that are
-// allowed in addition, robots.txt, and one request at a time to a host, for all programs that share the folder gates.
-// Call end after the last page.
+// Web asks hosts for single pages. It keeps what the crawler keeps: the egress guard, robots.txt, and one request at a time to a host,
+// for all programs that share its gates. Goroutines may share it.
+type Web struct {
+	client *politeclient.Client
+	delay  time.Duration
+}
+
+// WebConfig configures a Web.
+type WebConfig struct {
+	Gates    string         // folder of the gates
+	Networks []netip.Prefix // networks that are not public and may be asked
+	Delay    time.Duration  // least gap between two requests to a host
+	MaxBytes int64          // of a page
+	Timeout  time.Duration  // of a request with its redirects
+	MaxWait  time.Duration  // for other requests to the host
+}
+
+// robotsAgent chooses the group of robots.txt.
+const robotsAgent = "HCE-DC"
+
+// OpenWeb opens the gates. It sends nothing.
+func OpenWeb(c WebConfig) (*Web, error) {
+	gates, err := hostgate.Open(c.Gates)
+	if err != nil {
+		return nil, err
+	}
+	return &Web{delay: c.Delay, client: &politeclient.Client{
+		Fetch: fetch.New(fetch.Config{AllowedNetworks: c.Networks, MaxBytes: c.MaxBytes}), Gates: gates, Now: time.Now,
+		Config: politeclient.Config{RobotsAgent: robotsAgent, RobotsTTL: time.Hour, AddressNames: -1, Timeout: c.Timeout, MaxWait: c.MaxWait},
+	}}, nil
+}
+
+// Close ends the connections. No request may run.
+func (w *Web) Close() {
+	w.client.Fetch.Close()
+	_ = w.client.Gates.Close() // nothing is written
+}
+
+// Get returns the answer of a page, whatever its status. robots.txt of every host on the way decides. The errors are those of
+// politeclient.Client.Get.
+func (w *Web) Get(ctx context.Context, url string, header http.Header) (*fetch.Response, error) {
+	return w.client.Get(ctx, politeclient.Request{URL: url, Header: header, Delay: w.delay, Robots: true})
+}
+
+// GetFile returns the answer of a file for crawlers, such as robots.txt and a sitemap, which robots.txt does not forbid.
+func (w *Web) GetFile(ctx context.Context, url string) (*fetch.Response, error) {
+	return w.client.Get(ctx, politeclient.Request{URL: url, Delay: w.delay})
+}
+
+// Fetcher returns a function for Job.Fetch: the pages of a Web. Call end after the last page.
 func Fetcher(gates string, networks []netip.Prefix) (get func(context.Context, string) (body []byte, contentType, finalURL string, err error), end func(), err error) {
-	open, err := hostgate.Open(gates)
+	web, err := OpenWeb(WebConfig{Gates: gates, Networks: networks, Delay: 500 * time.Millisecond, MaxBytes: maxBytes, Timeout: time.Minute, MaxWait: 5 * time.Minute})
 	if err != nil {
 		return nil, nil, err
 	}
-	client := fetch.New(fetch.Config{AllowedNetworks: networks, MaxBytes: maxBytes})
-	web := &politeclient.Client{Fetch: client, Gates: open, Now: time.Now, Config: politeclient.Config{
-		RobotsAgent: "HCE-DC", RobotsTTL: time.Hour, AddressNames: -1, Timeout: time.Minute, MaxWait: 5 * time.Minute,
-	}}
 	get = func(ctx context.Context, url string) ([]byte, string, string, error) {
-		answer, err := web.Get(ctx, politeclient.Request{URL: url, Delay: 500 * time.Millisecond, Robots: true})
+		answer, err := web.Get(ctx, url, nil)
 		if err != nil {
 			return nil, "", "", err
 		}
@@ -35,8 +78,5 @@ func Fetcher(gates string, networks []netip.Prefix) (get func(context.Context, s
 		}
 		return answer.Body, answer.Header.Get("Content-Type"), answer.FinalURL, nil
 	}
-	return get, func() {
-		client.Close()
-		_ = open.Close() // nothing is written
-	}, nil
+	return get, web.Close, nil
 }

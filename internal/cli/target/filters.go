@@ -1,6 +1,7 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -66,7 +67,7 @@ func Filters(roots []string, l Limits) ([]Filter, error) {
 	}
 	include, err := anyOf(l.Include)
 	if err != nil {
-		return nil, fmt.Errorf("--include: %w", err)
+		return nil, &PatternError{"include", err}
 	}
 	var list []Filter
 	switch {
@@ -78,7 +79,7 @@ func Filters(roots []string, l Limits) ([]Filter, error) {
 	for _, pattern := range l.Exclude {
 		expression, err := Expression(pattern)
 		if err != nil {
-			return nil, fmt.Errorf("--exclude: %w", err)
+			return nil, &PatternError{"exclude", err}
 		}
 		list = append(list, Filter{Pattern: expression})
 	}
@@ -86,6 +87,37 @@ func Filters(roots []string, l Limits) ([]Filter, error) {
 		list = append(list, Filter{Subject: strconv.Itoa(l.Depth), OpCode: filter.OpGreater, Pattern: "%MAX_DEPTH%", Type: 1})
 	}
 	return list, nil
+}
+
+// PatternError says that a pattern cannot be read.
+type PatternError struct {
+	List string // include or exclude
+	Err  error
+}
+
+// Error names the option of the pattern.
+func (p *PatternError) Error() string { return "--" + p.List + ": " + p.Err.Error() }
+
+// Unwrap returns the reason.
+func (p *PatternError) Unwrap() error { return p.Err }
+
+// Matcher returns the function that reports whether a crawl follows a link at a depth: what Filters do.
+func Matcher(roots []string, l Limits) (func(link string, depth int) bool, error) {
+	list, err := Filters(roots, l)
+	if err != nil {
+		return nil, err
+	}
+	var rules []filter.Rule
+	for _, f := range list {
+		rules = append(rules, filter.Rule{Pattern: f.Pattern, Subject: f.Subject, OpCode: f.OpCode, Type: f.Type, Stage: f.Stage, State: 1, Group: f.GroupID})
+	}
+	set, problems := filter.Compile(rules)
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	return func(link string, depth int) bool {
+		return set.Accept(filter.StageLinks, link, filter.Env{Depth: depth})
+	}, nil
 }
 
 // anyOf returns one expression for several patterns, "" for none.

@@ -1,10 +1,9 @@
 package target
 
 import (
+	"hce/dc/internal/web/filter"
 	"strings"
 	"testing"
-
-	"hce/dc/internal/web/filter"
 )
 
 func TestParse(t *testing.T) {
@@ -77,19 +76,11 @@ func TestPrivate(t *testing.T) {
 // accepted reports which links a site with these limits follows.
 func accepted(t *testing.T, roots []string, l Limits, depth int) func(link string) bool {
 	t.Helper()
-	list, err := Filters(roots, l)
+	accept, err := Matcher(roots, l)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rules []filter.Rule
-	for _, f := range list {
-		rules = append(rules, filter.Rule{Pattern: f.Pattern, Subject: f.Subject, OpCode: f.OpCode, Type: f.Type, Stage: f.Stage, State: 1, Group: f.GroupID})
-	}
-	set, errs := filter.Compile(rules)
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-	return func(link string) bool { return set.Accept(filter.StageLinks, link, filter.Env{Depth: depth}) }
+	return func(link string) bool { return accept(link, depth) }
 }
 
 func TestFilters(t *testing.T) {
