@@ -5,8 +5,12 @@ package main
 import (
 	"os"
 
+	"hce/dc/internal/api"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/daemonprogram"
+	"hce/dc/internal/config"
+	"hce/dc/internal/daemon"
+	"hce/dc/internal/process"
 )
 
 var text = command.Text{
@@ -20,5 +24,11 @@ the configuration is valid; 1 it is not.`,
 }
 
 func main() {
-	os.Exit(daemonprogram.Program{Text: text, AdminPort: 5503, StatusPort: 5580, Cluster: true}.Main(os.Args[1:]))
+	process.RunIfWorker(nil, nil) // of pages that the API reads
+	os.Exit(daemonprogram.Program{Text: text, AdminPort: 5503, StatusPort: 5580, Cluster: true, Settings: readServices}.Main(os.Args[1:]))
+}
+
+// readServices reads the settings of what the daemon serves besides its managers.
+func readServices(f *config.File, app config.Application, cfg *daemon.Config) {
+	api.Settings(f, app, cfg, command.Version())
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/pages"
@@ -95,7 +96,6 @@ type Content struct {
 	Body    []byte
 	Type    string // Content-Type of the answer; "" if it is not known
 	Version string // changes when the content does
-	Stored  string // UTC
 }
 
 // Content returns the body of a page as it was received: the present one, or the version with a number from 1.
@@ -110,7 +110,7 @@ func (a *Actions) Content(ctx context.Context, site, key string, version int) (C
 	if p.Raw == nil {
 		return Content{}, &NotFound{"content of page", key}
 	}
-	return Content{Body: p.Raw, Type: typeOf(p), Version: p.RawContentMd5, Stored: string(p.Stored)}, nil
+	return Content{Body: p.Raw, Type: typeOf(p), Version: p.RawContentMd5}, nil
 }
 
 // typeOf is the Content-Type of an answer, or of the row.
@@ -131,14 +131,23 @@ func (a *Actions) versionContent(ctx context.Context, site, key string, number i
 	}
 	v := list[number-1]
 	p := pages.Page{Headers: v.Headers}
-	return Content{Body: v.Raw, Type: typeOf(&p), Version: fmt.Sprintf("%s-%d", key, number), Stored: v.Stored}, nil
+	return Content{Body: v.Raw, Type: typeOf(&p), Version: fmt.Sprintf("%s-%d", key, number)}, nil
 }
 
 // Version describes a stored body of a page.
 type Version struct {
-	Number int    `json:"number" doc:"from 1, the oldest"`
-	Stored string `json:"stored" doc:"UTC, YYYY-MM-DD hh:mm:ss.mmm"`
-	Bytes  int    `json:"bytes"`
+	Number int        `json:"number" doc:"from 1, the oldest"`
+	Stored *time.Time `json:"stored,omitempty"`
+	Bytes  int        `json:"bytes"`
+}
+
+// storedTime returns the time of a version, nil if it is not known.
+func storedTime(text string) *time.Time {
+	t, err := time.Parse("2006-01-02 15:04:05.000", text)
+	if err != nil {
+		return nil
+	}
+	return &t
 }
 
 // Versions returns the stored bodies of a page, the oldest first. A crawl that brings the same body adds none.
@@ -146,7 +155,7 @@ func (a *Actions) Versions(ctx context.Context, site, key string) ([]Version, er
 	found, err := a.versions(ctx, site, key)
 	list := make([]Version, len(found))
 	for i, v := range found {
-		list[i] = Version{v.Number, v.Stored, len(v.Raw)}
+		list[i] = Version{v.Number, storedTime(v.Stored), len(v.Raw)}
 	}
 	return list, err
 }

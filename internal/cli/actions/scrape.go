@@ -64,7 +64,7 @@ type ScrapedPage struct {
 
 // Failure says that a page could not be had: its host, its robots.txt or the network is the reason.
 type Failure struct {
-	Reason  string // forbidden, unreachable, unreadable, costly, busy
+	Reason  string // forbidden (by robots.txt), guarded (no public address), unreachable, busy
 	Message string
 }
 
@@ -164,12 +164,20 @@ func failureOf(ctx context.Context, err error) error {
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case isGuarded(err):
+		return &Failure{"guarded", err.Error()}
 	case errors.Is(err, politeclient.ErrForbidden):
 		return &Failure{"forbidden", err.Error()}
 	case errors.Is(err, politeclient.ErrLater):
 		return &Failure{"busy", err.Error()}
 	}
 	return &Failure{"unreachable", err.Error()}
+}
+
+// isGuarded reports whether the egress guard has refused an address.
+func isGuarded(err error) bool {
+	fault, is := errors.AsType[*fetch.Fault](err)
+	return is && fault.Kind == fetch.Guard
 }
 
 // read reads a body.

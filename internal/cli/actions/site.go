@@ -2,6 +2,7 @@ package actions
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"hce/dc/internal/cli/strict"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/prop"
 )
 
 // Site is a site with its counters.
@@ -90,9 +92,20 @@ func settingsOf(s wire.Site) *Settings {
 		set.MaxURLs = &s.MaxURLs
 	}
 	for _, p := range s.Properties {
-		set.Properties[p.Name] = wire.ShownProperty(p.Name, p.Value)
+		set.Properties[p.Name] = shownValue(p.Name, p.Value)
 	}
 	return &set
+}
+
+// shownValue is the value of a property as people write it: a text without its quotes, stars for a secret.
+func shownValue(name, stored string) string {
+	if stored != "" && wire.IsSecretProperty(name) {
+		return wire.HiddenValue
+	}
+	if text, err := prop.Text(json.RawMessage(stored)); err == nil {
+		return text
+	}
+	return stored
 }
 
 // storedSite returns a stored site.

@@ -19,7 +19,6 @@ var Statuses = map[string]string{
 // Conditions on rows.
 const (
 	Failed = "`ErrorMask`<>0 AND NOT (`Status`=4 AND `Crawled`=0)" // the last fetch or its processing had an error
-	rootID = "`ParentMd5`=''"
 )
 
 // URLs says which URLs of a site are wanted.
@@ -28,10 +27,10 @@ type URLs struct {
 	Status string // one of Statuses; "" for all
 	Failed bool
 	Prefix string // of the URL; "" for all
+	URL    string // exactly; "" for all
 	After  string // key of the last one of the answer before; "" for the first
 	Most   int
 	Fields []string // of package export; nil: those of a table of URLs
-	Needs  pages.Needs
 }
 
 // condition returns the condition on rows.
@@ -52,6 +51,13 @@ func (u URLs) condition() (string, error) {
 			return "", &Invalid{"prefix", u.Prefix, "a quote or a backslash is not possible"}
 		}
 		parts = append(parts, "`URL` LIKE '"+strings.NewReplacer("%", `\%`, "_", `\_`).Replace(u.Prefix)+"%'")
+	}
+	if u.URL != "" {
+		urls, err := rootsOf("url", []string{u.URL})
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, "`URLMd5`='"+wire.KeyOfURL(urls[0])+"'")
 	}
 	return strings.Join(parts, " AND "), nil
 }

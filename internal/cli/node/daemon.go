@@ -74,7 +74,7 @@ func (n *Node) Start(ctx context.Context, o Options) (*Daemon, error) {
 	d.cmd.Env = append(n.programEnvironment(),
 		"DC_ClientInterfaceService_serverPort="+strconv.Itoa(ports[0]),
 		"DC_AdminInterfaceServer_serverPort="+strconv.Itoa(ports[1]),
-		"DC_StatusServer_StatusPort="+strconv.Itoa(ports[2]))
+		"DC_StatusServer_StatusPort="+strconv.Itoa(ports[2]), "DC_Api_ApiPort=0")
 	d.cmd.Env = append(d.cmd.Env, o.environmentOf()...)
 	d.cmd.Stdout, d.cmd.Stderr = out, out
 	ended, err := childprocess.Start(d.cmd)

@@ -119,6 +119,7 @@ func (r *Rig) Env() []string {
 		"DC_dcc_clientPort="+strconv.Itoa(r.clientPort),
 		"DC_dtma_clientPort="+strconv.Itoa(r.adminPort),
 		"DC_dtma_keys="+filepath.Join(r.options.Data, "keys"),
+		"DC_Api_ApiPort=0",
 	)
 	if r.options.AllowLoopback {
 		env = append(env, "DC_CrawlerTask_AllowedNetworks=127.0.0.0/8")
