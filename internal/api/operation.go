@@ -113,13 +113,33 @@ func (s *Server) newHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+healthPath, s.serveHealth)
 	s.register(humago.New(mux, documentConfig(s.cfg.Version)))
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		p := newProblem(http.StatusNotFound, "there is no "+r.Method+" "+r.URL.Path)
-		p.Remedy = "the operations are listed in /v1/openapi.json"
+	return s.guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		found := refusal{ResponseWriter: w}
+		handler.ServeHTTP(&found, r)
+		p := newProblem(found.status, "there is no "+r.Method+" "+r.URL.Path)
+		if found.status == http.StatusNotFound {
+			p.Remedy = "the operations are listed in /v1/openapi.json"
+		}
 		s.refuse(w, r, p, callerOf(r.Context()).trace)
-	})
-	return s.guard(mux)
+	}))
 }
+
+// refusal keeps the headers and the status of an answer without its body.
+type refusal struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader notes the status.
+func (r *refusal) WriteHeader(status int) { r.status = status }
+
+// Write passes over the body.
+func (r *refusal) Write(p []byte) (int, error) { return len(p), nil }
 
 // documentConfig is the head of the document. The library adds no pages and no links of its own.
 func documentConfig(version string) huma.Config {

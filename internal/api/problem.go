@@ -66,6 +66,8 @@ func withShortValue(d *huma.ErrorDetail) *huma.ErrorDetail {
 
 // remedies say what to do about a status.
 var remedies = map[int]string{
+	http.StatusBadRequest:            "send one JSON object",
+	http.StatusMethodNotAllowed:      "the header Allow has the methods of this address",
 	http.StatusUnauthorized:          "send the header: Authorization: Bearer KEY; make a key on the machine of the daemon with: hce key new",
 	http.StatusForbidden:             "use a key with a wider scope; see the keys with: hce key ls",
 	http.StatusConflict:              "show it with GET; ask for its pages again with POST /v1/sites/ID/recrawl",

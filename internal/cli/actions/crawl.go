@@ -18,10 +18,10 @@ type Crawl struct {
 func crawlOf(s Site) Crawl {
 	c := Crawl{ID: s.ID, Status: "crawling", Counts: s.Counts}
 	switch {
+	case s.State != "active" && s.Counts.Waiting > 0:
+		c.Status = "paused"
 	case s.Finished != nil && *s.Finished:
 		c.Status = "finished"
-	case s.State != "active":
-		c.Status = "paused"
 	}
 	if n := s.Counts; n.URLs > 0 {
 		c.Complete = int(100 * max(0, n.URLs-n.Waiting-n.Crawling-n.Unread-n.Processing) / n.URLs)

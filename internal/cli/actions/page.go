@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -110,7 +111,7 @@ func (a *Actions) Content(ctx context.Context, site, key string, version int) (C
 	if p.Raw == nil {
 		return Content{}, &NotFound{"content of page", key}
 	}
-	return Content{Body: p.Raw, Type: typeOf(p), Version: p.RawContentMd5}, nil
+	return Content{Body: p.Raw, Type: typeOf(p), Version: cmp.Or(p.RawContentMd5, wire.Md5(string(p.Raw)))}, nil
 }
 
 // typeOf is the Content-Type of an answer, or of the row.
