@@ -102,9 +102,9 @@ func (s *Store) New(ctx context.Context, k Key) (secret string, made Key, err er
 	return secret, k, err
 }
 
-// Revoke removes the key with this prefix.
+// Revoke removes a key, which its prefix or the whole key names.
 func (s *Store) Revoke(ctx context.Context, prefix string) error {
-	prefix = strings.TrimPrefix(prefix, marker)
+	prefix, _, _ = strings.Cut(strings.TrimPrefix(prefix, marker), "_")
 	return s.change(ctx, func(list []stored) ([]stored, error) {
 		left := slices.DeleteFunc(slices.Clone(list), func(k stored) bool { return k.Prefix == prefix })
 		if len(left) == len(list) {
