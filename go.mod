@@ -48,7 +48,7 @@ require (
 	gopkg.in/ini.v1 v1.67.3
 )
 
-require github.com/danielgtaylor/huma/v2 v2.37.2 // indirect
+require github.com/danielgtaylor/huma/v2 v2.37.2
 
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect
@@ -109,7 +109,7 @@ require (
 	go.uber.org/zap v1.27.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.2 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
-	golang.org/x/time v0.16.0 // indirect
+	golang.org/x/time v0.16.0
 	google.golang.org/protobuf v1.36.11 // indirect
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 )

@@ -72,7 +72,7 @@ type Config struct {
 	RealTime realtime.Config
 	Status   status.Config
 
-	// Services run in this process beside the managers, whose clients they are.
+	// Services run in this process and are clients of the managers.
 	Services []Service
 
 	// StopLimit limits the stop of one manager; default 30 s.

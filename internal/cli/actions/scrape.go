@@ -103,7 +103,7 @@ func (s *Scraper) Page(ctx context.Context, r Scrape) (page ScrapedPage, err err
 	}
 	mode, known := modes[r.Mode]
 	if !known {
-		return page, &Invalid{"mode", r.Mode, "it is none of balanced, precision, recall, whole"}
+		return page, &Invalid{"mode", r.Mode, "it is not one of balanced, precision, recall, whole"}
 	}
 	q := reading.Question{Mode: mode, HTML: slices.Contains(r.Formats, "html")}
 	if err := r.addFields(&q); err != nil {

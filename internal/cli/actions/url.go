@@ -39,7 +39,7 @@ func (u URLs) condition() (string, error) {
 	if u.Status != "" {
 		code, known := Statuses[u.Status]
 		if !known {
-			return "", &Invalid{"status", u.Status, "it is none of new, crawling, crawled, processing, processed"}
+			return "", &Invalid{"status", u.Status, "it is not one of new, crawling, crawled, processing, processed"}
 		}
 		parts = append(parts, code)
 	}

@@ -64,7 +64,7 @@ func (s *Scraper) Map(ctx context.Context, m Map) (URLMap, error) {
 	scope := target.Host
 	if m.Scope != "" {
 		if scope, err = target.ParseScope(m.Scope); err != nil || scope == target.Any {
-			return URLMap{}, &Invalid{"scope", m.Scope, "it is none of host, domain, prefix"}
+			return URLMap{}, &Invalid{"scope", m.Scope, "it is not one of host, domain, prefix"}
 		}
 	}
 	inside, err := target.Matcher(urls, target.Limits{Scope: scope, Depth: -1})

@@ -223,7 +223,7 @@ func (s *Store) change(ctx context.Context, edit func(list []stored) ([]stored, 
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return fmt.Errorf("store API keys: %w", err)
 	}
-	unlock, err := files.Lock(ctx, s.path() + ".lock")
+	unlock, err := files.Lock(ctx, s.path()+".lock")
 	if err != nil {
 		return fmt.Errorf("store API keys: %w", err)
 	}

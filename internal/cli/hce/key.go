@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,7 +77,9 @@ does all. With --site the key is for these sites alone.
 As soon as there is a key, requests without one are refused, on loopback too.`,
 		Examples: "  hce key new --scope read --name dashboard\n  hce key new --scope crawl --site my-site",
 	}, &o, func(s *session, store *apikeys.Store) error {
-		k.Scope = apikeys.Scope(scope)
+		if k.Scope = apikeys.Scope(scope); !slices.Contains(apikeys.Scopes, k.Scope) {
+			return command.Refuse("--scope %q is not one of read, crawl and admin", scope)
+		}
 		for _, id := range k.Sites {
 			if !wire.ValidSiteID(id) {
 				return command.Refuse("--site %q is not the id of a site; list the ids with: %s", id, s.commandHint("site", "ls"))

@@ -28,7 +28,7 @@ type Field struct {
 	JSONLD string `json:"jsonld,omitempty" doc:"path of names with dots into the JSON-LD objects of the page" example:"offers.price"`
 	// Pattern takes the first group of its first match, or the match, of each text.
 	Pattern string `json:"pattern,omitempty" doc:"regular expression on what was found: its first group, or the whole match, is the value" example:"(\\d+) pages"`
-	Type    string `json:"type,omitempty" enum:"text,number,integer,boolean,url" doc:"text is the default; a value that is none of its type is left out"`
+	Type    string `json:"type,omitempty" enum:"text,number,integer,boolean,url" doc:"text is the default; a value of another type is left out"`
 	List    bool   `json:"list,omitempty" doc:"all values instead of the first one"`
 	// Fields makes each element that was found an object.
 	Fields map[string]Field `json:"fields,omitempty" doc:"fields of a record: each element that css or xpath finds becomes an object"`

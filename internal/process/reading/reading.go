@@ -37,7 +37,7 @@ type Answer struct {
 // fieldsTime bounds the reading of fields; the steps of expressions are bounded too.
 const fieldsTime = 5 * time.Second
 
-// Compile returns the fields of a question, nil without any. Its error is one of the person who asks.
+// Compile returns the fields of a question, nil without any. Its error says what is wrong with the fields.
 func (q *Question) Compile() (*fields.Set, error) {
 	switch {
 	case q.Fields != nil && q.Schema != nil:
