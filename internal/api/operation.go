@@ -15,6 +15,7 @@ import (
 
 const (
 	healthPath  = "/v1/health"
+	mcpPath     = "/mcp"
 	openAPIPath = "/v1/openapi"
 )
 
@@ -112,6 +113,7 @@ func (s *Server) checkScope(api huma.API) func(ctx huma.Context, next func(huma.
 func (s *Server) newHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+healthPath, s.serveHealth)
+	mux.Handle(mcpPath, s.newMCP())
 	s.register(humago.New(mux, documentConfig(s.cfg.Version)))
 	return s.guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler, pattern := mux.Handler(r)

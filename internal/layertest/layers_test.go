@@ -232,7 +232,8 @@ var arrows = map[string][]string{
 	"cli/sitespec":       {"cli/strict", "cli/target"},
 	"cli/export":         {"cli/pages", "cli/parquetfile", "cli/referrers", "cli/wacz"},
 	"cli/follow":         {"cli/pages", "cli/service"},
-	"cli/hce":            {"cli/apikeys", "cli/client", "cli/command", "cli/datafolder", "cli/export", "cli/extraction", "cli/follow", "cli/livescreen", "cli/node", "cli/pages", "cli/referrers", "cli/service", "cli/sitespec", "cli/strict", "cli/target", "cli/warcimport"},
+	"cli/hce":            {"cli/actions", "cli/apikeys", "cli/client", "cli/command", "cli/datafolder", "cli/export", "cli/extraction", "cli/follow", "cli/livescreen", "cli/mcpserver", "cli/node", "cli/pages", "cli/referrers", "cli/service", "cli/sitespec", "cli/strict", "cli/target", "cli/warcimport"},
+	"cli/mcpserver":      {"cli/actions", "cli/apikeys"},
 	"cli/livescreen":     {"cli/client", "cli/service"},
 	"cli/node":           {"cli/client", "cli/datafolder", "cli/service", "cli/target"},
 	"cli/pages":          {"cli/service"},
@@ -320,7 +321,8 @@ var libraries = map[string][]string{
 	"database/sql":                       {"archive/catalog", "storage", "storage/keyvalue", "storage/legacyimport", "storage/sqldb", "storage/sqlstore/contents"},
 	"github.com/danielgtaylor/huma":      {"api"},
 	"golang.org/x/time":                  {"api"},
-	"net/http":                           {"api", "archive/client", "archive/protocol", "archive/server", "cli/actions", "cli/extraction", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/fetch", "crawl/politeclient", "crawl/robotscache", "daemon/status", "places", "search/frontend", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
+	"github.com/modelcontextprotocol":    {"cli/mcpserver"},
+	"net/http":                           {"api", "archive/client", "archive/protocol", "archive/server", "cli/actions", "cli/extraction", "cli/mcpserver", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/fetch", "crawl/politeclient", "crawl/robotscache", "daemon/status", "places", "search/frontend", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
 	"os/exec":                            {"archive/filter", "archive/repository", "childprocess", "cli/actions", "cli/daemonprogram", "cli/node", "crawl/browser", "daemon/executor", "process", "pseudoterminal"},
 }
 

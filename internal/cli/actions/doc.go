@@ -19,7 +19,8 @@ import (
 
 // Actions acts on the sites of a service. Goroutines may share it.
 type Actions struct {
-	Service service.Service
+	Service   service.Service
+	NoCrawler string // why nothing crawls new sites, for a person; "": a daemon does
 }
 
 // Invalid says that what a person asks for is wrong, and what to do.

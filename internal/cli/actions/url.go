@@ -199,3 +199,12 @@ func (a *Actions) Recrawl(ctx context.Context, id string, failed, full bool) (n 
 		n, after = n+int64(len(rows)), rows[len(rows)-1].URLMd5
 	}
 }
+
+// KeyOf returns the key of a URL as a person writes it.
+func KeyOf(typed string) (string, error) {
+	urls, err := rootsOf("url", []string{typed})
+	if err != nil {
+		return "", err
+	}
+	return wire.KeyOfURL(urls[0]), nil
+}

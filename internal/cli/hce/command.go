@@ -88,7 +88,7 @@ addresses without a scheme, sites and URLs that are not known.`,
 		ExitStatus: exitText,
 	}, nil)
 	for _, sub := range []*command.Command{
-		p.crawlCommand(), p.siteCommand(), p.urlCommand(), p.pageCommand(), p.explainCommand(), p.statusCommand(), p.topCommand(), p.exportCommand(), p.extractCommand(), p.importCommand(), p.repairCommand(), p.doctorCommand(), p.keyCommand(),
+		p.crawlCommand(), p.siteCommand(), p.urlCommand(), p.pageCommand(), p.explainCommand(), p.statusCommand(), p.topCommand(), p.exportCommand(), p.extractCommand(), p.importCommand(), p.repairCommand(), p.doctorCommand(), p.keyCommand(), p.mcpCommand(),
 	} {
 		root.Add(sub)
 	}
