@@ -317,6 +317,11 @@ which 2.0.2 a13adf5fddeb769655edce551e81fbb11904b9c9be76d95e41da8c4c499d4edc
 yaml 2.9.1 4ef6c54cf559b8a207b7b518378230805a1c84af239b14960e8c67c7d59de5d3
 zod 4.6.7 84efd155bed93270286e793fc951be270b536cbd5b0eeb111f0fa3967201d698'
 
+# ensure_python installs what the Python client and the example of a ZMQ client need, for the python3 of Debian.
+ensure_python() {
+	/usr/bin/python3 -c 'import httpx, zmq' 2>/dev/null || install_packages python3-httpx python3-zmq
+}
+
 # ensure_npm_packages unpacks them into .cache/node_modules. It runs none of their scripts.
 ensure_npm_packages() {
 	missing=
@@ -374,6 +379,7 @@ if [ -n "${1:-}" ]; then
 	ensure_programs
 	ensure_promtool
 	ensure_npm_packages
+	ensure_python
 	command -v apt-get >/dev/null 2>&1 ||
 		have_docs postgresql-doc-15/html/index.html ||
 		fail "the tests need the documentation in Debian's packages postgresql-doc-15, python3.11-doc, apache2-doc and openjdk-17-doc, below $docs_root or .cache/docs"

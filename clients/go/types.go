@@ -133,7 +133,7 @@ type Crawl struct {
 	Complete int    `json:"completePercent"`
 }
 
-// Page is a URL or page with the fields that were asked for (docs/fields.md).
+// Page is a URL or page with the fields that were asked for (docs/hce.md, Fields).
 type Page map[string]any
 
 // Text returns a field that is a text, "" for others.

@@ -80,7 +80,7 @@ func (s *Server) serveCaller(w http.ResponseWriter, r *http.Request, next http.H
 				s.refuse(seen, r, newProblem(http.StatusInternalServerError, "the request failed; the log of the daemon says more"), c.trace)
 			}
 		}
-		if r.Method != http.MethodGet && r.Method != http.MethodHead || seen.status >= 500 {
+		if seen.status >= 500 || r.Method != http.MethodGet && r.Method != http.MethodHead && r.URL.Path != mcpPath {
 			s.log.Info("request", "key", c.name, "method", r.Method, "path", r.URL.Path, "code", seen.status, "ms", time.Since(began).Milliseconds(), "trace", c.trace)
 		}
 		if fault == http.ErrAbortHandler {

@@ -14,15 +14,15 @@ import (
 // newMCP returns the handler for models. Their keys are those of the API, and each tool asks for its scope.
 func (s *Server) newMCP() http.Handler {
 	return mcpserver.Handler(mcpserver.New(mcpserver.Config{
-		Actions: s.actions, Scraper: s.scraper, Version: s.cfg.Version, Allow: allowTool,
+		Actions: s.actions, Scraper: s.scraper, Version: s.cfg.Version, Allow: s.allowTool,
 		Explain: func(ctx context.Context, url, site string) (json.RawMessage, error) {
 			return actions.Explain(ctx, s.cfg.Explain, url, site)
 		},
 	}))
 }
 
-// allowTool says whether the key of a request allows a tool.
-func allowTool(ctx context.Context, needed apikeys.Scope, site string) error {
+// allowTool says whether the key of a request allows a tool. Tools that do more than read are in the log.
+func (s *Server) allowTool(ctx context.Context, needed apikeys.Scope, site string) error {
 	c := callerOf(ctx)
 	switch {
 	case !c.Scope.Allows(needed):
@@ -31,6 +31,9 @@ func allowTool(ctx context.Context, needed apikeys.Scope, site string) error {
 		return errors.New("the key is for some sites only")
 	case site != "" && site != mcpserver.AllSites && !c.AllowsSite(site):
 		return &actions.NotFound{What: "site", Name: site}
+	}
+	if needed != apikeys.Read {
+		s.log.Info("tool", "key", c.name, "scope", needed, "trace", c.trace)
 	}
 	return nil
 }

@@ -133,7 +133,7 @@ class Client:
         return self._send("GET", _path("/v1/sites/{}/pages/{}/content", site, key), params=_params({"version": version})).content
 
     def export(self, site, **choice):
-        """Iterate over the pages of a site as objects. Choice: fields (a list), failed, since."""
+        """Iterate over the pages of a site as objects. Choice: fields (a list), all, noindex, since."""
         with self._stream(_path("/v1/sites/{}/export", site), _params({"format": "jsonl", **choice})) as answer:
             for line in answer.iter_lines():
                 yield json.loads(line)

@@ -62,7 +62,7 @@ export interface Site {
 export interface SiteChange { state?: "active" | "paused" | "disabled"; description?: string; settings?: Settings }
 export interface Crawl { id: string; status: "crawling" | "finished" | "paused"; counts: Counts; completePercent: number }
 
-/** A URL or page with the fields that were asked for (docs/fields.md). */
+/** A URL or page with the fields that were asked for (docs/hce.md, Fields). */
 export type Page = Record<string, any>;
 
 export interface Choice {
@@ -70,7 +70,7 @@ export interface Choice {
 }
 
 export interface Version { number: number; stored?: string; bytes: number }
-export interface ExportChoice { format?: "jsonl" | "csv" | "sitemap" | "warc"; fields?: string[]; failed?: boolean; since?: string }
+export interface ExportChoice { format?: "jsonl" | "csv" | "sitemap" | "warc"; fields?: string[]; all?: boolean; noindex?: boolean; since?: string }
 export interface Status {
   state: "ok" | "unhealthy"; reasons?: string[]; managers?: Record<string, string>; pauses?: Record<string, string>; silentNodes?: string[];
   refusedNodes?: string[];

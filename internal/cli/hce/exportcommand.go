@@ -170,9 +170,11 @@ func (e exportOptions) pageCondition(format export.Format, now time.Time) (strin
 	default:
 		parts = append(parts, export.Fetched)
 	}
-	// A row that another program has put may lack the date of its content: the fetch is the best guess.
-	for _, o := range []struct{ option, text, condition string }{
-		{"--since", e.since, "(`ContentDate`>='%[1]s' OR `ContentDate` IS NULL AND `UDate`>='%[1]s')"}, {"--fetched-since", e.fetchedSince, "`UDate`>='%[1]s'"},
+	for _, o := range []struct {
+		option, text string
+		condition    func(since string) string
+	}{
+		{"--since", e.since, export.SinceWhere}, {"--fetched-since", e.fetchedSince, func(since string) string { return "`UDate`>='" + since + "'" }},
 	} {
 		if o.text == "" {
 			continue
@@ -181,7 +183,7 @@ func (e exportOptions) pageCondition(format export.Format, now time.Time) (strin
 		if err != nil {
 			return "", command.Refusal{Err: err}
 		}
-		parts = append(parts, fmt.Sprintf(o.condition, at.UTC().Format(time.DateTime)))
+		parts = append(parts, o.condition(at.UTC().Format(time.DateTime)))
 	}
 	if e.where != "" {
 		own, err := whereCondition(e.where)
