@@ -62,7 +62,7 @@ var dialers = map[string]string{
 	"cli/hce/doctormachine.go":     "to the ports and proxies that hce doctor checks",
 	"cli/node/faults.go":           "to the status port of the daemon of this machine",
 	"webserver/control/control.go": "to a socket of this machine",
-	"cmd/hce-webserver/run.go":     "to the Web Store that the operator names",
+	"webserver/program/run.go":     "to the Web Store that the operator names",
 	"places/placestest/":           "a helper of tests",
 	"testrelay/":                   "a helper of tests", "storage/sqldb/mariadbtest/": "a helper of tests",
 }
@@ -207,6 +207,7 @@ var arrows = map[string][]string{
 
 	"webserver/crawler":    {"webserver/folder", "webserver/handshake", "webserver/journal", "webserver/packet"},
 	"webserver/fileserver": {"webserver/folder", "webserver/packet"},
+	"webserver/program":    {"webserver", "webserver/control", "webserver/crawler", "webserver/fileserver", "webserver/webstore"},
 	"webserver/webstore":   {"webserver/handshake", "webserver/journal", "webserver/packet"},
 
 	"webserver/webstore/sinktest": {"webserver/packet", "webserver/webstore"},

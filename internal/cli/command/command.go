@@ -120,6 +120,25 @@ func (c *Command) Add(sub *Command) {
 	c.cobra.AddCommand(sub.cobra)
 }
 
+// AddAs is Add for a command of another program, which gets a name of its own here. called is how that program calls
+// it, such as "hce-search": its description and its examples say what c calls it.
+func (c *Command) AddAs(name, called string, sub *Command) {
+	sub.replaceCalls(called, c.text.Name+" "+name)
+	sub.cobra.Use = name + strings.TrimPrefix(sub.cobra.Use, sub.text.Name)
+	sub.text.Name = name
+	c.Add(sub)
+}
+
+// replaceCalls replaces the calls of a program in texts: those in quotes, and those of examples, at the start of a line or
+// behind "|".
+func (c *Command) replaceCalls(called, other string) {
+	c.cobra.Long = strings.ReplaceAll(c.cobra.Long, `"`+called+" ", `"`+other+" ")
+	c.cobra.Example = strings.NewReplacer("  "+called+" ", "  "+other+" ", "| "+called+" ", "| "+other+" ").Replace(c.cobra.Example)
+	for _, sub := range c.subs {
+		sub.replaceCalls(called, other)
+	}
+}
+
 // textValue is an option with a value. Its type is the name of the value in the help.
 type textValue struct {
 	text *string
