@@ -12,7 +12,7 @@ import (
 
 	"hce/dc/internal/apps/ose/folder"
 	"hce/dc/internal/cli/command"
-	"hce/dc/internal/cli/hce"
+	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/files"
 )
 
@@ -36,7 +36,7 @@ func exitOf(err error) int {
 	case errors.As(err, &fault), errors.Is(err, folder.ErrNoTarget), errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist):
 		return command.ExitRefused
 	}
-	return hce.Exit(err)
+	return subcommand.ExitOf(err)
 }
 
 // program is ose.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"hce/dc/internal/apps/search/feed"
@@ -16,6 +15,7 @@ import (
 	"hce/dc/internal/apps/search/processor"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/service"
+	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/files"
 )
@@ -111,7 +111,7 @@ func clusterOptions(c *command.Command, o *options) {
 }
 
 func (r *run) newCluster() *cluster {
-	return &cluster{server: r.server, config: r.client, data: r.data, talk: r.talk}
+	return &cluster{options: subcommand.Options{Server: r.server, Config: r.client, Data: r.data}, talk: r.talk}
 }
 
 func (p program) indexCommand() *command.Command {
@@ -272,11 +272,7 @@ func parseNumber(option, text string, least, most int64) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < least || n > most {
-		return 0, fmt.Errorf("%s %q is not a number from %d to %d", option, text, least, most)
-	}
-	return n, nil
+	return command.ParseNumber(option, text, least, most)
 }
 
 func (p program) rebuildCommand() *command.Command {
