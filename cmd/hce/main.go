@@ -5,14 +5,13 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
 	"runtime/debug"
-	"syscall"
 
 	archive "hce/dc/internal/apps/archive/program"
 	ose "hce/dc/internal/apps/ose/program"
 	search "hce/dc/internal/apps/search/program"
 	webserver "hce/dc/internal/apps/webserver/program"
+	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/hce"
 	"hce/dc/internal/daemon/load"
 	"hce/dc/internal/engine"
@@ -22,8 +21,7 @@ import (
 
 func main() {
 	process.RunIfWorker(storage.Evaluate, nil)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process
+	ctx := command.SignalContext()
 	c := hce.Command(ctx, openEngine, os.Stdout, os.Stderr)
 	c.AddAs("archive", "archive", archive.Command(ctx, os.Stdout, os.Stderr))
 	c.AddAs("ose", "ose", ose.Command(ctx, os.Stdout, os.Stderr))

@@ -225,6 +225,7 @@ var arrows = map[string][]string{
 	"archive/wordcount":   {"archive", "archive/repository"},
 
 	"cli/client":         {"cli/command", "cli/service"},
+	"cli/command":        {"cli/plaintext"},
 	"cli/crawlprogram":   {"cli/command", "cli/taskprogram"},
 	"cli/daemonprogram":  {"cli/command"},
 	"cli/processprogram": {"cli/command", "cli/taskprogram"},

@@ -99,6 +99,15 @@ func New(text Text, run func() int) *Command {
 	return c
 }
 
+// NewGroup returns a command that has only sub-commands.
+func NewGroup(text Text, subs ...*Command) *Command {
+	c := New(text, nil)
+	for _, sub := range subs {
+		c.Add(sub)
+	}
+	return c
+}
+
 // Config declares --config, the path of the ini file of a program. Its help says where
 // config.Open looks for the file without the option.
 func (c *Command) Config(path *string, program string) {
@@ -199,6 +208,14 @@ func (v listValue) Type() string          { return v.name }
 func (c *Command) Networks(list *string, help string) {
 	c.Alias("allow-networks", "allow-network")
 	c.Text(list, "allow-network", "", "LIST", help)
+}
+
+// CheckNetworks refuses a value of --allow-network that is no list of networks.
+func CheckNetworks(list string) error {
+	if _, err := config.Networks(list); err != nil {
+		return Refuse("--allow-network has %w", err)
+	}
+	return nil
 }
 
 // List declares the option --long VALUE, which may be given several times.

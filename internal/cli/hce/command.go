@@ -35,7 +35,7 @@ type OpenEngine func(ctx context.Context, dir, networks string) (Engine, error)
 // Command returns hce with all sub-commands. When ctx is done, they end in order.
 func Command(ctx context.Context, open OpenEngine, out, talk io.Writer) *command.Command {
 	p := subcommand.Program{Ctx: ctx, Out: out, Talk: talk}
-	root := command.New(command.Text{
+	return command.NewGroup(command.Text{
 		Name: "hce", Summary: "crawls sites, and shows and exports their pages", UsageError: command.ExitRefused,
 		Description: `hce talks to the dc-daemon of --server, of --config, or of this machine. If none runs, hce
 works in a folder of its own ($XDG_DATA_HOME/hce, or --data) and crawls by itself.
@@ -50,11 +50,6 @@ addresses without a scheme, sites and URLs that are not known.`,
   hce export example.org --format csv --out pages.csv
   hce doctor`,
 		ExitStatus: subcommand.ExitText,
-	}, nil)
-	for _, sub := range []*command.Command{
-		crawlCommand(p, open), siteCommand(p), urlcommands.URLCommand(p), urlcommands.PageCommand(p), urlcommands.ExplainCommand(p), overview.StatusCommand(p), overview.TopCommand(p), exportCommand(p), extractCommand(p), importCommand(p), repairCommand(p), doctor.Command(p),
-	} {
-		root.Add(sub)
-	}
-	return root
+	},
+		crawlCommand(p, open), siteCommand(p), urlcommands.URLCommand(p), urlcommands.PageCommand(p), urlcommands.ExplainCommand(p), overview.StatusCommand(p), overview.TopCommand(p), exportCommand(p), extractCommand(p), importCommand(p), repairCommand(p), doctor.Command(p))
 }

@@ -77,7 +77,7 @@ type crawl struct {
 }
 
 func (c *crawl) runCrawl() error {
-	if err := cmp.Or(c.checkOut(), subcommand.CheckNetworks(c.o.Networks)); err != nil {
+	if err := cmp.Or(c.checkOut(), command.CheckNetworks(c.o.Networks)); err != nil {
 		return err
 	}
 	if err := c.readList(); err != nil { // after these: it may wait for stdin

@@ -3,7 +3,6 @@ package hce
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -59,9 +58,7 @@ more, and the text in the format.`,
 
 // reportExtract prints an error for a person.
 func reportExtract(p subcommand.Program, err error) error {
-	if err != nil && !errors.Is(err, command.ErrWithErrors) {
-		fmt.Fprintf(p.Talk, "hce: %s\n", subcommand.DescribeError(err))
-	}
+	command.PrintError(p.Talk, "hce", err)
 	return err
 }
 

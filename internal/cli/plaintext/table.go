@@ -63,6 +63,16 @@ func Clean(text string) string {
 	}, text))
 }
 
+// CleanLines makes text safe for a terminal, and keeps its line breaks and tabs.
+func CleanLines(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '\n' || c == '\t' || unicode.IsGraphic(c) {
+			return c
+		}
+		return unicode.ReplacementChar
+	}, text)
+}
+
 // Cut shortens text to most characters.
 func Cut(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {

@@ -22,6 +22,9 @@ func TestTable(t *testing.T) {
 			t.Errorf("%d: %s", n, got)
 		}
 	}
+	if got, want := CleanLines("a\x1b[31m\tb\nc\u00a0d\x9b\u202e\xffé"), "a\ufffd[31m\tb\nc\u00a0d\ufffd\ufffd\ufffdé"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	if got := Cut("äöüß", 3); got != "äö…" {
 		t.Error(got)
 	}

@@ -3,15 +3,12 @@ package subcommand
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/strict"
-	"hce/dc/internal/config"
 	"hce/dc/internal/files"
 )
 
@@ -66,11 +63,7 @@ func (p Program) NewLeaf(text command.Text, o *Options, do func(s *Session) erro
 		err := do(s)
 		s.CloseAll()
 		err = files.ExplainFull(out.firstFailure(err), s.workDir())
-		if err != nil && !errors.Is(err, command.ErrWithErrors) {
-			for line := range strings.SplitSeq(DescribeError(err), "\n") {
-				fmt.Fprintf(p.Talk, "hce: %s\n", line)
-			}
-		}
+		command.PrintError(p.Talk, "hce", err)
 		return ExitOf(err)
 	})
 	o.DeclarePlace(c)
@@ -88,32 +81,12 @@ func (o *Options) DeclarePlace(c *command.Command) {
 
 // NewGroup returns a command that has only sub-commands.
 func NewGroup(name, summary, description, examples string, subs ...*command.Command) *command.Command {
-	c := command.New(command.Text{
+	return command.NewGroup(command.Text{
 		Name: name, Summary: summary, Description: description, Examples: examples, ExitStatus: ExitText, UsageError: command.ExitRefused,
-	}, nil)
-	for _, sub := range subs {
-		c.Add(sub)
-	}
-	return c
-}
-
-// DescribeError returns the message of an error for a person.
-func DescribeError(err error) string {
-	if errors.Is(err, context.Canceled) {
-		return "interrupted"
-	}
-	return err.Error()
+	}, subs...)
 }
 
 // DeclareNetworks adds --allow-network.
 func DeclareNetworks(c *command.Command, list *string) {
 	c.Networks(list, "networks that are not public and may be fetched, such as 127.0.0.0/8; without a running daemon")
-}
-
-// CheckNetworks refuses networks that crawler-task would refuse in the middle of the crawl.
-func CheckNetworks(list string) error {
-	if _, err := config.Networks(list); err != nil {
-		return command.Refuse("--allow-network has %w", err)
-	}
-	return nil
 }

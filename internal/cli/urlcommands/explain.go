@@ -84,7 +84,7 @@ func explainURL(s *subcommand.Session, typed string, e explanation) error {
 	if err != nil {
 		return command.Refusal{Err: err}
 	}
-	if err := subcommand.CheckNetworks(s.Networks); err != nil {
+	if err := command.CheckNetworks(s.Networks); err != nil {
 		return err
 	}
 	args := []string{"--explain", u.Text}

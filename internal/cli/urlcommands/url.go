@@ -106,7 +106,7 @@ func listURLs(s *subcommand.Session, ls urlLs, typed string) error {
 		return command.Refuse("--ini and --allow-network are for --reasons")
 	}
 	limit, err := command.ParseNumber("--limit", ls.limit, 0, 1<<40)
-	if err = cmp.Or(err, subcommand.CheckNetworks(s.Networks)); err != nil {
+	if err = cmp.Or(err, command.CheckNetworks(s.Networks)); err != nil {
 		return command.Refusal{Err: err}
 	}
 	where, err := ls.rowCondition()

@@ -37,7 +37,7 @@ const (
 // settings are those of the ini file.
 type settings struct {
 	app       config.Application
-	warnings  []string
+	file      *config.File
 	dir       string
 	feed      feed.Config
 	manager   manager.Config
@@ -55,7 +55,7 @@ func readSettings(path string) (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &settings{app: f.Application(name, "stderr", lineFormat)}
+	s := &settings{file: f, app: f.Application(name, "stderr", lineFormat)}
 	if s.app.Log.Format == lineFormat {
 		s.app.Log.Handler = func(out io.Writer, o *slog.HandlerOptions) slog.Handler { return seedlog.New(out, s.app.Name, o.Level) }
 	}
@@ -64,7 +64,6 @@ func readSettings(path string) (*settings, error) {
 	s.readManager(f.Section("Manager"))
 	s.readProcessor(f.Section("Processor"))
 	s.readFrontend(f.Section("Frontend"))
-	s.warnings = f.Unknown()
 	return s, f.Err()
 }
 
@@ -138,9 +137,7 @@ func (s *settings) openLog(talk io.Writer) (*slog.Logger, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, w := range s.warnings {
-		log.Warn("configuration", "warning", w)
-	}
+	s.file.LogUnknown(log)
 	return log, out.Close, nil
 }
 

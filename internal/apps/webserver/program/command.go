@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"hce/dc/internal/apps/webserver"
 	"hce/dc/internal/apps/webserver/control"
@@ -72,11 +70,7 @@ With --check-config: 0 the configuration is valid; 1 it is not.`
 
 // Command returns hce-webserver with all sub-commands.
 func Command() *command.Command {
-	c := command.New(text, nil)
-	for _, sub := range []*command.Command{ServeCommand(), storeCommand(), ctlCommand()} {
-		c.Add(sub)
-	}
-	return c
+	return command.NewGroup(text, ServeCommand(), storeCommand(), ctlCommand())
 }
 
 // ServeCommand returns the sub-command serve.
@@ -124,8 +118,6 @@ func (o *options) sendCommand(words []string, asJSON bool) int {
 	if err != nil {
 		return reportFailure(command.ExitRefused, err)
 	}
-	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer cancel()
 	request := control.Request{Command: words[0]}
 	for i, w := range words[1:] {
 		if i > 0 {
@@ -133,7 +125,7 @@ func (o *options) sendCommand(words []string, asJSON bool) int {
 		}
 		request.Reason += w
 	}
-	r, err := control.Ask(ctx, s.server.DataDir, request)
+	r, err := control.Ask(command.SignalContext(), s.server.DataDir, request)
 	switch {
 	case err != nil:
 		return reportFailure(command.ExitFailed, err)

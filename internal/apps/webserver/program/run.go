@@ -39,9 +39,7 @@ func (o *options) runWithSettings(work func(context.Context, settings) error, co
 		return reportFailure(command.ExitFailed, err)
 	}
 	defer out.Close()
-	for _, unknown := range f.Unknown() {
-		s.log.Warn("configuration", "problem", unknown)
-	}
+	f.LogUnknown(s.log)
 	client := fetch.New(fetch.Config{AllowedNetworks: s.serverNetworks})
 	defer client.Close()
 	s.server.Log, s.server.Crawler.DialServers, s.server.Crawler.DialStore = s.log, client.Dial, (&net.Dialer{}).DialContext
@@ -61,19 +59,18 @@ func (s *settings) openLog(console bool) (*config.Output, error) {
 			return nil, fmt.Errorf("folder of the log: %w", err)
 		}
 	}
-	log, level, out, err := s.app.Log.Open(os.Stderr)
-	if err != nil {
-		return nil, err
-	}
-	s.log = log
 	if s.app.Log.Format == "text" {
-		var w io.Writer = out
-		if console && s.app.Log.File != "" {
-			w = io.MultiWriter(out, os.Stderr)
+		s.app.Log.Handler = func(w io.Writer, o *slog.HandlerOptions) slog.Handler {
+			if console && s.app.Log.File != "" {
+				w = io.MultiWriter(w, os.Stderr)
+			}
+			return seedlog.New(w, s.app.Name, o.Level)
 		}
-		s.log = slog.New(seedlog.New(w, s.app.Name, level))
 	}
-	return out, nil
+	var out *config.Output
+	var err error
+	s.log, _, out, err = s.app.Log.Open(os.Stderr)
+	return out, err
 }
 
 // untilSignal returns a context that ends at SIGTERM and SIGINT. The second of them ends the process.
