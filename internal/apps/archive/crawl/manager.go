@@ -22,7 +22,7 @@ import (
 
 // Config says how sites are crawled.
 type Config struct {
-	Depth     int           // links from a start URL; below 0: no limit
+	Depth     int           // links from a start URL, at least 0
 	Interval  time.Duration // from the start of a round to that of the next one; 0: one round
 	Instances int           // jobs at once, at least 1
 	Filters   []string      // names of filters; see package filter
