@@ -197,3 +197,6 @@ func NeedsOf(names []string) (needs pages.Needs) {
 	}
 	return needs
 }
+
+// URLFields are the fields of a line about a URL, of hce url ls --json and of hce crawl --json.
+var URLFields = []string{"url", "urlMd5", "site", "status", "httpCode", "firstCode", "finalUrl", "contentType", "size", "depth", "crawled", "found", "errors", "milliseconds"}
