@@ -34,15 +34,15 @@ type addressed struct {
 
 // requestAddresses returns the addresses that requests to the name may use, in ascending order. A name
 // without an address, whose requests will fail, has none.
-func (j *Job) requestAddresses(ctx context.Context, name string) []netip.Addr {
-	c := &j.addressed
+func (r *environment) requestAddresses(ctx context.Context, name string) []netip.Addr {
+	c := r.addressed
 	c.mu.Lock()
 	known, ok := c.names[name]
 	c.mu.Unlock()
-	if ok && j.Now().Before(known.ends) {
+	if ok && r.Now().Before(known.ends) {
 		return known.list
 	}
-	list, err := j.Fetch.Addresses(ctx, name)
+	list, err := r.Fetch.Addresses(ctx, name)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil
@@ -54,7 +54,7 @@ func (j *Job) requestAddresses(ctx context.Context, name string) []netip.Addr {
 	if c.names == nil || len(c.names) >= maxAddressed {
 		c.names = map[string]addressed{}
 	}
-	c.names[name] = addressed{list, j.Now().Add(addressesTTL)}
+	c.names[name] = addressed{list, r.Now().Add(addressesTTL)}
 	return list
 }
 
@@ -66,7 +66,7 @@ func (j *Job) requestAddresses(ctx context.Context, name string) []netip.Addr {
 // stop the others. With several requests at once the gap is counted from start to start, so it is the
 // longer one; otherwise the host's gate would not see when a request starts behind this one.
 func (v *visit) enterAddresses(waiting context.Context, target string) error {
-	if v.patience <= 0 || v.proxy != nil || v.Config.AddressNames < 0 {
+	if v.patience <= 0 || v.proxy != nil || v.env.Config.AddressNames < 0 {
 		return nil
 	}
 	u, err := canonical.Net(target)
@@ -78,13 +78,13 @@ func (v *visit) enterAddresses(waiting context.Context, target string) error {
 		v.gap = v.delay
 	}
 	limited := waiting
-	if limit := time.Duration(v.batch.MaxHostWait) * time.Millisecond; limit > 0 && !v.admitted {
+	if limit := time.Duration(v.env.batch.MaxHostWait) * time.Millisecond; limit > 0 && !v.admitted {
 		var cancel context.CancelFunc
 		limited, cancel = context.WithTimeout(waiting, limit)
 		defer cancel()
 	}
-	for _, addr := range v.requestAddresses(limited, u.Hostname()) {
-		pass, err := v.Gates.AcquireAddress(limited, u.Hostname(), addr, v.Config.AddressNames, v.gap, v.settings.Concurrency)
+	for _, addr := range v.env.requestAddresses(limited, u.Hostname()) {
+		pass, err := v.env.Gates.AcquireAddress(limited, u.Hostname(), addr, v.env.Config.AddressNames, v.gap, v.settings.Concurrency)
 		switch {
 		case err == nil && pass != nil:
 			v.shared = append(v.shared, pass)
@@ -92,10 +92,10 @@ func (v *visit) enterAddresses(waiting context.Context, target string) error {
 		case waiting.Err() != nil:
 			return budget.ErrNoTime
 		case limited.Err() != nil:
-			return notYet{v.host, v.Now().Add(v.gap)}
+			return notYet{v.host, v.env.Now().Add(v.gap)}
 		default:
 			err = fmt.Errorf("acquire address gate: %w", err)
-			v.failBatch(err)
+			v.env.failBatch(err)
 			return err
 		}
 	}

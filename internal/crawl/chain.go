@@ -1,8 +1,6 @@
 package crawl
 
 import (
-	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -24,8 +22,6 @@ type chains struct {
 	next  map[chainKey][]string // parts that continue a page, in the order of the page
 	of    map[chainKey]chainKey // first page, by part
 }
-
-type chainKey struct{ site, url string }
 
 type chain struct {
 	number int64
@@ -53,14 +49,6 @@ func (c *collection) continueChain(target string) {
 	next := it.nextPassItem(row)
 	next.URL.ChainID = &number
 	it.found = append(it.found, next)
-}
-
-// chainKey returns the key of the first page of the item's chain, which may be the item.
-func (it *item) chainKey() chainKey {
-	if it.chainOf.url != "" {
-		return it.chainOf
-	}
-	return chainKey{it.SiteID, it.URLID}
 }
 
 // joinChain records that part continues page in the chain of first. It returns the number of the
@@ -127,9 +115,9 @@ func (c *chains) crawledParts(first chainKey, crawled map[chainKey]bool) []strin
 	return list
 }
 
-// endChains stores the lists of the chains with their first pages, and releases the rows of
+// listChains returns the results that store the lists of the chains with their first pages, and release the rows of
 // those.
-func (r *batchRun) endChains(ctx context.Context, all []*item) error {
+func (r *pageReader) listChains(all []*item, now time.Time) []wire.SiteFetched {
 	crawled := map[chainKey]bool{}
 	for _, it := range all {
 		if it.started && !it.empty {
@@ -139,7 +127,7 @@ func (r *batchRun) endChains(ctx context.Context, all []*item) error {
 	bySite := map[string][]wire.Fetched{}
 	r.chains.mu.Lock()
 	for first, c := range r.chains.begun {
-		date := string(wire.DateOf(r.Now()))
+		date := string(wire.DateOf(now))
 		result := wire.Fetched{URLMd5: first.url, At: c.at, Set: wire.Patch{"Status": int64(wire.StatusCrawled), "TcDate": date, "UDate": date}}
 		if parts := r.chains.crawledParts(first, crawled); len(parts) > 0 {
 			result.Files = []wire.File{{Type: wire.ContentChain, Data: []byte(strings.Join(parts, "\n") + "\n")}}
@@ -151,8 +139,5 @@ func (r *batchRun) endChains(ctx context.Context, all []*item) error {
 	for site, results := range bySite {
 		list = append(list, wire.SiteFetched{Site: site, Results: results})
 	}
-	if err := r.keepResults(ctx, list); err != nil {
-		return fmt.Errorf("store the lists of chains: %w", err)
-	}
-	return nil
+	return list
 }

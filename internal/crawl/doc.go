@@ -20,7 +20,7 @@
 //
 // The state of a batch has four parts, each of which embeds the one before it:
 //
-//	environment    the job, the batch, its time, slots and memory of bodies; a visit has this part alone
+//	environment    the batch, its time, slots and memory of bodies; visits and the reader of pages have this part alone
 //	resultStore    stores results of sites
 //	planner        sites, settings and marked rows of items
 //	batchRun       queues, passes, pages and links

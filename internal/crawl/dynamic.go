@@ -66,7 +66,7 @@ func (v *visit) renderPage(ctx context.Context, target string) (*answer, error) 
 	if err := hops.reserveMemory(ctx); err != nil {
 		return nil, err
 	}
-	page, err := v.Browser.Get(ctx, r)
+	page, err := v.env.Browser.Get(ctx, r)
 	hops.awaitCheck()
 	if err == nil {
 		size := cap(page.Body)
@@ -76,7 +76,7 @@ func (v *visit) renderPage(ctx context.Context, target string) (*answer, error) 
 		v.memory.Keep(int64(size))
 	} else {
 		if seen, _ := faultsOf(err); seen != nil && seen.Kind != browser.Guard && seen.Kind != browser.Cancelled {
-			v.tally.countRequest(&fetch.Response{Code: seen.Code}, err)
+			v.env.tally.countRequest(&fetch.Response{Code: seen.Code}, err)
 		}
 		if v.cut && browser.KindOf(err) == browser.TimeOver {
 			return nil, budget.ErrNoTime
@@ -95,7 +95,7 @@ func (v *visit) renderPage(ctx context.Context, target string) (*answer, error) 
 	for _, hop := range page.Redirects {
 		response.Redirects = append(response.Redirects, fetch.Hop{URL: hop.URL, Code: hop.Code, Exchange: renderedHop(plain.Method, hop, page.Started)})
 	}
-	v.tally.countRequest(response, nil)
+	v.env.tally.countRequest(response, nil)
 	if set := newCookies(page.Cookies, r.Cookie); len(set) > 0 {
 		if final, err := canonical.Net(page.FinalURL); err == nil {
 			plain.Jar.SetCookies(final, http.Header{"Set-Cookie": set})

@@ -3,24 +3,41 @@ package crawl
 import (
 	"context"
 	"log/slog"
+	"net"
+	"net/netip"
 	"sync"
 	"time"
 
+	"hce/dc/hostgate"
+	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/cookies"
+	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/headerrotation"
+	"hce/dc/internal/crawl/robotscache"
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
 )
 
-// environment is what all stages of a batch share: the job, the batch, its time and the limits of its requests. A visit
-// has it, and nothing else of the batch.
+// environment is what the visits of a batch share: its time, the limits of its requests, and what sends them.
 type environment struct {
-	*Job
+	Fetch   Fetcher
+	Browser Browser
+	Gates   Gates
+	Proxies ProxyTable
+	Config  settings.Config
+	Now     func() time.Time
+	// ProjectLog opens the log of a site's project by the suffix of its file. It may be nil.
+	ProjectLog func(suffix string) *slog.Logger
+
 	batch wire.Batch
 	place placement.Placement // of the start of the batch
 	log   *slog.Logger
+
+	robots    *robotscache.Cache
+	addressed *addressCache
 
 	start    time.Time
 	deadline time.Time // zero: none
@@ -78,3 +95,50 @@ func (r *environment) failBatch(err error) {
 
 // realTime reports whether a client waits for the batch.
 func (r *environment) realTime() bool { return r.batch.CrawlerType == wire.CrawlRealTime }
+
+// logOf returns the log of an item: that of its site's project, if it has one.
+func (r *environment) logOf(it *item) *slog.Logger {
+	if r.ProjectLog == nil || it.settings == nil || it.settings.Suffix == "" {
+		return r.log
+	}
+	return r.ProjectLog(it.settings.Suffix).With("batch", r.batch.ID)
+}
+
+// isOver reports whether no further item may be started.
+func (r *environment) isOver(ctx context.Context) bool {
+	return ctx.Err() != nil || (!r.deadline.IsZero() && !r.Now().Before(r.deadline))
+}
+
+// ProxyTable is the part of the repository that knows proxies of sites.
+type ProxyTable interface {
+	// Proxies reads the stored proxies of a site. ProxyFault counts a fault of one.
+	Proxies(ctx context.Context, site string) ([]wire.Proxy, error)
+	ProxyFault(ctx context.Context, site, host string, disabled bool) error
+}
+
+// Fetcher sends requests behind the egress guard; see fetch.Client.
+type Fetcher interface {
+	Get(ctx context.Context, r fetch.Request) (*fetch.Response, error)
+	Resolve(ctx context.Context, host string) error
+	Addresses(ctx context.Context, host string) ([]netip.Addr, error)
+	Dial(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Browser renders pages; see browser.Browser.
+type Browser interface {
+	Get(ctx context.Context, r browser.Request) (*browser.Page, error)
+}
+
+// Gates keeps requests to one host apart; see hostgate.Gates.
+type Gates interface {
+	Acquire(ctx context.Context, host string, delay time.Duration, concurrency int) (*hostgate.Pass, error)
+	AcquireAddress(ctx context.Context, name string, addr netip.Addr, limit int, delay time.Duration, concurrency int) (*hostgate.Pass, error)
+	Next(host string, delay time.Duration, concurrency int, now time.Time) (at time.Time, inFlight bool, err error)
+}
+
+// overtime is how long a running request may continue after the batch's time limit. An
+// item that this cuts off is handed back.
+const overtime = 20 * time.Second
+
+// overtimeRealTime is the same for a real-time batch. The next stage needs the rest.
+const overtimeRealTime = 100 * time.Millisecond

@@ -169,7 +169,7 @@ func (j *Job) explainURL(ctx context.Context, raw, siteID string, depth int64, f
 	}
 	r, ctx := j.newRun(ctx, wire.Batch{CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead}, j.Log)
 	defer r.cancel()
-	r.last, r.dry, r.rotator, r.place = true, true, j.Rotator.Unsaved(), place
+	r.reader.last, r.dry, r.rotator, r.place = true, true, j.Rotator.Unsaved(), place
 	site, it, err := r.explainItem(ctx, e, stored)
 	if err != nil {
 		return nil, fmt.Errorf("explain %s: %w", raw, err)
@@ -209,7 +209,7 @@ func (j *Job) explainURL(ctx context.Context, raw, siteID string, depth int64, f
 
 // explainItem returns the item that a batch would have, and fills in what is known of it.
 func (r *batchRun) explainItem(ctx context.Context, e *Explanation, stored *wire.Site) (*siteWork, *item, error) {
-	rows, err := r.Data.Rows(ctx, stored.ID, []string{e.URLMd5})
+	rows, err := r.data.Rows(ctx, stored.ID, []string{e.URLMd5})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -288,7 +288,7 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 	if err == nil {
 		answer, err = v.robotsRules(ctx, v.item.target)
 	}
-	if err := errors.Join(v.brokenBy(), ctx.Err()); err != nil {
+	if err := errors.Join(v.env.brokenBy(), ctx.Err()); err != nil {
 		return err
 	}
 	if err != nil {

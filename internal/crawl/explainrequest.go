@@ -74,7 +74,7 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedF
 	if err != nil {
 		return f
 	}
-	out := r.readOutcome(ctx, page{item: it, answer: a})
+	out := r.reader.readOutcome(ctx, page{item: it, answer: a})
 	f.ErrorNames, f.ContentType, f.Charset = it.url.ErrorMask.Names(), it.url.ContentType, it.url.Charset
 	f.Robots, f.Until, f.Canonical = robotsOf(&it.url), it.url.UnavailableAfter, it.url.Canonical
 	f.LinksI, f.LinksE = it.url.LinksI, it.url.LinksE

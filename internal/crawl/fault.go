@@ -68,32 +68,6 @@ func faultsOf(err error) (seen *browser.Fault, plain *fetch.Fault) {
 	return nil, nil
 }
 
-// codeBits returns the error bits of an answer with an HTTP code of 400 or more, 0 for others: the same
-// for a page in a browser (docs/spec/crawling.md 2.8).
-func (a *answer) codeBits() wire.ErrorMask {
-	switch code := a.Code; {
-	case code < 400:
-		return 0
-	case code == http.StatusUnauthorized || code == http.StatusProxyAuthRequired:
-		return wire.ErrHTTP | wire.ErrAuthorization
-	case code == http.StatusForbidden:
-		return wire.ErrHTTP | wire.ErrForbidden
-	}
-	return wire.ErrHTTP
-}
-
-// isUnrequested reports whether an answer is a part of a page, or says that the page has not changed,
-// although the request did not ask for that. Such an answer is no page (RFC 9110 14.2, 15.4.5).
-func (a *answer) isUnrequested() bool {
-	switch a.Code {
-	case http.StatusNotModified:
-		return true // an answer to a condition is not read
-	case http.StatusPartialContent:
-		return a.RequestHeader.Get("Range") == ""
-	}
-	return false
-}
-
 // isConditional reports whether a request may be answered by 304.
 func isConditional(h http.Header) bool {
 	return h.Get("If-None-Match") != "" || h.Get("If-Modified-Since") != ""

@@ -16,7 +16,7 @@ import (
 // (docs/spec/crawling.md 5.10). With FEED_PARSER they are crawled already: the entry is
 // their content. With RSS they are crawled in the next pass, or later. done is false if the
 // page is not a feed. stored reports whether the feed itself has to be stored.
-func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) (done, stored bool) {
+func (r *pageReader) gatherFeed(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) (done, stored bool) {
 	parsed, err := feed.Parse(text, feed.Options{
 		ContentType: declaredType(p.Header), Standard: p.settings.StandardFeeds, ZeroItem: p.settings.FeedAsEntry,
 	})
@@ -65,17 +65,17 @@ func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []
 
 // passesDateFilter checks the date of an entry against the site's SQL filters with %PDATE%
 // (docs/spec/crawling.md 5.6).
-func (r *batchRun) passesDateFilter(ctx context.Context, p page, e feed.Entry) bool {
+func (r *pageReader) passesDateFilter(ctx context.Context, p page, e feed.Entry) bool {
 	if e.Date.IsZero() {
 		return true
 	}
-	env := filter.Env{Now: r.Now(), Depth: int(p.url.Depth), SQL: r.rowCondition(ctx, p, string(wire.DateOf(e.Date)))}
+	env := filter.Env{Now: r.env.Now(), Depth: int(p.url.Depth), SQL: r.rowCondition(ctx, p, string(wire.DateOf(e.Date)))}
 	return p.site.filters.AcceptSQL(filter.StageLinks, env)
 }
 
 // keepEntries completes the rows of entries as PROCESSOR_NAME says. A known entry is not
 // crawled again; with FEED_PARSER it gets the content of the feed if that has changed.
-func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entries map[string]feed.Entry, now time.Time) {
+func (r *pageReader) keepEntries(ctx context.Context, out *outcome, p page, entries map[string]feed.Entry, now time.Time) {
 	iterates := p.settings.Processor == settings.RSS && !r.last
 	var there map[string]bool
 	if iterates {
@@ -97,7 +97,7 @@ func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entrie
 		}
 		document, err := e.Document(l.URL.URLMd5, p.url.URL, p.URLID)
 		if err != nil {
-			r.log.Warn("cannot store feed entry", "site", p.SiteID, "url", l.URL.URL, "error", err)
+			r.env.log.Warn("cannot store feed entry", "site", p.SiteID, "url", l.URL.URL, "error", err)
 			continue
 		}
 		u := &l.URL
@@ -106,60 +106,11 @@ func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entrie
 		if u.ContentType == "" {
 			u.ContentType = "text/html" // type of the page of an entry
 		}
-		u.BatchID, u.RawContentMd5 = r.batch.ID, wire.Md5(document)
+		u.BatchID, u.RawContentMd5 = r.env.batch.ID, wire.Md5(document)
 		u.ContentDate, u.SettingsSum = wire.DateOf(now), p.settings.Sum|wire.SumUnprocessed
 		l.Files, l.At = []wire.File{{Type: wire.ContentRaw, Data: document}}, now
-		if r.realTime() {
+		if r.env.realTime() {
 			p.item.extra = append(p.item.extra, p.item.nextPassItem(*u))
 		}
 	}
-}
-
-// isRSS reports whether the item is a feed whose entries are crawled by later passes.
-func (it *item) isRSS() bool { return it.feed && it.settings.Processor == settings.RSS }
-
-// answered selects the entries of feeds for the answer: each URL once. Entries in excess of
-// one per item are limited by maxItems.
-type answered struct {
-	brought map[chainKey]bool // pages that items of later passes come from
-	met     map[chainKey]bool
-	room    int64 // for entries in excess of items; -1: no limit
-	cut     bool
-}
-
-func (r *batchRun) newEntries(work []*item) *answered {
-	a := &answered{brought: map[chainKey]bool{}, met: map[chainKey]bool{}, room: -1}
-	for _, it := range work {
-		a.met[chainKey{it.SiteID, it.URLID}] = true
-		if it.single && !(it.handedBack && r.batch.RemoveUnprocessed) {
-			a.brought[chainKey{it.SiteID, it.url.ParentMd5}] = true
-		}
-	}
-	if most := r.batch.MaxItems; most > 0 {
-		a.room = max(most-int64(len(work)), 0)
-	}
-	return a
-}
-
-// entriesFor returns the entries that replace an item in the answer, or nil.
-func (a *answered) entriesFor(it *item) []wire.BatchItem {
-	var list []wire.BatchItem
-	for _, e := range it.extra {
-		key := chainKey{e.SiteID, e.URLID}
-		if a.met[key] {
-			continue
-		}
-		if len(list) > 0 {
-			if a.room == 0 {
-				a.cut = true
-				break
-			}
-			if a.room > 0 {
-				a.room--
-			}
-		}
-		a.met[key] = true
-		list = append(list, e)
-	}
-	return list
 }

@@ -17,7 +17,7 @@ func (r *planner) passGuards(ctx context.Context, site *siteWork, items []*item)
 	if broken := site.faultOf(r); broken != nil {
 		r.log.Error("suspended site: a setting that limits its requests cannot be read; set it right, then make the site active", "site", site.ID, "error", broken)
 		if r.mayWrite() {
-			if err := r.Data.Suspend(ctx, site.ID, wire.ErrInitialization, len(items)); err != nil && !isSiteGone(err) {
+			if err := r.data.Suspend(ctx, site.ID, wire.ErrInitialization, len(items)); err != nil && !isSiteGone(err) {
 				return nil, err
 			}
 		}

@@ -195,7 +195,7 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 	}
 	v := r.newVisit(it)
 	it.body, it.text = v.memory, r.texts.OpenAccount(0)
-	a, err := it.suppliedAnswer()
+	a, err := suppliedAnswer(it)
 	if a == nil && err == nil {
 		a, err = v.fetchURL(ctx)
 		v.slot.EndRequest()
@@ -226,7 +226,7 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 		r.saves <- out
 	case errors.As(err, &away):
 		r.logOf(it).Info("left to another node", "site", it.SiteID, "url", it.url.URL, "target", away.target, "node", away.owner)
-		r.saves <- r.movedOutcome(it, away, err)
+		r.saves <- movedOutcome(it, away, err, r.Now())
 	case errors.As(err, &refused) && refused.back && it.gaveUp.cause == "":
 		r.recordFailed(it, "put off", refused.bits, err)
 		it.started = false
@@ -263,7 +263,7 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 			r.saves <- it.uncrawledOutcome(0, wire.DateOf(r.Now()))
 			return
 		}
-		r.saves <- r.readOutcome(ctx, page{item: it, answer: a})
+		r.saves <- r.reader.readOutcome(ctx, page{item: it, answer: a})
 	default:
 		r.pages <- page{item: it, answer: a}
 	}
@@ -272,8 +272,8 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 // recordFailed tells why a request of an item failed or was put off.
 func (r *batchRun) recordFailed(it *item, message string, bits wire.ErrorMask, err error) {
 	r.logOf(it).Info(message, "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "error", err)
-	if r.Failed != nil {
-		r.Failed(it.SiteID, err)
+	if r.failed != nil {
+		r.failed(it.SiteID, err)
 	}
 }
 

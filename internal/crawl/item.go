@@ -2,9 +2,11 @@ package crawl
 
 import (
 	"encoding/json"
+	"strings"
 
 	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/settings"
+	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 )
 
@@ -66,99 +68,51 @@ const sitemapType = "application/sitemap+xml"
 // isSitemap reports whether the item's URL is a sitemap.
 func (it *item) isSitemap() bool { return it.row.ContentType == sitemapType }
 
-// outcome is the result that the save stage stores for one item.
-type outcome struct {
-	item     *item
-	result   wire.Fetched
-	bits     wire.ErrorMask // found while the page was read
-	replaced bool           // REPLACE changed the content
-	waits    bool           // its row waits for its RetryDate
-	holds    bool           // the first page of a chain: the row stays held until the batch ends
-	bytes    int
+// countAttempts returns how often the item was asked before in this row of attempts.
+func (it *item) countAttempts() int {
+	if it.row.RetryDate == "" {
+		return 0 // given up, renewed or never asked
+	}
+	return int(it.row.Retries)
 }
 
-// linkBytes estimates the memory of a link.
-const linkBytes = 1 << 10
+// byService reports whether a template gives the address that is requested. Its query may have the key of a service.
+func (it *item) byService() bool { return it.target != it.url.URL && it.target != "" }
 
-// computeMemory computes the memory of the outcome.
-func (o *outcome) computeMemory() {
-	o.bytes = linkBytes * (len(o.result.Links) + len(o.result.Elsewhere))
-	for _, f := range o.result.Files {
-		o.bytes += len(f.Data)
+// publicURL returns a URL as files and messages show it: without its query, if a service was asked for the page.
+func (it *item) publicURL(address string) string {
+	if query := strings.IndexByte(address, '?'); query >= 0 && it.byService() {
+		return address[:query]
 	}
-	for _, l := range o.result.Links {
-		for _, f := range l.Files {
-			o.bytes += len(f.Data)
-		}
-	}
+	return address
 }
 
-// failedOutcome returns the outcome of an item without a page: Status Crawled, State Error and
-// the bits. Code 0 means 400 (docs/spec/crawling.md 2.4, docs/spec/DECISIONS.md 3.1, 6.5).
-func (it *item) failedOutcome(bits wire.ErrorMask, code int, now wire.Date) *outcome {
-	if code == 0 {
-		code = 400
+type chainKey struct{ site, url string }
+
+// chainKey returns the key of the first page of the item's chain, which may be the item.
+func (it *item) chainKey() chainKey {
+	if it.chainOf.url != "" {
+		return it.chainOf
 	}
-	it.empty = true
-	it.url.ErrorMask |= bits | it.noted
-	it.url.Status, it.url.State, it.url.HTTPCode = wire.StatusCrawled, wire.URLError, int64(code)
-	it.url.UDate, it.url.TcDate = now, now
-	if it.started {
-		it.url.Crawled = it.row.Crawled + 1
-	}
-	out := &outcome{item: it, result: wire.Fetched{
-		URLMd5: it.URLID, Crawled: it.started, SiteBits: bits & siteBits,
-		Set: wire.Patch{
-			"Status": int64(wire.StatusCrawled), "State": int64(wire.URLError), "ErrorMask": int64(it.url.ErrorMask),
-			"HTTPCode": int64(code), "UDate": string(now), "TcDate": string(now),
-		},
-	}}
-	if it.site != nil {
-		out.result.SiteBits |= it.settings.Bits
-	}
-	return out
+	return chainKey{it.SiteID, it.URLID}
 }
 
-// leaveUnasked makes a row that robots.txt forbids, and whose URL was never requested, one that no limit counts,
-// like a link that a known robots.txt forbids: it does not matter when robots.txt became known, and a recrawl that
-// asks again leaves the counters as they were.
-func (o *outcome) leaveUnasked() {
-	it := o.item
-	if it.row.Crawled == 0 && !it.row.Root() && it.settings.RobotsNotes {
-		it.url.Crawled, o.result.Crawled = 0, false
-	}
+// isRSS reports whether the item is a feed whose entries are crawled by later passes.
+func (it *item) isRSS() bool { return it.feed && it.settings.Processor == settings.RSS }
+
+// nextPassItem returns an item of the next pass for a URL that this item found.
+func (it *item) nextPassItem(u wire.URL) wire.BatchItem {
+	return wire.BatchItem{SiteID: it.SiteID, URLID: u.URLMd5, URL: u, Properties: it.Properties, Site: it.Site}
 }
 
-// setStatus gives the row of a failed item another status than Crawled. 0 changes nothing.
-func (o *outcome) setStatus(status int64) {
-	if status == 0 || status == wire.StatusCrawled {
-		return
-	}
-	u := &o.item.url
-	u.Status, u.State = status, wire.URLEnabled
-	o.result.Set["Status"], o.result.Set["State"] = status, int64(wire.URLEnabled)
+// siteWork is a site as items of the batch see it, read and parsed once for the batch. Items with different siteObj
+// see different versions of a site.
+type siteWork struct {
+	wire.Site
+	filters   *filter.Set
+	badFilter error                         // the first filter that cannot be read; such a site is not fetched
+	settings  map[string]*settings.Settings // by the JSON of the item's own properties
 }
 
-// setDuration sets the duration of a failed item's requests.
-func (o *outcome) setDuration(ms int64) {
-	o.item.url.CrawlingTime, o.item.url.TotalTime = ms, ms
-	o.result.Set["CrawlingTime"], o.result.Set["TotalTime"] = ms, ms
-}
-
-// siteBits are the error bits of a URL that its site gets too (docs/spec/crawling.md 2.3,
-// "+ site").
-const siteBits = wire.ErrRobots | wire.ErrMacroDeserialization | wire.ErrNoProxy | wire.ErrHTTP | wire.ErrMaxHTTPRedirects | wire.ErrEmpty | wire.ErrSize
-
-// uncrawledOutcome returns the outcome of an item that was not crawled: its row is as before and can be
-// selected again. bits appear in the answer only.
-func (it *item) uncrawledOutcome(bits wire.ErrorMask, now wire.Date) *outcome {
-	it.handedBack = true
-	it.url.Status, it.url.State, it.url.TcDate = wire.StatusNew, wire.URLEnabled, now
-	it.url.ErrorMask = it.row.ErrorMask | bits
-	return &outcome{item: it, result: wire.Fetched{
-		URLMd5: it.URLID,
-		Set: wire.Patch{
-			"Status": int64(wire.StatusNew), "State": int64(wire.URLEnabled), "ErrorMask": int64(it.row.ErrorMask), "TcDate": string(now),
-		},
-	}}
-}
+// isSiteGone reports whether a site was deleted after it was read. The batch continues.
+func isSiteGone(err error) bool { return wire.CodeOf(err) == wire.CodeNotFound }

@@ -6,17 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/netip"
 	"slices"
-	"sync"
 	"time"
 
-	"hce/dc/hostgate"
-	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/cookies"
-	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/settings"
@@ -53,47 +47,20 @@ type Data interface {
 	// PutRaw stores files of URLs and leaves their rows unchanged.
 	PutRaw(ctx context.Context, site string, files map[string][]wire.File, at time.Time) error
 
-	// Rows, KnownURLs, URLTexts and HasContents read rows of a site by key. Keys without a
-	// row are absent from the map.
+	// Rows and URLTexts read rows of a site by key. Keys without a row are absent from the map.
 	Rows(ctx context.Context, site string, md5s []string) (map[string]wire.URL, error)
-	KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error)
 	URLTexts(ctx context.Context, site string, md5s []string) (map[string]string, error)
-	HasContents(ctx context.Context, site string, md5s []string) (map[string]bool, error)
-	// LateURLs returns at most most waiting URLs of a site that belong to a trap (wire.CauseTrap), by key.
-	LateURLs(ctx context.Context, site string, most int) (map[string]string, error)
-	// Condition evaluates an SQL expression over a row. The error of the verdict says why
-	// an expression is refused.
-	Condition(ctx context.Context, site, md5, expression string) (wire.Verdict, error)
+	// PageData is what the reader of pages asks.
+	PageData
 
-	// Proxies reads the stored proxies of a site. ProxyFault counts a fault of one.
-	Proxies(ctx context.Context, site string) ([]wire.Proxy, error)
-	ProxyFault(ctx context.Context, site, host string, disabled bool) error
+	// ProxyTable has the stored proxies of sites.
+	ProxyTable
 }
 
 // Scratch keeps the files of a real-time batch in a folder of that batch, which its last
 // stage removes; see storage.Scratch.
 type Scratch interface {
 	PutFiles(ctx context.Context, folder, site string, files map[string][]wire.File, at time.Time) error
-}
-
-// Fetcher sends requests behind the egress guard; see fetch.Client.
-type Fetcher interface {
-	Get(ctx context.Context, r fetch.Request) (*fetch.Response, error)
-	Resolve(ctx context.Context, host string) error
-	Addresses(ctx context.Context, host string) ([]netip.Addr, error)
-	Dial(ctx context.Context, network, addr string) (net.Conn, error)
-}
-
-// Browser renders pages; see browser.Browser.
-type Browser interface {
-	Get(ctx context.Context, r browser.Request) (*browser.Page, error)
-}
-
-// Gates keeps requests to one host apart; see hostgate.Gates.
-type Gates interface {
-	Acquire(ctx context.Context, host string, delay time.Duration, concurrency int) (*hostgate.Pass, error)
-	AcquireAddress(ctx context.Context, name string, addr netip.Addr, limit int, delay time.Duration, concurrency int) (*hostgate.Pass, error)
-	Next(host string, delay time.Duration, concurrency int, now time.Time) (at time.Time, inFlight bool, err error)
 }
 
 // Config is Config of package settings.
@@ -121,13 +88,6 @@ type Job struct {
 	addressed addressCache
 }
 
-// overtime is how long a running request may continue after the batch's time limit. An
-// item that this cuts off is handed back.
-const overtime = 20 * time.Second
-
-// overtimeRealTime is the same for a real-time batch. The next stage needs the rest.
-const overtimeRealTime = 100 * time.Millisecond
-
 // stopGrace is how long a running request may continue after the batch was told to stop, so that its
 // page is not requested twice. The executor kills a task 5 s after SIGTERM; the rest of that time
 // is for storing what came.
@@ -144,12 +104,9 @@ type batchRun struct {
 	texts, probing *budget.Budget
 	pages          chan page     // of this pass: fetched, not yet read
 	saves          chan *outcome // of this pass: read, not yet saved
-	last           bool          // this is the last pass
-	flow           *flow         // nil: the batch does not select URLs while it fetches
-	seen           seenLinks
-
-	chains chains
-	traps  sync.Map // trapWatch, by site
+	reader         *pageReader
+	flow           *flow                        // nil: the batch does not select URLs while it fetches
+	failed         func(site string, err error) // is told why a request failed or was put off; may be nil
 }
 
 // newRun returns the run of a batch, and the context that ends it: when ctx ends, or by cancel.
@@ -166,17 +123,22 @@ func (j *Job) newRun(ctx context.Context, batch wire.Batch, log *slog.Logger) (*
 	running, abort := context.WithCancel(context.WithoutCancel(ctx))
 	forget := context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, abort) })
 	ctx, stop := context.WithCancel(ctx)
+	env := &environment{
+		Fetch: j.Fetch, Browser: j.Browser, Gates: j.Gates, Proxies: j.Data, Config: j.Config, Now: j.Now, ProjectLog: j.ProjectLog,
+		batch: batch, log: log, start: j.Now(),
+		robots: &j.robots, addressed: &j.addressed,
+		bodies: bodies, freeBody: free,
+		slots:   slots.New(j.Config.MaxHosts, j.Config.MaxSlowHosts),
+		jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
+		rotator: j.Rotator,
+		running: running,
+		cancel:  func() { forget(); stop(); abort() },
+	}
 	return &batchRun{
-		planner: newPlanner(&environment{
-			Job: j, batch: batch, log: log, start: j.Now(),
-			bodies: bodies, freeBody: free,
-			slots:   slots.New(j.Config.MaxHosts, j.Config.MaxSlowHosts),
-			jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
-			rotator: j.Rotator,
-			running: running,
-			cancel:  func() { forget(); stop(); abort() },
-		}),
-		texts: texts, probing: probing,
+		planner: newPlanner(env, j.Data, j.Scratch),
+		reader:  &pageReader{env: env, Data: j.Data},
+		failed:  j.Failed,
+		texts:   texts, probing: probing,
 	}, ctx
 }
 
@@ -197,7 +159,7 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 	}
 	start := j.Now()
 	answer := batch
-	first := len(batch.Items) == 0 && j.selectsBetween(batch) // it takes its first rows
+	first := len(batch.Items) == 0 && selectsBetween(batch) // it takes its first rows
 	if !first {
 		if answer, err = j.crawlBatch(ctx, batch, start, log); err != nil {
 			return nil, err
@@ -254,7 +216,7 @@ func (j *Job) crawlBatch(ctx context.Context, batch wire.Batch, start time.Time,
 		// The rows of the other items stay selected. URL_RETURN frees them.
 		r.batch.Items, r.cut = batch.Items[:most], true
 	}
-	if r.selectsWhileFetching() {
+	if selectsWhileFetching(batch) {
 		r.flow = newFlow(batch.Refill[0].MaxURLs)
 		r.flow.progress = len(batch.Items) == 0 // it takes its first rows by itself
 	}
@@ -267,17 +229,15 @@ func (j *Job) crawlBatch(ctx context.Context, batch wire.Batch, start time.Time,
 }
 
 // selectsBetween reports whether a batch selects its rows between its rounds.
-func (j *Job) selectsBetween(batch wire.Batch) bool {
-	r := &environment{Job: j, batch: batch}
-	return r.mayRefill() && !r.selectsWhileFetching()
+func selectsBetween(batch wire.Batch) bool {
+	return mayRefill(batch) && !selectsWhileFetching(batch)
 }
 
 // canRefill reports whether a batch that selects between its rounds may select more URLs: it has
 // time, it was not told to stop, and it has crawled something. Otherwise a host that hands all
 // items back would cause an endless loop.
 func (j *Job) canRefill(ctx context.Context, last wire.Batch, start time.Time) bool {
-	r := &environment{Job: j, batch: last, start: start}
-	return j.selectsBetween(last) && !r.refillOver(ctx) &&
+	return selectsBetween(last) && ctx.Err() == nil && !refillTimeOver(last, j.Now().Sub(start)) &&
 		slices.ContainsFunc(last.Items, func(it wire.BatchItem) bool { return it.URL.Status == wire.StatusCrawled })
 }
 
@@ -326,7 +286,10 @@ func (r *batchRun) answerItems(work []*item) []wire.BatchItem {
 	return left
 }
 
-// isOver reports whether no further item may be started.
-func (r *environment) isOver(ctx context.Context) bool {
-	return ctx.Err() != nil || (!r.deadline.IsZero() && !r.Now().Before(r.deadline))
+// hostPlacement returns the owners of hosts; without a cluster the zero value.
+func (j *Job) hostPlacement() (placement.Placement, error) {
+	if j.Placement == nil {
+		return placement.Placement{}, nil
+	}
+	return j.Placement()
 }

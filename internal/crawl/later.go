@@ -50,7 +50,7 @@ func (v *visit) heedAs(cause retry.Cause, response *fetch.Response, err error) {
 	}
 	t := trouble{cause: cause, nth: v.pass.Troubles() + 1}
 	if response != nil {
-		t.asked, _ = response.RetryAfter(v.Now())
+		t.asked, _ = response.RetryAfter(v.env.Now())
 	}
 	switch {
 	case rule.Host == 0:
@@ -59,7 +59,7 @@ func (v *visit) heedAs(cause retry.Cause, response *fetch.Response, err error) {
 	case rule.HoldsHost(t.nth):
 		pause := rule.HostWait(t.nth, t.asked, rand.Float64())
 		v.pass.Busy(pause)
-		t.until = v.Now().Add(pause)
+		t.until = v.env.Now().Add(pause)
 	default:
 		v.pass.Busy(0)
 	}
@@ -116,18 +116,10 @@ func (r *environment) allowsRetries() bool { return r.batch.Retry && r.mayWrite(
 
 // retryTable returns the rules for the item's requests.
 func (v *visit) retryTable() retry.Table {
-	if v.allowsRetries() {
+	if v.env.allowsRetries() {
 		return v.settings.Retries
 	}
 	return v.settings.RetriesOnce
-}
-
-// countAttempts returns how often the item was asked before in this row of attempts.
-func (it *item) countAttempts() int {
-	if it.row.RetryDate == "" {
-		return 0 // given up, renewed or never asked
-	}
-	return int(it.row.Retries)
 }
 
 // mostTries is above all attempts of rules.
@@ -154,7 +146,7 @@ func (v *visit) retryOutcome() *outcome {
 	if !v.mayReturn(rule.Attempts) {
 		return nil
 	}
-	now := v.Now()
+	now := v.env.Now()
 	at := now.Add(rule.Wait(it.countAttempts()+1, t.asked, rand.Float64()))
 	if t.until.After(at) {
 		at = t.until
@@ -166,48 +158,9 @@ func (v *visit) retryOutcome() *outcome {
 	return out
 }
 
-// given is how often a URL was asked in vain, and why.
-type given struct {
-	times int64
-	cause retry.Cause
-}
-
-// waitUntil makes the row of an outcome wait until at, whole seconds.
-func (o *outcome) waitUntil(g given, at time.Time) {
-	u := &o.item.url
-	u.Retries, u.RetryCause = g.times, string(g.cause)
-	u.RetryDate = wire.DateOf(at.Add(time.Second - 1))
-	o.result.Set["Retries"], o.result.Set["RetryDate"], o.result.Set["RetryCause"] = u.Retries, string(u.RetryDate), u.RetryCause
-	o.waits = true
-}
-
-// waitForHost makes the row of an item that is handed back wait for its host. It counts no attempt.
-func (o *outcome) waitForHost(at time.Time) {
-	if at.IsZero() {
-		return
-	}
-	o.result.HeldUntil = wire.DateOf(at)
-	row := &o.item.row
-	g := given{int64(o.item.countAttempts()), retry.Host}
-	if g.times > 0 {
-		g.cause = retry.Cause(row.RetryCause)
-	}
-	o.waitUntil(g, at)
-}
-
-// endRetries notes in a final outcome whether its URL was given up, and why.
-func (o *outcome) endRetries() {
-	it := o.item
-	if o.waits || it.handedBack || o.result.Set == nil || it.row.Retries == it.gaveUp.times && it.row.RetryDate == "" && it.row.RetryCause == string(it.gaveUp.cause) {
-		return
-	}
-	it.url.Retries, it.url.RetryDate, it.url.RetryCause = it.gaveUp.times, "", string(it.gaveUp.cause)
-	o.result.Set["Retries"], o.result.Set["RetryDate"], o.result.Set["RetryCause"] = it.url.Retries, nil, it.url.RetryCause
-}
-
 // robotsLater applies a robots.txt that is not available. Its Retry-After holds for the whole host.
 func (v *visit) robotsLater(ends *time.Time, response *fetch.Response) {
-	asked, given := response.RetryAfter(v.Now())
+	asked, given := response.RetryAfter(v.env.Now())
 	switch {
 	case v.retryTable()[retry.Robots].Attempts > 1:
 		v.heedAs(retry.Robots, response, nil)
@@ -215,6 +168,6 @@ func (v *visit) robotsLater(ends *time.Time, response *fetch.Response) {
 	case given:
 		asked = min(asked, retry.LongestAsked)
 		v.pass.Busy(asked)
-		*ends = v.Now().Add(max(asked, v.Config.Backoff))
+		*ends = v.env.Now().Add(max(asked, v.env.Config.Backoff))
 	}
 }

@@ -3,10 +3,10 @@ package crawl
 import (
 	"errors"
 	"net/http"
+	"time"
 
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/wire"
-	"hce/dc/internal/wire/placement"
 )
 
 // In a cluster each host has one node (package placement), which keeps its gate. So requests to
@@ -46,28 +46,20 @@ func (e otherNode) Error() string {
 	return e.target + " belongs to node " + e.owner + " of the cluster, which requests it"
 }
 
-// hostPlacement returns the owners of hosts; without a cluster the zero value.
-func (j *Job) hostPlacement() (placement.Placement, error) {
-	if j.Placement == nil {
-		return placement.Placement{}, nil
-	}
-	return j.Placement()
-}
-
 // ownsURL reports whether this node may request a URL. Real-time batches may request all.
 func (r *environment) ownsURL(url string) bool { return r.realTime() || r.place.Mine(url) }
 
 // checkOwner returns an otherNode unless this node may request target for the item.
 func (v *visit) checkOwner(target string, code int) error {
-	if v.item.target != v.item.url.URL || v.ownsURL(target) { // a template's target is not a link
+	if v.item.target != v.item.url.URL || v.env.ownsURL(target) { // a template's target is not a link
 		return nil
 	}
-	return otherNode{target: target, owner: v.place.OwnerOfURL(target), code: code}
+	return otherNode{target: target, owner: v.env.place.OwnerOfURL(target), code: code}
 }
 
 // movedOutcome is the outcome of an item that leads to a host of another node. Its link is for that node.
-func (r *batchRun) movedOutcome(it *item, to otherNode, err error) *outcome {
-	now := wire.DateOf(r.Now())
+func movedOutcome(it *item, to otherNode, err error, at time.Time) *outcome {
+	now := wire.DateOf(at)
 	code := to.code
 	if fault, ok := errors.AsType[*fetch.Fault](err); ok && code == 0 {
 		code = fault.Code
@@ -88,7 +80,7 @@ func (r *batchRun) movedOutcome(it *item, to otherNode, err error) *outcome {
 	u.Status, u.State, u.HTTPCode, u.ErrorMask = wire.StatusProcessed, wire.URLEnabled, int64(code), it.noted
 	u.UDate, u.TcDate, u.Crawled = now, now, row.Crawled+1
 	return &outcome{item: it, result: wire.Fetched{
-		URLMd5: it.URLID, Crawled: true, First: row.Crawled == 0, At: r.Now(), SiteBits: it.settings.Bits,
+		URLMd5: it.URLID, Crawled: true, First: row.Crawled == 0, At: at, SiteBits: it.settings.Bits,
 		Links: []wire.Link{{URL: link}}, Rules: it.settings.Rules,
 		Set: wire.Patch{
 			"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(u.ErrorMask),

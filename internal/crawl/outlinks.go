@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/publicsuffix"
-
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/charset"
@@ -24,9 +22,9 @@ import (
 
 // gatherLinks collects what the page refers to: links, entries of a feed or sitemap, and robots
 // directives. It reports whether the page itself has to be stored.
-func (r *batchRun) gatherLinks(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) (stored bool) {
+func (r *pageReader) gatherLinks(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) (stored bool) {
 	if content.IsHTML(kind) && !p.item.isSitemap() {
-		found := scanLinks(text, kind, r.Config.MaxLinks)
+		found := scanLinks(text, kind, r.env.Config.MaxLinks)
 		p.found = &found
 	}
 	asked := r.robotsDirectives(out, p)
@@ -53,7 +51,7 @@ const noIndex = "robots_noindex"
 
 // robotsDirectives returns the robots directives of the page's meta elements and headers, as far as the
 // site enables them. NoIndex becomes an attribute of the URL.
-func (r *batchRun) robotsDirectives(out *outcome, p page) robots.Directives {
+func (r *pageReader) robotsDirectives(out *outcome, p page) robots.Directives {
 	var d robots.Directives
 	if tags := p.Header.Values("X-Robots-Tag"); p.settings.RobotsHeader && len(tags) > 0 {
 		d = robots.ParseTag(tags, p.settings.Agent)
@@ -144,14 +142,14 @@ type candidate struct {
 // collectOutlinks finds the page's outlinks, counts them and creates rows for those that belong to
 // the site, each once, in the order of the page (docs/spec/steps.md 1 #21, #22;
 // docs/spec/crawling.md 5.3, 5.12). A base element changes the page's base URL.
-func (r *batchRun) collectOutlinks(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) {
+func (r *pageReader) collectOutlinks(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) {
 	if p.found == nil {
-		found := scanLinks(text, kind, r.Config.MaxLinks)
+		found := scanLinks(text, kind, r.env.Config.MaxLinks)
 		p.found = &found
 	}
 	found := *p.found
 	if found.Cut {
-		r.cutLinks(out, p, "max_links of crawler-task.ini", r.Config.MaxLinks)
+		r.cutLinks(out, p, "max_links of crawler-task.ini", r.env.Config.MaxLinks)
 	}
 	home := siteOf(p.item.baseURL)
 	own := p.item.baseURL
@@ -172,7 +170,7 @@ func (r *batchRun) collectOutlinks(ctx context.Context, out *outcome, p page, te
 		out.result.FormFields = formFields(found.Forms)
 	}
 	list := r.linkCandidates(ctx, out, p, found, text, kind, own)
-	if most := 2 * r.Config.MaxLinks; len(list) > most {
+	if most := 2 * r.env.Config.MaxLinks; len(list) > most {
 		r.cutLinks(out, p, "max_links of crawler-task.ini, for all sources", most)
 		list = list[:most]
 	}
@@ -181,9 +179,9 @@ func (r *batchRun) collectOutlinks(ctx context.Context, out *outcome, p page, te
 }
 
 // cutLinks says that a limit left out links of a page.
-func (r *batchRun) cutLinks(out *outcome, p page, limit string, most int) {
+func (r *pageReader) cutLinks(out *outcome, p page, limit string, most int) {
 	out.bits |= wire.ErrMaxURLsFromPage
-	r.log.Warn("page has more links than a limit allows; left out the rest", "site", p.item.SiteID, "url", p.item.url.URL, "limit", limit, "links", most)
+	r.env.log.Warn("page has more links than a limit allows; left out the rest", "site", p.item.SiteID, "url", p.item.url.URL, "limit", limit, "links", most)
 }
 
 // scanLinks reads the links of a page of the given content type.
@@ -200,9 +198,9 @@ func scanLinks(text []byte, kind string, most int) links.Page {
 // linkCandidates returns the links of the page from the sources that its site selects: built-in
 // attributes and headers, XPath, a macro (docs/spec/crawling.md 5.1). own is the URL of the
 // page, without its base element.
-func (r *batchRun) linkCandidates(ctx context.Context, out *outcome, p page, found links.Page, text []byte, kind, own string) []candidate {
+func (r *pageReader) linkCandidates(ctx context.Context, out *outcome, p page, found links.Page, text []byte, kind, own string) []candidate {
 	var list []candidate
-	expressions, builtin := p.settings.XPaths.For(p.url.URL, r.Now())
+	expressions, builtin := p.settings.XPaths.For(p.url.URL, r.env.Now())
 	if builtin {
 		for _, l := range found.Links {
 			c := candidate{url: l.URL, rel: l.Rel}
@@ -246,10 +244,10 @@ func (r *batchRun) linkCandidates(ctx context.Context, out *outcome, p page, fou
 
 // renderedLinks adds the links of a page in a browser that are not in its document: those of
 // shadow trees, frames and removed elements, and the requests of the page.
-func (r *batchRun) renderedLinks(out *outcome, p page, list []candidate) []candidate {
-	cut, most := p.cut, 2*r.Config.MaxLinks
+func (r *pageReader) renderedLinks(out *outcome, p page, list []candidate) []candidate {
+	cut, most := p.cut, 2*r.env.Config.MaxLinks
 	for _, part := range p.parts {
-		found := links.HTML([]byte(part.HTML), r.Config.MaxLinks)
+		found := links.HTML([]byte(part.HTML), r.env.Config.MaxLinks)
 		cut = cut || found.Cut
 		for _, l := range found.Links {
 			// These are relative to a document of their own.
@@ -269,7 +267,7 @@ func (r *batchRun) renderedLinks(out *outcome, p page, list []candidate) []candi
 
 // byXPath returns the links that the expressions find. An invalid expression is logged and
 // left out.
-func (r *batchRun) byXPath(ctx context.Context, out *outcome, p page, expressions []string, text []byte, kind string) []string {
+func (r *pageReader) byXPath(ctx context.Context, out *outcome, p page, expressions []string, text []byte, kind string) []string {
 	if len(expressions) == 0 {
 		return nil
 	}
@@ -279,7 +277,7 @@ func (r *batchRun) byXPath(ctx context.Context, out *outcome, p page, expression
 	}
 	doc, err := parse(text)
 	if err != nil {
-		r.log.Warn("cannot parse page for XPath", "site", p.SiteID, "url", p.url.URL, "error", err)
+		r.env.log.Warn("cannot parse page for XPath", "site", p.SiteID, "url", p.url.URL, "error", err)
 		return nil
 	}
 	var urls []string
@@ -287,15 +285,15 @@ func (r *batchRun) byXPath(ctx context.Context, out *outcome, p page, expression
 		expr, err := xpath.Compile(text)
 		if err == nil {
 			var more []string
-			more, err = expr.Texts(ctx, doc, r.Config.MaxLinks+1)
-			if len(more) > r.Config.MaxLinks {
-				r.cutLinks(out, p, "max_links of crawler-task.ini, for an expression", r.Config.MaxLinks)
-				more = more[:r.Config.MaxLinks]
+			more, err = expr.Texts(ctx, doc, r.env.Config.MaxLinks+1)
+			if len(more) > r.env.Config.MaxLinks {
+				r.cutLinks(out, p, "max_links of crawler-task.ini, for an expression", r.env.Config.MaxLinks)
+				more = more[:r.env.Config.MaxLinks]
 			}
 			urls = append(urls, more...)
 		}
 		if err != nil {
-			r.log.Warn("left out invalid expression of COLLECT_URLS_XPATH_LIST", "site", p.SiteID, "url", p.url.URL, "error", err)
+			r.env.log.Warn("left out invalid expression of COLLECT_URLS_XPATH_LIST", "site", p.SiteID, "url", p.url.URL, "error", err)
 		}
 	}
 	return urls
@@ -316,11 +314,11 @@ func formFields(forms []links.Form) map[string]string {
 
 // collection holds the links of one page while they are checked.
 type collection struct {
-	*batchRun
+	*pageReader
 	page      page
 	home      string // links of this site are internal
 	now       time.Time
-	env       filter.Env
+	filterEnv filter.Env
 	row       wire.URL // of a new link, without URL and key
 	limit     int64    // maximum number of rows from this page; 0: no limit
 	chainOnly bool     // only links that continue a chain are taken
@@ -332,9 +330,9 @@ type collection struct {
 	out       *outcome
 }
 
-func (r *batchRun) newCollection(out *outcome, p page, now time.Time) *collection {
+func (r *pageReader) newCollection(out *outcome, p page, now time.Time) *collection {
 	c := &collection{
-		batchRun: r, page: p, home: siteOf(p.item.baseURL), now: now, env: filter.Env{Now: now, Depth: int(p.url.Depth)},
+		pageReader: r, page: p, home: siteOf(p.item.baseURL), now: now, filterEnv: filter.Env{Now: now, Depth: int(p.url.Depth)},
 		row: p.newURLRow(now), met: map[string]bool{wire.NormalEscapes(p.url.URL): true}, origins: map[string]*origin{}, out: out,
 	}
 	wire.Apply(&c.row, wire.URLColumns, p.settings.FieldsInit.Patch(&p.site.Site, &p.item.url), wire.DateOf(now))
@@ -384,7 +382,7 @@ func (c *collection) checkCandidates(list []candidate) {
 			continue
 		}
 		c.met[name] = true
-		if set.Chain != nil && set.Chain.MatchString(target) && c.ownsURL(target) {
+		if set.Chain != nil && set.Chain.MatchString(target) && c.env.ownsURL(target) {
 			c.continueChain(target)
 			continue
 		}
@@ -431,10 +429,10 @@ func (c *collection) checkCandidates(list []candidate) {
 // only the robots.txt refuses it.
 func (c *collection) passesFilters(target, path string, o *origin) (ok, forbidden bool) {
 	filters := c.page.site.filters
-	if filters.Has(filter.StageProtocol) && !filters.Accept(filter.StageProtocol, target, c.env) {
+	if filters.Has(filter.StageProtocol) && !filters.Accept(filter.StageProtocol, target, c.filterEnv) {
 		return false, false
 	}
-	if !filters.Accept(linkStage, target, c.env) {
+	if !filters.Accept(linkStage, target, c.filterEnv) {
 		return false, false
 	}
 	ok, _ = o.rules.Allowed(c.page.settings.Agent, path)
@@ -444,7 +442,7 @@ func (c *collection) passesFilters(target, path string, o *origin) (ok, forbidde
 // addForbidden notes a link that robots.txt forbids as a row that was never requested, so that it can be counted
 // and listed. The limits of the site do not count such rows.
 func (c *collection) addForbidden(target string) {
-	if !c.page.settings.RobotsNotes || len(c.forbidden) >= c.Config.MaxLinks {
+	if !c.page.settings.RobotsNotes || len(c.forbidden) >= c.env.Config.MaxLinks {
 		return
 	}
 	row := c.row
@@ -501,7 +499,7 @@ func (c *collection) isInternal(name string) bool {
 
 // addNextPass makes the new rows of a page items of the next pass, if its item has depth left
 // (docs/spec/crawling.md 1.3, 1.5). They have depth 0. Known rows are not crawled again.
-func (r *batchRun) addNextPass(ctx context.Context, it *item, rows []wire.Link) {
+func (r *pageReader) addNextPass(ctx context.Context, it *item, rows []wire.Link) {
 	if r.last || it.Depth <= 0 || len(rows) == 0 {
 		return
 	}
@@ -518,8 +516,8 @@ func (r *batchRun) addNextPass(ctx context.Context, it *item, rows []wire.Link) 
 
 // knownLinks reports which rows existed before. ok is false if the repository failed. For a
 // batch that may not write, no row is known.
-func (r *batchRun) knownLinks(ctx context.Context, it *item, rows []wire.Link) (known map[string]bool, ok bool) {
-	if !r.mayWrite() || len(rows) == 0 {
+func (r *pageReader) knownLinks(ctx context.Context, it *item, rows []wire.Link) (known map[string]bool, ok bool) {
+	if !r.env.mayWrite() || len(rows) == 0 {
 		return nil, true
 	}
 	keys := make([]string, len(rows))
@@ -533,19 +531,14 @@ func (r *batchRun) knownLinks(ctx context.Context, it *item, rows []wire.Link) (
 	return known, err == nil
 }
 
-// nextPassItem returns an item of the next pass for a URL that this item found.
-func (it *item) nextPassItem(u wire.URL) wire.BatchItem {
-	return wire.BatchItem{SiteID: it.SiteID, URLID: u.URLMd5, URL: u, Properties: it.Properties, Site: it.Site}
-}
-
 // linkRules returns the robots.txt rules for links to an origin, if they are already known. A
 // link alone never causes a request for robots.txt.
-func (r *batchRun) linkRules(it *item, origin string) *robots.Rules {
+func (r *pageReader) linkRules(it *item, origin string) *robots.Rules {
 	if it.settings.Robots && it.settings.RobotsLinks {
-		if kept := r.keptRobots(it, origin); kept != nil {
+		if kept := r.env.keptRobots(it, origin); kept != nil {
 			return kept
 		}
-		if rules := r.knownRules(origin); rules != nil {
+		if rules := r.env.knownRules(origin); rules != nil {
 			return rules
 		}
 	}
@@ -562,17 +555,4 @@ func (p page) newURLRow(now time.Time) wire.URL {
 	u.ParentMd5, u.Depth, u.Priority = p.URLID, p.item.url.Depth+1, p.item.url.Priority
 	u.CDate, u.UDate, u.TcDate = date, date, date
 	return u
-}
-
-// siteOf returns the registrable domain of a URL, or its host if there is no such domain
-// (docs/spec/crawling.md F48).
-func siteOf(target string) string {
-	host := canonical.Host(target)
-	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
-		host = host[:i]
-	}
-	if domain, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
-		return domain
-	}
-	return host
 }

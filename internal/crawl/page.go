@@ -5,11 +5,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"hce/dc/canonical"
@@ -23,6 +23,28 @@ import (
 	"hce/dc/internal/web/tidy"
 	"hce/dc/internal/wire"
 )
+
+// PageData is the repository as the reader of pages sees it.
+type PageData interface {
+	// Condition evaluates an SQL expression over a row. The error of the verdict says why
+	// an expression is refused.
+	Condition(ctx context.Context, site, md5, expression string) (wire.Verdict, error)
+	// KnownURLs and HasContents read rows of a site by key. Keys without a row are absent from the map.
+	KnownURLs(ctx context.Context, site string, md5s []string) (map[string]bool, error)
+	HasContents(ctx context.Context, site string, md5s []string) (map[string]bool, error)
+	// LateURLs returns at most most waiting URLs of a site that belong to a trap (wire.CauseTrap), by key.
+	LateURLs(ctx context.Context, site string, most int) (map[string]string, error)
+}
+
+// pageReader reads the pages of a batch. Goroutines may share it.
+type pageReader struct {
+	env    *environment
+	Data   PageData
+	last   bool // pages bring no items of a next pass
+	seen   seenLinks
+	chains chains
+	traps  sync.Map // trapWatch, by site
+}
 
 // page is an answer on its way from the fetch to the save stage.
 type page struct {
@@ -38,14 +60,14 @@ type page struct {
 // for requests for the page's links: if one of those is cut off, or the repository fails, the
 // item is handed back as not crawled. A page that makes a parser panic fails alone, with
 // bit 12.
-func (r *batchRun) readOutcome(requests context.Context, p page) (out *outcome) {
+func (r *pageReader) readOutcome(requests context.Context, p page) (out *outcome) {
 	ctx := context.WithoutCancel(requests)
 	p.requests = requests
 	before := p.item.url
 	defer func() {
 		if reason := recover(); reason != nil {
-			r.log.Error("panic while reading a page", "site", p.SiteID, "url", p.url.URL, "reason", reason, "stack", string(debug.Stack()))
-			out = p.item.failedOutcome(wire.ErrHTMLParse, 0, wire.DateOf(r.Now()))
+			r.env.log.Error("panic while reading a page", "site", p.SiteID, "url", p.url.URL, "reason", reason, "stack", string(debug.Stack()))
+			out = p.item.failedOutcome(wire.ErrHTMLParse, 0, wire.DateOf(r.env.Now()))
 		}
 		if p.item.cutOff {
 			out = r.unreadOutcome(p.item, before)
@@ -70,10 +92,10 @@ func (r *batchRun) readOutcome(requests context.Context, p page) (out *outcome) 
 	if p.unchanged {
 		return r.unchangedOutcome(ctx, p)
 	}
-	bits := p.codeBits()
+	bits := codeBits(p.answer)
 	switch {
 	case bits != 0:
-	case p.isUnrequested():
+	case isUnrequested(p.answer):
 		bits = wire.ErrFetchHTTP
 	case len(p.Body) == 0 && (p.Code/100 != 3 || p.Code == http.StatusMultipleChoices):
 		bits = wire.ErrEmpty
@@ -83,7 +105,7 @@ func (r *batchRun) readOutcome(requests context.Context, p page) (out *outcome) 
 	if bits != 0 {
 		return r.refusedOutcome(p, bits)
 	}
-	if rule := r.ruleOf(p.item); p.rendered && rule.Behavior == revalidate.Restore && !rule.Verdict(&p.row, summarizeResponse(p.Response, http.MethodGet)) {
+	if rule := r.env.ruleOf(p.item); p.rendered && rule.Behavior == revalidate.Restore && !rule.Verdict(&p.row, summarizeResponse(p.Response, http.MethodGet)) {
 		return r.restoredOutcome(p)
 	}
 	return r.acceptedOutcome(ctx, p, kind)
@@ -91,17 +113,17 @@ func (r *batchRun) readOutcome(requests context.Context, p page) (out *outcome) 
 
 // unreadOutcome hands an item back whose page was not read whole. url is its row before the page was
 // read. Nothing of the page is kept.
-func (r *batchRun) unreadOutcome(it *item, url wire.URL) *outcome {
+func (r *pageReader) unreadOutcome(it *item, url wire.URL) *outcome {
 	r.chains.leaveChain(it.chainKey(), chainKey{it.SiteID, it.URLID})
 	it.url, it.found, it.extra = url, nil, nil
 	it.started, it.feed, it.empty = false, false, false
-	return it.uncrawledOutcome(0, wire.DateOf(r.Now()))
+	return it.uncrawledOutcome(0, wire.DateOf(r.env.Now()))
 }
 
 // dataFailed ends the batch with an error of the repository, and hands the item back.
-func (r *environment) dataFailed(it *item, err error) {
+func (r *pageReader) dataFailed(it *item, err error) {
 	it.cutOff = true
-	r.failBatch(fmt.Errorf("read page %s of site %s: %w", it.url.URL, it.SiteID, err))
+	r.env.failBatch(fmt.Errorf("read page %s of site %s: %w", it.url.URL, it.SiteID, err))
 }
 
 // mediaType returns the content type of the body: the declared one, unless it is missing or
@@ -121,14 +143,11 @@ func (p page) mediaType() string {
 	return kind
 }
 
-// declaredType joins all Content-Type headers.
-func declaredType(h http.Header) string { return strings.Join(h.Values("Content-Type"), ", ") }
-
 // refusedOutcome is the outcome of a response that is not accepted. It keeps headers and request, not
 // the body (docs/spec/steps.md 1 #15, #16).
-func (r *batchRun) refusedOutcome(p page, bits wire.ErrorMask) *outcome {
-	out := p.item.failedOutcome(bits, p.Code, wire.DateOf(r.Now()))
-	out.result.At = p.fileTime(r.Now())
+func (r *pageReader) refusedOutcome(p page, bits wire.ErrorMask) *outcome {
+	out := p.item.failedOutcome(bits, p.Code, wire.DateOf(r.env.Now()))
+	out.result.At = p.fileTime(r.env.Now())
 	out.result.Set["ContentType"], out.result.Set["HTTPMethod"] = p.url.ContentType, p.url.HTTPMethod
 	out.setDuration(p.url.CrawlingTime)
 	out.setRedirects(p.Response)
@@ -146,8 +165,8 @@ func (p page) fileTime(now time.Time) time.Time {
 
 // acceptedOutcome is the outcome of an accepted page (docs/spec/steps.md 1 #13 to #22;
 // docs/spec/crawling.md 2.3 steps 24 to 40).
-func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *outcome {
-	now := r.Now()
+func (r *pageReader) acceptedOutcome(ctx context.Context, p page, kind string) *outcome {
+	now := r.env.Now()
 	date := wire.DateOf(now)
 	u := &p.item.url
 	bodyMd5 := wire.Md5(p.Body)
@@ -159,7 +178,7 @@ func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *ou
 	if len(p.Body) > smallPage {
 		most := budget.TextGrowth * int64(len(p.Body))
 		if p.item.isSitemap() { // may be compressed
-			most = max(most, r.Config.MaxResourceSize)
+			most = max(most, r.env.Config.MaxResourceSize)
 		}
 		if err := p.item.text.Grow(context.WithoutCancel(ctx), most, most); err != nil {
 			panic(err) // cannot happen: the context never ends
@@ -167,7 +186,7 @@ func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *ou
 	}
 	text, bits := r.textBody(ctx, out, p, kind)
 	p.item.text.Keep(int64(len(text)))
-	lastModified := content.LastModified(p.Code, p.Header, timeOf(p.row.TcDate), now, r.Config.FallbackAge)
+	lastModified := content.LastModified(p.Code, p.Header, timeOf(p.row.TcDate), now, r.env.Config.FallbackAge)
 	if !p.item.isSitemap() && !r.passesContentFilters(ctx, p, text, lastModified) {
 		return r.refusedOutcome(p, wire.ErrFiltersBreak)
 	}
@@ -185,7 +204,7 @@ func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *ou
 	if p.isDuplicate() {
 		stored, out.bits = false, out.bits|wire.ErrFiltersBreak
 	}
-	if r.realTime() {
+	if r.env.realTime() {
 		addAttributes(u, out.result.Attributes, date)
 	}
 	if stored && p.settings.StoredTypes.Holds(kind) {
@@ -199,7 +218,7 @@ func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *ou
 	if status, given := p.settings.Statuses[p.Code]; given {
 		u.Status = status
 	}
-	u.TotalTime = (p.Total + r.Now().Sub(now)).Milliseconds()
+	u.TotalTime = (p.Total + r.env.Now().Sub(now)).Milliseconds()
 	u.RawContentMd5, u.ETag = bodyMd5, revalidate.ETag(p.Header)
 	if len(u.ETag) > maxETag {
 		u.ETag = "" // a truncated ETag is useless
@@ -248,7 +267,7 @@ func timeOf(d wire.Date) time.Time {
 // textBody returns a text body as UTF-8, with the site's replacements, and any other body
 // unchanged. The bits report damage, which is no failure. The row's Size is the size after the
 // replacements.
-func (r *batchRun) textBody(ctx context.Context, out *outcome, p page, kind string) ([]byte, wire.ErrorMask) {
+func (r *pageReader) textBody(ctx context.Context, out *outcome, p page, kind string) ([]byte, wire.ErrorMask) {
 	u := &p.item.url
 	u.Charset, u.Size = "", int64(len(p.Body))
 	if !content.IsText(kind) && !content.IsXML(kind) {
@@ -274,7 +293,7 @@ func (r *batchRun) textBody(ctx context.Context, out *outcome, p page, kind stri
 			return r.evaluateSQL(ctx, p.item, condition)
 		})
 		if err != nil {
-			r.log.Warn("applied only valid parts of a property", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
+			r.env.log.Warn("applied only valid parts of a property", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
 			out.result.SiteBits |= wire.ErrInitialization
 		}
 		if replaced != string(text) {
@@ -287,24 +306,24 @@ func (r *batchRun) textBody(ctx context.Context, out *outcome, p page, kind stri
 
 // passesContentFilters checks content, headers and date of the last change against the filters of stage 1
 // (docs/spec/crawling.md 5.6).
-func (r *batchRun) passesContentFilters(ctx context.Context, p page, text []byte, lastModified time.Time) bool {
+func (r *pageReader) passesContentFilters(ctx context.Context, p page, text []byte, lastModified time.Time) bool {
 	filters := p.site.filters
 	if !filters.Has(filter.StageRaw) {
 		return true
 	}
 	changed := string(wire.DateOf(lastModified))
-	env := filter.Env{Now: r.Now(), Depth: int(p.url.Depth), SQL: r.rowCondition(ctx, p, changed)}
+	env := filter.Env{Now: r.env.Now(), Depth: int(p.url.Depth), SQL: r.rowCondition(ctx, p, changed)}
 	return filters.AcceptSubject(filter.StageRaw, filter.RawContent, string(text), env) &&
 		filters.AcceptSubject(filter.StageRaw, filter.HeadersAll, string(headerText(p.Header, "")), env) &&
 		filters.AcceptSubject(filter.StageRaw, filter.LastModified, changed, env)
 }
 
 // rowCondition evaluates filter expressions over the page's row; %PDATE% is date.
-func (r *environment) rowCondition(ctx context.Context, p page, date string) func(string) (bool, error) {
+func (r *pageReader) rowCondition(ctx context.Context, p page, date string) func(string) (bool, error) {
 	return func(expression string) (bool, error) {
 		ok, err := r.evaluateSQL(ctx, p.item, wire.DateMacro(expression, "'"+date+"'"))
 		if err != nil {
-			r.log.Warn("refused SQL expression of a filter", "site", p.SiteID, "url", p.url.URL, "error", err)
+			r.env.log.Warn("refused SQL expression of a filter", "site", p.SiteID, "url", p.url.URL, "error", err)
 		}
 		return ok, err
 	}
@@ -312,7 +331,7 @@ func (r *environment) rowCondition(ctx context.Context, p page, date string) fun
 
 // evaluateSQL evaluates an SQL expression over the item's row. The error says why the expression is
 // refused. A failure of the repository ends the batch.
-func (r *environment) evaluateSQL(ctx context.Context, it *item, expression string) (bool, error) {
+func (r *pageReader) evaluateSQL(ctx context.Context, it *item, expression string) (bool, error) {
 	verdict, err := r.Data.Condition(ctx, it.SiteID, it.URLID, expression)
 	if err != nil && !isSiteGone(err) {
 		r.dataFailed(it, err)
@@ -322,7 +341,7 @@ func (r *environment) evaluateSQL(ctx context.Context, it *item, expression stri
 
 // addContent adds the body, its repaired form and its rendered form as files
 // (docs/spec/crawling.md 2.7).
-func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
+func (r *pageReader) addContent(out *outcome, p page, text []byte, kind string) {
 	body := p.Body
 	if (content.IsText(kind) || out.replaced) && (p.rendered || !p.settings.StoreReceived) {
 		body = text
@@ -334,7 +353,7 @@ func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 	if content.IsHTML(kind) && (p.settings.Recover == 1 || p.settings.Recover == 2 && tidy.Check(text) != nil) {
 		repaired, err := tidy.Tidy(text)
 		if err != nil {
-			r.log.Info("cannot repair page", "site", p.SiteID, "url", p.url.URL, "error", err)
+			r.env.log.Info("cannot repair page", "site", p.SiteID, "url", p.url.URL, "error", err)
 			out.bits |= wire.ErrHTMLParse
 			return
 		}
@@ -354,19 +373,11 @@ func (p page) feedDate() wire.Date {
 }
 
 // logOutcome logs the outcome of a page in the log of its site's project, if it has one.
-func (r *batchRun) logOutcome(out *outcome) {
+func (r *pageReader) logOutcome(out *outcome) {
 	it := out.item
-	if log := r.logOf(it); log != r.log {
+	if log := r.env.logOf(it); log != r.env.log {
 		log.Info("fetched", "site", it.SiteID, "url", it.url.URL, "code", it.url.HTTPCode, "errors", it.url.ErrorMask.Names(), "links", len(out.result.Links))
 	}
-}
-
-// logOf returns the log of an item: that of its site's project, if it has one.
-func (r *environment) logOf(it *item) *slog.Logger {
-	if r.ProjectLog == nil || it.settings == nil || it.settings.Suffix == "" {
-		return r.log
-	}
-	return r.ProjectLog(it.settings.Suffix).With("batch", r.batch.ID)
 }
 
 // maxType is the size of the column ContentType; the types of office documents have 73 bytes.
@@ -385,4 +396,30 @@ func clipLine(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// codeBits returns the error bits of an answer with an HTTP code of 400 or more, 0 for others: the same
+// for a page in a browser (docs/spec/crawling.md 2.8).
+func codeBits(a *answer) wire.ErrorMask {
+	switch code := a.Code; {
+	case code < 400:
+		return 0
+	case code == http.StatusUnauthorized || code == http.StatusProxyAuthRequired:
+		return wire.ErrHTTP | wire.ErrAuthorization
+	case code == http.StatusForbidden:
+		return wire.ErrHTTP | wire.ErrForbidden
+	}
+	return wire.ErrHTTP
+}
+
+// isUnrequested reports whether an answer is a part of a page, or says that the page has not changed,
+// although the request did not ask for that. Such an answer is no page (RFC 9110 14.2, 15.4.5).
+func isUnrequested(a *answer) bool {
+	switch a.Code {
+	case http.StatusNotModified:
+		return true // an answer to a condition is not read
+	case http.StatusPartialContent:
+		return a.RequestHeader.Get("Range") == ""
+	}
+	return false
 }

@@ -23,7 +23,7 @@ func (r *batchRun) runPasses(ctx context.Context) ([]wire.BatchItem, error) {
 		next, r.cut = next[:most], true
 	}
 	for pass := int64(1); ; pass++ {
-		r.last = pass >= r.batch.MaxIterations
+		r.reader.last = pass >= r.batch.MaxIterations
 		// A selected row has to be taken before it can be handed back, even if the task is told
 		// to stop.
 		work, err := r.planBatch(context.WithoutCancel(ctx), next)
@@ -32,13 +32,13 @@ func (r *batchRun) runPasses(ctx context.Context) ([]wire.BatchItem, error) {
 		}
 		for _, it := range work {
 			it.single = pass > 1
-			it.chainOf = r.chains.firstOf(chainKey{it.SiteID, it.URLID})
+			it.chainOf = r.reader.chains.firstOf(chainKey{it.SiteID, it.URLID})
 		}
 		all = append(all, work...)
 		if err := r.runPass(ctx, work); err != nil {
 			return nil, err
 		}
-		if r.last || r.isOver(ctx) {
+		if r.reader.last || r.isOver(ctx) {
 			break
 		}
 		if next, err = r.nextPassItems(context.WithoutCancel(ctx), all, work); err != nil {
@@ -48,8 +48,8 @@ func (r *batchRun) runPasses(ctx context.Context) ([]wire.BatchItem, error) {
 			break
 		}
 	}
-	if err := r.endChains(context.WithoutCancel(ctx), all); err != nil {
-		return nil, err
+	if err := r.keepResults(context.WithoutCancel(ctx), r.reader.listChains(all, r.Now())); err != nil {
+		return nil, fmt.Errorf("store the lists of chains: %w", err)
 	}
 	return r.answerItems(all), nil
 }
@@ -67,7 +67,7 @@ func (r *batchRun) runPass(ctx context.Context, work []*item) error {
 	for range runtime.GOMAXPROCS(0) {
 		reading.Go(func() {
 			for p := range r.pages {
-				r.saves <- r.readOutcome(ctx, p)
+				r.saves <- r.reader.readOutcome(ctx, p)
 			}
 		})
 	}
@@ -122,7 +122,7 @@ func (r *batchRun) findStored(ctx context.Context, it *item) (map[string]bool, e
 	for i, found := range it.found {
 		keys[i] = found.URLID
 	}
-	known, err := r.Data.KnownURLs(ctx, it.SiteID, keys)
+	known, err := r.data.KnownURLs(ctx, it.SiteID, keys)
 	if isSiteGone(err) {
 		return nil, nil
 	}

@@ -14,15 +14,6 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// siteWork is a site as items of the batch see it, read and parsed once for the batch. Items with different siteObj
-// see different versions of a site.
-type siteWork struct {
-	wire.Site
-	filters   *filter.Set
-	badFilter error                         // the first filter that cannot be read; such a site is not fetched
-	settings  map[string]*settings.Settings // by the JSON of the item's own properties
-}
-
 // planner turns items of a batch into work: with their sites, settings and marked rows.
 type planner struct {
 	*resultStore
@@ -33,9 +24,9 @@ type planner struct {
 }
 
 // newPlanner returns the planner of a batch.
-func newPlanner(e *environment) *planner {
+func newPlanner(e *environment, data Data, scratch Scratch) *planner {
 	return &planner{
-		resultStore: &resultStore{environment: e},
+		resultStore: &resultStore{environment: e, data: data, scratch: scratch},
 		sites:       map[string]*wire.Site{},
 		works:       map[siteKey]*siteWork{},
 		noted:       map[chainKey]wire.ErrorMask{},
@@ -67,7 +58,7 @@ func (r *planner) planSite(ctx context.Context, id string, items []*item) error 
 		return err
 	}
 	if stored == nil && r.Config.GeneralForUnknown && id != wire.GeneralSite {
-		if stored, err = r.Data.Site(ctx, wire.GeneralSite); err != nil {
+		if stored, err = r.data.Site(ctx, wire.GeneralSite); err != nil {
 			return err
 		}
 		if stored != nil {
@@ -119,7 +110,7 @@ func (r *planner) readSite(ctx context.Context, id string) (*wire.Site, error) {
 	if s, known := r.sites[id]; known {
 		return s, nil
 	}
-	stored, err := r.Data.Site(ctx, id)
+	stored, err := r.data.Site(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +131,7 @@ func (r *planner) planItems(ctx context.Context, site *siteWork, now *wire.Site,
 	if bits := now.OverLimits(wire.ErrSiteMaxErrors, wire.ErrSiteMaxResources); bits != 0 {
 		r.log.Warn("suspended site: it exceeded a limit", "site", site.ID, "errors", bits.Names())
 		if r.mayWrite() {
-			if err := r.Data.Suspend(ctx, site.ID, bits, len(items)); err != nil && !isSiteGone(err) {
+			if err := r.data.Suspend(ctx, site.ID, bits, len(items)); err != nil && !isSiteGone(err) {
 				return err
 			}
 		}
@@ -176,7 +167,7 @@ func (r *planner) findParents(ctx context.Context, site string, items []*item) e
 	if len(keys) == 0 {
 		return nil
 	}
-	texts, err := r.Data.URLTexts(ctx, site, keys)
+	texts, err := r.data.URLTexts(ctx, site, keys)
 	if err != nil && !isSiteGone(err) {
 		return err
 	}
@@ -251,7 +242,7 @@ func (r *planner) markCrawling(ctx context.Context, id string, items []*item) er
 		}
 	}
 	if r.mayWrite() && len(urls) > 0 {
-		more, err := r.Data.MarkCrawling(ctx, id, r.batch.ID, urls)
+		more, err := r.data.MarkCrawling(ctx, id, r.batch.ID, urls)
 		switch {
 		case isSiteGone(err):
 			r.dropUnknownSite(id, items)
@@ -283,9 +274,6 @@ func (r *planner) markCrawling(ctx context.Context, id string, items []*item) er
 	}
 	return nil
 }
-
-// isSiteGone reports whether a site was deleted after it was read. The batch continues.
-func isSiteGone(err error) bool { return wire.CodeOf(err) == wire.CodeNotFound }
 
 // canAnswerStored reports whether the stored result can answer a client: the URL was crawled and
 // processed without an error, and no recrawl is requested (docs/spec/crawling.md 2.1 step 11).

@@ -27,15 +27,15 @@ func (c *collection) probeLinks(ctx context.Context, list []wire.Link) []wire.Li
 	types := make([]string, len(list))
 	if set.NeedsProbes() {
 		kept, keptTypes := list[:0:0], types[:0:0]
-		began := c.Now()
+		began := c.env.Now()
 		for i, l := range list {
 			resolved, kind, ok, err := c.askLink(ctx, l)
-			if err != nil && (ctx.Err() != nil || c.Now().Sub(began) < c.deadline.Sub(c.start)/2) {
+			if err != nil && (ctx.Err() != nil || c.env.Now().Sub(began) < c.env.deadline.Sub(c.env.start)/2) {
 				c.page.cutOff = true
 				return nil
 			}
 			if err != nil {
-				c.log.Warn("no time left to request the links of the page; the rest is kept unresolved",
+				c.env.log.Warn("no time left to request the links of the page; the rest is kept unresolved",
 					"site", c.page.SiteID, "url", c.page.url.URL, "requested", i, "links", len(list))
 				kept, keptTypes = append(kept, list[i:]...), append(keptTypes, types[i:]...)
 				break
@@ -63,17 +63,17 @@ func (c *collection) probeLinks(ctx context.Context, list []wire.Link) []wire.Li
 // is empty. An error means that the batch ended first.
 func (c *collection) askLink(ctx context.Context, l wire.Link) (resolved wire.Link, kind string, ok bool, err error) {
 	set := c.page.settings
-	if c.isOver(ctx) {
+	if c.env.isOver(ctx) {
 		return l, "", false, budget.ErrNoTime
 	}
 	how := set.Resolver.For(l.URL.URL)
 	if how == nil && !set.AutoDetect.HeadsLinks() && !set.URLLimits.NeedsContentTypes() {
 		return l, "", true, nil
 	}
-	if !c.ownsURL(l.URL.URL) {
+	if !c.env.ownsURL(l.URL.URL) {
 		return l, "", true, nil // its node requests it
 	}
-	v := c.newVisit(c.page.item)
+	v := c.env.newVisit(c.page.item)
 	v.admitted = true // the page is half read: wait for the host, however long
 	defer v.leaveAll()
 	target := l.URL.URL
@@ -96,7 +96,7 @@ func (c *collection) askLink(ctx context.Context, l wire.Link) (resolved wire.Li
 			r.Method = http.MethodGet
 		}
 	}
-	answer, err := v.sendRequest(v.running, r)
+	answer, err := v.sendRequest(v.env.running, r)
 	if cutOff(ctx, err) {
 		return l, "", false, err
 	}

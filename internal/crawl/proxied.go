@@ -69,13 +69,13 @@ func (v *visit) proxyPool(ctx context.Context) *proxypool.Pool {
 		var rows []wire.Proxy
 		if s.Proxy.WithTable {
 			var err error
-			if rows, err = v.Data.Proxies(ctx, v.item.SiteID); err != nil {
-				v.log.Warn("cannot read stored proxies", "site", v.item.SiteID, "error", err)
+			if rows, err = v.env.Proxies.Proxies(ctx, v.item.SiteID); err != nil {
+				v.env.log.Warn("cannot read stored proxies", "site", v.item.SiteID, "error", err)
 			}
 		}
-		pool, err := proxypool.Open(s.Proxy, v.item.SiteID, v.Config.ProxyDir, rows, proxypool.Options{Log: v.log, ReadOnly: v.dry})
+		pool, err := proxypool.Open(s.Proxy, v.item.SiteID, v.env.Config.ProxyDir, rows, proxypool.Options{Log: v.env.log, ReadOnly: v.env.dry})
 		if err != nil {
-			v.log.Warn("applied only valid parts of a property", "site", v.item.SiteID, "reason", "property USER_PROXY "+err.Error())
+			v.env.log.Warn("applied only valid parts of a property", "site", v.item.SiteID, "reason", "property USER_PROXY "+err.Error())
 		}
 		s.Pool = pool
 	})
@@ -85,12 +85,12 @@ func (v *visit) proxyPool(ctx context.Context) *proxypool.Pool {
 // countProxyFault counts a fault of a proxy, in the pool and in its row.
 func (v *visit) countProxyFault(ctx context.Context, pool *proxypool.Pool, p proxypool.Proxy, reason error) {
 	counted, err := pool.Fault(ctx, p)
-	if err == nil && counted.RowSite != "" && v.mayWrite() {
-		err = v.Data.ProxyFault(ctx, counted.RowSite, counted.Host, counted.State == 0)
+	if err == nil && counted.RowSite != "" && v.env.mayWrite() {
+		err = v.env.Proxies.ProxyFault(ctx, counted.RowSite, counted.Host, counted.State == 0)
 	}
-	v.log.Warn("proxy failed", "site", v.item.SiteID, "proxy", p.URL.Redacted(), "faults", counted.Faults, "disabled", counted.State == 0, "reason", reason)
+	v.env.log.Warn("proxy failed", "site", v.item.SiteID, "proxy", p.URL.Redacted(), "faults", counted.Faults, "disabled", counted.State == 0, "reason", reason)
 	if err != nil {
-		v.log.Warn("cannot store the fault of a proxy", "site", v.item.SiteID, "error", err)
+		v.env.log.Warn("cannot store the fault of a proxy", "site", v.item.SiteID, "error", err)
 	}
 }
 

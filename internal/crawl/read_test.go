@@ -18,14 +18,14 @@ import (
 )
 
 // reader returns a batch without servers, for the page stage only.
-func reader(t testing.TB) (*batchRun, *item) {
+func reader(t testing.TB) (*pageReader, *item) {
 	t.Helper()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	r := &batchRun{planner: newPlanner(&environment{
-		Job: &Job{Config: Config{MaxLinks: 500, RobotsAgent: "HCE-DC"}, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)},
-		log: slog.New(slog.DiscardHandler),
-	})}
-	_, _ = r.robots.Get("http://page.test", r.isValidRobots, func() (*robotscache.Answer, error) {
+	r := &pageReader{env: &environment{
+		Config: settings.Config{MaxLinks: 500, RobotsAgent: "HCE-DC"}, Now: func() time.Time { return now },
+		log: slog.New(slog.DiscardHandler), robots: &robotscache.Cache{},
+	}}
+	_, _ = r.env.robots.Get("http://page.test", r.env.isValidRobots, func() (*robotscache.Answer, error) {
 		return robotscache.NewAnswer(&fetch.Response{Code: 200, Body: []byte("User-agent: *\nDisallow: /closed")}, nil, now, time.Hour), nil
 	})
 	site := &siteWork{Site: wire.Site{ID: "s", MaxURLsFromPage: 200}}
@@ -33,7 +33,7 @@ func reader(t testing.TB) (*batchRun, *item) {
 	site.filters, problems = filter.Compile([]filter.Rule{
 		{Pattern: "(.*)", Stage: filter.StageAll, Action: 1, State: 1}, {Pattern: `\.exe$`, Stage: filter.StageLinks, Action: -1, State: 1},
 	})
-	set, errs := settings.Read(&site.Site, nil, r.Config)
+	set, errs := settings.Read(&site.Site, nil, r.env.Config)
 	if len(problems)+len(errs) > 0 {
 		t.Fatal(problems, errs)
 	}
@@ -69,7 +69,7 @@ func FuzzPage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
 		r, it := reader(t)
 		resp := &fetch.Response{
-			FinalURL: "http://page.test/dir/final#part", Code: 200, Body: body, Started: r.Now(), Total: time.Millisecond,
+			FinalURL: "http://page.test/dir/final#part", Code: 200, Body: body, Started: r.env.Now(), Total: time.Millisecond,
 			Header: http.Header{"Content-Type": {kind}, "Etag": {kind}, "Set-Cookie": {kind}}, RequestLine: "GET / HTTP/1.1",
 		}
 		out := r.readOutcome(t.Context(), page{item: it, answer: &answer{Response: resp}})

@@ -291,18 +291,23 @@ func (f *flow) maxHosts(site string) int64 {
 }
 
 // selectsWhileFetching reports whether the batch selects more URLs while it fetches.
-func (r *environment) selectsWhileFetching() bool {
-	return r.mayRefill() && r.batch.RefillTime > 0 && r.batch.MaxIterations <= 1 && r.batch.MaxItems == 0
+func selectsWhileFetching(batch wire.Batch) bool {
+	return mayRefill(batch) && batch.RefillTime > 0 && batch.MaxIterations <= 1 && batch.MaxItems == 0
 }
 
 // mayRefill reports whether the batch may select more URLs at all.
-func (r *environment) mayRefill() bool {
-	return len(r.batch.Refill) > 0 && r.mayWrite()
+func mayRefill(batch wire.Batch) bool {
+	return len(batch.Refill) > 0 && batch.Writes()
 }
 
 // refillOver reports whether no selection may follow because of the time or a stop.
-func (r *environment) refillOver(ctx context.Context) bool {
-	return r.isOver(ctx) || r.Now().Sub(r.start) >= time.Duration(r.batch.RefillTime)*time.Millisecond
+func (r *batchRun) refillOver(ctx context.Context) bool {
+	return r.isOver(ctx) || refillTimeOver(r.batch, r.Now().Sub(r.start))
+}
+
+// refillTimeOver reports whether a batch that has taken so long selects no more URLs.
+func refillTimeOver(batch wire.Batch, spent time.Duration) bool {
+	return spent >= time.Duration(batch.RefillTime)*time.Millisecond
 }
 
 // refillQueues selects URLs and adds them to the queues until the time is over, nothing is due, or the
@@ -382,7 +387,7 @@ func (r *batchRun) selectMore(ctx context.Context, d demand, room int) ([]wire.U
 	default:
 		return nil, nil
 	}
-	return r.Data.Take(ctx, []wire.URLFetchRequest{selection}, r.batch.ID)
+	return r.data.Take(ctx, []wire.URLFetchRequest{selection}, r.batch.ID)
 }
 
 // planMore plans selected rows, which are marked already.

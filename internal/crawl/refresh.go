@@ -2,9 +2,12 @@ package crawl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"hce/dc/canonical"
@@ -116,4 +119,28 @@ func headContains(body []byte, word string, rare byte) bool {
 		}
 	}
 	return false
+}
+
+// maxRefreshing bounds the body of a page with a refresh that is kept with the page that it leads to.
+const maxRefreshing = 16 << 10
+
+// exchangeOf returns the exchange of a page that leads to another one by its refresh. The fields of
+// codings are left out, because the body is decoded.
+func exchangeOf(response *fetch.Response) *fetch.Exchange {
+	header := response.Header.Clone()
+	for _, name := range []string{"Content-Encoding", "Content-Length"} {
+		header.Del(name)
+	}
+	_, proto, _ := strings.Cut(response.RequestLine, " HTTP/")
+	body := response.Body[:min(len(response.Body), maxRefreshing)]
+	return &fetch.Exchange{
+		At: response.Started.Add(response.Total), RequestLine: response.RequestLine, RequestHeader: response.RequestHeader, Header: header,
+		StatusLine: statusLine(cmp.Or(proto, "1.1"), response.Code),
+		Body:       slices.Clone(body), Cut: len(body) < len(response.Body),
+	}
+}
+
+// statusLine returns the first line of an answer whose own one is not known.
+func statusLine(version string, code int) string {
+	return fmt.Sprintf("HTTP/%s %d %s", version, code, http.StatusText(code))
 }

@@ -33,17 +33,6 @@ func (r *environment) targetOf(it *item) string {
 	return text
 }
 
-// byService reports whether a template gives the address that is requested. Its query may have the key of a service.
-func (it *item) byService() bool { return it.target != it.url.URL && it.target != "" }
-
-// publicURL returns a URL as files and messages show it: without its query, if a service was asked for the page.
-func (it *item) publicURL(address string) string {
-	if query := strings.IndexByte(address, '?'); query >= 0 && it.byService() {
-		return address[:query]
-	}
-	return address
-}
-
 // newRequest returns the HTTP request for one URL of this visit.
 func (v *visit) newRequest(target string, stage cookies.Stage) fetch.Request {
 	r := fetch.Request{
@@ -52,7 +41,7 @@ func (v *visit) newRequest(target string, stage cookies.Stage) fetch.Request {
 		Header:         v.requestHeader(target),
 		Timeout:        clampMilliseconds(v.item.url.HTTPTimeout),
 		ConnectTimeout: v.settings.ConnectTimeout,
-		MaxBytes:       v.Config.MaxResourceSize,
+		MaxBytes:       v.env.Config.MaxResourceSize,
 		MaxRedirects:   v.settings.Redirects,
 		InsecureTLS:    v.settings.InsecureTLS,
 		LegacyTLS:      v.settings.LegacyTLS,
@@ -65,8 +54,8 @@ func (v *visit) newRequest(target string, stage cookies.Stage) fetch.Request {
 	if r.Timeout == 0 {
 		r.Timeout = fetch.DefaultTimeout
 	}
-	if !v.deadline.IsZero() {
-		if left := max(v.deadline.Sub(v.Now()), 0) + v.allowedOvertime(); left < r.Timeout {
+	if !v.env.deadline.IsZero() {
+		if left := max(v.env.deadline.Sub(v.env.Now()), 0) + v.env.allowedOvertime(); left < r.Timeout {
 			r.Timeout, v.cut = left, true
 		}
 	}
@@ -102,10 +91,10 @@ func (v *visit) cookieStage() cookies.Stage {
 func (v *visit) requestHeader(target string) http.Header {
 	h := http.Header{}
 	host := canonical.Host(target)
-	for _, x := range v.rotator.Headers(v.Config.Headers, "", host) {
+	for _, x := range v.env.rotator.Headers(v.env.Config.Headers, "", host) {
 		h.Set(x.Name, x.Value)
 	}
-	for _, x := range v.rotator.Headers(v.settings.Headers, v.item.SiteID, host) {
+	for _, x := range v.env.rotator.Headers(v.settings.Headers, v.item.SiteID, host) {
 		h.Set(x.Name, x.Value)
 	}
 	if v.settings.User != "" && v.settings.Password != "" && v.isHome(target) {
@@ -152,7 +141,7 @@ func (v *visit) cookieJar(target string, stage cookies.Stage) fetch.Jar {
 	if err != nil {
 		home = &url.URL{}
 	}
-	return &siteJar{jar: v.jars.Site(v.item.SiteID), property: v.settings.Cookie, home: home, stage: stage, now: v.Now}
+	return &siteJar{jar: v.env.jars.Site(v.item.SiteID), property: v.settings.Cookie, home: home, stage: stage, now: v.env.Now}
 }
 
 // siteJar is the jar of a site for one stage. Cookies of the property go to the first host

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/url"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"hce/dc/canonical"
@@ -60,14 +59,14 @@ func (v *visit) checkRobots(ctx context.Context, target string) error {
 // knows the Crawl-delay before it opens for the page.
 func (v *visit) robotsRules(ctx context.Context, target string) (*robotscache.Answer, error) {
 	origin, _ := splitOrigin(target)
-	if kept := v.keptRobots(v.item, origin); kept != nil {
+	if kept := v.env.keptRobots(v.item, origin); kept != nil {
 		return &robotscache.Answer{Rules: kept}, nil
 	}
-	return v.robots.Get(origin, v.isValidRobots, func() (*robotscache.Answer, error) { return v.askRobots(ctx, origin, target) })
+	return v.env.robots.Get(origin, v.env.isValidRobots, func() (*robotscache.Answer, error) { return v.askRobots(ctx, origin, target) })
 }
 
 func (v *visit) askRobots(ctx context.Context, origin, target string) (*robotscache.Answer, error) {
-	if reason, down := v.down.Load(origin); down {
+	if reason, down := v.env.down.Load(origin); down {
 		return nil, reason.(error)
 	}
 	if err := v.enterGates(ctx, target); err != nil {
@@ -80,14 +79,14 @@ func (v *visit) askRobots(ctx context.Context, origin, target string) (*robotsca
 		return v.enterGates(ctx, next.String())
 	}
 	defer v.leaveAll()
-	response, err := v.sendRequest(v.running, r)
+	response, err := v.sendRequest(v.env.running, r)
 	if cutOff(ctx, err) {
 		return nil, err
 	}
-	a := robotscache.NewAnswer(response, err, v.Now(), v.Config.RobotsTTL)
+	a := robotscache.NewAnswer(response, err, v.env.Now(), v.env.Config.RobotsTTL)
 	if a.Err != nil {
 		if !proxyFailed(err) && !v.mayReturn(mostTries) { // otherwise another proxy or request may work
-			v.down.Store(origin, err)
+			v.env.down.Store(origin, err)
 		}
 		return nil, err
 	}
@@ -123,20 +122,4 @@ func (r *environment) keptRobots(it *item, origin string) *robots.Rules {
 		return nil
 	}
 	return robots.Parse([]byte(best))
-}
-
-// splitOrigin cuts a URL into its origin (scheme, host and port) and the path with query that
-// robots.txt rules match.
-func splitOrigin(target string) (origin, path string) {
-	_, rest, _ := strings.Cut(target, "://")
-	end := strings.IndexAny(rest, `/\?#`)
-	if end < 0 {
-		return target, "/"
-	}
-	end += len(target) - len(rest)
-	path, _, _ = strings.Cut(target[end:], "#")
-	if path == "" {
-		path = "/"
-	}
-	return target[:end], path
 }

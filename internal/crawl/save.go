@@ -23,6 +23,8 @@ const (
 // resultStore stores results of sites in the repository.
 type resultStore struct {
 	*environment
+	data      Data
+	scratch   Scratch  // nil: real-time batches use the raw files of the node
 	goneSites sync.Map // ids of sites that were deleted since the batch began
 	fullSites sync.Map // sites whose limits left out links
 }
@@ -151,10 +153,10 @@ func (r *resultStore) keepFiles(ctx context.Context, id string, results []wire.F
 	if len(files) == 0 {
 		return nil
 	}
-	put := r.Data.PutRaw
-	if r.batch.Folder != "" && r.Scratch != nil {
+	put := r.data.PutRaw
+	if r.batch.Folder != "" && r.scratch != nil {
 		put = func(ctx context.Context, id string, files map[string][]wire.File, at time.Time) error {
-			return r.Scratch.PutFiles(ctx, r.batch.Folder, id, files, at)
+			return r.scratch.PutFiles(ctx, r.batch.Folder, id, files, at)
 		}
 	}
 	if err := put(ctx, id, files, r.Now()); err != nil && !isSiteGone(err) {
@@ -177,7 +179,7 @@ func addAttributes(u *wire.URL, values map[string]string, now wire.Date) {
 // saveSites stores results of sites together. Nothing is stored if one of the sites was deleted:
 // then each of them is stored alone.
 func (r *resultStore) saveSites(ctx context.Context, list []wire.SiteFetched) error {
-	saved, err := r.Data.SaveCrawl(ctx, r.batch.ID, list)
+	saved, err := r.data.SaveCrawl(ctx, r.batch.ID, list)
 	for i := range saved {
 		r.logSaved(list[i].Site, saved[i])
 	}
@@ -217,7 +219,7 @@ func (r *resultStore) logSaved(site string, saved wire.Saved) {
 // saveStates saves the state that batches share apart from rows: cookies and header counters.
 // A kill may lose the last few seconds; that is harmless, and so is an error.
 func (r *environment) saveStates(ctx context.Context) {
-	if err := errors.Join(r.jars.Save(ctx), r.Rotator.Save(ctx)); err != nil {
+	if err := errors.Join(r.jars.Save(ctx), r.rotator.Save(ctx)); err != nil {
 		r.log.Warn("cannot save cookies or header counters", "error", err)
 	}
 }

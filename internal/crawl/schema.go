@@ -115,7 +115,7 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 		}
 	}
 	if r.mayWrite() {
-		taken, err := r.Data.TakeSchema(ctx, site.ID, r.batch.ID, bi.URL, rows[0], rows[1:])
+		taken, err := r.data.TakeSchema(ctx, site.ID, r.batch.ID, bi.URL, rows[0], rows[1:])
 		if isSiteGone(err) || err == nil && !taken {
 			return nil, nil
 		}

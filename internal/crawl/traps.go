@@ -26,8 +26,8 @@ type trapWatch struct {
 }
 
 // trapsOf returns the watch of the item's site; nil if the site does not want one (TRAPS).
-func (r *batchRun) trapsOf(it *item) *trapWatch {
-	if !it.settings.Traps || !r.mayWrite() && !r.dry {
+func (r *pageReader) trapsOf(it *item) *trapWatch {
+	if !it.settings.Traps || !r.env.mayWrite() && !r.env.dry {
 		return nil
 	}
 	found, _ := r.traps.LoadOrStore(it.SiteID, &trapWatch{watch: trap.New(), verdicts: map[string]bool{}})
@@ -36,7 +36,7 @@ func (r *batchRun) trapsOf(it *item) *trapWatch {
 }
 
 // watchTraps takes a fetched page into account.
-func (r *batchRun) watchTraps(ctx context.Context, p page, text []byte, kind, md5 string) {
+func (r *pageReader) watchTraps(ctx context.Context, p page, text []byte, kind, md5 string) {
 	w := r.trapsOf(p.item)
 	if w == nil || p.row.Type == wire.TypeFetched {
 		return
@@ -55,15 +55,15 @@ func (r *batchRun) watchTraps(ctx context.Context, p page, text []byte, kind, md
 	if w.watch.Wants(one.URL) && w.watch.Add(one) {
 		clear(w.verdicts)
 		f := w.watch.Newest()
-		r.log.Info("found a trap: asks for its URLs last", "site", p.SiteID, "url", one.URL, "kind", f.Kind, "rule", f.Rule)
+		r.env.log.Info("found a trap: asks for its URLs last", "site", p.SiteID, "url", one.URL, "kind", f.Kind, "rule", f.Rule)
 	}
 }
 
 // learnTraps reads the traps that earlier batches have found.
-func (r *batchRun) learnTraps(ctx context.Context, w *trapWatch, site string) {
+func (r *pageReader) learnTraps(ctx context.Context, w *trapWatch, site string) {
 	urls, err := r.Data.LateURLs(ctx, site, mostLearned)
 	if err != nil && !isSiteGone(err) {
-		r.log.Warn("cannot read the traps of a site", "site", site, "error", err)
+		r.env.log.Warn("cannot read the traps of a site", "site", site, "error", err)
 	}
 	w.watch.Learn(slices.Collect(maps.Values(urls)))
 	clear(w.verdicts)
@@ -97,7 +97,7 @@ func (w *trapWatch) findTrapLinks(links []wire.Link) []bool {
 
 // postponeTraps lets links that belong to traps follow the others: behind them in the list, if a limit cuts it, and with
 // the lowest priority. The others get at least 1.
-func (r *batchRun) postponeTraps(it *item, links []wire.Link) {
+func (r *pageReader) postponeTraps(it *item, links []wire.Link) {
 	late := r.trapsOf(it).findTrapLinks(links)
 	if late == nil {
 		return

@@ -7,26 +7,14 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// ruleOf returns how an item is asked whether it has changed. The rule does not apply (it is zero) to
-// Restore if the page must be read whatever it says: its site has other settings than when it was read
-// last, or the site counts on its links to renew further pages (RecrawlPeriod, URL_CHAIN).
-func (r *environment) ruleOf(it *item) revalidate.Rule {
-	rule, set := it.settings.Modified, it.settings
-	if rule.Behavior == revalidate.Restore &&
-		(!r.mayWrite() || it.row.SettingsSum&^wire.SumUnprocessed != set.Sum || set.Chain != nil || set.Rules.Resets(it.site.RecrawlPeriod)) {
-		return revalidate.Rule{}
-	}
-	return rule
-}
-
 // unchangedOutcome is the outcome of a page that has not changed: no body, no links, and a crawl
 // without news in MRate (docs/spec/crawling.md 4.11, 4.12).
-func (r *batchRun) unchangedOutcome(ctx context.Context, p page) *outcome {
+func (r *pageReader) unchangedOutcome(ctx context.Context, p page) *outcome {
 	if p.settings.Modified.Behavior == revalidate.Restore {
 		return r.restoredOutcome(p)
 	}
 	processed := false
-	if p.settings.Modified.Behavior == revalidate.Processed && r.mayWrite() {
+	if p.settings.Modified.Behavior == revalidate.Processed && r.env.mayWrite() {
 		has, err := r.Data.HasContents(ctx, p.SiteID, []string{p.URLID})
 		if err != nil && !isSiteGone(err) {
 			r.dataFailed(p.item, err)
@@ -41,7 +29,7 @@ func (r *batchRun) unchangedOutcome(ctx context.Context, p page) *outcome {
 
 // restoredOutcome is the outcome of an unchanged page whose row becomes what it was. A page that was not
 // processed well is processed again.
-func (r *batchRun) restoredOutcome(p page) *outcome {
+func (r *pageReader) restoredOutcome(p page) *outcome {
 	u := &p.item.url
 	u.Status, u.State = unchangedStatus(&p.row)
 	u.ErrorMask = p.item.noted | p.row.ErrorMask&revalidate.ContentErrors
@@ -57,11 +45,11 @@ func (r *batchRun) restoredOutcome(p page) *outcome {
 
 // fetchedAgain is the outcome of a page that was asked for again: the columns that both kinds of unchanged
 // pages set. keep keeps UDate.
-func (r *batchRun) fetchedAgain(p page, keep bool) *outcome {
+func (r *pageReader) fetchedAgain(p page, keep bool) *outcome {
 	u := &p.item.url
 	u.ContentType, u.TotalTime = p.row.ContentType, u.CrawlingTime
 	u.MRate, u.MRateCounter = revalidate.Rate(p.row.MRate, p.row.MRateCounter, false)
-	u.TcDate, u.Crawled = wire.DateOf(r.Now()), p.row.Crawled+1
+	u.TcDate, u.Crawled = wire.DateOf(r.env.Now()), p.row.Crawled+1
 	u.UDate = u.TcDate
 	if keep {
 		u.UDate = p.row.UDate // MarkCrawling set it to now
@@ -90,9 +78,9 @@ func unchangedStatus(row *wire.URL) (status, state int64) {
 
 // setChecksum sets the checksum of the settings in the row of a page that was read. The same content under
 // the same settings needs no processing.
-func (r *batchRun) setChecksum(out *outcome, p page) {
+func (r *pageReader) setChecksum(out *outcome, p page) {
 	u, sum := &p.item.url, p.settings.Sum
-	same := p.settings.Modified.Behavior == revalidate.Restore && r.mayWrite() && out.result.Same && u.Status == wire.StatusCrawled
+	same := p.settings.Modified.Behavior == revalidate.Restore && r.env.mayWrite() && out.result.Same && u.Status == wire.StatusCrawled
 	if status, _ := unchangedStatus(&p.row); same && p.row.SettingsSum == sum && status == wire.StatusProcessed && u.ErrorMask&^revalidate.ContentErrors == 0 {
 		u.Status, u.SettingsSum = status, sum
 		return

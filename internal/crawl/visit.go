@@ -24,7 +24,7 @@ import (
 
 // visit is one item at its host, and at the hosts that it is redirected to.
 type visit struct {
-	*environment
+	env      *environment
 	item     *item
 	settings *settings.Settings
 	patience time.Duration // RequestDelay of the URL
@@ -61,7 +61,7 @@ type answer struct {
 }
 
 func (r *environment) newVisit(it *item) *visit {
-	v := &visit{environment: r, item: it, memory: r.bodies.OpenAccount(r.freeBody), settings: it.settings, patience: clampMilliseconds(float64(it.url.RequestDelay))}
+	v := &visit{env: r, item: it, memory: r.bodies.OpenAccount(r.freeBody), settings: it.settings, patience: clampMilliseconds(float64(it.url.RequestDelay))}
 	v.delay = v.patience
 	return v
 }
@@ -88,12 +88,12 @@ func (e notYet) Is(err error) bool { return err == budget.ErrNoTime }
 // gateTooLate returns a notYet if the host's gate opens too late. A batch that waited for it would
 // hold its slot for nothing.
 func (v *visit) gateTooLate() error {
-	now := v.Now()
-	if v.batch.MaxHostWait <= 0 || v.admitted {
+	now := v.env.Now()
+	if v.env.batch.MaxHostWait <= 0 || v.admitted {
 		return nil
 	}
-	at, _, err := v.Gates.Next(v.host, v.delay, v.settings.Concurrency, now)
-	if err == nil && at.Sub(now) > time.Duration(v.batch.MaxHostWait)*time.Millisecond {
+	at, _, err := v.env.Gates.Next(v.host, v.delay, v.settings.Concurrency, now)
+	if err == nil && at.Sub(now) > time.Duration(v.env.batch.MaxHostWait)*time.Millisecond {
 		return notYet{v.host, at}
 	}
 	return nil // Acquire reports errors of the gate
@@ -105,7 +105,7 @@ func (v *visit) fetchURL(ctx context.Context) (a *answer, err error) {
 	defer v.leaveGate()
 	defer func() {
 		if p := recover(); p != nil {
-			v.log.Error("panic while fetching a page", "site", v.item.SiteID, "url", v.item.url.URL, "reason", p, "stack", string(debug.Stack()))
+			v.env.log.Error("panic while fetching a page", "site", v.item.SiteID, "url", v.item.url.URL, "reason", p, "stack", string(debug.Stack()))
 			a, err = nil, fmt.Errorf("panic while fetching the page: %v", p)
 		}
 	}()
@@ -141,7 +141,7 @@ func (v *visit) requestPage(ctx context.Context) (*answer, error) {
 	if err := v.enterGates(ctx, target); err != nil {
 		return nil, err
 	}
-	ctx = v.running // the page is taken whole, with its redirects
+	ctx = v.env.running // the page is taken whole, with its redirects
 	switch v.fetcherKind() {
 	case fetcherDynamic:
 		return v.renderPage(ctx, target)
@@ -191,8 +191,8 @@ func (v *visit) sendRequest(ctx context.Context, r fetch.Request) (*fetch.Respon
 		defer cancel()
 		r.Memory = &waitingMemory{v.memory, waiting}
 	}
-	response, err := v.Fetch.Get(ctx, r)
-	v.tally.countRequest(response, err)
+	response, err := v.env.Fetch.Get(ctx, r)
+	v.env.tally.countRequest(response, err)
 	if v.cut && fetch.KindOf(err) == fetch.Timeout {
 		return nil, fmt.Errorf("%w: %w", budget.ErrNoTime, err)
 	}
@@ -202,10 +202,10 @@ func (v *visit) sendRequest(ctx context.Context, r fetch.Request) (*fetch.Respon
 
 // untilEnd returns ctx, bounded by the end of the batch and its overtime.
 func (v *visit) untilEnd(ctx context.Context) (context.Context, context.CancelFunc) {
-	if v.deadline.IsZero() {
+	if v.env.deadline.IsZero() {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, v.deadline.Sub(v.Now())+v.allowedOvertime())
+	return context.WithTimeout(ctx, v.env.deadline.Sub(v.env.Now())+v.env.allowedOvertime())
 }
 
 // waitingMemory is an account that stops waiting when the batch ends.
@@ -242,9 +242,9 @@ func (v *visit) checkAlive(ctx context.Context, check proxypool.AliveCheck, targ
 	ctx, cancel := context.WithTimeout(ctx, check.Timeout)
 	defer cancel()
 	if !check.Connect {
-		return v.Fetch.Resolve(ctx, u.Hostname())
+		return v.env.Fetch.Resolve(ctx, u.Hostname())
 	}
-	conn, err := v.Fetch.Dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	conn, err := v.env.Fetch.Dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
 		return err
 	}
@@ -263,7 +263,7 @@ func (v *visit) waitForQuota(ctx context.Context, target string) error {
 	}
 	answer, err := v.settings.Freq.Ask(ctx, v.item.SiteID, host)
 	if err != nil {
-		v.log.Warn("cannot count requests to the domain", "site", v.item.SiteID, "host", host, "error", err)
+		v.env.log.Warn("cannot count requests to the domain", "site", v.item.SiteID, "host", host, "error", err)
 	}
 	if answer.Stop {
 		return refusal{bits: wire.ErrNoTimeWindow, back: true, reason: "HTTP_FREQ_LIMITS does not allow a request to " + host + " now"}
@@ -271,7 +271,7 @@ func (v *visit) waitForQuota(ctx context.Context, target string) error {
 	if answer.Wait <= 0 {
 		return nil
 	}
-	if !v.deadline.IsZero() && v.Now().Add(answer.Wait).After(v.deadline) {
+	if !v.env.deadline.IsZero() && v.env.Now().Add(answer.Wait).After(v.env.deadline) {
 		return budget.ErrNoTime
 	}
 	timer := time.NewTimer(answer.Wait)
@@ -319,7 +319,7 @@ func (v *visit) checkFilters(target string) error {
 
 // filterEnv returns the environment that the filters had when the URL was found.
 func (v *visit) filterEnv() filter.Env {
-	return filter.Env{Now: v.Now(), Depth: int(max(v.item.url.Depth-1, 0))}
+	return filter.Env{Now: v.env.Now(), Depth: int(max(v.item.url.Depth-1, 0))}
 }
 
 // linkStage selects the rules of links, of redirects and of all stages: links and redirects
@@ -331,24 +331,24 @@ const linkStage = filter.StageRedirect
 func (v *visit) enterGates(ctx context.Context, target string) error {
 	v.memory.Keep(0) // the holder of a gate may wait for this memory
 	waiting := ctx
-	if !v.deadline.IsZero() {
+	if !v.env.deadline.IsZero() {
 		var cancel context.CancelFunc
-		waiting, cancel = context.WithTimeout(ctx, v.deadline.Sub(v.Now()))
+		waiting, cancel = context.WithTimeout(ctx, v.env.deadline.Sub(v.env.Now()))
 		defer cancel()
 	}
 	v.host = canonical.Host(target)
 	if err := v.gateTooLate(); err != nil {
 		return err
 	}
-	asked := v.Now()
-	pass, err := v.Gates.Acquire(waiting, v.host, v.delay, v.settings.Concurrency)
+	asked := v.env.Now()
+	pass, err := v.env.Gates.Acquire(waiting, v.host, v.delay, v.settings.Concurrency)
 	switch {
 	case err == nil:
 	case waiting.Err() != nil:
 		return budget.ErrNoTime
 	default: // a gate file failed: nothing keeps hosts apart any more
 		err = fmt.Errorf("acquire host gate: %w", err)
-		v.failBatch(err)
+		v.env.failBatch(err)
 		return err
 	}
 	v.pass = pass
@@ -357,8 +357,8 @@ func (v *visit) enterGates(ctx context.Context, target string) error {
 		return err
 	}
 	v.admitted = true
-	v.tally.countWait(v.Now().Sub(asked))
-	if v.slot, err = v.slots.AcquireSlot(waiting, v.host); err != nil {
+	v.env.tally.countWait(v.env.Now().Sub(asked))
+	if v.slot, err = v.env.slots.AcquireSlot(waiting, v.host); err != nil {
 		v.leaveGate()
 		return budget.ErrNoTime
 	}
@@ -372,7 +372,7 @@ func (v *visit) leaveGate() {
 		return
 	}
 	if err := errors.Join(v.leaveAddresses(), v.pass.Release(max(v.delay, v.hold))); err != nil {
-		v.failBatch(fmt.Errorf("release host gate: %w", err))
+		v.env.failBatch(fmt.Errorf("release host gate: %w", err))
 	}
 	v.pass, v.hold = nil, 0
 }

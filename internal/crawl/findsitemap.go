@@ -1,0 +1,70 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+
+	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/robotscache"
+	"hce/dc/internal/wire"
+	"hce/dc/sitemap"
+)
+
+// settings.DefaultSitemap is the place of a sitemap that robots.txt and the site do not name.
+const defaultSitemap = "/sitemap.xml"
+
+// sitemapTries is how often a root page is asked for before its default sitemap is done without.
+const sitemapTries = 3
+
+// findSitemap requests the default sitemap of a root page's origin, once in a batch, if its
+// robots.txt names none. Only a sitemap that exists becomes a row. A client that waits for the
+// batch did not ask for it. An error means that the item is put off, because the sitemap may come later.
+func (v *visit) findSitemap(ctx context.Context, target string) error {
+	set := v.settings
+	origin, _ := splitOrigin(target)
+	if !v.item.url.Root() || v.item.single || v.item.isSitemap() || !v.env.mayWrite() || !set.DefaultSitemap || !set.RobotsSitemaps || !set.Robots {
+		return nil
+	}
+	rules := v.env.knownRules(origin)
+	if kept := v.env.keptRobots(v.item, origin); kept != nil {
+		rules = kept
+	}
+	if rules == nil || len(rules.Sitemaps()) > 0 {
+		return nil
+	}
+	if ok, _ := rules.Allowed(v.settings.Agent, defaultSitemap); !ok {
+		return nil
+	}
+	if _, asked := v.env.mapsAsked.LoadOrStore(chainKey{v.item.SiteID, origin}, true); asked {
+		return nil
+	}
+	if err := v.enterGates(ctx, target); err != nil {
+		return nil
+	}
+	defer v.leaveAll()
+	r := v.newRequest(origin+defaultSitemap, v.cookieStage())
+	r.MaxBytes = robotscache.MaxBytes
+	r.Allow = v.checkRedirect
+	response, err := v.sendRequest(v.env.running, r)
+	if v.mayReturn(min(sitemapTries, v.retryTable()[v.trouble.cause].Attempts)) {
+		v.env.mapsAsked.Delete(chainKey{v.item.SiteID, origin})
+		return refusal{back: true, reason: "the default sitemap of " + origin + " is not available yet"}
+	}
+	if err != nil {
+		fault, ok := errors.AsType[*fetch.Fault](err)
+		if !ok || fault.Kind != fetch.TooLarge || fault.Partial == nil {
+			return nil
+		}
+		response = fault.Partial // its beginning is enough
+		response.Code = fault.Code
+	}
+	if !wire.IsPageCode(int64(response.Code)) {
+		return nil
+	}
+	_, err = sitemap.Parse(response.Body, sitemap.Options{MaxEntries: 1, MaxBytes: robotscache.MaxBytes, ContentType: declaredType(response.Header)})
+	found, bad := set.Schemes.Canonical(response.FinalURL)
+	if (err == nil || errors.Is(err, sitemap.ErrFeed)) && bad == nil && siteOf(found) == siteOf(target) {
+		v.item.mapFound = found
+	}
+	return nil
+}
