@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/wire"
 )
 
@@ -18,9 +19,9 @@ import (
 type chains struct {
 	mu    sync.Mutex
 	count int64                 // chains that were started
-	begun map[chainKey]*chain   // by the key of their first page
-	next  map[chainKey][]string // parts that continue a page, in the order of the page
-	of    map[chainKey]chainKey // first page, by part
+	begun map[item.Key]*chain   // by the key of their first page
+	next  map[item.Key][]string // parts that continue a page, in the order of the page
+	of    map[item.Key]item.Key // first page, by part
 }
 
 type chain struct {
@@ -31,33 +32,33 @@ type chain struct {
 // continueChain takes a link that continues the page's chain, regardless of filters and
 // limits. A link to the first page continues nothing.
 func (c *collection) continueChain(target string) {
-	it := c.page.item
-	first := it.chainKey()
+	it := c.page.Item
+	first := it.FirstOfChain()
 	row := c.row
 	row.URL, row.URLMd5, row.Type = target, wire.KeyOfURL(target), wire.TypeChain
-	if row.URLMd5 == first.url {
+	if row.URLMd5 == first.URL {
 		return
 	}
-	c.out.result.Links = append(c.out.result.Links, wire.Link{URL: row, Chain: true})
+	c.out.Result.Links = append(c.out.Result.Links, wire.Link{URL: row, Chain: true})
 	if c.last {
 		return
 	}
-	number := c.chains.joinChain(first, chainKey{it.SiteID, it.URLID}, row.URLMd5, c.page.fileTime(c.now), it.url.ChainID)
-	if first.url == it.URLID {
-		c.out.holds, it.url.ChainID = true, &number
+	number := c.chains.joinChain(first, it.Key(), row.URLMd5, c.page.fileTime(c.now), it.Row.ChainID)
+	if first.URL == it.URLID {
+		c.out.Holds, it.Row.ChainID = true, &number
 	}
-	next := it.nextPassItem(row)
+	next := it.NextPassItem(row)
 	next.URL.ChainID = &number
-	it.found = append(it.found, next)
+	it.Found = append(it.Found, next)
 }
 
 // joinChain records that part continues page in the chain of first. It returns the number of the
 // chain: asked, or the next number. at is the time in the file names of the first page.
-func (c *chains) joinChain(first, page chainKey, part string, at time.Time, asked *int64) int64 {
+func (c *chains) joinChain(first, page item.Key, part string, at time.Time, asked *int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.begun == nil {
-		c.begun, c.next, c.of = map[chainKey]*chain{}, map[chainKey][]string{}, map[chainKey]chainKey{}
+		c.begun, c.next, c.of = map[item.Key]*chain{}, map[item.Key][]string{}, map[item.Key]item.Key{}
 	}
 	one := c.begun[first]
 	if one == nil {
@@ -69,14 +70,14 @@ func (c *chains) joinChain(first, page chainKey, part string, at time.Time, aske
 		c.begun[first] = one
 	}
 	c.next[page] = append(c.next[page], part)
-	if key := (chainKey{page.site, part}); c.of[key].url == "" {
+	if key := (item.Key{Site: page.Site, URL: part}); c.of[key].URL == "" {
 		c.of[key] = first
 	}
 	return one.number
 }
 
 // leaveChain removes what a page added to the chain of first, because the page is not stored.
-func (c *chains) leaveChain(first, page chainKey) {
+func (c *chains) leaveChain(first, page item.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.next, page)
@@ -86,7 +87,7 @@ func (c *chains) leaveChain(first, page chainKey) {
 }
 
 // firstOf returns the first page of the chain that contains a part.
-func (c *chains) firstOf(part chainKey) chainKey {
+func (c *chains) firstOf(part item.Key) item.Key {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.of[part]
@@ -94,12 +95,12 @@ func (c *chains) firstOf(part chainKey) chainKey {
 
 // crawledParts returns the keys of the crawled pages of a chain without the first one, each once, in
 // breadth-first order.
-func (c *chains) crawledParts(first chainKey, crawled map[chainKey]bool) []string {
-	met := map[string]bool{first.url: true}
+func (c *chains) crawledParts(first item.Key, crawled map[item.Key]bool) []string {
+	met := map[string]bool{first.URL: true}
 	var list []string
-	queue := []string{first.url}
+	queue := []string{first.URL}
 	for len(queue) > 0 {
-		page := chainKey{first.site, queue[0]}
+		page := item.Key{Site: first.Site, URL: queue[0]}
 		queue = queue[1:]
 		for _, part := range c.next[page] {
 			if met[part] {
@@ -107,7 +108,7 @@ func (c *chains) crawledParts(first chainKey, crawled map[chainKey]bool) []strin
 			}
 			met[part] = true
 			queue = append(queue, part)
-			if crawled[chainKey{first.site, part}] {
+			if crawled[item.Key{Site: first.Site, URL: part}] {
 				list = append(list, part)
 			}
 		}
@@ -117,22 +118,22 @@ func (c *chains) crawledParts(first chainKey, crawled map[chainKey]bool) []strin
 
 // listChains returns the results that store the lists of the chains with their first pages, and release the rows of
 // those.
-func (r *pageReader) listChains(all []*item, now time.Time) []wire.SiteFetched {
-	crawled := map[chainKey]bool{}
+func (r *pageReader) listChains(all []*item.Item, now time.Time) []wire.SiteFetched {
+	crawled := map[item.Key]bool{}
 	for _, it := range all {
-		if it.started && !it.empty {
-			crawled[chainKey{it.SiteID, it.URLID}] = true
+		if it.Begun && !it.Empty {
+			crawled[it.Key()] = true
 		}
 	}
 	bySite := map[string][]wire.Fetched{}
 	r.chains.mu.Lock()
 	for first, c := range r.chains.begun {
 		date := string(wire.DateOf(now))
-		result := wire.Fetched{URLMd5: first.url, At: c.at, Set: wire.Patch{"Status": int64(wire.StatusCrawled), "TcDate": date, "UDate": date}}
+		result := wire.Fetched{URLMd5: first.URL, At: c.at, Set: wire.Patch{"Status": int64(wire.StatusCrawled), "TcDate": date, "UDate": date}}
 		if parts := r.chains.crawledParts(first, crawled); len(parts) > 0 {
 			result.Files = []wire.File{{Type: wire.ContentChain, Data: []byte(strings.Join(parts, "\n") + "\n")}}
 		}
-		bySite[first.site] = append(bySite[first.site], result)
+		bySite[first.Site] = append(bySite[first.Site], result)
 	}
 	r.chains.mu.Unlock()
 	var list []wire.SiteFetched

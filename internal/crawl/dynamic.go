@@ -21,7 +21,7 @@ import (
 //
 // The caller holds the gate. Each redirect, also by script, is a hop.
 func (v *visit) renderPage(ctx context.Context, target string) (*answer, error) {
-	timeout := v.item.url.HTTPTimeout
+	timeout := v.item.Row.HTTPTimeout
 	if !(timeout > 0) { // as for plain requests
 		timeout = float64(fetch.DefaultTimeout.Milliseconds())
 	}

@@ -1,22 +1,25 @@
 package crawl
 
-import "hce/dc/internal/wire"
+import (
+	"hce/dc/internal/crawl/item"
+	"hce/dc/internal/wire"
+)
 
 // answered selects the entries of feeds for the answer: each URL once. Entries in excess of
 // one per item are limited by maxItems.
 type answered struct {
-	brought map[chainKey]bool // pages that items of later passes come from
-	met     map[chainKey]bool
+	brought map[item.Key]bool // pages that items of later passes come from
+	met     map[item.Key]bool
 	room    int64 // for entries in excess of items; -1: no limit
 	cut     bool
 }
 
-func (r *batchRun) newEntries(work []*item) *answered {
-	a := &answered{brought: map[chainKey]bool{}, met: map[chainKey]bool{}, room: -1}
+func (r *batchRun) newEntries(work []*item.Item) *answered {
+	a := &answered{brought: map[item.Key]bool{}, met: map[item.Key]bool{}, room: -1}
 	for _, it := range work {
-		a.met[chainKey{it.SiteID, it.URLID}] = true
-		if it.single && !(it.handedBack && r.batch.RemoveUnprocessed) {
-			a.brought[chainKey{it.SiteID, it.url.ParentMd5}] = true
+		a.met[it.Key()] = true
+		if it.Single && !(it.HandedBack && r.batch.RemoveUnprocessed) {
+			a.brought[item.Key{Site: it.SiteID, URL: it.Row.ParentMd5}] = true
 		}
 	}
 	if most := r.batch.MaxItems; most > 0 {
@@ -26,10 +29,10 @@ func (r *batchRun) newEntries(work []*item) *answered {
 }
 
 // entriesFor returns the entries that replace an item in the answer, or nil.
-func (a *answered) entriesFor(it *item) []wire.BatchItem {
+func (a *answered) entriesFor(it *item.Item) []wire.BatchItem {
 	var list []wire.BatchItem
-	for _, e := range it.extra {
-		key := chainKey{e.SiteID, e.URLID}
+	for _, e := range it.Extra {
+		key := item.Key{Site: e.SiteID, URL: e.URLID}
 		if a.met[key] {
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/headerrotation"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/slots"
@@ -97,11 +98,11 @@ func (r *environment) failBatch(err error) {
 func (r *environment) realTime() bool { return r.batch.CrawlerType == wire.CrawlRealTime }
 
 // logOf returns the log of an item: that of its site's project, if it has one.
-func (r *environment) logOf(it *item) *slog.Logger {
-	if r.ProjectLog == nil || it.settings == nil || it.settings.Suffix == "" {
+func (r *environment) logOf(it *item.Item) *slog.Logger {
+	if r.ProjectLog == nil || it.Settings == nil || it.Settings.Suffix == "" {
 		return r.log
 	}
-	return r.ProjectLog(it.settings.Suffix).With("batch", r.batch.ID)
+	return r.ProjectLog(it.Settings.Suffix).With("batch", r.batch.ID)
 }
 
 // isOver reports whether no further item may be started.

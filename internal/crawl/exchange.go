@@ -9,51 +9,52 @@ import (
 	"strings"
 
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/wire"
 )
 
 // addExchange adds response headers, request and cookies as files, as the site configures
 // (docs/spec/steps.md 1 #19, #20).
-func (r *pageReader) addExchange(out *outcome, p page) {
-	if p.settings.StoreHeaders {
+func (r *pageReader) addExchange(out *item.Outcome, p page) {
+	if p.Settings.StoreHeaders {
 		var first string
 		if p.Code/100 == 2 { // what the server sent with a page, for archives
 			first = strings.ToValidUTF8(p.StatusLine, "\uFFFD")
 		}
 		head := headerText(p.Header, first)
-		if p.settings.IsFeedSite() && p.item.parent != "" {
-			head = append(head, "X-feed_url: "+clipLine(p.item.parent)+"\r\n"...)
+		if p.Settings.IsFeedSite() && p.Item.ParentURL != "" {
+			head = append(head, "X-feed_url: "+clipLine(p.Item.ParentURL)+"\r\n"...)
 			if date := p.feedDate(); date != "" {
 				head = append(head, "X-pubdateRssFeed: "+string(date)+"\r\n"...)
 			}
 		}
-		if p.item.baseURL != "" {
-			head = append(head, "X-base_url: "+p.item.publicURL(p.item.baseURL)+"\r\n"...)
+		if p.Item.Base != "" {
+			head = append(head, "X-base_url: "+p.Item.PublicURL(p.Item.Base)+"\r\n"...)
 		}
 		if len(p.Redirects) > 0 {
-			head = append(head, "Location: "+clipLine(p.item.publicURL(p.FinalURL))+"\r\n"...)
+			head = append(head, "Location: "+clipLine(p.Item.PublicURL(p.FinalURL))+"\r\n"...)
 		}
-		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentHeaders, Data: head})
+		out.Result.Files = append(out.Result.Files, wire.File{Type: wire.ContentHeaders, Data: head})
 	}
-	if p.settings.StoreRequest && !p.item.byService() {
-		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentRequests, Data: headerText(p.RequestHeader, p.RequestLine)})
+	if p.Settings.StoreRequest && !p.Item.ByService() {
+		out.Result.Files = append(out.Result.Files, wire.File{Type: wire.ContentRequests, Data: headerText(p.RequestHeader, p.RequestLine)})
 	}
-	if set := p.Header.Values("Set-Cookie"); p.settings.StoreCookies && len(set) > 0 {
+	if set := p.Header.Values("Set-Cookie"); p.Settings.StoreCookies && len(set) > 0 {
 		text := strings.ToValidUTF8(strings.Join(set, "\r\n")+"\r\n", "\uFFFD")
-		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentCookies, Data: []byte(text)})
+		out.Result.Files = append(out.Result.Files, wire.File{Type: wire.ContentCookies, Data: []byte(text)})
 	}
-	if len(p.Redirects) > 0 && p.settings.StoreHeaders && !p.item.byService() {
-		if hops := hopAnswers(p.item.url.URL, p.Response, p.settings.StoreRequest); len(hops) > 0 {
-			out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentHops, Data: hops})
+	if len(p.Redirects) > 0 && p.Settings.StoreHeaders && !p.Item.ByService() {
+		if hops := hopAnswers(p.Item.Row.URL, p.Response, p.Settings.StoreRequest); len(hops) > 0 {
+			out.Result.Files = append(out.Result.Files, wire.File{Type: wire.ContentHops, Data: hops})
 		}
 	}
-	out.computeMemory()
+	out.ComputeMemory()
 }
 
 // hopAnswers returns the content ContentHops of a response to first, nil if the answer of no redirect is known.
 func hopAnswers(first string, response *fetch.Response, requests bool) []byte {
 	var list []wire.HopAnswer
-	urls := hopURLs(first, response)
+	urls := item.HopURLs(first, response)
 	for i, hop := range response.Redirects {
 		x := hop.Exchange
 		if x == nil {

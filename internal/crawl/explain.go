@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hce/dc/canonical"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/retry"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/settings"
@@ -179,26 +180,26 @@ func (j *Job) explainURL(ctx context.Context, raw, siteID string, depth int64, f
 	if err := e.explainRobots(ctx, v); err != nil {
 		return nil, fmt.Errorf("explain %s: %w", raw, err)
 	}
-	host := canonical.Host(it.target)
-	next, inFlight, err := j.Gates.Next(host, v.delay, it.settings.Concurrency, j.Now())
+	host := canonical.Host(it.Target)
+	next, inFlight, err := j.Gates.Next(host, v.delay, it.Settings.Concurrency, j.Now())
 	if err != nil {
 		return nil, fmt.Errorf("explain %s: %w", raw, err)
 	}
 	e.Politeness = &ExplainedPoliteness{
-		Host: host, DelayMs: v.delay.Milliseconds(), Concurrency: it.settings.Concurrency, InFlight: inFlight, NextFetch: next.UTC(),
+		Host: host, DelayMs: v.delay.Milliseconds(), Concurrency: it.Settings.Concurrency, InFlight: inFlight, NextFetch: next.UTC(),
 	}
-	for _, cause := range slices.Sorted(maps.Keys(it.settings.Retries)) {
-		rule := it.settings.Retries[cause]
+	for _, cause := range slices.Sorted(maps.Keys(it.Settings.Retries)) {
+		rule := it.Settings.Retries[cause]
 		e.Retry = append(e.Retry, ExplainedRetry{cause, rule.Attempts, rule.Pause.Seconds(), rule.Longest.Seconds(), rule.Asked.Seconds(), rule.Host})
 	}
-	q := v.pageRequest(it.target)
+	q := v.pageRequest(it.Target)
 	e.Request = &ExplainedRequest{
-		Method: q.Method, URL: it.publicURL(q.URL), Header: withoutSecrets(q.Header), Cookie: cookieOf(q), Proxy: proxyOf(it.settings), Fetcher: fetcherName(v.fetcherKind()),
+		Method: q.Method, URL: it.PublicURL(q.URL), Header: withoutSecrets(q.Header), Cookie: cookieOf(q), Proxy: proxyOf(it.Settings), Fetcher: fetcherName(v.fetcherKind()),
 		TimeoutMs: q.Timeout.Milliseconds(), ConnectTimeoutMs: q.ConnectTimeout.Milliseconds(),
-		MaxBytes: q.MaxBytes, MaxRedirects: q.MaxRedirects, MaxHTMLRedirects: max(it.settings.HTMLRedirects, 0),
+		MaxBytes: q.MaxBytes, MaxRedirects: q.MaxRedirects, MaxHTMLRedirects: max(it.Settings.HTMLRedirects, 0),
 	}
 	if referer := e.Request.Header.Get("Referer"); referer != "" {
-		e.Request.Header.Set("Referer", it.publicURL(referer))
+		e.Request.Header.Set("Referer", it.PublicURL(referer))
 	}
 	e.decideInclusion(next.Sub(j.Now()), j.Now())
 	if fetch {
@@ -208,7 +209,7 @@ func (j *Job) explainURL(ctx context.Context, raw, siteID string, depth int64, f
 }
 
 // explainItem returns the item that a batch would have, and fills in what is known of it.
-func (r *batchRun) explainItem(ctx context.Context, e *Explanation, stored *wire.Site) (*siteWork, *item, error) {
+func (r *batchRun) explainItem(ctx context.Context, e *Explanation, stored *wire.Site) (*item.SiteView, *item.Item, error) {
 	rows, err := r.data.Rows(ctx, stored.ID, []string{e.URLMd5})
 	if err != nil {
 		return nil, nil, err
@@ -225,9 +226,9 @@ func (r *batchRun) explainItem(ctx context.Context, e *Explanation, stored *wire
 		row = wire.NewURL(stored.ID, e.Canonical)
 		row.Type, row.RequestDelay, row.HTTPTimeout, row.ParentMd5 = stored.URLType, stored.RequestDelay, stored.HTTPTimeout, wire.Md5("")
 	}
-	site := &siteWork{Site: *stored, settings: map[string]*settings.Settings{}}
+	site := &item.SiteView{Site: *stored, Settings: map[string]*settings.Settings{}}
 	var problems []error
-	site.filters, problems = filter.Compile(filter.Rules(site.Filters))
+	site.FilterSet, problems = filter.Compile(filter.Rules(site.Filters))
 	cfg := r.Config
 	cfg.Dry = true
 	set, more := settings.Read(&site.Site, nil, cfg)
@@ -240,10 +241,10 @@ func (r *batchRun) explainItem(ctx context.Context, e *Explanation, stored *wire
 		MaxURLs: site.MaxURLs, URLs: site.CollectedURLs, MaxResources: site.MaxResources, Resources: site.Resources,
 		MaxErrors: site.MaxErrors, Errors: site.Errors, Traps: set.Traps, Warnings: warnings,
 	}
-	it := &item{BatchItem: wire.BatchItem{SiteID: site.ID, URLID: e.URLMd5, URL: row}, url: row, row: row}
-	it.url.ErrorMask = 0
-	it.site, it.settings = site, set
-	it.target = r.targetOf(it)
+	it := &item.Item{BatchItem: wire.BatchItem{SiteID: site.ID, URLID: e.URLMd5, URL: row}, Row: row, Before: row}
+	it.Row.ErrorMask = 0
+	it.View, it.Settings = site, set
+	it.Target = r.targetOf(it)
 	return site, it, nil
 }
 
@@ -251,12 +252,12 @@ func (r *batchRun) explainItem(ctx context.Context, e *Explanation, stored *wire
 func robotsOf(row *wire.URL) []string { return append([]string{}, row.RobotsNames()...) }
 
 // explainFilters judges the URL as a link of a page of the given depth, if it has no row.
-func (e *Explanation) explainFilters(v *visit, site *siteWork, depth int64) {
+func (e *Explanation) explainFilters(v *visit, site *item.SiteView, depth int64) {
 	env := v.filterEnv()
 	if e.Row == nil {
 		env.Depth = int(depth)
 	}
-	verdicts, accepted := site.filters.Explain(linkStage, e.Canonical, env)
+	verdicts, accepted := site.FilterSet.Explain(linkStage, e.Canonical, env)
 	e.Filters = &ExplainedFilters{Accepted: accepted, Rules: []ExplainedRule{}}
 	for _, d := range verdicts {
 		e.Filters.Rules = append(e.Filters.Rules, ExplainedRule{
@@ -278,7 +279,7 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 	if e.Row == nil && !e.Filters.Accepted {
 		return nil
 	}
-	origin, path := splitOrigin(v.item.target)
+	origin, path := splitOrigin(v.item.Target)
 	e.Robots = &ExplainedRobots{Mode: v.settings.Robots, URL: origin + "/robots.txt", Allowed: true, Sitemaps: []string{}}
 	if !v.settings.Robots {
 		return nil
@@ -286,7 +287,7 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 	err := v.throughProxy(ctx, nil)
 	var answer *robotscache.Answer
 	if err == nil {
-		answer, err = v.robotsRules(ctx, v.item.target)
+		answer, err = v.robotsRules(ctx, v.item.Target)
 	}
 	if err := errors.Join(v.env.brokenBy(), ctx.Err()); err != nil {
 		return err

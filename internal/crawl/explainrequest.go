@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/wire"
 )
@@ -50,7 +51,7 @@ type ExplainedFetch struct {
 }
 
 // tryFetch requests and reads the page as a batch would.
-func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedFetch {
+func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item.Item) *ExplainedFetch {
 	f := &ExplainedFetch{ErrorNames: []string{}, Robots: []string{}, Redirects: []fetch.Hop{}, NewURLs: []string{}}
 	a, err := v.fetchURL(ctx)
 	v.leaveSlot()
@@ -60,7 +61,7 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedF
 	}
 	if err != nil {
 		bits, code := faultBits(err)
-		f.Error, f.ErrorNames, f.HTTPCode = strings.ReplaceAll(err.Error(), it.target, it.publicURL(it.target)), bits.Names(), code
+		f.Error, f.ErrorNames, f.HTTPCode = strings.ReplaceAll(err.Error(), it.Target, it.PublicURL(it.Target)), bits.Names(), code
 		if fault, ok := errors.AsType[*fetch.Fault](err); ok {
 			response = fault.Partial
 		}
@@ -68,17 +69,17 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item) *ExplainedF
 	if response == nil {
 		return f
 	}
-	f.HTTPCode, f.FinalURL, f.Header, f.RemoteAddr = response.Code, it.publicURL(response.FinalURL), answerWithoutSecrets(response.Header), response.RemoteAddr
+	f.HTTPCode, f.FinalURL, f.Header, f.RemoteAddr = response.Code, it.PublicURL(response.FinalURL), answerWithoutSecrets(response.Header), response.RemoteAddr
 	f.Redirects = append(f.Redirects, response.Redirects...)
 	f.Size, f.TotalMs = int64(len(response.Body)), response.Total.Milliseconds()
 	if err != nil {
 		return f
 	}
-	out := r.reader.readOutcome(ctx, page{item: it, answer: a})
-	f.ErrorNames, f.ContentType, f.Charset = it.url.ErrorMask.Names(), it.url.ContentType, it.url.Charset
-	f.Robots, f.Until, f.Canonical = robotsOf(&it.url), it.url.UnavailableAfter, it.url.Canonical
-	f.LinksI, f.LinksE = it.url.LinksI, it.url.LinksE
-	for _, l := range out.result.Links[:min(len(out.result.Links), mostExplained)] {
+	out := r.reader.readOutcome(ctx, page{Item: it, answer: a})
+	f.ErrorNames, f.ContentType, f.Charset = it.Row.ErrorMask.Names(), it.Row.ContentType, it.Row.Charset
+	f.Robots, f.Until, f.Canonical = robotsOf(&it.Row), it.Row.UnavailableAfter, it.Row.Canonical
+	f.LinksI, f.LinksE = it.Row.LinksI, it.Row.LinksE
+	for _, l := range out.Result.Links[:min(len(out.Result.Links), mostExplained)] {
 		f.NewURLs = append(f.NewURLs, l.URL.URL)
 	}
 	return f

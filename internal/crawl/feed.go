@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/feed"
@@ -16,24 +17,24 @@ import (
 // (docs/spec/crawling.md 5.10). With FEED_PARSER they are crawled already: the entry is
 // their content. With RSS they are crawled in the next pass, or later. done is false if the
 // page is not a feed. stored reports whether the feed itself has to be stored.
-func (r *pageReader) gatherFeed(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) (done, stored bool) {
+func (r *pageReader) gatherFeed(ctx context.Context, out *item.Outcome, p page, text []byte, kind string, now time.Time) (done, stored bool) {
 	parsed, err := feed.Parse(text, feed.Options{
-		ContentType: declaredType(p.Header), Standard: p.settings.StandardFeeds, ZeroItem: p.settings.FeedAsEntry,
+		ContentType: declaredType(p.Header), Standard: p.Settings.StandardFeeds, ZeroItem: p.Settings.FeedAsEntry,
 	})
 	if errors.Is(err, feed.ErrNoFeed) {
-		if !p.item.url.Root() { // the page of an entry
+		if !p.Item.Row.Root() { // the page of an entry
 			return false, true
 		}
-		out.bits |= wire.ErrRSSEmpty
+		out.Bits |= wire.ErrRSSEmpty
 		if content.IsHTML(kind) {
-			out.bits |= wire.ErrUnsupportedType
+			out.Bits |= wire.ErrUnsupportedType
 		}
 		// A site of feeds follows no other links.
 		return true, true
 	}
-	p.item.feed = true
+	p.Item.Feed = true
 	if len(parsed.Items) == 0 && content.IsHTML(content.Normal(declaredType(p.Header))) {
-		out.bits |= wire.ErrUnsupportedType
+		out.Bits |= wire.ErrUnsupportedType
 	}
 	if parsed.Cut {
 		r.cutLinks(out, p, "size of a feed", len(parsed.Items))
@@ -57,10 +58,10 @@ func (r *pageReader) gatherFeed(ctx context.Context, out *outcome, p page, text 
 		}
 	}
 	r.keepEntries(ctx, out, p, entries, now)
-	if len(out.result.Links)+len(out.result.Elsewhere) == 0 {
-		out.bits |= wire.ErrRSSEmpty
+	if len(out.Result.Links)+len(out.Result.Elsewhere) == 0 {
+		out.Bits |= wire.ErrRSSEmpty
 	}
-	return true, p.settings.Processor == settings.RSS
+	return true, p.Settings.Processor == settings.RSS
 }
 
 // passesDateFilter checks the date of an entry against the site's SQL filters with %PDATE%
@@ -69,33 +70,33 @@ func (r *pageReader) passesDateFilter(ctx context.Context, p page, e feed.Entry)
 	if e.Date.IsZero() {
 		return true
 	}
-	env := filter.Env{Now: r.env.Now(), Depth: int(p.url.Depth), SQL: r.rowCondition(ctx, p, string(wire.DateOf(e.Date)))}
-	return p.site.filters.AcceptSQL(filter.StageLinks, env)
+	env := filter.Env{Now: r.env.Now(), Depth: int(p.Row.Depth), SQL: r.rowCondition(ctx, p, string(wire.DateOf(e.Date)))}
+	return p.View.FilterSet.AcceptSQL(filter.StageLinks, env)
 }
 
 // keepEntries completes the rows of entries as PROCESSOR_NAME says. A known entry is not
 // crawled again; with FEED_PARSER it gets the content of the feed if that has changed.
-func (r *pageReader) keepEntries(ctx context.Context, out *outcome, p page, entries map[string]feed.Entry, now time.Time) {
-	iterates := p.settings.Processor == settings.RSS && !r.last
+func (r *pageReader) keepEntries(ctx context.Context, out *item.Outcome, p page, entries map[string]feed.Entry, now time.Time) {
+	iterates := p.Settings.Processor == settings.RSS && !r.last
 	var there map[string]bool
 	if iterates {
-		there, iterates = r.knownLinks(ctx, p.item, out.result.Links)
+		there, iterates = r.knownLinks(ctx, p.Item, out.Result.Links)
 	}
-	for i := range out.result.Links {
-		l := &out.result.Links[i]
+	for i := range out.Result.Links {
+		l := &out.Result.Links[i]
 		e, known := entries[l.URL.URLMd5]
 		if !known {
 			continue
 		}
 		l.URL.PDate = wire.DateOf(e.Date)
-		if p.settings.Processor == settings.RSS {
+		if p.Settings.Processor == settings.RSS {
 			l.URL.Type = wire.TypeSingle
 			if iterates && !there[l.URL.URLMd5] {
-				p.item.found = append(p.item.found, p.item.nextPassItem(l.URL))
+				p.Item.Found = append(p.Item.Found, p.Item.NextPassItem(l.URL))
 			}
 			continue
 		}
-		document, err := e.Document(l.URL.URLMd5, p.url.URL, p.URLID)
+		document, err := e.Document(l.URL.URLMd5, p.Row.URL, p.URLID)
 		if err != nil {
 			r.env.log.Warn("cannot store feed entry", "site", p.SiteID, "url", l.URL.URL, "error", err)
 			continue
@@ -107,10 +108,10 @@ func (r *pageReader) keepEntries(ctx context.Context, out *outcome, p page, entr
 			u.ContentType = "text/html" // type of the page of an entry
 		}
 		u.BatchID, u.RawContentMd5 = r.env.batch.ID, wire.Md5(document)
-		u.ContentDate, u.SettingsSum = wire.DateOf(now), p.settings.Sum|wire.SumUnprocessed
+		u.ContentDate, u.SettingsSum = wire.DateOf(now), p.Settings.Sum|wire.SumUnprocessed
 		l.Files, l.At = []wire.File{{Type: wire.ContentRaw, Data: document}}, now
 		if r.env.realTime() {
-			p.item.extra = append(p.item.extra, p.item.nextPassItem(*u))
+			p.Item.Extra = append(p.Item.Extra, p.Item.NextPassItem(*u))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package crawl
 import (
 	"testing"
 
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/pdate"
 	"hce/dc/internal/wire"
@@ -25,8 +26,8 @@ func TestFeedDate(t *testing.T) {
 		{"a recrawl: PDate is the time of processing", wire.URL{Crawled: 1, PDate: fetch, LastModified: feed, TcDate: fetch, UDate: fetch}, pdate.Default, ""},
 		{"a recrawl: the header Date may be a source", wire.URL{Crawled: 1, PDate: feed, LastModified: fetch}, pdate.Masks{Sources: 4}, ""},
 	} {
-		p := page{item: &item{row: tt.row, settings: &settings.Settings{}}}
-		p.settings.Dates = tt.masks
+		p := page{Item: &item.Item{Before: tt.row, Settings: &settings.Settings{}}}
+		p.Settings.Dates = tt.masks
 		if got := p.feedDate(); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/wire"
 	"hce/dc/sitemap"
@@ -22,7 +23,7 @@ const sitemapTries = 3
 func (v *visit) findSitemap(ctx context.Context, target string) error {
 	set := v.settings
 	origin, _ := splitOrigin(target)
-	if !v.item.url.Root() || v.item.single || v.item.isSitemap() || !v.env.mayWrite() || !set.DefaultSitemap || !set.RobotsSitemaps || !set.Robots {
+	if !v.item.Row.Root() || v.item.Single || v.item.IsSitemap() || !v.env.mayWrite() || !set.DefaultSitemap || !set.RobotsSitemaps || !set.Robots {
 		return nil
 	}
 	rules := v.env.knownRules(origin)
@@ -35,7 +36,7 @@ func (v *visit) findSitemap(ctx context.Context, target string) error {
 	if ok, _ := rules.Allowed(v.settings.Agent, defaultSitemap); !ok {
 		return nil
 	}
-	if _, asked := v.env.mapsAsked.LoadOrStore(chainKey{v.item.SiteID, origin}, true); asked {
+	if _, asked := v.env.mapsAsked.LoadOrStore(item.Key{Site: v.item.SiteID, URL: origin}, true); asked {
 		return nil
 	}
 	if err := v.enterGates(ctx, target); err != nil {
@@ -47,7 +48,7 @@ func (v *visit) findSitemap(ctx context.Context, target string) error {
 	r.Allow = v.checkRedirect
 	response, err := v.sendRequest(v.env.running, r)
 	if v.mayReturn(min(sitemapTries, v.retryTable()[v.trouble.cause].Attempts)) {
-		v.env.mapsAsked.Delete(chainKey{v.item.SiteID, origin})
+		v.env.mapsAsked.Delete(item.Key{Site: v.item.SiteID, URL: origin})
 		return refusal{back: true, reason: "the default sitemap of " + origin + " is not available yet"}
 	}
 	if err != nil {
@@ -64,7 +65,7 @@ func (v *visit) findSitemap(ctx context.Context, target string) error {
 	_, err = sitemap.Parse(response.Body, sitemap.Options{MaxEntries: 1, MaxBytes: robotscache.MaxBytes, ContentType: declaredType(response.Header)})
 	found, bad := set.Schemes.Canonical(response.FinalURL)
 	if (err == nil || errors.Is(err, sitemap.ErrFeed)) && bad == nil && siteOf(found) == siteOf(target) {
-		v.item.mapFound = found
+		v.item.FoundSitemap = found
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/wire"
 )
 
@@ -12,17 +13,17 @@ import (
 // batch keeps busy, without those that have a delay.
 func TestFlow(t *testing.T) {
 	f := newFlow(4) // low is 2
-	newItem := func(site string, delay int64) *item {
-		it := &item{site: &siteWork{Site: wire.Site{ID: site, RequestDelay: delay}}, refilled: true}
+	newItem := func(site string, delay int64) *item.Item {
+		it := &item.Item{View: &item.SiteView{Site: wire.Site{ID: site, RequestDelay: delay}}, Refilled: true}
 		it.SiteID = site
 		f.countQueued(it)
 		return it
 	}
-	stored := func(it *item, status int64, until wire.Date) {
+	stored := func(it *item.Item, status int64, until wire.Date) {
 		f.countFetched(it)
-		it.url.Status = status
-		it.handedBack = status == wire.StatusNew
-		f.countStored([]*outcome{{item: it, result: wire.Fetched{HeldUntil: until}}})
+		it.Row.Status = status
+		it.HandedBack = status == wire.StatusNew
+		f.countStored([]*item.Outcome{{Item: it, Result: wire.Fetched{HeldUntil: until}}})
 	}
 	check := func(when string, wantMay bool, want ...string) {
 		t.Helper()
@@ -33,10 +34,10 @@ func TestFlow(t *testing.T) {
 			t.Errorf("%s: %+v; want %v, %v", when, d, wantMay, want)
 		}
 	}
-	slow := []*item{newItem("slow", 0), newItem("slow", 0), newItem("slow", 0)}
-	fast := []*item{newItem("fast", 0), newItem("fast", 0), newItem("fast", 0)}
-	delayed := []*item{newItem("delayed", 500), newItem("delayed", 500)}
-	held := []*item{newItem("held", 0), newItem("held", 0)}
+	slow := []*item.Item{newItem("slow", 0), newItem("slow", 0), newItem("slow", 0)}
+	fast := []*item.Item{newItem("fast", 0), newItem("fast", 0), newItem("fast", 0)}
+	delayed := []*item.Item{newItem("delayed", 500), newItem("delayed", 500)}
+	held := []*item.Item{newItem("held", 0), newItem("held", 0)}
 	check("nothing is stored", false)
 	stored(fast[0], wire.StatusCrawled, "")
 	check("two items wait", false)
@@ -54,7 +55,7 @@ func TestFlow(t *testing.T) {
 	if !f.needsResults() {
 		t.Error("the fast site has no item that waits, and its last page is not stored at once")
 	}
-	f.countStored([]*outcome{{item: fast[1]}})
+	f.countStored([]*item.Outcome{{Item: fast[1]}})
 	for _, it := range append(slow, held[1]) {
 		stored(it, wire.StatusNew, "")
 	}
@@ -81,17 +82,17 @@ func TestFlowOfManyHosts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFlow(c.most)
-			var items []*item
+			var items []*item.Item
 			for _, host := range c.hosts {
-				it := &item{site: &siteWork{Site: wire.Site{ID: "s", RequestDelay: 500}}, host: string(host)}
+				it := &item.Item{View: &item.SiteView{Site: wire.Site{ID: "s", RequestDelay: 500}}, Host: string(host)}
 				it.SiteID = "s"
 				f.countQueued(it)
 				items = append(items, it)
 			}
 			for i, it := range items {
 				f.countFetched(it)
-				it.url.Status = wire.StatusCrawled
-				f.countStored([]*outcome{{item: it}})
+				it.Row.Status = wire.StatusCrawled
+				f.countStored([]*item.Outcome{{Item: it}})
 				left := len(items) - i - 1
 				d := f.currentDemand()
 				f.noteSelection(d)

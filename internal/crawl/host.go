@@ -12,6 +12,7 @@ import (
 	"hce/dc/hostgate"
 	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/wire"
 )
@@ -40,7 +41,7 @@ type hostQueues struct {
 // hostQueue has the items of one host, in order. hostQueues.mu guards it.
 type hostQueue struct {
 	name    string
-	items   []*item
+	items   []*item.Item
 	workers int // goroutines that request its items; 0: the host waits
 	limit   int // maximum of workers
 	pace    slots.Pace
@@ -59,7 +60,7 @@ func (r *batchRun) newQueues(ctx context.Context) *hostQueues {
 // when no row of it is in flight, with few rows.
 func (q *hostQueues) returnSlowHost(host string) {
 	q.mu.Lock()
-	var items []*item
+	var items []*item.Item
 	if h := q.byName[host]; h != nil {
 		items, h.items = h.items, nil
 	}
@@ -69,41 +70,41 @@ func (q *hostQueues) returnSlowHost(host string) {
 	}
 	notifyChannel(q.flow.news)
 	for _, it := range items {
-		q.saves <- it.uncrawledOutcome(0, wire.DateOf(q.Now()))
+		q.saves <- it.UncrawledOutcome(0, wire.DateOf(q.Now()))
 		q.flow.countFetched(it)
 	}
 }
 
 // addItems queues the items of work that have to be fetched. Items without an HTTP host fail at once,
 // unless the client supplied their content.
-func (q *hostQueues) addItems(work []*item) {
+func (q *hostQueues) addItems(work []*item.Item) {
 	for _, it := range work {
-		if !it.todo {
+		if !it.Todo {
 			continue
 		}
-		it.host = webHost(it.target)
+		it.Host = webHost(it.Target)
 		q.flow.countQueued(it)
-		if it.noted&wire.ErrURLsSchema != 0 && looksTemplate(it.url.URL) {
+		if it.Noted&wire.ErrURLsSchema != 0 && looksTemplate(it.Row.URL) {
 			q.refuseItem(it, 0)
 			continue
 		}
-		if it.host == "" && !wire.HasData(it.put) {
-			it.started = true
+		if it.Host == "" && !wire.HasData(it.SuppliedContent) {
+			it.Begun = true
 			q.refuseItem(it, wire.ErrBadURL)
 			continue
 		}
-		q.queueItem(it.host, it)
+		q.queueItem(it.Host, it)
 	}
 }
 
 // refuseItem ends an item that cannot be fetched.
-func (q *hostQueues) refuseItem(it *item, bits wire.ErrorMask) {
-	q.saves <- it.failedOutcome(bits, 0, wire.DateOf(q.Now()))
+func (q *hostQueues) refuseItem(it *item.Item, bits wire.ErrorMask) {
+	q.saves <- it.FailedOutcome(bits, 0, wire.DateOf(q.Now()))
 	q.flow.countFetched(it)
 }
 
 // queueItem appends an item to the queue of its host and starts what may start.
-func (q *hostQueues) queueItem(name string, it *item) {
+func (q *hostQueues) queueItem(name string, it *item.Item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	h := q.byName[name]
@@ -113,7 +114,7 @@ func (q *hostQueues) queueItem(name string, it *item) {
 		q.waiting[h.pace] = append(q.waiting[h.pace], h)
 	}
 	h.items = append(h.items, it)
-	h.limit = max(h.limit, min(it.settings.Concurrency, hostgate.MaxConcurrency))
+	h.limit = max(h.limit, min(it.Settings.Concurrency, hostgate.MaxConcurrency))
 	if h.workers > 0 {
 		q.startWorkers(h)
 	}
@@ -150,7 +151,7 @@ func (q *hostQueues) startWorkers(h *hostQueue) {
 }
 
 // nextItem returns the next item of a host. Without one it returns nil, and the worker ends.
-func (q *hostQueues) nextItem(h *hostQueue) *item {
+func (q *hostQueues) nextItem(h *hostQueue) *item.Item {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(h.items) > 0 {
@@ -188,90 +189,90 @@ func webHost(target string) string {
 }
 
 // fetchItem fetches one item: robots.txt, gate, request (docs/spec/steps.md 1 #8 to #13).
-func (r *batchRun) fetchItem(ctx context.Context, it *item) {
+func (r *batchRun) fetchItem(ctx context.Context, it *item.Item) {
 	if _, gone := r.goneSites.Load(it.SiteID); gone || r.isOver(ctx) {
-		r.saves <- it.uncrawledOutcome(0, wire.DateOf(r.Now()))
+		r.saves <- it.UncrawledOutcome(0, wire.DateOf(r.Now()))
 		return
 	}
 	v := r.newVisit(it)
-	it.body, it.text = v.memory, r.texts.OpenAccount(0)
+	it.BodyMemory, it.TextMemory = v.memory, r.texts.OpenAccount(0)
 	a, err := suppliedAnswer(it)
 	if a == nil && err == nil {
 		a, err = v.fetchURL(ctx)
 		v.slot.EndRequest()
 	}
-	it.started = true
+	it.Begun = true
 	// The slot is held until the body is passed on, so bodies never outnumber slots.
 	defer v.leaveSlot()
 	if err != nil {
-		it.releaseMemory()
+		it.ReleaseMemory()
 	}
 	var refused refusal
 	var away otherNode
 	if !cutOff(ctx, err) && !errors.As(err, &away) {
 		if out := v.retryOutcome(); out != nil {
-			r.logOf(it).Info("asks again later", "site", it.SiteID, "url", it.url.URL, "cause", it.url.RetryCause, "times", it.url.Retries, "at", it.url.RetryDate, "error", err)
-			it.releaseMemory()
+			r.logOf(it).Info("asks again later", "site", it.SiteID, "url", it.Row.URL, "cause", it.Row.RetryCause, "times", it.Row.Retries, "at", it.Row.RetryDate, "error", err)
+			it.ReleaseMemory()
 			r.saves <- out
 			return
 		}
 	}
 	switch {
 	case cutOff(ctx, err):
-		it.started = false
-		out := it.uncrawledOutcome(0, wire.DateOf(r.Now()))
+		it.Begun = false
+		out := it.UncrawledOutcome(0, wire.DateOf(r.Now()))
 		if later, ok := errors.AsType[notYet](err); ok {
-			out.waitForHost(later.at)
+			out.WaitForHost(later.at)
 		}
 		r.saves <- out
 	case errors.As(err, &away):
-		r.logOf(it).Info("left to another node", "site", it.SiteID, "url", it.url.URL, "target", away.target, "node", away.owner)
+		r.logOf(it).Info("left to another node", "site", it.SiteID, "url", it.Row.URL, "target", away.target, "node", away.owner)
 		r.saves <- movedOutcome(it, away, err, r.Now())
-	case errors.As(err, &refused) && refused.back && it.gaveUp.cause == "":
+	case errors.As(err, &refused) && refused.back && it.GaveUp.Cause == "":
 		r.recordFailed(it, "put off", refused.bits, err)
-		it.started = false
-		out := it.uncrawledOutcome(refused.bits, wire.DateOf(r.Now()))
-		out.waitForHost(refused.until)
-		it.url.HTTPCode, it.handedBack = http.StatusBadRequest, false // refused, not out of time
+		it.Begun = false
+		out := it.UncrawledOutcome(refused.bits, wire.DateOf(r.Now()))
+		out.WaitForHost(refused.until)
+		it.Row.HTTPCode, it.HandedBack = http.StatusBadRequest, false // refused, not out of time
 		r.saves <- out
 	case isExhausted(err):
-		it.started = false
-		r.failBatch(fmt.Errorf("request %s of site %s: %w", it.url.URL, it.SiteID, err))
-		r.saves <- it.uncrawledOutcome(0, wire.DateOf(r.Now()))
+		it.Begun = false
+		r.failBatch(fmt.Errorf("request %s of site %s: %w", it.Row.URL, it.SiteID, err))
+		r.saves <- it.UncrawledOutcome(0, wire.DateOf(r.Now()))
 	case err != nil:
 		bits, code := faultBits(err)
 		r.recordFailed(it, "fetch failed", bits, err)
-		out := it.failedOutcome(bits, code, wire.DateOf(r.Now()))
-		out.setStatus(refused.status)
-		if refused.forbids != "" && refused.forbids == it.target {
-			out.leaveUnasked()
+		out := it.FailedOutcome(bits, code, wire.DateOf(r.Now()))
+		out.SetStatus(refused.status)
+		if refused.forbids != "" && refused.forbids == it.Target {
+			out.LeaveUnasked()
 		}
 		if fault, ok := errors.AsType[*fetch.Fault](err); ok && fault.Partial != nil {
-			out.setDuration(fault.Partial.Total.Milliseconds())
-			out.setRedirects(fault.Partial)
+			out.SetDuration(fault.Partial.Total.Milliseconds())
+			out.SetRedirects(fault.Partial)
 		} else {
-			out.setRedirects(nil)
+			out.SetRedirects(nil)
 		}
 		r.saves <- out
-	case it.settings.NeedsProbes():
+	case it.Settings.NeedsProbes():
 		// The requests for its links wait for this host too.
 		v.leaveSlot()
 		if !r.toProbing(it, int64(len(a.Body))) {
-			r.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "reason", "too many large pages request their links at the same time")
-			it.started = false
-			it.releaseMemory()
-			r.saves <- it.uncrawledOutcome(0, wire.DateOf(r.Now()))
+			r.logOf(it).Info("put off", "site", it.SiteID, "url", it.Row.URL, "reason", "too many large pages request their links at the same time")
+			it.Begun = false
+			it.ReleaseMemory()
+			r.saves <- it.UncrawledOutcome(0, wire.DateOf(r.Now()))
 			return
 		}
-		r.saves <- r.reader.readOutcome(ctx, page{item: it, answer: a})
+		r.saves <- r.reader.readOutcome(ctx, page{Item: it, answer: a})
 	default:
-		r.pages <- page{item: it, answer: a}
+		r.pages <- page{Item: it, answer: a}
 	}
 }
 
 // recordFailed tells why a request of an item failed or was put off.
-func (r *batchRun) recordFailed(it *item, message string, bits wire.ErrorMask, err error) {
-	r.logOf(it).Info(message, "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "error", err)
+func (r *batchRun) recordFailed(it *item.Item, message string, bits wire.ErrorMask, err error) {
+	r.logOf(it).Info(message, "site", it.SiteID, "url", it.Row.URL, "errors", bits.Names(), "error", err)
 	if r.failed != nil {
 		r.failed(it.SiteID, err)
 	}
@@ -279,12 +280,12 @@ func (r *batchRun) recordFailed(it *item, message string, bits wire.ErrorMask, e
 
 // toProbing moves a page whose links need requests to the budget of such pages. It reports
 // whether there was room.
-func (r *batchRun) toProbing(it *item, size int64) bool {
+func (r *batchRun) toProbing(it *item.Item, size int64) bool {
 	probing := r.probing.OpenAccount((1 + budget.TextGrowth) * smallPage)
 	if !probing.TryGrow((1 + budget.TextGrowth) * size) {
 		return false
 	}
-	it.releaseMemory()
-	it.body, it.text = probing, nil
+	it.ReleaseMemory()
+	it.BodyMemory, it.TextMemory = probing, nil
 	return true
 }

@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/headerrotation"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/slots"
@@ -102,8 +103,8 @@ type batchRun struct {
 	// bodies of the environment, but not the reverse. Pages whose links need requests use probing, for
 	// which no goroutine waits.
 	texts, probing *budget.Budget
-	pages          chan page     // of this pass: fetched, not yet read
-	saves          chan *outcome // of this pass: read, not yet saved
+	pages          chan page          // of this pass: fetched, not yet read
+	saves          chan *item.Outcome // of this pass: read, not yet saved
 	reader         *pageReader
 	flow           *flow                        // nil: the batch does not select URLs while it fetches
 	failed         func(site string, err error) // is told why a request failed or was put off; may be nil
@@ -243,33 +244,33 @@ func (j *Job) canRefill(ctx context.Context, last wire.Batch, start time.Time) b
 
 // answerItems lists the items of the answer and joins their errors. A real-time answer includes
 // failed items (docs/spec/crawling.md 7.1 #2).
-func (r *batchRun) answerItems(work []*item) []wire.BatchItem {
+func (r *batchRun) answerItems(work []*item.Item) []wire.BatchItem {
 	left := []wire.BatchItem{}
 	entries := r.newEntries(work)
 	if r.flow != nil {
 		r.batch.ErrorMask |= r.flow.mask
 	}
 	for _, it := range work {
-		if it.handedBack {
+		if it.HandedBack {
 			r.batch.ErrorMask |= wire.ErrMaxExecutionTime
 			if r.batch.RemoveUnprocessed {
 				continue
 			}
 		} else {
-			if it.isRSS() && r.realTime() {
+			if it.IsRSS() && r.realTime() {
 				// Its entries, from later passes, replace it (docs/spec/crawling.md 1.6).
-				if entries.brought[chainKey{it.SiteID, it.URLID}] {
+				if entries.brought[it.Key()] {
 					continue
 				}
-				it.url.ErrorMask |= wire.ErrRSSEmpty
+				it.Row.ErrorMask |= wire.ErrRSSEmpty
 			}
-			r.batch.ErrorMask |= it.url.ErrorMask
-			if it.empty && !r.realTime() {
+			r.batch.ErrorMask |= it.Row.ErrorMask
+			if it.Empty && !r.realTime() {
 				continue
 			}
 		}
 		out := it.BatchItem
-		out.URL, out.BaseURL = it.url, it.baseURL
+		out.URL, out.BaseURL = it.Row, it.Base
 		if extra := entries.entriesFor(it); len(extra) > 0 { // they replace the feed
 			left = append(left, extra...)
 		} else {

@@ -11,6 +11,7 @@ import (
 
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/retry"
 	"hce/dc/internal/wire"
 )
@@ -129,32 +130,32 @@ const mostTries = 1 << 20
 // at most times. A form is not sent again unless the server has refused it.
 func (v *visit) mayReturn(times int) bool {
 	t := v.trouble
-	if t.cause == "" || t.nth > retry.HostPatience || v.item.countAttempts()+1 >= times {
+	if t.cause == "" || t.nth > retry.HostPatience || v.item.CountAttempts()+1 >= times {
 		return false
 	}
-	return !strings.EqualFold(v.item.url.HTTPMethod, "post") || t.cause == "429" || t.cause == "503"
+	return !strings.EqualFold(v.item.Row.HTTPMethod, "post") || t.cause == "429" || t.cause == "503"
 }
 
 // retryOutcome returns the outcome of an item that is asked again, or nil. Then the item's answer is final, and
 // the item knows if it was given up.
-func (v *visit) retryOutcome() *outcome {
+func (v *visit) retryOutcome() *item.Outcome {
 	it, t := v.item, v.trouble
 	rule := v.retryTable()[t.cause]
 	if rule.Attempts > 1 {
-		it.gaveUp = given{int64(it.countAttempts() + 1), t.cause}
+		it.GaveUp = item.Attempts{Times: int64(it.CountAttempts() + 1), Cause: t.cause}
 	}
 	if !v.mayReturn(rule.Attempts) {
 		return nil
 	}
 	now := v.env.Now()
-	at := now.Add(rule.Wait(it.countAttempts()+1, t.asked, rand.Float64()))
+	at := now.Add(rule.Wait(it.CountAttempts()+1, t.asked, rand.Float64()))
 	if t.until.After(at) {
 		at = t.until
 	}
-	out := it.uncrawledOutcome(0, wire.DateOf(now))
-	it.handedBack, it.started = false, false // its time is not over
-	out.waitUntil(it.gaveUp, at)
-	it.gaveUp = given{}
+	out := it.UncrawledOutcome(0, wire.DateOf(now))
+	it.HandedBack, it.Begun = false, false // its time is not over
+	out.WaitUntil(it.GaveUp, at)
+	it.GaveUp = item.Attempts{}
 	return out
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/wire"
 )
 
@@ -51,14 +52,14 @@ func (r *environment) ownsURL(url string) bool { return r.realTime() || r.place.
 
 // checkOwner returns an otherNode unless this node may request target for the item.
 func (v *visit) checkOwner(target string, code int) error {
-	if v.item.target != v.item.url.URL || v.env.ownsURL(target) { // a template's target is not a link
+	if v.item.Target != v.item.Row.URL || v.env.ownsURL(target) { // a template's target is not a link
 		return nil
 	}
 	return otherNode{target: target, owner: v.env.place.OwnerOfURL(target), code: code}
 }
 
 // movedOutcome is the outcome of an item that leads to a host of another node. Its link is for that node.
-func movedOutcome(it *item, to otherNode, err error, at time.Time) *outcome {
+func movedOutcome(it *item.Item, to otherNode, err error, at time.Time) *item.Outcome {
 	now := wire.DateOf(at)
 	code := to.code
 	if fault, ok := errors.AsType[*fetch.Fault](err); ok && code == 0 {
@@ -68,20 +69,20 @@ func movedOutcome(it *item, to otherNode, err error, at time.Time) *outcome {
 		code = http.StatusFound
 	}
 	link := wire.NewURL(it.SiteID, to.target)
-	row := &it.row
+	row := &it.Before
 	link.Type, link.ParentMd5, link.Depth, link.Priority = row.Type, row.ParentMd5, row.Depth, row.Priority
 	link.RequestDelay, link.ProcessingDelay, link.HTTPTimeout = row.RequestDelay, row.ProcessingDelay, row.HTTPTimeout
 	link.MaxURLsFromPage, link.CDate, link.UDate, link.TcDate = row.MaxURLsFromPage, now, now, now
-	if it.isSitemap() {
-		link.ContentType = sitemapType
+	if it.IsSitemap() {
+		link.ContentType = item.SitemapType
 	}
-	u := &it.url
-	it.empty = true
-	u.Status, u.State, u.HTTPCode, u.ErrorMask = wire.StatusProcessed, wire.URLEnabled, int64(code), it.noted
+	u := &it.Row
+	it.Empty = true
+	u.Status, u.State, u.HTTPCode, u.ErrorMask = wire.StatusProcessed, wire.URLEnabled, int64(code), it.Noted
 	u.UDate, u.TcDate, u.Crawled = now, now, row.Crawled+1
-	return &outcome{item: it, result: wire.Fetched{
-		URLMd5: it.URLID, Crawled: true, First: row.Crawled == 0, At: at, SiteBits: it.settings.Bits,
-		Links: []wire.Link{{URL: link}}, Rules: it.settings.Rules,
+	return &item.Outcome{Item: it, Result: wire.Fetched{
+		URLMd5: it.URLID, Crawled: true, First: row.Crawled == 0, At: at, SiteBits: it.Settings.Bits,
+		Links: []wire.Link{{URL: link}}, Rules: it.Settings.Rules,
 		Set: wire.Patch{
 			"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(u.ErrorMask),
 			"Size": int64(0), "RawContentMd5": "", "UDate": string(now), "TcDate": string(now),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hce/dc/canonical"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
@@ -22,27 +23,27 @@ import (
 
 // gatherLinks collects what the page refers to: links, entries of a feed or sitemap, and robots
 // directives. It reports whether the page itself has to be stored.
-func (r *pageReader) gatherLinks(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) (stored bool) {
-	if content.IsHTML(kind) && !p.item.isSitemap() {
+func (r *pageReader) gatherLinks(ctx context.Context, out *item.Outcome, p page, text []byte, kind string, now time.Time) (stored bool) {
+	if content.IsHTML(kind) && !p.Item.IsSitemap() {
 		found := scanLinks(text, kind, r.env.Config.MaxLinks)
 		p.found = &found
 	}
 	asked := r.robotsDirectives(out, p)
-	p.item.url.Canonical = p.canonicalOf()
-	if p.settings.IsFeedSite() && p.row.Type != wire.TypeFetched && !content.IsBinary(kind) {
+	p.Item.Row.Canonical = p.canonicalOf()
+	if p.Settings.IsFeedSite() && p.Before.Type != wire.TypeFetched && !content.IsBinary(kind) {
 		if done, stored := r.gatherFeed(ctx, out, p, text, kind, now); done {
 			return stored
 		}
 	}
-	if p.item.isSitemap() {
+	if p.Item.IsSitemap() {
 		r.gatherSitemap(out, p, now)
 		return true
 	}
-	if !asked.NoFollow && (content.IsText(kind) || content.IsXML(kind)) && p.url.Type != wire.TypeFetched {
+	if !asked.NoFollow && (content.IsText(kind) || content.IsXML(kind)) && p.Row.Type != wire.TypeFetched {
 		r.collectOutlinks(ctx, out, p, text, kind, now)
 	}
 	r.offerSitemaps(out, p, now)
-	r.addNextPass(ctx, p.item, out.result.Links)
+	r.addNextPass(ctx, p.Item, out.Result.Links)
 	return true
 }
 
@@ -51,28 +52,28 @@ const noIndex = "robots_noindex"
 
 // robotsDirectives returns the robots directives of the page's meta elements and headers, as far as the
 // site enables them. NoIndex becomes an attribute of the URL.
-func (r *pageReader) robotsDirectives(out *outcome, p page) robots.Directives {
+func (r *pageReader) robotsDirectives(out *item.Outcome, p page) robots.Directives {
 	var d robots.Directives
-	if tags := p.Header.Values("X-Robots-Tag"); p.settings.RobotsHeader && len(tags) > 0 {
-		d = robots.ParseTag(tags, p.settings.Agent)
+	if tags := p.Header.Values("X-Robots-Tag"); p.Settings.RobotsHeader && len(tags) > 0 {
+		d = robots.ParseTag(tags, p.Settings.Agent)
 	}
-	if p.settings.RobotsMeta && p.found != nil {
+	if p.Settings.RobotsMeta && p.found != nil {
 		for _, m := range p.found.Robots {
-			if robots.Addresses(m.Agent, p.settings.Agent) {
+			if robots.Addresses(m.Agent, p.Settings.Agent) {
 				d = d.Merge(robots.ParseMeta(m.Content))
 			}
 		}
 	}
-	u := &p.item.url
+	u := &p.Item.Row
 	u.RobotsMask, u.UnavailableAfter = robotsMask(d), ""
 	if !d.UnavailableAfter.IsZero() {
 		u.UnavailableAfter = wire.DateOf(d.UnavailableAfter)
 	}
 	switch {
 	case d.NoIndex:
-		out.result.Attributes = map[string]string{noIndex: "1"}
-	case p.row.Crawled > 0:
-		out.result.Attributes = map[string]string{noIndex: ""}
+		out.Result.Attributes = map[string]string{noIndex: "1"}
+	case p.Before.Crawled > 0:
+		out.Result.Attributes = map[string]string{noIndex: ""}
 	}
 	return d
 }
@@ -97,10 +98,10 @@ const maxCanonical = 4096
 // canonicalOf returns the canonical URL that the page declares, in HTML or in a Link header: absolute, at most
 // maxCanonical bytes, "" without one. An address in a header is relative to the page, not to its base element.
 func (p page) canonicalOf() string {
-	base, declared := p.item.baseURL, ""
+	base, declared := p.Item.Base, ""
 	if p.found != nil && p.found.Canonical != "" {
 		declared = p.found.Canonical
-		if b, err := p.settings.Schemes.Resolve(base, p.found.Base); err == nil && p.found.Base != "" {
+		if b, err := p.Settings.Schemes.Resolve(base, p.found.Base); err == nil && p.found.Base != "" {
 			base = b
 		}
 	}
@@ -112,7 +113,7 @@ func (p page) canonicalOf() string {
 	if declared == "" {
 		return ""
 	}
-	target, err := p.settings.Schemes.Resolve(base, declared)
+	target, err := p.Settings.Schemes.Resolve(base, declared)
 	if err != nil || len(target) > maxCanonical {
 		return ""
 	}
@@ -122,14 +123,14 @@ func (p page) canonicalOf() string {
 // isDuplicate reports whether the site leaves pages out that name another URL of its own domain as canonical,
 // and this page is one.
 func (p page) isDuplicate() bool {
-	u := &p.item.url
-	return p.settings.CanonicalOnly && u.Canonical != "" && wire.KeyOfURL(u.Canonical) != p.URLID && siteOf(u.Canonical) == siteOf(u.URL)
+	u := &p.Item.Row
+	return p.Settings.CanonicalOnly && u.Canonical != "" && wire.KeyOfURL(u.Canonical) != p.URLID && siteOf(u.Canonical) == siteOf(u.URL)
 }
 
 // collectsLinks reports whether links of an item's page are collected. A site with
 // PROCESSOR_NAME RSS follows only its feeds (docs/spec/crawling.md 5.1).
-func collectsLinks(it *item) bool {
-	return !it.single && it.url.Type != wire.TypeSingle && it.url.Type != wire.TypeChain && it.settings.Processor != settings.RSS
+func collectsLinks(it *item.Item) bool {
+	return !it.Single && it.Row.Type != wire.TypeSingle && it.Row.Type != wire.TypeChain && it.Settings.Processor != settings.RSS
 }
 
 // candidate is a link that has to pass the checks of docs/spec/crawling.md 5.3.
@@ -142,7 +143,7 @@ type candidate struct {
 // collectOutlinks finds the page's outlinks, counts them and creates rows for those that belong to
 // the site, each once, in the order of the page (docs/spec/steps.md 1 #21, #22;
 // docs/spec/crawling.md 5.3, 5.12). A base element changes the page's base URL.
-func (r *pageReader) collectOutlinks(ctx context.Context, out *outcome, p page, text []byte, kind string, now time.Time) {
+func (r *pageReader) collectOutlinks(ctx context.Context, out *item.Outcome, p page, text []byte, kind string, now time.Time) {
 	if p.found == nil {
 		found := scanLinks(text, kind, r.env.Config.MaxLinks)
 		p.found = &found
@@ -151,23 +152,23 @@ func (r *pageReader) collectOutlinks(ctx context.Context, out *outcome, p page, 
 	if found.Cut {
 		r.cutLinks(out, p, "max_links of crawler-task.ini", r.env.Config.MaxLinks)
 	}
-	home := siteOf(p.item.baseURL)
-	own := p.item.baseURL
+	home := siteOf(p.Item.Base)
+	own := p.Item.Base
 	if found.Base != "" {
-		if base, err := p.settings.Schemes.Resolve(p.item.baseURL, found.Base); err == nil {
-			p.item.baseURL = base
+		if base, err := p.Settings.Schemes.Resolve(p.Item.Base, found.Base); err == nil {
+			p.Item.Base = base
 		}
 	}
 	c := r.newCollection(out, p, now)
 	c.home = home
-	if !collectsLinks(p.item) {
+	if !collectsLinks(p.Item) {
 		c.chainOnly = true
-		if p.settings.Chain == nil {
+		if p.Settings.Chain == nil {
 			return
 		}
 	}
-	if p.settings.CollectForms {
-		out.result.FormFields = formFields(found.Forms)
+	if p.Settings.CollectForms {
+		out.Result.FormFields = formFields(found.Forms)
 	}
 	list := r.linkCandidates(ctx, out, p, found, text, kind, own)
 	if most := 2 * r.env.Config.MaxLinks; len(list) > most {
@@ -179,9 +180,9 @@ func (r *pageReader) collectOutlinks(ctx context.Context, out *outcome, p page, 
 }
 
 // cutLinks says that a limit left out links of a page.
-func (r *pageReader) cutLinks(out *outcome, p page, limit string, most int) {
-	out.bits |= wire.ErrMaxURLsFromPage
-	r.env.log.Warn("page has more links than a limit allows; left out the rest", "site", p.item.SiteID, "url", p.item.url.URL, "limit", limit, "links", most)
+func (r *pageReader) cutLinks(out *item.Outcome, p page, limit string, most int) {
+	out.Bits |= wire.ErrMaxURLsFromPage
+	r.env.log.Warn("page has more links than a limit allows; left out the rest", "site", p.Item.SiteID, "url", p.Item.Row.URL, "limit", limit, "links", most)
 }
 
 // scanLinks reads the links of a page of the given content type.
@@ -198,19 +199,19 @@ func scanLinks(text []byte, kind string, most int) links.Page {
 // linkCandidates returns the links of the page from the sources that its site selects: built-in
 // attributes and headers, XPath, a macro (docs/spec/crawling.md 5.1). own is the URL of the
 // page, without its base element.
-func (r *pageReader) linkCandidates(ctx context.Context, out *outcome, p page, found links.Page, text []byte, kind, own string) []candidate {
+func (r *pageReader) linkCandidates(ctx context.Context, out *item.Outcome, p page, found links.Page, text []byte, kind, own string) []candidate {
 	var list []candidate
-	expressions, builtin := p.settings.XPaths.For(p.url.URL, r.env.Now())
+	expressions, builtin := p.Settings.XPaths.For(p.Row.URL, r.env.Now())
 	if builtin {
 		for _, l := range found.Links {
 			c := candidate{url: l.URL, rel: l.Rel}
-			if l.Tag == "form" && p.settings.CollectForms {
+			if l.Tag == "form" && p.Settings.CollectForms {
 				c.method = "get"
 			}
 			list = append(list, c)
 		}
 		for _, f := range found.Forms {
-			if p.settings.CollectForms && f.Method == "post" && f.Action != "" {
+			if p.Settings.CollectForms && f.Method == "post" && f.Action != "" {
 				list = append(list, candidate{url: f.Action, method: f.Method})
 			}
 		}
@@ -220,7 +221,7 @@ func (r *pageReader) linkCandidates(ctx context.Context, out *outcome, p page, f
 		headers := append(links.Header(p.Header.Values("Link")), links.Addresses(p.Header.Values("Refresh"), p.Header.Values("Content-Location"))...)
 		for _, h := range headers {
 			// These are relative to the page, not to its base element.
-			if target, err := p.settings.Schemes.Resolve(own, h.URL); err == nil {
+			if target, err := p.Settings.Schemes.Resolve(own, h.URL); err == nil {
 				list = append(list, candidate{url: target, rel: h.Rel})
 			}
 		}
@@ -233,7 +234,7 @@ func (r *pageReader) linkCandidates(ctx context.Context, out *outcome, p page, f
 	}
 	if content.IsHTML(kind) {
 		for i := range list {
-			list[i].url = charset.EncodeQuery(list[i].url, p.item.url.Charset)
+			list[i].url = charset.EncodeQuery(list[i].url, p.Item.Row.Charset)
 		}
 	}
 	for _, url := range p.urls {
@@ -244,14 +245,14 @@ func (r *pageReader) linkCandidates(ctx context.Context, out *outcome, p page, f
 
 // renderedLinks adds the links of a page in a browser that are not in its document: those of
 // shadow trees, frames and removed elements, and the requests of the page.
-func (r *pageReader) renderedLinks(out *outcome, p page, list []candidate) []candidate {
+func (r *pageReader) renderedLinks(out *item.Outcome, p page, list []candidate) []candidate {
 	cut, most := p.cut, 2*r.env.Config.MaxLinks
 	for _, part := range p.parts {
 		found := links.HTML([]byte(part.HTML), r.env.Config.MaxLinks)
 		cut = cut || found.Cut
 		for _, l := range found.Links {
 			// These are relative to a document of their own.
-			if target, err := p.settings.Schemes.Resolve(part.Base, l.URL); err == nil && len(list) <= most {
+			if target, err := p.Settings.Schemes.Resolve(part.Base, l.URL); err == nil && len(list) <= most {
 				list = append(list, candidate{url: target, rel: l.Rel})
 			}
 		}
@@ -267,7 +268,7 @@ func (r *pageReader) renderedLinks(out *outcome, p page, list []candidate) []can
 
 // byXPath returns the links that the expressions find. An invalid expression is logged and
 // left out.
-func (r *pageReader) byXPath(ctx context.Context, out *outcome, p page, expressions []string, text []byte, kind string) []string {
+func (r *pageReader) byXPath(ctx context.Context, out *item.Outcome, p page, expressions []string, text []byte, kind string) []string {
 	if len(expressions) == 0 {
 		return nil
 	}
@@ -277,7 +278,7 @@ func (r *pageReader) byXPath(ctx context.Context, out *outcome, p page, expressi
 	}
 	doc, err := parse(text)
 	if err != nil {
-		r.env.log.Warn("cannot parse page for XPath", "site", p.SiteID, "url", p.url.URL, "error", err)
+		r.env.log.Warn("cannot parse page for XPath", "site", p.SiteID, "url", p.Row.URL, "error", err)
 		return nil
 	}
 	var urls []string
@@ -293,7 +294,7 @@ func (r *pageReader) byXPath(ctx context.Context, out *outcome, p page, expressi
 			urls = append(urls, more...)
 		}
 		if err != nil {
-			r.env.log.Warn("left out invalid expression of COLLECT_URLS_XPATH_LIST", "site", p.SiteID, "url", p.url.URL, "error", err)
+			r.env.log.Warn("left out invalid expression of COLLECT_URLS_XPATH_LIST", "site", p.SiteID, "url", p.Row.URL, "error", err)
 		}
 	}
 	return urls
@@ -327,20 +328,20 @@ type collection struct {
 	resolved  map[string]string // key of a link, by the key of the URL that it redirects to
 	taken     []wire.Link       // passed all checks except the limits
 	forbidden []wire.Link       // by robots.txt
-	out       *outcome
+	out       *item.Outcome
 }
 
-func (r *pageReader) newCollection(out *outcome, p page, now time.Time) *collection {
+func (r *pageReader) newCollection(out *item.Outcome, p page, now time.Time) *collection {
 	c := &collection{
-		pageReader: r, page: p, home: siteOf(p.item.baseURL), now: now, filterEnv: filter.Env{Now: now, Depth: int(p.url.Depth)},
-		row: p.newURLRow(now), met: map[string]bool{wire.NormalEscapes(p.url.URL): true}, origins: map[string]*origin{}, out: out,
+		pageReader: r, page: p, home: siteOf(p.Item.Base), now: now, filterEnv: filter.Env{Now: now, Depth: int(p.Row.Depth)},
+		row: p.newURLRow(now), met: map[string]bool{wire.NormalEscapes(p.Row.URL): true}, origins: map[string]*origin{}, out: out,
 	}
-	wire.Apply(&c.row, wire.URLColumns, p.settings.FieldsInit.Patch(&p.site.Site, &p.item.url), wire.DateOf(now))
-	c.limit = p.url.MaxURLsFromPage
+	wire.Apply(&c.row, wire.URLColumns, p.Settings.FieldsInit.Patch(&p.View.Site, &p.Item.Row), wire.DateOf(now))
+	c.limit = p.Row.MaxURLsFromPage
 	if c.limit <= 0 {
-		c.limit = p.site.MaxURLsFromPage
+		c.limit = p.View.MaxURLsFromPage
 	}
-	if limit := p.settings.CollectLimits.For(p.url.URL); limit != nil {
+	if limit := p.Settings.CollectLimits.For(p.Row.URL); limit != nil {
 		c.limit = *limit
 	}
 	return c
@@ -358,8 +359,8 @@ const mostGrown = 128
 // checkCandidates checks candidates one by one (docs/spec/crawling.md 5.3). finish makes the checks
 // that need the whole list.
 func (c *collection) checkCandidates(list []candidate) {
-	set := c.page.settings
-	u := &c.page.item.url
+	set := c.page.Settings
+	u := &c.page.Item.Row
 	if len(c.met) == 1 && len(list) > 1 { // the usual call with all links of a page
 		c.met = make(map[string]bool, 1+len(list))
 		c.met[wire.NormalEscapes(u.URL)] = true
@@ -370,7 +371,7 @@ func (c *collection) checkCandidates(list []candidate) {
 		if refusedRel(l.rel, set.RefusedRel) {
 			continue
 		}
-		target, err := set.Schemes.Resolve(c.page.item.baseURL, set.Normalize.Replace(l.url))
+		target, err := set.Schemes.Resolve(c.page.Item.Base, set.Normalize.Replace(l.url))
 		if err == nil && set.Mask != canonical.Main {
 			target, err = set.Schemes.Normalize(target, set.Mask)
 		}
@@ -392,7 +393,7 @@ func (c *collection) checkCandidates(list []candidate) {
 		name, path := splitOrigin(target)
 		o := c.origins[name]
 		if o == nil {
-			o = &origin{internal: siteOf(target) == c.home, rules: c.linkRules(c.page.item, name)}
+			o = &origin{internal: siteOf(target) == c.home, rules: c.linkRules(c.page.Item, name)}
 			c.origins[name] = o
 		}
 		if o.internal {
@@ -428,21 +429,21 @@ func (c *collection) checkCandidates(list []candidate) {
 // passesFilters checks a link against the filters and a robots.txt that is already known. It reports whether
 // only the robots.txt refuses it.
 func (c *collection) passesFilters(target, path string, o *origin) (ok, forbidden bool) {
-	filters := c.page.site.filters
+	filters := c.page.View.FilterSet
 	if filters.Has(filter.StageProtocol) && !filters.Accept(filter.StageProtocol, target, c.filterEnv) {
 		return false, false
 	}
 	if !filters.Accept(linkStage, target, c.filterEnv) {
 		return false, false
 	}
-	ok, _ = o.rules.Allowed(c.page.settings.Agent, path)
+	ok, _ = o.rules.Allowed(c.page.Settings.Agent, path)
 	return ok, !ok
 }
 
 // addForbidden notes a link that robots.txt forbids as a row that was never requested, so that it can be counted
 // and listed. The limits of the site do not count such rows.
 func (c *collection) addForbidden(target string) {
-	if !c.page.settings.RobotsNotes || len(c.forbidden) >= c.env.Config.MaxLinks {
+	if !c.page.Settings.RobotsNotes || len(c.forbidden) >= c.env.Config.MaxLinks {
 		return
 	}
 	row := c.row
@@ -468,27 +469,27 @@ func refusedRel(rel string, refused []string) bool {
 // page, and the site of each link.
 func (c *collection) finishChecks() {
 	list := c.probeLinks(c.page.requests, c.taken)
-	c.postponeTraps(c.page.item, list)
+	c.postponeTraps(c.page.Item, list)
 	if c.limit > 0 && int64(len(list)) > c.limit {
 		c.cutLinks(c.out, c.page, "maxURLsFromPage or COLLECT_URLS_LIMITS", int(c.limit))
 		list = list[:c.limit]
 	}
-	choose, elsewhere := map[int64]int64{wire.TypeRegularExt: wire.SelectQualify, wire.TypeNewSite: wire.SelectAuto}[c.page.row.Type]
+	choose, elsewhere := map[int64]int64{wire.TypeRegularExt: wire.SelectQualify, wire.TypeNewSite: wire.SelectAuto}[c.page.Before.Type]
 	if !elsewhere {
 		list = append(list, c.forbidden...)
-		if c.out.result.Links == nil {
-			c.out.result.Links = list
+		if c.out.Result.Links == nil {
+			c.out.Result.Links = list
 		} else { // parts of a chain
-			c.out.result.Links = append(c.out.result.Links, list...)
+			c.out.Result.Links = append(c.out.Result.Links, list...)
 		}
 		return
 	}
 	for _, l := range list {
 		if name, _ := splitOrigin(l.URL.URL); !c.isInternal(name) {
-			c.out.result.Elsewhere, c.out.result.Select = append(c.out.result.Elsewhere, l), choose
+			c.out.Result.Elsewhere, c.out.Result.Select = append(c.out.Result.Elsewhere, l), choose
 			continue
 		}
-		c.out.result.Links = append(c.out.result.Links, l)
+		c.out.Result.Links = append(c.out.Result.Links, l)
 	}
 }
 
@@ -499,7 +500,7 @@ func (c *collection) isInternal(name string) bool {
 
 // addNextPass makes the new rows of a page items of the next pass, if its item has depth left
 // (docs/spec/crawling.md 1.3, 1.5). They have depth 0. Known rows are not crawled again.
-func (r *pageReader) addNextPass(ctx context.Context, it *item, rows []wire.Link) {
+func (r *pageReader) addNextPass(ctx context.Context, it *item.Item, rows []wire.Link) {
 	if r.last || it.Depth <= 0 || len(rows) == 0 {
 		return
 	}
@@ -509,14 +510,14 @@ func (r *pageReader) addNextPass(ctx context.Context, it *item, rows []wire.Link
 	}
 	for _, row := range rows {
 		if !known[row.URL.URLMd5] && row.URL.Status == wire.StatusNew && !row.Chain {
-			it.found = append(it.found, it.nextPassItem(row.URL))
+			it.Found = append(it.Found, it.NextPassItem(row.URL))
 		}
 	}
 }
 
 // knownLinks reports which rows existed before. ok is false if the repository failed. For a
 // batch that may not write, no row is known.
-func (r *pageReader) knownLinks(ctx context.Context, it *item, rows []wire.Link) (known map[string]bool, ok bool) {
+func (r *pageReader) knownLinks(ctx context.Context, it *item.Item, rows []wire.Link) (known map[string]bool, ok bool) {
 	if !r.env.mayWrite() || len(rows) == 0 {
 		return nil, true
 	}
@@ -525,7 +526,7 @@ func (r *pageReader) knownLinks(ctx context.Context, it *item, rows []wire.Link)
 		keys[i] = rows[i].URL.URLMd5
 	}
 	known, err := r.Data.KnownURLs(ctx, it.SiteID, keys)
-	if err != nil && !isSiteGone(err) {
+	if err != nil && !item.IsSiteGone(err) {
 		r.dataFailed(it, err)
 	}
 	return known, err == nil
@@ -533,8 +534,8 @@ func (r *pageReader) knownLinks(ctx context.Context, it *item, rows []wire.Link)
 
 // linkRules returns the robots.txt rules for links to an origin, if they are already known. A
 // link alone never causes a request for robots.txt.
-func (r *pageReader) linkRules(it *item, origin string) *robots.Rules {
-	if it.settings.Robots && it.settings.RobotsLinks {
+func (r *pageReader) linkRules(it *item.Item, origin string) *robots.Rules {
+	if it.Settings.Robots && it.Settings.RobotsLinks {
 		if kept := r.env.keptRobots(it, origin); kept != nil {
 			return kept
 		}
@@ -550,9 +551,9 @@ func (r *pageReader) linkRules(it *item, origin string) *robots.Rules {
 func (p page) newURLRow(now time.Time) wire.URL {
 	u := wire.NewURL(p.SiteID, "")
 	date := wire.DateOf(now)
-	u.Type, u.RequestDelay, u.HTTPTimeout = p.site.URLType, p.site.RequestDelay, p.site.HTTPTimeout
-	u.ProcessingDelay, u.MaxURLsFromPage = p.site.ProcessingDelay, p.site.MaxURLsFromPage
-	u.ParentMd5, u.Depth, u.Priority = p.URLID, p.item.url.Depth+1, p.item.url.Priority
+	u.Type, u.RequestDelay, u.HTTPTimeout = p.View.URLType, p.View.RequestDelay, p.View.HTTPTimeout
+	u.ProcessingDelay, u.MaxURLsFromPage = p.View.ProcessingDelay, p.View.MaxURLsFromPage
+	u.ParentMd5, u.Depth, u.Priority = p.URLID, p.Item.Row.Depth+1, p.Item.Row.Priority
 	u.CDate, u.UDate, u.TcDate = date, date, date
 	return u
 }

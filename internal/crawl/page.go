@@ -8,12 +8,14 @@ import (
 	"maps"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/budget"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
@@ -48,7 +50,7 @@ type pageReader struct {
 
 // page is an answer on its way from the fetch to the save stage.
 type page struct {
-	*item
+	*item.Item
 	*answer
 	// requests ends the requests that reading the page sends.
 	requests context.Context
@@ -60,34 +62,34 @@ type page struct {
 // for requests for the page's links: if one of those is cut off, or the repository fails, the
 // item is handed back as not crawled. A page that makes a parser panic fails alone, with
 // bit 12.
-func (r *pageReader) readOutcome(requests context.Context, p page) (out *outcome) {
+func (r *pageReader) readOutcome(requests context.Context, p page) (out *item.Outcome) {
 	ctx := context.WithoutCancel(requests)
 	p.requests = requests
-	before := p.item.url
+	before := p.Item.Row
 	defer func() {
 		if reason := recover(); reason != nil {
-			r.env.log.Error("panic while reading a page", "site", p.SiteID, "url", p.url.URL, "reason", reason, "stack", string(debug.Stack()))
-			out = p.item.failedOutcome(wire.ErrHTMLParse, 0, wire.DateOf(r.env.Now()))
+			r.env.log.Error("panic while reading a page", "site", p.SiteID, "url", p.Row.URL, "reason", reason, "stack", string(debug.Stack()))
+			out = p.Item.FailedOutcome(wire.ErrHTMLParse, 0, wire.DateOf(r.env.Now()))
 		}
-		if p.item.cutOff {
-			out = r.unreadOutcome(p.item, before)
+		if p.Item.CutOff {
+			out = r.unreadOutcome(p.Item, before)
 		}
 		r.logOutcome(out)
-		if len(out.result.Files) == 0 {
-			p.item.releaseMemory()
+		if len(out.Result.Files) == 0 {
+			p.Item.ReleaseMemory()
 		}
 	}()
 	kind := p.mediaType()
-	p.url.ContentType = clipTo(kind, maxType)
-	if p.item.isSitemap() {
-		p.url.ContentType = sitemapType // or its next crawl would not recognise it
+	p.Row.ContentType = clipTo(kind, maxType)
+	if p.Item.IsSitemap() {
+		p.Row.ContentType = item.SitemapType // or its next crawl would not recognise it
 	}
-	if p.url.HTTPMethod == "" {
-		p.url.HTTPMethod = "get"
+	if p.Row.HTTPMethod == "" {
+		p.Row.HTTPMethod = "get"
 	}
-	p.url.CrawlingTime = p.Total.Milliseconds()
+	p.Row.CrawlingTime = p.Total.Milliseconds()
 	if p.Repaired {
-		p.item.noted |= wire.ErrFetchHTTP
+		p.Item.Noted |= wire.ErrFetchHTTP
 	}
 	if p.unchanged {
 		return r.unchangedOutcome(ctx, p)
@@ -99,13 +101,13 @@ func (r *pageReader) readOutcome(requests context.Context, p page) (out *outcome
 		bits = wire.ErrFetchHTTP
 	case len(p.Body) == 0 && (p.Code/100 != 3 || p.Code == http.StatusMultipleChoices):
 		bits = wire.ErrEmpty
-	case !p.settings.ContentTypes.Holds(kind) && !p.item.isSitemap():
+	case !p.Settings.ContentTypes.Holds(kind) && !p.Item.IsSitemap():
 		bits = wire.ErrMIME
 	}
 	if bits != 0 {
 		return r.refusedOutcome(p, bits)
 	}
-	if rule := r.env.ruleOf(p.item); p.rendered && rule.Behavior == revalidate.Restore && !rule.Verdict(&p.row, summarizeResponse(p.Response, http.MethodGet)) {
+	if rule := r.env.ruleOf(p.Item); p.rendered && rule.Behavior == revalidate.Restore && !rule.Verdict(&p.Before, summarizeResponse(p.Response, http.MethodGet)) {
 		return r.restoredOutcome(p)
 	}
 	return r.acceptedOutcome(ctx, p, kind)
@@ -113,44 +115,44 @@ func (r *pageReader) readOutcome(requests context.Context, p page) (out *outcome
 
 // unreadOutcome hands an item back whose page was not read whole. url is its row before the page was
 // read. Nothing of the page is kept.
-func (r *pageReader) unreadOutcome(it *item, url wire.URL) *outcome {
-	r.chains.leaveChain(it.chainKey(), chainKey{it.SiteID, it.URLID})
-	it.url, it.found, it.extra = url, nil, nil
-	it.started, it.feed, it.empty = false, false, false
-	return it.uncrawledOutcome(0, wire.DateOf(r.env.Now()))
+func (r *pageReader) unreadOutcome(it *item.Item, url wire.URL) *item.Outcome {
+	r.chains.leaveChain(it.FirstOfChain(), it.Key())
+	it.Row, it.Found, it.Extra = url, nil, nil
+	it.Begun, it.Feed, it.Empty = false, false, false
+	return it.UncrawledOutcome(0, wire.DateOf(r.env.Now()))
 }
 
 // dataFailed ends the batch with an error of the repository, and hands the item back.
-func (r *pageReader) dataFailed(it *item, err error) {
-	it.cutOff = true
-	r.env.failBatch(fmt.Errorf("read page %s of site %s: %w", it.url.URL, it.SiteID, err))
+func (r *pageReader) dataFailed(it *item.Item, err error) {
+	it.CutOff = true
+	r.env.failBatch(fmt.Errorf("read page %s of site %s: %w", it.Row.URL, it.SiteID, err))
 }
 
 // mediaType returns the content type of the body: the declared one, unless it is missing or
 // the site wants it detected, mapped by the site's type map.
 func (p page) mediaType() string {
 	if p.kind != "" { // of the browser; the header may declare another type
-		return p.settings.TypeMap.Map(p.kind)
+		return p.Settings.TypeMap.Map(p.kind)
 	}
 	declared := declaredType(p.Header)
 	if p.supplied {
 		declared = ""
 	}
-	kind := p.settings.TypeMap.Map(content.Sniff(declared, p.Body))
-	if p.settings.AutoDetect.Detects(p.url.URL, p.url.Type, p.url.Root(), content.Normal(declared)) && len(p.Body) > 0 {
-		kind = p.settings.TypeMap.Map(content.Detect(p.Body))
+	kind := p.Settings.TypeMap.Map(content.Sniff(declared, p.Body))
+	if p.Settings.AutoDetect.Detects(p.Row.URL, p.Row.Type, p.Row.Root(), content.Normal(declared)) && len(p.Body) > 0 {
+		kind = p.Settings.TypeMap.Map(content.Detect(p.Body))
 	}
 	return kind
 }
 
 // refusedOutcome is the outcome of a response that is not accepted. It keeps headers and request, not
 // the body (docs/spec/steps.md 1 #15, #16).
-func (r *pageReader) refusedOutcome(p page, bits wire.ErrorMask) *outcome {
-	out := p.item.failedOutcome(bits, p.Code, wire.DateOf(r.env.Now()))
-	out.result.At = p.fileTime(r.env.Now())
-	out.result.Set["ContentType"], out.result.Set["HTTPMethod"] = p.url.ContentType, p.url.HTTPMethod
-	out.setDuration(p.url.CrawlingTime)
-	out.setRedirects(p.Response)
+func (r *pageReader) refusedOutcome(p page, bits wire.ErrorMask) *item.Outcome {
+	out := p.Item.FailedOutcome(bits, p.Code, wire.DateOf(r.env.Now()))
+	out.Result.At = p.fileTime(r.env.Now())
+	out.Result.Set["ContentType"], out.Result.Set["HTTPMethod"] = p.Row.ContentType, p.Row.HTTPMethod
+	out.SetDuration(p.Row.CrawlingTime)
+	out.SetRedirects(p.Response)
 	r.addExchange(out, p)
 	return out
 }
@@ -165,57 +167,57 @@ func (p page) fileTime(now time.Time) time.Time {
 
 // acceptedOutcome is the outcome of an accepted page (docs/spec/steps.md 1 #13 to #22;
 // docs/spec/crawling.md 2.3 steps 24 to 40).
-func (r *pageReader) acceptedOutcome(ctx context.Context, p page, kind string) *outcome {
+func (r *pageReader) acceptedOutcome(ctx context.Context, p page, kind string) *item.Outcome {
 	now := r.env.Now()
 	date := wire.DateOf(now)
-	u := &p.item.url
+	u := &p.Item.Row
 	bodyMd5 := wire.Md5(p.Body)
-	out := &outcome{item: p.item, result: wire.Fetched{
-		URLMd5: p.URLID, URL: u.URL, Crawled: true, First: p.row.Crawled == 0, At: p.fileTime(now),
-		Same:     p.row.Crawled > 0 && p.row.RawContentMd5 == bodyMd5,
-		SiteBits: p.settings.Bits, Rules: p.settings.Rules, Expressions: p.settings.Expressions,
+	out := &item.Outcome{Item: p.Item, Result: wire.Fetched{
+		URLMd5: p.URLID, URL: u.URL, Crawled: true, First: p.Before.Crawled == 0, At: p.fileTime(now),
+		Same:     p.Before.Crawled > 0 && p.Before.RawContentMd5 == bodyMd5,
+		SiteBits: p.Settings.Bits, Rules: p.Settings.Rules, Expressions: p.Settings.Expressions,
 	}}
 	if len(p.Body) > smallPage {
 		most := budget.TextGrowth * int64(len(p.Body))
-		if p.item.isSitemap() { // may be compressed
+		if p.Item.IsSitemap() { // may be compressed
 			most = max(most, r.env.Config.MaxResourceSize)
 		}
-		if err := p.item.text.Grow(context.WithoutCancel(ctx), most, most); err != nil {
+		if err := p.Item.TextMemory.Grow(context.WithoutCancel(ctx), most, most); err != nil {
 			panic(err) // cannot happen: the context never ends
 		}
 	}
 	text, bits := r.textBody(ctx, out, p, kind)
-	p.item.text.Keep(int64(len(text)))
-	lastModified := content.LastModified(p.Code, p.Header, timeOf(p.row.TcDate), now, r.env.Config.FallbackAge)
-	if !p.item.isSitemap() && !r.passesContentFilters(ctx, p, text, lastModified) {
+	p.Item.TextMemory.Keep(int64(len(text)))
+	lastModified := content.LastModified(p.Code, p.Header, timeOf(p.Before.TcDate), now, r.env.Config.FallbackAge)
+	if !p.Item.IsSitemap() && !r.passesContentFilters(ctx, p, text, lastModified) {
 		return r.refusedOutcome(p, wire.ErrFiltersBreak)
 	}
 	u.LastModified = wire.DateOf(lastModified)
-	u.PDate = wire.DateOf(content.PDate(p.settings.Dates, content.Sources{
+	u.PDate = wire.DateOf(content.PDate(p.Settings.Dates, content.Sources{
 		URL: u.URL, Feed: timeOf(p.feedDate()), Header: p.Header, Modified: lastModified,
 	}))
-	p.item.baseURL = p.FinalURL
+	p.Item.Base = p.FinalURL
 	if base, err := canonical.Canonical(p.FinalURL); err == nil {
-		p.item.baseURL = base
+		p.Item.Base = base
 	}
 	u.LinksI, u.LinksE = 0, 0
 	stored := r.gatherLinks(ctx, out, p, text, kind, now)
 	r.watchTraps(ctx, p, text, kind, bodyMd5)
 	if p.isDuplicate() {
-		stored, out.bits = false, out.bits|wire.ErrFiltersBreak
+		stored, out.Bits = false, out.Bits|wire.ErrFiltersBreak
 	}
 	if r.env.realTime() {
-		addAttributes(u, out.result.Attributes, date)
+		addAttributes(u, out.Result.Attributes, date)
 	}
-	if stored && p.settings.StoredTypes.Holds(kind) {
+	if stored && p.Settings.StoredTypes.Holds(kind) {
 		r.addContent(out, p, text, kind)
 		r.addExchange(out, p)
 		u.ContentMask = max(u.ContentMask, 1) // a client may have selected contents
 	} else if stored {
-		out.bits |= wire.ErrRawNotStored // MIME_TYPE_STORE_ON_DISK excludes the type
+		out.Bits |= wire.ErrRawNotStored // MIME_TYPE_STORE_ON_DISK excludes the type
 	}
-	u.Status, u.State, u.HTTPCode, u.ErrorMask = wire.StatusCrawled, wire.URLEnabled, int64(p.Code), bits|out.bits|p.item.noted
-	if status, given := p.settings.Statuses[p.Code]; given {
+	u.Status, u.State, u.HTTPCode, u.ErrorMask = wire.StatusCrawled, wire.URLEnabled, int64(p.Code), bits|out.Bits|p.Item.Noted
+	if status, given := p.Settings.Statuses[p.Code]; given {
 		u.Status = status
 	}
 	u.TotalTime = (p.Total + r.env.Now().Sub(now)).Milliseconds()
@@ -223,13 +225,13 @@ func (r *pageReader) acceptedOutcome(ctx context.Context, p page, kind string) *
 	if len(u.ETag) > maxETag {
 		u.ETag = "" // a truncated ETag is useless
 	}
-	u.MRate, u.MRateCounter = revalidate.Rate(p.row.MRate, p.row.MRateCounter, true)
-	u.UDate, u.TcDate, u.Crawled = date, date, p.row.Crawled+1
-	if !out.result.Same || u.ContentDate == "" {
+	u.MRate, u.MRateCounter = revalidate.Rate(p.Before.MRate, p.Before.MRateCounter, true)
+	u.UDate, u.TcDate, u.Crawled = date, date, p.Before.Crawled+1
+	if !out.Result.Same || u.ContentDate == "" {
 		u.ContentDate = date
 	}
 	r.setChecksum(out, p)
-	out.result.Set = wire.Patch{
+	out.Result.Set = wire.Patch{
 		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "HTTPMethod": u.HTTPMethod,
 		"ErrorMask": int64(u.ErrorMask), "ContentType": u.ContentType, "Charset": u.Charset,
 		"CrawlingTime": u.CrawlingTime, "TotalTime": u.TotalTime, "Size": u.Size, "RawContentMd5": u.RawContentMd5,
@@ -237,17 +239,17 @@ func (r *pageReader) acceptedOutcome(ctx context.Context, p page, kind string) *
 		"LinksI": u.LinksI, "LinksE": u.LinksE, "UDate": string(date), "TcDate": string(date),
 		"ContentDate": string(u.ContentDate), "SettingsSum": u.SettingsSum,
 	}
-	maps.Copy(out.result.Set, u.Declared())
+	maps.Copy(out.Result.Set, u.Declared())
 	if p.isDuplicate() { // it is not processed
 		u.State = wire.URLError
-		out.result.Set["State"] = u.State
+		out.Result.Set["State"] = u.State
 	}
-	out.setRedirects(p.Response)
+	out.SetRedirects(p.Response)
 	if u.Status == wire.StatusNew {
 		u.ErrorMask = 0
 	}
-	if out.holds {
-		delete(out.result.Set, "Status") // until the batch ends
+	if out.Holds {
+		delete(out.Result.Set, "Status") // until the batch ends
 	}
 	return out
 }
@@ -267,8 +269,8 @@ func timeOf(d wire.Date) time.Time {
 // textBody returns a text body as UTF-8, with the site's replacements, and any other body
 // unchanged. The bits report damage, which is no failure. The row's Size is the size after the
 // replacements.
-func (r *pageReader) textBody(ctx context.Context, out *outcome, p page, kind string) ([]byte, wire.ErrorMask) {
-	u := &p.item.url
+func (r *pageReader) textBody(ctx context.Context, out *item.Outcome, p page, kind string) ([]byte, wire.ErrorMask) {
+	u := &p.Item.Row
 	u.Charset, u.Size = "", int64(len(p.Body))
 	if !content.IsText(kind) && !content.IsXML(kind) {
 		return p.Body, 0
@@ -288,16 +290,16 @@ func (r *pageReader) textBody(ctx context.Context, out *outcome, p page, kind st
 		bits |= wire.ErrBadEncoding
 	}
 	u.Charset = clipTo(name, 32)
-	if p.settings.Replace.Any() {
-		replaced, err := p.settings.Replace.Apply(string(text), func(condition string) (bool, error) {
-			return r.evaluateSQL(ctx, p.item, condition)
+	if p.Settings.Replace.Any() {
+		replaced, err := p.Settings.Replace.Apply(string(text), func(condition string) (bool, error) {
+			return r.evaluateSQL(ctx, p.Item, condition)
 		})
 		if err != nil {
 			r.env.log.Warn("applied only valid parts of a property", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
-			out.result.SiteBits |= wire.ErrInitialization
+			out.Result.SiteBits |= wire.ErrInitialization
 		}
 		if replaced != string(text) {
-			text, out.replaced = []byte(replaced), true
+			text, out.Replaced = []byte(replaced), true
 			u.Size = int64(len(text))
 		}
 	}
@@ -307,12 +309,12 @@ func (r *pageReader) textBody(ctx context.Context, out *outcome, p page, kind st
 // passesContentFilters checks content, headers and date of the last change against the filters of stage 1
 // (docs/spec/crawling.md 5.6).
 func (r *pageReader) passesContentFilters(ctx context.Context, p page, text []byte, lastModified time.Time) bool {
-	filters := p.site.filters
+	filters := p.View.FilterSet
 	if !filters.Has(filter.StageRaw) {
 		return true
 	}
 	changed := string(wire.DateOf(lastModified))
-	env := filter.Env{Now: r.env.Now(), Depth: int(p.url.Depth), SQL: r.rowCondition(ctx, p, changed)}
+	env := filter.Env{Now: r.env.Now(), Depth: int(p.Row.Depth), SQL: r.rowCondition(ctx, p, changed)}
 	return filters.AcceptSubject(filter.StageRaw, filter.RawContent, string(text), env) &&
 		filters.AcceptSubject(filter.StageRaw, filter.HeadersAll, string(headerText(p.Header, "")), env) &&
 		filters.AcceptSubject(filter.StageRaw, filter.LastModified, changed, env)
@@ -321,9 +323,9 @@ func (r *pageReader) passesContentFilters(ctx context.Context, p page, text []by
 // rowCondition evaluates filter expressions over the page's row; %PDATE% is date.
 func (r *pageReader) rowCondition(ctx context.Context, p page, date string) func(string) (bool, error) {
 	return func(expression string) (bool, error) {
-		ok, err := r.evaluateSQL(ctx, p.item, wire.DateMacro(expression, "'"+date+"'"))
+		ok, err := r.evaluateSQL(ctx, p.Item, wire.DateMacro(expression, "'"+date+"'"))
 		if err != nil {
-			r.env.log.Warn("refused SQL expression of a filter", "site", p.SiteID, "url", p.url.URL, "error", err)
+			r.env.log.Warn("refused SQL expression of a filter", "site", p.SiteID, "url", p.Row.URL, "error", err)
 		}
 		return ok, err
 	}
@@ -331,9 +333,9 @@ func (r *pageReader) rowCondition(ctx context.Context, p page, date string) func
 
 // evaluateSQL evaluates an SQL expression over the item's row. The error says why the expression is
 // refused. A failure of the repository ends the batch.
-func (r *pageReader) evaluateSQL(ctx context.Context, it *item, expression string) (bool, error) {
+func (r *pageReader) evaluateSQL(ctx context.Context, it *item.Item, expression string) (bool, error) {
 	verdict, err := r.Data.Condition(ctx, it.SiteID, it.URLID, expression)
-	if err != nil && !isSiteGone(err) {
+	if err != nil && !item.IsSiteGone(err) {
 		r.dataFailed(it, err)
 	}
 	return verdict.True, cmp.Or(verdict.Err, err)
@@ -341,23 +343,23 @@ func (r *pageReader) evaluateSQL(ctx context.Context, it *item, expression strin
 
 // addContent adds the body, its repaired form and its rendered form as files
 // (docs/spec/crawling.md 2.7).
-func (r *pageReader) addContent(out *outcome, p page, text []byte, kind string) {
+func (r *pageReader) addContent(out *item.Outcome, p page, text []byte, kind string) {
 	body := p.Body
-	if (content.IsText(kind) || out.replaced) && (p.rendered || !p.settings.StoreReceived) {
+	if (content.IsText(kind) || out.Replaced) && (p.rendered || !p.Settings.StoreReceived) {
 		body = text
 	}
-	out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentRaw, Data: body})
+	out.Result.Files = append(out.Result.Files, wire.File{Type: wire.ContentRaw, Data: body})
 	if p.rendered {
-		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentDynamic, Data: body})
+		out.Result.Files = append(out.Result.Files, wire.File{Type: wire.ContentDynamic, Data: body})
 	}
-	if content.IsHTML(kind) && (p.settings.Recover == 1 || p.settings.Recover == 2 && tidy.Check(text) != nil) {
+	if content.IsHTML(kind) && (p.Settings.Recover == 1 || p.Settings.Recover == 2 && tidy.Check(text) != nil) {
 		repaired, err := tidy.Tidy(text)
 		if err != nil {
-			r.env.log.Info("cannot repair page", "site", p.SiteID, "url", p.url.URL, "error", err)
-			out.bits |= wire.ErrHTMLParse
+			r.env.log.Info("cannot repair page", "site", p.SiteID, "url", p.Row.URL, "error", err)
+			out.Bits |= wire.ErrHTMLParse
 			return
 		}
-		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentTidy, Data: repaired})
+		out.Result.Files = append(out.Result.Files, wire.File{Type: wire.ContentTidy, Data: repaired})
 	}
 }
 
@@ -365,18 +367,18 @@ func (r *pageReader) addContent(out *outcome, p page, text []byte, kind string) 
 // crawled. Later PDate may be the time of a fetch instead. It is kept if it differs from the
 // dates that the crawler and the processor use by default without a date of the page.
 func (p page) feedDate() wire.Date {
-	row := &p.row
-	if row.Crawled == 0 || p.settings.Dates == pdate.Default && row.PDate != row.LastModified && row.PDate != row.TcDate && row.PDate != row.UDate {
+	row := &p.Before
+	if row.Crawled == 0 || p.Settings.Dates == pdate.Default && row.PDate != row.LastModified && row.PDate != row.TcDate && row.PDate != row.UDate {
 		return row.PDate
 	}
 	return ""
 }
 
 // logOutcome logs the outcome of a page in the log of its site's project, if it has one.
-func (r *pageReader) logOutcome(out *outcome) {
-	it := out.item
+func (r *pageReader) logOutcome(out *item.Outcome) {
+	it := out.Item
 	if log := r.env.logOf(it); log != r.env.log {
-		log.Info("fetched", "site", it.SiteID, "url", it.url.URL, "code", it.url.HTTPCode, "errors", it.url.ErrorMask.Names(), "links", len(out.result.Links))
+		log.Info("fetched", "site", it.SiteID, "url", it.Row.URL, "code", it.Row.HTTPCode, "errors", it.Row.ErrorMask.Names(), "links", len(out.Result.Links))
 	}
 }
 
@@ -422,4 +424,15 @@ func isUnrequested(a *answer) bool {
 		return a.RequestHeader.Get("Range") == ""
 	}
 	return false
+}
+
+// addAttributes sets attributes in the URL of a real-time answer, because nothing is stored.
+// An empty value removes an attribute.
+func addAttributes(u *wire.URL, values map[string]string, now wire.Date) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		u.Attributes = slices.DeleteFunc(slices.Clone(u.Attributes), func(a wire.Attribute) bool { return a.Name == name })
+		if value := values[name]; value != "" {
+			u.Attributes = append(u.Attributes, wire.Attribute{SiteID: u.SiteID, Name: name, URLMd5: u.URLMd5, Value: value, CDate: now})
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/wire"
 )
 
@@ -13,7 +14,7 @@ import (
 // pass (docs/spec/crawling.md 1.5). It returns the items of the answer: those of the batch in
 // its order, then the others.
 func (r *batchRun) runPasses(ctx context.Context) ([]wire.BatchItem, error) {
-	var all []*item
+	var all []*item.Item
 	next, err := r.applySchemas(ctx, r.batch.Items)
 	if err != nil {
 		return nil, err
@@ -31,8 +32,8 @@ func (r *batchRun) runPasses(ctx context.Context) ([]wire.BatchItem, error) {
 			return nil, err
 		}
 		for _, it := range work {
-			it.single = pass > 1
-			it.chainOf = r.reader.chains.firstOf(chainKey{it.SiteID, it.URLID})
+			it.Single = pass > 1
+			it.ChainOf = r.reader.chains.firstOf(it.Key())
 		}
 		all = append(all, work...)
 		if err := r.runPass(ctx, work); err != nil {
@@ -59,9 +60,9 @@ func (r *batchRun) runPasses(ctx context.Context) ([]wire.BatchItem, error) {
 //
 // The stages bound the memory: a body belongs to a running request, to a reader or its
 // queue, or to the chunk that is saved next. The budgets of the run bound all of them.
-func (r *batchRun) runPass(ctx context.Context, work []*item) error {
+func (r *batchRun) runPass(ctx context.Context, work []*item.Item) error {
 	r.pages = make(chan page, runtime.GOMAXPROCS(0))
-	r.saves = make(chan *outcome, 2*runtime.GOMAXPROCS(0))
+	r.saves = make(chan *item.Outcome, 2*runtime.GOMAXPROCS(0))
 	var reading, saving sync.WaitGroup
 	saving.Go(func() { r.saveOutcomes(context.WithoutCancel(ctx)) })
 	for range runtime.GOMAXPROCS(0) {
@@ -86,10 +87,10 @@ func (r *batchRun) runPass(ctx context.Context, work []*item) error {
 
 // nextPassItems returns the items of the next pass: URLs that the pages of work brought, each once,
 // within maxItems. A link that did not become a row, because the site is full, is left out.
-func (r *batchRun) nextPassItems(ctx context.Context, all, work []*item) ([]wire.BatchItem, error) {
-	met := make(map[chainKey]bool, len(all))
+func (r *batchRun) nextPassItems(ctx context.Context, all, work []*item.Item) ([]wire.BatchItem, error) {
+	met := make(map[item.Key]bool, len(all))
 	for _, it := range all {
-		met[chainKey{it.SiteID, it.URLID}] = true
+		met[it.Key()] = true
 	}
 	var list []wire.BatchItem
 	for _, it := range work {
@@ -97,33 +98,33 @@ func (r *batchRun) nextPassItems(ctx context.Context, all, work []*item) ([]wire
 		if err != nil {
 			return nil, fmt.Errorf("read new links of site %s: %w", it.SiteID, err)
 		}
-		for _, found := range it.found {
-			if met[chainKey{found.SiteID, found.URLID}] || r.mayWrite() && !stored[found.URLID] {
+		for _, found := range it.Found {
+			if met[item.Key{Site: found.SiteID, URL: found.URLID}] || r.mayWrite() && !stored[found.URLID] {
 				continue
 			}
 			if r.batch.MaxItems > 0 && int64(len(all)+len(list)) >= r.batch.MaxItems {
 				r.cut = true
 				continue
 			}
-			met[chainKey{found.SiteID, found.URLID}] = true
+			met[item.Key{Site: found.SiteID, URL: found.URLID}] = true
 			list = append(list, found)
 		}
-		it.found = nil
+		it.Found = nil
 	}
 	return list, nil
 }
 
 // findStored reports which of the URLs that an item brought have rows.
-func (r *batchRun) findStored(ctx context.Context, it *item) (map[string]bool, error) {
-	if !r.mayWrite() || len(it.found) == 0 {
+func (r *batchRun) findStored(ctx context.Context, it *item.Item) (map[string]bool, error) {
+	if !r.mayWrite() || len(it.Found) == 0 {
 		return nil, nil
 	}
-	keys := make([]string, len(it.found))
-	for i, found := range it.found {
+	keys := make([]string, len(it.Found))
+	for i, found := range it.Found {
 		keys[i] = found.URLID
 	}
 	known, err := r.data.KnownURLs(ctx, it.SiteID, keys)
-	if isSiteGone(err) {
+	if item.IsSiteGone(err) {
 		return nil, nil
 	}
 	return known, err

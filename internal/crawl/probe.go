@@ -23,7 +23,7 @@ import (
 // If the batch ends first, the item is handed back. But a page whose links alone take more
 // than half of the batch's time would never be stored: it keeps the other links unresolved.
 func (c *collection) probeLinks(ctx context.Context, list []wire.Link) []wire.Link {
-	set := c.page.settings
+	set := c.page.Settings
 	types := make([]string, len(list))
 	if set.NeedsProbes() {
 		kept, keptTypes := list[:0:0], types[:0:0]
@@ -31,12 +31,12 @@ func (c *collection) probeLinks(ctx context.Context, list []wire.Link) []wire.Li
 		for i, l := range list {
 			resolved, kind, ok, err := c.askLink(ctx, l)
 			if err != nil && (ctx.Err() != nil || c.env.Now().Sub(began) < c.env.deadline.Sub(c.env.start)/2) {
-				c.page.cutOff = true
+				c.page.CutOff = true
 				return nil
 			}
 			if err != nil {
 				c.env.log.Warn("no time left to request the links of the page; the rest is kept unresolved",
-					"site", c.page.SiteID, "url", c.page.url.URL, "requested", i, "links", len(list))
+					"site", c.page.SiteID, "url", c.page.Row.URL, "requested", i, "links", len(list))
 				kept, keptTypes = append(kept, list[i:]...), append(keptTypes, types[i:]...)
 				break
 			}
@@ -62,7 +62,7 @@ func (c *collection) probeLinks(ctx context.Context, list []wire.Link) []wire.Li
 // resolve; it is left out. Without a resolver, a link without an answer stays and its kind
 // is empty. An error means that the batch ended first.
 func (c *collection) askLink(ctx context.Context, l wire.Link) (resolved wire.Link, kind string, ok bool, err error) {
-	set := c.page.settings
+	set := c.page.Settings
 	if c.env.isOver(ctx) {
 		return l, "", false, budget.ErrNoTime
 	}
@@ -73,7 +73,7 @@ func (c *collection) askLink(ctx context.Context, l wire.Link) (resolved wire.Li
 	if !c.env.ownsURL(l.URL.URL) {
 		return l, "", true, nil // its node requests it
 	}
-	v := c.env.newVisit(c.page.item)
+	v := c.env.newVisit(c.page.Item)
 	v.admitted = true // the page is half read: wait for the host, however long
 	defer v.leaveAll()
 	target := l.URL.URL

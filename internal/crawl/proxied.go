@@ -22,7 +22,7 @@ func (v *visit) fetchThroughProxies(ctx context.Context) (*answer, error) {
 	tried := map[string]bool{}
 	var last error
 	for range spec.Attempts() {
-		picked, err := pool.Pick(ctx, v.item.url.URL, tried)
+		picked, err := pool.Pick(ctx, v.item.Row.URL, tried)
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
@@ -103,7 +103,7 @@ func (v *visit) throughProxy(ctx context.Context, p *proxypool.Proxy) error {
 	case !spec.Used():
 		return nil
 	case p == nil:
-		picked, err := v.proxyPool(ctx).Pick(ctx, v.item.url.URL, nil)
+		picked, err := v.proxyPool(ctx).Pick(ctx, v.item.Row.URL, nil)
 		if err != nil {
 			return noProxy("no proxy of the pool is left: "+err.Error(), spec.StatusNone)
 		}

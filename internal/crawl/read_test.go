@@ -10,6 +10,7 @@ import (
 
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/content"
@@ -18,7 +19,7 @@ import (
 )
 
 // reader returns a batch without servers, for the page stage only.
-func reader(t testing.TB) (*pageReader, *item) {
+func reader(t testing.TB) (*pageReader, *item.Item) {
 	t.Helper()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	r := &pageReader{env: &environment{
@@ -28,9 +29,9 @@ func reader(t testing.TB) (*pageReader, *item) {
 	_, _ = r.env.robots.Get("http://page.test", r.env.isValidRobots, func() (*robotscache.Answer, error) {
 		return robotscache.NewAnswer(&fetch.Response{Code: 200, Body: []byte("User-agent: *\nDisallow: /closed")}, nil, now, time.Hour), nil
 	})
-	site := &siteWork{Site: wire.Site{ID: "s", MaxURLsFromPage: 200}}
+	site := &item.SiteView{Site: wire.Site{ID: "s", MaxURLsFromPage: 200}}
 	var problems []error
-	site.filters, problems = filter.Compile([]filter.Rule{
+	site.FilterSet, problems = filter.Compile([]filter.Rule{
 		{Pattern: "(.*)", Stage: filter.StageAll, Action: 1, State: 1}, {Pattern: `\.exe$`, Stage: filter.StageLinks, Action: -1, State: 1},
 	})
 	set, errs := settings.Read(&site.Site, nil, r.env.Config)
@@ -39,15 +40,15 @@ func reader(t testing.TB) (*pageReader, *item) {
 	}
 	u := wire.NewURL("s", "http://page.test/dir/page")
 	u.MaxURLsFromPage = 0
-	return r, &item{BatchItem: wire.BatchItem{SiteID: "s", URLID: u.URLMd5, URL: u}, site: site, settings: set, url: u, row: u, started: true}
+	return r, &item.Item{BatchItem: wire.BatchItem{SiteID: "s", URLID: u.URLMd5, URL: u}, View: site, Settings: set, Row: u, Before: u, Begun: true}
 }
 
 // TestPanicIsTheItemsOwn: a page that breaks a parser gets bit 12 and does not affect others.
 func TestPanicIsTheItemsOwn(t *testing.T) {
 	r, it := reader(t)
-	out := r.readOutcome(t.Context(), page{item: it}) // without a response
-	if it.url.ErrorMask != wire.ErrHTMLParse || it.url.State != wire.URLError || !it.empty || out.result.URLMd5 != it.URLID || out.result.Set["Status"] != int64(wire.StatusCrawled) {
-		t.Errorf("%v %+v", it.url.ErrorMask.Names(), out.result)
+	out := r.readOutcome(t.Context(), page{Item: it}) // without a response
+	if it.Row.ErrorMask != wire.ErrHTMLParse || it.Row.State != wire.URLError || !it.Empty || out.Result.URLMd5 != it.URLID || out.Result.Set["Status"] != int64(wire.StatusCrawled) {
+		t.Errorf("%v %+v", it.Row.ErrorMask.Names(), out.Result)
 	}
 }
 
@@ -72,22 +73,22 @@ func FuzzPage(f *testing.F) {
 			FinalURL: "http://page.test/dir/final#part", Code: 200, Body: body, Started: r.env.Now(), Total: time.Millisecond,
 			Header: http.Header{"Content-Type": {kind}, "Etag": {kind}, "Set-Cookie": {kind}}, RequestLine: "GET / HTTP/1.1",
 		}
-		out := r.readOutcome(t.Context(), page{item: it, answer: &answer{Response: resp}})
-		u := it.url
+		out := r.readOutcome(t.Context(), page{Item: it, answer: &answer{Response: resp}})
+		u := it.Row
 		if u.ErrorMask&wire.ErrHTMLParse != 0 {
 			t.Fatal("the page panicked")
 		}
 		if len(body) == 0 {
-			if u.ErrorMask != wire.ErrEmpty || !it.empty {
+			if u.ErrorMask != wire.ErrEmpty || !it.Empty {
 				t.Fatalf("no body: %v", u.ErrorMask.Names())
 			}
 			return
 		}
-		if len(out.result.Links) > 200 {
-			t.Fatalf("%d links", len(out.result.Links))
+		if len(out.Result.Links) > 200 {
+			t.Fatalf("%d links", len(out.Result.Links))
 		}
 		met := map[string]bool{u.URL: true}
-		for _, l := range out.result.Links {
+		for _, l := range out.Result.Links {
 			link := l.URL
 			again, err := canonical.Canonical(link.URL)
 			switch {
@@ -106,10 +107,10 @@ func FuzzPage(f *testing.F) {
 			}
 			met[link.URL] = true
 		}
-		if int64(len(out.result.Links)) > u.LinksI+u.LinksE {
-			t.Fatalf("%d links, %d counted", len(out.result.Links), u.LinksI+u.LinksE)
+		if int64(len(out.Result.Links)) > u.LinksI+u.LinksE {
+			t.Fatalf("%d links, %d counted", len(out.Result.Links), u.LinksI+u.LinksE)
 		}
-		for _, text := range []string{u.ContentType, u.Charset, u.ETag, it.baseURL} {
+		for _, text := range []string{u.ContentType, u.Charset, u.ETag, it.Base} {
 			if !utf8.ValidString(text) {
 				t.Fatalf("text %q", text)
 			}
@@ -118,14 +119,14 @@ func FuzzPage(f *testing.F) {
 			t.Fatalf("columns %q, %q, %q", u.ContentType, u.Charset, u.ETag)
 		}
 		size := 0
-		for _, f := range out.result.Files {
+		for _, f := range out.Result.Files {
 			size += len(f.Data)
 			if (f.Type != wire.ContentRaw || content.IsText(u.ContentType)) && !utf8.Valid(f.Data) {
 				t.Fatalf("file %d is no text: %q", f.Type, f.Data)
 			}
 		}
-		if size += linkBytes * len(out.result.Links); size != out.bytes {
-			t.Fatalf("%d bytes of %d", out.bytes, size)
+		if size += item.LinkBytes * len(out.Result.Links); size != out.Bytes {
+			t.Fatalf("%d bytes of %d", out.Bytes, size)
 		}
 	})
 }

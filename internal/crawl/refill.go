@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/wire"
 )
@@ -101,15 +102,15 @@ func newFlow(most int64) *flow {
 }
 
 // changeCounts applies a change to the counts of a site and of the batch.
-func (f *flow) changeCounts(it *item, unfetched, open int, more func(*siteFlow)) {
+func (f *flow) changeCounts(it *item.Item, unfetched, open int, more func(*siteFlow)) {
 	s := f.sites[it.SiteID]
 	if s == nil {
-		s = &siteFlow{slow: it.site.RequestDelay > 0 || f.paces[it.SiteID] > 0, hosts: map[string]int{}}
+		s = &siteFlow{slow: it.View.RequestDelay > 0 || f.paces[it.SiteID] > 0, hosts: map[string]int{}}
 		f.sites[it.SiteID] = s
 	}
 	before := s.isStalled()
-	if s.hosts[it.host] += unfetched; s.hosts[it.host] == 0 {
-		delete(s.hosts, it.host)
+	if s.hosts[it.Host] += unfetched; s.hosts[it.Host] == 0 {
+		delete(s.hosts, it.Host)
 	}
 	s.wide = max(s.wide, len(s.hosts))
 	s.unfetched, f.unfetched = s.unfetched+unfetched, f.unfetched+unfetched
@@ -139,7 +140,7 @@ func (f *flow) changeCounts(it *item, unfetched, open int, more func(*siteFlow))
 }
 
 // countQueued counts an item that has to be fetched.
-func (f *flow) countQueued(it *item) {
+func (f *flow) countQueued(it *item.Item) {
 	if f == nil {
 		return
 	}
@@ -149,7 +150,7 @@ func (f *flow) countQueued(it *item) {
 }
 
 // noteRequestTime notes how long a request of an item took; 0: there was none.
-func (f *flow) noteRequestTime(it *item, took time.Duration) {
+func (f *flow) noteRequestTime(it *item.Item, took time.Duration) {
 	if f == nil || took == 0 {
 		return
 	}
@@ -169,7 +170,7 @@ func (f *flow) noteRequestTime(it *item, took time.Duration) {
 }
 
 // countFetched counts an item whose answer was passed on.
-func (f *flow) countFetched(it *item) {
+func (f *flow) countFetched(it *item.Item) {
 	if f == nil {
 		return
 	}
@@ -179,20 +180,20 @@ func (f *flow) countFetched(it *item) {
 }
 
 // countStored counts the items of a chunk.
-func (f *flow) countStored(chunk []*outcome) {
+func (f *flow) countStored(chunk []*item.Outcome) {
 	if f == nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, out := range chunk {
-		it := out.item
-		if it.refilled {
-			f.mask |= it.addedErrors()
+		it := out.Item
+		if it.Refilled {
+			f.mask |= it.AddedErrors()
 		}
 		f.changeCounts(it, 0, -1, func(s *siteFlow) {
-			s.progress = s.progress || it.url.Status == wire.StatusCrawled && !it.empty
-			s.slow = s.slow || out.result.HeldUntil != ""
+			s.progress = s.progress || it.Row.Status == wire.StatusCrawled && !it.Empty
+			s.slow = s.slow || out.Result.HeldUntil != ""
 		})
 	}
 }
@@ -391,14 +392,14 @@ func (r *batchRun) selectMore(ctx context.Context, d demand, room int) ([]wire.U
 }
 
 // planMore plans selected rows, which are marked already.
-func (r *batchRun) planMore(ctx context.Context, rows []wire.URL) ([]*item, error) {
+func (r *batchRun) planMore(ctx context.Context, rows []wire.URL) ([]*item.Item, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
 	r.batch.Refilled += int64(len(rows))
 	clear(r.marked)
 	for i := range rows {
-		r.marked[chainKey{rows[i].SiteID, rows[i].URLMd5}] = true
+		r.marked[item.Key{Site: rows[i].SiteID, URL: rows[i].URLMd5}] = true
 	}
 	items, err := r.applySchemas(ctx, wire.BatchItems(rows))
 	if err != nil {
@@ -406,9 +407,9 @@ func (r *batchRun) planMore(ctx context.Context, rows []wire.URL) ([]*item, erro
 	}
 	work, err := r.planBatch(ctx, items)
 	for _, it := range work {
-		it.refilled = true
-		if !it.todo {
-			r.flow.addErrors(it.addedErrors())
+		it.Refilled = true
+		if !it.Todo {
+			r.flow.addErrors(it.AddedErrors())
 		}
 	}
 	return work, err

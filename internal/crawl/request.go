@@ -10,6 +10,7 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/linkrules"
 )
@@ -17,18 +18,18 @@ import (
 // targetOf returns the URL that is requested for an item: its URL, the result of the site's
 // template, or the service of EXTERNAL_URL. A URL that was stored percent-encoded as a whole is
 // decoded first (docs/spec/crawling.md 2.3, 4.9).
-func (r *environment) targetOf(it *item) string {
-	text := it.url.URL
+func (r *environment) targetOf(it *item.Item) string {
+	text := it.Row.URL
 	if lower := strings.ToLower(text[:min(len(text), 12)]); strings.HasPrefix(lower, "http%3a") || strings.HasPrefix(lower, "https%3a") {
 		if plain, err := url.PathUnescape(text); err == nil {
 			text = plain
 		}
 	}
-	if t := it.settings.Templates[r.realTime()]; t.Text != "" {
+	if t := it.Settings.Templates[r.realTime()]; t.Text != "" {
 		text = linkrules.Template(t.Text, text, t.Encode)
 	}
-	if it.settings.External != "" {
-		text = linkrules.Template(it.settings.External, text, true)
+	if it.Settings.External != "" {
+		text = linkrules.Template(it.Settings.External, text, true)
 	}
 	return text
 }
@@ -39,7 +40,7 @@ func (v *visit) newRequest(target string, stage cookies.Stage) fetch.Request {
 		URL:            target,
 		Method:         http.MethodGet,
 		Header:         v.requestHeader(target),
-		Timeout:        clampMilliseconds(v.item.url.HTTPTimeout),
+		Timeout:        clampMilliseconds(v.item.Row.HTTPTimeout),
 		ConnectTimeout: v.settings.ConnectTimeout,
 		MaxBytes:       v.env.Config.MaxResourceSize,
 		MaxRedirects:   v.settings.Redirects,
@@ -48,7 +49,7 @@ func (v *visit) newRequest(target string, stage cookies.Stage) fetch.Request {
 		Jar:            v.cookieJar(target, stage),
 		Allow:          v.checkRedirect,
 	}
-	if most := v.item.site.MaxResourceSize; most > 0 && (r.MaxBytes <= 0 || most < r.MaxBytes) {
+	if most := v.item.View.MaxResourceSize; most > 0 && (r.MaxBytes <= 0 || most < r.MaxBytes) {
 		r.MaxBytes = most
 	}
 	if r.Timeout == 0 {
@@ -69,7 +70,7 @@ func (v *visit) newRequest(target string, stage cookies.Stage) fetch.Request {
 func (v *visit) pageRequest(target string) fetch.Request {
 	r := v.newRequest(target, v.cookieStage())
 	v.setReferer(r.Header, target)
-	if strings.EqualFold(v.item.url.HTTPMethod, "post") {
+	if strings.EqualFold(v.item.Row.HTTPMethod, "post") {
 		fields := url.Values{}
 		for name, value := range v.settings.Form {
 			fields.Set(name, value)
@@ -106,7 +107,7 @@ func (v *visit) requestHeader(target string) http.Header {
 // isHome reports whether target has the host of the item's own request and a scheme that is at
 // least as safe. Only such a target gets the site's password.
 func (v *visit) isHome(target string) bool {
-	home, there := v.item.target, target
+	home, there := v.item.Target, target
 	return canonical.Host(there) == canonical.Host(home) && (strings.HasPrefix(there, "https:") || !strings.HasPrefix(home, "https:"))
 }
 
@@ -125,7 +126,7 @@ func (v *visit) setReferer(h http.Header, target string) {
 			from = origin + "/"
 		}
 	case settings.RefererParent:
-		if from = v.item.parent; from == "" {
+		if from = v.item.ParentURL; from == "" {
 			from = target
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/cookies"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/statefile"
 	"hce/dc/internal/wire"
@@ -102,8 +103,8 @@ func (v *visit) askRobots(ctx context.Context, origin, target string) (*robotsca
 // keptRobots returns the rules of a file for ROBOTS_CACHE, {"robots.txt": {content: uses}}; the
 // most used content counts. It returns nil if there is no file or the site does not enable it
 // (docs/spec/crawling.md 4.1).
-func (r *environment) keptRobots(it *item, origin string) *robots.Rules {
-	if r.Config.RobotsDir == "" || !it.settings.RobotsCache {
+func (r *environment) keptRobots(it *item.Item, origin string) *robots.Rules {
+	if r.Config.RobotsDir == "" || !it.Settings.RobotsCache {
 		return nil
 	}
 	path := filepath.Join(r.Config.RobotsDir, statefile.Name(canonical.Host(origin)), statefile.Name(it.SiteID)+".json")

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/wire"
 )
 
@@ -33,11 +32,11 @@ type resultStore struct {
 // two chunks wait, and no stage waits for a sync while there is room. ctx must outlive the batch's
 // context: finished work is stored even if the task is told to stop.
 func (r *batchRun) saveOutcomes(ctx context.Context) {
-	chunks := make(chan []*outcome)
+	chunks := make(chan []*item.Outcome)
 	var storing sync.WaitGroup
 	storing.Go(func() { r.storeChunks(ctx, chunks) })
 	var (
-		chunk []*outcome
+		chunk []*item.Outcome
 		bytes int
 		late  bool // the chunk has waited long enough
 		idle  <-chan struct{}
@@ -49,7 +48,7 @@ func (r *batchRun) saveOutcomes(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for open || len(chunk) > 0 {
-		in, out := r.saves, chan<- []*outcome(nil)
+		in, out := r.saves, chan<- []*item.Outcome(nil)
 		full := len(chunk) >= r.Config.ChunkItems || bytes >= maxChunkBytes
 		if full {
 			in = nil
@@ -68,7 +67,7 @@ func (r *batchRun) saveOutcomes(ctx context.Context) {
 			if len(chunk) == 0 {
 				timer.Reset(r.Config.ChunkTime)
 			}
-			chunk, bytes = append(chunk, o), bytes+o.bytes
+			chunk, bytes = append(chunk, o), bytes+o.Bytes
 		case out <- chunk:
 			chunk, bytes, late = nil, 0, false
 		case <-timer.C:
@@ -83,7 +82,7 @@ func (r *batchRun) saveOutcomes(ctx context.Context) {
 
 // storeChunks stores chunks, each in one transaction. After an error it stores nothing more and
 // ends the batch.
-func (r *batchRun) storeChunks(ctx context.Context, chunks <-chan []*outcome) {
+func (r *batchRun) storeChunks(ctx context.Context, chunks <-chan []*item.Outcome) {
 	failed, saved := false, r.Now()
 	for chunk := range chunks {
 		if !failed {
@@ -96,7 +95,7 @@ func (r *batchRun) storeChunks(ctx context.Context, chunks <-chan []*outcome) {
 			r.tally.countStored(chunk)
 		}
 		for _, out := range chunk {
-			out.item.releaseMemory()
+			out.Item.ReleaseMemory()
 		}
 		r.flow.countStored(chunk)
 		if now := r.Now(); now.Sub(saved) > statesEvery {
@@ -107,13 +106,13 @@ func (r *batchRun) storeChunks(ctx context.Context, chunks <-chan []*outcome) {
 }
 
 // storeChunk passes a chunk to the repository, with the outcomes of each site in order of arrival.
-func (r *batchRun) storeChunk(ctx context.Context, chunk []*outcome) error {
+func (r *batchRun) storeChunk(ctx context.Context, chunk []*item.Outcome) error {
 	var list []wire.SiteFetched
-	for _, same := range wire.Groups(chunk, func(out *outcome) string { return out.item.SiteID }) {
-		one := wire.SiteFetched{Site: same[0].item.SiteID, Results: make([]wire.Fetched, len(same))}
+	for _, same := range wire.Groups(chunk, func(out *item.Outcome) string { return out.Item.SiteID }) {
+		one := wire.SiteFetched{Site: same[0].Item.SiteID, Results: make([]wire.Fetched, len(same))}
 		for i, out := range same {
-			out.endRetries()
-			one.Results[i] = out.result
+			out.EndRetries()
+			one.Results[i] = out.Result
 		}
 		list = append(list, one)
 	}
@@ -159,21 +158,10 @@ func (r *resultStore) keepFiles(ctx context.Context, id string, results []wire.F
 			return r.scratch.PutFiles(ctx, r.batch.Folder, id, files, at)
 		}
 	}
-	if err := put(ctx, id, files, r.Now()); err != nil && !isSiteGone(err) {
+	if err := put(ctx, id, files, r.Now()); err != nil && !item.IsSiteGone(err) {
 		return fmt.Errorf("save results of site %s: %w", id, err)
 	}
 	return nil
-}
-
-// addAttributes sets attributes in the URL of a real-time answer, because nothing is stored.
-// An empty value removes an attribute.
-func addAttributes(u *wire.URL, values map[string]string, now wire.Date) {
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		u.Attributes = slices.DeleteFunc(slices.Clone(u.Attributes), func(a wire.Attribute) bool { return a.Name == name })
-		if value := values[name]; value != "" {
-			u.Attributes = append(u.Attributes, wire.Attribute{SiteID: u.SiteID, Name: name, URLMd5: u.URLMd5, Value: value, CDate: now})
-		}
-	}
 }
 
 // saveSites stores results of sites together. Nothing is stored if one of the sites was deleted:
@@ -184,14 +172,14 @@ func (r *resultStore) saveSites(ctx context.Context, list []wire.SiteFetched) er
 		r.logSaved(list[i].Site, saved[i])
 	}
 	switch {
-	case isSiteGone(err) && len(list) > 1:
+	case item.IsSiteGone(err) && len(list) > 1:
 		for i := range list {
 			if err := r.saveSites(ctx, list[i:i+1]); err != nil {
 				return err
 			}
 		}
 		return nil
-	case isSiteGone(err):
+	case item.IsSiteGone(err):
 		r.log.Warn("site was deleted; dropped its results", "site", list[0].Site, "items", len(list[0].Results))
 		r.goneSites.Store(list[0].Site, true) // its hosts get no more requests
 		return nil
@@ -218,7 +206,7 @@ func (r *resultStore) logSaved(site string, saved wire.Saved) {
 
 // saveStates saves the state that batches share apart from rows: cookies and header counters.
 // A kill may lose the last few seconds; that is harmless, and so is an error.
-func (r *environment) saveStates(ctx context.Context) {
+func (r *resultStore) saveStates(ctx context.Context) {
 	if err := errors.Join(r.jars.Save(ctx), r.rotator.Save(ctx)); err != nil {
 		r.log.Warn("cannot save cookies or header counters", "error", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/cookies"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/statefile"
 	"hce/dc/internal/web/urlschema"
@@ -27,9 +28,9 @@ import (
 // generates nothing stays. If that is a failure, it gets bit 46 and is not requested.
 func (r *planner) applySchemas(ctx context.Context, items []wire.BatchItem) ([]wire.BatchItem, error) {
 	list := make([]wire.BatchItem, 0, len(items))
-	met := map[chainKey]bool{}
+	met := map[item.Key]bool{}
 	add := func(bi wire.BatchItem) {
-		key := chainKey{bi.SiteID, bi.URLID}
+		key := item.Key{Site: bi.SiteID, URL: bi.URLID}
 		if !met[key] {
 			met[key] = true
 			list = append(list, bi)
@@ -101,7 +102,7 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 		log.Warn("URLS_SCHEMA generates no URLs: cannot store its used values", "error", err)
 	}
 	if err != nil || loaded.err != nil {
-		r.noted[chainKey{bi.SiteID, bi.URLID}] |= wire.ErrURLsSchema
+		r.noted[item.Key{Site: bi.SiteID, URL: bi.URLID}] |= wire.ErrURLsSchema
 	}
 	if len(urls) == 0 {
 		return nil, nil
@@ -111,18 +112,18 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 	for i, text := range urls {
 		rows[i] = schemaRow(bi, text)
 		if loaded.err != nil {
-			r.noted[chainKey{bi.SiteID, rows[i].URLMd5}] |= wire.ErrURLsSchema
+			r.noted[item.Key{Site: bi.SiteID, URL: rows[i].URLMd5}] |= wire.ErrURLsSchema
 		}
 	}
 	if r.mayWrite() {
 		taken, err := r.data.TakeSchema(ctx, site.ID, r.batch.ID, bi.URL, rows[0], rows[1:])
-		if isSiteGone(err) || err == nil && !taken {
+		if item.IsSiteGone(err) || err == nil && !taken {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("store URLs of URLS_SCHEMA of site %s: %w", site.ID, err)
 		}
-		delete(r.marked, chainKey{bi.SiteID, bi.URLID})
+		delete(r.marked, item.Key{Site: bi.SiteID, URL: bi.URLID})
 	}
 	joins := map[int]int{urlschema.BatchAll: len(rows), urlschema.BatchFirst: min(2, len(rows))}[loaded.BatchInsert]
 	var made []wire.BatchItem
@@ -224,7 +225,7 @@ func (r *planner) loadSchema(ctx context.Context, set *settings.Settings, site *
 	}
 	var errs []error
 	for _, source := range set.Schema.Sources() {
-		it := &item{BatchItem: bi, url: bi.URL, row: bi.URL, target: source, site: &siteWork{Site: *site}, settings: set}
+		it := &item.Item{BatchItem: bi, Row: bi.URL, Before: bi.URL, Target: source, View: &item.SiteView{Site: *site}, Settings: set}
 		v := r.newVisit(it)
 		err := v.prepareRequest(ctx, source, nil)
 		if err == nil {

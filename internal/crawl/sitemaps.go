@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/web/feed"
 	"hce/dc/internal/wire"
 	"hce/dc/sitemap"
@@ -19,54 +20,54 @@ import (
 
 // offerSitemaps creates rows for the sitemaps that robots.txt or the site names, or that was found
 // at its default place, when the page is a root. Filters do not apply to them.
-func (r *pageReader) offerSitemaps(out *outcome, p page, now time.Time) {
-	if !p.item.url.Root() || p.item.single {
+func (r *pageReader) offerSitemaps(out *item.Outcome, p page, now time.Time) {
+	if !p.Item.Row.Root() || p.Item.Single {
 		return
 	}
-	named := p.settings.Sitemaps
-	if origin, _ := splitOrigin(p.FinalURL); p.settings.RobotsSitemaps && p.settings.Robots {
+	named := p.Settings.Sitemaps
+	if origin, _ := splitOrigin(p.FinalURL); p.Settings.RobotsSitemaps && p.Settings.Robots {
 		rules := r.env.knownRules(origin)
 		if rules == nil {
-			rules = r.env.keptRobots(p.item, origin)
+			rules = r.env.keptRobots(p.Item, origin)
 		}
 		if rules != nil {
 			for _, text := range rules.Sitemaps() {
-				if u, err := p.settings.Schemes.Resolve(origin+"/", text); err == nil && siteOf(u) == siteOf(origin) {
+				if u, err := p.Settings.Schemes.Resolve(origin+"/", text); err == nil && siteOf(u) == siteOf(origin) {
 					named = append(named[:len(named):len(named)], u)
 				}
 			}
 		}
 	}
-	if p.item.mapFound != "" {
-		named = append(named[:len(named):len(named)], p.item.mapFound)
+	if p.Item.FoundSitemap != "" {
+		named = append(named[:len(named):len(named)], p.Item.FoundSitemap)
 	}
 	r.addSitemapRows(out, p, named, now)
 }
 
 // addSitemapRows creates rows for sitemaps. A link or row with the same URL becomes a sitemap.
-func (r *pageReader) addSitemapRows(out *outcome, p page, urls []string, now time.Time) {
+func (r *pageReader) addSitemapRows(out *item.Outcome, p page, urls []string, now time.Time) {
 	if len(urls) == 0 {
 		return
 	}
-	at := make(map[string]int, len(out.result.Links))
-	for i := range out.result.Links {
-		at[out.result.Links[i].URL.URLMd5] = i
+	at := make(map[string]int, len(out.Result.Links))
+	for i := range out.Result.Links {
+		at[out.Result.Links[i].URL.URLMd5] = i
 	}
 	row := p.newURLRow(now)
-	row.Depth, row.ContentType = p.item.url.Depth, sitemapType
+	row.Depth, row.ContentType = p.Item.Row.Depth, item.SitemapType
 	for _, target := range urls {
 		key := wire.SumOfURL(target)
 		row.URL, row.URLMd5 = target, hex.EncodeToString(key[:])
 		r.seen.addLink(p.SiteID, key)
 		i, there := at[row.URLMd5]
 		if !there {
-			i = len(out.result.Links)
-			out.result.Links = append(out.result.Links, wire.Link{URL: row})
+			i = len(out.Result.Links)
+			out.Result.Links = append(out.Result.Links, wire.Link{URL: row})
 			at[row.URLMd5] = i
 		}
-		l := &out.result.Links[i]
-		l.URL.ContentType = sitemapType
-		update := wire.Patch{"ContentType": sitemapType}
+		l := &out.Result.Links[i]
+		l.URL.ContentType = item.SitemapType
+		update := wire.Patch{"ContentType": item.SitemapType}
 		maps.Copy(update, l.Update)
 		l.Update = update
 	}
@@ -75,10 +76,10 @@ func (r *pageReader) addSitemapRows(out *outcome, p page, urls []string, now tim
 // gatherSitemap creates rows for the entries of a sitemap, by the rules of links. An entry
 // brings its date and its priority (0 to 100, added to the priority of the sitemap's row).
 // Entries of an index become sitemaps.
-func (r *pageReader) gatherSitemap(out *outcome, p page, now time.Time) {
-	p.item.url.ContentType = sitemapType
+func (r *pageReader) gatherSitemap(out *item.Outcome, p page, now time.Time) {
+	p.Item.Row.ContentType = item.SitemapType
 	list, err := sitemap.Parse(p.Body, sitemap.Options{
-		MaxBytes: r.env.Config.MaxResourceSize, ContentType: declaredType(p.Header), URL: p.item.baseURL,
+		MaxBytes: r.env.Config.MaxResourceSize, ContentType: declaredType(p.Header), URL: p.Item.Base,
 	})
 	switch {
 	case errors.Is(err, sitemap.ErrFeed):
@@ -90,8 +91,8 @@ func (r *pageReader) gatherSitemap(out *outcome, p page, now time.Time) {
 			}
 		}
 	case err != nil:
-		r.env.log.Info("not a sitemap", "site", p.SiteID, "url", p.url.URL)
-		out.bits |= wire.ErrUnsupportedType
+		r.env.log.Info("not a sitemap", "site", p.SiteID, "url", p.Row.URL)
+		out.Bits |= wire.ErrUnsupportedType
 		return
 	}
 	if list.Cut {
@@ -100,7 +101,7 @@ func (r *pageReader) gatherSitemap(out *outcome, p page, now time.Time) {
 	if list.Index {
 		var urls []string
 		for _, e := range list.Entries {
-			if u, err := p.settings.Schemes.Resolve(p.item.baseURL, e.Loc); err == nil && siteOf(u) == siteOf(p.item.baseURL) && u != p.url.URL {
+			if u, err := p.Settings.Schemes.Resolve(p.Item.Base, e.Loc); err == nil && siteOf(u) == siteOf(p.Item.Base) && u != p.Row.URL {
 				urls = append(urls, u)
 			}
 		}
@@ -122,5 +123,5 @@ func (r *pageReader) gatherSitemap(out *outcome, p page, now time.Time) {
 			u.Priority += int64(math.Round(e.Priority * 100))
 		}
 	}
-	out.result.Links = append(out.result.Links, c.taken...)
+	out.Result.Links = append(out.Result.Links, c.taken...)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/wire"
@@ -15,7 +16,7 @@ import (
 // fetchStatic sends a plain HTTP request. A page that was crawled before is requested conditionally, as
 // DETECT_MODIFIED says (docs/spec/crawling.md 4.11).
 func (v *visit) fetchStatic(ctx context.Context, target string) (*answer, error) {
-	rule, row := v.env.ruleOf(v.item), &v.item.row
+	rule, row := v.env.ruleOf(v.item), &v.item.Before
 	r := v.pageRequest(target)
 	if !rule.Applies(row) || r.Method != http.MethodGet {
 		response, err := v.followRefreshes(ctx, r)
@@ -70,13 +71,13 @@ func summarizeResponse(response *fetch.Response, method string) revalidate.Answe
 
 // suppliedAnswer returns the content that the client supplied with the item, or nil
 // (docs/spec/crawling.md 1.3, 4.9 "URL put"). No request is sent.
-func suppliedAnswer(it *item) (*answer, error) {
-	body, err := wire.SuppliedContent(it.put, it.SiteID, it.URLID)
+func suppliedAnswer(it *item.Item) (*answer, error) {
+	body, err := wire.SuppliedContent(it.SuppliedContent, it.SiteID, it.URLID)
 	if body == nil {
 		return nil, err
 	}
 	return &answer{supplied: true, Response: &fetch.Response{
-		FinalURL: it.url.URL, Code: http.StatusOK, Header: http.Header{}, RequestHeader: http.Header{},
+		FinalURL: it.Row.URL, Code: http.StatusOK, Header: http.Header{}, RequestHeader: http.Header{},
 		Body: body,
 	}}, nil
 }
@@ -84,10 +85,10 @@ func suppliedAnswer(it *item) (*answer, error) {
 // ruleOf returns how an item is asked whether it has changed. The rule does not apply (it is zero) to
 // Restore if the page must be read whatever it says: its site has other settings than when it was read
 // last, or the site counts on its links to renew further pages (RecrawlPeriod, URL_CHAIN).
-func (r *environment) ruleOf(it *item) revalidate.Rule {
-	rule, set := it.settings.Modified, it.settings
+func (r *environment) ruleOf(it *item.Item) revalidate.Rule {
+	rule, set := it.Settings.Modified, it.Settings
 	if rule.Behavior == revalidate.Restore &&
-		(!r.mayWrite() || it.row.SettingsSum&^wire.SumUnprocessed != set.Sum || set.Chain != nil || set.Rules.Resets(it.site.RecrawlPeriod)) {
+		(!r.mayWrite() || it.Before.SettingsSum&^wire.SumUnprocessed != set.Sum || set.Chain != nil || set.Rules.Resets(it.View.RecrawlPeriod)) {
 		return revalidate.Rule{}
 	}
 	return rule

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/wire"
 )
 
@@ -60,9 +61,9 @@ func (t *tally) countWait(wait time.Duration) {
 }
 
 // countStored counts the errors of a chunk.
-func (t *tally) countStored(chunk []*outcome) {
+func (t *tally) countStored(chunk []*item.Outcome) {
 	for _, out := range chunk {
-		if mask := out.item.url.ErrorMask; mask != 0 && !out.item.handedBack {
+		if mask := out.Item.Row.ErrorMask; mask != 0 && !out.Item.HandedBack {
 			t.addCounts(func(counts wire.Tally) { counts.Errors(mask) })
 		}
 	}

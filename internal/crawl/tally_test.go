@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/wire"
 )
 
@@ -38,7 +39,7 @@ func TestTally(t *testing.T) {
 	var got tally
 	got.countWait(-time.Second) // a clock that was set back
 	got.countWait(3 * time.Second)
-	got.countStored([]*outcome{{item: &item{url: wire.URL{ErrorMask: wire.ErrHTTP}}}, {item: &item{url: wire.URL{ErrorMask: wire.ErrRobots}, handedBack: true}}, {item: &item{}}})
+	got.countStored([]*item.Outcome{{Item: &item.Item{Row: wire.URL{ErrorMask: wire.ErrHTTP}}}, {Item: &item.Item{Row: wire.URL{ErrorMask: wire.ErrRobots}, HandedBack: true}}, {Item: &item.Item{}}})
 	if want := (wire.Tally{"gate_waits": 2, "gate_wait_ms": 3000, "errors.HTTP_ERROR": 1}); !maps.Equal(got.counts, want) {
 		t.Errorf("%v, want %v", got.counts, want)
 	}

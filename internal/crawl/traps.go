@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/trap"
 	"hce/dc/internal/wire"
@@ -26,8 +27,8 @@ type trapWatch struct {
 }
 
 // trapsOf returns the watch of the item's site; nil if the site does not want one (TRAPS).
-func (r *pageReader) trapsOf(it *item) *trapWatch {
-	if !it.settings.Traps || !r.env.mayWrite() && !r.env.dry {
+func (r *pageReader) trapsOf(it *item.Item) *trapWatch {
+	if !it.Settings.Traps || !r.env.mayWrite() && !r.env.dry {
 		return nil
 	}
 	found, _ := r.traps.LoadOrStore(it.SiteID, &trapWatch{watch: trap.New(), verdicts: map[string]bool{}})
@@ -37,17 +38,17 @@ func (r *pageReader) trapsOf(it *item) *trapWatch {
 
 // watchTraps takes a fetched page into account.
 func (r *pageReader) watchTraps(ctx context.Context, p page, text []byte, kind, md5 string) {
-	w := r.trapsOf(p.item)
-	if w == nil || p.row.Type == wire.TypeFetched {
+	w := r.trapsOf(p.Item)
+	if w == nil || p.Before.Type == wire.TypeFetched {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.learned && (p.row.Priority > 0 || p.row.RetryCause == wire.CauseTrap) {
+	if !w.learned && (p.Before.Priority > 0 || p.Before.RetryCause == wire.CauseTrap) {
 		w.learned = true
 		r.learnTraps(ctx, w, p.SiteID)
 	}
-	one := trap.Page{URL: p.url.URL, Content: md5, NoIndex: p.item.url.RobotsMask&wire.RobotsNoIndex != 0}
+	one := trap.Page{URL: p.Row.URL, Content: md5, NoIndex: p.Item.Row.RobotsMask&wire.RobotsNoIndex != 0}
 	if content.IsHTML(kind) {
 		one.Text = text
 		w.watch.Count(one.URL, one.NoIndex)
@@ -62,7 +63,7 @@ func (r *pageReader) watchTraps(ctx context.Context, p page, text []byte, kind, 
 // learnTraps reads the traps that earlier batches have found.
 func (r *pageReader) learnTraps(ctx context.Context, w *trapWatch, site string) {
 	urls, err := r.Data.LateURLs(ctx, site, mostLearned)
-	if err != nil && !isSiteGone(err) {
+	if err != nil && !item.IsSiteGone(err) {
 		r.env.log.Warn("cannot read the traps of a site", "site", site, "error", err)
 	}
 	w.watch.Learn(slices.Collect(maps.Values(urls)))
@@ -97,7 +98,7 @@ func (w *trapWatch) findTrapLinks(links []wire.Link) []bool {
 
 // postponeTraps lets links that belong to traps follow the others: behind them in the list, if a limit cuts it, and with
 // the lowest priority. The others get at least 1.
-func (r *pageReader) postponeTraps(it *item, links []wire.Link) {
+func (r *pageReader) postponeTraps(it *item.Item, links []wire.Link) {
 	late := r.trapsOf(it).findTrapLinks(links)
 	if late == nil {
 		return

@@ -3,63 +3,64 @@ package crawl
 import (
 	"context"
 
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/wire"
 )
 
 // unchangedOutcome is the outcome of a page that has not changed: no body, no links, and a crawl
 // without news in MRate (docs/spec/crawling.md 4.11, 4.12).
-func (r *pageReader) unchangedOutcome(ctx context.Context, p page) *outcome {
-	if p.settings.Modified.Behavior == revalidate.Restore {
+func (r *pageReader) unchangedOutcome(ctx context.Context, p page) *item.Outcome {
+	if p.Settings.Modified.Behavior == revalidate.Restore {
 		return r.restoredOutcome(p)
 	}
 	processed := false
-	if p.settings.Modified.Behavior == revalidate.Processed && r.env.mayWrite() {
+	if p.Settings.Modified.Behavior == revalidate.Processed && r.env.mayWrite() {
 		has, err := r.Data.HasContents(ctx, p.SiteID, []string{p.URLID})
-		if err != nil && !isSiteGone(err) {
-			r.dataFailed(p.item, err)
+		if err != nil && !item.IsSiteGone(err) {
+			r.dataFailed(p.Item, err)
 		}
 		processed = has[p.URLID]
 	}
-	u := &p.item.url
-	status, keep := p.settings.Modified.Outcome(processed)
-	u.Status, u.State, u.HTTPCode, u.ErrorMask = status, wire.URLEnabled, int64(p.Code), p.item.noted
+	u := &p.Item.Row
+	status, keep := p.Settings.Modified.Outcome(processed)
+	u.Status, u.State, u.HTTPCode, u.ErrorMask = status, wire.URLEnabled, int64(p.Code), p.Item.Noted
 	return r.fetchedAgain(p, keep)
 }
 
 // restoredOutcome is the outcome of an unchanged page whose row becomes what it was. A page that was not
 // processed well is processed again.
-func (r *pageReader) restoredOutcome(p page) *outcome {
-	u := &p.item.url
-	u.Status, u.State = unchangedStatus(&p.row)
-	u.ErrorMask = p.item.noted | p.row.ErrorMask&revalidate.ContentErrors
-	if u.HTTPCode = p.row.HTTPCode; !wire.IsPageCode(u.HTTPCode) { // the last fetch had failed
+func (r *pageReader) restoredOutcome(p page) *item.Outcome {
+	u := &p.Item.Row
+	u.Status, u.State = unchangedStatus(&p.Before)
+	u.ErrorMask = p.Item.Noted | p.Before.ErrorMask&revalidate.ContentErrors
+	if u.HTTPCode = p.Before.HTTPCode; !wire.IsPageCode(u.HTTPCode) { // the last fetch had failed
 		u.HTTPCode = 200
 	}
 	out := r.fetchedAgain(p, false)
 	if tag := revalidate.ETag(p.Header); tag != "" && len(tag) <= maxETag {
-		u.ETag, out.result.Set["ETag"] = tag, tag
+		u.ETag, out.Result.Set["ETag"] = tag, tag
 	}
 	return out
 }
 
 // fetchedAgain is the outcome of a page that was asked for again: the columns that both kinds of unchanged
 // pages set. keep keeps UDate.
-func (r *pageReader) fetchedAgain(p page, keep bool) *outcome {
-	u := &p.item.url
-	u.ContentType, u.TotalTime = p.row.ContentType, u.CrawlingTime
-	u.MRate, u.MRateCounter = revalidate.Rate(p.row.MRate, p.row.MRateCounter, false)
-	u.TcDate, u.Crawled = wire.DateOf(r.env.Now()), p.row.Crawled+1
+func (r *pageReader) fetchedAgain(p page, keep bool) *item.Outcome {
+	u := &p.Item.Row
+	u.ContentType, u.TotalTime = p.Before.ContentType, u.CrawlingTime
+	u.MRate, u.MRateCounter = revalidate.Rate(p.Before.MRate, p.Before.MRateCounter, false)
+	u.TcDate, u.Crawled = wire.DateOf(r.env.Now()), p.Before.Crawled+1
 	u.UDate = u.TcDate
 	if keep {
-		u.UDate = p.row.UDate // MarkCrawling set it to now
+		u.UDate = p.Before.UDate // MarkCrawling set it to now
 	}
 	set := wire.Patch{
 		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(u.ErrorMask), "CrawlingTime": u.CrawlingTime,
 		"TotalTime": u.TotalTime, "MRate": u.MRate, "MRateCounter": u.MRateCounter, "TcDate": string(u.TcDate), "UDate": string(u.UDate),
 	}
-	out := &outcome{item: p.item, result: wire.Fetched{URLMd5: p.URLID, Crawled: true, Same: true, Set: set, SiteBits: p.settings.Bits}}
-	out.setRedirects(p.Response)
+	out := &item.Outcome{Item: p.Item, Result: wire.Fetched{URLMd5: p.URLID, Crawled: true, Same: true, Set: set, SiteBits: p.Settings.Bits}}
+	out.SetRedirects(p.Response)
 	return out
 }
 
@@ -78,10 +79,10 @@ func unchangedStatus(row *wire.URL) (status, state int64) {
 
 // setChecksum sets the checksum of the settings in the row of a page that was read. The same content under
 // the same settings needs no processing.
-func (r *pageReader) setChecksum(out *outcome, p page) {
-	u, sum := &p.item.url, p.settings.Sum
-	same := p.settings.Modified.Behavior == revalidate.Restore && r.env.mayWrite() && out.result.Same && u.Status == wire.StatusCrawled
-	if status, _ := unchangedStatus(&p.row); same && p.row.SettingsSum == sum && status == wire.StatusProcessed && u.ErrorMask&^revalidate.ContentErrors == 0 {
+func (r *pageReader) setChecksum(out *item.Outcome, p page) {
+	u, sum := &p.Item.Row, p.Settings.Sum
+	same := p.Settings.Modified.Behavior == revalidate.Restore && r.env.mayWrite() && out.Result.Same && u.Status == wire.StatusCrawled
+	if status, _ := unchangedStatus(&p.Before); same && p.Before.SettingsSum == sum && status == wire.StatusProcessed && u.ErrorMask&^revalidate.ContentErrors == 0 {
 		u.Status, u.SettingsSum = status, sum
 		return
 	}

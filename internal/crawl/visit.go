@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/slots"
@@ -25,7 +26,7 @@ import (
 // visit is one item at its host, and at the hosts that it is redirected to.
 type visit struct {
 	env      *environment
-	item     *item
+	item     *item.Item
 	settings *settings.Settings
 	patience time.Duration // RequestDelay of the URL
 	delay    time.Duration // the maximum of patience and the host's Crawl-delay
@@ -60,13 +61,13 @@ type answer struct {
 	proxy *proxypool.Proxy // proxy of the answer; nil: none
 }
 
-func (r *environment) newVisit(it *item) *visit {
-	v := &visit{env: r, item: it, memory: r.bodies.OpenAccount(r.freeBody), settings: it.settings, patience: clampMilliseconds(float64(it.url.RequestDelay))}
+func (r *environment) newVisit(it *item.Item) *visit {
+	v := &visit{env: r, item: it, memory: r.bodies.OpenAccount(r.freeBody), settings: it.Settings, patience: clampMilliseconds(float64(it.Row.RequestDelay))}
 	v.delay = v.patience
 	return v
 }
 
-// cutOff reports whether the end of the batch caused err. Such an error says nothing about
+// CutOff reports whether the end of the batch caused err. Such an error says nothing about
 // the URL.
 func cutOff(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, budget.ErrNoTime))
@@ -105,22 +106,22 @@ func (v *visit) fetchURL(ctx context.Context) (a *answer, err error) {
 	defer v.leaveGate()
 	defer func() {
 		if p := recover(); p != nil {
-			v.env.log.Error("panic while fetching a page", "site", v.item.SiteID, "url", v.item.url.URL, "reason", p, "stack", string(debug.Stack()))
+			v.env.log.Error("panic while fetching a page", "site", v.item.SiteID, "url", v.item.Row.URL, "reason", p, "stack", string(debug.Stack()))
 			a, err = nil, fmt.Errorf("panic while fetching the page: %v", p)
 		}
 	}()
-	v.item.started = true
-	if err := v.checkFilters(v.item.url.URL); err != nil {
+	v.item.Begun = true
+	if err := v.checkFilters(v.item.Row.URL); err != nil {
 		return nil, err
 	}
-	if err := v.checkOwner(v.item.target, http.StatusMisdirectedRequest); err != nil {
+	if err := v.checkOwner(v.item.Target, http.StatusMisdirectedRequest); err != nil {
 		return nil, err
 	}
 	if v.settings.Proxy.Used() {
 		// No alive check: it would connect to the host itself and bypass the proxy.
 		return v.fetchThroughProxies(ctx)
 	}
-	if err := v.checkAlive(ctx, v.settings.Alive, v.item.target); err != nil {
+	if err := v.checkAlive(ctx, v.settings.Alive, v.item.Target); err != nil {
 		return nil, refusal{bits: wire.ErrConnection, reason: "the host is not alive: " + err.Error()}
 	}
 	return v.requestPage(ctx)
@@ -128,7 +129,7 @@ func (v *visit) fetchURL(ctx context.Context) (a *answer, err error) {
 
 // requestPage requests the page, by plain HTTP or with a browser.
 func (v *visit) requestPage(ctx context.Context) (*answer, error) {
-	target := v.item.target
+	target := v.item.Target
 	if err := v.checkRobots(ctx, target); err != nil {
 		return nil, err
 	}
@@ -164,19 +165,19 @@ const (
 // fetcherKind selects how the item is fetched. Automatic means plain HTTP; the creator of the
 // batch repeats it with a browser if the result is poor.
 func (v *visit) fetcherKind() int {
-	kind := int(v.item.site.FetchType)
-	if v.item.isSitemap() && kind != fetcherExternal {
+	kind := int(v.item.View.FetchType)
+	if v.item.IsSitemap() && kind != fetcherExternal {
 		return fetcherStatic
 	}
 	switch {
 	case kind == fetcherAuto:
 		kind = fetcherStatic
-	case kind == fetcherDynamic && v.settings.DynamicRoots && !v.item.url.Root():
+	case kind == fetcherDynamic && v.settings.DynamicRoots && !v.item.Row.Root():
 		kind = fetcherStatic
-	case kind == fetcherDynamic && v.settings.Processor == settings.RSS && v.item.url.Root():
+	case kind == fetcherDynamic && v.settings.Processor == settings.RSS && v.item.Row.Root():
 		kind = fetcherStatic
 	}
-	if own := v.settings.Fetchers.For(v.item.url.URL); own != nil {
+	if own := v.settings.Fetchers.For(v.item.Row.URL); own != nil {
 		kind = *own
 	}
 	return kind
@@ -292,7 +293,7 @@ func (v *visit) checkRedirect(ctx context.Context, next *url.URL) error {
 	if err != nil {
 		return refusal{bits: wire.ErrBadRedirection, reason: err.Error()}
 	}
-	if v.item.target == v.item.url.URL { // a template's target is not a link
+	if v.item.Target == v.item.Row.URL { // a template's target is not a link
 		if err := v.checkFilters(target); err != nil {
 			return err
 		}
@@ -307,11 +308,11 @@ func (v *visit) checkRedirect(ctx context.Context, next *url.URL) error {
 // those of links, with the depth of the linking page. Roots and sitemaps always pass
 // (docs/spec/crawling.md 4.4, 5.6).
 func (v *visit) checkFilters(target string) error {
-	if v.item.url.Root() || v.item.isSitemap() {
+	if v.item.Row.Root() || v.item.IsSitemap() {
 		return nil
 	}
 	env := v.filterEnv()
-	if !v.item.site.filters.Accept(linkStage, target, env) {
+	if !v.item.View.FilterSet.Accept(linkStage, target, env) {
 		return refusal{bits: wire.ErrFiltersBreak, reason: "the filters of the site refuse " + target}
 	}
 	return nil
@@ -319,7 +320,7 @@ func (v *visit) checkFilters(target string) error {
 
 // filterEnv returns the environment that the filters had when the URL was found.
 func (v *visit) filterEnv() filter.Env {
-	return filter.Env{Now: v.env.Now(), Depth: int(max(v.item.url.Depth-1, 0))}
+	return filter.Env{Now: v.env.Now(), Depth: int(max(v.item.Row.Depth-1, 0))}
 }
 
 // linkStage selects the rules of links, of redirects and of all stages: links and redirects

@@ -165,6 +165,7 @@ var arrows = map[string][]string{
 	"crawl/browser":        {"crawl/httprepair", "crawl/retry"},
 	"crawl/fetch":          {"crawl/httprepair"},
 	"crawl/headerrotation": {"crawl/statefile"},
+	"crawl/item":           {"crawl/budget", "crawl/fetch", "crawl/retry", "crawl/settings"},
 	"crawl/hostgate":       {"crawl/politeness"},
 	"crawl/politeclient":   {"crawl/fetch", "crawl/hostgate", "crawl/robotscache"},
 	"crawl/proxypool":      {"crawl/statefile"},

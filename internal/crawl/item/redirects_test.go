@@ -1,4 +1,4 @@
-package crawl
+package item
 
 import (
 	"net/http"
@@ -26,7 +26,7 @@ func TestAddresses(t *testing.T) {
 		{"a script leads on", host + "/1", fetch.Response{FinalURL: host + "/2?a|b", Redirects: []fetch.Hop{{URL: host + "/1"}}}, []string{host + "/1", host + "/2?a%7Cb"}},
 		{"another request than the row", host + "/1", fetch.Response{FinalURL: host + "/9"}, []string{host + "/9"}},
 	} {
-		if got := hopURLs(c.first, &c.response); !slices.Equal(got, c.want) {
+		if got := HopURLs(c.first, &c.response); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}

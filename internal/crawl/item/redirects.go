@@ -1,4 +1,4 @@
-package crawl
+package item
 
 import (
 	"strings"
@@ -8,9 +8,9 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// hopURLs returns the canonical URLs of the hops of a response to first, and its last one. net/url cannot
+// HopURLs returns the canonical URLs of the hops of a response to first, and its last one. net/url cannot
 // hold a bare percent sign, so they are resolved from first on, as the links of pages are.
-func hopURLs(first string, response *fetch.Response) (list []string) {
+func HopURLs(first string, response *fetch.Response) (list []string) {
 	same := func(text, url string) bool {
 		return strings.ReplaceAll(text, "%25", "%") == strings.ReplaceAll(canonical.WithoutFragment(url), "%25", "%")
 	}
@@ -36,18 +36,18 @@ func hopURLs(first string, response *fetch.Response) (list []string) {
 	return list
 }
 
-// setRedirects sets the column Redirects of an outcome whose answer, or what is known of it, is response.
-func (o *outcome) setRedirects(response *fetch.Response) {
+// SetRedirects sets the column Redirects of an outcome whose answer, or what is known of it, is response.
+func (o *Outcome) SetRedirects(response *fetch.Response) {
 	var hops []wire.Hop
 	if response != nil {
-		urls := hopURLs(o.item.url.URL, response)
+		urls := HopURLs(o.Item.Row.URL, response)
 		for i, hop := range response.Redirects {
-			hops = append(hops, wire.Hop{Code: int64(hop.Code), URL: o.item.publicURL(urls[i+1])})
+			hops = append(hops, wire.Hop{Code: int64(hop.Code), URL: o.Item.PublicURL(urls[i+1])})
 		}
 	}
 	text := wire.RedirectsOf(hops)
-	if text != o.item.row.Redirects { // most pages have none: their rows are not touched
-		o.result.Set["Redirects"] = text
+	if text != o.Item.Before.Redirects { // most pages have none: their rows are not touched
+		o.Result.Set["Redirects"] = text
 	}
-	o.item.url.Redirects = text
+	o.Item.Row.Redirects = text
 }
