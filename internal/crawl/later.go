@@ -24,6 +24,9 @@ type trouble struct {
 	until time.Time     // end of the host's pause; zero: it has none
 }
 
+// meansLater reports whether the last answer means "later".
+func (v *visit) meansLater() bool { return v.trouble.cause != "" }
+
 // noteAnswer notes what the answer to a request whose gate is held says about its host, and keeps it for the
 // item. response is nil after an error.
 func (v *visit) noteAnswer(response *fetch.Response, err error) {

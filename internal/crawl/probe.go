@@ -104,7 +104,7 @@ func (c *collection) askLink(ctx context.Context, l wire.Link) (resolved wire.Li
 		return c.resolvedTo(l, away.target)
 	}
 	if err != nil || !wire.IsPageCode(int64(answer.Code)) {
-		return l, "", how == nil || v.trouble.cause != "", nil // a later crawl of the page may resolve it
+		return l, "", how == nil || v.meansLater(), nil // a later crawl of the page may resolve it
 	}
 	if kind = set.TypeMap.Map(content.Normal(declaredType(answer.Header))); kind != "" {
 		if set.AutoDetect.HeadsLinks() && !set.ContentTypes.Holds(kind) {

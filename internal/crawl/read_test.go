@@ -26,7 +26,7 @@ func reader(t testing.TB) (*pageReader, *item.Item) {
 		Config: settings.Config{MaxLinks: 500, RobotsAgent: "HCE-DC"}, Now: func() time.Time { return now },
 		log: slog.New(slog.DiscardHandler), robots: &robotscache.Cache{},
 	}}
-	_, _ = r.env.robots.Get("http://page.test", r.env.isValidRobots, func() (*robotscache.Answer, error) {
+	_, _ = r.env.robots.Get("http://page.test", func(*robotscache.Answer) bool { return true }, func() (*robotscache.Answer, error) {
 		return robotscache.NewAnswer(&fetch.Response{Code: 200, Body: []byte("User-agent: *\nDisallow: /closed")}, nil, now, time.Hour), nil
 	})
 	site := &item.SiteView{Site: wire.Site{ID: "s", MaxURLsFromPage: 200}}
@@ -139,33 +139,5 @@ func TestLinksSeen(t *testing.T) {
 	seen.addLink("s", key)
 	if before || !seen.hasLink("s", key) || seen.hasLink("t", key) || seen.hasLink("s", [16]byte{2}) {
 		t.Error("a link is new once for each site")
-	}
-}
-
-func TestSplit(t *testing.T) {
-	for target, want := range map[string][2]string{
-		"http://h/":           {"http://h", "/"},
-		"http://h":            {"http://h", "/"},
-		"https://h:1/a?b#c":   {"https://h:1", "/a?b"},
-		"http://h?q":          {"http://h", "?q"},
-		"http://h#f":          {"http://h", "/"},
-		"http://u:p@h/a//b":   {"http://u:p@h", "/a//b"},
-		"http://h/?u=http://": {"http://h", "/?u=http://"},
-	} {
-		if origin, path := splitOrigin(target); origin != want[0] || path != want[1] {
-			t.Errorf("%s: %q %q", target, origin, path)
-		}
-	}
-}
-
-func TestHeadContains(t *testing.T) {
-	long := strings.Repeat("f", headBytes-7)
-	for text, want := range map[string]bool{
-		"": false, "refres": false, "refresh": true, "ReFrEsH": true, "a refresh b": true, "reffresh": false,
-		"rerefresh": true, "f f F": false, "reFReSHrefresh": true, long + "refresh": true, long + " refresh": false,
-	} {
-		if got := mentionsRefresh([]byte(text)); got != want {
-			t.Errorf("%.30q of %d bytes: %t", text, len(text), got)
-		}
 	}
 }

@@ -179,13 +179,3 @@ func clampMilliseconds(ms float64) time.Duration {
 	}
 	return time.Duration(min(ms, day) * float64(time.Millisecond))
 }
-
-// ParseCookie returns the first line of a cookie file that is not empty and not a comment.
-func ParseCookie(text string) string {
-	for _, line := range strings.Split(text, "\n") {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			return line
-		}
-	}
-	return ""
-}

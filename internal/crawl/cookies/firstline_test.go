@@ -1,12 +1,12 @@
-package crawl
+package cookies
 
 import "testing"
 
-func TestParseCookie(t *testing.T) {
+func TestFirstLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "\n# none\n": "", "# one\n\n a=1; b=2 \nc=3": "a=1; b=2",
 	} {
-		if got := ParseCookie(text); got != want {
+		if got := FirstLine(text); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
