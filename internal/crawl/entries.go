@@ -18,11 +18,11 @@ func (r *batchRun) newEntries(work []*item.Item) *answered {
 	a := &answered{brought: map[item.Key]bool{}, met: map[item.Key]bool{}, room: -1}
 	for _, it := range work {
 		a.met[it.Key()] = true
-		if it.Single && !(it.HandedBack && r.batch.RemoveUnprocessed) {
+		if it.Single && !(it.HandedBack && r.Batch.RemoveUnprocessed) {
 			a.brought[item.Key{Site: it.SiteID, URL: it.Row.ParentMd5}] = true
 		}
 	}
-	if most := r.batch.MaxItems; most > 0 {
+	if most := r.Batch.MaxItems; most > 0 {
 		a.room = max(most-int64(len(work)), 0)
 	}
 	return a

@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/crawl/retry"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/settings"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 )
@@ -169,32 +170,32 @@ func (j *Job) explainURL(ctx context.Context, raw, siteID string, depth int64, f
 		return e, nil
 	}
 	r, ctx := j.newRun(ctx, wire.Batch{CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead}, j.Log)
-	defer r.cancel()
-	r.reader.last, r.dry, r.rotator, r.place = true, true, j.Rotator.Unsaved(), place
+	defer r.Cancel()
+	r.reader.last, r.Dry, r.Rotator, r.Place = true, true, j.Rotator.Unsaved(), place
 	site, it, err := r.explainItem(ctx, e, stored)
 	if err != nil {
 		return nil, fmt.Errorf("explain %s: %w", raw, err)
 	}
-	v := r.newVisit(it)
+	v := r.NewVisit(it)
 	e.explainFilters(v, site, depth)
 	if err := e.explainRobots(ctx, v); err != nil {
 		return nil, fmt.Errorf("explain %s: %w", raw, err)
 	}
 	host := canonical.Host(it.Target)
-	next, inFlight, err := j.Gates.Next(host, v.delay, it.Settings.Concurrency, j.Now())
+	next, inFlight, err := j.Gates.Next(host, v.Delay, it.Settings.Concurrency, j.Now())
 	if err != nil {
 		return nil, fmt.Errorf("explain %s: %w", raw, err)
 	}
 	e.Politeness = &ExplainedPoliteness{
-		Host: host, DelayMs: v.delay.Milliseconds(), Concurrency: it.Settings.Concurrency, InFlight: inFlight, NextFetch: next.UTC(),
+		Host: host, DelayMs: v.Delay.Milliseconds(), Concurrency: it.Settings.Concurrency, InFlight: inFlight, NextFetch: next.UTC(),
 	}
 	for _, cause := range slices.Sorted(maps.Keys(it.Settings.Retries)) {
 		rule := it.Settings.Retries[cause]
 		e.Retry = append(e.Retry, ExplainedRetry{cause, rule.Attempts, rule.Pause.Seconds(), rule.Longest.Seconds(), rule.Asked.Seconds(), rule.Host})
 	}
-	q := v.pageRequest(it.Target)
+	q := v.PageRequest(it.Target)
 	e.Request = &ExplainedRequest{
-		Method: q.Method, URL: it.PublicURL(q.URL), Header: withoutSecrets(q.Header), Cookie: cookieOf(q), Proxy: proxyOf(it.Settings), Fetcher: fetcherName(v.fetcherKind()),
+		Method: q.Method, URL: it.PublicURL(q.URL), Header: withoutSecrets(q.Header), Cookie: cookieOf(q), Proxy: proxyOf(it.Settings), Fetcher: fetcherName(v.FetcherKind()),
 		TimeoutMs: q.Timeout.Milliseconds(), ConnectTimeoutMs: q.ConnectTimeout.Milliseconds(),
 		MaxBytes: q.MaxBytes, MaxRedirects: q.MaxRedirects, MaxHTMLRedirects: max(it.Settings.HTMLRedirects, 0),
 	}
@@ -244,7 +245,7 @@ func (r *batchRun) explainItem(ctx context.Context, e *Explanation, stored *wire
 	it := &item.Item{BatchItem: wire.BatchItem{SiteID: site.ID, URLID: e.URLMd5, URL: row}, Row: row, Before: row}
 	it.Row.ErrorMask = 0
 	it.View, it.Settings = site, set
-	it.Target = r.targetOf(it)
+	it.Target = r.TargetOf(it)
 	return site, it, nil
 }
 
@@ -252,12 +253,12 @@ func (r *batchRun) explainItem(ctx context.Context, e *Explanation, stored *wire
 func robotsOf(row *wire.URL) []string { return append([]string{}, row.RobotsNames()...) }
 
 // explainFilters judges the URL as a link of a page of the given depth, if it has no row.
-func (e *Explanation) explainFilters(v *visit, site *item.SiteView, depth int64) {
-	env := v.filterEnv()
+func (e *Explanation) explainFilters(v *visit.Visit, site *item.SiteView, depth int64) {
+	env := v.FilterEnv()
 	if e.Row == nil {
 		env.Depth = int(depth)
 	}
-	verdicts, accepted := site.FilterSet.Explain(linkStage, e.Canonical, env)
+	verdicts, accepted := site.FilterSet.Explain(visit.LinkStage, e.Canonical, env)
 	e.Filters = &ExplainedFilters{Accepted: accepted, Rules: []ExplainedRule{}}
 	for _, d := range verdicts {
 		e.Filters.Rules = append(e.Filters.Rules, ExplainedRule{
@@ -275,21 +276,21 @@ func (e *Explanation) explainFilters(v *visit, site *item.SiteView, depth int64)
 }
 
 // explainRobots requests robots.txt, unless the site does not use it, or its filters refuse the link.
-func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
+func (e *Explanation) explainRobots(ctx context.Context, v *visit.Visit) error {
 	if e.Row == nil && !e.Filters.Accepted {
 		return nil
 	}
-	origin, path := splitOrigin(v.item.Target)
-	e.Robots = &ExplainedRobots{Mode: v.settings.Robots, URL: origin + "/robots.txt", Allowed: true, Sitemaps: []string{}}
-	if !v.settings.Robots {
+	origin, path := visit.SplitOrigin(v.Item.Target)
+	e.Robots = &ExplainedRobots{Mode: v.Settings.Robots, URL: origin + "/robots.txt", Allowed: true, Sitemaps: []string{}}
+	if !v.Settings.Robots {
 		return nil
 	}
-	err := v.throughProxy(ctx, nil)
+	err := v.ThroughProxy(ctx, nil)
 	var answer *robotscache.Answer
 	if err == nil {
-		answer, err = v.robotsRules(ctx, v.item.Target)
+		answer, err = v.RobotsRules(ctx, v.Item.Target)
 	}
-	if err := errors.Join(v.env.brokenBy(), ctx.Err()); err != nil {
+	if err := errors.Join(v.Env.BrokenBy(), ctx.Err()); err != nil {
 		return err
 	}
 	if err != nil {
@@ -297,11 +298,11 @@ func (e *Explanation) explainRobots(ctx context.Context, v *visit) error {
 		return nil
 	}
 	found := answer.Rules
-	e.Robots.Allowed, e.Robots.Line = found.Allowed(v.settings.Agent, path)
+	e.Robots.Allowed, e.Robots.Line = found.Allowed(v.Settings.Agent, path)
 	e.Robots.Sitemaps = append(e.Robots.Sitemaps, found.Sitemaps()...)
-	if delay, ok := found.Delay(v.settings.Agent); ok {
+	if delay, ok := found.Delay(v.Settings.Agent); ok {
 		e.Robots.CrawlDelay = delay.Seconds()
-		v.delay = max(v.delay, delay)
+		v.Delay = max(v.Delay, delay)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/settings"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/wire"
 )
 
@@ -51,16 +52,16 @@ type ExplainedFetch struct {
 }
 
 // tryFetch requests and reads the page as a batch would.
-func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item.Item) *ExplainedFetch {
+func (r *batchRun) tryFetch(ctx context.Context, v *visit.Visit, it *item.Item) *ExplainedFetch {
 	f := &ExplainedFetch{ErrorNames: []string{}, Robots: []string{}, Redirects: []fetch.Hop{}, NewURLs: []string{}}
-	a, err := v.fetchURL(ctx)
-	v.leaveSlot()
+	a, err := v.FetchURL(ctx)
+	v.LeaveSlot()
 	var response *fetch.Response
 	if a != nil {
 		response = a.Response
 	}
 	if err != nil {
-		bits, code := faultBits(err)
+		bits, code := visit.FaultBits(err)
 		f.Error, f.ErrorNames, f.HTTPCode = strings.ReplaceAll(err.Error(), it.Target, it.PublicURL(it.Target)), bits.Names(), code
 		if fault, ok := errors.AsType[*fetch.Fault](err); ok {
 			response = fault.Partial
@@ -75,7 +76,7 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit, it *item.Item) *Expla
 	if err != nil {
 		return f
 	}
-	out := r.reader.readOutcome(ctx, page{Item: it, answer: a})
+	out := r.reader.readOutcome(ctx, page{Item: it, Answer: a})
 	f.ErrorNames, f.ContentType, f.Charset = it.Row.ErrorMask.Names(), it.Row.ContentType, it.Row.Charset
 	f.Robots, f.Until, f.Canonical = robotsOf(&it.Row), it.Row.UnavailableAfter, it.Row.Canonical
 	f.LinksI, f.LinksE = it.Row.LinksI, it.Row.LinksE
@@ -109,7 +110,7 @@ func proxyOf(s *settings.Settings) string {
 }
 
 func fetcherName(kind int) string {
-	return cmp.Or(map[int]string{fetcherDynamic: "dynamic", fetcherExternal: "external"}[kind], "static")
+	return cmp.Or(map[int]string{visit.FetcherDynamic: "dynamic", visit.FetcherExternal: "external"}[kind], "static")
 }
 
 // answerWithoutSecrets returns the headers of an answer without the values that may be secret.

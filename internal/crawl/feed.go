@@ -7,6 +7,7 @@ import (
 
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/settings"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/feed"
 	"hce/dc/internal/web/filter"
@@ -19,7 +20,7 @@ import (
 // page is not a feed. stored reports whether the feed itself has to be stored.
 func (r *pageReader) gatherFeed(ctx context.Context, out *item.Outcome, p page, text []byte, kind string, now time.Time) (done, stored bool) {
 	parsed, err := feed.Parse(text, feed.Options{
-		ContentType: declaredType(p.Header), Standard: p.Settings.StandardFeeds, ZeroItem: p.Settings.FeedAsEntry,
+		ContentType: visit.DeclaredType(p.Header), Standard: p.Settings.StandardFeeds, ZeroItem: p.Settings.FeedAsEntry,
 	})
 	if errors.Is(err, feed.ErrNoFeed) {
 		if !p.Item.Row.Root() { // the page of an entry
@@ -33,7 +34,7 @@ func (r *pageReader) gatherFeed(ctx context.Context, out *item.Outcome, p page, 
 		return true, true
 	}
 	p.Item.Feed = true
-	if len(parsed.Items) == 0 && content.IsHTML(content.Normal(declaredType(p.Header))) {
+	if len(parsed.Items) == 0 && content.IsHTML(content.Normal(visit.DeclaredType(p.Header))) {
 		out.Bits |= wire.ErrUnsupportedType
 	}
 	if parsed.Cut {
@@ -98,7 +99,7 @@ func (r *pageReader) keepEntries(ctx context.Context, out *item.Outcome, p page,
 		}
 		document, err := e.Document(l.URL.URLMd5, p.Row.URL, p.URLID)
 		if err != nil {
-			r.env.log.Warn("cannot store feed entry", "site", p.SiteID, "url", l.URL.URL, "error", err)
+			r.env.Log.Warn("cannot store feed entry", "site", p.SiteID, "url", l.URL.URL, "error", err)
 			continue
 		}
 		u := &l.URL
@@ -107,10 +108,10 @@ func (r *pageReader) keepEntries(ctx context.Context, out *item.Outcome, p page,
 		if u.ContentType == "" {
 			u.ContentType = "text/html" // type of the page of an entry
 		}
-		u.BatchID, u.RawContentMd5 = r.env.batch.ID, wire.Md5(document)
+		u.BatchID, u.RawContentMd5 = r.env.Batch.ID, wire.Md5(document)
 		u.ContentDate, u.SettingsSum = wire.DateOf(now), p.Settings.Sum|wire.SumUnprocessed
 		l.Files, l.At = []wire.File{{Type: wire.ContentRaw, Data: document}}, now
-		if r.env.realTime() {
+		if r.env.RealTime() {
 			p.Item.Extra = append(p.Item.Extra, p.Item.NextPassItem(*u))
 		}
 	}

@@ -16,8 +16,8 @@ var Guards = settings.Guards
 // until the setting is changed and the site is active again.
 func (r *planner) passGuards(ctx context.Context, site *item.SiteView, items []*item.Item) ([]*item.Item, error) {
 	if broken := r.faultOf(site); broken != nil {
-		r.log.Error("suspended site: a setting that limits its requests cannot be read; set it right, then make the site active", "site", site.ID, "error", broken)
-		if r.mayWrite() {
+		r.Log.Error("suspended site: a setting that limits its requests cannot be read; set it right, then make the site active", "site", site.ID, "error", broken)
+		if r.MayWrite() {
 			if err := r.data.Suspend(ctx, site.ID, wire.ErrInitialization, len(items)); err != nil && !item.IsSiteGone(err) {
 				return nil, err
 			}
@@ -27,7 +27,7 @@ func (r *planner) passGuards(ctx context.Context, site *item.SiteView, items []*
 	var pass, stopped []*item.Item
 	for _, it := range items {
 		if err := it.Settings.Broken; err != nil {
-			r.log.Error("left out an item: a property that limits its requests cannot be read", "site", site.ID, "url", it.Row.URL, "error", err)
+			r.Log.Error("left out an item: a property that limits its requests cannot be read", "site", site.ID, "url", it.Row.URL, "error", err)
 			stopped = append(stopped, it)
 		} else {
 			pass = append(pass, it)

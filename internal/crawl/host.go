@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/slots"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/wire"
 )
 
@@ -51,7 +52,7 @@ func (r *batchRun) newQueues(ctx context.Context) *hostQueues {
 	q := &hostQueues{batchRun: r, ctx: ctx, byName: map[string]*hostQueue{}}
 	if r.flow != nil {
 		// The worker with the slow request has not ended, because its slot is still held.
-		r.slots.Turned = func(host string) { q.workers.Go(func() { q.returnSlowHost(host) }) }
+		r.Slots.Turned = func(host string) { q.workers.Go(func() { q.returnSlowHost(host) }) }
 	}
 	return q
 }
@@ -109,7 +110,7 @@ func (q *hostQueues) queueItem(name string, it *item.Item) {
 	defer q.mu.Unlock()
 	h := q.byName[name]
 	if h == nil {
-		h = &hostQueue{name: name, pace: q.slots.PaceOf(name)}
+		h = &hostQueue{name: name, pace: q.Slots.PaceOf(name)}
 		q.byName[name] = h
 		q.waiting[h.pace] = append(q.waiting[h.pace], h)
 	}
@@ -143,7 +144,7 @@ func (q *hostQueues) startWorkers(h *hostQueue) {
 		q.workers.Go(func() {
 			for it := q.nextItem(h); it != nil; it = q.nextItem(h) {
 				q.fetchItem(q.ctx, it)
-				q.flow.noteRequestTime(it, q.slots.LastTime(h.name))
+				q.flow.noteRequestTime(it, q.Slots.LastTime(h.name))
 				q.flow.countFetched(it)
 			}
 		})
@@ -190,61 +191,61 @@ func webHost(target string) string {
 
 // fetchItem fetches one item: robots.txt, gate, request (docs/spec/steps.md 1 #8 to #13).
 func (r *batchRun) fetchItem(ctx context.Context, it *item.Item) {
-	if _, gone := r.goneSites.Load(it.SiteID); gone || r.isOver(ctx) {
+	if _, gone := r.goneSites.Load(it.SiteID); gone || r.IsOver(ctx) {
 		r.saves <- it.UncrawledOutcome(0, wire.DateOf(r.Now()))
 		return
 	}
-	v := r.newVisit(it)
-	it.BodyMemory, it.TextMemory = v.memory, r.texts.OpenAccount(0)
-	a, err := suppliedAnswer(it)
+	v := r.NewVisit(it)
+	it.BodyMemory, it.TextMemory = v.Memory, r.texts.OpenAccount(0)
+	a, err := visit.SuppliedAnswer(it)
 	if a == nil && err == nil {
-		a, err = v.fetchURL(ctx)
-		v.slot.EndRequest()
+		a, err = v.FetchURL(ctx)
+		v.Slot.EndRequest()
 	}
 	it.Begun = true
 	// The slot is held until the body is passed on, so bodies never outnumber slots.
-	defer v.leaveSlot()
+	defer v.LeaveSlot()
 	if err != nil {
 		it.ReleaseMemory()
 	}
-	var refused refusal
-	var away otherNode
-	if !cutOff(ctx, err) && !errors.As(err, &away) {
-		if out := v.retryOutcome(); out != nil {
-			r.logOf(it).Info("asks again later", "site", it.SiteID, "url", it.Row.URL, "cause", it.Row.RetryCause, "times", it.Row.Retries, "at", it.Row.RetryDate, "error", err)
+	var refused visit.Refusal
+	var away visit.OtherNode
+	if !visit.CutOff(ctx, err) && !errors.As(err, &away) {
+		if out := v.RetryOutcome(); out != nil {
+			r.LogOf(it).Info("asks again later", "site", it.SiteID, "url", it.Row.URL, "cause", it.Row.RetryCause, "times", it.Row.Retries, "at", it.Row.RetryDate, "error", err)
 			it.ReleaseMemory()
 			r.saves <- out
 			return
 		}
 	}
 	switch {
-	case cutOff(ctx, err):
+	case visit.CutOff(ctx, err):
 		it.Begun = false
 		out := it.UncrawledOutcome(0, wire.DateOf(r.Now()))
-		if later, ok := errors.AsType[notYet](err); ok {
-			out.WaitForHost(later.at)
+		if later, ok := errors.AsType[visit.NotYet](err); ok {
+			out.WaitForHost(later.At)
 		}
 		r.saves <- out
 	case errors.As(err, &away):
-		r.logOf(it).Info("left to another node", "site", it.SiteID, "url", it.Row.URL, "target", away.target, "node", away.owner)
-		r.saves <- movedOutcome(it, away, err, r.Now())
-	case errors.As(err, &refused) && refused.back && it.GaveUp.Cause == "":
-		r.recordFailed(it, "put off", refused.bits, err)
+		r.LogOf(it).Info("left to another node", "site", it.SiteID, "url", it.Row.URL, "target", away.Target, "node", away.Owner)
+		r.saves <- visit.MovedOutcome(it, away, err, r.Now())
+	case errors.As(err, &refused) && refused.Back && it.GaveUp.Cause == "":
+		r.recordFailed(it, "put off", refused.Bits, err)
 		it.Begun = false
-		out := it.UncrawledOutcome(refused.bits, wire.DateOf(r.Now()))
-		out.WaitForHost(refused.until)
+		out := it.UncrawledOutcome(refused.Bits, wire.DateOf(r.Now()))
+		out.WaitForHost(refused.Until)
 		it.Row.HTTPCode, it.HandedBack = http.StatusBadRequest, false // refused, not out of time
 		r.saves <- out
-	case isExhausted(err):
+	case visit.IsExhausted(err):
 		it.Begun = false
-		r.failBatch(fmt.Errorf("request %s of site %s: %w", it.Row.URL, it.SiteID, err))
+		r.FailBatch(fmt.Errorf("request %s of site %s: %w", it.Row.URL, it.SiteID, err))
 		r.saves <- it.UncrawledOutcome(0, wire.DateOf(r.Now()))
 	case err != nil:
-		bits, code := faultBits(err)
+		bits, code := visit.FaultBits(err)
 		r.recordFailed(it, "fetch failed", bits, err)
 		out := it.FailedOutcome(bits, code, wire.DateOf(r.Now()))
-		out.SetStatus(refused.status)
-		if refused.forbids != "" && refused.forbids == it.Target {
+		out.SetStatus(refused.Status)
+		if refused.Forbids != "" && refused.Forbids == it.Target {
 			out.LeaveUnasked()
 		}
 		if fault, ok := errors.AsType[*fetch.Fault](err); ok && fault.Partial != nil {
@@ -256,23 +257,23 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item.Item) {
 		r.saves <- out
 	case it.Settings.NeedsProbes():
 		// The requests for its links wait for this host too.
-		v.leaveSlot()
+		v.LeaveSlot()
 		if !r.toProbing(it, int64(len(a.Body))) {
-			r.logOf(it).Info("put off", "site", it.SiteID, "url", it.Row.URL, "reason", "too many large pages request their links at the same time")
+			r.LogOf(it).Info("put off", "site", it.SiteID, "url", it.Row.URL, "reason", "too many large pages request their links at the same time")
 			it.Begun = false
 			it.ReleaseMemory()
 			r.saves <- it.UncrawledOutcome(0, wire.DateOf(r.Now()))
 			return
 		}
-		r.saves <- r.reader.readOutcome(ctx, page{Item: it, answer: a})
+		r.saves <- r.reader.readOutcome(ctx, page{Item: it, Answer: a})
 	default:
-		r.pages <- page{Item: it, answer: a}
+		r.pages <- page{Item: it, Answer: a}
 	}
 }
 
 // recordFailed tells why a request of an item failed or was put off.
 func (r *batchRun) recordFailed(it *item.Item, message string, bits wire.ErrorMask, err error) {
-	r.logOf(it).Info(message, "site", it.SiteID, "url", it.Row.URL, "errors", bits.Names(), "error", err)
+	r.LogOf(it).Info(message, "site", it.SiteID, "url", it.Row.URL, "errors", bits.Names(), "error", err)
 	if r.failed != nil {
 		r.failed(it.SiteID, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/slots"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
@@ -55,7 +56,7 @@ type Data interface {
 	PageData
 
 	// ProxyTable has the stored proxies of sites.
-	ProxyTable
+	visit.ProxyTable
 }
 
 // Scratch keeps the files of a real-time batch in a folder of that batch, which its last
@@ -71,9 +72,9 @@ type Config = settings.Config
 type Job struct {
 	Data    Data
 	Scratch Scratch // nil: real-time batches use the raw files of the node
-	Fetch   Fetcher
-	Browser Browser
-	Gates   Gates
+	Fetch   visit.Fetcher
+	Browser visit.Browser
+	Gates   visit.Gates
 	Rotator *headerrotation.Rotator // nil: usage is counted in memory only
 	Config  Config
 	Now     func() time.Time
@@ -86,7 +87,7 @@ type Job struct {
 	Failed func(site string, err error)
 
 	robots    robotscache.Cache
-	addressed addressCache
+	addressed visit.AddressCache
 }
 
 // stopGrace is how long a running request may continue after the batch was told to stop, so that its
@@ -124,16 +125,16 @@ func (j *Job) newRun(ctx context.Context, batch wire.Batch, log *slog.Logger) (*
 	running, abort := context.WithCancel(context.WithoutCancel(ctx))
 	forget := context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, abort) })
 	ctx, stop := context.WithCancel(ctx)
-	env := &environment{
+	env := &visit.Environment{
 		Fetch: j.Fetch, Browser: j.Browser, Gates: j.Gates, Proxies: j.Data, Config: j.Config, Now: j.Now, ProjectLog: j.ProjectLog,
-		batch: batch, log: log, start: j.Now(),
-		robots: &j.robots, addressed: &j.addressed,
-		bodies: bodies, freeBody: free,
-		slots:   slots.New(j.Config.MaxHosts, j.Config.MaxSlowHosts),
-		jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
-		rotator: j.Rotator,
-		running: running,
-		cancel:  func() { forget(); stop(); abort() },
+		Batch: batch, Log: log, Start: j.Now(),
+		Robots: &j.robots, Addressed: &j.addressed,
+		Bodies: bodies, FreeBody: free,
+		Slots:   slots.New(j.Config.MaxHosts, j.Config.MaxSlowHosts),
+		Jars:    cookies.Open(j.Config.CookieDir, cookies.Options{Log: j.Log, Now: j.Now}),
+		Rotator: j.Rotator,
+		Running: running,
+		Cancel:  func() { forget(); stop(); abort() },
 	}
 	return &batchRun{
 		planner: newPlanner(env, j.Data, j.Scratch),
@@ -205,17 +206,17 @@ func (j *Job) Run(ctx context.Context, request json.RawMessage) (any, error) {
 // crawlBatch crawls the items of a batch that began at start, and returns the Batch of the answer.
 func (j *Job) crawlBatch(ctx context.Context, batch wire.Batch, start time.Time, log *slog.Logger) (wire.Batch, error) {
 	r, ctx := j.newRun(ctx, batch, log)
-	defer r.cancel()
+	defer r.Cancel()
 	var err error
-	if r.place, err = j.hostPlacement(); err != nil {
+	if r.Place, err = j.hostPlacement(); err != nil {
 		return wire.Batch{}, task.Critical(fmt.Errorf("crawl batch %d: %w", batch.ID, err))
 	}
 	if limit := cmp.Or(time.Duration(batch.MaxExecutionTime)*time.Second, j.Config.MaxExecutionTime); limit > 0 {
-		r.deadline = start.Add(limit)
+		r.Deadline = start.Add(limit)
 	}
 	if most := batch.MaxItems; most > 0 && int64(len(batch.Items)) > most {
 		// The rows of the other items stay selected. URL_RETURN frees them.
-		r.batch.Items, r.cut = batch.Items[:most], true
+		r.Batch.Items, r.cut = batch.Items[:most], true
 	}
 	if selectsWhileFetching(batch) {
 		r.flow = newFlow(batch.Refill[0].MaxURLs)
@@ -225,8 +226,8 @@ func (j *Job) crawlBatch(ctx context.Context, batch wire.Batch, start time.Time,
 	if err != nil {
 		return wire.Batch{}, task.Critical(fmt.Errorf("crawl batch %d: %w", batch.ID, err))
 	}
-	r.batch.Items, r.batch.Tally = items, r.tally.counts
-	return r.batch, nil
+	r.Batch.Items, r.Batch.Tally = items, r.Tally.Counts
+	return r.Batch, nil
 }
 
 // selectsBetween reports whether a batch selects its rows between its rounds.
@@ -248,24 +249,24 @@ func (r *batchRun) answerItems(work []*item.Item) []wire.BatchItem {
 	left := []wire.BatchItem{}
 	entries := r.newEntries(work)
 	if r.flow != nil {
-		r.batch.ErrorMask |= r.flow.mask
+		r.Batch.ErrorMask |= r.flow.mask
 	}
 	for _, it := range work {
 		if it.HandedBack {
-			r.batch.ErrorMask |= wire.ErrMaxExecutionTime
-			if r.batch.RemoveUnprocessed {
+			r.Batch.ErrorMask |= wire.ErrMaxExecutionTime
+			if r.Batch.RemoveUnprocessed {
 				continue
 			}
 		} else {
-			if it.IsRSS() && r.realTime() {
+			if it.IsRSS() && r.RealTime() {
 				// Its entries, from later passes, replace it (docs/spec/crawling.md 1.6).
 				if entries.brought[it.Key()] {
 					continue
 				}
 				it.Row.ErrorMask |= wire.ErrRSSEmpty
 			}
-			r.batch.ErrorMask |= it.Row.ErrorMask
-			if it.Empty && !r.realTime() {
+			r.Batch.ErrorMask |= it.Row.ErrorMask
+			if it.Empty && !r.RealTime() {
 				continue
 			}
 		}
@@ -279,7 +280,7 @@ func (r *batchRun) answerItems(work []*item.Item) []wire.BatchItem {
 	}
 	r.cut = r.cut || entries.cut
 	if r.cut {
-		r.batch.ErrorMask |= wire.ErrMaxItems
+		r.Batch.ErrorMask |= wire.ErrMaxItems
 		if n := len(left); n > 0 {
 			left[n-1].URL.ErrorMask |= wire.ErrMaxItems
 		}

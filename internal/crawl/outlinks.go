@@ -12,6 +12,7 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/settings"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
@@ -124,7 +125,7 @@ func (p page) canonicalOf() string {
 // and this page is one.
 func (p page) isDuplicate() bool {
 	u := &p.Item.Row
-	return p.Settings.CanonicalOnly && u.Canonical != "" && wire.KeyOfURL(u.Canonical) != p.URLID && siteOf(u.Canonical) == siteOf(u.URL)
+	return p.Settings.CanonicalOnly && u.Canonical != "" && wire.KeyOfURL(u.Canonical) != p.URLID && visit.SiteOf(u.Canonical) == visit.SiteOf(u.URL)
 }
 
 // collectsLinks reports whether links of an item's page are collected. A site with
@@ -152,7 +153,7 @@ func (r *pageReader) collectOutlinks(ctx context.Context, out *item.Outcome, p p
 	if found.Cut {
 		r.cutLinks(out, p, "max_links of crawler-task.ini", r.env.Config.MaxLinks)
 	}
-	home := siteOf(p.Item.Base)
+	home := visit.SiteOf(p.Item.Base)
 	own := p.Item.Base
 	if found.Base != "" {
 		if base, err := p.Settings.Schemes.Resolve(p.Item.Base, found.Base); err == nil {
@@ -182,7 +183,7 @@ func (r *pageReader) collectOutlinks(ctx context.Context, out *item.Outcome, p p
 // cutLinks says that a limit left out links of a page.
 func (r *pageReader) cutLinks(out *item.Outcome, p page, limit string, most int) {
 	out.Bits |= wire.ErrMaxURLsFromPage
-	r.env.log.Warn("page has more links than a limit allows; left out the rest", "site", p.Item.SiteID, "url", p.Item.Row.URL, "limit", limit, "links", most)
+	r.env.Log.Warn("page has more links than a limit allows; left out the rest", "site", p.Item.SiteID, "url", p.Item.Row.URL, "limit", limit, "links", most)
 }
 
 // scanLinks reads the links of a page of the given content type.
@@ -237,7 +238,7 @@ func (r *pageReader) linkCandidates(ctx context.Context, out *item.Outcome, p pa
 			list[i].url = charset.EncodeQuery(list[i].url, p.Item.Row.Charset)
 		}
 	}
-	for _, url := range p.urls {
+	for _, url := range p.MacroURLs {
 		list = append(list, candidate{url: url})
 	}
 	return list
@@ -246,8 +247,8 @@ func (r *pageReader) linkCandidates(ctx context.Context, out *item.Outcome, p pa
 // renderedLinks adds the links of a page in a browser that are not in its document: those of
 // shadow trees, frames and removed elements, and the requests of the page.
 func (r *pageReader) renderedLinks(out *item.Outcome, p page, list []candidate) []candidate {
-	cut, most := p.cut, 2*r.env.Config.MaxLinks
-	for _, part := range p.parts {
+	cut, most := p.Cut, 2*r.env.Config.MaxLinks
+	for _, part := range p.Parts {
 		found := links.HTML([]byte(part.HTML), r.env.Config.MaxLinks)
 		cut = cut || found.Cut
 		for _, l := range found.Links {
@@ -257,7 +258,7 @@ func (r *pageReader) renderedLinks(out *item.Outcome, p page, list []candidate) 
 			}
 		}
 	}
-	for _, url := range p.loads {
+	for _, url := range p.Loads {
 		list = append(list, candidate{url: url})
 	}
 	if cut {
@@ -278,7 +279,7 @@ func (r *pageReader) byXPath(ctx context.Context, out *item.Outcome, p page, exp
 	}
 	doc, err := parse(text)
 	if err != nil {
-		r.env.log.Warn("cannot parse page for XPath", "site", p.SiteID, "url", p.Row.URL, "error", err)
+		r.env.Log.Warn("cannot parse page for XPath", "site", p.SiteID, "url", p.Row.URL, "error", err)
 		return nil
 	}
 	var urls []string
@@ -294,7 +295,7 @@ func (r *pageReader) byXPath(ctx context.Context, out *item.Outcome, p page, exp
 			urls = append(urls, more...)
 		}
 		if err != nil {
-			r.env.log.Warn("left out invalid expression of COLLECT_URLS_XPATH_LIST", "site", p.SiteID, "url", p.Row.URL, "error", err)
+			r.env.Log.Warn("left out invalid expression of COLLECT_URLS_XPATH_LIST", "site", p.SiteID, "url", p.Row.URL, "error", err)
 		}
 	}
 	return urls
@@ -333,7 +334,7 @@ type collection struct {
 
 func (r *pageReader) newCollection(out *item.Outcome, p page, now time.Time) *collection {
 	c := &collection{
-		pageReader: r, page: p, home: siteOf(p.Item.Base), now: now, filterEnv: filter.Env{Now: now, Depth: int(p.Row.Depth)},
+		pageReader: r, page: p, home: visit.SiteOf(p.Item.Base), now: now, filterEnv: filter.Env{Now: now, Depth: int(p.Row.Depth)},
 		row: p.newURLRow(now), met: map[string]bool{wire.NormalEscapes(p.Row.URL): true}, origins: map[string]*origin{}, out: out,
 	}
 	wire.Apply(&c.row, wire.URLColumns, p.Settings.FieldsInit.Patch(&p.View.Site, &p.Item.Row), wire.DateOf(now))
@@ -383,17 +384,17 @@ func (c *collection) checkCandidates(list []candidate) {
 			continue
 		}
 		c.met[name] = true
-		if set.Chain != nil && set.Chain.MatchString(target) && c.env.ownsURL(target) {
+		if set.Chain != nil && set.Chain.MatchString(target) && c.env.OwnsURL(target) {
 			c.continueChain(target)
 			continue
 		}
 		if c.chainOnly {
 			continue
 		}
-		name, path := splitOrigin(target)
+		name, path := visit.SplitOrigin(target)
 		o := c.origins[name]
 		if o == nil {
-			o = &origin{internal: siteOf(target) == c.home, rules: c.linkRules(c.page.Item, name)}
+			o = &origin{internal: visit.SiteOf(target) == c.home, rules: c.linkRules(c.page.Item, name)}
 			c.origins[name] = o
 		}
 		if o.internal {
@@ -433,7 +434,7 @@ func (c *collection) passesFilters(target, path string, o *origin) (ok, forbidde
 	if filters.Has(filter.StageProtocol) && !filters.Accept(filter.StageProtocol, target, c.filterEnv) {
 		return false, false
 	}
-	if !filters.Accept(linkStage, target, c.filterEnv) {
+	if !filters.Accept(visit.LinkStage, target, c.filterEnv) {
 		return false, false
 	}
 	ok, _ = o.rules.Allowed(c.page.Settings.Agent, path)
@@ -485,7 +486,7 @@ func (c *collection) finishChecks() {
 		return
 	}
 	for _, l := range list {
-		if name, _ := splitOrigin(l.URL.URL); !c.isInternal(name) {
+		if name, _ := visit.SplitOrigin(l.URL.URL); !c.isInternal(name) {
 			c.out.Result.Elsewhere, c.out.Result.Select = append(c.out.Result.Elsewhere, l), choose
 			continue
 		}
@@ -518,7 +519,7 @@ func (r *pageReader) addNextPass(ctx context.Context, it *item.Item, rows []wire
 // knownLinks reports which rows existed before. ok is false if the repository failed. For a
 // batch that may not write, no row is known.
 func (r *pageReader) knownLinks(ctx context.Context, it *item.Item, rows []wire.Link) (known map[string]bool, ok bool) {
-	if !r.env.mayWrite() || len(rows) == 0 {
+	if !r.env.MayWrite() || len(rows) == 0 {
 		return nil, true
 	}
 	keys := make([]string, len(rows))
@@ -536,10 +537,10 @@ func (r *pageReader) knownLinks(ctx context.Context, it *item.Item, rows []wire.
 // link alone never causes a request for robots.txt.
 func (r *pageReader) linkRules(it *item.Item, origin string) *robots.Rules {
 	if it.Settings.Robots && it.Settings.RobotsLinks {
-		if kept := r.env.keptRobots(it, origin); kept != nil {
+		if kept := r.env.KeptRobots(it, origin); kept != nil {
 			return kept
 		}
-		if rules := r.env.knownRules(origin); rules != nil {
+		if rules := r.env.KnownRules(origin); rules != nil {
 			return rules
 		}
 	}

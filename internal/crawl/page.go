@@ -16,6 +16,7 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/item"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
@@ -40,7 +41,7 @@ type PageData interface {
 
 // pageReader reads the pages of a batch. Goroutines may share it.
 type pageReader struct {
-	env    *environment
+	env    *visit.Environment
 	Data   PageData
 	last   bool // pages bring no items of a next pass
 	seen   seenLinks
@@ -51,7 +52,7 @@ type pageReader struct {
 // page is an answer on its way from the fetch to the save stage.
 type page struct {
 	*item.Item
-	*answer
+	*visit.Answer
 	// requests ends the requests that reading the page sends.
 	requests context.Context
 	// found is what an HTML page refers to.
@@ -68,7 +69,7 @@ func (r *pageReader) readOutcome(requests context.Context, p page) (out *item.Ou
 	before := p.Item.Row
 	defer func() {
 		if reason := recover(); reason != nil {
-			r.env.log.Error("panic while reading a page", "site", p.SiteID, "url", p.Row.URL, "reason", reason, "stack", string(debug.Stack()))
+			r.env.Log.Error("panic while reading a page", "site", p.SiteID, "url", p.Row.URL, "reason", reason, "stack", string(debug.Stack()))
 			out = p.Item.FailedOutcome(wire.ErrHTMLParse, 0, wire.DateOf(r.env.Now()))
 		}
 		if p.Item.CutOff {
@@ -91,13 +92,13 @@ func (r *pageReader) readOutcome(requests context.Context, p page) (out *item.Ou
 	if p.Repaired {
 		p.Item.Noted |= wire.ErrFetchHTTP
 	}
-	if p.unchanged {
+	if p.Unchanged {
 		return r.unchangedOutcome(ctx, p)
 	}
-	bits := codeBits(p.answer)
+	bits := codeBits(p.Answer)
 	switch {
 	case bits != 0:
-	case isUnrequested(p.answer):
+	case isUnrequested(p.Answer):
 		bits = wire.ErrFetchHTTP
 	case len(p.Body) == 0 && (p.Code/100 != 3 || p.Code == http.StatusMultipleChoices):
 		bits = wire.ErrEmpty
@@ -107,7 +108,7 @@ func (r *pageReader) readOutcome(requests context.Context, p page) (out *item.Ou
 	if bits != 0 {
 		return r.refusedOutcome(p, bits)
 	}
-	if rule := r.env.ruleOf(p.Item); p.rendered && rule.Behavior == revalidate.Restore && !rule.Verdict(&p.Before, summarizeResponse(p.Response, http.MethodGet)) {
+	if rule := r.env.RuleOf(p.Item); p.Rendered && rule.Behavior == revalidate.Restore && !rule.Verdict(&p.Before, visit.SummarizeResponse(p.Response, http.MethodGet)) {
 		return r.restoredOutcome(p)
 	}
 	return r.acceptedOutcome(ctx, p, kind)
@@ -125,17 +126,17 @@ func (r *pageReader) unreadOutcome(it *item.Item, url wire.URL) *item.Outcome {
 // dataFailed ends the batch with an error of the repository, and hands the item back.
 func (r *pageReader) dataFailed(it *item.Item, err error) {
 	it.CutOff = true
-	r.env.failBatch(fmt.Errorf("read page %s of site %s: %w", it.Row.URL, it.SiteID, err))
+	r.env.FailBatch(fmt.Errorf("read page %s of site %s: %w", it.Row.URL, it.SiteID, err))
 }
 
 // mediaType returns the content type of the body: the declared one, unless it is missing or
 // the site wants it detected, mapped by the site's type map.
 func (p page) mediaType() string {
-	if p.kind != "" { // of the browser; the header may declare another type
-		return p.Settings.TypeMap.Map(p.kind)
+	if p.Kind != "" { // of the browser; the header may declare another type
+		return p.Settings.TypeMap.Map(p.Kind)
 	}
-	declared := declaredType(p.Header)
-	if p.supplied {
+	declared := visit.DeclaredType(p.Header)
+	if p.Supplied {
 		declared = ""
 	}
 	kind := p.Settings.TypeMap.Map(content.Sniff(declared, p.Body))
@@ -206,7 +207,7 @@ func (r *pageReader) acceptedOutcome(ctx context.Context, p page, kind string) *
 	if p.isDuplicate() {
 		stored, out.Bits = false, out.Bits|wire.ErrFiltersBreak
 	}
-	if r.env.realTime() {
+	if r.env.RealTime() {
 		addAttributes(u, out.Result.Attributes, date)
 	}
 	if stored && p.Settings.StoredTypes.Holds(kind) {
@@ -276,12 +277,12 @@ func (r *pageReader) textBody(ctx context.Context, out *item.Outcome, p page, ki
 		return p.Body, 0
 	}
 	var bits wire.ErrorMask
-	text, name := p.Body, p.charset
-	if !p.rendered {
+	text, name := p.Body, p.Charset
+	if !p.Rendered {
 		var err error
-		declared := declaredType(p.Header)
-		if p.kind != "" && p.charset != "" {
-			declared = p.kind + "; charset=" + p.charset
+		declared := visit.DeclaredType(p.Header)
+		if p.Kind != "" && p.Charset != "" {
+			declared = p.Kind + "; charset=" + p.Charset
 		}
 		if text, name, err = charset.Decode(p.Body, declared); err != nil {
 			bits |= wire.ErrBadEncoding
@@ -295,7 +296,7 @@ func (r *pageReader) textBody(ctx context.Context, out *item.Outcome, p page, ki
 			return r.evaluateSQL(ctx, p.Item, condition)
 		})
 		if err != nil {
-			r.env.log.Warn("applied only valid parts of a property", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
+			r.env.Log.Warn("applied only valid parts of a property", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
 			out.Result.SiteBits |= wire.ErrInitialization
 		}
 		if replaced != string(text) {
@@ -325,7 +326,7 @@ func (r *pageReader) rowCondition(ctx context.Context, p page, date string) func
 	return func(expression string) (bool, error) {
 		ok, err := r.evaluateSQL(ctx, p.Item, wire.DateMacro(expression, "'"+date+"'"))
 		if err != nil {
-			r.env.log.Warn("refused SQL expression of a filter", "site", p.SiteID, "url", p.Row.URL, "error", err)
+			r.env.Log.Warn("refused SQL expression of a filter", "site", p.SiteID, "url", p.Row.URL, "error", err)
 		}
 		return ok, err
 	}
@@ -345,17 +346,17 @@ func (r *pageReader) evaluateSQL(ctx context.Context, it *item.Item, expression 
 // (docs/spec/crawling.md 2.7).
 func (r *pageReader) addContent(out *item.Outcome, p page, text []byte, kind string) {
 	body := p.Body
-	if (content.IsText(kind) || out.Replaced) && (p.rendered || !p.Settings.StoreReceived) {
+	if (content.IsText(kind) || out.Replaced) && (p.Rendered || !p.Settings.StoreReceived) {
 		body = text
 	}
 	out.Result.Files = append(out.Result.Files, wire.File{Type: wire.ContentRaw, Data: body})
-	if p.rendered {
+	if p.Rendered {
 		out.Result.Files = append(out.Result.Files, wire.File{Type: wire.ContentDynamic, Data: body})
 	}
 	if content.IsHTML(kind) && (p.Settings.Recover == 1 || p.Settings.Recover == 2 && tidy.Check(text) != nil) {
 		repaired, err := tidy.Tidy(text)
 		if err != nil {
-			r.env.log.Info("cannot repair page", "site", p.SiteID, "url", p.Row.URL, "error", err)
+			r.env.Log.Info("cannot repair page", "site", p.SiteID, "url", p.Row.URL, "error", err)
 			out.Bits |= wire.ErrHTMLParse
 			return
 		}
@@ -377,7 +378,7 @@ func (p page) feedDate() wire.Date {
 // logOutcome logs the outcome of a page in the log of its site's project, if it has one.
 func (r *pageReader) logOutcome(out *item.Outcome) {
 	it := out.Item
-	if log := r.env.logOf(it); log != r.env.log {
+	if log := r.env.LogOf(it); log != r.env.Log {
 		log.Info("fetched", "site", it.SiteID, "url", it.Row.URL, "code", it.Row.HTTPCode, "errors", it.Row.ErrorMask.Names(), "links", len(out.Result.Links))
 	}
 }
@@ -402,7 +403,7 @@ func clipLine(s string) string {
 
 // codeBits returns the error bits of an answer with an HTTP code of 400 or more, 0 for others: the same
 // for a page in a browser (docs/spec/crawling.md 2.8).
-func codeBits(a *answer) wire.ErrorMask {
+func codeBits(a *visit.Answer) wire.ErrorMask {
 	switch code := a.Code; {
 	case code < 400:
 		return 0
@@ -416,7 +417,7 @@ func codeBits(a *answer) wire.ErrorMask {
 
 // isUnrequested reports whether an answer is a part of a page, or says that the page has not changed,
 // although the request did not ask for that. Such an answer is no page (RFC 9110 14.2, 15.4.5).
-func isUnrequested(a *answer) bool {
+func isUnrequested(a *visit.Answer) bool {
 	switch a.Code {
 	case http.StatusNotModified:
 		return true // an answer to a condition is not read

@@ -15,16 +15,16 @@ import (
 // its order, then the others.
 func (r *batchRun) runPasses(ctx context.Context) ([]wire.BatchItem, error) {
 	var all []*item.Item
-	next, err := r.applySchemas(ctx, r.batch.Items)
+	next, err := r.applySchemas(ctx, r.Batch.Items)
 	if err != nil {
 		return nil, err
 	}
-	if most := r.batch.MaxItems; most > 0 && int64(len(next)) > most {
+	if most := r.Batch.MaxItems; most > 0 && int64(len(next)) > most {
 		// The rows of the other items are new or selected. URL_RETURN frees the selected ones.
 		next, r.cut = next[:most], true
 	}
 	for pass := int64(1); ; pass++ {
-		r.reader.last = pass >= r.batch.MaxIterations
+		r.reader.last = pass >= r.Batch.MaxIterations
 		// A selected row has to be taken before it can be handed back, even if the task is told
 		// to stop.
 		work, err := r.planBatch(context.WithoutCancel(ctx), next)
@@ -39,7 +39,7 @@ func (r *batchRun) runPasses(ctx context.Context) ([]wire.BatchItem, error) {
 		if err := r.runPass(ctx, work); err != nil {
 			return nil, err
 		}
-		if r.reader.last || r.isOver(ctx) {
+		if r.reader.last || r.IsOver(ctx) {
 			break
 		}
 		if next, err = r.nextPassItems(context.WithoutCancel(ctx), all, work); err != nil {
@@ -82,7 +82,7 @@ func (r *batchRun) runPass(ctx context.Context, work []*item.Item) error {
 	reading.Wait()
 	close(r.saves)
 	saving.Wait()
-	return r.brokenBy()
+	return r.BrokenBy()
 }
 
 // nextPassItems returns the items of the next pass: URLs that the pages of work brought, each once,
@@ -99,10 +99,10 @@ func (r *batchRun) nextPassItems(ctx context.Context, all, work []*item.Item) ([
 			return nil, fmt.Errorf("read new links of site %s: %w", it.SiteID, err)
 		}
 		for _, found := range it.Found {
-			if met[item.Key{Site: found.SiteID, URL: found.URLID}] || r.mayWrite() && !stored[found.URLID] {
+			if met[item.Key{Site: found.SiteID, URL: found.URLID}] || r.MayWrite() && !stored[found.URLID] {
 				continue
 			}
-			if r.batch.MaxItems > 0 && int64(len(all)+len(list)) >= r.batch.MaxItems {
+			if r.Batch.MaxItems > 0 && int64(len(all)+len(list)) >= r.Batch.MaxItems {
 				r.cut = true
 				continue
 			}
@@ -116,7 +116,7 @@ func (r *batchRun) nextPassItems(ctx context.Context, all, work []*item.Item) ([
 
 // findStored reports which of the URLs that an item brought have rows.
 func (r *batchRun) findStored(ctx context.Context, it *item.Item) (map[string]bool, error) {
-	if !r.mayWrite() || len(it.Found) == 0 {
+	if !r.MayWrite() || len(it.Found) == 0 {
 		return nil, nil
 	}
 	keys := make([]string, len(it.Found))

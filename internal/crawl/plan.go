@@ -11,6 +11,7 @@ import (
 
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/settings"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 )
@@ -25,9 +26,9 @@ type planner struct {
 }
 
 // newPlanner returns the planner of a batch.
-func newPlanner(e *environment, data Data, scratch Scratch) *planner {
+func newPlanner(e *visit.Environment, data Data, scratch Scratch) *planner {
 	return &planner{
-		resultStore: &resultStore{environment: e, data: data, scratch: scratch},
+		resultStore: &resultStore{Environment: e, data: data, scratch: scratch},
 		sites:       map[string]*wire.Site{},
 		works:       map[siteKey]*item.SiteView{},
 		noted:       map[item.Key]wire.ErrorMask{},
@@ -63,7 +64,7 @@ func (r *planner) planSite(ctx context.Context, id string, items []*item.Item) e
 			return err
 		}
 		if stored != nil {
-			r.log.Info("unknown site; moved its items to site 0", "site", id, "items", len(items))
+			r.Log.Info("unknown site; moved its items to site 0", "site", id, "items", len(items))
 			for _, it := range items {
 				it.SiteID, it.Row.SiteID, it.Before.SiteID = wire.GeneralSite, wire.GeneralSite, wire.GeneralSite
 			}
@@ -98,7 +99,7 @@ func (r *planner) newSiteWork(s wire.Site) *item.SiteView {
 	var problems []error
 	work.FilterSet, problems = filter.Compile(filter.Rules(s.Filters))
 	for _, p := range problems {
-		r.log.Warn("left out invalid filter", "site", s.ID, "error", p)
+		r.Log.Warn("left out invalid filter", "site", s.ID, "error", p)
 		work.BadFilter = cmp.Or(work.BadFilter, p)
 	}
 	return work
@@ -115,7 +116,7 @@ func (r *planner) readSite(ctx context.Context, id string) (*wire.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	if stored == nil && r.realTime() {
+	if stored == nil && r.RealTime() {
 		stored = &wire.Site{ID: id, State: wire.SiteActive, FetchType: 1}
 	}
 	r.sites[id] = stored
@@ -125,13 +126,13 @@ func (r *planner) readSite(ctx context.Context, id string) (*wire.Site, error) {
 // planItems plans items with the same site and siteObj. now is the site with its present state and
 // counters; its other fields count as they were when the batch first read it.
 func (r *planner) planItems(ctx context.Context, site *item.SiteView, now *wire.Site, items []*item.Item) error {
-	if !r.batch.Allows(now) {
-		r.log.Info("site is not active; skipped its items", "site", site.ID, "state", now.State)
+	if !r.Batch.Allows(now) {
+		r.Log.Info("site is not active; skipped its items", "site", site.ID, "state", now.State)
 		return r.refuseItems(ctx, site, items, wire.ErrSiteState)
 	}
 	if bits := now.OverLimits(wire.ErrSiteMaxErrors, wire.ErrSiteMaxResources); bits != 0 {
-		r.log.Warn("suspended site: it exceeded a limit", "site", site.ID, "errors", bits.Names())
-		if r.mayWrite() {
+		r.Log.Warn("suspended site: it exceeded a limit", "site", site.ID, "errors", bits.Names())
+		if r.MayWrite() {
 			if err := r.data.Suspend(ctx, site.ID, bits, len(items)); err != nil && !item.IsSiteGone(err) {
 				return err
 			}
@@ -150,7 +151,7 @@ func (r *planner) planItems(ctx context.Context, site *item.SiteView, now *wire.
 	}
 	for _, it := range items {
 		if it.Todo {
-			it.Target = r.targetOf(it)
+			it.Target = r.TargetOf(it)
 		}
 	}
 	return r.findParents(ctx, site.ID, items)
@@ -186,7 +187,7 @@ func (r *planner) dropUnknownSite(id string, items []*item.Item) {
 		it.Empty = true
 		it.Row.ErrorMask = wire.ErrSynchronize
 	}
-	r.log.Warn("unknown site; dropped its items", "site", id, "items", len(items))
+	r.Log.Warn("unknown site; dropped its items", "site", id, "items", len(items))
 }
 
 // settings.ReadValues returns the settings of an item, parsed once for all items of a site with the
@@ -198,7 +199,7 @@ func (r *planner) settingsOf(site *item.SiteView, it *item.Item) *settings.Setti
 	}
 	set, problems := settings.Read(&site.Site, it.Properties, r.Config)
 	for _, p := range problems {
-		r.log.Warn("left out invalid property", "site", site.ID, "error", p)
+		r.Log.Warn("left out invalid property", "site", site.ID, "error", p)
 		set.Bits |= wire.ErrInitialization
 	}
 	site.Settings[key] = set
@@ -221,7 +222,7 @@ func (r *planner) refuseItems(ctx context.Context, site *item.SiteView, items []
 		results = append(results, it.UncrawledOutcome(bits, now).Result)
 		it.HandedBack = false // refused, not out of time
 	}
-	if !r.mayWrite() || len(results) == 0 {
+	if !r.MayWrite() || len(results) == 0 {
 		return nil
 	}
 	return r.saveSites(ctx, []wire.SiteFetched{{Site: site.ID, Results: results}})
@@ -236,14 +237,14 @@ func (r *planner) markCrawling(ctx context.Context, id string, items []*item.Ite
 			marks[it.URLID] = wire.Mark{Row: it.Row, Known: true}
 			continue
 		}
-		if r.realTime() && canAnswerStored(&it.Row, it.Properties) {
+		if r.RealTime() && canAnswerStored(&it.Row, it.Properties) {
 			it.Row.ContentMask, it.Cached = max(it.Row.ContentMask, 1), true
 		} else if isCrawlable(it.Row.Status) {
 			urls = append(urls, it.Row)
 		}
 	}
-	if r.mayWrite() && len(urls) > 0 {
-		more, err := r.data.MarkCrawling(ctx, id, r.batch.ID, urls)
+	if r.MayWrite() && len(urls) > 0 {
+		more, err := r.data.MarkCrawling(ctx, id, r.Batch.ID, urls)
 		switch {
 		case item.IsSiteGone(err):
 			r.dropUnknownSite(id, items)
@@ -270,7 +271,7 @@ func (r *planner) markCrawling(ctx context.Context, id string, items []*item.Ite
 		default:
 			it.Todo = true
 			it.Before, it.Row = mark.Row, mark.Row
-			it.Row.ErrorMask, it.Row.BatchID, it.Row.ChainID = 0, r.batch.ID, it.BatchItem.URL.ChainID
+			it.Row.ErrorMask, it.Row.BatchID, it.Row.ChainID = 0, r.Batch.ID, it.BatchItem.URL.ChainID
 		}
 	}
 	return nil

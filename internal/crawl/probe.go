@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/linkrules"
 	"hce/dc/internal/wire"
@@ -30,12 +31,12 @@ func (c *collection) probeLinks(ctx context.Context, list []wire.Link) []wire.Li
 		began := c.env.Now()
 		for i, l := range list {
 			resolved, kind, ok, err := c.askLink(ctx, l)
-			if err != nil && (ctx.Err() != nil || c.env.Now().Sub(began) < c.env.deadline.Sub(c.env.start)/2) {
+			if err != nil && (ctx.Err() != nil || c.env.Now().Sub(began) < c.env.Deadline.Sub(c.env.Start)/2) {
 				c.page.CutOff = true
 				return nil
 			}
 			if err != nil {
-				c.env.log.Warn("no time left to request the links of the page; the rest is kept unresolved",
+				c.env.Log.Warn("no time left to request the links of the page; the rest is kept unresolved",
 					"site", c.page.SiteID, "url", c.page.Row.URL, "requested", i, "links", len(list))
 				kept, keptTypes = append(kept, list[i:]...), append(keptTypes, types[i:]...)
 				break
@@ -63,31 +64,31 @@ func (c *collection) probeLinks(ctx context.Context, list []wire.Link) []wire.Li
 // is empty. An error means that the batch ended first.
 func (c *collection) askLink(ctx context.Context, l wire.Link) (resolved wire.Link, kind string, ok bool, err error) {
 	set := c.page.Settings
-	if c.env.isOver(ctx) {
+	if c.env.IsOver(ctx) {
 		return l, "", false, budget.ErrNoTime
 	}
 	how := set.Resolver.For(l.URL.URL)
 	if how == nil && !set.AutoDetect.HeadsLinks() && !set.URLLimits.NeedsContentTypes() {
 		return l, "", true, nil
 	}
-	if !c.env.ownsURL(l.URL.URL) {
+	if !c.env.OwnsURL(l.URL.URL) {
 		return l, "", true, nil // its node requests it
 	}
-	v := c.env.newVisit(c.page.Item)
-	v.admitted = true // the page is half read: wait for the host, however long
-	defer v.leaveAll()
+	v := c.env.NewVisit(c.page.Item)
+	v.Admitted = true // the page is half read: wait for the host, however long
+	defer v.LeaveAll()
 	target := l.URL.URL
-	err = v.prepareRequest(ctx, target, c.page.answer.proxy)
-	if cutOff(ctx, err) {
+	err = v.PrepareRequest(ctx, target, c.page.Answer.Proxy)
+	if visit.CutOff(ctx, err) {
 		return l, "", false, err
 	}
-	if refused, ok := errors.AsType[refusal](err); ok && refused.back {
+	if refused, ok := errors.AsType[visit.Refusal](err); ok && refused.Back {
 		return l, "", true, nil // a later crawl of the page may resolve it
 	}
 	if err != nil {
 		return l, "", how == nil, nil
 	}
-	r := v.newRequest(target, cookies.Links)
+	r := v.NewRequest(target, cookies.Links)
 	// A body would wait for memory while its page holds some.
 	r.Method, r.HeaderOnly = http.MethodHead, true
 	if how != nil {
@@ -96,17 +97,17 @@ func (c *collection) askLink(ctx context.Context, l wire.Link) (resolved wire.Li
 			r.Method = http.MethodGet
 		}
 	}
-	answer, err := v.sendRequest(v.env.running, r)
-	if cutOff(ctx, err) {
+	answer, err := v.SendRequest(v.Env.Running, r)
+	if visit.CutOff(ctx, err) {
 		return l, "", false, err
 	}
-	if away, ok := errors.AsType[otherNode](err); ok && how != nil {
-		return c.resolvedTo(l, away.target)
+	if away, ok := errors.AsType[visit.OtherNode](err); ok && how != nil {
+		return c.resolvedTo(l, away.Target)
 	}
 	if err != nil || !wire.IsPageCode(int64(answer.Code)) {
-		return l, "", how == nil || v.meansLater(), nil // a later crawl of the page may resolve it
+		return l, "", how == nil || v.MeansLater(), nil // a later crawl of the page may resolve it
 	}
-	if kind = set.TypeMap.Map(content.Normal(declaredType(answer.Header))); kind != "" {
+	if kind = set.TypeMap.Map(content.Normal(visit.DeclaredType(answer.Header))); kind != "" {
 		if set.AutoDetect.HeadsLinks() && !set.ContentTypes.Holds(kind) {
 			return l, kind, false, nil
 		}

@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/settings"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
@@ -22,11 +23,11 @@ import (
 func reader(t testing.TB) (*pageReader, *item.Item) {
 	t.Helper()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	r := &pageReader{env: &environment{
+	r := &pageReader{env: &visit.Environment{
 		Config: settings.Config{MaxLinks: 500, RobotsAgent: "HCE-DC"}, Now: func() time.Time { return now },
-		log: slog.New(slog.DiscardHandler), robots: &robotscache.Cache{},
+		Log: slog.New(slog.DiscardHandler), Robots: &robotscache.Cache{},
 	}}
-	_, _ = r.env.robots.Get("http://page.test", func(*robotscache.Answer) bool { return true }, func() (*robotscache.Answer, error) {
+	_, _ = r.env.Robots.Get("http://page.test", func(*robotscache.Answer) bool { return true }, func() (*robotscache.Answer, error) {
 		return robotscache.NewAnswer(&fetch.Response{Code: 200, Body: []byte("User-agent: *\nDisallow: /closed")}, nil, now, time.Hour), nil
 	})
 	site := &item.SiteView{Site: wire.Site{ID: "s", MaxURLsFromPage: 200}}
@@ -73,7 +74,7 @@ func FuzzPage(f *testing.F) {
 			FinalURL: "http://page.test/dir/final#part", Code: 200, Body: body, Started: r.env.Now(), Total: time.Millisecond,
 			Header: http.Header{"Content-Type": {kind}, "Etag": {kind}, "Set-Cookie": {kind}}, RequestLine: "GET / HTTP/1.1",
 		}
-		out := r.readOutcome(t.Context(), page{Item: it, answer: &answer{Response: resp}})
+		out := r.readOutcome(t.Context(), page{Item: it, Answer: &visit.Answer{Response: resp}})
 		u := it.Row
 		if u.ErrorMask&wire.ErrHTMLParse != 0 {
 			t.Fatal("the page panicked")

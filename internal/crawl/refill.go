@@ -179,7 +179,7 @@ func (f *flow) countFetched(it *item.Item) {
 	f.changeCounts(it, -1, 0, nil)
 }
 
-// countStored counts the items of a chunk.
+// CountStored counts the items of a chunk.
 func (f *flow) countStored(chunk []*item.Outcome) {
 	if f == nil {
 		return
@@ -303,7 +303,7 @@ func mayRefill(batch wire.Batch) bool {
 
 // refillOver reports whether no selection may follow because of the time or a stop.
 func (r *batchRun) refillOver(ctx context.Context) bool {
-	return r.isOver(ctx) || refillTimeOver(r.batch, r.Now().Sub(r.start))
+	return r.IsOver(ctx) || refillTimeOver(r.Batch, r.Now().Sub(r.Start))
 }
 
 // refillTimeOver reports whether a batch that has taken so long selects no more URLs.
@@ -317,10 +317,10 @@ func refillTimeOver(batch wire.Batch, spent time.Duration) bool {
 // place in the daemon for nothing.
 func (r *batchRun) refillQueues(ctx context.Context, q *hostQueues) {
 	var looked, planned time.Time
-	for !r.isOver(ctx) {
+	for !r.IsOver(ctx) {
 		now, wait := r.Now(), time.Duration(0)
 		d := r.flow.currentDemand()
-		lingers := r.slots.HasSlow() || d.slow
+		lingers := r.Slots.HasSlow() || d.slow
 		if lingers {
 			wait = lookPeriod - now.Sub(looked)
 			d.others = d.others || wait <= 0
@@ -338,23 +338,23 @@ func (r *batchRun) refillQueues(ctx context.Context, q *hostQueues) {
 		if d.others {
 			looked = now
 		}
-		if now.Sub(planned) >= time.Duration(r.batch.RefillTime)*time.Millisecond {
+		if now.Sub(planned) >= time.Duration(r.Batch.RefillTime)*time.Millisecond {
 			planned = now
 			clear(r.works) // sites may have changed
 		}
 		r.flow.noteSelection(d)
 		rows, err := r.selectMore(context.WithoutCancel(ctx), d, min(d.room, maxActive-1-q.hostCount()))
-		if err != nil && len(r.batch.Items) == 0 && r.batch.Refilled == 0 { // the batch has nothing to do
-			r.failBatch(fmt.Errorf("select URLs: %w", err))
+		if err != nil && len(r.Batch.Items) == 0 && r.Batch.Refilled == 0 { // the batch has nothing to do
+			r.FailBatch(fmt.Errorf("select URLs: %w", err))
 			return
 		}
 		if err != nil { // URL_RETURN frees the rows that it may have marked
-			r.log.Warn("cannot select more URLs", "error", err)
+			r.Log.Warn("cannot select more URLs", "error", err)
 			return
 		}
 		work, err := r.planMore(context.WithoutCancel(ctx), rows)
 		if err != nil {
-			r.failBatch(err)
+			r.FailBatch(err)
 			return
 		}
 		q.addItems(work)
@@ -377,7 +377,7 @@ func (r *batchRun) awaitDemand(ctx context.Context, most time.Duration) {
 // selectMore runs the selection of the batch, for the sites that d names. Without room for that
 // many rows of other sites, only own sites are selected.
 func (r *batchRun) selectMore(ctx context.Context, d demand, room int) ([]wire.URL, error) {
-	selection := r.batch.Refill[0]
+	selection := r.Batch.Refill[0]
 	selection.Own = d.own // SkipBusySites would skip them
 	selection.Pace, selection.Hosts = r.flow.lastRequestTime, r.flow.maxHosts
 	switch {
@@ -388,7 +388,7 @@ func (r *batchRun) selectMore(ctx context.Context, d demand, room int) ([]wire.U
 	default:
 		return nil, nil
 	}
-	return r.data.Take(ctx, []wire.URLFetchRequest{selection}, r.batch.ID)
+	return r.data.Take(ctx, []wire.URLFetchRequest{selection}, r.Batch.ID)
 }
 
 // planMore plans selected rows, which are marked already.
@@ -396,7 +396,7 @@ func (r *batchRun) planMore(ctx context.Context, rows []wire.URL) ([]*item.Item,
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	r.batch.Refilled += int64(len(rows))
+	r.Batch.Refilled += int64(len(rows))
 	clear(r.marked)
 	for i := range rows {
 		r.marked[item.Key{Site: rows[i].SiteID, URL: rows[i].URLMd5}] = true

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hce/dc/internal/crawl/item"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/wire"
 )
 
@@ -21,7 +22,7 @@ const (
 
 // resultStore stores results of sites in the repository.
 type resultStore struct {
-	*environment
+	*visit.Environment
 	data      Data
 	scratch   Scratch  // nil: real-time batches use the raw files of the node
 	goneSites sync.Map // ids of sites that were deleted since the batch began
@@ -88,11 +89,11 @@ func (r *batchRun) storeChunks(ctx context.Context, chunks <-chan []*item.Outcom
 		if !failed {
 			if err := r.storeChunk(ctx, chunk); err != nil {
 				failed = true
-				r.failBatch(err)
+				r.FailBatch(err)
 			}
 		}
 		if !failed {
-			r.tally.countStored(chunk)
+			r.Tally.CountStored(chunk)
 		}
 		for _, out := range chunk {
 			out.Item.ReleaseMemory()
@@ -122,10 +123,10 @@ func (r *batchRun) storeChunk(ctx context.Context, chunk []*item.Outcome) error 
 // keepResults passes results to the repository. A batch that may not write rows keeps only the files, for
 // the client that waits (docs/spec/crawling.md 1.4).
 func (r *resultStore) keepResults(ctx context.Context, list []wire.SiteFetched) error {
-	if r.batch.DBMode == 0 || len(list) == 0 {
+	if r.Batch.DBMode == 0 || len(list) == 0 {
 		return nil
 	}
-	if r.mayWrite() {
+	if r.MayWrite() {
 		return r.saveSites(ctx, list)
 	}
 	for _, one := range list {
@@ -153,9 +154,9 @@ func (r *resultStore) keepFiles(ctx context.Context, id string, results []wire.F
 		return nil
 	}
 	put := r.data.PutRaw
-	if r.batch.Folder != "" && r.scratch != nil {
+	if r.Batch.Folder != "" && r.scratch != nil {
 		put = func(ctx context.Context, id string, files map[string][]wire.File, at time.Time) error {
-			return r.scratch.PutFiles(ctx, r.batch.Folder, id, files, at)
+			return r.scratch.PutFiles(ctx, r.Batch.Folder, id, files, at)
 		}
 	}
 	if err := put(ctx, id, files, r.Now()); err != nil && !item.IsSiteGone(err) {
@@ -167,7 +168,7 @@ func (r *resultStore) keepFiles(ctx context.Context, id string, results []wire.F
 // saveSites stores results of sites together. Nothing is stored if one of the sites was deleted:
 // then each of them is stored alone.
 func (r *resultStore) saveSites(ctx context.Context, list []wire.SiteFetched) error {
-	saved, err := r.data.SaveCrawl(ctx, r.batch.ID, list)
+	saved, err := r.data.SaveCrawl(ctx, r.Batch.ID, list)
 	for i := range saved {
 		r.logSaved(list[i].Site, saved[i])
 	}
@@ -180,7 +181,7 @@ func (r *resultStore) saveSites(ctx context.Context, list []wire.SiteFetched) er
 		}
 		return nil
 	case item.IsSiteGone(err):
-		r.log.Warn("site was deleted; dropped its results", "site", list[0].Site, "items", len(list[0].Results))
+		r.Log.Warn("site was deleted; dropped its results", "site", list[0].Site, "items", len(list[0].Results))
 		r.goneSites.Store(list[0].Site, true) // its hosts get no more requests
 		return nil
 	case err != nil:
@@ -192,14 +193,14 @@ func (r *resultStore) saveSites(ctx context.Context, list []wire.SiteFetched) er
 // logSaved logs side effects of storing results.
 func (r *resultStore) logSaved(site string, saved wire.Saved) {
 	for _, reason := range saved.Refused {
-		r.log.Warn("left out invalid property", "site", site, "reason", reason)
+		r.Log.Warn("left out invalid property", "site", site, "reason", reason)
 	}
 	if saved.Removed > 0 {
-		r.log.Info("site is full; removed rows by AUTO_REMOVE_WHERE", "site", site, "removed", saved.Removed)
+		r.Log.Info("site is full; removed rows by AUTO_REMOVE_WHERE", "site", site, "removed", saved.Removed)
 	}
 	if saved.Skipped > 0 {
 		if _, said := r.fullSites.LoadOrStore(site, true); !said {
-			r.log.Warn("site is full: maxURLs or maxResources leaves out new links", "site", site, "skipped", saved.Skipped)
+			r.Log.Warn("site is full: maxURLs or maxResources leaves out new links", "site", site, "skipped", saved.Skipped)
 		}
 	}
 }
@@ -207,7 +208,7 @@ func (r *resultStore) logSaved(site string, saved wire.Saved) {
 // saveStates saves the state that batches share apart from rows: cookies and header counters.
 // A kill may lose the last few seconds; that is harmless, and so is an error.
 func (r *resultStore) saveStates(ctx context.Context) {
-	if err := errors.Join(r.jars.Save(ctx), r.rotator.Save(ctx)); err != nil {
-		r.log.Warn("cannot save cookies or header counters", "error", err)
+	if err := errors.Join(r.Jars.Save(ctx), r.Rotator.Save(ctx)); err != nil {
+		r.Log.Warn("cannot save cookies or header counters", "error", err)
 	}
 }

@@ -73,7 +73,7 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 	}
 	view := *site
 	bi.Site.Apply(&view)
-	if !r.batch.Allows(&view) || view.OverLimits(wire.ErrSiteMaxErrors, wire.ErrSiteMaxResources) != 0 {
+	if !r.Batch.Allows(&view) || view.OverLimits(wire.ErrSiteMaxErrors, wire.ErrSiteMaxResources) != 0 {
 		return nil, nil
 	}
 	key := schemaKey{site.ID, property.Of(&view, bi.Properties).Text("URLS_SCHEMA")}
@@ -84,7 +84,7 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 	if set.Schema == nil || set.Schema.Type == urlschema.TypeOff || !set.Schema.Applies(bi.URL.URL) && !looksTemplate(bi.URL.URL) {
 		return nil, nil
 	}
-	log := r.log.With("site", site.ID, "url", bi.URL.URL)
+	log := r.Log.With("site", site.ID, "url", bi.URL.URL)
 	loaded := schemas[key]
 	if loaded == nil {
 		loaded = &loadedSchema{set.Schema, r.loadSchema(ctx, set, &view, bi)}
@@ -115,8 +115,8 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 			r.noted[item.Key{Site: bi.SiteID, URL: rows[i].URLMd5}] |= wire.ErrURLsSchema
 		}
 	}
-	if r.mayWrite() {
-		taken, err := r.data.TakeSchema(ctx, site.ID, r.batch.ID, bi.URL, rows[0], rows[1:])
+	if r.MayWrite() {
+		taken, err := r.data.TakeSchema(ctx, site.ID, r.Batch.ID, bi.URL, rows[0], rows[1:])
 		if item.IsSiteGone(err) || err == nil && !taken {
 			return nil, nil
 		}
@@ -128,13 +128,13 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 	joins := map[int]int{urlschema.BatchAll: len(rows), urlschema.BatchFirst: min(2, len(rows))}[loaded.BatchInsert]
 	var made []wire.BatchItem
 	for i, row := range rows[:max(1, joins)] {
-		if i > 0 && !r.ownsURL(row.URL) {
+		if i > 0 && !r.OwnsURL(row.URL) {
 			break // links of other nodes
 		}
 		next := bi
 		next.URL, next.URLID = row, row.URLMd5
 		if i == 0 {
-			next.URL.Status, next.URL.BatchID = wire.StatusSelectedCrawling, r.batch.ID
+			next.URL.Status, next.URL.BatchID = wire.StatusSelectedCrawling, r.Batch.ID
 		}
 		made = append(made, next)
 	}
@@ -145,7 +145,7 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 func (r *planner) ownFirst(urls []string) []string {
 	var own, others []string
 	for _, text := range urls {
-		if r.ownsURL(text) {
+		if r.OwnsURL(text) {
 			own = append(own, text)
 		} else {
 			others = append(others, text)
@@ -191,7 +191,7 @@ func (r *planner) generateURLs(ctx context.Context, schema *urlschema.Schema, se
 		_ = use()
 	} else {
 		path := filepath.Join(r.Config.SchemaDir, statefile.Name("url_schema_data_"+site.ID)+".json")
-		files := statefile.Files{Durable: true, Log: r.log}
+		files := statefile.Files{Durable: true, Log: r.Log}
 		if err := files.Update(ctx, path, &state, use); err != nil {
 			return nil, err
 		}
@@ -226,14 +226,14 @@ func (r *planner) loadSchema(ctx context.Context, set *settings.Settings, site *
 	var errs []error
 	for _, source := range set.Schema.Sources() {
 		it := &item.Item{BatchItem: bi, Row: bi.URL, Before: bi.URL, Target: source, View: &item.SiteView{Site: *site}, Settings: set}
-		v := r.newVisit(it)
-		err := v.prepareRequest(ctx, source, nil)
+		v := r.NewVisit(it)
+		err := v.PrepareRequest(ctx, source, nil)
 		if err == nil {
-			request := v.newRequest(source, cookies.Page)
+			request := v.NewRequest(source, cookies.Page)
 			if canonical.Host(source) != canonical.Host(bi.URL.URL) {
 				request.Header.Del("Authorization") // the password belongs to the site's own host
 			}
-			answer, failed := v.sendRequest(ctx, request)
+			answer, failed := v.SendRequest(ctx, request)
 			switch {
 			case failed != nil:
 				err = failed
@@ -242,9 +242,9 @@ func (r *planner) loadSchema(ctx context.Context, set *settings.Settings, site *
 			default:
 				err = set.Schema.Load(answer.Body)
 			}
-			v.memory.Keep(0)
+			v.Memory.Keep(0)
 		}
-		v.leaveAll()
+		v.LeaveAll()
 		if err == nil {
 			return nil
 		}

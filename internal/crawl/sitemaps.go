@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hce/dc/internal/crawl/item"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/web/feed"
 	"hce/dc/internal/wire"
 	"hce/dc/sitemap"
@@ -25,14 +26,14 @@ func (r *pageReader) offerSitemaps(out *item.Outcome, p page, now time.Time) {
 		return
 	}
 	named := p.Settings.Sitemaps
-	if origin, _ := splitOrigin(p.FinalURL); p.Settings.RobotsSitemaps && p.Settings.Robots {
-		rules := r.env.knownRules(origin)
+	if origin, _ := visit.SplitOrigin(p.FinalURL); p.Settings.RobotsSitemaps && p.Settings.Robots {
+		rules := r.env.KnownRules(origin)
 		if rules == nil {
-			rules = r.env.keptRobots(p.Item, origin)
+			rules = r.env.KeptRobots(p.Item, origin)
 		}
 		if rules != nil {
 			for _, text := range rules.Sitemaps() {
-				if u, err := p.Settings.Schemes.Resolve(origin+"/", text); err == nil && siteOf(u) == siteOf(origin) {
+				if u, err := p.Settings.Schemes.Resolve(origin+"/", text); err == nil && visit.SiteOf(u) == visit.SiteOf(origin) {
 					named = append(named[:len(named):len(named)], u)
 				}
 			}
@@ -79,11 +80,11 @@ func (r *pageReader) addSitemapRows(out *item.Outcome, p page, urls []string, no
 func (r *pageReader) gatherSitemap(out *item.Outcome, p page, now time.Time) {
 	p.Item.Row.ContentType = item.SitemapType
 	list, err := sitemap.Parse(p.Body, sitemap.Options{
-		MaxBytes: r.env.Config.MaxResourceSize, ContentType: declaredType(p.Header), URL: p.Item.Base,
+		MaxBytes: r.env.Config.MaxResourceSize, ContentType: visit.DeclaredType(p.Header), URL: p.Item.Base,
 	})
 	switch {
 	case errors.Is(err, sitemap.ErrFeed):
-		parsed, err := feed.Parse(p.Body, feed.Options{ContentType: declaredType(p.Header), MaxItems: r.env.Config.MaxLinks})
+		parsed, err := feed.Parse(p.Body, feed.Options{ContentType: visit.DeclaredType(p.Header), MaxItems: r.env.Config.MaxLinks})
 		if err == nil {
 			list.Cut = parsed.Cut
 			for _, e := range parsed.Items {
@@ -91,7 +92,7 @@ func (r *pageReader) gatherSitemap(out *item.Outcome, p page, now time.Time) {
 			}
 		}
 	case err != nil:
-		r.env.log.Info("not a sitemap", "site", p.SiteID, "url", p.Row.URL)
+		r.env.Log.Info("not a sitemap", "site", p.SiteID, "url", p.Row.URL)
 		out.Bits |= wire.ErrUnsupportedType
 		return
 	}
@@ -101,7 +102,7 @@ func (r *pageReader) gatherSitemap(out *item.Outcome, p page, now time.Time) {
 	if list.Index {
 		var urls []string
 		for _, e := range list.Entries {
-			if u, err := p.Settings.Schemes.Resolve(p.Item.Base, e.Loc); err == nil && siteOf(u) == siteOf(p.Item.Base) && u != p.Row.URL {
+			if u, err := p.Settings.Schemes.Resolve(p.Item.Base, e.Loc); err == nil && visit.SiteOf(u) == visit.SiteOf(p.Item.Base) && u != p.Row.URL {
 				urls = append(urls, u)
 			}
 		}

@@ -28,7 +28,7 @@ type trapWatch struct {
 
 // trapsOf returns the watch of the item's site; nil if the site does not want one (TRAPS).
 func (r *pageReader) trapsOf(it *item.Item) *trapWatch {
-	if !it.Settings.Traps || !r.env.mayWrite() && !r.env.dry {
+	if !it.Settings.Traps || !r.env.MayWrite() && !r.env.Dry {
 		return nil
 	}
 	found, _ := r.traps.LoadOrStore(it.SiteID, &trapWatch{watch: trap.New(), verdicts: map[string]bool{}})
@@ -56,7 +56,7 @@ func (r *pageReader) watchTraps(ctx context.Context, p page, text []byte, kind, 
 	if w.watch.Wants(one.URL) && w.watch.Add(one) {
 		clear(w.verdicts)
 		f := w.watch.Newest()
-		r.env.log.Info("found a trap: asks for its URLs last", "site", p.SiteID, "url", one.URL, "kind", f.Kind, "rule", f.Rule)
+		r.env.Log.Info("found a trap: asks for its URLs last", "site", p.SiteID, "url", one.URL, "kind", f.Kind, "rule", f.Rule)
 	}
 }
 
@@ -64,7 +64,7 @@ func (r *pageReader) watchTraps(ctx context.Context, p page, text []byte, kind, 
 func (r *pageReader) learnTraps(ctx context.Context, w *trapWatch, site string) {
 	urls, err := r.Data.LateURLs(ctx, site, mostLearned)
 	if err != nil && !item.IsSiteGone(err) {
-		r.env.log.Warn("cannot read the traps of a site", "site", site, "error", err)
+		r.env.Log.Warn("cannot read the traps of a site", "site", site, "error", err)
 	}
 	w.watch.Learn(slices.Collect(maps.Values(urls)))
 	clear(w.verdicts)

@@ -15,7 +15,7 @@ func (r *pageReader) unchangedOutcome(ctx context.Context, p page) *item.Outcome
 		return r.restoredOutcome(p)
 	}
 	processed := false
-	if p.Settings.Modified.Behavior == revalidate.Processed && r.env.mayWrite() {
+	if p.Settings.Modified.Behavior == revalidate.Processed && r.env.MayWrite() {
 		has, err := r.Data.HasContents(ctx, p.SiteID, []string{p.URLID})
 		if err != nil && !item.IsSiteGone(err) {
 			r.dataFailed(p.Item, err)
@@ -81,7 +81,7 @@ func unchangedStatus(row *wire.URL) (status, state int64) {
 // the same settings needs no processing.
 func (r *pageReader) setChecksum(out *item.Outcome, p page) {
 	u, sum := &p.Item.Row, p.Settings.Sum
-	same := p.Settings.Modified.Behavior == revalidate.Restore && r.env.mayWrite() && out.Result.Same && u.Status == wire.StatusCrawled
+	same := p.Settings.Modified.Behavior == revalidate.Restore && r.env.MayWrite() && out.Result.Same && u.Status == wire.StatusCrawled
 	if status, _ := unchangedStatus(&p.Before); same && p.Before.SettingsSum == sum && status == wire.StatusProcessed && u.ErrorMask&^revalidate.ContentErrors == 0 {
 		u.Status, u.SettingsSum = status, sum
 		return

@@ -1,4 +1,4 @@
-package crawl
+package visit
 
 import (
 	"context"
@@ -20,32 +20,32 @@ import (
 // (docs/spec/crawling.md 4.9).
 //
 // The caller holds the gate. Each redirect, also by script, is a hop.
-func (v *visit) renderPage(ctx context.Context, target string) (*answer, error) {
-	timeout := v.item.Row.HTTPTimeout
+func (v *Visit) renderPage(ctx context.Context, target string) (*Answer, error) {
+	timeout := v.Item.Row.HTTPTimeout
 	if !(timeout > 0) { // as for plain requests
 		timeout = float64(fetch.DefaultTimeout.Milliseconds())
 	}
 	limit, damping, err := browser.Limits(timeout)
 	if err != nil {
-		return nil, refusal{bits: wire.ErrFetcherInternal, reason: err.Error()}
+		return nil, Refusal{Bits: wire.ErrFetcherInternal, reason: err.Error()}
 	}
 	target, macro := browser.SplitURL(target)
 	if macro == nil {
-		if v.settings.BadMacro {
-			return nil, refusal{bits: wire.ErrMacroDeserialization, reason: "cannot read property FETCHER_MACRO"}
+		if v.Settings.BadMacro {
+			return nil, Refusal{Bits: wire.ErrMacroDeserialization, reason: "cannot read property FETCHER_MACRO"}
 		}
-		macro = v.settings.Macro
+		macro = v.Settings.Macro
 	}
-	plain := v.pageRequest(target)
+	plain := v.PageRequest(target)
 	if v.cut && plain.Timeout <= damping {
 		return nil, budget.ErrNoTime
 	}
-	hops := &hops{visit: v}
+	hops := &hops{Visit: v}
 	r := browser.Request{
 		URL: target, Method: plain.Method, PostData: plain.Body, Timeout: min(limit, plain.Timeout), Damping: damping,
-		MaxBytes: plain.MaxBytes, MaxRedirects: v.settings.Redirects, Macro: macro, Allow: hops.allowRequest, Proxy: plain.Proxy,
+		MaxBytes: plain.MaxBytes, MaxRedirects: v.Settings.Redirects, Macro: macro, Allow: hops.allowRequest, Proxy: plain.Proxy,
 	}
-	if v.settings.Redirects <= 0 {
+	if v.Settings.Redirects <= 0 {
 		r.MaxRedirects = -1
 	}
 	for name, values := range plain.Header {
@@ -59,30 +59,30 @@ func (v *visit) renderPage(ctx context.Context, target string) (*answer, error) 
 	}
 	u, err := canonical.Net(target)
 	if err != nil {
-		return nil, refusal{bits: wire.ErrBadURL, reason: err.Error()}
+		return nil, Refusal{Bits: wire.ErrBadURL, reason: err.Error()}
 	}
 	r.Cookie = plain.Jar.Cookies(u)
 	hops.size = r.MaxBytes
 	if err := hops.reserveMemory(ctx); err != nil {
 		return nil, err
 	}
-	page, err := v.env.Browser.Get(ctx, r)
+	page, err := v.Env.Browser.Get(ctx, r)
 	hops.awaitCheck()
 	if err == nil {
 		size := cap(page.Body)
 		for _, part := range page.Parts {
 			size += len(part.HTML)
 		}
-		v.memory.Keep(int64(size))
+		v.Memory.Keep(int64(size))
 	} else {
 		if seen, _ := faultsOf(err); seen != nil && seen.Kind != browser.Guard && seen.Kind != browser.Cancelled {
-			v.env.tally.countRequest(&fetch.Response{Code: seen.Code}, err)
+			v.Env.Tally.countRequest(&fetch.Response{Code: seen.Code}, err)
 		}
 		if v.cut && browser.KindOf(err) == browser.TimeOver {
 			return nil, budget.ErrNoTime
 		}
 		if errors.Is(err, browser.ErrCrowded) {
-			return nil, refusal{back: true, reason: err.Error()}
+			return nil, Refusal{Back: true, reason: err.Error()}
 		}
 		v.noteAnswer(nil, err)
 		return nil, err
@@ -95,16 +95,16 @@ func (v *visit) renderPage(ctx context.Context, target string) (*answer, error) 
 	for _, hop := range page.Redirects {
 		response.Redirects = append(response.Redirects, fetch.Hop{URL: hop.URL, Code: hop.Code, Exchange: renderedHop(plain.Method, hop, page.Started)})
 	}
-	v.env.tally.countRequest(response, nil)
+	v.Env.Tally.countRequest(response, nil)
 	if set := newCookies(page.Cookies, r.Cookie); len(set) > 0 {
 		if final, err := canonical.Net(page.FinalURL); err == nil {
 			plain.Jar.SetCookies(final, http.Header{"Set-Cookie": set})
 		}
 	}
 	v.noteAnswer(response, nil)
-	return &answer{
-		Response: response, rendered: page.Rendered, kind: page.ContentType, charset: page.Charset, urls: page.MacroURLs,
-		loads: page.Loads, parts: page.Parts, cut: page.Cut,
+	return &Answer{
+		Response: response, Rendered: page.Rendered, Kind: page.ContentType, Charset: page.Charset, MacroURLs: page.MacroURLs,
+		Loads: page.Loads, Parts: page.Parts, Cut: page.Cut,
 	}, nil
 }
 
@@ -121,7 +121,7 @@ func renderedHop(method string, hop browser.Hop, at time.Time) *fetch.Exchange {
 
 // hops checks each document request of a page in a browser.
 type hops struct {
-	*visit
+	*Visit
 	size  int64 // maximum memory of the page
 	mu    sync.Mutex
 	asked bool // the first request was checked by the visit
@@ -149,7 +149,7 @@ func (h *hops) allowRequest(ctx context.Context, next *url.URL) error {
 func (h *hops) reserveMemory(ctx context.Context) error {
 	waiting, cancel := h.untilEnd(ctx)
 	defer cancel()
-	return h.memory.Grow(waiting, h.size, h.size)
+	return h.Memory.Grow(waiting, h.size, h.size)
 }
 
 // awaitCheck waits for a running check, which a failed page may leave behind.

@@ -1,4 +1,4 @@
-package crawl
+package visit
 
 import (
 	"context"
@@ -20,9 +20,9 @@ const (
 	maxAddressed = 10_000
 )
 
-// addressCache keeps the addresses of names. The zero value is ready to use. It is safe for concurrent
+// AddressCache keeps the addresses of names. The zero value is ready to use. It is safe for concurrent
 // use.
-type addressCache struct {
+type AddressCache struct {
 	mu    sync.Mutex
 	names map[string]addressed
 }
@@ -34,8 +34,8 @@ type addressed struct {
 
 // requestAddresses returns the addresses that requests to the name may use, in ascending order. A name
 // without an address, whose requests will fail, has none.
-func (r *environment) requestAddresses(ctx context.Context, name string) []netip.Addr {
-	c := r.addressed
+func (r *Environment) requestAddresses(ctx context.Context, name string) []netip.Addr {
+	c := r.Addressed
 	c.mu.Lock()
 	known, ok := c.names[name]
 	c.mu.Unlock()
@@ -65,8 +65,8 @@ func (r *environment) requestAddresses(ctx context.Context, name string) []netip
 // The gap between names is the operator's RequestDelay: one name with a long Crawl-delay must not
 // stop the others. With several requests at once the gap is counted from start to start, so it is the
 // longer one; otherwise the host's gate would not see when a request starts behind this one.
-func (v *visit) enterAddresses(waiting context.Context, target string) error {
-	if v.patience <= 0 || v.proxy != nil || v.env.Config.AddressNames < 0 {
+func (v *Visit) enterAddresses(waiting context.Context, target string) error {
+	if v.patience <= 0 || v.proxy != nil || v.Env.Config.AddressNames < 0 {
 		return nil
 	}
 	u, err := canonical.Net(target)
@@ -74,17 +74,17 @@ func (v *visit) enterAddresses(waiting context.Context, target string) error {
 		return nil // the request fails
 	}
 	v.gap = v.patience
-	if v.settings.Concurrency > 1 {
-		v.gap = v.delay
+	if v.Settings.Concurrency > 1 {
+		v.gap = v.Delay
 	}
 	limited := waiting
-	if limit := time.Duration(v.env.batch.MaxHostWait) * time.Millisecond; limit > 0 && !v.admitted {
+	if limit := time.Duration(v.Env.Batch.MaxHostWait) * time.Millisecond; limit > 0 && !v.Admitted {
 		var cancel context.CancelFunc
 		limited, cancel = context.WithTimeout(waiting, limit)
 		defer cancel()
 	}
-	for _, addr := range v.env.requestAddresses(limited, u.Hostname()) {
-		pass, err := v.env.Gates.AcquireAddress(limited, u.Hostname(), addr, v.env.Config.AddressNames, v.gap, v.settings.Concurrency)
+	for _, addr := range v.Env.requestAddresses(limited, u.Hostname()) {
+		pass, err := v.Env.Gates.AcquireAddress(limited, u.Hostname(), addr, v.Env.Config.AddressNames, v.gap, v.Settings.Concurrency)
 		switch {
 		case err == nil && pass != nil:
 			v.shared = append(v.shared, pass)
@@ -92,10 +92,10 @@ func (v *visit) enterAddresses(waiting context.Context, target string) error {
 		case waiting.Err() != nil:
 			return budget.ErrNoTime
 		case limited.Err() != nil:
-			return notYet{v.host, v.env.Now().Add(v.gap)}
+			return NotYet{v.host, v.Env.Now().Add(v.gap)}
 		default:
 			err = fmt.Errorf("acquire address gate: %w", err)
-			v.env.failBatch(err)
+			v.Env.FailBatch(err)
 			return err
 		}
 	}
@@ -103,7 +103,7 @@ func (v *visit) enterAddresses(waiting context.Context, target string) error {
 }
 
 // leaveAddresses releases the gates of enterAddresses.
-func (v *visit) leaveAddresses() error {
+func (v *Visit) leaveAddresses() error {
 	var errs []error
 	for _, pass := range v.shared {
 		errs = append(errs, pass.Release(v.gap))

@@ -1,4 +1,4 @@
-package crawl
+package visit
 
 import (
 	"cmp"
@@ -30,11 +30,11 @@ var faults = map[fetch.Kind]wire.ErrorMask{
 	fetch.Other:            wire.ErrFetchAmbiguous,
 }
 
-// faultBits returns the error bits and the HTTP code of a failed item. Code 0 means 400; a body
+// FaultBits returns the error bits and the HTTP code of a failed item. Code 0 means 400; a body
 // that is too large keeps its code (docs/spec/crawling.md 2.3 step 30, 2.4).
-func faultBits(err error) (bits wire.ErrorMask, code int) {
-	if r, ok := errors.AsType[refusal](err); ok {
-		return r.bits, r.code
+func FaultBits(err error) (bits wire.ErrorMask, code int) {
+	if r, ok := errors.AsType[Refusal](err); ok {
+		return r.Bits, r.code
 	}
 	seen, plain := faultsOf(err)
 	switch {
@@ -73,22 +73,22 @@ func isConditional(h http.Header) bool {
 	return h.Get("If-None-Match") != "" || h.Get("If-Modified-Since") != ""
 }
 
-// isExhausted reports whether this machine has no descriptors or memory for a request. That is no
+// IsExhausted reports whether this machine has no descriptors or memory for a request. That is no
 // fault of the page, and every other page would meet it.
-func isExhausted(err error) bool {
+func IsExhausted(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.ENOBUFS)
 }
 
-// refusal is a decision of the crawler not to send a request.
-type refusal struct {
-	bits   wire.ErrorMask
+// Refusal is a decision of the crawler not to send a request.
+type Refusal struct {
+	Bits   wire.ErrorMask
 	code   int       // 0: 400
-	status int64     // of the row; 0: Crawled
-	back   bool      // the row becomes New again, without a mark
-	until  time.Time // with back: when the host may be asked again; zero: unknown
+	Status int64     // of the row; 0: Crawled
+	Back   bool      // the row becomes New again, without a mark
+	Until  time.Time // with back: when the host may be asked again; zero: unknown
 	reason string
 
-	forbids string // URL that robots.txt forbids
+	Forbids string // URL that robots.txt forbids
 }
 
-func (r refusal) Error() string { return r.reason }
+func (r Refusal) Error() string { return r.reason }

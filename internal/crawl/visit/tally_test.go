@@ -1,4 +1,4 @@
-package crawl
+package visit
 
 import (
 	"errors"
@@ -29,18 +29,18 @@ func TestTally(t *testing.T) {
 		"not of a fetch": {nil, errors.New("the batch ends"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got tally
+			var got Tally
 			got.countRequest(c.response, c.err)
-			if !maps.Equal(got.counts, c.want) {
-				t.Errorf("%v, want %v", got.counts, c.want)
+			if !maps.Equal(got.Counts, c.want) {
+				t.Errorf("%v, want %v", got.Counts, c.want)
 			}
 		})
 	}
-	var got tally
+	var got Tally
 	got.countWait(-time.Second) // a clock that was set back
 	got.countWait(3 * time.Second)
-	got.countStored([]*item.Outcome{{Item: &item.Item{Row: wire.URL{ErrorMask: wire.ErrHTTP}}}, {Item: &item.Item{Row: wire.URL{ErrorMask: wire.ErrRobots}, HandedBack: true}}, {Item: &item.Item{}}})
-	if want := (wire.Tally{"gate_waits": 2, "gate_wait_ms": 3000, "errors.HTTP_ERROR": 1}); !maps.Equal(got.counts, want) {
-		t.Errorf("%v, want %v", got.counts, want)
+	got.CountStored([]*item.Outcome{{Item: &item.Item{Row: wire.URL{ErrorMask: wire.ErrHTTP}}}, {Item: &item.Item{Row: wire.URL{ErrorMask: wire.ErrRobots}, HandedBack: true}}, {Item: &item.Item{}}})
+	if want := (wire.Tally{"gate_waits": 2, "gate_wait_ms": 3000, "errors.HTTP_ERROR": 1}); !maps.Equal(got.Counts, want) {
+		t.Errorf("%v, want %v", got.Counts, want)
 	}
 }

@@ -1,4 +1,4 @@
-package crawl
+package visit
 
 import "testing"
 
@@ -12,7 +12,7 @@ func TestSplit(t *testing.T) {
 		"http://u:p@h/a//b":   {"http://u:p@h", "/a//b"},
 		"http://h/?u=http://": {"http://h", "/?u=http://"},
 	} {
-		if origin, path := splitOrigin(target); origin != want[0] || path != want[1] {
+		if origin, path := SplitOrigin(target); origin != want[0] || path != want[1] {
 			t.Errorf("%s: %q %q", target, origin, path)
 		}
 	}

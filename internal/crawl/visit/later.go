@@ -1,4 +1,4 @@
-package crawl
+package visit
 
 import (
 	"cmp"
@@ -24,12 +24,12 @@ type trouble struct {
 	until time.Time     // end of the host's pause; zero: it has none
 }
 
-// meansLater reports whether the last answer means "later".
-func (v *visit) meansLater() bool { return v.trouble.cause != "" }
+// MeansLater reports whether the last answer means "later".
+func (v *Visit) MeansLater() bool { return v.trouble.cause != "" }
 
 // noteAnswer notes what the answer to a request whose gate is held says about its host, and keeps it for the
 // item. response is nil after an error.
-func (v *visit) noteAnswer(response *fetch.Response, err error) {
+func (v *Visit) noteAnswer(response *fetch.Response, err error) {
 	code := 0
 	if response != nil {
 		code = response.Code
@@ -38,7 +38,7 @@ func (v *visit) noteAnswer(response *fetch.Response, err error) {
 }
 
 // heedAs is heed for an answer whose cause is known.
-func (v *visit) heedAs(cause retry.Cause, response *fetch.Response, err error) {
+func (v *Visit) heedAs(cause retry.Cause, response *fetch.Response, err error) {
 	v.trouble = trouble{}
 	rule, known := v.retryTable()[cause]
 	answered := response != nil
@@ -54,7 +54,7 @@ func (v *visit) heedAs(cause retry.Cause, response *fetch.Response, err error) {
 	}
 	t := trouble{cause: cause, nth: v.pass.Troubles() + 1}
 	if response != nil {
-		t.asked, _ = response.RetryAfter(v.env.Now())
+		t.asked, _ = response.RetryAfter(v.Env.Now())
 	}
 	switch {
 	case rule.Host == 0:
@@ -63,7 +63,7 @@ func (v *visit) heedAs(cause retry.Cause, response *fetch.Response, err error) {
 	case rule.HoldsHost(t.nth):
 		pause := rule.HostWait(t.nth, t.asked, rand.Float64())
 		v.pass.Busy(pause)
-		t.until = v.env.Now().Add(pause)
+		t.until = v.Env.Now().Add(pause)
 	default:
 		v.pass.Busy(0)
 	}
@@ -116,14 +116,14 @@ func causeOfDial(err error) retry.Cause {
 
 // allowsRetries reports whether the batch asks again at all. A real-time batch does not, nor one that a client
 // made: the specification has one request for each of its items.
-func (r *environment) allowsRetries() bool { return r.batch.Retry && r.mayWrite() }
+func (r *Environment) allowsRetries() bool { return r.Batch.Retry && r.MayWrite() }
 
 // retryTable returns the rules for the item's requests.
-func (v *visit) retryTable() retry.Table {
-	if v.env.allowsRetries() {
-		return v.settings.Retries
+func (v *Visit) retryTable() retry.Table {
+	if v.Env.allowsRetries() {
+		return v.Settings.Retries
 	}
-	return v.settings.RetriesOnce
+	return v.Settings.RetriesOnce
 }
 
 // mostTries is above all attempts of rules.
@@ -131,18 +131,18 @@ const mostTries = 1 << 20
 
 // mayReturn reports whether the item may be asked again after the trouble of its visit, when it was asked
 // at most times. A form is not sent again unless the server has refused it.
-func (v *visit) mayReturn(times int) bool {
+func (v *Visit) mayReturn(times int) bool {
 	t := v.trouble
-	if t.cause == "" || t.nth > retry.HostPatience || v.item.CountAttempts()+1 >= times {
+	if t.cause == "" || t.nth > retry.HostPatience || v.Item.CountAttempts()+1 >= times {
 		return false
 	}
-	return !strings.EqualFold(v.item.Row.HTTPMethod, "post") || t.cause == "429" || t.cause == "503"
+	return !strings.EqualFold(v.Item.Row.HTTPMethod, "post") || t.cause == "429" || t.cause == "503"
 }
 
-// retryOutcome returns the outcome of an item that is asked again, or nil. Then the item's answer is final, and
+// RetryOutcome returns the outcome of an item that is asked again, or nil. Then the item's answer is final, and
 // the item knows if it was given up.
-func (v *visit) retryOutcome() *item.Outcome {
-	it, t := v.item, v.trouble
+func (v *Visit) RetryOutcome() *item.Outcome {
+	it, t := v.Item, v.trouble
 	rule := v.retryTable()[t.cause]
 	if rule.Attempts > 1 {
 		it.GaveUp = item.Attempts{Times: int64(it.CountAttempts() + 1), Cause: t.cause}
@@ -150,7 +150,7 @@ func (v *visit) retryOutcome() *item.Outcome {
 	if !v.mayReturn(rule.Attempts) {
 		return nil
 	}
-	now := v.env.Now()
+	now := v.Env.Now()
 	at := now.Add(rule.Wait(it.CountAttempts()+1, t.asked, rand.Float64()))
 	if t.until.After(at) {
 		at = t.until
@@ -163,8 +163,8 @@ func (v *visit) retryOutcome() *item.Outcome {
 }
 
 // robotsLater applies a robots.txt that is not available. Its Retry-After holds for the whole host.
-func (v *visit) robotsLater(ends *time.Time, response *fetch.Response) {
-	asked, given := response.RetryAfter(v.env.Now())
+func (v *Visit) robotsLater(ends *time.Time, response *fetch.Response) {
+	asked, given := response.RetryAfter(v.Env.Now())
 	switch {
 	case v.retryTable()[retry.Robots].Attempts > 1:
 		v.heedAs(retry.Robots, response, nil)
@@ -172,6 +172,6 @@ func (v *visit) robotsLater(ends *time.Time, response *fetch.Response) {
 	case given:
 		asked = min(asked, retry.LongestAsked)
 		v.pass.Busy(asked)
-		*ends = v.env.Now().Add(max(asked, v.env.Config.Backoff))
+		*ends = v.Env.Now().Add(max(asked, v.Env.Config.Backoff))
 	}
 }

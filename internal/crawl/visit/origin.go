@@ -1,4 +1,4 @@
-package crawl
+package visit
 
 import (
 	"net/http"
@@ -9,12 +9,12 @@ import (
 	"hce/dc/canonical"
 )
 
-// declaredType joins all Content-Type headers.
-func declaredType(h http.Header) string { return strings.Join(h.Values("Content-Type"), ", ") }
+// DeclaredType joins all Content-Type headers.
+func DeclaredType(h http.Header) string { return strings.Join(h.Values("Content-Type"), ", ") }
 
-// siteOf returns the registrable domain of a URL, or its host if there is no such domain
+// SiteOf returns the registrable domain of a URL, or its host if there is no such domain
 // (docs/spec/crawling.md F48).
-func siteOf(target string) string {
+func SiteOf(target string) string {
 	host := canonical.Host(target)
 	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
 		host = host[:i]
@@ -25,9 +25,9 @@ func siteOf(target string) string {
 	return host
 }
 
-// splitOrigin cuts a URL into its origin (scheme, host and port) and the path with query that
+// SplitOrigin cuts a URL into its origin (scheme, host and port) and the path with query that
 // robots.txt rules match.
-func splitOrigin(target string) (origin, path string) {
+func SplitOrigin(target string) (origin, path string) {
 	_, rest, _ := strings.Cut(target, "://")
 	end := strings.IndexAny(rest, `/\?#`)
 	if end < 0 {

@@ -1,4 +1,4 @@
-package crawl
+package visit
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 	"hce/dc/internal/wire/placement"
 )
 
-// environment is what the visits of a batch share: its time, the limits of its requests, and what sends them.
-type environment struct {
+// Environment is what the visits of a batch share: its time, the limits of its requests, and what sends them.
+type Environment struct {
 	Fetch   Fetcher
 	Browser Browser
 	Gates   Gates
@@ -33,81 +33,81 @@ type environment struct {
 	// ProjectLog opens the log of a site's project by the suffix of its file. It may be nil.
 	ProjectLog func(suffix string) *slog.Logger
 
-	batch wire.Batch
-	place placement.Placement // of the start of the batch
-	log   *slog.Logger
+	Batch wire.Batch
+	Place placement.Placement // of the start of the batch
+	Log   *slog.Logger
 
-	robots    *robotscache.Cache
-	addressed *addressCache
+	Robots    *robotscache.Cache
+	Addressed *AddressCache
 
-	start    time.Time
-	deadline time.Time // zero: none
+	Start    time.Time
+	Deadline time.Time // zero: none
 
-	// bodies is the memory of bodies from their request until they are stored. A goroutine that waits
+	// Bodies is the memory of bodies from their request until they are stored. A goroutine that waits
 	// for a gate or a slot holds none, because their holders may wait for memory.
-	bodies   *budget.Budget
-	freeBody int64 // bytes of a body that need no memory of bodies
+	Bodies   *budget.Budget
+	FreeBody int64 // bytes of a body that need no memory of bodies
 
-	slots   *slots.Slots // of running requests
-	tally   tally
-	dry     bool // usage is not counted
-	rotator *headerrotation.Rotator
-	jars    *cookies.Jars
+	Slots   *slots.Slots // of running requests
+	Tally   Tally
+	Dry     bool // usage is not counted
+	Rotator *headerrotation.Rotator
+	Jars    *cookies.Jars
 
 	mapsAsked sync.Map // sites and origins whose default sitemap was requested
 	down      sync.Map // origins that could not be reached, and why
 
-	// running is the context of requests that have begun: it ends stopGrace after that of the batch.
-	running context.Context
+	// Running is the context of requests that have begun: it ends stopGrace after that of the batch.
+	Running context.Context
 
 	mu     sync.Mutex
 	broken error // the first failure that ends the batch
-	cancel context.CancelFunc
+	Cancel context.CancelFunc
 }
 
 // allowedOvertime returns how long running requests may continue after the time limit.
-func (r *environment) allowedOvertime() time.Duration {
-	if r.realTime() {
+func (r *Environment) allowedOvertime() time.Duration {
+	if r.RealTime() {
 		return overtimeRealTime
 	}
 	return overtime
 }
 
-// mayWrite reports whether the batch may change stored rows. A real-time batch never does,
+// MayWrite reports whether the batch may change stored rows. A real-time batch never does,
 // whatever its dbMode, because its sites may not be stored (docs/spec/crawling.md 1.4, F39).
-func (r *environment) mayWrite() bool { return r.batch.Writes() }
+func (r *Environment) MayWrite() bool { return r.Batch.Writes() }
 
-// brokenBy returns the failure that ended the batch, or nil.
-func (r *environment) brokenBy() error {
+// BrokenBy returns the failure that ended the batch, or nil.
+func (r *Environment) BrokenBy() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.broken
 }
 
-// failBatch ends the batch with the failure of a part that it depends on.
-func (r *environment) failBatch(err error) {
+// FailBatch ends the batch with the failure of a part that it depends on.
+func (r *Environment) FailBatch(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.broken == nil {
 		r.broken = err
 	}
-	r.cancel()
+	r.Cancel()
 }
 
-// realTime reports whether a client waits for the batch.
-func (r *environment) realTime() bool { return r.batch.CrawlerType == wire.CrawlRealTime }
+// RealTime reports whether a client waits for the batch.
+func (r *Environment) RealTime() bool { return r.Batch.CrawlerType == wire.CrawlRealTime }
 
-// logOf returns the log of an item: that of its site's project, if it has one.
-func (r *environment) logOf(it *item.Item) *slog.Logger {
+// LogOf returns the log of an item: that of its site's project, if it has one.
+func (r *Environment) LogOf(it *item.Item) *slog.Logger {
 	if r.ProjectLog == nil || it.Settings == nil || it.Settings.Suffix == "" {
-		return r.log
+		return r.Log
 	}
-	return r.ProjectLog(it.Settings.Suffix).With("batch", r.batch.ID)
+	return r.ProjectLog(it.Settings.Suffix).With("batch", r.Batch.ID)
 }
 
-// isOver reports whether no further item may be started.
-func (r *environment) isOver(ctx context.Context) bool {
-	return ctx.Err() != nil || (!r.deadline.IsZero() && !r.Now().Before(r.deadline))
+// IsOver reports whether no further item may be started.
+func (r *Environment) IsOver(ctx context.Context) bool {
+	return ctx.Err() != nil || (!r.Deadline.IsZero() && !r.Now().Before(r.Deadline))
 }
 
 // ProxyTable is the part of the repository that knows proxies of sites.

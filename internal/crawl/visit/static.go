@@ -1,4 +1,4 @@
-package crawl
+package visit
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 
 // fetchStatic sends a plain HTTP request. A page that was crawled before is requested conditionally, as
 // DETECT_MODIFIED says (docs/spec/crawling.md 4.11).
-func (v *visit) fetchStatic(ctx context.Context, target string) (*answer, error) {
-	rule, row := v.env.ruleOf(v.item), &v.item.Before
-	r := v.pageRequest(target)
+func (v *Visit) fetchStatic(ctx context.Context, target string) (*Answer, error) {
+	rule, row := v.Env.RuleOf(v.Item), &v.Item.Before
+	r := v.PageRequest(target)
 	if !rule.Applies(row) || r.Method != http.MethodGet {
 		response, err := v.followRefreshes(ctx, r)
-		return &answer{Response: response}, err
+		return &Answer{Response: response}, err
 	}
 	r.Method = rule.Method(row)
 	maps.Copy(r.Header, rule.Headers(row))
@@ -33,13 +33,13 @@ func (v *visit) fetchStatic(ctx context.Context, target string) (*answer, error)
 		if err := v.reenterGate(ctx, target); err != nil {
 			return nil, err
 		}
-		r = v.pageRequest(target)
+		r = v.PageRequest(target)
 		if response, err = v.followRefreshes(ctx, r); err != nil {
 			return nil, err
 		}
 		changed = changedSince(rule, row, response, r)
 	}
-	return &answer{Response: response, unchanged: !changed}, nil
+	return &Answer{Response: response, Unchanged: !changed}, nil
 }
 
 // changedSince is the rule's verdict about the response to r. A 304 to a request without a condition is
@@ -48,11 +48,11 @@ func changedSince(rule revalidate.Rule, row *wire.URL, response *fetch.Response,
 	if response.Code == http.StatusNotModified && !isConditional(r.Header) {
 		return true
 	}
-	return rule.Verdict(row, summarizeResponse(response, r.Method))
+	return rule.Verdict(row, SummarizeResponse(response, r.Method))
 }
 
-// summarizeResponse returns the parts of a response that the rule needs.
-func summarizeResponse(response *fetch.Response, method string) revalidate.Answer {
+// SummarizeResponse returns the parts of a response that the rule needs.
+func SummarizeResponse(response *fetch.Response, method string) revalidate.Answer {
 	a := revalidate.Answer{Code: response.Code, Length: -1}
 	if date, ok := content.ParseDate(response.Header.Get("Last-Modified")); ok {
 		a.Date = date
@@ -69,26 +69,26 @@ func summarizeResponse(response *fetch.Response, method string) revalidate.Answe
 	return a
 }
 
-// suppliedAnswer returns the content that the client supplied with the item, or nil
+// SuppliedAnswer returns the content that the client supplied with the item, or nil
 // (docs/spec/crawling.md 1.3, 4.9 "URL put"). No request is sent.
-func suppliedAnswer(it *item.Item) (*answer, error) {
+func SuppliedAnswer(it *item.Item) (*Answer, error) {
 	body, err := wire.SuppliedContent(it.SuppliedContent, it.SiteID, it.URLID)
 	if body == nil {
 		return nil, err
 	}
-	return &answer{supplied: true, Response: &fetch.Response{
+	return &Answer{Supplied: true, Response: &fetch.Response{
 		FinalURL: it.Row.URL, Code: http.StatusOK, Header: http.Header{}, RequestHeader: http.Header{},
 		Body: body,
 	}}, nil
 }
 
-// ruleOf returns how an item is asked whether it has changed. The rule does not apply (it is zero) to
+// RuleOf returns how an item is asked whether it has changed. The rule does not apply (it is zero) to
 // Restore if the page must be read whatever it says: its site has other settings than when it was read
 // last, or the site counts on its links to renew further pages (RecrawlPeriod, URL_CHAIN).
-func (r *environment) ruleOf(it *item.Item) revalidate.Rule {
+func (r *Environment) RuleOf(it *item.Item) revalidate.Rule {
 	rule, set := it.Settings.Modified, it.Settings
 	if rule.Behavior == revalidate.Restore &&
-		(!r.mayWrite() || it.Before.SettingsSum&^wire.SumUnprocessed != set.Sum || set.Chain != nil || set.Rules.Resets(it.View.RecrawlPeriod)) {
+		(!r.MayWrite() || it.Before.SettingsSum&^wire.SumUnprocessed != set.Sum || set.Chain != nil || set.Rules.Resets(it.View.RecrawlPeriod)) {
 		return revalidate.Rule{}
 	}
 	return rule

@@ -1,4 +1,4 @@
-package crawl
+package visit
 
 import (
 	"errors"
@@ -10,26 +10,26 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// tally counts what a batch does, for the metrics of the daemon. Goroutines may share it.
-type tally struct {
+// Tally counts what a batch does, for the metrics of the daemon. Goroutines may share it.
+type Tally struct {
 	mu     sync.Mutex
-	counts wire.Tally // nil: nothing happened
+	Counts wire.Tally // nil: nothing happened
 }
 
-func (t *tally) addCounts(count func(wire.Tally)) {
+func (t *Tally) addCounts(count func(wire.Tally)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.counts == nil {
-		t.counts = wire.Tally{}
+	if t.Counts == nil {
+		t.Counts = wire.Tally{}
 	}
-	count(t.counts)
+	count(t.Counts)
 }
 
 // unsent are the faults of requests that were not sent.
 var unsent = map[fetch.Kind]bool{fetch.Other: true, fetch.BadURL: true, fetch.Guard: true, fetch.Cancelled: true}
 
 // countRequest counts a request with its redirects. response is nil after an error.
-func (t *tally) countRequest(response *fetch.Response, err error) {
+func (t *Tally) countRequest(response *fetch.Response, err error) {
 	if fault, ok := errors.AsType[*fetch.Fault](err); ok && response == nil {
 		response = fault.Partial
 	}
@@ -53,15 +53,15 @@ func (t *tally) countRequest(response *fetch.Response, err error) {
 }
 
 // countWait counts the wait for a host's gate.
-func (t *tally) countWait(wait time.Duration) {
+func (t *Tally) countWait(wait time.Duration) {
 	t.addCounts(func(counts wire.Tally) {
 		counts[wire.TallyWaits]++
 		counts[wire.TallyWaitMs] += max(wait, 0).Milliseconds()
 	})
 }
 
-// countStored counts the errors of a chunk.
-func (t *tally) countStored(chunk []*item.Outcome) {
+// CountStored counts the errors of a chunk.
+func (t *Tally) CountStored(chunk []*item.Outcome) {
 	for _, out := range chunk {
 		if mask := out.Item.Row.ErrorMask; mask != 0 && !out.Item.HandedBack {
 			t.addCounts(func(counts wire.Tally) { counts.Errors(mask) })

@@ -1,4 +1,4 @@
-package crawl
+package visit
 
 import (
 	"errors"
@@ -37,29 +37,29 @@ import (
 //     proxies, names to be resolved (ALIVE checks), and requests of processor-task (politeclient).
 //   - Real-time batches: a client waits for the page, and nothing is stored.
 
-// otherNode is the error of a request that another node must send.
-type otherNode struct {
-	target, owner string
+// OtherNode is the error of a request that another node must send.
+type OtherNode struct {
+	Target, Owner string
 	code          int // of the item; 0: that of the redirect
 }
 
-func (e otherNode) Error() string {
-	return e.target + " belongs to node " + e.owner + " of the cluster, which requests it"
+func (e OtherNode) Error() string {
+	return e.Target + " belongs to node " + e.Owner + " of the cluster, which requests it"
 }
 
-// ownsURL reports whether this node may request a URL. Real-time batches may request all.
-func (r *environment) ownsURL(url string) bool { return r.realTime() || r.place.Mine(url) }
+// OwnsURL reports whether this node may request a URL. Real-time batches may request all.
+func (r *Environment) OwnsURL(url string) bool { return r.RealTime() || r.Place.Mine(url) }
 
-// checkOwner returns an otherNode unless this node may request target for the item.
-func (v *visit) checkOwner(target string, code int) error {
-	if v.item.Target != v.item.Row.URL || v.env.ownsURL(target) { // a template's target is not a link
+// checkOwner returns an OtherNode unless this node may request target for the item.
+func (v *Visit) checkOwner(target string, code int) error {
+	if v.Item.Target != v.Item.Row.URL || v.Env.OwnsURL(target) { // a template's target is not a link
 		return nil
 	}
-	return otherNode{target: target, owner: v.env.place.OwnerOfURL(target), code: code}
+	return OtherNode{Target: target, Owner: v.Env.Place.OwnerOfURL(target), code: code}
 }
 
-// movedOutcome is the outcome of an item that leads to a host of another node. Its link is for that node.
-func movedOutcome(it *item.Item, to otherNode, err error, at time.Time) *item.Outcome {
+// MovedOutcome is the outcome of an item that leads to a host of another node. Its link is for that node.
+func MovedOutcome(it *item.Item, to OtherNode, err error, at time.Time) *item.Outcome {
 	now := wire.DateOf(at)
 	code := to.code
 	if fault, ok := errors.AsType[*fetch.Fault](err); ok && code == 0 {
@@ -68,7 +68,7 @@ func movedOutcome(it *item.Item, to otherNode, err error, at time.Time) *item.Ou
 	if code == 0 {
 		code = http.StatusFound
 	}
-	link := wire.NewURL(it.SiteID, to.target)
+	link := wire.NewURL(it.SiteID, to.Target)
 	row := &it.Before
 	link.Type, link.ParentMd5, link.Depth, link.Priority = row.Type, row.ParentMd5, row.Depth, row.Priority
 	link.RequestDelay, link.ProcessingDelay, link.HTTPTimeout = row.RequestDelay, row.ProcessingDelay, row.HTTPTimeout

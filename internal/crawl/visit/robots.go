@@ -1,4 +1,4 @@
-package crawl
+package visit
 
 import (
 	"context"
@@ -16,10 +16,10 @@ import (
 	"hce/dc/robots"
 )
 
-// knownRules returns the rules of an origin that were fetched before, or nil. An error of its server is
+// KnownRules returns the rules of an origin that were fetched before, or nil. An error of its server is
 // no rule about links.
-func (r *environment) knownRules(origin string) *robots.Rules {
-	if a := r.robots.Known(origin, r.isValidRobots); a != nil && !a.Rules.Unavailable() {
+func (r *Environment) KnownRules(origin string) *robots.Rules {
+	if a := r.Robots.Known(origin, r.isValidRobots); a != nil && !a.Rules.Unavailable() {
 		return a.Rules
 	}
 	return nil
@@ -27,18 +27,18 @@ func (r *environment) knownRules(origin string) *robots.Rules {
 
 // isValidRobots reports whether an answer counts. Rules that were fetched for this batch stay valid until
 // it ends (docs/spec/steps.md 1 #11), except those of a server that is not available.
-func (r *environment) isValidRobots(a *robotscache.Answer) bool {
-	return !a.Asked.Before(r.start) && !a.Rules.Unavailable() || r.Now().Before(a.Ends)
+func (r *Environment) isValidRobots(a *robotscache.Answer) bool {
+	return !a.Asked.Before(r.Start) && !a.Rules.Unavailable() || r.Now().Before(a.Ends)
 }
 
 // checkRobots returns an error if robots.txt disallows target, and applies its Crawl-delay. An origin
 // that cannot be reached gets no further request in this batch. If its server answers with an error
 // or asks for patience, the item is put off (RFC 9309 2.3.1.4).
-func (v *visit) checkRobots(ctx context.Context, target string) error {
-	if !v.settings.Robots {
+func (v *Visit) checkRobots(ctx context.Context, target string) error {
+	if !v.Settings.Robots {
 		return nil
 	}
-	answer, err := v.robotsRules(ctx, target)
+	answer, err := v.RobotsRules(ctx, target)
 	if err != nil {
 		return err
 	}
@@ -46,71 +46,71 @@ func (v *visit) checkRobots(ctx context.Context, target string) error {
 	if rules.Unavailable() {
 		until = answer.Ends
 	}
-	if delay, ok := rules.Delay(v.settings.Agent); ok && delay > v.delay {
-		v.delay = delay
+	if delay, ok := rules.Delay(v.Settings.Agent); ok && delay > v.Delay {
+		v.Delay = delay
 	}
-	_, path := splitOrigin(target)
-	if ok, line := rules.Allowed(v.settings.Agent, path); !ok {
-		return refusal{bits: wire.ErrRobots, forbids: target, back: rules.Unavailable(), until: until, reason: "robots.txt forbids " + target + ": " + line}
+	_, path := SplitOrigin(target)
+	if ok, line := rules.Allowed(v.Settings.Agent, path); !ok {
+		return Refusal{Bits: wire.ErrRobots, Forbids: target, Back: rules.Unavailable(), Until: until, reason: "robots.txt forbids " + target + ": " + line}
 	}
 	return nil
 }
 
-// robotsRules returns the rules for target, and requests them if they are not known. The gate of its host
+// RobotsRules returns the rules for target, and requests them if they are not known. The gate of its host
 // knows the Crawl-delay before it opens for the page.
-func (v *visit) robotsRules(ctx context.Context, target string) (*robotscache.Answer, error) {
-	origin, _ := splitOrigin(target)
-	if kept := v.env.keptRobots(v.item, origin); kept != nil {
+func (v *Visit) RobotsRules(ctx context.Context, target string) (*robotscache.Answer, error) {
+	origin, _ := SplitOrigin(target)
+	if kept := v.Env.KeptRobots(v.Item, origin); kept != nil {
 		return &robotscache.Answer{Rules: kept}, nil
 	}
-	return v.env.robots.Get(origin, v.env.isValidRobots, func() (*robotscache.Answer, error) { return v.askRobots(ctx, origin, target) })
+	return v.Env.Robots.Get(origin, v.Env.isValidRobots, func() (*robotscache.Answer, error) { return v.askRobots(ctx, origin, target) })
 }
 
-func (v *visit) askRobots(ctx context.Context, origin, target string) (*robotscache.Answer, error) {
-	if reason, down := v.env.down.Load(origin); down {
+func (v *Visit) askRobots(ctx context.Context, origin, target string) (*robotscache.Answer, error) {
+	if reason, down := v.Env.down.Load(origin); down {
 		return nil, reason.(error)
 	}
 	if err := v.enterGates(ctx, target); err != nil {
 		return nil, err
 	}
-	r := v.newRequest(origin+"/robots.txt", cookies.Robots)
+	r := v.NewRequest(origin+"/robots.txt", cookies.Robots)
 	r.MaxRedirects, r.MaxBytes = robotscache.MaxRedirects, robotscache.MaxBytes
 	r.Allow = func(ctx context.Context, next *url.URL) error {
-		v.leaveAll()
+		v.LeaveAll()
 		return v.enterGates(ctx, next.String())
 	}
-	defer v.leaveAll()
-	response, err := v.sendRequest(v.env.running, r)
-	if cutOff(ctx, err) {
+	defer v.LeaveAll()
+	response, err := v.SendRequest(v.Env.Running, r)
+	if CutOff(ctx, err) {
 		return nil, err
 	}
-	a := robotscache.NewAnswer(response, err, v.env.Now(), v.env.Config.RobotsTTL)
+	a := robotscache.NewAnswer(response, err, v.Env.Now(), v.Env.Config.RobotsTTL)
 	if a.Err != nil {
 		if !proxyFailed(err) && !v.mayReturn(mostTries) { // otherwise another proxy or request may work
-			v.env.down.Store(origin, err)
+			v.Env.down.Store(origin, err)
 		}
 		return nil, err
 	}
 	if response != nil && a.Rules.Unavailable() {
 		v.robotsLater(&a.Ends, response)
 	}
-	if delay, ok := a.Rules.Delay(v.settings.Agent); ok && v.host == canonical.Host(target) {
+	if delay, ok := a.Rules.Delay(v.Settings.Agent); ok && v.host == canonical.Host(target) {
 		v.hold = max(v.hold, delay)
 	}
 	return a, nil
 }
 
-// keptRobots returns the rules of a file for ROBOTS_CACHE, {"robots.txt": {content: uses}}; the
+// KeptRobots returns the rules of a file for ROBOTS_CACHE, {"robots.txt": {content: uses}}; the
 // most used content counts. It returns nil if there is no file or the site does not enable it
 // (docs/spec/crawling.md 4.1).
-func (r *environment) keptRobots(it *item.Item, origin string) *robots.Rules {
+func (r *Environment) KeptRobots(it *item.Item, origin string) *robots.Rules {
 	if r.Config.RobotsDir == "" || !it.Settings.RobotsCache {
 		return nil
 	}
 	path := filepath.Join(r.Config.RobotsDir, statefile.Name(canonical.Host(origin)), statefile.Name(it.SiteID)+".json")
 	var kept map[string]map[string]prop.Int
 	if err := (statefile.Files{}).Read(path, &kept); err != nil {
-		r.log.Warn("cannot read robots.txt file of ROBOTS_CACHE", "file", path, "error", err)
+		r.Log.Warn("cannot read robots.txt file of ROBOTS_CACHE", "file", path, "error", err)
 		return nil
 	}
 	best, uses := "", prop.Int(-1)

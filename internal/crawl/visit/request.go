@@ -1,4 +1,4 @@
-package crawl
+package visit
 
 import (
 	"encoding/base64"
@@ -15,17 +15,17 @@ import (
 	"hce/dc/internal/web/linkrules"
 )
 
-// targetOf returns the URL that is requested for an item: its URL, the result of the site's
+// TargetOf returns the URL that is requested for an item: its URL, the result of the site's
 // template, or the service of EXTERNAL_URL. A URL that was stored percent-encoded as a whole is
 // decoded first (docs/spec/crawling.md 2.3, 4.9).
-func (r *environment) targetOf(it *item.Item) string {
+func (r *Environment) TargetOf(it *item.Item) string {
 	text := it.Row.URL
 	if lower := strings.ToLower(text[:min(len(text), 12)]); strings.HasPrefix(lower, "http%3a") || strings.HasPrefix(lower, "https%3a") {
 		if plain, err := url.PathUnescape(text); err == nil {
 			text = plain
 		}
 	}
-	if t := it.Settings.Templates[r.realTime()]; t.Text != "" {
+	if t := it.Settings.Templates[r.RealTime()]; t.Text != "" {
 		text = linkrules.Template(t.Text, text, t.Encode)
 	}
 	if it.Settings.External != "" {
@@ -34,29 +34,29 @@ func (r *environment) targetOf(it *item.Item) string {
 	return text
 }
 
-// newRequest returns the HTTP request for one URL of this visit.
-func (v *visit) newRequest(target string, stage cookies.Stage) fetch.Request {
+// NewRequest returns the HTTP request for one URL of this visit.
+func (v *Visit) NewRequest(target string, stage cookies.Stage) fetch.Request {
 	r := fetch.Request{
 		URL:            target,
 		Method:         http.MethodGet,
 		Header:         v.requestHeader(target),
-		Timeout:        clampMilliseconds(v.item.Row.HTTPTimeout),
-		ConnectTimeout: v.settings.ConnectTimeout,
-		MaxBytes:       v.env.Config.MaxResourceSize,
-		MaxRedirects:   v.settings.Redirects,
-		InsecureTLS:    v.settings.InsecureTLS,
-		LegacyTLS:      v.settings.LegacyTLS,
+		Timeout:        clampMilliseconds(v.Item.Row.HTTPTimeout),
+		ConnectTimeout: v.Settings.ConnectTimeout,
+		MaxBytes:       v.Env.Config.MaxResourceSize,
+		MaxRedirects:   v.Settings.Redirects,
+		InsecureTLS:    v.Settings.InsecureTLS,
+		LegacyTLS:      v.Settings.LegacyTLS,
 		Jar:            v.cookieJar(target, stage),
 		Allow:          v.checkRedirect,
 	}
-	if most := v.item.View.MaxResourceSize; most > 0 && (r.MaxBytes <= 0 || most < r.MaxBytes) {
+	if most := v.Item.View.MaxResourceSize; most > 0 && (r.MaxBytes <= 0 || most < r.MaxBytes) {
 		r.MaxBytes = most
 	}
 	if r.Timeout == 0 {
 		r.Timeout = fetch.DefaultTimeout
 	}
-	if !v.env.deadline.IsZero() {
-		if left := max(v.env.deadline.Sub(v.env.Now()), 0) + v.env.allowedOvertime(); left < r.Timeout {
+	if !v.Env.Deadline.IsZero() {
+		if left := max(v.Env.Deadline.Sub(v.Env.Now()), 0) + v.Env.allowedOvertime(); left < r.Timeout {
 			r.Timeout, v.cut = left, true
 		}
 	}
@@ -66,13 +66,13 @@ func (v *visit) newRequest(target string, stage cookies.Stage) fetch.Request {
 	return r
 }
 
-// pageRequest returns the request for the page itself, with Referer and form fields.
-func (v *visit) pageRequest(target string) fetch.Request {
-	r := v.newRequest(target, v.cookieStage())
+// PageRequest returns the request for the page itself, with Referer and form fields.
+func (v *Visit) PageRequest(target string) fetch.Request {
+	r := v.NewRequest(target, v.cookieStage())
 	v.setReferer(r.Header, target)
-	if strings.EqualFold(v.item.Row.HTTPMethod, "post") {
+	if strings.EqualFold(v.Item.Row.HTTPMethod, "post") {
 		fields := url.Values{}
-		for name, value := range v.settings.Form {
+		for name, value := range v.Settings.Form {
 			fields.Set(name, value)
 		}
 		r.Method, r.Body = http.MethodPost, []byte(fields.Encode())
@@ -81,52 +81,52 @@ func (v *visit) pageRequest(target string) fetch.Request {
 }
 
 // cookieStage returns the stage of HTTP_COOKIE that the item's request belongs to.
-func (v *visit) cookieStage() cookies.Stage {
-	if v.settings.IsFeedSite() {
+func (v *Visit) cookieStage() cookies.Stage {
+	if v.Settings.IsFeedSite() {
 		return cookies.Feed
 	}
 	return cookies.Page
 }
 
 // requestHeader returns the default headers, overridden by the site's headers.
-func (v *visit) requestHeader(target string) http.Header {
+func (v *Visit) requestHeader(target string) http.Header {
 	h := http.Header{}
 	host := canonical.Host(target)
-	for _, x := range v.env.rotator.Headers(v.env.Config.Headers, "", host) {
+	for _, x := range v.Env.Rotator.Headers(v.Env.Config.Headers, "", host) {
 		h.Set(x.Name, x.Value)
 	}
-	for _, x := range v.env.rotator.Headers(v.settings.Headers, v.item.SiteID, host) {
+	for _, x := range v.Env.Rotator.Headers(v.Settings.Headers, v.Item.SiteID, host) {
 		h.Set(x.Name, x.Value)
 	}
-	if v.settings.User != "" && v.settings.Password != "" && v.isHome(target) {
-		h.Set("Authorization", basicAuth(v.settings.User, v.settings.Password))
+	if v.Settings.User != "" && v.Settings.Password != "" && v.isHome(target) {
+		h.Set("Authorization", basicAuth(v.Settings.User, v.Settings.Password))
 	}
 	return h
 }
 
 // isHome reports whether target has the host of the item's own request and a scheme that is at
 // least as safe. Only such a target gets the site's password.
-func (v *visit) isHome(target string) bool {
-	home, there := v.item.Target, target
+func (v *Visit) isHome(target string) bool {
+	home, there := v.Item.Target, target
 	return canonical.Host(there) == canonical.Host(home) && (strings.HasPrefix(there, "https:") || !strings.HasPrefix(home, "https:"))
 }
 
 // setReferer sets the Referer that the site configures, unless its headers contain one
 // (docs/spec/crawling.md 4.7).
-func (v *visit) setReferer(h http.Header, target string) {
+func (v *Visit) setReferer(h http.Header, target string) {
 	if h.Get("Referer") != "" {
 		return
 	}
 	from := ""
-	switch v.settings.Referer {
+	switch v.Settings.Referer {
 	case settings.RefererSelf:
 		from = target
 	case settings.RefererHost:
-		if origin, _ := splitOrigin(target); origin != "" {
+		if origin, _ := SplitOrigin(target); origin != "" {
 			from = origin + "/"
 		}
 	case settings.RefererParent:
-		if from = v.item.ParentURL; from == "" {
+		if from = v.Item.ParentURL; from == "" {
 			from = target
 		}
 	}
@@ -137,12 +137,12 @@ func (v *visit) setReferer(h http.Header, target string) {
 }
 
 // cookieJar returns the site's cookies for requests of one stage.
-func (v *visit) cookieJar(target string, stage cookies.Stage) fetch.Jar {
+func (v *Visit) cookieJar(target string, stage cookies.Stage) fetch.Jar {
 	home, err := canonical.Net(target)
 	if err != nil {
 		home = &url.URL{}
 	}
-	return &siteJar{jar: v.env.jars.Site(v.item.SiteID), property: v.settings.Cookie, home: home, stage: stage, now: v.env.Now}
+	return &siteJar{jar: v.Env.Jars.Site(v.Item.SiteID), property: v.Settings.Cookie, home: home, stage: stage, now: v.Env.Now}
 }
 
 // siteJar is the jar of a site for one stage. Cookies of the property go to the first host

@@ -1,4 +1,4 @@
-package crawl
+package visit
 
 import (
 	"bytes"
@@ -21,35 +21,35 @@ import (
 // followRefreshes sends a request and follows the meta refreshes of its pages, at most HTML_REDIRECTS_MAX
 // of them; one more is an error with bit 18. A page that reloads itself is not followed. A
 // maximum below 1 turns refreshes off (docs/spec/crawling.md 4.4, F14, F15).
-func (v *visit) followRefreshes(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
+func (v *Visit) followRefreshes(ctx context.Context, r fetch.Request) (*fetch.Response, error) {
 	target := r.URL
 	met := map[string]bool{}
 	var before []fetch.Hop
 	for count := 0; ; count++ {
-		response, err := v.sendRequest(ctx, r)
+		response, err := v.SendRequest(ctx, r)
 		if err != nil {
 			return nil, err
 		}
 		response.Redirects = append(before, response.Redirects...)
 		next := ""
-		if v.settings.HTMLRedirects > 0 {
+		if v.Settings.HTMLRedirects > 0 {
 			next = v.refreshTarget(response)
 		}
 		met[target] = true
 		if next == "" || met[next] {
 			return response, nil
 		}
-		if count >= v.settings.HTMLRedirects {
-			return nil, refusal{bits: wire.ErrMaxHTMLRedirects, reason: "more meta refreshes than HTML_REDIRECTS_MAX; the next leads to " + next}
+		if count >= v.Settings.HTMLRedirects {
+			return nil, Refusal{Bits: wire.ErrMaxHTMLRedirects, reason: "more meta refreshes than HTML_REDIRECTS_MAX; the next leads to " + next}
 		}
 		u, err := canonical.Net(next)
 		if err != nil {
-			return nil, refusal{bits: wire.ErrBadRedirection, reason: err.Error()}
+			return nil, Refusal{Bits: wire.ErrBadRedirection, reason: err.Error()}
 		}
 		refreshing := exchangeOf(response)
 		response.Body = nil // returns its memory
 		err = v.checkRedirect(ctx, u)
-		if away, ok := errors.AsType[otherNode](err); ok {
+		if away, ok := errors.AsType[OtherNode](err); ok {
 			away.code = response.Code
 			return nil, away
 		}
@@ -57,7 +57,7 @@ func (v *visit) followRefreshes(ctx context.Context, r fetch.Request) (*fetch.Re
 			return nil, err
 		}
 		before = append(response.Redirects, fetch.Hop{URL: response.FinalURL, Code: response.Code, Exchange: refreshing})
-		target, r = next, v.newRequest(next, v.cookieStage())
+		target, r = next, v.NewRequest(next, v.cookieStage())
 		v.setReferer(r.Header, response.FinalURL)
 	}
 }
@@ -69,22 +69,22 @@ const longestRefresh = 5
 // refreshTarget returns the absolute target of a page's meta refresh, or "" if the page has none,
 // reloads itself, or has a content of its own: the refresh comes after more than longestRefresh
 // seconds, or only without scripts.
-func (v *visit) refreshTarget(response *fetch.Response) string {
-	if !content.IsHTML(content.Sniff(declaredType(response.Header), response.Body)) || response.Code >= http.StatusBadRequest || !mentionsRefresh(response.Body) {
+func (v *Visit) refreshTarget(response *fetch.Response) string {
+	if !content.IsHTML(content.Sniff(DeclaredType(response.Header), response.Body)) || response.Code >= http.StatusBadRequest || !mentionsRefresh(response.Body) {
 		return ""
 	}
-	text, name, _ := charset.Decode(response.Body, declaredType(response.Header)) // an error is a warning: the text is usable
+	text, name, _ := charset.Decode(response.Body, DeclaredType(response.Header)) // an error is a warning: the text is usable
 	page := links.HTML(text, 1)
 	if page.Refresh == "" || page.RefreshDelay > longestRefresh || page.RefreshInert && links.HasText(response.Body) {
 		return ""
 	}
 	base := response.FinalURL
 	if page.Base != "" {
-		if b, err := v.settings.Schemes.Resolve(base, page.Base); err == nil {
+		if b, err := v.Settings.Schemes.Resolve(base, page.Base); err == nil {
 			base = b
 		}
 	}
-	next, err := v.settings.Schemes.Resolve(base, charset.EncodeQuery(page.Refresh, name))
+	next, err := v.Settings.Schemes.Resolve(base, charset.EncodeQuery(page.Refresh, name))
 	if err != nil {
 		return ""
 	}
