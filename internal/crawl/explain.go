@@ -171,7 +171,7 @@ func (j *Job) explainURL(ctx context.Context, raw, siteID string, depth int64, f
 	}
 	r, ctx := j.newRun(ctx, wire.Batch{CrawlerType: wire.CrawlNormal, DBMode: wire.DBRead}, j.Log)
 	defer r.Cancel()
-	r.reader.last, r.Dry, r.Rotator, r.Place = true, true, j.Rotator.Unsaved(), place
+	r.reader.Last, r.Dry, r.Rotator, r.Place = true, true, j.Rotator.Unsaved(), place
 	site, it, err := r.explainItem(ctx, e, stored)
 	if err != nil {
 		return nil, fmt.Errorf("explain %s: %w", raw, err)

@@ -10,6 +10,7 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/item"
+	"hce/dc/internal/crawl/reader"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/wire"
@@ -76,7 +77,7 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit.Visit, it *item.Item) 
 	if err != nil {
 		return f
 	}
-	out := r.reader.readOutcome(ctx, page{Item: it, Answer: a})
+	out := r.reader.ReadOutcome(ctx, reader.Page{Item: it, Answer: a})
 	f.ErrorNames, f.ContentType, f.Charset = it.Row.ErrorMask.Names(), it.Row.ContentType, it.Row.Charset
 	f.Robots, f.Until, f.Canonical = robotsOf(&it.Row), it.Row.UnavailableAfter, it.Row.Canonical
 	f.LinksI, f.LinksE = it.Row.LinksI, it.Row.LinksE

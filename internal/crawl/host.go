@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/item"
+	"hce/dc/internal/crawl/reader"
 	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/wire"
@@ -265,9 +266,9 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item.Item) {
 			r.saves <- it.UncrawledOutcome(0, wire.DateOf(r.Now()))
 			return
 		}
-		r.saves <- r.reader.readOutcome(ctx, page{Item: it, Answer: a})
+		r.saves <- r.reader.ReadOutcome(ctx, reader.Page{Item: it, Answer: a})
 	default:
-		r.pages <- page{Item: it, Answer: a}
+		r.pages <- reader.Page{Item: it, Answer: a}
 	}
 }
 
@@ -282,7 +283,7 @@ func (r *batchRun) recordFailed(it *item.Item, message string, bits wire.ErrorMa
 // toProbing moves a page whose links need requests to the budget of such pages. It reports
 // whether there was room.
 func (r *batchRun) toProbing(it *item.Item, size int64) bool {
-	probing := r.probing.OpenAccount((1 + budget.TextGrowth) * smallPage)
+	probing := r.probing.OpenAccount((1 + budget.TextGrowth) * reader.SmallPage)
 	if !probing.TryGrow((1 + budget.TextGrowth) * size) {
 		return false
 	}

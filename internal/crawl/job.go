@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/crawl/item"
+	"hce/dc/internal/crawl/reader"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/slots"
@@ -53,7 +54,7 @@ type Data interface {
 	Rows(ctx context.Context, site string, md5s []string) (map[string]wire.URL, error)
 	URLTexts(ctx context.Context, site string, md5s []string) (map[string]string, error)
 	// PageData is what the reader of pages asks.
-	PageData
+	reader.Data
 
 	// ProxyTable has the stored proxies of sites.
 	visit.ProxyTable
@@ -104,9 +105,9 @@ type batchRun struct {
 	// bodies of the environment, but not the reverse. Pages whose links need requests use probing, for
 	// which no goroutine waits.
 	texts, probing *budget.Budget
-	pages          chan page          // of this pass: fetched, not yet read
+	pages          chan reader.Page   // of this pass: fetched, not yet read
 	saves          chan *item.Outcome // of this pass: read, not yet saved
-	reader         *pageReader
+	reader         *reader.Reader
 	flow           *flow                        // nil: the batch does not select URLs while it fetches
 	failed         func(site string, err error) // is told why a request failed or was put off; may be nil
 }
@@ -138,7 +139,7 @@ func (j *Job) newRun(ctx context.Context, batch wire.Batch, log *slog.Logger) (*
 	}
 	return &batchRun{
 		planner: newPlanner(env, j.Data, j.Scratch),
-		reader:  &pageReader{env: env, Data: j.Data},
+		reader:  &reader.Reader{Env: env, Data: j.Data},
 		failed:  j.Failed,
 		texts:   texts, probing: probing,
 	}, ctx

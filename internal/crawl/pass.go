@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"hce/dc/internal/crawl/item"
+	"hce/dc/internal/crawl/reader"
 	"hce/dc/internal/wire"
 )
 
@@ -24,7 +25,7 @@ func (r *batchRun) runPasses(ctx context.Context) ([]wire.BatchItem, error) {
 		next, r.cut = next[:most], true
 	}
 	for pass := int64(1); ; pass++ {
-		r.reader.last = pass >= r.Batch.MaxIterations
+		r.reader.Last = pass >= r.Batch.MaxIterations
 		// A selected row has to be taken before it can be handed back, even if the task is told
 		// to stop.
 		work, err := r.planBatch(context.WithoutCancel(ctx), next)
@@ -33,13 +34,13 @@ func (r *batchRun) runPasses(ctx context.Context) ([]wire.BatchItem, error) {
 		}
 		for _, it := range work {
 			it.Single = pass > 1
-			it.ChainOf = r.reader.chains.firstOf(it.Key())
+			it.ChainOf = r.reader.FirstOfChain(it.Key())
 		}
 		all = append(all, work...)
 		if err := r.runPass(ctx, work); err != nil {
 			return nil, err
 		}
-		if r.reader.last || r.IsOver(ctx) {
+		if r.reader.Last || r.IsOver(ctx) {
 			break
 		}
 		if next, err = r.nextPassItems(context.WithoutCancel(ctx), all, work); err != nil {
@@ -49,7 +50,7 @@ func (r *batchRun) runPasses(ctx context.Context) ([]wire.BatchItem, error) {
 			break
 		}
 	}
-	if err := r.keepResults(context.WithoutCancel(ctx), r.reader.listChains(all, r.Now())); err != nil {
+	if err := r.keepResults(context.WithoutCancel(ctx), r.reader.ListChains(all, r.Now())); err != nil {
 		return nil, fmt.Errorf("store the lists of chains: %w", err)
 	}
 	return r.answerItems(all), nil
@@ -61,14 +62,14 @@ func (r *batchRun) runPasses(ctx context.Context) ([]wire.BatchItem, error) {
 // The stages bound the memory: a body belongs to a running request, to a reader or its
 // queue, or to the chunk that is saved next. The budgets of the run bound all of them.
 func (r *batchRun) runPass(ctx context.Context, work []*item.Item) error {
-	r.pages = make(chan page, runtime.GOMAXPROCS(0))
+	r.pages = make(chan reader.Page, runtime.GOMAXPROCS(0))
 	r.saves = make(chan *item.Outcome, 2*runtime.GOMAXPROCS(0))
 	var reading, saving sync.WaitGroup
 	saving.Go(func() { r.saveOutcomes(context.WithoutCancel(ctx)) })
 	for range runtime.GOMAXPROCS(0) {
 		reading.Go(func() {
 			for p := range r.pages {
-				r.saves <- r.reader.readOutcome(ctx, p)
+				r.saves <- r.reader.ReadOutcome(ctx, p)
 			}
 		})
 	}

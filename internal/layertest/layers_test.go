@@ -170,6 +170,7 @@ var arrows = map[string][]string{
 	"crawl/politeclient":   {"crawl/fetch", "crawl/hostgate", "crawl/robotscache"},
 	"crawl/proxypool":      {"crawl/statefile"},
 	"crawl/quota":          {"crawl/statefile"},
+	"crawl/reader":         {"crawl/budget", "crawl/cookies", "crawl/fetch", "crawl/item", "crawl/settings", "crawl/visit"},
 	"crawl/robotscache":    {"crawl/fetch"},
 	"crawl/settings":       {"crawl/browser", "crawl/cookies", "crawl/headerrotation", "crawl/proxypool", "crawl/quota", "crawl/retry"},
 	"crawl/visit":          {"crawl/browser", "crawl/budget", "crawl/cookies", "crawl/fetch", "crawl/headerrotation", "crawl/hostgate", "crawl/item", "crawl/proxypool", "crawl/retry", "crawl/robotscache", "crawl/settings", "crawl/slots", "crawl/statefile"},
@@ -318,7 +319,7 @@ var libraries = map[string][]string{
 	"golang.org/x/image":                 {"process/media"},
 	"golang.org/x/text/encoding":         {"web/charset"},
 	"database/sql":                       {"archive/catalog", "storage", "storage/keyvalue", "storage/legacyimport", "storage/sqldb", "storage/sqlstore/contents"},
-	"net/http":                           {"archive/client", "archive/protocol", "archive/server", "cli/extraction", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/fetch", "crawl/politeclient", "crawl/robotscache", "crawl/visit", "daemon/status", "places", "search/frontend", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
+	"net/http":                           {"archive/client", "archive/protocol", "archive/server", "cli/extraction", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/fetch", "crawl/politeclient", "crawl/reader", "crawl/robotscache", "crawl/visit", "daemon/status", "places", "search/frontend", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
 	"os/exec":                            {"archive/filter", "archive/repository", "childprocess", "cli/daemonprogram", "cli/node", "crawl/browser", "daemon/executor", "process", "pseudoterminal"},
 }
 

@@ -1,4 +1,4 @@
-package crawl
+package reader
 
 import (
 	"strings"
@@ -40,7 +40,7 @@ func (c *collection) continueChain(target string) {
 		return
 	}
 	c.out.Result.Links = append(c.out.Result.Links, wire.Link{URL: row, Chain: true})
-	if c.last {
+	if c.Last {
 		return
 	}
 	number := c.chains.joinChain(first, it.Key(), row.URLMd5, c.page.fileTime(c.now), it.Row.ChainID)
@@ -116,9 +116,12 @@ func (c *chains) crawledParts(first item.Key, crawled map[item.Key]bool) []strin
 	return list
 }
 
-// listChains returns the results that store the lists of the chains with their first pages, and release the rows of
+// FirstOfChain returns the first page of the chain that contains a part.
+func (r *Reader) FirstOfChain(part item.Key) item.Key { return r.chains.firstOf(part) }
+
+// ListChains returns the results that store the lists of the chains with their first pages, and release the rows of
 // those.
-func (r *pageReader) listChains(all []*item.Item, now time.Time) []wire.SiteFetched {
+func (r *Reader) ListChains(all []*item.Item, now time.Time) []wire.SiteFetched {
 	crawled := map[item.Key]bool{}
 	for _, it := range all {
 		if it.Begun && !it.Empty {

@@ -1,4 +1,4 @@
-package crawl
+package reader
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 
 // addExchange adds response headers, request and cookies as files, as the site configures
 // (docs/spec/steps.md 1 #19, #20).
-func (r *pageReader) addExchange(out *item.Outcome, p page) {
+func (r *Reader) addExchange(out *item.Outcome, p Page) {
 	if p.Settings.StoreHeaders {
 		var first string
 		if p.Code/100 == 2 { // what the server sent with a page, for archives

@@ -1,4 +1,4 @@
-package crawl
+package reader
 
 import (
 	"testing"
@@ -26,7 +26,7 @@ func TestFeedDate(t *testing.T) {
 		{"a recrawl: PDate is the time of processing", wire.URL{Crawled: 1, PDate: fetch, LastModified: feed, TcDate: fetch, UDate: fetch}, pdate.Default, ""},
 		{"a recrawl: the header Date may be a source", wire.URL{Crawled: 1, PDate: feed, LastModified: fetch}, pdate.Masks{Sources: 4}, ""},
 	} {
-		p := page{Item: &item.Item{Before: tt.row, Settings: &settings.Settings{}}}
+		p := Page{Item: &item.Item{Before: tt.row, Settings: &settings.Settings{}}}
 		p.Settings.Dates = tt.masks
 		if got := p.feedDate(); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)

@@ -1,4 +1,4 @@
-package crawl
+package reader
 
 import (
 	"cmp"
@@ -21,15 +21,15 @@ import (
 
 // offerSitemaps creates rows for the sitemaps that robots.txt or the site names, or that was found
 // at its default place, when the page is a root. Filters do not apply to them.
-func (r *pageReader) offerSitemaps(out *item.Outcome, p page, now time.Time) {
+func (r *Reader) offerSitemaps(out *item.Outcome, p Page, now time.Time) {
 	if !p.Item.Row.Root() || p.Item.Single {
 		return
 	}
 	named := p.Settings.Sitemaps
 	if origin, _ := visit.SplitOrigin(p.FinalURL); p.Settings.RobotsSitemaps && p.Settings.Robots {
-		rules := r.env.KnownRules(origin)
+		rules := r.Env.KnownRules(origin)
 		if rules == nil {
-			rules = r.env.KeptRobots(p.Item, origin)
+			rules = r.Env.KeptRobots(p.Item, origin)
 		}
 		if rules != nil {
 			for _, text := range rules.Sitemaps() {
@@ -46,7 +46,7 @@ func (r *pageReader) offerSitemaps(out *item.Outcome, p page, now time.Time) {
 }
 
 // addSitemapRows creates rows for sitemaps. A link or row with the same URL becomes a sitemap.
-func (r *pageReader) addSitemapRows(out *item.Outcome, p page, urls []string, now time.Time) {
+func (r *Reader) addSitemapRows(out *item.Outcome, p Page, urls []string, now time.Time) {
 	if len(urls) == 0 {
 		return
 	}
@@ -59,7 +59,7 @@ func (r *pageReader) addSitemapRows(out *item.Outcome, p page, urls []string, no
 	for _, target := range urls {
 		key := wire.SumOfURL(target)
 		row.URL, row.URLMd5 = target, hex.EncodeToString(key[:])
-		r.seen.addLink(p.SiteID, key)
+		r.seen.Add(p.SiteID, key)
 		i, there := at[row.URLMd5]
 		if !there {
 			i = len(out.Result.Links)
@@ -77,14 +77,14 @@ func (r *pageReader) addSitemapRows(out *item.Outcome, p page, urls []string, no
 // gatherSitemap creates rows for the entries of a sitemap, by the rules of links. An entry
 // brings its date and its priority (0 to 100, added to the priority of the sitemap's row).
 // Entries of an index become sitemaps.
-func (r *pageReader) gatherSitemap(out *item.Outcome, p page, now time.Time) {
+func (r *Reader) gatherSitemap(out *item.Outcome, p Page, now time.Time) {
 	p.Item.Row.ContentType = item.SitemapType
 	list, err := sitemap.Parse(p.Body, sitemap.Options{
-		MaxBytes: r.env.Config.MaxResourceSize, ContentType: visit.DeclaredType(p.Header), URL: p.Item.Base,
+		MaxBytes: r.Env.Config.MaxResourceSize, ContentType: visit.DeclaredType(p.Header), URL: p.Item.Base,
 	})
 	switch {
 	case errors.Is(err, sitemap.ErrFeed):
-		parsed, err := feed.Parse(p.Body, feed.Options{ContentType: visit.DeclaredType(p.Header), MaxItems: r.env.Config.MaxLinks})
+		parsed, err := feed.Parse(p.Body, feed.Options{ContentType: visit.DeclaredType(p.Header), MaxItems: r.Env.Config.MaxLinks})
 		if err == nil {
 			list.Cut = parsed.Cut
 			for _, e := range parsed.Items {
@@ -92,7 +92,7 @@ func (r *pageReader) gatherSitemap(out *item.Outcome, p page, now time.Time) {
 			}
 		}
 	case err != nil:
-		r.env.Log.Info("not a sitemap", "site", p.SiteID, "url", p.Row.URL)
+		r.Env.Log.Info("not a sitemap", "site", p.SiteID, "url", p.Row.URL)
 		out.Bits |= wire.ErrUnsupportedType
 		return
 	}

@@ -1,4 +1,4 @@
-package crawl
+package reader
 
 import (
 	"context"
@@ -27,8 +27,8 @@ type trapWatch struct {
 }
 
 // trapsOf returns the watch of the item's site; nil if the site does not want one (TRAPS).
-func (r *pageReader) trapsOf(it *item.Item) *trapWatch {
-	if !it.Settings.Traps || !r.env.MayWrite() && !r.env.Dry {
+func (r *Reader) trapsOf(it *item.Item) *trapWatch {
+	if !it.Settings.Traps || !r.Env.MayWrite() && !r.Env.Dry {
 		return nil
 	}
 	found, _ := r.traps.LoadOrStore(it.SiteID, &trapWatch{watch: trap.New(), verdicts: map[string]bool{}})
@@ -37,7 +37,7 @@ func (r *pageReader) trapsOf(it *item.Item) *trapWatch {
 }
 
 // watchTraps takes a fetched page into account.
-func (r *pageReader) watchTraps(ctx context.Context, p page, text []byte, kind, md5 string) {
+func (r *Reader) watchTraps(ctx context.Context, p Page, text []byte, kind, md5 string) {
 	w := r.trapsOf(p.Item)
 	if w == nil || p.Before.Type == wire.TypeFetched {
 		return
@@ -56,15 +56,15 @@ func (r *pageReader) watchTraps(ctx context.Context, p page, text []byte, kind, 
 	if w.watch.Wants(one.URL) && w.watch.Add(one) {
 		clear(w.verdicts)
 		f := w.watch.Newest()
-		r.env.Log.Info("found a trap: asks for its URLs last", "site", p.SiteID, "url", one.URL, "kind", f.Kind, "rule", f.Rule)
+		r.Env.Log.Info("found a trap: asks for its URLs last", "site", p.SiteID, "url", one.URL, "kind", f.Kind, "rule", f.Rule)
 	}
 }
 
 // learnTraps reads the traps that earlier batches have found.
-func (r *pageReader) learnTraps(ctx context.Context, w *trapWatch, site string) {
+func (r *Reader) learnTraps(ctx context.Context, w *trapWatch, site string) {
 	urls, err := r.Data.LateURLs(ctx, site, mostLearned)
 	if err != nil && !item.IsSiteGone(err) {
-		r.env.Log.Warn("cannot read the traps of a site", "site", site, "error", err)
+		r.Env.Log.Warn("cannot read the traps of a site", "site", site, "error", err)
 	}
 	w.watch.Learn(slices.Collect(maps.Values(urls)))
 	clear(w.verdicts)
@@ -98,7 +98,7 @@ func (w *trapWatch) findTrapLinks(links []wire.Link) []bool {
 
 // postponeTraps lets links that belong to traps follow the others: behind them in the list, if a limit cuts it, and with
 // the lowest priority. The others get at least 1.
-func (r *pageReader) postponeTraps(it *item.Item, links []wire.Link) {
+func (r *Reader) postponeTraps(it *item.Item, links []wire.Link) {
 	late := r.trapsOf(it).findTrapLinks(links)
 	if late == nil {
 		return

@@ -1,4 +1,4 @@
-package crawl
+package reader
 
 import (
 	"context"
@@ -28,15 +28,15 @@ func (c *collection) probeLinks(ctx context.Context, list []wire.Link) []wire.Li
 	types := make([]string, len(list))
 	if set.NeedsProbes() {
 		kept, keptTypes := list[:0:0], types[:0:0]
-		began := c.env.Now()
+		began := c.Env.Now()
 		for i, l := range list {
 			resolved, kind, ok, err := c.askLink(ctx, l)
-			if err != nil && (ctx.Err() != nil || c.env.Now().Sub(began) < c.env.Deadline.Sub(c.env.Start)/2) {
+			if err != nil && (ctx.Err() != nil || c.Env.Now().Sub(began) < c.Env.Deadline.Sub(c.Env.Start)/2) {
 				c.page.CutOff = true
 				return nil
 			}
 			if err != nil {
-				c.env.Log.Warn("no time left to request the links of the page; the rest is kept unresolved",
+				c.Env.Log.Warn("no time left to request the links of the page; the rest is kept unresolved",
 					"site", c.page.SiteID, "url", c.page.Row.URL, "requested", i, "links", len(list))
 				kept, keptTypes = append(kept, list[i:]...), append(keptTypes, types[i:]...)
 				break
@@ -64,17 +64,17 @@ func (c *collection) probeLinks(ctx context.Context, list []wire.Link) []wire.Li
 // is empty. An error means that the batch ended first.
 func (c *collection) askLink(ctx context.Context, l wire.Link) (resolved wire.Link, kind string, ok bool, err error) {
 	set := c.page.Settings
-	if c.env.IsOver(ctx) {
+	if c.Env.IsOver(ctx) {
 		return l, "", false, budget.ErrNoTime
 	}
 	how := set.Resolver.For(l.URL.URL)
 	if how == nil && !set.AutoDetect.HeadsLinks() && !set.URLLimits.NeedsContentTypes() {
 		return l, "", true, nil
 	}
-	if !c.env.OwnsURL(l.URL.URL) {
+	if !c.Env.OwnsURL(l.URL.URL) {
 		return l, "", true, nil // its node requests it
 	}
-	v := c.env.NewVisit(c.page.Item)
+	v := c.Env.NewVisit(c.page.Item)
 	v.Admitted = true // the page is half read: wait for the host, however long
 	defer v.LeaveAll()
 	target := l.URL.URL

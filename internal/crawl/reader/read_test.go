@@ -1,4 +1,4 @@
-package crawl
+package reader
 
 import (
 	"log/slog"
@@ -19,15 +19,15 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// reader returns a batch without servers, for the page stage only.
-func reader(t testing.TB) (*pageReader, *item.Item) {
+// newReader returns a batch without servers, for the page stage only.
+func newReader(t testing.TB) (*Reader, *item.Item) {
 	t.Helper()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	r := &pageReader{env: &visit.Environment{
+	r := &Reader{Env: &visit.Environment{
 		Config: settings.Config{MaxLinks: 500, RobotsAgent: "HCE-DC"}, Now: func() time.Time { return now },
 		Log: slog.New(slog.DiscardHandler), Robots: &robotscache.Cache{},
 	}}
-	_, _ = r.env.Robots.Get("http://page.test", func(*robotscache.Answer) bool { return true }, func() (*robotscache.Answer, error) {
+	_, _ = r.Env.Robots.Get("http://page.test", func(*robotscache.Answer) bool { return true }, func() (*robotscache.Answer, error) {
 		return robotscache.NewAnswer(&fetch.Response{Code: 200, Body: []byte("User-agent: *\nDisallow: /closed")}, nil, now, time.Hour), nil
 	})
 	site := &item.SiteView{Site: wire.Site{ID: "s", MaxURLsFromPage: 200}}
@@ -35,7 +35,7 @@ func reader(t testing.TB) (*pageReader, *item.Item) {
 	site.FilterSet, problems = filter.Compile([]filter.Rule{
 		{Pattern: "(.*)", Stage: filter.StageAll, Action: 1, State: 1}, {Pattern: `\.exe$`, Stage: filter.StageLinks, Action: -1, State: 1},
 	})
-	set, errs := settings.Read(&site.Site, nil, r.env.Config)
+	set, errs := settings.Read(&site.Site, nil, r.Env.Config)
 	if len(problems)+len(errs) > 0 {
 		t.Fatal(problems, errs)
 	}
@@ -46,8 +46,8 @@ func reader(t testing.TB) (*pageReader, *item.Item) {
 
 // TestPanicIsTheItemsOwn: a page that breaks a parser gets bit 12 and does not affect others.
 func TestPanicIsTheItemsOwn(t *testing.T) {
-	r, it := reader(t)
-	out := r.readOutcome(t.Context(), page{Item: it}) // without a response
+	r, it := newReader(t)
+	out := r.ReadOutcome(t.Context(), Page{Item: it}) // without a response
 	if it.Row.ErrorMask != wire.ErrHTMLParse || it.Row.State != wire.URLError || !it.Empty || out.Result.URLMd5 != it.URLID || out.Result.Set["Status"] != int64(wire.StatusCrawled) {
 		t.Errorf("%v %+v", it.Row.ErrorMask.Names(), out.Result)
 	}
@@ -69,12 +69,12 @@ func FuzzPage(f *testing.F) {
 		f.Add(seed.kind, []byte(seed.body))
 	}
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
-		r, it := reader(t)
+		r, it := newReader(t)
 		resp := &fetch.Response{
-			FinalURL: "http://page.test/dir/final#part", Code: 200, Body: body, Started: r.env.Now(), Total: time.Millisecond,
+			FinalURL: "http://page.test/dir/final#part", Code: 200, Body: body, Started: r.Env.Now(), Total: time.Millisecond,
 			Header: http.Header{"Content-Type": {kind}, "Etag": {kind}, "Set-Cookie": {kind}}, RequestLine: "GET / HTTP/1.1",
 		}
-		out := r.readOutcome(t.Context(), page{Item: it, Answer: &visit.Answer{Response: resp}})
+		out := r.ReadOutcome(t.Context(), Page{Item: it, Answer: &visit.Answer{Response: resp}})
 		u := it.Row
 		if u.ErrorMask&wire.ErrHTMLParse != 0 {
 			t.Fatal("the page panicked")
@@ -130,15 +130,4 @@ func FuzzPage(f *testing.F) {
 			t.Fatalf("%d bytes of %d", out.Bytes, size)
 		}
 	})
-}
-
-// Links are remembered by site.
-func TestLinksSeen(t *testing.T) {
-	var seen seenLinks
-	key := [16]byte{1}
-	before := seen.hasLink("s", key)
-	seen.addLink("s", key)
-	if before || !seen.hasLink("s", key) || seen.hasLink("t", key) || seen.hasLink("s", [16]byte{2}) {
-		t.Error("a link is new once for each site")
-	}
 }

@@ -1,4 +1,4 @@
-package crawl
+package reader
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // (docs/spec/crawling.md 5.10). With FEED_PARSER they are crawled already: the entry is
 // their content. With RSS they are crawled in the next pass, or later. done is false if the
 // page is not a feed. stored reports whether the feed itself has to be stored.
-func (r *pageReader) gatherFeed(ctx context.Context, out *item.Outcome, p page, text []byte, kind string, now time.Time) (done, stored bool) {
+func (r *Reader) gatherFeed(ctx context.Context, out *item.Outcome, p Page, text []byte, kind string, now time.Time) (done, stored bool) {
 	parsed, err := feed.Parse(text, feed.Options{
 		ContentType: visit.DeclaredType(p.Header), Standard: p.Settings.StandardFeeds, ZeroItem: p.Settings.FeedAsEntry,
 	})
@@ -67,18 +67,18 @@ func (r *pageReader) gatherFeed(ctx context.Context, out *item.Outcome, p page, 
 
 // passesDateFilter checks the date of an entry against the site's SQL filters with %PDATE%
 // (docs/spec/crawling.md 5.6).
-func (r *pageReader) passesDateFilter(ctx context.Context, p page, e feed.Entry) bool {
+func (r *Reader) passesDateFilter(ctx context.Context, p Page, e feed.Entry) bool {
 	if e.Date.IsZero() {
 		return true
 	}
-	env := filter.Env{Now: r.env.Now(), Depth: int(p.Row.Depth), SQL: r.rowCondition(ctx, p, string(wire.DateOf(e.Date)))}
+	env := filter.Env{Now: r.Env.Now(), Depth: int(p.Row.Depth), SQL: r.rowCondition(ctx, p, string(wire.DateOf(e.Date)))}
 	return p.View.FilterSet.AcceptSQL(filter.StageLinks, env)
 }
 
 // keepEntries completes the rows of entries as PROCESSOR_NAME says. A known entry is not
 // crawled again; with FEED_PARSER it gets the content of the feed if that has changed.
-func (r *pageReader) keepEntries(ctx context.Context, out *item.Outcome, p page, entries map[string]feed.Entry, now time.Time) {
-	iterates := p.Settings.Processor == settings.RSS && !r.last
+func (r *Reader) keepEntries(ctx context.Context, out *item.Outcome, p Page, entries map[string]feed.Entry, now time.Time) {
+	iterates := p.Settings.Processor == settings.RSS && !r.Last
 	var there map[string]bool
 	if iterates {
 		there, iterates = r.knownLinks(ctx, p.Item, out.Result.Links)
@@ -99,7 +99,7 @@ func (r *pageReader) keepEntries(ctx context.Context, out *item.Outcome, p page,
 		}
 		document, err := e.Document(l.URL.URLMd5, p.Row.URL, p.URLID)
 		if err != nil {
-			r.env.Log.Warn("cannot store feed entry", "site", p.SiteID, "url", l.URL.URL, "error", err)
+			r.Env.Log.Warn("cannot store feed entry", "site", p.SiteID, "url", l.URL.URL, "error", err)
 			continue
 		}
 		u := &l.URL
@@ -108,10 +108,10 @@ func (r *pageReader) keepEntries(ctx context.Context, out *item.Outcome, p page,
 		if u.ContentType == "" {
 			u.ContentType = "text/html" // type of the page of an entry
 		}
-		u.BatchID, u.RawContentMd5 = r.env.Batch.ID, wire.Md5(document)
+		u.BatchID, u.RawContentMd5 = r.Env.Batch.ID, wire.Md5(document)
 		u.ContentDate, u.SettingsSum = wire.DateOf(now), p.Settings.Sum|wire.SumUnprocessed
 		l.Files, l.At = []wire.File{{Type: wire.ContentRaw, Data: document}}, now
-		if r.env.RealTime() {
+		if r.Env.RealTime() {
 			p.Item.Extra = append(p.Item.Extra, p.Item.NextPassItem(*u))
 		}
 	}

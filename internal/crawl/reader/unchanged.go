@@ -1,4 +1,4 @@
-package crawl
+package reader
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 
 // unchangedOutcome is the outcome of a page that has not changed: no body, no links, and a crawl
 // without news in MRate (docs/spec/crawling.md 4.11, 4.12).
-func (r *pageReader) unchangedOutcome(ctx context.Context, p page) *item.Outcome {
+func (r *Reader) unchangedOutcome(ctx context.Context, p Page) *item.Outcome {
 	if p.Settings.Modified.Behavior == revalidate.Restore {
 		return r.restoredOutcome(p)
 	}
 	processed := false
-	if p.Settings.Modified.Behavior == revalidate.Processed && r.env.MayWrite() {
+	if p.Settings.Modified.Behavior == revalidate.Processed && r.Env.MayWrite() {
 		has, err := r.Data.HasContents(ctx, p.SiteID, []string{p.URLID})
 		if err != nil && !item.IsSiteGone(err) {
 			r.dataFailed(p.Item, err)
@@ -30,7 +30,7 @@ func (r *pageReader) unchangedOutcome(ctx context.Context, p page) *item.Outcome
 
 // restoredOutcome is the outcome of an unchanged page whose row becomes what it was. A page that was not
 // processed well is processed again.
-func (r *pageReader) restoredOutcome(p page) *item.Outcome {
+func (r *Reader) restoredOutcome(p Page) *item.Outcome {
 	u := &p.Item.Row
 	u.Status, u.State = unchangedStatus(&p.Before)
 	u.ErrorMask = p.Item.Noted | p.Before.ErrorMask&revalidate.ContentErrors
@@ -46,11 +46,11 @@ func (r *pageReader) restoredOutcome(p page) *item.Outcome {
 
 // fetchedAgain is the outcome of a page that was asked for again: the columns that both kinds of unchanged
 // pages set. keep keeps UDate.
-func (r *pageReader) fetchedAgain(p page, keep bool) *item.Outcome {
+func (r *Reader) fetchedAgain(p Page, keep bool) *item.Outcome {
 	u := &p.Item.Row
 	u.ContentType, u.TotalTime = p.Before.ContentType, u.CrawlingTime
 	u.MRate, u.MRateCounter = revalidate.Rate(p.Before.MRate, p.Before.MRateCounter, false)
-	u.TcDate, u.Crawled = wire.DateOf(r.env.Now()), p.Before.Crawled+1
+	u.TcDate, u.Crawled = wire.DateOf(r.Env.Now()), p.Before.Crawled+1
 	u.UDate = u.TcDate
 	if keep {
 		u.UDate = p.Before.UDate // MarkCrawling set it to now
@@ -79,9 +79,9 @@ func unchangedStatus(row *wire.URL) (status, state int64) {
 
 // setChecksum sets the checksum of the settings in the row of a page that was read. The same content under
 // the same settings needs no processing.
-func (r *pageReader) setChecksum(out *item.Outcome, p page) {
+func (r *Reader) setChecksum(out *item.Outcome, p Page) {
 	u, sum := &p.Item.Row, p.Settings.Sum
-	same := p.Settings.Modified.Behavior == revalidate.Restore && r.env.MayWrite() && out.Result.Same && u.Status == wire.StatusCrawled
+	same := p.Settings.Modified.Behavior == revalidate.Restore && r.Env.MayWrite() && out.Result.Same && u.Status == wire.StatusCrawled
 	if status, _ := unchangedStatus(&p.Before); same && p.Before.SettingsSum == sum && status == wire.StatusProcessed && u.ErrorMask&^revalidate.ContentErrors == 0 {
 		u.Status, u.SettingsSum = status, sum
 		return

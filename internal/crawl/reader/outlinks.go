@@ -1,4 +1,4 @@
-package crawl
+package reader
 
 import (
 	"context"
@@ -24,9 +24,9 @@ import (
 
 // gatherLinks collects what the page refers to: links, entries of a feed or sitemap, and robots
 // directives. It reports whether the page itself has to be stored.
-func (r *pageReader) gatherLinks(ctx context.Context, out *item.Outcome, p page, text []byte, kind string, now time.Time) (stored bool) {
+func (r *Reader) gatherLinks(ctx context.Context, out *item.Outcome, p Page, text []byte, kind string, now time.Time) (stored bool) {
 	if content.IsHTML(kind) && !p.Item.IsSitemap() {
-		found := scanLinks(text, kind, r.env.Config.MaxLinks)
+		found := scanLinks(text, kind, r.Env.Config.MaxLinks)
 		p.found = &found
 	}
 	asked := r.robotsDirectives(out, p)
@@ -53,7 +53,7 @@ const noIndex = "robots_noindex"
 
 // robotsDirectives returns the robots directives of the page's meta elements and headers, as far as the
 // site enables them. NoIndex becomes an attribute of the URL.
-func (r *pageReader) robotsDirectives(out *item.Outcome, p page) robots.Directives {
+func (r *Reader) robotsDirectives(out *item.Outcome, p Page) robots.Directives {
 	var d robots.Directives
 	if tags := p.Header.Values("X-Robots-Tag"); p.Settings.RobotsHeader && len(tags) > 0 {
 		d = robots.ParseTag(tags, p.Settings.Agent)
@@ -98,7 +98,7 @@ const maxCanonical = 4096
 
 // canonicalOf returns the canonical URL that the page declares, in HTML or in a Link header: absolute, at most
 // maxCanonical bytes, "" without one. An address in a header is relative to the page, not to its base element.
-func (p page) canonicalOf() string {
+func (p Page) canonicalOf() string {
 	base, declared := p.Item.Base, ""
 	if p.found != nil && p.found.Canonical != "" {
 		declared = p.found.Canonical
@@ -123,7 +123,7 @@ func (p page) canonicalOf() string {
 
 // isDuplicate reports whether the site leaves pages out that name another URL of its own domain as canonical,
 // and this page is one.
-func (p page) isDuplicate() bool {
+func (p Page) isDuplicate() bool {
 	u := &p.Item.Row
 	return p.Settings.CanonicalOnly && u.Canonical != "" && wire.KeyOfURL(u.Canonical) != p.URLID && visit.SiteOf(u.Canonical) == visit.SiteOf(u.URL)
 }
@@ -144,14 +144,14 @@ type candidate struct {
 // collectOutlinks finds the page's outlinks, counts them and creates rows for those that belong to
 // the site, each once, in the order of the page (docs/spec/steps.md 1 #21, #22;
 // docs/spec/crawling.md 5.3, 5.12). A base element changes the page's base URL.
-func (r *pageReader) collectOutlinks(ctx context.Context, out *item.Outcome, p page, text []byte, kind string, now time.Time) {
+func (r *Reader) collectOutlinks(ctx context.Context, out *item.Outcome, p Page, text []byte, kind string, now time.Time) {
 	if p.found == nil {
-		found := scanLinks(text, kind, r.env.Config.MaxLinks)
+		found := scanLinks(text, kind, r.Env.Config.MaxLinks)
 		p.found = &found
 	}
 	found := *p.found
 	if found.Cut {
-		r.cutLinks(out, p, "max_links of crawler-task.ini", r.env.Config.MaxLinks)
+		r.cutLinks(out, p, "max_links of crawler-task.ini", r.Env.Config.MaxLinks)
 	}
 	home := visit.SiteOf(p.Item.Base)
 	own := p.Item.Base
@@ -172,7 +172,7 @@ func (r *pageReader) collectOutlinks(ctx context.Context, out *item.Outcome, p p
 		out.Result.FormFields = formFields(found.Forms)
 	}
 	list := r.linkCandidates(ctx, out, p, found, text, kind, own)
-	if most := 2 * r.env.Config.MaxLinks; len(list) > most {
+	if most := 2 * r.Env.Config.MaxLinks; len(list) > most {
 		r.cutLinks(out, p, "max_links of crawler-task.ini, for all sources", most)
 		list = list[:most]
 	}
@@ -181,9 +181,9 @@ func (r *pageReader) collectOutlinks(ctx context.Context, out *item.Outcome, p p
 }
 
 // cutLinks says that a limit left out links of a page.
-func (r *pageReader) cutLinks(out *item.Outcome, p page, limit string, most int) {
+func (r *Reader) cutLinks(out *item.Outcome, p Page, limit string, most int) {
 	out.Bits |= wire.ErrMaxURLsFromPage
-	r.env.Log.Warn("page has more links than a limit allows; left out the rest", "site", p.Item.SiteID, "url", p.Item.Row.URL, "limit", limit, "links", most)
+	r.Env.Log.Warn("page has more links than a limit allows; left out the rest", "site", p.Item.SiteID, "url", p.Item.Row.URL, "limit", limit, "links", most)
 }
 
 // scanLinks reads the links of a page of the given content type.
@@ -200,9 +200,9 @@ func scanLinks(text []byte, kind string, most int) links.Page {
 // linkCandidates returns the links of the page from the sources that its site selects: built-in
 // attributes and headers, XPath, a macro (docs/spec/crawling.md 5.1). own is the URL of the
 // page, without its base element.
-func (r *pageReader) linkCandidates(ctx context.Context, out *item.Outcome, p page, found links.Page, text []byte, kind, own string) []candidate {
+func (r *Reader) linkCandidates(ctx context.Context, out *item.Outcome, p Page, found links.Page, text []byte, kind, own string) []candidate {
 	var list []candidate
-	expressions, builtin := p.Settings.XPaths.For(p.Row.URL, r.env.Now())
+	expressions, builtin := p.Settings.XPaths.For(p.Row.URL, r.Env.Now())
 	if builtin {
 		for _, l := range found.Links {
 			c := candidate{url: l.URL, rel: l.Rel}
@@ -246,10 +246,10 @@ func (r *pageReader) linkCandidates(ctx context.Context, out *item.Outcome, p pa
 
 // renderedLinks adds the links of a page in a browser that are not in its document: those of
 // shadow trees, frames and removed elements, and the requests of the page.
-func (r *pageReader) renderedLinks(out *item.Outcome, p page, list []candidate) []candidate {
-	cut, most := p.Cut, 2*r.env.Config.MaxLinks
+func (r *Reader) renderedLinks(out *item.Outcome, p Page, list []candidate) []candidate {
+	cut, most := p.Cut, 2*r.Env.Config.MaxLinks
 	for _, part := range p.Parts {
-		found := links.HTML([]byte(part.HTML), r.env.Config.MaxLinks)
+		found := links.HTML([]byte(part.HTML), r.Env.Config.MaxLinks)
 		cut = cut || found.Cut
 		for _, l := range found.Links {
 			// These are relative to a document of their own.
@@ -269,7 +269,7 @@ func (r *pageReader) renderedLinks(out *item.Outcome, p page, list []candidate) 
 
 // byXPath returns the links that the expressions find. An invalid expression is logged and
 // left out.
-func (r *pageReader) byXPath(ctx context.Context, out *item.Outcome, p page, expressions []string, text []byte, kind string) []string {
+func (r *Reader) byXPath(ctx context.Context, out *item.Outcome, p Page, expressions []string, text []byte, kind string) []string {
 	if len(expressions) == 0 {
 		return nil
 	}
@@ -279,7 +279,7 @@ func (r *pageReader) byXPath(ctx context.Context, out *item.Outcome, p page, exp
 	}
 	doc, err := parse(text)
 	if err != nil {
-		r.env.Log.Warn("cannot parse page for XPath", "site", p.SiteID, "url", p.Row.URL, "error", err)
+		r.Env.Log.Warn("cannot parse page for XPath", "site", p.SiteID, "url", p.Row.URL, "error", err)
 		return nil
 	}
 	var urls []string
@@ -287,15 +287,15 @@ func (r *pageReader) byXPath(ctx context.Context, out *item.Outcome, p page, exp
 		expr, err := xpath.Compile(text)
 		if err == nil {
 			var more []string
-			more, err = expr.Texts(ctx, doc, r.env.Config.MaxLinks+1)
-			if len(more) > r.env.Config.MaxLinks {
-				r.cutLinks(out, p, "max_links of crawler-task.ini, for an expression", r.env.Config.MaxLinks)
-				more = more[:r.env.Config.MaxLinks]
+			more, err = expr.Texts(ctx, doc, r.Env.Config.MaxLinks+1)
+			if len(more) > r.Env.Config.MaxLinks {
+				r.cutLinks(out, p, "max_links of crawler-task.ini, for an expression", r.Env.Config.MaxLinks)
+				more = more[:r.Env.Config.MaxLinks]
 			}
 			urls = append(urls, more...)
 		}
 		if err != nil {
-			r.env.Log.Warn("left out invalid expression of COLLECT_URLS_XPATH_LIST", "site", p.SiteID, "url", p.Row.URL, "error", err)
+			r.Env.Log.Warn("left out invalid expression of COLLECT_URLS_XPATH_LIST", "site", p.SiteID, "url", p.Row.URL, "error", err)
 		}
 	}
 	return urls
@@ -316,8 +316,8 @@ func formFields(forms []links.Form) map[string]string {
 
 // collection holds the links of one page while they are checked.
 type collection struct {
-	*pageReader
-	page      page
+	*Reader
+	page      Page
 	home      string // links of this site are internal
 	now       time.Time
 	filterEnv filter.Env
@@ -332,9 +332,9 @@ type collection struct {
 	out       *item.Outcome
 }
 
-func (r *pageReader) newCollection(out *item.Outcome, p page, now time.Time) *collection {
+func (r *Reader) newCollection(out *item.Outcome, p Page, now time.Time) *collection {
 	c := &collection{
-		pageReader: r, page: p, home: visit.SiteOf(p.Item.Base), now: now, filterEnv: filter.Env{Now: now, Depth: int(p.Row.Depth)},
+		Reader: r, page: p, home: visit.SiteOf(p.Item.Base), now: now, filterEnv: filter.Env{Now: now, Depth: int(p.Row.Depth)},
 		row: p.newURLRow(now), met: map[string]bool{wire.NormalEscapes(p.Row.URL): true}, origins: map[string]*origin{}, out: out,
 	}
 	wire.Apply(&c.row, wire.URLColumns, p.Settings.FieldsInit.Patch(&p.View.Site, &p.Item.Row), wire.DateOf(now))
@@ -384,7 +384,7 @@ func (c *collection) checkCandidates(list []candidate) {
 			continue
 		}
 		c.met[name] = true
-		if set.Chain != nil && set.Chain.MatchString(target) && c.env.OwnsURL(target) {
+		if set.Chain != nil && set.Chain.MatchString(target) && c.Env.OwnsURL(target) {
 			c.continueChain(target)
 			continue
 		}
@@ -403,7 +403,7 @@ func (c *collection) checkCandidates(list []candidate) {
 			u.LinksE++
 		}
 		key := wire.SumOfURL(target)
-		if !c.seen.hasLink(c.page.SiteID, key) { // a link that was seen has passed
+		if !c.seen.Has(c.page.SiteID, key) { // a link that was seen has passed
 			ok, forbidden := c.passesFilters(target, path, o)
 			if forbidden {
 				c.addForbidden(target)
@@ -411,7 +411,7 @@ func (c *collection) checkCandidates(list []candidate) {
 			if !ok {
 				continue
 			}
-			c.seen.addLink(c.page.SiteID, key)
+			c.seen.Add(c.page.SiteID, key)
 		}
 		row := c.row
 		hex.Encode(text[:], key[:])
@@ -444,7 +444,7 @@ func (c *collection) passesFilters(target, path string, o *origin) (ok, forbidde
 // addForbidden notes a link that robots.txt forbids as a row that was never requested, so that it can be counted
 // and listed. The limits of the site do not count such rows.
 func (c *collection) addForbidden(target string) {
-	if !c.page.Settings.RobotsNotes || len(c.forbidden) >= c.env.Config.MaxLinks {
+	if !c.page.Settings.RobotsNotes || len(c.forbidden) >= c.Env.Config.MaxLinks {
 		return
 	}
 	row := c.row
@@ -501,8 +501,8 @@ func (c *collection) isInternal(name string) bool {
 
 // addNextPass makes the new rows of a page items of the next pass, if its item has depth left
 // (docs/spec/crawling.md 1.3, 1.5). They have depth 0. Known rows are not crawled again.
-func (r *pageReader) addNextPass(ctx context.Context, it *item.Item, rows []wire.Link) {
-	if r.last || it.Depth <= 0 || len(rows) == 0 {
+func (r *Reader) addNextPass(ctx context.Context, it *item.Item, rows []wire.Link) {
+	if r.Last || it.Depth <= 0 || len(rows) == 0 {
 		return
 	}
 	known, ok := r.knownLinks(ctx, it, rows)
@@ -518,8 +518,8 @@ func (r *pageReader) addNextPass(ctx context.Context, it *item.Item, rows []wire
 
 // knownLinks reports which rows existed before. ok is false if the repository failed. For a
 // batch that may not write, no row is known.
-func (r *pageReader) knownLinks(ctx context.Context, it *item.Item, rows []wire.Link) (known map[string]bool, ok bool) {
-	if !r.env.MayWrite() || len(rows) == 0 {
+func (r *Reader) knownLinks(ctx context.Context, it *item.Item, rows []wire.Link) (known map[string]bool, ok bool) {
+	if !r.Env.MayWrite() || len(rows) == 0 {
 		return nil, true
 	}
 	keys := make([]string, len(rows))
@@ -535,12 +535,12 @@ func (r *pageReader) knownLinks(ctx context.Context, it *item.Item, rows []wire.
 
 // linkRules returns the robots.txt rules for links to an origin, if they are already known. A
 // link alone never causes a request for robots.txt.
-func (r *pageReader) linkRules(it *item.Item, origin string) *robots.Rules {
+func (r *Reader) linkRules(it *item.Item, origin string) *robots.Rules {
 	if it.Settings.Robots && it.Settings.RobotsLinks {
-		if kept := r.env.KeptRobots(it, origin); kept != nil {
+		if kept := r.Env.KeptRobots(it, origin); kept != nil {
 			return kept
 		}
-		if rules := r.env.KnownRules(origin); rules != nil {
+		if rules := r.Env.KnownRules(origin); rules != nil {
 			return rules
 		}
 	}
@@ -549,7 +549,7 @@ func (r *pageReader) linkRules(it *item.Item, origin string) *robots.Rules {
 
 // newURLRow returns the row of a new URL without URL and key: type, delay and timeout of the
 // site, depth and priority of the page (docs/spec/crawling.md 5.12, 7.1 #14).
-func (p page) newURLRow(now time.Time) wire.URL {
+func (p Page) newURLRow(now time.Time) wire.URL {
 	u := wire.NewURL(p.SiteID, "")
 	date := wire.DateOf(now)
 	u.Type, u.RequestDelay, u.HTTPTimeout = p.View.URLType, p.View.RequestDelay, p.View.HTTPTimeout

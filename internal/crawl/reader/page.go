@@ -1,4 +1,4 @@
-package crawl
+package reader
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/visit"
+	"hce/dc/internal/frontier/seen"
 	"hce/dc/internal/web/charset"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
@@ -27,8 +28,8 @@ import (
 	"hce/dc/internal/wire"
 )
 
-// PageData is the repository as the reader of pages sees it.
-type PageData interface {
+// Data is the repository as the reader of pages sees it.
+type Data interface {
 	// Condition evaluates an SQL expression over a row. The error of the verdict says why
 	// an expression is refused.
 	Condition(ctx context.Context, site, md5, expression string) (wire.Verdict, error)
@@ -39,18 +40,18 @@ type PageData interface {
 	LateURLs(ctx context.Context, site string, most int) (map[string]string, error)
 }
 
-// pageReader reads the pages of a batch. Goroutines may share it.
-type pageReader struct {
-	env    *visit.Environment
-	Data   PageData
-	last   bool // pages bring no items of a next pass
-	seen   seenLinks
+// Reader reads the pages of a batch. Goroutines may share it.
+type Reader struct {
+	Env    *visit.Environment
+	Data   Data
+	Last   bool // pages bring no items of a next pass
+	seen   seen.Links
 	chains chains
 	traps  sync.Map // trapWatch, by site
 }
 
-// page is an answer on its way from the fetch to the save stage.
-type page struct {
+// Page is an answer on its way from the fetch to the save stage.
+type Page struct {
 	*item.Item
 	*visit.Answer
 	// requests ends the requests that reading the page sends.
@@ -59,18 +60,18 @@ type page struct {
 	found *links.Page
 }
 
-// readOutcome turns an answer into its outcome, whole. The end of the batch does not stop it, except
+// ReadOutcome turns an answer into its outcome, whole. The end of the batch does not stop it, except
 // for requests for the page's links: if one of those is cut off, or the repository fails, the
 // item is handed back as not crawled. A page that makes a parser panic fails alone, with
 // bit 12.
-func (r *pageReader) readOutcome(requests context.Context, p page) (out *item.Outcome) {
+func (r *Reader) ReadOutcome(requests context.Context, p Page) (out *item.Outcome) {
 	ctx := context.WithoutCancel(requests)
 	p.requests = requests
 	before := p.Item.Row
 	defer func() {
 		if reason := recover(); reason != nil {
-			r.env.Log.Error("panic while reading a page", "site", p.SiteID, "url", p.Row.URL, "reason", reason, "stack", string(debug.Stack()))
-			out = p.Item.FailedOutcome(wire.ErrHTMLParse, 0, wire.DateOf(r.env.Now()))
+			r.Env.Log.Error("panic while reading a page", "site", p.SiteID, "url", p.Row.URL, "reason", reason, "stack", string(debug.Stack()))
+			out = p.Item.FailedOutcome(wire.ErrHTMLParse, 0, wire.DateOf(r.Env.Now()))
 		}
 		if p.Item.CutOff {
 			out = r.unreadOutcome(p.Item, before)
@@ -108,7 +109,7 @@ func (r *pageReader) readOutcome(requests context.Context, p page) (out *item.Ou
 	if bits != 0 {
 		return r.refusedOutcome(p, bits)
 	}
-	if rule := r.env.RuleOf(p.Item); p.Rendered && rule.Behavior == revalidate.Restore && !rule.Verdict(&p.Before, visit.SummarizeResponse(p.Response, http.MethodGet)) {
+	if rule := r.Env.RuleOf(p.Item); p.Rendered && rule.Behavior == revalidate.Restore && !rule.Verdict(&p.Before, visit.SummarizeResponse(p.Response, http.MethodGet)) {
 		return r.restoredOutcome(p)
 	}
 	return r.acceptedOutcome(ctx, p, kind)
@@ -116,22 +117,22 @@ func (r *pageReader) readOutcome(requests context.Context, p page) (out *item.Ou
 
 // unreadOutcome hands an item back whose page was not read whole. url is its row before the page was
 // read. Nothing of the page is kept.
-func (r *pageReader) unreadOutcome(it *item.Item, url wire.URL) *item.Outcome {
+func (r *Reader) unreadOutcome(it *item.Item, url wire.URL) *item.Outcome {
 	r.chains.leaveChain(it.FirstOfChain(), it.Key())
 	it.Row, it.Found, it.Extra = url, nil, nil
 	it.Begun, it.Feed, it.Empty = false, false, false
-	return it.UncrawledOutcome(0, wire.DateOf(r.env.Now()))
+	return it.UncrawledOutcome(0, wire.DateOf(r.Env.Now()))
 }
 
 // dataFailed ends the batch with an error of the repository, and hands the item back.
-func (r *pageReader) dataFailed(it *item.Item, err error) {
+func (r *Reader) dataFailed(it *item.Item, err error) {
 	it.CutOff = true
-	r.env.FailBatch(fmt.Errorf("read page %s of site %s: %w", it.Row.URL, it.SiteID, err))
+	r.Env.FailBatch(fmt.Errorf("read page %s of site %s: %w", it.Row.URL, it.SiteID, err))
 }
 
 // mediaType returns the content type of the body: the declared one, unless it is missing or
 // the site wants it detected, mapped by the site's type map.
-func (p page) mediaType() string {
+func (p Page) mediaType() string {
 	if p.Kind != "" { // of the browser; the header may declare another type
 		return p.Settings.TypeMap.Map(p.Kind)
 	}
@@ -148,9 +149,9 @@ func (p page) mediaType() string {
 
 // refusedOutcome is the outcome of a response that is not accepted. It keeps headers and request, not
 // the body (docs/spec/steps.md 1 #15, #16).
-func (r *pageReader) refusedOutcome(p page, bits wire.ErrorMask) *item.Outcome {
-	out := p.Item.FailedOutcome(bits, p.Code, wire.DateOf(r.env.Now()))
-	out.Result.At = p.fileTime(r.env.Now())
+func (r *Reader) refusedOutcome(p Page, bits wire.ErrorMask) *item.Outcome {
+	out := p.Item.FailedOutcome(bits, p.Code, wire.DateOf(r.Env.Now()))
+	out.Result.At = p.fileTime(r.Env.Now())
 	out.Result.Set["ContentType"], out.Result.Set["HTTPMethod"] = p.Row.ContentType, p.Row.HTTPMethod
 	out.SetDuration(p.Row.CrawlingTime)
 	out.SetRedirects(p.Response)
@@ -159,7 +160,7 @@ func (r *pageReader) refusedOutcome(p page, bits wire.ErrorMask) *item.Outcome {
 }
 
 // fileTime returns the time in the names of the page's files.
-func (p page) fileTime(now time.Time) time.Time {
+func (p Page) fileTime(now time.Time) time.Time {
 	if p.Started.IsZero() {
 		return now
 	}
@@ -168,8 +169,8 @@ func (p page) fileTime(now time.Time) time.Time {
 
 // acceptedOutcome is the outcome of an accepted page (docs/spec/steps.md 1 #13 to #22;
 // docs/spec/crawling.md 2.3 steps 24 to 40).
-func (r *pageReader) acceptedOutcome(ctx context.Context, p page, kind string) *item.Outcome {
-	now := r.env.Now()
+func (r *Reader) acceptedOutcome(ctx context.Context, p Page, kind string) *item.Outcome {
+	now := r.Env.Now()
 	date := wire.DateOf(now)
 	u := &p.Item.Row
 	bodyMd5 := wire.Md5(p.Body)
@@ -178,10 +179,10 @@ func (r *pageReader) acceptedOutcome(ctx context.Context, p page, kind string) *
 		Same:     p.Before.Crawled > 0 && p.Before.RawContentMd5 == bodyMd5,
 		SiteBits: p.Settings.Bits, Rules: p.Settings.Rules, Expressions: p.Settings.Expressions,
 	}}
-	if len(p.Body) > smallPage {
+	if len(p.Body) > SmallPage {
 		most := budget.TextGrowth * int64(len(p.Body))
 		if p.Item.IsSitemap() { // may be compressed
-			most = max(most, r.env.Config.MaxResourceSize)
+			most = max(most, r.Env.Config.MaxResourceSize)
 		}
 		if err := p.Item.TextMemory.Grow(context.WithoutCancel(ctx), most, most); err != nil {
 			panic(err) // cannot happen: the context never ends
@@ -189,7 +190,7 @@ func (r *pageReader) acceptedOutcome(ctx context.Context, p page, kind string) *
 	}
 	text, bits := r.textBody(ctx, out, p, kind)
 	p.Item.TextMemory.Keep(int64(len(text)))
-	lastModified := content.LastModified(p.Code, p.Header, timeOf(p.Before.TcDate), now, r.env.Config.FallbackAge)
+	lastModified := content.LastModified(p.Code, p.Header, timeOf(p.Before.TcDate), now, r.Env.Config.FallbackAge)
 	if !p.Item.IsSitemap() && !r.passesContentFilters(ctx, p, text, lastModified) {
 		return r.refusedOutcome(p, wire.ErrFiltersBreak)
 	}
@@ -207,7 +208,7 @@ func (r *pageReader) acceptedOutcome(ctx context.Context, p page, kind string) *
 	if p.isDuplicate() {
 		stored, out.Bits = false, out.Bits|wire.ErrFiltersBreak
 	}
-	if r.env.RealTime() {
+	if r.Env.RealTime() {
 		addAttributes(u, out.Result.Attributes, date)
 	}
 	if stored && p.Settings.StoredTypes.Holds(kind) {
@@ -221,7 +222,7 @@ func (r *pageReader) acceptedOutcome(ctx context.Context, p page, kind string) *
 	if status, given := p.Settings.Statuses[p.Code]; given {
 		u.Status = status
 	}
-	u.TotalTime = (p.Total + r.env.Now().Sub(now)).Milliseconds()
+	u.TotalTime = (p.Total + r.Env.Now().Sub(now)).Milliseconds()
 	u.RawContentMd5, u.ETag = bodyMd5, revalidate.ETag(p.Header)
 	if len(u.ETag) > maxETag {
 		u.ETag = "" // a truncated ETag is useless
@@ -255,9 +256,9 @@ func (r *pageReader) acceptedOutcome(ctx context.Context, p page, kind string) *
 	return out
 }
 
-// smallPage is the size up to which a page is read without reserving memory. Only a few pages
+// SmallPage is the size up to which a page is read without reserving memory. Only a few pages
 // are read at once.
-const smallPage = 256 << 10
+const SmallPage = 256 << 10
 
 // maxETag is the size of the column.
 const maxETag = 128
@@ -270,7 +271,7 @@ func timeOf(d wire.Date) time.Time {
 // textBody returns a text body as UTF-8, with the site's replacements, and any other body
 // unchanged. The bits report damage, which is no failure. The row's Size is the size after the
 // replacements.
-func (r *pageReader) textBody(ctx context.Context, out *item.Outcome, p page, kind string) ([]byte, wire.ErrorMask) {
+func (r *Reader) textBody(ctx context.Context, out *item.Outcome, p Page, kind string) ([]byte, wire.ErrorMask) {
 	u := &p.Item.Row
 	u.Charset, u.Size = "", int64(len(p.Body))
 	if !content.IsText(kind) && !content.IsXML(kind) {
@@ -296,7 +297,7 @@ func (r *pageReader) textBody(ctx context.Context, out *item.Outcome, p page, ki
 			return r.evaluateSQL(ctx, p.Item, condition)
 		})
 		if err != nil {
-			r.env.Log.Warn("applied only valid parts of a property", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
+			r.Env.Log.Warn("applied only valid parts of a property", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
 			out.Result.SiteBits |= wire.ErrInitialization
 		}
 		if replaced != string(text) {
@@ -309,24 +310,24 @@ func (r *pageReader) textBody(ctx context.Context, out *item.Outcome, p page, ki
 
 // passesContentFilters checks content, headers and date of the last change against the filters of stage 1
 // (docs/spec/crawling.md 5.6).
-func (r *pageReader) passesContentFilters(ctx context.Context, p page, text []byte, lastModified time.Time) bool {
+func (r *Reader) passesContentFilters(ctx context.Context, p Page, text []byte, lastModified time.Time) bool {
 	filters := p.View.FilterSet
 	if !filters.Has(filter.StageRaw) {
 		return true
 	}
 	changed := string(wire.DateOf(lastModified))
-	env := filter.Env{Now: r.env.Now(), Depth: int(p.Row.Depth), SQL: r.rowCondition(ctx, p, changed)}
+	env := filter.Env{Now: r.Env.Now(), Depth: int(p.Row.Depth), SQL: r.rowCondition(ctx, p, changed)}
 	return filters.AcceptSubject(filter.StageRaw, filter.RawContent, string(text), env) &&
 		filters.AcceptSubject(filter.StageRaw, filter.HeadersAll, string(headerText(p.Header, "")), env) &&
 		filters.AcceptSubject(filter.StageRaw, filter.LastModified, changed, env)
 }
 
 // rowCondition evaluates filter expressions over the page's row; %PDATE% is date.
-func (r *pageReader) rowCondition(ctx context.Context, p page, date string) func(string) (bool, error) {
+func (r *Reader) rowCondition(ctx context.Context, p Page, date string) func(string) (bool, error) {
 	return func(expression string) (bool, error) {
 		ok, err := r.evaluateSQL(ctx, p.Item, wire.DateMacro(expression, "'"+date+"'"))
 		if err != nil {
-			r.env.Log.Warn("refused SQL expression of a filter", "site", p.SiteID, "url", p.Row.URL, "error", err)
+			r.Env.Log.Warn("refused SQL expression of a filter", "site", p.SiteID, "url", p.Row.URL, "error", err)
 		}
 		return ok, err
 	}
@@ -334,7 +335,7 @@ func (r *pageReader) rowCondition(ctx context.Context, p page, date string) func
 
 // evaluateSQL evaluates an SQL expression over the item's row. The error says why the expression is
 // refused. A failure of the repository ends the batch.
-func (r *pageReader) evaluateSQL(ctx context.Context, it *item.Item, expression string) (bool, error) {
+func (r *Reader) evaluateSQL(ctx context.Context, it *item.Item, expression string) (bool, error) {
 	verdict, err := r.Data.Condition(ctx, it.SiteID, it.URLID, expression)
 	if err != nil && !item.IsSiteGone(err) {
 		r.dataFailed(it, err)
@@ -344,7 +345,7 @@ func (r *pageReader) evaluateSQL(ctx context.Context, it *item.Item, expression 
 
 // addContent adds the body, its repaired form and its rendered form as files
 // (docs/spec/crawling.md 2.7).
-func (r *pageReader) addContent(out *item.Outcome, p page, text []byte, kind string) {
+func (r *Reader) addContent(out *item.Outcome, p Page, text []byte, kind string) {
 	body := p.Body
 	if (content.IsText(kind) || out.Replaced) && (p.Rendered || !p.Settings.StoreReceived) {
 		body = text
@@ -356,7 +357,7 @@ func (r *pageReader) addContent(out *item.Outcome, p page, text []byte, kind str
 	if content.IsHTML(kind) && (p.Settings.Recover == 1 || p.Settings.Recover == 2 && tidy.Check(text) != nil) {
 		repaired, err := tidy.Tidy(text)
 		if err != nil {
-			r.env.Log.Info("cannot repair page", "site", p.SiteID, "url", p.Row.URL, "error", err)
+			r.Env.Log.Info("cannot repair page", "site", p.SiteID, "url", p.Row.URL, "error", err)
 			out.Bits |= wire.ErrHTMLParse
 			return
 		}
@@ -367,7 +368,7 @@ func (r *pageReader) addContent(out *item.Outcome, p page, text []byte, kind str
 // feedDate returns the date of the feed entry that led to the page: PDate of a row that was never
 // crawled. Later PDate may be the time of a fetch instead. It is kept if it differs from the
 // dates that the crawler and the processor use by default without a date of the page.
-func (p page) feedDate() wire.Date {
+func (p Page) feedDate() wire.Date {
 	row := &p.Before
 	if row.Crawled == 0 || p.Settings.Dates == pdate.Default && row.PDate != row.LastModified && row.PDate != row.TcDate && row.PDate != row.UDate {
 		return row.PDate
@@ -376,9 +377,9 @@ func (p page) feedDate() wire.Date {
 }
 
 // logOutcome logs the outcome of a page in the log of its site's project, if it has one.
-func (r *pageReader) logOutcome(out *item.Outcome) {
+func (r *Reader) logOutcome(out *item.Outcome) {
 	it := out.Item
-	if log := r.env.LogOf(it); log != r.env.Log {
+	if log := r.Env.LogOf(it); log != r.Env.Log {
 		log.Info("fetched", "site", it.SiteID, "url", it.Row.URL, "code", it.Row.HTTPCode, "errors", it.Row.ErrorMask.Names(), "links", len(out.Result.Links))
 	}
 }
