@@ -10,10 +10,10 @@ import (
 
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/item"
-	"hce/dc/internal/crawl/retry"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/visit"
+	"hce/dc/internal/frontier/retry"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 )

@@ -14,8 +14,8 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/reader"
-	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/crawl/visit"
+	"hce/dc/internal/frontier/slots"
 	"hce/dc/internal/wire"
 )
 

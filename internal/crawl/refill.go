@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hce/dc/internal/crawl/item"
-	"hce/dc/internal/crawl/slots"
+	"hce/dc/internal/frontier/slots"
 	"hce/dc/internal/wire"
 )
 

@@ -3,7 +3,7 @@ package item
 import (
 	"time"
 
-	"hce/dc/internal/crawl/retry"
+	"hce/dc/internal/frontier/retry"
 	"hce/dc/internal/wire"
 )
 

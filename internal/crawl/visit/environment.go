@@ -17,7 +17,7 @@ import (
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/settings"
-	"hce/dc/internal/crawl/slots"
+	"hce/dc/internal/frontier/slots"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
 )

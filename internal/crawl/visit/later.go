@@ -12,7 +12,7 @@ import (
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/item"
-	"hce/dc/internal/crawl/retry"
+	"hce/dc/internal/frontier/retry"
 	"hce/dc/internal/wire"
 )
 

@@ -18,7 +18,7 @@ import (
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/crawl/settings"
-	"hce/dc/internal/crawl/slots"
+	"hce/dc/internal/frontier/slots"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 )
