@@ -15,42 +15,28 @@ import (
 	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/reader"
 	"hce/dc/internal/crawl/visit"
+	"hce/dc/internal/frontier/hostqueue"
 	"hce/dc/internal/frontier/slots"
 	"hce/dc/internal/wire"
 )
 
 // maxActive bounds the hosts of a batch that are active at once. Most of them wait for their gap
-// or for an answer, at the cost of a gate file and a connection each. Slow hosts are at most three
-// quarters of them.
+// or for an answer, at the cost of a gate file and a connection each.
 const maxActive = 4096
 
-// hostQueues are the items of a pass that wait for their request, by host. Goroutines may share
-// them. A host is active while it has items: its items are requested one after the other, or as
-// many at once as the site's HostConcurrency allows. At most maxActive hosts are active; of the
-// others, quick ones follow first, then new ones, each in order of arrival.
+// hostQueues are the items of a pass that wait for their request, with the workers that request them. Goroutines may
+// share them.
 type hostQueues struct {
 	*batchRun
 	ctx     context.Context
 	workers sync.WaitGroup
 
-	mu      sync.Mutex
-	byName  map[string]*hostQueue
-	active  int
-	slow    int // of them
-	waiting [slots.PaceSlow + 1][]*hostQueue
-}
-
-// hostQueue has the items of one host, in order. hostQueues.mu guards it.
-type hostQueue struct {
-	name    string
-	items   []*item.Item
-	workers int // goroutines that request its items; 0: the host waits
-	limit   int // maximum of workers
-	pace    slots.Pace
+	mu     sync.Mutex
+	queues *hostqueue.Queues[*item.Item]
 }
 
 func (r *batchRun) newQueues(ctx context.Context) *hostQueues {
-	q := &hostQueues{batchRun: r, ctx: ctx, byName: map[string]*hostQueue{}}
+	q := &hostQueues{batchRun: r, ctx: ctx, queues: hostqueue.New[*item.Item](maxActive, r.Slots.PaceOf)}
 	if r.flow != nil {
 		// The worker with the slow request has not ended, because its slot is still held.
 		r.Slots.Turned = func(host string) { q.workers.Go(func() { q.returnSlowHost(host) }) }
@@ -62,10 +48,7 @@ func (r *batchRun) newQueues(ctx context.Context) *hostQueues {
 // when no row of it is in flight, with few rows.
 func (q *hostQueues) returnSlowHost(host string) {
 	q.mu.Lock()
-	var items []*item.Item
-	if h := q.byName[host]; h != nil {
-		items, h.items = h.items, nil
-	}
+	items := q.queues.RemoveItems(host)
 	q.mu.Unlock()
 	for _, it := range items {
 		q.flow.noteRequestTime(it, slots.SlowAfter)
@@ -109,43 +92,16 @@ func (q *hostQueues) refuseItem(it *item.Item, bits wire.ErrorMask) {
 func (q *hostQueues) queueItem(name string, it *item.Item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	h := q.byName[name]
-	if h == nil {
-		h = &hostQueue{name: name, pace: q.Slots.PaceOf(name)}
-		q.byName[name] = h
-		q.waiting[h.pace] = append(q.waiting[h.pace], h)
-	}
-	h.items = append(h.items, it)
-	h.limit = max(h.limit, min(it.Settings.Concurrency, hostgate.MaxConcurrency))
-	if h.workers > 0 {
-		q.startWorkers(h)
-	}
-	q.activateHosts()
+	q.startWorkers(q.queues.Add(name, min(it.Settings.Concurrency, hostgate.MaxConcurrency), it))
 }
 
-// activateHosts starts waiting hosts while there is room. mu must be held.
-func (q *hostQueues) activateHosts() {
-	for kind := range q.waiting {
-		for len(q.waiting[kind]) > 0 && q.active < maxActive && (slots.Pace(kind) != slots.PaceSlow || q.slow < maxActive*3/4) {
-			h := q.waiting[kind][0]
-			q.waiting[kind] = q.waiting[kind][1:]
-			q.active++
-			if h.pace == slots.PaceSlow {
-				q.slow++
-			}
-			q.startWorkers(h)
-		}
-	}
-}
-
-// startWorkers starts the workers that the items of a host need. mu must be held.
-func (q *hostQueues) startWorkers(h *hostQueue) {
-	for range min(h.limit-h.workers, len(h.items)) {
-		h.workers++
+// startWorkers starts a worker for each of hosts. mu must be held.
+func (q *hostQueues) startWorkers(hosts []*hostqueue.Host[*item.Item]) {
+	for _, h := range hosts {
 		q.workers.Go(func() {
 			for it := q.nextItem(h); it != nil; it = q.nextItem(h) {
 				q.fetchItem(q.ctx, it)
-				q.flow.noteRequestTime(it, q.Slots.LastTime(h.name))
+				q.flow.noteRequestTime(it, q.Slots.LastTime(h.Name))
 				q.flow.countFetched(it)
 			}
 		})
@@ -153,32 +109,19 @@ func (q *hostQueues) startWorkers(h *hostQueue) {
 }
 
 // nextItem returns the next item of a host. Without one it returns nil, and the worker ends.
-func (q *hostQueues) nextItem(h *hostQueue) *item.Item {
+func (q *hostQueues) nextItem(h *hostqueue.Host[*item.Item]) *item.Item {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(h.items) > 0 {
-		it := h.items[0]
-		h.items[0] = nil
-		h.items = h.items[1:]
-		return it
-	}
-	h.workers--
-	if h.workers == 0 {
-		delete(q.byName, h.name)
-		q.active--
-		if h.pace == slots.PaceSlow {
-			q.slow--
-		}
-		q.activateHosts()
-	}
-	return nil
+	it, _, starts := q.queues.Next(h)
+	q.startWorkers(starts)
+	return it
 }
 
 // hostCount returns the number of hosts with items.
 func (q *hostQueues) hostCount() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.byName)
+	return q.queues.CountHosts()
 }
 
 // webHost returns the host of an http or https URL, or "" for any other text.

@@ -190,7 +190,7 @@ func (r *planner) dropUnknownSite(id string, items []*item.Item) {
 	r.Log.Warn("unknown site; dropped its items", "site", id, "items", len(items))
 }
 
-// settings.ReadValues returns the settings of an item, parsed once for all items of a site with the
+// settingsOf returns the settings of an item, parsed once for all items of a site with the
 // same properties.
 func (r *planner) settingsOf(site *item.SiteView, it *item.Item) *settings.Settings {
 	key := it.PropertiesKey()

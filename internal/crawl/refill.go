@@ -179,7 +179,7 @@ func (f *flow) countFetched(it *item.Item) {
 	f.changeCounts(it, -1, 0, nil)
 }
 
-// CountStored counts the items of a chunk.
+// countStored counts the items of a chunk.
 func (f *flow) countStored(chunk []*item.Outcome) {
 	if f == nil {
 		return

@@ -175,6 +175,8 @@ var arrows = map[string][]string{
 	"crawl/settings":       {"crawl/browser", "crawl/cookies", "crawl/headerrotation", "crawl/proxypool", "crawl/quota"},
 	"crawl/visit":          {"crawl/browser", "crawl/budget", "crawl/cookies", "crawl/fetch", "crawl/headerrotation", "crawl/hostgate", "crawl/item", "crawl/proxypool", "crawl/robotscache", "crawl/settings", "crawl/statefile"},
 
+	"frontier/hostqueue": {"frontier/slots"},
+
 	"process/scraper": {
 		"process/article", "process/author", "process/chain", "process/contenthash", "process/document", "process/entry", "process/extractor",
 		"process/fallback", "process/language", "process/linkresolve", "process/media",

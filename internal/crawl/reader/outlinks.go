@@ -453,7 +453,7 @@ func (c *collection) addForbidden(target string) {
 	c.forbidden = append(c.forbidden, wire.Link{URL: row})
 }
 
-// settings.RefusedRel reports whether a rel attribute contains a refused word.
+// refusedRel reports whether a rel attribute contains a refused word.
 func refusedRel(rel string, refused []string) bool {
 	if rel == "" || len(refused) == 0 {
 		return false

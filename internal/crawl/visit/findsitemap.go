@@ -11,7 +11,7 @@ import (
 	"hce/dc/sitemap"
 )
 
-// settings.DefaultSitemap is the place of a sitemap that robots.txt and the site do not name.
+// defaultSitemap is the place of a sitemap that robots.txt and the site do not name.
 const defaultSitemap = "/sitemap.xml"
 
 // sitemapTries is how often a root page is asked for before its default sitemap is done without.
