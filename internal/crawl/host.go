@@ -51,12 +51,12 @@ func (q *hostQueues) returnSlowHost(host string) {
 	items := q.queues.RemoveItems(host)
 	q.mu.Unlock()
 	for _, it := range items {
-		q.flow.noteRequestTime(it, slots.SlowAfter)
+		q.flow.NoteRequestTime(flowItem(it), slots.SlowAfter)
 	}
-	notifyChannel(q.flow.news)
+	q.flow.NotifyNews()
 	for _, it := range items {
 		q.saves <- it.UncrawledOutcome(0, wire.DateOf(q.Now()))
-		q.flow.countFetched(it)
+		q.flow.CountFetched(flowItem(it))
 	}
 }
 
@@ -68,7 +68,7 @@ func (q *hostQueues) addItems(work []*item.Item) {
 			continue
 		}
 		it.Host = webHost(it.Target)
-		q.flow.countQueued(it)
+		q.flow.CountQueued(flowItem(it))
 		if it.Noted&wire.ErrURLsSchema != 0 && looksTemplate(it.Row.URL) {
 			q.refuseItem(it, 0)
 			continue
@@ -85,7 +85,7 @@ func (q *hostQueues) addItems(work []*item.Item) {
 // refuseItem ends an item that cannot be fetched.
 func (q *hostQueues) refuseItem(it *item.Item, bits wire.ErrorMask) {
 	q.saves <- it.FailedOutcome(bits, 0, wire.DateOf(q.Now()))
-	q.flow.countFetched(it)
+	q.flow.CountFetched(flowItem(it))
 }
 
 // queueItem appends an item to the queue of its host and starts what may start.
@@ -101,8 +101,8 @@ func (q *hostQueues) startWorkers(hosts []*hostqueue.Host[*item.Item]) {
 		q.workers.Go(func() {
 			for it := q.nextItem(h); it != nil; it = q.nextItem(h) {
 				q.fetchItem(q.ctx, it)
-				q.flow.noteRequestTime(it, q.Slots.LastTime(h.Name))
-				q.flow.countFetched(it)
+				q.flow.NoteRequestTime(flowItem(it), q.Slots.LastTime(h.Name))
+				q.flow.CountFetched(flowItem(it))
 			}
 		})
 	}

@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/visit"
+	"hce/dc/internal/frontier/refill"
 	"hce/dc/internal/frontier/slots"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
@@ -108,7 +109,8 @@ type batchRun struct {
 	pages          chan reader.Page   // of this pass: fetched, not yet read
 	saves          chan *item.Outcome // of this pass: read, not yet saved
 	reader         *reader.Reader
-	flow           *flow                        // nil: the batch does not select URLs while it fetches
+	flow           *refill.Flow                 // nil: the batch does not select URLs while it fetches
+	added          errorSet                     // of items that were selected during the fetch
 	failed         func(site string, err error) // is told why a request failed or was put off; may be nil
 }
 
@@ -220,8 +222,10 @@ func (j *Job) crawlBatch(ctx context.Context, batch wire.Batch, start time.Time,
 		r.Batch.Items, r.cut = batch.Items[:most], true
 	}
 	if selectsWhileFetching(batch) {
-		r.flow = newFlow(batch.Refill[0].MaxURLs)
-		r.flow.progress = len(batch.Items) == 0 // it takes its first rows by itself
+		r.flow = refill.New(batch.Refill[0].MaxURLs)
+		if len(batch.Items) == 0 {
+			r.flow.ExpectRows()
+		}
 	}
 	items, err := r.runPasses(ctx)
 	if err != nil {
@@ -249,9 +253,7 @@ func (j *Job) canRefill(ctx context.Context, last wire.Batch, start time.Time) b
 func (r *batchRun) answerItems(work []*item.Item) []wire.BatchItem {
 	left := []wire.BatchItem{}
 	entries := r.newEntries(work)
-	if r.flow != nil {
-		r.Batch.ErrorMask |= r.flow.mask
-	}
+	r.Batch.ErrorMask |= r.added.mask
 	for _, it := range work {
 		if it.HandedBack {
 			r.Batch.ErrorMask |= wire.ErrMaxExecutionTime

@@ -40,12 +40,9 @@ func (r *batchRun) saveOutcomes(ctx context.Context) {
 		chunk []*item.Outcome
 		bytes int
 		late  bool // the chunk has waited long enough
-		idle  <-chan struct{}
+		idle  = r.flow.Idle()
 		open  = true
 	)
-	if r.flow != nil {
-		idle = r.flow.idle
-	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for open || len(chunk) > 0 {
@@ -54,7 +51,7 @@ func (r *batchRun) saveOutcomes(ctx context.Context) {
 		if full {
 			in = nil
 		}
-		if len(chunk) > 0 && (full || late || !open || r.flow.needsResults()) {
+		if len(chunk) > 0 && (full || late || !open || r.flow.NeedsResults()) {
 			out = chunks
 		}
 		if !open {
@@ -98,7 +95,7 @@ func (r *batchRun) storeChunks(ctx context.Context, chunks <-chan []*item.Outcom
 		for _, out := range chunk {
 			out.Item.ReleaseMemory()
 		}
-		r.flow.countStored(chunk)
+		r.countStored(chunk)
 		if now := r.Now(); now.Sub(saved) > statesEvery {
 			saved = now
 			r.saveStates(ctx)

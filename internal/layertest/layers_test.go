@@ -176,6 +176,7 @@ var arrows = map[string][]string{
 	"crawl/visit":          {"crawl/browser", "crawl/budget", "crawl/cookies", "crawl/fetch", "crawl/headerrotation", "crawl/hostgate", "crawl/item", "crawl/proxypool", "crawl/robotscache", "crawl/settings", "crawl/statefile"},
 
 	"frontier/hostqueue": {"frontier/slots"},
+	"frontier/refill":    {"frontier/slots"},
 
 	"process/scraper": {
 		"process/article", "process/author", "process/chain", "process/contenthash", "process/document", "process/entry", "process/extractor",
