@@ -163,6 +163,7 @@ var arrows = map[string][]string{
 
 	"crawl/cookies":        {"crawl/statefile"},
 	"crawl/browser":        {"crawl/httprepair"},
+	"crawl/explain":        {"crawl/fetch", "crawl/item", "crawl/reader", "crawl/robotscache", "crawl/settings", "crawl/visit"},
 	"crawl/fetch":          {"crawl/httprepair"},
 	"crawl/headerrotation": {"crawl/statefile"},
 	"crawl/item":           {"crawl/budget", "crawl/fetch", "crawl/settings"},
@@ -322,7 +323,7 @@ var libraries = map[string][]string{
 	"golang.org/x/image":                 {"process/media"},
 	"golang.org/x/text/encoding":         {"web/charset"},
 	"database/sql":                       {"archive/catalog", "storage", "storage/keyvalue", "storage/legacyimport", "storage/sqldb", "storage/sqlstore/contents"},
-	"net/http":                           {"archive/client", "archive/protocol", "archive/server", "cli/extraction", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/fetch", "crawl/politeclient", "crawl/reader", "crawl/robotscache", "crawl/visit", "daemon/status", "places", "search/frontend", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
+	"net/http":                           {"archive/client", "archive/protocol", "archive/server", "cli/extraction", "cli/node", "cli/warcimport", "crawl", "crawl/browser", "crawl/cookies", "crawl/explain", "crawl/fetch", "crawl/politeclient", "crawl/reader", "crawl/robotscache", "crawl/visit", "daemon/status", "places", "search/frontend", "web/content", "web/revalidate", "webserver/fileserver", "wire"},
 	"os/exec":                            {"archive/filter", "archive/repository", "childprocess", "cli/daemonprogram", "cli/node", "crawl/browser", "daemon/executor", "process", "pseudoterminal"},
 }
 

@@ -1,4 +1,4 @@
-package crawl
+package explain
 
 import (
 	"cmp"
@@ -9,15 +9,14 @@ import (
 
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/crawl/item"
 	"hce/dc/internal/crawl/reader"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/wire"
 )
 
-// ExplainedRequest is the request that would be sent.
-type ExplainedRequest struct {
+// Request is the request that would be sent.
+type Request struct {
 	Method           string      `json:"method"`
 	URL              string      `json:"url"`
 	Header           http.Header `json:"headers"`
@@ -31,8 +30,8 @@ type ExplainedRequest struct {
 	MaxHTMLRedirects int         `json:"maxHtmlRedirects"`
 }
 
-// ExplainedFetch is the result of the real request. It is not stored.
-type ExplainedFetch struct {
+// Fetch is the result of the real request. It is not stored.
+type Fetch struct {
 	Error       string      `json:"error,omitempty"`
 	ErrorNames  []string    `json:"errorNames"` // error bits that the URL would get
 	HTTPCode    int         `json:"httpCode"`
@@ -42,7 +41,7 @@ type ExplainedFetch struct {
 	RemoteAddr  string      `json:"remoteAddress"`
 	ContentType string      `json:"contentType"`
 	Charset     string      `json:"charset"`
-	Robots      []string    `json:"robots"` // directives of the page, as of ExplainedRow
+	Robots      []string    `json:"robots"` // directives of the page, as of Row
 	Until       wire.Date   `json:"unavailableAfter"`
 	Canonical   string      `json:"canonical"`
 	Size        int64       `json:"size"`
@@ -52,9 +51,24 @@ type ExplainedFetch struct {
 	NewURLs     []string    `json:"newUrls"` // links that would become rows, at most 100
 }
 
+// explainRequest fills in the request that would be sent.
+func (e *Explanation) explainRequest(v *visit.Visit) {
+	it := v.Item
+	q := v.PageRequest(it.Target)
+	e.Request = &Request{
+		Method: q.Method, URL: it.PublicURL(q.URL), Header: withoutSecrets(q.Header), Cookie: cookieOf(q), Proxy: proxyOf(it.Settings), Fetcher: fetcherName(v.FetcherKind()),
+		TimeoutMs: q.Timeout.Milliseconds(), ConnectTimeoutMs: q.ConnectTimeout.Milliseconds(),
+		MaxBytes: q.MaxBytes, MaxRedirects: q.MaxRedirects, MaxHTMLRedirects: max(it.Settings.HTMLRedirects, 0),
+	}
+	if referer := e.Request.Header.Get("Referer"); referer != "" {
+		e.Request.Header.Set("Referer", it.PublicURL(referer))
+	}
+}
+
 // tryFetch requests and reads the page as a batch would.
-func (r *batchRun) tryFetch(ctx context.Context, v *visit.Visit, it *item.Item) *ExplainedFetch {
-	f := &ExplainedFetch{ErrorNames: []string{}, Robots: []string{}, Redirects: []fetch.Hop{}, NewURLs: []string{}}
+func tryFetch(ctx context.Context, pages *reader.Reader, v *visit.Visit) *Fetch {
+	it := v.Item
+	f := &Fetch{ErrorNames: []string{}, Robots: []string{}, Redirects: []fetch.Hop{}, NewURLs: []string{}}
 	a, err := v.FetchURL(ctx)
 	v.LeaveSlot()
 	var response *fetch.Response
@@ -77,7 +91,7 @@ func (r *batchRun) tryFetch(ctx context.Context, v *visit.Visit, it *item.Item) 
 	if err != nil {
 		return f
 	}
-	out := r.reader.ReadOutcome(ctx, reader.Page{Item: it, Answer: a})
+	out := pages.ReadOutcome(ctx, reader.Page{Item: it, Answer: a})
 	f.ErrorNames, f.ContentType, f.Charset = it.Row.ErrorMask.Names(), it.Row.ContentType, it.Row.Charset
 	f.Robots, f.Until, f.Canonical = robotsOf(&it.Row), it.Row.UnavailableAfter, it.Row.Canonical
 	f.LinksI, f.LinksE = it.Row.LinksI, it.Row.LinksE
