@@ -152,53 +152,12 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item.Item) {
 	if err != nil {
 		it.ReleaseMemory()
 	}
-	var refused visit.Refusal
-	var away visit.OtherNode
-	if !visit.CutOff(ctx, err) && !errors.As(err, &away) {
-		if out := v.RetryOutcome(); out != nil {
-			r.LogOf(it).Info("asks again later", "site", it.SiteID, "url", it.Row.URL, "cause", it.Row.RetryCause, "times", it.Row.Retries, "at", it.Row.RetryDate, "error", err)
-			it.ReleaseMemory()
-			r.saves <- out
-			return
-		}
-	}
+	out := r.retryOutcome(ctx, v, err)
 	switch {
-	case visit.CutOff(ctx, err):
-		it.Begun = false
-		out := it.UncrawledOutcome(0, wire.DateOf(r.Now()))
-		if later, ok := errors.AsType[visit.NotYet](err); ok {
-			out.WaitForHost(later.At)
-		}
+	case out != nil:
 		r.saves <- out
-	case errors.As(err, &away):
-		r.LogOf(it).Info("left to another node", "site", it.SiteID, "url", it.Row.URL, "target", away.Target, "node", away.Owner)
-		r.saves <- visit.MovedOutcome(it, away, err, r.Now())
-	case errors.As(err, &refused) && refused.Back && it.GaveUp.Cause == "":
-		r.recordFailed(it, "put off", refused.Bits, err)
-		it.Begun = false
-		out := it.UncrawledOutcome(refused.Bits, wire.DateOf(r.Now()))
-		out.WaitForHost(refused.Until)
-		it.Row.HTTPCode, it.HandedBack = http.StatusBadRequest, false // refused, not out of time
-		r.saves <- out
-	case visit.IsExhausted(err):
-		it.Begun = false
-		r.FailBatch(fmt.Errorf("request %s of site %s: %w", it.Row.URL, it.SiteID, err))
-		r.saves <- it.UncrawledOutcome(0, wire.DateOf(r.Now()))
 	case err != nil:
-		bits, code := visit.FaultBits(err)
-		r.recordFailed(it, "fetch failed", bits, err)
-		out := it.FailedOutcome(bits, code, wire.DateOf(r.Now()))
-		out.SetStatus(refused.Status)
-		if refused.Forbids != "" && refused.Forbids == it.Target {
-			out.LeaveUnasked()
-		}
-		if fault, ok := errors.AsType[*fetch.Fault](err); ok && fault.Partial != nil {
-			out.SetDuration(fault.Partial.Total.Milliseconds())
-			out.SetRedirects(fault.Partial)
-		} else {
-			out.SetRedirects(nil)
-		}
-		r.saves <- out
+		r.saves <- r.unfetchedOutcome(ctx, it, err)
 	case it.Settings.NeedsProbes():
 		// The requests for its links wait for this host too.
 		v.LeaveSlot()
@@ -213,6 +172,65 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item.Item) {
 	default:
 		r.pages <- reader.Page{Item: it, Answer: a}
 	}
+}
+
+// retryOutcome returns the outcome of an item that is asked again later, or nil.
+func (r *batchRun) retryOutcome(ctx context.Context, v *visit.Visit, err error) *item.Outcome {
+	if _, away := errors.AsType[visit.OtherNode](err); away || visit.CutOff(ctx, err) {
+		return nil
+	}
+	it := v.Item
+	out := v.RetryOutcome()
+	if out != nil {
+		r.LogOf(it).Info("asks again later", "site", it.SiteID, "url", it.Row.URL, "cause", it.Row.RetryCause, "times", it.Row.Retries, "at", it.Row.RetryDate, "error", err)
+		it.ReleaseMemory()
+	}
+	return out
+}
+
+// unfetchedOutcome returns the outcome of an item whose request failed with err.
+func (r *batchRun) unfetchedOutcome(ctx context.Context, it *item.Item, err error) *item.Outcome {
+	now := wire.DateOf(r.Now())
+	if visit.CutOff(ctx, err) {
+		it.Begun = false
+		out := it.UncrawledOutcome(0, now)
+		if later, ok := errors.AsType[visit.NotYet](err); ok {
+			out.WaitForHost(later.At)
+		}
+		return out
+	}
+	if away, ok := errors.AsType[visit.OtherNode](err); ok {
+		r.LogOf(it).Info("left to another node", "site", it.SiteID, "url", it.Row.URL, "target", away.Target, "node", away.Owner)
+		return visit.MovedOutcome(it, away, err, r.Now())
+	}
+	refused, _ := errors.AsType[visit.Refusal](err)
+	if refused.Back && it.GaveUp.Cause == "" {
+		r.recordFailed(it, "put off", refused.Bits, err)
+		it.Begun = false
+		out := it.UncrawledOutcome(refused.Bits, now)
+		out.WaitForHost(refused.Until)
+		it.Row.HTTPCode, it.HandedBack = http.StatusBadRequest, false // refused, not out of time
+		return out
+	}
+	if visit.IsExhausted(err) {
+		it.Begun = false
+		r.FailBatch(fmt.Errorf("request %s of site %s: %w", it.Row.URL, it.SiteID, err))
+		return it.UncrawledOutcome(0, now)
+	}
+	bits, code := visit.FaultBits(err)
+	r.recordFailed(it, "fetch failed", bits, err)
+	out := it.FailedOutcome(bits, code, now)
+	out.SetStatus(refused.Status)
+	if refused.Forbids != "" && refused.Forbids == it.Target {
+		out.LeaveUnasked()
+	}
+	if fault, ok := errors.AsType[*fetch.Fault](err); ok && fault.Partial != nil {
+		out.SetDuration(fault.Partial.Total.Milliseconds())
+		out.SetRedirects(fault.Partial)
+	} else {
+		out.SetRedirects(nil)
+	}
+	return out
 }
 
 // recordFailed tells why a request of an item failed or was put off.

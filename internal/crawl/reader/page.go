@@ -179,15 +179,7 @@ func (r *Reader) acceptedOutcome(ctx context.Context, p Page, kind string) *item
 		Same:     p.Before.Crawled > 0 && p.Before.RawContentMd5 == bodyMd5,
 		SiteBits: p.Settings.Bits, Rules: p.Settings.Rules, Expressions: p.Settings.Expressions,
 	}}
-	if len(p.Body) > SmallPage {
-		most := budget.TextGrowth * int64(len(p.Body))
-		if p.Item.IsSitemap() { // may be compressed
-			most = max(most, r.Env.Config.MaxResourceSize)
-		}
-		if err := p.Item.TextMemory.Grow(context.WithoutCancel(ctx), most, most); err != nil {
-			panic(err) // cannot happen: the context never ends
-		}
-	}
+	p.reserveText(ctx, r.Env.Config.MaxResourceSize)
 	text, bits := r.textBody(ctx, out, p, kind)
 	p.Item.TextMemory.Keep(int64(len(text)))
 	lastModified := content.LastModified(p.Code, p.Header, timeOf(p.Before.TcDate), now, r.Env.Config.FallbackAge)
@@ -218,6 +210,30 @@ func (r *Reader) acceptedOutcome(ctx context.Context, p Page, kind string) *item
 	} else if stored {
 		out.Bits |= wire.ErrRawNotStored // MIME_TYPE_STORE_ON_DISK excludes the type
 	}
+	r.setColumns(out, p, bits, bodyMd5, now)
+	if out.Holds {
+		delete(out.Result.Set, "Status") // until the batch ends
+	}
+	return out
+}
+
+// reserveText waits for the memory of a page's text. A sitemap may be compressed: its text has at most largest bytes.
+func (p Page) reserveText(ctx context.Context, largest int64) {
+	if len(p.Body) <= SmallPage {
+		return
+	}
+	most := budget.TextGrowth * int64(len(p.Body))
+	if p.Item.IsSitemap() {
+		most = max(most, largest)
+	}
+	if err := p.Item.TextMemory.Grow(context.WithoutCancel(ctx), most, most); err != nil {
+		panic(err) // cannot happen: the context never ends
+	}
+}
+
+// setColumns sets the columns of the row of an accepted page that was read from now on. bits are the damage of its text.
+func (r *Reader) setColumns(out *item.Outcome, p Page, bits wire.ErrorMask, bodyMd5 string, now time.Time) {
+	u, date := &p.Item.Row, wire.DateOf(now)
 	u.Status, u.State, u.HTTPCode, u.ErrorMask = wire.StatusCrawled, wire.URLEnabled, int64(p.Code), bits|out.Bits|p.Item.Noted
 	if status, given := p.Settings.Statuses[p.Code]; given {
 		u.Status = status
@@ -250,10 +266,6 @@ func (r *Reader) acceptedOutcome(ctx context.Context, p Page, kind string) *item
 	if u.Status == wire.StatusNew {
 		u.ErrorMask = 0
 	}
-	if out.Holds {
-		delete(out.Result.Set, "Status") // until the batch ends
-	}
-	return out
 }
 
 // SmallPage is the size up to which a page is read without reserving memory. Only a few pages

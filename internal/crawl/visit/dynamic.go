@@ -21,29 +21,69 @@ import (
 //
 // The caller holds the gate. Each redirect, also by script, is a hop.
 func (v *Visit) renderPage(ctx context.Context, target string) (*Answer, error) {
+	r, plain, err := v.browserRequest(target)
+	if err != nil {
+		return nil, err
+	}
+	u, err := canonical.Net(r.URL)
+	if err != nil {
+		return nil, Refusal{Bits: wire.ErrBadURL, reason: err.Error()}
+	}
+	r.Cookie = plain.Jar.Cookies(u)
+	hops := &hops{Visit: v, size: r.MaxBytes}
+	r.Allow = hops.allowRequest
+	if err := hops.reserveMemory(ctx); err != nil {
+		return nil, err
+	}
+	page, err := v.Env.Browser.Get(ctx, r)
+	hops.awaitCheck()
+	if err != nil {
+		return nil, v.noteBrowserFault(err)
+	}
+	size := cap(page.Body)
+	for _, part := range page.Parts {
+		size += len(part.HTML)
+	}
+	v.Memory.Keep(int64(size))
+	response := renderedResponse(page, plain.Method, u)
+	v.Env.Tally.countRequest(response, nil)
+	if set := newCookies(page.Cookies, r.Cookie); len(set) > 0 {
+		if final, err := canonical.Net(page.FinalURL); err == nil {
+			plain.Jar.SetCookies(final, http.Header{"Set-Cookie": set})
+		}
+	}
+	v.noteAnswer(response, nil)
+	return &Answer{
+		Response: response, Rendered: page.Rendered, Kind: page.ContentType, Charset: page.Charset, MacroURLs: page.MacroURLs,
+		Loads: page.Loads, Parts: page.Parts, Cut: page.Cut,
+	}, nil
+}
+
+// browserRequest returns the request of a browser for target, without Allow and cookies, and the plain request for the
+// same page.
+func (v *Visit) browserRequest(target string) (r browser.Request, plain fetch.Request, err error) {
 	timeout := v.Item.Row.HTTPTimeout
 	if !(timeout > 0) { // as for plain requests
 		timeout = float64(fetch.DefaultTimeout.Milliseconds())
 	}
 	limit, damping, err := browser.Limits(timeout)
 	if err != nil {
-		return nil, Refusal{Bits: wire.ErrFetcherInternal, reason: err.Error()}
+		return r, plain, Refusal{Bits: wire.ErrFetcherInternal, reason: err.Error()}
 	}
 	target, macro := browser.SplitURL(target)
 	if macro == nil {
 		if v.Settings.BadMacro {
-			return nil, Refusal{Bits: wire.ErrMacroDeserialization, reason: "cannot read property FETCHER_MACRO"}
+			return r, plain, Refusal{Bits: wire.ErrMacroDeserialization, reason: "cannot read property FETCHER_MACRO"}
 		}
 		macro = v.Settings.Macro
 	}
-	plain := v.PageRequest(target)
+	plain = v.PageRequest(target)
 	if v.cut && plain.Timeout <= damping {
-		return nil, budget.ErrNoTime
+		return r, plain, budget.ErrNoTime
 	}
-	hops := &hops{Visit: v}
-	r := browser.Request{
+	r = browser.Request{
 		URL: target, Method: plain.Method, PostData: plain.Body, Timeout: min(limit, plain.Timeout), Damping: damping,
-		MaxBytes: plain.MaxBytes, MaxRedirects: v.Settings.Redirects, Macro: macro, Allow: hops.allowRequest, Proxy: plain.Proxy,
+		MaxBytes: plain.MaxBytes, MaxRedirects: v.Settings.Redirects, Macro: macro, Proxy: plain.Proxy,
 	}
 	if v.Settings.Redirects <= 0 {
 		r.MaxRedirects = -1
@@ -57,55 +97,35 @@ func (v *Visit) renderPage(ctx context.Context, target string) (*Answer, error) 
 			r.Header = append(r.Header, browser.Header{Name: name, Value: value})
 		}
 	}
-	u, err := canonical.Net(target)
-	if err != nil {
-		return nil, Refusal{Bits: wire.ErrBadURL, reason: err.Error()}
+	return r, plain, nil
+}
+
+// noteBrowserFault notes a page that the browser did not load, and returns the error of the item.
+func (v *Visit) noteBrowserFault(err error) error {
+	if seen, _ := faultsOf(err); seen != nil && seen.Kind != browser.Guard && seen.Kind != browser.Cancelled {
+		v.Env.Tally.countRequest(&fetch.Response{Code: seen.Code}, err)
 	}
-	r.Cookie = plain.Jar.Cookies(u)
-	hops.size = r.MaxBytes
-	if err := hops.reserveMemory(ctx); err != nil {
-		return nil, err
+	if v.cut && browser.KindOf(err) == browser.TimeOver {
+		return budget.ErrNoTime
 	}
-	page, err := v.Env.Browser.Get(ctx, r)
-	hops.awaitCheck()
-	if err == nil {
-		size := cap(page.Body)
-		for _, part := range page.Parts {
-			size += len(part.HTML)
-		}
-		v.Memory.Keep(int64(size))
-	} else {
-		if seen, _ := faultsOf(err); seen != nil && seen.Kind != browser.Guard && seen.Kind != browser.Cancelled {
-			v.Env.Tally.countRequest(&fetch.Response{Code: seen.Code}, err)
-		}
-		if v.cut && browser.KindOf(err) == browser.TimeOver {
-			return nil, budget.ErrNoTime
-		}
-		if errors.Is(err, browser.ErrCrowded) {
-			return nil, Refusal{Back: true, reason: err.Error()}
-		}
-		v.noteAnswer(nil, err)
-		return nil, err
+	if errors.Is(err, browser.ErrCrowded) {
+		return Refusal{Back: true, reason: err.Error()}
 	}
+	v.noteAnswer(nil, err)
+	return err
+}
+
+// renderedResponse returns a page of the browser as the response to a request of u.
+func renderedResponse(page *browser.Page, method string, u *url.URL) *fetch.Response {
 	response := &fetch.Response{
 		FinalURL: page.FinalURL, Code: page.Code, Header: page.Header, RequestHeader: page.RequestHeader,
-		RequestLine: plain.Method + " " + u.RequestURI(), Body: page.Body,
+		RequestLine: method + " " + u.RequestURI(), Body: page.Body,
 		Started: page.Started, Total: page.Total, Repaired: page.Repaired,
 	}
 	for _, hop := range page.Redirects {
-		response.Redirects = append(response.Redirects, fetch.Hop{URL: hop.URL, Code: hop.Code, Exchange: renderedHop(plain.Method, hop, page.Started)})
+		response.Redirects = append(response.Redirects, fetch.Hop{URL: hop.URL, Code: hop.Code, Exchange: renderedHop(method, hop, page.Started)})
 	}
-	v.Env.Tally.countRequest(response, nil)
-	if set := newCookies(page.Cookies, r.Cookie); len(set) > 0 {
-		if final, err := canonical.Net(page.FinalURL); err == nil {
-			plain.Jar.SetCookies(final, http.Header{"Set-Cookie": set})
-		}
-	}
-	v.noteAnswer(response, nil)
-	return &Answer{
-		Response: response, Rendered: page.Rendered, Kind: page.ContentType, Charset: page.Charset, MacroURLs: page.MacroURLs,
-		Loads: page.Loads, Parts: page.Parts, Cut: page.Cut,
-	}, nil
+	return response
 }
 
 // renderedHop returns the exchange of a redirect in the browser, nil if a script or a refresh led on.
