@@ -4,12 +4,8 @@ import (
 	"context"
 
 	"hce/dc/internal/crawl/item"
-	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/wire"
 )
-
-// Guards is Guards of package settings.
-var Guards = settings.Guards
 
 // passGuards hands back the items that have a guard that cannot be read, and returns the others. If the
 // site itself has one, or a filter that cannot be read, the site is suspended: it gets no request

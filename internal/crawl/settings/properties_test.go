@@ -1,4 +1,4 @@
-package crawl
+package settings_test
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ import (
 )
 
 // propertiesPage is the table for users.
-const propertiesPage = "../../docs/properties.md"
+const propertiesPage = "../../../docs/properties.md"
 
 // documented is a property as the page describes it.
 type documented struct{ form, def, example string }
@@ -43,7 +43,7 @@ func readPage(t *testing.T) map[string]documented {
 // asked returns the properties that settings.Read reads.
 func asked() []string {
 	p := property.Of(&wire.Site{ID: "s"}, nil)
-	settings.ReadValues(p, "s", Config{})
+	settings.ReadValues(p, "s", settings.Config{})
 	slices.Sort(p.Names)
 	return slices.Compact(p.Names)
 }
@@ -81,18 +81,18 @@ func TestPageExamplesAreGood(t *testing.T) {
 	examples := map[string]string{}
 	for name, d := range readPage(t) {
 		examples[name] = d.example
-		if _, errs := settings.Read(siteOfProperties(map[string]string{name: d.example}), nil, Config{FreqDir: t.TempDir()}); len(errs) > 0 {
+		if _, errs := settings.Read(siteOfProperties(map[string]string{name: d.example}), nil, settings.Config{FreqDir: t.TempDir()}); len(errs) > 0 {
 			t.Errorf("%s = %s: %v", name, d.example, errs)
 		}
 	}
-	if _, errs := settings.Read(siteOfProperties(examples), nil, Config{FreqDir: t.TempDir()}); len(errs) > 0 {
+	if _, errs := settings.Read(siteOfProperties(examples), nil, settings.Config{FreqDir: t.TempDir()}); len(errs) > 0 {
 		t.Errorf("all together: %v", errs)
 	}
 }
 
 // TestPageDefaults: a site without a property has the default that the page states.
 func TestPageDefaults(t *testing.T) {
-	s, _ := settings.Read(&wire.Site{ID: "s"}, nil, Config{})
+	s, _ := settings.Read(&wire.Site{ID: "s"}, nil, settings.Config{})
 	values := map[string]any{
 		"REFERER_SELF_URL": s.Referer, "CONNECTION_TIMEOUT": s.ConnectTimeout.Seconds(), "HTTP_REDIRECTS_MAX": s.Redirects,
 		"HTML_REDIRECTS_MAX": s.HTMLRedirects, "URL_TEMPLATE_REGULAR_URLENCODE": s.Templates[false].Encode,
@@ -183,7 +183,7 @@ var malformed = map[string][]string{
 // properties are read as if it were absent.
 func TestMalformedStopsOnlyItself(t *testing.T) {
 	page := readPage(t)
-	def := Config{FreqDir: t.TempDir()}
+	def := settings.Config{FreqDir: t.TempDir()}
 	for _, name := range asked() {
 		if slices.Contains(anyText, name) {
 			continue
@@ -217,7 +217,7 @@ func TestMalformedStopsOnlyItself(t *testing.T) {
 			if got.Bits&^wire.ErrMacroDeserialization != 0 {
 				t.Errorf("%s = %s: bits %v", name, value, got.Bits.Names())
 			}
-			if (got.Broken != nil) != slices.Contains(Guards, name) {
+			if (got.Broken != nil) != slices.Contains(settings.Guards, name) {
 				t.Errorf("%s = %s: broken %v", name, value, got.Broken)
 			}
 			if got.Broken != nil && name != "HTTP_HEADERS" && name != "HTTP_FREQ_LIMITS" && len(strict.PropertyValue("p", name, value)) == 0 {
@@ -279,7 +279,7 @@ func plain(v reflect.Value) string {
 func TestNumbersKeepTheirBounds(t *testing.T) {
 	s, errs := settings.Read(siteOfProperties(map[string]string{
 		"HTTP_REDIRECTS_MAX": "1000", "HTML_REDIRECTS_MAX": "1000", "HostConcurrency": "0",
-	}), nil, Config{})
+	}), nil, settings.Config{})
 	page := readPage(t)
 	for name, bound := range map[string]int{"HTTP_REDIRECTS_MAX": settings.MaxRedirects, "HTML_REDIRECTS_MAX": settings.MaxRedirects, "HostConcurrency": hostgate.MaxConcurrency, "URL_NORMALIZE_MASK": int(canonical.SkipWWW | canonical.Validate | canonical.Main)} {
 		if !strings.Contains(page[name].form, fmt.Sprint(bound)) {
@@ -303,7 +303,7 @@ func TestGuardsAreDocumented(t *testing.T) {
 	for _, name := range regexp.MustCompile("`([A-Za-z_]+)`").FindAllStringSubmatch(list, -1) {
 		named = append(named, name[1])
 	}
-	if want := slices.Sorted(slices.Values(Guards)); !slices.Equal(named, want) {
+	if want := slices.Sorted(slices.Values(settings.Guards)); !slices.Equal(named, want) {
 		t.Errorf("the page lists %q, want %q", named, want)
 	}
 }
