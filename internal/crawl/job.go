@@ -102,12 +102,7 @@ type batchRun struct {
 	*planner
 	cut bool // the batch had more items than its maxItems
 
-	// texts is the memory of pages that are being read. A goroutine that waits for texts may hold
-	// bodies of the environment, but not the reverse. Pages whose links need requests use probing, for
-	// which no goroutine waits.
-	texts, probing *budget.Budget
-	pages          chan reader.Page   // of this pass: fetched, not yet read
-	saves          chan *item.Outcome // of this pass: read, not yet saved
+	texts, probing *budget.Budget // see fetchStage
 	reader         *reader.Reader
 	flow           *refill.Flow                 // nil: the batch does not select URLs while it fetches
 	added          errorSet                     // of items that were selected during the fetch

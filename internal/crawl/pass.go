@@ -62,26 +62,28 @@ func (r *batchRun) runPasses(ctx context.Context) ([]wire.BatchItem, error) {
 // The stages bound the memory: a body belongs to a running request, to a reader or its
 // queue, or to the chunk that is saved next. The budgets of the run bound all of them.
 func (r *batchRun) runPass(ctx context.Context, work []*item.Item) error {
-	r.pages = make(chan reader.Page, runtime.GOMAXPROCS(0))
-	r.saves = make(chan *item.Outcome, 2*runtime.GOMAXPROCS(0))
+	pages := make(chan reader.Page, runtime.GOMAXPROCS(0))     // fetched, not yet read
+	saves := make(chan *item.Outcome, 2*runtime.GOMAXPROCS(0)) // read, not yet saved
+	chunks := make(chan []*item.Outcome)                       // saved next
 	var reading, saving sync.WaitGroup
-	saving.Go(func() { r.saveOutcomes(context.WithoutCancel(ctx)) })
+	saving.Go(func() { r.storeChunks(context.WithoutCancel(ctx), chunks) })
+	saving.Go(func() { r.collectChunks(saves, chunks) })
 	for range runtime.GOMAXPROCS(0) {
 		reading.Go(func() {
-			for p := range r.pages {
-				r.saves <- r.reader.ReadOutcome(ctx, p)
+			for p := range pages {
+				saves <- r.reader.ReadOutcome(ctx, p)
 			}
 		})
 	}
-	queues := r.newQueues(ctx)
-	queues.addItems(work)
+	fetching := r.newFetchStage(ctx, pages, saves)
+	fetching.addItems(work)
 	if r.flow != nil {
-		r.refillQueues(ctx, queues)
+		r.refillQueues(ctx, fetching)
 	}
-	queues.workers.Wait()
-	close(r.pages)
+	fetching.workers.Wait()
+	close(pages)
 	reading.Wait()
-	close(r.saves)
+	close(saves)
 	saving.Wait()
 	return r.BrokenBy()
 }

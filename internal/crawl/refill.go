@@ -40,7 +40,7 @@ func refillTimeOver(batch wire.Batch, spent time.Duration) bool {
 // refillQueues selects URLs and adds them to the queues until the time is over, nothing is due, or the
 // items since the last selection were all handed back: their rows are due, and would be selected
 // again and again.
-func (r *batchRun) refillQueues(ctx context.Context, q *hostQueues) {
+func (r *batchRun) refillQueues(ctx context.Context, fetching *fetchStage) {
 	var planned time.Time
 	for !r.IsOver(ctx) {
 		now := r.Now()
@@ -56,7 +56,7 @@ func (r *batchRun) refillQueues(ctx context.Context, q *hostQueues) {
 			planned = now
 			clear(r.works) // sites may have changed
 		}
-		rows, err := r.selectMore(context.WithoutCancel(ctx), step.Demand, min(step.Room, maxActive-1-q.hostCount()))
+		rows, err := r.selectMore(context.WithoutCancel(ctx), step.Demand, min(step.Room, maxActive-1-fetching.hostCount()))
 		if err != nil && len(r.Batch.Items) == 0 && r.Batch.Refilled == 0 { // the batch has nothing to do
 			r.FailBatch(fmt.Errorf("select URLs: %w", err))
 			return
@@ -70,7 +70,7 @@ func (r *batchRun) refillQueues(ctx context.Context, q *hostQueues) {
 			r.FailBatch(err)
 			return
 		}
-		q.addItems(work)
+		fetching.addItems(work)
 	}
 }
 

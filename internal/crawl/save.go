@@ -29,13 +29,9 @@ type resultStore struct {
 	fullSites sync.Map // sites whose limits left out links
 }
 
-// saveOutcomes collects outcomes in chunks, while another goroutine stores the chunk before. So at most
-// two chunks wait, and no stage waits for a sync while there is room. ctx must outlive the batch's
-// context: finished work is stored even if the task is told to stop.
-func (r *batchRun) saveOutcomes(ctx context.Context) {
-	chunks := make(chan []*item.Outcome)
-	var storing sync.WaitGroup
-	storing.Go(func() { r.storeChunks(ctx, chunks) })
+// collectChunks collects outcomes in chunks, while another goroutine stores the chunk before. So at most
+// two chunks wait, and no stage waits for a sync while there is room. It closes chunks after the last one.
+func (r *batchRun) collectChunks(saves <-chan *item.Outcome, chunks chan<- []*item.Outcome) {
 	var (
 		chunk []*item.Outcome
 		bytes int
@@ -46,7 +42,7 @@ func (r *batchRun) saveOutcomes(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for open || len(chunk) > 0 {
-		in, out := r.saves, chan<- []*item.Outcome(nil)
+		in, out := saves, chan<- []*item.Outcome(nil)
 		full := len(chunk) >= r.Config.ChunkItems || bytes >= maxChunkBytes
 		if full {
 			in = nil
@@ -74,12 +70,10 @@ func (r *batchRun) saveOutcomes(ctx context.Context) {
 		}
 	}
 	close(chunks)
-	storing.Wait()
-	r.saveStates(ctx)
 }
 
-// storeChunks stores chunks, each in one transaction. After an error it stores nothing more and
-// ends the batch.
+// storeChunks stores chunks, each in one transaction, and the states that batches share. After an error it stores nothing
+// more and ends the batch. ctx must outlive the batch's context: finished work is stored even if the task is told to stop.
 func (r *batchRun) storeChunks(ctx context.Context, chunks <-chan []*item.Outcome) {
 	failed, saved := false, r.Now()
 	for chunk := range chunks {
@@ -101,6 +95,7 @@ func (r *batchRun) storeChunks(ctx context.Context, chunks <-chan []*item.Outcom
 			r.saveStates(ctx)
 		}
 	}
+	r.saveStates(ctx)
 }
 
 // storeChunk passes a chunk to the repository, with the outcomes of each site in order of arrival.
@@ -185,6 +180,12 @@ func (r *resultStore) saveSites(ctx context.Context, list []wire.SiteFetched) er
 		return fmt.Errorf("save results: %w", err)
 	}
 	return nil
+}
+
+// isGone reports whether a site was deleted since the batch began.
+func (r *resultStore) isGone(site string) bool {
+	_, gone := r.goneSites.Load(site)
+	return gone
 }
 
 // logSaved logs side effects of storing results.

@@ -37,6 +37,7 @@ type Environment struct {
 	Place placement.Placement // of the start of the batch
 	Log   *slog.Logger
 
+	// Robots and Addressed outlive the batch.
 	Robots    *robotscache.Cache
 	Addressed *AddressCache
 
@@ -57,12 +58,12 @@ type Environment struct {
 	mapsAsked sync.Map // sites and origins whose default sitemap was requested
 	down      sync.Map // origins that could not be reached, and why
 
-	// Running is the context of requests that have begun: it ends stopGrace after that of the batch.
+	// Running is the context of requests that have begun: it ends a while after that of the batch.
 	Running context.Context
+	Cancel  context.CancelFunc // ends the batch
 
 	mu     sync.Mutex
 	broken error // the first failure that ends the batch
-	Cancel context.CancelFunc
 }
 
 // allowedOvertime returns how long running requests may continue after the time limit.

@@ -34,11 +34,11 @@ func (v *Visit) noteAnswer(response *fetch.Response, err error) {
 	if response != nil {
 		code = response.Code
 	}
-	v.heedAs(causeOf(code, err), response, err)
+	v.noteCause(causeOf(code, err), response, err)
 }
 
-// heedAs is heed for an answer whose cause is known.
-func (v *Visit) heedAs(cause retry.Cause, response *fetch.Response, err error) {
+// noteCause is noteAnswer for an answer whose cause is known.
+func (v *Visit) noteCause(cause retry.Cause, response *fetch.Response, err error) {
 	v.trouble = trouble{}
 	rule, known := v.retryTable()[cause]
 	answered := response != nil
@@ -167,7 +167,7 @@ func (v *Visit) robotsLater(ends *time.Time, response *fetch.Response) {
 	asked, given := response.RetryAfter(v.Env.Now())
 	switch {
 	case v.retryTable()[retry.Robots].Attempts > 1:
-		v.heedAs(retry.Robots, response, nil)
+		v.noteCause(retry.Robots, response, nil)
 		*ends = v.trouble.until
 	case given:
 		asked = min(asked, retry.LongestAsked)

@@ -368,7 +368,7 @@ func (v *Visit) enterGates(ctx context.Context, target string) error {
 }
 
 // leaveGate releases the gate, if one is held. The next request of the host waits for the
-// delay, for that of a new robots.txt, and for the pause that heed noted.
+// delay, for that of a new robots.txt, and for the pause that noteAnswer noted.
 func (v *Visit) leaveGate() {
 	if v.pass == nil {
 		return
