@@ -189,3 +189,6 @@ func StatusName(status int64) string {
 	}
 	return "unknown"
 }
+
+// URLFields are the fields of a line about a URL, of hce url ls --json and of hce crawl --json.
+var URLFields = []string{"url", "urlMd5", "site", "status", "httpCode", "firstCode", "finalUrl", "contentType", "size", "depth", "crawled", "found", "errors", "milliseconds"}

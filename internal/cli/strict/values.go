@@ -21,7 +21,7 @@ import (
 	"hce/dc/internal/wire/prop"
 )
 
-// valueChecks check the values of properties as the crawler reads them: those of crawl.Guards, which stop
+// valueChecks check the values of properties as the crawler reads them: those of settings.Guards, which stop
 // a site if they cannot be read, and others that it would ignore with a warning.
 var valueChecks = map[string]func(text string) error{
 	"HTTP_HEADERS":         checkParse(headerrotation.Parse),

@@ -48,9 +48,9 @@ import (
 
 	"hce/dc/internal/apps/search"
 	"hce/dc/internal/apps/search/index"
-	"hce/dc/internal/cli/hce"
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/service"
+	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/wire"
 )
 
@@ -168,7 +168,7 @@ func (f *Feed) Round(ctx context.Context) (changed int, err error) {
 	f.skipped = nil
 	changed, err = f.webStore(ctx)
 	failed := []error{err}
-	sites, err := hce.Sites(ctx, f.Service)
+	sites, err := subcommand.Sites(ctx, f.Service)
 	if err != nil {
 		return changed, errors.Join(append(failed, fmt.Errorf("list sites: %w", err), f.publishChanges(0))...)
 	}
