@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"hce/dc/hostgate"
-	"hce/dc/internal/crawl"
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/fetch"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/wire"
 )
 
@@ -49,7 +49,7 @@ func newBrowser(t *testing.T, folder string, change func(*browser.Config)) *brow
 
 // acquisitions counts how often gates are acquired.
 type acquisitions struct {
-	crawl.Gates
+	visit.Gates
 	mu sync.Mutex
 	n  int
 }
@@ -250,7 +250,7 @@ func TestDynamic(t *testing.T) {
 		const result = `{"sets": [{"name": "n", "items": ["return %s"]}], "result_type": %d}`
 		for _, tt := range []struct {
 			name, path, macro string
-			browser           crawl.Browser
+			browser           visit.Browser
 			bits              wire.ErrorMask
 			raw               string // expected in the body
 			kind              string

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hce/dc/internal/crawl"
+	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/wire"
 )
 
@@ -22,7 +22,7 @@ func TestGuardsFailClosed(t *testing.T) {
 		"ROBOTS_REL":      {`["nofollow"]`},
 		"HTTP_COOKIE":     {"{", `{".*": {"stage": "two"}}`},
 	}
-	for _, name := range crawl.Guards {
+	for _, name := range settings.Guards {
 		if values[name] == nil {
 			values[name] = []string{"31x28 y"}
 		}

@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/crawl"
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/statefile"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/wire"
 )
 
@@ -318,7 +318,7 @@ func TestMalformedMarksTheSite(t *testing.T) {
 
 // asking is a fetcher that records requests.
 type asking struct {
-	crawl.Fetcher
+	visit.Fetcher
 	asked []fetch.Request
 }
 

@@ -21,6 +21,7 @@ import (
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/headerrotation"
+	"hce/dc/internal/crawl/visit"
 	"hce/dc/internal/storage/storagetest"
 	"hce/dc/internal/wire"
 )
@@ -247,7 +248,7 @@ func bitNames(m wire.ErrorMask) string { return strings.Join(m.Names(), " ") }
 
 // recorder records the last delay of each host.
 type recorder struct {
-	crawl.Gates
+	visit.Gates
 	mu     sync.Mutex
 	delays map[string]time.Duration
 }

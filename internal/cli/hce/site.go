@@ -9,15 +9,14 @@ import (
 	"slices"
 	"strings"
 
+	"hce/dc/internal/cli/actions"
 	"hce/dc/internal/cli/command"
-	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/plaintext"
 	"hce/dc/internal/cli/siteoptions"
 	"hce/dc/internal/cli/sitespec"
 	"hce/dc/internal/cli/subcommand"
 	"hce/dc/internal/cli/target"
 	"hce/dc/internal/files"
-	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/wire"
 )
 
@@ -319,9 +318,6 @@ SITE" does the work.`,
 	return c
 }
 
-// updatesAtOnce is the number of rows of one URL_UPDATE.
-const updatesAtOnce = 200
-
 func recrawlSite(s *subcommand.Session, typed string, failed, full bool) error {
 	site, err := s.OpenSite(typed)
 	if err != nil {
@@ -345,27 +341,8 @@ func recrawlSite(s *subcommand.Session, typed string, failed, full bool) error {
 	return nil
 }
 
-// renewURLs makes the URLs of a site that match a condition due again, and returns their number. Entries of
-// feeds are no pages of a server; their feed brings them. A row keeps the errors of its content, which an
-// unchanged page still has; with other errors, or if full is set, its page is read again even if unchanged.
-func renewURLs(s *subcommand.Session, site, where string, full bool) (n int64, err error) {
-	where += fmt.Sprintf(" AND `Type`<>%d", wire.TypeFetched)
-	for after := ""; ; {
-		rows, err := pages.Rows(s.Ctx, s.Service, site, where+" AND `URLMd5`>'"+after+"'", "`URLMd5` ASC", updatesAtOnce)
-		if err != nil || len(rows) == 0 {
-			return n, err
-		}
-		var requests []any
-		for _, row := range rows {
-			request := map[string]any{"siteId": site, "urlMd5": row.URLMd5, "status": wire.StatusNew, "state": wire.URLEnabled}
-			if failed := row.ErrorMask&^revalidate.ContentErrors != 0; failed || full {
-				request["errorMask"], request["settingsSum"] = 0, 0
-			}
-			requests = append(requests, request)
-		}
-		if err := s.AskService(wire.URLUpdate, requests, nil); err != nil {
-			return n, err
-		}
-		n, after = n+int64(len(rows)), rows[len(rows)-1].URLMd5
-	}
+// renewURLs makes the URLs of a site that match a condition due again, and returns their number.
+func renewURLs(s *subcommand.Session, site, where string, full bool) (int64, error) {
+	a := actions.Actions{Service: s.Service}
+	return a.Renew(s.Ctx, site, where, full)
 }

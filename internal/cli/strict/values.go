@@ -12,7 +12,7 @@ import (
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/crawl/quota"
-	"hce/dc/internal/crawl/retry"
+	"hce/dc/internal/frontier/retry"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/linkrules"
 	"hce/dc/internal/web/revalidate"
@@ -21,7 +21,7 @@ import (
 	"hce/dc/internal/wire/prop"
 )
 
-// valueChecks check the values of properties as the crawler reads them: those of crawl.Guards, which stop
+// valueChecks check the values of properties as the crawler reads them: those of settings.Guards, which stop
 // a site if they cannot be read, and others that it would ignore with a warning.
 var valueChecks = map[string]func(text string) error{
 	"HTTP_HEADERS":         checkParse(headerrotation.Parse),

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"hce/dc/internal/cli/actions"
 	"hce/dc/internal/cli/causes"
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/export"
@@ -252,7 +253,7 @@ func urlAdd(s *subcommand.Session, typed string, words []string) error {
 	if len(known) > 0 {
 		return command.Refuse("URL %s is known already (%s); let it be fetched again with: %s", known[0].URL, export.StatusName(known[0].Status), s.CommandHint("site", "recrawl", site.ID))
 	}
-	if err := addURLs(s, site, texts); err != nil {
+	if _, _, err := addURLs(s, site, texts); err != nil {
 		return err
 	}
 	s.PrintMessage("added %s to site %s", plaintext.Count(int64(len(texts)), "URL", "URLs"), site.ID)
@@ -269,50 +270,18 @@ func urlAddList(s *subcommand.Session, typed string) error {
 	if err != nil {
 		return err
 	}
-	added, known := int64(0), int64(0)
-	for part := range slices.Chunk(list, 500) {
-		rows, err := s.RowsOf([]string{site.ID}, part)
-		if err != nil {
-			return err
-		}
-		keys := map[string]bool{}
-		for i := range rows {
-			keys[rows[i].URLMd5] = true
-		}
-		part = slices.DeleteFunc(part, func(url string) bool { return keys[wire.KeyOfURL(url)] })
-		known += int64(len(rows))
-		if len(part) == 0 {
-			continue
-		}
-		if err := addURLs(s, site, part); err != nil {
-			return fmt.Errorf("after %s: %w; the same command continues", plaintext.Count(added, "URL", "URLs"), err)
-		}
-		added += int64(len(part))
+	added, known, err := addURLs(s, site, list)
+	if err != nil {
+		return fmt.Errorf("after %s: %w; the same command continues", plaintext.Count(int64(added), "URL", "URLs"), err)
 	}
-	s.PrintMessage("added %s to site %s, %d were known", plaintext.Count(added, "URL", "URLs"), site.ID, known)
+	s.PrintMessage("added %s to site %s, %d were known", plaintext.Count(int64(added), "URL", "URLs"), site.ID, known)
 	return nil
 }
 
-// addURLs adds URLs that are not known to a site.
-func addURLs(s *subcommand.Session, site wire.Site, texts []string) error {
-	var requests []any
-	for _, text := range texts {
-		request := map[string]any{"siteId": site.ID, "url": text, "siteSelect": wire.SelectExplicit}
-		if len(site.URLs) > 0 { // like a link of the root page; without a parent it would be a root URL
-			request["parentMd5"], request["depth"] = site.URLs[0].URLMd5, 1
-		}
-		requests = append(requests, request)
-	}
-	var answer subcommand.Statuses
-	if err := s.AskService(wire.URLNew, requests, &answer); err != nil {
-		return err
-	}
-	for i, status := range answer.Statuses {
-		if fmt.Sprint(status) != "0" && i < len(texts) {
-			return fmt.Errorf("URL_NEW did not add %s (status %v)", texts[i], status)
-		}
-	}
-	return nil
+// addURLs adds the URLs that a site does not have.
+func addURLs(s *subcommand.Session, site wire.Site, texts []string) (added, known int, err error) {
+	a := actions.Actions{Service: s.Service}
+	return a.AddTo(s.Ctx, site, texts)
 }
 
 func urlRmCommand(p subcommand.Program) *command.Command {

@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"hce/dc/canonical"
-	"hce/dc/internal/crawl/retry"
+	"hce/dc/internal/frontier/retry"
 	"hce/dc/internal/wire"
 )
 

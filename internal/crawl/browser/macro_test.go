@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"hce/dc/internal/crawl/retry"
+	"hce/dc/internal/frontier/retry"
 	"hce/dc/internal/wire"
 )
 

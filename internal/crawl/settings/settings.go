@@ -18,7 +18,7 @@ import (
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/crawl/proxypool"
 	"hce/dc/internal/crawl/quota"
-	"hce/dc/internal/crawl/retry"
+	"hce/dc/internal/frontier/retry"
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/linkrules"
 	"hce/dc/internal/web/pdate"
