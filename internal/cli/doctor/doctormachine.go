@@ -39,7 +39,7 @@ func (d *doctor) checkDisk(dir string) {
 }
 
 // usual are the ports of dc-daemon.ini.
-var usual = map[string]string{"5503": "serverPort of [AdminInterfaceServer]", "5504": "serverPort of [ClientInterfaceService]", "5580": "StatusPort of [StatusServer]"}
+var usual = map[string]string{"5503": "serverPort of [AdminInterfaceServer]", "5504": "serverPort of [ClientInterfaceService]", "5580": "StatusPort of [StatusServer]", "5581": "ApiPort of [Api]"}
 
 // checkPorts checks that a daemon can listen on loopback, also one with the usual ports.
 func (d *doctor) checkPorts() {
