@@ -17,8 +17,10 @@ import (
 	"hce/dc/internal/wire"
 )
 
-func bodyTraps() []Trap {
-	small := "<!DOCTYPE html><title>A page</title><p>It has a text.</p>"
+const small = "<!DOCTYPE html><title>A page</title><p>It has a text.</p>"
+
+// floodTraps bodies have no end, or grow when they are unpacked.
+func floodTraps() []Trap {
 	return []Trap{
 		{Path: "/body/endless", What: "a page without an end, in chunks", Ends: listMasks(wire.ErrSize),
 			serve: serveBody(htmlUTF8, func(w io.Writer) { floodText(w, "<p>And then the tide came in.</p>\n") })},
@@ -45,6 +47,12 @@ func bodyTraps() []Trap {
 			serve: serveEncoded("zstd", func(w io.Writer) { _, _ = w.Write(zstdBomb(8192)) })},
 		{Path: "/body/zstd-window", What: "a zstd frame that asks for a window of 2 GiB", Ends: listMasks(wire.ErrPageConvert),
 			serve: serveEncoded("zstd", func(w io.Writer) { _, _ = w.Write([]byte("\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00")) })},
+	}
+}
+
+// codingTraps bodies are not what their content coding says.
+func codingTraps() []Trap {
+	return []Trap{
 		{Path: "/body/ten-codings", What: "ten codings, one in the other", Ends: listMasks(wire.ErrPageConvert),
 			serve: serveEncoded(strings.TrimSuffix(strings.Repeat("gzip, ", 10), ", "), func(w io.Writer) {
 				b := []byte(small)
@@ -84,6 +92,12 @@ func bodyTraps() []Trap {
 					_ = z.Close()
 				}
 			})},
+	}
+}
+
+// bodyTraps bodies stop, or are no text.
+func bodyTraps() []Trap {
+	return []Trap{
 		{Path: "/body/png", What: "an image that is said to be HTML", Ends: listMasks(wire.ErrMIME, 0),
 			serve: serveText(htmlUTF8, "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00")},
 		{Path: "/body/drip", What: "one byte in a tenth of a second, for ten minutes", Ends: listMasks(wire.ErrTimeout), Stalls: true,

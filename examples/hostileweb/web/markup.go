@@ -12,8 +12,8 @@ import (
 
 const doc = "<!DOCTYPE html><html lang=en><head><title>A page</title></head><body><p>It has a text of its own, and then it goes on.</p>"
 
-// markupTraps pages attack parsers.
-func markupTraps() []Trap {
+// nestedTraps pages attack the builder of a tree.
+func nestedTraps() []Trap {
 	return []Trap{
 		{Path: "/markup/deep", What: "a million divs, one in the other", serve: serveRepeated(doc, "<div>", 1_000_000, "deep")},
 		{Path: "/markup/deep-mixed", What: "half a million open tags of seven kinds", serve: serveRepeated(doc, "<b><i><a><font><ul><li><p>", 500_000/7, "deep")},
@@ -23,6 +23,12 @@ func markupTraps() []Trap {
 		{Path: "/markup/svg", What: "SVG in MathML in SVG", serve: serveRepeated(doc, "<svg><foreignObject><math><mtext>", 50_000, "")},
 		{Path: "/markup/templates", What: "templates in templates", serve: serveRepeated(doc, "<template>", 200_000, "")},
 		{Path: "/markup/selects", What: "a select with a million options", serve: serveRepeated(doc+"<select>", "<option>x", 1_000_000, "")},
+	}
+}
+
+// giantTraps pages have one thing without measure: a text, a tag, a list of links.
+func giantTraps() []Trap {
+	return []Trap{
 		{Path: "/markup/title", What: "a title of 10 MB", serve: serveRepeated("<!DOCTYPE html><title>", "title ", 1_700_000, "</title><p>Text.")},
 		{Path: "/markup/attribute", What: "an attribute of 10 MB", serve: serveRepeated(doc+`<a title="`, "attribute ", 1_000_000, `" href="/x">x</a>`)},
 		{Path: "/markup/attributes", What: "a tag with a million attributes", serve: serveBody(htmlUTF8, func(w io.Writer) {
@@ -63,6 +69,12 @@ func markupTraps() []Trap {
 		{Path: "/markup/base", What: "many base elements: scripts, data, other hosts, nonsense", serve: serveText(htmlUTF8, `<!DOCTYPE html><head>
 <base href="javascript:alert(1)"><base href="data:text/html,x"><base href="http://["><base href="http://10.0.0.1/"><base target=_top>
 <title>Bases</title></head><body><a href="below">x</a><base href="/late/"></body>`)},
+	}
+}
+
+// unfinishedTraps pages have frames, comments and tags without an end.
+func unfinishedTraps() []Trap {
+	return []Trap{
 		{Path: "/markup/frames", What: "a page that frames the next one, and that the next", serve: func(w http.ResponseWriter, r *http.Request) {
 			n, _ := strconv.Atoi(r.FormValue("n"))
 			serveText(htmlUTF8, fmt.Sprintf(`%s<iframe src="/markup/frames"></iframe><iframe src="/markup/frames?n=%d"></iframe><frame src="?n=%d">`, doc, n+1, n+1))(w, r)
@@ -79,6 +91,12 @@ func markupTraps() []Trap {
 		{Path: "/markup/entities", What: "a million entities, known, unknown and unfinished", serve: serveRepeated(doc, "&amp;&bogus;&#x41;&#99999999999;&notin", 200_000, "")},
 		{Path: "/markup/doctype", What: "a doctype of 8 MB", serve: serveRepeated("<!DOCTYPE html PUBLIC \"", "x", 8_000_000, "\"><title>x</title><p>Text.")},
 		{Path: "/markup/lines", What: "eight million empty lines", serve: serveRepeated(doc, "\n", 8_000_000, "")},
+	}
+}
+
+// scriptTraps pages attack readers of styles, of data and of scripts.
+func scriptTraps() []Trap {
+	return []Trap{
 		{Path: "/markup/css", What: "a style of half a million imports", serve: serveRepeated(doc+"<style>", `@import url(/trap/style/x.css);`, 300_000, "</style>")},
 		{Path: "/markup/css-open", What: "a style of unfinished functions", serve: serveRepeated(doc+"<style>", `a{b:url(((`, 300_000, "</style>")},
 		{Path: "/markup/styles.css", What: "a style sheet that imports itself and the next one", serve: func(w http.ResponseWriter, r *http.Request) {
@@ -90,6 +108,12 @@ func markupTraps() []Trap {
 			serve: serveText(htmlUTF8, `<!DOCTYPE html><html><head><title>Loading</title></head><body><div id=app></div><script>document.getElementById("app").innerHTML = "<p>Written by a script.</p><a href='/trap/scripted'>x</a>"</script></body></html>`)},
 		{Path: "/markup/script-endless", What: "a page whose script never ends and fills the memory",
 			serve: serveText(htmlUTF8, `<!DOCTYPE html><title>Busy</title><p>Text.<script>var a = []; while (true) a.push(new Array(1000000).join("x"))</script>`)},
+	}
+}
+
+// referralTraps pages name another page as the right one.
+func referralTraps() []Trap {
+	return []Trap{
 		{Path: "/markup/canonical/a", What: "calls its neighbour the canonical one, which says the same of it", serve: serveText(htmlUTF8, canonicalPage("/markup/canonical/b"))},
 		{Path: "/markup/canonical/b", What: "the neighbour", serve: serveText(htmlUTF8, canonicalPage("/markup/canonical/a"))},
 		{Path: "/markup/canonical/many", What: "a thousand canonical URLs, all different", serve: serveNumbered("<!DOCTYPE html><head>", `<link rel=canonical href="/trap/canonical/%d">`, 1000)},

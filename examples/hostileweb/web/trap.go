@@ -64,7 +64,11 @@ func (t Trap) Stored() string {
 // Traps lists all traps: those of the main host by group, then the other hosts.
 func Traps() []Trap {
 	var all []Trap
-	for _, group := range [][]Trap{bodyTraps(), lengthTraps(), answerTraps(), redirectTraps(), markupTraps(), linkTraps(), charsetTraps(), feedTraps(), robotsHosts(), tlsHosts()} {
+	for _, group := range [][]Trap{
+		floodTraps(), codingTraps(), bodyTraps(), lengthTraps(), answerTraps(), redirectTraps(),
+		nestedTraps(), giantTraps(), unfinishedTraps(), scriptTraps(), referralTraps(),
+		linkTraps(), charsetTraps(), feedTraps(), robotsHosts(), tlsHosts(),
+	} {
 		all = append(all, group...)
 	}
 	return all
