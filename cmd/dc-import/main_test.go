@@ -27,6 +27,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqldb/mariadbtest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/zpack"
 )
 
@@ -322,7 +323,7 @@ func checkSites(t *testing.T, n *target) {
 	equal(t, "news", []any{s.Description, s.CDate, s.UDate, s.State, s.Priority, s.MaxResourceSize},
 		[]any{"Zeitung für München", wire.Date("2014-01-05 10:00:00"), wire.Date("2014-01-06 10:00:00"), int64(1), int64(7), int64(1 << 40)})
 	equal(t, "counters", []any{s.Resources, s.Contents, s.NewURLs, s.DeletedURLs, s.CollectedURLs, s.Size, s.Errors, s.AVGSpeed, s.ErrorMask},
-		[]any{int64(3), int64(1), int64(5), int64(3), int64(9), int64(1<<40 + 2710), int64(1), int64(2000), wire.ErrHTTP | wire.ErrMacro | wire.ErrSynchronize | wire.ErrFiltersBreak | wire.ErrDatabase})
+		[]any{int64(3), int64(1), int64(5), int64(3), int64(9), int64(1<<40 + 2710), int64(1), int64(2000), errormask.HTTP | errormask.Macro | errormask.Synchronize | errormask.FiltersBreak | errormask.Database})
 	equal(t, "filters", []any{len(s.Filters), s.Filters[0].Pattern, s.Filters[0].Action, s.Filters[0].UDate}, []any{1, "ü(.*)", int64(-1), wire.Date("2014-01-05 10:00:00")})
 	var values []string
 	for _, p := range s.Properties {
@@ -363,7 +364,7 @@ func checkRows(t *testing.T, n *target) {
 	}
 	u := n.url("news", news)
 	equal(t, "dates", []any{u.UDate, u.TcDate, u.CDate}, []any{wire.Date("2014-01-05 10:00:00"), wire.Date("2014-01-05 10:00:00"), wire.Date("2014-01-05 10:00:00")})
-	equal(t, "moved bits", n.url("news", news+"macro").ErrorMask, wire.ErrHTTP|wire.ErrMacro|wire.ErrSynchronize|wire.ErrFiltersBreak|wire.ErrDatabase)
+	equal(t, "moved bits", n.url("news", news+"macro").ErrorMask, errormask.HTTP|errormask.Macro|errormask.Synchronize|errormask.FiltersBreak|errormask.Database)
 
 	var contents []struct {
 		ProcessedContents []wire.Content

@@ -18,6 +18,7 @@ import (
 	stored "hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/warc"
 )
 
@@ -74,7 +75,7 @@ func TestWARCWithAnotherLibrary(t *testing.T) {
 	stores.AddPages(site, root, 120)
 	stores.AddPage(site, root+"same1", "Same", "text é")
 	stores.AddPage(site, root+"same2", "Same", "text é")
-	stores.AddFailed(site, root+"gone", 404, wire.ErrHTTP)
+	stores.AddFailed(site, root+"gone", 404, errormask.HTTP)
 	contents := []any{}
 	for i := range 60 {
 		contents = append(contents, map[string]any{

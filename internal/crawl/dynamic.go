@@ -13,7 +13,7 @@ import (
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // renderPage loads target in a browser. The part of a URL after ### is a script for that page
@@ -27,12 +27,12 @@ func (v *visit) renderPage(ctx context.Context, target string) (*answer, error) 
 	}
 	limit, damping, err := browser.Limits(timeout)
 	if err != nil {
-		return nil, refusal{bits: wire.ErrFetcherInternal, reason: err.Error()}
+		return nil, refusal{bits: errormask.FetcherInternal, reason: err.Error()}
 	}
 	target, macro := browser.SplitURL(target)
 	if macro == nil {
 		if v.settings.BadMacro {
-			return nil, refusal{bits: wire.ErrMacroDeserialization, reason: "cannot read property FETCHER_MACRO"}
+			return nil, refusal{bits: errormask.MacroDeserialization, reason: "cannot read property FETCHER_MACRO"}
 		}
 		macro = v.settings.Macro
 	}
@@ -59,7 +59,7 @@ func (v *visit) renderPage(ctx context.Context, target string) (*answer, error) 
 	}
 	u, err := canonical.Net(target)
 	if err != nil {
-		return nil, refusal{bits: wire.ErrBadURL, reason: err.Error()}
+		return nil, refusal{bits: errormask.BadURL, reason: err.Error()}
 	}
 	r.Cookie = plain.Jar.Cookies(u)
 	hops.size = r.MaxBytes

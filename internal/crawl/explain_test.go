@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 func TestExplain(t *testing.T) {
@@ -90,7 +91,7 @@ func TestExplain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := e.Fetch; f == nil || f.Error == "" || !slices.Equal(f.ErrorNames, wire.ErrConnection.Names()) {
+		if f := e.Fetch; f == nil || f.Error == "" || !slices.Equal(f.ErrorNames, errormask.Connection.Names()) {
 			t.Errorf("%+v", e.Fetch)
 		}
 	})

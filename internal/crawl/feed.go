@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/web/feed"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // gatherFeed creates rows for the entries of a feed, by the rules of links
@@ -24,16 +25,16 @@ func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []
 		if !p.item.url.Root() { // the page of an entry
 			return false, true
 		}
-		out.bits |= wire.ErrRSSEmpty
+		out.bits |= errormask.RSSEmpty
 		if content.IsHTML(kind) {
-			out.bits |= wire.ErrUnsupportedType
+			out.bits |= errormask.UnsupportedType
 		}
 		// A site of feeds follows no other links.
 		return true, true
 	}
 	p.item.feed = true
 	if len(parsed.Items) == 0 && content.IsHTML(content.Normal(declaredType(p.Header))) {
-		out.bits |= wire.ErrUnsupportedType
+		out.bits |= errormask.UnsupportedType
 	}
 	if parsed.Cut {
 		r.cutLinks(out, p, "size of a feed", len(parsed.Items))
@@ -58,7 +59,7 @@ func (r *batchRun) gatherFeed(ctx context.Context, out *outcome, p page, text []
 	}
 	r.keepEntries(ctx, out, p, entries, now)
 	if len(out.result.Links)+len(out.result.Elsewhere) == 0 {
-		out.bits |= wire.ErrRSSEmpty
+		out.bits |= errormask.RSSEmpty
 	}
 	return true, p.settings.Processor == settings.RSS
 }

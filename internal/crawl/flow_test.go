@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // A selection needs a stored page of a site with few waiting items. It names the sites that the
@@ -61,7 +62,7 @@ func TestFlow(t *testing.T) {
 	if d := f.currentDemand(); !d.empty || d.others || len(d.own) > 0 || f.open != 0 || f.unfetched != 0 || f.stalled != 0 || len(f.sites) > 0 {
 		t.Errorf("at the end: %+v, %+v", d, f)
 	}
-	if f.mask != wire.ErrMaxExecutionTime {
+	if f.mask != errormask.MaxExecutionTime {
 		t.Errorf("errors %v", f.mask.Names())
 	}
 }

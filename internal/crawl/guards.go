@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"hce/dc/internal/crawl/settings"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // Guards is Guards of package settings.
@@ -17,11 +17,11 @@ func (r *planner) passGuards(ctx context.Context, site *siteWork, items []*item)
 	if broken := site.faultOf(r); broken != nil {
 		r.log.Error("suspended site: a setting that limits its requests cannot be read; set it right, then make the site active", "site", site.ID, "error", broken)
 		if r.mayWrite() {
-			if err := r.Data.Suspend(ctx, site.ID, wire.ErrInitialization, len(items)); err != nil && !isSiteGone(err) {
+			if err := r.Data.Suspend(ctx, site.ID, errormask.Initialization, len(items)); err != nil && !isSiteGone(err) {
 				return nil, err
 			}
 		}
-		return nil, r.refuseItems(ctx, site, items, wire.ErrInitialization)
+		return nil, r.refuseItems(ctx, site, items, errormask.Initialization)
 	}
 	var pass, stopped []*item
 	for _, it := range items {
@@ -33,7 +33,7 @@ func (r *planner) passGuards(ctx context.Context, site *siteWork, items []*item)
 		}
 	}
 	if len(stopped) > 0 {
-		return pass, r.refuseItems(ctx, site, stopped, wire.ErrInitialization)
+		return pass, r.refuseItems(ctx, site, stopped, errormask.Initialization)
 	}
 	return pass, nil
 }

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // maxActive bounds the hosts of a batch that are active at once. Most of them wait for their gap
@@ -83,13 +84,13 @@ func (q *hostQueues) addItems(work []*item) {
 		}
 		it.host = webHost(it.target)
 		q.flow.countQueued(it)
-		if it.noted&wire.ErrURLsSchema != 0 && looksTemplate(it.url.URL) {
+		if it.noted&errormask.URLsSchema != 0 && looksTemplate(it.url.URL) {
 			q.refuseItem(it, 0)
 			continue
 		}
 		if it.host == "" && !wire.HasData(it.put) {
 			it.started = true
-			q.refuseItem(it, wire.ErrBadURL)
+			q.refuseItem(it, errormask.BadURL)
 			continue
 		}
 		q.queueItem(it.host, it)
@@ -97,7 +98,7 @@ func (q *hostQueues) addItems(work []*item) {
 }
 
 // refuseItem ends an item that cannot be fetched.
-func (q *hostQueues) refuseItem(it *item, bits wire.ErrorMask) {
+func (q *hostQueues) refuseItem(it *item, bits errormask.Mask) {
 	q.saves <- it.failedOutcome(bits, 0, wire.DateOf(q.Now()))
 	q.flow.countFetched(it)
 }
@@ -270,7 +271,7 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 }
 
 // recordFailed tells why a request of an item failed or was put off.
-func (r *batchRun) recordFailed(it *item, message string, bits wire.ErrorMask, err error) {
+func (r *batchRun) recordFailed(it *item, message string, bits errormask.Mask, err error) {
 	r.logOf(it).Info(message, "site", it.SiteID, "url", it.url.URL, "errors", bits.Names(), "error", err)
 	if r.Failed != nil {
 		r.Failed(it.SiteID, err)

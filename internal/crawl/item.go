@@ -6,6 +6,7 @@ import (
 	"hce/dc/internal/crawl/budget"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // item is one URL of the batch on its way through the stages. One stage at a time owns it.
@@ -32,7 +33,7 @@ type item struct {
 	empty      bool // failed without content: not part of the answer
 	baseURL    string
 
-	noted wire.ErrorMask // error bits from before the request
+	noted errormask.Mask // error bits from before the request
 
 	gaveUp given // its last answer meant "later", and it is not asked again
 
@@ -53,9 +54,9 @@ func (it *item) releaseMemory() {
 }
 
 // addedErrors returns the errors that the item adds to those of its batch.
-func (it *item) addedErrors() wire.ErrorMask {
+func (it *item) addedErrors() errormask.Mask {
 	if it.handedBack {
-		return wire.ErrMaxExecutionTime
+		return errormask.MaxExecutionTime
 	}
 	return it.url.ErrorMask
 }
@@ -70,7 +71,7 @@ func (it *item) isSitemap() bool { return it.row.ContentType == sitemapType }
 type outcome struct {
 	item     *item
 	result   wire.Fetched
-	bits     wire.ErrorMask // found while the page was read
+	bits     errormask.Mask // found while the page was read
 	replaced bool           // REPLACE changed the content
 	waits    bool           // its row waits for its RetryDate
 	holds    bool           // the first page of a chain: the row stays held until the batch ends
@@ -95,7 +96,7 @@ func (o *outcome) computeMemory() {
 
 // failedOutcome returns the outcome of an item without a page: Status Crawled, State Error and
 // the bits. Code 0 means 400 (docs/spec/crawling.md 2.4, docs/spec/DECISIONS.md 3.1, 6.5).
-func (it *item) failedOutcome(bits wire.ErrorMask, code int, now wire.Date) *outcome {
+func (it *item) failedOutcome(bits errormask.Mask, code int, now wire.Date) *outcome {
 	if code == 0 {
 		code = 400
 	}
@@ -147,11 +148,11 @@ func (o *outcome) setDuration(ms int64) {
 
 // siteBits are the error bits of a URL that its site gets too (docs/spec/crawling.md 2.3,
 // "+ site").
-const siteBits = wire.ErrRobots | wire.ErrMacroDeserialization | wire.ErrNoProxy | wire.ErrHTTP | wire.ErrMaxHTTPRedirects | wire.ErrEmpty | wire.ErrSize
+const siteBits = errormask.Robots | errormask.MacroDeserialization | errormask.NoProxy | errormask.HTTP | errormask.MaxHTTPRedirects | errormask.Empty | errormask.Size
 
 // uncrawledOutcome returns the outcome of an item that was not crawled: its row is as before and can be
 // selected again. bits appear in the answer only.
-func (it *item) uncrawledOutcome(bits wire.ErrorMask, now wire.Date) *outcome {
+func (it *item) uncrawledOutcome(bits errormask.Mask, now wire.Date) *outcome {
 	it.handedBack = true
 	it.url.Status, it.url.State, it.url.TcDate = wire.StatusNew, wire.URLEnabled, now
 	it.url.ErrorMask = it.row.ErrorMask | bits

@@ -23,6 +23,7 @@ import (
 	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/placement"
 )
 
@@ -35,7 +36,7 @@ type Data interface {
 	// SiteOf finds the site of a URL. It returns "0" if no site contains it.
 	SiteOf(ctx context.Context, url string) (string, error)
 	// Suspend suspends a site that exceeded a limit (docs/spec/steps.md 1 #5).
-	Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error
+	Suspend(ctx context.Context, id string, bits errormask.Mask, items int) error
 
 	// Take selects rows for a batch and marks them as MarkCrawling does.
 	Take(ctx context.Context, selection []wire.URLFetchRequest, batch int64) ([]wire.URL, error)
@@ -291,7 +292,7 @@ func (r *batchRun) answerItems(work []*item) []wire.BatchItem {
 	}
 	for _, it := range work {
 		if it.handedBack {
-			r.batch.ErrorMask |= wire.ErrMaxExecutionTime
+			r.batch.ErrorMask |= errormask.MaxExecutionTime
 			if r.batch.RemoveUnprocessed {
 				continue
 			}
@@ -301,7 +302,7 @@ func (r *batchRun) answerItems(work []*item) []wire.BatchItem {
 				if entries.brought[chainKey{it.SiteID, it.URLID}] {
 					continue
 				}
-				it.url.ErrorMask |= wire.ErrRSSEmpty
+				it.url.ErrorMask |= errormask.RSSEmpty
 			}
 			r.batch.ErrorMask |= it.url.ErrorMask
 			if it.empty && !r.realTime() {
@@ -318,9 +319,9 @@ func (r *batchRun) answerItems(work []*item) []wire.BatchItem {
 	}
 	r.cut = r.cut || entries.cut
 	if r.cut {
-		r.batch.ErrorMask |= wire.ErrMaxItems
+		r.batch.ErrorMask |= errormask.MaxItems
 		if n := len(left); n > 0 {
-			left[n-1].URL.ErrorMask |= wire.ErrMaxItems
+			left[n-1].URL.ErrorMask |= errormask.MaxItems
 		}
 	}
 	return left

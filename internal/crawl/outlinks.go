@@ -19,6 +19,7 @@ import (
 	"hce/dc/internal/web/links"
 	"hce/dc/internal/web/xpath"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/robots"
 )
 
@@ -182,7 +183,7 @@ func (r *batchRun) collectOutlinks(ctx context.Context, out *outcome, p page, te
 
 // cutLinks says that a limit left out links of a page.
 func (r *batchRun) cutLinks(out *outcome, p page, limit string, most int) {
-	out.bits |= wire.ErrMaxURLsFromPage
+	out.bits |= errormask.MaxURLsFromPage
 	r.log.Warn("page has more links than a limit allows; left out the rest", "site", p.item.SiteID, "url", p.item.url.URL, "limit", limit, "links", most)
 }
 
@@ -449,7 +450,7 @@ func (c *collection) addForbidden(target string) {
 	}
 	row := c.row
 	row.URL, row.URLMd5 = target, wire.KeyOfURL(target)
-	row.Status, row.State, row.ErrorMask, row.HTTPCode = wire.StatusCrawled, wire.URLError, wire.ErrRobots, http.StatusBadRequest
+	row.Status, row.State, row.ErrorMask, row.HTTPCode = wire.StatusCrawled, wire.URLError, errormask.Robots, http.StatusBadRequest
 	c.forbidden = append(c.forbidden, wire.Link{URL: row})
 }
 

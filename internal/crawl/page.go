@@ -22,6 +22,7 @@ import (
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/web/tidy"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // page is an answer on its way from the fetch to the save stage.
@@ -45,7 +46,7 @@ func (r *batchRun) readOutcome(requests context.Context, p page) (out *outcome) 
 	defer func() {
 		if reason := recover(); reason != nil {
 			r.log.Error("panic while reading a page", "site", p.SiteID, "url", p.url.URL, "reason", reason, "stack", string(debug.Stack()))
-			out = p.item.failedOutcome(wire.ErrHTMLParse, 0, wire.DateOf(r.Now()))
+			out = p.item.failedOutcome(errormask.HTMLParse, 0, wire.DateOf(r.Now()))
 		}
 		if p.item.cutOff {
 			out = r.unreadOutcome(p.item, before)
@@ -65,7 +66,7 @@ func (r *batchRun) readOutcome(requests context.Context, p page) (out *outcome) 
 	}
 	p.url.CrawlingTime = p.Total.Milliseconds()
 	if p.Repaired {
-		p.item.noted |= wire.ErrFetchHTTP
+		p.item.noted |= errormask.FetchHTTP
 	}
 	if p.unchanged {
 		return r.unchangedOutcome(ctx, p)
@@ -74,11 +75,11 @@ func (r *batchRun) readOutcome(requests context.Context, p page) (out *outcome) 
 	switch {
 	case bits != 0:
 	case p.isUnrequested():
-		bits = wire.ErrFetchHTTP
+		bits = errormask.FetchHTTP
 	case len(p.Body) == 0 && (p.Code/100 != 3 || p.Code == http.StatusMultipleChoices):
-		bits = wire.ErrEmpty
+		bits = errormask.Empty
 	case !p.settings.ContentTypes.Holds(kind) && !p.item.isSitemap():
-		bits = wire.ErrMIME
+		bits = errormask.MIME
 	}
 	if bits != 0 {
 		return r.refusedOutcome(p, bits)
@@ -126,7 +127,7 @@ func declaredType(h http.Header) string { return strings.Join(h.Values("Content-
 
 // refusedOutcome is the outcome of a response that is not accepted. It keeps headers and request, not
 // the body (docs/spec/steps.md 1 #15, #16).
-func (r *batchRun) refusedOutcome(p page, bits wire.ErrorMask) *outcome {
+func (r *batchRun) refusedOutcome(p page, bits errormask.Mask) *outcome {
 	out := p.item.failedOutcome(bits, p.Code, wire.DateOf(r.Now()))
 	out.result.At = p.fileTime(r.Now())
 	out.result.Set["ContentType"], out.result.Set["HTTPMethod"] = p.url.ContentType, p.url.HTTPMethod
@@ -169,7 +170,7 @@ func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *ou
 	p.item.text.Keep(int64(len(text)))
 	lastModified := content.LastModified(p.Code, p.Header, timeOf(p.row.TcDate), now, r.Config.FallbackAge)
 	if !p.item.isSitemap() && !r.passesContentFilters(ctx, p, text, lastModified) {
-		return r.refusedOutcome(p, wire.ErrFiltersBreak)
+		return r.refusedOutcome(p, errormask.FiltersBreak)
 	}
 	u.LastModified = wire.DateOf(lastModified)
 	u.PDate = wire.DateOf(content.PDate(p.settings.Dates, content.Sources{
@@ -183,7 +184,7 @@ func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *ou
 	stored := r.gatherLinks(ctx, out, p, text, kind, now)
 	r.watchTraps(ctx, p, text, kind, bodyMd5)
 	if p.isDuplicate() {
-		stored, out.bits = false, out.bits|wire.ErrFiltersBreak
+		stored, out.bits = false, out.bits|errormask.FiltersBreak
 	}
 	if r.realTime() {
 		addAttributes(u, out.result.Attributes, date)
@@ -193,7 +194,7 @@ func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *ou
 		r.addExchange(out, p)
 		u.ContentMask = max(u.ContentMask, 1) // a client may have selected contents
 	} else if stored {
-		out.bits |= wire.ErrRawNotStored // MIME_TYPE_STORE_ON_DISK excludes the type
+		out.bits |= errormask.RawNotStored // MIME_TYPE_STORE_ON_DISK excludes the type
 	}
 	u.Status, u.State, u.HTTPCode, u.ErrorMask = wire.StatusCrawled, wire.URLEnabled, int64(p.Code), bits|out.bits|p.item.noted
 	if status, given := p.settings.Statuses[p.Code]; given {
@@ -248,13 +249,13 @@ func timeOf(d wire.Date) time.Time {
 // textBody returns a text body as UTF-8, with the site's replacements, and any other body
 // unchanged. The bits report damage, which is no failure. The row's Size is the size after the
 // replacements.
-func (r *batchRun) textBody(ctx context.Context, out *outcome, p page, kind string) ([]byte, wire.ErrorMask) {
+func (r *batchRun) textBody(ctx context.Context, out *outcome, p page, kind string) ([]byte, errormask.Mask) {
 	u := &p.item.url
 	u.Charset, u.Size = "", int64(len(p.Body))
 	if !content.IsText(kind) && !content.IsXML(kind) {
 		return p.Body, 0
 	}
-	var bits wire.ErrorMask
+	var bits errormask.Mask
 	text, name := p.Body, p.charset
 	if !p.rendered {
 		var err error
@@ -263,10 +264,10 @@ func (r *batchRun) textBody(ctx context.Context, out *outcome, p page, kind stri
 			declared = p.kind + "; charset=" + p.charset
 		}
 		if text, name, err = charset.Decode(p.Body, declared); err != nil {
-			bits |= wire.ErrBadEncoding
+			bits |= errormask.BadEncoding
 		}
 	} else if bytes.Contains(text, []byte("\uFFFD")) { // as charset.Decode finds it
-		bits |= wire.ErrBadEncoding
+		bits |= errormask.BadEncoding
 	}
 	u.Charset = clipTo(name, 32)
 	if p.settings.Replace.Any() {
@@ -275,7 +276,7 @@ func (r *batchRun) textBody(ctx context.Context, out *outcome, p page, kind stri
 		})
 		if err != nil {
 			r.log.Warn("applied only valid parts of a property", "site", p.SiteID, "url", u.URL, "reason", "property REPLACE "+err.Error())
-			out.result.SiteBits |= wire.ErrInitialization
+			out.result.SiteBits |= errormask.Initialization
 		}
 		if replaced != string(text) {
 			text, out.replaced = []byte(replaced), true
@@ -335,7 +336,7 @@ func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 		repaired, err := tidy.Tidy(text)
 		if err != nil {
 			r.log.Info("cannot repair page", "site", p.SiteID, "url", p.url.URL, "error", err)
-			out.bits |= wire.ErrHTMLParse
+			out.bits |= errormask.HTMLParse
 			return
 		}
 		out.result.Files = append(out.result.Files, wire.File{Type: wire.ContentTidy, Data: repaired})

@@ -14,6 +14,7 @@ import (
 
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 func TestLinks(t *testing.T) {
@@ -96,10 +97,10 @@ func TestLinks(t *testing.T) {
 			if row.LinksI != tt.in || row.LinksE != tt.ex {
 				t.Errorf("%d internal, %d external, want %d, %d", row.LinksI, row.LinksE, tt.in, tt.ex)
 			}
-			if cut := strings.HasPrefix(tt.name, "limit"); row.ErrorMask != 0 && !cut || cut && row.ErrorMask != wire.ErrMaxURLsFromPage {
+			if cut := strings.HasPrefix(tt.name, "limit"); row.ErrorMask != 0 && !cut || cut && row.ErrorMask != errormask.MaxURLsFromPage {
 				t.Errorf("row: %s", bitNames(row.ErrorMask))
 			}
-			if w.SiteBits&wire.ErrInitialization != 0 {
+			if w.SiteBits&errormask.Initialization != 0 {
 				t.Errorf("site: %s", bitNames(w.SiteBits))
 			}
 		})
@@ -309,7 +310,7 @@ func TestProperties(t *testing.T) {
 			if got != tt.header {
 				t.Errorf("sent %q, want %q", got, tt.header)
 			}
-			if row := w.row(it); row.ErrorMask != 0 || (w.SiteBits == wire.ErrInitialization) != tt.broken {
+			if row := w.row(it); row.ErrorMask != 0 || (w.SiteBits == errormask.Initialization) != tt.broken {
 				t.Errorf("row: %s, site: %s", bitNames(row.ErrorMask), bitNames(w.SiteBits))
 			}
 		})

@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // siteWork is a site as items of the batch see it, read and parsed once for the batch. Items with different siteObj
@@ -28,7 +29,7 @@ type planner struct {
 	*resultStore
 	sites  map[string]*wire.Site // of the items that are planned now; nil: unknown site
 	works  map[siteKey]*siteWork
-	noted  map[chainKey]wire.ErrorMask // error bits of items from before the first pass
+	noted  map[chainKey]errormask.Mask // error bits of items from before the first pass
 	marked map[chainKey]bool           // items whose rows are marked already
 }
 
@@ -38,7 +39,7 @@ func newPlanner(e *environment) *planner {
 		resultStore: &resultStore{environment: e},
 		sites:       map[string]*wire.Site{},
 		works:       map[siteKey]*siteWork{},
-		noted:       map[chainKey]wire.ErrorMask{},
+		noted:       map[chainKey]errormask.Mask{},
 		marked:      map[chainKey]bool{},
 	}
 }
@@ -135,9 +136,9 @@ func (r *planner) readSite(ctx context.Context, id string) (*wire.Site, error) {
 func (r *planner) planItems(ctx context.Context, site *siteWork, now *wire.Site, items []*item) error {
 	if !r.batch.Allows(now) {
 		r.log.Info("site is not active; skipped its items", "site", site.ID, "state", now.State)
-		return r.refuseItems(ctx, site, items, wire.ErrSiteState)
+		return r.refuseItems(ctx, site, items, errormask.SiteState)
 	}
-	if bits := now.OverLimits(wire.ErrSiteMaxErrors, wire.ErrSiteMaxResources); bits != 0 {
+	if bits := now.OverLimits(errormask.SiteMaxErrors, errormask.SiteMaxResources); bits != 0 {
 		r.log.Warn("suspended site: it exceeded a limit", "site", site.ID, "errors", bits.Names())
 		if r.mayWrite() {
 			if err := r.Data.Suspend(ctx, site.ID, bits, len(items)); err != nil && !isSiteGone(err) {
@@ -192,7 +193,7 @@ func (r *planner) findParents(ctx context.Context, site string, items []*item) e
 func (r *planner) dropUnknownSite(id string, items []*item) {
 	for _, it := range items {
 		it.empty = true
-		it.url.ErrorMask = wire.ErrSynchronize
+		it.url.ErrorMask = errormask.Synchronize
 	}
 	r.log.Warn("unknown site; dropped its items", "site", id, "items", len(items))
 }
@@ -207,7 +208,7 @@ func (r *planner) settingsOf(site *siteWork, it *item) *settings.Settings {
 	set, problems := settings.Read(&site.Site, it.Properties, r.Config)
 	for _, p := range problems {
 		r.log.Warn("left out invalid property", "site", site.ID, "error", p)
-		set.Bits |= wire.ErrInitialization
+		set.Bits |= errormask.Initialization
 	}
 	site.settings[key] = set
 	return set
@@ -215,7 +216,7 @@ func (r *planner) settingsOf(site *siteWork, it *item) *settings.Settings {
 
 // refuseItems hands all items of a site back. They are selected again when the site is active
 // again.
-func (r *planner) refuseItems(ctx context.Context, site *siteWork, items []*item, bits wire.ErrorMask) error {
+func (r *planner) refuseItems(ctx context.Context, site *siteWork, items []*item, bits errormask.Mask) error {
 	if err := r.markCrawling(ctx, site.ID, items); err != nil {
 		return err
 	}
@@ -272,7 +273,7 @@ func (r *planner) markCrawling(ctx context.Context, id string, items []*item) er
 			// Unchanged (docs/spec/crawling.md 2.1 step 1).
 		case !ok:
 			it.empty = true
-			it.url.ErrorMask = wire.ErrSynchronize
+			it.url.ErrorMask = errormask.Synchronize
 		case mark.Done || mark.Busy:
 			it.url = mark.Row // finished, or owned by another batch
 		default:

@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // reader returns a batch without servers, for the page stage only.
@@ -46,7 +47,7 @@ func reader(t testing.TB) (*batchRun, *item) {
 func TestPanicIsTheItemsOwn(t *testing.T) {
 	r, it := reader(t)
 	out := r.readOutcome(t.Context(), page{item: it}) // without a response
-	if it.url.ErrorMask != wire.ErrHTMLParse || it.url.State != wire.URLError || !it.empty || out.result.URLMd5 != it.URLID || out.result.Set["Status"] != int64(wire.StatusCrawled) {
+	if it.url.ErrorMask != errormask.HTMLParse || it.url.State != wire.URLError || !it.empty || out.result.URLMd5 != it.URLID || out.result.Set["Status"] != int64(wire.StatusCrawled) {
 		t.Errorf("%v %+v", it.url.ErrorMask.Names(), out.result)
 	}
 }
@@ -74,11 +75,11 @@ func FuzzPage(f *testing.F) {
 		}
 		out := r.readOutcome(t.Context(), page{item: it, answer: &answer{Response: resp}})
 		u := it.url
-		if u.ErrorMask&wire.ErrHTMLParse != 0 {
+		if u.ErrorMask&errormask.HTMLParse != 0 {
 			t.Fatal("the page panicked")
 		}
 		if len(body) == 0 {
-			if u.ErrorMask != wire.ErrEmpty || !it.empty {
+			if u.ErrorMask != errormask.Empty || !it.empty {
 				t.Fatalf("no body: %v", u.ErrorMask.Names())
 			}
 			return

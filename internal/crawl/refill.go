@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // A batch with a selection takes its rows by itself: a batch without items its first ones, and more while it fetches. When
@@ -59,7 +60,7 @@ type flow struct {
 	paces     map[string]int64     // by site: ms of its last request, 0 for a quick one
 	progress  bool                 // a page of a site without items was stored since the last selection
 	emptied   map[string]bool      // such sites that are not slow, at most mostOwn
-	mask      wire.ErrorMask       // of items that were selected during the fetch
+	mask      errormask.Mask       // of items that were selected during the fetch
 }
 
 // siteFlow is the part of a flow that belongs to one site.
@@ -210,7 +211,7 @@ func (f *flow) needsResults() bool {
 func (f *flow) isIdle() bool { return f.stalled > 0 || f.unfetched < min(fewUnfetched, f.low) }
 
 // addErrors joins errors of an item that was not queued.
-func (f *flow) addErrors(bits wire.ErrorMask) {
+func (f *flow) addErrors(bits errormask.Mask) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.mask |= bits

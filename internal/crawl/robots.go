@@ -11,7 +11,7 @@ import (
 	"hce/dc/internal/crawl/cookies"
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/crawl/statefile"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/robots"
 )
@@ -51,7 +51,7 @@ func (v *visit) checkRobots(ctx context.Context, target string) error {
 	}
 	_, path := splitOrigin(target)
 	if ok, line := rules.Allowed(v.settings.Agent, path); !ok {
-		return refusal{bits: wire.ErrRobots, forbids: target, back: rules.Unavailable(), until: until, reason: "robots.txt forbids " + target + ": " + line}
+		return refusal{bits: errormask.Robots, forbids: target, back: rules.Unavailable(), until: until, reason: "robots.txt forbids " + target + ": " + line}
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/crawl/statefile"
 	"hce/dc/internal/web/urlschema"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/property"
 )
 
@@ -72,7 +73,7 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 	}
 	view := *site
 	bi.Site.Apply(&view)
-	if !r.batch.Allows(&view) || view.OverLimits(wire.ErrSiteMaxErrors, wire.ErrSiteMaxResources) != 0 {
+	if !r.batch.Allows(&view) || view.OverLimits(errormask.SiteMaxErrors, errormask.SiteMaxResources) != 0 {
 		return nil, nil
 	}
 	key := schemaKey{site.ID, property.Of(&view, bi.Properties).Text("URLS_SCHEMA")}
@@ -101,7 +102,7 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 		log.Warn("URLS_SCHEMA generates no URLs: cannot store its used values", "error", err)
 	}
 	if err != nil || loaded.err != nil {
-		r.noted[chainKey{bi.SiteID, bi.URLID}] |= wire.ErrURLsSchema
+		r.noted[chainKey{bi.SiteID, bi.URLID}] |= errormask.URLsSchema
 	}
 	if len(urls) == 0 {
 		return nil, nil
@@ -111,7 +112,7 @@ func (r *planner) applySchema(ctx context.Context, site *wire.Site, bi wire.Batc
 	for i, text := range urls {
 		rows[i] = schemaRow(bi, text)
 		if loaded.err != nil {
-			r.noted[chainKey{bi.SiteID, rows[i].URLMd5}] |= wire.ErrURLsSchema
+			r.noted[chainKey{bi.SiteID, rows[i].URLMd5}] |= errormask.URLsSchema
 		}
 	}
 	if r.mayWrite() {

@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/web/feed"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/sitemap"
 )
 
@@ -153,7 +154,7 @@ func (r *batchRun) gatherSitemap(out *outcome, p page, now time.Time) {
 		}
 	case err != nil:
 		r.log.Info("not a sitemap", "site", p.SiteID, "url", p.url.URL)
-		out.bits |= wire.ErrUnsupportedType
+		out.bits |= errormask.UnsupportedType
 		return
 	}
 	if list.Cut {

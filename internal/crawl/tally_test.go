@@ -8,6 +8,7 @@ import (
 
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // Each response counts once, redirects and parts of responses too; requests that were not sent do
@@ -38,7 +39,7 @@ func TestTally(t *testing.T) {
 	var got tally
 	got.countWait(-time.Second) // a clock that was set back
 	got.countWait(3 * time.Second)
-	got.countStored([]*outcome{{item: &item{url: wire.URL{ErrorMask: wire.ErrHTTP}}}, {item: &item{url: wire.URL{ErrorMask: wire.ErrRobots}, handedBack: true}}, {item: &item{}}})
+	got.countStored([]*outcome{{item: &item{url: wire.URL{ErrorMask: errormask.HTTP}}}, {item: &item{url: wire.URL{ErrorMask: errormask.Robots}, handedBack: true}}, {item: &item{}}})
 	if want := (wire.Tally{"gate_waits": 2, "gate_wait_ms": 3000, "errors.HTTP_ERROR": 1}); !maps.Equal(got.counts, want) {
 		t.Errorf("%v, want %v", got.counts, want)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // ruleOf returns how an item is asked whether it has changed. The rule does not apply (it is zero) to
@@ -79,7 +80,7 @@ func (r *batchRun) fetchedAgain(p page, keep bool) *outcome {
 // the content has to be processed.
 func unchangedStatus(row *wire.URL) (status, state int64) {
 	switch {
-	case row.ErrorMask&wire.ErrUnsupportedType != 0:
+	case row.ErrorMask&errormask.UnsupportedType != 0:
 		return wire.StatusCrawled, wire.URLError
 	case row.Processed > 0 && (row.TagsCount > 0 || row.Resource()) && row.SettingsSum&wire.SumUnprocessed == 0 &&
 		row.ErrorMask&^revalidate.ContentErrors == 0 && wire.IsPageCode(row.HTTPCode):

@@ -20,6 +20,7 @@ import (
 	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // visit is one item at its host, and at the hosts that it is redirected to.
@@ -121,7 +122,7 @@ func (v *visit) fetchURL(ctx context.Context) (a *answer, err error) {
 		return v.fetchThroughProxies(ctx)
 	}
 	if err := v.checkAlive(ctx, v.settings.Alive, v.item.target); err != nil {
-		return nil, refusal{bits: wire.ErrConnection, reason: "the host is not alive: " + err.Error()}
+		return nil, refusal{bits: errormask.Connection, reason: "the host is not alive: " + err.Error()}
 	}
 	return v.requestPage(ctx)
 }
@@ -147,7 +148,7 @@ func (v *visit) requestPage(ctx context.Context) (*answer, error) {
 		return v.renderPage(ctx, target)
 	case fetcherExternal:
 		if v.settings.External == "" {
-			return nil, refusal{bits: wire.ErrInitialization, reason: "fetchType 3 needs the property EXTERNAL_URL"}
+			return nil, refusal{bits: errormask.Initialization, reason: "fetchType 3 needs the property EXTERNAL_URL"}
 		}
 	}
 	return v.fetchStatic(ctx, target)
@@ -266,7 +267,7 @@ func (v *visit) waitForQuota(ctx context.Context, target string) error {
 		v.log.Warn("cannot count requests to the domain", "site", v.item.SiteID, "host", host, "error", err)
 	}
 	if answer.Stop {
-		return refusal{bits: wire.ErrNoTimeWindow, back: true, reason: "HTTP_FREQ_LIMITS does not allow a request to " + host + " now"}
+		return refusal{bits: errormask.NoTimeWindow, back: true, reason: "HTTP_FREQ_LIMITS does not allow a request to " + host + " now"}
 	}
 	if answer.Wait <= 0 {
 		return nil
@@ -290,7 +291,7 @@ func (v *visit) checkRedirect(ctx context.Context, next *url.URL) error {
 	v.leaveAll()
 	target, err := v.settings.Schemes.Canonical(next.String())
 	if err != nil {
-		return refusal{bits: wire.ErrBadRedirection, reason: err.Error()}
+		return refusal{bits: errormask.BadRedirection, reason: err.Error()}
 	}
 	if v.item.target == v.item.url.URL { // a template's target is not a link
 		if err := v.checkFilters(target); err != nil {
@@ -312,7 +313,7 @@ func (v *visit) checkFilters(target string) error {
 	}
 	env := v.filterEnv()
 	if !v.item.site.filters.Accept(linkStage, target, env) {
-		return refusal{bits: wire.ErrFiltersBreak, reason: "the filters of the site refuse " + target}
+		return refusal{bits: errormask.FiltersBreak, reason: "the filters of the site refuse " + target}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/task"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // Lookup is the part of storage.Repository that only Explain needs.
@@ -191,7 +192,7 @@ func (j *Job) explainItem(ctx context.Context, e *Explanation, it *item) error {
 		return nil
 	}
 	if err != nil || len(p.Text) == 0 {
-		e.addReason(fmt.Sprintf("the row has no raw content: it becomes Processed with the error %s", strings.Join(wire.ErrRawMissing.Names(), ",")))
+		e.addReason(fmt.Sprintf("the row has no raw content: it becomes Processed with the error %s", strings.Join(errormask.RawMissing.Names(), ",")))
 		return nil
 	}
 	p.Explain = true
@@ -203,7 +204,7 @@ func (j *Job) explainItem(ctx context.Context, e *Explanation, it *item) error {
 		return err
 	}
 	if len(faults) > 0 {
-		x.Fail(wire.ErrTemplateSource, faults...)
+		x.Fail(errormask.TemplateSource, faults...)
 	}
 	now := j.Now()
 	e.addExtraction(it, &x, wire.DateOf(now))
@@ -313,7 +314,7 @@ func (x *ExplainedExtraction) addSources(it *item) {
 		x.Sources[i] = ExplainedSource{Name: s.Name, Kind: s.Kind, Request: s.Request, Due: a.Due}
 		if a.Err != nil {
 			x.Sources[i].Error = a.Err.Error()
-			x.Problems = append(x.Problems, scraper.ExplainedProblem{ErrorNames: wire.ErrTemplateSource.Names(), Message: a.Err.Error()})
+			x.Problems = append(x.Problems, scraper.ExplainedProblem{ErrorNames: errormask.TemplateSource.Names(), Message: a.Err.Error()})
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/process/scraper"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -222,7 +223,7 @@ func (j *Job) extractContent(ctx context.Context, it *item, watch watch, log *sl
 	defer func() {
 		if reason := recover(); reason != nil {
 			log.Error("panic while processing a page", "site", it.SiteID, "url", it.row.URL, "reason", reason, "stack", string(debug.Stack()))
-			x, err = scraper.Output{Bits: wire.ErrBatchItem}, nil
+			x, err = scraper.Output{Bits: errormask.BatchItem}, nil
 		}
 	}()
 	p, err := j.readPage(ctx, it)
@@ -234,7 +235,7 @@ func (j *Job) extractContent(ctx context.Context, it *item, watch watch, log *sl
 	}
 	if err != nil || len(p.Text) == 0 {
 		log.Warn("no raw content", "site", it.SiteID, "url", it.row.URL, "error", err)
-		return scraper.Output{Bits: wire.ErrRawMissing}, nil
+		return scraper.Output{Bits: errormask.RawMissing}, nil
 	}
 	faults := j.addTemplates(it, p, watch)
 	if len(faults) > 0 && watch.web.Err() != nil {
@@ -244,7 +245,7 @@ func (j *Job) extractContent(ctx context.Context, it *item, watch watch, log *sl
 		x, err = j.resolveLinks(it, p, x, watch)
 	}
 	if len(faults) > 0 {
-		x.Fail(wire.ErrTemplateSource, faults...)
+		x.Fail(errormask.TemplateSource, faults...)
 	}
 	if len(x.Dropped) > 0 {
 		log.Info("media left out", "site", it.SiteID, "url", it.row.URL, "reasons", x.Dropped)
@@ -293,7 +294,7 @@ func (j *Job) resolveLinks(it *item, p *scraper.Page, first scraper.Output, w wa
 		}
 	}
 	if len(faults) > 0 {
-		x.Fail(wire.ErrBatchItem, faults...)
+		x.Fail(errormask.BatchItem, faults...)
 	}
 	return x, nil
 }

@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/process/chain"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // planItems loads the sites, marks rows Processing unless the batch has taken them, and refuses items that
@@ -121,17 +122,17 @@ func (j *Job) readSettings(site *wire.Site, items []*item, log *slog.Logger) {
 // #7).
 func (j *Job) refuseItems(ctx context.Context, batch *wire.Batch, site *wire.Site, items []*item, log *slog.Logger) error {
 	now := wire.DateOf(j.Now())
-	refuse := func(bits wire.ErrorMask) {
+	refuse := func(bits errormask.Mask) {
 		for _, it := range items {
 			it.refuseProcessing(bits, wire.URLEnabled, now)
 		}
 	}
 	if !batch.Allows(site) {
 		log.Info("items skipped: the site is not active", "site", site.ID, "state", site.State)
-		refuse(wire.ErrSiteState)
+		refuse(errormask.SiteState)
 		return nil
 	}
-	if bits := site.OverLimits(wire.ErrProcessorMaxErrors, wire.ErrProcessorMaxResources); bits != 0 {
+	if bits := site.OverLimits(errormask.ProcessorMaxErrors, errormask.ProcessorMaxResources); bits != 0 {
 		log.Warn("suspend the site: it exceeds a limit", "site", site.ID, "errors", bits.Names())
 		refuse(bits)
 		if !batch.Writes() {
@@ -164,10 +165,10 @@ func (j *Job) judgeItem(ctx context.Context, it *item, now wire.Date) error {
 		it.skipProcessing(now)
 		return nil
 	case it.row.Type != wire.TypeFetched && !set.allowsType(kind):
-		it.refuseProcessing(wire.ErrUnsupportedType, wire.URLError, now)
+		it.refuseProcessing(errormask.UnsupportedType, wire.URLError, now)
 		return nil
 	case !it.passesFilters(env):
-		it.refuseProcessing(wire.ErrProcessorFilters, wire.URLError, now)
+		it.refuseProcessing(errormask.ProcessorFilters, wire.URLError, now)
 		return nil
 	case !set.filters.HasSQL(filter.StageBeforeProcessor):
 		return nil
@@ -175,7 +176,7 @@ func (j *Job) judgeItem(ctx context.Context, it *item, now wire.Date) error {
 	var failed error
 	env.SQL = j.conditionEvaluator(ctx, it, &failed)
 	if !set.filters.AcceptSQL(filter.StageBeforeProcessor, env) {
-		it.refuseProcessing(wire.ErrProcessorFilters, wire.URLError, now)
+		it.refuseProcessing(errormask.ProcessorFilters, wire.URLError, now)
 	}
 	return failed
 }
@@ -203,7 +204,7 @@ func (j *Job) conditionEvaluator(ctx context.Context, it *item, failed *error) f
 // batch.
 func refuseUnknownSite(id string, items []*item, log *slog.Logger) {
 	for _, it := range items {
-		it.row.ErrorMask |= wire.ErrBatchItem
+		it.row.ErrorMask |= errormask.BatchItem
 	}
 	log.Warn("items skipped: unknown site", "site", id, "items", len(items))
 }
@@ -262,7 +263,7 @@ func (it *item) skipProcessing(now wire.Date) {
 // refuseProcessing ends an item that may not be processed: Status is Crawled as before, with an
 // error bit. State Error excludes it from later selections (docs/spec/processing.md 6.1
 // #14).
-func (it *item) refuseProcessing(bits wire.ErrorMask, state int64, now wire.Date) {
+func (it *item) refuseProcessing(bits errormask.Mask, state int64, now wire.Date) {
 	for _, part := range it.parts {
 		part.handBack(now)
 	}
@@ -286,6 +287,6 @@ func (it *item) handBack(now wire.Date) {
 	}
 	it.taken, it.late = false, true
 	it.row.Status = wire.StatusCrawled
-	it.row.ErrorMask |= wire.ErrMaxExecutionTime
+	it.row.ErrorMask |= errormask.MaxExecutionTime
 	it.result = wire.Extracted{URLMd5: it.URLID, Set: wire.Patch{"Status": int64(wire.StatusCrawled), "TcDate": string(now)}}
 }

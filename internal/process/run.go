@@ -14,6 +14,7 @@ import (
 
 	"hce/dc/internal/process/remote"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // run is the work on one batch. A feeder selects and plans items, workers extract them, a
@@ -63,7 +64,7 @@ func (r *run) runBatch(ctx context.Context) ([]*item, error) {
 		defer cancel()
 	}
 	var saving sync.WaitGroup
-	var mask wire.ErrorMask
+	var mask errormask.Mask
 	var saveErr error
 	for range runtime.GOMAXPROCS(0) {
 		r.workers.Go(func() { r.extractItems(ctx) })
@@ -214,7 +215,7 @@ func (r *run) replaceSlow(ctx context.Context) bool {
 
 // saveResults stores results in chunks, joins the errors of their items and counts the new ones. After
 // an error it cancels the batch, stores nothing more and returns the error.
-func (r *run) saveResults(tally wire.Tally) (mask wire.ErrorMask, failed error) {
+func (r *run) saveResults(tally wire.Tally) (mask errormask.Mask, failed error) {
 	for chunk := r.done.takeChunk(); len(chunk) > 0; chunk = r.done.takeChunk() {
 		for _, it := range chunk {
 			mask |= it.row.ErrorMask

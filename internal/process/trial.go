@@ -19,6 +19,7 @@ import (
 	"hce/dc/internal/web/content"
 	"hce/dc/internal/web/xpath"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/result"
 )
@@ -175,7 +176,7 @@ func (t *Trial) buildReport() (*TrialReport, error) {
 func formatProblems(list []*template.Template) (problems []template.Problem) {
 	for _, one := range list {
 		if _, err := render.Parse(one.OutputFormat); err != nil {
-			problems = append(problems, template.Problem{Bits: wire.ErrTemplateSource, Template: one.Label(), Message: err.Error()})
+			problems = append(problems, template.Problem{Bits: errormask.TemplateSource, Template: one.Label(), Message: err.Error()})
 		}
 	}
 	return problems

@@ -13,6 +13,7 @@ import (
 
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // sqlite3 runs the program of the system on a file and returns what it prints.
@@ -42,7 +43,7 @@ func crawled(t *testing.T) *node {
 		link.ParentMd5 = md5
 		links = append(links, wire.Link{URL: link})
 	}
-	found := func(key string, code int64, bits wire.ErrorMask, links []wire.Link) wire.Fetched {
+	found := func(key string, code int64, bits errormask.Mask, links []wire.Link) wire.Fetched {
 		return wire.Fetched{URLMd5: key, Crawled: true, First: true, Links: links, Set: wire.Patch{
 			"Status": int64(wire.StatusCrawled), "HTTPCode": code, "ErrorMask": int64(bits), "Size": int64(1000), "ContentType": "text/html",
 			"RawContentMd5": md5, "CrawlingTime": int64(120), "TcDate": "2026-01-05 10:00:00",
@@ -60,7 +61,7 @@ func crawled(t *testing.T) *node {
 		n.must(err)
 	}
 	save(found(md5, 200, 0, links))
-	save(found(wire.KeyOfURL(root+"b"), 200, 0, nil), found(wire.KeyOfURL(root+"c"), 404, wire.ErrHTTP, nil))
+	save(found(wire.KeyOfURL(root+"b"), 200, 0, nil), found(wire.KeyOfURL(root+"c"), 404, errormask.HTTP, nil))
 	return n
 }
 

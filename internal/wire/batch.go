@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"hce/dc/internal/wire/errormask"
 )
 
 // Batch is the unit of work of crawler-task and processor-task (docs/spec/objects.md 2.11).
@@ -13,7 +15,7 @@ type Batch struct {
 	ID                int64
 	CrawlerType       int64
 	Items             []BatchItem
-	ErrorMask         ErrorMask
+	ErrorMask         errormask.Mask
 	DBMode            int64 // bits DBRead, DBWrite
 	MaxIterations     int64
 	MaxItems          int64 // 0: no limit
@@ -70,7 +72,7 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 		b := Batch{
 			ID:                batchID(o),
 			CrawlerType:       o.readInt("crawlerType", CrawlNormal),
-			ErrorMask:         ErrorMask(o.readInt("errorMask", 0)),
+			ErrorMask:         errormask.Mask(o.readInt("errorMask", 0)),
 			DBMode:            o.readInt("dbMode", DBRead|DBWrite),
 			MaxIterations:     o.readInt("maxIterations", 1),
 			MaxItems:          o.readInt("maxItems", 0),

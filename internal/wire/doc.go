@@ -19,7 +19,7 @@
 //   - [Content] is one stored content of a URL: raw page, headers, processed text.
 //   - [ClientResponse] answers a client, with one [ClientResponseItem] for each node.
 //     [GeneralResponse] is the object of operations that only change data.
-//   - [ErrorMask] is the set of errors of a URL or a site.
+//   - errormask.Mask is the set of errors of a URL or a site.
 //
 // The struct tags of Site, URL and their rows list the database columns: json is the
 // name on the wire, col the name in SQL, and fit the range of values (see [Bounds]).

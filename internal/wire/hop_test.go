@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"hce/dc/internal/wire/errormask"
 )
 
 func TestHops(t *testing.T) {
@@ -48,10 +50,10 @@ func TestCodesOfAnswers(t *testing.T) {
 	}{
 		{"page", URL{HTTPCode: 200}, 200, 200, "https://h.test/a"},
 		{"redirected", URL{HTTPCode: 200, Redirects: moved}, 200, 301, "https://h.test/c"},
-		{"400 of a server", URL{HTTPCode: 400, ErrorMask: ErrHTTP}, 400, 400, "https://h.test/a"},
-		{"time-out", URL{HTTPCode: 400, ErrorMask: ErrTimeout}, 0, 0, "https://h.test/a"},
-		{"loop", URL{HTTPCode: 400, ErrorMask: ErrMaxHTTPRedirects, Redirects: moved}, 0, 301, "https://h.test/c"},
-		{"not found", URL{HTTPCode: 404, ErrorMask: ErrHTTP}, 404, 404, "https://h.test/a"},
+		{"400 of a server", URL{HTTPCode: 400, ErrorMask: errormask.HTTP}, 400, 400, "https://h.test/a"},
+		{"time-out", URL{HTTPCode: 400, ErrorMask: errormask.Timeout}, 0, 0, "https://h.test/a"},
+		{"loop", URL{HTTPCode: 400, ErrorMask: errormask.MaxHTTPRedirects, Redirects: moved}, 0, 301, "https://h.test/c"},
+		{"not found", URL{HTTPCode: 404, ErrorMask: errormask.HTTP}, 404, 404, "https://h.test/a"},
 		{"not fetched", URL{}, 0, 0, "https://h.test/a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

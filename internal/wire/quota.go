@@ -1,6 +1,10 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+
+	"hce/dc/internal/wire/errormask"
+)
 
 // Our own operations for the limits of a site in a cluster (docs/decisions/0019-quota.md): each node
 // has a lease of them, and the head keeps the ledger of all leases. A node's agent sends the operations
@@ -63,7 +67,7 @@ type QuotaOrder struct {
 	// Final: the cluster has nothing more of the kind.
 	Final Kinds `json:"final"`
 	// Suspend are the bits of limits that the whole cluster exceeds: the site is suspended.
-	Suspend ErrorMask `json:"suspend,omitempty"`
+	Suspend errormask.Mask `json:"suspend,omitempty"`
 }
 
 // QuotaReadRequest is the object of QUOTA_READ. It selects one site, or those that want a larger

@@ -1,43 +1,47 @@
 package wire
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"hce/dc/internal/wire/errormask"
+)
 
 // Site is a stored site (docs/spec/objects.md 2.1, docs/spec/storage.md 1.1). URLs, Filters and
 // Properties are nil if they were excluded or not read.
 type Site struct {
-	ID              string    `json:"id" col:"Id" fit:"id"`
-	Description     string    `json:"description" col:"Description" fit:"1024"`
-	CDate           Date      `json:"cDate" col:"CDate"`
-	UDate           Date      `json:"uDate" col:"UDate"`
-	TcDate          Date      `json:"tcDate" col:"TcDate"`
-	TcDateProcess   Date      `json:"tcDateProcess" col:"TcDateProcess"`
-	Resources       int64     `json:"resources" col:"Resources" fit:"u64"`
-	Contents        int64     `json:"contents" col:"Contents" fit:"u64"`
-	CollectedURLs   int64     `json:"collectedURLs" col:"CollectedURLs" fit:"u64"`
-	NewURLs         int64     `json:"newURLs" col:"NewURLs" fit:"u64"`
-	DeletedURLs     int64     `json:"deletedURLs" col:"DeletedURLs" fit:"u64"`
-	Iterations      int64     `json:"iterations" col:"Iterations" fit:"u32"`
-	State           int64     `json:"state" col:"State" fit:"u8"`
-	Priority        int64     `json:"priority" col:"Priority" fit:"u32"`
-	MaxURLs         int64     `json:"maxURLs" col:"MaxURLs" fit:"u64"`
-	MaxURLsFromPage int64     `json:"maxURLsFromPage" col:"MaxURLsFromPage" fit:"u64"`
-	MaxResources    int64     `json:"maxResources" col:"MaxResources" fit:"u64"`
-	MaxErrors       int64     `json:"maxErrors" col:"MaxErrors" fit:"u64"`
-	MaxResourceSize int64     `json:"maxResourceSize" col:"MaxResourceSize" fit:"size"` // bytes
-	RequestDelay    int64     `json:"requestDelay" col:"RequestDelay" fit:"u64"`        // ms
-	ProcessingDelay int64     `json:"processingDelay" col:"ProcessingDelay" fit:"u64"`  // ms
-	HTTPTimeout     float64   `json:"httpTimeout" col:"HTTPTimeout"`                    // ms
-	ErrorMask       ErrorMask `json:"errorMask" col:"ErrorMask" fit:"u64"`
-	Errors          int64     `json:"errors" col:"Errors" fit:"u64"`
-	Size            int64     `json:"size" col:"Size" fit:"u64"`         // bytes, a sum over rows
-	AVGSpeed        int64     `json:"avgSpeed" col:"AVGSpeed" fit:"u64"` // bytes/s
-	AVGSpeedCounter int64     `json:"avgSpeedCounter" col:"AVGSpeedCounter" fit:"u64"`
-	URLType         int64     `json:"urlType" col:"URLType" fit:"u8"`
-	UserID          int64     `json:"userId" col:"User_Id" fit:"u64"`
-	RecrawlPeriod   int64     `json:"recrawlPeriod" col:"RecrawlPeriod" fit:"u32"` // minutes
-	RecrawlDate     Date      `json:"recrawlDate" col:"RecrawlDate"`
-	FetchType       int64     `json:"fetchType" col:"FetchType" fit:"u8"`
-	CategoryID      int64     `json:"categoryId" col:"Category_Id" fit:"u32"`
+	ID              string         `json:"id" col:"Id" fit:"id"`
+	Description     string         `json:"description" col:"Description" fit:"1024"`
+	CDate           Date           `json:"cDate" col:"CDate"`
+	UDate           Date           `json:"uDate" col:"UDate"`
+	TcDate          Date           `json:"tcDate" col:"TcDate"`
+	TcDateProcess   Date           `json:"tcDateProcess" col:"TcDateProcess"`
+	Resources       int64          `json:"resources" col:"Resources" fit:"u64"`
+	Contents        int64          `json:"contents" col:"Contents" fit:"u64"`
+	CollectedURLs   int64          `json:"collectedURLs" col:"CollectedURLs" fit:"u64"`
+	NewURLs         int64          `json:"newURLs" col:"NewURLs" fit:"u64"`
+	DeletedURLs     int64          `json:"deletedURLs" col:"DeletedURLs" fit:"u64"`
+	Iterations      int64          `json:"iterations" col:"Iterations" fit:"u32"`
+	State           int64          `json:"state" col:"State" fit:"u8"`
+	Priority        int64          `json:"priority" col:"Priority" fit:"u32"`
+	MaxURLs         int64          `json:"maxURLs" col:"MaxURLs" fit:"u64"`
+	MaxURLsFromPage int64          `json:"maxURLsFromPage" col:"MaxURLsFromPage" fit:"u64"`
+	MaxResources    int64          `json:"maxResources" col:"MaxResources" fit:"u64"`
+	MaxErrors       int64          `json:"maxErrors" col:"MaxErrors" fit:"u64"`
+	MaxResourceSize int64          `json:"maxResourceSize" col:"MaxResourceSize" fit:"size"` // bytes
+	RequestDelay    int64          `json:"requestDelay" col:"RequestDelay" fit:"u64"`        // ms
+	ProcessingDelay int64          `json:"processingDelay" col:"ProcessingDelay" fit:"u64"`  // ms
+	HTTPTimeout     float64        `json:"httpTimeout" col:"HTTPTimeout"`                    // ms
+	ErrorMask       errormask.Mask `json:"errorMask" col:"ErrorMask" fit:"u64"`
+	Errors          int64          `json:"errors" col:"Errors" fit:"u64"`
+	Size            int64          `json:"size" col:"Size" fit:"u64"`         // bytes, a sum over rows
+	AVGSpeed        int64          `json:"avgSpeed" col:"AVGSpeed" fit:"u64"` // bytes/s
+	AVGSpeedCounter int64          `json:"avgSpeedCounter" col:"AVGSpeedCounter" fit:"u64"`
+	URLType         int64          `json:"urlType" col:"URLType" fit:"u8"`
+	UserID          int64          `json:"userId" col:"User_Id" fit:"u64"`
+	RecrawlPeriod   int64          `json:"recrawlPeriod" col:"RecrawlPeriod" fit:"u32"` // minutes
+	RecrawlDate     Date           `json:"recrawlDate" col:"RecrawlDate"`
+	FetchType       int64          `json:"fetchType" col:"FetchType" fit:"u8"`
+	CategoryID      int64          `json:"categoryId" col:"Category_Id" fit:"u32"`
 
 	RecrawlLock    bool  `json:"recrawlLock"`    // a recrawl is running (docs/spec/DECISIONS.md 3.6)
 	CrawlingURLs   int64 `json:"crawlingURLs"`   // in crawl batches: Status 2, 3, 8 (docs/spec/DECISIONS.md 3.8)
@@ -173,7 +177,7 @@ func (s *Site) Property(name string) (value string, ok bool) {
 
 // OverLimits returns these bits for the limits that the site exceeds. A limit of 0 is unlimited
 // (docs/spec/DECISIONS.md 3.2).
-func (s *Site) OverLimits(errors, resources ErrorMask) (bits ErrorMask) {
+func (s *Site) OverLimits(errors, resources errormask.Mask) (bits errormask.Mask) {
 	if s.MaxErrors > 0 && s.Errors > s.MaxErrors {
 		bits |= errors
 	}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hce/dc/internal/wire/errormask"
 )
 
 // Tally counts events of a batch by name. Tasks return it with the Batch, and the daemon adds it
@@ -52,7 +54,7 @@ func (t Tally) Latency(took time.Duration) {
 }
 
 // Errors counts a URL once for each of its error bits.
-func (t Tally) Errors(mask ErrorMask) {
+func (t Tally) Errors(mask errormask.Mask) {
 	for _, b := range mask.Bits() {
 		t[TallyErrors+b.Name]++
 	}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"testing"
 	"time"
+
+	"hce/dc/internal/wire/errormask"
 )
 
 func TestTally(t *testing.T) {
@@ -16,7 +18,7 @@ func TestTally(t *testing.T) {
 		for _, ms := range []int64{0, 50, 51, 30_000, 30_001} {
 			one.Latency(time.Duration(ms) * time.Millisecond)
 		}
-		one.Errors(ErrHTTP | ErrRobots)
+		one.Errors(errormask.HTTP | errormask.Robots)
 		sum = sum.Plus(one)
 	}
 	want := Tally{

@@ -5,51 +5,53 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"time"
+
+	"hce/dc/internal/wire/errormask"
 )
 
 // URL is a stored URL: a row of urls_<site> (docs/spec/objects.md 2.7, docs/spec/storage.md 1.5).
 type URL struct {
-	SiteID          string    `json:"siteId" col:"Site_Id" fit:"id"`
-	URL             string    `json:"url" col:"URL" fit:"4096 bytes"`
-	Type            int64     `json:"type" col:"Type" fit:"u8"`
-	State           int64     `json:"state" col:"State" fit:"u8"`
-	Status          int64     `json:"status" col:"Status" fit:"u8"`
-	Crawled         int64     `json:"crawled" col:"Crawled" fit:"u64"`
-	Processed       int64     `json:"processed" col:"Processed" fit:"u64"`
-	URLMd5          string    `json:"urlMd5" col:"URLMd5" fit:"id"`
-	ContentType     string    `json:"contentType" col:"ContentType" fit:"255"`
-	RequestDelay    int64     `json:"requestDelay" col:"RequestDelay" fit:"u64"`       // ms
-	ProcessingDelay int64     `json:"processingDelay" col:"ProcessingDelay" fit:"u64"` // ms
-	HTTPTimeout     float64   `json:"httpTimeout" col:"HTTPTimeout"`                   // ms
-	Charset         string    `json:"charset" col:"Charset" fit:"64"`
-	BatchID         int64     `json:"batchId" col:"Batch_Id" fit:"u32"`
-	ErrorMask       ErrorMask `json:"errorMask" col:"ErrorMask" fit:"u64"`
-	CrawlingTime    int64     `json:"crawlingTime" col:"CrawlingTime" fit:"u64"`     // ms
-	ProcessingTime  int64     `json:"processingTime" col:"ProcessingTime" fit:"u64"` // ms
-	TotalTime       int64     `json:"totalTime" col:"TotalTime" fit:"u64"`           // ms
-	HTTPCode        int64     `json:"httpCode" col:"HTTPCode" fit:"u32"`
-	HTTPMethod      string    `json:"httpMethod" col:"HTTPMethod" fit:"16"`
-	Size            int64     `json:"size" col:"Size" fit:"size"` // bytes
-	LinksI          int64     `json:"linksI" col:"LinksI" fit:"u64"`
-	LinksE          int64     `json:"linksE" col:"LinksE" fit:"u64"`
-	Freq            int64     `json:"freq" col:"Freq" fit:"u64"`
-	Depth           int64     `json:"depth" col:"Depth" fit:"u64"`
-	RawContentMd5   string    `json:"rawContentMd5" col:"RawContentMd5" fit:"md5"`
-	ParentMd5       string    `json:"parentMd5" col:"ParentMd5" fit:"md5"` // "" for a root URL
-	LastModified    Date      `json:"lastModified" col:"LastModified"`
-	ETag            string    `json:"eTag" col:"ETag" fit:"255"`
-	MRate           float64   `json:"mRate" col:"MRate"`
-	MRateCounter    int64     `json:"mRateCounter" col:"MRateCounter" fit:"i64"`
-	UDate           Date      `json:"UDate" col:"UDate"`
-	CDate           Date      `json:"CDate" col:"CDate"`
-	TcDate          Date      `json:"tcDate" col:"TcDate"`
-	MaxURLsFromPage int64     `json:"maxURLsFromPage" col:"MaxURLsFromPage" fit:"u64"`
-	TagsMask        int64     `json:"tagsMask" col:"TagsMask" fit:"u64"`
-	TagsCount       int64     `json:"tagsCount" col:"TagsCount" fit:"u64"`
-	PDate           Date      `json:"pDate" col:"PDate"`
-	ContentURLMd5   string    `json:"contentURLMd5" col:"ContentURLMd5" fit:"md5"`
-	Priority        int64     `json:"priority" col:"Priority" fit:"u32"`
-	ClassifierMask  int64     `json:"classifierMask" col:"ClassifierMask" fit:"u64"`
+	SiteID          string         `json:"siteId" col:"Site_Id" fit:"id"`
+	URL             string         `json:"url" col:"URL" fit:"4096 bytes"`
+	Type            int64          `json:"type" col:"Type" fit:"u8"`
+	State           int64          `json:"state" col:"State" fit:"u8"`
+	Status          int64          `json:"status" col:"Status" fit:"u8"`
+	Crawled         int64          `json:"crawled" col:"Crawled" fit:"u64"`
+	Processed       int64          `json:"processed" col:"Processed" fit:"u64"`
+	URLMd5          string         `json:"urlMd5" col:"URLMd5" fit:"id"`
+	ContentType     string         `json:"contentType" col:"ContentType" fit:"255"`
+	RequestDelay    int64          `json:"requestDelay" col:"RequestDelay" fit:"u64"`       // ms
+	ProcessingDelay int64          `json:"processingDelay" col:"ProcessingDelay" fit:"u64"` // ms
+	HTTPTimeout     float64        `json:"httpTimeout" col:"HTTPTimeout"`                   // ms
+	Charset         string         `json:"charset" col:"Charset" fit:"64"`
+	BatchID         int64          `json:"batchId" col:"Batch_Id" fit:"u32"`
+	ErrorMask       errormask.Mask `json:"errorMask" col:"ErrorMask" fit:"u64"`
+	CrawlingTime    int64          `json:"crawlingTime" col:"CrawlingTime" fit:"u64"`     // ms
+	ProcessingTime  int64          `json:"processingTime" col:"ProcessingTime" fit:"u64"` // ms
+	TotalTime       int64          `json:"totalTime" col:"TotalTime" fit:"u64"`           // ms
+	HTTPCode        int64          `json:"httpCode" col:"HTTPCode" fit:"u32"`
+	HTTPMethod      string         `json:"httpMethod" col:"HTTPMethod" fit:"16"`
+	Size            int64          `json:"size" col:"Size" fit:"size"` // bytes
+	LinksI          int64          `json:"linksI" col:"LinksI" fit:"u64"`
+	LinksE          int64          `json:"linksE" col:"LinksE" fit:"u64"`
+	Freq            int64          `json:"freq" col:"Freq" fit:"u64"`
+	Depth           int64          `json:"depth" col:"Depth" fit:"u64"`
+	RawContentMd5   string         `json:"rawContentMd5" col:"RawContentMd5" fit:"md5"`
+	ParentMd5       string         `json:"parentMd5" col:"ParentMd5" fit:"md5"` // "" for a root URL
+	LastModified    Date           `json:"lastModified" col:"LastModified"`
+	ETag            string         `json:"eTag" col:"ETag" fit:"255"`
+	MRate           float64        `json:"mRate" col:"MRate"`
+	MRateCounter    int64          `json:"mRateCounter" col:"MRateCounter" fit:"i64"`
+	UDate           Date           `json:"UDate" col:"UDate"`
+	CDate           Date           `json:"CDate" col:"CDate"`
+	TcDate          Date           `json:"tcDate" col:"TcDate"`
+	MaxURLsFromPage int64          `json:"maxURLsFromPage" col:"MaxURLsFromPage" fit:"u64"`
+	TagsMask        int64          `json:"tagsMask" col:"TagsMask" fit:"u64"`
+	TagsCount       int64          `json:"tagsCount" col:"TagsCount" fit:"u64"`
+	PDate           Date           `json:"pDate" col:"PDate"`
+	ContentURLMd5   string         `json:"contentURLMd5" col:"ContentURLMd5" fit:"md5"`
+	Priority        int64          `json:"priority" col:"Priority" fit:"u32"`
+	ClassifierMask  int64          `json:"classifierMask" col:"ClassifierMask" fit:"u64"`
 
 	// Columns that the specification does not have. Their keys are missing if they are empty.
 	Redirects        string `json:"redirects,omitempty" col:"Redirects" fit:"65535 bytes"` // see Hops

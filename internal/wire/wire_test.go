@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"hce/dc/internal/wire/errormask"
 )
 
 func TestReadSiteNewWithOldSpellings(t *testing.T) {
@@ -99,7 +101,7 @@ func batch(raw json.RawMessage) error {
 
 func TestBatchRoundTrip(t *testing.T) {
 	in := Batch{ID: 7, DBMode: 3, CrawlerType: 1, MaxIterations: 1, Items: []BatchItem{{SiteID: "s", URLID: Md5("http://h/"), URL: NewURL("s", "http://h/"), BaseURL: "http://h/"}}}
-	in.Items[0].URL.ErrorMask = ErrTimeout | ErrGuard
+	in.Items[0].URL.ErrorMask = errormask.Timeout | errormask.Guard
 	in.Items[0].URL.CDate = "2026-01-05 10:00:00"
 	raw, err := json.Marshal(in)
 	if err != nil {
@@ -131,17 +133,6 @@ func TestContentsWithoutURL(t *testing.T) {
 		if _, err := ReadBatch(json.RawMessage(`{"items":[{"siteId":"s","urlObj":{"url":null,"urlPut":`+put+`}}]}`), nil); err == nil || !strings.Contains(err.Error(), "urlObj.url") {
 			t.Errorf("%s: %v", put, err)
 		}
-	}
-}
-
-func TestErrorBitsMatchTheTable(t *testing.T) {
-	for i, b := range errorBits {
-		if b.Bit != i || b.Name == "" || b.Message == "" {
-			t.Errorf("bit %d is described as %+v", i, b)
-		}
-	}
-	if ErrGuard != 1<<58 || ErrMaxExecutionTime != 1<<52 || ErrDatabase != 1<<56 || ErrRobots != 1<<11 || ErrScraper != 1<<36 {
-		t.Error("the constants do not match the table")
 	}
 }
 

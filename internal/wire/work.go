@@ -3,6 +3,8 @@ package wire
 import (
 	"context"
 	"time"
+
+	"hce/dc/internal/wire/errormask"
 )
 
 // Mark is the state of a row that a task wants to work on.
@@ -25,7 +27,7 @@ type Fetched struct {
 	// First means that the page was never crawled before: its links increment the Freq of
 	// their rows. This costs one update for each distinct known link.
 	First    bool
-	SiteBits ErrorMask // errors to add to the site
+	SiteBits errormask.Mask // errors to add to the site
 	// HeldUntil is the earliest time of the next request to the host of a row that is
 	// handed back. "": at once.
 	HeldUntil Date

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 const doc = "<!DOCTYPE html><html lang=en><head><title>A page</title></head><body><p>It has a text of its own, and then it goes on.</p>"
@@ -42,13 +42,13 @@ func giantTraps() []Trap {
 		})},
 		{Path: "/markup/tag-name", What: "a tag whose name has 10 MB", serve: serveRepeated(doc+"<", "name", 2_500_000, ">x")},
 		{Path: "/markup/metas", What: "half a million meta tags", serve: serveRepeated("<!DOCTYPE html><head>", `<meta name=k content=v>`, 500_000, "<title>Metas</title><p>Text.")},
-		{Path: "/markup/metas-endless", What: "meta tags without an end", Ends: listMasks(wire.ErrSize), serve: serveBody(htmlUTF8, func(w io.Writer) {
+		{Path: "/markup/metas-endless", What: "meta tags without an end", Ends: listMasks(errormask.Size), serve: serveBody(htmlUTF8, func(w io.Writer) {
 			io.WriteString(w, "<!DOCTYPE html><head>")
 			floodText(w, `<meta http-equiv=refresh content="99999;url=/x">`)
 		})},
-		{Path: "/markup/links", What: "10 MB of links", Ends: listMasks(wire.ErrMaxURLsFromPage), serve: serveNumbered(doc, `<a href="/trap/link/%d">x</a>`, 300_000)},
+		{Path: "/markup/links", What: "10 MB of links", Ends: listMasks(errormask.MaxURLsFromPage), serve: serveNumbered(doc, `<a href="/trap/link/%d">x</a>`, 300_000)},
 		{Path: "/markup/same-links", What: "10 MB of the same link", serve: serveRepeated(doc, `<a href="/markup/same-links#x">x</a>`, 280_000, "")},
-		{Path: "/markup/hosts", What: "links to a hundred thousand hosts", Ends: listMasks(wire.ErrMaxURLsFromPage), serve: serveNumbered(doc, `<a href="http://h%d.invalid/">x</a>`, 100_000)},
+		{Path: "/markup/hosts", What: "links to a hundred thousand hosts", Ends: listMasks(errormask.MaxURLsFromPage), serve: serveNumbered(doc, `<a href="http://h%d.invalid/">x</a>`, 100_000)},
 		{Path: "/markup/srcset", What: "a srcset of 5 MB", serve: serveBody(htmlUTF8, func(w io.Writer) {
 			io.WriteString(w, doc+`<img srcset="`)
 			for i := range 200_000 {
@@ -61,7 +61,7 @@ func giantTraps() []Trap {
 		{Path: "/markup/srcset-commas", What: "a srcset of commas, spaces and parentheses", serve: serveRepeated(doc+`<img srcset="`, ",(, ", 1_000_000, `">`)},
 		{Path: "/markup/url", What: "a link of 5 MB", serve: serveRepeated(doc+`<a href="/`, "long/", 1_000_000, `">x</a>`)},
 		{Path: "/markup/dots", What: "a link of dots that climb", serve: serveRepeated(doc+`<a href="/`, "a/../", 400_000, `x">x</a>`)},
-		{Path: "/markup/urls", What: "invalid links, some with bytes that are not UTF-8", Ends: listMasks(wire.ErrBadEncoding), serve: serveText(htmlUTF8, doc+`
+		{Path: "/markup/urls", What: "invalid links, some with bytes that are not UTF-8", Ends: listMasks(errormask.BadEncoding), serve: serveText(htmlUTF8, doc+`
 <a href="javascript:alert(1)">x</a><a href="data:text/html,x">x</a><a href="http://">x</a><a href="http://[">x</a>
 <a href="http://a b/">x</a><a href="//">x</a><a href="http:\\127.0.0.1:99999\x">x</a><a href="/%zz%">x</a><a href="`+"/\x00/\xff\xfe/\u202e"+`">x</a>
 <a href="http://127.0.0.1:0/">x</a><a href="http://user:pass@10.0.0.1/">x</a><a href="`+"/new\nline\ttab"+`">x</a><a href="http://xn--/">x</a><a href="?`+strings.Repeat("&a=b", 10_000)+`">x</a>
@@ -120,11 +120,11 @@ func referralTraps() []Trap {
 		{Path: "/markup/refresh/self", What: "refreshes itself", serve: serveText(htmlUTF8, refreshPage("/markup/refresh/self"))},
 		{Path: "/markup/refresh/a", What: "refreshes to a page that refreshes back", serve: serveText(htmlUTF8, refreshPage("/markup/refresh/b"))},
 		{Path: "/markup/refresh/b", What: "the other half of that loop", serve: serveText(htmlUTF8, refreshPage("/markup/refresh/a"))},
-		{Path: "/markup/refresh/endless", What: "refreshes to the next number, always", Ends: listMasks(wire.ErrMaxHTMLRedirects), serve: func(w http.ResponseWriter, r *http.Request) {
+		{Path: "/markup/refresh/endless", What: "refreshes to the next number, always", Ends: listMasks(errormask.MaxHTMLRedirects), serve: func(w http.ResponseWriter, r *http.Request) {
 			n, _ := strconv.Atoi(r.FormValue("n"))
 			serveText(htmlUTF8, refreshPage(fmt.Sprint("/markup/refresh/endless?n=", n+1)))(w, r)
 		}},
-		{Path: "/markup/refresh/private", What: "refreshes into a private network", Ends: listMasks(wire.ErrGuard | wire.ErrConnection), serve: serveText(htmlUTF8, refreshPage("http://10.0.0.1/"))},
+		{Path: "/markup/refresh/private", What: "refreshes into a private network", Ends: listMasks(errormask.Guard | errormask.Connection), serve: serveText(htmlUTF8, refreshPage("http://10.0.0.1/"))},
 		{Path: "/markup/refresh/odd", What: "refreshes with invalid values", serve: serveText(htmlUTF8, `<!DOCTYPE html><head><meta http-equiv=refresh content="url"><meta http-equiv=refresh content=";;;url=''"><meta http-equiv=refresh content="999999999999999999999"><meta http-equiv=refresh content="0;url=javascript:alert(1)"><title>Odd</title></head><p>Text.</p>`)},
 	}
 }

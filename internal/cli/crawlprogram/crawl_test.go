@@ -16,6 +16,7 @@ import (
 
 	"hce/dc/internal/storage"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // Every row of a site with known links is exact.
@@ -52,7 +53,7 @@ func TestSmallSite(t *testing.T) {
 		t.Error("a filtered link has a row")
 	}
 	s := n.counters(site)
-	if s.Resources != 4 || s.CollectedURLs != 4 || s.NewURLs != 0 || s.Errors != 1 || s.Size != size || s.ErrorMask != wire.ErrHTTP {
+	if s.Resources != 4 || s.CollectedURLs != 4 || s.NewURLs != 0 || s.Errors != 1 || s.Size != size || s.ErrorMask != errormask.HTTP {
 		t.Errorf("counters %+v", s)
 	}
 	// A second crawl of a page does not raise the Freq of its links.

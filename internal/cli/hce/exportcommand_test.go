@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // TestExportOptions: every option of hce export does what it says with every format, or is refused with
@@ -23,8 +24,8 @@ func TestExportOptions(t *testing.T) {
 	for _, name := range []string{"good", "noindex", "gone"} {
 		stores.AddPage(site, "https://example.org/"+name, "Title", "text")
 	}
-	stores.AddURL(site, "https://example.org/failed", map[string]any{"status": wire.StatusCrawled, "crawled": 1, "httpCode": 503, "errorMask": int64(wire.ErrHTTP)})
-	for name, change := range map[string]map[string]any{"noindex": {"robotsMask": wire.RobotsNoIndex}, "gone": {"httpCode": 404, "errorMask": int64(wire.ErrHTTP), "state": wire.URLError}} {
+	stores.AddURL(site, "https://example.org/failed", map[string]any{"status": wire.StatusCrawled, "crawled": 1, "httpCode": 503, "errorMask": int64(errormask.HTTP)})
+	for name, change := range map[string]map[string]any{"noindex": {"robotsMask": wire.RobotsNoIndex}, "gone": {"httpCode": 404, "errorMask": int64(errormask.HTTP), "state": wire.URLError}} {
 		change["siteId"], change["urlMd5"] = site, wire.KeyOfURL("https://example.org/"+name)
 		if err := stores.Ask(t.Context(), wire.URLUpdate, []any{change}, nil); err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 const (
@@ -194,7 +195,7 @@ func (t hostTimes) slowestHost() (host string, mean time.Duration) {
 }
 
 // leftOut are bits of URLs that did not fail: a rule or a limit left them out.
-const leftOut = wire.ErrRobots | wire.ErrFiltersBreak | wire.ErrMaxURLsFromPage | wire.ErrUnsupportedType | wire.ErrRawNotStored | wire.ErrBadEncoding | wire.ErrMaxItems | wire.ErrSiteMaxResources
+const leftOut = errormask.Robots | errormask.FiltersBreak | errormask.MaxURLsFromPage | errormask.UnsupportedType | errormask.RawNotStored | errormask.BadEncoding | errormask.MaxItems | errormask.SiteMaxResources
 
 // countCauses counts rows by their causes.
 func countCauses(rows []wire.URL) map[string]int64 {
@@ -209,8 +210,8 @@ func countCauses(rows []wire.URL) map[string]int64 {
 
 // causeOf returns the name of the bit that a URL is counted under: the first one of a failure, or the first one; ""
 // without a bit. HTTP_ERROR comes last: codes such as 403 have a bit of their own.
-func causeOf(mask wire.ErrorMask) string {
-	for _, m := range []wire.ErrorMask{mask &^ leftOut &^ wire.ErrHTTP, mask &^ leftOut, mask} {
+func causeOf(mask errormask.Mask) string {
+	for _, m := range []errormask.Mask{mask &^ leftOut &^ errormask.HTTP, mask &^ leftOut, mask} {
 		if names := m.Names(); len(names) > 0 {
 			return names[0]
 		}

@@ -20,6 +20,7 @@ import (
 	"hce/dc/internal/cli/strict"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 func TestExitStatus(t *testing.T) {
@@ -137,7 +138,7 @@ func TestProgress(t *testing.T) {
 		f.hosts.addPage(row)
 	}
 	f.now.SlowHost, f.now.SlowTime = f.hosts.slowestHost()
-	f.now.Causes = countCauses([]wire.URL{{ErrorMask: wire.ErrHTTP}, {ErrorMask: wire.ErrHTTP | wire.ErrForbidden}, {ErrorMask: wire.ErrTimeout}})
+	f.now.Causes = countCauses([]wire.URL{{ErrorMask: errormask.HTTP}, {ErrorMask: errormask.HTTP | errormask.Forbidden}, {ErrorMask: errormask.Timeout}})
 	want := "180 done, 120 pages, 240 waiting, 3.0/s, 60 errors (FETCH_FORBIDDEN 1, HTTP_ERROR 1, REQUEST_TIMEOUT 1), slowest slow.example 800ms, about 1m0s left"
 	if got := f.now.describeLine(); got != want {
 		t.Errorf("%s\nwant %s", got, want)

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/referrers"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // referrersOf returns the links to URLs by their keys, from all stored pages of the site.
@@ -147,7 +148,7 @@ func (s *session) outsideLines(ls urlLs, site string, list []outsideLink) error 
 		if ls.reasons && l.from.Row.RobotsMask&wire.RobotsNoFollow != 0 {
 			why[i] = append(why[i], "its page asks robots not to follow links (nofollow)")
 		}
-		if ls.reasons && l.from.Row.ErrorMask&wire.ErrMaxURLsFromPage != 0 {
+		if ls.reasons && l.from.Row.ErrorMask&errormask.MaxURLsFromPage != 0 {
 			why[i] = append(why[i], "its page has more links than a limit allows (MAX_URLS_FROM_PAGE)")
 		}
 		if s.json {

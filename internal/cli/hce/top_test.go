@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/cli/livescreen"
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // requestsPerSample is what hce top promises for one interval.
@@ -23,7 +24,7 @@ func TestSitesSource(t *testing.T) {
 		root := fmt.Sprintf("https://h%d.example/", i)
 		site := stores.NewSite(root)
 		stores.AddPage(site, root+"a", "A title", "a text")
-		stores.AddFailed(site, root+"gone", 404, wire.ErrHTTP)
+		stores.AddFailed(site, root+"gone", 404, errormask.HTTP)
 	}
 	s := &session{ctx: t.Context(), service: stores, out: io.Discard, talk: io.Discard}
 	source, err := s.sitesSource("")

@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/files"
 	"hce/dc/internal/manual"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 func (p program) urlCommand() *command.Command {
@@ -94,7 +95,7 @@ func (ls urlLs) rowCondition() (string, error) {
 }
 
 // forbidden is the condition of URLs that robots.txt forbids.
-var forbidden = fmt.Sprintf("`ErrorMask` & %d <> 0", wire.ErrRobots)
+var forbidden = fmt.Sprintf("`ErrorMask` & %d <> 0", errormask.Robots)
 
 // errEnough ends a reading at --limit.
 var errEnough = errors.New("enough")

@@ -25,6 +25,7 @@ import (
 	"hce/dc/internal/config"
 	"hce/dc/internal/storage"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
 )
 
@@ -272,7 +273,7 @@ func (s *Stores) NotModified(site, url string) {
 }
 
 // AddFailed stores a URL that could not be fetched.
-func (s *Stores) AddFailed(site, url string, code int, mask wire.ErrorMask) {
+func (s *Stores) AddFailed(site, url string, code int, mask errormask.Mask) {
 	s.t.Helper()
 	s.mustAsk(wire.URLNew, []any{map[string]any{
 		"siteId": site, "url": url, "siteSelect": wire.SelectExplicit, "status": wire.StatusCrawled, "state": wire.URLError, "crawled": 1,

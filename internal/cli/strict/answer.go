@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/manual"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // Verdict is what an answer says about its request.
@@ -281,7 +282,7 @@ func (j *judge) judgePage(_ int, page struct {
 	URL    string `json:"url"`
 	Fields struct {
 		Code  int64          `json:"HttpCode"`
-		Mask  wire.ErrorMask `json:"ErrorMask"`
+		Mask  errormask.Mask `json:"ErrorMask"`
 		Names []string       `json:"errorNames"`
 	} `json:"dbFields"`
 }) {

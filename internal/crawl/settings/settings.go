@@ -26,6 +26,7 @@ import (
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/web/urlschema"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/property"
 	"hce/dc/robots"
@@ -115,7 +116,7 @@ type Settings struct {
 
 	Sum    int64          // checksum of what decides how a page is read; never 0
 	Suffix string         // of the log file of the site's project
-	Bits   wire.ErrorMask // of properties that cannot be read, for the site
+	Bits   errormask.Mask // of properties that cannot be read, for the site
 	Broken error          // of a property of Guards that cannot be read
 
 	OpenPool sync.Once
@@ -180,7 +181,7 @@ func ReadValues(p *property.Values, site string, def Config) *Settings {
 	s.Processor = p.Text("PROCESSOR_NAME")
 	s.Suffix = strings.ReplaceAll(property.Parsed(p, "LOGGER", parseLogger), "%PROJECT_ID%", site)
 	if p.Failed("FETCHER_MACRO") {
-		s.Bits, s.BadMacro = s.Bits|wire.ErrMacroDeserialization, true
+		s.Bits, s.BadMacro = s.Bits|errormask.MacroDeserialization, true
 	}
 	return s
 }

@@ -11,6 +11,7 @@ import (
 
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // account is the ledger of one site while one node is answered.
@@ -225,7 +226,7 @@ func (a *account) askNodes(ctx context.Context, commands map[string]wire.QuotaCo
 }
 
 // suspensions are the bits of a site that exceeds a limit (docs/spec/DECISIONS.md 3.2).
-var suspensions = [wire.QuotaKinds]wire.ErrorMask{wire.QuotaResources: wire.ErrSiteMaxResources, wire.QuotaErrors: wire.ErrSiteMaxErrors}
+var suspensions = [wire.QuotaKinds]errormask.Mask{wire.QuotaResources: errormask.SiteMaxResources, wire.QuotaErrors: errormask.SiteMaxErrors}
 
 // makeOrder changes the part of the node. last says that all nodes were asked and are sure.
 func (a *account) makeOrder(r wire.QuotaReport, g *grant, last bool) wire.QuotaOrder {

@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/realtimeresponse"
 )
 
@@ -156,9 +157,9 @@ func (w worker) runShare(ctx context.Context, node string, batch wire.Batch, sta
 	}
 	if err != nil {
 		silent := result.State == executor.TimedOut || errors.Is(err, context.DeadlineExceeded)
-		bits := wire.ErrBatchItem
+		bits := errormask.BatchItem
 		if silent {
-			bits = wire.ErrMaxExecutionTime
+			bits = errormask.MaxExecutionTime
 		}
 		item.ErrorCode, item.ErrorMessage = wire.ItemFailed, err.Error()
 		item.ItemObject = failedContents(batch, bits)

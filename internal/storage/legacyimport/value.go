@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // convertInt converts a number and limits it to the bounds of c; NULL becomes 0.
@@ -51,16 +52,16 @@ func (s *source) convertDate(column, raw, kind string, c wire.Column) any {
 
 // movedBits maps error bits of the original to their present places
 // (docs/spec/DECISIONS.md 2).
-var movedBits = [][2]wire.ErrorMask{
-	{1 << 7, wire.ErrMacro}, {1 << 15, wire.ErrSynchronize}, {1 << 16, wire.ErrFiltersBreak},
-	{1 << 32, wire.ErrDatabase}, {1 << 33, wire.ErrSiteMaxResourcesSize},
+var movedBits = [][2]errormask.Mask{
+	{1 << 7, errormask.Macro}, {1 << 15, errormask.Synchronize}, {1 << 16, errormask.FiltersBreak},
+	{1 << 32, errormask.Database}, {1 << 33, errormask.SiteMaxResourcesSize},
 }
 
 // convertErrorMask converts an error mask of the original.
 func (s *source) convertErrorMask(column string, old int64) int64 {
-	mask := wire.ErrorMask(old)
+	mask := errormask.Mask(old)
 	for _, bit := range movedBits {
-		if wire.ErrorMask(old)&bit[0] != 0 {
+		if errormask.Mask(old)&bit[0] != 0 {
 			mask = mask&^bit[0] | bit[1]
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/counters"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // counts computes the counters of a site from every row (docs/spec/storage.md 4.0.4).
@@ -61,7 +62,7 @@ func (b *bench) checkCounters(site, after string) {
 	p := wire.PatchOf(&s, wire.SiteColumns)
 	want := b.counts(site)
 	// A full site has bits of its own.
-	p["ErrorMask"] = p["ErrorMask"].(int64) &^ int64(wire.ErrMaxItems|wire.ErrSiteMaxResources)
+	p["ErrorMask"] = p["ErrorMask"].(int64) &^ int64(errormask.MaxItems|errormask.SiteMaxResources)
 	for _, name := range counters.CountedColumns {
 		if p[name] != want[name] {
 			b.Errorf("after %s: %s = %v, want %d from the rows", after, name, p[name], want[name])

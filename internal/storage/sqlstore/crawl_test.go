@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // put stores rows of site s with the given columns.
@@ -67,12 +68,12 @@ func TestMarkCrawling(t *testing.T) {
 			marks, err := b.MarkCrawling(ctx, "s", 7, []wire.URL{item, item})
 			b.must(err)
 			m := marks[item.URLMd5]
-			same(t, "mark", []any{m.Known, m.Done, m.Busy, m.Row.Status, m.Row.ErrorMask, m.Row.Depth}, []any{true, c.done, c.busy, c.status, wire.ErrorMask(3), int64(0)})
+			same(t, "mark", []any{m.Known, m.Done, m.Busy, m.Row.Status, m.Row.ErrorMask, m.Row.Depth}, []any{true, c.done, c.busy, c.status, errormask.Mask(3), int64(0)})
 			u := b.row("s", "u")
 			if c.done || c.busy {
-				same(t, "row", []any{u.Status, u.BatchID, u.ErrorMask}, []any{c.status, c.batch, wire.ErrorMask(3)})
+				same(t, "row", []any{u.Status, u.BatchID, u.ErrorMask}, []any{c.status, c.batch, errormask.Mask(3)})
 			} else {
-				same(t, "row", []any{u.Status, u.BatchID, u.ErrorMask, u.TcDate, u.UDate}, []any{int64(3), int64(7), wire.ErrorMask(0), wire.Date("2026-01-05 10:00:00"), wire.Date("2026-01-05 10:00:00")})
+				same(t, "row", []any{u.Status, u.BatchID, u.ErrorMask, u.TcDate, u.UDate}, []any{int64(3), int64(7), errormask.Mask(0), wire.Date("2026-01-05 10:00:00"), wire.Date("2026-01-05 10:00:00")})
 			}
 		})
 	}
@@ -113,10 +114,10 @@ func TestFinishCrawl(t *testing.T) {
 		return l
 	}
 	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{
-		{URLMd5: wire.Md5("u"), Crawled: true, SiteBits: wire.ErrRobots, Links: linksOf(link("u"), link("x"), link("x"), link("y")),
+		{URLMd5: wire.Md5("u"), Crawled: true, SiteBits: errormask.Robots, Links: linksOf(link("u"), link("x"), link("x"), link("y")),
 			Set: wire.Patch{"Status": int64(4), "Size": int64(2000), "ContentType": "Text/HTML", "CrawlingTime": int64(500), "LastModified": "2025-05-05 00:00:00", "PDate": nil}},
 		{URLMd5: wire.Md5("v"), Set: wire.Patch{"Status": int64(1), "Batch_Id": int64(0)}}, // not started
-		{URLMd5: wire.Md5("lost"), Set: wire.Patch{"Status": int64(4)}, Crawled: true, SiteBits: wire.ErrBadURL, Links: linksOf(link("late"))},
+		{URLMd5: wire.Md5("lost"), Set: wire.Patch{"Status": int64(4)}, Crawled: true, SiteBits: errormask.BadURL, Links: linksOf(link("late"))},
 		{URLMd5: wire.Md5("none"), Set: wire.Patch{"Status": int64(4)}},
 	}))
 	u := b.row("s", "u")
@@ -128,7 +129,7 @@ func TestFinishCrawl(t *testing.T) {
 	s := b.site("s")
 	same(t, "links within MaxURLs", []string{b.row("s", "y").URL, b.row("s", "late").URL}, []string{"", ""})
 	same(t, "site", []any{s.Resources, s.Size, s.AVGSpeed, s.AVGSpeedCounter, s.NewURLs, s.CollectedURLs, s.ErrorMask, s.TcDate},
-		[]any{int64(1), int64(2000), int64(4000), int64(1), int64(2), int64(1), wire.ErrRobots | wire.ErrMaxItems, wire.Date("2026-01-05 10:00:00")})
+		[]any{int64(1), int64(2000), int64(4000), int64(1), int64(2), int64(1), errormask.Robots | errormask.MaxItems, wire.Date("2026-01-05 10:00:00")})
 
 	// The same result stored twice changes nothing.
 	b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: wire.Md5("u"), Crawled: true, Set: wire.Patch{"Status": int64(1)}}}))
@@ -219,14 +220,14 @@ func TestFinishCrawlOfSites(t *testing.T) {
 func TestFullSiteIsMarked(t *testing.T) {
 	for _, c := range []struct {
 		limits string
-		want   wire.ErrorMask
+		want   errormask.Mask
 		links  int64
 	}{
-		{`"maxURLs":3`, wire.ErrMaxItems, 2},
+		{`"maxURLs":3`, errormask.MaxItems, 2},
 		{`"maxURLs":4`, 0, 3},
-		{`"maxResources":2`, wire.ErrSiteMaxResources, 1},
-		{`"maxURLs":3,"maxResources":9`, wire.ErrMaxItems, 2},
-		{`"maxURLs":9,"maxResources":2`, wire.ErrSiteMaxResources, 1},
+		{`"maxResources":2`, errormask.SiteMaxResources, 1},
+		{`"maxURLs":3,"maxResources":9`, errormask.MaxItems, 2},
+		{`"maxURLs":9,"maxResources":2`, errormask.SiteMaxResources, 1},
 		{`"maxURLs":0`, 0, 3},
 	} {
 		b := newBench(t)
@@ -399,7 +400,7 @@ func TestAttempts(t *testing.T) {
 		same(t, fmt.Sprint("round ", batch), fmt.Sprintf("%d/%d", u.Status, u.State), want)
 	}
 	u, s := b.row("s", "u"), b.site("s")
-	same(t, "end", []any{u.ErrorMask, s.Errors, s.ErrorMask}, []any{wire.ErrMaxExecutionTime, int64(1), wire.ErrMaxExecutionTime})
+	same(t, "end", []any{u.ErrorMask, s.Errors, s.ErrorMask}, []any{errormask.MaxExecutionTime, int64(1), errormask.MaxExecutionTime})
 }
 
 // Rows that a batch holds can be read and can get attempts, while they stay with the batch. Only
@@ -435,7 +436,7 @@ func TestURLHeld(t *testing.T) {
 		same(t, fmt.Sprint("attempt ", round+1), []any{n, names}, []any{wantN, want})
 	}
 	u := b.row("s", "u")
-	same(t, "given up", []any{u.Status, u.State, u.ErrorMask, u.BatchID}, []any{int64(4), int64(2), wire.ErrMaxExecutionTime, int64(0)})
+	same(t, "given up", []any{u.Status, u.State, u.ErrorMask, u.BatchID}, []any{int64(4), int64(2), errormask.MaxExecutionTime, int64(0)})
 	for _, row := range []wire.URL{b.row("s", "v"), b.row("o", "u"), b.row("o", "v")} {
 		same(t, row.SiteID+"/"+row.URL, []any{row.Status, row.State, row.BatchID}, []any{int64(3), int64(0), int64(7)})
 	}
@@ -444,13 +445,13 @@ func TestURLHeld(t *testing.T) {
 func TestSuspend(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","urls":["u"]}`)
-	b.put("bad", wire.Patch{"Status": int64(4), "Crawled": int64(1), "ErrorMask": int64(wire.ErrTimeout)})
-	b.must(b.Suspend(ctx, "s", wire.ErrSiteMaxErrors, 3))
+	b.put("bad", wire.Patch{"Status": int64(4), "Crawled": int64(1), "ErrorMask": int64(errormask.Timeout)})
+	b.must(b.Suspend(ctx, "s", errormask.SiteMaxErrors, 3))
 	s := b.site("s")
-	same(t, "site", []any{s.State, s.Errors, s.ErrorMask, s.TcDate}, []any{int64(3), int64(4), wire.ErrSiteMaxErrors | wire.ErrTimeout, wire.Date("2026-01-05 10:00:00")})
+	same(t, "site", []any{s.State, s.Errors, s.ErrorMask, s.TcDate}, []any{int64(3), int64(4), errormask.SiteMaxErrors | errormask.Timeout, wire.Date("2026-01-05 10:00:00")})
 	// The site's own bits stay when its rows lose theirs.
 	_, err := b.MarkCrawling(ctx, "s", 1, []wire.URL{wire.NewURL("s", "bad")})
 	b.must(err)
-	same(t, "mask", b.site("s").ErrorMask, wire.ErrSiteMaxErrors)
+	same(t, "mask", b.site("s").ErrorMask, errormask.SiteMaxErrors)
 	b.must(b.Suspend(ctx, "nobody", 1, 1))
 }

@@ -6,6 +6,7 @@ import (
 
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // TestRenewEntries: a known entry of a feed gets its new content, once.
@@ -22,7 +23,7 @@ func TestRenewEntries(t *testing.T) {
 		renewed bool
 	}{
 		{"processed", nil, true},
-		{"failed", wire.Patch{"State": int64(2), "ErrorMask": int64(wire.ErrScraper)}, true},
+		{"failed", wire.Patch{"State": int64(2), "ErrorMask": int64(errormask.Scraper)}, true},
 		{"unchanged", wire.Patch{"RawContentMd5": wire.Md5("new")}, false},
 		{"a page of a server", wire.Patch{"Type": int64(wire.TypeSingle)}, false},
 		{"being processed", wire.Patch{"Status": int64(6), "Batch_Id": int64(3)}, false},
@@ -45,7 +46,7 @@ func TestRenewEntries(t *testing.T) {
 				return
 			}
 			same(t, "row", []any{got.Status, got.State, got.ErrorMask, got.Size, got.RawContentMd5, got.ContentDate, got.Crawled, got.SettingsSum},
-				[]any{int64(4), int64(0), wire.ErrorMask(0), int64(9), wire.Md5("new"), wire.Date(today), int64(2), int64(wire.SumUnprocessed | 1)})
+				[]any{int64(4), int64(0), errormask.Mask(0), int64(9), wire.Md5("new"), wire.Date(today), int64(2), int64(wire.SumUnprocessed | 1)})
 			b.crawl(wire.Fetched{Links: []wire.Link{link}})
 			same(t, "second run", b.row("s", "known").Crawled, int64(2))
 		})

@@ -8,6 +8,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/limits"
 	"hce/dc/internal/storage/sqlstore/outcomes"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/placement"
 )
 
@@ -81,7 +82,7 @@ func TestLinksWaitForTheLease(t *testing.T) {
 		r, added = b.order(again)
 		same(t, "lease after a repeated or older order", []any{r.Lease[wire.QuotaURLs], added}, []any{int64(5), 0})
 	}
-	same(t, "mask before the end", b.site("s").ErrorMask, wire.ErrMaxItems) // of the three
+	same(t, "mask before the end", b.site("s").ErrorMask, errormask.MaxItems) // of the three
 
 	r, added = b.order(wire.QuotaOrder{Seq: 2, Lease: urlLease(7), Final: wire.Kinds{wire.QuotaURLs: true}})
 	same(t, "final", []any{added, r.Used[wire.QuotaURLs], r.Short[wire.QuotaURLs]}, []any{2, int64(7), false})
@@ -98,9 +99,9 @@ func TestLinksWaitForTheLease(t *testing.T) {
 func TestFinalLeaseMarksTheSite(t *testing.T) {
 	b, root := leased(t, `"maxURLs":10`)
 	b.crawled(root, 7, true, linksAt(root, 0, 3)...)
-	same(t, "mask", b.site("s").ErrorMask, wire.ErrorMask(0))
+	same(t, "mask", b.site("s").ErrorMask, errormask.Mask(0))
 	b.order(wire.QuotaOrder{Seq: 1, Lease: urlLease(1), Final: wire.Kinds{wire.QuotaURLs: true}})
-	same(t, "mask", b.site("s").ErrorMask, wire.ErrMaxItems)
+	same(t, "mask", b.site("s").ErrorMask, errormask.MaxItems)
 	same(t, "rows", b.report("s").Used[wire.QuotaURLs], int64(1))
 }
 
@@ -160,7 +161,7 @@ func TestSelectionKeepsTheLease(t *testing.T) {
 	good := wire.Patch{"Status": int64(4), "Size": int64(9), "ContentType": "text/html"}
 	b.saved(b.FinishCrawl(ctx, "s", 9, []wire.Fetched{
 		{URLMd5: rows[0].URLMd5, Crawled: true, Set: good}, {URLMd5: rows[1].URLMd5, Crawled: true, Set: good},
-		{URLMd5: rows[2].URLMd5, Crawled: true, Set: wire.Patch{"Status": int64(4), "ErrorMask": int64(wire.ErrMaxURLsFromPage)}},
+		{URLMd5: rows[2].URLMd5, Crawled: true, Set: wire.Patch{"Status": int64(4), "ErrorMask": int64(errormask.MaxURLsFromPage)}},
 		{URLMd5: rows[3].URLMd5, Crawled: true, Set: good},
 	}))
 	same(t, "selected with an error", len(take()), 0)
@@ -170,13 +171,13 @@ func TestSelectionKeepsTheLease(t *testing.T) {
 	b.order(wire.QuotaOrder{Seq: 2, Lease: wire.Amounts{0, 4, 1}})
 	same(t, "selected", len(take()), 1)
 
-	stale := wire.QuotaOrder{Site: "s", Seq: 3, Lease: wire.Amounts{0, 4, 1}, Limit: wire.Amounts{0, 19, 3}, Suspend: wire.ErrSiteMaxErrors}
+	stale := wire.QuotaOrder{Site: "s", Seq: 3, Lease: wire.Amounts{0, 4, 1}, Limit: wire.Amounts{0, 19, 3}, Suspend: errormask.SiteMaxErrors}
 	_, err := b.QuotaSet(ctx, wire.QuotaSetRequest{Orders: []wire.QuotaOrder{stale}})
 	b.must(err)
 	same(t, "state after an order for other limits", b.site("s").State, int64(wire.SiteActive))
-	b.order(wire.QuotaOrder{Seq: 4, Lease: wire.Amounts{0, 4, 1}, Suspend: wire.ErrSiteMaxErrors})
+	b.order(wire.QuotaOrder{Seq: 4, Lease: wire.Amounts{0, 4, 1}, Suspend: errormask.SiteMaxErrors})
 	site := b.site("s")
-	same(t, "site", []any{site.State, site.ErrorMask & wire.ErrSiteMaxErrors, site.Errors}, []any{int64(wire.SiteSuspended), wire.ErrSiteMaxErrors, int64(1)})
+	same(t, "site", []any{site.State, site.ErrorMask & errormask.SiteMaxErrors, site.Errors}, []any{int64(wire.SiteSuspended), errormask.SiteMaxErrors, int64(1)})
 }
 
 // Rows that a site gets to crawl ask for a lease of resources, wherever they come from.

@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/outcomes"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // crawl marks page u, or the page of r, of site s for batch 7 and stores its result.
@@ -143,7 +144,7 @@ func TestKnownLinks(t *testing.T) {
 			if !strings.HasPrefix(said, "["+c.refused) || c.refused == "" && said != "[]" {
 				t.Errorf("refused %s, want %s", said, c.refused)
 			}
-			same(t, "bit 50", b.site("s").ErrorMask&wire.ErrInitialization != 0, c.refused != "")
+			same(t, "bit 50", b.site("s").ErrorMask&errormask.Initialization != 0, c.refused != "")
 			// The batch runs again and changes nothing.
 			again := b.saved(b.FinishCrawl(ctx, "s", 7, []wire.Fetched{{URLMd5: wire.Md5("u"), Links: []wire.Link{link}}}))
 			same(t, "second run", []any{b.row("s", "known"), again.Reset}, []any{u, 0})
@@ -286,7 +287,7 @@ func TestFieldExpressions(t *testing.T) {
 			}
 			same(t, "values", fmt.Sprintf("%d %s %s %d %d", u.Size, u.ContentType, date, u.Priority, s.Priority), c.want)
 			same(t, "refused", len(saved.Refused), c.refused)
-			same(t, "bit 50", s.ErrorMask&wire.ErrInitialization != 0, c.refused > 0)
+			same(t, "bit 50", s.ErrorMask&errormask.Initialization != 0, c.refused > 0)
 			if name == "a hostile text" {
 				same(t, "text", u.Charset, etag)
 			}
@@ -307,7 +308,7 @@ func TestRefusedExpressionOfProcessing(t *testing.T) {
 	refused, err := b.FinishProcess(ctx, "s", 8, []wire.Extracted{{URLMd5: wire.Md5("u"), Processed: true, Set: wire.Patch{"Status": int64(7)}, Expressions: list}})
 	b.must(err)
 	same(t, "refused", len(refused), 1)
-	same(t, "bit 50", b.site("s").ErrorMask&wire.ErrInitialization != 0, true)
+	same(t, "bit 50", b.site("s").ErrorMask&errormask.Initialization != 0, true)
 	same(t, "status", b.row("s", "u").Status, int64(7))
 }
 

@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/limits"
 	"hce/dc/internal/storage/sqlstore/outcomes"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/placement"
 	"hce/dc/internal/wire/zpack"
 )
@@ -318,7 +319,7 @@ func TestLinksOfFullAndUnknownSites(t *testing.T) {
 	}
 	same(t, "full", b.receive("n1", 1, links), wire.LinksStored{New: 2, Dropped: 2, Unknown: []string{}})
 	b.checkCounters("s", "full")
-	if b.site("s").ErrorMask&wire.ErrMaxItems == 0 {
+	if b.site("s").ErrorMask&errormask.MaxItems == 0 {
 		t.Error("a full site has no bit")
 	}
 	strange := slices.Clone(links[:2])

@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // The shipped criterion and date of [SitesManager]. A test of internal/cli/daemonprogram compares them
@@ -255,7 +256,7 @@ func TestRecrawlRules(t *testing.T) {
 			(said == "") != (tc.refused == "") || !strings.Contains(said, tc.refused) {
 			t.Errorf("%s = %q: %s, refused %q", tc.name, tc.value, raw, said)
 		}
-		if s := b.site(id); (s.ErrorMask == wire.ErrInitialization) != (tc.refused != "") {
+		if s := b.site(id); (s.ErrorMask == errormask.Initialization) != (tc.refused != "") {
 			t.Errorf("%s = %q: mask %v", tc.name, tc.value, s.ErrorMask.Names())
 		}
 	}

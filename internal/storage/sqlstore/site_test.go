@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 func TestSiteNewStoresAllFields(t *testing.T) {
@@ -226,7 +227,7 @@ func TestSiteCleanup(t *testing.T) {
 			list, _ := wire.ReadURLUpdate(json.RawMessage(`[{"siteId":"s","url":"http://a/","status":7,"state":2,"crawled":3,"tagsCount":1,"errorMask":1}]`), nil)
 			_, err := b.URLUpdate(ctx, list)
 			b.must(err)
-			b.must(b.Suspend(ctx, "s", wire.ErrSiteMaxErrors, 2))
+			b.must(b.Suspend(ctx, "s", errormask.SiteMaxErrors, 2))
 			r, err := wire.ReadSiteCleanup(json.RawMessage(c.raw), nil)
 			b.must(err)
 			answer, err := b.SiteCleanup(ctx, r)

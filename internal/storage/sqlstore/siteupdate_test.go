@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // change runs SITE_UPDATE with the JSON of a request.
@@ -281,7 +282,7 @@ func TestSiteUpdateDeletesReplacedRoots(t *testing.T) {
 // A restart makes the site active and its root URLs new.
 func TestSiteUpdateRestart(t *testing.T) {
 	b := rootBench(t, "")
-	b.must(b.Suspend(ctx, "s", wire.ErrSiteMaxErrors, 2))
+	b.must(b.Suspend(ctx, "s", errormask.SiteMaxErrors, 2))
 	b.change(`{"id":"s","updateType":1,"urls":["http://c/"],"properties":{"UPDATE_NOT_INSERT_ROOT_URLS":"1"}}`)
 	same(t, "not there yet", b.row("s", "http://c/").URL, "")
 	same(t, "answer", b.change(`{"id":"s","state":6,"description":"again"}`), done)
@@ -300,20 +301,20 @@ func TestSiteUpdateRestart(t *testing.T) {
 func TestRestartOfSuspendedSite(t *testing.T) {
 	b := newBench(t)
 	b.newSite(`{"id":"s","maxErrors":2,"urls":["root"]}`)
-	b.putIn("s", "fine", wire.Patch{"Status": int64(7), "Crawled": int64(1), "Processed": int64(1), "ErrorMask": int64(wire.ErrBadEncoding)})
-	b.putIn("s", "busy", wire.Patch{"Status": int64(6), "Crawled": int64(1), "Batch_Id": int64(9), "ErrorMask": int64(wire.ErrBadEncoding)})
+	b.putIn("s", "fine", wire.Patch{"Status": int64(7), "Crawled": int64(1), "Processed": int64(1), "ErrorMask": int64(errormask.BadEncoding)})
+	b.putIn("s", "busy", wire.Patch{"Status": int64(6), "Crawled": int64(1), "Batch_Id": int64(9), "ErrorMask": int64(errormask.BadEncoding)})
 	for _, url := range []string{"a", "b", "c"} {
-		b.putIn("s", url, wire.Patch{"Status": int64(4), "State": int64(2), "Crawled": int64(1), "ErrorMask": int64(wire.ErrTimeout), "Attempts": int64(1)})
+		b.putIn("s", url, wire.Patch{"Status": int64(4), "State": int64(2), "Crawled": int64(1), "ErrorMask": int64(errormask.Timeout), "Attempts": int64(1)})
 	}
-	b.must(b.Suspend(ctx, "s", wire.ErrSiteMaxErrors, 1))
+	b.must(b.Suspend(ctx, "s", errormask.SiteMaxErrors, 1))
 	before := b.site("s")
 	same(t, "suspended", []any{before.State, before.Errors > before.MaxErrors}, []any{int64(3), true})
 	same(t, "answer", b.change(`{"id":"s","state":6}`), done)
 	s := b.site("s")
-	same(t, "site", []any{s.State, s.Errors, s.ErrorMask, s.NewURLs}, []any{int64(1), int64(0), wire.ErrorMask(0), int64(4)})
+	same(t, "site", []any{s.State, s.Errors, s.ErrorMask, s.NewURLs}, []any{int64(1), int64(0), errormask.Mask(0), int64(4)})
 	for url, want := range map[string]string{"root": "1/0", "a": "1/0", "b": "1/0", "c": "1/0", "fine": "7/0", "busy": "6/0"} {
 		u := b.row("s", url)
-		same(t, url, []any{fmt.Sprintf("%d/%d", u.Status, u.State), u.ErrorMask}, []any{want, wire.ErrorMask(0)})
+		same(t, url, []any{fmt.Sprintf("%d/%d", u.Status, u.State), u.ErrorMask}, []any{want, errormask.Mask(0)})
 	}
 	same(t, "a batch keeps its row", b.row("s", "busy").BatchID, int64(9))
 	b.checkCounters("s", t.Name())

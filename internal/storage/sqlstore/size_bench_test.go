@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqldb/dbtest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // BenchmarkSiteSize compares the time of requests on a site of a million rows (SITE_ROWS)
@@ -84,7 +85,7 @@ func sizedURL(site string, i int) wire.URL {
 	case i%3 == 0:
 		u.Status, u.Crawled, u.Size, u.HTTPCode, u.ContentType = wire.StatusCrawled, 1, 30_000, 200, "text/html"
 	case i%101 == 0:
-		u.Status, u.Crawled, u.State, u.ErrorMask = wire.StatusCrawled, 1, wire.URLError, wire.ErrHTTP
+		u.Status, u.Crawled, u.State, u.ErrorMask = wire.StatusCrawled, 1, wire.URLError, errormask.HTTP
 	}
 	return u
 }

@@ -7,6 +7,7 @@ import (
 
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // late is the row of a link of a trap.
@@ -37,7 +38,7 @@ func TestLinksOfTrapsGiveWay(t *testing.T) {
 	b.crawl(wire.Fetched{URLMd5: wire.Md5("a"), Links: linksOf(child("b"), child("c"), late("t5"))})
 	got := b.waitingURLs()
 	same(t, "links give way", []any{strings.HasPrefix(got, "b c t"), len(strings.Fields(got)) <= 4}, []any{true, true})
-	same(t, "bit", b.site("s").ErrorMask&wire.ErrMaxItems, wire.ErrMaxItems)
+	same(t, "bit", b.site("s").ErrorMask&errormask.MaxItems, errormask.MaxItems)
 }
 
 // A batch takes links of traps when no other row waits or is in flight; another request takes all.

@@ -10,6 +10,7 @@ import (
 
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // fill makes sites with n rows each, site<i>/u<j>, oldest first.
@@ -52,7 +53,7 @@ func TestURLFetchSelects(t *testing.T) {
 	}
 	b := newBench(t)
 	b.fill(4, 4)
-	b.must(b.Suspend(ctx, "s3", wire.ErrSiteMaxErrors, 0))
+	b.must(b.Suspend(ctx, "s3", errormask.SiteMaxErrors, 0))
 	b.must(b.Suspend(ctx, "0", 0, 0)) // no rows from the general site
 	b.must(b.runUpdateTx(ctx, "test", func(t *tx) error {
 		_, err := t.InsertRow(t.ListTarget("", tables.PropertiesInfo), wire.Patch{"Site_Id": "s1", "Name": "D", "Value": "1"})

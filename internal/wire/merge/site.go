@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // folds computes a field of a Site from the values of two nodes. Each node has a share of
@@ -69,7 +70,7 @@ func nameErrors(o object) {
 	if _, has := o["errorNames"]; !ok || !has {
 		return
 	}
-	if names, err := json.Marshal(wire.ErrorMask(mask).Names()); err == nil {
+	if names, err := json.Marshal(errormask.Mask(mask).Names()); err == nil {
 		o["errorNames"] = names
 	}
 }

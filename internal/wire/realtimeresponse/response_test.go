@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 const stored = `{"default":{"data":{"tagList":[[{"name":"title","data":["One two 3x"]},{"name":"content","data":"Körper -- a"},{"name":"empty","data":[" "]}]]},"metrics":"{}"},"internal":[],"custom":[]}`
@@ -111,9 +112,9 @@ func TestForBrowser(t *testing.T) {
 	put := itemWith(nil)
 	put.URL.URLPut = json.RawMessage(`{"putDict":{"data":"x"}}`)
 	robots := itemWith(nil)
-	robots.URL.ErrorMask = wire.ErrRobots
+	robots.URL.ErrorMask = errormask.Robots
 	forbidden := itemWith(nil)
-	forbidden.URL.ErrorMask, forbidden.URL.HTTPCode = wire.ErrHTTP, 403
+	forbidden.URL.ErrorMask, forbidden.URL.HTTPCode = errormask.HTTP, 403
 	for _, tt := range []struct {
 		name    string
 		item    wire.BatchItem

@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/cli/warcimport"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 	"hce/dc/warc"
 )
 
@@ -244,24 +245,24 @@ func (i *importer) rootKeys() (keys []string) {
 const maskText = "errorMask "
 
 // maskOf returns why a URL has no page.
-func maskOf(r folder.Record, m folder.Meta) wire.ErrorMask {
+func maskOf(r folder.Record, m folder.Meta) errormask.Mask {
 	if text, found := strings.CutPrefix(m.Error, maskText); found {
 		digits, _, _ := strings.Cut(text, " ")
 		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n >= 0 {
-			return wire.ErrorMask(n)
+			return errormask.Mask(n)
 		}
 	}
 	switch {
 	case r.Code == 0 && strings.HasPrefix(m.Error, "robots.txt"):
-		return wire.ErrRobots
+		return errormask.Robots
 	case r.Code == 0:
-		return wire.ErrConnection
+		return errormask.Connection
 	case wire.IsPageCode(int64(r.Code)) && m.Error == "":
-		return wire.ErrEmpty
+		return errormask.Empty
 	case wire.IsPageCode(int64(r.Code)):
-		return wire.ErrRawNotStored
+		return errormask.RawNotStored
 	case r.Code/100 == 3:
-		return wire.ErrMaxHTTPRedirects
+		return errormask.MaxHTTPRedirects
 	}
-	return wire.ErrHTTP
+	return errormask.HTTP
 }

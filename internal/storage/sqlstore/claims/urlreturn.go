@@ -8,6 +8,7 @@ import (
 
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // URLReturn releases rows that batches hold (docs/spec/DECISIONS.md 3.4, 3.5). Status 2, 3
@@ -196,7 +197,7 @@ func (t *tx) returnURLs(site string, rows []heldURL, r wire.URLReturnRequest) er
 			}
 			var err error
 			if r.Fault && r.MaxAttempts > 0 && h.attempts+attempt >= r.MaxAttempts {
-				_, err = urls.Do("urls_give_up", int64(wire.ErrMaxExecutionTime), t.Now, site, h.md5)
+				_, err = urls.Do("urls_give_up", int64(errormask.MaxExecutionTime), t.Now, site, h.md5)
 			} else {
 				_, err = urls.Do("urls_return", status, attempt, t.Now, site, h.md5)
 			}

@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // In a cluster the limits of a site hold for all nodes together (docs/decisions/0019-quota.md). The row
@@ -82,7 +83,7 @@ func (t *Tx) ChangeLease(site string, set wire.Patch) error {
 }
 
 // TouchSite is site_touch, and on a node of a cluster asks for a larger lease if need be.
-func (t *Tx) TouchSite(site string, mask wire.ErrorMask) error {
+func (t *Tx) TouchSite(site string, mask errormask.Mask) error {
 	name := "site_touch"
 	if t.Place.Active() {
 		name = "site_touch_leased"

@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/limits"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // FinishCrawl stores results of a batch, each site once, in one transaction. It changes only rows
@@ -78,7 +79,7 @@ type finishing struct {
 	refused map[string]bool // texts of saved.Refused
 	removes bool            // AUTO_REMOVE_* may remove rows
 	removed bool            // autoRemove has run
-	full    wire.ErrorMask  // limits of the site that left links out
+	full    errormask.Mask  // limits of the site that left links out
 	held    int             // links that wait for a larger lease
 	// expressions is the property with the expressions of the results.
 	expressions string
@@ -119,7 +120,7 @@ func (f *finishing) currentCapacity() (limits.Capacity, error) {
 }
 
 func (f *finishing) finishResults(results []wire.Fetched) error {
-	var mask wire.ErrorMask
+	var mask errormask.Mask
 	var held []*wire.Fetched
 	keys := tables.MapSlice(results, func(r wire.Fetched) string { return r.URLMd5 })
 	err := f.changeRows(keys, func() (known bool, err error) {
@@ -153,7 +154,7 @@ func (f *finishing) finishResults(results []wire.Fetched) error {
 		}
 	}
 	if len(f.saved.Refused) > 0 {
-		mask |= wire.ErrInitialization
+		mask |= errormask.Initialization
 	}
 	mask |= f.full
 	if err := f.TouchSite(f.site, mask); err != nil {
@@ -378,7 +379,7 @@ func (s *Store) FinishProcess(ctx context.Context, site string, batchID int64, r
 			return err
 		}
 		if refused = f.saved.Refused; len(refused) > 0 {
-			if err := f.TouchSite(f.site, wire.ErrInitialization); err != nil {
+			if err := f.TouchSite(f.site, errormask.Initialization); err != nil {
 				return err
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // RecrawlBegin locks sites for a recrawl: the named sites, or the first r.Max that match
@@ -244,6 +245,6 @@ func (t *Tx) recrawlSite(id string) (wire.RecrawlSite, error) {
 	for _, text := range site.Refused {
 		t.Options.Log.Warn("invalid recrawl property; using the default", "site", id, "error", text)
 	}
-	_, err = t.Do("recrawl_refused", int64(wire.ErrInitialization), int64(wire.ErrInitialization), id)
+	_, err = t.Do("recrawl_refused", int64(errormask.Initialization), int64(errormask.Initialization), id)
 	return site, err
 }

@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/counters"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/errormask"
 )
 
 // SiteNew stores a site, its lists and its root URLs (docs/spec/storage.md 4.1). An
@@ -241,7 +242,7 @@ func rowsOf[Row any](t *Tx, list tables.TableInfo, site string) ([]Row, error) {
 
 // Suspend stops a site that is above a limit (docs/spec/DECISIONS.md 3.2): State 3, bits
 // added to ErrorMask, items added to Errors. It ignores an unknown site.
-func (s *Store) Suspend(ctx context.Context, id string, bits wire.ErrorMask, items int) error {
+func (s *Store) Suspend(ctx context.Context, id string, bits errormask.Mask, items int) error {
 	return s.run.Update(ctx, "Suspend", func(t *Tx) error {
 		_, err := t.Do("site_suspend", t.Now, int64(bits), int64(bits), items, id)
 		return err

@@ -1,4 +1,4 @@
-package wire
+package errormask
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 
 // The table of error bits in docs/errors.md is between these lines.
 const (
-	errorsPage = "../../docs/errors.md"
-	tableBegin = "<!-- bits: go test ./internal/wire -run ErrorsPage -update -->\n"
+	errorsPage = "../../../docs/errors.md"
+	tableBegin = "<!-- bits: go test ./internal/wire/errormask -run ErrorsPage -update -->\n"
 	tableEnd   = "<!-- end of bits -->\n"
 )
 
@@ -23,7 +23,7 @@ func TestErrorsPageIsUpToDate(t *testing.T) {
 func bitTable() string {
 	var b strings.Builder
 	b.WriteString("\n| bit | value | name | meaning | may pass later |\n|---:|---:|---|---|---|\n")
-	for _, e := range ErrorMask(1<<len(errorBits) - 1).Bits() {
+	for _, e := range Mask(1<<len(table) - 1).Bits() {
 		later := ""
 		if e.Retryable {
 			later = "yes"

@@ -1,86 +1,94 @@
-package wire
+// Package errormask is the set of errors of a URL or a site: one bit for each kind of error, with its name and meaning.
+//
+//	mask := errormask.Timeout | errormask.HTTP
+//	for _, bit := range mask.Bits() {
+//		fmt.Println(bit.Name, bit.Message)
+//	}
+//
+// docs/errors.md has the table of bits.
+package errormask
 
 import (
 	"errors"
 	"math/bits"
 )
 
-// ErrorMask is a set of error bits of a URL or a Site (docs/spec/DECISIONS.md 2).
-type ErrorMask uint64
+// Mask is a set of error bits of a URL or a Site (docs/spec/DECISIONS.md 2).
+type Mask uint64
 
 // Error bits. The value of bit n is 1 << n.
 const (
-	ErrBadURL ErrorMask = 1 << iota
-	ErrTimeout
-	ErrHTTP
-	ErrEmpty
-	ErrMIME
-	ErrConnection
-	ErrPageConvert
-	ErrBadRedirection
-	ErrSize
-	ErrAuthorization
-	ErrFile
-	ErrRobots
-	ErrHTMLParse
-	ErrBadEncoding
-	ErrSiteMaxErrors
-	ErrSiteMaxResources
-	ErrRawNotStored
-	ErrMaxHTTPRedirects
-	ErrMaxHTMLRedirects
-	ErrGeneralCrawler
-	ErrDTD
-	ErrMacroDeserialization
-	ErrFetchAmbiguous
-	ErrFetchConnection
-	ErrFetchHTTP
-	ErrFetchInvalidURL
-	ErrFetchTooManyRedirects
-	ErrFetchConnectTimeout
-	ErrFetchReadTimeout
-	ErrFetchTimeout
-	ErrFetcherInternal
-	ErrMaxResources
-	ErrProcessorMaxErrors
-	ErrProcessorMaxResources
-	ErrUnsupportedType
-	ErrRawDecoding
-	ErrScraper
-	ErrRawMissing
-	ErrRegexp
-	ErrMandatoryTemplate
-	ErrProcessorFilters
-	ErrSiteState
-	ErrMaxItems
-	ErrMaxURLsFromPage
-	ErrTemplateSource
-	ErrRSSEmpty
-	ErrURLsSchema
-	ErrNoProxy
-	ErrForbidden
-	ErrNoTimeWindow
-	ErrInitialization
-	ErrBatchItem
-	ErrMaxExecutionTime
-	ErrMacro
-	ErrSynchronize
-	ErrFiltersBreak
-	ErrDatabase
-	ErrSiteMaxResourcesSize
-	ErrGuard
-	ErrProcessorBudget
+	BadURL Mask = 1 << iota
+	Timeout
+	HTTP
+	Empty
+	MIME
+	Connection
+	PageConvert
+	BadRedirection
+	Size
+	Authorization
+	File
+	Robots
+	HTMLParse
+	BadEncoding
+	SiteMaxErrors
+	SiteMaxResources
+	RawNotStored
+	MaxHTTPRedirects
+	MaxHTMLRedirects
+	GeneralCrawler
+	DTD
+	MacroDeserialization
+	FetchAmbiguous
+	FetchConnection
+	FetchHTTP
+	FetchInvalidURL
+	FetchTooManyRedirects
+	FetchConnectTimeout
+	FetchReadTimeout
+	FetchTimeout
+	FetcherInternal
+	MaxResources
+	ProcessorMaxErrors
+	ProcessorMaxResources
+	UnsupportedType
+	RawDecoding
+	Scraper
+	RawMissing
+	Regexp
+	MandatoryTemplate
+	ProcessorFilters
+	SiteState
+	MaxItems
+	MaxURLsFromPage
+	TemplateSource
+	RSSEmpty
+	URLsSchema
+	NoProxy
+	Forbidden
+	NoTimeWindow
+	Initialization
+	BatchItem
+	MaxExecutionTime
+	Macro
+	Synchronize
+	FiltersBreak
+	Database
+	SiteMaxResourcesSize
+	Guard
+	ProcessorBudget
 )
 
-// ErrorBit describes one bit of an ErrorMask.
-type ErrorBit struct {
+// Bit describes one bit of an Mask.
+type Bit struct {
 	Bit       int
 	Name      string
 	Message   string
 	Retryable bool // another try later may succeed
 }
 
-var errorBits = [...]ErrorBit{
+var table = [...]Bit{
 	{0, "BAD_URL", "the URL cannot be requested", false},
 	{1, "REQUEST_TIMEOUT", "no whole response within the time-out", true},
 	{2, "HTTP_ERROR", "the server answered with a code of 400 or more", true},
@@ -144,11 +152,11 @@ var errorBits = [...]ErrorBit{
 }
 
 // Bits returns the known bits of m, lowest first.
-func (m ErrorMask) Bits() []ErrorBit {
-	var list []ErrorBit
+func (m Mask) Bits() []Bit {
+	var list []Bit
 	for rest := uint64(m); rest != 0; rest &= rest - 1 {
-		if n := bits.TrailingZeros64(rest); n < len(errorBits) {
-			list = append(list, errorBits[n])
+		if n := bits.TrailingZeros64(rest); n < len(table) {
+			list = append(list, table[n])
 		}
 	}
 	return list
@@ -156,7 +164,7 @@ func (m ErrorMask) Bits() []ErrorBit {
 
 // Names returns the names of the known bits of m, lowest first. It never returns nil
 // (docs/spec/DECISIONS.md 1.8).
-func (m ErrorMask) Names() []string {
+func (m Mask) Names() []string {
 	names := []string{}
 	for _, b := range m.Bits() {
 		names = append(names, b.Name)
@@ -164,19 +172,19 @@ func (m ErrorMask) Names() []string {
 	return names
 }
 
-// MaskError is an error that sets bits of the row it belongs to.
-type MaskError struct {
-	Mask ErrorMask
+// Error is an error that sets bits of the row it belongs to.
+type Error struct {
+	Mask Mask
 	Err  error
 }
 
-func (e *MaskError) Error() string { return e.Err.Error() }
+func (e *Error) Error() string { return e.Err.Error() }
 
-func (e *MaskError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
-// MaskOf returns the bits of the MaskError in err, or 0.
-func MaskOf(err error) ErrorMask {
-	var e *MaskError
+// Of returns the bits of the Error in err, or 0.
+func Of(err error) Mask {
+	var e *Error
 	if errors.As(err, &e) {
 		return e.Mask
 	}
