@@ -19,6 +19,7 @@ import (
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 	"hce/dc/warc"
 )
 
@@ -47,7 +48,7 @@ func warcKeys(t *testing.T, path string) (keys []string) {
 		}
 		counts[found.Type]++
 		if found.Type == warc.Response || found.Type == warc.Revisit {
-			keys = append(keys, wire.KeyOfURL(found.TargetURI()))
+			keys = append(keys, urlkey.Of(found.TargetURI()))
 		}
 		if ids[found.ID()] {
 			t.Errorf("%s %s is there twice", found.Type, found.ID())

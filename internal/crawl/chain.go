@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // A chain is a page that continues in other pages (URL_CHAIN). Links that continue it become
@@ -38,7 +39,7 @@ func (c *collection) continueChain(target string) {
 	it := c.page.item
 	first := it.chainKey()
 	row := c.row
-	row.URL, row.URLMd5, row.Type = target, wire.KeyOfURL(target), wire.TypeChain
+	row.URL, row.URLMd5, row.Type = target, urlkey.Of(target), wire.TypeChain
 	if row.URLMd5 == first.url {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Explanation is every decision that a URL would meet. Unknown parts are null.
@@ -145,7 +146,7 @@ func (j *Job) explainURL(ctx context.Context, raw, siteID string, depth int64, f
 		e.Reasons = append(e.Reasons, "the URL has no canonical form; give an absolute one of http or https: "+err.Error())
 		return e, nil
 	}
-	e.Canonical, e.URLMd5 = text, wire.KeyOfURL(text)
+	e.Canonical, e.URLMd5 = text, urlkey.Of(text)
 	place, err := j.hostPlacement()
 	if err != nil {
 		return nil, fmt.Errorf("explain %s: %w", raw, err)

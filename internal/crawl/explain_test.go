@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/secret"
 )
 
 func TestExplain(t *testing.T) {
@@ -62,7 +63,7 @@ func TestExplain(t *testing.T) {
 			if e.Politeness.DelayMs != 2000 || e.Robots.CrawlDelay != 2 || !slices.Equal(e.Robots.Sitemaps, []string{"/map.xml"}) {
 				t.Errorf("%+v %+v", e.Politeness, e.Robots)
 			}
-			if got := e.Request.Header.Get("Authorization"); got != wire.HiddenValue {
+			if got := e.Request.Header.Get("Authorization"); got != secret.Hidden {
 				t.Errorf("the password is shown: %q", got)
 			}
 			if paths := s.paths(); slices.Contains(paths, tt.path) {

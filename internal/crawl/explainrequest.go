@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/secret"
 )
 
 // ExplainedRequest is the request that would be sent.
@@ -93,7 +94,7 @@ func cookieOf(r fetch.Request) string {
 	var shown []string
 	for pair := range strings.SplitSeq(r.Jar.Cookies(u), ";") {
 		if name, _, _ := strings.Cut(strings.TrimSpace(pair), "="); name != "" {
-			shown = append(shown, name+"="+wire.HiddenValue)
+			shown = append(shown, name+"="+secret.Hidden)
 		}
 	}
 	return strings.Join(shown, "; ")
@@ -116,7 +117,7 @@ func answerWithoutSecrets(h http.Header) http.Header {
 	shown := h.Clone()
 	for name, values := range shown {
 		for i := range values {
-			values[i] = wire.ShownAnswerField(name, values[i])
+			values[i] = secret.ShowAnswerField(name, values[i])
 		}
 	}
 	return shown
@@ -126,8 +127,8 @@ func answerWithoutSecrets(h http.Header) http.Header {
 func withoutSecrets(h http.Header) http.Header {
 	shown := h.Clone()
 	for name := range shown {
-		if !wire.IsPublicField(name) {
-			shown.Set(name, wire.HiddenValue)
+		if !secret.IsPublicField(name) {
+			shown.Set(name, secret.Hidden)
 		}
 	}
 	return shown

@@ -20,6 +20,7 @@ import (
 	"hce/dc/internal/web/xpath"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 	"hce/dc/robots"
 )
 
@@ -126,7 +127,7 @@ func (p page) canonicalOf() string {
 // and this page is one.
 func (p page) isDuplicate() bool {
 	u := &p.item.url
-	return p.settings.CanonicalOnly && u.Canonical != "" && wire.KeyOfURL(u.Canonical) != p.URLID && siteOf(u.Canonical) == siteOf(u.URL)
+	return p.settings.CanonicalOnly && u.Canonical != "" && urlkey.Of(u.Canonical) != p.URLID && siteOf(u.Canonical) == siteOf(u.URL)
 }
 
 // collectsLinks reports whether links of an item's page are collected. A site with
@@ -336,7 +337,7 @@ type collection struct {
 func (r *batchRun) newCollection(out *outcome, p page, now time.Time) *collection {
 	c := &collection{
 		batchRun: r, page: p, home: siteOf(p.item.baseURL), now: now, env: filter.Env{Now: now, Depth: int(p.url.Depth)},
-		row: p.newURLRow(now), met: map[string]bool{wire.NormalEscapes(p.url.URL): true}, origins: map[string]*origin{}, out: out,
+		row: p.newURLRow(now), met: map[string]bool{urlkey.NormalEscapes(p.url.URL): true}, origins: map[string]*origin{}, out: out,
 	}
 	wire.Apply(&c.row, wire.URLColumns, p.settings.FieldsInit.Patch(&p.site.Site, &p.item.url), wire.DateOf(now))
 	c.limit = p.url.MaxURLsFromPage
@@ -365,7 +366,7 @@ func (c *collection) checkCandidates(list []candidate) {
 	u := &c.page.item.url
 	if len(c.met) == 1 && len(list) > 1 { // the usual call with all links of a page
 		c.met = make(map[string]bool, 1+len(list))
-		c.met[wire.NormalEscapes(u.URL)] = true
+		c.met[urlkey.NormalEscapes(u.URL)] = true
 		c.taken = slices.Grow(c.taken, min(len(list), mostGrown))
 	}
 	var text [2 * md5.Size]byte
@@ -380,7 +381,7 @@ func (c *collection) checkCandidates(list []candidate) {
 		if err != nil {
 			continue
 		}
-		name := wire.NormalEscapes(target)
+		name := urlkey.NormalEscapes(target)
 		if c.met[name] {
 			continue
 		}
@@ -403,7 +404,7 @@ func (c *collection) checkCandidates(list []candidate) {
 		} else {
 			u.LinksE++
 		}
-		key := wire.SumOfURL(target)
+		key := urlkey.Sum(target)
 		if !c.seen.hasLink(c.page.SiteID, key) { // a link that was seen has passed
 			ok, forbidden := c.passesFilters(target, path, o)
 			if forbidden {
@@ -449,7 +450,7 @@ func (c *collection) addForbidden(target string) {
 		return
 	}
 	row := c.row
-	row.URL, row.URLMd5 = target, wire.KeyOfURL(target)
+	row.URL, row.URLMd5 = target, urlkey.Of(target)
 	row.Status, row.State, row.ErrorMask, row.HTTPCode = wire.StatusCrawled, wire.URLError, errormask.Robots, http.StatusBadRequest
 	c.forbidden = append(c.forbidden, wire.Link{URL: row})
 }

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/web/feed"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 	"hce/dc/sitemap"
 )
 
@@ -118,7 +119,7 @@ func (r *batchRun) addSitemapRows(out *outcome, p page, urls []string, now time.
 	row := p.newURLRow(now)
 	row.Depth, row.ContentType = p.item.url.Depth, sitemapType
 	for _, target := range urls {
-		key := wire.SumOfURL(target)
+		key := urlkey.Sum(target)
 		row.URL, row.URLMd5 = target, hex.EncodeToString(key[:])
 		r.seen.addLink(p.SiteID, key)
 		i, there := at[row.URLMd5]

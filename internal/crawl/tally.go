@@ -6,20 +6,20 @@ import (
 	"time"
 
 	"hce/dc/internal/crawl/fetch"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/counting"
 )
 
 // tally counts what a batch does, for the metrics of the daemon. Goroutines may share it.
 type tally struct {
 	mu     sync.Mutex
-	counts wire.Tally // nil: nothing happened
+	counts counting.Tally // nil: nothing happened
 }
 
-func (t *tally) addCounts(count func(wire.Tally)) {
+func (t *tally) addCounts(count func(counting.Tally)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.counts == nil {
-		t.counts = wire.Tally{}
+		t.counts = counting.Tally{}
 	}
 	count(t.counts)
 }
@@ -35,7 +35,7 @@ func (t *tally) countRequest(response *fetch.Response, err error) {
 	if response == nil && unsent[fetch.KindOf(err)] {
 		return
 	}
-	t.addCounts(func(counts wire.Tally) {
+	t.addCounts(func(counts counting.Tally) {
 		if response == nil {
 			counts.Response(0)
 			return
@@ -44,7 +44,7 @@ func (t *tally) countRequest(response *fetch.Response, err error) {
 			counts.Response(hop.Code)
 		}
 		counts.Response(response.Code)
-		counts[wire.TallyBytes] += int64(len(response.Body))
+		counts[counting.Bytes] += int64(len(response.Body))
 		if response.Code > 0 && err == nil {
 			counts.Latency(response.Total)
 		}
@@ -53,9 +53,9 @@ func (t *tally) countRequest(response *fetch.Response, err error) {
 
 // countWait counts the wait for a host's gate.
 func (t *tally) countWait(wait time.Duration) {
-	t.addCounts(func(counts wire.Tally) {
-		counts[wire.TallyWaits]++
-		counts[wire.TallyWaitMs] += max(wait, 0).Milliseconds()
+	t.addCounts(func(counts counting.Tally) {
+		counts[counting.Waits]++
+		counts[counting.WaitMs] += max(wait, 0).Milliseconds()
 	})
 }
 
@@ -63,7 +63,7 @@ func (t *tally) countWait(wait time.Duration) {
 func (t *tally) countStored(chunk []*outcome) {
 	for _, out := range chunk {
 		if mask := out.item.url.ErrorMask; mask != 0 && !out.item.handedBack {
-			t.addCounts(func(counts wire.Tally) { counts.Errors(mask) })
+			t.addCounts(func(counts counting.Tally) { counts.Errors(mask) })
 		}
 	}
 }

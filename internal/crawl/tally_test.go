@@ -8,6 +8,7 @@ import (
 
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/counting"
 	"hce/dc/internal/wire/errormask"
 )
 
@@ -18,12 +19,12 @@ func TestTally(t *testing.T) {
 	for name, c := range map[string]struct {
 		response *fetch.Response
 		err      error
-		want     wire.Tally
+		want     counting.Tally
 	}{
-		"a page":         {&fetch.Response{Code: 200, Body: []byte("12345"), Total: 70 * time.Millisecond}, nil, wire.Tally{"responses.2xx": 1, "bytes": 5, "latency.100": 1, "latency_ms": 70}},
-		"redirects":      {&fetch.Response{Code: 404, Redirects: hops}, nil, wire.Tally{"responses.3xx": 2, "responses.4xx": 1, "bytes": 0, "latency.50": 1, "latency_ms": 0}},
-		"no answer":      {nil, &fetch.Fault{Kind: fetch.Timeout}, wire.Tally{"responses.none": 1}},
-		"a part":         {nil, &fetch.Fault{Kind: fetch.Truncated, Partial: &fetch.Response{Code: 200, Body: []byte("12")}}, wire.Tally{"responses.2xx": 1, "bytes": 2}},
+		"a page":         {&fetch.Response{Code: 200, Body: []byte("12345"), Total: 70 * time.Millisecond}, nil, counting.Tally{"responses.2xx": 1, "bytes": 5, "latency.100": 1, "latency_ms": 70}},
+		"redirects":      {&fetch.Response{Code: 404, Redirects: hops}, nil, counting.Tally{"responses.3xx": 2, "responses.4xx": 1, "bytes": 0, "latency.50": 1, "latency_ms": 0}},
+		"no answer":      {nil, &fetch.Fault{Kind: fetch.Timeout}, counting.Tally{"responses.none": 1}},
+		"a part":         {nil, &fetch.Fault{Kind: fetch.Truncated, Partial: &fetch.Response{Code: 200, Body: []byte("12")}}, counting.Tally{"responses.2xx": 1, "bytes": 2}},
 		"refused by us":  {nil, &fetch.Fault{Kind: fetch.Guard}, nil},
 		"no URL":         {nil, &fetch.Fault{Kind: fetch.BadURL}, nil},
 		"not of a fetch": {nil, errors.New("the batch ends"), nil},
@@ -40,7 +41,7 @@ func TestTally(t *testing.T) {
 	got.countWait(-time.Second) // a clock that was set back
 	got.countWait(3 * time.Second)
 	got.countStored([]*outcome{{item: &item{url: wire.URL{ErrorMask: errormask.HTTP}}}, {item: &item{url: wire.URL{ErrorMask: errormask.Robots}, handedBack: true}}, {item: &item{}}})
-	if want := (wire.Tally{"gate_waits": 2, "gate_wait_ms": 3000, "errors.HTTP_ERROR": 1}); !maps.Equal(got.counts, want) {
+	if want := (counting.Tally{"gate_waits": 2, "gate_wait_ms": 3000, "errors.HTTP_ERROR": 1}); !maps.Equal(got.counts, want) {
 		t.Errorf("%v, want %v", got.counts, want)
 	}
 }

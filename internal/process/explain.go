@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Lookup is the part of storage.Repository that only Explain needs.
@@ -106,7 +107,7 @@ func (j *Job) Explain(ctx context.Context, stored Lookup, raw, siteID string) (*
 		e.Reasons = append(e.Reasons, "the URL has no canonical form; give an absolute one of http or https: "+err.Error())
 		return e, nil
 	}
-	e.URLMd5 = wire.KeyOfURL(text)
+	e.URLMd5 = urlkey.Of(text)
 	it, err := j.explainedItem(ctx, stored, e, text, siteID)
 	if err == nil && it != nil {
 		err = j.explainItem(ctx, e, it)

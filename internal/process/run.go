@@ -14,6 +14,7 @@ import (
 
 	"hce/dc/internal/process/remote"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/counting"
 	"hce/dc/internal/wire/errormask"
 )
 
@@ -69,7 +70,7 @@ func (r *run) runBatch(ctx context.Context) ([]*item, error) {
 	for range runtime.GOMAXPROCS(0) {
 		r.workers.Go(func() { r.extractItems(ctx) })
 	}
-	tally := wire.Tally{}
+	tally := counting.Tally{}
 	saving.Go(func() { mask, saveErr = r.saveResults(tally) })
 	work, err := r.feedItems(ctx)
 	close(r.planned)
@@ -215,7 +216,7 @@ func (r *run) replaceSlow(ctx context.Context) bool {
 
 // saveResults stores results in chunks, joins the errors of their items and counts the new ones. After
 // an error it cancels the batch, stores nothing more and returns the error.
-func (r *run) saveResults(tally wire.Tally) (mask errormask.Mask, failed error) {
+func (r *run) saveResults(tally counting.Tally) (mask errormask.Mask, failed error) {
 	for chunk := r.done.takeChunk(); len(chunk) > 0; chunk = r.done.takeChunk() {
 		for _, it := range chunk {
 			mask |= it.row.ErrorMask

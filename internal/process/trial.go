@@ -22,6 +22,7 @@ import (
 	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/result"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Trial is the templates of a site on one page, for a person who writes them.
@@ -233,7 +234,7 @@ func (r *TrialReport) leftOut(set *template.Set, applied []*template.Template) {
 // fieldValue returns a field of the URL of the trial: that of a new root URL.
 func (t *Trial) fieldValue(name string) (string, bool) {
 	value, known := map[string]string{
-		"url": t.URL, "contentType": content.Normal(t.Type), "parentMd5": "", "depth": "0", "urlMd5": wire.KeyOfURL(t.URL), "httpCode": "200",
+		"url": t.URL, "contentType": content.Normal(t.Type), "parentMd5": "", "depth": "0", "urlMd5": urlkey.Of(t.URL), "httpCode": "200",
 		"siteId": "", "charset": "", "type": "0", "httpMethod": "get",
 	}[name]
 	return value, known

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // sqlite3 runs the program of the system on a file and returns what it prints.
@@ -61,7 +62,7 @@ func crawled(t *testing.T) *node {
 		n.must(err)
 	}
 	save(found(md5, 200, 0, links))
-	save(found(wire.KeyOfURL(root+"b"), 200, 0, nil), found(wire.KeyOfURL(root+"c"), 404, errormask.HTTP, nil))
+	save(found(urlkey.Of(root+"b"), 200, 0, nil), found(urlkey.Of(root+"c"), 404, errormask.HTTP, nil))
 	return n
 }
 

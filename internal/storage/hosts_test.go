@@ -20,6 +20,7 @@ import (
 	"hce/dc/internal/storage/sqldb/dbtest"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // movesWorld are the stores of a node of a cluster, in a folder. Its clock stands still.
@@ -99,7 +100,7 @@ func (w movesWorld) fill() {
 				Site: wire.Patch{"Id": site, "Description": "site " + site, "Priority": int64(i), "MaxURLs": int64(1000)},
 				SiteLists: wire.SiteLists{
 					Filters:    []wire.Patch{{"Pattern": "a", "Subject": "s", "Stage": int64(1)}, {"Pattern": "b", "Subject": "t"}},
-					Properties: []wire.Patch{{"Name": "STATS_LOG_ENABLED", "Value": "1"}, {"Name": "x", "Value": "y", "URLMd5": wire.KeyOfURL(movesURL(1, 1))}},
+					Properties: []wire.Patch{{"Name": "STATS_LOG_ENABLED", "Value": "1"}, {"Name": "x", "Value": "y", "URLMd5": urlkey.Of(movesURL(1, 1))}},
 					URLs:       []wire.Patch{rootOf(movesURL(i, 0)), rootOf(movesURL(i+4, 0))},
 				}})
 			w.must(err)
@@ -112,7 +113,7 @@ func (w movesWorld) fill() {
 	})
 }
 
-func rootOf(url string) wire.Patch { return wire.Patch{"URL": url, "URLMd5": wire.KeyOfURL(url)} }
+func rootOf(url string) wire.Patch { return wire.Patch{"URL": url, "URLMd5": urlkey.Of(url)} }
 
 func textOf(s string) *string { return &s }
 
@@ -124,7 +125,7 @@ func (w movesWorld) fillSite(repo *Repository, site string) {
 		for page := 1; page < movesPages; page++ {
 			url := movesURL(host, page)
 			n := int64(len(list))
-			row := wire.Patch{"Site_Id": site, "URL": url, "URLMd5": wire.KeyOfURL(url), "ParentMd5": wire.KeyOfURL(movesURL(0, 0)), "Freq": n,
+			row := wire.Patch{"Site_Id": site, "URL": url, "URLMd5": urlkey.Of(url), "ParentMd5": urlkey.Of(movesURL(0, 0)), "Freq": n,
 				"CDate": time.Date(2026, 1, 1, 0, 0, int(n), 0, time.UTC).Format(wire.DateLayout), "UDate": "2026-01-02 03:04:05", "Depth": n % 3}
 			text := []byte(strings.Repeat(site+url+" ", 20))
 			switch page % 8 {
@@ -132,17 +133,17 @@ func (w movesWorld) fillSite(repo *Repository, site string) {
 				maps.Copy(row, wire.Patch{"Status": int64(4), "Crawled": int64(2), "Size": n + 1, "CrawlingTime": int64(7), "ContentType": "text/html", "HTTPCode": int64(200)})
 			case 2: // processed
 				maps.Copy(row, wire.Patch{"Status": int64(7), "Crawled": int64(1), "Processed": int64(1), "TagsCount": int64(3), "Size": n, "LastModified": "2026-01-01 00:00:00", "PDate": "2026-01-03 01:00:00"})
-				entries = append(entries, wire.Entry{ID: wire.KeyOfURL(url), Data: append([]byte("processed "), text...), CDate: movesNow.Add(-time.Hour)})
+				entries = append(entries, wire.Entry{ID: urlkey.Of(url), Data: append([]byte("processed "), text...), CDate: movesNow.Add(-time.Hour)})
 			case 3: // failed
 				maps.Copy(row, wire.Patch{"Status": int64(4), "State": int64(2), "Crawled": int64(1), "ErrorMask": int64(1) << (n % 40), "HTTPTimeout": 1.5})
 			case 4:
 				row["ClassifierMask"] = int64(1) << 60
 			}
 			if page%8 < 3 {
-				first[wire.KeyOfURL(url)] = []wire.File{{Type: wire.ContentRaw, Data: text}, {Type: int(rawfiles.Headers), Data: []byte("h: 1")}}
+				first[urlkey.Of(url)] = []wire.File{{Type: wire.ContentRaw, Data: text}, {Type: int(rawfiles.Headers), Data: []byte("h: 1")}}
 			}
 			if page%8 == 1 {
-				second[wire.KeyOfURL(url)] = []wire.File{{Type: wire.ContentRaw, Data: append([]byte("second "), text...)}}
+				second[urlkey.Of(url)] = []wire.File{{Type: wire.ContentRaw, Data: append([]byte("second "), text...)}}
 			}
 			list = append(list, wire.URLNewRequest{Row: row, SiteSelect: wire.SelectNone, Attributes: []wire.Attribute{{Name: "url", Value: url}, {Name: "n", Value: fmt.Sprint(n)}}})
 		}
@@ -156,15 +157,15 @@ func (w movesWorld) fillSite(repo *Repository, site string) {
 	w.must(repo.PutRaw(w.Context(), site, second, movesNow.Add(-24*time.Hour)))
 	_, err = repo.Contents.PutAll(w.Context(), site, entries)
 	w.must(err)
-	w.label(repo, site, wire.KeyOfURL(movesURL(3, 5)))
+	w.label(repo, site, urlkey.Of(movesURL(3, 5)))
 	var held []wire.URL
 	for host := range movesHosts {
 		url := movesURL(host, 6)
-		held = append(held, wire.URL{SiteID: site, URL: url, URLMd5: wire.KeyOfURL(url)})
+		held = append(held, wire.URL{SiteID: site, URL: url, URLMd5: urlkey.Of(url)})
 	}
 	_, err = repo.MarkCrawling(w.Context(), site, 77, held)
 	w.must(err)
-	_, err = repo.MarkProcessing(w.Context(), site, 78, []string{wire.KeyOfURL(movesURL(2, 1)), wire.KeyOfURL(movesURL(7, 1))})
+	_, err = repo.MarkProcessing(w.Context(), site, 78, []string{urlkey.Of(movesURL(2, 1)), urlkey.Of(movesURL(7, 1))})
 	w.must(err)
 	_, _, err = repo.URLHeld(w.Context(), wire.URLReturnRequest{Sites: []string{site}, BatchID: 77, Fault: true, Keep: true})
 	w.must(err)

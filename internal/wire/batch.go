@@ -7,7 +7,9 @@ import (
 	"math"
 	"slices"
 
+	"hce/dc/internal/wire/counting"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Batch is the unit of work of crawler-task and processor-task (docs/spec/objects.md 2.11).
@@ -30,7 +32,7 @@ type Batch struct {
 	RefillTime int64
 	Refilled   int64
 
-	Tally Tally // in the answer: what the task counted
+	Tally counting.Tally // in the answer: what the task counted
 
 	// The manager sets these for the tasks of a real-time batch.
 	Folder string // of its raw files; "": those of the node
@@ -158,7 +160,7 @@ func readBatchItem(o *object) BatchItem {
 	u.noteUnused()
 	Apply(&item.URL, URLColumns, item.Given, "")
 	if item.URLID = cmp.Or(item.URLID, item.Given.Text("URLMd5")); text != "" {
-		item.URLID = keyFor(item.URLID, text)
+		item.URLID = urlkey.Choose(item.URLID, text)
 	} else if !HasData(item.URL.URLPut) {
 		u.refuseField("url", "is missing, and so is urlPut.putDict.data")
 	} else if item.URLID == "" {

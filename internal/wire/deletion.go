@@ -3,6 +3,8 @@ package wire
 import (
 	"cmp"
 	"encoding/json"
+
+	"hce/dc/internal/wire/urlkey"
 )
 
 // URLDeleteRequest is one element of URL_DELETE (docs/spec/objects.md 2.9, docs/spec/storage.md 4.11). It
@@ -50,7 +52,7 @@ func (o *object) urlOrKey() (text *string, kind int64, md5 string) {
 	switch {
 	case text == nil:
 	case kind == ByURL:
-		md5 = KeyOfURL(*text)
+		md5 = urlkey.Of(*text)
 	default:
 		md5 = lowerMd5(*text)
 	}

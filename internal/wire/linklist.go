@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hce/dc/internal/wire/urlkey"
 )
 
 // LinkList is a list of links that are much alike. Its JSON is
@@ -15,7 +17,7 @@ import (
 //
 // An element has the strings and numbers that differ from those of the element before it; before the first
 // one all are zero. Other fields have their own values, or are left out if they are empty. urlMd5 is left
-// out if it is KeyOfURL of url. An array of LinkOut is read too.
+// out if it is that of url. An array of LinkOut is read too.
 type LinkList []LinkOut
 
 // linkField is a field of LinkOut.
@@ -39,7 +41,7 @@ var keyField = slices.IndexFunc(linkFields, func(f linkField) bool { return f.ke
 // appendLink appends the JSON of a link that follows last in a LinkList.
 func appendLink(to []byte, l, last *LinkOut) ([]byte, error) {
 	now, before := reflect.ValueOf(l).Elem(), reflect.ValueOf(last).Elem()
-	hasKey := l.URLMd5 == KeyOfURL(l.URL)
+	hasKey := l.URLMd5 == urlkey.Of(l.URL)
 	begin := byte('{')
 	for i := range linkFields {
 		f := &linkFields[i]
@@ -176,6 +178,6 @@ func (list *LinkList) UnmarshalJSON(data []byte) error {
 
 func (l *LinkOut) setKey() {
 	if l.URLMd5 == "" {
-		l.URLMd5 = KeyOfURL(l.URL)
+		l.URLMd5 = urlkey.Of(l.URL)
 	}
 }

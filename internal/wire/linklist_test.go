@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hce/dc/internal/wire/urlkey"
 )
 
 // likeness returns links of a page, with every field of some of them changed at random.
@@ -33,7 +35,7 @@ func likeness(r *rand.Rand, n int) (list LinkList) {
 				u.Attributes = []Attribute{{Name: "n", Value: "v"}}
 				u.URLPut = json.RawMessage(`{"a":[1]}`)
 			}
-			u.URLMd5 = []string{KeyOfURL(u.URL), Md5("other")}[r.IntN(2)]
+			u.URLMd5 = []string{urlkey.Of(u.URL), Md5("other")}[r.IntN(2)]
 		}
 		list = append(list, LinkOut(u))
 	}
@@ -71,7 +73,7 @@ func TestLinkListIsShort(t *testing.T) {
 	a := NewURL("s", "http://h/a")
 	a.ParentMd5, a.CDate = Md5("p"), "2026-01-02 03:04:05"
 	b := a
-	b.URL, b.URLMd5 = "http://h/b", KeyOfURL("http://h/b")
+	b.URL, b.URLMd5 = "http://h/b", urlkey.Of("http://h/b")
 	text, err := json.Marshal(LinkList{LinkOut(a), LinkOut(b)})
 	if err != nil || !strings.HasSuffix(string(text), `,{"url":"http://h/b"}]}`) {
 		t.Errorf("%s, %v", text, err)

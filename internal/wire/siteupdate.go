@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+
+	"hce/dc/internal/wire/urlkey"
 )
 
 // SiteUpdateRequest is the object of SITE_UPDATE (docs/spec/objects.md 2.5). If ID is "",
@@ -88,9 +90,9 @@ func (l *SiteLists) readURLs(o *object, site Patch) {
 				o.notes.noteIgnored(name, "has no url, so it is left out")
 				continue
 			}
-			row["URLMd5"] = KeyOfURL(text)
+			row["URLMd5"] = urlkey.Of(text)
 		} else if text := row.Text("URL"); text != "" {
-			row["URLMd5"] = keyFor(row.Text("URLMd5"), text)
+			row["URLMd5"] = urlkey.Choose(row.Text("URLMd5"), text)
 		}
 		row["ParentMd5"] = ""
 		if l.UpdateType != UpdateRows {
@@ -133,8 +135,8 @@ func (l *SiteLists) Normalize(object string, form func(text string, mask int64) 
 			reason := "cannot be normalized: " + err.Error()
 			return &FieldError{Object: fmt.Sprintf("%s.urls[%d]", object, i), Field: "url", Value: clipText(quoteJSON(text)), Reason: reason}
 		}
-		if row["URLMd5"] == KeyOfURL(text) {
-			row["URLMd5"] = KeyOfURL(normal)
+		if row["URLMd5"] == urlkey.Of(text) {
+			row["URLMd5"] = urlkey.Of(normal)
 		}
 		row["URL"] = normal
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // URL is a stored URL: a row of urls_<site> (docs/spec/objects.md 2.7, docs/spec/storage.md 1.5).
@@ -98,7 +99,7 @@ func (u *URL) UnmarshalJSON(b []byte) error {
 	if o.err == nil {
 		Apply(u, URLColumns, p, "")
 		if u.URL != "" {
-			u.URLMd5 = keyFor(u.URLMd5, u.URL)
+			u.URLMd5 = urlkey.Choose(u.URLMd5, u.URL)
 		}
 	}
 	return o.err
@@ -108,7 +109,7 @@ func (u *URL) UnmarshalJSON(b []byte) error {
 // (docs/spec/objects.md 2.7, column "auto"), except MaxURLsFromPage: the limit of the site.
 func NewURL(siteID, text string) URL {
 	return URL{
-		SiteID: siteID, URL: text, URLMd5: KeyOfURL(text), Status: StatusNew, HTTPMethod: "get",
+		SiteID: siteID, URL: text, URLMd5: urlkey.Of(text), Status: StatusNew, HTTPMethod: "get",
 		RequestDelay: 500, ProcessingDelay: 500, HTTPTimeout: 30000,
 		SiteSelect: SelectNone,
 	}
@@ -176,7 +177,7 @@ func (u *URL) Unasked() bool { return u.Status == StatusCrawled && u.Crawled == 
 func (u *URL) Resource() bool { return u.TagsCount == 0 && u.TagsMask != 0 }
 
 // Md5 returns the md5 of a text or of bytes in lower-case hexadecimal. It is the id of a site; the
-// key of a URL is KeyOfURL.
+// key of a URL is that of package urlkey.
 func Md5[T string | []byte](data T) string {
 	sum := md5.Sum([]byte(data))
 	return hex.EncodeToString(sum[:])

@@ -3,6 +3,8 @@ package wire
 import (
 	"cmp"
 	"encoding/json"
+
+	"hce/dc/internal/wire/urlkey"
 )
 
 // DBFields are the columns in an answer to URL_CONTENT if the request has no
@@ -47,7 +49,7 @@ func ReadURLContent(raw json.RawMessage, n *Notes) ([]URLContentRequest, error) 
 			}
 			r.Fetch = &f
 		}
-		r.SiteID, r.URLMd5 = cmp.Or(r.SiteID, GeneralSite), keyFor(keyToFind(r.URLMd5), r.URL)
+		r.SiteID, r.URLMd5 = cmp.Or(r.SiteID, GeneralSite), urlkey.Choose(keyToFind(r.URLMd5), r.URL)
 		return r
 	})
 }

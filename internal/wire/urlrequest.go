@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
+
+	"hce/dc/internal/wire/urlkey"
 )
 
 // URLNewRequest is one element of URL_NEW (docs/spec/objects.md 2.7).
@@ -24,7 +26,7 @@ func ReadURLNew(raw json.RawMessage, n *Notes) ([]URLNewRequest, error) {
 		if text == "" {
 			o.refuseField("url", "is missing")
 		}
-		r.Row["URLMd5"] = keyFor(r.Row.Text("URLMd5"), text)
+		r.Row["URLMd5"] = urlkey.Choose(r.Row.Text("URLMd5"), text)
 		r.Attributes = o.readAttributes()
 		if o.isObject("urlUpdate") {
 			u := readObject(o.reading, o.name+".urlUpdate", o.fields["urlUpdate"], readURLUpdate)
@@ -89,7 +91,7 @@ func readURLUpdate(o *object) URLUpdateRequest {
 	r.SiteID = cmp.Or(r.Set.Text("Site_Id"), GeneralSite)
 	r.URLMd5 = r.Set.Text("URLMd5")
 	if text := r.Set.Text("URL"); text != "" {
-		r.URLMd5 = keyFor(r.URLMd5, text)
+		r.URLMd5 = urlkey.Choose(r.URLMd5, text)
 	}
 	delete(r.Set, "URL")
 	delete(r.Set, "URLMd5")

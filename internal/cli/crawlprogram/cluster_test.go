@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/storage"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // clusterOf returns two nodes with storage of their own. The first one owns the host 127.0.0.1, the
@@ -138,10 +139,10 @@ func TestTwoNodes(t *testing.T) {
 	for _, path := range []string{"/page", "/target", "/refreshed", "/root"} {
 		urls = append(urls, there.URL+path)
 	}
-	if u := b.row(site, urls[0]); u.ParentMd5 != wire.KeyOfURL(root) || u.Depth != 1 {
+	if u := b.row(site, urls[0]); u.ParentMd5 != urlkey.Of(root) || u.Depth != 1 {
 		t.Errorf("a link: %+v", u)
 	}
-	if u := b.row(site, urls[1]); u.ParentMd5 != wire.KeyOfURL(root) || u.Depth != 1 {
+	if u := b.row(site, urls[1]); u.ParentMd5 != urlkey.Of(root) || u.Depth != 1 {
 		t.Errorf("the target of a redirect: %+v", u)
 	}
 	if u := b.row(site, urls[3]); !u.Root() || u.Depth != 0 {

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // TestExportOptions: every option of hce export does what it says with every format, or is refused with
@@ -26,7 +27,7 @@ func TestExportOptions(t *testing.T) {
 	}
 	stores.AddURL(site, "https://example.org/failed", map[string]any{"status": wire.StatusCrawled, "crawled": 1, "httpCode": 503, "errorMask": int64(errormask.HTTP)})
 	for name, change := range map[string]map[string]any{"noindex": {"robotsMask": wire.RobotsNoIndex}, "gone": {"httpCode": 404, "errorMask": int64(errormask.HTTP), "state": wire.URLError}} {
-		change["siteId"], change["urlMd5"] = site, wire.KeyOfURL("https://example.org/"+name)
+		change["siteId"], change["urlMd5"] = site, urlkey.Of("https://example.org/"+name)
 		if err := stores.Ask(t.Context(), wire.URLUpdate, []any{change}, nil); err != nil {
 			t.Fatal(err)
 		}

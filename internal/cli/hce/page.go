@@ -7,7 +7,7 @@ import (
 	"hce/dc/internal/cli/command"
 	"hce/dc/internal/cli/export"
 	"hce/dc/internal/cli/pages"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/secret"
 )
 
 // pageOptions choose what hce page prints.
@@ -90,7 +90,7 @@ func (s *session) printPage(p *pages.Page, o pageOptions) error {
 		_, err := s.out.Write(p.Raw)
 		return err
 	case o.headers:
-		_, err := fmt.Fprintln(s.out, strings.TrimSpace(wire.ShownAnswerHead(string(p.Headers))))
+		_, err := fmt.Fprintln(s.out, strings.TrimSpace(secret.ShowAnswerHead(string(p.Headers))))
 		return err
 	case o.text:
 		_, err := fmt.Fprintln(s.out, p.Text("content_encoded"))

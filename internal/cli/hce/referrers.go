@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/cli/referrers"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // referrersOf returns the links to URLs by their keys, from all stored pages of the site.
@@ -24,7 +25,7 @@ func (s *session) referrersOf(site string, urls []wire.URL) (map[string][]referr
 		found[u.URLMd5] = []referrers.Referrer{}
 	}
 	err := referrers.Read(s.ctx, pages.Reader{Service: s.service, Site: site, Damaged: s.sayDamaged}, func(to string, from referrers.Referrer) error {
-		key := wire.KeyOfURL(to)
+		key := urlkey.Of(to)
 		if list, wanted := found[key]; wanted {
 			found[key] = append(list, from)
 		}
@@ -71,7 +72,7 @@ func (s *session) outsideLs(ls urlLs, site string, limit int64) error {
 	at := map[string]int{} // by key
 	var list []outsideLink
 	err := referrers.Read(s.ctx, pages.Reader{Service: s.service, Site: site, Damaged: s.sayDamaged}, func(to string, from referrers.Referrer) error {
-		key := wire.KeyOfURL(to)
+		key := urlkey.Of(to)
 		i, known := at[key]
 		if !known {
 			at[key] = len(list)
@@ -117,7 +118,7 @@ func isNearer(a, b *wire.URL) bool {
 func (s *session) unknownOf(site string, list []outsideLink) (unknown []outsideLink, err error) {
 	keys := make([]string, len(list))
 	for i, l := range list {
-		keys[i] = "'" + wire.KeyOfURL(l.to) + "'"
+		keys[i] = "'" + urlkey.Of(l.to) + "'"
 	}
 	rows, err := pages.Rows(s.ctx, s.service, site, "`URLMd5` IN ("+strings.Join(keys, ",")+")", "", len(keys))
 	known := map[string]bool{}
@@ -125,7 +126,7 @@ func (s *session) unknownOf(site string, list []outsideLink) (unknown []outsideL
 		known[row.URLMd5] = true
 	}
 	for _, l := range list {
-		if !known[wire.KeyOfURL(l.to)] {
+		if !known[urlkey.Of(l.to)] {
 			unknown = append(unknown, l)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/files"
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/secret"
 )
 
 func (p program) siteCommand() *command.Command {
@@ -72,8 +73,8 @@ func (p program) siteShowCommand() *command.Command {
 			return err
 		}
 		for i, p := range site.Properties {
-			if p.Value != "" && wire.IsSecretProperty(p.Name) {
-				site.Properties[i].Value = wire.HiddenValue
+			if p.Value != "" && secret.IsProperty(p.Name) {
+				site.Properties[i].Value = secret.Hidden
 			}
 		}
 		if s.json {

@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/manual"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 func (p program) urlCommand() *command.Command {
@@ -296,7 +297,7 @@ func (s *session) urlAddList(typed string) error {
 		for i := range rows {
 			keys[rows[i].URLMd5] = true
 		}
-		part = slices.DeleteFunc(part, func(url string) bool { return keys[wire.KeyOfURL(url)] })
+		part = slices.DeleteFunc(part, func(url string) bool { return keys[urlkey.Of(url)] })
 		known += int64(len(rows))
 		if len(part) == 0 {
 			continue

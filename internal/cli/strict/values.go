@@ -19,6 +19,7 @@ import (
 	"hce/dc/internal/web/urlschema"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"
+	"hce/dc/internal/wire/secret"
 )
 
 // valueChecks check the values of properties as the crawler reads them: those of crawl.Guards, which stop
@@ -106,7 +107,7 @@ func PropertyValue(field, name, value string) []Problem {
 		return nil
 	}
 	if err := check(text); err != nil {
-		return []Problem{{Field: field + "." + name, Reason: wire.ShownReason(name, text, err.Error())}}
+		return []Problem{{Field: field + "." + name, Reason: secret.ShowReason(name, text, err.Error())}}
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/daemon/bus"
 	"hce/dc/internal/daemon/manager/managertest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/counting"
 )
 
 // run runs the loop until the test ends or stop is called.
@@ -291,7 +292,7 @@ func TestOperator(t *testing.T) {
 	period, mode, text := 20*time.Second, true, "a"
 	l := New(Config{Name: "Sites", Bus: b, Admin: bus.Inproc("Admin"), StatDir: folder, Log: managertest.Quiet()})
 	l.Counter("served", &served)
-	var seen, unseen wire.Tally
+	var seen, unseen counting.Tally
 	l.Tally("seen", &seen)
 	l.Tally("unseen", &unseen)
 	var broken int64

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hce/dc/internal/files"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/counting"
 )
 
 const (
@@ -36,8 +36,8 @@ func (l *Loop) Counter(name string, p *int64) {
 
 // Tally declares counters that have names of their own: STAT shows them as an object. They are
 // kept like a counter.
-func (l *Loop) Tally(name string, p *wire.Tally) {
-	l.Gauge(name, func() any { return wire.Tally{}.Plus(*p) })
+func (l *Loop) Tally(name string, p *counting.Tally) {
+	l.Gauge(name, func() any { return counting.Tally{}.Plus(*p) })
 	l.stats.kept[name] = p
 }
 

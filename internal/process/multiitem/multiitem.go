@@ -10,6 +10,7 @@ import (
 
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // maxURL is the most bytes of the URL of a row.
@@ -21,7 +22,7 @@ type Part struct {
 	Bits                errormask.Mask // of this result
 	Published           wire.Date      // PDate; may be ""
 	Hash                string         // ContentURLMd5; may be ""
-	// Content returns the JSON to store with the row. Its result has the ID wire.KeyOfURL(URL(page.URL, n)), and
+	// Content returns the JSON to store with the row. Its result has the ID urlkey.Of(URL(page.URL, n)), and
 	// its text the row's mask. An error sets the bit ErrScraper.
 	Content func(row *wire.URL) ([]byte, error)
 }
@@ -128,7 +129,7 @@ func (s *splitting) countFailure(row *wire.URL) {
 // without what belongs to the page alone.
 func newRow(page *wire.URL, url string, now wire.Date) wire.URL {
 	row := *page
-	row.URL, row.URLMd5, row.ParentMd5 = url, wire.KeyOfURL(url), page.URLMd5
+	row.URL, row.URLMd5, row.ParentMd5 = url, urlkey.Of(url), page.URLMd5
 	row.Type, row.State, row.Status = wire.TypeSingle, wire.URLEnabled, wire.StatusProcessed
 	row.Crawled, row.Processed, row.Depth = 1, 1, page.Depth+1
 	row.LinksI, row.LinksE, row.Freq = 0, 0, 0

@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 const now = wire.Date("2026-03-01 10:00:00")
@@ -46,7 +47,7 @@ func TestRow(t *testing.T) {
 		t.Fatalf("%d items, bits %d, page %s", len(items), bits, page.URL)
 	}
 	got := items[0].Row
-	if got.URL != "http://shop.example/list#1" || got.URLMd5 != wire.Md5(got.URL) || got.URLMd5 != wire.KeyOfURL(URL(page.URL, 1)) || got.ParentMd5 != page.URLMd5 {
+	if got.URL != "http://shop.example/list#1" || got.URLMd5 != wire.Md5(got.URL) || got.URLMd5 != urlkey.Of(URL(page.URL, 1)) || got.ParentMd5 != page.URLMd5 {
 		t.Errorf("keys of %+v", got)
 	}
 	if got.Type != wire.TypeSingle || got.State != wire.URLEnabled || got.Status != wire.StatusProcessed || got.Crawled != 1 || got.Processed != 1 || got.ErrorMask != 0 {

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/urlkey"
 	"hce/dc/internal/wire/zpack"
 )
 
@@ -140,7 +141,7 @@ func TestRootMoves(t *testing.T) {
 	for _, self := range []string{"n1", "n2"} {
 		b := member(t, self)
 		b.newSite(fmt.Sprintf(`{"id":"s","urls":[%q]}`, mine))
-		r, err := wire.ReadSiteUpdate(json.RawMessage(fmt.Sprintf(`{"id":"s","updateType":2,"urls":[{"url":%q,"urlMd5":%q}]}`, other, wire.KeyOfURL(mine))), nil)
+		r, err := wire.ReadSiteUpdate(json.RawMessage(fmt.Sprintf(`{"id":"s","updateType":2,"urls":[{"url":%q,"urlMd5":%q}]}`, other, urlkey.Of(mine))), nil)
 		b.must(err)
 		answer, err := b.SiteUpdate(ctx, r)
 		b.must(err)
@@ -160,7 +161,7 @@ func TestLinksToOwner(t *testing.T) {
 	for _, n := range []*bench{a, b} {
 		n.newSite(fmt.Sprintf(`{"id":"s","urls":[%q]}`, home))
 	}
-	parent := wire.KeyOfURL(home + "page1")
+	parent := urlkey.Of(home + "page1")
 	links := []wire.Link{linkAt(parent, there+"x"), linkAt(parent, home+"own"), linkAt(parent, there+"x"), linkAt(parent, there+"y")}
 	a.crawled(home+"page1", 7, true, links...)
 	a.crawled(home+"page2", 8, true, links...)
@@ -213,7 +214,7 @@ func TestLinkGroups(t *testing.T) {
 			l := linkAt("", fmt.Sprintf("http://%s/%d/%d", hostOf(t, []string{"n1", "n2"}[i%2], 0), page, i))
 			if page == 0 {
 				l.URL.URL += strings.Repeat("x", 3500) // two bundles of one owner
-				l.URL.URLMd5 = wire.KeyOfURL(l.URL.URL)
+				l.URL.URLMd5 = urlkey.Of(l.URL.URL)
 			}
 			links = append(links, l)
 		}

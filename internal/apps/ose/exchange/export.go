@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 	"hce/dc/warc"
 )
 
@@ -42,7 +43,7 @@ func Export(ctx context.Context, service service.Service, site wire.Site, dir st
 	}
 	defer list.Close()
 	e := &exporter{folder: f, batch: f.NewBatch(), list: bufio.NewWriter(list), done: &done, keys: map[folder.Key]bool{}}
-	first := wire.KeyOfURL(rootOf(site))
+	first := urlkey.Of(rootOf(site))
 	for _, where := range []string{"`URLMd5` = '" + first + "'", "`URLMd5` <> '" + first + "'"} {
 		reader := pages.Reader{Service: service, Site: site.ID, Where: where, Needs: pages.Raw | pages.Headers, Damaged: func(row *wire.URL, err error) {
 			e.done.Damaged++

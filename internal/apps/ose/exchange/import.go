@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/cli/warcimport"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 	"hce/dc/warc"
 )
 
@@ -136,7 +137,7 @@ func (i *importer) importPage(r folder.Record, m folder.Meta, data []byte) error
 	if m.Millis < 0 {
 		return nil
 	}
-	values := fmt.Sprintf("urlMd5: %s\r\nmilliseconds: %d\r\n", wire.KeyOfURL(r.URL), m.Millis)
+	values := fmt.Sprintf("urlMd5: %s\r\nmilliseconds: %d\r\n", urlkey.Of(r.URL), m.Millis)
 	_, err := i.out.Write(&warc.Record{
 		Type: warc.Metadata, Date: response.Date, TargetURI: response.TargetURI, ContentType: warc.FieldsType, Payload: []byte(values),
 		Fields: warc.Fields{{Name: warc.FieldConcurrent, Value: response.ID}},
@@ -210,7 +211,7 @@ func (i *importer) flushRows() error {
 
 // newURLRow returns the element of URL_NEW for a URL without a page.
 func (i *importer) newURLRow(r folder.Record, m folder.Meta) map[string]any {
-	key := wire.KeyOfURL(r.URL)
+	key := urlkey.Of(r.URL)
 	row := map[string]any{"siteId": i.site.ID, "url": r.URL, "urlMd5": key, "siteSelect": wire.SelectExplicit, "type": wire.TypeRegular}
 	roots := i.rootKeys()
 	if slices.Contains(roots, key) {
@@ -233,7 +234,7 @@ func (i *importer) newURLRow(r folder.Record, m folder.Meta) map[string]any {
 // rootKeys returns the keys of the root URLs, at least one.
 func (i *importer) rootKeys() (keys []string) {
 	for _, u := range i.site.URLs {
-		keys = append(keys, wire.KeyOfURL(u.URL.URL))
+		keys = append(keys, urlkey.Of(u.URL.URL))
 	}
 	if len(keys) == 0 {
 		keys = []string{wire.Md5(i.site.ID)} // no page is a root

@@ -19,6 +19,7 @@ import (
 	"hce/dc/internal/cli/storestest"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/urlkey"
 )
 
 const root = "https://example.org/"
@@ -55,7 +56,7 @@ func (w *world) start(service service.Service) {
 // update changes columns of a row; the change date is given as minutes after a fixed time.
 func (w *world) update(path string, minute int, columns map[string]any) {
 	w.t.Helper()
-	request := map[string]any{"siteId": w.site, "urlMd5": wire.KeyOfURL(root + path), "UDate": date(minute)}
+	request := map[string]any{"siteId": w.site, "urlMd5": urlkey.Of(root + path), "UDate": date(minute)}
 	for name, value := range columns {
 		request[name] = value
 	}

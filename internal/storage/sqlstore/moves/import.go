@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/counters"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // Parts of a site for the import. Each part has a bookmark.
@@ -148,7 +149,7 @@ var importColumns = map[string][]string{
 func (t *tx) importKeys(id, part string, rows []wire.Patch) ([]wire.Patch, error) {
 	switch part {
 	case PartRoots, PartURLs, PartDeleted:
-		old := slices.ContainsFunc(rows, func(p wire.Patch) bool { return wire.NormalEscapes(p.Text("URL")) != p.Text("URL") })
+		old := slices.ContainsFunc(rows, func(p wire.Patch) bool { return urlkey.NormalEscapes(p.Text("URL")) != p.Text("URL") })
 		if !old {
 			return rows, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 // updateRoots changes the root URLs of a site (docs/spec/storage.md 4.2 steps 4, 4' and 5).
@@ -62,7 +63,7 @@ func (t *Tx) changeRoot(object, id string, item wire.Patch) error {
 	old := item.Text("URLMd5")
 	key := old
 	if text := item.Text("URL"); text != "" {
-		key = wire.KeyOfURL(text)
+		key = urlkey.Of(text)
 	}
 	set := tables.ClonePatch(item)
 	set["URLMd5"] = key
@@ -162,7 +163,7 @@ func (t *Tx) PutRoots(object, id string, rows []wire.Patch, defaults wire.Patch)
 // (docs/spec/storage.md 4.1 step 8).
 func (t *Tx) moveRoots(id string, given wire.Patch) error {
 	return t.addRoots(id, func(u *wire.URL) {
-		u.URLMd5 = wire.KeyOfURL(u.URL)
+		u.URLMd5 = urlkey.Of(u.URL)
 		if n, ok := given["URLType"].(int64); ok {
 			u.Type = n
 		}

@@ -9,6 +9,7 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/urlkey"
 )
 
 var errScheme = errors.New("has no scheme and host to make a site of")
@@ -62,7 +63,7 @@ func (t *Tx) siteByRoot(text string) (string, error) {
 	keys := make([]string, len(text))
 	length := make(map[string]int, len(text))
 	for n := len(text); n > 0; n-- {
-		md5 := wire.KeyOfURL(text[:n])
+		md5 := urlkey.Of(text[:n])
 		keys[len(text)-n], length[md5] = md5, n
 	}
 	site, longest := "", 0
@@ -103,7 +104,7 @@ func autoSite(base string) wire.SiteNewRequest {
 		Site: wire.Patch{"Id": id, "Priority": int64(100), "MaxURLsFromPage": int64(0), "ProcessingDelay": int64(500),
 			"User_Id": int64(0), "Category_Id": int64(0)},
 	}
-	r.URLs = []wire.Patch{{"URL": base, "URLMd5": wire.KeyOfURL(base), "ParentMd5": ""}}
+	r.URLs = []wire.Patch{{"URL": base, "URLMd5": urlkey.Of(base), "ParentMd5": ""}}
 	r.Filters = []wire.Patch{{"Site_Id": id, "Pattern": "(.*)", "Subject": "", "OperationCode": int64(0), "Stage": int64(5),
 		"Action": int64(1), "Type": int64(1), "Mode": int64(0), "State": int64(1), "Group_Id": int64(0)}}
 	for _, p := range [][2]string{{"PROCESS_CTYPES", "text/html"}, {"STORE_HTTP_REQUEST", "1"}, {"STORE_HTTP_HEADERS", "1"}, {"HTTP_HEADERS", ""}, {"HTTP_COOKIE", ""}} {

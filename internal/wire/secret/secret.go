@@ -1,4 +1,8 @@
-package wire
+// Package secret hides what must not be seen in messages, logs and lists: values of properties and header fields with
+// passwords, sessions or keys.
+//
+//	log.Warn("invalid property", "value", secret.ShowProperty(name, value))
+package secret
 
 import (
 	"slices"
@@ -6,28 +10,28 @@ import (
 	"strings"
 )
 
-// secretProperties are the properties of a site whose values may hold passwords, sessions or keys.
+// properties are the properties of a site whose values may hold passwords, sessions or keys.
 // docs/properties.md lists them.
-var secretProperties = []string{
+var properties = []string{
 	"EXTERNAL_URL", "HTTP_AUTH_PWD", "HTTP_COOKIE", "HTTP_HEADERS", "HTTP_PROXY_HOST", "URL_TEMPLATE_REALTIME", "URL_TEMPLATE_REGULAR", "USER_PROXY",
 }
 
-// secretPrefix begins the names of the fields of a form, one of which is often a password.
-const secretPrefix = "HTTP_POST_FORM_"
+// formPrefix begins the names of the fields of a form, one of which is often a password.
+const formPrefix = "HTTP_POST_FORM_"
 
-// HiddenValue is shown in place of the value of a secret property.
-const HiddenValue = "(hidden)"
+// Hidden is shown in place of the value of a secret property.
+const Hidden = "(hidden)"
 
-// IsSecretProperty reports whether the value of a property belongs into requests only: no message, log or
+// IsProperty reports whether the value of a property belongs into requests only: no message, log or
 // list shows it.
-func IsSecretProperty(name string) bool {
-	return slices.Contains(secretProperties, name) || strings.HasPrefix(name, secretPrefix)
+func IsProperty(name string) bool {
+	return slices.Contains(properties, name) || strings.HasPrefix(name, formPrefix)
 }
 
-// ShownProperty returns the value of a property as messages show it: quoted, or HiddenValue.
-func ShownProperty(name, value string) string {
-	if value != "" && IsSecretProperty(name) {
-		return HiddenValue
+// ShowProperty returns the value of a property as messages show it: quoted, or Hidden.
+func ShowProperty(name, value string) string {
+	if value != "" && IsProperty(name) {
+		return Hidden
 	}
 	return strconv.Quote(value)
 }

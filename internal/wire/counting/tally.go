@@ -1,4 +1,9 @@
-package wire
+// Package counting counts the events of a batch by name, for the metrics of the daemon.
+//
+//	t := counting.Tally{}
+//	t.Response(200)
+//	t[counting.Bytes] += 1234
+package counting
 
 import (
 	"slices"
@@ -16,13 +21,13 @@ type Tally map[string]int64
 // Names of counts. The names that end with a dot precede a class, a limit or an error bit:
 // responses.2xx, latency.100, errors.HTTP_ERROR.
 const (
-	TallyResponses = "responses."   // by class 1xx to 5xx; NoResponse for requests without one
-	TallyBytes     = "bytes"        // of response bodies, decoded
-	TallyLatency   = "latency."     // requests with a response, by the smallest of LatencyLimits that is not exceeded, or LatencyMore
-	TallyLatencyMs = "latency_ms"   // sum
-	TallyWaits     = "gate_waits"   // permissions of hosts' gates
-	TallyWaitMs    = "gate_wait_ms" // sum of the times until they were given
-	TallyErrors    = "errors."      // URLs, by error bit
+	Responses = "responses."   // by class 1xx to 5xx; NoResponse for requests without one
+	Bytes     = "bytes"        // of response bodies, decoded
+	Latency   = "latency."     // requests with a response, by the smallest of LatencyLimits that is not exceeded, or LatencyMore
+	LatencyMs = "latency_ms"   // sum
+	Waits     = "gate_waits"   // permissions of hosts' gates
+	WaitMs    = "gate_wait_ms" // sum of the times until they were given
+	Errors    = "errors."      // URLs, by error bit
 )
 
 // Parts of names behind a dot.
@@ -40,7 +45,7 @@ func (t Tally) Response(code int) {
 	if code >= 100 && code <= 599 {
 		class = strconv.Itoa(code/100) + "xx"
 	}
-	t[TallyResponses+class]++
+	t[Responses+class]++
 }
 
 // Latency counts a response by the time of its request.
@@ -49,14 +54,14 @@ func (t Tally) Latency(took time.Duration) {
 	if i, _ := slices.BinarySearch(LatencyLimits, took.Milliseconds()); i < len(LatencyLimits) {
 		limit = strconv.FormatInt(LatencyLimits[i], 10)
 	}
-	t[TallyLatency+limit]++
-	t[TallyLatencyMs] += took.Milliseconds()
+	t[Latency+limit]++
+	t[LatencyMs] += took.Milliseconds()
 }
 
 // Errors counts a URL once for each of its error bits.
 func (t Tally) Errors(mask errormask.Mask) {
 	for _, b := range mask.Bits() {
-		t[TallyErrors+b.Name]++
+		t[Errors+b.Name]++
 	}
 }
 

@@ -1,4 +1,4 @@
-package wire
+package counting
 
 import (
 	"maps"
@@ -29,7 +29,7 @@ func TestTally(t *testing.T) {
 	if !maps.Equal(sum, want) {
 		t.Errorf("%v, want %v", sum, want)
 	}
-	if bits := sum.Under(TallyErrors); !maps.Equal(bits, map[string]int64{"HTTP_ERROR": 2, "ROBOTS_NOT_ALLOW": 2}) {
+	if bits := sum.Under(Errors); !maps.Equal(bits, map[string]int64{"HTTP_ERROR": 2, "ROBOTS_NOT_ALLOW": 2}) {
 		t.Errorf("errors %v", bits)
 	}
 }

@@ -1,4 +1,7 @@
-package wire
+// Package urlkey makes the keys of URLs: texts that differ only in their escapes have one key.
+//
+//	key := urlkey.Of("http://example.com/%7euser") // that of http://example.com/~user
+package urlkey
 
 import (
 	"crypto/md5"
@@ -7,17 +10,16 @@ import (
 	"strings"
 )
 
-// KeyOfURL returns the key of a URL: the md5, in lower-case hexadecimal, of its text with
+// Of returns the key of a URL: the md5, in lower-case hexadecimal, of its text with
 // canonical escapes (NormalEscapes). So two texts that differ only in their escapes are one
 // row, while the row keeps the text that came first and requests send it. For a text
 // without escapes it is the md5 of the text. Source: docs/spec/DECISIONS.md 6.11.
-func KeyOfURL(text string) string {
-	sum := SumOfURL(text)
-	return hex.EncodeToString(sum[:])
+func Of(text string) string {
+	return hexSum(Sum(text))
 }
 
-// SumOfURL is KeyOfURL in bytes.
-func SumOfURL(text string) [md5.Size]byte {
+// Sum is Of in bytes.
+func Sum(text string) [md5.Size]byte {
 	if isNormal(text) {
 		return md5.Sum([]byte(text))
 	}
@@ -36,14 +38,16 @@ func NormalEscapes(text string) string {
 	return string(appendNormal(nil, text))
 }
 
-// keyFor returns the key of text if a message gives none, or the md5 of the text as it is.
+// Choose returns the key of text if a message gives none, or the md5 of the text as it is.
 // Else it returns the given key.
-func keyFor(given, text string) string {
-	if given == "" || !isNormal(text) && given == Md5(text) {
-		return KeyOfURL(text)
+func Choose(given, text string) string {
+	if given == "" || !isNormal(text) && given == hexSum(md5.Sum([]byte(text))) {
+		return Of(text)
 	}
 	return given
 }
+
+func hexSum(sum [md5.Size]byte) string { return hex.EncodeToString(sum[:]) }
 
 // isNormal reports whether text has no byte that appendNormal may change.
 func isNormal(text string) bool {
@@ -137,8 +141,8 @@ func isUnreserved(c byte) bool {
 // urlSpace is the name space of URLs (RFC 9562 6.6).
 const urlSpace = "\x6b\xa7\xb8\x11\x9d\xad\x11\xd1\x80\xb4\x00\xc0\x4f\xd4\x30\xc8"
 
-// UUIDOfURL returns the name-based UUID of a URL (RFC 9562 5.5): every store and index has the same one.
-func UUIDOfURL(url string) string {
+// UUID returns the name-based UUID of a URL (RFC 9562 5.5): every store and index has the same one.
+func UUID(url string) string {
 	b := sha1.Sum([]byte(urlSpace + url))
 	b[6], b[8] = b[6]&0x0f|0x50, b[8]&0x3f|0x80
 	h := hex.EncodeToString(b[:16])
