@@ -127,6 +127,7 @@ func TestURLsAreParsedOnce(t *testing.T) {
 // arrows lists, for each package, its imports inside its own group. The package that
 // has the group's name needs no entry.
 var arrows = map[string][]string{
+	"wire/cluster":          {"wire", "wire/errormask", "wire/placement", "wire/urlkey"},
 	"wire/counting":         {"wire/errormask"},
 	"wire/merge":            {"wire", "wire/errormask"},
 	"wire/result":           {"wire/prop", "wire/zpack"},

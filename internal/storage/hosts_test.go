@@ -19,6 +19,7 @@ import (
 	"hce/dc/internal/storage/rawfiles"
 	"hce/dc/internal/storage/sqldb/dbtest"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/placement"
 	"hce/dc/internal/wire/urlkey"
 )
@@ -263,13 +264,13 @@ func asJSON(t testing.TB, v any) string {
 type change struct {
 	testing.TB
 	nodes map[string]movesWorld
-	move  wire.HostsMove // of nobody
+	move  cluster.HostsMove // of nobody
 
 	damaged int64 // pages with damaged contents that were packed
 }
 
 func newChange(t testing.TB, epoch int64, previous, members []string, groups int, nodes ...movesWorld) *change {
-	c := &change{TB: t, nodes: map[string]movesWorld{}, move: wire.HostsMove{Placement: placement.Placement{Members: previous}.Begun(epoch, members, groups)}}
+	c := &change{TB: t, nodes: map[string]movesWorld{}, move: cluster.HostsMove{Placement: placement.Placement{Members: previous}.Begun(epoch, members, groups)}}
 	for _, w := range nodes {
 		c.nodes[w.name] = w
 		w.place(c.move.Placement)
@@ -278,7 +279,7 @@ func newChange(t testing.TB, epoch int64, previous, members []string, groups int
 }
 
 // of is the step as a node sees it.
-func (c *change) of(w movesWorld) wire.HostsMove {
+func (c *change) of(w movesWorld) cluster.HostsMove {
 	m := c.move
 	m.Self = w.name
 	return m
@@ -287,12 +288,12 @@ func (c *change) of(w movesWorld) wire.HostsMove {
 // step moves the next group. Each operation runs twice, as after a kill.
 func (c *change) step() {
 	c.Helper()
-	packs := map[string]map[string]wire.HostsPackFile{}
+	packs := map[string]map[string]cluster.HostsPackFile{}
 	for _, w := range c.nodes {
 		w.with(func(repo *Repository) {
-			packs[w.name] = map[string]wire.HostsPackFile{}
+			packs[w.name] = map[string]cluster.HostsPackFile{}
 			for range 2 {
-				packed, err := repo.HostsPack(c.Context(), wire.HostsPackRequest{Move: c.of(w)})
+				packed, err := repo.HostsPack(c.Context(), cluster.HostsPackRequest{Move: c.of(w)})
 				w.must(err)
 				for _, p := range packed.Packs {
 					packs[w.name][p.To] = p
@@ -307,7 +308,7 @@ func (c *change) step() {
 	}
 	for _, w := range c.nodes {
 		w.with(func(repo *Repository) {
-			r := wire.HostsPackRequest{Move: c.of(w)}
+			r := cluster.HostsPackRequest{Move: c.of(w)}
 			moved, err := repo.HostsDrop(c.Context(), r)
 			w.must(err)
 			w.must(repo.EmptyTrash(c.Context()))
@@ -319,7 +320,7 @@ func (c *change) step() {
 			if moved.Rows != rows || moved.Repeated {
 				c.Errorf("dropped %+v; want %d rows", moved, rows)
 			}
-			if again, err := repo.HostsDrop(c.Context(), r); err != nil || again != (wire.HostsMoved{Repeated: true}) {
+			if again, err := repo.HostsDrop(c.Context(), r); err != nil || again != (cluster.HostsMoved{Repeated: true}) {
 				c.Errorf("again: %+v, %v", again, err)
 			}
 			if packed, err := repo.HostsPack(c.Context(), r); err != nil || !packed.Done || len(packed.Packs) > 0 {
@@ -338,14 +339,14 @@ func (c *change) step() {
 }
 
 // send copies a pack to its receiver, which unpacks it.
-func (c *change) send(from, to movesWorld, p wire.HostsPackFile) {
+func (c *change) send(from, to movesWorld, p cluster.HostsPackFile) {
 	c.Helper()
 	data, err := os.ReadFile(filepath.Join(from.Moves, p.File))
 	c.Must(err)
 	if int64(len(data)) != p.Bytes {
 		c.Errorf("pack %+v has %d bytes", p, len(data))
 	}
-	r := wire.HostsUnpackRequest{Epoch: c.move.Epoch, Group: c.move.Moved, From: from.name, File: p.File}
+	r := cluster.HostsUnpackRequest{Epoch: c.move.Epoch, Group: c.move.Moved, From: from.name, File: p.File}
 	path := filepath.Join(to.Moves, p.File)
 	to.with(func(repo *Repository) {
 		to.must(os.WriteFile(path, data[:len(data)-1], 0o600))
@@ -359,10 +360,10 @@ func (c *change) send(from, to movesWorld, p wire.HostsPackFile) {
 			c.Errorf("a changed pack: %v", err)
 		}
 		to.must(os.WriteFile(path, data, 0o600))
-		if moved, err := repo.HostsUnpack(c.Context(), r); err != nil || moved != (wire.HostsMoved{Rows: p.Rows}) {
+		if moved, err := repo.HostsUnpack(c.Context(), r); err != nil || moved != (cluster.HostsMoved{Rows: p.Rows}) {
 			c.Fatalf("unpacked %+v, %v; want %d rows", moved, err, p.Rows)
 		}
-		if moved, err := repo.HostsUnpack(c.Context(), r); err != nil || moved != (wire.HostsMoved{Repeated: true}) {
+		if moved, err := repo.HostsUnpack(c.Context(), r); err != nil || moved != (cluster.HostsMoved{Repeated: true}) {
 			c.Errorf("again: %+v, %v", moved, err)
 		}
 	})

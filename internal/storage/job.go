@@ -7,6 +7,7 @@ import (
 
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // Job answers operations: the pair [operation, object] with the pair
@@ -44,18 +45,18 @@ var handlers = map[wire.Op]handler{
 	wire.FieldRecalc: onList("FieldRecalculator", wire.ReadRecalc, (*Repository).Recalculate),
 	wire.URLReturn:   newHandler(readPlain[wire.URLReturnRequest]("URLReturn"), (*Repository).urlReturn),
 
-	wire.LinksTake:  newHandler(readPlain[wire.LinksTakeRequest]("LinksTake"), (*Repository).LinksTake),
-	wire.LinksSent:  newHandler(readPlain[wire.LinksSentRequest]("LinksSent"), (*Repository).linksSent),
-	wire.LinksStore: newHandler(readPlain[wire.LinksStoreRequest]("LinksStore"), (*Repository).linksStore),
+	wire.LinksTake:  newHandler(readPlain[cluster.LinksTakeRequest]("LinksTake"), (*Repository).LinksTake),
+	wire.LinksSent:  newHandler(readPlain[cluster.LinksSentRequest]("LinksSent"), (*Repository).linksSent),
+	wire.LinksStore: newHandler(readPlain[cluster.LinksStoreRequest]("LinksStore"), (*Repository).linksStore),
 
-	wire.HostsPack:   newHandler(readPlain[wire.HostsPackRequest]("HostsPack"), (*Repository).HostsPack),
-	wire.HostsUnpack: newHandler(readPlain[wire.HostsUnpackRequest]("HostsUnpack"), (*Repository).HostsUnpack),
-	wire.HostsDrop:   emptyingTrash(newHandler(readPlain[wire.HostsPackRequest]("HostsDrop"), (*Repository).HostsDrop)),
-	wire.HostsState:  newHandler(readPlain[wire.HostsStateRequest]("HostsState"), (*Repository).HostsState),
-	wire.HostsAdopt:  newHandler(readPlain[wire.HostsAdoptRequest]("HostsAdopt"), (*Repository).HostsAdopt),
+	wire.HostsPack:   newHandler(readPlain[cluster.HostsPackRequest]("HostsPack"), (*Repository).HostsPack),
+	wire.HostsUnpack: newHandler(readPlain[cluster.HostsUnpackRequest]("HostsUnpack"), (*Repository).HostsUnpack),
+	wire.HostsDrop:   emptyingTrash(newHandler(readPlain[cluster.HostsPackRequest]("HostsDrop"), (*Repository).HostsDrop)),
+	wire.HostsState:  newHandler(readPlain[cluster.HostsStateRequest]("HostsState"), (*Repository).HostsState),
+	wire.HostsAdopt:  newHandler(readPlain[cluster.HostsAdoptRequest]("HostsAdopt"), (*Repository).HostsAdopt),
 
-	wire.QuotaRead: newHandler(readPlain[wire.QuotaReadRequest]("QuotaRead"), (*Repository).QuotaRead),
-	wire.QuotaSet:  newHandler(readPlain[wire.QuotaSetRequest]("QuotaSet"), (*Repository).QuotaSet),
+	wire.QuotaRead: newHandler(readPlain[cluster.QuotaReadRequest]("QuotaRead"), (*Repository).QuotaRead),
+	wire.QuotaSet:  newHandler(readPlain[cluster.QuotaSetRequest]("QuotaSet"), (*Repository).QuotaSet),
 
 	wire.ProxyNew:        onNamedList("ProxyNew", wire.ReadProxies, (*Repository).ProxyNew),
 	wire.ProxyUpdate:     onNamedList("ProxyUpdate", wire.ReadProxies, (*Repository).ProxyUpdate),

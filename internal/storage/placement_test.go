@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/task"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/placement"
 	"hce/dc/internal/wire/zpack"
 )
@@ -105,7 +106,7 @@ func TestLinkOperations(t *testing.T) {
 		t.Errorf("LINKS_SENT: %s", answer)
 	}
 	store := func(messages ...string) string {
-		var r wire.LinksStoreRequest
+		var r cluster.LinksStoreRequest
 		for _, text := range messages {
 			r.Messages = append(r.Messages, zpack.Pack([]byte(text)))
 		}

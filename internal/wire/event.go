@@ -27,6 +27,12 @@ const (
 	AdminSuspendAns = 125
 )
 
+// AdminCluster is an operator's command to the manager Cluster (cluster.Command), and AdminClusterAns its answer.
+const (
+	AdminCluster    = 1030
+	AdminClusterAns = 126
+)
+
 // Event types of class internal: between the managers of one daemon.
 const (
 	InternalReady    = 1 // a manager to AdminInterfaceServer: it has started

@@ -50,6 +50,21 @@ const (
 // (docs/spec/DECISIONS.md 3.4, 3.5).
 const URLReturn Op = 60
 
+// Operations of a node's agent for its db-task: links of other nodes, moves of hosts and limits of sites
+// (package cluster).
+const (
+	LinksTake   Op = 63
+	LinksSent   Op = 64
+	LinksStore  Op = 65
+	HostsPack   Op = 66
+	HostsUnpack Op = 67
+	HostsDrop   Op = 68
+	HostsAdopt  Op = 69
+	QuotaRead   Op = 70
+	QuotaSet    Op = 71
+	HostsState  Op = 72
+)
+
 // ResponseOffset is the difference between the code of an answer and of its request.
 const ResponseOffset = 100
 

@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // overview is the answer of hce status.
@@ -87,7 +88,7 @@ func (s *session) printOverview(v overview) {
 
 // clusterNodes returns the nodes of the cluster whose head the service is, none for one machine. why says why
 // they are unknown.
-func (s *session) clusterNodes() (list []wire.ClusterNode, why string) {
+func (s *session) clusterNodes() (list []cluster.Node, why string) {
 	admin := adminPort{s: s}
 	defer admin.closeSource()
 	if err := admin.findConfig(""); err != nil {

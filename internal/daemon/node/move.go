@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/daemon/executor"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/placement"
 )
 
@@ -87,7 +88,7 @@ func (m *moves) awaitChange(ctx context.Context, done func() bool) error {
 
 // runStep does one step of a change. conn is the connection of the session.
 func (a *Agent) runStep(ctx context.Context, conn *broker.Conn, t executor.Task) error {
-	var m wire.HostsMove
+	var m cluster.HostsMove
 	if err := json.Unmarshal(t.Stdin, &m); err != nil {
 		return fmt.Errorf("read step: %w", err)
 	}
@@ -158,7 +159,7 @@ func (a *Agent) quiesce(ctx context.Context) error {
 }
 
 // exchangeHosts sends what leaves, stores what comes, and deletes what has left.
-func (a *Agent) exchangeHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
+func (a *Agent) exchangeHosts(ctx context.Context, conn *broker.Conn, m cluster.HostsMove) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var work sync.WaitGroup
 	run := func(part func() error) {
@@ -194,7 +195,7 @@ func (a *Agent) watchLost(ctx context.Context, conn *broker.Conn) {
 	for ctx.Err() == nil {
 		table, err := conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
 		if err == nil {
-			err = table.Watch(ctx, wire.GoneKey, func(e broker.Entry) {
+			err = table.Watch(ctx, cluster.GoneKey, func(e broker.Entry) {
 				if gone, err := parseGone(e.Value); err == nil {
 					a.moves.applyChange(func() { a.moves.lost = gone.Lost })
 				}
@@ -211,7 +212,7 @@ func (a *Agent) watchLost(ctx context.Context, conn *broker.Conn) {
 }
 
 // adoptHosts gives this node its part of the hosts of lost nodes.
-func (a *Agent) adoptHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
+func (a *Agent) adoptHosts(ctx context.Context, conn *broker.Conn, m cluster.HostsMove) error {
 	table, err := conn.Table(ctx, broker.TableCluster, broker.TableConfig{})
 	if err != nil {
 		return err
@@ -223,23 +224,23 @@ func (a *Agent) adoptHosts(ctx context.Context, conn *broker.Conn, m wire.HostsM
 	if !slices.ContainsFunc(m.Previous, func(name string) bool { return slices.Contains(gone.Lost, name) }) {
 		return nil
 	}
-	var adopted wire.HostsMoved
-	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsAdopt, wire.HostsAdoptRequest{Placement: m.Next()}, &adopted); err != nil {
+	var adopted cluster.HostsMoved
+	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsAdopt, cluster.HostsAdoptRequest{Placement: m.Next()}, &adopted); err != nil {
 		return err
 	}
 	a.Log().Info("roots of lost hosts begin again", "rows", adopted.Rows)
 	return nil
 }
 
-func parseGone(value []byte) (gone wire.ClusterGone, err error) {
+func parseGone(value []byte) (gone cluster.Gone, err error) {
 	if len(value) > 0 {
 		err = json.Unmarshal(value, &gone)
 	}
 	return gone, err
 }
 
-func readGone(ctx context.Context, table *broker.Table) (gone wire.ClusterGone, err error) {
-	e, err := table.Get(ctx, wire.GoneKey)
+func readGone(ctx context.Context, table *broker.Table) (gone cluster.Gone, err error) {
+	e, err := table.Get(ctx, cluster.GoneKey)
 	if err != nil {
 		if errors.Is(err, broker.ErrNotFound) {
 			err = nil

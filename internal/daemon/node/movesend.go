@@ -17,6 +17,7 @@ import (
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // journey is what one node gives to another in one step.
@@ -61,9 +62,9 @@ const (
 )
 
 // giveHosts sends the hosts of this node that leave, and deletes them when all receivers have them.
-func (a *Agent) giveHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
-	var packed wire.HostsPacked
-	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsPack, wire.HostsPackRequest{Move: m}, &packed); err != nil {
+func (a *Agent) giveHosts(ctx context.Context, conn *broker.Conn, m cluster.HostsMove) error {
+	var packed cluster.HostsPacked
+	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsPack, cluster.HostsPackRequest{Move: m}, &packed); err != nil {
 		return err
 	}
 	if !packed.Done { // otherwise all receivers had confirmed
@@ -71,12 +72,12 @@ func (a *Agent) giveHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMo
 			return err
 		}
 	}
-	var gone wire.HostsMoved
-	return a.openStore().runOperation(ctx, packLimit, wire.HostsDrop, wire.HostsPackRequest{Move: m}, &gone)
+	var gone cluster.HostsMoved
+	return a.openStore().runOperation(ctx, packLimit, wire.HostsDrop, cluster.HostsPackRequest{Move: m}, &gone)
 }
 
 // sendHosts sends all parcels until each receiver has confirmed or is lost.
-func (a *Agent) sendHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove, packed wire.HostsPacked) error {
+func (a *Agent) sendHosts(ctx context.Context, conn *broker.Conn, m cluster.HostsMove, packed cluster.HostsPacked) error {
 	parcels := map[parcel]bool{} // whether it has a file
 	to := func(name, kind string) parcel { return parcel{journey{m.Epoch, m.Moved, m.Self, name}, kind} }
 	for _, p := range packed.Packs {
@@ -137,7 +138,7 @@ type hostState struct {
 
 // leavingPauses returns, by their new owner, the hosts that leave and may not be asked yet, and the cookies of
 // hosts that leave. A cookie for all hosts of a domain goes to each member: it is unknown which of them leave.
-func (a *Agent) leavingPauses(ctx context.Context, m wire.HostsMove) (map[string]*hostState, error) {
+func (a *Agent) leavingPauses(ctx context.Context, m cluster.HostsMove) (map[string]*hostState, error) {
 	answer, err := a.hostPauses(ctx, []byte(`{"hosts":[]}`))
 	if err != nil {
 		return nil, err

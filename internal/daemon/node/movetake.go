@@ -15,12 +15,13 @@ import (
 	"hce/dc/internal/daemon/broker"
 	"hce/dc/internal/files"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // takeHosts stores the hosts that come, and confirms them. It does not wait for nodes that are lost.
-func (a *Agent) takeHosts(ctx context.Context, conn *broker.Conn, m wire.HostsMove) error {
-	var before wire.HostsCounted
-	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsState, wire.HostsStateRequest{Epoch: m.Epoch, Group: m.Moved}, &before); err != nil {
+func (a *Agent) takeHosts(ctx context.Context, conn *broker.Conn, m cluster.HostsMove) error {
+	var before cluster.HostsCounted
+	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsState, cluster.HostsStateRequest{Epoch: m.Epoch, Group: m.Moved}, &before); err != nil {
 		return err
 	}
 	for _, from := range m.Previous {
@@ -74,8 +75,8 @@ func (a *Agent) takeFrom(ctx context.Context, j journey) (here bool, err error) 
 			return false, err
 		}
 	}
-	var came wire.HostsMoved
-	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsUnpack, wire.HostsUnpackRequest{Epoch: j.Epoch, Group: j.Group, From: j.From, File: packFile}, &came); err != nil {
+	var came cluster.HostsMoved
+	if err := a.openStore().runOperation(ctx, packLimit, wire.HostsUnpack, cluster.HostsUnpackRequest{Epoch: j.Epoch, Group: j.Group, From: j.From, File: packFile}, &came); err != nil {
 		return false, err
 	}
 	if packFile != "" {

@@ -6,6 +6,7 @@ import (
 
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/cluster"
 )
 
 // big makes a site s with n rows in Status 1.
@@ -219,15 +220,15 @@ func BenchmarkLinksStore(b *testing.B) {
 			for b.Loop() {
 				for range c.requests {
 					b.StopTimer()
-					var r wire.LinksMessage
+					var r cluster.LinksMessage
 					for range links / c.requests / c.bundle {
 						id++
-						bundle := wire.LinkBundle{ID: id, From: "n2"}
+						bundle := cluster.LinkBundle{ID: id, From: "n2"}
 						for range c.bundle {
 							next++
 							u := linkTo(next * 7919 % known)
 							u.SiteID, u.Freq = "s", 1
-							bundle.Links = append(bundle.Links, wire.LinkOut(u))
+							bundle.Links = append(bundle.Links, cluster.LinkOut(u))
 						}
 						r.Bundles = append(r.Bundles, bundle)
 					}

@@ -1,4 +1,4 @@
-package wire
+package cluster
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
 )
 
@@ -66,8 +67,8 @@ func TestHostsRequestsCheck(t *testing.T) {
 	if (HostsAdoptRequest{}).Check("HostsAdopt") == nil || (HostsAdoptRequest{placement.Placement{Self: "a", Members: []string{"b"}}}).Check("HostsAdopt") != nil {
 		t.Error("HOSTS_ADOPT checks another placement")
 	}
-	for _, op := range []Op{HostsPack, HostsUnpack, HostsDrop, HostsAdopt} {
-		if op.Client() || slices.Contains([]Op{LinksTake, LinksSent, LinksStore}, op) {
+	for _, op := range []wire.Op{wire.HostsPack, wire.HostsUnpack, wire.HostsDrop, wire.HostsAdopt} {
+		if op.Client() || slices.Contains([]wire.Op{wire.LinksTake, wire.LinksSent, wire.LinksStore}, op) {
 			t.Errorf("%d: a client can call it, or it has two meanings", op)
 		}
 	}

@@ -1,4 +1,4 @@
-package wire
+package cluster
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"hce/dc/internal/wire"
 )
 
 // Our own operations for links to hosts that other nodes of a cluster own (package placement). A
@@ -21,11 +23,6 @@ import (
 //
 // Each of them may be repeated, and each may be lost: a bundle is taken again until LINKS_SENT, with
 // the same links; an owner that has stored it skips it.
-const (
-	LinksTake  Op = 63
-	LinksSent  Op = 64
-	LinksStore Op = 65
-)
 
 // LinksTakeRequest is the object of LINKS_TAKE. The answer is a LinksTaken.
 type LinksTakeRequest struct {
@@ -72,11 +69,11 @@ type LinkBundle struct {
 // LinkOut is a link for its owner: the row as the node that found it would insert it. It has the
 // site, or no site and a SiteSelect (SelectAuto or SelectQualify): then the owner chooses the site as
 // for URL_NEW. Freq is the number of pages of one chunk that named it.
-type LinkOut URL
+type LinkOut wire.URL
 
 // linkURL has the fields of URL. Zero values are left out: a link sets a quarter of them.
 var linkURL = func() reflect.Type {
-	fields := reflect.VisibleFields(reflect.TypeFor[URL]())
+	fields := reflect.VisibleFields(reflect.TypeFor[wire.URL]())
 	for i, f := range fields {
 		fields[i].Tag = reflect.StructTag(fmt.Sprintf(`json:"%s,omitzero"`, f.Tag.Get("json")))
 	}
@@ -111,7 +108,7 @@ func (r LinksSentRequest) Check(string) error { return nil }
 // Check refuses a request without messages.
 func (r LinksStoreRequest) Check(object string) error {
 	if len(r.Messages) == 0 {
-		return &FieldError{Object: object, Field: "messages", Reason: "is missing or empty"}
+		return &wire.FieldError{Object: object, Field: "messages", Reason: "is missing or empty"}
 	}
 	return nil
 }
@@ -119,14 +116,14 @@ func (r LinksStoreRequest) Check(object string) error {
 // Check refuses a message without bundles, bundles without a sender and invalid site ids.
 func (m LinksMessage) Check(object string) error {
 	if len(m.Bundles) == 0 {
-		return &FieldError{Object: object, Field: "bundles", Reason: "is missing or empty"}
+		return &wire.FieldError{Object: object, Field: "bundles", Reason: "is missing or empty"}
 	}
 	for _, b := range m.Bundles {
 		if b.From == "" {
-			return &FieldError{Object: object + ".bundles", Field: "from", Reason: "is missing"}
+			return &wire.FieldError{Object: object + ".bundles", Field: "from", Reason: "is missing"}
 		}
 		for _, l := range b.Links {
-			if err := CheckSiteID(object+".links", "siteId", l.SiteID); l.SiteID != "" && err != nil {
+			if err := wire.CheckSiteID(object+".links", "siteId", l.SiteID); l.SiteID != "" && err != nil {
 				return err
 			}
 		}
@@ -142,7 +139,7 @@ func (b LinkBundle) Key() string {
 	for _, l := range b.Links {
 		fmt.Fprintf(&text, "%s %s\n", l.SiteID, l.URLMd5)
 	}
-	return Md5(text.String())
+	return wire.Md5(text.String())
 }
 
 // LinksStored is the answer to LINKS_STORE: what became of the links.
@@ -160,5 +157,5 @@ func checkRange(object, field string, value, least, most int64) error {
 	if value >= least && value <= most {
 		return nil
 	}
-	return &FieldError{Object: object, Field: field, Value: fmt.Sprint(value), Reason: fmt.Sprintf("is not %d to %d", least, most)}
+	return &wire.FieldError{Object: object, Field: field, Value: fmt.Sprint(value), Reason: fmt.Sprintf("is not %d to %d", least, most)}
 }

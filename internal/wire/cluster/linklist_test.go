@@ -1,4 +1,4 @@
-package wire
+package cluster
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/urlkey"
 )
 
@@ -16,13 +17,13 @@ import (
 func likeness(r *rand.Rand, n int) (list LinkList) {
 	chain := int64(7)
 	for i := range n {
-		u := NewURL("s", fmt.Sprintf("http://h%d.example/a?b=%d&c=\"ü\"", r.IntN(3), i))
-		u.ParentMd5, u.CDate, u.UDate, u.Depth = Md5("p"), "2026-01-02 03:04:05", "2026-01-02 03:04:05", 3
+		u := wire.NewURL("s", fmt.Sprintf("http://h%d.example/a?b=%d&c=\"ü\"", r.IntN(3), i))
+		u.ParentMd5, u.CDate, u.UDate, u.Depth = wire.Md5("p"), "2026-01-02 03:04:05", "2026-01-02 03:04:05", 3
 		if r.IntN(3) == 0 {
 			v := reflect.ValueOf(&u).Elem()
 			switch f := v.Field(r.IntN(v.NumField())); f.Kind() {
 			case reflect.String:
-				f.SetString([]string{"", "x", "é<&>\\\"\n", Md5("y")}[r.IntN(4)])
+				f.SetString([]string{"", "x", "é<&>\\\"\n", wire.Md5("y")}[r.IntN(4)])
 			case reflect.Int64:
 				f.SetInt(r.Int64() - r.Int64())
 			case reflect.Uint64:
@@ -32,10 +33,10 @@ func likeness(r *rand.Rand, n int) (list LinkList) {
 			case reflect.Pointer:
 				f.Set(reflect.ValueOf(&chain))
 			default:
-				u.Attributes = []Attribute{{Name: "n", Value: "v"}}
+				u.Attributes = []wire.Attribute{{Name: "n", Value: "v"}}
 				u.URLPut = json.RawMessage(`{"a":[1]}`)
 			}
-			u.URLMd5 = []string{urlkey.Of(u.URL), Md5("other")}[r.IntN(2)]
+			u.URLMd5 = []string{urlkey.Of(u.URL), wire.Md5("other")}[r.IntN(2)]
 		}
 		list = append(list, LinkOut(u))
 	}
@@ -70,8 +71,8 @@ func TestLinkList(t *testing.T) {
 
 // A further link of a page takes its URL only.
 func TestLinkListIsShort(t *testing.T) {
-	a := NewURL("s", "http://h/a")
-	a.ParentMd5, a.CDate = Md5("p"), "2026-01-02 03:04:05"
+	a := wire.NewURL("s", "http://h/a")
+	a.ParentMd5, a.CDate = wire.Md5("p"), "2026-01-02 03:04:05"
 	b := a
 	b.URL, b.URLMd5 = "http://h/b", urlkey.Of("http://h/b")
 	text, err := json.Marshal(LinkList{LinkOut(a), LinkOut(b)})
@@ -104,8 +105,8 @@ func FuzzLinkList(f *testing.F) {
 func BenchmarkLinkList(b *testing.B) {
 	var list LinkList
 	for i := range 100 {
-		u := NewURL("s", fmt.Sprintf("http://host.example/a/%d", i))
-		u.ParentMd5, u.CDate, u.Freq = Md5(fmt.Sprint(i/15)), "2026-01-02 03:04:05", 1
+		u := wire.NewURL("s", fmt.Sprintf("http://host.example/a/%d", i))
+		u.ParentMd5, u.CDate, u.Freq = wire.Md5(fmt.Sprint(i/15)), "2026-01-02 03:04:05", 1
 		list = append(list, LinkOut(u))
 	}
 	for name, form := range map[string]any{"same": list, "array": []LinkOut(list)} {

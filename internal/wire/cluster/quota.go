@@ -1,8 +1,9 @@
-package wire
+package cluster
 
 import (
 	"fmt"
 
+	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
 )
 
@@ -14,10 +15,6 @@ import (
 //	QUOTA_SET   {"orders":[{"site":"s","seq":4,"lease":[55,0,0],"limit":[100,0,0]}]} -> {"reports":[...],"added":15}
 //
 // Both may be repeated: an order with a number that the site has had changes nothing.
-const (
-	QuotaRead Op = 70
-	QuotaSet  Op = 71
-)
 
 // Kinds of limits: places in Amounts and Kinds.
 const (
@@ -84,7 +81,7 @@ const MostReports = 100
 
 // Check refuses invalid ids and a maximum out of bounds.
 func (r QuotaReadRequest) Check(object string) error {
-	if err := CheckSiteID(object, "site", r.Site); r.Site != "" && err != nil {
+	if err := wire.CheckSiteID(object, "site", r.Site); r.Site != "" && err != nil {
 		return err
 	}
 	return checkRange(object, "max", r.Max, 0, MostReports)
@@ -99,12 +96,12 @@ type QuotaSetRequest struct {
 func (r QuotaSetRequest) Check(object string) error {
 	for i, o := range r.Orders {
 		name := fmt.Sprintf("%s.orders[%d]", object, i)
-		if err := CheckSiteID(name, "site", o.Site); err != nil {
+		if err := wire.CheckSiteID(name, "site", o.Site); err != nil {
 			return err
 		}
 		for _, n := range append(o.Lease[:], o.Seq) {
 			if n < QuotaReturn {
-				return &FieldError{Object: name, Field: "lease", Value: fmt.Sprint(o.Lease), Reason: "has an amount below -1, or seq is below 0"}
+				return &wire.FieldError{Object: name, Field: "lease", Value: fmt.Sprint(o.Lease), Reason: "has an amount below -1, or seq is below 0"}
 			}
 		}
 	}

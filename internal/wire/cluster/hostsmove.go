@@ -1,10 +1,11 @@
-package wire
+package cluster
 
 import (
 	"cmp"
 	"fmt"
 	"path/filepath"
 
+	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
 )
 
@@ -20,13 +21,6 @@ import (
 //	HOSTS_STATE on any node         {"epoch":7,"group":0} -> {"rows":81200,"came":["n1"]}; it changes nothing
 //
 // Each of them may be repeated after a kill at any place, and then changes nothing more.
-const (
-	HostsPack   Op = 66
-	HostsUnpack Op = 67
-	HostsDrop   Op = 68
-	HostsAdopt  Op = 69
-	HostsState  Op = 72
-)
 
 // MoveTask is the type of the task of the journal that makes a step.
 const MoveTask = "move"
@@ -46,7 +40,7 @@ func (m HostsMove) Check(object string) error {
 	if err == nil {
 		return nil
 	}
-	return &FieldError{Object: object, Field: "move", Reason: err.Error()}
+	return &wire.FieldError{Object: object, Field: "move", Reason: err.Error()}
 }
 
 // Next is the placement after this step.
@@ -101,10 +95,10 @@ type HostsUnpackRequest struct {
 func (r HostsUnpackRequest) Check(object string) error {
 	var err error
 	if r.File != "" && (r.File != filepath.Base(r.File) || r.File[0] == '.') {
-		err = &FieldError{Object: object, Field: "file", Value: r.File, Reason: "is not the base name of a file"}
+		err = &wire.FieldError{Object: object, Field: "file", Value: r.File, Reason: "is not the base name of a file"}
 	}
 	if r.From == "" {
-		err = cmp.Or(err, error(&FieldError{Object: object, Field: "from", Reason: "is missing"}))
+		err = cmp.Or(err, error(&wire.FieldError{Object: object, Field: "from", Reason: "is missing"}))
 	}
 	return err
 }
@@ -119,7 +113,7 @@ type HostsAdoptRequest struct {
 // Check checks the placement.
 func (r HostsAdoptRequest) Check(object string) error {
 	if err := r.Placement.Check(); err != nil {
-		return &FieldError{Object: object, Field: "placement", Reason: err.Error()}
+		return &wire.FieldError{Object: object, Field: "placement", Reason: err.Error()}
 	}
 	return nil
 }
@@ -147,21 +141,21 @@ type HostsCounted struct {
 
 // Keys of the table "cluster" of the broker. The head writes them, nodes read them.
 const (
-	PlacementKey = "placement" // ClusterPlacement
-	MembersKey   = "members"   // ClusterPlacement of a head with placement = propagate, whose nodes own no hosts
+	PlacementKey = "placement" // Ownership
+	MembersKey   = "members"   // Ownership of a head with placement = propagate, whose nodes own no hosts
 	BaseKey      = "base"      // the placement at the first entry of the journal
-	GoneKey      = "gone"      // ClusterGone
+	GoneKey      = "gone"      // Gone
 )
 
-// ClusterPlacement says who owns which host, as the head sees it. Once there is data (Sealed), the
+// Ownership says who owns which host, as the head sees it. Once there is data (Sealed), the
 // placement of a node changes at places of the journal only, and may be one step ahead.
-type ClusterPlacement struct {
+type Ownership struct {
 	placement.Placement
 	Sealed bool `json:"sealed"` // there are changes in the journal
 }
 
-// ClusterGone has the names of nodes that leave or have left. None of them can come back.
-type ClusterGone struct {
+// Gone has the names of nodes that leave or have left. None of them can come back.
+type Gone struct {
 	Lost    []string `json:"lost"`    // no node waits for their hosts
 	Leaving []string `json:"leaving"` // their hosts move to others
 	Removed []string `json:"removed"` // their hosts have moved

@@ -1,42 +1,36 @@
-package wire
+package cluster
 
 import "encoding/json"
 
-// AdminCluster is an operator's command to the manager Cluster, and AdminClusterAns its answer.
-const (
-	AdminCluster    = 1030
-	AdminClusterAns = 126
-)
-
 // Commands of AdminCluster.
 const (
-	ClusterList    = "list"
-	ClusterAdd     = "add"     // the answer has Join
-	ClusterDrain   = "drain"   // the answer has State
-	ClusterUndrain = "undrain" // the answer has State
-	ClusterRemove  = "remove"  // the answer has State: removed, or leaving while its hosts move
-	ClusterLost    = "lost"    // the answer has State
-	ClusterAccept  = "accept"  // the answer has State
+	List    = "list"
+	Add     = "add"     // the answer has Join
+	Drain   = "drain"   // the answer has State
+	Undrain = "undrain" // the answer has State
+	Remove  = "remove"  // the answer has State: removed, or leaving while its hosts move
+	Lost    = "lost"    // the answer has State
+	Accept  = "accept"  // the answer has State
 )
 
-// ClusterCommand is the object of AdminCluster.
-type ClusterCommand struct {
+// Command is the object of AdminCluster.
+type Command struct {
 	ClassName string `json:"className"`
 	Command   string `json:"command"`
 	Node      string `json:"node,omitempty"`
 }
 
-// ClusterAnswer is the object of AdminClusterAns. A refused command is answered by an AdminCommand
+// Answer is the object of AdminClusterAns. A refused command is answered by an AdminCommand
 // with the reason.
-type ClusterAnswer struct {
+type Answer struct {
 	ClassName string          `json:"className"`
-	Nodes     []ClusterNode   `json:"nodes,omitempty"`
+	Nodes     []Node          `json:"nodes,omitempty"`
 	Join      json.RawMessage `json:"join,omitempty"`  // the join file, with the secret of the node
 	State     string          `json:"state,omitempty"` // working, draining, drained, leaving, lost, removed or accepted
 }
 
-// ClusterNode is one node of a cluster, as the head sees it.
-type ClusterNode struct {
+// Node is one node of a cluster, as the head sees it.
+type Node struct {
 	Name    string  `json:"name"`
 	Address string  `json:"address,omitempty"`
 	State   string  `json:"state"`            // added, ready, draining, catching-up, closing or silent
