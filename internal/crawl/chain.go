@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 )
 
@@ -140,8 +141,8 @@ func (r *batchRun) endChains(ctx context.Context, all []*item) error {
 	bySite := map[string][]wire.Fetched{}
 	r.chains.mu.Lock()
 	for first, c := range r.chains.begun {
-		date := string(wire.DateOf(r.Now()))
-		result := wire.Fetched{URLMd5: first.url, At: c.at, Set: wire.Patch{"Status": int64(wire.StatusCrawled), "TcDate": date, "UDate": date}}
+		date := string(schema.DateOf(r.Now()))
+		result := wire.Fetched{URLMd5: first.url, At: c.at, Set: schema.Patch{"Status": int64(wire.StatusCrawled), "TcDate": date, "UDate": date}}
 		if parts := r.chains.crawledParts(first, crawled); len(parts) > 0 {
 			result.Files = []wire.File{{Type: wire.ContentChain, Data: []byte(strings.Join(parts, "\n") + "\n")}}
 		}

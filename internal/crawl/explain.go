@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 )
 
@@ -54,23 +55,23 @@ type ExplainedSite struct {
 
 // ExplainedRow is the stored row of the URL.
 type ExplainedRow struct {
-	Status     int64     `json:"status"`
-	State      int64     `json:"state"`
-	Type       int64     `json:"type"`
-	Depth      int64     `json:"depth"`
-	Root       bool      `json:"root"`
-	Crawled    int64     `json:"crawled"`
-	BatchID    int64     `json:"batchId"`
-	HTTPCode   int64     `json:"httpCode"`
-	ErrorNames []string  `json:"errorNames"`
-	Retries    int64     `json:"retries"`    // answers in a row that meant "later"
-	RetryDate  wire.Date `json:"retryDate"`  // not asked before
-	RetryCause string    `json:"retryCause"` // of the last of them
-	Robots     []string  `json:"robots"`     // what its page asks of robots: noindex, nofollow, noarchive
-	Until      wire.Date `json:"unavailableAfter"`
-	Canonical  string    `json:"canonical"` // URL that its page declares
-	TcDate     wire.Date `json:"tcDate"`
-	UDate      wire.Date `json:"uDate"`
+	Status     int64       `json:"status"`
+	State      int64       `json:"state"`
+	Type       int64       `json:"type"`
+	Depth      int64       `json:"depth"`
+	Root       bool        `json:"root"`
+	Crawled    int64       `json:"crawled"`
+	BatchID    int64       `json:"batchId"`
+	HTTPCode   int64       `json:"httpCode"`
+	ErrorNames []string    `json:"errorNames"`
+	Retries    int64       `json:"retries"`    // answers in a row that meant "later"
+	RetryDate  schema.Date `json:"retryDate"`  // not asked before
+	RetryCause string      `json:"retryCause"` // of the last of them
+	Robots     []string    `json:"robots"`     // what its page asks of robots: noindex, nofollow, noarchive
+	Until      schema.Date `json:"unavailableAfter"`
+	Canonical  string      `json:"canonical"` // URL that its page declares
+	TcDate     schema.Date `json:"tcDate"`
+	UDate      schema.Date `json:"uDate"`
 }
 
 // ExplainedFilters is the verdict of the site's filters on the URL as a link.

@@ -10,7 +10,7 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/settings"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/secret"
 )
 
@@ -41,7 +41,7 @@ type ExplainedFetch struct {
 	ContentType string      `json:"contentType"`
 	Charset     string      `json:"charset"`
 	Robots      []string    `json:"robots"` // directives of the page, as of ExplainedRow
-	Until       wire.Date   `json:"unavailableAfter"`
+	Until       schema.Date `json:"unavailableAfter"`
 	Canonical   string      `json:"canonical"`
 	Size        int64       `json:"size"`
 	TotalMs     int64       `json:"totalMs"`

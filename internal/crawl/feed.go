@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // gatherFeed creates rows for the entries of a feed, by the rules of links
@@ -70,7 +71,7 @@ func (r *batchRun) passesDateFilter(ctx context.Context, p page, e feed.Entry) b
 	if e.Date.IsZero() {
 		return true
 	}
-	env := filter.Env{Now: r.Now(), Depth: int(p.url.Depth), SQL: r.rowCondition(ctx, p, string(wire.DateOf(e.Date)))}
+	env := filter.Env{Now: r.Now(), Depth: int(p.url.Depth), SQL: r.rowCondition(ctx, p, string(schema.DateOf(e.Date)))}
 	return p.site.filters.AcceptSQL(filter.StageLinks, env)
 }
 
@@ -88,7 +89,7 @@ func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entrie
 		if !known {
 			continue
 		}
-		l.URL.PDate = wire.DateOf(e.Date)
+		l.URL.PDate = schema.DateOf(e.Date)
 		if p.settings.Processor == settings.RSS {
 			l.URL.Type = wire.TypeSingle
 			if iterates && !there[l.URL.URLMd5] {
@@ -108,7 +109,7 @@ func (r *batchRun) keepEntries(ctx context.Context, out *outcome, p page, entrie
 			u.ContentType = "text/html" // type of the page of an entry
 		}
 		u.BatchID, u.RawContentMd5 = r.batch.ID, wire.Md5(document)
-		u.ContentDate, u.SettingsSum = wire.DateOf(now), p.settings.Sum|wire.SumUnprocessed
+		u.ContentDate, u.SettingsSum = schema.DateOf(now), p.settings.Sum|wire.SumUnprocessed
 		l.Files, l.At = []wire.File{{Type: wire.ContentRaw, Data: document}}, now
 		if r.realTime() {
 			p.item.extra = append(p.item.extra, p.item.nextPassItem(*u))

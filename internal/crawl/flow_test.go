@@ -7,6 +7,7 @@ import (
 
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // A selection needs a stored page of a site with few waiting items. It names the sites that the
@@ -19,7 +20,7 @@ func TestFlow(t *testing.T) {
 		f.countQueued(it)
 		return it
 	}
-	stored := func(it *item, status int64, until wire.Date) {
+	stored := func(it *item, status int64, until schema.Date) {
 		f.countFetched(it)
 		it.url.Status = status
 		it.handedBack = status == wire.StatusNew

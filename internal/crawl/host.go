@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // maxActive bounds the hosts of a batch that are active at once. Most of them wait for their gap
@@ -70,7 +71,7 @@ func (q *hostQueues) returnSlowHost(host string) {
 	}
 	notifyChannel(q.flow.news)
 	for _, it := range items {
-		q.saves <- it.uncrawledOutcome(0, wire.DateOf(q.Now()))
+		q.saves <- it.uncrawledOutcome(0, schema.DateOf(q.Now()))
 		q.flow.countFetched(it)
 	}
 }
@@ -99,7 +100,7 @@ func (q *hostQueues) addItems(work []*item) {
 
 // refuseItem ends an item that cannot be fetched.
 func (q *hostQueues) refuseItem(it *item, bits errormask.Mask) {
-	q.saves <- it.failedOutcome(bits, 0, wire.DateOf(q.Now()))
+	q.saves <- it.failedOutcome(bits, 0, schema.DateOf(q.Now()))
 	q.flow.countFetched(it)
 }
 
@@ -191,7 +192,7 @@ func webHost(target string) string {
 // fetchItem fetches one item: robots.txt, gate, request (docs/spec/steps.md 1 #8 to #13).
 func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 	if _, gone := r.goneSites.Load(it.SiteID); gone || r.isOver(ctx) {
-		r.saves <- it.uncrawledOutcome(0, wire.DateOf(r.Now()))
+		r.saves <- it.uncrawledOutcome(0, schema.DateOf(r.Now()))
 		return
 	}
 	v := r.newVisit(it)
@@ -220,7 +221,7 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 	switch {
 	case cutOff(ctx, err):
 		it.started = false
-		out := it.uncrawledOutcome(0, wire.DateOf(r.Now()))
+		out := it.uncrawledOutcome(0, schema.DateOf(r.Now()))
 		if later, ok := errors.AsType[notYet](err); ok {
 			out.waitForHost(later.at)
 		}
@@ -231,18 +232,18 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 	case errors.As(err, &refused) && refused.back && it.gaveUp.cause == "":
 		r.recordFailed(it, "put off", refused.bits, err)
 		it.started = false
-		out := it.uncrawledOutcome(refused.bits, wire.DateOf(r.Now()))
+		out := it.uncrawledOutcome(refused.bits, schema.DateOf(r.Now()))
 		out.waitForHost(refused.until)
 		it.url.HTTPCode, it.handedBack = http.StatusBadRequest, false // refused, not out of time
 		r.saves <- out
 	case isExhausted(err):
 		it.started = false
 		r.failBatch(fmt.Errorf("request %s of site %s: %w", it.url.URL, it.SiteID, err))
-		r.saves <- it.uncrawledOutcome(0, wire.DateOf(r.Now()))
+		r.saves <- it.uncrawledOutcome(0, schema.DateOf(r.Now()))
 	case err != nil:
 		bits, code := faultBits(err)
 		r.recordFailed(it, "fetch failed", bits, err)
-		out := it.failedOutcome(bits, code, wire.DateOf(r.Now()))
+		out := it.failedOutcome(bits, code, schema.DateOf(r.Now()))
 		out.setStatus(refused.status)
 		if refused.forbids != "" && refused.forbids == it.target {
 			out.leaveUnasked()
@@ -261,7 +262,7 @@ func (r *batchRun) fetchItem(ctx context.Context, it *item) {
 			r.logOf(it).Info("put off", "site", it.SiteID, "url", it.url.URL, "reason", "too many large pages request their links at the same time")
 			it.started = false
 			it.releaseMemory()
-			r.saves <- it.uncrawledOutcome(0, wire.DateOf(r.Now()))
+			r.saves <- it.uncrawledOutcome(0, schema.DateOf(r.Now()))
 			return
 		}
 		r.saves <- r.readOutcome(ctx, page{item: it, answer: a})

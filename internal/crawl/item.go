@@ -7,6 +7,7 @@ import (
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // item is one URL of the batch on its way through the stages. One stage at a time owns it.
@@ -96,7 +97,7 @@ func (o *outcome) computeMemory() {
 
 // failedOutcome returns the outcome of an item without a page: Status Crawled, State Error and
 // the bits. Code 0 means 400 (docs/spec/crawling.md 2.4, docs/spec/DECISIONS.md 3.1, 6.5).
-func (it *item) failedOutcome(bits errormask.Mask, code int, now wire.Date) *outcome {
+func (it *item) failedOutcome(bits errormask.Mask, code int, now schema.Date) *outcome {
 	if code == 0 {
 		code = 400
 	}
@@ -109,7 +110,7 @@ func (it *item) failedOutcome(bits errormask.Mask, code int, now wire.Date) *out
 	}
 	out := &outcome{item: it, result: wire.Fetched{
 		URLMd5: it.URLID, Crawled: it.started, SiteBits: bits & siteBits,
-		Set: wire.Patch{
+		Set: schema.Patch{
 			"Status": int64(wire.StatusCrawled), "State": int64(wire.URLError), "ErrorMask": int64(it.url.ErrorMask),
 			"HTTPCode": int64(code), "UDate": string(now), "TcDate": string(now),
 		},
@@ -152,13 +153,13 @@ const siteBits = errormask.Robots | errormask.MacroDeserialization | errormask.N
 
 // uncrawledOutcome returns the outcome of an item that was not crawled: its row is as before and can be
 // selected again. bits appear in the answer only.
-func (it *item) uncrawledOutcome(bits errormask.Mask, now wire.Date) *outcome {
+func (it *item) uncrawledOutcome(bits errormask.Mask, now schema.Date) *outcome {
 	it.handedBack = true
 	it.url.Status, it.url.State, it.url.TcDate = wire.StatusNew, wire.URLEnabled, now
 	it.url.ErrorMask = it.row.ErrorMask | bits
 	return &outcome{item: it, result: wire.Fetched{
 		URLMd5: it.URLID,
-		Set: wire.Patch{
+		Set: schema.Patch{
 			"Status": int64(wire.StatusNew), "State": int64(wire.URLEnabled), "ErrorMask": int64(it.row.ErrorMask), "TcDate": string(now),
 		},
 	}}

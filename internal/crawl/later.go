@@ -12,7 +12,7 @@ import (
 	"hce/dc/internal/crawl/browser"
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/crawl/retry"
-	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // trouble is an answer, or a missing one, that means "later". The zero value is any other answer.
@@ -159,7 +159,7 @@ func (v *visit) retryOutcome() *outcome {
 	if t.until.After(at) {
 		at = t.until
 	}
-	out := it.uncrawledOutcome(0, wire.DateOf(now))
+	out := it.uncrawledOutcome(0, schema.DateOf(now))
 	it.handedBack, it.started = false, false // its time is not over
 	out.waitUntil(it.gaveUp, at)
 	it.gaveUp = given{}
@@ -176,7 +176,7 @@ type given struct {
 func (o *outcome) waitUntil(g given, at time.Time) {
 	u := &o.item.url
 	u.Retries, u.RetryCause = g.times, string(g.cause)
-	u.RetryDate = wire.DateOf(at.Add(time.Second - 1))
+	u.RetryDate = schema.DateOf(at.Add(time.Second - 1))
 	o.result.Set["Retries"], o.result.Set["RetryDate"], o.result.Set["RetryCause"] = u.Retries, string(u.RetryDate), u.RetryCause
 	o.waits = true
 }
@@ -186,7 +186,7 @@ func (o *outcome) waitForHost(at time.Time) {
 	if at.IsZero() {
 		return
 	}
-	o.result.HeldUntil = wire.DateOf(at)
+	o.result.HeldUntil = schema.DateOf(at)
 	row := &o.item.row
 	g := given{int64(o.item.countAttempts()), retry.Host}
 	if g.times > 0 {

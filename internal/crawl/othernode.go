@@ -7,6 +7,7 @@ import (
 	"hce/dc/internal/crawl/fetch"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/schema"
 )
 
 // In a cluster each host has one node (package placement), which keeps its gate. So requests to
@@ -67,7 +68,7 @@ func (v *visit) checkOwner(target string, code int) error {
 
 // movedOutcome is the outcome of an item that leads to a host of another node. Its link is for that node.
 func (r *batchRun) movedOutcome(it *item, to otherNode, err error) *outcome {
-	now := wire.DateOf(r.Now())
+	now := schema.DateOf(r.Now())
 	code := to.code
 	if fault, ok := errors.AsType[*fetch.Fault](err); ok && code == 0 {
 		code = fault.Code
@@ -90,7 +91,7 @@ func (r *batchRun) movedOutcome(it *item, to otherNode, err error) *outcome {
 	return &outcome{item: it, result: wire.Fetched{
 		URLMd5: it.URLID, Crawled: true, First: row.Crawled == 0, At: r.Now(), SiteBits: it.settings.Bits,
 		Links: []wire.Link{{URL: link}}, Rules: it.settings.Rules,
-		Set: wire.Patch{
+		Set: schema.Patch{
 			"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(u.ErrorMask),
 			"Size": int64(0), "RawContentMd5": "", "UDate": string(now), "TcDate": string(now),
 		},

@@ -20,6 +20,7 @@ import (
 	"hce/dc/internal/web/xpath"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 	"hce/dc/robots"
 )
@@ -70,7 +71,7 @@ func (r *batchRun) robotsDirectives(out *outcome, p page) robots.Directives {
 	u := &p.item.url
 	u.RobotsMask, u.UnavailableAfter = robotsMask(d), ""
 	if !d.UnavailableAfter.IsZero() {
-		u.UnavailableAfter = wire.DateOf(d.UnavailableAfter)
+		u.UnavailableAfter = schema.DateOf(d.UnavailableAfter)
 	}
 	switch {
 	case d.NoIndex:
@@ -339,7 +340,7 @@ func (r *batchRun) newCollection(out *outcome, p page, now time.Time) *collectio
 		batchRun: r, page: p, home: siteOf(p.item.baseURL), now: now, env: filter.Env{Now: now, Depth: int(p.url.Depth)},
 		row: p.newURLRow(now), met: map[string]bool{urlkey.NormalEscapes(p.url.URL): true}, origins: map[string]*origin{}, out: out,
 	}
-	wire.Apply(&c.row, wire.URLColumns, p.settings.FieldsInit.Patch(&p.site.Site, &p.item.url), wire.DateOf(now))
+	schema.Apply(&c.row, wire.URLColumns, p.settings.FieldsInit.Patch(&p.site.Site, &p.item.url), schema.DateOf(now))
 	c.limit = p.url.MaxURLsFromPage
 	if c.limit <= 0 {
 		c.limit = p.site.MaxURLsFromPage
@@ -558,7 +559,7 @@ func (r *batchRun) linkRules(it *item, origin string) *robots.Rules {
 // site, depth and priority of the page (docs/spec/crawling.md 5.12, 7.1 #14).
 func (p page) newURLRow(now time.Time) wire.URL {
 	u := wire.NewURL(p.SiteID, "")
-	date := wire.DateOf(now)
+	date := schema.DateOf(now)
 	u.Type, u.RequestDelay, u.HTTPTimeout = p.site.URLType, p.site.RequestDelay, p.site.HTTPTimeout
 	u.ProcessingDelay, u.MaxURLsFromPage = p.site.ProcessingDelay, p.site.MaxURLsFromPage
 	u.ParentMd5, u.Depth, u.Priority = p.URLID, p.item.url.Depth+1, p.item.url.Priority

@@ -23,6 +23,7 @@ import (
 	"hce/dc/internal/web/tidy"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // page is an answer on its way from the fetch to the save stage.
@@ -46,7 +47,7 @@ func (r *batchRun) readOutcome(requests context.Context, p page) (out *outcome) 
 	defer func() {
 		if reason := recover(); reason != nil {
 			r.log.Error("panic while reading a page", "site", p.SiteID, "url", p.url.URL, "reason", reason, "stack", string(debug.Stack()))
-			out = p.item.failedOutcome(errormask.HTMLParse, 0, wire.DateOf(r.Now()))
+			out = p.item.failedOutcome(errormask.HTMLParse, 0, schema.DateOf(r.Now()))
 		}
 		if p.item.cutOff {
 			out = r.unreadOutcome(p.item, before)
@@ -96,7 +97,7 @@ func (r *batchRun) unreadOutcome(it *item, url wire.URL) *outcome {
 	r.chains.leaveChain(it.chainKey(), chainKey{it.SiteID, it.URLID})
 	it.url, it.found, it.extra = url, nil, nil
 	it.started, it.feed, it.empty = false, false, false
-	return it.uncrawledOutcome(0, wire.DateOf(r.Now()))
+	return it.uncrawledOutcome(0, schema.DateOf(r.Now()))
 }
 
 // dataFailed ends the batch with an error of the repository, and hands the item back.
@@ -128,7 +129,7 @@ func declaredType(h http.Header) string { return strings.Join(h.Values("Content-
 // refusedOutcome is the outcome of a response that is not accepted. It keeps headers and request, not
 // the body (docs/spec/steps.md 1 #15, #16).
 func (r *batchRun) refusedOutcome(p page, bits errormask.Mask) *outcome {
-	out := p.item.failedOutcome(bits, p.Code, wire.DateOf(r.Now()))
+	out := p.item.failedOutcome(bits, p.Code, schema.DateOf(r.Now()))
 	out.result.At = p.fileTime(r.Now())
 	out.result.Set["ContentType"], out.result.Set["HTTPMethod"] = p.url.ContentType, p.url.HTTPMethod
 	out.setDuration(p.url.CrawlingTime)
@@ -149,7 +150,7 @@ func (p page) fileTime(now time.Time) time.Time {
 // docs/spec/crawling.md 2.3 steps 24 to 40).
 func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *outcome {
 	now := r.Now()
-	date := wire.DateOf(now)
+	date := schema.DateOf(now)
 	u := &p.item.url
 	bodyMd5 := wire.Md5(p.Body)
 	out := &outcome{item: p.item, result: wire.Fetched{
@@ -172,8 +173,8 @@ func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *ou
 	if !p.item.isSitemap() && !r.passesContentFilters(ctx, p, text, lastModified) {
 		return r.refusedOutcome(p, errormask.FiltersBreak)
 	}
-	u.LastModified = wire.DateOf(lastModified)
-	u.PDate = wire.DateOf(content.PDate(p.settings.Dates, content.Sources{
+	u.LastModified = schema.DateOf(lastModified)
+	u.PDate = schema.DateOf(content.PDate(p.settings.Dates, content.Sources{
 		URL: u.URL, Feed: timeOf(p.feedDate()), Header: p.Header, Modified: lastModified,
 	}))
 	p.item.baseURL = p.FinalURL
@@ -211,7 +212,7 @@ func (r *batchRun) acceptedOutcome(ctx context.Context, p page, kind string) *ou
 		u.ContentDate = date
 	}
 	r.setChecksum(out, p)
-	out.result.Set = wire.Patch{
+	out.result.Set = schema.Patch{
 		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "HTTPMethod": u.HTTPMethod,
 		"ErrorMask": int64(u.ErrorMask), "ContentType": u.ContentType, "Charset": u.Charset,
 		"CrawlingTime": u.CrawlingTime, "TotalTime": u.TotalTime, "Size": u.Size, "RawContentMd5": u.RawContentMd5,
@@ -241,7 +242,7 @@ const smallPage = 256 << 10
 // maxETag is the size of the column.
 const maxETag = 128
 
-func timeOf(d wire.Date) time.Time {
+func timeOf(d schema.Date) time.Time {
 	t, _ := d.Time()
 	return t
 }
@@ -293,7 +294,7 @@ func (r *batchRun) passesContentFilters(ctx context.Context, p page, text []byte
 	if !filters.Has(filter.StageRaw) {
 		return true
 	}
-	changed := string(wire.DateOf(lastModified))
+	changed := string(schema.DateOf(lastModified))
 	env := filter.Env{Now: r.Now(), Depth: int(p.url.Depth), SQL: r.rowCondition(ctx, p, changed)}
 	return filters.AcceptSubject(filter.StageRaw, filter.RawContent, string(text), env) &&
 		filters.AcceptSubject(filter.StageRaw, filter.HeadersAll, string(headerText(p.Header, "")), env) &&
@@ -346,7 +347,7 @@ func (r *batchRun) addContent(out *outcome, p page, text []byte, kind string) {
 // feedDate returns the date of the feed entry that led to the page: PDate of a row that was never
 // crawled. Later PDate may be the time of a fetch instead. It is kept if it differs from the
 // dates that the crawler and the processor use by default without a date of the page.
-func (p page) feedDate() wire.Date {
+func (p page) feedDate() schema.Date {
 	row := &p.row
 	if row.Crawled == 0 || p.settings.Dates == pdate.Default && row.PDate != row.LastModified && row.PDate != row.TcDate && row.PDate != row.UDate {
 		return row.PDate

@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/crawl/headerrotation"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 func TestLinks(t *testing.T) {
@@ -140,7 +141,7 @@ func TestNewRow(t *testing.T) {
 	want := wire.NewURL("s", s.URL+"/a")
 	want.Type, want.RequestDelay, want.HTTPTimeout, want.ProcessingDelay, want.MaxURLsFromPage = wire.TypeNewSite, 1234, 2345, 345, 56
 	want.ParentMd5, want.Depth, want.Priority = parent.URLID, 5, 9
-	want.CDate, want.UDate, want.TcDate = wire.DateOf(now), wire.DateOf(now), wire.DateOf(now)
+	want.CDate, want.UDate, want.TcDate = schema.DateOf(now), schema.DateOf(now), schema.DateOf(now)
 	if fmt.Sprintf("%+v", row) != fmt.Sprintf("%+v", want) {
 		t.Errorf("row\n%+v\nwant\n%+v", row, want)
 	}

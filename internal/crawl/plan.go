@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // siteWork is a site as items of the batch see it, read and parsed once for the batch. Items with different siteObj
@@ -220,7 +221,7 @@ func (r *planner) refuseItems(ctx context.Context, site *siteWork, items []*item
 	if err := r.markCrawling(ctx, site.ID, items); err != nil {
 		return err
 	}
-	now := wire.DateOf(r.Now())
+	now := schema.DateOf(r.Now())
 	results := make([]wire.Fetched, 0, len(items))
 	for _, it := range items {
 		if !it.todo {

@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // TestLinkProperties: the links that properties and filters accept.
@@ -124,7 +125,7 @@ func TestNewRowProperties(t *testing.T) {
 		if strings.Contains(link.URL.URL, "/news/") {
 			want = 2
 		}
-		if len(link.Update) != want || want > 0 && (link.Update["Priority"] != int64(5) || link.Update["TcDate"] != wire.Expr("NOW()")) {
+		if len(link.Update) != want || want > 0 && (link.Update["Priority"] != int64(5) || link.Update["TcDate"] != schema.Expr("NOW()")) {
 			t.Errorf("update %d: %v", i, link.Update)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/crawl/robotscache"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 func TestRobots(t *testing.T) {
@@ -206,7 +207,7 @@ func TestDeclared(t *testing.T) {
 	for _, tt := range []struct {
 		path, canonical string
 		mask            int64
-		end             wire.Date
+		end             schema.Date
 		bits            errormask.Mask
 	}{
 		{"/html", "/dir/x", wire.RobotsNoIndex | wire.RobotsNoArchive, "2025-06-25 15:00:00", errormask.FiltersBreak},
@@ -349,7 +350,7 @@ func TestUnavailableRobots(t *testing.T) {
 				if row.Status != wire.StatusNew || row.State != wire.URLEnabled || row.ErrorMask != 0 || row.Crawled != 0 {
 					t.Errorf("%s: status %d, state %d, %s, crawled %d", row.URL, row.Status, row.State, bitNames(row.ErrorMask), row.Crawled)
 				}
-				if until != wire.DateOf(clock.Add(tt.pause)) {
+				if until != schema.DateOf(clock.Add(tt.pause)) {
 					t.Errorf("held until %s, want a pause of %v", until, tt.pause)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 const (
@@ -165,7 +166,7 @@ func (r *resultStore) keepFiles(ctx context.Context, id string, results []wire.F
 
 // addAttributes sets attributes in the URL of a real-time answer, because nothing is stored.
 // An empty value removes an attribute.
-func addAttributes(u *wire.URL, values map[string]string, now wire.Date) {
+func addAttributes(u *wire.URL, values map[string]string, now schema.Date) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		u.Attributes = slices.DeleteFunc(slices.Clone(u.Attributes), func(a wire.Attribute) bool { return a.Name == name })
 		if value := values[name]; value != "" {

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/web/feed"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 	"hce/dc/sitemap"
 )
@@ -130,7 +131,7 @@ func (r *batchRun) addSitemapRows(out *outcome, p page, urls []string, now time.
 		}
 		l := &out.result.Links[i]
 		l.URL.ContentType = sitemapType
-		update := wire.Patch{"ContentType": sitemapType}
+		update := schema.Patch{"ContentType": sitemapType}
 		maps.Copy(update, l.Update)
 		l.Update = update
 	}
@@ -180,7 +181,7 @@ func (r *batchRun) gatherSitemap(out *outcome, p page, now time.Time) {
 		}
 		u := &c.taken[before].URL
 		if !e.LastMod.IsZero() {
-			u.LastModified = wire.DateOf(e.LastMod)
+			u.LastModified = schema.DateOf(e.LastMod)
 		}
 		if e.Priority >= 0 {
 			u.Priority += int64(math.Round(e.Priority * 100))

@@ -6,6 +6,7 @@ import (
 	"hce/dc/internal/web/revalidate"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // ruleOf returns how an item is asked whether it has changed. The rule does not apply (it is zero) to
@@ -62,12 +63,12 @@ func (r *batchRun) fetchedAgain(p page, keep bool) *outcome {
 	u := &p.item.url
 	u.ContentType, u.TotalTime = p.row.ContentType, u.CrawlingTime
 	u.MRate, u.MRateCounter = revalidate.Rate(p.row.MRate, p.row.MRateCounter, false)
-	u.TcDate, u.Crawled = wire.DateOf(r.Now()), p.row.Crawled+1
+	u.TcDate, u.Crawled = schema.DateOf(r.Now()), p.row.Crawled+1
 	u.UDate = u.TcDate
 	if keep {
 		u.UDate = p.row.UDate // MarkCrawling set it to now
 	}
-	set := wire.Patch{
+	set := schema.Patch{
 		"Status": u.Status, "State": u.State, "HTTPCode": u.HTTPCode, "ErrorMask": int64(u.ErrorMask), "CrawlingTime": u.CrawlingTime,
 		"TotalTime": u.TotalTime, "MRate": u.MRate, "MRateCounter": u.MRateCounter, "TcDate": string(u.TcDate), "UDate": string(u.UDate),
 	}

@@ -19,8 +19,8 @@ import (
 	"hce/dc/internal/crawl/settings"
 	"hce/dc/internal/crawl/slots"
 	"hce/dc/internal/web/filter"
-	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // visit is one item at its host, and at the hosts that it is redirected to.
@@ -80,7 +80,7 @@ type notYet struct {
 }
 
 func (e notYet) Error() string {
-	return fmt.Sprintf("the next request to %s is possible at %s, which is later than the batch waits", e.host, wire.DateOf(e.at))
+	return fmt.Sprintf("the next request to %s is possible at %s, which is later than the batch waits", e.host, schema.DateOf(e.at))
 }
 
 // Is makes notYet a kind of budget.ErrNoTime.

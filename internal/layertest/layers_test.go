@@ -129,10 +129,10 @@ func TestURLsAreParsedOnce(t *testing.T) {
 var arrows = map[string][]string{
 	"wire/cluster":          {"wire", "wire/errormask", "wire/placement", "wire/urlkey"},
 	"wire/counting":         {"wire/errormask"},
-	"wire/merge":            {"wire", "wire/errormask"},
+	"wire/merge":            {"wire", "wire/errormask", "wire/schema"},
 	"wire/result":           {"wire/prop", "wire/zpack"},
 	"wire/property":         {"wire", "wire/prop", "wire/secret"},
-	"wire/realtimeresponse": {"wire", "wire/errormask", "wire/result"},
+	"wire/realtimeresponse": {"wire", "wire/errormask", "wire/result", "wire/schema"},
 
 	"web/xpath":     {"web/treesize"},
 	"web/loosexml":  {"web/charset"},

@@ -13,6 +13,7 @@ import (
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 )
 
@@ -53,24 +54,24 @@ type ExplainedSite struct {
 
 // ExplainedRow is the stored row of the URL.
 type ExplainedRow struct {
-	Status      int64     `json:"status"`
-	State       int64     `json:"state"`
-	Type        int64     `json:"type"`
-	HTTPCode    int64     `json:"httpCode"`
-	ContentType string    `json:"contentType"`
-	Charset     string    `json:"charset"`
-	Crawled     int64     `json:"crawled"`
-	Processed   int64     `json:"processed"`
-	BatchID     int64     `json:"batchId"`
-	ErrorNames  []string  `json:"errorNames"`
-	TagsCount   int64     `json:"tagsCount"`
-	Robots      []string  `json:"robots"` // what the page asks of robots: noindex, nofollow, noarchive
-	Until       wire.Date `json:"unavailableAfter"`
-	Canonical   string    `json:"canonical"` // URL that the page declares
-	PDate       wire.Date `json:"pDate"`
-	UDate       wire.Date `json:"uDate"`
-	TcDate      wire.Date `json:"tcDate"`          // its last change
-	Delay       int64     `json:"processingDelay"` // ms from TcDate until it is selected
+	Status      int64       `json:"status"`
+	State       int64       `json:"state"`
+	Type        int64       `json:"type"`
+	HTTPCode    int64       `json:"httpCode"`
+	ContentType string      `json:"contentType"`
+	Charset     string      `json:"charset"`
+	Crawled     int64       `json:"crawled"`
+	Processed   int64       `json:"processed"`
+	BatchID     int64       `json:"batchId"`
+	ErrorNames  []string    `json:"errorNames"`
+	TagsCount   int64       `json:"tagsCount"`
+	Robots      []string    `json:"robots"` // what the page asks of robots: noindex, nofollow, noarchive
+	Until       schema.Date `json:"unavailableAfter"`
+	Canonical   string      `json:"canonical"` // URL that the page declares
+	PDate       schema.Date `json:"pDate"`
+	UDate       schema.Date `json:"uDate"`
+	TcDate      schema.Date `json:"tcDate"`          // its last change
+	Delay       int64       `json:"processingDelay"` // ms from TcDate until it is selected
 }
 
 // ExplainedExtraction is the extraction of the raw content. It is not stored.
@@ -78,14 +79,14 @@ type ExplainedExtraction struct {
 	Bytes   int               `json:"bytes"`   // of the raw content
 	Sources []ExplainedSource `json:"sources"` // TEMPLATE_SOURCE
 	scraper.Explanation
-	ErrorNames []string  `json:"errorNames"` // error bits that the URL would get
-	TagsCount  int64     `json:"tagsCount"`
-	TagsMask   int64     `json:"tagsMask"`
-	Hash       string    `json:"contentURLMd5"`
-	PDate      wire.Date `json:"pDate"`   // of the row
-	Items      int       `json:"items"`   // further rows
-	Dropped    []string  `json:"dropped"` // media that filters and limits exclude
-	TotalMs    int64     `json:"totalMs"`
+	ErrorNames []string    `json:"errorNames"` // error bits that the URL would get
+	TagsCount  int64       `json:"tagsCount"`
+	TagsMask   int64       `json:"tagsMask"`
+	Hash       string      `json:"contentURLMd5"`
+	PDate      schema.Date `json:"pDate"`   // of the row
+	Items      int         `json:"items"`   // further rows
+	Dropped    []string    `json:"dropped"` // media that filters and limits exclude
+	TotalMs    int64       `json:"totalMs"`
 }
 
 // ExplainedSource is a source of TEMPLATE_SOURCE.
@@ -208,7 +209,7 @@ func (j *Job) explainItem(ctx context.Context, e *Explanation, it *item) error {
 		x.Fail(errormask.TemplateSource, faults...)
 	}
 	now := j.Now()
-	e.addExtraction(it, &x, wire.DateOf(now))
+	e.addExtraction(it, &x, schema.DateOf(now))
 	e.Extraction.Bytes, e.Extraction.TotalMs = len(p.Text), now.Sub(start).Milliseconds()
 	if e.Due {
 		e.Reasons = append(e.Reasons, "the row is Crawled and enabled, its processingDelay is over, its site active, and filters let it pass")
@@ -285,7 +286,7 @@ func (e *Explanation) judgeItem(it *item) (ends bool) {
 }
 
 // addExtraction adds what an extraction found.
-func (e *Explanation) addExtraction(it *item, x *scraper.Output, now wire.Date) {
+func (e *Explanation) addExtraction(it *item, x *scraper.Output, now schema.Date) {
 	found := &ExplainedExtraction{
 		ErrorNames: (x.Bits | it.settings.bits).Names(), TagsCount: x.Item.TagsCount, TagsMask: x.Item.TagsMask, Hash: x.Item.Hash,
 		PDate: x.Item.Published, Items: len(x.Items), Dropped: append([]string{}, x.Dropped...),

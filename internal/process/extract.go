@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
+	"hce/dc/internal/wire/schema"
 )
 
 // extractItem processes the raw content of an item and sets its row and result
@@ -30,19 +31,19 @@ func (j *Job) extractItem(ctx context.Context, it *item, watch watch, log *slog.
 		}
 		var err error
 		if x, err = j.extractContent(ctx, it, watch, log); err != nil {
-			it.handBack(wire.DateOf(j.Now()))
+			it.handBack(schema.DateOf(j.Now()))
 			return err
 		}
 	}
 	if len(it.parts) > 0 && x.Item.Content != nil {
 		var err error
 		if x, err = j.foldParts(ctx, it, x, watch, log); err != nil {
-			it.handBack(wire.DateOf(j.Now()))
+			it.handBack(schema.DateOf(j.Now()))
 			return err
 		}
 	}
 	now := j.Now()
-	date := wire.DateOf(now)
+	date := schema.DateOf(now)
 	spent := now.Sub(start).Milliseconds()
 	r := &it.row
 	if x.Refused {
@@ -57,7 +58,7 @@ func (j *Job) extractItem(ctx context.Context, it *item, watch watch, log *slog.
 	r.ProcessingTime, r.TotalTime = spent, r.TotalTime+spent
 	r.UDate, r.TcDate = date, date
 	r.Processed++
-	set := wire.Patch{
+	set := schema.Patch{
 		"Status": r.Status, "State": r.State, "ErrorMask": int64(r.ErrorMask),
 		"ProcessingTime": r.ProcessingTime, "TotalTime": r.TotalTime, "UDate": string(date), "TcDate": string(date),
 		"SettingsSum": r.SettingsSum &^ wire.SumUnprocessed,

@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // planItems loads the sites, marks rows Processing unless the batch has taken them, and refuses items that
@@ -121,7 +122,7 @@ func (j *Job) readSettings(site *wire.Site, items []*item, log *slog.Logger) {
 // those with a content type that the site does not process (docs/spec/steps.md 2 #4, #5,
 // #7).
 func (j *Job) refuseItems(ctx context.Context, batch *wire.Batch, site *wire.Site, items []*item, log *slog.Logger) error {
-	now := wire.DateOf(j.Now())
+	now := schema.DateOf(j.Now())
 	refuse := func(bits errormask.Mask) {
 		for _, it := range items {
 			it.refuseProcessing(bits, wire.URLEnabled, now)
@@ -153,7 +154,7 @@ func (j *Job) refuseItems(ctx context.Context, batch *wire.Batch, site *wire.Sit
 
 // judgeItem ends an item that its settings exclude from processing (docs/spec/processing.md 1.2
 // #5 to #13).
-func (j *Job) judgeItem(ctx context.Context, it *item, now wire.Date) error {
+func (j *Job) judgeItem(ctx context.Context, it *item, now schema.Date) error {
 	set, kind := it.settings, it.row.ContentType
 	env := filter.Env{Now: j.Now(), Depth: int(it.row.Depth)}
 	it.row.ErrorMask |= set.bits
@@ -250,11 +251,11 @@ func (it *item) passesFilters(env filter.Env) bool {
 
 // skipProcessing ends an item that needs no processing: it is Processed, and its stored content stays
 // (docs/spec/processing.md 1.2 #5, #6).
-func (it *item) skipProcessing(now wire.Date) {
+func (it *item) skipProcessing(now schema.Date) {
 	it.taken = false
 	it.row.Status, it.row.State = wire.StatusProcessed, wire.URLEnabled
 	it.row.UDate, it.row.TcDate = now, now
-	it.result = wire.Extracted{URLMd5: it.URLID, Set: wire.Patch{
+	it.result = wire.Extracted{URLMd5: it.URLID, Set: schema.Patch{
 		"Status": it.row.Status, "State": it.row.State, "ErrorMask": int64(it.row.ErrorMask), "UDate": string(now), "TcDate": string(now),
 		"SettingsSum": it.row.SettingsSum &^ wire.SumUnprocessed,
 	}}
@@ -263,7 +264,7 @@ func (it *item) skipProcessing(now wire.Date) {
 // refuseProcessing ends an item that may not be processed: Status is Crawled as before, with an
 // error bit. State Error excludes it from later selections (docs/spec/processing.md 6.1
 // #14).
-func (it *item) refuseProcessing(bits errormask.Mask, state int64, now wire.Date) {
+func (it *item) refuseProcessing(bits errormask.Mask, state int64, now schema.Date) {
 	for _, part := range it.parts {
 		part.handBack(now)
 	}
@@ -271,7 +272,7 @@ func (it *item) refuseProcessing(bits errormask.Mask, state int64, now wire.Date
 	it.row.ErrorMask |= bits
 	it.row.Status, it.row.State = wire.StatusCrawled, state
 	it.row.UDate, it.row.TcDate = now, now
-	it.result = wire.Extracted{URLMd5: it.URLID, Set: wire.Patch{
+	it.result = wire.Extracted{URLMd5: it.URLID, Set: schema.Patch{
 		"Status": int64(wire.StatusCrawled), "State": state, "ErrorMask": int64(it.row.ErrorMask),
 		"UDate": string(now), "TcDate": string(now),
 	}}
@@ -281,12 +282,12 @@ func (it *item) refuseProcessing(bits errormask.Mask, state int64, now wire.Date
 }
 
 // handBack ends an item that was not started in time (docs/spec/processing.md 1.1).
-func (it *item) handBack(now wire.Date) {
+func (it *item) handBack(now schema.Date) {
 	for _, part := range it.parts {
 		part.handBack(now)
 	}
 	it.taken, it.late = false, true
 	it.row.Status = wire.StatusCrawled
 	it.row.ErrorMask |= errormask.MaxExecutionTime
-	it.result = wire.Extracted{URLMd5: it.URLID, Set: wire.Patch{"Status": int64(wire.StatusCrawled), "TcDate": string(now)}}
+	it.result = wire.Extracted{URLMd5: it.URLID, Set: schema.Patch{"Status": int64(wire.StatusCrawled), "TcDate": string(now)}}
 }

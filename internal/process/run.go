@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/counting"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // run is the work on one batch. A feeder selects and plans items, workers extract them, a
@@ -183,7 +184,7 @@ func (r *run) extractItems(ctx context.Context) {
 		switch {
 		case !it.taken:
 		case r.mustStop(ctx):
-			it.handBack(wire.DateOf(r.Now()))
+			it.handBack(schema.DateOf(r.Now()))
 		default:
 			err := r.extractItem(r.storing, it, watch{
 				over: func() bool { return r.mustStop(ctx) },

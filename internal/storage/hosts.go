@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/cluster"
+	"hce/dc/internal/wire/schema"
 )
 
 const (
@@ -256,7 +257,7 @@ func (repo *Repository) renewDamaged(ctx context.Context, row *wire.URL, version
 	if raw == wholeRaw {
 		status = wire.StatusCrawled
 	}
-	wire.Apply(row, wire.URLColumns, dueAgain(status), "")
+	schema.Apply(row, wire.URLColumns, dueAgain(status), "")
 	return true, nil
 }
 

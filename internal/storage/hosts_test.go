@@ -21,6 +21,7 @@ import (
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 )
 
@@ -98,23 +99,23 @@ func (w movesWorld) fill() {
 	w.with(func(repo *Repository) {
 		for i, site := range movesSites {
 			_, err := repo.SiteNew(w.Context(), wire.SiteNewRequest{ID: site, MoveURLs: true,
-				Site: wire.Patch{"Id": site, "Description": "site " + site, "Priority": int64(i), "MaxURLs": int64(1000)},
+				Site: schema.Patch{"Id": site, "Description": "site " + site, "Priority": int64(i), "MaxURLs": int64(1000)},
 				SiteLists: wire.SiteLists{
-					Filters:    []wire.Patch{{"Pattern": "a", "Subject": "s", "Stage": int64(1)}, {"Pattern": "b", "Subject": "t"}},
-					Properties: []wire.Patch{{"Name": "STATS_LOG_ENABLED", "Value": "1"}, {"Name": "x", "Value": "y", "URLMd5": urlkey.Of(movesURL(1, 1))}},
-					URLs:       []wire.Patch{rootOf(movesURL(i, 0)), rootOf(movesURL(i+4, 0))},
+					Filters:    []schema.Patch{{"Pattern": "a", "Subject": "s", "Stage": int64(1)}, {"Pattern": "b", "Subject": "t"}},
+					Properties: []schema.Patch{{"Name": "STATS_LOG_ENABLED", "Value": "1"}, {"Name": "x", "Value": "y", "URLMd5": urlkey.Of(movesURL(1, 1))}},
+					URLs:       []schema.Patch{rootOf(movesURL(i, 0)), rootOf(movesURL(i+4, 0))},
 				}})
 			w.must(err)
 			_, err = repo.AttributeSet(w.Context(), []wire.AttributeRequest{{SiteID: site, Name: textOf("of"), Value: textOf(site)}})
 			w.must(err)
 			w.fillSite(repo, site)
 		}
-		_, err := repo.ProxyNew(w.Context(), []wire.ProxyRequest{{SiteID: "s1", Host: "proxy.test:1", Row: wire.Patch{"Priority": int64(3)}}})
+		_, err := repo.ProxyNew(w.Context(), []wire.ProxyRequest{{SiteID: "s1", Host: "proxy.test:1", Row: schema.Patch{"Priority": int64(3)}}})
 		w.must(err)
 	})
 }
 
-func rootOf(url string) wire.Patch { return wire.Patch{"URL": url, "URLMd5": urlkey.Of(url)} }
+func rootOf(url string) schema.Patch { return schema.Patch{"URL": url, "URLMd5": urlkey.Of(url)} }
 
 func textOf(s string) *string { return &s }
 
@@ -126,17 +127,17 @@ func (w movesWorld) fillSite(repo *Repository, site string) {
 		for page := 1; page < movesPages; page++ {
 			url := movesURL(host, page)
 			n := int64(len(list))
-			row := wire.Patch{"Site_Id": site, "URL": url, "URLMd5": urlkey.Of(url), "ParentMd5": urlkey.Of(movesURL(0, 0)), "Freq": n,
-				"CDate": time.Date(2026, 1, 1, 0, 0, int(n), 0, time.UTC).Format(wire.DateLayout), "UDate": "2026-01-02 03:04:05", "Depth": n % 3}
+			row := schema.Patch{"Site_Id": site, "URL": url, "URLMd5": urlkey.Of(url), "ParentMd5": urlkey.Of(movesURL(0, 0)), "Freq": n,
+				"CDate": time.Date(2026, 1, 1, 0, 0, int(n), 0, time.UTC).Format(schema.DateLayout), "UDate": "2026-01-02 03:04:05", "Depth": n % 3}
 			text := []byte(strings.Repeat(site+url+" ", 20))
 			switch page % 8 {
 			case 1: // crawled, two versions
-				maps.Copy(row, wire.Patch{"Status": int64(4), "Crawled": int64(2), "Size": n + 1, "CrawlingTime": int64(7), "ContentType": "text/html", "HTTPCode": int64(200)})
+				maps.Copy(row, schema.Patch{"Status": int64(4), "Crawled": int64(2), "Size": n + 1, "CrawlingTime": int64(7), "ContentType": "text/html", "HTTPCode": int64(200)})
 			case 2: // processed
-				maps.Copy(row, wire.Patch{"Status": int64(7), "Crawled": int64(1), "Processed": int64(1), "TagsCount": int64(3), "Size": n, "LastModified": "2026-01-01 00:00:00", "PDate": "2026-01-03 01:00:00"})
+				maps.Copy(row, schema.Patch{"Status": int64(7), "Crawled": int64(1), "Processed": int64(1), "TagsCount": int64(3), "Size": n, "LastModified": "2026-01-01 00:00:00", "PDate": "2026-01-03 01:00:00"})
 				entries = append(entries, wire.Entry{ID: urlkey.Of(url), Data: append([]byte("processed "), text...), CDate: movesNow.Add(-time.Hour)})
 			case 3: // failed
-				maps.Copy(row, wire.Patch{"Status": int64(4), "State": int64(2), "Crawled": int64(1), "ErrorMask": int64(1) << (n % 40), "HTTPTimeout": 1.5})
+				maps.Copy(row, schema.Patch{"Status": int64(4), "State": int64(2), "Crawled": int64(1), "ErrorMask": int64(1) << (n % 40), "HTTPTimeout": 1.5})
 			case 4:
 				row["ClassifierMask"] = int64(1) << 60
 			}

@@ -18,6 +18,7 @@ import (
 	"hce/dc/internal/storage/sqldb/dbtest"
 	"hce/dc/internal/storage/sqlstore"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 	sqltext "hce/dc/sql"
 )
@@ -139,10 +140,10 @@ func (w keysWorld) bring() {
 	w.Helper()
 	repo, closeAll := w.open()
 	site := w.site()
-	_, err := repo.SiteNew(w.Context(), wire.SiteNewRequest{ID: site, Site: wire.Patch{"Id": site}, SiteLists: wire.SiteLists{
-		Properties: []wire.Patch{{"Name": "P", "Value": "v", "URLMd5": wire.Md5(keysHost + "/%7Ewins")}}}})
+	_, err := repo.SiteNew(w.Context(), wire.SiteNewRequest{ID: site, Site: schema.Patch{"Id": site}, SiteLists: wire.SiteLists{
+		Properties: []schema.Patch{{"Name": "P", "Value": "v", "URLMd5": wire.Md5(keysHost + "/%7Ewins")}}}})
 	w.must(err)
-	var rows, roots, attributes, freqs, log []wire.Patch
+	var rows, roots, attributes, freqs, log []schema.Patch
 	for _, r := range oldRows {
 		text := keysHost + r.url
 		row := r.patch(site, text)
@@ -151,20 +152,20 @@ func (w keysWorld) bring() {
 			roots = append(roots, maps.Clone(row))
 		}
 		for name, value := range r.attributes {
-			attributes = append(attributes, wire.Patch{"URLMd5": wire.Md5(text), "Name": name, "Value": value})
+			attributes = append(attributes, schema.Patch{"URLMd5": wire.Md5(text), "Name": name, "Value": value})
 		}
-		freqs = append(freqs, wire.Patch{"URLMd5": wire.Md5(text), "FIns": int64(1), "FNew": int64(2), "FCrawled": r.freq, "FDel": int64(0), "FUpd": int64(0),
+		freqs = append(freqs, schema.Patch{"URLMd5": wire.Md5(text), "FIns": int64(1), "FNew": int64(2), "FCrawled": r.freq, "FDel": int64(0), "FUpd": int64(0),
 			"FProcessed": int64(0), "FAged": int64(0), "FDeleted": int64(0), "FPurged": int64(0)})
-		log = append(log, wire.Patch{"URLMd5": wire.Md5(text), "OpCode": int64(20), "Object": r.url})
+		log = append(log, schema.Patch{"URLMd5": wire.Md5(text), "OpCode": int64(20), "Object": r.url})
 	}
 	for i := range roots {
 		roots[i]["User_Id"] = int64(1)
 	}
-	deleted := []wire.Patch{
+	deleted := []schema.Patch{
 		oldRow{url: keysDeleted, parent: "/", crawled: true}.patch(site, keysHost+keysDeleted),
 		oldRow{url: keysDeletedAgain, parent: "/", crawled: true}.patch(site, keysHost+keysDeletedAgain),
 	}
-	for part, list := range map[string][]wire.Patch{sqlstore.PartURLs: rows, sqlstore.PartRoots: roots, sqlstore.PartAttributes: attributes,
+	for part, list := range map[string][]schema.Patch{sqlstore.PartURLs: rows, sqlstore.PartRoots: roots, sqlstore.PartAttributes: attributes,
 		sqlstore.PartFreqs: freqs, sqlstore.PartLog: log, sqlstore.PartDeleted: deleted} {
 		n, err := repo.ImportRows(w.Context(), site, part, list, wire.Bookmark{})
 		w.must(err)
@@ -191,20 +192,20 @@ func (w keysWorld) bring() {
 
 func (w keysWorld) site() string { return "s1" }
 
-func (r oldRow) patch(site, text string) wire.Patch {
-	p := wire.Patch{}
+func (r oldRow) patch(site, text string) schema.Patch {
+	p := schema.Patch{}
 	for _, c := range wire.URLColumns {
 		switch c.Kind {
-		case wire.KindInt:
+		case schema.KindInt:
 			p[c.Name] = int64(0)
-		case wire.KindFloat:
+		case schema.KindFloat:
 			p[c.Name] = float64(0)
-		case wire.KindText:
+		case schema.KindText:
 			p[c.Name] = ""
 		}
 	}
-	maps.Copy(p, wire.Patch{"Site_Id": site, "URL": text, "URLMd5": wire.Md5(text), "Status": int64(wire.StatusNew), "Freq": r.freq, "Depth": r.depth,
-		"UDate": string(wire.DateOf(keysAt(r.hour))), "ContentType": "text/html"})
+	maps.Copy(p, schema.Patch{"Site_Id": site, "URL": text, "URLMd5": wire.Md5(text), "Status": int64(wire.StatusNew), "Freq": r.freq, "Depth": r.depth,
+		"UDate": string(schema.DateOf(keysAt(r.hour))), "ContentType": "text/html"})
 	if r.parent != "" {
 		p["ParentMd5"] = wire.Md5(keysHost + r.parent)
 	}
@@ -454,7 +455,7 @@ func TestImportedKeys(t *testing.T) {
 	w.must(err)
 	defer closeAll()
 	old, key := wire.Md5(keysHost+"/%7Ewins"), urlkey.Of(keysHost+"/~wins")
-	_, err = repo.ImportRows(t.Context(), w.site(), sqlstore.PartAttributes, []wire.Patch{{"URLMd5": old, "Name": "late", "Value": "x"}}, wire.Bookmark{})
+	_, err = repo.ImportRows(t.Context(), w.site(), sqlstore.PartAttributes, []schema.Patch{{"URLMd5": old, "Name": "late", "Value": "x"}}, wire.Bookmark{})
 	w.must(err)
 	list, err := repo.Attributes(t.Context(), w.site(), key, []string{"late"})
 	if err != nil || len(list) != 1 {

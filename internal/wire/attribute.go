@@ -3,16 +3,18 @@ package wire
 import (
 	"cmp"
 	"encoding/json"
+
+	"hce/dc/internal/wire/schema"
 )
 
 // Attribute is a named value of a URL, or of a site if URLMd5 is "" (docs/spec/objects.md
 // 2.13, docs/spec/storage.md 1.8). Names are unique for each URL.
 type Attribute struct {
-	SiteID string `json:"siteId"`
-	Name   string `json:"name"`
-	URLMd5 string `json:"urlMd5"`
-	Value  string `json:"value"`
-	CDate  Date   `json:"cDate"`
+	SiteID string      `json:"siteId"`
+	Name   string      `json:"name"`
+	URLMd5 string      `json:"urlMd5"`
+	Value  string      `json:"value"`
+	CDate  schema.Date `json:"cDate"`
 }
 
 // MarshalJSON writes the date with a T between day and time (docs/spec/objects.md 4.3).
@@ -43,7 +45,7 @@ func ReadAttributes(name string, raw json.RawMessage, n *Notes) ([]AttributeRequ
 		o.acceptUnused("cDate")
 		if r.Name == nil || *r.Name == "" {
 			o.refuseField("name", "is missing")
-		} else if reason := AttributeName.textReason(*r.Name); reason != "" {
+		} else if reason := schema.AttributeName.TextReason(*r.Name); reason != "" {
 			o.refuseField("name", reason)
 		}
 		return r

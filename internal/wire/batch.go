@@ -9,6 +9,7 @@ import (
 
 	"hce/dc/internal/wire/counting"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 )
 
@@ -45,7 +46,7 @@ type BatchItem struct {
 	SiteID     string
 	URLID      string
 	URL        URL
-	Given      Patch // the columns that urlObj sets
+	Given      schema.Patch // the columns that urlObj sets
 	Properties map[string]string
 	Site       *SiteOverlay // nil: the stored site is not changed
 	Depth      int64
@@ -60,9 +61,9 @@ type BatchItem struct {
 // SiteOverlay is the siteObj of a batch item. Row replaces columns of the stored site;
 // Filters and Properties are added to its lists (docs/spec/crawling.md 1.3).
 type SiteOverlay struct {
-	Row        Patch
-	Filters    []Patch
-	Properties []Patch
+	Row        schema.Patch
+	Filters    []schema.Patch
+	Properties []schema.Patch
 	// Source is the JSON of the object. The tasks of a real-time batch pass it on, because
 	// its site may not be stored.
 	Source json.RawMessage `json:"-"`
@@ -83,7 +84,7 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 			Retry:             o.readBool("retry", false),
 			RemoveUnprocessed: o.readBool("removeUnprocessedItems", false),
 			Folder:            o.readText("contentFolder"),
-			Spent:             o.readBoundedInt("spentTime", 0, Bounds{Max: math.MaxInt32}),
+			Spent:             o.readBoundedInt("spentTime", 0, schema.Bounds{Max: math.MaxInt32}),
 		}
 		if b.Folder != "" && !FolderName(b.Folder) {
 			o.refuseField("contentFolder", "is not the name of a folder")
@@ -91,7 +92,7 @@ func ReadBatch(raw json.RawMessage, n *Notes) (Batch, error) {
 		o.acceptUnused("errorNames", "refilled", "tally")
 		if o.hasField("refill") {
 			b.Refill = readObject(o.reading, "Batch.refill", o.fields["refill"], func(o *object) []URLFetchRequest { return readRefill(o, &b) })
-			b.RefillTime = o.readBoundedInt("refillTime", 0, Bounds{Max: math.MaxInt32})
+			b.RefillTime = o.readBoundedInt("refillTime", 0, schema.Bounds{Max: math.MaxInt32})
 		}
 		seen := map[[2]string]bool{}
 		for i, raw := range o.readList("items") {
@@ -133,8 +134,8 @@ func FolderName(name string) bool { return namePattern.MatchString(name) }
 // batchID reads the id, an unsigned number of 32 bits. Older clients write it as a signed
 // number.
 func batchID(o *object) int64 {
-	b := boundsOf("u32")
-	n := o.readBoundedInt("id", 0, Bounds{Min: math.MinInt32, Max: b.Max})
+	b := schema.BoundsOf("u32")
+	n := o.readBoundedInt("id", 0, schema.Bounds{Min: math.MinInt32, Max: b.Max})
 	if n < 0 {
 		n += b.Max + 1
 	}
@@ -158,7 +159,7 @@ func readBatchItem(o *object) BatchItem {
 	item.URL.Attributes = attributesOf(u)
 	u.acceptUnused("siteId", "siteSelect", "urlUpdate", "errorNames", "host", "chainId")
 	u.noteUnused()
-	Apply(&item.URL, URLColumns, item.Given, "")
+	schema.Apply(&item.URL, URLColumns, item.Given, "")
 	if item.URLID = cmp.Or(item.URLID, item.Given.Text("URLMd5")); text != "" {
 		item.URLID = urlkey.Choose(item.URLID, text)
 	} else if !HasData(item.URL.URLPut) {
@@ -200,7 +201,7 @@ func readOverlay(o *object, siteID string) SiteOverlay {
 	delete(s.Row, "Id")
 	o.acceptUnused("moveURLs", "urls")
 	o.acceptUnused(siteExtras...)
-	s.Filters = listOf(o, "filters", func(o *object) Patch { return readFilter(o, siteID) })
+	s.Filters = listOf(o, "filters", func(o *object) schema.Patch { return readFilter(o, siteID) })
 	s.Properties = readProperties(o, siteID, true)
 	return s
 }
@@ -220,10 +221,10 @@ func (o *SiteOverlay) Apply(site *Site) {
 	if o == nil {
 		return
 	}
-	Apply(site, SiteColumns, o.Row, "")
+	schema.Apply(site, SiteColumns, o.Row, "")
 	site.Filters, site.Properties = slices.Clip(site.Filters), slices.Clip(site.Properties)
-	site.Filters = append(site.Filters, rowsOf[SiteFilter](FilterColumns, o.Filters)...)
-	site.Properties = append(site.Properties, rowsOf[SiteProperty](PropertyColumns, o.Properties)...)
+	site.Filters = append(site.Filters, schema.RowsOf[SiteFilter](FilterColumns, o.Filters)...)
+	site.Properties = append(site.Properties, schema.RowsOf[SiteProperty](PropertyColumns, o.Properties)...)
 }
 
 // Key returns the same text for overlays with the same effect.

@@ -1,6 +1,10 @@
 package wire
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"hce/dc/internal/wire/schema"
+)
 
 // Criterion selects rows of a table. Its parts are unchecked SQL of a client in the MySQL
 // dialect (docs/spec/objects.md 0, docs/spec/storage.md 5). An empty part is absent.
@@ -63,10 +67,10 @@ func readQueries(o *object) map[string]string {
 	queries := make(map[string]string, len(raw))
 	for name, query := range raw {
 		if len(query) == 0 || query[0] != '"' {
-			ok = ok && isNull(query)
+			ok = ok && schema.IsNull(query)
 			continue
 		}
-		text, good := readText(query)
+		text, good := schema.ReadText(query)
 		queries[name], ok = text, ok && good
 	}
 	if !ok {
@@ -84,9 +88,9 @@ func readLimit(o *object, raw json.RawMessage) string {
 		return o.readText("LIMIT")
 	}
 	var pair []json.RawMessage
-	if json.Unmarshal(raw, &pair) == nil && len(pair) == 2 && !isNull(pair[0]) && !isNull(pair[1]) {
-		offset, ok1 := readText(pair[0])
-		count, ok2 := readText(pair[1])
+	if json.Unmarshal(raw, &pair) == nil && len(pair) == 2 && !schema.IsNull(pair[0]) && !schema.IsNull(pair[1]) {
+		offset, ok1 := schema.ReadText(pair[0])
+		count, ok2 := schema.ReadText(pair[1])
 		if ok1 && ok2 {
 			return offset + ", " + count
 		}

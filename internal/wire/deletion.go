@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 )
 
@@ -54,7 +55,7 @@ func (o *object) urlOrKey() (text *string, kind int64, md5 string) {
 	case kind == ByURL:
 		md5 = urlkey.Of(*text)
 	default:
-		md5 = lowerMd5(*text)
+		md5 = schema.LowerMD5(*text)
 	}
 	return text, kind, md5
 }
@@ -92,7 +93,7 @@ func ReadURLCleanup(raw json.RawMessage, n *Notes) ([]URLCleanupRequest, error) 
 	return readList("URLCleanup", raw, n, func(o *object) URLCleanupRequest {
 		r := URLCleanupRequest{
 			Criterion: o.readCriterion("criterions", Criterion{}), DelayedType: o.readInt("delayedType", Immediate), SiteID: o.siteID(),
-			State: o.readBoundedInt("state", URLEnabled, boundsOf("u8")), Status: o.readBoundedInt("status", StatusNew, boundsOf("u8")),
+			State: o.readBoundedInt("state", URLEnabled, schema.BoundsOf("u8")), Status: o.readBoundedInt("status", StatusNew, schema.BoundsOf("u8")),
 		}
 		r.URL, r.URLType, r.URLMd5 = o.urlOrKey()
 		return r
@@ -132,8 +133,8 @@ func ReadURLPurge(raw json.RawMessage, n *Notes) ([]URLPurgeRequest, error) {
 			var pair []json.RawMessage
 			var ok1, ok2 bool
 			if json.Unmarshal(o.readRaw("siteLimits"), &pair) == nil && len(pair) == 2 {
-				r.Offset, ok1 = ReadInt(pair[0])
-				r.Count, ok2 = ReadInt(pair[1])
+				r.Offset, ok1 = schema.ReadInt(pair[0])
+				r.Count, ok2 = schema.ReadInt(pair[1])
 			}
 			if r.Limits = ok1 && ok2; !r.Limits {
 				o.refuseField("siteLimits", "is not [offset, count]")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hce/dc/internal/wire/prop"
+	"hce/dc/internal/wire/schema"
 )
 
 // The properties that ReadFieldExpressions reads.
@@ -104,7 +105,7 @@ func readObjectExpressions(o prop.Member) (all []FieldExpression, errs []error) 
 		return nil, []error{fmt.Errorf("at %q: %w", object, err)}
 	}
 	for _, field := range fields {
-		named, ok := ColumnNamed(columns, field.Name)
+		named, ok := schema.FindColumn(columns, field.Name)
 		column := named.Name
 		if !ok {
 			errs = append(errs, fmt.Errorf("has %q at %q, which is not a column", clipText([]byte(field.Name)), object))
@@ -127,21 +128,11 @@ func readObjectExpressions(o prop.Member) (all []FieldExpression, errs []error) 
 	return all, errs
 }
 
-// ColumnNamed finds a column by its name in SQL or in JSON, in any letter case.
-func ColumnNamed(columns []Column, name string) (Column, bool) {
-	for _, c := range columns {
-		if strings.EqualFold(c.Name, name) || strings.EqualFold(c.JSON, name) {
-			return c, true
-		}
-	}
-	return Column{}, false
-}
-
 // FieldMacros replaces %FIELD%, with or without quotes around it, by the value of the row as
 // an SQL literal in the MySQL dialect. FIELD is the name in JSON, in upper case. row points to the
 // struct of the columns.
-func FieldMacros(row any, columns []Column) *strings.Replacer {
-	values := PatchOf(row, columns)
+func FieldMacros(row any, columns []schema.Column) *strings.Replacer {
+	values := schema.PatchOf(row, columns)
 	var quoted, bare []string
 	for _, c := range columns {
 		literal := "NULL"

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hce/dc/internal/wire/schema"
 )
 
 // readers read and check the request of each operation. The first byte of an input of
@@ -164,8 +166,8 @@ func FuzzEvent(f *testing.F) {
 }
 
 func sameJSON(a, b json.RawMessage) bool {
-	if isNull(a) || isNull(b) {
-		return isNull(a) && isNull(b)
+	if schema.IsNull(a) || schema.IsNull(b) {
+		return schema.IsNull(a) && schema.IsNull(b)
 	}
 	var x, y any
 	return bytes.Equal(a, b) || json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 func TestHops(t *testing.T) {
@@ -22,7 +23,7 @@ func TestHops(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u := URL{Redirects: RedirectsOf(c.in)}
-			column, _ := ColumnNamed(URLColumns, "Redirects")
+			column, _ := schema.FindColumn(URLColumns, "Redirects")
 			if got := u.Hops(); !reflect.DeepEqual(got, c.want) || column.Fit(u.Redirects) != u.Redirects {
 				t.Errorf("%d hops, %d bytes", len(got), len(u.Redirects))
 			}

@@ -6,6 +6,8 @@ import (
 	"iter"
 	"maps"
 	"slices"
+
+	"hce/dc/internal/wire/schema"
 )
 
 // reading is the reading of one request. It keeps the first error; after an error, reads
@@ -64,7 +66,7 @@ func readList[T any](name string, raw json.RawMessage, n *Notes, read func(o *ob
 func readNullable[T any](name string, raw json.RawMessage, n *Notes, null T, read func(o *object) T) ([]T, error) {
 	r, list := &reading{notes: n}, []T{}
 	for name, raw := range r.eachElement(name, raw) {
-		if isNull(raw) {
+		if schema.IsNull(raw) {
 			list = append(list, null)
 			continue
 		}
@@ -135,16 +137,16 @@ func (o *object) isObject(field string) bool { return o.hasField(field) && o.fie
 // hasField reports whether field is present and not null, and marks it as used.
 func (o *object) hasField(field string) bool {
 	o.used[field] = true
-	return o.err == nil && !isNull(o.fields[field])
+	return o.err == nil && !schema.IsNull(o.fields[field])
 }
 
 func (o *object) readInt(field string, def int64) int64 {
 	if !o.hasField(field) {
 		return def
 	}
-	n, ok := ReadInt(o.fields[field])
+	n, ok := schema.ReadInt(o.fields[field])
 	if !ok {
-		o.refuseField(field, kindReason[KindInt])
+		o.refuseField(field, schema.KindInt.RefusalReason(o.fields[field]))
 	}
 	return n
 }
@@ -161,15 +163,15 @@ func (o *object) readText(field string) string {
 	if !o.hasField(field) {
 		return ""
 	}
-	s, ok := readText(o.fields[field])
+	s, ok := schema.ReadText(o.fields[field])
 	if !ok {
-		o.refuseField(field, KindText.refusalReason(o.fields[field]))
+		o.refuseField(field, schema.KindText.RefusalReason(o.fields[field]))
 	}
 	return s
 }
 
 // readMD5 is text for the key of a URL, with lower-case digits.
-func (o *object) readMD5(field string) string { return lowerMd5(o.readText(field)) }
+func (o *object) readMD5(field string) string { return schema.LowerMD5(o.readText(field)) }
 
 // textOrNil returns nil for an absent or null text.
 func (o *object) textOrNil(field string) *string {
@@ -184,7 +186,7 @@ func (o *object) textOrNil(field string) *string {
 func (o *object) md5OrNil(field string) *string {
 	text := o.textOrNil(field)
 	if text != nil {
-		*text = lowerMd5(*text)
+		*text = schema.LowerMD5(*text)
 	}
 	return text
 }
@@ -226,8 +228,8 @@ func (o *object) readTexts(field string, def []string) []string {
 	}
 	texts := []string{}
 	for _, raw := range o.readList(field) {
-		s, ok := readText(raw)
-		if !ok || isNull(raw) {
+		s, ok := schema.ReadText(raw)
+		if !ok || schema.IsNull(raw) {
 			o.refuseField(field, "is not a list of texts")
 			return nil
 		}
@@ -237,13 +239,13 @@ func (o *object) readTexts(field string, def []string) []string {
 }
 
 // readColumns reads the fields that are columns of table.
-func (o *object) readColumns(table []Column) Patch {
-	p := Patch{}
+func (o *object) readColumns(table []schema.Column) schema.Patch {
+	p := schema.Patch{}
 	for _, c := range table {
 		if !o.hasField(c.JSON) {
 			continue
 		}
-		value, set, reason := c.readValue(o.fields[c.JSON], o.loose && c.Name != "URL") // a changed URL is another page
+		value, set, reason := c.ReadValue(o.fields[c.JSON], o.loose && c.Name != "URL") // a changed URL is another page
 		if reason != "" {
 			o.refuseField(c.JSON, reason)
 		} else if set {
@@ -255,23 +257,23 @@ func (o *object) readColumns(table []Column) Patch {
 
 // tagNumbers turns the texts of number columns that are no number into {"str": text}. Clients of the
 // original write the name of a column there, which means the value that it has.
-func (o *object) tagNumbers(table []Column) {
+func (o *object) tagNumbers(table []schema.Column) {
 	for _, c := range table {
 		raw := o.fields[c.JSON]
-		if len(raw) == 0 || raw[0] != '"' || c.Kind != KindInt && c.Kind != KindFloat {
+		if len(raw) == 0 || raw[0] != '"' || c.Kind != schema.KindInt && c.Kind != schema.KindFloat {
 			continue
 		}
-		if _, ok := c.readNumber(raw); !ok {
+		if _, ok := c.ReadNumber(raw); !ok {
 			o.fields[c.JSON] = slices.Concat([]byte(`{"str":`), raw, []byte("}"))
 		}
 	}
 }
 
 // readBoundedInt is int with a range.
-func (o *object) readBoundedInt(field string, def int64, b Bounds) int64 {
+func (o *object) readBoundedInt(field string, def int64, b schema.Bounds) int64 {
 	n := o.readInt(field, def)
 	if n < b.Min || n > b.Max {
-		o.refuseField(field, b.rangeReason())
+		o.refuseField(field, b.RangeReason())
 	}
 	return n
 }

@@ -4,38 +4,40 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"hce/dc/internal/wire/schema"
 )
 
 // Proxy is a row of sites_proxy (docs/spec/objects.md 2.12, docs/spec/storage.md 1.6). Domains and
 // Limits hold the text of a JSON value; "" is NULL in SQL and null in JSON.
 type Proxy struct {
-	ID          int64   `json:"id" col:"Id" fit:"u64"`
-	SiteID      string  `json:"siteId" col:"Site_Id" fit:"id"`
-	Host        string  `json:"host" col:"Host" fit:"128"` // host:port
-	Domains     string  `json:"domains" col:"Domains" fit:"8192"`
-	Priority    int64   `json:"priority" col:"Priority" fit:"u32"`
-	State       int64   `json:"state" col:"State" fit:"u32"` // 1: in use
-	CountryCode string  `json:"countryCode" col:"CountryCode" fit:"64"`
-	CountryName string  `json:"countryName" col:"CountryName" fit:"64"`
-	RegionCode  int64   `json:"regionCode" col:"RegionCode" fit:"u32"`
-	RegionName  string  `json:"regionName" col:"RegionName" fit:"64"`
-	CityName    string  `json:"cityName" col:"CityName" fit:"64"`
-	ZipCode     string  `json:"zipCode" col:"ZipCode" fit:"8"`
-	TimeZone    string  `json:"timeZone" col:"TimeZone" fit:"64"`
-	Latitude    float64 `json:"latitude" col:"Latitude"`
-	Longitude   float64 `json:"longitude" col:"Longitude"`
-	MetroCode   int64   `json:"metroCode" col:"MetroCode" fit:"u32"`
-	Faults      int64   `json:"faults" col:"Faults" fit:"u32"`
-	FaultsMax   int64   `json:"faultsMax" col:"FaultsMax" fit:"u32"` // 0: no limit
-	CategoryID  int64   `json:"categoryId" col:"Category_Id" fit:"u32"`
-	Limits      string  `json:"limits" col:"Limits" fit:"8192"`
-	Description string  `json:"description" col:"Description" fit:"16383"`
-	CDate       Date    `json:"cDate" col:"CDate"`
-	UDate       Date    `json:"uDate" col:"UDate"`
+	ID          int64       `json:"id" col:"Id" fit:"u64"`
+	SiteID      string      `json:"siteId" col:"Site_Id" fit:"id"`
+	Host        string      `json:"host" col:"Host" fit:"128"` // host:port
+	Domains     string      `json:"domains" col:"Domains" fit:"8192"`
+	Priority    int64       `json:"priority" col:"Priority" fit:"u32"`
+	State       int64       `json:"state" col:"State" fit:"u32"` // 1: in use
+	CountryCode string      `json:"countryCode" col:"CountryCode" fit:"64"`
+	CountryName string      `json:"countryName" col:"CountryName" fit:"64"`
+	RegionCode  int64       `json:"regionCode" col:"RegionCode" fit:"u32"`
+	RegionName  string      `json:"regionName" col:"RegionName" fit:"64"`
+	CityName    string      `json:"cityName" col:"CityName" fit:"64"`
+	ZipCode     string      `json:"zipCode" col:"ZipCode" fit:"8"`
+	TimeZone    string      `json:"timeZone" col:"TimeZone" fit:"64"`
+	Latitude    float64     `json:"latitude" col:"Latitude"`
+	Longitude   float64     `json:"longitude" col:"Longitude"`
+	MetroCode   int64       `json:"metroCode" col:"MetroCode" fit:"u32"`
+	Faults      int64       `json:"faults" col:"Faults" fit:"u32"`
+	FaultsMax   int64       `json:"faultsMax" col:"FaultsMax" fit:"u32"` // 0: no limit
+	CategoryID  int64       `json:"categoryId" col:"Category_Id" fit:"u32"`
+	Limits      string      `json:"limits" col:"Limits" fit:"8192"`
+	Description string      `json:"description" col:"Description" fit:"16383"`
+	CDate       schema.Date `json:"cDate" col:"CDate"`
+	UDate       schema.Date `json:"uDate" col:"UDate"`
 }
 
 // ProxyColumns are the columns of sites_proxy.
-var ProxyColumns = columnsOf(Proxy{})
+var ProxyColumns = schema.ColumnsOf(Proxy{})
 
 // AnySite as the site of a proxy means all sites. GeneralSite means the same there.
 const AnySite = "*"
@@ -62,11 +64,11 @@ func orNil(s string) *string {
 
 // isoDate is a Date of a proxy, an attribute or a row of SQL_CUSTOM, written with a T
 // between day and time (docs/spec/objects.md 4.3).
-type isoDate Date
+type isoDate schema.Date
 
 // MarshalJSON writes null for the empty date.
 func (d isoDate) MarshalJSON() ([]byte, error) {
-	return Date(ISO(string(d))).MarshalJSON()
+	return schema.Date(ISO(string(d))).MarshalJSON()
 }
 
 // ISO converts a stored date to YYYY-MM-DDThh:mm:ss. It returns other texts unchanged.
@@ -80,8 +82,8 @@ func ISO(date string) string {
 // ProxyRequest is one element of PROXY_NEW and PROXY_UPDATE (docs/spec/objects.md 2.12).
 type ProxyRequest struct {
 	SiteID, Host string
-	Row          Patch // the other columns that the request sets, without Id
-	Undated      bool  // uDate is absent; a change sets it to now
+	Row          schema.Patch // the other columns that the request sets, without Id
+	Undated      bool         // uDate is absent; a change sets it to now
 }
 
 // ReadProxies reads the list of PROXY_NEW or PROXY_UPDATE. Errors name an element
@@ -116,7 +118,7 @@ func (o *object) valueAsText(field string) {
 	}
 	var text bytes.Buffer
 	if json.Compact(&text, o.fields[field]) == nil {
-		o.fields[field] = quoteJSON(text.String())
+		o.fields[field] = schema.QuoteJSON(text.String())
 	}
 }
 

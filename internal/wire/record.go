@@ -2,6 +2,8 @@ package wire
 
 import (
 	"encoding/json"
+
+	"hce/dc/internal/wire/schema"
 )
 
 // URLVerifyRequest is one element of URL_VERIFY (docs/spec/objects.md 2.9, docs/spec/storage.md 4.17).
@@ -73,33 +75,33 @@ func (r URLRecordsRequest) Check(object string) error {
 
 // LogRow is a row of the journal of the URLs of a site (docs/spec/storage.md 1.8).
 type LogRow struct {
-	URLMd5 string `json:"URLMd5" col:"URLMd5"`
-	OpCode int64  `json:"OpCode" col:"OpCode"` // docs/spec/objects.md 5.5
-	Object string `json:"Object" col:"Object"` // JSON of the request
-	CDate  Date   `json:"CDate" col:"CDate"`
-	ODate  Date   `json:"ODate" col:"ODate"`
+	URLMd5 string      `json:"URLMd5" col:"URLMd5"`
+	OpCode int64       `json:"OpCode" col:"OpCode"` // docs/spec/objects.md 5.5
+	Object string      `json:"Object" col:"Object"` // JSON of the request
+	CDate  schema.Date `json:"CDate" col:"CDate"`
+	ODate  schema.Date `json:"ODate" col:"ODate"`
 }
 
 // FreqRow counts the events of a URL (docs/spec/storage.md 1.8).
 type FreqRow struct {
-	URLMd5     string `json:"URLMd5" col:"URLMd5"`
-	FIns       int64  `json:"FIns" col:"FIns"`
-	FDel       int64  `json:"FDel" col:"FDel"`
-	FUpd       int64  `json:"FUpd" col:"FUpd"`
-	FNew       int64  `json:"FNew" col:"FNew"`
-	FCrawled   int64  `json:"FCrawled" col:"FCrawled"`
-	FProcessed int64  `json:"FProcessed" col:"FProcessed"`
-	FAged      int64  `json:"FAged" col:"FAged"`
-	FDeleted   int64  `json:"FDeleted" col:"FDeleted"`
-	FPurged    int64  `json:"FPurged" col:"FPurged"`
-	CDate      Date   `json:"CDate" col:"CDate"` // of the first event
-	MDate      Date   `json:"MDate" col:"MDate"` // of the last event
+	URLMd5     string      `json:"URLMd5" col:"URLMd5"`
+	FIns       int64       `json:"FIns" col:"FIns"`
+	FDel       int64       `json:"FDel" col:"FDel"`
+	FUpd       int64       `json:"FUpd" col:"FUpd"`
+	FNew       int64       `json:"FNew" col:"FNew"`
+	FCrawled   int64       `json:"FCrawled" col:"FCrawled"`
+	FProcessed int64       `json:"FProcessed" col:"FProcessed"`
+	FAged      int64       `json:"FAged" col:"FAged"`
+	FDeleted   int64       `json:"FDeleted" col:"FDeleted"`
+	FPurged    int64       `json:"FPurged" col:"FPurged"`
+	CDate      schema.Date `json:"CDate" col:"CDate"` // of the first event
+	MDate      schema.Date `json:"MDate" col:"MDate"` // of the last event
 }
 
 // The columns of LogRow and FreqRow.
 var (
-	LogColumns  = columnsOf(LogRow{})
-	FreqColumns = columnsOf(FreqRow{})
+	LogColumns  = schema.ColumnsOf(LogRow{})
+	FreqColumns = schema.ColumnsOf(FreqRow{})
 )
 
 // URLHistoryResponse answers one element of URL_HISTORY (docs/spec/objects.md 3.7).

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // Site is a stored site (docs/spec/objects.md 2.1, docs/spec/storage.md 1.1). URLs, Filters and
@@ -11,10 +12,10 @@ import (
 type Site struct {
 	ID              string         `json:"id" col:"Id" fit:"id"`
 	Description     string         `json:"description" col:"Description" fit:"1024"`
-	CDate           Date           `json:"cDate" col:"CDate"`
-	UDate           Date           `json:"uDate" col:"UDate"`
-	TcDate          Date           `json:"tcDate" col:"TcDate"`
-	TcDateProcess   Date           `json:"tcDateProcess" col:"TcDateProcess"`
+	CDate           schema.Date    `json:"cDate" col:"CDate"`
+	UDate           schema.Date    `json:"uDate" col:"UDate"`
+	TcDate          schema.Date    `json:"tcDate" col:"TcDate"`
+	TcDateProcess   schema.Date    `json:"tcDateProcess" col:"TcDateProcess"`
 	Resources       int64          `json:"resources" col:"Resources" fit:"u64"`
 	Contents        int64          `json:"contents" col:"Contents" fit:"u64"`
 	CollectedURLs   int64          `json:"collectedURLs" col:"CollectedURLs" fit:"u64"`
@@ -39,7 +40,7 @@ type Site struct {
 	URLType         int64          `json:"urlType" col:"URLType" fit:"u8"`
 	UserID          int64          `json:"userId" col:"User_Id" fit:"u64"`
 	RecrawlPeriod   int64          `json:"recrawlPeriod" col:"RecrawlPeriod" fit:"u32"` // minutes
-	RecrawlDate     Date           `json:"recrawlDate" col:"RecrawlDate"`
+	RecrawlDate     schema.Date    `json:"recrawlDate" col:"RecrawlDate"`
 	FetchType       int64          `json:"fetchType" col:"FetchType" fit:"u8"`
 	CategoryID      int64          `json:"categoryId" col:"Category_Id" fit:"u32"`
 
@@ -73,7 +74,7 @@ func (s *Site) UnmarshalJSON(b []byte) error {
 	if o.err != nil {
 		return o.err
 	}
-	Apply(s, SiteColumns, patch, "")
+	schema.Apply(s, SiteColumns, patch, "")
 	var lists struct {
 		RecrawlLock    bool            `json:"recrawlLock"`
 		CrawlingURLs   int64           `json:"crawlingURLs"`
@@ -90,7 +91,7 @@ func (s *Site) UnmarshalJSON(b []byte) error {
 	s.CrawlingURLs, s.ProcessingURLs = lists.CrawlingURLs, lists.ProcessingURLs
 	s.URLs, s.Filters, s.Finished = lists.URLs, lists.Filters, lists.Finished
 	if o.hasField("properties") {
-		s.Properties = rowsOf[SiteProperty](PropertyColumns, readProperties(o, s.ID, false))
+		s.Properties = schema.RowsOf[SiteProperty](PropertyColumns, readProperties(o, s.ID, false))
 	}
 	return o.err
 }
@@ -115,7 +116,7 @@ func (u SiteURL) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an object, or a text that is the URL.
 func (u *SiteURL) UnmarshalJSON(b []byte) error {
-	if isNull(b) {
+	if schema.IsNull(b) {
 		return nil
 	}
 	if len(b) > 0 && b[0] == '"' {
@@ -131,37 +132,37 @@ func (u *SiteURL) UnmarshalJSON(b []byte) error {
 
 // SiteFilter is a rule that includes or excludes URLs or pages (docs/spec/storage.md 1.2).
 type SiteFilter struct {
-	SiteID  string `json:"siteId" col:"Site_Id" fit:"id"`
-	Pattern string `json:"pattern" col:"Pattern" fit:"16000"`
-	Subject string `json:"subject" col:"Subject" fit:"16000"`
-	OpCode  int64  `json:"opCode" col:"OperationCode" fit:"u32"`
-	Stage   int64  `json:"stage" col:"Stage" fit:"u32"`
-	Action  int64  `json:"action" col:"Action" fit:"i32"`
-	Type    int64  `json:"type" col:"Type" fit:"u8"`
-	Mode    int64  `json:"mode" col:"Mode" fit:"u32"`
-	State   int64  `json:"state" col:"State" fit:"u8"`
-	UDate   Date   `json:"uDate" col:"UDate"`
-	CDate   Date   `json:"cDate" col:"CDate"`
-	GroupID int64  `json:"groupId" col:"Group_Id" fit:"u32"`
+	SiteID  string      `json:"siteId" col:"Site_Id" fit:"id"`
+	Pattern string      `json:"pattern" col:"Pattern" fit:"16000"`
+	Subject string      `json:"subject" col:"Subject" fit:"16000"`
+	OpCode  int64       `json:"opCode" col:"OperationCode" fit:"u32"`
+	Stage   int64       `json:"stage" col:"Stage" fit:"u32"`
+	Action  int64       `json:"action" col:"Action" fit:"i32"`
+	Type    int64       `json:"type" col:"Type" fit:"u8"`
+	Mode    int64       `json:"mode" col:"Mode" fit:"u32"`
+	State   int64       `json:"state" col:"State" fit:"u8"`
+	UDate   schema.Date `json:"uDate" col:"UDate"`
+	CDate   schema.Date `json:"cDate" col:"CDate"`
+	GroupID int64       `json:"groupId" col:"Group_Id" fit:"u32"`
 }
 
 // UnmarshalJSON reads a filter with the defaults of docs/spec/objects.md 2.3.
 func (f *SiteFilter) UnmarshalJSON(b []byte) error {
-	p, err := readOne("SiteFilter", b, nil, func(o *object) Patch { return readFilter(o, f.SiteID) })
+	p, err := readOne("SiteFilter", b, nil, func(o *object) schema.Patch { return readFilter(o, f.SiteID) })
 	if err == nil {
-		Apply(f, FilterColumns, p, "")
+		schema.Apply(f, FilterColumns, p, "")
 	}
 	return err
 }
 
 // SiteProperty is a named value of a site, or of one of its URLs (docs/spec/storage.md 1.3).
 type SiteProperty struct {
-	SiteID string `json:"siteId" col:"Site_Id" fit:"id"`
-	URLMd5 string `json:"urlMd5" col:"URLMd5" fit:"id"`
-	Name   string `json:"name" col:"Name" fit:"255"`
-	Value  string `json:"value" col:"Value" fit:"1048576 bytes"`
-	UDate  Date   `json:"uDate" col:"UDate"`
-	CDate  Date   `json:"cDate" col:"CDate"`
+	SiteID string      `json:"siteId" col:"Site_Id" fit:"id"`
+	URLMd5 string      `json:"urlMd5" col:"URLMd5" fit:"id"`
+	Name   string      `json:"name" col:"Name" fit:"255"`
+	Value  string      `json:"value" col:"Value" fit:"1048576 bytes"`
+	UDate  schema.Date `json:"uDate" col:"UDate"`
+	CDate  schema.Date `json:"cDate" col:"CDate"`
 }
 
 // Property returns the value of the last property with the name. Later properties

@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+
+	"hce/dc/internal/wire/schema"
 )
 
 // SiteNewRequest is the object of SITE_NEW (docs/spec/objects.md 2.1). Its lists are
 // complete rows.
 type SiteNewRequest struct {
-	ID       string // from the request, or the md5 of the first root URL
-	Site     Patch  // columns that the request sets, and Id
+	ID       string       // from the request, or the md5 of the first root URL
+	Site     schema.Patch // columns that the request sets, and Id
 	MoveURLs bool
 	SiteLists
 }
@@ -36,13 +38,13 @@ func readSiteNew(o *object) SiteNewRequest {
 		o.refuseMissing("id", "is missing, and so is urls[0] to make it from")
 	}
 	r.Site["Id"] = r.ID
-	r.Filters = listOf(o, "filters", func(o *object) Patch { return readFilter(o, r.ID) })
+	r.Filters = listOf(o, "filters", func(o *object) schema.Patch { return readFilter(o, r.ID) })
 	r.Properties = readProperties(o, r.ID, false)
 	return r
 }
 
 // setOwner gives a root URL the user of its site, unless the row has a user.
-func setOwner(row, site Patch) {
+func setOwner(row, site schema.Patch) {
 	user, given := site["User_Id"]
 	if _, own := row["User_Id"]; given && !own {
 		row["User_Id"] = user
@@ -64,15 +66,15 @@ func (r SiteNewRequest) Check() error {
 
 // rootURL reads an item of urls: a text, to which mask applies, or an object with a
 // mask of its own. It returns the row and its mask (docs/spec/objects.md 2.2).
-func (r *reading) rootURL(name string, raw json.RawMessage, mask int64) (Patch, int64) {
+func (r *reading) rootURL(name string, raw json.RawMessage, mask int64) (schema.Patch, int64) {
 	if len(raw) > 0 && raw[0] == '"' {
-		text, ok := readText(raw)
+		text, ok := schema.ReadText(raw)
 		if !ok {
-			r.keepFirstError(&FieldError{Object: name, Value: clipText(raw), Reason: KindText.refusalReason(raw)})
-		} else if reason := urlColumn.refusalReason(text); reason != "" {
+			r.keepFirstError(&FieldError{Object: name, Value: clipText(raw), Reason: schema.KindText.RefusalReason(raw)})
+		} else if reason := urlColumn.RefusalReason(text); reason != "" {
 			r.keepFirstError(&FieldError{Object: name, Field: "url", Value: clipText(raw), Reason: reason})
 		}
-		return Patch{"URL": text}, mask
+		return schema.Patch{"URL": text}, mask
 	}
 	o := r.newObject(name, raw)
 	o.tagNumbers(RootURLColumns)
@@ -84,20 +86,20 @@ func (r *reading) rootURL(name string, raw json.RawMessage, mask int64) (Patch, 
 }
 
 // readFilter reads a SiteFilter with the defaults of docs/spec/objects.md 2.3.
-func readFilter(o *object, siteID string) Patch {
+func readFilter(o *object, siteID string) schema.Patch {
 	row := readFilterFields(o)
-	setDefaults(row, Patch{"Subject": "", "OperationCode": int64(0), "Stage": int64(5),
+	setDefaults(row, schema.Patch{"Subject": "", "OperationCode": int64(0), "Stage": int64(5),
 		"Type": int64(1), "Mode": int64(0), "State": int64(1), "Group_Id": int64(0), "Site_Id": siteID})
 	action := int64(1)
 	if row["Type"] == int64(0) { // a filter that excludes, also without an action
 		action = -1
 	}
-	setDefaults(row, Patch{"Action": action})
+	setDefaults(row, schema.Patch{"Action": action})
 	return row
 }
 
 // setDefaults sets the columns that row lacks.
-func setDefaults(row, defaults Patch) {
+func setDefaults(row, defaults schema.Patch) {
 	for column, value := range defaults {
 		if _, given := row[column]; !given {
 			row[column] = value
@@ -106,7 +108,7 @@ func setDefaults(row, defaults Patch) {
 }
 
 // readFilterFields reads the given fields only, without defaults.
-func readFilterFields(o *object) Patch {
+func readFilterFields(o *object) schema.Patch {
 	row := o.readColumns(FilterColumns)
 	if !o.hasField("pattern") {
 		o.refuseField("pattern", "is missing")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"hce/dc/internal/wire/schema"
 )
 
 // SiteRecrawl does one atomic step of a recrawl (docs/spec/daemon.md 2.14). It is our own
@@ -47,17 +49,17 @@ type SiteRecrawlRequest struct {
 // RecrawlPeriod is a tuned period in minutes. It changes a site only if its period is
 // still From, and the site's date only if that is still one of Dates.
 type RecrawlPeriod struct {
-	From  int64  `json:"from"`
-	To    int64  `json:"to"`
-	Dates []Date `json:"dates"`
+	From  int64         `json:"from"`
+	To    int64         `json:"to"`
+	Dates []schema.Date `json:"dates"`
 }
 
 // RecrawlSite is a locked site in the answer to begin and resume.
 type RecrawlSite struct {
 	ID        string       `json:"id"`
 	Period    int64        `json:"recrawlPeriod"` // minutes
-	Next      Date         `json:"recrawlDate"`
-	Since     Date         `json:"uDate"` // when it was locked
+	Next      schema.Date  `json:"recrawlDate"`
+	Since     schema.Date  `json:"uDate"` // when it was locked
 	NewURLs   int64        `json:"newURLs"`
 	Resources int64        `json:"resources"`
 	Rules     RecrawlRules `json:"rules"`

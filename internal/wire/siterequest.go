@@ -1,6 +1,10 @@
 package wire
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"hce/dc/internal/wire/schema"
+)
 
 // SiteStatusRequest is the object of SITE_STATUS (docs/spec/objects.md 2.6).
 type SiteStatusRequest struct {
@@ -84,7 +88,7 @@ func ReadSiteCleanup(raw json.RawMessage, n *Notes) ([]SiteCleanupRequest, error
 			DelayedType:    o.readInt("delayedType", Immediate),
 			MoveURLs:       o.readBool("moveURLs", o.readBool("moveUrls", true)),
 			SaveRootURLs:   o.readBool("saveRootURLs", o.readBool("saveRootUrls", true)),
-			State:          o.readBoundedInt("state", SiteActive, boundsOf("u8")),
+			State:          o.readBoundedInt("state", SiteActive, schema.BoundsOf("u8")),
 			HistoryCleanUp: o.readInt("historyCleanUp", 0),
 		}
 		o.readInt("taskType", 1)

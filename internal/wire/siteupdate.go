@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 )
 
@@ -13,7 +14,7 @@ import (
 type SiteUpdateRequest struct {
 	ID        string
 	Criterion Criterion
-	Set       Patch // columns of the site; never Id
+	Set       schema.Patch // columns of the site; never Id
 	SiteLists
 }
 
@@ -24,10 +25,10 @@ type SiteUpdateRequest struct {
 // UpdateRows they hold the given columns only, and the key of the row to change: URLMd5 or
 // URL of a root URL; Type, Mode and State of a filter; Name and URLMd5 of a property.
 type SiteLists struct {
-	UpdateType int64   // UpdateAppend, UpdateOverwrite or UpdateRows
-	URLs       []Patch // rows of sites_urls, all in Status 7 (docs/spec/objects.md 2.2)
-	Filters    []Patch
-	Properties []Patch
+	UpdateType int64          // UpdateAppend, UpdateOverwrite or UpdateRows
+	URLs       []schema.Patch // rows of sites_urls, all in Status 7 (docs/spec/objects.md 2.2)
+	Filters    []schema.Patch
+	Properties []schema.Patch
 
 	masks []int64 // normalization mask of each of URLs
 }
@@ -72,14 +73,14 @@ func readSiteUpdate(o *object) SiteUpdateRequest {
 }
 
 // readURLs reads the root URLs of site.
-func (l *SiteLists) readURLs(o *object, site Patch) {
+func (l *SiteLists) readURLs(o *object, site schema.Patch) {
 	siteMask := o.readInt("_urlNormalizeMask", 0)
 	if !o.hasField("urls") {
 		return
 	}
-	l.URLs = []Patch{}
+	l.URLs = []schema.Patch{}
 	for name, raw := range o.eachElement(o.name+".urls", o.fields["urls"]) {
-		if isNull(raw) {
+		if schema.IsNull(raw) {
 			o.notes.noteIgnored(name, "is null, so it is left out")
 			continue
 		}
@@ -104,16 +105,16 @@ func (l *SiteLists) readURLs(o *object, site Patch) {
 
 // dropSiteID removes the site id of a row: rows belong to the updated site, whatever
 // site they name. It refuses an invalid id.
-func (r *reading) dropSiteID(name string, row Patch) {
+func (r *reading) dropSiteID(name string, row schema.Patch) {
 	r.keepFirstError(checkGiven(CheckSiteID, name, "siteId", row.Text("Site_Id")))
 	delete(row, "Site_Id")
 }
 
-func (l *SiteLists) readFilter(o *object) Patch {
-	var row Patch
+func (l *SiteLists) readFilter(o *object) schema.Patch {
+	var row schema.Patch
 	if l.UpdateType == UpdateRows {
 		row = readFilterFields(o)
-		setDefaults(row, Patch{"Type": int64(1), "Mode": int64(0), "State": int64(1)})
+		setDefaults(row, schema.Patch{"Type": int64(1), "Mode": int64(0), "State": int64(1)})
 	} else {
 		row = readFilter(o, "")
 	}
@@ -133,7 +134,7 @@ func (l *SiteLists) Normalize(object string, form func(text string, mask int64) 
 		normal, err := form(text, l.masks[i])
 		if err != nil {
 			reason := "cannot be normalized: " + err.Error()
-			return &FieldError{Object: fmt.Sprintf("%s.urls[%d]", object, i), Field: "url", Value: clipText(quoteJSON(text)), Reason: reason}
+			return &FieldError{Object: fmt.Sprintf("%s.urls[%d]", object, i), Field: "url", Value: clipText(schema.QuoteJSON(text)), Reason: reason}
 		}
 		if row["URLMd5"] == urlkey.Of(text) {
 			row["URLMd5"] = urlkey.Of(normal)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 )
 
@@ -39,31 +40,31 @@ type URL struct {
 	Depth           int64          `json:"depth" col:"Depth" fit:"u64"`
 	RawContentMd5   string         `json:"rawContentMd5" col:"RawContentMd5" fit:"md5"`
 	ParentMd5       string         `json:"parentMd5" col:"ParentMd5" fit:"md5"` // "" for a root URL
-	LastModified    Date           `json:"lastModified" col:"LastModified"`
+	LastModified    schema.Date    `json:"lastModified" col:"LastModified"`
 	ETag            string         `json:"eTag" col:"ETag" fit:"255"`
 	MRate           float64        `json:"mRate" col:"MRate"`
 	MRateCounter    int64          `json:"mRateCounter" col:"MRateCounter" fit:"i64"`
-	UDate           Date           `json:"UDate" col:"UDate"`
-	CDate           Date           `json:"CDate" col:"CDate"`
-	TcDate          Date           `json:"tcDate" col:"TcDate"`
+	UDate           schema.Date    `json:"UDate" col:"UDate"`
+	CDate           schema.Date    `json:"CDate" col:"CDate"`
+	TcDate          schema.Date    `json:"tcDate" col:"TcDate"`
 	MaxURLsFromPage int64          `json:"maxURLsFromPage" col:"MaxURLsFromPage" fit:"u64"`
 	TagsMask        int64          `json:"tagsMask" col:"TagsMask" fit:"u64"`
 	TagsCount       int64          `json:"tagsCount" col:"TagsCount" fit:"u64"`
-	PDate           Date           `json:"pDate" col:"PDate"`
+	PDate           schema.Date    `json:"pDate" col:"PDate"`
 	ContentURLMd5   string         `json:"contentURLMd5" col:"ContentURLMd5" fit:"md5"`
 	Priority        int64          `json:"priority" col:"Priority" fit:"u32"`
 	ClassifierMask  int64          `json:"classifierMask" col:"ClassifierMask" fit:"u64"`
 
 	// Columns that the specification does not have. Their keys are missing if they are empty.
-	Redirects        string `json:"redirects,omitempty" col:"Redirects" fit:"65535 bytes"` // see Hops
-	Canonical        string `json:"canonical,omitempty" col:"Canonical" fit:"4096 bytes"`  // declared by HTML or a Link header, absolute
-	RobotsMask       int64  `json:"robotsMask,omitempty" col:"RobotsMask" fit:"u8"`        // bits RobotsNoIndex and others
-	UnavailableAfter Date   `json:"unavailableAfter,omitempty" col:"UnavailableAfter"`     // robots: unavailable_after
-	ContentDate      Date   `json:"contentDate,omitempty" col:"ContentDate"`               // when the content last changed
-	SettingsSum      int64  `json:"settingsSum,omitempty" col:"SettingsSum" fit:"u32"`     // of the settings that the page was read with; see SumUnprocessed
-	Retries          int64  `json:"retries,omitempty" col:"Retries" fit:"u32"`             // answers in a row that mean "later"
-	RetryDate        Date   `json:"retryDate,omitempty" col:"RetryDate"`                   // not selected before
-	RetryCause       string `json:"retryCause,omitempty" col:"RetryCause" fit:"32"`        // of the last of Retries; CauseTrap
+	Redirects        string      `json:"redirects,omitempty" col:"Redirects" fit:"65535 bytes"` // see Hops
+	Canonical        string      `json:"canonical,omitempty" col:"Canonical" fit:"4096 bytes"`  // declared by HTML or a Link header, absolute
+	RobotsMask       int64       `json:"robotsMask,omitempty" col:"RobotsMask" fit:"u8"`        // bits RobotsNoIndex and others
+	UnavailableAfter schema.Date `json:"unavailableAfter,omitempty" col:"UnavailableAfter"`     // robots: unavailable_after
+	ContentDate      schema.Date `json:"contentDate,omitempty" col:"ContentDate"`               // when the content last changed
+	SettingsSum      int64       `json:"settingsSum,omitempty" col:"SettingsSum" fit:"u32"`     // of the settings that the page was read with; see SumUnprocessed
+	Retries          int64       `json:"retries,omitempty" col:"Retries" fit:"u32"`             // answers in a row that mean "later"
+	RetryDate        schema.Date `json:"retryDate,omitempty" col:"RetryDate"`                   // not selected before
+	RetryCause       string      `json:"retryCause,omitempty" col:"RetryCause" fit:"32"`        // of the last of Retries; CauseTrap
 
 	SiteSelect  int64           `json:"siteSelect"`
 	ContentMask int64           `json:"contentMask"`
@@ -97,7 +98,7 @@ func (u *URL) UnmarshalJSON(b []byte) error {
 	u.URLPut = o.readRaw("urlPut")
 	u.URLUpdate = o.readRaw("urlUpdate")
 	if o.err == nil {
-		Apply(u, URLColumns, p, "")
+		schema.Apply(u, URLColumns, p, "")
 		if u.URL != "" {
 			u.URLMd5 = urlkey.Choose(u.URLMd5, u.URL)
 		}
@@ -143,8 +144,8 @@ func (u *URL) Indexed(now time.Time) bool {
 }
 
 // Declared returns the columns of what the page says about itself.
-func (u *URL) Declared() Patch {
-	p := Patch{"RobotsMask": u.RobotsMask, "Canonical": u.Canonical, "UnavailableAfter": nil}
+func (u *URL) Declared() schema.Patch {
+	p := schema.Patch{"RobotsMask": u.RobotsMask, "Canonical": u.Canonical, "UnavailableAfter": nil}
 	if u.UnavailableAfter != "" {
 		p["UnavailableAfter"] = string(u.UnavailableAfter)
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+
+	"hce/dc/internal/wire/schema"
 )
 
 // URLFetchRequest is one element of URL_FETCH (docs/spec/objects.md 2.9, docs/spec/storage.md 4.10).
@@ -14,10 +16,10 @@ type URLFetchRequest struct {
 	MaxURLs        int64 // 0: no total limit
 	Algorithm      int64 // 0 site after site, 1 proportional
 	Locking        bool
-	LockTimeout    int64 // seconds between tries
-	SiteUpdate     Patch // columns to set in every visited site
+	LockTimeout    int64        // seconds between tries
+	SiteUpdate     schema.Patch // columns to set in every visited site
 	SiteLists      SiteLists
-	URLUpdate      Patch // columns to set in every returned row
+	URLUpdate      schema.Patch // columns to set in every returned row
 	AttributeNames []string
 
 	// The daemon sets the fields below; they are not part of the specification.
@@ -63,7 +65,7 @@ func readURLFetch(o *object) URLFetchRequest {
 		AttributeNames: o.readTexts("attributeNames", []string{"*"}),
 		SkipBusySites:  o.readBool("skipBusySites", false),
 		PaceTime:       o.readInt("paceTime", 0),
-		AsBatch:        o.readBoundedInt("asBatch", 0, boundsOf("u32")),
+		AsBatch:        o.readBoundedInt("asBatch", 0, schema.BoundsOf("u32")),
 	}
 	notes := o.notes
 	o.notes = nil // unknown keys of updates are not noted

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"hce/dc/internal/wire/schema"
 )
 
 // URLPutRequest is one element of URL_PUT (docs/spec/objects.md 2.9, docs/spec/storage.md 4.16).
@@ -21,9 +23,9 @@ type URLPutRequest struct {
 
 // PutDict is the content of a URLPutRequest.
 type PutDict struct {
-	ID    string  // key of a processed content; "": the key of the URL
-	Data  *string // nil if missing
-	CDate Date    // of a processed content; "": now
+	ID    string      // key of a processed content; "": the key of the URL
+	Data  *string     // nil if missing
+	CDate schema.Date // of a processed content; "": now
 }
 
 var suffixPattern = regexp.MustCompile(`^[0-9A-Za-z_.-]{0,64}$`)
@@ -104,16 +106,16 @@ func readURLPut(o *object) URLPutRequest {
 }
 
 // readDate reads a date. It returns "" for an absent date and for an expression.
-func (o *object) readDate(field string) Date {
+func (o *object) readDate(field string) schema.Date {
 	if !o.hasField(field) {
 		return ""
 	}
-	value, _, ok := readDate(o.fields[field])
+	value, _, ok := schema.ReadDate(o.fields[field])
 	if !ok {
-		o.refuseField(field, KindDate.refusalReason(o.fields[field]))
+		o.refuseField(field, schema.KindDate.RefusalReason(o.fields[field]))
 	}
 	text, _ := value.(string)
-	return Date(text)
+	return schema.Date(text)
 }
 
 // Check refuses invalid site ids, md5 keys, file suffixes and content types. object is

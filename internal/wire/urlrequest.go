@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"strings"
 
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 )
 
 // URLNewRequest is one element of URL_NEW (docs/spec/objects.md 2.7).
 type URLNewRequest struct {
-	Row        Patch // columns that the request sets, and URLMd5
+	Row        schema.Patch // columns that the request sets, and URLMd5
 	SiteSelect int64
 	Attributes []Attribute
 	Update     *URLUpdateRequest // applied if the URL is already known; nil: no update
@@ -47,17 +48,17 @@ func (o *object) readAttributes() []Attribute {
 			continue
 		}
 		for name, value := range pair {
-			if isNull(value) {
+			if schema.IsNull(value) {
 				continue
 			}
-			text, ok := readText(value)
-			switch reason := AttributeName.textReason(name); {
+			text, ok := schema.ReadText(value)
+			switch reason := schema.AttributeName.TextReason(name); {
 			case reason != "" || strings.ContainsRune(name, 0):
 				o.refuseField("attributes", "has a name that is not 1 to 255 characters other than NUL")
 			case ok:
 				list = append(list, Attribute{Name: name, Value: text})
 			case value[0] == '"':
-				o.refuseField("attributes", KindText.refusalReason(value))
+				o.refuseField("attributes", schema.KindText.RefusalReason(value))
 			}
 		}
 	}
@@ -75,7 +76,7 @@ func (r URLNewRequest) Check(object string) error {
 type URLUpdateRequest struct {
 	SiteID     string // GeneralSite by default
 	URLMd5     string // "": Criterion selects the rows
-	Set        Patch
+	Set        schema.Patch
 	Criterion  Criterion
 	Attributes []Attribute
 	Put        json.RawMessage // a URL_PUT to do afterwards; nil: no content

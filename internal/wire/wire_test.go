@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 func TestReadSiteNewWithOldSpellings(t *testing.T) {
@@ -22,7 +23,7 @@ func TestReadSiteNewWithOldSpellings(t *testing.T) {
 	if err := r.Check(); err != nil {
 		t.Fatal(err)
 	}
-	for column, want := range map[string]any{"CDate": Expr("NOW()"), "TcDate": nil, "UDate": Expr("NOW()"), "RecrawlDate": "2026-01-05 00:00:00",
+	for column, want := range map[string]any{"CDate": schema.Expr("NOW()"), "TcDate": nil, "UDate": schema.Expr("NOW()"), "RecrawlDate": "2026-01-05 00:00:00",
 		"HTTPTimeout": 20000.0, "MaxURLs": int64(20), "User_Id": int64(9)} {
 		if got, ok := r.Site[column]; !ok || got != want {
 			t.Errorf("%s = %#v (set %v), want %#v", column, got, ok, want)
@@ -196,7 +197,7 @@ func TestGroupsKeepTheOrderOfFirstItems(t *testing.T) {
 
 func TestOverlayKeys(t *testing.T) {
 	var none *SiteOverlay
-	a, b := &SiteOverlay{Row: Patch{"State": int64(1)}, Source: json.RawMessage(`{"state":1}`)}, &SiteOverlay{Row: Patch{"State": int64(2)}}
+	a, b := &SiteOverlay{Row: schema.Patch{"State": int64(1)}, Source: json.RawMessage(`{"state":1}`)}, &SiteOverlay{Row: schema.Patch{"State": int64(2)}}
 	if same := (&SiteOverlay{Row: a.Row}).Key(); a.Key() != same || a.Key() == b.Key() || none.Key() == (&SiteOverlay{}).Key() {
 		t.Errorf("keys %q, %q, %q, %q", a.Key(), same, b.Key(), none.Key())
 	}

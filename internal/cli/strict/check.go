@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/web/filter"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/prop"
+	"hce/dc/internal/wire/schema"
 )
 
 // Problem is a mistake in a request.
@@ -245,7 +246,7 @@ func readProperties(raw json.RawMessage) (names, values []string) {
 }
 
 // Field returns the JSON name of a column of a site, or a problem if there is no such field.
-func Field(name string) (wire.Column, *Problem) {
+func Field(name string) (schema.Column, *Problem) {
 	var known []string
 	for _, c := range wire.SiteColumns {
 		if c.JSON == name {
@@ -253,5 +254,5 @@ func Field(name string) (wire.Column, *Problem) {
 		}
 		known = append(known, c.JSON)
 	}
-	return wire.Column{}, &Problem{Field: name, Reason: "is not a field of a site", Near: config.Nearest(name, known)}
+	return schema.Column{}, &Problem{Field: name, Reason: "is not a field of a site", Near: config.Nearest(name, known)}
 }

@@ -29,6 +29,7 @@ import (
 	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/prop"
 	"hce/dc/internal/wire/property"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/robots"
 )
 
@@ -109,7 +110,7 @@ type Settings struct {
 	FieldsInit    linkrules.FieldsInit
 	Chain         *pyregexp.Regexp // links that continue a page
 	Resolver      linkrules.ByURL[linkrules.Resolution]
-	Recrawl       linkrules.ByURL[wire.Patch]
+	Recrawl       linkrules.ByURL[schema.Patch]
 	Rules         *wire.LinkRules
 
 	Schema *urlschema.Schema

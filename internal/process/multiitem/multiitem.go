@@ -10,6 +10,7 @@ import (
 
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 )
 
@@ -20,7 +21,7 @@ const maxURL = 4096
 type Part struct {
 	TagsCount, TagsMask int64
 	Bits                errormask.Mask // of this result
-	Published           wire.Date      // PDate; may be ""
+	Published           schema.Date    // PDate; may be ""
 	Hash                string         // ContentURLMd5; may be ""
 	// Content returns the JSON to store with the row. Its result has the ID urlkey.Of(URL(page.URL, n)), and
 	// its text the row's mask. An error sets the bit ErrScraper.
@@ -29,7 +30,7 @@ type Part struct {
 
 // Options of Split.
 type Options struct {
-	Now wire.Date
+	Now schema.Date
 	// Room is the number of items that the batch may still get (Batch.maxItems); -1: no limit.
 	Room int64
 }
@@ -127,7 +128,7 @@ func (s *splitting) countFailure(row *wire.URL) {
 
 // newRow returns the row of an item: that of the page, from which its raw contents are copied,
 // without what belongs to the page alone.
-func newRow(page *wire.URL, url string, now wire.Date) wire.URL {
+func newRow(page *wire.URL, url string, now schema.Date) wire.URL {
 	row := *page
 	row.URL, row.URLMd5, row.ParentMd5 = url, urlkey.Of(url), page.URLMd5
 	row.Type, row.State, row.Status = wire.TypeSingle, wire.URLEnabled, wire.StatusProcessed

@@ -9,10 +9,11 @@ import (
 
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 )
 
-const now = wire.Date("2026-03-01 10:00:00")
+const now = schema.Date("2026-03-01 10:00:00")
 
 func pageRow() wire.URL {
 	page := wire.NewURL("0123", "http://shop.example/list")

@@ -5,6 +5,7 @@ import (
 
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // Page is the newest raw content of a URL, and what its extraction depends on.
@@ -70,7 +71,7 @@ type Output struct {
 type Item struct {
 	Content             []byte // JSON; nil: there are no tags
 	TagsCount, TagsMask int64
-	Published           wire.Date
+	Published           schema.Date
 	Hash                string // ContentURLMd5, or ""
 }
 

@@ -32,6 +32,7 @@ import (
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/result"
+	"hce/dc/internal/wire/schema"
 )
 
 // scrape is the extraction of one page.
@@ -115,7 +116,7 @@ func (s *scrape) storeFolded() {
 	r := s.rules.chain.Fold(results)
 	ranking.Again(&r)
 	published, _ := time.Parse(time.DateTime, r.First("pubdate"))
-	s.putPageItem(&part{results: []result.Result{r}, template: s.firstTemplate(), found: pubdate.Resolved{Date: wire.DateOf(published)}, escaped: true})
+	s.putPageItem(&part{results: []result.Result{r}, template: s.firstTemplate(), found: pubdate.Resolved{Date: schema.DateOf(published)}, escaped: true})
 }
 
 // addFault adds error bits and their reason.
@@ -494,7 +495,7 @@ func (s *scrape) storeParts(parts []part) {
 			Content: func(row *wire.URL) ([]byte, error) { return s.encodePart(p, row.URLMd5, row.ErrorMask) },
 		}
 	}
-	items, bits := multiitem.Split(s.Row, s.Limits, list, multiitem.Options{Now: wire.DateOf(s.Now), Room: s.Room})
+	items, bits := multiitem.Split(s.Row, s.Limits, list, multiitem.Options{Now: schema.DateOf(s.Now), Room: s.Room})
 	s.out.Items = items
 	if bits != 0 {
 		s.addFault(bits, "not all of the %d items of the page are stored", len(parts))

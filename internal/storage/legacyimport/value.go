@@ -4,12 +4,12 @@ import (
 	"strconv"
 	"time"
 
-	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // convertInt converts a number and limits it to the bounds of c; NULL becomes 0.
-func (s *source) convertInt(column, raw string, c wire.Column) any {
+func (s *source) convertInt(column, raw string, c schema.Column) any {
 	if raw == "" {
 		return int64(0)
 	}
@@ -22,7 +22,7 @@ func (s *source) convertInt(column, raw string, c wire.Column) any {
 }
 
 // convertText cuts a long text. NUL and invalid UTF-8 become U+FFFD.
-func (s *source) convertText(column, raw string, c wire.Column) any {
+func (s *source) convertText(column, raw string, c schema.Column) any {
 	fit := c.Fit(raw)
 	if fit != raw {
 		s.countChanges(column+": cut or cleaned", 1)
@@ -32,7 +32,7 @@ func (s *source) convertText(column, raw string, c wire.Column) any {
 
 // convertDate converts a date to UTC. NULL, 0000-00-00 and dates outside the range of our
 // columns become nil. The server sends a TIMESTAMP in UTC.
-func (s *source) convertDate(column, raw, kind string, c wire.Column) any {
+func (s *source) convertDate(column, raw, kind string, c schema.Column) any {
 	if raw == "" {
 		return nil
 	}
@@ -40,9 +40,9 @@ func (s *source) convertDate(column, raw, kind string, c wire.Column) any {
 	if kind == "timestamp" {
 		zone = time.UTC
 	}
-	at, err := time.ParseInLocation(wire.DateLayout, raw[:min(len(raw), len(wire.DateLayout))], zone)
+	at, err := time.ParseInLocation(schema.DateLayout, raw[:min(len(raw), len(schema.DateLayout))], zone)
 	if err == nil {
-		if fit := c.Fit(string(wire.DateOf(at))); fit != nil {
+		if fit := c.Fit(string(schema.DateOf(at))); fit != nil {
 			return fit
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/schema"
 )
 
 // report reads what the node says of a site.
@@ -128,7 +129,7 @@ func TestAutoRemoveWaitsForTheCluster(t *testing.T) {
 		item := wire.NewURL("s", root)
 		_, err := b.MarkCrawling(ctx, "s", 8, []wire.URL{item})
 		b.must(err)
-		return b.saved(b.FinishCrawl(ctx, "s", 8, []wire.Fetched{{URLMd5: item.URLMd5, Crawled: true, Set: wire.Patch{"Status": int64(1)}, Links: links, Rules: &rules}}))
+		return b.saved(b.FinishCrawl(ctx, "s", 8, []wire.Fetched{{URLMd5: item.URLMd5, Crawled: true, Set: schema.Patch{"Status": int64(1)}, Links: links, Rules: &rules}}))
 	}
 	same(t, "removed", page(linksAt(root, 0, 5)...).Removed, 0)
 	same(t, "held", b.count("links_held", "1=1"), 3)
@@ -146,7 +147,7 @@ func TestSelectionKeepsTheLease(t *testing.T) {
 		raw += fmt.Sprintf(`{"siteId":"s","url":"%s%d"},`, root, i)
 	}
 	b.newURLs(raw + fmt.Sprintf(`{"siteId":"s","url":"%s9"}]`, root))
-	selection := []wire.URLFetchRequest{{SkipBusySites: true, MaxURLs: 100, Own: []string{"s"}, URLsCriterion: wire.Criterion{Where: "Status=1"}, URLUpdate: wire.Patch{"Status": int64(2)}}}
+	selection := []wire.URLFetchRequest{{SkipBusySites: true, MaxURLs: 100, Own: []string{"s"}, URLsCriterion: wire.Criterion{Where: "Status=1"}, URLUpdate: schema.Patch{"Status": int64(2)}}}
 	take := func() []wire.URL {
 		rows, _, err := b.Take(ctx, selection, 9)
 		b.must(err)
@@ -159,10 +160,10 @@ func TestSelectionKeepsTheLease(t *testing.T) {
 	rows := take()
 	same(t, "selected", len(rows), 4)
 	same(t, "selected while they are crawled", len(take()), 0)
-	good := wire.Patch{"Status": int64(4), "Size": int64(9), "ContentType": "text/html"}
+	good := schema.Patch{"Status": int64(4), "Size": int64(9), "ContentType": "text/html"}
 	b.saved(b.FinishCrawl(ctx, "s", 9, []wire.Fetched{
 		{URLMd5: rows[0].URLMd5, Crawled: true, Set: good}, {URLMd5: rows[1].URLMd5, Crawled: true, Set: good},
-		{URLMd5: rows[2].URLMd5, Crawled: true, Set: wire.Patch{"Status": int64(4), "ErrorMask": int64(errormask.MaxURLsFromPage)}},
+		{URLMd5: rows[2].URLMd5, Crawled: true, Set: schema.Patch{"Status": int64(4), "ErrorMask": int64(errormask.MaxURLsFromPage)}},
 		{URLMd5: rows[3].URLMd5, Crawled: true, Set: good},
 	}))
 	same(t, "selected with an error", len(take()), 0)

@@ -15,6 +15,7 @@ import (
 	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/errormask"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 	"hce/dc/internal/wire/zpack"
 )
@@ -109,7 +110,7 @@ func (b *bench) crawled(url string, batch int64, first bool, links ...wire.Link)
 	_, err := b.MarkCrawling(ctx, "s", batch, []wire.URL{item})
 	b.must(err)
 	return b.saved(b.FinishCrawl(ctx, "s", batch, []wire.Fetched{{
-		URLMd5: item.URLMd5, Crawled: true, First: first, Set: wire.Patch{"Status": int64(4)}, Links: links,
+		URLMd5: item.URLMd5, Crawled: true, First: first, Set: schema.Patch{"Status": int64(4)}, Links: links,
 	}}))
 }
 
@@ -187,7 +188,7 @@ func TestLinksToOwner(t *testing.T) {
 	}
 	row := b.row("s", there+"x")
 	same(t, "row", []any{row.URL, row.ParentMd5, row.Depth, row.Priority, row.Status, row.BatchID, row.Freq, row.CDate},
-		[]any{there + "x", parent, int64(3), int64(17), int64(1), int64(0), int64(1), wire.DateOf(a.now)})
+		[]any{there + "x", parent, int64(3), int64(17), int64(1), int64(0), int64(1), schema.DateOf(a.now)})
 	b.checkCounters("s", "received")
 
 	for range 2 { // the second one has no effect
@@ -326,7 +327,7 @@ func TestLinksOfFullAndUnknownSites(t *testing.T) {
 	}
 	strange := slices.Clone(links[:2])
 	for i := range strange {
-		strange[i].CDate = wire.DateOf(b.now.Add(-time.Hour))
+		strange[i].CDate = schema.DateOf(b.now.Add(-time.Hour))
 	}
 	strange[1].SiteID = "later"
 	for range 2 {
@@ -445,7 +446,7 @@ func pagesForever(config string) error {
 		if _, err := s.MarkCrawling(ctx, "s", 1, []wire.URL{item}); err != nil {
 			return err
 		}
-		r := wire.Fetched{URLMd5: item.URLMd5, Set: wire.Patch{"Status": int64(4)}, Crawled: true}
+		r := wire.Fetched{URLMd5: item.URLMd5, Set: schema.Patch{"Status": int64(4)}, Crawled: true}
 		for i := range linksOfPage {
 			link := wire.NewURL("s", fmt.Sprintf("http://h%d.example/%d/%d", i, page, i))
 			link.ParentMd5 = item.URLMd5

@@ -18,6 +18,7 @@ import (
 
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // Repository keeps in maps what storage.Repository keeps in databases, and follows the same
@@ -206,7 +207,7 @@ func (r *Repository) saveResults(site string, batch int64, results []wire.Fetche
 		if row.Status != wire.StatusCrawling || row.BatchID != batch {
 			continue
 		}
-		wire.Apply(&row, wire.URLColumns, result.Set, "")
+		schema.Apply(&row, wire.URLColumns, result.Set, "")
 		if result.Crawled {
 			row.Crawled++
 		}
@@ -388,7 +389,7 @@ func (r *Repository) SaveProcess(ctx context.Context, site string, batch int64, 
 		if row.Status != wire.StatusProcessing || row.BatchID != batch {
 			continue
 		}
-		wire.Apply(&row, wire.URLColumns, result.Set, "")
+		schema.Apply(&row, wire.URLColumns, result.Set, "")
 		if result.Processed {
 			row.Processed++
 		}

@@ -6,6 +6,7 @@ import (
 
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // Values of a site's fetchType (docs/spec/crawling.md 4.9).
@@ -43,7 +44,7 @@ func ForBrowser(item wire.BatchItem) wire.BatchItem {
 	if source == nil {
 		source = map[string]json.RawMessage{}
 	}
-	row := wire.Patch{}
+	row := schema.Patch{}
 	maps.Copy(row, overlay.Row)
 	row["FetchType"] = int64(fetchDynamic)
 	source["fetchType"] = json.RawMessage("2")

@@ -14,6 +14,7 @@ import (
 	"hce/dc/internal/cli/pages"
 	"hce/dc/internal/cli/service"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 	"hce/dc/warc"
 )
@@ -140,7 +141,7 @@ func pageHead(code int, fields []byte) []byte {
 
 // fetchTime returns when a page was fetched, in whole seconds, which the cluster keeps.
 func fetchTime(p *pages.Page) folder.Stamp {
-	for _, date := range []wire.Date{p.Stored, p.UDate, p.CDate} {
+	for _, date := range []schema.Date{p.Stored, p.UDate, p.CDate} {
 		if at, ok := date.Time(); ok && at.Unix() > 0 {
 			return folder.StampOf(at.Truncate(time.Second))
 		}

@@ -16,6 +16,7 @@ import (
 	"hce/dc/internal/cli/warcimport"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 	"hce/dc/warc"
 )
@@ -224,7 +225,7 @@ func (i *importer) newURLRow(r folder.Record, m folder.Meta) map[string]any {
 		return row
 	}
 	row["status"], row["state"], row["crawled"] = wire.StatusCrawled, wire.URLError, 1
-	row["httpCode"], row["errorMask"], row["UDate"] = r.Code, maskOf(r, m), "'"+string(wire.DateOf(r.Streamed.Time()))+"'"
+	row["httpCode"], row["errorMask"], row["UDate"] = r.Code, maskOf(r, m), "'"+string(schema.DateOf(r.Streamed.Time()))+"'"
 	if m.Millis >= 0 {
 		row["crawlingTime"] = m.Millis
 	}

@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/limits"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 )
 
 // leasedRoom is what a selection for a batch needs to keep the leases: a condition of sites, and the
@@ -410,7 +411,7 @@ func (f *fetch) markSite(site string, urls []*wire.URL) error {
 	stored := tables.MapSlice(urls, func(u *wire.URL) *wire.URL { c := *u; return &c })
 	err := f.CountedRows(site, stored, func() (bool, error) {
 		for _, u := range stored {
-			wire.Apply(u, counters.TallyColumns, set, "")
+			schema.Apply(u, counters.TallyColumns, set, "")
 		}
 		return counters.IsPlainChange(set), f.SetKeys(f.URLsTarget(f.object+".urlUpdate", site), tables.MapSlice(urls, tables.URLKey), set)
 	})
@@ -426,7 +427,7 @@ func (f *fetch) markSite(site string, urls []*wire.URL) error {
 		return err
 	}
 	for _, u := range urls {
-		wire.Apply(u, wire.URLColumns, f.r.URLUpdate, wire.Date(f.Now))
+		schema.Apply(u, wire.URLColumns, f.r.URLUpdate, schema.Date(f.Now))
 		if err := f.StatisticsOf(site).RecordStatus(u.URLMd5, taken, *u); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // URLReturn releases rows that batches hold (docs/spec/DECISIONS.md 3.4, 3.5). Status 2, 3
@@ -129,7 +130,7 @@ func (t *tx) heldSites(r wire.URLReturnRequest) (held []siteHeld, err error) {
 // heldURLs returns the rows of a site to release; with MaxURLs at most that many, the
 // oldest first.
 func (t *tx) heldURLs(site string, r wire.URLReturnRequest) ([]heldURL, error) {
-	before := t.Time.Add(-time.Duration(r.Age) * time.Second).Format(wire.DateLayout)
+	before := t.Time.Add(-time.Duration(r.Age) * time.Second).Format(schema.DateLayout)
 	var rows []heldURL
 	err := t.Of(site).All("urls_in_work", []any{site}, func(scan func(...any) error) error {
 		var h heldURL

@@ -10,6 +10,7 @@ import (
 	"hce/dc/internal/storage/sqldb"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/zpack"
 )
 
@@ -157,7 +158,7 @@ func (c *Contents) Dates(ctx context.Context, site string, ids ...string) (map[s
 	dates := map[string]time.Time{}
 	err := c.runIfExists(ctx, c.s.run.Read, "Dates", site, ids, func(t *contentsTx) error {
 		clear(dates)
-		return t.forEachEntry("id, CDate", ids, tables.ScanPair(func(id string, date sql.NullString) { dates[id], _ = wire.Date(date.String).Time() }))
+		return t.forEachEntry("id, CDate", ids, tables.ScanPair(func(id string, date sql.NullString) { dates[id], _ = schema.Date(date.String).Time() }))
 	})
 	return dates, err
 }
@@ -221,7 +222,7 @@ func (t *contentsTx) putEntries(entries []wire.Entry, now time.Time) error {
 		if e.CDate.IsZero() {
 			e.CDate = now
 		}
-		return []any{t.site, e.ID, zpack.Seal(e.ID, e.CDate, e.Data), string(wire.DateOf(e.CDate))}
+		return []any{t.site, e.ID, zpack.Seal(e.ID, e.CDate, e.Data), string(schema.DateOf(e.CDate))}
 	})
 	return t.InsertRows("REPLACE INTO "+t.contents+" (Site_Id, id, data, CDate)", rows)
 }
@@ -244,7 +245,7 @@ func scanEntry(scan func(...any) error) (wire.Entry, error) {
 	var e wire.Entry
 	var date sql.NullString
 	err := scan(&e.ID, &e.Data, &date)
-	e.CDate, _ = wire.Date(date.String).Time()
+	e.CDate, _ = schema.Date(date.String).Time()
 	if err != nil {
 		return e, err
 	}

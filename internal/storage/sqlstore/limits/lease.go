@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // In a cluster the limits of a site hold for all nodes together (docs/decisions/0019-quota.md). The row
@@ -74,7 +75,7 @@ func (t *Tx) ShrinkLease(site string) error {
 var leaseColumns = []string{"State", "MaxURLs", "MaxResources", "MaxErrors"}
 
 // ChangeLease follows a change of columns of a site.
-func (t *Tx) ChangeLease(site string, set wire.Patch) error {
+func (t *Tx) ChangeLease(site string, set schema.Patch) error {
 	for _, name := range leaseColumns {
 		if set[name] != nil {
 			return t.ShrinkLease(site)
@@ -159,7 +160,7 @@ func (t *Tx) heldLink(site string, u wire.URL) cluster.LinkOut {
 		u.ContentType, u.ContentMask, u.RawContentMd5 = "", 0, ""
 	}
 	u.SiteID, u.BatchID = site, 0
-	u.CDate = cmp.Or(u.CDate, wire.Date(t.Now))
+	u.CDate = cmp.Or(u.CDate, schema.Date(t.Now))
 	return cluster.LinkOut(u)
 }
 

@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/cluster"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/zpack"
 )
 
@@ -75,7 +76,7 @@ func (t *Tx) QueueLinks(site string, links []*wire.URL) error {
 		met[u.URLMd5] = true
 		row := cluster.LinkOut(*u)
 		row.SiteID, row.BatchID = site, 0
-		row.CDate = cmp.Or(row.CDate, wire.Date(t.Now))
+		row.CDate = cmp.Or(row.CDate, schema.Date(t.Now))
 		keys, fresh = append(keys, []any{site, u.URLMd5}), append(fresh, row)
 	}
 	if len(keys) == 0 {

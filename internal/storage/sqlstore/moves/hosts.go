@@ -11,6 +11,7 @@ import (
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/cluster"
 	"hce/dc/internal/wire/placement"
+	"hce/dc/internal/wire/schema"
 )
 
 // Hosts move between the nodes of a cluster in steps (docs/decisions/0018-moving-hosts.md). This is
@@ -102,7 +103,7 @@ func (t *tx) releasedRow(u wire.URL) wire.URL {
 	default:
 		return u
 	}
-	u.State, u.BatchID, u.TcDate = wire.URLEnabled, 0, wire.Date(t.Now)
+	u.State, u.BatchID, u.TcDate = wire.URLEnabled, 0, schema.Date(t.Now)
 	return u
 }
 
@@ -208,7 +209,7 @@ const arrivingPage = 200
 // Proxies stores the missing ones of proxies.
 func (a *Arriving) Proxies(list []wire.Proxy) error {
 	for i := range list {
-		row := wire.PatchOf(&list[i], wire.ProxyColumns)
+		row := schema.PatchOf(&list[i], wire.ProxyColumns)
 		delete(row, "Id")
 		if _, err := a.InsertRow(a.ProxyTarget("Proxy", list[i].SiteID), row); err != nil {
 			return err
@@ -233,7 +234,7 @@ func (a *Arriving) Site(moved *MovedSite, newNode bool) error {
 			return err
 		}
 	}
-	if err := a.importSite(id, counters.WithoutCounted(wire.PatchOf(&moved.Site, wire.SiteColumns))); err != nil {
+	if err := a.importSite(id, counters.WithoutCounted(schema.PatchOf(&moved.Site, wire.SiteColumns))); err != nil {
 		return err
 	}
 	if _, err := a.Of(id).Do("site_deleted_count", id, id); err != nil {
@@ -245,9 +246,9 @@ func (a *Arriving) Site(moved *MovedSite, newNode bool) error {
 	if err := a.PutList("Site.properties", tables.PropertiesInfo, id, patchesOf(moved.Site.Properties, wire.PropertyColumns)); err != nil {
 		return err
 	}
-	roots := make([]wire.Patch, 0, len(moved.Site.URLs))
+	roots := make([]schema.Patch, 0, len(moved.Site.URLs))
 	for i := range moved.Site.URLs {
-		root := wire.PatchOf(&moved.Site.URLs[i].URL, wire.URLColumns)
+		root := schema.PatchOf(&moved.Site.URLs[i].URL, wire.URLColumns)
 		root["User_Id"] = moved.Site.URLs[i].UserID
 		roots = append(roots, root)
 	}
@@ -257,10 +258,10 @@ func (a *Arriving) Site(moved *MovedSite, newNode bool) error {
 	return a.SetAttributes(id, "", moved.Attributes)
 }
 
-func patchesOf[T any](rows []T, columns []wire.Column) []wire.Patch {
-	list := make([]wire.Patch, len(rows))
+func patchesOf[T any](rows []T, columns []schema.Column) []schema.Patch {
+	list := make([]schema.Patch, len(rows))
 	for i := range rows {
-		list[i] = wire.PatchOf(&rows[i], columns)
+		list[i] = schema.PatchOf(&rows[i], columns)
 	}
 	return list
 }
@@ -287,14 +288,14 @@ func (a *Arriving) storeQueued() error {
 		return err
 	}
 	md5s := tables.MapSlice(queue, func(u MovedURL) string { return u.Row.URLMd5 })
-	var rows, attributes, freqs, log []wire.Patch
+	var rows, attributes, freqs, log []schema.Patch
 	for i := range queue {
 		u := &queue[i]
-		row := wire.PatchOf(&u.Row, wire.URLColumns)
+		row := schema.PatchOf(&u.Row, wire.URLColumns)
 		row["Attempts"] = u.Attempts
 		rows = append(rows, row)
 		for _, at := range u.Row.Attributes {
-			attributes = append(attributes, wire.Patch{"URLMd5": at.URLMd5, "Name": at.Name, "Value": at.Value, "CDate": string(at.CDate)})
+			attributes = append(attributes, schema.Patch{"URLMd5": at.URLMd5, "Name": at.Name, "Value": at.Value, "CDate": string(at.CDate)})
 		}
 		freqs = append(freqs, patchesOf(u.Freqs, wire.FreqColumns)...)
 		log = append(log, patchesOf(u.Log, wire.LogColumns)...)
@@ -319,7 +320,7 @@ func (a *Arriving) storeQueued() error {
 }
 
 // replaceRows deletes the rows of keys and inserts rows.
-func (a *Arriving) replaceRows(site string, md5s []string, rows []wire.Patch, database string, columns []string) error {
+func (a *Arriving) replaceRows(site string, md5s []string, rows []schema.Patch, database string, columns []string) error {
 	if err := a.DeleteKeys(database, site, md5s); err != nil || len(rows) == 0 {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
 	"hce/dc/internal/wire/errormask"
+	"hce/dc/internal/wire/schema"
 )
 
 // SiteNew stores a site, its lists and its root URLs (docs/spec/storage.md 4.1). An
@@ -62,7 +63,7 @@ func (s *Store) dropUnmade(ctx context.Context, id string) {
 }
 
 // CreateSite makes the tables and the row of a site.
-func (t *Tx) CreateSite(id string, row wire.Patch) error {
+func (t *Tx) CreateSite(id string, row schema.Patch) error {
 	if err := t.MakeSite(id); err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (t *Tx) newSite(r wire.SiteNewRequest) error {
 }
 
 // PutList inserts rows of a site's list. Their Site_Id is replaced.
-func (t *Tx) PutList(object string, list tables.TableInfo, id string, rows []wire.Patch) error {
+func (t *Tx) PutList(object string, list tables.TableInfo, id string, rows []schema.Patch) error {
 	for i, p := range rows {
 		p = tables.ClonePatch(p)
 		p["Site_Id"] = id
@@ -206,7 +207,7 @@ const (
 // ReadSite reads a site with the lists that are not excluded; nil for an unknown site.
 func (t *Tx) ReadSite(id string, exclude []string) (*wire.Site, error) {
 	site := wire.Site{MoveURLs: true}
-	targets := append(wire.Targets(&site, wire.SiteColumns), &site.RecrawlLock, &site.CrawlingURLs, &site.ProcessingURLs)
+	targets := append(schema.Targets(&site, wire.SiteColumns), &site.RecrawlLock, &site.CrawlingURLs, &site.ProcessingURLs)
 	found, err := t.Row("SELECT "+tables.ColumnList(wire.SiteColumns)+", RecrawlLock, InFlight, InProcess FROM "+t.SitesTable()+" WHERE Id = ?", []any{id}, targets...)
 	if err != nil || !found {
 		return nil, err

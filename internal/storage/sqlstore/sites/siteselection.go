@@ -9,6 +9,7 @@ import (
 	"hce/dc/canonical"
 	"hce/dc/internal/storage/sqlstore/tables"
 	"hce/dc/internal/wire"
+	"hce/dc/internal/wire/schema"
 	"hce/dc/internal/wire/urlkey"
 )
 
@@ -101,14 +102,14 @@ func autoSite(base string) wire.SiteNewRequest {
 	id := wire.Md5(base)
 	r := wire.SiteNewRequest{
 		ID: id, MoveURLs: true,
-		Site: wire.Patch{"Id": id, "Priority": int64(100), "MaxURLsFromPage": int64(0), "ProcessingDelay": int64(500),
+		Site: schema.Patch{"Id": id, "Priority": int64(100), "MaxURLsFromPage": int64(0), "ProcessingDelay": int64(500),
 			"User_Id": int64(0), "Category_Id": int64(0)},
 	}
-	r.URLs = []wire.Patch{{"URL": base, "URLMd5": urlkey.Of(base), "ParentMd5": ""}}
-	r.Filters = []wire.Patch{{"Site_Id": id, "Pattern": "(.*)", "Subject": "", "OperationCode": int64(0), "Stage": int64(5),
+	r.URLs = []schema.Patch{{"URL": base, "URLMd5": urlkey.Of(base), "ParentMd5": ""}}
+	r.Filters = []schema.Patch{{"Site_Id": id, "Pattern": "(.*)", "Subject": "", "OperationCode": int64(0), "Stage": int64(5),
 		"Action": int64(1), "Type": int64(1), "Mode": int64(0), "State": int64(1), "Group_Id": int64(0)}}
 	for _, p := range [][2]string{{"PROCESS_CTYPES", "text/html"}, {"STORE_HTTP_REQUEST", "1"}, {"STORE_HTTP_HEADERS", "1"}, {"HTTP_HEADERS", ""}, {"HTTP_COOKIE", ""}} {
-		r.Properties = append(r.Properties, wire.Patch{"Site_Id": id, "URLMd5": "", "Name": p[0], "Value": p[1]})
+		r.Properties = append(r.Properties, schema.Patch{"Site_Id": id, "URLMd5": "", "Name": p[0], "Value": p[1]})
 	}
 	return r
 }

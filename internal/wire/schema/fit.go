@@ -1,4 +1,4 @@
-package wire
+package schema
 
 import (
 	"fmt"
@@ -43,8 +43,8 @@ var numberBounds = map[string]Bounds{
 	"md5": {Chars: 32, ASCII: true},
 }
 
-// boundsOf reads the tag fit. An unknown tag gives no bounds.
-func boundsOf(tag string) Bounds {
+// BoundsOf reads the tag fit. An unknown tag gives no bounds.
+func BoundsOf(tag string) Bounds {
 	if b, ok := numberBounds[tag]; ok {
 		return b
 	}
@@ -59,22 +59,22 @@ func boundsOf(tag string) Bounds {
 	return Bounds{Chars: n}
 }
 
-// refusalReason tells why value is out of the bounds of c; "" means that it is valid.
-func (c Column) refusalReason(value any) string {
+// RefusalReason tells why value is out of the bounds of c; "" means that it is valid.
+func (c Column) RefusalReason(value any) string {
 	switch x := value.(type) {
 	case int64:
 		if c.Kind == KindInt && (x < c.Bounds.Min || x > c.Bounds.Max) {
-			return c.Bounds.rangeReason()
+			return c.Bounds.RangeReason()
 		}
 	case string:
-		return c.Bounds.textReason(x)
+		return c.Bounds.TextReason(x)
 	}
 	return ""
 }
 
-func (b Bounds) rangeReason() string { return fmt.Sprintf("is not %d to %d", b.Min, b.Max) }
+func (b Bounds) RangeReason() string { return fmt.Sprintf("is not %d to %d", b.Min, b.Max) }
 
-func (b Bounds) textReason(s string) string {
+func (b Bounds) TextReason(s string) string {
 	switch {
 	case b.Bytes > 0 && len(s) > b.Bytes:
 		return fmt.Sprintf("is longer than %d bytes", b.Bytes)
@@ -113,18 +113,18 @@ func (c Column) Fit(value any) any {
 		switch {
 		case c.Kind == KindDate && !isStorableDate(x):
 			return nil
-		case c.Kind != KindDate && (!isCleanText(x) || c.Bounds.textReason(x) != ""):
+		case c.Kind != KindDate && (!IsCleanText(x) || c.Bounds.TextReason(x) != ""):
 			return c.Bounds.cutText(x)
 		}
 	}
 	return value // the same interface value: no allocation for the many values that fit
 }
 
-// isCleanText reports whether s is valid UTF-8 without NUL.
-func isCleanText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+// IsCleanText reports whether s is valid UTF-8 without NUL.
+func IsCleanText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 func (b Bounds) cutText(s string) string {
-	if !isCleanText(s) {
+	if !IsCleanText(s) {
 		s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 	}
 	if b.ASCII {

@@ -1,13 +1,11 @@
-package wire
+package schema
 
 import (
-	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,94 +70,6 @@ func (p Patch) Text(column string) string {
 	return s
 }
 
-// FieldError reports an invalid field of a request.
-type FieldError struct {
-	Object, Field string // "URLNew[0]", "urlMd5"
-	Value         string // the invalid JSON, clipped; "" if the field is missing
-	Reason        string // "is not ..."
-}
-
-func (e *FieldError) Error() string {
-	name := e.Object
-	if e.Field != "" {
-		name += "." + e.Field
-	}
-	if e.Value == "" {
-		return name + " " + e.Reason
-	}
-	return name + ": " + e.Value + " " + e.Reason
-}
-
-func clipText(b []byte) string {
-	const most = 120
-	s := string(bytes.ToValidUTF8(bytes.TrimSpace(b), []byte("?")))
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "..."
-	}
-	return s
-}
-
-var (
-	idPattern  = regexp.MustCompile(`^[0-9A-Za-z_-]{1,32}$`)
-	md5Pattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
-)
-
-// ValidSiteID reports whether id can be that of a site.
-func ValidSiteID(id string) bool { return idPattern.MatchString(id) }
-
-// CheckSiteID refuses an invalid site id (docs/spec/DECISIONS.md 4). Ids are part of
-// table and file names. Errors are *FieldError with the given object and field.
-func CheckSiteID(object, field, id string) error {
-	return checkPattern(idPattern, object, field, id, "is not a site id: 1 to 32 letters, digits, - or _")
-}
-
-// CheckMd5 accepts 32 lower-case hexadecimal digits: readers of requests write keys so. Errors
-// are *FieldError.
-func CheckMd5(object, field, md5 string) error {
-	return checkPattern(md5Pattern, object, field, md5, "is not an md5: 32 hexadecimal digits")
-}
-
-// lowerMd5 returns an md5 with lower-case digits, and any other text unchanged. Keys ignore
-// case, as they did in the tables of the original.
-func lowerMd5(text string) string {
-	if lower := strings.ToLower(text); md5Pattern.MatchString(lower) {
-		return lower
-	}
-	return text
-}
-
-// NoKey is the key of no URL.
-const NoKey = "00000000000000000000000000000000"
-
-// keyToFind returns a key that a request looks for. A text that is no key, which the tables of the
-// original merely did not have, becomes NoKey; "" stays.
-func keyToFind(text string) string {
-	if text == "" || md5Pattern.MatchString(text) {
-		return text
-	}
-	return NoKey
-}
-
-func checkPattern(p *regexp.Regexp, object, field, text, reason string) error {
-	if p.MatchString(text) {
-		return nil
-	}
-	return &FieldError{Object: object, Field: field, Value: clipText(quoteJSON(text)), Reason: reason}
-}
-
-// checkGiven is check for a text that may be "".
-func checkGiven(check func(object, field, text string) error, object, field, text string) error {
-	if text == "" {
-		return nil
-	}
-	return check(object, field, text)
-}
-
-func quoteJSON(s string) []byte {
-	b, _ := json.Marshal(s) // a string never fails
-	return b
-}
-
 // Kind is the type of a field in a request (docs/spec/objects.md 0).
 type Kind int
 
@@ -171,7 +81,7 @@ const (
 	KindDate
 )
 
-func isNull(raw json.RawMessage) bool {
+func IsNull(raw json.RawMessage) bool {
 	return len(raw) == 0 || string(raw) == "null"
 }
 
@@ -220,9 +130,9 @@ func readFloat(raw json.RawMessage) (float64, bool) {
 	}
 }
 
-// readText accepts a text, number or bool. It refuses texts that MySQL cannot store:
+// ReadText accepts a text, number or bool. It refuses texts that MySQL cannot store:
 // with NUL, or with bytes or escapes that are not characters.
-func readText(raw json.RawMessage) (string, bool) {
+func ReadText(raw json.RawMessage) (string, bool) {
 	switch raw[0] {
 	case '"':
 		var s string
@@ -299,14 +209,14 @@ func stripQuotes(s string) string {
 	return s
 }
 
-// readDate accepts a text or {"str": text}. A date of the years 1000 to 9999 gives a
+// ReadDate accepts a text or {"str": text}. A date of the years 1000 to 9999 gives a
 // string, "NULL" gives nil, any other text an Expr. For "" and other JSON types set is
 // false (docs/spec/DECISIONS.md 1.6).
-func readDate(raw json.RawMessage) (value any, set, ok bool) {
+func ReadDate(raw json.RawMessage) (value any, set, ok bool) {
 	var text string
 	switch raw[0] {
 	case '"':
-		if text, ok = readText(raw); !ok {
+		if text, ok = ReadText(raw); !ok {
 			return nil, false, false
 		}
 	case '{':
@@ -333,41 +243,41 @@ func readDate(raw json.RawMessage) (value any, set, ok bool) {
 	return Expr(text), true, true
 }
 
-var kindReason = map[Kind]string{
+var kindReasons = map[Kind]string{
 	KindInt:   "is not a whole number",
 	KindFloat: "is not a number",
 	KindText:  "is not a text",
 	KindDate:  "is not a date of the years 1000 to 9999 or an SQL expression",
 }
 
-// refusalReason tells why raw is not a value of k.
-func (k Kind) refusalReason(raw json.RawMessage) string {
-	if _, ok := readText(raw); !ok && raw[0] == '"' && k != KindInt && k != KindFloat {
+// RefusalReason tells why raw is not a value of k.
+func (k Kind) RefusalReason(raw json.RawMessage) string {
+	if _, ok := ReadText(raw); !ok && raw[0] == '"' && k != KindInt && k != KindFloat {
 		return "has NUL, or bytes or escapes that are no character"
 	}
-	return kindReason[k]
+	return kindReasons[k]
 }
 
-// readValue reads a value that is not null. set is false for a value that means "not set".
+// ReadValue reads a value that is not null. set is false for a value that means "not set".
 // reason tells why raw is refused. With loose, values that cannot be stored are changed to
 // fit, and dates that cannot be stored are not set.
-func (c Column) readValue(raw json.RawMessage, loose bool) (value any, set bool, reason string) {
+func (c Column) ReadValue(raw json.RawMessage, loose bool) (value any, set bool, reason string) {
 	ok := true
 	set = true
 	switch c.Kind {
 	case KindInt, KindFloat:
-		value, ok = c.readNumber(raw)
+		value, ok = c.ReadNumber(raw)
 		if _, computed := value.(Expr); loose && (computed || !ok) {
 			return nil, false, "" // of the request that made the row; only a database can compute it
 		}
 	case KindText:
 		var text string
-		if text, ok = readText(raw); c.key {
-			text = lowerMd5(text)
+		if text, ok = ReadText(raw); c.key {
+			text = LowerMD5(text)
 		}
 		value = text
 	default:
-		value, set, ok = readDate(raw)
+		value, set, ok = ReadDate(raw)
 	}
 	if !ok && loose && raw[0] == '"' && (c.Kind == KindText || c.Kind == KindDate) {
 		var s string
@@ -376,22 +286,22 @@ func (c Column) readValue(raw json.RawMessage, loose bool) (value any, set bool,
 	}
 	switch {
 	case !ok:
-		return nil, false, c.Kind.refusalReason(raw)
+		return nil, false, c.Kind.RefusalReason(raw)
 	case loose:
 		return c.Fit(value), set, ""
 	}
-	return value, set, c.refusalReason(value)
+	return value, set, c.RefusalReason(value)
 }
 
-// readNumber reads a number, or {"str": text}, whose text is a number or an SQL expression.
-func (c Column) readNumber(raw json.RawMessage) (value any, ok bool) {
+// ReadNumber reads a number, or {"str": text}, whose text is a number or an SQL expression.
+func (c Column) ReadNumber(raw json.RawMessage) (value any, ok bool) {
 	if raw[0] == '{' {
 		text, ok := taggedText(raw)
 		if !ok {
 			return nil, false
 		}
-		if plain := quoteJSON(strings.TrimSpace(text)); len(plain) > 2 {
-			if value, ok := c.readNumber(plain); ok {
+		if plain := QuoteJSON(strings.TrimSpace(text)); len(plain) > 2 {
+			if value, ok := c.ReadNumber(plain); ok {
 				return value, true
 			}
 		}
@@ -412,41 +322,25 @@ func taggedText(raw json.RawMessage) (string, bool) {
 	if json.Unmarshal(raw, &tagged) != nil || len(tagged.Str) == 0 || tagged.Str[0] != '"' {
 		return "", false
 	}
-	return readText(tagged.Str)
+	return ReadText(tagged.Str)
 }
 
-// Notes collects the parts of a request that have no effect, at most 50 of each kind. A nil
-// *Notes collects nothing. Not safe for concurrent use.
-type Notes struct {
-	Unknown []string // unknown keys, such as Site.parentMD5
-	// Known has the keys that exist in an object with an unknown key, by its name, such as
-	// Site.filters[0].
-	Known   map[string][]string
-	Ignored []Remark
+// LowerMD5 returns an md5 with lower-case digits, and any other text unchanged. Keys ignore
+// case, as they did in the tables of the original.
+func LowerMD5(text string) string {
+	if lower := strings.ToLower(text); isMD5(lower) {
+		return lower
+	}
+	return text
 }
 
-// Remark is about a known part of a request.
-type Remark struct{ Part, Text string } // "Site.urls[1]", "has no url"
-
-func (r Remark) String() string { return r.Part + " " + r.Text }
-
-const mostNotes = 50
-
-func (n *Notes) noteUnknown(object, field string, known map[string]bool) {
-	if n == nil || len(n.Unknown) >= mostNotes {
-		return
-	}
-	n.Unknown = append(n.Unknown, fmt.Sprintf("%s.%s", object, field))
-	if n.Known == nil {
-		n.Known = map[string][]string{}
-	}
-	if n.Known[object] == nil {
-		n.Known[object] = slices.Sorted(maps.Keys(known))
-	}
+func isMD5(text string) bool {
+	raw, err := hex.DecodeString(text)
+	return err == nil && len(raw) == 16 && strings.ToLower(text) == text
 }
 
-func (n *Notes) noteIgnored(part, text string) {
-	if n != nil && len(n.Ignored) < mostNotes {
-		n.Ignored = append(n.Ignored, Remark{part, text})
-	}
+// QuoteJSON returns a text as a JSON text.
+func QuoteJSON(s string) []byte {
+	b, _ := json.Marshal(s) // a string never fails
+	return b
 }

@@ -1,4 +1,4 @@
-package wire
+package schema
 
 import (
 	"reflect"
@@ -16,21 +16,9 @@ type Column struct {
 	index int  // of the struct field; -1: the struct has no such field
 }
 
-// The columns of the tables, in the order of the fields of Site, URL, SiteFilter and
-// SiteProperty.
-var (
-	SiteColumns     = columnsOf(Site{})
-	URLColumns      = columnsOf(URL{})
-	RootURLColumns  = append(columnsOf(URL{}), Column{JSON: "userId", Name: "User_Id", Kind: KindInt, Bounds: boundsOf("u64"), index: -1})
-	FilterColumns   = columnsOf(SiteFilter{})
-	PropertyColumns = columnsOf(SiteProperty{})
-
-	urlColumn, _ = ColumnNamed(URLColumns, "URL")
-)
-
-// columnsOf reads the struct tags of a row: `json:"name" col:"Name" fit:"u8"`. Fields
+// ColumnsOf reads the struct tags of a row: `json:"name" col:"Name" fit:"u8"`. Fields
 // without the tag col are not columns. Bounds explains fit.
-func columnsOf(row any) []Column {
+func ColumnsOf(row any) []Column {
 	t := reflect.TypeOf(row)
 	var list []Column
 	for i := range t.NumField() {
@@ -40,7 +28,7 @@ func columnsOf(row any) []Column {
 			continue
 		}
 		jsonName, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		c := Column{JSON: jsonName, Name: name, Bounds: boundsOf(f.Tag.Get("fit")), key: strings.HasSuffix(name, "Md5"), index: i}
+		c := Column{JSON: jsonName, Name: name, Bounds: BoundsOf(f.Tag.Get("fit")), key: strings.HasSuffix(name, "Md5"), index: i}
 		switch {
 		case f.Type == reflect.TypeFor[Date]():
 			c.Kind = KindDate
@@ -87,8 +75,8 @@ func Apply(row any, columns []Column, p Patch, now Date) {
 	}
 }
 
-// rowsOf returns new rows with the columns that the patches set.
-func rowsOf[T any](columns []Column, patches []Patch) []T {
+// RowsOf returns new rows with the columns that the patches set.
+func RowsOf[T any](columns []Column, patches []Patch) []T {
 	rows := make([]T, len(patches))
 	for i, p := range patches {
 		Apply(&rows[i], columns, p, "")
@@ -161,4 +149,19 @@ func PatchOf(row any, columns []Column) Patch {
 		p[c.Name] = c.patchValue(v.Field(c.index))
 	}
 	return p
+}
+
+// Unmapped returns a column that its struct has no field for.
+func Unmapped(jsonName, name string, kind Kind, fit string) Column {
+	return Column{JSON: jsonName, Name: name, Kind: kind, Bounds: BoundsOf(fit), index: -1}
+}
+
+// FindColumn finds a column by its name in SQL or in JSON, in any letter case.
+func FindColumn(columns []Column, name string) (Column, bool) {
+	for _, c := range columns {
+		if strings.EqualFold(c.Name, name) || strings.EqualFold(c.JSON, name) {
+			return c, true
+		}
+	}
+	return Column{}, false
 }
